@@ -786,17 +786,20 @@ FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
 /* ---- UUIDs of version 7 and ULIDs in one line ----
  *
  * From a generator of this process, which the first call makes. Any thread calls them, and signal handlers.
- * What one returns is greater than all that it returned before, in whichever thread, though the clock is
- * put back; UUIDs and ULIDs count in one counter. A forked child goes on by itself, with keys of its own,
+ * Each UUID is greater than all UUIDs before it, in every thread, even if the clock goes backwards, and so is
+ * each ULID; both count in one counter. A forked child goes on by itself, with keys of its own,
  * and so does a process after flake_machine_cloned: ids of one ms from before and after that have no order.
  * Nor have those of two modules which hide their symbols, or were opened with RTLD_LOCAL: each has a
- * generator of its own. They wait where 65,536 ids were drawn in a ms. FLAKE_IO: the system has no random
- * bytes. FLAKE_TIME_RANGE: the first call, with a clock before 1984; or one past 2262. FLAKE_AGAIN: they have
- * waited for a second, in which the clock stood still. Whichever they say, `out` stays as it was then.
+ * generator of its own. Their clock is FAST: a step of the system's clock is noticed up to 0.5 ms late. It is
+ * EXACT if you define FLAKE_CLOCK_NS, and not FLAKE_COUNTER. They wait where 65,536 ids were drawn in a ms.
+ * FLAKE_IO: the system has no random bytes. FLAKE_TIME_RANGE: the first call, with a clock before 1984; or
+ * one past 2262. FLAKE_AGAIN: they have waited for a second, in which the clock stood still. Whichever they
+ * say, `out` stays as it was then.
  */
 FLAKE_API flake_status flake_uuid7(char out[37]);
 FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
 FLAKE_API flake_status flake_ulid(char out[27]);
+FLAKE_API flake_status flake_ulid_bytes(uint8_t out[16]);
 
 /* ---- texts of 128 bits ---- */
 
@@ -1967,6 +1970,7 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
 #endif
 #endif
 #ifndef FLAKE_CLOCK_NS
+#define FLAKE_I_CLOCK_OF_OURS
 #define FLAKE_CLOCK_NS(kind) flake_i_system_ns(kind)
 #endif
 #ifndef FLAKE_SLEEP_NS
@@ -6590,10 +6594,33 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
     return true;
 }
 
+/* Its clock is the fast one. IDs increase whatever clock and counter read: an ID's time and counter are a
+ * position of one word, which only grows (I1), in the order of the read-modify-writes, and so do UUIDs and
+ * ULIDs with their position. A reading decides by how much the word grows, never whether:
+ *
+ *     under a lease           a draw counts on in the word's unit, whatever the counter reads, and however early
+ *     no lease, or one wrong  an exact reading, taken after the word, moves it to a later unit or, if it is
+ *                             before the word, lets the draw continue from the word's own unit
+ *                             (flake_i_continue_in). A backward step is noticed half a ms late
+ *     calibration, or none    each reading is exact
+ *     a forked child          has the parent's word, lease and calibration as copies. The counter is the
+ *                             machine's, so they are as right as they were; if not, it is as above
+ *
+ * Its set-up reads clock and counter 128 times each (flake_i_counter_suits): some us, in the first call
+ * alone. Both, and leases, are loads, stores and CAS: safe in signal handlers, as the clock is.
+ * Where the program has a clock of its own, and no counter that follows it, the clock is the exact one:
+ * the processor's counter tells nothing of simulated time. */
+#if defined(FLAKE_I_COUNTER_OF_OURS) && !defined(FLAKE_I_CLOCK_OF_OURS)
+#define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_EXACT
+#else
+#define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_FAST
+#endif
+
 FLAKE_I_FN void flake_i_default_begin(struct flake_i_uuids *g, const uint64_t keys[4]) {
     flake_options given, o;
     memset(&given, 0, sizeof given);
     given.layout = flake_layout_uuid7;
+    given.clock.kind = FLAKE_I_DEFAULT_CLOCK;
     (void)flake_i_fill_in(&given, &o, NULL); /* by default everything fits */
     const flake_i_setup setup = flake_i_setup_of(&o);
     (void)flake_i_engine_init(&g->engine, &setup);
@@ -6675,6 +6702,13 @@ FLAKE_API flake_status flake_uuid7(char out[37]) {
     flake128 id;
     const flake_status status = flake_i_default_id(FLAKE_I_UUID7, &id);
     if (status == FLAKE_OK) flake128_to_uuid(&id, out);
+    return status;
+}
+
+FLAKE_API flake_status flake_ulid_bytes(uint8_t out[16]) {
+    flake128 id;
+    const flake_status status = flake_i_default_id(FLAKE_I_ULID, &id);
+    if (status == FLAKE_OK) memcpy(out, id.bytes, 16);
     return status;
 }
 

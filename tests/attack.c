@@ -287,7 +287,7 @@ static bool open_all(ways_setup *setup) {
     w.path = path_of("flake");
     if (flake_state_open(&states[0], &w, &whole, NULL, NULL) != FLAKE_OK) return false;
     w.path = path_of("wide");
-    if (flake_state_open(&states[1], &w, of_128(&wide, 0), NULL) != FLAKE_OK) return false;
+    if (flake_state_open(&states[1], &w, &wide, NULL, NULL) != FLAKE_OK) return false;
     s.path = path_of("sno");
     if (sno_state_open(&sno_states[0], &s, &snos, &pool, NULL) != FLAKE_OK) return false;
     s.path = path_of("sno_shards");
@@ -308,7 +308,7 @@ static void run_of_states(void) {
             way_ids ids;
             const struct way *way = &all_ways[below(ways_count)];
             if (way->family >= FAMILY_SNO_LANES) continue; /* have no state */
-            (void)way->draw(&ids);
+            (void)way_draw(way, &ids);
             for (size_t i = 0; i < ids.n; i++) keep(way->family + 1u, ids.keys[i]);
             step_clock();
             script_now.now_ns = atomic_load(&our->now_ns);

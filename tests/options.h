@@ -7,7 +7,7 @@
 #define OPTIONS_H
 
 #ifdef FLAKE_H
-static inline flake_options options_of_flake(uint32_t node, uint32_t seq_min, uint32_t seq_max,
+static inline flake_options options_of_flake(uint64_t node, uint32_t seq_min, uint32_t seq_max,
                                              int64_t (*now_ns)(void *), void *user) {
     flake_options o;
     memset(&o, 0, sizeof o);

@@ -152,7 +152,7 @@ static inline bool slow_from_ulid(const char *text, flake128 *id) {
 static inline size_t format_kind(flake128 id, const text_kind *k, bool fixed, char *text, size_t size) {
     const uint64_t id64 = flake_from_bytes(id.bytes + 8);
     if (k->form < 0)
-        return (fixed ? flake128_format_fixed : flake128_format)(id, k->base, text, size);
+        return (fixed ? flake128_format_fixed : flake128_format)(&id, k->base, text, size);
     return (fixed ? flake_format_fixed : flake_format)(id64, (flake_encoding)k->form, text, size);
 }
 

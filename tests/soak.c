@@ -67,7 +67,7 @@ static bool key_of_sno(sno_id id, uint64_t *key) {
 static bool wide_key(flake128 id, uint64_t *key) {
     flake_parts parts = {0};
     const flake_status status = flake128_decompose(&flake_layout_boundary, &id, &parts);
-    *key = parts.time << 16 | parts.seq;
+    *key = (uint64_t)parts.unix_ms << 16 | parts.seq;
     return status == FLAKE_OK && parts.node == wide_worker;
 }
 
@@ -92,9 +92,9 @@ WAY(from_sno_shard, key_of_sno(next_sno(&sno_shards[thread], meta), &ids[i]))
 WAY(from_sno_lanes, key_of_sno(next_sno(&sno_all_lanes, meta), &ids[i]))
 WAY(from_wide_lanes, wide_key(next_wide(), &ids[i]))
 /* Two generators of one node, which nobody may run at once: the proof that repeated ids are found. */
-WAY(from_twins, flake_next(&flake_shards[thread].gen, &ids[i]) == FLAKE_OK)
+WAY(from_twins, flake_next(&flake_shards[thread], &ids[i]) == FLAKE_OK)
 /* One thread, in turn from each. */
-WAY(from_both_twins, flake_next(&flake_shards[i % 2].gen, &ids[i]) == FLAKE_OK)
+WAY(from_both_twins, flake_next(&flake_shards[i % 2], &ids[i]) == FLAKE_OK)
 
 /* So many numbers a unit that nobody waits for the clock. */
 static flake_layout roomy(void) { return flake_layout_of(40, 4, 20, 1577836800000); }
@@ -104,20 +104,22 @@ static bool init(unsigned shards, bool of_idgen) {
     flake_options f = {0}, wide;
     pool.partition = partition;
     f.max_wait_ms = 60000;
-    wide = f; /* whose form has no layout */
+    wide = f;
+    wide.layout = flake_layout_boundary;
+    wide.node = wide_worker;
     f.layout = of_idgen ? flake_layout_idgen : roomy();
     return flake_init(&flakes, &f, NULL) == FLAKE_OK && sno_init(&snos, &pool, NULL, NULL) == FLAKE_OK &&
            flake_init_shards(flake_shards, shards, &f, NULL) == FLAKE_OK &&
            sno_init_shards(sno_shards, shards, &pool, NULL, NULL) == FLAKE_OK &&
            flake_init(&flake_all_lanes, with_lanes(&f, flake_lane_of, n_lanes), NULL) == FLAKE_OK &&
            sno_init(&sno_all_lanes, &pool, with_lanes(NULL, sno_lane_of, n_lanes), NULL) == FLAKE_OK &&
-           flake_init(&wide_all_lanes, with_lanes(of_128(&wide, wide_worker), wide_lane_of, n_lanes), NULL) ==
+           flake_init(&wide_all_lanes, with_lanes(&wide, wide_lane_of, n_lanes), NULL) ==
                FLAKE_OK;
 }
 
 static bool init_twins(void) {
-    return flake_init(&flake_shards[0].gen, NULL, NULL) == FLAKE_OK &&
-           flake_init(&flake_shards[1].gen, NULL, NULL) == FLAKE_OK;
+    return flake_init(&flake_shards[0], NULL, NULL) == FLAKE_OK &&
+           flake_init(&flake_shards[1], NULL, NULL) == FLAKE_OK;
 }
 
 /* ---- streams ---- */

@@ -245,7 +245,8 @@ static bool h_init(void) {
     o.node = NODE_FAST_LANES;
     well &= flake_init(&h_fast_lanes, with_lanes(&o, h_fast_lane, h_parts), NULL) == FLAKE_OK;
     o = h_options(0), o.seq_max = wide_seq_max;
-    well &= flake_init(&h_wide_lanes, with_lanes(of_128(&o, wide_worker), h_wide_lane, h_parts), NULL) == FLAKE_OK;
+    o.layout = flake_layout_boundary, o.node = wide_worker;
+    well &= flake_init(&h_wide_lanes, with_lanes(&o, h_wide_lane, h_parts), NULL) == FLAKE_OK;
     o = h_roomy_options(0), well &= flake_init(&h_roomy, &o, NULL) == FLAKE_OK;
     o = h_roomy_options(1), well &= flake_init_shards(h_roomy_shards, crowd, &o, NULL) == FLAKE_OK;
     s = h_sno_options(PART_SHARED, &pool), well &= sno_init(&h_sno, &pool, &s, NULL) == FLAKE_OK;

@@ -20,8 +20,9 @@ static flake_options flake_numbers(uint32_t node) {
     return o;
 }
 
-static flake_options wide_numbers(void) {
-    flake_options o = options_of_flake(0, 1, most_numbers, script_read, &script_now);
+static flake_options wide_numbers(uint64_t node) {
+    flake_options o = options_of_flake(node, 1, most_numbers, script_read, &script_now);
+    o.layout = flake_layout_boundary;
     o.start_next_unit = later;
     return o;
 }
@@ -54,16 +55,22 @@ static sno_gen sno_shards[2];
 static flake_lane sno_lane_array[2];
 static sno_gen sno_laned;
 
+/* As a forked child, too, of a parent with other options. */
+static int begins(flake_gen *g, const flake_options *parents, const flake_options *o) {
+    if (!parents) return (int)flake_init(g, o, NULL);
+    const flake_status status = flake_init(g, parents, NULL);
+    inherit();
+    return status ? (int)status : (int)flake_reinit_after_fork(g, o, NULL);
+}
+
 static int begin_gen(void) {
     const flake_options o = flake_numbers(5);
-    return (int)flake_init(&gen, &o, NULL);
+    return begins(&gen, NULL, &o);
 }
 
 static int begin_gen_anew(void) {
     const flake_options before = flake_numbers(4), o = flake_numbers(5);
-    const flake_status status = flake_init(&gen, &before, NULL);
-    inherit();
-    return status ? (int)status : (int)flake_reinit_after_fork(&gen, &o, NULL);
+    return begins(&gen, &before, &o);
 }
 
 static int begin_shards(void) {
@@ -71,40 +78,40 @@ static int begin_shards(void) {
     return (int)flake_init_shards(shards, 2, &o, NULL);
 }
 
+static flake_options in_lanes(flake_options o, flake_lane *array) {
+    o.lanes = array;
+    o.lane_count = 2;
+    return o;
+}
+
 static int begin_lanes(void) {
-    const flake_options o = flake_numbers(5);
-    return (int)flake_init(&lanes, with_lanes(&o, lane, 2), NULL);
+    const flake_options o = in_lanes(flake_numbers(5), lane);
+    return begins(&lanes, NULL, &o);
 }
 
 static int begin_lanes_anew(void) {
-    const flake_options before = flake_numbers(4), o = flake_numbers(5);
-    const flake_status status = flake_init(&lanes, with_lanes(&before, lane, 2), NULL);
-    inherit();
-    return status ? (int)status : (int)flake_reinit_after_fork(&lanes, same_lanes(&lanes, &o), NULL);
+    const flake_options before = flake_numbers(4), o = in_lanes(flake_numbers(5), lane);
+    return begins(&lanes, &before, &o);
 }
 
 static int begin_wide(void) {
-    const flake_options o = wide_numbers();
-    return (int)flake_init(&wide, of_128(&o, 5), NULL);
+    const flake_options o = wide_numbers(5);
+    return begins(&wide, NULL, &o);
 }
 
 static int begin_wide_anew(void) {
-    const flake_options o = wide_numbers();
-    const flake_status status = flake_init(&wide, of_128(&o, 4), NULL);
-    inherit();
-    return status ? (int)status : (int)flake_reinit_after_fork(&wide, of_128(&o, 5), NULL);
+    const flake_options before = wide_numbers(4), o = wide_numbers(5);
+    return begins(&wide, &before, &o);
 }
 
 static int begin_wide_lanes(void) {
-    const flake_options o = wide_numbers();
-    return (int)flake_init(&wide_lanes, with_lanes(of_128(&o, 5), wide_lane, 2), NULL);
+    const flake_options o = in_lanes(wide_numbers(5), wide_lane);
+    return begins(&wide_lanes, NULL, &o);
 }
 
 static int begin_wide_lanes_anew(void) {
-    const flake_options o = wide_numbers();
-    const flake_status status = flake_init(&wide_lanes, with_lanes(of_128(&o, 4), wide_lane, 2), NULL);
-    inherit();
-    return status ? (int)status : (int)flake_reinit_after_fork(&wide_lanes, same_lanes(&wide_lanes, of_128(&o, 5)), NULL);
+    const flake_options before = wide_numbers(4), o = in_lanes(wide_numbers(5), wide_lane);
+    return begins(&wide_lanes, &before, &o);
 }
 
 static int begin_sno(void) {
@@ -131,8 +138,8 @@ static int begin_sno_shards(void) {
 }
 
 static int begin_sno_lanes(void) {
-    const flake_options o = sno_numbers(5);
-    return (int)sno_init(&sno_laned, &pool, with_lanes(&o, sno_lane_array, 2), NULL);
+    const flake_options o = in_lanes(sno_numbers(5), sno_lane_array);
+    return (int)sno_init(&sno_laned, &pool, &o, NULL);
 }
 
 /* ---- and to draw: an id in bytes, and its time ---- */

@@ -16,9 +16,15 @@ static sno_gen sno, another_sno;
 static sno_gen sno_shards[3];
 static sno_snapshot pool;
 
-static flake_options options_of(uint32_t node, uint32_t seq_min, uint32_t seq_max) {
+static flake_options options_of(uint64_t node, uint32_t seq_min, uint32_t seq_max) {
     flake_options o = options_of_flake(node, seq_min, seq_max, scene_clock, NULL);
     o.exclusive_dir = our_folder;
+    return o;
+}
+
+static flake_options wide_options_of(uint64_t node) {
+    flake_options o = options_of(node, 0, 0);
+    o.layout = flake_layout_boundary;
     return o;
 }
 
@@ -122,12 +128,13 @@ static void other_layouts_and_kinds_are_others(void) {
     o = options_of(0, 0, 0);
     o.node_offset = 1; /* the same node, said otherwise */
     CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_IN_USE);
-    o = options_of(0, 0, 0);
-    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
-    CHECK_EQ(flake_init(&wider, of_128(&o, 1), NULL), FLAKE_IN_USE);
-    CHECK_EQ(flake_init(&wider, of_128(&o, 2), NULL), FLAKE_OK);
+    o = wide_options_of(1);
+    const flake_options o2 = wide_options_of(2);
+    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wider, &o, NULL), FLAKE_IN_USE);
+    CHECK_EQ(flake_init(&wider, &o2, NULL), FLAKE_OK);
     flake_release(&wide);
-    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
     flake_release(&wide);
     flake_release(&wider);
     flake_release(&gen);
@@ -252,7 +259,7 @@ static void shards_hold_their_parts(void) {
     CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_OK);
     CHECK_EQ(descriptors(), before + 1); /* the first has the range of all */
     for (int i = 0; i < 3; i++)
-        CHECK_STR(flake_gen_options(&shards[i])->exclusive, o.exclusive_dir);
+        CHECK_STR(flake_gen_options(&shards[i])->exclusive_dir, o.exclusive_dir);
     CHECK_EQ(take(&gen, 1, 250, 400), FLAKE_IN_USE);
     CHECK_EQ(take(&gen, 1, 300, 400), FLAKE_OK);
     for (int i = 0; i < 3; i++) flake_release(&shards[i]);
@@ -456,18 +463,18 @@ static void retire_what_is_the_parents(void) {
     flake_release(&sno.gen);
     EXPECT(take_sno(&another_sno, 5, 0, 99) == FLAKE_IN_USE);
     flake_release(&wide);
-    const flake_options o = options_of(0, 0, 0);
-    EXPECT(flake_init(&wider, of_128(&o, 1), NULL) == FLAKE_IN_USE);
+    const flake_options o = wide_options_of(1);
+    EXPECT(flake_init(&wider, &o, NULL) == FLAKE_IN_USE);
     EXPECT(descriptors() == before - 3);
 }
 
 static void what_a_child_retires_stays_its_parents(void) {
     flake_options o;
     begin_exclusive();
-    o = options_of(0, 0, 0);
+    o = wide_options_of(1);
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
     CHECK_EQ(take_sno(&sno, 5, 0, 99), FLAKE_OK);
-    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
     child_is_well(retire_what_is_the_parents);
     child_is_well(find_node_1_taken);
     flake_release(&gen);
@@ -476,11 +483,11 @@ static void what_a_child_retires_stays_its_parents(void) {
 }
 
 static void go_on_with_a_wide_one(void) {
-    flake_options o = options_of(0, 0, 0);
+    const flake_options parents = wide_options_of(1), o = wide_options_of(2);
     const int before = descriptors();
-    EXPECT(flake_reinit_after_fork(&wide, of_128(&o, 1), NULL) == FLAKE_NODE_RANGE);
-    EXPECT(flake_reinit_after_fork(&wide, of_128(&o, 2), NULL) == FLAKE_OK);
-    EXPECT(flake_init(&wider, of_128(&o, 2), NULL) == FLAKE_IN_USE);
+    EXPECT(flake_reinit_after_fork(&wide, &parents, NULL) == FLAKE_NODE_OVERLAP);
+    EXPECT(flake_reinit_after_fork(&wide, &o, NULL) == FLAKE_OK);
+    EXPECT(flake_init(&wider, &o, NULL) == FLAKE_IN_USE);
     flake_options s;
     memset(&s, 0, sizeof s);
     pool.partition = 6;
@@ -497,13 +504,13 @@ static void go_on_with_a_wide_one(void) {
 static void children_go_on_with_numbers_of_their_own(void) {
     flake_options o;
     begin_exclusive();
-    o = options_of(0, 0, 0);
-    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    o = wide_options_of(1);
+    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
     CHECK_EQ(take_sno(&sno, 5, 0, 99), FLAKE_OK);
     child_is_well(go_on_with_a_wide_one);
     flake_release(&wide);
     flake_release(&sno.gen);
-    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
     flake_release(&wide);
 }
 

@@ -173,7 +173,7 @@ static void draw_all(unsigned times) {
     for (unsigned t = 0; t < times; t++, script_now.now_ns += 1000000)
         for (unsigned i = 0; i < ways_count; i++) {
             way_ids ids;
-            EXPECT(all_ways[i].draw(&ids) == WAY_OK && ids.n > 0);
+            EXPECT(way_draw(&all_ways[i], &ids) == WAY_OK && ids.n > 0);
             ways_note(&our->log, all_ways[i].family, &ids);
         }
 }
@@ -193,8 +193,8 @@ static void all_is_refused(void) {
     sno_id id;
     for (unsigned i = 0; i < ways_count; i++) {
         way_ids ids;
-        const way_outcome outcome = all_ways[i].draw(&ids);
-        if (outcome != WAY_FORKED && outcome != WAY_NONE) trouble(all_ways[i].name);
+        const way_outcome outcome = way_draw(&all_ways[i], &ids);
+        if (outcome != WAY_FORKED) trouble(all_ways[i].name);
         EXPECT(!ids.touched);
     }
     flake_snapshot wide_snapshot;
@@ -262,10 +262,10 @@ static void reinit_with_the_parents_ids(void) {
     w.is_scripted = true;
     flake_options o = ways_flake_options(&w, 99, 120), wide = ways_wide_options(&w);
     flake_options s = ways_sno_options(&w);
-    EXPECT(flake_reinit_after_fork(&ways.gen, &o, NULL) == FLAKE_NODE_RANGE);
+    EXPECT(flake_reinit_after_fork(&ways.gen, &o, NULL) == FLAKE_NODE_OVERLAP);
     EXPECT(flake_reinit_after_fork(&ways.gen, NULL, NULL) == FLAKE_OK); /* node 0 was nobody's */
-    EXPECT(flake_reinit_after_fork(&ways.wide, of_128(&wide, 0), NULL) == FLAKE_NODE_RANGE);
-    EXPECT(sno_reinit_after_fork(&ways.sno, &parents, &s, NULL) == FLAKE_INVALID);
+    EXPECT(flake_reinit_after_fork(&ways.wide, &wide, NULL) == FLAKE_NODE_OVERLAP);
+    EXPECT(sno_reinit_after_fork(&ways.sno, &parents, &s, NULL) == FLAKE_NODE_OVERLAP);
     o.seq_min = 100; /* the first number that was not this generator's */
     EXPECT(flake_reinit_after_fork(&ways.shards[1], &o, NULL) == FLAKE_OK);
     o.node = 2000;
@@ -283,7 +283,7 @@ static void refusals_of_reinit(void) {
     make(0, false);
     EXPECT(flake_reinit_after_fork(&ways.gen, &o, NULL) == FLAKE_INVALID); /* no fork */
     EXPECT(flake_reinit_after_fork(&never, &o, NULL) == FLAKE_INVALID);
-    EXPECT(flake_reinit_after_fork(&ways.wide, of_128(NULL, 5), NULL) == FLAKE_INVALID);
+    EXPECT(flake_reinit_after_fork(&ways.wide, &o, NULL) == FLAKE_INVALID);
     EXPECT(sno_reinit_after_fork(&ways.sno, NULL, NULL, NULL) == FLAKE_INVALID);
     by_fork(reinit_with_the_parents_ids);
     draw_all(1);
@@ -305,9 +305,10 @@ static flake_status reinit_wide(uint64_t worker, uint32_t min, uint32_t max) {
     memset(&w, 0, sizeof w);
     w.is_scripted = true;
     flake_options o = ways_wide_options(&w);
+    o.node = worker;
     o.seq_min = min;
     o.seq_max = max;
-    return flake_reinit_after_fork(&ways.wide, of_128(&o, worker), NULL);
+    return flake_reinit_after_fork(&ways.wide, &o, NULL);
 }
 
 static flake_status reinit_narrow(uint32_t min, uint32_t max) {
@@ -344,7 +345,7 @@ static void may_not_have_one(void) {
 static void may_have_those_below(void) {
     sno_id id;
     flake128 wide;
-    flake_parts parts = {0, 0, 0, 0};
+    flake_parts parts = {0, 0, 0};
     memset(&id, 0, sizeof id);
     may_not_have_one();
     EXPECT(reinit_sno(50, 99) == FLAKE_OK && reinit_wide(1, 0, 99) == FLAKE_OK);
@@ -381,10 +382,11 @@ static void a_range_in_the_middle(void) {
     const flake_options o = ways_sno_options(&w);
     const flake_options narrow = ways_flake_options(&w, 100, 199);
     flake_options wide = ways_wide_options(&w);
+    wide.node = 1;
     wide.seq_min = 100;
     wide.seq_max = 199;
     EXPECT(sno_init(&ways.sno, &pool, &o, NULL) == FLAKE_OK);
-    EXPECT(flake_init(&ways.wide, of_128(&wide, 1), NULL) == FLAKE_OK);
+    EXPECT(flake_init(&ways.wide, &wide, NULL) == FLAKE_OK);
     EXPECT(flake_init(&ways.gen, &narrow, NULL) == FLAKE_OK);
     by_fork(may_have_those_below);
     by_fork(may_have_those_above);
@@ -754,8 +756,8 @@ static void shared_memory_is_exempt(void) {
     o.shared_memory = s.shared_memory = true;
     CHECK_EQ(flake_init(&our->shared, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_init(&our->shared_sno, &pool, &s, NULL), FLAKE_OK);
-    o.node = 0;
-    CHECK_EQ(flake_init(&our->shared_wide, of_128(&o, 9), NULL), FLAKE_OK);
+    o.layout = flake_layout_boundary;
+    CHECK_EQ(flake_init(&our->shared_wide, &o, NULL), FLAKE_OK);
     for (unsigned i = 0; i < starters_count; i++) {
         starters[i](draw_from_shared);
         draw_from_shared();
@@ -928,7 +930,7 @@ static void draw_where_system_calls_kill(void) {
     for (unsigned t = 0; t < 100; t++, script_now.now_ns += 10000000) {
         for (unsigned i = 0; i < ways_count; i++) {
             way_ids ids;
-            if (all_ways[i].draw(&ids) != WAY_OK) (void)syscall(SYS_exit, 1);
+            if (way_draw(&all_ways[i], &ids) != WAY_OK) (void)syscall(SYS_exit, 1);
         }
         if (sno_is_zero(sno_generate(1))) (void)syscall(SYS_exit, 1);
     }

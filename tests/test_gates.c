@@ -67,6 +67,11 @@ static uint64_t ids_told(void) {
     return stats.ids;
 }
 
+static flake_status init_wide(flake_options o) {
+    o.layout = flake_layout_boundary;
+    return flake_init(&wide, &o, NULL);
+}
+
 static uint64_t wide_ids_told(void) {
     flake_stats stats;
     flake_stats_get(&wide, &stats);
@@ -101,7 +106,7 @@ static void nothing_begins_behind_a_closed_gate(void) {
     begin_with_word(&o, &s, 0);
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_LEASE_LOST);
     CHECK_EQ(flake_init_shards(&shard, 1, &o, NULL), FLAKE_LEASE_LOST);
-    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_LEASE_LOST);
+    CHECK_EQ(init_wide(o), FLAKE_LEASE_LOST);
     CHECK_EQ(sno_init(&sno, &pool_now, &s, NULL), FLAKE_LEASE_LOST);
     CHECK_EQ(sno_init_shards(&sno_shard_of, 1, &pool_now, &s, NULL), FLAKE_LEASE_LOST);
     CHECK_EQ(gate_asked, 0);
@@ -262,12 +267,12 @@ static void behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own(void) {
     flake_snapshot wide_at;
     uint64_t id = 7;
     flake128 wide_id;
-    flake_parts parts = {0, 0, 0, 0};
+    flake_parts parts = {0, 0, 0};
     memset(&at, 0, sizeof at);
     memset(&wide_at, 0, sizeof wide_at);
     begin();
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    CHECK_EQ(init_wide(o), FLAKE_OK);
     for (int i = 0; i < 5; i++) {
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
         CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_OK);
@@ -275,7 +280,7 @@ static void behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own(void) {
     CHECK_EQ(flake_snapshot_take(&gen, &at), FLAKE_OK);
     CHECK_EQ(flake_snapshot_take(&wide, &wide_at), FLAKE_OK);
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    CHECK_EQ(init_wide(o), FLAKE_OK);
     CHECK_EQ(flake_restore(&gen, &at, NULL), FLAKE_OK);
     CHECK_EQ(flake_restore(&wide, &wide_at, NULL), FLAKE_OK);
     CHECK(ids_told() == 0 && wide_ids_told() == 0);
@@ -310,7 +315,7 @@ static void what_a_floor_skips_is_not_counted(void) {
         s.gate.not_before_ns = o.gate.not_before_ns;
         gate_floor_at_ns = atomic_load(&our->now_ns);
         CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-        CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+        CHECK_EQ(init_wide(o), FLAKE_OK);
         CHECK_EQ(sno_init(&sno, &pool, &s, NULL), FLAKE_OK);
         CHECK(ids_told() == 0 && wide_ids_told() == 0 && snos_told() == 0);
         pass_ms(4);
@@ -331,7 +336,7 @@ static void whatever_is_begun_begins_behind_the_floor(void) {
     const sno_snapshot pool = pool_of_four();
     uint64_t id = 0;
     flake128 wide_id;
-    flake_parts parts = {0, 0, 0, 0};
+    flake_parts parts = {0, 0, 0};
     sno_id drawn;
     sno_snapshot at;
     memset(&wide_id, 0, sizeof wide_id);
@@ -348,7 +353,7 @@ static void whatever_is_begun_begins_behind_the_floor(void) {
     CHECK_EQ(flake_next(&shard, &id), FLAKE_OK);
     CHECK_EQ(ms_of(id), start_ms + 9);
     clock_to_ms(start_ms);
-    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    CHECK_EQ(init_wide(o), FLAKE_OK);
     CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_CLOCK_BACKWARDS); /* it does not wait for that */
     clock_to_ms(start_ms + 9);
     CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_OK);

@@ -44,7 +44,7 @@ static void open_three(void) {
     open_lanes(3);
 }
 
-static flake_parts parts(uint64_t of) { return parts_of(&lanes.whole, of); }
+static flake_parts parts(uint64_t of) { return parts_of(&lanes, of); }
 
 static size_t lane_of(uint64_t of) {
     const uint64_t place = parts(of).seq - lanes.options.seq_min;
@@ -602,8 +602,8 @@ static void what_does_not_fit_changes_nothing(void) {
     bad = options;
     bad.node_offset = 4000;
     CHECK_EQ(flake_init(&lanes, with_lanes(&bad, array, 2), NULL), FLAKE_NODE_RANGE);
-    CHECK_EQ(flake_reinit_after_fork(&lanes, same_lanes(&lanes, &bad), NULL), FLAKE_NODE_RANGE);
-    CHECK_EQ(flake_reinit_after_fork(&lanes, same_lanes(&lanes, &options), NULL), FLAKE_INVALID); /* was not forked */
+    CHECK_EQ(flake_reinit_after_fork(&lanes, with_lanes(&bad, array, 2), NULL), FLAKE_NODE_RANGE);
+    CHECK_EQ(flake_reinit_after_fork(&lanes, with_lanes(&options, array, 3), NULL), FLAKE_INVALID); /* was not forked */
     TRY_GIVES(T, 11);
 }
 
@@ -617,7 +617,7 @@ static void one_that_was_never_initialised(void) {
     CHECK_EQ(flake_available(&none), 0);
     CHECK_EQ(flake_retry_ns(&none), INT64_MAX);
     CHECK_EQ(flake_snapshot_take(&none, &s), FLAKE_INVALID);
-    CHECK_EQ(flake_reinit_after_fork(&none, same_lanes(&none, NULL), NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&none, NULL, NULL), FLAKE_INVALID);
 }
 
 #if !defined(_WIN32)
@@ -742,14 +742,14 @@ static void a_child_draws_with_numbers_of_its_own(void) {
     CHECK_EQ(flake_available(&lanes), 0);
     CHECK_EQ(flake_retry_ns(&lanes), INT64_MAX);
     CHECK_EQ(flake_snapshot_take(&lanes, &s), FLAKE_FORKED);
-    CHECK_EQ(flake_reinit_after_fork(&lanes, same_lanes(&lanes, &options), NULL), FLAKE_NODE_RANGE);
+    CHECK_EQ(flake_reinit_after_fork(&lanes, with_lanes(&options, array, 3), NULL), FLAKE_NODE_RANGE);
     flake_options own = options;
     own.seq_max = 11; /* fewer than the lanes */
-    CHECK_EQ(flake_reinit_after_fork(&lanes, same_lanes(&lanes, &own), NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&lanes, with_lanes(&own, array, 3), NULL), FLAKE_INVALID);
     own = options;
     own.node = 1;
     own.seq_min = 30, own.seq_max = 35;
-    CHECK_EQ(flake_reinit_after_fork(&lanes, same_lanes(&lanes, &own), NULL), FLAKE_OK);
+    CHECK_EQ(flake_reinit_after_fork(&lanes, with_lanes(&own, array, 3), NULL), FLAKE_OK);
     CHECK_EQ(got64_n(&lanes, many, 20), 6);
     CHECK_EQ(count_duplicates(many, 6), 0);
     for (int i = 0; i < 6; i++) {
@@ -787,7 +787,8 @@ static void lanes_in_memory_that_moves(void) {
 static void begin_wide(void) {
     begin(flake_layout_idgen);
     array = LAST_OF(lane_room, 3);
-    memset(&options.layout, 0, sizeof options.layout);
+    options.layout = flake_layout_boundary;
+    options.node = 77;
     options.seq_min = 100;
     options.seq_max = 110;
 }
@@ -799,15 +800,17 @@ static void of_128_bits(void) {
     static flake_parts p;
     flake_stats stats;
     begin_wide();
-    CHECK_EQ(flake_init(&wide, with_lanes(of_128(&options, 77), array, 0), NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_init(&wide, with_lanes(of_128(&options, 77), array, 12), NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_init(&wide, with_lanes(of_128(&options, UINT64_C(1) << 48), array, 3), NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&wide, with_lanes(&options, array, 0), NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&wide, with_lanes(&options, array, 12), NULL), FLAKE_INVALID);
+    options.node = UINT64_C(1) << 48;
+    CHECK_EQ(flake_init(&wide, with_lanes(&options, array, 3), NULL), FLAKE_INVALID);
+    options.node = 77;
     CHECK_EQ(flake128_try(&wide, ids), FLAKE_INVALID); /* not initialised by these */
     memset(&s, 0x5e, sizeof s);
     CHECK_EQ(flake_snapshot_take(&wide, &s), FLAKE_INVALID);
     CHECK_EQ(s.count, UINT64_C(0x5e5e5e5e5e5e5e5e));
-    CHECK_EQ(flake_init(&wide, with_lanes(of_128(&options, 77), LAST_OF(lane_room, 11), 11), NULL), FLAKE_OK);
-    CHECK_EQ(flake_init(&wide, with_lanes(of_128(&options, 77), array, 3), NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, with_lanes(&options, LAST_OF(lane_room, 11), 11), NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, with_lanes(&options, array, 3), NULL), FLAKE_OK);
     thread_now = 0;
     CHECK_EQ(flake_available(&wide), 11);
     CHECK_EQ(flake128_try(&wide, &ids[0]), FLAKE_OK);
@@ -831,7 +834,7 @@ static void of_128_bits(void) {
     CHECK_EQ(s.count % 11, 0);
     CHECK_EQ(s.node, 77);
     flake_release(&wide);
-    CHECK_EQ(flake_init(&again, with_lanes(of_128(&options, 77), other_lane, 2), NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&again, with_lanes(&options, other_lane, 2), NULL), FLAKE_OK);
     CHECK_EQ(flake_restore(&again, &s, NULL), FLAKE_OK);
     CHECK_EQ(flake128_try(&again, ids), FLAKE_AGAIN);
     move_ns(MS);
@@ -840,7 +843,8 @@ static void of_128_bits(void) {
     CHECK_EQ(flake128_next(&again, ids), FLAKE_CLOCK_BACKWARDS);
     ids[0] = ids[1] = ids[63];
     CHECK_EQ(flake128_next_n(&again, ids, 2), FLAKE_CLOCK_BACKWARDS);
-    CHECK_EQ(flake_reinit_after_fork(&again, same_lanes(&again, of_128(&options, 78)), NULL), FLAKE_INVALID);
+    options.node = 78;
+    CHECK_EQ(flake_reinit_after_fork(&again, with_lanes(&options, other_lane, 2), NULL), FLAKE_INVALID);
     flake_release(&again);
 }
 
@@ -850,14 +854,15 @@ static void a_wide_child(void) {
     static flake128 ids[64];
     static flake_parts p;
     CHECK_EQ(flake128_try(&wide_inherited, ids), FLAKE_FORKED);
-    CHECK_EQ(flake_reinit_after_fork(&wide_inherited, same_lanes(&wide_inherited, of_128(&options, 77)), NULL), FLAKE_NODE_RANGE);
+    CHECK_EQ(flake_reinit_after_fork(&wide_inherited, with_lanes(&options, array, 3), NULL), FLAKE_NODE_OVERLAP);
+    options.node = 78;
     flake_options few = options;
     few.seq_max = few.seq_min + 1;
-    CHECK_EQ(flake_reinit_after_fork(&wide_inherited, same_lanes(&wide_inherited, of_128(&few, 78)), NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&wide_inherited, with_lanes(&few, array, 3), NULL), FLAKE_INVALID);
     flake_options no_folder = options;
     no_folder.exclusive_dir = "";
-    CHECK_EQ(flake_reinit_after_fork(&wide_inherited, same_lanes(&wide_inherited, of_128(&no_folder, 78)), NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_reinit_after_fork(&wide_inherited, same_lanes(&wide_inherited, of_128(&options, 78)), NULL), FLAKE_OK);
+    CHECK_EQ(flake_reinit_after_fork(&wide_inherited, with_lanes(&no_folder, array, 3), NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&wide_inherited, with_lanes(&options, array, 3), NULL), FLAKE_OK);
     CHECK_EQ(got128_n(&wide_inherited, ids, 64), 11);
     CHECK_EQ(flake128_decompose(&flake_layout_boundary, &ids[10], &p), FLAKE_OK);
     CHECK_EQ(p.node, 78);
@@ -865,7 +870,7 @@ static void a_wide_child(void) {
 
 static void of_128_bits_after_a_fork(void) {
     begin_wide();
-    CHECK_EQ(flake_init(&wide_inherited, with_lanes(of_128(&options, 77), array, 3), NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide_inherited, with_lanes(&options, array, 3), NULL), FLAKE_OK);
     in_child(a_wide_child);
     flake_release(&wide_inherited);
 }

@@ -112,7 +112,7 @@ static flake_status sleep_late(void) {
     flake_stats stats;
     flake_stats_get(&gen, &stats);
     CHECK(stats.waits > 0);
-    return noted(status, flake_i_id_at(&gen, place.time, place.index));
+    return noted(status, flake_i_odd_id(&gen, place.time, place.index));
 }
 
 static void spend_shard(void) {
@@ -133,9 +133,9 @@ static flake_status sleep_shard(void) {
 static void spend_wide(void) {
     flake_options o = options_and_claim();
     flake128 id;
-    o.node = 0;
+    o.layout = flake_layout_boundary;
     o.seq_min = o.seq_max = 1;
-    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake128_next(&wide, &id), FLAKE_OK);
 }
 
@@ -404,8 +404,8 @@ static void a_lost_claim_of_wide_ids(void) {
     flake128 id, before;
     begin_with(true, NULL);
     o = options_and_claim();
-    o.node = 0;
-    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    o.layout = flake_layout_boundary;
+    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
     memset(&id, 7, sizeof id);
     before = id;
     atomic_store(&claim, 0u);
@@ -416,7 +416,8 @@ static void a_lost_claim_of_wide_ids(void) {
     CHECK_EQ(flake128_try_at(&wide, start_ms, &id), FLAKE_LEASE_LOST);
     CHECK_EQ(flake128_compare(&id, &before), 0);
     o.gate.admit = NULL;
-    CHECK_EQ(flake_reinit_after_fork(&wide, of_128(&o, 2), NULL), FLAKE_INVALID);
+    o.node = 2;
+    CHECK_EQ(flake_reinit_after_fork(&wide, &o, NULL), FLAKE_INVALID);
 }
 
 static void a_lost_claim_of_snos(void) {

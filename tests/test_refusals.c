@@ -21,6 +21,13 @@ static flake_options clocked(void) {
     return o;
 }
 
+static flake_options wide_clocked(uint64_t node) {
+    flake_options o = clocked();
+    o.layout = flake_layout_boundary;
+    o.node = node;
+    return o;
+}
+
 /* For the option that the reason begins with. */
 #define CHECK_REFUSED(call, option)                                     \
     do {                                                                \
@@ -213,11 +220,11 @@ static void a_layout_with_one_member_is_none(void) {
 }
 
 static void a_wide_snapshot_past_the_clocks_end(void) {
-    const flake_options o = clocked();
+    const flake_options o = wide_clocked(1);
     flake_snapshot s = {0};
     flake128 id;
     fresh();
-    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_snapshot_take(&wide, &s), FLAKE_OK);
     s.unix_ms = INT64_MAX;
     CHECK_EQ(flake_restore(&wide, &s, NULL), FLAKE_TIME_RANGE);
@@ -243,19 +250,19 @@ static void snapshots_that_are_not_its_own(void) {
 }
 
 static void a_wide_generator_of_nothing(void) {
-    flake_options o = clocked();
+    const flake_options o = wide_clocked(1), beyond = wide_clocked((uint64_t)1 << 48);
     flake_state_options w = {0};
     flake_snapshot s = {0}, other;
     flake128 id;
     static flake_state state;
     fresh();
     w.path = path_of("ids");
-    CHECK_EQ(flake_reinit_after_fork(&wide, of_128(&o, 1), NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&wide, &o, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_snapshot_take(&wide, &s), FLAKE_INVALID);
     CHECK_EQ(flake_restore(&wide, &s, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_state_open(&state, &w, of_128(&o, (uint64_t)1 << 48), &why), FLAKE_INVALID);
+    CHECK_EQ(flake_state_open(&state, &w, &beyond, NULL, &why), FLAKE_INVALID);
     CHECK(access(w.path, F_OK) != 0);
-    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake128_next(&wide, &id), FLAKE_OK);
     CHECK_EQ(flake_snapshot_take(&wide, &s), FLAKE_OK);
     other = s;
@@ -268,16 +275,13 @@ static void a_wide_generator_of_nothing(void) {
 }
 
 static void go_on_with_bad_options(void) {
-    flake_options o = clocked();
-    o.node = 1; /* not for these ids */
-    EXPECT(flake_reinit_after_fork(&wide, of_128(&o, 2), NULL) == FLAKE_INVALID);
-    o.node = 0;
+    flake_options o = wide_clocked(2);
     o.max_ahead_ms = -1; /* found last, by the engine */
-    EXPECT(flake_reinit_after_fork(&wide, of_128(&o, 2), NULL) == FLAKE_INVALID);
+    EXPECT(flake_reinit_after_fork(&wide, &o, NULL) == FLAKE_INVALID);
     flake128 id;
     EXPECT(flake128_next(&wide, &id) == FLAKE_FORKED);
     o.max_ahead_ms = 0;
-    EXPECT(flake_reinit_after_fork(&wide, of_128(&o, 2), NULL) == FLAKE_OK);
+    EXPECT(flake_reinit_after_fork(&wide, &o, NULL) == FLAKE_OK);
 
     flake_options s = clocked();
     s.max_wait_ms = -1;
@@ -288,16 +292,16 @@ static void go_on_with_bad_options(void) {
 }
 
 static void a_child_that_goes_on_with_bad_options(void) {
-    const flake_options o = clocked();
+    const flake_options o = wide_clocked(1);
     fresh();
-    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_init(&sno, NULL, NULL, NULL), FLAKE_OK);
     child_is_well(go_on_with_bad_options);
 }
 
 static void this_hosts_name_is_asked_for(void) {
     struct utsname system;
-    uint32_t by_name = 7, by_host = 7;
+    uint64_t by_name = 7, by_host = 7;
     fresh();
     CHECK_EQ(uname(&system), 0);
     CHECK_EQ(flake_node_from_hostname(NULL, &by_host, &why),

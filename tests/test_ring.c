@@ -34,6 +34,11 @@ static flake_overflow note_of(uint32_t producer, uint32_t serial) {
     return note;
 }
 
+static bool push(uint32_t producer, uint32_t serial) {
+    const flake_overflow note = note_of(producer, serial);
+    return flake_ring_push(&ring, &note);
+}
+
 static bool note_is(const flake_overflow *note, uint32_t producer, uint32_t serial) {
     const flake_overflow want = note_of(producer, serial);
     return note->now_ns == want.now_ns && note->waiting == want.waiting && note->elapsed_ms == want.elapsed_ms;
@@ -44,7 +49,7 @@ static bool note_is(const flake_overflow *note, uint32_t producer, uint32_t seri
 static void no_slots_are_refused_and_change_nothing(void) {
     flake_overflow note = {0, 0, 0};
     CHECK_EQ(flake_ring_init(&ring, slots, 2), FLAKE_OK);
-    CHECK(flake_ring_push(&ring, &note_of(1, 1)));
+    CHECK(push(1, 1));
     CHECK_EQ(flake_ring_init(NULL, slots, 2), FLAKE_INVALID);
     CHECK_EQ(flake_ring_init(&ring, NULL, 2), FLAKE_INVALID);
     CHECK_EQ(flake_ring_init(&ring, slots, 0), FLAKE_INVALID);
@@ -64,13 +69,13 @@ static void init_empties_a_used_ring(void) {
     flake_overflow note = {0, 0, 0};
     CHECK_EQ(flake_ring_init(&ring, slots, 3), FLAKE_OK);
     for (uint32_t i = 0; i < 5; i++) {
-        CHECK(flake_ring_push(&ring, &note_of(0, i)));
+        CHECK(push(0, i));
         if (i < 3) CHECK(flake_ring_pop(&ring, &note));
     }
     CHECK_EQ(flake_ring_init(&ring, slots, 2), FLAKE_OK);
     CHECK(!flake_ring_pop(&ring, &note));
-    CHECK(flake_ring_push(&ring, &note_of(1, 1)) && flake_ring_push(&ring, &note_of(1, 2)));
-    CHECK(!flake_ring_push(&ring, &note_of(1, 3)));
+    CHECK(push(1, 1) && push(1, 2));
+    CHECK(!push(1, 3));
     CHECK(flake_ring_pop(&ring, &note) && note_is(&note, 1, 1));
 }
 
@@ -83,11 +88,11 @@ static void any_size_holds_that_many_in_order_however_often_it_wraps(void) {
         flake_overflow note = {0, 0, 0};
         CHECK_EQ(flake_ring_init(&ring, slots, sizes[i]), FLAKE_OK);
         while (in < 1000 * sizes[i]) {
-            const bool push = random_next(&random) >> 40 & 1;
+            const bool fills = random_next(&random) >> 40 & 1;
             for (uint64_t n = 1 + random_below(&random, 2 * sizes[i]); n; n--) {
-                if (push) {
+                if (fills) {
                     const bool fits = in - out < sizes[i];
-                    CHECK(flake_ring_push(&ring, &note_of(7, in)) == fits);
+                    CHECK(push(7, in) == fits);
                     in += fits;
                     fulls += !fits;
                 } else {
@@ -132,7 +137,7 @@ static void *produce(void *at) {
     meet(threads_in_all);
     for (uint32_t serial = 0; serial < s->pushes; serial++) {
         bool pushed;
-        while (!(pushed = flake_ring_push(&ring, &note_of(s->index, serial))) && insist &&
+        while (!(pushed = push(s->index, serial)) && insist &&
                clock_ns(CLOCK_MONOTONIC) < deadline_ns)
             (void)sched_yield();
         s->pushed += pushed;
@@ -227,7 +232,7 @@ static void a_full_ring_takes_exactly_its_size_from_many(void) {
             exchange(crowd, 0, 200);
             for (unsigned k = 0; k < crowd; k++) pushed += producers[k].pushed;
             CHECK_EQ(pushed, sizes[i]);
-            CHECK(!flake_ring_push(&ring, &note_of(0, 0)));
+            CHECK(!push(0, 0));
             while (flake_ring_pop(&ring, &note)) popped++;
             CHECK_EQ(popped, sizes[i]);
         }
@@ -245,7 +250,7 @@ static void a_ring_with_room_refuses_nobody(void) {
 static void many_consumers_drain_a_full_ring_once(void) {
     for (int round = 0; round < 20; round++) {
         CHECK_EQ(flake_ring_init(&ring, slots, most_slots), FLAKE_OK);
-        for (uint32_t k = 0; k < most_slots; k++) CHECK(flake_ring_push(&ring, &note_of(0, k)));
+        for (uint32_t k = 0; k < most_slots; k++) CHECK(push(0, k));
         exchange(0, crowd, 0);
         producer_count = 1;
         producers[0].pushed = most_slots;

@@ -171,7 +171,7 @@ static void what_does_not_fit(void) {
     CHECK_EQ(sno_init(&lanes, NULL, with_lanes(NULL, many_lanes, whole_pool + 1), NULL), FLAKE_INVALID);
     s.sequence_max = 101;
     CHECK_EQ(sno_init(&lanes, &s, with_lanes(&o, array, 1), NULL), FLAKE_INVALID);
-    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, same_lanes(&lanes.gen, &o), NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, with_lanes(&o, array, 3), NULL), FLAKE_INVALID);
     CHECK_ID(next_sno(&lanes, a_meta), start, 0, 100);
     static sno_gen none;
     sno_id id;
@@ -184,7 +184,7 @@ static void a_partition_that_nobody_chose(void) {
     begin(0, 10);
     CHECK_EQ(sno_init(&lanes, NULL, with_lanes(NULL, lane_room, 8), NULL), FLAKE_OK);
     CHECK_EQ(flake_available(&lanes.gen), whole_pool);
-    CHECK_EQ(sno_partition(next_sno(&lanes, a_meta)), sno_gen_partition(&lanes.whole));
+    CHECK_EQ(sno_partition(next_sno(&lanes, a_meta)), sno_gen_partition(&lanes));
 }
 
 #if !defined(_WIN32)
@@ -193,9 +193,9 @@ static void a_childs_lanes(void) {
     sno_snapshot s = eleven();
     const flake_options o = options_of();
     CHECK_EQ(sno_try(&lanes, a_meta, &id), FLAKE_FORKED);
-    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, same_lanes(&lanes.gen, &o), NULL), FLAKE_INVALID); /* the parent's */
+    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, with_lanes(&o, array, 3), NULL), FLAKE_INVALID); /* the parent's */
     s.sequence_min = 111, s.sequence_max = 120;
-    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, same_lanes(&lanes.gen, &o), NULL), FLAKE_OK);
+    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, with_lanes(&o, array, 3), NULL), FLAKE_OK);
     CHECK_EQ(try_all(), 10);
     CHECK_EQ(sno_sequence(got[0]), 111);
     CHECK_EQ(count_duplicates(got, 10), 0);
@@ -216,7 +216,7 @@ static void exclusive_is_for_the_pool(void) {
     CHECK(mkdtemp(folder) != NULL);
     const sno_snapshot s = eleven(), last = pool_of(107, 110);
     flake_options o = options_of(), other = options_of();
-    o.exclusive_dir = other.exclusive = folder;
+    o.exclusive_dir = other.exclusive_dir = folder;
     CHECK_EQ(sno_init(&lanes, &s, with_lanes(&o, LAST_OF(lane_room, 3), 3), NULL), FLAKE_OK);
     CHECK_EQ(try_all(), 0); /* it begins in the unit after this one */
     CHECK_EQ(sno_init(&gen, &last, &other, NULL), FLAKE_IN_USE);

@@ -196,8 +196,9 @@ static void what_is_anothers_is_refused(void) {
     o.layout = flake_layout_idgen;
     o.layout.epoch_ms = 1;
     refused(path, flake_state_open(&state, &w, &o, NULL, &why), FLAKE_MISMATCH);
-    o = options_of(0);
-    refused(path, flake_state_open(&state, &w, of_128(&o, 1), &why), FLAKE_MISMATCH);
+    o = options_of(1);
+    o.layout = flake_layout_boundary;
+    refused(path, flake_state_open(&state, &w, &o, NULL, &why), FLAKE_MISMATCH);
     static flake_state snos;
     flake_why sno_reason;
     flake_state_options sno_where;
@@ -669,8 +670,8 @@ static void every_init_asks_for_the_gates_floor(void) {
     flake_gen shards[2];
     flake_gen wide;
     flake128 wide_id = {{0}};
-    flake_parts wide_parts = {0, 0, 0, 0};
-    flake_parts parts = {0, 0, 0, 0};
+    flake_parts wide_parts = {0, 0, 0};
+    flake_parts parts = {0, 0, 0};
     uint64_t id = 0;
     begin();
     script_at_ms(start_ms);
@@ -688,10 +689,9 @@ static void every_init_asks_for_the_gates_floor(void) {
     CHECK_EQ(flake_decompose(&layout, id, &parts), FLAKE_OK);
     CHECK_EQ(parts.unix_ms, start_ms + 4);
     flake_options of_wide = o;
-    memset(&of_wide.layout, 0, sizeof of_wide.layout);
-    of_wide.node = 0;
+    of_wide.layout = flake_layout_boundary;
     script_at_ms(start_ms);
-    CHECK_EQ(flake_init(&wide, of_128(&of_wide, 1), NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, &of_wide, NULL), FLAKE_OK);
     script_at_ms(start_ms + 3);
     CHECK(flake128_try(&wide, &wide_id) != FLAKE_OK);
     script_at_ms(start_ms + 4);

@@ -301,7 +301,7 @@ static bool open_all(void) {
     w.path = path_of("all_flake");
     status[0] = flake_state_open(&states[0], &w, &whole, NULL, NULL);
     w.path = path_of("all_wide");
-    status[1] = flake_state_open(&states[1], &w, of_128(&wide, 0), NULL);
+    status[1] = flake_state_open(&states[1], &w, &wide, NULL, NULL);
     s.path = path_of("all_sno");
     sno_status_of[0] = sno_state_open(&sno_states[0], &s, &snos, &pool, NULL);
     s.path = path_of("all_sno_shards");
@@ -348,7 +348,7 @@ static void run_and_end_somehow(void) {
         way_ids ids;
         const struct way *way = &all_ways[random_below(&random_state, ways_count)];
         if (way->family >= FAMILY_SNO_LANES) continue; /* have no state */
-        if (way->draw(&ids) == WAY_FORKED) EXPECT(false);
+        if (way_draw(way, &ids) == WAY_FORKED) EXPECT(false);
         ways_note(&our->log, way->family, &ids);
         move_clock();
         if (draws % 32 == 0) (void)flake_state_extend(&states[0]);

@@ -526,11 +526,11 @@ static void files_of_version_0_1_0_are_refused(void) {
     flake_options o;
     uint8_t old[FLAKE_I_RECORD] = "idstate\n", found[FLAKE_I_RECORD];
     const flake_options given = options_now();
-    CHECK_EQ(flake_i_resolve(&given, &o), FLAKE_OK);
+    CHECK_EQ(flake_i_fill_in(&given, &o, NULL), FLAKE_OK);
     flake_i_put64(old + 8, (uint64_t)1 << 32);
     flake_i_put64(old + 16, (uint64_t)(start_ms * a_ms));
     flake_i_put64(old + 24, (uint64_t)((start_ms - 3000) * a_ms));
-    flake_i_identity(&o, 'f', flake_i_full_node(&o), old + 32);
+    flake_i_identity(&o, old + 32);
     flake_i_put64(old + 120, flake_i_fnv(old, 120));
     for (size_t n = 0; n <= sizeof old; n++) {
         begin();
@@ -744,6 +744,32 @@ static void a_child_with_its_parents_pid_has_not_its_state(void) {
     has_no_random_bytes = true;
     child_is_well(fork_while_a_state_is_open);
     has_no_random_bytes = false;
+    pid_of_all = 0;
+}
+
+/* ---- a child forked in the middle of its parent's write, by the thread that writes ---- */
+
+static void close_the_writers(void) {
+    pid_of_all++;
+    EXPECT(flake_state_close(&state) == FLAKE_FORKED);
+}
+
+static bool fork_at_the_sync(const char *name) {
+    if (strcmp(name, "fdatasync") != 0) return true;
+    on_call = NULL;
+    child_is_well(close_the_writers);
+    return true;
+}
+
+static void a_child_of_the_writer_is_not_the_writer(void) {
+    begin();
+    pid_of_all = 42;
+    CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
+    pass_ms(10000);
+    on_call = fork_at_the_sync;
+    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+    CHECK(!on_call);
+    close_it(&state);
     pid_of_all = 0;
 }
 
@@ -1066,6 +1092,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_path_that_can_t_be_looked_at_gets_no_file_yet),
         CHECK_TEST(a_childs_copy_may_be_opened_anew_as_a_shared_one),
         CHECK_TEST(a_child_with_its_parents_pid_has_not_its_state),
+        CHECK_TEST(a_child_of_the_writer_is_not_the_writer),
         CHECK_TEST(a_close_behind_a_bump_waits_for_who_writes),
         CHECK_TEST(a_state_opened_again_has_one_writer),
         CHECK_TEST(a_state_that_is_not_opened_again_is_as_it_was),

@@ -165,8 +165,9 @@ static flake_options kind_options(size_t kind) {
     if (kind == 0) o.node = 3;
     if (kind == 1)
         o.layout = flake_layout_sonyflake, o.node = 0xabcd, o.seq_min = 16, o.seq_max = 31;
-    if (kind == 2 || kind == 5) o.seq_min = 5, o.seq_max = 65534;
+    if (kind == 2) o.layout = flake_layout_boundary, o.seq_min = 5, o.seq_max = 65534;
     if (kind == 5) o.layout = flake_layout_uuid8;
+    if (kind == 2 || kind == 5) o.node = 0x001a2b3c4d5e;
     return o;
 }
 
@@ -177,9 +178,7 @@ static const char *kind_file(size_t kind) {
 
 static flake_status open_kind(size_t kind) {
     const flake_options o = kind_options(kind);
-    const flake_state_options w = where_of("ids");
-    if (kind < 2) return open_ids(&o);
-    if (kind == 2 || kind == 5) return flake_state_open(&state, &w, of_128(&o, 0x001a2b3c4d5e), &why);
+    if (kind < 3 || kind == 5) return open_ids(&o);
     if (kind == 3) {
         sno_snapshot pool = pool_of(100, 299);
         return open_snos(&pool) == FLAKE_OK ? FLAKE_OK : FLAKE_MISMATCH;
@@ -307,25 +306,28 @@ static void one_field_of_a_layout_makes_it_another(void) {
 
 /* Mastodon's layout is what wide ids are drawn by, and worker 0 has the number of its only node. */
 static void narrow_and_wide_are_foreign_to_each_other(void) {
-    flake_options narrow = options_in_scene(0), o = options_in_scene(0);
+    flake_options narrow = options_in_scene(0), o = options_in_scene(0), other;
     narrow.layout = flake_layout_mastodon;
+    o.layout = flake_layout_boundary;
     begin();
     const flake_state_options where = where_of("ids");
     CHECK_EQ(open_ids(&narrow), FLAKE_OK);
     o.state = &state;
-    CHECK_EQ(flake_init(&wide, of_128(&o, 0), NULL), FLAKE_MISMATCH);
+    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_MISMATCH);
     close_it(&state);
     pass_ms(10);
-    CHECK_EQ(flake_state_open(&state, &where, of_128(NULL, 0), &why), FLAKE_MISMATCH);
+    o.state = NULL;
+    CHECK_EQ(flake_state_open(&state, &where, &o, NULL, &why), FLAKE_MISMATCH);
 
     begin();
     const flake_state_options again = where_of("ids");
-    o.state = NULL;
-    CHECK_EQ(flake_state_open(&state, &again, of_128(&o, 0), &why), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&state, &again, &o, NULL, &why), FLAKE_OK);
     narrow.state = o.state = &state;
     CHECK_EQ(flake_init(&gen, &narrow, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_MISMATCH);
-    CHECK_EQ(flake_init(&wide, of_128(&o, 0), NULL), FLAKE_OK);
+    other = o;
+    other.node = 1;
+    CHECK_EQ(flake_init(&wide, &other, NULL), FLAKE_MISMATCH);
+    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
     close_it(&state);
     pass_ms(10);
     narrow.state = NULL;

@@ -146,7 +146,8 @@ static void known_texts(void) {
     CHECK_STR(text, "340282366920938463463374607431768211455");
     flake128_format(&all_ones, 16, text, sizeof text);
     CHECK_STR(text, "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF");
-    flake128_format_fixed(&widen(61), 62, text, sizeof text);
+    const flake128 last_digit = widen(61);
+    flake128_format_fixed(&last_digit, 62, text, sizeof text);
     CHECK_STR(text, "000000000000000000000z");
 }
 

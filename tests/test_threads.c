@@ -194,7 +194,7 @@ static flake_status narrow(flake_status status, flake128 id, uint64_t *out) {
     if (status != FLAKE_OK) return status;
     if (flake128_decompose(&flake_layout_boundary, &id, &parts) != FLAKE_OK || parts.node != wide_worker)
         return FLAKE_INVALID;
-    *out = parts.time << 16 | parts.seq;
+    *out = (uint64_t)parts.unix_ms << 16 | parts.seq;
     return FLAKE_OK;
 }
 
@@ -484,14 +484,14 @@ static void *ask_on(void *at) {
 static void run(plan *p) {
     asker askers[4];
     flake_options wide_options = p->options;
-    memset(&wide_options.layout, 0, sizeof wide_options.layout);
-    wide_options.node = 0;
+    wide_options.layout = flake_layout_boundary;
+    wide_options.node = wide_worker;
     CHECK_EQ(flake_init(&gen, &p->options, NULL), FLAKE_OK);
-    CHECK_EQ(flake_init(&wide, of_128(&wide_options, wide_worker), NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, &wide_options, NULL), FLAKE_OK);
     if (has_lanes(p)) {
         CHECK_EQ(flake_init(&lanes, with_lanes(&p->options, LAST_OF(lane_array, p->shards), p->shards), NULL),
                  FLAKE_OK);
-        CHECK_EQ(flake_init(&wide_lanes, with_lanes(of_128(&wide_options, wide_worker), LAST_OF(wide_lane_array, p->shards), p->shards), NULL),
+        CHECK_EQ(flake_init(&wide_lanes, with_lanes(&wide_options, LAST_OF(wide_lane_array, p->shards), p->shards), NULL),
                  FLAKE_OK);
         atomic_store(&newest_unit, 0);
     } else if (p->shards)
@@ -959,7 +959,7 @@ static void signals_do_not_use_up_the_patience_of_a_waiter(void) {
     pthread_t thread;
     uint64_t before = 0;
     waiter w = {FLAKE_INVALID, 0, 0};
-    flake_parts parts = {INT64_MAX, 0, 0, 0};
+    flake_parts parts = {INT64_MAX, 0, 0};
     handle_signals();
     memset(&options, 0, sizeof options);
     options.clock.now_ns = read_put_back;

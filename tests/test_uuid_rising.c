@@ -10,26 +10,8 @@
 
 // >>rising
 
-/* What a generator or lanes are asked. */
-static bool by_lanes;
-static flake_status ask_next(flake128 *id) {
-    return by_lanes ? flake128_next(&lanes, id) : flake128_next(&gen, id);
-}
-static flake_status ask_try(flake128 *id) {
-    return by_lanes ? flake128_try(&lanes, id) : flake128_try(&gen, id);
-}
-static flake_status ask_next_n(flake128 *to, size_t n) {
-    return by_lanes ? flake128_next_n(&lanes, to, n) : flake128_next_n(&gen, to, n);
-}
-static size_t ask_try_n(flake128 *to, size_t n) {
-    return by_lanes ? got128_n(&lanes, to, n) : got128_n(&gen, to, n);
-}
-static int64_t ask_retry_ns(void) {
-    return by_lanes ? flake_retry_ns(&lanes) : flake_retry_ns(&gen);
-}
-static uint64_t ask_available(void) {
-    return by_lanes ? flake_available(&lanes) : flake_available(&gen);
-}
+/* A generator with or without lanes. */
+static flake_gen *asked = &gen;
 
 static void step_clock(uint64_t *seed) {
     lane_now = (unsigned)random_below(seed, 3);
@@ -50,14 +32,14 @@ static uint64_t call_any(uint64_t *seed, flake128 *last) {
     flake128 few[30];
     const size_t most = 1 + (size_t)random_below(seed, 30);
     size_t n = 1;
-    const uint64_t call = random_below(seed, by_lanes ? 4 : 5);
+    const uint64_t call = random_below(seed, asked == &lanes ? 4 : 5);
     few[0] = untouched;
-    if (call == 0) CHECK_EQ(ask_next(few), FLAKE_OK);
-    if (call == 1) CHECK_EQ(ask_next_n(few, n = most), FLAKE_OK);
-    if (call == 2) n = ask_try_n(few, most);
+    if (call == 0) CHECK_EQ(flake128_next(asked, few), FLAKE_OK);
+    if (call == 1) CHECK_EQ(flake128_next_n(asked, few, n = most), FLAKE_OK);
+    if (call == 2) n = got128_n(asked, few, most);
     if (call > 2) {
         const flake_status status =
-            call == 3 ? ask_try(few) : flake128_try_at(&gen, script_now.now_ns / MS, few);
+            call == 3 ? flake128_try(asked, few) : flake128_try_at(&gen, script_now.now_ns / MS, few);
         n = status == FLAKE_OK;
         if (call == 4 && script_now.now_ns < MS) CHECK(status == FLAKE_OK || status == FLAKE_AGAIN);
         CHECK(status == FLAKE_OK || status == FLAKE_AGAIN);
@@ -69,11 +51,11 @@ static uint64_t call_any(uint64_t *seed, flake128 *last) {
 
 static void ids_rise_whatever_the_calls_and_the_clock(void) {
     uint64_t seed = 99;
-    by_lanes = false;
-    EACH_FORM(form) for (unsigned i = 0; i < 6; i++) {
-        begin(form);
+    asked = &gen;
+    EACH_LAYOUT(l) for (unsigned i = 0; i < 6; i++) {
+        begin(l);
         options.max_ahead_ms = i % 2 ? 5 : 0;
-        options.seq_max = i < 2 ? 0 : i < 4 ? 9 : 3;
+        last_number = i < 2 ? 0 : i < 4 ? 9 : 3;
         open_gen(&gen);
         flake128 last;
         flake_stats stats;
@@ -92,15 +74,15 @@ static int64_t newest_ms;
 
 static size_t tried(size_t n) {
     flake128 few[30];
-    const size_t given = n > 1 ? ask_try_n(few, n) : ask_try(few) == FLAKE_OK;
+    const size_t given = n > 1 ? got128_n(asked, few, n) : flake128_try(asked, few) == FLAKE_OK;
     for (size_t i = 0; i < given; i++)
         if (uuid_ms(few[i]) > newest_ms) newest_ms = uuid_ms(few[i]);
     return given;
 }
 
 static void check_answers(void) {
-    const int64_t retry_ns = ask_retry_ns(), now_ms = script_now.now_ns / MS;
-    const uint64_t free_now = ask_available();
+    const int64_t retry_ns = flake_retry_ns(asked), now_ms = script_now.now_ns / MS;
+    const uint64_t free_now = flake_available(asked);
     const bool is_back = newest_ms > now_ms + options.max_ahead_ms;
     CHECK((retry_ns == 0) == (free_now > 0));
     if (free_now) {
@@ -109,35 +91,34 @@ static void check_answers(void) {
         return;
     }
     flake128 id = untouched;
-    CHECK_EQ(ask_try(&id), FLAKE_AGAIN);
+    CHECK_EQ(flake128_try(asked, &id), FLAKE_AGAIN);
     CHECK(retry_ns > 0 && retry_ns <= 10 * MS);
     script_now.now_ns += retry_ns - 1;
-    CHECK_EQ(ask_try(&id), FLAKE_AGAIN);
+    CHECK_EQ(flake128_try(asked, &id), FLAKE_AGAIN);
     script_now.now_ns++;
     CHECK_EQ(tried(1), 1);
 }
 
 static void answers_agree_with_what_a_try_does(void) {
     uint64_t seed = 5;
-    EACH_FORM(form) for (unsigned i = 0; i < 4; i++) {
-        by_lanes = i % 2;
-        begin(form);
-        options.seq_max = 7;
+    EACH_LAYOUT(l) for (unsigned i = 0; i < 4; i++) {
+        asked = i % 2 ? &lanes : &gen;
+        begin(l);
+        last_number = 7;
         options.max_ahead_ms = i < 2 ? 0 : 3;
-        if (by_lanes)
-            CHECK_EQ(flake_init(&lanes, with_lanes(of_128(&options, node_of(form)), lane_array, 3), NULL), FLAKE_OK);
+        if (i % 2) open_lanes();
         else open_gen(&gen);
         newest_ms = 0;
         (void)tried(1);
         for (unsigned step = 0; step < steps; step++, step_clock(&seed)) check_answers();
     }
-    by_lanes = false;
+    asked = &gen;
 }
 
 static void a_clock_that_stays_back_stops_nobody(void) {
-    EACH_FORM(form) {
-        begin(form);
-        options.seq_max = 2;
+    EACH_LAYOUT(l) {
+        begin(l);
+        last_number = 2;
         open_gen(&gen);
         flake128 last = drawn(&gen);
         clock_at(T - 3600 * 1000);
@@ -158,8 +139,8 @@ static void a_clock_that_stays_back_stops_nobody(void) {
 }
 
 static void a_clock_before_1984_stops_nobody_who_has_begun(void) {
-    EACH_FORM(form) {
-        open_one(form);
+    EACH_LAYOUT(l) {
+        open_one(l);
         flake128 last = drawn(&gen), id = untouched;
         script_now.now_ns = 0;
         CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
@@ -180,8 +161,8 @@ static void a_clock_before_1984_stops_nobody_who_has_begun(void) {
 }
 
 static void refuse_back_says_so_and_changes_nothing(void) {
-    EACH_FORM(form) {
-        begin(form);
+    EACH_LAYOUT(l) {
+        begin(l);
         options.fail_on_backwards = true;
         open_gen(&gen);
         flake128 last = drawn(&gen), id = untouched;
@@ -201,13 +182,13 @@ static void refuse_back_says_so_and_changes_nothing(void) {
         }
         clock_at(T);
         const flake128 next = drawn(&gen);
-        CHECK(counts_by_one(form, last, next));
+        CHECK(counts_by_one(l, last, next));
     }
 }
 
 static void ids_ahead_of_the_clock_rise_when_it_is_put_back(void) {
-    begin(FORM_UUID7);
-    options.seq_max = 9;
+    begin(&flake_layout_uuid7);
+    last_number = 9;
     options.max_ahead_ms = 4;
     open_gen(&gen);
     CHECK_EQ(got128_n(&gen, ids, 100), 50);
@@ -237,8 +218,8 @@ static flake_status gate_admits(void *unused, int64_t until_ns) {
 }
 
 static void who_waits_waits_for_a_gate_too_while_the_clock_is_back(void) {
-    begin(FORM_UUID7);
-    options.seq_max = 2;
+    begin(&flake_layout_uuid7);
+    last_number = 2;
     options.gate.admit = gate_admits;
     open_gen(&gen);
     CHECK_EQ(flake128_next_n(&gen, ids, 3), FLAKE_OK);
@@ -259,9 +240,9 @@ static void who_waits_waits_for_a_gate_too_while_the_clock_is_back(void) {
 // >>lanes
 
 static void lanes_rise_by_units_and_count_from_one_start(void) {
-    EACH_FORM(form) {
-        begin(form);
-        CHECK_EQ(flake_init(&lanes, with_lanes(of_128(&options, node_of(form)), lane_array, 3), NULL), FLAKE_OK);
+    EACH_LAYOUT(l) {
+        begin(l);
+        open_lanes();
         for (int64_t ms = T; ms < T + 50; ms++) {
             clock_at(ms);
             CHECK_EQ(flake128_next_n(&lanes, ids, 65536), FLAKE_OK);
@@ -271,7 +252,7 @@ static void lanes_rise_by_units_and_count_from_one_start(void) {
                 if (flake128_compare(&ids[i], &greatest) > 0) greatest = ids[i];
             }
             CHECK(uuid_ms(least) == ms && uuid_ms(greatest) == ms);
-            if (form == FORM_ULID) { /* as many numbers as ids, so each once */
+            if (l->format == FLAKE_I_ULID) { /* as many numbers as ids, so each once */
                 for (int i = 0; i < 65535; i++) least = ulid_plus_one(least);
                 CHECK(flake128_compare(&least, &greatest) == 0);
             } else CHECK_EQ(counter_of(greatest) - counter_of(least), 65535);
@@ -285,9 +266,9 @@ static void lanes_rise_by_units_and_count_from_one_start(void) {
 }
 
 static void what_lanes_ahead_have_left_counts_for_each_of_them(void) {
-    EACH_FORM(form) for (unsigned ahead = 0; ahead < 3; ahead++) {
-        begin(form);
-        CHECK_EQ(flake_init(&lanes, with_lanes(of_128(&options, node_of(form)), lane_array, 3), NULL), FLAKE_OK);
+    EACH_LAYOUT(l) for (unsigned ahead = 0; ahead < 3; ahead++) {
+        begin(l);
+        open_lanes();
         clock_at(T + 5);
         lane_now = ahead;
         CHECK_EQ(flake128_try(&lanes, ids), FLAKE_OK);
@@ -298,11 +279,11 @@ static void what_lanes_ahead_have_left_counts_for_each_of_them(void) {
 
 /* Of lanes that the clock finds spent, and one that lies ahead of it, that one goes on. */
 static void lanes_go_on_with_the_one_that_lies_ahead(void) {
-    EACH_FORM(form) {
+    EACH_LAYOUT(l) {
         flake128 id;
         int n = 0;
-        begin(form);
-        CHECK_EQ(flake_init(&lanes, with_lanes(of_128(&options, node_of(form)), lane_array, 3), NULL), FLAKE_OK);
+        begin(l);
+        open_lanes();
         clock_at(T + 5);
         CHECK_EQ(flake128_try(&lanes, &id), FLAKE_OK);
         lane_now++; /* who prefers another */
@@ -319,7 +300,7 @@ static void lanes_go_on_with_the_one_that_lies_ahead(void) {
 // >>others
 
 static void snapshots_are_of_one_node_and_range(void) {
-    open_one(FORM_UUID8);
+    open_one(&flake_layout_uuid8);
     (void)drawn(&gen);
     flake_snapshot s = snapshot_of(&gen);
     CHECK(s.unix_ms == T && s.count == 1 && s.node == a_node && s.seq_max == 65535);
@@ -332,9 +313,9 @@ static void snapshots_are_of_one_node_and_range(void) {
 
 /* What came of the ms of a snapshot is spent, and no more than that. */
 static void a_restored_one_goes_on_in_the_next_ms(void) {
-    EACH_FORM(form) {
+    EACH_LAYOUT(l) {
         flake128 id;
-        begin(form);
+        begin(l);
         open_gen(&gen);
         (void)drawn(&gen);
         flake_snapshot s = snapshot_of(&gen);
@@ -349,8 +330,8 @@ static void a_restored_one_goes_on_in_the_next_ms(void) {
 
 /* A count that is rounded up past what the word can hold is that of the next ms. */
 static void the_greatest_count_of_a_snapshot_is_restored(void) {
-    begin(FORM_UUID8);
-    options.seq_max = 9;
+    begin(&flake_layout_uuid8);
+    last_number = 9;
     options.max_wait_ms = 100000;
     open_gen(&gen);
     flake_snapshot s = snapshot_of(&gen);
@@ -371,11 +352,11 @@ static void the_greatest_count_of_a_snapshot_is_restored(void) {
 
 /* Counters begin elsewhere under new keys, so an id of the same ms would be greater by chance alone. */
 static void ids_rise_over_snapshots_into_another_generator(void) {
-    EACH_FORM(form) for (unsigned i = 0; i < 24; i++) {
-        begin(form);
+    EACH_LAYOUT(l) for (unsigned i = 0; i < 24; i++) {
+        begin(l);
         source.seed += i;
         flake128 last;
-        if (i % 2) options.seq_max = 9;
+        if (i % 2) last_number = 9;
         open_gen(&gen);
         CHECK_EQ(flake128_next_n(&gen, ids, 5 + 3 * i), FLAKE_OK);
         last = ids[4 + 3 * i];
@@ -387,7 +368,7 @@ static void ids_rise_over_snapshots_into_another_generator(void) {
         CHECK(uuid_ms(last) <= uuid_ms(ids[4 + 3 * i]) + 1);
         if (i % 4 == 0) { /* lanes, too */
             s = snapshot_of(&other);
-            CHECK_EQ(flake_init(&lanes, with_lanes(of_128(&options, node_of(form)), lane_array, 3), NULL), FLAKE_OK);
+            open_lanes();
             CHECK_EQ(flake_restore(&lanes, &s, NULL), FLAKE_OK);
             CHECK_EQ(flake128_next(&lanes, ids), FLAKE_OK);
             rises(&last, ids[0]);
@@ -408,25 +389,20 @@ static void a_child(void) {
     CHECK_EQ(got128_n(&gen, &id, 1), 0);
     CHECK_EQ(flake_available(&gen), 0);
     CHECK(flake128_compare(&id, &untouched) == 0);
-    const form_128 form = options.form;
-    options.layout = *layout_128(form == FORM_ULID ? FORM_UUID7 : FORM_ULID);
-    CHECK_EQ(flake_reinit_after_fork(&gen, of_128(&options, 0), NULL), FLAKE_INVALID);
-    options.layout = *layout_128(form);
-    if (has_node(form)) CHECK_EQ(flake_reinit_after_fork(&gen, of_128(&options, a_node), NULL), FLAKE_NODE_RANGE);
-    options.seq_min = options.seq_max = 60000; /* one that the parent has not: it does not matter */
-    if (has_node(form)) CHECK_EQ(flake_reinit_after_fork(&gen, of_128(&options, a_node), NULL), FLAKE_NODE_RANGE);
-    options.seq_min = options.seq_max = 0;
+    if (options.node)
+        CHECK_EQ(flake_reinit_after_fork(&gen, &options, NULL), FLAKE_NODE_OVERLAP);
+    options.node = options.node ? 1 : 0;
     source.fails = true;
-    CHECK_EQ(flake_reinit_after_fork(&gen, of_128(&options, has_node(form)), NULL), FLAKE_IO);
+    CHECK_EQ(flake_reinit_after_fork(&gen, &options, NULL), FLAKE_IO);
     source.fails = false;
     source.seed += (uint64_t)getpid();
-    CHECK_EQ(flake_reinit_after_fork(&gen, of_128(&options, has_node(form)), NULL), FLAKE_OK);
+    CHECK_EQ(flake_reinit_after_fork(&gen, &options, NULL), FLAKE_OK);
     shared->newest = drawn(&gen);
 }
 
 static void a_child_needs_a_beginning_of_its_own(void) {
-    EACH_FORM(form) {
-        open_one(form);
+    EACH_LAYOUT(l) {
+        open_one(l);
         flake128 mine = drawn(&gen), childs[2];
         for (int i = 0; i < 2; i++) {
             in_child(a_child);
@@ -437,7 +413,8 @@ static void a_child_needs_a_beginning_of_its_own(void) {
         rises(&mine, drawn(&gen));
         flake_machine_cloned();
         CHECK_EQ(flake128_try(&gen, ids), FLAKE_FORKED);
-        CHECK_EQ(flake_reinit_after_fork(&gen, of_128(&options, has_node(form)), NULL), FLAKE_OK);
+        options.node = l->node_bits ? 1 : 0;
+        CHECK_EQ(flake_reinit_after_fork(&gen, &options, NULL), FLAKE_OK);
         const flake128 anew = drawn(&gen);
         CHECK(flake128_compare(&anew, &mine) && uuid_ms(anew) == T);
     }
@@ -458,9 +435,9 @@ static void in_shared_memory_ids_rise_in_all_processes(void) {
     common = (flake_gen *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE,
                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(common != MAP_FAILED);
-    begin(FORM_UUID7);
+    begin(&flake_layout_uuid7);
     options.shared_memory = true;
-    CHECK_EQ(flake_init(common, of_128(&options, 0), NULL), FLAKE_OK);
+    open_gen(common);
     memset(shared, 0, sizeof *shared);
     draws_from_the_common_one();
     in_child(draws_from_the_common_one);
@@ -480,7 +457,7 @@ static flake_status open_state(flake_state_options *where) {
     memset(where, 0, sizeof *where);
     where->path = path;
     const flake_status status =
-        flake_state_open(&state, where, of_128(&options, node_of(options.form)), &why);
+        flake_state_open(&state, where, &options, NULL, &why);
     options.state = status == FLAKE_OK ? &state : NULL;
     return status;
 }
@@ -500,21 +477,24 @@ static void a_run(void) {
 }
 
 static void ids_rise_over_restarts_with_a_state_file(void) {
-    EACH_FORM(form) {
+    EACH_LAYOUT(l) {
         flake_state_options where;
-        begin(form);
+        begin(l);
         memset(shared, 0, sizeof *shared);
         for (which = 0; which < 8; which++) {
             source.seed += which;
             in_child(a_run);
             script_now.now_ns = shared->now_ns - which % 2 * 60 * MS; /* put back after a crash */
         }
-        for (form_128 opened = FORM_BOUNDARY; opened <= FORM_ULID;
-             opened = (form_128)(opened + 1)) {
-            options.layout = *layout_128(opened);
-            if (opened != form) CHECK_EQ(open_state(&where), FLAKE_MISMATCH);
+        options.layout = flake_layout_boundary;
+        CHECK_EQ(open_state(&where), FLAKE_MISMATCH);
+        EACH_LAYOUT(opened) {
+            options.layout = *opened;
+            options.node = opened->node_bits ? a_node : 0;
+            if (opened != l) CHECK_EQ(open_state(&where), FLAKE_MISMATCH);
         }
-        options.layout = *layout_128(form);
+        options.layout = *l;
+        options.node = l->node_bits ? a_node : 0;
         clock_at(T - 1000); /* before the last run began */
         CHECK_EQ(open_state(&where), FLAKE_CLOCK_BACKWARDS);
         CHECK_EQ(unlink(path), 0);
@@ -523,17 +503,15 @@ static void ids_rise_over_restarts_with_a_state_file(void) {
 
 static void exclusive_goes_with_a_node(void) {
     for (int i = 0; i < 2; i++) {
-        begin(i ? FORM_UUID8 : FORM_UUID7_NODE);
+        begin(&layouts[1 + i]);
         options.exclusive_dir = folder;
-        options.seq_max = 32767;
         open_gen(&gen);
         flake128 last = drawn(&gen);
         CHECK_EQ(uuid_ms(last), T + 1); /* somebody may have drawn in this one */
-        CHECK_EQ(flake_init(&other, of_128(&options, a_node), NULL), FLAKE_IN_USE);
-        options.seq_min = 32768,
-        options.seq_max = 65535; /* counters begin anywhere, all the same */
-        CHECK_EQ(flake_init(&other, of_128(&options, a_node), NULL), FLAKE_IN_USE);
-        CHECK_EQ(flake_init(&other, of_128(&options, a_node + 1), NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&other, &options, NULL), FLAKE_IN_USE);
+        options.node = a_node + 1;
+        CHECK_EQ(flake_init(&other, &options, NULL), FLAKE_OK);
+        options.node = a_node;
         flake_release(&other);
         flake_release(&gen);
         open_gen(&other);

@@ -105,9 +105,10 @@ static void wait_shard(bool with_ring) {
 }
 
 static void wait_wide(bool with_ring) {
-    const flake_options o = options_of(with_ring);
+    flake_options o = options_of(with_ring);
     flake128 id;
-    CHECK_EQ(flake_init(&wide, of_128(&o, 1), NULL), FLAKE_OK);
+    o.layout = flake_layout_boundary;
+    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
     (void)flake128_try(&wide, &id);
     atomic_store(&our->sleeps, 0u);
     atomic_store(&our->slept_ns, 0);

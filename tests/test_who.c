@@ -31,8 +31,13 @@ static void free_interfaces(struct ifaddrs *list) {
 #define getifaddrs(list)  list_interfaces(list)
 #define freeifaddrs(list) free_interfaces(list)
 
-static bool has_no_name; /* this host */
-#define uname(system) (has_no_name ? -1 : (uname)(system))
+static const char *host_name; /* NULL: it can't be read */
+
+static int name_host(struct utsname *system) {
+    if (host_name) (void)snprintf(system->nodename, sizeof system->nodename, "%s", host_name);
+    return host_name ? 0 : -1;
+}
+#define uname(system) name_host(system)
 
 /* As if the kernel had no call for random bytes. */
 #if defined(__linux__)
@@ -135,7 +140,7 @@ static void the_first_private_ip_gives_16_bits(void) {
                  {0x08080808, false}, {0xa9fe0102, false}};
     flake_why why;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        uint32_t node = 0xabcdef;
+        uint64_t node = 0xabcdef;
         begin_entries();
         add_link(0, "lo", "000000000000", true);
         add_ip(1, "lo", 0x7f000001);
@@ -150,7 +155,7 @@ static void the_first_private_ip_gives_16_bits(void) {
 
 /* The call itself, whatever addresses this host has. */
 static void this_hosts_own_address(void) {
-    uint32_t node = 0xabcdef, expected = 0xabcdef;
+    uint64_t node = 0xabcdef, expected = 0xabcdef;
     flake_why why;
     struct ifaddrs *list = NULL;
     bool has_one = false;
@@ -171,7 +176,7 @@ static void this_hosts_own_address(void) {
 }
 
 static void the_list_of_interfaces_is_asked_for_and_let_go(void) {
-    uint32_t node = 0xabcdef;
+    uint64_t node = 0xabcdef;
     uint64_t worker = 0xabcdef;
     flake_why why;
     begin_entries();
@@ -203,12 +208,13 @@ static void the_ordinal_of_a_hostname(void) {
     static const struct {
         const char *name;
         flake_status status;
-        uint32_t node;
+        uint64_t node;
     } cases[] = {{"web-3", FLAKE_OK, 3},
                  {"web-0.web.prod.svc.cluster.local", FLAKE_OK, 0},
                  {"a-b-12", FLAKE_OK, 12},
                  {"web-4294967295", FLAKE_OK, 4294967295},
-                 {"web-4294967296", FLAKE_INVALID, 0},
+                 {"web-18446744073709551615", FLAKE_OK, UINT64_MAX},
+                 {"web-18446744073709551616", FLAKE_INVALID, 0},
                  {"web-99999999999999999999", FLAKE_INVALID, 0},
                  {"web3", FLAKE_INVALID, 0},
                  {"web-", FLAKE_INVALID, 0},
@@ -218,30 +224,33 @@ static void the_ordinal_of_a_hostname(void) {
                  {"7", FLAKE_INVALID, 0}};
     flake_why why;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        uint32_t node = 99;
-        CHECK_EQ(flake_node_from_hostname(cases[i].name, &node, &why), cases[i].status);
-        CHECK_EQ(node, cases[i].status == FLAKE_OK ? cases[i].node : 99);
+        host_name = cases[i].name;
+        for (int own = 0; own < 2; own++) {
+            uint64_t node = 99;
+            CHECK_EQ(flake_node_from_hostname(own ? NULL : cases[i].name, &node, &why),
+                     cases[i].status);
+            CHECK_EQ(node, cases[i].status == FLAKE_OK ? cases[i].node : 99);
+        }
     }
-    CHECK_EQ(flake_node_from_hostname("db", &(uint32_t){0}, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_node_from_hostname("db", &(uint64_t){0}, &why), FLAKE_INVALID);
     CHECK_STR(why.text, "db: does not end in -NUMBER, as web-3 does");
-    has_no_name = true;
-    CHECK_EQ(flake_node_from_hostname(NULL, &(uint32_t){0}, &why), FLAKE_IO);
+    host_name = NULL;
+    CHECK_EQ(flake_node_from_hostname(NULL, &(uint64_t){0}, &why), FLAKE_IO);
     CHECK_STR(why.text, "hostname: can't be read");
-    has_no_name = false;
 }
 
 static void a_number_in_the_environment(void) {
-    uint32_t node = 5;
+    uint64_t node = 5;
     flake_why why;
     CHECK_EQ(setenv("FLAKE_TEST_NODE", "1023", 1), 0);
     CHECK_EQ(flake_node_from_env("FLAKE_TEST_NODE", &node, &why), FLAKE_OK);
     CHECK_EQ(node, 1023);
-    static const char *const wrong[] = {"", " 1", "1 ", "-1", "+1", "0x1", "4294967296", "1\n"};
+    static const char *const wrong[] = {"", " 1", "1 ", "-1", "+1", "0x1", "18446744073709551616", "1\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         CHECK_EQ(setenv("FLAKE_TEST_NODE", wrong[i], 1), 0);
         CHECK_EQ(flake_node_from_env("FLAKE_TEST_NODE", &node, &why), FLAKE_INVALID);
     }
-    CHECK_STR(why.text, "FLAKE_TEST_NODE: is not a decimal number below 2^32");
+    CHECK_STR(why.text, "FLAKE_TEST_NODE: is not a decimal number below 2^64");
     CHECK_EQ(unsetenv("FLAKE_TEST_NODE"), 0);
     CHECK_EQ(flake_node_from_env("FLAKE_TEST_NODE", &node, &why), FLAKE_INVALID);
     CHECK_STR(why.text, "FLAKE_TEST_NODE: is not set");

@@ -23,7 +23,6 @@ size_t other_unit_sno_gen_size(void);
 uint64_t other_unit_flake_next(flake_gen *gen);
 flake_status other_unit_sno_next(sno_gen *gen, sno_id *id);
 sno_id other_unit_sno_generate(void);
-size_t other_unit_flake128_gen_size(void);
 int other_unit_uuid7(uint8_t out[16]);
 #ifdef __cplusplus
 }

@@ -34,7 +34,6 @@ uint64_t other_unit_flake_next(flake_gen *gen) {
 
 flake_status other_unit_sno_next(sno_gen *gen, sno_id *id) { return sno_next(gen, 0, id); }
 sno_id other_unit_sno_generate(void) { return sno_generate(0); }
-size_t other_unit_flake128_gen_size(void) { return sizeof(flake_gen); }
 int other_unit_uuid7(uint8_t out[16]) { return (int)flake_uuid7_bytes(out); }
 #ifdef __cplusplus
 }

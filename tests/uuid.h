@@ -43,6 +43,7 @@ static flake_gen gen, other;
 static flake_gen lanes;
 static flake_lane lane_array[3]; /* as many as lanes have: sanitizers see what runs past them */
 static flake_options options;    /* of the test that runs */
+static uint32_t last_number;     /* 0: 65,535 */
 static flake128 ids[70000];
 
 #ifdef TEST_SMALL
@@ -51,30 +52,38 @@ enum { steps = 600 };
 enum { steps = 6000 };
 #endif
 
-#define EACH_FORM(form) \
-    for (form_128 form = FORM_UUID7; form <= FORM_ULID; form = (form_128)(form + 1))
+/* Layouts, by `format` from FLAKE_I_UUID7 on. */
+static const flake_layout layouts[] = {FLAKE_LAYOUT_UUID7, FLAKE_LAYOUT_UUID7_NODE, FLAKE_LAYOUT_UUID8,
+                                       FLAKE_LAYOUT_ULID};
+#define EACH_LAYOUT(l) for (const flake_layout *l = layouts; l < layouts + 4; l++)
 
-static inline bool has_node(form_128 form) {
-    return form == FORM_UUID7_NODE || form == FORM_UUID8;
-}
-static inline uint64_t node_of(form_128 form) { return has_node(form) ? a_node : 0; }
-
-static inline void begin(form_128 form) {
+static inline void begin(const flake_layout *l) {
     script_at_ms(T);
     source.fails = false;
     lane_now = 0;
-    source.seed = 0x0123456789abcdef + (uint64_t)form;
-    options = options_of_flake(0, 0, 0, script_read, &script_now);
-    options.layout = *layout_128(form);
+    source.seed = 0x0123456789abcdef + l->format - 1;
+    options = options_of_flake(l->node_bits ? a_node : 0, 0, 0, script_read, &script_now);
+    options.layout = *l;
+    last_number = 0;
 }
 
+/* With fewer numbers than an init accepts, so that few draws exhaust a ms. */
 static inline void open_gen(flake_gen *g) {
-    CHECK_EQ(flake_init(g, of_128(&options, node_of(options.form)), NULL), FLAKE_OK);
+    flake_options o;
+    CHECK_EQ(flake_i_fill_in(&options, &o, NULL), FLAKE_OK);
+    if (last_number) o.seq_max = last_number;
+    CHECK_EQ(flake_i_gen_init(g, &o, NULL), FLAKE_OK);
 }
 
-static inline void open_one(form_128 form) {
-    begin(form);
+static inline void open_one(const flake_layout *l) {
+    begin(l);
     open_gen(&gen);
+}
+
+static inline void open_lanes(void) {
+    options.lanes = lane_array;
+    options.lane_count = 3;
+    open_gen(&lanes);
 }
 
 static inline void clock_at(int64_t unix_ms) { script_now.now_ns = unix_ms * MS; }
@@ -118,8 +127,9 @@ static inline flake128 ulid_plus_one(flake128 id) {
     return id;
 }
 
-static inline bool counts_by_one(form_128 form, flake128 a, flake128 b) {
-    if (form == FORM_ULID) return flake128_compare(&ulid_plus_one(a), &b) == 0;
+static inline bool counts_by_one(const flake_layout *l, flake128 a, flake128 b) {
+    const flake128 next = ulid_plus_one(a);
+    if (l->format == FLAKE_I_ULID) return flake128_compare(&next, &b) == 0;
     return uuid_ms(a) == uuid_ms(b) && counter_of(a) + 1 == counter_of(b);
 }
 

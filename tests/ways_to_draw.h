@@ -11,7 +11,6 @@
 
 typedef enum way_outcome {
     WAY_OK,
-    WAY_NONE, /* nothing, and the call has no status */
     WAY_FORKED,
     WAY_AGAIN,
     WAY_IO,
@@ -31,7 +30,7 @@ static struct ways {
     flake_gen lanes;
     flake_gen wide_lanes;
     flake_lane sno_lane[way_halves];
-    sno_gen sno_gen;
+    sno_gen sno_lanes;
 } ways;
 
 static inline way_outcome way_of_flake(flake_status status) {
@@ -85,7 +84,7 @@ static inline way_outcome way_give_wide(way_ids *out, way_outcome outcome, const
         keys[i] = way_blank;
         if (outcome != WAY_OK && ids[i].bytes[0] == 0x5a) continue;
         CHECK_EQ(flake128_decompose(&flake_layout_boundary, &ids[i], &parts), FLAKE_OK);
-        keys[i] = parts.node << 57 | parts.time << 16 | parts.seq;
+        keys[i] = parts.node << 57 | (uint64_t)parts.unix_ms << 16 | parts.seq;
     }
     return way_give(out, outcome, keys, n);
 }
@@ -94,219 +93,79 @@ static inline way_outcome way_give_wide(way_ids *out, way_outcome outcome, const
     type name[way_batch];    \
     memset(name, 0x5a, sizeof name)
 
-static inline int64_t way_now_ns(void) { return flake_i_exact_ns(&ways.gen.engine.clock); }
+typedef enum way_call { BY_NEXT, BY_TRY, BY_NEXT_N, BY_TRY_N, BY_TRY_AT, BY_PREFETCH } way_call;
 
-static inline way_outcome way_next(way_ids *out) {
+static inline int64_t way_now_ms(void) { return flake_i_exact_ns(&ways.gen.engine.clock) / 1000000; }
+
+static inline way_outcome way_draw64(flake_gen *g, way_call call, way_ids *out) {
     WAY_ROOM(uint64_t, id);
-    return way_give(out, way_of_flake(flake_next(&ways.gen, id)), id, 1);
-}
-static inline way_outcome way_try(way_ids *out) {
-    WAY_ROOM(uint64_t, id);
-    return way_give(out, way_of_flake(flake_try(&ways.gen, id)), id, 1);
-}
-static inline way_outcome way_try_at(way_ids *out) {
-    WAY_ROOM(uint64_t, id);
-    const flake_status status = flake_try_at(&ways.gen, way_now_ns() / 1000000, id);
-    return way_give(out, way_of_flake(status), id, 1);
-}
-static inline way_outcome way_next_n(way_ids *out) {
-    WAY_ROOM(uint64_t, id);
-    return way_give(out, way_of_flake(flake_next_n(&ways.gen, id, way_batch)), id, way_batch);
-}
-static inline way_outcome way_try_n(way_ids *out) {
-    WAY_ROOM(uint64_t, id);
-    const size_t n = got64_n(&ways.gen, id, way_batch);
-    return way_give(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
-}
-static inline way_outcome way_prefetch(way_ids *out) {
-    WAY_ROOM(uint64_t, id);
-    return way_give(out, way_of_flake(flake_prefetch_next(&ways.stock, id)), id, 1);
+    size_t n = call == BY_NEXT_N ? way_batch : 1;
+    const flake_status status = call == BY_NEXT     ? flake_next(g, id)
+                                : call == BY_TRY    ? flake_try(g, id)
+                                : call == BY_NEXT_N ? flake_next_n(g, id, way_batch)
+                                : call == BY_TRY_N  ? flake_try_n(g, id, way_batch, &n)
+                                : call == BY_TRY_AT ? flake_try_at(g, way_now_ms(), id)
+                                                    : flake_prefetch_next(&ways.stock, id);
+    return way_give(out, way_of_flake(status), id, n ? n : way_batch);
 }
 
-static inline way_outcome way_shard_next(way_ids *out) {
-    WAY_ROOM(uint64_t, id);
-    return way_give(out, way_of_flake(flake_next(&ways.shards[0], id)), id, 1);
-}
-static inline way_outcome way_shard_try(way_ids *out) {
-    WAY_ROOM(uint64_t, id);
-    return way_give(out, way_of_flake(flake_try(&ways.shards[1], id)), id, 1);
-}
-static inline way_outcome way_shard_try_at(way_ids *out) {
-    WAY_ROOM(uint64_t, id);
-    const flake_status status = flake_try_at(&ways.shards[0], way_now_ns() / 1000000, id);
-    return way_give(out, way_of_flake(status), id, 1);
-}
-static inline way_outcome way_shard_next_n(way_ids *out) {
-    WAY_ROOM(uint64_t, id);
-    const flake_status status = flake_next_n(&ways.shards[1], id, way_batch);
-    return way_give(out, way_of_flake(status), id, way_batch);
-}
-static inline way_outcome way_shard_try_n(way_ids *out) {
-    WAY_ROOM(uint64_t, id);
-    const size_t n = got64_n(&ways.shards[0], id, way_batch);
-    return way_give(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
+static inline way_outcome way_draw128(flake_gen *g, way_call call, way_ids *out) {
+    WAY_ROOM(flake128, id);
+    size_t n = call == BY_NEXT_N ? way_batch : 1;
+    const flake_status status = call == BY_NEXT     ? flake128_next(g, id)
+                                : call == BY_TRY    ? flake128_try(g, id)
+                                : call == BY_NEXT_N ? flake128_next_n(g, id, way_batch)
+                                : call == BY_TRY_N  ? flake128_try_n(g, id, way_batch, &n)
+                                                    : flake128_try_at(g, way_now_ms(), id);
+    return way_give_wide(out, way_of_flake(status), id, n ? n : way_batch);
 }
 
-static inline way_outcome way_wide_next(way_ids *out) {
-    WAY_ROOM(flake128, id);
-    return way_give_wide(out, way_of_flake(flake128_next(&ways.wide, id)), id, 1);
-}
-static inline way_outcome way_wide_try(way_ids *out) {
-    WAY_ROOM(flake128, id);
-    return way_give_wide(out, way_of_flake(flake128_try(&ways.wide, id)), id, 1);
-}
-static inline way_outcome way_wide_try_at(way_ids *out) {
-    WAY_ROOM(flake128, id);
-    const flake_status status = flake128_try_at(&ways.wide, way_now_ns() / 1000000, id);
-    return way_give_wide(out, way_of_flake(status), id, 1);
-}
-static inline way_outcome way_wide_next_n(way_ids *out) {
-    WAY_ROOM(flake128, id);
-    const flake_status status = flake128_next_n(&ways.wide, id, way_batch);
-    return way_give_wide(out, way_of_flake(status), id, way_batch);
-}
-static inline way_outcome way_wide_try_n(way_ids *out) {
-    WAY_ROOM(flake128, id);
-    const size_t n = got128_n(&ways.wide, id, way_batch);
-    return way_give_wide(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
-}
-
-static inline way_outcome way_sno_next(way_ids *out) {
+static inline way_outcome way_draw_sno(sno_gen *g, way_call call, way_ids *out) {
     WAY_ROOM(sno_id, id);
-    return way_give_snos(out, way_of_flake(sno_next(&ways.sno, 7, id)), id, 1);
-}
-static inline way_outcome way_sno_try(way_ids *out) {
-    WAY_ROOM(sno_id, id);
-    return way_give_snos(out, way_of_flake(sno_try(&ways.sno, 7, id)), id, 1);
-}
-static inline way_outcome way_sno_try_at(way_ids *out) {
-    WAY_ROOM(sno_id, id);
-    return way_give_snos(out, way_of_flake(sno_try_at(&ways.sno, 7, way_now_ns() / 1000000, id)),
-                         id, 1);
-}
-static inline way_outcome way_sno_next_n(way_ids *out) {
-    WAY_ROOM(sno_id, id);
-    const flake_status status = sno_next_n(&ways.sno, 7, id, way_batch);
-    return way_give_snos(out, way_of_flake(status), id, way_batch);
-}
-static inline way_outcome way_sno_try_n(way_ids *out) {
-    WAY_ROOM(sno_id, id);
-    size_t n;
-    const flake_status status = sno_try_n(&ways.sno, 7, id, way_batch, &n);
+    size_t n = call == BY_NEXT_N ? way_batch : 1;
+    const flake_status status = call == BY_NEXT     ? sno_next(g, 7, id)
+                                : call == BY_TRY    ? sno_try(g, 7, id)
+                                : call == BY_NEXT_N ? sno_next_n(g, 7, id, way_batch)
+                                : call == BY_TRY_N  ? sno_try_n(g, 7, id, way_batch, &n)
+                                                    : sno_try_at(g, 7, way_now_ms(), id);
     return way_give_snos(out, way_of_flake(status), id, n ? n : way_batch);
-}
-static inline way_outcome way_sno_shard_next(way_ids *out) {
-    WAY_ROOM(sno_id, id);
-    return way_give_snos(out, way_of_flake(sno_next(&ways.sno_shards[0], 7, id)), id, 1);
-}
-static inline way_outcome way_sno_shard_try(way_ids *out) {
-    WAY_ROOM(sno_id, id);
-    return way_give_snos(out, way_of_flake(sno_try(&ways.sno_shards[1], 7, id)), id, 1);
-}
-static inline way_outcome way_sno_shard_try_at(way_ids *out) {
-    WAY_ROOM(sno_id, id);
-    const flake_status status =
-        sno_try_at(&ways.sno_shards[0], 7, way_now_ns() / 1000000, id);
-    return way_give_snos(out, way_of_flake(status), id, 1);
-}
-static inline way_outcome way_sno_shard_next_n(way_ids *out) {
-    WAY_ROOM(sno_id, id);
-    const flake_status status = sno_next_n(&ways.sno_shards[1], 7, id, way_batch);
-    return way_give_snos(out, way_of_flake(status), id, way_batch);
-}
-static inline way_outcome way_sno_shard_try_n(way_ids *out) {
-    WAY_ROOM(sno_id, id);
-    size_t n;
-    const flake_status status = sno_try_n(&ways.sno_shards[0], 7, id, way_batch, &n);
-    return way_give_snos(out, way_of_flake(status), id, n ? n : way_batch);
-}
-
-static inline way_outcome way_lanes_next(way_ids *out) {
-    WAY_ROOM(uint64_t, id);
-    return way_give(out, way_of_flake(flake_next(&ways.lanes, id)), id, 1);
-}
-static inline way_outcome way_lanes_try(way_ids *out) {
-    WAY_ROOM(uint64_t, id);
-    return way_give(out, way_of_flake(flake_try(&ways.lanes, id)), id, 1);
-}
-static inline way_outcome way_lanes_next_n(way_ids *out) {
-    WAY_ROOM(uint64_t, id);
-    const flake_status status = flake_next_n(&ways.lanes, id, way_batch);
-    return way_give(out, way_of_flake(status), id, way_batch);
-}
-static inline way_outcome way_lanes_try_n(way_ids *out) {
-    WAY_ROOM(uint64_t, id);
-    const size_t n = got64_n(&ways.lanes, id, way_batch);
-    return way_give(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
-}
-static inline way_outcome way_wide_lanes_next(way_ids *out) {
-    WAY_ROOM(flake128, id);
-    return way_give_wide(out, way_of_flake(flake128_next(&ways.wide_lanes, id)), id, 1);
-}
-static inline way_outcome way_wide_lanes_try_n(way_ids *out) {
-    WAY_ROOM(flake128, id);
-    const size_t n = got128_n(&ways.wide_lanes, id, way_batch);
-    return way_give_wide(out, n ? WAY_OK : WAY_NONE, id, n ? n : way_batch);
-}
-static inline way_outcome way_sno_lanes_next(way_ids *out) {
-    WAY_ROOM(sno_id, id);
-    return way_give_snos(out, way_of_flake(sno_next(&ways.sno_gen, 7, id)), id, 1);
-}
-static inline way_outcome way_sno_lanes_try(way_ids *out) {
-    WAY_ROOM(sno_id, id);
-    return way_give_snos(out, way_of_flake(sno_try(&ways.sno_gen, 7, id)), id, 1);
-}
-static inline way_outcome way_sno_lanes_next_n(way_ids *out) {
-    WAY_ROOM(sno_id, id);
-    const flake_status status = sno_next_n(&ways.sno_gen, 7, id, way_batch);
-    return way_give_snos(out, way_of_flake(status), id, way_batch);
 }
 
 /* Ids of one family differ by their keys. */
 enum { FAMILY_FLAKE, FAMILY_WIDE, FAMILY_SNO, FAMILY_SNO_SHARDS, FAMILY_SNO_LANES, families };
 
+#define WAYS_OF(family, g)                                                                 \
+    {#g ", next", family, &ways.g, BY_NEXT}, {#g ", try", family, &ways.g, BY_TRY},        \
+        {#g ", next_n", family, &ways.g, BY_NEXT_N}, {#g ", try_n", family, &ways.g, BY_TRY_N}
+#define WAYS_AT(family, g) {#g ", try_at", family, &ways.g, BY_TRY_AT}
 static const struct way {
     const char *name;
     unsigned family;
-    way_outcome (*draw)(way_ids *);
+    void *gen; /* sno_gen or flake_gen */
+    way_call call;
 } all_ways[] = {
-    {"flake_next", FAMILY_FLAKE, way_next},
-    {"flake_try", FAMILY_FLAKE, way_try},
-    {"flake_try_at", FAMILY_FLAKE, way_try_at},
-    {"flake_next_n", FAMILY_FLAKE, way_next_n},
-    {"flake_try_n", FAMILY_FLAKE, way_try_n},
-    {"flake_prefetch_next", FAMILY_FLAKE, way_prefetch},
-    {"flake_next", FAMILY_FLAKE, way_shard_next},
-    {"flake_try", FAMILY_FLAKE, way_shard_try},
-    {"flake_try_at", FAMILY_FLAKE, way_shard_try_at},
-    {"flake_next_n", FAMILY_FLAKE, way_shard_next_n},
-    {"flake_shard_try_n", FAMILY_FLAKE, way_shard_try_n},
-    {"flake128_next", FAMILY_WIDE, way_wide_next},
-    {"flake128_try", FAMILY_WIDE, way_wide_try},
-    {"flake128_try_at", FAMILY_WIDE, way_wide_try_at},
-    {"flake128_next_n", FAMILY_WIDE, way_wide_next_n},
-    {"flake128_try_n", FAMILY_WIDE, way_wide_try_n},
-    {"sno_next", FAMILY_SNO, way_sno_next},
-    {"sno_try", FAMILY_SNO, way_sno_try},
-    {"sno_try_at", FAMILY_SNO, way_sno_try_at},
-    {"sno_next_n", FAMILY_SNO, way_sno_next_n},
-    {"sno_try_n", FAMILY_SNO, way_sno_try_n},
-    {"sno_next", FAMILY_SNO_SHARDS, way_sno_shard_next},
-    {"sno_try", FAMILY_SNO_SHARDS, way_sno_shard_try},
-    {"sno_try_at", FAMILY_SNO_SHARDS, way_sno_shard_try_at},
-    {"sno_next_n", FAMILY_SNO_SHARDS, way_sno_shard_next_n},
-    {"sno_try_n", FAMILY_SNO_SHARDS, way_sno_shard_try_n},
-    {"flake_next", FAMILY_FLAKE, way_lanes_next},
-    {"flake_try", FAMILY_FLAKE, way_lanes_try},
-    {"flake_next_n", FAMILY_FLAKE, way_lanes_next_n},
-    {"flake_lanes_try_n", FAMILY_FLAKE, way_lanes_try_n},
-    {"flake128_next", FAMILY_WIDE, way_wide_lanes_next},
-    {"flake128_lanes_try_n", FAMILY_WIDE, way_wide_lanes_try_n},
-    {"sno_next", FAMILY_SNO_LANES, way_sno_lanes_next},
-    {"sno_try", FAMILY_SNO_LANES, way_sno_lanes_try},
-    {"sno_next_n", FAMILY_SNO_LANES, way_sno_lanes_next_n},
+    WAYS_OF(FAMILY_FLAKE, gen),
+    WAYS_AT(FAMILY_FLAKE, gen),
+    {"prefetch", FAMILY_FLAKE, &ways.gen, BY_PREFETCH},
+    WAYS_OF(FAMILY_FLAKE, shards[0]),
+    WAYS_AT(FAMILY_FLAKE, shards[1]),
+    WAYS_OF(FAMILY_FLAKE, lanes),
+    WAYS_OF(FAMILY_WIDE, wide),
+    WAYS_AT(FAMILY_WIDE, wide),
+    WAYS_OF(FAMILY_WIDE, wide_lanes),
+    WAYS_OF(FAMILY_SNO, sno),
+    WAYS_AT(FAMILY_SNO, sno),
+    WAYS_OF(FAMILY_SNO_SHARDS, sno_shards[0]),
+    WAYS_AT(FAMILY_SNO_SHARDS, sno_shards[1]),
+    WAYS_OF(FAMILY_SNO_LANES, sno_lanes),
 };
 enum { ways_count = sizeof all_ways / sizeof *all_ways };
+
+static inline way_outcome way_draw(const struct way *w, way_ids *out) {
+    if (w->family == FAMILY_FLAKE) return way_draw64((flake_gen *)w->gen, w->call, out);
+    if (w->family == FAMILY_WIDE) return way_draw128((flake_gen *)w->gen, w->call, out);
+    return way_draw_sno((sno_gen *)w->gen, w->call, out);
+}
 
 /* ---- who the generators are ---- */
 
@@ -334,7 +193,8 @@ static inline flake_options ways_flake_options(const ways_setup *w, uint32_t seq
 
 static inline flake_options ways_wide_options(const ways_setup *w) {
     flake_options o = ways_flake_options(w, 0, 99);
-    o.node = 0;
+    o.layout = flake_layout_boundary;
+    o.node = w->who;
     o.state = w->wide;
     return o;
 }
@@ -353,26 +213,26 @@ static inline sno_snapshot ways_pool(unsigned who, unsigned family, uint16_t min
     return pool_of_numbers(ways_partition(who, family), min, max);
 }
 
-/* Behind the others' numbers, with states that hold these, too. */
+static inline flake_options way_lanes_of(flake_options o, flake_lane *lanes) {
+    o.lanes = lanes;
+    o.lane_count = way_halves;
+    return o;
+}
+
+/* After the others' numbers, with states that hold these, too. */
 static inline unsigned ways_make_lanes(const ways_setup *w) {
-    const flake_options f = ways_flake_options(w, 300, 399);
-    flake_options wide = ways_wide_options(w);
+    const flake_options f = way_lanes_of(ways_flake_options(w, 300, 399), ways.lane);
+    flake_options wide = way_lanes_of(ways_wide_options(w), ways.wide_lane);
     const sno_snapshot pool = ways_pool(w->who, FAMILY_SNO_LANES, 0, 99);
-    const flake_options s = ways_sno_options(w);
-    unsigned wrong = 0;
+    const flake_options s = way_lanes_of(ways_sno_options(w), ways.sno_lane);
     wide.seq_min = 100, wide.seq_max = 199;
-    if (w->again) {
-        wrong += flake_reinit_after_fork(&ways.lanes, same_lanes(&ways.lanes, &f), NULL) != FLAKE_OK;
-        wrong += flake_reinit_after_fork(&ways.wide_lanes, same_lanes(&ways.wide_lanes, of_128(&wide, w->who)), NULL) != FLAKE_OK;
-        wrong += sno_reinit_after_fork(&ways.sno_gen, &pool, same_lanes(&ways.sno_gen.gen, &s), NULL) != FLAKE_OK;
-        return wrong;
-    }
-    wrong += flake_init(&ways.lanes, with_lanes(&f, ways.lane, way_halves), NULL) != FLAKE_OK;
-    wrong += flake_init(&ways.wide_lanes, with_lanes(of_128(&wide, w->who), ways.wide_lane, way_halves), NULL) !=
-             FLAKE_OK;
-    wrong +=
-        sno_init(&ways.sno_gen, &pool, with_lanes(&s, ways.sno_lane, way_halves), NULL) != FLAKE_OK;
-    return wrong;
+    if (w->again)
+        return (flake_reinit_after_fork(&ways.lanes, &f, NULL) != FLAKE_OK) +
+               (flake_reinit_after_fork(&ways.wide_lanes, &wide, NULL) != FLAKE_OK) +
+               (sno_reinit_after_fork(&ways.sno_lanes, &pool, &s, NULL) != FLAKE_OK);
+    return (flake_init(&ways.lanes, &f, NULL) != FLAKE_OK) +
+           (flake_init(&ways.wide_lanes, &wide, NULL) != FLAKE_OK) +
+           (sno_init(&ways.sno_lanes, &pool, &s, NULL) != FLAKE_OK);
 }
 
 static inline unsigned ways_make(const ways_setup *w) {
@@ -384,7 +244,7 @@ static inline unsigned ways_make(const ways_setup *w) {
     if (!w->again) {
         wrong += flake_init(&ways.gen, &f, NULL) != FLAKE_OK;
         wrong += flake_prefetch_init(&ways.stock, &ways.gen, 4, 0, NULL) != FLAKE_OK;
-        wrong += flake_init(&ways.wide, of_128(&wide, w->who), NULL) != FLAKE_OK;
+        wrong += flake_init(&ways.wide, &wide, NULL) != FLAKE_OK;
         wrong += sno_init(&ways.sno, &pool, &s, NULL) != FLAKE_OK;
         half.seq_min = 100, half.seq_max = 199;
         wrong += flake_init_shards(ways.shards, way_halves, &half, NULL) != FLAKE_OK;
@@ -394,15 +254,15 @@ static inline unsigned ways_make(const ways_setup *w) {
         return wrong;
     }
     wrong += flake_reinit_after_fork(&ways.gen, &f, NULL) != FLAKE_OK;
-    wrong += flake_reinit_after_fork(&ways.wide, of_128(&wide, w->who), NULL) != FLAKE_OK;
+    wrong += flake_reinit_after_fork(&ways.wide, &wide, NULL) != FLAKE_OK;
     wrong += sno_reinit_after_fork(&ways.sno, &pool, &s, NULL) != FLAKE_OK;
+    half.single_thread = s.single_thread = true;
     for (unsigned i = 0; i < way_halves; i++) {
         half.seq_min = 100 + 50 * i, half.seq_max = half.seq_min + 49;
         wrong += flake_reinit_after_fork(&ways.shards[i], &half, NULL) != FLAKE_OK;
         const uint16_t min = (uint16_t)(50 * i);
         pool = ways_pool(w->who, FAMILY_SNO_SHARDS, min, (uint16_t)(min + 49));
-        wrong +=
-            sno_reinit_after_fork(&ways.sno_shards[i], &pool, &s, NULL) != FLAKE_OK;
+        wrong += sno_reinit_after_fork(&ways.sno_shards[i], &pool, &s, NULL) != FLAKE_OK;
     }
     return wrong;
 }

@@ -350,7 +350,7 @@ static inline int64_t horizon_of(flake_i_etcd *s, const char *key) {
 static inline uint64_t draw_up_to(flake_gen *gen, int64_t until_unix_ms, flake_status wanted) {
     const flake_layout layout = flake_layout_uniqueid_ordered;
     const int64_t end_ms = now_ms() + 9000;
-    flake_parts parts = {0, 0, 0, 0};
+    flake_parts parts = {0, 0, 0};
     uint64_t id = 0, newest = 0;
     flake_status status = FLAKE_OK;
     while (parts.unix_ms < until_unix_ms && now_ms() < end_ms) {

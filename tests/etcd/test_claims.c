@@ -10,7 +10,7 @@ static flake_gen ids;
 static void a_claim_is_a_leased_key_and_a_horizon(void) {
     char body[200], token[40];
     int64_t lease = 0, ttl = 0;
-    flake_parts parts = {0, 0, 0, 0};
+    flake_parts parts = {0, 0, 0};
     uint64_t id;
     const flake_etcd_options o = from(all_members, "two-keys/");
     delete_keys(etcd, "two-keys/");
@@ -202,7 +202,7 @@ static void a_released_number_begins_behind_its_last_id(void) {
 /* A thread that is admitted, and stands still until the number is another's. */
 static void what_was_admitted_before_a_release_is_nobody_elses(void) {
     flake_etcd_options o = from(all_members, "late-thread/");
-    flake_parts parts = {0, 0, 0, 0};
+    flake_parts parts = {0, 0, 0};
     uint64_t id;
     const flake_layout layout = flake_layout_uniqueid_ordered;
     leave_free("late-thread/", 9, 9);
