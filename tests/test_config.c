@@ -270,6 +270,7 @@ static void its_state_is_opened_extended_and_closed(void) {
     CHECK(g != NULL);
     if (!g) return;
     CHECK_EQ(flake_next(g, &id), FLAKE_OK);
+    CHECK(flake_gen_options(g)->state != NULL);
     CHECK_EQ(flake_extend(g, &why), FLAKE_OK);
     memset(&where, 0, sizeof where);
     memset(&options, 0, sizeof options);
@@ -371,6 +372,7 @@ static void a_sno_generator_has_its_state(void) {
         sno_gen *g = sno_gen_new(text, &why);
         CHECK(g && sno_gen_partition(g) == partition);
         if (!g) return;
+        CHECK(flake_gen_options(&g->gen)->state != NULL);
         CHECK_EQ(sno_gen_extend(g, &why), FLAKE_OK);
         CHECK(sno_gen_new(text, &why) == NULL);
         CHECK_EQ(sno_gen_free(g, &why), FLAKE_OK);
