@@ -17,6 +17,7 @@ static flake_why why;
 
 static flake_options clocked(void) {
     flake_options o = {0};
+    o.layout = flake_layout_idgen;
     o.clock.now_ns = scene_clock;
     return o;
 }
