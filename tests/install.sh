@@ -173,11 +173,11 @@ words_are_in() {
 check flake_1_is_complete words_are_in "$root/share/man/man1/flake.1" 'SH NAME' 'SH "SYNOPSIS"' 'slot\\-dir' \
     'uniqueid' '^\$ flake time' 'EXIT STATUS' 'flake.h (3)'
 check flake_3_is_complete words_are_in "$root/share/man/man3/flake.h.3" 'SH NAME' 'SH SYNOPSIS' 'FLAKE_SLEEP_NS' \
-    'flake_prefetch_next' '^void flake_machine_cloned' 'flake_options_set' 'flake128_parse' 'max_ahead_ms' 'max_downtime_ms' 'BR flake (1)'
+    'flake_prefetch_next' '^void flake_machine_cloned' 'flake_init_shards' 'flake128_parse' 'max_ahead_ms' 'max_downtime_ms' 'BR flake (1)'
 check flake_etcd_3_is_complete words_are_in "$root/share/man/man3/flake_etcd.h.3" 'SH NAME' 'SH SYNOPSIS' 'flake_etcd_claim' \
     '^flake_status flake_etcd_check' 'horizon_ms' 'BR flake.h (3)'
 check sno_3_is_complete words_are_in "$root/share/man/man3/sno.h.3" 'sno_with_time' 'SYNOPSIS' 'sno_try_at' \
-    'sno_snapshot_set' 'FLAKE_EXHAUSTED' 'BR sno (1)'
+    'sno_snapshot_take' 'FLAKE_EXHAUSTED' 'BR sno (1)'
 
 check make_uninstall scratch_make uninstall
 nothing_is_left() { installed; }

@@ -63,17 +63,20 @@ cat > "$dir/user.c" << 'END'
 #include "flake.h"
 #include "sno.h"
 int main(void) {
-    static flake_gen ids;
-    static flake_gen lanes;
-    static flake_lane lane[2];
+    static flake_gen ids, lanes;
     static sno_gen laned;
-    static flake_lane sno_lane_of[2];
+    static flake_lane lane[2], sno_lane[2];
+    static flake_options options;
     uint64_t id;
     sno_id sno = sno_generate(42);
     char text[16];
     sno_encode(sno, text);
     if (flake_next(&lanes, &id) == FLAKE_OK || sno_next(&laned, 1, &sno) == FLAKE_OK) return 1;
-    if (flake_init(&lanes, with_lanes(NULL, lane, 2), NULL) != FLAKE_OK || sno_init(&laned, NULL, with_lanes(NULL, sno_lane_of, 2), NULL) != FLAKE_OK) return 1;
+    options.lane_count = 2;
+    options.lanes = lane;
+    if (flake_init(&lanes, &options, NULL) != FLAKE_OK) return 1;
+    options.lanes = sno_lane;
+    if (sno_init(&laned, NULL, &options, NULL) != FLAKE_OK) return 1;
     if (flake_init(&ids, NULL, NULL) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
     return sno_decode(text, sizeof text, &sno) == FLAKE_OK ? 0 : FLAKE_VERSION_MAJOR + SNO_VERSION_MAJOR + 1;
 }
@@ -88,7 +91,8 @@ int main() {
     flake_options options = {};
     options.layout = flake_layout_twitter;
     options.node = 3;
-    const bool fit = !options_why(&options);
+    static flake_gen ids;
+    const bool fit = flake_init(&ids, &options, nullptr) == FLAKE_OK;
     std::memset(&options, 0, sizeof options);
     return fit ? 0 : 1;
 }

@@ -160,6 +160,7 @@ round_trip() { # LAYOUT NODE OPTIONS FORM...
 forms="default dec hex bin bin4 base32 base36 base58 base62 zbase32 base36lower base58flickr"
 # shellcheck disable=SC2086
 {
+    round_trip default 97 --node=97 $forms
     round_trip idgen 97 "--datacenter=3 --worker=1" $forms
     round_trip hazelcast 65535 --node=0xffff $forms
     round_trip uniqueid_ordered 32767 "--cluster=15 --generator=2047" $forms
@@ -232,8 +233,8 @@ while IFS=$tab read -r now node sequence id; do
     "$flake" inspect --json --layout=hazelcast "$id" | grep -q "\"unix_ms\":$now,\"node\":$node,\"sequence\":$sequence}" || wrong="$wrong $id"
 done < tests/vectors/hazelcast.tsv
 same "hazelcast_vectors_$n" "" "$wrong"
-has negative_is_of_64_bits '"dec":"9223372036854775808"' "$flake" inspect --json -9223372036854775808
-has negative_from_a_pipe '"dec":"18446744073709551615"' sh -c "echo -1 | $flake inspect --json -"
+has negative_is_of_64_bits '"dec":"9223372036854775808"' "$flake" inspect --json --layout=idgen -9223372036854775808
+has negative_from_a_pipe '"dec":"18446744073709551615"' sh -c "echo -1 | $flake inspect --json --layout=idgen -"
 # uniqueid: mode, time, sequence, generator, cluster, bytes
 n=0 wrong=
 while IFS=$tab read -r mode time sequence generator cluster hex; do
@@ -496,7 +497,7 @@ refuses range_with_a_count 2 "takes no '5'" "$flake" range --from=2024-01-01 --t
 
 # ---- who makes the ids ----
 
-refuses node_too_large 2 "node=1024 is not a number from 0 to 1023, what layout idgen holds" "$flake" generate --node=1024
+refuses node_too_large 2 "node=1024 is not a number from 0 to 1023, what layout default holds" "$flake" generate --node=1024
 refuses node_negative 2 "node=-18446744073709551611 is not a number from 0 to 1023" "$flake" generate --node=-18446744073709551611
 refuses node_without_a_value 2 "needs a value: --node=N" "$flake" generate --node 5
 refuses node_with_an_empty_value 2 "no value behind it: --node=N" "$flake" generate --node=
@@ -505,9 +506,9 @@ refuses node_for_mastodon 2 "mastodon has no bits for a node number" "$flake" ge
 refuses node_for_uuid7 2 "uuid7 has no bits for a node number" "$flake" generate --layout=uuid7 --node=1
 refuses interface_for_ulid 2 "ulid has no bits for a node number" "$flake" generate --layout=ulid --interface
 refuses node_too_large_for_uuid8 2 "not a number from 0 to 281474976710655, what layout uuid8 holds" "$flake" generate --layout=uuid8 --node=0x1000000000000
-refuses datacenter_too_large 2 "datacenter=32 is not a number from 0 to 31" "$flake" generate --datacenter=32
+refuses datacenter_too_large 2 "datacenter=32 is not a number from 0 to 31" "$flake" generate --layout=idgen --datacenter=32
 refuses worker_for_hazelcast 2 "hazelcast has no datacenter and worker" "$flake" generate --layout=hazelcast --worker=1
-refuses cluster_for_idgen 2 "idgen has no cluster and generator" "$flake" generate --cluster=1
+refuses cluster_for_default 2 "default has no cluster and generator" "$flake" generate --cluster=1
 refuses low_bits_alone 2 "goes with --interface or --ip" "$flake" generate --low-bits
 refuses meta_too_large 2 "meta=256 is not a number from 0 to 255" "$sno" generate --meta=256
 refuses partition_too_large 2 "partition=65536 is not a number from 0 to 65535" "$sno" generate --partition=65536
@@ -590,7 +591,7 @@ has time_of_spread '"ids":5000,.*"duplicates":0}' "$flake" time --json --layout=
 has time_of_boundary '"layout":"boundary","ids":100000,.*"capacity_per_second":65536000,"duplicates":0}' "$flake" time --json --layout=boundary 100000
 has time_of_uuid7 '"layout":"uuid7","ids":100000,.*"capacity_per_second":65536000,"duplicates":0}' "$flake" time --json --layout=uuid7 100000
 refuses time_without_a_count 2 "flake time 1000000" "$flake" time
-same all_layouts 15 "$("$flake" layouts | grep -c '^[a-z]')"
+same all_layouts 16 "$("$flake" layouts | grep -c '^[a-z]')"
 has uuid7_shows_its_bits "time 48, version 4, counter 12, variant 2, counter 14, random 48" "$flake" layouts
 has ulid_shows_its_bits "time 48, counter 80$" "$flake" layouts
 has layouts_show_their_bits "time 42, sequence 6, generator 3, mode 1, generator 8, cluster 4" "$flake" layouts
@@ -598,16 +599,17 @@ has layouts_show_their_bits "time 42, sequence 6, generator 3, mode 1, generator
     "$flake" generate --json 3
     "$flake" generate --json --layout=boundary 3
     "$flake" layouts --json
-    "$flake" inspect --json 5828128208445124608 0x1f 0x00000173cf50e1a49ba1a5c50962e183
+    "$flake" inspect --json --layout=idgen 5828128208445124608 0x1f
+    "$flake" inspect --json 0x00000173cf50e1a49ba1a5c50962e183
     "$flake" inspect --json 017F22E2-79B0-7CC3-98C4-DC0C0C07398F 01ARZ3NDEKTSV4RRFFQ69G5FAV
     "$flake" time --json 100
-    "$flake" range --json --from=0 --to=2024-01-01
+    "$flake" range --json --from=2025-01-01 --to=2026-01-01
     "$sno" generate --json --format=uuid 3
     "$sno" generate 3 | "$sno" inspect --json -
 } > "$dir/json"
-same json_lines 34 "$(wc -l < "$dir/json" | tr -d ' ')"
+same json_lines 35 "$(wc -l < "$dir/json" | tr -d ' ')"
 if command -v python3 > /dev/null; then
-    says json_parses "34 2014-01-12T13:40:46.279Z 5828128208445124608" python3 -c '
+    says json_parses "35 2014-01-12T13:40:46.279Z 5828128208445124608" python3 -c '
 import json, sys
 objects = [json.loads(line) for line in open(sys.argv[1])]
 assert all(isinstance(o.get("id", ""), str) for o in objects)

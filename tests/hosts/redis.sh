@@ -43,7 +43,7 @@ pipeline() { # COUNT COMMAND
 judge "Redis: starts with the module" start 3 twitter "$dir" || close_with_counts
 judge "Redis: a node too large is refused, and why" does_not_start '.*node_bits' 1024
 judge "Redis: so is a layout that nobody knows" does_not_start 'no such layout' 1 none
-judge "Redis: and a node that another server here has" does_not_start '.*else' 3 twitter "$dir"
+judge "Redis: and a node that another server here has" does_not_start '.*in use by another' 3 twitter "$dir"
 
 three_pipelines() {
     local jobs=()
@@ -99,10 +99,10 @@ others_are_served() {
 }
 is_blocked() { ask INFO clients | grep -q '^blocked_clients:1'; }
 judge "Redis: who waits for ids is blocked alone, and has them in turn" others_are_served
-judge "Redis: within a script, where nobody can wait, too many are an error" says 'ERR no id: all ids of this time unit are drawn' \
+judge "Redis: within a script, where nobody can wait, too many are an error" says 'ERR no id: no ID is available in this time unit' \
     ask EVAL "return redis.call('FLAKE.NEXT', 5000)" 0
 in_a_transaction() { printf 'MULTI\nFLAKE.NEXT 5000\nUUID7.NEXT\nEXEC\n' | ask; }
-judge "Redis: within MULTI" says 'ERR no id: all ids of this time unit are drawn.*-7' in_a_transaction
+judge "Redis: within MULTI" says 'ERR no id: no ID is available in this time unit.*-7' in_a_transaction
 judge "Redis: few enough are ids there, too, when the next unit is there" within 10 \
     says '^[0-9]+$' ask EVAL "return redis.call('FLAKE.NEXT', 2)[2]" 0
 

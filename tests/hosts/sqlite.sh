@@ -85,7 +85,7 @@ node_is_held() {
     exec 3> "$dir/in" 4< "$dir/out"
     echo "SELECT 'held';" >&3
     read -r _ <&4
-    FLAKE_EXCLUSIVE=$dir FLAKE_NODE=7 says 'node 7: .*else' query 'SELECT 1' || code=1
+    FLAKE_EXCLUSIVE=$dir FLAKE_NODE=7 says 'node 7: .*in use by another' query 'SELECT 1' || code=1
     FLAKE_EXCLUSIVE=$dir FLAKE_NODE=8 says '^1$' query 'SELECT 1' || code=1
     exec 3>&- 4<&-
     wait $holder || code=1

@@ -108,8 +108,8 @@ static const char *const tool_help[] = {
     "    2                   it was not asked rightly; the message says what to change\n"
     "\n"
     "EXAMPLES\n"
-    "    $ flake generate --datacenter=3 --worker=1 1000000 > ids\n"
-    "    $ flake inspect 5828128208445124608\n"
+    "    $ flake generate --node=97 1000000 > ids\n"
+    "    $ flake inspect --layout=idgen 5828128208445124608\n"
     "    $ flake generate --layout=boundary --interface | flake inspect --layout=boundary -\n"
     "    $ flake generate --layout=uuid7 | flake inspect -\n"
     "    $ flake range --layout=twitter --from=2024-01-01 --to=2024-01-31T23:59:59.999\n"
@@ -330,7 +330,8 @@ static bool tool_three(const char *word, const char *prefix, unsigned *numbers, 
 }
 
 static tool_choice tool_choose_known(const tool_layout *known) {
-    tool_choice c = {0};
+    tool_choice c;
+    memset(&c, 0, sizeof c);
     c.known = known;
     c.wide = known->wide;
     (void)flake_layout_named(known->name, &c.layout);
@@ -755,7 +756,8 @@ static uint64_t tool_node_of_env(const tool_choice *c, unsigned bits) {
 }
 
 static uint64_t tool_node_of_slot(const tool_choice *c, unsigned bits) {
-    flake_state_options options = {0};
+    flake_state_options options;
+    memset(&options, 0, sizeof options);
     uint64_t number;
     options.dir = tool_given[TOOL_SLOT_DIR];
     options.count = bits < 16 ? (uint32_t)1 << bits : 65536;
@@ -828,7 +830,8 @@ TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status
 }
 
 static void tool_start(const tool_choice *c) {
-    flake_options options = {0};
+    flake_options options;
+    memset(&options, 0, sizeof options);
     options.layout = c->layout;
     options.node = tool_choose_node(c);
     if (tool_slot_claimed) options.state = &tool_slot;
@@ -855,7 +858,8 @@ static int tool_generate(int others, char **words) {
     const uint64_t count = tool_count(others, words, "generate");
     const tool_choice c = tool_choose(&tool_layouts[0]);
     const char *format = tool_given[TOOL_FORMAT];
-    tool_id id = {0};
+    tool_id id;
+    memset(&id, 0, sizeof id);
     id.wide = c.wide != NULL;
     id.form = format ? tool_choose_form(format, !id.wide, id.wide) : *tool_form_of(&c);
     const bool json = tool_given[TOOL_JSON] != NULL;
@@ -906,7 +910,8 @@ static int tool_time_it(int others, char **words) {
     const uint64_t count = tool_count(others, words, "time");
     if (count == 0) tool_misused("time needs a COUNT of at least 1");
     const tool_choice c = tool_choose(&tool_layouts[0]);
-    tool_id id = {0}, newest;
+    tool_id id, newest;
+    memset(&id, 0, sizeof id);
     id.wide = c.wide != NULL;
     newest = id;
     tool_start(&c);
@@ -1178,7 +1183,8 @@ static void tool_inspect_id(const tool_item *item) {
     static unsigned shown;
     const char *text = item->id, *format = tool_given[TOOL_FORMAT];
     bool narrow = true, wide = !tool_given[TOOL_EPOCH], known;
-    tool_id id = {0};
+    tool_id id;
+    memset(&id, 0, sizeof id);
     const tool_choice c = tool_choose(&tool_layouts[0]);
     if (tool_given[TOOL_LAYOUT]) {
         wide = c.wide != NULL;
@@ -1250,7 +1256,9 @@ static int tool_range(int others, char **words) {
                      c.known->name);
     const tool_form form =
         format ? tool_choose_form(format, !c.wide, c.wide != NULL) : *tool_form_of(&c);
-    tool_id min = {0}, max = {0};
+    tool_id min, max;
+    memset(&min, 0, sizeof min);
+    max = min;
     tool_range_end(&c, "--from", from, false, &min);
     tool_range_end(&c, "--to", to, true, &max);
     (void)tool_spell(&form, &min, min_text, sizeof min_text);

@@ -104,7 +104,8 @@ static size_t tool_spell(sno_id id, int form, char *text) {
 
 static void tool_start(sno_gen *gen) {
     const char *const partition = tool_given[TOOL_PARTITION];
-    sno_snapshot snapshot = {0};
+    sno_snapshot snapshot;
+    memset(&snapshot, 0, sizeof snapshot);
     sno_id zero; /* of the first unit */
     flake_why why;
     memset(&zero, 0, sizeof zero);
@@ -173,7 +174,8 @@ static void tool_inspect(const tool_item *item) {
     const char *text = item->id;
     const size_t length = strlen(text);
     char encoded[17], hex[21], uuid[37], time[TOOL_TIME_SIZE];
-    sno_id id = {0};
+    sno_id id;
+    memset(&id, 0, sizeof id);
     encoded[16] = '\0';
     if (item->layout)
         tool_misused("the object has layout %s, and a sno has none: it is for `flake inspect`",
