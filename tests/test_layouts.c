@@ -68,7 +68,7 @@ static void hazelcast_row(char **field) {
     flake_options o = on_script(l, node);
     check_drawn(&o, id, now_ms, seq);
     o.node = 1000; /* Hazelcast's node-id-offset */
-    o.node_offset = node - 1000;
+    o.node_offset = (uint32_t)node - 1000;
     check_drawn(&o, id, now_ms, seq);
 }
 
@@ -468,8 +468,9 @@ static void an_id_with_foreign_bits_is_refused(void) {
 
 static void a_layout_is_found_by_its_name(void) {
     static const char *const names[] = {
-        "idgen",     "hazelcast", "uniqueid_ordered", "uniqueid_spread", "twitter",
-        "sonyflake", "discord",   "instagram",        "mastodon",        "js53"};
+        "default",   "idgen",    "twitter", "hazelcast", "uniqueid_ordered", "uniqueid_spread",
+        "sonyflake", "discord",  "instagram", "mastodon", "js53",            "boundary",
+        "uuid7",     "uuid7_node", "uuid8",  "ulid"};
     flake_layout layout = flake_layout_of(40, 12, 12, 5);
     CHECK_EQ(flake_layout_named("Twitter", &layout), FLAKE_INVALID);
     CHECK_EQ(flake_layout_named("", &layout), FLAKE_INVALID);

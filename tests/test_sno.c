@@ -235,6 +235,19 @@ static void a_generator_that_was_never_made_gives_nothing(void) {
     CHECK(sno_equal(id, marker()));
 }
 
+static void a_generator_is_drawn_from_by_snos_calls_alone(void) {
+    uint64_t narrow[1] = {77};
+    flake128 wide[1] = {{{77}}};
+    size_t drawn = 7;
+    begin(0, 0);
+    CHECK_EQ(flake_next(&gen.gen, narrow), FLAKE_INVALID);
+    CHECK_EQ(flake_try_at(&gen.gen, unit_start_ms(start), narrow), FLAKE_INVALID);
+    CHECK_EQ(flake_try_n(&gen.gen, narrow, 1, &drawn), FLAKE_INVALID);
+    CHECK_EQ(flake128_next(&gen.gen, wide), FLAKE_INVALID);
+    CHECK_EQ(flake128_next_n(&gen.gen, wide, 1), FLAKE_INVALID);
+    CHECK(narrow[0] == 77 && wide[0].bytes[0] == 77 && drawn == 0);
+}
+
 static int64_t constant_ns(void *user) { return *(const int64_t *)user; }
 
 static void the_clock_of_the_options_is_the_one_that_counts(void) {
@@ -765,6 +778,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(options_that_fit_have_nothing_wrong),
         CHECK_TEST(shards_must_be_at_least_one_and_at_most_the_pool),
         CHECK_TEST(a_generator_that_was_never_made_gives_nothing),
+        CHECK_TEST(a_generator_is_drawn_from_by_snos_calls_alone),
         CHECK_TEST(the_clock_of_the_options_is_the_one_that_counts),
         CHECK_TEST(a_try_at_a_spent_unit_changes_nothing_and_says_when_to_come_again),
         CHECK_TEST(a_time_of_the_callers_own_counts),
