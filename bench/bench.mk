@@ -62,9 +62,9 @@ bench-smoke: $(BENCH)/bench ## every row of the benchmark for a moment: are the 
 
 # DWARF 4: valgrind fails to read what some clangs write of several units in DWARF 5.
 $(BENCH)/guard_%.o: bench/guard.c $(BENCH_HEADERS) $(BENCH)/flags
-	$(CC) -std=c11 $(WARN) -O2 -gdwarf-4 -DPART=$* -DMACHINE='"$(shell uname -m)"' -I$(BENCH_INCLUDE) -c $< -o $@
+	$(CC) -std=c11 $(WARN) -O2 -gdwarf-4 -DPART=$(basename $*) -DWAY=$(patsubst .%,%,$(suffix $*)) -DMACHINE='"$(shell uname -m)"' -I$(BENCH_INCLUDE) -c $< -o $@
 
-$(BENCH)/guard: $(patsubst %,$(BENCH)/guard_%.o,USUAL NEW_UNITS COARSE FAST)
+$(BENCH)/guard: $(foreach part,USUAL NEW_UNITS COARSE FAST,$(foreach way,0 1 2,$(BENCH)/guard_$(part).$(way).o))
 	$(CC) $^ -o $@
 
 # A quick try: make bench-report RUNS=2 REPETITIONS=4 MIN_TIME=0.002 FILTER='^floor|^flake/next' PEER_REPEATS=1 \

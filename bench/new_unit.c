@@ -37,12 +37,16 @@ bool begin_new_units(unsigned threads) {
     f.clock.now_ns = s.clock.now_ns = leap_ns;
     f.clock.user = s.clock.user = &clock_ns;
     f.node = pool.partition = 3;
-    return threads == 1 && flake_init(&flakes, &f, NULL) == FLAKE_OK &&
-           flake_init_shards(&flake_shard_0, 1, &f, NULL) == FLAKE_OK &&
-           flake_init(&laned_flakes, with_lanes(&f, lanes_of_flakes, most_lanes), NULL) == FLAKE_OK &&
-           sno_init(&snos, &pool, &s, NULL) == FLAKE_OK &&
-           sno_init_shards(&sno_shard_0, 1, &pool, &s, NULL) == FLAKE_OK &&
-           sno_init(&laned_snos, &pool, with_lanes(&s, lanes_of_snos, most_lanes), NULL) == FLAKE_OK;
+    if (threads != 1 || flake_init(&flakes, &f, NULL) != FLAKE_OK ||
+        flake_init_shards(&flake_shard_0, 1, &f, NULL) != FLAKE_OK ||
+        sno_init(&snos, &pool, &s, NULL) != FLAKE_OK ||
+        sno_init_shards(&sno_shard_0, 1, &pool, &s, NULL) != FLAKE_OK)
+        return false;
+    f.lanes = lanes_of_flakes;
+    s.lanes = lanes_of_snos;
+    f.lane_count = s.lane_count = most_lanes;
+    return flake_init(&laned_flakes, &f, NULL) == FLAKE_OK &&
+           sno_init(&laned_snos, &pool, &s, NULL) == FLAKE_OK;
 }
 
 #define ONE_BY_ONE(name, type, ...)                   \

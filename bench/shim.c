@@ -188,22 +188,26 @@ static flake_options flake_opts(flake_layout layout, int kind) {
 }
 
 static bool begin_flake(unsigned threads, flake_layout layout, int kind) {
-    const flake_options o = flake_opts(layout, kind);
+    flake_options o = flake_opts(layout, kind);
     if (flake_init(&flakes, &o, NULL) != FLAKE_OK) return false;
     if (flake_init_shards(flake_shards, threads, &o, NULL) != FLAKE_OK) return false;
     for (unsigned i = 0; i < threads; i++)
         if (flake_prefetch_init(&prefetches[i].stock, &flakes, prefetch_ids, 0, NULL) != FLAKE_OK) return false;
-    return flake_init(&laned_flakes, with_lanes(&o, flake_lanes_of_cores, lanes()), NULL) == FLAKE_OK;
+    o.lanes = flake_lanes_of_cores;
+    o.lane_count = lanes();
+    return flake_init(&laned_flakes, &o, NULL) == FLAKE_OK;
 }
 
-static bool begin_flake128(form_128 form, int kind) {
-    const uint64_t worker = form == FORM_BOUNDARY || form == FORM_UUID8 ? 0x0242ac110002 : 0;
+static bool begin_flake128(flake_layout layout, int kind) {
     flake_options o;
     memset(&o, 0, sizeof o);
-    o.layout = *layout_128(form);
+    o.layout = layout;
+    o.node = layout.node_bits ? 0x0242ac110002 : 0;
     o.clock.kind = kind;
-    return flake_init(&flakes128, of_128(&o, worker), NULL) == FLAKE_OK &&
-           flake_init(&laned_flakes128, with_lanes(of_128(&o, worker), wide_lanes_of_cores, lanes()), NULL) == FLAKE_OK;
+    if (flake_init(&flakes128, &o, NULL) != FLAKE_OK) return false;
+    o.lanes = wide_lanes_of_cores;
+    o.lane_count = lanes();
+    return flake_init(&laned_flakes128, &o, NULL) == FLAKE_OK;
 }
 
 static bool begin_sno(unsigned threads, int kind) {
@@ -213,9 +217,11 @@ static bool begin_sno(unsigned threads, int kind) {
     memset(&pool, 0, sizeof pool);
     pool.partition = node;
     o.clock.kind = kind;
-    return sno_init(&snos, &pool, &o, NULL) == FLAKE_OK &&
-           sno_init_shards(sno_shards, threads, &pool, &o, NULL) == FLAKE_OK &&
-           sno_init(&laned_snos, &pool, with_lanes(&o, sno_lanes_of_cores, lanes()), NULL) == FLAKE_OK;
+    if (sno_init(&snos, &pool, &o, NULL) != FLAKE_OK) return false;
+    if (sno_init_shards(sno_shards, threads, &pool, &o, NULL) != FLAKE_OK) return false;
+    o.lanes = sno_lanes_of_cores;
+    o.lane_count = lanes();
+    return sno_init(&laned_snos, &pool, &o, NULL) == FLAKE_OK;
 }
 
 static bool begin_mutex(flake_layout l) {
@@ -236,15 +242,15 @@ static bool begin_mutex(flake_layout l) {
     }
 BEGIN(nothing, true)
 BEGIN(idgen, begin_flake(threads, flake_layout_idgen, FLAKE_CLOCK_EXACT))
-BEGIN(uuid7_ids, begin_flake128(FORM_UUID7, FLAKE_CLOCK_EXACT))
-BEGIN(uuid8_ids, begin_flake128(FORM_UUID8, FLAKE_CLOCK_EXACT))
-BEGIN(ulid_ids, begin_flake128(FORM_ULID, FLAKE_CLOCK_EXACT))
+BEGIN(uuid7_ids, begin_flake128(flake_layout_uuid7, FLAKE_CLOCK_EXACT))
+BEGIN(uuid8_ids, begin_flake128(flake_layout_uuid8, FLAKE_CLOCK_EXACT))
+BEGIN(ulid_ids, begin_flake128(flake_layout_ulid, FLAKE_CLOCK_EXACT))
 BEGIN(mutex_roomy, begin_mutex(roomy()))
 BEGIN(mutex_idgen, begin_mutex(flake_layout_idgen))
 /* Generators that go by a clock. */
 #define GENERATORS_BY(clock, KIND)                                              \
     BEGIN(roomy_##clock, begin_flake(threads, roomy(), FLAKE_CLOCK_##KIND))     \
-    BEGIN(flake128_##clock, begin_flake128(FORM_BOUNDARY, FLAKE_CLOCK_##KIND)) \
+    BEGIN(flake128_##clock, begin_flake128(flake_layout_boundary, FLAKE_CLOCK_##KIND)) \
     BEGIN(sno_##clock, begin_sno(threads, FLAKE_CLOCK_##KIND))
 GENERATORS_BY(exact, EXACT)
 GENERATORS_BY(coarse, COARSE)
@@ -463,7 +469,7 @@ BEGIN(sno_texts, begin_day(threads) && encode_1(0, day_texts, text_ids))
 
 /* UUIDs and ULIDs, one at a time and many; those read are of the ids of the day. */
 #define ID_TEXTS(form, size)                                                                               \
-    EACH(to_##form, char, DONE(flake128_to_##form(day_flakes128[i], ids + (size)*i)))                      \
+    EACH(to_##form, char, DONE(flake128_to_##form(&day_flakes128[i], ids + (size)*i)))                      \
     AT_ONCE(to_##form##_n, DONE(flake128_to_##form##_n(day_flakes128, n, (char *)out)))                    \
     EACH(from_##form, flake128, flake128_from_##form(day_texts + (size)*i, (size)-1, &ids[i]) == FLAKE_OK) \
     AT_ONCE(from_##form##_n, flake128_from_##form##_n(day_texts, n, (flake128 *)out) == FLAKE_OK)          \

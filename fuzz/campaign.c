@@ -27,12 +27,11 @@ static const char campaign_help[] =
     "campaign [OPTION VALUE | OPTION=VALUE]...\n"
     "  --header flake|sno        (flake; sno.h has no --layout, --epoch-ms, --max-ahead-ms,\n"
     "                            --scatter and --refuse-back)\n"
-    "  --layout NAME             idgen hazelcast uniqueid_ordered uniqueid_spread twitter "
-    "sonyflake\n"
-    "                            discord instagram mastodon js53 (idgen), of 128 bits boundary\n"
+    "  --layout NAME             default idgen hazelcast uniqueid_ordered uniqueid_spread twitter\n"
+    "                            sonyflake discord instagram mastodon js53 (default), of 128 bits boundary\n"
     "                            uuid7 uuid7_node uuid8 ulid, mine, or T-N-S, bits of time, node\n"
     "                            and sequence from the top. Those of 128 bits have no\n"
-    "                            --epoch-ms, --node and --scatter\n"
+    "                            --epoch-ms and --scatter\n"
     "  --epoch-ms N              Unix time of the layout's beginning (its own; of T-N-S 0)\n"
     "  --node N                  as many as the layout has; of sno.h the partition, below 65536 "
     "(0)\n"
@@ -57,7 +56,7 @@ static struct campaign {
     uint64_t node, seq_min, seq_max, max_ahead_ms, max_wait_ms, scatter, fail_on_backwards;
     uint64_t inputs, seed;
     double seconds;
-} campaign = {"flake", "idgen", "back", NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 1, 60};
+} campaign = {"flake", "default", "back", NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 1, 60};
 
 static flake_fixed campaign_flake;
 static sno_fixed campaign_sno;
@@ -83,7 +82,7 @@ static const campaign_option campaign_options[] = {
     {"--epoch-ms", &campaign.epoch_ms, 0, NULL, 0, 0, 0},
     {"--clock", &campaign.clock, 0, NULL, 0, 0, 1},
     {"--replay", &campaign.replay, 0, NULL, 0, 0, 1},
-    {"--node", NULL, 0, &campaign.node, 0, UINT32_MAX, UINT16_MAX},
+    {"--node", NULL, 0, &campaign.node, 0, UINT64_MAX, UINT16_MAX},
     {"--seq-min", NULL, 0, &campaign.seq_min, 0, UINT32_MAX, UINT16_MAX},
     {"--seq-max", NULL, 0, &campaign.seq_max, 0, UINT32_MAX, UINT16_MAX},
     {"--max-ahead-ms", NULL, 0, &campaign.max_ahead_ms, 0, INT64_MAX, 0},
@@ -216,38 +215,16 @@ static void campaign_configure_sno(void) {
     o->max_wait_ms = (int64_t)campaign.max_wait_ms;
     campaign_sno.may = campaign_may();
     if (!o->max_wait_ms) o->max_wait_ms = campaign_sno.may & FUZZ_STICK ? 1000 : INT64_MAX;
-    if (sno_init(&sno_plain, s, o, &why) != FLAKE_OK)
+    if (sno_init(&sno_gens[0], s, o, &why) != FLAKE_OK)
         campaign_usage("sno.h refuses this:", why.text);
-}
-
-/* Whether --layout names a form of 128 bits. */
-static bool campaign_is_wide(form_128 *form) {
-    static const struct {
-        const char *name;
-        form_128 form;
-    } forms[] = {{"boundary", FORM_BOUNDARY},
-                 {"uuid7", FORM_UUID7},
-                 {"uuid7_node", FORM_UUID7_NODE},
-                 {"uuid8", FORM_UUID8},
-                 {"ulid", FORM_ULID}};
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (strcmp(campaign.layout, forms[i].name) != 0) continue;
-        *form = forms[i].form;
-        return true;
-    }
-    return false;
 }
 
 static void campaign_configure_flake(void) {
     flake_options *o = &campaign_flake.options;
-    campaign_flake.wide = campaign_is_wide(&o->form);
+    flake_why why;
     campaign_flake.may = campaign_may();
-    if (campaign_flake.wide && (campaign.epoch_ms || campaign.node || campaign.scatter))
-        campaign_usage("ids of 128 bits have no", campaign.epoch_ms ? "--epoch-ms"
-                                                  : campaign.node   ? "--node"
-                                                                    : "--scatter");
-    if (!campaign_flake.wide) o->layout = campaign_layout();
-    o->node = (uint32_t)campaign.node;
+    o->layout = campaign_layout();
+    o->node = campaign.node;
     o->seq_min = (uint32_t)campaign.seq_min;
     o->seq_max = (uint32_t)campaign.seq_max;
     o->max_ahead_ms = (int64_t)campaign.max_ahead_ms;
@@ -255,13 +232,8 @@ static void campaign_configure_flake(void) {
     o->seq_scatter = campaign.scatter != 0;
     o->fail_on_backwards = campaign.fail_on_backwards != 0;
     o->clock.now_ns = fuzz_read;
-    const uint64_t worker = flake_worker_of(o->form);
-    const char *const why =
-        campaign_flake.wide ? options_why(of_128(o, worker)) : options_why(o);
-    if (why) campaign_usage("flake.h refuses this:", why);
-    const flake_status status =
-        campaign_flake.wide ? flake_init(&flake_wide, of_128(o, worker), NULL) : flake_init(&flake_plain, o, NULL);
-    if (status != FLAKE_OK) campaign_usage("flake.h refuses this:", flake_status_str(status));
+    if (flake_init(&flake_gens[0], o, &why) != FLAKE_OK)
+        campaign_usage("flake.h refuses this:", why.text);
 }
 
 static void campaign_configure(void) {
@@ -285,9 +257,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
 }
 
 static void campaign_tell_configuration(void) {
-    const uint64_t last = campaign_is_sno || campaign_flake.wide
-                              ? UINT16_MAX
-                              : flake_gen_options(&flake_plain)->seq_max;
+    const uint64_t last =
+        campaign_is_sno ? UINT16_MAX : flake_gen_options(&flake_gens[0])->seq_max;
     printf("%s, layout %s, numbers %" PRIu64 " to %" PRIu64 ", ahead %" PRIu64 " ms, clock %s",
            campaign.header, campaign_is_sno ? "sno" : campaign.layout, campaign.seq_min,
            campaign.seq_max ? campaign.seq_max : last, campaign.max_ahead_ms, campaign.clock);

@@ -538,10 +538,10 @@ static void run_draw_flake(uint8_t way) {
     case 0: n = flake_next(&run_gen, ids) == FLAKE_OK; break;
     case 1: n = flake_try(&run_gen, ids) == FLAKE_OK; break;
     case 2: n = flake_next_n(&run_gen, ids, 7) == FLAKE_OK ? 7 : 0; break;
-    case 3: n = got64_n(&run_gen, ids, 7); break;
+    case 3: (void)!flake_try_n(&run_gen, ids, 7, &n); break;
     case 4: n = flake_try_at(&run_gen, fuzz_reading_ns / 1000000, ids) == FLAKE_OK; break;
     case 5: n = flake_next(&run_shards[0], ids) == FLAKE_OK; break;
-    case 6: n = got64_n(&run_shards[1], ids, 7); break;
+    case 6: (void)!flake_try_n(&run_shards[1], ids, 7, &n); break;
     default: n = flake_try(&run_shards[1], ids) == FLAKE_OK; break;
     }
     /* a batch that fails leaves those that it had in front */

@@ -17,13 +17,9 @@ typedef enum flake_kind {
     FLAKE_WIDE
 } flake_kind;
 
-/* One that draws: a generator, a shard, lanes (`gen` is their whole), or a generator of 128 bits (then
- * `gen` is NULL). */
+/* One that draws. */
 typedef struct flake_actor {
     flake_gen *gen;
-    flake_gen *shard;
-    flake_gen *lanes;
-    flake_gen *wide;
     struct oracle oracle;
     uint32_t seq_min;
     flake_prefetch prefetch;
@@ -35,25 +31,18 @@ typedef struct flake_actor {
 } flake_actor;
 
 enum { flake_most_actors = 5, flake_ring_most = 8, flake_most_lanes = 4 };
-static const uint64_t flake_worker = 0xc0ffee123456, flake_nothing = 0x5e5e5e5e5e5e5e5e;
-
-/* What a generator of 128 bits is told. */
-static uint64_t flake_worker_of(form_128 form) {
-    return flake_i_has_node(form) ? flake_worker : 0;
-}
+static const uint64_t flake_own_node = 0xc0ffee123456, flake_nothing = 0x5e5e5e5e5e5e5e5e;
 
 static flake_actor flake_actors[flake_most_actors];
-static flake_gen flake_plain;
-static flake_gen flake_split[flake_most_actors];
-static flake_gen flake_laned;
+static flake_gen flake_gens[flake_most_actors];
 static flake_lane flake_lane_array[flake_most_lanes];
-static flake_gen flake_wide;
 static flake_ring flake_notes;
 static flake_ring_slot flake_note_slots[flake_ring_most];
 
 static struct flake_scene {
     flake_kind kind;
     flake_options options; /* resolved; of all shards together */
+    flake_layout layout;   /* of the word: of 128 bits, times and numbers below 2^64 */
     uint64_t node;
     size_t actors;
     unsigned may;
@@ -74,11 +63,11 @@ static flake_options flake_options_from_bytes(void) {
     memset(&o, 0, sizeof o);
     o.layout = layout_from_bytes();
     flake_layout l = o.layout;
-    if (!l.unit_ms && !l.time_bits) l = flake_layout_idgen;
+    if (!l.unit_ms && !l.time_bits) l = flake_layout_default;
     const uint64_t nodes = (uint64_t)1 << (l.node_bits % 33),
                    seqs = (uint64_t)1 << (l.seq_bits % 33);
     const uint8_t with = fuzz_byte();
-    if (with & 1) o.node = (uint32_t)fuzz_below(nodes);
+    if (with & 1) o.node = fuzz_below(nodes);
     if (with & 2) o.node_offset = (uint32_t)fuzz_below(nodes - o.node + (with >> 7));
     if (with & 4) {
         o.seq_min = (uint32_t)fuzz_below(seqs);
@@ -96,7 +85,7 @@ static flake_options flake_options_from_bytes(void) {
     else if (more & 64) o.clock.kind = more & 128 ? FLAKE_CLOCK_FAST : FLAKE_CLOCK_COARSE;
     if (fuzz_one_in(16)) { /* one that may not fit */
         switch (fuzz_byte() % 8) {
-        case 0: o.node = (uint32_t)fuzz_number(); break;
+        case 0: o.node = fuzz_number(); break;
         case 1: o.node_offset = (uint32_t)fuzz_number(); break;
         case 2: o.seq_min = (uint32_t)fuzz_number(); break;
         case 3: o.seq_max = (uint32_t)fuzz_number(); break;
@@ -112,7 +101,33 @@ static flake_options flake_options_from_bytes(void) {
 static bool flake_layout_is_empty(const flake_layout *l) {
     return l->epoch_ms == 0 && l->unit_ms == 0 && l->time_bits == 0 && l->time_shift == 0 &&
            l->node_bits == 0 && l->node_shift == 0 && l->seq_bits == 0 && l->seq_shift == 0 &&
-           l->time_reversed == 0 && l->gap_at == 0 && l->gap_bit == 0 && l->time_sign == 0;
+           l->time_reversed == 0 && l->gap_at == 0 && l->gap_bit == 0 && l->time_sign == 0 &&
+           l->format == 0;
+}
+
+/* Those of 128 bits, as bytes choose them. */
+static flake_layout flake_layout_128(unsigned choice) {
+    static const flake_layout layouts[] = {FLAKE_LAYOUT_BOUNDARY, FLAKE_LAYOUT_UUID7,
+                                           FLAKE_LAYOUT_UUID7_NODE, FLAKE_LAYOUT_UUID8,
+                                           FLAKE_LAYOUT_ULID};
+    return layouts[choice % 5];
+}
+
+static bool flake_is(const flake_layout *l, const flake_layout *known) {
+    return l->format == known->format;
+}
+
+/* A counter starts anywhere in each ms. */
+static bool flake_counts(const flake_layout *l) {
+    return l->format && !flake_is(l, &flake_layout_boundary);
+}
+
+/* The layout of a word. */
+static flake_layout flake_word_of(const flake_layout *l) {
+    flake_layout word = *l;
+    if (l->format) word = flake_layout_mastodon;
+    if (flake_counts(l)) word.epoch_ms = 441763200000; /* 1984 */
+    return word;
 }
 
 /* The status that options must get, and what they mean. FLAKE_NODE_RANGE with *or_invalid: both are wrong. */
@@ -120,9 +135,9 @@ static flake_status flake_judge(const flake_options *given, flake_options *o, bo
     const int64_t most_ms = INT64_MAX / FUZZ_MS;
     uint64_t mask;
     *o = *given;
-    if (flake_layout_is_empty(&o->layout)) o->layout = flake_layout_idgen;
+    if (flake_layout_is_empty(&o->layout)) o->layout = flake_layout_default;
     const flake_layout *l = &o->layout;
-    if (!layout_is_sound(l, &mask)) return FLAKE_INVALID;
+    if (!l->format && !layout_is_sound(l, &mask)) return FLAKE_INVALID;
     const uint64_t nodes = (uint64_t)1 << l->node_bits, seqs = (uint64_t)1 << l->seq_bits;
     if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)(seqs - 1);
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
@@ -130,8 +145,10 @@ static flake_status flake_judge(const flake_options *given, flake_options *o, bo
                   l->epoch_ms > most_ms || l->epoch_ms < -most_ms ||
                   (most_ms - l->epoch_ms) / l->unit_ms < 1 || o->max_ahead_ms < 0 ||
                   o->max_ahead_ms / l->unit_ms > INT32_MAX || o->max_wait_ms < 0 ||
-                  o->clock.kind < FLAKE_CLOCK_EXACT || o->clock.kind > FLAKE_CLOCK_FAST;
-    if ((uint64_t)o->node + o->node_offset >= nodes) return FLAKE_NODE_RANGE;
+                  o->clock.kind < FLAKE_CLOCK_EXACT || o->clock.kind > FLAKE_CLOCK_FAST ||
+                  (l->format && o->seq_scatter) ||
+                  (flake_counts(l) && (o->seq_min || o->seq_max != seqs - 1));
+    if (o->node < nodes && o->node + o->node_offset >= nodes) return FLAKE_NODE_RANGE;
     return *or_invalid ? FLAKE_INVALID : FLAKE_OK;
 }
 
@@ -141,15 +158,15 @@ static unsigned flake_bits_of(uint64_t x) {
     return bits;
 }
 
-static oracle flake_oracle_of(const flake_options *o, unsigned time_bits, uint64_t cap,
-                              const flake_i_engine *e) {
-    oracle expect = oracle_of(o->layout.epoch_ms, o->layout.unit_ms, time_bits, cap);
+static oracle flake_oracle_of(const flake_options *o, uint64_t cap, const flake_i_engine *e) {
+    const flake_layout *const l = &flake_scene.layout;
+    oracle expect = oracle_of(l->epoch_ms, l->unit_ms, o->layout.time_bits, cap);
     const unsigned bits = flake_bits_of(expect.last_unit);
     /* The last unit of a layout that leaves no bit to spare can't be told as full. */
     if (bits < 64 && cap == (uint64_t)1 << (64 - bits) &&
         !((expect.last_unit + 1) & expect.last_unit))
         expect.last_unit--;
-    expect.max_ahead = (uint64_t)(o->max_ahead_ms / o->layout.unit_ms);
+    expect.max_ahead = (uint64_t)(o->max_ahead_ms / l->unit_ms);
     expect.max_wait_ns =
         o->max_wait_ms > INT64_MAX / FUZZ_MS ? INT64_MAX : o->max_wait_ms * FUZZ_MS;
     expect.fail_on_backwards = o->fail_on_backwards;
@@ -167,15 +184,11 @@ static oracle flake_oracle_of(const flake_options *o, unsigned time_bits, uint64
     return expect;
 }
 
-static const flake_i_engine *flake_engine_of(const flake_actor *a) {
-    return a->gen ? &a->gen->engine : &a->wide->engine;
-}
-
 static void flake_check_split(size_t n) {
     const flake_options *o = &flake_scene.options;
     uint64_t next = o->seq_min;
     for (size_t i = 0; i < n; i++) {
-        const flake_options *part = flake_gen_options(&flake_split[i]);
+        const flake_options *part = flake_gen_options(&flake_gens[i]);
         fuzz_same("first number of a shard", part->seq_min, (int64_t)next);
         fuzz_true("numbers of a shard", part->seq_max >= part->seq_min);
         next = (uint64_t)part->seq_max + 1;
@@ -186,9 +199,39 @@ static void flake_check_split(size_t n) {
 /* A configuration of the caller's own, to be played instead of any. */
 typedef struct flake_fixed {
     flake_options options;
-    bool wide;    /* 128 bits: no layout, no node */
     unsigned may; /* what the clock may do, at most */
 } flake_fixed;
+
+/* Options of a generator of 128 bits; those that `more` leaves as they are of 64 bits are refused, mostly. */
+static void flake_make_wide(flake_options *o, uint8_t more) {
+    const unsigned choice = more >> 4;
+    const bool own_numbers = more & 4;
+    if (!own_numbers) {
+        memset(&o->layout, 0, sizeof o->layout);
+        o->node = o->node_offset = 0;
+        o->seq_scatter = false;
+    }
+    const bool bare = flake_layout_is_empty(&o->layout);
+    if (bare) o->layout = flake_layout_128(choice);
+    else o->layout.format = flake_layout_128(choice).format;
+    if (!own_numbers && o->layout.node_bits) o->node = flake_own_node;
+    if (more & 8) o->node |= UINT64_C(1) << 48;
+    if (flake_counts(&o->layout) && !own_numbers) o->seq_min = o->seq_max = 0;
+    if (choice / 5 == 1) o->single_thread = true;
+    if (choice / 5 == 2) {
+        o->lane_count = 1 + choice % flake_most_lanes;
+        o->lanes = LAST_OF(flake_lane_array, o->lane_count);
+    }
+}
+
+static bool flake_is_sound_128(const flake_layout *l) {
+    const flake_layout known = flake_layout_128(l->format - 1u);
+    return l->epoch_ms == known.epoch_ms && l->unit_ms == known.unit_ms &&
+           l->time_bits == known.time_bits && l->time_shift == known.time_shift &&
+           l->node_bits == known.node_bits && l->node_shift == known.node_shift &&
+           l->seq_bits == known.seq_bits && l->seq_shift == known.seq_shift && !l->time_sign &&
+           !l->time_reversed && !l->gap_at && !l->gap_bit;
+}
 
 /* false: the options were refused, as they must be. */
 static bool flake_open(const flake_fixed *fixed) {
@@ -201,9 +244,9 @@ static bool flake_open(const flake_fixed *fixed) {
     s->kind = (flake_kind)(kind & 3);
     s->may = kind >> 2 & (FUZZ_BACK | FUZZ_STICK | FUZZ_OUTSIDE | FUZZ_JUMP);
     if (fixed) {
+        const bool is_wide = fixed->options.layout.format != 0;
         given = fixed->options;
-        if (s->kind == FLAKE_WIDE || fixed->wide)
-            s->kind = fixed->wide ? FLAKE_WIDE : FLAKE_GENERATOR;
+        if (s->kind == FLAKE_WIDE || is_wide) s->kind = is_wide ? FLAKE_WIDE : FLAKE_GENERATOR;
         s->may &= fixed->may;
     } else given = flake_options_from_bytes();
     const uint8_t more = fuzz_byte() & (fixed ? 0xf3 : 0xff);
@@ -213,75 +256,47 @@ static bool flake_open(const flake_fixed *fixed) {
         given.overflow = &flake_notes;
     }
 
-    if (s->kind == FLAKE_WIDE && !(more & 4)) { /* else these are refused */
-        memset(&given.layout, 0, sizeof given.layout);
-        given.node = given.node_offset = 0;
-        given.seq_scatter = false;
-    }
-    const bool bare = flake_layout_is_empty(&given.layout) && !given.node && !given.node_offset &&
-                      !given.seq_scatter;
-    if (s->kind == FLAKE_WIDE && !fixed) given.form = (form_128)((more >> 4) % 5);
-    const bool is_boundary = given.form == FORM_BOUNDARY;
-    if (s->kind == FLAKE_WIDE) {
-        given.layout = bare ? flake_layout_mastodon : given.layout;
-        if (!is_boundary) given.layout.epoch_ms = flake_i_epoch_1984_ms;
-    }
+    const bool is_split = s->kind == FLAKE_SHARDS;
+    size_t parts = 1;
+    if (s->kind == FLAKE_WIDE && !fixed) flake_make_wide(&given, more);
+    if (is_split || s->kind == FLAKE_LANES)
+        parts = (size_t)(more >> 4) % ((is_split ? flake_most_actors : flake_most_lanes) + 1u);
+    if (s->kind == FLAKE_GENERATOR && more & 16) given.single_thread = true;
+    if (fixed && !parts) parts = 1;
     flake_status wanted = flake_judge(&given, o, &or_invalid);
+    if (o->layout.format && !flake_is_sound_128(&o->layout)) wanted = FLAKE_INVALID;
+    const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
+    if (fixed && parts > cap) parts = (size_t)cap;
+    if (s->kind == FLAKE_LANES) {
+        given.lanes = o->lanes = LAST_OF(flake_lane_array, parts);
+        given.lane_count = o->lane_count = parts;
+    }
+    if (wanted == FLAKE_OK && (!parts || parts > cap || given.lane_count > cap))
+        wanted = FLAKE_INVALID;
     const bool lags = !given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_COARSE && more & 4;
     fuzz_slack_ns = lags ? 32 * FUZZ_MS : 0;
-    if (s->kind == FLAKE_WIDE) {
-        s->node = flake_worker_of(given.form);
-        const uint64_t worker = s->node + (more & 8 ? UINT64_C(1) << 48 : 0);
-        if (bare) memset(&given.layout, 0, sizeof given.layout);
-        if (!bare || more & 8) wanted = FLAKE_INVALID;
-        fuzz_same("wide init", flake_init(&flake_wide, of_128(&given, worker), NULL), wanted);
-        if (wanted != FLAKE_OK) return false;
-        const bool goes_on = !is_boundary && !o->fail_on_backwards;
-        o->fail_on_backwards = true;
-        s->actors = 1;
-        flake_actors[0].gen = NULL;
-        flake_actors[0].wide = &flake_wide;
-        flake_actors[0].shard = NULL;
-        flake_actors[0].lanes = NULL;
-        flake_actors[0].seq_min = o->seq_min;
-        flake_actors[0].oracle =
-            flake_oracle_of(o, 64, (uint64_t)o->seq_max - o->seq_min + 1, &flake_wide.engine);
-        flake_actors[0].oracle.goes_on = goes_on;
-    } else {
-        const bool is_split = s->kind == FLAKE_SHARDS;
-        const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
-        size_t parts = 1;
-        flake_status status;
-        if (s->kind != FLAKE_GENERATOR)
-            parts = (size_t)(more >> 4) % ((is_split ? flake_most_actors : flake_most_lanes) + 1u);
-        if (fixed && parts > cap) parts = (size_t)cap;
-        if (fixed && !parts) parts = 1;
-        if (wanted == FLAKE_OK && (!parts || parts > cap)) wanted = FLAKE_INVALID;
-        s->actors = is_split ? parts : 1;
-        if (s->kind == FLAKE_GENERATOR) status = flake_init(&flake_plain, &given, NULL);
-        else if (s->kind == FLAKE_LANES)
-            status = flake_init(&flake_laned, with_lanes(&given, LAST_OF(flake_lane_array, parts), parts), NULL);
-        else status = flake_init_shards(flake_split, s->actors, &given, NULL);
-        if (status == FLAKE_INVALID && wanted == FLAKE_NODE_RANGE && or_invalid) return false;
-        fuzz_same("init", status, wanted);
-        if (wanted != FLAKE_OK) return false;
-        if (is_split) flake_check_split(s->actors);
-        if (s->kind == FLAKE_LANES) s->exact = false;
-        s->node = (uint64_t)o->node + o->node_offset;
-        for (size_t i = 0; i < s->actors; i++) {
-            flake_actor *a = &flake_actors[i];
-            a->wide = NULL;
-            a->shard = is_split ? &flake_split[i] : NULL;
-            a->lanes = s->kind == FLAKE_LANES ? &flake_laned : NULL;
-            a->gen = a->shard   ? a->shard
-                     : a->lanes ? &flake_laned.whole
-                                : &flake_plain;
-            const flake_options *part = flake_gen_options(a->gen);
-            a->seq_min = part->seq_min;
-            a->oracle =
-                flake_oracle_of(o, o->layout.time_bits, (uint64_t)part->seq_max - part->seq_min + 1,
-                                &a->gen->engine);
-        }
+    s->actors = is_split ? parts : 1;
+    const flake_status status = is_split ? flake_init_shards(flake_gens, parts, &given, NULL)
+                                         : flake_init(&flake_gens[0], &given, NULL);
+    if (status != FLAKE_OK && s->actors)
+        fuzz_true("a generator whose init failed", !flake_gen_options(&flake_gens[0]));
+    if (status == FLAKE_INVALID && wanted == FLAKE_NODE_RANGE && or_invalid) return false;
+    fuzz_same("init", status, wanted);
+    if (wanted != FLAKE_OK) return false;
+    if (is_split) flake_check_split(s->actors);
+    if (given.lanes) s->exact = false;
+    s->node = o->node + o->node_offset;
+    s->layout = flake_word_of(&o->layout);
+    const bool goes_on = flake_counts(&o->layout) && !o->fail_on_backwards;
+    if (o->layout.format) o->fail_on_backwards = true;
+    for (size_t i = 0; i < s->actors; i++) {
+        flake_actor *a = &flake_actors[i];
+        a->gen = &flake_gens[i];
+        const flake_options *part = flake_gen_options(a->gen);
+        a->seq_min = part->seq_min;
+        a->oracle =
+            flake_oracle_of(o, (uint64_t)part->seq_max - part->seq_min + 1, &a->gen->engine);
+        a->oracle.goes_on = goes_on;
     }
     s->rises = !o->seq_scatter && !o->layout.time_reversed && o->layout.time_shift >= o->layout.seq_shift;
     if (o->max_wait_ms > 1000) s->may &= ~(unsigned)FUZZ_STICK;
@@ -294,6 +309,9 @@ static bool flake_open(const flake_fixed *fixed) {
     return true;
 }
 
+static bool flake_is_wide(void) { return flake_scene.options.layout.format != 0; }
+static bool flake_has_lanes(void) { return flake_scene.options.lanes != NULL; }
+
 /* ---- ids ---- */
 
 /* More than count holds, while the oracle can say what comes. */
@@ -303,10 +321,10 @@ static bool flake_lends_greatly(void) { return flake_scene.forgets && flake_scen
 static layout_fields flake_check_id(flake_actor *a, const oracle_place *place, uint64_t id,
                                     bool in_order) {
     struct flake_scene *s = &flake_scene;
-    const flake_layout *l = &s->options.layout;
+    const flake_layout *l = &s->layout;
     const uint64_t cap = a->oracle.cap;
     layout_fields f;
-    if (a->wide) {
+    if (flake_is_wide()) {
         f.time = id >> 16;
         f.node = s->node;
         f.seq = id & 0xffff;
@@ -341,7 +359,7 @@ static layout_fields flake_check_id(flake_actor *a, const oracle_place *place, u
         a->any = true;
         a->last_time = f.time;
         a->last_seq = f.seq;
-    }
+    } else if (flake_has_lanes() && f.time > a->last_time) a->last_time = f.time;
     return f;
 }
 
@@ -357,8 +375,9 @@ static uint64_t flake_latest_unit(const flake_actor *a) {
 static void flake_check_not_ahead(const flake_actor *a, uint64_t time, uint64_t had, size_t n) {
     uint64_t now = flake_latest_unit(a);
     if (a->oracle.goes_on) {
+        const size_t lanes = flake_has_lanes() ? flake_scene.options.lane_count : 1;
         if (had < flake_scene.began_at) had = flake_scene.began_at;
-        if (now < had + 1 + n / a->oracle.cap) now = had + 1 + n / a->oracle.cap;
+        if (now < had + 1 + n * lanes / a->oracle.cap) now = had + 1 + n * lanes / a->oracle.cap;
     }
     fuzz_true("id not ahead of the clock", time <= now + a->oracle.max_ahead);
 }
@@ -368,13 +387,7 @@ static void flake_check_not_ahead(const flake_actor *a, uint64_t time, uint64_t 
 static flake_snapshot flake_stand(flake_actor *a) {
     flake_snapshot s;
     memset(&s, 0, sizeof s);
-    if (a->wide) {
-        flake_snapshot wide;
-        fuzz_same("snapshot", flake_snapshot_take(a->wide, &wide), FLAKE_OK);
-        s.unix_ms = wide.unix_ms;
-        s.count = wide.count;
-    } else if (a->lanes) fuzz_same("snapshot", flake_snapshot_take(a->lanes, &s), FLAKE_OK);
-    else fuzz_same("snapshot", flake_snapshot_take(a->gen, &s), FLAKE_OK);
+    fuzz_same("snapshot", flake_snapshot_take(a->gen, &s), FLAKE_OK);
     return s;
 }
 
@@ -385,56 +398,53 @@ static void flake_check_unchanged(flake_actor *a, const flake_snapshot *before) 
 }
 
 /* The place of a UUID or ULID: how far its counter is behind where it begins in its ms. */
-static uint64_t flake_place_of(const flake_parts *p) {
-    const form_128 form = flake_scene.options.form;
-    const flake_i_keys *const keys = &flake_wide.keys;
+static uint64_t flake_place_of(const flake_actor *a, const flake_parts *p) {
+    const flake_i_keys *const keys = &a->gen->keys;
     const flake_i_salt none = {0, 0};
-    const uint64_t start = flake_i_start_of(keys, none, p->time, 0);
-    if (form != FORM_ULID) return p->seq - start % (1 << 25);
-    const uint64_t above = flake_i_start_of(keys, none, p->time, 1) % (1 << 15);
+    const uint64_t ms = (uint64_t)p->unix_ms, start = flake_i_start_of(keys, none, ms, 0);
+    if (!flake_is(&flake_scene.options.layout, &flake_layout_ulid))
+        return p->seq - start % (1 << 25);
+    const uint64_t above = flake_i_start_of(keys, none, ms, 1) % (1 << 15);
     fuzz_same_u64("a ULID's carry", p->seq, above + (p->node < start));
     return p->node - start;
 }
 
-static uint64_t flake_narrow(flake128 wide) {
-    const form_128 form = flake_scene.options.form;
+static uint64_t flake_narrow(const flake_actor *a, const flake128 *wide) {
+    const flake_layout *const l = &flake_scene.options.layout;
+    const bool is_boundary = flake_is(l, &flake_layout_boundary);
     flake_parts p;
     memset(&p, 0, sizeof p);
-    fuzz_same("wide id", flake128_decompose(layout_128(form), &wide, &p), FLAKE_OK);
-    if (flake_i_has_node(form)) fuzz_same_u64("worker", p.node, flake_worker);
-    if (form != FORM_BOUNDARY && form != FORM_ULID) {
-        fuzz_same("version", wide.bytes[6] >> 4, form == FORM_UUID8 ? 8 : 7);
-        fuzz_same("variant", wide.bytes[8] >> 6, 2);
+    fuzz_same("wide id", flake128_decompose(l, wide, &p), FLAKE_OK);
+    if (l->node_bits) fuzz_same_u64("node", p.node, flake_scene.node);
+    if (!is_boundary && !flake_is(l, &flake_layout_ulid)) {
+        fuzz_same("version", wide->bytes[6] >> 4, flake_is(l, &flake_layout_uuid8) ? 8 : 7);
+        fuzz_same("variant", wide->bytes[8] >> 6, 2);
     }
-    const uint64_t seq = form == FORM_BOUNDARY ? p.seq : flake_place_of(&p);
+    const uint64_t seq = is_boundary ? p.seq : flake_place_of(a, &p);
     fuzz_true("wide number", seq <= 0xffff);
-    return (p.time - (uint64_t)flake_scene.options.layout.epoch_ms) << 16 | seq;
+    return (uint64_t)(p.unix_ms - flake_scene.layout.epoch_ms) << 16 | seq;
 }
 
 /* One of 128 bits that a call gave alone, in the trace as its users know it. */
-static uint64_t flake_narrow_one(flake128 wide) {
+static uint64_t flake_narrow_one(const flake_actor *a, const flake128 *wide) {
     char text[37];
     if (fuzz_traced) {
-        if (flake_scene.options.form == FORM_ULID) flake128_to_ulid(&wide, text);
-        else flake128_to_uuid(&wide, text);
+        if (flake_is(&flake_scene.options.layout, &flake_layout_ulid)) flake128_to_ulid(wide, text);
+        else flake128_to_uuid(wide, text);
         printf("  %s\n", text);
     }
-    return flake_narrow(wide);
+    return flake_narrow(a, wide);
 }
 
 /* ---- calls ---- */
 
 static flake_status flake_call_one(flake_actor *a, bool waits, uint64_t *id) {
-    if (a->wide) {
-        flake128 wide;
-        const flake_status status =
-            waits ? flake128_next(a->wide, &wide) : flake128_try(a->wide, &wide);
-        if (status == FLAKE_OK) *id = flake_narrow_one(wide);
-        return status;
-    }
-    if (a->shard) return waits ? flake_next(a->shard, id) : flake_try(a->shard, id);
-    if (a->lanes) return waits ? flake_next(a->lanes, id) : flake_try(a->lanes, id);
-    return waits ? flake_next(a->gen, id) : flake_try(a->gen, id);
+    flake128 wide;
+    if (!flake_is_wide()) return waits ? flake_next(a->gen, id) : flake_try(a->gen, id);
+    fuzz_same("a call of 64 bits", flake_try(a->gen, id), FLAKE_INVALID);
+    const flake_status status = waits ? flake128_next(a->gen, &wide) : flake128_try(a->gen, &wide);
+    if (status == FLAKE_OK) *id = flake_narrow_one(a, &wide);
+    return status;
 }
 
 /* Compares a call's outcome with the oracle's; ids[0..n) are what it gave. */
@@ -461,7 +471,7 @@ static void flake_play_one(flake_actor *a, bool waits) {
     const flake_status status = flake_call_one(a, waits, &id);
     if (flake_scene.exact) fuzz_same("status", status, (int64_t)w.status);
     if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
-    flake_compare(a, &w, &id, status == FLAKE_OK, !a->lanes, true);
+    flake_compare(a, &w, &id, status == FLAKE_OK, !flake_has_lanes(), true);
     if (status == FLAKE_OK) return;
     fuzz_same_u64("id of a call that failed", id, flake_nothing);
     fuzz_true("status",
@@ -474,7 +484,12 @@ static void flake_play_at(flake_actor *a, int64_t unix_ms) {
     const flake_snapshot before = flake_stand(a);
     uint64_t id = flake_nothing;
     flake_status status;
-    if (a->lanes) return;
+    if (flake_has_lanes()) {
+        if (!flake_is_wide())
+            fuzz_same("try_at with lanes", flake_try_at(a->gen, unix_ms, &id),
+                      unix_ms > INT64_MAX / FUZZ_MS ? FLAKE_TIME_RANGE : FLAKE_INVALID);
+        return;
+    }
     if (flake_scene.exact) {
         oracle_run run = {{0, 0, 0}, 0};
         w.status = unix_ms > INT64_MAX / FUZZ_MS ? ORACLE_RANGE
@@ -485,13 +500,11 @@ static void flake_play_at(flake_actor *a, int64_t unix_ms) {
         w.places[0] = run.first;
         w.after_ns = script_now.now_ns;
     }
-    if (a->wide) {
+    if (flake_is_wide()) {
         flake128 wide;
-        status = flake128_try_at(a->wide, unix_ms, &wide);
-        if (status == FLAKE_OK) id = flake_narrow_one(wide);
-    } else
-        status = a->shard ? flake_try_at(a->shard, unix_ms, &id)
-                          : flake_try_at(a->gen, unix_ms, &id);
+        status = flake128_try_at(a->gen, unix_ms, &wide);
+        if (status == FLAKE_OK) id = flake_narrow_one(a, &wide);
+    } else status = flake_try_at(a->gen, unix_ms, &id);
     if (flake_scene.exact) fuzz_same("status", status, (int64_t)w.status);
     flake_compare(a, &w, &id, status == FLAKE_OK, true, false);
     if (status == FLAKE_OK) return;
@@ -505,27 +518,25 @@ static void flake_play_many(flake_actor *a, bool waits, size_t n) {
     static flake128 wide[fuzz_most_places];
     const flake_snapshot before = flake_stand(a);
     const bool was_back = fuzz_stepped_back;
-    flake_status status = FLAKE_OK;
+    flake_status status = FLAKE_OK, tried = FLAKE_OK;
     size_t given = n;
     if (flake_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, n, &w);
     const int slept = script_now.sleeps;
     for (size_t i = 0; i <= n; i++) ids[i] = flake_nothing;
-    if (a->wide) {
+    if (flake_is_wide()) {
         flake128 zero, nothing;
         memset(&zero, 0, sizeof zero);
         memset(&nothing, 0x5e, sizeof nothing);
         for (size_t i = 0; i < n; i++) wide[i] = nothing;
-        if (waits) status = flake128_next_n(a->wide, wide, n);
-        else given = got128_n(a->wide, wide, n);
+        if (waits) status = flake128_next_n(a->gen, wide, n);
+        else tried = flake128_try_n(a->gen, wide, n, &given);
         for (size_t i = 0; i < n; i++)
             if (flake128_compare(&wide[i], &nothing))
-                ids[i] = flake128_compare(&wide[i], &zero) ? flake_narrow(wide[i]) : 0;
-    } else if (a->lanes) {
-        if (waits) status = flake_next_n(a->lanes, ids, n);
-        else given = got64_n(a->lanes, ids, n);
-    } else if (waits)
-        status = a->shard ? flake_next_n(a->shard, ids, n) : flake_next_n(a->gen, ids, n);
-    else given = a->shard ? got64_n(a->shard, ids, n) : got64_n(a->gen, ids, n);
+                ids[i] = flake128_compare(&wide[i], &zero) ? flake_narrow(a, &wide[i]) : 0;
+    } else if (waits) status = flake_next_n(a->gen, ids, n);
+    else tried = flake_try_n(a->gen, ids, n, &given);
+    if (!waits)
+        fuzz_true("status of a batch that was tried", (tried == FLAKE_OK) == (given || !n));
     if (flake_scene.exact && waits) fuzz_same("status", status, (int64_t)w.status);
     if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
 
@@ -541,25 +552,25 @@ static void flake_play_many(flake_actor *a, bool waits, size_t n) {
     for (size_t i = given; i < n && status == FLAKE_OK; i++)
         fuzz_same_u64("rest of a batch that was tried", ids[i], flake_nothing);
     fuzz_same_u64("what lies behind the batch", ids[n], flake_nothing);
-    flake_compare(a, &w, ids, given, !a->lanes,
+    flake_compare(a, &w, ids, given, !flake_has_lanes(),
                   status == FLAKE_OK && (!waits || fuzz_stepped_back == was_back));
     if (!given) flake_check_unchanged(a, &before);
 }
 
 static void flake_play_prefetch(flake_actor *a) {
     static fuzz_wanted w;
-    if (a->wide || a->lanes) return;
+    if (flake_is_wide() || flake_has_lanes()) return;
     const bool bad = fuzz_one_in(32);
     if (!a->stock.count || bad) {
         const uint64_t count = bad ? fuzz_number() & UINT32_MAX : 1 + fuzz_below(64);
         const int64_t valid_ms = bad ? (int64_t)fuzz_number() : (int64_t)fuzz_below(4) * 2;
         const bool fits =
-            count >= 1 && count <= 100000 && valid_ms >= 0 && valid_ms <= INT64_MAX / FUZZ_MS;
+            count >= 1 && count <= 100000 && valid_ms >= 0 && valid_ms <= INT64_MAX / FUZZ_MS &&
+            !flake_gen_options(a->gen)->single_thread;
         fuzz_same("prefetch init",
                   flake_prefetch_init(&a->prefetch, a->gen, (uint32_t)count, valid_ms, NULL),
                   fits ? FLAKE_OK : FLAKE_INVALID);
-        if (!fits) return; /* the old one goes on, if there was one */
-        if (count > 500) {
+        if (!fits || count > 500) {
             a->stock.count = 0;
             return;
         }
@@ -593,18 +604,19 @@ static bool flake_shows_its_bounds(const flake_actor *a) {
 
 /* Other lanes in the place of the old ones, restored from them. */
 static void flake_play_lanes_restore(flake_actor *a) {
-    const flake_options o = *flake_gen_options(a->gen);
+    flake_options o = *flake_gen_options(a->gen);
     const flake_snapshot s = flake_stand(a);
     const size_t n = 1 + fuzz_byte() % flake_most_lanes % (size_t)a->oracle.cap;
-    flake_lane *const lane = LAST_OF(flake_lane_array, n);
-    fuzz_same("init", flake_init(a->lanes, with_lanes(&o, lane, n), NULL), FLAKE_OK);
-    fuzz_same("restore", flake_restore(a->lanes, &s, NULL), FLAKE_OK);
+    o.lanes = LAST_OF(flake_lane_array, n);
+    o.lane_count = n;
+    fuzz_same("init", flake_init(a->gen, &o, NULL), FLAKE_OK);
+    fuzz_same("restore", flake_restore(a->gen, &s, NULL), FLAKE_OK);
 }
 
 /* A new generator in the place of the old one, restored from it; and what changes nothing. */
 static void flake_play_restore(flake_actor *a) {
-    if (a->wide || !flake_shows_its_bounds(a)) return;
-    if (a->lanes) {
+    if (flake_is_wide() || !flake_shows_its_bounds(a)) return;
+    if (flake_has_lanes()) {
         flake_play_lanes_restore(a);
         return;
     }
@@ -638,7 +650,7 @@ static void flake_play_restore(flake_actor *a) {
     /* of another, who came further or less far */
     if (choice & 16 && !flake_lends_greatly()) {
         const uint64_t unit = a->oracle.recorded + fuzz_below(16) - 8;
-        const uint64_t cap = a->oracle.cap, limit = flake_engine_of(a)->limit;
+        const uint64_t cap = a->oracle.cap, limit = a->gen->engine.limit;
         const bool nearly_full = choice & 32 && cap > 8;
         const uint64_t count = nearly_full ? cap - fuzz_below(8) : 1 + fuzz_below(6 * cap);
         const oracle_place next = a->oracle.next;
@@ -668,8 +680,7 @@ static void flake_check_statistics(const flake_actor *a) {
     const oracle *expect = &a->oracle;
     flake_stats stats;
     if (!a->counted) return;
-    if (a->wide) flake_stats_get(a->wide, &stats);
-    else flake_stats_get(a->gen, &stats);
+    flake_stats_get(a->gen, &stats);
     fuzz_same_u64("stats.ids", stats.ids, expect->ids);
     fuzz_same_u64("stats.waits", stats.waits, expect->waits);
     if (expect->max_ahead || expect->without_places)
@@ -682,16 +693,11 @@ static void flake_ask(flake_actor *a) {
     const oracle *expect = &a->oracle;
     if (!flake_scene.exact) return;
     flake_check_statistics(a);
-    fuzz_same("retry_ns",
-              a->wide    ? flake_retry_ns(a->wide)
-              : a->shard ? flake_retry_ns(a->shard)
-                         : flake_retry_ns(a->gen),
-              oracle_retry_ns(expect));
-    fuzz_same_u64("available", a->wide ? flake_available(a->wide) : flake_available(a->gen),
-                  oracle_available(expect));
+    fuzz_same("retry_ns", flake_retry_ns(a->gen), oracle_retry_ns(expect));
+    fuzz_same_u64("available", flake_available(a->gen), oracle_available(expect));
     uint64_t unit;
     if (oracle_unit_at(expect, fuzz_reading_ns, &unit) == ORACLE_OK)
-        fuzz_same("lag_ms", a->wide ? flake_ahead_ms(a->wide) : flake_ahead_ms(a->gen),
+        fuzz_same("ahead_ms", flake_ahead_ms(a->gen),
                   (int64_t)oracle_lag(expect) * expect->unit_ms);
 }
 
@@ -723,10 +729,7 @@ static const char *const flake_calls[16] = {
 /* By steps of a unit, as those do who sleep without a place, and years to go. */
 static bool flake_waits_for_ever(const flake_actor *a) {
     if (flake_scene.exact && !a->oracle.without_places) return false;
-    const int64_t retry_ns = a->lanes ? flake_retry_ns(a->lanes)
-                             : a->gen ? flake_retry_ns(a->gen)
-                                      : flake_retry_ns(a->wide);
-    return retry_ns / FUZZ_MS > 60000;
+    return flake_retry_ns(a->gen) / FUZZ_MS > 60000;
 }
 
 static void flake_play_step(void) {

@@ -15,8 +15,6 @@ static const sno_kind sno_kinds[] = {SNO_GENERATOR, SNO_SHARDS, SNO_SHARDS, SNO_
 /* One that draws. */
 typedef struct sno_actor {
     sno_gen *gen;
-    sno_gen *shard;
-    sno_gen *lanes; /* `gen` is their whole */
     struct oracle oracle;
     uint32_t sequence_min;
     uint32_t drifts_before; /* of the snapshot that it was made from */
@@ -29,9 +27,7 @@ enum { sno_most_actors = 5, sno_ring_most = 8, sno_most_taken = 60000 };
 static const int64_t sno_epoch_ms = 1262304000000, sno_unit_ms = 4;
 
 static sno_actor sno_actors[sno_most_actors];
-static sno_gen sno_plain;
-static sno_gen sno_split[sno_most_actors];
-static sno_gen sno_laned;
+static sno_gen sno_gens[sno_most_actors];
 static flake_lane sno_lane_array[sno_most_actors];
 static flake_ring sno_notes;
 static flake_ring_slot sno_note_slots[sno_ring_most];
@@ -126,9 +122,7 @@ static void sno_cast(sno_kind kind, size_t n, const sno_snapshot *s) {
     memset(sno_actors, 0, sizeof sno_actors);
     for (size_t i = 0; i < n; i++) {
         sno_actor *a = &sno_actors[i];
-        a->shard = kind == SNO_SHARDS ? &sno_split[i] : NULL;
-        a->lanes = kind == SNO_LANES ? &sno_laned : NULL;
-        a->gen = a->shard ? a->shard : a->lanes ? &sno_laned.whole : &sno_plain;
+        a->gen = &sno_gens[i];
         const uint32_t cap = sno_cap(a->gen);
         fuzz_true("numbers of a shard", cap >= 1 && next + cap <= high + 1);
         a->sequence_min = next;
@@ -137,7 +131,7 @@ static void sno_cast(sno_kind kind, size_t n, const sno_snapshot *s) {
             a->drifts_before = s->drifts;
             const uint64_t units = 1 + (s->sequence - low) / (high - low + 1);
             /* Of shards, all that the units begun have: which of them had which is gone. */
-            sno_oracle_go_on(&a->oracle, s, a->shard ? units * cap : s->sequence - low + 1);
+            sno_oracle_go_on(&a->oracle, s, kind == SNO_SHARDS ? units * cap : s->sequence - low + 1);
         }
         fuzz_same("partition", sno_gen_partition(a->gen), scene->partition);
         next += cap;
@@ -155,22 +149,22 @@ static bool sno_make(sno_kind kind, size_t n, const sno_snapshot *given) {
     bool fits = !given || sno_judge(&s);
     fits &=
         o.max_wait_ms >= 0 && o.clock.kind >= FLAKE_CLOCK_EXACT && o.clock.kind <= FLAKE_CLOCK_FAST;
+    if (kind == SNO_LANES) {
+        o.lanes = LAST_OF(sno_lane_array, n);
+        o.lane_count = n;
+    }
     if (kind == SNO_GENERATOR) n = 1;
     else if (!n || (given && fits && n > (size_t)(s.sequence_max - s.sequence_min) + 1))
         fits = false;
     flake_why why = {""};
-    const flake_status status =
-        kind == SNO_GENERATOR ? sno_init(&sno_plain, given, &o, &why)
-        : kind == SNO_SHARDS  ? sno_init_shards(sno_split, n, given, &o, &why)
-                              : sno_init(&sno_laned, given, with_lanes(&o, LAST_OF(sno_lane_array, n), n), &why);
+    const flake_status status = kind == SNO_SHARDS
+                                    ? sno_init_shards(sno_gens, n, given, &o, &why)
+                                    : sno_init(&sno_gens[0], given, &o, &why);
     fuzz_true("a reason if it is refused", (*why.text != 0) == (status != FLAKE_OK));
     fuzz_same("init", status, fits ? FLAKE_OK : FLAKE_INVALID);
     if (!fits) return false;
     sno_taken += !given;
-    scene->partition = given                   ? s.partition
-                       : kind == SNO_GENERATOR ? sno_gen_partition(&sno_plain)
-                       : kind == SNO_LANES     ? sno_gen_partition(&sno_laned.whole)
-                                               : sno_gen_partition(sno_split);
+    scene->partition = given ? s.partition : sno_gen_partition(&sno_gens[0]);
     sno_cast(kind, kind == SNO_LANES ? 1 : n, given ? &s : NULL);
     return true;
 }
@@ -245,7 +239,7 @@ static void sno_check_id(sno_actor *a, const oracle_place *place, sno_id id, uin
     }
     /* whatever the metabyte is */
     fuzz_set_add(unit << 17 | (uint64_t)sno_tick(id) << 16 | sno_sequence(id));
-    if (a->any && !fuzz_stepped_back && !a->lanes)
+    if (a->any && !fuzz_stepped_back && sno_scene.kind != SNO_LANES)
         fuzz_true("id after the one before it",
                   unit > a->last_unit || (unit == a->last_unit && number > a->last_sequence));
     a->any = true;
@@ -266,9 +260,7 @@ static void sno_check_not_ahead(const sno_actor *a, sno_id id) {
 static sno_snapshot sno_stand(sno_actor *a) {
     sno_snapshot s;
     memset(&s, 0xff, sizeof s);
-    fuzz_same("snapshot",
-              a->lanes ? sno_snapshot_take(a->lanes, &s) : sno_snapshot_take(a->gen, &s),
-              FLAKE_OK);
+    fuzz_same("snapshot", sno_snapshot_take(a->gen, &s), FLAKE_OK);
     fuzz_same("partition of the snapshot", s.partition, sno_scene.partition);
     fuzz_same("sequence_min of the snapshot", s.sequence_min, a->sequence_min);
     fuzz_same("sequence_max of the snapshot", s.sequence_max,
@@ -333,17 +325,9 @@ static void sno_play_one(sno_actor *a, bool waits, uint8_t meta) {
     static fuzz_wanted w;
     const sno_snapshot before = sno_stand(a);
     sno_id id = sno_nothing();
-    flake_status status = FLAKE_OK;
     if (sno_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, 1, &w);
     const int slept = script_now.sleeps;
-    if (waits) {
-        status = a->shard   ? sno_next(a->shard, meta, &id)
-                 : a->lanes ? sno_next(a->lanes, meta, &id)
-                            : sno_next(a->gen, meta, &id);
-    } else
-        status = a->shard   ? sno_try(a->shard, meta, &id)
-                 : a->lanes ? sno_try(a->lanes, meta, &id)
-                            : sno_try(a->gen, meta, &id);
+    const flake_status status = waits ? sno_next(a->gen, meta, &id) : sno_try(a->gen, meta, &id);
     if (sno_scene.exact) fuzz_same("status", status, (int64_t)w.status);
     if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
     sno_compare_run(a, &w, &id, status == FLAKE_OK, meta, true);
@@ -359,9 +343,13 @@ static int64_t sno_ns_of(int64_t unix_ms) {
 
 static void sno_play_at(sno_actor *a, int64_t unix_ms, uint8_t meta) {
     static fuzz_wanted w;
-    if (a->lanes) return;
     const sno_snapshot before = sno_stand(a);
     sno_id id = sno_nothing();
+    if (sno_scene.kind == SNO_LANES) {
+        fuzz_same("try_at with lanes", sno_try_at(a->gen, meta, unix_ms, &id),
+                  unix_ms > INT64_MAX / FUZZ_MS ? FLAKE_TIME_RANGE : FLAKE_INVALID);
+        return;
+    }
     if (sno_scene.exact) {
         oracle_run run = {{0, 0, 0}, 0};
         w.status = oracle_draw_at(&a->oracle, sno_ns_of(unix_ms), &run);
@@ -369,8 +357,7 @@ static void sno_play_at(sno_actor *a, int64_t unix_ms, uint8_t meta) {
         w.places[0] = run.first;
         w.after_ns = script_now.now_ns;
     }
-    const flake_status status = a->shard ? sno_try_at(a->shard, meta, unix_ms, &id)
-                                         : sno_try_at(a->gen, meta, unix_ms, &id);
+    const flake_status status = sno_try_at(a->gen, meta, unix_ms, &id);
     if (sno_scene.exact) fuzz_same("status", status, (int64_t)w.status);
     sno_compare_run(a, &w, &id, status == FLAKE_OK, meta, false);
     fuzz_stepped_back |=
@@ -390,14 +377,9 @@ static void sno_play_many(sno_actor *a, bool waits, uint8_t meta, size_t n) {
     if (sno_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, n, &w);
     const int slept = script_now.sleeps;
     for (size_t i = 0; i <= n; i++) ids[i] = sno_nothing();
-    if (waits)
-        status = a->shard   ? sno_next_n(a->shard, meta, ids, n)
-                 : a->lanes ? sno_next_n(a->lanes, meta, ids, n)
-                            : sno_next_n(a->gen, meta, ids, n);
+    if (waits) status = sno_next_n(a->gen, meta, ids, n);
     else {
-        const flake_status tried = a->shard   ? sno_try_n(a->shard, meta, ids, n, &given)
-                                   : a->lanes ? sno_try_n(a->lanes, meta, ids, n, &given)
-                                              : sno_try_n(a->gen, meta, ids, n, &given);
+        const flake_status tried = sno_try_n(a->gen, meta, ids, n, &given);
         fuzz_true("status of a batch that was tried", (tried == FLAKE_OK) == (given || !n));
     }
     if (sno_scene.exact && waits) fuzz_same("status", status, (int64_t)w.status);
@@ -421,7 +403,7 @@ static void sno_play_many(sno_actor *a, bool waits, uint8_t meta, size_t n) {
 
 /* Old ids: any time, a sequence of their own, and no effect on the others. */
 static void sno_play_with_time(sno_actor *a, int64_t unix_ms, uint8_t meta) {
-    if (a->lanes) return;
+    if (sno_scene.kind == SNO_LANES) return;
     const sno_snapshot before = sno_stand(a);
     sno_id id = sno_nothing();
     uint64_t unit = 0;
@@ -462,8 +444,10 @@ static void sno_play_restore(void) {
         default: bad.sequence_max = (uint16_t)(bad.sequence_min + 2); break;
         }
         flake_options o = sno_scene.options;
-        fuzz_same("init with a wrong snapshot", sno_init(a->gen, &bad, &o, NULL), FLAKE_INVALID);
-        sno_check_unchanged(a, &s);
+        fuzz_same("init with a wrong snapshot", sno_init(&sno_gens[1], &bad, &o, NULL),
+                  FLAKE_INVALID);
+        sno_id id;
+        fuzz_same("next after it", sno_next(&sno_gens[1], 0, &id), FLAKE_INVALID);
         return;
     }
     const bool nothing_drawn = !a->oracle.next.unit && !a->oracle.next.index;
@@ -504,8 +488,7 @@ static void sno_ask(sno_actor *a) {
     const oracle *expect = &a->oracle;
     fuzz_same_u64("cap", sno_cap(a->gen), expect->cap);
     if (!sno_scene.exact) return;
-    fuzz_same("retry_ns", a->shard ? flake_retry_ns(&a->shard->gen) : flake_retry_ns(&a->gen->gen),
-              oracle_retry_ns(expect));
+    fuzz_same("retry_ns", flake_retry_ns(&a->gen->gen), oracle_retry_ns(expect));
     sno_check_retry(a, oracle_retry_ns(expect));
     uint64_t now, len = 0;
     if (oracle_unit_at(expect, fuzz_reading_ns, &now) == ORACLE_OK && now >= expect->recorded)
@@ -548,8 +531,7 @@ static const char *const sno_calls[16] = {
 
 /* Patience without an end, and years to go, by steps of ms. */
 static bool sno_waits_for_ever(sno_actor *a) {
-    const int64_t ns = a->lanes ? flake_retry_ns(&a->lanes->gen) : flake_retry_ns(&a->gen->gen);
-    return ns > 60 * 1000 * FUZZ_MS;
+    return flake_retry_ns(&a->gen->gen) > 60 * 1000 * FUZZ_MS;
 }
 
 static void sno_play_step(void) {

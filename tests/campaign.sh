@@ -62,7 +62,7 @@ campaign=$dir/campaign
 # ---- what it prints to a log: a line each minute, and one at the end ----
 
 told() { sed 's/[0-9]* ids, [0-9]* edges, [0-9]* inputs kept/.../'; }
-same "a fraction of an hour, with a line each minute" "flake, layout idgen, numbers 0 to 4095, ahead 0 ms, clock back, seed 1
+same "a fraction of an hour, with a line each minute" "flake, layout default, numbers 0 to 4095, ahead 0 ms, clock back, seed 1
 384 inputs, ..., 60 s so far
 512 inputs, ..., 90 s: no id twice, no disagreement" "$("$campaign" --hours 0.02 2>&1 | told)"
 same "the last of two times counts" "192 inputs, ..., 40 s: no id twice, no disagreement" \
@@ -75,19 +75,24 @@ same "a replay tells each call" "1 inputs, ... ids, nothing found" \
 
 # ---- of 128 bits: a second after the layout's beginning, and then any inputs ----
 
-first_id() { # LAYOUT
-    "$campaign" --layout "$1" --replay 000000040000 2>&1 | sed -n '/next/ { n; s/^ *//p; q; }'
+first_id() { # OPTION...
+    "$campaign" "$@" --replay 000000040000 2>&1 | sed -n '/next/ { n; s/^ *//p; q; }'
 }
-begins() { # PATTERN LAYOUT
-    if first_id "$2" | grep -q -x -e "$1"; then ok; else fail "first id of $2" "$(first_id "$2")"; fi
+begins() { # PATTERN LAYOUT OPTION...
+    pattern=$1
+    shift
+    if first_id --layout "$@" | grep -q -x -e "$pattern"; then ok; else fail "first id of $1" "$(first_id --layout "$@")"; fi
 }
-begins 00000000-0000-0400-c0ff-ee1234560000 boundary
+node=212205443363926 # c0ffee123456
+begins 00000000-0000-0400-c0ff-ee1234560000 boundary --node $node
 begins '0066db23-8000-7[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\}-[0-9a-f]\{12\}' uuid7
-begins '0066db23-8000-7[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\}-c0ffee123456' uuid7_node
-begins '0066db23-8000-8[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\}-c0ffee123456' uuid8
+begins '0066db23-8000-7[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\}-c0ffee123456' uuid7_node --node $node
+begins '0066db23-8000-8[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\}-c0ffee123456' uuid8 --node $node
 begins '00CVDJ7000[0-9A-Z]\{16\}' ulid
 for layout in boundary uuid7 uuid7_node uuid8 ulid; do
-    for options in "" "--clock wild --max-ahead-ms 3 --seq-max 9" "--refuse-back 1"; do
+    few=
+    [ $layout != boundary ] || few="--seq-max 9"
+    for options in "" "--clock wild --max-ahead-ms 3 $few" "--refuse-back 1"; do
         # shellcheck disable=SC2086
         same "$layout $options" "500 inputs, ..., 80 s: no id twice, no disagreement" \
             "$("$campaign" --inputs 500 --layout $layout $options 2>&1 | told | tail -1)"
@@ -137,7 +142,8 @@ done
 refuses "--hours is above 0 and at most 1000000, not" --hours 1000000.5
 takes . --hours 1000000 --seconds 3600000000 --seconds .5
 for value in -1 +1 " 1" 1.5 x "" 0x10 18446744073709551616; do
-    for option in node seq-min seq-max; do refuses "--$option is a number from 0 to $last32, not" --$option "$value"; done
+    refuses "--node is a number from 0 to $last64, not" --node "$value"
+    for option in seq-min seq-max; do refuses "--$option is a number from 0 to $last32, not" --$option "$value"; done
     for option in max-ahead-ms max-wait-ms; do refuses "--$option is a number from 0 to $last63, not" --$option "$value"; done
     for option in scatter refuse-back; do refuses "--$option is a number from 0 to 1, not" --$option "$value"; done
     refuses "--inputs is a number from 1 to $last64, not" --inputs "$value"
@@ -148,23 +154,30 @@ refuses "--scatter is a number from 0 to 1, not 2 " --scatter 2
 takes "seed $last64" --seed $last64
 takes . --max-wait-ms $last63
 takes "layout 30-32-0" --layout 30-32-0 --node $last32
-refuses "--node .* to $last32, not 4294967296 " --layout 30-32-0 --node 4294967296
+refuses "flake.h refuses this: options: node exceeds layout.node_bits" --layout 30-32-0 --node 4294967296
 takes "numbers $last32 to $last32" --layout 30-0-32 --seq-min $last32 --seq-max $last32
 refuses "--epoch-ms is a number of 64 bits, not 9223372036854775808 " --epoch-ms 9223372036854775808
-refuses "refuses this: layout.epoch_ms" --epoch-ms $last63
+refuses "refuses this: options: layout.epoch_ms" --epoch-ms $last63
 # What fits a header's ranges, and not the layout's, is named by the header.
 takes . --node 1023
-refuses "flake.h refuses this: node does not fit layout.node_bits" --node 1024
-refuses "flake.h refuses this: seq_max does not fit layout.seq_bits" --seq-max 4096
-refuses "flake.h refuses this: seq_min is above seq_max" --seq-min 5
-refuses "flake.h refuses this: max_ahead_ms is negative, or more than 2^31 units" --max-ahead-ms 2147483648
+refuses "flake.h refuses this: options: node exceeds layout.node_bits" --node 1024
+refuses "flake.h refuses this: options: seq_max exceeds layout.seq_bits" --seq-max 4096
+refuses "flake.h refuses this: options: seq_min is above seq_max" --seq-min 5
+refuses "flake.h refuses this: options: max_ahead_ms is negative, or more than 2^31 units" --max-ahead-ms 2147483648
 takes "ahead 2147483647 ms" --max-ahead-ms 2147483647
-# Of 128 bits, whose options flake_options_why knows as those of 64.
+# Of 128 bits.
 takes "layout boundary, numbers 0 to 65535" --layout boundary
 takes "layout boundary, numbers 7 to 65535" --layout boundary --seq-min 7 --seq-max 65535
-refuses "flake.h refuses this: seq_max does not fit" --layout boundary --seq-max 65536
+refuses "flake.h refuses this: options: seq_max exceeds" --layout boundary --seq-max 65536
 for layout in boundary uuid7 uuid7_node uuid8 ulid; do
-    for option in node scatter epoch-ms; do refuses "ids of 128 bits have no --$option " --layout $layout --$option 1; done
+    refuses "flake.h refuses this: options: seq_scatter is for 64-bit" --layout $layout --scatter 1
+    refuses "flake.h refuses this: options: layout is invalid" --layout $layout --epoch-ms 1
+    [ $layout = boundary ] || refuses "seq_min and seq_max of UUIDs and ULIDs must be" --layout $layout --seq-max 1
+done
+for layout in uuid7 ulid; do refuses "options: node exceeds layout" --layout $layout --node 1; done
+for layout in boundary uuid7_node uuid8; do
+    takes "layout $layout" --layout $layout --node 281474976710655
+    refuses "options: node exceeds layout" --layout $layout --node 281474976710656
 done
 # Of sno.h.
 takes "sno, layout sno, numbers 0 to 65535" --header sno --node 65535

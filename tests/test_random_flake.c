@@ -53,8 +53,7 @@ static void random_scripts_with_great_loans_follow_the_oracle(void) {
     fixed = &loan;
     for (int i = 0; i < 3; i++) {
         memset(&loan, 0, sizeof loan);
-        loan.wide = i == 2;
-        if (!loan.wide) loan.options.layout = flake_layout_mastodon;
+        loan.options.layout = i == 2 ? flake_layout_boundary : flake_layout_mastodon;
         loan.options.max_ahead_ms = 12 + 2 * i;
         loan.options.clock.now_ns = fuzz_read;
         seeded_play(play_one, 5000000, 20, how);

@@ -36,18 +36,16 @@ static unsigned lane_of(uint64_t *index) {
 /* As generators of UUIDs do. */
 static flake_status draw_on(flake_gen *g, unsigned how, uint64_t *id) {
     flake_i_place p;
-    flake_status status = flake_i_draw(&g->gen.engine, how, 0, 1, &p);
-    if (status != FLAKE_OK) status = flake_i_go_on(&g->gen.engine, how, status, 1, &p);
-    if (status == FLAKE_OK) *id = flake_i_id_at(g, p.time, p.index);
+    flake_status status = flake_i_draw(&g->engine, how, 0, 1, &p);
+    if (status != FLAKE_OK) status = flake_i_continue_in(&g->engine, how, status, 1, &p);
+    if (status == FLAKE_OK) flake_i_put_id(g, false, p.time, p.index, id);
     return status;
 }
 
 static unsigned draw_flake(unsigned me, char letter, place got[3], outcome *said) {
     flake_gen *shard = &our.flake_shards[is_owned(letter) ? me : 0];
-    flake_gen *l = &our.flake_gen;
-    flake_gen *g = is_owned(letter)   ? shard
-                   : is_laned(letter) ? &l->whole
-                                      : &our.flake;
+    flake_gen *l = &our.flake_laned;
+    flake_gen *g = is_owned(letter) ? shard : is_laned(letter) ? l : &our.flake;
     const flake_options *o = flake_gen_options(g);
     flake_status status = FLAKE_OK;
     uint64_t ids[3] = {0, 0, 0};
@@ -61,11 +59,11 @@ static unsigned draw_flake(unsigned me, char letter, place got[3], outcome *said
     case 'l': status = flake_next(l, ids); break;
     case 'L': status = flake_try(l, ids); break;
     case 'Q': status = flake_next_n(l, ids, 3), n = 3; break;
-    case 'q': n = got64_n(l, ids, 3); break;
+    case 'q': (void)!flake_try_n(l, ids, 3, &n); break;
     case 'o': status = flake_next(shard, ids); break;
     case 'O': status = flake_try(shard, ids); break;
-    case 'M': n = got64_n(shard, ids, 3); break;
-    case 'T': n = got64_n(g, ids, 3); break;
+    case 'M': (void)!flake_try_n(shard, ids, 3, &n); break;
+    case 'T': (void)!flake_try_n(g, ids, 3, &n); break;
     case 'N': status = flake_next_n(g, ids, 3), n = 3; break;
     default: status = flake_try_at(g, given_ms(letter), ids);
     }
@@ -86,7 +84,7 @@ static unsigned draw_flake(unsigned me, char letter, place got[3], outcome *said
         if (flake_decompose(&o->layout, ids[k], &parts) != FLAKE_OK || parts.node != o->node ||
             parts.seq < o->seq_min || parts.seq > o->seq_max)
             explore_fail("not an id of this generator");
-        got[k] = (place){parts.time, parts.seq - o->seq_min, 0};
+        got[k] = (place){(uint64_t)parts.unix_ms, parts.seq - o->seq_min, 0};
     }
     return (unsigned)n;
 }
@@ -97,7 +95,7 @@ static unsigned draw_sno(unsigned me, char letter, place got[3], outcome *said) 
     const unsigned i = is_owned(letter) ? me : 0;
     const uint8_t meta = (uint8_t)(64 + me);
     sno_gen *shard = &our.sno_shards[i];
-    sno_gen *l = &our.sno_gen;
+    sno_gen *l = &our.sno_laned;
     sno_gen *g = &our.sno;
     flake_status status = FLAKE_OK;
     sno_id ids[3];
@@ -128,7 +126,7 @@ static unsigned draw_sno(unsigned me, char letter, place got[3], outcome *said) 
         for (n = 0; n < 3 && !sno_is_zero(ids[n]); n++) {
         }
     for (size_t k = 0; k < n; k++) {
-        const unsigned min = now->shards ? our.sno_shards[i].gen.sequence_min : SEQUENCE_MIN;
+        const unsigned min = now->shards ? our.sno_shards[i].sequence_min : SEQUENCE_MIN;
         if (sno_meta(ids[k]) != meta || sno_partition(ids[k]) != PARTITION ||
             sno_sequence(ids[k]) < min)
             explore_fail("not an id of this generator");

@@ -22,7 +22,7 @@ static bool prepare_state(flake_options *o) {
     explore_now.exact_ns = now->clock[0] * MS;
     r.number = 1;
     r.horizon_ns = r.written_ns = explore_now.exact_ns - 10 * MS;
-    flake_i_identity(o, 'f', flake_i_full_node(o), r.identity);
+    flake_i_identity(o, r.identity);
     flake_i_header_put(files.bytes);
     flake_i_record_put(&r, files.bytes + flake_i_record_at(1));
     files.record[1] = r.number << 41 | (uint64_t)r.horizon_ns << 1;
@@ -65,10 +65,10 @@ static bool prepare_flake(void) {
     if (now->shards && flake_init_shards(our.flake_shards, now->shards, &o, NULL) != FLAKE_OK)
         return false;
     for (unsigned i = 0; i < now->shards; i++)
-        engines[i] = &our.flake_shards[i].gen.engine;
-    if (now->lanes &&
-        flake_init(&our.flake_gen, with_lanes(&o, our.flake_lane, now->lanes), NULL) != FLAKE_OK)
-        return false;
+        engines[i] = &our.flake_shards[i].engine;
+    o.lanes = now->lanes ? our.flake_lane : NULL;
+    o.lane_count = now->lanes;
+    if (now->lanes && flake_init(&our.flake_laned, &o, NULL) != FLAKE_OK) return false;
     for (unsigned i = 0; i < now->lanes; i++) {
         engines[i] = &our.flake_lane[i].engine;
         if (now->counter[1]) our.flake_lane[i].engine.window = LEASE_NS;
@@ -108,16 +108,17 @@ static bool prepare_sno(void) {
     pool.sequence_max = SEQUENCE_MIN + 3;
     o.shared_memory = true;
     n_engines = now->lanes ? now->lanes : now->shards ? now->shards : 1;
-    if (sno_init(&our.sno, &pool, &o, NULL) != FLAKE_OK || !prepare_sno_engine(&our.sno.engine)) return false;
-    engines[0] = &our.sno.engine;
+    if (sno_init(&our.sno, &pool, &o, NULL) != FLAKE_OK || !prepare_sno_engine(&our.sno.gen.engine)) return false;
+    engines[0] = &our.sno.gen.engine;
     if (now->shards && sno_init_shards(our.sno_shards, now->shards, &pool, &o, NULL) != FLAKE_OK)
         return false;
     for (unsigned i = 0; i < now->shards; i++) {
         if (!prepare_sno_engine(&our.sno_shards[i].gen.engine)) return false;
         engines[i] = &our.sno_shards[i].gen.engine;
     }
-    if (now->lanes && sno_init(&our.sno_gen, &pool, with_lanes(&o, our.flake_lane, now->lanes), NULL) != FLAKE_OK)
-        return false;
+    o.lanes = now->lanes ? our.flake_lane : NULL;
+    o.lane_count = now->lanes;
+    if (now->lanes && sno_init(&our.sno_laned, &pool, &o, NULL) != FLAKE_OK) return false;
     for (unsigned i = 0; i < now->lanes; i++) {
         if (!prepare_sno_engine(&our.flake_lane[i].engine)) return false;
         engines[i] = &our.flake_lane[i].engine;
@@ -141,7 +142,7 @@ static void reset_default(void) {
 
 /* Places in excess of the ids have been dropped. */
 static void default_ended(void) {
-    const flake_i_engine *const e = &sno_i_default.gen->engine;
+    const flake_i_engine *const e = sno_i_default.engine;
     const uint64_t drawn = e->word & e->count_mask;
     if (drawn < seen.n_generated) explore_fail("more ids than places");
     if (drawn > seen.n_generated) events |= DROPPED;

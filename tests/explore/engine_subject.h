@@ -112,12 +112,12 @@ enum { ENGINES = 2, SLOTS = 4 };
 static struct {
     flake_gen flake;
     flake_gen flake_shards[ENGINES];
-    flake_gen flake_gen;
+    flake_gen flake_laned;
     flake_lane flake_lane[ENGINES];
     flake_prefetch prefetch[EXPLORE_THREADS];
     sno_gen sno;
     sno_gen sno_shards[ENGINES];
-    sno_gen sno_gen;
+    sno_gen sno_laned;
     flake_ring ring;
     flake_ring_slot slots[SLOTS];
     uint64_t two_time, two_seq;
@@ -143,8 +143,8 @@ static bool ask_stats, ask_past;              /* whether anyone asks for stats, 
 static uint64_t marks[2];
 static const char *name_of_default(const void *at) {
     for (unsigned i = 0; i < SNO_I_DEFAULT_PLACES; i++)
-        if (at == &sno_i_default.places[i].engine.word) return "word";
-    return at == &sno_i_default.gen                      ? "generator"
+        if (at == &sno_i_default.places[i].word) return "word";
+    return at == &sno_i_default.engine                   ? "engine"
            : at == &sno_i_default.tag                    ? "tag"
            : at == &sno_i_default.begun                  ? "begun"
            : at == &flake_i_process.generation             ? "generation"
@@ -154,10 +154,10 @@ static const char *name_of_default(const void *at) {
 }
 
 static const uint32_t *lanes_turn(void) {
-    return now->of == SNO ? &our.sno_gen.gen.split.turn : &our.flake_gen.split.turn;
+    return now->of == SNO ? &our.sno_laned.gen.split.turn : &our.flake_laned.split.turn;
 }
 static const uint32_t *lanes_map(void) {
-    return now->of == SNO ? our.sno_gen.gen.split.map : our.flake_gen.split.map;
+    return now->of == SNO ? our.sno_laned.gen.split.map : our.flake_laned.split.map;
 }
 
 /* The hints of lanes, which a draw may write though it fails. */

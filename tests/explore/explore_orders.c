@@ -94,7 +94,7 @@ enum { USED, CHANGES = 2, DRAWN };
 
 static unsigned engines(void) { return now->of == LANES ? LANES_OF : now->of >= ENGINE; }
 static flake_i_engine *nth_engine(unsigned n) {
-    return now->of == LANES ? &lanes[n].engine : now->of == SHARD ? &shard.gen.gen.engine : &gen.gen.engine;
+    return now->of == LANES ? &lanes[n].engine : now->of == SHARD ? &shard.gen.engine : &gen.gen.engine;
 }
 /* Lanes differ in no more than their places. */
 static flake_i_engine *engine(void) { return nth_engine(0); }
@@ -214,7 +214,7 @@ static void snapshot(void) {
     sno_snapshot s;
     const orders_location *l = &orders_at[is_at.word];
     int64_t ever[2] = {(int64_t)l->message[0].fact[USED], (int64_t)l->message[0].fact[USED + 1]};
-    if (sno_snapshot_take(now->of == SHARD ? &shard.gen : &gen, &s) != FLAKE_OK) return;
+    if (sno_snapshot_take(now->of == SHARD ? &shard : &gen, &s) != FLAKE_OK) return;
     for (const orders_message *m = l->message; m < l->message + l->n; m++) {
         const uint64_t count = count_of(m->value);
         const unsigned tick = tick_of(m->value), other = tick ^ 1;

@@ -11,16 +11,16 @@
 #include "sno.h"
 
 static struct sno_i_family family;
-static const sno_gen *found[2];
+static const flake_i_engine *found[2];
 static flake_i_place place[2];
 
 static void generate(unsigned who) {
-    sno_gen *const g = sno_i_default_gen();
-    assert(g);
-    const flake_status status = flake_i_draw(&g->gen.engine, FLAKE_I_WAIT, 0, 1, &place[who]);
+    flake_i_engine *const e = sno_i_default_engine();
+    assert(e);
+    const flake_status status = flake_i_draw(e, FLAKE_I_WAIT, 0, 1, &place[who]);
     assert(status == FLAKE_OK);
     (void)status;
-    found[who] = g;
+    found[who] = e;
 }
 
 static void look_at_ids(void) {
@@ -49,8 +49,8 @@ int main(void) {
     FLAKE_ATOMIC_STORE(&sno_i_partitions.family, &family, relaxed); /* no page, no system call */
     FLAKE_ATOMIC_STORE(&sno_i_default.begun, all_but_two, relaxed);
     model_run(bodies, 2);
-    const sno_gen *const made = FLAKE_ATOMIC_LOAD(&sno_i_default.gen, relaxed);
-    assert(made && made->gen.engine.cap == UINT16_MAX + 1);
+    const flake_i_engine *const made = FLAKE_ATOMIC_LOAD(&sno_i_default.engine, relaxed);
+    assert(made && made->cap == UINT16_MAX + 1);
     look_at_ids();
     return 0;
 }
