@@ -61,7 +61,10 @@ static sno_gen sno_shard_0;
 static _Atomic(uint64_t) floor_word;
 #endif
 static flake_prefetch prefetch;
-static flake_gen flakes128, uuids;
+static flake_gen flakes128;
+#if WAY == 0
+static flake_gen uuids;
+#endif
 static flake_gen laned_flakes128;
 static flake_lane wide_lane[2];
 #endif
@@ -211,16 +214,19 @@ static void list(void) { PATHS(LIST) }
 #if PART == USUAL
 /* Each has drawn its first id, for which it asks the system. */
 static bool begin_others(void) {
-    flake_options o = {0}, b = {0};
-    o.layout = flake_layout_uuid7;
+    flake_options b = {0};
     b.layout = flake_layout_boundary;
     b.node = 1;
     flake_options bl = b;
     bl.lanes = wide_lane;
     bl.lane_count = 2;
-    return flake_init(&uuids, &o, NULL) == FLAKE_OK && flake128_next(&uuids, &id128) == FLAKE_OK &&
-           flake_uuid7_bytes(id128.bytes) == FLAKE_OK &&
-           flake_init(&flakes128, &b, NULL) == FLAKE_OK &&
+#if WAY == 0
+    flake_options o = {0};
+    o.layout = flake_layout_uuid7;
+    well = flake_init(&uuids, &o, NULL) == FLAKE_OK && flake128_next(&uuids, &id128) == FLAKE_OK &&
+           flake_uuid7_bytes(id128.bytes) == FLAKE_OK;
+#endif
+    return well && flake_init(&flakes128, &b, NULL) == FLAKE_OK &&
            flake_init(&laned_flakes128, &bl, NULL) == FLAKE_OK &&
            flake_prefetch_init(&prefetch, &flakes, 1000, 0, NULL) == FLAKE_OK;
 }

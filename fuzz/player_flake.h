@@ -130,6 +130,15 @@ static flake_layout flake_word_of(const flake_layout *l) {
     return word;
 }
 
+static bool flake_is_sound_128(const flake_layout *l) {
+    const flake_layout known = flake_layout_128(l->format - 1u);
+    return l->epoch_ms == known.epoch_ms && l->unit_ms == known.unit_ms &&
+           l->time_bits == known.time_bits && l->time_shift == known.time_shift &&
+           l->node_bits == known.node_bits && l->node_shift == known.node_shift &&
+           l->seq_bits == known.seq_bits && l->seq_shift == known.seq_shift && !l->time_sign &&
+           !l->time_reversed && !l->gap_at && !l->gap_bit;
+}
+
 /* The status that options must get, and what they mean. FLAKE_NODE_RANGE with *or_invalid: both are wrong. */
 static flake_status flake_judge(const flake_options *given, flake_options *o, bool *or_invalid) {
     const int64_t most_ms = INT64_MAX / FUZZ_MS;
@@ -137,7 +146,7 @@ static flake_status flake_judge(const flake_options *given, flake_options *o, bo
     *o = *given;
     if (flake_layout_is_empty(&o->layout)) o->layout = flake_layout_default;
     const flake_layout *l = &o->layout;
-    if (!l->format && !layout_is_sound(l, &mask)) return FLAKE_INVALID;
+    if (!(l->format ? flake_is_sound_128(l) : layout_is_sound(l, &mask))) return FLAKE_INVALID;
     const uint64_t nodes = (uint64_t)1 << l->node_bits, seqs = (uint64_t)1 << l->seq_bits;
     if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)(seqs - 1);
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
@@ -224,15 +233,6 @@ static void flake_make_wide(flake_options *o, uint8_t more) {
     }
 }
 
-static bool flake_is_sound_128(const flake_layout *l) {
-    const flake_layout known = flake_layout_128(l->format - 1u);
-    return l->epoch_ms == known.epoch_ms && l->unit_ms == known.unit_ms &&
-           l->time_bits == known.time_bits && l->time_shift == known.time_shift &&
-           l->node_bits == known.node_bits && l->node_shift == known.node_shift &&
-           l->seq_bits == known.seq_bits && l->seq_shift == known.seq_shift && !l->time_sign &&
-           !l->time_reversed && !l->gap_at && !l->gap_bit;
-}
-
 /* false: the options were refused, as they must be. */
 static bool flake_open(const flake_fixed *fixed) {
     struct flake_scene *s = &flake_scene;
@@ -259,19 +259,20 @@ static bool flake_open(const flake_fixed *fixed) {
     const bool is_split = s->kind == FLAKE_SHARDS;
     size_t parts = 1;
     if (s->kind == FLAKE_WIDE && !fixed) flake_make_wide(&given, more);
+    if (is_split && (more & 0xcc) == 0xcc) given.layout = flake_layout_128(more >> 4);
     if (is_split || s->kind == FLAKE_LANES)
         parts = (size_t)(more >> 4) % ((is_split ? flake_most_actors : flake_most_lanes) + 1u);
     if (s->kind == FLAKE_GENERATOR && more & 16) given.single_thread = true;
     if (fixed && !parts) parts = 1;
     flake_status wanted = flake_judge(&given, o, &or_invalid);
-    if (o->layout.format && !flake_is_sound_128(&o->layout)) wanted = FLAKE_INVALID;
     const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
     if (fixed && parts > cap) parts = (size_t)cap;
     if (s->kind == FLAKE_LANES) {
         given.lanes = o->lanes = LAST_OF(flake_lane_array, parts);
         given.lane_count = o->lane_count = parts;
     }
-    if (wanted == FLAKE_OK && (!parts || parts > cap || given.lane_count > cap))
+    if (wanted == FLAKE_OK && (!parts || parts > cap || given.lane_count > cap ||
+                               (is_split && flake_counts(&o->layout))))
         wanted = FLAKE_INVALID;
     const bool lags = !given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_COARSE && more & 4;
     fuzz_slack_ns = lags ? 32 * FUZZ_MS : 0;

@@ -26,7 +26,7 @@ enum { rounds = 400 };
 
 static const int64_t last_clock_ms = INT64_MAX / 1000000;
 
-static inline flake_options on_script(flake_layout layout, uint32_t node) {
+static inline flake_options on_script(flake_layout layout, uint64_t node) {
     flake_options o = {0};
     o.layout = layout;
     o.node = node;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Options that tests begin with: numbers and a clock, and all else by default. Include it behind the
+ * Options that tests begin with: numbers and a clock, a layout whose time is Unix ms, and all else by default. Include it behind the
  * headers under test, of which there may be one.
  */
 #ifndef OPTIONS_H
@@ -11,6 +11,7 @@ static inline flake_options options_of_flake(uint64_t node, uint32_t seq_min, ui
                                              int64_t (*now_ns)(void *), void *user) {
     flake_options o;
     memset(&o, 0, sizeof o);
+    o.layout = flake_layout_idgen;
     o.node = node;
     o.seq_min = seq_min;
     o.seq_max = seq_max;

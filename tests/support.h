@@ -130,9 +130,8 @@ static inline void vectors_read(const char *file, int fields, void (*row)(char *
 
 /* ---- ids ---- */
 
-/* When an id of the default layout was drawn. */
+/* When an id of idgen's layout was drawn. */
 static inline int64_t ms_of(uint64_t id) { return (int64_t)(id >> 22); }
-
 
 static size_t compared_bytes;
 static inline int compare_bytes(const void *a, const void *b) {

@@ -214,7 +214,7 @@ static void a_prefetch_count_has_bounds(void) {
     CHECK_EQ(flake_prefetch_init(&stock, &gen, 0, 0, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_prefetch_init(&stock, &gen, 100001, 0, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_prefetch_init(&stock, &gen, 5, -1, NULL), FLAKE_INVALID);
-    STOCK(T, 2);
+    CHECK_EQ(flake_prefetch_next(&stock, &id), FLAKE_INVALID);
 }
 
 int main(int argc, char **argv) {

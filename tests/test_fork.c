@@ -330,13 +330,13 @@ static void may_not_have_one(void) {
     const flake_options o = ways_sno_options(&w);
     static const uint16_t shared[][2] = {{100, 199}, {50, 100}, {199, 250}, {120, 130}, {50, 250}};
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
-        EXPECT(reinit_sno(shared[i][0], shared[i][1]) == FLAKE_INVALID);
-        EXPECT(reinit_sno(shared[i][1], shared[i][0]) == FLAKE_INVALID); /* in either order */
-        EXPECT(reinit_wide(1, shared[i][0], shared[i][1]) == FLAKE_NODE_RANGE);
-        EXPECT(reinit_narrow(shared[i][0], shared[i][1]) == FLAKE_NODE_RANGE);
+        EXPECT(reinit_sno(shared[i][0], shared[i][1]) == FLAKE_NODE_OVERLAP);
+        EXPECT(reinit_sno(shared[i][1], shared[i][0]) == FLAKE_NODE_OVERLAP); /* in either order */
+        EXPECT(reinit_wide(1, shared[i][0], shared[i][1]) == FLAKE_NODE_OVERLAP);
+        EXPECT(reinit_narrow(shared[i][0], shared[i][1]) == FLAKE_NODE_OVERLAP);
     }
-    EXPECT(sno_reinit_after_fork(&ways.sno, &all, &o, NULL) == FLAKE_INVALID);
-    EXPECT(reinit_wide(1, 0, 0) == FLAKE_NODE_RANGE);
+    EXPECT(sno_reinit_after_fork(&ways.sno, &all, &o, NULL) == FLAKE_NODE_OVERLAP);
+    EXPECT(reinit_wide(1, 0, 0) == FLAKE_NODE_OVERLAP);
     EXPECT(sno_try(&ways.sno, 7, &id) == FLAKE_FORKED);
     EXPECT(flake128_try(&ways.wide, &wide) == FLAKE_FORKED);
     EXPECT(flake_try(&ways.gen, &narrow) == FLAKE_FORKED);

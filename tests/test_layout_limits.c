@@ -203,15 +203,10 @@ static void check_first_ids(const flake_layout *l, int64_t unix_ms, uint64_t n) 
     flake_options o = on_script(*l, 0);
     const uint64_t time = ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms;
     uint64_t id = 0;
-    static unsigned char before[sizeof gen];
-    memcpy(before, &gen, sizeof gen);
     script_at_ms(unix_ms);
     flake_status status = flake_init(&gen, &o, NULL);
     CHECK(status == FLAKE_OK || status == FLAKE_INVALID);
-    if (status != FLAKE_OK) {
-        CHECK(memcmp(before, &gen, sizeof gen) == 0);
-        return;
-    }
+    if (status != FLAKE_OK) return;
     for (uint64_t seq = 0; seq < n; seq++) {
         CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
         CHECK_EQ(id, id_by_bits(l, time, 0, seq));
@@ -521,24 +516,21 @@ static flake_status refused_options(int which, flake_options *o) {
     return FLAKE_INVALID;
 }
 
-static void a_refused_init_leaves_the_generator_in_use(void) {
-    static unsigned char before[sizeof gen];
+static void after_a_refused_init_nothing_is_drawn(void) {
     flake_options good = on_script(flake_layout_hazelcast, 1234), bad;
     uint64_t id = 0;
     good.seq_min = 2;
     good.seq_max = 40;
     script_at_ms(1516028439000);
-    CHECK_EQ(flake_init(&gen, &good, NULL), FLAKE_OK);
     for (uint64_t i = 0; i < refused_count; i++) {
+        CHECK_EQ(flake_init(&gen, &good, NULL), FLAKE_OK);
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-        CHECK_EQ(id, 5300086112257234 + ((2 + i) << 16));
-        memcpy(before, &gen, sizeof gen);
+        CHECK_EQ(id, 5300086112257234 + (2 << 16));
         const flake_status status = refused_options((int)i, &bad);
         CHECK_EQ(flake_init(&gen, &bad, NULL), status);
-        CHECK(memcmp(before, &gen, sizeof gen) == 0);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_INVALID);
+        CHECK(flake_gen_options(&gen) == NULL);
     }
-    CHECK_EQ(flake_gen_options(&gen)->node, 1234);
-    CHECK_EQ(flake_gen_options(&gen)->seq_max, 40);
 }
 
 static void the_options_in_force_can_be_read_back(void) {
@@ -600,7 +592,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(one_bit_at_the_top_is_a_field),
         CHECK_TEST(fields_that_leave_the_64_bits_are_refused),
         CHECK_TEST(layouts_that_mean_nothing_are_refused),
-        CHECK_TEST(a_refused_init_leaves_the_generator_in_use),
+        CHECK_TEST(after_a_refused_init_nothing_is_drawn),
         CHECK_TEST(the_options_in_force_can_be_read_back),
     };
     return CHECK_MAIN(argc, argv, all);

@@ -16,7 +16,7 @@ static void idgen_row(char **field) {
     const uint64_t counter = (uint64_t)from_dec(field[4]), id = from_hex(field[5]);
     flake_layout l = flake_layout_idgen;
     l.epoch_ms = from_dec(field[1]);
-    const uint32_t node = flake_idgen_node(datacenter, worker);
+    const uint64_t node = flake_idgen_node(datacenter, worker);
     CHECK_EQ(id, strtoull(field[6], NULL, 10));
     CHECK_EQ(node >> 5, datacenter);
     CHECK_EQ(node & 31, worker);
@@ -44,7 +44,7 @@ static void uniqueid_row(char **field) {
                                                            : flake_layout_uniqueid_ordered;
     const int64_t unix_ms = from_dec(field[1]);
     const uint64_t seq = (uint64_t)from_dec(field[2]), id = from_hex(field[5]);
-    const uint32_t node =
+    const uint64_t node =
         flake_uniqueid_node((unsigned)from_dec(field[4]), (unsigned)from_dec(field[3]));
     check_id(&l, id, unix_ms, node, seq);
     flake_options o = on_script(l, node);
@@ -58,7 +58,7 @@ static void uniqueids_ids_of_both_modes_come_out(void) {
 static void hazelcast_row(char **field) {
     const flake_layout l = flake_layout_hazelcast;
     const int64_t now_ms = from_dec(field[0]);
-    const uint32_t node = (uint32_t)from_dec(field[1]);
+    const uint64_t node = (uint32_t)from_dec(field[1]);
     const uint64_t seq = (uint64_t)from_dec(field[2]), id = (uint64_t)from_dec(field[3]);
     if (now_ms < l.epoch_ms) { /* they are read, and nothing makes them */
         check_parts(&l, id, now_ms, node, seq);
@@ -68,7 +68,7 @@ static void hazelcast_row(char **field) {
     flake_options o = on_script(l, node);
     check_drawn(&o, id, now_ms, seq);
     o.node = 1000; /* Hazelcast's node-id-offset */
-    o.node_offset = node - 1000;
+    o.node_offset = (uint32_t)node - 1000;
     check_drawn(&o, id, now_ms, seq);
 }
 
@@ -368,15 +368,15 @@ static void hazelcast_takes_other_widths(void) {
     }
 }
 
-static void a_zeroed_layout_is_flake_idgens(void) {
+static void a_zeroed_layout_is_the_default(void) {
     flake_layout zero = {0};
-    flake_options o = on_script(zero, flake_idgen_node(3, 1));
-    check_drawn(&o, 0x02308300cd461003, 0x8c20c0335, 3);
-    CHECK_STR(flake_gen_options(&gen)->layout.name, "idgen");
-    CHECK_EQ(flake_gen_options(&gen)->layout.time_bits, 42);
+    flake_options o = on_script(zero, 97);
+    check_drawn(&o, (uint64_t)5 << 22 | 97 << 12 | 3, 1735689600000 + 5, 3);
+    CHECK_STR(flake_gen_options(&gen)->layout.name, "default");
+    CHECK_EQ(flake_gen_options(&gen)->layout.time_bits, 41);
     CHECK_EQ(flake_gen_options(&gen)->layout.unit_ms, 1);
     CHECK_EQ(flake_init(&gen, NULL, NULL), FLAKE_OK);
-    CHECK_STR(flake_gen_options(&gen)->layout.name, "idgen");
+    CHECK_STR(flake_gen_options(&gen)->layout.name, "default");
     CHECK_EQ(flake_layout_check(&zero, NULL), FLAKE_INVALID); /* but no layout in itself */
 }
 
@@ -468,8 +468,9 @@ static void an_id_with_foreign_bits_is_refused(void) {
 
 static void a_layout_is_found_by_its_name(void) {
     static const char *const names[] = {
-        "idgen",     "hazelcast", "uniqueid_ordered", "uniqueid_spread", "twitter",
-        "sonyflake", "discord",   "instagram",        "mastodon",        "js53"};
+        "default",   "idgen",    "twitter", "hazelcast", "uniqueid_ordered", "uniqueid_spread",
+        "sonyflake", "discord",  "instagram", "mastodon", "js53",            "boundary",
+        "uuid7",     "uuid7_node", "uuid8",  "ulid"};
     flake_layout layout = flake_layout_of(40, 12, 12, 5);
     CHECK_EQ(flake_layout_named("Twitter", &layout), FLAKE_INVALID);
     CHECK_EQ(flake_layout_named("", &layout), FLAKE_INVALID);
@@ -512,7 +513,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_ms_within_a_unit_counts_as_the_unit),
         CHECK_TEST(a_uniqueid_generator_is_split_around_the_mode_bit),
         CHECK_TEST(hazelcast_takes_other_widths),
-        CHECK_TEST(a_zeroed_layout_is_flake_idgens),
+        CHECK_TEST(a_zeroed_layout_is_the_default),
         CHECK_TEST(min_and_max_enclose_a_unit_and_nothing_else),
         CHECK_TEST(an_id_with_foreign_bits_is_refused),
         CHECK_TEST(a_layout_is_found_by_its_name),

@@ -390,13 +390,15 @@ static void a_lost_claim_is_told_by_each_call(void) {
     CHECK_EQ(flake_next_n(&shard, ids, 3), FLAKE_LEASE_LOST);
     CHECK_EQ(got64_n(&shard, ids, 3), 0);
     CHECK(ids[0] == 7 && ids[1] == 7 && ids[2] == 7);
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_LEASE_LOST); /* closed already */
+    const flake_options closed = o;
     o = options_and_claim();
     o.gate.admit = NULL;
     o.node = 4;
     CHECK_EQ(flake_reinit_after_fork(&gen, &o, NULL), FLAKE_INVALID); /* it was not forked */
     CHECK_EQ(flake_reinit_after_fork(&shard, &o, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_next(&gen, ids), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_init(&gen, &closed, NULL), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_next(&gen, ids), FLAKE_INVALID);
 }
 
 static void a_lost_claim_of_wide_ids(void) {

@@ -19,6 +19,7 @@ static int64_t (*our_clock)(void *user) = scene_clock;
 static flake_options clocked(void) {
     flake_options o;
     memset(&o, 0, sizeof o);
+    o.layout = flake_layout_idgen;
     o.clock.now_ns = our_clock;
     return o;
 }

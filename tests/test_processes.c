@@ -99,6 +99,7 @@ static void init(uint32_t cap, bool clock_steps) {
     memset(&s, 0, sizeof s);
     memset(&pool, 0, sizeof pool);
     s.shared_memory = f.shared_memory = words_reach_other_processes;
+    f.layout = flake_layout_idgen;
     f.seq_min = 1;
     f.seq_max = cap < 4095 ? cap : 4095;
     f.max_wait_ms = s.max_wait_ms = max_wait_ms;

@@ -17,6 +17,7 @@ static flake_why why;
 
 static flake_options clocked(void) {
     flake_options o = {0};
+    o.layout = flake_layout_idgen;
     o.clock.now_ns = scene_clock;
     return o;
 }
@@ -283,7 +284,7 @@ static void go_on_with_bad_options(void) {
     o.max_ahead_ms = 0;
     EXPECT(flake_reinit_after_fork(&wide, &o, NULL) == FLAKE_OK);
 
-    flake_options s = clocked();
+    flake_options s = options_of_sno(scene_clock, NULL);
     s.max_wait_ms = -1;
     EXPECT(sno_reinit_after_fork(&sno, NULL, &s, NULL) == FLAKE_INVALID);
     s.max_wait_ms = 0;
@@ -329,7 +330,7 @@ static void pools_and_paths_at_their_borders(void) {
 }
 
 static void a_sno_generator_of_nothing(void) {
-    flake_options o = clocked();
+    flake_options o = options_of_sno(scene_clock, NULL);
     sno_snapshot pool;
     flake_state_options w = {0};
     static flake_state state;
@@ -360,7 +361,7 @@ static void refuse_a_parents_state(void) {
     sno_gen shards[2];
     pool.partition = 3;
     w.path = path_of("snos");
-    flake_options o = clocked();
+    flake_options o = options_of_sno(scene_clock, NULL);
     EXPECT(sno_state_open(&state, &w, &o, &pool, NULL) == FLAKE_OK);
     o.state = &state;
     flake_machine_cloned();

@@ -88,12 +88,12 @@ static void check_refused_by(int line, const sno_snapshot *from, const flake_opt
     flake_why why = {""};
     begin(7, 70);
     draw(3);
-    const sno_gen before = gen;
+    sno_id id;
     bool right = sno_init(&gen, from, o, &why) == FLAKE_INVALID && strstr(why.text, field);
-    right &= memcmp(&gen, &before, sizeof gen) == 0;
+    right &= sno_try(&gen, a_meta, &id) == FLAKE_INVALID;
     memset(some, 0x55, sizeof some);
     right &= sno_init_shards(some, 3, from, o, NULL) == FLAKE_INVALID;
-    for (size_t i = 0; i < sizeof some; i++) right &= ((uint8_t *)some)[i] == 0x55;
+    for (size_t i = 0; i < 3; i++) right &= sno_try(&some[i], a_meta, &id) == FLAKE_INVALID;
     if (!right) check_fail(__FILE__, line, *why.text ? why.text : "not refused");
 }
 
@@ -181,7 +181,7 @@ static void options_of_other_generators_are_refused(void) {
     }
     flake_options o = none;
     o.layout = flake_layout_ulid;
-    check_options_refused(__LINE__, &o, "form");
+    check_options_refused(__LINE__, &o, "must be zero");
 }
 
 static void options_that_fit_have_nothing_wrong(void) {
@@ -209,7 +209,8 @@ static void shards_must_be_at_least_one_and_at_most_the_pool(void) {
     CHECK_EQ(sno_init_shards(some, 0, &s, &o, NULL), FLAKE_INVALID);
     memset(some, 0x55, sizeof some);
     CHECK_EQ(sno_init_shards(some, 5, &s, &o, NULL), FLAKE_INVALID);
-    for (size_t i = 0; i < sizeof some; i++) CHECK_EQ(((uint8_t *)some)[i], 0x55);
+    sno_id id;
+    for (size_t i = 0; i < 5; i++) CHECK_EQ(sno_try(&some[i], a_meta, &id), FLAKE_INVALID);
     CHECK_EQ(sno_init_shards(some, 4, &s, &o, NULL), FLAKE_OK);
 }
 
@@ -232,6 +233,19 @@ static void a_generator_that_was_never_made_gives_nothing(void) {
         script_now.now_ns = 0; /* where its epoch would be */
     }
     CHECK(sno_equal(id, marker()));
+}
+
+static void a_generator_is_drawn_from_by_snos_calls_alone(void) {
+    uint64_t narrow[1] = {77};
+    flake128 wide[1] = {{{77}}};
+    size_t drawn = 7;
+    begin(0, 0);
+    CHECK_EQ(flake_next(&gen.gen, narrow), FLAKE_INVALID);
+    CHECK_EQ(flake_try_at(&gen.gen, unit_start_ms(start), narrow), FLAKE_INVALID);
+    CHECK_EQ(flake_try_n(&gen.gen, narrow, 1, &drawn), FLAKE_INVALID);
+    CHECK_EQ(flake128_next(&gen.gen, wide), FLAKE_INVALID);
+    CHECK_EQ(flake128_next_n(&gen.gen, wide, 1), FLAKE_INVALID);
+    CHECK(narrow[0] == 77 && wide[0].bytes[0] == 77 && drawn == 0);
 }
 
 static int64_t constant_ns(void *user) { return *(const int64_t *)user; }
@@ -764,6 +778,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(options_that_fit_have_nothing_wrong),
         CHECK_TEST(shards_must_be_at_least_one_and_at_most_the_pool),
         CHECK_TEST(a_generator_that_was_never_made_gives_nothing),
+        CHECK_TEST(a_generator_is_drawn_from_by_snos_calls_alone),
         CHECK_TEST(the_clock_of_the_options_is_the_one_that_counts),
         CHECK_TEST(a_try_at_a_spent_unit_changes_nothing_and_says_when_to_come_again),
         CHECK_TEST(a_time_of_the_callers_own_counts),

@@ -468,7 +468,6 @@ static void what_init_refuses(void) {
     EACH_LAYOUT(l) {
         for (int i = 0; i < 7; i++) {
             begin(l);
-            if (i == 0) options.layout = flake_layout_idgen;
             if (i == 0) options.layout.unit_ms = 10;
             if (i == 1) options.layout.seq_bits = 15;
             if (i == 2) options.layout.format = FLAKE_I_ULID + 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * UUIDs and ULIDs in one line, from the generator that a process has by itself: by threads that all begin at
- * once, in handlers, behind forks and bumps, without random bytes, and with the clock put back. Time is
- * scripted: each reading and each sleep moves it.
+ * once, in handlers, behind forks and bumps, without random bytes, and with the clock put back. Clock and
+ * counter are scripted: each reading and each sleep moves them.
  */
 #define _GNU_SOURCE
 #define REAL_SLEEP /* the sleep is this file's */
@@ -18,10 +18,13 @@
 #endif
 
 #define MS INT64_C(1000000) /* in ns */
+enum { RATE = 3 };          /* of the counter, in a ns */
 static const int64_t T = 1700000000000;
 
 static _Atomic(int64_t) scripted_ns;
 static _Atomic(int64_t) per_reading_ns;
+static _Atomic(uint64_t) counter_ahead; /* of where the clock's steps would take it */
+static atomic_uint readings;            /* of the clock */
 static atomic_uint sleeps;
 static atomic_uint randoms;     /* asked for */
 static atomic_uint random_left; /* before the source fails */
@@ -32,9 +35,18 @@ static void let_it_happen(void) {
     if (meanwhile) meanwhile();
 }
 
-static int64_t read_clock(void) {
+static int64_t read_time(void) {
     let_it_happen();
     return atomic_fetch_add(&scripted_ns, atomic_load(&per_reading_ns));
+}
+
+static int64_t read_clock(void) {
+    (void)atomic_fetch_add(&readings, 1u);
+    return read_time();
+}
+
+static uint64_t read_counter(void) {
+    return (uint64_t)read_time() * RATE + atomic_load(&counter_ahead);
 }
 
 static void sleep_ns(int64_t ns) {
@@ -54,6 +66,7 @@ static bool may_be_random(void) {
 
 static bool random_bytes(void *to, size_t n);
 #define FLAKE_CLOCK_NS(kind)      ((void)(kind), read_clock())
+#define FLAKE_COUNTER()           read_counter()
 #define FLAKE_SLEEP_NS(ns)        sleep_ns(ns)
 #define FLAKE_RANDOM_BYTES(to, n) (may_be_random() && random_bytes(to, n))
 #include "flake.h"
@@ -96,6 +109,8 @@ static void as_at_program_start(void) {
     meanwhile = NULL;
     atomic_store(&scripted_ns, T * MS);
     atomic_store(&per_reading_ns, 20);
+    atomic_store(&counter_ahead, 0u);
+    atomic_store(&readings, 0u);
     atomic_store(&sleeps, 0u);
     atomic_store(&randoms, 0u);
     atomic_store(&random_left, UINT32_MAX);
@@ -127,6 +142,9 @@ static uint32_t counter_of(id16 id) {
            (uint32_t)(id.bytes[8] & 63) << 8 | id.bytes[9];
 }
 
+/* The lower half of a ULID's. */
+static uint64_t ulid_counter(id16 id) { return flake_from_bytes(id.bytes + 8); }
+
 static id16 uuid_of_text(void) {
     char text[37] = "";
     id16 id = untouched;
@@ -147,30 +165,40 @@ static id16 ulid(void) {
     return id;
 }
 
+static id16 ulid_of_bytes(void) {
+    id16 id = untouched;
+    CHECK_EQ(flake_ulid_bytes(id.bytes), FLAKE_OK);
+    return id;
+}
+
 static void no_call_gives(flake_status status) {
     id16 id = untouched;
     char text[37] = "as it was";
     CHECK_EQ(flake_uuid7_bytes(id.bytes), status);
     CHECK_EQ(flake_uuid7(text), status);
     CHECK_EQ(flake_ulid(text), status);
+    CHECK_EQ(flake_ulid_bytes(id.bytes), status);
     CHECK(compare_ids(&id, &untouched) == 0);
     CHECK_STR(text, "as it was");
 }
 
 // >>one after the other
 
-static void one_word_serves_all_three_calls(void) {
+static void one_word_serves_all_calls(void) {
     as_at_program_start();
     id16 last = uuid();
     CHECK_EQ(uuid_ms(last), T);
     const uint32_t first = counter_of(last);
     id16 last_ulid = ulid();
-    for (uint32_t i = 2; i < 3000; i += 3) {
+    for (uint32_t i = 2; i < 3000; i += 4) {
         rises(&last, uuid());
         CHECK_EQ(counter_of(last), first + i);
         rises(&last, uuid_of_text());
         CHECK_EQ(counter_of(last), first + i + 1);
+        const id16 before = last_ulid;
         rises(&last_ulid, ulid());
+        rises(&last_ulid, ulid_of_bytes());
+        if (i > 2) CHECK_EQ(ulid_counter(last_ulid) - ulid_counter(before), 4);
     }
     CHECK(uuid_ms(last) == T && uuid_ms(last_ulid) == T);
     atomic_fetch_add(&scripted_ns, 5 * MS);
@@ -231,6 +259,93 @@ static void after_2262_there_are_none(void) {
     no_call_gives(FLAKE_TIME_RANGE);
     atomic_store(&scripted_ns, INT64_MAX / MS * MS - 1);
     (void)uuid();
+}
+
+// >>leases
+
+/* The clock is put back or ahead, and the counter knows nothing of it. */
+static void step_clock(int64_t ns) {
+    (void)atomic_fetch_add(&scripted_ns, ns);
+    (void)atomic_fetch_sub(&counter_ahead, (uint64_t)ns * RATE);
+}
+
+/* Draws often enough to know the counter's pace, and once more at the start of a ms, which is leased then. */
+static void learn(void) {
+    for (unsigned i = 0; i < 4; i++) {
+        (void)atomic_fetch_add(&scripted_ns, 20 * MS);
+        (void)uuid();
+    }
+    const int64_t now_ns = atomic_load(&scripted_ns);
+    atomic_store(&scripted_ns, now_ns + MS - now_ns % MS);
+    (void)uuid();
+    atomic_store(&readings, 0u);
+}
+
+static void under_a_lease_the_clock_is_not_read(void) {
+    as_at_program_start();
+    learn();
+    const int64_t ms = atomic_load(&scripted_ns) / MS;
+    id16 last = uuid(), last_ulid = ulid();
+    for (int i = 0; i < 1000; i++) {
+        rises(&last, i % 2 ? uuid() : uuid_of_text());
+        rises(&last_ulid, i % 2 ? ulid() : ulid_of_bytes());
+    }
+    CHECK_EQ(atomic_load(&readings), 0);
+    CHECK(uuid_ms(last) == ms && uuid_ms(last_ulid) == ms);
+    (void)atomic_fetch_add(&scripted_ns, MS);
+    rises(&last, uuid());
+    CHECK_EQ(atomic_load(&readings), 1);
+    CHECK_EQ(uuid_ms(last), ms + 1);
+}
+
+static void a_step_back_is_seen_when_the_lease_has_ended(void) {
+    as_at_program_start();
+    learn();
+    id16 last = uuid();
+    const int64_t ms = uuid_ms(last);
+    step_clock(-3600 * 1000 * MS);
+    for (int i = 0; i < 10; i++) rises(&last, uuid());
+    CHECK_EQ(atomic_load(&readings), 0);
+    for (int i = 0; i < 10; i++) { /* none of these is leased */
+        (void)atomic_fetch_add(&scripted_ns, MS);
+        atomic_store(&readings, 0u);
+        rises(&last, uuid());
+        CHECK(atomic_load(&readings) > 0);
+    }
+    CHECK_EQ(uuid_ms(last), ms);
+    step_clock(3600 * 1000 * MS);
+    rises(&last, uuid());
+    CHECK_EQ(uuid_ms(last), ms + 10);
+}
+
+/* The clock steps, the counter jumps and stands still. No ID is later than the clock was at its latest, but
+ * for those that exhaust a ms after a step back: there are too few for that. */
+static void ids_rise_whatever_clock_and_counter_read(void) {
+    as_at_program_start();
+    learn();
+    id16 last = uuid(), last_ulid = ulid();
+    uint64_t random = 1;
+    int64_t latest_ns = atomic_load(&scripted_ns);
+    unsigned too_late = 0, stepped_back = 0;
+    const unsigned draws = 100 * rounds;
+    for (unsigned i = 0; i < draws; i++) {
+        const int64_t by_ns = (int64_t)random_below(&random, (uint64_t)1 << random_below(&random, 40));
+        switch (random_below(&random, 64)) {
+        case 0: step_clock(by_ns); break;
+        case 1: step_clock(-by_ns), stepped_back++; break;
+        case 2: (void)atomic_fetch_add(&counter_ahead, (uint64_t)by_ns * RATE); break;
+        case 3: (void)atomic_fetch_sub(&counter_ahead, (uint64_t)by_ns * RATE); break;
+        case 4: (void)atomic_fetch_add(&scripted_ns, by_ns % (30 * MS)); break;
+        default: (void)atomic_fetch_add(&scripted_ns, by_ns % (MS / 20)); break;
+        }
+        if (atomic_load(&scripted_ns) > latest_ns) latest_ns = atomic_load(&scripted_ns);
+        if (i % 3) rises(&last, i % 2 ? uuid() : uuid_of_text());
+        else rises(&last_ulid, i % 2 ? ulid() : ulid_of_bytes());
+        too_late += uuid_ms(i % 3 ? last : last_ulid) > latest_ns / MS + 1;
+    }
+    CHECK_EQ(too_late, 0);
+    CHECK(stepped_back > draws / 100);
+    CHECK(atomic_load(&readings) < draws); /* some of the draws were leased */
 }
 
 // >>random bytes
@@ -342,16 +457,20 @@ static void *race_of(void *mine) {
         (void)pthread_mutex_lock(&race.lock);
         if (compare_ids(&race.greatest, &ids[i]) < 0) race.greatest = ids[i];
         (void)pthread_mutex_unlock(&race.lock);
-        if (ids == race.ids[0] && i == each / 2) atomic_fetch_sub(&scripted_ns, 3600 * 1000 * MS);
+        if (ids == race.ids[0] && i == each / 2) step_clock(-3600 * 1000 * MS);
     }
     return NULL;
 }
 
-static void whoever_calls_later_gets_the_greater_id_from_the_first_call_on(void) {
+static void race_for_ids(bool leased) {
     for (unsigned round = 0; round < rounds; round++) {
         const unsigned n = 2 + round % (most_threads - 1);
         pthread_t threads[most_threads];
         as_at_program_start();
+        if (leased) {
+            learn();
+            atomic_store(&per_reading_ns, 5000); /* a lease lasts for some 100 draws */
+        }
         memset(&race.greatest, 0, sizeof race.greatest);
         (void)pthread_barrier_init(&race.begin, NULL, n);
         for (unsigned i = 0; i < n; i++)
@@ -362,6 +481,11 @@ static void whoever_calls_later_gets_the_greater_id_from_the_first_call_on(void)
         CHECK_EQ(count_duplicates(race.ids[0], (size_t)n * each), 0);
     }
 }
+
+static void whoever_calls_later_gets_the_greater_id_from_the_first_call_on(void) {
+    race_for_ids(false);
+}
+static void nor_is_the_order_another_under_leases(void) { race_for_ids(true); }
 
 // >>handlers
 
@@ -380,7 +504,7 @@ static void raise_in_time(void) {
     if (countdown && !--countdown) (void)raise(SIGUSR1);
 }
 
-static void handlers_may_draw_wherever_they_interrupt(void) {
+static void draw_in_handlers(bool leased) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = handler;
@@ -389,13 +513,14 @@ static void handlers_may_draw_wherever_they_interrupt(void) {
     for (handled = 1; handled; at++) { /* until there is nothing left to interrupt */
         as_at_program_start();
         handled = 0;
+        if (leased) learn();
         countdown = at;
         handles_uuids = at % 2;
         meanwhile = raise_in_time;
         const id16 first = uuid();
         id16 last = first;
         for (int i = 0; i < 10; i++) {
-            atomic_fetch_add(&scripted_ns, 700 * MS); /* renewals, too */
+            if (i % 2) atomic_fetch_add(&scripted_ns, 700 * MS); /* renewals, too */
             rises(&last, uuid());
         }
         id16 ids[3] = {in_handler, first, last};
@@ -405,6 +530,11 @@ static void handlers_may_draw_wherever_they_interrupt(void) {
         if (handled && handles_uuids) CHECK(compare_ids(&in_handler, &last) < 0);
     }
     CHECK(at > 20);
+}
+
+static void handlers_may_draw_wherever_they_interrupt(void) {
+    draw_in_handlers(false);
+    draw_in_handlers(true);
 }
 
 // >>processes
@@ -438,10 +568,12 @@ static void child_that_bumps_first(void) {
 }
 
 /* All in one ms, from the same place on. */
-static void relatives(bool has_drawn) {
+static void relatives(bool has_drawn, bool leased) {
     as_at_program_start();
     atomic_store(&per_reading_ns, 0);
     atomic_store(&family->n, 0u);
+    if (leased) learn();
+    const int64_t ms = atomic_load(&scripted_ns) / MS;
     if (has_drawn) draw_for_the_family();
     for (int i = 0; i < 3; i++) in_child(child);
     in_child(child_with_a_child);
@@ -451,7 +583,7 @@ static void relatives(bool has_drawn) {
     draw_for_the_family();
     const unsigned n = atomic_load(&family->n);
     CHECK_EQ(n, (11 + has_drawn) * of_each);
-    for (unsigned i = 0; i < n; i++) CHECK_EQ(uuid_ms(family->ids[i]), T);
+    for (unsigned i = 0; i < n; i++) CHECK_EQ(uuid_ms(family->ids[i]), ms);
     CHECK_EQ(count_duplicates(family->ids, n), 0);
 }
 
@@ -481,8 +613,9 @@ static void counters_begin_elsewhere_in_each_process(void) {
 }
 
 static void relatives_share_no_id(void) {
-    relatives(false);
-    relatives(true);
+    relatives(false, false);
+    relatives(true, false);
+    relatives(true, true);
 }
 
 static void child_like_its_siblings(void) {
@@ -557,8 +690,9 @@ int madvise(void *at, size_t length, int advice) {
 static void nor_where_the_pid_tells_them_apart(void) {
     memset((void *)&flake_i_process, 0, sizeof flake_i_process);
     wipes_none = true;
-    relatives(false);
-    relatives(true);
+    relatives(false, false);
+    relatives(true, false);
+    relatives(true, true);
     CHECK(FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed) == NULL);
     counters_begin_elsewhere_in_each_process();
     memset((void *)&flake_i_process, 0, sizeof flake_i_process);
@@ -620,17 +754,21 @@ static void bumped_while_threads_draw(void) {
 
 int main(int argc, char **argv) {
     static const check_test all[] = {
-        CHECK_TEST(one_word_serves_all_three_calls),
+        CHECK_TEST(one_word_serves_all_calls),
         CHECK_TEST(a_full_ms_is_waited_out),
         CHECK_TEST(a_clock_put_back_stops_nobody),
         CHECK_TEST(before_1984_is_no_time_to_begin),
         CHECK_TEST(a_clock_that_stands_still_gives_a_ms_of_ids),
         CHECK_TEST(after_2262_there_are_none),
+        CHECK_TEST(under_a_lease_the_clock_is_not_read),
+        CHECK_TEST(a_step_back_is_seen_when_the_lease_has_ended),
+        CHECK_TEST(ids_rise_whatever_clock_and_counter_read),
         CHECK_TEST(without_random_bytes_nothing_is_given),
         CHECK_TEST(ids_go_on_when_the_source_ends),
         CHECK_TEST(who_finds_no_place_waits_for_a_maker),
         CHECK_TEST(or_draws_alone_when_all_makers_are_gone),
         CHECK_TEST(whoever_calls_later_gets_the_greater_id_from_the_first_call_on),
+        CHECK_TEST(nor_is_the_order_another_under_leases),
         CHECK_TEST(handlers_may_draw_wherever_they_interrupt),
         CHECK_TEST(relatives_share_no_id),
         CHECK_TEST(siblings_need_no_more_than_one_bit_to_differ),

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * A source that refuses random bytes at first, as at the start of a machine: the process-wide generator of
- * UUIDs says so, and is made when there are some.
+ * UUIDs says so, and is made when there are some. And a clock of the program's own, without a counter.
  */
 #include "support.h"
+#include <time.h>
 
 static unsigned refusals;
 
@@ -15,7 +16,14 @@ static bool random_bytes(void *to, size_t n) {
     return true;
 }
 
-#define FLAKE_CLOCK_NS(kind)      script_read(&script_now)
+/* Takes longer than a processor's counter. */
+static int64_t read_slowly(void) {
+    struct timespec unused;
+    for (int i = 0; i < 3; i++) (void)timespec_get(&unused, TIME_UTC);
+    return script_read(&script_now);
+}
+
+#define FLAKE_CLOCK_NS(kind)      read_slowly()
 #define FLAKE_RANDOM_BYTES(to, n) random_bytes(to, n)
 #include "flake.h"
 
@@ -35,7 +43,19 @@ static void ids_rise_once_there_are_random_bytes(void) {
     }
 }
 
+/* The processor's counter knows nothing of the script. */
+static void a_clock_of_the_programs_own_is_read_for_each_id(void) {
+    uint8_t id[16];
+    script_at_ms(1700000000000);
+    CHECK_EQ(flake_uuid7_bytes(id), FLAKE_OK);
+    const struct flake_i_uuids *const g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed);
+    CHECK_EQ(FLAKE_ATOMIC_LOAD(&g->engine.window, relaxed), 0);
+}
+
 int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(ids_rise_once_there_are_random_bytes)};
+    static const check_test all[] = {
+        CHECK_TEST(ids_rise_once_there_are_random_bytes),
+        CHECK_TEST(a_clock_of_the_programs_own_is_read_for_each_id),
+    };
     return CHECK_MAIN(argc, argv, all);
 }

@@ -76,6 +76,7 @@ static flake_status gate_says(void *user, int64_t until_ns) {
 static flake_options options_of(bool with_ring) {
     flake_options o;
     memset(&o, 0, sizeof o);
+    o.layout = flake_layout_idgen;
     o.seq_min = o.seq_max = 1; /* one id a ms */
     o.max_wait_ms = patience_ms;
     o.clock.now_ns = odd_clock;

@@ -12,13 +12,14 @@
 static struct {
     uint64_t seed;
     unsigned calls;
-    bool fails;
+    bool fails, repeats; /* repeats: gives the same bytes to each call */
     uint64_t given[8]; /* by the last call */
 } source;
 
 static inline bool scripted_random(void *to, size_t n) {
     source.calls++;
     if (source.fails) return false;
+    if (source.repeats) source.seed = 1;
     for (size_t i = 0; i < 8; i++) {
         source.given[i] = 0;
         for (int k = 0; k < 8; k++)
@@ -59,7 +60,7 @@ static const flake_layout layouts[] = {FLAKE_LAYOUT_UUID7, FLAKE_LAYOUT_UUID7_NO
 
 static inline void begin(const flake_layout *l) {
     script_at_ms(T);
-    source.fails = false;
+    source.fails = source.repeats = false;
     lane_now = 0;
     source.seed = 0x0123456789abcdef + l->format - 1;
     options = options_of_flake(l->node_bits ? a_node : 0, 0, 0, script_read, &script_now);

@@ -226,13 +226,17 @@ static inline unsigned ways_make_lanes(const ways_setup *w) {
     const sno_snapshot pool = ways_pool(w->who, FAMILY_SNO_LANES, 0, 99);
     const flake_options s = way_lanes_of(ways_sno_options(w), ways.sno_lane);
     wide.seq_min = 100, wide.seq_max = 199;
-    if (w->again)
-        return (flake_reinit_after_fork(&ways.lanes, &f, NULL) != FLAKE_OK) +
-               (flake_reinit_after_fork(&ways.wide_lanes, &wide, NULL) != FLAKE_OK) +
-               (sno_reinit_after_fork(&ways.sno_lanes, &pool, &s, NULL) != FLAKE_OK);
-    return (flake_init(&ways.lanes, &f, NULL) != FLAKE_OK) +
-           (flake_init(&ways.wide_lanes, &wide, NULL) != FLAKE_OK) +
-           (sno_init(&ways.sno_lanes, &pool, &s, NULL) != FLAKE_OK);
+    unsigned wrong = 0;
+    if (w->again) {
+        wrong += flake_reinit_after_fork(&ways.lanes, &f, NULL) != FLAKE_OK;
+        wrong += flake_reinit_after_fork(&ways.wide_lanes, &wide, NULL) != FLAKE_OK;
+        wrong += sno_reinit_after_fork(&ways.sno_lanes, &pool, &s, NULL) != FLAKE_OK;
+        return wrong;
+    }
+    wrong += flake_init(&ways.lanes, &f, NULL) != FLAKE_OK;
+    wrong += flake_init(&ways.wide_lanes, &wide, NULL) != FLAKE_OK;
+    wrong += sno_init(&ways.sno_lanes, &pool, &s, NULL) != FLAKE_OK;
+    return wrong;
 }
 
 static inline unsigned ways_make(const ways_setup *w) {

@@ -663,7 +663,8 @@ static bool is_plain(const void *p) {
     if ((!calls_any('g') && !of_uuids) || (!is_page && !is_place)) return false;
     for (unsigned i = 0; i < found->n; i++)
         if (found->message[i].value && within(p, (const void *)(uintptr_t)found->message[i].value,
-                                              of_uuids ? sizeof(flake_gen) : sizeof(sno_gen)))
+                                              of_uuids ? sizeof(struct flake_i_uuids)
+                                                       : sizeof(flake_i_engine)))
             return false;
     return true;
 }
