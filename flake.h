@@ -1756,9 +1756,10 @@ FLAKE_I_FN bool flake_i_folder(char *out, size_t size) { return (void)out, (void
 
 // >>own begin
 /*
- * What this header alone asks of the operating system, for // >>who:
+ * What this header alone asks of the operating system, for // >>who and // >>library:
  *
  *     environment             a variable's text; NULL: not set                      bare: NULL
+ *     zeroed, free            memory, in a shared library                           bare: NULL
  *     host_name               this host's, in the room given; NULL: not to be read  WASI, bare: NULL
  *     list_interfaces, free_  the network's; false: the system does not list them   without POSIX: false
  *     interface_next          the next one of the list: its name, flags, and addresses
@@ -1774,6 +1775,14 @@ FLAKE_I_FN const char *flake_i_environment(const char *name) { return (void)name
 #else
 #include <stdlib.h>
 FLAKE_I_FN const char *flake_i_environment(const char *name) { return getenv(name); }
+#endif
+
+#if defined(FLAKE_SHARED) && defined(FLAKE_NO_OS)
+FLAKE_I_FN void *flake_i_zeroed(size_t n, size_t size) { return (void)n, (void)size, (void *)NULL; }
+FLAKE_I_FN void flake_i_free(void *memory) { (void)memory; }
+#elif defined(FLAKE_SHARED)
+FLAKE_I_FN void *flake_i_zeroed(size_t n, size_t size) { return calloc(n, size); }
+FLAKE_I_FN void flake_i_free(void *memory) { free(memory); }
 #endif
 
 #if defined(_WIN32)
@@ -7026,8 +7035,6 @@ FLAKE_API flake_status flake_config_parse(const char *text, flake_config *c, fla
 }
 
 #ifdef FLAKE_SHARED
-#include <stdlib.h>
-
 /* What flake_new and sno_gen_new allocate after the generator. */
 typedef struct flake_i_owned {
     flake_state state;
@@ -7044,16 +7051,16 @@ FLAKE_I_FN bool flake_i_has_state(const flake_i_owned *own) {
 
 /* The zeroed memory of a generator, with a parsed config and its lanes. NULL: `why` says why not. */
 FLAKE_I_FN void *flake_i_allocate(const char *text, size_t gen_size, flake_why *why) {
-    void *const gen = calloc(1, gen_size + sizeof(flake_i_owned));
+    void *const gen = flake_i_zeroed(1, gen_size + sizeof(flake_i_owned));
     if (!gen) return flake_i_put_why(why, "config: no memory", "", ""), (void *)NULL;
     flake_options *const o = &flake_i_owned_by(gen, gen_size)->config.options;
     if (flake_config_parse(text, &flake_i_owned_by(gen, gen_size)->config, why) != FLAKE_OK)
-        return free(gen), (void *)NULL;
+        return flake_i_free(gen), (void *)NULL;
     if (!o->lane_count) return gen;
-    o->lanes = (flake_lane *)calloc(o->lane_count, sizeof(flake_lane));
+    o->lanes = (flake_lane *)flake_i_zeroed(o->lane_count, sizeof(flake_lane));
     if (o->lanes) return gen;
     flake_i_put_why(why, "config: no memory for lanes", "", "");
-    return free(gen), (void *)NULL;
+    return flake_i_free(gen), (void *)NULL;
 }
 
 FLAKE_I_FN flake_status flake_i_extend_owned(flake_i_owned *own, flake_why *why) {
@@ -7068,8 +7075,8 @@ FLAKE_I_FN flake_status flake_i_free_owned(void *gen, flake_i_owned *own, flake_
         flake_i_has_state(own) ? flake_state_close(&own->state) : FLAKE_OK;
     if (status != FLAKE_OK) flake_i_put_why(why, "state: ", flake_status_str(status), "");
     if (status == FLAKE_AGAIN) return status;
-    free(own->config.options.lanes);
-    free(gen);
+    flake_i_free(own->config.options.lanes);
+    flake_i_free(gen);
     return status;
 }
 

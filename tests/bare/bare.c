@@ -15,7 +15,7 @@
 #endif
 
 #if defined(FLAKE_NO_OS)
-static int64_t board_now_ns = 1700000000000000000;
+static int64_t board_now_ns = 1800000000000000000;
 #define FLAKE_CLOCK_NS(kind) ((void)(kind), board_now_ns)
 #define FLAKE_SLEEP_NS(ns)   ((void)(board_now_ns += (ns)))
 #endif
@@ -76,7 +76,7 @@ static void flake_ids_rise(void) {
     }
     flake_parts parts = {0, 0, 0};
     CHECK_EQ(flake_decompose(&flake_layout_default, id, &parts), FLAKE_OK);
-    CHECK(parts.unix_ms >= 1700000000000);
+    CHECK(parts.unix_ms >= 1767225600000);
 }
 
 static void flake128_ids_rise(void) {
