@@ -652,7 +652,7 @@ FLAKE_API void flake_machine_cloned(void);
  *     options.state = &state;
  *     flake_init(&ids, &options, &why); // or flake_init_shards
  *     ...
- *     flake_state_close(&state);
+ *     flake_state_close(&state, &why);
  *
  * Or the processes of a host share a directory, and each claims a node number in it:
  *
@@ -703,14 +703,14 @@ FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options
                                         const flake_options *, uint64_t *number, flake_why *);
 /* Writes a new horizon now, from a timer: with manual_extend, or to spare draws the write. From any thread of
  * the process that opened it. FLAKE_IO: the old horizon remains. FLAKE_MISMATCH: the state is lost. */
-FLAKE_API flake_status flake_state_extend(flake_state *);
+FLAKE_API flake_status flake_state_extend(flake_state *, flake_why *);
 /* Writes the time of the last ID: the next run waits only if IDs ran ahead of the clock. Draws return FLAKE_IO
  * from the next unit on; the state's memory must last as long as they may be tried. FLAKE_IO: closed, but the
  * time could not be written, so the next run waits for the horizon. FLAKE_MISMATCH: closed, but it was lost, and
  * the file is left alone. FLAKE_INVALID: it was not open. FLAKE_AGAIN: still open, in a signal handler that has
  * interrupted a write of it. FLAKE_FORKED, in a forked child or after flake_machine_cloned: the lock is
  * released, and the file left as it is; a state in shared memory remains open for the other processes. */
-FLAKE_API flake_status flake_state_close(flake_state *);
+FLAKE_API flake_status flake_state_close(flake_state *, flake_why *);
 
 /* ---- after fork, crash and restart ----
  *
@@ -3614,7 +3614,7 @@ FLAKE_I_FN bool flake_i_state_settle(flake_state *s, const flake_i_record *r) {
 FLAKE_I_FN flake_status flake_i_state_unwritten(const flake_state *s, flake_why *why) {
     return s->is_lost ? flake_i_say(why, FLAKE_MISMATCH, s->path,
                                     "was changed while it was open, by another program or object")
-                      : flake_i_say(why, FLAKE_IO, s->path, "can't be written");
+                      : flake_i_say_errno(why, s->path, ": can't be written: ");
 }
 
 FLAKE_I_FN int64_t flake_i_lead_ns(const flake_state *s) {
@@ -3693,18 +3693,27 @@ FLAKE_I_FN int64_t flake_i_state_floor(const flake_state *s) {
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
 }
 
-FLAKE_API flake_status flake_state_extend(flake_state *s) {
+FLAKE_I_FN flake_status flake_i_state_is_closed(flake_why *why) {
+    return flake_i_say(why, FLAKE_INVALID, "state", "is not open");
+}
+
+FLAKE_I_FN flake_status flake_i_state_is_foreign(flake_why *why) {
+    return flake_i_say(why, FLAKE_FORKED, "state",
+                       "was opened by another process, or before the machine was cloned");
+}
+
+FLAKE_API flake_status flake_state_extend(flake_state *s, flake_why *why) {
     bool self;
-    if (!FLAKE_ATOMIC_LOAD(&s->is_open, acquire)) return FLAKE_INVALID; /* OPEN:A */
-    if (!flake_i_state_holder_is_here(s)) return FLAKE_FORKED;
+    if (!FLAKE_ATOMIC_LOAD(&s->is_open, acquire)) return flake_i_state_is_closed(why); /* OPEN:A */
+    if (!flake_i_state_holder_is_here(s)) return flake_i_state_is_foreign(why);
     const flake_i_calm calm = flake_i_calm_begin();
     flake_status status = FLAKE_OK; /* another thread is the writer */
     if (flake_i_state_turn(s, &self)) {
         /* Another thread may have closed and reopened the state: only the writer reads plain fields. */
         const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
-        if (flake_i_state_is_stale(s)) status = FLAKE_FORKED;
+        if (flake_i_state_is_stale(s)) status = flake_i_state_is_foreign(why);
         else if (!flake_i_state_move(s, flake_i_max(asked, flake_i_exact_ns(&s->clock))))
-            status = flake_i_state_unwritten(s, NULL);
+            status = flake_i_state_unwritten(s, why);
         flake_i_state_turn_end(s);
     }
     flake_i_calm_end(calm);
@@ -3719,30 +3728,32 @@ FLAKE_I_FN void flake_i_state_shut(flake_state *s) {
 }
 
 /* Writes down what was asked for at most, and lets go. */
-FLAKE_I_FN flake_status flake_i_state_end(flake_state *s) {
+FLAKE_I_FN flake_status flake_i_state_end(flake_state *s, flake_why *why) {
     flake_i_state_shut(s);
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
     const int64_t now_ns = flake_i_exact_ns(&s->clock);
     const bool well = flake_i_state_write(s, flake_i_max(asked, now_ns), now_ns);
-    const flake_status status = well ? FLAKE_OK : flake_i_state_unwritten(s, NULL);
+    const flake_status status = well ? FLAKE_OK : flake_i_state_unwritten(s, why);
     flake_i_file file = s->file; /* once it is unlocked, a shared object may be another's */
     s->file.fd = -1;
     flake_i_file_drop(&file, false);
     return status; /* this thread remains the writer: a late one finds nothing to write */
 }
 
-FLAKE_API flake_status flake_state_close(flake_state *s) {
+FLAKE_API flake_status flake_state_close(flake_state *s, flake_why *why) {
     uint32_t is_open = FLAKE_ATOMIC_LOAD(&s->is_open, relaxed);
-    if (!is_open) return FLAKE_INVALID;
-    if (FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id()) return FLAKE_AGAIN;
+    if (!is_open) return flake_i_state_is_closed(why);
+    if (FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id())
+        return flake_i_say(why, FLAKE_AGAIN, "state", "is being written by what this handler interrupted");
     const bool is_stale = flake_i_state_is_stale(s);
     if (!(is_stale && s->is_shared) &&
         !FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed))
-        return FLAKE_INVALID;
+        return flake_i_state_is_closed(why);
     const flake_i_calm calm = flake_i_calm_begin();
-    flake_status status = FLAKE_FORKED;
-    if (!is_stale) status = flake_i_state_end(s);
+    flake_status status;
+    if (!is_stale) status = flake_i_state_end(s, why);
     else {
+        status = flake_i_state_is_foreign(why);
         const bool inherited = !flake_i_state_holder_is_here(s);
         if (!inherited && !s->is_shared) flake_i_state_shut(s); /* draws go on elsewhere */
         flake_i_file file = s->file;                            /* the shared one is the holder's */

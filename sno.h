@@ -238,7 +238,7 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const sno_snapshot *, co
  *     options.state = &state;
  *     sno_init(&ids, &pool, &options, &why); // or sno_init_shards
  *     ...
- *     flake_state_close(&state);
+ *     flake_state_close(&state, NULL);
  *
  * `pool` is read and filled in. Of the options clock and shared_memory count. A number that flake_state_open
  * claims from a directory may be a partition, too: pass that state and a snapshot with the partition. */

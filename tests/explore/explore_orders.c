@@ -327,7 +327,7 @@ static void take_over(void) {
 }
 
 static void close_state(void) {
-    if (flake_state_close(&state) != FLAKE_OK) return;
+    if (flake_state_close(&state, NULL) != FLAKE_OK) return;
     if (kept.is_closed) orders_fail("it was closed twice");
     kept.is_closed = true;
 }
@@ -412,7 +412,7 @@ static void call(char letter) {
     case 'r': (void)flake_i_retry_ns(engine()); break;
     case 'q': flake_i_notify(engine()); break;
     case 'e':
-        if (flake_state_extend(&state) == FLAKE_FORKED && !is_dead_holders())
+        if (flake_state_extend(&state, NULL) == FLAKE_FORKED && !is_dead_holders())
             orders_fail("a timer takes the state for another process's");
         break;
     case 'c': close_state(); break;
