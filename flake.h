@@ -133,7 +133,7 @@
  *     // >>generators  set-up, draws and queries of all kinds     // >>prefetch     // >>text
  *     // >>default     the process-wide generator of UUIDs and ULIDs
  *     // >>who         where node numbers come from; flake_etcd.h: from an etcd cluster
- *     // >>library     for other languages, in a shared library
+ *     // >>library     configuration as text; calls for other languages, in a shared library
  */
 
 /* A unit's own warning flags are for its own code. */
@@ -729,6 +729,47 @@ FLAKE_API flake_status flake_state_close(flake_state *, flake_why *);
  */
 FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options *, flake_why *);
 
+/* ---- configuration as text ----
+ *
+ *     twitter node=7 lanes=8 clock=fast state=/var/lib/app/ids
+ *
+ * For configuration files, command lines and other languages. Words are separated by blanks; the order does
+ * not matter. They have the names of the fields of flake_options and flake_state_options:
+ *
+ *     twitter                    a layout, by its name; layout=twitter is the same
+ *     node=7                     node, node_offset, seq_min, seq_max, max_wait_ms, max_ahead_ms: numbers
+ *     lanes=8                    options.lane_count: options.lanes must then point to as many lanes
+ *     clock=fast                 or exact, coarse
+ *     single_thread              also fail_on_backwards, seq_scatter, start_next_unit: without a value
+ *     exclusive_dir="/run/my app"    a value with blanks is in double quotes
+ *     state=FILE, state_dir=DIR  one of them, with first, count, horizon_ms, max_downtime_ms, wait_ms,
+ *                                must_exist, no_wait, manual_extend as they are in flake_state_options
+ *     partition=7                of a sno_gen: see sno_gen_new
+ */
+typedef struct flake_config {
+    FLAKE_I_STAYS(flake_config)
+    flake_options options;
+    flake_state_options state; /* path and dir are NULL if the text names neither */
+    int32_t partition;         /* -1: the text names none */
+    char text[2048];
+} flake_config;
+
+/* The config must not be copied or moved afterwards, and must outlive the generator: options point into it.
+ * FLAKE_INVALID: `why` names the word, and flake_init refuses the options. Whether numbers fit the layout is
+ * for flake_init to say. */
+FLAKE_API flake_status flake_config_parse(const char *text, flake_config *, flake_why *);
+
+#ifdef FLAKE_SHARED
+/* For other languages, in a shared library. The first allocates a generator with its lanes, opens the state
+ * that the text names, and claims the node number in state_dir; NULL: `why` says why not. */
+FLAKE_API flake_gen *flake_new(const char *text, flake_why *);
+FLAKE_API flake_status flake_extend(flake_gen *, flake_why *); /* flake_state_extend of its state */
+/* Closes the state, releases numbers and memory: no thread may use the generator any more. NULL: FLAKE_OK. Any
+ * status is that of flake_state_close; after FLAKE_AGAIN alone the generator still exists. */
+FLAKE_API flake_status flake_free(flake_gen *, flake_why *);
+FLAKE_API const char *flake_version(void);
+#endif
+
 /* ---- who am I: where node numbers come from ----
  *
  * Whoever gives a generator its node answers for it that no other has it at the time. FLAKE_INVALID:
@@ -823,10 +864,6 @@ FLAKE_API void flake128_to_uuid_n(const flake128 *, size_t n, char *out);
 FLAKE_API flake_status flake128_from_uuid_n(const char *, size_t n, flake128 *ids);
 FLAKE_API void flake128_to_ulid_n(const flake128 *, size_t n, char *out);
 FLAKE_API flake_status flake128_from_ulid_n(const char *, size_t n, flake128 *ids);
-
-#ifdef FLAKE_SHARED
-FLAKE_API const char *flake_version(void); /* in a shared library, for other languages */
-#endif
 
 // >>objects
 
@@ -6835,7 +6872,246 @@ FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node,
 
 
 // >>library
+enum {
+    FLAKE_I_WORD_FLAG,
+    FLAKE_I_WORD_TEXT,
+    FLAKE_I_WORD_LAYOUT,
+    FLAKE_I_WORD_CLOCK,
+    FLAKE_I_WORD_64, /* from here on numbers: uint64_t, int64_t that are not negative, uint32_t, */
+    FLAKE_I_WORD_MS,
+    FLAKE_I_WORD_32,
+    FLAKE_I_WORD_LANES, /* ... size_t up to 65535, int32_t up to 65535 */
+    FLAKE_I_WORD_PARTITION
+};
+
+/* A word's name, where its value goes in a flake_config, and what it is. */
+typedef struct flake_i_word {
+    const char *name;
+    size_t at;
+    int kind;
+} flake_i_word;
+
+#define FLAKE_I_WORD(name, member, kind) {name, offsetof(flake_config, member), FLAKE_I_WORD_##kind}
+static const flake_i_word flake_i_words[] = {
+    FLAKE_I_WORD("layout", options.layout, LAYOUT), /* the first: for bare names, too */
+    FLAKE_I_WORD("node", options.node, 64),
+    FLAKE_I_WORD("node_offset", options.node_offset, 32),
+    FLAKE_I_WORD("seq_min", options.seq_min, 32),
+    FLAKE_I_WORD("seq_max", options.seq_max, 32),
+    FLAKE_I_WORD("lanes", options.lane_count, LANES),
+    FLAKE_I_WORD("single_thread", options.single_thread, FLAG),
+    FLAKE_I_WORD("clock", options.clock.kind, CLOCK),
+    FLAKE_I_WORD("max_wait_ms", options.max_wait_ms, MS),
+    FLAKE_I_WORD("max_ahead_ms", options.max_ahead_ms, MS),
+    FLAKE_I_WORD("fail_on_backwards", options.fail_on_backwards, FLAG),
+    FLAKE_I_WORD("seq_scatter", options.seq_scatter, FLAG),
+    FLAKE_I_WORD("exclusive_dir", options.exclusive_dir, TEXT),
+    FLAKE_I_WORD("start_next_unit", options.start_next_unit, FLAG),
+    FLAKE_I_WORD("partition", partition, PARTITION),
+    FLAKE_I_WORD("state", state.path, TEXT),
+    FLAKE_I_WORD("state_dir", state.dir, TEXT),
+    FLAKE_I_WORD("first", state.first, 32),
+    FLAKE_I_WORD("count", state.count, 32),
+    FLAKE_I_WORD("horizon_ms", state.horizon_ms, MS),
+    FLAKE_I_WORD("max_downtime_ms", state.max_downtime_ms, MS),
+    FLAKE_I_WORD("wait_ms", state.wait_ms, MS),
+    FLAKE_I_WORD("must_exist", state.must_exist, FLAG),
+    FLAKE_I_WORD("no_wait", state.no_wait, FLAG),
+    FLAKE_I_WORD("manual_extend", state.manual_extend, FLAG)};
+enum { FLAKE_I_WORDS = sizeof flake_i_words / sizeof *flake_i_words };
+
+/* Ends the word that begins at `at`, and finds its value, NULL if it has none. Returns what is wrong, or NULL
+ * and in *next what follows the word. */
+FLAKE_I_FN const char *flake_i_cut_word(char *at, char **value, char **next) {
+    static const char blanks[] = " \t\r\n";
+    char *end = at + strcspn(at, " \t\r\n=");
+    *value = *end == '=' ? end + 1 : NULL;
+    if (*value && **value == '"') {
+        char *const quote = strchr(*value + 1, '"');
+        if (!quote) return ": the quote is not closed";
+        if (quote[1] && !strchr(blanks, quote[1])) return ": a blank is missing after the quote";
+        const size_t length = (size_t)(quote - *value) - 1;
+        memmove(*value, *value + 1, length);
+        (*value)[length] = 0;
+        *next = quote + 1;
+        return NULL;
+    }
+    end += strcspn(end, blanks);
+    *next = end + (*end != 0);
+    *end = 0;
+    return NULL;
+}
+
+/* Stores a value. Returns what is wrong with it, or NULL. */
+FLAKE_I_FN const char *flake_i_set_word(flake_config *c, const flake_i_word *word,
+                                        const char *value) {
+    static const char *const clocks[] = {"exact", "coarse", "fast"}; /* in the order of the kinds */
+    void *const to = (char *)c + word->at;
+    const int kind = word->kind;
+    uint64_t number;
+    if (kind == FLAKE_I_WORD_FLAG) return *(bool *)to = true, value ? ": takes no value" : NULL;
+    if (!value || !*value) return ": needs a value";
+    if (kind == FLAKE_I_WORD_TEXT) return *(const char **)to = value, (const char *)NULL;
+    if (kind == FLAKE_I_WORD_LAYOUT)
+        return flake_layout_named(value, (flake_layout *)to) == FLAKE_OK ? NULL
+                                                                         : ": no such layout";
+    for (int k = 0; kind == FLAKE_I_WORD_CLOCK && k < 3; k++)
+        if (strcmp(value, clocks[k]) == 0) return *(int *)to = k, (const char *)NULL;
+    if (kind == FLAKE_I_WORD_CLOCK) return ": not exact, fast or coarse";
+    if (flake_parse(value, strlen(value), FLAKE_DEC, &number) != FLAKE_OK) number = UINT64_MAX;
+    switch (kind) {
+    case FLAKE_I_WORD_64:
+        *(uint64_t *)to = number;
+        return number == UINT64_MAX ? ": not a number from 0 to 18446744073709551614" : NULL;
+    case FLAKE_I_WORD_MS:
+        *(int64_t *)to = (int64_t)number;
+        return number > INT64_MAX ? ": not a number from 0 to 9223372036854775807" : NULL;
+    case FLAKE_I_WORD_32:
+        *(uint32_t *)to = (uint32_t)number;
+        return number > UINT32_MAX ? ": not a number from 0 to 4294967295" : NULL;
+    case FLAKE_I_WORD_LANES: *(size_t *)to = (size_t)number; break;
+    default: *(int32_t *)to = (int32_t)number;
+    }
+    return number > UINT16_MAX ? ": not a number from 0 to 65535" : NULL;
+}
+
+/* One word, with what was given before it. Returns what is wrong, or NULL. */
+FLAKE_I_FN const char *flake_i_take_word(flake_config *c, const char *word, const char *value,
+                                         uint32_t *given) {
+    const size_t length = value ? (size_t)(value - word) - 1 : strlen(word);
+    size_t i = 0;
+    while (i < FLAKE_I_WORDS && (strlen(flake_i_words[i].name) != length ||
+                                 memcmp(flake_i_words[i].name, word, length) != 0))
+        i++;
+    if (i == FLAKE_I_WORDS && value) return ": no such option";
+    const char *const wrong = flake_i_set_word(c, &flake_i_words[i % FLAKE_I_WORDS],
+                                               i < FLAKE_I_WORDS ? value : word);
+    if (wrong) return i < FLAKE_I_WORDS ? wrong : ": neither a layout nor an option";
+    i %= FLAKE_I_WORDS;
+    if (*given >> i & 1) return ": given twice";
+    *given |= (uint32_t)1 << i;
+    return NULL;
+}
+
+/* What a word, by its field, has against the others; NULL: nothing. */
+FLAKE_I_FN const char *flake_i_unfit_word(const flake_config *c, size_t at) {
+    if (c->state.path && at == offsetof(flake_config, state.dir)) return ": state is given, too";
+    if (c->state.dir && (at == offsetof(flake_config, options.node) ||
+                         at == offsetof(flake_config, partition)))
+        return ": state_dir claims the number";
+    if (at >= offsetof(flake_config, state) && at < offsetof(flake_config, partition) &&
+        !c->state.path && !c->state.dir)
+        return ": needs state or state_dir";
+    return NULL;
+}
+
+FLAKE_I_FN flake_status flake_i_refuse_config(flake_config *c, const char *word, const char *wrong,
+                                              flake_why *why) {
+    flake_why shown;
+    flake_i_put_why(&shown, word, "", "");
+    if (strlen(shown.text) > 100) shown.text[100] = 0; /* with room for what is wrong */
+    flake_i_put_why(why, "config: ", shown.text, wrong);
+    memset((void *)c, 0, sizeof *c);
+    c->options.seq_min = 1; /* above seq_max */
+    return FLAKE_INVALID;
+}
+
+FLAKE_API flake_status flake_config_parse(const char *text, flake_config *c, flake_why *why) {
+    const size_t length = text ? strlen(text) : sizeof c->text;
+    uint32_t given = 0;
+    memset((void *)c, 0, sizeof *c);
+    c->partition = -1;
+    if (length >= sizeof c->text)
+        return flake_i_refuse_config(c, "the text", " is NULL, or longer than 2047 bytes", why);
+    memcpy(c->text, text, length);
+    for (char *at = c->text, *value, *next; *(at += strspn(at, " \t\r\n")); at = next) {
+        const char *wrong = flake_i_cut_word(at, &value, &next);
+        if (!wrong) wrong = flake_i_take_word(c, at, value, &given);
+        if (wrong) return flake_i_refuse_config(c, at, wrong, why);
+    }
+    for (size_t i = 0; i < FLAKE_I_WORDS; i++) {
+        const char *const wrong = given >> i & 1 ? flake_i_unfit_word(c, flake_i_words[i].at) : NULL;
+        if (wrong) return flake_i_refuse_config(c, flake_i_words[i].name, wrong, why);
+    }
+    return FLAKE_OK;
+}
+
 #ifdef FLAKE_SHARED
+#include <stdlib.h>
+
+/* What flake_new and sno_gen_new allocate after the generator. */
+typedef struct flake_i_owned {
+    flake_state state;
+    flake_config config;
+} flake_i_owned;
+
+FLAKE_I_FN flake_i_owned *flake_i_owned_by(void *gen, size_t gen_size) {
+    return (flake_i_owned *)(void *)((char *)gen + gen_size);
+}
+
+FLAKE_I_FN bool flake_i_has_state(const flake_i_owned *own) {
+    return own->config.state.path || own->config.state.dir;
+}
+
+/* The zeroed memory of a generator, with a parsed config and its lanes. NULL: `why` says why not. */
+FLAKE_I_FN void *flake_i_allocate(const char *text, size_t gen_size, flake_why *why) {
+    void *const gen = calloc(1, gen_size + sizeof(flake_i_owned));
+    if (!gen) return flake_i_put_why(why, "config: no memory", "", ""), (void *)NULL;
+    flake_options *const o = &flake_i_owned_by(gen, gen_size)->config.options;
+    if (flake_config_parse(text, &flake_i_owned_by(gen, gen_size)->config, why) != FLAKE_OK)
+        return free(gen), (void *)NULL;
+    if (!o->lane_count) return gen;
+    o->lanes = (flake_lane *)calloc(o->lane_count, sizeof(flake_lane));
+    if (o->lanes) return gen;
+    flake_i_put_why(why, "config: no memory for lanes", "", "");
+    return free(gen), (void *)NULL;
+}
+
+FLAKE_I_FN flake_status flake_i_extend_owned(flake_i_owned *own, flake_why *why) {
+    const flake_status status = flake_state_extend(&own->state);
+    if (status == FLAKE_OK) return status;
+    return flake_i_say(why, status, "state", flake_status_str(status));
+}
+
+/* The memory is kept where the state is still open. */
+FLAKE_I_FN flake_status flake_i_free_owned(void *gen, flake_i_owned *own, flake_why *why) {
+    const flake_status status =
+        flake_i_has_state(own) ? flake_state_close(&own->state) : FLAKE_OK;
+    if (status != FLAKE_OK) flake_i_put_why(why, "state: ", flake_status_str(status), "");
+    if (status == FLAKE_AGAIN) return status;
+    free(own->config.options.lanes);
+    free(gen);
+    return status;
+}
+
+FLAKE_API flake_gen *flake_new(const char *text, flake_why *why) {
+    flake_gen *const g = (flake_gen *)flake_i_allocate(text, sizeof *g, why);
+    if (!g) return NULL;
+    flake_i_owned *const own = flake_i_owned_by(g, sizeof *g);
+    flake_options *const o = &own->config.options;
+    flake_status status = FLAKE_OK;
+    if (own->config.partition >= 0)
+        status = flake_i_say(why, FLAKE_INVALID, "config: partition", "only of a sno_gen");
+    else if (flake_i_has_state(own)) {
+        status = flake_state_open(&own->state, &own->config.state, o, &o->node, why);
+        o->state = &own->state;
+    }
+    if (status == FLAKE_OK) status = flake_init(g, o, why);
+    if (status == FLAKE_OK) return g;
+    (void)flake_i_free_owned(g, own, NULL);
+    return NULL;
+}
+
+FLAKE_API flake_status flake_extend(flake_gen *g, flake_why *why) {
+    return flake_i_extend_owned(flake_i_owned_by(g, sizeof *g), why);
+}
+
+FLAKE_API flake_status flake_free(flake_gen *g, flake_why *why) {
+    if (!g) return FLAKE_OK;
+    flake_release(g);
+    return flake_i_free_owned(g, flake_i_owned_by(g, sizeof *g), why);
+}
+
 FLAKE_API const char *flake_version(void) { return FLAKE_VERSION_STRING; }
 #endif
 

@@ -246,7 +246,13 @@ FLAKE_API flake_status sno_state_open(flake_state *, const flake_state_options *
                                       sno_snapshot *pool, flake_why *);
 
 #ifdef FLAKE_SHARED
-FLAKE_API const char *sno_version(void); /* in a shared library, for other languages */
+/* For other languages, in a shared library: as flake_new, flake_extend and flake_free. Of the text's words layout,
+ * node, node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms are refused. Without partition=N the partition
+ * is that of the state file, the number claimed in state_dir, or one that the library chooses. */
+FLAKE_API sno_gen *sno_gen_new(const char *text, flake_why *);
+FLAKE_API flake_status sno_gen_extend(sno_gen *, flake_why *);
+FLAKE_API flake_status sno_gen_free(sno_gen *, flake_why *);
+FLAKE_API const char *sno_version(void);
 #endif
 
 // >>objects
@@ -1532,7 +1538,56 @@ FLAKE_API sno_id sno_generate(uint8_t meta) {
     return sno_i_generate_anew(meta);
 }
 
+// >>library
 #ifdef FLAKE_SHARED
+/* Opens the state that the config names, if any, and finds the partition. */
+FLAKE_I_FN flake_status sno_i_open_owned(flake_i_owned *own, sno_snapshot *pool, bool *chosen,
+                                         flake_why *why) {
+    flake_options *const o = &own->config.options;
+    uint64_t number = 0;
+    flake_status status = FLAKE_OK;
+    memset(pool, 0, sizeof *pool);
+    *chosen = own->config.partition >= 0 || flake_i_has_state(own);
+    if (own->config.partition >= 0) {
+        pool->partition = (uint16_t)own->config.partition;
+        pool->sequence_max = UINT16_MAX; /* or a state would take 0 and 0 for none */
+    }
+    if (own->config.state.path)
+        status = sno_state_open(&own->state, &own->config.state, o, pool, why);
+    else if (own->config.state.dir) {
+        status = flake_state_open(&own->state, &own->config.state, o, &number, why);
+        if (status == FLAKE_OK && number > UINT16_MAX)
+            status = flake_i_say(why, FLAKE_NODE_RANGE, "config: first", "exceeds 65535 partitions");
+        pool->partition = (uint16_t)number;
+    }
+    if (flake_i_has_state(own)) o->state = &own->state;
+    return status;
+}
+
+FLAKE_API sno_gen *sno_gen_new(const char *text, flake_why *why) {
+    sno_snapshot pool;
+    bool chosen;
+    sno_gen *const g = (sno_gen *)flake_i_allocate(text, sizeof *g, why);
+    if (!g) return NULL;
+    flake_i_owned *const own = flake_i_owned_by(g, sizeof *g);
+    flake_status status = sno_i_open_owned(own, &pool, &chosen, why);
+    if (status == FLAKE_OK)
+        status = sno_init(g, chosen ? &pool : NULL, &own->config.options, why);
+    if (status == FLAKE_OK) return g;
+    (void)flake_i_free_owned(g, own, NULL);
+    return NULL;
+}
+
+FLAKE_API flake_status sno_gen_extend(sno_gen *g, flake_why *why) {
+    return flake_i_extend_owned(flake_i_owned_by(g, sizeof *g), why);
+}
+
+FLAKE_API flake_status sno_gen_free(sno_gen *g, flake_why *why) {
+    if (!g) return FLAKE_OK;
+    flake_release(&g->gen);
+    return flake_i_free_owned(g, flake_i_owned_by(g, sizeof *g), why);
+}
+
 FLAKE_API const char *sno_version(void) { return SNO_VERSION_STRING; }
 #endif
 

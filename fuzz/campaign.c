@@ -28,10 +28,15 @@ static const char campaign_help[] =
     "  --header flake|sno        (flake; sno.h has no --layout, --epoch-ms, --max-ahead-ms,\n"
     "                            --scatter and --refuse-back)\n"
     "  --layout NAME             default idgen hazelcast uniqueid_ordered uniqueid_spread twitter\n"
-    "                            sonyflake discord instagram mastodon js53 (default), of 128 bits boundary\n"
+    "                            sonyflake discord instagram mastodon js53 (default), of 128 bits "
+    "boundary\n"
     "                            uuid7 uuid7_node uuid8 ulid, mine, or T-N-S, bits of time, node\n"
     "                            and sequence from the top. Those of 128 bits have no\n"
     "                            --epoch-ms and --scatter\n"
+    "  --config WORDS            the options of flake.h as a configuration has them, in place of "
+    "the\n"
+    "                            other options down to --refuse-back: \"twitter node=7 "
+    "seq_max=63\"\n"
     "  --epoch-ms N              Unix time of the layout's beginning (its own; of T-N-S 0)\n"
     "  --node N                  as many as the layout has; of sno.h the partition, below 65536 "
     "(0)\n"
@@ -52,11 +57,11 @@ static const char campaign_help[] =
     "  --replay HEX              plays this input, and tells each call\n";
 
 static struct campaign {
-    const char *header, *layout, *clock, *replay, *epoch_ms;
+    const char *header, *layout, *clock, *replay, *epoch_ms, *config;
     uint64_t node, seq_min, seq_max, max_ahead_ms, max_wait_ms, scatter, fail_on_backwards;
     uint64_t inputs, seed;
     double seconds;
-} campaign = {"flake", "default", "back", NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 1, 60};
+} campaign = {"flake", "default", "back", NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 1, 60};
 
 static flake_fixed campaign_flake;
 static sno_fixed campaign_sno;
@@ -80,6 +85,7 @@ static const campaign_option campaign_options[] = {
     {"--header", &campaign.header, 0, NULL, 0, 0, 1},
     {"--layout", &campaign.layout, 0, NULL, 0, 0, 0},
     {"--epoch-ms", &campaign.epoch_ms, 0, NULL, 0, 0, 0},
+    {"--config", &campaign.config, 0, NULL, 0, 0, 0},
     {"--clock", &campaign.clock, 0, NULL, 0, 0, 1},
     {"--replay", &campaign.replay, 0, NULL, 0, 0, 1},
     {"--node", NULL, 0, &campaign.node, 0, UINT64_MAX, UINT16_MAX},
@@ -219,18 +225,48 @@ static void campaign_configure_sno(void) {
         campaign_usage("sno.h refuses this:", why.text);
 }
 
+/* --config stands for these options. */
+static void campaign_read_config(flake_options *o) {
+    static const char *const others[] = {"--layout",      "--epoch-ms", "--node",
+                                         "--seq-min",     "--seq-max",  "--max-ahead-ms",
+                                         "--max-wait-ms", "--scatter",  "--refuse-back"};
+    static flake_config config;
+    flake_why why;
+    for (size_t at = 0; at < campaign_option_count; at++)
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            if (campaign_given[at] && !strcmp(campaign_options[at].name, others[i]))
+                campaign_usage("--config has what is also in", others[i]);
+    if (flake_config_parse(campaign.config, &config, &why) != FLAKE_OK)
+        campaign_usage("flake.h refuses this:", why.text);
+    if (config.state.path || config.state.dir || config.partition >= 0 ||
+        config.options.lane_count || config.options.single_thread ||
+        config.options.start_next_unit || config.options.exclusive_dir || config.options.clock.kind)
+        campaign_usage("the campaign has no lanes, single_thread, start_next_unit, exclusive_dir, "
+                       "clock, state and partition:",
+                       campaign.config);
+    *o = config.options;
+    if (!o->layout.name) o->layout = flake_layout_default;
+    campaign.layout = o->layout.name;
+    campaign.seq_min = o->seq_min;
+    campaign.seq_max = o->seq_max;
+    campaign.max_ahead_ms = (uint64_t)o->max_ahead_ms;
+}
+
 static void campaign_configure_flake(void) {
     flake_options *o = &campaign_flake.options;
     flake_why why;
     campaign_flake.may = campaign_may();
-    o->layout = campaign_layout();
-    o->node = campaign.node;
-    o->seq_min = (uint32_t)campaign.seq_min;
-    o->seq_max = (uint32_t)campaign.seq_max;
-    o->max_ahead_ms = (int64_t)campaign.max_ahead_ms;
-    o->max_wait_ms = (int64_t)campaign.max_wait_ms;
-    o->seq_scatter = campaign.scatter != 0;
-    o->fail_on_backwards = campaign.fail_on_backwards != 0;
+    if (campaign.config) campaign_read_config(o);
+    else {
+        o->layout = campaign_layout();
+        o->node = campaign.node;
+        o->seq_min = (uint32_t)campaign.seq_min;
+        o->seq_max = (uint32_t)campaign.seq_max;
+        o->max_ahead_ms = (int64_t)campaign.max_ahead_ms;
+        o->max_wait_ms = (int64_t)campaign.max_wait_ms;
+        o->seq_scatter = campaign.scatter != 0;
+        o->fail_on_backwards = campaign.fail_on_backwards != 0;
+    }
     o->clock.now_ns = fuzz_read;
     if (flake_init(&flake_gens[0], o, &why) != FLAKE_OK)
         campaign_usage("flake.h refuses this:", why.text);
@@ -257,8 +293,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
 }
 
 static void campaign_tell_configuration(void) {
-    const uint64_t last =
-        campaign_is_sno ? UINT16_MAX : flake_gen_options(&flake_gens[0])->seq_max;
+    const uint64_t last = campaign_is_sno ? UINT16_MAX : flake_gen_options(&flake_gens[0])->seq_max;
     printf("%s, layout %s, numbers %" PRIu64 " to %" PRIu64 ", ahead %" PRIu64 " ms, clock %s",
            campaign.header, campaign_is_sno ? "sno" : campaign.layout, campaign.seq_min,
            campaign.seq_max ? campaign.seq_max : last, campaign.max_ahead_ms, campaign.clock);

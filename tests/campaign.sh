@@ -70,6 +70,9 @@ same "the last of two times counts" "192 inputs, ..., 40 s: no id twice, no disa
 same "inputs count without a time" "100 inputs, ..., 20 s: no id twice, no disagreement" \
     "$("$campaign" --inputs 100 2>&1 | told | tail -1)"
 
+same "a configuration stands for the options" "flake, layout twitter, numbers 0 to 63, ahead 5 ms, clock back, seed 1" \
+    "$("$campaign" --config "twitter node=7 seq_max=63 max_ahead_ms=5" --inputs 10 2>&1 | head -1)"
+
 same "a replay tells each call" "1 inputs, ... ids, nothing found" \
     "$("$campaign" --replay 0102aAFF 2>&1 | tail -1 | sed 's/[0-9]* ids/... ids/')"
 
@@ -131,6 +134,10 @@ last32=4294967295 last63=9223372036854775807 last64=18446744073709551615
 refuses "what is --nodes " --nodes 1
 refuses "missing behind --node " --node
 refuses "no such clock: fast" --clock fast
+refuses "config: twiter: neither a layout nor an option" --config twiter
+refuses "--config has what is also in --node" --config "node=7" --node 7
+refuses "the campaign has no lanes" --config "lanes=2"
+refuses "sno.h has no --config" --header sno --config "node=2"
 refuses "no such layout: 41-10" --layout 41-10
 refuses "no layout of 64 bits.*41-10-14" --layout 41-10-14
 refuses "no such header: ulid" --header ulid

@@ -46,6 +46,24 @@ else
     echo "SKIPPED the libraries: $cc makes none here, or there is no nm"
 fi
 
+# ---- configuration as text ----
+
+# Fields that a text can set, but for those that need a program: memory, functions, other objects.
+named_fields() { # HEADER STRUCT
+    sed -n "/^typedef struct $2 {/,/^} $2;/p" "$1" | tr '\n' ' ' |
+        sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/||g; s/^[^{]*{//; s/}.*//' | tr ';' '\n' | while read -r _ rest; do
+        echo "$rest" | tr ',' '\n' | sed 's/.*[ *]//'
+    done | grep .
+}
+each_field_has_its_word() {
+    { named_fields flake.h flake_options | grep -vxE 'lanes|state|shared_memory|overflow|gate'
+        named_fields flake.h flake_state_options; } | sort > "$dir/fields"
+    sed -n 's/^ *FLAKE_I_WORD("[a-z_]*", \(.*\), [A-Z0-9]*).*/\1/p' flake.h | grep -vx partition |
+        sed 's/^[a-z]*\.//; s/\..*//' | sort > "$dir/words"
+    same "$dir/fields" "$dir/words"
+}
+judge "each option has its word" each_field_has_its_word
+
 # ---- one copy of the functions ----
 
 cat > "$dir/user.c" <<'END'

@@ -583,6 +583,28 @@ elif [ -n "$addresses" ] || ! "$flake" generate --layout=sonyflake --ip > "$dir/
     refuses ip_of_no_private_address 1 "^flake: --ip: this machine: no interface has a private IPv4 address" "$flake" generate --layout=sonyflake --ip
 fi
 
+# ---- --config, the words of a configuration file ----
+
+config="twitter node=33 lanes=2 clock=fast"
+id=$("$flake" generate --config="$config")
+has config_generates "^node  *33 (datacenter 1, worker 1)" "$flake" inspect --config=twitter "$id"
+has config_of_128_bits '^.*-8[0-9a-f]\{3\}-.*-00000000001f$' "$flake" generate --config="uuid8 node=31"
+"$flake" generate --config="$config" 20000 > "$dir/ids"
+same config_lanes_differ 20000 "$(LC_ALL=C sort -u "$dir/ids" | wc -l | tr -d ' ')"
+"$flake" generate --config="layout=idgen node=5 state=\"$dir/my ids\" max_ahead_ms=5" 20000 > "$dir/ids"
+"$flake" generate --config="layout=idgen node=5 state=\"$dir/my ids\" max_ahead_ms=5" 20000 >> "$dir/ids"
+same config_has_a_state 40000 "$(LC_ALL=C sort -u "$dir/ids" | wc -l | tr -d ' ')"
+refuses config_of_another_node 1 "my ids: " "$flake" generate --config="layout=idgen node=6 state=\"$dir/my ids\""
+mkdir "$dir/config"
+same config_claims_a_node 9 "$(made_by default "$("$flake" generate --config="state_dir=$dir/config first=9")")"
+refuses config_with_a_wrong_word 2 "^flake: config: nod=7: no such option" "$flake" generate --config=nod=7
+refuses config_beyond_the_layout 2 "^flake: options: node exceeds layout.node_bits" "$flake" generate --config=node=1024
+refuses config_and_layout 2 "both name a layout" "$flake" inspect --config=twitter --layout=idgen 5
+refuses config_and_node 2 "both say who" "$flake" generate --config=node=7 --node=7
+refuses config_with_a_partition 2 "a sno has one" "$flake" generate --config=partition=7
+refuses config_ahead_without_a_state 2 "max_ahead_ms: needs state" "$flake" generate --config=max_ahead_ms=7
+refuses config_of_time_with_lanes 2 "no lanes" "$flake" time --config=lanes=2 100
+
 # ---- time COUNT, layouts, --json ----
 
 "$flake" time 30000 > "$dir/out"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-// Ids of flake.h and sno.h in Go, by cgo. Copy the two headers beside your file: cgo compiles them in, so
+// IDs of flake.h and sno.h in Go, by cgo. Copy the two headers beside your file: cgo compiles them in, so
 // there is no library to build, to find at run time, or to ship.
 //
-// Goroutines may share a generator. It lies in C's memory, since it must never move and Go promises that of
-// none of its own. A draw that waits blocks its thread for a millisecond or so; other goroutines go on.
+// Goroutines may share a generator. It is in C's memory, since it must never move. A draw that waits blocks its
+// thread for a millisecond or so; other goroutines continue.
 package main
 
 /*
-#include <stdlib.h>
-#include "flake.h"
+#define FLAKE_SHARED
+#define FLAKE_IMPLEMENTATION // in one file of a program
 #include "sno.h"
 */
 import "C"
@@ -22,21 +22,31 @@ import (
 	"unsafe"
 )
 
-// A Generator of 64-bit ids lasts as long as the program.
+// A Generator of 64-bit IDs.
 type Generator struct{ gen *C.flake_gen }
 
-// NewGenerator makes one of Twitter's layout; flake.h lists layouts and options.
-func NewGenerator(node uint32) (*Generator, error) {
-	options := C.flake_options{layout: C.flake_layout_twitter(), node: C.uint32_t(node)}
-	if why := C.flake_options_why(&options); why != nil {
-		return nil, errors.New(C.GoString(why))
-	}
-	gen := (*C.flake_gen)(C.calloc(1, C.sizeof_flake_gen))
-	if err := flakeError(C.flake_init(gen, &options)); err != nil {
-		C.free(unsafe.Pointer(gen))
-		return nil, err
+// NewGenerator makes one of a configuration, such as "twitter node=7 state=/var/lib/app/ids". Its words are in
+// flake.h, at flake_config.
+func NewGenerator(config string) (*Generator, error) {
+	var why C.flake_why
+	text := C.CString(config)
+	defer C.free(unsafe.Pointer(text))
+	gen := C.flake_new(text, &why)
+	if gen == nil {
+		return nil, errors.New(C.GoString(&why.text[0]))
 	}
 	return &Generator{gen}, nil
+}
+
+// Close closes its state. No goroutine may use it any more.
+func (g *Generator) Close() error { return flakeError(C.flake_free(g.gen, nil)) }
+
+// Decode tells when and by which node an ID was made.
+func (g *Generator) Decode(id uint64) (made time.Time, node uint64, err error) {
+	var parts C.flake_parts
+	layout := &C.flake_gen_options(g.gen).layout
+	err = flakeError(C.flake_decompose(layout, C.uint64_t(id), &parts))
+	return time.UnixMilli(int64(parts.unix_ms)), uint64(parts.node), err
 }
 
 func (g *Generator) Next() (uint64, error) {
@@ -65,19 +75,21 @@ func UUID7() (string, error) {
 	return C.GoString(&text[0]), err
 }
 
-// A SnoGenerator of 80-bit ids, here as texts. Those that run at once need partitions of their own.
+// A SnoGenerator of 80-bit IDs, here as texts. Those that run at once need partitions of their own.
 type SnoGenerator struct{ gen *C.sno_gen }
 
-func NewSnoGenerator(partition uint16) (*SnoGenerator, error) {
+func NewSnoGenerator(config string) (*SnoGenerator, error) {
 	var why C.flake_why
-	snapshot := C.sno_snapshot{partition: C.uint16_t(partition)}
-	gen := (*C.sno_gen)(C.calloc(1, C.sizeof_sno_gen))
-	if C.sno_init(gen, &snapshot, nil, &why) != C.FLAKE_OK {
-		C.free(unsafe.Pointer(gen))
+	text := C.CString(config)
+	defer C.free(unsafe.Pointer(text))
+	gen := C.sno_gen_new(text, &why)
+	if gen == nil {
 		return nil, errors.New(C.GoString(&why.text[0]))
 	}
 	return &SnoGenerator{gen}, nil
 }
+
+func (g *SnoGenerator) Close() error { return flakeError(C.sno_gen_free(g.gen, nil)) }
 
 func (g *SnoGenerator) Next(meta uint8) (string, error) {
 	var id C.sno_id
@@ -88,15 +100,18 @@ func (g *SnoGenerator) Next(meta uint8) (string, error) {
 }
 
 func main() {
-	ids, err := NewGenerator(7)
+	ids, err := NewGenerator("twitter node=7")
 	must(err)
 	id, err := ids.Next()
 	must(err)
 	fmt.Println("flake", id)
+	made, node, err := ids.Decode(id)
+	must(err)
+	fmt.Println("made", made.UTC().Format(time.RFC3339), "by node", node)
 	uuid, err := UUID7()
 	must(err)
 	fmt.Println("uuid7", uuid)
-	snos, err := NewSnoGenerator(7)
+	snos, err := NewSnoGenerator("partition=7")
 	must(err)
 	sno, err := snos.Next(42)
 	must(err)
@@ -139,10 +154,18 @@ func main() {
 	}
 	fmt.Println("4 threads: 2400000 ids, all differ")
 
-	if _, err = NewGenerator(99999); err == nil {
-		log.Fatal("node 99999 was not refused")
+	for _, config := range []string{"twitter node=99999", "twitte"} {
+		if _, err = NewGenerator(config); err == nil {
+			log.Fatal("not refused: ", config)
+		}
+		fmt.Println("refused:", err)
+	}
+	if _, err = NewSnoGenerator("partition=65536"); err == nil {
+		log.Fatal("partition 65536 was not refused")
 	}
 	fmt.Println("refused:", err)
+	must(ids.Close())
+	must(snos.Close())
 }
 
 func must(err error) {

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Ids of flake.h and sno.h in Python, by ctypes. `make lib` builds the two libraries.
+"""IDs of flake.h and sno.h in Python, by ctypes. `make lib` builds the two libraries.
 
 Threads may share a generator; do not copy or pickle one. In a child of os.fork, and of multiprocessing's
-"fork", it raises IdError until after_fork has been told a node that no other process has.
+"fork", it raises IdError: the child makes a generator of its own, with a node that no other process has.
 """
 import ctypes
+import datetime
 import os
 import sys
 import time
@@ -13,53 +14,57 @@ from concurrent.futures import ThreadPoolExecutor
 
 # CDLL, not PyDLL: a draw that waits lets other threads run.
 flake, sno = ctypes.CDLL("libflake.so.0"), ctypes.CDLL("libsno.so.0")
-for says in flake.flake_status_str, flake.flake_options_why, sno.flake_status_str:
-    says.restype = ctypes.c_char_p
-flake.flake_next_n.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
-sno.sno_next_n.argtypes = ctypes.c_void_p, ctypes.c_uint8, ctypes.c_void_p, ctypes.c_size_t
-sno.sno_encode_n.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p
-zeros = ctypes.create_string_buffer  # so many bytes, at an address that stays
-FORKED = 8  # its place in flake_status
+address, size = ctypes.c_void_p, ctypes.c_size_t
+for library in flake, sno:
+    library.flake_status_str.restype = ctypes.c_char_p
+for new in flake.flake_new, sno.sno_gen_new:
+    new.restype, new.argtypes = address, (ctypes.c_char_p, address)
+flake.flake_gen_options.restype = address
+for call in flake.flake_next, flake.flake_free, flake.flake_extend, sno.sno_gen_free:
+    call.argtypes = address, address
+flake.flake_gen_options.argtypes = (address,)
+flake.flake_next_n.argtypes = address, address, size
+flake.flake_decompose.argtypes = address, ctypes.c_uint64, address
+sno.sno_next_n.argtypes = address, ctypes.c_uint8, address, size
+sno.sno_encode_n.argtypes = address, size, address
+FORKED = 8  # its number in flake_status
 
 
 class IdError(Exception):
     def __init__(self, status, text):
         super().__init__(text)
-        self.status = status  # of flake_status
+        self.status = status  # of flake_status; 0: there is no generator
 
 
-def check(status, why=None, status_text=flake.flake_status_str):
+class Parts(ctypes.Structure):
+    """flake_parts: when, by which node, and the how-manieth of its time unit."""
+
+    _fields_ = [("unix_ms", ctypes.c_int64), ("node", ctypes.c_uint64), ("seq", ctypes.c_uint32)]
+
+
+def check(status):
     if status:
-        raise IdError(status, (why or status_text(status)).decode())
+        raise IdError(status, flake.flake_status_str(status).decode())
 
 
-def check_sno(status, why=None):
-    check(status, why, sno.flake_status_str)
+def made(new, config):
+    why = ctypes.create_string_buffer(200)
+    gen = new(config.encode(), why)
+    if not gen:
+        raise IdError(0, why.value.decode())
+    return gen
 
 
 class Generator:
-    """64-bit ids: Generator(layout="twitter", node=7). The options are flake_options' of flake.h."""
+    """64-bit IDs: Generator("twitter node=7 state=/var/lib/app/ids"). The words are in flake.h, at flake_config."""
 
-    def __init__(self, **options):
-        self._gen = zeros(flake.flake_sizeof_gen())
-        self._texts = []  # of options; the generator refers to some, such as the folder of `exclusive`
-        self._init(flake.flake_init, options)
+    def __init__(self, config):
+        self._gen = made(flake.flake_new, config)
 
-    def after_fork(self, **options):
-        self._init(flake.flake_reinit_after_fork, options)
-
-    def retire(self):
-        """Lets others have what `exclusive` took. No thread may draw any more."""
-        flake.flake_release(self._gen)
-
-    def _init(self, init, options):
-        packed = zeros(flake.flake_sizeof_options())
-        for name, value in options.items():
-            text = (str(value).lower() if isinstance(value, bool) else str(value)).encode()
-            self._texts.append(text)
-            why = zeros(200)
-            check(flake.flake_options_set(packed, name.encode(), text, why), why.value)
-        check(init(self._gen, packed), flake.flake_options_why(packed))
+    def close(self):
+        """Closes its state and frees it. No thread may use it any more."""
+        gen, self._gen = self._gen, None
+        check(flake.flake_free(gen, None))
 
     def next(self):
         one = ctypes.c_uint64()
@@ -71,15 +76,21 @@ class Generator:
         check(flake.flake_next_n(self._gen, ids, n))
         return list(ids)
 
+    def decode(self, an_id):
+        parts = Parts()  # a generator's options begin with its layout
+        check(flake.flake_decompose(flake.flake_gen_options(self._gen), an_id, ctypes.byref(parts)))
+        return parts
+
 
 class SnoGenerator:
-    """80-bit ids, as texts of 16 characters. Generators that run at once need partitions of their own."""
+    """80-bit IDs, as texts of 16 characters: SnoGenerator("partition=7")."""
 
-    def __init__(self, partition):
-        snapshot, why = zeros(sno.sno_sizeof_snapshot()), zeros(200)
-        self._gen = zeros(sno.sno_sizeof_gen())
-        check_sno(sno.sno_snapshot_set(snapshot, b"partition", b"%d" % partition, why), why.value)
-        check_sno(sno.sno_init(self._gen, snapshot, None, why), why.value)
+    def __init__(self, config):
+        self._gen = made(sno.sno_gen_new, config)
+
+    def close(self):
+        gen, self._gen = self._gen, None
+        check(sno.sno_gen_free(gen, None))
 
     def next(self, meta=0):
         return self.next_n(1, meta)[0]
@@ -87,22 +98,26 @@ class SnoGenerator:
     def next_n(self, n, meta=0):
         if not 0 <= meta <= 255:  # ctypes would cut it off
             raise ValueError("meta is 0 to 255")
-        ids, texts = zeros(10 * n), zeros(16 * n)
-        check_sno(sno.sno_next_n(self._gen, meta, ids, n))
+        ids, texts = ctypes.create_string_buffer(10 * n), ctypes.create_string_buffer(16 * n)
+        check(sno.sno_next_n(self._gen, meta, ids, n))
         sno.sno_encode_n(ids, n, texts)
         return [texts.raw[at : at + 16].decode() for at in range(0, 16 * n, 16)]
 
 
 def uuid7():
     """Greater than all that it returned before in this process."""
-    of16 = zeros(16)
+    of16 = ctypes.create_string_buffer(16)
     check(flake.flake_uuid7_bytes(of16))
     return uuid.UUID(bytes=of16.raw)
 
 
 def main():
-    ids, snos = Generator(layout="twitter", node=7), SnoGenerator(partition=7)
-    print("flake", ids.next())
+    ids, snos = Generator("twitter node=7"), SnoGenerator("partition=7")
+    first = ids.next()
+    parts = ids.decode(first)
+    when = datetime.datetime.fromtimestamp(parts.unix_ms // 1000, datetime.timezone.utc)
+    print("flake", first)
+    print(f"made {when:%Y-%m-%dT%H:%M:%SZ} by node {parts.node}")
     print("uuid7", uuid7())
     print("sno", snos.next(meta=42))
 
@@ -121,8 +136,9 @@ def main():
     print("4 threads: 2400000 ids, all differ")
 
     for refuse in (
-        lambda: Generator(layout="twitter", node=99999),
-        lambda: SnoGenerator(partition=65536),
+        lambda: Generator("twitter node=99999"),
+        lambda: Generator("twitte"),
+        lambda: SnoGenerator("partition=65536"),
         lambda: snos.next(meta=256),
         lambda: snos.next(meta=-1),
     ):
@@ -137,11 +153,13 @@ def main():
             ids.next()
         except IdError as refused:
             if refused.status == FORKED:
-                ids.after_fork(layout="twitter", node=8)
-                os._exit((ids.next() >> 12) & 1023 != 8)
+                ids = Generator("twitter node=8")
+                os._exit(ids.decode(ids.next()).node != 8)
         os._exit(1)
     if os.waitpid(child, 0)[1] != 0:
         sys.exit("the child has no ids of its own")
+    ids.close()
+    snos.close()
 
 
 if __name__ == "__main__":

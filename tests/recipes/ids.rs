@@ -1,41 +1,44 @@
 // SPDX-License-Identifier: MIT
 //
-// Ids of flake.h and sno.h in Rust. `make lib` builds the two libraries; `rustc -O -L build ids.rs` links
+// IDs of flake.h and sno.h in Rust. `make lib` builds the two libraries; `rustc -O -L build ids.rs` links
 // with them, or cargo with a build script that prints `cargo:rustc-link-search=build`. (Before version 1.82
 // it is `extern`, without `unsafe`.)
 //
-// Threads may share a generator. Its handle may move; its memory must not, and is in a box.
-use std::cell::UnsafeCell;
+// Threads may share a generator. Dropping it closes its state; close() says whether that succeeded.
 use std::ffi::{CStr, CString};
-use std::os::raw::{c_char, c_int, c_void};
-use std::{error::Error, thread, time::Instant};
+use std::os::raw::{c_char, c_int};
+use std::{error::Error, ptr::null_mut, thread, time::Instant};
+
+#[repr(C)]
+pub struct FlakeGen([u8; 0]);
+#[repr(C)]
+pub struct SnoGen([u8; 0]);
+/// flake_parts: when, by which node, and the how-manieth of its time unit.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Parts {
+    pub unix_ms: i64,
+    pub node: u64,
+    pub seq: u32,
+}
 
 #[link(name = "flake")]
 unsafe extern "C" {
-    fn flake_sizeof_gen() -> usize;
-    fn flake_sizeof_options() -> usize;
-    fn flake_options_set(
-        o: *mut c_void, name: *const c_char, value: *const c_char, why: *mut c_char,
-    ) -> c_int;
-    fn flake_options_why(options: *const c_void) -> *const c_char;
-    fn flake_init(generator: *mut c_void, options: *const c_void) -> c_int;
-    fn flake_next(generator: *mut c_void, id: *mut u64) -> c_int;
-    fn flake_next_n(generator: *mut c_void, ids: *mut u64, n: usize) -> c_int;
+    fn flake_new(config: *const c_char, why: *mut c_char) -> *mut FlakeGen;
+    fn flake_free(generator: *mut FlakeGen, why: *mut c_char) -> c_int;
+    fn flake_next(generator: *mut FlakeGen, id: *mut u64) -> c_int;
+    fn flake_next_n(generator: *mut FlakeGen, ids: *mut u64, n: usize) -> c_int;
+    fn flake_gen_options(generator: *const FlakeGen) -> *const u8;
+    fn flake_decompose(layout: *const u8, id: u64, parts: *mut Parts) -> c_int;
     fn flake_uuid7(text: *mut c_char) -> c_int;
     fn flake_status_str(status: c_int) -> *const c_char;
 }
 
 #[link(name = "sno")]
 unsafe extern "C" {
-    fn sno_sizeof_gen() -> usize;
-    fn sno_sizeof_snapshot() -> usize;
-    fn sno_snapshot_set(
-        s: *mut c_void, name: *const c_char, value: *const c_char, why: *mut c_char,
-    ) -> c_int;
-    fn sno_init(
-        generator: *mut c_void, snapshot: *const c_void, options: *const c_void, why: *mut c_char,
-    ) -> c_int;
-    fn sno_next_n(generator: *mut c_void, meta: u8, ids: *mut u8, n: usize) -> c_int;
+    fn sno_gen_new(config: *const c_char, why: *mut c_char) -> *mut SnoGen;
+    fn sno_gen_free(generator: *mut SnoGen, why: *mut c_char) -> c_int;
+    fn sno_next_n(generator: *mut SnoGen, meta: u8, ids: *mut u8, n: usize) -> c_int;
     fn sno_encode_n(ids: *const u8, n: usize, texts: *mut u8);
 }
 
@@ -51,58 +54,49 @@ fn flake(status: c_int) -> Result<()> {
     }
 }
 
-/// A call that says in its last argument what it refuses.
-fn told(call: impl FnOnce(*mut c_char) -> c_int) -> Result<()> {
-    let mut why = [0; 200];
-    match call(why.as_mut_ptr()) {
-        0 => Ok(()),
-        _ => Err(unsafe { string(why.as_ptr()) }.into()),
+/// A generator made of a configuration, whose words are in flake.h, at flake_config.
+fn made<T>(
+    new: unsafe extern "C" fn(*const c_char, *mut c_char) -> *mut T, config: &str,
+) -> Result<*mut T> {
+    let (config, mut why) = (CString::new(config)?, [0; 200]);
+    let generator = unsafe { new(config.as_ptr(), why.as_mut_ptr()) };
+    if generator.is_null() {
+        return Err(unsafe { string(why.as_ptr()) }.into());
     }
+    Ok(generator)
 }
 
-/// An object of C's, all zero at first.
-struct Memory(Box<[UnsafeCell<u8>]>);
-unsafe impl Sync for Memory {} // in C what threads share is atomic
-impl Memory {
-    fn new(size: usize) -> Memory {
-        Memory((0..size).map(|_| UnsafeCell::new(0)).collect())
-    }
-    fn at(&self) -> *mut c_void {
-        self.0.as_ptr() as *mut c_void
-    }
-}
-
-/// 64-bit ids.
-pub struct Generator(Memory);
+/// 64-bit IDs: Generator::new("twitter node=7 state=/var/lib/app/ids").
+pub struct Generator(*mut FlakeGen);
+unsafe impl Send for Generator {}
+unsafe impl Sync for Generator {} // in C what threads share is atomic
 impl Generator {
-    /// Further options of flake.h are set as these are.
-    pub fn new(layout: &str, node: u32) -> Result<Generator> {
-        let (layout, node) = (CString::new(layout)?, CString::new(node.to_string())?);
-        unsafe {
-            let (memory, o) =
-                (Memory::new(flake_sizeof_gen()), Memory::new(flake_sizeof_options()));
-            let options: [(&[u8], &CStr); 2] = [(b"layout\0", &layout), (b"node\0", &node)];
-            for (name, value) in options {
-                let (name, value) = (name.as_ptr().cast(), value.as_ptr());
-                told(|why| flake_options_set(o.at(), name, value, why))?;
-            }
-            let why = flake_options_why(o.at());
-            if !why.is_null() {
-                return Err(string(why).into());
-            }
-            flake(flake_init(memory.at(), o.at()))?;
-            Ok(Generator(memory))
-        }
+    pub fn new(config: &str) -> Result<Generator> {
+        Ok(Generator(made(flake_new, config)?))
+    }
+    pub fn close(mut self) -> Result<()> {
+        let generator = std::mem::replace(&mut self.0, null_mut());
+        flake(unsafe { flake_free(generator, null_mut()) })
     }
     pub fn next(&self) -> Result<u64> {
         let mut id = 0;
-        flake(unsafe { flake_next(self.0.at(), &mut id) })?;
+        flake(unsafe { flake_next(self.0, &mut id) })?;
         Ok(id)
     }
     pub fn next_n(&self, n: usize) -> Result<Vec<u64>> {
         let mut ids = vec![0; n];
-        flake(unsafe { flake_next_n(self.0.at(), ids.as_mut_ptr(), n) })?;
+        flake(unsafe { flake_next_n(self.0, ids.as_mut_ptr(), n) })?;
         Ok(ids)
+    }
+    pub fn decode(&self, id: u64) -> Result<Parts> {
+        let mut parts = Parts::default(); // a generator's options begin with its layout
+        flake(unsafe { flake_decompose(flake_gen_options(self.0), id, &mut parts) })?;
+        Ok(parts)
+    }
+}
+impl Drop for Generator {
+    fn drop(&mut self) {
+        unsafe { flake_free(self.0, null_mut()) };
     }
 }
 
@@ -113,30 +107,33 @@ pub fn uuid7() -> Result<String> {
     Ok(unsafe { string(text.as_ptr()) })
 }
 
-/// 80-bit ids, here as texts. Generators that run at once need partitions of their own.
-pub struct SnoGenerator(Memory);
+/// 80-bit IDs, here as texts: SnoGenerator::new("partition=7").
+pub struct SnoGenerator(*mut SnoGen);
+unsafe impl Send for SnoGenerator {}
+unsafe impl Sync for SnoGenerator {}
 impl SnoGenerator {
-    pub fn new(partition: u16) -> Result<SnoGenerator> {
-        let partition = CString::new(partition.to_string())?;
-        unsafe {
-            let (memory, start) = (Memory::new(sno_sizeof_gen()), Memory::new(sno_sizeof_snapshot()));
-            let name = b"partition\0".as_ptr().cast();
-            told(|why| sno_snapshot_set(start.at(), name, partition.as_ptr(), why))?;
-            told(|why| sno_init(memory.at(), start.at(), std::ptr::null(), why))?;
-            Ok(SnoGenerator(memory))
-        }
+    pub fn new(config: &str) -> Result<SnoGenerator> {
+        Ok(SnoGenerator(made(sno_gen_new, config)?))
     }
     pub fn next(&self, meta: u8) -> Result<String> {
         let (mut id, mut text) = ([0; 10], [0; 16]);
-        flake(unsafe { sno_next_n(self.0.at(), meta, id.as_mut_ptr(), 1) })?;
+        flake(unsafe { sno_next_n(self.0, meta, id.as_mut_ptr(), 1) })?;
         unsafe { sno_encode_n(id.as_ptr(), 1, text.as_mut_ptr()) };
         Ok(String::from_utf8(text.to_vec())?)
     }
 }
+impl Drop for SnoGenerator {
+    fn drop(&mut self) {
+        unsafe { sno_gen_free(self.0, null_mut()) };
+    }
+}
 
 fn main() -> Result<()> {
-    let (ids, snos) = (Generator::new("twitter", 7)?, SnoGenerator::new(7)?);
-    println!("flake {}", ids.next()?);
+    let (ids, snos) = (Generator::new("twitter node=7")?, SnoGenerator::new("partition=7")?);
+    let first = ids.next()?;
+    let parts = ids.decode(first)?;
+    println!("flake {}", first);
+    println!("made {} by node {}", parts.unix_ms / 1000, parts.node);
     println!("uuid7 {}", uuid7()?);
     println!("sno {}", snos.next(42)?);
 
@@ -161,11 +158,15 @@ fn main() -> Result<()> {
     }
     println!("4 threads: 2400000 ids, all differ");
 
-    for (layout, node) in [("twitter", 99999), ("twitte", 7)] {
-        match Generator::new(layout, node) {
-            Ok(_) => return Err(format!("not refused: {}, {}", layout, node).into()),
+    for config in ["twitter node=99999", "twitte"] {
+        match Generator::new(config) {
+            Ok(_) => return Err(format!("not refused: {}", config).into()),
             Err(refused) => println!("refused: {}", refused),
         }
     }
-    Ok(())
+    match SnoGenerator::new("partition=65536") {
+        Ok(_) => return Err("not refused: partition 65536".into()),
+        Err(refused) => println!("refused: {}", refused),
+    }
+    ids.close()
 }

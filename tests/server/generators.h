@@ -87,10 +87,12 @@ static unsigned lanes_for(unsigned threads, const flake_layout *l) {
     return threads < most ? threads : most;
 }
 
-static void make_generators(unsigned mode, unsigned threads, unsigned node) {
+/* Each layout with the same options. */
+static void make_generators(unsigned mode, unsigned threads, uint64_t node,
+                            const flake_options *common) {
     mode_made = mode;
     for (unsigned i = 0; i < sno; i++) {
-        flake_options o = {0};
+        flake_options o = *common;
         o.layout = layouts[i];
         o.node = layouts[i].format && !layouts[i].node_bits ? 0 : node;
         if (mode == mode_lanes) {

@@ -48,6 +48,7 @@ static struct {
     unsigned port, threads, mode, layout, node, idle_ms, drain_ms;
     const char *log;
 } options = {.idle_ms = 30000, .drain_ms = 2000};
+static flake_config config; /* --config: what all generators have in common */
 
 /* ---- connections ---- */
 
@@ -606,6 +607,9 @@ static const char usage[] =
     "--node=0        the node number, and boundary's worker; servers at once need several, but "
     "for\n"
     "                uuid7 and ulid\n"
+    "--config=WORDS  --layout and --node as \"twitter node=7\", and clock, max_ahead_ms, "
+    "fail_on_backwards,\n"
+    "                seq_scatter of all generators: the words are in flake.h, at flake_config\n"
     "--idle-ms=30000 a connection ends when for so long no request begins, or one that began is "
     "not\n"
     "                whole, or its answer is not read\n"
@@ -613,6 +617,26 @@ static const char usage[] =
     "has\n"
     "                received for at most so long, and exits\n"
     "--log=PREFIX    each thread writes the ids that it stamped to PREFIX.0, PREFIX.1, ...\n";
+
+static bool set_layout(const char *name) {
+    for (options.layout = 0;
+         options.layout < sno && strcmp(name, layout_name(options.layout)) != 0;)
+        options.layout++;
+    return options.layout < sno && !is_wide(options.layout);
+}
+
+static bool read_config(const char *words) {
+    flake_why why;
+    const flake_options *o = &config.options;
+    if (flake_config_parse(words, &config, &why) != FLAKE_OK) {
+        fprintf(stderr, "%s\n", why.text);
+        exit(2);
+    }
+    options.node = o->node < UINT32_MAX ? (unsigned)o->node : UINT32_MAX;
+    return !config.state.path && !config.state.dir && config.partition < 0 && !o->lane_count &&
+           !o->single_thread && !o->seq_min && !o->seq_max && !o->exclusive_dir &&
+           (!o->layout.name || set_layout(o->layout.name));
+}
 
 static bool read_option(const char *argument) {
     const char *value = strchr(argument, '=');
@@ -642,12 +666,8 @@ static bool read_option(const char *argument) {
             options.mode++;
         return options.mode < mode_count;
     }
-    if (strncmp(argument, "--layout=", 9) == 0) {
-        for (options.layout = 0;
-             options.layout < sno && strcmp(value, layout_name(options.layout)) != 0;)
-            options.layout++;
-        return options.layout < sno && !is_wide(options.layout);
-    }
+    if (strncmp(argument, "--layout=", 9) == 0) return set_layout(value);
+    if (strncmp(argument, "--config=", 9) == 0) return read_config(value);
     options.log = value;
     return strncmp(argument, "--log=", 6) == 0;
 }
@@ -679,7 +699,7 @@ int main(int argc, char **argv) {
                 layout_name(options.layout), most);
         return 2;
     }
-    make_generators(options.mode, options.threads, options.node);
+    make_generators(options.mode, options.threads, options.node, &config.options);
     const flake_status status = made[options.layout];
     if (status != FLAKE_OK) {
         fprintf(stderr, "layout %s, node %u: %s\n", layout_name(options.layout), options.node,

@@ -44,6 +44,9 @@ static const char *const tool_help[] = {
     "                        dec, hex, bin, and all from base2 to base62, with digits, upper\n"
     "                        case, lower case. The default is dec, for boundary base62, for\n"
     "                        uuid7, uuid7_node and uuid8 uuid, for ulid ulid\n"
+    "    --config=WORDS      options as a configuration file has them, \"twitter node=7 "
+    "lanes=8\":\n"
+    "                        the words are in flake.h, at flake_config. No option may repeat one\n"
     "    --json              prints one JSON object, or one a line; ids are strings, since a\n"
     "                        JavaScript number holds 53 bits\n"
     "\n",
@@ -124,6 +127,7 @@ enum {
     TOOL_LAYOUT,
     TOOL_EPOCH,
     TOOL_FORMAT,
+    TOOL_CONFIG,
     TOOL_JSON,
     TOOL_FROM,
     TOOL_TO,
@@ -145,6 +149,7 @@ static const tool_option tool_options[TOOL_OPTIONS] = {
     {"--layout", "NAME", TOOL_ALL, false},
     {"--epoch", "MS", TOOL_ALL, false},
     {"--format", "FORM", TOOL_GENERATE | TOOL_INSPECT | TOOL_RANGE, false},
+    {"--config", "WORDS", TOOL_ALL, false},
     {"--json", NULL, TOOL_ALL | TOOL_LAYOUTS, false},
     {"--from", "TIME", TOOL_RANGE, false},
     {"--to", "TIME", TOOL_RANGE, false},
@@ -162,6 +167,7 @@ static const tool_option tool_options[TOOL_OPTIONS] = {
 };
 
 static const char *tool_given[TOOL_OPTIONS];
+static flake_config tool_config; /* what --config says */
 
 /* ---- time, as it is typed ---- */
 
@@ -350,6 +356,22 @@ static const tool_layout *tool_layout_of(const char *name) {
     for (size_t i = 0; i < TOOL_LAYOUT_COUNT; i++)
         if (tool_is(tool_layouts[i].name, name)) return &tool_layouts[i];
     return NULL;
+}
+
+/* The layout that --config names is that of --layout. */
+static void tool_read_config(void) {
+    flake_why why;
+    memset((void *)&tool_config, 0, sizeof tool_config);
+    if (!tool_given[TOOL_CONFIG]) return;
+    if (flake_config_parse(tool_given[TOOL_CONFIG], &tool_config, &why) != FLAKE_OK)
+        tool_misused("%s", why.text);
+    if (tool_config.partition >= 0)
+        tool_misused("config: partition: a sno has one: `sno generate`");
+    if (tool_config.options.max_ahead_ms && !tool_config.state.path && !tool_config.state.dir)
+        tool_misused("config: max_ahead_ms: needs state or state_dir, or the next run repeats ids");
+    if (!tool_config.options.layout.name) return;
+    if (tool_given[TOOL_LAYOUT]) tool_misused("--config and --layout both name a layout");
+    tool_given[TOOL_LAYOUT] = tool_config.options.layout.name;
 }
 
 /* The layout that --layout names, or `otherwise`. */
@@ -799,7 +821,9 @@ static uint64_t tool_choose_node(const tool_choice *c) {
     }
     if (tool_given[TOOL_LOW_BITS] && !(option && tool_sources[source].may_be_longer))
         tool_misused("--low-bits goes with --interface or --ip");
-    if (!option) return 0;
+    if (option && (tool_config.options.node || tool_config.state.dir))
+        tool_misused("--config and %s both say who makes the ids: give one of them", option);
+    if (!option) return tool_config.options.node;
     if (!bits)
         tool_misused("layout %s has no bits for a node number: leave %s away", c->known->name,
                      option);
@@ -830,12 +854,24 @@ TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status
 }
 
 static void tool_start(const tool_choice *c) {
-    flake_options options;
-    memset(&options, 0, sizeof options);
+    flake_options options = tool_config.options;
     options.layout = c->layout;
     options.node = tool_choose_node(c);
+    if (options.lane_count) {
+        options.lanes = (flake_lane *)calloc(options.lane_count, sizeof *options.lanes);
+        if (!options.lanes) tool_failed("there is no memory for so many lanes");
+    }
+    if (tool_config.state.path || tool_config.state.dir) {
+        if (tool_slot_claimed) tool_misused("--config and --slot-dir both open a state");
+        if (flake_state_open(&tool_slot, &tool_config.state, &options, &options.node, &tool_why) !=
+            FLAKE_OK)
+            tool_failed("%s", tool_why.text);
+        tool_slot_claimed = true;
+    }
     if (tool_slot_claimed) options.state = &tool_slot;
-    const flake_status status = flake_init(&tool_gen, &options, NULL);
+    const flake_status status = flake_init(&tool_gen, &options, &tool_why);
+    if (status == FLAKE_INVALID && tool_given[TOOL_CONFIG]) tool_misused("%s", tool_why.text);
+    if (status == FLAKE_NODE_RANGE || status == FLAKE_IN_USE) tool_misused("%s", tool_why.text);
     if (status != FLAKE_OK) tool_cannot_draw(c, status);
     tool_wait_for_next_unit(c->layout.epoch_ms, (int64_t)c->layout.unit_ms);
 }
@@ -852,6 +888,7 @@ static size_t tool_batch(const tool_choice *c) {
 }
 
 static int tool_generate(int others, char **words) {
+    tool_read_config();
     static uint64_t narrow[TOOL_BATCH];
     static flake128 wide[TOOL_BATCH];
     static char buffer[TOOL_BATCH * (TOOL_TEXT_SIZE + 16)];
@@ -906,6 +943,9 @@ static bool tool_follows(const tool_choice *c, const tool_id *id, const tool_id 
 }
 
 static int tool_time_it(int others, char **words) {
+    tool_read_config();
+    if (tool_config.options.lane_count || tool_config.options.seq_scatter)
+        tool_misused("config: time counts duplicates among ids in order: no lanes, no seq_scatter");
     if (others == 0) tool_misused("time needs a COUNT: `flake time 1000000`");
     const uint64_t count = tool_count(others, words, "time");
     if (count == 0) tool_misused("time needs a COUNT of at least 1");
@@ -1241,6 +1281,7 @@ static void tool_range_end(const tool_choice *c, const char *option, int64_t ms,
 }
 
 static int tool_range(int others, char **words) {
+    tool_read_config();
     char from_text[TOOL_TIME_SIZE], to_text[TOOL_TIME_SIZE];
     char min_text[TOOL_TEXT_SIZE], max_text[TOOL_TEXT_SIZE];
     const char *format = tool_given[TOOL_FORMAT];
@@ -1323,6 +1364,7 @@ static int tool_list_layouts(int others, char **words) {
 /* ---- all of it ---- */
 
 static int tool_inspect_all(int others, char **words) {
+    tool_read_config();
     return tool_each(others, words, tool_inspect);
 }
 
