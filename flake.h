@@ -1013,6 +1013,7 @@ typedef struct flake_i_keys {
     flake_i_atomic64 tail[2];
     flake_i_atomic64 renewed; /* in which second, about */
     flake_i_atomic64 newest;  /* [ whose ms:39 ][ where its counter begins:25 ], of UUIDs */
+    flake_i_atomic64 ulid[3]; /* of the newest ms: see flake_i_ulid_start */
 } flake_i_keys;
 
 /* What a generator is: how it draws, and what it forms of a place. 0: not initialised. */
@@ -4751,6 +4752,7 @@ FLAKE_I_FN void flake_i_set_keys(flake_i_keys *k, const uint64_t fresh[4]) {
     }
     FLAKE_ATOMIC_STORE(&k->renewed, 0u, relaxed);
     FLAKE_ATOMIC_STORE(&k->newest, 0u, relaxed);
+    for (unsigned i = 0; i < 3; i++) FLAKE_ATOMIC_STORE(&k->ulid[i], 0u, relaxed);
 }
 
 /* New keys for the tail, once in such a time: who copies a running machine copies its keys, and the copies
@@ -4786,6 +4788,25 @@ FLAKE_I_INLINE uint64_t flake_i_uuid_start(flake_i_keys *k, flake_i_salt salt, u
     return start;
 }
 
+/* That of a ULID, and what is above it. The newest ms's is kept, too: the start, then [ whose:48 ][ 1 ][ above:15 ],
+ * and the XOR of both words. Words of two ms fail the comparison but for one case in 2^64, so relaxed will do. */
+FLAKE_I_INLINE uint64_t flake_i_ulid_start(flake_i_keys *k, flake_i_salt salt, uint64_t ms,
+                                           uint64_t *above) {
+    const uint64_t whose = ((ms ^ salt.high >> 16) << 1 | 1) << 15;
+    uint64_t start = FLAKE_ATOMIC_LOAD(&k->ulid[0], relaxed);
+    uint64_t kept = FLAKE_ATOMIC_LOAD(&k->ulid[1], relaxed);
+    const uint64_t both = FLAKE_ATOMIC_LOAD(&k->ulid[2], relaxed);
+    if (!FLAKE_I_LIKELY((kept ^ whose) >> 15 == 0 && (start ^ kept) == both)) {
+        start = flake_i_start_of(k, salt, ms, 0);
+        kept = whose | (flake_i_start_of(k, salt, ms, 1) & flake_i_ones(15));
+        FLAKE_ATOMIC_STORE(&k->ulid[0], start, relaxed);
+        FLAKE_ATOMIC_STORE(&k->ulid[1], kept, relaxed);
+        FLAKE_ATOMIC_STORE(&k->ulid[2], start ^ kept, relaxed);
+    }
+    *above = kept & flake_i_ones(15);
+    return start;
+}
+
 FLAKE_I_INLINE uint64_t flake_i_tail_of(const flake_i_keys *k, flake_i_salt salt, uint64_t ms,
                                         uint64_t place) {
     const uint64_t key0 = FLAKE_ATOMIC_LOAD(&k->tail[0], relaxed);
@@ -4811,8 +4832,8 @@ FLAKE_I_INLINE void flake_i_form_run(unsigned format, flake_i_keys *k, flake_i_s
                                      uint64_t n) {
     const uint64_t end = place + n;
     if (format == FLAKE_I_ULID) {
-        const uint64_t start = flake_i_start_of(k, salt, ms, 0);
-        const uint64_t above = flake_i_start_of(k, salt, ms, 1) & flake_i_ones(15);
+        uint64_t above;
+        const uint64_t start = flake_i_ulid_start(k, salt, ms, &above);
         for (; place < end; place++)
             *ids++ = flake_i_wide(ms << 16 | (above + (start + place < start)), start + place);
         return;
@@ -6600,7 +6621,7 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
  * a bump may replace a part of the new one. The salt then changes once more than the bumps; it stays
  * random.) */
 enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_DEFAULT_NAPS = 10000, FLAKE_I_SALT_PARTS = 4 };
-#define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 3) /* its number: see flake_i_process */
+#define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 4) /* its number: see flake_i_process */
 struct flake_i_uuids {
     flake_i_engine engine;
     flake_i_keys keys;

@@ -606,6 +606,7 @@ static void begin_page(void) {
 }
 
 static void reset(void) {
+    orders_leases = now->kind == FLAKE_CLOCK_FAST;
     memset(&kept, 0, sizeof kept);
     memset(&is_at, 0, sizeof is_at);
     (void)orders_locate(NULL, 0, 0, "clock");
@@ -654,6 +655,10 @@ static bool is_plain(const void *p) {
     if (of_uuids && !calls_any('b') && /* page_salt is about these */
         within(p, &flake_i_default.low, offsetof(struct flake_i_default, begun) - 8))
         return true;
+    for (unsigned i = 0; of_uuids && i < FLAKE_I_DEFAULT_PLACES; i++) { /* its pace is not learned */
+        const flake_i_engine *const of = &flake_i_default.places[i].engine;
+        if (p == &of->window || p == &of->lease || p == &of->paced || p == &of->pace) return true;
+    }
     const orders_location *found = &orders_at[of_uuids ? 3 : 2]; /* the generator's pointer */
     const bool is_page = within(p, pages, sizeof pages) && flake_i_process.page &&
                          !within(p, flake_i_process.page, PAGE_BYTES);
