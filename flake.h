@@ -7088,17 +7088,10 @@ FLAKE_I_FN void *flake_i_allocate(const char *text, size_t gen_size, flake_why *
     return free(gen), (void *)NULL;
 }
 
-FLAKE_I_FN flake_status flake_i_extend_owned(flake_i_owned *own, flake_why *why) {
-    const flake_status status = flake_state_extend(&own->state);
-    if (status == FLAKE_OK) return status;
-    return flake_i_say(why, status, "state", flake_status_str(status));
-}
-
 /* The memory is kept where the state is still open. */
 FLAKE_I_FN flake_status flake_i_free_owned(void *gen, flake_i_owned *own, flake_why *why) {
     const flake_status status =
-        flake_i_has_state(own) ? flake_state_close(&own->state) : FLAKE_OK;
-    if (status != FLAKE_OK) flake_i_put_why(why, "state: ", flake_status_str(status), "");
+        flake_i_has_state(own) ? flake_state_close(&own->state, why) : FLAKE_OK;
     if (status == FLAKE_AGAIN) return status;
     free(own->config.options.lanes);
     free(gen);
@@ -7124,7 +7117,7 @@ FLAKE_API flake_gen *flake_new(const char *text, flake_why *why) {
 }
 
 FLAKE_API flake_status flake_extend(flake_gen *g, flake_why *why) {
-    return flake_i_extend_owned(flake_i_owned_by(g, sizeof *g), why);
+    return flake_state_extend(&flake_i_owned_by(g, sizeof *g)->state, why);
 }
 
 FLAKE_API flake_status flake_free(flake_gen *g, flake_why *why) {

@@ -1579,7 +1579,7 @@ FLAKE_API sno_gen *sno_gen_new(const char *text, flake_why *why) {
 }
 
 FLAKE_API flake_status sno_gen_extend(sno_gen *g, flake_why *why) {
-    return flake_i_extend_owned(flake_i_owned_by(g, sizeof *g), why);
+    return flake_state_extend(&flake_i_owned_by(g, sizeof *g)->state, why);
 }
 
 FLAKE_API flake_status sno_gen_free(sno_gen *g, flake_why *why) {

@@ -43,6 +43,7 @@ static int uuids(uint8_t (*ids)[16], size_t n) {
 static flake_options options_of(uint32_t node) {
     flake_options o;
     memset(&o, 0, sizeof o);
+    o.layout = flake_layout_idgen; /* the clock is before the default layout's epoch */
     o.node = node;
     return o;
 }
