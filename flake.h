@@ -652,7 +652,7 @@ FLAKE_API void flake_machine_cloned(void);
  *     options.state = &state;
  *     flake_init(&ids, &options, &why); // or flake_init_shards
  *     ...
- *     flake_state_close(&state);
+ *     flake_state_close(&state, &why);
  *
  * Or the processes of a host share a directory, and each claims a node number in it:
  *
@@ -703,14 +703,14 @@ FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options
                                         const flake_options *, uint64_t *number, flake_why *);
 /* Writes a new horizon now, from a timer: with manual_extend, or to spare draws the write. From any thread of
  * the process that opened it. FLAKE_IO: the old horizon remains. FLAKE_MISMATCH: the state is lost. */
-FLAKE_API flake_status flake_state_extend(flake_state *);
+FLAKE_API flake_status flake_state_extend(flake_state *, flake_why *);
 /* Writes the time of the last ID: the next run waits only if IDs ran ahead of the clock. Draws return FLAKE_IO
  * from the next unit on; the state's memory must last as long as they may be tried. FLAKE_IO: closed, but the
  * time could not be written, so the next run waits for the horizon. FLAKE_MISMATCH: closed, but it was lost, and
  * the file is left alone. FLAKE_INVALID: it was not open. FLAKE_AGAIN: still open, in a signal handler that has
  * interrupted a write of it. FLAKE_FORKED, in a forked child or after flake_machine_cloned: the lock is
  * released, and the file left as it is; a state in shared memory remains open for the other processes. */
-FLAKE_API flake_status flake_state_close(flake_state *);
+FLAKE_API flake_status flake_state_close(flake_state *, flake_why *);
 
 /* ---- after fork, crash and restart ----
  *
@@ -1013,6 +1013,7 @@ typedef struct flake_i_keys {
     flake_i_atomic64 tail[2];
     flake_i_atomic64 renewed; /* in which second, about */
     flake_i_atomic64 newest;  /* [ whose ms:39 ][ where its counter begins:25 ], of UUIDs */
+    flake_i_atomic64 ulid[3]; /* of the newest ms: see flake_i_ulid_start */
 } flake_i_keys;
 
 /* What a generator is: how it draws, and what it forms of a place. 0: not initialised. */
@@ -3660,7 +3661,7 @@ FLAKE_I_FN bool flake_i_state_settle(flake_state *s, const flake_i_record *r) {
 FLAKE_I_FN flake_status flake_i_state_unwritten(const flake_state *s, flake_why *why) {
     return s->is_lost ? flake_i_say(why, FLAKE_MISMATCH, s->path,
                                     "was changed while it was open, by another program or object")
-                      : flake_i_say(why, FLAKE_IO, s->path, "can't be written");
+                      : flake_i_say_errno(why, s->path, ": can't be written: ");
 }
 
 FLAKE_I_FN int64_t flake_i_lead_ns(const flake_state *s) {
@@ -3739,18 +3740,27 @@ FLAKE_I_FN int64_t flake_i_state_floor(const flake_state *s) {
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
 }
 
-FLAKE_API flake_status flake_state_extend(flake_state *s) {
+FLAKE_I_FN flake_status flake_i_state_is_closed(flake_why *why) {
+    return flake_i_say(why, FLAKE_INVALID, "state", "is not open");
+}
+
+FLAKE_I_FN flake_status flake_i_state_is_foreign(flake_why *why) {
+    return flake_i_say(why, FLAKE_FORKED, "state",
+                       "was opened by another process, or before the machine was cloned");
+}
+
+FLAKE_API flake_status flake_state_extend(flake_state *s, flake_why *why) {
     bool self;
-    if (!FLAKE_ATOMIC_LOAD(&s->is_open, acquire)) return FLAKE_INVALID; /* OPEN:A */
-    if (!flake_i_state_holder_is_here(s)) return FLAKE_FORKED;
+    if (!FLAKE_ATOMIC_LOAD(&s->is_open, acquire)) return flake_i_state_is_closed(why); /* OPEN:A */
+    if (!flake_i_state_holder_is_here(s)) return flake_i_state_is_foreign(why);
     const flake_i_calm calm = flake_i_calm_begin();
     flake_status status = FLAKE_OK; /* another thread is the writer */
     if (flake_i_state_turn(s, &self)) {
         /* Another thread may have closed and reopened the state: only the writer reads plain fields. */
         const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
-        if (flake_i_state_is_stale(s)) status = FLAKE_FORKED;
+        if (flake_i_state_is_stale(s)) status = flake_i_state_is_foreign(why);
         else if (!flake_i_state_move(s, flake_i_max(asked, flake_i_exact_ns(&s->clock))))
-            status = flake_i_state_unwritten(s, NULL);
+            status = flake_i_state_unwritten(s, why);
         flake_i_state_turn_end(s);
     }
     flake_i_calm_end(calm);
@@ -3765,30 +3775,32 @@ FLAKE_I_FN void flake_i_state_shut(flake_state *s) {
 }
 
 /* Writes down what was asked for at most, and lets go. */
-FLAKE_I_FN flake_status flake_i_state_end(flake_state *s) {
+FLAKE_I_FN flake_status flake_i_state_end(flake_state *s, flake_why *why) {
     flake_i_state_shut(s);
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
     const int64_t now_ns = flake_i_exact_ns(&s->clock);
     const bool well = flake_i_state_write(s, flake_i_max(asked, now_ns), now_ns);
-    const flake_status status = well ? FLAKE_OK : flake_i_state_unwritten(s, NULL);
+    const flake_status status = well ? FLAKE_OK : flake_i_state_unwritten(s, why);
     flake_i_file file = s->file; /* once it is unlocked, a shared object may be another's */
     s->file.fd = -1;
     flake_i_file_drop(&file, false);
     return status; /* this thread remains the writer: a late one finds nothing to write */
 }
 
-FLAKE_API flake_status flake_state_close(flake_state *s) {
+FLAKE_API flake_status flake_state_close(flake_state *s, flake_why *why) {
     uint32_t is_open = FLAKE_ATOMIC_LOAD(&s->is_open, relaxed);
-    if (!is_open) return FLAKE_INVALID;
-    if (FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id()) return FLAKE_AGAIN;
+    if (!is_open) return flake_i_state_is_closed(why);
+    if (FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id())
+        return flake_i_say(why, FLAKE_AGAIN, "state", "is being written by what this handler interrupted");
     const bool is_stale = flake_i_state_is_stale(s);
     if (!(is_stale && s->is_shared) &&
         !FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed))
-        return FLAKE_INVALID;
+        return flake_i_state_is_closed(why);
     const flake_i_calm calm = flake_i_calm_begin();
-    flake_status status = FLAKE_FORKED;
-    if (!is_stale) status = flake_i_state_end(s);
+    flake_status status;
+    if (!is_stale) status = flake_i_state_end(s, why);
     else {
+        status = flake_i_state_is_foreign(why);
         const bool inherited = !flake_i_state_holder_is_here(s);
         if (!inherited && !s->is_shared) flake_i_state_shut(s); /* draws go on elsewhere */
         flake_i_file file = s->file;                            /* the shared one is the holder's */
@@ -4749,6 +4761,7 @@ FLAKE_I_FN void flake_i_set_keys(flake_i_keys *k, const uint64_t fresh[4]) {
     }
     FLAKE_ATOMIC_STORE(&k->renewed, 0u, relaxed);
     FLAKE_ATOMIC_STORE(&k->newest, 0u, relaxed);
+    for (unsigned i = 0; i < 3; i++) FLAKE_ATOMIC_STORE(&k->ulid[i], 0u, relaxed);
 }
 
 /* New keys for the tail, once in such a time: who copies a running machine copies its keys, and the copies
@@ -4784,6 +4797,25 @@ FLAKE_I_INLINE uint64_t flake_i_uuid_start(flake_i_keys *k, flake_i_salt salt, u
     return start;
 }
 
+/* That of a ULID, and what is above it. The newest ms's is kept, too: the start, then [ whose:48 ][ 1 ][ above:15 ],
+ * and the XOR of both words. Words of two ms fail the comparison but for one case in 2^64, so relaxed will do. */
+FLAKE_I_INLINE uint64_t flake_i_ulid_start(flake_i_keys *k, flake_i_salt salt, uint64_t ms,
+                                           uint64_t *above) {
+    const uint64_t whose = ((ms ^ salt.high >> 16) << 1 | 1) << 15;
+    uint64_t start = FLAKE_ATOMIC_LOAD(&k->ulid[0], relaxed);
+    uint64_t kept = FLAKE_ATOMIC_LOAD(&k->ulid[1], relaxed);
+    const uint64_t both = FLAKE_ATOMIC_LOAD(&k->ulid[2], relaxed);
+    if (!FLAKE_I_LIKELY((kept ^ whose) >> 15 == 0 && (start ^ kept) == both)) {
+        start = flake_i_start_of(k, salt, ms, 0);
+        kept = whose | (flake_i_start_of(k, salt, ms, 1) & flake_i_ones(15));
+        FLAKE_ATOMIC_STORE(&k->ulid[0], start, relaxed);
+        FLAKE_ATOMIC_STORE(&k->ulid[1], kept, relaxed);
+        FLAKE_ATOMIC_STORE(&k->ulid[2], start ^ kept, relaxed);
+    }
+    *above = kept & flake_i_ones(15);
+    return start;
+}
+
 FLAKE_I_INLINE uint64_t flake_i_tail_of(const flake_i_keys *k, flake_i_salt salt, uint64_t ms,
                                         uint64_t place) {
     const uint64_t key0 = FLAKE_ATOMIC_LOAD(&k->tail[0], relaxed);
@@ -4809,8 +4841,8 @@ FLAKE_I_INLINE void flake_i_form_run(unsigned format, flake_i_keys *k, flake_i_s
                                      uint64_t n) {
     const uint64_t end = place + n;
     if (format == FLAKE_I_ULID) {
-        const uint64_t start = flake_i_start_of(k, salt, ms, 0);
-        const uint64_t above = flake_i_start_of(k, salt, ms, 1) & flake_i_ones(15);
+        uint64_t above;
+        const uint64_t start = flake_i_ulid_start(k, salt, ms, &above);
         for (; place < end; place++)
             *ids++ = flake_i_wide(ms << 16 | (above + (start + place < start)), start + place);
         return;
@@ -6598,7 +6630,7 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
  * a bump may replace a part of the new one. The salt then changes once more than the bumps; it stays
  * random.) */
 enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_DEFAULT_NAPS = 10000, FLAKE_I_SALT_PARTS = 4 };
-#define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 3) /* its number: see flake_i_process */
+#define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 4) /* its number: see flake_i_process */
 struct flake_i_uuids {
     flake_i_engine engine;
     flake_i_keys keys;
@@ -7063,17 +7095,10 @@ FLAKE_I_FN void *flake_i_allocate(const char *text, size_t gen_size, flake_why *
     return flake_i_free(gen), (void *)NULL;
 }
 
-FLAKE_I_FN flake_status flake_i_extend_owned(flake_i_owned *own, flake_why *why) {
-    const flake_status status = flake_state_extend(&own->state);
-    if (status == FLAKE_OK) return status;
-    return flake_i_say(why, status, "state", flake_status_str(status));
-}
-
 /* The memory is kept where the state is still open. */
 FLAKE_I_FN flake_status flake_i_free_owned(void *gen, flake_i_owned *own, flake_why *why) {
     const flake_status status =
-        flake_i_has_state(own) ? flake_state_close(&own->state) : FLAKE_OK;
-    if (status != FLAKE_OK) flake_i_put_why(why, "state: ", flake_status_str(status), "");
+        flake_i_has_state(own) ? flake_state_close(&own->state, why) : FLAKE_OK;
     if (status == FLAKE_AGAIN) return status;
     flake_i_free(own->config.options.lanes);
     flake_i_free(gen);
@@ -7099,7 +7124,7 @@ FLAKE_API flake_gen *flake_new(const char *text, flake_why *why) {
 }
 
 FLAKE_API flake_status flake_extend(flake_gen *g, flake_why *why) {
-    return flake_i_extend_owned(flake_i_owned_by(g, sizeof *g), why);
+    return flake_state_extend(&flake_i_owned_by(g, sizeof *g)->state, why);
 }
 
 FLAKE_API flake_status flake_free(flake_gen *g, flake_why *why) {

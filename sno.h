@@ -238,7 +238,7 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const sno_snapshot *, co
  *     options.state = &state;
  *     sno_init(&ids, &pool, &options, &why); // or sno_init_shards
  *     ...
- *     flake_state_close(&state);
+ *     flake_state_close(&state, NULL);
  *
  * `pool` is read and filled in. Of the options clock and shared_memory count. A number that flake_state_open
  * claims from a directory may be a partition, too: pass that state and a snapshot with the partition. */
@@ -1579,7 +1579,7 @@ FLAKE_API sno_gen *sno_gen_new(const char *text, flake_why *why) {
 }
 
 FLAKE_API flake_status sno_gen_extend(sno_gen *g, flake_why *why) {
-    return flake_i_extend_owned(flake_i_owned_by(g, sizeof *g), why);
+    return flake_state_extend(&flake_i_owned_by(g, sizeof *g)->state, why);
 }
 
 FLAKE_API flake_status sno_gen_free(sno_gen *g, flake_why *why) {

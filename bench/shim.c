@@ -265,6 +265,7 @@ EACH(flake128_lanes_next_1, flake128, flake128_next(&laned_flakes128, &ids[i]) =
 EACH(flake128_next_1, flake128, flake128_next(&flakes128, &ids[i]) == FLAKE_OK)
 EACH(uuid7_bytes_1, flake128, flake_uuid7_bytes(ids[i].bytes) == FLAKE_OK)
 EACH(uuid7_1, char, flake_uuid7(ids + uuid_text * i) == FLAKE_OK)
+EACH(ulid_bytes_1, flake128, flake_ulid_bytes(ids[i].bytes) == FLAKE_OK)
 EACH(ulid_1, char, flake_ulid(ids + ulid_text * i) == FLAKE_OK)
 EACH(sno_try_1, sno_id, sno_try(&snos, meta, &ids[i]) == FLAKE_OK)
 EACH(mutex_1, uint64_t, mutex_snowflake_next(&mutex_flakes, &ids[i]))
@@ -529,7 +530,7 @@ ID_TEXTS(ulid, 27)
 #define UUID_ROW(name, floor, begin, draw, order) \
     FORM_ROW("flake128/" name, floor, begin, draw, EXACT, key_of_128, 16, uuid_burst_ids, order)
 #define DEFAULT_ROW(name, draw, key, bytes) \
-    FORM_ROW("flake/" name, "floor/exact_fetch_add", begin_nothing, draw, EXACT, key, bytes, uuid_burst_ids, rising)
+    FORM_ROW("flake/" name, "floor/exact_fetch_add", begin_nothing, draw, FAST, key, bytes, uuid_burst_ids, rising)
 #define BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns) \
     ORDERED_BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns, any_order)
 #define SNO_BATCH_ROWS(name, floor, draw) \
@@ -619,6 +620,7 @@ static const bench_row rows[] = {
 
     DEFAULT_ROW("uuid7_bytes", uuid7_bytes_1, key_of_128, 16),
     DEFAULT_ROW("uuid7", uuid7_1, key_of_uuid, uuid_text),
+    DEFAULT_ROW("ulid_bytes", ulid_bytes_1, key_of_128, 16),
     DEFAULT_ROW("ulid", ulid_1, key_of_ulid, ulid_text),
     UUID_ROW("uuid7_next", "floor/exact_fetch_add", begin_uuid7_ids, flake128_next_1, rising),
     UUID_ROW("uuid8_next", "floor/exact_fetch_add", begin_uuid8_ids, flake128_next_1, rising),

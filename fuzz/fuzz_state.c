@@ -502,8 +502,8 @@ static void run_damage(void) {
 static void run_end(uint8_t how) {
     run_tell("end", how % 4);
     if (how % 2) {
-        if (run_of == RUN_SNO) (void)flake_state_close(&run_sno_state);
-        else (void)flake_state_close(&run_state);
+        if (run_of == RUN_SNO) (void)flake_state_close(&run_sno_state, NULL);
+        else (void)flake_state_close(&run_state, NULL);
     }
     memset(&run_state, 0, sizeof run_state); /* the process is gone */
     memset(&run_sno_state, 0, sizeof run_sno_state);
@@ -609,8 +609,8 @@ static void run_check(void) {
         case 4: disk_failures = with | (uint64_t)(what & 128 ? UINT64_MAX : 0); break;
         case 5: disk_failures = 0; break;
         case 6:
-            if (run_of == RUN_SNO) (void)flake_state_extend(&run_sno_state);
-            else (void)flake_state_extend(&run_state);
+            if (run_of == RUN_SNO) (void)flake_state_extend(&run_sno_state, NULL);
+            else (void)flake_state_extend(&run_state, NULL);
             break;
         case 7:
             run_end(with);

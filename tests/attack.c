@@ -312,13 +312,13 @@ static void run_of_states(void) {
             for (size_t i = 0; i < ids.n; i++) keep(way->family + 1u, ids.keys[i]);
             step_clock();
             script_now.now_ns = atomic_load(&our->now_ns);
-            if (draws % 32 == 0) (void)flake_state_extend(&states[0]);
+            if (draws % 32 == 0) (void)flake_state_extend(&states[0], NULL);
         }
     }
     if (below(4)) (void)kill(getpid(), SIGKILL);
     for (int i = 0; i < 2; i++) {
-        (void)flake_state_close(&states[i]);
-        (void)flake_state_close(&sno_states[i]);
+        (void)flake_state_close(&states[i], NULL);
+        (void)flake_state_close(&sno_states[i], NULL);
     }
 }
 
@@ -411,9 +411,9 @@ static void run_of_slots(void) {
         const size_t n = got64_n(&gen, ids, 1 + (size_t)below(5));
         for (size_t i = 0; i < n; i++) keep(100, ids[i]);
         if (below(8) == 0) step_clock();
-        if (draws % 32 == 0) (void)flake_state_extend(&state);
+        if (draws % 32 == 0) (void)flake_state_extend(&state, NULL);
     }
-    if (below(3) == 0) (void)flake_state_close(&state);
+    if (below(3) == 0) (void)flake_state_close(&state, NULL);
     else (void)kill(getpid(), SIGKILL);
 }
 
@@ -469,7 +469,7 @@ static void run_of_shared(void) {
         else n = flake_next(&our->gen, ids) == FLAKE_OK;
         for (size_t i = 0; i < n; i++) keep(200, ids[i]);
         if (below(8) == 0) step_clock();
-        if (holds && draws % 16 == 0) (void)flake_state_extend(&our->state);
+        if (holds && draws % 16 == 0) (void)flake_state_extend(&our->state, NULL);
     }
     if (below(3)) (void)kill(getpid(), SIGKILL);
 }

@@ -33,37 +33,6 @@ static inline const flake_options *with_lanes(const flake_options *given, flake_
     return &o;
 }
 
-/* With the lanes that a generator has already. */
-static inline const flake_options *same_lanes(const flake_gen *g, const flake_options *given) {
-    return with_lanes(given, flake_gen_options(g)->lanes, flake_gen_options(g)->lane_count);
-}
-
-/* 128-bit layouts by number. */
-typedef enum form_128 {
-    FORM_BOUNDARY,
-    FORM_UUID7,
-    FORM_UUID7_NODE,
-    FORM_UUID8,
-    FORM_ULID
-} form_128;
-
-static inline const flake_layout *layout_128(int form) {
-    static const flake_layout layouts[] = {FLAKE_LAYOUT_BOUNDARY, FLAKE_LAYOUT_UUID7,
-                                           FLAKE_LAYOUT_UUID7_NODE, FLAKE_LAYOUT_UUID8,
-                                           FLAKE_LAYOUT_ULID};
-    return &layouts[form];
-}
-
-/* A node, and where no layout is set boundary's. */
-static inline const flake_options *of_128(const flake_options *given, uint64_t node) {
-    static flake_options o;
-    if (given) o = *given;
-    else memset(&o, 0, sizeof o);
-    if (!o.layout.format) o.layout = flake_layout_boundary;
-    o.node = node;
-    return &o;
-}
-
 /* How many IDs were available. */
 static inline size_t got64_n(flake_gen *g, uint64_t *ids, size_t n) {
     size_t got;

@@ -163,8 +163,8 @@ static inline void refused(const char *path, flake_status status, flake_status w
     CHECK_EQ(status, wanted);
     CHECK(strncmp(why.text, path, strlen(path)) == 0);
     CHECK(strlen(why.text) > strlen(path) + 5);
-    CHECK_EQ(flake_state_extend(&state), FLAKE_INVALID);
-    CHECK_EQ(flake_state_close(&state), FLAKE_INVALID);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_INVALID);
 }
 
 static inline void draw_then_die(void) {

@@ -454,7 +454,7 @@ static bool draw_run(worker *w, const char *name, unsigned node, int64_t ms) {
         note_one(w, flake_next(&gen, &id), &id);
     }
     flake_release(&gen);
-    if (flake_state_close(&state) != FLAKE_OK) atomic_fetch_add(&w->failed, 1);
+    if (flake_state_close(&state, NULL) != FLAKE_OK) atomic_fetch_add(&w->failed, 1);
     return true;
 }
 

@@ -284,7 +284,7 @@ static void its_state_is_opened_extended_and_closed(void) {
     CHECK_EQ(flake_state_open(&state, &where, &options, NULL, NULL), FLAKE_MISMATCH);
     options.node = 7;
     CHECK_EQ(flake_state_open(&state, &where, &options, NULL, NULL), FLAKE_OK);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     CHECK_EQ(unlink(path), 0);
 }
 

@@ -194,10 +194,10 @@ static void gate_and_state_both_have_a_say(void) {
     gate_says = FLAKE_LEASE_LOST; /* both refuse: the gate is asked first */
     CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE_LOST);
     gate_says = FLAKE_OK;
-    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     CHECK_EQ(ms_of(id), start_ms + 4000);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 /* A state is for the numbers that it was opened for. */
@@ -215,7 +215,7 @@ static void a_state_is_for_no_number_outside_its_range(void) {
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_MISMATCH);
     o.seq_max = 8;
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 /* Of gate and state the later floor counts, whichever has it. */
@@ -235,7 +235,7 @@ static void the_later_floor_counts(void) {
         clock_to_ms(start_ms + 3);
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
         CHECK_EQ(ms_of(id), start_ms + (i ? 6 : 3));
-        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     }
 }
 
@@ -478,7 +478,7 @@ static void a_write_that_fails_harms_no_id_up_to_the_horizon(void) {
     CHECK_EQ(id, 7);
     disk_is_full = false;
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 /* Three seconds before the clock ends the horizon is its last ns, and stays it. */
@@ -503,13 +503,13 @@ static void the_largest_horizon_is_the_clocks_last_ns(void) {
             CHECK(id > last);
             last = id;
         }
-        CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+        CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
         flake_i_file_drop(&state.file, false); /* as after a crash */
         memset(&state, 0, sizeof state);
     }
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK); /* all that is left may have been handed out */
     CHECK(flake_try(&gen, &id) != FLAKE_OK);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 static void a_horizon_has_bounds(void) {
@@ -520,7 +520,7 @@ static void a_horizon_has_bounds(void) {
     CHECK_EQ(open_state(INT64_MAX, false, &o), FLAKE_INVALID);
     CHECK_EQ(open_state(most_ms, false, &o), FLAKE_OK);
     CHECK_EQ((int64_t)atomic_load(&state.horizon), (start_ms + most_ms) * a_ms);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 int main(int argc, char **argv) {

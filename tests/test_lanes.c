@@ -647,7 +647,7 @@ static void a_state_floors_each_lane(void) {
         if (run) TRY_TELLS(FLAKE_AGAIN); /* no lane, though each is fresh */
         CHECK_EQ(flake_next_n(&lanes, many, 300), FLAKE_OK);
         CHECK_EQ(parts(many[0]).unix_ms, T + 3 * run);
-        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
         move_ns(run * MS);
         if (run) LANE_SAYS(flake_try(&lanes, &id), FLAKE_IO);
     }

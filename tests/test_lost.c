@@ -322,11 +322,11 @@ static void close_the_state_meanwhile(int64_t ns) {
     sleep_on(ns);
     on_sleep = sleep_on;
     if (extends) {
-        CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
-        CHECK_EQ(flake_state_extend(&snos), FLAKE_OK);
+        CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
+        CHECK_EQ(flake_state_extend(&snos, NULL), FLAKE_OK);
     } else {
-        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&snos, NULL), FLAKE_OK);
     }
 }
 
@@ -355,8 +355,8 @@ static void who_waits_for_a_state_looks_again(void) {
             on_sleep = close_the_state_meanwhile;
             CHECK_EQ(i ? sleep_sno() : sleep_next(), extends ? FLAKE_OK : FLAKE_IO);
             if (!extends) continue;
-            CHECK_EQ(flake_state_close(&state), FLAKE_OK);
-            CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
+            CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
+            CHECK_EQ(flake_state_close(&snos, NULL), FLAKE_OK);
         }
 }
 

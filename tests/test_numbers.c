@@ -48,7 +48,7 @@ static int64_t claim_of(size_t i, uint32_t count) {
     return claim(i, &o);
 }
 
-static void release(size_t i) { CHECK_EQ(flake_state_close(&states[i]), FLAKE_OK); }
+static void release(size_t i) { CHECK_EQ(flake_state_close(&states[i], NULL), FLAKE_OK); }
 
 /* A generator with the number that was claimed, that may run ahead. */
 static flake_status draw_with(size_t i, int64_t max_ahead_ms) {
@@ -81,7 +81,7 @@ static void the_lowest_free_number_is_claimed(void) {
     CHECK_EQ(claim_of(3, 3), -FLAKE_IN_USE);
     CHECK(strstr(why.text, "taken") != NULL);
     release(1);
-    CHECK_EQ(flake_state_close(&states[1]), FLAKE_INVALID);
+    CHECK_EQ(flake_state_close(&states[1], NULL), FLAKE_INVALID);
     CHECK_EQ(claim_of(3, 3), 1); /* at once: nothing was drawn with it */
     flake_state_options o = in_folder(3);
     o.first = 7;
@@ -263,7 +263,7 @@ static void hold_one_for_a_while(void) {
         else pass_ms(-(int64_t)random_below(&random_state, 300));
     }
     if (random_below(&random_state, 3) == 0) be_killed();
-    EXPECT(flake_state_close(&states[0]) == FLAKE_OK);
+    EXPECT(flake_state_close(&states[0], NULL) == FLAKE_OK);
 }
 
 static void whoever_has_a_number_next_repeats_nothing(void) {
@@ -343,7 +343,7 @@ static void a_folder_that_is_none_is_refused_by_name(void) {
     CHECK_EQ(claim(0, &o), -FLAKE_IO);
     CHECK(strncmp(why.text, o.dir, strlen(o.dir)) == 0);
     CHECK(strstr(why.text, "No such file or directory") != NULL);
-    CHECK_EQ(flake_state_close(&states[0]), FLAKE_INVALID);
+    CHECK_EQ(flake_state_close(&states[0], NULL), FLAKE_INVALID);
 }
 
 /* ---- options ---- */
@@ -457,9 +457,9 @@ static void a_count_of_0_is_1024(void) {
 
 static void leave_the_parents_number_alone(void) {
     EXPECT(claim_of(1, 2) == 1);
-    EXPECT(flake_state_close(&states[0]) == FLAKE_FORKED);
-    EXPECT(flake_state_close(&states[0]) == FLAKE_INVALID);
-    EXPECT(flake_state_close(&states[1]) == FLAKE_OK);
+    EXPECT(flake_state_close(&states[0], NULL) == FLAKE_FORKED);
+    EXPECT(flake_state_close(&states[0], NULL) == FLAKE_INVALID);
+    EXPECT(flake_state_close(&states[1], NULL) == FLAKE_OK);
 }
 
 static void find_number_0_taken(void) { EXPECT(claim_of(1, 1) == -FLAKE_IN_USE); }
@@ -482,7 +482,7 @@ static void leave_a_child_behind(void) {
     EXPECT(claim_of(0, 1) == 0);
     if (fork() == 0) {
         tell(&from_orphan);
-        if (await_word(&to_orphan)) EXPECT(flake_state_close(&states[0]) == FLAKE_FORKED);
+        if (await_word(&to_orphan)) EXPECT(flake_state_close(&states[0], NULL) == FLAKE_FORKED);
         tell(&from_orphan);
         (void)await_word(&to_orphan);
         _exit(0);
@@ -575,7 +575,7 @@ static void claim_again_and_again(void) {
             atomic_fetch_add(&their->deaths, 1);
             be_killed();
         }
-        if (flake_state_close(&states[0]) != FLAKE_OK) atomic_fetch_add(&their->refused, 1);
+        if (flake_state_close(&states[0], NULL) != FLAKE_OK) atomic_fetch_add(&their->refused, 1);
     }
 }
 

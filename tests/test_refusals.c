@@ -156,7 +156,7 @@ static void claim_from_a_deep_folder(void) {
         EXPECT(mkdir(dir, 0777) == 0);
         const flake_status status = flake_state_open(&state, &o, &clock, &number, &why);
         EXPECT(status == (whole <= FLAKE_I_PATH - FLAKE_I_ENDING ? FLAKE_OK : FLAKE_INVALID));
-        if (status == FLAKE_OK) EXPECT(flake_state_close(&state) == FLAKE_OK);
+        if (status == FLAKE_OK) EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
         else EXPECT(strstr(why.text, "too long") != NULL);
     }
 }
@@ -326,7 +326,7 @@ static void pools_and_paths_at_their_borders(void) {
     pool.sequence_max = 9; /* said, though partition and minimum are 0 */
     CHECK_EQ(sno_state_open(&state, &w, NULL, &pool, NULL), FLAKE_OK);
     CHECK(pool.partition == 0 && pool.sequence_min == 0 && pool.sequence_max == 9);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 static void a_sno_generator_of_nothing(void) {
@@ -351,7 +351,7 @@ static void a_sno_generator_of_nothing(void) {
     CHECK_EQ(pool.sequence_min, 9);
     CHECK_EQ(pool.sequence_max, 65535);
     CHECK_EQ(pool.wall_hi, 0); /* the state knows */
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 static void refuse_a_parents_state(void) {
@@ -367,7 +367,7 @@ static void refuse_a_parents_state(void) {
     flake_machine_cloned();
     EXPECT(sno_init(&sno, &pool, &o, NULL) == FLAKE_FORKED);
     EXPECT(sno_init_shards(shards, 2, &pool, &o, NULL) == FLAKE_FORKED);
-    EXPECT(flake_state_close(&state) == FLAKE_FORKED);
+    EXPECT(flake_state_close(&state, NULL) == FLAKE_FORKED);
 }
 
 static void a_state_from_before_a_bump_is_refused(void) {

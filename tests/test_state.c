@@ -20,9 +20,9 @@ static void a_run_goes_on_where_the_last_was_closed(void) {
         for (int i = 0; i < 7; i++) CHECK_EQ(draw(&id), FLAKE_OK);
         script_now.now_ns += run * 300 * ms;
         CHECK_EQ(draw(&id), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&state), FLAKE_INVALID);
-        CHECK_EQ(flake_state_extend(&state), FLAKE_INVALID);
+        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_INVALID);
+        CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_INVALID);
         script_now.now_ns += ms;
         CHECK_EQ(flake_next(&gen, &id), FLAKE_IO);
     }
@@ -41,7 +41,7 @@ static void a_crash_is_waited_out(void) {
     CHECK(script_now.now_ns > horizon_ns && script_now.now_ns <= horizon_ns + 2);
     CHECK_EQ(draw(&id), FLAKE_OK);
     CHECK(ms_of(id) > horizon_ns / ms);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     CHECK_EQ(ways_repeated(&our->log), 0);
 }
 
@@ -62,7 +62,7 @@ static void who_does_not_wait_draws_later(void) {
     script_now.now_ns += flake_retry_ns(&gen);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     CHECK(ms_of(id) > horizon_ns / ms);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 static void crash_loops_don_t_run_the_horizon_away(void) {
@@ -93,7 +93,7 @@ static void the_file_is_written_each_half_horizon(void) {
     const int writes = (disk.calls - 7) / 2;
     CHECK(writes >= 7 && writes <= 9); /* 12 s */
     for (int i = 0; i < writes; i++) CHECK(strncmp(disk.log + 7 + 2 * i, "wd", 2) == 0);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 /* ---- refusals ---- */
@@ -130,7 +130,7 @@ static void what_is_not_whole_is_refused(void) {
         }
     write_file(path, image, FLAKE_I_FILE);
     CHECK_EQ(open_node(path, 1), FLAKE_OK);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 /* A write that was cut short has damaged the older record alone. */
@@ -278,7 +278,7 @@ static void a_clock_put_back_across_the_restart_is_refused(void) {
     CHECK_EQ(open_and_start(path), FLAKE_OK);
     CHECK_EQ(draw(&id), FLAKE_OK);
     CHECK_EQ(ways_repeated(&our->log), 0);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 static void a_clock_put_back_before_the_close_is_refused(void) {
@@ -289,7 +289,7 @@ static void a_clock_put_back_before_the_close_is_refused(void) {
     CHECK_EQ(draw(&id), FLAKE_OK);
     script_now.now_ns -= 3600000 * ms;
     CHECK_EQ(flake_next(&gen, &id), FLAKE_CLOCK_BACKWARDS);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     script_now.slept_ns = 0;
     refused(path, open_node(path, 1), FLAKE_CLOCK_BACKWARDS);
     CHECK_EQ(script_now.slept_ns, 0);
@@ -297,7 +297,7 @@ static void a_clock_put_back_before_the_close_is_refused(void) {
     CHECK_EQ(open_and_start(path), FLAKE_OK);
     CHECK_EQ(draw(&id), FLAKE_OK);
     CHECK_EQ(ways_repeated(&our->log), 0);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 static void a_clock_put_back_while_a_crash_is_waited_out(void) {
@@ -319,9 +319,9 @@ static void too_long_a_downtime_is_refused(void) {
     script_now.now_ns -= 1;
     CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     script_now.now_ns += 7200000 * ms; /* two hours without a draw are no downtime */
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 /* ---- the lock ---- */
@@ -336,7 +336,7 @@ static void find_it_taken(void) {
 
 static void find_it_free(void) {
     EXPECT(open_node(path_of("ids"), 1) == FLAKE_OK);
-    EXPECT(flake_state_close(&state) == FLAKE_OK);
+    EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
 }
 
 static void one_run_at_a_time(void) {
@@ -346,11 +346,11 @@ static void one_run_at_a_time(void) {
     find_it_taken();
     child_is_well(find_it_taken); /* and what it tried has not let go of the lock */
     child_is_well(find_it_taken);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     child_is_well(find_it_free);
     script_now.now_ns += ms; /* the child's clock went on a little */
     CHECK_EQ(open_node(path, 1), FLAKE_OK);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 /* A record lock of POSIX would go when any descriptor of its file is closed. */
@@ -365,7 +365,7 @@ static void a_sno_state_at_the_same_path_lets_go_of_nothing(void) {
     CHECK_EQ(open_node(path, 1), FLAKE_OK);
     CHECK(sno_state_open(&snos, &w, NULL, &pool, NULL) != FLAKE_OK);
     child_is_well(find_it_taken);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 static void an_open_state_opened_again_stays_as_it_is(void) {
@@ -377,8 +377,8 @@ static void an_open_state_opened_again_stays_as_it_is(void) {
     CHECK_EQ(open_node(path_of("others"), 1), FLAKE_IN_USE);
     for (int i = 0; i < 100; i++, script_now.now_ns += 100 * ms) CHECK_EQ(draw(&id), FLAKE_OK);
     CHECK(record_of(path).horizon_ns > script_now.now_ns);
-    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     CHECK(record_of(path).horizon_ns >= (ms_of(id) + 1) * ms - 1);
 }
 
@@ -393,7 +393,7 @@ static void a_change_of_folder_does_not_move_the_file(void) {
     CHECK_EQ(chdir("elsewhere"), 0);
     for (int i = 0; i < 100; i++, script_now.now_ns += 100 * ms) CHECK_EQ(draw(&id), FLAKE_OK);
     CHECK(record_of(path_of("ids")).horizon_ns > script_now.now_ns);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     CHECK(access("ids", F_OK) != 0);
     CHECK_EQ(chdir(was), 0);
     CHECK_EQ(rmdir(path_of("elsewhere")), 0);
@@ -410,9 +410,9 @@ static void leave_the_parents_file_alone(void) {
     script_now.now_ns += 10000 * ms;
     EXPECT(flake_next(&gen, &id) == FLAKE_FORKED);
     EXPECT(flake_init(&mine, &o, NULL) == FLAKE_FORKED); /* a new one on the parent's state */
-    EXPECT(flake_state_extend(&state) == FLAKE_FORKED);
+    EXPECT(flake_state_extend(&state, NULL) == FLAKE_FORKED);
     find_it_taken();
-    EXPECT(flake_state_close(&state) == FLAKE_FORKED);
+    EXPECT(flake_state_close(&state, NULL) == FLAKE_FORKED);
     find_it_taken();
     EXPECT(record_of(path_of("ids")).horizon_ns == before.horizon_ns);
     o.node = 2;
@@ -420,7 +420,7 @@ static void leave_the_parents_file_alone(void) {
     EXPECT(flake_reinit_after_fork(&gen, &o, NULL) == FLAKE_OK);
     EXPECT(flake_next(&gen, &id) == FLAKE_OK);
     EXPECT(open_node(path_of("childs"), 2) == FLAKE_OK); /* with a file of its own */
-    EXPECT(flake_state_close(&state) == FLAKE_OK);
+    EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
 }
 
 static void a_child_leaves_its_parents_file_alone(void) {
@@ -431,11 +431,11 @@ static void a_child_leaves_its_parents_file_alone(void) {
     child_is_well(leave_the_parents_file_alone);
     child_is_well(find_it_taken);
     CHECK_EQ(draw(&id), FLAKE_OK);
-    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
-static void be_refused(void) { EXPECT(flake_state_extend(&state) == FLAKE_FORKED); }
+static void be_refused(void) { EXPECT(flake_state_extend(&state, NULL) == FLAKE_FORKED); }
 
 static void fork_once(int fd, size_t n) {
     disk_on_write = NULL;
@@ -449,9 +449,9 @@ static void a_child_forked_during_a_write_can_t_extend(void) {
     CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
     script_now.now_ns += 10000 * ms;
     disk_on_write = fork_once;
-    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
     CHECK(!disk_on_write);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 static void a_bump_keeps_the_lock(void) {
@@ -465,12 +465,12 @@ static void a_bump_keeps_the_lock(void) {
     script_now.now_ns += 10000 * ms;
     CHECK_EQ(flake_next(&gen, &id), FLAKE_FORKED);
     CHECK_EQ(start_gen(), FLAKE_FORKED);
-    CHECK_EQ(flake_state_extend(&state), FLAKE_FORKED);
-    CHECK_EQ(flake_state_close(&state), FLAKE_FORKED);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_FORKED);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_FORKED);
     CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
     CHECK_EQ(draw(&id), FLAKE_OK);
     CHECK_EQ(ways_repeated(&our->log), 0);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 /* ---- the timer ---- */
@@ -484,7 +484,7 @@ static void a_timer_writes_instead_of_draws(void) {
     CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     CHECK_EQ(start_gen(), FLAKE_OK);
     for (int i = 0; i < 10000; i++, script_now.now_ns += ms) {
-        if (i % 1000 == 999) CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+        if (i % 1000 == 999) CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
         const int calls = disk.calls;
         CHECK_EQ(draw(&id), FLAKE_OK);
         CHECK_EQ(disk.calls, calls);
@@ -495,11 +495,11 @@ static void a_timer_writes_instead_of_draws(void) {
     CHECK_EQ(flake_next(&gen, &id), FLAKE_AGAIN); /* waits for it as long as it may */
     CHECK_EQ(script_now.now_ns - began_ns, 1000 * ms);
     disk.fail_from = disk.calls + 1, disk.fails = 1;
-    CHECK_EQ(flake_state_extend(&state), FLAKE_IO);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_IO); /* the timer has come, and the disk failed it */
-    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
     CHECK_EQ(draw(&id), FLAKE_OK);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     CHECK_EQ(ways_repeated(&our->log), 0);
 }
 
@@ -519,19 +519,19 @@ static void a_timer_keeps_up_with_ids_ahead_of_the_clock(void) {
     unsigned drawn = 0;
     for (int i = 0; i < 40000 && drawn < 15000; i++) {
         if (flake_try(&gen, &id) == FLAKE_OK) drawn++, note(id);
-        else CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+        else CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
     }
     CHECK_EQ(drawn, 15000);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     o.state = NULL;
     CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     o.state = &state;
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
-    while (flake_try(&gen, &id) == FLAKE_AGAIN) CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
+    while (flake_try(&gen, &id) == FLAKE_AGAIN) CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
     note(id);
     CHECK_EQ(ways_repeated(&our->log), 0);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 /* ---- generators that come later ---- */
@@ -546,7 +546,7 @@ static void a_second_generator_on_a_state_repeats_nothing(void) {
         CHECK_EQ(start_gen(), FLAKE_OK);
     }
     CHECK_EQ(ways_repeated(&our->log), 0);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 static void a_state_is_for_its_generators_alone(void) {
@@ -562,7 +562,7 @@ static void a_state_is_for_its_generators_alone(void) {
     o.shared_memory = true;
     CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_INVALID);
     o.shared_memory = false;
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_MISMATCH);
 }
 
@@ -584,7 +584,7 @@ static void a_snapshot_does_not_pass_by_the_horizon(void) {
     CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
     CHECK_EQ(draw(&id), FLAKE_OK);
     CHECK_EQ(ways_repeated(&our->log), 0);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 
     static flake_state snos;
     flake_state_options w;
@@ -605,7 +605,7 @@ static void a_snapshot_does_not_pass_by_the_horizon(void) {
     script_now.now_ns += flake_retry_ns(&ways.sno.gen);
     CHECK_EQ(sno_try(&ways.sno, 7, &drawn), FLAKE_OK);
     CHECK(sno_time_ms(drawn) * ms < disk.lasting);
-    CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&snos, NULL), FLAKE_OK);
 }
 
 /* ---- gates ---- */
@@ -752,10 +752,10 @@ static void the_horizon_ends_with_the_clock(void) {
     for (int i = 0; i < 2998; i++, script_now.now_ns += ms)
         CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     disk.fail_from = disk.calls + 1, disk.fails = 1000;
-    CHECK(flake_state_extend(&state) != FLAKE_INVALID);
+    CHECK(flake_state_extend(&state, NULL) != FLAKE_INVALID);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     disk.fail_from = 0;
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 /* ---- sno's own ---- */
@@ -782,7 +782,7 @@ static void a_sno_state_brings_its_pool(void) {
     CHECK_EQ(sno_try(&ways.sno, 7, &id), FLAKE_OK);
     CHECK_EQ(sno_partition(id), partition);
     const int64_t first_ms = sno_time_ms(id);
-    CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&snos, NULL), FLAKE_OK);
     memset(&pool, 0, sizeof pool);
     CHECK_EQ(sno_state_open(&snos, &w, &o, &pool, &reason), FLAKE_OK);
     CHECK_EQ(pool.partition, partition);
@@ -795,7 +795,7 @@ static void a_sno_state_brings_its_pool(void) {
     CHECK_EQ(sno_init(&ways.sno, &pool, &o, NULL), FLAKE_MISMATCH);
     CHECK_EQ(sno_init_shards(ways.sno_shards, 2, &pool, &o, NULL), FLAKE_MISMATCH);
     CHECK_EQ(sno_init(&ways.sno, NULL, &o, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&snos, NULL), FLAKE_OK);
     pool = ways_pool(0, FAMILY_SNO, 5, 7);
     CHECK_EQ(sno_state_open(&snos, &w, &o, &pool, &reason), FLAKE_INVALID);
 }

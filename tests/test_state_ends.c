@@ -55,10 +55,10 @@ static void a_full_disk_stops_draws_at_the_horizon(void) {
         CHECK_EQ(status, FLAKE_IO);
         CHECK(drawn >= 2998);
         CHECK_EQ(flake_try(&gen, &id), FLAKE_IO);
-        CHECK_EQ(flake_state_extend(&state), FLAKE_IO);
+        CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
         disk.fail_from = 0;
         CHECK_EQ(draw(&id), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
         CHECK(access(path_of("ids.new"), F_OK) != 0);
     }
     CHECK_EQ(ways_repeated(&our->log), 0);
@@ -82,7 +82,7 @@ static void a_write_that_failed_is_tried_again_soon(void) {
     script_now.now_ns += 50 * ms;
     CHECK_EQ(draw(&id), FLAKE_OK);
     CHECK(record_of(path_of("ids")).horizon_ns > horizon_ns);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 /* ---- a record that is in the kernel's cache, and not on disk ----
@@ -167,8 +167,8 @@ static void fill_the_disk(void) {
     for (int i = 0; i < 2900; i++, script_now.now_ns += ms) EXPECT(draw(&id) == FLAKE_OK);
     script_now.now_ns += 200 * ms;
     EXPECT(draw(&id) == FLAKE_IO);
-    EXPECT(flake_state_extend(&state) == FLAKE_IO);
-    EXPECT(flake_state_close(&state) == FLAKE_IO);
+    EXPECT(flake_state_extend(&state, NULL) == FLAKE_IO);
+    EXPECT(flake_state_close(&state, NULL) == FLAKE_IO);
 }
 
 static void a_file_that_can_t_grow(void) {
@@ -178,7 +178,7 @@ static void a_file_that_can_t_grow(void) {
     CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
     CHECK_EQ(draw(&id), FLAKE_OK);
     CHECK_EQ(ways_repeated(&our->log), 0);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 /* ---- threads: who is admitted, the closing thread knows of ---- */
@@ -207,7 +207,7 @@ static _Atomic(unsigned) extended; /* relaxed: it must not order what the thread
 static void *extend_often(void *unused) {
     (void)unused;
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
-        const flake_status status = flake_state_extend(&state);
+        const flake_status status = flake_state_extend(&state, NULL);
         EXPECT(status != FLAKE_FORKED);
         if (status == FLAKE_OK) (void)atomic_fetch_add_explicit(&extended, 1u, memory_order_relaxed);
     }
@@ -230,12 +230,12 @@ static void opened_again_beside_a_timer(void) {
         const unsigned before = atomic_load_explicit(&extended, memory_order_relaxed);
         while (atomic_load_explicit(&extended, memory_order_relaxed) == before) {
         }
-        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
         CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
     }
     atomic_store(&stop, true);
     (void)pthread_join(timer, NULL);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     CHECK_EQ(atomic_load(&our->trouble), 0);
 }
 
@@ -264,7 +264,7 @@ static void closed_while_others_draw(void) {
         for (int i = 0; i < drawers; i++)
             while (!atomic_load(&newest[i])) {
             }
-        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
         const int64_t horizon_ns = record_of(w.path).horizon_ns;
         for (int i = 0; i < drawers; i++) (void)pthread_join(threads[i], NULL);
         atomic_store(&stop, true);
@@ -314,8 +314,8 @@ static bool open_all(void) {
     }
     if (!open) { /* those that were opened have drawn nothing */
         for (int i = 0; i < 2; i++) {
-            if (status[i] == FLAKE_OK) (void)flake_state_close(&states[i]);
-            if (sno_status_of[i] == FLAKE_OK) (void)flake_state_close(&sno_states[i]);
+            if (status[i] == FLAKE_OK) (void)flake_state_close(&states[i], NULL);
+            if (sno_status_of[i] == FLAKE_OK) (void)flake_state_close(&sno_states[i], NULL);
         }
         return false;
     }
@@ -351,13 +351,13 @@ static void run_and_end_somehow(void) {
         if (way_draw(way, &ids) == WAY_FORKED) EXPECT(false);
         ways_note(&our->log, way->family, &ids);
         move_clock();
-        if (draws % 32 == 0) (void)flake_state_extend(&states[0]);
-        if (draws % 32 == 16) (void)flake_state_extend(&sno_states[0]);
+        if (draws % 32 == 0) (void)flake_state_extend(&states[0], NULL);
+        if (draws % 32 == 16) (void)flake_state_extend(&sno_states[0], NULL);
     }
     if (end == 1)
         for (int i = 0; i < 2; i++) {
-            (void)flake_state_close(&states[i]);
-            (void)flake_state_close(&sno_states[i]);
+            (void)flake_state_close(&states[i], NULL);
+            (void)flake_state_close(&sno_states[i], NULL);
         }
     else (void)kill(getpid(), SIGKILL);
 }

@@ -48,7 +48,7 @@ static flake_status draw(void) {
     return status;
 }
 
-static void close_it(flake_state *s) { CHECK_EQ(flake_state_close(s), FLAKE_OK); }
+static void close_it(flake_state *s) { CHECK_EQ(flake_state_close(s, NULL), FLAKE_OK); }
 
 static void put_bytes(const char *path, const uint8_t *bytes, size_t n) {
     FILE *out = fopen(path, "wb");
@@ -152,9 +152,9 @@ static void is_lost(void (*lose)(void)) {
     CHECK_EQ(draw(), FLAKE_OK); /* up to the horizon that was on disk */
     pass_ms(200);
     CHECK_EQ(draw(), FLAKE_IO);
-    CHECK_EQ(flake_state_extend(&state), FLAKE_IO);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
     CHECK_EQ(draw(), FLAKE_IO);
-    CHECK_EQ(flake_state_close(&state), FLAKE_IO);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_IO);
     if (access(path_of("ids"), F_OK) == 0) CHECK_EQ(horizon_at(path_of("ids")), anothers);
 }
 
@@ -180,12 +180,12 @@ static void a_descriptor_that_is_anothers_by_now_is_not_written_to(void) {
     const int mine = open(path_of("mine"), O_RDWR);
     CHECK_EQ(dup2(mine, fd), fd);
     (void)close(mine);
-    CHECK_EQ(flake_state_extend(&state), FLAKE_IO);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
     pass_ms(60000);
     CHECK_EQ(draw(), FLAKE_IO);
     CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
     CHECK_EQ(read(fd, bytes, sizeof bytes), 4);
-    (void)flake_state_close(&state);
+    (void)flake_state_close(&state, NULL);
     (void)close(fd);
     memset(&state, 0, sizeof state);
 }
@@ -235,7 +235,7 @@ static void is_lost_in_place(void (*change)(void), bool manual_extend) {
     FLAKE_ATOMIC_STORE(&state.manual_extend, manual_extend ? 1u : 0u, relaxed);
     CHECK_EQ(read_bytes(path_of("ids"), earlier, sizeof earlier), sizeof earlier);
     pass_ms(1600);
-    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
     CHECK_EQ(draw(), FLAKE_OK);
     CHECK_EQ(read_bytes(path_of("ids"), before, sizeof before), sizeof before);
     change();
@@ -243,15 +243,15 @@ static void is_lost_in_place(void (*change)(void), bool manual_extend) {
     memset(after, 0, sizeof after);
     const size_t n = read_bytes(path_of("ids"), changed, sizeof changed);
     pass_ms(1600); /* within the horizon, but the file is due */
-    if (manual_extend) CHECK_EQ(flake_state_extend(&state), FLAKE_MISMATCH);
+    if (manual_extend) CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_MISMATCH);
     CHECK_EQ(draw(), FLAKE_MISMATCH);
-    CHECK_EQ(flake_state_extend(&state), FLAKE_MISMATCH);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_MISMATCH);
     CHECK_EQ(read_bytes(path_of("ids"), after, sizeof after), n);
     CHECK(memcmp(after, changed, sizeof after) == 0);
     put_bytes(path_of("ids"), before, sizeof before); /* it stays lost */
     CHECK_EQ(draw(), FLAKE_MISMATCH);
-    CHECK_EQ(flake_state_extend(&state), FLAKE_MISMATCH);
-    CHECK_EQ(flake_state_close(&state), FLAKE_MISMATCH);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_MISMATCH);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_MISMATCH);
     CHECK_EQ(read_bytes(path_of("ids"), after, sizeof after), sizeof after);
     CHECK(memcmp(after, before, sizeof after) == 0);
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK); /* and what was opened anew is not */
@@ -272,7 +272,7 @@ static void a_close_notices_a_changed_file(void) {
     begin();
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     cut_all();
-    CHECK_EQ(flake_state_close(&state), FLAKE_MISMATCH);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_MISMATCH);
 }
 
 static const char *failing_call;
@@ -291,12 +291,12 @@ static void a_call_that_fails_for_a_while_loses_nothing(void) {
         failing_call = names[i];
         on_call = fail_that;
         pass_ms(2900);
-        CHECK_EQ(flake_state_extend(&state), FLAKE_IO);
+        CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
         CHECK_EQ(draw(), FLAKE_OK);
         pass_ms(200);
         CHECK_EQ(draw(), FLAKE_IO);
         on_call = NULL;
-        CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+        CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
         CHECK_EQ(draw(), FLAKE_OK);
         CHECK_EQ(repeated(), 0);
         close_it(&state);
@@ -331,13 +331,13 @@ static void two_objects_with_one_descriptor_repeat_nothing(void) {
     CHECK(our->n > 9990);
     CHECK_EQ(repeated(), 0);
     close_it(&other);
-    CHECK_EQ(flake_state_close(&state), FLAKE_MISMATCH);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_MISMATCH);
 }
 
 /* The first object writes while the second waits for its horizon to pass. */
 static void write_meanwhile(int64_t ns) {
     atomic_fetch_add(&our->now_ns, ns);
-    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
 }
 
 static void an_open_that_waits_finds_out_that_another_writes(void) {
@@ -349,8 +349,8 @@ static void an_open_that_waits_finds_out_that_another_writes(void) {
     CHECK_EQ(open_at(&other, path_of("ids")), FLAKE_MISMATCH);
     CHECK(strstr(why.text, "was changed") != NULL);
     on_sleep = NULL;
-    CHECK_EQ(flake_state_close(&other), FLAKE_INVALID);
-    CHECK_EQ(flake_state_close(&state), FLAKE_IO); /* the failed open has closed the descriptor */
+    CHECK_EQ(flake_state_close(&other, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_IO); /* the failed open has closed the descriptor */
 }
 
 /* A new file is made beside the path, with .new behind it, where something else may stand. */
@@ -439,17 +439,17 @@ static void a_file_put_in_the_place_meanwhile_is_the_one_that_is_locked(void) {
         /* either all of it was done with the file that was, or all with the one that came */
         if (status == FLAKE_OK && horizon_at(path_of("ids")) == horizon_ns) {
             pass_ms(5000);
-            CHECK_EQ(flake_state_extend(&state), FLAKE_IO);
+            CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
         } else if (status == FLAKE_OK) {
             CHECK(state.number > 1);
             CHECK(flake_i_file_is_at(&state.file, path_of("ids")));
             CHECK_EQ(open_at(&other, path_of("ids")), FLAKE_IN_USE);
-            CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+            CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
         } else CHECK_EQ(status, FLAKE_IO);
-        (void)flake_state_close(&state);
+        (void)flake_state_close(&state, NULL);
     }
     CHECK(swap_at > 8);
-    (void)flake_state_close(&state);
+    (void)flake_state_close(&state, NULL);
 }
 
 static bool swap_often(const char *name) {
@@ -490,9 +490,9 @@ static void a_file_made_meanwhile_is_gone_on_from(void) {
         if (status == FLAKE_OK) {
             const bool is_ours = flake_i_file_is_at(&state.file, path_of("ids"));
             pass_ms(5000);
-            CHECK_EQ(flake_state_extend(&state), is_ours ? FLAKE_OK : FLAKE_IO);
+            CHECK_EQ(flake_state_extend(&state, NULL), is_ours ? FLAKE_OK : FLAKE_IO);
         }
-        (void)flake_state_close(&state);
+        (void)flake_state_close(&state, NULL);
         if (!swapped || check_failures) break;
     }
     CHECK(swap_at > 10);
@@ -604,7 +604,7 @@ static flake_status open_snos(void) { /* with a partition that nobody chose */
     w.path = path_of("snos");
     const flake_options o = options_of_sno(scene_clock, NULL);
     const flake_status status = sno_state_open(&snos, &w, &o, &pool, NULL);
-    if (status == FLAKE_OK) CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
+    if (status == FLAKE_OK) CHECK_EQ(flake_state_close(&snos, NULL), FLAKE_OK);
     return status;
 }
 
@@ -706,7 +706,7 @@ static void open_anew_as_a_shared_one(void) {
     (void)await_word(&may_open);
     EXPECT(flake_state_open(&state, &w, &o, NULL, NULL) == FLAKE_OK);
     EXPECT(state.is_shared && flake_i_state_run(&state) != run);
-    EXPECT(flake_state_close(&state) == FLAKE_OK);
+    EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
 }
 
 static void a_childs_copy_may_be_opened_anew_as_a_shared_one(void) {
@@ -725,7 +725,7 @@ static void a_childs_copy_may_be_opened_anew_as_a_shared_one(void) {
 
 /* ---- a child with its parent's pid, as in a pid namespace of its own ---- */
 
-static void let_go_of_the_parents(void) { EXPECT(flake_state_close(&state) == FLAKE_FORKED); }
+static void let_go_of_the_parents(void) { EXPECT(flake_state_close(&state, NULL) == FLAKE_FORKED); }
 
 static void find_the_parents_taken(void) { EXPECT(open_at(&other, path_of("ids")) == FLAKE_IN_USE); }
 
@@ -733,7 +733,7 @@ static void fork_while_a_state_is_open(void) {
     EXPECT(open_at(&state, path_of("ids")) == FLAKE_OK);
     EXPECT(in_child(let_go_of_the_parents) == 0);
     EXPECT(in_child(find_the_parents_taken) == 0);
-    EXPECT(flake_state_close(&state) == FLAKE_OK);
+    EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
 }
 
 static void a_child_with_its_parents_pid_has_not_its_state(void) {
@@ -751,7 +751,7 @@ static void a_child_with_its_parents_pid_has_not_its_state(void) {
 
 static void close_the_writers(void) {
     pid_of_all++;
-    EXPECT(flake_state_close(&state) == FLAKE_FORKED);
+    EXPECT(flake_state_close(&state, NULL) == FLAKE_FORKED);
 }
 
 static bool fork_at_the_sync(const char *name) {
@@ -767,7 +767,7 @@ static void a_child_of_the_writer_is_not_the_writer(void) {
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     pass_ms(10000);
     on_call = fork_at_the_sync;
-    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
     CHECK(!on_call);
     close_it(&state);
     pid_of_all = 0;
@@ -792,7 +792,7 @@ static void let_it_write(int64_t ns) {
 }
 
 static void *extend_the_state(void *unused) {
-    CHECK_EQ(flake_state_extend(&state), FLAKE_IO); /* written, but let out for nobody any more */
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO); /* written, but let out for nobody any more */
     atomic_store(&writes, true);                    /* nobody waits for what was not written */
     return unused;
 }
@@ -807,7 +807,7 @@ static void a_close_behind_a_bump_waits_for_who_writes(void) {
     if (pthread_create(&writer, NULL, extend_the_state, NULL) != 0) abort();
     while (!atomic_load(&writes)) (void)sched_yield();
     flake_machine_cloned();
-    CHECK_EQ(flake_state_close(&state), FLAKE_FORKED);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_FORKED);
     on_sleep = NULL;
     atomic_store(&may_write, true);
     CHECK_EQ(pthread_join(writer, NULL), 0);
@@ -825,7 +825,7 @@ static bool write_first_when_told(const char *name) {
 }
 
 static void *extend_until_told(void *unused) {
-    (void)flake_state_extend(&state);
+    (void)flake_state_extend(&state, NULL);
     atomic_store(&has_written, true);
     return unused;
 }
@@ -858,7 +858,7 @@ static void a_state_opened_again_has_one_writer(void) {
     on_call = NULL;
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
     for (int i = 0; i < 5; i++, pass_ms(1600)) CHECK_EQ(draw(), FLAKE_OK);
-    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
     CHECK_EQ(repeated(), 0);
     close_it(&state);
 }
@@ -888,7 +888,7 @@ static void another_run_of_the_file(void) {
     EXPECT(start_on(&gen, &other) == FLAKE_OK);
     for (int i = 0; i < 100; i++) EXPECT(draw() == FLAKE_OK);
     pass_ms(2);
-    EXPECT(flake_state_close(&other) == FLAKE_OK);
+    EXPECT(flake_state_close(&other, NULL) == FLAKE_OK);
 }
 
 static void a_state_opened_again_does_not_revive_its_generators(void) {
@@ -926,15 +926,15 @@ static bool write_fails(const char *name) {
 static void fail_to_open_the_parents_object(void) {
     struct stat file;
     EXPECT(open_at(&other, path_of("mine")) == FLAKE_OK);
-    EXPECT(flake_state_close(&other) == FLAKE_OK);
+    EXPECT(flake_state_close(&other, NULL) == FLAKE_OK);
     pass_ms(1);
     on_call = write_fails;
     EXPECT(open_at(&state, path_of("mine")) == FLAKE_IO);
     on_call = NULL;
     const int fd =
         open(path_of("bystander"), O_RDWR | O_CREAT, 0666); /* has its descriptor by now */
-    EXPECT(flake_state_extend(&state) == FLAKE_INVALID);
-    EXPECT(flake_state_close(&state) == FLAKE_INVALID);
+    EXPECT(flake_state_extend(&state, NULL) == FLAKE_INVALID);
+    EXPECT(flake_state_close(&state, NULL) == FLAKE_INVALID);
     EXPECT(fstat(fd, &file) == 0 && file.st_size == 0);
 }
 
@@ -942,7 +942,7 @@ static void an_open_that_fails_leaves_nothing_open(void) {
     begin();
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     child_is_well(fail_to_open_the_parents_object);
-    CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
     close_it(&state);
 }
 
@@ -1047,7 +1047,7 @@ static void open_each_kind(void) {
     on_call = keep_no_more;
     EXPECT(open_at(&state, path_of("ids")) == FLAKE_OK);
     EXPECT(flake_init(&gen, &o, NULL) == FLAKE_OK);
-    EXPECT(flake_state_extend(&state) == FLAKE_OK);
+    EXPECT(flake_state_extend(&state, NULL) == FLAKE_OK);
     EXPECT(open_snos() == FLAKE_OK);
 }
 

@@ -78,7 +78,7 @@ static sno_snapshot pool_of(uint16_t min, uint16_t max) {
     return pool_of_numbers(0x1234, min, max);
 }
 
-static void close_it(flake_state *s) { CHECK_EQ(flake_state_close(s), FLAKE_OK); }
+static void close_it(flake_state *s) { CHECK_EQ(flake_state_close(s, NULL), FLAKE_OK); }
 
 /* ---- the bytes ---- */
 
@@ -195,8 +195,8 @@ static flake_status open_kind(size_t kind) {
 }
 
 static flake_status close_kind(size_t kind) {
-    if (kind == 3) return flake_state_close(&snos) == FLAKE_OK ? FLAKE_OK : FLAKE_IO;
-    return flake_state_close(kind == 4 ? &numbered : &state);
+    if (kind == 3) return flake_state_close(&snos, NULL) == FLAKE_OK ? FLAKE_OK : FLAKE_IO;
+    return flake_state_close(kind == 4 ? &numbered : &state, NULL);
 }
 
 static bool is_as_expected(const char *name) {
@@ -368,7 +368,7 @@ static void a_pool_that_does_not_begin_at_0_has_its_state(void) {
         const bool is_part = others[i][0] >= 100 && others[i][1] <= 199;
         CHECK_EQ(sno_init(&sno, &other, &o, NULL), is_part ? FLAKE_OK : FLAKE_MISMATCH);
     }
-    CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&snos, NULL), FLAKE_OK);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         sno_snapshot other = pool_of(others[i][0], others[i][1]);
         CHECK_EQ(open_snos(&other), FLAKE_MISMATCH);
@@ -380,7 +380,7 @@ static void a_pool_that_does_not_begin_at_0_has_its_state(void) {
     CHECK_EQ(sno_next_n(&sno, 0, &id, 1), FLAKE_OK);
     CHECK_EQ(sno_sequence(id), 100);
     CHECK(sno_time_ms(id) > first_ms);
-    CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&snos, NULL), FLAKE_OK);
 }
 
 /* ---- system calls that do less ---- */
@@ -432,9 +432,9 @@ static void a_write_of_nothing_is_a_failed_one(void) {
     o.state = &state;
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     stint.writes_nothing = true;
-    CHECK_EQ(flake_state_extend(&state), FLAKE_OK); /* there is nothing to write yet */
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK); /* there is nothing to write yet */
     pass_ms(4000);
-    CHECK_EQ(flake_state_extend(&state), FLAKE_IO);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_IO);
     CHECK_EQ(id, 7);
     stint.writes_nothing = false;
@@ -560,8 +560,8 @@ static void open_without_streams(void) {
         pass_ms(4000);
         EXPECT(flake_next(&gen, &id) == FLAKE_OK);
         flake_release(&gen);
-        EXPECT(flake_state_close(&state) == FLAKE_OK);
-        EXPECT(flake_state_close(&numbered) == FLAKE_OK);
+        EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
+        EXPECT(flake_state_close(&numbered, NULL) == FLAKE_OK);
         EXPECT(streams_are_as_they_were());
     }
 }

@@ -71,10 +71,10 @@ static flake_status draw_sno(void) {
     return status;
 }
 
-static flake_status extend_flake(void) { return flake_state_extend(&state); }
-static flake_status extend_sno(void) { return flake_state_extend(&snos); }
-static flake_status close_flake(void) { return flake_state_close(&state); }
-static flake_status close_sno(void) { return flake_state_close(&snos); }
+static flake_status extend_flake(void) { return flake_state_extend(&state, NULL); }
+static flake_status extend_sno(void) { return flake_state_extend(&snos, NULL); }
+static flake_status close_flake(void) { return flake_state_close(&state, NULL); }
+static flake_status close_sno(void) { return flake_state_close(&snos, NULL); }
 
 static flake_status claim_slot(void) {
     const flake_options o = options_in_scene(0);
@@ -87,7 +87,7 @@ static flake_status claim_slot(void) {
     return flake_state_open(&numbered, &w, &o, &number, NULL);
 }
 
-static flake_status release_slot(void) { return flake_state_close(&numbered); }
+static flake_status release_slot(void) { return flake_state_close(&numbered, NULL); }
 
 static flake_status exclude_flake(void) {
     flake_options o = options_in_scene(1);
@@ -182,7 +182,7 @@ static void an_open_leaves_its_thread_cancellable(void) {
         CHECK_EQ(sno_state_open(&snos, &w, &o, &pool, NULL), FLAKE_OK);
         CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before), 0);
         CHECK_EQ(before, PTHREAD_CANCEL_ENABLE);
-        CHECK_EQ(flake_state_close(&snos), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&snos, NULL), FLAKE_OK);
     }
 }
 

@@ -99,11 +99,11 @@ static void finds_that_a_write_failed(void) { EXPECT(draw() == FLAKE_IO); }
 
 static void is_not_the_holder(void) {
     const uint64_t number = records();
-    EXPECT(flake_state_extend(&all->state) == FLAKE_FORKED);
-    EXPECT(flake_state_close(&all->state) == FLAKE_FORKED);
+    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_FORKED);
+    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_FORKED);
     EXPECT(open_it() == FLAKE_IN_USE);
     EXPECT(strstr(why.text, "in use") != NULL);
-    EXPECT(flake_state_extend(&all->state) == FLAKE_FORKED);
+    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_FORKED);
     static flake_gen own;
     const flake_options o = options_on_state();
     EXPECT(flake_init(&own, &o, NULL) == FLAKE_FORKED);
@@ -115,7 +115,7 @@ static void opens_draws_and_is_killed(void) {
     EXPECT(open_it() == FLAKE_OK);
     if (!all->gen.engine.cap) EXPECT(start_it() == FLAKE_OK);
     for (int i = 0; i < 4000; i++, pass_ms(1)) {
-        if (i % 1000 == 0) EXPECT(flake_state_extend(&all->state) == FLAKE_OK);
+        if (i % 1000 == 0) EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
         EXPECT(draw() == FLAKE_OK);
     }
     be_killed();
@@ -127,7 +127,7 @@ static void takes_over(void) {
     EXPECT(atomic_load(&our->sleeps) == sleeps);
     EXPECT(draw() == FLAKE_OK); /* by the generator that was there */
     pass_ms(2000);
-    EXPECT(flake_state_extend(&all->state) == FLAKE_OK);
+    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
     pass_ms(2900);
     EXPECT(draw() == FLAKE_OK);
 }
@@ -155,14 +155,14 @@ static void can_t_take_over(void) {
     const int fd =
         open(path_of("bystander"), O_RDWR | O_CREAT, 0666); /* has its descriptor by now */
     EXPECT(fd >= 0);
-    EXPECT(flake_state_extend(&all->state) == FLAKE_FORKED);
-    EXPECT(flake_state_close(&all->state) == FLAKE_FORKED);
+    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_FORKED);
+    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_FORKED);
     struct stat file;
     EXPECT(fstat(fd, &file) == 0 && file.st_size == 0); /* and nothing was written to it */
     EXPECT(open_it() == FLAKE_OK);
-    EXPECT(flake_state_extend(&all->state) == FLAKE_OK);
+    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
     EXPECT(draw() == FLAKE_OK);
-    EXPECT(flake_state_close(&all->state) == FLAKE_OK);
+    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_OK);
 }
 
 static void opens_after_another_run(void) {
@@ -171,7 +171,7 @@ static void opens_after_another_run(void) {
     EXPECT(start_it() == FLAKE_OK);
     pass_ms(1);
     for (int i = 0; i < 100; i++) EXPECT(draw() == FLAKE_OK);
-    EXPECT(flake_state_close(&all->state) == FLAKE_OK);
+    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_OK);
 }
 
 /* Of each lane, one after the other. */
@@ -269,19 +269,19 @@ static void the_opener_extends_and_all_draw(void) {
         CHECK_EQ(draw(), FLAKE_OK);
         other(fork_only, "draws_up_to_the_horizon");
         CHECK_EQ(draw(), FLAKE_AGAIN);
-        CHECK_EQ(flake_state_extend(&all->state), FLAKE_OK);
+        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
         other(fork_only, "draws_one");
         CHECK_EQ(draw(), FLAKE_OK);
         pass_ms(10000);
         on_call = write_fails;
-        CHECK_EQ(flake_state_extend(&all->state), FLAKE_IO);
+        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_IO);
         on_call = NULL;
         CHECK_EQ(draw(), FLAKE_IO);
         other(fork_only, "finds_that_a_write_failed");
-        CHECK_EQ(flake_state_extend(&all->state), FLAKE_OK);
+        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
         other(fork_only, "draws_one");
         CHECK_EQ(repeated(), 0);
-        CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
         pass_ms(1);
         CHECK_EQ(draw(), FLAKE_IO);
     }
@@ -297,10 +297,10 @@ static void lanes_stop_at_the_horizon_too(void) {
         other(fork_only, "draws_from_each_lane");
         pass_ms(10000);
         other(fork_only, "draws_from_no_lane");
-        CHECK_EQ(flake_state_extend(&all->state), FLAKE_OK);
+        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
         other(fork_only, "draws_from_each_lane");
         CHECK_EQ(repeated(), 0);
-        CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
     }
 }
 
@@ -310,12 +310,12 @@ static void what_is_the_openers_others_leave_alone(void) {
         CHECK_EQ(open_it(), FLAKE_OK);
         CHECK_EQ(start_it(), FLAKE_OK);
         other(fork_only, "is_not_the_holder");
-        CHECK_EQ(flake_state_extend(&all->state), FLAKE_OK);
+        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
         other(fork_only, "draws_one");
         static flake_state elsewhere; /* a copy of the object has not opened the file */
         memcpy((void *)&elsewhere, (const void *)&all->state, sizeof elsewhere);
-        CHECK_EQ(flake_state_extend(&elsewhere), FLAKE_FORKED);
-        CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
+        CHECK_EQ(flake_state_extend(&elsewhere, NULL), FLAKE_FORKED);
+        CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
     }
 }
 
@@ -332,7 +332,7 @@ static void another_takes_over(void) {
         }
         CHECK_EQ(open_it(), FLAKE_OK);
         CHECK_EQ(draw(), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
         CHECK(our->n > 16000);
         CHECK_EQ(repeated(), 0);
     }
@@ -353,7 +353,7 @@ static void extends_and_is_killed(void) {
     EXPECT(draw() == FLAKE_OK);
     pass_ms(2500);
     on_call = kill_here;
-    EXPECT(flake_state_extend(&all->state) == FLAKE_OK);
+    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
     be_killed();
 }
 
@@ -370,7 +370,7 @@ static void killed_in_any_line_of_an_extension(void) {
         CHECK_EQ(open_it(), FLAKE_OK);
         CHECK_EQ(records(), written + 1); /* beside the dead one's newest, not over it */
         CHECK(all->state.clock.user == NULL);
-        CHECK_EQ(flake_state_extend(&all->state), FLAKE_OK);
+        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
         pass_ms(2900);
         CHECK_EQ(draw(), FLAKE_OK);
         CHECK_EQ(atomic_load(&our->sleeps), sleeps);
@@ -408,7 +408,7 @@ static void opens_and_the_file_is_put_back(void) {
     move_file("rb", keep);
     pass_ms(1600);
     EXPECT(draw() == FLAKE_OK);
-    EXPECT(flake_state_extend(&all->state) == FLAKE_OK);
+    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
     move_file("r+b", put_back);
     be_killed();
 }
@@ -433,7 +433,7 @@ static void leaves_a_child_behind(void) {
     EXPECT(start_it() == FLAKE_OK);
     if (fork() == 0) {
         tell(&from_orphan);
-        if (await_word(&to_orphan)) EXPECT(flake_state_close(&all->state) == FLAKE_FORKED);
+        if (await_word(&to_orphan)) EXPECT(flake_state_close(&all->state, NULL) == FLAKE_FORKED);
         EXPECT(draw() == FLAKE_OK); /* it draws on */
         tell(&from_orphan);
         (void)await_word(&to_orphan);
@@ -454,9 +454,9 @@ static void a_child_of_the_opener_keeps_the_file_until_it_lets_go(void) {
     CHECK(await_word(&from_orphan));
     CHECK_EQ(open_it(), FLAKE_OK);
     CHECK_EQ(draw(), FLAKE_OK);
-    CHECK_EQ(flake_state_extend(&all->state), FLAKE_OK);
+    CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
     tell(&to_orphan);
-    CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
     CHECK_EQ(repeated(), 0);
     CHECK_EQ(atomic_load(&our->trouble), 0);
     hang_up(&to_orphan);
@@ -482,7 +482,7 @@ static void another_run(void) {
         EXPECT(flake_next(&gen, &id) == FLAKE_OK);
         note(id);
     }
-    EXPECT(flake_state_close(&mine) == FLAKE_OK);
+    EXPECT(flake_state_close(&mine, NULL) == FLAKE_OK);
 }
 
 static void a_run_in_between_ends_the_generators_before_it(void) {
@@ -514,7 +514,7 @@ static void a_state_that_is_not_shared_is_refused(void) {
     CHECK_EQ(flake_init(&all->gen, &o, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_init_shards(all->shards, 2, &o, NULL), FLAKE_INVALID);
     CHECK(options_why(&o) && strstr(options_why(&o), "shared_memory") != NULL);
-    CHECK_EQ(flake_state_close(&mine), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&mine, NULL), FLAKE_OK);
     pass_ms(1);
     CHECK_EQ(open_it(), FLAKE_OK);
     o.state = &all->state;
@@ -526,7 +526,7 @@ static void a_state_that_is_not_shared_is_refused(void) {
         note(id);
     }
     CHECK_EQ(repeated(), 0);
-    CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
 }
 
 /* ---- sno ---- */
@@ -565,7 +565,7 @@ static void snos_go_on_too(void) {
     sno_snapshot pool;
     begin_shared();
     child_is_killed(open_snos_and_be_killed);
-    CHECK_EQ(flake_state_extend(&all->snos), FLAKE_FORKED);
+    CHECK_EQ(flake_state_extend(&all->snos, NULL), FLAKE_FORKED);
     pass_ms(2900);
     CHECK_EQ(draw_sno(), FLAKE_OK);
     pass_ms(1000);
@@ -573,7 +573,7 @@ static void snos_go_on_too(void) {
     CHECK_EQ(open_snos(&pool), FLAKE_OK);
     CHECK_EQ(draw_sno(), FLAKE_OK);
     CHECK_EQ(atomic_load(&our->sleeps), 0);
-    CHECK_EQ(flake_state_close(&all->snos), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&all->snos, NULL), FLAKE_OK);
     CHECK_EQ(repeated(), 0);
 }
 
@@ -601,8 +601,8 @@ static void who_comes_second_at_the_first_start_changes_nothing(void) {
         CHECK(on_call == NULL);
         CHECK_EQ(start_it(), FLAKE_OK);
         CHECK_EQ(draw(), FLAKE_OK);
-        CHECK_EQ(flake_state_extend(&all->state), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
+        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
     }
 }
 
@@ -614,8 +614,8 @@ static void open_and_stay(void) {
     tell(&has_opened);
     (void)await_word(&may_leave);
     EXPECT(draw() == FLAKE_OK);
-    EXPECT(flake_state_extend(&all->state) == FLAKE_OK);
-    EXPECT(flake_state_close(&all->state) == FLAKE_OK);
+    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
+    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_OK);
 }
 
 static unsigned opens;
@@ -651,8 +651,8 @@ static void open_when_told(void) {
     EXPECT(open_it() == FLAKE_OK);
     tell(&has_opened);
     (void)await_word(&may_leave);
-    EXPECT(flake_state_extend(&all->state) == FLAKE_OK);
-    EXPECT(flake_state_close(&all->state) == FLAKE_OK);
+    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
+    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_OK);
     for (int i = 0; i < 20; i++) (void)(close)(others[i]);
 }
 
@@ -675,7 +675,7 @@ static void who_closes_lets_go_of_his_own_descriptor(void) {
     for (int i = 0; i < 40; i++) others[i] = dup(0);
     const int open_before = descriptors();
     on_call = hand_over_at_close;
-    CHECK_EQ(flake_state_close(&all->state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
     CHECK(on_call == NULL);
     CHECK_EQ(descriptors(), open_before - 1);
     for (int i = 0; i < 40; i++) CHECK((fcntl)(others[i], F_GETFD) >= 0);

@@ -31,7 +31,7 @@ static void a_file_in_use_is_refused_at_once(void) {
     if (!names_a_file()) return;
     CHECK_EQ(open_at_path(&state), FLAKE_OK);
     CHECK_EQ(open_at_path(&second), FLAKE_IN_USE);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     CHECK_EQ(remove(path), 0);
 }
 
@@ -47,7 +47,7 @@ static void descriptors_end_with_the_program(void) {
         if (strncmp(line, "flags:", 6) == 0) flags = strtoul(line + 6, NULL, 8);
     if (told) CHECK_EQ(flags & 02000003, 02000002); /* closed by exec; read and written */
     if (told) (void)fclose(told);
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     CHECK_EQ(remove(path), 0);
 }
 

@@ -496,7 +496,7 @@ static void a_slot_knows_the_ids_that_were_generated(void) {
     run_writes_left = UINT_MAX;
     CHECK(script_now.now_ns > INT64_C(1700000005000) * 1000000);
     CHECK((int64_t)tool_slot.horizon >= script_now.now_ns);
-    CHECK_EQ(flake_state_close(&tool_slot), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&tool_slot, NULL), FLAKE_OK);
     CHECK_EQ(unlink(file), 0);
     CHECK_EQ(rmdir(folder), 0);
 #endif

@@ -207,6 +207,21 @@ static void one_word_serves_all_calls(void) {
     CHECK(uuid_ms(last) == T + 5 && uuid_ms(last_ulid) == T + 5);
 }
 
+/* What is kept of a ULID's counter counts only if its words belong together. */
+static void words_of_two_ms_are_no_start(void) {
+    as_at_program_start();
+    atomic_store(&per_reading_ns, 0);
+    uint64_t last = ulid_counter(ulid());
+    struct flake_i_uuids *const g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed);
+    for (unsigned i = 0; i < 9; i++) {
+        const uint64_t kept = FLAKE_ATOMIC_LOAD(&g->keys.ulid[i % 3], relaxed);
+        FLAKE_ATOMIC_STORE(&g->keys.ulid[i % 3], kept ^ 1, relaxed);
+        const uint64_t next = ulid_counter(ulid());
+        CHECK_EQ(next, last + 1);
+        last = next;
+    }
+}
+
 static void hold_the_clock(void) { atomic_store(&scripted_ns, T * MS); }
 
 static void a_full_ms_is_waited_out(void) {
@@ -755,6 +770,7 @@ static void bumped_while_threads_draw(void) {
 int main(int argc, char **argv) {
     static const check_test all[] = {
         CHECK_TEST(one_word_serves_all_calls),
+        CHECK_TEST(words_of_two_ms_are_no_start),
         CHECK_TEST(a_full_ms_is_waited_out),
         CHECK_TEST(a_clock_put_back_stops_nobody),
         CHECK_TEST(before_1984_is_no_time_to_begin),

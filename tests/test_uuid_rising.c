@@ -472,7 +472,7 @@ static void a_run(void) {
         rises(&shared->newest, drawn(&gen));
         script_now.now_ns += i % 7 == 6 ? -30 * MS : 10 * MS;
     }
-    if (which % 2 == 0) CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    if (which % 2 == 0) CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     shared->now_ns = script_now.now_ns;
 }
 

@@ -134,14 +134,14 @@ static void state_files_are_there_or_say_why(void) {
         CHECK_EQ(flake_state_open(&state, &where, &options, NULL, &why), FLAKE_OK);
         options.state = &state;
         CHECK_EQ(flake_init(&ids, &options, NULL), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
         CHECK_EQ(remove(where.path), 0);
         return;
     }
     CHECK_EQ(flake_state_open(&state, &where, &options, NULL, &why), FLAKE_IO);
     CHECK(names_the_cause(why.text));
-    CHECK_EQ(flake_state_extend(&state), FLAKE_INVALID);
-    CHECK_EQ(flake_state_close(&state), FLAKE_INVALID);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_INVALID);
     options.state = &state;
     CHECK_EQ(flake_init(&ids, &options, &why), FLAKE_INVALID);
     CHECK(names_the_cause(why.text));
@@ -157,14 +157,14 @@ static void numbers_are_there_or_say_why(void) {
     if (has_files) {
         CHECK_EQ(flake_state_open(&state, &where, NULL, &number, &why), FLAKE_OK);
         CHECK_EQ(number, 0);
-        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
         CHECK_EQ(remove("0.slot"), 0);
         return;
     }
     CHECK_EQ(flake_state_open(&state, &where, NULL, &number, &why), FLAKE_IO);
     CHECK_EQ(number, 77);
     CHECK(names_the_cause(why.text));
-    CHECK_EQ(flake_state_close(&state), FLAKE_INVALID);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_INVALID);
 }
 
 static void exclusive_is_there_or_says_why(void) {
@@ -194,7 +194,7 @@ static void sno_files_are_there_or_say_why(void) {
     where.path = "bare.sno";
     if (has_files) {
         CHECK_EQ(sno_state_open(&state, &where, NULL, &pool, &why), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
         CHECK_EQ(remove(where.path), 0);
         return;
     }

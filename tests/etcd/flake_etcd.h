@@ -122,7 +122,7 @@ FLAKE_API flake_status flake_etcd_release(flake_etcd *, flake_why *);
 /* Releases the claim if there is one, and frees the last page: no generator may use the gate any more. */
 FLAKE_API void flake_etcd_destroy(flake_etcd *);
 
-FLAKE_API uint32_t flake_etcd_node(const flake_etcd *); /* for flake_options.node */
+FLAKE_API uint64_t flake_etcd_node(const flake_etcd *); /* for flake_options.node */
 FLAKE_API unsigned flake_etcd_cluster(const flake_etcd *);
 FLAKE_API unsigned flake_etcd_generator(const flake_etcd *);
 /* For flake_options.gate. Draws past the horizon return FLAKE_AGAIN, or FLAKE_IO after a failed attempt to
@@ -395,10 +395,10 @@ FLAKE_I_FN bool flake_i_etcd_clusters_in(const char *text, size_t len, unsigned 
     for (*n = 0; *n < 16;) {
         flake_i_json_pass_blanks(&in);
         const char *const begin = in.at;
-        uint32_t cluster = 0;
+        uint64_t cluster = 0;
         (void)flake_i_json_pass_digits(&in);
         if (!flake_i_decimal(begin, in.at, &cluster) || cluster > 15) return false;
-        clusters[(*n)++] = cluster;
+        clusters[(*n)++] = (unsigned)cluster;
         flake_i_json_pass_blanks(&in);
         if (in.at == in.end) return true;
         if (!flake_i_json_pass_text(&in, ",")) return false;
@@ -1465,7 +1465,7 @@ FLAKE_API void flake_etcd_destroy(flake_etcd *c) {
 
 FLAKE_API unsigned flake_etcd_cluster(const flake_etcd *c) { return c->cluster; }
 FLAKE_API unsigned flake_etcd_generator(const flake_etcd *c) { return c->generator; }
-FLAKE_API uint32_t flake_etcd_node(const flake_etcd *c) {
+FLAKE_API uint64_t flake_etcd_node(const flake_etcd *c) {
     return flake_uniqueid_node(c->cluster, c->generator);
 }
 

@@ -37,7 +37,7 @@ static inline int script_clock(clockid_t id, struct timespec *to) {
 static char notes[1 << 16];
 static size_t notes_n;
 static bool notes_options;                     /* libcurl's, too */
-static int waits, waited_ms, sleeps, slept_ms; /* since the last note */
+static int waits_n, waited_ms, sleeps, slept_ms; /* since the last note */
 
 static inline void note_raw(const char *format, ...) {
     va_list given;
@@ -51,9 +51,9 @@ static inline void note_raw(const char *format, ...) {
 }
 
 static inline void note_waits(void) {
-    if (waits) note_raw("waits %d times, %d ms\n", waits, waited_ms);
+    if (waits_n) note_raw("waits %d times, %d ms\n", waits_n, waited_ms);
     if (sleeps) note_raw("sleeps %d times, %d ms\n", sleeps, slept_ms);
-    waits = waited_ms = sleeps = slept_ms = 0;
+    waits_n = waited_ms = sleeps = slept_ms = 0;
 }
 
 static inline void note_time(void) {
@@ -62,15 +62,15 @@ static inline void note_time(void) {
 }
 
 /* The requests of the notes, in full. */
-typedef struct request {
+typedef struct sent_request {
     char url[600], headers[512], body[8192];
     long body_n, timeout_ms;
-} request;
-static request requests[64];
+} sent_request;
+static sent_request requests[64];
 static size_t requests_n;
 
 static inline void forget_noted(void) {
-    waits = waited_ms = sleeps = slept_ms = 0;
+    waits_n = waited_ms = sleeps = slept_ms = 0;
     requests_n = 0;
     *notes = 0;
     notes_n = 0;
@@ -286,9 +286,9 @@ static inline CURLMcode script_poll(CURLM *m, int ms) {
     if (m != &multi) abort();
     for (int i = 0; i < 4; i++)
         if (events[i] > clock_ms && events[i] < end_ms) end_ms = events[i];
-    waits++;
+    waits_n++;
     waited_ms += (int)(end_ms - clock_ms);
-    if (waits > 100000) note_raw("%70000s", ""); /* goes on and on */
+    if (waits_n > 100000) note_raw("%70000s", ""); /* goes on and on */
     clock_ms = end_ms;
     if (looks_ms && clock_ms >= looks_ms) {
         looks_ms = 0;
@@ -395,7 +395,7 @@ static inline void let_others(void) {
 /* Keeps a request, and notes its URL and its body, with base64 as <text>. */
 static inline void note_request(const script_easy *e) {
     char body[8192];
-    request *const r = &requests[requests_n++ % (sizeof requests / sizeof *requests)];
+    sent_request *const r = &requests[requests_n++ % (sizeof requests / sizeof *requests)];
     char *const headers = r->headers;
     size_t n = 0;
     memcpy(r->url, e->url, sizeof r->url);
@@ -641,7 +641,7 @@ static inline bool is_same_text(const char *what, const char *is, const char *wa
     return false;
 }
 
-static inline bool is_request(const request *r, const event *e) {
+static inline bool is_request(const sent_request *r, const event *e) {
     char url[100], headers[200], body[4096] = "";
     const char *const call = add_body(body, e);
     (void)snprintf(url, sizeof url, "%s://%s/v3/%s", strcmp(e->endpoint, "m1") ? "https" : "http",

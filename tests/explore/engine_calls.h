@@ -385,7 +385,7 @@ static flake_state_options state_options(void) {
 
 static void call_close(bool and_open) {
     seen.ends++;
-    if (flake_state_close(&our.state) != FLAKE_OK) explore_fail("can't be closed");
+    if (flake_state_close(&our.state, NULL) != FLAKE_OK) explore_fail("can't be closed");
     if (!and_open) return;
     const flake_state_options where = state_options();
     if (flake_state_open(&our.state, &where, flake_gen_options(&our.flake), NULL, NULL) != FLAKE_OK)
@@ -396,7 +396,7 @@ static void call_close(bool and_open) {
 }
 
 static void call_extend(void) {
-    const flake_status status = flake_state_extend(&our.state);
+    const flake_status status = flake_state_extend(&our.state, NULL);
     if (status != FLAKE_OK && !seen.ends) explore_fail("extend says %d", (int)status);
 }
 

@@ -327,7 +327,7 @@ static void take_over(void) {
 }
 
 static void close_state(void) {
-    if (flake_state_close(&state) != FLAKE_OK) return;
+    if (flake_state_close(&state, NULL) != FLAKE_OK) return;
     if (kept.is_closed) orders_fail("it was closed twice");
     kept.is_closed = true;
 }
@@ -412,7 +412,7 @@ static void call(char letter) {
     case 'r': (void)flake_i_retry_ns(engine()); break;
     case 'q': flake_i_notify(engine()); break;
     case 'e':
-        if (flake_state_extend(&state) == FLAKE_FORKED && !is_dead_holders())
+        if (flake_state_extend(&state, NULL) == FLAKE_FORKED && !is_dead_holders())
             orders_fail("a timer takes the state for another process's");
         break;
     case 'c': close_state(); break;
@@ -606,6 +606,7 @@ static void begin_page(void) {
 }
 
 static void reset(void) {
+    orders_leases = now->kind == FLAKE_CLOCK_FAST;
     memset(&kept, 0, sizeof kept);
     memset(&is_at, 0, sizeof is_at);
     (void)orders_locate(NULL, 0, 0, "clock");
@@ -654,6 +655,10 @@ static bool is_plain(const void *p) {
     if (of_uuids && !calls_any('b') && /* page_salt is about these */
         within(p, &flake_i_default.low, offsetof(struct flake_i_default, begun) - 8))
         return true;
+    for (unsigned i = 0; of_uuids && i < FLAKE_I_DEFAULT_PLACES; i++) { /* its pace is not learned */
+        const flake_i_engine *const of = &flake_i_default.places[i].engine;
+        if (p == &of->window || p == &of->lease || p == &of->paced || p == &of->pace) return true;
+    }
     const orders_location *found = &orders_at[of_uuids ? 3 : 2]; /* the generator's pointer */
     const bool is_page = within(p, pages, sizeof pages) && flake_i_process.page &&
                          !within(p, flake_i_process.page, PAGE_BYTES);

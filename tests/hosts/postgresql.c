@@ -106,8 +106,8 @@ void flake_ids_worker(Datum unused) {
                         PG_WAIT_EXTENSION);
         ResetLatch(MyLatch);
         CHECK_FOR_INTERRUPTS();
-        const flake_status status = flake_state_extend(&all->ids_state);
-        const flake_status sno_is = flake_state_extend(&all->snos_state);
+        const flake_status status = flake_state_extend(&all->ids_state, NULL);
+        const flake_status sno_is = flake_state_extend(&all->snos_state, NULL);
         if (status != FLAKE_OK || sno_is != FLAKE_OK)
             ereport(WARNING, errmsg("flake_ids: a state file: %s, %s", flake_status_str(status),
                                     flake_status_str(sno_is)));

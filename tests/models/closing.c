@@ -31,7 +31,7 @@ static void *admit_b(void *unused) {
 }
 
 static void *close_it(void *unused) {
-    const flake_status status = flake_state_close(&state);
+    const flake_status status = flake_state_close(&state, NULL);
     assert(status == FLAKE_OK);
     (void)status;
     return unused;

@@ -16,14 +16,14 @@ static bool opened_again;
 
 static void *extend(void *unused) {
     model_go_on();
-    extended = flake_state_extend(&state);
+    extended = flake_state_extend(&state, NULL);
     assert(extended != FLAKE_FORKED);
     return unused;
 }
 
 static void *open_twice(void *unused) {
     const flake_status first = files_open_again(&state, AHEAD);
-    const flake_status closed = flake_state_close(&state);
+    const flake_status closed = flake_state_close(&state, NULL);
     const flake_status second = files_open_again(&state, AHEAD);
     assert(first == FLAKE_OK && closed == FLAKE_OK && second == FLAKE_OK);
     opened_again = true;
@@ -37,7 +37,7 @@ int main(void) {
     static void *(*const bodies[])(void *) = {extend, open_twice};
     files_begin(&state, HORIZON, AHEAD);
     model_clock(HORIZON);
-    const flake_status closed = flake_state_close(&state);
+    const flake_status closed = flake_state_close(&state, NULL);
     assert(closed == FLAKE_OK);
     (void)closed;
     FLAKE_ATOMIC_STORE(&state.holder, 0u, relaxed); /* it was another process's */

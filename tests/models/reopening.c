@@ -25,7 +25,7 @@ static void *admit(void *unused) {
 }
 
 static void *close_and_open(void *unused) {
-    const flake_status closed = flake_state_close(&state);
+    const flake_status closed = flake_state_close(&state, NULL);
     const flake_status opened = files_open_again(&state, AHEAD);
     assert(closed == FLAKE_OK && opened == FLAKE_OK);
     floor_ns = flake_i_state_floor(&state);

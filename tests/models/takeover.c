@@ -40,7 +40,7 @@ static void *draw(void *unused) {
 
 static void *hold(void *unused) {
     model_begin(3);
-    const flake_status status = flake_state_extend(&state);
+    const flake_status status = flake_state_extend(&state, NULL);
     assert(status == FLAKE_OK);
     (void)status;
     atomic_store(&dead, true);

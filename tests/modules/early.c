@@ -13,7 +13,7 @@
 static flake_gen gen;
 static sno_gen partitioned;
 static bool was_begun;
-static flake_gen *by_default;
+static void *by_default;
 static uint64_t first_of_other;
 
 static bool begin(void) {
@@ -34,7 +34,7 @@ __attribute__((constructor(101))) static void before_all(void) {
 static void what_units_share_stays(void) {
     static sno_gen next;
     CHECK(was_begun);
-    CHECK(FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed) == by_default);
+    CHECK((void *)FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed) == by_default);
     CHECK_EQ(sno_init(&next, NULL, NULL, NULL), FLAKE_OK);
     CHECK_EQ((uint16_t)(sno_gen_partition(&next) - sno_gen_partition(&partitioned)), 1);
 }

@@ -43,6 +43,7 @@ static int uuids(uint8_t (*ids)[16], size_t n) {
 static flake_options options_of(uint32_t node) {
     flake_options o;
     memset(&o, 0, sizeof o);
+    o.layout = flake_layout_idgen; /* the clock is before the default layout's epoch */
     o.node = node;
     return o;
 }
@@ -81,7 +82,7 @@ static int claim(const char *dir, int64_t now_ns, uint64_t *number) {
     return (int)flake_state_open(&numbered, &where, &o, number, NULL);
 }
 
-static int release(void) { return (int)flake_state_close(&numbered); }
+static int release(void) { return (int)flake_state_close(&numbered, NULL); }
 
 static int open_state(const char *path) {
     const flake_options o = options_of(0);
@@ -91,7 +92,7 @@ static int open_state(const char *path) {
     return (int)flake_state_open(&state, &where, &o, NULL, NULL);
 }
 
-static int close_state(void) { return (int)flake_state_close(&state); }
+static int close_state(void) { return (int)flake_state_close(&state, NULL); }
 
 const plugin *plugin_calls(void) {
     static const plugin calls = {script, snos,  uuids,   make,       flakes,     restart,

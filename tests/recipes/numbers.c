@@ -26,7 +26,7 @@ int main(void) {
     flake_status status = flake_next(&ids, &id);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
     printf("%llu of node %llu\n", (unsigned long long)id, (unsigned long long)options.node);
-    status = flake_state_close(&state); // after the last ID
+    status = flake_state_close(&state, NULL); // after the last ID
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
     return 0;
 }

@@ -27,7 +27,7 @@ int main(void) {
     if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     flake_status status = flake_next(&ids, &id);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
-    status = flake_state_close(&state); // the next run need not wait
+    status = flake_state_close(&state, NULL); // the next run need not wait
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
     return 0;
 }

@@ -877,7 +877,7 @@ static void tool_start(const tool_choice *c) {
 }
 
 static void tool_stop(void) {
-    if (tool_slot_claimed) (void)flake_state_close(&tool_slot);
+    if (tool_slot_claimed) (void)flake_state_close(&tool_slot, NULL);
 }
 
 /* As many as 64 ms have, so that a slow layout's ids don't wait for one another in the buffer. */
