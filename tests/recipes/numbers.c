@@ -23,10 +23,10 @@ int main(void) {
         return fprintf(stderr, "%s\n", why.text), 1;
     options.state = &state; // or the next holder could repeat IDs
     if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
-    flake_status status = flake_next(&ids, &id);
+    const flake_status status = flake_next(&ids, &id);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
     printf("%llu of node %llu\n", (unsigned long long)id, (unsigned long long)options.node);
-    status = flake_state_close(&state, NULL); // after the last ID
-    if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
+    if (flake_state_close(&state, &why) != FLAKE_OK) // after the last ID
+        return fprintf(stderr, "%s\n", why.text), 1;
     return 0;
 }

@@ -25,9 +25,9 @@ int main(void) {
         return fprintf(stderr, "%s\n", why.text), 1;
     options.state = &state;
     if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
-    flake_status status = flake_next(&ids, &id);
+    const flake_status status = flake_next(&ids, &id);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
-    status = flake_state_close(&state, NULL); // the next run need not wait
-    if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
+    if (flake_state_close(&state, &why) != FLAKE_OK) // the next run need not wait
+        return fprintf(stderr, "%s\n", why.text), 1;
     return 0;
 }
