@@ -29,7 +29,7 @@ STAYS(flake_gen);
 
 static flake_gen gen;
 
-static int64_t always(void *) { return INT64_C(1600000000000000000); }
+static int64_t always(void *) { return INT64_C(1800000000000000000); }
 
 int other_begin(uint64_t *id) {
     flake_options o = flake_options();
