@@ -1016,19 +1016,17 @@ typedef struct flake_i_keys {
     flake_i_atomic64 ulid[3]; /* of the newest ms: see flake_i_ulid_start */
 } flake_i_keys;
 
-/* What a generator is: how it draws, and what it forms of a place. 0: not initialised. */
+/* What a generator is: how it draws, and what it forms of a place. 0: not initialised. A draw compares the
+ * sum with those of its usual cases. */
 enum {
-    FLAKE_I_LANES = 1,
+    FLAKE_I_SINGLE = 1, /* one thread at a time: plain loads and stores */
     FLAKE_I_MULTI = 2,  /* one word for all threads: read-modify-writes */
-    FLAKE_I_SINGLE = 3, /* one thread at a time: plain loads and stores */
+    FLAKE_I_LANES = 3,
     FLAKE_I_WAY = 3,
     FLAKE_I_128 = 4,  /* forms 128-bit IDs; without it those of 64 bits */
     FLAKE_I_PART = 8, /* part of a generator such as sno.h's, which forms the IDs */
     FLAKE_I_ODD = 16  /* 64-bit IDs with scatter or reversed time: not the sum of base and place */
 };
-
-/* The calls that draw. */
-enum { FLAKE_I_OF_64, FLAKE_I_OF_128, FLAKE_I_OF_PART, FLAKE_I_CALLS };
 
 /* Large, and made of cache lines: static, on the stack or allocated; alignment does not matter. With lanes
  * the engine has the claims, and where the lanes begin; no draw uses its word. */
@@ -1036,7 +1034,6 @@ struct flake_gen {
     flake_i_engine engine;
     uint64_t
         base; /* 64 bits: the ID of place 0 at time 0; boundary: its lower half; UUIDs: the node */
-    unsigned ways[FLAKE_I_CALLS]; /* how these draw an ID: one comparison tells three ways; 0: not, or odd */
     uint8_t kind;
     uint8_t time_shift, seq_shift;
     bool counts;    /* UUIDs and ULIDs: the ID is a function of the keys, too */
@@ -5147,15 +5144,9 @@ FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, const flake_i_setup *setup, unsi
     const flake_options *const o = &g->options;
     flake_i_begin_behind(&g->engine, o->start_next_unit);
     if (o->lanes) flake_i_lanes_begin(&g->split, o->lanes, o->lane_count, setup, &g->engine);
-    const unsigned way = o->lanes           ? FLAKE_I_LANES
-                         : o->single_thread ? FLAKE_I_SINGLE
-                                            : FLAKE_I_MULTI;
-    g->kind = (uint8_t)(forms | way);
-    memset(g->ways, 0, sizeof g->ways);
-    if (forms == FLAKE_I_ODD) return;
-    g->ways[forms == FLAKE_I_128    ? FLAKE_I_OF_128
-            : forms == FLAKE_I_PART ? FLAKE_I_OF_PART
-                                    : FLAKE_I_OF_64] = way;
+    g->kind = (uint8_t)(forms | (o->lanes           ? FLAKE_I_LANES
+                                 : o->single_thread ? FLAKE_I_SINGLE
+                                                    : FLAKE_I_MULTI));
 }
 
 /* Of resolved options. On failure nothing is changed. */
@@ -5188,7 +5179,6 @@ FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_options *o, f
 /* Every call on it returns FLAKE_INVALID from here on; a stock of it is dropped. */
 FLAKE_I_FN void flake_i_invalidate(flake_gen *g) {
     g->kind = 0;
-    memset(g->ways, 0, sizeof g->ways);
     g->whose = 0;
 }
 
@@ -5532,10 +5522,10 @@ FLAKE_I_APART flake_status flake_i_one_odd(flake_gen *g, unsigned how, int64_t g
  * registers. */
 FLAKE_I_INLINE flake_status flake_i_one_else(flake_gen *g, unsigned how, bool is_128,
                                              int64_t given_ns, void *id) {
-    const unsigned way = g->ways[is_128 ? FLAKE_I_OF_128 : FLAKE_I_OF_64];
-    if (way > FLAKE_I_MULTI)
+    const unsigned kind = g->kind, forms = is_128 ? FLAKE_I_128 : 0;
+    if (kind == (FLAKE_I_SINGLE | forms))
         return flake_i_one_by(g, how | FLAKE_I_OWNED, is_128, given_ns, id);
-    if (way == FLAKE_I_LANES && !(how & FLAKE_I_GIVEN))
+    if (kind == (FLAKE_I_LANES | forms) && !(how & FLAKE_I_GIVEN))
         return flake_i_one_by(g, how | FLAKE_I_LANE, is_128, 0, id);
     return is_128 ? FLAKE_INVALID : flake_i_one_odd(g, how, given_ns, (uint64_t *)id);
 }
@@ -5547,7 +5537,7 @@ FLAKE_I_APART flake_status flake_i_one128_else(flake_gen *g, unsigned how, int64
 
 FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned how, bool is_128, int64_t given_ns,
                                         void *id) {
-    if (FLAKE_I_LIKELY(g->ways[is_128 ? FLAKE_I_OF_128 : FLAKE_I_OF_64] == FLAKE_I_MULTI))
+    if (FLAKE_I_LIKELY(g->kind == (FLAKE_I_MULTI | (is_128 ? FLAKE_I_128 : 0))))
         return flake_i_one_by(g, how, is_128, given_ns, id);
     return is_128 ? flake_i_one128_else(g, how, given_ns, (flake128 *)id)
                   : flake_i_one_else(g, how, is_128, given_ns, id);

@@ -1241,11 +1241,12 @@ FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned how, int64_t given
 
 FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned how, int64_t given_ns, uint8_t meta,
                                       sno_id *id) {
-    const unsigned way = g->gen.ways[FLAKE_I_OF_PART];
-    if (FLAKE_I_LIKELY(way == FLAKE_I_MULTI)) return sno_i_one_by(g, how, given_ns, meta, id);
-    if (way > FLAKE_I_MULTI)
+    const unsigned kind = g->gen.kind;
+    if (FLAKE_I_LIKELY(kind == (FLAKE_I_MULTI | FLAKE_I_PART)))
+        return sno_i_one_by(g, how, given_ns, meta, id);
+    if (kind == (FLAKE_I_SINGLE | FLAKE_I_PART))
         return sno_i_one_by(g, how | FLAKE_I_OWNED, given_ns, meta, id);
-    if (way == FLAKE_I_LANES && !(how & FLAKE_I_GIVEN))
+    if (kind == (FLAKE_I_LANES | FLAKE_I_PART) && !(how & FLAKE_I_GIVEN))
         return sno_i_one_by(g, how | FLAKE_I_LANE, 0, meta, id);
     return FLAKE_INVALID;
 }
