@@ -1235,11 +1235,9 @@ FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned how, int64_t given
 
 FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned how, int64_t given_ns, uint8_t meta,
                                       sno_id *id) {
-    const unsigned kind = g->gen.kind;
-    if (FLAKE_I_LIKELY(kind == (FLAKE_I_MULTI | FLAKE_I_PART)))
-        return sno_i_one_by(g, how, given_ns, meta, id);
-    if (kind == (FLAKE_I_SINGLE | FLAKE_I_PART))
-        return sno_i_one_by(g, how | FLAKE_I_OWNED, given_ns, meta, id);
+    const unsigned kind = g->gen.kind, usual = FLAKE_I_MULTI | FLAKE_I_PART;
+    if (FLAKE_I_LIKELY(kind == usual)) return sno_i_one_by(g, how, given_ns, meta, id);
+    if (kind > usual) return sno_i_one_by(g, how | FLAKE_I_OWNED, given_ns, meta, id);
     if (kind == (FLAKE_I_LANES | FLAKE_I_PART) && !(how & FLAKE_I_GIVEN))
         return sno_i_one_by(g, how | FLAKE_I_LANE, 0, meta, id);
     return FLAKE_INVALID;
