@@ -963,7 +963,8 @@ struct flake_lane {
 typedef struct flake_i_lanes {
     FLAKE_I_STAYS(flake_i_lanes)
     flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane; 0: none yet */
-    uintptr_t lanes_at; /* how far behind this: who shares the memory may have it elsewhere */
+    uintptr_t lanes_at; /* how far from this lane 0 would be, were there one before the first: processes
+                           that share the memory may have it elsewhere */
     size_t n;           /* 0: never initialised */
     char pad[64];
     flake_i_atomic32 turn; /* the lane to step to next */
@@ -1447,8 +1448,8 @@ FLAKE_I_FN int flake_i_processor(void) { return -1; }
 /* Each thread has an errno of its own. */
 FLAKE_I_FN unsigned flake_i_system_lane(void) {
     const int processor = flake_i_processor();
-    const uint64_t thread = (uint64_t)(uintptr_t)&errno;
-    return processor >= 0 ? (unsigned)processor : (unsigned)(thread * 0x9e3779b97f4a7c15 >> 56);
+    if (processor >= 0) return (unsigned)processor;
+    return (unsigned)((uint64_t)(uintptr_t)&errno * 0x9e3779b97f4a7c15 >> 56);
 }
 
 FLAKE_I_FN uint64_t flake_i_pid(void) { return (uint64_t)getpid(); }
@@ -2413,8 +2414,14 @@ FLAKE_I_INLINE bool flake_i_forked_since(flake_i_atomic64 *word, uint64_t owner_
     return owner_id && flake_i_is_another_pid(owner_id);
 }
 
+FLAKE_I_COLD bool flake_i_has_another_pid(const flake_i_engine *e) {
+    return flake_i_forked_since(NULL, e->owner_id);
+}
+
 FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
-    return flake_i_forked_since(e->owner_word, e->owner_id);
+    return FLAKE_I_LIKELY(e->owner_word != NULL)
+               ? FLAKE_ATOMIC_LOAD(e->owner_word, relaxed) != e->owner_id
+               : e->owner_id && flake_i_has_another_pid(e);
 }
 
 /* Whether this is another process than the one that set the engine up, whatever its gate says. */
@@ -4155,8 +4162,13 @@ FLAKE_I_FN void flake_i_begin_behind(flake_i_engine *e, bool later) {
  * PROGRESS  As the engine's, with two looks at each lane for each unit that begins meanwhile.
  */
 
+/* Counted from 1, as in the map. */
+FLAKE_I_INLINE flake_lane *flake_i_lane_of_map(const flake_i_lanes *l, size_t number) {
+    return (flake_lane *)((uintptr_t)l + l->lanes_at + number * sizeof(flake_lane));
+}
+
 FLAKE_I_FN flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
-    return (flake_lane *)((uintptr_t)l + l->lanes_at) + i;
+    return flake_i_lane_of_map(l, i + 1);
 }
 
 FLAKE_I_FN bool flake_i_lanes_fit(size_t n, uint64_t cap) {
@@ -4211,7 +4223,7 @@ FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t 
     for (size_t i = 0; i < sizeof l->map / sizeof *l->map; i++)
         FLAKE_ATOMIC_STORE(&l->map[i], 0u, relaxed);
     FLAKE_ATOMIC_STORE(&l->turn, 0u, relaxed);
-    l->lanes_at = (uintptr_t)lanes - (uintptr_t)l;
+    l->lanes_at = (uintptr_t)lanes - sizeof(flake_lane) - (uintptr_t)l;
     l->n = n;
 }
 
@@ -4304,7 +4316,7 @@ FLAKE_I_INLINE unsigned flake_i_lanes_draw_soon(flake_i_lanes *l, uint64_t want,
     *now_ns = 0;
     *from = NULL;
     if (!FLAKE_I_LIKELY(own)) return FLAKE_I_ELSE;
-    *from = flake_i_lane(l, own) - 1;
+    *from = flake_i_lane_of_map(l, own);
     return flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, word, now_ns, out);
 }
 
@@ -4317,7 +4329,7 @@ FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned resu
     if (!*from) {
         const uint32_t first = flake_i_lanes_step(l, slot, 0);
         if (!first) return FLAKE_INVALID;
-        *from = flake_i_lane(l, first - 1);
+        *from = flake_i_lane_of_map(l, first);
         outcome = flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, &word, &now_ns, out);
         if (!outcome) return FLAKE_OK;
     }

@@ -1074,7 +1074,7 @@ FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_snapshot *from, uin
     const flake_status status = flake_i_gen_claim(&g->gen, &setup, o, identity, why);
     if (status != FLAKE_OK) return status;
     FLAKE_ASSERT(e->time_shift == SNO_I_TIME_SHIFT);
-    g->partition = pool->partition;
+    g->gen.base = g->partition = pool->partition;
     g->sequence_min = pool->sequence_min;
     g->gen.continues = false;
     FLAKE_ATOMIC_STORE(&g->with_time, 0u, relaxed);
@@ -1191,7 +1191,7 @@ FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options 
 
 /* Time and tick are in an id as they are in the word. */
 FLAKE_I_INLINE uint64_t sno_i_place_head(const sno_gen *g, uint8_t meta, uint64_t unit) {
-    return unit | (uint64_t)meta << 16 | g->partition;
+    return unit | (uint64_t)meta << 16 | g->gen.base;
 }
 
 FLAKE_I_INLINE sno_id sno_i_place_id(const sno_gen *g, uint8_t meta, const flake_i_place *place) {
