@@ -999,9 +999,10 @@ struct flake_lane {
 
 typedef struct flake_i_lanes {
     FLAKE_I_STAYS(flake_i_lanes)
-    uintptr_t lanes_at; /* how far behind this: who shares the memory may have it elsewhere */
-    size_t n;           /* 0: never initialised */
     flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane; 0: none yet */
+    uintptr_t lanes_at; /* how far from this lane 0 would be, were there one before the first: processes
+                           that share the memory may have it elsewhere */
+    size_t n;           /* 0: never initialised */
     char pad[64];
     flake_i_atomic32 turn; /* the lane to step to next */
     char pad2[60];
@@ -1017,15 +1018,17 @@ typedef struct flake_i_keys {
 } flake_i_keys;
 
 /* What a generator is: how it draws, and what it forms of a place. 0: not initialised. A draw compares the
- * sum with those of its usual cases. */
+ * sum once with that of its usual case, so the sums are in order: of all kinds FLAKE_I_SINGLE with
+ * FLAKE_I_PLAIN is the greatest as an int8_t, with FLAKE_I_PART as a uint8_t. */
 enum {
-    FLAKE_I_SINGLE = 1, /* one thread at a time: plain loads and stores */
+    FLAKE_I_LANES = 1,
     FLAKE_I_MULTI = 2,  /* one word for all threads: read-modify-writes */
-    FLAKE_I_LANES = 3,
+    FLAKE_I_SINGLE = 3, /* one thread at a time: plain loads and stores */
     FLAKE_I_WAY = 3,
-    FLAKE_I_128 = 4,  /* forms 128-bit IDs; without it those of 64 bits */
-    FLAKE_I_PART = 8, /* part of a generator such as sno.h's, which forms the IDs */
-    FLAKE_I_ODD = 16  /* 64-bit IDs with scatter or reversed time: not the sum of base and place */
+    FLAKE_I_128 = 4,    /* forms 128-bit IDs */
+    FLAKE_I_ODD = 8,    /* 64-bit IDs with scatter or reversed time */
+    FLAKE_I_PLAIN = 64, /* 64-bit IDs that are the sum of base and place */
+    FLAKE_I_PART = 128  /* part of a generator such as sno.h's, which forms the IDs */
 };
 
 /* Large, and made of cache lines: static, on the stack or allocated; alignment does not matter. With lanes
@@ -1033,7 +1036,8 @@ enum {
 struct flake_gen {
     flake_i_engine engine;
     uint64_t
-        base; /* 64 bits: the ID of place 0 at time 0; boundary: its lower half; UUIDs: the node */
+        base; /* 64 bits: the ID of place 0 at time 0; boundary: its lower half; UUIDs: the node; part of
+                 another: for that to use */
     uint8_t kind;
     uint8_t time_shift, seq_shift;
     bool counts;    /* UUIDs and ULIDs: the ID is a function of the keys, too */
@@ -1482,8 +1486,8 @@ FLAKE_I_FN int flake_i_processor(void) { return -1; }
 /* Each thread has an errno of its own. */
 FLAKE_I_FN unsigned flake_i_system_lane(void) {
     const int processor = flake_i_processor();
-    const uint64_t thread = (uint64_t)(uintptr_t)&errno;
-    return processor >= 0 ? (unsigned)processor : (unsigned)(thread * 0x9e3779b97f4a7c15 >> 56);
+    if (processor >= 0) return (unsigned)processor;
+    return (unsigned)((uint64_t)(uintptr_t)&errno * 0x9e3779b97f4a7c15 >> 56);
 }
 
 FLAKE_I_FN uint64_t flake_i_pid(void) { return (uint64_t)getpid(); }
@@ -2457,8 +2461,14 @@ FLAKE_I_INLINE bool flake_i_forked_since(flake_i_atomic64 *word, uint64_t owner_
     return owner_id && flake_i_is_another_pid(owner_id);
 }
 
+FLAKE_I_COLD bool flake_i_has_another_pid(const flake_i_engine *e) {
+    return flake_i_forked_since(NULL, e->owner_id);
+}
+
 FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
-    return flake_i_forked_since(e->owner_word, e->owner_id);
+    return FLAKE_I_LIKELY(e->owner_word != NULL)
+               ? FLAKE_ATOMIC_LOAD(e->owner_word, relaxed) != e->owner_id
+               : e->owner_id && flake_i_has_another_pid(e);
 }
 
 /* Whether this is another process than the one that set the engine up, whatever its gate says. */
@@ -4210,8 +4220,13 @@ FLAKE_I_FN void flake_i_begin_behind(flake_i_engine *e, bool later) {
  * PROGRESS  As the engine's, with two looks at each lane for each unit that begins meanwhile.
  */
 
+/* Counted from 1, as in the map. */
+FLAKE_I_INLINE flake_lane *flake_i_lane_of_map(const flake_i_lanes *l, size_t number) {
+    return (flake_lane *)((uintptr_t)l + l->lanes_at + number * sizeof(flake_lane));
+}
+
 FLAKE_I_FN flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
-    return (flake_lane *)((uintptr_t)l + l->lanes_at) + i;
+    return flake_i_lane_of_map(l, i + 1);
 }
 
 FLAKE_I_FN bool flake_i_lanes_fit(size_t n, uint64_t cap) {
@@ -4266,7 +4281,7 @@ FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t 
     for (size_t i = 0; i < sizeof l->map / sizeof *l->map; i++)
         FLAKE_ATOMIC_STORE(&l->map[i], 0u, relaxed);
     FLAKE_ATOMIC_STORE(&l->turn, 0u, relaxed);
-    l->lanes_at = (uintptr_t)lanes - (uintptr_t)l;
+    l->lanes_at = (uintptr_t)lanes - sizeof(flake_lane) - (uintptr_t)l;
     l->n = n;
 }
 
@@ -4359,7 +4374,7 @@ FLAKE_I_INLINE unsigned flake_i_lanes_draw_soon(flake_i_lanes *l, uint64_t want,
     *now_ns = 0;
     *from = NULL;
     if (!FLAKE_I_LIKELY(own)) return FLAKE_I_ELSE;
-    *from = flake_i_lane(l, own - 1);
+    *from = flake_i_lane_of_map(l, own);
     return flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, word, now_ns, out);
 }
 
@@ -4372,7 +4387,7 @@ FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned resu
     if (!*from) {
         const uint32_t first = flake_i_lanes_step(l, slot, 0);
         if (!first) return FLAKE_INVALID;
-        *from = flake_i_lane(l, first - 1);
+        *from = flake_i_lane_of_map(l, first);
         outcome = flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, &word, &now_ns, out);
         if (!outcome) return FLAKE_OK;
     }
@@ -5172,7 +5187,7 @@ FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_options *o, f
     g->continues = counts && !o->fail_on_backwards;
     flake_i_set_keys(&g->keys, keys);
     const bool is_odd = o->seq_scatter || o->layout.time_reversed;
-    flake_i_gen_begin(g, &setup, format ? FLAKE_I_128 : is_odd ? FLAKE_I_ODD : 0);
+    flake_i_gen_begin(g, &setup, format ? FLAKE_I_128 : is_odd ? FLAKE_I_ODD : FLAKE_I_PLAIN);
     return FLAKE_OK;
 }
 
@@ -5518,29 +5533,31 @@ FLAKE_I_APART flake_status flake_i_one_odd(flake_gen *g, unsigned how, int64_t g
     return FLAKE_OK;
 }
 
-/* `else` is in a function of its own for 128 bits: so the straight line of several threads needs few
- * registers. */
-FLAKE_I_INLINE flake_status flake_i_one_else(flake_gen *g, unsigned how, bool is_128,
-                                             int64_t given_ns, void *id) {
-    const unsigned kind = g->kind, forms = is_128 ? FLAKE_I_128 : 0;
-    if (kind == (FLAKE_I_SINGLE | forms))
-        return flake_i_one_by(g, how | FLAKE_I_OWNED, is_128, given_ns, id);
-    if (kind == (FLAKE_I_LANES | forms) && !(how & FLAKE_I_GIVEN))
-        return flake_i_one_by(g, how | FLAKE_I_LANE, is_128, 0, id);
-    return is_128 ? FLAKE_INVALID : flake_i_one_odd(g, how, given_ns, (uint64_t *)id);
-}
-
+/* In a function of its own: so the straight line of several threads needs few registers. */
 FLAKE_I_APART flake_status flake_i_one128_else(flake_gen *g, unsigned how, int64_t given_ns,
                                                flake128 *id) {
-    return flake_i_one_else(g, how, true, given_ns, id);
+    if (g->kind == (FLAKE_I_LANES | FLAKE_I_128) && !(how & FLAKE_I_GIVEN))
+        return flake_i_one_by(g, how | FLAKE_I_LANE, true, 0, id);
+    if (g->kind == (FLAKE_I_SINGLE | FLAKE_I_128))
+        return flake_i_one_by(g, how | FLAKE_I_OWNED, true, given_ns, id);
+    return FLAKE_INVALID;
 }
 
-FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned how, bool is_128, int64_t given_ns,
-                                        void *id) {
-    if (FLAKE_I_LIKELY(g->kind == (FLAKE_I_MULTI | (is_128 ? FLAKE_I_128 : 0))))
-        return flake_i_one_by(g, how, is_128, given_ns, id);
-    return is_128 ? flake_i_one128_else(g, how, given_ns, (flake128 *)id)
-                  : flake_i_one_else(g, how, is_128, given_ns, id);
+FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned how, int64_t given_ns,
+                                        uint64_t *id) {
+    const int kind = (int8_t)g->kind, usual = FLAKE_I_MULTI | FLAKE_I_PLAIN;
+    if (FLAKE_I_LIKELY(kind == usual)) return flake_i_one_by(g, how, false, given_ns, id);
+    if (kind > usual) return flake_i_one_by(g, how | FLAKE_I_OWNED, false, given_ns, id);
+    if (kind == (FLAKE_I_LANES | FLAKE_I_PLAIN) && !(how & FLAKE_I_GIVEN))
+        return flake_i_one_by(g, how | FLAKE_I_LANE, false, 0, id);
+    return flake_i_one_odd(g, how, given_ns, id);
+}
+
+FLAKE_I_INLINE flake_status flake_i_one128(flake_gen *g, unsigned how, int64_t given_ns,
+                                           flake128 *id) {
+    if (FLAKE_I_LIKELY(g->kind == (FLAKE_I_MULTI | FLAKE_I_128)))
+        return flake_i_one_by(g, how, true, given_ns, id);
+    return flake_i_one128_else(g, how, given_ns, id);
 }
 
 /* Fills up to n; *done says how many. */
@@ -5586,11 +5603,11 @@ FLAKE_I_INLINE bool flake_i_given_ns(int64_t unix_ms, int64_t *ns) {
 }
 
 FLAKE_API flake_status flake_next(flake_gen *g, uint64_t *id) {
-    return flake_i_one(g, FLAKE_I_WAIT, false, 0, id);
+    return flake_i_one(g, FLAKE_I_WAIT, 0, id);
 }
 
 FLAKE_API flake_status flake_try(flake_gen *g, uint64_t *id) {
-    return flake_i_one(g, 0, false, 0, id);
+    return flake_i_one(g, 0, 0, id);
 }
 
 FLAKE_API flake_status flake_next_n(flake_gen *g, uint64_t *ids, size_t n) {
@@ -5604,15 +5621,15 @@ FLAKE_API flake_status flake_try_n(flake_gen *g, uint64_t *ids, size_t n, size_t
 FLAKE_API flake_status flake_try_at(flake_gen *g, int64_t unix_ms, uint64_t *id) {
     int64_t ns;
     if (!flake_i_given_ns(unix_ms, &ns)) return FLAKE_TIME_RANGE;
-    return flake_i_one(g, FLAKE_I_GIVEN, false, ns, id);
+    return flake_i_one(g, FLAKE_I_GIVEN, ns, id);
 }
 
 FLAKE_API flake_status flake128_next(flake_gen *g, flake128 *id) {
-    return flake_i_one(g, FLAKE_I_WAIT, true, 0, id);
+    return flake_i_one128(g, FLAKE_I_WAIT, 0, id);
 }
 
 FLAKE_API flake_status flake128_try(flake_gen *g, flake128 *id) {
-    return flake_i_one(g, 0, true, 0, id);
+    return flake_i_one128(g, 0, 0, id);
 }
 
 FLAKE_API flake_status flake128_next_n(flake_gen *g, flake128 *ids, size_t n) {
@@ -5626,7 +5643,7 @@ FLAKE_API flake_status flake128_try_n(flake_gen *g, flake128 *ids, size_t n, siz
 FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *id) {
     int64_t ns;
     if (!flake_i_given_ns(unix_ms, &ns)) return FLAKE_TIME_RANGE;
-    return flake_i_one(g, FLAKE_I_GIVEN, true, ns, id);
+    return flake_i_one128(g, FLAKE_I_GIVEN, ns, id);
 }
 
 /* ---- queries ---- */
@@ -5776,7 +5793,7 @@ FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint
                                            int64_t valid_ms, flake_why *why) {
     int64_t valid_ns;
     p->gen = NULL;
-    if (!g || (g->kind & ~FLAKE_I_ODD) != FLAKE_I_MULTI)
+    if (!g || (g->kind & ~(FLAKE_I_PLAIN | FLAKE_I_ODD)) != FLAKE_I_MULTI)
         return flake_i_say(why, FLAKE_INVALID, "generator",
                            "prefetch needs one of 64-bit IDs, without lanes and single_thread");
     if (!count || count > 100000)
@@ -5797,7 +5814,7 @@ FLAKE_I_COLD flake_status flake_i_prefetch_draw(flake_prefetch *p) {
     flake_gen *const g = p->gen;
     flake_i_place fresh;
     /* initialised anew meanwhile, as one of another kind */
-    if ((g->kind & ~FLAKE_I_ODD) != FLAKE_I_MULTI) return FLAKE_INVALID;
+    if ((g->kind & ~(FLAKE_I_PLAIN | FLAKE_I_ODD)) != FLAKE_I_MULTI) return FLAKE_INVALID;
     const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, p->count, &fresh);
     if (status != FLAKE_OK) return status;
     p->stock = fresh;
@@ -5823,7 +5840,7 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
     }
     if (!p->stock.n) status = flake_i_prefetch_draw(p);
     if (status != FLAKE_OK) return status;
-    *id = FLAKE_I_LIKELY(g->kind == FLAKE_I_MULTI)
+    *id = FLAKE_I_LIKELY(g->kind & FLAKE_I_PLAIN)
               ? flake_i_id(g, p->stock.time << g->time_shift, p->stock.index)
               : flake_i_odd_id(g, p->stock.time, p->stock.index);
     p->stock.n--;

@@ -1080,7 +1080,7 @@ FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_snapshot *from, uin
     const flake_status status = flake_i_gen_claim(&g->gen, &setup, o, identity, why);
     if (status != FLAKE_OK) return status;
     FLAKE_ASSERT(e->time_shift == SNO_I_TIME_SHIFT);
-    g->partition = pool->partition;
+    g->gen.base = g->partition = pool->partition;
     g->sequence_min = pool->sequence_min;
     g->gen.continues = false;
     FLAKE_ATOMIC_STORE(&g->with_time, 0u, relaxed);
@@ -1197,7 +1197,7 @@ FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options 
 
 /* Time and tick are in an id as they are in the word. */
 FLAKE_I_INLINE uint64_t sno_i_place_head(const sno_gen *g, uint8_t meta, uint64_t unit) {
-    return unit | (uint64_t)meta << 16 | g->partition;
+    return unit | (uint64_t)meta << 16 | g->gen.base;
 }
 
 FLAKE_I_INLINE sno_id sno_i_place_id(const sno_gen *g, uint8_t meta, const flake_i_place *place) {
@@ -1241,11 +1241,9 @@ FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned how, int64_t given
 
 FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned how, int64_t given_ns, uint8_t meta,
                                       sno_id *id) {
-    const unsigned kind = g->gen.kind;
-    if (FLAKE_I_LIKELY(kind == (FLAKE_I_MULTI | FLAKE_I_PART)))
-        return sno_i_one_by(g, how, given_ns, meta, id);
-    if (kind == (FLAKE_I_SINGLE | FLAKE_I_PART))
-        return sno_i_one_by(g, how | FLAKE_I_OWNED, given_ns, meta, id);
+    const unsigned kind = g->gen.kind, usual = FLAKE_I_MULTI | FLAKE_I_PART;
+    if (FLAKE_I_LIKELY(kind == usual)) return sno_i_one_by(g, how, given_ns, meta, id);
+    if (kind > usual) return sno_i_one_by(g, how | FLAKE_I_OWNED, given_ns, meta, id);
     if (kind == (FLAKE_I_LANES | FLAKE_I_PART) && !(how & FLAKE_I_GIVEN))
         return sno_i_one_by(g, how | FLAKE_I_LANE, 0, meta, id);
     return FLAKE_INVALID;
