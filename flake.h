@@ -4814,15 +4814,16 @@ FLAKE_I_INLINE uint64_t flake_i_uuid_start(flake_i_keys *k, flake_i_salt salt, u
 FLAKE_I_INLINE uint64_t flake_i_ulid_start(flake_i_keys *k, flake_i_salt salt, uint64_t ms,
                                            uint64_t *above) {
     const uint64_t whose = ((ms ^ salt.high >> 16) << 1 | 1) << 15;
+    const uint64_t rest = salt.low ^ salt.high << 48; /* the bits of the salt that `whose` has no room for */
     uint64_t start = FLAKE_ATOMIC_LOAD(&k->ulid[0], relaxed);
     uint64_t kept = FLAKE_ATOMIC_LOAD(&k->ulid[1], relaxed);
-    const uint64_t both = FLAKE_ATOMIC_LOAD(&k->ulid[2], relaxed);
-    if (!FLAKE_I_LIKELY((kept ^ whose) >> 15 == 0 && (start ^ kept) == both)) {
+    const uint64_t seal = FLAKE_ATOMIC_LOAD(&k->ulid[2], relaxed);
+    if (!FLAKE_I_LIKELY((kept ^ whose) >> 15 == 0 && (start ^ kept ^ rest) == seal)) {
         start = flake_i_start_of(k, salt, ms, 0);
         kept = whose | (flake_i_start_of(k, salt, ms, 1) & flake_i_ones(15));
         FLAKE_ATOMIC_STORE(&k->ulid[0], start, relaxed);
         FLAKE_ATOMIC_STORE(&k->ulid[1], kept, relaxed);
-        FLAKE_ATOMIC_STORE(&k->ulid[2], start ^ kept, relaxed);
+        FLAKE_ATOMIC_STORE(&k->ulid[2], start ^ kept ^ rest, relaxed);
     }
     *above = kept & flake_i_ones(15);
     return start;
