@@ -4363,13 +4363,13 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request
     return status;
 }
 
-FLAKE_I_INLINE unsigned flake_i_lanes_slot(void) { return (unsigned)FLAKE_LANE() % 256; }
+FLAKE_I_INLINE uint8_t flake_i_lanes_slot(void) { return (uint8_t)FLAKE_LANE(); }
 
 /* As a draw from one engine, 1 to `want` places of lane *from; NULL: the map has none here. */
 FLAKE_I_INLINE unsigned flake_i_lanes_draw_soon(flake_i_lanes *l, uint64_t want, uint64_t *word,
                                                 int64_t *now_ns, flake_i_place *out,
                                                 flake_lane **from) {
-    const uint32_t own = FLAKE_ATOMIC_LOAD(&l->map[flake_i_lanes_slot()], relaxed);
+    const uint32_t own = FLAKE_ATOMIC_LOAD(l->map + flake_i_lanes_slot(), relaxed);
     *word = 0;
     *now_ns = 0;
     *from = NULL;
@@ -5534,14 +5534,18 @@ FLAKE_I_APART flake_status flake_i_one_odd(flake_gen *g, unsigned how, int64_t g
     return FLAKE_OK;
 }
 
-/* In a function of its own: so the straight line of several threads needs few registers. */
+/* In functions of their own: so each straight line needs few registers. */
+FLAKE_I_APART flake_status flake_i_one128_single(flake_gen *g, unsigned how, int64_t given_ns,
+                                                 flake128 *id) {
+    if (g->kind != (FLAKE_I_SINGLE | FLAKE_I_128)) return FLAKE_INVALID;
+    return flake_i_one_by(g, how | FLAKE_I_OWNED, true, given_ns, id);
+}
+
 FLAKE_I_APART flake_status flake_i_one128_else(flake_gen *g, unsigned how, int64_t given_ns,
                                                flake128 *id) {
     if (g->kind == (FLAKE_I_LANES | FLAKE_I_128) && !(how & FLAKE_I_GIVEN))
         return flake_i_one_by(g, how | FLAKE_I_LANE, true, 0, id);
-    if (g->kind == (FLAKE_I_SINGLE | FLAKE_I_128))
-        return flake_i_one_by(g, how | FLAKE_I_OWNED, true, given_ns, id);
-    return FLAKE_INVALID;
+    return flake_i_one128_single(g, how, given_ns, id);
 }
 
 FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned how, int64_t given_ns,
