@@ -785,7 +785,7 @@ FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *node48,
 FLAKE_API flake_status flake_node_from_ip(uint64_t *node16, flake_why *);
 /* The ordinal of a StatefulSet's pod: web-3, and web-3.web.prod.svc, are 3. NULL: this host's. */
 FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t *node, flake_why *);
-/* The variable's text, a decimal number below 2^32, of 20 digits at most. */
+/* The variable's text, a decimal number below 2^64. */
 FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node, flake_why *);
 
 /* ---- text ---- */
@@ -5151,7 +5151,7 @@ FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_setup *set
     }
     g->exclusive = file;
     g->options = *o;
-    g->whose = flake_i_fnv(identity, FLAKE_I_IDENTITY);
+    g->whose = flake_i_fnv(identity, FLAKE_I_IDENTITY) ^ o->seq_scatter; /* which forms other IDs of a stock */
     return FLAKE_OK;
 }
 

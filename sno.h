@@ -1149,7 +1149,7 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, const sno_snapshot *fro
                                              const flake_options *options, flake_why *why) {
     flake_options o;
     sno_snapshot pool;
-    if (!g->gen.kind || !flake_i_is_inherited(&g->gen.engine))
+    if (!(g->gen.kind & FLAKE_I_PART) || !flake_i_is_inherited(&g->gen.engine))
         return flake_i_say(why, FLAKE_INVALID, "generator", "was not inherited through fork");
     if (from) {
         const sno_snapshot s = sno_i_resolved(from);
@@ -1314,7 +1314,7 @@ FLAKE_I_FN void sno_i_fill(const sno_gen *g, uint8_t meta, const flake_i_place *
 FLAKE_I_FN flake_status sno_i_many(sno_gen *g, unsigned how, uint8_t meta, sno_id *ids, size_t n,
                                    size_t *done) {
     *done = 0;
-    if (!g->gen.kind) return FLAKE_INVALID;
+    if (!(g->gen.kind & FLAKE_I_PART)) return FLAKE_INVALID;
     while (*done < n) {
         flake_i_place rest, unit;
         flake_lane *from;
@@ -1354,7 +1354,7 @@ FLAKE_API flake_status sno_try_at(sno_gen *g, uint8_t meta, int64_t unix_ms, sno
 
 FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, sno_id *id) {
     const flake_i_engine *const e = &g->gen.engine;
-    if (!g->gen.kind) return FLAKE_INVALID;
+    if (!(g->gen.kind & FLAKE_I_PART)) return FLAKE_INVALID;
     flake_status status = flake_i_still_ours(e); /* a child's turns would be its parent's */
     if (status != FLAKE_OK) return status;
     uint64_t units;
@@ -1371,7 +1371,7 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     sno_snapshot s;
     uint64_t word, safe, drifts;
     unsigned tick;
-    if (!g->gen.kind) return FLAKE_INVALID;
+    if (!(g->gen.kind & FLAKE_I_PART)) return FLAKE_INVALID;
     const flake_status status = flake_i_still_ours(e);
     if (status != FLAKE_OK) return status;
     memset(&s, 0, sizeof s);
@@ -1408,20 +1408,20 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
 FLAKE_API uint32_t sno_len(sno_gen *g) {
     flake_i_engine *const e = &g->gen.engine;
     flake_i_attempt a;
-    if (!g->gen.kind || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time) return 0;
+    if (!(g->gen.kind & FLAKE_I_PART) || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time) return 0;
     return (uint32_t)flake_i_min(a.place, e->cap);
 }
 
 FLAKE_API uint32_t sno_sequence_now(sno_gen *g) {
     const uint32_t drawn = sno_len(g);
-    return g->gen.kind ? g->sequence_min + (drawn ? drawn - 1 : 0) : 0;
+    return g->gen.kind & FLAKE_I_PART ? g->sequence_min + (drawn ? drawn - 1 : 0) : 0;
 }
 
 FLAKE_API uint32_t sno_cap(const sno_gen *g) {
-    return g->gen.kind ? (uint32_t)g->gen.engine.cap : 0;
+    return g->gen.kind & FLAKE_I_PART ? (uint32_t)g->gen.engine.cap : 0;
 }
 
-FLAKE_API uint16_t sno_gen_partition(const sno_gen *g) { return g->gen.kind ? g->partition : 0; }
+FLAKE_API uint16_t sno_gen_partition(const sno_gen *g) { return g->gen.kind & FLAKE_I_PART ? g->partition : 0; }
 
 FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapshot *snapshot) {
     sno_snapshot all, one;

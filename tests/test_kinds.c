@@ -137,6 +137,29 @@ static void a_single_thread_has_no_stock(void) {
     CHECK_EQ(count_duplicates(narrow_ids, n), 0);
 }
 
+/* The same numbers in another order: what is left of the old stock would be formed with the new one. */
+static void a_stock_is_dropped_when_units_are_scattered(void) {
+    const uint64_t unit = 10;
+    uint64_t taken[64], n = 0;
+    for (int64_t t = 0; t < 16; t++) {
+        const flake_layout small = flake_layout_of(41, 5, 4, 0);
+        begin(&small);
+        options.node = 5;
+        clock_at(T + t * 2);
+        n = 0;
+        CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_OK);
+        CHECK_EQ(flake_prefetch_init(&stock, &gen, (uint32_t)unit, 0, NULL), FLAKE_OK);
+        for (uint64_t i = 0; i < 4; i++) CHECK_EQ(flake_prefetch_next(&stock, &taken[n++]), FLAKE_OK);
+        options.seq_scatter = options.start_next_unit = true;
+        options.max_wait_ms = 1;
+        CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_OK);
+        clock_at(T + t * 2 + 1);
+        for (uint64_t i = 0; i < 6; i++) CHECK_EQ(flake_prefetch_next(&stock, &taken[n++]), FLAKE_OK);
+        for (uint64_t i = 0; i < n; i++)
+            for (uint64_t k = 0; k < i; k++) CHECK(taken[i] != taken[k]);
+    }
+}
+
 static void ids_of_128_bits_have_no_stock(void) {
     open_kind(&gen, &flake_layout_boundary, 0, false);
     CHECK_EQ(flake_prefetch_init(&stock, &gen, 10, 0, NULL), FLAKE_INVALID);
@@ -200,6 +223,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(lanes_have_no_stock),
         CHECK_TEST(lanes_made_of_a_generator_with_stock_have_none),
         CHECK_TEST(a_single_thread_has_no_stock),
+        CHECK_TEST(a_stock_is_dropped_when_units_are_scattered),
         CHECK_TEST(ids_of_128_bits_have_no_stock),
         CHECK_TEST(shards_have_no_lanes),
         CHECK_TEST(uuids_and_ulids_have_no_shards),

@@ -248,6 +248,20 @@ static void a_generator_is_drawn_from_by_snos_calls_alone(void) {
     CHECK(narrow[0] == 77 && wide[0].bytes[0] == 77 && drawn == 0);
 }
 
+static void snos_calls_draw_from_snos_generators_alone(void) {
+    static sno_gen of_flakes;
+    sno_snapshot s;
+    sno_id id = marker();
+    begin(0, 0);
+    CHECK_EQ(flake_init(&of_flakes.gen, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_next(&of_flakes, a_meta, &id), FLAKE_INVALID);
+    CHECK_EQ(sno_next_n(&of_flakes, a_meta, &id, 1), FLAKE_INVALID);
+    CHECK_EQ(tried_n(&of_flakes, a_meta, &id, 1), 0);
+    CHECK_EQ(sno_with_time(&of_flakes, a_meta, unit_start_ms(start), &id), FLAKE_INVALID);
+    CHECK_EQ(sno_snapshot_take(&of_flakes, &s), FLAKE_INVALID);
+    CHECK(sno_equal(id, marker()));
+}
+
 static int64_t constant_ns(void *user) { return *(const int64_t *)user; }
 
 static void the_clock_of_the_options_is_the_one_that_counts(void) {
@@ -779,6 +793,7 @@ int main(int argc, char **argv) {
         CHECK_TEST(shards_must_be_at_least_one_and_at_most_the_pool),
         CHECK_TEST(a_generator_that_was_never_made_gives_nothing),
         CHECK_TEST(a_generator_is_drawn_from_by_snos_calls_alone),
+        CHECK_TEST(snos_calls_draw_from_snos_generators_alone),
         CHECK_TEST(the_clock_of_the_options_is_the_one_that_counts),
         CHECK_TEST(a_try_at_a_spent_unit_changes_nothing_and_says_when_to_come_again),
         CHECK_TEST(a_time_of_the_callers_own_counts),
