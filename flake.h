@@ -442,7 +442,7 @@ typedef struct flake_gate {
  * must not be copied or moved once initialised. Options are copied; objects they point to must outlive the
  * generator.
  *
- * On failure a draw leaves generator and output unchanged, unless it says otherwise. Any draw may return
+ * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return
  * FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID; with a state FLAKE_IO and
  * FLAKE_MISMATCH; with a gate whatever the gate returns. FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed
  * with each call.
@@ -510,10 +510,11 @@ FLAKE_API flake_status flake_next(flake_gen *, uint64_t *id);
 /* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. (With a state file without manual_extend one call
  * in a second or two writes it.) */
 FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
-/* All n, waiting for each unit as flake_next does. If a later unit fails, the IDs before it are valid and the
- * rest is zeroed; if the first fails, the array is unchanged. With lanes unsorted. */
+/* All n, waiting for each unit as flake_next does. If a unit fails, the IDs before it are valid and the rest is
+ * zeroed. With lanes unsorted. */
 FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
-/* As many as are available now; *got says how many. FLAKE_OK if at least one. */
+/* As many as are available now; *got says how many, and the rest of the array is unchanged. FLAKE_OK if at
+ * least one. */
 FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n, size_t *got);
 /* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit. One
  * ahead of the clock drags the generator ahead too. Not for generators with lanes: FLAKE_INVALID. */
@@ -792,7 +793,7 @@ FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
  * Nor have those of two modules which hide their symbols, or were opened with RTLD_LOCAL: each has a
  * generator of its own. They wait where 65,536 ids were drawn in a ms. FLAKE_IO: the system has no random
  * bytes. FLAKE_TIME_RANGE: the first call, with a clock before 1984; or one past 2262. FLAKE_AGAIN: they have
- * waited for a second, in which the clock stood still. Whichever they say, `out` stays as it was then.
+ * waited for a second, in which the clock stood still. On failure `out` is zeroed: an empty text.
  */
 FLAKE_API flake_status flake_uuid7(char out[37]);
 FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
@@ -5333,6 +5334,12 @@ FLAKE_I_COLD flake_status flake_i_continue(flake_gen *g, unsigned how, flake_sta
     return flake_i_continue_in(*from ? &(*from)->engine : &g->engine, how, status, want, out);
 }
 
+/* A draw that failed leaves no earlier ID in the caller's variable. */
+FLAKE_I_COLD flake_status flake_i_no_id(flake_status status, void *id, size_t size) {
+    memset(id, 0, size);
+    return status;
+}
+
 /* ---- draws ----
  *
  * flake_i_one compiles to a straight line for each kind of generator: flake_i_draw_soon reads the clock and
@@ -5343,8 +5350,9 @@ FLAKE_I_APART flake_status flake_i_one_on(flake_gen *g, unsigned how, uint64_t w
                                           uint64_t *id) {
     flake_i_place place;
     const flake_status status = flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
-    if (status == FLAKE_OK) flake_i_put_id(g, false, place.time, place.index, id);
-    return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
+    flake_i_put_id(g, false, place.time, place.index, id);
+    return FLAKE_OK;
 }
 
 FLAKE_I_APART flake_status flake_i_lanes_one_on(flake_gen *g, unsigned how, uint64_t word,
@@ -5352,8 +5360,9 @@ FLAKE_I_APART flake_status flake_i_lanes_one_on(flake_gen *g, unsigned how, uint
     flake_i_place place;
     const flake_status status =
         flake_i_lanes_draw_on(&g->split, how, word, now_ns, 1, &place, &from);
-    if (status == FLAKE_OK) flake_i_put_id(g, false, place.time, from->first + place.index, id);
-    return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
+    flake_i_put_id(g, false, place.time, from->first + place.index, id);
+    return FLAKE_OK;
 }
 
 /* `from` is NULL without lanes. */
@@ -5365,7 +5374,7 @@ FLAKE_I_APART flake_status flake_i_one128_on(flake_gen *g, unsigned how, uint64_
                            : flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
     if (status != FLAKE_OK && g->continues)
         status = flake_i_continue(g, how, status, 1, &place, &from);
-    if (status != FLAKE_OK) return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     flake_i_put_id(g, true, place.time, (from ? from->first : 0) + place.index, id);
     return FLAKE_OK;
 }
@@ -5427,10 +5436,12 @@ FLAKE_I_APART flake_status flake_i_one_odd(flake_gen *g, unsigned how, int64_t g
                                            uint64_t *id) {
     flake_i_place rest, unit;
     flake_lane *from;
-    if (!(g->kind & FLAKE_I_ODD)) return FLAKE_INVALID;
-    if ((how & FLAKE_I_GIVEN) && (g->kind & FLAKE_I_WAY) == FLAKE_I_LANES) return FLAKE_INVALID;
-    const flake_status status = flake_i_claim(g, how, given_ns, 1, &rest, &from);
-    if (status != FLAKE_OK) return status;
+    const bool is_given_to_lanes =
+        (how & FLAKE_I_GIVEN) && (g->kind & FLAKE_I_WAY) == FLAKE_I_LANES;
+    flake_status status = FLAKE_INVALID;
+    if ((g->kind & FLAKE_I_ODD) && !is_given_to_lanes)
+        status = flake_i_claim(g, how, given_ns, 1, &rest, &from);
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     (void)flake_i_cut(g, from, &rest, &unit);
     *id = flake_i_odd_id(g, unit.time, unit.index);
     return FLAKE_OK;
@@ -5445,7 +5456,8 @@ FLAKE_I_INLINE flake_status flake_i_one_else(flake_gen *g, unsigned how, bool is
         return flake_i_one_by(g, how | FLAKE_I_OWNED, is_128, given_ns, id);
     if (kind == (FLAKE_I_LANES | forms) && !(how & FLAKE_I_GIVEN))
         return flake_i_one_by(g, how | FLAKE_I_LANE, is_128, 0, id);
-    return is_128 ? FLAKE_INVALID : flake_i_one_odd(g, how, given_ns, (uint64_t *)id);
+    return is_128 ? flake_i_no_id(FLAKE_INVALID, id, sizeof(flake128))
+                  : flake_i_one_odd(g, how, given_ns, (uint64_t *)id);
 }
 
 FLAKE_I_APART flake_status flake_i_one128_else(flake_gen *g, unsigned how, int64_t given_ns,
@@ -5480,12 +5492,12 @@ FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned how, bool is_128, vo
     return FLAKE_OK;
 }
 
-/* All n; what is missing of a later unit is zeroed. */
+/* All n; what is missing is zeroed. */
 FLAKE_I_FN flake_status flake_i_all(flake_gen *g, bool is_128, void *ids, size_t n) {
     const size_t size = is_128 ? sizeof(flake128) : sizeof(uint64_t);
     size_t done;
     const flake_status status = flake_i_many(g, FLAKE_I_WAIT, is_128, ids, n, &done);
-    if (status != FLAKE_OK && done) memset((uint8_t *)ids + done * size, 0, (n - done) * size);
+    if (done < n) memset((uint8_t *)ids + done * size, 0, (n - done) * size);
     return status;
 }
 
@@ -5521,7 +5533,7 @@ FLAKE_API flake_status flake_try_n(flake_gen *g, uint64_t *ids, size_t n, size_t
 
 FLAKE_API flake_status flake_try_at(flake_gen *g, int64_t unix_ms, uint64_t *id) {
     int64_t ns;
-    if (!flake_i_given_ns(unix_ms, &ns)) return FLAKE_TIME_RANGE;
+    if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
     return flake_i_one(g, FLAKE_I_GIVEN, false, ns, id);
 }
 
@@ -5543,7 +5555,7 @@ FLAKE_API flake_status flake128_try_n(flake_gen *g, flake128 *ids, size_t n, siz
 
 FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *id) {
     int64_t ns;
-    if (!flake_i_given_ns(unix_ms, &ns)) return FLAKE_TIME_RANGE;
+    if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
     return flake_i_one(g, FLAKE_I_GIVEN, true, ns, id);
 }
 
@@ -5726,13 +5738,13 @@ FLAKE_I_COLD flake_status flake_i_prefetch_draw(flake_prefetch *p) {
 
 FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
     flake_gen *g = p->gen;
-    if (!g) return FLAKE_INVALID;
+    if (!g) return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
     if (flake_i_forked_since(p->instance_word, p->instance_owner_id)) {
         p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
         p->stock.n = 0;
     }
     flake_status status = flake_i_still_ours(&g->engine);
-    if (status != FLAKE_OK) return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     if (p->whose != g->whose) p->stock.n = 0;
     if (p->stock.n && p->valid_ns) {
         const int64_t now_ns = flake_i_now_ns(&g->engine.clock);
@@ -5740,7 +5752,7 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
             p->stock.n = 0;
     }
     if (!p->stock.n) status = flake_i_prefetch_draw(p);
-    if (status != FLAKE_OK) return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     *id = FLAKE_I_LIKELY(g->kind == FLAKE_I_MULTI)
               ? flake_i_id(g, p->stock.time << g->time_shift, p->stock.index)
               : flake_i_odd_id(g, p->stock.time, p->stock.index);
@@ -6667,22 +6679,25 @@ FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
 FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]) {
     flake128 id;
     const flake_status status = flake_i_default_id(FLAKE_I_UUID7, &id);
-    if (status == FLAKE_OK) memcpy(out, id.bytes, 16);
-    return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, out, 16);
+    memcpy(out, id.bytes, 16);
+    return FLAKE_OK;
 }
 
 FLAKE_API flake_status flake_uuid7(char out[37]) {
     flake128 id;
     const flake_status status = flake_i_default_id(FLAKE_I_UUID7, &id);
-    if (status == FLAKE_OK) flake128_to_uuid(&id, out);
-    return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, out, 37);
+    flake128_to_uuid(&id, out);
+    return FLAKE_OK;
 }
 
 FLAKE_API flake_status flake_ulid(char out[27]) {
     flake128 id;
     const flake_status status = flake_i_default_id(FLAKE_I_ULID, &id);
-    if (status == FLAKE_OK) flake128_to_ulid(&id, out);
-    return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, out, 27);
+    flake128_to_ulid(&id, out);
+    return FLAKE_OK;
 }
 
 // >>who

@@ -131,7 +131,7 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
  * flake_release before another init and before the memory is freed. Options are copied; objects that they
  * point to must outlive the generator.
  *
- * On failure generator and output are unchanged, unless a call says otherwise. Any draw may return
+ * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return
  * FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID, with a state FLAKE_IO and FLAKE_MISMATCH,
  * and what a gate returns; FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with each call.
  *
@@ -184,10 +184,11 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snap
 FLAKE_API flake_status sno_next(sno_gen *, uint8_t meta, sno_id *);
 /* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. */
 FLAKE_API flake_status sno_try(sno_gen *, uint8_t meta, sno_id *);
-/* All n, waiting for each unit. When a later unit fails, the IDs before it are valid and the rest is
- * zeroed; when the first fails, the array is unchanged. With lanes unsorted. */
+/* All n, waiting for each unit. If a unit fails, the IDs before it are valid and the rest is zeroed. With
+ * lanes unsorted. */
 FLAKE_API flake_status sno_next_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
-/* As many as are available now; *got says how many. FLAKE_OK if at least one. */
+/* As many as are available now; *got says how many, and the rest of the array is unchanged. FLAKE_OK if at
+ * least one. */
 FLAKE_API flake_status sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n, size_t *got);
 /* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit. One
  * ahead of the clock drags the generator ahead too. Not for generators with lanes: FLAKE_INVALID. */
@@ -1203,8 +1204,9 @@ FLAKE_I_APART flake_status sno_i_one_on(sno_gen *g, unsigned how, uint64_t word,
                                         uint8_t meta, sno_id *id) {
     flake_i_place place;
     const flake_status status = flake_i_draw_on(&g->gen.engine, how, word, now_ns, 1, &place);
-    if (status == FLAKE_OK) *id = sno_i_place_id(g, meta, &place);
-    return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
+    *id = sno_i_place_id(g, meta, &place);
+    return FLAKE_OK;
 }
 
 FLAKE_I_APART flake_status sno_i_lanes_one_on(sno_gen *g, unsigned how, uint64_t word,
@@ -1213,7 +1215,7 @@ FLAKE_I_APART flake_status sno_i_lanes_one_on(sno_gen *g, unsigned how, uint64_t
     flake_i_place place;
     const flake_status status =
         flake_i_lanes_draw_on(&g->gen.split, how, word, now_ns, 1, &place, &from);
-    if (status != FLAKE_OK) return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     place.index += from->first;
     *id = sno_i_place_id(g, meta, &place);
     return FLAKE_OK;
@@ -1242,7 +1244,7 @@ FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned how, int64_t given_ns
         return sno_i_one_by(g, how | FLAKE_I_OWNED, given_ns, meta, id);
     if (kind == (FLAKE_I_LANES | FLAKE_I_PART) && !(how & FLAKE_I_GIVEN))
         return sno_i_one_by(g, how | FLAKE_I_LANE, 0, meta, id);
-    return FLAKE_INVALID;
+    return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
 }
 
 #ifdef SNO_I_AVX2
@@ -1333,7 +1335,7 @@ FLAKE_API flake_status sno_try(sno_gen *g, uint8_t meta, sno_id *id) {
 FLAKE_API flake_status sno_next_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n) {
     size_t done;
     const flake_status status = sno_i_many(g, FLAKE_I_WAIT, meta, ids, n, &done);
-    if (status != FLAKE_OK && done) memset(ids + done, 0, (n - done) * sizeof *ids);
+    if (done < n) memset(ids + done, 0, (n - done) * sizeof *ids);
     return status;
 }
 
@@ -1344,18 +1346,17 @@ FLAKE_API flake_status sno_try_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n
 
 FLAKE_API flake_status sno_try_at(sno_gen *g, uint8_t meta, int64_t unix_ms, sno_id *id) {
     int64_t ns;
-    if (!flake_i_given_ns(unix_ms, &ns)) return FLAKE_TIME_RANGE;
+    if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
     return sno_i_one(g, FLAKE_I_GIVEN, ns, meta, id);
 }
 
 FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, sno_id *id) {
     const flake_i_engine *const e = &g->gen.engine;
-    if (!g->gen.kind) return FLAKE_INVALID;
-    flake_status status = flake_i_still_ours(e); /* a child's turns would be its parent's */
-    if (status != FLAKE_OK) return status;
     uint64_t units;
-    status = sno_i_units_at(unix_ms, &units);
-    if (status != FLAKE_OK) return status;
+    flake_status status = g->gen.kind ? sno_i_units_at(unix_ms, &units) : FLAKE_INVALID;
+    if (status == FLAKE_OK)
+        status = flake_i_still_ours(e); /* a child's turns would be its parent's */
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     const uint64_t turn = FLAKE_ATOMIC_ADD(&g->with_time, 1u, relaxed) % e->cap;
     *id = sno_i_id(sno_i_place_head(g, meta, units << SNO_I_TIME_SHIFT),
                    (uint16_t)(g->sequence_min + turn));

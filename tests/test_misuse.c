@@ -247,6 +247,142 @@ static void a_reinit_that_failed_leaves_the_generator_forked(void) {
     CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_OK);
 }
 
+/* ---- a status that is ignored ---- */
+
+/* The call fails, and the variable has no ID. */
+#define FAILS(call, status, out)                \
+    do {                                        \
+        memset(&(out), 0x5e, sizeof(out));      \
+        CHECK_EQ(call, status);                 \
+        CHECK(is_zero(&(out), sizeof(out)));    \
+    } while (0)
+
+static void check_no_id(flake_gen *g, flake_status status) {
+    FAILS(flake_next(g, &id), status, id);
+    FAILS(flake_try(g, &id), status, id);
+    FAILS(flake_next_n(g, ids, 4), status, ids);
+}
+
+static void check_no_id128(flake_gen *g, flake_status status) {
+    FAILS(flake128_next(g, &id128), status, id128);
+    FAILS(flake128_try(g, &id128), status, id128);
+    FAILS(flake128_next_n(g, ids128, 4), status, ids128);
+}
+
+static void check_no_sno(sno_gen *g, flake_status status) {
+    FAILS(sno_next(g, 1, &sno_one), status, sno_one);
+    FAILS(sno_try(g, 1, &sno_one), status, sno_one);
+    FAILS(sno_next_n(g, 1, snos, 4), status, snos);
+}
+
+/* Without lanes: several threads, then one. With lanes. Scattered, which have no straight line of their own. */
+enum { KINDS = 6 };
+static flake_options kind_at(unsigned i) {
+    flake_options o = begin();
+    o.single_thread = i % 3 == 1;
+    if (i % 3 == 2) o.lanes = lanes;
+    o.lane_count = i % 3 == 2 ? 2 : 0;
+    o.seq_scatter = i / 3 == 1;
+    return o;
+}
+
+static void a_failed_draw_zeroes_its_id(void) {
+    for (unsigned i = 0; i < KINDS; i++) {
+        flake_options o = kind_at(i);
+        flake_prefetch stock;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        FAILS(flake128_next(&gen, &id128), FLAKE_INVALID, id128);
+        FAILS(flake128_try(&gen, &id128), FLAKE_INVALID, id128);
+        FAILS(flake128_next_n(&gen, ids128, 4), FLAKE_INVALID, ids128);
+        FAILS(flake128_try_at(&gen, T, &id128), FLAKE_INVALID, id128);
+        FAILS(flake_try_at(&gen, INT64_MAX, &id), FLAKE_TIME_RANGE, id);
+        FAILS(flake_try_at(&gen, 0, &id), i % 3 == 2 ? FLAKE_INVALID : FLAKE_TIME_RANGE, id);
+        if (flake_prefetch_init(&stock, &gen, 2, 0, NULL) == FLAKE_OK)
+            FAILS((script_now.now_ns = 0, flake_prefetch_next(&stock, &id)), FLAKE_TIME_RANGE, id);
+        else FAILS(flake_prefetch_next(&stock, &id), FLAKE_INVALID, id);
+        script_now.now_ns = 0;
+        check_no_id(&gen, FLAKE_TIME_RANGE);
+        flake_machine_cloned();
+        check_no_id(&gen, FLAKE_FORKED);
+        if (i % 3 == 0) FAILS(flake_prefetch_next(&stock, &id), FLAKE_FORKED, id);
+        gen.kind = 0;
+        check_no_id(&gen, FLAKE_INVALID);
+    }
+    for (unsigned i = 0; i < 6; i++) {
+        flake_options o = kind_at(i % 3);
+        o.layout = i / 3 ? flake_layout_uuid7 : flake_layout_boundary;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        FAILS(flake_next(&gen, &id), FLAKE_INVALID, id);
+        FAILS(flake128_try_at(&gen, INT64_MAX, &id128), FLAKE_TIME_RANGE, id128);
+        script_now.now_ns = -1;
+        check_no_id128(&gen, FLAKE_TIME_RANGE);
+        flake_machine_cloned();
+        check_no_id128(&gen, FLAKE_FORKED);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        flake_options o = kind_at(i);
+        CHECK_EQ(sno_init(&sno, NULL, &o, NULL), FLAKE_OK);
+        FAILS(sno_try_at(&sno, 1, INT64_MAX, &sno_one), FLAKE_TIME_RANGE, sno_one);
+        FAILS(sno_with_time(&sno, 1, 0, &sno_one), FLAKE_TIME_RANGE, sno_one);
+        script_now.now_ns = 0;
+        check_no_sno(&sno, FLAKE_TIME_RANGE);
+        flake_machine_cloned();
+        check_no_sno(&sno, FLAKE_FORKED);
+        FAILS(sno_with_time(&sno, 1, T, &sno_one), FLAKE_FORKED, sno_one);
+        sno.gen.kind = 0;
+        check_no_sno(&sno, FLAKE_INVALID);
+        FAILS(sno_with_time(&sno, 1, T, &sno_one), FLAKE_INVALID, sno_one);
+    }
+}
+
+static void a_batch_zeroes_what_it_lacks_and_a_try_leaves_the_rest(void) {
+    for (unsigned i = 0; i < KINDS; i++) {
+        flake_options o = kind_at(i);
+        o.seq_max = 2;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        memset(ids, 0x5e, sizeof ids);
+        CHECK_EQ(flake_try_n(&gen, ids, 2, &got), FLAKE_OK);
+        while (got < 2 && flake_try(&gen, &ids[got]) == FLAKE_OK) got++;
+        CHECK(ids[0] && ids[1] && ids[0] != ids[1]);
+        memset(ids, 0x5e, sizeof ids);
+        CHECK_EQ(flake_try_n(&gen, ids, 4, &got), FLAKE_OK);
+        CHECK_EQ(got, 1);
+        CHECK(ids[0] && ids[1] == UINT64_C(0x5e5e5e5e5e5e5e5e) && ids[3] == ids[1]);
+        CHECK_EQ(flake_try_n(&gen, ids + 1, 3, &got), FLAKE_AGAIN);
+        CHECK(got == 0 && ids[1] == UINT64_C(0x5e5e5e5e5e5e5e5e));
+        FAILS(flake_try(&gen, &id), FLAKE_AGAIN, id);
+        script_now.now_ns += MS;
+        script_now.per_sleep = 0; /* the clock stands still: the second unit is not reached */
+        memset(ids, 0x5e, sizeof ids);
+        CHECK_EQ(flake_next_n(&gen, ids, 4), FLAKE_AGAIN);
+        CHECK(ids[0] && ids[1] && ids[2] && !ids[3]);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        flake_options o = kind_at(i);
+        sno_snapshot pool;
+        memset(&pool, 0, sizeof pool);
+        pool.sequence_max = 3;
+        CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
+        CHECK_EQ(sno_next_n(&sno, 1, snos, 4), FLAKE_OK);
+        FAILS(sno_try(&sno, 1, &sno_one), FLAKE_AGAIN, sno_one);
+        memset(snos, 0x5e, sizeof snos);
+        CHECK_EQ(sno_try_n(&sno, 1, snos, 4, &got), FLAKE_AGAIN);
+        CHECK(got == 0 && snos[0].bytes[0] == 0x5e);
+        script_now.per_sleep = 0;
+        FAILS(sno_next_n(&sno, 1, snos, 4), FLAKE_AGAIN, snos);
+    }
+}
+
+static void the_process_wide_generator_zeroes_its_text(void) {
+    uint8_t bytes[16];
+    char uuid[37], ulid[27];
+    (void)begin();
+    script_now.now_ns = 0;
+    FAILS(flake_uuid7_bytes(bytes), FLAKE_TIME_RANGE, bytes);
+    FAILS(flake_uuid7(uuid), FLAKE_TIME_RANGE, uuid);
+    FAILS(flake_ulid(ulid), FLAKE_TIME_RANGE, ulid);
+}
+
 /* ---- files ---- */
 
 #ifdef HAS_FILES
@@ -332,6 +468,9 @@ int main(int argc, char **argv) {
         CHECK_TEST(an_init_that_failed_leaves_no_sno_generator),
         CHECK_TEST(a_restore_that_failed_changes_nothing),
         CHECK_TEST(a_reinit_that_failed_leaves_the_generator_forked),
+        CHECK_TEST(a_failed_draw_zeroes_its_id),
+        CHECK_TEST(a_batch_zeroes_what_it_lacks_and_a_try_leaves_the_rest),
+        CHECK_TEST(the_process_wide_generator_zeroes_its_text),
 #ifdef HAS_FILES
         CHECK_TEST(a_reason_names_directory_node_and_numbers),
         CHECK_TEST(a_reason_tells_what_is_wrong_with_a_state),
