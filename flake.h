@@ -439,8 +439,10 @@ typedef struct flake_gate {
 /* ---- generators ----
  *
  * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter. It
- * must not be copied or moved once initialised. Options are copied; objects they point to must outlive the
- * generator.
+ * must not be copied or moved once initialised: queries of a copy answer as if it had not been initialised, and
+ * its draws return FLAKE_INVALID from the next time unit on. Within the unit they repeat the original's IDs,
+ * since only the start of a unit is checked. (Copies in shared memory are not detected.) Options are copied;
+ * objects they point to must outlive the generator.
  *
  * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return
  * FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID; with a state FLAKE_IO and
@@ -874,6 +876,7 @@ typedef struct flake_i_engine {
     uint64_t ahead;     /* units that ids may lie ahead of the clock */
     uint64_t time_lead; /* units that time itself may: ahead, or 0 */
     int64_t wait_ns;    /* longest sleep of one call */
+    uintptr_t home;     /* where it was set up: a copy lies elsewhere */
     bool fail_on_backwards;   /* a waiting call does not wait for a clock that was put back */
     bool is_plain;      /* no gate, state, ring or leases; a full count carries into nothing */
     flake_i_atomic64
@@ -960,7 +963,9 @@ struct flake_lane {
 
 typedef struct flake_i_lanes {
     FLAKE_I_STAYS(flake_i_lanes)
-    uintptr_t lanes_at; /* how far behind this: who shares the memory may have it elsewhere */
+    uintptr_t lanes_at; /* their address; in shared memory, where addresses differ, */
+    uintptr_t from;     /* ... counted from this: all ones then, else 0 */
+    uintptr_t home;     /* see flake_i_engine */
     size_t n;           /* 0: never initialised */
     flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane; 0: none yet */
     char pad[64];
@@ -1007,6 +1012,7 @@ struct flake_gen {
 
 struct flake_prefetch {
     FLAKE_I_STAYS(flake_prefetch)
+    const flake_prefetch *home; /* see flake_i_engine; NULL: not initialised */
     flake_gen *gen;
     flake_i_place stock;
     uint64_t whose;              /* the generator's when the stock was claimed */
@@ -1934,6 +1940,14 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *  branch on the word's value does not order it. The exact clock's own barrier does. And little hangs
  *  on it: an imagined step back costs a wait or a changed tick, never an id twice.
  *
+ * Why a copy of a generator does no harm for longer than a unit. Its word is one of its own, so the first
+ * places that it draws are the original's, too. An engine stores its address when it is set up, and each path
+ * into another unit compares it: flake_i_draw_first and flake_i_draw_rest, which all draws take but those in
+ * the word's unit. A copy is refused there, and the unit in its word counts as exhausted from then on, or a
+ * backward step of the clock would lead back into it. The address never changes, so it needs no order. (In
+ * shared memory addresses differ, and nothing is compared.) A copy with lanes has the address of the
+ * original's lanes and draws from their words: no place is drawn twice, however late it is refused.
+ *
  * PROGRESS
  *
  *  Draw by fetch_add: wait-free where the machine adds so. Draw by CAS: lock-free, and a failure
@@ -2367,6 +2381,7 @@ FLAKE_I_FN void flake_i_engine_fill(flake_i_engine *e, const flake_i_setup *o,
     e->reach_ns = e->unit_ns + e->slack_ns;
     e->late_from_ns = e->epoch_ns - e->slack_ns;
     e->unit_share = UINT64_MAX / e->unit_ns;
+    e->home = (uintptr_t)e;
     e->is_plain = !o->ring && !o->gate.admit && !o->state && o->cap != d->range;
     flake_i_set_limits(e, o, d);
     flake_i_atomic64 *const zeros[] = {
@@ -2430,6 +2445,11 @@ FLAKE_I_FN flake_status flake_i_still_ours(const flake_i_engine *e) {
 FLAKE_I_FN flake_status flake_i_look_again(const flake_i_engine *e) {
     if (e->owner_word != e->instance_word && flake_i_forked(e)) return flake_i_lost(e);
     return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_OK;
+}
+
+/* Whether this is a copy of the engine that was set up. */
+FLAKE_I_INLINE bool flake_i_is_copy(const flake_i_engine *e) {
+    return e->home != (uintptr_t)e && !e->is_shared;
 }
 
 FLAKE_I_FN struct flake_state *flake_i_state_of(const flake_i_engine *e) {
@@ -2501,16 +2521,19 @@ FLAKE_I_FN void flake_i_decode(const flake_i_engine *e, uint64_t word, uint64_t 
     }
 }
 
-/* Call it where the word was put without asking the gates: its unit counts as spent then, since the
- * fast path would not ask them either. Not while others use the engine. */
-FLAKE_I_FN void flake_i_spend_unit(flake_i_engine *e) {
-    if (!flake_i_has_gate(e)) return;
+/* The fast path draws nothing more from the word's unit. Not while others use the engine. */
+FLAKE_I_FN void flake_i_exhaust_unit(flake_i_engine *e) {
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
     uint64_t time, count;
     flake_i_decode(e, word, &time, &count);
     if (count >= e->cap) return;
     FLAKE_ATOMIC_STORE(&e->word, word - count + e->cap, relaxed);
     flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* what is not drawn here */
+}
+
+/* Call it where the word was put without asking the gates: the fast path would not ask them either. */
+FLAKE_I_FN void flake_i_spend_unit(flake_i_engine *e) {
+    if (flake_i_has_gate(e)) flake_i_exhaust_unit(e);
 }
 
 /* Ids up to this time may have been handed out by a run before: the next is of a later unit, on
@@ -2965,7 +2988,7 @@ FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, fla
 FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned request, uint64_t *word,
                                        uint64_t since_ns, flake_i_place *out) {
     const uint64_t count = *word & e->count_mask, unit = *word >> e->time_shift;
-    if (!e->is_plain || !unit || count > e->cap) return false;
+    if (!e->is_plain || flake_i_is_copy(e) || !unit || count > e->cap) return false;
     const uint64_t time = unit + flake_i_units(e, since_ns);
     if (time > e->max_time) return false;
     const unsigned tick = flake_i_tick(e, *word);
@@ -3059,6 +3082,10 @@ FLAKE_I_COLD flake_status flake_i_draw_rest(flake_i_engine *e, unsigned resume, 
     const unsigned request = resume & FLAKE_I_REQUESTS;
     unsigned outcome = resume - request;
     if (outcome & FLAKE_I_NOT_OURS) return flake_i_lost(e);
+    if (flake_i_is_copy(e)) {
+        flake_i_exhaust_unit(e);
+        return FLAKE_INVALID;
+    }
     flake_i_begin_attempt(&a, e, request, want);
     a.confirmed = (request & FLAKE_I_GIVEN) != 0;
     if ((outcome & (FLAKE_I_ELSE | FLAKE_I_LOST)) && !(request & FLAKE_I_GIVEN) &&
@@ -4150,7 +4177,7 @@ FLAKE_I_FN void flake_i_begin_behind(flake_i_engine *e, bool later) {
  */
 
 FLAKE_I_FN flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
-    return (flake_lane *)((uintptr_t)l + l->lanes_at) + i;
+    return (flake_lane *)(((uintptr_t)l & l->from) + l->lanes_at) + i;
 }
 
 FLAKE_I_FN bool flake_i_lanes_fit(size_t n, uint64_t cap) {
@@ -4205,7 +4232,9 @@ FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t 
     for (size_t i = 0; i < sizeof l->map / sizeof *l->map; i++)
         FLAKE_ATOMIC_STORE(&l->map[i], 0u, relaxed);
     FLAKE_ATOMIC_STORE(&l->turn, 0u, relaxed);
-    l->lanes_at = (uintptr_t)lanes - (uintptr_t)l;
+    l->from = setup->shared_memory ? UINTPTR_MAX : 0;
+    l->lanes_at = (uintptr_t)lanes - ((uintptr_t)l & l->from);
+    l->home = (uintptr_t)l;
     l->n = n;
 }
 
@@ -4308,6 +4337,7 @@ FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned resu
                                                  flake_lane **from) {
     const unsigned slot = flake_i_lanes_slot(), request = resume & FLAKE_I_WAIT;
     unsigned outcome = resume - request;
+    if (l->home != (uintptr_t)l && !l->from) return FLAKE_INVALID; /* a copy */
     if (!*from) {
         const uint32_t first = flake_i_lanes_step(l, slot, 0);
         if (!first) return FLAKE_INVALID;
@@ -5160,11 +5190,16 @@ FLAKE_I_FN bool flake_i_is_whole(const flake_gen *g) {
     return g->kind && !(g->kind & FLAKE_I_PART);
 }
 
+/* Whether it was initialised here: not a copy. */
+FLAKE_I_FN bool flake_i_is_here(const flake_gen *g) {
+    return g->kind && !flake_i_is_copy(&g->engine);
+}
+
 FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, const flake_options *options,
                                                flake_why *why) {
     flake_options o;
     uint8_t fresh[FLAKE_I_IDENTITY], inherited[FLAKE_I_IDENTITY];
-    if (!flake_i_is_whole(g) || !flake_i_is_inherited(&g->engine))
+    if (!flake_i_is_whole(g) || !flake_i_is_here(g) || !flake_i_is_inherited(&g->engine))
         return flake_i_say(why, FLAKE_INVALID, "generator", "was not inherited through fork");
     const flake_status status = flake_i_fill_in(options, &o, why);
     if (status != FLAKE_OK) return status;
@@ -5180,7 +5215,7 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, const flake_options
 }
 
 FLAKE_API void flake_release(flake_gen *g) {
-    if (g->kind) flake_i_exclude_no_more(&g->exclusive, flake_i_is_inherited(&g->engine));
+    if (flake_i_is_here(g)) flake_i_exclude_no_more(&g->exclusive, flake_i_is_inherited(&g->engine));
 }
 
 /* ---- IDs of places ---- */
@@ -5563,7 +5598,8 @@ FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *
 
 /* The engines that draws use, from 0 on; NULL: there are no more. */
 FLAKE_I_FN flake_i_engine *flake_i_engine_at(flake_gen *g, size_t i) {
-    if ((g->kind & FLAKE_I_WAY) != FLAKE_I_LANES) return g->kind && !i ? &g->engine : NULL;
+    if (!flake_i_is_here(g)) return NULL;
+    if ((g->kind & FLAKE_I_WAY) != FLAKE_I_LANES) return !i ? &g->engine : NULL;
     return i < g->split.n ? &flake_i_lane(&g->split, i)->engine : NULL;
 }
 
@@ -5609,7 +5645,7 @@ FLAKE_API void flake_stats_get(flake_gen *g, flake_stats *sum) {
 }
 
 FLAKE_API const flake_options *flake_gen_options(const flake_gen *g) {
-    return g->kind ? &g->options : NULL;
+    return flake_i_is_here(g) ? &g->options : NULL;
 }
 
 /* The whole's position, from one word; of lanes all numbers of the units begun. */
@@ -5629,7 +5665,7 @@ FLAKE_I_FN void flake_i_position(flake_gen *g, uint64_t *time, uint64_t *count) 
 FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapshot) {
     const flake_options *const o = &g->options;
     uint64_t time, count;
-    if (!flake_i_is_whole(g)) return FLAKE_INVALID;
+    if (!flake_i_is_whole(g) || !flake_i_is_here(g)) return FLAKE_INVALID;
     const flake_status status = flake_i_still_ours(&g->engine);
     if (status != FLAKE_OK) return status;
     const flake_layout l = flake_i_word_layout(&o->layout);
@@ -5675,7 +5711,7 @@ FLAKE_I_FN void flake_i_lanes_follow(flake_gen *g) {
 FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flake_why *why) {
     const flake_i_engine *const e = &g->engine;
     const flake_options *const o = &g->options;
-    if (!flake_i_is_whole(g))
+    if (!flake_i_is_whole(g) || !flake_i_is_here(g))
         return flake_i_say(why, FLAKE_INVALID, "generator", "is not initialised");
     const flake_layout l = flake_i_word_layout(&o->layout);
     if (s->epoch_ms != l.epoch_ms || s->unit_ms != l.unit_ms || s->node != flake_i_full_node(o) ||
@@ -5705,14 +5741,15 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flak
 FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint32_t count,
                                            int64_t valid_ms, flake_why *why) {
     int64_t valid_ns;
-    p->gen = NULL;
-    if (!g || (g->kind & ~FLAKE_I_ODD) != FLAKE_I_MULTI)
+    p->home = NULL;
+    if (!g || (g->kind & ~FLAKE_I_ODD) != FLAKE_I_MULTI || !flake_i_is_here(g))
         return flake_i_say(why, FLAKE_INVALID, "generator",
                            "prefetch needs one of 64-bit IDs, without lanes and single_thread");
     if (!count || count > 100000)
         return flake_i_say(why, FLAKE_INVALID, "count", "is outside 1 to 100,000");
     if (valid_ms < 0 || !flake_i_given_ns(valid_ms, &valid_ns))
         return flake_i_say(why, FLAKE_INVALID, "valid_ms", "is negative or too large");
+    p->home = p;
     p->gen = g;
     p->count = count;
     p->valid_ns = valid_ns;
@@ -5738,7 +5775,7 @@ FLAKE_I_COLD flake_status flake_i_prefetch_draw(flake_prefetch *p) {
 
 FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
     flake_gen *g = p->gen;
-    if (!g) return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
+    if (p->home != p) return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
     if (flake_i_forked_since(p->instance_word, p->instance_owner_id)) {
         p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
         p->stock.n = 0;

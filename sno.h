@@ -127,7 +127,7 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
 /* ---- generators ----
  *
  * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter. It
- * must not be copied or moved once initialised. Nothing needs to be freed; with exclusive_dir, call
+ * must not be copied or moved once initialised: see flake.h. Nothing needs to be freed; with exclusive_dir, call
  * flake_release before another init and before the memory is freed. Options are copied; objects that they
  * point to must outlive the generator.
  *
@@ -1144,7 +1144,7 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, const sno_snapshot *fro
                                              const flake_options *options, flake_why *why) {
     flake_options o;
     sno_snapshot pool;
-    if (!g->gen.kind || !flake_i_is_inherited(&g->gen.engine))
+    if (!flake_i_is_here(&g->gen) || !flake_i_is_inherited(&g->gen.engine))
         return flake_i_say(why, FLAKE_INVALID, "generator", "was not inherited through fork");
     if (from) {
         const sno_snapshot s = sno_i_resolved(from);
@@ -1353,7 +1353,8 @@ FLAKE_API flake_status sno_try_at(sno_gen *g, uint8_t meta, int64_t unix_ms, sno
 FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, sno_id *id) {
     const flake_i_engine *const e = &g->gen.engine;
     uint64_t units;
-    flake_status status = g->gen.kind ? sno_i_units_at(unix_ms, &units) : FLAKE_INVALID;
+    flake_status status =
+        flake_i_is_here(&g->gen) ? sno_i_units_at(unix_ms, &units) : FLAKE_INVALID;
     if (status == FLAKE_OK)
         status = flake_i_still_ours(e); /* a child's turns would be its parent's */
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
@@ -1368,7 +1369,7 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     sno_snapshot s;
     uint64_t word, safe, drifts;
     unsigned tick;
-    if (!g->gen.kind) return FLAKE_INVALID;
+    if (!flake_i_is_here(&g->gen)) return FLAKE_INVALID;
     const flake_status status = flake_i_still_ours(e);
     if (status != FLAKE_OK) return status;
     memset(&s, 0, sizeof s);
@@ -1405,20 +1406,22 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
 FLAKE_API uint32_t sno_len(sno_gen *g) {
     flake_i_engine *const e = &g->gen.engine;
     flake_i_attempt a;
-    if (!g->gen.kind || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time) return 0;
+    if (!flake_i_is_here(&g->gen) || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time) return 0;
     return (uint32_t)flake_i_min(a.place, e->cap);
 }
 
 FLAKE_API uint32_t sno_sequence_now(sno_gen *g) {
     const uint32_t drawn = sno_len(g);
-    return g->gen.kind ? g->sequence_min + (drawn ? drawn - 1 : 0) : 0;
+    return flake_i_is_here(&g->gen) ? g->sequence_min + (drawn ? drawn - 1 : 0) : 0;
 }
 
 FLAKE_API uint32_t sno_cap(const sno_gen *g) {
-    return g->gen.kind ? (uint32_t)g->gen.engine.cap : 0;
+    return flake_i_is_here(&g->gen) ? (uint32_t)g->gen.engine.cap : 0;
 }
 
-FLAKE_API uint16_t sno_gen_partition(const sno_gen *g) { return g->gen.kind ? g->partition : 0; }
+FLAKE_API uint16_t sno_gen_partition(const sno_gen *g) {
+    return flake_i_is_here(&g->gen) ? g->partition : 0;
+}
 
 FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapshot *snapshot) {
     sno_snapshot all, one;

@@ -383,6 +383,139 @@ static void the_process_wide_generator_zeroes_its_text(void) {
     FAILS(flake_ulid(ulid), FLAKE_TIME_RANGE, ulid);
 }
 
+/* ---- a generator that was copied ---- */
+
+/* What is asked of a copy is answered as if it were not initialised. */
+static void check_queries_of_a_copy(flake_gen *g) {
+    const flake_options none = {0};
+    flake_snapshot position;
+    flake_prefetch stock;
+    flake_stats stats;
+    memset(&position, 0, sizeof position);
+    CHECK(flake_gen_options(g) == NULL);
+    CHECK_EQ(flake_available(g), 0);
+    CHECK_EQ(flake_retry_ns(g), INT64_MAX);
+    CHECK_EQ(flake_ahead_ms(g), 0);
+    flake_stats_get(g, &stats);
+    CHECK(is_zero(&stats, sizeof stats));
+    CHECK_EQ(flake_snapshot_take(g, &position), FLAKE_INVALID);
+    CHECK_EQ(flake_restore(g, &position, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_prefetch_init(&stock, g, 2, 0, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(g, &none, NULL), FLAKE_INVALID);
+}
+
+/* Of all kinds and clocks: in the unit of the copy, and in each one after it, whatever the clock does. */
+static void a_copy_of_a_generator_stops_when_its_unit_ends(void) {
+    for (unsigned i = 0; i < KINDS * 3; i++) {
+        flake_options o = kind_at(i % KINDS);
+        o.clock.kind = (int)(i / KINDS);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+        memcpy((void *)&other, (const void *)&gen, sizeof gen);
+        check_queries_of_a_copy(&other);
+        script_now.now_ns += MS;
+        check_no_id(&other, FLAKE_INVALID);
+        memset(ids, 0x5e, sizeof ids);
+        CHECK_EQ(flake_try_n(&other, ids, 4, &got), FLAKE_INVALID);
+        CHECK_EQ(got, 0);
+        FAILS(flake_try_at(&other, T + 1, &id), FLAKE_INVALID, id);
+        script_now.now_ns -= MS;
+        if (!o.lanes) check_no_id(&other, FLAKE_INVALID);
+        script_now.now_ns += MS;
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+        script_now.now_ns += MS;
+        CHECK_EQ(flake_next_n(&gen, ids, 4), FLAKE_OK);
+        CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_OK); /* its memory serves another one */
+        CHECK_EQ(flake_next(&other, &id), FLAKE_OK);
+    }
+    for (unsigned i = 0; i < 9; i++) {
+        const flake_layout layouts[] = {flake_layout_boundary, flake_layout_uuid7, flake_layout_ulid};
+        flake_options o = kind_at(i % 3);
+        o.layout = layouts[i / 3];
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
+        memcpy((void *)&other, (const void *)&gen, sizeof gen);
+        script_now.now_ns += MS;
+        check_no_id128(&other, FLAKE_INVALID);
+        script_now.now_ns -= MS;
+        if (!o.lanes) check_no_id128(&other, FLAKE_INVALID);
+        script_now.now_ns += MS;
+        CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
+    }
+}
+
+static void a_copy_of_a_sno_generator_stops_when_its_unit_ends(void) {
+    static sno_gen copy;
+    for (unsigned i = 0; i < 3; i++) {
+        flake_options o = kind_at(i);
+        sno_snapshot position;
+        CHECK_EQ(sno_init(&sno, NULL, &o, NULL), FLAKE_OK);
+        CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_OK);
+        memcpy((void *)&copy, (const void *)&sno, sizeof sno);
+        check_queries_of_a_copy(&copy.gen);
+        CHECK_EQ(sno_snapshot_take(&copy, &position), FLAKE_INVALID);
+        CHECK_EQ(sno_shards_snapshot(&copy, 1, &position), FLAKE_INVALID);
+        CHECK_EQ(sno_reinit_after_fork(&copy, NULL, NULL, NULL), FLAKE_INVALID);
+        CHECK_EQ(sno_cap(&copy), 0);
+        CHECK_EQ(sno_len(&copy), 0);
+        CHECK_EQ(sno_sequence_now(&copy), 0);
+        CHECK_EQ(sno_gen_partition(&copy), 0);
+        FAILS(sno_with_time(&copy, 1, T, &sno_one), FLAKE_INVALID, sno_one);
+        script_now.now_ns += 4 * MS;
+        check_no_sno(&copy, FLAKE_INVALID);
+        FAILS(sno_try_at(&copy, 1, T + 4, &sno_one), FLAKE_INVALID, sno_one);
+        CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_OK);
+    }
+}
+
+/* A copy with lanes has the lanes of the original, and so repeats nothing. */
+static void a_copy_with_lanes_repeats_nothing(void) {
+    flake_options o = kind_at(2);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &ids[0]), FLAKE_OK);
+    memcpy((void *)&other, (const void *)&gen, sizeof gen);
+    CHECK_EQ(flake_next(&other, &ids[1]), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &ids[2]), FLAKE_OK);
+    CHECK_EQ(flake_next(&other, &ids[3]), FLAKE_OK);
+    CHECK_EQ(count_duplicates(ids, 4), 0);
+}
+
+static void a_copy_of_a_stock_is_refused(void) {
+    flake_prefetch stock, copy;
+    flake_options o = begin();
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_prefetch_init(&stock, &gen, 4, 0, NULL), FLAKE_OK);
+    CHECK_EQ(flake_prefetch_next(&stock, &id), FLAKE_OK);
+    memcpy((void *)&copy, (const void *)&stock, sizeof stock);
+    FAILS(flake_prefetch_next(&copy, &id), FLAKE_INVALID, id);
+    CHECK_EQ(flake_prefetch_next(&stock, &id), FLAKE_OK);
+    memset((void *)&copy, 0, sizeof copy);
+    FAILS(flake_prefetch_next(&copy, &id), FLAKE_INVALID, id);
+}
+
+/* Processes may have one generator at several addresses. */
+static void in_shared_memory_addresses_may_differ(void) {
+    static struct {
+        flake_gen gen;
+        flake_lane lanes[2];
+    } first, second;
+    for (unsigned i = 0; i < 2; i++) {
+        flake_options o = begin();
+        if (!words_reach_other_processes) return;
+        o.shared_memory = true;
+        if (i == 1) o.lanes = first.lanes;
+        o.lane_count = i == 1 ? 2 : 0;
+        CHECK_EQ(flake_init(&first.gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_next(&first.gen, &id), FLAKE_OK);
+        memcpy((void *)&second, (const void *)&first, sizeof first);
+        memset((void *)&first, 0, sizeof first);
+        script_now.now_ns += MS;
+        CHECK_EQ(flake_next(&second.gen, &id), FLAKE_OK);
+        CHECK(flake_available(&second.gen) > 0);
+        CHECK(flake_gen_options(&second.gen) != NULL);
+    }
+}
+
 /* ---- files ---- */
 
 #ifdef HAS_FILES
@@ -434,6 +567,21 @@ static void a_reason_names_directory_node_and_numbers(void) {
     end_folder();
 }
 
+static void releasing_a_copy_leaves_the_file_alone(void) {
+    flake_options o = begin();
+    begin_folder();
+    o.node = 7;
+    o.exclusive_dir = folder;
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    memcpy((void *)&other, (const void *)&gen, sizeof gen);
+    flake_release(&other);
+    CHECK_EQ(flake_init(&other, &o, &why), FLAKE_IN_USE);
+    flake_release(&gen);
+    CHECK_EQ(flake_init(&other, &o, &why), FLAKE_OK);
+    flake_release(&other);
+    end_folder();
+}
+
 static void a_reason_tells_what_is_wrong_with_a_state(void) {
     static flake_state state;
     flake_state_options where;
@@ -471,7 +619,13 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_failed_draw_zeroes_its_id),
         CHECK_TEST(a_batch_zeroes_what_it_lacks_and_a_try_leaves_the_rest),
         CHECK_TEST(the_process_wide_generator_zeroes_its_text),
+        CHECK_TEST(a_copy_of_a_generator_stops_when_its_unit_ends),
+        CHECK_TEST(a_copy_of_a_sno_generator_stops_when_its_unit_ends),
+        CHECK_TEST(a_copy_with_lanes_repeats_nothing),
+        CHECK_TEST(a_copy_of_a_stock_is_refused),
+        CHECK_TEST(in_shared_memory_addresses_may_differ),
 #ifdef HAS_FILES
+        CHECK_TEST(releasing_a_copy_leaves_the_file_alone),
         CHECK_TEST(a_reason_names_directory_node_and_numbers),
         CHECK_TEST(a_reason_tells_what_is_wrong_with_a_state),
 #endif
