@@ -967,7 +967,7 @@ typedef struct flake_i_lanes {
     uintptr_t from;     /* ... counted from this: all ones then, else 0 */
     uintptr_t home;     /* see flake_i_engine */
     size_t n;           /* 0: never initialised */
-    flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane; 0: none yet */
+    flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane, and in shared memory bit 31; 0: none yet */
     char pad[64];
     flake_i_atomic32 turn; /* the lane to step to next */
     char pad2[60];
@@ -4181,7 +4181,12 @@ FLAKE_I_FN flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
 }
 
 FLAKE_I_FN bool flake_i_lanes_fit(size_t n, uint64_t cap) {
-    return n && n <= cap && n < UINT32_MAX;
+    return n && n <= cap && n < INT32_MAX;
+}
+
+/* The straight line knows lanes by their address alone: not those in shared memory, whose entries are below 0. */
+FLAKE_I_FN void flake_i_lanes_map(flake_i_lanes *l, unsigned slot, uint32_t own) {
+    FLAKE_ATOMIC_STORE(&l->map[slot], own | ((uint32_t)l->from & 0x80000000), relaxed);
 }
 
 /* A fresh lane goes on where the whole stands. Which numbers of its units are drawn is not known:
@@ -4244,7 +4249,7 @@ FLAKE_I_COLD uint32_t flake_i_lanes_step(flake_i_lanes *l, unsigned slot, uint32
     uint32_t to = 0;
     for (unsigned tries = 0; tries < 2 && (!to || to == was); tries++)
         to = (uint32_t)(FLAKE_ATOMIC_ADD(&l->turn, 1u, relaxed) % l->n) + 1;
-    FLAKE_ATOMIC_STORE(&l->map[slot], to, relaxed);
+    flake_i_lanes_map(l, slot, to);
     return to;
 }
 
@@ -4311,14 +4316,14 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request
         const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
         status = flake_i_draw_rest(e, request, word, now_ns, want, out);
     }
-    if (status == FLAKE_OK && *at != own)
-        FLAKE_ATOMIC_STORE(&l->map[slot], (uint32_t)*at + 1, relaxed);
+    if (status == FLAKE_OK && *at != own) flake_i_lanes_map(l, slot, (uint32_t)*at + 1);
     return status;
 }
 
 FLAKE_I_INLINE unsigned flake_i_lanes_slot(void) { return (unsigned)FLAKE_LANE() % 256; }
 
-/* As a draw from one engine, 1 to `want` places of lane *from; NULL: the map has none here. */
+/* As a draw from one engine, 1 to `want` places of lane *from; NULL: the map has none here, or one in shared
+ * memory. */
 FLAKE_I_INLINE unsigned flake_i_lanes_draw_soon(flake_i_lanes *l, uint64_t want, uint64_t *word,
                                                 int64_t *now_ns, flake_i_place *out,
                                                 flake_lane **from) {
@@ -4326,8 +4331,8 @@ FLAKE_I_INLINE unsigned flake_i_lanes_draw_soon(flake_i_lanes *l, uint64_t want,
     *word = 0;
     *now_ns = 0;
     *from = NULL;
-    if (!FLAKE_I_LIKELY(own)) return FLAKE_I_ELSE;
-    *from = flake_i_lane(l, own - 1);
+    if (!FLAKE_I_LIKELY((int32_t)own > 0)) return FLAKE_I_ELSE;
+    *from = (flake_lane *)l->lanes_at + (own - 1);
     return flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, word, now_ns, out);
 }
 
@@ -4339,7 +4344,8 @@ FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned resu
     unsigned outcome = resume - request;
     if (l->home != (uintptr_t)l && !l->from) return FLAKE_INVALID; /* a copy */
     if (!*from) {
-        const uint32_t first = flake_i_lanes_step(l, slot, 0);
+        uint32_t first = FLAKE_ATOMIC_LOAD(&l->map[slot], relaxed) & INT32_MAX;
+        if (!first) first = flake_i_lanes_step(l, slot, 0);
         if (!first) return FLAKE_INVALID;
         *from = flake_i_lane(l, first - 1);
         outcome = flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, &word, &now_ns, out);
