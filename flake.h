@@ -251,6 +251,7 @@ typedef enum flake_status {
     FLAKE_NODE_RANGE = 6,    /* node + node_offset exceeds the node field */
     FLAKE_NODE_OVERLAP = 15, /* after fork: the child asked for numbers that the parent is using */
     FLAKE_FORKED = 8,        /* inherited through fork(), or the machine was cloned */
+    FLAKE_TOO_FAR_AHEAD = 16, /* the caller's time is ahead of the clock by more than max_ahead_ms and a unit */
     FLAKE_EXHAUSTED = 17,    /* sno.h: this process has used all partitions */
     /* tell the operator */
     FLAKE_TIME_RANGE = 3, /* before the layout's epoch, or after its last representable time */
@@ -518,8 +519,10 @@ FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
 /* As many as are available now; *got says how many, and the rest of the array is unchanged. FLAKE_OK if at
  * least one. */
 FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n, size_t *got);
-/* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit. One
- * ahead of the clock drags the generator ahead too. Not for generators with lanes: FLAKE_INVALID. */
+/* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit.
+ * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than max_ahead_ms (in whole units) and one unit.
+ * The clock is read for that by the first draw of a unit alone. Not for generators with lanes:
+ * FLAKE_INVALID. */
 FLAKE_API flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
 
 /* 128-bit layouts; the calls above return FLAKE_INVALID for them, as these do for 64 bits. */
@@ -1940,6 +1943,12 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *  branch on the word's value does not order it. The exact clock's own barrier does. And little hangs
  *  on it: an imagined step back costs a wait or a changed tick, never an id twice.
  *
+ * Why a time that the caller gives is compared with the clock where it begins a unit, and nowhere else. The
+ * word would follow it, and every draw after it would find the clock behind. A draw in the word's unit, or of
+ * an older time, moves no time. The comparison comes before gate and state are asked and before the word is
+ * moved, so that a refused call has changed nothing (I4). Draws that continue after a backward step are given
+ * the newest unit by the library; they do not request it.
+ *
  * Why a copy of a generator does no harm for longer than a unit. Its word is one of its own, so the first
  * places that it draws are the original's, too. An engine stores its address when it is set up, and each path
  * into another unit compares it: flake_i_draw_first and flake_i_draw_rest, which all draws take but those in
@@ -2194,16 +2203,17 @@ enum flake_i_request {
     FLAKE_I_OWNED = 2, /* one writer: plain loads and stores in place of RMWs */
     FLAKE_I_GIVEN = 4, /* the time is the caller's and may be stale: never a step back */
     FLAKE_I_LANE = 8,  /* the caller has others to ask: a clock behind the word is not counted */
-    FLAKE_I_REQUESTS = 15
+    FLAKE_I_BOUND = 16, /* the time given must not be far ahead of the clock */
+    FLAKE_I_REQUESTS = 31
 };
 
 /* How the fast path ended, other than with a place. The slow path gets it in one argument with the
  * request, `resume`: a seventh would be passed in memory. */
 enum flake_i_outcome {
-    FLAKE_I_ELSE = 16,     /* not the usual case */
-    FLAKE_I_NOT_OURS = 32, /* the owner's word has changed */
-    FLAKE_I_LATE = 64,     /* a fetch_add took a place after the unit's last, or in another unit */
-    FLAKE_I_LOST = 128     /* another thread moved the word first */
+    FLAKE_I_ELSE = 32,     /* not the usual case */
+    FLAKE_I_NOT_OURS = 64, /* the owner's word has changed */
+    FLAKE_I_LATE = 128,    /* a fetch_add took a place after the unit's last, or in another unit */
+    FLAKE_I_LOST = 256     /* another thread moved the word first */
 };
 
 typedef struct flake_i_setup {
@@ -2982,6 +2992,14 @@ FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, fla
     return FLAKE_OK;
 }
 
+/* Whether a given time is ahead of the clock by more than max_ahead and a unit. */
+FLAKE_I_COLD bool flake_i_is_far_ahead(const flake_i_engine *e, int64_t given_ns) {
+    const int64_t now_ns = flake_i_exact_ns(&e->clock);
+    if (given_ns <= now_ns) return false;
+    const uint64_t ahead_ns = (uint64_t)flake_i_ns_until(given_ns, now_ns);
+    return flake_i_units(e, ahead_ns - 1) > e->ahead;
+}
+
 /* The first place of a unit that the clock has come to behind a word with no queue: all that a quiet
  * generator ever draws. False: another was faster, or it is not so simple. (A reading that lies behind
  * wraps round, to a unit past the last.) */
@@ -3105,6 +3123,9 @@ FLAKE_I_COLD flake_status flake_i_draw_rest(flake_i_engine *e, unsigned resume, 
     for (;;) {
         bool slept = false;
         flake_status status = flake_i_look_closely(e, &a);
+        if ((request & FLAKE_I_BOUND) && status == FLAKE_OK && a.now > a.time &&
+            flake_i_is_far_ahead(e, a.now_ns))
+            return FLAKE_TOO_FAR_AHEAD;
         if (status == FLAKE_OK && !a.is_free) status = flake_i_queue(e, &a, &slept);
         if (status == FLAKE_OK && !slept) {
             flake_i_plan(e, &a);
@@ -3125,7 +3146,8 @@ FLAKE_I_INLINE flake_status flake_i_draw_on(flake_i_engine *e, unsigned resume, 
                                             int64_t now_ns, uint64_t want, flake_i_place *out) {
     const uint64_t since_ns = (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift);
     flake_i_place place; /* for the call; *out stays in registers */
-    if (want == 1 && (resume & FLAKE_I_ELSE) && since_ns >= e->unit_ns &&
+    if (want == 1 && (resume & (FLAKE_I_ELSE | FLAKE_I_BOUND)) == FLAKE_I_ELSE &&
+        since_ns >= e->unit_ns &&
         flake_i_draw_first(e, resume, &word, since_ns, out))
         return FLAKE_OK;
     const flake_status status = flake_i_draw_rest(e, resume, word, now_ns, want, &place);
@@ -4414,6 +4436,8 @@ FLAKE_API const char *flake_status_str(flake_status status) {
                "was open";
     case FLAKE_DOWNTIME: return "the last run ended longer ago than max_downtime_ms";
     case FLAKE_IN_USE: return "another generator or process holds this number, file or range";
+    case FLAKE_TOO_FAR_AHEAD:
+        return "the given time is ahead of the clock by more than max_ahead_ms and a time unit";
     case FLAKE_EXHAUSTED: return "this process has used all 65,535 partitions";
     }
     return "unknown status";
@@ -5575,7 +5599,7 @@ FLAKE_API flake_status flake_try_n(flake_gen *g, uint64_t *ids, size_t n, size_t
 FLAKE_API flake_status flake_try_at(flake_gen *g, int64_t unix_ms, uint64_t *id) {
     int64_t ns;
     if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
-    return flake_i_one(g, FLAKE_I_GIVEN, false, ns, id);
+    return flake_i_one(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, false, ns, id);
 }
 
 FLAKE_API flake_status flake128_next(flake_gen *g, flake128 *id) {
@@ -5597,7 +5621,7 @@ FLAKE_API flake_status flake128_try_n(flake_gen *g, flake128 *ids, size_t n, siz
 FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *id) {
     int64_t ns;
     if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
-    return flake_i_one(g, FLAKE_I_GIVEN, true, ns, id);
+    return flake_i_one(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, true, ns, id);
 }
 
 /* ---- queries ---- */

@@ -190,8 +190,9 @@ FLAKE_API flake_status sno_next_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n
 /* As many as are available now; *got says how many, and the rest of the array is unchanged. FLAKE_OK if at
  * least one. */
 FLAKE_API flake_status sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n, size_t *got);
-/* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit. One
- * ahead of the clock drags the generator ahead too. Not for generators with lanes: FLAKE_INVALID. */
+/* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit.
+ * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit. Not for generators with lanes:
+ * FLAKE_INVALID. */
 FLAKE_API flake_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ms, sno_id *);
 /* An ID of any time, to port old IDs: tick 0, and a sequence of its own that wraps around within the pool.
  * So it is unique among sno_cap such calls in a row, not against sno_next in the same unit. */
@@ -1347,7 +1348,7 @@ FLAKE_API flake_status sno_try_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n
 FLAKE_API flake_status sno_try_at(sno_gen *g, uint8_t meta, int64_t unix_ms, sno_id *id) {
     int64_t ns;
     if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
-    return sno_i_one(g, FLAKE_I_GIVEN, ns, meta, id);
+    return sno_i_one(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, meta, id);
 }
 
 FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, sno_id *id) {

@@ -12,8 +12,13 @@
 
 static bool no_random_bytes;
 #define FLAKE_RANDOM_BYTES(to, n) (!no_random_bytes && flake_i_system_random(to, n))
-#define FLAKE_CLOCK_NS(kind) ((void)(kind), script_now.now_ns)
-#define FLAKE_CLOCK_SLACK_NS UINT64_C(0)
+static int exact_reads;
+static int64_t system_ns(int is_coarse) {
+    exact_reads += !is_coarse;
+    return script_now.now_ns - (is_coarse ? 5000000 : 0); /* how far it lags */
+}
+#define FLAKE_CLOCK_NS(kind) system_ns((kind) == FLAKE_CLOCK_COARSE)
+#define FLAKE_CLOCK_SLACK_NS UINT64_C(20000000)
 #define FLAKE_COUNTER()      UINT64_C(0)
 #include "sno.h"
 
@@ -413,15 +418,15 @@ static void a_copy_of_a_generator_stops_when_its_unit_ends(void) {
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
         memcpy((void *)&other, (const void *)&gen, sizeof gen);
         check_queries_of_a_copy(&other);
-        script_now.now_ns += MS;
+        script_now.now_ns += 20 * MS; /* more than a coarse clock lags */
         check_no_id(&other, FLAKE_INVALID);
         memset(ids, 0x5e, sizeof ids);
         CHECK_EQ(flake_try_n(&other, ids, 4, &got), FLAKE_INVALID);
         CHECK_EQ(got, 0);
-        FAILS(flake_try_at(&other, T + 1, &id), FLAKE_INVALID, id);
-        script_now.now_ns -= MS;
+        FAILS(flake_try_at(&other, T + 20, &id), FLAKE_INVALID, id);
+        script_now.now_ns -= 20 * MS;
         if (!o.lanes) check_no_id(&other, FLAKE_INVALID);
-        script_now.now_ns += MS;
+        script_now.now_ns += 20 * MS;
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
         script_now.now_ns += MS;
         CHECK_EQ(flake_next_n(&gen, ids, 4), FLAKE_OK);
@@ -514,6 +519,114 @@ static void in_shared_memory_addresses_may_differ(void) {
         CHECK(flake_available(&second.gen) > 0);
         CHECK(flake_gen_options(&second.gen) != NULL);
     }
+}
+
+/* ---- a time from the future ---- */
+
+static flake_status gate_says;
+static int gate_asked;
+static flake_status ask_gate(void *user, int64_t until_ns) {
+    (void)user;
+    (void)until_ns;
+    gate_asked++;
+    return gate_says;
+}
+
+/* The last time that is accepted while the clock reads T. The one after it is refused, and changes nothing. */
+static void check_furthest(flake_gen *g, int64_t furthest_ms) {
+    const bool is_128 = flake_gen_options(g)->layout.format != 0;
+    flake_snapshot before, after;
+    CHECK_EQ(flake_snapshot_take(g, &before), FLAKE_OK);
+    gate_asked = 0;
+    if (is_128) FAILS(flake128_try_at(g, furthest_ms + 1, &id128), FLAKE_TOO_FAR_AHEAD, id128);
+    else {
+        FAILS(flake_try_at(g, furthest_ms + 1, &id), FLAKE_TOO_FAR_AHEAD, id);
+        FAILS(flake_try_at(g, furthest_ms + 3600000, &id), FLAKE_TOO_FAR_AHEAD, id);
+    }
+    CHECK_EQ(gate_asked, 0);
+    CHECK_EQ(flake_snapshot_take(g, &after), FLAKE_OK);
+    CHECK_EQ(after.unix_ms, before.unix_ms);
+    CHECK_EQ(after.count, before.count);
+    CHECK_EQ(is_128 ? flake128_next(g, &id128) : flake_next(g, &id), FLAKE_OK);
+    CHECK_EQ(is_128 ? flake128_try_at(g, furthest_ms, &id128) : flake_try_at(g, furthest_ms, &id),
+             FLAKE_OK);
+    CHECK_EQ(flake_snapshot_take(g, &after), FLAKE_OK);
+    CHECK(after.unix_ms + (int64_t)after.unit_ms > furthest_ms);
+}
+
+static void a_time_given_is_ahead_by_a_unit_at_most(void) {
+    const flake_layout layouts[] = {flake_layout_default, flake_layout_mastodon, flake_layout_boundary,
+                                    flake_layout_uuid7};
+    for (unsigned i = 0; i < 4 * KINDS; i++) {
+        flake_options o = kind_at(i % KINDS);
+        o.layout = layouts[i / KINDS];
+        if (o.lanes || (o.layout.format && o.seq_scatter)) continue;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        check_furthest(&gen, T + 1);
+        (void)begin();
+        o.max_ahead_ms = 10;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        check_furthest(&gen, T + 11);
+        (void)begin();
+        o.clock.kind = FLAKE_CLOCK_COARSE; /* the exact clock counts */
+        o.gate.admit = ask_gate;
+        gate_says = FLAKE_OK;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        check_furthest(&gen, T + 11);
+        CHECK(gate_asked > 0);
+    }
+    flake_options o = begin();
+    o.layout = flake_layout_sonyflake;
+    o.max_ahead_ms = 15; /* a unit of 10 ms */
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    check_furthest(&gen, T + 20);
+    o = begin();
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    script_now.now_ns--; /* a ns too early */
+    FAILS(flake_try_at(&gen, T + 1, &id), FLAKE_TOO_FAR_AHEAD, id);
+    CHECK_EQ(flake_try_at(&gen, T, &id), FLAKE_OK);
+    o = begin();
+    CHECK_EQ(sno_init(&sno, NULL, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_OK);
+    FAILS(sno_try_at(&sno, 1, T + 5, &sno_one), FLAKE_TOO_FAR_AHEAD, sno_one);
+    CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_OK);
+    CHECK_EQ(sno_time_ms(sno_one), T);
+    CHECK_EQ(sno_try_at(&sno, 1, T + 4, &sno_one), FLAKE_OK);
+    CHECK_EQ(sno_time_ms(sno_one), T + 4);
+}
+
+static void the_clock_is_read_for_a_time_given_once_a_unit(void) {
+    for (unsigned i = 0; i < KINDS; i++) {
+        flake_options o = kind_at(i);
+        if (o.lanes) continue;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        for (int64_t ms = T; ms < T + 5; ms++) {
+            script_now.now_ns = ms * MS;
+            exact_reads = 0;
+            CHECK_EQ(flake_try_at(&gen, ms, &id), FLAKE_OK);
+            CHECK_EQ(exact_reads, 1);
+            for (int64_t k = 0; k < 3; k++) CHECK_EQ(flake_try_at(&gen, ms - k, &id), FLAKE_OK);
+            CHECK_EQ(exact_reads, 1);
+        }
+    }
+}
+
+/* A generator that continues after a backward step is ahead of the clock, and its units follow each other. */
+static void uuids_that_continue_are_ahead_of_the_clock(void) {
+    static flake128 thousands[70000];
+    for (unsigned i = 0; i < 3; i++) {
+        flake_options o = kind_at(i);
+        o.layout = flake_layout_uuid7;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
+        script_now.now_ns -= 3600000 * MS;
+        CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
+        CHECK_EQ(flake128_next_n(&gen, thousands, 70000), FLAKE_OK);
+        CHECK_EQ(flake128_try(&gen, &id128), FLAKE_OK);
+        CHECK(flake128_compare(&thousands[69999], &id128) < 0 || o.lanes);
+        if (!o.lanes) CHECK_EQ(flake128_try_at(&gen, T - 3600000, &id128), FLAKE_OK);
+    }
+    CHECK_EQ(script_now.sleeps, 0);
 }
 
 /* ---- files ---- */
@@ -624,6 +737,9 @@ int main(int argc, char **argv) {
         CHECK_TEST(a_copy_with_lanes_repeats_nothing),
         CHECK_TEST(a_copy_of_a_stock_is_refused),
         CHECK_TEST(in_shared_memory_addresses_may_differ),
+        CHECK_TEST(a_time_given_is_ahead_by_a_unit_at_most),
+        CHECK_TEST(the_clock_is_read_for_a_time_given_once_a_unit),
+        CHECK_TEST(uuids_that_continue_are_ahead_of_the_clock),
 #ifdef HAS_FILES
         CHECK_TEST(releasing_a_copy_leaves_the_file_alone),
         CHECK_TEST(a_reason_names_directory_node_and_numbers),
