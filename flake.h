@@ -245,6 +245,7 @@ typedef enum flake_status {
     /* retry */
     FLAKE_AGAIN = 1,           /* this unit's sequence is exhausted: retry after flake_retry_ns */
     FLAKE_CLOCK_BACKWARDS = 2, /* the clock is behind the newest ID; a state from the future */
+    FLAKE_NOT_EXTENDED = 14,   /* manual_extend, and flake_state_extend was not called in time */
     /* fix the program */
     FLAKE_INVALID = 4,       /* bad argument, option or layout; or an uninitialised generator */
     FLAKE_PARSE = 5,         /* not a text of this encoding */
@@ -446,8 +447,8 @@ typedef struct flake_gate {
  * objects they point to must outlive the generator.
  *
  * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return
- * FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID; with a state FLAKE_IO and
- * FLAKE_MISMATCH; with a gate whatever the gate returns. FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed
+ * FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID; with a state FLAKE_IO,
+ * FLAKE_MISMATCH and FLAKE_NOT_EXTENDED; with a gate whatever the gate returns. FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed
  * with each call.
  */
 typedef struct flake_gen flake_gen;
@@ -565,8 +566,8 @@ FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t unix_ms, flake128 *i
 
 /* ---- queries: of every kind of generator; the answer may be out of date when it arrives ---- */
 
-/* Nanoseconds until flake_try can succeed, if no other thread takes the ID first. Gate and state are not
- * asked: on FLAKE_AGAIN and 0 retry after 1 ms. INT64_MAX: never. */
+/* Nanoseconds until flake_try can succeed, if no other thread takes the ID first; 1 ms at least while a state
+ * waits for flake_state_extend. A gate is not asked: on FLAKE_AGAIN and 0 retry after 1 ms. INT64_MAX: never. */
 FLAKE_API int64_t flake_retry_ns(flake_gen *);
 FLAKE_API uint64_t flake_available(flake_gen *); /* IDs available now */
 FLAKE_API int64_t flake_ahead_ms(flake_gen *);   /* how far the newest ID is ahead of the clock */
@@ -690,9 +691,9 @@ typedef struct flake_state_options {
     int64_t wait_ms;         /* with dir: wait this long for a free number; 0: don't */
     bool must_exist;         /* FLAKE_IO when there is no file, rather than a new one */
     bool no_wait;       /* don't wait until the last run's horizon has passed: draws wait, or fail */
-    bool manual_extend; /* draws don't write, they return FLAKE_AGAIN when the horizon is reached, or
-                           FLAKE_IO if it could not be written: the program calls flake_state_extend,
-                           at least twice per horizon_ms */
+    bool manual_extend; /* draws don't write; they return FLAKE_NOT_EXTENDED when the horizon is reached
+                           (waiting calls after max_wait_ms), or FLAKE_IO if it could not be written: the
+                           program calls flake_state_extend, at least twice per horizon_ms */
 } flake_state_options;
 
 /* Of the options clock and shared_memory count, and with `path` layout, node, node_offset, seq_min and
@@ -2234,6 +2235,8 @@ FLAKE_I_FN bool flake_i_state_is_shared(const struct flake_state *);
 FLAKE_I_FN uint64_t flake_i_state_run(const struct flake_state *);
 FLAKE_I_FN flake_status flake_i_state_admit(struct flake_state *, uint64_t run, int64_t until_ns,
                                             bool *in_vain);
+/* Whether draws up to this time wait for flake_state_extend. */
+FLAKE_I_FN bool flake_i_state_is_late(const struct flake_state *, int64_t until_ns);
 
 FLAKE_I_FN uint64_t flake_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
@@ -2847,10 +2850,15 @@ FLAKE_I_FN int64_t flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns, in
     return after_ns;
 }
 
+/* The last ns of a unit. */
+FLAKE_I_FN int64_t flake_i_end_ns(const flake_i_engine *e, uint64_t unit) {
+    return (int64_t)(flake_i_start_ns(e, unit + 1) - 1);
+}
+
 /* Whether gate and state admit ids of this unit. */
 FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned request, uint64_t unit,
                                         int64_t *budget_ns) {
-    const int64_t until_ns = (int64_t)(flake_i_start_ns(e, unit + 1) - 1), nap_ns = 1000000;
+    const int64_t until_ns = flake_i_end_ns(e, unit), nap_ns = 1000000;
     for (unsigned state = 0; state < 2; state++)
         for (;; *budget_ns -= nap_ns) {
             bool in_vain = false; /* it is no use to wait for another answer */
@@ -2860,8 +2868,10 @@ FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned request, uin
             if (state && e->state_at)
                 status = flake_i_state_admit(flake_i_state_of(e), e->state_run, until_ns, &in_vain);
             if (status == FLAKE_OK) break;
+            const bool not_yet =
+                status == FLAKE_AGAIN || (state && status == FLAKE_NOT_EXTENDED);
             const bool waits = (request & FLAKE_I_WAIT) && *budget_ns >= nap_ns;
-            if (status != FLAKE_AGAIN || in_vain || !waits) return status;
+            if (!not_yet || in_vain || !waits) return status;
             FLAKE_SLEEP_NS(nap_ns);
         }
     return FLAKE_OK;
@@ -3009,6 +3019,9 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned request, uint
     if (!e->is_plain || flake_i_is_copy(e) || !unit || count > e->cap) return false;
     const uint64_t time = unit + flake_i_units(e, since_ns);
     if (time > e->max_time) return false;
+    if ((request & FLAKE_I_BOUND) &&
+        flake_i_is_far_ahead(e, (int64_t)(flake_i_start_ns(e, unit) + since_ns)))
+        return false;
     const unsigned tick = flake_i_tick(e, *word);
     const uint64_t head = flake_i_word_at(e, time, tick);
     if (!flake_i_move(e, request, word, head + 1)) return false;
@@ -3146,8 +3159,7 @@ FLAKE_I_INLINE flake_status flake_i_draw_on(flake_i_engine *e, unsigned resume, 
                                             int64_t now_ns, uint64_t want, flake_i_place *out) {
     const uint64_t since_ns = (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift);
     flake_i_place place; /* for the call; *out stays in registers */
-    if (want == 1 && (resume & (FLAKE_I_ELSE | FLAKE_I_BOUND)) == FLAKE_I_ELSE &&
-        since_ns >= e->unit_ns &&
+    if (want == 1 && (resume & FLAKE_I_ELSE) && since_ns >= e->unit_ns &&
         flake_i_draw_first(e, resume, &word, since_ns, out))
         return FLAKE_OK;
     const flake_status status = flake_i_draw_rest(e, resume, word, now_ns, want, &place);
@@ -3192,6 +3204,13 @@ FLAKE_I_FN uint64_t flake_i_available(flake_i_engine *e) {
     flake_i_attempt a;
     if (flake_i_forked(e) || flake_i_peek(e, &a) != FLAKE_OK) return 0;
     return flake_i_room(e, &a);
+}
+
+/* Whether the next place waits for flake_state_extend. The unit that draws count on in was admitted. */
+FLAKE_I_FN bool flake_i_is_late(flake_i_engine *e) {
+    flake_i_attempt a;
+    if (!e->state_at || flake_i_forked(e) || flake_i_peek(e, &a) != FLAKE_OK) return false;
+    return flake_i_state_is_late(flake_i_state_of(e), flake_i_end_ns(e, a.unit));
 }
 
 /* How many units the newest place lies ahead of the clock; 0 where the clock has no unit. */
@@ -3728,7 +3747,14 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
     if (until_ns <= horizon_ns) return FLAKE_OK;
     if (!manual_extend) return FLAKE_AGAIN;
     *in_vain = FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id();
-    return (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed) == INT64_MIN ? FLAKE_AGAIN : FLAKE_IO;
+    return (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed) == INT64_MIN ? FLAKE_NOT_EXTENDED
+                                                                         : FLAKE_IO;
+}
+
+FLAKE_I_FN bool flake_i_state_is_late(const flake_state *s, int64_t until_ns) {
+    const uint64_t horizon = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
+    if (horizon == FLAKE_I_CLOSED_STATE || horizon == FLAKE_I_LOST_STATE) return false;
+    return FLAKE_ATOMIC_LOAD(&s->manual_extend, relaxed) && until_ns > (int64_t)horizon;
 }
 
 /* A generator begins behind the last run, and behind those of this run that it may follow. */
@@ -4277,7 +4303,8 @@ FLAKE_I_COLD uint32_t flake_i_lanes_step(flake_i_lanes *l, unsigned slot, uint32
 
 /* What one lane says of its own numbers, or its own word: others may have ids. */
 FLAKE_I_FN bool flake_i_asks_on(flake_status status) {
-    return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TIME_RANGE;
+    return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS ||
+           status == FLAKE_TIME_RANGE || status == FLAKE_NOT_EXTENDED;
 }
 
 /* A draw from lane *at, or from one behind it; *at is then the one that served. FLAKE_AGAIN: by this
@@ -4420,6 +4447,8 @@ FLAKE_API const char *flake_status_str(flake_status status) {
         return "no ID is available in this time unit, or the numbers left are held back: retry "
                "(flake_retry_ns)";
     case FLAKE_CLOCK_BACKWARDS: return "the clock is behind the newest ID";
+    case FLAKE_NOT_EXTENDED:
+        return "the state's horizon is reached: call flake_state_extend (manual_extend)";
     case FLAKE_TIME_RANGE: return "the time is before layout.epoch_ms or after flake_layout_end_ms";
     case FLAKE_INVALID:
         return "a bad argument or option (flake_why names it), or the generator is not initialised";
@@ -5379,7 +5408,7 @@ FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned how, f
         const uint64_t unit = time + count / e->cap;
         if (unit > e->max_time) return FLAKE_TIME_RANGE;
         status = flake_i_draw(e, FLAKE_I_GIVEN, (int64_t)flake_i_start_ns(e, unit), want, out);
-        if (status != FLAKE_AGAIN) return status;
+        if (status != FLAKE_AGAIN && status != FLAKE_NOT_EXTENDED) return status;
         /* others have drawn its rest; or else it is the gate, for which a caller that waits does so */
         if (unit == tried) status = flake_i_admit(e, how, unit, &budget_ns);
         if (unit == tried && status != FLAKE_OK) return status;
@@ -5637,7 +5666,8 @@ FLAKE_API int64_t flake_retry_ns(flake_gen *g) {
     int64_t least = INT64_MAX;
     flake_i_engine *e;
     for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++) {
-        const int64_t ns = flake_i_spare(g, e) ? 0 : flake_i_retry_ns(e);
+        int64_t ns = flake_i_spare(g, e) ? 0 : flake_i_retry_ns(e);
+        if (ns < FLAKE_I_NS_PER_MS && flake_i_is_late(e)) ns = FLAKE_I_NS_PER_MS;
         if (ns < least) least = ns;
     }
     return least;
@@ -5647,7 +5677,7 @@ FLAKE_API uint64_t flake_available(flake_gen *g) {
     uint64_t sum = 0;
     flake_i_engine *e;
     for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++)
-        sum += flake_i_available(e) + flake_i_spare(g, e);
+        if (!flake_i_is_late(e)) sum += flake_i_available(e) + flake_i_spare(g, e);
     return sum;
 }
 

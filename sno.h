@@ -132,8 +132,8 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
  * point to must outlive the generator.
  *
  * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return
- * FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID, with a state FLAKE_IO and FLAKE_MISMATCH,
- * and what a gate returns; FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with each call.
+ * FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID, with a state FLAKE_IO,
+ * FLAKE_MISMATCH and FLAKE_NOT_EXTENDED, and what a gate returns; FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with each call.
  *
  * With a partition of your own and the whole pool:
  *

@@ -10,6 +10,15 @@
 #include <unistd.h>
 #endif
 
+/* What another thread does during each sleep. */
+static void (*during_sleep)(void);
+static void sleep_beside_another(int64_t ns) {
+    script_sleep(ns);
+    if (during_sleep) during_sleep();
+}
+#undef FLAKE_SLEEP_NS
+#define FLAKE_SLEEP_NS(ns) sleep_beside_another(ns)
+
 static bool no_random_bytes;
 #define FLAKE_RANDOM_BYTES(to, n) (!no_random_bytes && flake_i_system_random(to, n))
 static int exact_reads;
@@ -721,6 +730,121 @@ static void a_reason_tells_what_is_wrong_with_a_state(void) {
     CHECK_EQ(flake_state_close(&state), FLAKE_FORKED);
     end_folder();
 }
+
+/* A state with manual_extend, and generators of every kind on it. */
+static flake_state state;
+
+static void extend(void) {
+    if (script_now.sleeps >= 3) CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+}
+
+static flake_options open_state(unsigned kind, const flake_layout *layout) {
+    flake_state_options where;
+    flake_options o = kind_at(kind);
+    memset(&where, 0, sizeof where);
+    begin_folder();
+    where.path = path_of("ids");
+    where.manual_extend = true;
+    where.horizon_ms = 200;
+    o.layout = *layout;
+    o.max_wait_ms = 50;
+    CHECK_EQ(flake_state_open(&state, &where, &o, NULL, &why), FLAKE_OK);
+    o.state = &state;
+    return o;
+}
+
+static void close_state(void) {
+    during_sleep = NULL;
+    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    end_folder();
+}
+
+/* The horizon is past; then it is extended during a wait. */
+static void check_not_extended(flake_gen *g) {
+    const bool is_128 = flake_gen_options(g)->layout.format != 0;
+    script_now.now_ns += 500 * MS;
+    for (int i = 0; i < 2; i++) { /* a generator that continues, too, is asked about its unit */
+        if (is_128) FAILS(flake128_try(g, &id128), FLAKE_NOT_EXTENDED, id128);
+        else FAILS(flake_try(g, &id), FLAKE_NOT_EXTENDED, id);
+    }
+    CHECK_EQ(flake_retry_ns(g), MS);
+    CHECK_EQ(flake_available(g), 0);
+    CHECK_EQ(script_now.sleeps, 0);
+    if (is_128) FAILS(flake128_next(g, &id128), FLAKE_NOT_EXTENDED, id128);
+    else FAILS(flake_next(g, &id), FLAKE_NOT_EXTENDED, id);
+    CHECK_EQ(script_now.slept_ns, 50 * MS); /* max_wait_ms */
+    script_now.sleeps = 0;
+    during_sleep = extend;
+    CHECK_EQ(is_128 ? flake128_next(g, &id128) : flake_next(g, &id), FLAKE_OK);
+    CHECK_EQ(script_now.sleeps, 3);
+    CHECK_EQ(flake_retry_ns(g), 0);
+    CHECK(flake_available(g) > 0);
+}
+
+static void a_state_that_was_not_extended_in_time(void) {
+    const flake_layout layouts[] = {flake_layout_default, flake_layout_boundary, flake_layout_uuid8};
+    for (unsigned i = 0; i < 3 * KINDS; i++) {
+        if (i >= KINDS && i % KINDS >= 3) continue; /* 128 bits are not scattered */
+        const flake_options o = open_state(i % KINDS, &layouts[i / KINDS]);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        check_not_extended(&gen);
+        close_state();
+    }
+}
+
+/* UUIDs that continue in the newest unit, after a backward step. */
+static void a_state_that_was_not_extended_while_uuids_continue(void) {
+    const flake_options o = open_state(0, &flake_layout_uuid8);
+    static flake128 thousands[70000];
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    script_now.now_ns += 198 * MS;
+    CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
+    script_now.now_ns -= 100 * MS;
+    CHECK_EQ(flake128_next_n(&gen, thousands, 65535), FLAKE_OK); /* the rest of the unit */
+    CHECK_EQ(flake_retry_ns(&gen), 0);
+    CHECK(flake_available(&gen) > 0);
+    CHECK_EQ(flake128_next_n(&gen, thousands, 65536), FLAKE_OK); /* the last unit before the horizon */
+    script_now.now_ns -= 500 * MS; /* so that each wait leaves the clock behind */
+    CHECK_EQ(flake_retry_ns(&gen), MS);
+    CHECK_EQ(flake_available(&gen), 0);
+    FAILS(flake128_try(&gen, &id128), FLAKE_NOT_EXTENDED, id128);
+    FAILS(flake128_next(&gen, &id128), FLAKE_NOT_EXTENDED, id128);
+    CHECK_EQ(script_now.slept_ns, 50 * MS);
+    script_now.sleeps = 0;
+    script_now.now_ns += 500 * MS;
+    during_sleep = extend;
+    CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
+    close_state();
+}
+
+static void a_state_of_sno_that_was_not_extended_in_time(void) {
+    for (unsigned i = 0; i < 3; i++) {
+        flake_state_options where;
+        sno_snapshot pool;
+        flake_options o = kind_at(i);
+        memset(&where, 0, sizeof where);
+        memset(&pool, 0, sizeof pool);
+        begin_folder();
+        where.path = path_of("snos");
+        where.manual_extend = true;
+        where.horizon_ms = 200;
+        pool.partition = 1;
+        o.max_wait_ms = 50;
+        CHECK_EQ(sno_state_open(&state, &where, &o, &pool, &why), FLAKE_OK);
+        o.state = &state;
+        CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
+        script_now.now_ns += 500 * MS;
+        FAILS(sno_try(&sno, 1, &sno_one), FLAKE_NOT_EXTENDED, sno_one);
+        CHECK_EQ(flake_retry_ns(&sno.gen), MS);
+        CHECK_EQ(flake_available(&sno.gen), 0);
+        FAILS(sno_next(&sno, 1, &sno_one), FLAKE_NOT_EXTENDED, sno_one);
+        CHECK_EQ(script_now.slept_ns, 50 * MS);
+        script_now.sleeps = 0;
+        during_sleep = extend;
+        CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_OK);
+        close_state();
+    }
+}
 #endif
 
 int main(int argc, char **argv) {
@@ -742,6 +866,9 @@ int main(int argc, char **argv) {
         CHECK_TEST(uuids_that_continue_are_ahead_of_the_clock),
 #ifdef HAS_FILES
         CHECK_TEST(releasing_a_copy_leaves_the_file_alone),
+        CHECK_TEST(a_state_that_was_not_extended_in_time),
+        CHECK_TEST(a_state_that_was_not_extended_while_uuids_continue),
+        CHECK_TEST(a_state_of_sno_that_was_not_extended_in_time),
         CHECK_TEST(a_reason_names_directory_node_and_numbers),
         CHECK_TEST(a_reason_tells_what_is_wrong_with_a_state),
 #endif
