@@ -175,6 +175,16 @@
 #endif
 #endif
 
+/* Before calls whose status must not be ignored; it comes before FLAKE_API, where C++ and C23 want it. */
+#if defined(__GNUC__)
+#define FLAKE_I_MUST_USE __attribute__((warn_unused_result))
+#elif (defined(__cplusplus) && __cplusplus >= 201703L) || \
+    (defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
+#define FLAKE_I_MUST_USE [[nodiscard]]
+#else
+#define FLAKE_I_MUST_USE
+#endif
+
 #ifndef FLAKE_ATOMIC
 #if defined(__cplusplus) && defined(__GNUC__)
 /* Plain ones: from C++20 on std::atomic has a constructor, which would wipe what lies outside functions when
@@ -238,8 +248,11 @@ extern "C" {
 
 // >>public
 
-/* ---- status ---- */
-
+/* ---- status ----
+ *
+ * Ignoring the status of an init or a draw is a compiler warning; `(void)!flake_try(&ids, &id)` ignores it on
+ * purpose. (gcc does not accept a cast to void alone.)
+ */
 typedef enum flake_status {
     FLAKE_OK = 0,
     /* retry */
@@ -501,37 +514,37 @@ typedef struct flake_options {
  * FLAKE_INVALID. It starts at the clock and knows of no earlier IDs: initialised again within a unit, in this
  * process or the next, it repeats those of that unit, unless it has start_next_unit or a state, or continues
  * from a snapshot (flake_restore). */
-FLAKE_API flake_status flake_init(flake_gen *, const flake_options *, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, const flake_options *, flake_why *);
 /* n generators that share one sequence range, each with single_thread and for one thread at a time; in
  * shared memory for one process. All or none. FLAKE_INVALID: n is 0 or more than there are numbers, or the
  * layout is of UUIDs or ULIDs, whose counters start anywhere. With exclusive_dir release the first one. */
-FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flake_options *,
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flake_options *,
                                          flake_why *);
 
 /* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
  * FLAKE_CLOCK_BACKWARDS. Wait-free while IDs are available; with lanes lock-free. */
-FLAKE_API flake_status flake_next(flake_gen *, uint64_t *id);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_next(flake_gen *, uint64_t *id);
 /* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. (With a state file without manual_extend one call
  * in a second or two writes it.) */
-FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
 /* All n, waiting for each unit as flake_next does. If a unit fails, the IDs before it are valid and the rest is
  * zeroed. With lanes unsorted. */
-FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
 /* As many as are available now; *got says how many, and the rest of the array is unchanged. FLAKE_OK if at
  * least one. */
-FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n, size_t *got);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n, size_t *got);
 /* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit.
  * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than max_ahead_ms (in whole units) and one unit.
  * The clock is read for that by the first draw of a unit alone. Not for generators with lanes:
  * FLAKE_INVALID. */
-FLAKE_API flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
 
 /* 128-bit layouts; the calls above return FLAKE_INVALID for them, as these do for 64 bits. */
-FLAKE_API flake_status flake128_next(flake_gen *, flake128 *id);
-FLAKE_API flake_status flake128_try(flake_gen *, flake128 *id);
-FLAKE_API flake_status flake128_next_n(flake_gen *, flake128 *ids, size_t n);
-FLAKE_API flake_status flake128_try_n(flake_gen *, flake128 *ids, size_t n, size_t *got);
-FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t unix_ms, flake128 *id);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake128_next(flake_gen *, flake128 *id);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try(flake_gen *, flake128 *id);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake128_next_n(flake_gen *, flake128 *ids, size_t n);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_n(flake_gen *, flake128 *ids, size_t n, size_t *got);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t unix_ms, flake128 *id);
 
 /* Lanes split the sequence range. A draw uses the lane that last served its processor, and another one when
  * two threads meet in it or its IDs of this unit are exhausted: so cores share no cache line while they need
@@ -610,9 +623,9 @@ FLAKE_API void flake_release(flake_gen *);
  * The generator must outlive it.
  */
 typedef struct flake_prefetch flake_prefetch;
-FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *, uint32_t count,
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *, uint32_t count,
                                            int64_t valid_ms, flake_why *);
-FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id); /* as flake_next */
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id); /* as flake_next */
 
 // >>restarts
 /* ---- overflow events: bounded, lock-free, many producers and consumers ----
@@ -734,7 +747,7 @@ FLAKE_API flake_status flake_state_close(flake_state *);
  * both finish it), and, where a pid tells processes apart, one into a namespace in which the child
  * has its parent's pid. Where 64-bit atomics take a lock, a process whose threads draw must not fork.
  */
-FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options *, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options *, flake_why *);
 
 /* ---- who am I: where node numbers come from ----
  *
@@ -801,9 +814,9 @@ FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
  * bytes. FLAKE_TIME_RANGE: the first call, with a clock before 1984; or one past 2262. FLAKE_AGAIN: they have
  * waited for a second, in which the clock stood still. On failure `out` is zeroed: an empty text.
  */
-FLAKE_API flake_status flake_uuid7(char out[37]);
-FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
-FLAKE_API flake_status flake_ulid(char out[27]);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7(char out[37]);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_ulid(char out[27]);
 
 /* ---- texts of 128 bits ---- */
 
