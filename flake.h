@@ -260,13 +260,13 @@ typedef enum flake_status {
     FLAKE_CLOCK_BACKWARDS = 2, /* the clock is behind the newest ID; a state from the future */
     FLAKE_NOT_EXTENDED = 14,   /* manual_extend, and flake_state_extend was not called in time */
     /* fix the program */
-    FLAKE_INVALID = 4,       /* bad argument, option or layout; or an uninitialised generator */
-    FLAKE_PARSE = 5,         /* not a text of this encoding */
-    FLAKE_NODE_RANGE = 6,    /* node + node_offset exceeds the node field */
-    FLAKE_NODE_OVERLAP = 15, /* after fork: the child asked for numbers that the parent is using */
-    FLAKE_FORKED = 8,        /* inherited through fork(), or the machine was cloned */
-    FLAKE_TOO_FAR_AHEAD = 16, /* the caller's time is ahead of the clock by more than max_ahead_ms and a unit */
-    FLAKE_EXHAUSTED = 17,    /* sno.h: this process has used all partitions */
+    FLAKE_INVALID = 4,    /* bad argument, option or layout; an uninitialised or copied generator */
+    FLAKE_PARSE = 5,      /* not a text of this encoding */
+    FLAKE_NODE_RANGE = 6, /* node + node_offset exceeds the node field */
+    FLAKE_NODE_OVERLAP = 15,  /* after fork: the child asked for numbers that the parent is using */
+    FLAKE_FORKED = 8,         /* inherited through fork(), or the machine was cloned */
+    FLAKE_TOO_FAR_AHEAD = 16, /* the caller's time is too far ahead of the clock: flake_try_at */
+    FLAKE_EXHAUSTED = 17,     /* sno.h: this process has used all partitions */
     /* tell the operator */
     FLAKE_TIME_RANGE = 3, /* before the layout's epoch, or after its last representable time */
     FLAKE_LEASE_LOST = 7, /* the claim on the node number was lost */
@@ -518,8 +518,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, const flake_opti
 /* n generators that share one sequence range, each with single_thread and for one thread at a time; in
  * shared memory for one process. All or none. FLAKE_INVALID: n is 0 or more than there are numbers, or the
  * layout is of UUIDs or ULIDs, whose counters start anywhere. With exclusive_dir release the first one. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flake_options *,
-                                         flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n,
+                                                          const flake_options *, flake_why *);
 
 /* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
  * FLAKE_CLOCK_BACKWARDS. Wait-free while IDs are available; with lanes lock-free. */
@@ -532,7 +532,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
 /* As many as are available now; *got says how many, and the rest of the array is unchanged. FLAKE_OK if at
  * least one. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n, size_t *got);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n,
+                                                    size_t *got);
 /* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit.
  * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than max_ahead_ms (in whole units) and one unit.
  * The clock is read for that by the first draw of a unit alone. Not for generators with lanes:
@@ -543,7 +544,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_at(flake_gen *, int64_t unix_m
 FLAKE_I_MUST_USE FLAKE_API flake_status flake128_next(flake_gen *, flake128 *id);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try(flake_gen *, flake128 *id);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake128_next_n(flake_gen *, flake128 *ids, size_t n);
-FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_n(flake_gen *, flake128 *ids, size_t n, size_t *got);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_n(flake_gen *, flake128 *ids, size_t n,
+                                                       size_t *got);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t unix_ms, flake128 *id);
 
 /* Lanes split the sequence range. A draw uses the lane that last served its processor, and another one when
@@ -623,9 +625,11 @@ FLAKE_API void flake_release(flake_gen *);
  * The generator must outlive it.
  */
 typedef struct flake_prefetch flake_prefetch;
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *, uint32_t count,
-                                           int64_t valid_ms, flake_why *);
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id); /* as flake_next */
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *,
+                                                            uint32_t count, int64_t valid_ms,
+                                                            flake_why *);
+/* As flake_next. */
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id);
 
 // >>restarts
 /* ---- overflow events: bounded, lock-free, many producers and consumers ----
@@ -704,8 +708,8 @@ typedef struct flake_state_options {
     int64_t wait_ms;         /* with dir: wait this long for a free number; 0: don't */
     bool must_exist;         /* FLAKE_IO when there is no file, rather than a new one */
     bool no_wait;       /* don't wait until the last run's horizon has passed: draws wait, or fail */
-    bool manual_extend; /* draws don't write; they return FLAKE_NOT_EXTENDED when the horizon is reached
-                           (waiting calls after max_wait_ms), or FLAKE_IO if it could not be written: the
+    bool manual_extend; /* draws don't write; at the horizon they return FLAKE_NOT_EXTENDED (waiting
+                           calls after max_wait_ms), or FLAKE_IO if it could not be written: the
                            program calls flake_state_extend, at least twice per horizon_ms */
 } flake_state_options;
 
@@ -747,7 +751,8 @@ FLAKE_API flake_status flake_state_close(flake_state *);
  * both finish it), and, where a pid tells processes apart, one into a namespace in which the child
  * has its parent's pid. Where 64-bit atomics take a lock, a process whose threads draw must not fork.
  */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options *, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options *,
+                                                                flake_why *);
 
 /* ---- who am I: where node numbers come from ----
  *
@@ -984,7 +989,7 @@ typedef struct flake_i_lanes {
     uintptr_t from;     /* ... counted from this: all ones then, else 0 */
     uintptr_t home;     /* see flake_i_engine */
     size_t n;           /* 0: never initialised */
-    flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane, and in shared memory bit 31; 0: none yet */
+    flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane (shared: + 2^31); 0: none yet */
     char pad[64];
     flake_i_atomic32 turn; /* the lane to step to next */
     char pad2[60];
@@ -2213,10 +2218,10 @@ FLAKE_I_RELY_ON(sizeof(flake_i_atomic64) == 8, "a 64-bit atomic is its value alo
 
 /* What a caller asks for. Constants, so that each caller compiles to its own straight line. */
 enum flake_i_request {
-    FLAKE_I_WAIT = 1,  /* sleep for a place rather than fail */
-    FLAKE_I_OWNED = 2, /* one writer: plain loads and stores in place of RMWs */
-    FLAKE_I_GIVEN = 4, /* the time is the caller's and may be stale: never a step back */
-    FLAKE_I_LANE = 8,  /* the caller has others to ask: a clock behind the word is not counted */
+    FLAKE_I_WAIT = 1,   /* sleep for a place rather than fail */
+    FLAKE_I_OWNED = 2,  /* one writer: plain loads and stores in place of RMWs */
+    FLAKE_I_GIVEN = 4,  /* the time is the caller's and may be stale: never a step back */
+    FLAKE_I_LANE = 8,   /* the caller has others to ask: a clock behind the word is not counted */
     FLAKE_I_BOUND = 16, /* the time given must not be far ahead of the clock */
     FLAKE_I_REQUESTS = 31
 };
@@ -2881,8 +2886,7 @@ FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned request, uin
             if (state && e->state_at)
                 status = flake_i_state_admit(flake_i_state_of(e), e->state_run, until_ns, &in_vain);
             if (status == FLAKE_OK) break;
-            const bool not_yet =
-                status == FLAKE_AGAIN || (state && status == FLAKE_NOT_EXTENDED);
+            const bool not_yet = status == FLAKE_AGAIN || (state && status == FLAKE_NOT_EXTENDED);
             const bool waits = (request & FLAKE_I_WAIT) && *budget_ns >= nap_ns;
             if (!not_yet || in_vain || !waits) return status;
             FLAKE_SLEEP_NS(nap_ns);
@@ -4241,9 +4245,7 @@ FLAKE_I_FN flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
     return (flake_lane *)(((uintptr_t)l & l->from) + l->lanes_at) + i;
 }
 
-FLAKE_I_FN bool flake_i_lanes_fit(size_t n, uint64_t cap) {
-    return n && n <= cap && n < INT32_MAX;
-}
+FLAKE_I_FN bool flake_i_lanes_fit(size_t n, uint64_t cap) { return n && n <= cap && n < INT32_MAX; }
 
 /* The straight line knows lanes by their address alone: not those in shared memory, whose entries are below 0. */
 FLAKE_I_FN void flake_i_lanes_map(flake_i_lanes *l, unsigned slot, uint32_t own) {
@@ -4316,8 +4318,8 @@ FLAKE_I_COLD uint32_t flake_i_lanes_step(flake_i_lanes *l, unsigned slot, uint32
 
 /* What one lane says of its own numbers, or its own word: others may have ids. */
 FLAKE_I_FN bool flake_i_asks_on(flake_status status) {
-    return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS ||
-           status == FLAKE_TIME_RANGE || status == FLAKE_NOT_EXTENDED;
+    return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TIME_RANGE ||
+           status == FLAKE_NOT_EXTENDED;
 }
 
 /* A draw from lane *at, or from one behind it; *at is then the one that served. FLAKE_AGAIN: by this
@@ -5287,7 +5289,8 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, const flake_options
 }
 
 FLAKE_API void flake_release(flake_gen *g) {
-    if (flake_i_is_here(g)) flake_i_exclude_no_more(&g->exclusive, flake_i_is_inherited(&g->engine));
+    if (flake_i_is_here(g))
+        flake_i_exclude_no_more(&g->exclusive, flake_i_is_inherited(&g->engine));
 }
 
 /* ---- IDs of places ---- */

@@ -173,12 +173,13 @@ typedef struct sno_snapshot {
  * call on the generator returns FLAKE_INVALID. It starts at the clock: with a partition of yours it repeats
  * the IDs of a run that ended within the same 4 ms (unless it has start_next_unit), or later than this clock
  * reads, unless it has a state or that run's snapshot. */
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_init(sno_gen *, const sno_snapshot *, const flake_options *,
-                                flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_init(sno_gen *, const sno_snapshot *,
+                                                 const flake_options *, flake_why *);
 /* n generators that share one pool, each with single_thread and for one thread at a time. All or none.
  * FLAKE_INVALID: n is 0 or more than there are numbers. With exclusive_dir release the first one. */
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snapshot *,
-                                       const flake_options *, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n,
+                                                        const sno_snapshot *, const flake_options *,
+                                                        flake_why *);
 /* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
  * FLAKE_CLOCK_BACKWARDS. Wait-free while IDs are available; with lanes lock-free. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_next(sno_gen *, uint8_t meta, sno_id *);
@@ -189,14 +190,17 @@ FLAKE_I_MUST_USE FLAKE_API flake_status sno_try(sno_gen *, uint8_t meta, sno_id 
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_next_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
 /* As many as are available now; *got says how many, and the rest of the array is unchanged. FLAKE_OK if at
  * least one. */
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n, size_t *got);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n,
+                                                  size_t *got);
 /* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit.
  * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit. Not for generators with lanes:
  * FLAKE_INVALID. */
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ms, sno_id *);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ms,
+                                                   sno_id *);
 /* An ID of any time, to port old IDs: tick 0, and a sequence of its own that wraps around within the pool.
  * So it is unique among sno_cap such calls in a row, not against sno_next in the same unit. */
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_with_time(sno_gen *, uint8_t meta, int64_t unix_ms, sno_id *);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_with_time(sno_gen *, uint8_t meta, int64_t unix_ms,
+                                                      sno_id *);
 
 /* From the process-wide generator, created by the first call, with a partition chosen by the library. Waits
  * without limit; the zero ID: a time outside 2010..2079, or no partition is left. A forked child has another
@@ -226,8 +230,8 @@ FLAKE_API uint16_t sno_gen_partition(const sno_gen *);
  *
  * A generator must not outlive the module whose code initialised it: it reads that module's memory.
  */
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const sno_snapshot *, const flake_options *,
-                                             flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const sno_snapshot *,
+                                                              const flake_options *, flake_why *);
 
 /* With a state file no run repeats IDs of the last. `state` is static, or in shared memory:
  *

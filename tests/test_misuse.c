@@ -264,11 +264,11 @@ static void a_reinit_that_failed_leaves_the_generator_forked(void) {
 /* ---- a status that is ignored ---- */
 
 /* The call fails, and the variable has no ID. */
-#define FAILS(call, status, out)                \
-    do {                                        \
-        memset(&(out), 0x5e, sizeof(out));      \
-        CHECK_EQ(call, status);                 \
-        CHECK(is_zero(&(out), sizeof(out)));    \
+#define FAILS(call, status, out)             \
+    do {                                     \
+        memset(&(out), 0x5e, sizeof(out));   \
+        CHECK_EQ(call, status);              \
+        CHECK(is_zero(&(out), sizeof(out))); \
     } while (0)
 
 static void check_no_id(flake_gen *g, flake_status status) {
@@ -443,7 +443,8 @@ static void a_copy_of_a_generator_stops_when_its_unit_ends(void) {
         CHECK_EQ(flake_next(&other, &id), FLAKE_OK);
     }
     for (unsigned i = 0; i < 9; i++) {
-        const flake_layout layouts[] = {flake_layout_boundary, flake_layout_uuid7, flake_layout_ulid};
+        const flake_layout layouts[] = {flake_layout_boundary, flake_layout_uuid7,
+                                        flake_layout_ulid};
         flake_options o = kind_at(i % 3);
         o.layout = layouts[i / 3];
         CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
@@ -564,8 +565,8 @@ static void check_furthest(flake_gen *g, int64_t furthest_ms) {
 }
 
 static void a_time_given_is_ahead_by_a_unit_at_most(void) {
-    const flake_layout layouts[] = {flake_layout_default, flake_layout_mastodon, flake_layout_boundary,
-                                    flake_layout_uuid7};
+    const flake_layout layouts[] = {flake_layout_default, flake_layout_mastodon,
+                                    flake_layout_boundary, flake_layout_uuid7};
     for (unsigned i = 0; i < 4 * KINDS; i++) {
         flake_options o = kind_at(i % KINDS);
         o.layout = layouts[i / KINDS];
@@ -673,7 +674,8 @@ static void a_reason_names_directory_node_and_numbers(void) {
     o.exclusive_dir = folder;
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_init(&other, &o, &why), FLAKE_IN_USE);
-    (void)snprintf(text, sizeof text, "exclusive_dir %s: node 7, sequence 0 to 4095 is in use", folder);
+    (void)snprintf(text, sizeof text, "exclusive_dir %s: node 7, sequence 0 to 4095 is in use",
+                   folder);
     CHECK(strstr(why.text, text) == why.text);
     check_invalid(&other);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
@@ -782,7 +784,8 @@ static void check_not_extended(flake_gen *g) {
 }
 
 static void a_state_that_was_not_extended_in_time(void) {
-    const flake_layout layouts[] = {flake_layout_default, flake_layout_boundary, flake_layout_uuid8};
+    const flake_layout layouts[] = {flake_layout_default, flake_layout_boundary,
+                                    flake_layout_uuid8};
     for (unsigned i = 0; i < 3 * KINDS; i++) {
         if (i >= KINDS && i % KINDS >= 3) continue; /* 128 bits are not scattered */
         const flake_options o = open_state(i % KINDS, &layouts[i / KINDS]);
@@ -803,7 +806,8 @@ static void a_state_that_was_not_extended_while_uuids_continue(void) {
     CHECK_EQ(flake128_next_n(&gen, thousands, 65535), FLAKE_OK); /* the rest of the unit */
     CHECK_EQ(flake_retry_ns(&gen), 0);
     CHECK(flake_available(&gen) > 0);
-    CHECK_EQ(flake128_next_n(&gen, thousands, 65536), FLAKE_OK); /* the last unit before the horizon */
+    CHECK_EQ(flake128_next_n(&gen, thousands, 65536),
+             FLAKE_OK);            /* the last unit before the horizon */
     script_now.now_ns -= 500 * MS; /* so that each wait leaves the clock behind */
     CHECK_EQ(flake_retry_ns(&gen), MS);
     CHECK_EQ(flake_available(&gen), 0);
