@@ -175,6 +175,16 @@
 #endif
 #endif
 
+/* Before calls whose status must not be ignored; it comes before FLAKE_API, where C++ and C23 want it. */
+#if defined(__GNUC__)
+#define FLAKE_I_MUST_USE __attribute__((warn_unused_result))
+#elif (defined(__cplusplus) && __cplusplus >= 201703L) || \
+    (defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
+#define FLAKE_I_MUST_USE [[nodiscard]]
+#else
+#define FLAKE_I_MUST_USE
+#endif
+
 #ifndef FLAKE_ATOMIC
 #if defined(__cplusplus) && defined(__GNUC__)
 /* Plain ones: from C++20 on std::atomic has a constructor, which would wipe what lies outside functions when
@@ -238,20 +248,25 @@ extern "C" {
 
 // >>public
 
-/* ---- status ---- */
-
+/* ---- status ----
+ *
+ * Ignoring the status of an init or a draw is a compiler warning; `(void)!flake_try(&ids, &id)` ignores it on
+ * purpose. (gcc does not accept a cast to void alone.)
+ */
 typedef enum flake_status {
     FLAKE_OK = 0,
     /* retry */
     FLAKE_AGAIN = 1,           /* this unit's sequence is exhausted: retry after flake_retry_ns */
     FLAKE_CLOCK_BACKWARDS = 2, /* the clock is behind the newest ID; a state from the future */
+    FLAKE_NOT_EXTENDED = 14,   /* manual_extend, and flake_state_extend was not called in time */
     /* fix the program */
-    FLAKE_INVALID = 4,       /* bad argument, option or layout; or an uninitialised generator */
-    FLAKE_PARSE = 5,         /* not a text of this encoding */
-    FLAKE_NODE_RANGE = 6,    /* node + node_offset exceeds the node field */
-    FLAKE_NODE_OVERLAP = 15, /* after fork: the child asked for numbers that the parent is using */
-    FLAKE_FORKED = 8,        /* inherited through fork(), or the machine was cloned */
-    FLAKE_EXHAUSTED = 17,    /* sno.h: this process has used all partitions */
+    FLAKE_INVALID = 4,    /* bad argument, option or layout; an uninitialised or copied generator */
+    FLAKE_PARSE = 5,      /* not a text of this encoding */
+    FLAKE_NODE_RANGE = 6, /* node + node_offset exceeds the node field */
+    FLAKE_NODE_OVERLAP = 15,  /* after fork: the child asked for numbers that the parent is using */
+    FLAKE_FORKED = 8,         /* inherited through fork(), or the machine was cloned */
+    FLAKE_TOO_FAR_AHEAD = 16, /* the caller's time is too far ahead of the clock: flake_try_at */
+    FLAKE_EXHAUSTED = 17,     /* sno.h: this process has used all partitions */
     /* tell the operator */
     FLAKE_TIME_RANGE = 3, /* before the layout's epoch, or after its last representable time */
     FLAKE_LEASE_LOST = 7, /* the claim on the node number was lost */
@@ -439,12 +454,14 @@ typedef struct flake_gate {
 /* ---- generators ----
  *
  * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter. It
- * must not be copied or moved once initialised. Options are copied; objects they point to must outlive the
- * generator.
+ * must not be copied or moved once initialised: queries of a copy answer as if it had not been initialised, and
+ * its draws return FLAKE_INVALID from the next time unit on. Within the unit they repeat the original's IDs,
+ * since only the start of a unit is checked. (Copies in shared memory are not detected.) Options are copied;
+ * objects they point to must outlive the generator.
  *
- * On failure a draw leaves generator and output unchanged, unless it says otherwise. Any draw may return
- * FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID; with a state FLAKE_IO and
- * FLAKE_MISMATCH; with a gate whatever the gate returns. FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed
+ * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return
+ * FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID; with a state FLAKE_IO,
+ * FLAKE_MISMATCH and FLAKE_NOT_EXTENDED; with a gate whatever the gate returns. FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed
  * with each call.
  */
 typedef struct flake_gen flake_gen;
@@ -497,34 +514,39 @@ typedef struct flake_options {
  * FLAKE_INVALID. It starts at the clock and knows of no earlier IDs: initialised again within a unit, in this
  * process or the next, it repeats those of that unit, unless it has start_next_unit or a state, or continues
  * from a snapshot (flake_restore). */
-FLAKE_API flake_status flake_init(flake_gen *, const flake_options *, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, const flake_options *, flake_why *);
 /* n generators that share one sequence range, each with single_thread and for one thread at a time; in
  * shared memory for one process. All or none. FLAKE_INVALID: n is 0 or more than there are numbers, or the
  * layout is of UUIDs or ULIDs, whose counters start anywhere. With exclusive_dir release the first one. */
-FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flake_options *,
-                                         flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n,
+                                                          const flake_options *, flake_why *);
 
 /* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
  * FLAKE_CLOCK_BACKWARDS. Wait-free while IDs are available; with lanes lock-free. */
-FLAKE_API flake_status flake_next(flake_gen *, uint64_t *id);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_next(flake_gen *, uint64_t *id);
 /* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. (With a state file without manual_extend one call
  * in a second or two writes it.) */
-FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
-/* All n, waiting for each unit as flake_next does. If a later unit fails, the IDs before it are valid and the
- * rest is zeroed; if the first fails, the array is unchanged. With lanes unsorted. */
-FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
-/* As many as are available now; *got says how many. FLAKE_OK if at least one. */
-FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n, size_t *got);
-/* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit. One
- * ahead of the clock drags the generator ahead too. Not for generators with lanes: FLAKE_INVALID. */
-FLAKE_API flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
+/* All n, waiting for each unit as flake_next does. If a unit fails, the IDs before it are valid and the rest is
+ * zeroed. With lanes unsorted. */
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
+/* As many as are available now; *got says how many, and the rest of the array is unchanged. FLAKE_OK if at
+ * least one. */
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n,
+                                                    size_t *got);
+/* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit.
+ * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than max_ahead_ms (in whole units) and one unit.
+ * The clock is read for that by the first draw of a unit alone. Not for generators with lanes:
+ * FLAKE_INVALID. */
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
 
 /* 128-bit layouts; the calls above return FLAKE_INVALID for them, as these do for 64 bits. */
-FLAKE_API flake_status flake128_next(flake_gen *, flake128 *id);
-FLAKE_API flake_status flake128_try(flake_gen *, flake128 *id);
-FLAKE_API flake_status flake128_next_n(flake_gen *, flake128 *ids, size_t n);
-FLAKE_API flake_status flake128_try_n(flake_gen *, flake128 *ids, size_t n, size_t *got);
-FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t unix_ms, flake128 *id);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake128_next(flake_gen *, flake128 *id);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try(flake_gen *, flake128 *id);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake128_next_n(flake_gen *, flake128 *ids, size_t n);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_n(flake_gen *, flake128 *ids, size_t n,
+                                                       size_t *got);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t unix_ms, flake128 *id);
 
 /* Lanes split the sequence range. A draw uses the lane that last served its processor, and another one when
  * two threads meet in it or its IDs of this unit are exhausted: so cores share no cache line while they need
@@ -559,8 +581,8 @@ FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t unix_ms, flake128 *i
 
 /* ---- queries: of every kind of generator; the answer may be out of date when it arrives ---- */
 
-/* Nanoseconds until flake_try can succeed, if no other thread takes the ID first. Gate and state are not
- * asked: on FLAKE_AGAIN and 0 retry after 1 ms. INT64_MAX: never. */
+/* Nanoseconds until flake_try can succeed, if no other thread takes the ID first; 1 ms at least while a state
+ * waits for flake_state_extend. A gate is not asked: on FLAKE_AGAIN and 0 retry after 1 ms. INT64_MAX: never. */
 FLAKE_API int64_t flake_retry_ns(flake_gen *);
 FLAKE_API uint64_t flake_available(flake_gen *); /* IDs available now */
 FLAKE_API int64_t flake_ahead_ms(flake_gen *);   /* how far the newest ID is ahead of the clock */
@@ -603,9 +625,11 @@ FLAKE_API void flake_release(flake_gen *);
  * The generator must outlive it.
  */
 typedef struct flake_prefetch flake_prefetch;
-FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *, uint32_t count,
-                                           int64_t valid_ms, flake_why *);
-FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id); /* as flake_next */
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *,
+                                                            uint32_t count, int64_t valid_ms,
+                                                            flake_why *);
+/* As flake_next. */
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id);
 
 // >>restarts
 /* ---- overflow events: bounded, lock-free, many producers and consumers ----
@@ -684,9 +708,9 @@ typedef struct flake_state_options {
     int64_t wait_ms;         /* with dir: wait this long for a free number; 0: don't */
     bool must_exist;         /* FLAKE_IO when there is no file, rather than a new one */
     bool no_wait;       /* don't wait until the last run's horizon has passed: draws wait, or fail */
-    bool manual_extend; /* draws don't write, they return FLAKE_AGAIN when the horizon is reached, or
-                           FLAKE_IO if it could not be written: the program calls flake_state_extend,
-                           at least twice per horizon_ms */
+    bool manual_extend; /* draws don't write; at the horizon they return FLAKE_NOT_EXTENDED (waiting
+                           calls after max_wait_ms), or FLAKE_IO if it could not be written: the
+                           program calls flake_state_extend, at least twice per horizon_ms */
 } flake_state_options;
 
 /* Of the options clock and shared_memory count, and with `path` layout, node, node_offset, seq_min and
@@ -727,7 +751,8 @@ FLAKE_API flake_status flake_state_close(flake_state *, flake_why *);
  * both finish it), and, where a pid tells processes apart, one into a namespace in which the child
  * has its parent's pid. Where 64-bit atomics take a lock, a process whose threads draw must not fork.
  */
-FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options *, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options *,
+                                                                flake_why *);
 
 /* ---- configuration as text ----
  *
@@ -834,13 +859,13 @@ FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
  * generator of its own. Their clock is FAST: a step of the system's clock is noticed up to 0.5 ms late. It is
  * EXACT if you define FLAKE_CLOCK_NS, and not FLAKE_COUNTER. They wait where 65,536 ids were drawn in a ms.
  * FLAKE_IO: the system has no random bytes. FLAKE_TIME_RANGE: the first call, with a clock before 1984; or
- * one past 2262. FLAKE_AGAIN: they have waited for a second, in which the clock stood still. Whichever they
- * say, `out` stays as it was then.
+ * one past 2262. FLAKE_AGAIN: they have waited for a second, in which the clock stood still. On failure `out` is
+ * zeroed: an empty text.
  */
-FLAKE_API flake_status flake_uuid7(char out[37]);
-FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
-FLAKE_API flake_status flake_ulid(char out[27]);
-FLAKE_API flake_status flake_ulid_bytes(uint8_t out[16]);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7(char out[37]);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_ulid(char out[27]);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_ulid_bytes(uint8_t out[16]);
 
 /* ---- texts of 128 bits ---- */
 
@@ -913,6 +938,7 @@ typedef struct flake_i_engine {
     uint64_t ahead;     /* units that ids may lie ahead of the clock */
     uint64_t time_lead; /* units that time itself may: ahead, or 0 */
     int64_t wait_ns;    /* longest sleep of one call */
+    uintptr_t home;     /* where it was set up: a copy lies elsewhere */
     bool fail_on_backwards;   /* a waiting call does not wait for a clock that was put back */
     bool is_plain;      /* no gate, state, ring or leases; a full count carries into nothing */
     flake_i_atomic64
@@ -999,10 +1025,12 @@ struct flake_lane {
 
 typedef struct flake_i_lanes {
     FLAKE_I_STAYS(flake_i_lanes)
-    flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane; 0: none yet */
-    uintptr_t lanes_at; /* how far from this lane 0 would be, were there one before the first: processes
-                           that share the memory may have it elsewhere */
-    size_t n;           /* 0: never initialised */
+    flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane (shared: + 2^31); 0: none yet */
+    uintptr_t lanes_at;        /* where lane 0 would be, were there one before the first: its address; in
+                                  shared memory, where addresses differ, ... */
+    uintptr_t from;            /* ... counted from this: all ones then, else 0 */
+    uintptr_t home;            /* see flake_i_engine */
+    size_t n;                  /* 0: never initialised */
     char pad[64];
     flake_i_atomic32 turn; /* the lane to step to next */
     char pad2[60];
@@ -1051,6 +1079,7 @@ struct flake_gen {
 
 struct flake_prefetch {
     FLAKE_I_STAYS(flake_prefetch)
+    const flake_prefetch *home; /* see flake_i_engine; NULL: not initialised */
     flake_gen *gen;
     flake_i_place stock;
     uint64_t whose;              /* the generator's when the stock was claimed */
@@ -1987,6 +2016,20 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *  branch on the word's value does not order it. The exact clock's own barrier does. And little hangs
  *  on it: an imagined step back costs a wait or a changed tick, never an id twice.
  *
+ * Why a time that the caller gives is compared with the clock where it begins a unit, and nowhere else. The
+ * word would follow it, and every draw after it would find the clock behind. A draw in the word's unit, or of
+ * an older time, moves no time. The comparison comes before gate and state are asked and before the word is
+ * moved, so that a refused call has changed nothing (I4). Draws that continue after a backward step are given
+ * the newest unit by the library; they do not request it.
+ *
+ * Why a copy of a generator does no harm for longer than a unit. Its word is one of its own, so the first
+ * places that it draws are the original's, too. An engine stores its address when it is set up, and each path
+ * into another unit compares it: flake_i_draw_first and flake_i_draw_rest, which all draws take but those in
+ * the word's unit. A copy is refused there, and the unit in its word counts as exhausted from then on, or a
+ * backward step of the clock would lead back into it. The address never changes, so it needs no order. (In
+ * shared memory addresses differ, and nothing is compared.) A copy with lanes has the address of the
+ * original's lanes and draws from their words: no place is drawn twice, however late it is refused.
+ *
  * PROGRESS
  *
  *  Draw by fetch_add: wait-free where the machine adds so. Draw by CAS: lock-free, and a failure
@@ -2230,20 +2273,21 @@ FLAKE_I_RELY_ON(sizeof(flake_i_atomic64) == 8, "a 64-bit atomic is its value alo
 
 /* What a caller asks for. Constants, so that each caller compiles to its own straight line. */
 enum flake_i_request {
-    FLAKE_I_WAIT = 1,  /* sleep for a place rather than fail */
-    FLAKE_I_OWNED = 2, /* one writer: plain loads and stores in place of RMWs */
-    FLAKE_I_GIVEN = 4, /* the time is the caller's and may be stale: never a step back */
-    FLAKE_I_LANE = 8,  /* the caller has others to ask: a clock behind the word is not counted */
-    FLAKE_I_REQUESTS = 15
+    FLAKE_I_WAIT = 1,   /* sleep for a place rather than fail */
+    FLAKE_I_OWNED = 2,  /* one writer: plain loads and stores in place of RMWs */
+    FLAKE_I_GIVEN = 4,  /* the time is the caller's and may be stale: never a step back */
+    FLAKE_I_LANE = 8,   /* the caller has others to ask: a clock behind the word is not counted */
+    FLAKE_I_BOUND = 16, /* the time given must not be far ahead of the clock */
+    FLAKE_I_REQUESTS = 31
 };
 
 /* How the fast path ended, other than with a place. The slow path gets it in one argument with the
  * request, `resume`: a seventh would be passed in memory. */
 enum flake_i_outcome {
-    FLAKE_I_ELSE = 16,     /* not the usual case */
-    FLAKE_I_NOT_OURS = 32, /* the owner's word has changed */
-    FLAKE_I_LATE = 64,     /* a fetch_add took a place after the unit's last, or in another unit */
-    FLAKE_I_LOST = 128     /* another thread moved the word first */
+    FLAKE_I_ELSE = 32,     /* not the usual case */
+    FLAKE_I_NOT_OURS = 64, /* the owner's word has changed */
+    FLAKE_I_LATE = 128,    /* a fetch_add took a place after the unit's last, or in another unit */
+    FLAKE_I_LOST = 256     /* another thread moved the word first */
 };
 
 typedef struct flake_i_setup {
@@ -2264,6 +2308,8 @@ FLAKE_I_FN bool flake_i_state_is_shared(const struct flake_state *);
 FLAKE_I_FN uint64_t flake_i_state_run(const struct flake_state *);
 FLAKE_I_FN flake_status flake_i_state_admit(struct flake_state *, uint64_t run, int64_t until_ns,
                                             bool *in_vain);
+/* Whether draws up to this time wait for flake_state_extend. */
+FLAKE_I_FN bool flake_i_state_is_late(const struct flake_state *, int64_t until_ns);
 
 FLAKE_I_FN uint64_t flake_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
@@ -2421,6 +2467,7 @@ FLAKE_I_FN void flake_i_engine_fill(flake_i_engine *e, const flake_i_setup *o,
     e->reach_ns = e->unit_ns + e->slack_ns;
     e->late_from_ns = e->epoch_ns - e->slack_ns;
     e->unit_share = UINT64_MAX / e->unit_ns;
+    e->home = (uintptr_t)e;
     e->is_plain = !o->ring && !o->gate.admit && !o->state && o->cap != d->range;
     flake_i_set_limits(e, o, d);
     flake_i_atomic64 *const zeros[] = {
@@ -2492,6 +2539,11 @@ FLAKE_I_FN flake_status flake_i_look_again(const flake_i_engine *e) {
     return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_OK;
 }
 
+/* Whether this is a copy of the engine that was set up. */
+FLAKE_I_INLINE bool flake_i_is_copy(const flake_i_engine *e) {
+    return e->home != (uintptr_t)e && !e->is_shared;
+}
+
 FLAKE_I_FN struct flake_state *flake_i_state_of(const flake_i_engine *e) {
     return (struct flake_state *)(e->state_at + (e->is_shared ? (uintptr_t)e : 0));
 }
@@ -2561,16 +2613,19 @@ FLAKE_I_FN void flake_i_decode(const flake_i_engine *e, uint64_t word, uint64_t 
     }
 }
 
-/* Call it where the word was put without asking the gates: its unit counts as spent then, since the
- * fast path would not ask them either. Not while others use the engine. */
-FLAKE_I_FN void flake_i_spend_unit(flake_i_engine *e) {
-    if (!flake_i_has_gate(e)) return;
+/* The fast path draws nothing more from the word's unit. Not while others use the engine. */
+FLAKE_I_FN void flake_i_exhaust_unit(flake_i_engine *e) {
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
     uint64_t time, count;
     flake_i_decode(e, word, &time, &count);
     if (count >= e->cap) return;
     FLAKE_ATOMIC_STORE(&e->word, word - count + e->cap, relaxed);
     flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* what is not drawn here */
+}
+
+/* Call it where the word was put without asking the gates: the fast path would not ask them either. */
+FLAKE_I_FN void flake_i_spend_unit(flake_i_engine *e) {
+    if (flake_i_has_gate(e)) flake_i_exhaust_unit(e);
 }
 
 /* Ids up to this time may have been handed out by a run before: the next is of a later unit, on
@@ -2874,10 +2929,15 @@ FLAKE_I_FN int64_t flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns, in
     return after_ns;
 }
 
+/* The last ns of a unit. */
+FLAKE_I_FN int64_t flake_i_end_ns(const flake_i_engine *e, uint64_t unit) {
+    return (int64_t)(flake_i_start_ns(e, unit + 1) - 1);
+}
+
 /* Whether gate and state admit ids of this unit. */
 FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned request, uint64_t unit,
                                         int64_t *budget_ns) {
-    const int64_t until_ns = (int64_t)(flake_i_start_ns(e, unit + 1) - 1), nap_ns = 1000000;
+    const int64_t until_ns = flake_i_end_ns(e, unit), nap_ns = 1000000;
     for (unsigned state = 0; state < 2; state++)
         for (;; *budget_ns -= nap_ns) {
             bool in_vain = false; /* it is no use to wait for another answer */
@@ -2887,8 +2947,9 @@ FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned request, uin
             if (state && e->state_at)
                 status = flake_i_state_admit(flake_i_state_of(e), e->state_run, until_ns, &in_vain);
             if (status == FLAKE_OK) break;
+            const bool not_yet = status == FLAKE_AGAIN || (state && status == FLAKE_NOT_EXTENDED);
             const bool waits = (request & FLAKE_I_WAIT) && *budget_ns >= nap_ns;
-            if (status != FLAKE_AGAIN || in_vain || !waits) return status;
+            if (!not_yet || in_vain || !waits) return status;
             FLAKE_SLEEP_NS(nap_ns);
         }
     return FLAKE_OK;
@@ -3019,15 +3080,26 @@ FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, fla
     return FLAKE_OK;
 }
 
+/* Whether a given time is ahead of the clock by more than max_ahead and a unit. */
+FLAKE_I_COLD bool flake_i_is_far_ahead(const flake_i_engine *e, int64_t given_ns) {
+    const int64_t now_ns = flake_i_exact_ns(&e->clock);
+    if (given_ns <= now_ns) return false;
+    const uint64_t ahead_ns = (uint64_t)flake_i_ns_until(given_ns, now_ns);
+    return flake_i_units(e, ahead_ns - 1) > e->ahead;
+}
+
 /* The first place of a unit that the clock has come to behind a word with no queue: all that a quiet
  * generator ever draws. False: another was faster, or it is not so simple. (A reading that lies behind
  * wraps round, to a unit past the last.) */
 FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned request, uint64_t *word,
                                        uint64_t since_ns, flake_i_place *out) {
     const uint64_t count = *word & e->count_mask, unit = *word >> e->time_shift;
-    if (!e->is_plain || !unit || count > e->cap) return false;
+    if (!e->is_plain || flake_i_is_copy(e) || !unit || count > e->cap) return false;
     const uint64_t time = unit + flake_i_units(e, since_ns);
     if (time > e->max_time) return false;
+    if ((request & FLAKE_I_BOUND) &&
+        flake_i_is_far_ahead(e, (int64_t)(flake_i_start_ns(e, unit) + since_ns)))
+        return false;
     const unsigned tick = flake_i_tick(e, *word);
     const uint64_t head = flake_i_word_at(e, time, tick);
     if (!flake_i_move(e, request, word, head + 1)) return false;
@@ -3119,6 +3191,10 @@ FLAKE_I_COLD flake_status flake_i_draw_rest(flake_i_engine *e, unsigned resume, 
     const unsigned request = resume & FLAKE_I_REQUESTS;
     unsigned outcome = resume - request;
     if (outcome & FLAKE_I_NOT_OURS) return flake_i_lost(e);
+    if (flake_i_is_copy(e)) {
+        flake_i_exhaust_unit(e);
+        return FLAKE_INVALID;
+    }
     flake_i_begin_attempt(&a, e, request, want);
     a.confirmed = (request & FLAKE_I_GIVEN) != 0;
     if ((outcome & (FLAKE_I_ELSE | FLAKE_I_LOST)) && !(request & FLAKE_I_GIVEN) &&
@@ -3138,6 +3214,9 @@ FLAKE_I_COLD flake_status flake_i_draw_rest(flake_i_engine *e, unsigned resume, 
     for (;;) {
         bool slept = false;
         flake_status status = flake_i_look_closely(e, &a);
+        if ((request & FLAKE_I_BOUND) && status == FLAKE_OK && a.now > a.time &&
+            flake_i_is_far_ahead(e, a.now_ns))
+            return FLAKE_TOO_FAR_AHEAD;
         if (status == FLAKE_OK && !a.is_free) status = flake_i_queue(e, &a, &slept);
         if (status == FLAKE_OK && !slept) {
             flake_i_plan(e, &a);
@@ -3203,6 +3282,13 @@ FLAKE_I_FN uint64_t flake_i_available(flake_i_engine *e) {
     flake_i_attempt a;
     if (flake_i_forked(e) || flake_i_peek(e, &a) != FLAKE_OK) return 0;
     return flake_i_room(e, &a);
+}
+
+/* Whether the next place waits for flake_state_extend. The unit that draws count on in was admitted. */
+FLAKE_I_FN bool flake_i_is_late(flake_i_engine *e) {
+    flake_i_attempt a;
+    if (!e->state_at || flake_i_forked(e) || flake_i_peek(e, &a) != FLAKE_OK) return false;
+    return flake_i_state_is_late(flake_i_state_of(e), flake_i_end_ns(e, a.unit));
 }
 
 /* How many units the newest place lies ahead of the clock; 0 where the clock has no unit. */
@@ -3739,7 +3825,14 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
     if (until_ns <= horizon_ns) return FLAKE_OK;
     if (!manual_extend) return FLAKE_AGAIN;
     *in_vain = FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id();
-    return (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed) == INT64_MIN ? FLAKE_AGAIN : FLAKE_IO;
+    return (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed) == INT64_MIN ? FLAKE_NOT_EXTENDED
+                                                                         : FLAKE_IO;
+}
+
+FLAKE_I_FN bool flake_i_state_is_late(const flake_state *s, int64_t until_ns) {
+    const uint64_t horizon = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
+    if (horizon == FLAKE_I_CLOSED_STATE || horizon == FLAKE_I_LOST_STATE) return false;
+    return FLAKE_ATOMIC_LOAD(&s->manual_extend, relaxed) && until_ns > (int64_t)horizon;
 }
 
 /* A generator begins behind the last run, and behind those of this run that it may follow. */
@@ -4222,15 +4315,18 @@ FLAKE_I_FN void flake_i_begin_behind(flake_i_engine *e, bool later) {
 
 /* Counted from 1, as in the map. */
 FLAKE_I_INLINE flake_lane *flake_i_lane_of_map(const flake_i_lanes *l, size_t number) {
-    return (flake_lane *)((uintptr_t)l + l->lanes_at + number * sizeof(flake_lane));
+    return (flake_lane *)(((uintptr_t)l & l->from) + l->lanes_at + number * sizeof(flake_lane));
 }
 
 FLAKE_I_FN flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
     return flake_i_lane_of_map(l, i + 1);
 }
 
-FLAKE_I_FN bool flake_i_lanes_fit(size_t n, uint64_t cap) {
-    return n && n <= cap && n < UINT32_MAX;
+FLAKE_I_FN bool flake_i_lanes_fit(size_t n, uint64_t cap) { return n && n <= cap && n < INT32_MAX; }
+
+/* The straight line knows lanes by their address alone: not those in shared memory, whose entries are below 0. */
+FLAKE_I_FN void flake_i_lanes_map(flake_i_lanes *l, unsigned slot, uint32_t own) {
+    FLAKE_ATOMIC_STORE(&l->map[slot], own | ((uint32_t)l->from & 0x80000000), relaxed);
 }
 
 /* A fresh lane goes on where the whole stands. Which numbers of its units are drawn is not known:
@@ -4281,7 +4377,9 @@ FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t 
     for (size_t i = 0; i < sizeof l->map / sizeof *l->map; i++)
         FLAKE_ATOMIC_STORE(&l->map[i], 0u, relaxed);
     FLAKE_ATOMIC_STORE(&l->turn, 0u, relaxed);
-    l->lanes_at = (uintptr_t)lanes - sizeof(flake_lane) - (uintptr_t)l;
+    l->from = setup->shared_memory ? UINTPTR_MAX : 0;
+    l->lanes_at = (uintptr_t)lanes - sizeof(flake_lane) - ((uintptr_t)l & l->from);
+    l->home = (uintptr_t)l;
     l->n = n;
 }
 
@@ -4291,13 +4389,14 @@ FLAKE_I_COLD uint32_t flake_i_lanes_step(flake_i_lanes *l, unsigned slot, uint32
     uint32_t to = 0;
     for (unsigned tries = 0; tries < 2 && (!to || to == was); tries++)
         to = (uint32_t)(FLAKE_ATOMIC_ADD(&l->turn, 1u, relaxed) % l->n) + 1;
-    FLAKE_ATOMIC_STORE(&l->map[slot], to, relaxed);
+    flake_i_lanes_map(l, slot, to);
     return to;
 }
 
 /* What one lane says of its own numbers, or its own word: others may have ids. */
 FLAKE_I_FN bool flake_i_asks_on(flake_status status) {
-    return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TIME_RANGE;
+    return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TIME_RANGE ||
+           status == FLAKE_NOT_EXTENDED;
 }
 
 /* A draw from lane *at, or from one behind it; *at is then the one that served. FLAKE_AGAIN: by this
@@ -4358,14 +4457,14 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request
         const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
         status = flake_i_draw_rest(e, request, word, now_ns, want, out);
     }
-    if (status == FLAKE_OK && *at != own)
-        FLAKE_ATOMIC_STORE(&l->map[slot], (uint32_t)*at + 1, relaxed);
+    if (status == FLAKE_OK && *at != own) flake_i_lanes_map(l, slot, (uint32_t)*at + 1);
     return status;
 }
 
 FLAKE_I_INLINE uint8_t flake_i_lanes_slot(void) { return (uint8_t)FLAKE_LANE(); }
 
-/* As a draw from one engine, 1 to `want` places of lane *from; NULL: the map has none here. */
+/* As a draw from one engine, 1 to `want` places of lane *from; NULL: the map has none here, or one in shared
+ * memory. */
 FLAKE_I_INLINE unsigned flake_i_lanes_draw_soon(flake_i_lanes *l, uint64_t want, uint64_t *word,
                                                 int64_t *now_ns, flake_i_place *out,
                                                 flake_lane **from) {
@@ -4373,8 +4472,8 @@ FLAKE_I_INLINE unsigned flake_i_lanes_draw_soon(flake_i_lanes *l, uint64_t want,
     *word = 0;
     *now_ns = 0;
     *from = NULL;
-    if (!FLAKE_I_LIKELY(own)) return FLAKE_I_ELSE;
-    *from = flake_i_lane_of_map(l, own);
+    if (!FLAKE_I_LIKELY((int32_t)own > 0)) return FLAKE_I_ELSE;
+    *from = (flake_lane *)l->lanes_at + own;
     return flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, word, now_ns, out);
 }
 
@@ -4384,8 +4483,10 @@ FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned resu
                                                  flake_lane **from) {
     const unsigned slot = flake_i_lanes_slot(), request = resume & FLAKE_I_WAIT;
     unsigned outcome = resume - request;
+    if (l->home != (uintptr_t)l && !l->from) return FLAKE_INVALID; /* a copy */
     if (!*from) {
-        const uint32_t first = flake_i_lanes_step(l, slot, 0);
+        uint32_t first = FLAKE_ATOMIC_LOAD(&l->map[slot], relaxed) & INT32_MAX;
+        if (!first) first = flake_i_lanes_step(l, slot, 0);
         if (!first) return FLAKE_INVALID;
         *from = flake_i_lane_of_map(l, first);
         outcome = flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, &word, &now_ns, out);
@@ -4438,6 +4539,8 @@ FLAKE_API const char *flake_status_str(flake_status status) {
         return "no ID is available in this time unit, or the numbers left are held back: retry "
                "(flake_retry_ns)";
     case FLAKE_CLOCK_BACKWARDS: return "the clock is behind the newest ID";
+    case FLAKE_NOT_EXTENDED:
+        return "the state's horizon is reached: call flake_state_extend (manual_extend)";
     case FLAKE_TIME_RANGE: return "the time is before layout.epoch_ms or after flake_layout_end_ms";
     case FLAKE_INVALID:
         return "a bad argument or option (flake_why names it), or the generator is not initialised";
@@ -4454,6 +4557,8 @@ FLAKE_API const char *flake_status_str(flake_status status) {
                "was open";
     case FLAKE_DOWNTIME: return "the last run ended longer ago than max_downtime_ms";
     case FLAKE_IN_USE: return "another generator or process holds this number, file or range";
+    case FLAKE_TOO_FAR_AHEAD:
+        return "the given time is ahead of the clock by more than max_ahead_ms and a time unit";
     case FLAKE_EXHAUSTED: return "this process has used all 65,535 partitions";
     }
     return "unknown status";
@@ -5257,11 +5362,16 @@ FLAKE_I_FN bool flake_i_is_whole(const flake_gen *g) {
     return g->kind && !(g->kind & FLAKE_I_PART);
 }
 
+/* Whether it was initialised here: not a copy. */
+FLAKE_I_FN bool flake_i_is_here(const flake_gen *g) {
+    return g->kind && !flake_i_is_copy(&g->engine);
+}
+
 FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, const flake_options *options,
                                                flake_why *why) {
     flake_options o;
     uint8_t fresh[FLAKE_I_IDENTITY], inherited[FLAKE_I_IDENTITY];
-    if (!flake_i_is_whole(g) || !flake_i_is_inherited(&g->engine))
+    if (!flake_i_is_whole(g) || !flake_i_is_here(g) || !flake_i_is_inherited(&g->engine))
         return flake_i_say(why, FLAKE_INVALID, "generator", "was not inherited through fork");
     const flake_status status = flake_i_fill_in(options, &o, why);
     if (status != FLAKE_OK) return status;
@@ -5277,7 +5387,8 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, const flake_options
 }
 
 FLAKE_API void flake_release(flake_gen *g) {
-    if (g->kind) flake_i_exclude_no_more(&g->exclusive, flake_i_is_inherited(&g->engine));
+    if (flake_i_is_here(g))
+        flake_i_exclude_no_more(&g->exclusive, flake_i_is_inherited(&g->engine));
 }
 
 /* ---- IDs of places ---- */
@@ -5411,7 +5522,7 @@ FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned how, f
         const uint64_t unit = time + count / e->cap;
         if (unit > e->max_time) return FLAKE_TIME_RANGE;
         status = flake_i_draw(e, FLAKE_I_GIVEN, (int64_t)flake_i_start_ns(e, unit), want, out);
-        if (status != FLAKE_AGAIN) return status;
+        if (status != FLAKE_AGAIN && status != FLAKE_NOT_EXTENDED) return status;
         /* others have drawn its rest; or else it is the gate, for which a caller that waits does so */
         if (unit == tried) status = flake_i_admit(e, how, unit, &budget_ns);
         if (unit == tried && status != FLAKE_OK) return status;
@@ -5431,6 +5542,12 @@ FLAKE_I_COLD flake_status flake_i_continue(flake_gen *g, unsigned how, flake_sta
     return flake_i_continue_in(*from ? &(*from)->engine : &g->engine, how, status, want, out);
 }
 
+/* A draw that failed leaves no earlier ID in the caller's variable. */
+FLAKE_I_COLD flake_status flake_i_no_id(flake_status status, void *id, size_t size) {
+    memset(id, 0, size);
+    return status;
+}
+
 /* ---- draws ----
  *
  * flake_i_one compiles to a straight line for each kind of generator: flake_i_draw_soon reads the clock and
@@ -5441,8 +5558,9 @@ FLAKE_I_APART flake_status flake_i_one_on(flake_gen *g, unsigned how, uint64_t w
                                           uint64_t *id) {
     flake_i_place place;
     const flake_status status = flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
-    if (status == FLAKE_OK) flake_i_put_id(g, false, place.time, place.index, id);
-    return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
+    flake_i_put_id(g, false, place.time, place.index, id);
+    return FLAKE_OK;
 }
 
 FLAKE_I_APART flake_status flake_i_lanes_one_on(flake_gen *g, unsigned how, uint64_t word,
@@ -5450,8 +5568,9 @@ FLAKE_I_APART flake_status flake_i_lanes_one_on(flake_gen *g, unsigned how, uint
     flake_i_place place;
     const flake_status status =
         flake_i_lanes_draw_on(&g->split, how, word, now_ns, 1, &place, &from);
-    if (status == FLAKE_OK) flake_i_put_id(g, false, place.time, from->first + place.index, id);
-    return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
+    flake_i_put_id(g, false, place.time, from->first + place.index, id);
+    return FLAKE_OK;
 }
 
 /* `from` is NULL without lanes. */
@@ -5463,7 +5582,7 @@ FLAKE_I_APART flake_status flake_i_one128_on(flake_gen *g, unsigned how, uint64_
                            : flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
     if (status != FLAKE_OK && g->continues)
         status = flake_i_continue(g, how, status, 1, &place, &from);
-    if (status != FLAKE_OK) return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     flake_i_put_id(g, true, place.time, (from ? from->first : 0) + place.index, id);
     return FLAKE_OK;
 }
@@ -5525,10 +5644,12 @@ FLAKE_I_APART flake_status flake_i_one_odd(flake_gen *g, unsigned how, int64_t g
                                            uint64_t *id) {
     flake_i_place rest, unit;
     flake_lane *from;
-    if (!(g->kind & FLAKE_I_ODD)) return FLAKE_INVALID;
-    if ((how & FLAKE_I_GIVEN) && (g->kind & FLAKE_I_WAY) == FLAKE_I_LANES) return FLAKE_INVALID;
-    const flake_status status = flake_i_claim(g, how, given_ns, 1, &rest, &from);
-    if (status != FLAKE_OK) return status;
+    const bool is_given_to_lanes =
+        (how & FLAKE_I_GIVEN) && (g->kind & FLAKE_I_WAY) == FLAKE_I_LANES;
+    flake_status status = FLAKE_INVALID;
+    if ((g->kind & FLAKE_I_ODD) && !is_given_to_lanes)
+        status = flake_i_claim(g, how, given_ns, 1, &rest, &from);
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     (void)flake_i_cut(g, from, &rest, &unit);
     *id = flake_i_odd_id(g, unit.time, unit.index);
     return FLAKE_OK;
@@ -5537,7 +5658,8 @@ FLAKE_I_APART flake_status flake_i_one_odd(flake_gen *g, unsigned how, int64_t g
 /* In functions of their own: so each straight line needs few registers. */
 FLAKE_I_APART flake_status flake_i_one128_single(flake_gen *g, unsigned how, int64_t given_ns,
                                                  flake128 *id) {
-    if (g->kind != (FLAKE_I_SINGLE | FLAKE_I_128)) return FLAKE_INVALID;
+    if (g->kind != (FLAKE_I_SINGLE | FLAKE_I_128))
+        return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
     return flake_i_one_by(g, how | FLAKE_I_OWNED, true, given_ns, id);
 }
 
@@ -5584,12 +5706,12 @@ FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned how, bool is_128, vo
     return FLAKE_OK;
 }
 
-/* All n; what is missing of a later unit is zeroed. */
+/* All n; what is missing is zeroed. */
 FLAKE_I_FN flake_status flake_i_all(flake_gen *g, bool is_128, void *ids, size_t n) {
     const size_t size = is_128 ? sizeof(flake128) : sizeof(uint64_t);
     size_t done;
     const flake_status status = flake_i_many(g, FLAKE_I_WAIT, is_128, ids, n, &done);
-    if (status != FLAKE_OK && done) memset((uint8_t *)ids + done * size, 0, (n - done) * size);
+    if (done < n) memset((uint8_t *)ids + done * size, 0, (n - done) * size);
     return status;
 }
 
@@ -5625,8 +5747,8 @@ FLAKE_API flake_status flake_try_n(flake_gen *g, uint64_t *ids, size_t n, size_t
 
 FLAKE_API flake_status flake_try_at(flake_gen *g, int64_t unix_ms, uint64_t *id) {
     int64_t ns;
-    if (!flake_i_given_ns(unix_ms, &ns)) return FLAKE_TIME_RANGE;
-    return flake_i_one(g, FLAKE_I_GIVEN, ns, id);
+    if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
+    return flake_i_one(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, id);
 }
 
 FLAKE_API flake_status flake128_next(flake_gen *g, flake128 *id) {
@@ -5647,15 +5769,16 @@ FLAKE_API flake_status flake128_try_n(flake_gen *g, flake128 *ids, size_t n, siz
 
 FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *id) {
     int64_t ns;
-    if (!flake_i_given_ns(unix_ms, &ns)) return FLAKE_TIME_RANGE;
-    return flake_i_one128(g, FLAKE_I_GIVEN, ns, id);
+    if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
+    return flake_i_one128(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, id);
 }
 
 /* ---- queries ---- */
 
 /* The engines that draws use, from 0 on; NULL: there are no more. */
 FLAKE_I_FN flake_i_engine *flake_i_engine_at(flake_gen *g, size_t i) {
-    if ((g->kind & FLAKE_I_WAY) != FLAKE_I_LANES) return g->kind && !i ? &g->engine : NULL;
+    if (!flake_i_is_here(g)) return NULL;
+    if ((g->kind & FLAKE_I_WAY) != FLAKE_I_LANES) return !i ? &g->engine : NULL;
     return i < g->split.n ? &flake_i_lane(&g->split, i)->engine : NULL;
 }
 
@@ -5663,7 +5786,8 @@ FLAKE_API int64_t flake_retry_ns(flake_gen *g) {
     int64_t least = INT64_MAX;
     flake_i_engine *e;
     for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++) {
-        const int64_t ns = flake_i_spare(g, e) ? 0 : flake_i_retry_ns(e);
+        int64_t ns = flake_i_spare(g, e) ? 0 : flake_i_retry_ns(e);
+        if (ns < FLAKE_I_NS_PER_MS && flake_i_is_late(e)) ns = FLAKE_I_NS_PER_MS;
         if (ns < least) least = ns;
     }
     return least;
@@ -5673,7 +5797,7 @@ FLAKE_API uint64_t flake_available(flake_gen *g) {
     uint64_t sum = 0;
     flake_i_engine *e;
     for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++)
-        sum += flake_i_available(e) + flake_i_spare(g, e);
+        if (!flake_i_is_late(e)) sum += flake_i_available(e) + flake_i_spare(g, e);
     return sum;
 }
 
@@ -5701,7 +5825,7 @@ FLAKE_API void flake_stats_get(flake_gen *g, flake_stats *sum) {
 }
 
 FLAKE_API const flake_options *flake_gen_options(const flake_gen *g) {
-    return g->kind ? &g->options : NULL;
+    return flake_i_is_here(g) ? &g->options : NULL;
 }
 
 /* The whole's position, from one word; of lanes all numbers of the units begun. */
@@ -5721,7 +5845,7 @@ FLAKE_I_FN void flake_i_position(flake_gen *g, uint64_t *time, uint64_t *count) 
 FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapshot) {
     const flake_options *const o = &g->options;
     uint64_t time, count;
-    if (!flake_i_is_whole(g)) return FLAKE_INVALID;
+    if (!flake_i_is_whole(g) || !flake_i_is_here(g)) return FLAKE_INVALID;
     const flake_status status = flake_i_still_ours(&g->engine);
     if (status != FLAKE_OK) return status;
     const flake_layout l = flake_i_word_layout(&o->layout);
@@ -5767,7 +5891,7 @@ FLAKE_I_FN void flake_i_lanes_follow(flake_gen *g) {
 FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flake_why *why) {
     const flake_i_engine *const e = &g->engine;
     const flake_options *const o = &g->options;
-    if (!flake_i_is_whole(g))
+    if (!flake_i_is_whole(g) || !flake_i_is_here(g))
         return flake_i_say(why, FLAKE_INVALID, "generator", "is not initialised");
     const flake_layout l = flake_i_word_layout(&o->layout);
     if (s->epoch_ms != l.epoch_ms || s->unit_ms != l.unit_ms || s->node != flake_i_full_node(o) ||
@@ -5797,14 +5921,15 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flak
 FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint32_t count,
                                            int64_t valid_ms, flake_why *why) {
     int64_t valid_ns;
-    p->gen = NULL;
-    if (!g || (g->kind & ~(FLAKE_I_PLAIN | FLAKE_I_ODD)) != FLAKE_I_MULTI)
+    p->home = NULL;
+    if (!g || (g->kind & ~(FLAKE_I_PLAIN | FLAKE_I_ODD)) != FLAKE_I_MULTI || !flake_i_is_here(g))
         return flake_i_say(why, FLAKE_INVALID, "generator",
                            "prefetch needs one of 64-bit IDs, without lanes and single_thread");
     if (!count || count > 100000)
         return flake_i_say(why, FLAKE_INVALID, "count", "is outside 1 to 100,000");
     if (valid_ms < 0 || !flake_i_given_ns(valid_ms, &valid_ns))
         return flake_i_say(why, FLAKE_INVALID, "valid_ms", "is negative or too large");
+    p->home = p;
     p->gen = g;
     p->count = count;
     p->valid_ns = valid_ns;
@@ -5830,13 +5955,13 @@ FLAKE_I_COLD flake_status flake_i_prefetch_draw(flake_prefetch *p) {
 
 FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
     flake_gen *g = p->gen;
-    if (!g) return FLAKE_INVALID;
+    if (p->home != p) return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
     if (flake_i_forked_since(p->instance_word, p->instance_owner_id)) {
         p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
         p->stock.n = 0;
     }
     flake_status status = flake_i_still_ours(&g->engine);
-    if (status != FLAKE_OK) return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     if (p->whose != g->whose) p->stock.n = 0;
     if (p->stock.n && p->valid_ns) {
         const int64_t now_ns = flake_i_now_ns(&g->engine.clock);
@@ -5844,7 +5969,7 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
             p->stock.n = 0;
     }
     if (!p->stock.n) status = flake_i_prefetch_draw(p);
-    if (status != FLAKE_OK) return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     *id = FLAKE_I_LIKELY(g->kind & FLAKE_I_PLAIN)
               ? flake_i_id(g, p->stock.time << g->time_shift, p->stock.index)
               : flake_i_odd_id(g, p->stock.time, p->stock.index);
@@ -6794,15 +6919,17 @@ FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
 FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]) {
     flake128 id;
     const flake_status status = flake_i_default_id(FLAKE_I_UUID7, &id);
-    if (status == FLAKE_OK) memcpy(out, id.bytes, 16);
-    return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, out, 16);
+    memcpy(out, id.bytes, 16);
+    return FLAKE_OK;
 }
 
 FLAKE_API flake_status flake_uuid7(char out[37]) {
     flake128 id;
     const flake_status status = flake_i_default_id(FLAKE_I_UUID7, &id);
-    if (status == FLAKE_OK) flake128_to_uuid(&id, out);
-    return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, out, 37);
+    flake128_to_uuid(&id, out);
+    return FLAKE_OK;
 }
 
 FLAKE_API flake_status flake_ulid_bytes(uint8_t out[16]) {
@@ -6815,8 +6942,9 @@ FLAKE_API flake_status flake_ulid_bytes(uint8_t out[16]) {
 FLAKE_API flake_status flake_ulid(char out[27]) {
     flake128 id;
     const flake_status status = flake_i_default_id(FLAKE_I_ULID, &id);
-    if (status == FLAKE_OK) flake128_to_ulid(&id, out);
-    return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, out, 27);
+    flake128_to_ulid(&id, out);
+    return FLAKE_OK;
 }
 
 // >>who

@@ -127,13 +127,13 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
 /* ---- generators ----
  *
  * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter. It
- * must not be copied or moved once initialised. Nothing needs to be freed; with exclusive_dir, call
+ * must not be copied or moved once initialised: see flake.h. Nothing needs to be freed; with exclusive_dir, call
  * flake_release before another init and before the memory is freed. Options are copied; objects that they
  * point to must outlive the generator.
  *
- * On failure generator and output are unchanged, unless a call says otherwise. Any draw may return
- * FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID, with a state FLAKE_IO and FLAKE_MISMATCH,
- * and what a gate returns; FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with each call.
+ * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return
+ * FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID, with a state FLAKE_IO,
+ * FLAKE_MISMATCH and FLAKE_NOT_EXTENDED, and what a gate returns; FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with each call.
  *
  * With a partition of your own and the whole pool:
  *
@@ -173,28 +173,34 @@ typedef struct sno_snapshot {
  * call on the generator returns FLAKE_INVALID. It starts at the clock: with a partition of yours it repeats
  * the IDs of a run that ended within the same 4 ms (unless it has start_next_unit), or later than this clock
  * reads, unless it has a state or that run's snapshot. */
-FLAKE_API flake_status sno_init(sno_gen *, const sno_snapshot *, const flake_options *,
-                                flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_init(sno_gen *, const sno_snapshot *,
+                                                 const flake_options *, flake_why *);
 /* n generators that share one pool, each with single_thread and for one thread at a time. All or none.
  * FLAKE_INVALID: n is 0 or more than there are numbers. With exclusive_dir release the first one. */
-FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snapshot *,
-                                       const flake_options *, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n,
+                                                        const sno_snapshot *, const flake_options *,
+                                                        flake_why *);
 /* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
  * FLAKE_CLOCK_BACKWARDS. Wait-free while IDs are available; with lanes lock-free. */
-FLAKE_API flake_status sno_next(sno_gen *, uint8_t meta, sno_id *);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_next(sno_gen *, uint8_t meta, sno_id *);
 /* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. */
-FLAKE_API flake_status sno_try(sno_gen *, uint8_t meta, sno_id *);
-/* All n, waiting for each unit. When a later unit fails, the IDs before it are valid and the rest is
- * zeroed; when the first fails, the array is unchanged. With lanes unsorted. */
-FLAKE_API flake_status sno_next_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
-/* As many as are available now; *got says how many. FLAKE_OK if at least one. */
-FLAKE_API flake_status sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n, size_t *got);
-/* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit. One
- * ahead of the clock drags the generator ahead too. Not for generators with lanes: FLAKE_INVALID. */
-FLAKE_API flake_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ms, sno_id *);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_try(sno_gen *, uint8_t meta, sno_id *);
+/* All n, waiting for each unit. If a unit fails, the IDs before it are valid and the rest is zeroed. With
+ * lanes unsorted. */
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_next_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
+/* As many as are available now; *got says how many, and the rest of the array is unchanged. FLAKE_OK if at
+ * least one. */
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n,
+                                                  size_t *got);
+/* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit.
+ * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit. Not for generators with lanes:
+ * FLAKE_INVALID. */
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ms,
+                                                   sno_id *);
 /* An ID of any time, to port old IDs: tick 0, and a sequence of its own that wraps around within the pool.
  * So it is unique among sno_cap such calls in a row, not against sno_next in the same unit. */
-FLAKE_API flake_status sno_with_time(sno_gen *, uint8_t meta, int64_t unix_ms, sno_id *);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_with_time(sno_gen *, uint8_t meta, int64_t unix_ms,
+                                                      sno_id *);
 
 /* From the process-wide generator, created by the first call, with a partition chosen by the library. Waits
  * without limit; the zero ID: a time outside 2010..2079, or no partition is left. A forked child has another
@@ -224,8 +230,8 @@ FLAKE_API uint16_t sno_gen_partition(const sno_gen *);
  *
  * A generator must not outlive the module whose code initialised it: it reads that module's memory.
  */
-FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const sno_snapshot *, const flake_options *,
-                                             flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const sno_snapshot *,
+                                                              const flake_options *, flake_why *);
 
 /* With a state file no run repeats IDs of the last. `state` is static, or in shared memory:
  *
@@ -1145,11 +1151,16 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snap
     return status;
 }
 
+/* Whether it is a generator of snos, and no copy of one. */
+FLAKE_I_FN bool sno_i_is_here(const sno_gen *g) {
+    return g->gen.kind & FLAKE_I_PART && flake_i_is_here(&g->gen);
+}
+
 FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, const sno_snapshot *from,
                                              const flake_options *options, flake_why *why) {
     flake_options o;
     sno_snapshot pool;
-    if (!(g->gen.kind & FLAKE_I_PART) || !flake_i_is_inherited(&g->gen.engine))
+    if (!sno_i_is_here(g) || !flake_i_is_inherited(&g->gen.engine))
         return flake_i_say(why, FLAKE_INVALID, "generator", "was not inherited through fork");
     if (from) {
         const sno_snapshot s = sno_i_resolved(from);
@@ -1209,8 +1220,9 @@ FLAKE_I_APART flake_status sno_i_one_on(sno_gen *g, unsigned how, uint64_t word,
                                         uint8_t meta, sno_id *id) {
     flake_i_place place;
     const flake_status status = flake_i_draw_on(&g->gen.engine, how, word, now_ns, 1, &place);
-    if (status == FLAKE_OK) *id = sno_i_place_id(g, meta, &place);
-    return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
+    *id = sno_i_place_id(g, meta, &place);
+    return FLAKE_OK;
 }
 
 FLAKE_I_APART flake_status sno_i_lanes_one_on(sno_gen *g, unsigned how, uint64_t word,
@@ -1219,7 +1231,7 @@ FLAKE_I_APART flake_status sno_i_lanes_one_on(sno_gen *g, unsigned how, uint64_t
     flake_i_place place;
     const flake_status status =
         flake_i_lanes_draw_on(&g->gen.split, how, word, now_ns, 1, &place, &from);
-    if (status != FLAKE_OK) return status;
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     place.index += from->first;
     *id = sno_i_place_id(g, meta, &place);
     return FLAKE_OK;
@@ -1246,7 +1258,7 @@ FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned how, int64_t given_ns
     if (kind > usual) return sno_i_one_by(g, how | FLAKE_I_OWNED, given_ns, meta, id);
     if (kind == (FLAKE_I_LANES | FLAKE_I_PART) && !(how & FLAKE_I_GIVEN))
         return sno_i_one_by(g, how | FLAKE_I_LANE, 0, meta, id);
-    return FLAKE_INVALID;
+    return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
 }
 
 #ifdef SNO_I_AVX2
@@ -1337,7 +1349,7 @@ FLAKE_API flake_status sno_try(sno_gen *g, uint8_t meta, sno_id *id) {
 FLAKE_API flake_status sno_next_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n) {
     size_t done;
     const flake_status status = sno_i_many(g, FLAKE_I_WAIT, meta, ids, n, &done);
-    if (status != FLAKE_OK && done) memset(ids + done, 0, (n - done) * sizeof *ids);
+    if (done < n) memset(ids + done, 0, (n - done) * sizeof *ids);
     return status;
 }
 
@@ -1348,18 +1360,18 @@ FLAKE_API flake_status sno_try_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n
 
 FLAKE_API flake_status sno_try_at(sno_gen *g, uint8_t meta, int64_t unix_ms, sno_id *id) {
     int64_t ns;
-    if (!flake_i_given_ns(unix_ms, &ns)) return FLAKE_TIME_RANGE;
-    return sno_i_one(g, FLAKE_I_GIVEN, ns, meta, id);
+    if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
+    return sno_i_one(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, meta, id);
 }
 
 FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, sno_id *id) {
     const flake_i_engine *const e = &g->gen.engine;
-    if (!(g->gen.kind & FLAKE_I_PART)) return FLAKE_INVALID;
-    flake_status status = flake_i_still_ours(e); /* a child's turns would be its parent's */
-    if (status != FLAKE_OK) return status;
     uint64_t units;
-    status = sno_i_units_at(unix_ms, &units);
-    if (status != FLAKE_OK) return status;
+    flake_status status =
+        sno_i_is_here(g) ? sno_i_units_at(unix_ms, &units) : FLAKE_INVALID;
+    if (status == FLAKE_OK)
+        status = flake_i_still_ours(e); /* a child's turns would be its parent's */
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     const uint64_t turn = FLAKE_ATOMIC_ADD(&g->with_time, 1u, relaxed) % e->cap;
     *id = sno_i_id(sno_i_place_head(g, meta, units << SNO_I_TIME_SHIFT),
                    (uint16_t)(g->sequence_min + turn));
@@ -1371,7 +1383,7 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     sno_snapshot s;
     uint64_t word, safe, drifts;
     unsigned tick;
-    if (!(g->gen.kind & FLAKE_I_PART)) return FLAKE_INVALID;
+    if (!sno_i_is_here(g)) return FLAKE_INVALID;
     const flake_status status = flake_i_still_ours(e);
     if (status != FLAKE_OK) return status;
     memset(&s, 0, sizeof s);
@@ -1408,20 +1420,22 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
 FLAKE_API uint32_t sno_len(sno_gen *g) {
     flake_i_engine *const e = &g->gen.engine;
     flake_i_attempt a;
-    if (!(g->gen.kind & FLAKE_I_PART) || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time) return 0;
+    if (!sno_i_is_here(g) || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time) return 0;
     return (uint32_t)flake_i_min(a.place, e->cap);
 }
 
 FLAKE_API uint32_t sno_sequence_now(sno_gen *g) {
     const uint32_t drawn = sno_len(g);
-    return g->gen.kind & FLAKE_I_PART ? g->sequence_min + (drawn ? drawn - 1 : 0) : 0;
+    return sno_i_is_here(g) ? g->sequence_min + (drawn ? drawn - 1 : 0) : 0;
 }
 
 FLAKE_API uint32_t sno_cap(const sno_gen *g) {
-    return g->gen.kind & FLAKE_I_PART ? (uint32_t)g->gen.engine.cap : 0;
+    return sno_i_is_here(g) ? (uint32_t)g->gen.engine.cap : 0;
 }
 
-FLAKE_API uint16_t sno_gen_partition(const sno_gen *g) { return g->gen.kind & FLAKE_I_PART ? g->partition : 0; }
+FLAKE_API uint16_t sno_gen_partition(const sno_gen *g) {
+    return sno_i_is_here(g) ? g->partition : 0;
+}
 
 FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapshot *snapshot) {
     sno_snapshot all, one;
@@ -1518,7 +1532,7 @@ FLAKE_I_COLD sno_id sno_i_generate_anew(uint8_t meta) {
             memset(&patient, 0, sizeof patient);
             patient.max_wait_ms = INT64_MAX;
             if (sno_init(&own, NULL, &patient, NULL) == FLAKE_OK)
-                (void)sno_next_n(&own, meta, &id, 1);
+                (void)!sno_next_n(&own, meta, &id, 1);
             return id;
         }
         if (flake_i_draw(e, FLAKE_I_WAIT, 0, 1, &place) != FLAKE_OK) return sno_i_id(0, 0);

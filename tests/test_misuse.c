@@ -1,0 +1,881 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Mistakes of a program: it goes on after a failed init, copies a generator, ignores a status, passes a time
+ * from the future, or forgets to extend its state. It gets a status, a reason or a compiler warning.
+ */
+#define _GNU_SOURCE
+#include "support.h"
+#if !defined(_WIN32) && !defined(FLAKE_NO_FILES)
+#define HAS_FILES
+#include <unistd.h>
+#endif
+
+/* What another thread does during each sleep. */
+static void (*during_sleep)(void);
+static void sleep_beside_another(int64_t ns) {
+    script_sleep(ns);
+    if (during_sleep) during_sleep();
+}
+#undef FLAKE_SLEEP_NS
+#define FLAKE_SLEEP_NS(ns) sleep_beside_another(ns)
+
+static bool no_random_bytes;
+#define FLAKE_RANDOM_BYTES(to, n) (!no_random_bytes && flake_i_system_random(to, n))
+static int exact_reads;
+static int64_t system_ns(int is_coarse) {
+    exact_reads += !is_coarse;
+    return script_now.now_ns - (is_coarse ? 5000000 : 0); /* how far it lags */
+}
+#define FLAKE_CLOCK_NS(kind) system_ns((kind) == FLAKE_CLOCK_COARSE)
+#define FLAKE_CLOCK_SLACK_NS UINT64_C(20000000)
+#define FLAKE_COUNTER()      UINT64_C(0)
+#include "sno.h"
+
+#define MS INT64_C(1000000)       /* in ns */
+#define T  INT64_C(1760000000000) /* Unix ms: where the scripts begin */
+
+static flake_why why;
+static flake_gen gen, other;
+static flake_lane lanes[2];
+static sno_gen sno;
+static uint64_t id, ids[4];
+static flake128 id128, ids128[4];
+static sno_id sno_one, snos[4];
+static size_t got;
+
+static flake_options begin(void) {
+    flake_options o;
+    script_at_ms(T);
+    memset(&o, 0, sizeof o);
+    memset(&why, 0, sizeof why);
+    memset(&gen, 0, sizeof gen);
+    memset(&other, 0, sizeof other);
+    memset(&sno, 0, sizeof sno);
+    return o;
+}
+
+static flake_status admit_all(void *user, int64_t until_ns) {
+    (void)user;
+    (void)until_ns;
+    return FLAKE_OK;
+}
+
+static bool is_zero(const void *bytes, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (((const uint8_t *)bytes)[i]) return false;
+    return true;
+}
+
+/* ---- an init that failed ---- */
+
+static void check_invalid(flake_gen *g) {
+    const flake_options none = {0};
+    flake_snapshot position;
+    flake_prefetch stock;
+    flake_stats stats;
+    memset(&position, 0, sizeof position);
+    memset(&stats, 0xff, sizeof stats);
+    CHECK_EQ(flake_next(g, &id), FLAKE_INVALID);
+    CHECK_EQ(flake_try(g, &id), FLAKE_INVALID);
+    CHECK_EQ(flake_next_n(g, ids, 4), FLAKE_INVALID);
+    CHECK_EQ(flake_try_n(g, ids, 4, &got), FLAKE_INVALID);
+    CHECK_EQ(got, 0);
+    CHECK_EQ(flake_try_at(g, T, &id), FLAKE_INVALID);
+    CHECK_EQ(flake128_next(g, &id128), FLAKE_INVALID);
+    CHECK_EQ(flake128_try(g, &id128), FLAKE_INVALID);
+    CHECK_EQ(flake128_next_n(g, ids128, 4), FLAKE_INVALID);
+    CHECK_EQ(flake128_try_n(g, ids128, 4, &got), FLAKE_INVALID);
+    CHECK_EQ(flake128_try_at(g, T, &id128), FLAKE_INVALID);
+    CHECK_EQ(flake_prefetch_init(&stock, g, 2, 0, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_prefetch_next(&stock, &id), FLAKE_INVALID);
+    CHECK_EQ(flake_snapshot_take(g, &position), FLAKE_INVALID);
+    CHECK_EQ(flake_restore(g, &position, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(g, &none, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_retry_ns(g), INT64_MAX);
+    CHECK_EQ(flake_available(g), 0);
+    CHECK_EQ(flake_ahead_ms(g), 0);
+    CHECK(flake_gen_options(g) == NULL);
+    flake_stats_get(g, &stats);
+    CHECK(is_zero(&stats, sizeof stats));
+    flake_release(g);
+}
+
+static void check_sno_invalid(sno_gen *g) {
+    const flake_options none = {0};
+    sno_snapshot position;
+    check_invalid(&g->gen);
+    CHECK_EQ(sno_next(g, 1, &sno_one), FLAKE_INVALID);
+    CHECK_EQ(sno_try(g, 1, &sno_one), FLAKE_INVALID);
+    CHECK_EQ(sno_next_n(g, 1, snos, 4), FLAKE_INVALID);
+    CHECK_EQ(sno_try_n(g, 1, snos, 4, &got), FLAKE_INVALID);
+    CHECK_EQ(got, 0);
+    CHECK_EQ(sno_try_at(g, 1, T, &sno_one), FLAKE_INVALID);
+    CHECK_EQ(sno_with_time(g, 1, T, &sno_one), FLAKE_INVALID);
+    CHECK_EQ(sno_snapshot_take(g, &position), FLAKE_INVALID);
+    CHECK_EQ(sno_shards_snapshot(g, 1, &position), FLAKE_INVALID);
+    CHECK_EQ(sno_reinit_after_fork(g, NULL, &none, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_cap(g), 0);
+    CHECK_EQ(sno_len(g), 0);
+    CHECK_EQ(sno_sequence_now(g), 0);
+    CHECK_EQ(sno_gen_partition(g), 0);
+}
+
+/* Each kind of failure, with a reason in words. */
+static void fail_each_way(flake_gen *g) {
+    static flake_i_atomic64 closed; /* the word of a gate that is closed */
+    flake_options o = begin();
+    o.node = 1024;
+    CHECK_EQ(flake_init(g, &o, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "node exceeds") != NULL);
+    check_invalid(g);
+    o.node = 1000;
+    o.node_offset = 24;
+    CHECK_EQ(flake_init(g, &o, &why), FLAKE_NODE_RANGE);
+    CHECK(strstr(why.text, "node_offset") != NULL);
+    check_invalid(g);
+    o = begin();
+    o.max_wait_ms = -1;
+    CHECK_EQ(flake_init(g, &o, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "max_wait_ms") != NULL);
+    check_invalid(g);
+    o = begin();
+    o.gate.admit = admit_all;
+    o.gate.fence = &closed;
+    CHECK_EQ(flake_init(g, &o, &why), FLAKE_LEASE_LOST);
+    CHECK(strstr(why.text, "gate") != NULL);
+    check_invalid(g);
+    o = begin();
+    o.layout = flake_layout_uuid7;
+    no_random_bytes = true;
+    CHECK_EQ(flake_init(g, &o, &why), FLAKE_IO);
+    no_random_bytes = false;
+    CHECK(strstr(why.text, "random bytes") != NULL);
+    check_invalid(g);
+    o = begin();
+    CHECK_EQ(flake_init_shards(g, 0, &o, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "n: ") != NULL);
+    o.layout = flake_layout_ulid;
+    CHECK_EQ(flake_init_shards(g, 1, &o, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "layout") != NULL);
+    check_invalid(g);
+}
+
+static void fail_each_way_sno(sno_gen *g) {
+    sno_snapshot pool;
+    flake_options o = begin();
+    memset(&pool, 0, sizeof pool);
+    o.node = 1;
+    CHECK_EQ(sno_init(g, NULL, &o, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "node") != NULL);
+    check_sno_invalid(g);
+    o.node = 0;
+    pool.sequence_max = 2;
+    CHECK_EQ(sno_init(g, &pool, &o, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "fewer than 4 numbers") != NULL);
+    check_sno_invalid(g);
+    pool.sequence_max = 0;
+    CHECK_EQ(sno_init_shards(g, 0, &pool, &o, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "n: ") != NULL);
+    o.lanes = lanes;
+    o.lane_count = 2;
+    CHECK_EQ(sno_init_shards(g, 1, &pool, &o, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "lanes") != NULL);
+    check_sno_invalid(g);
+}
+
+/* Whatever the memory contained: another program's bytes, or a generator of any kind. */
+static void an_init_that_failed_leaves_no_generator(void) {
+    static const uint8_t bytes[] = {0x00, 0x01, 0x02, 0x03, 0x5e, 0xff};
+    const flake_layout *const layouts[] = {&flake_layout_default, &flake_layout_boundary,
+                                           &flake_layout_uuid7};
+    flake_gen *const memory = (flake_gen *)exactly(sizeof(flake_gen));
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        memset((void *)memory, bytes[i], sizeof *memory);
+        fail_each_way(memory);
+    }
+    for (size_t i = 0; i < 9; i++) {
+        flake_options o = begin();
+        o.layout = *layouts[i % 3];
+        o.single_thread = i / 3 == 1;
+        if (i / 3 == 2) o.lanes = lanes;
+        o.lane_count = i / 3 == 2 ? 2 : 0;
+        CHECK_EQ(flake_init(memory, &o, NULL), FLAKE_OK);
+        fail_each_way(memory);
+    }
+    free(memory);
+}
+
+static void an_init_that_failed_leaves_no_sno_generator(void) {
+    static const uint8_t bytes[] = {0x00, 0x09, 0x0a, 0x0b, 0x5e, 0xff};
+    sno_gen *const memory = (sno_gen *)exactly(sizeof(sno_gen));
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        memset((void *)memory, bytes[i], sizeof *memory);
+        fail_each_way_sno(memory);
+    }
+    CHECK_EQ(sno_init(memory, NULL, NULL, NULL), FLAKE_OK);
+    fail_each_way_sno(memory);
+    free(memory);
+}
+
+static void a_restore_that_failed_changes_nothing(void) {
+    flake_snapshot before, after, wrong;
+    flake_options o = begin();
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    CHECK_EQ(flake_snapshot_take(&gen, &before), FLAKE_OK);
+    wrong = before;
+    wrong.node = 8;
+    wrong.count = 100;
+    CHECK_EQ(flake_restore(&gen, &wrong, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "snapshot") != NULL);
+    wrong = before;
+    wrong.unix_ms = INT64_MAX;
+    CHECK_EQ(flake_restore(&gen, &wrong, &why), FLAKE_TIME_RANGE);
+    CHECK_EQ(flake_snapshot_take(&gen, &after), FLAKE_OK);
+    CHECK_EQ(after.unix_ms, before.unix_ms);
+    CHECK_EQ(after.count, before.count);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+}
+
+/* A child, or a process after flake_machine_cloned, that was refused. */
+static void a_reinit_that_failed_leaves_the_generator_forked(void) {
+    flake_options o = begin();
+    sno_snapshot pool;
+    memset(&pool, 0, sizeof pool);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&sno, &pool, NULL, NULL), FLAKE_OK);
+    flake_machine_cloned();
+    CHECK_EQ(flake_reinit_after_fork(&gen, &o, &why), FLAKE_NODE_OVERLAP);
+    CHECK(strstr(why.text, "parent") != NULL);
+    o.node = 1024;
+    CHECK_EQ(flake_reinit_after_fork(&gen, &o, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_FORKED);
+    CHECK(flake_gen_options(&gen) != NULL);
+    o.node = 8;
+    CHECK_EQ(flake_reinit_after_fork(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    CHECK_EQ(sno_reinit_after_fork(&sno, &pool, NULL, &why), FLAKE_NODE_OVERLAP);
+    CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_FORKED);
+    pool.partition = 1;
+    CHECK_EQ(sno_reinit_after_fork(&sno, &pool, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_OK);
+}
+
+/* ---- a status that is ignored ---- */
+
+/* The call fails, and the variable has no ID. */
+#define FAILS(call, status, out)             \
+    do {                                     \
+        memset(&(out), 0x5e, sizeof(out));   \
+        CHECK_EQ(call, status);              \
+        CHECK(is_zero(&(out), sizeof(out))); \
+    } while (0)
+
+static void check_no_id(flake_gen *g, flake_status status) {
+    FAILS(flake_next(g, &id), status, id);
+    FAILS(flake_try(g, &id), status, id);
+    FAILS(flake_next_n(g, ids, 4), status, ids);
+}
+
+static void check_no_id128(flake_gen *g, flake_status status) {
+    FAILS(flake128_next(g, &id128), status, id128);
+    FAILS(flake128_try(g, &id128), status, id128);
+    FAILS(flake128_next_n(g, ids128, 4), status, ids128);
+}
+
+static void check_no_sno(sno_gen *g, flake_status status) {
+    FAILS(sno_next(g, 1, &sno_one), status, sno_one);
+    FAILS(sno_try(g, 1, &sno_one), status, sno_one);
+    FAILS(sno_next_n(g, 1, snos, 4), status, snos);
+}
+
+/* Without lanes: several threads, then one. With lanes. Scattered, which have no straight line of their own. */
+enum { KINDS = 6 };
+static flake_options kind_at(unsigned i) {
+    flake_options o = begin();
+    o.single_thread = i % 3 == 1;
+    if (i % 3 == 2) o.lanes = lanes;
+    o.lane_count = i % 3 == 2 ? 2 : 0;
+    o.seq_scatter = i / 3 == 1;
+    return o;
+}
+
+static void a_failed_draw_zeroes_its_id(void) {
+    for (unsigned i = 0; i < KINDS; i++) {
+        flake_options o = kind_at(i);
+        flake_prefetch stock;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        FAILS(flake128_next(&gen, &id128), FLAKE_INVALID, id128);
+        FAILS(flake128_try(&gen, &id128), FLAKE_INVALID, id128);
+        FAILS(flake128_next_n(&gen, ids128, 4), FLAKE_INVALID, ids128);
+        FAILS(flake128_try_at(&gen, T, &id128), FLAKE_INVALID, id128);
+        FAILS(flake_try_at(&gen, INT64_MAX, &id), FLAKE_TIME_RANGE, id);
+        FAILS(flake_try_at(&gen, 0, &id), i % 3 == 2 ? FLAKE_INVALID : FLAKE_TIME_RANGE, id);
+        if (flake_prefetch_init(&stock, &gen, 2, 0, NULL) == FLAKE_OK)
+            FAILS((script_now.now_ns = 0, flake_prefetch_next(&stock, &id)), FLAKE_TIME_RANGE, id);
+        else FAILS(flake_prefetch_next(&stock, &id), FLAKE_INVALID, id);
+        script_now.now_ns = 0;
+        check_no_id(&gen, FLAKE_TIME_RANGE);
+        flake_machine_cloned();
+        check_no_id(&gen, FLAKE_FORKED);
+        if (i % 3 == 0) FAILS(flake_prefetch_next(&stock, &id), FLAKE_FORKED, id);
+        gen.kind = 0;
+        check_no_id(&gen, FLAKE_INVALID);
+    }
+    for (unsigned i = 0; i < 6; i++) {
+        flake_options o = kind_at(i % 3);
+        o.layout = i / 3 ? flake_layout_uuid7 : flake_layout_boundary;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        FAILS(flake_next(&gen, &id), FLAKE_INVALID, id);
+        FAILS(flake128_try_at(&gen, INT64_MAX, &id128), FLAKE_TIME_RANGE, id128);
+        script_now.now_ns = -1;
+        check_no_id128(&gen, FLAKE_TIME_RANGE);
+        flake_machine_cloned();
+        check_no_id128(&gen, FLAKE_FORKED);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        flake_options o = kind_at(i);
+        CHECK_EQ(sno_init(&sno, NULL, &o, NULL), FLAKE_OK);
+        FAILS(sno_try_at(&sno, 1, INT64_MAX, &sno_one), FLAKE_TIME_RANGE, sno_one);
+        FAILS(sno_with_time(&sno, 1, 0, &sno_one), FLAKE_TIME_RANGE, sno_one);
+        script_now.now_ns = 0;
+        check_no_sno(&sno, FLAKE_TIME_RANGE);
+        flake_machine_cloned();
+        check_no_sno(&sno, FLAKE_FORKED);
+        FAILS(sno_with_time(&sno, 1, T, &sno_one), FLAKE_FORKED, sno_one);
+        sno.gen.kind = 0;
+        check_no_sno(&sno, FLAKE_INVALID);
+        FAILS(sno_with_time(&sno, 1, T, &sno_one), FLAKE_INVALID, sno_one);
+    }
+}
+
+static void a_batch_zeroes_what_it_lacks_and_a_try_leaves_the_rest(void) {
+    for (unsigned i = 0; i < KINDS; i++) {
+        flake_options o = kind_at(i);
+        o.seq_max = 2;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        memset(ids, 0x5e, sizeof ids);
+        CHECK_EQ(flake_try_n(&gen, ids, 2, &got), FLAKE_OK);
+        while (got < 2 && flake_try(&gen, &ids[got]) == FLAKE_OK) got++;
+        CHECK(ids[0] && ids[1] && ids[0] != ids[1]);
+        memset(ids, 0x5e, sizeof ids);
+        CHECK_EQ(flake_try_n(&gen, ids, 4, &got), FLAKE_OK);
+        CHECK_EQ(got, 1);
+        CHECK(ids[0] && ids[1] == UINT64_C(0x5e5e5e5e5e5e5e5e) && ids[3] == ids[1]);
+        CHECK_EQ(flake_try_n(&gen, ids + 1, 3, &got), FLAKE_AGAIN);
+        CHECK(got == 0 && ids[1] == UINT64_C(0x5e5e5e5e5e5e5e5e));
+        FAILS(flake_try(&gen, &id), FLAKE_AGAIN, id);
+        script_now.now_ns += MS;
+        script_now.per_sleep = 0; /* the clock stands still: the second unit is not reached */
+        memset(ids, 0x5e, sizeof ids);
+        CHECK_EQ(flake_next_n(&gen, ids, 4), FLAKE_AGAIN);
+        CHECK(ids[0] && ids[1] && ids[2] && !ids[3]);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        flake_options o = kind_at(i);
+        sno_snapshot pool;
+        memset(&pool, 0, sizeof pool);
+        pool.sequence_max = 3;
+        CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
+        CHECK_EQ(sno_next_n(&sno, 1, snos, 4), FLAKE_OK);
+        FAILS(sno_try(&sno, 1, &sno_one), FLAKE_AGAIN, sno_one);
+        memset(snos, 0x5e, sizeof snos);
+        CHECK_EQ(sno_try_n(&sno, 1, snos, 4, &got), FLAKE_AGAIN);
+        CHECK(got == 0 && snos[0].bytes[0] == 0x5e);
+        script_now.per_sleep = 0;
+        FAILS(sno_next_n(&sno, 1, snos, 4), FLAKE_AGAIN, snos);
+    }
+}
+
+static void the_process_wide_generator_zeroes_its_text(void) {
+    uint8_t bytes[16];
+    char uuid[37], ulid[27];
+    (void)begin();
+    script_now.now_ns = 0;
+    FAILS(flake_uuid7_bytes(bytes), FLAKE_TIME_RANGE, bytes);
+    FAILS(flake_uuid7(uuid), FLAKE_TIME_RANGE, uuid);
+    FAILS(flake_ulid(ulid), FLAKE_TIME_RANGE, ulid);
+}
+
+/* ---- a generator that was copied ---- */
+
+/* What is asked of a copy is answered as if it were not initialised. */
+static void check_queries_of_a_copy(flake_gen *g) {
+    const flake_options none = {0};
+    flake_snapshot position;
+    flake_prefetch stock;
+    flake_stats stats;
+    memset(&position, 0, sizeof position);
+    CHECK(flake_gen_options(g) == NULL);
+    CHECK_EQ(flake_available(g), 0);
+    CHECK_EQ(flake_retry_ns(g), INT64_MAX);
+    CHECK_EQ(flake_ahead_ms(g), 0);
+    flake_stats_get(g, &stats);
+    CHECK(is_zero(&stats, sizeof stats));
+    CHECK_EQ(flake_snapshot_take(g, &position), FLAKE_INVALID);
+    CHECK_EQ(flake_restore(g, &position, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_prefetch_init(&stock, g, 2, 0, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(g, &none, NULL), FLAKE_INVALID);
+}
+
+/* Of all kinds and clocks: in the unit of the copy, and in each one after it, whatever the clock does. */
+static void a_copy_of_a_generator_stops_when_its_unit_ends(void) {
+    for (unsigned i = 0; i < KINDS * 3; i++) {
+        flake_options o = kind_at(i % KINDS);
+        o.clock.kind = (int)(i / KINDS);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+        memcpy((void *)&other, (const void *)&gen, sizeof gen);
+        check_queries_of_a_copy(&other);
+        script_now.now_ns += 20 * MS; /* more than a coarse clock lags */
+        check_no_id(&other, FLAKE_INVALID);
+        memset(ids, 0x5e, sizeof ids);
+        CHECK_EQ(flake_try_n(&other, ids, 4, &got), FLAKE_INVALID);
+        CHECK_EQ(got, 0);
+        FAILS(flake_try_at(&other, T + 20, &id), FLAKE_INVALID, id);
+        script_now.now_ns -= 20 * MS;
+        if (!o.lanes) check_no_id(&other, FLAKE_INVALID);
+        script_now.now_ns += 20 * MS;
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+        script_now.now_ns += MS;
+        CHECK_EQ(flake_next_n(&gen, ids, 4), FLAKE_OK);
+        CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_OK); /* its memory serves another one */
+        CHECK_EQ(flake_next(&other, &id), FLAKE_OK);
+    }
+    for (unsigned i = 0; i < 9; i++) {
+        const flake_layout layouts[] = {flake_layout_boundary, flake_layout_uuid7,
+                                        flake_layout_ulid};
+        flake_options o = kind_at(i % 3);
+        o.layout = layouts[i / 3];
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
+        memcpy((void *)&other, (const void *)&gen, sizeof gen);
+        script_now.now_ns += MS;
+        check_no_id128(&other, FLAKE_INVALID);
+        script_now.now_ns -= MS;
+        if (!o.lanes) check_no_id128(&other, FLAKE_INVALID);
+        script_now.now_ns += MS;
+        CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
+    }
+}
+
+static void a_copy_of_a_sno_generator_stops_when_its_unit_ends(void) {
+    static sno_gen copy;
+    for (unsigned i = 0; i < 3; i++) {
+        flake_options o = kind_at(i);
+        sno_snapshot position;
+        CHECK_EQ(sno_init(&sno, NULL, &o, NULL), FLAKE_OK);
+        CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_OK);
+        memcpy((void *)&copy, (const void *)&sno, sizeof sno);
+        check_queries_of_a_copy(&copy.gen);
+        CHECK_EQ(sno_snapshot_take(&copy, &position), FLAKE_INVALID);
+        CHECK_EQ(sno_shards_snapshot(&copy, 1, &position), FLAKE_INVALID);
+        CHECK_EQ(sno_reinit_after_fork(&copy, NULL, NULL, NULL), FLAKE_INVALID);
+        CHECK_EQ(sno_cap(&copy), 0);
+        CHECK_EQ(sno_len(&copy), 0);
+        CHECK_EQ(sno_sequence_now(&copy), 0);
+        CHECK_EQ(sno_gen_partition(&copy), 0);
+        FAILS(sno_with_time(&copy, 1, T, &sno_one), FLAKE_INVALID, sno_one);
+        script_now.now_ns += 4 * MS;
+        check_no_sno(&copy, FLAKE_INVALID);
+        FAILS(sno_try_at(&copy, 1, T + 4, &sno_one), FLAKE_INVALID, sno_one);
+        CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_OK);
+    }
+}
+
+/* A copy with lanes has the lanes of the original, and so repeats nothing. */
+static void a_copy_with_lanes_repeats_nothing(void) {
+    flake_options o = kind_at(2);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &ids[0]), FLAKE_OK);
+    memcpy((void *)&other, (const void *)&gen, sizeof gen);
+    CHECK_EQ(flake_next(&other, &ids[1]), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &ids[2]), FLAKE_OK);
+    CHECK_EQ(flake_next(&other, &ids[3]), FLAKE_OK);
+    CHECK_EQ(count_duplicates(ids, 4), 0);
+}
+
+static void a_copy_of_a_stock_is_refused(void) {
+    flake_prefetch stock, copy;
+    flake_options o = begin();
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_prefetch_init(&stock, &gen, 4, 0, NULL), FLAKE_OK);
+    CHECK_EQ(flake_prefetch_next(&stock, &id), FLAKE_OK);
+    memcpy((void *)&copy, (const void *)&stock, sizeof stock);
+    FAILS(flake_prefetch_next(&copy, &id), FLAKE_INVALID, id);
+    CHECK_EQ(flake_prefetch_next(&stock, &id), FLAKE_OK);
+    memset((void *)&copy, 0, sizeof copy);
+    FAILS(flake_prefetch_next(&copy, &id), FLAKE_INVALID, id);
+}
+
+/* Processes may have one generator at several addresses. */
+static void in_shared_memory_addresses_may_differ(void) {
+    static struct {
+        flake_gen gen;
+        flake_lane lanes[2];
+    } first, second;
+    for (unsigned i = 0; i < 2; i++) {
+        flake_options o = begin();
+        if (!words_reach_other_processes) return;
+        o.shared_memory = true;
+        if (i == 1) o.lanes = first.lanes;
+        o.lane_count = i == 1 ? 2 : 0;
+        CHECK_EQ(flake_init(&first.gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_next(&first.gen, &id), FLAKE_OK);
+        memcpy((void *)&second, (const void *)&first, sizeof first);
+        memset((void *)&first, 0, sizeof first);
+        script_now.now_ns += MS;
+        CHECK_EQ(flake_next(&second.gen, &id), FLAKE_OK);
+        CHECK(flake_available(&second.gen) > 0);
+        CHECK(flake_gen_options(&second.gen) != NULL);
+    }
+}
+
+/* ---- a time from the future ---- */
+
+static flake_status gate_says;
+static int gate_asked;
+static flake_status ask_gate(void *user, int64_t until_ns) {
+    (void)user;
+    (void)until_ns;
+    gate_asked++;
+    return gate_says;
+}
+
+/* The last time that is accepted while the clock reads T. The one after it is refused, and changes nothing. */
+static void check_furthest(flake_gen *g, int64_t furthest_ms) {
+    const bool is_128 = flake_gen_options(g)->layout.format != 0;
+    flake_snapshot before, after;
+    CHECK_EQ(flake_snapshot_take(g, &before), FLAKE_OK);
+    gate_asked = 0;
+    if (is_128) FAILS(flake128_try_at(g, furthest_ms + 1, &id128), FLAKE_TOO_FAR_AHEAD, id128);
+    else {
+        FAILS(flake_try_at(g, furthest_ms + 1, &id), FLAKE_TOO_FAR_AHEAD, id);
+        FAILS(flake_try_at(g, furthest_ms + 3600000, &id), FLAKE_TOO_FAR_AHEAD, id);
+    }
+    CHECK_EQ(gate_asked, 0);
+    CHECK_EQ(flake_snapshot_take(g, &after), FLAKE_OK);
+    CHECK_EQ(after.unix_ms, before.unix_ms);
+    CHECK_EQ(after.count, before.count);
+    CHECK_EQ(is_128 ? flake128_next(g, &id128) : flake_next(g, &id), FLAKE_OK);
+    CHECK_EQ(is_128 ? flake128_try_at(g, furthest_ms, &id128) : flake_try_at(g, furthest_ms, &id),
+             FLAKE_OK);
+    CHECK_EQ(flake_snapshot_take(g, &after), FLAKE_OK);
+    CHECK(after.unix_ms + (int64_t)after.unit_ms > furthest_ms);
+}
+
+static void a_time_given_is_ahead_by_a_unit_at_most(void) {
+    const flake_layout layouts[] = {flake_layout_default, flake_layout_mastodon,
+                                    flake_layout_boundary, flake_layout_uuid7};
+    for (unsigned i = 0; i < 4 * KINDS; i++) {
+        flake_options o = kind_at(i % KINDS);
+        o.layout = layouts[i / KINDS];
+        if (o.lanes || (o.layout.format && o.seq_scatter)) continue;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        check_furthest(&gen, T + 1);
+        (void)begin();
+        o.max_ahead_ms = 10;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        check_furthest(&gen, T + 11);
+        (void)begin();
+        o.clock.kind = FLAKE_CLOCK_COARSE; /* the exact clock counts */
+        o.gate.admit = ask_gate;
+        gate_says = FLAKE_OK;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        check_furthest(&gen, T + 11);
+        CHECK(gate_asked > 0);
+    }
+    flake_options o = begin();
+    o.layout = flake_layout_sonyflake;
+    o.max_ahead_ms = 15; /* a unit of 10 ms */
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    check_furthest(&gen, T + 20);
+    o = begin();
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    script_now.now_ns--; /* a ns too early */
+    FAILS(flake_try_at(&gen, T + 1, &id), FLAKE_TOO_FAR_AHEAD, id);
+    CHECK_EQ(flake_try_at(&gen, T, &id), FLAKE_OK);
+    o = begin();
+    CHECK_EQ(sno_init(&sno, NULL, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_OK);
+    FAILS(sno_try_at(&sno, 1, T + 5, &sno_one), FLAKE_TOO_FAR_AHEAD, sno_one);
+    CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_OK);
+    CHECK_EQ(sno_time_ms(sno_one), T);
+    CHECK_EQ(sno_try_at(&sno, 1, T + 4, &sno_one), FLAKE_OK);
+    CHECK_EQ(sno_time_ms(sno_one), T + 4);
+}
+
+static void the_clock_is_read_for_a_time_given_once_a_unit(void) {
+    for (unsigned i = 0; i < KINDS; i++) {
+        flake_options o = kind_at(i);
+        if (o.lanes) continue;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        for (int64_t ms = T; ms < T + 5; ms++) {
+            script_now.now_ns = ms * MS;
+            exact_reads = 0;
+            CHECK_EQ(flake_try_at(&gen, ms, &id), FLAKE_OK);
+            CHECK_EQ(exact_reads, 1);
+            for (int64_t k = 0; k < 3; k++) CHECK_EQ(flake_try_at(&gen, ms - k, &id), FLAKE_OK);
+            CHECK_EQ(exact_reads, 1);
+        }
+    }
+}
+
+/* A generator that continues after a backward step is ahead of the clock, and its units follow each other. */
+static void uuids_that_continue_are_ahead_of_the_clock(void) {
+    static flake128 thousands[70000];
+    for (unsigned i = 0; i < 3; i++) {
+        flake_options o = kind_at(i);
+        o.layout = flake_layout_uuid7;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
+        script_now.now_ns -= 3600000 * MS;
+        CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
+        CHECK_EQ(flake128_next_n(&gen, thousands, 70000), FLAKE_OK);
+        CHECK_EQ(flake128_try(&gen, &id128), FLAKE_OK);
+        CHECK(flake128_compare(&thousands[69999], &id128) < 0 || o.lanes);
+        if (!o.lanes) CHECK_EQ(flake128_try_at(&gen, T - 3600000, &id128), FLAKE_OK);
+    }
+    CHECK_EQ(script_now.sleeps, 0);
+}
+
+/* ---- files ---- */
+
+#ifdef HAS_FILES
+static char folder[200];
+
+static const char *path_of(const char *name) {
+    static char paths[4][256];
+    static unsigned next;
+    char *const path = paths[next++ % 4];
+    (void)snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static void begin_folder(void) {
+    CHECK(snprintf(folder, sizeof folder, "%s/misuse-XXXXXX",
+                   getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp") < (int)sizeof folder);
+    CHECK(mkdtemp(folder) != NULL);
+}
+
+static void end_folder(void) {
+    char command[256];
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    CHECK_EQ(system(command), 0);
+}
+
+static void a_reason_names_directory_node_and_numbers(void) {
+    char text[300];
+    flake_options o = begin();
+    sno_snapshot pool;
+    memset(&pool, 0, sizeof pool);
+    begin_folder();
+    o.node = 7;
+    o.exclusive_dir = folder;
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, &o, &why), FLAKE_IN_USE);
+    (void)snprintf(text, sizeof text, "exclusive_dir %s: node 7, sequence 0 to 4095 is in use",
+                   folder);
+    CHECK(strstr(why.text, text) == why.text);
+    check_invalid(&other);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    flake_release(&gen);
+    o.exclusive_dir = path_of("none");
+    CHECK_EQ(flake_init(&gen, &o, &why), FLAKE_IO);
+    CHECK(strstr(why.text, "none/flake-") != NULL && strstr(why.text, "No such file") != NULL);
+    check_invalid(&gen);
+    o.node = 0;
+    CHECK_EQ(sno_init(&sno, &pool, &o, &why), FLAKE_IO);
+    CHECK(strstr(why.text, "No such file") != NULL);
+    check_sno_invalid(&sno);
+    end_folder();
+}
+
+static void releasing_a_copy_leaves_the_file_alone(void) {
+    flake_options o = begin();
+    begin_folder();
+    o.node = 7;
+    o.exclusive_dir = folder;
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    memcpy((void *)&other, (const void *)&gen, sizeof gen);
+    flake_release(&other);
+    CHECK_EQ(flake_init(&other, &o, &why), FLAKE_IN_USE);
+    flake_release(&gen);
+    CHECK_EQ(flake_init(&other, &o, &why), FLAKE_OK);
+    flake_release(&other);
+    end_folder();
+}
+
+static void a_reason_tells_what_is_wrong_with_a_state(void) {
+    static flake_state state;
+    flake_state_options where;
+    flake_options o = begin();
+    memset(&where, 0, sizeof where);
+    begin_folder();
+    where.path = path_of("ids");
+    o.state = &state;
+    CHECK_EQ(flake_init(&gen, &o, &why), FLAKE_MISMATCH);
+    CHECK(strstr(why.text, "state: is not open") != NULL);
+    check_invalid(&gen);
+    o.state = NULL;
+    CHECK_EQ(flake_state_open(&state, &where, &o, NULL, NULL), FLAKE_OK);
+    o.state = &state;
+    o.node = 8;
+    CHECK_EQ(flake_init(&gen, &o, &why), FLAKE_MISMATCH);
+    CHECK(strstr(why.text, "ids: was opened for another layout, node") != NULL);
+    check_invalid(&gen);
+    o.node = 0;
+    flake_machine_cloned();
+    CHECK_EQ(flake_init(&gen, &o, &why), FLAKE_FORKED);
+    CHECK(strstr(why.text, "state: was opened before a fork") != NULL);
+    check_invalid(&gen);
+    CHECK_EQ(flake_state_close(&state), FLAKE_FORKED);
+    end_folder();
+}
+
+/* A state with manual_extend, and generators of every kind on it. */
+static flake_state state;
+
+static void extend(void) {
+    if (script_now.sleeps >= 3) CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+}
+
+static flake_options open_state(unsigned kind, const flake_layout *layout) {
+    flake_state_options where;
+    flake_options o = kind_at(kind);
+    memset(&where, 0, sizeof where);
+    begin_folder();
+    where.path = path_of("ids");
+    where.manual_extend = true;
+    where.horizon_ms = 200;
+    o.layout = *layout;
+    o.max_wait_ms = 50;
+    CHECK_EQ(flake_state_open(&state, &where, &o, NULL, &why), FLAKE_OK);
+    o.state = &state;
+    return o;
+}
+
+static void close_state(void) {
+    during_sleep = NULL;
+    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    end_folder();
+}
+
+/* The horizon is past; then it is extended during a wait. */
+static void check_not_extended(flake_gen *g) {
+    const bool is_128 = flake_gen_options(g)->layout.format != 0;
+    script_now.now_ns += 500 * MS;
+    for (int i = 0; i < 2; i++) { /* a generator that continues, too, is asked about its unit */
+        if (is_128) FAILS(flake128_try(g, &id128), FLAKE_NOT_EXTENDED, id128);
+        else FAILS(flake_try(g, &id), FLAKE_NOT_EXTENDED, id);
+    }
+    CHECK_EQ(flake_retry_ns(g), MS);
+    CHECK_EQ(flake_available(g), 0);
+    CHECK_EQ(script_now.sleeps, 0);
+    if (is_128) FAILS(flake128_next(g, &id128), FLAKE_NOT_EXTENDED, id128);
+    else FAILS(flake_next(g, &id), FLAKE_NOT_EXTENDED, id);
+    CHECK_EQ(script_now.slept_ns, 50 * MS); /* max_wait_ms */
+    script_now.sleeps = 0;
+    during_sleep = extend;
+    CHECK_EQ(is_128 ? flake128_next(g, &id128) : flake_next(g, &id), FLAKE_OK);
+    CHECK_EQ(script_now.sleeps, 3);
+    CHECK_EQ(flake_retry_ns(g), 0);
+    CHECK(flake_available(g) > 0);
+}
+
+static void a_state_that_was_not_extended_in_time(void) {
+    const flake_layout layouts[] = {flake_layout_default, flake_layout_boundary,
+                                    flake_layout_uuid8};
+    for (unsigned i = 0; i < 3 * KINDS; i++) {
+        if (i >= KINDS && i % KINDS >= 3) continue; /* 128 bits are not scattered */
+        const flake_options o = open_state(i % KINDS, &layouts[i / KINDS]);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        check_not_extended(&gen);
+        close_state();
+    }
+}
+
+/* UUIDs that continue in the newest unit, after a backward step. */
+static void a_state_that_was_not_extended_while_uuids_continue(void) {
+    const flake_options o = open_state(0, &flake_layout_uuid8);
+    static flake128 thousands[70000];
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    script_now.now_ns += 198 * MS;
+    CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
+    script_now.now_ns -= 100 * MS;
+    CHECK_EQ(flake128_next_n(&gen, thousands, 65535), FLAKE_OK); /* the rest of the unit */
+    CHECK_EQ(flake_retry_ns(&gen), 0);
+    CHECK(flake_available(&gen) > 0);
+    CHECK_EQ(flake128_next_n(&gen, thousands, 65536),
+             FLAKE_OK);            /* the last unit before the horizon */
+    script_now.now_ns -= 500 * MS; /* so that each wait leaves the clock behind */
+    CHECK_EQ(flake_retry_ns(&gen), MS);
+    CHECK_EQ(flake_available(&gen), 0);
+    FAILS(flake128_try(&gen, &id128), FLAKE_NOT_EXTENDED, id128);
+    FAILS(flake128_next(&gen, &id128), FLAKE_NOT_EXTENDED, id128);
+    CHECK_EQ(script_now.slept_ns, 50 * MS);
+    script_now.sleeps = 0;
+    script_now.now_ns += 500 * MS;
+    during_sleep = extend;
+    CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
+    close_state();
+}
+
+static void a_state_of_sno_that_was_not_extended_in_time(void) {
+    for (unsigned i = 0; i < 3; i++) {
+        flake_state_options where;
+        sno_snapshot pool;
+        flake_options o = kind_at(i);
+        memset(&where, 0, sizeof where);
+        memset(&pool, 0, sizeof pool);
+        begin_folder();
+        where.path = path_of("snos");
+        where.manual_extend = true;
+        where.horizon_ms = 200;
+        pool.partition = 1;
+        o.max_wait_ms = 50;
+        CHECK_EQ(sno_state_open(&state, &where, &o, &pool, &why), FLAKE_OK);
+        o.state = &state;
+        CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
+        script_now.now_ns += 500 * MS;
+        FAILS(sno_try(&sno, 1, &sno_one), FLAKE_NOT_EXTENDED, sno_one);
+        CHECK_EQ(flake_retry_ns(&sno.gen), MS);
+        CHECK_EQ(flake_available(&sno.gen), 0);
+        FAILS(sno_next(&sno, 1, &sno_one), FLAKE_NOT_EXTENDED, sno_one);
+        CHECK_EQ(script_now.slept_ns, 50 * MS);
+        script_now.sleeps = 0;
+        during_sleep = extend;
+        CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_OK);
+        close_state();
+    }
+}
+#endif
+
+int main(int argc, char **argv) {
+    static const check_test tests[] = {
+        CHECK_TEST(an_init_that_failed_leaves_no_generator),
+        CHECK_TEST(an_init_that_failed_leaves_no_sno_generator),
+        CHECK_TEST(a_restore_that_failed_changes_nothing),
+        CHECK_TEST(a_reinit_that_failed_leaves_the_generator_forked),
+        CHECK_TEST(a_failed_draw_zeroes_its_id),
+        CHECK_TEST(a_batch_zeroes_what_it_lacks_and_a_try_leaves_the_rest),
+        CHECK_TEST(the_process_wide_generator_zeroes_its_text),
+        CHECK_TEST(a_copy_of_a_generator_stops_when_its_unit_ends),
+        CHECK_TEST(a_copy_of_a_sno_generator_stops_when_its_unit_ends),
+        CHECK_TEST(a_copy_with_lanes_repeats_nothing),
+        CHECK_TEST(a_copy_of_a_stock_is_refused),
+        CHECK_TEST(in_shared_memory_addresses_may_differ),
+        CHECK_TEST(a_time_given_is_ahead_by_a_unit_at_most),
+        CHECK_TEST(the_clock_is_read_for_a_time_given_once_a_unit),
+        CHECK_TEST(uuids_that_continue_are_ahead_of_the_clock),
+#ifdef HAS_FILES
+        CHECK_TEST(releasing_a_copy_leaves_the_file_alone),
+        CHECK_TEST(a_state_that_was_not_extended_in_time),
+        CHECK_TEST(a_state_that_was_not_extended_while_uuids_continue),
+        CHECK_TEST(a_state_of_sno_that_was_not_extended_in_time),
+        CHECK_TEST(a_reason_names_directory_node_and_numbers),
+        CHECK_TEST(a_reason_tells_what_is_wrong_with_a_state),
+#endif
+    };
+    return CHECK_MAIN(argc, argv, tests);
+}
