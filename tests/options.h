@@ -90,12 +90,12 @@ static inline flake_options options_of_sno(int64_t (*now_ns)(void *), void *user
 static inline sno_id next_sno(sno_gen *g, uint8_t meta) {
     sno_id id;
     memset(&id, 0, sizeof id);
-    (void)sno_next(g, meta, &id);
+    (void)!sno_next(g, meta, &id);
     return id;
 }
 static inline size_t tried_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n) {
     size_t got;
-    (void)sno_try_n(g, meta, ids, n, &got);
+    (void)!sno_try_n(g, meta, ids, n, &got);
     return got;
 }
 #endif

@@ -729,7 +729,7 @@ static void a_reason_tells_what_is_wrong_with_a_state(void) {
     CHECK_EQ(flake_init(&gen, &o, &why), FLAKE_FORKED);
     CHECK(strstr(why.text, "state: was opened before a fork") != NULL);
     check_invalid(&gen);
-    CHECK_EQ(flake_state_close(&state), FLAKE_FORKED);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_FORKED);
     end_folder();
 }
 
@@ -737,7 +737,7 @@ static void a_reason_tells_what_is_wrong_with_a_state(void) {
 static flake_state state;
 
 static void extend(void) {
-    if (script_now.sleeps >= 3) CHECK_EQ(flake_state_extend(&state), FLAKE_OK);
+    if (script_now.sleeps >= 3) CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
 }
 
 static flake_options open_state(unsigned kind, const flake_layout *layout) {
@@ -757,7 +757,7 @@ static flake_options open_state(unsigned kind, const flake_layout *layout) {
 
 static void close_state(void) {
     during_sleep = NULL;
-    CHECK_EQ(flake_state_close(&state), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     end_folder();
 }
 
