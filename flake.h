@@ -7119,15 +7119,23 @@ FLAKE_I_FN const char *flake_i_set_word(flake_config *c, const flake_i_word *wor
     void *const to = (char *)c + word->at;
     const int kind = word->kind;
     uint64_t number;
-    if (kind == FLAKE_I_WORD_FLAG) return *(bool *)to = true, value ? ": takes no value" : NULL;
+    if (kind == FLAKE_I_WORD_FLAG) {
+        *(bool *)to = true;
+        return value ? ": takes no value" : NULL;
+    }
     if (!value || !*value) return ": needs a value";
-    if (kind == FLAKE_I_WORD_TEXT) return *(const char **)to = value, (const char *)NULL;
+    if (kind == FLAKE_I_WORD_TEXT) {
+        *(const char **)to = value;
+        return NULL;
+    }
     if (kind == FLAKE_I_WORD_LAYOUT)
         return flake_layout_named(value, (flake_layout *)to) == FLAKE_OK ? NULL
                                                                          : ": no such layout";
-    for (int k = 0; kind == FLAKE_I_WORD_CLOCK && k < 3; k++)
-        if (strcmp(value, clocks[k]) == 0) return *(int *)to = k, (const char *)NULL;
-    if (kind == FLAKE_I_WORD_CLOCK) return ": not exact, fast or coarse";
+    if (kind == FLAKE_I_WORD_CLOCK) {
+        for (*(int *)to = 0; *(int *)to < 3; ++*(int *)to)
+            if (strcmp(value, clocks[*(int *)to]) == 0) return NULL;
+        return ": not exact, fast or coarse";
+    }
     if (flake_parse(value, strlen(value), FLAKE_DEC, &number) != FLAKE_OK) number = UINT64_MAX;
     switch (kind) {
     case FLAKE_I_WORD_64:

@@ -365,21 +365,28 @@ def plot_lines(name, title, x_unit, y_unit, xs, lines):
 # ---- the rows, in words ----
 
 # Those that a run has no figure of are left out.
+def way_of(header, call):
+    way, _, drawn = call.rpartition("_") if call.startswith(("lanes", "shard")) else ("", "", call)
+    if call.endswith("try_at"):
+        way, drawn = call.removesuffix("try_at").rstrip("_"), "try_at"
+    return f"`{header}_{drawn}`" + {"lanes": ", lanes", "shard": ", `single_thread`"}.get(way, "")
+
+
 ONE_ID = [
     ("flake/next", "`flake_next`", "exact clock"),
     ("flake/next_coarse", "`flake_next`", "coarse clock"),
     ("flake/next_fast", "`flake_next`", "fast clock"),
     ("flake/try", "`flake_try`", "exact clock"),
     ("flake/try_at", "`flake_try_at`", "caller's time"),
-    ("flake/shard_next", "`flake_shard_next`", "exact clock"),
-    ("flake/shard_next_coarse", "`flake_shard_next`", "coarse clock"),
-    ("flake/shard_next_fast", "`flake_shard_next`", "fast clock"),
-    ("flake/shard_try_at", "`flake_shard_try_at`", "caller's time"),
-    ("flake/lanes_next", "`flake_lanes_next`", "exact clock"),
-    ("flake/lanes_next_coarse", "`flake_lanes_next`", "coarse clock"),
-    ("flake/lanes_next_fast", "`flake_lanes_next`", "fast clock"),
+    ("flake/shard_next", "`flake_next`, `single_thread`", "exact clock"),
+    ("flake/shard_next_coarse", "`flake_next`, `single_thread`", "coarse clock"),
+    ("flake/shard_next_fast", "`flake_next`, `single_thread`", "fast clock"),
+    ("flake/shard_try_at", "`flake_try_at`, `single_thread`", "caller's time"),
+    ("flake/lanes_next", "`flake_next`, lanes", "exact clock"),
+    ("flake/lanes_next_coarse", "`flake_next`, lanes", "coarse clock"),
+    ("flake/lanes_next_fast", "`flake_next`, lanes", "fast clock"),
     ("flake/prefetch_1024", "`flake_prefetch_next`, stock of 1024", "exact clock"),
-    *((f"flake/{call}_new_unit", f"`flake_{call}`, each in a new unit", clock) for call, clock in (
+    *((f"flake/{call}_new_unit", f"{way_of('flake', call)}, each in a new unit", clock) for call, clock in (
         ("next", "a variable"), ("lanes_next", "a variable"), ("shard_next", "a variable"),
         ("try_at", "caller's time"), ("shard_try_at", "caller's time"))),
     ("sno/next", "`sno_next`", "exact clock"),
@@ -388,14 +395,14 @@ ONE_ID = [
     ("sno/try", "`sno_try`", "exact clock"),
     ("sno/generate", "`sno_generate`", "exact clock"),
     ("sno/try_at", "`sno_try_at`", "caller's time"),
-    ("sno/lanes_next", "`sno_lanes_next`", "exact clock"),
-    ("sno/lanes_next_coarse", "`sno_lanes_next`", "coarse clock"),
-    ("sno/lanes_next_fast", "`sno_lanes_next`", "fast clock"),
-    ("sno/shard_next", "`sno_shard_next`", "exact clock"),
-    ("sno/shard_next_coarse", "`sno_shard_next`", "coarse clock"),
-    ("sno/shard_next_fast", "`sno_shard_next`", "fast clock"),
-    ("sno/shard_try_at", "`sno_shard_try_at`", "caller's time"),
-    *((f"sno/{call}_new_unit", f"`sno_{call}`, each in a new unit", clock) for call, clock in (
+    ("sno/lanes_next", "`sno_next`, lanes", "exact clock"),
+    ("sno/lanes_next_coarse", "`sno_next`, lanes", "coarse clock"),
+    ("sno/lanes_next_fast", "`sno_next`, lanes", "fast clock"),
+    ("sno/shard_next", "`sno_next`, `single_thread`", "exact clock"),
+    ("sno/shard_next_coarse", "`sno_next`, `single_thread`", "coarse clock"),
+    ("sno/shard_next_fast", "`sno_next`, `single_thread`", "fast clock"),
+    ("sno/shard_try_at", "`sno_try_at`, `single_thread`", "caller's time"),
+    *((f"sno/{call}_new_unit", f"{way_of('sno', call)}, each in a new unit", clock) for call, clock in (
         ("next", "a variable"), ("lanes_next", "a variable"), ("shard_next", "a variable"),
         ("try_at", "caller's time"), ("shard_try_at", "caller's time"))),
     ("flake128/next", "`flake128_next`", "exact clock"),
@@ -469,9 +476,9 @@ TEXT_ROWS += [
 ]
 
 SATURATION = [
-    ("flake/next", "`flake_next`, 12 bits"), ("flake/lanes_next", "`flake_lanes_next`, 12 bits"),
-    ("flake/shard_next", "`flake_shard_next`, 12 bits"),
-    ("sno/next", "`sno_next`"), ("sno/lanes_next", "`sno_lanes_next`"), ("sno/shard_next", "`sno_shard_next`"),
+    ("flake/next", "`flake_next`, 12 bits"), ("flake/lanes_next", "`flake_next`, lanes, 12 bits"),
+    ("flake/shard_next", "`flake_next`, `single_thread`, 12 bits"),
+    ("sno/next", "`sno_next`"), ("sno/lanes_next", "`sno_next`, lanes"), ("sno/shard_next", "`sno_next`, `single_thread`"),
     ("flake/batch_4096", "`flake_next_n`, 12 bits, 4096 at once"),
     ("flake128/batch_4096", "`flake128_next_n`, 4096 at once"),
     ("peer/mutex_snowflake", "mutex snowflake, 12 bits"),
@@ -902,11 +909,11 @@ to call:
 - **{THE_ID[0].upper() + THE_ID[1:]}.** The floor's is the word itself. An id is put together: time and number, each
   shifted to where the layout has it, and the node; a sno becomes bytes besides, the most significant first.
 
-`flake_shard_try_at` makes {whole(in_loop('flake_shard_try_at'))} instructions in {say(shard_ns)} ns, the bare floor
+`flake_try_at` with `single_thread` makes {whole(in_loop('flake_shard_try_at'))} instructions in {say(shard_ns)} ns, the bare floor
 {whole(in_loop('floor_given_store'))} in {say(floor_ns)}: {say(shard_rate)} a ns against {say(floor_rate)}. {waits}At the
 call's rate, 1.5 times the floor would be {whole(1.5 * floor_ns * shard_rate)} instructions; the call without its id has
 {whole(in_loop('flake_shard_try_at') - shard[THE_ID])}, without the fork word {whole(in_loop('flake_shard_try_at') - shard[FORK])}.
-`sno_shard_try_at` has {whole(more('sno_shard_try_at', 'floor_given_store'))} more than the floor, and writes 10 bytes with
+`sno_try_at` with `single_thread` has {whole(more('sno_shard_try_at', 'floor_given_store'))} more than the floor, and writes 10 bytes with
 two stores: {times_of(ratio('sno/shard_try_at'))} times the floor.
 
 `flake_try_at` has {whole(more('flake_try_at', 'floor_given_cas'))} instructions more than its floor, and takes
@@ -987,9 +994,9 @@ million{": more cores make a shared word slower, not faster" if ns('flake/next',
         else ""}.
 
 Lanes have a word for each core. Any thread draws from any, but takes that of the core on which it runs: so two
-threads of `flake_lanes_next` take {say(ns('flake/lanes_next', 2))} ns an id where one takes
+threads of `flake_next` with lanes take {say(ns('flake/lanes_next', 2))} ns an id where one takes
 {say(ns('flake/lanes_next'))} ns, and with the fast clock {say(ns('flake/lanes_next_fast', 2))} against
-{say(ns('flake/lanes_next_fast'))} ns; `sno_lanes_next` takes {say(ns('sno/lanes_next', 2))} against
+{say(ns('flake/lanes_next_fast'))} ns; `sno_next` with lanes takes {say(ns('sno/lanes_next', 2))} against
 {say(ns('sno/lanes_next'))} ns. Together two threads make {say(2e3 / ns('flake/lanes_next', 2))} million ids a second,
 by the fast clock {say(2e3 / ns('flake/lanes_next_fast', 2))} million.
 
@@ -1019,7 +1026,7 @@ seconds a million ids; the mutex snowflake, which spins until the unit is over, 
 {say(sat('flake/next', many, 'of_threads'))} and {say(sat('peer/mutex_snowflake', many, 'of_threads'))} times as many
 ids as the idlest.
 
-Lanes give one thread all ids of a unit: `flake_lanes_next` has {sat('flake/lanes_next', 1, 'percent_of_cap'):.2f} % of
+Lanes give one thread all ids of a unit: `flake_next` with lanes has {sat('flake/lanes_next', 1, 'percent_of_cap'):.2f} % of
 the cap on one thread, and {sat('flake/lanes_next', many, 'percent_of_cap'):.2f} % on {many}. There the busiest lane gave
 {sat('flake/lanes_next', many, 'of_lanes'):.2f} times as many ids as the idlest, and those who ran on the busiest core
 drew {sat('flake/lanes_next', many, 'on_cores'):.2f} times as many as those on the idlest. A shard cannot have what
@@ -1028,7 +1035,7 @@ another leaves: its thread has its share of a unit and no more.
 sno's cap is
 {cap('saturation/sno/next') / cap('saturation/flake/next'):.0f} times as high: {many} threads of `sno_next` that share one word would need
 {sat('sno/next', many, 'cpu_s_per_million') * cap('saturation/sno/next') / 1e6:.1f} cores for the whole of
-it, of `sno_lanes_next` {sat('sno/lanes_next', many, 'cpu_s_per_million') * cap('saturation/sno/next') / 1e6:.1f}, with a shard each {sat('sno/shard_next', many, 'cpu_s_per_million') * cap('saturation/sno/next') / 1e6:.1f}.
+it, of `sno_next` with lanes {sat('sno/lanes_next', many, 'cpu_s_per_million') * cap('saturation/sno/next') / 1e6:.1f}, with a shard each {sat('sno/shard_next', many, 'cpu_s_per_million') * cap('saturation/sno/next') / 1e6:.1f}.
 """
 
 
@@ -1042,7 +1049,7 @@ def what_to_choose():
 
 - A program with one thread that draws, or few ids: `flake_next` or `sno_next`, the exact clock. Simple, and
   {say(ns('flake/next'))} ns is less than most of what one does with an id.
-- A server of many threads: lanes, `flake_lanes_next` or `sno_lanes_next`. One object for all, and
+- A server of many threads: `options.lanes`, with `flake_next` or `sno_next`. One object for all, and
   {say(ns('flake/lanes_next', 2))} ns an id on each of two threads, where those of `flake_next` take
   {say(ns('flake/next', 2))}; any thread can have all ids of a unit. Their price: of two ids of one unit, the later
   one can be the lesser.
@@ -1191,32 +1198,14 @@ make texts, all others bytes if nothing else is said.
 
 def readme():
     ns = needed(globals()["ns"])
-    rows = []
-    pick = ["flake/next", "flake/next_fast", "flake/lanes_next", "flake/lanes_next_fast", "flake/try_at",
-            "flake/shard_try_at", "flake/uuid7", "sno/next", "sno/lanes_next"]
-    for name, label, clock in ONE_ID:
-        if name in pick:
-            rows.append((f"{label}, {clock}", say(ns(name)), times_of(ratio(name)), say(ns(name, 2)),
-                         say_cap(cap(name))))
-    for name, label in (("flake/batch_4096", "`flake_next_n`, 4096 at once"),
-                        ("sno/batch_4096", "`sno_next_n`, 4096 at once")):
-        rows.append((label, say(ns(name)), times_of(ratio(name)), "", say_cap(cap(name))))
-    rows.append(("mutex snowflake, by hand", say(ns("peer/mutex_snowflake")),
-                 times_of(ratio("peer/mutex_snowflake")), say(ns("peer/mutex_snowflake", 2)),
-                 say_cap(cap("peer/mutex_snowflake"))))
-    floor = ns(FLOOR_OF_AN_ID)
-    for label, t1, t2 in (("libuuid v4", globals()["ns"]("peer/libuuid_v4"), globals()["ns"]("peer/libuuid_v4", 2)),
-                          ("Go rs/xid", go_ns("Xid"), go_ns("Xid", 2)),
-                          ("npm flake-idgen", npm_ns("flake-idgen"), None),
-                          ("npm uuid v7", npm_ns("uuid-v7"), None)):
-        if t1:
-            rows.append((label, say(t1), times_of(t1 / floor), say(t2), ""))
+    pick = ["flake/next", "flake/next_fast", "flake/lanes_next_fast"]
+    rows = [(f"{label}, {clock}", say(ns(name)), times_of(ratio(name)), say(ns(name, 2)))
+            for name, label, clock in ONE_ID if name in pick]
     conditions = f"""
 {MACHINE['processor']}, {CORES} cores, {MACHINE['kernel'].rsplit(' ', 1)[-1]}, {MACHINE['compiler']}, `{MACHINE['flags']}`;
-medians of {REPETITIONS}. The floor of one id is a clock reading and an uncontended fetch-and-add: {say(floor)} ns here.
-"Times" is the median of pairs, a burst and its floor's. Rows of flake.h have 24 bits of sequence, so that
-none waits for time to pass; flake-idgen's own give {say_cap(cap("saturation/flake/next"))}. {busy_words()}"""
-    return (table(("", "ns an id", "times its floor", "2 threads, each", "cap of the layout"), rows) + "\n"
+medians of {REPETITIONS}. The floor of one ID is a clock reading and an uncontended fetch-and-add: {say(ns(FLOOR_OF_AN_ID))} ns
+here. {busy_words()}"""
+    return (table(("", "ns per ID", "times its floor", "2 threads, each"), rows) + "\n"
             + textwrap.fill(conditions.strip(), 112, break_on_hyphens=False) + "\n")
 
 

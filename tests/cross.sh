@@ -73,10 +73,6 @@ bare() { # NAME PACKAGES RUN_ENV COMPILER...   no RUN_ENV: the program is built,
 }
 
 wanted=$*
-windows_tests="test_text test_uuid_text test_layouts test_layout_limits test_wide test_engine test_engine_calls test_engine_shared test_engine_notes
-    test_fast_clock test_lanes test_sno_lanes
-    test_random_flake test_ring test_threads test_sno test_sno_queue test_sno_snapshots test_sno_partitions
-    test_random_sno test_sno_ids test_sno_text test_sno_restart"
 # With PART=1, for who has less than an hour: where another machine of these has the same in common, what
 # reaches its own side. Each of them whole takes two to three minutes.
 few=
@@ -89,7 +85,7 @@ machine i686 gcc "" "-O2 -m32 -idirafter /usr/include/x86_64-linux-gnu" "" "$few
 machine armhf arm-linux-gnueabihf-gcc qemu-arm "-O2 -static" "" "$few"
 machine powerpc powerpc-linux-gnu-gcc qemu-ppc "-O2 -static" "-latomic" "$few"
 machine musl musl-gcc "" "-O2 -static" "" "$few"
-machine windows x86_64-w64-mingw32-gcc-posix wine "-O2 -static" "" "$windows_tests"
+machine windows x86_64-w64-mingw32-gcc-posix wine "-O2 -static" "" '$(WINDOWS_TESTS)'
 no_os="-DFLAKE_NO_OS"
 arm="arm-none-eabi-gcc --specs=rdimon.specs"
 arm_packages="gcc-arm-none-eabi, libnewlib-arm-none-eabi and qemu-user"

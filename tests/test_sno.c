@@ -259,6 +259,11 @@ static void snos_calls_draw_from_snos_generators_alone(void) {
     CHECK_EQ(tried_n(&of_flakes, a_meta, &id, 1), 0);
     CHECK_EQ(sno_with_time(&of_flakes, a_meta, unit_start_ms(start), &id), FLAKE_INVALID);
     CHECK_EQ(sno_snapshot_take(&of_flakes, &s), FLAKE_INVALID);
+    of_flakes.partition = of_flakes.sequence_min = 7; /* queries don't look at these either */
+    CHECK_EQ(sno_cap(&of_flakes), 0);
+    CHECK_EQ(sno_len(&of_flakes), 0);
+    CHECK_EQ(sno_sequence_now(&of_flakes), 0);
+    CHECK_EQ(sno_gen_partition(&of_flakes), 0);
     CHECK(sno_equal(id, marker()));
 }
 

@@ -513,6 +513,7 @@ static void begin_engine(void) {
     if (now->of == LANES) begin_lanes(&setup);
     flake_i_engine *const e = engine();
     if (now->of != LANES && flake_i_engine_init(e, &setup) != FLAKE_OK) exit(2);
+    if (now->of == ENGINE) gen.gen.kind = FLAKE_I_PART | FLAKE_I_MULTI; /* for its snapshots */
     if (e->add_rest != e->cap - 1) exit(2);
     for (unsigned n = 0; n < engines(); n++) {
         const unsigned at = begin_word(nth_engine(n));
