@@ -142,6 +142,14 @@ static inline sno_id marker(void) {
     return id;
 }
 
+/* A call that fails and leaves a zero. */
+#define CHECK_NO_ID(call, status, id)      \
+    do {                                   \
+        (id) = marker();                   \
+        CHECK_EQ(call, status);            \
+        CHECK(sno_is_zero(id));            \
+    } while (0)
+
 static inline void check_id(int line, sno_id id, int64_t unit, unsigned tick, uint32_t sequence) {
     char text[160];
     if ((int64_t)sno_units(id) == unit && sno_tick(id) == tick && sno_sequence(id) == sequence &&
