@@ -522,7 +522,7 @@ static void run_draw_sno(uint8_t way) {
     switch (way % 4) {
     case 0: n = sno_next(&run_sno, 7, ids) == FLAKE_OK; break;
     case 1: n = sno_try(&run_sno, 7, ids) == FLAKE_OK; break;
-    case 2: (void)sno_try_n(&run_sno, 7, ids, 7, &n); break;
+    case 2: (void)!sno_try_n(&run_sno, 7, ids, 7, &n); break;
     default: n = sno_try_at(&run_sno, 7, fuzz_reading_ns / 1000000, ids) == FLAKE_OK; break;
     }
     run_least_ns = disk_least_horizon();

@@ -21,7 +21,8 @@ typedef enum oracle_status {
     ORACLE_OK,
     ORACLE_AGAIN,
     ORACLE_CLOCK_BACK,
-    ORACLE_RANGE
+    ORACLE_RANGE,
+    ORACLE_TOO_FAR_AHEAD = 16
 } oracle_status;
 
 typedef enum oracle_how { ORACLE_TRY, ORACLE_WAIT } oracle_how;
@@ -244,9 +245,18 @@ static inline oracle_status oracle_draw(oracle *o, oracle_how how, uint64_t want
     return ORACLE_OK;
 }
 
-/* One place, by a reading that the caller brings along. */
+/* Whether it is ahead of the clock by more than may be borrowed and one unit. */
+static inline bool oracle_is_far_ahead(const oracle *o, int64_t given_ns) {
+    const int64_t ahead_ns = oracle_until_ns(given_ns, *o->clock_ns);
+    return ahead_ns && (uint64_t)((ahead_ns - 1) / (o->unit_ms * 1000000)) > o->max_ahead;
+}
+
+/* One place, by a reading that the caller brings along. The clock is read for that of a new unit. */
 static inline oracle_status oracle_draw_at(oracle *o, int64_t given_ns, oracle_run *run) {
     const oracle_view v = oracle_look(o, given_ns, true);
+    const bool is_new = v.now > o->recorded || !oracle_has_drawn(o);
+    if (v.status != ORACLE_RANGE && is_new && oracle_is_far_ahead(o, given_ns))
+        return ORACLE_TOO_FAR_AHEAD;
     if (v.status == ORACLE_OK) oracle_take(o, &v, 1, run);
     return v.status;
 }

@@ -73,7 +73,7 @@ static bool wide_key(flake128 id, uint64_t *key) {
 
 static flake128 next_wide(void) {
     flake128 id = {{0}}; /* that of a call that failed: of no worker */
-    (void)flake128_next(&wide_all_lanes, &id);
+    (void)!flake128_next(&wide_all_lanes, &id);
     return id;
 }
 

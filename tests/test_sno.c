@@ -221,18 +221,19 @@ static void a_generator_that_was_never_made_gives_nothing(void) {
     script_at_ms(unit_start_ns(start) / ms_ns);
     for (int i = 0; i < 2; i++) {
         CHECK(sno_is_zero(new_id(&gen)));
-        CHECK_EQ(sno_try(&gen, a_meta, &id), FLAKE_INVALID);
-        CHECK_EQ(sno_try_at(&gen, a_meta, unit_start_ms(start), &id), FLAKE_INVALID);
-        CHECK_EQ(sno_next_n(&gen, a_meta, &id, 1), FLAKE_INVALID);
-        CHECK_EQ(sno_with_time(&gen, a_meta, unit_start_ms(start), &id), FLAKE_INVALID);
+        CHECK_NO_ID(sno_try(&gen, a_meta, &id), FLAKE_INVALID, id);
+        CHECK_NO_ID(sno_try_at(&gen, a_meta, unit_start_ms(start), &id), FLAKE_INVALID, id);
+        CHECK_NO_ID(sno_next_n(&gen, a_meta, &id, 1), FLAKE_INVALID, id);
+        CHECK_NO_ID(sno_with_time(&gen, a_meta, unit_start_ms(start), &id), FLAKE_INVALID, id);
+        id = marker();
         CHECK_EQ(tried_n(&gen, a_meta, &id, 1), 0);
+        CHECK(sno_equal(id, marker()));
         CHECK_EQ(sno_snapshot_take(&gen, &s), FLAKE_INVALID);
         CHECK_EQ(flake_retry_ns(&gen.gen), INT64_MAX);
         CHECK_EQ(sno_len(&gen), 0);
         CHECK_EQ(sno_cap(&gen), 0);
         script_now.now_ns = 0; /* where its epoch would be */
     }
-    CHECK(sno_equal(id, marker()));
 }
 
 static void a_generator_is_drawn_from_by_snos_calls_alone(void) {
@@ -240,12 +241,18 @@ static void a_generator_is_drawn_from_by_snos_calls_alone(void) {
     flake128 wide[1] = {{{77}}};
     size_t drawn = 7;
     begin(0, 0);
-    CHECK_EQ(flake_next(&gen.gen, narrow), FLAKE_INVALID);
-    CHECK_EQ(flake_try_at(&gen.gen, unit_start_ms(start), narrow), FLAKE_INVALID);
     CHECK_EQ(flake_try_n(&gen.gen, narrow, 1, &drawn), FLAKE_INVALID);
+    CHECK(narrow[0] == 77 && drawn == 0);
+    CHECK_EQ(flake_next(&gen.gen, narrow), FLAKE_INVALID);
+    CHECK_EQ(narrow[0], 0);
+    narrow[0] = 77;
+    CHECK_EQ(flake_try_at(&gen.gen, unit_start_ms(start), narrow), FLAKE_INVALID);
+    CHECK_EQ(narrow[0], 0);
     CHECK_EQ(flake128_next(&gen.gen, wide), FLAKE_INVALID);
+    CHECK_EQ(wide[0].bytes[0], 0);
+    wide[0].bytes[0] = 77;
     CHECK_EQ(flake128_next_n(&gen.gen, wide, 1), FLAKE_INVALID);
-    CHECK(narrow[0] == 77 && wide[0].bytes[0] == 77 && drawn == 0);
+    CHECK_EQ(wide[0].bytes[0], 0);
 }
 
 static void snos_calls_draw_from_snos_generators_alone(void) {
@@ -254,17 +261,17 @@ static void snos_calls_draw_from_snos_generators_alone(void) {
     sno_id id = marker();
     begin(0, 0);
     CHECK_EQ(flake_init(&of_flakes.gen, NULL, NULL), FLAKE_OK);
-    CHECK_EQ(sno_next(&of_flakes, a_meta, &id), FLAKE_INVALID);
-    CHECK_EQ(sno_next_n(&of_flakes, a_meta, &id, 1), FLAKE_INVALID);
     CHECK_EQ(tried_n(&of_flakes, a_meta, &id, 1), 0);
-    CHECK_EQ(sno_with_time(&of_flakes, a_meta, unit_start_ms(start), &id), FLAKE_INVALID);
+    CHECK(sno_equal(id, marker()));
+    CHECK_NO_ID(sno_next(&of_flakes, a_meta, &id), FLAKE_INVALID, id);
+    CHECK_NO_ID(sno_next_n(&of_flakes, a_meta, &id, 1), FLAKE_INVALID, id);
+    CHECK_NO_ID(sno_with_time(&of_flakes, a_meta, unit_start_ms(start), &id), FLAKE_INVALID, id);
     CHECK_EQ(sno_snapshot_take(&of_flakes, &s), FLAKE_INVALID);
     of_flakes.partition = of_flakes.sequence_min = 7; /* queries don't look at these either */
     CHECK_EQ(sno_cap(&of_flakes), 0);
     CHECK_EQ(sno_len(&of_flakes), 0);
     CHECK_EQ(sno_sequence_now(&of_flakes), 0);
     CHECK_EQ(sno_gen_partition(&of_flakes), 0);
-    CHECK(sno_equal(id, marker()));
 }
 
 static int64_t constant_ns(void *user) { return *(const int64_t *)user; }
@@ -293,6 +300,7 @@ static void a_try_at_a_spent_unit_changes_nothing_and_says_when_to_come_again(vo
 
 static void a_time_of_the_callers_own_counts(void) {
     begin(0, 3);
+    clock_to(start + 7);
     CHECK_ID(tried_at(&gen, unit_start_ms(start + 7)), start + 7, 0, 0);
     CHECK_ID(tried_at(&gen, unit_start_ms(start + 8) - 1), start + 7, 0, 1);
     CHECK_ID(tried_at(&gen, unit_start_ms(start + 8)), start + 8, 0, 0);
@@ -307,21 +315,24 @@ static void an_older_time_of_the_callers_own_counts_as_the_newest_unit(void) {
     CHECK_ID(tried_at(&gen, unit_start_ms(start - 100)), start, 0, 2);
     CHECK_ID(tried_at(&gen, unit_start_ms(0)), start, 0, 3);
     const sno_snapshot before = snapshot_of(&gen);
-    CHECK_EQ(sno_try_at(&gen, a_meta, unit_start_ms(start), &id), FLAKE_AGAIN);
-    CHECK_EQ(sno_try_at(&gen, a_meta, unit_start_ms(start - 5), &id), FLAKE_AGAIN);
+    CHECK_NO_ID(sno_try_at(&gen, a_meta, unit_start_ms(start), &id), FLAKE_AGAIN, id);
+    CHECK_NO_ID(sno_try_at(&gen, a_meta, unit_start_ms(start - 5), &id), FLAKE_AGAIN, id);
     const sno_snapshot after = snapshot_of(&gen);
     CHECK(same_place(&before, &after));
-    CHECK(sno_equal(id, marker()));
     CHECK_EQ(script_now.sleeps, 0);
 }
 
 static void a_time_ahead_drags_the_generator_ahead(void) {
     begin(0, 3);
     (void)tried(&gen);
-    CHECK_ID(tried_at(&gen, unit_start_ms(start + 1000)), start + 1000, 0, 0);
+    for (int64_t unit = start + 1; unit <= start + 1000; unit++) {
+        clock_to(unit - 1); /* a unit ahead of it is the most that is accepted */
+        CHECK_ID(tried_at(&gen, unit_start_ms(unit)), unit, 0, 0);
+    }
     CHECK_EQ(snapshot_of(&gen).wall_hi, start + 1000);
+    clock_to(start + 5);
     CHECK_ID(tried_at(&gen, unit_start_ms(start)), start + 1000, 0, 1);
-    CHECK_ID(tried(&gen), start, 1, 0); /* from there, the clock was put back */
+    CHECK_ID(tried(&gen), start + 5, 1, 0); /* from there, the clock was put back */
 }
 
 static const int64_t before_2010[] = {INT64_MIN, 0, 1262303999999};
@@ -332,9 +343,8 @@ static void a_time_before_2010_counts_as_the_newest_unit_if_there_is_one(void) {
         sno_id id = marker();
         begin(0, 3);
         CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
-        CHECK_EQ(sno_try_at(&gen, a_meta, before_2010[i], &id), FLAKE_TIME_RANGE);
+        CHECK_NO_ID(sno_try_at(&gen, a_meta, before_2010[i], &id), FLAKE_TIME_RANGE, id);
         CHECK_EQ(snapshot_of(&gen).wall_hi, 0);
-        CHECK(sno_equal(id, marker()));
         begin(0, 3);
         (void)tried(&gen);
         CHECK_ID(tried_at(&gen, before_2010[i]), start, 0, 1);
@@ -347,8 +357,7 @@ static void a_time_after_2079_is_refused(void) {
     const sno_snapshot before = snapshot_of(&gen);
     for (size_t i = 0; i < 2; i++) {
         sno_id id = marker();
-        CHECK_EQ(sno_try_at(&gen, a_meta, after_2079[i], &id), FLAKE_TIME_RANGE);
-        CHECK(sno_equal(id, marker()));
+        CHECK_NO_ID(sno_try_at(&gen, a_meta, after_2079[i], &id), FLAKE_TIME_RANGE, id);
     }
     const sno_snapshot after = snapshot_of(&gen);
     CHECK(same_place(&before, &after));
@@ -490,8 +499,7 @@ static void with_time_has_a_rolling_sequence_of_its_own(void) {
 
 static void check_with_time_refused(int64_t unix_ms) {
     sno_id id = marker();
-    CHECK_EQ(sno_with_time(&gen, a_meta, unix_ms, &id), FLAKE_TIME_RANGE);
-    CHECK(sno_equal(id, marker()));
+    CHECK_NO_ID(sno_with_time(&gen, a_meta, unix_ms, &id), FLAKE_TIME_RANGE, id);
 }
 
 static void with_time_takes_any_time(void) {
@@ -602,9 +610,9 @@ static void outside_2010_to_2079_there_are_no_ids(void) {
         CHECK_EQ(sno_init_shards(&shard, 1, NULL, NULL, NULL), FLAKE_OK);
         CHECK_REFUSED(&gen, FLAKE_TIME_RANGE);
         CHECK_REFUSED(&shard, FLAKE_TIME_RANGE);
-        CHECK_EQ(sno_try(&shard, a_meta, ids), FLAKE_TIME_RANGE);
-        CHECK_EQ(sno_next_n(&gen, a_meta, ids, 1), FLAKE_TIME_RANGE);
-        CHECK(sno_equal(ids[0], marker()));
+        CHECK_NO_ID(sno_try(&shard, a_meta, ids), FLAKE_TIME_RANGE, ids[0]);
+        CHECK_NO_ID(sno_next_n(&gen, a_meta, ids, 1), FLAKE_TIME_RANGE, ids[0]);
+        CHECK(sno_equal(ids[1], marker()));
         CHECK(sno_is_zero(new_id(&gen)));
         CHECK(sno_is_zero(sno_generate(a_meta)));
         CHECK(sno_is_zero(next_sno(&shard, a_meta)));

@@ -194,20 +194,20 @@ static void generate_draws_from_one_generator(void) {
 /* ---- fork ---- */
 
 static void an_inherited_generator_is_refused(void) {
-    sno_id ids[2] = {marker(), marker()};
-    CHECK(sno_is_zero(new_id(&gen)));
-    CHECK_EQ(sno_try(&gen, a_meta, ids), FLAKE_FORKED);
-    CHECK_EQ(sno_try_at(&gen, a_meta, script_now.now_ns / ms_ns, ids), FLAKE_FORKED);
-    CHECK_EQ(sno_next_n(&gen, a_meta, ids, 2), FLAKE_FORKED);
-    CHECK_EQ(tried_n(&gen, a_meta, ids, 2), 0);
-    CHECK_EQ(flake_retry_ns(&gen.gen), INT64_MAX);
-    CHECK(sno_is_zero(next_sno(&shards[0], a_meta)));
-    CHECK_EQ(sno_try(&shards[0], a_meta, ids), FLAKE_FORKED);
-    CHECK_EQ(sno_try_at(&shards[0], a_meta, script_now.now_ns / ms_ns, ids), FLAKE_FORKED);
-    CHECK_EQ(sno_next_n(&shards[0], a_meta, ids, 2), FLAKE_FORKED);
-    CHECK_EQ(tried_n(&shards[0], a_meta, ids, 2), 0);
-    CHECK_EQ(flake_retry_ns(&shards[0].gen), INT64_MAX);
-    CHECK(sno_equal(ids[0], marker()) && sno_equal(ids[1], marker()));
+    sno_gen *const inherited[] = {&gen, &shards[0]};
+    for (size_t i = 0; i < 2; i++) {
+        sno_gen *const g = inherited[i];
+        sno_id ids[2] = {marker(), marker()};
+        CHECK(sno_is_zero(next_sno(g, a_meta)));
+        CHECK_EQ(tried_n(g, a_meta, ids, 2), 0);
+        CHECK(sno_equal(ids[0], marker()));
+        CHECK_NO_ID(sno_try(g, a_meta, ids), FLAKE_FORKED, ids[0]);
+        CHECK_NO_ID(sno_try_at(g, a_meta, script_now.now_ns / ms_ns, ids), FLAKE_FORKED, ids[0]);
+        CHECK(sno_equal(ids[1], marker()));
+        CHECK_NO_ID(sno_next_n(g, a_meta, ids, 2), FLAKE_FORKED, ids[0]);
+        CHECK(sno_is_zero(ids[1]));
+        CHECK_EQ(flake_retry_ns(&g->gen), INT64_MAX);
+    }
 }
 
 static void what_is_made_anew_works(void) {
@@ -228,8 +228,7 @@ static void a_forked_child_draws_nothing_from_its_parents_generators(void) {
 
 static void port_an_old_id(void) {
     sno_id id = marker();
-    CHECK_EQ(sno_with_time(&gen, a_meta, unit_start_ms(7), &id), FLAKE_FORKED);
-    CHECK(sno_equal(id, marker()));
+    CHECK_NO_ID(sno_with_time(&gen, a_meta, unit_start_ms(7), &id), FLAKE_FORKED, id);
 }
 
 static void a_forked_child_ports_no_old_ids_with_its_parents_generator(void) {

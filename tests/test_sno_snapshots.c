@@ -352,6 +352,7 @@ static int two_callers(int where, size_t call) {
         const sno_snapshot last = snapshot_of(&gen);
         CHECK(shot.drifts <= last.drifts);
         CHECK_EQ(ids_that_a_restored_one_repeats(&last, got_n), 0);
+        clock_to(units - 1);
         if (got_n) CHECK_EQ(sno_tick(tried_at(&gen, unit_start_ms(units - 1))), last.drifts & 1);
         for (size_t i = 0; i < got_n; i++)
             CHECK(sno_sequence(got[i]) >= last.sequence_min &&

@@ -107,11 +107,11 @@ static unsigned draw_sno(unsigned me, char letter, place got[3], outcome *said) 
     case 'l': status = sno_next(l, meta, ids); break;
     case 'L': status = sno_try(l, meta, ids); break;
     case 'Q': status = sno_next_n(l, meta, ids, 3), n = 3; break;
-    case 'q': (void)sno_try_n(l, meta, ids, 3, &n); break;
+    case 'q': (void)!sno_try_n(l, meta, ids, 3, &n); break;
     case 'o': status = sno_next(shard, meta, ids); break;
     case 'O': status = sno_try(shard, meta, ids); break;
-    case 'M': (void)sno_try_n(shard, meta, ids, 3, &n); break;
-    case 'T': (void)sno_try_n(g, meta, ids, 3, &n); break;
+    case 'M': (void)!sno_try_n(shard, meta, ids, 3, &n); break;
+    case 'T': (void)!sno_try_n(g, meta, ids, 3, &n); break;
     case 'N': status = sno_next_n(g, meta, ids, 3), n = 3; break;
     default: status = sno_try_at(g, meta, given_ms(letter), ids);
     }

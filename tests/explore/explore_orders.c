@@ -500,7 +500,7 @@ static void begin_engine(void) {
     static flake_options options;
     static const sno_snapshot bounds = {.partition = 1, .sequence_max = 3};
     options.shared_memory = setup.shared_memory = true; /* no fork word */
-    if (now->of == SHARD) (void)sno_init_shards(&shard, 1, &bounds, &options, NULL);
+    if (now->of == SHARD) (void)!sno_init_shards(&shard, 1, &bounds, &options, NULL);
     setup.epoch_ms = SNO_I_EPOCH_MS;
     setup.unit_ms = UNIT_NS / 1000000;
     setup.time_bits = 39;
