@@ -139,15 +139,19 @@ static inline uint32_t check_whole_unit(const uint64_t *ids, size_t n, int64_t m
 #define NEXT(ms, number) GIVES(flake_next(&gen, &id), ms, number)
 #define TRY(ms, number)  GIVES(flake_try(&gen, &id), ms, number)
 
-/* The call fails: the generator has not changed, and the ID is zero. */
-#define SAYS(status, call)                                    \
+/* The generator has not changed by the call, and `left` is left in `id`. */
+#define LEAVES(left, status, call)                            \
     do {                                                      \
         const flake_snapshot before_call = snapshot_of(&gen); \
         id = NOTHING;                                         \
         CHECK_EQ(call, status);                               \
-        CHECK(id == 0);                                       \
+        CHECK(id == (left));                                  \
         CHECK(same_place(before_call, snapshot_of(&gen)));    \
     } while (0)
+
+/* A draw that fails; a call that draws nothing. */
+#define SAYS(status, call)  LEAVES(0, status, call)
+#define KEEPS(status, call) LEAVES(NOTHING, status, call)
 
 #define NEXT_SAYS(status) SAYS(status, flake_next(&gen, &id))
 #define TRY_SAYS(status)  SAYS(status, flake_try(&gen, &id))

@@ -63,7 +63,7 @@ static size_t lane_of(uint64_t of) {
     do {                        \
         id = NOTHING;           \
         CHECK_EQ(call, status); \
-        CHECK(id == NOTHING);   \
+        CHECK(id == 0);         \
     } while (0)
 #define TRY_GIVES(ms, number) LANE_GIVES(flake_try(&lanes, &id), ms, number)
 #define TRY_TELLS(status)     LANE_SAYS(flake_try(&lanes, &id), status)
@@ -307,7 +307,7 @@ static void a_waiting_call_waits_where_a_place_comes_first(void) {
     open_three();
     array[0].engine.word += 4 * 3;
     array[1].engine.word += 4 * 2;
-    for (int i = 0; i < 11; i++) (void)flake_try(&lanes, &id);
+    for (int i = 0; i < 11; i++) (void)!flake_try(&lanes, &id);
     array[0].engine.word += 4 * 3;
     array[2].engine.word += 3 * 3;
     thread_now = 0;
@@ -512,7 +512,7 @@ static void a_batch_that_ends_early_is_zeros(void) {
     CHECK_EQ(count_duplicates(many, 6), 0);
     many[0] = NOTHING;
     CHECK_EQ(flake_next_n(&lanes, many, 10), FLAKE_TIME_RANGE);
-    CHECK_EQ(many[0], NOTHING);
+    CHECK_EQ(many[0], 0);
 }
 
 /* Ids ahead of the clock: a lane's places of several units at once, each with its own numbers. */

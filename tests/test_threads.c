@@ -403,7 +403,7 @@ static void *work(void *at) {
     const plan *p = w->p;
     step_random = w->seed;
     me = w;
-    (void)flake_prefetch_init(&w->stock, &gen, stock_size, 0, NULL);
+    (void)!flake_prefetch_init(&w->stock, &gen, stock_size, 0, NULL);
     (void)atomic_fetch_add(&ready, 1);
     while (atomic_load(&ready) < p->threads) (void)sched_yield();
 

@@ -89,20 +89,20 @@ static void wait_next(bool with_ring) {
     const flake_options o = options_of(with_ring);
     uint64_t id;
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    (void)flake_try(&gen, &id);
+    (void)!flake_try(&gen, &id);
     atomic_store(&our->sleeps, 0u);
     atomic_store(&our->slept_ns, 0);
-    (void)flake_next(&gen, &id);
+    (void)!flake_next(&gen, &id);
 }
 
 static void wait_shard(bool with_ring) {
     const flake_options o = options_of(with_ring);
     uint64_t id;
     CHECK_EQ(flake_init_shards(&shard, 1, &o, NULL), FLAKE_OK);
-    (void)flake_try(&shard, &id);
+    (void)!flake_try(&shard, &id);
     atomic_store(&our->sleeps, 0u);
     atomic_store(&our->slept_ns, 0);
-    (void)flake_next(&shard, &id);
+    (void)!flake_next(&shard, &id);
 }
 
 static void wait_wide(bool with_ring) {
@@ -110,10 +110,10 @@ static void wait_wide(bool with_ring) {
     flake128 id;
     o.layout = flake_layout_boundary;
     CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
-    (void)flake128_try(&wide, &id);
+    (void)!flake128_try(&wide, &id);
     atomic_store(&our->sleeps, 0u);
     atomic_store(&our->slept_ns, 0);
-    (void)flake128_next(&wide, &id);
+    (void)!flake128_next(&wide, &id);
 }
 
 static void wait_late(bool with_ring) {
@@ -121,7 +121,7 @@ static void wait_late(bool with_ring) {
     flake_i_place place;
     uint64_t id;
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    (void)flake_try(&gen, &id);
+    (void)!flake_try(&gen, &id);
     atomic_store(&our->sleeps, 0u);
     atomic_store(&our->slept_ns, 0);
     const int64_t now_ns = atomic_load(&our->now_ns);
@@ -136,7 +136,7 @@ static void wait_gate(bool with_ring) {
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     atomic_store(&our->sleeps, 0u);
     atomic_store(&our->slept_ns, 0);
-    (void)flake_next(&gen, &id);
+    (void)!flake_next(&gen, &id);
 }
 
 static void make_sno(bool with_ring) {
