@@ -62,9 +62,9 @@ static flake_status draw_with(size_t i, int64_t max_ahead_ms) {
 
 /* Draws all that can be had now; the time of the last. */
 static int64_t draw_all(size_t most) {
-    uint64_t id = 0;
-    for (size_t i = 0; i < most && flake_try(&gen, &id) == FLAKE_OK; i++) note(id);
-    return ms_of(id);
+    uint64_t id, newest = 0;
+    for (size_t i = 0; i < most && flake_try(&gen, &id) == FLAKE_OK; i++) note(newest = id);
+    return ms_of(newest);
 }
 
 static void put_file(const char *name, const char *text) {

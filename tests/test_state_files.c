@@ -958,8 +958,9 @@ static int64_t wait_after(int64_t max_ahead_ms) {
     o.max_ahead_ms = max_ahead_ms;
     o.state = &state;
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    while (flake_try(&gen, &id) == FLAKE_OK) note(id);
-    CHECK_EQ(ms_of(id), start_ms + max_ahead_ms);
+    uint64_t newest = 0;
+    for (; flake_try(&gen, &id) == FLAKE_OK; newest = id) note(id);
+    CHECK_EQ(ms_of(newest), start_ms + max_ahead_ms);
     close_it(&state);
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     const int64_t slept_ns = atomic_load(&our->slept_ns);

@@ -87,10 +87,10 @@ static void draws_up_to_the_horizon(void) {
     on_call = count_writes;
     flake_status status = FLAKE_OK;
     for (int i = 0; i < 5000 && (status = draw()) == FLAKE_OK; i++) pass_ms(1);
-    EXPECT(status == FLAKE_AGAIN);
+    EXPECT(status == FLAKE_NOT_EXTENDED);
     const unsigned sleeps = atomic_load(&our->sleeps);
     uint64_t id;
-    EXPECT(flake_next(&all->gen, &id) == FLAKE_AGAIN); /* waits for the extension, in vain */
+    EXPECT(flake_next(&all->gen, &id) == FLAKE_NOT_EXTENDED); /* waits for the extension in vain */
     EXPECT(atomic_load(&our->sleeps) - sleeps <= 20);
 }
 
@@ -182,7 +182,7 @@ static void draws_from_each_lane(void) {
         EXPECT(finds_it);
         if (!finds_it) return; /* what lies elsewhere might keep a draw waiting for ever */
         for (unsigned k = 0; k < 256; k++)
-            FLAKE_ATOMIC_STORE(&all->lanes.split.map[k], i + 1, relaxed);
+            flake_i_lanes_map(&all->lanes.split, k, i + 1);
         EXPECT(flake_try(&all->lanes, &id) == FLAKE_OK);
         note(id);
     }
@@ -268,7 +268,7 @@ static void the_opener_extends_and_all_draw(void) {
         CHECK_EQ(start_it(), FLAKE_OK);
         CHECK_EQ(draw(), FLAKE_OK);
         other(fork_only, "draws_up_to_the_horizon");
-        CHECK_EQ(draw(), FLAKE_AGAIN);
+        CHECK_EQ(draw(), FLAKE_NOT_EXTENDED);
         CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
         other(fork_only, "draws_one");
         CHECK_EQ(draw(), FLAKE_OK);

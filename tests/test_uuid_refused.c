@@ -34,7 +34,7 @@ static void ids_rise_once_there_are_random_bytes(void) {
         CHECK(flake_i_new_salt()); /* so that it is the keys that are refused */
         refusals = 1;
         CHECK_EQ(flake_uuid7(id), FLAKE_IO);
-        CHECK_STR(id, "as it was");
+        CHECK_STR(id, "");
     }
     for (int i = 0; i < 10000; i++) {
         CHECK_EQ(flake_uuid7(id), FLAKE_OK);

@@ -42,12 +42,12 @@ LIES_AT(struct flake_i_default_4, high, 16);
 LIES_AT(struct flake_i_default_4, seal, 24);
 LIES_AT(struct flake_i_default_4, parts, 32);
 LIES_AT(struct flake_i_default_4, begun, 64);
-SIZE_IS(struct flake_i_uuids, 664);
-LIES_AT(struct flake_i_uuids, keys, 592);
-SIZE_IS(struct flake_i_engine, 592); /* in both default generators */
+SIZE_IS(struct flake_i_uuids, 672);
+LIES_AT(struct flake_i_uuids, keys, 600);
+SIZE_IS(struct flake_i_engine, 600); /* in both default generators */
 LIES_AT(struct flake_i_engine, word, 56);
 LIES_AT(struct flake_i_engine, owner_word, 120);
-LIES_AT(struct flake_i_engine, safe, 448);
+LIES_AT(struct flake_i_engine, safe, 456);
 #endif
 
 #if defined(FLAKE_SHARED)

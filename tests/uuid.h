@@ -40,6 +40,12 @@ static const int64_t T = 1700000000000;
 static const uint64_t a_node = 0x9ba1a5c50962;
 static const flake128 untouched = {{0xaa, 1, 2, 3}};
 
+/* What a draw that fails leaves. */
+static inline bool is_none(const flake128 *id) {
+    static const flake128 zero;
+    return flake128_compare(id, &zero) == 0;
+}
+
 static flake_gen gen, other;
 static flake_gen lanes;
 static flake_lane lane_array[3]; /* as many as lanes have: sanitizers see what runs past them */
