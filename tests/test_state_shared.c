@@ -190,7 +190,7 @@ static void draws_from_each_lane(void) {
 
 static void draws_from_no_lane(void) {
     uint64_t id;
-    EXPECT(flake_try(&all->lanes, &id) == FLAKE_AGAIN);
+    EXPECT(flake_try(&all->lanes, &id) == FLAKE_NOT_EXTENDED);
 }
 
 static const struct role {
@@ -569,7 +569,7 @@ static void snos_go_on_too(void) {
     pass_ms(2900);
     CHECK_EQ(draw_sno(), FLAKE_OK);
     pass_ms(1000);
-    CHECK_EQ(draw_sno(), FLAKE_AGAIN);
+    CHECK_EQ(draw_sno(), FLAKE_NOT_EXTENDED);
     CHECK_EQ(open_snos(&pool), FLAKE_OK);
     CHECK_EQ(draw_sno(), FLAKE_OK);
     CHECK_EQ(atomic_load(&our->sleeps), 0);
