@@ -306,7 +306,8 @@ static void note_wide(worker *w, const flake128 *ids, size_t n) {
 /* One id, or one refusal: a full unit is no failure. */
 static void note_one(worker *w, flake_status status, const uint64_t *id) {
     if (status == FLAKE_OK) note_ms(w, id, 1);
-    else if (status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS) {
+    else if (status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS ||
+             status == FLAKE_TOO_FAR_AHEAD) { /* the clock was put back meanwhile */
         atomic_fetch_add(&w->refused, 1);
         nap_us(200);
     } else atomic_fetch_add(&w->failed, 1);

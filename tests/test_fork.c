@@ -195,7 +195,7 @@ static void all_is_refused(void) {
         way_ids ids;
         const way_outcome outcome = way_draw(&all_ways[i], &ids);
         if (outcome != WAY_FORKED) trouble(all_ways[i].name);
-        EXPECT(!ids.touched);
+        EXPECT(!ids.left_ids);
     }
     flake_snapshot wide_snapshot;
     EXPECT(flake_snapshot_take(&ways.gen, &snapshot) == FLAKE_FORKED);
@@ -701,13 +701,14 @@ static void draw_from_shared(void) {
         sno_id sno;
         memset(&wide, 0, sizeof wide);
         memset(&sno, 0, sizeof sno);
-        (void)way_give(&ids, way_of_flake(flake_next(&our->shared, &id)), &id, 1);
+        (void)way_give(&ids, BY_NEXT, way_of_flake(flake_next(&our->shared, &id)), &id, 1);
         EXPECT(ids.n == 1);
         ways_note(&our->log, FAMILY_FLAKE, &ids);
-        (void)way_give_wide(&ids, way_of_flake(flake128_next(&our->shared_wide, &wide)), &wide, 1);
+        (void)way_give_wide(&ids, BY_NEXT, way_of_flake(flake128_next(&our->shared_wide, &wide)),
+                            &wide, 1);
         EXPECT(ids.n == 1);
         ways_note(&our->log, FAMILY_WIDE, &ids);
-        (void)way_give_snos(&ids, way_of_flake(sno_try(&our->shared_sno, 7, &sno)), &sno, 1);
+        (void)way_give_snos(&ids, BY_NEXT, way_of_flake(sno_try(&our->shared_sno, 7, &sno)), &sno, 1);
         EXPECT(ids.n == 1);
         ways_note(&our->log, FAMILY_SNO, &ids);
     }
@@ -720,7 +721,7 @@ static void draw_from_stock(void) {
     for (unsigned i = 0; i < 3; i++) {
         way_ids ids;
         uint64_t id = 0;
-        (void)way_give(&ids, way_of_flake(flake_prefetch_next(&stock, &id)), &id, 1);
+        (void)way_give(&ids, BY_PREFETCH, way_of_flake(flake_prefetch_next(&stock, &id)), &id, 1);
         EXPECT(ids.n == 1);
         ways_note(&our->log, FAMILY_FLAKE, &ids);
     }

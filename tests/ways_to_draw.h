@@ -47,24 +47,27 @@ static inline way_outcome way_of_flake(flake_status status) {
 typedef struct way_ids {
     size_t n;
     uint64_t keys[way_batch];
-    bool touched; /* a call that gave nothing has written to its output */
+    bool left_ids; /* a call that gave nothing: try_n has written, or another has left no zeros */
 } way_ids;
 
 static const uint64_t way_blank = 0x5a5a5a5a5a5a5a5a;
 
-static inline way_outcome way_give(way_ids *out, way_outcome outcome, const uint64_t *keys,
-                                   size_t n) {
+typedef enum way_call { BY_NEXT, BY_TRY, BY_NEXT_N, BY_TRY_N, BY_TRY_AT, BY_PREFETCH } way_call;
+
+static inline way_outcome way_give(way_ids *out, way_call call, way_outcome outcome,
+                                   const uint64_t *keys, size_t n) {
+    const uint64_t of_none = call == BY_TRY_N ? way_blank : 0;
     out->n = outcome == WAY_OK ? n : 0;
-    out->touched = false;
+    out->left_ids = false;
     for (size_t i = 0; i < n; i++) {
         out->keys[i] = keys[i];
-        out->touched |= outcome != WAY_OK && keys[i] != way_blank;
+        out->left_ids |= outcome != WAY_OK && keys[i] != of_none;
     }
     return outcome;
 }
 
-static inline way_outcome way_give_snos(way_ids *out, way_outcome outcome, const sno_id *ids,
-                                        size_t n) {
+static inline way_outcome way_give_snos(way_ids *out, way_call call, way_outcome outcome,
+                                        const sno_id *ids, size_t n) {
     uint64_t keys[way_batch];
     sno_id blank;
     memset(&blank, 0x5a, sizeof blank);
@@ -72,11 +75,11 @@ static inline way_outcome way_give_snos(way_ids *out, way_outcome outcome, const
         keys[i] = outcome != WAY_OK && sno_equal(ids[i], blank)
                       ? way_blank
                       : (uint64_t)(sno_partition(ids[i]) >> 3) << 57 | sno_key(ids[i]);
-    return way_give(out, outcome, keys, n);
+    return way_give(out, call, outcome, keys, n);
 }
 
-static inline way_outcome way_give_wide(way_ids *out, way_outcome outcome, const flake128 *ids,
-                                        size_t n) {
+static inline way_outcome way_give_wide(way_ids *out, way_call call, way_outcome outcome,
+                                        const flake128 *ids, size_t n) {
     uint64_t keys[way_batch];
     flake_parts parts;
     memset(&parts, 0, sizeof parts);
@@ -86,14 +89,12 @@ static inline way_outcome way_give_wide(way_ids *out, way_outcome outcome, const
         CHECK_EQ(flake128_decompose(&flake_layout_boundary, &ids[i], &parts), FLAKE_OK);
         keys[i] = parts.node << 57 | (uint64_t)parts.unix_ms << 16 | parts.seq;
     }
-    return way_give(out, outcome, keys, n);
+    return way_give(out, call, outcome, keys, n);
 }
 
 #define WAY_ROOM(type, name) \
     type name[way_batch];    \
     memset(name, 0x5a, sizeof name)
-
-typedef enum way_call { BY_NEXT, BY_TRY, BY_NEXT_N, BY_TRY_N, BY_TRY_AT, BY_PREFETCH } way_call;
 
 static inline int64_t way_now_ms(void) { return flake_i_exact_ns(&ways.gen.engine.clock) / 1000000; }
 
@@ -106,7 +107,7 @@ static inline way_outcome way_draw64(flake_gen *g, way_call call, way_ids *out) 
                                 : call == BY_TRY_N  ? flake_try_n(g, id, way_batch, &n)
                                 : call == BY_TRY_AT ? flake_try_at(g, way_now_ms(), id)
                                                     : flake_prefetch_next(&ways.stock, id);
-    return way_give(out, way_of_flake(status), id, n ? n : way_batch);
+    return way_give(out, call, way_of_flake(status), id, n ? n : way_batch);
 }
 
 static inline way_outcome way_draw128(flake_gen *g, way_call call, way_ids *out) {
@@ -117,7 +118,7 @@ static inline way_outcome way_draw128(flake_gen *g, way_call call, way_ids *out)
                                 : call == BY_NEXT_N ? flake128_next_n(g, id, way_batch)
                                 : call == BY_TRY_N  ? flake128_try_n(g, id, way_batch, &n)
                                                     : flake128_try_at(g, way_now_ms(), id);
-    return way_give_wide(out, way_of_flake(status), id, n ? n : way_batch);
+    return way_give_wide(out, call, way_of_flake(status), id, n ? n : way_batch);
 }
 
 static inline way_outcome way_draw_sno(sno_gen *g, way_call call, way_ids *out) {
@@ -128,7 +129,7 @@ static inline way_outcome way_draw_sno(sno_gen *g, way_call call, way_ids *out) 
                                 : call == BY_NEXT_N ? sno_next_n(g, 7, id, way_batch)
                                 : call == BY_TRY_N  ? sno_try_n(g, 7, id, way_batch, &n)
                                                     : sno_try_at(g, 7, way_now_ms(), id);
-    return way_give_snos(out, way_of_flake(status), id, n ? n : way_batch);
+    return way_give_snos(out, call, way_of_flake(status), id, n ? n : way_batch);
 }
 
 /* Ids of one family differ by their keys. */
