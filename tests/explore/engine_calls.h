@@ -20,6 +20,8 @@ typedef enum outcome {
     SAID_LEASE,
     SAID_FORKED,
     SAID_IO,
+    SAID_FAR,
+    SAID_UNEXTENDED,
     SAID_ELSE,
     FAILED
 } outcome;
@@ -73,7 +75,9 @@ static unsigned draw_flake(unsigned me, char letter, place got[3], outcome *said
             : status == FLAKE_LEASE_LOST      ? SAID_LEASE
             : status == FLAKE_FORKED     ? SAID_FORKED
             : status == FLAKE_IO         ? SAID_IO
-                                         : SAID_ELSE;
+            : status == FLAKE_TOO_FAR_AHEAD ? SAID_FAR
+            : status == FLAKE_NOT_EXTENDED  ? SAID_UNEXTENDED
+                                            : SAID_ELSE;
     if (is_many(letter) && n < 3) *said = FAILED;
     if (status != FLAKE_OK)
         for (n = 0; n < 3 && ids[n]; n++) {
@@ -119,7 +123,8 @@ static unsigned draw_sno(unsigned me, char letter, place got[3], outcome *said) 
             : status == FLAKE_AGAIN      ? SAID_AGAIN
             : status == FLAKE_CLOCK_BACKWARDS ? SAID_BACK
             : status == FLAKE_LEASE_LOST      ? SAID_LEASE
-                                         : SAID_ELSE;
+            : status == FLAKE_TOO_FAR_AHEAD ? SAID_FAR
+                                            : SAID_ELSE;
     if (status == FLAKE_OK && (n < (is_many(letter) ? 3 : 1) || sno_is_zero(ids[n - 1])))
         *said = FAILED;
     if (*said != GOOD)
@@ -164,6 +169,9 @@ static void check_place(unsigned me, unsigned i, char letter, place got) {
         got.time > seen.thread[me].reach + e->ahead + (unsigned)now->slack_ms)
         explore_fail("I3: an id of unit %" PRIu64 ", when the clock said %" PRIu64, got.time,
                      seen.thread[me].reach);
+    if (is_given(letter) && got.time > seen.latest_unit + 1 + e->ahead)
+        explore_fail("an id of unit %" PRIu64 ", when the latest clock said %" PRIu64, got.time,
+                     seen.latest_unit);
     if (now->counter[1] && !seen.thread[me].saw_clock &&
         seen.thread[me].counter >= seen.leased_to[got.time % UNITS])
         explore_fail("LEASE: unit %" PRIu64 " was leased too long ago", got.time);
@@ -189,6 +197,18 @@ static void check_failure(unsigned me, unsigned i, char letter, outcome said, un
         if (!now->horizon_ms || (said == SAID_IO && !seen.ends))
             explore_fail("IO, without a cause");
         events |= said == SAID_IO ? ENDED : AGAIN;
+        return;
+    }
+    if (said == SAID_UNEXTENDED) {
+        if (!now->manual_extend) explore_fail("NOT_EXTENDED, though draws write");
+        events |= UNEXTENDED;
+        return;
+    }
+    if (said == SAID_FAR) {
+        if (!is_given(letter) || seen.thread[me].reading <= seen.thread[me].bound + 1 + e->ahead)
+            explore_fail("TOO_FAR_AHEAD, which is not so");
+        if (seen.thread[me].wrote) explore_fail("I4: a call that failed wrote");
+        events |= FAR;
         return;
     }
     if (said == SAID_ELSE) explore_fail("neither AGAIN nor CLOCK_BACK");

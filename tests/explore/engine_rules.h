@@ -68,6 +68,7 @@ static struct {
         unsigned sleeps;
         uint64_t word;    /* last seen */
         uint64_t reading; /* last unit that the clock said, or the caller */
+        uint64_t bound;   /* the clock that a time given was compared with */
         uint64_t reach;   /* the last unit it may hand out, but for max_ahead */
         bool saw_clock;
         uint64_t counter; /* last seen */
@@ -226,9 +227,13 @@ static void watch_ring(unsigned me, const explore_access *a) {
 }
 
 static void watch_clock(unsigned me, uint64_t unit) {
+    seen.latest_unit = larger(seen.latest_unit, unit);
+    if (is_given(seen.thread[me].letter)) {
+        seen.thread[me].bound = unit;
+        return;
+    }
     seen.thread[me].reading = unit;
     seen.thread[me].saw_clock = true;
-    seen.latest_unit = larger(seen.latest_unit, unit);
     uint64_t *const to = &seen.leased_to[unit % UNITS];
     *to = larger(*to, seen.thread[me].counter + LEASE_NS);
     seen.thread[me].behind = seen.thread[me].saw_word && point_of(seen.thread[me].word).time > unit;

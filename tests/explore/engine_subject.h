@@ -43,12 +43,15 @@ enum {
     DROPPED = 1 << 19,  /* and a place that was drawn before that is nobody's */
     WRITTEN = 1 << 20,  /* a horizon, by a draw or a timer */
     ENDED = 1 << 21,    /* the state was closed: IO */
-    LOST = 1 << 22      /* asleep, while the engine was taken away */
+    LOST = 1 << 22,     /* asleep, while the engine was taken away */
+    FAR = 1 << 23,      /* a time given was too far ahead */
+    UNEXTENDED = 1 << 24 /* the timer was late */
 };
 static const char *const event_names[] = {
     "slept",   "queued", "rebased",  "late",    "moved",   "outrun", "batched", "returned",
     "unused",  "again",  "back",     "toggled", "leapt",   "noted",  "closed",  "owed",
-    "refused", "shut",   "retagged", "dropped", "written", "ended",  "lost"};
+    "refused", "shut",   "retagged", "dropped", "written", "ended",  "lost",
+    "far",     "unextended"};
 static unsigned events; /* of all executions of a scenario */
 
 typedef enum subject { FLAKE, SNO, RING, TWO_WORDS, DEFAULT } subject;
