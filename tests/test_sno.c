@@ -318,10 +318,12 @@ static void an_older_time_of_the_callers_own_counts_as_the_newest_unit(void) {
 }
 
 static void a_time_ahead_drags_the_generator_ahead(void) {
+    sno_id id;
     begin(0, 3);
     (void)tried(&gen);
     for (int64_t unit = start + 1; unit <= start + 1000; unit++) {
         clock_to(unit - 1); /* a unit ahead of it is the most that is accepted */
+        CHECK_NO_ID(sno_try_at(&gen, a_meta, unit_start_ms(unit) + 1, &id), FLAKE_TOO_FAR_AHEAD, id);
         CHECK_ID(tried_at(&gen, unit_start_ms(unit)), unit, 0, 0);
     }
     CHECK_EQ(snapshot_of(&gen).wall_hi, start + 1000);
