@@ -239,8 +239,8 @@ static void begin_without(const char *const *names, size_t count) {
             (void)unlink(path);
         }
     memset(our, 0, offsetof(common, log));
-    atomic_store(&our->now_ns, 1700000000000 * ms);
-    script_now.now_ns = 1700000000000 * ms;
+    atomic_store(&our->now_ns, 1800000000000 * ms);
+    script_now.now_ns = 1800000000000 * ms;
     kills = clean_ends = 0;
     random_state = seed * 0x9e3779b97f4a7c15 | 1;
 }
