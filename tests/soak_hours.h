@@ -605,7 +605,7 @@ static bool h_spaces(void) {
     void *at;
     if (!shared_map(&at, sizeof *hours)) return false;
     hours = (struct hours *)at;
-    return space_init(&hours->spaces[SPACE_MS], 1, 0, (uint64_t)n_nodes << 12) &&
+    return space_init(&hours->spaces[SPACE_MS], 1, flake_layout_default.epoch_ms, (uint64_t)n_nodes << 12) &&
            space_init(&hours->spaces[SPACE_ROOMY], 1, ROOMY_EPOCH_MS, 2 << 20) &&
            space_init(&hours->spaces[SPACE_SNO], 4, INT64_C(1262304000000),
                       (uint64_t)n_parts << 17) &&
