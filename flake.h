@@ -909,13 +909,13 @@ struct flake_ring {
     char pad2[56];
 };
 
-/* The word lies alone on its cache line whatever the alignment of the whole is, but for the lease that
+/* The word lies alone on its cache line whatever the alignment of the whole is, but for the window that
  * is looked at with it. Behind it comes what never changes after init, or once, and behind that what
  * only the slow path writes. */
 typedef struct flake_i_engine {
     FLAKE_I_STAYS(flake_i_engine)
     char pad0[48];
-    flake_i_atomic64 lease; /* a unit, and what the counter says at its end: the fast clock's */
+    flake_i_atomic64 fast_until; /* a unit, and what the counter says at its end: the fast clock's */
     flake_i_atomic64 word;
     char pad1[56];
 
@@ -928,8 +928,8 @@ typedef struct flake_i_engine {
     uint64_t late_from_ns;      /* ... and the epoch less that */
     uint64_t count_mask;
     uint64_t cap;
-    uint64_t fast_rest; /* the fast path may draw behind 1 to so many places: cap - 1, or 0; */
-    uint64_t add_rest;  /* ... by fetch_add: likewise */
+    uint64_t fast_limit; /* the fast path may draw behind 1 to so many tickets: cap - 1, or 0; */
+    uint64_t add_limit;  /* ... by fetch_add: likewise */
     unsigned time_shift;
     unsigned tick_bits; /* 1: a clock put back changes the timeline */
     flake_clock clock;
@@ -940,9 +940,9 @@ typedef struct flake_i_engine {
     int64_t wait_ns;    /* longest sleep of one call */
     uintptr_t home;     /* where it was set up: a copy lies elsewhere */
     bool fail_on_backwards;   /* a waiting call does not wait for a clock that was put back */
-    bool is_plain;      /* no gate, state, ring or leases; a full count carries into nothing */
+    bool is_plain;      /* no gate, state, ring or windows; a full count carries into nothing */
     flake_i_atomic64
-        window; /* what the counter counts in a lease; 1: not known yet; 0: no leases */
+        ticks_per_window; /* what the counter counts in a window; 1: not known yet; 0: no windows */
     flake_ring *ring;
     flake_gate gate;
     uintptr_t state_at; /* where the state lies: its address; in shared memory, where addresses
@@ -956,20 +956,20 @@ typedef struct flake_i_engine {
     flake_i_atomic64 safe[2]; /* tick engines: see I5 */
     flake_i_atomic64 drifts;  /* timelines left; the last one may be missing, its parity tells */
     flake_i_atomic64 overflow;
-    flake_i_atomic64 rebased; /* places drawn that count no longer tells */
+    flake_i_atomic64 rebased; /* tickets drawn that count no longer tells */
     flake_i_atomic64 batches, waits, clock_backwards;
-    flake_i_atomic64 paced; /* an earlier reading of counter and clock */
-    flake_i_atomic64 pace;  /* what the window was by that, or how often in a row it was wrong */
+    flake_i_atomic64 calibrated_at; /* an earlier reading of counter and clock */
+    flake_i_atomic64 calibration;  /* what the window was by that, or how often in a row it was wrong */
     char pad3[64];
 } flake_i_engine;
 
-/* A run of places: n from `index` of unit `time` on, index < cap. */
-typedef struct flake_i_place {
+/* A run of tickets: n from `index` of unit `time` on, index < cap. */
+typedef struct flake_i_ticket {
     uint64_t time, index, n;
     unsigned tick;
     uint64_t
         head; /* time and tick once more, as they stand in the word: for ids that are made alike */
-} flake_i_place;
+} flake_i_ticket;
 
 /* The longest path, and what is appended to it: "/4294967295.slot" and ".new". */
 enum { FLAKE_I_PATH = 1024, FLAKE_I_ENDING = 24 };
@@ -1020,7 +1020,7 @@ struct flake_state {
 
 struct flake_lane {
     flake_i_engine engine;
-    uint64_t first; /* the lane's first place in a unit of the whole */
+    uint64_t first; /* the lane's first ticket in a unit of the whole */
 };
 
 typedef struct flake_i_lanes {
@@ -1045,7 +1045,7 @@ typedef struct flake_i_keys {
     flake_i_atomic64 ulid[3]; /* of the newest ms: see flake_i_ulid_start */
 } flake_i_keys;
 
-/* What a generator is: how it draws, and what it forms of a place. 0: not initialised. A draw compares the
+/* What a generator is: how it draws, and what it forms of a ticket. 0: not initialised. A draw compares the
  * sum once with that of its usual case, so the sums are in order: of all kinds FLAKE_I_SINGLE with
  * FLAKE_I_PLAIN is the greatest as an int8_t, with FLAKE_I_PART as a uint8_t. */
 enum {
@@ -1055,7 +1055,7 @@ enum {
     FLAKE_I_WAY = 3,
     FLAKE_I_128 = 4,    /* forms 128-bit IDs */
     FLAKE_I_ODD = 8,    /* 64-bit IDs with scatter or reversed time */
-    FLAKE_I_PLAIN = 64, /* 64-bit IDs that are the sum of base and place */
+    FLAKE_I_PLAIN = 64, /* 64-bit IDs that are the sum of base and ticket */
     FLAKE_I_PART = 128  /* part of a generator such as sno.h's, which forms the IDs */
 };
 
@@ -1064,7 +1064,7 @@ enum {
 struct flake_gen {
     flake_i_engine engine;
     uint64_t
-        base; /* 64 bits: the ID of place 0 at time 0; boundary: its lower half; UUIDs: the node; part of
+        base; /* 64 bits: the ID of ticket 0 at time 0; boundary: its lower half; UUIDs: the node; part of
                  another: for that to use */
     uint8_t kind;
     uint8_t time_shift, seq_shift;
@@ -1081,7 +1081,7 @@ struct flake_prefetch {
     FLAKE_I_STAYS(flake_prefetch)
     const flake_prefetch *home; /* see flake_i_engine; NULL: not initialised */
     flake_gen *gen;
-    flake_i_place stock;
+    flake_i_ticket stock;
     uint64_t whose;              /* the generator's when the stock was claimed */
     flake_i_atomic64 *instance_word; /* a child must not have its parent's stock, */
     uint64_t instance_owner_id;      /* ... even of a generator that both share */
@@ -1540,7 +1540,7 @@ FLAKE_I_FN void *flake_i_new_page(bool shared) {
 FLAKE_I_FN void flake_i_drop_page(void *page) { (void)munmap(page, 4096); }
 
 #if FLAKE_I_HAS_ROOMS
-FLAKE_I_FN void *flake_i_page_in(flake_i_page_room *room) {
+FLAKE_I_FN void *flake_i_page_align_up(flake_i_page_room *room) {
     const long size = sysconf(_SC_PAGESIZE);
     if (size <= 0 || (size_t)size > sizeof room->bytes / 2) return NULL;
     const uintptr_t past = (uintptr_t)room->bytes % (uintptr_t)size;
@@ -1568,7 +1568,7 @@ FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) {
 #endif
 
 #if !FLAKE_I_HAS_ROOMS
-FLAKE_I_FN void *flake_i_page_in(flake_i_page_room *room) {
+FLAKE_I_FN void *flake_i_page_align_up(flake_i_page_room *room) {
     (void)room;
     return NULL;
 }
@@ -1581,9 +1581,9 @@ FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) {
 
 /* ---- files ---- */
 
-typedef struct flake_i_calm {
+typedef struct flake_i_cancel_guard {
     int cancel_state, error;
-} flake_i_calm;
+} flake_i_cancel_guard;
 
 /* Which file it is that stands at a path, or is open. */
 typedef struct flake_i_found {
@@ -1601,19 +1601,19 @@ enum { FLAKE_I_READ, FLAKE_I_WRITE, FLAKE_I_CREATE }; /* ways to open a file */
 
 /* Between these two a thread is not cancelled, which would leave a file half claimed or a write to
  * nobody, and at the end errno is what it was: a draw may stand in a signal handler. */
-FLAKE_I_FN flake_i_calm flake_i_calm_begin(void) {
-    flake_i_calm calm = {0, errno};
+FLAKE_I_FN flake_i_cancel_guard flake_i_cancel_guard_begin(void) {
+    flake_i_cancel_guard guard = {0, errno};
 #if !defined(__ANDROID__)
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &calm.cancel_state);
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guard.cancel_state);
 #endif
-    return calm;
+    return guard;
 }
 
-FLAKE_I_FN void flake_i_calm_end(flake_i_calm calm) {
+FLAKE_I_FN void flake_i_cancel_guard_end(flake_i_cancel_guard guard) {
 #if !defined(__ANDROID__)
-    (void)pthread_setcancelstate(calm.cancel_state, &calm.cancel_state);
+    (void)pthread_setcancelstate(guard.cancel_state, &guard.cancel_state);
 #endif
-    errno = calm.error;
+    errno = guard.error;
 }
 
 FLAKE_I_FN uint64_t flake_i_thread_id(void) {
@@ -1744,12 +1744,12 @@ FLAKE_I_FN void flake_i_unlink(const char *path) { (void)unlink(path); }
 FLAKE_I_FN bool flake_i_folder(char *out, size_t size) { return getcwd(out, size) != NULL; }
 
 #else /* ---- no files ---- */
-FLAKE_I_FN flake_i_calm flake_i_calm_begin(void) {
-    const flake_i_calm calm = {0, 0};
-    return calm;
+FLAKE_I_FN flake_i_cancel_guard flake_i_cancel_guard_begin(void) {
+    const flake_i_cancel_guard guard = {0, 0};
+    return guard;
 }
 
-FLAKE_I_FN void flake_i_calm_end(flake_i_calm calm) { (void)calm; }
+FLAKE_I_FN void flake_i_cancel_guard_end(flake_i_cancel_guard guard) { (void)guard; }
 FLAKE_I_FN uint64_t flake_i_thread_id(void) { return 1; }
 enum { FLAKE_I_ABSENT = 1 };
 FLAKE_I_FN int flake_i_error(void) { return 0; }
@@ -1911,32 +1911,32 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *     +---------------------------+------+------------------+     clock is ridden out, else none
  *
  *     time    the highest clock reading recorded, in units since the epoch
- *     count   places drawn since that unit began, the queue's included; it has bits to spare
- *     cap     how many places a unit has
+ *     count   tickets drawn since that unit began, the queue's included; it has bits to spare
+ *     cap     how many tickets a unit has
  *
- *     place k, the k-th draw from 0, lies in unit  time + k / cap  at index  k % cap
+ *     ticket k, the k-th draw from 0, lies in unit  time + k / cap  at index  k % cap
  *
  * A draw loads the word and reads the clock (in which order: I2), and moves the word with one
  * read-modify-write:
  *
- *     clock == time    the next place is k = count
+ *     clock == time    the next ticket is k = count
  *     clock >  time    k = what the passed units have not served of the queue, mostly 0, and the
  *                      word is re-based on the clock: the same position, told from a later unit
  *     clock <  time    the clock was put back. Without a tick the word counts on from its own time.
  *                      With one, the draw changes over to the other timeline (tick-tock), unless
  *                      the clock reads a time that was used there too
  *
- * A place whose unit the clock has reached (or will within max_ahead) is handed out. One in a later
+ * A ticket whose unit the clock has reached (or will within max_ahead) is handed out. One in a later
  * unit is not drawn by a caller that only tries; a caller that waits draws it, so that it has its
  * turn in the queue, and sleeps until its time.
  *
  * INVARIANTS
  *
- *  I1  A place (time, tick, k) is the result of exactly one read-modify-write of one word. All RMWs
+ *  I1  A ticket (time, tick, k) is the result of exactly one read-modify-write of one word. All RMWs
  *      of a location are totally ordered on every machine, and within a timeline the position
- *      time * cap + count only grows; so within one no place is drawn twice, whatever the memory
+ *      time * cap + count only grows; so within one no ticket is drawn twice, whatever the memory
  *      orders are. That two visits to a timeline don't meet is I5's, and needs its orders.
- *      (It shrinks in one case: a waiter that gives up while its place is still the newest takes
+ *      (It shrinks in one case: a waiter that gives up while its ticket is still the newest takes
  *      it back. Then nobody has had it, and whoever draws next may.)
  *  I2  A reading counts as behind the word only if it was taken after the word was loaded. So
  *      "clock < time" says that the clock went back, never that this thread was slow between the
@@ -1944,14 +1944,14 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *  I3  No id is handed out whose time is more than max_ahead ahead of the clock. (With the coarse
  *      clock it may be the slack more, with the fast one half a ms: see below.)
  *  I4  A call that fails has changed nothing. (One exception: a waiter whose clock is put back or
- *      stands still, and behind whom others have queued, leaves its place unused.)
+ *      stands still, and behind whom others have queued, leaves its ticket unused.)
  *  I5  When a timeline is left, safe[tick] is at or past the last time drawn on it, and whoever
  *      sees the new timeline sees that value.
  *
  * Why the word can't return to an earlier value on another timeline (ABA): a timeline is entered
  * with a time above safe[tick], that is above all times it has seen. Within a timeline only giving
  * back moves the word to an earlier value, the one before the draw, and then an equal word means an
- * equal state: every place below it is taken, every place from it on is free.
+ * equal state: every ticket below it is taken, every ticket from it on is free.
  *
  * Why count can't run into its neighbour: a draw by fetch_add looks at the count first and adds
  * only below cap. Between the look and the addition others may add, one for each thread that stands
@@ -1965,20 +1965,20 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  * So a step back that is shorter than the slack is not seen until the unit is spent (I3). Behind by
  * more, spent, or a fresh word: an exact reading decides (I2), and ticks change on that alone (I5).
  *
- * Why a fast clock does no harm. It is no clock, but a lease: an exact reading says that a unit is
+ * Why a fast clock does no harm. It is no clock, but a window: an exact reading says that a unit is
  * current, and how long that lasts by the processor's counter, at most half a ms. A draw under the
- * lease does nothing but count on in the word's unit, and only if that is the unit leased; each move
+ * window does nothing but count on in the word's unit, and only if that is the unit current; each move
  * to another unit rests on an exact reading, each "spent" and "behind" on one after the word. So the word
  * never leads the clock, and a counter that jumps, stands or differs between processors makes an id's time
  * late at the worst: within one unit, and by half a ms or as much as the counter is behind. All of it is
- * relaxed and apart from the word, since a lease says what is so whatever the word has become. How fast
+ * relaxed and apart from the word, since a window says what is so whatever the word has become. How fast
  * it counts is learned from exact readings; before two agree, and when it was often wrong, there are no
- * leases.
+ * windows.
  *
  * Why a counter that is read early does no harm. No acquire orders it: a processor may read its counter
  * while an earlier load still waits for its cache line. The reading is then older than what the load
- * returns, an id of the next unit from another lane perhaps, and a lease that lasts to the end of its unit
- * would give a later draw the earlier unit. So each lease ends 2 us before its unit, and there the exact
+ * returns, an id of the next unit from another lane perhaps, and a window that lasts to the end of its unit
+ * would give a later draw the earlier unit. So each window ends 2 us before its unit, and there the exact
  * clock decides. It is ordered: the system's has a barrier before its counter (rdtscp or lfence on x86, isb
  * on ARM), and the coarse one is loaded from memory. 2 us is no bound of the architecture. Measured on x86
  * (Zen 4), one load in a million was overtaken, mostly by less than 1 us, and one in 10^7 by more than 2 us,
@@ -1992,7 +1992,7 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *                order where a failed CAS loads it                 reading behind it (I2)
  *     SAFE:R     safe[] raised                        SAFE:A       the word of who raised it, so that
  *                                                                  a snapshot has no older one with it
- *     TALLY:R    places re-based are tallied          TALLY:A      the word that no longer counts them
+ *     TALLY:R    tickets re-based are tallied         TALLY:A      the word that no longer counts them
  *     NOTE:R     election for a note of a ms          NOTE:A       that the clock has read that ms
  *     FILL:R     slot's turn stored by push           DRAIN:A      the note in the slot
  *     DRAIN:R    slot's turn stored by pop            FILL:A       the slot is free again
@@ -2008,7 +2008,7 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *  All other accesses are relaxed, for these reasons. A draw that stays on its timeline publishes
  *  nothing but the word itself, and I1 needs no order; being an RMW it carries on the release
  *  sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that. Use what the
- *  fetch_add returns for the place alone, since it is no LOOK:A: for anything more, load the word again.
+ *  fetch_add returns for the ticket alone, since it is no LOOK:A: for anything more, load the word again.
  *  An owned word (a shard's) has one writer, and changes hands only by the user's own means. safe[] is reached through LOOK:A, and the statistics are read by nobody who acts
  *  on them. `make explore-orders` takes each of these orders away, and sees what comes of it.
  *
@@ -2023,33 +2023,33 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  * the newest unit by the library; they do not request it.
  *
  * Why a copy of a generator does no harm for longer than a unit. Its word is one of its own, so the first
- * places that it draws are the original's, too. An engine stores its address when it is set up, and each path
- * into another unit compares it: flake_i_draw_first and flake_i_draw_rest, which all draws take but those in
+ * tickets that it draws are the original's, too. An engine stores its address when it is set up, and each path
+ * into another unit compares it: flake_i_draw_first and flake_i_draw_slow, which all draws take but those in
  * the word's unit. A copy is refused there, and the unit in its word counts as exhausted from then on, or a
  * backward step of the clock would lead back into it. The address never changes, so it needs no order. (In
  * shared memory addresses differ, and nothing is compared.) A copy with lanes has the address of the
- * original's lanes and draws from their words: no place is drawn twice, however late it is refused.
+ * original's lanes and draws from their words: no ticket is drawn twice, however late it is refused.
  *
  * PROGRESS
  *
  *  Draw by fetch_add: wait-free where the machine adds so. Draw by CAS: lock-free, and a failure
  *  means that another draw succeeded. Owned word: wait-free. A waiting call sleeps besides, and lets
- *  nobody else wait for it: a thread that dies in any line holds nothing but its own place.
+ *  nobody else wait for it: a thread that dies in any line holds nothing but its own ticket.
  */
 
 #if defined(__GNUC__) || defined(__clang__)
 #define FLAKE_I_INLINE    FLAKE_I_FN __attribute__((always_inline))
-#define FLAKE_I_APART     static __attribute__((noinline, unused))
+#define FLAKE_I_NOINLINE     static __attribute__((noinline, unused))
 #define FLAKE_I_COLD      static __attribute__((noinline, cold, unused))
 #define FLAKE_I_LIKELY(x) __builtin_expect(!!(x), 1)
 #elif defined(_MSC_VER)
 #define FLAKE_I_INLINE    static __forceinline
-#define FLAKE_I_APART     static __declspec(noinline)
+#define FLAKE_I_NOINLINE     static __declspec(noinline)
 #define FLAKE_I_COLD      static __declspec(noinline)
 #define FLAKE_I_LIKELY(x) (x)
 #else
 #define FLAKE_I_INLINE    FLAKE_I_FN
-#define FLAKE_I_APART     FLAKE_I_FN
+#define FLAKE_I_NOINLINE     FLAKE_I_FN
 #define FLAKE_I_COLD      FLAKE_I_FN
 #define FLAKE_I_LIKELY(x) (x)
 #endif
@@ -2181,8 +2181,8 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
 #define flake_i_process FLAKE_I_LAYOUT(flake_i_process, 2)
 struct flake_i_process {
     FLAKE_ATOMIC(flake_i_atomic64 *) page; /* NULL: not asked for yet */
-    flake_i_atomic64 generation;           /* survives the fork, so that a child's value is new */
-    flake_i_atomic32 bumps;                /* likewise: of the process and its forebears */
+    flake_i_atomic64 instance_count;           /* survives the fork, so that a child's value is new */
+    flake_i_atomic32 clone_count;                /* likewise: of the process and its forebears */
     flake_i_page_room room;                /* of the page */
 };
 
@@ -2198,7 +2198,7 @@ FLAKE_I_FN bool flake_i_random_bytes(void *to, size_t n) { return FLAKE_RANDOM_B
 
 /* The instance owner id without a page. A count of generations, which a page has, does not reach bit 47. */
 FLAKE_I_COLD uint64_t flake_i_pageless_owner_id(void) {
-    const uint64_t generation = FLAKE_ATOMIC_LOAD(&flake_i_process.generation, relaxed);
+    const uint64_t generation = FLAKE_ATOMIC_LOAD(&flake_i_process.instance_count, relaxed);
     return ((uint64_t)1 << 47) + (generation << 32) + flake_i_pid();
 }
 
@@ -2215,7 +2215,7 @@ FLAKE_I_INLINE uint64_t flake_i_instance_owner_now(void) {
 FLAKE_I_FN flake_i_atomic64 *flake_i_fork_page(void) {
     flake_i_atomic64 *page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
     if (page) return page;
-    page = (flake_i_atomic64 *)flake_i_page_in(&flake_i_process.room);
+    page = (flake_i_atomic64 *)flake_i_page_align_up(&flake_i_process.room);
     if (!page || !flake_i_wipe_on_fork(page)) return NULL;
     FLAKE_ATOMIC_STORE(&flake_i_process.page, page, relaxed);
     return page;
@@ -2227,7 +2227,7 @@ FLAKE_I_FN uint64_t flake_i_instance_owner_id(flake_i_atomic64 **word) {
     if (!*word) return flake_i_pageless_owner_id();
     uint64_t owner_id = FLAKE_ATOMIC_LOAD(*word, relaxed);
     if (owner_id) return owner_id;
-    uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
+    uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.instance_count, 1u, relaxed) + 1;
     return FLAKE_ATOMIC_CAS(*word, &owner_id, next, relaxed, relaxed) ? next : owner_id;
 }
 
@@ -2239,7 +2239,7 @@ FLAKE_I_FN uint64_t flake_i_process_owner_id(void) {
     if (owner_id) return owner_id;
     (void)flake_i_random_bytes(&next, sizeof next);
     next ^= flake_i_pid() << 32;
-    next ^= FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) << 1;
+    next ^= FLAKE_ATOMIC_ADD(&flake_i_process.instance_count, 1u, relaxed) << 1;
     next |= 1;
     return FLAKE_ATOMIC_CAS(page + 1, &owner_id, next, relaxed, relaxed) ? next : owner_id;
 }
@@ -2259,8 +2259,8 @@ FLAKE_I_FN unsigned flake_i_take_place(flake_i_atomic64 *begun, unsigned places)
 
 FLAKE_API void flake_machine_cloned(void) {
     flake_i_atomic64 *page = flake_i_fork_page();
-    const uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.generation, 1u, relaxed) + 1;
-    (void)FLAKE_ATOMIC_ADD(&flake_i_process.bumps, 1u, relaxed);
+    const uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.instance_count, 1u, relaxed) + 1;
+    (void)FLAKE_ATOMIC_ADD(&flake_i_process.clone_count, 1u, relaxed);
     if (page) FLAKE_ATOMIC_STORE(page, next, relaxed);
 }
 
@@ -2273,7 +2273,7 @@ FLAKE_I_RELY_ON(sizeof(flake_i_atomic64) == 8, "a 64-bit atomic is its value alo
 
 /* What a caller asks for. Constants, so that each caller compiles to its own straight line. */
 enum flake_i_request {
-    FLAKE_I_WAIT = 1,   /* sleep for a place rather than fail */
+    FLAKE_I_WAIT = 1,   /* sleep for a ticket rather than fail */
     FLAKE_I_OWNED = 2,  /* one writer: plain loads and stores in place of RMWs */
     FLAKE_I_GIVEN = 4,  /* the time is the caller's and may be stale: never a step back */
     FLAKE_I_LANE = 8,   /* the caller has others to ask: a clock behind the word is not counted */
@@ -2281,16 +2281,16 @@ enum flake_i_request {
     FLAKE_I_REQUESTS = 31
 };
 
-/* How the fast path ended, other than with a place. The slow path gets it in one argument with the
+/* How the fast path ended, other than with a ticket. The slow path gets it in one argument with the
  * request, `resume`: a seventh would be passed in memory. */
 enum flake_i_outcome {
     FLAKE_I_ELSE = 32,     /* not the usual case */
     FLAKE_I_NOT_OURS = 64, /* the owner's word has changed */
-    FLAKE_I_LATE = 128,    /* a fetch_add took a place after the unit's last, or in another unit */
+    FLAKE_I_OVERSHOT = 128,    /* a fetch_add took a ticket after the unit's last, or in another unit */
     FLAKE_I_LOST = 256     /* another thread moved the word first */
 };
 
-typedef struct flake_i_setup {
+typedef struct flake_i_engine_config {
     int64_t epoch_ms;
     uint32_t unit_ms;
     unsigned time_bits, tick_bits;
@@ -2301,12 +2301,12 @@ typedef struct flake_i_setup {
     flake_ring *ring;
     flake_gate gate;
     struct flake_state *state;
-} flake_i_setup;
+} flake_i_engine_config;
 
 /* Of the state file, which comes below. */
 FLAKE_I_FN bool flake_i_state_is_shared(const struct flake_state *);
 FLAKE_I_FN uint64_t flake_i_state_run(const struct flake_state *);
-FLAKE_I_FN flake_status flake_i_state_admit(struct flake_state *, uint64_t run, int64_t until_ns,
+FLAKE_I_FN flake_status flake_i_state_gate(struct flake_state *, uint64_t run, int64_t until_ns,
                                             bool *in_vain);
 /* Whether draws up to this time wait for flake_state_extend. */
 FLAKE_I_FN bool flake_i_state_is_late(const struct flake_state *, int64_t until_ns);
@@ -2322,17 +2322,17 @@ FLAKE_I_FN int64_t flake_i_ns_until(int64_t due_ns, int64_t now_ns) {
 enum { FLAKE_I_NS_PER_MS = 1000000 };
 
 /* How the word is divided. */
-typedef struct flake_i_split {
+typedef struct flake_i_word_layout {
     uint64_t last;  /* unit */
     uint64_t range; /* of count, as far as it is used */
     unsigned count_bits;
-} flake_i_split;
+} flake_i_word_layout;
 
 enum {
     FLAKE_I_RANGE_BITS = 48,  /* count uses no more, so that sums of counts have room */
     FLAKE_I_ADD_BITS = 20,    /* fetch_add wants a count of so many bits or more, ... */
     FLAKE_I_ADD_ROOM = 16,    /* ... that is so many times the cap, ... */
-    FLAKE_I_ADD_PLACES = 4096 /* ... and callers with patience for so many places */
+    FLAKE_I_ADD_TICKETS = 4096 /* ... and callers with patience for so many tickets */
 };
 
 FLAKE_I_FN const char *flake_i_unfit_clock(const flake_clock *c) {
@@ -2340,7 +2340,7 @@ FLAKE_I_FN const char *flake_i_unfit_clock(const flake_clock *c) {
     return "clock.kind is not FLAKE_CLOCK_EXACT, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_FAST";
 }
 
-FLAKE_I_FN const char *flake_i_unfit_sharing(const flake_i_setup *o) {
+FLAKE_I_FN const char *flake_i_unfit_sharing(const flake_i_engine_config *o) {
     if (!o->shared_memory) return NULL;
     if (o->gate.admit) return "shared_memory does not go with a gate";
     if (o->state && !flake_i_state_is_shared(o->state))
@@ -2353,7 +2353,7 @@ FLAKE_I_FN const char *flake_i_unfit_sharing(const flake_i_setup *o) {
 }
 
 /* Names an option that no engine can be set up with; NULL: none. */
-FLAKE_I_FN const char *flake_i_unfit(const flake_i_setup *o) {
+FLAKE_I_FN const char *flake_i_unfit(const flake_i_engine_config *o) {
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms)
         return "layout.epoch_ms is further from 1970 than 64 bits of ns";
@@ -2369,7 +2369,7 @@ FLAKE_I_FN const char *flake_i_unfit(const flake_i_setup *o) {
 
 /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest: as many
  * at least as the layout has beside its time. What does not fit is returned. */
-FLAKE_I_FN const char *flake_i_split_word(const flake_i_setup *o, flake_i_split *d) {
+FLAKE_I_FN const char *flake_i_lay_out_word(const flake_i_engine_config *o, flake_i_word_layout *d) {
     const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
     const uint64_t unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
     d->last = ((uint64_t)INT64_MAX - epoch_ns) / unit_ns;
@@ -2385,32 +2385,32 @@ FLAKE_I_FN const char *flake_i_split_word(const flake_i_setup *o, flake_i_split 
 }
 
 /* Names what an engine can't be set up with; NULL: it can be, and so the word is divided. */
-FLAKE_I_FN const char *flake_i_setup_why(const flake_i_setup *o, flake_i_split *d) {
+FLAKE_I_FN const char *flake_i_engine_config_why(const flake_i_engine_config *o, flake_i_word_layout *d) {
     const char *const why = flake_i_unfit(o);
-    return why ? why : flake_i_split_word(o, d);
+    return why ? why : flake_i_lay_out_word(o, d);
 }
 
 /* How far a draw may go, and how. fetch_add wants room for those who add at the same moment, a
- * quarter of the count's range; and so much patience that they don't push a place past what its
+ * quarter of the count's range; and so much patience that they don't push a ticket past what its
  * caller waits. */
-FLAKE_I_FN void flake_i_set_limits(flake_i_engine *e, const flake_i_setup *o,
-                                   const flake_i_split *d) {
+FLAKE_I_FN void flake_i_set_limits(flake_i_engine *e, const flake_i_engine_config *o,
+                                   const flake_i_word_layout *d) {
     const uint64_t units =
-        flake_i_min((uint64_t)e->wait_ns / e->unit_ns + e->ahead, FLAKE_I_ADD_PLACES);
+        flake_i_min((uint64_t)e->wait_ns / e->unit_ns + e->ahead, FLAKE_I_ADD_TICKETS);
     const bool by_add = d->count_bits >= FLAKE_I_ADD_BITS &&
                         o->cap <= d->range / FLAKE_I_ADD_ROOM &&
-                        units * o->cap >= FLAKE_I_ADD_PLACES;
+                        units * o->cap >= FLAKE_I_ADD_TICKETS;
     const uint64_t room_for_adds = d->range / 4,
                    full = o->cap == d->range ? d->range : d->range - 1;
-    e->add_rest = by_add ? o->cap - 1 : 0;
-    e->fast_rest = o->cap == d->range ? 0 : o->cap - 1;
+    e->add_limit = by_add ? o->cap - 1 : 0;
+    e->fast_limit = o->cap == d->range ? 0 : o->cap - 1;
     e->limit = by_add ? d->range - room_for_adds : full;
     /* Ids so far ahead that count can't hold them move time past all readings (see flake_i_plan). */
     e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
 }
 
 /* Whose the engine is: the instance owner id, or the gate's word, which fork wipes, too. */
-FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_setup *o) {
+FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_engine_config *o) {
     flake_i_atomic64 *const gate_word = o->gate.admit ? o->gate.fence : NULL;
     e->instance_word = NULL;
     e->instance_owner_id = o->shared_memory ? 0 : flake_i_instance_owner_id(&e->instance_word);
@@ -2446,9 +2446,9 @@ FLAKE_I_COLD bool flake_i_counter_suits(const flake_clock *c) {
 #endif
 }
 
-/* All but whose it is, and whether it has leases. */
-FLAKE_I_FN void flake_i_engine_fill(flake_i_engine *e, const flake_i_setup *o,
-                                    const flake_i_split *d) {
+/* All but whose it is, and whether it has windows. */
+FLAKE_I_FN void flake_i_engine_fill(flake_i_engine *e, const flake_i_engine_config *o,
+                                    const flake_i_word_layout *d) {
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     e->epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
     e->unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
@@ -2472,28 +2472,28 @@ FLAKE_I_FN void flake_i_engine_fill(flake_i_engine *e, const flake_i_setup *o,
     flake_i_set_limits(e, o, d);
     flake_i_atomic64 *const zeros[] = {
         &e->word,    &e->safe[0], &e->safe[1],         &e->drifts, &e->overflow, &e->rebased,
-        &e->batches, &e->waits,   &e->clock_backwards, &e->lease,  &e->paced,    &e->pace};
+        &e->batches, &e->waits,   &e->clock_backwards, &e->fast_until,  &e->calibrated_at,    &e->calibration};
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
         FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
 }
 
-/* Who goes by leases takes an exact reading after the word for each new unit. */
-FLAKE_I_FN void flake_i_set_window(flake_i_engine *e, uint64_t window) {
+/* Who goes by windows takes an exact reading after the word for each new unit. */
+FLAKE_I_FN void flake_i_set_ticks_per_window(flake_i_engine *e, uint64_t window) {
     e->is_plain = e->is_plain && !window;
-    FLAKE_ATOMIC_STORE(&e->window, window, relaxed);
+    FLAKE_ATOMIC_STORE(&e->ticks_per_window, window, relaxed);
 }
 
 /* Not while others use the engine. On failure the engine is unchanged. FLAKE_LEASE_LOST: its gate is closed
  * already, or another process's. */
-FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_setup *o) {
-    flake_i_split d;
-    if (flake_i_setup_why(o, &d)) return FLAKE_INVALID;
+FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_engine_config *o) {
+    flake_i_word_layout d;
+    if (flake_i_engine_config_why(o, &d)) return FLAKE_INVALID;
     if (o->gate.admit && o->gate.fence && !FLAKE_ATOMIC_LOAD(o->gate.fence, relaxed))
         return FLAKE_LEASE_LOST;
     flake_i_engine_fill(e, o, &d);
     flake_i_set_owner(e, o);
     const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
-    flake_i_set_window(e, is_fast && flake_i_counter_suits(&e->clock));
+    flake_i_set_ticks_per_window(e, is_fast && flake_i_counter_suits(&e->clock));
     return FLAKE_OK;
 }
 
@@ -2576,8 +2576,8 @@ FLAKE_I_INLINE uint64_t flake_i_word_at(const flake_i_engine *e, uint64_t time, 
     return (time << e->time_shift) + ((uint64_t)tick << (e->time_shift - 1));
 }
 
-/* Of `count` places drawn since unit `since` began, those that lie in unit `from` or later. */
-FLAKE_I_FN uint64_t flake_i_rest(const flake_i_engine *e, uint64_t since, uint64_t count,
+/* Of `count` tickets drawn since unit `since` began, those that lie in unit `from` or later. */
+FLAKE_I_FN uint64_t flake_i_queued(const flake_i_engine *e, uint64_t since, uint64_t count,
                                  uint64_t from) {
     if (from <= since) return count;
     if (count <= e->cap) return 0; /* nearly always, and spares the division */
@@ -2630,7 +2630,7 @@ FLAKE_I_FN void flake_i_spend_unit(flake_i_engine *e) {
 
 /* Ids up to this time may have been handed out by a run before: the next is of a later unit, on
  * either timeline. Not while others use the engine. */
-FLAKE_I_FN void flake_i_engine_floor(flake_i_engine *e, int64_t floor_ns) {
+FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
     if (floor_ns < (int64_t)e->epoch_ns) return;
     const uint64_t floor =
         flake_i_min(((uint64_t)floor_ns - e->epoch_ns) / e->unit_ns, e->max_time);
@@ -2641,7 +2641,7 @@ FLAKE_I_FN void flake_i_engine_floor(flake_i_engine *e, int64_t floor_ns) {
         if (FLAKE_ATOMIC_LOAD(&e->safe[i], relaxed) < floor)
             FLAKE_ATOMIC_STORE(&e->safe[i], floor, relaxed);
     flake_i_decode(e, word, &time, &count);
-    if (time > floor || flake_i_rest(e, time, count, floor) >= e->cap) return;
+    if (time > floor || flake_i_queued(e, time, count, floor) >= e->cap) return;
     FLAKE_ATOMIC_STORE(&e->word, (floor << e->time_shift) + tick + e->cap, relaxed);
     flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* what is not drawn here */
 }
@@ -2649,78 +2649,78 @@ FLAKE_I_FN void flake_i_engine_floor(flake_i_engine *e, int64_t floor_ns) {
 /* ---- the fast clock ---- */
 
 enum {
-    FLAKE_I_LEASE_BITS = 19,       /* the longest lease is so many bits of ns: 0.52 ms */
-    FLAKE_I_LEASE_SPARE_NS = 2000, /* each ends so long before its unit, for counters read early */
-    FLAKE_I_PACE_SHORTEST_US = 10000,
-    FLAKE_I_PACE_LONGEST_US = 4000000,
-    FLAKE_I_PACE_PARTS = 1000, /* two that agree differ by less than this part */
-    FLAKE_I_PACE_MARGIN = 500, /* and leases are shorter by this part, lest they are too long */
-    FLAKE_I_PACE_WRONG = 8,    /* what differs by more than this part is wrong, */
-    FLAKE_I_PACE_PATIENCE = 16 /* and so often in a row too often */
+    FLAKE_I_WINDOW_BITS = 19,       /* the longest window is so many bits of ns: 0.52 ms */
+    FLAKE_I_WINDOW_MARGIN_NS = 2000, /* each ends so long before its unit, for counters read early */
+    FLAKE_I_CALIBRATION_SHORTEST_US = 10000,
+    FLAKE_I_CALIBRATION_LONGEST_US = 4000000,
+    FLAKE_I_CALIBRATION_PARTS = 1000, /* two that agree differ by less than this part */
+    FLAKE_I_CALIBRATION_MARGIN = 500, /* and windows are shorter by this part, lest they are too long */
+    FLAKE_I_CALIBRATION_WRONG = 8,    /* what differs by more than this part is wrong, */
+    FLAKE_I_CALIBRATION_PATIENCE = 16 /* and so often in a row too often */
 };
 
-/* A lease is one word, its unit and its end in a sum, so that nobody sees the one without the other. This
+/* A window is one word, its unit and its end in a sum, so that nobody sees the one without the other. This
  * multiplier, 2^64 over the golden ratio, keeps the sums of units that differ by less than 2^30 apart by
  * more than 2^32, and so by more than any window. */
-static const uint64_t flake_i_apart = 0x9e3779b97f4a7c15;
+static const uint64_t flake_i_golden64 = 0x9e3779b97f4a7c15;
 
 FLAKE_I_FN bool flake_i_differs(uint64_t a, uint64_t b, uint64_t part) {
     return (a > b ? a - b : b - a) > b / part;
 }
 
 /* Learns from a reading of the counter, and one of the clock that followed, how much is counted in the
- * longest lease: what two stretches of time say, one after the other. Of those who take a reading at
- * once one goes on from the last. Returns what leases go by. */
-FLAKE_I_FN uint64_t flake_i_learn_pace(flake_i_engine *e, uint64_t counter, int64_t now_ns) {
-    uint64_t last = FLAKE_ATOMIC_LOAD(&e->paced, relaxed);
-    const uint64_t window = FLAKE_ATOMIC_LOAD(&e->window, relaxed);
+ * longest window: what two stretches of time say, one after the other. Of those who take a reading at
+ * once one goes on from the last. Returns what windows go by. */
+FLAKE_I_FN uint64_t flake_i_calibrate(flake_i_engine *e, uint64_t counter, int64_t now_ns) {
+    uint64_t last = FLAKE_ATOMIC_LOAD(&e->calibrated_at, relaxed);
+    const uint64_t window = FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
     /* counted / 64 and us, 32 bits each: behind a pause of minutes they say nothing sensible */
     const uint64_t here = counter >> 6 << 32 | (uint32_t)((uint64_t)now_ns / 1000);
     const uint64_t counted = (uint64_t)(uint32_t)((here >> 32) - (last >> 32)) << 6;
     const uint64_t us = (uint32_t)(here - last);
-    if ((last && us < FLAKE_I_PACE_SHORTEST_US) || !window) return window;
-    if (!FLAKE_ATOMIC_CAS(&e->paced, &last, here, relaxed, relaxed)) return window;
-    if (!last || us > FLAKE_I_PACE_LONGEST_US) return window;
-    const uint64_t found = (counted << FLAKE_I_LEASE_BITS) / (us * 1000);
-    const uint64_t before = FLAKE_ATOMIC_LOAD(&e->pace, relaxed);
+    if ((last && us < FLAKE_I_CALIBRATION_SHORTEST_US) || !window) return window;
+    if (!FLAKE_ATOMIC_CAS(&e->calibrated_at, &last, here, relaxed, relaxed)) return window;
+    if (!last || us > FLAKE_I_CALIBRATION_LONGEST_US) return window;
+    const uint64_t found = (counted << FLAKE_I_WINDOW_BITS) / (us * 1000);
+    const uint64_t before = FLAKE_ATOMIC_LOAD(&e->calibration, relaxed);
     uint64_t pace = found, next = window;
     if (window > 1) {
-        pace = flake_i_differs(found, window, FLAKE_I_PACE_WRONG) ? before + 1 : 0;
-        if (pace == FLAKE_I_PACE_PATIENCE) next = 0;
-    } else if (found > FLAKE_I_PACE_MARGIN && found <= UINT32_MAX &&
-               !flake_i_differs(found, before, FLAKE_I_PACE_PARTS)) {
+        pace = flake_i_differs(found, window, FLAKE_I_CALIBRATION_WRONG) ? before + 1 : 0;
+        if (pace == FLAKE_I_CALIBRATION_PATIENCE) next = 0;
+    } else if (found > FLAKE_I_CALIBRATION_MARGIN && found <= UINT32_MAX &&
+               !flake_i_differs(found, before, FLAKE_I_CALIBRATION_PARTS)) {
         pace = 0;
-        next = found - found / FLAKE_I_PACE_MARGIN;
+        next = found - found / FLAKE_I_CALIBRATION_MARGIN;
     }
-    FLAKE_ATOMIC_STORE(&e->pace, pace, relaxed);
-    if (next != window) FLAKE_ATOMIC_STORE(&e->window, next, relaxed);
+    FLAKE_ATOMIC_STORE(&e->calibration, pace, relaxed);
+    if (next != window) FLAKE_ATOMIC_STORE(&e->ticks_per_window, next, relaxed);
     return next;
 }
 
-/* An exact reading, whose unit is leased from then on. The counter was read before it, so the lease
+/* An exact reading, whose unit is current from then on. The counter was read before it, so the window
  * ends early if anything. */
-FLAKE_I_COLD int64_t flake_i_renew(flake_i_engine *e, uint64_t counter) {
+FLAKE_I_COLD int64_t flake_i_renew_window(flake_i_engine *e, uint64_t counter) {
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
-    const uint64_t window = flake_i_learn_pace(e, counter, now_ns);
+    const uint64_t window = flake_i_calibrate(e, counter, now_ns);
     if (window <= 1) return now_ns;
     /* before the epoch it is one that never comes */
     const uint64_t unit = flake_i_units(e, (uint64_t)now_ns - e->epoch_ns);
     const uint64_t unit_left_ns = flake_i_start_ns(e, unit + 1) - (uint64_t)now_ns;
-    if (unit_left_ns <= FLAKE_I_LEASE_SPARE_NS) return now_ns;
+    if (unit_left_ns <= FLAKE_I_WINDOW_MARGIN_NS) return now_ns;
     const uint64_t left_ns =
-        flake_i_min(unit_left_ns - FLAKE_I_LEASE_SPARE_NS, (uint64_t)1 << FLAKE_I_LEASE_BITS);
-    const uint64_t end = counter + (left_ns * window >> FLAKE_I_LEASE_BITS);
-    FLAKE_ATOMIC_STORE(&e->lease, end + unit * flake_i_apart, relaxed);
+        flake_i_min(unit_left_ns - FLAKE_I_WINDOW_MARGIN_NS, (uint64_t)1 << FLAKE_I_WINDOW_BITS);
+    const uint64_t end = counter + (left_ns * window >> FLAKE_I_WINDOW_BITS);
+    FLAKE_ATOMIC_STORE(&e->fast_until, end + unit * flake_i_golden64, relaxed);
     return now_ns;
 }
 
-/* What the fast clock says: the start of the word's unit while that is leased, or else a time before the
+/* What the fast clock says: the start of the word's unit while that is current, or else a time before the
  * epoch. As long as it knows no pace, it is the exact clock. */
-FLAKE_I_APART int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
+FLAKE_I_NOINLINE int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
     const uint64_t counter = FLAKE_COUNTER();
-    if (!FLAKE_I_LIKELY(window > 1)) return flake_i_renew(e, counter);
+    if (!FLAKE_I_LIKELY(window > 1)) return flake_i_renew_window(e, counter);
     const uint64_t unit = FLAKE_ATOMIC_LOAD(&e->word, relaxed) >> e->time_shift;
-    const uint64_t end = FLAKE_ATOMIC_LOAD(&e->lease, relaxed) - unit * flake_i_apart;
+    const uint64_t end = FLAKE_ATOMIC_LOAD(&e->fast_until, relaxed) - unit * flake_i_golden64;
     const bool leased = end - counter - 1 < window;
     return (int64_t)(FLAKE_I_LIKELY(leased) ? flake_i_start_ns(e, unit) : e->late_from_ns - 1);
 }
@@ -2728,23 +2728,23 @@ FLAKE_I_APART int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
 /* A draw under way: look, decide, move, serve. What only asks an engine goes as far as the look. */
 typedef struct flake_i_attempt {
     unsigned request;
-    uint64_t want;             /* 1 to so many places */
+    uint64_t want;             /* 1 to so many tickets */
     int64_t budget_ns;         /* how much longer the caller waits */
     bool back_told, wait_told; /* the statistics know */
     uint64_t word;
     int64_t now_ns;
     bool confirmed; /* now_ns is exact, and was read after the word (I2) */
-    /* what word and reading say about the next place: */
+    /* what word and reading say about the next ticket: */
     uint64_t time, count, now; /* the word's, the clock's unit */
     unsigned tick;
-    uint64_t base, place; /* the next place: counted from unit base, on timeline tick */
+    uint64_t base, ticket; /* the next ticket: counted from unit base, on timeline tick */
     uint64_t unit;        /* the unit it lies in */
     bool leaves;          /* drawing it leaves the word's timeline */
     bool blocked;         /* the clock reads a time that both timelines have used: there is none */
     bool is_free;         /* it can be had without waiting */
-    uint64_t opens; /* the unit to wait for: the place's, or the first in which there will be one */
+    uint64_t opens; /* the unit to wait for: the ticket's, or the first in which there will be one */
     /* and what the draw makes of it: */
-    uint64_t n, next; /* how many places, and the word after them */
+    uint64_t n, next; /* how many tickets, and the word after them */
 } flake_i_attempt;
 
 /* The clock lies behind the word of an engine with ticks: the other timeline, if its time is unused. */
@@ -2755,7 +2755,7 @@ FLAKE_I_FN void flake_i_look_back(const flake_i_engine *e, flake_i_attempt *a) {
     if (a->leaves) {
         a->tick ^= 1;
         a->base = a->unit = a->opens = a->now;
-        a->place = 0;
+        a->ticket = 0;
     } else if (safe + 1 < a->time) a->opens = safe + 1;
 }
 
@@ -2771,8 +2771,8 @@ FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, 
 
     a->leaves = a->blocked = false;
     a->base = a->now < a->time ? a->time : a->now;
-    a->place = flake_i_rest(e, a->time, a->count, a->base);
-    a->unit = a->opens = a->base + (a->place < e->cap ? 0 : a->place / e->cap);
+    a->ticket = flake_i_queued(e, a->time, a->count, a->base);
+    a->unit = a->opens = a->base + (a->ticket < e->cap ? 0 : a->ticket / e->cap);
     if (a->now < a->time && e->tick_bits) flake_i_look_back(e, a);
     a->is_free = a->unit <= a->now + e->ahead && !a->blocked;
     return a->opens > e->max_time ? FLAKE_TIME_RANGE : FLAKE_OK;
@@ -2787,10 +2787,10 @@ FLAKE_I_FN int64_t flake_i_ridden_ns(const flake_i_engine *e, uint64_t word, int
     return from_ns - (uint64_t)now_ns <= e->slack_ns ? (int64_t)from_ns : now_ns;
 }
 
-/* How many places can be had without waiting. */
-FLAKE_I_FN uint64_t flake_i_room(const flake_i_engine *e, const flake_i_attempt *a) {
+/* How many tickets can be had without waiting. */
+FLAKE_I_FN uint64_t flake_i_available_by(const flake_i_engine *e, const flake_i_attempt *a) {
     if (!a->is_free) return 0;
-    return (flake_i_min(a->now + e->ahead, e->max_time) + 1 - a->base) * e->cap - a->place;
+    return (flake_i_min(a->now + e->ahead, e->max_time) + 1 - a->base) * e->cap - a->ticket;
 }
 
 FLAKE_I_FN int64_t flake_i_due_ns(const flake_i_engine *e, uint64_t unit) {
@@ -2902,7 +2902,7 @@ FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed); /* only for how long the queue is */
     if (flake_i_look(e, 0, word, now_ns, &a) != FLAKE_OK || a.now + e->time_lead < a.time) return;
-    uint64_t queued = flake_i_rest(e, a.time, a.count, a.now + e->ahead + 1);
+    uint64_t queued = flake_i_queued(e, a.time, a.count, a.now + e->ahead + 1);
     if (queued) flake_i_note(e, old, now_ns, queued);
     else flake_i_note_end(e, old, now_ns);
 }
@@ -2935,7 +2935,7 @@ FLAKE_I_FN int64_t flake_i_end_ns(const flake_i_engine *e, uint64_t unit) {
 }
 
 /* Whether gate and state admit ids of this unit. */
-FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned request, uint64_t unit,
+FLAKE_I_COLD flake_status flake_i_pass_gates(flake_i_engine *e, unsigned request, uint64_t unit,
                                         int64_t *budget_ns) {
     const int64_t until_ns = flake_i_end_ns(e, unit), nap_ns = 1000000;
     for (unsigned state = 0; state < 2; state++)
@@ -2945,7 +2945,7 @@ FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned request, uin
             if (status != FLAKE_OK) return status;
             if (!state && e->gate.admit) status = e->gate.admit(e->gate.user, until_ns);
             if (state && e->state_at)
-                status = flake_i_state_admit(flake_i_state_of(e), e->state_run, until_ns, &in_vain);
+                status = flake_i_state_gate(flake_i_state_of(e), e->state_run, until_ns, &in_vain);
             if (status == FLAKE_OK) break;
             const bool not_yet = status == FLAKE_AGAIN || (state && status == FLAKE_NOT_EXTENDED);
             const bool waits = (request & FLAKE_I_WAIT) && *budget_ns >= nap_ns;
@@ -2955,9 +2955,9 @@ FLAKE_I_COLD flake_status flake_i_admit(flake_i_engine *e, unsigned request, uin
     return FLAKE_OK;
 }
 
-/* Sleeps until the unit of a place has come that was drawn after reading drawn_ns. FLAKE_AGAIN: the
- * clock was put back or stands still, so that the wait is not worth the place. FLAKE_FORKED,
- * FLAKE_LEASE_LOST: meanwhile the engine became another's, and so did the place. */
+/* Sleeps until the unit of a ticket has come that was drawn after reading drawn_ns. FLAKE_AGAIN: the
+ * clock was put back or stands still, so that the wait is not worth the ticket. FLAKE_FORKED,
+ * FLAKE_LEASE_LOST: meanwhile the engine became another's, and so did the ticket. */
 FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t drawn_ns,
                                       int64_t now_ns, int64_t *budget_ns) {
     const int64_t due_ns = flake_i_due_ns(e, unit);
@@ -2973,10 +2973,10 @@ FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t 
     }
 }
 
-FLAKE_I_FN void flake_i_place_at(const flake_i_engine *e, uint64_t base, uint64_t place, uint64_t n,
-                                 unsigned tick, flake_i_place *out) {
-    out->time = place < e->cap ? base : base + place / e->cap;
-    out->index = place < e->cap ? place : place % e->cap;
+FLAKE_I_FN void flake_i_ticket_at(const flake_i_engine *e, uint64_t base, uint64_t ticket, uint64_t n,
+                                 unsigned tick, flake_i_ticket *out) {
+    out->time = ticket < e->cap ? base : base + ticket / e->cap;
+    out->index = ticket < e->cap ? ticket : ticket % e->cap;
     out->n = n;
     out->tick = tick;
     out->head = flake_i_word_at(e, out->time, tick);
@@ -3018,7 +3018,7 @@ FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt 
     }
 }
 
-/* Decide, where no place is free: whether the caller queues (FLAKE_OK). *slept: there was no place to
+/* Decide, where no ticket is free: whether the caller queues (FLAKE_OK). *slept: there was no ticket to
  * hold while asleep, so it looks again. */
 FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, bool *slept) {
     const bool back = a->time > a->now + e->ahead;
@@ -3027,7 +3027,7 @@ FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, boo
         return back ? FLAKE_CLOCK_BACKWARDS : FLAKE_AGAIN;
     if (!a->wait_told) flake_i_tally(&e->waits, 1, a->request);
     a->wait_told = true;
-    *slept = a->blocked || a->place >= e->limit;
+    *slept = a->blocked || a->ticket >= e->limit;
     if (!*slept) return FLAKE_OK;
     if (!a->blocked) flake_i_notify(e);
     (void)flake_i_nap(e, a->now_ns, (int64_t)flake_i_min((uint64_t)left_ns, e->unit_ns),
@@ -3035,15 +3035,15 @@ FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, boo
     return flake_i_look_again(e);
 }
 
-/* Decide: how many places, counted from where. */
+/* Decide: how many tickets, counted from where. */
 FLAKE_I_FN void flake_i_plan(const flake_i_engine *e, flake_i_attempt *a) {
-    a->n = flake_i_min(a->want, a->is_free ? flake_i_room(e, a) : e->cap - a->place % e->cap);
-    if (a->is_free && a->place >= e->cap && a->place + a->n > e->limit) {
-        a->place %= e->cap; /* far ahead of the clock: whole units move from count to time */
+    a->n = flake_i_min(a->want, a->is_free ? flake_i_available_by(e, a) : e->cap - a->ticket % e->cap);
+    if (a->is_free && a->ticket >= e->cap && a->ticket + a->n > e->limit) {
+        a->ticket %= e->cap; /* far ahead of the clock: whole units move from count to time */
         a->base = a->unit;
     }
-    a->n = flake_i_min(a->n, e->limit - a->place);
-    a->next = flake_i_word_at(e, a->base, a->tick) + a->place + a->n;
+    a->n = flake_i_min(a->n, e->limit - a->ticket);
+    a->next = flake_i_word_at(e, a->base, a->tick) + a->ticket + a->n;
 }
 
 /* Move: false: another was faster, and the attempt knows what he left. The draw linearises here. */
@@ -3065,18 +3065,18 @@ FLAKE_I_FN bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
     return true;
 }
 
-/* Serve: waits for the places that were moved for. FLAKE_AGAIN: not worth it, so they were given
+/* Serve: waits for the tickets that were moved for. FLAKE_AGAIN: not worth it, so they were given
  * back, if they were still the newest. */
-FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, flake_i_place *out) {
+FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, flake_i_ticket *out) {
     flake_status status = FLAKE_OK;
     if (!a->is_free) status = flake_i_await(e, a->unit, a->now_ns, a->now_ns, &a->budget_ns);
     uint64_t seen = a->next;
     const bool given_back = status != FLAKE_OK && flake_i_move(e, a->request, &seen, a->word);
-    if (!given_back) flake_i_tally(&e->rebased, a->count - a->place, a->request);
+    if (!given_back) flake_i_tally(&e->rebased, a->count - a->ticket, a->request);
     if (status != FLAKE_OK) return status;
-    if (a->is_free && a->count != a->place && !(a->request & FLAKE_I_GIVEN)) flake_i_notify(e);
+    if (a->is_free && a->count != a->ticket && !(a->request & FLAKE_I_GIVEN)) flake_i_notify(e);
     if (a->n > 1) flake_i_tally(&e->batches, 1, a->request);
-    flake_i_place_at(e, a->base, a->place, a->n, a->tick, out);
+    flake_i_ticket_at(e, a->base, a->ticket, a->n, a->tick, out);
     return FLAKE_OK;
 }
 
@@ -3088,11 +3088,11 @@ FLAKE_I_COLD bool flake_i_is_far_ahead(const flake_i_engine *e, int64_t given_ns
     return flake_i_units(e, ahead_ns - 1) > e->ahead;
 }
 
-/* The first place of a unit that the clock has come to behind a word with no queue: all that a quiet
+/* The first ticket of a unit that the clock has come to behind a word with no queue: all that a quiet
  * generator ever draws. False: another was faster, or it is not so simple. (A reading that lies behind
  * wraps round, to a unit past the last.) */
 FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned request, uint64_t *word,
-                                       uint64_t since_ns, flake_i_place *out) {
+                                       uint64_t since_ns, flake_i_ticket *out) {
     const uint64_t count = *word & e->count_mask, unit = *word >> e->time_shift;
     if (!e->is_plain || flake_i_is_copy(e) || !unit || count > e->cap) return false;
     const uint64_t time = unit + flake_i_units(e, since_ns);
@@ -3116,18 +3116,18 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned request, uint
  * lies in it, or behind it by no more than the slack. late_ns is how far it lies past the unit's start,
  * and the slack. */
 FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned request, uint64_t *word,
-                                         uint64_t late_ns, uint64_t want, flake_i_place *out) {
+                                         uint64_t late_ns, uint64_t want, flake_i_ticket *out) {
     const uint64_t count = *word & e->count_mask, head = *word - count;
     uint64_t index = count, n = 1;
     if (!FLAKE_I_LIKELY(late_ns < e->reach_ns)) return FLAKE_I_ELSE;
     out->time = *word >> e->time_shift;
     if (want == 1 && (request & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT &&
-        FLAKE_I_LIKELY(count - 1 < e->add_rest)) {
+        FLAKE_I_LIKELY(count - 1 < e->add_limit)) {
         *word = FLAKE_ATOMIC_ADD(&e->word, 1u, relaxed);
         index = *word - head; /* from another unit or tick: past any cap */
-        if (!FLAKE_I_LIKELY(index < e->cap)) return FLAKE_I_LATE;
+        if (!FLAKE_I_LIKELY(index < e->cap)) return FLAKE_I_OVERSHOT;
     } else {
-        if (!FLAKE_I_LIKELY(count - 1 < e->fast_rest)) return FLAKE_I_ELSE;
+        if (!FLAKE_I_LIKELY(count - 1 < e->fast_limit)) return FLAKE_I_ELSE;
         if (want > 1) n = flake_i_min(want, e->cap - count);
         if (n < want && e->ahead) return FLAKE_I_ELSE;
         if (!FLAKE_I_LIKELY(flake_i_move(e, request, word, *word + n))) return FLAKE_I_LOST;
@@ -3140,17 +3140,17 @@ FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned request, ui
     return 0;
 }
 
-/* 1 to `want` places with one move, if it is the usual case. If not, the rest of the draw goes by what
+/* 1 to `want` tickets with one move, if it is the usual case. If not, the rest of the draw goes by what
  * is returned, *word and *now_ns, in a function of its own: then the usual case needs few registers.
  * Here the clock may be read before the word, which is faster, since nothing is made of a reading that
  * lies behind the word's time: draw_run takes another (I2). */
-FLAKE_I_INLINE unsigned flake_i_draw_soon(flake_i_engine *e, unsigned request, int64_t given_ns,
+FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, int64_t given_ns,
                                           uint64_t want, uint64_t *word, int64_t *now_ns,
-                                          flake_i_place *out) {
+                                          flake_i_ticket *out) {
     *word = 0;
     *now_ns = 0;
     if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
-    const uint64_t window = request & FLAKE_I_GIVEN ? 0 : FLAKE_ATOMIC_LOAD(&e->window, relaxed);
+    const uint64_t window = request & FLAKE_I_GIVEN ? 0 : FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
     if (request & FLAKE_I_GIVEN) *now_ns = given_ns;
     else if (FLAKE_I_LIKELY(!window)) *now_ns = flake_i_now_ns(&e->clock);
     else *now_ns = flake_i_fast_ns(e, window);
@@ -3160,19 +3160,19 @@ FLAKE_I_INLINE unsigned flake_i_draw_soon(flake_i_engine *e, unsigned request, i
     return flake_i_count_on(e, request, word, late_ns, want, out);
 }
 
-/* A fetch_add that others outran: its place is after the unit's last, or in another unit. False: the
- * place was given back, if it was still the newest, and the draw begins again. */
-FLAKE_I_FN bool flake_i_draw_late(flake_i_engine *e, flake_i_attempt *a, flake_i_place *out,
+/* A fetch_add that others outran: its ticket is after the unit's last, or in another unit. False: the
+ * ticket was given back, if it was still the newest, and the draw begins again. */
+FLAKE_I_FN bool flake_i_draw_overshoot(flake_i_engine *e, flake_i_attempt *a, flake_i_ticket *out,
                                   flake_status *status) {
     const int64_t drawn_ns = a->now_ns;
     uint64_t after = a->word + 1;
     a->now_ns = flake_i_exact_ns(&e->clock);
-    flake_i_place_at(e, a->word >> e->time_shift, a->word & e->count_mask, 1,
+    flake_i_ticket_at(e, a->word >> e->time_shift, a->word & e->count_mask, 1,
                      flake_i_tick(e, a->word), out);
     *status = out->time > e->max_time ? FLAKE_TIME_RANGE : FLAKE_OK;
     if (*status != FLAKE_OK) return true;
     if (a->now_ns < flake_i_due_ns(e, out->time)) flake_i_tally(&e->waits, 1, a->request);
-    if (flake_i_has_gate(e)) *status = flake_i_admit(e, a->request, out->time, &a->budget_ns);
+    if (flake_i_has_gate(e)) *status = flake_i_pass_gates(e, a->request, out->time, &a->budget_ns);
     const bool admitted = *status == FLAKE_OK;
     if (admitted) *status = flake_i_await(e, out->time, drawn_ns, a->now_ns, &a->budget_ns);
     if (*status == FLAKE_OK) return true;
@@ -3182,10 +3182,10 @@ FLAKE_I_FN bool flake_i_draw_late(flake_i_engine *e, flake_i_attempt *a, flake_i
     return false;
 }
 
-/* The whole protocol, from a word and a reading in any order. A lease says nothing of another unit than
+/* The whole protocol, from a word and a reading in any order. A window says nothing of another unit than
  * its own, so where the fast path has ended by one the usual case is tried again. */
-FLAKE_I_COLD flake_status flake_i_draw_rest(flake_i_engine *e, unsigned resume, uint64_t word,
-                                            int64_t now_ns, uint64_t want, flake_i_place *out) {
+FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, uint64_t word,
+                                            int64_t now_ns, uint64_t want, flake_i_ticket *out) {
     flake_i_attempt a;
     flake_status late;
     const unsigned request = resume & FLAKE_I_REQUESTS;
@@ -3198,11 +3198,11 @@ FLAKE_I_COLD flake_status flake_i_draw_rest(flake_i_engine *e, unsigned resume, 
     flake_i_begin_attempt(&a, e, request, want);
     a.confirmed = (request & FLAKE_I_GIVEN) != 0;
     if ((outcome & (FLAKE_I_ELSE | FLAKE_I_LOST)) && !(request & FLAKE_I_GIVEN) &&
-        FLAKE_ATOMIC_LOAD(&e->window, relaxed) > 1 &&
+        FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed) > 1 &&
         (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift) >= e->unit_ns) {
         const uint64_t counter = FLAKE_COUNTER();
         word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-        now_ns = flake_i_renew(e, counter);
+        now_ns = flake_i_renew_window(e, counter);
         const uint64_t start_ns = flake_i_start_ns(e, word >> e->time_shift);
         outcome = flake_i_count_on(e, request, &word, (uint64_t)now_ns - start_ns, want, out);
         if (!outcome) return FLAKE_OK;
@@ -3210,7 +3210,7 @@ FLAKE_I_COLD flake_status flake_i_draw_rest(flake_i_engine *e, unsigned resume, 
     }
     a.word = word;
     a.now_ns = now_ns;
-    if (outcome == FLAKE_I_LATE && flake_i_draw_late(e, &a, out, &late)) return late;
+    if (outcome == FLAKE_I_OVERSHOT && flake_i_draw_overshoot(e, &a, out, &late)) return late;
     for (;;) {
         bool slept = false;
         flake_status status = flake_i_look_closely(e, &a);
@@ -3220,8 +3220,8 @@ FLAKE_I_COLD flake_status flake_i_draw_rest(flake_i_engine *e, unsigned resume, 
         if (status == FLAKE_OK && !a.is_free) status = flake_i_queue(e, &a, &slept);
         if (status == FLAKE_OK && !slept) {
             flake_i_plan(e, &a);
-            const uint64_t last = a.base + (a.place + a.n - 1) / e->cap;
-            if (flake_i_has_gate(e)) status = flake_i_admit(e, request, last, &a.budget_ns);
+            const uint64_t last = a.base + (a.ticket + a.n - 1) / e->cap;
+            if (flake_i_has_gate(e)) status = flake_i_pass_gates(e, request, last, &a.budget_ns);
         }
         if (status != FLAKE_OK) return status;
         if (slept) flake_i_reload(e, &a);
@@ -3232,26 +3232,26 @@ FLAKE_I_COLD flake_status flake_i_draw_rest(flake_i_engine *e, unsigned resume, 
     }
 }
 
-/* Goes on where flake_i_draw_soon has ended. */
-FLAKE_I_INLINE flake_status flake_i_draw_on(flake_i_engine *e, unsigned resume, uint64_t word,
-                                            int64_t now_ns, uint64_t want, flake_i_place *out) {
+/* Goes on where flake_i_draw_fast has ended. */
+FLAKE_I_INLINE flake_status flake_i_draw_continue(flake_i_engine *e, unsigned resume, uint64_t word,
+                                            int64_t now_ns, uint64_t want, flake_i_ticket *out) {
     const uint64_t since_ns = (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift);
-    flake_i_place place; /* for the call; *out stays in registers */
+    flake_i_ticket ticket; /* for the call; *out stays in registers */
     if (want == 1 && (resume & FLAKE_I_ELSE) && since_ns >= e->unit_ns &&
         flake_i_draw_first(e, resume, &word, since_ns, out))
         return FLAKE_OK;
-    const flake_status status = flake_i_draw_rest(e, resume, word, now_ns, want, &place);
-    if (status == FLAKE_OK) *out = place;
+    const flake_status status = flake_i_draw_slow(e, resume, word, now_ns, want, &ticket);
+    if (status == FLAKE_OK) *out = ticket;
     return status;
 }
 
 FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, int64_t given_ns,
-                                         uint64_t want, flake_i_place *out) {
+                                         uint64_t want, flake_i_ticket *out) {
     uint64_t word;
     int64_t now_ns;
-    const unsigned outcome = flake_i_draw_soon(e, request, given_ns, want, &word, &now_ns, out);
+    const unsigned outcome = flake_i_draw_fast(e, request, given_ns, want, &word, &now_ns, out);
     if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
-    return flake_i_draw_on(e, request | outcome, word, now_ns, want, out);
+    return flake_i_draw_continue(e, request | outcome, word, now_ns, want, out);
 }
 
 /* ---- questions about an engine: answers may be old when they arrive ---- */
@@ -3281,18 +3281,18 @@ FLAKE_I_FN int64_t flake_i_retry_ns(flake_i_engine *e) {
 FLAKE_I_FN uint64_t flake_i_available(flake_i_engine *e) {
     flake_i_attempt a;
     if (flake_i_forked(e) || flake_i_peek(e, &a) != FLAKE_OK) return 0;
-    return flake_i_room(e, &a);
+    return flake_i_available_by(e, &a);
 }
 
-/* Whether the next place waits for flake_state_extend. The unit that draws count on in was admitted. */
+/* Whether the next ticket waits for flake_state_extend. The unit that draws count on in was admitted. */
 FLAKE_I_FN bool flake_i_is_late(flake_i_engine *e) {
     flake_i_attempt a;
     if (!e->state_at || flake_i_forked(e) || flake_i_peek(e, &a) != FLAKE_OK) return false;
     return flake_i_state_is_late(flake_i_state_of(e), flake_i_end_ns(e, a.unit));
 }
 
-/* How many units the newest place lies ahead of the clock; 0 where the clock has no unit. */
-FLAKE_I_FN uint64_t flake_i_lag(flake_i_engine *e) {
+/* How many units the newest ticket lies ahead of the clock; 0 where the clock has no unit. */
+FLAKE_I_FN uint64_t flake_i_ahead_units(flake_i_engine *e) {
     flake_i_attempt a;
     memset(&a, 0, sizeof a);
     (void)flake_i_peek(e, &a);
@@ -3783,7 +3783,7 @@ FLAKE_I_FN bool flake_i_state_move(flake_state *s, int64_t until_ns) {
 }
 
 /* Makes this thread the writer. False, and *self: it is already, in what a signal has interrupted. */
-FLAKE_I_FN bool flake_i_state_turn(flake_state *s, bool *self) {
+FLAKE_I_FN bool flake_i_state_own_turn(flake_state *s, bool *self) {
     const uint64_t thread = flake_i_thread_id();
     uint64_t seen = 0;
     if (FLAKE_ATOMIC_CAS(&s->writer, &seen, thread, acquire, relaxed)) return true; /* TURN:A */
@@ -3791,11 +3791,11 @@ FLAKE_I_FN bool flake_i_state_turn(flake_state *s, bool *self) {
     return false;
 }
 
-FLAKE_I_FN void flake_i_state_turn_end(flake_state *s) {
+FLAKE_I_FN void flake_i_state_end_turn(flake_state *s) {
     FLAKE_ATOMIC_STORE(&s->writer, 0u, release); /* TURN:R */
 }
 
-FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_t until_ns,
+FLAKE_I_FN flake_status flake_i_state_gate(flake_state *s, uint64_t run, int64_t until_ns,
                                             bool *in_vain) {
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO;
     uint64_t asked = FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* ASK:S */
@@ -3811,12 +3811,12 @@ FLAKE_I_FN flake_status flake_i_state_admit(flake_state *s, uint64_t run, int64_
     if (is_near && !manual_extend &&
         (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed))) {
         bool moved = true; /* or another thread is the writer */
-        const flake_i_calm calm = flake_i_calm_begin();
-        if (flake_i_state_turn(s, in_vain)) {
+        const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
+        if (flake_i_state_own_turn(s, in_vain)) {
             moved = flake_i_state_move(s, until_ns);
-            flake_i_state_turn_end(s);
+            flake_i_state_end_turn(s);
         }
-        flake_i_calm_end(calm);
+        flake_i_cancel_guard_end(guard);
         horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, acquire); /* DISK:A */
         if (!moved && until_ns > horizon_ns)
             return (uint64_t)horizon_ns == FLAKE_I_LOST_STATE ? FLAKE_MISMATCH : FLAKE_IO;
@@ -3836,7 +3836,7 @@ FLAKE_I_FN bool flake_i_state_is_late(const flake_state *s, int64_t until_ns) {
 }
 
 /* A generator begins behind the last run, and behind those of this run that it may follow. */
-FLAKE_I_FN int64_t flake_i_state_floor(const flake_state *s) {
+FLAKE_I_FN int64_t flake_i_state_not_before(const flake_state *s) {
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
 }
 
@@ -3853,17 +3853,17 @@ FLAKE_API flake_status flake_state_extend(flake_state *s, flake_why *why) {
     bool self;
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, acquire)) return flake_i_state_is_closed(why); /* OPEN:A */
     if (!flake_i_state_holder_is_here(s)) return flake_i_state_is_foreign(why);
-    const flake_i_calm calm = flake_i_calm_begin();
+    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
     flake_status status = FLAKE_OK; /* another thread is the writer */
-    if (flake_i_state_turn(s, &self)) {
+    if (flake_i_state_own_turn(s, &self)) {
         /* Another thread may have closed and reopened the state: only the writer reads plain fields. */
         const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
         if (flake_i_state_is_stale(s)) status = flake_i_state_is_foreign(why);
         else if (!flake_i_state_move(s, flake_i_max(asked, flake_i_exact_ns(&s->clock))))
             status = flake_i_state_unwritten(s, why);
-        flake_i_state_turn_end(s);
+        flake_i_state_end_turn(s);
     }
-    flake_i_calm_end(calm);
+    flake_i_cancel_guard_end(guard);
     return status;
 }
 
@@ -3871,7 +3871,7 @@ FLAKE_API flake_status flake_state_extend(flake_state *s, flake_why *why) {
 FLAKE_I_FN void flake_i_state_shut(flake_state *s) {
     bool self;
     FLAKE_ATOMIC_STORE(&s->horizon, FLAKE_I_CLOSED_STATE, seq_cst); /* SHUT:S */
-    while (!flake_i_state_turn(s, &self)) FLAKE_SLEEP_NS(100000);
+    while (!flake_i_state_own_turn(s, &self)) FLAKE_SLEEP_NS(100000);
 }
 
 /* Writes down what was asked for at most, and lets go. */
@@ -3896,7 +3896,7 @@ FLAKE_API flake_status flake_state_close(flake_state *s, flake_why *why) {
     if (!(is_stale && s->is_shared) &&
         !FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed))
         return flake_i_state_is_closed(why);
-    const flake_i_calm calm = flake_i_calm_begin();
+    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
     flake_status status;
     if (!is_stale) status = flake_i_state_end(s, why);
     else {
@@ -3906,7 +3906,7 @@ FLAKE_API flake_status flake_state_close(flake_state *s, flake_why *why) {
         flake_i_file file = s->file;                            /* the shared one is the holder's */
         flake_i_file_drop(&file, inherited);
     }
-    flake_i_calm_end(calm);
+    flake_i_cancel_guard_end(guard);
     return status;
 }
 
@@ -4053,7 +4053,7 @@ FLAKE_I_FN flake_status flake_i_state_wait(const flake_state *s, flake_i_opening
 
 /* Ids up to the floor may be out. Once the wait for it is over: until then the gate stays closed, and
  * `asked` what the last run knew. Returns the time from which the first horizon is counted. */
-FLAKE_I_FN int64_t flake_i_state_floor_is(flake_state *s, int64_t floor_ns, int64_t now_ns) {
+FLAKE_I_FN int64_t flake_i_state_set_not_before(flake_state *s, int64_t floor_ns, int64_t now_ns) {
     const int64_t lead_ns = flake_i_lead_ns(s);
     FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
     FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
@@ -4098,10 +4098,10 @@ FLAKE_I_FN flake_status flake_i_state_continue(flake_state *s, const flake_i_ope
 FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, flake_i_opening *o) {
     flake_status status = FLAKE_OK;
     int64_t from_ns = o->now_ns;
-    if (o->resumes) from_ns = flake_i_max(from_ns, flake_i_state_floor(s));
+    if (o->resumes) from_ns = flake_i_max(from_ns, flake_i_state_not_before(s));
     else {
         if (!o->where->no_wait) status = flake_i_state_wait(s, o);
-        if (status == FLAKE_OK) from_ns = flake_i_state_floor_is(s, o->last.horizon_ns, o->now_ns);
+        if (status == FLAKE_OK) from_ns = flake_i_state_set_not_before(s, o->last.horizon_ns, o->now_ns);
     }
     if (status == FLAKE_OK)
         status = o->last.number ? flake_i_state_continue(s, o, from_ns) : flake_i_state_make(s, o);
@@ -4110,7 +4110,7 @@ FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, flake_i_opening *o) 
         return status;
     }
     FLAKE_ATOMIC_STORE(&s->is_open, 1u, release); /* OPEN:R */
-    flake_i_state_turn_end(s);
+    flake_i_state_end_turn(s);
     return FLAKE_OK;
 }
 
@@ -4191,7 +4191,7 @@ FLAKE_I_FN const char *flake_i_state_why(const flake_i_opening *o, const uint64_
 FLAKE_I_FN bool flake_i_state_stop(flake_state *s, flake_i_opening *o) {
     bool self = false;
     if (!flake_i_state_is_here(s)) return true;
-    while (!flake_i_state_turn(s, &self)) {
+    while (!flake_i_state_own_turn(s, &self)) {
         if (self) return false;
         FLAKE_SLEEP_NS(100000);
     }
@@ -4214,7 +4214,7 @@ FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, u
     if (!flake_i_absolute(given, o->path))
         return flake_i_say(o->why, FLAKE_INVALID, o->where->dir ? "dir" : "path",
                            "is too long, or the folder is gone");
-    const flake_i_calm calm = flake_i_calm_begin();
+    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
     if (!flake_i_state_stop(s, o))
         status = flake_i_say(o->why, FLAKE_IN_USE, given, "the state is being written");
     else if (o->where->dir) {
@@ -4229,8 +4229,8 @@ FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, u
             status = flake_i_state_open_file(s, o);
     /* The turn stays with a closed state. */
     if (status != FLAKE_OK && o->has_turn && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed))
-        flake_i_state_turn_end(s);
-    flake_i_calm_end(calm);
+        flake_i_state_end_turn(s);
+    flake_i_cancel_guard_end(guard);
     return status;
 }
 
@@ -4263,19 +4263,19 @@ FLAKE_I_FN flake_status flake_i_exclude(flake_i_file *file, const char *folder,
     for (uint64_t hash = flake_i_fnv(identity, whose), i = 0; i < 16; i++, hash <<= 4)
         *at++ = "0123456789abcdef"[hash >> 60];
     memcpy(at, ending, sizeof ending);
-    const flake_i_calm calm = flake_i_calm_begin();
+    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
     const flake_status status =
         flake_i_file_open(&fresh, path, FLAKE_I_CREATE, from, to - from + 1);
     if (status == FLAKE_IO) (void)flake_i_say_errno(why, path, ": cannot be opened and locked: ");
-    flake_i_calm_end(calm);
+    flake_i_cancel_guard_end(guard);
     if (status == FLAKE_OK) *file = fresh;
     return status;
 }
 
 FLAKE_I_FN void flake_i_exclude_no_more(flake_i_file *file, bool inherited) {
-    const flake_i_calm calm = flake_i_calm_begin();
+    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
     flake_i_file_drop(file, inherited);
-    flake_i_calm_end(calm);
+    flake_i_cancel_guard_end(guard);
 }
 
 /* ---- beginning ---- */
@@ -4283,12 +4283,12 @@ FLAKE_I_FN void flake_i_exclude_no_more(flake_i_file *file, bool inherited) {
 /* A fresh engine, or one that was put somewhere, goes on behind all that its gate and its state know
  * to be handed out; `later`: and behind this unit, in which whoever held the range before may have drawn.
  * Not while others use the engine. */
-FLAKE_I_FN void flake_i_begin_behind(flake_i_engine *e, bool later) {
+FLAKE_I_FN void flake_i_begin_after(flake_i_engine *e, bool later) {
     flake_i_spend_unit(e);
     if (e->gate.admit && e->gate.not_before_ns)
-        flake_i_engine_floor(e, e->gate.not_before_ns(e->gate.user));
-    if (e->state_at) flake_i_engine_floor(e, flake_i_state_floor(flake_i_state_of(e)));
-    if (later) flake_i_engine_floor(e, flake_i_exact_ns(&e->clock));
+        flake_i_engine_not_before(e, e->gate.not_before_ns(e->gate.user));
+    if (e->state_at) flake_i_engine_not_before(e, flake_i_state_not_before(flake_i_state_of(e)));
+    if (later) flake_i_engine_not_before(e, flake_i_exact_ns(&e->clock));
 }
 
 /* ---- lanes: one generator's numbers on several engines ----
@@ -4301,13 +4301,13 @@ FLAKE_I_FN void flake_i_begin_behind(flake_i_engine *e, bool later) {
  * a draw that joins a timeline, and a snapshot of the newest unit, rely on that lane's safe[] (I5).
  *
  * DRAW      An attempt in the lane of the map. If its CAS loses to another thread in the usual case, a
- *           unit with places left, the entry moves to the next lane in turn, and a sweep begins. Where
- *           the CAS loses otherwise, as for the first place of a unit, the draw retries in the same
+ *           unit with tickets left, the entry moves to the next lane in turn, and a sweep begins. Where
+ *           the CAS loses otherwise, as for the first ticket of a unit, the draw retries in the same
  *           lane. A lane that is exhausted or behind begins a sweep, too.
- * SWEEP     One exact reading, and a look at each word: the first lane if it has a place, then
+ * SWEEP     One exact reading, and a look at each word: the first lane if it has a ticket, then
  *           those that have not been drawn from in this unit, then all that have one. A word may be
  *           newer than the reading, and its lane is passed by: so if a later reading is of another
- *           unit, all is looked at again. If none has a place, the one whose place comes first is
+ *           unit, all is looked at again. If none has a ticket, the one whose ticket comes first is
  *           asked last, with a reading of its own (I2), and there the caller waits, if he does.
  *           So when a try fails, each lane was spent or behind in the unit of its last readings.
  * PROGRESS  As the engine's, with two looks at each lane for each unit that begins meanwhile.
@@ -4355,19 +4355,19 @@ FLAKE_I_FN void flake_i_lane_belong(flake_i_engine *e, const flake_i_engine *who
     e->state_at = whole->state_at;
     if (e->state_at && e->is_shared) e->state_at += (uintptr_t)whole - (uintptr_t)e;
     e->state_run = whole->state_run;
-    flake_i_set_window(e, FLAKE_ATOMIC_LOAD(&whole->window, relaxed));
+    flake_i_set_ticks_per_window(e, FLAKE_ATOMIC_LOAD(&whole->ticks_per_window, relaxed));
 }
 
 /* Splits what `setup` says of the whole among n lanes, which fit. The whole has begun already, and
  * nobody draws from it. */
 FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t n,
-                                    const flake_i_setup *setup, const flake_i_engine *whole) {
-    flake_i_setup part = *setup;
+                                    const flake_i_engine_config *config, const flake_i_engine *whole) {
+    flake_i_engine_config part = *config;
     uint64_t first = 0;
     for (size_t i = 0; i < n; i++, first += part.cap) {
-        part.cap = setup->cap / n + (i < setup->cap % n);
-        flake_i_split d = {0, 0, 0};         /* compilers can't know that: */
-        (void)flake_i_split_word(&part, &d); /* what fits the whole fits */
+        part.cap = config->cap / n + (i < config->cap % n);
+        flake_i_word_layout d = {0, 0, 0};         /* compilers can't know that: */
+        (void)flake_i_lay_out_word(&part, &d); /* what fits the whole fits */
         flake_i_engine_fill(&lanes[i].engine, &part, &d);
         lanes[i].engine.max_time = whole->max_time; /* snapshots are restored to the whole */
         flake_i_lane_belong(&lanes[i].engine, whole);
@@ -4377,7 +4377,7 @@ FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t 
     for (size_t i = 0; i < sizeof l->map / sizeof *l->map; i++)
         FLAKE_ATOMIC_STORE(&l->map[i], 0u, relaxed);
     FLAKE_ATOMIC_STORE(&l->turn, 0u, relaxed);
-    l->from = setup->shared_memory ? UINTPTR_MAX : 0;
+    l->from = config->shared_memory ? UINTPTR_MAX : 0;
     l->lanes_at = (uintptr_t)lanes - sizeof(flake_lane) - ((uintptr_t)l & l->from);
     l->home = (uintptr_t)l;
     l->n = n;
@@ -4394,15 +4394,15 @@ FLAKE_I_COLD uint32_t flake_i_lanes_step(flake_i_lanes *l, unsigned slot, uint32
 }
 
 /* What one lane says of its own numbers, or its own word: others may have ids. */
-FLAKE_I_FN bool flake_i_asks_on(flake_status status) {
+FLAKE_I_FN bool flake_i_asks_others(flake_status status) {
     return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TIME_RANGE ||
            status == FLAKE_NOT_EXTENDED;
 }
 
 /* A draw from lane *at, or from one behind it; *at is then the one that served. FLAKE_AGAIN: by this
- * reading none has a place; *at is the one that has the next. */
+ * reading none has a ticket; *at is the one that has the next. */
 FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, uint64_t want,
-                                           size_t *at, flake_i_place *out) {
+                                           size_t *at, flake_i_ticket *out) {
     const size_t own = *at;
     uint64_t opens = UINT64_MAX;
     for (unsigned pass = 0; pass < 2; pass++)
@@ -4415,8 +4415,8 @@ FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, uin
                 continue;
             if (a.is_free && (pass || !i || a.time < a.now)) {
                 const flake_status status =
-                    flake_i_draw_rest(e, FLAKE_I_LANE, word, now_ns, want, out);
-                if (!flake_i_asks_on(status)) {
+                    flake_i_draw_slow(e, FLAKE_I_LANE, word, now_ns, want, out);
+                if (!flake_i_asks_others(status)) {
                     *at = k;
                     return status;
                 }
@@ -4431,7 +4431,7 @@ FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, uin
 
 /* Looks at all lanes until one has served, or the unit at the end is the one of the beginning. */
 FLAKE_I_FN flake_status flake_i_lanes_find(flake_i_lanes *l, int64_t *now_ns, uint64_t want,
-                                           size_t *at, flake_i_place *out) {
+                                           size_t *at, flake_i_ticket *out) {
     const flake_i_engine *const e = &flake_i_lane(l, *at)->engine;
     for (;;) {
         const flake_status status = flake_i_lanes_look(l, *now_ns, want, at, out);
@@ -4446,7 +4446,7 @@ FLAKE_I_FN flake_status flake_i_lanes_find(flake_i_lanes *l, int64_t *now_ns, ui
 
 FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request, unsigned slot,
                                               bool back, uint64_t want, size_t *at,
-                                              flake_i_place *out) {
+                                              flake_i_ticket *out) {
     const size_t own = *at;
     flake_i_engine *e = &flake_i_lane(l, own)->engine;
     int64_t now_ns = flake_i_exact_ns(&e->clock);
@@ -4455,7 +4455,7 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request
     if (status == FLAKE_AGAIN) {
         e = &flake_i_lane(l, *at)->engine;
         const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-        status = flake_i_draw_rest(e, request, word, now_ns, want, out);
+        status = flake_i_draw_slow(e, request, word, now_ns, want, out);
     }
     if (status == FLAKE_OK && *at != own) flake_i_lanes_map(l, slot, (uint32_t)*at + 1);
     return status;
@@ -4463,10 +4463,10 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request
 
 FLAKE_I_INLINE uint8_t flake_i_lanes_slot(void) { return (uint8_t)FLAKE_LANE(); }
 
-/* As a draw from one engine, 1 to `want` places of lane *from; NULL: the map has none here, or one in shared
+/* As a draw from one engine, 1 to `want` tickets of lane *from; NULL: the map has none here, or one in shared
  * memory. */
-FLAKE_I_INLINE unsigned flake_i_lanes_draw_soon(flake_i_lanes *l, uint64_t want, uint64_t *word,
-                                                int64_t *now_ns, flake_i_place *out,
+FLAKE_I_INLINE unsigned flake_i_lanes_draw_fast(flake_i_lanes *l, uint64_t want, uint64_t *word,
+                                                int64_t *now_ns, flake_i_ticket *out,
                                                 flake_lane **from) {
     const uint32_t own = FLAKE_ATOMIC_LOAD(l->map + flake_i_lanes_slot(), relaxed);
     *word = 0;
@@ -4474,12 +4474,12 @@ FLAKE_I_INLINE unsigned flake_i_lanes_draw_soon(flake_i_lanes *l, uint64_t want,
     *from = NULL;
     if (!FLAKE_I_LIKELY((int32_t)own > 0)) return FLAKE_I_ELSE;
     *from = (flake_lane *)l->lanes_at + own;
-    return flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, word, now_ns, out);
+    return flake_i_draw_fast(&(*from)->engine, FLAKE_I_LANE, 0, want, word, now_ns, out);
 }
 
 /* Goes on where that has ended. (On another processor by now? Its place of the map is as good.) */
-FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned resume, uint64_t word,
-                                                 int64_t now_ns, uint64_t want, flake_i_place *out,
+FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsigned resume, uint64_t word,
+                                                 int64_t now_ns, uint64_t want, flake_i_ticket *out,
                                                  flake_lane **from) {
     const unsigned slot = flake_i_lanes_slot(), request = resume & FLAKE_I_WAIT;
     unsigned outcome = resume - request;
@@ -4489,14 +4489,14 @@ FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned resu
         if (!first) first = flake_i_lanes_step(l, slot, 0);
         if (!first) return FLAKE_INVALID;
         *from = flake_i_lane_of_map(l, first);
-        outcome = flake_i_draw_soon(&(*from)->engine, FLAKE_I_LANE, 0, want, &word, &now_ns, out);
+        outcome = flake_i_draw_fast(&(*from)->engine, FLAKE_I_LANE, 0, want, &word, &now_ns, out);
         if (!outcome) return FLAKE_OK;
     }
     const bool lost = outcome & FLAKE_I_LOST;
     flake_status status = FLAKE_AGAIN;
     if (!lost)
-        status = flake_i_draw_on(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
-    if (!flake_i_asks_on(status)) return status;
+        status = flake_i_draw_continue(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
+    if (!flake_i_asks_others(status)) return status;
     uint32_t own = (uint32_t)(*from - flake_i_lane(l, 0)) + 1;
     if (lost) own = flake_i_lanes_step(l, slot, own);
     size_t at = own - 1;
@@ -4506,12 +4506,12 @@ FLAKE_I_APART flake_status flake_i_lanes_draw_on(flake_i_lanes *l, unsigned resu
 }
 
 FLAKE_I_INLINE flake_status flake_i_lanes_draw(flake_i_lanes *l, unsigned request, uint64_t want,
-                                               flake_i_place *out, flake_lane **from) {
+                                               flake_i_ticket *out, flake_lane **from) {
     uint64_t word;
     int64_t now_ns;
-    const unsigned outcome = flake_i_lanes_draw_soon(l, want, &word, &now_ns, out, from);
+    const unsigned outcome = flake_i_lanes_draw_fast(l, want, &word, &now_ns, out, from);
     if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
-    return flake_i_lanes_draw_on(l, request | outcome, word, now_ns, want, out, from);
+    return flake_i_lanes_draw_continue(l, request | outcome, word, now_ns, want, out, from);
 }
 
 /* The newest unit that any has drawn in, on either timeline. The word is looked at first: who leaves
@@ -4673,14 +4673,14 @@ FLAKE_I_FN bool flake_i_is_128(const flake_layout *layout) {
 /* The layout of a generator's word. A word of UUIDs or ULIDs counts from 1984, so late that its time takes
  * 43 bits, and its count has room for fetch_add. */
 #define FLAKE_I_1984_MS INT64_C(441763200000)
-FLAKE_I_FN flake_layout flake_i_word_layout(const flake_layout *layout) {
+FLAKE_I_FN flake_layout flake_i_layout_in_engine(const flake_layout *layout) {
     if (!layout->format) return *layout;
     flake_layout l = flake_layout_mastodon; /* ms since 1970 and 16 bits of sequence, too */
     if (layout->format != FLAKE_I_BOUNDARY) l.epoch_ms = FLAKE_I_1984_MS;
     return l;
 }
 
-/* Node bits, with the gap's, at their place in the ID. */
+/* Node bits, with the gap's, at their ticket in the ID. */
 FLAKE_I_FN uint64_t flake_i_node_field(const flake_layout *l, uint64_t node) {
     uint64_t low = l->gap_at ? node & flake_i_ones(l->gap_at) : node;
     uint64_t high = node ^ low;
@@ -4820,15 +4820,15 @@ FLAKE_API flake_status flake_max_at(const flake_layout *l, int64_t unix_ms, uint
 }
 
 // >>forms
-/* What an id of 128 bits is made of, when its place is drawn: a time in ms, and which one of that ms. */
+/* What an id of 128 bits is made of, when its ticket is drawn: a time in ms, and which one of that ms. */
 
 enum {
     FLAKE_I_COUNTER_BITS = 26, /* of a UUID; it begins below half of that */
-    FLAKE_I_PLACE_BITS = 16,
+    FLAKE_I_TICKET_BITS = 16,
     FLAKE_I_RENEWAL_BITS = 10 /* the tail's keys last for so many bits of ms */
 };
 
-FLAKE_I_INLINE flake128 flake_i_wide(uint64_t high, uint64_t low) {
+FLAKE_I_INLINE flake128 flake_i_128(uint64_t high, uint64_t low) {
     const uint64_t halves[2] = {flake_i_big_endian(high), flake_i_big_endian(low)};
     flake128 id;
     memcpy(id.bytes, halves, 16);
@@ -4935,17 +4935,17 @@ FLAKE_I_INLINE uint64_t flake_i_ulid_start(flake_i_keys *k, flake_i_salt salt, u
 }
 
 FLAKE_I_INLINE uint64_t flake_i_tail_of(const flake_i_keys *k, flake_i_salt salt, uint64_t ms,
-                                        uint64_t place) {
+                                        uint64_t ticket) {
     const uint64_t key0 = FLAKE_ATOMIC_LOAD(&k->tail[0], relaxed);
     const uint64_t key1 = FLAKE_ATOMIC_LOAD(&k->tail[1], relaxed);
-    return flake_i_siphash(key0 ^ salt.low, key1 ^ salt.high, ms << FLAKE_I_PLACE_BITS | place) >>
+    return flake_i_siphash(key0 ^ salt.low, key1 ^ salt.high, ms << FLAKE_I_TICKET_BITS | ticket) >>
            16;
 }
 
 /* A UUID of its parts, the tail of 48 bits. */
 FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t counter,
                                      uint64_t tail) {
-    return flake_i_wide(ms << 16 | (uint64_t)version << 12 | counter >> 14,
+    return flake_i_128(ms << 16 | (uint64_t)version << 12 | counter >> 14,
                         (uint64_t)2 << 62 | (counter & flake_i_ones(14)) << 48 | tail);
 }
 
@@ -4953,37 +4953,37 @@ FLAKE_I_FN unsigned flake_i_uuid_version(unsigned format) {
     return format == FLAKE_I_UUID8 ? 8 : 7;
 }
 
-/* `n` IDs of one ms, from `place` on. */
+/* `n` IDs of one ms, from `ticket` on. */
 FLAKE_I_INLINE void flake_i_form_run(unsigned format, flake_i_keys *k, flake_i_salt salt,
-                                     uint64_t node, uint64_t ms, uint64_t place, flake128 *ids,
+                                     uint64_t node, uint64_t ms, uint64_t ticket, flake128 *ids,
                                      uint64_t n) {
-    const uint64_t end = place + n;
+    const uint64_t end = ticket + n;
     if (format == FLAKE_I_ULID) {
         uint64_t above;
         const uint64_t start = flake_i_ulid_start(k, salt, ms, &above);
-        for (; place < end; place++)
-            *ids++ = flake_i_wide(ms << 16 | (above + (start + place < start)), start + place);
+        for (; ticket < end; ticket++)
+            *ids++ = flake_i_128(ms << 16 | (above + (start + ticket < start)), start + ticket);
         return;
     }
     const uint64_t first = flake_i_uuid_start(k, salt, ms);
     const unsigned version = flake_i_uuid_version(format);
     if (format != FLAKE_I_UUID7) {
-        for (; place < end; place++) *ids++ = flake_i_uuid(version, ms, first + place, node);
+        for (; ticket < end; ticket++) *ids++ = flake_i_uuid(version, ms, first + ticket, node);
         return;
     }
     if (ms >> FLAKE_I_RENEWAL_BITS > FLAKE_ATOMIC_LOAD(&k->renewed, relaxed))
         flake_i_renew_tail(k, ms >> FLAKE_I_RENEWAL_BITS);
-    for (; place < end; place++)
-        *ids++ = flake_i_uuid(version, ms, first + place, flake_i_tail_of(k, salt, ms, place));
+    for (; ticket < end; ticket++)
+        *ids++ = flake_i_uuid(version, ms, first + ticket, flake_i_tail_of(k, salt, ms, ticket));
 }
 
-FLAKE_I_APART void flake_i_unsalted_run(unsigned format, flake_i_keys *k, uint64_t node,
-                                        uint64_t ms, uint64_t place, flake128 *ids, uint64_t n) {
+FLAKE_I_NOINLINE void flake_i_unsalted_run(unsigned format, flake_i_keys *k, uint64_t node,
+                                        uint64_t ms, uint64_t ticket, flake128 *ids, uint64_t n) {
     const flake_i_salt none = {0, 0};
-    flake_i_form_run(format, k, none, node, ms, place, ids, n);
+    flake_i_form_run(format, k, none, node, ms, ticket, ids, n);
 }
 
-/* Places of one unit of a generator that counts. */
+/* Tickets of one unit of a generator that counts. */
 FLAKE_I_INLINE void flake_i_counted(flake_gen *g, uint64_t time, uint64_t index, flake128 *ids,
                                     uint64_t n) {
     flake_i_unsalted_run(g->options.layout.format, &g->keys, g->base, FLAKE_I_1984_MS + time, index,
@@ -5002,8 +5002,8 @@ FLAKE_API flake_status flake128_compose(const flake_layout *l, const flake_parts
     if (p->node > flake_i_ones(node_bits[i]) || p->seq > flake_i_ones(seq_bits[i]))
         return FLAKE_INVALID;
     const uint64_t ms = (uint64_t)p->unix_ms;
-    if (format == FLAKE_I_BOUNDARY) *id = flake_i_wide(ms, p->node << 16 | p->seq);
-    else if (format == FLAKE_I_ULID) *id = flake_i_wide(ms << 16 | p->seq, p->node);
+    if (format == FLAKE_I_BOUNDARY) *id = flake_i_128(ms, p->node << 16 | p->seq);
+    else if (format == FLAKE_I_ULID) *id = flake_i_128(ms << 16 | p->seq, p->node);
     else *id = flake_i_uuid(flake_i_uuid_version(format), ms, p->seq, p->node);
     return FLAKE_OK;
 }
@@ -5034,8 +5034,8 @@ FLAKE_I_FN flake_status flake_i_end_of_ms(const flake_layout *l, int64_t unix_ms
     const unsigned format = l->format;
     if (!flake_i_format_has_ms(format, unix_ms)) return FLAKE_TIME_RANGE;
     const uint64_t ms = (uint64_t)unix_ms;
-    if (format == FLAKE_I_BOUNDARY) *id = flake_i_wide(ms, fill);
-    else if (format == FLAKE_I_ULID) *id = flake_i_wide(ms << 16 | fill >> 48, fill);
+    if (format == FLAKE_I_BOUNDARY) *id = flake_i_128(ms, fill);
+    else if (format == FLAKE_I_ULID) *id = flake_i_128(ms << 16 | fill >> 48, fill);
     else
         *id = flake_i_uuid(flake_i_uuid_version(format), ms, fill >> (64 - FLAKE_I_COUNTER_BITS),
                            fill >> 16);
@@ -5060,9 +5060,9 @@ FLAKE_API int flake128_compare(const flake128 *a, const flake128 *b) {
 
 /* The engine's part of resolved options. One of UUIDs or ULIDs reports each backward step at once, to
  * continue after it. */
-FLAKE_I_FN flake_i_setup flake_i_setup_of(const flake_options *o) {
-    const flake_layout l = flake_i_word_layout(&o->layout);
-    flake_i_setup s;
+FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o) {
+    const flake_layout l = flake_i_layout_in_engine(&o->layout);
+    flake_i_engine_config s;
     memset(&s, 0, sizeof s);
     s.epoch_ms = l.epoch_ms;
     s.unit_ms = l.unit_ms;
@@ -5147,7 +5147,7 @@ enum { FLAKE_I_UUID7_KIND = '7', FLAKE_I_ULID_KIND = 'u' };
 
 FLAKE_I_FN void flake_i_identity(const flake_options *o, uint8_t out[FLAKE_I_IDENTITY]) {
     static const char kinds[] = {'f', 'w', FLAKE_I_UUID7_KIND, 'm', '8', FLAKE_I_ULID_KIND};
-    const flake_layout l = flake_i_word_layout(&o->layout);
+    const flake_layout l = flake_i_layout_in_engine(&o->layout);
     const uint8_t fields[] = {l.time_bits, l.time_shift,    l.node_bits, l.node_shift, l.seq_bits,
                               l.seq_shift, l.time_reversed, l.gap_at,    l.gap_bit};
     memset(out, 0, FLAKE_I_IDENTITY);
@@ -5230,26 +5230,26 @@ FLAKE_I_FN flake_status flake_i_exclude_range(flake_i_file *file, const char *di
 }
 
 /* What the engine, or lanes, cannot be set up with; NULL: nothing. */
-FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_setup *setup, const flake_options *o) {
-    flake_i_split d;
-    const char *const unfit = flake_i_setup_why(setup, &d);
-    if (unfit || !o->lanes || flake_i_lanes_fit(o->lane_count, setup->cap)) return unfit;
+FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config, const flake_options *o) {
+    flake_i_word_layout d;
+    const char *const unfit = flake_i_engine_config_why(config, &d);
+    if (unfit || !o->lanes || flake_i_lanes_fit(o->lane_count, config->cap)) return unfit;
     return "lane_count is 0, or exceeds the sequence range";
 }
 
 /* Claims the numbers of an identity, and sets the engine up for resolved options. On failure nothing is
  * changed. */
-FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_setup *setup,
+FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_engine_config *config,
                                           const flake_options *o, const uint8_t *identity,
                                           flake_why *why) {
     flake_i_file file = {0, 0, -1};
-    const char *const unfit = flake_i_unfit_setup(setup, o);
+    const char *const unfit = flake_i_unfit_setup(config, o);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
-    flake_status status = flake_i_may_use_state(setup->state, identity, why);
+    flake_status status = flake_i_may_use_state(config->state, identity, why);
     if (status == FLAKE_OK && o->exclusive_dir)
         status = flake_i_exclude_range(&file, o->exclusive_dir, identity, why);
     if (status != FLAKE_OK) return status;
-    status = flake_i_engine_init(&g->engine, setup);
+    status = flake_i_engine_init(&g->engine, config);
     if (status != FLAKE_OK) {
         flake_i_exclude_no_more(&file, false);
         return flake_i_say(why, status, "gate", "is closed: the claim was lost");
@@ -5261,10 +5261,10 @@ FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_setup *set
 }
 
 /* The engine is where it continues; from here on the generator draws. */
-FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, const flake_i_setup *setup, unsigned forms) {
+FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, const flake_i_engine_config *config, unsigned forms) {
     const flake_options *const o = &g->options;
-    flake_i_begin_behind(&g->engine, o->start_next_unit);
-    if (o->lanes) flake_i_lanes_begin(&g->split, o->lanes, o->lane_count, setup, &g->engine);
+    flake_i_begin_after(&g->engine, o->start_next_unit);
+    if (o->lanes) flake_i_lanes_begin(&g->split, o->lanes, o->lane_count, config, &g->engine);
     g->kind = (uint8_t)(forms | (o->lanes           ? FLAKE_I_LANES
                                  : o->single_thread ? FLAKE_I_SINGLE
                                                     : FLAKE_I_MULTI));
@@ -5274,13 +5274,13 @@ FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, const flake_i_setup *setup, unsi
 FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_options *o, flake_why *why) {
     const unsigned format = o->layout.format;
     const bool counts = format > FLAKE_I_BOUNDARY;
-    const flake_i_setup setup = flake_i_setup_of(o);
+    const flake_i_engine_config config = flake_i_engine_config_of(o);
     uint8_t identity[FLAKE_I_IDENTITY];
     uint64_t keys[4] = {0, 0, 0, 0};
     flake_i_identity(o, identity);
     if (counts && !flake_i_random_bytes(keys, sizeof keys))
         return flake_i_say(why, FLAKE_IO, "random bytes", "the system has none");
-    const flake_status status = flake_i_gen_claim(g, &setup, o, identity, why);
+    const flake_status status = flake_i_gen_claim(g, &config, o, identity, why);
     if (status != FLAKE_OK) return status;
     const uint64_t node = flake_i_full_node(o);
     g->base = counts   ? node
@@ -5293,7 +5293,7 @@ FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_options *o, f
     g->continues = counts && !o->fail_on_backwards;
     flake_i_set_keys(&g->keys, keys);
     const bool is_odd = o->seq_scatter || o->layout.time_reversed;
-    flake_i_gen_begin(g, &setup, format ? FLAKE_I_128 : is_odd ? FLAKE_I_ODD : FLAKE_I_PLAIN);
+    flake_i_gen_begin(g, &config, format ? FLAKE_I_128 : is_odd ? FLAKE_I_ODD : FLAKE_I_PLAIN);
     return FLAKE_OK;
 }
 
@@ -5391,7 +5391,7 @@ FLAKE_API void flake_release(flake_gen *g) {
         flake_i_exclude_no_more(&g->exclusive, flake_i_is_inherited(&g->engine));
 }
 
-/* ---- IDs of places ---- */
+/* ---- IDs of tickets ---- */
 
 /* Which number of its range a unit begins with: a hash of its time, scaled to the capacity. */
 FLAKE_I_FN uint64_t flake_i_scatter(const flake_gen *g, uint64_t time) {
@@ -5414,7 +5414,7 @@ FLAKE_I_COLD uint64_t flake_i_odd_id(const flake_gen *g, uint64_t time, uint64_t
 FLAKE_I_INLINE void flake_i_put_id(flake_gen *g, bool is_128, uint64_t time, uint64_t index,
                                    void *id) {
     if (!is_128) *(uint64_t *)id = flake_i_id(g, time << g->time_shift, index);
-    else if (FLAKE_I_LIKELY(!g->counts)) *(flake128 *)id = flake_i_wide(time, g->base + index);
+    else if (FLAKE_I_LIKELY(!g->counts)) *(flake128 *)id = flake_i_128(time, g->base + index);
     else flake_i_counted(g, time, index, (flake128 *)id, 1);
 }
 
@@ -5444,8 +5444,8 @@ FLAKE_I_FN void flake_i_fill_run(uint64_t *ids, uint64_t n, uint64_t first, uint
     for (; i < n; i++) ids[i] = first + i * step;
 }
 
-/* Places of one unit. */
-FLAKE_I_FN void flake_i_fill(const flake_gen *g, const flake_i_place *unit, uint64_t *ids) {
+/* Tickets of one unit. */
+FLAKE_I_FN void flake_i_fill(const flake_gen *g, const flake_i_ticket *unit, uint64_t *ids) {
     const uint64_t cap = g->engine.cap, step = (uint64_t)1 << g->seq_shift;
     const uint64_t field = flake_i_time_field(&g->options.layout, unit->time);
     uint64_t seq = flake_i_scatter(g, unit->time) + unit->index;
@@ -5471,10 +5471,10 @@ FLAKE_I_FN void flake_i_fill_run128(flake128 *ids, uint64_t n, uint64_t high, ui
         memcpy(ids + i + 3, &id3, sizeof id3);
     }
 #endif
-    for (; i < n; i++) ids[i] = flake_i_wide(high, low + i);
+    for (; i < n; i++) ids[i] = flake_i_128(high, low + i);
 }
 
-FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_place *unit, flake128 *ids) {
+FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_ticket *unit, flake128 *ids) {
     uint64_t low = g->base + unit->index;
     if (g->counts) {
         flake_i_counted(g, unit->time, unit->index, ids, unit->n);
@@ -5508,13 +5508,13 @@ FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
     return a.time + a.count / e->cap > e->max_time ? 0 : e->cap - a.count % e->cap;
 }
 
-/* A draw has failed. If the clock went backwards: places of the newest unit, or if that is exhausted of the
+/* A draw has failed. If the clock went backwards: tickets of the newest unit, or if that is exhausted of the
  * one after it, as if the clock read that. */
-FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned how, flake_status status,
-                                              uint64_t want, flake_i_place *out) {
+FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned request, flake_status status,
+                                              uint64_t want, flake_i_ticket *out) {
     int64_t budget_ns = e->wait_ns;
     uint64_t tried = UINT64_MAX;
-    if (how & FLAKE_I_GIVEN) return status; /* an older time given counts as the newest */
+    if (request & FLAKE_I_GIVEN) return status; /* an older time given counts as the newest */
     if (!flake_i_is_put_back(e, status)) return status;
     for (;;) {
         uint64_t time, count;
@@ -5524,22 +5524,22 @@ FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned how, f
         status = flake_i_draw(e, FLAKE_I_GIVEN, (int64_t)flake_i_start_ns(e, unit), want, out);
         if (status != FLAKE_AGAIN && status != FLAKE_NOT_EXTENDED) return status;
         /* others have drawn its rest; or else it is the gate, for which a caller that waits does so */
-        if (unit == tried) status = flake_i_admit(e, how, unit, &budget_ns);
+        if (unit == tried) status = flake_i_pass_gates(e, request, unit, &budget_ns);
         if (unit == tried && status != FLAKE_OK) return status;
         tried = unit;
     }
 }
 
 /* If lane *from is exhausted by a clock that another lane is ahead of, it is that one that continues. */
-FLAKE_I_COLD flake_status flake_i_continue(flake_gen *g, unsigned how, flake_status status,
-                                           uint64_t want, flake_i_place *out, flake_lane **from) {
+FLAKE_I_COLD flake_status flake_i_continue(flake_gen *g, unsigned resume, flake_status status,
+                                           uint64_t want, flake_i_ticket *out, flake_lane **from) {
     for (size_t i = 0; *from && i < g->split.n && status == FLAKE_AGAIN; i++) {
         flake_lane *const lane = flake_i_lane(&g->split, i);
         if (!flake_i_spare(g, &lane->engine)) continue;
         *from = lane;
         status = FLAKE_CLOCK_BACKWARDS;
     }
-    return flake_i_continue_in(*from ? &(*from)->engine : &g->engine, how, status, want, out);
+    return flake_i_continue_in(*from ? &(*from)->engine : &g->engine, resume, status, want, out);
 }
 
 /* A draw that failed leaves no earlier ID in the caller's variable. */
@@ -5550,85 +5550,85 @@ FLAKE_I_COLD flake_status flake_i_no_id(flake_status status, void *id, size_t si
 
 /* ---- draws ----
  *
- * flake_i_one compiles to a straight line for each kind of generator: flake_i_draw_soon reads the clock and
+ * flake_i_one compiles to a straight line for each kind of generator: flake_i_draw_fast reads the clock and
  * moves the word. Whatever is not the usual case of a draw continues in a function of its own.
  */
 
-FLAKE_I_APART flake_status flake_i_one_on(flake_gen *g, unsigned how, uint64_t word, int64_t now_ns,
+FLAKE_I_NOINLINE flake_status flake_i_one_continue(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
                                           uint64_t *id) {
-    flake_i_place place;
-    const flake_status status = flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
+    flake_i_ticket ticket;
+    const flake_status status = flake_i_draw_continue(&g->engine, resume, word, now_ns, 1, &ticket);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    flake_i_put_id(g, false, place.time, place.index, id);
+    flake_i_put_id(g, false, ticket.time, ticket.index, id);
     return FLAKE_OK;
 }
 
-FLAKE_I_APART flake_status flake_i_lanes_one_on(flake_gen *g, unsigned how, uint64_t word,
+FLAKE_I_NOINLINE flake_status flake_i_lanes_one_continue(flake_gen *g, unsigned resume, uint64_t word,
                                                 int64_t now_ns, flake_lane *from, uint64_t *id) {
-    flake_i_place place;
+    flake_i_ticket ticket;
     const flake_status status =
-        flake_i_lanes_draw_on(&g->split, how, word, now_ns, 1, &place, &from);
+        flake_i_lanes_draw_continue(&g->split, resume, word, now_ns, 1, &ticket, &from);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    flake_i_put_id(g, false, place.time, from->first + place.index, id);
+    flake_i_put_id(g, false, ticket.time, from->first + ticket.index, id);
     return FLAKE_OK;
 }
 
 /* `from` is NULL without lanes. */
-FLAKE_I_APART flake_status flake_i_one128_on(flake_gen *g, unsigned how, uint64_t word,
+FLAKE_I_NOINLINE flake_status flake_i_one128_on(flake_gen *g, unsigned resume, uint64_t word,
                                              int64_t now_ns, flake_lane *from, flake128 *id) {
-    flake_i_place place;
+    flake_i_ticket ticket;
     flake_status status =
-        how & FLAKE_I_LANE ? flake_i_lanes_draw_on(&g->split, how, word, now_ns, 1, &place, &from)
-                           : flake_i_draw_on(&g->engine, how, word, now_ns, 1, &place);
+        resume & FLAKE_I_LANE ? flake_i_lanes_draw_continue(&g->split, resume, word, now_ns, 1, &ticket, &from)
+                           : flake_i_draw_continue(&g->engine, resume, word, now_ns, 1, &ticket);
     if (status != FLAKE_OK && g->continues)
-        status = flake_i_continue(g, how, status, 1, &place, &from);
+        status = flake_i_continue(g, resume, status, 1, &ticket, &from);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    flake_i_put_id(g, true, place.time, (from ? from->first : 0) + place.index, id);
+    flake_i_put_id(g, true, ticket.time, (from ? from->first : 0) + ticket.index, id);
     return FLAKE_OK;
 }
 
-/* The usual case of a draw: what is left of it, or 0 and a place of the whole range. */
-FLAKE_I_INLINE unsigned flake_i_place_soon(flake_gen *g, unsigned how, int64_t given_ns,
+/* The usual case of a draw: what is left of it, or 0 and a ticket of the whole range. */
+FLAKE_I_INLINE unsigned flake_i_place_soon(flake_gen *g, unsigned request, int64_t given_ns,
                                            uint64_t *word, int64_t *now_ns, flake_lane **from,
-                                           flake_i_place *out) {
+                                           flake_i_ticket *out) {
     *from = NULL;
-    if (!(how & FLAKE_I_LANE))
-        return flake_i_draw_soon(&g->engine, how, given_ns, 1, word, now_ns, out);
-    const unsigned left = flake_i_lanes_draw_soon(&g->split, 1, word, now_ns, out, from);
-    if (FLAKE_I_LIKELY(!left)) out->index += (*from)->first;
-    return left;
+    if (!(request & FLAKE_I_LANE))
+        return flake_i_draw_fast(&g->engine, request, given_ns, 1, word, now_ns, out);
+    const unsigned outcome = flake_i_lanes_draw_fast(&g->split, 1, word, now_ns, out, from);
+    if (FLAKE_I_LIKELY(!outcome)) out->index += (*from)->first;
+    return outcome;
 }
 
-FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned how, bool is_128,
+FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool is_128,
                                            int64_t given_ns, void *id) {
-    flake_i_place place;
+    flake_i_ticket ticket;
     uint64_t word;
     int64_t now_ns;
     flake_lane *from;
-    const unsigned left = flake_i_place_soon(g, how, given_ns, &word, &now_ns, &from, &place);
+    const unsigned left = flake_i_place_soon(g, request, given_ns, &word, &now_ns, &from, &ticket);
     if (!FLAKE_I_LIKELY(!left)) {
-        if (is_128) return flake_i_one128_on(g, how | left, word, now_ns, from, (flake128 *)id);
-        if (how & FLAKE_I_LANE)
-            return flake_i_lanes_one_on(g, how | left, word, now_ns, from, (uint64_t *)id);
-        return flake_i_one_on(g, how | left, word, now_ns, (uint64_t *)id);
+        if (is_128) return flake_i_one128_on(g, request | left, word, now_ns, from, (flake128 *)id);
+        if (request & FLAKE_I_LANE)
+            return flake_i_lanes_one_continue(g, request | left, word, now_ns, from, (uint64_t *)id);
+        return flake_i_one_continue(g, request | left, word, now_ns, (uint64_t *)id);
     }
-    flake_i_put_id(g, is_128, place.time, place.index, id);
+    flake_i_put_id(g, is_128, ticket.time, ticket.index, id);
     return FLAKE_OK;
 }
 
-/* 1 to `want` places; of lane *from, if that is not NULL then. */
-FLAKE_I_FN flake_status flake_i_claim(flake_gen *g, unsigned how, int64_t given_ns, uint64_t want,
-                                      flake_i_place *out, flake_lane **from) {
+/* 1 to `want` tickets; of lane *from, if that is not NULL then. */
+FLAKE_I_FN flake_status flake_i_claim(flake_gen *g, unsigned request, int64_t given_ns, uint64_t want,
+                                      flake_i_ticket *out, flake_lane **from) {
     const unsigned way = g->kind & FLAKE_I_WAY;
     *from = NULL;
-    if (way == FLAKE_I_LANES) return flake_i_lanes_draw(&g->split, how, want, out, from);
-    if (way == FLAKE_I_SINGLE) how |= FLAKE_I_OWNED;
-    return flake_i_draw(&g->engine, how, given_ns, want, out);
+    if (way == FLAKE_I_LANES) return flake_i_lanes_draw(&g->split, request, want, out, from);
+    if (way == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
+    return flake_i_draw(&g->engine, request, given_ns, want, out);
 }
 
-/* Takes those of the first unit off claimed places, counted in the whole range. False: there are none. */
-FLAKE_I_FN bool flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_place *rest,
-                            flake_i_place *unit) {
+/* Takes those of the first unit off claimed tickets, counted in the whole range. False: there are none. */
+FLAKE_I_FN bool flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_ticket *rest,
+                            flake_i_ticket *unit) {
     const uint64_t cap = from ? from->engine.cap : g->engine.cap;
     *unit = *rest;
     if (from) unit->index += from->first;
@@ -5640,15 +5640,15 @@ FLAKE_I_FN bool flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_
 }
 
 /* One that flake_i_one has no straight line for. */
-FLAKE_I_APART flake_status flake_i_one_odd(flake_gen *g, unsigned how, int64_t given_ns,
+FLAKE_I_NOINLINE flake_status flake_i_one_odd(flake_gen *g, unsigned request, int64_t given_ns,
                                            uint64_t *id) {
-    flake_i_place rest, unit;
+    flake_i_ticket rest, unit;
     flake_lane *from;
     const bool is_given_to_lanes =
-        (how & FLAKE_I_GIVEN) && (g->kind & FLAKE_I_WAY) == FLAKE_I_LANES;
+        (request & FLAKE_I_GIVEN) && (g->kind & FLAKE_I_WAY) == FLAKE_I_LANES;
     flake_status status = FLAKE_INVALID;
     if ((g->kind & FLAKE_I_ODD) && !is_given_to_lanes)
-        status = flake_i_claim(g, how, given_ns, 1, &rest, &from);
+        status = flake_i_claim(g, request, given_ns, 1, &rest, &from);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     (void)flake_i_cut(g, from, &rest, &unit);
     *id = flake_i_odd_id(g, unit.time, unit.index);
@@ -5656,48 +5656,48 @@ FLAKE_I_APART flake_status flake_i_one_odd(flake_gen *g, unsigned how, int64_t g
 }
 
 /* In functions of their own: so each straight line needs few registers. */
-FLAKE_I_APART flake_status flake_i_one128_single(flake_gen *g, unsigned how, int64_t given_ns,
+FLAKE_I_NOINLINE flake_status flake_i_one128_single(flake_gen *g, unsigned request, int64_t given_ns,
                                                  flake128 *id) {
     if (g->kind != (FLAKE_I_SINGLE | FLAKE_I_128))
         return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
-    return flake_i_one_by(g, how | FLAKE_I_OWNED, true, given_ns, id);
+    return flake_i_one_by(g, request | FLAKE_I_OWNED, true, given_ns, id);
 }
 
-FLAKE_I_APART flake_status flake_i_one128_else(flake_gen *g, unsigned how, int64_t given_ns,
+FLAKE_I_NOINLINE flake_status flake_i_one128_else(flake_gen *g, unsigned request, int64_t given_ns,
                                                flake128 *id) {
-    if (g->kind == (FLAKE_I_LANES | FLAKE_I_128) && !(how & FLAKE_I_GIVEN))
-        return flake_i_one_by(g, how | FLAKE_I_LANE, true, 0, id);
-    return flake_i_one128_single(g, how, given_ns, id);
+    if (g->kind == (FLAKE_I_LANES | FLAKE_I_128) && !(request & FLAKE_I_GIVEN))
+        return flake_i_one_by(g, request | FLAKE_I_LANE, true, 0, id);
+    return flake_i_one128_single(g, request, given_ns, id);
 }
 
-FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned how, int64_t given_ns,
+FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned request, int64_t given_ns,
                                         uint64_t *id) {
     const int kind = (int8_t)g->kind, usual = FLAKE_I_MULTI | FLAKE_I_PLAIN;
-    if (FLAKE_I_LIKELY(kind == usual)) return flake_i_one_by(g, how, false, given_ns, id);
-    if (kind > usual) return flake_i_one_by(g, how | FLAKE_I_OWNED, false, given_ns, id);
-    if (kind == (FLAKE_I_LANES | FLAKE_I_PLAIN) && !(how & FLAKE_I_GIVEN))
-        return flake_i_one_by(g, how | FLAKE_I_LANE, false, 0, id);
-    return flake_i_one_odd(g, how, given_ns, id);
+    if (FLAKE_I_LIKELY(kind == usual)) return flake_i_one_by(g, request, false, given_ns, id);
+    if (kind > usual) return flake_i_one_by(g, request | FLAKE_I_OWNED, false, given_ns, id);
+    if (kind == (FLAKE_I_LANES | FLAKE_I_PLAIN) && !(request & FLAKE_I_GIVEN))
+        return flake_i_one_by(g, request | FLAKE_I_LANE, false, 0, id);
+    return flake_i_one_odd(g, request, given_ns, id);
 }
 
-FLAKE_I_INLINE flake_status flake_i_one128(flake_gen *g, unsigned how, int64_t given_ns,
+FLAKE_I_INLINE flake_status flake_i_one128(flake_gen *g, unsigned request, int64_t given_ns,
                                            flake128 *id) {
     if (FLAKE_I_LIKELY(g->kind == (FLAKE_I_MULTI | FLAKE_I_128)))
-        return flake_i_one_by(g, how, true, given_ns, id);
-    return flake_i_one128_else(g, how, given_ns, id);
+        return flake_i_one_by(g, request, true, given_ns, id);
+    return flake_i_one128_else(g, request, given_ns, id);
 }
 
 /* Fills up to n; *done says how many. */
-FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned how, bool is_128, void *ids, size_t n,
+FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned request, bool is_128, void *ids, size_t n,
                                      size_t *done) {
     *done = 0;
     if (!flake_i_is_whole(g) || ((g->kind & FLAKE_I_128) != 0) != is_128) return FLAKE_INVALID;
     while (*done < n) {
-        flake_i_place rest, unit;
+        flake_i_ticket rest, unit;
         flake_lane *from;
-        flake_status status = flake_i_claim(g, how, 0, n - *done, &rest, &from);
+        flake_status status = flake_i_claim(g, request, 0, n - *done, &rest, &from);
         if (is_128 && status != FLAKE_OK && g->continues)
-            status = flake_i_continue(g, how, status, n - *done, &rest, &from);
+            status = flake_i_continue(g, request, status, n - *done, &rest, &from);
         if (status != FLAKE_OK) return status;
         for (; flake_i_cut(g, from, &rest, &unit); *done += (size_t)unit.n)
             if (is_128) flake_i_fill128(g, &unit, (flake128 *)ids + *done);
@@ -5805,7 +5805,7 @@ FLAKE_API int64_t flake_ahead_ms(flake_gen *g) {
     uint64_t most_ns = 0;
     flake_i_engine *e;
     for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++) {
-        const uint64_t ns = flake_i_lag(e) * e->unit_ns;
+        const uint64_t ns = flake_i_ahead_units(e) * e->unit_ns;
         if (ns > most_ns) most_ns = ns;
     }
     return (int64_t)(most_ns / FLAKE_I_NS_PER_MS);
@@ -5848,7 +5848,7 @@ FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapsho
     if (!flake_i_is_whole(g) || !flake_i_is_here(g)) return FLAKE_INVALID;
     const flake_status status = flake_i_still_ours(&g->engine);
     if (status != FLAKE_OK) return status;
-    const flake_layout l = flake_i_word_layout(&o->layout);
+    const flake_layout l = flake_i_layout_in_engine(&o->layout);
     flake_i_position(g, &time, &count);
     snapshot->unix_ms = l.epoch_ms + (int64_t)(time * l.unit_ms);
     snapshot->count = count;
@@ -5861,15 +5861,15 @@ FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapsho
     return FLAKE_OK;
 }
 
-/* Puts the engine where `snapshot_count` places since unit `time` are drawn, unless it is further. */
-FLAKE_I_FN flake_status flake_i_go_behind(flake_i_engine *e, uint64_t time,
+/* Puts the engine where `snapshot_count` tickets since unit `time` are drawn, unless it is further. */
+FLAKE_I_FN flake_status flake_i_advance_to(flake_i_engine *e, uint64_t time,
                                           uint64_t snapshot_count) {
     uint64_t own_time, own_count;
     if (time > e->max_time) return FLAKE_TIME_RANGE;
     flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &own_time, &own_count);
     const uint64_t later = time > own_time ? time : own_time;
-    const uint64_t count = flake_i_rest(e, time, snapshot_count, later);
-    const uint64_t own_rest = flake_i_rest(e, own_time, own_count, later);
+    const uint64_t count = flake_i_queued(e, time, snapshot_count, later);
+    const uint64_t own_rest = flake_i_queued(e, own_time, own_count, later);
     if (count < own_rest || (count == own_rest && later == own_time)) return FLAKE_OK;
     FLAKE_ATOMIC_STORE(&e->word, (later << e->time_shift) + count, relaxed);
     flake_i_tally(&e->rebased, own_count - count, FLAKE_I_OWNED); /* what is not drawn here */
@@ -5885,7 +5885,7 @@ FLAKE_I_FN void flake_i_lanes_follow(flake_gen *g) {
     const uint64_t units = (count + whole->cap - 1) / whole->cap;
     flake_i_engine *e;
     for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++)
-        (void)flake_i_go_behind(e, time, units * e->cap);
+        (void)flake_i_advance_to(e, time, units * e->cap);
 }
 
 FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flake_why *why) {
@@ -5893,7 +5893,7 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flak
     const flake_options *const o = &g->options;
     if (!flake_i_is_whole(g) || !flake_i_is_here(g))
         return flake_i_say(why, FLAKE_INVALID, "generator", "is not initialised");
-    const flake_layout l = flake_i_word_layout(&o->layout);
+    const flake_layout l = flake_i_layout_in_engine(&o->layout);
     if (s->epoch_ms != l.epoch_ms || s->unit_ms != l.unit_ms || s->node != flake_i_full_node(o) ||
         s->seq_min != o->seq_min || s->seq_max != o->seq_max || s->seq_scatter != o->seq_scatter ||
         s->count > e->limit)
@@ -5909,7 +5909,7 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flak
             time++;
         }
     }
-    if (status == FLAKE_OK) status = flake_i_go_behind(&g->engine, time, count);
+    if (status == FLAKE_OK) status = flake_i_advance_to(&g->engine, time, count);
     if (status != FLAKE_OK)
         return flake_i_say(why, status, "snapshot", "its time is outside the layout's");
     if ((g->kind & FLAKE_I_WAY) == FLAKE_I_LANES) flake_i_lanes_follow(g);
@@ -5942,7 +5942,7 @@ FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint
 /* By itself, so that what is taken from stock needs none of its registers. */
 FLAKE_I_COLD flake_status flake_i_prefetch_draw(flake_prefetch *p) {
     flake_gen *const g = p->gen;
-    flake_i_place fresh;
+    flake_i_ticket fresh;
     /* initialised anew meanwhile, as one of another kind */
     if ((g->kind & ~(FLAKE_I_PLAIN | FLAKE_I_ODD)) != FLAKE_I_MULTI) return FLAKE_INVALID;
     const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, p->count, &fresh);
@@ -6065,7 +6065,7 @@ FLAKE_I_INLINE void flake_i_spell_id(char *end, uint64_t id, unsigned chunks, un
 }
 
 /* Hands a text of `width` digits to the caller, or 0 when it does not fit. */
-FLAKE_I_FN size_t flake_i_hand_out(const char *text, size_t width, bool fixed, char zero, char *buf,
+FLAKE_I_FN size_t flake_i_copy_text(const char *text, size_t width, bool fixed, char zero, char *buf,
                                    size_t size) {
     for (; !fixed && width > 1 && *text == zero; width--) text++;
     if (!buf || size <= width) return 0;
@@ -6102,7 +6102,7 @@ FLAKE_I_FN size_t flake_i_format(uint64_t id, flake_encoding form, bool fixed, c
     case FLAKE_BASE36_LOWER: flake_i_spell_id(end, id, 4, 36, flake_i_lower.digits, 1, 1); break;
     case FLAKE_BASE58_FLICKR: flake_i_spell_id(end, id, 3, 58, flake_i_flickr.digits, 1, 1); break;
     }
-    return flake_i_hand_out(end - width, width, fixed || form == FLAKE_BIN4,
+    return flake_i_copy_text(end - width, width, fixed || form == FLAKE_BIN4,
                             flake_i_forms[form].alphabet->digits[0], buf, size);
 }
 
@@ -6213,7 +6213,7 @@ FLAKE_I_FN size_t flake_i_format128(const flake128 *id, unsigned base, bool fixe
         for (unsigned i = 0; i < count; i++)
             fraction = flake_i_spell(at + i, fraction, base, flake_i_base62.digits, 1, 1);
     }
-    return flake_i_hand_out(end - width, width, fixed, '0', buf, size);
+    return flake_i_copy_text(end - width, width, fixed, '0', buf, size);
 }
 
 FLAKE_API size_t flake128_format(const flake128 *id, unsigned base, char *buf, size_t size) {
@@ -6345,7 +6345,7 @@ FLAKE_I_FN flake128 flake_i_uuid_of_text(const char *text, uint64_t *bad) {
     const uint64_t third = flake_i_32_bits(flake_i_4_and_4(text + 19, text + 24), bad);
     const uint64_t last = flake_i_32_bits(flake_i_get64(text + 28), bad);
     if (text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-') *bad = 1;
-    return flake_i_wide(first << 32 | second, third << 32 | last);
+    return flake_i_128(first << 32 | second, third << 32 | last);
 }
 
 FLAKE_I_FN void flake_i_to_ulid_portable(uint64_t first, uint64_t last, char *out) {
@@ -6363,7 +6363,7 @@ FLAKE_I_FN flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) {
     const uint64_t second = flake_i_ulid_bits(text + 10, 8, bad);
     const uint64_t last = flake_i_ulid_bits(text + 18, 8, bad);
     *bad |= first >> 48;
-    return flake_i_wide(first << 16 | second >> 24, second << 40 | last);
+    return flake_i_128(first << 16 | second >> 24, second << 40 | last);
 }
 
 FLAKE_I_FN void flake_i_to_uuid_n_portable(const flake128 *ids, size_t n, char *out) {
@@ -6451,7 +6451,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_join_halves(flake_i_half first
                                                        last, 1);
 }
 
-/* 16 bytes from each place. */
+/* 16 bytes from each ticket. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_load_halves(const void *first, const void *last) {
     flake_i_half a, b;
     memcpy(&a, first, sizeof a);
@@ -6758,8 +6758,8 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
  * parts chosen completes them; none waits.
  *
  * A draw does not read the parts. It reads the salt and `seal`, salt.low ^ salt.high ^ owner id, before it takes
- * a place, and compares their XOR with the owner id after it. If they are equal, the three words belong together
- * and the process was the same throughout. Otherwise the place is dropped and the salt made or
+ * a ticket, and compares their XOR with the owner id after it. If they are equal, the three words belong together
+ * and the process was the same throughout. Otherwise the ticket is dropped and the salt made or
  * stored again: words of two salts mixed, by a fork between their stores or by a thread that was stopped
  * and stores an older salt, fail the comparison but for one case in 2^64. All stores for one
  * owner id are of the same values, so nothing needs an order: relaxed will do. (The generator is published
@@ -6823,16 +6823,16 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
  * position of one word, which only grows (I1), in the order of the read-modify-writes, and so do UUIDs and
  * ULIDs with their position. A reading decides by how much the word grows, never whether:
  *
- *     under a lease           a draw counts on in the word's unit, whatever the counter reads, and however early
- *     no lease, or one wrong  an exact reading, taken after the word, moves it to a later unit or, if it is
+ *     under a window           a draw counts on in the word's unit, whatever the counter reads, and however early
+ *     no window, or one wrong  an exact reading, taken after the word, moves it to a later unit or, if it is
  *                             before the word, lets the draw continue from the word's own unit
  *                             (flake_i_continue_in). A backward step is noticed half a ms late
  *     calibration, or none    each reading is exact
- *     a forked child          has the parent's word, lease and calibration as copies. The counter is the
+ *     a forked child          has the parent's word, window and calibration as copies. The counter is the
  *                             machine's, so they are as right as they were; if not, it is as above
  *
  * Its set-up reads clock and counter 128 times each (flake_i_counter_suits): some us, in the first call
- * alone. Both, and leases, are loads, stores and CAS: safe in signal handlers, as the clock is.
+ * alone. Both, and windows, are loads, stores and CAS: safe in signal handlers, as the clock is.
  * Where the program has a clock of its own, and no counter that follows it, the clock is the exact one:
  * the processor's counter tells nothing of simulated time. */
 #if defined(FLAKE_I_COUNTER_OF_OURS) && !defined(FLAKE_I_CLOCK_OF_OURS)
@@ -6847,12 +6847,12 @@ FLAKE_I_FN void flake_i_default_begin(struct flake_i_uuids *g, const uint64_t ke
     given.layout = flake_layout_uuid7;
     given.clock.kind = FLAKE_I_DEFAULT_CLOCK;
     (void)flake_i_fill_in(&given, &o, NULL); /* by default everything fits */
-    const flake_i_setup setup = flake_i_setup_of(&o);
-    (void)flake_i_engine_init(&g->engine, &setup);
+    const flake_i_engine_config config = flake_i_engine_config_of(&o);
+    (void)flake_i_engine_init(&g->engine, &config);
     flake_i_set_keys(&g->keys, keys);
 }
 
-/* Makes the generator; *g stays NULL while others are making it. A place is taken when nothing can fail
+/* Makes the generator; *g stays NULL while others are making it. A ticket is taken when nothing can fail
  * any more, since nobody gives it back. */
 FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     uint64_t keys[4];
@@ -6869,23 +6869,23 @@ FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     return FLAKE_OK;
 }
 
-FLAKE_I_INLINE flake_status flake_i_default_draw(struct flake_i_uuids *g, flake_i_place *place) {
-    const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, place);
+FLAKE_I_INLINE flake_status flake_i_default_draw(struct flake_i_uuids *g, flake_i_ticket *ticket) {
+    const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, ticket);
     return FLAKE_I_LIKELY(status == FLAKE_OK)
                ? status
-               : flake_i_continue_in(&g->engine, FLAKE_I_WAIT, status, 1, place);
+               : flake_i_continue_in(&g->engine, FLAKE_I_WAIT, status, 1, ticket);
 }
 
 /* From a generator for this id alone. */
 FLAKE_I_COLD flake_status flake_i_default_alone(unsigned format, flake128 *id) {
     struct flake_i_uuids own;
     uint64_t keys[4];
-    flake_i_place place;
+    flake_i_ticket ticket;
     if (!flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
     flake_i_default_begin(&own, keys);
-    const flake_status status = flake_i_default_draw(&own, &place);
+    const flake_status status = flake_i_default_draw(&own, &ticket);
     if (status == FLAKE_OK)
-        flake_i_unsalted_run(format, &own.keys, 0, FLAKE_I_1984_MS + place.time, place.index, id,
+        flake_i_unsalted_run(format, &own.keys, 0, FLAKE_I_1984_MS + ticket.time, ticket.index, id,
                              1);
     return status;
 }
@@ -6897,14 +6897,14 @@ FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
                                    FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed)};
         const uint64_t owner_id =
             salt.low ^ salt.high ^ FLAKE_ATOMIC_LOAD(&flake_i_default.seal, relaxed);
-        flake_i_place place;
+        flake_i_ticket ticket;
         flake_status status;
         if (FLAKE_I_LIKELY(g != NULL)) {
-            status = flake_i_default_draw(g, &place);
+            status = flake_i_default_draw(g, &ticket);
             if (status != FLAKE_OK) return status;
             if (FLAKE_I_LIKELY(owner_id == flake_i_instance_owner_now())) {
-                flake_i_form_run(format, &g->keys, salt, 0, FLAKE_I_1984_MS + place.time,
-                                 place.index, id, 1);
+                flake_i_form_run(format, &g->keys, salt, 0, FLAKE_I_1984_MS + ticket.time,
+                                 ticket.index, id, 1);
                 return FLAKE_OK;
             }
         }

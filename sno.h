@@ -290,7 +290,7 @@ extern void *sno_i_mremap(void *, size_t, size_t, int, ...) __asm__("mremap");
 FLAKE_I_FN void *sno_i_move_page(void *page, flake_i_page_room *room) {
     enum { may_move = 1, to_a_fixed_place = 2 };
     const size_t size = (size_t)sysconf(_SC_PAGESIZE);
-    void *const place = flake_i_page_in(room);
+    void *const place = flake_i_page_align_up(room);
     const int errno_before = errno;
     if (place && sno_i_mremap(page, size, size, may_move | to_a_fixed_place, place) == place)
         page = place;
@@ -918,17 +918,17 @@ FLAKE_I_FN sno_snapshot sno_i_resolved(const sno_snapshot *given) {
 }
 
 /* The engine's part of resolved options, with `cap` numbers; NULL: sno_generate's, which wait without limit. */
-FLAKE_I_FN flake_i_setup sno_i_setup_of(const flake_options *o, uint32_t cap) {
-    flake_i_setup setup;
-    memset(&setup, 0, sizeof setup);
-    setup.max_wait_ms = INT64_MAX;
-    if (o) setup = flake_i_setup_of(o);
-    setup.epoch_ms = SNO_I_EPOCH_MS;
-    setup.unit_ms = SNO_I_UNIT_MS;
-    setup.time_bits = 39;
-    setup.tick_bits = 1;
-    setup.cap = cap;
-    return setup;
+FLAKE_I_FN flake_i_engine_config sno_i_engine_config_of(const flake_options *o, uint32_t cap) {
+    flake_i_engine_config config;
+    memset(&config, 0, sizeof config);
+    config.max_wait_ms = INT64_MAX;
+    if (o) config = flake_i_engine_config_of(o);
+    config.epoch_ms = SNO_I_EPOCH_MS;
+    config.unit_ms = SNO_I_UNIT_MS;
+    config.time_bits = 39;
+    config.tick_bits = 1;
+    config.cap = cap;
+    return config;
 }
 
 /* Names what is wrong with a pool; NULL: nothing. */
@@ -969,8 +969,8 @@ FLAKE_I_FN flake_status sno_i_fill_in(const sno_snapshot *from, const flake_opti
         *pool = sno_i_resolved(from);
         unfit = sno_i_pool_why(pool);
     } else if (o->exclusive_dir) unfit = "exclusive_dir needs a snapshot";
-    const flake_i_setup setup = sno_i_setup_of(o, sno_i_numbers(pool));
-    if (!unfit) unfit = flake_i_unfit_setup(&setup, o);
+    const flake_i_engine_config config = sno_i_engine_config_of(o, sno_i_numbers(pool));
+    if (!unfit) unfit = flake_i_unfit_setup(&config, o);
     return unfit ? flake_i_say(why, FLAKE_INVALID, "options", unfit) : FLAKE_OK;
 }
 
@@ -1037,7 +1037,7 @@ FLAKE_I_FN uint16_t sno_i_random_partition(void) {
 FLAKE_I_FN flake_status sno_i_take_partition(uint16_t *partition) {
     struct sno_i_family *family = sno_i_get_family();
     uint32_t start = FLAKE_ATOMIC_LOAD(&family->start, relaxed);
-    const uint32_t bumps = FLAKE_ATOMIC_LOAD(&flake_i_process.bumps, relaxed) & 0x7fff;
+    const uint32_t bumps = FLAKE_ATOMIC_LOAD(&flake_i_process.clone_count, relaxed) & 0x7fff;
     const uint32_t missed = (bumps - (start >> 17)) & 0x7fff; /* half and more: is ahead of us */
     if (!start || (missed && missed < 0x4000)) {
         const uint32_t chosen = sno_i_random_partition() | 1u << 16 | bumps << 17;
@@ -1079,11 +1079,11 @@ FLAKE_I_FN flake_status sno_i_resolve(const sno_snapshot *from, const flake_opti
 FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_snapshot *from, uint64_t count,
                                        const sno_snapshot *pool, const flake_options *o,
                                        flake_why *why) {
-    const flake_i_setup setup = sno_i_setup_of(o, sno_i_numbers(pool));
+    const flake_i_engine_config config = sno_i_engine_config_of(o, sno_i_numbers(pool));
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_engine *const e = &g->gen.engine;
     sno_i_identity(pool, identity);
-    const flake_status status = flake_i_gen_claim(&g->gen, &setup, o, identity, why);
+    const flake_status status = flake_i_gen_claim(&g->gen, &config, o, identity, why);
     if (status != FLAKE_OK) return status;
     FLAKE_ASSERT(e->time_shift == SNO_I_TIME_SHIFT);
     g->gen.base = g->partition = pool->partition;
@@ -1098,7 +1098,7 @@ FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_snapshot *from, uin
         FLAKE_ATOMIC_STORE(&e->drifts, pool->drifts, relaxed);
         FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
     }
-    flake_i_gen_begin(&g->gen, &setup, FLAKE_I_PART);
+    flake_i_gen_begin(&g->gen, &config, FLAKE_I_PART);
     return FLAKE_OK;
 }
 
@@ -1207,57 +1207,57 @@ FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options 
 }
 
 /* Time and tick are in an id as they are in the word. */
-FLAKE_I_INLINE uint64_t sno_i_place_head(const sno_gen *g, uint8_t meta, uint64_t unit) {
+FLAKE_I_INLINE uint64_t sno_i_ticket_head(const sno_gen *g, uint8_t meta, uint64_t unit) {
     return unit | (uint64_t)meta << 16 | g->gen.base;
 }
 
-FLAKE_I_INLINE sno_id sno_i_place_id(const sno_gen *g, uint8_t meta, const flake_i_place *place) {
-    return sno_i_id(sno_i_place_head(g, meta, place->head),
-                    (uint16_t)(g->sequence_min + place->index));
+FLAKE_I_INLINE sno_id sno_i_ticket_id(const sno_gen *g, uint8_t meta, const flake_i_ticket *ticket) {
+    return sno_i_id(sno_i_ticket_head(g, meta, ticket->head),
+                    (uint16_t)(g->sequence_min + ticket->index));
 }
 
-FLAKE_I_APART flake_status sno_i_one_on(sno_gen *g, unsigned how, uint64_t word, int64_t now_ns,
+FLAKE_I_NOINLINE flake_status sno_i_one_continue(sno_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
                                         uint8_t meta, sno_id *id) {
-    flake_i_place place;
-    const flake_status status = flake_i_draw_on(&g->gen.engine, how, word, now_ns, 1, &place);
+    flake_i_ticket ticket;
+    const flake_status status = flake_i_draw_continue(&g->gen.engine, resume, word, now_ns, 1, &ticket);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    *id = sno_i_place_id(g, meta, &place);
+    *id = sno_i_ticket_id(g, meta, &ticket);
     return FLAKE_OK;
 }
 
-FLAKE_I_APART flake_status sno_i_lanes_one_on(sno_gen *g, unsigned how, uint64_t word,
+FLAKE_I_NOINLINE flake_status sno_i_lanes_one_continue(sno_gen *g, unsigned resume, uint64_t word,
                                               int64_t now_ns, flake_lane *from, uint8_t meta,
                                               sno_id *id) {
-    flake_i_place place;
+    flake_i_ticket ticket;
     const flake_status status =
-        flake_i_lanes_draw_on(&g->gen.split, how, word, now_ns, 1, &place, &from);
+        flake_i_lanes_draw_continue(&g->gen.split, resume, word, now_ns, 1, &ticket, &from);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    place.index += from->first;
-    *id = sno_i_place_id(g, meta, &place);
+    ticket.index += from->first;
+    *id = sno_i_ticket_id(g, meta, &ticket);
     return FLAKE_OK;
 }
 
-FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned how, int64_t given_ns, uint8_t meta,
+FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned request, int64_t given_ns, uint8_t meta,
                                          sno_id *id) {
-    flake_i_place place;
+    flake_i_ticket ticket;
     uint64_t word;
     int64_t now_ns;
     flake_lane *from;
-    const unsigned left = flake_i_place_soon(&g->gen, how, given_ns, &word, &now_ns, &from, &place);
+    const unsigned left = flake_i_place_soon(&g->gen, request, given_ns, &word, &now_ns, &from, &ticket);
     if (!FLAKE_I_LIKELY(!left))
-        return how & FLAKE_I_LANE ? sno_i_lanes_one_on(g, how | left, word, now_ns, from, meta, id)
-                                  : sno_i_one_on(g, how | left, word, now_ns, meta, id);
-    *id = sno_i_place_id(g, meta, &place);
+        return request & FLAKE_I_LANE ? sno_i_lanes_one_continue(g, request | left, word, now_ns, from, meta, id)
+                                  : sno_i_one_continue(g, request | left, word, now_ns, meta, id);
+    *id = sno_i_ticket_id(g, meta, &ticket);
     return FLAKE_OK;
 }
 
-FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned how, int64_t given_ns, uint8_t meta,
+FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned request, int64_t given_ns, uint8_t meta,
                                       sno_id *id) {
     const unsigned kind = g->gen.kind, usual = FLAKE_I_MULTI | FLAKE_I_PART;
-    if (FLAKE_I_LIKELY(kind == usual)) return sno_i_one_by(g, how, given_ns, meta, id);
-    if (kind > usual) return sno_i_one_by(g, how | FLAKE_I_OWNED, given_ns, meta, id);
-    if (kind == (FLAKE_I_LANES | FLAKE_I_PART) && !(how & FLAKE_I_GIVEN))
-        return sno_i_one_by(g, how | FLAKE_I_LANE, 0, meta, id);
+    if (FLAKE_I_LIKELY(kind == usual)) return sno_i_one_by(g, request, given_ns, meta, id);
+    if (kind > usual) return sno_i_one_by(g, request | FLAKE_I_OWNED, given_ns, meta, id);
+    if (kind == (FLAKE_I_LANES | FLAKE_I_PART) && !(request & FLAKE_I_GIVEN))
+        return sno_i_one_by(g, request | FLAKE_I_LANE, 0, meta, id);
     return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
 }
 
@@ -1310,27 +1310,27 @@ SNO_I_AVX2 FLAKE_I_FN uint64_t sno_i_fill_avx2(sno_id *ids, uint64_t n, uint64_t
 #endif
 
 /* Nothing runs ahead of the clock here, so that a run ends with its unit. */
-FLAKE_I_FN void sno_i_fill(const sno_gen *g, uint8_t meta, const flake_i_place *place,
+FLAKE_I_FN void sno_i_fill(const sno_gen *g, uint8_t meta, const flake_i_ticket *ticket,
                            sno_id *ids) {
-    const uint64_t head = sno_i_place_head(g, meta, place->head);
-    const uint64_t first = g->sequence_min + place->index;
+    const uint64_t head = sno_i_ticket_head(g, meta, ticket->head);
+    const uint64_t first = g->sequence_min + ticket->index;
     uint64_t i = 0;
-    FLAKE_ASSERT(place->n <= g->gen.engine.cap - place->index);
+    FLAKE_ASSERT(ticket->n <= g->gen.engine.cap - ticket->index);
 #ifdef SNO_I_AVX2
-    if (place->n >= 64 && SNO_I_HAS_AVX2) i = sno_i_fill_avx2(ids, place->n, head, first);
+    if (ticket->n >= 64 && SNO_I_HAS_AVX2) i = sno_i_fill_avx2(ids, ticket->n, head, first);
 #endif
-    for (; i < place->n; i++) ids[i] = sno_i_id(head, (uint16_t)(first + i));
+    for (; i < ticket->n; i++) ids[i] = sno_i_id(head, (uint16_t)(first + i));
 }
 
 /* Fills up to n; *done says how many. */
-FLAKE_I_FN flake_status sno_i_many(sno_gen *g, unsigned how, uint8_t meta, sno_id *ids, size_t n,
+FLAKE_I_FN flake_status sno_i_many(sno_gen *g, unsigned request, uint8_t meta, sno_id *ids, size_t n,
                                    size_t *done) {
     *done = 0;
     if (!(g->gen.kind & FLAKE_I_PART)) return FLAKE_INVALID;
     while (*done < n) {
-        flake_i_place rest, unit;
+        flake_i_ticket rest, unit;
         flake_lane *from;
-        const flake_status status = flake_i_claim(&g->gen, how, 0, n - *done, &rest, &from);
+        const flake_status status = flake_i_claim(&g->gen, request, 0, n - *done, &rest, &from);
         if (status != FLAKE_OK) return status;
         for (; flake_i_cut(&g->gen, from, &rest, &unit); *done += (size_t)unit.n)
             sno_i_fill(g, meta, &unit, ids + *done);
@@ -1373,7 +1373,7 @@ FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, 
         status = flake_i_still_ours(e); /* a child's turns would be its parent's */
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     const uint64_t turn = FLAKE_ATOMIC_ADD(&g->with_time, 1u, relaxed) % e->cap;
-    *id = sno_i_id(sno_i_place_head(g, meta, units << SNO_I_TIME_SHIFT),
+    *id = sno_i_id(sno_i_ticket_head(g, meta, units << SNO_I_TIME_SHIFT),
                    (uint16_t)(g->sequence_min + turn));
     return FLAKE_OK;
 }
@@ -1421,7 +1421,7 @@ FLAKE_API uint32_t sno_len(sno_gen *g) {
     flake_i_engine *const e = &g->gen.engine;
     flake_i_attempt a;
     if (!sno_i_is_here(g) || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time) return 0;
-    return (uint32_t)flake_i_min(a.place, e->cap);
+    return (uint32_t)flake_i_min(a.ticket, e->cap);
 }
 
 FLAKE_API uint32_t sno_sequence_now(sno_gen *g) {
@@ -1469,8 +1469,8 @@ FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapsh
  * from a generator on his stack, with a partition that is used up with the id.
  *
  * The tag is looked at after the draw. If the owner id in it is still this process's, it was so when
- * the place was drawn, and the place, which is nobody else's (I1), goes with the tag's partition.
- * If not, the place is dropped. The tag carries nothing but itself, so relaxed will do; only a
+ * the ticket was drawn, and the ticket, which is nobody else's (I1), goes with the tag's partition.
+ * If not, the ticket is dropped. The tag carries nothing but itself, so relaxed will do; only a
  * partition that was just taken is put in it, so it never comes back to an earlier value. */
 enum { SNO_I_DEFAULT_PLACES = 4 };
 #define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 3) /* its number: see flake_i_process */
@@ -1506,8 +1506,8 @@ FLAKE_I_FN flake_i_engine *sno_i_default_engine(void) {
     const unsigned place = flake_i_take_place(&sno_i_default.begun, SNO_I_DEFAULT_PLACES);
     if (place == SNO_I_DEFAULT_PLACES) return NULL;
     flake_i_engine *const fresh = &sno_i_default.places[place];
-    const flake_i_setup setup = sno_i_setup_of(NULL, UINT16_MAX + 1);
-    if (flake_i_engine_init(fresh, &setup) != FLAKE_OK) return NULL;
+    const flake_i_engine_config config = sno_i_engine_config_of(NULL, UINT16_MAX + 1);
+    if (flake_i_engine_init(fresh, &config) != FLAKE_OK) return NULL;
     fresh->owner_word = fresh->instance_word = NULL; /* the tag tells instead */
     fresh->owner_id = fresh->instance_owner_id = 0;
     if (FLAKE_ATOMIC_CAS(&sno_i_default.engine, &found, fresh, release, acquire))
@@ -1515,12 +1515,12 @@ FLAKE_I_FN flake_i_engine *sno_i_default_engine(void) {
     return found;
 }
 
-FLAKE_I_INLINE sno_id sno_i_tagged_id(uint64_t tag, uint8_t meta, const flake_i_place *place) {
-    return sno_i_id(place->head | (uint64_t)meta << 16 | (tag & 0xffff), (uint16_t)place->index);
+FLAKE_I_INLINE sno_id sno_i_tagged_id(uint64_t tag, uint8_t meta, const flake_i_ticket *ticket) {
+    return sno_i_id(ticket->head | (uint64_t)meta << 16 | (tag & 0xffff), (uint16_t)ticket->index);
 }
 
 FLAKE_I_COLD sno_id sno_i_generate_anew(uint8_t meta) {
-    flake_i_place place;
+    flake_i_ticket ticket;
     for (;;) {
         const uint64_t tag = sno_i_own_tag();
         flake_i_engine *const e = tag ? sno_i_default_engine() : NULL;
@@ -1535,18 +1535,18 @@ FLAKE_I_COLD sno_id sno_i_generate_anew(uint8_t meta) {
                 (void)!sno_next_n(&own, meta, &id, 1);
             return id;
         }
-        if (flake_i_draw(e, FLAKE_I_WAIT, 0, 1, &place) != FLAKE_OK) return sno_i_id(0, 0);
-        if (sno_i_tag_is_ours(tag)) return sno_i_tagged_id(tag, meta, &place);
+        if (flake_i_draw(e, FLAKE_I_WAIT, 0, 1, &ticket) != FLAKE_OK) return sno_i_id(0, 0);
+        if (sno_i_tag_is_ours(tag)) return sno_i_tagged_id(tag, meta, &ticket);
     }
 }
 
 FLAKE_API sno_id sno_generate(uint8_t meta) {
     flake_i_engine *const e = FLAKE_ATOMIC_LOAD(&sno_i_default.engine, acquire); /* PAGE:A */
     const uint64_t tag = FLAKE_ATOMIC_LOAD(&sno_i_default.tag, relaxed);
-    flake_i_place place;
+    flake_i_ticket ticket;
     if (FLAKE_I_LIKELY(e != NULL)) {
-        if (flake_i_draw(e, FLAKE_I_WAIT, 0, 1, &place) != FLAKE_OK) return sno_i_id(0, 0);
-        if (FLAKE_I_LIKELY(sno_i_tag_is_ours(tag))) return sno_i_tagged_id(tag, meta, &place);
+        if (flake_i_draw(e, FLAKE_I_WAIT, 0, 1, &ticket) != FLAKE_OK) return sno_i_id(0, 0);
+        if (FLAKE_I_LIKELY(sno_i_tag_is_ours(tag))) return sno_i_tagged_id(tag, meta, &ticket);
     }
     return sno_i_generate_anew(meta);
 }

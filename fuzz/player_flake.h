@@ -288,7 +288,7 @@ static bool flake_open(const flake_fixed *fixed) {
     if (given.lanes) s->exact = false;
     s->node = o->node + o->node_offset;
     s->layout = flake_word_of(&o->layout);
-    const bool goes_on = flake_counts(&o->layout) && !o->fail_on_backwards;
+    const bool continues_past_clock = flake_counts(&o->layout) && !o->fail_on_backwards;
     if (o->layout.format) o->fail_on_backwards = true;
     for (size_t i = 0; i < s->actors; i++) {
         flake_actor *a = &flake_actors[i];
@@ -297,7 +297,7 @@ static bool flake_open(const flake_fixed *fixed) {
         a->seq_min = part->seq_min;
         a->oracle =
             flake_oracle_of(o, (uint64_t)part->seq_max - part->seq_min + 1, &a->gen->engine);
-        a->oracle.goes_on = goes_on;
+        a->oracle.continues_past_clock = continues_past_clock;
     }
     s->rises = !o->seq_scatter && !o->layout.time_reversed && o->layout.time_shift >= o->layout.seq_shift;
     if (o->max_wait_ms > 1000) s->may &= ~(unsigned)FUZZ_STICK;
@@ -375,7 +375,7 @@ static uint64_t flake_latest_unit(const flake_actor *a) {
  * where its ids had come to, and as far behind that as n ids fill. */
 static void flake_check_not_ahead(const flake_actor *a, uint64_t time, uint64_t had, size_t n) {
     uint64_t now = flake_latest_unit(a);
-    if (a->oracle.goes_on) {
+    if (a->oracle.continues_past_clock) {
         const size_t lanes = flake_has_lanes() ? flake_scene.options.lane_count : 1;
         if (had < flake_scene.began_at) had = flake_scene.began_at;
         if (now < had + 1 + n * lanes / a->oracle.cap) now = had + 1 + n * lanes / a->oracle.cap;

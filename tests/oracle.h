@@ -49,7 +49,7 @@ typedef struct oracle {
     bool without_places; /* callers sleep without a place: a count with few bits to spare */
     /* UUIDs and ULIDs: when the clock is put back they draw as if it stood at their next place. Set
      * fail_on_backwards, too. */
-    bool goes_on;
+    bool continues_past_clock;
     bool ticks; /* sno's tick-tock */
     const int64_t *clock_ns;
     void (*sleep)(int64_t ns); /* moves the clock, as it likes */
@@ -167,7 +167,7 @@ static inline oracle_view oracle_look(const oracle *o, int64_t now_ns, bool give
 /* Whether it goes on in spite of its clock, which lies before what it has drawn. */
 static inline bool oracle_goes_on(const oracle *o) {
     const int64_t now_ns = *o->clock_ns;
-    if (!o->goes_on || !oracle_has_drawn(o) || o->next.unit > o->last_unit) return false;
+    if (!o->continues_past_clock || !oracle_has_drawn(o) || o->next.unit > o->last_unit) return false;
     if (now_ns < oracle_start_ns(o, 0)) return true;
     const oracle_view v = oracle_look(o, now_ns, false);
     return v.status != ORACLE_RANGE && o->recorded > v.now + o->max_ahead;

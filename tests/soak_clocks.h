@@ -52,8 +52,8 @@ static void *look(void *given) {
 
 /* Whether draws have gone by leases: the machine's counter is one for it, and its pace known. */
 static bool has_leases(void) {
-    bool has = flakes.engine.window > 1;
-    for (unsigned i = 0; i < n_lanes; i++) has |= flake_lane_of[i].engine.window > 1;
+    bool has = flakes.engine.ticks_per_window > 1;
+    for (unsigned i = 0; i < n_lanes; i++) has |= flake_lane_of[i].engine.ticks_per_window > 1;
     return has;
 }
 

@@ -542,11 +542,11 @@ static void a_slow_counter_is_used_from_501_counts_a_lease_on(void) {
     for (size_t i = 0; i < 2; i++) {
         open_fast();
         flake_i_engine *const e = &gen.engine;
-        FLAKE_ATOMIC_STORE(&e->window, 1u, relaxed); /* not known yet */
-        FLAKE_ATOMIC_STORE(&e->paced, 0u, relaxed);
+        FLAKE_ATOMIC_STORE(&e->ticks_per_window, 1u, relaxed); /* not known yet */
+        FLAKE_ATOMIC_STORE(&e->calibrated_at, 0u, relaxed);
         for (uint64_t k = 1; k < 4; k++) /* 9600 counts in each stretch */
-            (void)flake_i_learn_pace(e, 9600 * k, (int64_t)(cases[i].us * k * 1000));
-        CHECK_EQ(FLAKE_ATOMIC_LOAD(&e->window, relaxed), cases[i].window);
+            (void)flake_i_calibrate(e, 9600 * k, (int64_t)(cases[i].us * k * 1000));
+        CHECK_EQ(FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed), cases[i].window);
     }
 }
 

@@ -582,7 +582,7 @@ static void take_with_fewer_bumps(void) {
     take_after_bumps();
     EXPECT(sno_i_take_partition(&partition) == FLAKE_OK);
     for (unsigned fewer = 1; fewer < 5; fewer++) {
-        (void)atomic_fetch_sub(&flake_i_process.bumps, 1u);
+        (void)atomic_fetch_sub(&flake_i_process.clone_count, 1u);
         random_script.next = (uint16_t)(random_script.next + 0x0777);
         EXPECT(sno_i_take_partition(&next) == FLAKE_OK);
         EXPECT(next == (uint16_t)(partition + fewer));

@@ -432,7 +432,7 @@ static void a_floor_under_a_longer_queue_changes_nothing(void) {
 
 static void a_place_after_the_last_unit_is_out_of_range(void) {
     flake_options o = options_in_scene(0);
-    flake_i_place place = {0, 0, 0, 0, 0};
+    flake_i_ticket ticket = {0, 0, 0, 0, 0};
     uint64_t id = 0;
     begin();
     o.layout = flake_layout_of(10, 10, 12, start_ms - 1023);
@@ -441,19 +441,19 @@ static void a_place_after_the_last_unit_is_out_of_range(void) {
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(id >> 22, 1023);
     const uint64_t word = atomic_fetch_add(&gen.engine.word, 13u) + 12;
-    CHECK_EQ(flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word, start_ms * a_ms, 1,
-                               &place),
+    CHECK_EQ(flake_i_draw_slow(&gen.engine, FLAKE_I_WAIT | FLAKE_I_OVERSHOT, word, start_ms * a_ms, 1,
+                               &ticket),
              FLAKE_TIME_RANGE);
     CHECK_EQ(atomic_load(&our->sleeps), 0);
     clock_to_ms(start_ms + 1);
-    CHECK_EQ(flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word, start_ms * a_ms, 1,
-                               &place),
+    CHECK_EQ(flake_i_draw_slow(&gen.engine, FLAKE_I_WAIT | FLAKE_I_OVERSHOT, word, start_ms * a_ms, 1,
+                               &ticket),
              FLAKE_TIME_RANGE);
     /* the last unit's own last place is one of the layout */
-    CHECK_EQ(flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word - 12 + 8,
-                               start_ms * a_ms, 1, &place),
+    CHECK_EQ(flake_i_draw_slow(&gen.engine, FLAKE_I_WAIT | FLAKE_I_OVERSHOT, word - 12 + 8,
+                               start_ms * a_ms, 1, &ticket),
              FLAKE_OK);
-    CHECK(place.time == 1023 && place.index == 9);
+    CHECK(ticket.time == 1023 && ticket.index == 9);
 }
 
 /* ---- the horizon, to the ns ---- */

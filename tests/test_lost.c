@@ -103,16 +103,16 @@ static flake_status sleep_prefetch(void) {
 
 /* By fetch_add, and others were faster. */
 static flake_status sleep_late(void) {
-    flake_i_place place = {0, 0, 0, 0, 0};
-    CHECK(gen.engine.add_rest != 0);
+    flake_i_ticket ticket = {0, 0, 0, 0, 0};
+    CHECK(gen.engine.add_limit != 0);
     const int64_t now_ns = atomic_load(&our->now_ns);
     const uint64_t word = atomic_fetch_add(&gen.engine.word, 1u);
     const flake_status status =
-        flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word, now_ns, 1, &place);
+        flake_i_draw_slow(&gen.engine, FLAKE_I_WAIT | FLAKE_I_OVERSHOT, word, now_ns, 1, &ticket);
     flake_stats stats;
     flake_stats_get(&gen, &stats);
     CHECK(stats.waits > 0);
-    return noted(status, flake_i_odd_id(&gen, place.time, place.index));
+    return noted(status, flake_i_odd_id(&gen, ticket.time, ticket.index));
 }
 
 static void spend_shard(void) {

@@ -703,7 +703,7 @@ static void every_init_asks_for_the_gates_floor(void) {
 /* A caller whose place others have pushed into a later unit has to ask for that one. */
 static void a_place_in_the_queue_is_asked_for(void) {
     flake_options o = options_of(1);
-    flake_i_place place;
+    flake_i_ticket ticket;
     begin();
     o.gate.admit = ask_gate;
     o.gate.user = &gate_says;
@@ -714,8 +714,8 @@ static void a_place_in_the_queue_is_asked_for(void) {
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     const uint64_t word = atomic_fetch_add(&gen.engine.word, 13u) + 12; /* 12 and one more draw */
     gate_says = FLAKE_LEASE_LOST;
-    CHECK_EQ(flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word, script_now.now_ns, 1,
-                               &place),
+    CHECK_EQ(flake_i_draw_slow(&gen.engine, FLAKE_I_WAIT | FLAKE_I_OVERSHOT, word, script_now.now_ns, 1,
+                               &ticket),
              FLAKE_LEASE_LOST);
     CHECK_EQ(atomic_load(&gen.engine.word), word); /* given back */
 }

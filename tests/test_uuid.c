@@ -49,22 +49,22 @@ static void put_bits(flake128 *id, unsigned from, unsigned n, uint64_t value) {
 
 /* The id of a place, from the keys: two words for where counters begin, and two for tails. */
 static flake128 id_oracle(const flake_layout *l, const uint64_t start[2], const uint64_t tail[2],
-                          int64_t ms, uint64_t place) {
+                          int64_t ms, uint64_t ticket) {
     flake128 id = {{0}};
     const uint64_t number = (uint64_t)ms, low = sip13(start, number * 2);
     put_bits(&id, 0, 48, number);
     if (l->format == FLAKE_I_ULID) {
         put_bits(&id, 49, 15, sip13(start, number * 2 + 1));
         put_bits(&id, 64, 64, low);
-        for (uint64_t i = 0; i < place; i++) id = ulid_plus_one(id);
+        for (uint64_t i = 0; i < ticket; i++) id = ulid_plus_one(id);
         return id;
     }
-    const uint64_t counter = low % (1 << 25) + place;
+    const uint64_t counter = low % (1 << 25) + ticket;
     put_bits(&id, 48, 4, l->format == FLAKE_I_UUID8 ? 8 : 7);
     put_bits(&id, 52, 12, counter >> 14);
     put_bits(&id, 64, 2, 2);
     put_bits(&id, 66, 14, counter);
-    put_bits(&id, 80, 48, l->node_bits ? a_node : sip13(tail, number << 16 | place) >> 16);
+    put_bits(&id, 80, 48, l->node_bits ? a_node : sip13(tail, number << 16 | ticket) >> 16);
     return id;
 }
 

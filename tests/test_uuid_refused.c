@@ -49,7 +49,7 @@ static void a_clock_of_the_programs_own_is_read_for_each_id(void) {
     script_at_ms(1700000000000);
     CHECK_EQ(flake_uuid7_bytes(id), FLAKE_OK);
     const struct flake_i_uuids *const g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed);
-    CHECK_EQ(FLAKE_ATOMIC_LOAD(&g->engine.window, relaxed), 0);
+    CHECK_EQ(FLAKE_ATOMIC_LOAD(&g->engine.ticks_per_window, relaxed), 0);
 }
 
 int main(int argc, char **argv) {

@@ -118,7 +118,7 @@ static void wait_wide(bool with_ring) {
 
 static void wait_late(bool with_ring) {
     const flake_options o = options_of(with_ring);
-    flake_i_place place;
+    flake_i_ticket ticket;
     uint64_t id;
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     (void)!flake_try(&gen, &id);
@@ -126,7 +126,7 @@ static void wait_late(bool with_ring) {
     atomic_store(&our->slept_ns, 0);
     const int64_t now_ns = atomic_load(&our->now_ns);
     const uint64_t word = atomic_fetch_add(&gen.engine.word, 1u);
-    (void)flake_i_draw_rest(&gen.engine, FLAKE_I_WAIT | FLAKE_I_LATE, word, now_ns, 1, &place);
+    (void)flake_i_draw_slow(&gen.engine, FLAKE_I_WAIT | FLAKE_I_OVERSHOT, word, now_ns, 1, &ticket);
 }
 
 static void wait_gate(bool with_ring) {

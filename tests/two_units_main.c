@@ -26,8 +26,8 @@
 #define LIES_AT(type, member, bytes) _Static_assert(offsetof(type, member) == (bytes), #type)
 SIZE_IS(struct flake_i_process_2, 24 + 8192);
 LIES_AT(struct flake_i_process_2, page, 0);
-LIES_AT(struct flake_i_process_2, generation, 8);
-LIES_AT(struct flake_i_process_2, bumps, 16);
+LIES_AT(struct flake_i_process_2, instance_count, 8);
+LIES_AT(struct flake_i_process_2, clone_count, 16);
 LIES_AT(struct flake_i_process_2, room, 20);
 SIZE_IS(struct sno_i_partitions_2, 24 + 8192);
 LIES_AT(struct sno_i_partitions_2, private_family, 8);

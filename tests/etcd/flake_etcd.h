@@ -1048,7 +1048,7 @@ FLAKE_I_FN void flake_i_etcd_raise_time(flake_i_atomic64 *at, int64_t ns) {
 }
 
 /* Lock-free. */
-FLAKE_I_FN flake_status flake_i_etcd_admit(void *user, int64_t until_ns) {
+FLAKE_I_FN flake_status flake_i_etcd_gate(void *user, int64_t until_ns) {
     flake_etcd *c = (flake_etcd *)user;
     const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, acquire); /* HELD:A */
     if (!flake_i_etcd_is_held(state)) return FLAKE_LEASE_LOST;
@@ -1065,7 +1065,7 @@ FLAKE_I_FN flake_status flake_i_etcd_admit(void *user, int64_t until_ns) {
 }
 
 /* A generator starts after all earlier holders, and after earlier generators of this claim. */
-FLAKE_I_FN int64_t flake_i_etcd_floor(void *user) {
+FLAKE_I_FN int64_t flake_i_etcd_not_before(void *user) {
     return (int64_t)FLAKE_ATOMIC_LOAD(&((flake_etcd *)user)->asked_ns, relaxed);
 }
 
@@ -1471,8 +1471,8 @@ FLAKE_API uint64_t flake_etcd_node(const flake_etcd *c) {
 
 FLAKE_API flake_gate flake_etcd_gate(flake_etcd *c) {
     flake_gate gate;
-    gate.admit = flake_i_etcd_admit;
-    gate.not_before_ns = flake_i_etcd_floor;
+    gate.admit = flake_i_etcd_gate;
+    gate.not_before_ns = flake_i_etcd_not_before;
     gate.user = c;
     gate.fence = c->word;
     return gate;

@@ -760,7 +760,7 @@ static int64_t wanted_ms;
 static inline void want(void) {
     const int64_t unix_ms = begin_s * INT64_C(1000) + wanted_ms;
     note_time();
-    note_raw("a draw is %s\n", name_of(flake_i_etcd_admit(&claim, unix_ms * 1000000)));
+    note_raw("a draw is %s\n", name_of(flake_i_etcd_gate(&claim, unix_ms * 1000000)));
 }
 
 /* The answer to who reads a cluster's numbers: keys from..to are taken, and a horizon of a number. */

@@ -370,22 +370,22 @@ static void the_gate_lets_nothing_past_the_horizon(void) {
     c.horizon_ns = (uint64_t)(unix_ns + 100 * s);
     *c.word = 7;
     c.state = 7 << 2 | FLAKE_I_ETCD_HELD;
-    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns), FLAKE_CLOCK_BACKWARDS);
-    CHECK_EQ(flake_i_etcd_admit(&c, c.floor_ns), FLAKE_CLOCK_BACKWARDS);
-    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 5000000), FLAKE_OK);
+    CHECK_EQ(flake_i_etcd_gate(&c, unix_ns), FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(flake_i_etcd_gate(&c, c.floor_ns), FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(flake_i_etcd_gate(&c, unix_ns + 5000000), FLAKE_OK);
     CHECK(c.asked_ns == (uint64_t)unix_ns + 5000000);
-    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 4000000), FLAKE_OK);
+    CHECK_EQ(flake_i_etcd_gate(&c, unix_ns + 4000000), FLAKE_OK);
     CHECK(c.asked_ns == (uint64_t)unix_ns + 5000000); /* the latest */
-    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 100 * s + 1), FLAKE_AGAIN);
+    CHECK_EQ(flake_i_etcd_gate(&c, unix_ns + 100 * s + 1), FLAKE_AGAIN);
     CHECK(c.asked_ns == (uint64_t)unix_ns + 5000000); /* what was refused is not among them */
     CHECK(c.wanted_ns == (uint64_t)(unix_ns + 100 * s + 1));
     c.trouble = FLAKE_I_ETCD_UNREACHED;
-    CHECK_EQ(flake_i_etcd_admit(&c, INT64_MAX), FLAKE_IO);
+    CHECK_EQ(flake_i_etcd_gate(&c, INT64_MAX), FLAKE_IO);
     CHECK_EQ(flake_etcd_check(&c, &why), FLAKE_IO);
     CHECK_STR(why.text, "etcd was not reached");
-    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 6000000), FLAKE_OK); /* not lost */
+    CHECK_EQ(flake_i_etcd_gate(&c, unix_ns + 6000000), FLAKE_OK); /* not lost */
     c.process++;
-    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 6000000), FLAKE_FORKED);
+    CHECK_EQ(flake_i_etcd_gate(&c, unix_ns + 6000000), FLAKE_FORKED);
     CHECK_EQ(flake_etcd_check(&c, &why), FLAKE_FORKED);
     CHECK_STR(why.text, "the claim is the parent's");
     c.process--;
@@ -419,7 +419,7 @@ static void the_gate_lets_nothing_past_the_horizon(void) {
 
     flake_i_etcd_close_gate(&c, c.state, FLAKE_I_ETCD_LOST);
     CHECK_EQ(*c.word, 0);
-    CHECK_EQ(flake_i_etcd_admit(&c, unix_ns + 6000000), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_i_etcd_gate(&c, unix_ns + 6000000), FLAKE_LEASE_LOST);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE_LOST); /* in the same unit, too */
     CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE_LOST);
     CHECK_EQ(flake_etcd_check(&c, &why), FLAKE_LEASE_LOST);

@@ -36,10 +36,10 @@ static unsigned lane_of(uint64_t *index) {
 }
 
 /* As generators of UUIDs do. */
-static flake_status draw_on(flake_gen *g, unsigned how, uint64_t *id) {
-    flake_i_place p;
-    flake_status status = flake_i_draw(&g->engine, how, 0, 1, &p);
-    if (status != FLAKE_OK) status = flake_i_continue_in(&g->engine, how, status, 1, &p);
+static flake_status draw_on(flake_gen *g, unsigned resume, uint64_t *id) {
+    flake_i_ticket p;
+    flake_status status = flake_i_draw(&g->engine, resume, 0, 1, &p);
+    if (status != FLAKE_OK) status = flake_i_continue_in(&g->engine, resume, status, 1, &p);
     if (status == FLAKE_OK) flake_i_put_id(g, false, p.time, p.index, id);
     return status;
 }
@@ -165,7 +165,7 @@ static void check_place(unsigned me, unsigned i, char letter, place got) {
                      got.time, got.index);
     if (at < seen.thread[me].last[i][got.tick]) explore_fail("a thread's ids fall");
     seen.thread[me].last[i][got.tick] = at + 1;
-    if (letter != 'f' && !goes_on(letter) &&
+    if (letter != 'f' && !continues_past_clock(letter) &&
         got.time > seen.thread[me].reach + e->ahead + (unsigned)now->slack_ms)
         explore_fail("I3: an id of unit %" PRIu64 ", when the clock said %" PRIu64, got.time,
                      seen.thread[me].reach);
@@ -212,7 +212,7 @@ static void check_failure(unsigned me, unsigned i, char letter, outcome said, un
         return;
     }
     if (said == SAID_ELSE) explore_fail("neither AGAIN nor CLOCK_BACK");
-    if (goes_on(letter) && back) explore_fail("the clock was put back, and it does not go on");
+    if (continues_past_clock(letter) && back) explore_fail("the clock was put back, and it does not go on");
     if (said == SAID_AGAIN && back) explore_fail("AGAIN, though the clock was put back");
     if (said == SAID_BACK && !back)
         explore_fail("CLOCK_BACK, though the clock is not behind the word");
@@ -410,7 +410,7 @@ static void call_close(bool and_open) {
     const flake_state_options where = state_options();
     if (flake_state_open(&our.state, &where, flake_gen_options(&our.flake), NULL, NULL) != FLAKE_OK)
         explore_fail("can't be opened again");
-    seen.floor_ns = flake_i_state_floor(&our.state);
+    seen.floor_ns = flake_i_state_not_before(&our.state);
     if (seen.latest_ns > seen.floor_ns)
         explore_fail("HORIZON: the next run begins before the last id");
 }

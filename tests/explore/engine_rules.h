@@ -86,7 +86,7 @@ static bool is_given(char letter) { return letter == 'g' || letter == 'G'; }
 static bool is_owned(char letter) { return letter == 'o' || letter == 'O' || letter == 'M'; }
 static bool is_laned(char letter) { return letter && strchr("lLQq", letter) != NULL; }
 static bool is_many(char letter) { return letter && strchr("NTMQq", letter) != NULL; }
-static bool goes_on(char letter) { return letter == 'c' || letter == 'C'; }
+static bool continues_past_clock(char letter) { return letter == 'c' || letter == 'C'; }
 static bool waits(char letter) { return strchr("nNoflQC", letter) != NULL; }
 static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
@@ -278,12 +278,12 @@ static void watch(unsigned me, const explore_access *a) {
         return;
     }
     if (a->at == &explore_now.counter) seen.thread[me].counter = a->seen;
-    if (i < n_engines && a->at == &e->lease) /* a unit that the clock has said */
+    if (i < n_engines && a->at == &e->fast_until) /* a unit that the clock has said */
         seen.thread[me].reach = larger(seen.thread[me].reach, seen.latest_unit);
     if (a->wrote && (a->at == ring_head || a->at == ring_tail)) watch_ring(me, a);
     if (a->wrote && name_of(a->at) && !is_of_state(a->at) && !is_hint(a->at))
         seen.thread[me].wrote |=
-            i == n_engines || (a->at > (const void *)&e->lease && a->at < (const void *)e->safe) ||
+            i == n_engines || (a->at > (const void *)&e->fast_until && a->at < (const void *)e->safe) ||
             a->at > (const void *)&e->drifts;
     if (now->of == DEFAULT && a->wrote && name_of(a->at) && strcmp(name_of(a->at), "word") == 0)
         seen.thread[me].bumps = seen.bumps_done;

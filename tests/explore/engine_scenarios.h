@@ -59,7 +59,7 @@ static bool prepare_flake(void) {
         fork_page = word;
     }
     engines[0] = &our.flake.engine;
-    if (now->counter[1]) our.flake.engine.window = LEASE_NS; /* as if learned: one a ns */
+    if (now->counter[1]) our.flake.engine.ticks_per_window = LEASE_NS; /* as if learned: one a ns */
     for (unsigned i = 0; i < EXPLORE_THREADS; i++)
         if (flake_prefetch_init(&our.prefetch[i], &our.flake, 2, 1, NULL) != FLAKE_OK) return false;
     if (now->shards && flake_init_shards(our.flake_shards, now->shards, &o, NULL) != FLAKE_OK)
@@ -71,7 +71,7 @@ static bool prepare_flake(void) {
     if (now->lanes && flake_init(&our.flake_laned, &o, NULL) != FLAKE_OK) return false;
     for (unsigned i = 0; i < now->lanes; i++) {
         engines[i] = &our.flake_lane[i].engine;
-        if (now->counter[1]) our.flake_lane[i].engine.window = LEASE_NS;
+        if (now->counter[1]) our.flake_lane[i].engine.ticks_per_window = LEASE_NS;
     }
     return true;
 }
@@ -79,22 +79,22 @@ static bool prepare_flake(void) {
 /* sno.h wants a pool of 4 numbers and units of 4 ms from 2010 on. Its engine is set up anew, with
  * the capacity asked for and units of 1 ms from 1970 on, which nothing above the engine minds. */
 static bool prepare_sno_engine(flake_i_engine *e) {
-    flake_i_setup setup;
-    memset(&setup, 0, sizeof setup);
-    setup.unit_ms = 1;
-    setup.time_bits = 39;
-    setup.tick_bits = 1;
-    setup.cap = cap_of(now);
-    setup.max_wait_ms = now->wait_ms ? now->wait_ms : INT64_MAX;
-    setup.shared_memory = !now->gate && !calls_any('x');
-    setup.gate.admit = setup.shared_memory ? NULL : flake_admit;
-    setup.gate.fence = calls_any('x') ? &our.gate_word : NULL;
-    setup.clock.kind = now->coarse       ? FLAKE_CLOCK_COARSE
+    flake_i_engine_config config;
+    memset(&config, 0, sizeof config);
+    config.unit_ms = 1;
+    config.time_bits = 39;
+    config.tick_bits = 1;
+    config.cap = cap_of(now);
+    config.max_wait_ms = now->wait_ms ? now->wait_ms : INT64_MAX;
+    config.shared_memory = !now->gate && !calls_any('x');
+    config.gate.admit = config.shared_memory ? NULL : flake_admit;
+    config.gate.fence = calls_any('x') ? &our.gate_word : NULL;
+    config.clock.kind = now->coarse       ? FLAKE_CLOCK_COARSE
                    : now->counter[1] ? FLAKE_CLOCK_FAST
                                      : FLAKE_CLOCK_EXACT;
-    setup.ring = now->ring ? &our.ring : NULL;
-    if (flake_i_engine_init(e, &setup) != FLAKE_OK) return false;
-    if (now->counter[1]) e->window = LEASE_NS; /* as if learned: one a ns */
+    config.ring = now->ring ? &our.ring : NULL;
+    if (flake_i_engine_init(e, &config) != FLAKE_OK) return false;
+    if (now->counter[1]) e->ticks_per_window = LEASE_NS; /* as if learned: one a ns */
     return true;
 }
 
@@ -131,8 +131,8 @@ static void reset_default(void) {
     struct sno_i_family *const family = &sno_i_partitions.private_family;
     marks[0] = marks[1] = 0;
     flake_i_process.page = marks;
-    flake_i_process.generation = 0;
-    flake_i_process.bumps = 0;
+    flake_i_process.instance_count = 0;
+    flake_i_process.clone_count = 0;
     family->start =
         1u << 16 | 0x3fffu << 17; /* its bumps are ahead: no start of another random choice */
     family->used = 0;
@@ -167,7 +167,7 @@ static void prepare(const scenario *s) {
     for (unsigned i = 0; i < n_engines; i++) {
         flake_i_engine *e = engines[i];
         const bool by_add = !s->wait_ms && !s->full;
-        right = right && e->cap == cap_of(s) && e->add_rest == (by_add ? e->cap - 1 : 0);
+        right = right && e->cap == cap_of(s) && e->add_limit == (by_add ? e->cap - 1 : 0);
         e->word =
             ((uint64_t)s->time << e->time_shift) + (s->tick ? e->count_mask + 1 : 0) + s->count;
         e->drifts = s->tick;

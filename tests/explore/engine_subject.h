@@ -150,7 +150,7 @@ static const char *name_of_default(const void *at) {
     return at == &sno_i_default.engine                   ? "engine"
            : at == &sno_i_default.tag                    ? "tag"
            : at == &sno_i_default.begun                  ? "begun"
-           : at == &flake_i_process.generation             ? "generation"
+           : at == &flake_i_process.instance_count             ? "generation"
            : at == &sno_i_partitions.private_family.used ? "used"
            : at == &marks[0]                             ? "mark"
                                                          : NULL;
@@ -177,8 +177,8 @@ static const char *name_of(const void *at) {
     for (unsigned i = 0; i < n_engines; i++) {
         const flake_i_engine *e = engines[i];
         if (at == &e->word) return words[i];
-        if (at == &e->lease) return "lease";
-        if (at == &e->paced || at == &e->pace || at == &e->window) return NULL;
+        if (at == &e->fast_until) return "lease";
+        if (at == &e->calibrated_at || at == &e->calibration || at == &e->ticks_per_window) return NULL;
         if (at == &e->safe[0]) return "safe[0]";
         if (at == &e->safe[1]) return "safe[1]";
         if (at == &e->drifts) return "drifts";
@@ -191,8 +191,8 @@ static const char *name_of(const void *at) {
     const flake_state *const s = &our.state;
     if (at == fork_page) return calls_any('b') ? "fork word" : NULL;
     if (at == our.prefetch[0].instance_word || at == fork_page + 1) return NULL;
-    if (at == &flake_i_process.page || at == &flake_i_process.generation ||
-        at == &flake_i_process.bumps)
+    if (at == &flake_i_process.page || at == &flake_i_process.instance_count ||
+        at == &flake_i_process.clone_count)
         return NULL;
     if (at == &s->lead || at == &s->manual_extend) return NULL;
     if (at == &s->horizon) return "horizon";

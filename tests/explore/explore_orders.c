@@ -118,7 +118,7 @@ static void wrote_word(orders_message *m, const orders_message *before) {
     if (before) {
         const bool leaves = tick != tick_of(before->value);
         const uint64_t old = leaves ? 0
-                                    : flake_i_rest(engine(), time_of(before->value),
+                                    : flake_i_queued(engine(), time_of(before->value),
                                                    count_of(before->value), time_of(m->value));
         memcpy(m->fact, before->fact, sizeof m->fact);
         m->fact[CHANGES] += leaves;
@@ -170,32 +170,32 @@ static void saw(unsigned i, const orders_message *m) {
                     kept.thread[me].of[n].used[other]);
 }
 
-static void hand_out(const flake_i_place *place, uint64_t first) {
-    for (uint64_t k = 0; k < place->n; k++) {
-        const uint64_t at = place->index + k; /* a run may go on into later units */
-        const uint64_t id = (place->time + at / engine()->cap) << 24 | place->tick << 16 |
+static void hand_out(const flake_i_ticket *ticket, uint64_t first) {
+    for (uint64_t k = 0; k < ticket->n; k++) {
+        const uint64_t at = ticket->index + k; /* a run may go on into later units */
+        const uint64_t id = (ticket->time + at / engine()->cap) << 24 | ticket->tick << 16 |
                             (first + at % engine()->cap);
-        const uint64_t used = place->tick ? now->safe : (uint64_t)now->clock[0] - 1;
-        orders_say("got    %" PRIu64 "%c+%" PRIu64, id >> 24, "AB"[place->tick], id & 0xffff);
+        const uint64_t used = ticket->tick ? now->safe : (uint64_t)now->clock[0] - 1;
+        orders_say("got    %" PRIu64 "%c+%" PRIu64, id >> 24, "AB"[ticket->tick], id & 0xffff);
         if (id >> 24 <= used)
             orders_fail("%" PRIu64 "%c+%" PRIu64 " may have been handed out before", id >> 24,
-                        "AB"[place->tick], id & 0xffff);
+                        "AB"[ticket->tick], id & 0xffff);
         for (unsigned i = 0; i < kept.n; i++)
             if (kept.drawn[i] == id)
                 orders_fail("%" PRIu64 "%c+%" PRIu64 " is handed out twice", id >> 24,
-                            "AB"[place->tick], id & 0xffff);
+                            "AB"[ticket->tick], id & 0xffff);
         if (kept.n == MOST_DRAWN) orders_fail("the table of ids is too small");
         kept.drawn[kept.n++] = id;
     }
 }
 
-static void draw(unsigned how, uint64_t want) {
-    flake_i_place place;
+static void draw(unsigned request, uint64_t want) {
+    flake_i_ticket ticket;
     flake_lane *from;
     if (now->of == LANES) {
-        if (flake_i_lanes_draw(&split, how, want, &place, &from) == FLAKE_OK)
-            hand_out(&place, from->first);
-    } else if (flake_i_draw(engine(), how, 0, want, &place) == FLAKE_OK) hand_out(&place, 0);
+        if (flake_i_lanes_draw(&split, request, want, &ticket, &from) == FLAKE_OK)
+            hand_out(&ticket, from->first);
+    } else if (flake_i_draw(engine(), request, 0, want, &ticket) == FLAKE_OK) hand_out(&ticket, 0);
 }
 
 /* All that was used of a lane, at the word that was read of it, is in the snapshot. */
@@ -270,7 +270,7 @@ static int file_synced(void) {
 static void admit(int64_t unit) {
     bool in_vain = false;
     const orders_location *l = &orders_at[is_at.disk];
-    const flake_status status = flake_i_state_admit(&state, kept.run, unit_ns(unit), &in_vain);
+    const flake_status status = flake_i_state_gate(&state, kept.run, unit_ns(unit), &in_vain);
     int64_t known = 0; /* the latest, since a close may write less */
     for (unsigned p = 0; p <= orders_me()->view.of[is_at.disk]; p++)
         if ((int64_t)l->message[p].value > known) known = (int64_t)l->message[p].value;
@@ -469,11 +469,11 @@ static void thread(unsigned i) {
 
 // >>beginnings
 
-static void begin_lanes(flake_i_setup *setup) {
-    setup->cap = LANES_OF * now->cap;
-    if (flake_i_engine_init(&gen.gen.engine, setup) != FLAKE_OK) exit(2);
-    if (now->kind == FLAKE_CLOCK_FAST) flake_i_set_window(&gen.gen.engine, ORDERS_WINDOW);
-    flake_i_lanes_begin(&split, lanes, LANES_OF, setup, &gen.gen.engine);
+static void begin_lanes(flake_i_engine_config *config) {
+    config->cap = LANES_OF * now->cap;
+    if (flake_i_engine_init(&gen.gen.engine, config) != FLAKE_OK) exit(2);
+    if (now->kind == FLAKE_CLOCK_FAST) flake_i_set_ticks_per_window(&gen.gen.engine, ORDERS_WINDOW);
+    flake_i_lanes_begin(&split, lanes, LANES_OF, config, &gen.gen.engine);
     for (unsigned i = 0; i < FIBERS; i++) split.map[i] = now->apart ? i % LANES_OF + 1 : 1;
 }
 
@@ -496,25 +496,25 @@ static void wrote_first(unsigned n) {
 }
 
 static void begin_engine(void) {
-    static flake_i_setup setup;
+    static flake_i_engine_config config;
     static flake_options options;
     static const sno_snapshot bounds = {.partition = 1, .sequence_max = 3};
-    options.shared_memory = setup.shared_memory = true; /* no fork word */
+    options.shared_memory = config.shared_memory = true; /* no fork word */
     if (now->of == SHARD) (void)!sno_init_shards(&shard, 1, &bounds, &options, NULL);
-    setup.epoch_ms = SNO_I_EPOCH_MS;
-    setup.unit_ms = UNIT_NS / 1000000;
-    setup.time_bits = 39;
-    setup.tick_bits = 1;
-    setup.cap = now->cap;
-    setup.max_wait_ms = 20000; /* long enough for draws by fetch_add */
-    setup.clock.kind = now->kind;
-    setup.ring = calls_any('q') || now->noted ? &ring : NULL;
+    config.epoch_ms = SNO_I_EPOCH_MS;
+    config.unit_ms = UNIT_NS / 1000000;
+    config.time_bits = 39;
+    config.tick_bits = 1;
+    config.cap = now->cap;
+    config.max_wait_ms = 20000; /* long enough for draws by fetch_add */
+    config.clock.kind = now->kind;
+    config.ring = calls_any('q') || now->noted ? &ring : NULL;
     (void)flake_ring_init(&ring, slots, 2);
-    if (now->of == LANES) begin_lanes(&setup);
+    if (now->of == LANES) begin_lanes(&config);
     flake_i_engine *const e = engine();
-    if (now->of != LANES && flake_i_engine_init(e, &setup) != FLAKE_OK) exit(2);
+    if (now->of != LANES && flake_i_engine_init(e, &config) != FLAKE_OK) exit(2);
     if (now->of == ENGINE) gen.gen.kind = FLAKE_I_PART | FLAKE_I_MULTI; /* for its snapshots */
-    if (e->add_rest != e->cap - 1) exit(2);
+    if (e->add_limit != e->cap - 1) exit(2);
     for (unsigned n = 0; n < engines(); n++) {
         const unsigned at = begin_word(nth_engine(n));
         if (!n) is_at.word = at;
@@ -523,7 +523,7 @@ static void begin_engine(void) {
     if (now->of == LANES) (void)orders_locate(&split.turn, 4, 0, "turn");
     for (unsigned n = 0; n < engines() && now->kind == FLAKE_CLOCK_FAST; n++)
         (void)orders_locate(&nth_engine(n)->lease, 8, 0, "lease");
-    if (setup.ring) is_at.overflow = orders_locate(&e->overflow, 8, 0, "overflow");
+    if (config.ring) is_at.overflow = orders_locate(&e->overflow, 8, 0, "overflow");
     if (calls_any('S')) (void)orders_locate(&e->rebased, 8, 0, "rebased");
 }
 

@@ -15,7 +15,7 @@ static int64_t admitted[2]; /* units; 0: refused */
 
 static void admit(unsigned who, int64_t unit) {
     bool in_vain = false;
-    const flake_status status = flake_i_state_admit(&state, 0, unit * UNIT_NS, &in_vain);
+    const flake_status status = flake_i_state_gate(&state, 0, unit * UNIT_NS, &in_vain);
     assert(status == FLAKE_OK || status == FLAKE_IO);
     admitted[who] = status == FLAKE_OK ? unit : 0;
 }

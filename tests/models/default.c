@@ -12,7 +12,7 @@
 
 static struct sno_i_family family;
 static const flake_i_engine *found[2];
-static flake_i_place place[2];
+static flake_i_ticket ticket[2];
 
 static void generate(unsigned who) {
     flake_i_engine *const e = sno_i_default_engine();

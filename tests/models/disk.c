@@ -17,7 +17,7 @@ static void admit(unsigned who) {
     for (int tries = 0; tries < 2; tries++) {
         bool in_vain = false;
         const flake_status status =
-            flake_i_state_admit(&state, 0, WANTED * (int64_t)UNIT_NS, &in_vain);
+            flake_i_state_gate(&state, 0, WANTED * (int64_t)UNIT_NS, &in_vain);
         assert(status == FLAKE_OK || status == FLAKE_AGAIN);
         if (status != FLAKE_OK) continue;
         assert(files_lasting() == (WANTED + AHEAD) * (int64_t)UNIT_NS);

@@ -33,7 +33,7 @@ static flake_status admit(holder *h) {
     const int64_t from_ns =
         floor_ns < 0 ? 1000 * (int64_t)UNIT_NS : floor_ns - 100 * (int64_t)UNIT_NS;
     const int64_t until_ns = from_ns + (int64_t)etcd_random(1400) * UNIT_NS;
-    const flake_status status = flake_i_etcd_admit(&h->claim, until_ns);
+    const flake_status status = flake_i_etcd_gate(&h->claim, until_ns);
     model_stall();
     assert(status == FLAKE_OK || status == FLAKE_AGAIN || status == FLAKE_IO ||
            status == FLAKE_LEASE_LOST || (status == FLAKE_CLOCK_BACKWARDS && until_ns <= floor_ns));
@@ -92,7 +92,7 @@ static void hold(holder *h) {
     assert(status == FLAKE_OK || status == FLAKE_IO);
     etcd_is_cut_off = false;
     (void)pthread_join(late, NULL);
-    assert(flake_i_etcd_admit(&h->claim, 0) == FLAKE_LEASE_LOST);
+    assert(flake_i_etcd_gate(&h->claim, 0) == FLAKE_LEASE_LOST);
     (void)status;
 }
 

@@ -159,15 +159,15 @@ static inline void model_engine(flake_i_engine *engine, uint64_t cap, unsigned t
                                 uint64_t time) {
     flake_i_engine *volatile at = engine;
     flake_i_engine *const e = at;
-    flake_i_setup setup;
-    memset(&setup, 0, sizeof setup);
-    setup.unit_ms = 1;
-    setup.time_bits = 39;
-    setup.tick_bits = tick_bits;
-    setup.cap = cap;
-    setup.max_wait_ms = 5000; /* long enough for draws by fetch_add */
-    setup.shared_memory = true; /* no page, no system call */
-    const flake_status status = flake_i_engine_init(e, &setup);
+    flake_i_engine_config config;
+    memset(&config, 0, sizeof config);
+    config.unit_ms = 1;
+    config.time_bits = 39;
+    config.tick_bits = tick_bits;
+    config.cap = cap;
+    config.max_wait_ms = 5000; /* long enough for draws by fetch_add */
+    config.shared_memory = true; /* no page, no system call */
+    const flake_status status = flake_i_engine_init(e, &config);
     assert(status == FLAKE_OK);
     (void)status;
     FLAKE_ATOMIC_STORE(&e->word, time << e->time_shift, relaxed);
@@ -180,12 +180,12 @@ typedef struct model_ids {
     unsigned n;
 } model_ids;
 
-static inline void model_draw(flake_i_engine *e, unsigned how, model_ids *ids) {
-    flake_i_place place;
+static inline void model_draw(flake_i_engine *e, unsigned request, model_ids *ids) {
+    flake_i_ticket ticket;
     uint64_t id = 0;
-    if (flake_i_draw(e, how, 0, 1, &place) == FLAKE_OK) {
-        assert(place.index < e->cap);
-        id = place.time << 16 | (uint64_t)place.tick << 8 | (place.index + 1);
+    if (flake_i_draw(e, request, 0, 1, &ticket) == FLAKE_OK) {
+        assert(ticket.index < e->cap);
+        id = ticket.time << 16 | (uint64_t)ticket.tick << 8 | (ticket.index + 1);
     }
     ids->id[ids->n++] = id;
 }

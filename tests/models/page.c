@@ -55,7 +55,7 @@ int main(void) {
         flake_i_atomic64 *const page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
         if (page) FLAKE_ATOMIC_STORE(page, 0u, relaxed);
         FLAKE_ATOMIC_STORE(&flake_i_process.page, (flake_i_atomic64 *)NULL, relaxed);
-        FLAKE_ATOMIC_STORE(&flake_i_process.generation, 0u, relaxed);
+        FLAKE_ATOMIC_STORE(&flake_i_process.instance_count, 0u, relaxed);
         atomic_store(&told, 0u);
         model_run(bodies, 3);
         assert(word[0] && mark[0] && FLAKE_ATOMIC_LOAD(word[0], relaxed) == mark[0]);

@@ -19,7 +19,7 @@ static int64_t floor_ns; /* behind which the new run begins */
 static void *admit(void *unused) {
     bool in_vain = false;
     const flake_status status =
-        flake_i_state_admit(&state, earlier, WANTED * (int64_t)UNIT_NS, &in_vain);
+        flake_i_state_gate(&state, earlier, WANTED * (int64_t)UNIT_NS, &in_vain);
     admitted = status == FLAKE_OK;
     return unused;
 }
@@ -28,7 +28,7 @@ static void *close_and_open(void *unused) {
     const flake_status closed = flake_state_close(&state, NULL);
     const flake_status opened = files_open_again(&state, AHEAD);
     assert(closed == FLAKE_OK && opened == FLAKE_OK);
-    floor_ns = flake_i_state_floor(&state);
+    floor_ns = flake_i_state_not_before(&state);
     opened_again = true;
     (void)closed;
     (void)opened;
@@ -45,6 +45,6 @@ int main(void) {
     assert(!admitted || WANTED * (int64_t)UNIT_NS <= floor_ns);
     /* the earlier run was asked for and refused, after the new one's horizon was there */
     MODEL_REACHED(!admitted && floor_ns < WANTED * (int64_t)UNIT_NS &&
-                  flake_i_state_floor(&state) == WANTED * (int64_t)UNIT_NS);
+                  flake_i_state_not_before(&state) == WANTED * (int64_t)UNIT_NS);
     return 0;
 }

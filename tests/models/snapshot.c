@@ -18,13 +18,13 @@ static void clock_at(int64_t unit) { model_clock(INT64_C(1262304000000) + 4 * un
 
 static void draw_at(unsigned i) {
     static const int64_t at[] = {5, 3, 8, 7};
-    flake_i_place place;
+    flake_i_ticket ticket;
     clock_at(at[i]);
-    flake_status status = flake_i_draw(&gen.gen.engine, 0, 0, 1, &place);
+    flake_status status = flake_i_draw(&gen.gen.engine, 0, 0, 1, &ticket);
     assert(status == FLAKE_OK);
     (void)status;
-    units[i] = place.time;
-    ticks[i] = place.tick;
+    units[i] = ticket.time;
+    ticks[i] = ticket.tick;
 }
 
 static void *draw(void *unused) {
@@ -49,7 +49,7 @@ static void begin(void) {
     e->time_shift = SNO_I_TIME_SHIFT;
     e->count_mask = ((uint64_t)1 << (SNO_I_TIME_SHIFT - 1)) - 1;
     e->cap = UINT16_MAX + 1;
-    e->fast_rest = e->add_rest = UINT16_MAX;
+    e->fast_limit = e->add_limit = UINT16_MAX;
     e->reach_ns = e->unit_ns;
     e->unit_share = UINT64_MAX / e->unit_ns;
     e->is_plain = true;

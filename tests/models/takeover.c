@@ -32,7 +32,7 @@ static void *draw(void *unused) {
     for (int i = 0; i < DRAWS; i++) {
         const int64_t until_ns = (HORIZON - 1 + 2 * i) * (int64_t)UNIT_NS;
         model_stall();
-        if (flake_i_state_admit(&state, earlier, until_ns, &in_vain) == FLAKE_OK)
+        if (flake_i_state_gate(&state, earlier, until_ns, &in_vain) == FLAKE_OK)
             atomic_store(&admitted, until_ns);
     }
     return unused;
