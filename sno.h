@@ -1366,9 +1366,8 @@ FLAKE_API flake_status sno_try_at(sno_gen *g, uint8_t meta, int64_t unix_ms, sno
 
 FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, sno_id *id) {
     const flake_i_engine *const e = &g->gen.engine;
-    uint64_t units;
-    flake_status status =
-        sno_i_is_here(g) ? sno_i_units_at(unix_ms, &units) : FLAKE_INVALID;
+    uint64_t units = 0;
+    flake_status status = sno_i_is_here(g) ? sno_i_units_at(unix_ms, &units) : FLAKE_INVALID;
     if (status == FLAKE_OK)
         status = flake_i_still_ours(e); /* a child's turns would be its parent's */
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);

@@ -216,8 +216,8 @@ static const char *name_of(const void *at) {
 /* The engine that `at` belongs to; n_engines: none. */
 static unsigned engine_of(const void *at) {
     unsigned i = 0;
-    while (i < n_engines && ((const char *)at < (const char *)&engines[i]->lease ||
-                             (const char *)at > (const char *)&engines[i]->pace))
+    while (i < n_engines && ((const char *)at < (const char *)&engines[i]->fast_until ||
+                             (const char *)at > (const char *)&engines[i]->calibration))
         i++;
     return i;
 }

@@ -474,6 +474,9 @@ static void begin_lanes(flake_i_engine_config *config) {
     if (flake_i_engine_init(&gen.gen.engine, config) != FLAKE_OK) exit(2);
     if (now->kind == FLAKE_CLOCK_FAST) flake_i_set_ticks_per_window(&gen.gen.engine, ORDERS_WINDOW);
     flake_i_lanes_begin(&split, lanes, LANES_OF, config, &gen.gen.engine);
+    /* Found by their address, as in one process, so that the straight line is explored. */
+    split.from = 0;
+    split.lanes_at = (uintptr_t)lanes - sizeof *lanes;
     for (unsigned i = 0; i < FIBERS; i++) split.map[i] = now->apart ? i % LANES_OF + 1 : 1;
 }
 
@@ -522,7 +525,7 @@ static void begin_engine(void) {
     for (unsigned n = 0; n < engines(); n++) wrote_first(n);
     if (now->of == LANES) (void)orders_locate(&split.turn, 4, 0, "turn");
     for (unsigned n = 0; n < engines() && now->kind == FLAKE_CLOCK_FAST; n++)
-        (void)orders_locate(&nth_engine(n)->lease, 8, 0, "lease");
+        (void)orders_locate(&nth_engine(n)->fast_until, 8, 0, "lease");
     if (config.ring) is_at.overflow = orders_locate(&e->overflow, 8, 0, "overflow");
     if (calls_any('S')) (void)orders_locate(&e->rebased, 8, 0, "rebased");
 }
@@ -645,9 +648,9 @@ static bool is_plain(const void *p) {
     for (unsigned n = 0; n < engines(); n++) {
         const flake_i_engine *const of = nth_engine(n);
         if (p == &of->batches || p == &of->waits || p == &of->clock_backwards) return true;
-        if (p == &of->window) return true;                  /* never changes here, */
-        if (p == &of->paced || p == &of->pace) return true; /* ... whatever these are */
-        if (p == &of->lease) return now->kind != FLAKE_CLOCK_FAST;
+        if (p == &of->ticks_per_window) return true;                  /* never changes here, */
+        if (p == &of->calibrated_at || p == &of->calibration) return true; /* ... whatever these are */
+        if (p == &of->fast_until) return now->kind != FLAKE_CLOCK_FAST;
     }
     if (within(p, split.map, sizeof split.map)) return true;
     if (p == &e->rebased || p == &lanes[1].engine.rebased) return !calls_any('S');
@@ -658,7 +661,8 @@ static bool is_plain(const void *p) {
         return true;
     for (unsigned i = 0; of_uuids && i < FLAKE_I_DEFAULT_PLACES; i++) { /* its pace is not learned */
         const flake_i_engine *const of = &flake_i_default.places[i].engine;
-        if (p == &of->window || p == &of->lease || p == &of->paced || p == &of->pace) return true;
+        if (p == &of->ticks_per_window || p == &of->fast_until || p == &of->calibrated_at || p == &of->calibration)
+            return true;
     }
     const orders_location *found = &orders_at[of_uuids ? 3 : 2]; /* the generator's pointer */
     const bool is_page = within(p, pages, sizeof pages) && flake_i_process.page &&

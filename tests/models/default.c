@@ -17,15 +17,15 @@ static flake_i_ticket ticket[2];
 static void generate(unsigned who) {
     flake_i_engine *const e = sno_i_default_engine();
     assert(e);
-    const flake_status status = flake_i_draw(e, FLAKE_I_WAIT, 0, 1, &place[who]);
+    const flake_status status = flake_i_draw(e, FLAKE_I_WAIT, 0, 1, &ticket[who]);
     assert(status == FLAKE_OK);
     (void)status;
     found[who] = e;
 }
 
 static void look_at_ids(void) {
-    assert(found[0] == found[1] && place[0].time == place[1].time);
-    assert(place[0].index != place[1].index);
+    assert(found[0] == found[1] && ticket[0].time == ticket[1].time);
+    assert(ticket[0].index != ticket[1].index);
     /* both have made one */
     MODEL_REACHED((FLAKE_ATOMIC_LOAD(&sno_i_default.begun, relaxed) & 0xff) == SNO_I_DEFAULT_PLACES);
 }

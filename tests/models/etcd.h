@@ -222,7 +222,7 @@ static bool etcd_compares(flake_i_json compare) {
     const flake_i_json target = flake_i_json_get(compare, "target");
     if (etcd_is(target, "CREATE")) return e->create == etcd_number(compare, "create_revision");
     if (etcd_is(target, "LEASE"))
-        return (e->create ? e->fast_until : 0) == etcd_number(compare, "lease");
+        return (e->create ? e->lease : 0) == etcd_number(compare, "lease");
     assert(etcd_is(target, "VALUE"));
     return e->create && etcd_is(flake_i_json_get(compare, "value"), e->value64);
 }
@@ -241,7 +241,7 @@ static size_t etcd_range(flake_i_json op, char *out, size_t size) {
             continue;
         at += (size_t)snprintf(out + at, size - at,
                                "%s{\"key\":\"%s\",\"value\":\"%s\",\"lease\":\"%lld\"}", before,
-                               e->key64, e->value64, (long long)e->fast_until);
+                               e->key64, e->value64, (long long)e->lease);
         before = ",";
     }
     if (of_all && of_pool) {
@@ -280,7 +280,7 @@ static void etcd_txn(flake_i_json request, char *out, size_t size) {
             memset(e->value64, 0, sizeof e->value64);
             memcpy(e->value64, value.at + 1, (size_t)(value.end - value.at) - 2);
             if (!e->create) e->create = etcd_revision;
-            e->fast_until = etcd_number(put, "lease");
+            e->lease = etcd_number(put, "lease");
         } else if (gone.at) etcd_entry_of(gone)->create = 0;
         n += put.at || gone.at
                  ? (size_t)snprintf(out + n, size - n, "{\"response_put\":{}}")
