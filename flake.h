@@ -3214,7 +3214,8 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
     for (;;) {
         bool slept = false;
         flake_status status = flake_i_look_closely(e, &a);
-        if ((request & FLAKE_I_BOUND) && status == FLAKE_OK && a.now > a.time &&
+        const bool is_new = a.now > a.time || !(a.time || a.count); /* a unit, or the first ID */
+        if ((request & FLAKE_I_BOUND) && status == FLAKE_OK && is_new &&
             flake_i_is_far_ahead(e, a.now_ns))
             return FLAKE_TOO_FAR_AHEAD;
         if (status == FLAKE_OK && !a.is_free) status = flake_i_queue(e, &a, &slept);

@@ -96,7 +96,7 @@ static inline void tell(const told *list) {
     for (size_t i = 0; list && list[i].to; i++) told_list[i] = list[i];
 }
 
-static const told usual[] = {
+static const told usual_answers[] = {
     {.to = "keys_only",
      .text = "{'header':{},'responses':[{'response_range':{'header':{}}},"
              "{'response_range':{'header':{}}}]}"},
@@ -204,7 +204,7 @@ static inline const told *told_to(const script_easy *e) {
         a->answered++;
         return a;
     }
-    const told *a = usual;
+    const told *a = usual_answers;
     while (!strstr(e->url, a->to) && !strstr(e->body, a->to)) a++;
     return a;
 }

@@ -40,14 +40,14 @@ typedef struct server {
     char url[64];
     pthread_t thread;
     _Atomic(bool) end, ends_watches, asks_for_login;
-    _Atomic(const answer *) told; /* NULL: as usual */
+    _Atomic(const answer *) told; /* NULL: as usual_answers */
     _Atomic(int) asked, writes, revoked;
     char login[256];
 } server;
 
 static server fake;
 
-static const answer usual[] = {
+static const answer usual_answers[] = {
     {"/v3/kv/range", 200, "", "{\"header\":{}}"},
     {"keys_only", 200, "",
      "{\"header\":{},\"responses\":[{\"response_range\":{\"header\":{}}},"
@@ -103,7 +103,7 @@ static void *serve(void *none) {
             a = &logged_out;
         else if (a && strstr(request, a->to)) fake.asked++;
         else
-            for (a = usual; !strstr(request, a->to); a++) {
+            for (a = usual_answers; !strstr(request, a->to); a++) {
             }
         const int len =
             snprintf(reply, sizeof reply,
