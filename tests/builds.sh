@@ -5,7 +5,7 @@
 # from that page's own blocks, and runs it. Behind a block's language stands where it goes:
 #
 #     ```cmake builds/find_package/CMakeLists.txt    into that file of a scratch folder
-#     ```sh builds/find_package                      commands that are run there; they end with an id
+#     ```sh builds/find_package                      commands that are run there; they end with a UUID
 #
 # There is no network: for https://git.example/flake.git stands a repository made of this checkout, for
 # COMMIT its commit. What asks for an installation has one that has been moved after it was made.
@@ -83,11 +83,11 @@ judge four_times_the_version [ "$(grep -c "['\"/]$version\b" $page)" = 4 ]
 # README.md's first program, whose header is not looked for beside it.
 awk '/^```c$/ {inside = 1; next} /^```/ {if (inside) exit} inside' README.md | sed 's/"flake.h"/<flake.h>/' > "$dir/app.c"
 
-builds() { # FOLDER [VARIABLE=VALUE...]: its commands succeed, and the last thing that they say is an id
+builds() { # FOLDER [VARIABLE=VALUE...]: its commands succeed, and the last thing that they say is a UUID
     cp "$dir/app.c" "$dir/builds/$1"
     (
         cd "$dir/builds/$1" && shift && limited env "$@" sh -e commands > log 2>&1 &&
-            tail -n 1 log | grep -q '^[0-9]\{18,20\}$'
+            tail -n 1 log | grep -qE '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
     ) || { cat "$dir/builds/$1/log"; false; }
 }
 lacks() { # TOOL...: the first that is not here
