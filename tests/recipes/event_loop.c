@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * When a thread must never block. flake_try returns at once. On FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS
- * requests stay in the loop's own list, and flake_retry_ns is the loop's timeout. No other status goes away
- * with time.
+ * When a thread must never block. flake_try returns at once, and its status says who acts: the loop tries again,
+ * the program is wrong, or the operator is told. Meanwhile requests stay in the loop's own list, and
+ * flake_retry_ns is its timeout.
  */
 #include "flake.h"
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static flake_gen ids;
@@ -15,6 +16,28 @@ static flake_options options;
 static int timeout_ms(void) {
     const int64_t ms = flake_retry_ns(&ids) / 1000000 + 1;
     return ms < 1000 ? (int)ms : 1000;
+}
+
+/* Whether time alone helps. */
+static bool is_to_retry(flake_status status) {
+    switch (status) {
+    case FLAKE_OK:
+    case FLAKE_AGAIN:
+    case FLAKE_CLOCK_BACKWARDS:
+    case FLAKE_NOT_EXTENDED: return true;
+    case FLAKE_TIME_RANGE:
+    case FLAKE_LEASE_LOST:
+    case FLAKE_IO:
+    case FLAKE_CORRUPT:
+    case FLAKE_MISMATCH:
+    case FLAKE_DOWNTIME:
+    case FLAKE_IN_USE: // a server would page somebody, and answer that it has no IDs
+        (void)fprintf(stderr, "for the operator: %s\n", flake_status_str(status));
+        return false;
+    default: // the other statuses are mistakes of the program
+        (void)fprintf(stderr, "a bug: %s\n", flake_status_str(status));
+        abort();
+    }
 }
 
 int main(void) {
@@ -32,8 +55,7 @@ int main(void) {
         if (poll(&event, 1, waiting ? timeout_ms() : -1) < 0) return perror("poll"), 1;
         if (event.revents & POLLIN) waiting += (int)read(ends[0], requests, sizeof requests);
         for (; waiting && (status = flake_try(&ids, &id)) == FLAKE_OK; waiting--) answered++;
-        if (status != FLAKE_OK && status != FLAKE_AGAIN && status != FLAKE_CLOCK_BACKWARDS)
-            return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
+        if (!is_to_retry(status)) return 1;
     }
     return 0;
 }
