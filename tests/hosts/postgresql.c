@@ -165,7 +165,8 @@ Datum pg_flake_next(PG_FUNCTION_ARGS) {
     flake_status status;
     (void)fcinfo;
     wait_for_the_worker();
-    while ((status = flake_next(&all->ids, &id)) == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS)
+    while ((status = flake_next(&all->ids, &id)) == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS ||
+           status == FLAKE_NOT_EXTENDED)
         CHECK_FOR_INTERRUPTS();
     if (status != FLAKE_OK) ereport(ERROR, errmsg("flake_next: %s", flake_status_str(status)));
     PG_RETURN_INT64((int64)id);
@@ -180,7 +181,7 @@ Datum pg_sno_next(PG_FUNCTION_ARGS) {
     if (meta < 0 || meta > 255) ereport(ERROR, errmsg("sno_next: meta is 0 to 255"));
     wait_for_the_worker();
     while ((status = sno_next_n(&all->snos, (uint8_t)meta, &id, 1)) == FLAKE_AGAIN ||
-           status == FLAKE_CLOCK_BACKWARDS)
+           status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_NOT_EXTENDED)
         CHECK_FOR_INTERRUPTS();
     if (status != FLAKE_OK) ereport(ERROR, errmsg("sno_next: %s", flake_status_str(status)));
     sno_encode(id, text);

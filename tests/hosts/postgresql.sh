@@ -120,6 +120,16 @@ crash() { # a client's backend is killed: the server throws its shared memory aw
 judge "PostgreSQL: a backend is killed, and the server begins anew" crash
 judge "PostgreSQL: $clients clients insert after that" a_run_more
 
+stopped=$(worker)
+is_cancelled() { # CALL: it waits
+    query -c "SET statement_timeout = 500; SELECT $1" 2>&1 | grep -q 'canceling statement due to statement timeout'
+}
+judge "PostgreSQL: the worker stands still" kill -STOP "$stopped"
+judge "PostgreSQL: past the horizon an id waits for it, and can be cancelled" within 30 is_cancelled 'flake_next()'
+judge "PostgreSQL: so does a sno" within 30 is_cancelled 'sno_next(42)'
+judge "PostgreSQL: the worker goes on" kill -CONT "$stopped"
+judge "PostgreSQL: $clients clients insert after that" a_run_more
+
 end_the_worker() {
     local before
     before=$(worker)
