@@ -67,7 +67,7 @@ static void make_rows(void) {
     memset(&options, 0, sizeof options);
     options.layout = flake_layout_uuid7;
     MUST(flake_init(&uuids, &options, NULL) == FLAKE_OK);
-    int64_t unix_ms = 1700000000000;
+    int64_t unix_ms = 1750000000000; /* the default layout begins in 2025 */
     for (size_t i = 0; i < count; i++) {
         if (random_below(4) == 0) unix_ms += (int64_t)random_below(173);
         rows[i].unix_ms = unix_ms;
@@ -119,9 +119,8 @@ static int64_t time_of(unsigned k, const row *r) {
 }
 
 static void bounds(const window *w, row *least, row *greatest) {
-    const flake_layout layout = flake_layout_idgen;
-    MUST(flake_min_at(&layout, w->from_ms, &least->flake) == FLAKE_OK);
-    MUST(flake_max_at(&layout, w->to_ms, &greatest->flake) == FLAKE_OK);
+    MUST(flake_min_at(&flake_layout_default, w->from_ms, &least->flake) == FLAKE_OK);
+    MUST(flake_max_at(&flake_layout_default, w->to_ms, &greatest->flake) == FLAKE_OK);
     MUST(flake128_min_at(&flake_layout_boundary, w->from_ms, &least->wide) == FLAKE_OK);
     MUST(flake128_max_at(&flake_layout_boundary, w->to_ms, &greatest->wide) == FLAKE_OK);
     MUST(flake128_min_at(&flake_layout_uuid7, w->from_ms, &least->uuid) == FLAKE_OK);
