@@ -365,46 +365,41 @@ def plot_lines(name, title, x_unit, y_unit, xs, lines):
 # ---- the rows, in words ----
 
 # Those that a run has no figure of are left out.
-def way_of(header, call):
-    way, _, drawn = call.rpartition("_") if call.startswith(("lanes", "shard")) else ("", "", call)
-    if call.endswith("try_at"):
-        way, drawn = call.removesuffix("try_at").rstrip("_"), "try_at"
-    return f"`{header}_{drawn}`" + {"lanes": ", lanes", "shard": ", `single_thread`"}.get(way, "")
-
-
 ONE_ID = [
     ("flake/next", "`flake_next`", "exact clock"),
     ("flake/next_coarse", "`flake_next`", "coarse clock"),
     ("flake/next_fast", "`flake_next`", "fast clock"),
     ("flake/try", "`flake_try`", "exact clock"),
     ("flake/try_at", "`flake_try_at`", "caller's time"),
-    ("flake/shard_next", "`flake_next`, `single_thread`", "exact clock"),
-    ("flake/shard_next_coarse", "`flake_next`, `single_thread`", "coarse clock"),
-    ("flake/shard_next_fast", "`flake_next`, `single_thread`", "fast clock"),
-    ("flake/shard_try_at", "`flake_try_at`, `single_thread`", "caller's time"),
-    ("flake/lanes_next", "`flake_next`, lanes", "exact clock"),
-    ("flake/lanes_next_coarse", "`flake_next`, lanes", "coarse clock"),
-    ("flake/lanes_next_fast", "`flake_next`, lanes", "fast clock"),
+    ("flake/shard_next", "`flake_next` with `single_thread`", "exact clock"),
+    ("flake/shard_next_coarse", "`flake_next` with `single_thread`", "coarse clock"),
+    ("flake/shard_next_fast", "`flake_next` with `single_thread`", "fast clock"),
+    ("flake/shard_try_at", "`flake_try_at` with `single_thread`", "caller's time"),
+    ("flake/lanes_next", "`flake_next` with lanes", "exact clock"),
+    ("flake/lanes_next_coarse", "`flake_next` with lanes", "coarse clock"),
+    ("flake/lanes_next_fast", "`flake_next` with lanes", "fast clock"),
     ("flake/prefetch_1024", "`flake_prefetch_next`, stock of 1024", "exact clock"),
-    *((f"flake/{call}_new_unit", f"{way_of('flake', call)}, each in a new unit", clock) for call, clock in (
-        ("next", "a variable"), ("lanes_next", "a variable"), ("shard_next", "a variable"),
-        ("try_at", "caller's time"), ("shard_try_at", "caller's time"))),
+    *((f"flake/{call}_new_unit", f"{label}, each in a new unit", clock) for call, label, clock in (
+        ("next", "`flake_next`", "a variable"), ("lanes_next", "`flake_next` with lanes", "a variable"),
+        ("shard_next", "`flake_next` with `single_thread`", "a variable"), ("try_at", "`flake_try_at`", "caller's time"),
+        ("shard_try_at", "`flake_try_at` with `single_thread`", "caller's time"))),
     ("sno/next", "`sno_next`", "exact clock"),
     ("sno/next_coarse", "`sno_next`", "coarse clock"),
     ("sno/next_fast", "`sno_next`", "fast clock"),
     ("sno/try", "`sno_try`", "exact clock"),
     ("sno/generate", "`sno_generate`", "exact clock"),
     ("sno/try_at", "`sno_try_at`", "caller's time"),
-    ("sno/lanes_next", "`sno_next`, lanes", "exact clock"),
-    ("sno/lanes_next_coarse", "`sno_next`, lanes", "coarse clock"),
-    ("sno/lanes_next_fast", "`sno_next`, lanes", "fast clock"),
-    ("sno/shard_next", "`sno_next`, `single_thread`", "exact clock"),
-    ("sno/shard_next_coarse", "`sno_next`, `single_thread`", "coarse clock"),
-    ("sno/shard_next_fast", "`sno_next`, `single_thread`", "fast clock"),
-    ("sno/shard_try_at", "`sno_try_at`, `single_thread`", "caller's time"),
-    *((f"sno/{call}_new_unit", f"{way_of('sno', call)}, each in a new unit", clock) for call, clock in (
-        ("next", "a variable"), ("lanes_next", "a variable"), ("shard_next", "a variable"),
-        ("try_at", "caller's time"), ("shard_try_at", "caller's time"))),
+    ("sno/lanes_next", "`sno_next` with lanes", "exact clock"),
+    ("sno/lanes_next_coarse", "`sno_next` with lanes", "coarse clock"),
+    ("sno/lanes_next_fast", "`sno_next` with lanes", "fast clock"),
+    ("sno/shard_next", "`sno_next` with `single_thread`", "exact clock"),
+    ("sno/shard_next_coarse", "`sno_next` with `single_thread`", "coarse clock"),
+    ("sno/shard_next_fast", "`sno_next` with `single_thread`", "fast clock"),
+    ("sno/shard_try_at", "`sno_try_at` with `single_thread`", "caller's time"),
+    *((f"sno/{call}_new_unit", f"{label}, each in a new unit", clock) for call, label, clock in (
+        ("next", "`sno_next`", "a variable"), ("lanes_next", "`sno_next` with lanes", "a variable"),
+        ("shard_next", "`sno_next` with `single_thread`", "a variable"), ("try_at", "`sno_try_at`", "caller's time"),
+        ("shard_try_at", "`sno_try_at` with `single_thread`", "caller's time"))),
     ("flake128/next", "`flake128_next`", "exact clock"),
     ("flake128/next_coarse", "`flake128_next`", "coarse clock"),
     ("flake128/next_fast", "`flake128_next`", "fast clock"),
@@ -476,9 +471,9 @@ TEXT_ROWS += [
 ]
 
 SATURATION = [
-    ("flake/next", "`flake_next`, 12 bits"), ("flake/lanes_next", "`flake_next`, lanes, 12 bits"),
-    ("flake/shard_next", "`flake_next`, `single_thread`, 12 bits"),
-    ("sno/next", "`sno_next`"), ("sno/lanes_next", "`sno_next`, lanes"), ("sno/shard_next", "`sno_next`, `single_thread`"),
+    ("flake/next", "`flake_next`, 12 bits"), ("flake/lanes_next", "`flake_next` with lanes, 12 bits"),
+    ("flake/shard_next", "`flake_next` with `single_thread`, 12 bits"),
+    ("sno/next", "`sno_next`"), ("sno/lanes_next", "`sno_next` with lanes"), ("sno/shard_next", "`sno_next` with `single_thread`"),
     ("flake/batch_4096", "`flake_next_n`, 12 bits, 4096 at once"),
     ("flake128/batch_4096", "`flake128_next_n`, 4096 at once"),
     ("peer/mutex_snowflake", "mutex snowflake, 12 bits"),

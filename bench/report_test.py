@@ -187,7 +187,7 @@ def offers_lanes(folder):
     table = readme.read_text()
     check("the table goes between its marks", table.startswith("Above.\n<!-- bench begin -->\n|") and "old" not in table
           and table.endswith("<!-- bench end -->\nBelow.\n"))
-    for row in ("`flake_next`, lanes, fast clock | 15.0", "`flake_next`, fast clock | 14.0"):
+    for row in ("`flake_next` with lanes, fast clock | 15.0", "`flake_next`, fast clock | 14.0"):
         check(f"it has {row}", f"| {row} |" in table)
     said = " ".join(text[text.index("### What to choose"):].split())
     check("lanes are for a server of many threads", "A server of many threads: `options.lanes`, with `flake_next`" in said)
@@ -200,7 +200,7 @@ def tells_who_got_how_much(folder):
     run_of(folder, 1, QUIET, row_of("saturation/flake/lanes_next", 64, 1, cap=4096e3, **shares, **rest),
            row_of("saturation/flake/next", 64, 1, cap=4096e3, of_threads=3, **rest))
     _, _, text = report(folder)
-    check("of lanes, on cores, of threads", re.search(r"^\| `flake_next`, lanes, 12 bits \| 64 \|.* \| 1.25 \| 1.50 \| 40.00 \|$", text, re.M))
+    check("of lanes, on cores, of threads", re.search(r"^\| `flake_next` with lanes, 12 bits \| 64 \|.* \| 1.25 \| 1.50 \| 40.00 \|$", text, re.M))
     check("what does not apply is empty", re.search(r"^\| `flake_next`, 12 bits \| 64 \|.* \|  \|  \| 3.00 \|$", text, re.M))
 
 
