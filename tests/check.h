@@ -3,9 +3,8 @@
  * The test harness: a test is a function, a CHECK that fails says where and fails its test, and a
  * program closes with "N passed, N failed".
  *
- *     static void adds(void) { CHECK(1 + 1 == 2); }
- *     int main(int argc, char **argv) { static const check_test all[] = {CHECK_TEST(adds)};
- *                                       return CHECK_MAIN(argc, argv, all); }
+ *     TEST(adds) { CHECK(1 + 1 == 2); }
+ *     int main(int argc, char **argv) { return check_main(argc, argv); }
  *
  * `program NAME...` runs the tests whose names contain one of the words.
  */
@@ -22,7 +21,26 @@
 typedef struct check_test {
     const char *name;
     void (*run)(void);
+    int line; /* the order they run in */
+    struct check_test *next;
 } check_test;
+
+static check_test *check_tests;
+
+static inline void check_add(check_test *test) {
+    check_test **at = &check_tests;
+    while (*at && (*at)->line < test->line) at = &(*at)->next;
+    test->next = *at;
+    *at = test;
+}
+
+#define TEST(name)                                                          \
+    static void name(void);                                                 \
+    __attribute__((constructor)) static void check_add_##name(void) {       \
+        static check_test test = {#name, name, __LINE__, NULL};          \
+        check_add(&test);                                                   \
+    }                                                                       \
+    static void name(void)
 
 static const char *check_running = "main"; /* the test that runs now, */
 static int check_failures;                 /* what failed in it, */
@@ -71,21 +89,17 @@ static inline void check_turn(void) {
         }                                                                                          \
     } while (0)
 
-#define CHECK_TEST(function) \
-    { #function, function }
-#define CHECK_MAIN(argc, argv, tests) check_main(argc, argv, tests, sizeof(tests) / sizeof *(tests))
-
-static inline int check_main(int argc, char **argv, const check_test *tests, size_t count) {
+static inline int check_main(int argc, char **argv) {
     int passed = 0, failed = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (const check_test *test = check_tests; test; test = test->next) {
         int wanted = argc < 2;
-        for (int a = 1; a < argc; a++) wanted |= strstr(tests[i].name, argv[a]) != NULL;
+        for (int a = 1; a < argc; a++) wanted |= strstr(test->name, argv[a]) != NULL;
         if (!wanted) continue;
-        check_running = tests[i].name;
+        check_running = test->name;
         check_failures = 0;
         check_turns = 0;
-        tests[i].run();
-        printf("%s %s\n", check_failures ? "FAIL" : "ok", tests[i].name);
+        test->run();
+        printf("%s %s\n", check_failures ? "FAIL" : "ok", test->name);
         fflush(stdout);
         if (check_failures) failed++;
         else passed++;

@@ -163,17 +163,16 @@ static inline void *map_shared(const char *name, size_t size) {
     return page;
 }
 
-static inline int scene_main(int argc, char **argv, const check_test *tests, size_t count) {
+static inline int scene_main(int argc, char **argv) {
     const char *room = getenv("TMPDIR");
     char command[300];
     (void)snprintf(home, sizeof home, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
     if (!mkdtemp(home)) return 1;
     our = (scene *)map_shared("scene", sizeof *our);
-    const int code = check_main(argc, argv, tests, count);
+    const int code = check_main(argc, argv);
     (void)snprintf(command, sizeof command, "rm -rf '%s'", home);
     if (system(command) != 0) printf("  %s is left\n", home);
     return code;
 }
-#define SCENE_MAIN(argc, argv, tests) scene_main(argc, argv, tests, sizeof(tests) / sizeof *(tests))
 
 #endif

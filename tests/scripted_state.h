@@ -178,17 +178,16 @@ static inline void crash(void) { CHECK(WIFSIGNALED(in_child(draw_then_die))); }
 
 /* ---- a folder for the tests, and memory that children share ---- */
 
-static inline int state_main(int argc, char **argv, const check_test *tests, size_t count) {
+static inline int state_main(int argc, char **argv) {
     const char *room = getenv("TMPDIR");
     (void)snprintf(folder, sizeof folder, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
     void *page = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED || !mkdtemp(folder)) return 1;
     our = (common *)page;
-    const int code = check_main(argc, argv, tests, count);
+    const int code = check_main(argc, argv);
     empty_folder();
     (void)rmdir(folder);
     return code;
 }
-#define STATE_MAIN(argc, argv, tests) state_main(argc, argv, tests, sizeof(tests) / sizeof *(tests))
 
 #endif

@@ -151,8 +151,7 @@ typedef struct drawn {
 
 static int give(flake_status status, uint64_t id, drawn *d) {
     const flake_layout layout = flake_layout_sonyflake;
-    flake_parts parts;
-    memset(&parts, 0, sizeof parts);
+    flake_parts parts = {0};
     if (status != FLAKE_OK) return (int)status;
     CHECK_EQ(flake_decompose(&layout, id, &parts), FLAKE_OK);
     CHECK_EQ(parts.node, 5);
@@ -162,8 +161,7 @@ static int give(flake_status status, uint64_t id, drawn *d) {
 }
 
 static int give_wide(flake_status status, flake128 id, drawn *d) {
-    flake_parts parts;
-    memset(&parts, 0, sizeof parts);
+    flake_parts parts = {0};
     if (status != FLAKE_OK) return (int)status;
     CHECK_EQ(flake128_decompose(&flake_layout_boundary, &id, &parts), FLAKE_OK);
     CHECK_EQ(parts.node, 5);
@@ -284,7 +282,7 @@ static void take_over(const struct way *w, drawn *first, drawn *second) {
     CHECK_EQ(w->draw(second), FLAKE_OK);
 }
 
-static void who_takes_over_begins_in_the_next_unit(void) {
+TEST(who_takes_over_begins_in_the_next_unit) {
     drawn first, second;
     later = true;
     for (int i = 0; i < way_count; i++) {
@@ -298,7 +296,7 @@ static void who_takes_over_begins_in_the_next_unit(void) {
 }
 
 /* What it is there for: without it the second one's first id is the first one's. */
-static void without_it_the_ids_of_this_unit_are_repeated(void) {
+TEST(without_it_the_ids_of_this_unit_are_repeated) {
     drawn first, second;
     later = false;
     for (int i = 0; i < way_count; i++) {
@@ -313,7 +311,7 @@ static void without_it_the_ids_of_this_unit_are_repeated(void) {
 }
 
 /* Who waits sleeps until that unit begins, once. */
-static void a_waiting_call_waits_for_it(void) {
+TEST(a_waiting_call_waits_for_it) {
     uint64_t id = 0;
     later = true;
     script_at_ms(T);
@@ -325,7 +323,7 @@ static void a_waiting_call_waits_for_it(void) {
 }
 
 /* The clock before the layout's first unit: there is nothing that anybody could have drawn. */
-static void before_the_epoch_there_is_nothing_to_leave_out(void) {
+TEST(before_the_epoch_there_is_nothing_to_leave_out) {
     uint64_t id = 0;
     later = true;
     flake_options o = flake_numbers(5);
@@ -337,10 +335,4 @@ static void before_the_epoch_there_is_nothing_to_leave_out(void) {
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(who_takes_over_begins_in_the_next_unit),
-                                     CHECK_TEST(without_it_the_ids_of_this_unit_are_repeated),
-                                     CHECK_TEST(a_waiting_call_waits_for_it),
-                                     CHECK_TEST(before_the_epoch_there_is_nothing_to_leave_out)};
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -30,7 +30,7 @@ static flake_status parse(const char *text) {
 
 /* ---- the text ---- */
 
-static void each_word_sets_its_field(void) {
+TEST(each_word_sets_its_field) {
     static const char all[] =
         "twitter node=7 node_offset=1 seq_min=2 seq_max=3 lanes=8 single_thread clock=fast "
         "max_wait_ms=4 max_ahead_ms=5 fail_on_backwards seq_scatter exclusive_dir=/run/app "
@@ -64,7 +64,7 @@ static void each_word_sets_its_field(void) {
 }
 
 /* What no word names is as in zeroed options. */
-static void an_empty_text_is_all_defaults(void) {
+TEST(an_empty_text_is_all_defaults) {
     static const flake_options none;
     static const flake_state_options nowhere;
     CHECK_EQ(parse(""), FLAKE_OK);
@@ -79,7 +79,7 @@ static void an_empty_text_is_all_defaults(void) {
     CHECK_EQ(config.options.node, 0);
 }
 
-static void blanks_and_line_ends_separate_words(void) {
+TEST(blanks_and_line_ends_separate_words) {
     CHECK_EQ(parse("\n node=3\ttwitter\r\n\r\nclock=coarse\n seq_max=9 "), FLAKE_OK);
     CHECK_EQ(config.options.node, 3);
     CHECK_STR(config.options.layout.name, "twitter");
@@ -89,7 +89,7 @@ static void blanks_and_line_ends_separate_words(void) {
     CHECK_EQ(config.options.clock.kind, FLAKE_CLOCK_EXACT);
 }
 
-static void a_layout_needs_no_name_in_front(void) {
+TEST(a_layout_needs_no_name_in_front) {
     char text[64];
     flake_layout l;
     size_t n = 0;
@@ -103,7 +103,7 @@ static void a_layout_needs_no_name_in_front(void) {
     CHECK(n > 10);
 }
 
-static void a_value_with_blanks_is_in_quotes(void) {
+TEST(a_value_with_blanks_is_in_quotes) {
     CHECK_EQ(parse("state=\"/var/my ids/a=b\" node=\"7\" exclusive_dir=\"x\""), FLAKE_OK);
     CHECK_STR(config.state.path, "/var/my ids/a=b");
     CHECK_EQ(config.options.node, 7);
@@ -116,7 +116,7 @@ static void a_value_with_blanks_is_in_quotes(void) {
     CHECK_STR(config.options.exclusive_dir, "a=b");
 }
 
-static void the_largest_numbers_are_read(void) {
+TEST(the_largest_numbers_are_read) {
     static const char all[] =
         "node=18446744073709551614 node_offset=4294967295 seq_max=4294967295 lanes=65535 "
         "max_wait_ms=9223372036854775807 partition=0";
@@ -129,7 +129,7 @@ static void the_largest_numbers_are_read(void) {
     CHECK_EQ(config.partition, 0);
 }
 
-static void what_is_wrong_is_told_by_its_word(void) {
+TEST(what_is_wrong_is_told_by_its_word) {
     static const char *const refused[][2] = {
         {"node=abc", "config: node=abc: not a number from 0 to 18446744073709551614"},
         {"node=-1", "config: node=-1: not a number from 0 to 18446744073709551614"},
@@ -178,7 +178,7 @@ static void what_is_wrong_is_told_by_its_word(void) {
     }
 }
 
-static void a_text_that_is_too_long_is_refused(void) {
+TEST(a_text_that_is_too_long_is_refused) {
     static char text[3000];
     memset(text, ' ', sizeof text - 1);
     memcpy(text, "node=7", 6);
@@ -213,7 +213,7 @@ static void refuses(const char *text, const char *wanted) {
     CHECK(flake_new(text, NULL) == NULL);
 }
 
-static void a_generator_is_made_of_a_text(void) {
+TEST(a_generator_is_made_of_a_text) {
     uint64_t id = 0, later = 0;
     flake_parts parts = {0};
     flake_gen *g = flake_new("twitter node=7 max_wait_ms=500", &why);
@@ -230,7 +230,7 @@ static void a_generator_is_made_of_a_text(void) {
     CHECK_STR(flake_version(), FLAKE_VERSION_STRING);
 }
 
-static void its_lanes_are_made_too(void) {
+TEST(its_lanes_are_made_too) {
     uint64_t id;
     flake_gen *g = flake_new("lanes=4", &why);
     CHECK(g != NULL);
@@ -241,7 +241,7 @@ static void its_lanes_are_made_too(void) {
     CHECK_EQ(flake_free(g, NULL), FLAKE_OK);
 }
 
-static void what_cannot_be_made_is_null_and_why(void) {
+TEST(what_cannot_be_made_is_null_and_why) {
     refuses("node=abc", "config: node=abc: not a number");
     refuses("twitter node=1024", "node");
     refuses("js53 lanes=65535", "lane_count");
@@ -259,10 +259,10 @@ static void what_cannot_be_made_is_null_and_why(void) {
     allocations_left = 1000;
 }
 
-static void its_state_is_opened_extended_and_closed(void) {
-    flake_state_options where;
+TEST(its_state_is_opened_extended_and_closed) {
+    flake_state_options where = {0};
     static flake_state state;
-    flake_options options;
+    flake_options options = {0};
     char path[64];
     uint64_t id;
     (void)snprintf(path, sizeof path, "%s/ids", dir);
@@ -272,8 +272,6 @@ static void its_state_is_opened_extended_and_closed(void) {
     CHECK_EQ(flake_next(g, &id), FLAKE_OK);
     CHECK(flake_gen_options(g)->state != NULL);
     CHECK_EQ(flake_extend(g, &why), FLAKE_OK);
-    memset(&where, 0, sizeof where);
-    memset(&options, 0, sizeof options);
     where.path = path;
     options.node = 7;
     CHECK_EQ(flake_state_open(&state, &where, &options, NULL, NULL), FLAKE_IN_USE);
@@ -288,7 +286,7 @@ static void its_state_is_opened_extended_and_closed(void) {
     CHECK_EQ(unlink(path), 0);
 }
 
-static void a_number_is_claimed_in_a_directory(void) {
+TEST(a_number_is_claimed_in_a_directory) {
     uint64_t id;
     flake_parts parts = {0};
     flake_gen *one = flake_new(in_dir("state_dir=%s first=5 count=2"), &why);
@@ -310,7 +308,7 @@ static void a_number_is_claimed_in_a_directory(void) {
     CHECK_EQ(unlink(in_dir("%s/6.slot")), 0);
 }
 
-static void exclusive_numbers_are_released(void) {
+TEST(exclusive_numbers_are_released) {
     const char *text = in_dir("twitter node=9 exclusive_dir=%s");
     flake_gen *g = flake_new(text, &why);
     CHECK(g != NULL);
@@ -323,7 +321,7 @@ static void exclusive_numbers_are_released(void) {
 }
 
 /* A child frees its copy, and the parent's stays as it was. */
-static void a_child_frees_what_it_inherited(void) {
+TEST(a_child_frees_what_it_inherited) {
     uint64_t id;
     int ended = -1;
     flake_gen *g = flake_new(in_dir("node=3 state=%s/fork"), &why);
@@ -339,7 +337,7 @@ static void a_child_frees_what_it_inherited(void) {
     CHECK_EQ(unlink(in_dir("%s/fork")), 0);
 }
 
-static void a_sno_generator_is_made_of_a_text(void) {
+TEST(a_sno_generator_is_made_of_a_text) {
     static const char *const refused[][2] = {{"node=7", "must be zero"},
                                              {"twitter", "must be zero"},
                                              {"seq_max=7", "must be zero"},
@@ -365,7 +363,7 @@ static void a_sno_generator_is_made_of_a_text(void) {
     CHECK_STR(sno_version(), SNO_VERSION_STRING);
 }
 
-static void a_sno_generator_has_its_state(void) {
+TEST(a_sno_generator_has_its_state) {
     for (unsigned partition = 0; partition < 2; partition++) { /* 0 is one, too */
         char text[128];
         (void)snprintf(text, sizeof text, "partition=%u state=%s/snos", partition, dir);
@@ -391,27 +389,8 @@ static void a_sno_generator_has_its_state(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(each_word_sets_its_field),
-        CHECK_TEST(an_empty_text_is_all_defaults),
-        CHECK_TEST(blanks_and_line_ends_separate_words),
-        CHECK_TEST(a_layout_needs_no_name_in_front),
-        CHECK_TEST(a_value_with_blanks_is_in_quotes),
-        CHECK_TEST(the_largest_numbers_are_read),
-        CHECK_TEST(what_is_wrong_is_told_by_its_word),
-        CHECK_TEST(a_text_that_is_too_long_is_refused),
-        CHECK_TEST(a_generator_is_made_of_a_text),
-        CHECK_TEST(its_lanes_are_made_too),
-        CHECK_TEST(what_cannot_be_made_is_null_and_why),
-        CHECK_TEST(its_state_is_opened_extended_and_closed),
-        CHECK_TEST(a_number_is_claimed_in_a_directory),
-        CHECK_TEST(exclusive_numbers_are_released),
-        CHECK_TEST(a_child_frees_what_it_inherited),
-        CHECK_TEST(a_sno_generator_is_made_of_a_text),
-        CHECK_TEST(a_sno_generator_has_its_state),
-    };
     if (!mkdtemp(dir)) return 2;
-    const int code = CHECK_MAIN(argc, argv, all);
+    const int code = check_main(argc, argv);
     char command[64];
     (void)snprintf(command, sizeof command, "rm -rf %s", dir);
     return system(command) == 0 ? code : 2;

@@ -8,7 +8,7 @@
 
 /* ---- within a unit, and from unit to unit ---- */
 
-static void the_first_id_is_the_first_number_of_the_clocks_unit(void) {
+TEST(the_first_id_is_the_first_number_of_the_clocks_unit) {
     open_with_three();
     NEXT(T, 10);
     begin(flake_layout_idgen);
@@ -16,7 +16,7 @@ static void the_first_id_is_the_first_number_of_the_clocks_unit(void) {
     TRY(T, 0);
 }
 
-static void numbers_count_up_within_a_unit(void) {
+TEST(numbers_count_up_within_a_unit) {
     open_with_three();
     NEXT(T, 10);
     move_ns(MS / 2);
@@ -25,7 +25,7 @@ static void numbers_count_up_within_a_unit(void) {
     NEXT(T, 12);
 }
 
-static void a_new_unit_begins_with_the_first_number(void) {
+TEST(a_new_unit_begins_with_the_first_number) {
     open_with_three();
     NEXT(T, 10);
     NEXT(T, 11);
@@ -36,7 +36,7 @@ static void a_new_unit_begins_with_the_first_number(void) {
     TRY(T + 8, 11);
 }
 
-static void a_try_at_a_spent_unit_changes_nothing(void) {
+TEST(a_try_at_a_spent_unit_changes_nothing) {
     open_with_three();
     for (unsigned i = 10; i <= 12; i++) TRY(T, i);
     for (int i = 0; i < 3; i++) TRY_SAYS(FLAKE_AGAIN);
@@ -47,7 +47,7 @@ static void a_try_at_a_spent_unit_changes_nothing(void) {
     TRY_SAYS(FLAKE_AGAIN);
 }
 
-static void retry_ns_is_exact_to_the_nanosecond(void) {
+TEST(retry_ns_is_exact_to_the_nanosecond) {
     begin(flake_layout_sonyflake); /* units of 10 ms */
     options.seq_max = 1;
     open_gen();
@@ -67,7 +67,7 @@ static void retry_ns_is_exact_to_the_nanosecond(void) {
 
 /* ---- waiting ---- */
 
-static void next_sleeps_until_the_next_unit_and_has_its_first_place(void) {
+TEST(next_sleeps_until_the_next_unit_and_has_its_first_place) {
     open_with_three();
     move_ns(MS / 4);
     for (unsigned i = 10; i <= 12; i++) NEXT(T, i);
@@ -79,14 +79,14 @@ static void next_sleeps_until_the_next_unit_and_has_its_first_place(void) {
     NEXT(T + 1, 11);
 }
 
-static void a_saturated_generator_gives_all_that_its_layout_has(void) {
+TEST(a_saturated_generator_gives_all_that_its_layout_has) {
     open_with_three();
     for (unsigned i = 0; i < 3000; i++) NEXT(T + i / 3, 10 + i % 3);
     CHECK_EQ(script_now.now_ns, (T + 999) * MS);
     CHECK_EQ(script_now.sleeps, 999);
 }
 
-static void waking_early_sleeps_again(void) {
+TEST(waking_early_sleeps_again) {
     open_with_three();
     CHECK_EQ(got64_n(&gen, many, 3), 3);
     script_now.per_sleep = MS / 10;
@@ -94,7 +94,7 @@ static void waking_early_sleeps_again(void) {
     CHECK_EQ(script_now.sleeps, 10);
 }
 
-static void waking_late_loses_no_place(void) {
+TEST(waking_late_loses_no_place) {
     open_with_three();
     CHECK_EQ(got64_n(&gen, many, 3), 3);
     script_now.per_sleep = 5 * MS + MS / 2;
@@ -102,7 +102,7 @@ static void waking_late_loses_no_place(void) {
     NEXT(T + 5, 10);
 }
 
-static void next_gives_up_after_max_wait_though_the_clock_stands_still(void) {
+TEST(next_gives_up_after_max_wait_though_the_clock_stands_still) {
     begin_with_three();
     options.max_wait_ms = 5;
     open_gen();
@@ -115,7 +115,7 @@ static void next_gives_up_after_max_wait_though_the_clock_stands_still(void) {
 }
 
 /* The place before was waited for, so the word still tells of the unit before that. */
-static void giving_up_changes_nothing_behind_a_place_that_was_waited_for(void) {
+TEST(giving_up_changes_nothing_behind_a_place_that_was_waited_for) {
     begin_with_three();
     options.max_wait_ms = 5;
     open_gen();
@@ -129,7 +129,7 @@ static void giving_up_changes_nothing_behind_a_place_that_was_waited_for(void) {
     NEXT(T + 2, 10);
 }
 
-static void next_does_not_begin_a_wait_longer_than_max_wait(void) {
+TEST(next_does_not_begin_a_wait_longer_than_max_wait) {
     begin(flake_layout_sonyflake);
     options.seq_max = 1;
     options.max_wait_ms = 5;
@@ -145,7 +145,7 @@ static void next_does_not_begin_a_wait_longer_than_max_wait(void) {
 
 /* ---- a clock that was put back ---- */
 
-static void a_try_behind_the_newest_id_says_clock_back(void) {
+TEST(a_try_behind_the_newest_id_says_clock_back) {
     open_with_three();
     TRY(T, 10);
     move_ns(-1);
@@ -164,7 +164,7 @@ static void a_try_behind_the_newest_id_says_clock_back(void) {
     TRY(T + 1, 10);
 }
 
-static void next_waits_for_a_clock_that_is_back_by_max_wait_at_most(void) {
+TEST(next_waits_for_a_clock_that_is_back_by_max_wait_at_most) {
     begin_with_three();
     options.max_wait_ms = 500;
     open_gen();
@@ -178,7 +178,7 @@ static void next_waits_for_a_clock_that_is_back_by_max_wait_at_most(void) {
     CHECK_EQ(script_now.now_ns, T * MS);
 }
 
-static void max_wait_is_a_second_by_default(void) {
+TEST(max_wait_is_a_second_by_default) {
     open_with_three();
     CHECK_EQ(flake_gen_options(&gen)->max_wait_ms, 1000);
     NEXT(T, 10);
@@ -188,7 +188,7 @@ static void max_wait_is_a_second_by_default(void) {
     NEXT(T, 11);
 }
 
-static void refuse_back_does_not_wait_for_a_clock_that_was_put_back(void) {
+TEST(refuse_back_does_not_wait_for_a_clock_that_was_put_back) {
     begin_with_three();
     options.fail_on_backwards = true;
     open_gen();
@@ -203,7 +203,7 @@ static void refuse_back_does_not_wait_for_a_clock_that_was_put_back(void) {
     CHECK_EQ(script_now.sleeps, 1);
 }
 
-static void a_clock_put_back_a_little_during_the_sleep_is_waited_for(void) {
+TEST(a_clock_put_back_a_little_during_the_sleep_is_waited_for) {
     open_with_three();
     CHECK_EQ(got64_n(&gen, many, 3), 3);
     script_now.jump_to_ns = (T - 100) * MS;
@@ -212,7 +212,7 @@ static void a_clock_put_back_a_little_during_the_sleep_is_waited_for(void) {
     CHECK_EQ(script_now.now_ns, (T + 1) * MS);
 }
 
-static void a_clock_put_back_far_during_the_sleep_is_not(void) {
+TEST(a_clock_put_back_far_during_the_sleep_is_not) {
     open_with_three();
     CHECK_EQ(got64_n(&gen, many, 3), 3);
     script_now.jump_to_ns = (T - 5000) * MS;
@@ -222,7 +222,7 @@ static void a_clock_put_back_far_during_the_sleep_is_not(void) {
     NEXT(T + 1, 10);
 }
 
-static void refuse_back_holds_for_a_clock_put_back_during_the_sleep(void) {
+TEST(refuse_back_holds_for_a_clock_put_back_during_the_sleep) {
     begin_with_three();
     options.fail_on_backwards = true;
     open_gen();
@@ -232,7 +232,7 @@ static void refuse_back_holds_for_a_clock_put_back_during_the_sleep(void) {
     CHECK_EQ(script_now.sleeps, 1);
 }
 
-static void a_clock_put_before_the_epoch_during_the_sleep_is_out_of_range(void) {
+TEST(a_clock_put_before_the_epoch_during_the_sleep_is_out_of_range) {
     open_with_three();
     CHECK_EQ(got64_n(&gen, many, 3), 3);
     script_now.jump_to_ns = -1;
@@ -246,7 +246,7 @@ static void a_clock_put_before_the_epoch_during_the_sleep_is_out_of_range(void) 
 
 /* ---- the ends of time ---- */
 
-static void before_the_epoch_there_are_no_ids(void) {
+TEST(before_the_epoch_there_are_no_ids) {
     begin(flake_layout_of(41, 10, 12, T));
     open_gen();
     move_ns(-1);
@@ -262,7 +262,7 @@ static void before_the_epoch_there_are_no_ids(void) {
     CHECK_EQ(parts_of(&gen, id).unix_ms, T);
 }
 
-static void an_epoch_before_1970_is_as_good_as_another(void) {
+TEST(an_epoch_before_1970_is_as_good_as_another) {
     script_at_ms(-T);
     options = scripted(flake_layout_of(41, 10, 12, -T));
     open_gen();
@@ -276,7 +276,7 @@ static void an_epoch_before_1970_is_as_good_as_another(void) {
     TRY(1 - T, 0);
 }
 
-static void before_the_epoch_retry_ns_counts_to_when_a_try_succeeds(void) {
+TEST(before_the_epoch_retry_ns_counts_to_when_a_try_succeeds) {
     begin(flake_layout_of(41, 10, 12, T));
     open_gen();
     move_to_ms(T + 50);
@@ -285,7 +285,7 @@ static void before_the_epoch_retry_ns_counts_to_when_a_try_succeeds(void) {
     CHECK_EQ(flake_retry_ns(&gen), 150 * MS);
 }
 
-static void a_clock_reading_at_either_end_of_its_type_does_no_harm(void) {
+TEST(a_clock_reading_at_either_end_of_its_type_does_no_harm) {
     open_with_three();
     TRY(T, 10);
     script_now.now_ns = INT64_MIN;
@@ -301,7 +301,7 @@ static void a_clock_reading_at_either_end_of_its_type_does_no_harm(void) {
     TRY(T, 11);
 }
 
-static void the_last_unit_is_used_up_and_nothing_comes_after(void) {
+TEST(the_last_unit_is_used_up_and_nothing_comes_after) {
     begin_short_era();
     open_gen();
     const int64_t last_ms = T + 1023000;
@@ -324,7 +324,7 @@ static void the_last_unit_is_used_up_and_nothing_comes_after(void) {
     CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
 }
 
-static void past_the_end_an_unused_generator_has_no_ids(void) {
+TEST(past_the_end_an_unused_generator_has_no_ids) {
     begin_short_era();
     open_gen();
     move_to_ms(T + 1024000);
@@ -334,7 +334,7 @@ static void past_the_end_an_unused_generator_has_no_ids(void) {
     TRY(T + 1023000, 1);
 }
 
-static void max_ahead_does_not_reach_past_the_last_unit(void) {
+TEST(max_ahead_does_not_reach_past_the_last_unit) {
     begin_short_era();
     options.max_ahead_ms = 5000;
     open_gen();
@@ -347,7 +347,7 @@ static void max_ahead_does_not_reach_past_the_last_unit(void) {
     CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
 }
 
-static void lag_is_told_when_all_of_time_is_drawn(void) {
+TEST(lag_is_told_when_all_of_time_is_drawn) {
     begin_short_era();
     options.max_ahead_ms = 5000;
     open_gen();
@@ -357,7 +357,7 @@ static void lag_is_told_when_all_of_time_is_drawn(void) {
 }
 
 /* The engine divides by a multiplication. */
-static void a_leap_of_any_length_lands_in_the_unit_that_a_division_says(void) {
+TEST(a_leap_of_any_length_lands_in_the_unit_that_a_division_says) {
     static const uint32_t lengths[] = {1, 2, 3, 7, 10, 999, 1000, 1024, 86400001, UINT32_MAX};
     uint64_t state = 14;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
@@ -386,7 +386,7 @@ static void a_leap_of_any_length_lands_in_the_unit_that_a_division_says(void) {
     }
 }
 
-static void a_leap_is_counted_and_its_given_time_may_be_of_any_past(void) {
+TEST(a_leap_is_counted_and_its_given_time_may_be_of_any_past) {
     begin(flake_layout_of(63, 0, 1, 0)); /* up to the clock's end */
     open_gen();
     move_to_ms(INT64_MAX / MS - 3);
@@ -401,7 +401,7 @@ static void a_leap_is_counted_and_its_given_time_may_be_of_any_past(void) {
     CHECK_EQ(parts_of(&gen, id).unix_ms, newest + 1);
 }
 
-static void a_clock_that_jumps_decades_ahead_is_followed(void) {
+TEST(a_clock_that_jumps_decades_ahead_is_followed) {
     open_with_three();
     NEXT(T, 10);
     const int64_t far_ms = T + INT64_C(50) * 365 * 86400 * 1000;
@@ -428,8 +428,7 @@ static void draw_in_a_row(uint64_t n, uint64_t cap, int64_t unit_ms, int64_t fir
         if (!got) return;
         for (size_t i = 0; i < got; i++, index++, drawn++) {
             if (index == cap) {
-                flake_parts parts;
-                memset(&parts, 0, sizeof parts);
+                flake_parts parts = {0};
                 parts.unix_ms = first_ms + (int64_t)(drawn / cap) * unit_ms;
                 parts.seq = flake_gen_options(&gen)->seq_min;
                 parts.node = flake_gen_options(&gen)->node;
@@ -442,7 +441,7 @@ static void draw_in_a_row(uint64_t n, uint64_t cap, int64_t unit_ms, int64_t fir
     CHECK_EQ(wrong, 0);
 }
 
-static void hazelcast_borrows_15_seconds_and_then_waits(void) {
+TEST(hazelcast_borrows_15_seconds_and_then_waits) {
     begin(flake_layout_hazelcast);
     options.node = 7;
     options.max_ahead_ms = 15000;
@@ -462,7 +461,7 @@ static void hazelcast_borrows_15_seconds_and_then_waits(void) {
     CHECK_PLACE(many[126], T + 15002, 63);
 }
 
-static void hazelcast_counts_on_when_the_clock_is_back_by_less(void) {
+TEST(hazelcast_counts_on_when_the_clock_is_back_by_less) {
     begin(flake_layout_hazelcast);
     options.max_ahead_ms = 15000;
     open_gen();
@@ -482,7 +481,7 @@ static void hazelcast_counts_on_when_the_clock_is_back_by_less(void) {
 }
 
 /* Nothing was borrowed, but more could have been than count holds. */
-static void a_clock_back_by_more_than_max_ahead_says_so_whatever_might_be_borrowed(void) {
+TEST(a_clock_back_by_more_than_max_ahead_says_so_whatever_might_be_borrowed) {
     begin(flake_layout_idgen);
     options.max_ahead_ms = 15000;
     options.fail_on_backwards = true;
@@ -495,7 +494,7 @@ static void a_clock_back_by_more_than_max_ahead_says_so_whatever_might_be_borrow
     NEXT_SAYS(FLAKE_CLOCK_BACKWARDS);
 }
 
-static void a_max_ahead_of_half_a_unit_is_rounded_down(void) {
+TEST(a_max_ahead_of_half_a_unit_is_rounded_down) {
     begin(flake_layout_sonyflake);
     options.seq_max = 1;
     options.max_ahead_ms = 25;
@@ -521,7 +520,7 @@ static void borrow_over_the_counts_bits(flake_layout layout, int64_t ahead_ms) {
     NEXT(T + ahead_ms + 2, 0);
 }
 
-static void max_ahead_may_be_more_than_count_holds(void) {
+TEST(max_ahead_may_be_more_than_count_holds) {
 #ifdef TEST_SMALL
     const int64_t ahead_ms = 1100;
 #else
@@ -533,7 +532,7 @@ static void max_ahead_may_be_more_than_count_holds(void) {
     borrow_over_the_counts_bits(flake_layout_of(44, 0, 20, 0), 3);
 }
 
-static void one_by_one_max_ahead_may_be_more_than_count_holds(void) {
+TEST(one_by_one_max_ahead_may_be_more_than_count_holds) {
     begin(flake_layout_mastodon);
     options.max_ahead_ms = 20;
     open_gen();
@@ -545,7 +544,7 @@ static void one_by_one_max_ahead_may_be_more_than_count_holds(void) {
 }
 
 /* An old reading counts as the newest one recorded, not as the units that are borrowed. */
-static void a_caller_with_a_cached_time_borrows_no_more_than_max_ahead(void) {
+TEST(a_caller_with_a_cached_time_borrows_no_more_than_max_ahead) {
     begin(flake_layout_mastodon);
     options.max_ahead_ms = 20;
     open_gen();
@@ -555,7 +554,7 @@ static void a_caller_with_a_cached_time_borrows_no_more_than_max_ahead(void) {
     SAYS(FLAKE_AGAIN, flake_try_at(&gen, T, &id));
 }
 
-static void a_clock_back_by_less_than_max_ahead_says_again_while_spent(void) {
+TEST(a_clock_back_by_less_than_max_ahead_says_again_while_spent) {
     begin_with_three();
     options.max_ahead_ms = 20;
     open_gen();
@@ -598,7 +597,7 @@ static void use_up_whole_units(flake_layout layout) {
     TRY(T + 12, 0);
 }
 
-static void a_count_without_a_spare_bit_uses_up_each_unit(void) {
+TEST(a_count_without_a_spare_bit_uses_up_each_unit) {
     use_up_whole_units(flake_layout_of(44, 0, 20, 0));
 #ifndef TEST_SMALL
     use_up_whole_units(flake_layout_of(42, 0, 22, 0));
@@ -606,7 +605,7 @@ static void a_count_without_a_spare_bit_uses_up_each_unit(void) {
 #endif
 }
 
-static void a_count_with_few_spare_bits_uses_up_each_unit(void) {
+TEST(a_count_with_few_spare_bits_uses_up_each_unit) {
     use_up_whole_units(flake_layout_of(42, 3, 19, 0));
 #ifndef TEST_SMALL
     for (unsigned spare = 1; spare <= 5; spare++)
@@ -614,7 +613,7 @@ static void a_count_with_few_spare_bits_uses_up_each_unit(void) {
 #endif
 }
 
-static void next_n_crosses_units_without_a_spare_bit(void) {
+TEST(next_n_crosses_units_without_a_spare_bit) {
     begin(flake_layout_of(44, 0, 20, 0));
     open_gen();
     draw_in_a_row((1 << 20) - 2, 1 << 20, 1, T);
@@ -624,7 +623,7 @@ static void next_n_crosses_units_without_a_spare_bit(void) {
     CHECK_PLACE(many[4], T + 1, 2);
 }
 
-static void statistics_are_exact_without_a_spare_bit(void) {
+TEST(statistics_are_exact_without_a_spare_bit) {
     const uint64_t cap = 1 << 20;
     begin(flake_layout_of(44, 0, 20, 0));
     open_gen();
@@ -638,7 +637,7 @@ static void statistics_are_exact_without_a_spare_bit(void) {
 }
 
 /* Its clock goes on, but a full last unit would carry out of the word. */
-static void a_layout_that_fills_all_64_bits_ends_a_unit_earlier(void) {
+TEST(a_layout_that_fills_all_64_bits_ends_a_unit_earlier) {
     const int64_t epoch_ms = -INT64_C(9200000000000);
     const int64_t last_ms = epoch_ms + (INT64_C(1) << 44) - 2;
     begin(flake_layout_of(44, 0, 20, epoch_ms));
@@ -653,7 +652,7 @@ static void a_layout_that_fills_all_64_bits_ends_a_unit_earlier(void) {
     TRY_SAYS(FLAKE_TIME_RANGE);
 }
 
-static void a_full_count_without_a_spare_bit_survives_a_snapshot(void) {
+TEST(a_full_count_without_a_spare_bit_survives_a_snapshot) {
     begin(flake_layout_of(44, 0, 20, 0));
     open_gen();
     draw_in_a_row(1 << 20, 1 << 20, 1, T);
@@ -667,7 +666,7 @@ static void a_full_count_without_a_spare_bit_survives_a_snapshot(void) {
 
 /* ---- ranges of sequence numbers ---- */
 
-static void a_range_of_numbers_is_kept_to(void) {
+TEST(a_range_of_numbers_is_kept_to) {
     static const uint32_t ranges[][2] = {{0, 1}, {1, 1}, {4095, 4095}, {1000, 3000}, {1, 4095}};
     for (size_t r = 0; r < 5; r++) {
         begin(flake_layout_idgen);
@@ -682,7 +681,7 @@ static void a_range_of_numbers_is_kept_to(void) {
     }
 }
 
-static void one_id_a_unit_is_enough(void) {
+TEST(one_id_a_unit_is_enough) {
     begin(flake_layout_of(42, 10, 0, 0)); /* no sequence at all */
     open_gen();
     for (int64_t ms = T; ms < T + 5; ms++) NEXT(ms, 0);
@@ -701,7 +700,7 @@ static void check_refused(int line, flake_status want, const char *field) {
 
 #define REFUSED(status, field) check_refused(__LINE__, status, field)
 
-static void ranges_and_options_that_do_not_fit_are_refused(void) {
+TEST(ranges_and_options_that_do_not_fit_are_refused) {
     static flake_ring no_ring;
     flake_overflow note = {0, 0, 0};
     CHECK(!options_why(NULL));
@@ -742,15 +741,14 @@ static void ranges_and_options_that_do_not_fit_are_refused(void) {
 
 /* ---- never initialised ---- */
 
-static void a_zeroed_generator_is_invalid(void) {
+TEST(a_zeroed_generator_is_invalid) {
     static flake_gen zero;
     static flake_prefetch prefetch;
-    flake_snapshot snapshot;
+    flake_snapshot snapshot = {0};
     flake_stats stats;
     flake128 wide_ids[2], untouched[2];
     size_t got = 7;
     script_at_ms(T);
-    memset(&snapshot, 0, sizeof snapshot);
     memset(wide_ids, 0xa5, sizeof wide_ids);
     memcpy(untouched, wide_ids, sizeof untouched);
     id = NOTHING;
@@ -786,57 +784,4 @@ static void a_zeroed_generator_is_invalid(void) {
     CHECK_EQ(flake_retry_ns(&zero), INT64_MAX);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(the_first_id_is_the_first_number_of_the_clocks_unit),
-        CHECK_TEST(numbers_count_up_within_a_unit),
-        CHECK_TEST(a_new_unit_begins_with_the_first_number),
-        CHECK_TEST(a_try_at_a_spent_unit_changes_nothing),
-        CHECK_TEST(retry_ns_is_exact_to_the_nanosecond),
-        CHECK_TEST(next_sleeps_until_the_next_unit_and_has_its_first_place),
-        CHECK_TEST(a_saturated_generator_gives_all_that_its_layout_has),
-        CHECK_TEST(waking_early_sleeps_again),
-        CHECK_TEST(waking_late_loses_no_place),
-        CHECK_TEST(next_gives_up_after_max_wait_though_the_clock_stands_still),
-        CHECK_TEST(giving_up_changes_nothing_behind_a_place_that_was_waited_for),
-        CHECK_TEST(next_does_not_begin_a_wait_longer_than_max_wait),
-        CHECK_TEST(a_try_behind_the_newest_id_says_clock_back),
-        CHECK_TEST(next_waits_for_a_clock_that_is_back_by_max_wait_at_most),
-        CHECK_TEST(max_wait_is_a_second_by_default),
-        CHECK_TEST(refuse_back_does_not_wait_for_a_clock_that_was_put_back),
-        CHECK_TEST(a_clock_put_back_a_little_during_the_sleep_is_waited_for),
-        CHECK_TEST(a_clock_put_back_far_during_the_sleep_is_not),
-        CHECK_TEST(refuse_back_holds_for_a_clock_put_back_during_the_sleep),
-        CHECK_TEST(a_clock_put_before_the_epoch_during_the_sleep_is_out_of_range),
-        CHECK_TEST(before_the_epoch_there_are_no_ids),
-        CHECK_TEST(an_epoch_before_1970_is_as_good_as_another),
-        CHECK_TEST(before_the_epoch_retry_ns_counts_to_when_a_try_succeeds),
-        CHECK_TEST(a_clock_reading_at_either_end_of_its_type_does_no_harm),
-        CHECK_TEST(the_last_unit_is_used_up_and_nothing_comes_after),
-        CHECK_TEST(past_the_end_an_unused_generator_has_no_ids),
-        CHECK_TEST(max_ahead_does_not_reach_past_the_last_unit),
-        CHECK_TEST(lag_is_told_when_all_of_time_is_drawn),
-        CHECK_TEST(a_leap_of_any_length_lands_in_the_unit_that_a_division_says),
-        CHECK_TEST(a_leap_is_counted_and_its_given_time_may_be_of_any_past),
-        CHECK_TEST(a_clock_that_jumps_decades_ahead_is_followed),
-        CHECK_TEST(hazelcast_borrows_15_seconds_and_then_waits),
-        CHECK_TEST(hazelcast_counts_on_when_the_clock_is_back_by_less),
-        CHECK_TEST(a_clock_back_by_more_than_max_ahead_says_so_whatever_might_be_borrowed),
-        CHECK_TEST(a_max_ahead_of_half_a_unit_is_rounded_down),
-        CHECK_TEST(max_ahead_may_be_more_than_count_holds),
-        CHECK_TEST(one_by_one_max_ahead_may_be_more_than_count_holds),
-        CHECK_TEST(a_caller_with_a_cached_time_borrows_no_more_than_max_ahead),
-        CHECK_TEST(a_clock_back_by_less_than_max_ahead_says_again_while_spent),
-        CHECK_TEST(a_count_without_a_spare_bit_uses_up_each_unit),
-        CHECK_TEST(a_count_with_few_spare_bits_uses_up_each_unit),
-        CHECK_TEST(next_n_crosses_units_without_a_spare_bit),
-        CHECK_TEST(statistics_are_exact_without_a_spare_bit),
-        CHECK_TEST(a_layout_that_fills_all_64_bits_ends_a_unit_earlier),
-        CHECK_TEST(a_full_count_without_a_spare_bit_survives_a_snapshot),
-        CHECK_TEST(a_range_of_numbers_is_kept_to),
-        CHECK_TEST(one_id_a_unit_is_enough),
-        CHECK_TEST(ranges_and_options_that_do_not_fit_are_refused),
-        CHECK_TEST(a_zeroed_generator_is_invalid),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

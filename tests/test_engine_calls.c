@@ -8,7 +8,7 @@
 
 /* ---- batches ---- */
 
-static void next_n_goes_on_over_several_units(void) {
+TEST(next_n_goes_on_over_several_units) {
     open_with_three();
     NEXT(T, 10);
     CHECK_EQ(flake_next_n(&gen, many, 9), FLAKE_OK);
@@ -17,7 +17,7 @@ static void next_n_goes_on_over_several_units(void) {
     NEXT(T + 3, 11);
 }
 
-static void each_unit_of_a_batch_has_max_wait_of_its_own(void) {
+TEST(each_unit_of_a_batch_has_max_wait_of_its_own) {
     begin_with_three();
     options.max_wait_ms = 1;
     open_gen();
@@ -26,7 +26,7 @@ static void each_unit_of_a_batch_has_max_wait_of_its_own(void) {
     CHECK_EQ(script_now.slept_ns, 99 * MS);
 }
 
-static void a_batch_that_fails_midway_keeps_what_it_has(void) {
+TEST(a_batch_that_fails_midway_keeps_what_it_has) {
     open_with_three();
     NEXT(T, 10);
     script_now.per_sleep = 0;
@@ -40,7 +40,7 @@ static void a_batch_that_fails_midway_keeps_what_it_has(void) {
     NEXT(T + 1, 10);
 }
 
-static void a_batch_that_fails_at_once_zeroes_the_array(void) {
+TEST(a_batch_that_fails_at_once_zeroes_the_array) {
     open_with_three();
     CHECK_EQ(got64_n(&gen, many, 3), 3);
     script_now.per_sleep = 0;
@@ -49,7 +49,7 @@ static void a_batch_that_fails_at_once_zeroes_the_array(void) {
     for (int i = 0; i < 4; i++) CHECK(many[i] == 0);
 }
 
-static void a_batch_whose_clock_is_put_back_midway_says_so(void) {
+TEST(a_batch_whose_clock_is_put_back_midway_says_so) {
     open_with_three();
     script_now.jump_to_ns = (T - 5000) * MS;
     CHECK_EQ(flake_next_n(&gen, many, 7), FLAKE_CLOCK_BACKWARDS);
@@ -59,14 +59,14 @@ static void a_batch_whose_clock_is_put_back_midway_says_so(void) {
     NEXT(T + 1, 10);
 }
 
-static void a_batch_of_none_is_none(void) {
+TEST(a_batch_of_none_is_none) {
     open_with_three();
     KEEPS(FLAKE_OK, flake_next_n(&gen, &id, 0));
     KEEPS(0, got64_n(&gen, &id, 0));
     NEXT(T, 10);
 }
 
-static void try_n_gives_what_is_free(void) {
+TEST(try_n_gives_what_is_free) {
     open_with_three();
     many[3] = NOTHING;
     CHECK_EQ(got64_n(&gen, many, 2), 2);
@@ -81,7 +81,7 @@ static void try_n_gives_what_is_free(void) {
     CHECK_EQ(script_now.sleeps, 0);
 }
 
-static void try_n_borrows_as_far_as_max_ahead(void) {
+TEST(try_n_borrows_as_far_as_max_ahead) {
     begin_with_three();
     options.max_ahead_ms = 2;
     open_gen();
@@ -92,7 +92,7 @@ static void try_n_borrows_as_far_as_max_ahead(void) {
 }
 
 /* Its count has 21 bits, and a loan of so many places uses up all but one. */
-static void a_great_loan_does_not_overflow_its_count(void) {
+TEST(a_great_loan_does_not_overflow_its_count) {
     const size_t n = sizeof many / sizeof *many; /* 2^20 */
     begin(flake_layout_of(43, 0, 20, T - 1000));
     options.seq_max = 199999;
@@ -111,7 +111,7 @@ static void a_great_loan_does_not_overflow_its_count(void) {
 
 /* ---- the caller's own time ---- */
 
-static void try_at_takes_the_callers_time(void) {
+TEST(try_at_takes_the_callers_time) {
     open_with_three();
     GIVES(flake_try_at(&gen, T - 50000, &id), T - 50000, 10);
     GIVES(flake_try_at(&gen, T - 50000, &id), T - 50000, 11);
@@ -120,7 +120,7 @@ static void try_at_takes_the_callers_time(void) {
     NEXT(T, 10);
 }
 
-static void try_at_with_an_older_time_stays_in_the_newest_unit(void) {
+TEST(try_at_with_an_older_time_stays_in_the_newest_unit) {
     open_with_three();
     NEXT(T, 10);
     GIVES(flake_try_at(&gen, T - 1, &id), T, 11);
@@ -130,7 +130,7 @@ static void try_at_with_an_older_time_stays_in_the_newest_unit(void) {
     GIVES(flake_try_at(&gen, T + 1, &id), T + 1, 10);
 }
 
-static void try_at_refuses_a_time_that_the_layout_has_not(void) {
+TEST(try_at_refuses_a_time_that_the_layout_has_not) {
     begin_short_era();
     open_gen();
     SAYS(FLAKE_TIME_RANGE, flake_try_at(&gen, T - 1, &id));
@@ -145,7 +145,7 @@ static void try_at_refuses_a_time_that_the_layout_has_not(void) {
     SAYS(FLAKE_TIME_RANGE, flake_try_at(&gen, T + 1024000, &id));
 }
 
-static void try_at_takes_the_first_ms_of_an_int64_of_ns(void) {
+TEST(try_at_takes_the_first_ms_of_an_int64_of_ns) {
     const int64_t first_ms = -(INT64_MAX / 1000000);
     begin(flake_layout_of(41, 10, 12, first_ms));
     open_gen();
@@ -153,7 +153,7 @@ static void try_at_takes_the_first_ms_of_an_int64_of_ns(void) {
     GIVES(flake_try_at(&gen, first_ms, &id), first_ms, 0);
 }
 
-static void after_a_try_at_in_the_future_the_clock_is_behind(void) {
+TEST(after_a_try_at_in_the_future_the_clock_is_behind) {
     open_with_three();
     move_to_ms(T + 800);
     GIVES(flake_try_at(&gen, T + 800, &id), T + 800, 10);
@@ -169,7 +169,7 @@ static void after_a_try_at_in_the_future_the_clock_is_behind(void) {
     NEXT_SAYS(FLAKE_CLOCK_BACKWARDS);
 }
 
-static void try_at_borrows_from_its_own_time_on(void) {
+TEST(try_at_borrows_from_its_own_time_on) {
     begin_with_three();
     options.max_ahead_ms = 1;
     open_gen();
@@ -181,7 +181,7 @@ static void try_at_borrows_from_its_own_time_on(void) {
 
 /* ---- questions ---- */
 
-static void available_says_how_many_are_free_now(void) {
+TEST(available_says_how_many_are_free_now) {
     begin_with_three();
     options.max_ahead_ms = 2;
     open_gen();
@@ -200,7 +200,7 @@ static void available_says_how_many_are_free_now(void) {
     CHECK_EQ(flake_available(&gen), 0);
 }
 
-static void lag_is_how_far_the_newest_id_is_ahead(void) {
+TEST(lag_is_how_far_the_newest_id_is_ahead) {
     begin(flake_layout_sonyflake);
     options.seq_max = 1;
     options.max_ahead_ms = 100;
@@ -218,7 +218,7 @@ static void lag_is_how_far_the_newest_id_is_ahead(void) {
     CHECK_EQ(flake_ahead_ms(&gen), 0);
 }
 
-static void statistics_are_exact(void) {
+TEST(statistics_are_exact) {
     begin_with_three();
     options.max_wait_ms = 5;
     open_gen();
@@ -265,7 +265,7 @@ static void statistics_are_exact(void) {
     CHECK(s.ids == 15 && s.batches == 3 && s.waits == 4 && s.clock_backwards == 3);
 }
 
-static void each_unit_that_a_batch_waits_for_is_a_draw_that_had_to_sleep(void) {
+TEST(each_unit_that_a_batch_waits_for_is_a_draw_that_had_to_sleep) {
     open_with_three();
     flake_stats s;
     CHECK_EQ(flake_next_n(&gen, many, 9), FLAKE_OK);
@@ -274,7 +274,7 @@ static void each_unit_that_a_batch_waits_for_is_a_draw_that_had_to_sleep(void) {
     CHECK_EQ(s.waits, 2);
 }
 
-static void a_draw_that_rides_out_a_clock_behind_the_word_is_counted(void) {
+TEST(a_draw_that_rides_out_a_clock_behind_the_word_is_counted) {
     begin_with_three();
     options.max_ahead_ms = 100;
     open_gen();
@@ -287,7 +287,7 @@ static void a_draw_that_rides_out_a_clock_behind_the_word_is_counted(void) {
 }
 
 /* Put back, but not behind the word: no reason to give up, and no other draw. */
-static void a_draw_that_sleeps_twice_is_one_that_had_to_sleep(void) {
+TEST(a_draw_that_sleeps_twice_is_one_that_had_to_sleep) {
     begin_with_three();
     options.fail_on_backwards = true;
     open_gen();
@@ -301,7 +301,7 @@ static void a_draw_that_sleeps_twice_is_one_that_had_to_sleep(void) {
     CHECK_EQ(s.waits, 1);
 }
 
-static void a_batch_that_was_not_drawn_is_not_counted(void) {
+TEST(a_batch_that_was_not_drawn_is_not_counted) {
     open_with_three();
     flake_stats s;
     CHECK_EQ(got64_n(&gen, many, 3), 3);
@@ -314,7 +314,7 @@ static void a_batch_that_was_not_drawn_is_not_counted(void) {
 
 /* ---- snapshots ---- */
 
-static void a_snapshot_says_where_the_generator_stands(void) {
+TEST(a_snapshot_says_where_the_generator_stands) {
     begin_with_three();
     options.node = 900;
     options.node_offset = 99;
@@ -328,7 +328,7 @@ static void a_snapshot_says_where_the_generator_stands(void) {
     CHECK_EQ(s.seq_max, 12);
 }
 
-static void a_restored_generator_goes_on_behind_the_snapshot(void) {
+TEST(a_restored_generator_goes_on_behind_the_snapshot) {
     open_with_three();
     CHECK_EQ(got64_n(&gen, many, 2), 2);
     const flake_snapshot s = snapshot_of(&gen);
@@ -342,7 +342,7 @@ static void a_restored_generator_goes_on_behind_the_snapshot(void) {
     TRY(T + 1, 10);
 }
 
-static void a_restored_generator_waits_for_a_clock_in_the_past(void) {
+TEST(a_restored_generator_waits_for_a_clock_in_the_past) {
     open_with_three();
     CHECK_EQ(got64_n(&gen, many, 3), 3);
     const flake_snapshot s = snapshot_of(&gen);
@@ -355,7 +355,7 @@ static void a_restored_generator_waits_for_a_clock_in_the_past(void) {
     CHECK_EQ(script_now.now_ns, (T + 1) * MS);
 }
 
-static void an_older_snapshot_does_not_put_a_generator_back(void) {
+TEST(an_older_snapshot_does_not_put_a_generator_back) {
     open_with_three();
     CHECK_EQ(got64_n(&gen, many, 1), 1);
     const flake_snapshot first = snapshot_of(&gen);
@@ -369,7 +369,7 @@ static void an_older_snapshot_does_not_put_a_generator_back(void) {
 }
 
 /* The snapshot is of an earlier unit, and yet further, for what it has borrowed. */
-static void a_snapshot_that_has_borrowed_further_is_gone_behind(void) {
+TEST(a_snapshot_that_has_borrowed_further_is_gone_behind) {
     begin_with_three();
     options.max_ahead_ms = 10;
     open_gen();
@@ -382,7 +382,7 @@ static void a_snapshot_that_has_borrowed_further_is_gone_behind(void) {
     TRY(T + 3, 10);
 }
 
-static void a_snapshot_of_a_later_unit_does_not_put_back_what_was_borrowed(void) {
+TEST(a_snapshot_of_a_later_unit_does_not_put_back_what_was_borrowed) {
     begin_with_three();
     options.max_ahead_ms = 10;
     open_gen();
@@ -396,7 +396,7 @@ static void a_snapshot_of_a_later_unit_does_not_put_back_what_was_borrowed(void)
     TRY(T + 3, 10);
 }
 
-static void a_snapshot_of_another_node_range_or_time_is_refused(void) {
+TEST(a_snapshot_of_another_node_range_or_time_is_refused) {
     open_with_three();
     NEXT(T, 10);
     flake_snapshot s = snapshot_of(&gen);
@@ -441,7 +441,7 @@ static void open_scattered(uint32_t seq_min, uint32_t seq_max) {
     open_gen();
 }
 
-static void a_scattered_unit_has_each_of_its_numbers_once(void) {
+TEST(a_scattered_unit_has_each_of_its_numbers_once) {
     static const uint32_t ranges[][2] = {{0, 4095}, {0, 0}, {7, 7}, {100, 102}, {5, 1000}};
     for (size_t r = 0; r < 5; r++) {
         open_scattered(ranges[r][0], ranges[r][1]);
@@ -456,7 +456,7 @@ static void a_scattered_unit_has_each_of_its_numbers_once(void) {
     }
 }
 
-static void scattered_batches_have_each_number_once(void) {
+TEST(scattered_batches_have_each_number_once) {
     open_scattered(5, 1000);
     for (int64_t ms = T; ms < T + 50; ms++) {
         CHECK_EQ(got64_n(&gen, many, 1), 1);
@@ -471,7 +471,7 @@ static void scattered_batches_have_each_number_once(void) {
         check_whole_unit(many + unit * 996, 996, T + 1000 + (int64_t)unit, 5);
 }
 
-static void one_by_one_and_in_batches_scatter_the_same(void) {
+TEST(one_by_one_and_in_batches_scatter_the_same) {
     open_scattered(5, 1000);
     CHECK_EQ(flake_next_n(&gen, many, 3000), FLAKE_OK);
     script_at_ms(T);
@@ -481,7 +481,7 @@ static void one_by_one_and_in_batches_scatter_the_same(void) {
     CHECK_EQ(wrong, 0);
 }
 
-static void scattered_units_begin_at_different_numbers(void) {
+TEST(scattered_units_begin_at_different_numbers) {
     open_scattered(0, 4095);
     for (size_t i = 0; i < 1000; i++) {
         NEXT(T + (int64_t)i, parts_of(&gen, id).seq);
@@ -491,7 +491,7 @@ static void scattered_units_begin_at_different_numbers(void) {
     CHECK(count_duplicates(many, 1000) < 200);
 }
 
-static void at_one_scattered_id_a_unit_the_remainders_are_even(void) {
+TEST(at_one_scattered_id_a_unit_the_remainders_are_even) {
     static const int64_t every_ms[] = {1, 7, 10, 1000, 1024, 60000};
     static const unsigned divisors[] = {2, 3, 5, 7, 8, 10, 16, 32, 100};
     for (size_t e = 0; e < 6; e++)
@@ -513,42 +513,4 @@ static void at_one_scattered_id_a_unit_the_remainders_are_even(void) {
         }
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(next_n_goes_on_over_several_units),
-        CHECK_TEST(each_unit_of_a_batch_has_max_wait_of_its_own),
-        CHECK_TEST(a_batch_that_fails_midway_keeps_what_it_has),
-        CHECK_TEST(a_batch_that_fails_at_once_zeroes_the_array),
-        CHECK_TEST(a_batch_whose_clock_is_put_back_midway_says_so),
-        CHECK_TEST(a_batch_of_none_is_none),
-        CHECK_TEST(try_n_gives_what_is_free),
-        CHECK_TEST(try_n_borrows_as_far_as_max_ahead),
-        CHECK_TEST(a_great_loan_does_not_overflow_its_count),
-        CHECK_TEST(try_at_takes_the_callers_time),
-        CHECK_TEST(try_at_with_an_older_time_stays_in_the_newest_unit),
-        CHECK_TEST(try_at_refuses_a_time_that_the_layout_has_not),
-        CHECK_TEST(try_at_takes_the_first_ms_of_an_int64_of_ns),
-        CHECK_TEST(after_a_try_at_in_the_future_the_clock_is_behind),
-        CHECK_TEST(try_at_borrows_from_its_own_time_on),
-        CHECK_TEST(available_says_how_many_are_free_now),
-        CHECK_TEST(lag_is_how_far_the_newest_id_is_ahead),
-        CHECK_TEST(statistics_are_exact),
-        CHECK_TEST(each_unit_that_a_batch_waits_for_is_a_draw_that_had_to_sleep),
-        CHECK_TEST(a_draw_that_rides_out_a_clock_behind_the_word_is_counted),
-        CHECK_TEST(a_draw_that_sleeps_twice_is_one_that_had_to_sleep),
-        CHECK_TEST(a_batch_that_was_not_drawn_is_not_counted),
-        CHECK_TEST(a_snapshot_says_where_the_generator_stands),
-        CHECK_TEST(a_restored_generator_goes_on_behind_the_snapshot),
-        CHECK_TEST(a_restored_generator_waits_for_a_clock_in_the_past),
-        CHECK_TEST(an_older_snapshot_does_not_put_a_generator_back),
-        CHECK_TEST(a_snapshot_that_has_borrowed_further_is_gone_behind),
-        CHECK_TEST(a_snapshot_of_a_later_unit_does_not_put_back_what_was_borrowed),
-        CHECK_TEST(a_snapshot_of_another_node_range_or_time_is_refused),
-        CHECK_TEST(a_scattered_unit_has_each_of_its_numbers_once),
-        CHECK_TEST(scattered_batches_have_each_number_once),
-        CHECK_TEST(one_by_one_and_in_batches_scatter_the_same),
-        CHECK_TEST(scattered_units_begin_at_different_numbers),
-        CHECK_TEST(at_one_scattered_id_a_unit_the_remainders_are_even),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -23,7 +23,7 @@ static void open_coarse(void) {
 }
 
 /* A run before may have used the units between the coarse reading and the exact one. */
-static void a_coarse_clock_does_not_say_where_to_begin(void) {
+TEST(a_coarse_clock_does_not_say_where_to_begin) {
     open_coarse();
     open_gen();
     TRY(T, 10);
@@ -35,7 +35,7 @@ static void a_coarse_clock_does_not_say_where_to_begin(void) {
 }
 
 /* Else all draws of a unit would, once one has gone by the exact clock. */
-static void who_was_overtaken_does_not_read_the_exact_clock(void) {
+TEST(who_was_overtaken_does_not_read_the_exact_clock) {
     open_coarse();
     for (unsigned i = 10; i <= 12; i++) TRY(T - 4, i);
     TRY(T, 10);
@@ -47,7 +47,7 @@ static void who_was_overtaken_does_not_read_the_exact_clock(void) {
 }
 
 /* Between one slack and two past the newest unit: an id of that unit would be late by more than the slack. */
-static void a_coarse_clock_past_the_unit_begins_a_new_one(void) {
+TEST(a_coarse_clock_past_the_unit_begins_a_new_one) {
     for (int ms = 9; ms < 16; ms++) {
         open_coarse();
         TRY(T - 4, 10); /* what the coarse clock reads */
@@ -57,7 +57,7 @@ static void a_coarse_clock_past_the_unit_begins_a_new_one(void) {
 }
 
 /* Of a unit that is not spent: by up to the slack, told by the coarse clock. */
-static void a_short_step_back_is_ridden_out_by_a_coarse_clock(void) {
+TEST(a_short_step_back_is_ridden_out_by_a_coarse_clock) {
     open_coarse();
     TRY(T - 4, 10);
     move_ns(-4 * MS); /* it reads T - 8 */
@@ -76,7 +76,7 @@ static void a_short_step_back_is_ridden_out_by_a_coarse_clock(void) {
 }
 
 /* What lags is of the first unit, but not before the exact clock has begun with it. */
-static void a_fresh_word_near_the_epoch_takes_an_exact_reading(void) {
+TEST(a_fresh_word_near_the_epoch_takes_an_exact_reading) {
     open_coarse();
     options.layout = flake_layout_of(41, 10, 12, T);
     open_gen();
@@ -87,7 +87,7 @@ static void a_fresh_word_near_the_epoch_takes_an_exact_reading(void) {
     TRY_SAYS(FLAKE_TIME_RANGE);
 }
 
-static void a_clock_of_ones_own_gets_no_slack(void) {
+TEST(a_clock_of_ones_own_gets_no_slack) {
     begin_with_three();
     options.clock.kind = FLAKE_CLOCK_COARSE;
     coarse_slack_ns = 8 * MS;
@@ -98,7 +98,7 @@ static void a_clock_of_ones_own_gets_no_slack(void) {
 }
 
 /* A place ahead of the clock is not had for longer because the clock lags. */
-static void ids_ahead_of_a_coarse_clock_are_so_by_its_exact_reading(void) {
+TEST(ids_ahead_of_a_coarse_clock_are_so_by_its_exact_reading) {
     open_coarse();
     options.max_ahead_ms = 2;
     open_gen();
@@ -106,7 +106,7 @@ static void ids_ahead_of_a_coarse_clock_are_so_by_its_exact_reading(void) {
     TRY_SAYS(FLAKE_AGAIN);
 }
 
-static void a_coarse_clock_alone_is_read_while_ids_are_free(void) {
+TEST(a_coarse_clock_alone_is_read_while_ids_are_free) {
     open_coarse();
     NEXT(T - 4, 10);
     TRY(T - 4, 11);
@@ -114,14 +114,14 @@ static void a_coarse_clock_alone_is_read_while_ids_are_free(void) {
     CHECK_EQ(exact_reads, 0);
 }
 
-static void a_unit_that_is_spent_by_the_coarse_clock_alone_is_no_reason_to_fail(void) {
+TEST(a_unit_that_is_spent_by_the_coarse_clock_alone_is_no_reason_to_fail) {
     open_coarse();
     for (unsigned i = 10; i <= 12; i++) TRY(T - 4, i);
     TRY(T, 10);
     CHECK(exact_reads > 0);
 }
 
-static void a_coarse_clock_that_lags_is_no_clock_put_back(void) {
+TEST(a_coarse_clock_that_lags_is_no_clock_put_back) {
     open_coarse();
     for (unsigned i = 10; i <= 12; i++) TRY(T - 4, i);
     for (unsigned i = 10; i <= 12; i++) TRY(T, i);
@@ -138,14 +138,14 @@ static void a_coarse_clock_that_lags_is_no_clock_put_back(void) {
     CHECK_EQ(stats.clock_backwards, 0);
 }
 
-static void a_coarse_clock_never_wakes_a_waiter_late(void) {
+TEST(a_coarse_clock_never_wakes_a_waiter_late) {
     open_coarse();
     for (unsigned i = 0; i < 30; i++) CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK_PLACE(id, T + 8, 12);
     CHECK_EQ(script_now.now_ns, (T + 8) * MS);
 }
 
-static void an_exact_clock_put_back_is_believed(void) {
+TEST(an_exact_clock_put_back_is_believed) {
     open_coarse();
     for (unsigned i = 10; i <= 12; i++) TRY(T - 4, i);
     move_ns(-5 * MS);
@@ -154,7 +154,7 @@ static void an_exact_clock_put_back_is_believed(void) {
     TRY(T, 10);
 }
 
-static void a_coarse_clock_that_lags_behind_the_epoch_is_not_before_it(void) {
+TEST(a_coarse_clock_that_lags_behind_the_epoch_is_not_before_it) {
     open_coarse();
     options.layout = flake_layout_of(41, 10, 12, T - 2);
     open_gen();
@@ -193,7 +193,7 @@ static void begin_overflow(size_t ring_slots) {
         CHECK(!flake_ring_pop(&ring, &none)); \
     } while (0)
 
-static void a_queue_is_noted_once_a_ms_and_once_when_it_is_over(void) {
+TEST(a_queue_is_noted_once_a_ms_and_once_when_it_is_over) {
     begin_overflow(64);
     NO_NOTE();
     NEXT(T + 10, 0);
@@ -207,7 +207,7 @@ static void a_queue_is_noted_once_a_ms_and_once_when_it_is_over(void) {
     NO_NOTE();
 }
 
-static void a_try_does_not_queue_and_is_not_noted(void) {
+TEST(a_try_does_not_queue_and_is_not_noted) {
     begin_overflow(64);
     TRY_SAYS(FLAKE_AGAIN);
     CHECK_EQ(got64_n(&gen, many, 2), 0);
@@ -216,14 +216,14 @@ static void a_try_does_not_queue_and_is_not_noted(void) {
     NO_NOTE();
 }
 
-static void a_queued_batch_counts_by_its_places(void) {
+TEST(a_queued_batch_counts_by_its_places) {
     begin_overflow(64);
     CHECK_EQ(flake_next_n(&gen, many, 2), FLAKE_OK);
     NOTE(T * MS + MS / 4, 2, 0);
     NOTE((T + 1) * MS, 2, 1);
 }
 
-static void waking_often_notes_no_more_than_once_a_ms(void) {
+TEST(waking_often_notes_no_more_than_once_a_ms) {
     begin_overflow(64);
     script_now.per_sleep = MS / 8;
     NEXT(T + 10, 0);
@@ -233,7 +233,7 @@ static void waking_often_notes_no_more_than_once_a_ms(void) {
     NO_NOTE();
 }
 
-static void units_of_a_ms_are_noted_once_a_ms_too(void) {
+TEST(units_of_a_ms_are_noted_once_a_ms_too) {
     begin_with_three();
     CHECK_EQ(flake_ring_init(&ring, slots, 64), FLAKE_OK);
     options.overflow = &ring;
@@ -251,7 +251,7 @@ static void units_of_a_ms_are_noted_once_a_ms_too(void) {
 }
 
 /* The caller has read one: there are no notes to read it for. */
-static void a_given_time_reads_no_clock_though_there_is_a_ring(void) {
+TEST(a_given_time_reads_no_clock_though_there_is_a_ring) {
     begin_overflow(64);
     const int reads = script_now.reads;
     for (int64_t ms = T + 10; ms < T + 60; ms += 10) {
@@ -261,7 +261,7 @@ static void a_given_time_reads_no_clock_though_there_is_a_ring(void) {
     CHECK_EQ(script_now.reads, reads + 5); /* once a unit, for how far ahead it is */
 }
 
-static void a_full_ring_drops_notes_and_the_last_one_comes_later(void) {
+TEST(a_full_ring_drops_notes_and_the_last_one_comes_later) {
     begin_overflow(1);
     NEXT(T + 10, 0);
     CHECK_EQ(script_now.now_ns, (T + 10) * MS);
@@ -284,7 +284,7 @@ static int64_t read_and_make_room(void *user) {
     return script_read(user);
 }
 
-static void when_there_is_room_again_the_next_ms_is_noted(void) {
+TEST(when_there_is_room_again_the_next_ms_is_noted) {
     begin(flake_layout_sonyflake);
     options.clock.now_ns = read_and_make_room;
     CHECK_EQ(flake_ring_init(&ring, slots, 1), FLAKE_OK);
@@ -297,7 +297,7 @@ static void when_there_is_room_again_the_next_ms_is_noted(void) {
     NO_NOTE();
 }
 
-static void a_second_overflow_is_noted_from_its_own_begin(void) {
+TEST(a_second_overflow_is_noted_from_its_own_begin) {
     begin_overflow(64);
     NEXT(T + 10, 0);
     NEXT(T + 10, 1);
@@ -318,7 +318,7 @@ static void a_second_overflow_is_noted_from_its_own_begin(void) {
 }
 
 /* After hours of one, the next note begins another: the election has room for so many ms. */
-static void an_overflow_of_hours_is_noted_as_several(void) {
+TEST(an_overflow_of_hours_is_noted_as_several) {
     for (unsigned one_less = 0; one_less < 2; one_less++) {
         const int64_t later = 0xfffffe - one_less;
         begin_overflow(64);
@@ -330,31 +330,4 @@ static void an_overflow_of_hours_is_noted_as_several(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(a_coarse_clock_does_not_say_where_to_begin),
-        CHECK_TEST(who_was_overtaken_does_not_read_the_exact_clock),
-        CHECK_TEST(a_coarse_clock_past_the_unit_begins_a_new_one),
-        CHECK_TEST(a_short_step_back_is_ridden_out_by_a_coarse_clock),
-        CHECK_TEST(a_fresh_word_near_the_epoch_takes_an_exact_reading),
-        CHECK_TEST(a_clock_of_ones_own_gets_no_slack),
-        CHECK_TEST(ids_ahead_of_a_coarse_clock_are_so_by_its_exact_reading),
-        CHECK_TEST(a_coarse_clock_alone_is_read_while_ids_are_free),
-        CHECK_TEST(a_unit_that_is_spent_by_the_coarse_clock_alone_is_no_reason_to_fail),
-        CHECK_TEST(a_coarse_clock_that_lags_is_no_clock_put_back),
-        CHECK_TEST(a_coarse_clock_never_wakes_a_waiter_late),
-        CHECK_TEST(an_exact_clock_put_back_is_believed),
-        CHECK_TEST(a_coarse_clock_that_lags_behind_the_epoch_is_not_before_it),
-        CHECK_TEST(a_queue_is_noted_once_a_ms_and_once_when_it_is_over),
-        CHECK_TEST(a_try_does_not_queue_and_is_not_noted),
-        CHECK_TEST(a_queued_batch_counts_by_its_places),
-        CHECK_TEST(waking_often_notes_no_more_than_once_a_ms),
-        CHECK_TEST(units_of_a_ms_are_noted_once_a_ms_too),
-        CHECK_TEST(a_given_time_reads_no_clock_though_there_is_a_ring),
-        CHECK_TEST(a_full_ring_drops_notes_and_the_last_one_comes_later),
-        CHECK_TEST(when_there_is_room_again_the_next_ms_is_noted),
-        CHECK_TEST(a_second_overflow_is_noted_from_its_own_begin),
-        CHECK_TEST(an_overflow_of_hours_is_noted_as_several),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -9,7 +9,7 @@
 
 static flake_gen shards[8];
 
-static void shards_share_out_the_whole_range(void) {
+TEST(shards_share_out_the_whole_range) {
     begin(flake_layout_idgen);
     options.seq_min = 3;
     options.seq_max = 4001;
@@ -27,7 +27,7 @@ static void shards_share_out_the_whole_range(void) {
     }
 }
 
-static void more_shards_than_numbers_are_refused(void) {
+TEST(more_shards_than_numbers_are_refused) {
     begin_with_three();
     CHECK_EQ(flake_init_shards(shards, 0, &options, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_init_shards(shards, 4, &options, NULL), FLAKE_INVALID);
@@ -36,7 +36,7 @@ static void more_shards_than_numbers_are_refused(void) {
     CHECK_EQ(flake_init_shards(shards, 3, &options, NULL), FLAKE_INVALID);
 }
 
-static void shards_together_give_each_number_of_a_unit_once(void) {
+TEST(shards_together_give_each_number_of_a_unit_once) {
     begin(flake_layout_idgen);
     CHECK_EQ(flake_init_shards(shards, 5, &options, NULL), FLAKE_OK);
     open_gen();
@@ -56,7 +56,7 @@ static void shards_together_give_each_number_of_a_unit_once(void) {
     }
 }
 
-static void a_shard_waits_and_goes_back_as_a_generator_does(void) {
+TEST(a_shard_waits_and_goes_back_as_a_generator_does) {
     begin_with_three();
     CHECK_EQ(flake_init_shards(shards, 2, &options, NULL), FLAKE_OK);
     flake_gen *s = &shards[0]; /* 10 and 11 */
@@ -92,7 +92,7 @@ static void open_stock(uint32_t count, int64_t valid_ms) {
 
 #define STOCK(ms, number) GIVES(flake_prefetch_next(&stock, &id), ms, number)
 
-static void prefetch_claims_its_count_at_once(void) {
+TEST(prefetch_claims_its_count_at_once) {
     open_stock(5, 0);
     CHECK_EQ(drawn_ids(), 0);
     STOCK(T, 0);
@@ -104,7 +104,7 @@ static void prefetch_claims_its_count_at_once(void) {
     CHECK_EQ(drawn_ids(), 11);
 }
 
-static void prefetch_claims_less_when_less_are_free(void) {
+TEST(prefetch_claims_less_when_less_are_free) {
     open_stock(64, 0);
     STOCK(T, 0);
     for (unsigned i = 1; i < 64; i++) STOCK(T, i);
@@ -116,7 +116,7 @@ static void prefetch_claims_less_when_less_are_free(void) {
     CHECK_EQ(drawn_ids(), 164);
 }
 
-static void prefetched_ids_without_validity_keep_for_ever(void) {
+TEST(prefetched_ids_without_validity_keep_for_ever) {
     open_stock(3, 0);
     STOCK(T, 0);
     move_ns(INT64_C(100) * 365 * 86400 * 1000 * MS);
@@ -125,7 +125,7 @@ static void prefetched_ids_without_validity_keep_for_ever(void) {
     STOCK(T, 2);
 }
 
-static void prefetched_ids_are_dropped_when_their_time_is_over(void) {
+TEST(prefetched_ids_are_dropped_when_their_time_is_over) {
     open_stock(5, 10);
     STOCK(T, 0);
     move_ns(10 * MS - 1);
@@ -140,7 +140,7 @@ static void prefetched_ids_are_dropped_when_their_time_is_over(void) {
 }
 
 /* Their age counts from when they were had, not from when they were asked for. */
-static void prefetched_ids_that_were_waited_for_are_fresh(void) {
+TEST(prefetched_ids_that_were_waited_for_are_fresh) {
     open_stock(200, 10);
     CHECK_EQ(got64_n(&gen, many, 100), 100);
     move_ns(-500 * MS);
@@ -150,7 +150,7 @@ static void prefetched_ids_that_were_waited_for_are_fresh(void) {
     STOCK(T + 1, 1);
 }
 
-static void a_clock_put_back_drops_prefetched_ids_that_can_age(void) {
+TEST(a_clock_put_back_drops_prefetched_ids_that_can_age) {
     open_stock(5, 1000);
     STOCK(T, 0);
     STOCK(T, 1);
@@ -163,7 +163,7 @@ static void a_clock_put_back_drops_prefetched_ids_that_can_age(void) {
     STOCK(T, 10);
 }
 
-static void prefetch_fails_as_next_does_and_goes_on(void) {
+TEST(prefetch_fails_as_next_does_and_goes_on) {
     open_stock(5, 0);
     CHECK_EQ(got64_n(&gen, many, 100), 100);
     script_now.per_sleep = 0;
@@ -172,7 +172,7 @@ static void prefetch_fails_as_next_does_and_goes_on(void) {
     for (unsigned i = 0; i < 7; i++) STOCK(T + 1, i);
 }
 
-static void no_id_comes_out_of_two_stocks(void) {
+TEST(no_id_comes_out_of_two_stocks) {
     static flake_prefetch other;
     static uint64_t ids[3000];
     open_stock(7, 3);
@@ -189,7 +189,7 @@ static void no_id_comes_out_of_two_stocks(void) {
     CHECK_EQ(count_duplicates(ids, 3000), 0);
 }
 
-static void a_generator_made_anew_as_another_has_no_old_stock(void) {
+TEST(a_generator_made_anew_as_another_has_no_old_stock) {
     open_stock(5, 0);
     STOCK(T, 0);
     options.node = 3;
@@ -200,7 +200,7 @@ static void a_generator_made_anew_as_another_has_no_old_stock(void) {
     CHECK_EQ(drawn_ids(), 5);
 }
 
-static void a_stock_without_a_generator_is_invalid(void) {
+TEST(a_stock_without_a_generator_is_invalid) {
     static flake_prefetch none;
     uint64_t got = 7;
     CHECK_EQ(flake_prefetch_next(&none, &got), FLAKE_INVALID);
@@ -209,7 +209,7 @@ static void a_stock_without_a_generator_is_invalid(void) {
     CHECK_EQ(got, 0);
 }
 
-static void a_prefetch_count_has_bounds(void) {
+TEST(a_prefetch_count_has_bounds) {
     open_stock(1, 0);
     STOCK(T, 0);
     STOCK(T, 1);
@@ -220,23 +220,4 @@ static void a_prefetch_count_has_bounds(void) {
     CHECK_EQ(flake_prefetch_next(&stock, &id), FLAKE_INVALID);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(shards_share_out_the_whole_range),
-        CHECK_TEST(more_shards_than_numbers_are_refused),
-        CHECK_TEST(shards_together_give_each_number_of_a_unit_once),
-        CHECK_TEST(a_shard_waits_and_goes_back_as_a_generator_does),
-        CHECK_TEST(prefetch_claims_its_count_at_once),
-        CHECK_TEST(prefetch_claims_less_when_less_are_free),
-        CHECK_TEST(prefetched_ids_without_validity_keep_for_ever),
-        CHECK_TEST(prefetched_ids_are_dropped_when_their_time_is_over),
-        CHECK_TEST(prefetched_ids_that_were_waited_for_are_fresh),
-        CHECK_TEST(a_clock_put_back_drops_prefetched_ids_that_can_age),
-        CHECK_TEST(prefetch_fails_as_next_does_and_goes_on),
-        CHECK_TEST(no_id_comes_out_of_two_stocks),
-        CHECK_TEST(a_generator_made_anew_as_another_has_no_old_stock),
-        CHECK_TEST(a_stock_without_a_generator_is_invalid),
-        CHECK_TEST(a_prefetch_count_has_bounds),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -66,7 +66,7 @@ static void find_node_1_free(void) {
     flake_release(&other);
 }
 
-static void a_second_generator_of_the_same_ids_is_refused(void) {
+TEST(a_second_generator_of_the_same_ids_is_refused) {
     uint64_t id;
     begin_exclusive();
     const int before = descriptors();
@@ -88,7 +88,7 @@ static void a_second_generator_of_the_same_ids_is_refused(void) {
     CHECK_EQ(atomic_load(&our->trouble), 0);
 }
 
-static void ranges_that_don_t_overlap_go_together(void) {
+TEST(ranges_that_don_t_overlap_go_together) {
     begin_exclusive();
     CHECK_EQ(take(&gen, 1, 100, 199), FLAKE_OK);
     static const struct {
@@ -104,7 +104,7 @@ static void ranges_that_don_t_overlap_go_together(void) {
     flake_release(&gen);
 }
 
-static void other_layouts_and_kinds_are_others(void) {
+TEST(other_layouts_and_kinds_are_others) {
     flake_options o;
     begin_exclusive();
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
@@ -128,7 +128,7 @@ static void other_layouts_and_kinds_are_others(void) {
 }
 
 /* Numbers of 32 bits, where offsets in a file may have 31. */
-static void ranges_of_32_bits(void) {
+TEST(ranges_of_32_bits) {
     flake_options o;
     begin_exclusive();
     o = options_of(0, 0, 0);
@@ -156,7 +156,7 @@ static void ranges_of_32_bits(void) {
 }
 
 /* A program of 32 bits and one of 64 lock the same bytes. */
-static void the_bytes_are_the_same_for_all_programs(void) {
+TEST(the_bytes_are_the_same_for_all_programs) {
     CHECK_EQ(flake_i_exclude_at(4095), 4095);
     CHECK_EQ(flake_i_exclude_at(((uint64_t)1 << 30) - 1), ((uint64_t)1 << 30) - 1);
     CHECK_EQ(flake_i_exclude_at((uint64_t)1 << 30), (uint64_t)1 << 30);
@@ -168,7 +168,7 @@ static void the_bytes_are_the_same_for_all_programs(void) {
 }
 
 /* Runs that follow one another within a unit, as those of a small program that a loop starts. */
-static void who_takes_it_next_begins_later(void) {
+TEST(who_takes_it_next_begins_later) {
     uint64_t last = 0, id;
     begin_exclusive();
     for (int run = 0; run < 10; run++) {
@@ -189,9 +189,8 @@ static void who_takes_it_next_begins_later(void) {
     }
 }
 
-static void so_does_who_takes_a_pool_of_snos(void) {
-    sno_id last, id;
-    memset(&last, 0, sizeof last);
+TEST(so_does_who_takes_a_pool_of_snos) {
+    sno_id last = {0}, id;
     begin_exclusive();
     for (int run = 0; run < 10; run++) {
         const flake_options o = sno_options_now(5, 0, 299);
@@ -210,7 +209,7 @@ static void so_does_who_takes_a_pool_of_snos(void) {
 }
 
 /* Also in the very first unit. */
-static void who_takes_it_at_the_epoch_begins_later_too(void) {
+TEST(who_takes_it_at_the_epoch_begins_later_too) {
     uint64_t id = 7;
     begin_exclusive();
     flake_options o = options_of(1, 0, 0);
@@ -223,7 +222,7 @@ static void who_takes_it_at_the_epoch_begins_later_too(void) {
 }
 
 /* Of numbers that another one holds, and of no shards: nothing is held. */
-static void shards_that_are_refused_hold_nothing(void) {
+TEST(shards_that_are_refused_hold_nothing) {
     uint64_t id;
     begin_exclusive();
     const flake_options o = options_of(7, 0, 299);
@@ -238,7 +237,7 @@ static void shards_that_are_refused_hold_nothing(void) {
     flake_release(&gen);
 }
 
-static void shards_hold_their_parts(void) {
+TEST(shards_hold_their_parts) {
     flake_options o;
     begin_exclusive();
     const int before = descriptors();
@@ -262,7 +261,7 @@ static void shards_hold_their_parts(void) {
 
 /* ---- what does not go ---- */
 
-static void what_can_t_be_exclusive_says_why(void) {
+TEST(what_can_t_be_exclusive_says_why) {
     flake_options o;
     begin_exclusive();
     const int before = descriptors();
@@ -292,8 +291,7 @@ static void what_can_t_be_exclusive_says_why(void) {
     flake_release(&gen);
     CHECK_EQ(descriptors(), before);
 
-    flake_options s;
-    memset(&s, 0, sizeof s);
+    flake_options s = {0};
     s.exclusive_dir = "";
     memset(&pool, 0, sizeof pool);
     flake_why why = {""};
@@ -334,7 +332,7 @@ static bool close_the_gate(const char *name) {
 }
 
 /* Between the look at the gate and the generator's beginning there are system calls. */
-static void a_gate_that_closes_meanwhile_leaves_nothing(void) {
+TEST(a_gate_that_closes_meanwhile_leaves_nothing) {
     begin_exclusive();
     const int before = descriptors();
     flake_options o = options_of(1, 0, 0);
@@ -360,7 +358,7 @@ static void a_gate_that_closes_meanwhile_leaves_nothing(void) {
     flake_release(&another_sno.gen);
 }
 
-static void a_claim_that_fails_leaves_nothing(void) {
+TEST(a_claim_that_fails_leaves_nothing) {
     begin_exclusive();
     const int before = descriptors();
     for (fail_at = 1;; fail_at++) {
@@ -387,7 +385,7 @@ static void take_and_be_killed(void) {
     be_killed();
 }
 
-static void the_dead_hold_nothing(void) {
+TEST(the_dead_hold_nothing) {
     begin_exclusive();
     child_is_killed(take_and_be_killed);
     find_node_1_free();
@@ -425,7 +423,7 @@ static void die_with_a_child(void) {
     be_killed();
 }
 
-static void a_child_keeps_it_until_it_goes_on_with_other_ids(void) {
+TEST(a_child_keeps_it_until_it_goes_on_with_other_ids) {
     begin_exclusive();
     to_child = new_line();
     from_child = new_line();
@@ -455,7 +453,7 @@ static void retire_what_is_the_parents(void) {
     EXPECT(descriptors() == before - 3);
 }
 
-static void what_a_child_retires_stays_its_parents(void) {
+TEST(what_a_child_retires_stays_its_parents) {
     flake_options o;
     begin_exclusive();
     o = wide_options_of(1);
@@ -475,8 +473,7 @@ static void go_on_with_a_wide_one(void) {
     EXPECT(flake_reinit_after_fork(&wide, &parents, NULL) == FLAKE_NODE_OVERLAP);
     EXPECT(flake_reinit_after_fork(&wide, &o, NULL) == FLAKE_OK);
     EXPECT(flake_init(&wider, &o, NULL) == FLAKE_IN_USE);
-    flake_options s;
-    memset(&s, 0, sizeof s);
+    flake_options s = {0};
     pool.partition = 6;
     s.clock.now_ns = scene_clock;
     s.exclusive_dir = path_of("no-such-folder");
@@ -488,7 +485,7 @@ static void go_on_with_a_wide_one(void) {
     EXPECT(descriptors() == before);
 }
 
-static void children_go_on_with_numbers_of_their_own(void) {
+TEST(children_go_on_with_numbers_of_their_own) {
     flake_options o;
     begin_exclusive();
     o = wide_options_of(1);
@@ -503,7 +500,7 @@ static void children_go_on_with_numbers_of_their_own(void) {
 
 /* ---- sno ---- */
 
-static void partitions_and_pools_of_snos(void) {
+TEST(partitions_and_pools_of_snos) {
     begin_exclusive();
     const int before = descriptors();
     CHECK_EQ(take_sno(&sno, 5, 100, 199), FLAKE_OK);
@@ -530,24 +527,4 @@ static void partitions_and_pools_of_snos(void) {
     CHECK_EQ(descriptors(), before);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(a_second_generator_of_the_same_ids_is_refused),
-                                     CHECK_TEST(ranges_that_don_t_overlap_go_together),
-                                     CHECK_TEST(other_layouts_and_kinds_are_others),
-                                     CHECK_TEST(ranges_of_32_bits),
-                                     CHECK_TEST(the_bytes_are_the_same_for_all_programs),
-                                     CHECK_TEST(who_takes_it_next_begins_later),
-                                     CHECK_TEST(so_does_who_takes_a_pool_of_snos),
-                                     CHECK_TEST(who_takes_it_at_the_epoch_begins_later_too),
-                                     CHECK_TEST(shards_that_are_refused_hold_nothing),
-                                     CHECK_TEST(shards_hold_their_parts),
-                                     CHECK_TEST(what_can_t_be_exclusive_says_why),
-                                     CHECK_TEST(a_gate_that_closes_meanwhile_leaves_nothing),
-                                     CHECK_TEST(a_claim_that_fails_leaves_nothing),
-                                     CHECK_TEST(the_dead_hold_nothing),
-                                     CHECK_TEST(a_child_keeps_it_until_it_goes_on_with_other_ids),
-                                     CHECK_TEST(what_a_child_retires_stays_its_parents),
-                                     CHECK_TEST(children_go_on_with_numbers_of_their_own),
-                                     CHECK_TEST(partitions_and_pools_of_snos)};
-    return SCENE_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return scene_main(argc, argv); }

@@ -65,7 +65,7 @@ static void open_fast(void) {
         CHECK_EQ(exact_reads - before_draw, reads); \
     } while (0)
 
-static void under_a_lease_the_clock_is_not_read(void) {
+TEST(under_a_lease_the_clock_is_not_read) {
     open_fast();
     const int64_t ms = now_ms();
     for (unsigned i = 1; i < 200; i++) {
@@ -75,7 +75,7 @@ static void under_a_lease_the_clock_is_not_read(void) {
     }
 }
 
-static void a_lease_ends_with_its_unit(void) {
+TEST(a_lease_ends_with_its_unit) {
     open_fast();
     const int64_t ms = now_ms();
     pass(MS / 2);
@@ -94,7 +94,7 @@ static void a_lease_ends_with_its_unit(void) {
 }
 
 /* It is shorter than half a ms by the margin of what was learned. */
-static void a_lease_ends_after_half_a_ms_of_a_long_unit(void) {
+TEST(a_lease_ends_after_half_a_ms_of_a_long_unit) {
     begin_fast(flake_layout_of(40, 10, 12, 0));
     options.layout.unit_ms = 1000;
     open_gen();
@@ -113,7 +113,7 @@ static void a_lease_ends_after_half_a_ms_of_a_long_unit(void) {
     }
 }
 
-static void nothing_is_leased_before_two_stretches_agree(void) {
+TEST(nothing_is_leased_before_two_stretches_agree) {
     begin_fast(flake_layout_idgen);
     open_gen();
     exact_reads = 0;
@@ -133,7 +133,7 @@ static void nothing_is_leased_before_two_stretches_agree(void) {
 }
 
 /* Of which some us more or less are a small part. */
-static void what_is_learned_is_learned_from_stretches_of_10_ms(void) {
+TEST(what_is_learned_is_learned_from_stretches_of_10_ms) {
     begin_fast(flake_layout_idgen);
     open_gen();
     for (int i = 0; i < 30; i++) {
@@ -145,7 +145,7 @@ static void what_is_learned_is_learned_from_stretches_of_10_ms(void) {
     DRAWS(now_ms(), 0);
 }
 
-static void nothing_is_learned_from_short_or_long_stretches(void) {
+TEST(nothing_is_learned_from_short_or_long_stretches) {
     begin_fast(flake_layout_idgen);
     open_gen();
     for (int i = 0; i < 9; i++) {
@@ -164,7 +164,7 @@ static void nothing_is_learned_from_short_or_long_stretches(void) {
     DRAWS(now_ms(), 0);
 }
 
-static void a_counter_that_jumps_ahead_ends_the_lease(void) {
+TEST(a_counter_that_jumps_ahead_ends_the_lease) {
     open_fast();
     const int64_t ms = now_ms();
     count_on(lease_ns);
@@ -173,7 +173,7 @@ static void a_counter_that_jumps_ahead_ends_the_lease(void) {
 }
 
 /* As another processor's may: the unit lasts for longer by as much, but not than a lease. */
-static void a_counter_that_is_behind_makes_an_id_late_by_a_lease_at_most(void) {
+TEST(a_counter_that_is_behind_makes_an_id_late_by_a_lease_at_most) {
     open_fast();
     const int64_t ms = now_ms();
     pass(lease_ns / 2);
@@ -185,7 +185,7 @@ static void a_counter_that_is_behind_makes_an_id_late_by_a_lease_at_most(void) {
     DRAWS(ms, 1);
 }
 
-static void a_counter_that_stands_still_is_late_until_the_unit_is_spent(void) {
+TEST(a_counter_that_stands_still_is_late_until_the_unit_is_spent) {
     open_fast();
     const int64_t ms = now_ms();
     for (unsigned i = 1; i < 4096; i++) {
@@ -196,7 +196,7 @@ static void a_counter_that_stands_still_is_late_until_the_unit_is_spent(void) {
     CHECK_EQ(parts_of(&gen, id).seq, 0);
 }
 
-static void a_counter_that_is_often_wrong_is_given_up_for_good(void) {
+TEST(a_counter_that_is_often_wrong_is_given_up_for_good) {
     open_fast();
     for (int i = 0; i < 15; i++) { /* half its pace */
         pass(stretch_ns);
@@ -222,7 +222,7 @@ static void a_counter_that_is_often_wrong_is_given_up_for_good(void) {
     }
 }
 
-static void a_counter_that_is_wrong_from_the_first_on_is_given_up(void) {
+TEST(a_counter_that_is_wrong_from_the_first_on_is_given_up) {
     begin_fast(flake_layout_idgen);
     open_gen();
     for (int i = 0; i < 3; i++) {
@@ -238,7 +238,7 @@ static void a_counter_that_is_wrong_from_the_first_on_is_given_up(void) {
     DRAWS(now_ms(), 1);
 }
 
-static void a_counter_that_is_a_little_off_is_not_given_up(void) {
+TEST(a_counter_that_is_a_little_off_is_not_given_up) {
     open_fast();
     for (int i = 0; i < 100; i++) {
         pass(stretch_ns);
@@ -248,7 +248,7 @@ static void a_counter_that_is_a_little_off_is_not_given_up(void) {
     }
 }
 
-static void a_clock_that_was_put_ahead_is_seen_when_the_lease_has_ended(void) {
+TEST(a_clock_that_was_put_ahead_is_seen_when_the_lease_has_ended) {
     open_fast();
     const int64_t ms = now_ms();
     move_ns(3600000 * MS);
@@ -258,7 +258,7 @@ static void a_clock_that_was_put_ahead_is_seen_when_the_lease_has_ended(void) {
     CHECK_EQ(now_ms(), ms + 3600000);
 }
 
-static void a_clock_that_was_put_back_is_seen_when_the_lease_has_ended(void) {
+TEST(a_clock_that_was_put_back_is_seen_when_the_lease_has_ended) {
     open_fast();
     const int64_t ms = now_ms();
     move_ns(-10 * MS);
@@ -269,7 +269,7 @@ static void a_clock_that_was_put_back_is_seen_when_the_lease_has_ended(void) {
     DRAWS(ms, 1);
 }
 
-static void a_spent_unit_is_told_by_the_exact_clock(void) {
+TEST(a_spent_unit_is_told_by_the_exact_clock) {
     begin_fast(flake_layout_idgen);
     options.seq_min = 10;
     options.seq_max = 12;
@@ -286,7 +286,7 @@ static void a_spent_unit_is_told_by_the_exact_clock(void) {
     CHECK_EQ(script_now.slept_ns, 3 * MS / 4);
 }
 
-static void a_unit_that_was_given_is_not_leased(void) {
+TEST(a_unit_that_was_given_is_not_leased) {
     open_fast();
     const int64_t ms = now_ms(), now_ns = script_now.now_ns;
     move_to_ms(ms + 65536);
@@ -299,7 +299,7 @@ static void a_unit_that_was_given_is_not_leased(void) {
     CHECK_EQ(exact_reads, 3); /* how far ahead it is; then one each, which renews the lease, behind the word */
 }
 
-static void an_init_forgets_the_lease(void) {
+TEST(an_init_forgets_the_lease) {
     open_fast();
     options.seq_min = 1000;
     options.seq_max = 4095;
@@ -309,7 +309,7 @@ static void an_init_forgets_the_lease(void) {
     CHECK_PLACE(id, now_ms(), 1000);
 }
 
-static void before_the_epoch_nothing_is_leased(void) {
+TEST(before_the_epoch_nothing_is_leased) {
     begin_fast(flake_layout_of(41, 10, 12, T + 1));
     open_gen();
     TRY_SAYS(FLAKE_TIME_RANGE);
@@ -328,7 +328,7 @@ static void draw_in_the_next_ms(void) {
 }
 
 /* The reading is older than the word that the other thread left: that is no backward step. */
-static void a_draw_that_another_thread_outruns_reads_the_clock_again(void) {
+TEST(a_draw_that_another_thread_outruns_reads_the_clock_again) {
     open_fast();
     const int64_t ms = now_ms();
     pass(3 * MS / 4); /* the lease has ended, its unit has not */
@@ -337,7 +337,7 @@ static void a_draw_that_another_thread_outruns_reads_the_clock_again(void) {
 }
 
 /* What is not leased is before the epoch, not at it: there the first unit would have no end. */
-static void the_first_unit_of_all_is_leased_as_any_other_is(void) {
+TEST(the_first_unit_of_all_is_leased_as_any_other_is) {
     begin_fast(flake_layout_of(40, 10, 12, T));
     options.layout.unit_ms = 1000;
     open_gen();
@@ -353,7 +353,7 @@ static void the_first_unit_of_all_is_leased_as_any_other_is(void) {
     DRAWS(T + 1000, 0);
 }
 
-static void batches_and_shards_have_leases_too(void) {
+TEST(batches_and_shards_have_leases_too) {
     static flake_gen shards[2];
     open_fast();
     CHECK_EQ(got64_n(&gen, many, 100), 100);
@@ -370,7 +370,7 @@ static void batches_and_shards_have_leases_too(void) {
     CHECK(exact_reads > 0);
 }
 
-static void lanes_have_leases_too(void) {
+TEST(lanes_have_leases_too) {
     static flake_gen lanes;
     static flake_lane array[2];
     begin_fast(flake_layout_idgen);
@@ -416,7 +416,7 @@ static void draw_on_both(int64_t ahead_ns, int64_t late_ns) {
     CHECK(exact_reads < draws); /* there are leases */
 }
 
-static void processors_whose_counters_differ_share_a_word(void) {
+TEST(processors_whose_counters_differ_share_a_word) {
     draw_on_both(far_ns, 0);
     draw_on_both(-far_ns, 0);
     draw_on_both(lease_ns, lease_ns);
@@ -425,7 +425,7 @@ static void processors_whose_counters_differ_share_a_word(void) {
     draw_on_both(-lease_ns / 4, lease_ns / 4);
 }
 
-static void processors_whose_counters_differ_are_given_up(void) {
+TEST(processors_whose_counters_differ_are_given_up) {
     for (int behind = 0; behind < 2; behind++) {
         open_fast();
         second_ahead_ns = behind ? -far_ns : far_ns;
@@ -444,7 +444,7 @@ static void processors_whose_counters_differ_are_given_up(void) {
     }
 }
 
-static void lanes_follow_the_processor(void) {
+TEST(lanes_follow_the_processor) {
     static flake_gen lanes;
     static flake_lane array[2];
     enum { draws = 20000 };
@@ -475,7 +475,7 @@ static void lanes_follow_the_processor(void) {
 }
 
 /* The second processor reads its counter before it loads what the first has published. */
-static void lanes_rise_where_a_counter_is_read_early(void) {
+TEST(lanes_rise_where_a_counter_is_read_early) {
     static flake_gen lanes;
     static flake_lane array[2];
     static const int64_t early_ns[] = {0, 100, 1000, 2000};
@@ -505,7 +505,7 @@ static void lanes_rise_where_a_counter_is_read_early(void) {
     }
 }
 
-static void who_has_a_clock_of_his_own_has_no_leases(void) {
+TEST(who_has_a_clock_of_his_own_has_no_leases) {
     begin_fast(flake_layout_idgen);
     options.clock.now_ns = script_read;
     options.clock.user = &script_now;
@@ -517,7 +517,7 @@ static void who_has_a_clock_of_his_own_has_no_leases(void) {
     CHECK_EQ(parts_of(&gen, id).unix_ms, now_ms());
 }
 
-static void one_id_a_unit_and_a_count_without_a_spare_bit_are_drawn_by_it(void) {
+TEST(one_id_a_unit_and_a_count_without_a_spare_bit_are_drawn_by_it) {
     begin_fast(flake_layout_idgen);
     options.seq_min = options.seq_max = 1;
     open_gen();
@@ -537,7 +537,7 @@ static void one_id_a_unit_and_a_count_without_a_spare_bit_are_drawn_by_it(void) 
 }
 
 /* A lease of 500 counts less its margin would be of 499: a counter so slow is no use. */
-static void a_slow_counter_is_used_from_501_counts_a_lease_on(void) {
+TEST(a_slow_counter_is_used_from_501_counts_a_lease_on) {
     static const struct { uint64_t us, window; } cases[] = {{10047, 1}, {10027, 500}};
     for (size_t i = 0; i < 2; i++) {
         open_fast();
@@ -550,7 +550,7 @@ static void a_slow_counter_is_used_from_501_counts_a_lease_on(void) {
     }
 }
 
-static void a_fourth_kind_of_clock_is_refused(void) {
+TEST(a_fourth_kind_of_clock_is_refused) {
     begin_fast(flake_layout_idgen);
     options.clock.kind = 3;
     CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_INVALID);
@@ -559,38 +559,4 @@ static void a_fourth_kind_of_clock_is_refused(void) {
     CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_INVALID);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(under_a_lease_the_clock_is_not_read),
-        CHECK_TEST(a_lease_ends_with_its_unit),
-        CHECK_TEST(a_lease_ends_after_half_a_ms_of_a_long_unit),
-        CHECK_TEST(nothing_is_leased_before_two_stretches_agree),
-        CHECK_TEST(a_slow_counter_is_used_from_501_counts_a_lease_on),
-        CHECK_TEST(what_is_learned_is_learned_from_stretches_of_10_ms),
-        CHECK_TEST(nothing_is_learned_from_short_or_long_stretches),
-        CHECK_TEST(a_counter_that_jumps_ahead_ends_the_lease),
-        CHECK_TEST(a_counter_that_is_behind_makes_an_id_late_by_a_lease_at_most),
-        CHECK_TEST(a_counter_that_stands_still_is_late_until_the_unit_is_spent),
-        CHECK_TEST(a_counter_that_is_often_wrong_is_given_up_for_good),
-        CHECK_TEST(a_counter_that_is_wrong_from_the_first_on_is_given_up),
-        CHECK_TEST(a_counter_that_is_a_little_off_is_not_given_up),
-        CHECK_TEST(a_clock_that_was_put_ahead_is_seen_when_the_lease_has_ended),
-        CHECK_TEST(a_clock_that_was_put_back_is_seen_when_the_lease_has_ended),
-        CHECK_TEST(a_spent_unit_is_told_by_the_exact_clock),
-        CHECK_TEST(a_unit_that_was_given_is_not_leased),
-        CHECK_TEST(an_init_forgets_the_lease),
-        CHECK_TEST(before_the_epoch_nothing_is_leased),
-        CHECK_TEST(a_draw_that_another_thread_outruns_reads_the_clock_again),
-        CHECK_TEST(the_first_unit_of_all_is_leased_as_any_other_is),
-        CHECK_TEST(batches_and_shards_have_leases_too),
-        CHECK_TEST(lanes_have_leases_too),
-        CHECK_TEST(processors_whose_counters_differ_share_a_word),
-        CHECK_TEST(processors_whose_counters_differ_are_given_up),
-        CHECK_TEST(lanes_follow_the_processor),
-        CHECK_TEST(lanes_rise_where_a_counter_is_read_early),
-        CHECK_TEST(who_has_a_clock_of_his_own_has_no_leases),
-        CHECK_TEST(one_id_a_unit_and_a_count_without_a_spare_bit_are_drawn_by_it),
-        CHECK_TEST(a_fourth_kind_of_clock_is_refused),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

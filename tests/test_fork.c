@@ -179,8 +179,7 @@ static void draw_all(unsigned times) {
 }
 
 static void make(unsigned who, bool again) {
-    ways_setup w;
-    memset(&w, 0, sizeof w);
+    ways_setup w = {0};
     w.who = who;
     w.is_scripted = true;
     w.again = again;
@@ -218,7 +217,7 @@ static void each_start_is_refused(void) {
     EXPECT(ways_repeated(&our->log) == 0);
 }
 
-static void whoever_is_forked_draws_nothing(void) {
+TEST(whoever_is_forked_draws_nothing) {
     with_and_without_a_page(each_start_is_refused);
 }
 
@@ -251,14 +250,13 @@ static void each_start_goes_on(void) {
     EXPECT(ways_repeated(&our->log) == 0);
 }
 
-static void parents_and_children_share_no_id(void) { with_and_without_a_page(each_start_goes_on); }
+TEST(parents_and_children_share_no_id) { with_and_without_a_page(each_start_goes_on); }
 
 /* ---- what reinit refuses ---- */
 
 static void reinit_with_the_parents_ids(void) {
     const sno_snapshot parents = ways_pool(0, FAMILY_SNO, 50, 200);
-    ways_setup w;
-    memset(&w, 0, sizeof w);
+    ways_setup w = {0};
     w.is_scripted = true;
     flake_options o = ways_flake_options(&w, 99, 120), wide = ways_wide_options(&w);
     flake_options s = ways_sno_options(&w);
@@ -275,11 +273,9 @@ static void reinit_with_the_parents_ids(void) {
 }
 
 static void refusals_of_reinit(void) {
-    ways_setup w;
-    memset(&w, 0, sizeof w);
+    ways_setup w = {0};
     const flake_options o = ways_flake_options(&w, 0, 99);
-    flake_gen never;
-    memset(&never, 0, sizeof never);
+    flake_gen never = {0};
     make(0, false);
     EXPECT(flake_reinit_after_fork(&ways.gen, &o, NULL) == FLAKE_INVALID); /* no fork */
     EXPECT(flake_reinit_after_fork(&never, &o, NULL) == FLAKE_INVALID);
@@ -289,20 +285,18 @@ static void refusals_of_reinit(void) {
     draw_all(1);
 }
 
-static void reinit_refuses_the_parents_ids(void) { with_and_without_a_page(refusals_of_reinit); }
+TEST(reinit_refuses_the_parents_ids) { with_and_without_a_page(refusals_of_reinit); }
 
 static flake_status reinit_sno(uint16_t min, uint16_t max) {
     const sno_snapshot pool = ways_pool(0, FAMILY_SNO, min, max);
-    ways_setup w;
-    memset(&w, 0, sizeof w);
+    ways_setup w = {0};
     w.is_scripted = true;
     const flake_options o = ways_sno_options(&w);
     return sno_reinit_after_fork(&ways.sno, &pool, &o, NULL);
 }
 
 static flake_status reinit_wide(uint64_t worker, uint32_t min, uint32_t max) {
-    ways_setup w;
-    memset(&w, 0, sizeof w);
+    ways_setup w = {0};
     w.is_scripted = true;
     flake_options o = ways_wide_options(&w);
     o.node = worker;
@@ -312,8 +306,7 @@ static flake_status reinit_wide(uint64_t worker, uint32_t min, uint32_t max) {
 }
 
 static flake_status reinit_narrow(uint32_t min, uint32_t max) {
-    ways_setup w;
-    memset(&w, 0, sizeof w);
+    ways_setup w = {0};
     w.is_scripted = true;
     const flake_options o = ways_flake_options(&w, min, max);
     return flake_reinit_after_fork(&ways.gen, &o, NULL);
@@ -325,8 +318,7 @@ static void may_not_have_one(void) {
     flake128 wide;
     uint64_t narrow;
     const sno_snapshot all = ways_pool(0, FAMILY_SNO, 0, 0);
-    ways_setup w;
-    memset(&w, 0, sizeof w);
+    ways_setup w = {0};
     const flake_options o = ways_sno_options(&w);
     static const uint16_t shared[][2] = {{100, 199}, {50, 100}, {199, 250}, {120, 130}, {50, 250}};
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
@@ -343,10 +335,9 @@ static void may_not_have_one(void) {
 }
 
 static void may_have_those_below(void) {
-    sno_id id;
+    sno_id id = {0};
     flake128 wide;
     flake_parts parts = {0, 0, 0};
-    memset(&id, 0, sizeof id);
     may_not_have_one();
     EXPECT(reinit_sno(50, 99) == FLAKE_OK && reinit_wide(1, 0, 99) == FLAKE_OK);
     EXPECT(reinit_narrow(0, 99) == FLAKE_OK);
@@ -357,8 +348,7 @@ static void may_have_those_below(void) {
 }
 
 static void may_have_those_above(void) {
-    sno_id id;
-    memset(&id, 0, sizeof id);
+    sno_id id = {0};
     EXPECT(reinit_sno(200, 203) == FLAKE_OK && reinit_wide(1, 200, 200) == FLAKE_OK);
     EXPECT(reinit_narrow(200, 4095) == FLAKE_OK);
     EXPECT(sno_try(&ways.sno, 7, &id) == FLAKE_OK && sno_sequence(id) == 200);
@@ -366,8 +356,7 @@ static void may_have_those_above(void) {
 
 static void another_may_have_the_same(void) {
     const sno_snapshot pool = ways_pool(1, FAMILY_SNO, 100, 199);
-    ways_setup w;
-    memset(&w, 0, sizeof w);
+    ways_setup w = {0};
     w.is_scripted = true;
     const flake_options o = ways_sno_options(&w);
     EXPECT(sno_reinit_after_fork(&ways.sno, &pool, &o, NULL) == FLAKE_OK);
@@ -376,8 +365,7 @@ static void another_may_have_the_same(void) {
 
 static void a_range_in_the_middle(void) {
     const sno_snapshot pool = ways_pool(0, FAMILY_SNO, 100, 199);
-    ways_setup w;
-    memset(&w, 0, sizeof w);
+    ways_setup w = {0};
     w.is_scripted = true;
     const flake_options o = ways_sno_options(&w);
     const flake_options narrow = ways_flake_options(&w, 100, 199);
@@ -393,7 +381,7 @@ static void a_range_in_the_middle(void) {
     by_fork(another_may_have_the_same);
 }
 
-static void a_child_may_have_the_numbers_beside_its_parents(void) {
+TEST(a_child_may_have_the_numbers_beside_its_parents) {
     with_and_without_a_page(a_range_in_the_middle);
 }
 
@@ -417,7 +405,7 @@ static void exec_in_between(void) {
     EXPECT(ways_repeated(&our->log) == 0);
 }
 
-static void vfork_and_exec_leave_the_parent_alone(void) {
+TEST(vfork_and_exec_leave_the_parent_alone) {
     with_and_without_a_page(exec_in_between);
 }
 
@@ -438,9 +426,8 @@ static void *draw_meanwhile(void *unused) {
 
 static void be_refused_and_go_on(void) {
     uint64_t id;
-    flake_options o;
+    flake_options o = {0};
     flake_parts parts;
-    memset(&o, 0, sizeof o);
     o.node = 1;
     EXPECT(flake_try(&common_gen, &id) == FLAKE_FORKED);
     EXPECT(flake_next(&common_gen, &id) == FLAKE_FORKED);
@@ -452,7 +439,7 @@ static void be_refused_and_go_on(void) {
     }
 }
 
-static void forked_while_threads_draw(void) {
+TEST(forked_while_threads_draw) {
     pthread_t threads[drawers];
     if (!words_reach_other_processes) {
         printf("  skipped: a child may inherit the lock of an atomic that another thread held\n");
@@ -502,7 +489,7 @@ static void fork_before_drawing(void) {
     by_fork(tell_partition_and_fork);
 }
 
-static void relatives_have_partitions_of_their_own(void) {
+TEST(relatives_have_partitions_of_their_own) {
     begin_family();
     memset(our->partitions, 0, sizeof our->partitions);
     place_in_family = 0;
@@ -536,7 +523,7 @@ static uint16_t first_of_a_family(void) {
 }
 
 /* The same clock, the same process: what differs is what the system's random source said. */
-static void partitions_begin_at_random(void) {
+TEST(partitions_begin_at_random) {
     begin_family();
     random_script.is_on = true;
     random_script.next = 0x1234;
@@ -589,7 +576,7 @@ static void take_with_fewer_bumps(void) {
     }
 }
 
-static void partitions_after_many_bumps_are_counted_up(void) {
+TEST(partitions_after_many_bumps_are_counted_up) {
     begin_family();
     by_fork(take_with_fewer_bumps);
     end();
@@ -619,7 +606,7 @@ static void forget_and_ask(void) {
     ask_for_the_family_twice();
 }
 
-static void one_family_is_put_in_its_place(void) {
+TEST(one_family_is_put_in_its_place) {
     begin_family();
     by_fork(forget_and_ask);
     end();
@@ -644,7 +631,7 @@ static void fork_on_and_draw(void) {
 }
 
 /* Neither a bump nor a fork makes a page that stays. */
-static void bumps_and_forks_leave_nothing_behind(void) {
+TEST(bumps_and_forks_leave_nothing_behind) {
     begin_family();
     bump_and_draw();
     (void)mappings(); /* what the C library needs for it */
@@ -658,7 +645,7 @@ static void bumps_and_forks_leave_nothing_behind(void) {
 }
 
 /* Where the kernel wipes pages, it has been told of one. */
-static void the_fork_page_is_in_use(void) {
+TEST(the_fork_page_is_in_use) {
     enum { wipe_on_fork = 18, senseless = -1 };
     flake_i_atomic64 *word;
     const long size = sysconf(_SC_PAGESIZE);
@@ -672,9 +659,6 @@ static void the_fork_page_is_in_use(void) {
     if (can_be) CHECK(word != NULL && (uintptr_t)word % (uintptr_t)size == 0);
     else printf("  skipped: no page is wiped here\n");
 }
-#else
-static void bumps_and_forks_leave_nothing_behind(void) {}
-static void the_fork_page_is_in_use(void) {}
 #endif
 
 /* First calls ask the system for things that it may refuse. */
@@ -689,7 +673,7 @@ static void begin_anew(void) {
     EXPECT(errno == EDOM);
 }
 
-static void first_calls_leave_errno_alone(void) { with_and_without_a_page(begin_anew); }
+TEST(first_calls_leave_errno_alone) { with_and_without_a_page(begin_anew); }
 
 /* ---- generators in shared memory ---- */
 
@@ -697,10 +681,8 @@ static void draw_from_shared(void) {
     for (unsigned i = 0; i < 20; i++) {
         way_ids ids;
         uint64_t id = 0;
-        flake128 wide;
-        sno_id sno;
-        memset(&wide, 0, sizeof wide);
-        memset(&sno, 0, sizeof sno);
+        flake128 wide = {0};
+        sno_id sno = {0};
         (void)way_give(&ids, BY_NEXT, way_of_flake(flake_next(&our->shared, &id)), &id, 1);
         EXPECT(ids.n == 1);
         ways_note(&our->log, FAMILY_FLAKE, &ids);
@@ -727,11 +709,10 @@ static void draw_from_stock(void) {
     }
 }
 
-static void a_stock_of_a_shared_generator_is_not_inherited(void) {
+TEST(a_stock_of_a_shared_generator_is_not_inherited) {
     if (!words_reach_other_processes) return;
     begin_family();
-    ways_setup w;
-    memset(&w, 0, sizeof w);
+    ways_setup w = {0};
     flake_options o = ways_flake_options(&w, 0, 0);
     o.shared_memory = true;
     CHECK_EQ(flake_init(&our->shared, &o, NULL), FLAKE_OK);
@@ -746,11 +727,10 @@ static void a_stock_of_a_shared_generator_is_not_inherited(void) {
     end();
 }
 
-static void shared_memory_is_exempt(void) {
+TEST(shared_memory_is_exempt) {
     if (!words_reach_other_processes) return;
     begin_family();
-    ways_setup w;
-    memset(&w, 0, sizeof w);
+    ways_setup w = {0};
     flake_options o = ways_flake_options(&w, 0, 0);
     const sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 9999);
     flake_options s = ways_sno_options(&w);
@@ -794,7 +774,7 @@ static void bump_and_go_on(void) {
     EXPECT(ways_repeated(&our->log) == 0);
 }
 
-static void a_bump_is_as_if_forked(void) { with_and_without_a_page(bump_and_go_on); }
+TEST(a_bump_is_as_if_forked) { with_and_without_a_page(bump_and_go_on); }
 
 static void *bump_often(void *unused) {
     (void)unused;
@@ -803,7 +783,7 @@ static void *bump_often(void *unused) {
 }
 
 /* With many bumps at once and generators made meanwhile, all of them are stale after the last. */
-static void bumps_from_many_threads(void) {
+TEST(bumps_from_many_threads) {
     pthread_t threads[drawers];
     static flake_gen gens[50];
     uint64_t id;
@@ -838,7 +818,7 @@ static void draw_as_a_clone(void) {
 }
 
 /* Two clones that wake at different times are two families; by chance alone they meet. */
-static void clones_of_a_machine_take_other_partitions(void) {
+TEST(clones_of_a_machine_take_other_partitions) {
     unsigned same = 0;
     begin_family();
     (void)sno_generate(1);
@@ -856,7 +836,7 @@ static void bump_and_tell(void) {
     tell_partition();
 }
 
-static void relatives_that_bump_stay_relatives(void) {
+TEST(relatives_that_bump_stay_relatives) {
     begin_family();
     (void)sno_generate(1);
     for (unsigned wake = 0; wake < 3; wake++) {
@@ -890,7 +870,7 @@ static void bump_while_the_first_is_drawn(void) {
     }
 }
 
-static void a_bump_in_the_first_draw_drops_its_place(void) {
+TEST(a_bump_in_the_first_draw_drops_its_place) {
     begin_family();
     by_fork(bump_while_the_first_is_drawn);
     end();
@@ -906,7 +886,7 @@ static void have_an_owner_id_of_its_own(void) {
     EXPECT(flake_i_process_owner_id() == owner_id);
 }
 
-static void a_bump_leaves_a_process_what_it_holds(void) {
+TEST(a_bump_leaves_a_process_what_it_holds) {
     flake_i_atomic64 *word;
     begin_family();
     parents_owner_id = flake_i_process_owner_id();
@@ -938,42 +918,18 @@ static void draw_where_system_calls_kill(void) {
     (void)syscall(SYS_exit, 0);
 }
 
-static void an_id_takes_no_system_call(void) {
+TEST(an_id_takes_no_system_call) {
     flake_i_atomic64 *word;
     begin_family();
     (void)flake_i_instance_owner_id(&word);
     if (word && !under_tsan) by_fork(draw_where_system_calls_kill);
     end();
 }
-#else
-static void an_id_takes_no_system_call(void) {}
 #endif
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(whoever_is_forked_draws_nothing),
-                                     CHECK_TEST(parents_and_children_share_no_id),
-                                     CHECK_TEST(reinit_refuses_the_parents_ids),
-                                     CHECK_TEST(a_child_may_have_the_numbers_beside_its_parents),
-                                     CHECK_TEST(vfork_and_exec_leave_the_parent_alone),
-                                     CHECK_TEST(forked_while_threads_draw),
-                                     CHECK_TEST(relatives_have_partitions_of_their_own),
-                                     CHECK_TEST(partitions_begin_at_random),
-                                     CHECK_TEST(partitions_after_many_bumps_are_counted_up),
-                                     CHECK_TEST(one_family_is_put_in_its_place),
-                                     CHECK_TEST(bumps_and_forks_leave_nothing_behind),
-                                     CHECK_TEST(the_fork_page_is_in_use),
-                                     CHECK_TEST(first_calls_leave_errno_alone),
-                                     CHECK_TEST(a_stock_of_a_shared_generator_is_not_inherited),
-                                     CHECK_TEST(shared_memory_is_exempt),
-                                     CHECK_TEST(a_bump_is_as_if_forked),
-                                     CHECK_TEST(bumps_from_many_threads),
-                                     CHECK_TEST(clones_of_a_machine_take_other_partitions),
-                                     CHECK_TEST(relatives_that_bump_stay_relatives),
-                                     CHECK_TEST(a_bump_in_the_first_draw_drops_its_place),
-                                     CHECK_TEST(a_bump_leaves_a_process_what_it_holds),
-                                     CHECK_TEST(an_id_takes_no_system_call)};
     void *page = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) return 1;
     our = (common *)page;
-    return CHECK_MAIN(argc, argv, all);
+    return check_main(argc, argv);
 }

@@ -100,7 +100,7 @@ static void begin_with_word(flake_options *o, flake_options *s, unsigned word) {
     atomic_store(&gate_word, word);
 }
 
-static void nothing_begins_behind_a_closed_gate(void) {
+TEST(nothing_begins_behind_a_closed_gate) {
     flake_options o;
     flake_options s;
     begin_with_word(&o, &s, 0);
@@ -115,7 +115,7 @@ static void nothing_begins_behind_a_closed_gate(void) {
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
 }
 
-static void a_gates_word_is_looked_at_by_each_draw(void) {
+TEST(a_gates_word_is_looked_at_by_each_draw) {
     flake_options o;
     flake_options s;
     uint64_t id = 7;
@@ -154,8 +154,7 @@ static bool fail_writes(const char *name) {
 }
 
 static flake_status open_state(int64_t horizon_ms, bool manual_extend, const flake_options *o) {
-    flake_state_options w;
-    memset(&w, 0, sizeof w);
+    flake_state_options w = {0};
     w.path = path_of("ids");
     w.horizon_ms = horizon_ms;
     w.manual_extend = manual_extend;
@@ -164,7 +163,7 @@ static flake_status open_state(int64_t horizon_ms, bool manual_extend, const fla
     return flake_state_open(&state, &w, o, NULL, NULL);
 }
 
-static void gate_and_state_both_have_a_say(void) {
+TEST(gate_and_state_both_have_a_say) {
     flake_options o = gated();
     uint64_t id = 7;
     begin();
@@ -201,7 +200,7 @@ static void gate_and_state_both_have_a_say(void) {
 }
 
 /* A state is for the numbers that it was opened for. */
-static void a_state_is_for_no_number_outside_its_range(void) {
+TEST(a_state_is_for_no_number_outside_its_range) {
     flake_options o = options_in_scene(0);
     begin();
     o.seq_min = 5;
@@ -219,7 +218,7 @@ static void a_state_is_for_no_number_outside_its_range(void) {
 }
 
 /* Of gate and state the later floor counts, whichever has it. */
-static void the_later_floor_counts(void) {
+TEST(the_later_floor_counts) {
     uint64_t id = 0;
     for (int i = 0; i < 2; i++) {
         flake_options o = gated();
@@ -241,7 +240,7 @@ static void the_later_floor_counts(void) {
 
 /* ---- what is asked for ---- */
 
-static void a_batch_asks_for_its_last_unit(void) {
+TEST(a_batch_asks_for_its_last_unit) {
     flake_options o = gated();
     uint64_t ids[35];
     begin();
@@ -261,15 +260,13 @@ static void a_batch_asks_for_its_last_unit(void) {
 }
 
 /* The gate has not been asked for the unit in which a snapshot stands. */
-static void behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own(void) {
+TEST(behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own) {
     flake_options o = gated();
-    flake_snapshot at;
-    flake_snapshot wide_at;
+    flake_snapshot at = {0};
+    flake_snapshot wide_at = {0};
     uint64_t id = 7;
     flake128 wide_id;
     flake_parts parts = {0, 0, 0};
-    memset(&at, 0, sizeof at);
-    memset(&wide_at, 0, sizeof wide_at);
     begin();
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(init_wide(o), FLAKE_OK);
@@ -301,7 +298,7 @@ static void behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own(void) {
 
 /* ---- floors ---- */
 
-static void what_a_floor_skips_is_not_counted(void) {
+TEST(what_a_floor_skips_is_not_counted) {
     flake_options o = gated();
     const sno_snapshot pool = pool_of_four();
     flake_options s = sno_options_of();
@@ -331,16 +328,14 @@ static void what_a_floor_skips_is_not_counted(void) {
 }
 
 /* Also those with a partition that nobody chose: the gate may know what others have done with it. */
-static void whatever_is_begun_begins_behind_the_floor(void) {
+TEST(whatever_is_begun_begins_behind_the_floor) {
     flake_options o = gated();
     const sno_snapshot pool = pool_of_four();
     uint64_t id = 0;
-    flake128 wide_id;
+    flake128 wide_id = {0};
     flake_parts parts = {0, 0, 0};
-    sno_id drawn;
+    sno_id drawn = {0};
     sno_snapshot at;
-    memset(&wide_id, 0, sizeof wide_id);
-    memset(&drawn, 0, sizeof drawn);
     begin();
     const int64_t unit = unit_now();
     gate_floor_at_ns = (start_ms + 8) * a_ms;
@@ -387,7 +382,7 @@ static void whatever_is_begun_begins_behind_the_floor(void) {
 }
 
 /* Nor one under what the other tick has used. */
-static void a_floor_under_the_other_ticks_units_changes_nothing_there(void) {
+TEST(a_floor_under_the_other_ticks_units_changes_nothing_there) {
     sno_snapshot s = pool_of_four();
     flake_options o = sno_options_of();
     begin();
@@ -405,14 +400,13 @@ static void a_floor_under_the_other_ticks_units_changes_nothing_there(void) {
 }
 
 /* A snapshot of a queue stands further than a floor of its first unit: its places are drawn. */
-static void a_floor_under_a_longer_queue_changes_nothing(void) {
+TEST(a_floor_under_a_longer_queue_changes_nothing) {
     begin();
     const int64_t unit = unit_now();
     for (int floor = 0; floor < 5; floor++) {
         sno_snapshot s = pool_of_four();
         flake_options o = sno_options_of();
-        sno_id drawn;
-        memset(&drawn, 0, sizeof drawn);
+        sno_id drawn = {0};
         s.wall_hi = unit;
         s.sequence = 3 * 4 - 1; /* three units */
         gate_floor_at_ns = SNO_I_EPOCH_MS * a_ms + (unit + floor) * 4 * a_ms;
@@ -430,7 +424,7 @@ static void a_floor_under_a_longer_queue_changes_nothing(void) {
 
 /* ---- a fetch_add that others outran ---- */
 
-static void a_place_after_the_last_unit_is_out_of_range(void) {
+TEST(a_place_after_the_last_unit_is_out_of_range) {
     flake_options o = options_in_scene(0);
     flake_i_ticket ticket = {0, 0, 0, 0, 0};
     uint64_t id = 0;
@@ -459,7 +453,7 @@ static void a_place_after_the_last_unit_is_out_of_range(void) {
 /* ---- the horizon, to the ns ---- */
 
 /* The last ns of a unit is the horizon, and no other can be written: the unit's ids are let out. */
-static void a_write_that_fails_harms_no_id_up_to_the_horizon(void) {
+TEST(a_write_that_fails_harms_no_id_up_to_the_horizon) {
     flake_options o = options_in_scene(0);
     uint64_t id = 7;
     begin();
@@ -482,7 +476,7 @@ static void a_write_that_fails_harms_no_id_up_to_the_horizon(void) {
 }
 
 /* Three seconds before the clock ends the horizon is its last ns, and stays it. */
-static void the_largest_horizon_is_the_clocks_last_ns(void) {
+TEST(the_largest_horizon_is_the_clocks_last_ns) {
     flake_options o = options_in_scene(0);
     flake_state_options w;
     uint64_t id = 0, last = 0;
@@ -512,7 +506,7 @@ static void the_largest_horizon_is_the_clocks_last_ns(void) {
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
-static void a_horizon_has_bounds(void) {
+TEST(a_horizon_has_bounds) {
     const flake_options o = options_in_scene(0);
     const int64_t most_ms = INT64_MAX / 1000000 / 4;
     begin();
@@ -523,22 +517,4 @@ static void a_horizon_has_bounds(void) {
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(nothing_begins_behind_a_closed_gate),
-        CHECK_TEST(a_gates_word_is_looked_at_by_each_draw),
-        CHECK_TEST(gate_and_state_both_have_a_say),
-        CHECK_TEST(a_state_is_for_no_number_outside_its_range),
-        CHECK_TEST(the_later_floor_counts),
-        CHECK_TEST(a_batch_asks_for_its_last_unit),
-        CHECK_TEST(behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own),
-        CHECK_TEST(what_a_floor_skips_is_not_counted),
-        CHECK_TEST(whatever_is_begun_begins_behind_the_floor),
-        CHECK_TEST(a_floor_under_the_other_ticks_units_changes_nothing_there),
-        CHECK_TEST(a_floor_under_a_longer_queue_changes_nothing),
-        CHECK_TEST(a_place_after_the_last_unit_is_out_of_range),
-        CHECK_TEST(a_write_that_fails_harms_no_id_up_to_the_horizon),
-        CHECK_TEST(the_largest_horizon_is_the_clocks_last_ns),
-        CHECK_TEST(a_horizon_has_bounds)};
-    return SCENE_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return scene_main(argc, argv); }

@@ -20,7 +20,7 @@ static void open_kind(flake_gen *g, const flake_layout *l, unsigned kind, bool s
 
 // >>width
 
-static void ids_of_128_bits_are_not_drawn_as_64(void) {
+TEST(ids_of_128_bits_are_not_drawn_as_64) {
     static const flake_layout all[] = {FLAKE_LAYOUT_BOUNDARY, FLAKE_LAYOUT_UUID7, FLAKE_LAYOUT_ULID};
     for (unsigned i = 0; i < kinds * 3; i++) {
         uint64_t id = 77, two[2] = {77, 77};
@@ -37,7 +37,7 @@ static void ids_of_128_bits_are_not_drawn_as_64(void) {
     }
 }
 
-static void ids_of_64_bits_are_not_drawn_as_128(void) {
+TEST(ids_of_64_bits_are_not_drawn_as_128) {
     for (unsigned i = 0; i < kinds * 2; i++) {
         flake128 id = untouched, none = {{0}}, two[2] = {untouched, untouched};
         uint64_t narrow;
@@ -60,7 +60,7 @@ static void ids_of_64_bits_are_not_drawn_as_128(void) {
 static uint64_t narrow_ids[2 * tries];
 
 /* Beside the lanes it would draw from their whole range. */
-static void lanes_take_no_time_from_the_caller(void) {
+TEST(lanes_take_no_time_from_the_caller) {
     for (unsigned scatters = 0; scatters < 2; scatters++) {
         size_t n = 0;
         open_kind(&lanes, &flake_layout_idgen, 1, scatters);
@@ -89,7 +89,7 @@ static size_t drawn_with_stock(flake_gen *g) {
     return n;
 }
 
-static void lanes_have_no_stock(void) {
+TEST(lanes_have_no_stock) {
     flake_why why;
     open_kind(&lanes, &flake_layout_idgen, 1, false);
     CHECK_EQ(flake_prefetch_init(&stock, &lanes, 10, 0, &why), FLAKE_INVALID);
@@ -98,7 +98,7 @@ static void lanes_have_no_stock(void) {
     CHECK_EQ(count_duplicates(narrow_ids, n), 0);
 }
 
-static void lanes_made_of_a_generator_with_stock_have_none(void) {
+TEST(lanes_made_of_a_generator_with_stock_have_none) {
     open_kind(&gen, &flake_layout_idgen, 0, false);
     CHECK_EQ(flake_prefetch_init(&stock, &gen, 10, 0, NULL), FLAKE_OK);
     options.lanes = lane_array;
@@ -119,7 +119,7 @@ static int64_t read_between(void *user) {
     return script_read(user);
 }
 
-static void a_single_thread_has_no_stock(void) {
+TEST(a_single_thread_has_no_stock) {
     flake_why why;
     begin(&flake_layout_idgen);
     options.node = 5;
@@ -138,7 +138,7 @@ static void a_single_thread_has_no_stock(void) {
 }
 
 /* The same numbers in another order: what is left of the old stock would be formed with the new one. */
-static void a_stock_is_dropped_when_units_are_scattered(void) {
+TEST(a_stock_is_dropped_when_units_are_scattered) {
     const uint64_t unit = 10;
     uint64_t taken[64], n = 0;
     for (int64_t t = 0; t < 16; t++) {
@@ -160,12 +160,12 @@ static void a_stock_is_dropped_when_units_are_scattered(void) {
     }
 }
 
-static void ids_of_128_bits_have_no_stock(void) {
+TEST(ids_of_128_bits_have_no_stock) {
     open_kind(&gen, &flake_layout_boundary, 0, false);
     CHECK_EQ(flake_prefetch_init(&stock, &gen, 10, 0, NULL), FLAKE_INVALID);
 }
 
-static void shards_have_no_lanes(void) {
+TEST(shards_have_no_lanes) {
     flake_gen shards[2];
     begin(&flake_layout_idgen);
     options.node = 5;
@@ -188,7 +188,7 @@ static size_t drawn_from_two(flake_gen *first, flake_gen *second) {
     return count_duplicates(ids, n);
 }
 
-static void uuids_and_ulids_have_no_shards(void) {
+TEST(uuids_and_ulids_have_no_shards) {
     EACH_LAYOUT(l) {
         static flake_gen shards[2];
         flake_why why;
@@ -200,7 +200,7 @@ static void uuids_and_ulids_have_no_shards(void) {
     }
 }
 
-static void uuids_and_ulids_have_no_part_of_the_range(void) {
+TEST(uuids_and_ulids_have_no_part_of_the_range) {
     EACH_LAYOUT(l) {
         begin(l);
         source.repeats = true;
@@ -215,19 +215,4 @@ static void uuids_and_ulids_have_no_part_of_the_range(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(ids_of_128_bits_are_not_drawn_as_64),
-        CHECK_TEST(ids_of_64_bits_are_not_drawn_as_128),
-        CHECK_TEST(lanes_take_no_time_from_the_caller),
-        CHECK_TEST(lanes_have_no_stock),
-        CHECK_TEST(lanes_made_of_a_generator_with_stock_have_none),
-        CHECK_TEST(a_single_thread_has_no_stock),
-        CHECK_TEST(a_stock_is_dropped_when_units_are_scattered),
-        CHECK_TEST(ids_of_128_bits_have_no_stock),
-        CHECK_TEST(shards_have_no_lanes),
-        CHECK_TEST(uuids_and_ulids_have_no_shards),
-        CHECK_TEST(uuids_and_ulids_have_no_part_of_the_range),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -89,7 +89,7 @@ static flake_stats stats_now(void) {
 
 /* ---- where a draw goes ---- */
 
-static void one_thread_has_every_number_of_a_unit(void) {
+TEST(one_thread_has_every_number_of_a_unit) {
     static const size_t counts[] = {1, 2, 3, 8, 16};
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
         begin(flake_layout_js53);
@@ -108,7 +108,7 @@ static void one_thread_has_every_number_of_a_unit(void) {
     }
 }
 
-static void numbers_are_split_to_the_last(void) {
+TEST(numbers_are_split_to_the_last) {
     open_three();
     CHECK_EQ(array[0].engine.cap, 4);
     CHECK_EQ(array[1].engine.cap, 4);
@@ -117,7 +117,7 @@ static void numbers_are_split_to_the_last(void) {
     TRY_TELLS(FLAKE_AGAIN);
 }
 
-static void each_thread_keeps_its_lane(void) {
+TEST(each_thread_keeps_its_lane) {
     open_three();
     for (unsigned round = 0; round < 3; round++)
         for (thread_now = 0; thread_now < 3; thread_now++)
@@ -126,7 +126,7 @@ static void each_thread_keeps_its_lane(void) {
     TRY_GIVES(T, 17);
 }
 
-static void a_thread_that_comes_later_takes_the_next_in_turn(void) {
+TEST(a_thread_that_comes_later_takes_the_next_in_turn) {
     open_three();
     static const uint32_t numbers[] = {10, 14, 18, 11, 15};
     for (unsigned i = 0; i < 5; i++) {
@@ -136,7 +136,7 @@ static void a_thread_that_comes_later_takes_the_next_in_turn(void) {
 }
 
 /* Its own lane is spent: first those idle in this unit, though another with room is nearer. */
-static void a_spent_lane_leaves_for_an_idle_one(void) {
+TEST(a_spent_lane_leaves_for_an_idle_one) {
     open_three();
     thread_now = 0;
     TRY_GIVES(T, 10);
@@ -153,14 +153,14 @@ static void a_spent_lane_leaves_for_an_idle_one(void) {
     TRY_GIVES(T + 1, 14);
 }
 
-static void a_thread_alone_keeps_a_lane_for_a_unit(void) {
+TEST(a_thread_alone_keeps_a_lane_for_a_unit) {
     open_three();
     thread_now = 2;
     for (int ms = 0; ms < 5; ms++, move_ns(MS)) TRY_GIVES(T + ms, 10);
 }
 
 /* A reading is taken once for all lanes, however many are spent. */
-static void a_sweep_reads_the_clock_once(void) {
+TEST(a_sweep_reads_the_clock_once) {
     begin(flake_layout_js53);
     open_lanes(16);
     CHECK_EQ(got64_n(&lanes, many, 200), 128);
@@ -190,7 +190,7 @@ static int64_t slow_read(void *user) {
     return now_ns;
 }
 
-static void a_reading_that_is_old_is_taken_again(void) {
+TEST(a_reading_that_is_old_is_taken_again) {
     begin(flake_layout_idgen);
     options.seq_max = 5;
     options.clock.now_ns = slow_read;
@@ -219,7 +219,7 @@ static void rob(const volatile void *at) {
     *word += 1;
 }
 
-static void a_draw_that_is_outrun_steps_to_another_lane(void) {
+TEST(a_draw_that_is_outrun_steps_to_another_lane) {
     open_three();
     TRY_GIVES(T, 10);
     robbed = 0;
@@ -258,7 +258,7 @@ static void a_draw_that_is_outrun_steps_to_another_lane(void) {
 }
 
 /* Its last number goes to another, after the look: the next lane that has one is asked. */
-static void a_lane_that_is_drained_meanwhile(void) {
+TEST(a_lane_that_is_drained_meanwhile) {
     static const unsigned drawn[] = {4, 3, 1};
     open_three();
     for (thread_now = 0; thread_now < 3; thread_now++)
@@ -270,7 +270,7 @@ static void a_lane_that_is_drained_meanwhile(void) {
     CHECK_EQ(robberies, 0);
 }
 
-static void the_only_lane_is_tried_again(void) {
+TEST(the_only_lane_is_tried_again) {
     begin(flake_layout_idgen);
     open_lanes(1);
     TRY_GIVES(T, 0);
@@ -279,7 +279,7 @@ static void the_only_lane_is_tried_again(void) {
     TRY_GIVES(T, 3);
 }
 
-static void step_goes_to_another_lane(void) {
+TEST(step_goes_to_another_lane) {
     open_three();
     uint32_t at = flake_i_lanes_step(&lanes.split, 5, 0);
     for (int i = 0; i < 20; i++) {
@@ -295,7 +295,7 @@ static void step_goes_to_another_lane(void) {
 
 /* ---- no lane has an id ---- */
 
-static void a_waiting_call_waits_where_a_place_comes_first(void) {
+TEST(a_waiting_call_waits_where_a_place_comes_first) {
     open_three();
     for (int i = 0; i < 11; i++) CHECK_EQ(flake_next(&lanes, &id), FLAKE_OK);
     CHECK_EQ(script_now.sleeps, 0);
@@ -315,7 +315,7 @@ static void a_waiting_call_waits_where_a_place_comes_first(void) {
     CHECK_EQ(lane_of(id), 1);
 }
 
-static void a_wait_has_its_limit(void) {
+TEST(a_wait_has_its_limit) {
     begin(flake_layout_idgen);
     options.seq_max = 2;
     options.max_wait_ms = 5;
@@ -329,7 +329,7 @@ static void a_wait_has_its_limit(void) {
     CHECK_EQ(flake_next(&lanes, &id), FLAKE_OK); /* all of max_wait is for the last lane */
 }
 
-static void retry_is_the_least(void) {
+TEST(retry_is_the_least) {
     open_three();
     for (int i = 0; i < 11; i++) CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
     array[0].engine.word += 4 * 3;
@@ -345,7 +345,7 @@ static void retry_is_the_least(void) {
 }
 
 /* Each lane decides for itself: those that the clock has not left behind go on. */
-static void a_clock_put_back(void) {
+TEST(a_clock_put_back) {
     open_three();
     move_ns(10 * MS);
     thread_now = 0;
@@ -363,7 +363,7 @@ static void a_clock_put_back(void) {
     CHECK_EQ(parts(id).unix_ms, T + 6);
 }
 
-static void refuse_back_is_told_at_once(void) {
+TEST(refuse_back_is_told_at_once) {
     begin(flake_layout_idgen);
     options.fail_on_backwards = true;
     open_lanes(3);
@@ -375,7 +375,7 @@ static void refuse_back_is_told_at_once(void) {
     CHECK_EQ(stats_now().clock_backwards, 2);
 }
 
-static void the_last_unit_is_drawn_to_the_end(void) {
+TEST(the_last_unit_is_drawn_to_the_end) {
     begin_short_era(); /* numbers 1 to 3 */
     open_lanes(2);
     move_to_ms(T + 1023000);
@@ -402,7 +402,7 @@ static int64_t gate_floor(void *user) {
     return (T + 3) * MS;
 }
 
-static void a_gate_is_asked_by_each_lane(void) {
+TEST(a_gate_is_asked_by_each_lane) {
     begin(flake_layout_idgen);
     options.seq_max = 5;
     options.gate.admit = gate_ask;
@@ -423,7 +423,7 @@ static void a_gate_is_asked_by_each_lane(void) {
     CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
 }
 
-static void a_gate_that_is_closed_stops_each_draw(void) {
+TEST(a_gate_that_is_closed_stops_each_draw) {
     static flake_i_atomic64 word;
     word = 7;
     begin(flake_layout_idgen);
@@ -448,7 +448,7 @@ static int64_t closing_floor(void *user) {
     closing = 0;
     return 0;
 }
-static void a_gate_that_closes_during_init(void) {
+TEST(a_gate_that_closes_during_init) {
     begin(flake_layout_idgen);
     options.node = 1;
     open_lanes(2);
@@ -471,7 +471,7 @@ static void a_gate_that_closes_during_init(void) {
 }
 
 /* What a draw rides out in its lane, a sweep does in the others. */
-static void a_sweep_rides_out_what_a_coarse_clock_lags(void) {
+TEST(a_sweep_rides_out_what_a_coarse_clock_lags) {
     begin(flake_layout_idgen);
     options.seq_min = 10;
     options.seq_max = 15;
@@ -490,7 +490,7 @@ static void a_sweep_rides_out_what_a_coarse_clock_lags(void) {
 
 /* ---- many at once ---- */
 
-static void a_batch_spans_lanes_and_units(void) {
+TEST(a_batch_spans_lanes_and_units) {
     open_three();
     CHECK_EQ(flake_next_n(&lanes, many, 25), FLAKE_OK);
     check_unit(many, 11, T);
@@ -502,7 +502,7 @@ static void a_batch_spans_lanes_and_units(void) {
     CHECK_EQ(got64_n(&lanes, many, 100), 0);
 }
 
-static void a_batch_that_ends_early_is_zeros(void) {
+TEST(a_batch_that_ends_early_is_zeros) {
     begin_short_era();
     open_lanes(2);
     move_to_ms(T + 1022000);
@@ -516,7 +516,7 @@ static void a_batch_that_ends_early_is_zeros(void) {
 }
 
 /* Ids ahead of the clock: a lane's places of several units at once, each with its own numbers. */
-static void a_batch_ahead_of_the_clock(void) {
+TEST(a_batch_ahead_of_the_clock) {
     begin(flake_layout_idgen);
     options.seq_max = 10;
     options.max_ahead_ms = 2;
@@ -530,7 +530,7 @@ static void a_batch_ahead_of_the_clock(void) {
     }
 }
 
-static void scattered_and_spread(void) {
+TEST(scattered_and_spread) {
     begin(flake_layout_uniqueid_spread);
     options.seq_scatter = true;
     open_lanes(4);
@@ -543,7 +543,7 @@ static void scattered_and_spread(void) {
 
 /* Each id of each unit at most once, and a try that fails leaves none, but where the clock was put
  * back. The clock stays within 64 units. */
-static void random_scripts(void) {
+TEST(random_scripts) {
     static uint8_t drawn[64][16];
     uint64_t random = 88172645463325252u, wrong = 0, ids = 0;
     for (int round = 0; round < 3000; round++) {
@@ -591,7 +591,7 @@ static void random_scripts(void) {
 
 /* ---- the whole ---- */
 
-static void what_does_not_fit(void) {
+TEST(what_does_not_fit) {
     open_three();
     flake_options bad = options;
     CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 0), NULL), FLAKE_INVALID);
@@ -616,7 +616,7 @@ static const char *in_folder(const char *name) {
     return path;
 }
 
-static void exclusive_is_for_the_whole_range(void) {
+TEST(exclusive_is_for_the_whole_range) {
     begin(flake_layout_js53);
     options.exclusive_dir = folder;
     open_lanes(4);
@@ -633,10 +633,9 @@ static void exclusive_is_for_the_whole_range(void) {
     CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 4), NULL), FLAKE_IO);
 }
 
-static void a_state_floors_each_lane(void) {
+TEST(a_state_floors_each_lane) {
     static flake_state state;
-    flake_state_options where;
-    memset(&where, 0, sizeof where);
+    flake_state_options where = {0};
     where.path = in_folder("state");
     where.no_wait = true;
     begin(flake_layout_js53);
@@ -657,7 +656,7 @@ static void a_state_floors_each_lane(void) {
 
 /* ---- snapshots ---- */
 
-static void a_snapshot_counts_the_newest_unit_as_spent(void) {
+TEST(a_snapshot_counts_the_newest_unit_as_spent) {
     static flake_snapshot s;
     open_three();
     thread_now = 2, move_ns(5 * MS);
@@ -688,7 +687,7 @@ static void a_snapshot_counts_the_newest_unit_as_spent(void) {
     flake_release(&gen);
 }
 
-static void a_queue_belongs_to_the_snapshot(void) {
+TEST(a_queue_belongs_to_the_snapshot) {
     static flake_snapshot s;
     open_three();
     TRY_GIVES(T, 10);
@@ -703,7 +702,7 @@ static void a_queue_belongs_to_the_snapshot(void) {
     CHECK_EQ(stats_now().ids, 0);
 }
 
-static void a_generators_snapshot_is_for_lanes_too(void) {
+TEST(a_generators_snapshot_is_for_lanes_too) {
     begin_with_three();
     flake_release(&lanes);
     open_gen();
@@ -746,7 +745,7 @@ static void a_child_draws_with_numbers_of_its_own(void) {
     }
 }
 
-static void after_a_fork(void) {
+TEST(after_a_fork) {
     open_three();
     TRY_GIVES(T, 10);
     in_child(a_child_draws_with_numbers_of_its_own);
@@ -754,7 +753,7 @@ static void after_a_fork(void) {
 }
 #endif
 
-static void lanes_in_memory_that_moves(void) {
+TEST(lanes_in_memory_that_moves) {
     static struct {
         flake_gen l;
         flake_lane a[3];
@@ -781,7 +780,7 @@ static void begin_wide(void) {
     options.seq_max = 110;
 }
 
-static void of_128_bits(void) {
+TEST(of_128_bits) {
     static flake_gen wide, again;
     static flake128 ids[64];
     static flake_snapshot s;
@@ -856,7 +855,7 @@ static void a_wide_child(void) {
     CHECK_EQ(p.node, 78);
 }
 
-static void of_128_bits_after_a_fork(void) {
+TEST(of_128_bits_after_a_fork) {
     begin_wide();
     CHECK_EQ(flake_init(&wide_inherited, with_lanes(&options, array, 3), NULL), FLAKE_OK);
     in_child(a_wide_child);
@@ -865,54 +864,13 @@ static void of_128_bits_after_a_fork(void) {
 #endif
 
 int main(int argc, char **argv) {
-    static const check_test tests[] = {
-        CHECK_TEST(one_thread_has_every_number_of_a_unit),
-        CHECK_TEST(numbers_are_split_to_the_last),
-        CHECK_TEST(each_thread_keeps_its_lane),
-        CHECK_TEST(a_thread_that_comes_later_takes_the_next_in_turn),
-        CHECK_TEST(a_spent_lane_leaves_for_an_idle_one),
-        CHECK_TEST(a_thread_alone_keeps_a_lane_for_a_unit),
-        CHECK_TEST(a_sweep_reads_the_clock_once),
-        CHECK_TEST(a_reading_that_is_old_is_taken_again),
-        CHECK_TEST(a_draw_that_is_outrun_steps_to_another_lane),
-        CHECK_TEST(a_lane_that_is_drained_meanwhile),
-        CHECK_TEST(the_only_lane_is_tried_again),
-        CHECK_TEST(step_goes_to_another_lane),
-        CHECK_TEST(a_waiting_call_waits_where_a_place_comes_first),
-        CHECK_TEST(a_wait_has_its_limit),
-        CHECK_TEST(retry_is_the_least),
-        CHECK_TEST(a_clock_put_back),
-        CHECK_TEST(refuse_back_is_told_at_once),
-        CHECK_TEST(the_last_unit_is_drawn_to_the_end),
-        CHECK_TEST(a_gate_is_asked_by_each_lane),
-        CHECK_TEST(a_gate_that_is_closed_stops_each_draw),
-        CHECK_TEST(a_gate_that_closes_during_init),
-        CHECK_TEST(a_sweep_rides_out_what_a_coarse_clock_lags),
-        CHECK_TEST(a_batch_spans_lanes_and_units),
-        CHECK_TEST(a_batch_that_ends_early_is_zeros),
-        CHECK_TEST(a_batch_ahead_of_the_clock),
-        CHECK_TEST(scattered_and_spread),
-        CHECK_TEST(random_scripts),
-        CHECK_TEST(what_does_not_fit),
-        CHECK_TEST(a_snapshot_counts_the_newest_unit_as_spent),
-        CHECK_TEST(a_queue_belongs_to_the_snapshot),
-        CHECK_TEST(a_generators_snapshot_is_for_lanes_too),
-        CHECK_TEST(lanes_in_memory_that_moves),
-        CHECK_TEST(of_128_bits),
-#if !defined(_WIN32)
-        CHECK_TEST(of_128_bits_after_a_fork),
-        CHECK_TEST(exclusive_is_for_the_whole_range),
-        CHECK_TEST(a_state_floors_each_lane),
-        CHECK_TEST(after_a_fork),
-#endif
-    };
 #if defined(_WIN32)
-    return CHECK_MAIN(argc, argv, tests);
+    return check_main(argc, argv);
 #else
     const char *room = getenv("TMPDIR");
     (void)snprintf(folder, sizeof folder, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
     if (!mkdtemp(folder)) return 1;
-    const int status = CHECK_MAIN(argc, argv, tests);
+    const int status = check_main(argc, argv);
     char clean[256];
     (void)snprintf(clean, sizeof clean, "rm -rf '%s'", folder);
     return system(clean) | status;

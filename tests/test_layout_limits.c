@@ -34,7 +34,7 @@ static void check_borders(const flake_layout *l) {
     }
 }
 
-static void a_time_outside_is_refused_exactly_at_the_borders(void) {
+TEST(a_time_outside_is_refused_exactly_at_the_borders) {
     uint64_t state = 5;
     for (int i = 0; i < built_in_count; i++) {
         flake_layout l = built_in[i];
@@ -49,7 +49,7 @@ static void a_time_outside_is_refused_exactly_at_the_borders(void) {
     }
 }
 
-static void a_layout_expires_with_the_last_ms_of_its_last_unit(void) {
+TEST(a_layout_expires_with_the_last_ms_of_its_last_unit) {
     flake_layout l;
     CHECK_EQ((l = flake_layout_idgen, flake_layout_end_ms(&l)), 4398046511103);
     CHECK_EQ((l = flake_layout_hazelcast, flake_layout_end_ms(&l)), 3713788055551);
@@ -66,7 +66,7 @@ static void a_layout_expires_with_the_last_ms_of_its_last_unit(void) {
     CHECK_EQ((l = flake_layout_of(42, 10, 12, INT64_MAX - 5), flake_layout_end_ms(&l)), INT64_MAX);
 }
 
-static void the_ends_of_int64_are_times_like_others(void) {
+TEST(the_ends_of_int64_are_times_like_others) {
     check_time(NULL, 0, FLAKE_INVALID);
     const flake_layout whole = flake_layout_of(64, 0, 0, INT64_MIN);
     check_borders(&whole);
@@ -106,7 +106,7 @@ static void check_draw_refused(flake_status status, int64_t retry_ns) {
     CHECK_EQ(id, 0);
 }
 
-static void a_generator_refuses_times_outside_its_layout(void) {
+TEST(a_generator_refuses_times_outside_its_layout) {
     for (int i = 0; i < built_in_count; i++) {
         for (int before_1970 = 0; before_1970 < 2; before_1970++) {
             flake_layout l = built_in[i];
@@ -141,7 +141,7 @@ static void a_generator_refuses_times_outside_its_layout(void) {
     }
 }
 
-static void a_spent_last_unit_is_the_end(void) {
+TEST(a_spent_last_unit_is_the_end) {
     const flake_layout l = flake_layout_js53;
     flake_options o = on_script(l, 31);
     uint64_t id = 0;
@@ -156,7 +156,7 @@ static void a_spent_last_unit_is_the_end(void) {
 
 /* Time and sequence fill all 64 bits of the engine's word: the last id of all must not lead to the
  * first again. (The last unit may be the price.) */
-static void the_widest_layout_does_not_begin_again_after_its_last_id(void) {
+TEST(the_widest_layout_does_not_begin_again_after_its_last_id) {
     static uint64_t ids[1 << 20];
     const flake_layout l = flake_layout_of(44, 0, 20, -last_clock_ms);
     flake_options o = on_script(l, 0);
@@ -188,12 +188,12 @@ static void check_counts_as_newest(const int64_t *old_ms, uint64_t n) {
     }
 }
 
-static void a_time_before_the_epoch_counts_as_the_newest_unit(void) {
+TEST(a_time_before_the_epoch_counts_as_the_newest_unit) {
     static const int64_t old_ms[] = {1514764800999, 1514764799999, 0, -1};
     check_counts_as_newest(old_ms, 4);
 }
 
-static void a_time_that_ns_cannot_tell_counts_as_the_newest_unit(void) {
+TEST(a_time_that_ns_cannot_tell_counts_as_the_newest_unit) {
     static const int64_t old_ms[] = {-9223372036854, -9223372036855, INT64_MIN};
     check_counts_as_newest(old_ms, 3);
 }
@@ -213,7 +213,7 @@ static void check_first_ids(const flake_layout *l, int64_t unix_ms, uint64_t n) 
     }
 }
 
-static void units_that_fit_the_clock_once_or_twice_are_counted_like_others(void) {
+TEST(units_that_fit_the_clock_once_or_twice_are_counted_like_others) {
     flake_layout l = flake_layout_of(42, 10, 12, 0);
     l.unit_ms = UINT32_MAX; /* 49.7 days; the clock of 63 bits ends 106,751 days after 1970 */
     check_first_ids(&l, 5, 100);
@@ -227,7 +227,7 @@ static void units_that_fit_the_clock_once_or_twice_are_counted_like_others(void)
     check_first_ids(&l, l.epoch_ms, 1);
 }
 
-static void an_epoch_in_the_clocks_last_ms_has_one_unit_at_most(void) {
+TEST(an_epoch_in_the_clocks_last_ms_has_one_unit_at_most) {
     const flake_layout l = flake_layout_of(42, 10, 12, last_clock_ms);
     flake_options o = on_script(l, 0);
     uint64_t id = 0;
@@ -240,7 +240,7 @@ static void an_epoch_in_the_clocks_last_ms_has_one_unit_at_most(void) {
 /* volatile: a compiler may else take the sign of an overflow for granted */
 static volatile int64_t wait_ns;
 
-static void a_clock_at_the_ends_of_int64_is_refused(void) {
+TEST(a_clock_at_the_ends_of_int64_is_refused) {
     for (int i = 0; i < built_in_count; i++) {
         const flake_layout l = built_in[i];
         flake_options o = on_script(l, 0);
@@ -262,7 +262,7 @@ static void a_clock_at_the_ends_of_int64_is_refused(void) {
 }
 
 /* The step is longer than an int64_t of ns. */
-static void a_clock_put_back_by_centuries_is_a_clock_put_back(void) {
+TEST(a_clock_put_back_by_centuries_is_a_clock_put_back) {
     const flake_layout l = flake_layout_of(45, 5, 13, -last_clock_ms);
     flake_options o = on_script(l, 0);
     uint64_t id = 99;
@@ -282,7 +282,7 @@ static void a_clock_put_back_by_centuries_is_a_clock_put_back(void) {
 
 /* ---- what an init takes and refuses ---- */
 
-static void node_numbers_have_bounds(void) {
+TEST(node_numbers_have_bounds) {
     CHECK_EQ(flake_idgen_node(0, 0), 0);
     CHECK_EQ(flake_idgen_node(31, 31), 1023);
     CHECK_EQ(flake_idgen_node(32, 0), UINT64_MAX);
@@ -309,7 +309,7 @@ static void check_too_large(const flake_options *o, const flake_parts *p) {
     CHECK_EQ(id, 99);
 }
 
-static void every_layouts_node_and_sequence_have_bounds(void) {
+TEST(every_layouts_node_and_sequence_have_bounds) {
     uint64_t state = 6;
     for (int i = 0; i < built_in_count + rounds; i++) {
         const flake_layout l = i < built_in_count ? built_in[i] : random_ordered_layout(&state);
@@ -346,7 +346,7 @@ static void every_layouts_node_and_sequence_have_bounds(void) {
     }
 }
 
-static void an_offset_that_lifts_the_node_out_is_told_apart(void) {
+TEST(an_offset_that_lifts_the_node_out_is_told_apart) {
     const flake_layout l = flake_layout_hazelcast;
     flake_options o = on_script(l, 65535);
     uint64_t id = 0;
@@ -383,7 +383,7 @@ static void check_layout_refused(flake_layout l) {
     CHECK_EQ(p.seq, 98);
 }
 
-static void bits_that_do_not_fit_64_are_refused(void) {
+TEST(bits_that_do_not_fit_64_are_refused) {
     static const unsigned wrong[][3] = {
         {42, 10, 13},      {42, 11, 12},      {43, 10, 12},  {65, 0, 0},         {0, 10, 12},
         {64, 1, 0},        {64, 0, 1},        {1, 32, 32},   {40, 33, 0},        {1, 0, 33},
@@ -407,7 +407,7 @@ static flake_layout with_shifts(unsigned time_shift, unsigned node_shift, unsign
     return l;
 }
 
-static void fields_that_overlap_are_refused(void) {
+TEST(fields_that_overlap_are_refused) {
     check_layout_refused(with_shifts(16, 7, 0));  /* node over seq */
     check_layout_refused(with_shifts(15, 8, 0));  /* time over node */
     check_layout_refused(with_shifts(7, 47, 0));  /* time over seq */
@@ -421,7 +421,7 @@ static void fields_that_overlap_are_refused(void) {
 }
 
 /* A field may be the topmost bit alone, and any of the three. */
-static void one_bit_at_the_top_is_a_field(void) {
+TEST(one_bit_at_the_top_is_a_field) {
     for (int field = 0; field < 3; field++) {
         flake_layout l = flake_layout_of(41, 4, 5, 0);
         if (field == 0) l.seq_bits = 1, l.seq_shift = 63;
@@ -452,7 +452,7 @@ static void one_bit_at_the_top_is_a_field(void) {
     }
 }
 
-static void fields_that_leave_the_64_bits_are_refused(void) {
+TEST(fields_that_leave_the_64_bits_are_refused) {
     check_layout_refused(with_shifts(25, 8, 0));
     check_layout_refused(with_shifts(16, 57, 0));
     check_layout_refused(with_shifts(8, 0, 57));
@@ -466,7 +466,7 @@ static void fields_that_leave_the_64_bits_are_refused(void) {
     check_layout_refused(l);
 }
 
-static void layouts_that_mean_nothing_are_refused(void) {
+TEST(layouts_that_mean_nothing_are_refused) {
     const flake_layout good = flake_layout_of(40, 8, 8, 1), ordered = flake_layout_uniqueid_ordered;
 #define REFUSES(layout, change)  \
     do {                         \
@@ -516,7 +516,7 @@ static flake_status refused_options(int which, flake_options *o) {
     return FLAKE_INVALID;
 }
 
-static void after_a_refused_init_nothing_is_drawn(void) {
+TEST(after_a_refused_init_nothing_is_drawn) {
     flake_options good = on_script(flake_layout_hazelcast, 1234), bad;
     uint64_t id = 0;
     good.seq_min = 2;
@@ -533,7 +533,7 @@ static void after_a_refused_init_nothing_is_drawn(void) {
     }
 }
 
-static void the_options_in_force_can_be_read_back(void) {
+TEST(the_options_in_force_can_be_read_back) {
     flake_options o = {0};
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     const flake_options *in_force = flake_gen_options(&gen);
@@ -570,30 +570,4 @@ static void the_options_in_force_can_be_read_back(void) {
     CHECK_EQ(in_force->shared_memory, (bool)words_reach_other_processes);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(a_time_outside_is_refused_exactly_at_the_borders),
-        CHECK_TEST(a_layout_expires_with_the_last_ms_of_its_last_unit),
-        CHECK_TEST(the_ends_of_int64_are_times_like_others),
-        CHECK_TEST(a_generator_refuses_times_outside_its_layout),
-        CHECK_TEST(a_spent_last_unit_is_the_end),
-        CHECK_TEST(the_widest_layout_does_not_begin_again_after_its_last_id),
-        CHECK_TEST(a_time_before_the_epoch_counts_as_the_newest_unit),
-        CHECK_TEST(a_time_that_ns_cannot_tell_counts_as_the_newest_unit),
-        CHECK_TEST(units_that_fit_the_clock_once_or_twice_are_counted_like_others),
-        CHECK_TEST(an_epoch_in_the_clocks_last_ms_has_one_unit_at_most),
-        CHECK_TEST(a_clock_at_the_ends_of_int64_is_refused),
-        CHECK_TEST(a_clock_put_back_by_centuries_is_a_clock_put_back),
-        CHECK_TEST(node_numbers_have_bounds),
-        CHECK_TEST(every_layouts_node_and_sequence_have_bounds),
-        CHECK_TEST(an_offset_that_lifts_the_node_out_is_told_apart),
-        CHECK_TEST(bits_that_do_not_fit_64_are_refused),
-        CHECK_TEST(fields_that_overlap_are_refused),
-        CHECK_TEST(one_bit_at_the_top_is_a_field),
-        CHECK_TEST(fields_that_leave_the_64_bits_are_refused),
-        CHECK_TEST(layouts_that_mean_nothing_are_refused),
-        CHECK_TEST(after_a_refused_init_nothing_is_drawn),
-        CHECK_TEST(the_options_in_force_can_be_read_back),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

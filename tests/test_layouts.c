@@ -25,9 +25,9 @@ static void idgen_row(char **field) {
     check_drawn(&o, id, now_ms, counter);
 }
 
-static void flake_idgens_ids_come_out(void) { vectors_read("idgen.tsv", 9, idgen_row); }
+TEST(flake_idgens_ids_come_out) { vectors_read("idgen.tsv", 9, idgen_row); }
 
-static void the_ids_on_flake_idgens_page_come_out(void) {
+TEST(the_ids_on_flake_idgens_page_come_out) {
     const flake_layout l = flake_layout_idgen;
     flake_parts p = parts_of(0, 0, 0);
     check_id(&l, 0x02308150ec000000, 0x8c20543b0, flake_idgen_node(0, 0), 0);
@@ -51,7 +51,7 @@ static void uniqueid_row(char **field) {
     check_drawn(&o, id, unix_ms, seq);
 }
 
-static void uniqueids_ids_of_both_modes_come_out(void) {
+TEST(uniqueids_ids_of_both_modes_come_out) {
     vectors_read("uniqueid.tsv", 6, uniqueid_row);
 }
 
@@ -72,10 +72,10 @@ static void hazelcast_row(char **field) {
     check_drawn(&o, id, now_ms, seq);
 }
 
-static void hazelcasts_figures_come_out(void) { vectors_read("hazelcast.tsv", 4, hazelcast_row); }
+TEST(hazelcasts_figures_come_out) { vectors_read("hazelcast.tsv", 4, hazelcast_row); }
 
 /* Examples from Wikipedia, Discord's reference and Instagram's article on its ids. */
-static void published_ids_of_other_snowflakes_come_out(void) {
+TEST(published_ids_of_other_snowflakes_come_out) {
     flake_layout twitter = flake_layout_twitter, discord = flake_layout_discord;
     flake_layout instagram = flake_layout_instagram, mastodon = flake_layout_mastodon;
     check_id(&twitter, 1541815603606036480, 1656432460105, 378, 0);
@@ -87,7 +87,7 @@ static void published_ids_of_other_snowflakes_come_out(void) {
 }
 
 /* Its version 2 begins in 2025, and takes other widths and units. */
-static void sonyflakes_version_2_is_its_layout_with_another_epoch(void) {
+TEST(sonyflakes_version_2_is_its_layout_with_another_epoch) {
     flake_layout l = flake_layout_sonyflake;
     l.epoch_ms = 1735689600000;
     check_id(&l, 21964222485212109, 1748781296780, 0xabcd, 255);
@@ -102,7 +102,7 @@ static void sonyflakes_version_2_is_its_layout_with_another_epoch(void) {
 
 /* Before its epoch Hazelcast's ids are negative: a time of 42 bits with a sign. The first and the last id are
  * from Hazelcast's tests. */
-static void hazelcasts_negative_ids_are_times_before_its_epoch(void) {
+TEST(hazelcasts_negative_ids_are_times_before_its_epoch) {
     static const struct {
         int64_t id, ms_since_epoch;
         uint32_t node, seq;
@@ -131,7 +131,7 @@ static void hazelcasts_negative_ids_are_times_before_its_epoch(void) {
 }
 
 /* Where a unit is long, and the epoch near the first ms that an int64_t can hold. */
-static void a_time_with_a_sign_ends_with_its_ms(void) {
+TEST(a_time_with_a_sign_ends_with_its_ms) {
     flake_layout l = flake_layout_of(40, 0, 0, INT64_MIN + 2005);
     flake_parts p = parts_of(77, 77, 77);
     l.unit_ms = 1000;
@@ -150,7 +150,7 @@ static void a_time_with_a_sign_ends_with_its_ms(void) {
     check_parts(&l, INT64_MAX, INT64_MAX, 0, 0);
 }
 
-static void any_layout_may_have_a_sign_above_its_time(void) {
+TEST(any_layout_may_have_a_sign_above_its_time) {
     uint64_t state = 11;
     int signs = 0;
     for (int i = 0; i < rounds; i++) {
@@ -172,7 +172,7 @@ static void any_layout_may_have_a_sign_above_its_time(void) {
 
 /* ---- layouts ---- */
 
-static void built_in_layouts_have_their_fields_and_epochs(void) {
+TEST(built_in_layouts_have_their_fields_and_epochs) {
     static const struct {
         const char *name;
         int64_t epoch_ms;
@@ -211,7 +211,7 @@ static void built_in_layouts_have_their_fields_and_epochs(void) {
 }
 
 /* Midnights, given as days since 1970. */
-static void round_epochs_are_midnights(void) {
+TEST(round_epochs_are_midnights) {
     const int64_t day_ms = 86400000;
     CHECK_EQ(flake_layout_hazelcast.epoch_ms, 17532 * day_ms);
     CHECK_EQ(flake_layout_sonyflake.epoch_ms, 16314 * day_ms);
@@ -219,7 +219,7 @@ static void round_epochs_are_midnights(void) {
     CHECK_EQ(flake_layout_js53.epoch_ms, 18262 * day_ms);
 }
 
-static void layout_of_is_time_node_seq_down_to_bit_0(void) {
+TEST(layout_of_is_time_node_seq_down_to_bit_0) {
     const flake_layout l = flake_layout_of(30, 7, 9, -5);
     CHECK_STR(l.name, "custom");
     CHECK_EQ(l.epoch_ms, -5);
@@ -243,7 +243,7 @@ static void check_layout_round_trip(const flake_layout *l, uint64_t *state, int 
     }
 }
 
-static void built_in_layouts_round_trip(void) {
+TEST(built_in_layouts_round_trip) {
     uint64_t state = 1;
     for (int i = 0; i < built_in_count; i++) {
         const flake_layout l = built_in[i];
@@ -251,7 +251,7 @@ static void built_in_layouts_round_trip(void) {
     }
 }
 
-static void random_layouts_round_trip(void) {
+TEST(random_layouts_round_trip) {
     uint64_t state = 2;
     for (int i = 0; i < rounds; i++) {
         const flake_layout odd = random_layout(&state), plain = random_ordered_layout(&state);
@@ -284,7 +284,7 @@ static void check_generator_follows(const flake_layout *l, uint64_t *state) {
     CHECK_EQ(id, id_by_bits(l, time + 1, node, o.seq_min));
 }
 
-static void generators_draw_what_compose_makes(void) {
+TEST(generators_draw_what_compose_makes) {
     uint64_t state = 3;
     for (int i = 0; i < rounds; i++) {
         const flake_layout l = built_in[i % built_in_count], odd = random_layout(&state);
@@ -293,7 +293,7 @@ static void generators_draw_what_compose_makes(void) {
     }
 }
 
-static void the_sign_bit_is_never_set(void) {
+TEST(the_sign_bit_is_never_set) {
     static const flake_layout positive[] = {FLAKE_LAYOUT_DEFAULT, FLAKE_LAYOUT_HAZELCAST,
                                             FLAKE_LAYOUT_TWITTER, FLAKE_LAYOUT_SONYFLAKE};
     for (int i = 0; i < 4; i++) {
@@ -304,7 +304,7 @@ static void the_sign_bit_is_never_set(void) {
     }
 }
 
-static void javascript_holds_every_id_of_js53(void) {
+TEST(javascript_holds_every_id_of_js53) {
     const flake_layout l = flake_layout_js53;
     const uint64_t past_last = (uint64_t)1 << 53; /* Number.MAX_SAFE_INTEGER + 1 */
     uint64_t id = 0;
@@ -312,7 +312,7 @@ static void javascript_holds_every_id_of_js53(void) {
     CHECK_EQ(id, past_last - 1);
 }
 
-static void a_ms_within_a_unit_counts_as_the_unit(void) {
+TEST(a_ms_within_a_unit_counts_as_the_unit) {
     const flake_layout l = flake_layout_sonyflake;
     const int64_t start_ms = l.epoch_ms + 1234560;
     for (int64_t ms = 0; ms < 10; ms++) {
@@ -323,7 +323,7 @@ static void a_ms_within_a_unit_counts_as_the_unit(void) {
     }
 }
 
-static void a_uniqueid_generator_is_split_around_the_mode_bit(void) {
+TEST(a_uniqueid_generator_is_split_around_the_mode_bit) {
     const flake_layout layouts[2] = {flake_layout_uniqueid_ordered,
                                      flake_layout_uniqueid_spread};
     for (int m = 0; m < 2; m++) {
@@ -342,7 +342,7 @@ static void a_uniqueid_generator_is_split_around_the_mode_bit(void) {
     }
 }
 
-static void hazelcast_takes_other_widths(void) {
+TEST(hazelcast_takes_other_widths) {
     for (unsigned seq_bits = 0; seq_bits <= 32; seq_bits++)
         for (unsigned node_bits = 0; node_bits <= 32; node_bits++) {
             const flake_layout l = flake_layout_hazelcast_of(node_bits, seq_bits);
@@ -368,7 +368,7 @@ static void hazelcast_takes_other_widths(void) {
     }
 }
 
-static void a_zeroed_layout_is_the_default(void) {
+TEST(a_zeroed_layout_is_the_default) {
     flake_layout zero = {0};
     flake_options o = on_script(zero, 97);
     check_drawn(&o, (uint64_t)5 << 22 | 97 << 12 | 3, 1735689600000 + 5, 3);
@@ -419,7 +419,7 @@ static void check_ordered_bounds(const flake_layout *l, uint64_t time, uint64_t 
     }
 }
 
-static void min_and_max_enclose_a_unit_and_nothing_else(void) {
+TEST(min_and_max_enclose_a_unit_and_nothing_else) {
     uint64_t state = 4;
     for (int i = 0; i < built_in_count; i++) {
         const flake_layout l = built_in[i];
@@ -452,7 +452,7 @@ static void check_foreign_bits(const flake_layout *l, uint64_t id) {
     }
 }
 
-static void an_id_with_foreign_bits_is_refused(void) {
+TEST(an_id_with_foreign_bits_is_refused) {
     uint64_t state = 7;
     for (int i = 0; i < built_in_count + rounds; i++) {
         const flake_layout l = i < built_in_count ? built_in[i] : random_layout(&state);
@@ -466,7 +466,7 @@ static void an_id_with_foreign_bits_is_refused(void) {
     CHECK_EQ(flake_decompose(&spread, 0x2e1cd6, &p), FLAKE_INVALID);
 }
 
-static void a_layout_is_found_by_its_name(void) {
+TEST(a_layout_is_found_by_its_name) {
     static const char *const names[] = {
         "default",   "idgen",    "twitter", "hazelcast", "uniqueid_ordered", "uniqueid_spread",
         "sonyflake", "discord",  "instagram", "mastodon", "js53",            "boundary",
@@ -491,32 +491,4 @@ static void a_layout_is_found_by_its_name(void) {
     CHECK_STR(layout.name, names[count - 1]);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(flake_idgens_ids_come_out),
-        CHECK_TEST(the_ids_on_flake_idgens_page_come_out),
-        CHECK_TEST(uniqueids_ids_of_both_modes_come_out),
-        CHECK_TEST(hazelcasts_figures_come_out),
-        CHECK_TEST(published_ids_of_other_snowflakes_come_out),
-        CHECK_TEST(sonyflakes_version_2_is_its_layout_with_another_epoch),
-        CHECK_TEST(hazelcasts_negative_ids_are_times_before_its_epoch),
-        CHECK_TEST(a_time_with_a_sign_ends_with_its_ms),
-        CHECK_TEST(any_layout_may_have_a_sign_above_its_time),
-        CHECK_TEST(built_in_layouts_have_their_fields_and_epochs),
-        CHECK_TEST(round_epochs_are_midnights),
-        CHECK_TEST(layout_of_is_time_node_seq_down_to_bit_0),
-        CHECK_TEST(built_in_layouts_round_trip),
-        CHECK_TEST(random_layouts_round_trip),
-        CHECK_TEST(generators_draw_what_compose_makes),
-        CHECK_TEST(the_sign_bit_is_never_set),
-        CHECK_TEST(javascript_holds_every_id_of_js53),
-        CHECK_TEST(a_ms_within_a_unit_counts_as_the_unit),
-        CHECK_TEST(a_uniqueid_generator_is_split_around_the_mode_bit),
-        CHECK_TEST(hazelcast_takes_other_widths),
-        CHECK_TEST(a_zeroed_layout_is_the_default),
-        CHECK_TEST(min_and_max_enclose_a_unit_and_nothing_else),
-        CHECK_TEST(an_id_with_foreign_bits_is_refused),
-        CHECK_TEST(a_layout_is_found_by_its_name),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -47,8 +47,7 @@ static flake_options options_and_claim(void) {
 }
 
 static flake_options sno_options_of(sno_snapshot *pool) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = {0};
     memset(pool, 0, sizeof *pool);
     pool->partition = 5;
     pool->sequence_max = 3;
@@ -158,8 +157,7 @@ static void spend_sno(void) {
 }
 
 static flake_status sleep_sno(void) {
-    sno_id id;
-    memset(&id, 0, sizeof id);
+    sno_id id = {0};
     const flake_status status = sno_next_n(&sno, 0, &id, 1);
     return noted(status, sno_key(id));
 }
@@ -186,8 +184,7 @@ static void spend_sno_shard(void) {
 }
 
 static flake_status sleep_sno_shard(void) {
-    sno_id id;
-    memset(&id, 0, sizeof id);
+    sno_id id = {0};
     const flake_status status = sno_next_n(&sno_shard_of, 0, &id, 1);
     return noted(status, sno_key(id));
 }
@@ -260,21 +257,21 @@ static void says_once_slept(const struct sleeper *s, flake_status wanted) {
     with_claim = false;
 }
 
-static void a_sleeper_gets_no_id_after_a_bump(void) {
+TEST(a_sleeper_gets_no_id_after_a_bump) {
     for (int i = 0; i < 2 * sleepers_count && !check_failures; i++) {
         begin_with(i % 2, clone_meanwhile);
         says_once_slept(&sleepers[i / 2], FLAKE_FORKED);
     }
 }
 
-static void a_sleeper_gets_no_id_after_his_claim_is_lost(void) {
+TEST(a_sleeper_gets_no_id_after_his_claim_is_lost) {
     for (int i = 0; i < sleepers_count && !check_failures; i++) {
         begin_with(true, lose_the_claim_meanwhile);
         says_once_slept(&sleepers[i], FLAKE_LEASE_LOST);
     }
 }
 
-static void a_fork_in_a_sleep_gives_the_parent_alone_an_id(void) {
+TEST(a_fork_in_a_sleep_gives_the_parent_alone_an_id) {
     for (int i = 0; i < 2 * sleepers_count && !check_failures; i++) {
         begin_with(i % 2, fork_meanwhile);
         says_once_slept(&sleepers[i / 2], FLAKE_OK);
@@ -308,7 +305,7 @@ static void in_front_of_a_gate(void (*meanwhile)(int64_t ns), flake_status wante
     }
 }
 
-static void who_waits_for_a_gate_looks_again(void) {
+TEST(who_waits_for_a_gate_looks_again) {
     in_front_of_a_gate(sleep_on, FLAKE_OK);
     in_front_of_a_gate(lose_the_claim_meanwhile, FLAKE_LEASE_LOST);
     in_front_of_a_gate(clone_meanwhile, FLAKE_FORKED);
@@ -330,17 +327,15 @@ static void close_the_state_meanwhile(int64_t ns) {
     }
 }
 
-static void who_waits_for_a_state_looks_again(void) {
+TEST(who_waits_for_a_state_looks_again) {
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < 2; i++) {
-            flake_state_options w;
-            flake_state_options s;
+            flake_state_options w = {0};
+            flake_state_options s = {0};
             sno_snapshot pool;
             begin_with(false, NULL);
             flake_options o = options_and_claim();
             flake_options p = sno_options_of(&pool);
-            memset(&w, 0, sizeof w);
-            memset(&s, 0, sizeof s);
             w.path = path_of("ids");
             s.path = path_of("snos");
             w.manual_extend = s.manual_extend = true;
@@ -362,7 +357,7 @@ static void who_waits_for_a_state_looks_again(void) {
 
 /* ---- what each call says of a lost claim ---- */
 
-static void a_lost_claim_is_told_by_each_call(void) {
+TEST(a_lost_claim_is_told_by_each_call) {
     flake_snapshot snapshot;
     flake_options o;
     uint64_t ids[3] = {7, 7, 7};
@@ -401,15 +396,14 @@ static void a_lost_claim_is_told_by_each_call(void) {
     CHECK_EQ(flake_next(&gen, ids), FLAKE_INVALID);
 }
 
-static void a_lost_claim_of_wide_ids(void) {
+TEST(a_lost_claim_of_wide_ids) {
     flake_options o;
-    flake128 id, before;
+    flake128 id, before = {0};
     begin_with(true, NULL);
     o = options_and_claim();
     o.layout = flake_layout_boundary;
     CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
     memset(&id, 7, sizeof id);
-    memset(&before, 0, sizeof before);
     atomic_store(&claim, 0u);
     CHECK_EQ(flake128_next(&wide, &id), FLAKE_LEASE_LOST);
     CHECK_EQ(flake128_try(&wide, &id), FLAKE_LEASE_LOST);
@@ -422,7 +416,7 @@ static void a_lost_claim_of_wide_ids(void) {
     CHECK_EQ(flake_reinit_after_fork(&wide, &o, NULL), FLAKE_INVALID);
 }
 
-static void a_lost_claim_of_snos(void) {
+TEST(a_lost_claim_of_snos) {
     sno_snapshot pool, taken;
     flake_options o;
     sno_id id;
@@ -456,14 +450,4 @@ static void a_lost_claim_of_snos(void) {
     with_claim = false;
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(a_sleeper_gets_no_id_after_a_bump),
-                                     CHECK_TEST(a_sleeper_gets_no_id_after_his_claim_is_lost),
-                                     CHECK_TEST(a_fork_in_a_sleep_gives_the_parent_alone_an_id),
-                                     CHECK_TEST(who_waits_for_a_gate_looks_again),
-                                     CHECK_TEST(who_waits_for_a_state_looks_again),
-                                     CHECK_TEST(a_lost_claim_is_told_by_each_call),
-                                     CHECK_TEST(a_lost_claim_of_wide_ids),
-                                     CHECK_TEST(a_lost_claim_of_snos)};
-    return SCENE_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return scene_main(argc, argv); }

@@ -44,9 +44,8 @@ static sno_id sno_one, snos[4];
 static size_t got;
 
 static flake_options begin(void) {
-    flake_options o;
+    flake_options o = {0};
     script_at_ms(T);
-    memset(&o, 0, sizeof o);
     memset(&why, 0, sizeof why);
     memset(&gen, 0, sizeof gen);
     memset(&other, 0, sizeof other);
@@ -70,10 +69,9 @@ static bool is_zero(const void *bytes, size_t n) {
 
 static void check_invalid(flake_gen *g) {
     const flake_options none = {0};
-    flake_snapshot position;
+    flake_snapshot position = {0};
     flake_prefetch stock;
     flake_stats stats;
-    memset(&position, 0, sizeof position);
     memset(&stats, 0xff, sizeof stats);
     CHECK_EQ(flake_next(g, &id), FLAKE_INVALID);
     CHECK_EQ(flake_try(g, &id), FLAKE_INVALID);
@@ -161,9 +159,8 @@ static void fail_each_way(flake_gen *g) {
 }
 
 static void fail_each_way_sno(sno_gen *g) {
-    sno_snapshot pool;
+    sno_snapshot pool = {0};
     flake_options o = begin();
-    memset(&pool, 0, sizeof pool);
     o.node = 1;
     CHECK_EQ(sno_init(g, NULL, &o, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "node") != NULL);
@@ -184,7 +181,7 @@ static void fail_each_way_sno(sno_gen *g) {
 }
 
 /* Whatever the memory contained: another program's bytes, or a generator of any kind. */
-static void an_init_that_failed_leaves_no_generator(void) {
+TEST(an_init_that_failed_leaves_no_generator) {
     static const uint8_t bytes[] = {0x00, 0x01, 0x02, 0x03, 0x5e, 0xff};
     const flake_layout *const layouts[] = {&flake_layout_default, &flake_layout_boundary,
                                            &flake_layout_uuid7};
@@ -205,7 +202,7 @@ static void an_init_that_failed_leaves_no_generator(void) {
     free(memory);
 }
 
-static void an_init_that_failed_leaves_no_sno_generator(void) {
+TEST(an_init_that_failed_leaves_no_sno_generator) {
     static const uint8_t bytes[] = {0x00, 0x09, 0x0a, 0x0b, 0x5e, 0xff};
     sno_gen *const memory = (sno_gen *)exactly(sizeof(sno_gen));
     for (size_t i = 0; i < sizeof bytes; i++) {
@@ -217,7 +214,7 @@ static void an_init_that_failed_leaves_no_sno_generator(void) {
     free(memory);
 }
 
-static void a_restore_that_failed_changes_nothing(void) {
+TEST(a_restore_that_failed_changes_nothing) {
     flake_snapshot before, after, wrong;
     flake_options o = begin();
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
@@ -238,10 +235,9 @@ static void a_restore_that_failed_changes_nothing(void) {
 }
 
 /* A child, or a process after flake_machine_cloned, that was refused. */
-static void a_reinit_that_failed_leaves_the_generator_forked(void) {
+TEST(a_reinit_that_failed_leaves_the_generator_forked) {
     flake_options o = begin();
-    sno_snapshot pool;
-    memset(&pool, 0, sizeof pool);
+    sno_snapshot pool = {0};
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_init(&sno, &pool, NULL, NULL), FLAKE_OK);
     flake_machine_cloned();
@@ -300,7 +296,7 @@ static flake_options kind_at(unsigned i) {
     return o;
 }
 
-static void a_failed_draw_zeroes_its_id(void) {
+TEST(a_failed_draw_zeroes_its_id) {
     for (unsigned i = 0; i < KINDS; i++) {
         flake_options o = kind_at(i);
         flake_prefetch stock;
@@ -349,7 +345,7 @@ static void a_failed_draw_zeroes_its_id(void) {
     }
 }
 
-static void a_batch_zeroes_what_it_lacks_and_a_try_leaves_the_rest(void) {
+TEST(a_batch_zeroes_what_it_lacks_and_a_try_leaves_the_rest) {
     for (unsigned i = 0; i < KINDS; i++) {
         flake_options o = kind_at(i);
         o.seq_max = 2;
@@ -373,8 +369,7 @@ static void a_batch_zeroes_what_it_lacks_and_a_try_leaves_the_rest(void) {
     }
     for (unsigned i = 0; i < 3; i++) {
         flake_options o = kind_at(i);
-        sno_snapshot pool;
-        memset(&pool, 0, sizeof pool);
+        sno_snapshot pool = {0};
         pool.sequence_max = 3;
         CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
         CHECK_EQ(sno_next_n(&sno, 1, snos, 4), FLAKE_OK);
@@ -387,7 +382,7 @@ static void a_batch_zeroes_what_it_lacks_and_a_try_leaves_the_rest(void) {
     }
 }
 
-static void the_process_wide_generator_zeroes_its_text(void) {
+TEST(the_process_wide_generator_zeroes_its_text) {
     uint8_t bytes[16];
     char uuid[37], ulid[27];
     (void)begin();
@@ -402,10 +397,9 @@ static void the_process_wide_generator_zeroes_its_text(void) {
 /* What is asked of a copy is answered as if it were not initialised. */
 static void check_queries_of_a_copy(flake_gen *g) {
     const flake_options none = {0};
-    flake_snapshot position;
+    flake_snapshot position = {0};
     flake_prefetch stock;
     flake_stats stats;
-    memset(&position, 0, sizeof position);
     CHECK(flake_gen_options(g) == NULL);
     CHECK_EQ(flake_available(g), 0);
     CHECK_EQ(flake_retry_ns(g), INT64_MAX);
@@ -419,7 +413,7 @@ static void check_queries_of_a_copy(flake_gen *g) {
 }
 
 /* Of all kinds and clocks: in the unit of the copy, and in each one after it, whatever the clock does. */
-static void a_copy_of_a_generator_stops_when_its_unit_ends(void) {
+TEST(a_copy_of_a_generator_stops_when_its_unit_ends) {
     for (unsigned i = 0; i < KINDS * 3; i++) {
         flake_options o = kind_at(i % KINDS);
         o.clock.kind = (int)(i / KINDS);
@@ -459,7 +453,7 @@ static void a_copy_of_a_generator_stops_when_its_unit_ends(void) {
     }
 }
 
-static void a_copy_of_a_sno_generator_stops_when_its_unit_ends(void) {
+TEST(a_copy_of_a_sno_generator_stops_when_its_unit_ends) {
     static sno_gen copy;
     for (unsigned i = 0; i < 3; i++) {
         flake_options o = kind_at(i);
@@ -484,7 +478,7 @@ static void a_copy_of_a_sno_generator_stops_when_its_unit_ends(void) {
 }
 
 /* A copy with lanes has the lanes of the original, and so repeats nothing. */
-static void a_copy_with_lanes_repeats_nothing(void) {
+TEST(a_copy_with_lanes_repeats_nothing) {
     flake_options o = kind_at(2);
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &ids[0]), FLAKE_OK);
@@ -495,7 +489,7 @@ static void a_copy_with_lanes_repeats_nothing(void) {
     CHECK_EQ(count_duplicates(ids, 4), 0);
 }
 
-static void a_copy_of_a_stock_is_refused(void) {
+TEST(a_copy_of_a_stock_is_refused) {
     flake_prefetch stock, copy;
     flake_options o = begin();
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
@@ -509,7 +503,7 @@ static void a_copy_of_a_stock_is_refused(void) {
 }
 
 /* Processes may have one generator at several addresses. */
-static void in_shared_memory_addresses_may_differ(void) {
+TEST(in_shared_memory_addresses_may_differ) {
     static struct {
         flake_gen gen;
         flake_lane lanes[2];
@@ -564,7 +558,7 @@ static void check_furthest(flake_gen *g, int64_t furthest_ms) {
     CHECK(after.unix_ms + (int64_t)after.unit_ms > furthest_ms);
 }
 
-static void a_time_given_is_ahead_by_a_unit_at_most(void) {
+TEST(a_time_given_is_ahead_by_a_unit_at_most) {
     const flake_layout layouts[] = {flake_layout_default, flake_layout_mastodon,
                                     flake_layout_boundary, flake_layout_uuid7};
     for (unsigned i = 0; i < 4 * KINDS; i++) {
@@ -605,7 +599,7 @@ static void a_time_given_is_ahead_by_a_unit_at_most(void) {
     CHECK_EQ(sno_time_ms(sno_one), T + 4);
 }
 
-static void the_clock_is_read_for_a_time_given_once_a_unit(void) {
+TEST(the_clock_is_read_for_a_time_given_once_a_unit) {
     for (unsigned i = 0; i < KINDS; i++) {
         flake_options o = kind_at(i);
         if (o.lanes) continue;
@@ -622,7 +616,7 @@ static void the_clock_is_read_for_a_time_given_once_a_unit(void) {
 }
 
 /* A generator that continues after a backward step is ahead of the clock, and its units follow each other. */
-static void uuids_that_continue_are_ahead_of_the_clock(void) {
+TEST(uuids_that_continue_are_ahead_of_the_clock) {
     static flake128 thousands[70000];
     for (unsigned i = 0; i < 3; i++) {
         flake_options o = kind_at(i);
@@ -664,11 +658,10 @@ static void end_folder(void) {
     CHECK_EQ(system(command), 0);
 }
 
-static void a_reason_names_directory_node_and_numbers(void) {
+TEST(a_reason_names_directory_node_and_numbers) {
     char text[300];
     flake_options o = begin();
-    sno_snapshot pool;
-    memset(&pool, 0, sizeof pool);
+    sno_snapshot pool = {0};
     begin_folder();
     o.node = 7;
     o.exclusive_dir = folder;
@@ -691,7 +684,7 @@ static void a_reason_names_directory_node_and_numbers(void) {
     end_folder();
 }
 
-static void releasing_a_copy_leaves_the_file_alone(void) {
+TEST(releasing_a_copy_leaves_the_file_alone) {
     flake_options o = begin();
     begin_folder();
     o.node = 7;
@@ -706,11 +699,10 @@ static void releasing_a_copy_leaves_the_file_alone(void) {
     end_folder();
 }
 
-static void a_reason_tells_what_is_wrong_with_a_state(void) {
+TEST(a_reason_tells_what_is_wrong_with_a_state) {
     static flake_state state;
-    flake_state_options where;
+    flake_state_options where = {0};
     flake_options o = begin();
-    memset(&where, 0, sizeof where);
     begin_folder();
     where.path = path_of("ids");
     o.state = &state;
@@ -741,9 +733,8 @@ static void extend(void) {
 }
 
 static flake_options open_state(unsigned kind, const flake_layout *layout) {
-    flake_state_options where;
+    flake_state_options where = {0};
     flake_options o = kind_at(kind);
-    memset(&where, 0, sizeof where);
     begin_folder();
     where.path = path_of("ids");
     where.manual_extend = true;
@@ -783,7 +774,7 @@ static void check_not_extended(flake_gen *g) {
     CHECK(flake_available(g) > 0);
 }
 
-static void a_state_that_was_not_extended_in_time(void) {
+TEST(a_state_that_was_not_extended_in_time) {
     const flake_layout layouts[] = {flake_layout_default, flake_layout_boundary,
                                     flake_layout_uuid8};
     for (unsigned i = 0; i < 3 * KINDS; i++) {
@@ -796,7 +787,7 @@ static void a_state_that_was_not_extended_in_time(void) {
 }
 
 /* UUIDs that continue in the newest unit, after a backward step. */
-static void a_state_that_was_not_extended_while_uuids_continue(void) {
+TEST(a_state_that_was_not_extended_while_uuids_continue) {
     const flake_options o = open_state(0, &flake_layout_uuid8);
     static flake128 thousands[70000];
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
@@ -821,13 +812,11 @@ static void a_state_that_was_not_extended_while_uuids_continue(void) {
     close_state();
 }
 
-static void a_state_of_sno_that_was_not_extended_in_time(void) {
+TEST(a_state_of_sno_that_was_not_extended_in_time) {
     for (unsigned i = 0; i < 3; i++) {
-        flake_state_options where;
-        sno_snapshot pool;
+        flake_state_options where = {0};
+        sno_snapshot pool = {0};
         flake_options o = kind_at(i);
-        memset(&where, 0, sizeof where);
-        memset(&pool, 0, sizeof pool);
         begin_folder();
         where.path = path_of("snos");
         where.manual_extend = true;
@@ -851,31 +840,4 @@ static void a_state_of_sno_that_was_not_extended_in_time(void) {
 }
 #endif
 
-int main(int argc, char **argv) {
-    static const check_test tests[] = {
-        CHECK_TEST(an_init_that_failed_leaves_no_generator),
-        CHECK_TEST(an_init_that_failed_leaves_no_sno_generator),
-        CHECK_TEST(a_restore_that_failed_changes_nothing),
-        CHECK_TEST(a_reinit_that_failed_leaves_the_generator_forked),
-        CHECK_TEST(a_failed_draw_zeroes_its_id),
-        CHECK_TEST(a_batch_zeroes_what_it_lacks_and_a_try_leaves_the_rest),
-        CHECK_TEST(the_process_wide_generator_zeroes_its_text),
-        CHECK_TEST(a_copy_of_a_generator_stops_when_its_unit_ends),
-        CHECK_TEST(a_copy_of_a_sno_generator_stops_when_its_unit_ends),
-        CHECK_TEST(a_copy_with_lanes_repeats_nothing),
-        CHECK_TEST(a_copy_of_a_stock_is_refused),
-        CHECK_TEST(in_shared_memory_addresses_may_differ),
-        CHECK_TEST(a_time_given_is_ahead_by_a_unit_at_most),
-        CHECK_TEST(the_clock_is_read_for_a_time_given_once_a_unit),
-        CHECK_TEST(uuids_that_continue_are_ahead_of_the_clock),
-#ifdef HAS_FILES
-        CHECK_TEST(releasing_a_copy_leaves_the_file_alone),
-        CHECK_TEST(a_state_that_was_not_extended_in_time),
-        CHECK_TEST(a_state_that_was_not_extended_while_uuids_continue),
-        CHECK_TEST(a_state_of_sno_that_was_not_extended_in_time),
-        CHECK_TEST(a_reason_names_directory_node_and_numbers),
-        CHECK_TEST(a_reason_tells_what_is_wrong_with_a_state),
-#endif
-    };
-    return CHECK_MAIN(argc, argv, tests);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -17,16 +17,14 @@ static flake_why why;
 static int64_t (*our_clock)(void *user) = scene_clock;
 
 static flake_options clocked(void) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = {0};
     o.layout = flake_layout_idgen;
     o.clock.now_ns = our_clock;
     return o;
 }
 
 static flake_state_options in_folder(uint32_t count) {
-    flake_state_options o;
-    memset(&o, 0, sizeof o);
+    flake_state_options o = {0};
     o.dir = our_folder;
     o.count = count;
     return o;
@@ -75,7 +73,7 @@ static void put_file(const char *name, const char *text) {
 
 /* ---- claims ---- */
 
-static void the_lowest_free_number_is_claimed(void) {
+TEST(the_lowest_free_number_is_claimed) {
     begin();
     for (int64_t i = 0; i < 3; i++) CHECK_EQ(claim_of((size_t)i, 3), i); /* one process, three */
     CHECK_EQ(claim_of(3, 3), -FLAKE_IN_USE);
@@ -92,7 +90,7 @@ static void the_lowest_free_number_is_claimed(void) {
     release(4);
 }
 
-static void a_number_released_is_free_at_once(void) {
+TEST(a_number_released_is_free_at_once) {
     uint64_t id;
     begin();
     for (int run = 0; run < 20; run++) {
@@ -114,7 +112,7 @@ static void claim_draw_and_die(void) {
     be_killed();
 }
 
-static void the_number_of_the_dead_is_held_back(void) {
+TEST(the_number_of_the_dead_is_held_back) {
     begin();
     child_is_killed(claim_draw_and_die);
     CHECK_EQ(claim_of(0, 1), -FLAKE_AGAIN);
@@ -131,7 +129,7 @@ static void the_number_of_the_dead_is_held_back(void) {
     release(1);
 }
 
-static void the_time_that_a_number_is_held_back_can_be_set(void) {
+TEST(the_time_that_a_number_is_held_back_can_be_set) {
     flake_state_options o = in_folder(1);
     begin();
     o = in_folder(1);
@@ -146,7 +144,7 @@ static void the_time_that_a_number_is_held_back_can_be_set(void) {
     release(0);
 }
 
-static void who_may_wait_gets_a_number_later(void) {
+TEST(who_may_wait_gets_a_number_later) {
     flake_state_options o;
     begin();
     child_is_killed(claim_draw_and_die);
@@ -164,7 +162,7 @@ static void who_may_wait_gets_a_number_later(void) {
     release(0);
 }
 
-static void a_state_that_holds_a_number_stays_as_it_is(void) {
+TEST(a_state_that_holds_a_number_stays_as_it_is) {
     const flake_state_options here = in_folder(3), *const o = &here;
     begin();
     CHECK_EQ(claim(0, o), 0);
@@ -179,7 +177,7 @@ static void a_state_that_holds_a_number_stays_as_it_is(void) {
 
 /* ---- no id twice ---- */
 
-static void ids_that_ran_ahead_are_not_repeated(void) {
+TEST(ids_that_ran_ahead_are_not_repeated) {
     flake_state_options o;
     begin();
     o = in_folder(2);
@@ -204,7 +202,7 @@ static void ids_that_ran_ahead_are_not_repeated(void) {
     release(1);
 }
 
-static void a_clock_put_back_before_the_release(void) {
+TEST(a_clock_put_back_before_the_release) {
     begin();
     CHECK_EQ(claim_of(0, 1), 0);
     CHECK_EQ(draw_with(0, 0), FLAKE_OK);
@@ -223,7 +221,7 @@ static void a_clock_put_back_before_the_release(void) {
     release(1);
 }
 
-static void a_clock_put_back_after_the_release(void) {
+TEST(a_clock_put_back_after_the_release) {
     begin();
     CHECK_EQ(claim_of(0, 1), 0);
     CHECK_EQ(draw_with(0, 0), FLAKE_OK);
@@ -266,7 +264,7 @@ static void hold_one_for_a_while(void) {
     EXPECT(flake_state_close(&states[0], NULL) == FLAKE_OK);
 }
 
-static void whoever_has_a_number_next_repeats_nothing(void) {
+TEST(whoever_has_a_number_next_repeats_nothing) {
     const unsigned seeds =
 #ifdef TEST_SMALL
         5;
@@ -296,7 +294,7 @@ static void whoever_has_a_number_next_repeats_nothing(void) {
 
 /* ---- files that can't be used ---- */
 
-static void a_number_whose_file_can_t_be_used_is_passed_over(void) {
+TEST(a_number_whose_file_can_t_be_used_is_passed_over) {
     begin();
     CHECK_EQ(mkdir(path_of("0.slot"), 0777), 0);
     CHECK_EQ(mkfifo(path_of("1.slot"), 0666), 0);
@@ -318,7 +316,7 @@ static void a_number_whose_file_can_t_be_used_is_passed_over(void) {
     release(1);
 }
 
-static void a_torn_file_is_passed_over(void) {
+TEST(a_torn_file_is_passed_over) {
     uint8_t bytes[FLAKE_I_FILE];
     begin();
     CHECK_EQ(claim_of(0, 1), 0);
@@ -336,7 +334,7 @@ static void a_torn_file_is_passed_over(void) {
     CHECK_EQ(claim_of(0, 1), -FLAKE_MISMATCH);
 }
 
-static void a_folder_that_is_none_is_refused_by_name(void) {
+TEST(a_folder_that_is_none_is_refused_by_name) {
     begin();
     flake_state_options o = in_folder(1);
     o.dir = "/proc/no-such-folder";
@@ -348,7 +346,7 @@ static void a_folder_that_is_none_is_refused_by_name(void) {
 
 /* ---- options ---- */
 
-static void options_that_do_not_go_with_a_directory(void) {
+TEST(options_that_do_not_go_with_a_directory) {
     flake_options shared = clocked();
     uint64_t number = 9;
     begin();
@@ -366,7 +364,7 @@ static void options_that_do_not_go_with_a_directory(void) {
     CHECK(access(path_of("0.slot"), F_OK) != 0);
 }
 
-static void a_number_is_claimed_before_the_node_is_known(void) {
+TEST(a_number_is_claimed_before_the_node_is_known) {
     flake_options o = clocked();
     uint64_t number = 9;
     begin();
@@ -377,7 +375,7 @@ static void a_number_is_claimed_before_the_node_is_known(void) {
     release(0);
 }
 
-static void a_number_whose_file_must_exist(void) {
+TEST(a_number_whose_file_must_exist) {
     begin();
     flake_state_options o = in_folder(2);
     o.must_exist = true;
@@ -391,7 +389,7 @@ static void a_number_whose_file_must_exist(void) {
     release(1);
 }
 
-static void who_does_not_wait_draws_after_the_horizon(void) {
+TEST(who_does_not_wait_draws_after_the_horizon) {
     uint64_t id;
     begin();
     child_is_killed(claim_draw_and_die);
@@ -408,7 +406,7 @@ static void who_does_not_wait_draws_after_the_horizon(void) {
     CHECK_EQ(claim(0, &o), -FLAKE_CLOCK_BACKWARDS); /* from the future, and not only held back */
 }
 
-static void a_number_that_was_not_held_for_long(void) {
+TEST(a_number_that_was_not_held_for_long) {
     begin();
     CHECK_EQ(claim_of(0, 1), 0);
     release(0);
@@ -429,7 +427,7 @@ static bool make_it_first(const char *name) {
     return true;
 }
 
-static void a_number_that_another_makes_meanwhile_is_his(void) {
+TEST(a_number_that_another_makes_meanwhile_is_his) {
     begin();
     opens = 0;
     on_call = make_it_first;
@@ -439,7 +437,7 @@ static void a_number_that_another_makes_meanwhile_is_his(void) {
     release(0);
 }
 
-static void a_count_of_0_is_1024(void) {
+TEST(a_count_of_0_is_1024) {
     begin();
     CHECK_EQ(claim_of(0, 0), 0);
     CHECK_EQ(claim_of(1, 0), 1);
@@ -464,7 +462,7 @@ static void leave_the_parents_number_alone(void) {
 
 static void find_number_0_taken(void) { EXPECT(claim_of(1, 1) == -FLAKE_IN_USE); }
 
-static void a_forked_child_does_not_hold_its_parents_number(void) {
+TEST(a_forked_child_does_not_hold_its_parents_number) {
     begin();
     CHECK_EQ(claim_of(0, 1), 0);
     child_is_well(leave_the_parents_number_alone);
@@ -491,7 +489,7 @@ static void leave_a_child_behind(void) {
     be_killed();
 }
 
-static void a_child_keeps_the_number_of_its_dead_parent(void) {
+TEST(a_child_keeps_the_number_of_its_dead_parent) {
     begin();
     to_orphan = new_line();
     from_orphan = new_line();
@@ -509,7 +507,7 @@ static void a_child_keeps_the_number_of_its_dead_parent(void) {
 }
 
 /* A child that keeps the descriptor does not keep the number from being released. */
-static void a_release_frees_the_number_whatever_children_do(void) {
+TEST(a_release_frees_the_number_whatever_children_do) {
     begin();
     to_orphan = new_line();
     CHECK_EQ(claim_of(0, 1), 0);
@@ -584,7 +582,7 @@ static void start_one(void) {
     (void)start_child(claim_again_and_again);
 }
 
-static void no_two_of_a_crowd_hold_one_number(void) {
+TEST(no_two_of_a_crowd_hold_one_number) {
     if (!words_reach_other_processes) return;
     begin();
     void *page =
@@ -606,31 +604,4 @@ static void no_two_of_a_crowd_hold_one_number(void) {
     CHECK_EQ(munmap(page, sizeof *their), 0);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(the_lowest_free_number_is_claimed),
-        CHECK_TEST(a_number_released_is_free_at_once),
-        CHECK_TEST(the_number_of_the_dead_is_held_back),
-        CHECK_TEST(the_time_that_a_number_is_held_back_can_be_set),
-        CHECK_TEST(who_may_wait_gets_a_number_later),
-        CHECK_TEST(a_state_that_holds_a_number_stays_as_it_is),
-        CHECK_TEST(ids_that_ran_ahead_are_not_repeated),
-        CHECK_TEST(a_clock_put_back_before_the_release),
-        CHECK_TEST(a_clock_put_back_after_the_release),
-        CHECK_TEST(whoever_has_a_number_next_repeats_nothing),
-        CHECK_TEST(a_number_whose_file_can_t_be_used_is_passed_over),
-        CHECK_TEST(a_torn_file_is_passed_over),
-        CHECK_TEST(a_folder_that_is_none_is_refused_by_name),
-        CHECK_TEST(options_that_do_not_go_with_a_directory),
-        CHECK_TEST(a_number_is_claimed_before_the_node_is_known),
-        CHECK_TEST(a_number_whose_file_must_exist),
-        CHECK_TEST(who_does_not_wait_draws_after_the_horizon),
-        CHECK_TEST(a_number_that_was_not_held_for_long),
-        CHECK_TEST(a_number_that_another_makes_meanwhile_is_his),
-        CHECK_TEST(a_count_of_0_is_1024),
-        CHECK_TEST(a_forked_child_does_not_hold_its_parents_number),
-        CHECK_TEST(a_child_keeps_the_number_of_its_dead_parent),
-        CHECK_TEST(a_release_frees_the_number_whatever_children_do),
-        CHECK_TEST(no_two_of_a_crowd_hold_one_number)};
-    return SCENE_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return scene_main(argc, argv); }

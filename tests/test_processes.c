@@ -90,14 +90,11 @@ static bool from_sno_shard(unsigned i, uint64_t *id) {
 
 /* `cap` ids a unit. */
 static void init(uint32_t cap, bool clock_steps) {
-    flake_options f;
-    flake_options s;
-    sno_snapshot pool;
+    flake_options f = {0};
+    flake_options s = {0};
+    sno_snapshot pool = {0};
     memset(our, 0, offsetof(common, seats));
     for (unsigned i = 0; i < seats; i++) memset(&our->seats[i], 0, offsetof(seat, ids));
-    memset(&f, 0, sizeof f);
-    memset(&s, 0, sizeof s);
-    memset(&pool, 0, sizeof pool);
     s.shared_memory = f.shared_memory = words_reach_other_processes;
     f.layout = flake_layout_idgen;
     f.seq_min = 1;
@@ -226,8 +223,7 @@ static size_t repeated(void) {
 
 static void kill_who_draws(way draw, uint32_t cap, bool clock_steps) {
     if (!words_reach_other_processes) {
-        flake_options shared;
-        memset(&shared, 0, sizeof shared);
+        flake_options shared = {0};
         shared.shared_memory = true;
         CHECK_EQ(flake_init(&our->flake, &shared, NULL), FLAKE_INVALID);
         return;
@@ -242,29 +238,29 @@ static void kill_who_draws(way draw, uint32_t cap, bool clock_steps) {
 
 /* ---- tests ---- */
 
-static void killed_among_those_who_share_a_generator(void) {
+TEST(killed_among_those_who_share_a_generator) {
     kill_who_draws(from_flake, 4095, false);
 }
-static void killed_in_the_queue_of_a_shared_generator(void) {
+TEST(killed_in_the_queue_of_a_shared_generator) {
     kill_who_draws(from_flake, 256, false);
 }
-static void killed_where_each_id_is_waited_for(void) { kill_who_draws(from_flake, 4, false); }
-static void killed_while_the_clock_is_put_back(void) { kill_who_draws(from_flake, 256, true); }
-static void killed_on_shards_that_successors_take_over(void) {
+TEST(killed_where_each_id_is_waited_for) { kill_who_draws(from_flake, 4, false); }
+TEST(killed_while_the_clock_is_put_back) { kill_who_draws(from_flake, 256, true); }
+TEST(killed_on_shards_that_successors_take_over) {
     kill_who_draws(from_flake_shard, 1024, false);
 }
-static void killed_on_shards_while_the_clock_is_put_back(void) {
+TEST(killed_on_shards_while_the_clock_is_put_back) {
     kill_who_draws(from_flake_shard, 1024, true);
 }
-static void killed_among_those_who_share_a_sno(void) { kill_who_draws(from_sno, 65535, false); }
-static void killed_in_the_queue_of_a_shared_sno(void) { kill_who_draws(from_sno, 512, false); }
-static void killed_while_the_clock_of_a_shared_sno_is_put_back(void) {
+TEST(killed_among_those_who_share_a_sno) { kill_who_draws(from_sno, 65535, false); }
+TEST(killed_in_the_queue_of_a_shared_sno) { kill_who_draws(from_sno, 512, false); }
+TEST(killed_while_the_clock_of_a_shared_sno_is_put_back) {
     kill_who_draws(from_sno, 4095, true);
 }
-static void killed_on_sno_shards_that_successors_take_over(void) {
+TEST(killed_on_sno_shards_that_successors_take_over) {
     kill_who_draws(from_sno_shard, 4095, false);
 }
-static void killed_on_sno_shards_while_the_clock_is_put_back(void) {
+TEST(killed_on_sno_shards_while_the_clock_is_put_back) {
     kill_who_draws(from_sno_shard, 4095, true);
 }
 
@@ -292,7 +288,7 @@ static int draw_from_the_parents(void) {
     return wrong + (id != 0);
 }
 
-static void a_child_draws_nothing_from_its_parents_generator(void) {
+TEST(a_child_draws_nothing_from_its_parents_generator) {
     uint64_t id;
     CHECK_EQ(flake_init(&own_gen, NULL, NULL), FLAKE_OK);
     CHECK_EQ(flake_init_shards(&own_shard, 1, NULL, NULL), FLAKE_OK);
@@ -308,7 +304,7 @@ static int draw_from_the_parents_stock(void) {
     return 0;
 }
 
-static void a_child_draws_nothing_from_its_parents_stock(void) {
+TEST(a_child_draws_nothing_from_its_parents_stock) {
     uint64_t ids[100];
     init(4095, false);
     CHECK_EQ(flake_prefetch_init(&stock, &our->flake, 20, 0, NULL), FLAKE_OK);
@@ -321,21 +317,8 @@ static void a_child_draws_nothing_from_its_parents_stock(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(killed_among_those_who_share_a_generator),
-                                     CHECK_TEST(killed_in_the_queue_of_a_shared_generator),
-                                     CHECK_TEST(killed_where_each_id_is_waited_for),
-                                     CHECK_TEST(killed_while_the_clock_is_put_back),
-                                     CHECK_TEST(killed_on_shards_that_successors_take_over),
-                                     CHECK_TEST(killed_on_shards_while_the_clock_is_put_back),
-                                     CHECK_TEST(killed_among_those_who_share_a_sno),
-                                     CHECK_TEST(killed_in_the_queue_of_a_shared_sno),
-                                     CHECK_TEST(killed_while_the_clock_of_a_shared_sno_is_put_back),
-                                     CHECK_TEST(killed_on_sno_shards_that_successors_take_over),
-                                     CHECK_TEST(killed_on_sno_shards_while_the_clock_is_put_back),
-                                     CHECK_TEST(a_child_draws_nothing_from_its_parents_generator),
-                                     CHECK_TEST(a_child_draws_nothing_from_its_parents_stock)};
     void *page = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) return 1;
     our = (common *)page;
-    return CHECK_MAIN(argc, argv, all);
+    return check_main(argc, argv);
 }

@@ -35,7 +35,7 @@ long syscall(long number, ...) {
     return (long)n;
 }
 
-static void it_is_asked_to_wait_until_it_has_some(void) {
+TEST(it_is_asked_to_wait_until_it_has_some) {
     uint8_t bytes[16] = {0};
     memset(&kernel, 0, sizeof kernel);
     kernel.interrupted = 3; /* by signals, meanwhile */
@@ -48,7 +48,7 @@ static void it_is_asked_to_wait_until_it_has_some(void) {
     CHECK_EQ(errno, 7);
 }
 
-static void where_there_is_no_such_call_a_file_has_them(void) {
+TEST(where_there_is_no_such_call_a_file_has_them) {
     uint8_t bytes[2][16] = {{0}};
     memset(&kernel, 0, sizeof kernel);
     kernel.refuses_with = ENOSYS;
@@ -57,11 +57,7 @@ static void where_there_is_no_such_call_a_file_has_them(void) {
     CHECK(memcmp(bytes[0], bytes[1], sizeof bytes[0]) != 0);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(it_is_asked_to_wait_until_it_has_some),
-                                     CHECK_TEST(where_there_is_no_such_call_a_file_has_them)};
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }
 #else
 int main(void) {
     puts("SKIPPED: the kernel has no call for random bytes\n0 passed, 0 failed");

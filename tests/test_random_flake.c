@@ -12,23 +12,23 @@ static void play_one(const uint8_t *bytes, size_t size) { flake_play(bytes, size
 
 enum { restore = 12, great_try_n = 8 | 16 | 32 }; /* see flake_play_step */
 
-static void random_scripts_follow_the_oracle(void) {
+TEST(random_scripts_follow_the_oracle) {
     seeded_play(play_one, 1000000, 20000, seeded_any());
 }
 
-static void random_scripts_at_the_ends_of_time_follow_the_oracle(void) {
+TEST(random_scripts_at_the_ends_of_time_follow_the_oracle) {
     seeded how = seeded_any();
     how.first = FUZZ_OUTSIDE << 2;
     seeded_play(play_one, 2000000, 10000, how);
 }
 
-static void random_scripts_with_restless_sleeps_follow_the_oracle(void) {
+TEST(random_scripts_with_restless_sleeps_follow_the_oracle) {
     seeded how = seeded_any();
     how.first = (FUZZ_STICK | FUZZ_JUMP) << 2;
     seeded_play(play_one, 3000000, 10000, how);
 }
 
-static void random_scripts_with_snapshots_of_others_follow_the_oracle(void) {
+TEST(random_scripts_with_snapshots_of_others_follow_the_oracle) {
     seeded how = seeded_any();
     how.call = restore;
     how.bits = 15;
@@ -37,14 +37,14 @@ static void random_scripts_with_snapshots_of_others_follow_the_oracle(void) {
 }
 
 /* UUIDs and ULIDs go on, or with fail_on_backwards don't. */
-static void random_scripts_of_128_bits_follow_the_oracle(void) {
+TEST(random_scripts_of_128_bits_follow_the_oracle) {
     seeded how = seeded_any();
     how.first = FLAKE_WIDE | FUZZ_BACK << 2;
     seeded_play(play_one, 6000000, 10000, how);
 }
 
 /* More is borrowed than count holds. */
-static void random_scripts_with_great_loans_follow_the_oracle(void) {
+TEST(random_scripts_with_great_loans_follow_the_oracle) {
     static flake_fixed loan;
     seeded how = seeded_any();
     how.call = great_try_n;
@@ -62,7 +62,7 @@ static void random_scripts_with_great_loans_follow_the_oracle(void) {
 }
 
 /* The word has no bit to spare: the count of a full unit carries into time. */
-static void random_scripts_with_full_words_follow_the_oracle(void) {
+TEST(random_scripts_with_full_words_follow_the_oracle) {
     static flake_fixed full;
     seeded how = seeded_any();
     how.call = restore | 16 | 32; /* the choice that follows says where from */
@@ -76,15 +76,4 @@ static void random_scripts_with_full_words_follow_the_oracle(void) {
     fixed = NULL;
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(random_scripts_follow_the_oracle),
-        CHECK_TEST(random_scripts_at_the_ends_of_time_follow_the_oracle),
-        CHECK_TEST(random_scripts_with_restless_sleeps_follow_the_oracle),
-        CHECK_TEST(random_scripts_with_snapshots_of_others_follow_the_oracle),
-        CHECK_TEST(random_scripts_of_128_bits_follow_the_oracle),
-        CHECK_TEST(random_scripts_with_great_loans_follow_the_oracle),
-        CHECK_TEST(random_scripts_with_full_words_follow_the_oracle),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

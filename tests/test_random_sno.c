@@ -32,7 +32,7 @@ static void trace_row(char **field) {
     CHECK_EQ(min + run.first.index, number);
 }
 
-static void the_oracle_draws_what_sno_drew(void) {
+TEST(the_oracle_draws_what_sno_drew) {
     trace_shown = -1;
     vectors_read("sno_trace.tsv", 7, trace_row);
 }
@@ -59,21 +59,14 @@ static void play_pool(const uint8_t *bytes, size_t size) {
     sno_play(bytes, size, &pool);
 }
 
-static void random_scripts_of_sno_follow_the_oracle(void) {
+TEST(random_scripts_of_sno_follow_the_oracle) {
     seeded_play(play_any, 6000000, 20000, seeded_any());
 }
 
-static void random_scripts_on_small_pools_follow_the_oracle(void) {
+TEST(random_scripts_on_small_pools_follow_the_oracle) {
     seeded how = seeded_any();
     how.first = FUZZ_BACK << 4;
     seeded_play(play_pool, 7000000, 20000, how);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(the_oracle_draws_what_sno_drew),
-        CHECK_TEST(random_scripts_of_sno_follow_the_oracle),
-        CHECK_TEST(random_scripts_on_small_pools_follow_the_oracle),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -52,7 +52,7 @@ static flake_status open_with(const flake_state_options *w) {
     return flake_state_open(&state, w, &o, NULL, &why);
 }
 
-static void a_state_without_a_path_or_with_endless_times(void) {
+TEST(a_state_without_a_path_or_with_endless_times) {
     const int64_t endless_ms = INT64_MAX / 1000000;
     flake_state_options w = {0};
     fresh();
@@ -68,7 +68,7 @@ static void a_state_without_a_path_or_with_endless_times(void) {
     CHECK(access(path_of("ids"), F_OK) != 0);
 }
 
-static void a_reason_is_cut_to_its_room(void) {
+TEST(a_reason_is_cut_to_its_room) {
     static char long_name[900];
     static flake_state state;
     struct {
@@ -94,7 +94,7 @@ static flake_status claim_with(const flake_state_options *w) {
     return status;
 }
 
-static void a_number_without_a_folder_or_with_endless_times(void) {
+TEST(a_number_without_a_folder_or_with_endless_times) {
     static char long_name[1100];
     const int64_t endless_ms = INT64_MAX / 1000000;
     flake_state_options o = {0};
@@ -161,19 +161,19 @@ static void claim_from_a_deep_folder(void) {
     }
 }
 
-static void a_relative_folder_of_slots_may_be_too_long(void) {
+TEST(a_relative_folder_of_slots_may_be_too_long) {
     fresh();
     child_is_well(claim_from_a_deep_folder);
 }
 
-static void a_relative_path_in_a_folder_that_is_gone(void) {
+TEST(a_relative_path_in_a_folder_that_is_gone) {
     fresh();
     child_is_well(ask_in_a_folder_that_is_gone);
 }
 
 /* ---- flake.h ---- */
 
-static void layouts_that_do_not_hold_together(void) {
+TEST(layouts_that_do_not_hold_together) {
     flake_layout l = flake_layout_idgen;
     uint64_t id = 7;
     fresh();
@@ -197,7 +197,7 @@ static void layouts_that_do_not_hold_together(void) {
 }
 
 /* All zero stands for a layout; with any member set it is one, which then lacks the others. */
-static void a_layout_with_one_member_is_none(void) {
+TEST(a_layout_with_one_member_is_none) {
     fresh();
     for (int i = 0; i < 12; i++) {
         flake_options o = clocked();
@@ -220,7 +220,7 @@ static void a_layout_with_one_member_is_none(void) {
     }
 }
 
-static void a_wide_snapshot_past_the_clocks_end(void) {
+TEST(a_wide_snapshot_past_the_clocks_end) {
     const flake_options o = wide_clocked(1);
     flake_snapshot s = {0};
     flake128 id;
@@ -234,7 +234,7 @@ static void a_wide_snapshot_past_the_clocks_end(void) {
     CHECK_EQ(flake128_try(&wide, &id), FLAKE_OK);
 }
 
-static void snapshots_that_are_not_its_own(void) {
+TEST(snapshots_that_are_not_its_own) {
     const flake_options o = clocked();
     flake_snapshot s = {0};
     uint64_t before, after;
@@ -250,7 +250,7 @@ static void snapshots_that_are_not_its_own(void) {
     CHECK_EQ(after, before + 1);
 }
 
-static void a_wide_generator_of_nothing(void) {
+TEST(a_wide_generator_of_nothing) {
     const flake_options o = wide_clocked(1), beyond = wide_clocked((uint64_t)1 << 48);
     flake_state_options w = {0};
     flake_snapshot s = {0}, other;
@@ -292,7 +292,7 @@ static void go_on_with_bad_options(void) {
            FLAKE_OK); /* a partition that nobody chose */
 }
 
-static void a_child_that_goes_on_with_bad_options(void) {
+TEST(a_child_that_goes_on_with_bad_options) {
     const flake_options o = wide_clocked(1);
     fresh();
     CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
@@ -300,7 +300,7 @@ static void a_child_that_goes_on_with_bad_options(void) {
     child_is_well(go_on_with_bad_options);
 }
 
-static void this_hosts_name_is_asked_for(void) {
+TEST(this_hosts_name_is_asked_for) {
     struct utsname system;
     uint64_t by_name = 7, by_host = 7;
     fresh();
@@ -312,7 +312,7 @@ static void this_hosts_name_is_asked_for(void) {
 
 /* ---- sno.h ---- */
 
-static void pools_and_paths_at_their_borders(void) {
+TEST(pools_and_paths_at_their_borders) {
     static char long_path[FLAKE_I_PATH + 8];
     static flake_state state;
     sno_snapshot pool = {0};
@@ -329,7 +329,7 @@ static void pools_and_paths_at_their_borders(void) {
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
-static void a_sno_generator_of_nothing(void) {
+TEST(a_sno_generator_of_nothing) {
     flake_options o = options_of_sno(scene_clock, NULL);
     sno_snapshot pool;
     flake_state_options w = {0};
@@ -370,7 +370,7 @@ static void refuse_a_parents_state(void) {
     EXPECT(flake_state_close(&state, NULL) == FLAKE_FORKED);
 }
 
-static void a_state_from_before_a_bump_is_refused(void) {
+TEST(a_state_from_before_a_bump_is_refused) {
     fresh();
     child_is_well(refuse_a_parents_state); /* the bump is the child's own */
 }
@@ -389,27 +389,9 @@ static void use_up_all_partitions(void) {
     EXPECT(sno_is_zero(sno_generate(1)));
 }
 
-static void no_partition_is_left(void) {
+TEST(no_partition_is_left) {
     fresh();
     child_is_well(use_up_all_partitions); /* of the family: so it comes last */
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(a_state_without_a_path_or_with_endless_times),
-                                     CHECK_TEST(a_reason_is_cut_to_its_room),
-                                     CHECK_TEST(a_number_without_a_folder_or_with_endless_times),
-                                     CHECK_TEST(a_relative_path_in_a_folder_that_is_gone),
-                                     CHECK_TEST(a_relative_folder_of_slots_may_be_too_long),
-                                     CHECK_TEST(layouts_that_do_not_hold_together),
-                                     CHECK_TEST(a_layout_with_one_member_is_none),
-                                     CHECK_TEST(snapshots_that_are_not_its_own),
-                                     CHECK_TEST(a_wide_snapshot_past_the_clocks_end),
-                                     CHECK_TEST(a_wide_generator_of_nothing),
-                                     CHECK_TEST(a_child_that_goes_on_with_bad_options),
-                                     CHECK_TEST(this_hosts_name_is_asked_for),
-                                     CHECK_TEST(pools_and_paths_at_their_borders),
-                                     CHECK_TEST(a_sno_generator_of_nothing),
-                                     CHECK_TEST(a_state_from_before_a_bump_is_refused),
-                                     CHECK_TEST(no_partition_is_left)};
-    return SCENE_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return scene_main(argc, argv); }

@@ -46,7 +46,7 @@ static bool note_is(const flake_overflow *note, uint32_t producer, uint32_t seri
 
 /* ---- one thread ---- */
 
-static void no_slots_are_refused_and_change_nothing(void) {
+TEST(no_slots_are_refused_and_change_nothing) {
     flake_overflow note = {0, 0, 0};
     CHECK_EQ(flake_ring_init(&ring, slots, 2), FLAKE_OK);
     CHECK(push(1, 1));
@@ -56,7 +56,7 @@ static void no_slots_are_refused_and_change_nothing(void) {
     CHECK(flake_ring_pop(&ring, &note) && note_is(&note, 1, 1));
 }
 
-static void an_empty_ring_gives_nothing_and_leaves_the_note(void) {
+TEST(an_empty_ring_gives_nothing_and_leaves_the_note) {
     for (size_t i = 0; i < size_count; i++) {
         flake_overflow note = note_of(3, 4);
         CHECK_EQ(flake_ring_init(&ring, slots, sizes[i]), FLAKE_OK);
@@ -65,7 +65,7 @@ static void an_empty_ring_gives_nothing_and_leaves_the_note(void) {
     }
 }
 
-static void init_empties_a_used_ring(void) {
+TEST(init_empties_a_used_ring) {
     flake_overflow note = {0, 0, 0};
     CHECK_EQ(flake_ring_init(&ring, slots, 3), FLAKE_OK);
     for (uint32_t i = 0; i < 5; i++) {
@@ -80,7 +80,7 @@ static void init_empties_a_used_ring(void) {
 }
 
 /* Fills, drains and goes round at random beside a count of what must be in it. */
-static void any_size_holds_that_many_in_order_however_often_it_wraps(void) {
+TEST(any_size_holds_that_many_in_order_however_often_it_wraps) {
     for (size_t i = 0; i < size_count; i++) {
         uint64_t random = 88172645463325252u;
         uint32_t in = 0, out = 0;
@@ -217,12 +217,12 @@ static void exchange_all(unsigned from, unsigned to) {
     }
 }
 
-static void one_producer_and_one_consumer(void) { exchange_all(1, 1); }
-static void one_consumer_gets_each_producers_notes_in_order(void) { exchange_all(crowd, 1); }
-static void one_producers_notes_reach_many_consumers_once(void) { exchange_all(1, crowd); }
-static void many_producers_notes_reach_many_consumers_once(void) { exchange_all(crowd, crowd); }
+TEST(one_producer_and_one_consumer) { exchange_all(1, 1); }
+TEST(one_consumer_gets_each_producers_notes_in_order) { exchange_all(crowd, 1); }
+TEST(one_producers_notes_reach_many_consumers_once) { exchange_all(1, crowd); }
+TEST(many_producers_notes_reach_many_consumers_once) { exchange_all(crowd, crowd); }
 
-static void a_full_ring_takes_exactly_its_size_from_many(void) {
+TEST(a_full_ring_takes_exactly_its_size_from_many) {
     insist = false;
     for (size_t i = 0; i < size_count; i++)
         for (int round = 0; round < 20; round++) {
@@ -238,7 +238,7 @@ static void a_full_ring_takes_exactly_its_size_from_many(void) {
         }
 }
 
-static void a_ring_with_room_refuses_nobody(void) {
+TEST(a_ring_with_room_refuses_nobody) {
     insist = false;
     for (int round = 0; round < (small ? 20 : 200); round++) {
         CHECK_EQ(flake_ring_init(&ring, slots, most_slots), FLAKE_OK);
@@ -247,7 +247,7 @@ static void a_ring_with_room_refuses_nobody(void) {
     }
 }
 
-static void many_consumers_drain_a_full_ring_once(void) {
+TEST(many_consumers_drain_a_full_ring_once) {
     for (int round = 0; round < 20; round++) {
         CHECK_EQ(flake_ring_init(&ring, slots, most_slots), FLAKE_OK);
         for (uint32_t k = 0; k < most_slots; k++) CHECK(push(0, k));
@@ -359,7 +359,7 @@ static size_t check_notes(size_t n, uint32_t most_queued, bool complete) {
     return over;
 }
 
-static void a_saturated_generator_notes_its_queue_at_most_once_a_ms(void) {
+TEST(a_saturated_generator_notes_its_queue_at_most_once_a_ms) {
     const size_t n = saturate(most_slots, 1, false);
     CHECK(n >= 50);
     CHECK(check_notes(n, drawers, true) > 10);
@@ -367,7 +367,7 @@ static void a_saturated_generator_notes_its_queue_at_most_once_a_ms(void) {
 }
 
 /* Each thread queues with most of a unit's places, so the queue lasts for many units. */
-static void batches_make_one_long_overflow_and_count_their_places(void) {
+TEST(batches_make_one_long_overflow_and_count_their_places) {
     uint32_t most = 0, longest = 0;
     const size_t n = saturate(most_slots, 1024, false);
     CHECK(n >= 50);
@@ -381,14 +381,14 @@ static void batches_make_one_long_overflow_and_count_their_places(void) {
     CHECK(longest > 20);
 }
 
-static void a_consumer_beside_gets_every_note(void) {
+TEST(a_consumer_beside_gets_every_note) {
     const size_t n = saturate(64, 1024, true);
     CHECK(n >= 50);
     CHECK(check_notes(n, drawers * unit_cap, false) > 0);
     CHECK_EQ(notes[n - 1].waiting, 0);
 }
 
-static void a_full_ring_drops_notes_and_holds_up_nobody(void) {
+TEST(a_full_ring_drops_notes_and_holds_up_nobody) {
     for (size_t size = 1; size <= 2; size++) {
         const size_t n = saturate(size, 1, false);
         CHECK_EQ(n, size);
@@ -396,7 +396,7 @@ static void a_full_ring_drops_notes_and_holds_up_nobody(void) {
     }
 }
 
-static void the_last_note_stays_owed_until_it_fits(void) {
+TEST(the_last_note_stays_owed_until_it_fits) {
     uint64_t id;
     flake_overflow note = {0, 0, 0};
     CHECK_EQ(saturate(1, 1024, false), 1);
@@ -412,7 +412,7 @@ static void the_last_note_stays_owed_until_it_fits(void) {
     CHECK(!flake_ring_pop(&ring, &note)); /* said once */
 }
 
-static void an_idle_generator_writes_no_notes(void) {
+TEST(an_idle_generator_writes_no_notes) {
     uint64_t id;
     flake_overflow note = {0, 0, 0};
     flake_options options = {0};
@@ -426,25 +426,4 @@ static void an_idle_generator_writes_no_notes(void) {
     CHECK(!flake_ring_pop(&ring, &note));
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(no_slots_are_refused_and_change_nothing),
-        CHECK_TEST(an_empty_ring_gives_nothing_and_leaves_the_note),
-        CHECK_TEST(init_empties_a_used_ring),
-        CHECK_TEST(any_size_holds_that_many_in_order_however_often_it_wraps),
-        CHECK_TEST(one_producer_and_one_consumer),
-        CHECK_TEST(one_consumer_gets_each_producers_notes_in_order),
-        CHECK_TEST(one_producers_notes_reach_many_consumers_once),
-        CHECK_TEST(many_producers_notes_reach_many_consumers_once),
-        CHECK_TEST(a_full_ring_takes_exactly_its_size_from_many),
-        CHECK_TEST(a_ring_with_room_refuses_nobody),
-        CHECK_TEST(many_consumers_drain_a_full_ring_once),
-        CHECK_TEST(a_saturated_generator_notes_its_queue_at_most_once_a_ms),
-        CHECK_TEST(batches_make_one_long_overflow_and_count_their_places),
-        CHECK_TEST(a_consumer_beside_gets_every_note),
-        CHECK_TEST(a_full_ring_drops_notes_and_holds_up_nobody),
-        CHECK_TEST(the_last_note_stays_owed_until_it_fits),
-        CHECK_TEST(an_idle_generator_writes_no_notes),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

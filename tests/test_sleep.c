@@ -34,7 +34,7 @@ static int64_t now_ns(void) {
     return ns_of(&t);
 }
 
-static void signals_put_the_end_of_a_sleep_off_by_nothing(void) {
+TEST(signals_put_the_end_of_a_sleep_off_by_nothing) {
     static const int64_t lengths[] = {1, 999999999, 1500000000, 86400 * a_second + 999999999};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         calls = 0;
@@ -50,7 +50,7 @@ static void signals_put_the_end_of_a_sleep_off_by_nothing(void) {
     }
 }
 
-static void a_sleep_for_ever_is_one(void) {
+TEST(a_sleep_for_ever_is_one) {
     calls = 0;
     cut_short = 0;
     flake_i_system_sleep(INT64_MAX);
@@ -58,10 +58,4 @@ static void a_sleep_for_ever_is_one(void) {
     CHECK(end_ns[0] > now_ns() + 30ll * 365 * 86400 * a_second);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(signals_put_the_end_of_a_sleep_off_by_nothing),
-        CHECK_TEST(a_sleep_for_ever_is_one),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

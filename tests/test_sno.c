@@ -27,7 +27,7 @@ static void trace_row(char **field) {
     CHECK_EQ(script_now.sleeps, sleeps);
 }
 
-static void the_originals_traces_come_out_byte_for_byte(void) {
+TEST(the_originals_traces_come_out_byte_for_byte) {
     vectors_read("sno_trace.tsv", 7, trace_row);
 }
 
@@ -45,7 +45,7 @@ static void check_pool(sno_snapshot s, uint32_t min, uint32_t max) {
     CHECK_REFUSED(&gen, FLAKE_AGAIN);
 }
 
-static void bounds_may_come_in_either_order(void) {
+TEST(bounds_may_come_in_either_order) {
     begin(0, 0);
     check_pool(pool_of(100, 200), 100, 200);
     check_pool(pool_of(200, 100), 100, 200);
@@ -54,14 +54,14 @@ static void bounds_may_come_in_either_order(void) {
     check_pool(pool_of(65535, 65532), 65532, 65535);
 }
 
-static void a_maximum_of_0_means_65535(void) {
+TEST(a_maximum_of_0_means_65535) {
     begin(0, 0);
     check_pool(pool_of(0, 0), 0, 65535);
     check_pool(pool_of(65000, 0), 65000, 65535);
     check_pool(pool_of(65535, 0), 0, 65535);
 }
 
-static void a_sequence_of_0_means_the_lower_bound(void) {
+TEST(a_sequence_of_0_means_the_lower_bound) {
     sno_snapshot s = pool_of(100, 200);
     begin(0, 0);
     s.wall_hi = start;
@@ -76,7 +76,7 @@ static void a_sequence_of_0_means_the_lower_bound(void) {
     CHECK_ID(tried(&gen), start, 0, 102);
 }
 
-static void a_pool_of_four_works(void) {
+TEST(a_pool_of_four_works) {
     begin(0, 0);
     check_pool(pool_of(1, 4), 1, 4);
     check_pool(pool_of(0, 3), 0, 3);
@@ -107,7 +107,7 @@ static void check_snapshot_refused(int line, sno_snapshot s, const char *field) 
 
 #define REFUSED(s, field) check_snapshot_refused(__LINE__, s, field)
 
-static void snapshots_that_do_not_fit_are_refused_by_field(void) {
+TEST(snapshots_that_do_not_fit_are_refused_by_field) {
     sno_snapshot s = pool_of(100, 200);
     REFUSED(pool_of(100, 100), "sequence_min and sequence_max are the same");
     REFUSED(pool_of(65535, 65535), "sequence_max");
@@ -145,7 +145,7 @@ static flake_status admit_all(void *user, int64_t until_ns) {
     return FLAKE_OK;
 }
 
-static void options_that_do_not_fit_are_refused_by_field(void) {
+TEST(options_that_do_not_fit_are_refused_by_field) {
     flake_options o = options_of();
     o.max_wait_ms = -1;
     check_options_refused(__LINE__, &o, "max_wait_ms");
@@ -165,7 +165,7 @@ static void options_that_do_not_fit_are_refused_by_field(void) {
 }
 
 /* The snapshot says what these say of other generators. */
-static void options_of_other_generators_are_refused(void) {
+TEST(options_of_other_generators_are_refused) {
     static const flake_options none; /* zero */
     for (int i = 0; i < 8; i++) {
         flake_options o = none;
@@ -184,7 +184,7 @@ static void options_of_other_generators_are_refused(void) {
     check_options_refused(__LINE__, &o, "must be zero");
 }
 
-static void options_that_fit_have_nothing_wrong(void) {
+TEST(options_that_fit_have_nothing_wrong) {
     sno_snapshot s = pool_of(0, 0);
     flake_options o = options_of();
     CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
@@ -201,7 +201,7 @@ static void options_that_fit_have_nothing_wrong(void) {
     CHECK_EQ(sno_init(&gen, &s, &o, NULL), FLAKE_OK);
 }
 
-static void shards_must_be_at_least_one_and_at_most_the_pool(void) {
+TEST(shards_must_be_at_least_one_and_at_most_the_pool) {
     sno_gen some[5];
     sno_snapshot s = pool_of(100, 103);
     const flake_options o = options_of();
@@ -214,7 +214,7 @@ static void shards_must_be_at_least_one_and_at_most_the_pool(void) {
     CHECK_EQ(sno_init_shards(some, 4, &s, &o, NULL), FLAKE_OK);
 }
 
-static void a_generator_that_was_never_made_gives_nothing(void) {
+TEST(a_generator_that_was_never_made_gives_nothing) {
     sno_snapshot s;
     sno_id id = marker();
     memset(&gen, 0, sizeof gen);
@@ -236,7 +236,7 @@ static void a_generator_that_was_never_made_gives_nothing(void) {
     }
 }
 
-static void a_generator_is_drawn_from_by_snos_calls_alone(void) {
+TEST(a_generator_is_drawn_from_by_snos_calls_alone) {
     uint64_t narrow[1] = {77};
     flake128 wide[1] = {{{77}}};
     size_t drawn = 7;
@@ -255,7 +255,7 @@ static void a_generator_is_drawn_from_by_snos_calls_alone(void) {
     CHECK_EQ(wide[0].bytes[0], 0);
 }
 
-static void snos_calls_draw_from_snos_generators_alone(void) {
+TEST(snos_calls_draw_from_snos_generators_alone) {
     static sno_gen of_flakes;
     sno_snapshot s;
     sno_id id = marker();
@@ -276,7 +276,7 @@ static void snos_calls_draw_from_snos_generators_alone(void) {
 
 static int64_t constant_ns(void *user) { return *(const int64_t *)user; }
 
-static void the_clock_of_the_options_is_the_one_that_counts(void) {
+TEST(the_clock_of_the_options_is_the_one_that_counts) {
     int64_t now_ns = unit_start_ns(start + 1000);
     flake_options o = options_of();
     o.clock.now_ns = constant_ns;
@@ -290,7 +290,7 @@ static void the_clock_of_the_options_is_the_one_that_counts(void) {
 
 /* ---- draws ---- */
 
-static void a_try_at_a_spent_unit_changes_nothing_and_says_when_to_come_again(void) {
+TEST(a_try_at_a_spent_unit_changes_nothing_and_says_when_to_come_again) {
     begin(10, 13);
     script_now.now_ns += 1234567;
     for (uint32_t k = 10; k <= 13; k++) CHECK_ID(CHECK_FREE_IN(&gen, 0), start, 0, k);
@@ -298,7 +298,7 @@ static void a_try_at_a_spent_unit_changes_nothing_and_says_when_to_come_again(vo
     CHECK_ID(CHECK_FREE_IN(&gen, unit_ns - 1234567), start + 1, 0, 10);
 }
 
-static void a_time_of_the_callers_own_counts(void) {
+TEST(a_time_of_the_callers_own_counts) {
     begin(0, 3);
     clock_to(start + 7);
     CHECK_ID(tried_at(&gen, unit_start_ms(start + 7)), start + 7, 0, 0);
@@ -307,7 +307,7 @@ static void a_time_of_the_callers_own_counts(void) {
     CHECK_EQ(script_now.sleeps, 0);
 }
 
-static void an_older_time_of_the_callers_own_counts_as_the_newest_unit(void) {
+TEST(an_older_time_of_the_callers_own_counts_as_the_newest_unit) {
     sno_id id = marker();
     begin(0, 3);
     (void)tried(&gen);
@@ -322,7 +322,7 @@ static void an_older_time_of_the_callers_own_counts_as_the_newest_unit(void) {
     CHECK_EQ(script_now.sleeps, 0);
 }
 
-static void a_time_ahead_drags_the_generator_ahead(void) {
+TEST(a_time_ahead_drags_the_generator_ahead) {
     sno_id id;
     begin(0, 3);
     (void)tried(&gen);
@@ -340,7 +340,7 @@ static void a_time_ahead_drags_the_generator_ahead(void) {
 static const int64_t before_2010[] = {INT64_MIN, 0, 1262303999999};
 static const int64_t after_2079[] = {3461327255552, INT64_MAX};
 
-static void a_time_before_2010_counts_as_the_newest_unit_if_there_is_one(void) {
+TEST(a_time_before_2010_counts_as_the_newest_unit_if_there_is_one) {
     for (size_t i = 0; i < 3; i++) {
         sno_id id = marker();
         begin(0, 3);
@@ -353,7 +353,7 @@ static void a_time_before_2010_counts_as_the_newest_unit_if_there_is_one(void) {
     }
 }
 
-static void a_time_after_2079_is_refused(void) {
+TEST(a_time_after_2079_is_refused) {
     begin(0, 3);
     (void)tried(&gen);
     const sno_snapshot before = snapshot_of(&gen);
@@ -365,7 +365,7 @@ static void a_time_after_2079_is_refused(void) {
     CHECK(same_place(&before, &after));
 }
 
-static void a_batch_is_the_ids_that_single_calls_draw(void) {
+TEST(a_batch_is_the_ids_that_single_calls_draw) {
     static sno_id batch[3000], single[3000];
     for (size_t n = 0; n <= 3000; n = n < 9 ? n + 1 : n * 3) {
         begin(20, 719);
@@ -410,7 +410,7 @@ static void check_batch(uint32_t first, size_t n) {
     CHECK(memcmp(ids + n, untouched, beside) == 0);
 }
 
-static void batches_of_any_length_begin_at_any_number(void) {
+TEST(batches_of_any_length_begin_at_any_number) {
     for (uint32_t low = 0; low < 256; low++) {
         const uint32_t first = low * 251 % 255 << 8 | low;
         for (size_t n = 0; n <= 100; n++) check_batch(first, n);
@@ -419,7 +419,7 @@ static void batches_of_any_length_begin_at_any_number(void) {
     for (size_t n = 1; n <= 300; n++) check_batch((uint32_t)(whole_pool - n), n);
 }
 
-static void a_batch_that_is_tried_takes_what_is_free(void) {
+TEST(a_batch_that_is_tried_takes_what_is_free) {
     sno_id ids[20];
     begin(20, 29);
     CHECK_EQ(tried_n(&gen, a_meta, ids, 0), 0);
@@ -436,7 +436,7 @@ static void a_batch_that_is_tried_takes_what_is_free(void) {
     CHECK_EQ(script_now.sleeps, 0);
 }
 
-static void max_wait_ms_bounds_a_call(void) {
+TEST(max_wait_ms_bounds_a_call) {
     flake_options o = options_of();
     o.max_wait_ms = 3;
     begin_with(&o, 0, 3);
@@ -451,7 +451,7 @@ static void max_wait_ms_bounds_a_call(void) {
     CHECK_EQ(script_now.slept_ns, 3 * ms_ns);
 }
 
-static void max_wait_ms_bounds_the_wait_for_a_clock_that_stands_still(void) {
+TEST(max_wait_ms_bounds_the_wait_for_a_clock_that_stands_still) {
     flake_options o = options_of();
     o.max_wait_ms = 10;
     begin_with(&o, 0, 3);
@@ -464,7 +464,7 @@ static void max_wait_ms_bounds_the_wait_for_a_clock_that_stands_still(void) {
     CHECK(same_place(&before, &after));
 }
 
-static void a_batch_that_fails_leaves_its_ids_in_front_and_zeros_behind(void) {
+TEST(a_batch_that_fails_leaves_its_ids_in_front_and_zeros_behind) {
     sno_id ids[9];
     flake_options o = options_of();
     o.max_wait_ms = 3;
@@ -476,7 +476,7 @@ static void a_batch_that_fails_leaves_its_ids_in_front_and_zeros_behind(void) {
     CHECK(sno_equal(ids[8], marker()));
 }
 
-static void with_time_has_a_rolling_sequence_of_its_own(void) {
+TEST(with_time_has_a_rolling_sequence_of_its_own) {
     begin(100, 109);
     draw(3);
     clock_to(start - 5);
@@ -504,7 +504,7 @@ static void check_with_time_refused(int64_t unix_ms) {
     CHECK_NO_ID(sno_with_time(&gen, a_meta, unix_ms, &id), FLAKE_TIME_RANGE, id);
 }
 
-static void with_time_takes_any_time(void) {
+TEST(with_time_takes_any_time) {
     const int64_t unit[] = {0, 1, start - 1000, start, start + 1000, units - 1};
     begin(0, 0);
     for (size_t i = 0; i < sizeof unit / sizeof *unit; i++) {
@@ -532,7 +532,7 @@ static void check_asked(int line, uint32_t len, uint32_t sequence) {
 
 #define CHECK_ASKED(len, sequence) check_asked(__LINE__, len, sequence)
 
-static void len_and_sequence_now_tell_of_the_clocks_unit(void) {
+TEST(len_and_sequence_now_tell_of_the_clocks_unit) {
     begin(100, 105);
     CHECK_ASKED(0, 100);
     for (uint32_t n = 1; n <= 6; n++) {
@@ -557,7 +557,7 @@ static void len_and_sequence_now_tell_of_the_clocks_unit(void) {
     CHECK_EQ(sno_cap(&gen), 6);
 }
 
-static void len_and_sequence_now_tell_of_a_queue(void) {
+TEST(len_and_sequence_now_tell_of_a_queue) {
     sno_snapshot s = pool_of(100, 105);
     begin(0, 0);
     s.wall_hi = start;
@@ -572,7 +572,7 @@ static void len_and_sequence_now_tell_of_a_queue(void) {
     CHECK_ASKED(0, 100);
 }
 
-static void stats_count_since_init(void) {
+TEST(stats_count_since_init) {
     sno_id ids[10];
     flake_stats stats;
     sno_snapshot s = pool_of(0, 3);
@@ -602,7 +602,7 @@ static void stats_count_since_init(void) {
 
 /* ---- the ends of time ---- */
 
-static void outside_2010_to_2079_there_are_no_ids(void) {
+TEST(outside_2010_to_2079_there_are_no_ids) {
     begin(0, 0);
     for (size_t i = 0; i < 5; i++) {
         sno_gen shard;
@@ -622,7 +622,7 @@ static void outside_2010_to_2079_there_are_no_ids(void) {
     }
 }
 
-static void retry_ns_outside_2010_to_2079(void) {
+TEST(retry_ns_outside_2010_to_2079) {
     begin(0, 3);
     script_now.now_ns = epoch_ns - 12345;
     CHECK_EQ(sno_units(CHECK_FREE_IN(&gen, 12345)), 0);
@@ -635,7 +635,7 @@ static void retry_ns_outside_2010_to_2079(void) {
     CHECK_EQ(flake_retry_ns(&gen.gen), INT64_MAX);
 }
 
-static void the_first_and_the_last_ms_have_ids(void) {
+TEST(the_first_and_the_last_ms_have_ids) {
     const int64_t inside[] = {before_2010[2] + 1, after_2079[0] - 1};
     for (size_t i = 0; i < 2; i++) {
         begin(0, 0);
@@ -650,7 +650,7 @@ static void the_first_and_the_last_ms_have_ids(void) {
     }
 }
 
-static void the_last_unit_of_all_runs_out(void) {
+TEST(the_last_unit_of_all_runs_out) {
     begin(0, 3);
     script_now.now_ns = unit_start_ns(units) - 1;
     for (uint32_t k = 0; k < 4; k++) CHECK_ID(new_id(&gen), units - 1, 0, k);
@@ -661,7 +661,7 @@ static void the_last_unit_of_all_runs_out(void) {
 
 /* ---- tick-tock ---- */
 
-static void one_step_back_anywhere_makes_nobody_wait(void) {
+TEST(one_step_back_anywhere_makes_nobody_wait) {
     static const int64_t steps[] = {1, 2, 3, 10, 1000, 900000000, 99999999999};
     for (uint32_t drawn = 1; drawn <= 4; drawn++)
         for (int64_t on = 0; on <= 3; on++)
@@ -680,7 +680,7 @@ static void one_step_back_anywhere_makes_nobody_wait(void) {
             }
 }
 
-static void a_step_back_within_the_unit_changes_nothing(void) {
+TEST(a_step_back_within_the_unit_changes_nothing) {
     begin(0, 3);
     script_now.now_ns += unit_ns - 1;
     CHECK_ID(new_id(&gen), start, 0, 0);
@@ -689,7 +689,7 @@ static void a_step_back_within_the_unit_changes_nothing(void) {
     CHECK_EQ(snapshot_of(&gen).drifts, 0);
 }
 
-static void step_after_step_makes_nobody_wait(void) {
+TEST(step_after_step_makes_nobody_wait) {
     int64_t unit = start;
     begin(0, 3);
     got_n = 0;
@@ -707,7 +707,7 @@ static void step_after_step_makes_nobody_wait(void) {
     CHECK_EQ(count_duplicates(got, got_n), 0);
 }
 
-static void a_second_step_into_used_time_waits_until_the_newest_unit(void) {
+TEST(a_second_step_into_used_time_waits_until_the_newest_unit) {
     for (int64_t back = 1; back <= 30; back++) {
         use_both_ticks(3);
         clock_to(start - 40 - back);
@@ -723,7 +723,7 @@ static void a_second_step_into_used_time_waits_until_the_newest_unit(void) {
     }
 }
 
-static void a_second_step_waits_for_a_unit_that_is_not_spent(void) {
+TEST(a_second_step_waits_for_a_unit_that_is_not_spent) {
     use_both_ticks(4);
     clock_to(start - 45);
     CHECK_REFUSED(&gen, FLAKE_CLOCK_BACKWARDS);
@@ -734,7 +734,7 @@ static void a_second_step_waits_for_a_unit_that_is_not_spent(void) {
     CHECK_EQ(script_now.slept_ns, 6 * unit_ns);
 }
 
-static void a_second_step_waits_for_what_the_queue_has_left(void) {
+TEST(a_second_step_waits_for_what_the_queue_has_left) {
     sno_snapshot s = pool_of(0, 3);
     for (int64_t safe = start - 2; safe <= start + 4; safe++) {
         begin(0, 3);
@@ -749,7 +749,7 @@ static void a_second_step_waits_for_what_the_queue_has_left(void) {
     }
 }
 
-static void a_second_step_waits_only_until_the_other_tick_has_unused_time(void) {
+TEST(a_second_step_waits_only_until_the_other_tick_has_unused_time) {
     for (int64_t back = 1; back <= 30; back++) {
         use_both_ticks(1);
         clock_to(start + 20);
@@ -767,7 +767,7 @@ static void a_second_step_waits_only_until_the_other_tick_has_unused_time(void) 
     }
 }
 
-static void max_wait_ms_bounds_the_wait_for_the_clock(void) {
+TEST(max_wait_ms_bounds_the_wait_for_the_clock) {
     flake_options o = options_of();
     o.max_wait_ms = 40;
     for (int64_t back = 10; back <= 11; back++) {
@@ -782,7 +782,7 @@ static void max_wait_ms_bounds_the_wait_for_the_clock(void) {
     }
 }
 
-static void a_batch_is_ridden_across_a_step_back(void) {
+TEST(a_batch_is_ridden_across_a_step_back) {
     sno_id ids[10];
     begin(0, 3);
     script_now.jump_to_ns = unit_start_ns(start - 100);
@@ -794,52 +794,4 @@ static void a_batch_is_ridden_across_a_step_back(void) {
     CHECK_EQ(script_now.sleeps, 2);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(the_originals_traces_come_out_byte_for_byte),
-        CHECK_TEST(bounds_may_come_in_either_order),
-        CHECK_TEST(a_maximum_of_0_means_65535),
-        CHECK_TEST(a_sequence_of_0_means_the_lower_bound),
-        CHECK_TEST(a_pool_of_four_works),
-        CHECK_TEST(snapshots_that_do_not_fit_are_refused_by_field),
-        CHECK_TEST(options_that_do_not_fit_are_refused_by_field),
-        CHECK_TEST(options_of_other_generators_are_refused),
-        CHECK_TEST(options_that_fit_have_nothing_wrong),
-        CHECK_TEST(shards_must_be_at_least_one_and_at_most_the_pool),
-        CHECK_TEST(a_generator_that_was_never_made_gives_nothing),
-        CHECK_TEST(a_generator_is_drawn_from_by_snos_calls_alone),
-        CHECK_TEST(snos_calls_draw_from_snos_generators_alone),
-        CHECK_TEST(the_clock_of_the_options_is_the_one_that_counts),
-        CHECK_TEST(a_try_at_a_spent_unit_changes_nothing_and_says_when_to_come_again),
-        CHECK_TEST(a_time_of_the_callers_own_counts),
-        CHECK_TEST(an_older_time_of_the_callers_own_counts_as_the_newest_unit),
-        CHECK_TEST(a_time_ahead_drags_the_generator_ahead),
-        CHECK_TEST(a_time_before_2010_counts_as_the_newest_unit_if_there_is_one),
-        CHECK_TEST(a_time_after_2079_is_refused),
-        CHECK_TEST(a_batch_is_the_ids_that_single_calls_draw),
-        CHECK_TEST(batches_of_any_length_begin_at_any_number),
-        CHECK_TEST(a_batch_that_is_tried_takes_what_is_free),
-        CHECK_TEST(max_wait_ms_bounds_a_call),
-        CHECK_TEST(max_wait_ms_bounds_the_wait_for_a_clock_that_stands_still),
-        CHECK_TEST(a_batch_that_fails_leaves_its_ids_in_front_and_zeros_behind),
-        CHECK_TEST(with_time_has_a_rolling_sequence_of_its_own),
-        CHECK_TEST(with_time_takes_any_time),
-        CHECK_TEST(len_and_sequence_now_tell_of_the_clocks_unit),
-        CHECK_TEST(len_and_sequence_now_tell_of_a_queue),
-        CHECK_TEST(stats_count_since_init),
-        CHECK_TEST(outside_2010_to_2079_there_are_no_ids),
-        CHECK_TEST(retry_ns_outside_2010_to_2079),
-        CHECK_TEST(the_first_and_the_last_ms_have_ids),
-        CHECK_TEST(the_last_unit_of_all_runs_out),
-        CHECK_TEST(one_step_back_anywhere_makes_nobody_wait),
-        CHECK_TEST(a_step_back_within_the_unit_changes_nothing),
-        CHECK_TEST(step_after_step_makes_nobody_wait),
-        CHECK_TEST(a_second_step_into_used_time_waits_until_the_newest_unit),
-        CHECK_TEST(a_second_step_waits_for_a_unit_that_is_not_spent),
-        CHECK_TEST(a_second_step_waits_for_what_the_queue_has_left),
-        CHECK_TEST(a_second_step_waits_only_until_the_other_tick_has_unused_time),
-        CHECK_TEST(max_wait_ms_bounds_the_wait_for_the_clock),
-        CHECK_TEST(a_batch_is_ridden_across_a_step_back),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -23,9 +23,9 @@ static void row_has_the_peers_fields(const sno_fields *row) {
     CHECK(memcmp(&id, &row->id, sizeof id) == 0);
 }
 
-static void fields_are_the_peers(void) { sno_fields_each(row_has_the_peers_fields); }
+TEST(fields_are_the_peers) { sno_fields_each(row_has_the_peers_fields); }
 
-static void compose_and_fields_are_inverse(void) {
+TEST(compose_and_fields_are_inverse) {
     for (int i = 0; i < 20000; i++) {
         const sno_id id = random_id();
         sno_id again;
@@ -37,7 +37,7 @@ static void compose_and_fields_are_inverse(void) {
     }
 }
 
-static void compose_refuses_what_is_out_of_range(void) {
+TEST(compose_refuses_what_is_out_of_range) {
     const sno_id before = random_id();
     sno_id id = before;
     CHECK_EQ(sno_compose(UINT64_C(1) << 39, 0, 0, 0, 0, &id), FLAKE_TIME_RANGE);
@@ -49,7 +49,7 @@ static void compose_refuses_what_is_out_of_range(void) {
     for (size_t i = 0; i < sizeof id.bytes; i++) CHECK_EQ(id.bytes[i], 0xff);
 }
 
-static void bounds_of_a_time_enclose_its_ids(void) {
+TEST(bounds_of_a_time_enclose_its_ids) {
     const int64_t epoch_ms = 1262304000000, unit_ms = 4;
     for (int i = 0; i < 2000; i++) {
         const sno_id id = random_id();
@@ -69,7 +69,7 @@ static void bounds_of_a_time_enclose_its_ids(void) {
     CHECK(sno_equal(at, before));
 }
 
-static void bytes_are_the_id(void) {
+TEST(bytes_are_the_id) {
     const sno_id id = random_id();
     uint8_t bytes[10];
     sno_to_bytes(id, bytes);
@@ -77,7 +77,7 @@ static void bytes_are_the_id(void) {
     CHECK(sno_equal(sno_from_bytes(bytes), id));
 }
 
-static void comparing_is_memcmp(void) {
+TEST(comparing_is_memcmp) {
     for (int i = 0; i < 20000; i++) {
         const sno_id a = random_id();
         sno_id b = i % 2 ? a : random_id();
@@ -91,7 +91,7 @@ static void comparing_is_memcmp(void) {
     }
 }
 
-static void only_the_zero_id_is_zero(void) {
+TEST(only_the_zero_id_is_zero) {
     sno_id id = {{0}};
     CHECK(sno_is_zero(id));
     CHECK_EQ(sno_time_ms(id), INT64_C(1262304000000));
@@ -157,7 +157,7 @@ static sno_id of_one_generator(size_t i, size_t n) {
     return (void)n, id;
 }
 
-static void sorting_is_qsort(void) {
+TEST(sorting_is_qsort) {
     static pattern *const patterns[] = {anything,    all_equal,       rising,
                                         falling,     organ_pipe,      falling_across_head_and_tail,
                                         sawtooth,    two_values,      one_digit_at_a_time,
@@ -179,7 +179,7 @@ static void sorting_is_qsort(void) {
     }
 }
 
-static void a_million_sort_as_qsort_does(void) {
+TEST(a_million_sort_as_qsort_does) {
     const size_t n = 1000000;
     sno_id *ids = (sno_id *)exactly(n * sizeof *ids);
     for (size_t i = 0; i < n; i++) ids[i] = random_id();
@@ -187,17 +187,4 @@ static void a_million_sort_as_qsort_does(void) {
     free(ids);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(fields_are_the_peers),
-        CHECK_TEST(compose_and_fields_are_inverse),
-        CHECK_TEST(compose_refuses_what_is_out_of_range),
-        CHECK_TEST(bounds_of_a_time_enclose_its_ids),
-        CHECK_TEST(bytes_are_the_id),
-        CHECK_TEST(comparing_is_memcmp),
-        CHECK_TEST(only_the_zero_id_is_zero),
-        CHECK_TEST(sorting_is_qsort),
-        CHECK_TEST(a_million_sort_as_qsort_does),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -37,7 +37,7 @@ static size_t try_all(void) {
     return n;
 }
 
-static void all_numbers_of_a_unit(void) {
+TEST(all_numbers_of_a_unit) {
     sno_id id;
     begin_lanes();
     CHECK_EQ(flake_available(&lanes.gen), 11);
@@ -54,7 +54,7 @@ static void all_numbers_of_a_unit(void) {
     CHECK_EQ(script_now.slept_ns, unit_ns);
 }
 
-static void a_batch_over_several_units(void) {
+TEST(a_batch_over_several_units) {
     flake_stats stats;
     begin_lanes();
     CHECK_EQ(sno_next_n(&lanes, a_meta, got, 25), FLAKE_OK);
@@ -65,7 +65,7 @@ static void a_batch_over_several_units(void) {
     CHECK_EQ(stats.waits, 2);
 }
 
-static void a_batch_that_ends_early(void) {
+TEST(a_batch_that_ends_early) {
     begin_lanes();
     clock_to(units - 1);
     CHECK_EQ(sno_next_n(&lanes, a_meta, got, 12), FLAKE_TIME_RANGE);
@@ -76,7 +76,7 @@ static void a_batch_that_ends_early(void) {
 }
 
 /* Idle lanes go on without a tick, the others change it; a second step back blocks what was used twice. */
-static void a_clock_put_back(void) {
+TEST(a_clock_put_back) {
     flake_stats stats;
     begin_lanes();
     clock_to(start + 9);
@@ -96,7 +96,7 @@ static void a_clock_put_back(void) {
     CHECK(stats.clock_backwards > 0);
 }
 
-static void a_snapshot_taken_at_the_end_of_time_is_accepted(void) {
+TEST(a_snapshot_taken_at_the_end_of_time_is_accepted) {
     sno_snapshot s = pool_of(100, 110);
     s.wall_hi = units - 1;
     s.sequence = 1000;
@@ -106,7 +106,7 @@ static void a_snapshot_taken_at_the_end_of_time_is_accepted(void) {
     make(&s, 3);
 }
 
-static void a_snapshot_has_both_ticks_of_all_lanes(void) {
+TEST(a_snapshot_has_both_ticks_of_all_lanes) {
     begin_lanes();
     thread_now = 1;
     CHECK(!sno_is_zero(next_sno(&lanes, a_meta))); /* lane 0, at start */
@@ -135,7 +135,7 @@ static void a_snapshot_has_both_ticks_of_all_lanes(void) {
 }
 
 /* What a generator had drawn counts for all its lanes, and where it was on the other tick. */
-static void lanes_from_a_generators_snapshot(void) {
+TEST(lanes_from_a_generators_snapshot) {
     begin(100, 110);
     clock_to(start + 5);
     for (int i = 0; i < 14; i++) (void)next_sno(&gen, a_meta); /* the last ones of start + 6 */
@@ -157,7 +157,7 @@ static void lanes_from_a_generators_snapshot(void) {
 
 static flake_lane many_lanes[whole_pool + 1];
 
-static void what_does_not_fit(void) {
+TEST(what_does_not_fit) {
     begin_lanes();
     sno_snapshot s = eleven();
     flake_options o = options_of();
@@ -171,7 +171,7 @@ static void what_does_not_fit(void) {
     CHECK_EQ(sno_try(&lanes, a_meta, &id), FLAKE_INVALID);
 }
 
-static void a_partition_that_nobody_chose(void) {
+TEST(a_partition_that_nobody_chose) {
     begin(0, 10);
     CHECK_EQ(sno_init(&lanes, NULL, with_lanes(NULL, lane_room, 8), NULL), FLAKE_OK);
     CHECK_EQ(flake_available(&lanes.gen), whole_pool);
@@ -192,14 +192,14 @@ static void a_childs_lanes(void) {
     CHECK_EQ(count_duplicates(got, 10), 0);
 }
 
-static void after_a_fork(void) {
+TEST(after_a_fork) {
     begin_lanes();
     CHECK_ID(next_sno(&lanes, a_meta), start, 0, 100);
     in_child(a_childs_lanes);
     CHECK_ID(next_sno(&lanes, a_meta), start, 0, 101);
 }
 
-static void exclusive_is_for_the_pool(void) {
+TEST(exclusive_is_for_the_pool) {
     const char *room = getenv("TMPDIR");
     char folder[200], clean[256];
     (void)snprintf(folder, sizeof folder, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
@@ -219,21 +219,4 @@ static void exclusive_is_for_the_pool(void) {
 }
 #endif
 
-int main(int argc, char **argv) {
-    static const check_test tests[] = {
-        CHECK_TEST(all_numbers_of_a_unit),
-        CHECK_TEST(a_batch_over_several_units),
-        CHECK_TEST(a_batch_that_ends_early),
-        CHECK_TEST(a_clock_put_back),
-        CHECK_TEST(a_snapshot_taken_at_the_end_of_time_is_accepted),
-        CHECK_TEST(a_snapshot_has_both_ticks_of_all_lanes),
-        CHECK_TEST(lanes_from_a_generators_snapshot),
-        CHECK_TEST(what_does_not_fit),
-        CHECK_TEST(a_partition_that_nobody_chose),
-#if !defined(_WIN32)
-        CHECK_TEST(after_a_fork),
-        CHECK_TEST(exclusive_is_for_the_pool),
-#endif
-    };
-    return CHECK_MAIN(argc, argv, tests);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -69,9 +69,9 @@ static void use_up_partitions_before_the_default_generator(void) {
     draw_no_default_id();
 }
 
-static void the_65536th_default_partition_is_refused(void) { in_child(use_up_partitions); }
+TEST(the_65536th_default_partition_is_refused) { in_child(use_up_partitions); }
 
-static void the_default_generator_gives_the_zero_id_without_a_partition(void) {
+TEST(the_default_generator_gives_the_zero_id_without_a_partition) {
     in_child(use_up_partitions_before_the_default_generator);
 }
 
@@ -91,7 +91,7 @@ static void partitions_are_counted_on_from(uint16_t first) {
 static void begin_at_zero(void) { partitions_are_counted_on_from(0); }
 static void wrap_to_zero(void) { partitions_are_counted_on_from(65534); }
 
-static void partition_zero_is_chosen_once(void) {
+TEST(partition_zero_is_chosen_once) {
     in_child(begin_at_zero);
     in_child(wrap_to_zero);
 }
@@ -115,7 +115,7 @@ static void stall_the_first_call(void) {
     CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
 }
 
-static void a_first_call_that_stalls_leaves_partitions_to_others(void) {
+TEST(a_first_call_that_stalls_leaves_partitions_to_others) {
     for (stalled_at = 0; stalled_at < 40 && !check_failures; stalled_at++)
         in_child(stall_the_first_call);
 }
@@ -140,13 +140,13 @@ static void stall_eight_first_calls(void) {
     others = NULL;
 }
 
-static void however_many_first_calls_stall_each_returns_an_id_of_its_own(void) {
+TEST(however_many_first_calls_stall_each_returns_an_id_of_its_own) {
     for (stalled_at = 0; stalled_at < 40 && !check_failures; stalled_at++)
         in_child(stall_eight_first_calls);
 }
 #endif
 
-static void default_partitions_are_all_different(void) {
+TEST(default_partitions_are_all_different) {
     begin(0, 0);
     memset(taken, 0, sizeof taken);
     for (int i = 0; i < 500; i++) {
@@ -162,7 +162,7 @@ static void default_partitions_are_all_different(void) {
     CHECK(!taken[sno_partition(sno_generate(a_meta))]);
 }
 
-static void a_default_generator_has_the_whole_pool(void) {
+TEST(a_default_generator_has_the_whole_pool) {
     flake_options o = options_of();
     begin(0, 0);
     for (int i = 0; i < 2; i++) {
@@ -175,7 +175,7 @@ static void a_default_generator_has_the_whole_pool(void) {
     }
 }
 
-static void generate_draws_from_one_generator(void) {
+TEST(generate_draws_from_one_generator) {
     begin(0, 0);
     sno_id before = sno_generate(7);
     for (int i = 0; i < 100; i++) {
@@ -217,7 +217,7 @@ static void what_is_made_anew_works(void) {
     CHECK_ID(tried(&gen), start, 0, 500);
 }
 
-static void a_forked_child_draws_nothing_from_its_parents_generators(void) {
+TEST(a_forked_child_draws_nothing_from_its_parents_generators) {
     begin_shards(2, 0, 7);
     draw(2);
     in_child(an_inherited_generator_is_refused);
@@ -231,7 +231,7 @@ static void port_an_old_id(void) {
     CHECK_NO_ID(sno_with_time(&gen, a_meta, unit_start_ms(7), &id), FLAKE_FORKED, id);
 }
 
-static void a_forked_child_ports_no_old_ids_with_its_parents_generator(void) {
+TEST(a_forked_child_ports_no_old_ids_with_its_parents_generator) {
     begin(0, 7);
     in_child(port_an_old_id);
 }
@@ -283,7 +283,7 @@ static void no_id_of_kin_is_zero_or_comes_twice(void) {
     CHECK(!sno_is_zero(kin->ids[0][0]));
 }
 
-static void relatives_draw_from_one_generator_in_shared_memory(void) {
+TEST(relatives_draw_from_one_generator_in_shared_memory) {
     sno_snapshot s = pool_of(0, 511);
     flake_options o = options_of();
     begin(0, 0);
@@ -301,7 +301,7 @@ static void relatives_draw_from_one_generator_in_shared_memory(void) {
     (void)munmap(kin, sizeof *kin);
 }
 
-static void relatives_generate_with_partitions_of_their_own(void) {
+TEST(relatives_generate_with_partitions_of_their_own) {
     begin(0, 0);
     kin = (family *)shared_memory(sizeof *kin);
     (void)sno_generate(a_meta);
@@ -322,7 +322,7 @@ static void make_in_child(void) {
     CHECK(!taken[sno_gen_partition(&its_own)]);
 }
 
-static void default_partitions_of_relatives_are_different(void) {
+TEST(default_partitions_of_relatives_are_different) {
     begin(0, 0);
     memset(taken, 0, sizeof taken);
     for (int i = 0; i < 5; i++) {
@@ -333,25 +333,4 @@ static void default_partitions_of_relatives_are_different(void) {
 }
 #endif
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-#if !defined(_WIN32)
-        CHECK_TEST(partition_zero_is_chosen_once),
-        CHECK_TEST(the_65536th_default_partition_is_refused),
-        CHECK_TEST(the_default_generator_gives_the_zero_id_without_a_partition),
-        CHECK_TEST(a_first_call_that_stalls_leaves_partitions_to_others),
-        CHECK_TEST(however_many_first_calls_stall_each_returns_an_id_of_its_own),
-#endif
-        CHECK_TEST(default_partitions_are_all_different),
-        CHECK_TEST(a_default_generator_has_the_whole_pool),
-        CHECK_TEST(generate_draws_from_one_generator),
-#if !defined(_WIN32)
-        CHECK_TEST(a_forked_child_draws_nothing_from_its_parents_generators),
-        CHECK_TEST(a_forked_child_ports_no_old_ids_with_its_parents_generator),
-        CHECK_TEST(relatives_draw_from_one_generator_in_shared_memory),
-        CHECK_TEST(relatives_generate_with_partitions_of_their_own),
-        CHECK_TEST(default_partitions_of_relatives_are_different),
-#endif
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -26,13 +26,13 @@ static void a_pool_is_used_up_and_the_next_caller_sleeps_until_the_next_unit(uin
     CHECK_EQ(count_duplicates(got, got_n), 0);
 }
 
-static void pools_of_4_512_and_65536_serve_their_capacity_and_go_on(void) {
+TEST(pools_of_4_512_and_65536_serve_their_capacity_and_go_on) {
     a_pool_is_used_up_and_the_next_caller_sleeps_until_the_next_unit(3);
     a_pool_is_used_up_and_the_next_caller_sleeps_until_the_next_unit(511);
     a_pool_is_used_up_and_the_next_caller_sleeps_until_the_next_unit(65535);
 }
 
-static void callers_are_served_in_the_order_in_which_they_came(void) {
+TEST(callers_are_served_in_the_order_in_which_they_came) {
     begin(100, 103);
     draw(4);
     at_the_end = NULL;
@@ -45,7 +45,7 @@ static void callers_are_served_in_the_order_in_which_they_came(void) {
 static sno_snapshot queue_shot;
 static void take_shot(void) { queue_shot = snapshot_of(&gen); }
 
-static void a_snapshot_of_a_queue_has_a_sequence_past_the_pool(void) {
+TEST(a_snapshot_of_a_queue_has_a_sequence_past_the_pool) {
     begin(100, 103);
     draw(4);
     at_the_end = take_shot;
@@ -73,7 +73,7 @@ static void take_shot_of_shards(void) {
 }
 
 /* A shard whose thread waits has drawn of a unit to come, of which all counts as drawn then. */
-static void a_snapshot_of_shards_counts_what_one_waits_for(void) {
+TEST(a_snapshot_of_shards_counts_what_one_waits_for) {
     begin_shards(2, 100, 107);
     for (int i = 0; i < 4; i++) (void)next_sno(&shards[1], 0);
     during_sleep = take_shot_of_shards;
@@ -86,7 +86,7 @@ static void a_snapshot_of_shards_counts_what_one_waits_for(void) {
 
 static void step_back_far(void) { script_now.jump_to_ns = unit_start_ns(start - 100); }
 
-static void a_step_back_frees_the_queue(void) {
+TEST(a_step_back_frees_the_queue) {
     for (uint32_t callers = 1; callers <= 9; callers++) {
         begin(0, 3);
         draw(4);
@@ -104,7 +104,7 @@ static void a_step_back_frees_the_queue(void) {
 
 static void step_back_into_used_time(void) { script_now.jump_to_ns = unit_start_ns(start - 45); }
 
-static void a_step_back_into_used_time_keeps_the_queue_waiting(void) {
+TEST(a_step_back_into_used_time_keeps_the_queue_waiting) {
     use_both_ticks(4);
     at_the_end = step_back_into_used_time;
     queue_of(3);
@@ -113,7 +113,7 @@ static void a_step_back_into_used_time_keeps_the_queue_waiting(void) {
     CHECK_EQ(count_duplicates(queue_got, 3), 0);
 }
 
-static void who_wakes_late_still_has_his_place(void) {
+TEST(who_wakes_late_still_has_his_place) {
     begin(0, 3);
     draw(4);
     script_now.jump_to_ns = unit_start_ns(start + 1000);
@@ -127,7 +127,7 @@ static void spend_the_unit_and_step_back(void) {
 }
 
 /* One place was left when he looked, and another caller was faster. */
-static void a_step_back_makes_nobody_wait_who_was_outrun(void) {
+TEST(a_step_back_makes_nobody_wait_who_was_outrun) {
     for (others_after = 0;;) {
         const int after = others_after;
         begin(0, 3);
@@ -179,7 +179,7 @@ static void check_no_note(int line) {
 
 #define CHECK_NO_NOTE() check_no_note(__LINE__)
 
-static void one_caller_that_waits_is_noted_each_ms(void) {
+TEST(one_caller_that_waits_is_noted_each_ms) {
     static const int64_t into_the_unit_ns[] = {0, 1, 500000, 999999, 1000000, 2999999, 3999999};
     for (size_t i = 0; i < sizeof into_the_unit_ns / sizeof *into_the_unit_ns; i++) {
         const int64_t from_ns = into_the_unit_ns[i];
@@ -196,7 +196,7 @@ static void one_caller_that_waits_is_noted_each_ms(void) {
     }
 }
 
-static void notes_count_the_callers_that_are_queued_still(void) {
+TEST(notes_count_the_callers_that_are_queued_still) {
     begin_noting(3, 64);
     at_the_end = NULL;
     queue_of(10);
@@ -206,7 +206,7 @@ static void notes_count_the_callers_that_are_queued_still(void) {
     CHECK_NO_NOTE();
 }
 
-static void a_step_back_during_an_overflow_is_noted_too(void) {
+TEST(a_step_back_during_an_overflow_is_noted_too) {
     begin_noting(3, 64);
     script_now.now_ns += 3500000;
     script_now.jump_to_ns = unit_start_ns(start - 100);
@@ -228,7 +228,7 @@ static void step_back_and_draw(void) {
     draw(1);
 }
 
-static void the_end_of_an_overflow_is_not_long_after_its_begin_if_the_clock_was_put_back(void) {
+TEST(the_end_of_an_overflow_is_not_long_after_its_begin_if_the_clock_was_put_back) {
     begin_noting(3, 64);
     during_sleep = step_back_and_draw;
     (void)new_id(&gen);
@@ -260,7 +260,7 @@ static void begin_coarse(int64_t lag_units) {
     exact_readings = 0;
 }
 
-static void a_unit_that_looks_spent_is_judged_by_the_exact_clock(void) {
+TEST(a_unit_that_looks_spent_is_judged_by_the_exact_clock) {
     begin_coarse(3);
     draw(4);
     CHECK_ID(tried(&gen), start, 0, 0);
@@ -274,7 +274,7 @@ static void a_unit_that_looks_spent_is_judged_by_the_exact_clock(void) {
     CHECK_EQ(snapshot_of(&gen).drifts, 0);
 }
 
-static void a_coarse_clock_that_was_put_back_changes_the_tick(void) {
+TEST(a_coarse_clock_that_was_put_back_changes_the_tick) {
     begin_coarse(1);
     CHECK_ID(new_id(&gen), start - 1, 0, 0);
     clock_to(start - 10);
@@ -303,7 +303,7 @@ static void begin_fast(void) {
     exact_readings = 0;
 }
 
-static void a_lease_does_not_change_the_tick(void) {
+TEST(a_lease_does_not_change_the_tick) {
     begin_fast();
     const int64_t unit = clock_unit();
     script_now.now_ns -= 3 * unit_ns;
@@ -314,23 +314,4 @@ static void a_lease_does_not_change_the_tick(void) {
     CHECK_ID(new_id(&gen), unit - 3, 1, 1);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(pools_of_4_512_and_65536_serve_their_capacity_and_go_on),
-        CHECK_TEST(callers_are_served_in_the_order_in_which_they_came),
-        CHECK_TEST(a_snapshot_of_a_queue_has_a_sequence_past_the_pool),
-        CHECK_TEST(a_snapshot_of_shards_counts_what_one_waits_for),
-        CHECK_TEST(a_step_back_frees_the_queue),
-        CHECK_TEST(a_step_back_into_used_time_keeps_the_queue_waiting),
-        CHECK_TEST(who_wakes_late_still_has_his_place),
-        CHECK_TEST(a_step_back_makes_nobody_wait_who_was_outrun),
-        CHECK_TEST(one_caller_that_waits_is_noted_each_ms),
-        CHECK_TEST(notes_count_the_callers_that_are_queued_still),
-        CHECK_TEST(a_step_back_during_an_overflow_is_noted_too),
-        CHECK_TEST(the_end_of_an_overflow_is_not_long_after_its_begin_if_the_clock_was_put_back),
-        CHECK_TEST(a_unit_that_looks_spent_is_judged_by_the_exact_clock),
-        CHECK_TEST(a_coarse_clock_that_was_put_back_changes_the_tick),
-        CHECK_TEST(a_lease_does_not_change_the_tick),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

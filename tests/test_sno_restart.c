@@ -20,7 +20,7 @@ static void draw_some(uint64_t *random, size_t n) {
     }
 }
 
-static void shards_made_again_repeat_nothing(void) {
+TEST(shards_made_again_repeat_nothing) {
     for (uint64_t seed = 1; seed <= 300; seed++) {
         uint64_t random = seed * 0x9e3779b97f4a7c15;
         sno_snapshot s = pool_of_numbers(9, 0, (uint16_t)(9 + random_below(&random, 10)));
@@ -41,13 +41,13 @@ static void shards_made_again_repeat_nothing(void) {
     }
 }
 
-static void a_set_of_none_has_no_snapshot(void) {
+TEST(a_set_of_none_has_no_snapshot) {
     sno_snapshot s;
     CHECK_EQ(sno_shards_snapshot(shards, 0, &s), FLAKE_INVALID);
 }
 
 /* The last number of the newest unit, whatever the shards have drawn of it. */
-static void a_snapshot_of_shards_says_that_all_is_drawn(void) {
+TEST(a_snapshot_of_shards_says_that_all_is_drawn) {
     sno_snapshot s = pool_of_numbers(9, 10, 29);
     const flake_options o = options_of_sno(script_read, &script_now);
     sno_id id;
@@ -71,9 +71,4 @@ static void a_snapshot_of_shards_says_that_all_is_drawn(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(shards_made_again_repeat_nothing),
-                                     CHECK_TEST(a_snapshot_of_shards_says_that_all_is_drawn),
-                                     CHECK_TEST(a_set_of_none_has_no_snapshot)};
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

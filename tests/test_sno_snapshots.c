@@ -9,7 +9,7 @@ static sno_gen twin;
 
 /* ---- snapshots ---- */
 
-static void a_snapshot_says_where_the_generator_stands(void) {
+TEST(a_snapshot_says_where_the_generator_stands) {
     begin(100, 109);
     draw(3);
     script_now.now_ns += 7 * unit_ns + 17;
@@ -41,7 +41,7 @@ static void a_snapshot_says_where_the_generator_stands(void) {
     }
 }
 
-static void a_snapshot_that_was_restored_reads_the_same(void) {
+TEST(a_snapshot_that_was_restored_reads_the_same) {
     sno_snapshot s = pool_of(100, 109);
     begin(0, 0);
     s.sequence = 131;
@@ -93,7 +93,7 @@ static void run_on(sno_gen *g, int64_t clock_move, sno_id *ids, size_t n) {
     }
 }
 
-static void a_restored_generator_goes_on_as_the_original_would(void) {
+TEST(a_restored_generator_goes_on_as_the_original_would) {
     static const int64_t moves[] = {0, 1, 3, 1000, -1, -2, -7, -1000};
     enum { n = 40 };
     for (int where = 0; bring_to(where); where++)
@@ -112,7 +112,7 @@ static void a_restored_generator_goes_on_as_the_original_would(void) {
         }
 }
 
-static void restored_in_the_past_it_rides_out_one_step_and_not_a_second(void) {
+TEST(restored_in_the_past_it_rides_out_one_step_and_not_a_second) {
     begin(0, 3);
     draw(2);
     sno_snapshot s = snapshot_of(&gen);
@@ -133,7 +133,7 @@ static void restored_in_the_past_it_rides_out_one_step_and_not_a_second(void) {
     CHECK_EQ(script_now.slept_ns, 10 * unit_ns);
 }
 
-static void the_parity_of_the_drifts_is_the_tick(void) {
+TEST(the_parity_of_the_drifts_is_the_tick) {
     sno_snapshot s = pool_of(0, 3);
     begin(0, 3);
     for (uint32_t drifts = 0; drifts < 12; drifts++) {
@@ -151,7 +151,7 @@ static void the_parity_of_the_drifts_is_the_tick(void) {
 
 /* ---- shards and the pool ---- */
 
-static void shards_share_the_pool_and_each_number_comes_once_a_unit(void) {
+TEST(shards_share_the_pool_and_each_number_comes_once_a_unit) {
     for (size_t n = 1; n <= 64; n++) {
         begin_shards(n, 1000, 1066);
         for (int64_t unit = start; unit < start + 3; unit++) {
@@ -176,7 +176,7 @@ static void shards_share_the_pool_and_each_number_comes_once_a_unit(void) {
     }
 }
 
-static void a_shard_waits_as_a_generator_does(void) {
+TEST(a_shard_waits_as_a_generator_does) {
     sno_id ids[9];
     begin_shards(2, 0, 7);
     for (uint32_t k = 0; k < 4; k++)
@@ -197,7 +197,7 @@ static void a_shard_waits_as_a_generator_does(void) {
     CHECK_ID(ids[0], start + 4, 0, 0);
 }
 
-static void a_shard_rides_out_a_step_back(void) {
+TEST(a_shard_rides_out_a_step_back) {
     begin_shards(2, 0, 7);
     CHECK_ID(next_sno(&shards[0], a_meta), start, 0, 0);
     clock_to(start - 10);
@@ -213,7 +213,7 @@ static void a_shard_rides_out_a_step_back(void) {
     CHECK_EQ(script_now.slept_ns, 10 * unit_ns);
 }
 
-static void a_shard_gives_back_when_the_clock_steps_back_in_its_sleep(void) {
+TEST(a_shard_gives_back_when_the_clock_steps_back_in_its_sleep) {
     begin_shards(2, 0, 7);
     for (int i = 0; i < 4; i++) (void)next_sno(&shards[1], a_meta);
     script_now.jump_to_ns = unit_start_ns(start - 100);
@@ -221,7 +221,7 @@ static void a_shard_gives_back_when_the_clock_steps_back_in_its_sleep(void) {
     CHECK_EQ(snapshot_of(&shards[1]).wall_safe, start);
 }
 
-static void shards_of_a_snapshot_do_not_repeat_its_ids(void) {
+TEST(shards_of_a_snapshot_do_not_repeat_its_ids) {
     sno_snapshot s = pool_of(0, 15);
     const flake_options o = options_of();
     begin(0, 0);
@@ -250,7 +250,7 @@ static void shards_of_a_snapshot_do_not_repeat_its_ids(void) {
 }
 
 /* A queue in the last unit reaches past it, but no id is of a later unit. */
-static void a_snapshot_taken_at_the_end_of_time_is_accepted(void) {
+TEST(a_snapshot_taken_at_the_end_of_time_is_accepted) {
     sno_snapshot s = pool_of(0, 99), again;
     const flake_options o = options_of();
     begin(0, 0);
@@ -368,7 +368,7 @@ enum { one_in_three = true };
 enum { one_in_three = false };
 #endif
 
-static void two_callers_never_get_the_same_id_whatever_steps_they_take(void) {
+TEST(two_callers_never_get_the_same_id_whatever_steps_they_take) {
     int steps = 0;
     for (int where = 0; where <= 7; where++)
         for (size_t call = 0; call < call_kinds; call++)
@@ -383,20 +383,4 @@ static void two_callers_never_get_the_same_id_whatever_steps_they_take(void) {
     CHECK(steps > 1000);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(a_snapshot_says_where_the_generator_stands),
-        CHECK_TEST(a_snapshot_that_was_restored_reads_the_same),
-        CHECK_TEST(a_restored_generator_goes_on_as_the_original_would),
-        CHECK_TEST(restored_in_the_past_it_rides_out_one_step_and_not_a_second),
-        CHECK_TEST(the_parity_of_the_drifts_is_the_tick),
-        CHECK_TEST(shards_share_the_pool_and_each_number_comes_once_a_unit),
-        CHECK_TEST(a_shard_waits_as_a_generator_does),
-        CHECK_TEST(a_shard_rides_out_a_step_back),
-        CHECK_TEST(a_shard_gives_back_when_the_clock_steps_back_in_its_sleep),
-        CHECK_TEST(shards_of_a_snapshot_do_not_repeat_its_ids),
-        CHECK_TEST(a_snapshot_taken_at_the_end_of_time_is_accepted),
-        CHECK_TEST(two_callers_never_get_the_same_id_whatever_steps_they_take),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

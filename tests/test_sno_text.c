@@ -86,9 +86,9 @@ static void row_has_the_peers_text(const sno_fields *row) {
     CHECK(sno_equal(id, row->id));
 }
 
-static void text_and_json_are_the_peers(void) { sno_fields_each(row_has_the_peers_text); }
+TEST(text_and_json_are_the_peers) { sno_fields_each(row_has_the_peers_text); }
 
-static void every_way_encodes_and_decodes(void) {
+TEST(every_way_encodes_and_decodes) {
     for (unsigned i = 0; i < 20000; i++) {
         sno_id id = random_id();
         /* Single bits, and their complements. */
@@ -105,7 +105,7 @@ static void every_way_encodes_and_decodes(void) {
     }
 }
 
-static void text_orders_as_ids_do(void) {
+TEST(text_orders_as_ids_do) {
     for (int i = 0; i < 5000; i++) {
         const sno_id a = random_id();
         sno_id b = a;
@@ -118,7 +118,7 @@ static void text_orders_as_ids_do(void) {
     }
 }
 
-static void every_byte_at_every_place(void) {
+TEST(every_byte_at_every_place) {
     for (size_t place = 0; place < 16; place++) {
         for (int byte = 0; byte < 256; byte++) {
             char texts[4 * 16];
@@ -163,7 +163,7 @@ static shifted shifted_new(size_t shift, size_t size) {
     return s;
 }
 
-static void batches_of_any_size_at_any_address(void) {
+TEST(batches_of_any_size_at_any_address) {
     enum { MOST = 70, SHIFTS = 32, GUARD = 24 };
     sno_id ids[MOST];
     char texts[MOST * 16], guard[GUARD];
@@ -203,7 +203,7 @@ static void batches_of_any_size_at_any_address(void) {
     }
 }
 
-static void one_bad_character_and_nothing_is_decoded(void) {
+TEST(one_bad_character_and_nothing_is_decoded) {
     enum { MOST = 39 };
     static const char bad[] = {'1', ':',  '`',        'y',        'A',
                                'Y', '\0', (char)0x80, (char)0xb2, (char)0xff};
@@ -248,7 +248,7 @@ static void refuses_other_lengths(flake_status (*read)(const char *, size_t, sno
     CHECK_EQ(read(longer, right, &id), FLAKE_OK);
 }
 
-static void lengths_are_exact(void) {
+TEST(lengths_are_exact) {
     refuses_other_lengths(sno_decode, "23456789abcdefgh", 16);
     refuses_other_lengths(sno_from_json, "\"23456789abcdefgh\"", 18);
     refuses_other_lengths(sno_from_json, "null", 4);
@@ -260,7 +260,7 @@ static void lengths_are_exact(void) {
     CHECK(sno_equal(id, before));
 }
 
-static void json_is_strict(void) {
+TEST(json_is_strict) {
     const sno_id zero = {{0}};
     char json[19];
     memset(json, 'z', sizeof json);
@@ -298,7 +298,7 @@ static void json_is_strict(void) {
     }
 }
 
-static void a_uuid_is_the_text_in_hex(void) {
+TEST(a_uuid_is_the_text_in_hex) {
     static const char good[] = "32333435-3637-3839-6162-636465666768";
     sno_id id = random_id(), wanted = id;
     CHECK_EQ(sno_decode("23456789abcdefgh", 16, &wanted), FLAKE_OK);
@@ -325,7 +325,7 @@ static void a_uuid_is_the_text_in_hex(void) {
     }
 }
 
-static void a_uuid_is_read_strictly(void) {
+TEST(a_uuid_is_read_strictly) {
     char uuid[37] = "6a6b6c6d-6e6f-6a6b-6c6d-6e6f6a6b6c6d"; /* hex digits of either case to spoil */
     sno_id id = random_id(), before;
     CHECK_EQ(sno_from_uuid(uuid, 36, &id), FLAKE_OK);
@@ -351,20 +351,8 @@ static void a_uuid_is_read_strictly(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(text_and_json_are_the_peers),
-        CHECK_TEST(every_way_encodes_and_decodes),
-        CHECK_TEST(text_orders_as_ids_do),
-        CHECK_TEST(every_byte_at_every_place),
-        CHECK_TEST(batches_of_any_size_at_any_address),
-        CHECK_TEST(one_bad_character_and_nothing_is_decoded),
-        CHECK_TEST(lengths_are_exact),
-        CHECK_TEST(json_is_strict),
-        CHECK_TEST(a_uuid_is_the_text_in_hex),
-        CHECK_TEST(a_uuid_is_read_strictly),
-    };
     for (size_t s = 0; s < SINGLES; s++) printf("%s%s", s ? ", " : "ways: ", singles[s].name);
     for (size_t b = 0; b < batch_count(); b++) printf(", %s", batches[b].name);
     printf("\n");
-    return CHECK_MAIN(argc, argv, all);
+    return check_main(argc, argv);
 }

@@ -140,8 +140,7 @@ static sno_id from_shard(worker *w) { return next_sno(w->shard, a_meta); }
 static sno_id from_lanes(worker *w) { return (void)w, next_sno(&lanes, a_meta); }
 
 static sno_id from_try(worker *w) {
-    sno_id id;
-    memset(&id, 0, sizeof id);
+    sno_id id = {0};
     while (sno_try(&gen, a_meta, &id) != FLAKE_OK) {
         const int64_t ns = flake_retry_ns(&gen.gen);
         if (ns > 0) nap(ns < unit_ns ? ns : unit_ns);
@@ -200,8 +199,7 @@ static void join(const plan *p) {
 }
 
 static plan plan_of(sno_id (*draw_one)(worker *), unsigned threads, size_t ids) {
-    plan p;
-    memset(&p, 0, sizeof p);
+    plan p = {0};
     p.draw = draw_one;
     p.threads = threads;
     p.ids = ids;
@@ -231,7 +229,7 @@ static void call_at_once(void) {
 }
 
 /* Stands first: in a child of a process with threads a sanitizer's own may be missing. */
-static void first_calls_of_the_default_generator_come_from_all_threads_at_once(void) {
+TEST(first_calls_of_the_default_generator_come_from_all_threads_at_once) {
     static const unsigned crowd[] = {2, 8, most_threads};
     for (unsigned round = 0; round < (small ? 3u : 10u); round++)
         for (unsigned i = 0; i < 3; i++) {
@@ -261,24 +259,24 @@ static void draw_with(sno_id (*draw_one)(worker *), size_t lane_count, int kind)
     }
 }
 
-static void threads_that_share_a_generator(void) {
+TEST(threads_that_share_a_generator) {
     draw_with(from_shared, 0, FLAKE_CLOCK_EXACT);
     draw_with(from_shared, 0, FLAKE_CLOCK_COARSE);
 }
 
-static void threads_that_try(void) { draw_with(from_try, 0, FLAKE_CLOCK_EXACT); }
+TEST(threads_that_try) { draw_with(from_try, 0, FLAKE_CLOCK_EXACT); }
 
-static void threads_with_a_shard_each(void) {
+TEST(threads_with_a_shard_each) {
     draw_with(from_shard, 0, FLAKE_CLOCK_EXACT);
     draw_with(from_shard, 0, FLAKE_CLOCK_COARSE);
 }
 
-static void threads_that_draw_from_lanes(void) {
+TEST(threads_that_draw_from_lanes) {
     draw_with(from_lanes, 0, FLAKE_CLOCK_EXACT);
     draw_with(from_lanes, 3, FLAKE_CLOCK_COARSE);
 }
 
-static void threads_that_generate(void) { draw_with(from_default, 0, FLAKE_CLOCK_EXACT); }
+TEST(threads_that_generate) { draw_with(from_default, 0, FLAKE_CLOCK_EXACT); }
 
 /* ---- the queue ---- */
 
@@ -294,7 +292,7 @@ static void draw_from_a_queue(sno_id (*draw_one)(worker *), unsigned threads, ui
     CHECK_EQ(count_duplicates(all_ids, all_n), 0);
 }
 
-static void a_crowd_in_the_queue_gets_no_id_twice(void) {
+TEST(a_crowd_in_the_queue_gets_no_id_twice) {
     static const unsigned crowd[] = {1, 2, 8, most_threads};
     for (unsigned i = 0; i < 4; i++) {
         draw_from_a_queue(from_shared, crowd[i], 255);
@@ -323,15 +321,13 @@ typedef struct watcher {
 
 static void *watch(void *at) {
     watcher *w = (watcher *)at;
-    sno_snapshot before, after;
-    memset(&before, 0, sizeof before);
+    sno_snapshot before = {0}, after;
     thread_random = 7777777;
     stumble_every = workers[0].p->stumble_every;
     w->torn += sno_snapshot_take(w->of, &before) != FLAKE_OK;
     const sno_snapshot first = before;
     do {
-        sno_id id;
-        memset(&id, 0, sizeof id);
+        sno_id id = {0};
         if (w->draws) id = next_sno(w->of, a_meta);
         w->torn += sno_snapshot_take(w->of, &after) != FLAKE_OK;
         w->torn += after.partition != first.partition || after.sequence_min != first.sequence_min ||
@@ -360,8 +356,7 @@ static void check_watcher(const watcher *w) {
 }
 
 static uint32_t drifts_of(sno_gen *g) {
-    sno_snapshot s;
-    memset(&s, 0, sizeof s);
+    sno_snapshot s = {0};
     CHECK_EQ(sno_snapshot_take(g, &s), FLAKE_OK);
     return s.drifts;
 }
@@ -370,13 +365,12 @@ static void step_back_among(unsigned threads, sno_id (*draw_one)(worker *), uint
                             int64_t times, uint64_t stumbles) {
     plan p = plan_of(draw_one, threads, small ? 8000 : draw_one == from_shared ? 160000 : 60000);
     flake_options o = options_of(max);
-    watcher w;
+    watcher w = {0};
     o.clock = warp_start(times, 20);
     p.stumble_every = stumbles;
     CHECK_EQ(sno_init(&gen, &numbers, &o, NULL), FLAKE_OK);
     const unsigned split = draw_one == from_shared ? 0 : threads;
     if (split) CHECK_EQ(sno_init_shards(shards, split, &numbers, &o, NULL), FLAKE_OK);
-    memset(&w, 0, sizeof w);
     w.of = draw_one == from_shared ? &gen : &shards[0];
     w.draws = draw_one == from_shared;
     run(&p);
@@ -392,7 +386,7 @@ static void step_back_among(unsigned threads, sno_id (*draw_one)(worker *), uint
     warp_end();
 }
 
-static void a_clock_put_back_thousands_of_times_under_contention(void) {
+TEST(a_clock_put_back_thousands_of_times_under_contention) {
     static const uint16_t max[] = {3, 15, 65535};
     for (unsigned i = 0; i < 3; i++) {
         step_back_among(8, from_shared, max[i], 1000, 0);
@@ -400,12 +394,12 @@ static void a_clock_put_back_thousands_of_times_under_contention(void) {
     }
 }
 
-static void a_clock_put_back_under_shards_that_another_thread_asks(void) {
+TEST(a_clock_put_back_under_shards_that_another_thread_asks) {
     step_back_among(4, from_shard, 63, 1000, 0);
     step_back_among(4, from_shard, 65535, 1000, 20);
 }
 
-static void a_clock_put_back_under_lanes(void) {
+TEST(a_clock_put_back_under_lanes) {
     for (unsigned i = 0; i < 2; i++) {
         plan p = plan_of(from_lanes, 8, small ? 8000 : 60000);
         flake_options o = options_of(i ? 65535 : 63);
@@ -424,18 +418,4 @@ static void a_clock_put_back_under_lanes(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(first_calls_of_the_default_generator_come_from_all_threads_at_once),
-        CHECK_TEST(threads_that_share_a_generator),
-        CHECK_TEST(threads_that_try),
-        CHECK_TEST(threads_with_a_shard_each),
-        CHECK_TEST(threads_that_draw_from_lanes),
-        CHECK_TEST(threads_that_generate),
-        CHECK_TEST(a_crowd_in_the_queue_gets_no_id_twice),
-        CHECK_TEST(a_clock_put_back_thousands_of_times_under_contention),
-        CHECK_TEST(a_clock_put_back_under_shards_that_another_thread_asks),
-        CHECK_TEST(a_clock_put_back_under_lanes),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -9,7 +9,7 @@
 
 /* ---- the plain course of things ---- */
 
-static void a_run_goes_on_where_the_last_was_closed(void) {
+TEST(a_run_goes_on_where_the_last_was_closed) {
     const char *path = path_of("ids");
     uint64_t id;
     begin();
@@ -29,7 +29,7 @@ static void a_run_goes_on_where_the_last_was_closed(void) {
     CHECK_EQ(ways_repeated(&our->log), 0);
 }
 
-static void a_crash_is_waited_out(void) {
+TEST(a_crash_is_waited_out) {
     const char *path = path_of("ids");
     uint64_t id;
     begin();
@@ -45,7 +45,7 @@ static void a_crash_is_waited_out(void) {
     CHECK_EQ(ways_repeated(&our->log), 0);
 }
 
-static void who_does_not_wait_draws_later(void) {
+TEST(who_does_not_wait_draws_later) {
     const char *path = path_of("ids");
     flake_state_options w = where_of(path);
     flake_options o = options_of(1);
@@ -65,7 +65,7 @@ static void who_does_not_wait_draws_later(void) {
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
-static void crash_loops_don_t_run_the_horizon_away(void) {
+TEST(crash_loops_don_t_run_the_horizon_away) {
     const char *path = path_of("ids");
     flake_state_options w = where_of(path);
     flake_options o = options_of(1);
@@ -80,7 +80,7 @@ static void crash_loops_don_t_run_the_horizon_away(void) {
     CHECK(record_of(path).horizon_ns <= script_now.now_ns + 3001 * ms);
 }
 
-static void the_file_is_written_each_half_horizon(void) {
+TEST(the_file_is_written_each_half_horizon) {
     uint64_t id;
     begin();
     CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
@@ -109,7 +109,7 @@ static void refused_bytes(const uint8_t *bytes, size_t n, flake_status wanted) {
     CHECK(memcmp(bytes, again, n) == 0);
 }
 
-static void what_is_not_whole_is_refused(void) {
+TEST(what_is_not_whole_is_refused) {
     const char *path = path_of("ids");
     const size_t record = (size_t)flake_i_record_at(1);
     begin();
@@ -134,7 +134,7 @@ static void what_is_not_whole_is_refused(void) {
 }
 
 /* A write that was cut short has damaged the older record alone. */
-static void the_newest_whole_record_counts(void) {
+TEST(the_newest_whole_record_counts) {
     const char *path = path_of("ids");
     begin();
     crash();
@@ -159,7 +159,7 @@ static void the_newest_whole_record_counts(void) {
 
 /* Else two records in a row might be spoilt by one power cut. And the file's name is: who made it may have
  * died before that was. */
-static void what_the_last_run_wrote_is_synced_before_the_next_write(void) {
+TEST(what_the_last_run_wrote_is_synced_before_the_next_write) {
     const char *path = path_of("ids");
     begin();
     crash();
@@ -183,7 +183,7 @@ static void change_record(const char *path, size_t at, uint8_t to) {
     write_file(path, image, FLAKE_I_FILE);
 }
 
-static void what_is_anothers_is_refused(void) {
+TEST(what_is_anothers_is_refused) {
     const char *path = path_of("ids");
     begin();
     crash();
@@ -201,9 +201,8 @@ static void what_is_anothers_is_refused(void) {
     refused(path, flake_state_open(&state, &w, &o, NULL, &why), FLAKE_MISMATCH);
     static flake_state snos;
     flake_why sno_reason;
-    flake_state_options sno_where;
+    flake_state_options sno_where = {0};
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
-    memset(&sno_where, 0, sizeof sno_where);
     sno_where.path = path;
     CHECK_EQ(sno_state_open(&snos, &sno_where, NULL, &pool, &sno_reason), FLAKE_MISMATCH);
     memset(&pool, 0, sizeof pool);
@@ -231,7 +230,7 @@ static void what_is_anothers_is_refused(void) {
     refused(path, open_node(path, 1), FLAKE_MISMATCH);
 }
 
-static void what_can_t_be_read_or_made_is_refused(void) {
+TEST(what_can_t_be_read_or_made_is_refused) {
     const char *path = path_of("nowhere/ids");
     char longest[2000];
     begin();
@@ -265,7 +264,7 @@ static void what_can_t_be_read_or_made_is_refused(void) {
     refused(path_of("ids"), open_node(path_of("ids"), 1), FLAKE_IO);
 }
 
-static void a_clock_put_back_across_the_restart_is_refused(void) {
+TEST(a_clock_put_back_across_the_restart_is_refused) {
     const char *path = path_of("ids");
     uint64_t id;
     begin();
@@ -281,7 +280,7 @@ static void a_clock_put_back_across_the_restart_is_refused(void) {
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
-static void a_clock_put_back_before_the_close_is_refused(void) {
+TEST(a_clock_put_back_before_the_close_is_refused) {
     const char *path = path_of("ids");
     uint64_t id;
     begin();
@@ -300,14 +299,14 @@ static void a_clock_put_back_before_the_close_is_refused(void) {
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
-static void a_clock_put_back_while_a_crash_is_waited_out(void) {
+TEST(a_clock_put_back_while_a_crash_is_waited_out) {
     begin();
     crash();
     script_now.jump_to_ns = script_now.now_ns - 5;
     refused(path_of("ids"), open_node(path_of("ids"), 1), FLAKE_CLOCK_BACKWARDS);
 }
 
-static void too_long_a_downtime_is_refused(void) {
+TEST(too_long_a_downtime_is_refused) {
     const char *path = path_of("ids");
     flake_state_options w = where_of(path);
     const flake_options o = options_of(1);
@@ -339,7 +338,7 @@ static void find_it_free(void) {
     EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
 }
 
-static void one_run_at_a_time(void) {
+TEST(one_run_at_a_time) {
     const char *path = path_of("ids");
     begin();
     CHECK_EQ(open_node(path, 1), FLAKE_OK);
@@ -354,13 +353,12 @@ static void one_run_at_a_time(void) {
 }
 
 /* A record lock of POSIX would go when any descriptor of its file is closed. */
-static void a_sno_state_at_the_same_path_lets_go_of_nothing(void) {
+TEST(a_sno_state_at_the_same_path_lets_go_of_nothing) {
     const char *path = path_of("ids");
     static flake_state snos;
-    flake_state_options w;
+    flake_state_options w = {0};
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
     begin();
-    memset(&w, 0, sizeof w);
     w.path = path;
     CHECK_EQ(open_node(path, 1), FLAKE_OK);
     CHECK(sno_state_open(&snos, &w, NULL, &pool, NULL) != FLAKE_OK);
@@ -368,7 +366,7 @@ static void a_sno_state_at_the_same_path_lets_go_of_nothing(void) {
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
-static void an_open_state_opened_again_stays_as_it_is(void) {
+TEST(an_open_state_opened_again_stays_as_it_is) {
     const char *path = path_of("ids");
     uint64_t id;
     begin();
@@ -382,7 +380,7 @@ static void an_open_state_opened_again_stays_as_it_is(void) {
     CHECK(record_of(path).horizon_ns >= (ms_of(id) + 1) * ms - 1);
 }
 
-static void a_change_of_folder_does_not_move_the_file(void) {
+TEST(a_change_of_folder_does_not_move_the_file) {
     char was[300];
     uint64_t id;
     begin();
@@ -423,7 +421,7 @@ static void leave_the_parents_file_alone(void) {
     EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
 }
 
-static void a_child_leaves_its_parents_file_alone(void) {
+TEST(a_child_leaves_its_parents_file_alone) {
     uint64_t id;
     begin();
     CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
@@ -444,7 +442,7 @@ static void fork_once(int fd, size_t n) {
 }
 
 /* In the child the state's writer is a thread that does not exist. */
-static void a_child_forked_during_a_write_can_t_extend(void) {
+TEST(a_child_forked_during_a_write_can_t_extend) {
     begin();
     CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
     script_now.now_ns += 10000 * ms;
@@ -454,7 +452,7 @@ static void a_child_forked_during_a_write_can_t_extend(void) {
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
-static void a_bump_keeps_the_lock(void) {
+TEST(a_bump_keeps_the_lock) {
     uint64_t id;
     begin();
     CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
@@ -475,7 +473,7 @@ static void a_bump_keeps_the_lock(void) {
 
 /* ---- the timer ---- */
 
-static void a_timer_writes_instead_of_draws(void) {
+TEST(a_timer_writes_instead_of_draws) {
     flake_state_options w = where_of(path_of("ids"));
     const flake_options o = options_of(1);
     uint64_t id;
@@ -503,7 +501,7 @@ static void a_timer_writes_instead_of_draws(void) {
     CHECK_EQ(ways_repeated(&our->log), 0);
 }
 
-static void a_timer_keeps_up_with_ids_ahead_of_the_clock(void) {
+TEST(a_timer_keeps_up_with_ids_ahead_of_the_clock) {
     flake_state_options w = where_of(path_of("ids"));
     flake_options o = options_of(1);
     uint64_t id;
@@ -536,7 +534,7 @@ static void a_timer_keeps_up_with_ids_ahead_of_the_clock(void) {
 
 /* ---- generators that come later ---- */
 
-static void a_second_generator_on_a_state_repeats_nothing(void) {
+TEST(a_second_generator_on_a_state_repeats_nothing) {
     uint64_t id;
     begin();
     CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
@@ -549,7 +547,7 @@ static void a_second_generator_on_a_state_repeats_nothing(void) {
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
-static void a_state_is_for_its_generators_alone(void) {
+TEST(a_state_is_for_its_generators_alone) {
     static flake_gen other;
     flake_options o = options_of(2);
     begin();
@@ -566,7 +564,7 @@ static void a_state_is_for_its_generators_alone(void) {
     CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_MISMATCH);
 }
 
-static void a_snapshot_does_not_pass_by_the_horizon(void) {
+TEST(a_snapshot_does_not_pass_by_the_horizon) {
     flake_snapshot snapshot;
     uint64_t id;
     begin();
@@ -587,12 +585,10 @@ static void a_snapshot_does_not_pass_by_the_horizon(void) {
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 
     static flake_state snos;
-    flake_state_options w;
+    flake_state_options w = {0};
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
-    memset(&w, 0, sizeof w);
     w.path = path_of("snos");
-    ways_setup setup;
-    memset(&setup, 0, sizeof setup);
+    ways_setup setup = {0};
     setup.is_scripted = true;
     flake_options o = ways_sno_options(&setup);
     CHECK_EQ(sno_state_open(&snos, &w, &o, &pool, NULL), FLAKE_OK);
@@ -621,7 +617,7 @@ static flake_status ask_gate(void *user, int64_t until_ns) {
     return gate_says;
 }
 
-static void a_gate_is_asked_for_each_unit(void) {
+TEST(a_gate_is_asked_for_each_unit) {
     flake_options o = options_of(1);
     flake_snapshot snapshot;
     uint64_t id = 7, ids[10];
@@ -664,7 +660,7 @@ static int64_t gate_floor_ns(void *user) {
     return (start_ms + 3) * ms + 1; /* within a unit, which is not ours */
 }
 
-static void every_init_asks_for_the_gates_floor(void) {
+TEST(every_init_asks_for_the_gates_floor) {
     flake_options o = options_of(1);
     const flake_layout layout = flake_layout_idgen;
     flake_gen shards[2];
@@ -701,7 +697,7 @@ static void every_init_asks_for_the_gates_floor(void) {
 }
 
 /* A caller whose place others have pushed into a later unit has to ask for that one. */
-static void a_place_in_the_queue_is_asked_for(void) {
+TEST(a_place_in_the_queue_is_asked_for) {
     flake_options o = options_of(1);
     flake_i_ticket ticket;
     begin();
@@ -720,7 +716,7 @@ static void a_place_in_the_queue_is_asked_for(void) {
     CHECK_EQ(atomic_load(&gen.engine.word), word); /* given back */
 }
 
-static void a_gate_that_says_again_is_waited_for(void) {
+TEST(a_gate_that_says_again_is_waited_for) {
     flake_options o = options_of(1);
     uint64_t id;
     begin();
@@ -739,7 +735,7 @@ static void a_gate_that_says_again_is_waited_for(void) {
 
 /* ---- at the end of time ---- */
 
-static void the_horizon_ends_with_the_clock(void) {
+TEST(the_horizon_ends_with_the_clock) {
     flake_options o = options_of(1);
     flake_state_options w = where_of(path_of("ids"));
     uint64_t id;
@@ -760,18 +756,15 @@ static void the_horizon_ends_with_the_clock(void) {
 
 /* ---- sno's own ---- */
 
-static void a_sno_state_brings_its_pool(void) {
+TEST(a_sno_state_brings_its_pool) {
     static flake_state snos;
-    flake_state_options w;
-    sno_snapshot pool;
+    flake_state_options w = {0};
+    sno_snapshot pool = {0};
     flake_why reason;
     sno_id id;
     begin();
-    memset(&pool, 0, sizeof pool);
-    memset(&w, 0, sizeof w);
     w.path = path_of("snos");
-    ways_setup setup;
-    memset(&setup, 0, sizeof setup);
+    ways_setup setup = {0};
     setup.is_scripted = true;
     flake_options o = ways_sno_options(&setup);
     CHECK_EQ(sno_state_open(&snos, &w, &o, &pool, &reason), FLAKE_OK); /* a partition of its choice */
@@ -800,40 +793,4 @@ static void a_sno_state_brings_its_pool(void) {
     CHECK_EQ(sno_state_open(&snos, &w, &o, &pool, &reason), FLAKE_INVALID);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(a_run_goes_on_where_the_last_was_closed),
-        CHECK_TEST(a_crash_is_waited_out),
-        CHECK_TEST(who_does_not_wait_draws_later),
-        CHECK_TEST(crash_loops_don_t_run_the_horizon_away),
-        CHECK_TEST(the_file_is_written_each_half_horizon),
-        CHECK_TEST(what_is_not_whole_is_refused),
-        CHECK_TEST(the_newest_whole_record_counts),
-        CHECK_TEST(what_the_last_run_wrote_is_synced_before_the_next_write),
-        CHECK_TEST(what_is_anothers_is_refused),
-        CHECK_TEST(what_can_t_be_read_or_made_is_refused),
-        CHECK_TEST(a_clock_put_back_across_the_restart_is_refused),
-        CHECK_TEST(a_clock_put_back_before_the_close_is_refused),
-        CHECK_TEST(a_clock_put_back_while_a_crash_is_waited_out),
-        CHECK_TEST(too_long_a_downtime_is_refused),
-        CHECK_TEST(one_run_at_a_time),
-        CHECK_TEST(a_sno_state_at_the_same_path_lets_go_of_nothing),
-        CHECK_TEST(an_open_state_opened_again_stays_as_it_is),
-        CHECK_TEST(a_change_of_folder_does_not_move_the_file),
-        CHECK_TEST(a_child_leaves_its_parents_file_alone),
-        CHECK_TEST(a_child_forked_during_a_write_can_t_extend),
-        CHECK_TEST(a_bump_keeps_the_lock),
-        CHECK_TEST(a_timer_writes_instead_of_draws),
-        CHECK_TEST(a_timer_keeps_up_with_ids_ahead_of_the_clock),
-        CHECK_TEST(a_second_generator_on_a_state_repeats_nothing),
-        CHECK_TEST(a_state_is_for_its_generators_alone),
-        CHECK_TEST(a_snapshot_does_not_pass_by_the_horizon),
-        CHECK_TEST(a_gate_is_asked_for_each_unit),
-        CHECK_TEST(every_init_asks_for_the_gates_floor),
-        CHECK_TEST(a_place_in_the_queue_is_asked_for),
-        CHECK_TEST(a_gate_that_says_again_is_waited_for),
-        CHECK_TEST(the_horizon_ends_with_the_clock),
-        CHECK_TEST(a_sno_state_brings_its_pool),
-    };
-    return STATE_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return state_main(argc, argv); }

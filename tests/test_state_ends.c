@@ -25,7 +25,7 @@ static void die_at_a_step(void) {
     for (int i = 0; i < 10000; i++, script_now.now_ns += 10 * ms) EXPECT(draw(&id) == FLAKE_OK);
 }
 
-static void killed_at_each_system_call(void) {
+TEST(killed_at_each_system_call) {
     begin();
     for (step_to_die_at = 1; step_to_die_at <= 24; step_to_die_at++) {
         CHECK(WIFSIGNALED(in_child(die_at_a_step)));
@@ -39,7 +39,7 @@ static void killed_at_each_system_call(void) {
     CHECK_EQ(ways_repeated(&our->log), 0);
 }
 
-static void a_full_disk_stops_draws_at_the_horizon(void) {
+TEST(a_full_disk_stops_draws_at_the_horizon) {
     uint64_t id;
     begin();
     for (int step = 1; step <= 2; step++) {
@@ -65,7 +65,7 @@ static void a_full_disk_stops_draws_at_the_horizon(void) {
 }
 
 /* Not by each draw: one would wait for a slow disk after the other. A sixteenth of the horizon later. */
-static void a_write_that_failed_is_tried_again_soon(void) {
+TEST(a_write_that_failed_is_tried_again_soon) {
     uint64_t id;
     begin();
     CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
@@ -134,7 +134,7 @@ static void draw_after_the_cut(void) {
     for (int i = 0; i < 2000; i++, script_now.now_ns += ms) EXPECT(draw(&id) == FLAKE_OK);
 }
 
-static void a_failed_sync_and_a_torn_write_repeat_nothing(void) {
+TEST(a_failed_sync_and_a_torn_write_repeat_nothing) {
     for (int cut_at = 1; cut_at <= 2; cut_at++) {
         begin();
         memset(cached, 0, sizeof *cached);
@@ -171,7 +171,7 @@ static void fill_the_disk(void) {
     EXPECT(flake_state_close(&state, NULL) == FLAKE_IO);
 }
 
-static void a_file_that_can_t_grow(void) {
+TEST(a_file_that_can_t_grow) {
     uint64_t id;
     begin();
     child_is_well(fill_the_disk);
@@ -215,7 +215,7 @@ static void *extend_often(void *unused) {
 }
 
 /* For ThreadSanitizer: what the open writes, the timer's thread must not read unordered. */
-static void opened_again_beside_a_timer(void) {
+TEST(opened_again_beside_a_timer) {
     flake_options o = options_of(1);
     flake_state_options w = where_of(path_of("ids"));
     pthread_t timer;
@@ -239,7 +239,7 @@ static void opened_again_beside_a_timer(void) {
     CHECK_EQ(atomic_load(&our->trouble), 0);
 }
 
-static void closed_while_others_draw(void) {
+TEST(closed_while_others_draw) {
     const int rounds = runs_small ? 20 : 100;
     flake_options o = options_of(1);
     flake_state_options w = where_of(path_of("ids"));
@@ -285,10 +285,8 @@ static uint64_t random_state;
 /* Opens all four, and makes the generators; false: refused, since the clock was put back. */
 static bool open_all(void) {
     flake_state_options w = where_of(NULL);
-    flake_state_options s;
-    ways_setup setup;
-    memset(&setup, 0, sizeof setup);
-    memset(&s, 0, sizeof s);
+    flake_state_options s = {0};
+    ways_setup setup = {0};
     setup.is_scripted = true;
     const flake_options snos = ways_sno_options(&setup);
     const flake_options whole = ways_flake_options(&setup, 0, 399);
@@ -362,7 +360,7 @@ static void run_and_end_somehow(void) {
     else (void)kill(getpid(), SIGKILL);
 }
 
-static void runs_that_end_anywhere_repeat_nothing(void) {
+TEST(runs_that_end_anywhere_repeat_nothing) {
     const uint64_t seeds = runs_small ? 6 : 30;
     unsigned refused_runs = 0;
     for (uint64_t seed = 1; seed <= seeds; seed++) {
@@ -409,7 +407,7 @@ static void draw_with_the_system_clock(void) {
     }
 }
 
-static void killed_from_outside(void) {
+TEST(killed_from_outside) {
     const int kills = runs_small ? 8 : 30;
     begin();
     uint64_t random = 77;
@@ -431,19 +429,8 @@ static void killed_from_outside(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(killed_at_each_system_call),
-        CHECK_TEST(a_full_disk_stops_draws_at_the_horizon),
-        CHECK_TEST(a_write_that_failed_is_tried_again_soon),
-        CHECK_TEST(a_failed_sync_and_a_torn_write_repeat_nothing),
-        CHECK_TEST(a_file_that_can_t_grow),
-        CHECK_TEST(opened_again_beside_a_timer),
-        CHECK_TEST(closed_while_others_draw),
-        CHECK_TEST(runs_that_end_anywhere_repeat_nothing),
-        CHECK_TEST(killed_from_outside),
-    };
     cached = (struct cached *)mmap(NULL, sizeof *cached, PROT_READ | PROT_WRITE,
                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (cached == MAP_FAILED) return 1;
-    return STATE_MAIN(argc, argv, all);
+    return state_main(argc, argv);
 }

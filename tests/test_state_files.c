@@ -27,9 +27,8 @@ static flake_options options_now(void) {
 }
 
 static flake_status open_at(flake_state *s, const char *path) {
-    flake_state_options w;
+    flake_state_options w = {0};
     const flake_options o = options_now();
-    memset(&w, 0, sizeof w);
     memset(&why, 0, sizeof why);
     w.path = path;
     return flake_state_open(s, &w, &o, NULL, &why);
@@ -66,8 +65,7 @@ static flake_status read_record(const char *path, flake_i_record *r) {
 }
 
 static int64_t horizon_at(const char *path) {
-    flake_i_record r;
-    memset(&r, 0, sizeof r);
+    flake_i_record r = {0};
     CHECK_EQ(read_record(path, &r), FLAKE_OK);
     return r.horizon_ns;
 }
@@ -81,7 +79,7 @@ static void find_it_taken(void) {
     EXPECT(strstr(why.text, "in use") != NULL);
 }
 
-static void all_names_of_a_file_are_one(void) {
+TEST(all_names_of_a_file_are_one) {
     static const char *const names[] = {"ids",        "link",  "chain",      "hard",
                                         "sub/../ids", "./ids", "folder/ids", "folder/hard"};
     begin();
@@ -116,7 +114,7 @@ static void all_names_of_a_file_are_one(void) {
 }
 
 /* What it should be a link to may come to be by its own name. */
-static void a_link_to_nothing_is_not_replaced(void) {
+TEST(a_link_to_nothing_is_not_replaced) {
     struct stat file;
     begin();
     CHECK_EQ(symlink("ids", path_of("link")), 0);
@@ -162,14 +160,14 @@ static void replace_it(void) { CHECK_EQ(rename(path_of("another"), path_of("ids"
 static void delete_it(void) { CHECK_EQ(unlink(path_of("ids")), 0); }
 static void move_it(void) { CHECK_EQ(rename(path_of("ids"), path_of("elsewhere")), 0); }
 
-static void a_file_that_is_no_longer_there_ends_the_ids(void) {
+TEST(a_file_that_is_no_longer_there_ends_the_ids) {
     is_lost(replace_it);
     is_lost(delete_it);
     is_lost(move_it);
 }
 
 /* A daemon closes all descriptors, and the next file that it opens has the number of the state's. */
-static void a_descriptor_that_is_anothers_by_now_is_not_written_to(void) {
+TEST(a_descriptor_that_is_anothers_by_now_is_not_written_to) {
     begin();
     uint8_t bytes[16];
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
@@ -261,14 +259,14 @@ static void is_lost_in_place(void (*change)(void), bool manual_extend) {
     close_it(&state);
 }
 
-static void a_file_changed_in_place_ends_the_ids(void) {
+TEST(a_file_changed_in_place_ends_the_ids) {
     static void (*const changes[])(void) = {cut_all,      cut_a_record,       put_an_earlier_one,
                                             put_anothers, put_a_later_record, change_a_byte};
     for (size_t i = 0; i < 2 * sizeof changes / sizeof *changes; i++)
         is_lost_in_place(changes[i / 2], i % 2);
 }
 
-static void a_close_notices_a_changed_file(void) {
+TEST(a_close_notices_a_changed_file) {
     begin();
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     cut_all();
@@ -282,7 +280,7 @@ static bool fail_that(const char *name) {
 }
 
 /* Neither may change what counts, nor be taken for a change by another. */
-static void a_call_that_fails_for_a_while_loses_nothing(void) {
+TEST(a_call_that_fails_for_a_while_loses_nothing) {
     static const char *const names[] = {"read", "lseek", "write", "fdatasync"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         begin();
@@ -312,7 +310,7 @@ static flake_status draw_from(flake_gen *g) {
 
 /* A program closes all its descriptors, and another of its objects opens the same file: it gets the
  * descriptor's number, and the lock is gone. */
-static void two_objects_with_one_descriptor_repeat_nothing(void) {
+TEST(two_objects_with_one_descriptor_repeat_nothing) {
     flake_gen others;
     flake_status status[2] = {FLAKE_OK, FLAKE_OK};
     begin();
@@ -340,7 +338,7 @@ static void write_meanwhile(int64_t ns) {
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
 }
 
-static void an_open_that_waits_finds_out_that_another_writes(void) {
+TEST(an_open_that_waits_finds_out_that_another_writes) {
     begin();
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
@@ -354,12 +352,11 @@ static void an_open_that_waits_finds_out_that_another_writes(void) {
 }
 
 /* A new file is made beside the path, with .new behind it, where something else may stand. */
-static void what_stands_beside_the_path_is_not_taken(void) {
+TEST(what_stands_beside_the_path_is_not_taken) {
     begin();
     const char *path = path_of("ids"), *beside = path_of("ids.new");
     flake_options o = options_now();
-    flake_state_options w;
-    memset(&w, 0, sizeof w);
+    flake_state_options w = {0};
     w.path = beside;
     o.node = 5;
     CHECK_EQ(flake_state_open(&other, &w, &o, NULL, &why), FLAKE_OK);
@@ -379,7 +376,7 @@ static void what_stands_beside_the_path_is_not_taken(void) {
 }
 
 /* A run died while it made a new file. After a power cut its place may be there, and nothing in it. */
-static void what_a_run_has_left_beside_the_path_is_taken(void) {
+TEST(what_a_run_has_left_beside_the_path_is_taken) {
     static const uint8_t zeros[FLAKE_I_FILE] = {0};
     begin();
     put_bytes(path_of("ids.new"), (const uint8_t *)"idstate\n", 8);
@@ -419,7 +416,7 @@ static bool swap_here(const char *name) {
     return true;
 }
 
-static void a_file_put_in_the_place_meanwhile_is_the_one_that_is_locked(void) {
+TEST(a_file_put_in_the_place_meanwhile_is_the_one_that_is_locked) {
     for (swap_at = 1;; swap_at++) {
         begin();
         CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
@@ -462,7 +459,7 @@ static bool swap_often(const char *name) {
     return true;
 }
 
-static void a_file_that_is_replaced_for_ever_is_refused(void) {
+TEST(a_file_that_is_replaced_for_ever_is_refused) {
     begin();
     const int before = descriptors();
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
@@ -474,7 +471,7 @@ static void a_file_that_is_replaced_for_ever_is_refused(void) {
 }
 
 /* Another process makes the file while this one is about to. */
-static void a_file_made_meanwhile_is_gone_on_from(void) {
+TEST(a_file_made_meanwhile_is_gone_on_from) {
     for (swap_at = 1;; swap_at++) {
         begin();
         CHECK_EQ(open_at(&state, path_of("next")), FLAKE_OK);
@@ -499,9 +496,8 @@ static void a_file_made_meanwhile_is_gone_on_from(void) {
 }
 
 /* Of a program that does not wait, and whose horizon is shorter than the one in the file. */
-static void a_crash_loop_does_not_run_away(void) {
-    flake_state_options w;
-    memset(&w, 0, sizeof w);
+TEST(a_crash_loop_does_not_run_away) {
+    flake_state_options w = {0};
     begin();
     w.path = path_of("ids");
     const flake_options o = options_now();
@@ -522,7 +518,7 @@ static void a_crash_loop_does_not_run_away(void) {
 /* ---- files of version 0.1.0 ---- */
 
 /* They are refused and stay as they are, whole or cut short, with the record of this generator. */
-static void files_of_version_0_1_0_are_refused(void) {
+TEST(files_of_version_0_1_0_are_refused) {
     flake_options o;
     uint8_t old[FLAKE_I_RECORD] = "idstate\n", found[FLAKE_I_RECORD];
     const flake_options given = options_now();
@@ -578,7 +574,7 @@ static void open_logged(void) {
 }
 
 /* Its name may not be on disk, so the next run sees to that before it goes on from the file. */
-static void a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next(void) {
+TEST(a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next) {
     begin();
     call_meant = "fsync";
     calls_before = 1; /* the file's own */
@@ -597,10 +593,8 @@ static void a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next
 
 static flake_status open_snos(void) { /* with a partition that nobody chose */
     static flake_state snos;
-    flake_state_options w;
-    sno_snapshot pool;
-    memset(&w, 0, sizeof w);
-    memset(&pool, 0, sizeof pool);
+    flake_state_options w = {0};
+    sno_snapshot pool = {0};
     w.path = path_of("snos");
     const flake_options o = options_of_sno(scene_clock, NULL);
     const flake_status status = sno_state_open(&snos, &w, &o, &pool, NULL);
@@ -613,7 +607,7 @@ static void open_snos_and_be_killed(void) {
     (void)open_snos();
 }
 
-static void a_run_of_snos_that_died_at_its_first_start_is_gone_on_from(void) {
+TEST(a_run_of_snos_that_died_at_its_first_start_is_gone_on_from) {
     static const char *const calls_made[] = {"write", "fsync", "rename", "fsync"};
     for (unsigned i = 0; i < 4; i++) {
         begin();
@@ -635,7 +629,7 @@ static void look_at_the_floor(int64_t ns) {
 }
 
 /* Who begins on it while an open waits for the last run's ids finds the gate closed, and no lower floor. */
-static void the_floor_stays_until_an_open_has_waited(void) {
+TEST(the_floor_stays_until_an_open_has_waited) {
     uint64_t id;
     begin();
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
@@ -665,7 +659,7 @@ static bool refuse_here(const char *name) {
     return false;
 }
 
-static void a_file_system_that_can_t_sync_a_folder_is_one_all_the_same(void) {
+TEST(a_file_system_that_can_t_sync_a_folder_is_one_all_the_same) {
     static const int errors[] = {EINVAL, EIO};
     for (int i = 0; i < 2; i++) {
         begin();
@@ -680,7 +674,7 @@ static void a_file_system_that_can_t_sync_a_folder_is_one_all_the_same(void) {
 }
 
 /* What can't be looked at may be somebody's: it is looked at again. */
-static void a_path_that_can_t_be_looked_at_gets_no_file_yet(void) {
+TEST(a_path_that_can_t_be_looked_at_gets_no_file_yet) {
     begin();
     call_meant = "stat";
     refused_with = EIO;
@@ -697,9 +691,8 @@ static void a_path_that_can_t_be_looked_at_gets_no_file_yet(void) {
 static wire may_open;
 
 static void open_anew_as_a_shared_one(void) {
-    flake_state_options w;
+    flake_state_options w = {0};
     flake_options o = options_now();
-    memset(&w, 0, sizeof w);
     w.path = path_of("ids");
     o.shared_memory = true;
     const uint64_t run = flake_i_state_run(&state);
@@ -709,7 +702,7 @@ static void open_anew_as_a_shared_one(void) {
     EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
 }
 
-static void a_childs_copy_may_be_opened_anew_as_a_shared_one(void) {
+TEST(a_childs_copy_may_be_opened_anew_as_a_shared_one) {
     begin();
     if (!words_reach_other_processes) return;
     may_open = new_line();
@@ -736,7 +729,7 @@ static void fork_while_a_state_is_open(void) {
     EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
 }
 
-static void a_child_with_its_parents_pid_has_not_its_state(void) {
+TEST(a_child_with_its_parents_pid_has_not_its_state) {
     begin();
     if (!flake_i_fork_page()) return; /* here the pid is all that tells them apart */
     pid_of_all = 42;
@@ -761,7 +754,7 @@ static bool fork_at_the_sync(const char *name) {
     return true;
 }
 
-static void a_child_of_the_writer_is_not_the_writer(void) {
+TEST(a_child_of_the_writer_is_not_the_writer) {
     begin();
     pid_of_all = 42;
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
@@ -797,7 +790,7 @@ static void *extend_the_state(void *unused) {
     return unused;
 }
 
-static void a_close_behind_a_bump_waits_for_who_writes(void) {
+TEST(a_close_behind_a_bump_waits_for_who_writes) {
     pthread_t writer;
     begin();
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
@@ -836,7 +829,7 @@ static void let_the_timer_end(int64_t ns) {
     pass_ms(ns / a_ms + 1);
 }
 
-static void a_state_opened_again_has_one_writer(void) {
+TEST(a_state_opened_again_has_one_writer) {
     pthread_t timer;
     begin();
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
@@ -864,7 +857,7 @@ static void a_state_opened_again_has_one_writer(void) {
 }
 
 /* An open that fails gives the turn back: the state is as it was. */
-static void a_state_that_is_not_opened_again_is_as_it_was(void) {
+TEST(a_state_that_is_not_opened_again_is_as_it_was) {
     begin();
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
@@ -891,7 +884,7 @@ static void another_run_of_the_file(void) {
     EXPECT(flake_state_close(&other, NULL) == FLAKE_OK);
 }
 
-static void a_state_opened_again_does_not_revive_its_generators(void) {
+TEST(a_state_opened_again_does_not_revive_its_generators) {
     static flake_gen old;
     uint64_t id;
     begin();
@@ -938,7 +931,7 @@ static void fail_to_open_the_parents_object(void) {
     EXPECT(fstat(fd, &file) == 0 && file.st_size == 0);
 }
 
-static void an_open_that_fails_leaves_nothing_open(void) {
+TEST(an_open_that_fails_leaves_nothing_open) {
     begin();
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     child_is_well(fail_to_open_the_parents_object);
@@ -972,7 +965,7 @@ static int64_t wait_after(int64_t max_ahead_ms) {
     return slept_ns;
 }
 
-static void a_run_waits_for_the_last_id_and_no_longer(void) {
+TEST(a_run_waits_for_the_last_id_and_no_longer) {
     CHECK(wait_after(0) <= a_ms); /* the unit in which it has drawn */
     const int64_t waited_ns = wait_after(15000);
     CHECK(waited_ns >= 15000 * a_ms);
@@ -989,7 +982,7 @@ static bool put_the_other_there(const char *name) {
     return true;
 }
 
-static void a_file_replaced_before_it_is_locked_is_let_go(void) {
+TEST(a_file_replaced_before_it_is_locked_is_let_go) {
     begin();
     const char *path = path_of("ids");
     CHECK_EQ(open_at(&state, path_of("other")), FLAKE_OK);
@@ -1011,7 +1004,7 @@ static wire childs_end;
 static void keep_what_is_inherited(void) { (void)await_word(&childs_end); }
 
 /* A child that has the descriptor, too, keeps nothing taken once its parent has closed the state. */
-static void a_file_that_is_closed_is_free_though_a_child_has_it_open(void) {
+TEST(a_file_that_is_closed_is_free_though_a_child_has_it_open) {
     begin();
     childs_end = new_line();
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
@@ -1057,7 +1050,7 @@ static void open_each_kind_without_an_input(void) {
     open_each_kind();
 }
 
-static void a_program_started_at_any_call_gets_no_descriptor(void) {
+TEST(a_program_started_at_any_call_gets_no_descriptor) {
     begin();
     child_is_well(open_each_kind);
     pass_ms(1);
@@ -1065,42 +1058,4 @@ static void a_program_started_at_any_call_gets_no_descriptor(void) {
 }
 #endif
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-#ifdef O_CLOEXEC
-        CHECK_TEST(a_program_started_at_any_call_gets_no_descriptor),
-#endif
-        CHECK_TEST(all_names_of_a_file_are_one),
-        CHECK_TEST(a_link_to_nothing_is_not_replaced),
-        CHECK_TEST(a_file_that_is_no_longer_there_ends_the_ids),
-        CHECK_TEST(a_descriptor_that_is_anothers_by_now_is_not_written_to),
-        CHECK_TEST(a_file_changed_in_place_ends_the_ids),
-        CHECK_TEST(a_close_notices_a_changed_file),
-        CHECK_TEST(a_call_that_fails_for_a_while_loses_nothing),
-        CHECK_TEST(two_objects_with_one_descriptor_repeat_nothing),
-        CHECK_TEST(an_open_that_waits_finds_out_that_another_writes),
-        CHECK_TEST(what_stands_beside_the_path_is_not_taken),
-        CHECK_TEST(what_a_run_has_left_beside_the_path_is_taken),
-        CHECK_TEST(a_file_put_in_the_place_meanwhile_is_the_one_that_is_locked),
-        CHECK_TEST(a_file_that_is_replaced_for_ever_is_refused),
-        CHECK_TEST(a_file_made_meanwhile_is_gone_on_from),
-        CHECK_TEST(a_crash_loop_does_not_run_away),
-        CHECK_TEST(files_of_version_0_1_0_are_refused),
-        CHECK_TEST(a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next),
-        CHECK_TEST(a_run_of_snos_that_died_at_its_first_start_is_gone_on_from),
-        CHECK_TEST(the_floor_stays_until_an_open_has_waited),
-        CHECK_TEST(a_file_system_that_can_t_sync_a_folder_is_one_all_the_same),
-        CHECK_TEST(a_path_that_can_t_be_looked_at_gets_no_file_yet),
-        CHECK_TEST(a_childs_copy_may_be_opened_anew_as_a_shared_one),
-        CHECK_TEST(a_child_with_its_parents_pid_has_not_its_state),
-        CHECK_TEST(a_child_of_the_writer_is_not_the_writer),
-        CHECK_TEST(a_close_behind_a_bump_waits_for_who_writes),
-        CHECK_TEST(a_state_opened_again_has_one_writer),
-        CHECK_TEST(a_state_that_is_not_opened_again_is_as_it_was),
-        CHECK_TEST(a_state_opened_again_does_not_revive_its_generators),
-        CHECK_TEST(an_open_that_fails_leaves_nothing_open),
-        CHECK_TEST(a_run_waits_for_the_last_id_and_no_longer),
-        CHECK_TEST(a_file_replaced_before_it_is_locked_is_let_go),
-        CHECK_TEST(a_file_that_is_closed_is_free_though_a_child_has_it_open)};
-    return SCENE_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return scene_main(argc, argv); }

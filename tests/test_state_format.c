@@ -54,8 +54,7 @@ static sno_gen sno;
 static flake_why why;
 
 static flake_state_options where_of(const char *name) {
-    flake_state_options w;
-    memset(&w, 0, sizeof w);
+    flake_state_options w = {0};
     w.path = path_of(name);
     return w;
 }
@@ -183,9 +182,8 @@ static flake_status open_kind(size_t kind) {
         sno_snapshot pool = pool_of(100, 299);
         return open_snos(&pool) == FLAKE_OK ? FLAKE_OK : FLAKE_MISMATCH;
     }
-    flake_state_options where;
+    flake_state_options where = {0};
     uint64_t number = 0;
-    memset(&where, 0, sizeof where);
     where.dir = our_folder;
     where.first = 7;
     where.count = 1;
@@ -203,7 +201,7 @@ static bool is_as_expected(const char *name) {
     return read_image(name) == file_size && memcmp(image, expected, file_size) == 0;
 }
 
-static void each_kind_writes_these_bytes(void) {
+TEST(each_kind_writes_these_bytes) {
     const int64_t start_ns = start_ms * a_ms;
     uint8_t any_run[16] = {0};
     for (size_t kind = 0; kind < kinds_count; kind++) {
@@ -225,7 +223,7 @@ static void each_kind_writes_these_bytes(void) {
     for (size_t i = 0; i < sizeof any_run; i++) CHECK(any_run[i] != 0);
 }
 
-static void a_file_made_by_hand_is_gone_on_from(void) {
+TEST(a_file_made_by_hand_is_gone_on_from) {
     static const uint8_t run[16] = "a run of before";
     const int64_t start_ns = start_ms * a_ms;
     for (size_t kind = 0; kind < kinds_count; kind++)
@@ -264,7 +262,7 @@ static void are_foreign(const flake_options *first, flake_options second) {
     CHECK_EQ(open_ids(&second), FLAKE_MISMATCH);
 }
 
-static void one_field_of_a_layout_makes_it_another(void) {
+TEST(one_field_of_a_layout_makes_it_another) {
     flake_options base = options_in_scene(0);
     base.layout = flake_layout_of(40, 8, 8, 0);
     base.layout.time_shift = 20;
@@ -305,7 +303,7 @@ static void one_field_of_a_layout_makes_it_another(void) {
 }
 
 /* Mastodon's layout is what wide ids are drawn by, and worker 0 has the number of its only node. */
-static void narrow_and_wide_are_foreign_to_each_other(void) {
+TEST(narrow_and_wide_are_foreign_to_each_other) {
     flake_options narrow = options_in_scene(0), o = options_in_scene(0), other;
     narrow.layout = flake_layout_mastodon;
     o.layout = flake_layout_boundary;
@@ -334,10 +332,9 @@ static void narrow_and_wide_are_foreign_to_each_other(void) {
     CHECK_EQ(open_ids(&narrow), FLAKE_MISMATCH);
 }
 
-static void a_file_of_flakes_is_no_pool(void) {
-    sno_snapshot any;
+TEST(a_file_of_flakes_is_no_pool) {
+    sno_snapshot any = {0};
     flake_options one = options_in_scene(0);
-    memset(&any, 0, sizeof any);
     one.seq_min = one.seq_max = 5; /* fewer than a pool has */
     begin();
     CHECK_EQ(open_ids(&one), FLAKE_OK);
@@ -350,7 +347,7 @@ static void a_file_of_flakes_is_no_pool(void) {
     CHECK_EQ(open_snos_at("pipe", &any), FLAKE_MISMATCH);
 }
 
-static void a_pool_that_does_not_begin_at_0_has_its_state(void) {
+TEST(a_pool_that_does_not_begin_at_0_has_its_state) {
     static const uint16_t others[][2] = {{0, 199}, {101, 199}, {100, 198}, {100, 200}, {0, 99}};
     sno_snapshot pool = pool_of(100, 199);
     sno_id id;
@@ -390,7 +387,7 @@ static void begin_stint(void) {
     memset(&stint, 0, sizeof stint);
 }
 
-static void what_is_written_and_read_in_parts_is_whole(void) {
+TEST(what_is_written_and_read_in_parts_is_whole) {
     flake_options o = options_in_scene(0);
     uint64_t id = 0, last = 0;
     for (size_t most = 1; most < 200; most = most * 3 + 1)
@@ -417,7 +414,7 @@ static void what_is_written_and_read_in_parts_is_whole(void) {
         }
 }
 
-static void a_write_of_nothing_is_a_failed_one(void) {
+TEST(a_write_of_nothing_is_a_failed_one) {
     flake_options o = options_in_scene(0);
     uint64_t id = 7;
     begin_stint();
@@ -446,7 +443,7 @@ static void a_write_of_nothing_is_a_failed_one(void) {
     close_it(&state);
 }
 
-static void a_file_that_can_t_be_read_says_so(void) {
+TEST(a_file_that_can_t_be_read_says_so) {
     flake_options o = options_in_scene(0);
     begin_stint();
     CHECK_EQ(open_ids(&o), FLAKE_OK);
@@ -468,7 +465,7 @@ static bool refuse_locks(const char *name) {
 }
 
 /* Somebody else's lock is one thing, a file system without locks another. */
-static void a_lock_that_can_t_be_had_is_not_anothers(void) {
+TEST(a_lock_that_can_t_be_had_is_not_anothers) {
     static const struct {
         int error;
         flake_status status;
@@ -509,7 +506,7 @@ static unsigned mode_of(const char *path) {
     return stat(path, &file) == 0 ? (unsigned)file.st_mode & 07777 : 07777;
 }
 
-static void new_files_are_as_the_umask_says(void) {
+TEST(new_files_are_as_the_umask_says) {
     static const unsigned masks[] = {0, 022, 027, 077};
     flake_options o = options_in_scene(0);
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
@@ -566,25 +563,11 @@ static void open_without_streams(void) {
     }
 }
 
-static void a_closed_stream_is_not_stood_in_for(void) {
+TEST(a_closed_stream_is_not_stood_in_for) {
     for (closed_streams = 0; closed_streams < 8; closed_streams++) {
         begin_stint();
         child_is_well(open_without_streams);
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(each_kind_writes_these_bytes),
-                                     CHECK_TEST(a_file_made_by_hand_is_gone_on_from),
-                                     CHECK_TEST(one_field_of_a_layout_makes_it_another),
-                                     CHECK_TEST(narrow_and_wide_are_foreign_to_each_other),
-                                     CHECK_TEST(a_file_of_flakes_is_no_pool),
-                                     CHECK_TEST(a_pool_that_does_not_begin_at_0_has_its_state),
-                                     CHECK_TEST(what_is_written_and_read_in_parts_is_whole),
-                                     CHECK_TEST(a_write_of_nothing_is_a_failed_one),
-                                     CHECK_TEST(a_file_that_can_t_be_read_says_so),
-                                     CHECK_TEST(a_lock_that_can_t_be_had_is_not_anothers),
-                                     CHECK_TEST(new_files_are_as_the_umask_says),
-                                     CHECK_TEST(a_closed_stream_is_not_stood_in_for)};
-    return SCENE_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return scene_main(argc, argv); }

@@ -78,9 +78,8 @@ static flake_status close_sno(void) { return flake_state_close(&snos, NULL); }
 
 static flake_status claim_slot(void) {
     const flake_options o = options_in_scene(0);
-    flake_state_options w;
+    flake_state_options w = {0};
     uint64_t number;
-    memset(&w, 0, sizeof w);
     w.dir = our_folder;
     w.count = 1;
     w.wait_ms = 5000;
@@ -169,12 +168,11 @@ static void is_well_and_closes(const struct kind *k) {
 }
 
 /* What looks into the file before it is opened leaves no trace either. */
-static void an_open_leaves_its_thread_cancellable(void) {
-    flake_state_options w;
+TEST(an_open_leaves_its_thread_cancellable) {
+    flake_state_options w = {0};
     sno_snapshot pool;
     int before = PTHREAD_CANCEL_DISABLE;
     begin();
-    memset(&w, 0, sizeof w);
     w.path = path_of("snos");
     const flake_options o = sno_options_now();
     for (int i = 0; i < 2; i++, pass_ms(5)) {
@@ -186,7 +184,7 @@ static void an_open_leaves_its_thread_cancellable(void) {
     }
 }
 
-static void an_open_is_not_cancelled(void) {
+TEST(an_open_is_not_cancelled) {
     for (int i = 0; i < kinds_count; i++) {
         const struct kind *k = &kinds[i];
         begin();
@@ -209,7 +207,7 @@ static void run_and_die(void) {
 }
 
 /* With a crash to wait for. */
-static void an_open_that_waits_is_not_cancelled(void) {
+TEST(an_open_that_waits_is_not_cancelled) {
     for (int i = 0; i < kinds_count; i++) {
         const struct kind *k = &kinds[i];
         begin();
@@ -248,20 +246,20 @@ static void is_cancelled_while_open(flake_status (*what)(void), const struct kin
     CHECK_EQ(repeated(), 0);
 }
 
-static void a_draw_that_writes_is_not_cancelled(void) {
+TEST(a_draw_that_writes_is_not_cancelled) {
     for (int i = 0; i < kinds_count; i++) is_cancelled_while_open(kinds[i].draw, &kinds[i], false);
 }
 
-static void an_extension_is_not_cancelled(void) {
+TEST(an_extension_is_not_cancelled) {
     for (int i = 0; i < kinds_count; i++)
         is_cancelled_while_open(kinds[i].extend, &kinds[i], false);
 }
 
-static void a_close_is_not_cancelled(void) {
+TEST(a_close_is_not_cancelled) {
     for (int i = 0; i < kinds_count; i++) is_cancelled_while_open(kinds[i].shut, &kinds[i], true);
 }
 
-static void a_claim_is_not_cancelled(void) {
+TEST(a_claim_is_not_cancelled) {
     begin();
     const int open_before = descriptors();
     for (int call = 1; cancelled_at(call, claim_slot) && !check_failures; call++) {
@@ -276,7 +274,7 @@ static void a_claim_is_not_cancelled(void) {
     CHECK_EQ(descriptors(), open_before);
 }
 
-static void a_release_is_not_cancelled(void) {
+TEST(a_release_is_not_cancelled) {
     begin();
     const int open_before = descriptors();
     bool cancelled = true;
@@ -288,7 +286,7 @@ static void a_release_is_not_cancelled(void) {
     CHECK(cancel_at > 5);
 }
 
-static void a_range_is_claimed_and_let_go_whole(void) {
+TEST(a_range_is_claimed_and_let_go_whole) {
     static const struct {
         flake_status (*take)(void), (*let_go)(void);
     } ways[] = {{exclude_flake, retire_flake}, {exclude_sno, retire_sno}};
@@ -374,7 +372,7 @@ static void is_interrupted(const struct kind *k, flake_status (*what)(void)) {
     CHECK_EQ(repeated(), 0);
 }
 
-static void a_draw_in_a_handler_is_answered_at_once(void) {
+TEST(a_draw_in_a_handler_is_answered_at_once) {
     (void)signal(SIGUSR1, draw_in_between);
     for (int timer = 0; timer < 2; timer++) {
         manual_extend = timer;
@@ -396,7 +394,7 @@ static bool fail_here(const char *name) {
     return ++calls < fail_at;
 }
 
-static void errno_stays_as_it_was(void) {
+TEST(errno_stays_as_it_was) {
     for (int i = 0; i < kinds_count; i++) {
         const struct kind *k = &kinds[i];
         begin();
@@ -429,17 +427,4 @@ static void errno_stays_as_it_was(void) {
     CHECK_EQ(errno, 77);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(an_open_leaves_its_thread_cancellable),
-                                     CHECK_TEST(an_open_is_not_cancelled),
-                                     CHECK_TEST(an_open_that_waits_is_not_cancelled),
-                                     CHECK_TEST(a_draw_that_writes_is_not_cancelled),
-                                     CHECK_TEST(an_extension_is_not_cancelled),
-                                     CHECK_TEST(a_close_is_not_cancelled),
-                                     CHECK_TEST(a_claim_is_not_cancelled),
-                                     CHECK_TEST(a_release_is_not_cancelled),
-                                     CHECK_TEST(a_range_is_claimed_and_let_go_whole),
-                                     CHECK_TEST(a_draw_in_a_handler_is_answered_at_once),
-                                     CHECK_TEST(errno_stays_as_it_was)};
-    return SCENE_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return scene_main(argc, argv); }

@@ -29,8 +29,7 @@ static const char *program;
 /* ---- what a process does ---- */
 
 static flake_options options_on_state(void) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = {0};
     o.layout = flake_layout_idgen;
     o.node = 1;
     o.shared_memory = true;
@@ -44,9 +43,8 @@ static void *clocks_user; /* means nothing to this clock */
 static const char *name_of_it = "ids";
 
 static flake_status open_it(void) {
-    flake_state_options w;
+    flake_state_options w = {0};
     flake_options o = options_on_state();
-    memset(&w, 0, sizeof w);
     memset(&why, 0, sizeof why);
     w.path = path_of(name_of_it);
     o.clock.user = clocks_user;
@@ -67,8 +65,7 @@ static flake_status draw(void) {
 
 static uint64_t records(void) { /* how often the file was written */
     static uint8_t bytes[FLAKE_I_FILE];
-    flake_i_record r;
-    memset(&r, 0, sizeof r);
+    flake_i_record r = {0};
     FILE *in = fopen(path_of("ids"), "rb");
     EXPECT(in && fread(bytes, 1, sizeof bytes, in) == sizeof bytes);
     if (in) (void)fclose(in);
@@ -261,7 +258,7 @@ static void begin_shared(void) {
 
 /* ---- the opener lives ---- */
 
-static void the_opener_extends_and_all_draw(void) {
+TEST(the_opener_extends_and_all_draw) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
         CHECK_EQ(open_it(), FLAKE_OK);
@@ -287,7 +284,7 @@ static void the_opener_extends_and_all_draw(void) {
     }
 }
 
-static void lanes_stop_at_the_horizon_too(void) {
+TEST(lanes_stop_at_the_horizon_too) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
         const flake_options o = options_on_state();
@@ -304,7 +301,7 @@ static void lanes_stop_at_the_horizon_too(void) {
     }
 }
 
-static void what_is_the_openers_others_leave_alone(void) {
+TEST(what_is_the_openers_others_leave_alone) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
         CHECK_EQ(open_it(), FLAKE_OK);
@@ -321,7 +318,7 @@ static void what_is_the_openers_others_leave_alone(void) {
 
 /* ---- the opener is killed ---- */
 
-static void another_takes_over(void) {
+TEST(another_takes_over) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
         CHECK(WIFSIGNALED(as_other(fork_only, "opens_draws_and_is_killed")));
@@ -357,7 +354,7 @@ static void extends_and_is_killed(void) {
     be_killed();
 }
 
-static void killed_in_any_line_of_an_extension(void) {
+TEST(killed_in_any_line_of_an_extension) {
     begin_shared();
     for (kill_at = 1; kill_at < 8; kill_at++) {
         calls = 0;
@@ -380,7 +377,7 @@ static void killed_in_any_line_of_an_extension(void) {
     CHECK_EQ(repeated(), 0);
 }
 
-static void a_take_over_that_fails_writes_to_nothing_else(void) {
+TEST(a_take_over_that_fails_writes_to_nothing_else) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
         CHECK(WIFSIGNALED(as_other(fork_only, "opens_draws_and_is_killed")));
@@ -413,7 +410,7 @@ static void opens_and_the_file_is_put_back(void) {
     be_killed();
 }
 
-static void a_file_put_back_behind_the_dead_is_not_taken_over(void) {
+TEST(a_file_put_back_behind_the_dead_is_not_taken_over) {
     begin_shared();
     child_is_killed(opens_and_the_file_is_put_back);
     CHECK_EQ(draw(), FLAKE_OK);
@@ -443,7 +440,7 @@ static void leaves_a_child_behind(void) {
     be_killed();
 }
 
-static void a_child_of_the_opener_keeps_the_file_until_it_lets_go(void) {
+TEST(a_child_of_the_opener_keeps_the_file_until_it_lets_go) {
     begin_shared();
     to_orphan = new_line();
     from_orphan = new_line();
@@ -468,10 +465,9 @@ static void a_child_of_the_opener_keeps_the_file_until_it_lets_go(void) {
 static void another_run(void) {
     static flake_state mine;
     static flake_gen gen;
-    flake_state_options w;
+    flake_state_options w = {0};
     flake_options o = options_on_state();
     uint64_t id;
-    memset(&w, 0, sizeof w);
     w.path = path_of("ids");
     o.shared_memory = false;
     o.state = NULL;
@@ -485,7 +481,7 @@ static void another_run(void) {
     EXPECT(flake_state_close(&mine, NULL) == FLAKE_OK);
 }
 
-static void a_run_in_between_ends_the_generators_before_it(void) {
+TEST(a_run_in_between_ends_the_generators_before_it) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
         CHECK(WIFSIGNALED(as_other(fork_only, "opens_draws_and_is_killed")));
@@ -498,13 +494,12 @@ static void a_run_in_between_ends_the_generators_before_it(void) {
 
 /* ---- what does not go together ---- */
 
-static void a_state_that_is_not_shared_is_refused(void) {
+TEST(a_state_that_is_not_shared_is_refused) {
     static flake_state mine;
-    flake_state_options w;
+    flake_state_options w = {0};
     flake_options o;
     begin_shared();
     o = options_on_state();
-    memset(&w, 0, sizeof w);
     w.path = path_of("ids");
     o.state = NULL;
     o.shared_memory = false;
@@ -532,8 +527,7 @@ static void a_state_that_is_not_shared_is_refused(void) {
 /* ---- sno ---- */
 
 static flake_status open_snos(sno_snapshot *pool) {
-    flake_state_options w;
-    memset(&w, 0, sizeof w);
+    flake_state_options w = {0};
     memset(pool, 0, sizeof *pool);
     pool->partition = 5;
     pool->sequence_max = 99;
@@ -551,9 +545,8 @@ static flake_status draw_sno(void) {
 
 static void open_snos_and_be_killed(void) {
     sno_snapshot pool;
-    flake_options o;
+    flake_options o = {0};
     EXPECT(open_snos(&pool) == FLAKE_OK);
-    memset(&o, 0, sizeof o);
     o.shared_memory = true;
     o.state = &all->snos;
     EXPECT(sno_init(&all->sno, &pool, &o, NULL) == FLAKE_OK);
@@ -561,7 +554,7 @@ static void open_snos_and_be_killed(void) {
     be_killed();
 }
 
-static void snos_go_on_too(void) {
+TEST(snos_go_on_too) {
     sno_snapshot pool;
     begin_shared();
     child_is_killed(open_snos_and_be_killed);
@@ -591,7 +584,7 @@ static bool let_another_open(const char *name) {
 }
 
 /* Who does not get the lock changes nothing of the object, also where there is no file yet. */
-static void who_comes_second_at_the_first_start_changes_nothing(void) {
+TEST(who_comes_second_at_the_first_start_changes_nothing) {
     static const char *const places[] = {"write", "fsync", "rename"};
     for (int i = 0; i < 3; i++) {
         begin_shared();
@@ -630,7 +623,7 @@ static bool let_another_come_first(const char *name) {
     return true;
 }
 
-static void who_finds_the_file_made_meanwhile_changes_nothing(void) {
+TEST(who_finds_the_file_made_meanwhile_changes_nothing) {
     begin_shared();
     has_opened = new_line(), may_leave = new_line();
     opens = 0;
@@ -665,7 +658,7 @@ static bool hand_over_at_close(const char *name) {
 }
 
 /* Once the file is unlocked, the object is another's. */
-static void who_closes_lets_go_of_his_own_descriptor(void) {
+TEST(who_closes_lets_go_of_his_own_descriptor) {
     int others[40];
     begin_shared();
     may_open = new_line(), has_opened = new_line(), may_leave = new_line();
@@ -686,28 +679,12 @@ static void who_closes_lets_go_of_his_own_descriptor(void) {
     hang_up(&may_open), hang_up(&has_opened), hang_up(&may_leave);
 }
 
-static const check_test tests[] = {
-    CHECK_TEST(who_comes_second_at_the_first_start_changes_nothing),
-    CHECK_TEST(who_finds_the_file_made_meanwhile_changes_nothing),
-    CHECK_TEST(who_closes_lets_go_of_his_own_descriptor),
-    CHECK_TEST(the_opener_extends_and_all_draw),
-    CHECK_TEST(lanes_stop_at_the_horizon_too),
-    CHECK_TEST(what_is_the_openers_others_leave_alone),
-    CHECK_TEST(another_takes_over),
-    CHECK_TEST(killed_in_any_line_of_an_extension),
-    CHECK_TEST(a_take_over_that_fails_writes_to_nothing_else),
-    CHECK_TEST(a_file_put_back_behind_the_dead_is_not_taken_over),
-    CHECK_TEST(a_child_of_the_opener_keeps_the_file_until_it_lets_go),
-    CHECK_TEST(a_run_in_between_ends_the_generators_before_it),
-    CHECK_TEST(a_state_that_is_not_shared_is_refused),
-    CHECK_TEST(snos_go_on_too)};
-
-static void none_here(void) { printf("  64-bit atomics of this machine take a lock\n"); }
-
 int main(int argc, char **argv) {
-    static const check_test none[] = {CHECK_TEST(none_here)};
     if (argc == 5 && strcmp(argv[1], "--peer") == 0) return peer_main(argv);
     program = argv[0];
-    if (!words_reach_other_processes) return SCENE_MAIN(1, argv, none);
-    return SCENE_MAIN(argc, argv, tests);
+    if (!words_reach_other_processes) {
+        puts("  64-bit atomics of this machine take a lock\n1 passed, 0 failed");
+        return 0;
+    }
+    return scene_main(argc, argv);
 }

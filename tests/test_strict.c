@@ -12,8 +12,7 @@ static flake_state state, second;
 static char path[400];
 
 static flake_status open_at_path(flake_state *s) {
-    flake_state_options o;
-    memset(&o, 0, sizeof o);
+    flake_state_options o = {0};
     o.path = path;
     return flake_state_open(s, &o, NULL, NULL, NULL);
 }
@@ -27,7 +26,7 @@ static bool names_a_file(void) {
     return FLAKE_I_HAS_FILES;
 }
 
-static void a_file_in_use_is_refused_at_once(void) {
+TEST(a_file_in_use_is_refused_at_once) {
     if (!names_a_file()) return;
     CHECK_EQ(open_at_path(&state), FLAKE_OK);
     CHECK_EQ(open_at_path(&second), FLAKE_IN_USE);
@@ -36,7 +35,7 @@ static void a_file_in_use_is_refused_at_once(void) {
 }
 
 /* Or a program that is started meanwhile would keep the lock. Linux tells what flags a descriptor has. */
-static void descriptors_end_with_the_program(void) {
+TEST(descriptors_end_with_the_program) {
     char name[64], line[100];
     unsigned long flags = 0;
     if (!names_a_file()) return;
@@ -51,8 +50,4 @@ static void descriptors_end_with_the_program(void) {
     CHECK_EQ(remove(path), 0);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(a_file_in_use_is_refused_at_once),
-                                     CHECK_TEST(descriptors_end_with_the_program)};
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -89,7 +89,7 @@ static void idgen_row(char **column) {
     }
 }
 
-static void idgen_texts(void) { vectors_read("idgen.tsv", 9, idgen_row); }
+TEST(idgen_texts) { vectors_read("idgen.tsv", 9, idgen_row); }
 
 static void boundary_row(char **column) {
     static const size_t of_column[] = {62, 36, 10};
@@ -101,7 +101,7 @@ static void boundary_row(char **column) {
     }
 }
 
-static void boundary_texts(void) { vectors_read("boundary.tsv", 7, boundary_row); }
+TEST(boundary_texts) { vectors_read("boundary.tsv", 7, boundary_row); }
 
 static void bwmarrin_row(char **column) {
     static const size_t of_column[] = {FLAKE_DEC, FLAKE_BIN, FLAKE_ZBASE32, FLAKE_BASE36_LOWER, FLAKE_BASE58_FLICKR};
@@ -113,11 +113,11 @@ static void bwmarrin_row(char **column) {
     }
 }
 
-static void bwmarrin_texts(void) { vectors_read("bwmarrin.tsv", 5, bwmarrin_row); }
+TEST(bwmarrin_texts) { vectors_read("bwmarrin.tsv", 5, bwmarrin_row); }
 
 /* ---- one id at a time ---- */
 
-static void known_texts(void) {
+TEST(known_texts) {
     static const struct {
         uint64_t id;
         const char *text[forms];
@@ -151,7 +151,7 @@ static void known_texts(void) {
     CHECK_STR(text, "000000000000000000000z");
 }
 
-static void boundaries(void) {
+TEST(boundaries) {
     for (size_t form = 0; form < forms; form++) {
         const text_kind k = text_kind_of(form);
         uint64_t power = 1;
@@ -166,7 +166,7 @@ static void boundaries(void) {
 }
 
 /* The powers of the base and their neighbours, as texts: 1 then zeros, all highest digits, ... */
-static void boundaries128(void) {
+TEST(boundaries128) {
     for (size_t i = forms; i < kinds; i++) {
         const text_kind k = text_kind_of(i);
         flake128 id;
@@ -189,14 +189,14 @@ static void boundaries128(void) {
     }
 }
 
-static void round_trips(void) {
+TEST(round_trips) {
     for (unsigned i = 0; i < 90000; i++) {
         const text_kind k = text_kind_of(i % 3 ? i % forms : forms + i % 61);
         check_id(random_of(&k), &k);
     }
 }
 
-static void like_snprintf(void) {
+TEST(like_snprintf) {
     char text[FLAKE_TEXT_SIZE] = "", expected[FLAKE_TEXT_SIZE];
     for (int i = 0; i < 20000; i++) {
         const uint64_t id = random_id();
@@ -217,7 +217,7 @@ static void like_snprintf(void) {
 
 static int sign(int x) { return (x > 0) - (x < 0); }
 
-static void fixed_texts_sort(void) {
+TEST(fixed_texts_sort) {
     for (unsigned i = 0; i < 60000; i++) {
         const text_kind k = text_kind_of(i % 3 ? i % forms : forms + i % 61);
         flake128 a = random_of(&k), b = i % 2 ? random_of(&k) : a;
@@ -251,7 +251,7 @@ static int only_text(const char *buf, size_t buf_size, size_t len, size_t size) 
         CHECK(only_text(buf, sizeof buf, written, size)); \
     } while (0)
 
-static void small_buffers(void) {
+TEST(small_buffers) {
     char buf[FLAKE128_TEXT_SIZE + 20];
     for (size_t i = 0; i < kinds; i++) {
         const text_kind k = text_kind_of(i);
@@ -268,7 +268,7 @@ static void small_buffers(void) {
     }
 }
 
-static void unknown_forms(void) {
+TEST(unknown_forms) {
     char buf[200];
     memset(buf, '#', sizeof buf);
     static const unsigned unknown[] = {forms, forms + 1, 255, 256, 1000000, 0x80000000u, UINT_MAX};
@@ -306,7 +306,7 @@ static int increment(char *text, size_t len, unsigned base, const char *digits) 
     return 0;
 }
 
-static void overflow(void) {
+TEST(overflow) {
     char text[FLAKE128_TEXT_SIZE + 20];
     for (size_t i = 0; i < kinds; i++) {
         const text_kind k = text_kind_of(i);
@@ -330,7 +330,7 @@ static void overflow(void) {
     }
 }
 
-static void refusals(void) {
+TEST(refusals) {
     static const char *const bad[] = {
         "",  " ", "+1", "-1", "1 ", " 1", "1\n", "1_1", "1,1", "1.1",  "1'1",  "{",    "[",    "`",
         "@", ":", "/",  ".",  "~",  "=",  "\\",  "^",   "?",   "\x7f", "\xff", "\xb1", "1\xb1"};
@@ -367,7 +367,7 @@ static void check_strict(const char *text, size_t len, const text_kind *k) {
     CHECK(same(id, fits ? wanted : widen(77)));
 }
 
-static void corrupted_bytes(void) {
+TEST(corrupted_bytes) {
     char text[FLAKE128_TEXT_SIZE] = "";
     for (size_t i = 0; i < 6 * forms + 61; i++) {
         const text_kind k = text_kind_of(i < 6 * forms ? i % forms : i - 5 * forms);
@@ -407,7 +407,7 @@ static char *copy(const char *text, size_t len) {
     return exact;
 }
 
-static void random_strictness(void) {
+TEST(random_strictness) {
     char text[FLAKE128_TEXT_SIZE + 3];
     for (unsigned i = 0; i < 140000; i++) {
         const text_kind k = text_kind_of(i % 7 < 5 ? i % forms : forms + i % 61);
@@ -428,7 +428,7 @@ static void random_strictness(void) {
     }
 }
 
-static void bin4_shape(void) {
+TEST(bin4_shape) {
     const text_kind bin4 = text_kind_of(FLAKE_BIN4);
     char text[FLAKE_TEXT_SIZE + 2] = "";
     CHECK_EQ(flake_format(0x0123456789abcdefu, FLAKE_BIN4, text, sizeof text), 79);
@@ -440,7 +440,7 @@ static void bin4_shape(void) {
     CHECK(refused("0000000100100011010001010110011110001001101010111100110111101111", 64, &bin4));
 }
 
-static void leading_zeros(void) {
+TEST(leading_zeros) {
     char text[FLAKE128_TEXT_SIZE] = "";
     for (size_t i = 0; i < kinds; i++) {
         const text_kind k = text_kind_of(i);
@@ -450,7 +450,7 @@ static void leading_zeros(void) {
     }
 }
 
-static void widths(void) {
+TEST(widths) {
     char text[FLAKE128_TEXT_SIZE] = "";
     for (size_t i = 0; i < kinds; i++) {
         const text_kind k = text_kind_of(i);
@@ -460,7 +460,7 @@ static void widths(void) {
     }
 }
 
-static void bytes(void) {
+TEST(bytes) {
     static const uint8_t known[8] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
     uint8_t a[10], b[8];
     CHECK(flake_from_bytes(known) == 0x0123456789abcdefu);
@@ -476,14 +476,14 @@ static void bytes(void) {
     }
 }
 
-static void no_text_is_no_id(void) {
+TEST(no_text_is_no_id) {
     for (size_t i = 0; i < kinds; i++) {
         const text_kind k = text_kind_of(i);
         for (size_t len = 0; len < 130; len++) CHECK(refused(NULL, len, &k));
     }
 }
 
-static void every_status_has_words_of_its_own(void) {
+TEST(every_status_has_words_of_its_own) {
     const char *words[FLAKE_IN_USE + 1];
     for (int status = 0; status <= FLAKE_IN_USE; status++) {
         words[status] = flake_status_str((flake_status)status);
@@ -496,18 +496,4 @@ static void every_status_has_words_of_its_own(void) {
     CHECK_STR(flake_status_str((flake_status)(FLAKE_EXHAUSTED + 1)), "unknown status");
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(every_status_has_words_of_its_own),
-                                     CHECK_TEST(no_text_is_no_id),
-                                     CHECK_TEST(bwmarrin_texts),
-                                     CHECK_TEST(idgen_texts),     CHECK_TEST(boundary_texts),
-                                     CHECK_TEST(known_texts),     CHECK_TEST(boundaries),
-                                     CHECK_TEST(boundaries128),   CHECK_TEST(round_trips),
-                                     CHECK_TEST(like_snprintf),   CHECK_TEST(fixed_texts_sort),
-                                     CHECK_TEST(small_buffers),   CHECK_TEST(unknown_forms),
-                                     CHECK_TEST(overflow),        CHECK_TEST(refusals),
-                                     CHECK_TEST(corrupted_bytes), CHECK_TEST(random_strictness),
-                                     CHECK_TEST(bin4_shape),      CHECK_TEST(leading_zeros),
-                                     CHECK_TEST(widths),          CHECK_TEST(bytes)};
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -432,9 +432,8 @@ static size_t ask(const plan *p, flake_gen *g, uint64_t *newest) {
     const flake_options *o = flake_gen_options(g);
     const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
     const int64_t max_ns = (o->max_wait_ms + o->max_ahead_ms) * 1000000 + 1000000000;
-    flake_snapshot s;
+    flake_snapshot s = {0};
     flake_stats stats;
-    memset(&s, 0, sizeof s);
     size_t wrong = flake_snapshot_take(g, &s) != FLAKE_OK;
     const uint64_t place =
         (uint64_t)(s.unix_ms - o->layout.epoch_ms) / o->layout.unit_ms * cap + s.count;
@@ -451,9 +450,8 @@ static size_t ask(const plan *p, flake_gen *g, uint64_t *newest) {
 
 /* The newest unit never falls, and is one that an id may be of. */
 static size_t ask_lanes(uint64_t *newest) {
-    flake_snapshot s;
+    flake_snapshot s = {0};
     flake_stats stats;
-    memset(&s, 0, sizeof s);
     const uint64_t given = atomic_load(&newest_unit);
     size_t wrong = flake_snapshot_take(&lanes, &s) != FLAKE_OK;
     const uint64_t begun = s.count / ((uint64_t)s.seq_max - s.seq_min + 1);
@@ -610,8 +608,7 @@ static size_t judge(const plan *p) {
 }
 
 static plan plan_of(const face *way, void (*step)(worker *), unsigned threads) {
-    plan p;
-    memset(&p, 0, sizeof p);
+    plan p = {0};
     p.way = way;
     p.step = step;
     p.threads = threads;
@@ -650,8 +647,7 @@ static flake_gen generators[most_threads];
 static void *init_and_draw(void *at) {
     static uint64_t ids[most_threads][100];
     const size_t i = (size_t)((flake_gen *)at - generators);
-    flake_options options;
-    memset(&options, 0, sizeof options);
+    flake_options options = {0};
     options.node = (uint32_t)i;
     (void)atomic_fetch_add(&ready, 1);
     while (atomic_load(&ready) < 8) (void)sched_yield();
@@ -660,7 +656,7 @@ static void *init_and_draw(void *at) {
 }
 
 /* Stands first: only the first init of a process publishes what all generators share. */
-static void threads_that_init_at_once_all_get_working_generators(void) {
+TEST(threads_that_init_at_once_all_get_working_generators) {
     pthread_t threads[8];
     static uint64_t all[800];
     atomic_store(&ready, 0);
@@ -677,27 +673,27 @@ static void threads_that_init_at_once_all_get_working_generators(void) {
     CHECK_EQ(count_duplicates(all, 800), 0);
 }
 
-static void shared_generator_singles(void) { draw_each_way(&shared, step_next, 0); }
-static void shared_generator_tries(void) { draw_each_way(&shared, step_try, 0); }
-static void shared_generator_tries_at_a_given_time(void) { draw_each_way(&shared, step_try_at, 0); }
-static void shared_generator_batches(void) { draw_each_way(&shared, step_next_n, 0); }
-static void shared_generator_prefetch(void) { draw_each_way(&shared, step_prefetch, 0); }
-static void shared_generator_all_calls_mixed(void) { draw_each_way(&shared, step_mixed, 0); }
-static void a_shard_for_each_thread_singles(void) { draw_each_way(&sharded, step_next, 0); }
-static void a_shard_for_each_thread_all_calls_mixed(void) {
+TEST(shared_generator_singles) { draw_each_way(&shared, step_next, 0); }
+TEST(shared_generator_tries) { draw_each_way(&shared, step_try, 0); }
+TEST(shared_generator_tries_at_a_given_time) { draw_each_way(&shared, step_try_at, 0); }
+TEST(shared_generator_batches) { draw_each_way(&shared, step_next_n, 0); }
+TEST(shared_generator_prefetch) { draw_each_way(&shared, step_prefetch, 0); }
+TEST(shared_generator_all_calls_mixed) { draw_each_way(&shared, step_mixed, 0); }
+TEST(a_shard_for_each_thread_singles) { draw_each_way(&sharded, step_next, 0); }
+TEST(a_shard_for_each_thread_all_calls_mixed) {
     draw_each_way(&sharded, step_mixed, 0);
 }
-static void lanes_singles(void) { draw_each_way(&laned, step_next, 0); }
-static void lanes_tries(void) { draw_each_way(&laned, step_try, 0); }
-static void lanes_batches(void) { draw_each_way(&laned, step_next_n, 0); }
-static void three_lanes_all_calls_mixed(void) { draw_each_way(&laned, step_mixed, 3); }
-static void lanes_of_128_bits_all_calls_mixed(void) { draw_each_way(&wide_laned, step_mixed, 0); }
-static void wide_generator_singles(void) { draw_each_way(&wides, step_next, 0); }
-static void wide_generator_all_calls_mixed(void) { draw_each_way(&wides, step_mixed, 0); }
+TEST(lanes_singles) { draw_each_way(&laned, step_next, 0); }
+TEST(lanes_tries) { draw_each_way(&laned, step_try, 0); }
+TEST(lanes_batches) { draw_each_way(&laned, step_next_n, 0); }
+TEST(three_lanes_all_calls_mixed) { draw_each_way(&laned, step_mixed, 3); }
+TEST(lanes_of_128_bits_all_calls_mixed) { draw_each_way(&wide_laned, step_mixed, 0); }
+TEST(wide_generator_singles) { draw_each_way(&wides, step_next, 0); }
+TEST(wide_generator_all_calls_mixed) { draw_each_way(&wides, step_mixed, 0); }
 
 /* More than Hazelcast's layout has in the time ahead, so that callers borrow first and then wait.
  */
-static void ids_may_run_ahead_of_the_clock_by_max_ahead(void) {
+TEST(ids_may_run_ahead_of_the_clock_by_max_ahead) {
     for (unsigned i = 0; i < 2; i++) {
         plan p = plan_of(&shared, i ? step_mixed : step_next, 8);
         p.options.layout = flake_layout_hazelcast;
@@ -725,7 +721,7 @@ static plan saturation_of(void (*step)(worker *), unsigned threads) {
     return p;
 }
 
-static void a_saturated_generator_repeats_no_id(void) {
+TEST(a_saturated_generator_repeats_no_id) {
     for (unsigned i = 0; i < crowd_sizes; i++) {
         plan p = saturation_of(step_next, crowds[i]);
         saturate(&p);
@@ -733,30 +729,30 @@ static void a_saturated_generator_repeats_no_id(void) {
 }
 
 /* One place a unit for each thread: here the queue alone decides. */
-static void nor_does_one_with_a_place_for_each_thread(void) {
+TEST(nor_does_one_with_a_place_for_each_thread) {
     plan p = saturation_of(step_next, most_threads);
     p.options.seq_max = most_threads - 1;
     saturate(&p);
 }
 
-static void nor_does_one_with_the_coarse_clock(void) {
+TEST(nor_does_one_with_the_coarse_clock) {
     plan p = saturation_of(step_next, 8);
     p.options.clock.kind = FLAKE_CLOCK_COARSE;
     saturate(&p);
 }
 
-static void nor_does_one_with_the_fast_clock(void) {
+TEST(nor_does_one_with_the_fast_clock) {
     plan p = saturation_of(step_next, 8);
     p.options.clock.kind = FLAKE_CLOCK_FAST;
     saturate(&p);
 }
 
-static void nor_does_one_that_gives_batches(void) {
+TEST(nor_does_one_that_gives_batches) {
     plan p = saturation_of(step_next_n, 8);
     saturate(&p);
 }
 
-static void nor_do_saturated_lanes(void) {
+TEST(nor_do_saturated_lanes) {
     for (unsigned i = 0; i < crowd_sizes; i++) {
         plan p = saturation_of(i & 1 ? step_mixed : step_next, crowds[i]);
         p.way = &laned;
@@ -766,7 +762,7 @@ static void nor_do_saturated_lanes(void) {
     }
 }
 
-static void questions_beside_the_drawing_are_answered_and_change_nothing(void) {
+TEST(questions_beside_the_drawing_are_answered_and_change_nothing) {
     for (unsigned i = 0; i < 4; i++) {
         plan p = plan_of(i & 1 ? &sharded : &shared, i & 1 ? step_mixed : step_next, 4);
         p.ids = small ? 20000 : 400000;
@@ -789,7 +785,7 @@ static void draw_warped(plan *p, unsigned seq_bits, int64_t times, uint64_t step
     warp_end();
 }
 
-static void units_of_a_microsecond(void) {
+TEST(units_of_a_microsecond) {
     static const unsigned seq_bits[] = {0, 1, 4, 12};
     for (unsigned i = 0; i < 8; i++) {
         plan p = plan_of(&shared, i & 4 ? step_mixed : step_next, 8);
@@ -798,7 +794,7 @@ static void units_of_a_microsecond(void) {
     }
 }
 
-static void short_units_run_ahead(void) {
+TEST(short_units_run_ahead) {
     for (unsigned i = 0; i < 2; i++) {
         plan p = plan_of(i ? &wides : &shared, step_mixed, 8);
         p.options.max_ahead_ms = 20;
@@ -807,13 +803,13 @@ static void short_units_run_ahead(void) {
     }
 }
 
-static void units_of_a_microsecond_for_shards(void) {
+TEST(units_of_a_microsecond_for_shards) {
     plan p = plan_of(&sharded, step_mixed, 8);
     draw_warped(&p, 4, 1000, 0);
 }
 
 /* An hour of patience: whoever waits gets his id, however often the clock is put back meanwhile. */
-static void a_clock_put_back_thousands_of_times_a_second(void) {
+TEST(a_clock_put_back_thousands_of_times_a_second) {
     static const unsigned seq_bits[] = {0, 4, 12};
     for (unsigned i = 0; i < 6; i++) {
         plan p = plan_of(&shared, i & 1 ? step_mixed : step_next, 8);
@@ -823,7 +819,7 @@ static void a_clock_put_back_thousands_of_times_a_second(void) {
     }
 }
 
-static void units_of_a_microsecond_for_lanes(void) {
+TEST(units_of_a_microsecond_for_lanes) {
     for (unsigned i = 0; i < 6; i++) {
         plan p = plan_of(i & 1 ? &wide_laned : &laned, step_mixed, 8);
         p.shards = 3;
@@ -834,14 +830,14 @@ static void units_of_a_microsecond_for_lanes(void) {
     }
 }
 
-static void a_clock_put_back_while_ids_run_ahead(void) {
+TEST(a_clock_put_back_while_ids_run_ahead) {
     plan p = plan_of(&shared, step_mixed, 8);
     p.options.max_ahead_ms = 20;
     p.may_refuse = true;
     draw_warped(&p, 4, 1000, 200);
 }
 
-static void a_clock_put_back_under_shards(void) {
+TEST(a_clock_put_back_under_shards) {
     plan p = plan_of(&sharded, step_mixed, 8);
     p.may_refuse = true;
     draw_warped(&p, 4, 1000, 200);
@@ -849,7 +845,7 @@ static void a_clock_put_back_under_shards(void) {
 
 /* So little patience that places are given back all the time, while others draw: with few numbers a
  * unit, drawn one by one, and with so many that the first to come late finds others behind him. */
-static void waiters_that_give_up_and_a_clock_put_back(void) {
+TEST(waiters_that_give_up_and_a_clock_put_back) {
     for (unsigned i = 0; i < 8; i++) {
         plan p = plan_of(&shared, i & 1 ? step_mixed : step_next, 8);
         p.options.max_wait_ms = i & 2 ? 4 : 20;
@@ -861,7 +857,7 @@ static void waiters_that_give_up_and_a_clock_put_back(void) {
 
 /* 44 + 20 bits leave count none to spare: a full unit carries into the time. The clock runs slow,
  * or a million ids a unit would be too many to draw. */
-static void a_count_with_no_bit_to_spare(void) {
+TEST(a_count_with_no_bit_to_spare) {
     plan p = plan_of(&shared, step_mixed, 4);
     p.options.layout = flake_layout_of(44, 0, 20, 0);
     p.options.node = 0;
@@ -876,12 +872,11 @@ static void a_count_with_no_bit_to_spare(void) {
 
 static int64_t read_fixed(void *user) { return *(const int64_t *)user; }
 
-static void a_full_unit_whose_count_has_carried_is_counted_too(void) {
+TEST(a_full_unit_whose_count_has_carried_is_counted_too) {
     static int64_t now_ns = 1700000000000000000;
     static uint64_t ids[1 << 20];
-    flake_options options;
+    flake_options options = {0};
     flake_stats stats;
-    memset(&options, 0, sizeof options);
     options.layout = flake_layout_of(44, 0, 20, 0);
     options.clock.now_ns = read_fixed;
     options.clock.user = &now_ns;
@@ -896,14 +891,13 @@ static void a_full_unit_whose_count_has_carried_is_counted_too(void) {
 /* ---- signals ---- */
 
 static void handle_signals(void) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
+    struct sigaction action = {0};
     action.sa_handler = on_signal;
     (void)sigemptyset(&action.sa_mask);
     CHECK_EQ(sigaction(SIGALRM, &action, NULL), 0);
 }
 
-static void signals_each_ms_change_nothing(void) {
+TEST(signals_each_ms_change_nothing) {
     handle_signals();
     for (unsigned i = 0; i < 2; i++) {
         plan p = saturation_of(i ? step_next_n : step_next, 8);
@@ -918,7 +912,7 @@ static void signals_each_ms_change_nothing(void) {
 }
 
 /* Where a 64-bit atomic takes a lock, the handler may have interrupted who has it. */
-static void a_signal_handler_may_draw_too(void) {
+TEST(a_signal_handler_may_draw_too) {
     if (ATOMIC_LLONG_LOCK_FREE != 2) return;
     handle_signals();
     for (unsigned i = 0; i < 4; i++) {
@@ -954,14 +948,13 @@ static void *wait_for_one(void *at) {
 
 /* The clock is put back by 100 ms before the wait, and by as much again during it: well within
  * max_wait_ms, which is 1,000. */
-static void signals_do_not_use_up_the_patience_of_a_waiter(void) {
-    flake_options options;
+TEST(signals_do_not_use_up_the_patience_of_a_waiter) {
+    flake_options options = {0};
     pthread_t thread;
     uint64_t before = 0;
     waiter w = {FLAKE_INVALID, 0, 0};
     flake_parts parts = {INT64_MAX, 0, 0};
     handle_signals();
-    memset(&options, 0, sizeof options);
     options.clock.now_ns = read_put_back;
     atomic_store(&put_back_ns, 0);
     CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_OK);
@@ -982,47 +975,4 @@ static void signals_do_not_use_up_the_patience_of_a_waiter(void) {
 }
 #endif
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(threads_that_init_at_once_all_get_working_generators),
-        CHECK_TEST(shared_generator_singles),
-        CHECK_TEST(shared_generator_tries),
-        CHECK_TEST(shared_generator_tries_at_a_given_time),
-        CHECK_TEST(shared_generator_batches),
-        CHECK_TEST(shared_generator_prefetch),
-        CHECK_TEST(shared_generator_all_calls_mixed),
-        CHECK_TEST(a_shard_for_each_thread_singles),
-        CHECK_TEST(a_shard_for_each_thread_all_calls_mixed),
-        CHECK_TEST(lanes_singles),
-        CHECK_TEST(lanes_tries),
-        CHECK_TEST(lanes_batches),
-        CHECK_TEST(three_lanes_all_calls_mixed),
-        CHECK_TEST(lanes_of_128_bits_all_calls_mixed),
-        CHECK_TEST(wide_generator_singles),
-        CHECK_TEST(wide_generator_all_calls_mixed),
-        CHECK_TEST(ids_may_run_ahead_of_the_clock_by_max_ahead),
-        CHECK_TEST(a_saturated_generator_repeats_no_id),
-        CHECK_TEST(nor_does_one_with_a_place_for_each_thread),
-        CHECK_TEST(nor_does_one_with_the_coarse_clock),
-        CHECK_TEST(nor_does_one_with_the_fast_clock),
-        CHECK_TEST(nor_does_one_that_gives_batches),
-        CHECK_TEST(nor_do_saturated_lanes),
-        CHECK_TEST(questions_beside_the_drawing_are_answered_and_change_nothing),
-        CHECK_TEST(units_of_a_microsecond),
-        CHECK_TEST(short_units_run_ahead),
-        CHECK_TEST(units_of_a_microsecond_for_shards),
-        CHECK_TEST(a_clock_put_back_thousands_of_times_a_second),
-        CHECK_TEST(a_clock_put_back_while_ids_run_ahead),
-        CHECK_TEST(units_of_a_microsecond_for_lanes),
-        CHECK_TEST(a_clock_put_back_under_shards),
-        CHECK_TEST(waiters_that_give_up_and_a_clock_put_back),
-        CHECK_TEST(a_count_with_no_bit_to_spare),
-        CHECK_TEST(a_full_unit_whose_count_has_carried_is_counted_too),
-#if !defined(_WIN32)
-        CHECK_TEST(signals_each_ms_change_nothing),
-        CHECK_TEST(a_signal_handler_may_draw_too),
-        CHECK_TEST(signals_do_not_use_up_the_patience_of_a_waiter),
-#endif
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -145,7 +145,7 @@ static void round_trips(const flake_layout *l, const char *name, const char *epo
     }
 }
 
-static void what_generate_prints_inspect_reads_back(void) {
+TEST(what_generate_prints_inspect_reads_back) {
     memset(seen, 0, sizeof seen);
     seen_zeros = 0;
     flake_layout l = flake_layout_of(41, 10, 12, 1577836800000);
@@ -160,7 +160,7 @@ static void what_generate_prints_inspect_reads_back(void) {
     CHECK(seen[run_digits] && seen[run_upper] && seen[run_bits] && seen[run_hex] && seen_zeros);
 }
 
-static void hex_without_a_letter_is_read_back(void) {
+TEST(hex_without_a_letter_is_read_back) {
     static const choice hex = {"uniqueid-spread", NULL, "hex"};
     flake_layout l = flake_layout_uniqueid_spread;
     flake_parts parts;
@@ -176,7 +176,7 @@ static void hex_without_a_letter_is_read_back(void) {
 
 /* What looks like one form may be another: without --format no text but a decimal one is read, and
  * what would read it is said. */
-static void no_form_is_guessed(void) {
+TEST(no_form_is_guessed) {
     static const choice none = {NULL, NULL, NULL};
     const flake_layout l = flake_layout_default;
     char text[256], option[32];
@@ -231,7 +231,7 @@ static void wide_round_trips(const char *format, unsigned base) {
     }
 }
 
-static void what_generate_prints_of_128_bits_inspect_reads_back(void) {
+TEST(what_generate_prints_of_128_bits_inspect_reads_back) {
     char name[8];
     memset(seen, 0, sizeof seen);
     seen_zeros = 0;
@@ -322,7 +322,7 @@ static void inspect_finds_parts(const choice *c, const uuid_layout *l, const cha
     inspect_prints(c, text, p->unix_ms, l->maker ? maker : "", number);
 }
 
-static void what_generate_prints_of_uuids_and_ulids_inspect_reads_back(void) {
+TEST(what_generate_prints_of_uuids_and_ulids_inspect_reads_back) {
     char text[256];
     for (size_t k = 0; k < uuid_layout_count; k++)
         for (size_t f = 0; f < sizeof uuid_forms / sizeof *uuid_forms; f++) {
@@ -344,7 +344,7 @@ static void what_generate_prints_of_uuids_and_ulids_inspect_reads_back(void) {
 }
 
 /* Their texts name them. */
-static void a_uuid_and_a_ulid_are_known_by_their_texts(void) {
+TEST(a_uuid_and_a_ulid_are_known_by_their_texts) {
     static const choice none = {NULL, NULL, NULL};
     static const size_t known[] = {0, 2, 3}; /* a uuid7_node looks like a uuid7 */
     char text[64], layout[32];
@@ -363,7 +363,7 @@ static void a_uuid_and_a_ulid_are_known_by_their_texts(void) {
 }
 
 /* Without a letter a ULID may be a number. */
-static void a_ulid_of_digits_is_not_guessed(void) {
+TEST(a_ulid_of_digits_is_not_guessed) {
     static const choice none = {NULL, NULL, NULL}, named = {"ulid", NULL, NULL};
     char text[64];
     for (int i = 0; i < run_moments; i++) {
@@ -382,7 +382,7 @@ static void refused_for(const char *text, const char *layout, const char *why) {
     if (!strstr(run_complaint, why)) check_fail(__FILE__, __LINE__, run_complaint);
 }
 
-static void a_uuid_of_another_kind_is_called_by_its_version(void) {
+TEST(a_uuid_of_another_kind_is_called_by_its_version) {
     char text[37], why[64];
     for (int i = 0; i < run_moments; i++)
         for (unsigned version = 0; version < 16; version++) {
@@ -406,7 +406,7 @@ static void a_uuid_of_another_kind_is_called_by_its_version(void) {
 }
 
 /* All of 16 digits that are not the time's. */
-static void a_range_of_uuids_has_all_of_its_ms(void) {
+TEST(a_range_of_uuids_has_all_of_its_ms) {
     char from[64], to[64], min[64], max[64];
     for (size_t k = 0; k < uuid_layout_count; k++)
         for (int i = 0; i < run_moments; i++) {
@@ -435,7 +435,7 @@ static void a_range_of_uuids_has_all_of_its_ms(void) {
         }
 }
 
-static void uuids_are_drawn_from_1984_on(void) {
+TEST(uuids_are_drawn_from_1984_on) {
     for (size_t k = 0; k < uuid_layout_count; k++) {
         char layout[64];
         (void)snprintf(layout, sizeof layout, "--layout=%s", uuid_layouts[k].name);
@@ -447,7 +447,7 @@ static void uuids_are_drawn_from_1984_on(void) {
     }
 }
 
-static void time_finds_no_uuid_twice(void) {
+TEST(time_finds_no_uuid_twice) {
     for (size_t k = 0; k < uuid_layout_count; k++) {
         char layout[64];
         (void)snprintf(layout, sizeof layout, "--layout=%s", uuid_layouts[k].name);
@@ -461,7 +461,7 @@ static void time_finds_no_uuid_twice(void) {
 /* ---- what surrounds ids ---- */
 
 /* An object's members in any order; of others only an id is taken. */
-static void objects_are_read_back(void) {
+TEST(objects_are_read_back) {
     char object[] = "{ \"unix_ms\" :-15, \"layout\":\"boundary\",\"format\":\"base62\",\"x\":1e5,"
                     "\"id\": \"9xv8qjj52HFsJhNZp5\" } ";
     tool_item item = {NULL, NULL, NULL, NULL};
@@ -472,7 +472,7 @@ static void objects_are_read_back(void) {
     CHECK_EQ(strtoll(item.unix_ms, NULL, 10), -15);
 }
 
-static void no_object_that_is_cut_off_is_read(void) {
+TEST(no_object_that_is_cut_off_is_read) {
     static const char whole[] = "{\"id\":\"5\",\"layout\":\"js53\",\"unix_ms\":15}";
     char part[sizeof whole];
     for (size_t length = 0; length < sizeof whole; length++) {
@@ -484,7 +484,7 @@ static void no_object_that_is_cut_off_is_read(void) {
 }
 
 /* A run that ends before it can release its slot has left word of its ids. */
-static void a_slot_knows_the_ids_that_were_generated(void) {
+TEST(a_slot_knows_the_ids_that_were_generated) {
 #if !defined(_WIN32)
     char folder[] = "/tmp/slots-XXXXXX", file[64], option[64];
     if (!mkdtemp(folder)) abort();
@@ -503,22 +503,4 @@ static void a_slot_knows_the_ids_that_were_generated(void) {
 }
 
 #undef main
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(hex_without_a_letter_is_read_back),
-        CHECK_TEST(what_generate_prints_inspect_reads_back),
-        CHECK_TEST(no_form_is_guessed),
-        CHECK_TEST(what_generate_prints_of_128_bits_inspect_reads_back),
-        CHECK_TEST(what_generate_prints_of_uuids_and_ulids_inspect_reads_back),
-        CHECK_TEST(a_uuid_and_a_ulid_are_known_by_their_texts),
-        CHECK_TEST(a_ulid_of_digits_is_not_guessed),
-        CHECK_TEST(a_uuid_of_another_kind_is_called_by_its_version),
-        CHECK_TEST(a_range_of_uuids_has_all_of_its_ms),
-        CHECK_TEST(uuids_are_drawn_from_1984_on),
-        CHECK_TEST(time_finds_no_uuid_twice),
-        CHECK_TEST(objects_are_read_back),
-        CHECK_TEST(no_object_that_is_cut_off_is_read),
-        CHECK_TEST(a_slot_knows_the_ids_that_were_generated),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -70,7 +70,7 @@ static void generate_like(const form *f, sno_id id, char text[64]) {
     for (int kind = 0; kind < run_kinds; kind++) seen[kind] += run_all_are(kind, text);
 }
 
-static void what_generate_prints_inspect_reads_back(void) {
+TEST(what_generate_prints_inspect_reads_back) {
     char text[64];
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
         for (int i = 0; i < run_moments; i++) {
@@ -87,7 +87,7 @@ static void what_generate_prints_inspect_reads_back(void) {
 }
 
 /* No text is one of two forms, so the wrong one is refused. */
-static void another_form_is_refused(void) {
+TEST(another_form_is_refused) {
     char text[64];
     for (size_t f = 1; f < sizeof forms / sizeof *forms; f++)
         for (size_t other = 1; other < sizeof forms / sizeof *forms; other++) {
@@ -98,8 +98,4 @@ static void another_form_is_refused(void) {
 }
 
 #undef main
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(what_generate_prints_inspect_reads_back),
-                                     CHECK_TEST(another_form_is_refused)};
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -68,7 +68,7 @@ static flake128 id_oracle(const flake_layout *l, const uint64_t start[2], const 
     return id;
 }
 
-static void the_hash_is_siphash_1_3(void) {
+TEST(the_hash_is_siphash_1_3) {
     const uint64_t key[2] = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
     uint8_t text[15];
     for (unsigned i = 0; i < 15; i++) text[i] = (uint8_t)i;
@@ -83,7 +83,7 @@ static void the_hash_is_siphash_1_3(void) {
     }
 }
 
-static void an_id_is_what_keys_time_and_place_make_it(void) {
+TEST(an_id_is_what_keys_time_and_place_make_it) {
     EACH_LAYOUT(l) {
         begin(l);
         last_number = 9;
@@ -109,25 +109,24 @@ static void an_id_is_what_keys_time_and_place_make_it(void) {
 
 // >>rfc
 
-static void rfc9562_5_7_fields_of_version_7_big_endian(void) {
+TEST(rfc9562_5_7_fields_of_version_7_big_endian) {
     begin(&flake_layout_uuid7);
     clock_at(0x017f22e279b0);
     open_gen(&gen);
     const flake128 id = drawn(&gen);
     const uint8_t time[] = {0x01, 0x7f, 0x22, 0xe2, 0x79, 0xb0};
     char text[37];
-    flake_parts p;
+    flake_parts p = {0};
     CHECK(memcmp(id.bytes, time, 6) == 0);
     flake128_to_uuid(&id, text);
     CHECK(strncmp(text, "017f22e2-79b0-7", 15) == 0 && strchr("89ab", text[19]));
-    memset(&p, 0, sizeof p);
     CHECK_EQ(flake128_decompose(&flake_layout_uuid7, &id, &p), FLAKE_OK);
     CHECK(p.unix_ms == 0x017f22e279b0);
     CHECK(p.seq == counter_of(id) && p.node == tail_of(id));
     CHECK(bits(id, 48, 4) == 7 && bits(id, 64, 2) == 2);
 }
 
-static void rfc9562_4_1_variant_and_4_2_version(void) {
+TEST(rfc9562_4_1_variant_and_4_2_version) {
     for (unsigned i = 0; i < 3; i++) {
         const flake_layout *const l = &layouts[i];
         open_one(l);
@@ -140,7 +139,7 @@ static void rfc9562_4_1_variant_and_4_2_version(void) {
     }
 }
 
-static void rfc9562_5_8_version_8_has_the_node(void) {
+TEST(rfc9562_5_8_version_8_has_the_node) {
     open_one(&flake_layout_uuid8);
     for (int i = 0; i < 100; i++) {
         const flake128 id = drawn(&gen);
@@ -151,7 +150,7 @@ static void rfc9562_5_8_version_8_has_the_node(void) {
     CHECK(bits(drawn(&gen), 48, 4) == 7);
 }
 
-static void rfc9562_6_2_method_1_the_counter_begins_below_its_guard_bit(void) {
+TEST(rfc9562_6_2_method_1_the_counter_begins_below_its_guard_bit) {
     for (unsigned f = 0; f < 3; f++) {
         open_one(&layouts[f]);
         uint64_t greatest = 0;
@@ -166,7 +165,7 @@ static void rfc9562_6_2_method_1_the_counter_begins_below_its_guard_bit(void) {
     }
 }
 
-static void rfc9562_6_2_a_full_ms_is_followed_by_the_next_and_no_counter_wraps(void) {
+TEST(rfc9562_6_2_a_full_ms_is_followed_by_the_next_and_no_counter_wraps) {
     EACH_LAYOUT(l) {
         open_one(l);
         for (int64_t ms = T; ms < T + 20; ms++) { /* wherever the counter begins */
@@ -187,10 +186,9 @@ static void rfc9562_6_2_a_full_ms_is_followed_by_the_next_and_no_counter_wraps(v
 }
 
 /* A ULID's counter that ends in ones carries into what stands above 64 bits, and no further. */
-static void a_ulids_counter_carries_and_never_leaves_the_ms(void) {
-    flake_i_keys keys;
+TEST(a_ulids_counter_carries_and_never_leaves_the_ms) {
+    flake_i_keys keys = {0};
     const uint64_t fresh[4] = {1, 2, 3, 4};
-    memset(&keys, 0, sizeof keys);
     flake_i_set_keys(&keys, fresh);
     unsigned carries = 0;
     for (uint64_t place = 1; place < 65536; place += 13) {
@@ -208,7 +206,7 @@ static void a_ulids_counter_carries_and_never_leaves_the_ms(void) {
     CHECK(carries > 4000);
 }
 
-static void rfc9562_6_8_and_6_9_two_generators_say_nothing_of_each_other(void) {
+TEST(rfc9562_6_8_and_6_9_two_generators_say_nothing_of_each_other) {
     begin(&flake_layout_uuid7);
     open_gen(&gen);
     open_gen(&other);
@@ -220,11 +218,10 @@ static void rfc9562_6_8_and_6_9_two_generators_say_nothing_of_each_other(void) {
     }
 }
 
-static void rfc9562_appendix_a_6_example_of_version_7(void) {
+TEST(rfc9562_appendix_a_6_example_of_version_7) {
     const char *const example = "017F22E2-79B0-7CC3-98C4-DC0C0C07398F";
     flake128 id = untouched, made = untouched;
-    flake_parts p;
-    memset(&p, 0, sizeof p);
+    flake_parts p = {0};
     CHECK_EQ(flake128_from_uuid(example, 36, &id), FLAKE_OK);
     CHECK_EQ(flake128_decompose(&flake_layout_uuid7, &id, &p), FLAKE_OK);
     CHECK(p.unix_ms == 1645557742000 && p.seq == 0x330d8c4 && p.node == 0xdc0c0c07398f);
@@ -234,7 +231,7 @@ static void rfc9562_appendix_a_6_example_of_version_7(void) {
     CHECK_EQ(flake128_decompose(&flake_layout_uuid8, &id, &p), FLAKE_INVALID);
 }
 
-static void rfc9562_6_11_ids_sort_as_bytes_by_time_first(void) {
+TEST(rfc9562_6_11_ids_sort_as_bytes_by_time_first) {
     EACH_LAYOUT(l) {
         open_one(l);
         flake128 last = untouched;
@@ -248,13 +245,12 @@ static void rfc9562_6_11_ids_sort_as_bytes_by_time_first(void) {
     }
 }
 
-static void the_ulid_specs_example_counts_in_its_last_bit(void) {
+TEST(the_ulid_specs_example_counts_in_its_last_bit) {
     const char *const first = "01BX5ZZKBKACTAV9WEVGEMMVRZ", *const second =
                                                                 "01BX5ZZKBKACTAV9WEVGEMMVS0";
     flake128 a = untouched, b = untouched, low = untouched, high = untouched;
-    flake_parts p;
+    flake_parts p = {0};
     char text[27];
-    memset(&p, 0, sizeof p);
     CHECK_EQ(flake128_from_ulid(first, 26, &a), FLAKE_OK);
     CHECK_EQ(flake128_from_ulid(second, 26, &b), FLAKE_OK);
     CHECK(counts_by_one(&flake_layout_ulid, a, b));
@@ -271,7 +267,7 @@ static void the_ulid_specs_example_counts_in_its_last_bit(void) {
     CHECK_STR(text, "01BX5ZZKBKZZZZZZZZZZZZZZZZ");
 }
 
-static void a_ulids_counter_begins_below_half_of_its_80_bits(void) {
+TEST(a_ulids_counter_begins_below_half_of_its_80_bits) {
     open_one(&flake_layout_ulid);
     uint64_t greatest = 0;
     for (int64_t i = 0; i < 2000; i++) {
@@ -285,7 +281,7 @@ static void a_ulids_counter_begins_below_half_of_its_80_bits(void) {
 
 // >>keys
 
-static void without_random_bytes_no_generator_begins(void) {
+TEST(without_random_bytes_no_generator_begins) {
     EACH_LAYOUT(l) {
         flake128 id;
         open_one(l);
@@ -302,7 +298,7 @@ static bool tail_key_is(uint64_t key0, uint64_t key1) {
            FLAKE_ATOMIC_LOAD(&gen.keys.tail[1], relaxed) == key1;
 }
 
-static void the_tails_key_is_new_each_second(void) {
+TEST(the_tails_key_is_new_each_second) {
     const int64_t second = T / 1024 * 1024 + 1024; /* one begins */
     begin(&flake_layout_uuid7);
     clock_at(second);
@@ -328,7 +324,7 @@ static void the_tails_key_is_new_each_second(void) {
     CHECK(tail_key_is(key0, key1) && source.calls == calls);
 }
 
-static void a_renewal_that_fails_keeps_the_key_until_the_next(void) {
+TEST(a_renewal_that_fails_keeps_the_key_until_the_next) {
     open_one(&flake_layout_uuid7);
     flake128 last = drawn(&gen);
     const uint64_t key0 = source.given[0], key1 = source.given[1];
@@ -346,7 +342,7 @@ static void a_renewal_that_fails_keeps_the_key_until_the_next(void) {
     CHECK(!tail_key_is(key0, key1));
 }
 
-static void where_counters_begin_is_new_with_each_init(void) {
+TEST(where_counters_begin_is_new_with_each_init) {
     EACH_LAYOUT(l) {
         begin(l);
         flake128 before = untouched;
@@ -362,7 +358,7 @@ static void where_counters_begin_is_new_with_each_init(void) {
 
 /* What a generator keeps of its newest ms says nothing of any ms before the first draw: not even of one whose
  * number has zeros where an empty word has them. */
-static void counters_begin_at_random_in_whatever_ms(void) {
+TEST(counters_begin_at_random_in_whatever_ms) {
     static const int64_t round_ms[] = {INT64_C(1) << 40, INT64_C(3) << 39, INT64_C(7) << 38};
     for (size_t i = 0; i < sizeof round_ms / sizeof *round_ms; i++) {
         uint64_t any = 0;
@@ -378,7 +374,7 @@ static void counters_begin_at_random_in_whatever_ms(void) {
 }
 
 /* Whose last ns an int64_t does not tell, though it tells the first. */
-static void the_ms_past_the_last_is_not_gone_on_from(void) {
+TEST(the_ms_past_the_last_is_not_gone_on_from) {
     EACH_LAYOUT(l) {
         flake128 id = untouched;
         open_one(l);
@@ -420,7 +416,7 @@ static unsigned uneven(const uint64_t *of, size_t n, unsigned width) {
 enum { many = 4096 };
 static uint64_t numbers[many];
 
-static void what_looks_random_is_even(void) {
+TEST(what_looks_random_is_even) {
     open_one(&flake_layout_uuid7);
     for (int64_t i = 0; i < many; i++) { /* where counters begin, ms by ms */
         clock_at(T + i);
@@ -465,7 +461,7 @@ static void is_refused(flake_status status, const char *option) {
     CHECK_EQ(flake128_next(&gen, &id), FLAKE_INVALID);
 }
 
-static void what_init_refuses(void) {
+TEST(what_init_refuses) {
     EACH_LAYOUT(l) {
         for (int i = 0; i < 7; i++) {
             begin(l);
@@ -498,14 +494,13 @@ static void what_init_refuses(void) {
 
 // >>parts
 
-static void parts_and_ends_of_each_layout(void) {
+TEST(parts_and_ends_of_each_layout) {
     uint64_t seed = 11;
     EACH_LAYOUT(l) for (unsigned i = 0; i < 1000; i++) {
         const unsigned seq_bits = l->format == FLAKE_I_ULID ? 16 : 26,
                        worker_bits = l->format == FLAKE_I_ULID ? 64 : 48;
-        flake_parts p, q;
+        flake_parts p, q = {0};
         flake128 id = untouched, low = untouched, high = untouched;
-        memset(&q, 0, sizeof q);
         p.unix_ms = (int64_t)(random_next(&seed) >> 16);
         p.seq = (uint32_t)(random_next(&seed) >> (64 - seq_bits));
         p.node = random_next(&seed) >> (64 - worker_bits);
@@ -529,7 +524,7 @@ static void parts_and_ends_of_each_layout(void) {
     }
 }
 
-static void parts_that_do_not_fit(void) {
+TEST(parts_that_do_not_fit) {
     EACH_LAYOUT(l) {
         flake128 id = untouched;
         flake_parts p = {0, 0, 0}, q = {5, 7, 8};
@@ -578,9 +573,8 @@ static unsigned rows_of_peers;
 
 static void check_peers_id(const flake_layout *l, flake128 id, int64_t unix_ms, uint32_t seq,
                            uint64_t worker) {
-    flake_parts p;
+    flake_parts p = {0};
     flake128 composed = untouched;
-    memset(&p, 0, sizeof p);
     CHECK_EQ(flake128_decompose(l, &id, &p), FLAKE_OK);
     CHECK_EQ(p.unix_ms, unix_ms);
     CHECK_EQ(p.seq, seq);
@@ -616,7 +610,7 @@ static void uuid7_row(char **field) {
                    bits(free_bits, 26, 48));
 }
 
-static void peers_uuids_are_read(void) {
+TEST(peers_uuids_are_read) {
     rows_of_peers = 0;
     vectors_read("uuid7.tsv", 6, uuid7_row);
     CHECK_EQ(rows_of_peers, 32);
@@ -639,39 +633,10 @@ static void ulid_row(char **field) {
                    bits(expected, 64, 64));
 }
 
-static void peers_ulids_are_read(void) {
+TEST(peers_ulids_are_read) {
     rows_of_peers = 0;
     vectors_read("ulid.tsv", 4, ulid_row);
     CHECK_EQ(rows_of_peers, 32);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(the_hash_is_siphash_1_3),
-        CHECK_TEST(an_id_is_what_keys_time_and_place_make_it),
-        CHECK_TEST(rfc9562_5_7_fields_of_version_7_big_endian),
-        CHECK_TEST(rfc9562_4_1_variant_and_4_2_version),
-        CHECK_TEST(rfc9562_5_8_version_8_has_the_node),
-        CHECK_TEST(rfc9562_6_2_method_1_the_counter_begins_below_its_guard_bit),
-        CHECK_TEST(rfc9562_6_2_a_full_ms_is_followed_by_the_next_and_no_counter_wraps),
-        CHECK_TEST(a_ulids_counter_carries_and_never_leaves_the_ms),
-        CHECK_TEST(rfc9562_6_8_and_6_9_two_generators_say_nothing_of_each_other),
-        CHECK_TEST(rfc9562_appendix_a_6_example_of_version_7),
-        CHECK_TEST(rfc9562_6_11_ids_sort_as_bytes_by_time_first),
-        CHECK_TEST(the_ulid_specs_example_counts_in_its_last_bit),
-        CHECK_TEST(a_ulids_counter_begins_below_half_of_its_80_bits),
-        CHECK_TEST(without_random_bytes_no_generator_begins),
-        CHECK_TEST(the_tails_key_is_new_each_second),
-        CHECK_TEST(a_renewal_that_fails_keeps_the_key_until_the_next),
-        CHECK_TEST(where_counters_begin_is_new_with_each_init),
-        CHECK_TEST(counters_begin_at_random_in_whatever_ms),
-        CHECK_TEST(the_ms_past_the_last_is_not_gone_on_from),
-        CHECK_TEST(what_looks_random_is_even),
-        CHECK_TEST(what_init_refuses),
-        CHECK_TEST(parts_and_ends_of_each_layout),
-        CHECK_TEST(parts_that_do_not_fit),
-        CHECK_TEST(peers_uuids_are_read),
-        CHECK_TEST(peers_ulids_are_read),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -185,7 +185,7 @@ static void no_call_gives(flake_status status) {
 
 // >>one after the other
 
-static void one_word_serves_all_calls(void) {
+TEST(one_word_serves_all_calls) {
     as_at_program_start();
     id16 last = uuid();
     CHECK_EQ(uuid_ms(last), T);
@@ -209,7 +209,7 @@ static void one_word_serves_all_calls(void) {
 }
 
 /* What is kept of a ULID's counter counts only if its words belong together. */
-static void words_of_two_ms_are_no_start(void) {
+TEST(words_of_two_ms_are_no_start) {
     as_at_program_start();
     atomic_store(&per_reading_ns, 0);
     uint64_t last = ulid_counter(ulid());
@@ -225,7 +225,7 @@ static void words_of_two_ms_are_no_start(void) {
 
 static void hold_the_clock(void) { atomic_store(&scripted_ns, T * MS); }
 
-static void a_full_ms_is_waited_out(void) {
+TEST(a_full_ms_is_waited_out) {
     as_at_program_start();
     atomic_store(&per_reading_ns, 0);
     id16 last = uuid();
@@ -235,7 +235,7 @@ static void a_full_ms_is_waited_out(void) {
     CHECK(uuid_ms(last) == T + 1 && atomic_load(&sleeps));
 }
 
-static void a_clock_put_back_stops_nobody(void) {
+TEST(a_clock_put_back_stops_nobody) {
     static const int64_t back_to[] = {T - 1, T - 3600 * 1000, 0, T + 2, 441763199999};
     as_at_program_start();
     id16 last = uuid(), last_ulid = ulid();
@@ -247,7 +247,7 @@ static void a_clock_put_back_stops_nobody(void) {
     CHECK(uuid_ms(last) >= T + 4 && uuid_ms(last) < T + 20);
 }
 
-static void before_1984_is_no_time_to_begin(void) {
+TEST(before_1984_is_no_time_to_begin) {
     as_at_program_start();
     atomic_store(&scripted_ns, 441763200000 * MS - 1000);
     atomic_store(&per_reading_ns, 0);
@@ -257,7 +257,7 @@ static void before_1984_is_no_time_to_begin(void) {
 }
 
 /* Nobody can sleep a second away that does not pass. */
-static void a_clock_that_stands_still_gives_a_ms_of_ids(void) {
+TEST(a_clock_that_stands_still_gives_a_ms_of_ids) {
     as_at_program_start();
     atomic_store(&per_reading_ns, 0);
     for (int i = 0; i < 65536; i++) (void)uuid();
@@ -267,7 +267,7 @@ static void a_clock_that_stands_still_gives_a_ms_of_ids(void) {
     CHECK_EQ(uuid_ms(uuid()), T + 1);
 }
 
-static void after_2262_there_are_none(void) {
+TEST(after_2262_there_are_none) {
     as_at_program_start();
     (void)uuid();
     atomic_store(&per_reading_ns, 0);
@@ -297,7 +297,7 @@ static void learn(void) {
     atomic_store(&readings, 0u);
 }
 
-static void under_a_lease_the_clock_is_not_read(void) {
+TEST(under_a_lease_the_clock_is_not_read) {
     as_at_program_start();
     learn();
     const int64_t ms = atomic_load(&scripted_ns) / MS;
@@ -314,7 +314,7 @@ static void under_a_lease_the_clock_is_not_read(void) {
     CHECK_EQ(uuid_ms(last), ms + 1);
 }
 
-static void a_step_back_is_seen_when_the_lease_has_ended(void) {
+TEST(a_step_back_is_seen_when_the_lease_has_ended) {
     as_at_program_start();
     learn();
     id16 last = uuid();
@@ -336,7 +336,7 @@ static void a_step_back_is_seen_when_the_lease_has_ended(void) {
 
 /* The clock steps, the counter jumps and stands still. No ID is later than the clock was at its latest, but
  * for those that exhaust a ms after a step back: there are too few for that. */
-static void ids_rise_whatever_clock_and_counter_read(void) {
+TEST(ids_rise_whatever_clock_and_counter_read) {
     as_at_program_start();
     learn();
     id16 last = uuid(), last_ulid = ulid();
@@ -366,7 +366,7 @@ static void ids_rise_whatever_clock_and_counter_read(void) {
 
 // >>random bytes
 
-static void without_random_bytes_nothing_is_given(void) {
+TEST(without_random_bytes_nothing_is_given) {
     for (unsigned before = 0; before < 2; before++) { /* the salt's; the keys' */
         as_at_program_start();
         for (int i = 0; i < 20; i++) {
@@ -380,7 +380,7 @@ static void without_random_bytes_nothing_is_given(void) {
     }
 }
 
-static void ids_go_on_when_the_source_ends(void) {
+TEST(ids_go_on_when_the_source_ends) {
     as_at_program_start();
     id16 last = uuid();
     atomic_store(&random_left, 0);
@@ -415,7 +415,7 @@ static void take_all_places(void) {
         CHECK_EQ(flake_i_take_place(&flake_i_default.begun, FLAKE_I_DEFAULT_PLACES), i);
 }
 
-static void who_finds_no_place_waits_for_a_maker(void) {
+TEST(who_finds_no_place_waits_for_a_maker) {
     as_at_program_start();
     atomic_store(&per_reading_ns, 0);
     take_all_places();
@@ -425,7 +425,7 @@ static void who_finds_no_place_waits_for_a_maker(void) {
     CHECK(compare_ids(&makers, &id) < 0 && counter_of(id) == counter_of(makers) + 1);
 }
 
-static void or_draws_alone_when_all_makers_are_gone(void) {
+TEST(or_draws_alone_when_all_makers_are_gone) {
     as_at_program_start();
     take_all_places();
     source.is_scripted = true;
@@ -498,10 +498,10 @@ static void race_for_ids(bool leased) {
     }
 }
 
-static void whoever_calls_later_gets_the_greater_id_from_the_first_call_on(void) {
+TEST(whoever_calls_later_gets_the_greater_id_from_the_first_call_on) {
     race_for_ids(false);
 }
-static void nor_is_the_order_another_under_leases(void) { race_for_ids(true); }
+TEST(nor_is_the_order_another_under_leases) { race_for_ids(true); }
 
 // >>handlers
 
@@ -521,8 +521,7 @@ static void raise_in_time(void) {
 }
 
 static void draw_in_handlers(bool leased) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
+    struct sigaction action = {0};
     action.sa_handler = handler;
     (void)sigaction(SIGUSR1, &action, NULL);
     int at = 1;
@@ -548,7 +547,7 @@ static void draw_in_handlers(bool leased) {
     CHECK(at > 20);
 }
 
-static void handlers_may_draw_wherever_they_interrupt(void) {
+TEST(handlers_may_draw_wherever_they_interrupt) {
     draw_in_handlers(false);
     draw_in_handlers(true);
 }
@@ -610,7 +609,7 @@ static void tell_counter(void) {
     family->ids[0] = uuid();
 }
 
-static void counters_begin_elsewhere_in_each_process(void) {
+TEST(counters_begin_elsewhere_in_each_process) {
     as_at_program_start();
     atomic_store(&per_reading_ns, 0);
     counter_drawn = counter_of(uuid());
@@ -628,7 +627,7 @@ static void counters_begin_elsewhere_in_each_process(void) {
     }
 }
 
-static void relatives_share_no_id(void) {
+TEST(relatives_share_no_id) {
     relatives(false, false);
     relatives(true, false);
     relatives(true, true);
@@ -640,7 +639,7 @@ static void child_like_its_siblings(void) {
 }
 
 /* The random bytes of siblings differ in 24 bits of each 8. All in one ms, from the same place on. */
-static void siblings_need_no_more_than_one_bit_to_differ(void) {
+TEST(siblings_need_no_more_than_one_bit_to_differ) {
     for (unsigned from = 0; from <= 24; from += 8) {
         as_at_program_start();
         atomic_store(&per_reading_ns, 0);
@@ -677,7 +676,7 @@ static void ids_after_a_bump(uint64_t seed, unsigned turned, id16 found[2]) {
 }
 
 /* Each of the 128 bits that distinguish processes turns half of the bits that look random. */
-static void keys_depend_on_all_128_bits_evenly(void) {
+TEST(keys_depend_on_all_128_bits_evenly) {
     enum { samples = 16 };
     for (unsigned turned = 0; turned < 128; turned++) {
         unsigned tails = 0, counters = 0;
@@ -703,7 +702,7 @@ int madvise(void *at, size_t length, int advice) {
     return (int)syscall(SYS_madvise, at, length, advice);
 }
 
-static void nor_where_the_pid_tells_them_apart(void) {
+TEST(nor_where_the_pid_tells_them_apart) {
     memset((void *)&flake_i_process, 0, sizeof flake_i_process);
     wipes_none = true;
     relatives(false, false);
@@ -717,7 +716,7 @@ static void nor_where_the_pid_tells_them_apart(void) {
 #endif
 
 /* A part of a salt has 32 bits of the mark: those of neighbours differ. */
-static void tags_of_relatives_differ(void) {
+TEST(tags_of_relatives_differ) {
     enum { pids = 4096, generations = 16 };
     static uint32_t tags[pids * generations];
     for (uint64_t i = 0; i < pids * generations; i++)
@@ -733,7 +732,7 @@ static void *draw_meanwhile(void *unused) {
     return unused;
 }
 
-static void forked_while_threads_draw_and_begin(void) {
+TEST(forked_while_threads_draw_and_begin) {
     pthread_t threads[3];
     as_at_program_start();
     atomic_store(&family->n, 0u);
@@ -757,7 +756,7 @@ static void *draw_and_note(void *unused) {
     return unused;
 }
 
-static void bumped_while_threads_draw(void) {
+TEST(bumped_while_threads_draw) {
     pthread_t threads[4];
     as_at_program_start();
     atomic_store(&family->n, 0u);
@@ -769,37 +768,8 @@ static void bumped_while_threads_draw(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(one_word_serves_all_calls),
-        CHECK_TEST(words_of_two_ms_are_no_start),
-        CHECK_TEST(a_full_ms_is_waited_out),
-        CHECK_TEST(a_clock_put_back_stops_nobody),
-        CHECK_TEST(before_1984_is_no_time_to_begin),
-        CHECK_TEST(a_clock_that_stands_still_gives_a_ms_of_ids),
-        CHECK_TEST(after_2262_there_are_none),
-        CHECK_TEST(under_a_lease_the_clock_is_not_read),
-        CHECK_TEST(a_step_back_is_seen_when_the_lease_has_ended),
-        CHECK_TEST(ids_rise_whatever_clock_and_counter_read),
-        CHECK_TEST(without_random_bytes_nothing_is_given),
-        CHECK_TEST(ids_go_on_when_the_source_ends),
-        CHECK_TEST(who_finds_no_place_waits_for_a_maker),
-        CHECK_TEST(or_draws_alone_when_all_makers_are_gone),
-        CHECK_TEST(whoever_calls_later_gets_the_greater_id_from_the_first_call_on),
-        CHECK_TEST(nor_is_the_order_another_under_leases),
-        CHECK_TEST(handlers_may_draw_wherever_they_interrupt),
-        CHECK_TEST(relatives_share_no_id),
-        CHECK_TEST(siblings_need_no_more_than_one_bit_to_differ),
-        CHECK_TEST(keys_depend_on_all_128_bits_evenly),
-        CHECK_TEST(counters_begin_elsewhere_in_each_process),
-#ifdef __linux__
-        CHECK_TEST(nor_where_the_pid_tells_them_apart),
-#endif
-        CHECK_TEST(tags_of_relatives_differ),
-        CHECK_TEST(forked_while_threads_draw_and_begin),
-        CHECK_TEST(bumped_while_threads_draw),
-    };
     (void)pthread_mutex_init(&race.lock, NULL);
     family = mmap(NULL, sizeof *family, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (family == MAP_FAILED) return 1;
-    return CHECK_MAIN(argc, argv, all);
+    return check_main(argc, argv);
 }

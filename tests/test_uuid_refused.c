@@ -27,7 +27,7 @@ static int64_t read_slowly(void) {
 #define FLAKE_RANDOM_BYTES(to, n) random_bytes(to, n)
 #include "flake.h"
 
-static void ids_rise_once_there_are_random_bytes(void) {
+TEST(ids_rise_once_there_are_random_bytes) {
     char id[37] = "as it was", last[37] = "";
     script_at_ms(1700000000000);
     for (int i = 0; i < 50; i++) {
@@ -44,7 +44,7 @@ static void ids_rise_once_there_are_random_bytes(void) {
 }
 
 /* The processor's counter knows nothing of the script. */
-static void a_clock_of_the_programs_own_is_read_for_each_id(void) {
+TEST(a_clock_of_the_programs_own_is_read_for_each_id) {
     uint8_t id[16];
     script_at_ms(1700000000000);
     CHECK_EQ(flake_uuid7_bytes(id), FLAKE_OK);
@@ -52,10 +52,4 @@ static void a_clock_of_the_programs_own_is_read_for_each_id(void) {
     CHECK_EQ(FLAKE_ATOMIC_LOAD(&g->engine.ticks_per_window, relaxed), 0);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(ids_rise_once_there_are_random_bytes),
-        CHECK_TEST(a_clock_of_the_programs_own_is_read_for_each_id),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

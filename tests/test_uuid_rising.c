@@ -49,7 +49,7 @@ static uint64_t call_any(uint64_t *seed, flake128 *last) {
     return n;
 }
 
-static void ids_rise_whatever_the_calls_and_the_clock(void) {
+TEST(ids_rise_whatever_the_calls_and_the_clock) {
     uint64_t seed = 99;
     asked = &gen;
     EACH_LAYOUT(l) for (unsigned i = 0; i < 6; i++) {
@@ -57,10 +57,9 @@ static void ids_rise_whatever_the_calls_and_the_clock(void) {
         options.max_ahead_ms = i % 2 ? 5 : 0;
         last_number = i < 2 ? 0 : i < 4 ? 9 : 3;
         open_gen(&gen);
-        flake128 last;
+        flake128 last = {0};
         flake_stats stats;
         uint64_t n = 0;
-        memset(&last, 0, sizeof last);
         for (unsigned step = 0; step < steps; step++, step_clock(&seed))
             n += call_any(&seed, &last);
         flake_stats_get(&gen, &stats);
@@ -99,7 +98,7 @@ static void check_answers(void) {
     CHECK_EQ(tried(1), 1);
 }
 
-static void answers_agree_with_what_a_try_does(void) {
+TEST(answers_agree_with_what_a_try_does) {
     uint64_t seed = 5;
     EACH_LAYOUT(l) for (unsigned i = 0; i < 4; i++) {
         asked = i % 2 ? &lanes : &gen;
@@ -115,7 +114,7 @@ static void answers_agree_with_what_a_try_does(void) {
     asked = &gen;
 }
 
-static void a_clock_that_stays_back_stops_nobody(void) {
+TEST(a_clock_that_stays_back_stops_nobody) {
     EACH_LAYOUT(l) {
         begin(l);
         last_number = 2;
@@ -138,7 +137,7 @@ static void a_clock_that_stays_back_stops_nobody(void) {
     }
 }
 
-static void a_clock_before_1984_stops_nobody_who_has_begun(void) {
+TEST(a_clock_before_1984_stops_nobody_who_has_begun) {
     EACH_LAYOUT(l) {
         open_one(l);
         flake128 last = drawn(&gen), id = untouched;
@@ -160,7 +159,7 @@ static void a_clock_before_1984_stops_nobody_who_has_begun(void) {
     }
 }
 
-static void refuse_back_says_so_and_changes_nothing(void) {
+TEST(refuse_back_says_so_and_changes_nothing) {
     EACH_LAYOUT(l) {
         begin(l);
         options.fail_on_backwards = true;
@@ -186,7 +185,7 @@ static void refuse_back_says_so_and_changes_nothing(void) {
     }
 }
 
-static void ids_ahead_of_the_clock_rise_when_it_is_put_back(void) {
+TEST(ids_ahead_of_the_clock_rise_when_it_is_put_back) {
     begin(&flake_layout_uuid7);
     last_number = 9;
     options.max_ahead_ms = 4;
@@ -217,7 +216,7 @@ static flake_status gate_admits(void *unused, int64_t until_ns) {
     return gate.refusals && gate.refusals-- ? FLAKE_AGAIN : FLAKE_OK;
 }
 
-static void who_waits_waits_for_a_gate_too_while_the_clock_is_back(void) {
+TEST(who_waits_waits_for_a_gate_too_while_the_clock_is_back) {
     begin(&flake_layout_uuid7);
     last_number = 2;
     options.gate.admit = gate_admits;
@@ -239,7 +238,7 @@ static void who_waits_waits_for_a_gate_too_while_the_clock_is_back(void) {
 
 // >>lanes
 
-static void lanes_rise_by_units_and_count_from_one_start(void) {
+TEST(lanes_rise_by_units_and_count_from_one_start) {
     EACH_LAYOUT(l) {
         begin(l);
         open_lanes();
@@ -265,7 +264,7 @@ static void lanes_rise_by_units_and_count_from_one_start(void) {
     }
 }
 
-static void what_lanes_ahead_have_left_counts_for_each_of_them(void) {
+TEST(what_lanes_ahead_have_left_counts_for_each_of_them) {
     EACH_LAYOUT(l) for (unsigned ahead = 0; ahead < 3; ahead++) {
         begin(l);
         open_lanes();
@@ -278,7 +277,7 @@ static void what_lanes_ahead_have_left_counts_for_each_of_them(void) {
 }
 
 /* Of lanes that the clock finds spent, and one that lies ahead of it, that one goes on. */
-static void lanes_go_on_with_the_one_that_lies_ahead(void) {
+TEST(lanes_go_on_with_the_one_that_lies_ahead) {
     EACH_LAYOUT(l) {
         flake128 id;
         int n = 0;
@@ -299,7 +298,7 @@ static void lanes_go_on_with_the_one_that_lies_ahead(void) {
 
 // >>others
 
-static void snapshots_are_of_one_node_and_range(void) {
+TEST(snapshots_are_of_one_node_and_range) {
     open_one(&flake_layout_uuid8);
     (void)drawn(&gen);
     flake_snapshot s = snapshot_of(&gen);
@@ -312,7 +311,7 @@ static void snapshots_are_of_one_node_and_range(void) {
 }
 
 /* What came of the ms of a snapshot is spent, and no more than that. */
-static void a_restored_one_goes_on_in_the_next_ms(void) {
+TEST(a_restored_one_goes_on_in_the_next_ms) {
     EACH_LAYOUT(l) {
         flake128 id;
         begin(l);
@@ -329,7 +328,7 @@ static void a_restored_one_goes_on_in_the_next_ms(void) {
 }
 
 /* A count that is rounded up past what the word can hold is that of the next ms. */
-static void the_greatest_count_of_a_snapshot_is_restored(void) {
+TEST(the_greatest_count_of_a_snapshot_is_restored) {
     begin(&flake_layout_uuid8);
     last_number = 9;
     options.max_wait_ms = 100000;
@@ -351,7 +350,7 @@ static void the_greatest_count_of_a_snapshot_is_restored(void) {
 }
 
 /* Counters begin elsewhere under new keys, so an id of the same ms would be greater by chance alone. */
-static void ids_rise_over_snapshots_into_another_generator(void) {
+TEST(ids_rise_over_snapshots_into_another_generator) {
     EACH_LAYOUT(l) for (unsigned i = 0; i < 24; i++) {
         begin(l);
         source.seed += i;
@@ -400,7 +399,7 @@ static void a_child(void) {
     shared->newest = drawn(&gen);
 }
 
-static void a_child_needs_a_beginning_of_its_own(void) {
+TEST(a_child_needs_a_beginning_of_its_own) {
     EACH_LAYOUT(l) {
         open_one(l);
         flake128 mine = drawn(&gen), childs[2];
@@ -430,7 +429,7 @@ static void draws_from_the_common_one(void) {
     }
 }
 
-static void in_shared_memory_ids_rise_in_all_processes(void) {
+TEST(in_shared_memory_ids_rise_in_all_processes) {
     if (!words_reach_other_processes) return;
     common = (flake_gen *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE,
                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -476,7 +475,7 @@ static void a_run(void) {
     shared->now_ns = script_now.now_ns;
 }
 
-static void ids_rise_over_restarts_with_a_state_file(void) {
+TEST(ids_rise_over_restarts_with_a_state_file) {
     EACH_LAYOUT(l) {
         flake_state_options where;
         begin(l);
@@ -501,7 +500,7 @@ static void ids_rise_over_restarts_with_a_state_file(void) {
     }
 }
 
-static void exclusive_goes_with_a_node(void) {
+TEST(exclusive_goes_with_a_node) {
     for (int i = 0; i < 2; i++) {
         begin(&layouts[1 + i]);
         options.exclusive_dir = folder;
@@ -530,35 +529,13 @@ static void remove_folder(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(ids_rise_whatever_the_calls_and_the_clock),
-        CHECK_TEST(answers_agree_with_what_a_try_does),
-        CHECK_TEST(a_clock_that_stays_back_stops_nobody),
-        CHECK_TEST(a_clock_before_1984_stops_nobody_who_has_begun),
-        CHECK_TEST(refuse_back_says_so_and_changes_nothing),
-        CHECK_TEST(ids_ahead_of_the_clock_rise_when_it_is_put_back),
-        CHECK_TEST(who_waits_waits_for_a_gate_too_while_the_clock_is_back),
-        CHECK_TEST(lanes_rise_by_units_and_count_from_one_start),
-        CHECK_TEST(what_lanes_ahead_have_left_counts_for_each_of_them),
-        CHECK_TEST(lanes_go_on_with_the_one_that_lies_ahead),
-        CHECK_TEST(snapshots_are_of_one_node_and_range),
-        CHECK_TEST(a_restored_one_goes_on_in_the_next_ms),
-        CHECK_TEST(the_greatest_count_of_a_snapshot_is_restored),
-        CHECK_TEST(ids_rise_over_snapshots_into_another_generator),
-        CHECK_TEST(a_child_needs_a_beginning_of_its_own),
-        CHECK_TEST(in_shared_memory_ids_rise_in_all_processes),
-#if FLAKE_I_HAS_FILES
-        CHECK_TEST(ids_rise_over_restarts_with_a_state_file),
-        CHECK_TEST(exclusive_goes_with_a_node),
-#endif
-    };
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) return 1;
 #if FLAKE_I_HAS_FILES
     if (!mkdtemp(folder)) return 1;
     (void)snprintf(path, sizeof path, "%s/ids", folder);
 #endif
-    const int status = CHECK_MAIN(argc, argv, all);
+    const int status = check_main(argc, argv);
     remove_folder();
     return status;
 }

@@ -103,7 +103,7 @@ static void on_each_way(void (*check)(const form *, const way *)) {
 
 /* ---- one text ---- */
 
-static void a_uuid_is_the_16_bytes(void) {
+TEST(a_uuid_is_the_16_bytes) {
     flake128 id, again = random_id();
     char text[37];
     for (size_t i = 0; i < 16; i++) id.bytes[i] = (uint8_t)(i * 17);
@@ -116,7 +116,7 @@ static void a_uuid_is_the_16_bytes(void) {
 }
 
 /* RFC 9562's example of version 7 (A.6), and ULIDs of which the times are known. */
-static void the_specifications_own_are_read(void) {
+TEST(the_specifications_own_are_read) {
     static const struct {
         const char *ulid;
         int64_t unix_ms;
@@ -170,9 +170,9 @@ static void writes_and_reads(const form *f, const way *w) {
         CHECK(same(back, id));
     }
 }
-static void every_way_writes_and_reads(void) { on_each_way(writes_and_reads); }
+TEST(every_way_writes_and_reads) { on_each_way(writes_and_reads); }
 
-static void texts_order_as_ids_do(void) {
+TEST(texts_order_as_ids_do) {
     for (int i = 0; i < 5000; i++) {
         const flake128 a = random_id();
         flake128 b = a;
@@ -212,7 +212,7 @@ static void judges_every_byte(const form *f, const way *w) {
         }
     }
 }
-static void every_byte_at_every_place(void) { on_each_way(judges_every_byte); }
+TEST(every_byte_at_every_place) { on_each_way(judges_every_byte); }
 
 static void refuses_other_lengths(const form *f, const way *w) {
     if (w != f->ways) return; /* the others are not asked */
@@ -238,9 +238,9 @@ static void refuses_other_lengths(const form *f, const way *w) {
     CHECK(same(id, before));
     CHECK_EQ(w->from(longer, f->width, &id), FLAKE_OK);
 }
-static void lengths_are_exact(void) { on_each_way(refuses_other_lengths); }
+TEST(lengths_are_exact) { on_each_way(refuses_other_lengths); }
 
-static void uuids_are_not_read_in_other_forms(void) {
+TEST(uuids_are_not_read_in_other_forms) {
     static const char *const others[] = {
         "00112233445566778899aabbccddeeff",        "{00112233-4455-6677-8899-aabbccddeeff}",
         "urn:uuid:00112233-4455-6677-8899-aabbcc", "001122334-455-6677-8899-aabbccddeeff",
@@ -301,7 +301,7 @@ static void copes_with_any_size_and_address(const form *f, const way *w) {
         CHECK(memcmp(text + GUARD + f->stride, guard, GUARD) == 0);
     }
 }
-static void batches_of_any_size_at_any_address(void) {
+TEST(batches_of_any_size_at_any_address) {
     on_each_way(copes_with_any_size_and_address);
 }
 
@@ -328,7 +328,7 @@ static void reads_all_or_none(const form *f, const way *w) {
         memcpy(out, before, sizeof out);
     }
 }
-static void one_bad_character_and_nothing_is_read(void) { on_each_way(reads_all_or_none); }
+TEST(one_bad_character_and_nothing_is_read) { on_each_way(reads_all_or_none); }
 
 #ifndef _WIN32
 /* Texts and ids that begin or end where memory does. */
@@ -369,26 +369,12 @@ static void stays_in_its_pages(const form *f, const way *w) {
     }
     CHECK_EQ(munmap(memory, 5 * page), 0);
 }
-static void nothing_past_the_pages_is_touched(void) { on_each_way(stays_in_its_pages); }
+TEST(nothing_past_the_pages_is_touched) { on_each_way(stays_in_its_pages); }
 #endif
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(a_uuid_is_the_16_bytes),
-        CHECK_TEST(the_specifications_own_are_read),
-        CHECK_TEST(every_way_writes_and_reads),
-        CHECK_TEST(texts_order_as_ids_do),
-        CHECK_TEST(every_byte_at_every_place),
-        CHECK_TEST(lengths_are_exact),
-        CHECK_TEST(uuids_are_not_read_in_other_forms),
-        CHECK_TEST(batches_of_any_size_at_any_address),
-        CHECK_TEST(one_bad_character_and_nothing_is_read),
-#ifndef _WIN32
-        CHECK_TEST(nothing_past_the_pages_is_touched),
-#endif
-    };
     printf("ways:");
     for (size_t w = 0; w < way_count(); w++) printf(" %s", uuid_ways[w].name);
     printf("\n");
-    return CHECK_MAIN(argc, argv, all);
+    return check_main(argc, argv);
 }

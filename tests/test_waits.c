@@ -74,8 +74,7 @@ static flake_status gate_says(void *user, int64_t until_ns) {
 }
 
 static flake_options options_of(bool with_ring) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = {0};
     o.layout = flake_layout_idgen;
     o.seq_min = o.seq_max = 1; /* one id a ms */
     o.max_wait_ms = patience_ms;
@@ -140,10 +139,8 @@ static void wait_gate(bool with_ring) {
 }
 
 static void make_sno(bool with_ring) {
-    flake_options o;
-    sno_snapshot pool;
-    memset(&o, 0, sizeof o);
-    memset(&pool, 0, sizeof pool);
+    flake_options o = {0};
+    sno_snapshot pool = {0};
     pool.partition = 1;
     pool.sequence_max = 3; /* the least */
     o.max_wait_ms = patience_ms;
@@ -188,7 +185,7 @@ static const struct wait {
              {"blocked sno", wait_blocked}};
 static const size_t waits_count = sizeof waits / sizeof *waits;
 
-static void no_wait_outlasts_its_patience(void) {
+TEST(no_wait_outlasts_its_patience) {
     static const int64_t starts_ns[] = {1, 1000, 49999, 50001, 500000, 999999};
     const int64_t most_ns = patience_ms * a_ms;
     for (size_t w = 0; w < waits_count; w++)
@@ -216,7 +213,7 @@ static void no_wait_outlasts_its_patience(void) {
 }
 
 /* An honest clock: who waits for the next unit gets its id, however short the sleeps. */
-static void a_wait_that_is_short_enough_ends_well(void) {
+TEST(a_wait_that_is_short_enough_ends_well) {
     for (int with_ring = 0; with_ring < 2; with_ring++) {
         const flake_options o = options_of(with_ring);
         uint64_t id;
@@ -232,8 +229,4 @@ static void a_wait_that_is_short_enough_ends_well(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(no_wait_outlasts_its_patience),
-                                     CHECK_TEST(a_wait_that_is_short_enough_ends_well)};
-    return SCENE_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return scene_main(argc, argv); }

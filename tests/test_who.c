@@ -81,7 +81,7 @@ static void add_ip(size_t i, const char *name, uint32_t ip) {
     entries[i].at.ifa_addr = (struct sockaddr *)(void *)&entries[i].ip;
 }
 
-static void the_first_real_interface_has_the_word(void) {
+TEST(the_first_real_interface_has_the_word) {
     uint64_t worker = 1;
     flake_why why;
     begin_entries();
@@ -107,7 +107,7 @@ static void the_first_real_interface_has_the_word(void) {
     CHECK_EQ(worker, 0x0242ac110002); /* docker0 is down */
 }
 
-static void an_interface_without_an_address_is_refused_by_name(void) {
+TEST(an_interface_without_an_address_is_refused_by_name) {
     uint64_t worker = 77;
     flake_why why;
     begin_entries();
@@ -130,7 +130,7 @@ static void an_interface_without_an_address_is_refused_by_name(void) {
     CHECK_STR(why.text, "no-such-interface: there is no interface of this name");
 }
 
-static void the_first_private_ip_gives_16_bits(void) {
+TEST(the_first_private_ip_gives_16_bits) {
     static const struct {
         uint32_t ip;
         bool is_private;
@@ -154,9 +154,9 @@ static void the_first_private_ip_gives_16_bits(void) {
 }
 
 /* The call itself, whatever addresses this host has. */
-static void this_hosts_own_address(void) {
+TEST(this_hosts_own_address) {
     uint64_t node = 0xabcdef, expected = 0xabcdef;
-    flake_why why;
+    flake_why why = {0};
     struct ifaddrs *list = NULL;
     bool has_one = false;
     CHECK_EQ(getifaddrs(&list), 0);
@@ -169,13 +169,12 @@ static void this_hosts_own_address(void) {
         if (has_one) expected = (uint32_t)ip[2] << 8 | ip[3];
     }
     freeifaddrs(list);
-    memset(&why, 0, sizeof why);
     CHECK_EQ(flake_node_from_ip(&node, &why), has_one ? FLAKE_OK : FLAKE_INVALID);
     CHECK_EQ(node, expected);
     if (!has_one) CHECK_STR(why.text, "this machine: no interface has a private IPv4 address");
 }
 
-static void the_list_of_interfaces_is_asked_for_and_let_go(void) {
+TEST(the_list_of_interfaces_is_asked_for_and_let_go) {
     uint64_t node = 0xabcdef;
     uint64_t worker = 0xabcdef;
     flake_why why;
@@ -204,7 +203,7 @@ static void the_list_of_interfaces_is_asked_for_and_let_go(void) {
 
 /* ---- names ---- */
 
-static void the_ordinal_of_a_hostname(void) {
+TEST(the_ordinal_of_a_hostname) {
     static const struct {
         const char *name;
         flake_status status;
@@ -239,7 +238,7 @@ static void the_ordinal_of_a_hostname(void) {
     CHECK_STR(why.text, "hostname: can't be read");
 }
 
-static void a_number_in_the_environment(void) {
+TEST(a_number_in_the_environment) {
     uint64_t node = 5;
     flake_why why;
     CHECK_EQ(setenv("FLAKE_TEST_NODE", "1023", 1), 0);
@@ -258,10 +257,9 @@ static void a_number_in_the_environment(void) {
     CHECK_EQ(node, 1023);
 }
 
-static void a_number_that_does_not_fit_is_refused_by_init(void) {
+TEST(a_number_that_does_not_fit_is_refused_by_init) {
     flake_gen gen;
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    flake_options o = {0};
     o.node = 1024;
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
     o.node = 1000;
@@ -279,7 +277,7 @@ static int next_descriptor(void) {
     return fd;
 }
 
-static void random_bytes_come_from_a_file_where_no_call_has_them(void) {
+TEST(random_bytes_come_from_a_file_where_no_call_has_them) {
     uint64_t drawn[2][4] = {{0}, {0}};
     const int before = next_descriptor();
     errno = ENOTTY;
@@ -289,16 +287,4 @@ static void random_bytes_come_from_a_file_where_no_call_has_them(void) {
     for (int i = 0; i < 4; i++) CHECK(drawn[0][i] && drawn[0][i] != drawn[1][i]);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(the_first_real_interface_has_the_word),
-        CHECK_TEST(an_interface_without_an_address_is_refused_by_name),
-        CHECK_TEST(the_first_private_ip_gives_16_bits),
-        CHECK_TEST(this_hosts_own_address),
-        CHECK_TEST(the_list_of_interfaces_is_asked_for_and_let_go),
-        CHECK_TEST(the_ordinal_of_a_hostname),
-        CHECK_TEST(a_number_in_the_environment),
-        CHECK_TEST(a_number_that_does_not_fit_is_refused_by_init),
-        CHECK_TEST(random_bytes_come_from_a_file_where_no_call_has_them)};
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

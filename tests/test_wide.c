@@ -114,9 +114,9 @@ static void boundary_row(char **field) {
     CHECK_EQ(script_now.sleeps, 0);
 }
 
-static void boundarys_ids_come_out(void) { vectors_read("boundary.tsv", 7, boundary_row); }
+TEST(boundarys_ids_come_out) { vectors_read("boundary.tsv", 7, boundary_row); }
 
-static void the_id_on_boundarys_page_comes_out(void) {
+TEST(the_id_on_boundarys_page_comes_out) {
     const flake128 id = {{0, 0, 1, 52, 212, 33, 45, 67, 16, 154, 221, 94, 14, 143, 0, 0}};
     check_id(id, 0x134d4212d43, 0x109add5e0e8f, 0);
     begin_at(0x134d4212d43);
@@ -128,7 +128,7 @@ static void the_id_on_boundarys_page_comes_out(void) {
 
 /* ---- compose, decompose, bounds ---- */
 
-static void compose_and_decompose_round_trip(void) {
+TEST(compose_and_decompose_round_trip) {
     uint64_t state = 1;
     for (int corner = 0; corner < 8; corner++) {
         int64_t unix_ms = corner & 1 ? INT64_MAX : 0;
@@ -143,7 +143,7 @@ static void compose_and_decompose_round_trip(void) {
     }
 }
 
-static void a_worker_has_48_bits(void) {
+TEST(a_worker_has_48_bits) {
     flake_parts p = parts_of(start_ms, most_workers, 0);
     flake128 id = untouched;
     begin_at(start_ms);
@@ -168,7 +168,7 @@ static void a_worker_has_48_bits(void) {
     CHECK(is_same(id, untouched));
 }
 
-static void a_sequence_number_has_16_bits(void) {
+TEST(a_sequence_number_has_16_bits) {
     flake_parts p = parts_of(start_ms, a_worker, 65536);
     flake128 id = untouched;
     CHECK_EQ(flake128_compose(&flake_layout_boundary, &p, &id), FLAKE_INVALID);
@@ -177,7 +177,7 @@ static void a_sequence_number_has_16_bits(void) {
     CHECK(is_same(id, untouched));
 }
 
-static void a_time_outside_is_refused(void) {
+TEST(a_time_outside_is_refused) {
     static const int64_t outside[] = {-1, INT64_MIN};
     flake128 id = untouched;
     for (int i = 0; i < 2; i++) {
@@ -195,7 +195,7 @@ static void a_time_outside_is_refused(void) {
 
 static int sign(int x) { return (x > 0) - (x < 0); }
 
-static void bytes_sort_by_time_then_worker_then_sequence(void) {
+TEST(bytes_sort_by_time_then_worker_then_sequence) {
     uint64_t state = 2;
     for (int i = 0; i < rounds; i++) {
         uint64_t a[3], b[3];
@@ -221,7 +221,7 @@ static void bytes_sort_by_time_then_worker_then_sequence(void) {
     }
 }
 
-static void min_and_max_enclose_a_ms_and_nothing_else(void) {
+TEST(min_and_max_enclose_a_ms_and_nothing_else) {
     static const int64_t times[] = {0, 1, 1700000000000, INT64_MAX - 1, INT64_MAX};
     uint64_t state = 3;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
@@ -248,7 +248,7 @@ static void min_and_max_enclose_a_ms_and_nothing_else(void) {
 
 /* ---- options ---- */
 
-static void the_layout_cannot_be_changed(void) {
+TEST(the_layout_cannot_be_changed) {
     for (int which = 0; which < 9; which++) {
         begin_at(start_ms);
         flake_layout *l = &options.layout;
@@ -267,7 +267,7 @@ static void the_layout_cannot_be_changed(void) {
     }
 }
 
-static void sequence_bounds_hold(void) {
+TEST(sequence_bounds_hold) {
     flake128 id[1] = {untouched};
     begin_at(start_ms);
     options.seq_min = 1000;
@@ -309,7 +309,7 @@ static flake_status init_refused(int which) {
     return flake_init(&gen, &options, NULL);
 }
 
-static void after_a_refused_init_nothing_is_drawn(void) {
+TEST(after_a_refused_init_nothing_is_drawn) {
     for (int i = 0; i < refused_count; i++) {
         flake128 id = untouched;
         begin_at(start_ms);
@@ -320,7 +320,7 @@ static void after_a_refused_init_nothing_is_drawn(void) {
     }
 }
 
-static void all_but_layout_and_node_has_defaults(void) {
+TEST(all_but_layout_and_node_has_defaults) {
     flake_parts p = parts_of(0, 0, 0);
     flake128 id = untouched;
     memset(&options, 0, sizeof options);
@@ -335,7 +335,7 @@ static void all_but_layout_and_node_has_defaults(void) {
 
 /* ---- the generator ---- */
 
-static void ids_count_up_and_from_0_in_each_ms(void) {
+TEST(ids_count_up_and_from_0_in_each_ms) {
     flake128 id = untouched;
     begin_at(start_ms);
     start();
@@ -350,7 +350,7 @@ static void ids_count_up_and_from_0_in_each_ms(void) {
     CHECK_EQ(script_now.sleeps, 0);
 }
 
-static void a_ms_has_65536_ids(void) {
+TEST(a_ms_has_65536_ids) {
     begin_at(start_ms);
     start();
     for (uint64_t seq = 0; seq < 65536; seq++) {
@@ -374,7 +374,7 @@ static void a_ms_has_65536_ids(void) {
     CHECK(is_drawn(ids[0], start_ms + 1, 1));
 }
 
-static void ids_may_run_ahead_of_the_clock(void) {
+TEST(ids_may_run_ahead_of_the_clock) {
     begin_at(start_ms);
     options.max_ahead_ms = 2;
     options.seq_max = 9;
@@ -387,7 +387,7 @@ static void ids_may_run_ahead_of_the_clock(void) {
     CHECK_EQ(flake_retry_ns(&gen), 1000000);
 }
 
-static void a_clock_put_back_is_refused_at_once(void) {
+TEST(a_clock_put_back_is_refused_at_once) {
     for (int fail_on_backwards = 0; fail_on_backwards < 2; fail_on_backwards++) { /* for these ids always */
         flake128 id = untouched;
         begin_at(start_ms);
@@ -415,7 +415,7 @@ static void a_clock_put_back_is_refused_at_once(void) {
     }
 }
 
-static void a_clock_put_back_during_a_wait_ends_it(void) {
+TEST(a_clock_put_back_during_a_wait_ends_it) {
     flake128 id = untouched;
     begin_at(start_ms);
     options.seq_max = 9;
@@ -430,7 +430,7 @@ static void a_clock_put_back_during_a_wait_ends_it(void) {
     CHECK(is_drawn(id, start_ms + 1, 0));
 }
 
-static void a_batch_that_meets_a_clock_put_back_keeps_what_it_has(void) {
+TEST(a_batch_that_meets_a_clock_put_back_keeps_what_it_has) {
     begin_at(start_ms);
     options.seq_max = 9;
     start();
@@ -441,7 +441,7 @@ static void a_batch_that_meets_a_clock_put_back_keeps_what_it_has(void) {
     for (int i = 10; i < 20; i++) CHECK(is_same(ids[i], wide(0, 0, 0)));
 }
 
-static void a_clock_before_1970_is_out_of_range(void) {
+TEST(a_clock_before_1970_is_out_of_range) {
     flake128 id = untouched;
     begin_at(0);
     start();
@@ -460,7 +460,7 @@ static void a_clock_before_1970_is_out_of_range(void) {
 
 /* ---- many at once, and the caller's own time ---- */
 
-static void next_n_waits_for_as_many_ms_as_it_needs(void) {
+TEST(next_n_waits_for_as_many_ms_as_it_needs) {
     const size_t n = 3 * 65536 + 1;
     begin_at(start_ms);
     start();
@@ -493,7 +493,7 @@ static void check_batch(uint32_t first, uint32_t last, size_t n) {
     CHECK(is_same(batch[n], untouched));
 }
 
-static void batches_of_any_length_begin_at_any_number(void) {
+TEST(batches_of_any_length_begin_at_any_number) {
     for (uint32_t low = 0; low < 256; low++) {
         const uint32_t first = low * 251 % 255 << 8 | low;
         for (size_t n = 0; n <= 100; n++) check_batch(first, 65535, n);
@@ -505,7 +505,7 @@ static void batches_of_any_length_begin_at_any_number(void) {
     }
 }
 
-static void a_next_n_that_fails_shows_how_far_it_came(void) {
+TEST(a_next_n_that_fails_shows_how_far_it_came) {
     begin_at(start_ms);
     options.seq_max = 9;
     options.max_wait_ms = 5;
@@ -522,7 +522,7 @@ static void a_next_n_that_fails_shows_how_far_it_came(void) {
     CHECK(is_drawn(ids[0], start_ms + 1, 0));
 }
 
-static void a_wait_lasts_max_wait_and_no_longer(void) {
+TEST(a_wait_lasts_max_wait_and_no_longer) {
     begin_at(start_ms);
     options.seq_max = 9;
     options.max_wait_ms = 1;
@@ -540,7 +540,7 @@ static void a_wait_lasts_max_wait_and_no_longer(void) {
     CHECK_EQ(script_now.slept_ns, 3000000);
 }
 
-static void try_n_takes_what_is_free(void) {
+TEST(try_n_takes_what_is_free) {
     begin_at(start_ms);
     start();
     CHECK_EQ(got128_n(&gen, ids, 0), 0);
@@ -555,7 +555,7 @@ static void try_n_takes_what_is_free(void) {
     CHECK_EQ(script_now.sleeps, 0);
 }
 
-static void try_n_runs_ahead_through_several_ms(void) {
+TEST(try_n_runs_ahead_through_several_ms) {
     begin_at(start_ms);
     options.max_ahead_ms = 2;
     options.seq_min = 5;
@@ -568,7 +568,7 @@ static void try_n_runs_ahead_through_several_ms(void) {
     CHECK_EQ(got128_n(&gen, ids, 1), 0);
 }
 
-static void try_at_takes_the_callers_time(void) {
+TEST(try_at_takes_the_callers_time) {
     begin_at(start_ms);
     options.seq_max = 2;
     start();
@@ -598,7 +598,7 @@ static void try_at_takes_the_callers_time(void) {
     CHECK_EQ(script_now.sleeps, 0);
 }
 
-static void ids_rise_byte_by_byte_over_any_calls(void) {
+TEST(ids_rise_byte_by_byte_over_any_calls) {
     uint64_t state = 4;
     flake128 last = wide(0, 0, 0);
     size_t drawn = 0;
@@ -629,7 +629,7 @@ static void ids_rise_byte_by_byte_over_any_calls(void) {
     CHECK(drawn > rounds);
 }
 
-static void statistics_count_what_was_drawn(void) {
+TEST(statistics_count_what_was_drawn) {
     flake_stats s;
     flake128 five[5];
     begin_at(1700000000000);
@@ -653,7 +653,7 @@ static flake_gen *wide_of(uint64_t worker, uint32_t seq_max) {
     return g;
 }
 
-static void what_is_free_and_how_far_ahead(void) {
+TEST(what_is_free_and_how_far_ahead) {
     flake128 drawn[32];
     script_at_ms(1700000000000);
     flake_gen *const g = wide_of(7, 9);
@@ -665,7 +665,7 @@ static void what_is_free_and_how_far_ahead(void) {
 }
 
 /* Further than the time of 64-bit ids goes: to the clock's end. */
-static void ids_go_on_until_the_clock_ends(void) {
+TEST(ids_go_on_until_the_clock_ends) {
     flake128 id;
     flake_parts parts = {0, 0, 0};
     const int64_t last_ms = INT64_MAX / 1000000 - 1;
@@ -676,7 +676,7 @@ static void ids_go_on_until_the_clock_ends(void) {
     CHECK_EQ(parts.unix_ms, last_ms);
 }
 
-static void a_restored_one_goes_on_behind_the_snapshot(void) {
+TEST(a_restored_one_goes_on_behind_the_snapshot) {
     flake128 drawn[32], id;
     flake_snapshot s, other;
     script_at_ms(1700000000000);
@@ -706,38 +706,4 @@ static void a_restored_one_goes_on_behind_the_snapshot(void) {
     CHECK_EQ(flake_snapshot_take(&never, &s), FLAKE_INVALID);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(boundarys_ids_come_out),
-        CHECK_TEST(the_id_on_boundarys_page_comes_out),
-        CHECK_TEST(compose_and_decompose_round_trip),
-        CHECK_TEST(a_worker_has_48_bits),
-        CHECK_TEST(a_sequence_number_has_16_bits),
-        CHECK_TEST(a_time_outside_is_refused),
-        CHECK_TEST(bytes_sort_by_time_then_worker_then_sequence),
-        CHECK_TEST(min_and_max_enclose_a_ms_and_nothing_else),
-        CHECK_TEST(the_layout_cannot_be_changed),
-        CHECK_TEST(sequence_bounds_hold),
-        CHECK_TEST(after_a_refused_init_nothing_is_drawn),
-        CHECK_TEST(all_but_layout_and_node_has_defaults),
-        CHECK_TEST(ids_count_up_and_from_0_in_each_ms),
-        CHECK_TEST(a_ms_has_65536_ids),
-        CHECK_TEST(ids_may_run_ahead_of_the_clock),
-        CHECK_TEST(a_clock_put_back_is_refused_at_once),
-        CHECK_TEST(a_clock_put_back_during_a_wait_ends_it),
-        CHECK_TEST(a_batch_that_meets_a_clock_put_back_keeps_what_it_has),
-        CHECK_TEST(a_clock_before_1970_is_out_of_range),
-        CHECK_TEST(next_n_waits_for_as_many_ms_as_it_needs),
-        CHECK_TEST(batches_of_any_length_begin_at_any_number),
-        CHECK_TEST(a_next_n_that_fails_shows_how_far_it_came),
-        CHECK_TEST(a_wait_lasts_max_wait_and_no_longer),
-        CHECK_TEST(try_n_takes_what_is_free),
-        CHECK_TEST(try_n_runs_ahead_through_several_ms),
-        CHECK_TEST(try_at_takes_the_callers_time),
-        CHECK_TEST(ids_rise_byte_by_byte_over_any_calls),
-        CHECK_TEST(statistics_count_what_was_drawn),
-        CHECK_TEST(what_is_free_and_how_far_ahead),
-        CHECK_TEST(ids_go_on_until_the_clock_ends),
-        CHECK_TEST(a_restored_one_goes_on_behind_the_snapshot)};
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

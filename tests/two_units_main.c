@@ -51,28 +51,28 @@ LIES_AT(struct flake_i_engine, safe, 456);
 #endif
 
 #if defined(FLAKE_SHARED)
-static void units_share_their_functions(void) {
+TEST(units_share_their_functions) {
     CHECK(other_unit_calls_flake() == flake_next);
     CHECK(other_unit_calls_sno() == sno_next);
 }
 #else
-static void units_have_functions_of_their_own(void) {
+TEST(units_have_functions_of_their_own) {
     CHECK(other_unit_calls_flake() != flake_next);
     CHECK(other_unit_calls_sno() != sno_next);
 }
 
-static void one_object_per_process(void) {
+TEST(one_object_per_process) {
     CHECK(other_unit_flake_process() == (void *)&flake_i_process);
     CHECK(other_unit_flake_default() == (void *)&flake_i_default);
 }
 
-static void one_object_of_each_kind_per_process_in_sno(void) {
+TEST(one_object_of_each_kind_per_process_in_sno) {
     CHECK(other_unit_sno_partitions() == (void *)&sno_i_partitions);
     CHECK(other_unit_sno_default() == (void *)&sno_i_default);
 }
 #endif
 
-static void generators_cross_languages(void) {
+TEST(generators_cross_languages) {
     static flake_gen gen;
     uint64_t id = 0;
     CHECK_EQ(other_unit_flake_gen_size(), sizeof(flake_gen));
@@ -85,7 +85,7 @@ static void generators_cross_languages(void) {
     }
 }
 
-static void generators_of_sno_cross_languages(void) {
+TEST(generators_of_sno_cross_languages) {
     static sno_gen gen;
     CHECK_EQ(other_unit_sno_gen_size(), sizeof(sno_gen));
     CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
@@ -99,7 +99,7 @@ static void generators_of_sno_cross_languages(void) {
     }
 }
 
-static void the_default_generator_is_one_for_both_units(void) {
+TEST(the_default_generator_is_one_for_both_units) {
     sno_id id = sno_generate(0);
     for (int i = 0; i < 1000; i++) {
         const sno_id next = i % 2 ? sno_generate(0) : other_unit_sno_generate();
@@ -109,7 +109,7 @@ static void the_default_generator_is_one_for_both_units(void) {
     }
 }
 
-static void the_generator_of_uuids_is_one_for_both_units(void) {
+TEST(the_generator_of_uuids_is_one_for_both_units) {
     uint8_t last[16], id[16];
     CHECK_EQ(flake_uuid7_bytes(last), FLAKE_OK);
     for (int i = 0; i < 1000; i++) {
@@ -119,19 +119,4 @@ static void the_generator_of_uuids_is_one_for_both_units(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {
-#if defined(FLAKE_SHARED)
-        CHECK_TEST(units_share_their_functions),
-#else
-        CHECK_TEST(units_have_functions_of_their_own),
-        CHECK_TEST(one_object_per_process),
-        CHECK_TEST(one_object_of_each_kind_per_process_in_sno),
-#endif
-        CHECK_TEST(generators_cross_languages),
-        CHECK_TEST(generators_of_sno_cross_languages),
-        CHECK_TEST(the_default_generator_is_one_for_both_units),
-        CHECK_TEST(the_generator_of_uuids_is_one_for_both_units),
-    };
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -66,7 +66,7 @@ enum { IDS = 20000 }; /* of several units */
 
 static flake_gen ids;
 
-static void flake_ids_rise(void) {
+TEST(flake_ids_rise) {
     uint64_t last = 0, id = 0;
     CHECK_EQ(flake_init(&ids, NULL, NULL), FLAKE_OK);
     for (int i = 0; i < IDS; i++) {
@@ -79,7 +79,7 @@ static void flake_ids_rise(void) {
     CHECK(parts.unix_ms >= 1767225600000);
 }
 
-static void flake128_ids_rise(void) {
+TEST(flake128_ids_rise) {
     static flake_gen wide;
     static flake128 batch[IDS];
     flake_options options;
@@ -91,7 +91,7 @@ static void flake128_ids_rise(void) {
     for (int i = 1; i < IDS; i++) CHECK(flake128_compare(&batch[i - 1], &batch[i]) < 0);
 }
 
-static void shards_differ(void) {
+TEST(shards_differ) {
     static flake_gen shards[4];
     uint64_t last[4] = {0, 0, 0, 0}, id = 0;
     CHECK_EQ(flake_init_shards(shards, 4, NULL, NULL), FLAKE_OK);
@@ -103,7 +103,7 @@ static void shards_differ(void) {
     }
 }
 
-static void sno_ids_rise(void) {
+TEST(sno_ids_rise) {
     sno_id last = sno_generate(42);
     for (int i = 0; i < IDS; i++) {
         const sno_id id = sno_generate(42);
@@ -112,7 +112,7 @@ static void sno_ids_rise(void) {
     }
 }
 
-static void a_bump_stops_all(void) {
+TEST(a_bump_stops_all) {
     uint64_t id = 0;
     CHECK_EQ(flake_init(&ids, NULL, NULL), FLAKE_OK);
     flake_machine_cloned();
@@ -122,7 +122,7 @@ static void a_bump_stops_all(void) {
     CHECK(sno_partition(sno_generate(1)) != sno_partition(before));
 }
 
-static void state_files_are_there_or_say_why(void) {
+TEST(state_files_are_there_or_say_why) {
     static flake_state state;
     flake_state_options where;
     flake_options options;
@@ -147,7 +147,7 @@ static void state_files_are_there_or_say_why(void) {
     CHECK(names_the_cause(why.text));
 }
 
-static void numbers_are_there_or_say_why(void) {
+TEST(numbers_are_there_or_say_why) {
     static flake_state state;
     flake_state_options where;
     flake_why why = {""};
@@ -167,7 +167,7 @@ static void numbers_are_there_or_say_why(void) {
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_INVALID);
 }
 
-static void exclusive_is_there_or_says_why(void) {
+TEST(exclusive_is_there_or_says_why) {
     static const flake_layout layouts[] = {FLAKE_LAYOUT_DEFAULT, FLAKE_LAYOUT_BOUNDARY};
     flake_options options;
     flake_why why = {""};
@@ -181,7 +181,7 @@ static void exclusive_is_there_or_says_why(void) {
     }
 }
 
-static void sno_files_are_there_or_say_why(void) {
+TEST(sno_files_are_there_or_say_why) {
     static flake_state state;
     static sno_gen gen;
     flake_state_options where;
@@ -209,7 +209,7 @@ static void sno_files_are_there_or_say_why(void) {
     CHECK(names_the_cause(why.text));
 }
 
-static void addresses_are_there_or_say_why(void) {
+TEST(addresses_are_there_or_say_why) {
     uint64_t worker = 77, node = 77;
     flake_why why = {""};
     const flake_status mac = flake_node_from_mac(NULL, &worker, &why);
@@ -224,7 +224,7 @@ static void addresses_are_there_or_say_why(void) {
     if (has_net) CHECK(ip == FLAKE_OK || ip == FLAKE_INVALID);
 }
 
-static void names_are_read_or_not_there(void) {
+TEST(names_are_read_or_not_there) {
     uint64_t node = 77;
     flake_why why = {""};
     CHECK_EQ(flake_node_from_hostname("web-3.web.prod.svc", &node, &why), FLAKE_OK);
@@ -236,19 +236,4 @@ static void names_are_read_or_not_there(void) {
     CHECK_EQ(node, 3);
 }
 
-int main(int argc, char **argv) {
-    static const check_test tests[] = {
-        CHECK_TEST(flake_ids_rise),
-        CHECK_TEST(flake128_ids_rise),
-        CHECK_TEST(shards_differ),
-        CHECK_TEST(sno_ids_rise),
-        CHECK_TEST(a_bump_stops_all),
-        CHECK_TEST(state_files_are_there_or_say_why),
-        CHECK_TEST(numbers_are_there_or_say_why),
-        CHECK_TEST(exclusive_is_there_or_says_why),
-        CHECK_TEST(sno_files_are_there_or_say_why),
-        CHECK_TEST(addresses_are_there_or_say_why),
-        CHECK_TEST(names_are_read_or_not_there),
-    };
-    return CHECK_MAIN(argc, argv, tests);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

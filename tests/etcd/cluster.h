@@ -374,22 +374,21 @@ static inline bool is_asked_for(const char *name, int argc, char **argv) {
     return argc < 2;
 }
 
-static inline int alone_main(int argc, char **argv, const check_test *tests, size_t count) {
+static inline int alone_main(int argc, char **argv) {
     if (argc == 4 && strcmp(argv[1], "--ready") == 0) {
         (void)snprintf(etcd_dir, sizeof etcd_dir, "%s", argv[3]);
         return ready(argv[2], 20000) ? 0 : 1;
     }
     size_t asked_for = 0;
-    for (size_t i = 0; i < count; i++) asked_for += is_asked_for(tests[i].name, argc, argv);
+    for (const check_test *t = check_tests; t; t = t->next) asked_for += is_asked_for(t->name, argc, argv);
     if (!asked_for) return 77;
-    const int failed = check_main(argc, argv, tests, count);
+    const int failed = check_main(argc, argv);
     flake_etcd_destroy(&claim);
     flake_etcd_destroy(&second);
     return failed;
 }
-#define ALONE_MAIN(argc, argv, tests) alone_main(argc, argv, tests, sizeof(tests) / sizeof *(tests))
 
-static inline int cluster_main(int argc, char **argv, const check_test *tests, size_t count) {
+static inline int cluster_main(int argc, char **argv) {
     const char *const dir = getenv("ETCD_DIR"), *const base = getenv("ETCD_BASE");
     if (dir && base && getenv("ETCD_SH")) {
         (void)snprintf(etcd_dir, sizeof etcd_dir, "%s", dir);
@@ -403,11 +402,9 @@ static inline int cluster_main(int argc, char **argv, const check_test *tests, s
         printf("run me by tests/etcd/etcd.sh\n0 passed, 1 failed\n");
         return 1;
     }
-    const int failed = alone_main(argc, argv, tests, count);
+    const int failed = alone_main(argc, argv);
     if (etcd) flake_i_etcd_close_session(etcd);
     return failed;
 }
-#define CLUSTER_MAIN(argc, argv, tests) \
-    cluster_main(argc, argv, tests, sizeof(tests) / sizeof *(tests))
 
 #endif

@@ -35,7 +35,7 @@ ETCD_SANITIZED = json_is_read_strictly members_are_found base64_is_read_strictly
 	two_never_hold_one_number what_is_not_given_is_usual what_etcd_says_is_told \
 	a_refusal_is_no_reason_to_ask_the_next logins_are_read_strictly etcds_clock_is_one_that_can_be \
 	a_holder_looks_when_there_is_a_reason what_the_system_refuses_is_a_status \
-	the_number_that_can_be_had_first_is_chosen $(shell sed -n 's/.*CHECK_TEST(\([a-z_]*\)).*/\1/p' $(addprefix tests/etcd/test_,asked.c kept.c fits.c))
+	the_number_that_can_be_had_first_is_chosen $(shell sed -n 's/^TEST(\([a-z_]*\)).*/\1/p' $(addprefix tests/etcd/test_,asked.c kept.c fits.c))
 sanitize-etcd: ## the same under thread, address and undefined sanitizers
 	for kind in thread address,undefined; do \
 	  $(MAKE) test-etcd BUILD=$(BUILD)/etcd-$${kind%%,*} NAMES="$(ETCD_SANITIZED)" \

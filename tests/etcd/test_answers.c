@@ -10,7 +10,7 @@
 
 static flake_i_json json(const char *text) { return flake_i_json_text(text, strlen(text)); }
 
-static void json_is_read_strictly(void) {
+TEST(json_is_read_strictly) {
     static const char *const well[] = {
         "{}", "[]", " { \"a\" : [ 1 , -2.5e+3 , true , false , null ] } \n", "\"\\u00e9\\n\\\"\"", "0", "-0.1",
         "[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]"};
@@ -36,7 +36,7 @@ static void json_is_read_strictly(void) {
     CHECK(flake_i_json_text(nul, sizeof nul - 1).at == NULL);
 }
 
-static void members_are_found(void) {
+TEST(members_are_found) {
     int64_t number = 77;
     const flake_i_json v =
         json("{\"a\":{\"a\":\"12\"},\"ab\":7,\"list\":[{\"x\":\"y\"},2],\"d\":1,\"d\":1,"
@@ -73,7 +73,7 @@ static void members_are_found(void) {
     CHECK(flake_i_json_number(json("0"), &number) && number == 0);
 }
 
-static void base64_is_read_strictly(void) {
+TEST(base64_is_read_strictly) {
     static const char *const pairs[][2] = {
         {"", ""},        {"f", "Zg=="},        {"fo", "Zm8="},
         {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"pool/0:0", "cG9vbC8wOjA="}};
@@ -101,7 +101,7 @@ static void base64_is_read_strictly(void) {
     }
 }
 
-static void clusters_and_numbers_are_read_strictly(void) {
+TEST(clusters_and_numbers_are_read_strictly) {
     unsigned clusters[16];
     size_t n;
     CHECK(flake_i_etcd_clusters_in("3", 1, clusters, &n) && n == 1 && clusters[0] == 3);
@@ -125,7 +125,7 @@ static void clusters_and_numbers_are_read_strictly(void) {
 
 #define HEADER "\"header\":{\"member_id\":\"12428976124636271536\",\"raft_term\":\"5\"}"
 
-static void horizons_are_read_strictly(void) {
+TEST(horizons_are_read_strictly) {
 #define H(text) flake_i_etcd_horizon_in(text, strlen(text))
     CHECK(H("1700000000000000000 " TOKEN " 7") == 1700000000000000000);
     CHECK(H("0 " TOKEN " 1") == 0);
@@ -158,7 +158,7 @@ static const char *ranged(const char *key64, const char *value64) {
     return out;
 }
 
-static void answers_are_taken_at_their_word_only(void) {
+TEST(answers_are_taken_at_their_word_only) {
     char text[900], value[FLAKE_I_ETCD_VALUE];
     const char *const horizon = "aG9yaXpvbg==", *const pool = "cG9vbA==";
 #define OUTCOME(text) flake_i_etcd_outcome_in(json(text), horizon, "a25vd24=", "cHV0")
@@ -222,7 +222,7 @@ static void answers_are_taken_at_their_word_only(void) {
     CHECK(!NOTE("garbage", false));
 }
 
-static void the_best_number_is_chosen(void) {
+TEST(the_best_number_is_chosen) {
     static flake_i_etcd_numbers n;
     const int64_t s = 1000000000, now_ns = 1700 * s;
     bool is_blocked = false;
@@ -245,7 +245,7 @@ static void the_best_number_is_chosen(void) {
 }
 
 /* The first of the order that is free and has passed; else the first of those that pass first. */
-static void the_number_that_can_be_had_first_is_chosen(void) {
+TEST(the_number_that_can_be_had_first_is_chosen) {
     const int64_t now_ns = INT64_C(1700000000000000000), minute_ns = INT64_C(60000000000);
     const int64_t horizons_ns[] = {INT64_MIN,  now_ns - 1,         now_ns,
                                    now_ns + 1, now_ns + minute_ns, now_ns + minute_ns + 1,
@@ -274,7 +274,7 @@ static void the_number_that_can_be_had_first_is_chosen(void) {
     }
 }
 
-static void options_that_do_not_fit_are_named(void) {
+TEST(options_that_do_not_fit_are_named) {
     flake_why why;
 #define REFUSES(field, value)                                              \
     do {                                                                   \
@@ -320,7 +320,7 @@ static void options_that_do_not_fit_are_named(void) {
     flake_etcd_destroy(&claim);
 }
 
-static void what_is_not_given_is_usual(void) {
+TEST(what_is_not_given_is_usual) {
     flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
     char endpoints[16 * 257 + 1] = "", longest[256] = "https://";
     CHECK_EQ(flake_i_etcd_open_session(s, NULL), FLAKE_OK);
@@ -355,7 +355,7 @@ static void what_is_not_given_is_usual(void) {
 
 static int64_t still_clock(void *user) { return *(int64_t *)user; }
 
-static void the_gate_lets_nothing_past_the_horizon(void) {
+TEST(the_gate_lets_nothing_past_the_horizon) {
     static flake_etcd c;
     flake_options o = {0};
     flake_gen gen;
@@ -427,7 +427,7 @@ static void the_gate_lets_nothing_past_the_horizon(void) {
     flake_etcd_destroy(&c);
 }
 
-static void nobody_answers(void) {
+TEST(nobody_answers) {
     flake_why why;
     int port;
     char urls[160], deaf[64];
@@ -444,18 +444,4 @@ static void nobody_answers(void) {
     CHECK_EQ(flake_etcd_claim(&claim, &both, &why), FLAKE_INVALID);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(json_is_read_strictly),
-                                     CHECK_TEST(members_are_found),
-                                     CHECK_TEST(base64_is_read_strictly),
-                                     CHECK_TEST(clusters_and_numbers_are_read_strictly),
-                                     CHECK_TEST(horizons_are_read_strictly),
-                                     CHECK_TEST(answers_are_taken_at_their_word_only),
-                                     CHECK_TEST(the_best_number_is_chosen),
-                                     CHECK_TEST(the_number_that_can_be_had_first_is_chosen),
-                                     CHECK_TEST(options_that_do_not_fit_are_named),
-                                     CHECK_TEST(what_is_not_given_is_usual),
-                                     CHECK_TEST(the_gate_lets_nothing_past_the_horizon),
-                                     CHECK_TEST(nobody_answers)};
-    return ALONE_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return alone_main(argc, argv); }

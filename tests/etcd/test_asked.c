@@ -7,7 +7,7 @@
 /* One event per line. */
 // clang-format off
 
-static void what_etcd_is_asked(void) {
+TEST(what_etcd_is_asked) {
     script_begin();
     notes_options = true;
     const flake_etcd_options o = scripted();
@@ -47,7 +47,7 @@ static void what_etcd_is_asked(void) {
 }
 
 /* A lease's time is rounded up; with a second name space, certificates and a cluster that is given. */
-static void what_is_given_is_asked_for(void) {
+TEST(what_is_given_is_asked_for) {
     script_begin();
     notes_options = true;
     flake_etcd_options o = scripted();
@@ -80,7 +80,7 @@ static void what_is_given_is_asked_for(void) {
 }
 
 /* Who is told that he is not logged in logs in, and asks again with the token. */
-static void who_is_logged_out_logs_in(void) {
+TEST(who_is_logged_out_logs_in) {
     static const told first[] = {
         {.to = "kv/range", .http = 401, .text = "{'error':'etcdserver: no','code':16}"}, {0}};
     static const told later[] = {{.to = "kv/txn",
@@ -123,7 +123,7 @@ static void who_is_logged_out_logs_in(void) {
 }
 
 /* A login that is refused is no reason to ask as before. */
-static void a_login_that_is_refused_ends_it(void) {
+TEST(a_login_that_is_refused_ends_it) {
     static const told refuses[] = {
         {.to = "kv/range", .http = 401, .text = "{'error':'etcdserver: no','code':16}"},
         {.to = "authenticate", .http = 400, .text = "{'error':'etcdserver: wrong','code':3}"}, {0}};
@@ -140,7 +140,7 @@ static void a_login_that_is_refused_ends_it(void) {
 }
 
 /* A claim that fails gives back what it has. */
-static void a_claim_that_fails_leaves_nothing(void) {
+TEST(a_claim_that_fails_leaves_nothing) {
     static const told lost[] = {{.to = "CREATE", .http = 503, .text = "{'code':14}", .times = 4}, {0}};
     static const told no_lease[] = {{.to = "grant", .text = "{'header':{},'ID':'7','TTL':'0'}"}, {0}};
     const flake_etcd_options o = scripted();
@@ -194,7 +194,7 @@ static void a_claim_that_fails_leaves_nothing(void) {
 }
 
 /* A clock that is ahead of etcd's claims nothing, and extends nothing. */
-static void a_clock_that_is_ahead_writes_nothing(void) {
+TEST(a_clock_that_is_ahead_writes_nothing) {
 #define AT_0 .date = "Server: x\r\nDate: Tue, 14 Nov 2023 22:13:20 GMT\r\nX: y\r\n"
     static const told dated[] = {{.to = "keys_only",
                                   .text = "{'header':{},'responses':[" RANGE("") "," RANGE("") "]}",
@@ -235,7 +235,7 @@ static void a_clock_that_is_ahead_writes_nothing(void) {
         WAITS(3, 280));
 }
 
-static void who_waits_for_a_number_watches_the_pool(void) {
+TEST(who_waits_for_a_number_watches_the_pool) {
     const told frees[] = {{.to = "keys_only", .text = numbers(2, 0, 255, 0, 0), .times = 2},
                           {.to = "keys_only", .text = numbers(2, 0, 255, 0, 0)},
                           {.to = "keys_only", .text = numbers(2, 0, 254, 255, 3000)}, {0}};
@@ -314,7 +314,7 @@ static void who_waits_for_a_number_watches_the_pool(void) {
 }
 
 /* The number whose horizon passes first is claimed, and waited for as long as wait_ms allows. */
-static void a_horizon_that_lies_ahead_is_waited_for(void) {
+TEST(a_horizon_that_lies_ahead_is_waited_for) {
     const told ahead[] = {{.to = "keys_only", .text = numbers(2, 0, 254, 255, 1070)}, {0}};
     flake_etcd_options o = scripted();
     o.cluster_given = true;
@@ -337,7 +337,7 @@ static void a_horizon_that_lies_ahead_is_waited_for(void) {
         NOTE("sleeps 5 times, 50 ms"));
 }
 
-static void clusters_are_tried_in_their_order(void) {
+TEST(clusters_are_tried_in_their_order) {
     const told two[] = {
         {.to = "kv/range", .text = "{'header':{},'kvs':[{'value':'NCwgMw=='}]}"}, /* 4, 3 */
         {.to = "keys_only", .text = numbers(4, 0, 255, 0, 0)},
@@ -378,15 +378,4 @@ static void clusters_are_tried_in_their_order(void) {
 
 // clang-format on
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(what_etcd_is_asked),
-                                     CHECK_TEST(what_is_given_is_asked_for),
-                                     CHECK_TEST(who_is_logged_out_logs_in),
-                                     CHECK_TEST(a_login_that_is_refused_ends_it),
-                                     CHECK_TEST(a_claim_that_fails_leaves_nothing),
-                                     CHECK_TEST(a_clock_that_is_ahead_writes_nothing),
-                                     CHECK_TEST(who_waits_for_a_number_watches_the_pool),
-                                     CHECK_TEST(a_horizon_that_lies_ahead_is_waited_for),
-                                     CHECK_TEST(clusters_are_tried_in_their_order)};
-    return ALONE_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return alone_main(argc, argv); }

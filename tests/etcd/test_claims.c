@@ -7,7 +7,7 @@
 
 static flake_gen ids;
 
-static void a_claim_is_a_leased_key_and_a_horizon(void) {
+TEST(a_claim_is_a_leased_key_and_a_horizon) {
     char body[200], token[40];
     int64_t lease = 0, ttl = 0;
     flake_parts parts = {0, 0, 0};
@@ -66,7 +66,7 @@ static void a_claim_is_a_leased_key_and_a_horizon(void) {
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
 }
 
-static void without_random_bytes_nothing_is_claimed(void) {
+TEST(without_random_bytes_nothing_is_claimed) {
     const flake_etcd_options o = from(all_members, "random/");
     flake_why why;
     random_is_gone = true;
@@ -77,7 +77,7 @@ static void without_random_bytes_nothing_is_claimed(void) {
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
 }
 
-static void the_cluster_stands_in_its_key_or_is_given(void) {
+TEST(the_cluster_stands_in_its_key_or_is_given) {
     flake_etcd_options o = from(all_members, "clusters/");
     flake_why why;
     put_key(etcd, "clusters/cluster-id", "15");
@@ -107,7 +107,7 @@ static void the_cluster_stands_in_its_key_or_is_given(void) {
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_INVALID);
 }
 
-static void a_full_pool_is_waited_for_with_a_deadline(void) {
+TEST(a_full_pool_is_waited_for_with_a_deadline) {
     static const unsigned sizes[] = {256, 2048};
     flake_etcd_options o = from(all_members, "full/");
     for (unsigned i = 0; i < 2; i++) {
@@ -148,7 +148,7 @@ static void a_full_pool_is_waited_for_with_a_deadline(void) {
     }
 }
 
-static void a_released_number_is_free_at_once(void) {
+TEST(a_released_number_is_free_at_once) {
     flake_etcd_options o = from(all_members, "free/");
     flake_gen late;
     uint64_t id, last;
@@ -180,7 +180,7 @@ static void a_released_number_is_free_at_once(void) {
 }
 
 /* Ids run 20 s ahead, and the clock of the next holder lags: he begins behind them all the same. */
-static void a_released_number_begins_behind_its_last_id(void) {
+TEST(a_released_number_begins_behind_its_last_id) {
     flake_etcd_options o = from(all_members, "ahead/");
     uint64_t id;
     leave_free("ahead/", 9, 9);
@@ -200,7 +200,7 @@ static void a_released_number_begins_behind_its_last_id(void) {
 }
 
 /* A thread that is admitted, and stands still until the number is another's. */
-static void what_was_admitted_before_a_release_is_nobody_elses(void) {
+TEST(what_was_admitted_before_a_release_is_nobody_elses) {
     flake_etcd_options o = from(all_members, "late-thread/");
     flake_parts parts = {0, 0, 0};
     uint64_t id;
@@ -220,7 +220,7 @@ static void what_was_admitted_before_a_release_is_nobody_elses(void) {
     CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
 }
 
-static void a_clock_far_ahead_moves_no_horizon(void) {
+TEST(a_clock_far_ahead_moves_no_horizon) {
     flake_etcd_options o = from(all_members, "far/");
     char horizon[64], value[200];
     flake_why why;
@@ -274,7 +274,7 @@ static void a_clock_far_ahead_moves_no_horizon(void) {
 }
 
 /* Of those that are free one whose horizon has passed is taken, and a claim waits for one that has not. */
-static void a_horizon_that_has_passed_goes_first(void) {
+TEST(a_horizon_that_has_passed_goes_first) {
     flake_etcd_options o = from(all_members, "passed/");
     char value[200];
     uint64_t id;
@@ -311,7 +311,7 @@ static void *claim_with_the_others(void *user) {
     return NULL;
 }
 
-static void of_many_who_claim_at_once_one_gets_it(void) {
+TEST(of_many_who_claim_at_once_one_gets_it) {
     static flake_etcd rival[rivals];
     pthread_t thread[rivals];
     for (int round = 0; round < 4; round++) {
@@ -343,7 +343,7 @@ static int in_the_child(void) {
     return wrong;
 }
 
-static void a_child_has_no_claim(void) {
+TEST(a_child_has_no_claim) {
     int status = -1;
     const flake_etcd_options o = from(all_members, "fork/");
     hold(&claim, &ids, &o);
@@ -387,7 +387,7 @@ static int first_of_a_namespace(void) {
     return flake_etcd_release(&claim, NULL) == FLAKE_OK ? 0 : 93;
 }
 
-static void a_child_with_its_parents_pid_has_no_claim(void) {
+TEST(a_child_with_its_parents_pid_has_no_claim) {
     int status = -1;
     (void)fflush(stdout);
     const pid_t outer = fork();
@@ -404,7 +404,7 @@ static void a_child_with_its_parents_pid_has_no_claim(void) {
 
 /* ---- https, and etcd's authentication ---- */
 
-static void https_and_users(void) {
+TEST(https_and_users) {
     flake_i_etcd *const s = admin(member_url[3]);
     char ca[sizeof etcd_dir + 16], other[sizeof etcd_dir + 16];
     flake_why why;
@@ -438,19 +438,4 @@ static void https_and_users(void) {
     flake_i_etcd_close_session(s);
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(without_random_bytes_nothing_is_claimed),
-                                     CHECK_TEST(a_claim_is_a_leased_key_and_a_horizon),
-                                     CHECK_TEST(the_cluster_stands_in_its_key_or_is_given),
-                                     CHECK_TEST(a_full_pool_is_waited_for_with_a_deadline),
-                                     CHECK_TEST(a_released_number_is_free_at_once),
-                                     CHECK_TEST(a_released_number_begins_behind_its_last_id),
-                                     CHECK_TEST(what_was_admitted_before_a_release_is_nobody_elses),
-                                     CHECK_TEST(a_clock_far_ahead_moves_no_horizon),
-                                     CHECK_TEST(a_horizon_that_has_passed_goes_first),
-                                     CHECK_TEST(of_many_who_claim_at_once_one_gets_it),
-                                     CHECK_TEST(a_child_has_no_claim),
-                                     CHECK_TEST(a_child_with_its_parents_pid_has_no_claim),
-                                     CHECK_TEST(https_and_users)};
-    return CLUSTER_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return cluster_main(argc, argv); }

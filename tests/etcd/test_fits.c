@@ -5,7 +5,7 @@
 #include "scripted.h"
 
 /* cluster-id is a list of numbers, in 127 bytes at most. */
-static void what_is_no_cluster_claims_nothing(void) {
+TEST(what_is_no_cluster_claims_nothing) {
     char value[128], key64[200], answer[300];
     const told listed[] = {{.to = "kv/range", .text = answer}, {0}};
     const flake_etcd_options o = scripted();
@@ -26,7 +26,7 @@ static void what_is_no_cluster_claims_nothing(void) {
 }
 
 /* Those of the two handles first, then those of each request, and of the thread's watch. */
-static void an_option_that_libcurl_refuses_ends_the_claim(void) {
+TEST(an_option_that_libcurl_refuses_ends_the_claim) {
     flake_etcd_options o = scripted();
     o.endpoints = "http://m1";
     o.ca_file = o.cert_file = o.key_file = "x";
@@ -53,7 +53,7 @@ static void an_option_that_libcurl_refuses_ends_the_claim(void) {
     }
 }
 
-static void a_handle_that_libcurl_refuses_ends_the_claim(void) {
+TEST(a_handle_that_libcurl_refuses_ends_the_claim) {
     const flake_etcd_options o = scripted();
     for (int n = 1; n <= 4; n++) {
         script_begin();
@@ -68,7 +68,7 @@ static void a_handle_that_libcurl_refuses_ends_the_claim(void) {
     random_fails = false;
 }
 
-static void options_that_just_fit_are_taken(void) {
+TEST(options_that_just_fit_are_taken) {
     char name_space[257];
     memset(name_space, 'x', sizeof name_space);
     name_space[256] = 0;
@@ -154,7 +154,7 @@ static void options_that_just_fit_are_taken(void) {
     flake_i_etcd_close_session(s);
 }
 
-static void a_lease_of_68_years_is_taken(void) {
+TEST(a_lease_of_68_years_is_taken) {
     static const told grants[] = {
         {.to = "lease/grant",
          .text = "{'header':{},'ID':'9223372036854775807','TTL':'2147483647'}"},
@@ -168,7 +168,7 @@ static void a_lease_of_68_years_is_taken(void) {
 }
 
 /* A refusal is told up to 127 of its characters, those that can be printed. */
-static void a_long_refusal_is_cut(void) {
+TEST(a_long_refusal_is_cut) {
     char error[400] = "{'error':'\x7f~", wanted[200] = "http://m1: ~";
     const told refuses[] = {{.to = "kv/range", .http = 400, .text = error}, {0}};
     flake_etcd_options o = scripted();
@@ -203,7 +203,7 @@ static int64_t date_of(const char *line, size_t n) {
     return ns == INT64_MIN ? -1 : ns + flake_i_elapsed_ns();
 }
 
-static void dates_are_read_to_the_last_byte_that_has_room(void) {
+TEST(dates_are_read_to_the_last_byte_that_has_room) {
     char line[80];
     script_begin();
     memset(line, ' ', sizeof line);
@@ -241,13 +241,4 @@ static void dates_are_read_to_the_last_byte_that_has_room(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(what_is_no_cluster_claims_nothing),
-                                     CHECK_TEST(an_option_that_libcurl_refuses_ends_the_claim),
-                                     CHECK_TEST(a_handle_that_libcurl_refuses_ends_the_claim),
-                                     CHECK_TEST(a_lease_of_68_years_is_taken),
-                                     CHECK_TEST(options_that_just_fit_are_taken),
-                                     CHECK_TEST(a_long_refusal_is_cut),
-                                     CHECK_TEST(dates_are_read_to_the_last_byte_that_has_room)};
-    return ALONE_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return alone_main(argc, argv); }

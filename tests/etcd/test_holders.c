@@ -34,7 +34,7 @@ static bool is_healed(flake_i_etcd *s, const flake_etcd *c, int64_t within_ms) {
     return false;
 }
 
-static void a_deleted_key_is_put_back_at_once(void) {
+TEST(a_deleted_key_is_put_back_at_once) {
     claim_with_long_lease("deleted/");
     delete_key(etcd, key_of(&claim, "pool"));
     CHECK(is_healed(etcd, &claim, 2000));
@@ -53,7 +53,7 @@ static bool revoke_lease_of(const char *key) {
     return flake_i_etcd_call(etcd, "lease/revoke", body) == FLAKE_OK;
 }
 
-static void a_revoked_lease_is_replaced_at_once(void) {
+TEST(a_revoked_lease_is_replaced_at_once) {
     claim_with_long_lease("revoked/");
     CHECK(revoke_lease_of(key_of(&claim, "pool")));
     CHECK(is_healed(etcd, &claim, 2000));
@@ -61,7 +61,7 @@ static void a_revoked_lease_is_replaced_at_once(void) {
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
 }
 
-static void a_key_put_by_another_ends_a_claim_at_once(void) {
+TEST(a_key_put_by_another_ends_a_claim_at_once) {
     flake_why why;
     claim_with_long_lease("overwritten/");
     put_key(etcd, key_of(&claim, "pool"), "");
@@ -74,7 +74,7 @@ static void a_key_put_by_another_ends_a_claim_at_once(void) {
           0); /* whatever it was, it is not ours to delete */
 }
 
-static void a_deleted_horizon_ends_a_claim(void) {
+TEST(a_deleted_horizon_ends_a_claim) {
     flake_etcd_options o = from(all_members, "no-horizon/");
     uint64_t id;
     hold(&claim, &ids, &o);
@@ -89,7 +89,7 @@ static void a_deleted_horizon_ends_a_claim(void) {
 }
 
 /* The horizon has earlier bytes again; its create_revision is what it was. */
-static void a_restored_backup_ends_a_claim(void) {
+TEST(a_restored_backup_ends_a_claim) {
     flake_etcd_options o = from(all_members, "backup/");
     char backup[FLAKE_I_ETCD_VALUE], horizon[64];
     uint64_t id, last = 0;
@@ -117,7 +117,7 @@ static void a_restored_backup_ends_a_claim(void) {
     CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
 }
 
-static void a_deleted_key_is_put_back_without_the_watch(void) {
+TEST(a_deleted_key_is_put_back_without_the_watch) {
     flake_i_etcd *const s = admin(member_url[1]);
     char urls[160];
     (void)snprintf(urls, sizeof urls, "%s,%s", member_url[0], member_url[1]);
@@ -136,7 +136,7 @@ static void a_deleted_key_is_put_back_without_the_watch(void) {
     flake_i_etcd_close_session(s);
 }
 
-static void whoever_is_cut_off_stops_before_another_begins(void) {
+TEST(whoever_is_cut_off_stops_before_another_begins) {
     static const int how[] = {STALL, CUT};
     for (unsigned i = 0; i < 2; i++) {
         way w;
@@ -174,7 +174,7 @@ static void whoever_is_cut_off_stops_before_another_begins(void) {
     }
 }
 
-static void a_short_cut_is_survived(void) {
+TEST(a_short_cut_is_survived) {
     way w;
     way_begin(&w, 1);
     flake_etcd_options o = from(w.url, "short/");
@@ -188,7 +188,7 @@ static void a_short_cut_is_survived(void) {
     way_end(&w);
 }
 
-static void a_claim_whose_answer_is_lost_is_one_claim(void) {
+TEST(a_claim_whose_answer_is_lost_is_one_claim) {
     char urls[160];
     way w;
     delete_keys(etcd, "swallowed/");
@@ -211,7 +211,7 @@ static void a_claim_whose_answer_is_lost_is_one_claim(void) {
 
 /* Its extension is applied, and no answer comes: it goes on with the bytes that it knows of, and settles
  * the others first, whether or not the key of the pool is still there. */
-static void an_extension_whose_answer_is_lost_is_settled(void) {
+TEST(an_extension_whose_answer_is_lost_is_settled) {
     for (int deleted = 0; deleted < 2; deleted++) {
         way w;
         uint64_t id;
@@ -249,7 +249,7 @@ static void *claim_slowly(void *user) {
     return flake_etcd_claim(&second, &o, NULL) == FLAKE_AGAIN ? user : NULL;
 }
 
-static void who_comes_late_takes_nothing_away(void) {
+TEST(who_comes_late_takes_nothing_away) {
     pthread_t thread;
     void *refused = NULL;
     way w;
@@ -270,7 +270,7 @@ static void who_comes_late_takes_nothing_away(void) {
 
 /* ---- fail-over ---- */
 
-static void one_member_after_the_other_fails(void) {
+TEST(one_member_after_the_other_fails) {
     flake_etcd_options o = from(all_members, "fail-over/");
     o.ttl_ms = 5000;
     o.horizon_ms = 4000;
@@ -289,7 +289,7 @@ static void one_member_after_the_other_fails(void) {
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
 }
 
-static void without_etcd_ids_go_on_up_to_the_horizon(void) {
+TEST(without_etcd_ids_go_on_up_to_the_horizon) {
     flake_etcd_options o = from(all_members, "gone/");
     flake_why why;
     uint64_t id, last = 0;
@@ -385,7 +385,7 @@ static void no_id_is_drawn_twice(void) {
 
 /* The clocks differ by seconds and by minutes, either way; the first holder is stopped, the second takes
  * his number, and the first goes on. */
-static void clocks_may_differ_by_any_amount(void) {
+TEST(clocks_may_differ_by_any_amount) {
     static const int64_t skew_s[][2] = {{0, 0},    {0, -2}, {3, 0},   {0, -55},
                                         {-300, 0}, {0, 50}, {20, -20}};
     for (size_t i = 0; i < sizeof skew_s / sizeof *skew_s; i++) {
@@ -429,7 +429,7 @@ static int leader(void) {
 /* A leader that stood still believes, when it goes on, that all leases have run out, and revokes them,
  * though another was elected meanwhile and they were renewed. Somebody waits for the number, with a clock
  * that lags. */
-static void a_stale_leader_that_revokes_live_leases_ends_no_uniqueness(void) {
+TEST(a_stale_leader_that_revokes_live_leases_ends_no_uniqueness) {
     flake_etcd_options o = from(all_members, "stale/");
     int status;
     leave_free("stale/", 9, 9);
@@ -515,7 +515,7 @@ static uint64_t losses(void) {
 }
 
 /* For 15 s, or until somebody has lost his claim, which is as chance would have it. */
-static void two_never_hold_one_number(void) {
+TEST(two_never_hold_one_number) {
     pid_t child[seats];
     int64_t frozen_until_ms[seats] = {0};
     uint64_t random = 88172645463325252u, claimed = 0, total = 0;
@@ -573,24 +573,7 @@ static void two_never_hold_one_number(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(who_comes_late_takes_nothing_away),
-        CHECK_TEST(a_deleted_key_is_put_back_at_once),
-        CHECK_TEST(a_revoked_lease_is_replaced_at_once),
-        CHECK_TEST(a_key_put_by_another_ends_a_claim_at_once),
-        CHECK_TEST(a_deleted_horizon_ends_a_claim),
-        CHECK_TEST(a_restored_backup_ends_a_claim),
-        CHECK_TEST(a_deleted_key_is_put_back_without_the_watch),
-        CHECK_TEST(whoever_is_cut_off_stops_before_another_begins),
-        CHECK_TEST(a_short_cut_is_survived),
-        CHECK_TEST(a_claim_whose_answer_is_lost_is_one_claim),
-        CHECK_TEST(an_extension_whose_answer_is_lost_is_settled),
-        CHECK_TEST(one_member_after_the_other_fails),
-        CHECK_TEST(without_etcd_ids_go_on_up_to_the_horizon),
-        CHECK_TEST(clocks_may_differ_by_any_amount),
-        CHECK_TEST(a_stale_leader_that_revokes_live_leases_ends_no_uniqueness),
-        CHECK_TEST(two_never_hold_one_number)};
     seat_of = (seat *)shared_page(seats * sizeof *seat_of);
     drawn_by = (drawn *)shared_page(2 * sizeof *drawn_by);
-    return CLUSTER_MAIN(argc, argv, all);
+    return cluster_main(argc, argv);
 }

@@ -23,7 +23,7 @@ int madvise(void *page, size_t n, int kind) {
 // clang-format off
 
 /* The lease has run out and the key with it: a write with a new lease puts it back. */
-static void a_key_that_is_gone_is_put_back(void) {
+TEST(a_key_that_is_gone_is_put_back) {
     static const told gone[] = {{.to = "lease/keepalive", .text = "{'result':{'header':{}}}"},
                                 {.to = "LEASE", .text = BOTH(HORIZON("$known"), "")},
                                 {.to = "lease/grant", .text = "{'header':{},'ID':'8','TTL':'3'}"}, {0}};
@@ -66,7 +66,7 @@ static void a_key_that_is_gone_is_put_back(void) {
 }
 
 /* The same bytes are sent until it is known what came of them; only then others. */
-static void an_answer_that_is_lost_is_asked_for_again(void) {
+TEST(an_answer_that_is_lost_is_asked_for_again) {
     static const told lost[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .ms = 300, .times = 2},
                                 {.to = "LEASE", .text = "{'header':{}}", .times = 2},
                                 {.to = "LEASE", .text = BOTH(HORIZON("$put"), POOL)}, {0}};
@@ -126,7 +126,7 @@ static void an_answer_that_is_lost_is_asked_for_again(void) {
 }
 
 /* Soon is a twelfth of the lease, a request's time, or 250 ms, whichever is least. */
-static void what_failed_is_tried_again_soon(void) {
+TEST(what_failed_is_tried_again_soon) {
     static const told grants[][2] = {
         {{.to = "lease/grant", .text = "{'header':{},'ID':'9','TTL':'1'}"}, {0}},
         {{.to = "lease/grant", .text = "{'header':{},'ID':'9','TTL':'30'}"}, {0}}};
@@ -150,7 +150,7 @@ static void what_failed_is_tried_again_soon(void) {
     }
 }
 
-static void what_another_has_written_is_lost(void) {
+TEST(what_another_has_written_is_lost) {
     static const told other[] = {{.to = "LEASE", .text = BOTH(HORIZON("eA=="), POOL)}, {0}};
     begin_claimed(other);
     watch_says_ms = 1500;
@@ -179,7 +179,7 @@ static void lose_it(void) {
 }
 
 /* A loss that the thread comes upon as the release begins; and a child's release, which sends nothing. */
-static void a_release_writes_only_what_is_held(void) {
+TEST(a_release_writes_only_what_is_held) {
     begin_claimed(NULL);
     looks_at_join = true;
     looks = lose_it;
@@ -199,7 +199,7 @@ static void a_release_writes_only_what_is_held(void) {
 }
 
 /* Nothing is left of a claim in the next one of the same object. */
-static void a_claim_begins_anew(void) {
+TEST(a_claim_begins_anew) {
     static const told fails[] = {{.to = "LEASE", .http = 503, .text = "{'code':14}", .times = 4}, {0}};
     const told later[] = {{.to = "keys_only", .text = numbers(0, 0, 20, 21, -7000)}, {0}};
     const flake_etcd_options o = scripted();
@@ -256,7 +256,7 @@ static void a_claim_begins_anew(void) {
 }
 
 /* A watch that says something, and one that ends, are reasons to look. */
-static void a_watch_is_a_reason_to_look(void) {
+TEST(a_watch_is_a_reason_to_look) {
     static const told moved[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .ms = 20}, {0}};
     begin_claimed(moved); /* the write goes to the next member, and the watch with it */
     watch_says_ms = 1234;
@@ -336,7 +336,7 @@ static void a_watch_is_a_reason_to_look(void) {
 }
 
 /* Draws that wait for the horizon bring it forward, but not more than a minute past etcd's clock. */
-static void what_draws_wait_for_is_written_at_once(void) {
+TEST(what_draws_wait_for_is_written_at_once) {
     static const told dated[] = {{.to = "LEASE",
                                   .text = "{'header':{},'succeeded':true}",
                                   .date = "Date: Tue, 14 Nov 2023 22:13:20 GMT\r\n"}, {0}};
@@ -401,7 +401,7 @@ static void what_draws_wait_for_is_written_at_once(void) {
 }
 
 /* A write that is not settled is settled before the release. */
-static void what_is_not_settled_is_settled_first(void) {
+TEST(what_is_not_settled_is_settled_first) {
     static const told lost[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .times = 4}, {0}};
     static const told gone[] = {{.to = "LEASE", .text = BOTH(HORIZON("$known"), "")}, {0}};
     static const told other[] = {{.to = "LEASE", .text = BOTH("", POOL)}, {0}};
@@ -450,7 +450,7 @@ static void what_is_not_settled_is_settled_first(void) {
     }
 }
 
-static void a_page_that_cannot_be_wiped_is_given_back(void) {
+TEST(a_page_that_cannot_be_wiped_is_given_back) {
     begin_claimed(NULL);
     CHECK(claim.word != NULL);
     flake_etcd_destroy(&claim);
@@ -466,7 +466,7 @@ static flake_i_atomic64 raised;
 static void raise_to_50(void) { raised = 50; }
 static void raise_to_200(void) { raised = 200; }
 
-static void a_time_that_others_raise_is_not_set_back(void) {
+TEST(a_time_that_others_raise_is_not_set_back) {
     raised = 7;
     others = raise_to_50;
     flake_i_etcd_raise_time(&raised, 100);
@@ -479,17 +479,4 @@ static void a_time_that_others_raise_is_not_set_back(void) {
 
 // clang-format on
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(a_page_that_cannot_be_wiped_is_given_back),
-                                     CHECK_TEST(a_time_that_others_raise_is_not_set_back),
-                                     CHECK_TEST(a_key_that_is_gone_is_put_back),
-                                     CHECK_TEST(an_answer_that_is_lost_is_asked_for_again),
-                                     CHECK_TEST(what_failed_is_tried_again_soon),
-                                     CHECK_TEST(what_another_has_written_is_lost),
-                                     CHECK_TEST(a_release_writes_only_what_is_held),
-                                     CHECK_TEST(a_claim_begins_anew),
-                                     CHECK_TEST(a_watch_is_a_reason_to_look),
-                                     CHECK_TEST(what_draws_wait_for_is_written_at_once),
-                                     CHECK_TEST(what_is_not_settled_is_settled_first)};
-    return ALONE_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return alone_main(argc, argv); }

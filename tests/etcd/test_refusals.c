@@ -154,7 +154,7 @@ static bool within(_Atomic(int) *count, int wanted, int64_t ms) {
 
 static char too_long[(4 << 20) + 2], long_token[2100], unprintable[400];
 
-static void what_etcd_says_is_told(void) {
+TEST(what_etcd_says_is_told) {
     static const struct {
         answer a;
         flake_status status;
@@ -227,7 +227,7 @@ static void what_etcd_says_is_told(void) {
 }
 
 /* etcd has answered, and won't: no other member is asked, but after what may be this member's trouble. */
-static void a_refusal_is_no_reason_to_ask_the_next(void) {
+TEST(a_refusal_is_no_reason_to_ask_the_next) {
     static const answer answers[] = {
         {"lease/grant", 400, "", REFUSED(3)},  {"lease/grant", 404, "", REFUSED(5)},
         {"lease/grant", 403, "", REFUSED(7)},  {"lease/grant", 400, "", REFUSED(9)},
@@ -246,7 +246,7 @@ static void a_refusal_is_no_reason_to_ask_the_next(void) {
     server_end();
 }
 
-static void logins_are_read_strictly(void) {
+TEST(logins_are_read_strictly) {
     static const answer answers[] = {
         {"auth/authenticate", 200, "", "{\"header\":{}}"},
         {"auth/authenticate", 200, "", "{\"token\":\"\\u0041\"}"},
@@ -279,7 +279,7 @@ static void logins_are_read_strictly(void) {
     server_end();
 }
 
-static void etcds_clock_is_one_that_can_be(void) {
+TEST(etcds_clock_is_one_that_can_be) {
     static const struct {
         answer a;
         flake_status status;
@@ -308,7 +308,7 @@ static void etcds_clock_is_one_that_can_be(void) {
 }
 
 /* Neither a lease that is gone nor a watch that ends waits for the next third of the horizon. */
-static void a_holder_looks_when_there_is_a_reason(void) {
+TEST(a_holder_looks_when_there_is_a_reason) {
     static const answer no_lease = {"lease/keepalive", 200, "", "{\"result\":{\"header\":{}}}"};
     static const answer no_write = {"LEASE", 200, "", "{}"};
     server_begin();
@@ -342,7 +342,7 @@ static void a_holder_looks_when_there_is_a_reason(void) {
 }
 
 /* Each call that a claim and its release make is refused once. */
-static void what_the_system_refuses_is_a_status(void) {
+TEST(what_the_system_refuses_is_a_status) {
     int refused = 0, held = 0;
     server_begin();
     flake_etcd_options o = from_fake(fake.url);
@@ -383,12 +383,4 @@ static void what_the_system_refuses_is_a_status(void) {
     server_end();
 }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(what_etcd_says_is_told),
-                                     CHECK_TEST(a_refusal_is_no_reason_to_ask_the_next),
-                                     CHECK_TEST(logins_are_read_strictly),
-                                     CHECK_TEST(etcds_clock_is_one_that_can_be),
-                                     CHECK_TEST(a_holder_looks_when_there_is_a_reason),
-                                     CHECK_TEST(what_the_system_refuses_is_a_status)};
-    return ALONE_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return alone_main(argc, argv); }

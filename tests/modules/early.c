@@ -31,7 +31,7 @@ __attribute__((constructor(101))) static void before_all(void) {
     by_default = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed);
 }
 
-static void what_units_share_stays(void) {
+TEST(what_units_share_stays) {
     static sno_gen next;
     CHECK(was_begun);
     CHECK((void *)FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed) == by_default);
@@ -39,7 +39,7 @@ static void what_units_share_stays(void) {
     CHECK_EQ((uint16_t)(sno_gen_partition(&next) - sno_gen_partition(&partitioned)), 1);
 }
 
-static void a_generator_of_the_other_unit_stays(void) {
+TEST(a_generator_of_the_other_unit_stays) {
     uint64_t id = 0;
     CHECK_EQ(other_next(&id), FLAKE_OK);
     CHECK(id > first_of_other);
@@ -52,11 +52,6 @@ static void draw_in_the_child(void) {
     CHECK_EQ(flake_next(&gen, &id), FLAKE_FORKED);
 }
 
-static void a_fork_is_seen(void) { in_child(draw_in_the_child); }
+TEST(a_fork_is_seen) { in_child(draw_in_the_child); }
 
-int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(what_units_share_stays),
-                                     CHECK_TEST(a_generator_of_the_other_unit_stays),
-                                     CHECK_TEST(a_fork_is_seen)};
-    return CHECK_MAIN(argc, argv, all);
-}
+int main(int argc, char **argv) { return check_main(argc, argv); }

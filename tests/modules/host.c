@@ -90,7 +90,7 @@ static void draw_in_child(void) {
 
 /* The copies' partitions begin 256 apart, since their random sources say so: clock and process, which
  * have a part in it, are the same for all. A child's follow its parent's. */
-static void copies_and_their_children_give_no_id_twice(void) {
+TEST(copies_and_their_children_give_no_id_twice) {
     for (int i = 0; i < COPIES; i++) {
         copies[i]->script((uint16_t)(i << 8));
         CHECK_EQ(copies[i]->make((uint32_t)i), OK);
@@ -109,7 +109,7 @@ static void copies_and_their_children_give_no_id_twice(void) {
 
 /* ---- what is one for each copy ---- */
 
-static void a_bump_reaches_its_own_copy(void) {
+TEST(a_bump_reaches_its_own_copy) {
     uint64_t id;
     for (int i = 0; i < COPIES; i++) CHECK_EQ(copies[i]->make((uint32_t)i), OK);
     copies[1]->bump();
@@ -136,7 +136,7 @@ static void open_use_and_close(bool with_a_bump) {
     CHECK_EQ(dlclose(handle), 0);
 }
 
-static void nothing_stays_of_a_module_that_is_closed(void) {
+TEST(nothing_stays_of_a_module_that_is_closed) {
     for (int i = 0; i < 3; i++) open_use_and_close(i > 0); /* what the C library needs for it */
     const unsigned before = mappings();
     for (int i = 0; i < 200; i++) open_use_and_close(i % 2);
@@ -168,7 +168,7 @@ static void claim_when_one_is_free(void) {
     CHECK_EQ(number, first);
 }
 
-static void slots_of_two_modules_are_two_slots(void) {
+TEST(slots_of_two_modules_are_two_slots) {
     make_folder("slots");
     CHECK_EQ(copies[4]->claim(folder, now_ns, &first), OK);
     CHECK_EQ(copies[5]->claim(folder, now_ns, &second), OK);
@@ -185,7 +185,7 @@ static char state_path[600];
 
 static void open_in_another_process(void) { CHECK_EQ(copies[6]->open_state(state_path), TAKEN); }
 
-static void a_state_file_is_one_modules(void) {
+TEST(a_state_file_is_one_modules) {
     make_folder("states");
     (void)snprintf(state_path, sizeof state_path, "%s/state", folder);
     CHECK_EQ(copies[4]->open_state(state_path), OK);
@@ -197,11 +197,6 @@ static void a_state_file_is_one_modules(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(copies_and_their_children_give_no_id_twice),
-                                     CHECK_TEST(a_bump_reaches_its_own_copy),
-                                     CHECK_TEST(nothing_stays_of_a_module_that_is_closed),
-                                     CHECK_TEST(slots_of_two_modules_are_two_slots),
-                                     CHECK_TEST(a_state_file_is_one_modules)};
     open_modules();
-    return CHECK_MAIN(argc, argv, all);
+    return check_main(argc, argv);
 }

@@ -17,7 +17,7 @@ static bool overlap(size_t a, size_t b) {
     return one < two + mixed_two.objects[b].size && two < one + mixed_one.objects[a].size;
 }
 
-static void objects_are_apart_or_the_same(void) {
+TEST(objects_are_apart_or_the_same) {
     for (size_t a = 0; a < MIXED_OBJECTS; a++)
         for (size_t b = 0; b < MIXED_OBJECTS; b++) {
             const bool is_shared = a == b && (int)a >= apart;
@@ -38,7 +38,7 @@ static size_t sno_repeats(uint8_t (*ids)[10], size_t step, size_t n) {
     return count_duplicates(sorted, n);
 }
 
-static void both_draw(void) {
+TEST(both_draw) {
     static uint64_t ids[2 * MIXED_IDS];
     static uint8_t snos[2 * MIXED_IDS][10], uuids[2 * MIXED_IDS][16];
     CHECK_EQ(mixed_one.make(1), 0);
@@ -58,7 +58,7 @@ static void both_draw(void) {
     if (apart < 2) CHECK_EQ(sno_repeats(snos, 1, 2 * MIXED_IDS), 0); /* one family of partitions */
 }
 
-static void both_know_of_a_fork(void) {
+TEST(both_know_of_a_fork) {
     int status = -1;
     uint64_t id;
     (void)fflush(stdout);
@@ -70,8 +70,6 @@ static void both_know_of_a_fork(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {CHECK_TEST(objects_are_apart_or_the_same),
-                                     CHECK_TEST(both_draw), CHECK_TEST(both_know_of_a_fork)};
     apart = argc > 1 ? atoi(argv[1]) : 0;
-    return CHECK_MAIN(1, argv, all);
+    return check_main(1, argv);
 }

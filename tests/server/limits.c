@@ -22,7 +22,7 @@ static void still_serves(server s) {
     leave(c);
 }
 
-static void a_second_server_on_the_port_does_not_start(void) {
+TEST(a_second_server_on_the_port_does_not_start) {
     char port[32], said[256], expected[64];
     (void)snprintf(port, sizeof port, "--port=%d", usual.port);
     (void)snprintf(expected, sizeof expected, "port %d: Address already in use\n", usual.port);
@@ -34,7 +34,7 @@ static void a_second_server_on_the_port_does_not_start(void) {
     still_serves(usual);
 }
 
-static void of_servers_that_start_at_once_one_has_the_port(void) {
+TEST(of_servers_that_start_at_once_one_has_the_port) {
     enum { rounds = 5, rivals = 8 };
     for (int round = 0; round < rounds; round++) {
         server free_one = start("--node=5", NULL), s[rivals];
@@ -56,7 +56,7 @@ static void of_servers_that_start_at_once_one_has_the_port(void) {
 }
 
 /* Its old connections don't keep a server from its port. */
-static void a_server_can_start_again_at_once(void) {
+TEST(a_server_can_start_again_at_once) {
     server s = start("--node=5", NULL);
     char port[32];
     (void)snprintf(port, sizeof port, "--port=%d", s.port);
@@ -117,7 +117,7 @@ static void runs_out_of_descriptors(const char *threads) {
     stop(s);
 }
 
-static void without_descriptors_it_serves_whom_it_has_and_does_not_spin(void) {
+TEST(without_descriptors_it_serves_whom_it_has_and_does_not_spin) {
     runs_out_of_descriptors("--threads=1");
     runs_out_of_descriptors("--threads=2");
 }
@@ -128,7 +128,7 @@ static void without_descriptors_it_serves_whom_it_has_and_does_not_spin(void) {
 enum { idle_ms = 300 };
 static server impatient;
 
-static void an_idle_connection_ends(void) {
+TEST(an_idle_connection_ends) {
     for (int requests = 0; requests < 3; requests++) {
         const int64_t begin_ms = now_ms();
         client *c = connect_to(impatient);
@@ -152,7 +152,7 @@ static bool is_cut_off_while_saying(client *c, const char *byte) {
     return true;
 }
 
-static void a_head_that_trickles_in_ends_the_connection(void) {
+TEST(a_head_that_trickles_in_ends_the_connection) {
     client *c = connect_to(impatient);
     say(c, "GET / HTTP/1.1\r\nHost: test\r\nX: ");
     CHECK(is_cut_off_while_saying(c, "x"));
@@ -163,7 +163,7 @@ static void a_head_that_trickles_in_ends_the_connection(void) {
     leave(c);
 }
 
-static void a_body_that_trickles_in_ends_the_connection(void) {
+TEST(a_body_that_trickles_in_ends_the_connection) {
     client *c = connect_to(impatient);
     say(c, "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 1000000\r\n\r\n");
     CHECK_EQ(hear(c, false)->status, 405);
@@ -172,7 +172,7 @@ static void a_body_that_trickles_in_ends_the_connection(void) {
     leave(c);
 }
 
-static void answers_that_are_not_read_end_the_connection(void) {
+TEST(answers_that_are_not_read_end_the_connection) {
     client *c = connect_to(impatient);
     for (int i = 0; i < 20; i++) ask(c, "/ids?count=100000&format=bin&layout=twitter");
     CHECK(is_cut_off_while_saying(c, "x"));
@@ -180,7 +180,7 @@ static void answers_that_are_not_read_end_the_connection(void) {
 }
 
 /* Time begins anew with an answer, and with a head's first byte. */
-static void who_asks_in_time_stays(void) {
+TEST(who_asks_in_time_stays) {
     client *c = connect_to(impatient);
     for (int i = 0; i < 4; i++) {
         const int64_t begin_ms = now_ms();
@@ -199,7 +199,7 @@ static void who_asks_in_time_stays(void) {
 }
 
 /* A list takes longer than a client may be idle. */
-static void who_reads_in_time_stays(void) {
+TEST(who_reads_in_time_stays) {
     client *c = connect_to(impatient);
     for (int i = 0; i < 20; i++) ask(c, "/ids?count=100000&format=bin&layout=twitter");
     const int64_t begin_ms = now_ms();
@@ -215,7 +215,7 @@ static void who_reads_in_time_stays(void) {
 }
 
 /* 256 ids in 10 ms: the last client waits for longer than a client may be idle. */
-static void who_waits_for_ids_is_not_idle(void) {
+TEST(who_waits_for_ids_is_not_idle) {
     enum { clients = 50, requests = 300 };
     server s = start("--layout=sonyflake", "--idle-ms=200");
     client *c[clients];
@@ -244,7 +244,7 @@ static void who_waits_for_ids_is_not_idle(void) {
 /* 256 ids in 10 ms; in shards 128 a thread. */
 static server scarce;
 
-static void requests_wait_for_the_next_unit_in_their_order(void) {
+TEST(requests_wait_for_the_next_unit_in_their_order) {
     enum { requests = 1500 };
     client *c = connect_to(scarce);
     const flake_layout layout = flake_layout_sonyflake;
@@ -263,7 +263,7 @@ static void requests_wait_for_the_next_unit_in_their_order(void) {
     leave(c);
 }
 
-static void nobody_starves_behind_a_long_list(void) {
+TEST(nobody_starves_behind_a_long_list) {
     client *list = connect_to(scarce), *others[10];
     ask(list, "/ids?count=10000&layout=sonyflake"); /* 0.4 s, or 0.8 s of a shard */
     for (int i = 0; i < 10; i++) others[i] = connect_to(scarce);
@@ -280,7 +280,7 @@ static void nobody_starves_behind_a_long_list(void) {
 }
 
 /* Each asks again as soon as it is answered, all of them more often than there are ids. */
-static void all_who_wait_are_served_alike(void) {
+TEST(all_who_wait_are_served_alike) {
     enum { connections = 400 };
     static struct pollfd sockets[connections];
     client *c[connections];
@@ -310,7 +310,7 @@ static void all_who_wait_are_served_alike(void) {
     CHECK(least > 0 && 4 * least >= most);
 }
 
-static void who_waits_may_leave(void) {
+TEST(who_waits_may_leave) {
     const struct linger at_once = {1, 0};
     for (int i = 0; i < 200; i++) {
         client *c = connect_to(scarce);
@@ -323,7 +323,7 @@ static void who_waits_may_leave(void) {
     still_serves(scarce);
 }
 
-static void it_ends_within_its_time_while_requests_wait(void) {
+TEST(it_ends_within_its_time_while_requests_wait) {
     client *c = connect_to(scarce);
     ask(c, "/ids?count=100000&layout=sonyflake"); /* at least 3.9 s */
     ask(c, "/");
@@ -350,7 +350,7 @@ static void tell_to_end(server s) {
 }
 
 /* More requests than the unit has IDs, and half of the connections are not accepted yet. */
-static void what_was_received_is_answered_before_it_ends(void) {
+TEST(what_was_received_is_answered_before_it_ends) {
     enum { clients = 384, requests = 3 };
     server s = start("--layout=sonyflake", "--drain-ms=20000");
     client *c[clients];
@@ -373,7 +373,7 @@ static void what_was_received_is_answered_before_it_ends(void) {
 }
 
 /* More than a connection's buffers hold, a client that reads late, and one that has said its last. */
-static void long_answers_are_sent_before_it_ends(void) {
+TEST(long_answers_are_sent_before_it_ends) {
     enum { requests = 400 };
     server s = start("--node=5", "--drain-ms=20000");
     client *many = connect_to(s), *late = connect_to(s), *last = connect_to(s), *silent[8];
@@ -405,7 +405,7 @@ static void long_answers_are_sent_before_it_ends(void) {
     leave(last);
 }
 
-static void a_request_that_has_begun_may_be_finished(void) {
+TEST(a_request_that_has_begun_may_be_finished) {
     server s = start("--node=5", "--drain-ms=20000");
     client *c = connect_to(s), *idle = connect_to(s);
     SERVES(idle, "/");
@@ -421,7 +421,7 @@ static void a_request_that_has_begun_may_be_finished(void) {
     leave(idle);
 }
 
-static void who_does_not_finish_is_cut_off(void) {
+TEST(who_does_not_finish_is_cut_off) {
     static const struct {
         const char *option;
         int least_ms;
@@ -445,7 +445,7 @@ static void who_does_not_finish_is_cut_off(void) {
 
 /* ---- options ---- */
 
-static void a_wrong_option_is_named_with_its_range(void) {
+TEST(a_wrong_option_is_named_with_its_range) {
     static const struct {
         const char *option, *another, *why;
     } cases[] = {
@@ -483,29 +483,6 @@ static void a_wrong_option_is_named_with_its_range(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(a_second_server_on_the_port_does_not_start),
-        CHECK_TEST(of_servers_that_start_at_once_one_has_the_port),
-        CHECK_TEST(a_server_can_start_again_at_once),
-        CHECK_TEST(without_descriptors_it_serves_whom_it_has_and_does_not_spin),
-        CHECK_TEST(an_idle_connection_ends),
-        CHECK_TEST(a_head_that_trickles_in_ends_the_connection),
-        CHECK_TEST(a_body_that_trickles_in_ends_the_connection),
-        CHECK_TEST(answers_that_are_not_read_end_the_connection),
-        CHECK_TEST(who_asks_in_time_stays),
-        CHECK_TEST(who_reads_in_time_stays),
-        CHECK_TEST(who_waits_for_ids_is_not_idle),
-        CHECK_TEST(requests_wait_for_the_next_unit_in_their_order),
-        CHECK_TEST(nobody_starves_behind_a_long_list),
-        CHECK_TEST(all_who_wait_are_served_alike),
-        CHECK_TEST(who_waits_may_leave),
-        CHECK_TEST(it_ends_within_its_time_while_requests_wait),
-        CHECK_TEST(what_was_received_is_answered_before_it_ends),
-        CHECK_TEST(long_answers_are_sent_before_it_ends),
-        CHECK_TEST(a_request_that_has_begun_may_be_finished),
-        CHECK_TEST(who_does_not_finish_is_cut_off),
-        CHECK_TEST(a_wrong_option_is_named_with_its_range),
-    };
     if (argc < 3) return 2;
     server_path = argv[1];
     server_mode = argv[2];
@@ -513,7 +490,7 @@ int main(int argc, char **argv) {
     usual = start("--node=5", NULL);
     scarce = start("--node=5", "--layout=sonyflake");
     impatient = start("--node=5", "--idle-ms=300");
-    const int failed = CHECK_MAIN(argc - 2, argv + 2, all);
+    const int failed = check_main(argc - 2, argv + 2);
     (void)kill(usual.pid, SIGKILL);
     (void)kill(impatient.pid, SIGKILL);
     return failed;

@@ -11,7 +11,7 @@
 
 static server usual;
 
-static void each_request_on_a_connection_has_an_id_of_its_own(void) {
+TEST(each_request_on_a_connection_has_an_id_of_its_own) {
     client *c = connect_to(usual);
     uint64_t last = 0;
     for (int i = 0; i < 1000; i++) {
@@ -32,7 +32,7 @@ static int64_t unix_s(void) {
     return t.tv_sec;
 }
 
-static void an_id_has_the_server_s_time_and_node(void) {
+TEST(an_id_has_the_server_s_time_and_node) {
     client *c = connect_to(usual);
     const flake_layout layout = flake_layout_default;
     const int64_t begun = unix_s();
@@ -44,7 +44,7 @@ static void an_id_has_the_server_s_time_and_node(void) {
     leave(c);
 }
 
-static void pipelined_requests_are_answered_in_their_order(void) {
+TEST(pipelined_requests_are_answered_in_their_order) {
     client *c = connect_to(usual);
     uint64_t last = 0;
     for (int i = 0; i < 300; i++) {
@@ -66,7 +66,7 @@ static void pipelined_requests_are_answered_in_their_order(void) {
     leave(c);
 }
 
-static void a_request_may_come_byte_by_byte(void) {
+TEST(a_request_may_come_byte_by_byte) {
     const char *request = "GET / HTTP/1.1\r\nHost: test\r\n\r\nGET /ids HTTP/1.1\r\nhost:x\r\n\r\n";
     client *c = connect_to(usual);
     for (const char *at = request; *at; at++) say_bytes(c, at, 1);
@@ -75,7 +75,7 @@ static void a_request_may_come_byte_by_byte(void) {
     leave(c);
 }
 
-static void a_request_may_be_cut_anywhere(void) {
+TEST(a_request_may_be_cut_anywhere) {
     const char *request =
         "GET / HTTP/1.1\r\nHost: test\r\n\r\nGET / HTTP/1.1\r\nHost: test\r\n\r\n";
     client *c = connect_to(usual);
@@ -108,13 +108,13 @@ static int status_of_a_head_of(size_t length) {
     return status;
 }
 
-static void a_head_that_is_too_long_is_refused(void) {
+TEST(a_head_that_is_too_long_is_refused) {
     CHECK_EQ(status_of_a_head_of(8192), 200);
     CHECK_EQ(status_of_a_head_of(8193), 431);
     CHECK_EQ(status_of_a_head_of(1000000), 431);
 }
 
-static void a_head_request_gets_no_body(void) {
+TEST(a_head_request_gets_no_body) {
     client *c = connect_to(usual);
     say(c, "HEAD / HTTP/1.1\r\nHost: test\r\n\r\nHEAD /ids?count=9 HTTP/1.1\r\nHost: test\r\n\r\n");
     CHECK_EQ(hear(c, true)->status, 200);
@@ -141,7 +141,7 @@ static void is_refused(const char *bytes, size_t n, int status, const char *why)
     leave(c);
 }
 
-static void what_is_no_request_is_refused_by_name(void) {
+TEST(what_is_no_request_is_refused_by_name) {
     static const struct {
         const char *request;
         int status;
@@ -161,7 +161,7 @@ static void what_is_no_request_is_refused_by_name(void) {
         is_refused(cases[i].request, strlen(cases[i].request), cases[i].status, cases[i].why);
 }
 
-static void a_malformed_request_line_is_refused(void) {
+TEST(a_malformed_request_line_is_refused) {
     static const char *const lines[] = {
         "",
         "GET",
@@ -203,7 +203,7 @@ static void a_malformed_request_line_is_refused(void) {
 static const char smuggled[] = "GET /ids HTTP/1.1\r\nHost: test\r\n\r\n";
 
 /* What one program may take for a body is no second request to this one. */
-static void a_malformed_header_is_refused_with_what_follows(void) {
+TEST(a_malformed_header_is_refused_with_what_follows) {
     static const struct {
         const char *headers, *why;
     } cases[] = {
@@ -254,7 +254,7 @@ static void a_malformed_header_is_refused_with_what_follows(void) {
     is_refused(request, (size_t)n, 400, "blank");
 }
 
-static void a_body_is_never_answered(void) {
+TEST(a_body_is_never_answered) {
     static const char *const bodies_of[] = {"Content-Length: 34\r\n\r\n",
                                             "content-length:34\r\n\r\n",
                                             "Content-Length: 0\r\n\r\n",
@@ -276,7 +276,7 @@ static void a_body_is_never_answered(void) {
         }
 }
 
-static void a_line_ends_with_cr_and_lf(void) {
+TEST(a_line_ends_with_cr_and_lf) {
     static const char *const heads[] = {
         "GET / HTTP/1.1\nHost: test\n\n",
         "GET / HTTP/1.1\nHost: test\r\n\r\n",
@@ -303,7 +303,7 @@ static void a_line_ends_with_cr_and_lf(void) {
     leave(c);
 }
 
-static void a_head_has_no_control_character(void) {
+TEST(a_head_has_no_control_character) {
     const char *request = "GET /xyz HTTP/1.1\r\nHost: xyz\r\nA: xyz\r\nxyz: 1\r\n\r\n";
     char bytes[128];
     for (int byte = 0; byte < 128; byte++) {
@@ -324,7 +324,7 @@ static void a_head_has_no_control_character(void) {
     leave(c);
 }
 
-static void there_is_one_host(void) {
+TEST(there_is_one_host) {
     static const char *const wrong[] = {"",
                                         "Ghost: test\r\n",
                                         "Host : test\r\n",
@@ -355,7 +355,7 @@ static void there_is_one_host(void) {
     leave(c);
 }
 
-static void a_connection_closes_when_it_is_asked_to(void) {
+TEST(a_connection_closes_when_it_is_asked_to) {
     static const struct {
         const char *headers;
         bool closes;
@@ -383,7 +383,7 @@ static void a_connection_closes_when_it_is_asked_to(void) {
     }
 }
 
-static void who_says_no_more_still_hears_every_answer(void) {
+TEST(who_says_no_more_still_hears_every_answer) {
     client *c = connect_to(usual);
     for (int i = 0; i < 100; i++) ask(c, "/ids?count=100");
     say(c, "GET / HT");
@@ -401,7 +401,7 @@ static const char *const forms[] = {"dec",    "hex",    "bin",    "",
 /* Walks over the lines of the response's body. */
 static char *next_line(char **rest) { return strtok_r(*rest, "\n", rest); }
 
-static void a_list_has_each_layout_in_each_format(void) {
+TEST(a_list_has_each_layout_in_each_format) {
     client *c = connect_to(usual);
     flake_layout layout = {0};
     for (size_t i = 0; flake_layout_at(i, &layout) == FLAKE_OK; i++) {
@@ -449,7 +449,7 @@ static size_t twice_among(flake128 *ids, size_t n) {
     return twice;
 }
 
-static void a_list_has_wide_ids_in_each_form(void) {
+TEST(a_list_has_wide_ids_in_each_form) {
     static const struct {
         const char *name;
         unsigned base; /* without a format */
@@ -500,7 +500,7 @@ static void a_list_has_wide_ids_in_each_form(void) {
     leave(c);
 }
 
-static void a_list_has_snos_as_text_and_as_uuids(void) {
+TEST(a_list_has_snos_as_text_and_as_uuids) {
     static const char *const targets[] = {"/ids?layout=sno&count=250",
                                           "/ids?layout=sno&format=text&count=250",
                                           "/ids?layout=sno&format=uuid&count=250"};
@@ -521,7 +521,7 @@ static void a_list_has_snos_as_text_and_as_uuids(void) {
     leave(c);
 }
 
-static void a_wrong_parameter_is_named(void) {
+TEST(a_wrong_parameter_is_named) {
     static const struct {
         const char *target, *name;
     } cases[] = {
@@ -599,10 +599,10 @@ static void lists_of(const char *layout, bool is_wide) {
     CHECK_EQ(twice_among(ids, n), 0);
 }
 
-static void stamps_and_lists_have_no_id_in_common(void) { lists_of("default", false); }
-static void lists_of_uuids_have_none_in_common(void) { lists_of("uuid8", true); }
+TEST(stamps_and_lists_have_no_id_in_common) { lists_of("default", false); }
+TEST(lists_of_uuids_have_none_in_common) { lists_of("uuid8", true); }
 
-static void a_client_that_does_not_read_holds_up_nobody(void) {
+TEST(a_client_that_does_not_read_holds_up_nobody) {
     client *slow[8], *c = connect_to(usual);
     for (int i = 0; i < 8; i++) {
         slow[i] = connect_to(usual);
@@ -620,37 +620,12 @@ static void a_client_that_does_not_read_holds_up_nobody(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_test all[] = {
-        CHECK_TEST(each_request_on_a_connection_has_an_id_of_its_own),
-        CHECK_TEST(an_id_has_the_server_s_time_and_node),
-        CHECK_TEST(pipelined_requests_are_answered_in_their_order),
-        CHECK_TEST(a_request_may_come_byte_by_byte),
-        CHECK_TEST(a_request_may_be_cut_anywhere),
-        CHECK_TEST(a_head_that_is_too_long_is_refused),
-        CHECK_TEST(a_head_request_gets_no_body),
-        CHECK_TEST(what_is_no_request_is_refused_by_name),
-        CHECK_TEST(a_malformed_request_line_is_refused),
-        CHECK_TEST(a_malformed_header_is_refused_with_what_follows),
-        CHECK_TEST(a_body_is_never_answered),
-        CHECK_TEST(a_line_ends_with_cr_and_lf),
-        CHECK_TEST(a_head_has_no_control_character),
-        CHECK_TEST(there_is_one_host),
-        CHECK_TEST(a_connection_closes_when_it_is_asked_to),
-        CHECK_TEST(who_says_no_more_still_hears_every_answer),
-        CHECK_TEST(a_list_has_each_layout_in_each_format),
-        CHECK_TEST(a_list_has_wide_ids_in_each_form),
-        CHECK_TEST(a_list_has_snos_as_text_and_as_uuids),
-        CHECK_TEST(a_wrong_parameter_is_named),
-        CHECK_TEST(stamps_and_lists_have_no_id_in_common),
-        CHECK_TEST(lists_of_uuids_have_none_in_common),
-        CHECK_TEST(a_client_that_does_not_read_holds_up_nobody),
-    };
     if (argc < 3) return 2;
     server_path = argv[1];
     server_mode = argv[2];
     (void)alarm(60); /* whoever hangs, hangs no longer */
     usual = start("--node=5", NULL);
-    const int failed = CHECK_MAIN(argc - 2, argv + 2, all);
+    const int failed = check_main(argc - 2, argv + 2);
     (void)kill(usual.pid, SIGKILL);
     return failed;
 }
