@@ -844,11 +844,11 @@ UNIT, COUNT, GIVEN = "the time against the word's unit", "whether the unit has a
 OF_A_DRAW = [(FORK, r"^forked|\bforked\("), (GIVEN, "^given_ns"),
              (PLACE, r"^move|\(move\(|ATOMIC_LOAD\(&e->word|^(by_cas|by_store|own_increment)"),
              (UNIT, "late_ns|unit_ns|^(start_of_unit|next_place)"), (COUNT, "^count_on"),
-             (THE_ID, r"^(id|id_at|ticket_id|ticket_head|be16|big_endian|one|sno_id)\b"), (LOOP, f"^{LOOP}")]
+             (THE_ID, r"^(id|put_id|ticket_id|ticket_head|be16|big_endian|one|one_by)\b"), (LOOP, f"^{LOOP}")]
 STILL, TAKEN_OFF, FRESH = "whether the stock is of this generator, as it is now", "taking one off the stock", "its age, and whether it is empty"
-OF_A_STOCK = [(FORK, r"^(forked|still_ours)|\b(forked_since|still_ours)\("), (STILL, "whose|!g|p->gen"),
+OF_A_STOCK = [(FORK, r"^(forked|still_ours)|\b(forked_since|still_ours)\("), (STILL, "whose|home|p->gen"),
               (FRESH, r"valid_ns|if \(!p->stock"), (TAKEN_OFF, r"stock\.(n--|index =|index\b.*cap|time\+\+)|^own_increment"),
-              (THE_ID, r"^(id|id_at)\b|id_at\("), (LOOP, f"^{LOOP}")]
+              (THE_ID, r"^id\b|\bid\(|odd_id\(|\*id ="), (LOOP, f"^{LOOP}")]
 OTHERS = "what else they do"
 
 
