@@ -14,7 +14,7 @@
  *     int main(void) {
  *         flake_why why;
  *         uint64_t id;
- *         options.node = 7; // each process needs its own node number
+ *         options.node = 7; // each process, and each generator in it, needs its own node number
  *         if (flake_init(&ids, &options, &why) != FLAKE_OK) {
  *             fprintf(stderr, "%s\n", why.text);
  *             return 1;
@@ -26,7 +26,7 @@
  *
  * WHICH CALL
  *
- *     flake_next       blocks until an ID is available; the right call for most programs
+ *     flake_next       blocks until an ID is available; start with this one
  *     flake_try        never blocks; flake_retry_ns tells an event loop when to call again
  *     flake_next_n     a batch: one atomic operation per time unit
  *     flake_try_at     takes the current time from the caller instead of the clock
@@ -37,95 +37,106 @@
  * and which generator, selected by options:
  *
  *     (default)        one state word. IDs increase in call order
- *     lanes            one word per lane: threads on different cores do not contend. IDs of the same time
- *                      unit are unordered. For servers that measured contention
+ *     lanes            one word per lane: threads on different cores do not contend, but IDs of the same
+ *                      time unit are unordered. For servers that measured contention: 12 sequence bits
+ *                      (4,096 IDs per ms) are exhausted long before a core is. Use as many lanes as
+ *                      threads run at the same time: the number of cores, or the CPU quota rounded up
  *     single_thread    plain loads and stores: one thread at a time. flake_init_shards splits the sequence
  *                      range among such generators, one per thread
+ *
+ * UNIQUENESS
+ *
+ * No ID is generated twice if generators that run at the same time have different nodes or disjoint
+ * sequence ranges. That holds within a process too: two flake_gen with the same node repeat each other's
+ * IDs. exclusive_dir detects this on one host. A generator that takes over the numbers of an earlier one
+ * must start in a later time unit (start_next_unit) with a clock that did not go backwards, or use a state
+ * file, which ensures both. // >>restarts compares the two.
+ *
+ * IDs increase in call order, except: if the clock goes backwards and the layout does not continue; with
+ * seq_scatter or a layout that reverses the time; and within a time unit with lanes. Of two concurrent
+ * calls either may come first. A draw (a call that generates IDs) gives no memory-ordering guarantees.
  *
  * THREAD SAFETY
  *
  *     flake_gen        every call, from any thread and from signal handlers, except init, restore,
  *                      release and reinit_after_fork, which need exclusive access. With single_thread:
- *                      one thread at a time generates; queries from any thread. With shared_memory from
- *                      several processes
+ *                      one thread at a time generates; queries from any thread. With shared_memory:
+ *                      from several processes
  *     flake_prefetch   one thread at a time
  *     flake_ring       push and pop: any thread
  *     flake_state      open and close: one thread at a time, and not during the init of a generator with it;
  *                      extend: any thread
  *
  * A signal handler that draws must return. If it jumps out of the write of a state, or ends its thread
- * there, that state becomes permanently unusable. No handler may draw from a single_thread generator whose
- * draw it may have interrupted, nor where 64-bit atomics take a lock (ATOMIC_LLONG_LOCK_FREE below 2:
- * PowerPC and MIPS of 32 bits, old ARM).
+ * there, that state becomes permanently unusable. A handler must not draw from a single_thread generator
+ * if it may have interrupted a draw from it. No handler may draw where 64-bit atomics take a lock
+ * (ATOMIC_LLONG_LOCK_FREE below 2: 32-bit PowerPC and MIPS, old ARM).
  *
- * Two generators that run at the same time, in one process or in several, need different nodes or disjoint
- * sequence ranges; then no ID is generated twice. A generator that follows another one with the same
- * numbers must start in a later time unit (start_next_unit) with a clock that did not go backwards, or have
- * a state file, which ensures both. IDs increase in call order if the clock does not go backwards and
- * neither seq_scatter nor the layout reorders them; of lanes only their time units do. Concurrent calls are
- * ordered as their read-modify-writes are. A draw gives no memory-ordering guarantees.
+ * SHUTDOWN
  *
- * HOOKS: macros to define before the include, the same in every file that shares a generator;
- * behind each what stands there without it
+ * Stop the threads that draw. Then call flake_release (with exclusive_dir), then flake_state_close, then
+ * close what the gate asks. The memory of generators, lanes and states can be freed after that.
+ *
+ * HOOKS: macros to define before the include, the same in every file that shares a generator. Their
+ * defaults are on the right
  *     FLAKE_ATOMIC(T)                 type of an atomic T             _Atomic(T); T in C++
  *     FLAKE_ATOMIC_LOAD(p, order)     order is relaxed, acquire ...
  *     FLAKE_ATOMIC_STORE(p, v, order)
- *     FLAKE_ATOMIC_ADD(p, v, order)   returns what was there
+ *     FLAKE_ATOMIC_ADD(p, v, order)   returns the previous value
  *     FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                  define all five or none
  *     FLAKE_CLOCK_NS(kind)            Unix time in ns                 clock_gettime
- *     FLAKE_CLOCK_SLACK_NS            at least twice what the coarse clock lags behind the exact one
+ *     FLAKE_CLOCK_SLACK_NS            at least twice the lag of the coarse clock behind the exact one
  *                                     (0 for a clock of yours)        2 x clock_getres, at most 50 ms
- *     FLAKE_COUNTER()                 64 bits that count up evenly, for the fast clock
+ *     FLAKE_COUNTER()                 64-bit counter of constant rate, for the fast clock
  *                                                                     rdtsc, cntvct_el0
  *     FLAKE_SLEEP_NS(ns)              sleeps that long or longer      clock_nanosleep
  *     FLAKE_RELAX()                   between two tries of a CAS      pause, isb
- *     FLAKE_LANE()                    tells threads apart that are at work at once: a number, of
- *                                     which lanes use 8 bits      the processor's, or the thread's
+ *     FLAKE_LANE()                    a number that differs between threads that run at the same time;
+ *                                     lanes use 8 bits of it      the processor's, or the thread's
  *     FLAKE_RANDOM_BYTES(to, n)       n random bytes; false: none     getrandom, /dev/urandom
  *     FLAKE_ASSERT(condition)         programming errors              nothing
- *     FLAKE_NO_SIMD                   texts of UUIDs and ULIDs by portable code    not defined
- *     FLAKE_NO_FILES                  leaves out state files and exclusive      not defined
- *     FLAKE_NO_NET                    leaves out MAC and IP addresses           not defined
- *     FLAKE_NO_OS                     leaves out all that wants a system: these two, environment, host
- *                                     name, fork word, random bytes, clock and sleep; FLAKE_CLOCK_NS
- *                                     and FLAKE_SLEEP_NS must be defined        not defined
- *     FLAKE_API                       before each public function of FLAKE_SHARED, such as what exports
- *                                     it                       visibility("hidden") with ELF
- *     FLAKE_SHOW_WARNINGS             your warning flags apply in here, too     not defined
+ *     FLAKE_NO_SIMD                   portable code for UUID and ULID texts        not defined
+ *     FLAKE_NO_FILES                  leaves out state files and exclusive_dir     not defined
+ *     FLAKE_NO_NET                    leaves out MAC and IP addresses              not defined
+ *     FLAKE_NO_OS                     leaves out all that needs a system: these two, environment, host
+ *                                     name, fork detection, random bytes, clock and sleep; FLAKE_CLOCK_NS
+ *                                     and FLAKE_SLEEP_NS must be defined           not defined
+ *     FLAKE_API                       before each public function of FLAKE_SHARED, such as an export
+ *                                     attribute                visibility("hidden") with ELF
+ *     FLAKE_SHOW_WARNINGS             your warning flags apply to this header too  not defined
  *
- * What is left out is still declared: it says FLAKE_IO, or FLAKE_INVALID if an option asks for it,
- * and `why` names the macro. With FLAKE_NO_OS a fork goes unnoticed: parent and
- * child repeat ids.
+ * What is left out is still declared. It returns FLAKE_IO, or FLAKE_INVALID if an option asks for it, and
+ * `why` names the macro. With FLAKE_NO_OS a fork is not detected: parent and child repeat IDs.
  *
  * ONE COPY OF THE FUNCTIONS
  *
- * By default each file has functions of its own, some 10 KB of them. Files may then differ in their hooks,
- * and modules in their version of the header. To share one copy among the files of a program or of a shared
- * library, C and C++ alike, define FLAKE_SHARED in all of them and FLAKE_IMPLEMENTATION in one:
+ * By default each file has its own copy of the functions, about 10 KB. Files may then differ in their
+ * hooks, and modules in their version of the header. To share one copy among the files of a program or of
+ * a shared library, C and C++ alike, define FLAKE_SHARED in all of them and FLAKE_IMPLEMENTATION in one:
  *
  *     #define FLAKE_SHARED
  *     #define FLAKE_IMPLEMENTATION // in one file only
  *     #include "flake.h"           // and the others that you use: sno.h, flake_etcd.h
  *
- * The other files see declarations, and hooks have no place there: those from FLAKE_CLOCK_NS to
- * FLAKE_ASSERT are an #error. FLAKE_ATOMIC and FLAKE_API must be the same in all files.
+ * The other files see only declarations. In them, defining a hook from FLAKE_CLOCK_NS to FLAKE_ASSERT is an
+ * #error. FLAKE_ATOMIC and FLAKE_API must be the same in all files.
  *
- * A shared library is the one file, compiled with -fPIC. It also has functions for other languages. Its
- * functions stay inside unless FLAKE_API exports them; then the programs that link it define FLAKE_SHARED
- * and FLAKE_API, too. Do not use this in a static library for others: a second copy of the header in the
- * same program has the same names.
+ * For a shared library, compile that one file with -fPIC. It also has functions for other languages. It
+ * exports nothing unless FLAKE_API does; programs that link it then define FLAKE_SHARED and FLAKE_API too.
+ * Do not use this in a static library for others: the names clash with a second copy of the header in the
+ * same program.
  *
- * A C++20 module can export the declarations. gcc before 14 and clang before 16 lose structs, and gcc
- * functions, that are exported by name: wrap them in a class.
+ * A C++20 module can export the declarations. gcc before 14 and clang before 16 lose structs that are
+ * exported by name, and gcc functions too: wrap them in a class.
  *
- * In C++ begin with `flake_options options = {};` and set what differs. Of {.node = 3}, in C++20, g++ (and
- * clang from 18 on) says by -Wextra that fields are missing. Default values for all fields would end that,
- * and make a memset of the options a warning.
+ * In C++ write `flake_options options = {};` and assign fields. With {.node = 3} in C++20, g++ and clang 18
+ * warn by -Wextra of missing fields. (Default member values would prevent that, but make a memset of the
+ * options a warning.)
  *
  * Sections, by the marks to search for:
  *
  *     // >>hooks       defaults of the hooks
- *     // >>public      what you call and what you can set: all that you need to know
+ *     // >>public      what a program calls and sets. Users need not read further than this part
  *     // >>objects     what a generator consists of
  *     // >>system      everything that asks the operating system (and >>own)
  *     // >>common      the engine, with its protocol
@@ -136,7 +147,7 @@
  *     // >>library     configuration as text; calls for other languages, in a shared library
  */
 
-/* A unit's own warning flags are for its own code. */
+/* Your warning flags are for your own code. */
 #if defined(__GNUC__) && defined(__INCLUDE_LEVEL__) && !defined(FLAKE_SHOW_WARNINGS)
 #if __INCLUDE_LEVEL__ > 0
 #pragma GCC system_header
@@ -157,17 +168,17 @@
 #include <string.h>
 
 // >>hooks
-/* What the hooks above are where nobody has defined them. They apply to sno.h too. */
+/* Defaults of the hooks. They apply to sno.h too. */
 
-/* Before public functions, and what declares a public constant: a file with functions of its own has constants
- * of its own, too. Otherwise the implementation defines it, as const without FLAKE_API. */
+/* FLAKE_API comes before public functions. Of public constants, each file has its own by default; with
+ * FLAKE_SHARED the implementation defines them, as const without FLAKE_API. */
 #ifndef FLAKE_SHARED
 #define FLAKE_API                               static inline
 #define FLAKE_I_CONST_OBJECT(type, name, value) static const type name = value
 #else
 #define FLAKE_I_CONST_OBJECT(type, name, value) extern FLAKE_API const type name
 #ifndef FLAKE_API
-#ifdef __ELF__ /* or another module's functions, of another version, would be called in place of this one's */
+#ifdef __ELF__ /* else a function of another module, with another version, may be called instead */
 #define FLAKE_API __attribute__((visibility("hidden")))
 #else
 #define FLAKE_API
@@ -175,7 +186,7 @@
 #endif
 #endif
 
-/* Before calls whose status must not be ignored; it comes before FLAKE_API, where C++ and C23 want it. */
+/* Before calls whose status must not be ignored. It comes before FLAKE_API, as C++ and C23 require. */
 #if defined(__GNUC__)
 #define FLAKE_I_MUST_USE __attribute__((warn_unused_result))
 #elif (defined(__cplusplus) && __cplusplus >= 201703L) || \
@@ -187,8 +198,8 @@
 
 #ifndef FLAKE_ATOMIC
 #if defined(__cplusplus) && defined(__GNUC__)
-/* Plain ones: from C++20 on std::atomic has a constructor, which would wipe what lies outside functions when
- * others draw from it already, and which units with another version of a struct would share. */
+/* Not std::atomic. From C++20 on it has a constructor, which would reset objects of static storage that another
+ * file's initialisers have already used, and that files with another version of a struct would share. */
 #define FLAKE_I_ORDER_relaxed           __ATOMIC_RELAXED
 #define FLAKE_I_ORDER_acquire           __ATOMIC_ACQUIRE
 #define FLAKE_I_ORDER_release           __ATOMIC_RELEASE
@@ -225,14 +236,14 @@
 #else
 #define FLAKE_I_LOCK_FREE ATOMIC_LLONG_LOCK_FREE
 #endif
-#if defined(__GNUC__) /* said aloud for i386, whose plain 64-bit members are 4-aligned */
+#if defined(__GNUC__) /* explicit for i386, where plain 64-bit members are aligned to 4 */
 typedef FLAKE_ATOMIC(uint64_t) flake_i_atomic64 __attribute__((aligned(8)));
 #else
 typedef FLAKE_ATOMIC(uint64_t) flake_i_atomic64;
 #endif
 typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
 
-/* C++ refuses to copy what must stay where it is. */
+/* C++ refuses to copy these objects. */
 #ifdef __cplusplus
 #define FLAKE_I_STAYS(type)      \
     type() = default;            \
@@ -250,8 +261,8 @@ extern "C" {
 
 /* ---- status ----
  *
- * Ignoring the status of an init or a draw is a compiler warning; `(void)!flake_try(&ids, &id)` ignores it on
- * purpose. (gcc does not accept a cast to void alone.)
+ * The three groups say what to do. Ignoring the status of an init or a draw is a compiler warning;
+ * `(void)!flake_try(&ids, &id)` ignores it on purpose. (gcc does not accept a cast to void alone.)
  */
 typedef enum flake_status {
     FLAKE_OK = 0,
@@ -289,8 +300,8 @@ typedef struct flake_why {
 // >>settings
 /* ---- layouts: the meaning of an ID's bits ----
  *
- * A plain struct: copy one and change fields. Bits not covered by a field are zero. Those of 128 bits are
- * told apart by `format` and cannot be changed: their other fields describe what a generator uses.
+ * A plain struct: copy one and change fields. Bits not covered by a field are zero. Layouts of 128 bits cannot
+ * be changed: `format` selects one, and the other fields describe it.
  */
 typedef struct flake_layout {
     const char *name;
@@ -299,16 +310,16 @@ typedef struct flake_layout {
     uint8_t time_bits, time_shift;
     uint8_t node_bits, node_shift; /* node_bits up to 32 */
     uint8_t seq_bits, seq_shift;   /* seq_bits up to 32 */
-    /* 1: the bit above the time is its sign. flake_decompose reads IDs from before the epoch then, which
-     * Hazelcast can have; no generator makes them */
+    /* 1: the bit above the time is its sign, and flake_decompose accepts IDs from before the epoch, which
+     * Hazelcast can generate; generators here don't */
     uint8_t time_sign;
     uint8_t time_reversed; /* 1: time bits in reverse order, lowest first */
-    /* uniqueid: node bits from gap_at on are one place higher, with gap_bit between; 0: no gap */
+    /* uniqueid: node bits from gap_at on are shifted up by one; gap_bit fills the gap; 0: no gap */
     uint8_t gap_at, gap_bit;
     uint8_t format; /* 0: 64 bits; else one of the 128-bit formats */
 } flake_layout;
 
-/* Initialisers of static layouts and options, and the same as constants.
+/* Initialisers for static layouts and options, and the same as constants.
  * 64 bits, most significant field first: */
 // clang-format off
 #define FLAKE_LAYOUT_DEFAULT /* 0, time 41, node 10, seq 12; since 2025: positive as a bigint until 2094 */ \
@@ -363,20 +374,20 @@ FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_uuid7_node, FLAKE_LAYOUT_UUID7_N
 FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_uuid8, FLAKE_LAYOUT_UUID8);
 FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_ulid, FLAKE_LAYOUT_ULID);
 
-/* Time, node and sequence down to bit 0, in units of 1 ms. */
+/* Time, node and sequence without gaps down to bit 0; units of 1 ms. */
 FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
                                        int64_t epoch_ms);
-/* The time has what these leave of 63 bits; flake_layout_check rejects it if that is none. */
+/* The time gets the rest of 63 bits; if none is left, flake_layout_check rejects the layout. */
 FLAKE_API flake_layout flake_layout_hazelcast_of(unsigned node_bits, unsigned seq_bits);
-/* By the name in flake_layout: "idgen", "uuid7" ... FLAKE_INVALID: there is none */
+/* Finds a layout by its `name`: "idgen", "uuid7" ... FLAKE_INVALID: there is none */
 FLAKE_API flake_status flake_layout_named(const char *name, flake_layout *);
 /* Enumerates the layouts above, from 0 on. FLAKE_INVALID: there are no more */
 FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *);
-/* FLAKE_INVALID: fields overlap or exceed 64 bits, there is no time, or one of 128 bits was changed */
+/* FLAKE_INVALID: fields overlap or exceed 64 bits, there is no time field, or a 128-bit layout was changed */
 FLAKE_API flake_status flake_layout_check(const flake_layout *, flake_why *);
-/* The last ms that the layout can express; INT64_MAX: that is more than an int64_t. A generator also ends
- * with its clock: an int64_t of ns ends on 2262-04-11. (And one whose time and sequence fill all 64 bits
- * ends a unit earlier.) INT64_MIN: the layout is invalid. */
+/* The last ms that the layout can express; INT64_MAX if that exceeds an int64_t; INT64_MIN: the layout is
+ * invalid. A generator also ends with its clock, whose int64_t of ns ends on 2262-04-11. (If time and
+ * sequence fill all 64 bits, it ends a unit earlier.) */
 FLAKE_API int64_t flake_layout_end_ms(const flake_layout *);
 
 /* Node numbers that consist of parts. UINT64_MAX, which flake_init rejects, if a part is out of range. */
@@ -393,12 +404,12 @@ typedef struct flake128 {
 /* An ID taken apart. */
 typedef struct flake_parts {
     int64_t unix_ms; /* the first ms of its time unit */
-    uint64_t node;   /* of 128 bits: the last field, node or random; ULID: 64 of its 80 bits */
-    uint32_t seq;    /* of UUIDs the counter's 26 bits, of a ULID the first 16 of its 80 */
+    uint64_t node;   /* 128 bits: the last field, node or random; ULID: the lower 64 of its 80 bits */
+    uint32_t seq;    /* UUIDs: the counter's 26 bits; ULID: the upper 16 of its 80 bits */
 } flake_parts;
 
-/* FLAKE_TIME_RANGE: a time that the layout cannot express. FLAKE_INVALID: a part that is too large, or a
- * layout of the other size. */
+/* FLAKE_TIME_RANGE: the layout cannot express the time. FLAKE_INVALID: a part is too large, or the layout has
+ * the other size. */
 FLAKE_API flake_status flake_compose(const flake_layout *, const flake_parts *, uint64_t *id);
 FLAKE_API flake_status flake128_compose(const flake_layout *, const flake_parts *, flake128 *id);
 /* FLAKE_INVALID: the ID has bits that the layout lacks, or another version or variant. */
@@ -413,56 +424,57 @@ FLAKE_API int flake128_compare(const flake128 *, const flake128 *);
 
 /* ---- clock: the source of the time ----
  *
- * Your functions, here and in a gate, are called from any thread that draws, several at once, and from
+ * Your functions, here and in a gate, must be safe to call from several threads at once, and from signal
  * handlers that draw. They must not call the generator.
  *
  *     EXACT    full-resolution system clock
- *     COARSE   cheap to read, some ms late. The exact clock is read where a generator starts, and when a unit
- *              looks exhausted or the clock appears to have gone backwards. A backward step of less than
- *              twice the lag is not noticed while the unit has IDs
- *     FAST     between exact readings, at most 0.5 ms apart, the processor's counter tells whether the unit
- *              lasts, once it has been found to count evenly (after some 20 ms of draws). A step of the
- *              clock, or a suspended machine, is noticed up to 0.5 ms late. On 64-bit x86 and aarch64 (gcc,
- *              clang), if the counter costs much less than the clock; else it is EXACT
+ *     COARSE   cheap to read, some ms late. The exact clock is read when a generator starts, when a unit looks
+ *              exhausted, and when the clock appears to have gone backwards. A backward step of less than
+ *              twice the lag is not noticed until the unit is exhausted
+ *     FAST     reads the exact clock at most 0.5 ms apart. In between, the CPU's counter tells whether the
+ *              unit has ended. A step of the clock, or a suspended machine, is noticed up to 0.5 ms late.
+ *              Needs 64-bit x86 or aarch64 (gcc, clang) and a counter that is much cheaper than the clock
+ *              and keeps a constant rate, which takes about 20 ms of draws to find out; otherwise EXACT
  */
 
 enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_FAST = 2 };
 
 typedef struct flake_clock {
-    int64_t (*now_ns)(void *user); /* Unix time in ns; NULL: the system's clock, of this kind: */
+    int64_t (*now_ns)(void *user); /* your own clock, Unix time in ns; NULL: the system's, of this kind: */
     void *user;
     int kind; /* ignored with now_ns */
 } flake_clock;
 
-/* ---- gate: your own condition for handing out IDs, such as a claim that expires ----
+/* ---- gate: your own condition for generating IDs, such as a claim that expires ----
  *
- * Asked off the hot path, by the first draw of each unit and by waiting callers, from any thread.
+ * Called off the hot path, from any thread: by the first draw of each unit and by waiting callers.
  */
 typedef struct flake_gate {
-    /* FLAKE_OK: IDs of times up to until_ns (Unix) may be handed out. FLAKE_AGAIN: not yet; a waiting caller
+    /* FLAKE_OK: IDs of times up to until_ns (Unix) may be generated. FLAKE_AGAIN: not yet; a waiting caller
      * asks again. Any other status is returned to the caller. NULL: no gate. */
     flake_status (*admit)(void *user, int64_t until_ns);
-    /* IDs must be later than this Unix time; asked by each init that has `admit`. NULL: any */
+    /* IDs must be later than this Unix time; called by each init that has `admit`. NULL: any */
     int64_t (*not_before_ns)(void *user);
     void *user;
     /* NULL, or a word that is constant and not 0 while the gate is open. Changing it stops every draw with
-     * FLAKE_LEASE_LOST. Draws read it instead of the word that tells them of a fork, so it is in a page that
-     * fork wipes (MADV_WIPEONFORK). */
+     * FLAKE_LEASE_LOST. It must be in a page that fork wipes (MADV_WIPEONFORK): draws read this word instead
+     * of the one that detects a fork. */
     flake_i_atomic64 *fence;
 } flake_gate;
 
 /* ---- generators ----
  *
- * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter. It
- * must not be copied or moved once initialised: queries of a copy answer as if it had not been initialised, and
- * its draws return FLAKE_INVALID from the next time unit on. Within the unit they repeat the original's IDs,
- * since only the start of a unit is checked. (Copies in shared memory are not detected.) Options are copied;
- * objects they point to must outlive the generator.
+ * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter.
+ * Options are copied; objects they point to must outlive the generator.
  *
- * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return
- * FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID; with a state FLAKE_IO,
- * FLAKE_MISMATCH and FLAKE_NOT_EXTENDED; with a gate whatever the gate returns. FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed
- * with each call.
+ * It must not be copied or moved once initialised. Queries of a copy answer as if it had not been
+ * initialised. Draws from it return FLAKE_INVALID from the next time unit on, but within the unit they repeat
+ * the original's IDs, because only the start of a unit is checked. (Copies in shared memory are not
+ * detected.)
+ *
+ * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return FLAKE_TIME_RANGE,
+ * FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID; with a state FLAKE_IO, FLAKE_MISMATCH, FLAKE_NOT_EXTENDED;
+ * with a gate whatever the gate returns. FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with each call.
  */
 typedef struct flake_gen flake_gen;
 typedef struct flake_lane flake_lane;
@@ -474,73 +486,73 @@ typedef struct flake_options {
     uint32_t seq_min, seq_max; /* sequence range of this generator; both 0: the whole field */
 
     flake_lane *lanes;  /* memory for lanes; NULL: a single word */
-    size_t lane_count;  /* as many as threads that run at the same time, on as many cores */
+    size_t lane_count;  /* as many as threads that run at the same time: cores, or the CPU quota */
     bool single_thread; /* one thread at a time generates, with plain loads and stores */
 
     flake_clock clock;    /* all zero: the exact system clock */
     int64_t max_wait_ms;  /* longest a call blocks, per time unit; 0: 1,000; INT64_MAX: no limit */
     int64_t max_ahead_ms; /* IDs may be this far ahead of the clock; Hazelcast: 15,000 */
-    /* Waiting calls, too, return FLAKE_CLOCK_BACKWARDS at once. boundary's always do; UUIDs and ULIDs never
-     * return it without this. */
+    /* Return FLAKE_CLOCK_BACKWARDS at once instead of waiting. boundary always does; UUIDs and ULIDs, which
+     * continue, return it only with this option. */
     bool fail_on_backwards;
-    /* Each unit starts at a number derived from its time and wraps around, so that id % n is even at low
-     * rates. IDs of a unit are then unordered. 64 bits. */
+    /* Start each unit at a pseudo-random number (a hash of its time) and wrap around, so that id % n is even
+     * at low rates. IDs of a unit are then unordered. 64 bits. */
     bool seq_scatter;
 
-    /* Open, so that a restart repeats no ID; NULL: none. For one generator, or one set of shards, at a time:
-     * it does not detect a second one. */
+    /* An open state: no ID is repeated after a restart. NULL: none. One generator, or one set of shards, may
+     * use it at a time; a second one is not detected. */
     struct flake_state *state;
     /* A directory that the programs of a host share, such as "/run/app": init returns FLAKE_IN_USE if another
-     * generator, of this process or another, uses the same layout, node and some of the same numbers. It
-     * implies start_next_unit, so that successive runs differ unless the clock went backwards or IDs ran
-     * ahead of it (use a state for that). The numbers are released by flake_release, or when the process and
-     * its children have ended. Deleting the file in it, or closing its descriptor (daemons that close all
-     * do), disables the check. POSIX, not with shared_memory, UUIDv7 and ULID; NULL: no check */
+     * generator, of this process or another, has the same layout and node and an overlapping sequence range.
+     * It implies start_next_unit. The numbers are freed by flake_release, or when the process and its children
+     * have ended. Deleting the file in it disables the check, and so does closing its descriptor, as daemons
+     * do that close all. POSIX, local file systems; not with shared_memory, UUIDv7 and ULID; NULL: no check */
     const char *exclusive_dir;
-    /* Generate only from the next time unit on: to take over numbers released in this unit, with the same
-     * clock and no backward step since. */
+    /* Generate only from the next time unit on: required to take over numbers that were in use in this unit.
+     * The clock must be the same, and must not have gone backwards since. */
     bool start_next_unit;
-    /* Generator and lanes are in memory shared by processes: survives fork. The processes must be forks of
-     * one another, or use the system's clock and no ring; no gate, and only a state with shared_memory.
-     * FLAKE_INVALID where 64-bit atomics take a lock. */
+    /* Generator and lanes are in memory shared by processes; fork does not invalidate them. The processes must
+     * be forks of one another, or use the system's clock and no ring. No gate; a state only if it has
+     * shared_memory. FLAKE_INVALID where 64-bit atomics take a lock. */
     bool shared_memory;
     struct flake_ring *overflow; /* receives an event per ms while callers wait; NULL: none */
-    flake_gate gate;             /* {0}: none; such as flake_etcd.h's */
+    flake_gate gate;             /* {0}: none. See flake_etcd.h for one */
 } flake_options;
 
 /* Options NULL: all defaults, and so node 0. FLAKE_INVALID; FLAKE_NODE_RANGE; with exclusive_dir FLAKE_IN_USE,
- * FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST; FLAKE_IO: UUIDs and ULIDs
- * need random bytes. `why` names the option. After a failure every call on the generator returns
- * FLAKE_INVALID. It starts at the clock and knows of no earlier IDs: initialised again within a unit, in this
- * process or the next, it repeats those of that unit, unless it has start_next_unit or a state, or continues
- * from a snapshot (flake_restore). */
+ * FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST; UUIDs and ULIDs FLAKE_IO:
+ * there are no random bytes. `why` names the option. After a failure every call on the generator returns
+ * FLAKE_INVALID.
+ * The generator starts at the clock's time and knows of no earlier IDs. If the same numbers were in use in the
+ * current time unit, by this process or another, it repeats IDs of that unit, unless it has start_next_unit
+ * or a state, or continues from a snapshot (flake_restore). */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, const flake_options *, flake_why *);
 /* n generators that share one sequence range, each with single_thread and for one thread at a time; in
- * shared memory for one process. All or none. FLAKE_INVALID: n is 0 or more than there are numbers, or the
- * layout is of UUIDs or ULIDs, whose counters start anywhere. With exclusive_dir release the first one. */
+ * shared memory for one process. All or none. FLAKE_INVALID: n is 0 or exceeds the range, or the layout is of
+ * UUIDs or ULIDs, whose counters start anywhere. With exclusive_dir the first one holds the numbers of all:
+ * release that one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n,
                                                           const flake_options *, flake_why *);
 
 /* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
  * FLAKE_CLOCK_BACKWARDS. Wait-free while IDs are available; with lanes lock-free. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_next(flake_gen *, uint64_t *id);
-/* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. (With a state file without manual_extend one call
- * in a second or two writes it.) */
+/* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. (With a state file without manual_extend, one
+ * call every 1 to 2 s writes the file.) */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
-/* All n, waiting for each unit as flake_next does. If a unit fails, the IDs before it are valid and the rest is
- * zeroed. With lanes unsorted. */
+/* All n, waiting for each unit as flake_next does. On failure the IDs generated so far are valid and the rest
+ * is zeroed. With lanes the array is unsorted. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
-/* As many as are available now; *got says how many, and the rest of the array is unchanged. FLAKE_OK if at
+/* As many as are available now. *got receives their count; the rest of the array is unchanged. FLAKE_OK if at
  * least one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n,
                                                     size_t *got);
-/* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit.
- * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than max_ahead_ms (in whole units) and one unit.
- * The clock is read for that by the first draw of a unit alone. Not for generators with lanes:
- * FLAKE_INVALID. */
+/* With the caller's time, such as a cached reading of the clock. An older one counts as the newest unit.
+ * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit plus max_ahead_ms (in whole
+ * units); only the first draw of a unit reads the clock to check. FLAKE_INVALID: the generator has lanes. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
 
-/* 128-bit layouts; the calls above return FLAKE_INVALID for them, as these do for 64 bits. */
+/* 128-bit layouts. The calls above return FLAKE_INVALID for them, and these for 64-bit layouts. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake128_next(flake_gen *, flake128 *id);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try(flake_gen *, flake128 *id);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake128_next_n(flake_gen *, flake128 *ids, size_t n);
@@ -548,46 +560,48 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_n(flake_gen *, flake128 *id
                                                        size_t *got);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t unix_ms, flake128 *id);
 
-/* Lanes split the sequence range. A draw uses the lane that last served its processor, and another one when
- * two threads meet in it or its IDs of this unit are exhausted: so cores share no cache line while they need
- * not, and one thread can draw all IDs of a unit. (With max_ahead_ms a lane first runs ahead by itself.) Of
- * two successive draws, by whatever threads, the later one's ID is of the same unit or a later one; within a
- * unit IDs are unordered. The coarse clock's lag and max_ahead_ms weaken that by as much. So does a fast
- * clock while the system's is stepped or slewed, until a lane reads it again, and a processor that reads its
- * counter more than 2 us before a load that precedes the draw (seen once in 10^7 loads): a draw at the end of
- * a unit may then be of the unit before. After a backward step each lane decides for itself: lanes whose
- * newest ID is not ahead of the clock continue, the others wait. Lanes of fewer than 32 numbers are exhausted
- * often (js53 has room for 4). Each lane asks the gate for itself, and has a queue, and so overflow events, of
- * its own. The array is neither moved nor copied while it is used.
+/* LANES split the sequence range. A draw uses the lane that last served its processor. It moves to another one
+ * if two threads meet in a lane, or if the lane's IDs of this unit are exhausted. So cores rarely share a cache
+ * line, and one thread can still draw all IDs of a unit. (With max_ahead_ms a lane first runs ahead by itself.)
+ * Each lane asks the gate for itself, and has its own queue and overflow events. Lanes of fewer than 32 numbers
+ * are exhausted often (js53 has room for 4). The array must not be moved or copied while it is in use.
  *
- * UUIDs and ULIDs. A counter starts in each ms at a random number below 2^25, or below 2^79, and is
- * incremented for each ID: 65,536 per ms, then callers wait. So all IDs of a generator increase, whichever
- * threads draw them; with lanes those of a later ms are greater. Of two IDs of one ms the counters tell how
- * many lie between them, and nothing else. After a backward step of the clock they continue from the newest
- * time, each lane from its own, and when a ms is exhausted they use the next one at once. With a clock
- * before 1984 the first draw is FLAKE_TIME_RANGE. seq_min and seq_max must be the whole range.
+ * Of two successive draws, by any threads, the later one's ID is of the same unit or a later one. Exceptions:
+ * the coarse clock's lag and max_ahead_ms weaken this by as much; a fast clock does while the system's clock is
+ * stepped or slewed, until a lane reads it again. At the end of a unit the later ID may also be of the unit
+ * before if a CPU reads its counter more than 2 us before a load that precedes the draw (seen once in 10^7
+ * loads). After a backward step each lane decides by itself: lanes whose newest ID is not ahead of the clock
+ * continue, the others wait.
  *
- * WHAT A DUPLICATE WOULD TAKE. One generator repeats no ID. Two of uuid7 or ulid are kept apart by the ms, by
- * where their counters start, and by the random bits after them: of 1,000 generators that draw 10 IDs each in
- * every ms of a year, 1.7e-4 duplicates are expected of uuid7, 2.6e-6 of ulid, and 8.4e-5 of UUIDs of version
- * 7 with 74 random bits. With a unique node (uuid7_node, uuid8) a generator repeats no other's IDs, under the
- * conditions of any node. RFC 9562 (6.4) has version 8 for that; version 7 with a node is ours.
+ * UUIDS AND ULIDS. In each ms a counter starts at a random number, below 2^25 (ULIDs: 2^79), and is
+ * incremented for each ID. After 65,536 IDs callers wait for the next ms. So all IDs of a generator increase,
+ * whichever threads draw them; with lanes, IDs of a later ms are greater. Two IDs of one ms reveal how many
+ * were generated between them, and nothing else. After a backward step the counters continue from the newest
+ * time, each lane from its own; an exhausted ms is then followed by the next one at once. With a clock before
+ * 1984 the first draw returns FLAKE_TIME_RANGE. seq_min and seq_max must be the whole range.
  *
- * RANDOM BITS are a keyed function (SipHash-1-3) of time and place, with keys from FLAKE_RANDOM_BYTES. The
- * counter's keys are new with each init. Those of the last 48 bits are also renewed each second; if there
- * are no random bytes, the old ones stay. Anyone holding an ID can predict others from that ms: of uuid7 all
- * but the last 48 bits, of the others everything. IDs are neither secrets nor tokens. A copy of a running
- * machine counts from the same numbers until flake_machine_cloned. */
+ * PROBABILITY OF A DUPLICATE. One generator repeats no ID. Two generators of uuid7 or ulid differ by the ms, by
+ * the start of their counters, and by the random bits after them. If 1,000 generators draw 10 IDs each in every
+ * ms of a year, the expected number of duplicates is 1.7e-4 for uuid7, 2.6e-6 for ulid, and 8.4e-5 for UUIDs of
+ * version 7 with 74 random bits. With a unique node (uuid7_node, uuid8) no ID is repeated, under the conditions
+ * for any node. RFC 9562 (6.4) has version 8 for that; version 7 with a node is an extension of ours.
+ *
+ * RANDOM BITS are a keyed function (SipHash-1-3) of the time and the counter, with keys from
+ * FLAKE_RANDOM_BYTES. Each init takes new keys. Those of the last 48 bits are also renewed every second; if
+ * there are no random bytes then, the old keys remain. Anyone holding an ID can predict others from that ms:
+ * all but the last 48 bits of a uuid7, all bits of the others. IDs are neither secrets nor tokens. A clone of
+ * a running machine uses the same counters until flake_machine_cloned. */
 
-/* ---- queries: of every kind of generator; the answer may be out of date when it arrives ---- */
+/* ---- queries: of every kind of generator; the answer may be out of date when it is returned ---- */
 
-/* Nanoseconds until flake_try can succeed, if no other thread takes the ID first; 1 ms at least while a state
- * waits for flake_state_extend. A gate is not asked: on FLAKE_AGAIN and 0 retry after 1 ms. INT64_MAX: never. */
+/* Nanoseconds until flake_try can succeed, if no other thread takes the ID first; at least 1 ms while a state
+ * waits for flake_state_extend. The gate is not asked: if a draw returns FLAKE_AGAIN and this returns 0, retry
+ * after 1 ms. INT64_MAX: never. */
 FLAKE_API int64_t flake_retry_ns(flake_gen *);
 FLAKE_API uint64_t flake_available(flake_gen *); /* IDs available now */
 FLAKE_API int64_t flake_ahead_ms(flake_gen *);   /* how far the newest ID is ahead of the clock */
-/* Options in force, with layout, range and defaults filled in; NULL: not initialised. (A shard of number 0
- * alone has the range 0 to 0, which in options means the whole one.) */
+/* The options in effect, with layout, range and defaults filled in; NULL: not initialised. (A shard whose only
+ * number is 0 has the range 0 to 0, which in flake_init would select the whole field.) */
 FLAKE_API const flake_options *flake_gen_options(const flake_gen *);
 
 typedef struct flake_stats {
@@ -602,41 +616,43 @@ FLAKE_API void flake_stats_get(flake_gen *, flake_stats *);
 typedef struct flake_snapshot {
     int64_t unix_ms;  /* start of the unit that count counts from */
     uint64_t count;   /* IDs drawn since, including those queued and ahead of the clock */
-    uint64_t node;    /* from here on what must be the same in the generator to restore */
-    int64_t epoch_ms; /* of the word: of UUIDs and ULIDs 1984 */
+    uint64_t node;    /* this and what follows must equal those of the generator that is restored */
+    int64_t epoch_ms; /* of the state word; UUIDs and ULIDs: 1984 */
     uint32_t unit_ms, seq_min, seq_max;
     bool seq_scatter;
 } flake_snapshot;
-/* With lanes all numbers of the units begun count as drawn. A generator without lanes can be restored from
- * such a snapshot, and lanes, however many, from any. */
+/* With lanes, all numbers of each unit begun count as drawn. Such a snapshot can restore a generator without
+ * lanes, and any snapshot one with any number of lanes. */
 FLAKE_API flake_status flake_snapshot_take(flake_gen *, flake_snapshot *);
-/* Continues after the snapshot, or where the generator is if that is further; UUIDs and ULIDs in a later ms.
- * FLAKE_INVALID: another node, layout or range. */
+/* Continues after the snapshot, or after the generator's own position if that is later; UUIDs and ULIDs in a
+ * later ms. FLAKE_INVALID: another node, layout or range. */
 FLAKE_API flake_status flake_restore(flake_gen *, const flake_snapshot *, flake_why *);
 
-/* Ends use of the numbers that exclusive_dir keeps from others. It does not stop draws: call it when no
- * thread draws any more, before another init and before the memory is freed. Not in signal handlers. */
+/* Frees the numbers that exclusive_dir holds; other generators can then use them. It does not stop draws: call
+ * it when no thread draws any more, and before the memory is freed. Call it before another flake_init of this
+ * generator, too: otherwise, even if that init fails, the numbers stay locked until the process ends. Not in
+ * signal handlers. */
 FLAKE_API void flake_release(flake_gen *);
 
 /* ---- prefetch: a thread's private stock of IDs, claimed in one batch ----
  *
- * From a generator of 64-bit IDs, without lanes and single_thread. IDs from stock are as old as the stock:
- * valid_ms (0: for ever) limits that. Fewer than `count` (1 to 100,000) are claimed when fewer are available.
- * The generator must outlive it.
+ * From a generator of 64-bit IDs without lanes and single_thread, which must outlive it. An ID is as old as the
+ * stock; valid_ms limits that (0: no limit). A stock has `count` IDs (1 to 100,000), or fewer if fewer are
+ * available.
  */
 typedef struct flake_prefetch flake_prefetch;
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *,
                                                             uint32_t count, int64_t valid_ms,
                                                             flake_why *);
-/* As flake_next. */
+/* Blocks like flake_next. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id);
 
 // >>restarts
 /* ---- overflow events: bounded, lock-free, many producers and consumers ----
  *
- * A full ring drops events. Those of different ms may come out in another order, so use now_ns. The last one,
- * waiting 0, is pushed by a caller that waited or by the next one to draw. Each generator and lane has a queue,
- * and so events, of its own.
+ * A full ring drops events. Order them by now_ns: events of different ms may arrive out of order. The last
+ * event of an overflow has waiting = 0; a caller that waited pushes it, or the next draw. Each generator and
+ * each lane has its own queue, and so its own events.
  */
 typedef struct flake_ring flake_ring;
 typedef struct flake_ring_slot flake_ring_slot;
@@ -646,29 +662,28 @@ typedef struct flake_overflow {
     uint32_t elapsed_ms; /* since this overflow began */
 } flake_overflow;
 
-/* Any number of slots. Not while others use the ring. */
+/* Any number of slots. Not while other threads use the ring. */
 FLAKE_API flake_status flake_ring_init(flake_ring *, flake_ring_slot *slots, size_t n);
-/* False: it is full, or a thread has not finished its pop. */
+/* False: the ring is full, or a thread has not finished its pop. */
 FLAKE_API bool flake_ring_push(flake_ring *, const flake_overflow *);
-/* False: it is empty, or a thread has not finished its push. */
+/* False: the ring is empty, or a thread has not finished its push. */
 FLAKE_API bool flake_ring_pop(flake_ring *, flake_overflow *);
 
-/* ---- a machine that was copied ----
+/* ---- cloned machines ----
  *
- * Whoever resumes or copies a virtual machine calls this in each process of it, since nothing else tells
- * them: every generator, all but those in shared memory, is as if inherited through fork from now on. So
- * are states: close them, and open others. From any thread. It reaches the generators of its own copy of
- * this header, sno.h's included: a shared library that hides its symbols, or was opened with RTLD_LOCAL,
- * must call it too. */
+ * Call it in each process after a virtual machine was resumed, restored or cloned: a process cannot detect
+ * that. From then on every generator, except those in shared memory, behaves as after a fork. So do states:
+ * close them and open others. From any thread. It reaches the generators of its own copy of this header and
+ * of sno.h. A shared library that hides its symbols, or was opened with RTLD_LOCAL, must call it too. */
 FLAKE_API void flake_machine_cloned(void);
 
-/* ---- state: no ID twice after a crash, a restart or a step of the clock ----
+/* ---- state: no repeated ID after a crash, restart or clock step ----
  *
- * A state file stores a horizon: a time that no ID handed out so far has passed. It is written ahead of use,
- * every 1.5 s by default, and the next run starts after it. After a crash the open sleeps until the horizon
- * has passed, by default for three seconds at most.
+ * A state file stores a horizon: a time that no ID generated so far has passed. It is written ahead of use,
+ * every 1.5 s by default, and the next run starts after it. After a crash, flake_state_open sleeps until the
+ * horizon has passed: at most 3 s by default.
  *
- *     static flake_state state; // all zero before its first use; it may lie in shared memory
+ *     static flake_state state; // all zero before its first use; may be in shared memory
  *     static flake_state_options where;
  *     flake_why why;
  *     where.path = "/var/lib/app/ids";
@@ -678,78 +693,98 @@ FLAKE_API void flake_machine_cloned(void);
  *     ...
  *     flake_state_close(&state, &why);
  *
- * Or the processes of a host share a directory, and each claims a node number in it:
+ * Or the processes of a host share a directory, in which each claims a node number:
  *
  *     uint64_t number;
  *     where.dir = "/run/app";
  *     if (flake_state_open(&state, &where, &options, &number, &why) != FLAKE_OK) ... why.text
  *     options.node = number;
  *
- * A state keeps its file or number until it is closed, or the process and its forked children have ended. A
- * number is left alone until its horizon has passed. So the next holder repeats no ID, even if IDs ran ahead
- * of the clock or the clock went backwards.
+ * A state keeps its file or number until it is closed, or until the process and its forked children have
+ * ended. A number cannot be claimed again before its horizon has passed. So the next owner repeats no ID, even
+ * if IDs ran ahead of the clock or the clock went backwards.
  *
- * An open state must not be moved, nor its file be deleted or replaced. Network file systems are unsuitable:
- * the lock on the file is not reliable there. Before each write the state reads the file's two records. If
- * another program has truncated or overwritten them, or the program has closed the descriptor and opened the
- * file with another object, the state is lost: draws, extend and close return FLAKE_MISMATCH until it is
- * closed and opened again.
+ * What a state and exclusive_dir detect or prevent:
+ *
+ *                                              state with path   state with dir   exclusive_dir
+ *     second generator, in any process, with
+ *       the same node and the same file or dir FLAKE_IN_USE      a free number    FLAKE_IN_USE
+ *       the same node, another file or dir     no                no               no
+ *       the same flake_state object            no                no               FLAKE_IN_USE
+ *     repeated IDs after a restart
+ *       within the same time unit              yes               yes              yes
+ *       after the clock went backwards         yes               yes              no
+ *       after IDs ran ahead of the clock       yes               yes              no
+ *     file deleted, truncated or overwritten   at next write     at next write    no
+ *     a generator on another host              no                no               no
+ *
+ * So a state replaces exclusive_dir if all processes claim their numbers from one `dir`. With `path`, or
+ * with numbers from elsewhere, use both. Neither works on a network file system: its locks are unreliable, so
+ * two processes may hold the same number. If there is no local disk, claim numbers from etcd (flake_etcd.h).
+ *
+ * An open state must not be moved, nor its file be deleted or replaced. Before each write the state reads
+ * both records of the file. It is lost if another program has truncated or overwritten them, or if the
+ * program has closed the descriptor and opened the file through another object. Then draws, extend and close
+ * return FLAKE_MISMATCH until the state is closed and opened again.
  */
 typedef struct flake_state flake_state;
 
 typedef struct flake_state_options {
-    /* The file, below 1,000 bytes. It is made, through PATH.new beside it, if its directory exists and can
-     * be written. Relative to the working directory at the time of the open. Or: */
+    /* The file, a path below 1,000 bytes, relative to the working directory at the time of the open. If it is
+     * missing it is created, by way of PATH.new; its directory must exist and be writable. Or: */
     const char *path;
     const char *dir; /* a directory: claims the lowest free number of first .. first + count - 1 */
     uint32_t first, count;   /* count 0: 1,024 */
     int64_t horizon_ms;      /* how far ahead of use the file is written; 0: 3,000 */
-    int64_t max_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further past; 0: any */
+    int64_t max_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further in the past; 0: any */
     int64_t wait_ms;         /* with dir: wait this long for a free number; 0: don't */
-    bool must_exist;         /* FLAKE_IO when there is no file, rather than a new one */
-    bool no_wait;       /* don't wait until the last run's horizon has passed: draws wait, or fail */
-    bool manual_extend; /* draws don't write; at the horizon they return FLAKE_NOT_EXTENDED (waiting
-                           calls after max_wait_ms), or FLAKE_IO if it could not be written: the
-                           program calls flake_state_extend, at least twice per horizon_ms */
+    bool must_exist;         /* FLAKE_IO instead of creating a file: detects an unmounted volume */
+    bool no_wait;       /* don't sleep until the last run's horizon has passed: draws wait, or fail */
+    bool manual_extend; /* draws don't write: the program calls flake_state_extend, at least twice per
+                           horizon_ms. At the horizon draws return FLAKE_NOT_EXTENDED (waiting calls
+                           after max_wait_ms), or FLAKE_IO if a write failed */
 } flake_state_options;
 
-/* Of the options clock and shared_memory count, and with `path` layout, node, node_offset, seq_min and
- * seq_max: all must be the generator's. With `dir` *number receives the claimed number; any generator may use
- * the state. shared_memory implies manual_extend and needs `path`: the process that opened the state extends
- * it, and the draws of all processes stop at its horizon. When that process is dead, another one may open the
+/* Uses clock and shared_memory of the options and, with `path`, layout, node, node_offset, seq_min and seq_max;
+ * they must be those of the generator. With `dir`, *number receives the claimed number, and any generator may
+ * use the state. shared_memory implies manual_extend and needs `path`. The process that opened the state then
+ * extends it; draws of all processes stop at its horizon. After that process dies, another one may open the
  * state, and draws continue.
  *
- * A file that can't be used is left alone: FLAKE_CORRUPT, FLAKE_MISMATCH (another generator's), FLAKE_CLOCK_BACKWARDS
- * (from the future), FLAKE_DOWNTIME, FLAKE_IN_USE (in use, under whatever name), FLAKE_IO. With `dir` such a
- * number is skipped. Only if no other one is free, its status is returned; FLAKE_IN_USE: all are taken;
- * FLAKE_AGAIN: the horizons of those not taken have not passed. */
+ * On failure the file is unchanged: FLAKE_CORRUPT, FLAKE_MISMATCH (another generator's), FLAKE_CLOCK_BACKWARDS
+ * (from the future), FLAKE_DOWNTIME, FLAKE_IN_USE (locked, also under another name), FLAKE_IO. With `dir` the
+ * open skips such a number. If no other is free, it returns that number's status; FLAKE_IN_USE: all are taken;
+ * FLAKE_AGAIN: the others' horizons have not passed. */
 FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options *,
                                         const flake_options *, uint64_t *number, flake_why *);
-/* Writes a new horizon now, from a timer: with manual_extend, or to spare draws the write. From any thread of
+/* Writes a new horizon now: from a timer, with manual_extend or to spare draws the write. From any thread of
  * the process that opened it. FLAKE_IO: the old horizon remains. FLAKE_MISMATCH: the state is lost. */
 FLAKE_API flake_status flake_state_extend(flake_state *, flake_why *);
-/* Writes the time of the last ID: the next run waits only if IDs ran ahead of the clock. Draws return FLAKE_IO
- * from the next unit on; the state's memory must last as long as they may be tried. FLAKE_IO: closed, but the
- * time could not be written, so the next run waits for the horizon. FLAKE_MISMATCH: closed, but it was lost, and
- * the file is left alone. FLAKE_INVALID: it was not open. FLAKE_AGAIN: still open, in a signal handler that has
- * interrupted a write of it. FLAKE_FORKED, in a forked child or after flake_machine_cloned: the lock is
- * released, and the file left as it is; a state in shared memory remains open for the other processes. */
+/* Writes the time of the last ID, so that the next run waits only if IDs ran ahead of the clock. Draws return
+ * FLAKE_IO from the next unit on; the state's memory must last until no thread draws.
+ *     FLAKE_IO         closed, but the time could not be written: the next run waits for the horizon
+ *     FLAKE_MISMATCH   closed, but the state was lost; the file is unchanged
+ *     FLAKE_INVALID    it was not open
+ *     FLAKE_AGAIN      still open: called in a signal handler that has interrupted a write of it
+ *     FLAKE_FORKED     in a forked child or after flake_machine_cloned: the lock is released and the file
+ *                      unchanged. A state in shared memory remains open for the other processes */
 FLAKE_API flake_status flake_state_close(flake_state *, flake_why *);
 
-/* ---- after fork, crash and restart ----
+/* ---- after fork ----
  *
- * A forked child, and a process after flake_machine_cloned(), gets FLAKE_FORKED until it calls this with
- * numbers of its own: another node, or another sequence range. It takes all options, lanes and single_thread
- * included. FLAKE_NODE_OVERLAP: its numbers include some of the parent's. FLAKE_INVALID: it was not
- * inherited. After a failure the generator is unchanged, so that the child can try again. Only the numbers of
- * this generator or shard are compared: avoid the parent's others yourself. flake_init in a child compares
- * nothing.
+ * In a forked child, and after flake_machine_cloned(), draws return FLAKE_FORKED until this call gives the
+ * generator other numbers: another node, or a sequence range that does not overlap. It takes all options,
+ * lanes and single_thread included. FLAKE_NODE_OVERLAP: the numbers include some of the parent's.
+ * FLAKE_INVALID: the generator was not inherited. On failure the generator is unchanged, so the child can try
+ * again. Only this generator's or shard's numbers are compared: avoid those of the parent's other generators.
+ * flake_init in a child compares nothing.
  *
  * A generator must not outlive the module whose code initialised it: it reads that module's memory.
  *
- * Two kinds of fork go unnoticed: one in a signal handler that has interrupted a draw (parent and child
- * both finish it), and, where a pid tells processes apart, one into a namespace in which the child
- * has its parent's pid. Where 64-bit atomics take a lock, a process whose threads draw must not fork.
+ * Two kinds of fork are not detected: a fork in a signal handler that has interrupted a draw (parent and child
+ * both complete that draw), and, on systems where only the pid distinguishes processes, a fork into a
+ * namespace in which the child has its parent's pid. Where 64-bit atomics take a lock, a process whose threads
+ * draw must not fork.
  */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options *,
                                                                 flake_why *);
@@ -758,17 +793,17 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, con
  *
  *     twitter node=7 lanes=8 clock=fast state=/var/lib/app/ids
  *
- * For configuration files, command lines and other languages. Words are separated by blanks; the order does
- * not matter. They have the names of the fields of flake_options and flake_state_options:
+ * For configuration files, command lines and other languages. Words are separated by blanks, in any order. They
+ * have the names of the fields of flake_options and flake_state_options:
  *
  *     twitter                    a layout, by its name; layout=twitter is the same
  *     node=7                     node, node_offset, seq_min, seq_max, max_wait_ms, max_ahead_ms: numbers
- *     lanes=8                    options.lane_count: options.lanes must then point to as many lanes
+ *     lanes=8                    options.lane_count; the program sets options.lanes to as many lanes
  *     clock=fast                 or exact, coarse
  *     single_thread              also fail_on_backwards, seq_scatter, start_next_unit: without a value
  *     exclusive_dir="/run/my app"    a value with blanks is in double quotes
  *     state=FILE, state_dir=DIR  one of them, with first, count, horizon_ms, max_downtime_ms, wait_ms,
- *                                must_exist, no_wait, manual_extend as they are in flake_state_options
+ *                                must_exist, no_wait, manual_extend of flake_state_options
  *     partition=7                of a sno_gen: see sno_gen_new
  */
 typedef struct flake_config {
@@ -779,38 +814,37 @@ typedef struct flake_config {
     char text[2048];
 } flake_config;
 
-/* The config must not be copied or moved afterwards, and must outlive the generator: options point into it.
- * FLAKE_INVALID: `why` names the word, and flake_init refuses the options. Whether numbers fit the layout is
- * for flake_init to say. */
+/* The config must not be copied or moved afterwards and must outlive the generator: options point into it.
+ * FLAKE_INVALID: `why` names the word, and flake_init rejects the options. Whether numbers fit the layout is
+ * checked by flake_init. */
 FLAKE_API flake_status flake_config_parse(const char *text, flake_config *, flake_why *);
 
 #ifdef FLAKE_SHARED
-/* For other languages, in a shared library. The first allocates a generator with its lanes, opens the state
- * that the text names, and claims the node number in state_dir; NULL: `why` says why not. */
+/* For other languages, in a shared library. Allocates a generator with its lanes, opens the state that the text
+ * names, and claims a node number from state_dir. NULL: `why` has the reason. */
 FLAKE_API flake_gen *flake_new(const char *text, flake_why *);
 FLAKE_API flake_status flake_extend(flake_gen *, flake_why *); /* flake_state_extend of its state */
-/* Closes the state, releases numbers and memory: no thread may use the generator any more. NULL: FLAKE_OK. Any
- * status is that of flake_state_close; after FLAKE_AGAIN alone the generator still exists. */
+/* Closes the state, releases numbers and frees memory; no thread may use the generator any more. Returns the
+ * status of flake_state_close; FLAKE_OK for NULL. Only after FLAKE_AGAIN does the generator still exist. */
 FLAKE_API flake_status flake_free(flake_gen *, flake_why *);
 FLAKE_API const char *flake_version(void);
 #endif
 
-/* ---- who am I: where node numbers come from ----
+/* ---- where node numbers come from ----
  *
- * Whoever gives a generator its node answers for it that no other has it at the time. FLAKE_INVALID:
- * there is no such number here, and *why says what was missing. (flake_init says FLAKE_NODE_RANGE or
- * FLAKE_INVALID when the number does not fit the layout.)
+ * The caller ensures that no other generator has the number at the same time. FLAKE_INVALID: there is no such
+ * number here; `why` has the reason. (If it does not fit the layout, flake_init returns FLAKE_NODE_RANGE or
+ * FLAKE_INVALID.)
  */
-/* 48 bits, as boundary's worker: the Ethernet address of an interface; NULL: the first whose
- * address its maker gave it, else the first that is up, else any. Loopback and all zeros don't
- * count. Unique on a network, for one process a host. FLAKE_IO: the system does not list its
- * interfaces. */
+/* The 48-bit Ethernet address of an interface, as boundary's worker. NULL: the first interface with a
+ * factory-assigned address, else the first that is up, else any; never loopback or all zeros. Unique on a
+ * network, for one process a host. FLAKE_IO: the system does not list its interfaces. */
 FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *node48, flake_why *);
 /* Sonyflake's default: the last 16 bits of this host's first private IPv4 address. */
 FLAKE_API flake_status flake_node_from_ip(uint64_t *node16, flake_why *);
-/* The ordinal of a StatefulSet's pod: web-3, and web-3.web.prod.svc, are 3. NULL: this host's. */
+/* The ordinal of a StatefulSet's pod: 3 for web-3 and web-3.web.prod.svc. NULL: this host's name. */
 FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t *node, flake_why *);
-/* The variable's text, a decimal number below 2^64. */
+/* The variable's value, a decimal number below 2^64. */
 FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node, flake_why *);
 
 /* ---- text ---- */
@@ -819,48 +853,48 @@ typedef enum flake_encoding {
     FLAKE_DEC = 0, /* 5828128208445124608 */
     FLAKE_HEX = 1, /* 50e1abba11ce3000: lower case */
     FLAKE_BIN = 2,
-    FLAKE_BIN4 = 3,   /* 64 bits in groups of four, a blank between */
+    FLAKE_BIN4 = 3,   /* 64 bits in groups of four, separated by blanks */
     FLAKE_BASE32 = 4, /* Crockford: digits and upper case without I L O U */
     FLAKE_BASE36 = 5, /* digits and upper case */
     FLAKE_BASE58 = 6, /* 123456789ABC...Zabc...z without 0 I O l */
     FLAKE_BASE62 = 7, /* digits, upper case, lower case */
-    /* as bwmarrin's Base32, Base36 and Base58 in Go; texts of the first and last don't sort: */
+    /* as bwmarrin's Base32, Base36 and Base58 in Go; texts of the first and last do not sort as IDs do: */
     FLAKE_ZBASE32 = 8,       /* ybndrfg8ejkmcpqxot1uwisza345h769 */
     FLAKE_BASE36_LOWER = 9,  /* digits and lower case */
     FLAKE_BASE58_FLICKR = 10 /* 123456789abc...zABC...Z without 0 l I O */
 } flake_encoding;
 
-#define FLAKE_TEXT_SIZE    80  /* room for any text of a 64-bit id, with its NUL */
-#define FLAKE128_TEXT_SIZE 129 /* and for one of a 128-bit id in any base */
+#define FLAKE_TEXT_SIZE    80  /* room for any text of a 64-bit ID, with its NUL */
+#define FLAKE128_TEXT_SIZE 129 /* and of a 128-bit ID in any base */
 
-/* The width of UINT64_MAX in this form, without a NUL; 0: there is no such form. */
+/* The width of UINT64_MAX in this encoding, without a NUL; 0: there is no such encoding. */
 FLAKE_API size_t flake_text_width(flake_encoding);
-/* Writes the shortest text of id ("0" for 0) and a NUL. Returns its length; 0 when it does not fit,
- * with buf untouched, or when buf is NULL or there is no such form. FLAKE_BIN4 is always all 64 bits. */
+/* Writes the shortest text of id ("0" for 0) and a NUL, and returns its length. Returns 0, with buf unchanged,
+ * if it does not fit, buf is NULL, or there is no such encoding. FLAKE_BIN4 always has all 64 bits. */
 FLAKE_API size_t flake_format(uint64_t id, flake_encoding, char *buf, size_t size);
-/* The same, padded with the form's zero to flake_text_width, so that texts of a form sort as their ids do,
- * but those of FLAKE_ZBASE32 and FLAKE_BASE58_FLICKR. */
+/* The same, padded with the encoding's zero to flake_text_width, so that texts sort as their IDs do (except
+ * FLAKE_ZBASE32 and FLAKE_BASE58_FLICKR). */
 FLAKE_API size_t flake_format_fixed(uint64_t id, flake_encoding, char *buf, size_t size);
-/* Reads the whole input in this form's alphabet and case, with leading zeros up to its width: no
- * sign, no blanks but FLAKE_BIN4's, which is all 64 bits. FLAKE_PARSE: any other text, one above
- * UINT64_MAX, an empty one, NULL. FLAKE_INVALID: there is no such form. */
+/* The whole input must be a number in the encoding's alphabet and case. Leading zeros are accepted up to its
+ * width; signs and blanks are not (FLAKE_BIN4 needs its blanks, and all 64 bits). FLAKE_PARSE: any other text,
+ * an empty one, a number above UINT64_MAX, NULL. FLAKE_INVALID: there is no such encoding. */
 FLAKE_API flake_status flake_parse(const char *, size_t len, flake_encoding, uint64_t *id);
-/* Big-endian, so that memcmp sorts as the ids do. */
+/* Big-endian, so that memcmp sorts as the IDs do. */
 FLAKE_API void flake_to_bytes(uint64_t id, uint8_t out[8]);
 FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
 
-/* ---- UUIDs of version 7 and ULIDs in one line ----
+/* ---- UUIDv7 and ULID without set-up ----
  *
- * From a generator of this process, which the first call makes. Any thread calls them, and signal handlers.
- * Each UUID is greater than all UUIDs before it, in every thread, even if the clock goes backwards, and so is
- * each ULID; both count in one counter. A forked child goes on by itself, with keys of its own,
- * and so does a process after flake_machine_cloned: ids of one ms from before and after that have no order.
- * Nor have those of two modules which hide their symbols, or were opened with RTLD_LOCAL: each has a
- * generator of its own. Their clock is FAST: a step of the system's clock is noticed up to 0.5 ms late. It is
- * EXACT if you define FLAKE_CLOCK_NS, and not FLAKE_COUNTER. They wait where 65,536 ids were drawn in a ms.
- * FLAKE_IO: the system has no random bytes. FLAKE_TIME_RANGE: the first call, with a clock before 1984; or
- * one past 2262. FLAKE_AGAIN: they have waited for a second, in which the clock stood still. On failure `out` is
- * zeroed: an empty text.
+ * From one generator per process, which the first call creates. Safe from any thread and signal handler. Each
+ * UUID is greater than all UUIDs before it, in every thread, even if the clock goes backwards, and so is each
+ * ULID; both use one counter. A forked child continues with its own keys, and so does a process after
+ * flake_machine_cloned; IDs of one ms from before and after are unordered. So are those of two modules that
+ * hide their symbols, or were opened with RTLD_LOCAL: each has its own generator.
+ *
+ * The clock is FAST, so a step of the system's clock is noticed up to 0.5 ms late. (If you define
+ * the hook FLAKE_CLOCK_NS but not FLAKE_COUNTER, it is EXACT.) After 65,536 IDs in a ms the calls wait for the
+ * next one. FLAKE_IO: the system has no random bytes. FLAKE_TIME_RANGE: the clock reads before 1984 at first
+ * use, or after 2262. FLAKE_AGAIN: the clock stood still for a second. On failure `out` is an empty text (zeros).
  */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7(char out[37]);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
@@ -869,22 +903,22 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_ulid_bytes(uint8_t out[16]);
 
 /* ---- texts of 128 bits ---- */
 
-/* As the calls for 64 bits, in a base from 2 to 62: digits, upper case, lower case. Another base
- * has the width 0, is written with the length 0, and read with FLAKE_INVALID. */
+/* Like the calls for 64 bits, in a base from 2 to 62: digits, upper case, lower case. For any other base, width
+ * and length are 0 and parsing returns FLAKE_INVALID. */
 FLAKE_API size_t flake128_text_width(unsigned base);
 FLAKE_API size_t flake128_format(const flake128 *, unsigned base, char *buf, size_t size);
 FLAKE_API size_t flake128_format_fixed(const flake128 *, unsigned base, char *buf, size_t size);
 FLAKE_API flake_status flake128_parse(const char *, size_t len, unsigned base, flake128 *id);
-/* As a UUID's 16 bytes: 32 hex digits, lower case, and 4 hyphens. Version and variant are what the bits
- * make them. Both cases are read. */
+/* The 36 characters of a UUID: lower-case hex digits and 4 hyphens; the bits are not changed, version and
+ * variant included. Parsing accepts both cases. */
 FLAKE_API void flake128_to_uuid(const flake128 *, char out[37]);
 FLAKE_API flake_status flake128_from_uuid(const char *, size_t len, flake128 *id);
-/* As a ULID's 26 characters, upper case. Either case is read, and I and L as 1, O as 0; what is above
- * 7ZZZZZZZZZZZZZZZZZZZZZZZZZ is FLAKE_PARSE. */
+/* The 26 characters of a ULID, upper case. Parsing accepts both cases, I and L as 1, O as 0. Texts above
+ * 7ZZZZZZZZZZZZZZZZZZZZZZZZZ are FLAKE_PARSE. */
 FLAKE_API void flake128_to_ulid(const flake128 *, char out[27]);
 FLAKE_API flake_status flake128_from_ulid(const char *, size_t len, flake128 *id);
-/* Many at once, each text with its NUL: 37 * n characters, or 27 * n. When reading, texts are 37 or 27
- * characters apart, whatever separates them (such as line ends); all n or none. */
+/* n at once, each text with its NUL: 37 * n characters, or 27 * n. When parsing, any character may separate
+ * the texts, such as a line end. All n or none. */
 FLAKE_API void flake128_to_uuid_n(const flake128 *, size_t n, char *out);
 FLAKE_API flake_status flake128_from_uuid_n(const char *, size_t n, flake128 *ids);
 FLAKE_API void flake128_to_ulid_n(const flake128 *, size_t n, char *out);
@@ -909,72 +943,72 @@ struct flake_ring {
     char pad2[56];
 };
 
-/* The word lies alone on its cache line whatever the alignment of the whole is, but for the window that
- * is looked at with it. Behind it comes what never changes after init, or once, and behind that what
- * only the slow path writes. */
+/* The state word has a cache line to itself, whatever the alignment of the struct, except for the fast clock's
+ * window, which is read with it. After it come fields that never change after init, or change once, and then
+ * those that only the slow path writes. */
 typedef struct flake_i_engine {
     FLAKE_I_STAYS(flake_i_engine)
     char pad0[48];
-    flake_i_atomic64 fast_until; /* a unit, and what the counter says at its end: the fast clock's */
+    flake_i_atomic64 fast_until; /* fast clock: a unit, and the counter's value at its end */
     flake_i_atomic64 word;
     char pad1[56];
 
-    flake_i_atomic64 *owner_word; /* the gate's, or else the instance's; NULL: there is none, ... */
+    flake_i_atomic64 *owner_word; /* the gate's, else the instance's; NULL: there is none, ... */
     uint64_t owner_id;            /* ... so the pid is compared, or with 0 nothing */
-    uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are looked at */
-    uint64_t unit_share;        /* 2^64 / unit_ns, rounded down: a division by a multiplication */
-    uint64_t slack_ns;          /* how far a reading may lag behind the word's unit, */
-    uint64_t reach_ns;          /* ... unit_ns and that, */
-    uint64_t late_from_ns;      /* ... and the epoch less that */
+    uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are used */
+    uint64_t unit_share;        /* 2^64 / unit_ns, rounded down: turns a division into a multiplication */
+    uint64_t slack_ns;          /* how far a reading may lag behind the word's unit */
+    uint64_t reach_ns;          /* unit_ns + slack_ns */
+    uint64_t late_from_ns;      /* epoch_ns - slack_ns */
     uint64_t count_mask;
     uint64_t cap;
-    uint64_t fast_limit; /* the fast path may draw behind 1 to so many tickets: cap - 1, or 0; */
+    uint64_t fast_limit; /* the fast path may draw after 1 to this many tickets: cap - 1, or 0; */
     uint64_t add_limit;  /* ... by fetch_add: likewise */
     unsigned time_shift;
-    unsigned tick_bits; /* 1: a clock put back changes the timeline */
+    unsigned tick_bits; /* 1: a backward step of the clock changes the timeline */
     flake_clock clock;
-    uint64_t limit;     /* count never goes past this */
+    uint64_t limit;     /* count never exceeds this */
     uint64_t max_time;  /* the last unit that layout and clock can express */
-    uint64_t ahead;     /* units that ids may lie ahead of the clock */
-    uint64_t time_lead; /* units that time itself may: ahead, or 0 */
+    uint64_t ahead;     /* units that IDs may be ahead of the clock */
+    uint64_t time_lead; /* units that time itself may be: ahead, or 0 */
     int64_t wait_ns;    /* longest sleep of one call */
-    uintptr_t home;     /* where it was set up: a copy lies elsewhere */
-    bool fail_on_backwards;   /* a waiting call does not wait for a clock that was put back */
+    uintptr_t home;     /* its own address at init: that of a copy differs */
+    bool fail_on_backwards;   /* waiting calls do not wait after a backward step */
     bool is_plain;      /* no gate, state, ring or windows; a full count carries into nothing */
     flake_i_atomic64
-        ticks_per_window; /* what the counter counts in a window; 1: not known yet; 0: no windows */
+        ticks_per_window; /* of the counter; 1: not known yet; 0: no windows */
     flake_ring *ring;
     flake_gate gate;
-    uintptr_t state_at; /* where the state lies: its address; in shared memory, where addresses
-                           differ, how far behind this engine; 0: there is none */
+    uintptr_t state_at; /* the state's address; in shared memory, where addresses differ between
+                           processes, its distance from this engine; 0: there is none */
     uint64_t state_run; /* the state's run when this engine was set up */
-    flake_i_atomic64 *instance_word; /* what owner_word is where it is not the gate's */
+    flake_i_atomic64 *instance_word; /* owner_word, unless that is the gate's */
     uint64_t instance_owner_id;
     bool is_shared;
     char pad2[64];
 
     flake_i_atomic64 safe[2]; /* tick engines: see I5 */
-    flake_i_atomic64 drifts;  /* timelines left; the last one may be missing, its parity tells */
+    flake_i_atomic64 drifts;  /* timelines left; may lack the last one, which its parity shows */
     flake_i_atomic64 overflow;
-    flake_i_atomic64 rebased; /* tickets drawn that count no longer tells */
+    flake_i_atomic64 rebased; /* tickets drawn that count no longer includes */
     flake_i_atomic64 batches, waits, clock_backwards;
     flake_i_atomic64 calibrated_at; /* an earlier reading of counter and clock */
-    flake_i_atomic64 calibration;  /* what the window was by that, or how often in a row it was wrong */
+    flake_i_atomic64 calibration;  /* the window by that reading, or how often in a row it was wrong */
     char pad3[64];
 } flake_i_engine;
 
-/* A run of tickets: n from `index` of unit `time` on, index < cap. */
+/* A run of n tickets, from `index` of unit `time` on; index < cap. */
 typedef struct flake_i_ticket {
     uint64_t time, index, n;
     unsigned tick;
     uint64_t
-        head; /* time and tick once more, as they stand in the word: for ids that are made alike */
+        head; /* time and tick as they are in the word: for IDs that are formed from it */
 } flake_i_ticket;
 
-/* The longest path, and what is appended to it: "/4294967295.slot" and ".new". */
+/* The longest path, and the longest suffix: "/4294967295.slot" and ".new". */
 enum { FLAKE_I_PATH = 1024, FLAKE_I_ENDING = 24 };
 
-/* An open and locked file, as long as fd is not negative. */
+/* An open and locked file; fd is negative if there is none. */
 typedef struct flake_i_file {
     uint64_t device, inode;
     int fd;
@@ -985,69 +1019,69 @@ enum {
     FLAKE_I_IDENTITY = 64,
     FLAKE_I_RUN = 16,
     FLAKE_I_FILE = 8192,
-    FLAKE_I_FIRST_RECORD = 512, /* in a sector of its own, and the other 4096 behind it */
+    FLAKE_I_FIRST_RECORD = 512, /* in a sector of its own; the other is 4096 after it */
     FLAKE_I_RECORD_STRIDE = 4096,
-    FLAKE_I_NUMBER_KIND = 'n' /* first byte of the identity of a number, which any generator may use */
+    FLAKE_I_NUMBER_KIND = 'n' /* first byte of the identity of a claimed number, usable by any generator */
 };
 
-/* Stays where it is while it is open. */
+/* Must not be moved while it is open. */
 struct flake_state {
     FLAKE_I_STAYS(flake_state)
-    flake_i_atomic64 horizon; /* ids up to this Unix time in ns may be handed out */
-    flake_i_atomic64 asked;   /* and none later than this were, in the last run neither */
-    flake_i_atomic64 run;     /* another one each time it is opened */
+    flake_i_atomic64 horizon; /* IDs up to this Unix time in ns may be generated */
+    flake_i_atomic64 asked;   /* no ID of this run or the last one is later */
+    flake_i_atomic64 run;     /* changes each time it is opened */
     flake_i_atomic64 writer;  /* id of the thread that writes, or 0; not 0 while it is not open */
-    flake_i_atomic64 patient; /* before this time a write that failed is not tried again, while
-                                 there is horizon left; INT64_MIN: the last one went well */
+    flake_i_atomic64 patient; /* before this time a failed write is not tried again while there is
+                                 horizon left; INT64_MIN: the last write succeeded */
     flake_i_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
     flake_i_atomic32 manual_extend;
     flake_i_atomic64 *instance_word;
     uint64_t instance_owner_id;
-    flake_i_atomic64 holder; /* process owner id of who opened it */
-    uint64_t self;           /* says, with is_open, that this is no chance content of memory */
-    int64_t written_ns;      /* the latest at which it was, by the writer */
-    uint64_t number;         /* of the last record on disk, by the writer */
+    flake_i_atomic64 holder; /* process owner id of the process that opened it */
+    uint64_t self;           /* with is_open: distinguishes it from uninitialised memory */
+    int64_t written_ns;      /* of the writer: the latest clock reading of a write */
+    uint64_t number;         /* of the writer: number of the last record on disk */
     flake_i_atomic32 is_open;
     bool is_shared;
-    bool is_lost; /* the record that counts was not `last`; by the writer */
+    bool is_lost; /* of the writer: the record that counts was not `last` */
     flake_clock clock;
     flake_i_file file;
-    uint8_t token[FLAKE_I_RUN]; /* the run, as it stands in the records */
+    uint8_t token[FLAKE_I_RUN]; /* the run, as in the records */
     uint8_t identity[FLAKE_I_IDENTITY];
-    uint8_t last[FLAKE_I_RECORD]; /* the last record on disk, by the writer */
+    uint8_t last[FLAKE_I_RECORD]; /* of the writer: the last record on disk */
     char path[FLAKE_I_PATH];
 };
 
 struct flake_lane {
     flake_i_engine engine;
-    uint64_t first; /* the lane's first ticket in a unit of the whole */
+    uint64_t first; /* the lane's first ticket in a unit of the generator */
 };
 
 typedef struct flake_i_lanes {
     FLAKE_I_STAYS(flake_i_lanes)
     flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane (shared: + 2^31); 0: none yet */
-    uintptr_t lanes_at;        /* where lane 0 would be, were there one before the first: its address; in
-                                  shared memory, where addresses differ, ... */
-    uintptr_t from;            /* ... counted from this: all ones then, else 0 */
+    uintptr_t lanes_at;        /* the address one lane before lane 0; in shared memory, where addresses
+                                  differ between processes, ... */
+    uintptr_t from;            /* ... relative to this struct. Then all ones, else 0 */
     uintptr_t home;            /* see flake_i_engine */
-    size_t n;                  /* 0: never initialised */
+    size_t n;                  /* 0: not initialised */
     char pad[64];
-    flake_i_atomic32 turn; /* the lane to step to next */
+    flake_i_atomic32 turn; /* the lane to try next */
     char pad2[60];
 } flake_i_lanes;
 
-/* Keys of the random bits. A thread that sees those of the tail half changed has a key, too. */
+/* Keys of the random bits. A thread that reads a half-renewed tail has a valid key, too. */
 typedef struct flake_i_keys {
     uint64_t start[2];
     flake_i_atomic64 tail[2];
-    flake_i_atomic64 renewed; /* in which second, about */
-    flake_i_atomic64 newest;  /* [ whose ms:39 ][ where its counter begins:25 ], of UUIDs */
+    flake_i_atomic64 renewed; /* the second of the last renewal, approximately */
+    flake_i_atomic64 newest;  /* UUIDs: [ of which ms and salt:39 ][ start of its counter:25 ] */
     flake_i_atomic64 ulid[3]; /* of the newest ms: see flake_i_ulid_start */
 } flake_i_keys;
 
-/* What a generator is: how it draws, and what it forms of a ticket. 0: not initialised. A draw compares the
- * sum once with that of its usual case, so the sums are in order: of all kinds FLAKE_I_SINGLE with
- * FLAKE_I_PLAIN is the greatest as an int8_t, with FLAKE_I_PART as a uint8_t. */
+/* A generator's kind: how it draws, plus what it forms from a ticket; 0: not initialised. The fast path
+ * compares the sum with one constant. So the values are ordered: the greatest sum is FLAKE_I_SINGLE +
+ * FLAKE_I_PLAIN as an int8_t, and FLAKE_I_SINGLE + FLAKE_I_PART as a uint8_t. */
 enum {
     FLAKE_I_LANES = 1,
     FLAKE_I_MULTI = 2,  /* one word for all threads: read-modify-writes */
@@ -1059,18 +1093,18 @@ enum {
     FLAKE_I_PART = 128  /* part of a generator such as sno.h's, which forms the IDs */
 };
 
-/* Large, and made of cache lines: static, on the stack or allocated; alignment does not matter. With lanes
- * the engine has the claims, and where the lanes begin; no draw uses its word. */
+/* With lanes, the engine holds the claims and the position at which the lanes begin; its word is not drawn
+ * from. */
 struct flake_gen {
     flake_i_engine engine;
     uint64_t
-        base; /* 64 bits: the ID of ticket 0 at time 0; boundary: its lower half; UUIDs: the node; part of
-                 another: for that to use */
+        base; /* 64 bits: the ID of ticket 0 at time 0; boundary: its lower half; UUIDs: the node;
+                 FLAKE_I_PART: free for the generator that contains this one */
     uint8_t kind;
     uint8_t time_shift, seq_shift;
-    bool counts;    /* UUIDs and ULIDs: the ID is a function of the keys, too */
+    bool counts;    /* UUIDs and ULIDs: the ID also depends on the keys */
     bool continues; /* from its newest time after a backward step of the clock */
-    uint64_t whose; /* hash of the identity: another one, if it is initialised anew as another */
+    uint64_t whose; /* hash of the identity: changes if it is initialised with another one */
     flake_i_keys keys;
     flake_options options;
     flake_i_file exclusive; /* fd below 0: none */
@@ -1083,11 +1117,11 @@ struct flake_prefetch {
     flake_gen *gen;
     flake_i_ticket stock;
     uint64_t whose;              /* the generator's when the stock was claimed */
-    flake_i_atomic64 *instance_word; /* a child must not have its parent's stock, */
-    uint64_t instance_owner_id;      /* ... even of a generator that both share */
+    flake_i_atomic64 *instance_word; /* a child must not use its parent's stock, */
+    uint64_t instance_owner_id;      /* ... not even of a generator that both share */
     int64_t valid_ns, taken_ns;
     uint32_t count;
-    char pad[64]; /* so that two threads' don't share a cache line */
+    char pad[64]; /* two threads' objects share no cache line */
 };
 
 #ifdef __cplusplus
@@ -1098,7 +1132,7 @@ struct flake_prefetch {
 #if defined(FLAKE_IMPLEMENTATION) && !defined(FLAKE_SHARED)
 #error "FLAKE_IMPLEMENTATION: define FLAKE_SHARED, too, in each file of the program"
 #endif
-#if defined(FLAKE_I_IMPLEMENTED) /* in this file, by an include before */
+#if defined(FLAKE_I_IMPLEMENTED) /* by an earlier include in this file */
 #elif defined(FLAKE_SHARED) && !defined(FLAKE_IMPLEMENTATION)
 #if defined(FLAKE_CLOCK_NS) || defined(FLAKE_CLOCK_SLACK_NS) || defined(FLAKE_COUNTER) || \
     defined(FLAKE_SLEEP_NS) || defined(FLAKE_RELAX) || defined(FLAKE_LANE) ||             \
@@ -1126,27 +1160,26 @@ struct flake_prefetch {
 
 // >>system begin
 /*
- * All that asks an operating system.
- * What comes behind it knows no platform, and makes do with:
+ * Everything that asks the operating system. The code after this section knows no platform and uses only:
  *
- *     system_ns, system_slack_ns,     the hooks' defaults                    bare: there are none
+ *     system_ns, system_slack_ns,     the hooks' defaults                    bare: none
  *     system_sleep
- *     system_random                   n random bytes; false: none to be had     bare: never any
- *     system_lane                     the processor, or else the thread         bare, WASI: 0
- *     pid                             tells this process from others            no fork: 1
- *     new_page, drop_page             fresh zeros, for children too or not      WASI, bare: NULL
- *     page_in, wipe_on_fork           a page of a room, zero in a child         no fork: NULL, false
- *     ONE_PER_PROCESS                 an object that all units share
+ *     system_random                   n random bytes; false: none            bare: always false
+ *     system_lane                     the processor, or else a hash of the thread    bare, WASI: 0
+ *     pid                             the process id                         no fork: 1
+ *     new_page, drop_page             a page of zeros, optionally shared with children   WASI, bare: NULL
+ *     page_align_up, wipe_on_fork     the page inside a page_room, zeroed in a child     else: NULL, false
+ *     ONE_PER_PROCESS                 an object that all files of a process share
  *
  *     FLAKE_I_HAS_FILES               0: what follows fails, or does nothing
- *     calm_begin, calm_end            in between nobody is cancelled; errno is put back
- *     thread_id                       distinguishes threads of all processes that share memory
+ *     cancel_guard_begin, ..._end     no cancellation in between; errno is restored
+ *     thread_id                       unique among threads of all processes that share memory
  *     error, error_put                why the last call failed: ABSENT, error_is_taken, error_text
  *     open, close, lock_bytes         of a file, by its descriptor; lock_bytes does not wait
- *     write_at, read_at               all n bytes from an offset; up to n bytes from an offset
- *     fsync, fdatasync, fsync_folder  until it outlasts a power cut
- *     find, find_open, is_link        which file it is, by its path or descriptor
- *     rename, unlink, folder          folder: the one that relative paths begin at
+ *     write_at, read_at               all n bytes at an offset; up to n bytes from an offset
+ *     fsync, fdatasync, fsync_folder  make data, or a name, survive a power failure
+ *     find, find_open, is_link        a file's identity, by path or descriptor
+ *     rename, unlink, folder          folder: the working directory
  *
  * Platforms: bare (FLAKE_NO_OS), Windows, WASI (neither has files), POSIX.
  */
@@ -1177,14 +1210,14 @@ struct flake_prefetch {
 #define FLAKE_I_RELY_ON(condition, what) _Static_assert(condition, what)
 #endif
 
-/* Defines an object that is one in the whole process, in however many units the header stands. std::atomic,
- * in hooks or by MSVC, has a constructor in C++20: without `= {}` it would run when other units have drawn. */
+/* Defines an object of which a process has one, however many files include the header. In C++20 std::atomic,
+ * used by hooks or MSVC, has a constructor; without `= {}` it would run after other files have drawn. */
 #if defined(_MSC_VER)
 #define FLAKE_I_MERGED __declspec(selectany)
 #elif defined(_WIN32)
 #define FLAKE_I_MERGED __attribute__((selectany))
 #elif defined(__ELF__) && !defined(__cplusplus)
-/* A weak object takes memory in each file, a common one once. ELF's linkers merge the two kinds. */
+/* Each file allocates a weak object, but only one a common one. ELF linkers merge the two kinds. */
 #define FLAKE_I_MERGED __attribute__((common))
 #else
 #define FLAKE_I_MERGED __attribute__((weak))
@@ -1203,18 +1236,17 @@ struct flake_prefetch {
     FLAKE_I_MERGED type name
 #endif
 
-/* Units with an operating system and without one share nothing. */
+/* Files with and without an operating system share nothing. */
 #if defined(FLAKE_NO_OS)
 #define FLAKE_I_LAYOUT(name, number) name##_##number##_bare
 #else
 #define FLAKE_I_LAYOUT(name, number) name##_##number
 #endif
 
-/* Memory of the module itself (the program, or the library that a process has opened) in which a
- * whole page lies, wherever the memory begins: what the kernel is told of that page ends with the
- * module. */
+/* Memory of the module (the program, or a library that the process has opened) that contains a whole page at
+ * any alignment. What the kernel is told about that page ends when the module is unloaded. */
 #if !FLAKE_I_HAS_ROOMS
-typedef char flake_i_page_room; /* nothing is told */
+typedef char flake_i_page_room; /* unused */
 #elif defined(__x86_64__) || defined(__i386__)
 typedef struct flake_i_page_room {
     char bytes[2 * 4096];
@@ -1284,7 +1316,7 @@ FLAKE_I_FN int64_t flake_i_system_ns(int kind) {
            100;
 }
 
-/* Above twice what it moves by, 15.6 ms. */
+/* More than twice its step of 15.6 ms. */
 FLAKE_I_FN uint64_t flake_i_system_slack_ns(void) { return 40000000; }
 
 FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
@@ -1335,7 +1367,7 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     nap.u.tag = __WASI_EVENTTYPE_CLOCK;
     nap.u.u.clock.id = __WASI_CLOCKID_MONOTONIC;
     nap.u.u.clock.timeout = (__wasi_timestamp_t)ns;
-    if (__wasi_poll_oneoff(&nap, &event, 1, &events) != 0) return; /* who waits looks again */
+    if (__wasi_poll_oneoff(&nap, &event, 1, &events) != 0) return; /* callers read the clock again */
 }
 
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
@@ -1365,8 +1397,8 @@ FLAKE_I_FN void flake_i_drop_page(void *page) { (void)page; }
 #include <threads.h>
 #endif
 
-/* Strict C hides POSIX from a header that comes after others; on Linux what is hidden is reached by
- * its link name, with the kernel's own types. */
+/* Strict C hides POSIX if another header is included first. On Linux, hidden functions are declared by their
+ * link names, with the kernel's types. */
 #if defined(__linux__)
 #if !defined(CLOCK_REALTIME)
 #define FLAKE_I_BY_NAME
@@ -1407,7 +1439,7 @@ FLAKE_I_FN int64_t flake_i_system_ns(int kind) {
 #endif
 }
 
-/* Twice the coarse clock's resolution, which it lags by. */
+/* Twice the coarse clock's resolution: the most that it lags. */
 FLAKE_I_FN uint64_t flake_i_system_slack_ns(void) {
     const uint64_t most = 50000000;
     uint64_t ns = 0;
@@ -1422,9 +1454,8 @@ FLAKE_I_FN uint64_t flake_i_system_slack_ns(void) {
     return ns < most ? ns : most;
 }
 
-/* Sleeps that long or longer, whatever signals come. Linux is told until when: what it says is left
- * of a sleep that was cut short includes what that may be late, so that to ask for it again would
- * never end under signals that come often. */
+/* Sleeps at least that long, whatever signals arrive. On Linux until an absolute time: the remaining time that
+ * an interrupted sleep reports includes timer slack, so frequent signals would prolong it forever. */
 FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     const int errno_before = errno;
     const int64_t longest_s = 1000000000, ns_per_s = 1000000000;
@@ -1452,19 +1483,19 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     errno = errno_before;
 }
 
-/* For open: a program started meanwhile must not keep the file, or its lock. */
+/* For open: a program executed meanwhile must not inherit the file and its lock. */
 #if defined(O_CLOEXEC)
 enum { FLAKE_I_CLOSES = O_CLOEXEC, FLAKE_I_DUP = F_DUPFD_CLOEXEC };
 #elif defined( \
-    __O_CLOEXEC) /* glibc's own name, which strict C does not hide; it hides F_DUPFD_CLOEXEC */
+    __O_CLOEXEC) /* glibc's internal name, which strict C does not hide; it hides F_DUPFD_CLOEXEC */
 enum { FLAKE_I_CLOSES = __O_CLOEXEC, FLAKE_I_DUP = 1030 };
 #else
 enum { FLAKE_I_CLOSES = 0, FLAKE_I_DUP = F_DUPFD };
 #endif
 
-/* Leaves errno alone. A machine that has just started waits until there are enough: of those that would come at
- * once, as from the file, a copy of the machine may have the same. The file serves systems without the call:
- * getentropy is hidden there where a program asks for strict POSIX. */
+/* Leaves errno unchanged. On a machine that has just started it blocks until there is entropy: what the file
+ * returns at once could be the same on a clone of the machine. The file serves systems without the call;
+ * their getentropy is hidden under strict POSIX. */
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
     const int errno_before = errno;
     bool well = false;
@@ -1489,13 +1520,13 @@ FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
 #endif
 
 #if defined(FLAKE_I_HAS_RSEQ)
-/* How far from where a thread begins lies what the kernel keeps there for it, and how much that is; 0:
- * nothing. <sys/rseq.h>, which is glibc's own, has them by their link names. */
+/* The offset from a thread's base of the area that the kernel keeps for it, and the area's size; 0: there is
+ * none. <sys/rseq.h>, which only glibc has, declares them under their link names. */
 extern const ptrdiff_t flake_i_rseq_offset __asm__("__rseq_offset");
 extern const unsigned flake_i_rseq_size __asm__("__rseq_size");
 
-/* The second word is the processor's number, negative where the kernel does not say. Where a thread
- * begins is asked anew each time: a fiber may go on in another. */
+/* The area's second word is the processor's number; negative: unknown. The thread's base is read anew each
+ * time, since a fiber may continue in another thread. */
 FLAKE_I_FN int flake_i_processor(void) {
     int32_t number;
     if (!flake_i_rseq_size) return -1;
@@ -1512,7 +1543,7 @@ FLAKE_I_FN int flake_i_processor(void) {
 FLAKE_I_FN int flake_i_processor(void) { return -1; }
 #endif
 
-/* Each thread has an errno of its own. */
+/* Without a processor number: each thread has its own errno. */
 FLAKE_I_FN unsigned flake_i_system_lane(void) {
     const int processor = flake_i_processor();
     if (processor >= 0) return (unsigned)processor;
@@ -1526,9 +1557,9 @@ FLAKE_I_FN void *flake_i_new_page(bool shared) {
     const int anonymous = MAP_ANONYMOUS, zeros = -1;
 #elif defined(MAP_ANON)
     const int anonymous = MAP_ANON, zeros = -1;
-#elif !defined(__linux__) /* its number, which strict C hides, is no business of ours */
+#elif !defined(__linux__) /* the flag exists, but strict C hides its value */
     const int anonymous = 0, zeros = open("/dev/zero", O_RDWR);
-#else                     /* Where it has another value, mmap fails. Then each draw calls getpid. */
+#else                     /* Where its value differs, mmap fails, and each draw calls getpid. */
     const int anonymous = 0x20, zeros = -1;
 #endif
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
@@ -1547,7 +1578,7 @@ FLAKE_I_FN void *flake_i_page_align_up(flake_i_page_room *room) {
     return room->bytes + (past ? (uintptr_t)size - past : 0);
 }
 
-/* An emulator that takes every advice would take a senseless one too, and wipe nothing. */
+/* An emulator that accepts any advice accepts an invalid one too, and wipes nothing. */
 FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) {
     const int errno_before = errno;
 #if defined(__linux__)
@@ -1585,7 +1616,7 @@ typedef struct flake_i_cancel_guard {
     int cancel_state, error;
 } flake_i_cancel_guard;
 
-/* Which file it is that stands at a path, or is open. */
+/* The identity of a file. */
 typedef struct flake_i_found {
     uint64_t device, inode;
     bool is_regular;
@@ -1599,8 +1630,8 @@ enum { FLAKE_I_READ, FLAKE_I_WRITE, FLAKE_I_CREATE }; /* ways to open a file */
 #include <sys/file.h>
 #include <sys/stat.h>
 
-/* Between these two a thread is not cancelled, which would leave a file half claimed or a write to
- * nobody, and at the end errno is what it was: a draw may stand in a signal handler. */
+/* In between the thread cannot be cancelled: that would leave a file half claimed, or a write that no thread
+ * completes. The end restores errno, since a draw may be in a signal handler. */
 FLAKE_I_FN flake_i_cancel_guard flake_i_cancel_guard_begin(void) {
     flake_i_cancel_guard guard = {0, errno};
 #if !defined(__ANDROID__)
@@ -1626,7 +1657,7 @@ FLAKE_I_FN void flake_i_error_put(int error) { errno = error; }
 FLAKE_I_FN const char *flake_i_error_text(int error) { return strerror(error); }
 FLAKE_I_FN bool flake_i_error_is_taken(int error) { return error == EACCES || error == EAGAIN; }
 
-/* But not in place of a standard stream that the program has closed. */
+/* Never returns 0 to 2, the standard streams, even if the program has closed those. */
 FLAKE_I_FN int flake_i_open(const char *path, int how) {
     const int flags =
         (how == FLAKE_I_READ ? O_RDONLY : O_RDWR) | (how == FLAKE_I_CREATE ? O_CREAT : 0);
@@ -1642,8 +1673,8 @@ FLAKE_I_FN int flake_i_open(const char *path, int how) {
 
 FLAKE_I_FN void flake_i_close(int fd) { (void)close(fd); }
 
-/* Locks or unlocks bytes of an open file (count 0: all): 0, or -1 and an error. The lock is of the
- * open file description where there is that: see >>common, files. */
+/* Locks or unlocks bytes of an open file (count 0: all); returns 0, or -1 and an error. The lock belongs to the
+ * open file description where the system has that: see >>common, files. */
 FLAKE_I_FN int flake_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
 #if defined(F_OFD_SETLK) || defined(__linux__)
 #if defined(F_OFD_SETLK)
@@ -1658,7 +1689,7 @@ FLAKE_I_FN int flake_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t co
     range.l_start = (off_t)first;
     range.l_len = (off_t)count;
     return fcntl(fd, set_lock, &range);
-#else /* the whole file, whatever bytes are asked for */
+#else /* always the whole file */
     (void)first;
     (void)count;
     return flock(fd, lock ? LOCK_EX | LOCK_NB : LOCK_UN);
@@ -1677,7 +1708,7 @@ FLAKE_I_FN bool flake_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_
     return true;
 }
 
-/* Returns how many bytes it has read, fewer than n at the end of the file, or -1. */
+/* Returns the number of bytes read, fewer than n at the end of the file, or -1. */
 FLAKE_I_FN int flake_i_read_at(int fd, int64_t at, uint8_t *bytes, size_t n) {
     size_t got = 0;
     if (lseek(fd, (off_t)at, SEEK_SET) != (off_t)at) return -1;
@@ -1691,7 +1722,7 @@ FLAKE_I_FN int flake_i_read_at(int fd, int64_t at, uint8_t *bytes, size_t n) {
     return (int)got;
 }
 
-#if defined(F_FULLFSYNC) /* macOS, where fsync stops at the drive's own memory */
+#if defined(F_FULLFSYNC) /* macOS, where fsync does not flush the drive's cache */
 FLAKE_I_FN int flake_i_fsync(int fd) { return fcntl(fd, F_FULLFSYNC) == 0 ? 0 : fsync(fd); }
 FLAKE_I_FN int flake_i_fdatasync(int fd) { return flake_i_fsync(fd); }
 #elif !defined(__linux__)
@@ -1702,7 +1733,7 @@ FLAKE_I_FN int flake_i_fdatasync(int fd) { return fsync(fd); }
 #define flake_i_readlink readlink
 #endif
 
-/* A new name lasts once the folder is on disk. Some file systems can't be asked for that. */
+/* A new name is durable once its directory is synced. Some file systems don't support that (EINVAL). */
 FLAKE_I_FN bool flake_i_fsync_folder(const char *folder) {
     const int fd = open(folder, O_RDONLY | FLAKE_I_CLOSES);
     if (fd < 0) return false;
@@ -1733,7 +1764,7 @@ FLAKE_I_FN bool flake_i_find_open(int fd, flake_i_found *found) {
     return is_open;
 }
 
-/* Whether a link stands there, to something or nothing. */
+/* A symbolic link, even to nothing. */
 FLAKE_I_FN bool flake_i_is_link(const char *path) {
     char target;
     return flake_i_readlink(path, &target, 1) >= 0;
@@ -1789,15 +1820,15 @@ FLAKE_I_FN bool flake_i_folder(char *out, size_t size) { return (void)out, (void
 /*
  * What this header alone asks of the operating system, for // >>who and // >>library:
  *
- *     environment             a variable's text; NULL: not set                      bare: NULL
+ *     environment             a variable's value; NULL: not set                     bare: NULL
  *     zeroed, free            memory, in a shared library                           bare: NULL
- *     host_name               this host's, in the room given; NULL: not to be read  WASI, bare: NULL
- *     list_interfaces, free_  the network's; false: the system does not list them   without POSIX: false
- *     interface_next          the next one of the list: its name, flags, and addresses
+ *     host_name               this host's, in the buffer given; NULL: unknown       WASI, bare: NULL
+ *     list_interfaces, free_  the network interfaces; false: not listed             without POSIX: false
+ *     interface_next          the next one of the list: name, flags, addresses
  */
 typedef struct flake_i_interface {
     const char *name;
-    uint8_t mac[6], ip[4]; /* zeros: it has none */
+    uint8_t mac[6], ip[4]; /* zeros: none */
     bool is_up, is_loopback;
 } flake_i_interface;
 
@@ -1891,7 +1922,7 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
     const uint8_t *const mac = flake_i_mac(entry->ifa_addr);
     if (mac) memcpy(i->mac, mac, 6);
     if (entry->ifa_addr->sa_family == AF_INET)
-        memcpy(i->ip, entry->ifa_addr->sa_data + 2, 4); /* behind the port */
+        memcpy(i->ip, entry->ifa_addr->sa_data + 2, 4); /* after the port */
     return true;
 }
 #endif
