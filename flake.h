@@ -46,15 +46,15 @@
  *
  * UNIQUENESS
  *
- * No ID is generated twice if generators that run at the same time have different nodes or disjoint
- * sequence ranges. That holds within a process too: two flake_gen with the same node repeat each other's
- * IDs. exclusive_dir detects this on one host. A generator that takes over the numbers of an earlier one
+ * Generators that run at the same time need different nodes or disjoint sequence ranges; then no ID is
+ * generated twice. Two generators of one process do, too: with the same node they repeat each other's IDs.
+ * exclusive_dir detects this mistake on one host. A generator that takes over the numbers of an earlier one
  * must start in a later time unit (start_next_unit) with a clock that did not go backwards, or use a state
- * file, which ensures both. // >>restarts compares the two.
+ * file, which ensures both. A table below (// >>restarts) lists what each of them detects.
  *
- * IDs increase in call order, except: if the clock goes backwards and the layout does not continue; with
- * seq_scatter or a layout that reverses the time; and within a time unit with lanes. Of two concurrent
- * calls either may come first. A draw (a call that generates IDs) gives no memory-ordering guarantees.
+ * IDs increase in call order while the clock does not go backwards, except with seq_scatter and in a layout
+ * that reverses the time. With lanes only their time units do. Of two concurrent calls either may come
+ * first. A draw (a call that generates IDs) gives no memory-ordering guarantees.
  *
  * THREAD SAFETY
  *
@@ -74,8 +74,8 @@
  *
  * SHUTDOWN
  *
- * Stop the threads that draw. Then call flake_release (with exclusive_dir), then flake_state_close, then
- * close what the gate asks. The memory of generators, lanes and states can be freed after that.
+ * In this order: stop the threads that draw; call flake_release, if you set exclusive_dir; close the state;
+ * release what the gate depends on, such as an etcd claim; free the memory.
  *
  * HOOKS: macros to define before the include, the same in every file that shares a generator. Their
  * defaults are on the right
@@ -127,11 +127,11 @@
  * same program.
  *
  * A C++20 module can export the declarations. gcc before 14 and clang before 16 lose structs that are
- * exported by name, and gcc functions too: wrap them in a class.
+ * exported by name, and this gcc functions too: wrap them in a class.
  *
- * In C++ write `flake_options options = {};` and assign fields. With {.node = 3} in C++20, g++ and clang 18
- * warn by -Wextra of missing fields. (Default member values would prevent that, but make a memset of the
- * options a warning.)
+ * In C++ write `flake_options options = {};` and assign fields. With {.node = 3} in C++20, g++ and clang from
+ * 18 on warn (-Wextra) of missing fields. (Default member values would prevent that, but then a memset of the
+ * options is a warning.)
  *
  * Sections, by the marks to search for:
  *
@@ -261,8 +261,8 @@ extern "C" {
 
 /* ---- status ----
  *
- * The three groups say what to do. Ignoring the status of an init or a draw is a compiler warning;
- * `(void)!flake_try(&ids, &id)` ignores it on purpose. (gcc does not accept a cast to void alone.)
+ * The groups are what the caller can do about it. Ignoring the status of an init or a draw is a compiler
+ * warning; `(void)!flake_try(&ids, &id)` ignores it on purpose. (gcc does not accept a cast to void alone.)
  */
 typedef enum flake_status {
     FLAKE_OK = 0,
@@ -431,10 +431,10 @@ FLAKE_API int flake128_compare(const flake128 *, const flake128 *);
  *     COARSE   cheap to read, some ms late. The exact clock is read when a generator starts, when a unit looks
  *              exhausted, and when the clock appears to have gone backwards. A backward step of less than
  *              twice the lag is not noticed until the unit is exhausted
- *     FAST     reads the exact clock at most 0.5 ms apart. In between, the CPU's counter tells whether the
- *              unit has ended. A step of the clock, or a suspended machine, is noticed up to 0.5 ms late.
- *              Needs 64-bit x86 or aarch64 (gcc, clang) and a counter that is much cheaper than the clock
- *              and keeps a constant rate, which takes about 20 ms of draws to find out; otherwise EXACT
+ *     FAST     reads the exact clock every 0.5 ms. In between, the CPU's counter shows whether the unit has
+ *              ended. A step of the clock, or a suspended machine, is noticed up to 0.5 ms late. Needs 64-bit
+ *              x86 or aarch64 (gcc, clang) and a counter that is much cheaper than the clock; otherwise EXACT.
+ *              It is EXACT, too, for the first 20 ms of draws, which check that the counter's rate is constant
  */
 
 enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_FAST = 2 };
@@ -505,8 +505,8 @@ typedef struct flake_options {
     /* A directory that the programs of a host share, such as "/run/app": init returns FLAKE_IN_USE if another
      * generator, of this process or another, has the same layout and node and an overlapping sequence range.
      * It implies start_next_unit. The numbers are freed by flake_release, or when the process and its children
-     * have ended. Deleting the file in it disables the check, and so does closing its descriptor, as daemons
-     * do that close all. POSIX, local file systems; not with shared_memory, UUIDv7 and ULID; NULL: no check */
+     * have ended. Deleting the file in it or closing its descriptor (as daemons that close all do) disables the
+     * check. POSIX, local file systems; not with shared_memory, UUIDv7 and ULID; NULL: no check */
     const char *exclusive_dir;
     /* Generate only from the next time unit on: required to take over numbers that were in use in this unit.
      * The clock must be the same, and must not have gone backwards since. */
@@ -519,9 +519,9 @@ typedef struct flake_options {
     flake_gate gate;             /* {0}: none. See flake_etcd.h for one */
 } flake_options;
 
-/* Options NULL: all defaults, and so node 0. FLAKE_INVALID; FLAKE_NODE_RANGE; with exclusive_dir FLAKE_IN_USE,
- * FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST; UUIDs and ULIDs FLAKE_IO:
- * there are no random bytes. `why` names the option. After a failure every call on the generator returns
+/* Options NULL: all defaults, and so node 0. FLAKE_INVALID, FLAKE_NODE_RANGE; with exclusive_dir FLAKE_IN_USE,
+ * FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST; for UUIDs and ULIDs
+ * FLAKE_IO (no random bytes). `why` names the option. After a failure every call on the generator returns
  * FLAKE_INVALID.
  * The generator starts at the clock's time and knows of no earlier IDs. If the same numbers were in use in the
  * current time unit, by this process or another, it repeats IDs of that unit, unless it has start_next_unit
@@ -567,11 +567,12 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
  * are exhausted often (js53 has room for 4). The array must not be moved or copied while it is in use.
  *
  * Of two successive draws, by any threads, the later one's ID is of the same unit or a later one. Exceptions:
- * the coarse clock's lag and max_ahead_ms weaken this by as much; a fast clock does while the system's clock is
- * stepped or slewed, until a lane reads it again. At the end of a unit the later ID may also be of the unit
- * before if a CPU reads its counter more than 2 us before a load that precedes the draw (seen once in 10^7
- * loads). After a backward step each lane decides by itself: lanes whose newest ID is not ahead of the clock
- * continue, the others wait.
+ *     coarse clock, max_ahead_ms    the later ID may be earlier by the clock's lag, or by max_ahead_ms
+ *     fast clock                    while the system's clock is stepped or slewed, until a lane reads it again;
+ *                                   and at the end of a unit, by one unit, if a CPU reads its counter more than
+ *                                   2 us before a load that precedes the draw (seen once in 10^7 loads)
+ * After a backward step each lane decides by itself: lanes whose newest ID is not ahead of the clock continue,
+ * the others wait.
  *
  * UUIDS AND ULIDS. In each ms a counter starts at a random number, below 2^25 (ULIDs: 2^79), and is
  * incremented for each ID. After 65,536 IDs callers wait for the next ms. So all IDs of a generator increase,
@@ -621,8 +622,8 @@ typedef struct flake_snapshot {
     uint32_t unit_ms, seq_min, seq_max;
     bool seq_scatter;
 } flake_snapshot;
-/* With lanes, all numbers of each unit begun count as drawn. Such a snapshot can restore a generator without
- * lanes, and any snapshot one with any number of lanes. */
+/* With lanes, all numbers of each unit begun count as drawn. A snapshot can be restored with any number of
+ * lanes, or without. */
 FLAKE_API flake_status flake_snapshot_take(flake_gen *, flake_snapshot *);
 /* Continues after the snapshot, or after the generator's own position if that is later; UUIDs and ULIDs in a
  * later ms. FLAKE_INVALID: another node, layout or range. */
@@ -708,7 +709,7 @@ FLAKE_API void flake_machine_cloned(void);
  *
  *                                              state with path   state with dir   exclusive_dir
  *     second generator, in any process, with
- *       the same node and the same file or dir FLAKE_IN_USE      a free number    FLAKE_IN_USE
+ *       the same node and the same file or dir FLAKE_IN_USE      gets another     FLAKE_IN_USE
  *       the same node, another file or dir     no                no               no
  *       the same flake_state object            no                no               FLAKE_IN_USE
  *     repeated IDs after a restart
@@ -891,10 +892,10 @@ FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
  * flake_machine_cloned; IDs of one ms from before and after are unordered. So are those of two modules that
  * hide their symbols, or were opened with RTLD_LOCAL: each has its own generator.
  *
- * The clock is FAST, so a step of the system's clock is noticed up to 0.5 ms late. (If you define
- * the hook FLAKE_CLOCK_NS but not FLAKE_COUNTER, it is EXACT.) After 65,536 IDs in a ms the calls wait for the
- * next one. FLAKE_IO: the system has no random bytes. FLAKE_TIME_RANGE: the clock reads before 1984 at first
- * use, or after 2262. FLAKE_AGAIN: the clock stood still for a second. On failure `out` is an empty text (zeros).
+ * The clock is FAST, so a step of the system's clock is noticed up to 0.5 ms late. (If you define the
+ * hook FLAKE_CLOCK_NS but not FLAKE_COUNTER, it is EXACT.) After 65,536 IDs in a ms the calls wait for the next
+ * one. FLAKE_IO: the system has no random bytes. FLAKE_TIME_RANGE: the clock reads before 1984 at first use, or
+ * after 2262. FLAKE_AGAIN: the clock stood still for a second. On failure `out` is an empty text (zeros).
  */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7(char out[37]);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
