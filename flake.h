@@ -1178,9 +1178,9 @@ struct flake_prefetch {
  *     error, error_put                why the last call failed: ABSENT, error_is_taken, error_text
  *     open, close, lock_bytes         of a file, by its descriptor; lock_bytes does not wait
  *     write_at, read_at               all n bytes at an offset; up to n bytes from an offset
- *     fsync, fdatasync, fsync_folder  make data, or a name, survive a power failure
+ *     fsync, fdatasync, fsync_dir     make data, or a name, survive a power failure
  *     find, find_open, is_link        a file's identity, by path or descriptor
- *     rename, unlink, folder          folder: the working directory
+ *     rename, unlink, working_dir
  *
  * Platforms: bare (FLAKE_NO_OS), Windows, WASI (neither has files), POSIX.
  */
@@ -1263,22 +1263,7 @@ typedef struct flake_i_page_room {
 #error "FLAKE_NO_OS: define FLAKE_CLOCK_NS(kind) and FLAKE_SLEEP_NS(ns) before the include"
 #endif
 
-FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
-    (void)to;
-    (void)n;
-    return false;
-}
-
-FLAKE_I_FN unsigned flake_i_system_lane(void) { return 0; }
-
-FLAKE_I_FN uint64_t flake_i_pid(void) { return 1; }
-
-FLAKE_I_FN void *flake_i_new_page(bool shared) {
-    (void)shared;
-    return NULL;
-}
-
-FLAKE_I_FN void flake_i_drop_page(void *page) { (void)page; }
+FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) { return (void)to, (void)n, false; }
 
 #elif defined(_WIN32) /* ---- Windows ---- */
 #ifndef WIN32_LEAN_AND_MEAN
@@ -1340,8 +1325,6 @@ FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
 
 FLAKE_I_FN unsigned flake_i_system_lane(void) { return GetCurrentProcessorNumber(); }
 
-FLAKE_I_FN uint64_t flake_i_pid(void) { return 1; } /* no fork */
-
 FLAKE_I_FN void *flake_i_new_page(bool shared) {
     return shared ? NULL : VirtualAlloc(NULL, 4096, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
 }
@@ -1374,17 +1357,6 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
     return __wasi_random_get((uint8_t *)to, (__wasi_size_t)n) == 0;
 }
-
-FLAKE_I_FN unsigned flake_i_system_lane(void) { return 0; }
-
-FLAKE_I_FN uint64_t flake_i_pid(void) { return 1; } /* no fork */
-
-FLAKE_I_FN void *flake_i_new_page(bool shared) {
-    (void)shared;
-    return NULL;
-}
-
-FLAKE_I_FN void flake_i_drop_page(void *page) { (void)page; }
 
 #else /* ---- POSIX ---- */
 #include <errno.h>
@@ -1514,13 +1486,7 @@ FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
 }
 
 #if defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && defined(__LP64__) && \
-    (defined(__x86_64__) || defined(__aarch64__))
-#if __GLIBC__ > 2 || __GLIBC_MINOR__ >= 35
-#define FLAKE_I_HAS_RSEQ
-#endif
-#endif
-
-#if defined(FLAKE_I_HAS_RSEQ)
+    (defined(__x86_64__) || defined(__aarch64__)) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 35)
 /* The offset from a thread's base of the area that the kernel keeps for it, and the area's size; 0: there is
  * none. <sys/rseq.h>, which only glibc has, declares them under their link names. */
 extern const ptrdiff_t flake_i_rseq_offset __asm__("__rseq_offset");
@@ -1599,16 +1565,18 @@ FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) {
 #endif
 #endif
 
+/* ---- what several platforms lack ---- */
 #if !FLAKE_I_HAS_ROOMS
-FLAKE_I_FN void *flake_i_page_align_up(flake_i_page_room *room) {
-    (void)room;
-    return NULL;
-}
-
-FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) {
-    (void)page;
-    return false;
-}
+FLAKE_I_FN void *flake_i_page_align_up(flake_i_page_room *room) { return (void)room, (void *)NULL; }
+FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) { return (void)page, false; }
+#endif
+#if defined(FLAKE_NO_OS) || defined(__wasi__)
+FLAKE_I_FN unsigned flake_i_system_lane(void) { return 0; }
+FLAKE_I_FN void *flake_i_new_page(bool shared) { return (void)shared, (void *)NULL; }
+FLAKE_I_FN void flake_i_drop_page(void *page) { (void)page; }
+#endif
+#if defined(FLAKE_NO_OS) || defined(__wasi__) || defined(_WIN32)
+FLAKE_I_FN uint64_t flake_i_pid(void) { return 1; } /* no fork */
 #endif
 
 /* ---- files ---- */
@@ -1735,8 +1703,8 @@ FLAKE_I_FN int flake_i_fdatasync(int fd) { return fsync(fd); }
 #endif
 
 /* A new name is durable once its directory is synced. Some file systems don't support that (EINVAL). */
-FLAKE_I_FN bool flake_i_fsync_folder(const char *folder) {
-    const int fd = open(folder, O_RDONLY | FLAKE_I_CLOSES);
+FLAKE_I_FN bool flake_i_fsync_dir(const char *dir) {
+    const int fd = open(dir, O_RDONLY | FLAKE_I_CLOSES);
     if (fd < 0) return false;
     const bool synced = flake_i_fsync(fd) == 0 || errno == EINVAL;
     (void)close(fd);
@@ -1773,7 +1741,7 @@ FLAKE_I_FN bool flake_i_is_link(const char *path) {
 
 FLAKE_I_FN bool flake_i_rename(const char *from, const char *to) { return rename(from, to) == 0; }
 FLAKE_I_FN void flake_i_unlink(const char *path) { (void)unlink(path); }
-FLAKE_I_FN bool flake_i_folder(char *out, size_t size) { return getcwd(out, size) != NULL; }
+FLAKE_I_FN bool flake_i_working_dir(char *out, size_t size) { return getcwd(out, size) != NULL; }
 
 #else /* ---- no files ---- */
 FLAKE_I_FN flake_i_cancel_guard flake_i_cancel_guard_begin(void) {
@@ -1801,7 +1769,7 @@ FLAKE_I_FN int flake_i_read_at(int fd, int64_t at, uint8_t *bytes, size_t n) {
 }
 FLAKE_I_FN int flake_i_fsync(int fd) { return (void)fd, -1; }
 FLAKE_I_FN int flake_i_fdatasync(int fd) { return (void)fd, -1; }
-FLAKE_I_FN bool flake_i_fsync_folder(const char *folder) { return (void)folder, false; }
+FLAKE_I_FN bool flake_i_fsync_dir(const char *dir) { return (void)dir, false; }
 FLAKE_I_FN bool flake_i_find(const char *path, flake_i_found *found) {
     return (void)path, (void)found, false;
 }
@@ -1813,7 +1781,7 @@ FLAKE_I_FN bool flake_i_rename(const char *from, const char *to) {
     return (void)from, (void)to, false;
 }
 FLAKE_I_FN void flake_i_unlink(const char *path) { (void)path; }
-FLAKE_I_FN bool flake_i_folder(char *out, size_t size) { return (void)out, (void)size, false; }
+FLAKE_I_FN bool flake_i_working_dir(char *out, size_t size) { return (void)out, (void)size, false; }
 #endif
 // >>system end
 
@@ -3442,7 +3410,7 @@ FLAKE_I_FN bool flake_i_sync_folder(const char *path) {
     while (path[slash - 1] != '/') slash--;
     memcpy(folder, path, slash);
     folder[slash] = 0;
-    return flake_i_fsync_folder(folder);
+    return flake_i_fsync_dir(folder);
 }
 
 /* Whether what stands where a new file is made is none, or one of ours (any: of this kind) whose maker
@@ -3496,7 +3464,7 @@ FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
     size_t base = 0;
     if (length >= room) return false;
     if (*path != '/') {
-        if (!flake_i_folder(out, room - length)) return false;
+        if (!flake_i_working_dir(out, room - length)) return false;
         base = strlen(out);
         out[base++] = '/';
     }
