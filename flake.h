@@ -560,38 +560,33 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_n(flake_gen *, flake128 *id
                                                        size_t *got);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t unix_ms, flake128 *id);
 
-/* LANES split the sequence range. A draw uses the lane that last served its processor. It moves to another one
- * if two threads meet in a lane, or if the lane's IDs of this unit are exhausted. So cores rarely share a cache
- * line, and one thread can still draw all IDs of a unit. (With max_ahead_ms a lane first runs ahead by itself.)
- * Each lane asks the gate for itself, and has its own queue and overflow events. Lanes of fewer than 32 numbers
- * are exhausted often (js53 has room for 4). The array must not be moved or copied while it is in use.
+/* LANES split the sequence range. A draw uses the lane that last served its processor, and another one if two
+ * threads meet in that lane or its IDs of this unit are exhausted. So cores rarely share a cache line, and one
+ * thread can still draw all IDs of a unit. (With max_ahead_ms a lane first runs ahead by itself.) Each lane
+ * asks the gate for itself, and has its own queue and overflow events. Lanes of fewer than 32 numbers are
+ * exhausted often (js53 has room for 4). The array must not be moved or copied while it is in use.
  *
- * Of two successive draws, by any threads, the later one's ID is of the same unit or a later one. Exceptions:
- *     coarse clock, max_ahead_ms    the later ID may be earlier by the clock's lag, or by max_ahead_ms
- *     fast clock                    while the system's clock is stepped or slewed, until a lane reads it again;
- *                                   and at the end of a unit, by one unit, if a CPU reads its counter more than
- *                                   2 us before a load that precedes the draw (seen once in 10^7 loads)
- * After a backward step each lane decides by itself: lanes whose newest ID is not ahead of the clock continue,
- * the others wait.
+ * Of two successive draws, by any threads, the later one's ID is of the same unit or a later one. It may be
+ * earlier by the coarse clock's lag or by max_ahead_ms; with the fast clock by up to 0.5 ms while the system
+ * clock is stepped or slewed, and rarely, at the end of a unit, by one unit. After a backward step, lanes
+ * whose newest ID is not ahead of the clock continue, and the others wait.
  *
  * UUIDS AND ULIDS. In each ms a counter starts at a random number, below 2^25 (ULIDs: 2^79), and is
  * incremented for each ID. After 65,536 IDs callers wait for the next ms. So all IDs of a generator increase,
- * whichever threads draw them; with lanes, IDs of a later ms are greater. Two IDs of one ms reveal how many
- * were generated between them, and nothing else. After a backward step the counters continue from the newest
- * time, each lane from its own; an exhausted ms is then followed by the next one at once. With a clock before
- * 1984 the first draw returns FLAKE_TIME_RANGE. seq_min and seq_max must be the whole range.
+ * whichever threads draw them; with lanes, IDs of a later ms are greater. After a backward step they continue
+ * from the newest time, each lane from its own; an exhausted ms is then followed by the next one at once. With
+ * a clock before 1984 the first draw returns FLAKE_TIME_RANGE. seq_min and seq_max must be the whole range.
  *
- * PROBABILITY OF A DUPLICATE. One generator repeats no ID. Two generators of uuid7 or ulid differ by the ms, by
- * the start of their counters, and by the random bits after them. If 1,000 generators draw 10 IDs each in every
- * ms of a year, the expected number of duplicates is 1.7e-4 for uuid7, 2.6e-6 for ulid, and 8.4e-5 for UUIDs of
- * version 7 with 74 random bits. With a unique node (uuid7_node, uuid8) no ID is repeated, under the conditions
- * for any node. RFC 9562 (6.4) has version 8 for that; version 7 with a node is an extension of ours.
+ * PROBABILITY OF A DUPLICATE. One generator repeats no ID. If 1,000 generators draw 10 IDs each in every ms of
+ * a year, expect 1.7e-4 duplicates with uuid7 and 2.6e-6 with ulid (with 74 random bits alone: 8.4e-5). With a
+ * unique node (uuid7_node, uuid8) there are none, under the conditions for any node. RFC 9562 (6.4) provides
+ * version 8 for that; version 7 with a node is an extension of ours.
  *
- * RANDOM BITS are a keyed function (SipHash-1-3) of the time and the counter, with keys from
- * FLAKE_RANDOM_BYTES. Each init takes new keys. Those of the last 48 bits are also renewed every second; if
- * there are no random bytes then, the old keys remain. Anyone holding an ID can predict others from that ms:
- * all but the last 48 bits of a uuid7, all bits of the others. IDs are neither secrets nor tokens. A clone of
- * a running machine uses the same counters until flake_machine_cloned. */
+ * RANDOM BITS are a keyed function (SipHash-1-3) of the time and the counter, with keys from FLAKE_RANDOM_BYTES
+ * that each init renews. Those of the last 48 bits are also renewed every second, if there are random bytes.
+ * Anyone holding an ID can predict others from that ms: all but the last 48 bits of a uuid7, all bits of the
+ * others. IDs are neither secrets nor tokens. A clone of a running machine uses the same counters until
+ * flake_machine_cloned. */
 
 /* ---- queries: of every kind of generator; the answer may be out of date when it is returned ---- */
 
@@ -1087,7 +1082,7 @@ enum {
     FLAKE_I_LANES = 1,
     FLAKE_I_MULTI = 2,  /* one word for all threads: read-modify-writes */
     FLAKE_I_SINGLE = 3, /* one thread at a time: plain loads and stores */
-    FLAKE_I_WAY = 3,
+    FLAKE_I_WAY = 3, /* mask of these */
     FLAKE_I_128 = 4,    /* forms 128-bit IDs */
     FLAKE_I_ODD = 8,    /* 64-bit IDs with scatter or reversed time */
     FLAKE_I_PLAIN = 64, /* 64-bit IDs that are the sum of base and ticket */
