@@ -245,12 +245,12 @@ typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
 
 /* C++ refuses to copy these objects. */
 #ifdef __cplusplus
-#define FLAKE_I_STAYS(type)      \
+#define FLAKE_I_NO_COPY(type)    \
     type() = default;            \
     type(const type &) = delete; \
     type &operator=(const type &) = delete;
 #else
-#define FLAKE_I_STAYS(type)
+#define FLAKE_I_NO_COPY(type)
 #endif
 
 #ifdef __cplusplus
@@ -803,7 +803,7 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, con
  *     partition=7                of a sno_gen: see sno_gen_new
  */
 typedef struct flake_config {
-    FLAKE_I_STAYS(flake_config)
+    FLAKE_I_NO_COPY(flake_config)
     flake_options options;
     flake_state_options state; /* path and dir are NULL if the text names neither */
     int32_t partition;         /* -1: the text names none */
@@ -923,13 +923,13 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *, size_t n, flake128 *id
 // >>objects
 
 struct flake_ring_slot {
-    FLAKE_I_STAYS(flake_ring_slot)
+    FLAKE_I_NO_COPY(flake_ring_slot)
     flake_i_atomic64 turn;
     flake_overflow note;
 };
 
 struct flake_ring {
-    FLAKE_I_STAYS(flake_ring)
+    FLAKE_I_NO_COPY(flake_ring)
     flake_ring_slot *slots;
     uint64_t size;
     char pad0[64];
@@ -943,7 +943,7 @@ struct flake_ring {
  * window, which is read with it. After it come fields that never change after init, or change once, and then
  * those that only the slow path writes. */
 typedef struct flake_i_engine {
-    FLAKE_I_STAYS(flake_i_engine)
+    FLAKE_I_NO_COPY(flake_i_engine)
     char pad0[48];
     flake_i_atomic64 fast_until; /* fast clock: a unit, and the counter's value at its end */
     flake_i_atomic64 word;
@@ -1022,7 +1022,7 @@ enum {
 
 /* Must not be moved while it is open. */
 struct flake_state {
-    FLAKE_I_STAYS(flake_state)
+    FLAKE_I_NO_COPY(flake_state)
     flake_i_atomic64 horizon; /* IDs up to this Unix time in ns may be generated */
     flake_i_atomic64 asked;   /* no ID of this run or the last one is later */
     flake_i_atomic64 run;     /* changes each time it is opened */
@@ -1054,7 +1054,7 @@ struct flake_lane {
 };
 
 typedef struct flake_i_lanes {
-    FLAKE_I_STAYS(flake_i_lanes)
+    FLAKE_I_NO_COPY(flake_i_lanes)
     flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane (shared: + 2^31); 0: none yet */
     uintptr_t lanes_at;        /* the address one lane before lane 0; in shared memory, where addresses
                                   differ between processes, ... */
@@ -1108,7 +1108,7 @@ struct flake_gen {
 };
 
 struct flake_prefetch {
-    FLAKE_I_STAYS(flake_prefetch)
+    FLAKE_I_NO_COPY(flake_prefetch)
     const flake_prefetch *home; /* see flake_i_engine; NULL: not initialised */
     flake_gen *gen;
     flake_i_ticket stock;
@@ -1193,11 +1193,12 @@ struct flake_prefetch {
 #define FLAKE_I_WHY_NO_FILES ""
 #endif
 
+/* Pages that a forked child sees as zeros. */
 #if !defined(FLAKE_NO_OS) && \
     (defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__) || defined(__NetBSD__))
-#define FLAKE_I_HAS_ROOMS 1
+#define FLAKE_I_HAS_FORK_PAGES 1
 #else
-#define FLAKE_I_HAS_ROOMS 0
+#define FLAKE_I_HAS_FORK_PAGES 0
 #endif
 
 #if defined(__cplusplus)
@@ -1213,7 +1214,7 @@ struct flake_prefetch {
 #elif defined(_WIN32)
 #define FLAKE_I_MERGED __attribute__((selectany))
 #elif defined(__ELF__) && !defined(__cplusplus)
-/* Each file allocates a weak object, but only one a common one. ELF linkers merge the two kinds. */
+/* Each file allocates a weak object; a common one is allocated once. ELF linkers merge the two kinds. */
 #define FLAKE_I_MERGED __attribute__((common))
 #else
 #define FLAKE_I_MERGED __attribute__((weak))
@@ -1241,7 +1242,7 @@ struct flake_prefetch {
 
 /* Memory of the module (the program, or a library that the process has opened) that contains a whole page at
  * any alignment. What the kernel is told about that page ends when the module is unloaded. */
-#if !FLAKE_I_HAS_ROOMS
+#if !FLAKE_I_HAS_FORK_PAGES
 typedef char flake_i_page_room; /* unused */
 #elif defined(__x86_64__) || defined(__i386__)
 typedef struct flake_i_page_room {
@@ -1407,7 +1408,7 @@ FLAKE_I_FN int64_t flake_i_system_ns(int kind) {
 #endif
 }
 
-/* Twice the coarse clock's resolution: the most that it lags. */
+/* The coarse clock lags by up to its resolution; this is twice that. */
 FLAKE_I_FN uint64_t flake_i_system_slack_ns(void) {
     const uint64_t most = 50000000;
     uint64_t ns = 0;
@@ -1532,7 +1533,7 @@ FLAKE_I_FN void *flake_i_new_page(bool shared) {
 
 FLAKE_I_FN void flake_i_drop_page(void *page) { (void)munmap(page, 4096); }
 
-#if FLAKE_I_HAS_ROOMS
+#if FLAKE_I_HAS_FORK_PAGES
 FLAKE_I_FN void *flake_i_page_align_up(flake_i_page_room *room) {
     const long size = sysconf(_SC_PAGESIZE);
     if (size <= 0 || (size_t)size > sizeof room->bytes / 2) return NULL;
@@ -1561,7 +1562,7 @@ FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) {
 #endif
 
 /* ---- what several platforms lack ---- */
-#if !FLAKE_I_HAS_ROOMS
+#if !FLAKE_I_HAS_FORK_PAGES
 FLAKE_I_FN void *flake_i_page_align_up(flake_i_page_room *room) { return (void)room, (void *)NULL; }
 FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) { return (void)page, false; }
 #endif

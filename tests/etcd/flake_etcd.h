@@ -51,7 +51,7 @@
  *     flake_i_say, flake_i_put_why                                  reasons in words
  *     flake_i_decimal, flake_i_min, flake_i_max, flake_i_ns_until   numbers
  *     flake_i_atomic32, flake_i_atomic64                            types of the atomics
- *     FLAKE_I_FN, FLAKE_I_STAYS, FLAKE_I_IMPLEMENTED                declarations
+ *     FLAKE_I_FN, FLAKE_I_NO_COPY, FLAKE_I_IMPLEMENTED              declarations
  *
  *     // >>public      what a program calls and sets
  *     // >>answers     etcd's answers: JSON, base64, keys and values
@@ -135,7 +135,7 @@ FLAKE_API flake_status flake_etcd_check(flake_etcd *, flake_why *);
 FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *);
 
 struct flake_etcd {
-    FLAKE_I_STAYS(flake_etcd)
+    FLAKE_I_NO_COPY(flake_etcd)
     flake_i_atomic64 state;      /* number of the claim << 2 | one of the states below */
     flake_i_atomic64 horizon_ns; /* of our latest write known to have succeeded */
     flake_i_atomic64 asked_ns;   /* the latest time admitted, or the floor */
