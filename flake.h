@@ -46,11 +46,11 @@
  *
  * UNIQUENESS
  *
- * Generators that run at the same time need different nodes or disjoint sequence ranges; then no ID is
- * generated twice. Two generators of one process do, too: with the same node they repeat each other's IDs.
+ * No ID is generated twice if generators that run at the same time have different nodes or disjoint sequence
+ * ranges. This includes generators of one process: with the same node they repeat each other's IDs.
  * exclusive_dir detects this mistake on one host. A generator that takes over the numbers of an earlier one
  * must start in a later time unit (start_next_unit) with a clock that did not go backwards, or use a state
- * file, which ensures both. A table below (// >>restarts) lists what each of them detects.
+ * file, which ensures both. A table below (// >>restarts) lists what a state and exclusive_dir detect.
  *
  * IDs increase in call order while the clock does not go backwards, except with seq_scatter and in a layout
  * that reverses the time. With lanes only their time units do. Of two concurrent calls either may come
@@ -1541,7 +1541,7 @@ FLAKE_I_FN void *flake_i_page_align_up(flake_i_page_room *room) {
     return room->bytes + (past ? (uintptr_t)size - past : 0);
 }
 
-/* An emulator that accepts any advice accepts an invalid one too, and wipes nothing. */
+/* The invalid advice detects emulators that accept any advice, and wipe nothing. */
 FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) {
     const int errno_before = errno;
 #if defined(__linux__)
@@ -1595,8 +1595,8 @@ enum { FLAKE_I_READ, FLAKE_I_WRITE, FLAKE_I_CREATE }; /* ways to open a file */
 #include <sys/file.h>
 #include <sys/stat.h>
 
-/* In between the thread cannot be cancelled: that would leave a file half claimed, or a write that no thread
- * completes. The end restores errno, since a draw may be in a signal handler. */
+/* Between begin and end the thread cannot be cancelled: that would leave a file half claimed, or a write that no
+ * thread completes. The end restores errno, since a draw may be in a signal handler. */
 FLAKE_I_FN flake_i_cancel_guard flake_i_cancel_guard_begin(void) {
     flake_i_cancel_guard guard = {0, errno};
 #if !defined(__ANDROID__)
