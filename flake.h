@@ -1899,101 +1899,102 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *
  * THE PROTOCOL
  *
- * One 64-bit word is all the state that a draw needs:
+ * One 64-bit word holds all that a draw changes:
  *
  *      63                                                  0
- *     +---------------------------+------+------------------+
- *     | time                      | tick | count            |     tick: 1 bit where a step of the
- *     +---------------------------+------+------------------+     clock is ridden out, else none
+ *     +---------------------------+------+------------------+     tick: 1 bit if a backward step of
+ *     | time                      | tick | count            |     the clock changes the timeline,
+ *     +---------------------------+------+------------------+     else none
  *
  *     time    the highest clock reading recorded, in units since the epoch
- *     count   tickets drawn since that unit began, the queue's included; it has bits to spare
- *     cap     how many tickets a unit has
+ *     count   tickets drawn since that unit began, queued ones included; it has bits to spare
+ *     cap     tickets per unit
  *
- *     ticket k, the k-th draw from 0, lies in unit  time + k / cap  at index  k % cap
+ *     ticket k, counted from 0, has index  k % cap  of unit  time + k / cap
  *
- * A draw loads the word and reads the clock (in which order: I2), and moves the word with one
+ * A draw loads the word, reads the clock (I2 restricts the order), and moves the word with one
  * read-modify-write:
  *
  *     clock == time    the next ticket is k = count
- *     clock >  time    k = what the passed units have not served of the queue, mostly 0, and the
- *                      word is re-based on the clock: the same position, told from a later unit
- *     clock <  time    the clock was put back. Without a tick the word counts on from its own time.
- *                      With one, the draw changes over to the other timeline (tick-tock), unless
- *                      the clock reads a time that was used there too
+ *     clock >  time    k = the queued tickets that the passed units have not served, mostly 0. The
+ *                      word is re-based on the clock: the same position, counted from a later unit
+ *     clock <  time    the clock went backwards. Without a tick the word continues in its own time.
+ *                      With a tick the draw changes to the other timeline (tick-tock), unless that
+ *                      timeline has used the clock's time, too
  *
- * A ticket whose unit the clock has reached (or will within max_ahead) is handed out. One in a later
- * unit is not drawn by a caller that only tries; a caller that waits draws it, so that it has its
- * turn in the queue, and sleeps until its time.
+ * A ticket is served at once if the clock has reached its unit, or will within max_ahead. A ticket of
+ * a later unit is drawn only by a caller that waits. The ticket is its position in the queue, and the
+ * caller sleeps until the ticket's unit.
  *
  * INVARIANTS
  *
  *  I1  A ticket (time, tick, k) is the result of exactly one read-modify-write of one word. All RMWs
  *      of a location are totally ordered on every machine, and within a timeline the position
- *      time * cap + count only grows; so within one no ticket is drawn twice, whatever the memory
- *      orders are. That two visits to a timeline don't meet is I5's, and needs its orders.
- *      (It shrinks in one case: a waiter that gives up while its ticket is still the newest takes
- *      it back. Then nobody has had it, and whoever draws next may.)
- *  I2  A reading counts as behind the word only if it was taken after the word was loaded. So
- *      "clock < time" says that the clock went back, never that this thread was slow between the
- *      two. (A reading that is not behind may be as old as it likes: then the thread was slow.)
- *  I3  No id is handed out whose time is more than max_ahead ahead of the clock. (With the coarse
- *      clock it may be the slack more, with the fast one half a ms: see below.)
- *  I4  A call that fails has changed nothing. (One exception: a waiter whose clock is put back or
- *      stands still, and behind whom others have queued, leaves its ticket unused.)
- *  I5  When a timeline is left, safe[tick] is at or past the last time drawn on it, and whoever
- *      sees the new timeline sees that value.
+ *      time * cap + count only grows. So within a timeline no ticket is drawn twice, whatever the
+ *      memory orders are. Two visits to a timeline do not meet because of I5, which needs its orders.
+ *      (The position shrinks in one case: a waiter that gives up while its ticket is the newest
+ *      returns the ticket. No caller has received it, and the next draw may.)
+ *  I2  A reading counts as before the word only if it was taken after the word was loaded. So
+ *      "clock < time" means that the clock went backwards, never that this thread was slow between
+ *      load and reading. A reading that is not before the word may be of any age.
+ *  I3  No ID is returned whose time is more than max_ahead ahead of the clock. (The slack of the
+ *      coarse clock, or half a ms for the fast clock, is added to that: see below.)
+ *  I4  A call that fails has changed nothing. (One exception: a waiter leaves its ticket unused if
+ *      the clock goes backwards or stops and others have queued after it.)
+ *  I5  When a draw leaves a timeline, safe[tick] is at least the last time drawn on it, and every
+ *      thread that sees the new timeline sees that value.
  *
- * Why the word can't return to an earlier value on another timeline (ABA): a timeline is entered
- * with a time above safe[tick], that is above all times it has seen. Within a timeline only giving
- * back moves the word to an earlier value, the one before the draw, and then an equal word means an
- * equal state: every ticket below it is taken, every ticket from it on is free.
+ * Why the word cannot return to an earlier value on another timeline (ABA): a timeline is entered
+ * with a time above safe[tick], and so above all times that it has used. Within a timeline only a
+ * returned ticket moves the word to an earlier value, the one before the draw. Equal words then mean
+ * equal states: every ticket below count is taken, every other one is free.
  *
- * Why count can't run into its neighbour: a draw by fetch_add looks at the count first and adds
- * only below cap. Between the look and the addition others may add, one for each thread that stands
- * between the two at that moment. A quarter of the count's range, 2^18 at the least, is kept free
- * for them. A CAS knows the count exactly and needs no such room.
+ * Why count cannot overflow into its neighbour: a draw by fetch_add checks the count first, and adds
+ * only below cap. In between, each of the other threads may add one. A quarter of the count's range,
+ * at least 2^18, is reserved for them. A CAS knows the exact count and needs no reserve.
  *
- * Why a coarse clock does no harm. It lags behind the exact one, by less than half of the slack, and
- * never leads, so a unit that it has reached may be drawn from. Once some thread that found a unit
- * spent has moved the word by an exact reading, coarse ones lie behind it for a while; if by no more
- * than the slack, they count as of the word's unit, or each draw of that unit would read both clocks.
- * So a step back that is shorter than the slack is not seen until the unit is spent (I3). Behind by
- * more, spent, or a fresh word: an exact reading decides (I2), and ticks change on that alone (I5).
+ * Why a coarse clock is safe. It lags the exact clock by less than half of the slack and never leads
+ * it, so a unit that it has reached may be drawn from. A thread that finds a unit exhausted moves the
+ * word by an exact reading, and coarse readings are then before the word for a while. One that is
+ * before it by no more than the slack counts as the word's unit, or each draw of that unit would read
+ * both clocks. So a backward step shorter than the slack goes unnoticed until the unit is exhausted
+ * (I3). In all other cases (before by more, an exhausted unit, a fresh word) an exact reading decides
+ * (I2). Nothing else changes the tick (I5).
  *
- * Why a fast clock does no harm. It is no clock, but a window: an exact reading says that a unit is
- * current, and how long that lasts by the processor's counter, at most half a ms. A draw under the
- * window does nothing but count on in the word's unit, and only if that is the unit current; each move
- * to another unit rests on an exact reading, each "spent" and "behind" on one after the word. So the word
- * never leads the clock, and a counter that jumps, stands or differs between processors makes an id's time
- * late at the worst: within one unit, and by half a ms or as much as the counter is behind. All of it is
- * relaxed and apart from the word, since a window says what is so whatever the word has become. How fast
- * it counts is learned from exact readings; before two agree, and when it was often wrong, there are no
- * windows.
+ * Why a fast clock is safe. It is not a clock but a window: an exact reading shows which unit is
+ * current, and the processor's counter measures how long that remains true, at most half a ms. Within
+ * the window a draw only takes further tickets of the word's unit, and only if that unit is the
+ * current one. A move to another unit needs an exact reading. To find a unit exhausted, or the clock
+ * before the word, needs one taken after the word was loaded. So the word never leads the clock. If a
+ * counter jumps, stops, or differs between processors, an ID's time is late at worst: within one
+ * unit, and by half a ms or as much as the counter lags. Windows are relaxed and separate from the
+ * word: a window remains true whatever happens to the word. The counter's rate is measured by exact
+ * readings. Until two measurements agree, and after repeated errors, there are no windows.
  *
- * Why a counter that is read early does no harm. No acquire orders it: a processor may read its counter
+ * Why a counter that is read early is safe. No acquire orders it: a processor may read its counter
  * while an earlier load still waits for its cache line. The reading is then older than what the load
- * returns, an id of the next unit from another lane perhaps, and a window that lasts to the end of its unit
- * would give a later draw the earlier unit. So each window ends 2 us before its unit, and there the exact
- * clock decides. It is ordered: the system's has a barrier before its counter (rdtscp or lfence on x86, isb
- * on ARM), and the coarse one is loaded from memory. 2 us is no bound of the architecture. Measured on x86
- * (Zen 4), one load in a million was overtaken, mostly by less than 1 us, and one in 10^7 by more than 2 us,
- * 9 us at most. Such a reading must also fall on the end of a unit, and costs order, never an id twice.
+ * returns, perhaps an ID of the next unit from another lane. A window that lasted to the end of its
+ * unit would then give a later draw the earlier unit. So each window ends 2 us before its unit, and
+ * from there on the exact clock decides. That one is ordered: the system has a barrier before its
+ * counter (rdtscp or lfence on x86, isb on ARM), and loads the coarse clock from memory. 2 us is not
+ * an architectural bound. On x86 (Zen 4) one load in a million was overtaken, mostly by less than
+ * 1 us; one in 10^7 by more than 2 us, at most 9 us. Such a reading must also fall on the end of a
+ * unit, and costs order, never a duplicate.
  *
  * MEMORY ORDERS
  *
  *     label      at                                   pairs with   and carries
  *     LEAVE:R    move that leaves a timeline, release LOOK:A       safe[] raised, drifts settled
  *     LOOK:A     load of the word, acquire; the same  LEAVE:R      (I5), and keeps the second
- *                order where a failed CAS loads it                 reading behind it (I2)
- *     SAFE:R     safe[] raised                        SAFE:A       the word of who raised it, so that
- *                                                                  a snapshot has no older one with it
+ *                order where a failed CAS loads it                 reading after it (I2)
+ *     SAFE:R     safe[] raised                        SAFE:A       the word of the thread that raised
+ *                                                                  it: no older one in a snapshot
  *     TALLY:R    tickets re-based are tallied         TALLY:A      the word that no longer counts them
  *     NOTE:R     election for a note of a ms          NOTE:A       that the clock has read that ms
  *     FILL:R     slot's turn stored by push           DRAIN:A      the note in the slot
  *     DRAIN:R    slot's turn stored by pop            FILL:A       the slot is free again
  *     SETTLE:R   drift count raised                   SETTLE:A     that the timeline was left
- *     TURN:R     files: a thread's turn is over       TURN:A       what it did in it
+ *     TURN:R     files: a thread's turn is over       TURN:A       what it did in its turn
  *     DISK:R     horizon published                    DISK:A       that it is on disk, and the run
  *     OPEN:R     state is open                        OPEN:A       its holder, and the turn it took
  *     HOLD:R     state has a new holder               HOLD:A       that its open has the turn
@@ -2002,35 +2003,37 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *     SHUT:S     horizon closed, then `asked` read    ASK:S
  *
  *  All other accesses are relaxed, for these reasons. A draw that stays on its timeline publishes
- *  nothing but the word itself, and I1 needs no order; being an RMW it carries on the release
- *  sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that. Use what the
- *  fetch_add returns for the ticket alone, since it is no LOOK:A: for anything more, load the word again.
- *  An owned word (a shard's) has one writer, and changes hands only by the user's own means. safe[] is reached through LOOK:A, and the statistics are read by nobody who acts
- *  on them. `make explore-orders` takes each of these orders away, and sees what comes of it.
+ *  only the word, and I1 needs no order. Being an RMW, it continues the release sequence of the
+ *  LEAVE:R before it, so a later LOOK:A still synchronises with that. The value that fetch_add
+ *  returns is no LOOK:A: it serves for the ticket alone; for anything more, load the word again. The
+ *  word of a single_thread generator has one writer, and the user synchronises a change of threads.
+ *  safe[] is reached through LOOK:A. No code acts on the statistics. `make explore-orders` weakens
+ *  each of these orders and checks that a rule breaks.
  *
- *  LOOK:A keeps later loads behind it, but a processor's time register need not be a load, and a
- *  branch on the word's value does not order it. The exact clock's own barrier does. And little hangs
- *  on it: an imagined step back costs a wait or a changed tick, never an id twice.
+ *  LOOK:A keeps later loads after it, but a processor's time register need not be a load, and a
+ *  branch on the word's value does not order it. The exact clock's own barrier does. Little depends
+ *  on it: an imagined backward step costs a wait or a change of tick, never a duplicate.
  *
- * Why a time that the caller gives is compared with the clock where it begins a unit, and nowhere else. The
- * word would follow it, and every draw after it would find the clock behind. A draw in the word's unit, or of
- * an older time, moves no time. The comparison comes before gate and state are asked and before the word is
- * moved, so that a refused call has changed nothing (I4). Draws that continue after a backward step are given
- * the newest unit by the library; they do not request it.
+ * Why a caller's time is compared with the clock only where it begins a unit: the word would move to
+ * it, and every later draw would find the clock before the word. A draw in the word's unit, or of an
+ * older time, moves no time. The comparison comes before gate and state are asked and before the word
+ * is moved, so a refused call has changed nothing (I4). A draw that continues after a backward step
+ * does not request a time ahead of the clock: the library assigns it the newest unit.
  *
- * Why a copy of a generator does no harm for longer than a unit. Its word is one of its own, so the first
- * tickets that it draws are the original's, too. An engine stores its address when it is set up, and each path
- * into another unit compares it: flake_i_draw_first and flake_i_draw_slow, which all draws take but those in
- * the word's unit. A copy is refused there, and the unit in its word counts as exhausted from then on, or a
- * backward step of the clock would lead back into it. The address never changes, so it needs no order. (In
- * shared memory addresses differ, and nothing is compared.) A copy with lanes has the address of the
- * original's lanes and draws from their words: no ticket is drawn twice, however late it is refused.
+ * Why a copy of a generator repeats IDs for at most a unit. It has a word of its own, so the first
+ * tickets that it draws are also the original's. An engine stores its address when it is set up, and
+ * each path into another unit compares it: flake_i_draw_first and flake_i_draw_slow, which all draws
+ * take but those in the word's unit. They refuse a copy and mark the unit in its word as exhausted,
+ * or a backward step of the clock would lead back into it. The address never changes, so it needs no
+ * order. (In shared memory addresses differ, and nothing is compared.) A copy with lanes has the
+ * address of the original's lanes and draws from their words: it repeats no ticket, however late it
+ * is refused.
  *
  * PROGRESS
  *
- *  Draw by fetch_add: wait-free where the machine adds so. Draw by CAS: lock-free, and a failure
- *  means that another draw succeeded. Owned word: wait-free. A waiting call sleeps besides, and lets
- *  nobody else wait for it: a thread that dies in any line holds nothing but its own ticket.
+ *  Draw by fetch_add: wait-free if the machine has that instruction. Draw by CAS: lock-free, and a
+ *  failure means that another draw succeeded. Single thread: wait-free. A waiting call also sleeps,
+ *  and blocks no other call: a thread that dies at any line holds nothing but its own ticket.
  */
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -2067,7 +2070,7 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
 #define FLAKE_SLEEP_NS(ns) flake_i_system_sleep(ns)
 #endif
 
-/* The processor's counter; 0 where there is none that is known. */
+/* The processor's counter; 0: none is known. */
 #ifndef FLAKE_COUNTER
 #define FLAKE_I_COUNTER_OF_OURS
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -2098,9 +2101,9 @@ FLAKE_I_FN int64_t flake_i_exact_ns(const flake_clock *c) {
 
 /* ---- ring: bounded, many producers, many consumers, lock-free ----
  *
- * Each slot counts its turns: 2r when it is free for the producer of round r, 2r + 1 when it holds
- * that round's note. head and tail only grow; with 64 bits they don't come round. A producer that
- * is stopped between its CAS and FILL:R hides its note and those behind it, and blocks nobody.
+ * The turn of a slot is 2r while it is free for the producer of round r, and 2r + 1 while it holds
+ * the note of that round. head and tail only grow; 64 bits do not wrap around. A producer that is
+ * stopped between its CAS and FILL:R hides its note and later ones, and blocks no thread.
  */
 
 FLAKE_API flake_status flake_ring_init(flake_ring *ring, flake_ring_slot *slots, size_t n) {
@@ -2113,8 +2116,8 @@ FLAKE_API flake_status flake_ring_init(flake_ring *ring, flake_ring_slot *slots,
     return FLAKE_OK;
 }
 
-/* Takes the next position of `end` whose slot shows `phase` (0 free, 1 filled) in its turn; NULL
- * when there is none. Linearises at the CAS. */
+/* Linearises at the CAS. NULL: the slot of the next position does not have that phase (0 free, 1
+ * filled). */
 FLAKE_I_FN flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_i_atomic64 *end,
                                                uint64_t phase, uint64_t *turn) {
     uint64_t at = FLAKE_ATOMIC_LOAD(end, relaxed); /* a stale value fails the turn or the CAS */
@@ -2132,7 +2135,7 @@ FLAKE_I_FN flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_i_atomic6
     }
 }
 
-/* Member by member: checkers of the memory model know no copies of structs that threads share. */
+/* Member by member: checkers of the memory model do not know copies of shared structs. */
 FLAKE_I_FN void flake_i_ring_copy(const flake_overflow *note, flake_overflow *out) {
     out->now_ns = note->now_ns;
     out->waiting = note->waiting;
@@ -2159,26 +2162,23 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
 
 /* ---- owner ids ----
  *
- * Three numbers say whose an object is:
+ *     instance owner id   changed by a fork and by a clone of the machine: owns a generator
+ *     process owner id    changed by a fork alone: holds a file or a claim
+ *     run                 of a state: changed by each open (see below: state file)
  *
- *     instance owner id   a fork changes it, and so does a clone of the machine: who may draw
- *     process owner id    only a fork changes it: who holds a file or a claim
- *     run                 of a state: opening it changes it (see below: state file)
+ * The first two are words in a page that the kernel wipes in a forked child. A generator stores the
+ * instance owner id at init; only the first init in a process writes it. Without such a page (Linux
+ * before 4.14, other systems) the pid serves, at the price of a system call per ID.
  *
- * The first two are words in a page that the kernel wipes in a forked child. A generator keeps the
- * instance owner id that it saw when it was initialised. Only the first thread to initialise a generator
- * in a process writes the word. Where the kernel has no such page (Linux before 4.14, other systems) the
- * pid serves, at the price of a system call an ID.
- *
- * There is one for each copy of the header that the linker keeps apart, and each is wiped. What several
- * units share has the number of its layout in its name, so that units with another layout have an
- * object of their own: who changes the struct raises the number (tests/two_units_main.c).
+ * Each copy of the header that the linker keeps separate has a page. Its name contains the number
+ * of its layout, so that units with another layout have another object: a change of the struct
+ * raises the number (tests/two_units_main.c).
  */
 #define flake_i_process FLAKE_I_LAYOUT(flake_i_process, 2)
 struct flake_i_process {
-    FLAKE_ATOMIC(flake_i_atomic64 *) page; /* NULL: not asked for yet */
-    flake_i_atomic64 instance_count;           /* survives the fork, so that a child's value is new */
-    flake_i_atomic32 clone_count;                /* likewise: of the process and its forebears */
+    FLAKE_ATOMIC(flake_i_atomic64 *) page; /* NULL: not requested yet */
+    flake_i_atomic64 instance_count;           /* survives a fork: a child's value is new */
+    flake_i_atomic32 clone_count;                /* likewise: of the process and its ancestors */
     flake_i_page_room room;                /* of the page */
 };
 
@@ -2192,22 +2192,21 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_process, flake_i_process);
 
 FLAKE_I_FN bool flake_i_random_bytes(void *to, size_t n) { return FLAKE_RANDOM_BYTES(to, n); }
 
-/* The instance owner id without a page. A count of generations, which a page has, does not reach bit 47. */
+/* Without a page. The count of generations, which a page stores, stays below bit 47. */
 FLAKE_I_COLD uint64_t flake_i_pageless_owner_id(void) {
     const uint64_t generation = FLAKE_ATOMIC_LOAD(&flake_i_process.instance_count, relaxed);
     return ((uint64_t)1 << 47) + (generation << 32) + flake_i_pid();
 }
 
-/* The instance owner id; 0: not chosen yet. */
+/* 0: not chosen yet. */
 FLAKE_I_INLINE uint64_t flake_i_instance_owner_now(void) {
     flake_i_atomic64 *const page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
     if (FLAKE_I_LIKELY(page != NULL)) return FLAKE_ATOMIC_LOAD(page, relaxed);
     return flake_i_pageless_owner_id();
 }
 
-/* Any number of threads may find the page and tell the kernel at once: it is the same page, and
- * told twice is told. Nor has the pointer anything to carry: a fork that comes later takes the
- * kernel's own lock after the call that told. */
+/* Threads may register the page at once, and twice. The pointer needs no order: a later fork takes
+ * the kernel's lock after the call that registered it. */
 FLAKE_I_FN flake_i_atomic64 *flake_i_fork_page(void) {
     flake_i_atomic64 *page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
     if (page) return page;
@@ -2217,7 +2216,7 @@ FLAKE_I_FN flake_i_atomic64 *flake_i_fork_page(void) {
     return page;
 }
 
-/* The instance owner id, chosen if it is not yet, and the word that has it; *word is NULL without a page. */
+/* Chooses it if it is not chosen yet. *word is where it is stored; NULL without a page. */
 FLAKE_I_FN uint64_t flake_i_instance_owner_id(flake_i_atomic64 **word) {
     *word = flake_i_fork_page();
     if (!*word) return flake_i_pageless_owner_id();
@@ -2240,9 +2239,9 @@ FLAKE_I_FN uint64_t flake_i_process_owner_id(void) {
     return FLAKE_ATOMIC_CAS(page + 1, &owner_id, next, relaxed, relaxed) ? next : owner_id;
 }
 
-/* Which of a few places, which all processes of a tree have, no thread of this process has had; `places`:
- * none is left. Those that a parent's threads had at the moment of the fork are free in the child. (A bump
- * must not free them, so it is the pid.) *begun is [ pid:56 ][ places taken in that process:8 ]. */
+/* Takes one of a few places; `places`: none is left. A forked child has all of them again, a
+ * process of a cloned machine does not, so the pid counts. *begun is [ pid:56 ][ places taken in
+ * that process:8 ]. */
 FLAKE_I_FN unsigned flake_i_take_place(flake_i_atomic64 *begun, unsigned places) {
     const uint64_t none = flake_i_pid() << 8;
     uint64_t seen = FLAKE_ATOMIC_LOAD(begun, relaxed), n;
@@ -2262,25 +2261,25 @@ FLAKE_API void flake_machine_cloned(void) {
 
 /* ---- engine ---- */
 
-FLAKE_I_RELY_ON(offsetof(flake_i_engine, word) == 56, "the word has 56 bytes before and behind it");
+FLAKE_I_RELY_ON(offsetof(flake_i_engine, word) == 56, "the word has 56 bytes before and after it");
 FLAKE_I_RELY_ON(offsetof(flake_i_engine, owner_word) >= offsetof(flake_i_engine, word) + 64,
-                "what never changes lies on other lines than the word");
+                "constant members share no cache line with the word");
 FLAKE_I_RELY_ON(sizeof(flake_i_atomic64) == 8, "a 64-bit atomic is its value alone");
 
-/* What a caller asks for. Constants, so that each caller compiles to its own straight line. */
+/* What a caller requests. Constants: each caller compiles to a straight line of its own. */
 enum flake_i_request {
     FLAKE_I_WAIT = 1,   /* sleep for a ticket rather than fail */
     FLAKE_I_OWNED = 2,  /* one writer: plain loads and stores in place of RMWs */
-    FLAKE_I_GIVEN = 4,  /* the time is the caller's and may be stale: never a step back */
-    FLAKE_I_LANE = 8,   /* the caller has others to ask: a clock behind the word is not counted */
-    FLAKE_I_BOUND = 16, /* the time given must not be far ahead of the clock */
+    FLAKE_I_GIVEN = 4,  /* the time is the caller's; an old one is no backward step */
+    FLAKE_I_LANE = 8,   /* the caller has other lanes: a clock before the word is not counted */
+    FLAKE_I_BOUND = 16, /* the caller's time must not be far ahead of the clock */
     FLAKE_I_REQUESTS = 31
 };
 
-/* How the fast path ended, other than with a ticket. The slow path gets it in one argument with the
- * request, `resume`: a seventh would be passed in memory. */
+/* How the fast path ended without a ticket. The slow path gets outcome and request in one argument,
+ * `resume`: a seventh would be passed in memory. */
 enum flake_i_outcome {
-    FLAKE_I_ELSE = 32,     /* not the usual case */
+    FLAKE_I_ELSE = 32,     /* no ticket of the word's unit by this reading */
     FLAKE_I_NOT_OURS = 64, /* the owner's word has changed */
     FLAKE_I_OVERSHOT = 128,    /* a fetch_add took a ticket after the unit's last, or in another unit */
     FLAKE_I_LOST = 256     /* another thread moved the word first */
@@ -2299,17 +2298,16 @@ typedef struct flake_i_engine_config {
     struct flake_state *state;
 } flake_i_engine_config;
 
-/* Of the state file, which comes below. */
+/* The state file, defined below. */
 FLAKE_I_FN bool flake_i_state_is_shared(const struct flake_state *);
 FLAKE_I_FN uint64_t flake_i_state_run(const struct flake_state *);
 FLAKE_I_FN flake_status flake_i_state_gate(struct flake_state *, uint64_t run, int64_t until_ns,
                                             bool *in_vain);
-/* Whether draws up to this time wait for flake_state_extend. */
 FLAKE_I_FN bool flake_i_state_is_late(const struct flake_state *, int64_t until_ns);
 
 FLAKE_I_FN uint64_t flake_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* How long until `due`, which is later. */
+/* `due` must be later than `now`. */
 FLAKE_I_FN int64_t flake_i_ns_until(int64_t due_ns, int64_t now_ns) {
     const uint64_t ns = (uint64_t)due_ns - (uint64_t)now_ns;
     return ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)ns;
@@ -2317,18 +2315,17 @@ FLAKE_I_FN int64_t flake_i_ns_until(int64_t due_ns, int64_t now_ns) {
 
 enum { FLAKE_I_NS_PER_MS = 1000000 };
 
-/* How the word is divided. */
 typedef struct flake_i_word_layout {
-    uint64_t last;  /* unit */
-    uint64_t range; /* of count, as far as it is used */
+    uint64_t last;  /* unit of the layout and the clock */
+    uint64_t range; /* of count: 2^48 at most */
     unsigned count_bits;
 } flake_i_word_layout;
 
 enum {
-    FLAKE_I_RANGE_BITS = 48,  /* count uses no more, so that sums of counts have room */
-    FLAKE_I_ADD_BITS = 20,    /* fetch_add wants a count of so many bits or more, ... */
-    FLAKE_I_ADD_ROOM = 16,    /* ... that is so many times the cap, ... */
-    FLAKE_I_ADD_TICKETS = 4096 /* ... and callers with patience for so many tickets */
+    FLAKE_I_RANGE_BITS = 48,  /* of count at most: sums of counts must not overflow */
+    FLAKE_I_ADD_BITS = 20,    /* fetch_add needs a count of so many bits, ... */
+    FLAKE_I_ADD_ROOM = 16,    /* ... with a range of so many times the cap, ... */
+    FLAKE_I_ADD_TICKETS = 4096 /* ... and callers that wait for so many tickets */
 };
 
 FLAKE_I_FN const char *flake_i_unfit_clock(const flake_clock *c) {
@@ -2348,7 +2345,7 @@ FLAKE_I_FN const char *flake_i_unfit_sharing(const flake_i_engine_config *o) {
 #endif
 }
 
-/* Names an option that no engine can be set up with; NULL: none. */
+/* An option that no engine accepts; NULL: none. */
 FLAKE_I_FN const char *flake_i_unfit(const flake_i_engine_config *o) {
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms)
@@ -2363,8 +2360,8 @@ FLAKE_I_FN const char *flake_i_unfit(const flake_i_engine_config *o) {
     return why ? why : flake_i_unfit_sharing(o);
 }
 
-/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the rest: as many
- * at least as the layout has beside its time. What does not fit is returned. */
+/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at
+ * least as many as the layout has outside its time. Returns the reason if they do not fit. */
 FLAKE_I_FN const char *flake_i_lay_out_word(const flake_i_engine_config *o, flake_i_word_layout *d) {
     const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
     const uint64_t unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
@@ -2380,15 +2377,14 @@ FLAKE_I_FN const char *flake_i_lay_out_word(const flake_i_engine_config *o, flak
     return NULL;
 }
 
-/* Names what an engine can't be set up with; NULL: it can be, and so the word is divided. */
+/* What prevents an engine from being set up; NULL: nothing, and the word is laid out. */
 FLAKE_I_FN const char *flake_i_engine_config_why(const flake_i_engine_config *o, flake_i_word_layout *d) {
     const char *const why = flake_i_unfit(o);
     return why ? why : flake_i_lay_out_word(o, d);
 }
 
-/* How far a draw may go, and how. fetch_add wants room for those who add at the same moment, a
- * quarter of the count's range; and so much patience that they don't push a ticket past what its
- * caller waits. */
+/* fetch_add needs a reserve for simultaneous additions, a quarter of the count's range. Its callers
+ * must wait long enough that they do not push a ticket past what another caller waits. */
 FLAKE_I_FN void flake_i_set_limits(flake_i_engine *e, const flake_i_engine_config *o,
                                    const flake_i_word_layout *d) {
     const uint64_t units =
@@ -2401,18 +2397,18 @@ FLAKE_I_FN void flake_i_set_limits(flake_i_engine *e, const flake_i_engine_confi
     e->add_limit = by_add ? o->cap - 1 : 0;
     e->fast_limit = o->cap == d->range ? 0 : o->cap - 1;
     e->limit = by_add ? d->range - room_for_adds : full;
-    /* Ids so far ahead that count can't hold them move time past all readings (see flake_i_plan). */
+    /* If count cannot hold IDs so far ahead, they move time past all readings (see flake_i_plan). */
     e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
 }
 
-/* Whose the engine is: the instance owner id, or the gate's word, which fork wipes, too. */
+/* The owner is the instance owner id, or the gate's fence, which a fork wipes as well. */
 FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_engine_config *o) {
     flake_i_atomic64 *const gate_word = o->gate.admit ? o->gate.fence : NULL;
     e->instance_word = NULL;
     e->instance_owner_id = o->shared_memory ? 0 : flake_i_instance_owner_id(&e->instance_word);
     e->owner_word = gate_word ? gate_word : e->instance_word;
     e->owner_id = gate_word ? FLAKE_ATOMIC_LOAD(gate_word, relaxed) : e->instance_owner_id;
-    if (gate_word && !e->owner_id) e->owner_id = 1; /* closed just now: none to be equal to */
+    if (gate_word && !e->owner_id) e->owner_id = 1; /* closed just now: equal to nothing */
     e->gate = o->gate;
     e->is_shared = o->shared_memory;
     e->state_at = (uintptr_t)o->state;
@@ -2420,9 +2416,8 @@ FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_engine_config
     e->state_run = o->state ? flake_i_state_run(o->state) : 0;
 }
 
-/* Whether the counter is to be had at a fraction of what the clock costs. It is not where a reading of
- * it is trapped, nor where the system distrusts it, whose own clock takes much longer then. A counter
- * of the user's is taken at his word. */
+/* Whether the counter is much cheaper than the clock. It is not if readings are trapped, or if the
+ * system distrusts it and has a slow clock. A user's counter always suits. */
 FLAKE_I_COLD bool flake_i_counter_suits(const flake_clock *c) {
 #if defined(FLAKE_I_COUNTER_OF_OURS)
     enum { ROUNDS = 4, READINGS = 32, MOST = 32 };
@@ -2442,7 +2437,7 @@ FLAKE_I_COLD bool flake_i_counter_suits(const flake_clock *c) {
 #endif
 }
 
-/* All but whose it is, and whether it has windows. */
+/* All members except its owner and its windows. */
 FLAKE_I_FN void flake_i_engine_fill(flake_i_engine *e, const flake_i_engine_config *o,
                                     const flake_i_word_layout *d) {
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
@@ -2473,14 +2468,14 @@ FLAKE_I_FN void flake_i_engine_fill(flake_i_engine *e, const flake_i_engine_conf
         FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
 }
 
-/* Who goes by windows takes an exact reading after the word for each new unit. */
+/* With windows a new unit needs an exact reading after the word. */
 FLAKE_I_FN void flake_i_set_ticks_per_window(flake_i_engine *e, uint64_t window) {
     e->is_plain = e->is_plain && !window;
     FLAKE_ATOMIC_STORE(&e->ticks_per_window, window, relaxed);
 }
 
-/* Not while others use the engine. On failure the engine is unchanged. FLAKE_LEASE_LOST: its gate is closed
- * already, or another process's. */
+/* Caller must have exclusive access. On failure the engine is unchanged. FLAKE_LEASE_LOST: its gate
+ * is closed, or is another process's. */
 FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_engine_config *o) {
     flake_i_word_layout d;
     if (flake_i_engine_config_why(o, &d)) return FLAKE_INVALID;
@@ -2493,12 +2488,12 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_eng
     return FLAKE_OK;
 }
 
-/* A call of its own, so that the caller need not keep the id across it. */
+/* A separate call: the caller need not keep the ID across it. */
 FLAKE_I_COLD bool flake_i_is_another_pid(uint64_t owner_id) {
     return owner_id != flake_i_pageless_owner_id();
 }
 
-/* Whether the instance owner id has changed. 0 is never compared. */
+/* Whether the instance owner id has changed. 0 is not compared. */
 FLAKE_I_INLINE bool flake_i_forked_since(flake_i_atomic64 *word, uint64_t owner_id) {
     if (FLAKE_I_LIKELY(word != NULL)) return FLAKE_ATOMIC_LOAD(word, relaxed) != owner_id;
     return owner_id && flake_i_is_another_pid(owner_id);
@@ -2514,28 +2509,26 @@ FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
                : e->owner_id && flake_i_has_another_pid(e);
 }
 
-/* Whether this is another process than the one that set the engine up, whatever its gate says. */
+/* Whether another process set the engine up, whatever its gate reports. */
 FLAKE_I_COLD bool flake_i_is_inherited(const flake_i_engine *e) {
     return flake_i_forked_since(e->instance_word, e->instance_owner_id);
 }
 
-/* Why the owner's word changed: this is another process, or the gate's owner has closed the gate. */
+/* Why the owner's word changed: another process set the engine up, or the gate is closed. */
 FLAKE_I_INLINE flake_status flake_i_lost(const flake_i_engine *e) {
     return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_LEASE_LOST;
 }
 
-/* Whether the engine is still this process's to draw from. */
 FLAKE_I_FN flake_status flake_i_still_ours(const flake_i_engine *e) {
     return flake_i_forked(e) ? flake_i_lost(e) : FLAKE_OK;
 }
 
-/* The same for who has slept, or asks a gate: behind a gate's word a bump is looked for, too. */
+/* After a sleep or before a gate. A gate's fence does not show that the machine was cloned. */
 FLAKE_I_FN flake_status flake_i_look_again(const flake_i_engine *e) {
     if (e->owner_word != e->instance_word && flake_i_forked(e)) return flake_i_lost(e);
     return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_OK;
 }
 
-/* Whether this is a copy of the engine that was set up. */
 FLAKE_I_INLINE bool flake_i_is_copy(const flake_i_engine *e) {
     return e->home != (uintptr_t)e && !e->is_shared;
 }
@@ -2550,8 +2543,7 @@ FLAKE_I_INLINE uint64_t flake_i_start_ns(const flake_i_engine *e, uint64_t unit)
     return e->epoch_ns + unit * e->unit_ns;
 }
 
-/* How many whole units so many ns are. unit_share is short by less than 1, so that a product of it is
- * short by one unit at most. */
+/* unit_share is short by less than 1, so a product is short by one unit at most. */
 FLAKE_I_INLINE uint64_t flake_i_units(const flake_i_engine *e, uint64_t ns) {
 #if defined(__SIZEOF_INT128__)
     __extension__ typedef unsigned __int128 product;
@@ -2566,22 +2558,21 @@ FLAKE_I_INLINE unsigned flake_i_tick(const flake_i_engine *e, uint64_t word) {
     return (unsigned)(word >> (e->time_shift - 1)) & e->tick_bits;
 }
 
-/* The word of a time and a tick with count 0. A count is added, not or-ed: one that has no bits to
- * spare carries. */
+/* With count 0. Add a count, do not or it: one without bits to spare carries. */
 FLAKE_I_INLINE uint64_t flake_i_word_at(const flake_i_engine *e, uint64_t time, unsigned tick) {
     return (time << e->time_shift) + ((uint64_t)tick << (e->time_shift - 1));
 }
 
-/* Of `count` tickets drawn since unit `since` began, those that lie in unit `from` or later. */
+/* Of the `count` tickets drawn since unit `since`, those that belong to unit `from` or later. */
 FLAKE_I_FN uint64_t flake_i_queued(const flake_i_engine *e, uint64_t since, uint64_t count,
                                  uint64_t from) {
     if (from <= since) return count;
-    if (count <= e->cap) return 0; /* nearly always, and spares the division */
+    if (count <= e->cap) return 0; /* nearly always, without a division */
     uint64_t passed = from - since;
     return passed > count / e->cap ? 0 : count - passed * e->cap;
 }
 
-/* A statistic, on a line that the fast path does not touch. */
+/* A statistic, on a cache line that the fast path does not touch. */
 FLAKE_I_FN void flake_i_tally(flake_i_atomic64 *tally, uint64_t more, unsigned request) {
     if (!more) return;
     if (request & FLAKE_I_OWNED)
@@ -2589,16 +2580,16 @@ FLAKE_I_FN void flake_i_tally(flake_i_atomic64 *tally, uint64_t more, unsigned r
     else (void)FLAKE_ATOMIC_ADD(tally, more, release);                                /* TALLY:R */
 }
 
-/* Moves the word from *seen to `next`; when another was faster, *seen is what he left. */
+/* Moves the word from *seen to `next`. On failure *seen is what another thread has stored. */
 FLAKE_I_FN bool flake_i_move(flake_i_engine *e, unsigned request, uint64_t *seen, uint64_t next) {
     if (request & FLAKE_I_OWNED) {
-        FLAKE_ATOMIC_STORE(&e->word, next, release); /* LEAVE:R, for those who only ask */
+        FLAKE_ATOMIC_STORE(&e->word, next, release); /* LEAVE:R, for queries */
         return true;
     }
     return FLAKE_ATOMIC_CAS(&e->word, seen, next, release, acquire); /* LEAVE:R, LOOK:A */
 }
 
-/* Time and count of a word. A full unit whose count has no bits to spare has carried into time. */
+/* A full unit whose count has no bits to spare has carried into time. */
 FLAKE_I_FN void flake_i_decode(const flake_i_engine *e, uint64_t word, uint64_t *time,
                                uint64_t *count) {
     *time = word >> e->time_shift;
@@ -2609,23 +2600,23 @@ FLAKE_I_FN void flake_i_decode(const flake_i_engine *e, uint64_t word, uint64_t 
     }
 }
 
-/* The fast path draws nothing more from the word's unit. Not while others use the engine. */
+/* Caller must have exclusive access. */
 FLAKE_I_FN void flake_i_exhaust_unit(flake_i_engine *e) {
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
     uint64_t time, count;
     flake_i_decode(e, word, &time, &count);
     if (count >= e->cap) return;
     FLAKE_ATOMIC_STORE(&e->word, word - count + e->cap, relaxed);
-    flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* what is not drawn here */
+    flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* not drawn here */
 }
 
-/* Call it where the word was put without asking the gates: the fast path would not ask them either. */
+/* For a word that was stored unasked: the fast path would not ask the gates either. */
 FLAKE_I_FN void flake_i_spend_unit(flake_i_engine *e) {
     if (flake_i_has_gate(e)) flake_i_exhaust_unit(e);
 }
 
-/* Ids up to this time may have been handed out by a run before: the next is of a later unit, on
- * either timeline. Not while others use the engine. */
+/* The next ID is of a later unit than this time, on either timeline. Caller must have exclusive
+ * access. */
 FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
     if (floor_ns < (int64_t)e->epoch_ns) return;
     const uint64_t floor =
@@ -2639,38 +2630,38 @@ FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
     flake_i_decode(e, word, &time, &count);
     if (time > floor || flake_i_queued(e, time, count, floor) >= e->cap) return;
     FLAKE_ATOMIC_STORE(&e->word, (floor << e->time_shift) + tick + e->cap, relaxed);
-    flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* what is not drawn here */
+    flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* not drawn here */
 }
 
 /* ---- the fast clock ---- */
 
 enum {
-    FLAKE_I_WINDOW_BITS = 19,       /* the longest window is so many bits of ns: 0.52 ms */
-    FLAKE_I_WINDOW_MARGIN_NS = 2000, /* each ends so long before its unit, for counters read early */
+    FLAKE_I_WINDOW_BITS = 19,       /* the longest window in bits of ns: 0.52 ms */
+    FLAKE_I_WINDOW_MARGIN_NS = 2000, /* each ends so early, for counters read early */
     FLAKE_I_CALIBRATION_SHORTEST_US = 10000,
     FLAKE_I_CALIBRATION_LONGEST_US = 4000000,
-    FLAKE_I_CALIBRATION_PARTS = 1000, /* two that agree differ by less than this part */
-    FLAKE_I_CALIBRATION_MARGIN = 500, /* and windows are shorter by this part, lest they are too long */
-    FLAKE_I_CALIBRATION_WRONG = 8,    /* what differs by more than this part is wrong, */
-    FLAKE_I_CALIBRATION_PATIENCE = 16 /* and so often in a row too often */
+    FLAKE_I_CALIBRATION_PARTS = 1000, /* two that agree differ by less than this fraction */
+    FLAKE_I_CALIBRATION_MARGIN = 500, /* and windows are shorter by this fraction */
+    FLAKE_I_CALIBRATION_WRONG = 8,    /* one that differs by more than this fraction is wrong, */
+    FLAKE_I_CALIBRATION_PATIENCE = 16 /* and so many in a row end the windows */
 };
 
-/* A window is one word, its unit and its end in a sum, so that nobody sees the one without the other. This
- * multiplier, 2^64 over the golden ratio, keeps the sums of units that differ by less than 2^30 apart by
- * more than 2^32, and so by more than any window. */
+/* A window is one word, the sum of its unit and its end, so that no thread sees one without the
+ * other. The unit is multiplied by 2^64 over the golden ratio: the products of units that differ by
+ * less than 2^30 are more than 2^32 apart, and so more than any window. */
 static const uint64_t flake_i_golden64 = 0x9e3779b97f4a7c15;
 
 FLAKE_I_FN bool flake_i_differs(uint64_t a, uint64_t b, uint64_t part) {
     return (a > b ? a - b : b - a) > b / part;
 }
 
-/* Learns from a reading of the counter, and one of the clock that followed, how much is counted in the
- * longest window: what two stretches of time say, one after the other. Of those who take a reading at
- * once one goes on from the last. Returns what windows go by. */
+/* Measures the counter's rate, from a reading of it and a later one of the clock: two intervals in
+ * a row must agree. One of simultaneous readings continues from the last. Returns
+ * ticks_per_window. */
 FLAKE_I_FN uint64_t flake_i_calibrate(flake_i_engine *e, uint64_t counter, int64_t now_ns) {
     uint64_t last = FLAKE_ATOMIC_LOAD(&e->calibrated_at, relaxed);
     const uint64_t window = FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
-    /* counted / 64 and us, 32 bits each: behind a pause of minutes they say nothing sensible */
+    /* counter / 64 and us, 32 bits each: meaningless after a pause of minutes */
     const uint64_t here = counter >> 6 << 32 | (uint32_t)((uint64_t)now_ns / 1000);
     const uint64_t counted = (uint64_t)(uint32_t)((here >> 32) - (last >> 32)) << 6;
     const uint64_t us = (uint32_t)(here - last);
@@ -2693,13 +2684,12 @@ FLAKE_I_FN uint64_t flake_i_calibrate(flake_i_engine *e, uint64_t counter, int64
     return next;
 }
 
-/* An exact reading, whose unit is current from then on. The counter was read before it, so the window
- * ends early if anything. */
+/* The counter was read before the clock, so the window ends early if anything. */
 FLAKE_I_COLD int64_t flake_i_renew_window(flake_i_engine *e, uint64_t counter) {
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
     const uint64_t window = flake_i_calibrate(e, counter, now_ns);
     if (window <= 1) return now_ns;
-    /* before the epoch it is one that never comes */
+    /* before the epoch: a unit that never comes */
     const uint64_t unit = flake_i_units(e, (uint64_t)now_ns - e->epoch_ns);
     const uint64_t unit_left_ns = flake_i_start_ns(e, unit + 1) - (uint64_t)now_ns;
     if (unit_left_ns <= FLAKE_I_WINDOW_MARGIN_NS) return now_ns;
@@ -2710,8 +2700,8 @@ FLAKE_I_COLD int64_t flake_i_renew_window(flake_i_engine *e, uint64_t counter) {
     return now_ns;
 }
 
-/* What the fast clock says: the start of the word's unit while that is current, or else a time before the
- * epoch. As long as it knows no pace, it is the exact clock. */
+/* The start of the word's unit while that is current, else a time before the epoch. With no rate
+ * yet, the exact clock. */
 FLAKE_I_NOINLINE int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
     const uint64_t counter = FLAKE_COUNTER();
     if (!FLAKE_I_LIKELY(window > 1)) return flake_i_renew_window(e, counter);
@@ -2721,29 +2711,29 @@ FLAKE_I_NOINLINE int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
     return (int64_t)(FLAKE_I_LIKELY(leased) ? flake_i_start_ns(e, unit) : e->late_from_ns - 1);
 }
 
-/* A draw under way: look, decide, move, serve. What only asks an engine goes as far as the look. */
+/* A draw in progress: look, decide, move, serve. A query ends after the look. */
 typedef struct flake_i_attempt {
     unsigned request;
     uint64_t want;             /* 1 to so many tickets */
-    int64_t budget_ns;         /* how much longer the caller waits */
+    int64_t budget_ns;         /* what is left of max_wait_ms */
     bool back_told, wait_told; /* the statistics know */
     uint64_t word;
     int64_t now_ns;
     bool confirmed; /* now_ns is exact, and was read after the word (I2) */
-    /* what word and reading say about the next ticket: */
+    /* what follows from word and reading for the next ticket: */
     uint64_t time, count, now; /* the word's, the clock's unit */
     unsigned tick;
     uint64_t base, ticket; /* the next ticket: counted from unit base, on timeline tick */
-    uint64_t unit;        /* the unit it lies in */
+    uint64_t unit;        /* the ticket's unit */
     bool leaves;          /* drawing it leaves the word's timeline */
     bool blocked;         /* the clock reads a time that both timelines have used: there is none */
-    bool is_free;         /* it can be had without waiting */
-    uint64_t opens; /* the unit to wait for: the ticket's, or the first in which there will be one */
-    /* and what the draw makes of it: */
+    bool is_free;         /* it is available without waiting */
+    uint64_t opens; /* the unit to wait for: the ticket's, or the first that has one */
+    /* and what the draw decides: */
     uint64_t n, next; /* how many tickets, and the word after them */
 } flake_i_attempt;
 
-/* The clock lies behind the word of an engine with ticks: the other timeline, if its time is unused. */
+/* The clock is before the word: the other timeline, if its time is unused. */
 FLAKE_I_FN void flake_i_look_back(const flake_i_engine *e, flake_i_attempt *a) {
     const uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[a->tick ^ 1], relaxed);
     a->blocked = a->now <= safe;
@@ -2774,8 +2764,8 @@ FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, 
     return a->opens > e->max_time ? FLAKE_TIME_RANGE : FLAKE_OK;
 }
 
-/* A reading that was not taken for its word alone: one that lags by no more than the slack counts as
- * of the word's unit. */
+/* For a reading that may be older than the word: if it lags by the slack at most, the word's
+ * unit. */
 FLAKE_I_FN int64_t flake_i_ridden_ns(const flake_i_engine *e, uint64_t word, int64_t now_ns) {
     uint64_t time, count;
     flake_i_decode(e, word, &time, &count);
@@ -2783,7 +2773,6 @@ FLAKE_I_FN int64_t flake_i_ridden_ns(const flake_i_engine *e, uint64_t word, int
     return from_ns - (uint64_t)now_ns <= e->slack_ns ? (int64_t)from_ns : now_ns;
 }
 
-/* How many tickets can be had without waiting. */
 FLAKE_I_FN uint64_t flake_i_available_by(const flake_i_engine *e, const flake_i_attempt *a) {
     if (!a->is_free) return 0;
     return (flake_i_min(a->now + e->ahead, e->max_time) + 1 - a->base) * e->cap - a->ticket;
@@ -2793,9 +2782,8 @@ FLAKE_I_FN int64_t flake_i_due_ns(const flake_i_engine *e, uint64_t unit) {
     return (int64_t)flake_i_start_ns(e, unit < e->ahead ? 0 : unit - e->ahead);
 }
 
-/* How often the clock was put back before `word`, whose tick is the count's parity. The stored
- * count lags by at most one, since whoever leaves a timeline settles it first. False: the word
- * moved. */
+/* How many backward steps changed the timeline before `word`. The stored count lags by one at most:
+ * a draw settles it before it leaves a timeline. False: the word moved. */
 FLAKE_I_FN bool flake_i_drifts_at(flake_i_engine *e, uint64_t word, unsigned tick,
                                   uint64_t *drifts) {
     uint64_t stored = FLAKE_ATOMIC_LOAD(&e->drifts, acquire); /* SETTLE:A */
@@ -2806,8 +2794,7 @@ FLAKE_I_FN bool flake_i_drifts_at(flake_i_engine *e, uint64_t word, unsigned tic
     return true;
 }
 
-/* Before the CAS that leaves a timeline (the view has the new tick already): what LEAVE:R publishes.
- * False: the word moved. */
+/* Call it before the CAS that leaves a timeline, with the new tick in *a. False: the word moved. */
 FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const flake_i_attempt *a,
                                        uint64_t *drifts) {
     unsigned left = a->tick ^ 1;
@@ -2821,14 +2808,14 @@ FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const f
 
 /* ---- overflow notes ----
  *
- * e->overflow elects one writer a ms. It is this, packed:
+ * e->overflow elects one writer per ms. It packs:
  *
  *     [ began ms:40 ][ noted:24 ]     noted: ms noted since, 0: there was none yet, all ones: over
  */
 typedef struct flake_i_overflowing {
-    uint64_t began_ms; /* or, when it is over, the ms of the last note */
-    uint64_t noted;    /* ms for which a note was written */
-    uint64_t ticks; /* ms that have passed since it began; when the clock was put back, very many */
+    uint64_t began_ms; /* or, once over, the ms of the last note */
+    uint64_t noted;
+    uint64_t ticks; /* ms since it began; very many after a backward step */
     bool is_over;
 } flake_i_overflowing;
 
@@ -2860,22 +2847,21 @@ FLAKE_I_FN bool flake_i_push_note(flake_i_engine *e, int64_t now_ns, uint64_t qu
     return flake_ring_push(e->ring, &note);
 }
 
-/* Queued callers call this each ms, with how many they are. */
 FLAKE_I_FN void flake_i_note(flake_i_engine *e, uint64_t seen, int64_t now_ns, uint64_t queued) {
     const uint64_t ms = flake_i_note_ms(now_ns);
     flake_i_overflowing o = flake_i_unpack_overflow(seen, ms);
     if (o.is_over || o.ticks >= FLAKE_I_NOTED_MAX - 1) {
-        /* a new one; also after hours of one, or when the clock was put back during it */
+        /* a new one: also after hours, or after a backward step */
         if (o.noted == FLAKE_I_NOTED_MAX && !o.ticks) return;
         o.began_ms = ms;
         o.ticks = 0;
     } else if (o.ticks < o.noted) return;
     const uint64_t next = flake_i_pack_overflow(o.began_ms, o.ticks + 1);
     if (FLAKE_ATOMIC_CAS(&e->overflow, &seen, next, release, relaxed)) /* NOTE:R */
-        (void)flake_i_push_note(e, now_ns, queued, o.ticks); /* full: the next ms has its own */
+        (void)flake_i_push_note(e, now_ns, queued, o.ticks); /* full: the next ms is noted again */
 }
 
-/* Whoever finds the queue empty calls this. A last note that does not fit stays owed. */
+/* A last note that does not fit remains owed. */
 FLAKE_I_FN void flake_i_note_end(flake_i_engine *e, uint64_t seen, int64_t now_ns) {
     const uint64_t ms = flake_i_note_ms(now_ns);
     const flake_i_overflowing o = flake_i_unpack_overflow(seen, ms);
@@ -2883,20 +2869,20 @@ FLAKE_I_FN void flake_i_note_end(flake_i_engine *e, uint64_t seen, int64_t now_n
     uint64_t over = flake_i_pack_overflow(ms, FLAKE_I_NOTED_MAX), owed = seen;
     if (!FLAKE_ATOMIC_CAS(&e->overflow, &seen, over, release, relaxed)) return; /* NOTE:R */
     const uint64_t ticks =
-        o.ticks < FLAKE_I_NOTED_MAX ? o.ticks : 0; /* 0: the clock was put back */
+        o.ticks < FLAKE_I_NOTED_MAX ? o.ticks : 0; /* 0: a backward step */
     if (!flake_i_push_note(e, now_ns, 0, ticks))
         (void)FLAKE_ATOMIC_CAS(&e->overflow, &over, owed, relaxed, relaxed);
 }
 
-/* Says what the queue is like, if it is time to. Not while the clock is behind the word: then the
- * wait is for the clock, not for capacity. The reading is taken after the election was looked at, so
- * that one before its ms says that the clock was put back, never that this thread was slow. */
+/* Not while the clock is before the word: the callers then wait for the clock, not for capacity.
+ * The reading is taken after the election was loaded: if it is before that ms, the clock went
+ * backwards. */
 FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
     flake_i_attempt a;
     if (!e->ring) return;
     const uint64_t old = FLAKE_ATOMIC_LOAD(&e->overflow, acquire); /* NOTE:A */
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
-    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed); /* only for how long the queue is */
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed); /* only for the length of the queue */
     if (flake_i_look(e, 0, word, now_ns, &a) != FLAKE_OK || a.now + e->time_lead < a.time) return;
     uint64_t queued = flake_i_queued(e, a.time, a.count, a.now + e->ahead + 1);
     if (queued) flake_i_note(e, old, now_ns, queued);
@@ -2907,14 +2893,13 @@ FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
 
 FLAKE_I_FN int64_t flake_i_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* What the shortest sleep takes, and costs of a caller's patience where the clock does not show it:
- * one that stands still just before a unit would be asked a million times in a ms of patience. */
+/* The least that a sleep takes from a caller's budget: a clock that stopped just before a unit
+ * would otherwise be read a million times per ms of budget. */
 enum { FLAKE_I_LEAST_NAP_NS = 50000 };
 
-/* Returns a reading taken afterwards. What became of the engine meanwhile is for the caller to look
- * at. */
+/* Returns a reading taken after the sleep. The caller then checks the owner. */
 FLAKE_I_FN int64_t flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns, int64_t *budget_ns) {
-    if (e->ring) { /* up at the next ms, to note */
+    if (e->ring) { /* wakes at the next ms for a note */
         const int64_t tick_ns = 1000000 - (now_ns % 1000000 + 1000000) % 1000000;
         if (ns > tick_ns) ns = tick_ns;
     }
@@ -2925,18 +2910,17 @@ FLAKE_I_FN int64_t flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns, in
     return after_ns;
 }
 
-/* The last ns of a unit. */
+/* The unit's last ns. */
 FLAKE_I_FN int64_t flake_i_end_ns(const flake_i_engine *e, uint64_t unit) {
     return (int64_t)(flake_i_start_ns(e, unit + 1) - 1);
 }
 
-/* Whether gate and state admit ids of this unit. */
 FLAKE_I_COLD flake_status flake_i_pass_gates(flake_i_engine *e, unsigned request, uint64_t unit,
                                         int64_t *budget_ns) {
     const int64_t until_ns = flake_i_end_ns(e, unit), nap_ns = 1000000;
     for (unsigned state = 0; state < 2; state++)
         for (;; *budget_ns -= nap_ns) {
-            bool in_vain = false; /* it is no use to wait for another answer */
+            bool in_vain = false; /* waiting cannot change the answer */
             flake_status status = flake_i_look_again(e);
             if (status != FLAKE_OK) return status;
             if (!state && e->gate.admit) status = e->gate.admit(e->gate.user, until_ns);
@@ -2951,9 +2935,9 @@ FLAKE_I_COLD flake_status flake_i_pass_gates(flake_i_engine *e, unsigned request
     return FLAKE_OK;
 }
 
-/* Sleeps until the unit of a ticket has come that was drawn after reading drawn_ns. FLAKE_AGAIN: the
- * clock was put back or stands still, so that the wait is not worth the ticket. FLAKE_FORKED,
- * FLAKE_LEASE_LOST: meanwhile the engine became another's, and so did the ticket. */
+/* Sleeps until the unit of a ticket that was drawn after the reading drawn_ns. FLAKE_AGAIN: the
+ * clock went backwards or stands still. FLAKE_FORKED, FLAKE_LEASE_LOST: the ticket has another
+ * owner by now. */
 FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t drawn_ns,
                                       int64_t now_ns, int64_t *budget_ns) {
     const int64_t due_ns = flake_i_due_ns(e, unit);
@@ -2978,7 +2962,6 @@ FLAKE_I_FN void flake_i_ticket_at(const flake_i_engine *e, uint64_t base, uint64
     out->head = flake_i_word_at(e, out->time, tick);
 }
 
-/* Word and reading follow, and the look says the rest. */
 FLAKE_I_FN void flake_i_begin_attempt(flake_i_attempt *a, const flake_i_engine *e, unsigned request,
                                       uint64_t want) {
     a->request = request;
@@ -2994,8 +2977,9 @@ FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
     a->confirmed = true;
 }
 
-/* Look: what lies behind, or is not free, is told by an exact reading taken after the word alone. So is
- * what a fresh word says: a reading that lags may be of a time that a run before has used. */
+/* Look. Only an exact reading taken after the word shows that the clock is before the word or that
+ * no ticket is free. A fresh word needs one, too: an earlier run may have used the time of a
+ * reading that lags. */
 FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt *a) {
     for (;;) {
         const int64_t as_ns = a->confirmed ? a->now_ns : flake_i_ridden_ns(e, a->word, a->now_ns);
@@ -3014,8 +2998,8 @@ FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt 
     }
 }
 
-/* Decide, where no ticket is free: whether the caller queues (FLAKE_OK). *slept: there was no ticket to
- * hold while asleep, so it looks again. */
+/* Decide, if no ticket is free: FLAKE_OK: the caller queues; *slept: it slept without a ticket
+ * instead. */
 FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, bool *slept) {
     const bool back = a->time > a->now + e->ahead;
     const int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, a->opens), a->now_ns);
@@ -3031,7 +3015,7 @@ FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, boo
     return flake_i_look_again(e);
 }
 
-/* Decide: how many tickets, counted from where. */
+/* Decide: how many tickets, and which. */
 FLAKE_I_FN void flake_i_plan(const flake_i_engine *e, flake_i_attempt *a) {
     a->n = flake_i_min(a->want, a->is_free ? flake_i_available_by(e, a) : e->cap - a->ticket % e->cap);
     if (a->is_free && a->ticket >= e->cap && a->ticket + a->n > e->limit) {
@@ -3042,7 +3026,7 @@ FLAKE_I_FN void flake_i_plan(const flake_i_engine *e, flake_i_attempt *a) {
     a->next = flake_i_word_at(e, a->base, a->tick) + a->ticket + a->n;
 }
 
-/* Move: false: another was faster, and the attempt knows what he left. The draw linearises here. */
+/* Move. The draw linearises here. False: another thread was first, and the attempt has its word. */
 FLAKE_I_FN bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
     uint64_t drifts = 0;
     if (a->leaves && !flake_i_before_leaving(e, a->word, a, &drifts)) {
@@ -3061,8 +3045,8 @@ FLAKE_I_FN bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
     return true;
 }
 
-/* Serve: waits for the tickets that were moved for. FLAKE_AGAIN: not worth it, so they were given
- * back, if they were still the newest. */
+/* Serve. FLAKE_AGAIN: not worth the wait; the tickets were returned if they were still the
+ * newest. */
 FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, flake_i_ticket *out) {
     flake_status status = FLAKE_OK;
     if (!a->is_free) status = flake_i_await(e, a->unit, a->now_ns, a->now_ns, &a->budget_ns);
@@ -3076,7 +3060,7 @@ FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, fla
     return FLAKE_OK;
 }
 
-/* Whether a given time is ahead of the clock by more than max_ahead and a unit. */
+/* By more than max_ahead and a unit. */
 FLAKE_I_COLD bool flake_i_is_far_ahead(const flake_i_engine *e, int64_t given_ns) {
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
     if (given_ns <= now_ns) return false;
@@ -3084,9 +3068,9 @@ FLAKE_I_COLD bool flake_i_is_far_ahead(const flake_i_engine *e, int64_t given_ns
     return flake_i_units(e, ahead_ns - 1) > e->ahead;
 }
 
-/* The first ticket of a unit that the clock has come to behind a word with no queue: all that a quiet
- * generator ever draws. False: another was faster, or it is not so simple. (A reading that lies behind
- * wraps round, to a unit past the last.) */
+/* The first ticket of a unit, with no queue: all that a quiet generator draws. False: another
+ * thread was first, or the case is another. (A reading before the word wraps around, to a unit
+ * after the last.) */
 FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned request, uint64_t *word,
                                        uint64_t since_ns, flake_i_ticket *out) {
     const uint64_t count = *word & e->count_mask, unit = *word >> e->time_shift;
@@ -3108,9 +3092,9 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned request, uint
     return true;
 }
 
-/* The usual case of a draw, decided without a division: the word's unit is not spent, and the reading
- * lies in it, or behind it by no more than the slack. late_ns is how far it lies past the unit's start,
- * and the slack. */
+/* The usual case, without a division: the word's unit is not exhausted, and the reading is in it or
+ * before it by no more than the slack. late_ns: from the unit's start to the reading, plus the
+ * slack. */
 FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned request, uint64_t *word,
                                          uint64_t late_ns, uint64_t want, flake_i_ticket *out) {
     const uint64_t count = *word & e->count_mask, head = *word - count;
@@ -3120,7 +3104,7 @@ FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned request, ui
     if (want == 1 && (request & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT &&
         FLAKE_I_LIKELY(count - 1 < e->add_limit)) {
         *word = FLAKE_ATOMIC_ADD(&e->word, 1u, relaxed);
-        index = *word - head; /* from another unit or tick: past any cap */
+        index = *word - head; /* of another unit or tick: above any cap */
         if (!FLAKE_I_LIKELY(index < e->cap)) return FLAKE_I_OVERSHOT;
     } else {
         if (!FLAKE_I_LIKELY(count - 1 < e->fast_limit)) return FLAKE_I_ELSE;
@@ -3136,10 +3120,10 @@ FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned request, ui
     return 0;
 }
 
-/* 1 to `want` tickets with one move, if it is the usual case. If not, the rest of the draw goes by what
- * is returned, *word and *now_ns, in a function of its own: then the usual case needs few registers.
- * Here the clock may be read before the word, which is faster, since nothing is made of a reading that
- * lies behind the word's time: draw_run takes another (I2). */
+/* Draws 1 to `want` tickets with one move in the usual case. Otherwise the slow path continues from
+ * *word and *now_ns; it is a separate function, so that the usual case needs few registers. The
+ * clock may be read before the word, which is faster: if it is before the word's time, the slow
+ * path reads again (I2). */
 FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, int64_t given_ns,
                                           uint64_t want, uint64_t *word, int64_t *now_ns,
                                           flake_i_ticket *out) {
@@ -3156,8 +3140,8 @@ FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, i
     return flake_i_count_on(e, request, word, late_ns, want, out);
 }
 
-/* A fetch_add that others outran: its ticket is after the unit's last, or in another unit. False: the
- * ticket was given back, if it was still the newest, and the draw begins again. */
+/* After fetch_add took a ticket past the unit's last, or of another unit. False: it was not worth
+ * the wait, and was returned if it was still the newest; the draw begins again. */
 FLAKE_I_FN bool flake_i_draw_overshoot(flake_i_engine *e, flake_i_attempt *a, flake_i_ticket *out,
                                   flake_status *status) {
     const int64_t drawn_ns = a->now_ns;
@@ -3172,14 +3156,14 @@ FLAKE_I_FN bool flake_i_draw_overshoot(flake_i_engine *e, flake_i_attempt *a, fl
     const bool admitted = *status == FLAKE_OK;
     if (admitted) *status = flake_i_await(e, out->time, drawn_ns, a->now_ns, &a->budget_ns);
     if (*status == FLAKE_OK) return true;
-    (void)flake_i_move(e, a->request, &after, a->word); /* given back, if it is still the newest */
+    (void)flake_i_move(e, a->request, &after, a->word); /* returned, if it is still the newest */
     if (!admitted || *status != FLAKE_AGAIN) return true;
     flake_i_reload(e, a); /* the addition was no LOOK:A */
     return false;
 }
 
-/* The whole protocol, from a word and a reading in any order. A window says nothing of another unit than
- * its own, so where the fast path has ended by one the usual case is tried again. */
+/* The whole protocol, from a word and a reading in any order. A window covers only its own unit:
+ * after one, the usual case is tried again. */
 FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, uint64_t word,
                                             int64_t now_ns, uint64_t want, flake_i_ticket *out) {
     flake_i_attempt a;
@@ -3229,7 +3213,6 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
     }
 }
 
-/* Goes on where flake_i_draw_fast has ended. */
 FLAKE_I_INLINE flake_status flake_i_draw_continue(flake_i_engine *e, unsigned resume, uint64_t word,
                                             int64_t now_ns, uint64_t want, flake_i_ticket *out) {
     const uint64_t since_ns = (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift);
@@ -3251,18 +3234,18 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, in
     return flake_i_draw_continue(e, request | outcome, word, now_ns, want, out);
 }
 
-/* ---- questions about an engine: answers may be old when they arrive ---- */
+/* ---- queries of an engine: an answer may be out of date on return ---- */
 
-/* Looks as a caller that tries would. */
+/* Looks as flake_try would. */
 FLAKE_I_FN flake_status flake_i_peek(flake_i_engine *e, flake_i_attempt *a) {
-    flake_i_begin_attempt(a, e, FLAKE_I_LANE, 0);   /* a step back is not counted */
+    flake_i_begin_attempt(a, e, FLAKE_I_LANE, 0);   /* a backward step is not counted */
     a->word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     a->confirmed = !e->slack_ns;
     a->now_ns = a->confirmed ? flake_i_exact_ns(&e->clock) : flake_i_now_ns(&e->clock);
     return flake_i_look_closely(e, a);
 }
 
-/* When a try would succeed, from now; INT64_MAX: never. */
+/* ns until a try would succeed; INT64_MAX: never. */
 FLAKE_I_FN int64_t flake_i_retry_ns(flake_i_engine *e) {
     flake_i_attempt a;
     if (flake_i_forked(e) || !e->cap) return INT64_MAX;
@@ -3281,14 +3264,14 @@ FLAKE_I_FN uint64_t flake_i_available(flake_i_engine *e) {
     return flake_i_available_by(e, &a);
 }
 
-/* Whether the next ticket waits for flake_state_extend. The unit that draws count on in was admitted. */
+/* Whether the next ticket waits for flake_state_extend. The word's unit is admitted already. */
 FLAKE_I_FN bool flake_i_is_late(flake_i_engine *e) {
     flake_i_attempt a;
     if (!e->state_at || flake_i_forked(e) || flake_i_peek(e, &a) != FLAKE_OK) return false;
     return flake_i_state_is_late(flake_i_state_of(e), flake_i_end_ns(e, a.unit));
 }
 
-/* How many units the newest ticket lies ahead of the clock; 0 where the clock has no unit. */
+/* 0 if the clock is outside the layout. */
 FLAKE_I_FN uint64_t flake_i_ahead_units(flake_i_engine *e) {
     flake_i_attempt a;
     memset(&a, 0, sizeof a);
@@ -3297,10 +3280,10 @@ FLAKE_I_FN uint64_t flake_i_ahead_units(flake_i_engine *e) {
     return newest > a.now ? newest - a.now : 0;
 }
 
-/* While others draw, ids may lack what they have not told yet, or not to this thread. */
+/* While other threads draw, ids may lack tickets that they have not tallied yet. */
 FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *stats) {
     uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed), again, time, count;
-    for (;; word = again) { /* until the word was not re-based meanwhile: nothing counts twice */
+    for (;; word = again) { /* until it is not re-based meanwhile: no ticket counts twice */
         flake_i_decode(e, word, &time, &count);
         stats->ids = FLAKE_ATOMIC_LOAD(&e->rebased, acquire) + count; /* TALLY:A */
         again = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
@@ -3313,14 +3296,14 @@ FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *stats) {
 
 /* ---- files ----
  *
- * A claim is a lock on the claimed file itself: of an open file description, so that it conflicts
- * within a process too, whatever copy of a header asks and whatever name of the file it was given,
- * and ends with its holder, however he ends. A forked child inherits it, and keeps the file taken
- * until it has ended or let go as well. Nothing is written but by who has the lock, in place, since
- * a rename would leave the lock with the old file.
+ * A claim is a lock on the claimed file itself. The lock belongs to an open file description, so it
+ * conflicts within a process too, for every copy of the header and every name of the file, and ends
+ * with its holder in any case. A forked child inherits it: the file remains taken until the child,
+ * too, has ended or released it. Only the holder writes, and in place: a rename would leave the
+ * lock with the old file.
  */
 
-/* As much of the three as there is room for. */
+/* As far as they fit. */
 FLAKE_I_FN void flake_i_put_why(flake_why *why, const char *first, const char *second,
                                 const char *third) {
     if (!why) return;
@@ -3331,7 +3314,7 @@ FLAKE_I_FN void flake_i_put_why(flake_why *why, const char *first, const char *s
     why->text[n] = 0;
 }
 
-/* Writes down the reason, and returns the status. */
+/* Returns the status. */
 FLAKE_I_FN flake_status flake_i_say(flake_why *why, flake_status status, const char *subject,
                                     const char *what) {
     flake_i_put_why(why, subject, ": ", what);
@@ -3344,7 +3327,7 @@ FLAKE_I_FN void flake_i_path_with(const char *path, const char *ending, char out
     memcpy(out + length, ending, strlen(ending) + 1);
 }
 
-/* FLAKE_IO, and what the system said. */
+/* FLAKE_IO, with the system's error text. */
 FLAKE_I_FN flake_status flake_i_say_errno(flake_why *why, const char *path, const char *what) {
     flake_i_put_why(why, path, what, flake_i_error_text(flake_i_error()));
     return FLAKE_IO;
@@ -3354,31 +3337,29 @@ FLAKE_I_FN bool flake_i_file_is(const flake_i_file *f, const flake_i_found *file
     return f->device == file->device && f->inode == file->inode;
 }
 
-/* Whether the file is the one that stands at the path. */
 FLAKE_I_FN bool flake_i_file_is_at(const flake_i_file *f, const char *path) {
     flake_i_found at_path;
     return flake_i_find(path, &at_path) && flake_i_file_is(f, &at_path);
 }
 
-/* Whether the descriptor is still the file's, and not by now another's. */
+/* The program may have closed the descriptor and opened another file. */
 FLAKE_I_FN bool flake_i_file_is_open(const flake_i_file *f) {
     flake_i_found opened;
     return f->fd >= 0 && flake_i_find_open(f->fd, &opened) && flake_i_file_is(f, &opened);
 }
 
-/* Lets go of it. In a forked child the lock stays the parent's. */
+/* In a forked child the lock remains the parent's. */
 FLAKE_I_FN void flake_i_file_drop(flake_i_file *f, bool inherited) {
     const int error = flake_i_error();
     if (flake_i_file_is_open(f)) {
-        if (!inherited) (void)flake_i_lock_bytes(f->fd, false, 0, 0); /* children have it open */
+        if (!inherited) (void)flake_i_lock_bytes(f->fd, false, 0, 0); /* children have it open, too */
         flake_i_close(f->fd);
     }
     f->fd = -1;
     flake_i_error_put(error);
 }
 
-/* Opens the file that stands at a path, and locks those bytes of it (count 0: all). FLAKE_IN_USE;
- * FLAKE_IO and an error. */
+/* Locks `count` bytes of the file (0: all). FLAKE_IN_USE; FLAKE_IO with an error. */
 FLAKE_I_FN flake_status flake_i_file_open(flake_i_file *f, const char *path, int how,
                                           uint64_t first, uint64_t count) {
     flake_i_found opened;
@@ -3396,10 +3377,10 @@ FLAKE_I_FN flake_status flake_i_file_open(flake_i_file *f, const char *path, int
         flake_i_error_put(error);
         if (!locked) return flake_i_error_is_taken(error) ? FLAKE_IN_USE : FLAKE_IO;
     }
-    return FLAKE_IO; /* each time another file stood there by then */
+    return FLAKE_IO; /* each time the path had another file by then */
 }
 
-/* A new name lasts once the folder is on disk. The path is absolute. */
+/* A new name survives a crash from then on. The path is absolute. */
 FLAKE_I_FN bool flake_i_sync_folder(const char *path) {
     char folder[FLAKE_I_PATH];
     size_t slash = strlen(path);
@@ -3409,16 +3390,16 @@ FLAKE_I_FN bool flake_i_sync_folder(const char *path) {
     return flake_i_fsync_dir(folder);
 }
 
-/* Whether what stands where a new file is made is none, or one of ours (any: of this kind) whose maker
- * died. */
+/* Whether the fresh file is empty, or is of a dead process that made the same state (any: the same
+ * kind). */
 FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity, bool any);
 
-/* Where a file stands until it is whole. */
+/* Appended to the path until the file is complete. */
 #define FLAKE_I_FRESH ".new"
 
-/* Opens and locks a file beside a path, for the generator to be put there. FLAKE_AGAIN: one stands
- * there by now. FLAKE_IN_USE: another is about to. FLAKE_MISMATCH: what stands beside it is somebody's.
- * FLAKE_IO and an error. */
+/* Opens and locks a fresh file beside the path. FLAKE_AGAIN: the path has a file by now.
+ * FLAKE_IN_USE: another process creates it. FLAKE_MISMATCH: a foreign file has the fresh file's
+ * name. FLAKE_IO. */
 FLAKE_I_FN flake_status flake_i_file_begin(flake_i_file *f, const char *path,
                                            const uint8_t *identity, bool any) {
     char fresh[FLAKE_I_PATH];
@@ -3435,16 +3416,16 @@ FLAKE_I_FN flake_status flake_i_file_begin(flake_i_file *f, const char *path,
     return status;
 }
 
-/* Puts it at the path, where there is no file, whole or not at all, and keeps it locked.
- * FLAKE_AGAIN: one stands there by now, of a stranger's. FLAKE_IO and an error. */
+/* Writes the fresh file and renames it to the path, complete or not at all. It remains locked.
+ * FLAKE_AGAIN: the path has a foreign file by now. FLAKE_IO. */
 FLAKE_I_FN flake_status flake_i_file_create(const flake_i_file *f, const char *path,
                                             const uint8_t *bytes, size_t n) {
     char fresh[FLAKE_I_PATH];
     flake_i_found at_path;
     flake_i_path_with(path, FLAKE_I_FRESH, fresh);
     const bool is_first = !flake_i_find(path, &at_path) && flake_i_error() == FLAKE_I_ABSENT;
-    const bool is_link = is_first && flake_i_is_link(path); /* to nothing */
-    /* Who has the lock on `fresh` is the only one to give it a name at which nothing stands. */
+    const bool is_link = is_first && flake_i_is_link(path); /* dangling */
+    /* Only the holder of the lock on `fresh` renames it, and only to an unused name. */
     const bool well = is_first && !is_link && flake_i_write_at(f->fd, 0, bytes, n) &&
                       flake_i_fsync(f->fd) == 0 && flake_i_rename(fresh, path);
     if (well && flake_i_sync_folder(path)) return FLAKE_OK;
@@ -3454,7 +3435,7 @@ FLAKE_I_FN flake_status flake_i_file_create(const flake_i_file *f, const char *p
     return is_first ? FLAKE_IO : FLAKE_AGAIN;
 }
 
-/* Whatever folder the process goes to, the file stays the same. False: no room. */
+/* Absolute: the process may change its directory. False: too long. */
 FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
     const size_t length = strlen(path), room = FLAKE_I_PATH - FLAKE_I_ENDING;
     size_t base = 0;
@@ -3470,11 +3451,11 @@ FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
 
 /* ---- state file ----
  *
- * It holds a horizon: a time that lies ahead of all ids handed out, by a few seconds. A draw whose id
- * would pass it waits until a new one is on disk; it is written long before that comes to be. So
- * whatever happens, crash or power cut, no id at or before the file's horizon may be handed out by
- * the next run, and every later one may. One in a directory stores a number in place of a generator's
- * identity: any generator may use it.
+ * It stores a horizon: a time a few seconds ahead of all IDs generated. It is moved long before
+ * draws reach it; a draw that would pass it waits until a new one is on disk. So after a crash or a
+ * power cut the next run may generate no ID at or before the file's horizon, and every later one.
+ * In a directory the file stores a number instead of a generator's identity: any generator may use
+ * it.
  *
  *     byte 0   "idstate\n"        8  version, 4 bytes: 2        512, 4608   records
  *
@@ -3482,27 +3463,30 @@ FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
  *             24  run, 16 bytes       40  identity, 64       104  0
  *            120  FNV-1a of the 120 bytes before; all numbers big-endian
  *
- * Each write makes the next record, in the place of the older one. The whole record with the highest
- * number counts; one that was cut short was never published. A file of another version is refused.
+ * Each write produces the next record and replaces the older one. The complete record with the
+ * highest number counts; one that was cut short was never published. A file of another version is
+ * refused.
  *
- * HORIZON   The file on disk is never behind state.horizon, and no draw is admitted past that. One
+ * HORIZON   The file on disk is never before state.horizon, and no draw is admitted past that. One
  *           thread at a time writes (`writer`); it publishes the horizon after the file is synced
- *           (DISK:R, read by DISK:A). A closed state admits nothing: who closes it stores CLOSED and
- *           then reads `asked`; who is admitted has raised `asked`, or seen it raised by another,
- *           before he reads the horizon. These are sequentially consistent (SHUT:S, ASK:S), so
- *           one of the two sees the other. (A weaker look at `asked` might come after the horizon's;
- *           to acquire it is not enough in C++20.) Who opens it again changes `run` before he stores
- *           a horizon; a draw of an earlier run reads `run` after the horizon, which carries it, and
- *           so is refused by the one or by the other.
- * LAST      Before each write the writer reads both records. The one that counts must be `last`, byte
- *           for byte, or what a failed write of this run has left after it. Otherwise another has
- *           changed the file, or the descriptor is another object's by now, and the state is lost:
- *           the writer sets is_lost, after which nothing is written, and replaces the horizon by
- *           LOST, which admits nothing. A CAS does that, so CLOSED remains CLOSED. It is relaxed: LOST
- *           carries nothing, and a draw that reads the earlier horizon is admitted before the loss.
- * REWRITE   After a failed sync the kernel may keep a record in its cache that is not on disk, and no
- *           later sync writes it. So a run that continues from a record writes that record again,
- *           byte for byte, and syncs it, before it writes the next one over the record before.
+ *           (DISK:R, read by DISK:A). A closed state admits nothing. The closing thread stores
+ *           CLOSED, then reads `asked`. A draw raises `asked`, or sees it raised, then reads the
+ *           horizon. All four are sequentially consistent (SHUT:S, ASK:S), so one of the two
+ *           threads sees the other. (A weaker load of `asked` might come after that of the horizon;
+ *           acquire is not enough in C++20.) An open changes `run` before it stores a horizon. A
+ *           draw of an earlier run reads `run` after the horizon, which carries it, and is refused
+ *           by one or the other.
+ * LAST      Before each write the writer reads both records. The one that counts must be `last`,
+ *           byte for byte, or what a failed write of this run has left after it. Otherwise another
+ *           program has changed the file, or the descriptor belongs to another object by now, and
+ *           the state is lost: the writer sets is_lost, after which nothing is written, and
+ *           replaces the horizon by LOST, which admits nothing. A CAS does that, so CLOSED remains
+ *           CLOSED. It is relaxed: LOST carries nothing, and a draw that reads the earlier horizon
+ *           is admitted before the loss.
+ * REWRITE   After a failed sync the kernel may keep a record in its cache that is not on disk, and
+ *           no later sync writes it. So a run that continues from a record writes that record
+ *           again, byte for byte, and syncs it, before it writes the next one over the record
+ *           before.
  */
 typedef struct flake_i_record {
     uint64_t number;
@@ -3520,7 +3504,7 @@ FLAKE_I_FN uint64_t flake_i_state_run(const flake_state *s) {
     return FLAKE_ATOMIC_LOAD(&s->run, relaxed);
 }
 
-/* To big-endian, and from it: gcc makes slow vectors of the byte stores of two neighbours. */
+/* To and from big-endian. gcc makes slow vectors of two neighbouring series of byte stores. */
 FLAKE_I_FN uint64_t flake_i_big_endian(uint64_t value) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     return __builtin_bswap64(value);
@@ -3544,7 +3528,7 @@ FLAKE_I_FN uint64_t flake_i_get64(const void *in) {
     return flake_i_big_endian(value);
 }
 
-/* Each step is a bijection, so no change of a single byte goes unnoticed. */
+/* Each step is a bijection: any change of one byte changes the hash. */
 FLAKE_I_FN uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
     uint64_t hash = 0xcbf29ce484222325;
     for (size_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * 0x100000001b3;
@@ -3580,7 +3564,7 @@ FLAKE_I_FN bool flake_i_all_zero(const uint8_t *bytes, size_t n) {
     return true;
 }
 
-/* FLAKE_CORRUPT: damaged, or never written. FLAKE_MISMATCH: who wrote it knows more than this version. */
+/* FLAKE_CORRUPT: damaged, or never written. FLAKE_MISMATCH: of a later version. */
 FLAKE_I_FN flake_status flake_i_record_get(const uint8_t *in, flake_i_record *r) {
     if (flake_i_get64(in + 120) != flake_i_fnv(in, 120)) return FLAKE_CORRUPT;
     r->number = flake_i_get64(in);
@@ -3592,7 +3576,7 @@ FLAKE_I_FN flake_status flake_i_record_get(const uint8_t *in, flake_i_record *r)
     return !r->number || r->horizon_ns < r->written_ns ? FLAKE_CORRUPT : FLAKE_OK;
 }
 
-/* The one that counts, of a whole file's. FLAKE_CORRUPT: none, and its number is 0. */
+/* The record that counts. FLAKE_CORRUPT: none, and its number is 0. */
 FLAKE_I_FN flake_status flake_i_records_get(const uint8_t *in, flake_i_record *r) {
     memset(r, 0, sizeof *r);
     for (uint64_t i = 0; i < 2; i++) {
@@ -3604,8 +3588,7 @@ FLAKE_I_FN flake_status flake_i_records_get(const uint8_t *in, flake_i_record *r
     return r->number ? FLAKE_OK : FLAKE_CORRUPT;
 }
 
-/* The record that counts, of a file's first `n` bytes. FLAKE_MISMATCH: no state file, or of another
- * version. */
+/* From a file's first `n` bytes. FLAKE_MISMATCH: no state file, or one of another version. */
 FLAKE_I_FN flake_status flake_i_file_get(const uint8_t *in, size_t n, flake_i_record *r) {
     if (n > 0 && memcmp(in, FLAKE_I_MAGIC, n < 8 ? n : 8) != 0) return FLAKE_MISMATCH;
     if (n < FLAKE_I_RECORD) return FLAKE_CORRUPT;
@@ -3613,7 +3596,7 @@ FLAKE_I_FN flake_status flake_i_file_get(const uint8_t *in, size_t n, flake_i_re
     return n < FLAKE_I_FILE ? FLAKE_CORRUPT : flake_i_records_get(in, r);
 }
 
-/* All of a file, and zeros behind. Below 0: it can't be read, or is longer than any of ours. */
+/* Followed by zeros. Negative: unreadable, or longer than a state file. */
 FLAKE_I_FN int flake_i_file_read(const flake_i_file *f, uint8_t bytes[FLAKE_I_FILE + 1]) {
     memset(bytes, 0, FLAKE_I_FILE + 1);
     const int n = flake_i_read_at(f->fd, 0, bytes, FLAKE_I_FILE + 1);
@@ -3625,7 +3608,7 @@ FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *ident
     flake_i_record r;
     const int n = flake_i_file_read(f, bytes);
     if (n < 0) return false;
-    /* A power cut may have left zeros up to the first record. */
+    /* a power cut may leave zeros up to the first record */
     const bool is_cut = flake_i_all_zero(bytes, (size_t)flake_i_record_at(1));
     const flake_status status =
         is_cut ? flake_i_records_get(bytes, &r) : flake_i_file_get(bytes, (size_t)n, &r);
@@ -3633,7 +3616,7 @@ FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *ident
     return memcmp(r.identity, identity, any ? 1 : FLAKE_I_IDENTITY) == 0;
 }
 
-/* Whether a run may go on from this record at now_ns. What it says in words is in *what. */
+/* Whether a run may continue from this record; if not, *what is the reason. */
 FLAKE_I_FN flake_status flake_i_record_judge(const flake_i_record *r, const uint8_t *identity,
                                              int64_t now_ns, int64_t max_downtime_ns,
                                              const char **what) {
@@ -3642,7 +3625,7 @@ FLAKE_I_FN flake_status flake_i_record_judge(const flake_i_record *r, const uint
         return FLAKE_MISMATCH;
     }
     if (now_ns < r->written_ns) {
-        *what = "is from the future: the clock was put back since it was written";
+        *what = "is from the future: the clock went backwards since it was written";
         return FLAKE_CLOCK_BACKWARDS;
     }
     if (max_downtime_ns && now_ns > r->horizon_ns &&
@@ -3657,19 +3640,18 @@ FLAKE_I_FN bool flake_i_state_holder_is_here(const flake_state *s) {
     return FLAKE_ATOMIC_LOAD(&s->holder, acquire) == flake_i_process_owner_id(); /* HOLD:A */
 }
 
-/* Whether this process opened it. A shared one may be another's. */
+/* Whether this process opened it: a shared state may be another's. */
 FLAKE_I_FN bool flake_i_state_is_here(const flake_state *s) {
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
     if (s->self != ((uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION)) return false;
     return flake_i_state_holder_is_here(s);
 }
 
-/* Whether it still has the file, too. */
 FLAKE_I_FN bool flake_i_state_is_held(const flake_state *s) {
     return flake_i_state_is_here(s) && flake_i_file_is_open(&s->file);
 }
 
-/* Of a parent's or another process's, or from before a bump. */
+/* Opened by another process, or before the machine was cloned. */
 FLAKE_I_FN bool flake_i_state_is_stale(const flake_state *s) {
     if (!s->is_shared) return flake_i_forked_since(s->instance_word, s->instance_owner_id);
     return FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && !flake_i_state_is_held(s);
@@ -3686,7 +3668,7 @@ FLAKE_I_FN void flake_i_record_next(const flake_state *s, int64_t horizon_ns,
     flake_i_record_put(&r, out);
 }
 
-/* Reads a record's place. FLAKE_MISMATCH: the file ends before it does. FLAKE_IO: it can't be read. */
+/* FLAKE_MISMATCH: the file ends before the record. FLAKE_IO: unreadable. */
 FLAKE_I_FN flake_status flake_i_state_look(const flake_state *s, uint64_t number,
                                            uint8_t out[FLAKE_I_RECORD]) {
     const int n = flake_i_read_at(s->file.fd, flake_i_record_at(number), out, FLAKE_I_RECORD);
@@ -3694,8 +3676,7 @@ FLAKE_I_FN flake_status flake_i_state_look(const flake_state *s, uint64_t number
     return n < FLAKE_I_RECORD ? FLAKE_MISMATCH : FLAKE_OK;
 }
 
-/* Compares the record that counts with this state's last one (LAST): FLAKE_OK; FLAKE_MISMATCH: it is
- * another; FLAKE_IO: unknown. */
+/* LAST. FLAKE_MISMATCH: they differ. FLAKE_IO: unknown. */
 FLAKE_I_FN flake_status flake_i_state_compare(const flake_state *s) {
     uint8_t found[FLAKE_I_RECORD];
     flake_i_record r;
@@ -3710,8 +3691,8 @@ FLAKE_I_FN flake_status flake_i_state_compare(const flake_state *s) {
     return status == FLAKE_OK && (r.number < s->number || is_tried) ? FLAKE_OK : FLAKE_MISMATCH;
 }
 
-/* Whether the record that counts is this state's own; if not, the state is lost. A failed read proves
- * nothing. Caller must be the writer. */
+/* LAST. If the record is not its own the state is lost. A failed read proves nothing. Caller must
+ * be the writer. */
 FLAKE_I_FN bool flake_i_state_is_own(flake_state *s) {
     const flake_status status = flake_i_state_compare(s);
     uint64_t seen = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
@@ -3721,13 +3702,13 @@ FLAKE_I_FN bool flake_i_state_is_own(flake_state *s) {
     return status == FLAKE_OK && !s->is_lost;
 }
 
-/* Writes a horizon; true: it is on disk. Caller must be the writer. */
+/* True: the horizon is on disk. Caller must be the writer. */
 FLAKE_I_FN bool flake_i_state_write(flake_state *s, int64_t horizon_ns, int64_t now_ns) {
     uint8_t record[FLAKE_I_RECORD];
-    /* another file at the path, or at the descriptor: the lock keeps nobody out now */
+    /* another file at the path or the descriptor: the lock no longer excludes other processes */
     if (!flake_i_file_is_at(&s->file, s->path) || !flake_i_file_is_open(&s->file)) return false;
     if (!flake_i_state_is_own(s)) return false;
-    if (s->written_ns < now_ns) s->written_ns = now_ns; /* a clock put back can't be hidden */
+    if (s->written_ns < now_ns) s->written_ns = now_ns; /* a backward step remains visible */
     flake_i_record_next(s, horizon_ns, record);
     const int64_t at = flake_i_record_at(s->number + 1);
     if (!flake_i_write_at(s->file.fd, at, record, sizeof record)) return false;
@@ -3737,8 +3718,8 @@ FLAKE_I_FN bool flake_i_state_write(flake_state *s, int64_t horizon_ns, int64_t 
     return true;
 }
 
-/* Continues from the record that counts, with the file locked: it is on disk from here on (REWRITE).
- * Another object may have written meanwhile, if the program has closed that one's descriptor. */
+/* REWRITE, with the file locked. If the program has closed the descriptor of another object, that
+ * one may have written meanwhile. */
 FLAKE_I_FN bool flake_i_state_settle(flake_state *s, const flake_i_record *r) {
     s->number = r->number;
     flake_i_record_put(r, s->last);
@@ -3747,18 +3728,16 @@ FLAKE_I_FN bool flake_i_state_settle(flake_state *s, const flake_i_record *r) {
            flake_i_fdatasync(s->file.fd) == 0;
 }
 
-/* What a failed write comes to. Caller must be the writer. */
 FLAKE_I_FN flake_status flake_i_state_unwritten(const flake_state *s, flake_why *why) {
     return s->is_lost ? flake_i_say(why, FLAKE_MISMATCH, s->path,
                                     "was changed while it was open, by another program or object")
-                      : flake_i_say_errno(why, s->path, ": can't be written: ");
+                      : flake_i_say_errno(why, s->path, ": cannot be written: ");
 }
 
 FLAKE_I_FN int64_t flake_i_lead_ns(const flake_state *s) {
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->lead, relaxed);
 }
 
-/* The horizon for ids up to `until`. */
 FLAKE_I_FN int64_t flake_i_ahead_of(const flake_state *s, int64_t until_ns) {
     const int64_t lead_ns = flake_i_lead_ns(s);
     return until_ns > INT64_MAX - lead_ns ? INT64_MAX : until_ns + lead_ns;
@@ -3779,7 +3758,7 @@ FLAKE_I_FN bool flake_i_state_move(flake_state *s, int64_t until_ns) {
                             relaxed); /* DISK:R */
 }
 
-/* Makes this thread the writer. False, and *self: it is already, in what a signal has interrupted. */
+/* False: another thread is the writer; *self: this one, interrupted by a signal. */
 FLAKE_I_FN bool flake_i_state_own_turn(flake_state *s, bool *self) {
     const uint64_t thread = flake_i_thread_id();
     uint64_t seen = 0;
@@ -3832,7 +3811,7 @@ FLAKE_I_FN bool flake_i_state_is_late(const flake_state *s, int64_t until_ns) {
     return FLAKE_ATOMIC_LOAD(&s->manual_extend, relaxed) && until_ns > (int64_t)horizon;
 }
 
-/* A generator begins behind the last run, and behind those of this run that it may follow. */
+/* A generator begins after the last run, and after those of this run that it may follow. */
 FLAKE_I_FN int64_t flake_i_state_not_before(const flake_state *s) {
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
 }
@@ -3853,7 +3832,8 @@ FLAKE_API flake_status flake_state_extend(flake_state *s, flake_why *why) {
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
     flake_status status = FLAKE_OK; /* another thread is the writer */
     if (flake_i_state_own_turn(s, &self)) {
-        /* Another thread may have closed and reopened the state: only the writer reads plain fields. */
+        /* only the writer reads plain members: another thread may have closed and reopened the
+         * state */
         const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
         if (flake_i_state_is_stale(s)) status = flake_i_state_is_foreign(why);
         else if (!flake_i_state_move(s, flake_i_max(asked, flake_i_exact_ns(&s->clock))))
@@ -3864,14 +3844,14 @@ FLAKE_API flake_status flake_state_extend(flake_state *s, flake_why *why) {
     return status;
 }
 
-/* Closes the gate to all draws, and makes this thread the last writer. */
+/* Stops all draws, and makes this thread the last writer. */
 FLAKE_I_FN void flake_i_state_shut(flake_state *s) {
     bool self;
     FLAKE_ATOMIC_STORE(&s->horizon, FLAKE_I_CLOSED_STATE, seq_cst); /* SHUT:S */
     while (!flake_i_state_own_turn(s, &self)) FLAKE_SLEEP_NS(100000);
 }
 
-/* Writes down what was asked for at most, and lets go. */
+/* The last record has the latest time that draws have asked for. */
 FLAKE_I_FN flake_status flake_i_state_end(flake_state *s, flake_why *why) {
     flake_i_state_shut(s);
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
@@ -3881,14 +3861,15 @@ FLAKE_I_FN flake_status flake_i_state_end(flake_state *s, flake_why *why) {
     flake_i_file file = s->file; /* once it is unlocked, a shared object may be another's */
     s->file.fd = -1;
     flake_i_file_drop(&file, false);
-    return status; /* this thread remains the writer: a late one finds nothing to write */
+    return status; /* this thread remains the writer: a late draw cannot write */
 }
 
 FLAKE_API flake_status flake_state_close(flake_state *s, flake_why *why) {
     uint32_t is_open = FLAKE_ATOMIC_LOAD(&s->is_open, relaxed);
     if (!is_open) return flake_i_state_is_closed(why);
     if (FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id())
-        return flake_i_say(why, FLAKE_AGAIN, "state", "is being written by what this handler interrupted");
+        return flake_i_say(why, FLAKE_AGAIN, "state",
+                           "is being written: this signal handler interrupted the write");
     const bool is_stale = flake_i_state_is_stale(s);
     if (!(is_stale && s->is_shared) &&
         !FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed))
@@ -3899,21 +3880,21 @@ FLAKE_API flake_status flake_state_close(flake_state *s, flake_why *why) {
     else {
         status = flake_i_state_is_foreign(why);
         const bool inherited = !flake_i_state_holder_is_here(s);
-        if (!inherited && !s->is_shared) flake_i_state_shut(s); /* draws go on elsewhere */
-        flake_i_file file = s->file;                            /* the shared one is the holder's */
+        if (!inherited && !s->is_shared) flake_i_state_shut(s); /* other threads may draw */
+        flake_i_file file = s->file; /* s->file of a shared state is the holder's */
         flake_i_file_drop(&file, inherited);
     }
     flake_i_cancel_guard_end(guard);
     return status;
 }
 
-/* What a state is opened as, and what has been found out about its file. */
+/* What to open, and what is known of the file. */
 typedef struct flake_i_opening {
     const flake_state_options *where;
     const flake_options *options; /* the generator's: clock and shared_memory */
     flake_why *why;
-    bool any;     /* a file of any identity of this kind will do */
-    bool resumes;  /* draws of the last run, whose holder is dead, continue */
+    bool any;     /* any identity of this kind will do */
+    bool resumes;  /* draws of the last run continue; its holder is dead */
     bool has_turn; /* this thread is the writer */
     int64_t now_ns;
     flake_i_file file; /* locked */
@@ -3932,23 +3913,22 @@ FLAKE_I_FN flake_i_opening flake_i_opening_of(const flake_state_options *where,
     return o;
 }
 
-/* Reads what counts of the locked file. */
 FLAKE_I_FN flake_status flake_i_state_read(flake_i_opening *o) {
     uint8_t bytes[FLAKE_I_FILE];
     flake_i_found file;
     if (flake_i_find_open(o->file.fd, &file) && !file.is_regular)
-        return flake_i_say(o->why, FLAKE_MISMATCH, o->path, "is no file");
+        return flake_i_say(o->why, FLAKE_MISMATCH, o->path, "is not a regular file");
     const int n = flake_i_read_at(o->file.fd, 0, bytes, sizeof bytes);
-    if (n < 0) return flake_i_say_errno(o->why, o->path, ": can't be read: ");
+    if (n < 0) return flake_i_say_errno(o->why, o->path, ": cannot be read: ");
     const flake_status status = flake_i_file_get(bytes, (size_t)n, &o->last);
     if (status == FLAKE_CORRUPT)
         return flake_i_say(o->why, status, o->path, "is cut short or damaged");
     if (status != FLAKE_OK)
-        return flake_i_say(o->why, status, o->path, "is no state file, or of another version");
+        return flake_i_say(o->why, status, o->path, "is not a state file, or is of another version");
     return FLAKE_OK;
 }
 
-/* Whether a run may continue from what was read. FLAKE_AGAIN: a number whose horizon has not passed. */
+/* FLAKE_AGAIN: a number whose horizon has not passed. */
 FLAKE_I_FN flake_status flake_i_state_judge(flake_i_opening *o) {
     const char *what = "";
     if (o->any && o->last.identity[0] == o->identity[0])
@@ -3961,9 +3941,9 @@ FLAKE_I_FN flake_status flake_i_state_judge(flake_i_opening *o) {
     return status == FLAKE_OK ? status : flake_i_say(o->why, status, o->path, what);
 }
 
-/* Opens and locks the file at the path, and reads it; where there is none begins one beside it.
- * FLAKE_AGAIN: another process has made it by now, or it is a number whose horizon has not passed.
- * FLAKE_IN_USE: another process has it, or is making it. */
+/* Opens, locks and reads the file, or begins a fresh one. FLAKE_AGAIN: another process has created
+ * it by now, or its horizon has not passed. FLAKE_IN_USE: another process holds it, or creates
+ * it. */
 FLAKE_I_FN flake_status flake_i_state_claim(flake_i_opening *o) {
     memset(&o->last, 0, sizeof o->last);
     o->last.horizon_ns = INT64_MIN;
@@ -3977,8 +3957,8 @@ FLAKE_I_FN flake_status flake_i_state_claim(flake_i_opening *o) {
         status = flake_i_file_begin(&o->file, o->path, o->identity, o->any);
         if (status == FLAKE_MISMATCH)
             return flake_i_say(o->why, status, o->path,
-                               "can't be made: another's file has .new behind it");
-        if (status == FLAKE_IO) return flake_i_say_errno(o->why, o->path, ": can't be made: ");
+                               "cannot be created: a foreign file has its name with .new appended");
+        if (status == FLAKE_IO) return flake_i_say_errno(o->why, o->path, ": cannot be created: ");
         o->now_ns = flake_i_exact_ns(&o->options->clock);
     }
     if (status == FLAKE_IN_USE)
@@ -3986,33 +3966,33 @@ FLAKE_I_FN flake_status flake_i_state_claim(flake_i_opening *o) {
     if (status != FLAKE_IO) return status;
     if (flake_i_error() == FLAKE_I_ABSENT)
         return flake_i_say(o->why, status, o->path, "does not exist");
-    return flake_i_say_errno(o->why, o->path, ": can't be opened and locked: ");
+    return flake_i_say_errno(o->why, o->path, ": cannot be opened and locked: ");
 }
 
-/* A run that nobody had before. Draws of earlier ones are refused from here on. */
+/* Draws of earlier runs are refused from here on. */
 FLAKE_I_FN void flake_i_state_new_run(flake_state *s) {
     const uint64_t time_ns = (uint64_t)FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
     const uint64_t last = FLAKE_ATOMIC_LOAD(&s->run, relaxed);
-    uint64_t drawn[2] = {0, 0}; /* none to be had: time, place and process must do */
+    uint64_t drawn[2] = {0, 0}; /* without random bytes: time, address and process */
     (void)flake_i_random_bytes(drawn, sizeof drawn);
     flake_i_put64(s->token, drawn[0] ^ time_ns ^ (uint64_t)(uintptr_t)s << 24);
     flake_i_put64(s->token + 8, drawn[1] ^ flake_i_process_owner_id() ^ (last + 1));
     FLAKE_ATOMIC_STORE(&s->run, flake_i_fnv(s->token, FLAKE_I_RUN), relaxed); /* DISK carries it */
 }
 
-/* Whether the writer of a shared state is dead, and its run the last that wrote the file. Other
- * processes draw meanwhile. What the dead one has written need not be on disk. */
+/* Whether the file's last writer was the dead holder of this shared state. Other processes draw
+ * meanwhile. Its last record need not be on disk. */
 FLAKE_I_FN bool flake_i_state_resumes(const flake_state *s, const flake_i_opening *o) {
     return o->options->shared_memory && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && s->is_shared &&
            memcmp(s->token, o->last.run, FLAKE_I_RUN) == 0;
 }
 
-/* Makes it this process's, with the locked file. It is this thread's turn until the state is open: a
- * draw of an earlier run may have seen its horizon, and would write what it knows of that. */
+/* This process becomes the holder, and this thread the writer until the state is open: a draw of an
+ * earlier run may have seen its horizon, and would write that run's members. */
 FLAKE_I_FN void flake_i_state_set_up(flake_state *s, flake_i_opening *o) {
     const flake_state_options *const w = o->where;
     o->resumes = flake_i_state_resumes(s, o);
-    if (!o->resumes) FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed); /* what it was, it is no longer */
+    if (!o->resumes) FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed);
     FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_id(), relaxed);
     o->has_turn = true;
     if (!o->resumes) flake_i_state_new_run(s);
@@ -4034,7 +4014,6 @@ FLAKE_I_FN void flake_i_state_set_up(flake_state *s, flake_i_opening *o) {
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
 }
 
-/* Sleeps until the last run's horizon has passed. */
 FLAKE_I_FN flake_status flake_i_state_wait(const flake_state *s, flake_i_opening *o) {
     const int64_t floor_ns = o->last.horizon_ns;
     while (o->now_ns <= floor_ns) {
@@ -4043,24 +4022,23 @@ FLAKE_I_FN flake_status flake_i_state_wait(const flake_state *s, flake_i_opening
         o->now_ns = flake_i_exact_ns(&s->clock);
         if (o->now_ns <= before_ns)
             return flake_i_say(o->why, FLAKE_CLOCK_BACKWARDS, s->path,
-                               "the clock was put back, or stands still");
+                               "the clock went backwards, or stands still");
     }
     return FLAKE_OK;
 }
 
-/* Ids up to the floor may be out. Once the wait for it is over: until then the gate stays closed, and
- * `asked` what the last run knew. Returns the time from which the first horizon is counted. */
+/* Call it after the wait: until then no draw is admitted, and `asked` is what the last run knew.
+ * Returns the time from which the first horizon is counted. */
 FLAKE_I_FN int64_t flake_i_state_set_not_before(flake_state *s, int64_t floor_ns, int64_t now_ns) {
     const int64_t lead_ns = flake_i_lead_ns(s);
     FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
     FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
-    /* never further than the file or the clock's own horizon: a crash loop must not run away */
+    /* not past the file's horizon or the clock's: a crash loop must not run away */
     const bool is_ahead = floor_ns > now_ns && flake_i_ns_until(floor_ns, now_ns) > lead_ns;
     return is_ahead ? floor_ns - lead_ns : now_ns;
 }
 
-/* Puts a new file at the path, with the first horizon in it from the start. FLAKE_AGAIN: one stands
- * there by now, of a stranger's. */
+/* FLAKE_AGAIN: the path has a foreign file by now. */
 FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_i_opening *o) {
     uint8_t bytes[FLAKE_I_FILE];
     uint8_t *const record = bytes + flake_i_record_at(1);
@@ -4071,7 +4049,7 @@ FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_i_opening
     flake_i_header_put(bytes);
     flake_i_record_next(s, horizon_ns, record);
     const flake_status status = flake_i_file_create(&s->file, s->path, bytes, sizeof bytes);
-    if (status == FLAKE_IO) return flake_i_say_errno(o->why, s->path, ": can't be made: ");
+    if (status == FLAKE_IO) return flake_i_say_errno(o->why, s->path, ": cannot be created: ");
     if (status != FLAKE_OK) return status;
     s->number = 1;
     memcpy(s->last, record, sizeof s->last);
@@ -4079,19 +4057,18 @@ FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_i_opening
     return FLAKE_OK;
 }
 
-/* Continues from the record that counts, with the first horizon of this run. */
 FLAKE_I_FN flake_status flake_i_state_continue(flake_state *s, const flake_i_opening *o,
                                                int64_t from_ns) {
-    /* a file older than what the dead process knew of it is not the one that it wrote */
+    /* older than the last record of the dead holder: another file */
     if (o->resumes && o->last.number < s->number) s->is_lost = true;
-    /* who gave the file its name may have died before that was on disk */
+    /* the process that named the file may have died before the name was on disk */
     const bool has_name = o->resumes || o->last.number > 1 || flake_i_sync_folder(s->path);
     if (has_name && flake_i_state_settle(s, &o->last) && flake_i_state_move(s, from_ns))
         return FLAKE_OK;
     return flake_i_state_unwritten(s, o->why);
 }
 
-/* Begins the run of a state that is set up: from here on draws may write. */
+/* From here on draws may write. */
 FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, flake_i_opening *o) {
     flake_status status = FLAKE_OK;
     int64_t from_ns = o->now_ns;
@@ -4111,7 +4088,7 @@ FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, flake_i_opening *o) 
     return FLAKE_OK;
 }
 
-/* What lies in shared memory is touched by nobody but who has the lock. */
+/* Only the holder of the lock changes a state in shared memory. */
 FLAKE_I_FN flake_status flake_i_state_open_file(flake_state *s, flake_i_opening *o) {
     flake_status status = flake_i_state_claim(o);
     if (status == FLAKE_OK) {
@@ -4122,7 +4099,6 @@ FLAKE_I_FN flake_status flake_i_state_open_file(flake_state *s, flake_i_opening 
     return status;
 }
 
-/* Writes the name of a number's file after the directory's. */
 FLAKE_I_FN void flake_i_number_name(char *end, uint32_t number) {
     char name[] = "/4294967295.slot";
     size_t at = 11;
@@ -4136,8 +4112,7 @@ FLAKE_I_FN uint32_t flake_i_numbers(const flake_state_options *w) {
     return w->count ? w->count : 1024;
 }
 
-/* Tries each number of the directory at the path once. The first file that can't be used is what is
- * wrong, if no other number is free. */
+/* Tries each number once. If none is free, the first unusable file is the reason. */
 FLAKE_I_FN flake_status flake_i_state_open_any(flake_state *s, flake_i_opening *o,
                                                uint64_t *number) {
     const uint32_t first = o->where->first, count = flake_i_numbers(o->where);
@@ -4160,13 +4135,13 @@ FLAKE_I_FN flake_status flake_i_state_open_any(flake_state *s, flake_i_opening *
     }
     *end = 0;
     o->why = why;
-    if (worst == FLAKE_IN_USE) return flake_i_say(why, worst, o->path, "all numbers are taken");
+    if (worst == FLAKE_IN_USE) return flake_i_say(why, worst, o->path, "all numbers are in use");
     if (worst != FLAKE_AGAIN) return worst;
     return flake_i_say(why, worst, o->path,
-                       "IDs of the numbers not taken may be ahead of the clock for a while yet");
+                       "the free numbers may have IDs ahead of the clock: retry in a few seconds");
 }
 
-/* What the options lack; NULL: nothing. */
+/* NULL: nothing. */
 FLAKE_I_FN const char *flake_i_state_why(const flake_i_opening *o, const uint64_t *number) {
     const flake_state_options *const w = o->where;
     const int64_t max_ms = INT64_MAX / 1000000 / 4;
@@ -4183,8 +4158,8 @@ FLAKE_I_FN const char *flake_i_state_why(const flake_i_opening *o, const uint64_
     return NULL;
 }
 
-/* If the program has closed the descriptor of a state that is open, another thread may be in a write of
- * it: waits for the turn. False: this thread is the writer, in what a signal has interrupted. */
+/* If the program has closed the descriptor of an open state, another thread may be writing it:
+ * waits for the turn. False: this thread is the writer, interrupted by a signal. */
 FLAKE_I_FN bool flake_i_state_stop(flake_state *s, flake_i_opening *o) {
     bool self = false;
     if (!flake_i_state_is_here(s)) return true;
@@ -4210,7 +4185,7 @@ FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, u
     if (!FLAKE_I_HAS_FILES) return flake_i_say(o->why, FLAKE_IO, given, FLAKE_I_WHY_NO_FILES);
     if (!flake_i_absolute(given, o->path))
         return flake_i_say(o->why, FLAKE_INVALID, o->where->dir ? "dir" : "path",
-                           "is too long, or the folder is gone");
+                           "is too long, or the working directory is gone");
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
     if (!flake_i_state_stop(s, o))
         status = flake_i_say(o->why, FLAKE_IN_USE, given, "the state is being written");
@@ -4224,28 +4199,28 @@ FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, u
     } else
         for (int tries = 0; status == FLAKE_AGAIN && tries < 100; tries++)
             status = flake_i_state_open_file(s, o);
-    /* The turn stays with a closed state. */
+    /* a closed state keeps the turn */
     if (status != FLAKE_OK && o->has_turn && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed))
         flake_i_state_end_turn(s);
     flake_i_cancel_guard_end(guard);
     return status;
 }
 
-/* ---- exclusive: a range of one generator's numbers, once on a host ---- */
+/* ---- exclusive: detects a second generator with the same numbers on a host ---- */
 
 FLAKE_I_FN bool flake_i_may_exclude(const char *folder, bool shared_memory) {
     return !shared_memory && *folder && strlen(folder) < FLAKE_I_PATH;
 }
 
-/* Which byte is locked for a number of up to 32 bits. Offsets may have 31, and a program that has
- * more must agree with one that has not: from 2^30 on four neighbours share a byte. */
+/* Some programs have 31-bit offsets, and all must agree: from 2^30 on four neighbours share a
+ * byte. */
 FLAKE_I_FN uint64_t flake_i_exclude_at(uint64_t number) {
     const uint64_t exact = (uint64_t)1 << 30;
     return number < exact ? number : exact + (number - exact) / 4;
 }
 
-/* Locks the identity's range of numbers, in a file of the folder that is named after the rest of
- * it. It is let go with flake_i_file_drop. `file` is left as it was where it fails. */
+/* The file is named by the hash of the rest of the identity; flake_i_file_drop releases it. On
+ * failure *file is unchanged. */
 FLAKE_I_FN flake_status flake_i_exclude(flake_i_file *file, const char *folder,
                                         const uint8_t *identity, size_t whose, uint64_t first,
                                         uint64_t last, flake_why *why) {
@@ -4277,9 +4252,8 @@ FLAKE_I_FN void flake_i_exclude_no_more(flake_i_file *file, bool inherited) {
 
 /* ---- beginning ---- */
 
-/* A fresh engine, or one that was put somewhere, goes on behind all that its gate and its state know
- * to be handed out; `later`: and behind this unit, in which whoever held the range before may have drawn.
- * Not while others use the engine. */
+/* After all IDs that gate and state know of; `later`: and after the current unit, in which an
+ * earlier owner of the range may have drawn. Caller must have exclusive access. */
 FLAKE_I_FN void flake_i_begin_after(flake_i_engine *e, bool later) {
     flake_i_spend_unit(e);
     if (e->gate.admit && e->gate.not_before_ns)
@@ -4290,27 +4264,30 @@ FLAKE_I_FN void flake_i_begin_after(flake_i_engine *e, bool later) {
 
 /* ---- lanes: one generator's numbers on several engines ----
  *
- * A lane is an engine with a word and numbers of its own, and all that is said of an engine holds for each:
- * so no id is given twice, whichever lane a draw takes (I1). Which one it takes is a hint: the map has
- * for each value of FLAKE_LANE() the lane that served there last. Map and turn are relaxed and publish
- * nothing; an entry that is stale or lost costs a step to another lane. Lanes have no order among one
- * another, and need none: no new pair of labels. But each look at a word is a LOOK:A, in a sweep too:
- * a draw that joins a timeline, and a snapshot of the newest unit, rely on that lane's safe[] (I5).
+ * A lane is an engine with its own word and its own numbers, and has all properties of an engine.
+ * So no ticket is drawn twice, whichever lane a draw uses (I1). The lane is a hint: the map stores,
+ * for each value of FLAKE_LANE(), the lane that served there last. Map and turn are relaxed and
+ * publish nothing; a stale or lost entry costs a step to another lane. Lanes are not ordered among
+ * one another, so there are no new pairs of labels. But each load of a word is a LOOK:A, in a sweep
+ * too: a draw that joins a timeline, and a snapshot of the newest unit, rely on that lane's safe[]
+ * (I5).
  *
- * DRAW      An attempt in the lane of the map. If its CAS loses to another thread in the usual case, a
- *           unit with tickets left, the entry moves to the next lane in turn, and a sweep begins. Where
- *           the CAS loses otherwise, as for the first ticket of a unit, the draw retries in the same
- *           lane. A lane that is exhausted or behind begins a sweep, too.
+ * DRAW      An attempt in the lane of the map. If its CAS loses to another thread in the usual
+ *           case, a unit with tickets left, the entry moves to the next lane in turn, and a sweep
+ *           begins. Where the CAS loses otherwise, as for the first ticket of a unit, the draw
+ *           retries in the same lane. A lane that is exhausted, or that the clock is before, begins
+ *           a sweep, too.
  * SWEEP     One exact reading, and a look at each word: the first lane if it has a ticket, then
  *           those that have not been drawn from in this unit, then all that have one. A word may be
- *           newer than the reading, and its lane is passed by: so if a later reading is of another
- *           unit, all is looked at again. If none has a ticket, the one whose ticket comes first is
- *           asked last, with a reading of its own (I2), and there the caller waits, if he does.
- *           So when a try fails, each lane was spent or behind in the unit of its last readings.
+ *           newer than the reading, and its lane is then skipped: if a later reading is of another
+ *           unit, all lanes are looked at again. If none has a ticket, the lane with the earliest
+ *           next ticket is drawn from last, with a reading of its own (I2), and a waiting caller
+ *           waits there. So when a try fails, each lane was exhausted, or after the clock, in the
+ *           unit of its last reading.
  * PROGRESS  As the engine's, with two looks at each lane for each unit that begins meanwhile.
  */
 
-/* Counted from 1, as in the map. */
+/* Lanes are counted from 1, as in the map. */
 FLAKE_I_INLINE flake_lane *flake_i_lane_of_map(const flake_i_lanes *l, size_t number) {
     return (flake_lane *)(((uintptr_t)l & l->from) + l->lanes_at + number * sizeof(flake_lane));
 }
@@ -4321,13 +4298,12 @@ FLAKE_I_FN flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
 
 FLAKE_I_FN bool flake_i_lanes_fit(size_t n, uint64_t cap) { return n && n <= cap && n < INT32_MAX; }
 
-/* The straight line knows lanes by their address alone: not those in shared memory, whose entries are below 0. */
+/* The fast path finds lanes by address: not those in shared memory, whose entries are negative. */
 FLAKE_I_FN void flake_i_lanes_map(flake_i_lanes *l, unsigned slot, uint32_t own) {
     FLAKE_ATOMIC_STORE(&l->map[slot], own | ((uint32_t)l->from & 0x80000000), relaxed);
 }
 
-/* A fresh lane goes on where the whole stands. Which numbers of its units are drawn is not known:
- * all, then. */
+/* Which numbers of the word's unit are drawn is unknown: all count as drawn. */
 FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whole) {
     const uint64_t word = FLAKE_ATOMIC_LOAD(&whole->word, relaxed);
     uint64_t time, count;
@@ -4341,7 +4317,7 @@ FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whol
         FLAKE_ATOMIC_STORE(&e->safe[i], FLAKE_ATOMIC_LOAD(&whole->safe[i], relaxed), relaxed);
 }
 
-/* A lane is whose the whole is, though meanwhile its gate may be closed. */
+/* The owner of the whole, even if its gate is closed by now. */
 FLAKE_I_FN void flake_i_lane_belong(flake_i_engine *e, const flake_i_engine *whole) {
     e->instance_word = whole->instance_word;
     e->instance_owner_id = whole->instance_owner_id;
@@ -4355,15 +4331,14 @@ FLAKE_I_FN void flake_i_lane_belong(flake_i_engine *e, const flake_i_engine *who
     flake_i_set_ticks_per_window(e, FLAKE_ATOMIC_LOAD(&whole->ticks_per_window, relaxed));
 }
 
-/* Splits what `setup` says of the whole among n lanes, which fit. The whole has begun already, and
- * nobody draws from it. */
+/* The n lanes fit. The whole has begun, and no thread draws from it. */
 FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t n,
                                     const flake_i_engine_config *config, const flake_i_engine *whole) {
     flake_i_engine_config part = *config;
     uint64_t first = 0;
     for (size_t i = 0; i < n; i++, first += part.cap) {
         part.cap = config->cap / n + (i < config->cap % n);
-        flake_i_word_layout d = {0, 0, 0};         /* compilers can't know that: */
+        flake_i_word_layout d = {0, 0, 0};         /* for compilers, which don't know: */
         (void)flake_i_lay_out_word(&part, &d); /* what fits the whole fits */
         flake_i_engine_fill(&lanes[i].engine, &part, &d);
         lanes[i].engine.max_time = whole->max_time; /* snapshots are restored to the whole */
@@ -4380,7 +4355,7 @@ FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t 
     l->n = n;
 }
 
-/* Gives a place of the map a lane, another one than `was`, if there is one. 0: there are no lanes. */
+/* Another lane than `was`, if there is one. 0: there are no lanes. */
 FLAKE_I_COLD uint32_t flake_i_lanes_step(flake_i_lanes *l, unsigned slot, uint32_t was) {
     if (!l->n) return 0;
     uint32_t to = 0;
@@ -4390,14 +4365,14 @@ FLAKE_I_COLD uint32_t flake_i_lanes_step(flake_i_lanes *l, unsigned slot, uint32
     return to;
 }
 
-/* What one lane says of its own numbers, or its own word: others may have ids. */
+/* A status that concerns one lane alone: others may have tickets. */
 FLAKE_I_FN bool flake_i_asks_others(flake_status status) {
     return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TIME_RANGE ||
            status == FLAKE_NOT_EXTENDED;
 }
 
-/* A draw from lane *at, or from one behind it; *at is then the one that served. FLAKE_AGAIN: by this
- * reading none has a ticket; *at is the one that has the next. */
+/* From lane *at or a later one; *at becomes the one that served. FLAKE_AGAIN: by this reading none
+ * has a ticket; *at becomes the one with the next ticket. */
 FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, uint64_t want,
                                            size_t *at, flake_i_ticket *out) {
     const size_t own = *at;
@@ -4426,7 +4401,7 @@ FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, uin
     return FLAKE_AGAIN;
 }
 
-/* Looks at all lanes until one has served, or the unit at the end is the one of the beginning. */
+/* Looks at all lanes until one serves, or no unit has begun meanwhile. */
 FLAKE_I_FN flake_status flake_i_lanes_find(flake_i_lanes *l, int64_t *now_ns, uint64_t want,
                                            size_t *at, flake_i_ticket *out) {
     const flake_i_engine *const e = &flake_i_lane(l, *at)->engine;
@@ -4460,8 +4435,7 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request
 
 FLAKE_I_INLINE uint8_t flake_i_lanes_slot(void) { return (uint8_t)FLAKE_LANE(); }
 
-/* As a draw from one engine, 1 to `want` tickets of lane *from; NULL: the map has none here, or one in shared
- * memory. */
+/* *from is NULL if the map has no lane here, or one in shared memory. */
 FLAKE_I_INLINE unsigned flake_i_lanes_draw_fast(flake_i_lanes *l, uint64_t want, uint64_t *word,
                                                 int64_t *now_ns, flake_i_ticket *out,
                                                 flake_lane **from) {
@@ -4474,7 +4448,7 @@ FLAKE_I_INLINE unsigned flake_i_lanes_draw_fast(flake_i_lanes *l, uint64_t want,
     return flake_i_draw_fast(&(*from)->engine, FLAKE_I_LANE, 0, want, word, now_ns, out);
 }
 
-/* Goes on where that has ended. (On another processor by now? Its place of the map is as good.) */
+/* Perhaps on another processor by now: its slot of the map is as good. */
 FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsigned resume, uint64_t word,
                                                  int64_t now_ns, uint64_t want, flake_i_ticket *out,
                                                  flake_lane **from) {
@@ -4511,8 +4485,8 @@ FLAKE_I_INLINE flake_status flake_i_lanes_draw(flake_i_lanes *l, unsigned reques
     return flake_i_lanes_draw_continue(l, request | outcome, word, now_ns, want, out, from);
 }
 
-/* The newest unit that any has drawn in, on either timeline. The word is looked at first: who leaves
- * a timeline has raised safe[] by then. */
+/* On either timeline. The word is loaded first: a draw that left a timeline had raised safe[] by
+ * then. */
 FLAKE_I_FN uint64_t flake_i_lanes_newest(const flake_i_lanes *l, uint64_t *word_time) {
     uint64_t newest = *word_time = 0;
     for (size_t i = 0; i < l->n; i++) {
@@ -5869,7 +5843,7 @@ FLAKE_I_FN flake_status flake_i_advance_to(flake_i_engine *e, uint64_t time,
     const uint64_t own_rest = flake_i_queued(e, own_time, own_count, later);
     if (count < own_rest || (count == own_rest && later == own_time)) return FLAKE_OK;
     FLAKE_ATOMIC_STORE(&e->word, (later << e->time_shift) + count, relaxed);
-    flake_i_tally(&e->rebased, own_count - count, FLAKE_I_OWNED); /* what is not drawn here */
+    flake_i_tally(&e->rebased, own_count - count, FLAKE_I_OWNED); /* not drawn here */
     flake_i_spend_unit(e);
     return FLAKE_OK;
 }

@@ -451,7 +451,7 @@ TEST(a_file_that_can_t_be_read_says_so) {
     pass_ms(5);
     stint.fails = true;
     CHECK_EQ(open_ids(&o), FLAKE_IO);
-    CHECK(strstr(why.text, ": can't be read: ") && strstr(why.text, strerror(EIO)));
+    CHECK(strstr(why.text, ": cannot be read: ") && strstr(why.text, strerror(EIO)));
     stint.fails = false;
     CHECK_EQ(open_ids(&o), FLAKE_OK);
     close_it(&state);
