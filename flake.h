@@ -528,7 +528,8 @@ typedef struct flake_options {
  * or a state, or continues from a snapshot (flake_restore). */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, const flake_options *, flake_why *);
 /* n generators that share one sequence range, each with single_thread and for one thread at a time; in
- * shared memory for one process. All or none. FLAKE_INVALID: n is 0 or exceeds the range, or the layout is of
+ * shared memory for one process. All or none. FLAKE_INVALID: n is 0, exceeds the range, or is the whole of a
+ * range from 0 (the first shard's would be 0 to 0, which options read as the whole field); or the layout is of
  * UUIDs or ULIDs, whose counters start anywhere. With exclusive_dir the first one holds the numbers of all:
  * release that one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n,
@@ -596,8 +597,7 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
 FLAKE_API int64_t flake_retry_ns(flake_gen *);
 FLAKE_API uint64_t flake_available(flake_gen *); /* IDs available now */
 FLAKE_API int64_t flake_ahead_ms(flake_gen *);   /* how far the newest ID is ahead of the clock */
-/* The options in effect, with layout, range and defaults filled in; NULL: not initialised. (A shard whose only
- * number is 0 has the range 0 to 0, which in flake_init would select the whole field.) */
+/* The options in effect, with layout, range and defaults filled in; NULL: not initialised. */
 FLAKE_API const flake_options *flake_gen_options(const flake_gen *);
 
 typedef struct flake_stats {
@@ -4511,7 +4511,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
                "(flake_retry_ns)";
     case FLAKE_CLOCK_BACKWARDS: return "the clock is behind the newest ID";
     case FLAKE_NOT_EXTENDED:
-        return "the state's horizon is reached: call flake_state_extend (manual_extend)";
+        return "the state's horizon is reached: the process that opened it must call flake_state_extend";
     case FLAKE_TIME_RANGE: return "the time is before layout.epoch_ms or after flake_layout_end_ms";
     case FLAKE_INVALID:
         return "a bad argument or option (flake_why names it), or the generator is not initialised";
@@ -5091,9 +5091,7 @@ FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_option
     if (!given) memset(o, 0, sizeof *o);
     else *o = *given;
     if (flake_i_no_layout(&o->layout)) o->layout = flake_layout_default;
-    if (flake_layout_check(&o->layout, why) != FLAKE_OK)
-        return flake_i_say(why, FLAKE_INVALID, "options",
-                           "layout is invalid: set none of it, or all of it (flake_layout_check)");
+    if (flake_layout_check(&o->layout, why) != FLAKE_OK) return FLAKE_INVALID;
     const uint64_t nodes = flake_i_ones(o->layout.node_bits);
     if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)flake_i_ones(o->layout.seq_bits);
     const char *unfit = flake_i_unfit_numbers(o);
@@ -5309,8 +5307,11 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flak
     if (o.layout.format > FLAKE_I_BOUNDARY)
         return flake_i_say(why, FLAKE_INVALID, "options",
                            "layout has counters that start anywhere: shards would repeat IDs");
-    if (!n || n > (uint64_t)o.seq_max - o.seq_min + 1)
+    const uint64_t cap = (uint64_t)o.seq_max - o.seq_min + 1;
+    if (!n || n > cap)
         return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or exceeds the sequence range");
+    if (n == cap && !o.seq_min && o.seq_max) /* options with the range 0 to 0 have the whole range */
+        return flake_i_say(why, FLAKE_INVALID, "n", "leaves the first shard the number 0 alone");
     const char *const dir = o.exclusive_dir;
     flake_i_identity(&o, identity);
     if (dir) status = flake_i_exclude_range(&all, dir, identity, why);
@@ -5338,12 +5339,20 @@ FLAKE_I_FN bool flake_i_is_here(const flake_gen *g) {
     return g->kind && !flake_i_is_copy(&g->engine);
 }
 
+/* Why it is not a generator that flake_init or flake_init_shards has initialised here; NULL: it is. */
+FLAKE_I_FN const char *flake_i_unfit_gen(const flake_gen *g) {
+    if (!g->kind) return "is not initialised";
+    if (!flake_i_is_here(g)) return "was copied: initialise each generator where it is used";
+    return flake_i_is_whole(g) ? NULL : "is part of another generator, which has calls of its own";
+}
+
 FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, const flake_options *options,
                                                flake_why *why) {
     flake_options o;
     uint8_t fresh[FLAKE_I_IDENTITY], inherited[FLAKE_I_IDENTITY];
-    if (!flake_i_is_whole(g) || !flake_i_is_here(g) || !flake_i_is_inherited(&g->engine))
-        return flake_i_say(why, FLAKE_INVALID, "generator", "was not inherited through fork");
+    const char *unfit = flake_i_unfit_gen(g);
+    if (!unfit && !flake_i_is_inherited(&g->engine)) unfit = "was not inherited through fork";
+    if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
     const flake_status status = flake_i_fill_in(options, &o, why);
     if (status != FLAKE_OK) return status;
     flake_i_identity(&o, fresh);
@@ -5816,7 +5825,7 @@ FLAKE_I_FN void flake_i_position(flake_gen *g, uint64_t *time, uint64_t *count) 
 FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapshot) {
     const flake_options *const o = &g->options;
     uint64_t time, count;
-    if (!flake_i_is_whole(g) || !flake_i_is_here(g)) return FLAKE_INVALID;
+    if (flake_i_unfit_gen(g)) return FLAKE_INVALID;
     const flake_status status = flake_i_still_ours(&g->engine);
     if (status != FLAKE_OK) return status;
     const flake_layout l = flake_i_layout_in_engine(&o->layout);
@@ -5862,8 +5871,8 @@ FLAKE_I_FN void flake_i_lanes_follow(flake_gen *g) {
 FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flake_why *why) {
     const flake_i_engine *const e = &g->engine;
     const flake_options *const o = &g->options;
-    if (!flake_i_is_whole(g) || !flake_i_is_here(g))
-        return flake_i_say(why, FLAKE_INVALID, "generator", "is not initialised");
+    const char *const unfit = flake_i_unfit_gen(g);
+    if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
     const flake_layout l = flake_i_layout_in_engine(&o->layout);
     if (s->epoch_ms != l.epoch_ms || s->unit_ms != l.unit_ms || s->node != flake_i_full_node(o) ||
         s->seq_min != o->seq_min || s->seq_max != o->seq_max || s->seq_scatter != o->seq_scatter ||
@@ -5888,14 +5897,19 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flak
 }
 
 // >>prefetch
+/* Whether one word serves all threads with 64-bit IDs: a stock of another generator would repeat IDs. */
+FLAKE_I_FN bool flake_i_may_prefetch(const flake_gen *g) {
+    return (g->kind & ~(FLAKE_I_PLAIN | FLAKE_I_ODD)) == FLAKE_I_MULTI;
+}
 
 FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint32_t count,
                                            int64_t valid_ms, flake_why *why) {
     int64_t valid_ns;
     p->home = NULL;
-    if (!g || (g->kind & ~(FLAKE_I_PLAIN | FLAKE_I_ODD)) != FLAKE_I_MULTI || !flake_i_is_here(g))
-        return flake_i_say(why, FLAKE_INVALID, "generator",
-                           "prefetch needs one of 64-bit IDs, without lanes and single_thread");
+    const char *unfit = g ? flake_i_unfit_gen(g) : "is missing";
+    if (!unfit && !flake_i_may_prefetch(g))
+        unfit = "has lanes, single_thread or 128-bit IDs, which prefetch does not support";
+    if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
     if (!count || count > 100000)
         return flake_i_say(why, FLAKE_INVALID, "count", "is outside 1 to 100,000");
     if (valid_ms < 0 || !flake_i_given_ns(valid_ms, &valid_ns))
@@ -5915,7 +5929,7 @@ FLAKE_I_COLD flake_status flake_i_prefetch_draw(flake_prefetch *p) {
     flake_gen *const g = p->gen;
     flake_i_ticket fresh;
     /* initialised anew meanwhile, as one of another kind */
-    if ((g->kind & ~(FLAKE_I_PLAIN | FLAKE_I_ODD)) != FLAKE_I_MULTI) return FLAKE_INVALID;
+    if (!flake_i_may_prefetch(g)) return FLAKE_INVALID;
     const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, p->count, &fresh);
     if (status != FLAKE_OK) return status;
     p->stock = fresh;
@@ -6887,12 +6901,16 @@ FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
     }
 }
 
-FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]) {
+FLAKE_I_INLINE flake_status flake_i_default_bytes(unsigned format, uint8_t out[16]) {
     flake128 id;
-    const flake_status status = flake_i_default_id(FLAKE_I_UUID7, &id);
+    const flake_status status = flake_i_default_id(format, &id);
     if (status != FLAKE_OK) return flake_i_no_id(status, out, 16);
     memcpy(out, id.bytes, 16);
     return FLAKE_OK;
+}
+
+FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]) {
+    return flake_i_default_bytes(FLAKE_I_UUID7, out);
 }
 
 FLAKE_API flake_status flake_uuid7(char out[37]) {
@@ -6904,10 +6922,7 @@ FLAKE_API flake_status flake_uuid7(char out[37]) {
 }
 
 FLAKE_API flake_status flake_ulid_bytes(uint8_t out[16]) {
-    flake128 id;
-    const flake_status status = flake_i_default_id(FLAKE_I_ULID, &id);
-    if (status == FLAKE_OK) memcpy(out, id.bytes, 16);
-    return status;
+    return flake_i_default_bytes(FLAKE_I_ULID, out);
 }
 
 FLAKE_API flake_status flake_ulid(char out[27]) {

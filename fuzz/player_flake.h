@@ -267,11 +267,14 @@ static bool flake_open(const flake_fixed *fixed) {
     flake_status wanted = flake_judge(&given, o, &or_invalid);
     const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
     if (fixed && parts > cap) parts = (size_t)cap;
+    const bool is_first_0_alone = is_split && parts == cap && !o->seq_min && o->seq_max;
+    if (fixed && is_first_0_alone) parts--;
     if (s->kind == FLAKE_LANES) {
         given.lanes = o->lanes = LAST_OF(flake_lane_array, parts);
         given.lane_count = o->lane_count = parts;
     }
     if (wanted == FLAKE_OK && (!parts || parts > cap || given.lane_count > cap ||
+                               (is_first_0_alone && !fixed) ||
                                (is_split && flake_counts(&o->layout))))
         wanted = FLAKE_INVALID;
     const bool lags = !given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_COARSE && more & 4;

@@ -36,6 +36,27 @@ TEST(more_shards_than_numbers_are_refused) {
     CHECK_EQ(flake_init_shards(shards, 3, &options, NULL), FLAKE_INVALID);
 }
 
+/* Options with the range 0 to 0 have the whole range: no shard has the number 0 alone, or a generator with
+ * its options would repeat the other shards' IDs. */
+TEST(options_of_a_shard_are_those_of_its_range) {
+    begin(flake_layout_idgen);
+    for (options.seq_max = 1; options.seq_max <= 7; options.seq_max++) {
+        const size_t numbers = options.seq_max + 1;
+        CHECK_EQ(flake_init_shards(shards, numbers, &options, NULL), FLAKE_INVALID);
+        for (size_t n = 1; n < numbers; n++) {
+            CHECK_EQ(flake_init_shards(shards, n, &options, NULL), FLAKE_OK);
+            for (size_t i = 0; i < n; i++) {
+                const flake_options of_shard = *flake_gen_options(&shards[i]);
+                CHECK_EQ(flake_init(&gen, &of_shard, NULL), FLAKE_OK);
+                CHECK_EQ(flake_gen_options(&gen)->seq_min, of_shard.seq_min);
+                CHECK_EQ(flake_gen_options(&gen)->seq_max, of_shard.seq_max);
+            }
+        }
+    }
+    begin(flake_layout_of(41, 22, 0, 0)); /* its whole range is the number 0 */
+    CHECK_EQ(flake_init_shards(shards, 1, &options, NULL), FLAKE_OK);
+}
+
 TEST(shards_together_give_each_number_of_a_unit_once) {
     begin(flake_layout_idgen);
     CHECK_EQ(flake_init_shards(shards, 5, &options, NULL), FLAKE_OK);

@@ -93,7 +93,7 @@ TEST(lanes_have_no_stock) {
     flake_why why;
     open_kind(&lanes, &flake_layout_idgen, 1, false);
     CHECK_EQ(flake_prefetch_init(&stock, &lanes, 10, 0, &why), FLAKE_INVALID);
-    CHECK(strstr(why.text, "without lanes") != NULL);
+    CHECK(strstr(why.text, "has lanes") != NULL);
     const size_t n = drawn_with_stock(&lanes);
     CHECK_EQ(count_duplicates(narrow_ids, n), 0);
 }

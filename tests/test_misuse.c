@@ -132,6 +132,12 @@ static void fail_each_way(flake_gen *g) {
     CHECK(strstr(why.text, "node_offset") != NULL);
     check_invalid(g);
     o = begin();
+    o.layout = flake_layout_ulid;
+    o.layout.time_bits--;
+    CHECK_EQ(flake_init(g, &o, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "layout: ") != NULL && strstr(why.text, "128 bits") != NULL);
+    check_invalid(g);
+    o = begin();
     o.max_wait_ms = -1;
     CHECK_EQ(flake_init(g, &o, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "max_wait_ms") != NULL);
@@ -388,6 +394,7 @@ TEST(the_process_wide_generator_zeroes_its_text) {
     (void)begin();
     script_now.now_ns = 0;
     FAILS(flake_uuid7_bytes(bytes), FLAKE_TIME_RANGE, bytes);
+    FAILS(flake_ulid_bytes(bytes), FLAKE_TIME_RANGE, bytes);
     FAILS(flake_uuid7(uuid), FLAKE_TIME_RANGE, uuid);
     FAILS(flake_ulid(ulid), FLAKE_TIME_RANGE, ulid);
 }
@@ -407,9 +414,12 @@ static void check_queries_of_a_copy(flake_gen *g) {
     flake_stats_get(g, &stats);
     CHECK(is_zero(&stats, sizeof stats));
     CHECK_EQ(flake_snapshot_take(g, &position), FLAKE_INVALID);
-    CHECK_EQ(flake_restore(g, &position, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_prefetch_init(&stock, g, 2, 0, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_reinit_after_fork(g, &none, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_restore(g, &position, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "generator: was copied") != NULL);
+    CHECK_EQ(flake_prefetch_init(&stock, g, 2, 0, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "generator: was copied") != NULL);
+    CHECK_EQ(flake_reinit_after_fork(g, &none, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "generator: was copied") != NULL);
 }
 
 /* Of all kinds and clocks: in the unit of the copy, and in each one after it, whatever the clock does. */
