@@ -512,29 +512,28 @@ FLAKE_API void sno_sort(sno_id *ids, size_t n) {
 #endif
 
 #define SNO_I_LETTER_GAP      ('a' - 8 - '2') /* a letter minus (its value + '2') */
-#define SNO_I_EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
 
 FLAKE_I_FN uint64_t sno_i_8_chars(uint64_t bits40) {
     uint64_t v = (bits40 << 12 & UINT64_C(0x000fffff00000000)) | (bits40 & 0xfffff);
     v = (v << 6 & UINT64_C(0x03ff000003ff0000)) | (v & UINT64_C(0x000003ff000003ff));
     v = (v << 3 & UINT64_C(0x1f001f001f001f00)) | (v & UINT64_C(0x001f001f001f001f));
-    const uint64_t is_letter = (v + SNO_I_EACH_BYTE(0x80 - 8)) >> 7 & SNO_I_EACH_BYTE(1);
-    return v + SNO_I_EACH_BYTE('2') + is_letter * SNO_I_LETTER_GAP;
+    const uint64_t is_letter = (v + FLAKE_I_EACH_BYTE(0x80 - 8)) >> 7 & FLAKE_I_EACH_BYTE(1);
+    return v + FLAKE_I_EACH_BYTE('2') + is_letter * SNO_I_LETTER_GAP;
 }
 
 FLAKE_I_FN bool sno_i_is_8_chars(uint64_t text) {
-    /* For ASCII bytes, bit 7 of text + SNO_I_EACH_BYTE(0x80 - c) is set if the byte is c or above. A byte
+    /* For ASCII bytes, bit 7 of text + FLAKE_I_EACH_BYTE(0x80 - c) is set if the byte is c or above. A byte
      * above 127 counts as neither digit nor letter; it may carry into a neighbour, but the text fails. */
     const uint64_t digit =
-        (text + SNO_I_EACH_BYTE(0x80 - '2')) & ~(text + SNO_I_EACH_BYTE(0x7f - '9'));
+        (text + FLAKE_I_EACH_BYTE(0x80 - '2')) & ~(text + FLAKE_I_EACH_BYTE(0x7f - '9'));
     const uint64_t letter =
-        (text + SNO_I_EACH_BYTE(0x80 - 'a')) & ~(text + SNO_I_EACH_BYTE(0x7f - 'x'));
-    return (~(digit | letter) & SNO_I_EACH_BYTE(0x80)) == 0;
+        (text + FLAKE_I_EACH_BYTE(0x80 - 'a')) & ~(text + FLAKE_I_EACH_BYTE(0x7f - 'x'));
+    return (~(digit | letter) & FLAKE_I_EACH_BYTE(0x80)) == 0;
 }
 
 FLAKE_I_FN uint64_t sno_i_40_bits(uint64_t text) {
-    const uint64_t is_letter = text >> 6 & SNO_I_EACH_BYTE(1);
-    uint64_t v = text - SNO_I_EACH_BYTE('2') - is_letter * SNO_I_LETTER_GAP;
+    const uint64_t is_letter = text >> 6 & FLAKE_I_EACH_BYTE(1);
+    uint64_t v = text - FLAKE_I_EACH_BYTE('2') - is_letter * SNO_I_LETTER_GAP;
     v = (v >> 3 & UINT64_C(0x03e003e003e003e0)) | (v & UINT64_C(0x001f001f001f001f));
     v = (v >> 6 & UINT64_C(0x000ffc00000ffc00)) | (v & UINT64_C(0x000003ff000003ff));
     return (v >> 12 & UINT64_C(0x000000fffff00000)) | (v & 0xfffff);
@@ -643,7 +642,7 @@ FLAKE_I_FN bool sno_i_is_text_vector(const char *text) {
     return __builtin_ia32_pmovmskb128((sno_i_c8x16)above) == 0;
 #else
     const sno_i_u64x2 halves = (sno_i_u64x2)above;
-    return ((halves[0] | halves[1]) & SNO_I_EACH_BYTE(0x80)) == 0;
+    return ((halves[0] | halves[1]) & FLAKE_I_EACH_BYTE(0x80)) == 0;
 #endif
 }
 
@@ -694,39 +693,16 @@ FLAKE_I_FN sno_id sno_i_decode_vector(const char *text) {
     return sno_i_join_vector(sno_i_smaller(c - '2', c - ('a' - 8)));
 }
 
-/* gcc for Windows does not align the stack for 32-byte values. */
-#if defined(SNO_I_X86) && (!defined(_WIN32) || defined(__clang__))
-#define SNO_I_AVX2 __attribute__((target("avx2")))
+#if defined(SNO_I_X86) && defined(FLAKE_I_AVX2)
+#define SNO_I_AVX2 FLAKE_I_AVX2
 
-#ifdef __AVX2__
-#define SNO_I_HAS_AVX2 true
-#else
-#define SNO_I_HAS_AVX2 (__builtin_cpu_supports("avx2") != 0) /* a load and a test */
-#endif
-
-typedef char sno_i_c8x32 __attribute__((vector_size(32)));
-typedef uint8_t sno_i_u8x32 __attribute__((vector_size(32)));
-typedef int16_t sno_i_s16x16 __attribute__((vector_size(32)));
-typedef uint16_t sno_i_u16x16 __attribute__((vector_size(32)));
-typedef uint64_t sno_i_u64x4 __attribute__((vector_size(32)));
-typedef long long sno_i_halves __attribute__((vector_size(32)));
-
-SNO_I_AVX2 FLAKE_I_FN sno_i_u8x32 sno_i_smaller_avx2(sno_i_u8x32 a, sno_i_u8x32 b) {
+SNO_I_AVX2 FLAKE_I_FN flake_i_u8x32 sno_i_saturated_sum_avx2(flake_i_u8x32 a, uint8_t b) {
+    const flake_i_u8x32 zero = {0}, each = zero + b;
 #if defined(__clang__)
-    const sno_i_u8x32 is_a = (sno_i_u8x32)(a < b);
-    return (a & is_a) | (b & ~is_a);
+    const flake_i_u8x32 sum = a + each;
+    return sum | (flake_i_u8x32)(sum < a);
 #else
-    return (sno_i_u8x32)__builtin_ia32_pminub256((sno_i_c8x32)a, (sno_i_c8x32)b);
-#endif
-}
-
-SNO_I_AVX2 FLAKE_I_FN sno_i_u8x32 sno_i_saturated_sum_avx2(sno_i_u8x32 a, uint8_t b) {
-    const sno_i_u8x32 zero = {0}, each = zero + b;
-#if defined(__clang__)
-    const sno_i_u8x32 sum = a + each;
-    return sum | (sno_i_u8x32)(sum < a);
-#else
-    return (sno_i_u8x32)__builtin_ia32_paddusb256((sno_i_c8x32)a, (sno_i_c8x32)each);
+    return (flake_i_u8x32)__builtin_ia32_paddusb256((flake_i_c8x32)a, (flake_i_c8x32)each);
 #endif
 }
 
@@ -735,58 +711,58 @@ SNO_I_AVX2 FLAKE_I_FN sno_i_u8x32 sno_i_saturated_sum_avx2(sno_i_u8x32 a, uint8_
 
 /* Loads two IDs from 6 bytes before the first on: each is in one half. */
 SNO_I_AVX2 FLAKE_I_FN void sno_i_encode_n_avx2(const sno_id *ids, size_t n, char *out) {
-    const sno_i_c8x32 pairs_of_bytes = {7, 6, 8, 7, 9, 8, 10, 9, 12, 11, 13, 12, 14, 13, 15, 14,
+    const flake_i_c8x32 pairs_of_bytes = {7, 6, 8, 7, 9, 8, 10, 9, 12, 11, 13, 12, 14, 13, 15, 14,
                                         1, 0, 2, 1, 3, 2, 4,  3, 6,  5,  7,  6,  8,  7,  9,  8};
-    const sno_i_u16x16 scales = {1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64};
-    const sno_i_u8x32 zero = {0}, eights = zero + 8;
-    const sno_i_u64x4 offsets = {SNO_I_EACH_BYTE('2'), 'a' - 8, SNO_I_EACH_BYTE('2'), 'a' - 8};
+    const flake_i_u16x16 scales = {1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64};
+    const flake_i_u8x32 zero = {0}, eights = zero + 8;
+    const flake_i_u64x4 offsets = {FLAKE_I_EACH_BYTE('2'), 'a' - 8, FLAKE_I_EACH_BYTE('2'), 'a' - 8};
     size_t i = 0;
     for (; i < 2 && i < n; i++) /* two, to keep aligned text aligned */
         sno_i_encode_vector(ids[i], out + 16 * i);
     for (; i + 2 < n; i += 2) {
-        sno_i_c8x32 bytes;
+        flake_i_c8x32 bytes;
         memcpy(&bytes, (const char *)ids + sizeof *ids * i - 6, sizeof bytes);
-        const sno_i_u16x16 ten_bits =
-            (sno_i_u16x16)__builtin_ia32_pshufb256(bytes, pairs_of_bytes) * scales;
-        const sno_i_u8x32 values = (sno_i_u8x32)(ten_bits >> 11 | (ten_bits << 2 & 0x1f00));
-        const sno_i_u8x32 kinds = sno_i_smaller_avx2(values, eights);
-        const sno_i_u8x32 offset =
-            (sno_i_u8x32)__builtin_ia32_pshufb256((sno_i_c8x32)offsets, (sno_i_c8x32)kinds);
-        const sno_i_u8x32 text = values + offset;
+        const flake_i_u16x16 ten_bits =
+            (flake_i_u16x16)__builtin_ia32_pshufb256(bytes, pairs_of_bytes) * scales;
+        const flake_i_u8x32 values = (flake_i_u8x32)(ten_bits >> 11 | (ten_bits << 2 & 0x1f00));
+        const flake_i_u8x32 kinds = flake_i_smaller(values, eights);
+        const flake_i_u8x32 offset =
+            (flake_i_u8x32)__builtin_ia32_pshufb256((flake_i_c8x32)offsets, (flake_i_c8x32)kinds);
+        const flake_i_u8x32 text = values + offset;
         memcpy(out + 16 * i, &text, sizeof text);
     }
     for (; i < n; i++) sno_i_encode_vector(ids[i], out + 16 * i);
 }
 
 SNO_I_AVX2 FLAKE_I_FN bool sno_i_is_text_n_avx2(const char *text, size_t n) {
-    sno_i_u8x32 above = {0};
+    flake_i_u8x32 above = {0};
     size_t i = 0;
     for (; i + 1 < n; i += 2) {
-        sno_i_u8x32 c;
+        flake_i_u8x32 c;
         memcpy(&c, text + 16 * i, sizeof c);
-        above |= sno_i_smaller_avx2(sno_i_saturated_sum_avx2(c - '2', 120),
+        above |= flake_i_smaller(sno_i_saturated_sum_avx2(c - '2', 120),
                                     sno_i_saturated_sum_avx2(c - 'a', 104));
     }
-    return __builtin_ia32_pmovmskb256((sno_i_c8x32)above) == 0 &&
+    return __builtin_ia32_pmovmskb256((flake_i_c8x32)above) == 0 &&
            (i == n || sno_i_is_text_vector(text + 16 * i));
 }
 
 SNO_I_AVX2 FLAKE_I_FN void sno_i_decode_n_avx2(const char *text, size_t n, sno_id *out) {
-    const sno_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
-    const sno_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
-    const sno_i_c8x32 order_of_bytes = {2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1,
+    const flake_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
+    const flake_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
+    const flake_i_c8x32 order_of_bytes = {2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1,
                                         2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1};
     size_t i = 0;
     for (; i + 2 < n; i += 2) {
-        sno_i_u8x32 c;
+        flake_i_u8x32 c;
         memcpy(&c, text + 16 * i, sizeof c);
-        const sno_i_u8x32 values = sno_i_smaller_avx2(c - '2', c - ('a' - 8));
-        const sno_i_s16x16 ten_bits =
-            __builtin_ia32_pmaddubsw256((sno_i_c8x32)values, (sno_i_c8x32)value_scales);
-        const sno_i_u64x4 twenty_bits =
-            (sno_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (sno_i_s16x16)ten_bit_scales);
-        const sno_i_halves two_ids = (sno_i_halves)__builtin_ia32_pshufb256(
-            (sno_i_c8x32)(twenty_bits | twenty_bits >> 48), order_of_bytes);
+        const flake_i_u8x32 values = flake_i_smaller(c - '2', c - ('a' - 8));
+        const flake_i_s16x16 ten_bits =
+            __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)value_scales);
+        const flake_i_u64x4 twenty_bits =
+            (flake_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (flake_i_s16x16)ten_bit_scales);
+        const flake_i_halves two_ids = (flake_i_halves)__builtin_ia32_pshufb256(
+            (flake_i_c8x32)(twenty_bits | twenty_bits >> 48), order_of_bytes);
         const sno_i_u64x2 first = (sno_i_u64x2)__builtin_ia32_extract128i256(two_ids, 0);
         const sno_i_u64x2 second = (sno_i_u64x2)__builtin_ia32_extract128i256(two_ids, 1);
         memcpy(&out[i], &first, sizeof first);
@@ -813,7 +789,7 @@ FLAKE_API flake_status sno_decode(const char *text, size_t len, sno_id *id) {
 
 FLAKE_API void sno_encode_n(const sno_id *ids, size_t n, char *out) {
 #ifdef SNO_I_AVX2
-    if (SNO_I_HAS_AVX2) {
+    if (FLAKE_I_HAS_AVX2) {
         sno_i_encode_n_avx2(ids, n, out);
         return;
     }
@@ -823,7 +799,7 @@ FLAKE_API void sno_encode_n(const sno_id *ids, size_t n, char *out) {
 
 FLAKE_I_FN bool sno_i_is_text_n(const char *text, size_t n) {
 #ifdef SNO_I_AVX2
-    if (SNO_I_HAS_AVX2) return sno_i_is_text_n_avx2(text, n);
+    if (FLAKE_I_HAS_AVX2) return sno_i_is_text_n_avx2(text, n);
 #endif
     for (size_t i = 0; i < n; i++) {
         if (!SNO_I_BEST(is_text)(text + 16 * i)) return false;
@@ -834,7 +810,7 @@ FLAKE_I_FN bool sno_i_is_text_n(const char *text, size_t n) {
 FLAKE_API flake_status sno_decode_n(const char *text, size_t n, sno_id *out) {
     if ((text == NULL && n > 0) || !sno_i_is_text_n(text, n)) return FLAKE_PARSE;
 #ifdef SNO_I_AVX2
-    if (SNO_I_HAS_AVX2) {
+    if (FLAKE_I_HAS_AVX2) {
         sno_i_decode_n_avx2(text, n, out);
         return FLAKE_OK;
     }
@@ -863,40 +839,17 @@ FLAKE_API flake_status sno_from_json(const char *text, size_t len, sno_id *id) {
     return sno_decode(text + 1, 16, id);
 }
 
-/* A UUID is 16 bytes, and so is the text: its characters in hex, 8-4-4-4-12, with a final NUL. */
-FLAKE_I_FN bool sno_i_uuid_has_hyphen_before(size_t byte) {
-    return byte == 4 || byte == 6 || byte == 8 || byte == 10;
-}
-
+/* A UUID is 16 bytes, and so is the text. */
 FLAKE_API void sno_to_uuid(sno_id id, char out[37]) {
-    char text[16];
-    sno_encode(id, text);
-    for (size_t i = 0; i < sizeof text; i++) {
-        if (sno_i_uuid_has_hyphen_before(i)) *out++ = '-';
-        *out++ = "0123456789abcdef"[(unsigned char)text[i] >> 4];
-        *out++ = "0123456789abcdef"[(unsigned char)text[i] & 15];
-    }
-    *out = '\0';
+    flake128 text;
+    sno_encode(id, (char *)text.bytes);
+    flake128_to_uuid(&text, out);
 }
 
-/* 0 to 15, or more for what is no hex digit. */
-FLAKE_I_FN unsigned sno_i_hex_digit(char c) {
-    if (c >= '0' && c <= '9') return (unsigned)(c - '0');
-    if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
-    if (c >= 'A' && c <= 'F') return (unsigned)(c - 'A') + 10;
-    return 16;
-}
-
-FLAKE_API flake_status sno_from_uuid(const char *text, size_t len, sno_id *id) {
-    if (text == NULL || len != 36) return FLAKE_PARSE;
-    char bytes[16];
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        if (sno_i_uuid_has_hyphen_before(i) && *text++ != '-') return FLAKE_PARSE;
-        const unsigned high = sno_i_hex_digit(*text++), low = sno_i_hex_digit(*text++);
-        if (high > 15 || low > 15) return FLAKE_PARSE;
-        bytes[i] = (char)(high << 4 | low);
-    }
-    return sno_decode(bytes, sizeof bytes, id);
+FLAKE_API flake_status sno_from_uuid(const char *uuid, size_t len, sno_id *id) {
+    flake128 text;
+    const flake_status status = flake128_from_uuid(uuid, len, &text);
+    return status == FLAKE_OK ? sno_decode((const char *)text.bytes, sizeof text.bytes, id) : status;
 }
 
 // >>generators
@@ -1263,17 +1216,17 @@ FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned request, int64_t give
  * For at least 64 IDs. Returns the number written, less than 16 short of n. */
 SNO_I_AVX2 FLAKE_I_FN uint64_t sno_i_fill_avx2(sno_id *ids, uint64_t n, uint64_t head,
                                                uint64_t first) {
-    const sno_i_u16x16 is_seq0 = {0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
-    const sno_i_u16x16 is_seq1 = {0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0};
-    const sno_i_u16x16 is_seq2 = {0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0};
-    const sno_i_u16x16 is_seq3 = {0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0};
-    const sno_i_u16x16 is_seq4 = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    const flake_i_u16x16 is_seq0 = {0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
+    const flake_i_u16x16 is_seq1 = {0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0};
+    const flake_i_u16x16 is_seq2 = {0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0};
+    const flake_i_u16x16 is_seq3 = {0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0};
+    const flake_i_u16x16 is_seq4 = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     uint64_t i = 0;
     for (; i < 15 && (uintptr_t)(ids + i) % 32 != 0; i++) /* aligned stores are twice as fast */
         ids[i] = sno_i_id(head, (uint16_t)(first + i));
     sno_id sixteen[16];
     for (unsigned k = 0; k < 16; k++) sixteen[k] = sno_i_id(head, (uint16_t)(first + i + k));
-    sno_i_u16x16 part0, part1, part2, part3, part4;
+    flake_i_u16x16 part0, part1, part2, part3, part4;
     memcpy(&part0, (const uint8_t *)sixteen, sizeof part0);
     memcpy(&part1, (const uint8_t *)sixteen + 32, sizeof part1);
     memcpy(&part2, (const uint8_t *)sixteen + 64, sizeof part2);
@@ -1293,11 +1246,11 @@ SNO_I_AVX2 FLAKE_I_FN uint64_t sno_i_fill_avx2(sno_id *ids, uint64_t n, uint64_t
         part3 += is_seq3 * (16 << 8);
         part4 += is_seq4 * (16 << 8);
         if (((first + i + 15) & 255) >= 16 + 15) continue; /* no low byte is below 16 */
-        part0 += is_seq0 & (sno_i_u16x16)(part0 < 16 << 8);
-        part1 += is_seq1 & (sno_i_u16x16)(part1 < 16 << 8);
-        part2 += is_seq2 & (sno_i_u16x16)(part2 < 16 << 8);
-        part3 += is_seq3 & (sno_i_u16x16)(part3 < 16 << 8);
-        part4 += is_seq4 & (sno_i_u16x16)(part4 < 16 << 8);
+        part0 += is_seq0 & (flake_i_u16x16)(part0 < 16 << 8);
+        part1 += is_seq1 & (flake_i_u16x16)(part1 < 16 << 8);
+        part2 += is_seq2 & (flake_i_u16x16)(part2 < 16 << 8);
+        part3 += is_seq3 & (flake_i_u16x16)(part3 < 16 << 8);
+        part4 += is_seq4 & (flake_i_u16x16)(part4 < 16 << 8);
     }
     return i;
 }
@@ -1311,7 +1264,7 @@ FLAKE_I_FN void sno_i_fill(const sno_gen *g, uint8_t meta, const flake_i_ticket 
     uint64_t i = 0;
     FLAKE_ASSERT(ticket->n <= g->gen.engine.cap - ticket->index);
 #ifdef SNO_I_AVX2
-    if (ticket->n >= 64 && SNO_I_HAS_AVX2) i = sno_i_fill_avx2(ids, ticket->n, head, first);
+    if (ticket->n >= 64 && FLAKE_I_HAS_AVX2) i = sno_i_fill_avx2(ids, ticket->n, head, first);
 #endif
     for (; i < ticket->n; i++) ids[i] = sno_i_id(head, (uint16_t)(first + i));
 }
