@@ -36,20 +36,30 @@ SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)" MAKE="$(MAKE)"
 FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 
-.PHONY: all lib single install-headers install uninstall test run-tests matrix everything sanitize explore \
+.PHONY: all tools lib single install-headers install uninstall test run-tests matrix everything sanitize explore \
 	explore-orders models models-checked mutants coverage soak attack fuzz fuzz-replay campaign cross test-fresh help \
 	clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(BUILD)/flake $(BUILD)/sno ## the command-line tools, and an id of each format taken apart
-	@for layout in $$($(RUN_ENV) $(BUILD)/flake layouts | sed -n 's/^\([a-z][^ ]*\).*/\1/p'); do \
-	  $(RUN_ENV) $(BUILD)/flake inspect --layout=$$layout \
-	    $$($(RUN_ENV) $(BUILD)/flake generate --layout=$$layout) || exit 1; \
-	  echo; \
-	done; \
-	$(RUN_ENV) $(BUILD)/sno inspect $$($(RUN_ENV) $(BUILD)/sno generate --meta=42)
+# With -s, for scripts, it prints nothing.
+IS_SILENT = $(findstring s,$(firstword -$(MAKEFLAGS)))
+all: tools ## builds the tools, and prints three IDs, one of them decoded, and what to type next
+	@$(if $(IS_SILENT),:,flake="$(RUN_ENV) $(BUILD)/flake"; \
+	id=$$($$flake generate --node=7) && uuid=$$($$flake generate --layout=uuid7) && \
+	sno=$$($(RUN_ENV) $(BUILD)/sno generate --meta=42) || exit 1; \
+	printf '%-38s%-14s%s\n' \
+	  $$id '64-bit flake' '$(BUILD)/flake generate --node=7' \
+	  $$uuid UUIDv7 '$(BUILD)/flake generate --layout=uuid7' \
+	  $$sno sno '$(BUILD)/sno generate --meta=42'; \
+	printf '\n%s\n' "$(BUILD)/flake inspect --layout=default $$id"; \
+	$$flake inspect --layout=default $$id || exit 1; \
+	printf '\nNext: %-21s %s\n' 'make test' 'every test program, in a minute'; \
+	printf '      %-21s %s\n' 'make install' 'headers, tools, libraries and man pages, into $(PREFIX)' \
+	  '$(BUILD)/flake help' 'what the tools can do; make help lists the targets of make' \
+	  'README.md' 'how to use flake.h and sno.h in a program')
 
+tools: $(TOOLS:%=$(BUILD)/%) ## the command-line tools, and nothing printed about them
 $(TOOLS:%=$(BUILD)/%): $(BUILD)/%: tests/tools/%.c tests/tools/tool.h $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 

@@ -1,57 +1,55 @@
-/* sno.h: unique, time-ordered 80-bit ids with a metabyte for any number of threads, without a lock.
+/* sno.h: unique, time-ordered 80-bit IDs with a metabyte, from any number of threads, without locks.
  *
  * Version 0.2.0. C11, or C++11 and later. SPDX-License-Identifier: MIT (the text is at the end.)
  *
- * Do this in as many files as you like; there is nothing to link:
+ * Include it in as many files as you like; there is nothing to link:
  *
  *     #include "sno.h"
  *     #include <stdio.h>
  *
  *     int main(void) {
- *         sno_id id = sno_generate(42); // from any thread; 42 is yours to give a meaning
+ *         sno_id id = sno_generate(42); // from any thread; the metabyte 42 means what you define
  *         char text[16];
  *         sno_encode(id, text);
- *         printf("%.16s made at %lld ms\n", text, (long long)sno_time_ms(id));
+ *         printf("%.16s generated at %lld ms\n", text, (long long)sno_time_ms(id));
  *         return 0;
  *     }
  *
  * WHICH CALL
  *
- *     sno_generate     from a process-wide generator; no setup. For a program that is one process and its
- *                      children (call it once before the first fork): its partition is random, and an
- *                      unrelated process has the same one with probability 1/65,536
+ *     sno_generate     from a process-wide generator, without set-up. Its partition is random: an unrelated
+ *                      process has the same one with probability 1/65,536. A program that forks calls it
+ *                      once before the first fork
  *     sno_next         from a generator of your own, with a partition that you choose
  *     sno_try          never blocks; flake_retry_ns tells an event loop when to call again
  *     sno_next_n       a batch: one atomic operation per time unit
  *     sno_try_at       takes the current time from the caller instead of the clock
  *
- * A sno_gen begins with a flake_gen, named `gen`, for everything that flake.h asks of any generator:
- * flake_retry_ns(&ids.gen), flake_available, flake_ahead_ms, flake_stats_get, flake_gen_options,
- * flake_release. Options are flake_options, with lanes and single_thread; flake.h describes them, and which
- * call may run in which thread.
+ * The first member of a sno_gen is a flake_gen named `gen`. flake.h's queries take it, and so does
+ * flake_release: flake_retry_ns(&ids.gen). Options are flake_options, with lanes and single_thread. flake.h
+ * describes them, clocks, gates, rings, states, statuses and hooks, and which call may run in which thread,
+ * in signal handlers and after fork. A program that includes both headers contains one engine.
  *
  * Two generators that run at the same time, in one process or in several, need different partitions or
- * disjoint sequence ranges. A generator that follows another one with the same partition must start in a
- * later time unit (start_next_unit) with a clock that did not go backwards, or have a state or a snapshot.
+ * disjoint sequence ranges. A generator that follows another one with the same partition needs a state, the
+ * other's snapshot, or start_next_unit and a clock that did not go backwards.
  *
- * IDs of one generator and one metabyte increase in call order as long as the clock does not go backwards:
- * the metabyte comes before the sequence. A backward step of the clock flips the tick of the IDs, and no
- * caller waits. Only a second backward step, into time that was used with both ticks, makes callers wait.
- * A draw gives no memory-ordering guarantees.
+ * IDs of one generator and one metabyte increase in call order while the clock does not go backwards. (The
+ * metabyte comes before the sequence.) When the clock goes backwards, the tick bit flips, and no caller
+ * waits. Callers wait only if a second backward step leads into time that was used with both ticks.
  *
- * Everything else is flake.h's: clocks, gates, rings, states, statuses, hooks, and what flake.h says of
- * signal handlers and fork. A program that includes both headers contains one engine. Without an operating
- * system (FLAKE_NO_OS) partitions derive from the clock alone, unless FLAKE_RANDOM_BYTES is defined.
+ * Without an operating system (FLAKE_NO_OS) partitions derive from the clock alone, unless
+ * FLAKE_RANDOM_BYTES is defined.
  *
  * Sections, by the marks to search for:
  *
  *     // >>public      types and calls
- *     // >>objects     what a generator, shard or set of lanes consists of
- *     // >>ids     // >>sort     // >>text     // >>generators     // >>lanes     // >>default
+ *     // >>objects     the struct of a generator
+ *     // >>ids     // >>sort     // >>text     // >>generators     // >>default
  *     // >>library     for other languages, in a shared library
  */
 
-/* A unit's own warning flags are for its own code. */
+/* A program's warning flags do not apply to this header. */
 #if defined(__GNUC__) && defined(__INCLUDE_LEVEL__) && !defined(FLAKE_SHOW_WARNINGS)
 #if __INCLUDE_LEVEL__ > 0
 #pragma GCC system_header
@@ -79,9 +77,9 @@ extern "C" {
 
 // >>public
 
-/* ---- ids ----
+/* ---- IDs ----
  *
- * 80 bits, big-endian, so that memcmp orders them as sno_compare does:
+ * 80 bits, big-endian: memcmp orders them as sno_compare does.
  *
  *     [ time:39 ][ tick:1 ][ meta:8 ][ partition:16 ][ sequence:16 ]    time: 4 ms since 2010
  */
@@ -95,15 +93,15 @@ FLAKE_API unsigned sno_tick(sno_id);   /* changes when the clock goes backwards 
 FLAKE_API uint8_t sno_meta(sno_id);
 FLAKE_API uint16_t sno_partition(sno_id);
 FLAKE_API uint16_t sno_sequence(sno_id);
-/* Below 0, 0, or above: by time, tick, meta, partition, sequence. */
+/* Negative, 0 or positive: by time, tick, meta, partition, sequence. */
 FLAKE_API int sno_compare(sno_id, sno_id);
 FLAKE_API bool sno_equal(sno_id, sno_id);
 FLAKE_API bool sno_is_zero(sno_id);
 FLAKE_API void sno_sort(sno_id *ids, size_t n); /* in place, a radix sort */
-/* FLAKE_TIME_RANGE: units past 39 bits. FLAKE_INVALID: tick past 1. */
+/* FLAKE_TIME_RANGE: units has more than 39 bits. FLAKE_INVALID: tick exceeds 1. */
 FLAKE_API flake_status sno_compose(uint64_t units, unsigned tick, uint8_t meta, uint16_t partition,
                                    uint16_t sequence, sno_id *);
-/* The smallest and the largest id of a time's unit, for range scans. FLAKE_TIME_RANGE: outside 2010..2079. */
+/* The smallest and largest ID of a time unit, for range queries. FLAKE_TIME_RANGE: outside 2010..2079. */
 FLAKE_API flake_status sno_min_at(int64_t unix_ms, sno_id *);
 FLAKE_API flake_status sno_max_at(int64_t unix_ms, sno_id *);
 FLAKE_API sno_id sno_from_bytes(const uint8_t in[10]);
@@ -111,72 +109,75 @@ FLAKE_API void sno_to_bytes(sno_id, uint8_t out[10]);
 
 /* ---- text ----
  *
- * 16 characters of 2-9a-x, which sort as the ids do. Reading is strict: the whole input, lower case
- * (but a UUID's hex in either), nothing around it; what fails leaves the output alone. No NUL is
- * written but by to_json and to_uuid.
+ * 16 characters of 2-9 and a-x, which sort as the IDs do. Decoding takes the whole input and accepts lower
+ * case only, of a UUID's hex digits either case. On failure the output is unchanged. Only to_json and
+ * to_uuid write a NUL.
  */
 FLAKE_API void sno_encode(sno_id, char out[16]);
 FLAKE_API flake_status sno_decode(const char *, size_t len, sno_id *);
 FLAKE_API void sno_encode_n(const sno_id *, size_t n, char *out);      /* 16 * n characters */
 FLAKE_API flake_status sno_decode_n(const char *, size_t n, sno_id *); /* all n or none */
-FLAKE_API void sno_to_json(sno_id, char out[19]); /* in quotes; the zero id is null */
+FLAKE_API void sno_to_json(sno_id, char out[19]); /* in quotes; the zero ID is null */
 FLAKE_API flake_status sno_from_json(const char *, size_t len, sno_id *);
-FLAKE_API void sno_to_uuid(sno_id, char out[37]); /* its 16 characters as a UUID's 16 bytes */
+FLAKE_API void sno_to_uuid(sno_id, char out[37]); /* the text's 16 characters as a UUID's 16 bytes */
 FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
 
 /* ---- generators ----
  *
  * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter. It
- * must not be copied or moved once initialised: see flake.h. Nothing needs to be freed; with exclusive_dir, call
- * flake_release before another init and before the memory is freed. Options are copied; objects that they
- * point to must outlive the generator.
+ * must not be copied or moved once initialised. Options are copied; objects that they point to must outlive
+ * the generator. Nothing needs to be freed; with exclusive_dir, call flake_release before another init and
+ * before the memory is freed.
  *
- * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return
- * FLAKE_TIME_RANGE, FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID, with a state FLAKE_IO,
- * FLAKE_MISMATCH and FLAKE_NOT_EXTENDED, and what a gate returns; FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with each call.
+ * A draw that fails leaves the generator unchanged and zeroes the ID. Any draw may return FLAKE_TIME_RANGE,
+ * FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID, with a state FLAKE_IO, FLAKE_MISMATCH and
+ * FLAKE_NOT_EXTENDED, and what a gate returns; FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with each
+ * call.
  *
- * With a partition of your own and the whole pool:
+ * To choose the partition yourself, with the whole pool of sequence numbers:
  *
  *     static sno_snapshot mine; // all zero
  *     mine.partition = 7;
  *     sno_init(&ids, &mine, NULL, &why);
  *
- * Without a snapshot the library chooses a partition that no other such generator of this process has, nor
- * of a process that forks from it after the first such call. Partitions count up from a random one, and are
- * not reused. Unrelated processes may choose the same: two of them collide with probability 1/65,536 for
- * each partition used, some pair of 300 in every second case. The same holds for two copies of this header
- * that the linker keeps apart in one process (libraries that hide their symbols, or were opened with
- * RTLD_LOCAL). Such systems need partitions of their own choice.
+ * Without a snapshot the library chooses the partition. It differs from those that the library chose before,
+ * in this process and in children forked after the first choice: partitions count up from a random one and
+ * are not reused. Unrelated processes may get the same one: two collide with probability 1/65,536 for each
+ * partition used, and among 300 processes a collision is as likely as not. The same holds for two copies of
+ * this header that the linker keeps apart in one process (libraries that hide their symbols, or were opened
+ * with RTLD_LOCAL). Assign partitions yourself in such systems.
  */
 typedef struct sno_gen sno_gen;
 
 /* The position of a generator, and what a new one may start from. All times in 4 ms units since 2010. */
 typedef struct sno_snapshot {
     uint16_t partition;
-    /* The pool, 4 numbers or more, in either order; max 0: 65535. */
+    /* The pool: at least 4 numbers, bounds in either order; max 0: 65535. */
     uint16_t sequence_min, sequence_max;
-    uint32_t sequence; /* last number drawn, past the maximum while callers queue; 0: the minimum */
-    int64_t now;       /* the clock, when taken */
-    int64_t wall_hi;   /* the newest unit drawn in */
+    uint32_t sequence; /* last number drawn, above the maximum while callers queue; 0: the minimum */
+    int64_t now;       /* the clock when the snapshot was taken */
+    int64_t wall_hi;   /* the newest unit with an ID */
     int64_t wall_safe; /* the last unit used with the other tick */
     uint32_t drifts;   /* how often the clock went backwards; its parity is the tick */
 } sno_snapshot;
 
-/* From a snapshot: pool, partition and position; it is read by this call only. NULL: the whole pool, and a
- * partition chosen by the library, since 0 is a valid partition. From the options, NULL for all defaults,
- * everything else; of them layout, node, node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms must be
- * zero, and exclusive_dir needs a snapshot. With lanes IDs of one unit are unordered, and after a backward
- * step each lane decides for itself: some flip the tick, and IDs of one unit may have either.
+/* The snapshot sets pool, partition and position; only this call reads it. NULL: the whole pool, and a
+ * partition chosen by the library. The options set the rest; NULL: all defaults. Their fields layout, node,
+ * node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms must be zero, and exclusive_dir needs a
+ * snapshot. With lanes, IDs of one unit are unordered. After a backward step each lane decides by itself
+ * whether it flips the tick, so IDs of one unit may have either.
  *
  * FLAKE_INVALID; FLAKE_EXHAUSTED: this process has used all partitions; with exclusive_dir FLAKE_IN_USE,
  * FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST. After a failure every
- * call on the generator returns FLAKE_INVALID. It starts at the clock: with a partition of yours it repeats
- * the IDs of a run that ended within the same 4 ms (unless it has start_next_unit), or later than this clock
- * reads, unless it has a state or that run's snapshot. */
+ * call on the generator returns FLAKE_INVALID.
+ *
+ * The generator starts at the clock. If a run with the same partition drew in this 4 ms unit or in a later
+ * one, IDs can repeat, unless the generator has a state or that run's snapshot. start_next_unit is enough if the
+ * clock did not go backwards. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_init(sno_gen *, const sno_snapshot *,
                                                  const flake_options *, flake_why *);
 /* n generators that share one pool, each with single_thread and for one thread at a time. All or none.
- * FLAKE_INVALID: n is 0 or more than there are numbers. With exclusive_dir release the first one. */
+ * FLAKE_INVALID: n is 0 or exceeds the pool. With exclusive_dir release the first one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n,
                                                         const sno_snapshot *, const flake_options *,
                                                         flake_why *);
@@ -185,59 +186,59 @@ FLAKE_I_MUST_USE FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t 
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_next(sno_gen *, uint8_t meta, sno_id *);
 /* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_try(sno_gen *, uint8_t meta, sno_id *);
-/* All n, waiting for each unit. If a unit fails, the IDs before it are valid and the rest is zeroed. With
- * lanes unsorted. */
+/* All n, waiting for as many units as that takes. If a unit fails, the IDs before it are valid and the rest
+ * is zeroed. With lanes unsorted. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_next_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
-/* As many as are available now; *got says how many, and the rest of the array is unchanged. FLAKE_OK if at
- * least one. */
+/* Generates the IDs available now, at most n; *got is their number, the rest of the array is unchanged.
+ * FLAKE_OK if at least one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n,
                                                   size_t *got);
-/* With the caller's own, perhaps cached, reading of the clock. An older one counts as the newest unit.
- * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit. Not for generators with lanes:
- * FLAKE_INVALID. */
+/* With the caller's own reading of the clock, which may be cached. A reading older than the newest unit
+ * counts as that unit. FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit.
+ * FLAKE_INVALID: the generator has lanes. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ms,
                                                    sno_id *);
-/* An ID of any time, to port old IDs: tick 0, and a sequence of its own that wraps around within the pool.
- * So it is unique among sno_cap such calls in a row, not against sno_next in the same unit. */
+/* An ID of any time, to port old IDs: tick 0, and a sequence that only this call increments, and that wraps
+ * around within the pool. The ID is unique among sno_cap such calls in a row, but sno_next may generate the
+ * same one in that unit. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_with_time(sno_gen *, uint8_t meta, int64_t unix_ms,
                                                       sno_id *);
 
 /* From the process-wide generator, created by the first call, with a partition chosen by the library. Waits
- * without limit; the zero ID: a time outside 2010..2079, or no partition is left. A forked child has another
- * partition than its parent and siblings, if one of them called before the fork. One generator for each copy
- * of this header that the linker keeps apart. Long-lived families of short-lived processes need partitions
- * of their own choice. */
+ * without limit. Returns the zero ID for a time outside 2010..2079, and when no partition is left. If the
+ * process calls it before it forks, parent and children have different partitions. Each copy of this header
+ * that the linker keeps apart has a generator. Assign partitions yourself if a long-lived process forks many
+ * short-lived ones: they use up the 65,535. */
 FLAKE_API sno_id sno_generate(uint8_t meta);
 
-/* Lock-free, never torn. With lanes every number of every unit up to the newest of any lane, with both ticks,
- * counts as drawn. */
+/* Lock-free, never torn. With lanes, all IDs of all units up to the newest of any lane count as drawn, with
+ * both ticks. */
 FLAKE_API flake_status sno_snapshot_take(sno_gen *, sno_snapshot *);
-/* A snapshot to start all n shards from, taken while no thread draws: as of lanes. */
+/* A snapshot to start all n shards from, as of lanes; taken while no thread draws. */
 FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapshot *);
-/* Of generators without lanes: the last number drawn in this unit, or the minimum. */
+/* Without lanes: the last number drawn in this unit, or the minimum. */
 FLAKE_API uint32_t sno_sequence_now(sno_gen *);
-FLAKE_API uint32_t sno_len(sno_gen *);       /* likewise: IDs drawn in this unit */
+FLAKE_API uint32_t sno_len(sno_gen *);       /* without lanes: IDs drawn in this unit */
 FLAKE_API uint32_t sno_cap(const sno_gen *); /* IDs per unit */
 FLAKE_API uint16_t sno_gen_partition(const sno_gen *);
 
 /* ---- after fork, crash and restart ----
  *
- * A forked child, and a process after flake_machine_cloned(), gets FLAKE_FORKED until it calls this with a
- * pool of its own; without a snapshot: a partition chosen by the library. (sno_generate takes a new
- * partition by itself.) FLAKE_NODE_OVERLAP: the pool shares IDs with the parent's; FLAKE_INVALID: the
- * generator was not inherited. After a failure the generator is unchanged. The call compares the IDs of this
- * generator or shard only; sno_init in a child compares nothing.
+ * A forked child, and a process after flake_machine_cloned(), gets FLAKE_FORKED until it calls this with
+ * another pool; NULL: a partition chosen by the library. (sno_generate takes a new partition by itself.)
+ * FLAKE_NODE_OVERLAP: the pool overlaps that of the parent's generator or shard; sno_init in a child does
+ * not check this. FLAKE_INVALID: the generator was not inherited. After a failure the generator is unchanged.
  *
  * A generator must not outlive the module whose code initialised it: it reads that module's memory.
  */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const sno_snapshot *,
                                                               const flake_options *, flake_why *);
 
-/* With a state file no run repeats IDs of the last. `state` is static, or in shared memory:
+/* With a state file no run repeats IDs of an earlier one. `state` is static, or in shared memory:
  *
  *     static flake_state state;
  *     flake_why why;
- *     static sno_snapshot pool; // partition and bounds; all zero: the file's, or new ones
+ *     static sno_snapshot pool; // partition and bounds; all zero: the file's, or chosen by the library
  *     static flake_state_options where;
  *     where.path = "/var/lib/app/snos";
  *     if (sno_state_open(&state, &where, &options, &pool, &why) != FLAKE_OK) ... why.text
@@ -246,15 +247,16 @@ FLAKE_I_MUST_USE FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const s
  *     ...
  *     flake_state_close(&state, NULL);
  *
- * `pool` is read and filled in. Of the options clock and shared_memory count. A number that flake_state_open
- * claims from a directory may be a partition, too: pass that state and a snapshot with the partition. */
+ * `pool` is read and filled in. Of the options only clock and shared_memory are used. A partition can also be
+ * a number that flake_state_open claims from a directory: pass that state, and a snapshot with the number as
+ * partition. */
 FLAKE_API flake_status sno_state_open(flake_state *, const flake_state_options *, const flake_options *,
                                       sno_snapshot *pool, flake_why *);
 
 #ifdef FLAKE_SHARED
-/* For other languages, in a shared library: as flake_new, flake_extend and flake_free. Of the text's words layout,
- * node, node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms are refused. Without partition=N the partition
- * is that of the state file, the number claimed in state_dir, or one that the library chooses. */
+/* For other languages, in a shared library: as flake_new, flake_extend and flake_free. The text must not
+ * contain layout, node, node_offset, seq_min, seq_max, seq_scatter or max_ahead_ms. Without partition=N the
+ * partition is that of the state file, the number claimed in state_dir, or one that the library chooses. */
 FLAKE_API sno_gen *sno_gen_new(const char *text, flake_why *);
 FLAKE_API flake_status sno_gen_extend(sno_gen *, flake_why *);
 FLAKE_API flake_status sno_gen_free(sno_gen *, flake_why *);
@@ -263,8 +265,8 @@ FLAKE_API const char *sno_version(void);
 
 // >>objects
 
-/* Large, as a flake_gen is. `gen` is for flake.h's queries and flake_release; its own draws return
- * FLAKE_INVALID. */
+/* Large, as a flake_gen is. `gen` is for flake.h's queries and flake_release; flake_next and the like return
+ * FLAKE_INVALID for it. */
 struct sno_gen {
     flake_gen gen;
     uint16_t partition, sequence_min;
@@ -280,10 +282,10 @@ struct sno_gen {
 #define SNO_I_IMPLEMENTED
 
 // >>own begin
-/* What this header alone asks of the operating system: a fresh page moved into a room. Where that
- * can't be done it stays where it is. The kernel looks whether it can be done before it unmaps what
- * is there; a call that maps a page there may run out of memory after that, and leave a hole for
- * others to map into. */
+/* The one service of the operating system that only this header uses: moving a fresh page into a room. If
+ * that fails, the page stays at its address. mremap checks that it can succeed before it unmaps the
+ * destination. mmap at a fixed address could run out of memory after unmapping, and leave a hole for other
+ * mappings. */
 #if defined(__linux__) && !defined(FLAKE_NO_OS)
 extern void *sno_i_mremap(void *, size_t, size_t, int, ...) __asm__("mremap");
 
@@ -303,14 +305,10 @@ FLAKE_I_FN void *sno_i_move_page(void *page, flake_i_page_room *room) { return (
 // >>own end
 
 // >>ids
-/* An id is 80 bits, big-endian, so memcmp orders ids by time:
- *
- *     [ time:39 ][ tick:1 ][ meta:8 ][ partition:16 ][ sequence:16 ]
- *       4 ms units since 2010-01-01 UTC */
 
-#define SNO_I_EPOCH_MS   INT64_C(1262304000000)
+#define SNO_I_EPOCH_MS   INT64_C(1262304000000) /* 2010-01-01 UTC */
 #define SNO_I_UNIT_MS    4
-#define SNO_I_TIME_SHIFT 25 /* of time in the head of an id, and in the engine's word */
+#define SNO_I_TIME_SHIFT 25 /* of time in the first 64 bits of an ID, and in the engine's word */
 
 FLAKE_I_FN uint16_t sno_i_be16(uint16_t value) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -326,7 +324,7 @@ FLAKE_I_FN uint16_t sno_i_load_be16(const uint8_t *from) {
     return (uint16_t)(from[0] << 8 | from[1]);
 }
 
-/* All but the sequence, and the sequence. */
+/* The head is all but the sequence, the tail is the sequence. */
 FLAKE_I_FN uint64_t sno_i_head(const sno_id *id) { return flake_i_get64(id->bytes); }
 FLAKE_I_FN uint16_t sno_i_tail(const sno_id *id) { return sno_i_load_be16(id->bytes + 8); }
 
@@ -403,11 +401,11 @@ FLAKE_API bool sno_equal(sno_id a, sno_id b) {
 FLAKE_API bool sno_is_zero(sno_id id) { return sno_i_head(&id) == 0 && sno_i_tail(&id) == 0; }
 
 // >>sort
-/* A radix sort in place, most significant digit first. A digit is the 8 bits that begin where the
- * ids at hand first differ, so what they have in common (the year, a partition) costs one look.
- * Each level uses up 8 of the 80 bits: on any input at most 10 levels, each with 4 KB of stack. */
+/* A radix sort in place, most significant digit first. A digit is the 8 bits that begin at the first bit in
+ * which the IDs of a bucket differ, so a common prefix (the year, a partition) costs one pass. Each level
+ * resolves 8 of the 80 bits: at most 10 levels, each with 4 KB of stack. */
 
-#define SNO_I_SORT_FEW 32 /* below this, insertion beats clearing 256 counters */
+#define SNO_I_SORT_FEW 32 /* below this, insertion sort beats clearing 256 counters */
 
 FLAKE_I_FN void sno_i_sort_few(sno_id *ids, size_t n) {
     for (size_t i = 1; i < n; i++) {
@@ -424,7 +422,7 @@ FLAKE_I_FN unsigned sno_i_first_bit(uint64_t value) {
     return bit;
 }
 
-/* The first bit in which two of the ids differ; 80 when all are equal. */
+/* The first bit in which two of the IDs differ; 80: all are equal. */
 FLAKE_I_FN unsigned sno_i_sort_first_difference(const sno_id *ids, size_t n) {
     uint64_t heads = 0, tails = 0;
     for (size_t i = 1; i < n; i++) {
@@ -435,14 +433,14 @@ FLAKE_I_FN unsigned sno_i_sort_first_difference(const sno_id *ids, size_t n) {
     return tails != 0 ? 16 + sno_i_first_bit(tails) : 80;
 }
 
-/* The 8 bits at `bit`, at most 72; the pair of bytes that holds them never ends past the id. */
+/* The 8 bits at `bit`, at most 72; the pair of bytes that contains them ends within the ID. */
 FLAKE_I_FN unsigned sno_i_sort_digit(const sno_id *id, unsigned bit) {
     const unsigned first = bit < 72 ? bit / 8 : 8;
     return (unsigned)sno_i_load_be16(id->bytes + first) >> (8 - (bit - 8 * first)) & 0xff;
 }
 
-/* Moves every id to the bucket of its digit, and says where each bucket ends. The id in hand goes
- * to the next place in its bucket, and the one found there is the next in hand. */
+/* Moves every ID to the bucket of its digit; ends[] is where each bucket ends. The ID in hand goes to the next
+ * place of its bucket, and the one found there is the next in hand. */
 FLAKE_I_FN void sno_i_sort_by_digit(sno_id *ids, size_t n, unsigned bit, size_t ends[256]) {
     size_t next[256] = {0}, sum = 0;
     for (size_t i = 0; i < n; i++) next[sno_i_sort_digit(&ids[i], bit)]++;
@@ -455,7 +453,7 @@ FLAKE_I_FN void sno_i_sort_by_digit(sno_id *ids, size_t n, unsigned bit, size_t 
         while (next[d] < ends[d]) {
             sno_id *place = &ids[next[d]];
             sno_id in_hand = *place;
-            /* Digits are read where an id lies: read from the copy, each would wait for its store. */
+            /* Read from the array: a read of the copy would wait for the copy's store. */
             unsigned digit = sno_i_sort_digit(place, bit);
             while (digit != d) {
                 place = &ids[next[digit]++];
@@ -487,23 +485,22 @@ FLAKE_API void sno_sort(sno_id *ids, size_t n) {
 }
 
 // >>text
-/* The 80 bits as 16 values of 5 bits, most significant first: 0..7 are '2'..'9' and 8..31 are
- * 'a'..'x', in ASCII order, so texts compare as their ids do.
+/* The 80 bits are 16 values of 5 bits, most significant first. Values 0..7 are '2'..'9' and 8..31 are
+ * 'a'..'x', in ASCII order, so texts compare as their IDs do.
  *
- * Three primitives, each written for a kind of machine: encode, is_text, and decode, which takes
- * only what is_text has passed.
+ * There are three primitives: encode, is_text, and decode of a text that is_text accepts. Each exists for
+ * several machines:
  *
  *     portable    8 characters in a 64-bit word
- *     vector      x86-64 with SSE2, and shorter with SSSE3; aarch64
- *     avx2        x86-64: whole arrays, two ids at a time; compiled always, chosen at run time
+ *     vector      x86-64 with SSE2, shorter with SSSE3; aarch64
+ *     avx2        x86-64: whole arrays, two IDs at a time; always compiled, chosen at run time
  *
- * The vectors are the compiler's own types: the header of a machine's vector functions would cost a
- * unit more to compile than all the rest. gcc and clang each have names for what has no operator.
+ * Vectors are the compiler's own types: including <immintrin.h> would take longer to compile than the whole
+ * program. gcc and clang have different builtins for operations without an operator.
  *
- * Characters are turned to values and back without tables. As unsigned bytes that wrap around,
- * c - '2' and c - ('a' - 8) are the value if c is a digit and if c is a letter, and the smaller of
- * the two is the right one. What is out of the alphabet has c - '2' above 7 and c - 'a' above 23;
- * adding 120 and 104 with saturation moves both limits to bit 7. */
+ * Conversion needs no tables. In unsigned bytes that wrap around, the value of a digit is c - '2', that of a
+ * letter c - ('a' - 8), and the smaller of the two is the right one. A character outside the alphabet has
+ * c - '2' above 7 and c - 'a' above 23; adding 120 and 104 with saturation moves both limits to bit 7. */
 
 #if !defined(FLAKE_NO_SIMD) && defined(__GNUC__)
 #if defined(__x86_64__) && defined(__SSE2__)
@@ -514,30 +511,29 @@ FLAKE_API void sno_sort(sno_id *ids, size_t n) {
 #endif
 #endif
 
-#define SNO_I_LETTER_GAP      ('a' - 8 - '2') /* what a letter lies above its value + '2' */
-#define SNO_I_EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
+#define SNO_I_LETTER_GAP      ('a' - 8 - '2') /* a letter minus (its value + '2') */
 
 FLAKE_I_FN uint64_t sno_i_8_chars(uint64_t bits40) {
     uint64_t v = (bits40 << 12 & UINT64_C(0x000fffff00000000)) | (bits40 & 0xfffff);
     v = (v << 6 & UINT64_C(0x03ff000003ff0000)) | (v & UINT64_C(0x000003ff000003ff));
     v = (v << 3 & UINT64_C(0x1f001f001f001f00)) | (v & UINT64_C(0x001f001f001f001f));
-    const uint64_t is_letter = (v + SNO_I_EACH_BYTE(0x80 - 8)) >> 7 & SNO_I_EACH_BYTE(1);
-    return v + SNO_I_EACH_BYTE('2') + is_letter * SNO_I_LETTER_GAP;
+    const uint64_t is_letter = (v + FLAKE_I_EACH_BYTE(0x80 - 8)) >> 7 & FLAKE_I_EACH_BYTE(1);
+    return v + FLAKE_I_EACH_BYTE('2') + is_letter * SNO_I_LETTER_GAP;
 }
 
 FLAKE_I_FN bool sno_i_is_8_chars(uint64_t text) {
-    /* In ASCII, bit 7 of each byte of text + SNO_I_EACH_BYTE(0x80 - c) says whether it is c or
-     * above. Other bytes pass for neither and, though they carry into a neighbour, refuse the text. */
+    /* For ASCII bytes, bit 7 of text + FLAKE_I_EACH_BYTE(0x80 - c) is set if the byte is c or above. A byte
+     * above 127 counts as neither digit nor letter; it may carry into a neighbour, but the text fails. */
     const uint64_t digit =
-        (text + SNO_I_EACH_BYTE(0x80 - '2')) & ~(text + SNO_I_EACH_BYTE(0x7f - '9'));
+        (text + FLAKE_I_EACH_BYTE(0x80 - '2')) & ~(text + FLAKE_I_EACH_BYTE(0x7f - '9'));
     const uint64_t letter =
-        (text + SNO_I_EACH_BYTE(0x80 - 'a')) & ~(text + SNO_I_EACH_BYTE(0x7f - 'x'));
-    return (~(digit | letter) & SNO_I_EACH_BYTE(0x80)) == 0;
+        (text + FLAKE_I_EACH_BYTE(0x80 - 'a')) & ~(text + FLAKE_I_EACH_BYTE(0x7f - 'x'));
+    return (~(digit | letter) & FLAKE_I_EACH_BYTE(0x80)) == 0;
 }
 
 FLAKE_I_FN uint64_t sno_i_40_bits(uint64_t text) {
-    const uint64_t is_letter = text >> 6 & SNO_I_EACH_BYTE(1);
-    uint64_t v = text - SNO_I_EACH_BYTE('2') - is_letter * SNO_I_LETTER_GAP;
+    const uint64_t is_letter = text >> 6 & FLAKE_I_EACH_BYTE(1);
+    uint64_t v = text - FLAKE_I_EACH_BYTE('2') - is_letter * SNO_I_LETTER_GAP;
     v = (v >> 3 & UINT64_C(0x03e003e003e003e0)) | (v & UINT64_C(0x001f001f001f001f));
     v = (v >> 6 & UINT64_C(0x000ffc00000ffc00)) | (v & UINT64_C(0x000003ff000003ff));
     return (v >> 12 & UINT64_C(0x000000fffff00000)) | (v & 0xfffff);
@@ -572,7 +568,7 @@ typedef uint16_t sno_i_u16x8 __attribute__((vector_size(16)));
 typedef uint32_t sno_i_u32x4 __attribute__((vector_size(16)));
 typedef uint64_t sno_i_u64x2 __attribute__((vector_size(16)));
 
-/* The bytes of a, and of b behind them, in the order of the constants. */
+/* Picks bytes of a (0 to 15) and b (16 to 31) by constants. */
 #if defined(__clang__)
 #define SNO_I_PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
@@ -580,7 +576,7 @@ typedef uint64_t sno_i_u64x2 __attribute__((vector_size(16)));
 #endif
 
 FLAKE_I_FN sno_i_u8x16 sno_i_smaller(sno_i_u8x16 a, sno_i_u8x16 b) {
-#if defined(SNO_I_X86) && !defined(__clang__) /* gcc does not see what this is */
+#if defined(SNO_I_X86) && !defined(__clang__) /* gcc does not find the instruction by itself */
     return (sno_i_u8x16)__builtin_ia32_pminub128((sno_i_c8x16)a, (sno_i_c8x16)b);
 #else
     const sno_i_u8x16 is_a = (sno_i_u8x16)(a < b);
@@ -598,9 +594,9 @@ FLAKE_I_FN sno_i_u8x16 sno_i_saturated_sum(sno_i_u8x16 a, uint8_t b) {
 #endif
 }
 
-/* Each two values lie in a pair of bytes, which is brought into a 16-bit lane. */
+/* Moves the two bytes that contain each two values into a 16-bit lane. */
 FLAKE_I_FN sno_i_u16x8 sno_i_pairs(sno_id id) {
-    /* Loaded as 8 bytes and 2, as ids are stored: a load across two fresh stores would stall. */
+    /* Loaded as 8 bytes and 2, as IDs are stored: a load across two fresh stores would stall. */
     uint64_t head;
     uint16_t tail;
     memcpy(&head, id.bytes, sizeof head);
@@ -627,7 +623,7 @@ FLAKE_I_FN sno_i_u16x8 sno_i_pairs(sno_id id) {
 }
 
 FLAKE_I_FN void sno_i_encode_vector(sno_id id, char *out) {
-    /* Multiplied until the ten bits of two values stand at the top. */
+    /* The multiplication moves the ten bits of two values to the top. */
     const sno_i_u16x8 scales = {1, 4, 16, 64, 1, 4, 16, 64};
     const sno_i_u16x8 ten_bits = sno_i_pairs(id) * scales;
     const sno_i_u8x16 values = (sno_i_u8x16)(ten_bits >> 11 | (ten_bits << 2 & 0x1f00));
@@ -646,14 +642,14 @@ FLAKE_I_FN bool sno_i_is_text_vector(const char *text) {
     return __builtin_ia32_pmovmskb128((sno_i_c8x16)above) == 0;
 #else
     const sno_i_u64x2 halves = (sno_i_u64x2)above;
-    return ((halves[0] | halves[1]) & SNO_I_EACH_BYTE(0x80)) == 0;
+    return ((halves[0] | halves[1]) & FLAKE_I_EACH_BYTE(0x80)) == 0;
 #endif
 }
 
 #if defined(SNO_I_X86) && defined(__SSSE3__)
 
-/* Values are joined to 10 bits, then to 20; the first 20 of each 40 are left 4 bits up, so that
- * only the low half of the byte in the middle is missing, and stands in place 48 bits further up. */
+/* Joins values to 10 bits, then to 20. The first 20 of each 40 are shifted by 4 bits more, so only the low
+ * half of the middle byte is missing; it is 48 bits further up. */
 FLAKE_I_FN sno_id sno_i_join_vector(sno_i_u8x16 values) {
     const sno_i_u64x2 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
     const sno_i_u64x2 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
@@ -697,99 +693,76 @@ FLAKE_I_FN sno_id sno_i_decode_vector(const char *text) {
     return sno_i_join_vector(sno_i_smaller(c - '2', c - ('a' - 8)));
 }
 
-/* gcc for Windows does not align the stack for 32-byte values. */
-#if defined(SNO_I_X86) && (!defined(_WIN32) || defined(__clang__))
-#define SNO_I_AVX2 __attribute__((target("avx2")))
+#if defined(SNO_I_X86) && defined(FLAKE_I_AVX2)
+#define SNO_I_AVX2 FLAKE_I_AVX2
 
-#ifdef __AVX2__
-#define SNO_I_HAS_AVX2 true
-#else
-#define SNO_I_HAS_AVX2 (__builtin_cpu_supports("avx2") != 0) /* a load and a test */
-#endif
-
-typedef char sno_i_c8x32 __attribute__((vector_size(32)));
-typedef uint8_t sno_i_u8x32 __attribute__((vector_size(32)));
-typedef int16_t sno_i_s16x16 __attribute__((vector_size(32)));
-typedef uint16_t sno_i_u16x16 __attribute__((vector_size(32)));
-typedef uint64_t sno_i_u64x4 __attribute__((vector_size(32)));
-typedef long long sno_i_halves __attribute__((vector_size(32)));
-
-SNO_I_AVX2 FLAKE_I_FN sno_i_u8x32 sno_i_smaller_avx2(sno_i_u8x32 a, sno_i_u8x32 b) {
+SNO_I_AVX2 FLAKE_I_FN flake_i_u8x32 sno_i_saturated_sum_avx2(flake_i_u8x32 a, uint8_t b) {
+    const flake_i_u8x32 zero = {0}, each = zero + b;
 #if defined(__clang__)
-    const sno_i_u8x32 is_a = (sno_i_u8x32)(a < b);
-    return (a & is_a) | (b & ~is_a);
+    const flake_i_u8x32 sum = a + each;
+    return sum | (flake_i_u8x32)(sum < a);
 #else
-    return (sno_i_u8x32)__builtin_ia32_pminub256((sno_i_c8x32)a, (sno_i_c8x32)b);
+    return (flake_i_u8x32)__builtin_ia32_paddusb256((flake_i_c8x32)a, (flake_i_c8x32)each);
 #endif
 }
 
-SNO_I_AVX2 FLAKE_I_FN sno_i_u8x32 sno_i_saturated_sum_avx2(sno_i_u8x32 a, uint8_t b) {
-    const sno_i_u8x32 zero = {0}, each = zero + b;
-#if defined(__clang__)
-    const sno_i_u8x32 sum = a + each;
-    return sum | (sno_i_u8x32)(sum < a);
-#else
-    return (sno_i_u8x32)__builtin_ia32_paddusb256((sno_i_c8x32)a, (sno_i_c8x32)each);
-#endif
-}
+/* The loops over IDs load and store more bytes than the IDs have. The functions above convert the first or
+ * the last IDs, since nothing beyond the array may be touched. */
 
-/* The loops over ids load and store more bytes than the ids have, so they leave the first or the
- * last, which have none before or after them, to the forms above. */
-
-/* Two ids from 6 bytes before the first on: each lies in a half of its own. */
+/* Loads two IDs from 6 bytes before the first on: each is in one half. */
 SNO_I_AVX2 FLAKE_I_FN void sno_i_encode_n_avx2(const sno_id *ids, size_t n, char *out) {
-    const sno_i_c8x32 pairs_of_bytes = {7, 6, 8, 7, 9, 8, 10, 9, 12, 11, 13, 12, 14, 13, 15, 14,
+    const flake_i_c8x32 pairs_of_bytes = {7, 6, 8, 7, 9, 8, 10, 9, 12, 11, 13, 12, 14, 13, 15, 14,
                                         1, 0, 2, 1, 3, 2, 4,  3, 6,  5,  7,  6,  8,  7,  9,  8};
-    const sno_i_u16x16 scales = {1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64};
-    const sno_i_u8x32 zero = {0}, eights = zero + 8;
-    const sno_i_u64x4 offsets = {SNO_I_EACH_BYTE('2'), 'a' - 8, SNO_I_EACH_BYTE('2'), 'a' - 8};
+    const flake_i_u16x16 scales = {1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64};
+    const flake_i_u8x32 zero = {0}, eights = zero + 8;
+    const flake_i_u64x4 offsets = {FLAKE_I_EACH_BYTE('2'), 'a' - 8, FLAKE_I_EACH_BYTE('2'), 'a' - 8};
     size_t i = 0;
-    for (; i < 2 && i < n; i++) /* two, which leaves text where aligned stores want it */
+    for (; i < 2 && i < n; i++) /* two, to keep aligned text aligned */
         sno_i_encode_vector(ids[i], out + 16 * i);
     for (; i + 2 < n; i += 2) {
-        sno_i_c8x32 bytes;
+        flake_i_c8x32 bytes;
         memcpy(&bytes, (const char *)ids + sizeof *ids * i - 6, sizeof bytes);
-        const sno_i_u16x16 ten_bits =
-            (sno_i_u16x16)__builtin_ia32_pshufb256(bytes, pairs_of_bytes) * scales;
-        const sno_i_u8x32 values = (sno_i_u8x32)(ten_bits >> 11 | (ten_bits << 2 & 0x1f00));
-        const sno_i_u8x32 kinds = sno_i_smaller_avx2(values, eights);
-        const sno_i_u8x32 offset =
-            (sno_i_u8x32)__builtin_ia32_pshufb256((sno_i_c8x32)offsets, (sno_i_c8x32)kinds);
-        const sno_i_u8x32 text = values + offset;
+        const flake_i_u16x16 ten_bits =
+            (flake_i_u16x16)__builtin_ia32_pshufb256(bytes, pairs_of_bytes) * scales;
+        const flake_i_u8x32 values = (flake_i_u8x32)(ten_bits >> 11 | (ten_bits << 2 & 0x1f00));
+        const flake_i_u8x32 kinds = flake_i_smaller(values, eights);
+        const flake_i_u8x32 offset =
+            (flake_i_u8x32)__builtin_ia32_pshufb256((flake_i_c8x32)offsets, (flake_i_c8x32)kinds);
+        const flake_i_u8x32 text = values + offset;
         memcpy(out + 16 * i, &text, sizeof text);
     }
     for (; i < n; i++) sno_i_encode_vector(ids[i], out + 16 * i);
 }
 
 SNO_I_AVX2 FLAKE_I_FN bool sno_i_is_text_n_avx2(const char *text, size_t n) {
-    sno_i_u8x32 above = {0};
+    flake_i_u8x32 above = {0};
     size_t i = 0;
     for (; i + 1 < n; i += 2) {
-        sno_i_u8x32 c;
+        flake_i_u8x32 c;
         memcpy(&c, text + 16 * i, sizeof c);
-        above |= sno_i_smaller_avx2(sno_i_saturated_sum_avx2(c - '2', 120),
+        above |= flake_i_smaller(sno_i_saturated_sum_avx2(c - '2', 120),
                                     sno_i_saturated_sum_avx2(c - 'a', 104));
     }
-    return __builtin_ia32_pmovmskb256((sno_i_c8x32)above) == 0 &&
+    return __builtin_ia32_pmovmskb256((flake_i_c8x32)above) == 0 &&
            (i == n || sno_i_is_text_vector(text + 16 * i));
 }
 
 SNO_I_AVX2 FLAKE_I_FN void sno_i_decode_n_avx2(const char *text, size_t n, sno_id *out) {
-    const sno_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
-    const sno_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
-    const sno_i_c8x32 order_of_bytes = {2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1,
+    const flake_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
+    const flake_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
+    const flake_i_c8x32 order_of_bytes = {2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1,
                                         2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1};
     size_t i = 0;
     for (; i + 2 < n; i += 2) {
-        sno_i_u8x32 c;
+        flake_i_u8x32 c;
         memcpy(&c, text + 16 * i, sizeof c);
-        const sno_i_u8x32 values = sno_i_smaller_avx2(c - '2', c - ('a' - 8));
-        const sno_i_s16x16 ten_bits =
-            __builtin_ia32_pmaddubsw256((sno_i_c8x32)values, (sno_i_c8x32)value_scales);
-        const sno_i_u64x4 twenty_bits =
-            (sno_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (sno_i_s16x16)ten_bit_scales);
-        const sno_i_halves two_ids = (sno_i_halves)__builtin_ia32_pshufb256(
-            (sno_i_c8x32)(twenty_bits | twenty_bits >> 48), order_of_bytes);
+        const flake_i_u8x32 values = flake_i_smaller(c - '2', c - ('a' - 8));
+        const flake_i_s16x16 ten_bits =
+            __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)value_scales);
+        const flake_i_u64x4 twenty_bits =
+            (flake_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (flake_i_s16x16)ten_bit_scales);
+        const flake_i_halves two_ids = (flake_i_halves)__builtin_ia32_pshufb256(
+            (flake_i_c8x32)(twenty_bits | twenty_bits >> 48), order_of_bytes);
         const sno_i_u64x2 first = (sno_i_u64x2)__builtin_ia32_extract128i256(two_ids, 0);
         const sno_i_u64x2 second = (sno_i_u64x2)__builtin_ia32_extract128i256(two_ids, 1);
         memcpy(&out[i], &first, sizeof first);
@@ -816,7 +789,7 @@ FLAKE_API flake_status sno_decode(const char *text, size_t len, sno_id *id) {
 
 FLAKE_API void sno_encode_n(const sno_id *ids, size_t n, char *out) {
 #ifdef SNO_I_AVX2
-    if (SNO_I_HAS_AVX2) {
+    if (FLAKE_I_HAS_AVX2) {
         sno_i_encode_n_avx2(ids, n, out);
         return;
     }
@@ -826,7 +799,7 @@ FLAKE_API void sno_encode_n(const sno_id *ids, size_t n, char *out) {
 
 FLAKE_I_FN bool sno_i_is_text_n(const char *text, size_t n) {
 #ifdef SNO_I_AVX2
-    if (SNO_I_HAS_AVX2) return sno_i_is_text_n_avx2(text, n);
+    if (FLAKE_I_HAS_AVX2) return sno_i_is_text_n_avx2(text, n);
 #endif
     for (size_t i = 0; i < n; i++) {
         if (!SNO_I_BEST(is_text)(text + 16 * i)) return false;
@@ -837,7 +810,7 @@ FLAKE_I_FN bool sno_i_is_text_n(const char *text, size_t n) {
 FLAKE_API flake_status sno_decode_n(const char *text, size_t n, sno_id *out) {
     if ((text == NULL && n > 0) || !sno_i_is_text_n(text, n)) return FLAKE_PARSE;
 #ifdef SNO_I_AVX2
-    if (SNO_I_HAS_AVX2) {
+    if (FLAKE_I_HAS_AVX2) {
         sno_i_decode_n_avx2(text, n, out);
         return FLAKE_OK;
     }
@@ -866,45 +839,22 @@ FLAKE_API flake_status sno_from_json(const char *text, size_t len, sno_id *id) {
     return sno_decode(text + 1, 16, id);
 }
 
-/* A UUID is 16 bytes, and so is the text: its characters in hex, 8-4-4-4-12, with a final NUL. */
-FLAKE_I_FN bool sno_i_uuid_has_hyphen_before(size_t byte) {
-    return byte == 4 || byte == 6 || byte == 8 || byte == 10;
-}
-
+/* A UUID is 16 bytes, and so is the text. */
 FLAKE_API void sno_to_uuid(sno_id id, char out[37]) {
-    char text[16];
-    sno_encode(id, text);
-    for (size_t i = 0; i < sizeof text; i++) {
-        if (sno_i_uuid_has_hyphen_before(i)) *out++ = '-';
-        *out++ = "0123456789abcdef"[(unsigned char)text[i] >> 4];
-        *out++ = "0123456789abcdef"[(unsigned char)text[i] & 15];
-    }
-    *out = '\0';
+    flake128 text;
+    sno_encode(id, (char *)text.bytes);
+    flake128_to_uuid(&text, out);
 }
 
-/* 0 to 15, or more for what is no hex digit. */
-FLAKE_I_FN unsigned sno_i_hex_digit(char c) {
-    if (c >= '0' && c <= '9') return (unsigned)(c - '0');
-    if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
-    if (c >= 'A' && c <= 'F') return (unsigned)(c - 'A') + 10;
-    return 16;
-}
-
-FLAKE_API flake_status sno_from_uuid(const char *text, size_t len, sno_id *id) {
-    if (text == NULL || len != 36) return FLAKE_PARSE;
-    char bytes[16];
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        if (sno_i_uuid_has_hyphen_before(i) && *text++ != '-') return FLAKE_PARSE;
-        const unsigned high = sno_i_hex_digit(*text++), low = sno_i_hex_digit(*text++);
-        if (high > 15 || low > 15) return FLAKE_PARSE;
-        bytes[i] = (char)(high << 4 | low);
-    }
-    return sno_decode(bytes, sizeof bytes, id);
+FLAKE_API flake_status sno_from_uuid(const char *uuid, size_t len, sno_id *id) {
+    flake128 text;
+    const flake_status status = flake128_from_uuid(uuid, len, &text);
+    return status == FLAKE_OK ? sno_decode((const char *)text.bytes, sizeof text.bytes, id) : status;
 }
 
 // >>generators
 
-/* A snapshot with its defaults filled in and its bounds in order. */
+/* A snapshot with defaults filled in and bounds in order. */
 FLAKE_I_FN sno_snapshot sno_i_resolved(const sno_snapshot *given) {
     sno_snapshot s = *given;
     if (!s.sequence_max && s.sequence_min != UINT16_MAX) s.sequence_max = UINT16_MAX;
@@ -917,7 +867,7 @@ FLAKE_I_FN sno_snapshot sno_i_resolved(const sno_snapshot *given) {
     return s;
 }
 
-/* The engine's part of resolved options, with `cap` numbers; NULL: sno_generate's, which wait without limit. */
+/* The engine's part of resolved options; NULL: of sno_generate, which waits without limit. */
 FLAKE_I_FN flake_i_engine_config sno_i_engine_config_of(const flake_options *o, uint32_t cap) {
     flake_i_engine_config config;
     memset(&config, 0, sizeof config);
@@ -931,27 +881,27 @@ FLAKE_I_FN flake_i_engine_config sno_i_engine_config_of(const flake_options *o, 
     return config;
 }
 
-/* Names what is wrong with a pool; NULL: nothing. */
+/* What is wrong with a pool; NULL: nothing. */
 FLAKE_I_FN const char *sno_i_pool_why(const sno_snapshot *s) {
     const int64_t last = (int64_t)1 << 39;
     if (s->sequence_min == s->sequence_max)
-        return "snapshot.sequence_min and sequence_max are the same: a pool has 4 numbers or more";
+        return "snapshot.sequence_min equals sequence_max: a pool needs at least 4 numbers";
     if (s->sequence_max - s->sequence_min < 3)
-        return "snapshot.sequence_min and sequence_max span fewer than 4 numbers";
-    if (s->sequence < s->sequence_min) return "snapshot.sequence is under the pool's lower bound";
+        return "snapshot.sequence_min to sequence_max is fewer than 4 numbers";
+    if (s->sequence < s->sequence_min) return "snapshot.sequence is below sequence_min";
     if (s->sequence - s->sequence_min >= 3u << 22)
-        return "snapshot.sequence is further past the pool than a queue can be";
+        return "snapshot.sequence is further above sequence_max than a queue can be";
     if (s->wall_hi < 0 || s->wall_hi >= last) return "snapshot.wall_hi is outside 2010..2079";
     if (s->wall_safe < 0 || s->wall_safe >= last) return "snapshot.wall_safe is outside 2010..2079";
     return NULL;
 }
 
-/* How many numbers a pool has. */
+/* The size of a pool. */
 FLAKE_I_FN uint32_t sno_i_numbers(const sno_snapshot *pool) {
     return (uint32_t)(pool->sequence_max - pool->sequence_min) + 1;
 }
 
-/* Fills in the defaults of the options, and of the snapshot if there is one. */
+/* Checks and fills in the options, and the snapshot if there is one. */
 FLAKE_I_FN flake_status sno_i_fill_in(const sno_snapshot *from, const flake_options *given,
                                       flake_options *o, sno_snapshot *pool, flake_why *why) {
     const char *unfit = NULL;
@@ -960,10 +910,10 @@ FLAKE_I_FN flake_status sno_i_fill_in(const sno_snapshot *from, const flake_opti
         return flake_i_say(
             why, FLAKE_INVALID, "options",
             "layout, node, node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms "
-            "must be zero: partition and pool are the snapshot's");
+            "must be zero: the snapshot sets partition and pool");
     const flake_status status = flake_i_fill_in(given, o, why);
     if (status != FLAKE_OK) return status;
-    memset(&o->layout, 0, sizeof o->layout); /* not flake.h's */
+    memset(&o->layout, 0, sizeof o->layout); /* snos have none */
     o->seq_max = 0;
     if (from) {
         *pool = sno_i_resolved(from);
@@ -974,32 +924,31 @@ FLAKE_I_FN flake_status sno_i_fill_in(const sno_snapshot *from, const flake_opti
     return unfit ? flake_i_say(why, FLAKE_INVALID, "options", unfit) : FLAKE_OK;
 }
 
-/* Partitions given away: consecutive, from a random start. The count lies in memory that forked
- * children share, so that relatives don't take the same one. A machine's clone has a copy of it, so
- * the first relative that takes one after a bump chooses another start.
+/* Chosen partitions count up from a random start. A family is a process and its forked children. Its counter
+ * is in a page that they share, so two relatives never get the same partition. A cloned machine has a copy of
+ * the counter: the first relative that takes a partition after flake_machine_cloned chooses another start.
  *
  *     label      at                                   pairs with   and carries
- *     PAGE:R     family, default generator published  PAGE:A       what its maker left in it
+ *     PAGE:R     family, default generator published  PAGE:A       its contents
  *
- * The shared page is put in the place of one of the module's own (Linux), so that nothing of it
- * stays when the module is closed. That can be done once: a second page put there would take the
- * first one's count away. So whoever asks first does it, and the others give him a ms. Who has
- * waited in vain (the first may be what this signal handler has interrupted) publishes a page
- * elsewhere, which stays when the module goes. */
+ * On Linux the shared page replaces one of the module's own pages, so closing the module unmaps it. That
+ * works once: a second page moved there would destroy the first one's counter. So the first caller moves its
+ * page, and the others wait for up to 1 ms. If that was pointless (the first caller may be the code that this
+ * signal handler has interrupted), they publish a page elsewhere, which stays mapped. */
 struct sno_i_family {
-    flake_i_atomic32 start; /* [ bumps:15 ][ 1 ][ first:16 ]; 0: not chosen yet */
+    flake_i_atomic32 start; /* [ clone count:15 ][ 1 ][ first:16 ]; 0: not chosen yet */
     flake_i_atomic32 used;
 };
 #define sno_i_partitions FLAKE_I_LAYOUT(sno_i_partitions, 2) /* its number: see flake_i_process */
 struct sno_i_partitions {
-    FLAKE_ATOMIC(struct sno_i_family *) family; /* NULL: not asked for yet */
-    struct sno_i_family private_family;         /* where memory can't be shared */
-    flake_i_atomic32 asked;                     /* how often while there was none */
-    flake_i_page_room room;                     /* of the family's page */
+    FLAKE_ATOMIC(struct sno_i_family *) family; /* NULL: there is none yet */
+    struct sno_i_family private_family;         /* if memory cannot be shared */
+    flake_i_atomic32 asked;                     /* calls while there was none */
+    flake_i_page_room room;                     /* for the family's page */
 };
 FLAKE_I_ONE_PER_PROCESS(struct sno_i_partitions, sno_i_partitions);
 
-/* Another's family, who may be about to publish it: in at most 50 naps of 20 us. NULL: not yet. */
+/* Waits for another thread to publish the family: at most 50 sleeps of 20 us. NULL: not yet. */
 FLAKE_I_COLD struct sno_i_family *sno_i_await_family(void) {
     struct sno_i_family *family = NULL;
     for (int naps = 0; naps < 50 && !family; naps++) {
@@ -1019,12 +968,12 @@ FLAKE_I_FN struct sno_i_family *sno_i_get_family(void) {
     void *const moved = page && is_first ? sno_i_move_page(page, &p->room) : page;
     struct sno_i_family *fresh = moved ? (struct sno_i_family *)moved : &p->private_family;
     if (FLAKE_ATOMIC_CAS(&p->family, &family, fresh, release, acquire)) return fresh; /* PAGE:R */
-    if (page && moved == page) flake_i_drop_page(page); /* one that was moved is the module's now */
+    if (page && moved == page) flake_i_drop_page(page); /* a moved page belongs to the module */
     return family;
 }
 
-/* From the system's random bytes; but a machine's clone may get the same ones as its twin, and some
- * system may have none, so time and process have a part in it. */
+/* From the system's random bytes, mixed with time and process: clones of a machine may get the same bytes, and
+ * some systems have none. */
 FLAKE_I_FN uint16_t sno_i_random_partition(void) {
     const uint64_t own = (uint64_t)FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) ^ flake_i_pid() << 40;
     uint16_t drawn = 0;
@@ -1032,8 +981,7 @@ FLAKE_I_FN uint16_t sno_i_random_partition(void) {
     return (uint16_t)(drawn ^ own * 0x9e3779b97f4a7c15 >> 48);
 }
 
-/* Lock-free once there is a family. Only the RMW on `used` gives a partition away, so relaxed will
- * do. */
+/* Lock-free once there is a family. Relaxed suffices: the RMW on `used` alone makes partitions unique. */
 FLAKE_I_FN flake_status sno_i_take_partition(uint16_t *partition) {
     struct sno_i_family *family = sno_i_get_family();
     uint32_t start = FLAKE_ATOMIC_LOAD(&family->start, relaxed);
@@ -1051,7 +999,7 @@ FLAKE_I_FN flake_status sno_i_take_partition(uint16_t *partition) {
     return FLAKE_OK;
 }
 
-/* What a state file says it is for. */
+/* The identity stored in a state file. */
 FLAKE_I_FN void sno_i_identity(const sno_snapshot *pool, uint8_t out[FLAKE_I_IDENTITY]) {
     memset(out, 0, FLAKE_I_IDENTITY);
     out[0] = 's';
@@ -1060,7 +1008,7 @@ FLAKE_I_FN void sno_i_identity(const sno_snapshot *pool, uint8_t out[FLAKE_I_IDE
     flake_i_put64(out + 48, pool->sequence_max);
 }
 
-/* Checks snapshot and options, and fills in their defaults: of the snapshot a partition, too. */
+/* Checks and fills in snapshot and options; without a snapshot it takes a partition. */
 FLAKE_I_FN flake_status sno_i_resolve(const sno_snapshot *from, const flake_options *options,
                                       flake_options *o, sno_snapshot *pool, flake_why *why) {
     memset(pool, 0, sizeof *pool);
@@ -1068,14 +1016,14 @@ FLAKE_I_FN flake_status sno_i_resolve(const sno_snapshot *from, const flake_opti
     flake_status status = sno_i_fill_in(from, options, o, pool, why);
     if (status != FLAKE_OK || from) return status;
     if (o->state)
-        return flake_i_say(why, FLAKE_MISMATCH, "state", "needs the snapshot of sno_state_open");
+        return flake_i_say(why, FLAKE_MISMATCH, "state", "needs the snapshot that sno_state_open filled in");
     status = sno_i_take_partition(&pool->partition);
     return status == FLAKE_OK ? status
                               : flake_i_say(why, status, "partition", flake_status_str(status));
 }
 
-/* Sets up a generator of the pool's numbers, `count` of them drawn since unit wall_hi; `from` NULL: it starts
- * at the clock. On failure nothing is changed. */
+/* Sets up a generator of the pool's numbers. With `from`, `count` of them are drawn since unit wall_hi; NULL:
+ * it starts at the clock. On failure the generator is unchanged. */
 FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_snapshot *from, uint64_t count,
                                        const sno_snapshot *pool, const flake_options *o,
                                        flake_why *why) {
@@ -1130,8 +1078,7 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snap
     if (status != FLAKE_OK) return status;
     o.exclusive_dir = NULL;
     o.single_thread = true;
-    /* After a snapshot every number of the units that it has begun counts as drawn: which shard had which
-     * is unknown. */
+    /* All numbers of the units in the snapshot count as drawn: which shard had which is unknown. */
     const uint32_t units = 1 + (pool.sequence - pool.sequence_min) / cap;
     uint32_t next = pool.sequence_min;
     for (size_t i = 0; i < n && status == FLAKE_OK; i++) {
@@ -1151,7 +1098,7 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snap
     return status;
 }
 
-/* Whether it is a generator of snos, and no copy of one. */
+/* Whether it is an initialised generator of snos, and not a copy. */
 FLAKE_I_FN bool sno_i_is_here(const sno_gen *g) {
     return g->gen.kind & FLAKE_I_PART && flake_i_is_here(&g->gen);
 }
@@ -1186,27 +1133,27 @@ FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options 
     flake_i_opening o = flake_i_opening_of(&where, options ? options : &defaults, why);
     if (wanted.sequence_max - wanted.sequence_min < 3)
         return flake_i_say(why, FLAKE_INVALID, "pool", "has fewer than 4 numbers");
-    /* An unset pool is the file's, or a new one if there is no file: then a partition is needed. */
+    /* An unset pool becomes the file's. Only if there is no file, the library chooses a partition. */
     o.any = !pool->partition && !pool->sequence_min && !pool->sequence_max;
     where.must_exist = given->must_exist || o.any;
     sno_i_identity(&wanted, o.identity);
     flake_status status = flake_i_state_open(s, &o, NULL);
     if (status == FLAKE_IO && !given->must_exist && o.any) {
         if (sno_i_take_partition(&wanted.partition) != FLAKE_OK)
-            return flake_i_say(why, FLAKE_EXHAUSTED, "pool", "all partitions are used up");
+            return flake_i_say(why, FLAKE_EXHAUSTED, "pool", "all partitions are used");
         where.must_exist = false;
         sno_i_identity(&wanted, o.identity);
         status = flake_i_state_open(s, &o, NULL);
     }
     if (status != FLAKE_OK) return status;
-    memset(pool, 0, sizeof *pool); /* where the last run was is the state's floor */
+    memset(pool, 0, sizeof *pool); /* no position: the state keeps the generator after earlier runs */
     pool->partition = (uint16_t)flake_i_get64(o.identity + 32);
     pool->sequence_min = (uint16_t)flake_i_get64(o.identity + 40);
     pool->sequence_max = (uint16_t)flake_i_get64(o.identity + 48);
     return FLAKE_OK;
 }
 
-/* Time and tick are in an id as they are in the word. */
+/* Time and tick have the same position in an ID and in the word. */
 FLAKE_I_INLINE uint64_t sno_i_ticket_head(const sno_gen *g, uint8_t meta, uint64_t unit) {
     return unit | (uint64_t)meta << 16 | g->gen.base;
 }
@@ -1262,24 +1209,24 @@ FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned request, int64_t give
 }
 
 #ifdef SNO_I_AVX2
-/* Sixteen ids are five vectors. From one sixteen to the next only the sequence numbers change, by 16.
- * They are big-endian: a lane has the low byte on top, where an addition loses its carry. Where the low
- * byte is below 16 it has just begun again, and the high byte gets its carry.
+/* Sixteen IDs fill five vectors. From each sixteen to the next only the sequence numbers change, by 16. They
+ * are big-endian, so the low byte is the upper half of a lane, where an addition loses its carry. A low byte
+ * below 16 has just wrapped around, and its carry is added to the high byte.
  *
- * For 64 ids and more; returns how many it has written. */
+ * For at least 64 IDs. Returns the number written, less than 16 short of n. */
 SNO_I_AVX2 FLAKE_I_FN uint64_t sno_i_fill_avx2(sno_id *ids, uint64_t n, uint64_t head,
                                                uint64_t first) {
-    const sno_i_u16x16 is_seq0 = {0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
-    const sno_i_u16x16 is_seq1 = {0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0};
-    const sno_i_u16x16 is_seq2 = {0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0};
-    const sno_i_u16x16 is_seq3 = {0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0};
-    const sno_i_u16x16 is_seq4 = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    const flake_i_u16x16 is_seq0 = {0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
+    const flake_i_u16x16 is_seq1 = {0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0};
+    const flake_i_u16x16 is_seq2 = {0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0};
+    const flake_i_u16x16 is_seq3 = {0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0};
+    const flake_i_u16x16 is_seq4 = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     uint64_t i = 0;
     for (; i < 15 && (uintptr_t)(ids + i) % 32 != 0; i++) /* aligned stores are twice as fast */
         ids[i] = sno_i_id(head, (uint16_t)(first + i));
     sno_id sixteen[16];
     for (unsigned k = 0; k < 16; k++) sixteen[k] = sno_i_id(head, (uint16_t)(first + i + k));
-    sno_i_u16x16 part0, part1, part2, part3, part4;
+    flake_i_u16x16 part0, part1, part2, part3, part4;
     memcpy(&part0, (const uint8_t *)sixteen, sizeof part0);
     memcpy(&part1, (const uint8_t *)sixteen + 32, sizeof part1);
     memcpy(&part2, (const uint8_t *)sixteen + 64, sizeof part2);
@@ -1299,17 +1246,17 @@ SNO_I_AVX2 FLAKE_I_FN uint64_t sno_i_fill_avx2(sno_id *ids, uint64_t n, uint64_t
         part3 += is_seq3 * (16 << 8);
         part4 += is_seq4 * (16 << 8);
         if (((first + i + 15) & 255) >= 16 + 15) continue; /* no low byte is below 16 */
-        part0 += is_seq0 & (sno_i_u16x16)(part0 < 16 << 8);
-        part1 += is_seq1 & (sno_i_u16x16)(part1 < 16 << 8);
-        part2 += is_seq2 & (sno_i_u16x16)(part2 < 16 << 8);
-        part3 += is_seq3 & (sno_i_u16x16)(part3 < 16 << 8);
-        part4 += is_seq4 & (sno_i_u16x16)(part4 < 16 << 8);
+        part0 += is_seq0 & (flake_i_u16x16)(part0 < 16 << 8);
+        part1 += is_seq1 & (flake_i_u16x16)(part1 < 16 << 8);
+        part2 += is_seq2 & (flake_i_u16x16)(part2 < 16 << 8);
+        part3 += is_seq3 & (flake_i_u16x16)(part3 < 16 << 8);
+        part4 += is_seq4 & (flake_i_u16x16)(part4 < 16 << 8);
     }
     return i;
 }
 #endif
 
-/* Nothing runs ahead of the clock here, so that a run ends with its unit. */
+/* A ticket's IDs are all in one unit, since snos do not run ahead of the clock. */
 FLAKE_I_FN void sno_i_fill(const sno_gen *g, uint8_t meta, const flake_i_ticket *ticket,
                            sno_id *ids) {
     const uint64_t head = sno_i_ticket_head(g, meta, ticket->head);
@@ -1317,12 +1264,12 @@ FLAKE_I_FN void sno_i_fill(const sno_gen *g, uint8_t meta, const flake_i_ticket 
     uint64_t i = 0;
     FLAKE_ASSERT(ticket->n <= g->gen.engine.cap - ticket->index);
 #ifdef SNO_I_AVX2
-    if (ticket->n >= 64 && SNO_I_HAS_AVX2) i = sno_i_fill_avx2(ids, ticket->n, head, first);
+    if (ticket->n >= 64 && FLAKE_I_HAS_AVX2) i = sno_i_fill_avx2(ids, ticket->n, head, first);
 #endif
     for (; i < ticket->n; i++) ids[i] = sno_i_id(head, (uint16_t)(first + i));
 }
 
-/* Fills up to n; *done says how many. */
+/* Generates up to n; *done is their number. */
 FLAKE_I_FN flake_status sno_i_many(sno_gen *g, unsigned request, uint8_t meta, sno_id *ids, size_t n,
                                    size_t *done) {
     *done = 0;
@@ -1369,7 +1316,7 @@ FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, 
     uint64_t units = 0;
     flake_status status = sno_i_is_here(g) ? sno_i_units_at(unix_ms, &units) : FLAKE_INVALID;
     if (status == FLAKE_OK)
-        status = flake_i_still_ours(e); /* a child's turns would be its parent's */
+        status = flake_i_still_ours(e); /* a forked child would repeat its parent's numbers */
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     const uint64_t turn = FLAKE_ATOMIC_ADD(&g->with_time, 1u, relaxed) % e->cap;
     *id = sno_i_id(sno_i_ticket_head(g, meta, units << SNO_I_TIME_SHIFT),
@@ -1386,11 +1333,10 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     const flake_status status = flake_i_still_ours(e);
     if (status != FLAKE_OK) return status;
     memset(&s, 0, sizeof s);
-    do { /* what belongs to the word is read between two equal readings of it */
+    do { /* safe and drifts belong to the word if two readings of it, before and after, are equal */
         word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
         tick = flake_i_tick(e, word);
-        safe =
-            FLAKE_ATOMIC_LOAD(&e->safe[tick ^ 1], acquire); /* SAFE:A: the second reading's word */
+        safe = FLAKE_ATOMIC_LOAD(&e->safe[tick ^ 1], acquire); /* SAFE:A: the second reading's word */
     } while (!flake_i_drifts_at(e, word, tick, &drifts));
     const uint64_t count = word & e->count_mask;
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
@@ -1403,12 +1349,12 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
                 : (int64_t)(((uint64_t)now_ns - e->epoch_ns) / e->unit_ns);
     s.wall_hi = (int64_t)(word >> e->time_shift);
     s.wall_safe =
-        (int64_t)flake_i_min(safe, e->max_time); /* a queue may reach past the last unit */
+        (int64_t)flake_i_min(safe, e->max_time); /* a queue may extend beyond the last unit */
     s.drifts = (uint32_t)drifts;
     if ((g->gen.kind & FLAKE_I_WAY) == FLAKE_I_LANES) {
-        uint64_t
-            time; /* of the words: the newest unit is what counts, since ticks are told by it */
-        const uint64_t newest = flake_i_lanes_newest(&g->gen.split, &time);
+        /* The newest unit of either tick counts, not that of the words: ticks compare with it. */
+        uint64_t word_time;
+        const uint64_t newest = flake_i_lanes_newest(&g->gen.split, &word_time);
         s.wall_hi = s.wall_safe = (int64_t)flake_i_min(newest, e->max_time);
         s.sequence = s.sequence_max;
     }
@@ -1458,23 +1404,23 @@ FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapsh
 }
 
 // >>default
-/* The process-wide generator: one engine for as long as the module is there, and a tag that says
- * whose ids it gives. A forked child goes on with its parent's word, as a copy, under a tag of its
- * own, and so does a process after a bump; so nothing is made anew, and nothing left behind.
+/* The process-wide generator is one engine for the module's lifetime, and a tag with the owner and partition
+ * of its IDs. A forked child continues from its copy of the engine's word, under a new tag, and so does a
+ * process after flake_machine_cloned. Nothing is created again, and nothing leaks.
  *
- * The engine lies in the module's memory, in one of a few places. Each thread that comes before
- * there is one makes one in a place that it has for itself, and the first to be done publishes his
- * whole, with one CAS (PAGE:R, PAGE:A). Nobody waits for anybody: who finds all places taken draws
- * from a generator on his stack, with a partition that is used up with the id.
+ * The engine is in the module's memory, in one of a few slots. Each thread that finds no engine sets one up in
+ * a slot that it owns, and the first to finish publishes it with one CAS (PAGE:R, PAGE:A). No thread waits
+ * for another: if all slots are taken, it draws from a generator on its stack, whose partition is used for
+ * this ID only.
  *
- * The tag is looked at after the draw. If the owner id in it is still this process's, it was so when
- * the ticket was drawn, and the ticket, which is nobody else's (I1), goes with the tag's partition.
- * If not, the ticket is dropped. The tag carries nothing but itself, so relaxed will do; only a
- * partition that was just taken is put in it, so it never comes back to an earlier value. */
+ * The tag is checked after the draw. If its owner id is this process's now, it was when the ticket was drawn.
+ * No other thread has that ticket (I1), so with the tag's partition the ID is unique. Otherwise the ticket is
+ * dropped. Relaxed suffices: the tag publishes nothing else. It never returns to an earlier value, because
+ * each new one contains a partition that was just taken. */
 enum { SNO_I_DEFAULT_PLACES = 4 };
 #define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 3) /* its number: see flake_i_process */
 struct sno_i_default {
-    FLAKE_ATOMIC(flake_i_engine *) engine; /* NULL: there is none yet */
+    FLAKE_ATOMIC(flake_i_engine *) engine; /* NULL: none yet */
     flake_i_atomic64 tag;   /* [ instance owner id:48 ][ partition:16 ]; 0: none yet */
     flake_i_atomic64 begun; /* see flake_i_take_place */
     flake_i_engine places[SNO_I_DEFAULT_PLACES];
@@ -1485,12 +1431,12 @@ FLAKE_I_INLINE bool sno_i_tag_is_ours(uint64_t tag) {
     return flake_i_instance_owner_now() << 16 == (tag & ~(uint64_t)0xffff);
 }
 
-/* A tag of this process's; 0: no partition is left. */
+/* The tag of this process; 0: no partition is left. */
 FLAKE_I_FN uint64_t sno_i_own_tag(void) {
     flake_i_atomic64 *word;
     uint64_t tag = FLAKE_ATOMIC_LOAD(&sno_i_default.tag, relaxed);
     uint16_t partition;
-    const uint64_t owner = flake_i_instance_owner_id(&word) << 16; /* not 0 from here on */
+    const uint64_t owner = flake_i_instance_owner_id(&word) << 16; /* assigned by the first call: not 0 */
     if ((tag & ~(uint64_t)0xffff) == owner) return tag;
     if (sno_i_take_partition(&partition) != FLAKE_OK) return 0;
     return FLAKE_ATOMIC_CAS(&sno_i_default.tag, &tag, owner | partition, relaxed, relaxed)
@@ -1498,7 +1444,7 @@ FLAKE_I_FN uint64_t sno_i_own_tag(void) {
                : tag;
 }
 
-/* NULL: others are making it. */
+/* NULL: other threads are creating it. */
 FLAKE_I_FN flake_i_engine *sno_i_default_engine(void) {
     flake_i_engine *found = FLAKE_ATOMIC_LOAD(&sno_i_default.engine, acquire); /* PAGE:A */
     if (found) return found;
@@ -1507,7 +1453,7 @@ FLAKE_I_FN flake_i_engine *sno_i_default_engine(void) {
     flake_i_engine *const fresh = &sno_i_default.places[place];
     const flake_i_engine_config config = sno_i_engine_config_of(NULL, UINT16_MAX + 1);
     if (flake_i_engine_init(fresh, &config) != FLAKE_OK) return NULL;
-    fresh->owner_word = fresh->instance_word = NULL; /* the tag tells instead */
+    fresh->owner_word = fresh->instance_word = NULL; /* the tag is checked instead */
     fresh->owner_id = fresh->instance_owner_id = 0;
     if (FLAKE_ATOMIC_CAS(&sno_i_default.engine, &found, fresh, release, acquire))
         return fresh; /* PAGE:R */
@@ -1562,7 +1508,7 @@ FLAKE_I_FN flake_status sno_i_open_owned(flake_i_owned *own, sno_snapshot *pool,
     *chosen = own->config.partition >= 0 || flake_i_has_state(own);
     if (own->config.partition >= 0) {
         pool->partition = (uint16_t)own->config.partition;
-        pool->sequence_max = UINT16_MAX; /* or a state would take 0 and 0 for none */
+        pool->sequence_max = UINT16_MAX; /* to sno_state_open an all-zero pool is an unset one */
     }
     if (own->config.state.path)
         status = sno_state_open(&own->state, &own->config.state, o, pool, why);

@@ -66,7 +66,7 @@ static const batch batches[] = {
 
 static size_t batch_count(void) {
 #ifdef SNO_I_AVX2
-    return SNO_I_HAS_AVX2 ? 2 : 1;
+    return FLAKE_I_HAS_AVX2 ? 2 : 1;
 #else
     return 1;
 #endif

@@ -58,6 +58,31 @@ strict() { # COMPILER LANGUAGE
 says strict_c11 "" strict "$CC" "-std=c11 -x c"
 command -v "${CXX%% *}" > /dev/null && says strict_cxx11 "" strict "$CXX" "-std=c++11 -x c++"
 
+# ---- plain `make`: needs a C compiler alone, and prints one screen ----
+
+first() { # ARGUMENT...: as from a prompt, and not from within make
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "$MAKE" CXX=no-such-compiler CFLAGS=-O0 BUILD="$dir/built" "$@" 2>&1
+}
+lines() { wc -l < "$1" | tr -d ' '; }
+says make_tools_with_s_is_silent "" first -s tools
+says make_with_s_is_silent "" first -s
+mtime() { ls -l --full-time "$dir/built/flake" "$dir/built/sno" 2> /dev/null || ls -lT "$dir/built/flake" "$dir/built/sno"; }
+built=$(mtime)
+first > "$dir/screen"
+same make_again_builds_nothing "$built" "$(mtime)"
+same make_prints_one_screen yes "$([ "$(lines "$dir/screen")" -lt 24 ] && awk 'length > 110 {exit 1}' "$dir/screen" && echo yes)"
+{ read -r id _; read -r uuid _; read -r new_sno _; } < "$dir/screen"
+has make_shows_a_flake "^node  *7$" "$flake" inspect --layout=default "$id"
+has make_shows_a_uuid "^layout  *uuid7:" "$flake" inspect "$uuid"
+has make_shows_a_sno "^meta  *42" "$sno" inspect "$new_sno"
+same make_decodes_the_flake "$("$flake" inspect --layout=default "$id")" "$(sed -n '/^id /,/unused = 0/p' "$dir/screen")"
+for next in "make test" "make install" "flake help" README.md; do
+    has "make_names_${next#* }" "  *.*$next  *[a-z]" sed -n '/^Next:/,$p' "$dir/screen"
+done
+first > "$dir/again"
+same make_prints_it_again "$(lines "$dir/screen")" "$(lines "$dir/again")"
+same make_shows_new_ids "" "$(grep -F -e "$id" -e "$uuid" -e "$new_sno" "$dir/again")"
+
 # ---- what every tool has ----
 
 for tool in flake sno; do
