@@ -89,6 +89,20 @@ static inline void check_turn(void) {
         }                                                                                          \
     } while (0)
 
+static inline int is_zero(const void *bytes, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (((const uint8_t *)bytes)[i]) return 0;
+    return 1;
+}
+
+/* A draw fails with this status, and zeroes its output: a variable or an array. */
+#define FAILS(call, status, out)                     \
+    do {                                             \
+        memset((void *)&(out), 0x5e, sizeof(out));   \
+        CHECK_EQ(call, status);                      \
+        CHECK(is_zero((void *)&(out), sizeof(out))); \
+    } while (0)
+
 static inline int check_main(int argc, char **argv) {
     int passed = 0, failed = 0;
     for (const check_test *test = check_tests; test; test = test->next) {

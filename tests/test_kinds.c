@@ -23,15 +23,15 @@ static void open_kind(flake_gen *g, const flake_layout *l, unsigned kind, bool s
 TEST(ids_of_128_bits_are_not_drawn_as_64) {
     static const flake_layout all[] = {FLAKE_LAYOUT_BOUNDARY, FLAKE_LAYOUT_UUID7, FLAKE_LAYOUT_ULID};
     for (unsigned i = 0; i < kinds * 3; i++) {
-        uint64_t id = 77, two[2] = {77, 77};
+        uint64_t id, two[2];
         size_t got = 7;
         open_kind(&gen, &all[i / kinds], i % kinds, false);
-        CHECK_EQ(flake_next(&gen, &id), FLAKE_INVALID);
-        CHECK_EQ(flake_try(&gen, &id), FLAKE_INVALID);
-        CHECK_EQ(flake_try_at(&gen, T, &id), FLAKE_INVALID);
-        CHECK_EQ(flake_next_n(&gen, two, 2), FLAKE_INVALID);
+        FAILS(flake_next(&gen, &id), FLAKE_INVALID, id);
+        FAILS(flake_try(&gen, &id), FLAKE_INVALID, id);
+        FAILS(flake_try_at(&gen, T, &id), FLAKE_INVALID, id);
+        FAILS(flake_next_n(&gen, two, 2), FLAKE_INVALID, two);
         CHECK_EQ(flake_try_n(&gen, two, 2, &got), FLAKE_INVALID);
-        CHECK(id == 0 && two[0] == 0 && two[1] == 0 && got == 0);
+        CHECK_EQ(got, 0);
         CHECK_EQ(flake_available(&gen), 65536);
         CHECK_EQ(flake128_next(&gen, ids), FLAKE_OK);
     }
@@ -39,17 +39,16 @@ TEST(ids_of_128_bits_are_not_drawn_as_64) {
 
 TEST(ids_of_64_bits_are_not_drawn_as_128) {
     for (unsigned i = 0; i < kinds * 2; i++) {
-        flake128 id = untouched, none = {{0}}, two[2] = {untouched, untouched};
+        flake128 id, two[2];
         uint64_t narrow;
         size_t got = 7;
         open_kind(&gen, &flake_layout_idgen, i % kinds, i >= kinds);
-        CHECK_EQ(flake128_next(&gen, &id), FLAKE_INVALID);
-        CHECK_EQ(flake128_try(&gen, &id), FLAKE_INVALID);
-        CHECK_EQ(flake128_try_at(&gen, T, &id), FLAKE_INVALID);
-        CHECK_EQ(flake128_next_n(&gen, two, 2), FLAKE_INVALID);
+        FAILS(flake128_next(&gen, &id), FLAKE_INVALID, id);
+        FAILS(flake128_try(&gen, &id), FLAKE_INVALID, id);
+        FAILS(flake128_try_at(&gen, T, &id), FLAKE_INVALID, id);
+        FAILS(flake128_next_n(&gen, two, 2), FLAKE_INVALID, two);
         CHECK_EQ(flake128_try_n(&gen, two, 2, &got), FLAKE_INVALID);
-        CHECK(flake128_compare(&id, &none) == 0 && got == 0);
-        CHECK(flake128_compare(&two[0], &none) == 0 && flake128_compare(&two[1], &none) == 0);
+        CHECK_EQ(got, 0);
         CHECK_EQ(flake_available(&gen), 4096);
         CHECK_EQ(flake_next(&gen, &narrow), FLAKE_OK);
     }

@@ -97,13 +97,12 @@ TEST(the_ends_of_int64_are_times_like_others) {
 }
 
 static void check_draw_refused(flake_status status, int64_t retry_ns) {
-    uint64_t id = 99;
-    CHECK_EQ(flake_try(&gen, &id), status);
-    CHECK_EQ(flake_next(&gen, &id), status);
-    CHECK_EQ(flake_next_n(&gen, &id, 1), status);
+    uint64_t id;
+    FAILS(flake_try(&gen, &id), status, id);
+    FAILS(flake_next(&gen, &id), status, id);
+    FAILS(flake_next_n(&gen, &id, 1), status, id);
     CHECK_EQ(got64_n(&gen, &id, 1), 0);
     CHECK_EQ(flake_retry_ns(&gen), retry_ns);
-    CHECK_EQ(id, 0);
 }
 
 TEST(a_generator_refuses_times_outside_its_layout) {
@@ -115,18 +114,17 @@ TEST(a_generator_refuses_times_outside_its_layout) {
             if (expires_ms >= last_clock_ms)
                 continue; /* Mastodon's goes on after the clock's end */
             flake_options o = on_script(l, 0);
-            uint64_t id = 99;
+            uint64_t id;
             CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
             script_at_ms(l.epoch_ms);
             script_now.now_ns--;
             check_draw_refused(FLAKE_TIME_RANGE, 1);
-            CHECK_EQ(flake_try_at(&gen, l.epoch_ms - 1, &id), FLAKE_TIME_RANGE);
-            CHECK_EQ(flake_try_at(&gen, INT64_MIN, &id), FLAKE_TIME_RANGE);
+            FAILS(flake_try_at(&gen, l.epoch_ms - 1, &id), FLAKE_TIME_RANGE, id);
+            FAILS(flake_try_at(&gen, INT64_MIN, &id), FLAKE_TIME_RANGE, id);
             script_at_ms(expires_ms + 1);
             check_draw_refused(FLAKE_TIME_RANGE, INT64_MAX);
-            CHECK_EQ(flake_try_at(&gen, expires_ms + 1, &id), FLAKE_TIME_RANGE);
-            CHECK_EQ(flake_try_at(&gen, INT64_MAX, &id), FLAKE_TIME_RANGE);
-            CHECK_EQ(id, 0);
+            FAILS(flake_try_at(&gen, expires_ms + 1, &id), FLAKE_TIME_RANGE, id);
+            FAILS(flake_try_at(&gen, INT64_MAX, &id), FLAKE_TIME_RANGE, id);
 
             script_at_ms(l.epoch_ms); /* the refused draws have moved nothing */
             CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
@@ -149,7 +147,6 @@ TEST(a_spent_last_unit_is_the_end) {
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     for (int i = 0; i < 128; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     CHECK_EQ(id, ones(53));
-    id = 99;
     check_draw_refused(FLAKE_TIME_RANGE, INT64_MAX);
     CHECK_EQ(script_now.sleeps, 0);
 }
@@ -163,13 +160,14 @@ TEST(the_widest_layout_does_not_begin_again_after_its_last_id) {
     script_at_ms(flake_layout_end_ms(&l) - 1);
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     for (uint64_t time = ones(44) - 1; time <= ones(44); time++) {
-        uint64_t id = 99;
+        uint64_t id;
         const size_t n = got64_n(&gen, ids, 1 << 20);
         if (time < ones(44)) CHECK_EQ(n, 1 << 20);
         for (size_t i = 0; i < n; i++) CHECK_EQ(ids[i], time << 20 | i);
+        id = 99;
         CHECK(flake_try(&gen, &id) != FLAKE_OK);
-        CHECK_EQ(got64_n(&gen, &id, 1), 0);
         CHECK_EQ(id, 0);
+        CHECK_EQ(got64_n(&gen, &id, 1), 0);
         script_now.now_ns += 1000000;
     }
 }
@@ -244,20 +242,19 @@ TEST(a_clock_at_the_ends_of_int64_is_refused) {
     for (int i = 0; i < built_in_count; i++) {
         const flake_layout l = built_in[i];
         flake_options o = on_script(l, 0);
-        uint64_t id = 99;
+        uint64_t id;
         script_at_ms(0);
         CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
         script_now.now_ns = INT64_MIN;
-        CHECK_EQ(flake_try(&gen, &id), FLAKE_TIME_RANGE);
-        CHECK_EQ(flake_next(&gen, &id), FLAKE_TIME_RANGE);
+        FAILS(flake_try(&gen, &id), FLAKE_TIME_RANGE, id);
+        FAILS(flake_next(&gen, &id), FLAKE_TIME_RANGE, id);
         wait_ns = flake_retry_ns(&gen);
         CHECK(wait_ns > 0);
         script_now.now_ns = INT64_MAX;
         if (flake_layout_end_ms(&l) >= last_clock_ms) continue;
-        CHECK_EQ(flake_try(&gen, &id), FLAKE_TIME_RANGE);
-        CHECK_EQ(flake_next(&gen, &id), FLAKE_TIME_RANGE);
+        FAILS(flake_try(&gen, &id), FLAKE_TIME_RANGE, id);
+        FAILS(flake_next(&gen, &id), FLAKE_TIME_RANGE, id);
         CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
-        CHECK_EQ(id, 0);
     }
 }
 
@@ -265,19 +262,17 @@ TEST(a_clock_at_the_ends_of_int64_is_refused) {
 TEST(a_clock_put_back_by_centuries_is_a_clock_put_back) {
     const flake_layout l = flake_layout_of(45, 5, 13, -last_clock_ms);
     flake_options o = on_script(l, 0);
-    uint64_t id = 99;
+    uint64_t id;
     script_at_ms(8000000000000);
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     script_at_ms(-8000000000000);
-    id = 99;
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_CLOCK_BACKWARDS);
+    FAILS(flake_try(&gen, &id), FLAKE_CLOCK_BACKWARDS, id);
     wait_ns = flake_retry_ns(&gen);
     CHECK(wait_ns > 0);
     script_now.jump_to_ns = 8000000000000000000; /* ends a wait that should not be */
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_CLOCK_BACKWARDS);
+    FAILS(flake_next(&gen, &id), FLAKE_CLOCK_BACKWARDS, id);
     CHECK_EQ(script_now.sleeps, 0);
-    CHECK_EQ(id, 0);
 }
 
 /* ---- what an init takes and refuses ---- */
@@ -528,7 +523,7 @@ TEST(after_a_refused_init_nothing_is_drawn) {
         CHECK_EQ(id, 5300086112257234 + (2 << 16));
         const flake_status status = refused_options((int)i, &bad);
         CHECK_EQ(flake_init(&gen, &bad, NULL), status);
-        CHECK_EQ(flake_next(&gen, &id), FLAKE_INVALID);
+        FAILS(flake_next(&gen, &id), FLAKE_INVALID, id);
         CHECK(flake_gen_options(&gen) == NULL);
     }
 }

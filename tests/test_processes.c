@@ -279,13 +279,14 @@ static flake_gen own_shard;
 static flake_prefetch stock;
 
 static int draw_from_the_parents(void) {
-    uint64_t id = 77;
-    int wrong = flake_next(&own_gen, &id) != FLAKE_FORKED;
-    wrong += flake_try(&own_gen, &id) != FLAKE_FORKED;
-    wrong += flake_try_at(&own_gen, 1700000000000, &id) != FLAKE_FORKED;
-    wrong += got64_n(&own_gen, &id, 1) != 0;
-    wrong += flake_next(&own_shard, &id) != FLAKE_FORKED;
-    return wrong + (id != 0);
+    uint64_t id;
+    FAILS(flake_next(&own_gen, &id), FLAKE_FORKED, id);
+    FAILS(flake_try(&own_gen, &id), FLAKE_FORKED, id);
+    FAILS(flake_try_at(&own_gen, 1700000000000, &id), FLAKE_FORKED, id);
+    FAILS(flake_next_n(&own_gen, &id, 1), FLAKE_FORKED, id);
+    CHECK_EQ(got64_n(&own_gen, &id, 1), 0);
+    FAILS(flake_next(&own_shard, &id), FLAKE_FORKED, id);
+    return check_failures;
 }
 
 TEST(a_child_draws_nothing_from_its_parents_generator) {

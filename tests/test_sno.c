@@ -109,7 +109,7 @@ static void check_snapshot_refused(int line, sno_snapshot s, const char *field) 
 
 TEST(snapshots_that_do_not_fit_are_refused_by_field) {
     sno_snapshot s = pool_of(100, 200);
-    REFUSED(pool_of(100, 100), "sequence_min and sequence_max are the same");
+    REFUSED(pool_of(100, 100), "sequence_min equals sequence_max");
     REFUSED(pool_of(65535, 65535), "sequence_max");
     REFUSED(pool_of(100, 101), "sequence_min");
     REFUSED(pool_of(100, 102), "sequence_max");

@@ -73,15 +73,12 @@ static void check_id(flake128 id, int64_t unix_ms, uint64_t worker, uint32_t seq
     check_parts(id, unix_ms, worker, seq);
 }
 
-static const flake128 no_id;
-
 /* A draw of any kind fails with this status, and zeroes its output. */
 static void check_draw_refused(flake_status next, flake_status try) {
-    flake128 id[1] = {untouched};
-    CHECK_EQ(flake128_try(&gen, id), try);
-    CHECK_EQ(flake128_next(&gen, id), next);
-    CHECK_EQ(got128_n(&gen, id, 1), 0);
-    CHECK(is_same(id[0], no_id));
+    flake128 id;
+    FAILS(flake128_try(&gen, &id), try, id);
+    FAILS(flake128_next(&gen, &id), next, id);
+    CHECK_EQ(got128_n(&gen, &id, 1), 0);
 }
 
 /* ---- the peer's ids ---- */
@@ -311,12 +308,11 @@ static flake_status init_refused(int which) {
 
 TEST(after_a_refused_init_nothing_is_drawn) {
     for (int i = 0; i < refused_count; i++) {
-        flake128 id = untouched;
+        flake128 id;
         begin_at(start_ms);
         start();
         CHECK_EQ(init_refused(i), FLAKE_INVALID);
-        CHECK_EQ(flake128_next(&gen, &id), FLAKE_INVALID);
-        CHECK(is_same(id, no_id));
+        FAILS(flake128_next(&gen, &id), FLAKE_INVALID, id);
     }
 }
 
@@ -358,11 +354,9 @@ TEST(a_ms_has_65536_ids) {
         CHECK(is_drawn(ids[0], start_ms, seq));
     }
     script_now.now_ns += 400000;
-    ids[0] = untouched;
-    CHECK_EQ(flake128_try(&gen, ids), FLAKE_AGAIN);
+    FAILS(flake128_try(&gen, ids), FLAKE_AGAIN, ids[0]);
     CHECK_EQ(got128_n(&gen, ids, 5), 0);
-    CHECK_EQ(flake128_try_at(&gen, start_ms, ids), FLAKE_AGAIN);
-    CHECK(is_same(ids[0], no_id));
+    FAILS(flake128_try_at(&gen, start_ms, ids), FLAKE_AGAIN, ids[0]);
     CHECK_EQ(flake_retry_ns(&gen), 600000);
     CHECK_EQ(script_now.sleeps, 0);
 
@@ -422,8 +416,7 @@ TEST(a_clock_put_back_during_a_wait_ends_it) {
     start();
     CHECK_EQ(flake128_next_n(&gen, ids, 10), FLAKE_OK);
     script_now.jump_to_ns = script_now.now_ns - 5000000;
-    CHECK_EQ(flake128_next(&gen, &id), FLAKE_CLOCK_BACKWARDS);
-    CHECK(is_same(id, no_id));
+    FAILS(flake128_next(&gen, &id), FLAKE_CLOCK_BACKWARDS, id);
     CHECK_EQ(script_now.sleeps, 1);
     script_now.now_ns = (start_ms + 1) * 1000000;
     CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
@@ -448,11 +441,9 @@ TEST(a_clock_before_1970_is_out_of_range) {
     script_now.now_ns = -1;
     check_draw_refused(FLAKE_TIME_RANGE, FLAKE_TIME_RANGE);
     CHECK_EQ(flake_retry_ns(&gen), 1);
-    id = untouched;
-    CHECK_EQ(flake128_try_at(&gen, -1, &id), FLAKE_TIME_RANGE);
-    CHECK_EQ(flake128_try_at(&gen, INT64_MIN, &id), FLAKE_TIME_RANGE);
-    CHECK_EQ(flake128_try_at(&gen, INT64_MAX, &id), FLAKE_TIME_RANGE);
-    CHECK(is_same(id, no_id));
+    FAILS(flake128_try_at(&gen, -1, &id), FLAKE_TIME_RANGE, id);
+    FAILS(flake128_try_at(&gen, INT64_MIN, &id), FLAKE_TIME_RANGE, id);
+    FAILS(flake128_try_at(&gen, INT64_MAX, &id), FLAKE_TIME_RANGE, id);
     script_now.now_ns = 0;
     CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
     CHECK(is_drawn(id, 0, 0));
@@ -581,10 +572,8 @@ TEST(try_at_takes_the_callers_time) {
     CHECK(is_drawn(ids[0], 1500000000007, 1));
     CHECK_EQ(flake128_try_at(&gen, 1500000000007, ids), FLAKE_OK);
     CHECK(is_drawn(ids[0], 1500000000007, 2));
-    ids[0] = untouched;
-    CHECK_EQ(flake128_try_at(&gen, 1500000000007, ids), FLAKE_AGAIN);
-    CHECK_EQ(flake128_try_at(&gen, 1400000000000, ids), FLAKE_AGAIN);
-    CHECK(is_same(ids[0], no_id));
+    FAILS(flake128_try_at(&gen, 1500000000007, ids), FLAKE_AGAIN, ids[0]);
+    FAILS(flake128_try_at(&gen, 1400000000000, ids), FLAKE_AGAIN, ids[0]);
     CHECK_EQ(flake128_try_at(&gen, 1500000000008, ids), FLAKE_OK);
     CHECK(is_drawn(ids[0], 1500000000008, 0));
     CHECK_EQ(script_now.reads, 3); /* once a unit, for how far ahead it is */

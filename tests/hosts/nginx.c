@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ids in nginx, as variables of a dynamic module. It is built from nginx's own sources, or what Debian's
- * nginx-dev has of them, with the file `config` beside this one:
+ * IDs in nginx, as variables of a dynamic module. It is built from nginx's own sources, or what Debian's
+ * nginx-dev has of them, with the file `config` next to this one:
  *
  *     cp -r /usr/share/nginx/src . && cd src
- *     ./configure --with-compat --add-dynamic-module=/path/to/this/folder
+ *     ./configure --with-compat --add-dynamic-module=/path/to/this/directory
  *     make -f objs/Makefile modules
  *     cp objs/ngx_http_flake_module.so /usr/lib/nginx/modules/
  *
  *     load_module modules/ngx_http_flake_module.so;
  *     http {
- *         flake_node 3;                               # 0 to 1023, another in each nginx; 0 if not given
- *         add_header X-Request-Id $flake_id;          # one id for each request, and what it causes
+ *         flake_node 3;                               # 0 to 1023, unique to each nginx; default 0
+ *         add_header X-Request-Id $flake_id;          # one ID for each request and its subrequests
  *         log_format with_ids '$flake_id $request';   # $uuid7: a UUID of version 7
  *     }
  *
- * All workers draw from one generator, in a zone of shared memory that outlasts reloads. None of them
- * ever waits: ids may run 10 ms ahead of the clock, 40,960 requests at once. Where that is not enough, as
- * with a clock that was put back by more, the variable is empty, and the log says why. An nginx and the
- * one that takes over from it with USR2 have a generator each, and so want different nodes. UUIDs are from
- * a generator of each worker: those of two workers are in no order inside a ms.
+ * All workers draw from one generator, in a zone of shared memory that outlasts reloads. No worker ever waits:
+ * IDs may run 10 ms ahead of the clock, which is 40,960 requests at once. If that is not enough, for example
+ * after a longer backward step of the clock, the variable is empty. The log has the reason: [error] if later
+ * requests will have IDs again, [crit] if the operator must act, [alert] for a bug of this module. An nginx and
+ * its successor after USR2 have separate generators and need different nodes. Each worker generates its own
+ * UUIDs: those of two workers are unordered within a ms.
  */
 #include <ngx_config.h>
 #include <ngx_core.h>
@@ -46,7 +47,7 @@ static ngx_int_t zone_init(ngx_shm_zone_t *zone, void *of_old_cycle) {
         return NGX_ERROR;
     }
     if (old) {
-        conf->ids = old->ids; // the old workers draw from it, too
+        conf->ids = old->ids; // the old workers still draw from it
         return NGX_OK;
     }
     options.layout = flake_layout_twitter;
@@ -79,12 +80,25 @@ static char *init_main_conf(ngx_conf_t *cf, void *of_module) {
 
 /* ---- the variables ---- */
 
+/* Severity, by who has to act. */
+static ngx_uint_t level_of(flake_status status) {
+    switch (status) {
+    case FLAKE_AGAIN:
+    case FLAKE_CLOCK_BACKWARDS:
+    case FLAKE_NOT_EXTENDED: return NGX_LOG_ERR;
+    case FLAKE_INVALID:
+    case FLAKE_FORKED: return NGX_LOG_ALERT;
+    default: return NGX_LOG_CRIT;
+    }
+}
+
 static ngx_int_t put(ngx_http_request_t *r, ngx_http_variable_value_t *v, flake_status status,
                      const char *text) {
     const size_t length = status == FLAKE_OK ? strlen(text) : 0;
     u_char *copy = length ? ngx_pnalloc(r->pool, length) : NULL;
     if (status != FLAKE_OK)
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0, "no id: %s", flake_status_str(status));
+        ngx_log_error(level_of(status), r->connection->log, 0, "no id: %s",
+                      flake_status_str(status));
     if (length && !copy) return NGX_ERROR;
     if (length) ngx_memcpy(copy, text, length);
     v->data = copy;

@@ -136,9 +136,12 @@ judge "nginx: another node by a reload is refused, and the workers go on" refuse
 put_clock_back 10000
 configure 'flake_node 3;'
 judge "nginx: the clock put back by 10 s: no id, but a UUID" says '^  .*-.*-7' pipeline 1
-judge "nginx: and the log says why" grep -q 'no id: .*clock' "$dir/error.log"
+judge "nginx: and the log says why" grep -q '\[error\].*no id: .*clock' "$dir/error.log"
 judge "nginx: a reload meanwhile" reload
 judge "nginx: has the same generator: no id, but a UUID" says '^  .*-.*-7' pipeline 1
 put_clock_back 0
 judge "nginx: the clock right again" many true
+put_clock_back -1892160000000
+judge "nginx: a clock past the layout's end: no id" says '^  ' pipeline 1
+judge "nginx: which the log has for the operator" grep -q '\[crit\].*no id: ' "$dir/error.log"
 close_with_counts

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ids as column defaults in PostgreSQL 15 or later: one generator for all backends, in shared memory, and
- * state files in the data folder, so that none comes twice over a kill -9, a crash, or a clock put back.
+ * IDs as column defaults in PostgreSQL 15 or later. All backends share one generator in shared memory. State
+ * files in the data directory ensure that no ID repeats after a kill -9, a crash, or a backward step of the clock.
  *
  *     cc -O2 -fPIC -shared -I../.. -I"$(pg_config --includedir-server)" postgresql.c -o flake_ids.so
  *     cp flake_ids.so "$(pg_config --pkglibdir)"
@@ -10,14 +10,17 @@
  *
  *     CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT flake_next(), what text);
  *
- *     flake_next()   bigint, positive until 2080; waits when this ms has none left, and can be cancelled
- *     sno_next(meta)  text of 16 characters, meta 0 to 255; a column of them is best COLLATE "C"
- *     uuid7()        uuid of version 7, from a generator of each backend: those of two backends are in no
- *                    order inside a ms
+ *     flake_next()    bigint, positive until 2080
+ *     sno_next(meta)  text of 16 characters, meta 0 to 255; declare the column COLLATE "C"
+ *     uuid7()         uuid of version 7, from a generator of each backend: those of two backends are
+ *                     unordered within a ms
  *
- * flake.node, 0 to 1023, is another in each cluster whose ids must not meet; a standby has its own before
- * it is promoted. A background worker opens the state files, and writes them twice a second. While it
- * can't, ids go on for two seconds, and then wait or fail. The first id after a start may wait as long.
+ * A query whose status asks for a retry waits, and can be cancelled. Another status is an error: SQLSTATE 58000
+ * for the operator, XX000 for a bug of this module.
+ *
+ * flake.node, 0 to 1023, is unique among clusters whose IDs must differ; a standby needs its own before it is
+ * promoted. A background worker opens the state files and writes them twice a second. If it cannot, IDs are
+ * generated for two more seconds. The first ID after a start may wait as long.
  */
 #include <postgres.h>
 #include <fmgr.h>
@@ -41,7 +44,7 @@ PGDLLEXPORT void _PG_init(void);
 PGDLLEXPORT void flake_ids_worker(Datum unused);
 
 typedef struct shared {
-    pg_atomic_uint32 begun; // the generators below may draw
+    pg_atomic_uint32 begun; // the generators below are initialised
     flake_gen ids;
     flake_state ids_state;
     sno_gen snos;
@@ -58,45 +61,42 @@ enum { HORIZON_MS = 2000, WRITE_MS = 500, WAIT_MS = 100 };
 /* ---- the background worker: it alone opens the files ---- */
 
 static void open_states(flake_options *ids, flake_options *snos, sno_snapshot *pool) {
-    static flake_state_options where;
-    static flake_state_options sno_where;
-    char path[50], sno_path[50]; // in the data folder
+    static flake_state_options where, sno_where;
+    char path[50], sno_path[50]; // in the data directory
     flake_why why;
-    flake_why why_snos;
     (void)snprintf(path, sizeof path, "flake_ids.%d", node);
     (void)snprintf(sno_path, sizeof sno_path, "flake_ids.%d.sno", node);
     where.path = path;
     sno_where.path = sno_path;
     where.horizon_ms = sno_where.horizon_ms = HORIZON_MS;
     where.no_wait = sno_where.no_wait = true; // the draws wait
-    if (flake_state_open(&all->ids_state, &where, ids, NULL, &why) != FLAKE_OK)
+    if (flake_state_open(&all->ids_state, &where, ids, NULL, &why) != FLAKE_OK ||
+        sno_state_open(&all->snos_state, &sno_where, snos, pool, &why) != FLAKE_OK)
         ereport(FATAL, errmsg("flake_ids: %s", why.text));
-    if (sno_state_open(&all->snos_state, &sno_where, snos, pool, &why_snos) != FLAKE_OK)
-        ereport(FATAL, errmsg("flake_ids: %s", why_snos.text));
     ids->state = &all->ids_state;
     snos->state = &all->snos_state;
 }
 
 static void begin(void) {
-    static flake_options ids;
-    static flake_options snos;
+    static flake_options ids, snos;
     static sno_snapshot pool;
+    flake_why why;
     ids.layout = flake_layout_twitter; // 63 bits: bigint has a sign
     ids.node = pool.partition = (uint16_t)node;
     ids.max_wait_ms = snos.max_wait_ms = WAIT_MS;
     ids.shared_memory = snos.shared_memory = true;
     open_states(&ids, &snos, &pool);
-    if (pg_atomic_read_u32(&all->begun)) return; // after a worker that has ended: its ids go on
-    const flake_status status = flake_init(&all->ids, &ids, NULL);
-    if (status != FLAKE_OK) ereport(FATAL, errmsg("flake_ids: %s", flake_status_str(status)));
-    const flake_status sno_is = sno_init(&all->snos, &pool, &snos, NULL);
-    if (sno_is != FLAKE_OK) ereport(FATAL, errmsg("flake_ids: %s", flake_status_str(sno_is)));
+    if (pg_atomic_read_u32(&all->begun)) return; // by an earlier worker
+    if (flake_init(&all->ids, &ids, &why) != FLAKE_OK ||
+        sno_init(&all->snos, &pool, &snos, &why) != FLAKE_OK)
+        ereport(FATAL, errmsg("flake_ids: %s", why.text));
     pg_write_barrier();
     pg_atomic_write_u32(&all->begun, 1);
 }
 
-/* It ends with SIGTERM or an error, and is started again by the server, unless that ends, too. */
+/* It ends with SIGTERM or an error, and the server starts another one, unless the server ends, too. */
 void flake_ids_worker(Datum unused) {
+    flake_why why;
     (void)unused;
     pqsignal(SIGTERM, die);
     BackgroundWorkerUnblockSignals();
@@ -106,11 +106,10 @@ void flake_ids_worker(Datum unused) {
                         PG_WAIT_EXTENSION);
         ResetLatch(MyLatch);
         CHECK_FOR_INTERRUPTS();
-        const flake_status status = flake_state_extend(&all->ids_state, NULL);
-        const flake_status sno_is = flake_state_extend(&all->snos_state, NULL);
-        if (status != FLAKE_OK || sno_is != FLAKE_OK)
-            ereport(WARNING, errmsg("flake_ids: a state file: %s, %s", flake_status_str(status),
-                                    flake_status_str(sno_is)));
+        flake_state *const states[] = {&all->ids_state, &all->snos_state};
+        for (int i = 0; i < 2; i++)
+            if (flake_state_extend(states[i], &why) != FLAKE_OK)
+                ereport(WARNING, errmsg("flake_ids: %s", why.text));
     }
 }
 
@@ -153,22 +152,28 @@ void _PG_init(void) {
 
 /* ---- what SQL calls ---- */
 
-/* A call of a generator waits 100 ms at most, so that a query can be cancelled; then it is made anew. */
 static void wait_for_the_worker(void) {
     for (; !pg_atomic_read_u32(&all->begun); pg_usleep(10000)) CHECK_FOR_INTERRUPTS();
     pg_read_barrier();
 }
 
+/* A draw waits for at most 100 ms, so that a query can be cancelled before the draw is retried. */
+static bool is_to_retry(const char *function, flake_status status) {
+    const bool is_bug = status == FLAKE_INVALID || status == FLAKE_FORKED;
+    CHECK_FOR_INTERRUPTS();
+    if (status == FLAKE_OK) return false;
+    if (status != FLAKE_AGAIN && status != FLAKE_CLOCK_BACKWARDS && status != FLAKE_NOT_EXTENDED)
+        ereport(ERROR, errcode(is_bug ? ERRCODE_INTERNAL_ERROR : ERRCODE_SYSTEM_ERROR),
+                errmsg("%s: %s", function, flake_status_str(status)));
+    return true;
+}
+
 PG_FUNCTION_INFO_V1(pg_flake_next);
 Datum pg_flake_next(PG_FUNCTION_ARGS) {
-    uint64_t id = 0;
-    flake_status status;
+    uint64_t id;
     (void)fcinfo;
     wait_for_the_worker();
-    while ((status = flake_next(&all->ids, &id)) == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS ||
-           status == FLAKE_NOT_EXTENDED)
-        CHECK_FOR_INTERRUPTS();
-    if (status != FLAKE_OK) ereport(ERROR, errmsg("flake_next: %s", flake_status_str(status)));
+    while (is_to_retry("flake_next", flake_next(&all->ids, &id))) continue;
     PG_RETURN_INT64((int64)id);
 }
 
@@ -177,13 +182,9 @@ Datum pg_sno_next(PG_FUNCTION_ARGS) {
     const int32 meta = PG_GETARG_INT32(0);
     char text[16];
     sno_id id;
-    flake_status status;
     if (meta < 0 || meta > 255) ereport(ERROR, errmsg("sno_next: meta is 0 to 255"));
     wait_for_the_worker();
-    while ((status = sno_next_n(&all->snos, (uint8_t)meta, &id, 1)) == FLAKE_AGAIN ||
-           status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_NOT_EXTENDED)
-        CHECK_FOR_INTERRUPTS();
-    if (status != FLAKE_OK) ereport(ERROR, errmsg("sno_next: %s", flake_status_str(status)));
+    while (is_to_retry("sno_next", sno_next_n(&all->snos, (uint8_t)meta, &id, 1))) continue;
     sno_encode(id, text);
     PG_RETURN_TEXT_P(cstring_to_text_with_len(text, sizeof text));
 }
@@ -192,7 +193,6 @@ PG_FUNCTION_INFO_V1(pg_uuid7);
 Datum pg_uuid7(PG_FUNCTION_ARGS) {
     pg_uuid_t *uuid = palloc(sizeof *uuid);
     (void)fcinfo;
-    const flake_status status = flake_uuid7_bytes(uuid->data);
-    if (status != FLAKE_OK) ereport(ERROR, errmsg("uuid7: %s", flake_status_str(status)));
+    while (is_to_retry("uuid7", flake_uuid7_bytes(uuid->data))) continue;
     PG_RETURN_UUID_P(uuid);
 }

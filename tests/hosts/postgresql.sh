@@ -158,6 +158,12 @@ judge "PostgreSQL: those of a backend rise" is "0|0|0" \
 judge "PostgreSQL: each run's ids are greater than all before it" is $((run - 1)) \
     'SELECT count(*) FROM (SELECT min(id) > lag(max(id)) OVER (ORDER BY run) AS rises FROM ids GROUP BY run) AS runs WHERE rises'
 
+# The state files keep this horizon; the node that follows has others.
+put_clock_back -1892160000000
+judge "PostgreSQL: a clock past the layout's end is an error for the operator" \
+    says '58000: flake_next: ' query -v VERBOSITY=verbose -c 'SELECT flake_next()'
+judge "PostgreSQL: of a sno, too" says '58000: sno_next: ' query -v VERBOSITY=verbose -c 'SELECT sno_next(42)'
+
 start_anew() {
     $as_owner "$bin/pg_ctl" -D "$cluster" -m fast stop > "$dir/log" || return 1
     clock=()

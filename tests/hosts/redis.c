@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ids in Redis 7, as a module:
+ * IDs in Redis 7, as a module:
  *
  *     cc -O2 -fPIC -shared -I../.. redis.c -o flake.so
- *     redis-server --loadmodule "$PWD/flake.so" 3 twitter /run/redis   (node, layout, folder; or fewer)
+ *     redis-server --loadmodule "$PWD/flake.so" 3 twitter /run/redis   (node, layout, directory; or fewer)
  *
  * Redis enters its --dir before it loads modules, so a relative path of the module fails.
  *
- *     FLAKE.NEXT          a 64-bit id, as an integer; FLAKE.NEXT COUNT: an array of up to 100,000
+ *     FLAKE.NEXT          a 64-bit ID, as an integer; FLAKE.NEXT COUNT: an array of up to 100,000
  *     SNO.NEXT META       a sno of 16 characters; META 0 to 255
  *     UUID7.NEXT          a UUID of version 7; UUID7.NEXT COUNT: an array, as above
  *
- * The loop never sleeps for an id: a client that finds this unit's ids drawn is blocked, and it alone,
- * until a timer has served those before it and then it. Where that would take more than a second, since
- * the clock was put back, it has an error, and so it has within MULTI and scripts, where nobody can be
- * blocked. The node is another in each server that gives ids; in the folder, the same for all of a host,
- * a double is found. Ids of the layout js53 are exact in JavaScript; idgen's are negative from 2039 on.
+ * The event loop never sleeps for an ID. When this unit's IDs are exhausted, only the client that asks is
+ * blocked, until a timer serves it in its turn. It gets the error TRYAGAIN instead if that would take more than a
+ * second, because the clock went backwards, or within MULTI and scripts, where no client can be blocked. Any
+ * other failure is an ERR, which the server logs, too. Each server needs a unique node; servers of a host that
+ * share the directory detect a second one with the same node. IDs of the layout js53 are exact in
+ * JavaScript; idgen's are negative from 2039 on.
  */
 #define _GNU_SOURCE
 #include "flake.h"
@@ -23,24 +24,24 @@
 #include "redis_module.h" // some of Redis' redismodule.h, which you include instead if you have it
 #include <stdio.h>
 
-/* ---- requests: each draws as much as there is, and waits for the rest ---- */
+/* ---- requests: each draws what is available and waits for the rest ---- */
 
 enum { FLAKE, SNO, UUID7, KINDS, MOST = 100000, PATIENCE_NS = 1000000000 };
 typedef struct request {
     struct request *next;
     RedisModuleBlockedClient *client;
-    const char *failure; // NULL: none
+    flake_status status;
     int kind;
     uint8_t meta;
     bool as_array;
     size_t wanted, drawn;
     char text[16];   // the sno
-    flake128 *uuids; // wanted; they stand where `ids` does
+    flake128 *uuids; // wanted; stored where `ids` is
     uint64_t ids[];  // wanted
 } request;
 
 static struct queue {
-    request *first, **end; // in the order of their coming
+    request *first, **end; // in the order of arrival
 } waiting[KINDS];
 static flake_gen flakes, uuids;
 static sno_gen snos;
@@ -49,39 +50,44 @@ static int64_t retry_ns(int kind) {
     return flake_retry_ns(kind == FLAKE ? &flakes : kind == SNO ? &snos.gen : &uuids);
 }
 
-/* One, or why there is none; and behind it what else there is. */
-static flake_status draw_some(request *r) {
-    const bool narrow = r->kind == FLAKE;
-    uint64_t *id = r->ids + r->drawn;
-    flake128 *uuid = r->uuids + r->drawn;
-    const size_t more = r->wanted - r->drawn - 1;
-    const flake_status status = narrow ? flake_try(&flakes, id) : flake128_try(&uuids, uuid);
-    if (status != FLAKE_OK) return status;
-    size_t got; // 0 if there is no more
-    (void)!(narrow ? flake_try_n(&flakes, id + 1, more, &got)
-                   : flake128_try_n(&uuids, uuid + 1, more, &got));
-    r->drawn += 1 + got;
-    return FLAKE_OK;
+static bool is_to_retry(flake_status status) {
+    return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_NOT_EXTENDED;
 }
 
-/* Whether that is all: it has its ids, or `failure` says why it gets none. */
+/* Whether the request can be answered: it has its IDs, or will have none. */
 static bool draw(request *r) {
-    flake_status status = FLAKE_OK;
+    sno_id sno;
+    size_t got = 0;
+    r->status = FLAKE_OK;
     if (r->kind == SNO) {
-        sno_id id;
-        status = sno_try(&snos, r->meta, &id);
-        if (status == FLAKE_OK) sno_encode(id, r->text);
-    } else
-        while (r->drawn < r->wanted && status == FLAKE_OK) status = draw_some(r);
-    r->failure = status == FLAKE_OK ? NULL : flake_status_str(status);
-    const bool later = status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS;
-    return !later || retry_ns(r->kind) > PATIENCE_NS;
+        r->status = sno_try(&snos, r->meta, &sno);
+        sno_encode(sno, r->text); // zero after a failure
+    }
+    for (; r->drawn < r->wanted && r->status == FLAKE_OK; r->drawn += got) {
+        uint64_t *ids = r->ids + r->drawn;
+        const size_t more = r->wanted - r->drawn;
+        r->status = r->kind == FLAKE ? flake_try_n(&flakes, ids, more, &got)
+                                     : flake128_try_n(&uuids, r->uuids + r->drawn, more, &got);
+    }
+    return !is_to_retry(r->status) || retry_ns(r->kind) > PATIENCE_NS;
+}
+
+/* The client retries. All other failures are logged: as a bug of this module, or for the operator. */
+static int reply_failure(RedisModuleCtx *ctx, flake_status status) {
+    const bool is_bug = status == FLAKE_INVALID || status == FLAKE_FORKED;
+    const char *what = flake_status_str(status);
+    char text[200];
+    (void)snprintf(text, sizeof text, "%s no id: %s", is_to_retry(status) ? "TRYAGAIN" : "ERR",
+                   what);
+    if (!is_to_retry(status))
+        RedisModule_Log(ctx, "warning", "flake: %s: %s", is_bug ? "a bug" : "for the operator",
+                        what);
+    return RedisModule_ReplyWithError(ctx, text);
 }
 
 static int reply(RedisModuleCtx *ctx, const request *r) {
-    char text[200]; // an error, or a UUID
-    (void)snprintf(text, sizeof text, "ERR no id: %s", r->failure ? r->failure : "");
-    if (r->failure) return RedisModule_ReplyWithError(ctx, text);
+    char text[37];
+    if (r->status != FLAKE_OK) return reply_failure(ctx, r->status);
     if (r->kind == SNO) return RedisModule_ReplyWithStringBuffer(ctx, r->text, sizeof r->text);
     if (r->as_array) (void)RedisModule_ReplyWithArray(ctx, (long)r->wanted);
     for (size_t i = 0; i < r->wanted; i++) {
@@ -186,7 +192,7 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **words, int count
            RedisModule_CreateCommand(ctx, "uuid7.next", uuid_command, "fast", 0, 0, 0);
 }
 
-/* It stays: loaded again in the same ms, it would know of no id that it gave. */
+/* Refused: a module loaded again within a ms would repeat the IDs of that ms. */
 int RedisModule_OnUnload(RedisModuleCtx *ctx) {
     (void)ctx;
     return REDISMODULE_ERR;

@@ -83,10 +83,14 @@ judge "Redis: no META" says '^ERR wrong number of arguments' ask SNO.NEXT
 judge "Redis: the module is not unloaded" says '^ERR Error unloading' ask MODULE UNLOAD flake
 
 put_clock_back 10000
-judge "Redis: a clock put back by 10 s is an error that says so" says '^ERR no id: .*clock' ask FLAKE.NEXT
+judge "Redis: a clock put back by 10 s is an error that says so" says '^TRYAGAIN no id: .*clock' ask FLAKE.NEXT
 judge "Redis: UUIDs go on" says '^.{8}-.{4}-7' ask UUID7.NEXT
 put_clock_back 0
 judge "Redis: and ids, when it is right again" says '^[0-9]+$' ask FLAKE.NEXT
+put_clock_back -1892160000000
+judge "Redis: a clock past the layout's end is no reason to retry" says '^ERR no id: ' ask FLAKE.NEXT
+judge "Redis: and is logged for the operator" within 10 grep -q 'flake: for the operator: ' "$dir/log.$port"
+put_clock_back 0
 
 # 256 ids in 10 ms: these take two seconds, and whoever asks for anything else has it at once.
 judge "Redis: a server with few ids starts" start 0 sonyflake
@@ -99,10 +103,10 @@ others_are_served() {
 }
 is_blocked() { ask INFO clients | grep -q '^blocked_clients:1'; }
 judge "Redis: who waits for ids is blocked alone, and has them in turn" others_are_served
-judge "Redis: within a script, where nobody can wait, too many are an error" says 'ERR no id: no ID is available in this time unit' \
+judge "Redis: within a script, where nobody can wait, too many are an error" says 'TRYAGAIN no id: no ID is available in this time unit' \
     ask EVAL "return redis.call('FLAKE.NEXT', 5000)" 0
 in_a_transaction() { printf 'MULTI\nFLAKE.NEXT 5000\nUUID7.NEXT\nEXEC\n' | ask; }
-judge "Redis: within MULTI" says 'ERR no id: no ID is available in this time unit.*-7' in_a_transaction
+judge "Redis: within MULTI" says 'TRYAGAIN no id: no ID is available in this time unit.*-7' in_a_transaction
 judge "Redis: few enough are ids there, too, when the next unit is there" within 10 \
     says '^[0-9]+$' ask EVAL "return redis.call('FLAKE.NEXT', 2)[2]" 0
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ids in SQLite, as an extension to load:
+ * IDs in SQLite, as a loadable extension:
  *
  *     cc -O2 -fPIC -shared -I../.. sqlite.c -o flake.so
  *     FLAKE_NODE=3 sqlite3 shop.db
@@ -10,14 +10,17 @@
  *     SELECT datetime(flake_time(id) / 1000, 'unixepoch') FROM orders
  *         WHERE id >= flake_min(1700000000000);
  *
- *     flake_next()     a 64-bit id, positive until 2080; waits when this ms has none left
- *     flake_time(id)   the Unix time of an id, in ms
- *     flake_min(ms)    the least id of that time, for ranges
+ *     flake_next()     a 64-bit ID, positive until 2080; waits while this ms is exhausted
+ *     flake_time(id)   the Unix time of an ID, in ms
+ *     flake_min(ms)    the smallest ID of that time, for ranges
  *     uuid7()          a UUID of version 7 as text; uuid7_blob() as 16 bytes
  *
- * FLAKE_NODE in the environment, 0 to 1023, is another in each process that writes at the same time;
- * with FLAKE_EXCLUSIVE, a folder that all of them name, a second one with the same number is refused. UUIDs
- * need neither. (An INTEGER PRIMARY KEY takes no default: its column is the row's number. INT does.)
+ * A failed call returns SQLITE_BUSY if a retry may succeed, SQLITE_MISUSE after a mistake such as a fork, and else
+ * SQLITE_ERROR, which SQLite's error log has, too: for the operator.
+ *
+ * FLAKE_NODE in the environment, 0 to 1023, is unique to each process that writes at the same time. If all of
+ * them name the same directory in FLAKE_EXCLUSIVE, a second one with the same node is refused. UUIDs need
+ * neither. (An INTEGER PRIMARY KEY is the row's number and takes no default. INT does.)
  */
 #define _GNU_SOURCE
 #include <sqlite3ext.h>
@@ -25,7 +28,7 @@
 #include <stdlib.h>
 SQLITE_EXTENSION_INIT1
 
-static flake_gen ids; // of this process: all its connections and threads draw from it
+static flake_gen ids; // one for all connections and threads of this process
 static bool begun;
 
 static void say(sqlite3_context *context, const char *function, const char *what) {
@@ -34,18 +37,30 @@ static void say(sqlite3_context *context, const char *function, const char *what
     sqlite3_free(text);
 }
 
+static void refuse(sqlite3_context *context, const char *function, flake_status status) {
+    say(context, function, flake_status_str(status));
+    switch (status) {
+    case FLAKE_AGAIN:
+    case FLAKE_CLOCK_BACKWARDS:
+    case FLAKE_NOT_EXTENDED: sqlite3_result_error_code(context, SQLITE_BUSY); break;
+    case FLAKE_INVALID:
+    case FLAKE_FORKED: sqlite3_result_error_code(context, SQLITE_MISUSE); break;
+    default: sqlite3_log(SQLITE_ERROR, "%s: %s", function, flake_status_str(status));
+    }
+}
+
 static void next(sqlite3_context *context, int count, sqlite3_value **values) {
     uint64_t id;
     (void)count, (void)values;
     const flake_status status = flake_next(&ids, &id);
     if (status == FLAKE_OK) sqlite3_result_int64(context, (sqlite3_int64)id);
-    else say(context, "flake_next", flake_status_str(status));
+    else refuse(context, "flake_next", status);
 }
 
 static void time_of(sqlite3_context *context, int count, sqlite3_value **values) {
     flake_parts parts;
     (void)count;
-    if (sqlite3_value_type(values[0]) == SQLITE_NULL) return; // of NULL it is NULL
+    if (sqlite3_value_type(values[0]) == SQLITE_NULL) return; // the result is NULL
     const flake_status status = flake_decompose(&flake_gen_options(&ids)->layout,
                                                 (uint64_t)sqlite3_value_int64(values[0]), &parts);
     if (sqlite3_value_type(values[0]) != SQLITE_INTEGER || status != FLAKE_OK)
@@ -67,7 +82,7 @@ static void uuid_text(sqlite3_context *context, int count, sqlite3_value **value
     (void)count, (void)values;
     const flake_status status = flake_uuid7(text);
     if (status == FLAKE_OK) sqlite3_result_text(context, text, 36, SQLITE_TRANSIENT);
-    else say(context, "uuid7", flake_status_str(status));
+    else refuse(context, "uuid7", status);
 }
 
 static void uuid_blob(sqlite3_context *context, int count, sqlite3_value **values) {
@@ -75,10 +90,10 @@ static void uuid_blob(sqlite3_context *context, int count, sqlite3_value **value
     (void)count, (void)values;
     const flake_status status = flake_uuid7_bytes(bytes);
     if (status == FLAKE_OK) sqlite3_result_blob(context, bytes, 16, SQLITE_TRANSIENT);
-    else say(context, "uuid7_blob", flake_status_str(status));
+    else refuse(context, "uuid7_blob", status);
 }
 
-/* Once in a process, though several connections load this. What is wrong, or NULL. */
+/* Once per process, even if several connections load this. What is wrong, or NULL. */
 static char *begin(void) {
     static flake_options options;
     flake_why why;
@@ -117,6 +132,6 @@ int sqlite3_extension_init(sqlite3 *db, char **error, const sqlite3_api_routines
                                     functions[i].call, NULL, NULL);
         if (code != SQLITE_OK) return code;
     }
-    // A connection that is closed must not take the generator with it: the next would begin anew.
+    // The generator must outlive the connection: a new one would repeat IDs of the same ms.
     return SQLITE_OK_LOAD_PERMANENTLY;
 }

@@ -78,6 +78,41 @@ reconnects() {
 }
 judge "SQLite: a connection closed and opened anew repeats nothing" reconnects
 
+# With a clock that can be put back: the first ID is from the right one.
+judge "the clock that can be put back compiles" compile_clock_back || close_with_counts
+put_back_and_draw() { # MS
+    put_clock_back 0
+    printf '%s\n' ".log stderr" "SELECT flake_next();" ".shell printf '%-16d' $1 1<> $dir/clock_back" "SELECT flake_next();" |
+        "${with_clock_back[@]}" sqlite3 -cmd ".load $dir/flake" "$dir/db"
+}
+judge "SQLite: a clock put back by 10 s is BUSY: retry" says 'flake_next: .*clock.*\(5\)' put_back_and_draw 10000
+judge "SQLite: a clock past the layout's end is an error for the operator's log" \
+    says '\(1\) flake_next: .*time' put_back_and_draw -1892160000000
+draw_in_a_child() {
+    "$python" - "$dir/flake" << 'END'
+import os, sqlite3, sys
+db = sqlite3.connect(":memory:")
+db.enable_load_extension(True)
+db.load_extension(sys.argv[1])
+next = lambda: db.execute("SELECT flake_next()").fetchone()
+next()
+if os.fork() == 0:
+    try:
+        next()
+    except sqlite3.Error as error:
+        print(type(error).__name__, error, flush=True)
+    os._exit(0)
+os.wait()
+END
+}
+for python in python3 /usr/bin/python3; do
+    "$python" -c 'import sqlite3; sqlite3.Connection.enable_load_extension' 2> /dev/null && break
+    python=
+done
+if [ -n "$python" ]; then
+    judge "SQLite: a forked child is a mistake of the program" says '^(ProgrammingError|InterfaceError) .*fork' draw_in_a_child
+else echo "SKIPPED: a forked child: no Python whose sqlite3 loads extensions"; fi
+
 node_is_held() {
     mkfifo "$dir/in" "$dir/out"
     FLAKE_EXCLUSIVE=$dir FLAKE_NODE=7 query < "$dir/in" > "$dir/out" &
