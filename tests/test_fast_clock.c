@@ -5,7 +5,6 @@
 static unsigned runs_on; /* one of two processors: the thread that draws */
 #define FLAKE_LANE() runs_on
 #include "scripted_flake.h"
-#include "options.h"
 
 enum { RATE = 3 };                          /* of the counter, in a ns */
 static const int64_t lease_ns = 1 << 19;    /* the longest */

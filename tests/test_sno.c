@@ -298,30 +298,6 @@ TEST(a_try_at_a_spent_unit_changes_nothing_and_says_when_to_come_again) {
     CHECK_ID(CHECK_FREE_IN(&gen, unit_ns - 1234567), start + 1, 0, 10);
 }
 
-TEST(a_time_of_the_callers_own_counts) {
-    begin(0, 3);
-    clock_to(start + 7);
-    CHECK_ID(tried_at(&gen, unit_start_ms(start + 7)), start + 7, 0, 0);
-    CHECK_ID(tried_at(&gen, unit_start_ms(start + 8) - 1), start + 7, 0, 1);
-    CHECK_ID(tried_at(&gen, unit_start_ms(start + 8)), start + 8, 0, 0);
-    CHECK_EQ(script_now.sleeps, 0);
-}
-
-TEST(an_older_time_of_the_callers_own_counts_as_the_newest_unit) {
-    sno_id id = marker();
-    begin(0, 3);
-    (void)tried(&gen);
-    CHECK_ID(tried_at(&gen, unit_start_ms(start) - 1), start, 0, 1);
-    CHECK_ID(tried_at(&gen, unit_start_ms(start - 100)), start, 0, 2);
-    CHECK_ID(tried_at(&gen, unit_start_ms(0)), start, 0, 3);
-    const sno_snapshot before = snapshot_of(&gen);
-    CHECK_NO_ID(sno_try_at(&gen, a_meta, unit_start_ms(start), &id), FLAKE_AGAIN, id);
-    CHECK_NO_ID(sno_try_at(&gen, a_meta, unit_start_ms(start - 5), &id), FLAKE_AGAIN, id);
-    const sno_snapshot after = snapshot_of(&gen);
-    CHECK(same_place(&before, &after));
-    CHECK_EQ(script_now.sleeps, 0);
-}
-
 TEST(a_time_ahead_drags_the_generator_ahead) {
     sno_id id;
     begin(0, 3);
@@ -417,51 +393,6 @@ TEST(batches_of_any_length_begin_at_any_number) {
         if (first + 1000 <= whole_pool) check_batch(first, 1000);
     }
     for (size_t n = 1; n <= 300; n++) check_batch((uint32_t)(whole_pool - n), n);
-}
-
-TEST(a_batch_that_is_tried_takes_what_is_free) {
-    sno_id ids[20];
-    begin(20, 29);
-    CHECK_EQ(tried_n(&gen, a_meta, ids, 0), 0);
-    draw(3);
-    CHECK_EQ(tried_n(&gen, a_meta, ids, 2), 2);
-    CHECK_ID(ids[1], start, 0, 24);
-    CHECK_EQ(tried_n(&gen, a_meta, ids, 20), 5);
-    CHECK_ID(ids[0], start, 0, 25);
-    CHECK_ID(ids[4], start, 0, 29);
-    CHECK_EQ(tried_n(&gen, a_meta, ids, 20), 0);
-    clock_to(start + 3);
-    CHECK_EQ(tried_n(&gen, a_meta, ids, 20), 10);
-    CHECK_ID(ids[0], start + 3, 0, 20);
-    CHECK_EQ(script_now.sleeps, 0);
-}
-
-TEST(max_wait_ms_bounds_a_call) {
-    flake_options o = options_of();
-    o.max_wait_ms = 3;
-    begin_with(&o, 0, 3);
-    draw(4);
-    const sno_snapshot before = snapshot_of(&gen);
-    CHECK(sno_is_zero(new_id(&gen)));
-    const sno_snapshot after = snapshot_of(&gen);
-    CHECK(same_place(&before, &after));
-    CHECK_EQ(script_now.slept_ns, 0);
-    script_now.now_ns += ms_ns;
-    CHECK_ID(new_id(&gen), start + 1, 0, 0);
-    CHECK_EQ(script_now.slept_ns, 3 * ms_ns);
-}
-
-TEST(max_wait_ms_bounds_the_wait_for_a_clock_that_stands_still) {
-    flake_options o = options_of();
-    o.max_wait_ms = 10;
-    begin_with(&o, 0, 3);
-    draw(4);
-    const sno_snapshot before = snapshot_of(&gen);
-    script_now.per_sleep = 0;
-    CHECK(sno_is_zero(new_id(&gen)));
-    CHECK(script_now.slept_ns > 0 && script_now.slept_ns <= 10 * ms_ns);
-    const sno_snapshot after = snapshot_of(&gen);
-    CHECK(same_place(&before, &after));
 }
 
 TEST(a_batch_that_fails_leaves_its_ids_in_front_and_zeros_behind) {
@@ -678,15 +609,6 @@ TEST(one_step_back_anywhere_makes_nobody_wait) {
                 CHECK_EQ(snapshot_of(&gen).drifts, 1);
                 CHECK_EQ(snapshot_of(&gen).wall_safe, start + on + 1);
             }
-}
-
-TEST(a_step_back_within_the_unit_changes_nothing) {
-    begin(0, 3);
-    script_now.now_ns += unit_ns - 1;
-    CHECK_ID(new_id(&gen), start, 0, 0);
-    script_now.now_ns = unit_start_ns(start);
-    CHECK_ID(new_id(&gen), start, 0, 1);
-    CHECK_EQ(snapshot_of(&gen).drifts, 0);
 }
 
 TEST(step_after_step_makes_nobody_wait) {

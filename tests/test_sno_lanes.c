@@ -7,7 +7,6 @@
 static unsigned thread_now; /* who draws */
 #define FLAKE_LANE() thread_now
 #include "scripted_sno.h"
-#include "options.h"
 #if !defined(_WIN32)
 #include "children.h"
 #endif

@@ -712,23 +712,6 @@ TEST(a_count_with_no_bit_to_spare) {
     warp_end();
 }
 
-static int64_t read_fixed(void *user) { return *(const int64_t *)user; }
-
-TEST(a_full_unit_whose_count_has_carried_is_counted_too) {
-    static int64_t now_ns = 1700000000000000000;
-    static uint64_t ids[1 << 20];
-    flake_options options = {0};
-    flake_stats stats;
-    options.layout = flake_layout_of(44, 0, 20, 0);
-    options.clock.now_ns = read_fixed;
-    options.clock.user = &now_ns;
-    CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_OK);
-    CHECK_EQ(got64_n(&gen, ids, 1 << 20), 1 << 20);
-    CHECK_EQ(flake_available(&gen), 0);
-    flake_stats_get(&gen, &stats);
-    CHECK_EQ(stats.ids, 1 << 20);
-}
-
 #if !defined(_WIN32)
 /* ---- signals ---- */
 
