@@ -648,6 +648,8 @@ TEST(ranges_and_options_that_do_not_fit_are_refused) {
     options.max_ahead_ms = 0;
     options.clock.kind = 3;
     REFUSED(FLAKE_INVALID, "clock.kind");
+    options.clock.kind = -1;
+    REFUSED(FLAKE_INVALID, "clock.kind");
     options.clock.kind = 0;
     options.overflow = &no_ring;
     REFUSED(FLAKE_INVALID, "overflow");
