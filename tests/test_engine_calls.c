@@ -372,7 +372,7 @@ TEST(a_snapshot_of_another_node_range_or_time_is_refused) {
     NEXT(T, 10);
     flake_snapshot good = snapshot_of(&gen);
     good.count++;
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 10; i++) {
         flake_snapshot s = good;
         if (i == 0) s.node++;
         if (i == 1) s.seq_min++;
@@ -381,7 +381,9 @@ TEST(a_snapshot_of_another_node_range_or_time_is_refused) {
         if (i == 4) s.unit_ms++;
         if (i == 5) s.seq_scatter = true;
         if (i == 6) s.count = UINT64_MAX;
-        if (i >= 7) s.unix_ms = i == 7 ? -1 : INT64_MAX;
+        if (i == 7) s.unix_ms = -1;
+        if (i == 8) s.unix_ms = INT64_MAX;
+        if (i == 9) s.unix_ms = flake_layout_end_ms(&options.layout) + 1;
         KEEPS(i < 7 ? FLAKE_INVALID : FLAKE_TIME_RANGE, flake_restore(&gen, &s, NULL));
     }
     CHECK_EQ(flake_restore(&gen, &good, NULL), FLAKE_OK);

@@ -948,33 +948,6 @@ TEST(a_run_waits_for_the_last_id_and_no_longer) {
     CHECK(waited_ns <= 15001 * a_ms);
 }
 
-static bool replaced;
-
-/* Another file comes to the path between open and lock. */
-static bool put_the_other_there(const char *name) {
-    if (strcmp(name, "fcntl") != 0 || replaced) return true;
-    replaced = true;
-    CHECK_EQ((rename)(path_of("other"), path_of("ids")), 0);
-    return true;
-}
-
-TEST(a_file_replaced_before_it_is_locked_is_let_go) {
-    begin();
-    const char *path = path_of("ids");
-    CHECK_EQ(open_at(&state, path_of("other")), FLAKE_OK);
-    close_it(&state);
-    CHECK_EQ(open_at(&state, path), FLAKE_OK);
-    close_it(&state);
-    pass_ms(1);
-    replaced = false;
-    on_call = put_the_other_there;
-    CHECK_EQ(open_at(&state, path), FLAKE_OK);
-    on_call = NULL;
-    CHECK(replaced);
-    CHECK_EQ(open_at(&other, path), FLAKE_IN_USE);
-    close_it(&state);
-}
-
 static wire childs_end;
 
 static void keep_what_is_inherited(void) { (void)await_word(&childs_end); }
