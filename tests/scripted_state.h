@@ -137,19 +137,6 @@ static inline flake_status draw(uint64_t *id) {
     return status;
 }
 
-static inline size_t read_file(const char *path, uint8_t *bytes, size_t room) {
-    FILE *in = fopen(path, "rb");
-    const size_t n = in ? fread(bytes, 1, room, in) : 0;
-    if (in) (void)fclose(in);
-    return n;
-}
-
-static inline void write_file(const char *path, const uint8_t *bytes, size_t n) {
-    FILE *out = fopen(path, "wb");
-    CHECK(out && fwrite(bytes, 1, n, out) == n);
-    if (out) (void)fclose(out);
-}
-
 static inline flake_i_record record_of(const char *path) {
     flake_i_record r;
     uint8_t bytes[FLAKE_I_FILE];

@@ -104,6 +104,21 @@ static inline void *exactly(size_t size) {
 /* The last n of an array: AddressSanitizer sees what runs past them. */
 #define LAST_OF(array, n) ((array) + sizeof(array) / sizeof *(array) - (n))
 
+/* ---- files ---- */
+
+static inline size_t read_file(const char *path, uint8_t *bytes, size_t room) {
+    FILE *in = fopen(path, "rb");
+    const size_t n = in ? fread(bytes, 1, room, in) : 0;
+    if (in) (void)fclose(in);
+    return n;
+}
+
+static inline void write_file(const char *path, const uint8_t *bytes, size_t n) {
+    FILE *out = fopen(path, "wb");
+    CHECK(out && fwrite(bytes, 1, n, out) == n);
+    if (out) (void)fclose(out);
+}
+
 /* ---- vectors: calls `row` with the fields of each line ---- */
 
 static inline void vectors_read(const char *file, int fields, void (*row)(char **field)) {

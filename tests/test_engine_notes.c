@@ -3,7 +3,6 @@
  * The engine on a scripted clock: the coarse clock, and the notes that tell of a queue.
  */
 #include "scripted_flake.h"
-#include "options.h"
 
 /* ---- the coarse clock ---- */
 

@@ -3,7 +3,6 @@
  * Shards and their pool, and stocks of ids claimed ahead, on a scripted clock.
  */
 #include "scripted_flake.h"
-#include "options.h"
 
 /* ---- shards and their pool ---- */
 

@@ -5,7 +5,6 @@
 static unsigned runs_on; /* one of two processors: the thread that draws */
 #define FLAKE_LANE() runs_on
 #include "scripted_flake.h"
-#include "options.h"
 
 enum { RATE = 3 };                          /* of the counter, in a ns */
 static const int64_t lease_ns = 1 << 19;    /* the longest */
@@ -37,12 +36,18 @@ static void begin_fast(flake_layout layout) {
     script_counter = UINT64_MAX - 12345; /* it comes round, too */
 }
 
+/* As many stretches to learn from, one after the other, on one processor or in turn on both. */
+static void draw_stretches(flake_gen *g, unsigned n, bool on_both) {
+    for (unsigned i = 0; i < n; i++) {
+        if (on_both) go_to(i % 2);
+        pass(stretch_ns);
+        CHECK_EQ(flake_try(g, &id), FLAKE_OK);
+    }
+}
+
 /* Draws often enough to know the counter's pace, and once more at the begin of a ms. */
 static void learn(void) {
-    for (unsigned i = 0; i < 4; i++) {
-        pass(stretch_ns);
-        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
-    }
+    draw_stretches(&gen, 4, false);
     pass(MS - script_now.now_ns % MS);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     exact_reads = 0;
@@ -98,10 +103,7 @@ TEST(a_lease_ends_after_half_a_ms_of_a_long_unit) {
     begin_fast(flake_layout_of(40, 10, 12, 0));
     options.layout.unit_ms = 1000;
     open_gen();
-    for (unsigned i = 0; i < 4; i++) {
-        pass(stretch_ns);
-        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
-    }
+    draw_stretches(&gen, 4, false);
     exact_reads = 0;
     for (unsigned i = 0; i < 20; i++) {
         pass(lease_ns - lease_ns / 400);
@@ -225,10 +227,7 @@ TEST(a_counter_that_is_often_wrong_is_given_up_for_good) {
 TEST(a_counter_that_is_wrong_from_the_first_on_is_given_up) {
     begin_fast(flake_layout_idgen);
     open_gen();
-    for (int i = 0; i < 3; i++) {
-        pass(stretch_ns);
-        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
-    }
+    draw_stretches(&gen, 3, false);
     DRAWS(now_ms(), 0); /* just learned */
     for (int i = 0; i < 16; i++) {
         pass(stretch_ns);
@@ -341,10 +340,7 @@ TEST(the_first_unit_of_all_is_leased_as_any_other_is) {
     begin_fast(flake_layout_of(40, 10, 12, T));
     options.layout.unit_ms = 1000;
     open_gen();
-    for (unsigned i = 0; i < 4; i++) {
-        pass(stretch_ns);
-        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
-    }
+    draw_stretches(&gen, 4, false);
     DRAWS(T, 0);
     pass(lease_ns);
     DRAWS(T, 1);
@@ -359,10 +355,7 @@ TEST(batches_and_shards_have_leases_too) {
     CHECK_EQ(got64_n(&gen, many, 100), 100);
     CHECK_EQ(exact_reads, 0);
     CHECK_EQ(flake_init_shards(shards, 2, &options, NULL), FLAKE_OK);
-    for (unsigned i = 0; i < 6; i++) {
-        pass(stretch_ns);
-        CHECK_EQ(flake_try(&shards[0], &id), FLAKE_OK);
-    }
+    draw_stretches(&shards[0], 6, false);
     exact_reads = 0;
     CHECK_EQ(flake_try(&shards[0], &id), FLAKE_OK);
     CHECK_EQ(exact_reads, 0);
@@ -375,10 +368,7 @@ TEST(lanes_have_leases_too) {
     static flake_lane array[2];
     begin_fast(flake_layout_idgen);
     CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 2), NULL), FLAKE_OK);
-    for (unsigned i = 0; i < 6; i++) {
-        pass(stretch_ns);
-        CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
-    }
+    draw_stretches(&lanes, 6, false);
     exact_reads = 0;
     for (unsigned i = 0; i < 9; i++) CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
     CHECK_EQ(exact_reads, 0);
@@ -454,11 +444,7 @@ TEST(lanes_follow_the_processor) {
         begin_fast(flake_layout_idgen);
         second_ahead_ns = behind ? -far_ns : far_ns;
         CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 2), NULL), FLAKE_OK);
-        for (unsigned i = 0; i < 12; i++) {
-            go_to(i % 2);
-            pass(stretch_ns);
-            CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
-        }
+        draw_stretches(&lanes, 12, true);
         const int64_t began_ms = now_ms();
         exact_reads = 0;
         for (unsigned i = 0; i < draws; i++) {
@@ -482,11 +468,7 @@ TEST(lanes_rise_where_a_counter_is_read_early) {
     for (unsigned k = 0; k < sizeof early_ns / sizeof *early_ns; k++) {
         begin_fast(flake_layout_idgen);
         CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 2), NULL), FLAKE_OK);
-        for (unsigned i = 0; i < 12; i++) {
-            go_to(i % 2);
-            pass(stretch_ns);
-            CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
-        }
+        draw_stretches(&lanes, 12, true);
         for (int64_t left_ns = lease_ns / 2; left_ns; left_ns /= 2) {
             pass(2 * MS - script_now.now_ns % MS - left_ns);
             for (unsigned p = 0; p < 2; p++) { /* both lanes are in the unit */
@@ -548,15 +530,6 @@ TEST(a_slow_counter_is_used_from_501_counts_a_lease_on) {
             (void)flake_i_calibrate(e, 9600 * k, (int64_t)(cases[i].us * k * 1000));
         CHECK_EQ(FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed), cases[i].window);
     }
-}
-
-TEST(a_fourth_kind_of_clock_is_refused) {
-    begin_fast(flake_layout_idgen);
-    options.clock.kind = 3;
-    CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_INVALID);
-    CHECK(strncmp(options_why(&options), "clock.kind", 10) == 0);
-    options.clock.kind = -1;
-    CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_INVALID);
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

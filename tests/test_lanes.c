@@ -17,7 +17,6 @@ static void rob(const volatile void *at);
     (rob(p), atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
                                                      memory_order_##failure))
 #include "scripted_flake.h"
-#include "options.h"
 #if !defined(_WIN32)
 #include "children.h"
 #endif

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "scene.h"
 #include "flake.h"
+#include "options.h"
 
 static flake_state states[8];
 static uint32_t numbers_held[8];
@@ -17,10 +18,7 @@ static flake_why why;
 static int64_t (*our_clock)(void *user) = scene_clock;
 
 static flake_options clocked(void) {
-    flake_options o = {0};
-    o.layout = flake_layout_idgen;
-    o.clock.now_ns = our_clock;
-    return o;
+    return options_of_flake(0, 0, 0, our_clock, NULL);
 }
 
 static flake_state_options in_folder(uint32_t count) {
@@ -471,58 +469,6 @@ TEST(a_forked_child_does_not_hold_its_parents_number) {
     CHECK_EQ(draw_with(0, 0), FLAKE_OK);
     CHECK(draw_all(1) > 0);
     release(0);
-}
-
-/* A holder is killed, and has left a child behind. */
-static wire to_orphan, from_orphan;
-
-static void leave_a_child_behind(void) {
-    EXPECT(claim_of(0, 1) == 0);
-    if (fork() == 0) {
-        tell(&from_orphan);
-        if (await_word(&to_orphan)) EXPECT(flake_state_close(&states[0], NULL) == FLAKE_FORKED);
-        tell(&from_orphan);
-        (void)await_word(&to_orphan);
-        _exit(0);
-    }
-    (void)await_word(&from_orphan);
-    be_killed();
-}
-
-TEST(a_child_keeps_the_number_of_its_dead_parent) {
-    begin();
-    to_orphan = new_line();
-    from_orphan = new_line();
-    child_is_killed(leave_a_child_behind);
-    pass_ms(60000);
-    CHECK_EQ(claim_of(0, 1), -FLAKE_IN_USE);
-    tell(&to_orphan);
-    CHECK(await_word(&from_orphan)); /* it has let go */
-    CHECK_EQ(claim_of(0, 1), 0);
-    release(0);
-    tell(&to_orphan);
-    hang_up(&to_orphan);
-    hang_up(&from_orphan);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
-}
-
-/* A child that keeps the descriptor does not keep the number from being released. */
-TEST(a_release_frees_the_number_whatever_children_do) {
-    begin();
-    to_orphan = new_line();
-    CHECK_EQ(claim_of(0, 1), 0);
-    const pid_t child = fork();
-    if (child == 0) {
-        (void)await_word(&to_orphan);
-        _exit(0);
-    }
-    release(0);
-    pass_ms(1);
-    CHECK_EQ(claim_of(1, 1), 0);
-    release(1);
-    tell(&to_orphan);
-    CHECK_EQ(end_of(child), 0);
-    hang_up(&to_orphan);
 }
 
 /* ---- a crowd ---- */

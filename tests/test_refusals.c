@@ -15,15 +15,8 @@ static flake_gen wide;
 static sno_gen sno;
 static flake_why why;
 
-static flake_options clocked(void) {
-    flake_options o = {0};
-    o.layout = flake_layout_idgen;
-    o.clock.now_ns = scene_clock;
-    return o;
-}
-
 static flake_options wide_clocked(uint64_t node) {
-    flake_options o = clocked();
+    flake_options o = options_in_scene(0);
     o.layout = flake_layout_boundary;
     o.node = node;
     return o;
@@ -48,7 +41,7 @@ static void fresh(void) {
 
 static flake_status open_with(const flake_state_options *w) {
     static flake_state state; /* stays closed */
-    const flake_options o = clocked();
+    const flake_options o = options_in_scene(0);
     return flake_state_open(&state, w, &o, NULL, &why);
 }
 
@@ -87,7 +80,7 @@ TEST(a_reason_is_cut_to_its_room) {
 
 static flake_status claim_with(const flake_state_options *w) {
     static flake_state state; /* stays closed */
-    const flake_options o = clocked();
+    const flake_options o = options_in_scene(0);
     uint64_t number = 77;
     const flake_status status = flake_state_open(&state, w, &o, &number, &why);
     CHECK_EQ(number, 77);
@@ -133,7 +126,7 @@ static void ask_in_a_folder_that_is_gone(void) {
 /* A folder that is named from a deep one: what the name of a slot is put behind is the whole of it. */
 static void claim_from_a_deep_folder(void) {
     static flake_state state;
-    const flake_options clock = clocked();
+    const flake_options clock = options_in_scene(0);
     char name[101], here[2048], dir[101];
     uint64_t number;
     memset(name, 'd', sizeof name);
@@ -200,7 +193,7 @@ TEST(layouts_that_do_not_hold_together) {
 TEST(a_layout_with_one_member_is_none) {
     fresh();
     for (int i = 0; i < 12; i++) {
-        flake_options o = clocked();
+        flake_options o = options_in_scene(0);
         flake_layout *const l = &o.layout;
         CHECK(options_why(&o) == NULL);
         l->epoch_ms = i == 0;
@@ -218,61 +211,6 @@ TEST(a_layout_with_one_member_is_none) {
         CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
         CHECK(strstr(options_why(&o), "layout") != NULL);
     }
-}
-
-TEST(a_wide_snapshot_past_the_clocks_end) {
-    const flake_options o = wide_clocked(1);
-    flake_snapshot s = {0};
-    flake128 id;
-    fresh();
-    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_snapshot_take(&wide, &s), FLAKE_OK);
-    s.unix_ms = INT64_MAX;
-    CHECK_EQ(flake_restore(&wide, &s, NULL), FLAKE_TIME_RANGE);
-    s.unix_ms = -1;
-    CHECK_EQ(flake_restore(&wide, &s, NULL), FLAKE_TIME_RANGE);
-    CHECK_EQ(flake128_try(&wide, &id), FLAKE_OK);
-}
-
-TEST(snapshots_that_are_not_its_own) {
-    const flake_options o = clocked();
-    flake_snapshot s = {0};
-    uint64_t before, after;
-    fresh();
-    CHECK_EQ(flake_snapshot_take(&gen, &s), FLAKE_INVALID);
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_try(&gen, &before), FLAKE_OK);
-    CHECK_EQ(flake_snapshot_take(&gen, &s), FLAKE_OK);
-    const flake_layout idgen = flake_layout_idgen;
-    s.unix_ms = flake_layout_end_ms(&idgen) + 1;
-    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_TIME_RANGE);
-    CHECK_EQ(flake_try(&gen, &after), FLAKE_OK);
-    CHECK_EQ(after, before + 1);
-}
-
-TEST(a_wide_generator_of_nothing) {
-    const flake_options o = wide_clocked(1), beyond = wide_clocked((uint64_t)1 << 48);
-    flake_state_options w = {0};
-    flake_snapshot s = {0}, other;
-    flake128 id;
-    static flake_state state;
-    fresh();
-    w.path = path_of("ids");
-    CHECK_EQ(flake_reinit_after_fork(&wide, &o, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_snapshot_take(&wide, &s), FLAKE_INVALID);
-    CHECK_EQ(flake_restore(&wide, &s, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_state_open(&state, &w, &beyond, NULL, &why), FLAKE_INVALID);
-    CHECK(access(w.path, F_OK) != 0);
-    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake128_next(&wide, &id), FLAKE_OK);
-    CHECK_EQ(flake_snapshot_take(&wide, &s), FLAKE_OK);
-    other = s;
-    other.seq_min = 1;
-    CHECK_EQ(flake_restore(&wide, &other, NULL), FLAKE_INVALID);
-    other = s;
-    other.count = UINT64_MAX;
-    CHECK_EQ(flake_restore(&wide, &other, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_restore(&wide, &s, NULL), FLAKE_OK);
 }
 
 static void go_on_with_bad_options(void) {

@@ -45,20 +45,19 @@ static void check_pool(sno_snapshot s, uint32_t min, uint32_t max) {
     CHECK_REFUSED(&gen, FLAKE_AGAIN);
 }
 
-TEST(bounds_may_come_in_either_order) {
+/* In either order; a maximum of 0 means 65535; four numbers are enough. */
+TEST(bounds_of_a_pool) {
+    static const uint32_t pools[][4] = {/* asked for, made */
+                                        {100, 200, 100, 200}, {200, 100, 100, 200},
+                                        {3, 0x8000, 3, 0x8000}, {0x8000, 3, 3, 0x8000},
+                                        {65535, 65532, 65532, 65535}, {0, 0, 0, 65535},
+                                        {65000, 0, 65000, 65535}, {65535, 0, 0, 65535},
+                                        {1, 4, 1, 4}, {0, 3, 0, 3}};
     begin(0, 0);
-    check_pool(pool_of(100, 200), 100, 200);
-    check_pool(pool_of(200, 100), 100, 200);
-    check_pool(pool_of(3, 0x8000), 3, 0x8000);
-    check_pool(pool_of(0x8000, 3), 3, 0x8000);
-    check_pool(pool_of(65535, 65532), 65532, 65535);
-}
-
-TEST(a_maximum_of_0_means_65535) {
-    begin(0, 0);
-    check_pool(pool_of(0, 0), 0, 65535);
-    check_pool(pool_of(65000, 0), 65000, 65535);
-    check_pool(pool_of(65535, 0), 0, 65535);
+    for (size_t i = 0; i < sizeof pools / sizeof *pools; i++) {
+        const uint32_t *const p = pools[i];
+        check_pool(pool_of((uint16_t)p[0], (uint16_t)p[1]), p[2], p[3]);
+    }
 }
 
 TEST(a_sequence_of_0_means_the_lower_bound) {
@@ -76,12 +75,6 @@ TEST(a_sequence_of_0_means_the_lower_bound) {
     CHECK_ID(tried(&gen), start, 0, 102);
 }
 
-TEST(a_pool_of_four_works) {
-    begin(0, 0);
-    check_pool(pool_of(1, 4), 1, 4);
-    check_pool(pool_of(0, 3), 0, 3);
-}
-
 static void check_refused_by(int line, const sno_snapshot *from, const flake_options *o,
                              const char *field) {
     sno_gen some[3];
@@ -97,46 +90,35 @@ static void check_refused_by(int line, const sno_snapshot *from, const flake_opt
     if (!right) check_fail(__FILE__, line, *why.text ? why.text : "not refused");
 }
 
-static void check_options_refused(int line, const flake_options *o, const char *field) {
-    check_refused_by(line, NULL, o, field);
-}
-
-static void check_snapshot_refused(int line, sno_snapshot s, const char *field) {
-    check_refused_by(line, &s, NULL, field);
-}
-
-#define REFUSED(s, field) check_snapshot_refused(__LINE__, s, field)
-
 TEST(snapshots_that_do_not_fit_are_refused_by_field) {
-    sno_snapshot s = pool_of(100, 200);
-    REFUSED(pool_of(100, 100), "sequence_min equals sequence_max");
-    REFUSED(pool_of(65535, 65535), "sequence_max");
-    REFUSED(pool_of(100, 101), "sequence_min");
-    REFUSED(pool_of(100, 102), "sequence_max");
-    REFUSED(pool_of(102, 100), "sequence_max");
-    REFUSED(pool_of(65533, 0), "sequence_max");
-
-    s.sequence = 99;
-    REFUSED(s, "snapshot.sequence ");
-    s.sequence = 1;
-    REFUSED(s, "snapshot.sequence ");
-    s.sequence = UINT32_MAX;
-    REFUSED(s, "snapshot.sequence ");
-
-    s = pool_of(100, 200);
-    s.wall_hi = -1;
-    REFUSED(s, "wall_hi");
-    s.wall_hi = units;
-    REFUSED(s, "wall_hi");
-    s.wall_hi = INT64_MAX;
-    REFUSED(s, "wall_hi");
-    s.wall_hi = 0;
-    s.wall_safe = -1;
-    REFUSED(s, "wall_safe");
-    s.wall_safe = units;
-    REFUSED(s, "wall_safe");
-    s.wall_safe = INT64_MIN;
-    REFUSED(s, "wall_safe");
+    static const struct {
+        uint16_t min, max;
+        uint32_t sequence;
+        int64_t wall_hi, wall_safe;
+        const char *field;
+    } rows[] = {{100, 100, 0, 0, 0, "sequence_min equals sequence_max"},
+                {65535, 65535, 0, 0, 0, "sequence_max"},
+                {100, 101, 0, 0, 0, "sequence_min"},
+                {100, 102, 0, 0, 0, "sequence_max"},
+                {102, 100, 0, 0, 0, "sequence_max"},
+                {65533, 0, 0, 0, 0, "sequence_max"},
+                {100, 200, 99, 0, 0, "snapshot.sequence "},
+                {100, 200, 1, 0, 0, "snapshot.sequence "},
+                {100, 200, UINT32_MAX, 0, 0, "snapshot.sequence "},
+                {100, 200, 0, -1, 0, "wall_hi"},
+                {100, 200, 0, units, 0, "wall_hi"},
+                {100, 200, 0, INT64_MAX, 0, "wall_hi"},
+                {100, 200, 0, 0, -1, "wall_safe"},
+                {100, 200, 0, 0, units, "wall_safe"},
+                {100, 200, 0, 0, INT64_MIN, "wall_safe"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        sno_snapshot s = pool_of(rows[i].min, rows[i].max);
+        s.sequence = rows[i].sequence;
+        s.wall_hi = rows[i].wall_hi;
+        s.wall_safe = rows[i].wall_safe;
+        check_refused_by(__LINE__, &s, NULL, rows[i].field);
+        if (check_failures) printf("  row %zu\n", i);
+    }
 }
 
 static flake_status admit_all(void *user, int64_t until_ns) {
@@ -148,20 +130,20 @@ static flake_status admit_all(void *user, int64_t until_ns) {
 TEST(options_that_do_not_fit_are_refused_by_field) {
     flake_options o = options_of();
     o.max_wait_ms = -1;
-    check_options_refused(__LINE__, &o, "max_wait_ms");
+    check_refused_by(__LINE__, NULL, &o, "max_wait_ms");
     o.max_wait_ms = 0;
     o.clock.kind = 3;
-    check_options_refused(__LINE__, &o, "clock.kind");
+    check_refused_by(__LINE__, NULL, &o, "clock.kind");
     o.clock.kind = -1;
-    check_options_refused(__LINE__, &o, "clock.kind");
+    check_refused_by(__LINE__, NULL, &o, "clock.kind");
     o.clock.kind = 0;
     static flake_ring no_ring;
     o.overflow = &no_ring;
-    check_options_refused(__LINE__, &o, "overflow");
+    check_refused_by(__LINE__, NULL, &o, "overflow");
     o.overflow = NULL;
     o.shared_memory = true;
     o.gate.admit = admit_all;
-    check_options_refused(__LINE__, &o, "shared_memory");
+    check_refused_by(__LINE__, NULL, &o, "shared_memory");
 }
 
 /* The snapshot says what these say of other generators. */
@@ -177,11 +159,11 @@ TEST(options_of_other_generators_are_refused) {
         if (i == 5) o.max_ahead_ms = 1;
         if (i == 6) o.layout = flake_layout_twitter;
         if (i == 7) o.layout.unit_ms = 1;
-        check_options_refused(__LINE__, &o, "must be zero");
+        check_refused_by(__LINE__, NULL, &o, "must be zero");
     }
     flake_options o = none;
     o.layout = flake_layout_ulid;
-    check_options_refused(__LINE__, &o, "must be zero");
+    check_refused_by(__LINE__, NULL, &o, "must be zero");
 }
 
 TEST(options_that_fit_have_nothing_wrong) {
@@ -298,30 +280,6 @@ TEST(a_try_at_a_spent_unit_changes_nothing_and_says_when_to_come_again) {
     CHECK_ID(CHECK_FREE_IN(&gen, unit_ns - 1234567), start + 1, 0, 10);
 }
 
-TEST(a_time_of_the_callers_own_counts) {
-    begin(0, 3);
-    clock_to(start + 7);
-    CHECK_ID(tried_at(&gen, unit_start_ms(start + 7)), start + 7, 0, 0);
-    CHECK_ID(tried_at(&gen, unit_start_ms(start + 8) - 1), start + 7, 0, 1);
-    CHECK_ID(tried_at(&gen, unit_start_ms(start + 8)), start + 8, 0, 0);
-    CHECK_EQ(script_now.sleeps, 0);
-}
-
-TEST(an_older_time_of_the_callers_own_counts_as_the_newest_unit) {
-    sno_id id = marker();
-    begin(0, 3);
-    (void)tried(&gen);
-    CHECK_ID(tried_at(&gen, unit_start_ms(start) - 1), start, 0, 1);
-    CHECK_ID(tried_at(&gen, unit_start_ms(start - 100)), start, 0, 2);
-    CHECK_ID(tried_at(&gen, unit_start_ms(0)), start, 0, 3);
-    const sno_snapshot before = snapshot_of(&gen);
-    CHECK_NO_ID(sno_try_at(&gen, a_meta, unit_start_ms(start), &id), FLAKE_AGAIN, id);
-    CHECK_NO_ID(sno_try_at(&gen, a_meta, unit_start_ms(start - 5), &id), FLAKE_AGAIN, id);
-    const sno_snapshot after = snapshot_of(&gen);
-    CHECK(same_place(&before, &after));
-    CHECK_EQ(script_now.sleeps, 0);
-}
-
 TEST(a_time_ahead_drags_the_generator_ahead) {
     sno_id id;
     begin(0, 3);
@@ -417,51 +375,6 @@ TEST(batches_of_any_length_begin_at_any_number) {
         if (first + 1000 <= whole_pool) check_batch(first, 1000);
     }
     for (size_t n = 1; n <= 300; n++) check_batch((uint32_t)(whole_pool - n), n);
-}
-
-TEST(a_batch_that_is_tried_takes_what_is_free) {
-    sno_id ids[20];
-    begin(20, 29);
-    CHECK_EQ(tried_n(&gen, a_meta, ids, 0), 0);
-    draw(3);
-    CHECK_EQ(tried_n(&gen, a_meta, ids, 2), 2);
-    CHECK_ID(ids[1], start, 0, 24);
-    CHECK_EQ(tried_n(&gen, a_meta, ids, 20), 5);
-    CHECK_ID(ids[0], start, 0, 25);
-    CHECK_ID(ids[4], start, 0, 29);
-    CHECK_EQ(tried_n(&gen, a_meta, ids, 20), 0);
-    clock_to(start + 3);
-    CHECK_EQ(tried_n(&gen, a_meta, ids, 20), 10);
-    CHECK_ID(ids[0], start + 3, 0, 20);
-    CHECK_EQ(script_now.sleeps, 0);
-}
-
-TEST(max_wait_ms_bounds_a_call) {
-    flake_options o = options_of();
-    o.max_wait_ms = 3;
-    begin_with(&o, 0, 3);
-    draw(4);
-    const sno_snapshot before = snapshot_of(&gen);
-    CHECK(sno_is_zero(new_id(&gen)));
-    const sno_snapshot after = snapshot_of(&gen);
-    CHECK(same_place(&before, &after));
-    CHECK_EQ(script_now.slept_ns, 0);
-    script_now.now_ns += ms_ns;
-    CHECK_ID(new_id(&gen), start + 1, 0, 0);
-    CHECK_EQ(script_now.slept_ns, 3 * ms_ns);
-}
-
-TEST(max_wait_ms_bounds_the_wait_for_a_clock_that_stands_still) {
-    flake_options o = options_of();
-    o.max_wait_ms = 10;
-    begin_with(&o, 0, 3);
-    draw(4);
-    const sno_snapshot before = snapshot_of(&gen);
-    script_now.per_sleep = 0;
-    CHECK(sno_is_zero(new_id(&gen)));
-    CHECK(script_now.slept_ns > 0 && script_now.slept_ns <= 10 * ms_ns);
-    const sno_snapshot after = snapshot_of(&gen);
-    CHECK(same_place(&before, &after));
 }
 
 TEST(a_batch_that_fails_leaves_its_ids_in_front_and_zeros_behind) {
@@ -678,15 +591,6 @@ TEST(one_step_back_anywhere_makes_nobody_wait) {
                 CHECK_EQ(snapshot_of(&gen).drifts, 1);
                 CHECK_EQ(snapshot_of(&gen).wall_safe, start + on + 1);
             }
-}
-
-TEST(a_step_back_within_the_unit_changes_nothing) {
-    begin(0, 3);
-    script_now.now_ns += unit_ns - 1;
-    CHECK_ID(new_id(&gen), start, 0, 0);
-    script_now.now_ns = unit_start_ns(start);
-    CHECK_ID(new_id(&gen), start, 0, 1);
-    CHECK_EQ(snapshot_of(&gen).drifts, 0);
 }
 
 TEST(step_after_step_makes_nobody_wait) {

@@ -7,7 +7,6 @@
 static unsigned thread_now; /* who draws */
 #define FLAKE_LANE() thread_now
 #include "scripted_sno.h"
-#include "options.h"
 #if !defined(_WIN32)
 #include "children.h"
 #endif
@@ -52,27 +51,6 @@ TEST(all_numbers_of_a_unit) {
     const sno_id waited = next_sno(&lanes, a_meta);
     CHECK_EQ(sno_units(waited), start + 1);
     CHECK_EQ(script_now.slept_ns, unit_ns);
-}
-
-TEST(a_batch_over_several_units) {
-    flake_stats stats;
-    begin_lanes();
-    CHECK_EQ(sno_next_n(&lanes, a_meta, got, 25), FLAKE_OK);
-    for (unsigned i = 0; i < 25; i++) CHECK_EQ(sno_units(got[i]), start + i / 11);
-    CHECK_EQ(count_duplicates(got, 25), 0);
-    flake_stats_get(&lanes.gen, &stats);
-    CHECK_EQ(stats.ids, 25);
-    CHECK_EQ(stats.waits, 2);
-}
-
-TEST(a_batch_that_ends_early) {
-    begin_lanes();
-    clock_to(units - 1);
-    CHECK_EQ(sno_next_n(&lanes, a_meta, got, 12), FLAKE_TIME_RANGE);
-    CHECK(!sno_is_zero(got[10]));
-    CHECK(sno_is_zero(got[11]));
-    CHECK_NO_ID(sno_next_n(&lanes, a_meta, got, 1), FLAKE_TIME_RANGE, got[0]);
-    CHECK(sno_is_zero(next_sno(&lanes, a_meta)));
 }
 
 /* Idle lanes go on without a tick, the others change it; a second step back blocks what was used twice. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who has which partition: default ones, those of forked children, and what a child may draw from.
+ * Which generator has which partition: default ones, and those of forked children.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <stdbool.h>
@@ -193,49 +193,6 @@ TEST(generate_draws_from_one_generator) {
 #if !defined(_WIN32)
 /* ---- fork ---- */
 
-static void an_inherited_generator_is_refused(void) {
-    sno_gen *const inherited[] = {&gen, &shards[0]};
-    for (size_t i = 0; i < 2; i++) {
-        sno_gen *const g = inherited[i];
-        sno_id ids[2] = {marker(), marker()};
-        CHECK(sno_is_zero(next_sno(g, a_meta)));
-        CHECK_EQ(tried_n(g, a_meta, ids, 2), 0);
-        CHECK(sno_equal(ids[0], marker()));
-        CHECK_NO_ID(sno_try(g, a_meta, ids), FLAKE_FORKED, ids[0]);
-        CHECK_NO_ID(sno_try_at(g, a_meta, script_now.now_ns / ms_ns, ids), FLAKE_FORKED, ids[0]);
-        CHECK(sno_equal(ids[1], marker()));
-        CHECK_NO_ID(sno_next_n(g, a_meta, ids, 2), FLAKE_FORKED, ids[0]);
-        CHECK(sno_is_zero(ids[1]));
-        CHECK_EQ(flake_retry_ns(&g->gen), INT64_MAX);
-    }
-}
-
-static void what_is_made_anew_works(void) {
-    an_inherited_generator_is_refused();
-    in_child(an_inherited_generator_is_refused);
-    restore(&gen, pool_of(500, 503));
-    CHECK_ID(tried(&gen), start, 0, 500);
-}
-
-TEST(a_forked_child_draws_nothing_from_its_parents_generators) {
-    begin_shards(2, 0, 7);
-    draw(2);
-    in_child(an_inherited_generator_is_refused);
-    in_child(what_is_made_anew_works);
-    CHECK_ID(new_id(&gen), start, 0, 2);
-    CHECK_ID(next_sno(&shards[0], a_meta), start, 0, 0);
-}
-
-static void port_an_old_id(void) {
-    sno_id id = marker();
-    CHECK_NO_ID(sno_with_time(&gen, a_meta, unit_start_ms(7), &id), FLAKE_FORKED, id);
-}
-
-TEST(a_forked_child_ports_no_old_ids_with_its_parents_generator) {
-    begin(0, 7);
-    in_child(port_an_old_id);
-}
-
 /* Four relatives: a parent, his children and his grandchild. */
 enum { relatives = 4, family_ids = 4000 };
 
@@ -316,21 +273,6 @@ TEST(relatives_generate_with_partitions_of_their_own) {
     (void)munmap(kin, sizeof *kin);
 }
 
-static void make_in_child(void) {
-    static sno_gen its_own;
-    CHECK_EQ(sno_init(&its_own, NULL, NULL, NULL), FLAKE_OK);
-    CHECK(!taken[sno_gen_partition(&its_own)]);
-}
-
-TEST(default_partitions_of_relatives_are_different) {
-    begin(0, 0);
-    memset(taken, 0, sizeof taken);
-    for (int i = 0; i < 5; i++) {
-        CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
-        taken[sno_gen_partition(&gen)] = 1;
-        in_child(make_in_child);
-    }
-}
 #endif
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

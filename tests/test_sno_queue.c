@@ -113,14 +113,6 @@ TEST(a_step_back_into_used_time_keeps_the_queue_waiting) {
     CHECK_EQ(count_duplicates(queue_got, 3), 0);
 }
 
-TEST(who_wakes_late_still_has_his_place) {
-    begin(0, 3);
-    draw(4);
-    script_now.jump_to_ns = unit_start_ns(start + 1000);
-    CHECK_ID(new_id(&gen), start + 1, 0, 0);
-    CHECK_ID(new_id(&gen), start + 1000, 0, 0);
-}
-
 static void spend_the_unit_and_step_back(void) {
     draw(1);
     clock_to(start - 1000);
@@ -258,20 +250,6 @@ static void begin_coarse(int64_t lag_units) {
     clock_to(start);
     coarse_lag_ns = lag_units * unit_ns;
     exact_readings = 0;
-}
-
-TEST(a_unit_that_looks_spent_is_judged_by_the_exact_clock) {
-    begin_coarse(3);
-    draw(4);
-    CHECK_ID(tried(&gen), start, 0, 0);
-    for (uint32_t k = 1; k < 4; k++) CHECK_ID(tried(&gen), start, 0, k);
-    CHECK_REFUSED(&gen, FLAKE_AGAIN);
-    CHECK_ID(CHECK_FREE_IN(&gen, unit_ns), start + 1, 0, 0);
-    draw(3);
-    CHECK_EQ(script_now.sleeps, 0);
-    CHECK_ID(new_id(&gen), start + 2, 0, 0);
-    CHECK_EQ(script_now.slept_ns, unit_ns);
-    CHECK_EQ(snapshot_of(&gen).drifts, 0);
 }
 
 TEST(a_coarse_clock_that_was_put_back_changes_the_tick) {

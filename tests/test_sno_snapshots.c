@@ -176,27 +176,6 @@ TEST(shards_share_the_pool_and_each_number_comes_once_a_unit) {
     }
 }
 
-TEST(a_shard_waits_as_a_generator_does) {
-    sno_id ids[9];
-    begin_shards(2, 0, 7);
-    for (uint32_t k = 0; k < 4; k++)
-        CHECK_ID(next_sno(&shards[1], a_meta), start, 0, 4 + k);
-    CHECK_REFUSED(&shards[1], FLAKE_AGAIN);
-    CHECK_ID(next_sno(&shards[1], a_meta), start + 1, 0, 4);
-    CHECK_EQ(script_now.slept_ns, unit_ns);
-    CHECK_EQ(sno_next_n(&shards[1], a_meta, ids, 9), FLAKE_OK);
-    CHECK_ID(ids[2], start + 1, 0, 7);
-    CHECK_ID(ids[8], start + 3, 0, 5);
-    CHECK_EQ(tried_n(&shards[1], a_meta, ids, 9), 2);
-    CHECK_ID(ids[1], start + 3, 0, 7);
-    CHECK_EQ(sno_try(&shards[0], a_meta, ids), FLAKE_OK);
-    CHECK_ID(ids[0], start + 3, 0, 0);
-    CHECK_EQ(sno_try_at(&shards[0], a_meta, unit_start_ms(start), ids), FLAKE_OK);
-    CHECK_ID(ids[0], start + 3, 0, 1);
-    CHECK_EQ(sno_try_at(&shards[0], a_meta, unit_start_ms(start + 4), ids), FLAKE_OK);
-    CHECK_ID(ids[0], start + 4, 0, 0);
-}
-
 TEST(a_shard_rides_out_a_step_back) {
     begin_shards(2, 0, 7);
     CHECK_ID(next_sno(&shards[0], a_meta), start, 0, 0);

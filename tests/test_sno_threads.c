@@ -4,21 +4,8 @@
  * no id comes twice, and snapshots are whole. How fast they come is for bench/.
  */
 #define _XOPEN_SOURCE 700
-#define REAL_SLEEP
-#include "support.h"
-#include "children.h"
-#include "real_time.h"
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-/* ---- hooks ---- */
-
-static void nap(int64_t ns);
-#define FLAKE_SLEEP_NS(ns) nap(ns)
 
 /* Threads change over between any two steps of a draw when they are made to. */
 static void stumble(void);
@@ -31,8 +18,10 @@ static void stumble(void);
 #define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                                      \
     (stumble(), atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
                                                         memory_order_##failure))
+#include "warp.h"
 #include "sno.h"
 #include "options.h"
+#include "children.h"
 
 #ifdef TEST_SMALL
 enum { small = 1 };
@@ -42,62 +31,13 @@ enum { small = 0 };
 
 enum { most_threads = 64, most_ids = 8 << 20 };
 
-static _Thread_local uint64_t thread_random = 88172645463325252u;
 static _Thread_local uint64_t stumble_every; /* 0: never */
 
 static void stumble(void) {
     if (stumble_every && random_below(&thread_random, stumble_every) == 0) (void)sched_yield();
 }
 
-/* ---- clocks ---- */
-
-/* A clock that runs at times the real speed, and is put back and forth now and then: most often by
- * less than 4 of its units, else by less than 15. */
-typedef struct warp {
-    int64_t times;
-    uint64_t step_every; /* readings; 0: never */
-    int64_t start_ns;
-    _Atomic(int64_t) offset_ns;
-} warp;
-
 static const int64_t unit_ns = 4000000;
-static warp warped; /* times is 0 while the clock is the system's */
-
-static int64_t warp_read(void *user) {
-    warp *w = (warp *)user;
-    if (w->step_every && random_below(&thread_random, w->step_every) == 0) {
-        const uint64_t most_units = random_below(&thread_random, 8) ? 4 : 15;
-        atomic_store_explicit(
-            &w->offset_ns, -(int64_t)random_below(&thread_random, most_units * (uint64_t)unit_ns),
-            memory_order_relaxed);
-    }
-    return 1700000000000000000 + (clock_ns(CLOCK_MONOTONIC) - w->start_ns) * w->times +
-           atomic_load_explicit(&w->offset_ns, memory_order_relaxed);
-}
-
-static flake_clock warp_start(int64_t times, uint64_t step_every) {
-    flake_clock clock = {warp_read, &warped, FLAKE_CLOCK_EXACT};
-    warped.times = times;
-    warped.step_every = step_every;
-    warped.start_ns = clock_ns(CLOCK_MONOTONIC);
-    atomic_store(&warped.offset_ns, 0);
-    return clock;
-}
-
-static void warp_end(void) { warped.times = 0; }
-
-/* A warped nap lasts as long on the warped clock; the system's sleep is too coarse for short ones.
- */
-static void nap(int64_t ns) {
-    if (warped.times) ns /= warped.times;
-    if (!warped.times || ns > 200000) {
-        flake_i_system_sleep(ns);
-        return;
-    }
-    const int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + ns;
-    do (void)sched_yield();
-    while (clock_ns(CLOCK_MONOTONIC) < end_ns);
-}
 
 /* ---- one run ---- */
 
@@ -366,7 +306,7 @@ static void step_back_among(unsigned threads, sno_id (*draw_one)(worker *), uint
     plan p = plan_of(draw_one, threads, small ? 8000 : draw_one == from_shared ? 160000 : 60000);
     flake_options o = options_of(max);
     watcher w = {0};
-    o.clock = warp_start(times, 20);
+    o.clock = warp_start(times, 1, 20, 4 * unit_ns);
     p.stumble_every = stumbles;
     CHECK_EQ(sno_init(&gen, &numbers, &o, NULL), FLAKE_OK);
     const unsigned split = draw_one == from_shared ? 0 : threads;
@@ -403,7 +343,7 @@ TEST(a_clock_put_back_under_lanes) {
     for (unsigned i = 0; i < 2; i++) {
         plan p = plan_of(from_lanes, 8, small ? 8000 : 60000);
         flake_options o = options_of(i ? 65535 : 63);
-        o.clock = warp_start(1000, 20);
+        o.clock = warp_start(1000, 1, 20, 4 * unit_ns);
         p.stumble_every = 20 * i;
         flake_lane *const three = LAST_OF(lane_array, 3);
         CHECK_EQ(sno_init(&lanes, &numbers, with_lanes(&o, three, 3), NULL), FLAKE_OK);

@@ -49,19 +49,9 @@ static flake_status draw(void) {
 
 static void close_it(flake_state *s) { CHECK_EQ(flake_state_close(s, NULL), FLAKE_OK); }
 
-static void put_bytes(const char *path, const uint8_t *bytes, size_t n) {
-    FILE *out = fopen(path, "wb");
-    CHECK(out && fwrite(bytes, 1, n, out) == n);
-    if (out) CHECK_EQ(fclose(out), 0);
-}
-
 static flake_status read_record(const char *path, flake_i_record *r) {
     static uint8_t bytes[FLAKE_I_FILE];
-    FILE *in = fopen(path, "rb");
-    if (!in) return FLAKE_IO;
-    const size_t n = fread(bytes, 1, sizeof bytes, in);
-    (void)fclose(in);
-    return flake_i_file_get(bytes, n, r);
+    return flake_i_file_get(bytes, read_file(path, bytes, sizeof bytes), r);
 }
 
 static int64_t horizon_at(const char *path) {
@@ -128,13 +118,6 @@ TEST(a_link_to_nothing_is_not_replaced) {
     close_it(&state);
 }
 
-static size_t read_bytes(const char *path, uint8_t *bytes, size_t room) {
-    FILE *in = fopen(path, "rb");
-    const size_t n = in ? fread(bytes, 1, room, in) : 0;
-    if (in) (void)fclose(in);
-    return n;
-}
-
 /* ---- files that are replaced ---- */
 
 static void is_lost(void (*lose)(void)) {
@@ -174,7 +157,7 @@ TEST(a_descriptor_that_is_anothers_by_now_is_not_written_to) {
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
     CHECK_EQ(draw(), FLAKE_OK);
     const int fd = state.file.fd;
-    put_bytes(path_of("mine"), (const uint8_t *)"mine", 4);
+    write_file(path_of("mine"), (const uint8_t *)"mine", 4);
     const int mine = open(path_of("mine"), O_RDWR);
     CHECK_EQ(dup2(mine, fd), fd);
     (void)close(mine);
@@ -194,34 +177,30 @@ static uint8_t earlier[8192];
 
 static void cut_all(void) { CHECK_EQ(truncate(path_of("ids"), 0), 0); }
 static void cut_a_record(void) { CHECK_EQ(truncate(path_of("ids"), 4096 + 512 + 100), 0); }
-static void put_an_earlier_one(void) { put_bytes(path_of("ids"), earlier, sizeof earlier); }
+static void put_an_earlier_one(void) { write_file(path_of("ids"), earlier, sizeof earlier); }
 
 static void put_anothers(void) {
     uint8_t bytes[8192];
-    CHECK_EQ(read_bytes(path_of("another"), bytes, sizeof bytes), sizeof bytes);
-    put_bytes(path_of("ids"), bytes, sizeof bytes);
+    CHECK_EQ(read_file(path_of("another"), bytes, sizeof bytes), sizeof bytes);
+    write_file(path_of("ids"), bytes, sizeof bytes);
 }
 
-/* The record that counts stays, and one of another run with the next number follows it. */
-static void put_a_later_record(void) {
+/* A later record of another run follows the one that counts, or a byte of that one is changed. */
+static void change_records(bool adds_one) {
     uint8_t bytes[8192];
     flake_i_record r;
-    CHECK_EQ(read_bytes(path_of("ids"), bytes, sizeof bytes), sizeof bytes);
+    CHECK_EQ(read_file(path_of("ids"), bytes, sizeof bytes), sizeof bytes);
     CHECK_EQ(flake_i_records_get(bytes, &r), FLAKE_OK);
-    r.number++;
-    r.run[0] ^= 1;
-    flake_i_record_put(&r, bytes + flake_i_record_at(r.number));
-    put_bytes(path_of("ids"), bytes, sizeof bytes);
+    if (adds_one) {
+        r.number++;
+        r.run[0] ^= 1;
+        flake_i_record_put(&r, bytes + flake_i_record_at(r.number));
+    } else bytes[flake_i_record_at(r.number) + 20] ^= 1;
+    write_file(path_of("ids"), bytes, sizeof bytes);
 }
 
-static void change_a_byte(void) {
-    uint8_t bytes[8192];
-    flake_i_record r;
-    CHECK_EQ(read_bytes(path_of("ids"), bytes, sizeof bytes), sizeof bytes);
-    CHECK_EQ(flake_i_records_get(bytes, &r), FLAKE_OK);
-    bytes[flake_i_record_at(r.number) + 20] ^= 1;
-    put_bytes(path_of("ids"), bytes, sizeof bytes);
-}
+static void put_a_later_record(void) { change_records(true); }
+static void change_a_byte(void) { change_records(false); }
 
 static void is_lost_in_place(void (*change)(void), bool manual_extend) {
     uint8_t before[8192], changed[8192], after[8192];
@@ -231,26 +210,26 @@ static void is_lost_in_place(void (*change)(void), bool manual_extend) {
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
     FLAKE_ATOMIC_STORE(&state.manual_extend, manual_extend ? 1u : 0u, relaxed);
-    CHECK_EQ(read_bytes(path_of("ids"), earlier, sizeof earlier), sizeof earlier);
+    CHECK_EQ(read_file(path_of("ids"), earlier, sizeof earlier), sizeof earlier);
     pass_ms(1600);
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
     CHECK_EQ(draw(), FLAKE_OK);
-    CHECK_EQ(read_bytes(path_of("ids"), before, sizeof before), sizeof before);
+    CHECK_EQ(read_file(path_of("ids"), before, sizeof before), sizeof before);
     change();
     memset(changed, 0, sizeof changed);
     memset(after, 0, sizeof after);
-    const size_t n = read_bytes(path_of("ids"), changed, sizeof changed);
+    const size_t n = read_file(path_of("ids"), changed, sizeof changed);
     pass_ms(1600); /* within the horizon, but the file is due */
     if (manual_extend) CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_MISMATCH);
     CHECK_EQ(draw(), FLAKE_MISMATCH);
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(read_bytes(path_of("ids"), after, sizeof after), n);
+    CHECK_EQ(read_file(path_of("ids"), after, sizeof after), n);
     CHECK(memcmp(after, changed, sizeof after) == 0);
-    put_bytes(path_of("ids"), before, sizeof before); /* it stays lost */
+    write_file(path_of("ids"), before, sizeof before); /* it stays lost */
     CHECK_EQ(draw(), FLAKE_MISMATCH);
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_MISMATCH);
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(read_bytes(path_of("ids"), after, sizeof after), sizeof after);
+    CHECK_EQ(read_file(path_of("ids"), after, sizeof after), sizeof after);
     CHECK(memcmp(after, before, sizeof after) == 0);
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK); /* and what was opened anew is not */
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
@@ -366,10 +345,10 @@ TEST(what_stands_beside_the_path_is_not_taken) {
     CHECK(strstr(why.text, ".new") != NULL);
     CHECK_EQ(horizon_at(beside), horizon_ns);
     CHECK_EQ(unlink(beside), 0);
-    put_bytes(beside, (const uint8_t *)"a letter", 8);
+    write_file(beside, (const uint8_t *)"a letter", 8);
     CHECK_EQ(open_at(&state, path), FLAKE_MISMATCH);
     CHECK_EQ(unlink(beside), 0);
-    put_bytes(path_of("far"), (const uint8_t *)"", 0);
+    write_file(path_of("far"), (const uint8_t *)"", 0);
     CHECK_EQ(symlink(path_of("far"), beside), 0);
     CHECK_EQ(open_at(&state, path), FLAKE_MISMATCH);
     CHECK_EQ(unlink(beside), 0);
@@ -379,24 +358,22 @@ TEST(what_stands_beside_the_path_is_not_taken) {
 TEST(what_a_run_has_left_beside_the_path_is_taken) {
     static const uint8_t zeros[FLAKE_I_FILE] = {0};
     begin();
-    put_bytes(path_of("ids.new"), (const uint8_t *)"idstate\n", 8);
+    write_file(path_of("ids.new"), (const uint8_t *)"idstate\n", 8);
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     close_it(&state);
     begin();
-    put_bytes(path_of("ids.new"), zeros, sizeof zeros);
+    write_file(path_of("ids.new"), zeros, sizeof zeros);
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     close_it(&state);
     uint8_t bytes[FLAKE_I_FILE];
-    FILE *in = fopen(path_of("ids"), "rb");
-    CHECK(in && fread(bytes, 1, sizeof bytes, in) == sizeof bytes);
-    if (in) (void)fclose(in);
+    CHECK_EQ(read_file(path_of("ids"), bytes, sizeof bytes), sizeof bytes);
     begin();
     memset(bytes, 0, 4608); /* its first blocks did not get to the disk */
-    put_bytes(path_of("ids.new"), bytes, sizeof bytes);
+    write_file(path_of("ids.new"), bytes, sizeof bytes);
     CHECK_EQ(open_at(&state, path_of("ids")), FLAKE_OK);
     close_it(&state);
     begin();
-    put_bytes(path_of("ids.new"), zeros, sizeof zeros);
+    write_file(path_of("ids.new"), zeros, sizeof zeros);
     FILE *longer = fopen(path_of("ids.new"), "ab");
     if (!longer || fputc(0, longer) != 0 || fclose(longer) != 0) abort();
     const int before = descriptors();
@@ -453,7 +430,7 @@ static bool swap_often(const char *name) {
     if (swaps_again || strcmp(name, "fcntl") != 0) return true;
     swaps_again = true;
     const uint8_t byte = 'x';
-    put_bytes(path_of("fresh"), &byte, 1);
+    write_file(path_of("fresh"), &byte, 1);
     CHECK_EQ(rename(path_of("fresh"), path_of("ids")), 0);
     swaps_again = false;
     return true;
@@ -530,11 +507,10 @@ TEST(files_of_version_0_1_0_are_refused) {
     flake_i_put64(old + 120, flake_i_fnv(old, 120));
     for (size_t n = 0; n <= sizeof old; n++) {
         begin();
-        put_bytes(path_of("ids"), old, n);
+        write_file(path_of("ids"), old, n);
         CHECK_EQ(open_at(&state, path_of("ids")), n < sizeof old ? FLAKE_CORRUPT : FLAKE_MISMATCH);
-        FILE *in = fopen(path_of("ids"), "rb");
-        CHECK(in && fread(found, 1, sizeof found, in) == n && memcmp(found, old, n) == 0);
-        if (in) (void)fclose(in);
+        CHECK_EQ(read_file(path_of("ids"), found, sizeof found), n);
+        CHECK(memcmp(found, old, n) == 0);
     }
     CHECK(strstr(why.text, "of another version") != NULL);
 }
@@ -970,33 +946,6 @@ TEST(a_run_waits_for_the_last_id_and_no_longer) {
     const int64_t waited_ns = wait_after(15000);
     CHECK(waited_ns >= 15000 * a_ms);
     CHECK(waited_ns <= 15001 * a_ms);
-}
-
-static bool replaced;
-
-/* Another file comes to the path between open and lock. */
-static bool put_the_other_there(const char *name) {
-    if (strcmp(name, "fcntl") != 0 || replaced) return true;
-    replaced = true;
-    CHECK_EQ((rename)(path_of("other"), path_of("ids")), 0);
-    return true;
-}
-
-TEST(a_file_replaced_before_it_is_locked_is_let_go) {
-    begin();
-    const char *path = path_of("ids");
-    CHECK_EQ(open_at(&state, path_of("other")), FLAKE_OK);
-    close_it(&state);
-    CHECK_EQ(open_at(&state, path), FLAKE_OK);
-    close_it(&state);
-    pass_ms(1);
-    replaced = false;
-    on_call = put_the_other_there;
-    CHECK_EQ(open_at(&state, path), FLAKE_OK);
-    on_call = NULL;
-    CHECK(replaced);
-    CHECK_EQ(open_at(&other, path), FLAKE_IN_USE);
-    close_it(&state);
 }
 
 static wire childs_end;

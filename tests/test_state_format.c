@@ -144,19 +144,10 @@ static void begin_expected(void) {
     hex_bytes(header_hex, expected, 16);
 }
 
-static size_t read_image(const char *name) {
-    FILE *in = fopen(path_of(name), "rb");
-    CHECK(in != NULL);
-    if (!in) return 0;
-    const size_t n = fread(image, 1, sizeof image, in);
-    (void)fclose(in);
-    return n;
-}
+static size_t read_image(const char *name) { return read_file(path_of(name), image, sizeof image); }
 
 static void put_expected(const char *name) {
-    FILE *out = fopen(path_of(name), "wb");
-    CHECK(out && fwrite(expected, 1, sizeof expected, out) == sizeof expected);
-    if (out) CHECK_EQ(fclose(out), 0);
+    write_file(path_of(name), expected, sizeof expected);
 }
 
 static flake_options kind_options(size_t kind) {

@@ -66,9 +66,7 @@ static flake_status draw(void) {
 static uint64_t records(void) { /* how often the file was written */
     static uint8_t bytes[FLAKE_I_FILE];
     flake_i_record r = {0};
-    FILE *in = fopen(path_of("ids"), "rb");
-    EXPECT(in && fread(bytes, 1, sizeof bytes, in) == sizeof bytes);
-    if (in) (void)fclose(in);
+    EXPECT(read_file(path_of("ids"), bytes, sizeof bytes) == sizeof bytes);
     EXPECT(flake_i_file_get(bytes, sizeof bytes, &r) == FLAKE_OK);
     return r.number;
 }
@@ -390,23 +388,14 @@ TEST(a_take_over_that_fails_writes_to_nothing_else) {
 
 static uint8_t earlier[FLAKE_I_FILE];
 
-static void move_file(const char *mode, size_t (*move)(FILE *file)) {
-    FILE *file = fopen(path_of("ids"), mode);
-    EXPECT(file && move(file) == sizeof earlier);
-    if (file) EXPECT(fclose(file) == 0);
-}
-
-static size_t keep(FILE *file) { return fread(earlier, 1, sizeof earlier, file); }
-static size_t put_back(FILE *file) { return fwrite(earlier, 1, sizeof earlier, file); }
-
 static void opens_and_the_file_is_put_back(void) {
     EXPECT(open_it() == FLAKE_OK);
     EXPECT(start_it() == FLAKE_OK);
-    move_file("rb", keep);
+    EXPECT(read_file(path_of("ids"), earlier, sizeof earlier) == sizeof earlier);
     pass_ms(1600);
     EXPECT(draw() == FLAKE_OK);
     EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
-    move_file("r+b", put_back);
+    write_file(path_of("ids"), earlier, sizeof earlier);
     be_killed();
 }
 

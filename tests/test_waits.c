@@ -11,13 +11,9 @@
 #include "options.h"
 
 static flake_gen gen;
-static flake_gen shard;
-static flake_gen wide;
 static sno_gen sno;
 static flake_ring ring;
 static flake_ring_slot ring_slots[8];
-static flake_ring sno_ring_of;
-static flake_ring_slot sno_ring_slots[8];
 
 enum { patience_ms = 10 };
 
@@ -73,56 +69,55 @@ static flake_status gate_says(void *user, int64_t until_ns) {
     return FLAKE_AGAIN;
 }
 
+static bool single_thread;
+
 static flake_options options_of(bool with_ring) {
-    flake_options o = {0};
-    o.layout = flake_layout_idgen;
-    o.seq_min = o.seq_max = 1; /* one id a ms */
+    flake_options o = options_of_flake(0, 1, 1, odd_clock, NULL); /* one ID a ms */
     o.max_wait_ms = patience_ms;
-    o.clock.now_ns = odd_clock;
+    o.single_thread = single_thread;
     CHECK_EQ(flake_ring_init(&ring, ring_slots, 8), FLAKE_OK);
     if (with_ring) o.overflow = &ring;
     return o;
 }
 
-static void wait_next(bool with_ring) {
+static void no_sleep_yet(void) {
+    atomic_store(&our->sleeps, 0u);
+    atomic_store(&our->slept_ns, 0);
+}
+
+static void use_up_the_unit(bool with_ring) {
     const flake_options o = options_of(with_ring);
     uint64_t id;
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     (void)!flake_try(&gen, &id);
-    atomic_store(&our->sleeps, 0u);
-    atomic_store(&our->slept_ns, 0);
+    no_sleep_yet();
+}
+
+static void wait_next(bool with_ring) {
+    uint64_t id;
+    use_up_the_unit(with_ring);
     (void)!flake_next(&gen, &id);
 }
 
 static void wait_shard(bool with_ring) {
-    const flake_options o = options_of(with_ring);
-    uint64_t id;
-    CHECK_EQ(flake_init_shards(&shard, 1, &o, NULL), FLAKE_OK);
-    (void)!flake_try(&shard, &id);
-    atomic_store(&our->sleeps, 0u);
-    atomic_store(&our->slept_ns, 0);
-    (void)!flake_next(&shard, &id);
+    single_thread = true;
+    wait_next(with_ring);
+    single_thread = false;
 }
 
 static void wait_wide(bool with_ring) {
     flake_options o = options_of(with_ring);
     flake128 id;
     o.layout = flake_layout_boundary;
-    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
-    (void)!flake128_try(&wide, &id);
-    atomic_store(&our->sleeps, 0u);
-    atomic_store(&our->slept_ns, 0);
-    (void)!flake128_next(&wide, &id);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    (void)!flake128_try(&gen, &id);
+    no_sleep_yet();
+    (void)!flake128_next(&gen, &id);
 }
 
 static void wait_late(bool with_ring) {
-    const flake_options o = options_of(with_ring);
     flake_i_ticket ticket;
-    uint64_t id;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    (void)!flake_try(&gen, &id);
-    atomic_store(&our->sleeps, 0u);
-    atomic_store(&our->slept_ns, 0);
+    use_up_the_unit(with_ring);
     const int64_t now_ns = atomic_load(&our->now_ns);
     const uint64_t word = atomic_fetch_add(&gen.engine.word, 1u);
     (void)flake_i_draw_slow(&gen.engine, FLAKE_I_WAIT | FLAKE_I_OVERSHOT, word, now_ns, 1, &ticket);
@@ -133,20 +128,16 @@ static void wait_gate(bool with_ring) {
     uint64_t id;
     o.gate.admit = gate_says;
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    atomic_store(&our->sleeps, 0u);
-    atomic_store(&our->slept_ns, 0);
+    no_sleep_yet();
     (void)!flake_next(&gen, &id);
 }
 
 static void make_sno(bool with_ring) {
-    flake_options o = {0};
-    sno_snapshot pool = {0};
-    pool.partition = 1;
-    pool.sequence_max = 3; /* the least */
+    const sno_snapshot pool = pool_of_numbers(1, 0, 3); /* the least */
+    flake_options o = options_of_sno(odd_clock, NULL);
     o.max_wait_ms = patience_ms;
-    o.clock.now_ns = odd_clock;
-    CHECK_EQ(flake_ring_init(&sno_ring_of, sno_ring_slots, 8), FLAKE_OK);
-    if (with_ring) o.overflow = &sno_ring_of;
+    CHECK_EQ(flake_ring_init(&ring, ring_slots, 8), FLAKE_OK);
+    if (with_ring) o.overflow = &ring;
     CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
 }
 
@@ -154,8 +145,7 @@ static void wait_sno(bool with_ring) {
     sno_id ids[4];
     make_sno(with_ring);
     (void)tried_n(&sno, 0, ids, 4);
-    atomic_store(&our->sleeps, 0u);
-    atomic_store(&our->slept_ns, 0);
+    no_sleep_yet();
     (void)next_sno(&sno, 0);
 }
 
@@ -172,8 +162,7 @@ static void wait_blocked(bool with_ring) {
     CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_CLOCK_BACKWARDS);
     atomic_store(&our->now_ns, now_ns - 102 * a_ms); /* not much to wait for */
     goes_back_ns = back_ns;
-    atomic_store(&our->sleeps, 0u);
-    atomic_store(&our->slept_ns, 0);
+    no_sleep_yet();
     (void)next_sno(&sno, 0);
 }
 
