@@ -514,6 +514,13 @@ typedef struct event {
     ASKS(at, where, .write = {"2:21", .was = {was_ms, OURS, was_seq}, .has_lease = 7,       \
                               .puts = {puts_ms, OURS, puts_seq}, .deletes = true})
 #define CLOSES_ALL NOTE("closes what waits"), NOTE("closes the request"), NOTE("closes the watch")
+/* After waits: the lease is kept; the watch has news; it ends. */
+#define KEEPS(n, ms, at)      WAITS(n, ms), ASKS(at, "m1", .keeps = 7)
+#define WATCH_SAYS(n, ms, at) WAITS(n, ms), NOTE(#at ": the watch says something")
+#define UNWATCHES(n, ms, at)  WAITS(n, ms), NOTE(#at ": watches no more")
+#define WATCHES(at, where)    ASKS(at, where, .watches = "pool/2:21")
+#define ENDS_THREAD           NOTE("wakes the thread"), NOTE("joins the thread")
+#define REVOKES(at)           ASKS(at, "m1", .revokes = 7), CLOSES_ALL
 #define FILES_OF(easy) \
     NOTE(easy ": ca ca.pem"), NOTE(easy ": cert cert.pem"), NOTE(easy ": key key.pem")
 #define OPTIONS_OF(easy)                                                           \
