@@ -34,30 +34,20 @@ static flake_status draw_on(flake_gen *g, unsigned resume, uint64_t *id) {
 }
 
 static unsigned draw_flake(unsigned me, char letter, place got[3], int *said) {
-    flake_gen *shard = &our.flake_shards[is_owned(letter) ? me : 0];
-    flake_gen *l = &our.flake_laned;
-    flake_gen *g = is_owned(letter) ? shard : is_laned(letter) ? l : &our.flake;
+    flake_gen *g = is_owned(letter)   ? &our.flake_shards[me]
+                   : is_laned(letter) ? &our.flake_laned
+                                      : &our.flake;
     const flake_options *o = flake_gen_options(g);
     flake_status status = FLAKE_OK;
     uint64_t ids[3] = {0, 0, 0};
     size_t n = 1;
-    switch (letter) {
-    case 'n': status = flake_next(g, ids); break;
-    case 't': status = flake_try(g, ids); break;
-    case 'c': status = draw_on(g, 0, ids); break;
-    case 'C': status = draw_on(g, FLAKE_I_WAIT, ids); break;
-    case 'f': status = flake_prefetch_next(&our.prefetch[me], ids); break;
-    case 'l': status = flake_next(l, ids); break;
-    case 'L': status = flake_try(l, ids); break;
-    case 'Q': status = flake_next_n(l, ids, 3), n = 3; break;
-    case 'q': (void)!flake_try_n(l, ids, 3, &n); break;
-    case 'o': status = flake_next(shard, ids); break;
-    case 'O': status = flake_try(shard, ids); break;
-    case 'M': (void)!flake_try_n(shard, ids, 3, &n); break;
-    case 'T': (void)!flake_try_n(g, ids, 3, &n); break;
-    case 'N': status = flake_next_n(g, ids, 3), n = 3; break;
-    default: status = flake_try_at(g, given_ms(letter), ids);
-    }
+    if (letter == 'f') status = flake_prefetch_next(&our.prefetch[me], ids);
+    else if (strchr("cC", letter)) status = draw_on(g, letter == 'C' ? FLAKE_I_WAIT : 0, ids);
+    else if (strchr("nlo", letter)) status = flake_next(g, ids);
+    else if (strchr("tLO", letter)) status = flake_try(g, ids);
+    else if (strchr("NQ", letter)) status = flake_next_n(g, ids, 3), n = 3;
+    else if (strchr("TqM", letter)) (void)!flake_try_n(g, ids, 3, &n);
+    else status = flake_try_at(g, given_ms(letter), ids);
     *said = (int)status;
     if (is_many(letter) && n < 3) *said = SAID_FEWER;
     if (status != FLAKE_OK)
@@ -79,27 +69,18 @@ enum { PARTITION = 7, SEQUENCE_MIN = 16 };
 static unsigned draw_sno(unsigned me, char letter, place got[3], int *said) {
     const unsigned i = is_owned(letter) ? me : 0;
     const uint8_t meta = (uint8_t)(64 + me);
-    sno_gen *shard = &our.sno_shards[i];
-    sno_gen *l = &our.sno_laned;
-    sno_gen *g = &our.sno;
+    sno_gen *g = is_owned(letter)   ? &our.sno_shards[i]
+                 : is_laned(letter) ? &our.sno_laned
+                                    : &our.sno;
     flake_status status = FLAKE_OK;
     sno_id ids[3];
     size_t n = 1;
     memset(ids, 0, sizeof ids);
-    switch (letter) {
-    case 'n': status = sno_next(g, meta, ids); break;
-    case 't': status = sno_try(g, meta, ids); break;
-    case 'l': status = sno_next(l, meta, ids); break;
-    case 'L': status = sno_try(l, meta, ids); break;
-    case 'Q': status = sno_next_n(l, meta, ids, 3), n = 3; break;
-    case 'q': (void)!sno_try_n(l, meta, ids, 3, &n); break;
-    case 'o': status = sno_next(shard, meta, ids); break;
-    case 'O': status = sno_try(shard, meta, ids); break;
-    case 'M': (void)!sno_try_n(shard, meta, ids, 3, &n); break;
-    case 'T': (void)!sno_try_n(g, meta, ids, 3, &n); break;
-    case 'N': status = sno_next_n(g, meta, ids, 3), n = 3; break;
-    default: status = sno_try_at(g, meta, given_ms(letter), ids);
-    }
+    if (strchr("nlo", letter)) status = sno_next(g, meta, ids);
+    else if (strchr("tLO", letter)) status = sno_try(g, meta, ids);
+    else if (strchr("NQ", letter)) status = sno_next_n(g, meta, ids, 3), n = 3;
+    else if (strchr("TqM", letter)) (void)!sno_try_n(g, meta, ids, 3, &n);
+    else status = sno_try_at(g, meta, given_ms(letter), ids);
     *said = (int)status;
     if (status == FLAKE_OK && (n < (is_many(letter) ? 3 : 1) || sno_is_zero(ids[n - 1])))
         *said = SAID_FEWER;
