@@ -187,27 +187,27 @@ static flake_options flake_opts(flake_layout layout, int kind) {
     return o;
 }
 
+/* One generator for all threads, and one with a lane for each core. */
+static bool begin_pair(flake_gen *g, flake_gen *laned, flake_lane *lanes_of_cores, const flake_options *o) {
+    flake_options with = *o;
+    with.lanes = lanes_of_cores;
+    with.lane_count = lanes();
+    return flake_init(g, o, NULL) == FLAKE_OK && flake_init(laned, &with, NULL) == FLAKE_OK;
+}
+
 static bool begin_flake(unsigned threads, flake_layout layout, int kind) {
-    flake_options o = flake_opts(layout, kind);
-    if (flake_init(&flakes, &o, NULL) != FLAKE_OK) return false;
-    if (flake_init_shards(flake_shards, threads, &o, NULL) != FLAKE_OK) return false;
+    const flake_options o = flake_opts(layout, kind);
+    if (!begin_pair(&flakes, &laned_flakes, flake_lanes_of_cores, &o)) return false;
     for (unsigned i = 0; i < threads; i++)
         if (flake_prefetch_init(&prefetches[i].stock, &flakes, prefetch_ids, 0, NULL) != FLAKE_OK) return false;
-    o.lanes = flake_lanes_of_cores;
-    o.lane_count = lanes();
-    return flake_init(&laned_flakes, &o, NULL) == FLAKE_OK;
+    return flake_init_shards(flake_shards, threads, &o, NULL) == FLAKE_OK;
 }
 
 static bool begin_flake128(flake_layout layout, int kind) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.layout = layout;
+    flake_options o = flake_opts(layout, kind);
     o.node = layout.node_bits ? 0x0242ac110002 : 0;
-    o.clock.kind = kind;
-    if (flake_init(&flakes128, &o, NULL) != FLAKE_OK) return false;
-    o.lanes = wide_lanes_of_cores;
-    o.lane_count = lanes();
-    return flake_init(&laned_flakes128, &o, NULL) == FLAKE_OK;
+    o.max_wait_ms = 0;
+    return begin_pair(&flakes128, &laned_flakes128, wide_lanes_of_cores, &o);
 }
 
 static bool begin_sno(unsigned threads, int kind) {
@@ -1121,17 +1121,16 @@ const char *bench_end(const bench_row *r) {
     if (!spins) (void)pthread_barrier_destroy(&barrier);
     duplicates = duplicates_of_crew();
     falls_across = falls_of_crew();
+    const int n = snprintf(why, sizeof why, "%s, %u threads: ", r->name, crew);
+    char *const at = why + n;
+    const size_t room = sizeof why - (size_t)n;
     if (duplicates && !bench_is_peer(r))
-        (void)snprintf(why, sizeof why, "%s, %u threads: %" PRIu64 " of %" PRIu64 " ids are duplicates", r->name, crew,
-                       duplicates, ids);
+        (void)snprintf(at, room, "%" PRIu64 " of %" PRIu64 " ids are duplicates", duplicates, ids);
     else if (falls && r->order >= rising_in_a_thread)
-        (void)snprintf(why, sizeof why, "%s, %u threads: %" PRIu64 " of %" PRIu64 " ids fell in their thread", r->name,
-                       crew, falls, ids);
+        (void)snprintf(at, room, "%" PRIu64 " of %" PRIu64 " ids fell in their thread", falls, ids);
     else if (falls_across && r->order >= rising)
-        (void)snprintf(why, sizeof why, "%s, %u threads: %" PRIu64 " calls fell behind another thread's", r->name, crew,
-                       falls_across);
-    else if (failed)
-        (void)snprintf(why, sizeof why, "%s, %u threads: a call failed, or its result is wrong", r->name, crew);
+        (void)snprintf(at, room, "%" PRIu64 " calls fell behind another thread's", falls_across);
+    else if (failed) (void)snprintf(at, room, "a call failed, or its result is wrong");
     else return NULL;
     return why;
 }

@@ -387,10 +387,7 @@ static flake_state_options run_where;
 static flake_options run_options;
 static flake_gen run_gen;
 static flake_gen run_shards[2];
-static flake_state run_sno_state;
-static flake_state_options run_sno_where;
 static sno_snapshot run_pool;
-static flake_options run_sno_options;
 static sno_gen run_sno;
 static int64_t run_floor_ns; /* of the file that this run has found */
 static int64_t run_least_ns; /* that a power cut would leave, after a draw */
@@ -412,13 +409,12 @@ static void run_keep_flake(uint64_t id) {
 }
 
 static void run_make_generators(void) {
-    if (run_of == RUN_SNO) {
-        run_sno_options.state = &run_sno_state;
-        fuzz_same("sno_init", sno_init(&run_sno, &run_pool, &run_sno_options, NULL), FLAKE_OK);
-        return;
-    }
     flake_options o = run_options;
     o.state = &run_state;
+    if (run_of == RUN_SNO) {
+        fuzz_same("sno_init", sno_init(&run_sno, &run_pool, &o, NULL), FLAKE_OK);
+        return;
+    }
     const uint32_t half = (o.seq_min + o.seq_max) / 2;
     flake_options part = o;
     part.seq_max = half;
@@ -434,11 +430,12 @@ static void run_move_clock_to(int64_t to_ns) {
     fuzz_read_anew();
 }
 
-static int run_open(void) {
+static flake_status run_open(void) {
     sno_snapshot pool = run_pool;
     uint64_t number = 0;
-    if (run_of == RUN_SNO) return (int)sno_state_open(&run_sno_state, &run_sno_where, &run_sno_options, &pool, NULL);
-    return (int)flake_state_open(&run_state, &run_where, &run_options, &number, NULL);
+    if (run_of != RUN_SNO)
+        return flake_state_open(&run_state, &run_where, &run_options, &number, NULL);
+    return sno_state_open(&run_state, &run_where, &run_options, &pool, NULL);
 }
 
 /* Opens until it is well; what may stand in the way is time and the disk. */
@@ -454,20 +451,20 @@ static void run_begin(void) {
         fuzz_begin_call();
         const int64_t began_ns = fuzz_reading_ns;
         const bool may_fail = disk_failures != 0;
-        const int status = run_open();
+        const flake_status status = run_open();
         run_tell("open", status);
-        if (status == 0) break;
-        if (run_of == RUN_NUMBER && status == (int)FLAKE_AGAIN) {
+        if (status == FLAKE_OK) break;
+        if (run_of == RUN_NUMBER && status == FLAKE_AGAIN) {
             fuzz_true("a horizon that has not passed", began_ns < before.horizon_ns);
             run_move_clock_to(before.horizon_ns);
-        } else if (status == (int)(run_of == RUN_SNO ? FLAKE_CLOCK_BACKWARDS : FLAKE_CLOCK_BACKWARDS)) {
+        } else if (status == FLAKE_CLOCK_BACKWARDS) {
             fuzz_true("from the future", began_ns < before.written_ns);
             run_move_clock_to(before.written_ns);
-        } else if (status == (int)(run_of == RUN_SNO ? FLAKE_DOWNTIME : FLAKE_DOWNTIME)) {
+        } else if (status == FLAKE_DOWNTIME) {
             fuzz_true("long ago", began_ns > before.horizon_ns);
-            run_where.max_downtime_ms = run_sno_where.max_downtime_ms = 0;
+            run_where.max_downtime_ms = 0;
         } else {
-            fuzz_same("status of open", status, (int)(run_of == RUN_SNO ? FLAKE_IO : FLAKE_IO));
+            fuzz_same("status of open", status, FLAKE_IO);
             fuzz_true("the disk refused", may_fail);
             disk_failures = 0;
             if (fuzz_byte() & 1) disk_power_cut();
@@ -490,10 +487,7 @@ static void run_damage(void) {
     const disk_content damaged = f->now;
     const plain wanted = disk_read_plainly(&damaged);
     if (wanted.status != FLAKE_OK) {
-        int status = (int)wanted.status;
-        if (run_of == RUN_SNO)
-            status = (int)(wanted.status == FLAKE_CORRUPT ? FLAKE_CORRUPT : FLAKE_MISMATCH);
-        fuzz_same("status of damage", run_open(), status);
+        fuzz_same("status of damage", run_open(), wanted.status);
         fuzz_true("left as it was", memcmp(&damaged, &f->now, sizeof damaged) == 0);
     }
     *f = kept;
@@ -501,12 +495,8 @@ static void run_damage(void) {
 
 static void run_end(uint8_t how) {
     run_tell("end", how % 4);
-    if (how % 2) {
-        if (run_of == RUN_SNO) (void)flake_state_close(&run_sno_state, NULL);
-        else (void)flake_state_close(&run_state, NULL);
-    }
+    if (how % 2) (void)flake_state_close(&run_state, NULL);
     memset(&run_state, 0, sizeof run_state); /* the process is gone */
-    memset(&run_sno_state, 0, sizeof run_sno_state);
     disk_opened = -1;
     if (how % 4 >= 2) disk_power_cut();
     if (how & 4 && run_of != RUN_NUMBER && disk_now.file >= 0) {
@@ -563,9 +553,7 @@ static void run_restore(void) {
 static void run_set_up(void) {
     const uint8_t kind = fuzz_byte(), more = fuzz_byte();
     memset(&run_where, 0, sizeof run_where);
-    memset(&run_sno_where, 0, sizeof run_sno_where);
     memset(&run_options, 0, sizeof run_options);
-    memset(&run_sno_options, 0, sizeof run_sno_options);
     memset(&run_pool, 0, sizeof run_pool);
     memset(disk_file, 0, sizeof disk_file);
     disk_now.file = disk_now.fresh = disk_opened = -1;
@@ -575,20 +563,20 @@ static void run_set_up(void) {
     run_where.path = run_of == RUN_NUMBER ? NULL : "/ids";
     run_where.dir = run_of == RUN_NUMBER ? "/" : NULL;
     run_where.count = 1;
-    run_sno_where.path = "/ids";
-    run_where.manual_extend = run_sno_where.manual_extend = kind >> 1 & 1;
-    run_where.no_wait = run_sno_where.no_wait = run_of != RUN_NUMBER && (kind >> 2 & 1);
+    run_where.manual_extend = kind >> 1 & 1;
+    run_where.no_wait = run_of != RUN_NUMBER && (kind >> 2 & 1);
     run_where.horizon_ms = fuzz_byte() * (kind & 8 ? 40 : 1);
-    run_sno_where.horizon_ms = run_where.horizon_ms;
     run_where.max_downtime_ms = kind & 16 && run_of != RUN_NUMBER ? 1000 : 0;
-    run_sno_where.max_downtime_ms = run_where.max_downtime_ms;
-    run_options.layout = kind & 32 ? flake_layout_sonyflake : flake_layout_idgen;
-    run_options.seq_max = 3 + fuzz_byte() % 60;
-    run_options.max_ahead_ms = kind & 64 ? 1500 : 0;
+    const uint32_t flake_seq_max = 3u + fuzz_byte() % 60, sno_seq_max = 3u + fuzz_byte() % 60;
+    if (run_of != RUN_SNO) {
+        run_options.layout = kind & 32 ? flake_layout_sonyflake : flake_layout_idgen;
+        run_options.seq_max = flake_seq_max;
+        run_options.max_ahead_ms = kind & 64 ? 1500 : 0;
+    }
     run_pool.partition = 9;
-    run_pool.sequence_max = (uint16_t)(3 + fuzz_byte() % 60);
-    run_sno_options.max_wait_ms = 1000;
-    run_options.clock.now_ns = run_sno_options.clock.now_ns = fuzz_read;
+    run_pool.sequence_max = (uint16_t)sno_seq_max;
+    run_options.max_wait_ms = 1000; /* as usual */
+    run_options.clock.now_ns = fuzz_read;
     fuzz_clock_begin(1700000000000 * FUZZ_MS);
     if (more & 4) disk_failures = fuzz_bytes(1) | (more & 8 ? UINT64_MAX << 8 : 0);
 }
@@ -608,10 +596,7 @@ static void run_check(void) {
         case 3: run_move_clock_to(fuzz_reading_ns - with * (with & 1 ? 1 : 16) * FUZZ_MS); break;
         case 4: disk_failures = with | (uint64_t)(what & 128 ? UINT64_MAX : 0); break;
         case 5: disk_failures = 0; break;
-        case 6:
-            if (run_of == RUN_SNO) (void)flake_state_extend(&run_sno_state, NULL);
-            else (void)flake_state_extend(&run_state, NULL);
-            break;
+        case 6: (void)flake_state_extend(&run_state, NULL); break;
         case 7:
             run_end(with);
             run_begin();

@@ -6,8 +6,7 @@
 #ifndef PLAYER_FLAKE_H
 #define PLAYER_FLAKE_H
 
-#include "fuzz.h"
-#include "flake.h"
+#include "player.h"
 #include "layout.h"
 
 typedef enum flake_kind {
@@ -176,11 +175,8 @@ static oracle flake_oracle_of(const flake_options *o, uint64_t cap, const flake_
         !((expect.last_unit + 1) & expect.last_unit))
         expect.last_unit--;
     expect.max_ahead = (uint64_t)(o->max_ahead_ms / l->unit_ms);
-    expect.max_wait_ns =
-        o->max_wait_ms > INT64_MAX / FUZZ_MS ? INT64_MAX : o->max_wait_ms * FUZZ_MS;
+    player_set_waits(&expect, o->max_wait_ms);
     expect.fail_on_backwards = o->fail_on_backwards;
-    expect.clock_ns = &fuzz_reading_ns;
-    expect.sleep = fuzz_sleep;
     expect.without_places = (expect.max_ahead + 1) * cap >= e->limit;
     /* Who borrows more than count holds forgets the newest reading: the oracle can say what comes
      * while the clock only goes on, and nobody brings another time or snapshot along. */
@@ -367,17 +363,10 @@ static layout_fields flake_check_id(flake_actor *a, const oracle_place *place, u
     return f;
 }
 
-static uint64_t flake_latest_unit(const flake_actor *a) {
-    uint64_t now = 0; /* a coarse clock may say less, and that there is a unit still */
-    if (oracle_unit_at(&a->oracle, fuzz_latest_ns(), &now) != ORACLE_OK)
-        now = fuzz_latest_ns() < oracle_start_ns(&a->oracle, 0) ? 0 : a->oracle.last_unit;
-    return now;
-}
-
 /* I3 of flake.h: none is ahead of the clock by more than max_ahead. For one that goes on the clock counts as
  * where its ids had come to, and as far behind that as n ids fill. */
 static void flake_check_not_ahead(const flake_actor *a, uint64_t time, uint64_t had, size_t n) {
-    uint64_t now = flake_latest_unit(a);
+    uint64_t now = player_latest_unit(&a->oracle);
     if (a->oracle.continues_past_clock) {
         const size_t lanes = flake_has_lanes() ? flake_scene.options.lane_count : 1;
         if (had < flake_scene.began_at) had = flake_scene.began_at;
@@ -475,6 +464,16 @@ static void flake_compare(flake_actor *a, const fuzz_wanted *w, const uint64_t *
     if (n && in_time) flake_check_not_ahead(a, f.time, had, n);
 }
 
+/* What became of a call for one ID: one that fails returns 0, and changes nothing. */
+static void flake_check_one(flake_actor *a, const fuzz_wanted *w, flake_status status, uint64_t id,
+                            const flake_snapshot *before, bool in_order, bool in_time) {
+    if (flake_scene.exact) fuzz_same("status", status, (int64_t)w->status);
+    flake_compare(a, w, &id, status == FLAKE_OK, in_order, in_time);
+    if (status == FLAKE_OK) return;
+    fuzz_same_u64("id of a call that failed", id, 0);
+    flake_check_unchanged(a, before);
+}
+
 static void flake_play_one(flake_actor *a, bool waits) {
     static fuzz_wanted w;
     const flake_snapshot before = flake_stand(a);
@@ -482,14 +481,10 @@ static void flake_play_one(flake_actor *a, bool waits) {
     if (flake_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, 1, &w);
     const int slept = script_now.sleeps;
     const flake_status status = flake_call_one(a, waits, &id);
-    if (flake_scene.exact) fuzz_same("status", status, (int64_t)w.status);
     if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
-    flake_compare(a, &w, &id, status == FLAKE_OK, !flake_has_lanes(), true);
-    if (status == FLAKE_OK) return;
-    fuzz_same_u64("id of a call that failed", id, 0);
-    fuzz_true("status",
-              status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TIME_RANGE);
-    flake_check_unchanged(a, &before);
+    flake_check_one(a, &w, status, id, &before, !flake_has_lanes(), true);
+    fuzz_true("status", status == FLAKE_OK || status == FLAKE_AGAIN ||
+                            status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TIME_RANGE);
 }
 
 static void flake_play_at(flake_actor *a, int64_t unix_ms) {
@@ -503,27 +498,14 @@ static void flake_play_at(flake_actor *a, int64_t unix_ms) {
                       unix_ms > INT64_MAX / FUZZ_MS ? FLAKE_TIME_RANGE : FLAKE_INVALID);
         return;
     }
-    if (flake_scene.exact) {
-        oracle_run run = {{0, 0, 0}, 0};
-        w.status = unix_ms > INT64_MAX / FUZZ_MS ? ORACLE_RANGE
-                   : unix_ms < INT64_MIN / FUZZ_MS
-                       ? oracle_draw_at(&a->oracle, INT64_MIN, &run)
-                       : oracle_draw_at(&a->oracle, unix_ms * FUZZ_MS, &run);
-        w.n = w.status == ORACLE_OK;
-        w.places[0] = run.first;
-        w.after_ns = script_now.now_ns;
-    }
+    if (flake_scene.exact) player_ask_at(&a->oracle, unix_ms, &w);
     if (flake_is_wide()) {
         flake128 wide;
         memset(&wide, 0x5e, sizeof wide);
         status = flake128_try_at(a->gen, unix_ms, &wide);
         id = status == FLAKE_OK ? flake_narrow_one(a, &wide) : flake_failed(&wide);
     } else status = flake_try_at(a->gen, unix_ms, &id);
-    if (flake_scene.exact) fuzz_same("status", status, (int64_t)w.status);
-    flake_compare(a, &w, &id, status == FLAKE_OK, true, false);
-    if (status == FLAKE_OK) return;
-    fuzz_same_u64("id of a call that failed", id, 0);
-    flake_check_unchanged(a, &before);
+    flake_check_one(a, &w, status, id, &before, true, false);
 }
 
 static void flake_play_many(flake_actor *a, bool waits, size_t n) {
@@ -600,11 +582,7 @@ static void flake_play_prefetch(flake_actor *a) {
         fuzz_back_to(&then);
     }
     const flake_status status = flake_prefetch_next(&a->prefetch, &id);
-    if (flake_scene.exact) fuzz_same("status", status, (int64_t)w.status);
-    flake_compare(a, &w, &id, status == FLAKE_OK, false, false);
-    if (status == FLAKE_OK) return;
-    fuzz_same_u64("id of a call that failed", id, 0);
-    flake_check_unchanged(a, &before);
+    flake_check_one(a, &w, status, id, &before, false, false);
 }
 
 /* ---- snapshots ---- */
@@ -713,30 +691,12 @@ static void flake_ask(flake_actor *a) {
                   (int64_t)oracle_lag(expect) * expect->unit_ms);
 }
 
-/* Notes come while callers queue; whatever the clock did, they tell of a queue that there was. */
-static void flake_read_notes(void) {
-    flake_overflow note;
-    if (!flake_scene.options.overflow) return;
-    const uint64_t most = 16 * (flake_scene.options.seq_max + UINT64_C(1)) + fuzz_most_places;
-    while (flake_ring_pop(&flake_notes, &note))
-        fuzz_true("queued callers of a note", note.waiting <= most);
-}
-
 /* ---- the play ---- */
 
-static int64_t flake_given_ms(void) {
-    const int64_t now_ms = script_now.now_ns / FUZZ_MS;
-    const uint8_t choice = fuzz_byte();
-    if (choice < 100 || flake_lends_greatly()) return now_ms;
-    if (choice < 150) return now_ms - (int64_t)fuzz_below(1 << 12);
-    if (choice < 200 || !(flake_scene.may & FUZZ_OUTSIDE)) return now_ms + choice % 16;
-    const uint64_t any = fuzz_number();
-    return (int64_t)(choice & 1 ? any : 0 - any);
-}
-
-static const char *const flake_calls[16] = {
-    "next",  "next",  "next",   "try",      "try",     "try",  "next_n", "next_n",
-    "try_n", "try_n", "try_at", "prefetch", "restore", "clock", "clock", "clock"};
+static const player_call flake_calls[16] = {
+    PLAYER_NEXT,   PLAYER_NEXT,   PLAYER_NEXT,  PLAYER_TRY,   PLAYER_TRY,    PLAYER_TRY,
+    PLAYER_NEXT_N, PLAYER_NEXT_N, PLAYER_TRY_N, PLAYER_TRY_N, PLAYER_TRY_AT, PLAYER_PREFETCH,
+    PLAYER_RESTORE, PLAYER_CLOCK, PLAYER_CLOCK, PLAYER_CLOCK};
 
 /* By steps of a unit, as those do who sleep without a place, and years to go. */
 static bool flake_waits_for_ever(const flake_actor *a) {
@@ -748,39 +708,37 @@ static void flake_play_step(void) {
     struct flake_scene *s = &flake_scene;
     const uint8_t choice = fuzz_byte();
     flake_actor *a = &flake_actors[s->actors > 1 ? fuzz_byte() % s->actors : 0];
-    fuzz_call = flake_calls[choice & 15];
-    if (fuzz_traced) printf("%u %s, actor %d\n", fuzz_step, fuzz_call, (int)(a - flake_actors));
+    player_call call = flake_calls[choice & 15];
+    const bool waits = call == PLAYER_NEXT || call == PLAYER_NEXT_N;
+    player_begin_step(call, (size_t)(a - flake_actors));
     size_t n =
         (size_t)(choice & 16 ? fuzz_below(choice & 32 ? fuzz_usual_places : 256) : choice >> 5);
     if (flake_lends_greatly() && n > 256) n = fuzz_most_places;
     const uint64_t most_waited = 8 * a->oracle.cap; /* a call has its end within a second of ours */
     fuzz_begin_call();
-    s->began_at = flake_latest_unit(a);
-    switch (choice & 15) {
-    case 13:
-    case 14:
-    case 15: fuzz_move_clock(&a->oracle, s->may); break;
-    case 12: flake_play_restore(a); break;
-    default:
-        if (flake_waits_for_ever(a) && ((choice & 15) < 3 || (choice & 14) == 6)) break;
-        switch (choice & 15) {
-        case 0:
-        case 1:
-        case 2: flake_play_one(a, true); break;
-        case 3:
-        case 4:
-        case 5: flake_play_one(a, false); break;
-        case 6:
-        case 7: flake_play_many(a, true, n < most_waited ? n : (size_t)most_waited); break;
-        case 8:
-        case 9: flake_play_many(a, false, n); break;
-        case 10: flake_play_at(a, flake_given_ms()); break;
-        default: flake_play_prefetch(a); break;
-        }
+    s->began_at = player_latest_unit(&a->oracle);
+    if (waits && n > most_waited) n = (size_t)most_waited;
+    if (waits && flake_waits_for_ever(a)) call = PLAYER_NONE;
+    switch (call) {
+    case PLAYER_NEXT:
+    case PLAYER_TRY: flake_play_one(a, waits); break;
+    case PLAYER_NEXT_N:
+    case PLAYER_TRY_N: flake_play_many(a, waits, n); break;
+    case PLAYER_TRY_AT:
+        flake_play_at(a, flake_lends_greatly()
+                             ? (fuzz_byte(), script_now.now_ns / FUZZ_MS)
+                             : player_given_ms(script_now.now_ns / FUZZ_MS, s->may));
+        break;
+    case PLAYER_PREFETCH: flake_play_prefetch(a); break;
+    case PLAYER_RESTORE: flake_play_restore(a); break;
+    case PLAYER_CLOCK: fuzz_move_clock(&a->oracle, s->may); break;
+    default: break;
     }
     flake_check_position(a);
     flake_ask(a);
-    flake_read_notes();
+    if (s->options.overflow)
+        player_read_notes(&flake_notes,
+                          16 * (s->options.seq_max + UINT64_C(1)) + fuzz_most_places);
 }
 
 /* `fixed` NULL: any configuration, from the bytes. */

@@ -6,7 +6,7 @@
 #ifndef PLAYER_SNO_H
 #define PLAYER_SNO_H
 
-#include "fuzz.h"
+#include "player.h"
 #include "sno.h"
 
 typedef enum sno_kind { SNO_GENERATOR, SNO_SHARDS, SNO_LANES } sno_kind;
@@ -92,13 +92,9 @@ static sno_snapshot sno_snapshot_from_bytes(void) {
 }
 
 static oracle sno_oracle_of(uint64_t cap) {
-    const flake_options *o = &sno_scene.options;
     oracle expect = oracle_of(sno_epoch_ms, sno_unit_ms, 39, cap);
     expect.ticks = true;
-    const int64_t max_wait_ms = o->max_wait_ms ? o->max_wait_ms : 1000;
-    expect.max_wait_ns = max_wait_ms > INT64_MAX / FUZZ_MS ? INT64_MAX : max_wait_ms * FUZZ_MS;
-    expect.clock_ns = &fuzz_reading_ns;
-    expect.sleep = fuzz_sleep;
+    player_set_waits(&expect, sno_scene.options.max_wait_ms);
     return expect;
 }
 
@@ -249,10 +245,7 @@ static void sno_check_id(sno_actor *a, const oracle_place *place, sno_id id, uin
 
 /* I3 of sno.h: none is ahead of the clock. */
 static void sno_check_not_ahead(const sno_actor *a, sno_id id) {
-    uint64_t now = 0; /* a coarse clock may say less, and that there is a unit still */
-    if (oracle_unit_at(&a->oracle, fuzz_latest_ns(), &now) != ORACLE_OK)
-        now = fuzz_latest_ns() < sno_epoch_ms * FUZZ_MS ? 0 : a->oracle.last_unit;
-    fuzz_true("id not ahead of the clock", sno_units(id) <= now);
+    fuzz_true("id not ahead of the clock", sno_units(id) <= player_latest_unit(&a->oracle));
 }
 
 /* ---- the state of an actor ---- */
@@ -320,7 +313,16 @@ static sno_id sno_nothing(void) {
     return id;
 }
 
-/* The id of a call that failed is zero. */
+/* What became of a call for one ID: one that fails returns zero, and changes nothing. */
+static void sno_check_one(sno_actor *a, const fuzz_wanted *w, flake_status status, sno_id id,
+                          const sno_snapshot *before, uint8_t meta, bool in_time) {
+    if (sno_scene.exact) fuzz_same("status", status, (int64_t)w->status);
+    sno_compare_run(a, w, &id, status == FLAKE_OK, meta, in_time);
+    if (status == FLAKE_OK) return;
+    fuzz_true("id of a call that failed", sno_is_zero(id));
+    sno_check_unchanged(a, before);
+}
+
 static void sno_play_one(sno_actor *a, bool waits, uint8_t meta) {
     static fuzz_wanted w;
     const sno_snapshot before = sno_stand(a);
@@ -328,12 +330,8 @@ static void sno_play_one(sno_actor *a, bool waits, uint8_t meta) {
     if (sno_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, 1, &w);
     const int slept = script_now.sleeps;
     const flake_status status = waits ? sno_next(a->gen, meta, &id) : sno_try(a->gen, meta, &id);
-    if (sno_scene.exact) fuzz_same("status", status, (int64_t)w.status);
     if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
-    sno_compare_run(a, &w, &id, status == FLAKE_OK, meta, true);
-    if (status == FLAKE_OK) return;
-    fuzz_true("id of a call that failed", sno_is_zero(id));
-    sno_check_unchanged(a, &before);
+    sno_check_one(a, &w, status, id, &before, meta, true);
 }
 
 static int64_t sno_ns_of(int64_t unix_ms) {
@@ -350,21 +348,11 @@ static void sno_play_at(sno_actor *a, int64_t unix_ms, uint8_t meta) {
                   unix_ms > INT64_MAX / FUZZ_MS ? FLAKE_TIME_RANGE : FLAKE_INVALID);
         return;
     }
-    if (sno_scene.exact) {
-        oracle_run run = {{0, 0, 0}, 0};
-        w.status = oracle_draw_at(&a->oracle, sno_ns_of(unix_ms), &run);
-        w.n = w.status == ORACLE_OK;
-        w.places[0] = run.first;
-        w.after_ns = script_now.now_ns;
-    }
+    if (sno_scene.exact) player_ask_at(&a->oracle, unix_ms, &w);
     const flake_status status = sno_try_at(a->gen, meta, unix_ms, &id);
-    if (sno_scene.exact) fuzz_same("status", status, (int64_t)w.status);
-    sno_compare_run(a, &w, &id, status == FLAKE_OK, meta, false);
+    sno_check_one(a, &w, status, id, &before, meta, false);
     fuzz_stepped_back |=
         sno_ns_of(unix_ms) > fuzz_reading_ns; /* ahead of it: then the clock seems put back */
-    if (status == FLAKE_OK) return;
-    fuzz_true("id of a call that failed", sno_is_zero(id));
-    sno_check_unchanged(a, &before);
 }
 
 static void sno_play_many(sno_actor *a, bool waits, uint8_t meta, size_t n) {
@@ -504,28 +492,12 @@ static void sno_ask(sno_actor *a) {
     fuzz_same_u64("stats.batches", stats.batches, expect->batches);
 }
 
-static void sno_read_notes(void) {
-    flake_overflow note;
-    if (!sno_scene.options.overflow) return;
-    while (flake_ring_pop(&sno_notes, &note))
-        fuzz_true("queued callers of a note", note.waiting <= (3u << 22) + fuzz_most_places);
-}
-
 /* ---- the play ---- */
 
-static int64_t sno_given_ms(void) {
-    const uint8_t choice = fuzz_byte();
-    const int64_t now_ms = fuzz_reading_ns / FUZZ_MS;
-    if (choice < 100) return now_ms;
-    if (choice < 150) return now_ms - (int64_t)fuzz_below(1 << 12);
-    if (choice < 200 || !(sno_scene.may & FUZZ_OUTSIDE)) return now_ms + choice % 16;
-    const uint64_t any = fuzz_number();
-    return (int64_t)(choice & 1 ? any : 0 - any);
-}
-
-static const char *const sno_calls[16] = {
-    "next",  "next",   "next",    "try",       "try",  "try",   "next_n", "next_n",
-    "try_n", "try_at", "restore", "with_time", "none", "clock", "clock",  "clock"};
+static const player_call sno_calls[16] = {
+    PLAYER_NEXT,    PLAYER_NEXT,      PLAYER_NEXT,  PLAYER_TRY,    PLAYER_TRY,   PLAYER_TRY,
+    PLAYER_NEXT_N,  PLAYER_NEXT_N,    PLAYER_TRY_N, PLAYER_TRY_AT,
+    PLAYER_RESTORE, PLAYER_WITH_TIME, PLAYER_NONE,  PLAYER_CLOCK,  PLAYER_CLOCK, PLAYER_CLOCK};
 
 /* Patience without an end, and years to go, by steps of ms. */
 static bool sno_waits_for_ever(sno_actor *a) {
@@ -537,36 +509,32 @@ static void sno_play_step(void) {
     const uint8_t choice = fuzz_byte();
     sno_actor *a = &sno_actors[s->actors > 1 ? fuzz_byte() % s->actors : 0];
     const uint8_t meta = (uint8_t)(choice * 37);
-    fuzz_call = sno_calls[choice & 15];
-    if (fuzz_traced) printf("%u %s, actor %d\n", fuzz_step, fuzz_call, (int)(a - sno_actors));
-    const size_t n = (size_t)(choice & 16 ? fuzz_below(256) : choice >> 5);
+    player_call call = sno_calls[choice & 15];
+    const bool waits = call == PLAYER_NEXT || call == PLAYER_NEXT_N;
+    player_begin_step(call, (size_t)(a - sno_actors));
+    size_t n = (size_t)(choice & 16 ? fuzz_below(256) : choice >> 5);
     const uint64_t most_waited = 8 * a->oracle.cap; /* a call has its end within a second of ours */
     fuzz_begin_call();
-    switch (choice & 15) {
-    case 10: sno_play_restore(); break;
-    case 11: sno_play_with_time(a, sno_given_ms(), meta); break;
-    case 12: break; /* once the pool's: the corpus counts on it */
-    case 13:
-    case 14:
-    case 15: fuzz_move_clock(&a->oracle, s->may); break;
-    default:
-        if (sno_waits_for_ever(a) && ((choice & 15) < 3 || (choice & 14) == 6)) break;
-        switch (choice & 15) {
-        case 0:
-        case 1:
-        case 2: sno_play_one(a, true, meta); break;
-        case 3:
-        case 4:
-        case 5: sno_play_one(a, false, meta); break;
-        case 6:
-        case 7: sno_play_many(a, true, meta, n < most_waited ? n : (size_t)most_waited); break;
-        case 8: sno_play_many(a, false, meta, n); break;
-        default: sno_play_at(a, sno_given_ms(), meta); break;
-        }
+    if (waits && n > most_waited) n = (size_t)most_waited;
+    if (waits && sno_waits_for_ever(a)) call = PLAYER_NONE;
+    switch (call) {
+    case PLAYER_NEXT:
+    case PLAYER_TRY: sno_play_one(a, waits, meta); break;
+    case PLAYER_NEXT_N:
+    case PLAYER_TRY_N: sno_play_many(a, waits, meta, n); break;
+    case PLAYER_TRY_AT:
+        sno_play_at(a, player_given_ms(fuzz_reading_ns / FUZZ_MS, s->may), meta);
+        break;
+    case PLAYER_WITH_TIME:
+        sno_play_with_time(a, player_given_ms(fuzz_reading_ns / FUZZ_MS, s->may), meta);
+        break;
+    case PLAYER_RESTORE: sno_play_restore(); break;
+    case PLAYER_CLOCK: fuzz_move_clock(&a->oracle, s->may); break;
+    default: break;
     }
     sno_check_position(a, script_now.sleeps > 0);
     sno_ask(a);
-    sno_read_notes();
+    if (s->options.overflow) player_read_notes(&sno_notes, (3u << 22) + fuzz_most_places);
 }
 
 /* `fixed` NULL: any configuration, from the bytes. */

@@ -173,7 +173,7 @@ static void draw_all(unsigned times) {
     for (unsigned t = 0; t < times; t++, script_now.now_ns += 1000000)
         for (unsigned i = 0; i < ways_count; i++) {
             way_ids ids;
-            EXPECT(way_draw(&all_ways[i], &ids) == WAY_OK && ids.n > 0);
+            EXPECT(way_draw(&all_ways[i], &ids) == FLAKE_OK && ids.n > 0);
             ways_note(&our->log, all_ways[i].family, &ids);
         }
 }
@@ -192,8 +192,8 @@ static void all_is_refused(void) {
     sno_id id;
     for (unsigned i = 0; i < ways_count; i++) {
         way_ids ids;
-        const way_outcome outcome = way_draw(&all_ways[i], &ids);
-        if (outcome != WAY_FORKED) trouble(all_ways[i].name);
+        const flake_status outcome = way_draw(&all_ways[i], &ids);
+        if (outcome != FLAKE_FORKED) trouble(all_ways[i].name);
         EXPECT(!ids.left_ids);
     }
     flake_snapshot wide_snapshot;
@@ -683,14 +683,14 @@ static void draw_from_shared(void) {
         uint64_t id = 0;
         flake128 wide = {0};
         sno_id sno = {0};
-        (void)way_give(&ids, BY_NEXT, way_of_flake(flake_next(&our->shared, &id)), &id, 1);
+        (void)way_give(&ids, BY_NEXT, flake_next(&our->shared, &id), &id, 1);
         EXPECT(ids.n == 1);
         ways_note(&our->log, FAMILY_FLAKE, &ids);
-        (void)way_give_wide(&ids, BY_NEXT, way_of_flake(flake128_next(&our->shared_wide, &wide)),
+        (void)way_give_wide(&ids, BY_NEXT, flake128_next(&our->shared_wide, &wide),
                             &wide, 1);
         EXPECT(ids.n == 1);
         ways_note(&our->log, FAMILY_WIDE, &ids);
-        (void)way_give_snos(&ids, BY_NEXT, way_of_flake(sno_try(&our->shared_sno, 7, &sno)), &sno, 1);
+        (void)way_give_snos(&ids, BY_NEXT, sno_try(&our->shared_sno, 7, &sno), &sno, 1);
         EXPECT(ids.n == 1);
         ways_note(&our->log, FAMILY_SNO, &ids);
     }
@@ -703,7 +703,7 @@ static void draw_from_stock(void) {
     for (unsigned i = 0; i < 3; i++) {
         way_ids ids;
         uint64_t id = 0;
-        (void)way_give(&ids, BY_PREFETCH, way_of_flake(flake_prefetch_next(&stock, &id)), &id, 1);
+        (void)way_give(&ids, BY_PREFETCH, flake_prefetch_next(&stock, &id), &id, 1);
         EXPECT(ids.n == 1);
         ways_note(&our->log, FAMILY_FLAKE, &ids);
     }
@@ -911,7 +911,7 @@ static void draw_where_system_calls_kill(void) {
     for (unsigned t = 0; t < 100; t++, script_now.now_ns += 10000000) {
         for (unsigned i = 0; i < ways_count; i++) {
             way_ids ids;
-            if (way_draw(&all_ways[i], &ids) != WAY_OK) (void)syscall(SYS_exit, 1);
+            if (way_draw(&all_ways[i], &ids) != FLAKE_OK) (void)syscall(SYS_exit, 1);
         }
         if (sno_is_zero(sno_generate(1))) (void)syscall(SYS_exit, 1);
     }

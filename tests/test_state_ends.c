@@ -346,7 +346,7 @@ static void run_and_end_somehow(void) {
         way_ids ids;
         const struct way *way = &all_ways[random_below(&random_state, ways_count)];
         if (way->family >= FAMILY_SNO_LANES) continue; /* have no state */
-        if (way_draw(way, &ids) == WAY_FORKED) EXPECT(false);
+        if (way_draw(way, &ids) == FLAKE_FORKED) EXPECT(false);
         ways_note(&our->log, way->family, &ids);
         move_clock();
         if (draws % 32 == 0) (void)flake_state_extend(&states[0], NULL);

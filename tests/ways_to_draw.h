@@ -9,14 +9,6 @@
 #include "options.h"
 #include "sno_key.h"
 
-typedef enum way_outcome {
-    WAY_OK,
-    WAY_FORKED,
-    WAY_AGAIN,
-    WAY_IO,
-    WAY_OTHER
-} way_outcome;
-
 enum { way_batch = 5, way_halves = 2 };
 
 static struct ways {
@@ -33,16 +25,6 @@ static struct ways {
     sno_gen sno_lanes;
 } ways;
 
-static inline way_outcome way_of_flake(flake_status status) {
-    switch (status) {
-    case FLAKE_OK: return WAY_OK;
-    case FLAKE_FORKED: return WAY_FORKED;
-    case FLAKE_AGAIN: return WAY_AGAIN;
-    case FLAKE_IO: return WAY_IO;
-    default: return WAY_OTHER;
-    }
-}
-
 /* What a draw gave: n ids, told as numbers. Ids of different families may have the same number. */
 typedef struct way_ids {
     size_t n;
@@ -54,42 +36,42 @@ static const uint64_t way_blank = 0x5a5a5a5a5a5a5a5a;
 
 typedef enum way_call { BY_NEXT, BY_TRY, BY_NEXT_N, BY_TRY_N, BY_TRY_AT, BY_PREFETCH } way_call;
 
-static inline way_outcome way_give(way_ids *out, way_call call, way_outcome outcome,
+static inline flake_status way_give(way_ids *out, way_call call, flake_status status,
                                    const uint64_t *keys, size_t n) {
     const uint64_t of_none = call == BY_TRY_N ? way_blank : 0;
-    out->n = outcome == WAY_OK ? n : 0;
+    out->n = status == FLAKE_OK ? n : 0;
     out->left_ids = false;
     for (size_t i = 0; i < n; i++) {
         out->keys[i] = keys[i];
-        out->left_ids |= outcome != WAY_OK && keys[i] != of_none;
+        out->left_ids |= status != FLAKE_OK && keys[i] != of_none;
     }
-    return outcome;
+    return status;
 }
 
-static inline way_outcome way_give_snos(way_ids *out, way_call call, way_outcome outcome,
+static inline flake_status way_give_snos(way_ids *out, way_call call, flake_status status,
                                         const sno_id *ids, size_t n) {
     uint64_t keys[way_batch];
     sno_id blank;
     memset(&blank, 0x5a, sizeof blank);
     for (size_t i = 0; i < n; i++)
-        keys[i] = outcome != WAY_OK && sno_equal(ids[i], blank)
+        keys[i] = status != FLAKE_OK && sno_equal(ids[i], blank)
                       ? way_blank
                       : (uint64_t)(sno_partition(ids[i]) >> 3) << 57 | sno_key(ids[i]);
-    return way_give(out, call, outcome, keys, n);
+    return way_give(out, call, status, keys, n);
 }
 
-static inline way_outcome way_give_wide(way_ids *out, way_call call, way_outcome outcome,
+static inline flake_status way_give_wide(way_ids *out, way_call call, flake_status status,
                                         const flake128 *ids, size_t n) {
     uint64_t keys[way_batch];
     flake_parts parts;
     memset(&parts, 0, sizeof parts);
     for (size_t i = 0; i < n; i++) {
         keys[i] = way_blank;
-        if (outcome != WAY_OK && ids[i].bytes[0] == 0x5a) continue;
+        if (status != FLAKE_OK && ids[i].bytes[0] == 0x5a) continue;
         CHECK_EQ(flake128_decompose(&flake_layout_boundary, &ids[i], &parts), FLAKE_OK);
         keys[i] = parts.node << 57 | (uint64_t)parts.unix_ms << 16 | parts.seq;
     }
-    return way_give(out, call, outcome, keys, n);
+    return way_give(out, call, status, keys, n);
 }
 
 #define WAY_ROOM(type, name) \
@@ -98,7 +80,7 @@ static inline way_outcome way_give_wide(way_ids *out, way_call call, way_outcome
 
 static inline int64_t way_now_ms(void) { return flake_i_exact_ns(&ways.gen.engine.clock) / 1000000; }
 
-static inline way_outcome way_draw64(flake_gen *g, way_call call, way_ids *out) {
+static inline flake_status way_draw64(flake_gen *g, way_call call, way_ids *out) {
     WAY_ROOM(uint64_t, id);
     size_t n = call == BY_NEXT_N ? way_batch : 1;
     const flake_status status = call == BY_NEXT     ? flake_next(g, id)
@@ -107,10 +89,10 @@ static inline way_outcome way_draw64(flake_gen *g, way_call call, way_ids *out) 
                                 : call == BY_TRY_N  ? flake_try_n(g, id, way_batch, &n)
                                 : call == BY_TRY_AT ? flake_try_at(g, way_now_ms(), id)
                                                     : flake_prefetch_next(&ways.stock, id);
-    return way_give(out, call, way_of_flake(status), id, n ? n : way_batch);
+    return way_give(out, call, status, id, n ? n : way_batch);
 }
 
-static inline way_outcome way_draw128(flake_gen *g, way_call call, way_ids *out) {
+static inline flake_status way_draw128(flake_gen *g, way_call call, way_ids *out) {
     WAY_ROOM(flake128, id);
     size_t n = call == BY_NEXT_N ? way_batch : 1;
     const flake_status status = call == BY_NEXT     ? flake128_next(g, id)
@@ -118,10 +100,10 @@ static inline way_outcome way_draw128(flake_gen *g, way_call call, way_ids *out)
                                 : call == BY_NEXT_N ? flake128_next_n(g, id, way_batch)
                                 : call == BY_TRY_N  ? flake128_try_n(g, id, way_batch, &n)
                                                     : flake128_try_at(g, way_now_ms(), id);
-    return way_give_wide(out, call, way_of_flake(status), id, n ? n : way_batch);
+    return way_give_wide(out, call, status, id, n ? n : way_batch);
 }
 
-static inline way_outcome way_draw_sno(sno_gen *g, way_call call, way_ids *out) {
+static inline flake_status way_draw_sno(sno_gen *g, way_call call, way_ids *out) {
     WAY_ROOM(sno_id, id);
     size_t n = call == BY_NEXT_N ? way_batch : 1;
     const flake_status status = call == BY_NEXT     ? sno_next(g, 7, id)
@@ -129,7 +111,7 @@ static inline way_outcome way_draw_sno(sno_gen *g, way_call call, way_ids *out) 
                                 : call == BY_NEXT_N ? sno_next_n(g, 7, id, way_batch)
                                 : call == BY_TRY_N  ? sno_try_n(g, 7, id, way_batch, &n)
                                                     : sno_try_at(g, 7, way_now_ms(), id);
-    return way_give_snos(out, call, way_of_flake(status), id, n ? n : way_batch);
+    return way_give_snos(out, call, status, id, n ? n : way_batch);
 }
 
 /* Ids of one family differ by their keys. */
@@ -162,7 +144,7 @@ static const struct way {
 };
 enum { ways_count = sizeof all_ways / sizeof *all_ways };
 
-static inline way_outcome way_draw(const struct way *w, way_ids *out) {
+static inline flake_status way_draw(const struct way *w, way_ids *out) {
     if (w->family == FAMILY_FLAKE) return way_draw64((flake_gen *)w->gen, w->call, out);
     if (w->family == FAMILY_WIDE) return way_draw128((flake_gen *)w->gen, w->call, out);
     return way_draw_sno((sno_gen *)w->gen, w->call, out);
@@ -181,13 +163,16 @@ static inline uint16_t ways_partition(unsigned who, unsigned family) {
     return (uint16_t)(8 * (who + 1) + family);
 }
 
+static inline void way_set_clock(const ways_setup *w, flake_options *o) {
+    if (!w->is_scripted) return;
+    o->clock.now_ns = script_read;
+    o->clock.user = &script_now;
+}
+
 static inline flake_options ways_flake_options(const ways_setup *w, uint32_t seq_min,
                                                uint32_t seq_max) {
     flake_options o = options_of_flake(w->who + 1, seq_min, seq_max, NULL, NULL);
-    if (w->is_scripted) {
-        o.clock.now_ns = script_read;
-        o.clock.user = &script_now;
-    }
+    way_set_clock(w, &o);
     o.state = w->flake;
     return o;
 }
@@ -202,10 +187,7 @@ static inline flake_options ways_wide_options(const ways_setup *w) {
 
 static inline flake_options ways_sno_options(const ways_setup *w) {
     flake_options o = options_of_sno(NULL, NULL);
-    if (w->is_scripted) {
-        o.clock.now_ns = script_read;
-        o.clock.user = &script_now;
-    }
+    way_set_clock(w, &o);
     o.max_wait_ms = 1000;
     return o;
 }
@@ -220,6 +202,17 @@ static inline flake_options way_lanes_of(flake_options o, flake_lane *lanes) {
     return o;
 }
 
+/* 1: it failed. */
+static inline unsigned way_fails(const ways_setup *w, flake_gen *g, const flake_options *o) {
+    return (w->again ? flake_reinit_after_fork(g, o, NULL) : flake_init(g, o, NULL)) != FLAKE_OK;
+}
+
+static inline unsigned way_fails_sno(const ways_setup *w, sno_gen *g, const sno_snapshot *pool,
+                                     const flake_options *o) {
+    return (w->again ? sno_reinit_after_fork(g, pool, o, NULL) : sno_init(g, pool, o, NULL)) !=
+           FLAKE_OK;
+}
+
 /* After the others' numbers, with states that hold these, too. */
 static inline unsigned ways_make_lanes(const ways_setup *w) {
     const flake_options f = way_lanes_of(ways_flake_options(w, 300, 399), ways.lane);
@@ -227,17 +220,8 @@ static inline unsigned ways_make_lanes(const ways_setup *w) {
     const sno_snapshot pool = ways_pool(w->who, FAMILY_SNO_LANES, 0, 99);
     const flake_options s = way_lanes_of(ways_sno_options(w), ways.sno_lane);
     wide.seq_min = 100, wide.seq_max = 199;
-    unsigned wrong = 0;
-    if (w->again) {
-        wrong += flake_reinit_after_fork(&ways.lanes, &f, NULL) != FLAKE_OK;
-        wrong += flake_reinit_after_fork(&ways.wide_lanes, &wide, NULL) != FLAKE_OK;
-        wrong += sno_reinit_after_fork(&ways.sno_lanes, &pool, &s, NULL) != FLAKE_OK;
-        return wrong;
-    }
-    wrong += flake_init(&ways.lanes, &f, NULL) != FLAKE_OK;
-    wrong += flake_init(&ways.wide_lanes, &wide, NULL) != FLAKE_OK;
-    wrong += sno_init(&ways.sno_lanes, &pool, &s, NULL) != FLAKE_OK;
-    return wrong;
+    return way_fails(w, &ways.lanes, &f) + way_fails(w, &ways.wide_lanes, &wide) +
+           way_fails_sno(w, &ways.sno_lanes, &pool, &s);
 }
 
 static inline unsigned ways_make(const ways_setup *w) {
@@ -246,11 +230,10 @@ static inline unsigned ways_make(const ways_setup *w) {
     sno_snapshot pool = ways_pool(w->who, FAMILY_SNO, 0, 99);
     flake_options s = ways_sno_options(w);
     s.state = w->sno;
+    wrong += way_fails(w, &ways.gen, &f) + way_fails(w, &ways.wide, &wide) +
+             way_fails_sno(w, &ways.sno, &pool, &s);
     if (!w->again) {
-        wrong += flake_init(&ways.gen, &f, NULL) != FLAKE_OK;
         wrong += flake_prefetch_init(&ways.stock, &ways.gen, 4, 0, NULL) != FLAKE_OK;
-        wrong += flake_init(&ways.wide, &wide, NULL) != FLAKE_OK;
-        wrong += sno_init(&ways.sno, &pool, &s, NULL) != FLAKE_OK;
         half.seq_min = 100, half.seq_max = 199;
         wrong += flake_init_shards(ways.shards, way_halves, &half, NULL) != FLAKE_OK;
         pool = ways_pool(w->who, FAMILY_SNO_SHARDS, 0, 99);
@@ -258,16 +241,13 @@ static inline unsigned ways_make(const ways_setup *w) {
         wrong += sno_init_shards(ways.sno_shards, way_halves, &pool, &s, NULL) != FLAKE_OK;
         return wrong;
     }
-    wrong += flake_reinit_after_fork(&ways.gen, &f, NULL) != FLAKE_OK;
-    wrong += flake_reinit_after_fork(&ways.wide, &wide, NULL) != FLAKE_OK;
-    wrong += sno_reinit_after_fork(&ways.sno, &pool, &s, NULL) != FLAKE_OK;
     half.single_thread = s.single_thread = true;
     for (unsigned i = 0; i < way_halves; i++) {
         half.seq_min = 100 + 50 * i, half.seq_max = half.seq_min + 49;
-        wrong += flake_reinit_after_fork(&ways.shards[i], &half, NULL) != FLAKE_OK;
+        wrong += way_fails(w, &ways.shards[i], &half);
         const uint16_t min = (uint16_t)(50 * i);
         pool = ways_pool(w->who, FAMILY_SNO_SHARDS, min, (uint16_t)(min + 49));
-        wrong += sno_reinit_after_fork(&ways.sno_shards[i], &pool, &s, NULL) != FLAKE_OK;
+        wrong += way_fails_sno(w, &ways.sno_shards[i], &pool, &s);
     }
     return wrong;
 }

@@ -32,10 +32,8 @@ ETCD_SANITIZED = json_is_read_strictly members_are_found base64_is_read_strictly
 	without_random_bytes_nothing_is_claimed a_claim_is_a_leased_key_and_a_horizon \
 	of_many_who_claim_at_once_one_gets_it a_deleted_key_is_put_back_at_once a_short_cut_is_survived \
 	a_claim_whose_answer_is_lost_is_one_claim an_extension_whose_answer_is_lost_is_settled \
-	two_never_hold_one_number what_is_not_given_is_usual what_etcd_says_is_told \
-	a_refusal_is_no_reason_to_ask_the_next logins_are_read_strictly etcds_clock_is_one_that_can_be \
-	a_holder_looks_when_there_is_a_reason what_the_system_refuses_is_a_status \
-	the_number_that_can_be_had_first_is_chosen $(shell sed -n 's/^TEST(\([a-z_]*\)).*/\1/p' $(addprefix tests/etcd/test_,asked.c kept.c fits.c))
+	two_never_hold_one_number what_is_not_given_is_usual \
+	the_number_that_can_be_had_first_is_chosen $(shell sed -n 's/^TEST(\([a-z_]*\)).*/\1/p' $(addprefix tests/etcd/test_,asked.c kept.c fits.c refusals.c))
 sanitize-etcd: ## the same under thread, address and undefined sanitizers
 	for kind in thread address,undefined; do \
 	  $(MAKE) test-etcd BUILD=$(BUILD)/etcd-$${kind%%,*} NAMES="$(ETCD_SANITIZED)" \

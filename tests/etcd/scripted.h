@@ -132,8 +132,13 @@ static char multi;
 
 static int inits_until_refused; /* 0: none is */
 
+/* A test may have each call refused. */
+#ifndef SCRIPT_REFUSES
+#define SCRIPT_REFUSES() false
+#endif
+
 static inline bool is_init_refused(void) {
-    return inits_until_refused && --inits_until_refused == 0;
+    return SCRIPT_REFUSES() || (inits_until_refused && --inits_until_refused == 0);
 }
 
 static inline void stop_thread(void);
@@ -166,7 +171,7 @@ static inline void note_option(const char *easy, CURLoption option, long number,
 static inline CURLcode script_setopt(CURL *easy, CURLoption option, ...) {
     script_easy *const e = (script_easy *)easy;
     va_list given;
-    if (++setopts == setopt_refused) return CURLE_OUT_OF_MEMORY;
+    if (++setopts == setopt_refused || SCRIPT_REFUSES()) return CURLE_OUT_OF_MEMORY;
     va_start(given, option);
     const bool is_long = option < CURLOPTTYPE_OBJECTPOINT;
     const bool is_function = option >= CURLOPTTYPE_FUNCTIONPOINT;
@@ -211,7 +216,7 @@ static inline const told *told_to(const script_easy *e) {
 
 /* A text that is handed over in two parts. */
 static inline bool hand_over(on_bytes to, const char *text, size_t n, void *user) {
-    char *const copy = (char *)malloc(n + 1); /* of its size: who reads behind it is seen */
+    char *const copy = (char *)(malloc)(n + 1); /* of its size: who reads behind it is seen */
     const size_t half = n / 2;
     if (!copy) abort();
     memcpy(copy, text, n);
@@ -224,6 +229,7 @@ static inline bool hand_over(on_bytes to, const char *text, size_t n, void *user
 static inline CURLcode script_perform(CURL *easy) {
     script_easy *const e = (script_easy *)easy;
     const told *const a = told_to(e);
+    if (SCRIPT_REFUSES()) return CURLE_SEND_ERROR;
     note_time();
     note_raw("asks ");
     note_request(e);
@@ -232,7 +238,7 @@ static inline CURLcode script_perform(CURL *easy) {
     if (stop_ms && clock_ms >= stop_ms) stop_thread();
     for (const char *line = a->date; line && *line;) {
         const size_t n = strcspn(line, "\n") + 1;
-        char *const copy = (char *)malloc(n);
+        char *const copy = (char *)(malloc)(n);
         if (!copy) abort();
         memcpy(copy, line, n);
         const bool taken = e->on_header(copy, 1, n, e->of_header) == n;
@@ -319,7 +325,7 @@ static void *thread_user;
 static bool thread_fails;
 
 static inline int script_thread(void *(*run)(void *), void *user) {
-    if (thread_fails) return 11;
+    if (thread_fails || SCRIPT_REFUSES()) return 11;
     thread_run = run;
     thread_user = user;
     note_raw("starts the thread\n");
@@ -508,6 +514,13 @@ typedef struct event {
     ASKS(at, where, .write = {"2:21", .was = {was_ms, OURS, was_seq}, .has_lease = 7,       \
                               .puts = {puts_ms, OURS, puts_seq}, .deletes = true})
 #define CLOSES_ALL NOTE("closes what waits"), NOTE("closes the request"), NOTE("closes the watch")
+/* After waits: the lease is kept; the watch has news; it ends. */
+#define KEEPS(n, ms, at)      WAITS(n, ms), ASKS(at, "m1", .keeps = 7)
+#define WATCH_SAYS(n, ms, at) WAITS(n, ms), NOTE(#at ": the watch says something")
+#define UNWATCHES(n, ms, at)  WAITS(n, ms), NOTE(#at ": watches no more")
+#define WATCHES(at, where)    ASKS(at, where, .watches = "pool/2:21")
+#define ENDS_THREAD           NOTE("wakes the thread"), NOTE("joins the thread")
+#define REVOKES(at)           ASKS(at, "m1", .revokes = 7), CLOSES_ALL
 #define FILES_OF(easy) \
     NOTE(easy ": ca ca.pem"), NOTE(easy ": cert cert.pem"), NOTE(easy ": key key.pem")
 #define OPTIONS_OF(easy)                                                           \

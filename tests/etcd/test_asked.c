@@ -25,25 +25,19 @@ TEST(what_etcd_is_asked) {
     want();
     HAPPENED(
         ASKS(1040, "m1", .watches = "pool/0:21"),
-        WAITS(10, 1000),
-        ASKS(2040, "m1", .keeps = 7),
-        WAITS(10, 1000),
-        ASKS(3050, "m1", .keeps = 7),
+        KEEPS(10, 1000, 2040),
+        KEEPS(10, 1000, 3050),
         WAITS(5, 480),
         ASKS(3540, "m1", .write = {"0:21", .was = {8520, OURS, 1}, .has_lease = 7, .puts = {11040, OURS, 2}}),
-        WAITS(6, 510),
-        ASKS(4060, "m1", .keeps = 7),
-        WAITS(5, 470),
-        NOTE("4540: watches no more"),
+        KEEPS(6, 510, 4060),
+        UNWATCHES(5, 470, 4540),
         NOTE("4540: a draw is ok"));
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
     CHECK_STR(why.text, "");
     HAPPENED(
-        NOTE("wakes the thread"),
-        NOTE("joins the thread"),
+        ENDS_THREAD,
         ASKS(4540, "m1", .write = {"0:21", .was = {11040, OURS, 2}, .has_lease = 7, .puts = {11040, OURS, 3}, .deletes = true}),
-        ASKS(4550, "m1", .revokes = 7),
-        CLOSES_ALL);
+        REVOKES(4550));
 }
 
 /* A lease's time is rounded up; with a second name space, certificates and a cluster that is given. */
@@ -71,11 +65,9 @@ TEST(what_is_given_is_asked_for) {
         ASKS(1010, "m1", .grants_s = 2),
         ASKS(1020, "m1", .write = {"15:533", .puts = {8510, OURS, 1}, .puts_lease = 7}),
         NOTE("starts the thread"),
-        NOTE("wakes the thread"),
-        NOTE("joins the thread"),
+        ENDS_THREAD,
         ASKS(1030, "m1", .write = {"15:533", .was = {8510, OURS, 1}, .has_lease = 7, .puts = {AT_0_MS, OURS, 2}, .deletes = true}),
-        ASKS(1040, "m1", .revokes = 7),
-        CLOSES_ALL);
+        REVOKES(1040));
     space = "x/";
 }
 
@@ -118,8 +110,7 @@ TEST(who_is_logged_out_logs_in) {
         ASKS(3570, "m1", .user = "me", .password = "\\u0022secret\\u0022"),
         ASKS(3580, "m1", .write = {"0:21", .was = {8540, OURS, 1}, .has_lease = 7, .puts = {11060, OURS, 2}}, .token = "t.22"),
         ASKS(3590, "m1", .watches = "pool/0:21", .token = "t.22"),
-        WAITS(5, 470),
-        NOTE("4060: watches no more"));
+        UNWATCHES(5, 470, 4060));
 }
 
 /* A login that is refused is no reason to ask as before. */
@@ -164,8 +155,7 @@ TEST(a_claim_that_fails_leaves_nothing) {
                 ASKS(1040, "m2", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
                 ASKS(1050, "m1", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
                 ASKS(1060, "m2", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
-                ASKS(1070, "m1", .revokes = 7),
-                CLOSES_ALL,
+                REVOKES(1070),
                 NOTE("is \"https://m2: no reason given\""),
                 NOTE("1080: is lost \"nothing is claimed\", left 0 ms"));
         if (i == 1)
@@ -182,8 +172,7 @@ TEST(a_claim_that_fails_leaves_nothing) {
                 ASKS(1010, "m1", .reads_numbers = "0"),
                 ASKS(1020, "m1", .grants_s = 3),
                 ASKS(1030, "m1", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
-                ASKS(1040, "m1", .revokes = 7),
-                CLOSES_ALL,
+                REVOKES(1040),
                 NOTE("is \"pthread_create failed\""),
                 NOTE("1050: is lost \"nothing is claimed\", left 0 ms"));
     }
@@ -226,9 +215,8 @@ TEST(a_clock_that_is_ahead_writes_nothing) {
     looks_ms = clock_ms + 100;
     hold_ms(380);
     HAPPENED(
-        ASKS(1330, "m1", .watches = "pool/2:21"),
-        WAITS(1, 50),
-        NOTE("1380: the watch says something"),
+        WATCHES(1330, "m1"),
+        WATCH_SAYS(1, 50, 1380),
         NOTE("1380: watches no more"),
         WAITS(1, 50),
         NOTE("1430: is io \"this clock is more than 60 s ahead of etcd's\", left 0 ms"),
@@ -256,8 +244,7 @@ TEST(who_waits_for_a_number_watches_the_pool) {
         WAITS(1, 1000),
         NOTE("sleeps 1 times, 10 ms"),
         ASKS(2020, "m1", .reads_numbers = "2"),
-        WAITS(1, 170),
-        NOTE("2200: the watch says something"),
+        WATCH_SAYS(1, 170, 2200),
         NOTE("sleeps 1 times, 10 ms"),
         ASKS(2210, "m1", .reads_numbers = "2"),
         WAITS(1, 1000),
@@ -276,8 +263,7 @@ TEST(who_waits_for_a_number_watches_the_pool) {
     hold_ms(250);
     HAPPENED(
         ASKS(3010, "m1", .watches = "pool/2:255"),
-        WAITS(3, 250),
-        NOTE("3260: watches no more"));
+        UNWATCHES(3, 250, 3260));
 
     script_begin();
     o.wait_ms = 1030;

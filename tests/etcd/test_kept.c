@@ -34,21 +34,18 @@ TEST(a_key_that_is_gone_is_put_back) {
     begin_claimed(gone);
     hold_ms(1300);
     HAPPENED(
-        ASKS(1030, "m1", .watches = "pool/2:21"),
-        WAITS(10, 1000),
-        ASKS(2030, "m1", .keeps = 7),
+        WATCHES(1030, "m1"),
+        KEEPS(10, 1000, 2030),
         EXTENDS(2040, "m1", 8510, 1, 9540, 2),
         ASKS(2050, "m1", .grants_s = 3),
         PUTS_BACK(2060, "m1", 8510, 1, 9550, 3, 8),
-        WAITS(3, 260),
-        NOTE("2330: watches no more"));
+        UNWATCHES(3, 260, 2330));
     begin_claimed(no_lease + 1); /* three times */
     watch_says_ms = 1100;
     hold_ms(200);
     HAPPENED(
-        ASKS(1030, "m1", .watches = "pool/2:21"),
-        WAITS(1, 70),
-        NOTE("1100: the watch says something"),
+        WATCHES(1030, "m1"),
+        WATCH_SAYS(1, 70, 1100),
         EXTENDS(1100, "m1", 8510, 1, 8600, 2),
         ASKS(1110, "m1", .grants_s = 3),
         PUTS_BACK(1120, "m1", 8510, 1, 8610, 3, 7),
@@ -56,8 +53,7 @@ TEST(a_key_that_is_gone_is_put_back) {
         PUTS_BACK(1140, "m1", 8510, 1, 8630, 4, 7),
         ASKS(1150, "m1", .grants_s = 3),
         PUTS_BACK(1160, "m1", 8510, 1, 8650, 5, 7),
-        WAITS(1, 60),
-        NOTE("1230: watches no more"));
+        UNWATCHES(1, 60, 1230));
     CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
     begin_claimed(no_lease); /* four times */
     watch_says_ms = 1100;
@@ -80,11 +76,9 @@ TEST(an_answer_that_is_lost_is_asked_for_again) {
     hold_ms(3600);
     say_how_it_is();
     HAPPENED(
-        ASKS(1030, "m1", .watches = "pool/2:21"),
-        WAITS(10, 1000),
-        ASKS(2030, "m1", .keeps = 7),
-        WAITS(10, 1000),
-        ASKS(3040, "m1", .keeps = 7),
+        WATCHES(1030, "m1"),
+        KEEPS(10, 1000, 2030),
+        KEEPS(10, 1000, 3040),
         WAITS(5, 480),
         EXTENDS(3530, "m1", 8510, 1, 11030, 2),
         EXTENDS(3830, "m2", 8510, 1, 11030, 2),
@@ -97,29 +91,24 @@ TEST(an_answer_that_is_lost_is_asked_for_again) {
         EXTENDS(4390, "m1", 8510, 1, 11030, 2),
         EXTENDS(4400, "m1", 8510, 1, 11030, 2),
         EXTENDS(4410, "m1", 11030, 2, 11910, 3),
-        ASKS(4420, "m1", .watches = "pool/2:21"),
-        WAITS(3, 210),
-        NOTE("4630: watches no more"),
+        WATCHES(4420, "m1"),
+        UNWATCHES(3, 210, 4630),
         NOTE("4630: is ok \"\", left 7280 ms"));
     begin_claimed(cut);
     hold_ms(2400);
     HAPPENED(
-        ASKS(1030, "m1", .watches = "pool/2:21"),
-        WAITS(10, 1000),
-        ASKS(2030, "m1", .keeps = 7),
+        WATCHES(1030, "m1"),
+        KEEPS(10, 1000, 2030),
         ASKS(2730, "m2", .keeps = 7),
-        WAITS(3, 250),
-        ASKS(3030, "m1", .keeps = 7),
+        KEEPS(3, 250, 3030),
         ASKS(3040, "m2", .keeps = 7),
-        WAITS(4, 380),
-        NOTE("3430: watches no more"));
+        UNWATCHES(4, 380, 3430));
     begin_claimed(lost);
     watch_says_ms = 1100;
     hold_ms(200); /* it ends while the first member is asked */
     HAPPENED(
-        ASKS(1030, "m1", .watches = "pool/2:21"),
-        WAITS(1, 70),
-        NOTE("1100: the watch says something"),
+        WATCHES(1030, "m1"),
+        WATCH_SAYS(1, 70, 1100),
         EXTENDS(1100, "m1", 8510, 1, 8600, 2),
         EXTENDS(1400, "m2", 8510, 1, 8600, 2),
         NOTE("1700: watches no more"));
@@ -161,16 +150,13 @@ TEST(what_another_has_written_is_lost) {
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
     CHECK_STR(why.text, "");
     HAPPENED(
-        ASKS(1030, "m1", .watches = "pool/2:21"),
-        WAITS(5, 470),
-        NOTE("1500: the watch says something"),
+        WATCHES(1030, "m1"),
+        WATCH_SAYS(5, 470, 1500),
         EXTENDS(1500, "m1", 8510, 1, 9000, 2),
         NOTE("1510: watches no more"),
         NOTE("1510: is lost \"another has written the number's keys\", left 0 ms"),
-        NOTE("wakes the thread"),
-        NOTE("joins the thread"),
-        ASKS(1510, "m1", .revokes = 7),
-        CLOSES_ALL);
+        ENDS_THREAD,
+        REVOKES(1510));
 }
 
 static void lose_it(void) {
@@ -185,10 +171,8 @@ TEST(a_release_writes_only_what_is_held) {
     looks = lose_it;
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
     HAPPENED(
-        NOTE("wakes the thread"),
-        NOTE("joins the thread"),
-        ASKS(1030, "m1", .revokes = 7),
-        CLOSES_ALL);
+        ENDS_THREAD,
+        REVOKES(1030));
     begin_claimed(NULL);
     struct curl_slist *const headers = claim.session->headers;
     claim.process++;
@@ -219,7 +203,7 @@ TEST(a_claim_begins_anew) {
     HAPPENED(
         NOTE("1030: a draw is ok"),
         NOTE("1030: a draw is again"),
-        ASKS(1030, "m1", .watches = "pool/2:21"),
+        WATCHES(1030, "m1"),
         EXTENDS(1030, "m1", 8510, 1, 37500, 2),
         EXTENDS(1040, "m2", 8510, 1, 37500, 2),
         EXTENDS(1050, "m1", 8510, 1, 37500, 2),
@@ -228,12 +212,10 @@ TEST(a_claim_begins_anew) {
         WAITS(1, 10),
         NOTE("1080: is io \"etcd was not reached\", left 7430 ms"),
         NOTE("1080: a draw is io"),
-        NOTE("wakes the thread"),
-        NOTE("joins the thread"),
+        ENDS_THREAD,
         EXTENDS(1080, "m1", 8510, 1, 37500, 2),
         RELEASES(1090, "m1", 37500, 2, 5000, 3),
-        ASKS(1100, "m1", .revokes = 7),
-        CLOSES_ALL,
+        REVOKES(1100),
         NOTE("1110: is lost \"nothing is claimed\", left 0 ms"));
     tell(later);
     easies_n = 0;
@@ -262,77 +244,65 @@ TEST(a_watch_is_a_reason_to_look) {
     watch_says_ms = 1234;
     hold_ms(800);
     HAPPENED(
-        ASKS(1030, "m1", .watches = "pool/2:21"),
-        WAITS(3, 204),
-        NOTE("1234: the watch says something"),
+        WATCHES(1030, "m1"),
+        WATCH_SAYS(3, 204, 1234),
         EXTENDS(1234, "m1", 8510, 1, 8734, 2),
         EXTENDS(1254, "m2", 8510, 1, 8734, 2),
         NOTE("1264: watches no more"),
-        ASKS(1264, "m2", .watches = "pool/2:21"),
-        WAITS(6, 566),
-        NOTE("1830: watches no more"));
+        WATCHES(1264, "m2"),
+        UNWATCHES(6, 566, 1830));
     watch_says_ms = clock_ms + 100;
     hold_ms(300);
     tell(moved); /* and back */
     watch_says_ms = clock_ms + 100;
     hold_ms(300);
     HAPPENED(
-        ASKS(1830, "m2", .watches = "pool/2:21"),
-        WAITS(1, 100),
-        NOTE("1930: the watch says something"),
+        WATCHES(1830, "m2"),
+        WATCH_SAYS(1, 100, 1930),
         EXTENDS(1930, "m2", 8734, 2, 9430, 3),
-        WAITS(2, 190),
-        NOTE("2130: watches no more"),
-        ASKS(2130, "m2", .watches = "pool/2:21"),
-        WAITS(1, 100),
-        NOTE("2230: the watch says something"),
+        UNWATCHES(2, 190, 2130),
+        WATCHES(2130, "m2"),
+        WATCH_SAYS(1, 100, 2230),
         EXTENDS(2230, "m2", 9430, 3, 9730, 4),
         EXTENDS(2250, "m1", 9430, 3, 9730, 4),
         NOTE("2260: watches no more"),
-        ASKS(2260, "m1", .watches = "pool/2:21"),
-        WAITS(2, 170),
-        NOTE("2430: watches no more"));
+        WATCHES(2260, "m1"),
+        UNWATCHES(2, 170, 2430));
     begin_claimed(NULL);
     watch_says_ms = 2035; /* while the lease is renewed */
     hold_ms(1200);
     HAPPENED(
-        ASKS(1030, "m1", .watches = "pool/2:21"),
-        WAITS(10, 1000),
-        ASKS(2030, "m1", .keeps = 7),
+        WATCHES(1030, "m1"),
+        KEEPS(10, 1000, 2030),
         NOTE("2040: the watch says something"),
         EXTENDS(2040, "m1", 8510, 1, 9540, 2),
-        WAITS(2, 180),
-        NOTE("2230: watches no more"));
+        UNWATCHES(2, 180, 2230));
     begin_claimed(NULL);
     watch_ends_ms = 1200;
     hold_ms(800);
     HAPPENED(
-        ASKS(1030, "m1", .watches = "pool/2:21"),
+        WATCHES(1030, "m1"),
         WAITS(2, 170),
         NOTE("1200: the watch ends"),
         NOTE("1200: watches no more"),
         WAITS(2, 180),
         EXTENDS(1380, "m1", 8510, 1, 8880, 2),
-        ASKS(1390, "m1", .watches = "pool/2:21"),
-        WAITS(5, 440),
-        NOTE("1830: watches no more"));
+        WATCHES(1390, "m1"),
+        UNWATCHES(5, 440, 1830));
     begin_claimed(NULL);
     watch_ends_ms = 3500; /* the horizon is due in 30 ms, sooner than soon */
     hold_ms(2700);
     HAPPENED(
-        ASKS(1030, "m1", .watches = "pool/2:21"),
-        WAITS(10, 1000),
-        ASKS(2030, "m1", .keeps = 7),
-        WAITS(10, 1000),
-        ASKS(3040, "m1", .keeps = 7),
+        WATCHES(1030, "m1"),
+        KEEPS(10, 1000, 2030),
+        KEEPS(10, 1000, 3040),
         WAITS(5, 450),
         NOTE("3500: the watch ends"),
         NOTE("3500: watches no more"),
         WAITS(1, 30),
         EXTENDS(3530, "m1", 8510, 1, 11030, 2),
-        ASKS(3540, "m1", .watches = "pool/2:21"),
-        WAITS(2, 190),
-        NOTE("3730: watches no more"));
+        WATCHES(3540, "m1"),
+        UNWATCHES(2, 190, 3730));
 }
 
 /* Draws that wait for the horizon bring it forward, but not more than a minute past etcd's clock. */
@@ -346,12 +316,11 @@ TEST(what_draws_wait_for_is_written_at_once) {
     wanted_ms = 20000;
     hold_ms(400);
     HAPPENED(
-        ASKS(1030, "m1", .watches = "pool/2:21"),
+        WATCHES(1030, "m1"),
         WAITS(2, 120),
         NOTE("1150: a draw is again"),
         EXTENDS(1150, "m1", 8510, 1, 27500, 2),
-        WAITS(3, 270),
-        NOTE("1430: watches no more"));
+        UNWATCHES(3, 270, 1430));
     want();
     looks_ms = 1500;
     wanted_ms = 60340; /* etcd's clock is at 340 */
@@ -363,19 +332,17 @@ TEST(what_draws_wait_for_is_written_at_once) {
     say_how_it_is();
     HAPPENED(
         NOTE("1430: a draw is ok"),
-        ASKS(1430, "m1", .watches = "pool/2:21"),
+        WATCHES(1430, "m1"),
         WAITS(1, 70),
         NOTE("1500: a draw is again"),
         EXTENDS(1500, "m1", 27500, 2, 67840, 3),
-        WAITS(1, 20),
-        NOTE("1530: watches no more"),
+        UNWATCHES(1, 20, 1530),
         NOTE("1530: is ok \"\", left 66310 ms"),
-        ASKS(1530, "m1", .watches = "pool/2:21"),
+        WATCHES(1530, "m1"),
         WAITS(1, 70),
         NOTE("1600: a draw is again"),
         EXTENDS(1600, "m1", 67840, 3, 67840, 4),
-        WAITS(2, 120),
-        NOTE("1730: watches no more"),
+        UNWATCHES(2, 120, 1730),
         NOTE("1730: is io \"ids were asked for more than 60 s ahead of etcd's clock\", left 66110 ms"));
     wanted_ms = 70000;
     want();
@@ -388,15 +355,12 @@ TEST(what_draws_wait_for_is_written_at_once) {
         NOTE("1730: a draw is io"),
         NOTE("1730: a draw is ok"),
         NOTE("1730: is io \"ids were asked for more than 60 s ahead of etcd's clock\", left 66110 ms"),
-        ASKS(1730, "m1", .watches = "pool/2:21"),
-        WAITS(10, 1000),
-        ASKS(2730, "m1", .keeps = 7),
-        WAITS(10, 1000),
-        ASKS(3740, "m1", .keeps = 7),
+        WATCHES(1730, "m1"),
+        KEEPS(10, 1000, 2730),
+        KEEPS(10, 1000, 3740),
         WAITS(5, 480),
         EXTENDS(4230, "m1", 67840, 4, 67840, 5),
-        WAITS(2, 190),
-        NOTE("4430: watches no more"),
+        UNWATCHES(2, 190, 4430),
         NOTE("4430: is io \"ids were asked for more than 60 s ahead of etcd's clock\", left 63410 ms"));
 }
 
@@ -415,32 +379,26 @@ TEST(what_is_not_settled_is_settled_first) {
         note_raw("is \"%s\"\n", why.text);
         if (i == 0)
             HAPPENED(
-                NOTE("wakes the thread"),
-                NOTE("joins the thread"),
+                ENDS_THREAD,
                 EXTENDS(1140, "m1", 8510, 1, 8600, 2),
                 RELEASES(1150, "m1", 8600, 2, AT_0_MS, 3),
-                ASKS(1160, "m1", .revokes = 7),
-                CLOSES_ALL,
+                REVOKES(1160),
                 NOTE("is \"\""));
         if (i == 1)
             HAPPENED(
-                NOTE("wakes the thread"),
-                NOTE("joins the thread"),
+                ENDS_THREAD,
                 EXTENDS(1140, "m1", 8510, 1, 8600, 2),
                 CLOSES_ALL,
                 NOTE("is \"\""));
         if (i == 2)
             HAPPENED(
-                NOTE("wakes the thread"),
-                NOTE("joins the thread"),
+                ENDS_THREAD,
                 EXTENDS(1140, "m1", 8510, 1, 8600, 2),
-                ASKS(1150, "m1", .revokes = 7),
-                CLOSES_ALL,
+                REVOKES(1150),
                 NOTE("is \"\""));
         if (i == 3)
             HAPPENED(
-                NOTE("wakes the thread"),
-                NOTE("joins the thread"),
+                ENDS_THREAD,
                 EXTENDS(1140, "m1", 8510, 1, 8600, 2),
                 EXTENDS(1150, "m2", 8510, 1, 8600, 2),
                 EXTENDS(1160, "m1", 8510, 1, 8600, 2),

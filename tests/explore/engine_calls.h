@@ -12,19 +12,8 @@ typedef struct place {
     unsigned tick;
 } place;
 
-/* FAILED: short of a batch. */
-typedef enum outcome {
-    GOOD,
-    SAID_AGAIN,
-    SAID_BACK,
-    SAID_LEASE,
-    SAID_FORKED,
-    SAID_IO,
-    SAID_FAR,
-    SAID_UNEXTENDED,
-    SAID_ELSE,
-    FAILED
-} outcome;
+/* What a call said: a status, or that it was short of a batch. */
+enum { SAID_FEWER = -1 };
 
 static int64_t given_ms(char letter) { return now->clock[0] + (letter == 'G' ? 2 : 0); }
 
@@ -44,41 +33,23 @@ static flake_status draw_on(flake_gen *g, unsigned resume, uint64_t *id) {
     return status;
 }
 
-static unsigned draw_flake(unsigned me, char letter, place got[3], outcome *said) {
-    flake_gen *shard = &our.flake_shards[is_owned(letter) ? me : 0];
-    flake_gen *l = &our.flake_laned;
-    flake_gen *g = is_owned(letter) ? shard : is_laned(letter) ? l : &our.flake;
+static unsigned draw_flake(unsigned me, char letter, place got[3], int *said) {
+    flake_gen *g = is_owned(letter)   ? &our.flake_shards[me]
+                   : is_laned(letter) ? &our.flake_laned
+                                      : &our.flake;
     const flake_options *o = flake_gen_options(g);
     flake_status status = FLAKE_OK;
     uint64_t ids[3] = {0, 0, 0};
     size_t n = 1;
-    switch (letter) {
-    case 'n': status = flake_next(g, ids); break;
-    case 't': status = flake_try(g, ids); break;
-    case 'c': status = draw_on(g, 0, ids); break;
-    case 'C': status = draw_on(g, FLAKE_I_WAIT, ids); break;
-    case 'f': status = flake_prefetch_next(&our.prefetch[me], ids); break;
-    case 'l': status = flake_next(l, ids); break;
-    case 'L': status = flake_try(l, ids); break;
-    case 'Q': status = flake_next_n(l, ids, 3), n = 3; break;
-    case 'q': (void)!flake_try_n(l, ids, 3, &n); break;
-    case 'o': status = flake_next(shard, ids); break;
-    case 'O': status = flake_try(shard, ids); break;
-    case 'M': (void)!flake_try_n(shard, ids, 3, &n); break;
-    case 'T': (void)!flake_try_n(g, ids, 3, &n); break;
-    case 'N': status = flake_next_n(g, ids, 3), n = 3; break;
-    default: status = flake_try_at(g, given_ms(letter), ids);
-    }
-    *said = status == FLAKE_OK           ? GOOD
-            : status == FLAKE_AGAIN      ? SAID_AGAIN
-            : status == FLAKE_CLOCK_BACKWARDS ? SAID_BACK
-            : status == FLAKE_LEASE_LOST      ? SAID_LEASE
-            : status == FLAKE_FORKED     ? SAID_FORKED
-            : status == FLAKE_IO         ? SAID_IO
-            : status == FLAKE_TOO_FAR_AHEAD ? SAID_FAR
-            : status == FLAKE_NOT_EXTENDED  ? SAID_UNEXTENDED
-                                            : SAID_ELSE;
-    if (is_many(letter) && n < 3) *said = FAILED;
+    if (letter == 'f') status = flake_prefetch_next(&our.prefetch[me], ids);
+    else if (strchr("cC", letter)) status = draw_on(g, letter == 'C' ? FLAKE_I_WAIT : 0, ids);
+    else if (strchr("nlo", letter)) status = flake_next(g, ids);
+    else if (strchr("tLO", letter)) status = flake_try(g, ids);
+    else if (strchr("NQ", letter)) status = flake_next_n(g, ids, 3), n = 3;
+    else if (strchr("TqM", letter)) (void)!flake_try_n(g, ids, 3, &n);
+    else status = flake_try_at(g, given_ms(letter), ids);
+    *said = (int)status;
+    if (is_many(letter) && n < 3) *said = SAID_FEWER;
     if (status != FLAKE_OK)
         for (n = 0; n < 3 && ids[n]; n++) {
         }
@@ -95,39 +66,25 @@ static unsigned draw_flake(unsigned me, char letter, place got[3], outcome *said
 
 enum { PARTITION = 7, SEQUENCE_MIN = 16 };
 
-static unsigned draw_sno(unsigned me, char letter, place got[3], outcome *said) {
+static unsigned draw_sno(unsigned me, char letter, place got[3], int *said) {
     const unsigned i = is_owned(letter) ? me : 0;
     const uint8_t meta = (uint8_t)(64 + me);
-    sno_gen *shard = &our.sno_shards[i];
-    sno_gen *l = &our.sno_laned;
-    sno_gen *g = &our.sno;
+    sno_gen *g = is_owned(letter)   ? &our.sno_shards[i]
+                 : is_laned(letter) ? &our.sno_laned
+                                    : &our.sno;
     flake_status status = FLAKE_OK;
     sno_id ids[3];
     size_t n = 1;
     memset(ids, 0, sizeof ids);
-    switch (letter) {
-    case 'n': status = sno_next(g, meta, ids); break;
-    case 't': status = sno_try(g, meta, ids); break;
-    case 'l': status = sno_next(l, meta, ids); break;
-    case 'L': status = sno_try(l, meta, ids); break;
-    case 'Q': status = sno_next_n(l, meta, ids, 3), n = 3; break;
-    case 'q': (void)!sno_try_n(l, meta, ids, 3, &n); break;
-    case 'o': status = sno_next(shard, meta, ids); break;
-    case 'O': status = sno_try(shard, meta, ids); break;
-    case 'M': (void)!sno_try_n(shard, meta, ids, 3, &n); break;
-    case 'T': (void)!sno_try_n(g, meta, ids, 3, &n); break;
-    case 'N': status = sno_next_n(g, meta, ids, 3), n = 3; break;
-    default: status = sno_try_at(g, meta, given_ms(letter), ids);
-    }
-    *said = status == FLAKE_OK           ? GOOD
-            : status == FLAKE_AGAIN      ? SAID_AGAIN
-            : status == FLAKE_CLOCK_BACKWARDS ? SAID_BACK
-            : status == FLAKE_LEASE_LOST      ? SAID_LEASE
-            : status == FLAKE_TOO_FAR_AHEAD ? SAID_FAR
-                                            : SAID_ELSE;
+    if (strchr("nlo", letter)) status = sno_next(g, meta, ids);
+    else if (strchr("tLO", letter)) status = sno_try(g, meta, ids);
+    else if (strchr("NQ", letter)) status = sno_next_n(g, meta, ids, 3), n = 3;
+    else if (strchr("TqM", letter)) (void)!sno_try_n(g, meta, ids, 3, &n);
+    else status = sno_try_at(g, meta, given_ms(letter), ids);
+    *said = (int)status;
     if (status == FLAKE_OK && (n < (is_many(letter) ? 3 : 1) || sno_is_zero(ids[n - 1])))
-        *said = FAILED;
-    if (*said != GOOD)
+        *said = SAID_FEWER;
+    if (*said != FLAKE_OK)
         for (n = 0; n < 3 && !sno_is_zero(ids[n]); n++) {
         }
     for (size_t k = 0; k < n; k++) {
@@ -177,48 +134,50 @@ static void check_place(unsigned me, unsigned i, char letter, place got) {
         explore_fail("LEASE: unit %" PRIu64 " was leased too long ago", got.time);
 }
 
-static void check_failure(unsigned me, unsigned i, char letter, outcome said, unsigned got) {
+static void check_failure(unsigned me, unsigned i, char letter, int said, unsigned got) {
     const flake_i_engine *e = engines[i];
     const point p = point_of(seen.thread[me].word);
     const uint64_t reading =
         is_given(letter) ? larger(seen.thread[me].reading, p.time) : seen.thread[me].reading;
     const bool back = p.time > reading + e->ahead;
-    if (said == FAILED && is_lost()) {
+    if (said == SAID_FEWER && is_lost()) {
         events |= SHUT;
         return;
     }
-    if (said == SAID_FORKED || (said == SAID_LEASE && calls_any('x'))) {
-        if (said == SAID_FORKED ? !is_bumped() : our.gate_word != 0)
-            explore_fail("%s, which is not so", said == SAID_FORKED ? "FORKED" : "LEASE");
+    if (said == FLAKE_FORKED || (said == FLAKE_LEASE_LOST && calls_any('x'))) {
+        if (said == FLAKE_FORKED ? !is_bumped() : our.gate_word != 0)
+            explore_fail("%s, which is not so", said == FLAKE_FORKED ? "FORKED" : "LEASE");
         events |= SHUT;
         return;
     }
-    if (said == SAID_IO || (now->horizon_ms && said == SAID_AGAIN)) {
-        if (!now->horizon_ms || (said == SAID_IO && !seen.ends))
+    if (said == FLAKE_IO || (now->horizon_ms && said == FLAKE_AGAIN)) {
+        if (!now->horizon_ms || (said == FLAKE_IO && !seen.ends))
             explore_fail("IO, without a cause");
-        events |= said == SAID_IO ? ENDED : AGAIN;
+        events |= said == FLAKE_IO ? ENDED : AGAIN;
         return;
     }
-    if (said == SAID_UNEXTENDED) {
+    if (said == FLAKE_NOT_EXTENDED) {
         if (!now->manual_extend) explore_fail("NOT_EXTENDED, though draws write");
         events |= UNEXTENDED;
         return;
     }
-    if (said == SAID_FAR) {
+    if (said == FLAKE_TOO_FAR_AHEAD) {
         if (!is_given(letter) || seen.thread[me].reading <= seen.thread[me].bound + 1 + e->ahead)
             explore_fail("TOO_FAR_AHEAD, which is not so");
         if (seen.thread[me].wrote) explore_fail("I4: a call that failed wrote");
         events |= FAR;
         return;
     }
-    if (said == SAID_ELSE) explore_fail("neither AGAIN nor CLOCK_BACK");
+    if (said != FLAKE_AGAIN && said != FLAKE_CLOCK_BACKWARDS && said != FLAKE_LEASE_LOST &&
+        said != SAID_FEWER)
+        explore_fail("neither AGAIN nor CLOCK_BACK");
     if (continues_past_clock(letter) && back) explore_fail("the clock was put back, and it does not go on");
-    if (said == SAID_AGAIN && back) explore_fail("AGAIN, though the clock was put back");
-    if (said == SAID_BACK && !back)
+    if (said == FLAKE_AGAIN && back) explore_fail("AGAIN, though the clock was put back");
+    if (said == FLAKE_CLOCK_BACKWARDS && !back)
         explore_fail("CLOCK_BACK, though the clock is not behind the word");
     if (!got && !waits(letter) && seen.thread[me].wrote)
         explore_fail("I4: a call that failed wrote");
-    if (said == SAID_LEASE || (said == FAILED && now->gate)) {
+    if (said == FLAKE_LEASE_LOST || (said == SAID_FEWER && now->gate)) {
         if (!now->gate) explore_fail("LEASE, without a gate");
         events |= SHUT;
         return;
@@ -237,19 +196,19 @@ static void check_failure(unsigned me, unsigned i, char letter, outcome said, un
 
 static void call_draw(unsigned me, char letter) {
     unsigned i = is_owned(letter) ? me : 0;
-    outcome said = GOOD;
+    int said = FLAKE_OK;
     place got[3];
     if (is_given(letter))
         seen.thread[me].reading = seen.thread[me].reach = unit_of(given_ms(letter) * MS);
     const unsigned n =
         now->of == SNO ? draw_sno(me, letter, got, &said) : draw_flake(me, letter, got, &said);
-    explore_say("%c returns%s", letter, said == GOOD ? "" : ", short of what it was to draw");
+    explore_say("%c returns%s", letter, said == FLAKE_OK ? "" : ", short of what it was to draw");
     for (unsigned k = 0; k < n; k++) {
         if (is_laned(letter)) i = lane_of(&got[k].index);
         check_place(me, i, letter, got[k]);
     }
     if (is_laned(letter)) i = seen.thread[me].engine;
-    if (said != GOOD) check_failure(me, i, letter, said, n);
+    if (said != FLAKE_OK) check_failure(me, i, letter, said, n);
     for (unsigned p = 0; p < seen.n_places;) {
         const held *h = &seen.places[p];
         if (h->by != me || letter == 'f') { /* f has a stock */

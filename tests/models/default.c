@@ -14,7 +14,7 @@ static struct sno_i_family family;
 static const flake_i_engine *found[2];
 static flake_i_ticket ticket[2];
 
-static void generate(unsigned who) {
+void model_thread(unsigned who) {
     flake_i_engine *const e = sno_i_default_engine();
     assert(e);
     const flake_status status = flake_i_draw(e, FLAKE_I_WAIT, 0, 1, &ticket[who]);
@@ -30,25 +30,13 @@ static void look_at_ids(void) {
     MODEL_REACHED((FLAKE_ATOMIC_LOAD(&sno_i_default.begun, relaxed) & 0xff) == SNO_I_DEFAULT_PLACES);
 }
 
-static void *generate_a(void *unused) {
-    generate(0);
-    return unused;
-}
-
-static void *generate_b(void *unused) {
-    generate(1);
-    return unused;
-}
-
-
 int main(void) {
-    static void *(*const bodies[])(void *) = {generate_a, generate_b};
     model_clock(1600000000000); /* after sno's epoch */
     const uint64_t all_but_two = flake_i_pid() << 8 | (SNO_I_DEFAULT_PLACES - 2);
     FLAKE_ATOMIC_STORE(&family.start, 1u << 16, relaxed);
     FLAKE_ATOMIC_STORE(&sno_i_partitions.family, &family, relaxed); /* no page, no system call */
     FLAKE_ATOMIC_STORE(&sno_i_default.begun, all_but_two, relaxed);
-    model_run(bodies, 2);
+    model_run(2);
     const flake_i_engine *const made = FLAKE_ATOMIC_LOAD(&sno_i_default.engine, relaxed);
     assert(made && made->cap == UINT16_MAX + 1);
     look_at_ids();

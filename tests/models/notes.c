@@ -12,19 +12,12 @@ static flake_i_engine engine;
 static flake_ring ring;
 static flake_ring_slot slots[2];
 
-static void *note(void *unused) {
+void model_thread(unsigned who) {
+    if (who) model_clock(6);
     flake_i_notify(&engine);
-    return unused;
-}
-
-static void *note_later(void *unused) {
-    model_clock(6);
-    flake_i_notify(&engine);
-    return unused;
 }
 
 int main(void) {
-    static void *(*const bodies[])(void *) = {note, note_later};
     model_engine(&engine, 1, 0, 5);
     FLAKE_ATOMIC_STORE(&engine.word, ((uint64_t)5 << engine.time_shift) + 6,
                        relaxed); /* queued */
@@ -33,7 +26,7 @@ int main(void) {
     (void)status;
     engine.ring = &ring;
     model_clock(5);
-    model_run(bodies, 2);
+    model_run(2);
     unsigned notes = 0, at_5 = 0, counted_on = 0;
     for (flake_overflow popped; flake_ring_pop(&ring, &popped); notes++) { /* in any order */
         at_5 += popped.now_ns == 5 * (int64_t)UNIT_NS;

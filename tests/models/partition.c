@@ -10,7 +10,7 @@
 static struct sno_i_family family;
 static uint16_t taken[2][2];
 
-static void take(unsigned who) {
+void model_thread(unsigned who) {
     for (int i = 0; i < 2; i++) {
         flake_status status = sno_i_take_partition(&taken[who][i]);
         assert(status == FLAKE_OK);
@@ -18,23 +18,12 @@ static void take(unsigned who) {
     }
 }
 
-static void *take_a(void *unused) {
-    take(0);
-    return unused;
-}
-
-static void *take_b(void *unused) {
-    take(1);
-    return unused;
-}
-
 int main(void) {
-    static void *(*const bodies[])(void *) = {take_a, take_b};
     model_clock(1);
     FLAKE_ATOMIC_STORE(&family.start, 0u, relaxed);
     FLAKE_ATOMIC_STORE(&family.used, 0u, relaxed);
     FLAKE_ATOMIC_STORE(&sno_i_partitions.family, &family, relaxed); /* no page, no system call */
-    model_run(bodies, 2);
+    model_run(2);
     assert(taken[0][0] != taken[0][1] && taken[1][0] != taken[1][1]);
     for (unsigned i = 0; i < 2; i++) {
         assert(taken[0][i] != taken[1][0] && taken[0][i] != taken[1][1]);

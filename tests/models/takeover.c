@@ -26,35 +26,30 @@ static void step(void) {
     }
 }
 
-static void *draw(void *unused) {
+static void draw(void) {
     bool in_vain = false;
-    model_begin(3);
     for (int i = 0; i < DRAWS; i++) {
         const int64_t until_ns = (HORIZON - 1 + 2 * i) * (int64_t)UNIT_NS;
         model_stall();
         if (flake_i_state_gate(&state, earlier, until_ns, &in_vain) == FLAKE_OK)
             atomic_store(&admitted, until_ns);
     }
-    return unused;
 }
 
-static void *hold(void *unused) {
-    model_begin(3);
+static void hold(void) {
     const flake_status status = flake_state_extend(&state, NULL);
     assert(status == FLAKE_OK);
     (void)status;
     atomic_store(&dead, true);
-    return unused;
 }
 
-static void *take_over(void *unused) {
+static void take_over(void) {
     static flake_state_options where; /* zero */
     static flake_options options;
     flake_i_opening o = flake_i_opening_of(&where, &options, NULL);
     o.file.inode = 7;
     o.file.fd = FILES_FD;
     memcpy(o.path, "/model", 7);
-    model_begin(3);
     while (!atomic_load(&dead)) (void)sched_yield();
     const int64_t so_far = atomic_load(&admitted);
     assert(so_far <= files_lasting()); /* power cut */
@@ -77,11 +72,15 @@ static void *take_over(void *unused) {
     assert(status == FLAKE_OK && (flake_i_state_run(&state) != earlier) == another_run);
     assert(atomic_load(&admitted) <= files_lasting());
     (void)status;
-    return unused;
+}
+
+void model_thread(unsigned who) {
+    if (who == 0) draw();
+    else if (who == 1) hold();
+    else take_over();
 }
 
 int main(void) {
-    static void *(*const bodies[])(void *) = {draw, hold, take_over};
     for (int run = 0; run < RUNS; run++) {
         files_begin(&state, HORIZON, AHEAD);
         state.is_shared = true;
@@ -95,7 +94,7 @@ int main(void) {
         atomic_store(&dead, false);
         atomic_store(&admitted, 0);
         model_clock(HORIZON - 2);
-        model_run(bodies, 3);
+        model_run(3);
         /* a write that was cut short, and draws past it */
         MODEL_REACHED(cut_short && die_at == 3 &&
                       atomic_load(&admitted) > HORIZON * (int64_t)UNIT_NS);
