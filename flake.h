@@ -2328,38 +2328,6 @@ enum {
     FLAKE_I_ADD_TICKETS = 4096 /* ... and callers that wait for so many tickets */
 };
 
-FLAKE_I_FN const char *flake_i_unfit_clock(const flake_clock *c) {
-    if (c->kind >= FLAKE_CLOCK_EXACT && c->kind <= FLAKE_CLOCK_FAST) return NULL;
-    return "clock.kind is not FLAKE_CLOCK_EXACT, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_FAST";
-}
-
-FLAKE_I_FN const char *flake_i_unfit_sharing(const flake_i_engine_config *o) {
-    if (!o->shared_memory) return NULL;
-    if (o->gate.admit) return "shared_memory does not go with a gate";
-    if (o->state && !flake_i_state_is_shared(o->state))
-        return "shared_memory wants a state with shared_memory, in the same memory";
-#if FLAKE_I_LOCK_FREE != 2
-    return "shared_memory: 64-bit atomics here hide a lock of one process";
-#else
-    return NULL;
-#endif
-}
-
-/* An option that no engine accepts; NULL: none. */
-FLAKE_I_FN const char *flake_i_unfit(const flake_i_engine_config *o) {
-    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
-    if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms)
-        return "layout.epoch_ms is further from 1970 than 64 bits of ns";
-    if (!o->unit_ms || !o->cap) return "layout: a unit has no length, or no ids";
-    if (o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX)
-        return "max_ahead_ms is negative, or more than 2^31 units";
-    if (o->max_wait_ms < 0) return "max_wait_ms is negative";
-    if (o->ring && !o->ring->size) return "overflow is not initialised: flake_ring_init";
-    if (o->state && !FLAKE_I_HAS_FILES) return "state " FLAKE_I_WHY_NO_FILES;
-    const char *const why = flake_i_unfit_clock(&o->clock);
-    return why ? why : flake_i_unfit_sharing(o);
-}
-
 /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at
  * least as many as the layout has outside its time. Returns the reason if they do not fit. */
 FLAKE_I_FN const char *flake_i_lay_out_word(const flake_i_engine_config *o, flake_i_word_layout *d) {
@@ -2379,8 +2347,24 @@ FLAKE_I_FN const char *flake_i_lay_out_word(const flake_i_engine_config *o, flak
 
 /* What prevents an engine from being set up; NULL: nothing, and the word is laid out. */
 FLAKE_I_FN const char *flake_i_engine_config_why(const flake_i_engine_config *o, flake_i_word_layout *d) {
-    const char *const why = flake_i_unfit(o);
-    return why ? why : flake_i_lay_out_word(o, d);
+    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
+    if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms)
+        return "layout.epoch_ms is further from 1970 than 64 bits of ns";
+    if (!o->unit_ms || !o->cap) return "layout: a unit has no length, or no ids";
+    if (o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX)
+        return "max_ahead_ms is negative, or more than 2^31 units";
+    if (o->max_wait_ms < 0) return "max_wait_ms is negative";
+    if (o->ring && !o->ring->size) return "overflow is not initialised: flake_ring_init";
+    if (o->state && !FLAKE_I_HAS_FILES) return "state " FLAKE_I_WHY_NO_FILES;
+    if (o->clock.kind < FLAKE_CLOCK_EXACT || o->clock.kind > FLAKE_CLOCK_FAST)
+        return "clock.kind is not FLAKE_CLOCK_EXACT, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_FAST";
+    if (!o->shared_memory) return flake_i_lay_out_word(o, d);
+    if (o->gate.admit) return "shared_memory does not go with a gate";
+    if (o->state && !flake_i_state_is_shared(o->state))
+        return "shared_memory needs a state with shared_memory, in the same memory";
+    if (FLAKE_I_LOCK_FREE != 2)
+        return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not share";
+    return flake_i_lay_out_word(o, d);
 }
 
 /* fetch_add needs a reserve for simultaneous additions, a quarter of the count's range. Its callers
@@ -2608,11 +2592,6 @@ FLAKE_I_FN void flake_i_exhaust_unit(flake_i_engine *e) {
     if (count >= e->cap) return;
     FLAKE_ATOMIC_STORE(&e->word, word - count + e->cap, relaxed);
     flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* not drawn here */
-}
-
-/* For a word that was stored unasked: the fast path would not ask the gates either. */
-FLAKE_I_FN void flake_i_spend_unit(flake_i_engine *e) {
-    if (flake_i_has_gate(e)) flake_i_exhaust_unit(e);
 }
 
 /* The next ID is of a later unit than this time, on either timeline. Caller must have exclusive
@@ -3321,12 +3300,6 @@ FLAKE_I_FN flake_status flake_i_say(flake_why *why, flake_status status, const c
     return status;
 }
 
-FLAKE_I_FN void flake_i_path_with(const char *path, const char *ending, char out[FLAKE_I_PATH]) {
-    const size_t length = strlen(path);
-    memcpy(out, path, length);
-    memcpy(out + length, ending, strlen(ending) + 1);
-}
-
 /* FLAKE_IO, with the system's error text. */
 FLAKE_I_FN flake_status flake_i_say_errno(flake_why *why, const char *path, const char *what) {
     flake_i_put_why(why, path, what, flake_i_error_text(flake_i_error()));
@@ -3394,8 +3367,12 @@ FLAKE_I_FN bool flake_i_sync_folder(const char *path) {
  * kind). */
 FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity, bool any);
 
-/* Appended to the path until the file is complete. */
-#define FLAKE_I_FRESH ".new"
+/* Where a file is until it is complete. */
+FLAKE_I_FN void flake_i_fresh_path(const char *path, char out[FLAKE_I_PATH]) {
+    const size_t length = strlen(path);
+    memcpy(out, path, length);
+    memcpy(out + length, ".new", sizeof ".new");
+}
 
 /* Opens and locks a fresh file beside the path. FLAKE_AGAIN: the path has a file by now.
  * FLAKE_IN_USE: another process creates it. FLAKE_MISMATCH: a foreign file has the fresh file's
@@ -3404,7 +3381,7 @@ FLAKE_I_FN flake_status flake_i_file_begin(flake_i_file *f, const char *path,
                                            const uint8_t *identity, bool any) {
     char fresh[FLAKE_I_PATH];
     flake_i_found at_path;
-    flake_i_path_with(path, FLAKE_I_FRESH, fresh);
+    flake_i_fresh_path(path, fresh);
     if (flake_i_is_link(fresh)) return FLAKE_MISMATCH;
     flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
     if (status != FLAKE_OK) return status;
@@ -3422,7 +3399,7 @@ FLAKE_I_FN flake_status flake_i_file_create(const flake_i_file *f, const char *p
                                             const uint8_t *bytes, size_t n) {
     char fresh[FLAKE_I_PATH];
     flake_i_found at_path;
-    flake_i_path_with(path, FLAKE_I_FRESH, fresh);
+    flake_i_fresh_path(path, fresh);
     const bool is_first = !flake_i_find(path, &at_path) && flake_i_error() == FLAKE_I_ABSENT;
     const bool is_link = is_first && flake_i_is_link(path); /* dangling */
     /* Only the holder of the lock on `fresh` renames it, and only to an unused name. */
@@ -3543,7 +3520,6 @@ FLAKE_I_FN int64_t flake_i_record_at(uint64_t number) {
 }
 
 FLAKE_I_FN void flake_i_header_put(uint8_t out[FLAKE_I_RECORD]) {
-    memset(out, 0, FLAKE_I_RECORD);
     memcpy(out, FLAKE_I_MAGIC, 8);
     flake_i_put64(out + 8, FLAKE_I_VERSION);
 }
@@ -3596,18 +3572,11 @@ FLAKE_I_FN flake_status flake_i_file_get(const uint8_t *in, size_t n, flake_i_re
     return n < FLAKE_I_FILE ? FLAKE_CORRUPT : flake_i_records_get(in, r);
 }
 
-/* Followed by zeros. Negative: unreadable, or longer than a state file. */
-FLAKE_I_FN int flake_i_file_read(const flake_i_file *f, uint8_t bytes[FLAKE_I_FILE + 1]) {
-    memset(bytes, 0, FLAKE_I_FILE + 1);
-    const int n = flake_i_read_at(f->fd, 0, bytes, FLAKE_I_FILE + 1);
-    return n > FLAKE_I_FILE ? -1 : n;
-}
-
 FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity, bool any) {
-    uint8_t bytes[FLAKE_I_FILE + 1];
+    uint8_t bytes[FLAKE_I_FILE + 1] = {0};
     flake_i_record r;
-    const int n = flake_i_file_read(f, bytes);
-    if (n < 0) return false;
+    const int n = flake_i_read_at(f->fd, 0, bytes, FLAKE_I_FILE + 1);
+    if (n < 0 || n > FLAKE_I_FILE) return false;
     /* a power cut may leave zeros up to the first record */
     const bool is_cut = flake_i_all_zero(bytes, (size_t)flake_i_record_at(1));
     const flake_status status =
@@ -4190,11 +4159,10 @@ FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, u
     if (!flake_i_state_stop(s, o))
         status = flake_i_say(o->why, FLAKE_IN_USE, given, "the state is being written");
     else if (o->where->dir) {
-        status = flake_i_state_open_any(s, o, number);
-        for (int64_t left_ns = o->where->wait_ms * 1000000; status != FLAKE_OK && left_ns > 0;
-             left_ns -= nap_ns) {
+        int64_t left_ns = o->where->wait_ms * 1000000;
+        while ((status = flake_i_state_open_any(s, o, number)) != FLAKE_OK && left_ns > 0) {
             FLAKE_SLEEP_NS(nap_ns);
-            status = flake_i_state_open_any(s, o, number);
+            left_ns -= nap_ns;
         }
     } else
         for (int tries = 0; status == FLAKE_AGAIN && tries < 100; tries++)
@@ -4255,7 +4223,7 @@ FLAKE_I_FN void flake_i_exclude_no_more(flake_i_file *file, bool inherited) {
 /* After all IDs that gate and state know of; `later`: and after the current unit, in which an
  * earlier owner of the range may have drawn. Caller must have exclusive access. */
 FLAKE_I_FN void flake_i_begin_after(flake_i_engine *e, bool later) {
-    flake_i_spend_unit(e);
+    if (flake_i_has_gate(e)) flake_i_exhaust_unit(e); /* the fast path asks no gate */
     if (e->gate.admit && e->gate.not_before_ns)
         flake_i_engine_not_before(e, e->gate.not_before_ns(e->gate.user));
     if (e->state_at) flake_i_engine_not_before(e, flake_i_state_not_before(flake_i_state_of(e)));
@@ -4287,13 +4255,8 @@ FLAKE_I_FN void flake_i_begin_after(flake_i_engine *e, bool later) {
  * PROGRESS  As the engine's, with two looks at each lane for each unit that begins meanwhile.
  */
 
-/* Lanes are counted from 1, as in the map. */
-FLAKE_I_INLINE flake_lane *flake_i_lane_of_map(const flake_i_lanes *l, size_t number) {
-    return (flake_lane *)(((uintptr_t)l & l->from) + l->lanes_at + number * sizeof(flake_lane));
-}
-
 FLAKE_I_FN flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
-    return flake_i_lane_of_map(l, i + 1);
+    return (flake_lane *)(((uintptr_t)l & l->from) + l->lanes_at + (i + 1) * sizeof(flake_lane));
 }
 
 FLAKE_I_FN bool flake_i_lanes_fit(size_t n, uint64_t cap) { return n && n <= cap && n < INT32_MAX; }
@@ -4459,7 +4422,7 @@ FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsi
         uint32_t first = FLAKE_ATOMIC_LOAD(&l->map[slot], relaxed) & INT32_MAX;
         if (!first) first = flake_i_lanes_step(l, slot, 0);
         if (!first) return FLAKE_INVALID;
-        *from = flake_i_lane_of_map(l, first);
+        *from = flake_i_lane(l, first - 1);
         outcome = flake_i_draw_fast(&(*from)->engine, FLAKE_I_LANE, 0, want, &word, &now_ns, out);
         if (!outcome) return FLAKE_OK;
     }
@@ -5853,7 +5816,7 @@ FLAKE_I_FN flake_status flake_i_advance_to(flake_i_engine *e, uint64_t time,
     if (count < own_rest || (count == own_rest && later == own_time)) return FLAKE_OK;
     FLAKE_ATOMIC_STORE(&e->word, (later << e->time_shift) + count, relaxed);
     flake_i_tally(&e->rebased, own_count - count, FLAKE_I_OWNED); /* not drawn here */
-    flake_i_spend_unit(e);
+    if (flake_i_has_gate(e)) flake_i_exhaust_unit(e); /* the fast path asks no gate */
     return FLAKE_OK;
 }
 
