@@ -2302,7 +2302,7 @@ typedef struct flake_i_engine_config {
 FLAKE_I_FN bool flake_i_state_is_shared(const struct flake_state *);
 FLAKE_I_FN uint64_t flake_i_state_run(const struct flake_state *);
 FLAKE_I_FN flake_status flake_i_state_gate(struct flake_state *, uint64_t run, int64_t until_ns,
-                                            bool *in_vain);
+                                            bool *pointless);
 FLAKE_I_FN bool flake_i_state_is_late(const struct flake_state *, int64_t until_ns);
 
 FLAKE_I_FN uint64_t flake_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -2508,7 +2508,7 @@ FLAKE_I_FN flake_status flake_i_still_ours(const flake_i_engine *e) {
 }
 
 /* After a sleep or before a gate. A gate's fence does not show that the machine was cloned. */
-FLAKE_I_FN flake_status flake_i_look_again(const flake_i_engine *e) {
+FLAKE_I_FN flake_status flake_i_check_owner(const flake_i_engine *e) {
     if (e->owner_word != e->instance_word && flake_i_forked(e)) return flake_i_lost(e);
     return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_OK;
 }
@@ -2745,7 +2745,7 @@ FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, 
 
 /* For a reading that may be older than the word: if it lags by the slack at most, the word's
  * unit. */
-FLAKE_I_FN int64_t flake_i_ridden_ns(const flake_i_engine *e, uint64_t word, int64_t now_ns) {
+FLAKE_I_FN int64_t flake_i_lag_adjusted_ns(const flake_i_engine *e, uint64_t word, int64_t now_ns) {
     uint64_t time, count;
     flake_i_decode(e, word, &time, &count);
     const uint64_t from_ns = flake_i_start_ns(e, time);
@@ -2899,16 +2899,16 @@ FLAKE_I_COLD flake_status flake_i_pass_gates(flake_i_engine *e, unsigned request
     const int64_t until_ns = flake_i_end_ns(e, unit), nap_ns = 1000000;
     for (unsigned state = 0; state < 2; state++)
         for (;; *budget_ns -= nap_ns) {
-            bool in_vain = false; /* waiting cannot change the answer */
-            flake_status status = flake_i_look_again(e);
+            bool pointless = false; /* waiting cannot change the answer */
+            flake_status status = flake_i_check_owner(e);
             if (status != FLAKE_OK) return status;
             if (!state && e->gate.admit) status = e->gate.admit(e->gate.user, until_ns);
             if (state && e->state_at)
-                status = flake_i_state_gate(flake_i_state_of(e), e->state_run, until_ns, &in_vain);
+                status = flake_i_state_gate(flake_i_state_of(e), e->state_run, until_ns, &pointless);
             if (status == FLAKE_OK) break;
             const bool not_yet = status == FLAKE_AGAIN || (state && status == FLAKE_NOT_EXTENDED);
             const bool waits = (request & FLAKE_I_WAIT) && *budget_ns >= nap_ns;
-            if (!not_yet || in_vain || !waits) return status;
+            if (!not_yet || pointless || !waits) return status;
             FLAKE_SLEEP_NS(nap_ns);
         }
     return FLAKE_OK;
@@ -2927,7 +2927,7 @@ FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t 
         const bool put_back = now_ns < drawn_ns && (e->tick_bits || e->fail_on_backwards);
         if (left_ns > *budget_ns || put_back) return FLAKE_AGAIN;
         now_ns = flake_i_nap(e, now_ns, left_ns, budget_ns);
-        const flake_status status = flake_i_look_again(e);
+        const flake_status status = flake_i_check_owner(e);
         if (status != FLAKE_OK) return status;
     }
 }
@@ -2961,7 +2961,7 @@ FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
  * reading that lags. */
 FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt *a) {
     for (;;) {
-        const int64_t as_ns = a->confirmed ? a->now_ns : flake_i_ridden_ns(e, a->word, a->now_ns);
+        const int64_t as_ns = a->confirmed ? a->now_ns : flake_i_lag_adjusted_ns(e, a->word, a->now_ns);
         const flake_status status = flake_i_look(e, a->request, a->word, as_ns, a);
         const bool suffices = status == FLAKE_OK && a->is_free && a->now >= a->time && a->time;
         if (!a->confirmed && !suffices) {
@@ -2991,7 +2991,7 @@ FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, boo
     if (!a->blocked) flake_i_notify(e);
     (void)flake_i_nap(e, a->now_ns, (int64_t)flake_i_min((uint64_t)left_ns, e->unit_ns),
                       &a->budget_ns);
-    return flake_i_look_again(e);
+    return flake_i_check_owner(e);
 }
 
 /* Decide: how many tickets, and which. */
@@ -3741,7 +3741,7 @@ FLAKE_I_FN void flake_i_state_end_turn(flake_state *s) {
 }
 
 FLAKE_I_FN flake_status flake_i_state_gate(flake_state *s, uint64_t run, int64_t until_ns,
-                                            bool *in_vain) {
+                                            bool *pointless) {
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO;
     uint64_t asked = FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* ASK:S */
     while ((int64_t)asked < until_ns &&
@@ -3757,7 +3757,7 @@ FLAKE_I_FN flake_status flake_i_state_gate(flake_state *s, uint64_t run, int64_t
         (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed))) {
         bool moved = true; /* or another thread is the writer */
         const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-        if (flake_i_state_own_turn(s, in_vain)) {
+        if (flake_i_state_own_turn(s, pointless)) {
             moved = flake_i_state_move(s, until_ns);
             flake_i_state_end_turn(s);
         }
@@ -3769,7 +3769,7 @@ FLAKE_I_FN flake_status flake_i_state_gate(flake_state *s, uint64_t run, int64_t
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO; /* DISK carries it */
     if (until_ns <= horizon_ns) return FLAKE_OK;
     if (!manual_extend) return FLAKE_AGAIN;
-    *in_vain = FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id();
+    *pointless = FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id();
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed) == INT64_MIN ? FLAKE_NOT_EXTENDED
                                                                          : FLAKE_IO;
 }
@@ -4212,7 +4212,7 @@ FLAKE_I_FN flake_status flake_i_exclude(flake_i_file *file, const char *folder,
     return status;
 }
 
-FLAKE_I_FN void flake_i_exclude_no_more(flake_i_file *file, bool inherited) {
+FLAKE_I_FN void flake_i_exclude_end(flake_i_file *file, bool inherited) {
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
     flake_i_file_drop(file, inherited);
     flake_i_cancel_guard_end(guard);
@@ -4329,7 +4329,7 @@ FLAKE_I_COLD uint32_t flake_i_lanes_step(flake_i_lanes *l, unsigned slot, uint32
 }
 
 /* A status that concerns one lane alone: others may have tickets. */
-FLAKE_I_FN bool flake_i_asks_others(flake_status status) {
+FLAKE_I_FN bool flake_i_others_may_serve(flake_status status) {
     return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TIME_RANGE ||
            status == FLAKE_NOT_EXTENDED;
 }
@@ -4346,12 +4346,12 @@ FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, uin
             flake_i_engine *const e = &flake_i_lane(l, k)->engine;
             const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
             flake_i_attempt a;
-            if (flake_i_look(e, 0, word, flake_i_ridden_ns(e, word, now_ns), &a) != FLAKE_OK)
+            if (flake_i_look(e, 0, word, flake_i_lag_adjusted_ns(e, word, now_ns), &a) != FLAKE_OK)
                 continue;
             if (a.is_free && (pass || !i || a.time < a.now)) {
                 const flake_status status =
                     flake_i_draw_slow(e, FLAKE_I_LANE, word, now_ns, want, out);
-                if (!flake_i_asks_others(status)) {
+                if (!flake_i_others_may_serve(status)) {
                     *at = k;
                     return status;
                 }
@@ -4430,7 +4430,7 @@ FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsi
     flake_status status = FLAKE_AGAIN;
     if (!lost)
         status = flake_i_draw_continue(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
-    if (!flake_i_asks_others(status)) return status;
+    if (!flake_i_others_may_serve(status)) return status;
     uint32_t own = (uint32_t)(*from - flake_i_lane(l, 0)) + 1;
     if (lost) own = flake_i_lanes_step(l, slot, own);
     size_t at = own - 1;
@@ -5183,7 +5183,7 @@ FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_engine_con
     if (status != FLAKE_OK) return status;
     status = flake_i_engine_init(&g->engine, config);
     if (status != FLAKE_OK) {
-        flake_i_exclude_no_more(&file, false);
+        flake_i_exclude_end(&file, false);
         return flake_i_say(why, status, "gate", "is closed: the claim was lost");
     }
     g->exclusive = file;
@@ -5283,7 +5283,7 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flak
     o.single_thread = true;
     status = flake_i_make_shards(shards, n, &o, why);
     if (status != FLAKE_OK) {
-        flake_i_exclude_no_more(&all, false);
+        flake_i_exclude_end(&all, false);
         for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
         return status;
     }
@@ -5325,13 +5325,13 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, const flake_options
                            "node and sequence range are the parent's");
     flake_i_file parents = g->exclusive;
     const flake_status begun = flake_i_gen_init(g, &o, why);
-    if (begun == FLAKE_OK) flake_i_exclude_no_more(&parents, true);
+    if (begun == FLAKE_OK) flake_i_exclude_end(&parents, true);
     return begun;
 }
 
 FLAKE_API void flake_release(flake_gen *g) {
     if (flake_i_is_here(g))
-        flake_i_exclude_no_more(&g->exclusive, flake_i_is_inherited(&g->engine));
+        flake_i_exclude_end(&g->exclusive, flake_i_is_inherited(&g->engine));
 }
 
 /* ---- IDs of tickets ---- */
@@ -5531,7 +5531,7 @@ FLAKE_I_NOINLINE flake_status flake_i_one128_on(flake_gen *g, unsigned resume, u
 }
 
 /* The usual case of a draw: what is left of it, or 0 and a ticket of the whole range. */
-FLAKE_I_INLINE unsigned flake_i_place_soon(flake_gen *g, unsigned request, int64_t given_ns,
+FLAKE_I_INLINE unsigned flake_i_ticket_fast(flake_gen *g, unsigned request, int64_t given_ns,
                                            uint64_t *word, int64_t *now_ns, flake_lane **from,
                                            flake_i_ticket *out) {
     *from = NULL;
@@ -5548,7 +5548,7 @@ FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool 
     uint64_t word;
     int64_t now_ns;
     flake_lane *from;
-    const unsigned left = flake_i_place_soon(g, request, given_ns, &word, &now_ns, &from, &ticket);
+    const unsigned left = flake_i_ticket_fast(g, request, given_ns, &word, &now_ns, &from, &ticket);
     if (!FLAKE_I_LIKELY(!left)) {
         if (is_128) return flake_i_one128_on(g, request | left, word, now_ns, from, (flake128 *)id);
         if (request & FLAKE_I_LANE)

@@ -27,12 +27,12 @@ static void step(void) {
 }
 
 static void *draw(void *unused) {
-    bool in_vain = false;
+    bool pointless = false;
     model_begin(3);
     for (int i = 0; i < DRAWS; i++) {
         const int64_t until_ns = (HORIZON - 1 + 2 * i) * (int64_t)UNIT_NS;
         model_stall();
-        if (flake_i_state_gate(&state, earlier, until_ns, &in_vain) == FLAKE_OK)
+        if (flake_i_state_gate(&state, earlier, until_ns, &pointless) == FLAKE_OK)
             atomic_store(&admitted, until_ns);
     }
     return unused;
