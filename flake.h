@@ -1922,18 +1922,18 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *                      With a tick the draw changes to the other timeline (tick-tock), unless that
  *                      timeline has used the clock's time, too
  *
- * A ticket is served at once if the clock has reached its unit, or will within max_ahead. A ticket of
- * a later unit is drawn only by a caller that waits. The ticket is its position in the queue, and the
- * caller sleeps until the ticket's unit.
+ * A ticket is served at once if the clock has reached its unit, or will within max_ahead. A ticket
+ * of a later unit is drawn only by a caller that waits: the ticket is the caller's position in the
+ * queue, and the caller sleeps until its unit.
  *
  * INVARIANTS
  *
  *  I1  A ticket (time, tick, k) is the result of exactly one read-modify-write of one word. All RMWs
  *      of a location are totally ordered on every machine, and within a timeline the position
  *      time * cap + count only grows. So within a timeline no ticket is drawn twice, whatever the
- *      memory orders are. Two visits to a timeline do not meet because of I5, which needs its orders.
- *      (The position shrinks in one case: a waiter that gives up while its ticket is the newest
- *      returns the ticket. No caller has received it, and the next draw may.)
+ *      memory orders are. That two visits to one timeline do not overlap is I5, which needs orders.
+ *      (The position shrinks in one case: a waiter that gives up returns its ticket if that is the
+ *      newest. No caller has received the ticket, so the next draw may.)
  *  I2  A reading counts as before the word only if it was taken after the word was loaded. So
  *      "clock < time" means that the clock went backwards, never that this thread was slow between
  *      load and reading. A reading that is not before the word may be of any age.
@@ -1949,27 +1949,30 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  * returned ticket moves the word to an earlier value, the one before the draw. Equal words then mean
  * equal states: every ticket below count is taken, every other one is free.
  *
- * Why count cannot overflow into its neighbour: a draw by fetch_add checks the count first, and adds
- * only below cap. In between, each of the other threads may add one. A quarter of the count's range,
- * at least 2^18, is reserved for them. A CAS knows the exact count and needs no reserve.
+ * Why count cannot overflow into its neighbour: a draw by fetch_add checks the count first, and
+ * adds only if it is below cap. Between check and addition each other thread may add one ticket. A
+ * quarter of the count's range, at least 2^18, is reserved for those. A CAS knows the exact count
+ * and needs no reserve.
  *
- * Why a coarse clock is safe. It lags the exact clock by less than half of the slack and never leads
- * it, so a unit that it has reached may be drawn from. A thread that finds a unit exhausted moves the
- * word by an exact reading, and coarse readings are then before the word for a while. One that is
- * before it by no more than the slack counts as the word's unit, or each draw of that unit would read
- * both clocks. So a backward step shorter than the slack goes unnoticed until the unit is exhausted
- * (I3). In all other cases (before by more, an exhausted unit, a fresh word) an exact reading decides
- * (I2). Nothing else changes the tick (I5).
+ * Why a coarse clock is safe. It lags the exact clock by less than half of the slack and never
+ * leads it, so a unit that it has reached may be drawn from. A thread that finds a unit exhausted
+ * moves the word by an exact reading, and coarse readings are then before the word for a while. If
+ * such a reading is before the word's unit by no more than the slack, it counts as that unit:
+ * otherwise each draw of the unit would read both clocks. So a backward step shorter than the slack
+ * goes unnoticed until the unit is exhausted (I3). In all other cases (before by more, an exhausted
+ * unit, a fresh word) an exact reading decides (I2), and only an exact reading changes the tick
+ * (I5).
  *
  * Why a fast clock is safe. It is not a clock but a window: an exact reading shows which unit is
- * current, and the processor's counter measures how long that remains true, at most half a ms. Within
- * the window a draw only takes further tickets of the word's unit, and only if that unit is the
- * current one. A move to another unit needs an exact reading. To find a unit exhausted, or the clock
- * before the word, needs one taken after the word was loaded. So the word never leads the clock. If a
- * counter jumps, stops, or differs between processors, an ID's time is late at worst: within one
- * unit, and by half a ms or as much as the counter lags. Windows are relaxed and separate from the
- * word: a window remains true whatever happens to the word. The counter's rate is measured by exact
- * readings. Until two measurements agree, and after repeated errors, there are no windows.
+ * current, and the processor's counter measures how long that remains true, at most half a ms.
+ * Within the window a draw only takes further tickets of the word's unit, and only if that is the
+ * current one. A move to another unit needs an exact reading. Before a draw treats a unit as
+ * exhausted, or the clock as before the word, it takes an exact reading after it has loaded the
+ * word. So the word never leads the clock. If a counter jumps, stops, or differs between
+ * processors, the worst effect is an ID whose time is late: within one unit, and by half a ms or as
+ * much as the counter lags. Windows are relaxed and separate from the word: a window remains true
+ * whatever happens to the word. Exact readings measure the counter's rate. Until two measurements
+ * agree, and after repeated errors, there are no windows.
  *
  * Why a counter that is read early is safe. No acquire orders it: a processor may read its counter
  * while an earlier load still waits for its cache line. The reading is then older than what the load
@@ -2020,12 +2023,12 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  * is moved, so a refused call has changed nothing (I4). A draw that continues after a backward step
  * does not request a time ahead of the clock: the library assigns it the newest unit.
  *
- * Why a copy of a generator repeats IDs for at most a unit. It has a word of its own, so the first
- * tickets that it draws are also the original's. An engine stores its address when it is set up, and
- * each path into another unit compares it: flake_i_draw_first and flake_i_draw_slow, which all draws
- * take but those in the word's unit. They refuse a copy and mark the unit in its word as exhausted,
- * or a backward step of the clock would lead back into it. The address never changes, so it needs no
- * order. (In shared memory addresses differ, and nothing is compared.) A copy with lanes has the
+ * Why a copy of a generator repeats IDs for at most a unit. The copy has its own word, so the first
+ * tickets that it draws are also the original's. An engine stores its address when it is set up. To
+ * enter another unit a draw passes flake_i_draw_first or flake_i_draw_slow, which compare that
+ * address and refuse a copy. They also mark the unit in the copy's word as exhausted: after a
+ * backward step the copy could otherwise draw from it again. The address never changes, so it needs
+ * no order. (In shared memory addresses differ, and nothing is compared.) A copy with lanes has the
  * address of the original's lanes and draws from their words: it repeats no ticket, however late it
  * is refused.
  *
