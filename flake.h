@@ -1924,18 +1924,18 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *                      With a tick the draw changes to the other timeline (tick-tock), unless that
  *                      timeline has used the clock's time, too
  *
- * A ticket is served at once if the clock has reached its unit, or will within max_ahead. A ticket of
- * a later unit is drawn only by a caller that waits. The ticket is its position in the queue, and the
- * caller sleeps until the ticket's unit.
+ * A ticket is served at once if the clock has reached its unit, or will within max_ahead. A ticket
+ * of a later unit is drawn only by a caller that waits: the ticket is the caller's position in the
+ * queue, and the caller sleeps until its unit.
  *
  * INVARIANTS
  *
  *  I1  A ticket (time, tick, k) is the result of exactly one read-modify-write of one word. All RMWs
  *      of a location are totally ordered on every machine, and within a timeline the position
  *      time * cap + count only grows. So within a timeline no ticket is drawn twice, whatever the
- *      memory orders are. Two visits to a timeline do not meet because of I5, which needs its orders.
- *      (The position shrinks in one case: a waiter that gives up while its ticket is the newest
- *      returns the ticket. No caller has received it, and the next draw may.)
+ *      memory orders are. That two visits to one timeline do not overlap is I5, which needs orders.
+ *      (The position shrinks in one case: a waiter that gives up returns its ticket if that is the
+ *      newest. No caller has received the ticket, so the next draw may.)
  *  I2  A reading counts as before the word only if it was taken after the word was loaded. So
  *      "clock < time" means that the clock went backwards, never that this thread was slow between
  *      load and reading. A reading that is not before the word may be of any age.
@@ -1951,27 +1951,30 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  * returned ticket moves the word to an earlier value, the one before the draw. Equal words then mean
  * equal states: every ticket below count is taken, every other one is free.
  *
- * Why count cannot overflow into its neighbour: a draw by fetch_add checks the count first, and adds
- * only below cap. In between, each of the other threads may add one. A quarter of the count's range,
- * at least 2^18, is reserved for them. A CAS knows the exact count and needs no reserve.
+ * Why count cannot overflow into its neighbour: a draw by fetch_add checks the count first, and
+ * adds only if it is below cap. Between check and addition each other thread may add one ticket. A
+ * quarter of the count's range, at least 2^18, is reserved for those. A CAS knows the exact count
+ * and needs no reserve.
  *
- * Why a coarse clock is safe. It lags the exact clock by less than half of the slack and never leads
- * it, so a unit that it has reached may be drawn from. A thread that finds a unit exhausted moves the
- * word by an exact reading, and coarse readings are then before the word for a while. One that is
- * before it by no more than the slack counts as the word's unit, or each draw of that unit would read
- * both clocks. So a backward step shorter than the slack goes unnoticed until the unit is exhausted
- * (I3). In all other cases (before by more, an exhausted unit, a fresh word) an exact reading decides
- * (I2). Nothing else changes the tick (I5).
+ * Why a coarse clock is safe. It lags the exact clock by less than half of the slack and never
+ * leads it, so a unit that it has reached may be drawn from. A thread that finds a unit exhausted
+ * moves the word by an exact reading, and coarse readings are then before the word for a while. If
+ * such a reading is before the word's unit by no more than the slack, it counts as that unit:
+ * otherwise each draw of the unit would read both clocks. So a backward step shorter than the slack
+ * goes unnoticed until the unit is exhausted (I3). In all other cases (before by more, an exhausted
+ * unit, a fresh word) an exact reading decides (I2), and only an exact reading changes the tick
+ * (I5).
  *
  * Why a fast clock is safe. It is not a clock but a window: an exact reading shows which unit is
- * current, and the processor's counter measures how long that remains true, at most half a ms. Within
- * the window a draw only takes further tickets of the word's unit, and only if that unit is the
- * current one. A move to another unit needs an exact reading. To find a unit exhausted, or the clock
- * before the word, needs one taken after the word was loaded. So the word never leads the clock. If a
- * counter jumps, stops, or differs between processors, an ID's time is late at worst: within one
- * unit, and by half a ms or as much as the counter lags. Windows are relaxed and separate from the
- * word: a window remains true whatever happens to the word. The counter's rate is measured by exact
- * readings. Until two measurements agree, and after repeated errors, there are no windows.
+ * current, and the processor's counter measures how long that remains true, at most half a ms.
+ * Within the window a draw only takes further tickets of the word's unit, and only if that is the
+ * current one. A move to another unit needs an exact reading. Before a draw treats a unit as
+ * exhausted, or the clock as before the word, it takes an exact reading after it has loaded the
+ * word. So the word never leads the clock. If a counter jumps, stops, or differs between
+ * processors, the worst effect is an ID whose time is late: within one unit, and by half a ms or as
+ * much as the counter lags. Windows are relaxed and separate from the word: a window remains true
+ * whatever happens to the word. Exact readings measure the counter's rate. Until two measurements
+ * agree, and after repeated errors, there are no windows.
  *
  * Why a counter that is read early is safe. No acquire orders it: a processor may read its counter
  * while an earlier load still waits for its cache line. The reading is then older than what the load
@@ -2022,12 +2025,12 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  * is moved, so a refused call has changed nothing (I4). A draw that continues after a backward step
  * does not request a time ahead of the clock: the library assigns it the newest unit.
  *
- * Why a copy of a generator repeats IDs for at most a unit. It has a word of its own, so the first
- * tickets that it draws are also the original's. An engine stores its address when it is set up, and
- * each path into another unit compares it: flake_i_draw_first and flake_i_draw_slow, which all draws
- * take but those in the word's unit. They refuse a copy and mark the unit in its word as exhausted,
- * or a backward step of the clock would lead back into it. The address never changes, so it needs no
- * order. (In shared memory addresses differ, and nothing is compared.) A copy with lanes has the
+ * Why a copy of a generator repeats IDs for at most a unit. The copy has its own word, so the first
+ * tickets that it draws are also the original's. An engine stores its address when it is set up. To
+ * enter another unit a draw passes flake_i_draw_first or flake_i_draw_slow, which compare that
+ * address and refuse a copy. They also mark the unit in the copy's word as exhausted: after a
+ * backward step the copy could otherwise draw from it again. The address never changes, so it needs
+ * no order. (In shared memory addresses differ, and nothing is compared.) A copy with lanes has the
  * address of the original's lanes and draws from their words: it repeats no ticket, however late it
  * is refused.
  *
@@ -2304,7 +2307,7 @@ typedef struct flake_i_engine_config {
 FLAKE_I_FN bool flake_i_state_is_shared(const struct flake_state *);
 FLAKE_I_FN uint64_t flake_i_state_run(const struct flake_state *);
 FLAKE_I_FN flake_status flake_i_state_gate(struct flake_state *, uint64_t run, int64_t until_ns,
-                                            bool *in_vain);
+                                            bool *pointless);
 FLAKE_I_FN bool flake_i_state_is_late(const struct flake_state *, int64_t until_ns);
 
 FLAKE_I_FN uint64_t flake_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -2330,38 +2333,6 @@ enum {
     FLAKE_I_ADD_TICKETS = 4096 /* ... and callers that wait for so many tickets */
 };
 
-FLAKE_I_FN const char *flake_i_unfit_clock(const flake_clock *c) {
-    if (c->kind >= FLAKE_CLOCK_EXACT && c->kind <= FLAKE_CLOCK_FAST) return NULL;
-    return "clock.kind is not FLAKE_CLOCK_EXACT, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_FAST";
-}
-
-FLAKE_I_FN const char *flake_i_unfit_sharing(const flake_i_engine_config *o) {
-    if (!o->shared_memory) return NULL;
-    if (o->gate.admit) return "shared_memory does not go with a gate";
-    if (o->state && !flake_i_state_is_shared(o->state))
-        return "shared_memory wants a state with shared_memory, in the same memory";
-#if FLAKE_I_LOCK_FREE != 2
-    return "shared_memory: 64-bit atomics here hide a lock of one process";
-#else
-    return NULL;
-#endif
-}
-
-/* An option that no engine accepts; NULL: none. */
-FLAKE_I_FN const char *flake_i_unfit(const flake_i_engine_config *o) {
-    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
-    if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms)
-        return "layout.epoch_ms is further from 1970 than 64 bits of ns";
-    if (!o->unit_ms || !o->cap) return "layout: a unit has no length, or no ids";
-    if (o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX)
-        return "max_ahead_ms is negative, or more than 2^31 units";
-    if (o->max_wait_ms < 0) return "max_wait_ms is negative";
-    if (o->ring && !o->ring->size) return "overflow is not initialised: flake_ring_init";
-    if (o->state && !FLAKE_I_HAS_FILES) return "state " FLAKE_I_WHY_NO_FILES;
-    const char *const why = flake_i_unfit_clock(&o->clock);
-    return why ? why : flake_i_unfit_sharing(o);
-}
-
 /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at
  * least as many as the layout has outside its time. Returns the reason if they do not fit. */
 FLAKE_I_FN const char *flake_i_lay_out_word(const flake_i_engine_config *o, flake_i_word_layout *d) {
@@ -2381,8 +2352,24 @@ FLAKE_I_FN const char *flake_i_lay_out_word(const flake_i_engine_config *o, flak
 
 /* What prevents an engine from being set up; NULL: nothing, and the word is laid out. */
 FLAKE_I_FN const char *flake_i_engine_config_why(const flake_i_engine_config *o, flake_i_word_layout *d) {
-    const char *const why = flake_i_unfit(o);
-    return why ? why : flake_i_lay_out_word(o, d);
+    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
+    if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms)
+        return "layout.epoch_ms is further from 1970 than 64 bits of ns";
+    if (!o->unit_ms || !o->cap) return "layout: a unit has no length, or no ids";
+    if (o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX)
+        return "max_ahead_ms is negative, or more than 2^31 units";
+    if (o->max_wait_ms < 0) return "max_wait_ms is negative";
+    if (o->ring && !o->ring->size) return "overflow is not initialised: flake_ring_init";
+    if (o->state && !FLAKE_I_HAS_FILES) return "state " FLAKE_I_WHY_NO_FILES;
+    if (o->clock.kind < FLAKE_CLOCK_EXACT || o->clock.kind > FLAKE_CLOCK_FAST)
+        return "clock.kind is not FLAKE_CLOCK_EXACT, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_FAST";
+    if (!o->shared_memory) return flake_i_lay_out_word(o, d);
+    if (o->gate.admit) return "shared_memory does not go with a gate";
+    if (o->state && !flake_i_state_is_shared(o->state))
+        return "shared_memory needs a state with shared_memory, in the same memory";
+    if (FLAKE_I_LOCK_FREE != 2)
+        return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not share";
+    return flake_i_lay_out_word(o, d);
 }
 
 /* fetch_add needs a reserve for simultaneous additions, a quarter of the count's range. Its callers
@@ -2526,7 +2513,7 @@ FLAKE_I_FN flake_status flake_i_still_ours(const flake_i_engine *e) {
 }
 
 /* After a sleep or before a gate. A gate's fence does not show that the machine was cloned. */
-FLAKE_I_FN flake_status flake_i_look_again(const flake_i_engine *e) {
+FLAKE_I_FN flake_status flake_i_check_owner(const flake_i_engine *e) {
     if (e->owner_word != e->instance_word && flake_i_forked(e)) return flake_i_lost(e);
     return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_OK;
 }
@@ -2610,11 +2597,6 @@ FLAKE_I_FN void flake_i_exhaust_unit(flake_i_engine *e) {
     if (count >= e->cap) return;
     FLAKE_ATOMIC_STORE(&e->word, word - count + e->cap, relaxed);
     flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* not drawn here */
-}
-
-/* For a word that was stored unasked: the fast path would not ask the gates either. */
-FLAKE_I_FN void flake_i_spend_unit(flake_i_engine *e) {
-    if (flake_i_has_gate(e)) flake_i_exhaust_unit(e);
 }
 
 /* The next ID is of a later unit than this time, on either timeline. Caller must have exclusive
@@ -2768,7 +2750,7 @@ FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, 
 
 /* For a reading that may be older than the word: if it lags by the slack at most, the word's
  * unit. */
-FLAKE_I_FN int64_t flake_i_ridden_ns(const flake_i_engine *e, uint64_t word, int64_t now_ns) {
+FLAKE_I_FN int64_t flake_i_lag_adjusted_ns(const flake_i_engine *e, uint64_t word, int64_t now_ns) {
     uint64_t time, count;
     flake_i_decode(e, word, &time, &count);
     const uint64_t from_ns = flake_i_start_ns(e, time);
@@ -2922,16 +2904,16 @@ FLAKE_I_COLD flake_status flake_i_pass_gates(flake_i_engine *e, unsigned request
     const int64_t until_ns = flake_i_end_ns(e, unit), nap_ns = 1000000;
     for (unsigned state = 0; state < 2; state++)
         for (;; *budget_ns -= nap_ns) {
-            bool in_vain = false; /* waiting cannot change the answer */
-            flake_status status = flake_i_look_again(e);
+            bool pointless = false; /* waiting cannot change the answer */
+            flake_status status = flake_i_check_owner(e);
             if (status != FLAKE_OK) return status;
             if (!state && e->gate.admit) status = e->gate.admit(e->gate.user, until_ns);
             if (state && e->state_at)
-                status = flake_i_state_gate(flake_i_state_of(e), e->state_run, until_ns, &in_vain);
+                status = flake_i_state_gate(flake_i_state_of(e), e->state_run, until_ns, &pointless);
             if (status == FLAKE_OK) break;
             const bool not_yet = status == FLAKE_AGAIN || (state && status == FLAKE_NOT_EXTENDED);
             const bool waits = (request & FLAKE_I_WAIT) && *budget_ns >= nap_ns;
-            if (!not_yet || in_vain || !waits) return status;
+            if (!not_yet || pointless || !waits) return status;
             FLAKE_SLEEP_NS(nap_ns);
         }
     return FLAKE_OK;
@@ -2950,7 +2932,7 @@ FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t 
         const bool put_back = now_ns < drawn_ns && (e->tick_bits || e->fail_on_backwards);
         if (left_ns > *budget_ns || put_back) return FLAKE_AGAIN;
         now_ns = flake_i_nap(e, now_ns, left_ns, budget_ns);
-        const flake_status status = flake_i_look_again(e);
+        const flake_status status = flake_i_check_owner(e);
         if (status != FLAKE_OK) return status;
     }
 }
@@ -2984,7 +2966,7 @@ FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
  * reading that lags. */
 FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt *a) {
     for (;;) {
-        const int64_t as_ns = a->confirmed ? a->now_ns : flake_i_ridden_ns(e, a->word, a->now_ns);
+        const int64_t as_ns = a->confirmed ? a->now_ns : flake_i_lag_adjusted_ns(e, a->word, a->now_ns);
         const flake_status status = flake_i_look(e, a->request, a->word, as_ns, a);
         const bool suffices = status == FLAKE_OK && a->is_free && a->now >= a->time && a->time;
         if (!a->confirmed && !suffices) {
@@ -3014,7 +2996,7 @@ FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, boo
     if (!a->blocked) flake_i_notify(e);
     (void)flake_i_nap(e, a->now_ns, (int64_t)flake_i_min((uint64_t)left_ns, e->unit_ns),
                       &a->budget_ns);
-    return flake_i_look_again(e);
+    return flake_i_check_owner(e);
 }
 
 /* Decide: how many tickets, and which. */
@@ -3323,12 +3305,6 @@ FLAKE_I_FN flake_status flake_i_say(flake_why *why, flake_status status, const c
     return status;
 }
 
-FLAKE_I_FN void flake_i_path_with(const char *path, const char *ending, char out[FLAKE_I_PATH]) {
-    const size_t length = strlen(path);
-    memcpy(out, path, length);
-    memcpy(out + length, ending, strlen(ending) + 1);
-}
-
 /* FLAKE_IO, with the system's error text. */
 FLAKE_I_FN flake_status flake_i_say_errno(flake_why *why, const char *path, const char *what) {
     flake_i_put_why(why, path, what, flake_i_error_text(flake_i_error()));
@@ -3396,8 +3372,12 @@ FLAKE_I_FN bool flake_i_sync_folder(const char *path) {
  * kind). */
 FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity, bool any);
 
-/* Appended to the path until the file is complete. */
-#define FLAKE_I_FRESH ".new"
+/* Where a file is until it is complete. */
+FLAKE_I_FN void flake_i_fresh_path(const char *path, char out[FLAKE_I_PATH]) {
+    const size_t length = strlen(path);
+    memcpy(out, path, length);
+    memcpy(out + length, ".new", sizeof ".new");
+}
 
 /* Opens and locks a fresh file beside the path. FLAKE_AGAIN: the path has a file by now.
  * FLAKE_IN_USE: another process creates it. FLAKE_MISMATCH: a foreign file has the fresh file's
@@ -3406,7 +3386,7 @@ FLAKE_I_FN flake_status flake_i_file_begin(flake_i_file *f, const char *path,
                                            const uint8_t *identity, bool any) {
     char fresh[FLAKE_I_PATH];
     flake_i_found at_path;
-    flake_i_path_with(path, FLAKE_I_FRESH, fresh);
+    flake_i_fresh_path(path, fresh);
     if (flake_i_is_link(fresh)) return FLAKE_MISMATCH;
     flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
     if (status != FLAKE_OK) return status;
@@ -3424,7 +3404,7 @@ FLAKE_I_FN flake_status flake_i_file_create(const flake_i_file *f, const char *p
                                             const uint8_t *bytes, size_t n) {
     char fresh[FLAKE_I_PATH];
     flake_i_found at_path;
-    flake_i_path_with(path, FLAKE_I_FRESH, fresh);
+    flake_i_fresh_path(path, fresh);
     const bool is_first = !flake_i_find(path, &at_path) && flake_i_error() == FLAKE_I_ABSENT;
     const bool is_link = is_first && flake_i_is_link(path); /* dangling */
     /* Only the holder of the lock on `fresh` renames it, and only to an unused name. */
@@ -3545,7 +3525,6 @@ FLAKE_I_FN int64_t flake_i_record_at(uint64_t number) {
 }
 
 FLAKE_I_FN void flake_i_header_put(uint8_t out[FLAKE_I_RECORD]) {
-    memset(out, 0, FLAKE_I_RECORD);
     memcpy(out, FLAKE_I_MAGIC, 8);
     flake_i_put64(out + 8, FLAKE_I_VERSION);
 }
@@ -3598,18 +3577,11 @@ FLAKE_I_FN flake_status flake_i_file_get(const uint8_t *in, size_t n, flake_i_re
     return n < FLAKE_I_FILE ? FLAKE_CORRUPT : flake_i_records_get(in, r);
 }
 
-/* Followed by zeros. Negative: unreadable, or longer than a state file. */
-FLAKE_I_FN int flake_i_file_read(const flake_i_file *f, uint8_t bytes[FLAKE_I_FILE + 1]) {
-    memset(bytes, 0, FLAKE_I_FILE + 1);
-    const int n = flake_i_read_at(f->fd, 0, bytes, FLAKE_I_FILE + 1);
-    return n > FLAKE_I_FILE ? -1 : n;
-}
-
 FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity, bool any) {
-    uint8_t bytes[FLAKE_I_FILE + 1];
+    uint8_t bytes[FLAKE_I_FILE + 1] = {0};
     flake_i_record r;
-    const int n = flake_i_file_read(f, bytes);
-    if (n < 0) return false;
+    const int n = flake_i_read_at(f->fd, 0, bytes, FLAKE_I_FILE + 1);
+    if (n < 0 || n > FLAKE_I_FILE) return false;
     /* a power cut may leave zeros up to the first record */
     const bool is_cut = flake_i_all_zero(bytes, (size_t)flake_i_record_at(1));
     const flake_status status =
@@ -3774,7 +3746,7 @@ FLAKE_I_FN void flake_i_state_end_turn(flake_state *s) {
 }
 
 FLAKE_I_FN flake_status flake_i_state_gate(flake_state *s, uint64_t run, int64_t until_ns,
-                                            bool *in_vain) {
+                                            bool *pointless) {
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO;
     uint64_t asked = FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* ASK:S */
     while ((int64_t)asked < until_ns &&
@@ -3790,7 +3762,7 @@ FLAKE_I_FN flake_status flake_i_state_gate(flake_state *s, uint64_t run, int64_t
         (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed))) {
         bool moved = true; /* or another thread is the writer */
         const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-        if (flake_i_state_own_turn(s, in_vain)) {
+        if (flake_i_state_own_turn(s, pointless)) {
             moved = flake_i_state_move(s, until_ns);
             flake_i_state_end_turn(s);
         }
@@ -3802,7 +3774,7 @@ FLAKE_I_FN flake_status flake_i_state_gate(flake_state *s, uint64_t run, int64_t
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO; /* DISK carries it */
     if (until_ns <= horizon_ns) return FLAKE_OK;
     if (!manual_extend) return FLAKE_AGAIN;
-    *in_vain = FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id();
+    *pointless = FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id();
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed) == INT64_MIN ? FLAKE_NOT_EXTENDED
                                                                          : FLAKE_IO;
 }
@@ -4192,11 +4164,10 @@ FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, u
     if (!flake_i_state_stop(s, o))
         status = flake_i_say(o->why, FLAKE_IN_USE, given, "the state is being written");
     else if (o->where->dir) {
-        status = flake_i_state_open_any(s, o, number);
-        for (int64_t left_ns = o->where->wait_ms * 1000000; status != FLAKE_OK && left_ns > 0;
-             left_ns -= nap_ns) {
+        int64_t left_ns = o->where->wait_ms * 1000000;
+        while ((status = flake_i_state_open_any(s, o, number)) != FLAKE_OK && left_ns > 0) {
             FLAKE_SLEEP_NS(nap_ns);
-            status = flake_i_state_open_any(s, o, number);
+            left_ns -= nap_ns;
         }
     } else
         for (int tries = 0; status == FLAKE_AGAIN && tries < 100; tries++)
@@ -4246,7 +4217,7 @@ FLAKE_I_FN flake_status flake_i_exclude(flake_i_file *file, const char *folder,
     return status;
 }
 
-FLAKE_I_FN void flake_i_exclude_no_more(flake_i_file *file, bool inherited) {
+FLAKE_I_FN void flake_i_exclude_end(flake_i_file *file, bool inherited) {
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
     flake_i_file_drop(file, inherited);
     flake_i_cancel_guard_end(guard);
@@ -4257,7 +4228,7 @@ FLAKE_I_FN void flake_i_exclude_no_more(flake_i_file *file, bool inherited) {
 /* After all IDs that gate and state know of; `later`: and after the current unit, in which an
  * earlier owner of the range may have drawn. Caller must have exclusive access. */
 FLAKE_I_FN void flake_i_begin_after(flake_i_engine *e, bool later) {
-    flake_i_spend_unit(e);
+    if (flake_i_has_gate(e)) flake_i_exhaust_unit(e); /* the fast path asks no gate */
     if (e->gate.admit && e->gate.not_before_ns)
         flake_i_engine_not_before(e, e->gate.not_before_ns(e->gate.user));
     if (e->state_at) flake_i_engine_not_before(e, flake_i_state_not_before(flake_i_state_of(e)));
@@ -4289,13 +4260,8 @@ FLAKE_I_FN void flake_i_begin_after(flake_i_engine *e, bool later) {
  * PROGRESS  As the engine's, with two looks at each lane for each unit that begins meanwhile.
  */
 
-/* Lanes are counted from 1, as in the map. */
-FLAKE_I_INLINE flake_lane *flake_i_lane_of_map(const flake_i_lanes *l, size_t number) {
-    return (flake_lane *)(((uintptr_t)l & l->from) + l->lanes_at + number * sizeof(flake_lane));
-}
-
 FLAKE_I_FN flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
-    return flake_i_lane_of_map(l, i + 1);
+    return (flake_lane *)(((uintptr_t)l & l->from) + l->lanes_at + (i + 1) * sizeof(flake_lane));
 }
 
 FLAKE_I_FN bool flake_i_lanes_fit(size_t n, uint64_t cap) { return n && n <= cap && n < INT32_MAX; }
@@ -4368,7 +4334,7 @@ FLAKE_I_COLD uint32_t flake_i_lanes_step(flake_i_lanes *l, unsigned slot, uint32
 }
 
 /* A status that concerns one lane alone: others may have tickets. */
-FLAKE_I_FN bool flake_i_asks_others(flake_status status) {
+FLAKE_I_FN bool flake_i_others_may_serve(flake_status status) {
     return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TIME_RANGE ||
            status == FLAKE_NOT_EXTENDED;
 }
@@ -4385,12 +4351,12 @@ FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, uin
             flake_i_engine *const e = &flake_i_lane(l, k)->engine;
             const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
             flake_i_attempt a;
-            if (flake_i_look(e, 0, word, flake_i_ridden_ns(e, word, now_ns), &a) != FLAKE_OK)
+            if (flake_i_look(e, 0, word, flake_i_lag_adjusted_ns(e, word, now_ns), &a) != FLAKE_OK)
                 continue;
             if (a.is_free && (pass || !i || a.time < a.now)) {
                 const flake_status status =
                     flake_i_draw_slow(e, FLAKE_I_LANE, word, now_ns, want, out);
-                if (!flake_i_asks_others(status)) {
+                if (!flake_i_others_may_serve(status)) {
                     *at = k;
                     return status;
                 }
@@ -4461,7 +4427,7 @@ FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsi
         uint32_t first = FLAKE_ATOMIC_LOAD(&l->map[slot], relaxed) & INT32_MAX;
         if (!first) first = flake_i_lanes_step(l, slot, 0);
         if (!first) return FLAKE_INVALID;
-        *from = flake_i_lane_of_map(l, first);
+        *from = flake_i_lane(l, first - 1);
         outcome = flake_i_draw_fast(&(*from)->engine, FLAKE_I_LANE, 0, want, &word, &now_ns, out);
         if (!outcome) return FLAKE_OK;
     }
@@ -4469,7 +4435,7 @@ FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsi
     flake_status status = FLAKE_AGAIN;
     if (!lost)
         status = flake_i_draw_continue(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
-    if (!flake_i_asks_others(status)) return status;
+    if (!flake_i_others_may_serve(status)) return status;
     uint32_t own = (uint32_t)(*from - flake_i_lane(l, 0)) + 1;
     if (lost) own = flake_i_lanes_step(l, slot, own);
     size_t at = own - 1;
@@ -5222,7 +5188,7 @@ FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_engine_con
     if (status != FLAKE_OK) return status;
     status = flake_i_engine_init(&g->engine, config);
     if (status != FLAKE_OK) {
-        flake_i_exclude_no_more(&file, false);
+        flake_i_exclude_end(&file, false);
         return flake_i_say(why, status, "gate", "is closed: the claim was lost");
     }
     g->exclusive = file;
@@ -5322,7 +5288,7 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flak
     o.single_thread = true;
     status = flake_i_make_shards(shards, n, &o, why);
     if (status != FLAKE_OK) {
-        flake_i_exclude_no_more(&all, false);
+        flake_i_exclude_end(&all, false);
         for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
         return status;
     }
@@ -5364,13 +5330,13 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, const flake_options
                            "node and sequence range are the parent's");
     flake_i_file parents = g->exclusive;
     const flake_status begun = flake_i_gen_init(g, &o, why);
-    if (begun == FLAKE_OK) flake_i_exclude_no_more(&parents, true);
+    if (begun == FLAKE_OK) flake_i_exclude_end(&parents, true);
     return begun;
 }
 
 FLAKE_API void flake_release(flake_gen *g) {
     if (flake_i_is_here(g))
-        flake_i_exclude_no_more(&g->exclusive, flake_i_is_inherited(&g->engine));
+        flake_i_exclude_end(&g->exclusive, flake_i_is_inherited(&g->engine));
 }
 
 /* ---- IDs of tickets ---- */
@@ -5570,7 +5536,7 @@ FLAKE_I_NOINLINE flake_status flake_i_one128_on(flake_gen *g, unsigned resume, u
 }
 
 /* The usual case of a draw: what is left of it, or 0 and a ticket of the whole range. */
-FLAKE_I_INLINE unsigned flake_i_place_soon(flake_gen *g, unsigned request, int64_t given_ns,
+FLAKE_I_INLINE unsigned flake_i_ticket_fast(flake_gen *g, unsigned request, int64_t given_ns,
                                            uint64_t *word, int64_t *now_ns, flake_lane **from,
                                            flake_i_ticket *out) {
     *from = NULL;
@@ -5587,7 +5553,7 @@ FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool 
     uint64_t word;
     int64_t now_ns;
     flake_lane *from;
-    const unsigned left = flake_i_place_soon(g, request, given_ns, &word, &now_ns, &from, &ticket);
+    const unsigned left = flake_i_ticket_fast(g, request, given_ns, &word, &now_ns, &from, &ticket);
     if (!FLAKE_I_LIKELY(!left)) {
         if (is_128) return flake_i_one128_on(g, request | left, word, now_ns, from, (flake128 *)id);
         if (request & FLAKE_I_LANE)
@@ -5855,7 +5821,7 @@ FLAKE_I_FN flake_status flake_i_advance_to(flake_i_engine *e, uint64_t time,
     if (count < own_rest || (count == own_rest && later == own_time)) return FLAKE_OK;
     FLAKE_ATOMIC_STORE(&e->word, (later << e->time_shift) + count, relaxed);
     flake_i_tally(&e->rebased, own_count - count, FLAKE_I_OWNED); /* not drawn here */
-    flake_i_spend_unit(e);
+    if (flake_i_has_gate(e)) flake_i_exhaust_unit(e); /* the fast path asks no gate */
     return FLAKE_OK;
 }
 

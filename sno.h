@@ -1093,7 +1093,7 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snap
         shards[0].gen.exclusive = all;
         return FLAKE_OK;
     }
-    flake_i_exclude_no_more(&all, false);
+    flake_i_exclude_end(&all, false);
     for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i].gen);
     return status;
 }
@@ -1120,7 +1120,7 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, const sno_snapshot *fro
     if (status != FLAKE_OK) return status;
     flake_i_file parents = g->gen.exclusive;
     status = sno_i_gen_init(g, from, pool.sequence - pool.sequence_min + 1, &pool, &o, why);
-    if (status == FLAKE_OK) flake_i_exclude_no_more(&parents, true);
+    if (status == FLAKE_OK) flake_i_exclude_end(&parents, true);
     return status;
 }
 
@@ -1190,7 +1190,7 @@ FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned request, int64_t g
     uint64_t word;
     int64_t now_ns;
     flake_lane *from;
-    const unsigned left = flake_i_place_soon(&g->gen, request, given_ns, &word, &now_ns, &from, &ticket);
+    const unsigned left = flake_i_ticket_fast(&g->gen, request, given_ns, &word, &now_ns, &from, &ticket);
     if (!FLAKE_I_LIKELY(!left))
         return request & FLAKE_I_LANE ? sno_i_lanes_one_continue(g, request | left, word, now_ns, from, meta, id)
                                   : sno_i_one_continue(g, request | left, word, now_ns, meta, id);

@@ -75,7 +75,7 @@ TEST(the_lowest_free_number_is_claimed) {
     begin();
     for (int64_t i = 0; i < 3; i++) CHECK_EQ(claim_of((size_t)i, 3), i); /* one process, three */
     CHECK_EQ(claim_of(3, 3), -FLAKE_IN_USE);
-    CHECK(strstr(why.text, "taken") != NULL);
+    CHECK(strstr(why.text, "in use") != NULL);
     release(1);
     CHECK_EQ(flake_state_close(&states[1], NULL), FLAKE_INVALID);
     CHECK_EQ(claim_of(3, 3), 1); /* at once: nothing was drawn with it */

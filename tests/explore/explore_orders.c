@@ -268,9 +268,9 @@ static int file_synced(void) {
 }
 
 static void admit(int64_t unit) {
-    bool in_vain = false;
+    bool pointless = false;
     const orders_location *l = &orders_at[is_at.disk];
-    const flake_status status = flake_i_state_gate(&state, kept.run, unit_ns(unit), &in_vain);
+    const flake_status status = flake_i_state_gate(&state, kept.run, unit_ns(unit), &pointless);
     int64_t known = 0; /* the latest, since a close may write less */
     for (unsigned p = 0; p <= orders_me()->view.of[is_at.disk]; p++)
         if ((int64_t)l->message[p].value > known) known = (int64_t)l->message[p].value;

@@ -14,8 +14,8 @@ static flake_state state;
 static int64_t admitted[2]; /* units; 0: refused */
 
 static void admit(unsigned who, int64_t unit) {
-    bool in_vain = false;
-    const flake_status status = flake_i_state_gate(&state, 0, unit * UNIT_NS, &in_vain);
+    bool pointless = false;
+    const flake_status status = flake_i_state_gate(&state, 0, unit * UNIT_NS, &pointless);
     assert(status == FLAKE_OK || status == FLAKE_IO);
     admitted[who] = status == FLAKE_OK ? unit : 0;
 }

@@ -15,9 +15,9 @@ static bool admitted[2];
 
 void model_thread(unsigned who) {
     for (int tries = 0; tries < 2; tries++) {
-        bool in_vain = false;
+        bool pointless = false;
         const flake_status status =
-            flake_i_state_gate(&state, 0, WANTED * (int64_t)UNIT_NS, &in_vain);
+            flake_i_state_gate(&state, 0, WANTED * (int64_t)UNIT_NS, &pointless);
         assert(status == FLAKE_OK || status == FLAKE_AGAIN);
         if (status != FLAKE_OK) continue;
         assert(files_lasting() == (WANTED + AHEAD) * (int64_t)UNIT_NS);

@@ -17,9 +17,9 @@ static bool admitted, opened_again;
 static int64_t floor_ns; /* behind which the new run begins */
 
 static void admit(void) {
-    bool in_vain = false;
+    bool pointless = false;
     const flake_status status =
-        flake_i_state_gate(&state, earlier, WANTED * (int64_t)UNIT_NS, &in_vain);
+        flake_i_state_gate(&state, earlier, WANTED * (int64_t)UNIT_NS, &pointless);
     admitted = status == FLAKE_OK;
 }
 

@@ -27,11 +27,11 @@ static void step(void) {
 }
 
 static void draw(void) {
-    bool in_vain = false;
+    bool pointless = false;
     for (int i = 0; i < DRAWS; i++) {
         const int64_t until_ns = (HORIZON - 1 + 2 * i) * (int64_t)UNIT_NS;
         model_stall();
-        if (flake_i_state_gate(&state, earlier, until_ns, &in_vain) == FLAKE_OK)
+        if (flake_i_state_gate(&state, earlier, until_ns, &pointless) == FLAKE_OK)
             atomic_store(&admitted, until_ns);
     }
 }
