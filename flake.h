@@ -38,9 +38,9 @@
  *
  *     (default)        one state word. IDs increase in call order
  *     lanes            one word per lane: threads on different cores do not contend, but IDs of the same
- *                      time unit are unordered. For servers that measured contention: 12 sequence bits
- *                      (4,096 IDs per ms) are exhausted long before a core is. Use as many lanes as
- *                      threads run at the same time: the number of cores, or the CPU quota rounded up
+ *                      time unit are unordered. Measure contention first: 12 sequence bits (4,096 IDs per
+ *                      ms) are exhausted long before a core is. Use as many lanes as threads run at the
+ *                      same time: the number of cores, or the CPU quota rounded up
  *     single_thread    plain loads and stores: one thread at a time. flake_init_shards splits the sequence
  *                      range among such generators, one per thread
  *
@@ -77,8 +77,10 @@
  * In this order: stop the threads that draw; call flake_release, if you set exclusive_dir; close the state;
  * release what the gate depends on, such as an etcd claim; free the memory.
  *
- * HOOKS: macros to define before the include, the same in every file that shares a generator. Their
- * defaults are on the right
+ * HOOKS
+ *
+ * Macros to define before the include, the same in every file that shares a generator. Right: the default.
+ *
  *     FLAKE_ATOMIC(T)                 type of an atomic T             _Atomic(T); T in C++
  *     FLAKE_ATOMIC_LOAD(p, order)     order is relaxed, acquire ...
  *     FLAKE_ATOMIC_STORE(p, v, order)
@@ -708,9 +710,9 @@ FLAKE_API void flake_machine_cloned(void);
  *       the same node, another file or dir     no                no               no
  *       the same flake_state object            no                no               FLAKE_IN_USE
  *     repeated IDs after a restart
- *       within the same time unit              yes               yes              yes
- *       after the clock went backwards         yes               yes              no
- *       after IDs ran ahead of the clock       yes               yes              no
+ *       within the same time unit              prevented         prevented        prevented
+ *       after the clock went backwards         prevented         prevented        no
+ *       after IDs ran ahead of the clock       prevented         prevented        no
  *     file deleted, truncated or overwritten   at next write     at next write    no
  *     a generator on another host              no                no               no
  *
@@ -1595,8 +1597,8 @@ enum { FLAKE_I_READ, FLAKE_I_WRITE, FLAKE_I_CREATE }; /* ways to open a file */
 #include <sys/file.h>
 #include <sys/stat.h>
 
-/* Between begin and end the thread cannot be cancelled: that would leave a file half claimed, or a write that no
- * thread completes. The end restores errno, since a draw may be in a signal handler. */
+/* Between begin and end the thread cannot be cancelled: that would leave a file half claimed, or a write that
+ * no thread completes. The end restores errno, since a draw may be in a signal handler. */
 FLAKE_I_FN flake_i_cancel_guard flake_i_cancel_guard_begin(void) {
     flake_i_cancel_guard guard = {0, errno};
 #if !defined(__ANDROID__)
