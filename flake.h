@@ -3359,13 +3359,13 @@ FLAKE_I_FN flake_status flake_i_file_open(flake_i_file *f, const char *path, int
 }
 
 /* A new name survives a crash from then on. The path is absolute. */
-FLAKE_I_FN bool flake_i_sync_folder(const char *path) {
-    char folder[FLAKE_I_PATH];
+FLAKE_I_FN bool flake_i_sync_dir(const char *path) {
+    char dir[FLAKE_I_PATH];
     size_t slash = strlen(path);
     while (path[slash - 1] != '/') slash--;
-    memcpy(folder, path, slash);
-    folder[slash] = 0;
-    return flake_i_fsync_dir(folder);
+    memcpy(dir, path, slash);
+    dir[slash] = 0;
+    return flake_i_fsync_dir(dir);
 }
 
 /* Whether the fresh file is empty, or is of a dead process that made the same state (any: the same
@@ -3410,7 +3410,7 @@ FLAKE_I_FN flake_status flake_i_file_create(const flake_i_file *f, const char *p
     /* Only the holder of the lock on `fresh` renames it, and only to an unused name. */
     const bool well = is_first && !is_link && flake_i_write_at(f->fd, 0, bytes, n) &&
                       flake_i_fsync(f->fd) == 0 && flake_i_rename(fresh, path);
-    if (well && flake_i_sync_folder(path)) return FLAKE_OK;
+    if (well && flake_i_sync_dir(path)) return FLAKE_OK;
     const int error = is_link ? FLAKE_I_ABSENT : flake_i_error();
     flake_i_unlink(well ? path : fresh);
     flake_i_error_put(error);
@@ -4036,7 +4036,7 @@ FLAKE_I_FN flake_status flake_i_state_continue(flake_state *s, const flake_i_ope
     /* older than the last record of the dead holder: another file */
     if (o->resumes && o->last.number < s->number) s->is_lost = true;
     /* the process that named the file may have died before the name was on disk */
-    const bool has_name = o->resumes || o->last.number > 1 || flake_i_sync_folder(s->path);
+    const bool has_name = o->resumes || o->last.number > 1 || flake_i_sync_dir(s->path);
     if (has_name && flake_i_state_settle(s, &o->last) && flake_i_state_move(s, from_ns))
         return FLAKE_OK;
     return flake_i_state_unwritten(s, o->why);
@@ -4181,8 +4181,8 @@ FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, u
 
 /* ---- exclusive: detects a second generator with the same numbers on a host ---- */
 
-FLAKE_I_FN bool flake_i_may_exclude(const char *folder, bool shared_memory) {
-    return !shared_memory && *folder && strlen(folder) < FLAKE_I_PATH;
+FLAKE_I_FN bool flake_i_may_exclude(const char *dir, bool shared_memory) {
+    return !shared_memory && *dir && strlen(dir) < FLAKE_I_PATH;
 }
 
 /* Some programs have 31-bit offsets, and all must agree: from 2^30 on four neighbours share a
@@ -4194,15 +4194,15 @@ FLAKE_I_FN uint64_t flake_i_exclude_at(uint64_t number) {
 
 /* The file is named by the hash of the rest of the identity; flake_i_file_drop releases it. On
  * failure *file is unchanged. */
-FLAKE_I_FN flake_status flake_i_exclude(flake_i_file *file, const char *folder,
+FLAKE_I_FN flake_status flake_i_exclude(flake_i_file *file, const char *dir,
                                         const uint8_t *identity, size_t whose, uint64_t first,
                                         uint64_t last, flake_why *why) {
     static const char prefix[] = "/flake-", ending[] = ".exclusive";
     char path[FLAKE_I_PATH + 64];
-    const size_t length = strlen(folder);
+    const size_t length = strlen(dir);
     const uint64_t from = flake_i_exclude_at(first), to = flake_i_exclude_at(last);
     flake_i_file fresh = {0, 0, -1};
-    memcpy(path, folder, length);
+    memcpy(path, dir, length);
     memcpy(path + length, prefix, sizeof prefix - 1);
     char *at = path + length + sizeof prefix - 1;
     for (uint64_t hash = flake_i_fnv(identity, whose), i = 0; i < 16; i++, hash <<= 4)
