@@ -420,7 +420,7 @@ ONE_ID = [
 FLOORS = [
     ("floor/cas", "compare-and-swap of a counter"),
     ("floor/fetch_add", "fetch-and-add"),
-    ("floor/store", "load, add, store of a word of one's own"),
+    ("floor/store", "load, add, store of a private word"),
 ]
 for clock, label, bare in (("exact", "exact clock", "`clock_gettime(CLOCK_REALTIME)`"),
                            ("coarse", "coarse clock", "`CLOCK_REALTIME_COARSE`"),
@@ -429,14 +429,14 @@ for clock, label, bare in (("exact", "exact clock", "`clock_gettime(CLOCK_REALTI
         (f"floor/{clock}", f"{label}: {bare}"),
         (f"floor/{clock}_cas", f"{label} and CAS"),
         (f"floor/{clock}_fetch_add", f"{label} and fetch-and-add"),
-        (f"floor/{clock}_own_cas", f"{label} and CAS of a word of one's own"),
-        (f"floor/{clock}_store", f"{label}, load and store of a word of one's own"),
+        (f"floor/{clock}_own_cas", f"{label} and CAS of a private word"),
+        (f"floor/{clock}_store", f"{label}, load and store of a private word"),
     ]
 FLOORS += [
     ("floor/given_cas", "caller's time and CAS"),
-    ("floor/given_store", "caller's time, load and store of a word of one's own"),
-    ("floor/leaping_cas", "a variable as clock, the unit found by division, and CAS"),
-    ("floor/leaping_store", "a variable as clock, the unit found by division, and store"),
+    ("floor/given_store", "caller's time, load and store of a private word"),
+    ("floor/leaping_cas", "a variable as clock, division to find the unit, and CAS"),
+    ("floor/leaping_store", "a variable as clock, division to find the unit, and store"),
     ("floor/given_leaping_cas", "caller's time in a new unit, and CAS"),
     ("floor/given_leaping_store", "caller's time in a new unit, and store"),
     ("floor/memset_8", "writing 8 bytes (`memset`)"),
@@ -486,39 +486,39 @@ def boost_version():
 
 NATIVE_PEERS = [
     ("peer/atomic_counter", "`std::atomic` counter", lambda: MACHINE["compiler"],
-     "no time, one process, begins anew with it"),
+     "no time; one process; restarts with it"),
     ("peer/mutex_snowflake", "mutex snowflake (`bench/mutex_snowflake.h`)", lambda: "",
-     "a preempted holder stops all; spins when a unit is spent; repeats ids after `fork()`"),
+     "a preempted holder stops all threads; spins when a unit is exhausted; repeats IDs after `fork()`"),
     ("peer/libuuid_v1", "libuuid v1", lambda: VERSIONS.get("libuuid", ""),
-     "safe across processes only by way of a daemon or a lock file; texts don't sort by time"),
+     "safe across processes only with a daemon or a lock file; texts do not sort by time"),
     ("peer/libuuid_v4", "libuuid v4", lambda: VERSIONS.get("libuuid", ""),
      "random: unique by probability, no order"),
     ("peer/libuuid_v7", "libuuid v7", lambda: VERSIONS.get("libuuid", ""),
      "random within a millisecond: no order there"),
-    ("peer/uuid7_h", "uuidv7.h, a state each thread", lambda: VERSIONS.get("uuidv7.h", ""), "order within one thread only"),
-    ("peer/uuid7_h_mutex", "uuidv7.h, a mutex", lambda: VERSIONS.get("uuidv7.h", ""), "a preempted holder stops all"),
-    ("peer/boost_uuid_v4", "Boost.Uuid v4, a generator each thread",
+    ("peer/uuid7_h", "uuidv7.h, a state per thread", lambda: VERSIONS.get("uuidv7.h", ""), "order within one thread only"),
+    ("peer/uuid7_h_mutex", "uuidv7.h, a mutex", lambda: VERSIONS.get("uuidv7.h", ""), "a preempted holder stops all threads"),
+    ("peer/boost_uuid_v4", "Boost.Uuid v4, a generator per thread",
      boost_version, "random from a Mersenne twister: predictable, no order"),
-    ("peer/boost_uuid_v7", "Boost.Uuid v7, a generator each thread",
+    ("peer/boost_uuid_v7", "Boost.Uuid v7, a generator per thread",
      boost_version, "order within one thread only"),
 ]
 GO_PEERS = [
-    ("Xid", "Go rs/xid", "rs/xid", "24 bits of counter a second: unbounded draws wrap; seconds only"),
+    ("Xid", "Go rs/xid", "rs/xid", "24-bit counter per second, which wraps around unnoticed; resolution of a second"),
     ("Ksuid", "Go segmentio/ksuid", "segmentio/ksuid", "random within a second: no order there"),
     ("Ulid", "Go oklog/ulid, crypto/rand", "oklog/ulid", "random within a millisecond: no order there"),
     ("UlidMonotonic", "Go oklog/ulid, monotonic, mutex", "oklog/ulid",
      "order and uniqueness within this process' lock; the random part may overflow"),
-    ("UuidV1", "Go google/uuid v1", "google/uuid", "14 random bits tell processes of a host apart"),
+    ("UuidV1", "Go google/uuid v1", "google/uuid", "14 random bits distinguish the processes of a host"),
     ("UuidV4", "Go google/uuid v4", "google/uuid", "random: unique by probability, no order"),
     ("GoogleUuidV7", "Go google/uuid v7", "google/uuid", "order within one process only"),
     ("UuidV7", "Go gofrs/uuid v7", "gofrs/uuid", "random within a millisecond: no order there"),
 ]
 NPM_PEERS = [
-    ("flake-idgen", "npm flake-idgen, `next()`", "per process; an error when a unit is spent or the clock steps back"),
+    ("flake-idgen", "npm flake-idgen, `next()`", "per process; an error when a unit is exhausted or the clock goes backwards"),
     ("nanoid", "npm nanoid", "random: unique by probability, no order"),
     ("ulid", "npm ulid", "random within a millisecond: no order there"),
     ("ulid-monotonic", "npm ulid, monotonic", "order within one process only"),
-    ("uuid-v1", "npm uuid v1", "14 random bits tell processes of a host apart"),
+    ("uuid-v1", "npm uuid v1", "14 random bits distinguish the processes of a host"),
     ("uuid-v4", "npm uuid v4", "random: unique by probability, no order"),
     ("uuid-v7", "npm uuid v7", "order within one process only"),
     ("uuidv7", "npm uuidv7", "order within one process only"),
@@ -604,9 +604,9 @@ def busy_words():
     if SCATTER <= 5:
         return ""
     if SCATTER == math.inf:
-        return "**Too few repetitions to tell how far these figures scatter.**"
-    return (f"**This machine was busy with other work: the middle one of all scatters on one thread is "
-            f"{scatter_words(SCATTER)}. Figures in ns nearer to one another than that say nothing; ratios of pairs are steadier.**")
+        return "**Too few repetitions to measure the scatter of these figures.**"
+    return (f"**This machine was busy with other work: the median scatter of the rows on one thread is {scatter_words(SCATTER)}. "
+            f"Smaller differences between figures in ns mean nothing; ratios of pairs are steadier.**")
 
 
 def disturbed():
@@ -615,7 +615,7 @@ def disturbed():
     rows = sorted({name for name, t in RUNS if 1 < t <= CORES and (counter(name, t, "alone") or 0) > 0.1})
     if not rows:
         return text
-    return text + ("\nOther work on this machine kept the threads of these rows from running at once, so their "
+    return text + ("\nOther work on this machine kept the threads of these rows from running at the same time, so their "
             "figures for several threads are too low: " + ", ".join(f"`{r}`" for r in rows) + ".\n")
 
 
@@ -627,10 +627,10 @@ def head():
         ("kernel", re.sub(r"(\d)-\S+", r"\1", MACHINE["kernel"])),
         ("clock source", MACHINE["clock_source"]),
         ("compiler, flags", f"{MACHINE['compiler']}, `{MACHINE['flags']}`"),
-        ("Google Benchmark", f"{VERSIONS.get('benchmark', 'unknown')}; it repeats and collects, the shim holds the clock"),
+        ("Google Benchmark", f"{VERSIONS.get('benchmark', 'unknown')}; it repeats and collects; bench/shim.c measures the time"),
         ("threads", threads),
         ("repetitions", f"{REPETITIONS}, in random order; figures are their medians"),
-        ("scatter", f"{scatter_words(SCATTER)}: of all rows on one thread the middle one"),
+        ("scatter", f"{scatter_words(SCATTER)}: the median of all rows on one thread"),
     ]
     for run, found in SCATTERS.items():
         load = read_pairs(run / "load.txt")
@@ -649,15 +649,15 @@ def floors():
 def clock_and_step():
     ns = needed(globals()["ns"])
     apart = ns("floor/exact") + ns("floor/fetch_add")
-    return f"""Apart, the exact clock and an uncontended fetch-and-add cost {say(ns('floor/exact'))} + {say(ns('floor/fetch_add'))} =
-{say(apart)} ns. In one loop they cost {say(ns(FLOOR_OF_AN_ID))} ns, which is the floor of one id.
+    return f"""Separately, the exact clock and an uncontended fetch-and-add cost {say(ns('floor/exact'))} + {say(ns('floor/fetch_add'))} =
+{say(apart)} ns. In one loop they cost {say(ns(FLOOR_OF_AN_ID))} ns, which is the floor of one ID.
 """
 
 
 def one_id():
     rows = [(label, clock, say(ns(name)), per_cent(scatter(name)), say(floor_ns(name)),
              times_of(ratio(name)), say_cap(cap(name))) for name, label, clock in ONE_ID if ns(name)]
-    return table(("call", "clock", "ns an id", "scatter", "floor, ns", "ratio", "cap of the layout"), rows)
+    return table(("call", "clock", "ns per ID", "scatter", "floor, ns", "ratio", "cap of the layout"), rows)
 
 
 def batches():
@@ -667,7 +667,7 @@ def batches():
             continue
         cells = [f"{say(ns(f'{name}/batch_{n}'))} ({times_of(ratio(f'{name}/batch_{n}'))})" for n in BATCHES]
         rows.append([label] + cells + [say_cap(cap(f"{name}/batch_1"))])
-    return table(["ns an id (ratio), in batches of"] + [str(n) for n in BATCHES] + ["cap"], rows)
+    return table(["ns per ID (ratio), in batches of"] + [str(n) for n in BATCHES] + ["cap"], rows)
 
 
 def crowds():
@@ -685,7 +685,7 @@ def crowds():
         rows.append([label] + cells + [say_cap(cap(name))])
     rows += [[label] + [say(go_core_ns(name, t)) for t in CROWDS] + [""]
              for name, label, _, _ in GO_PEERS if go_ns(name)]
-    return table(["ns of one core an id (ratio)"] + [f"{t}" for t in CROWDS] + ["cap"], rows)
+    return table(["ns of one core per ID (ratio)"] + [f"{t}" for t in CROWDS] + ["cap"], rows)
 
 
 def saturation():
@@ -700,7 +700,7 @@ def saturation():
                          f"{get('cpu_s_per_million'):.3f}", say_time(get("p50_ns")),
                          say_time(get("p99_ns")), say_time(get("p999_ns")), say_time(get("worst_ns")),
                          *(times_of(get(key)).replace("–", "") for key in ("of_lanes", "on_cores", "of_threads"))))
-    return table(("call", "threads", "cap", "of the cap", "CPU s a million", "p50", "p99", "p99.9",
+    return table(("call", "threads", "cap", "of the cap", "CPU s per million", "p50", "p99", "p99.9",
                   "worst", "of lanes", "on cores", "of threads"), rows)
 
 
@@ -710,7 +710,7 @@ def texts():
         if go_ns(name):
             copy = ns("floor/copy")
             rows.append((label, say(go_ns(name)), "", times_of(go_ns(name) / copy if copy else None)))
-    return table(("call", "ns an id", "scatter", "ratio to a copy"), rows)
+    return table(("call", "ns per ID", "scatter", "ratio to a copy"), rows)
 
 
 def native_peers():
@@ -739,8 +739,8 @@ def peers():
              for name, label, package, lacks in go_peers() if go_ns(name)]
     rows += [line(label, NPM[name][0]["version"], npm_ns(name), None, npm_checked(name), lacks)
              for name, label, lacks in npm_peers() if npm_ns(name)]
-    return table(("generator", "version", "ns an id", "2 threads, each", "to our floor", "cap",
-                  "ids twice", "what it does not give"), rows)
+    return table(("generator", "version", "ns per ID", "2 threads, each", "to our floor", "cap",
+                  "duplicates", "what it lacks"), rows)
 
 
 OUR_UUIDS = [name for name, _, _ in ONE_ID if re.search("uuid|ulid", name)]
@@ -765,7 +765,7 @@ def uuids():
     word = {True: "rise", False: "**fall**", None: "–"}
     rows = [(label, say(t1), say(t2), word[thread], word[across], checked)
             for label, t1, t2, (thread, across), checked, _ in uuid_rows()]
-    return table(("generator", "ns an id", "2 threads, each", "in a thread", "across threads", "ids twice"), rows) \
+    return table(("generator", "ns per ID", "2 threads, each", "in a thread", "across threads", "duplicates"), rows) \
         + "\n" + first_of_uuids()
 
 
@@ -778,8 +778,8 @@ def first_of_uuids():
         one, two = (min(rows, key=lambda row: row[at]) for at in (1, 2))
         plain = lambda row: row[0].replace("**", "")
         return f"on one thread {plain(one)} with {say(one[1])} ns, on two {plain(two)} with {say(two[2])} ns each"
-    text = f"Of those whose ids rise across threads the first are: {first(rows)}." if rows else ""
-    text += f" Of those that are not ours: {first(others)}." if others and others != rows else ""
+    text = f"The fastest whose IDs increase across threads: {first(rows)}." if rows else ""
+    text += f" The fastest of them that are not ours: {first(others)}." if others and others != rows else ""
     return textwrap.fill(text, 112, break_on_hyphens=False) + "\n"
 
 
@@ -787,7 +787,7 @@ def instructions():
     if not INSTRUCTIONS:
         return "Not measured in this run.\n"
     return f"For {GUARD_KEY}, with a clock that is a variable:\n\n" + table(
-        ("path", "instructions an id"), [(f"`{k}`", say(v)) for k, v in sorted(INSTRUCTIONS.items())])
+        ("path", "instructions per ID"), [(f"`{k}`", say(v)) for k, v in sorted(INSTRUCTIONS.items())])
 
 
 def lines_of(source):
@@ -868,7 +868,7 @@ def purposes_table(paths, purposes):
     rows.append(("all", *(f"{sum(found.values()):.0f}" for found in counted)))
     name = lambda path: f"`{path}`" if not path.startswith("floor") else {
         "floor_given_cas": "floor: CAS", "floor_given_store": "floor: store", "floor_store": "floor"}[path]
-    return table(("instructions an id", *map(name, paths)), rows)
+    return table(("instructions per ID", *map(name, paths)), rows)
 
 
 def given_time():
@@ -883,46 +883,45 @@ def given_time():
     shard_ns, floor_ns, cas_ns = ns("flake/shard_try_at"), ns(floor), ns("floor/given_cas")
     stock, more = by_purpose("flake_prefetch_next", OF_A_STOCK), lambda path, of: in_loop(path) - in_loop(of)
     shard_rate, floor_rate = rate("flake_shard_try_at", "flake/shard_try_at"), rate("floor_given_store", floor)
-    waits = ("Each id of the floor waits for the store of the one before, and for nothing else; the call has so many "
-             "instructions that they, not that store, take the time. ") if shard_rate > floor_rate else ""
+    waits = ("Each ID of the floor waits for the previous store, and for nothing else. The call has so many "
+             "instructions that they take the time, not that store. ") if shard_rate > floor_rate else ""
     return f"""### Given time and stock: why they are above their floors
 
-Beside a clock reading other instructions cost next to nothing. These calls read none, so that each instruction
-shows. A floor reads a word, compares it with the time, and writes it. A call does that, too, and what makes it safe
-to call:
+Next to a clock reading, other instructions cost almost nothing. These calls read no clock, so each instruction counts. A
+floor reads a word, compares it with the time, and writes it. A call does that and also what makes it safe:
 
 {purposes_table(("flake_try_at", "sno_try_at", "floor_given_cas", "flake_shard_try_at", "sno_shard_try_at",
                  "floor_given_store"), OF_A_DRAW)}
-- **{FORK[0].upper() + FORK[1:]}.** A load and a comparison. Without them a child would give its parent's ids after
-  `fork()`, and a generator whose gate is closed would go on.
-- **{GIVEN}.** `flake_try_at` is given Unix ms, and must refuse what is too late for a clock of ns. `sno_try_at` is given ns. In the
-  benchmark's loop the time stays the same, and the compiler does these once; so they are in no ratio.
-- **{UNIT[0].upper() + UNIT[1:]}.** Units begin and last as the layout says, where the floor masks bits. The call shifts
-  the unit out of the word, multiplies it by the unit's length, and looks how far the time lies behind that; a
-  multiplication takes the place of the division that would find the time's unit. So it sees a time that was put back.
-- **{COUNT[0].upper() + COUNT[1:]}.** A unit has as many ids as the layout gives it; the floor counts without an end.
-- **{THE_ID[0].upper() + THE_ID[1:]}.** The floor's is the word itself. An id is put together: time and number, each
-  shifted to where the layout has it, and the node; a sno becomes bytes besides, the most significant first.
+- **{FORK[0].upper() + FORK[1:]}.** A load and a comparison. Without them a child would repeat its parent's IDs after
+  `fork()`, and a generator whose gate is closed would continue.
+- **{GIVEN}.** `flake_try_at` and `sno_try_at` take Unix ms, and must refuse a time that is too late for a clock of ns. In the
+  benchmark's loop the time does not change, and the compiler moves this out of the loop; so it is in no ratio.
+- **{UNIT[0].upper() + UNIT[1:]}.** Units start and last as the layout defines, where the floor masks bits. The call shifts
+  the unit out of the word, multiplies it by the unit's length, and compares the result with the time. This multiplication
+  replaces the division that would find the time's unit, and also detects a time that went backwards.
+- **{COUNT[0].upper() + COUNT[1:]}.** A unit has as many IDs as the layout allows; the floor counts without limit.
+- **{THE_ID[0].upper() + THE_ID[1:]}.** The floor's ID is the word itself. An ID is composed of time, number and node, each
+  shifted to its place in the layout. A sno is then written as bytes, the most significant first.
 
 `flake_try_at` with `single_thread` makes {whole(in_loop('flake_shard_try_at'))} instructions in {say(shard_ns)} ns, the bare floor
 {whole(in_loop('floor_given_store'))} in {say(floor_ns)}: {say(shard_rate)} a ns against {say(floor_rate)}. {waits}At the
-call's rate, 1.5 times the floor would be {whole(1.5 * floor_ns * shard_rate)} instructions; the call without its id has
+call's rate, 1.5 times the floor would be {whole(1.5 * floor_ns * shard_rate)} instructions; without composing the ID the call has
 {whole(in_loop('flake_shard_try_at') - shard[THE_ID])}, without the fork word {whole(in_loop('flake_shard_try_at') - shard[FORK])}.
 `sno_try_at` with `single_thread` has {whole(more('sno_shard_try_at', 'floor_given_store'))} more than the floor, and writes 10 bytes with
 two stores: {times_of(ratio('sno/shard_try_at'))} times the floor.
 
 `flake_try_at` has {whole(more('flake_try_at', 'floor_given_cas'))} instructions more than its floor, and takes
-{times_of(ratio('flake/try_at'))} times as long; the shard's call has
+{times_of(ratio('flake/try_at'))} times as long; the call with `single_thread` has
 {whole(more('flake_shard_try_at', 'floor_given_store'))} more, and takes {times_of(ratio('flake/shard_try_at'))} times as
-long: beside a locked instruction, {say(cas_ns)} ns in a loop with its word, most of them cost nothing.
+long. Next to a locked instruction, {say(cas_ns)} ns in a loop with its word, most instructions cost nothing.
 
-`flake_prefetch_next` takes an id from stock; its floor is a counter of the thread's own:
+`flake_prefetch_next` takes an ID from its stock; its floor is a private counter:
 
 {purposes_table(("flake_prefetch_next", "floor_store"), OF_A_STOCK)}
-Taking one off is all that the floor does: one less in stock, the next number, and is that the next unit's? The fork
-word is asked for twice, of the stock and of the generator: a child that has begun the generator anew may still hold
-its parent's stock. {whole(stock[STILL] + stock[FRESH])} instructions ask whether there is a generator, whether it was begun anew since,
-and whether the stock is empty or too old; {whole(stock[THE_ID])} put the id together. That is
+The floor only takes one off: it decrements the stock, increments the number, and compares it with the end of the unit. The
+fork word is read twice, for the stock and for the generator: a child that has reinitialised the generator may still hold
+its parent's stock. {whole(stock[STILL] + stock[FRESH])} instructions check that there is a generator, that it has not been
+reinitialised, and that the stock is neither empty nor too old; {whole(stock[THE_ID])} compose the ID. That is
 {times_of(ratio('flake/prefetch_1024'))} times its floor.
 """
 
@@ -949,56 +948,56 @@ and its store included, and a processor runs several of them at once. """
 
 One `flake_next` takes {say(ns('flake/next'))} ns on one thread. Reading the exact clock takes
 {say(ns('floor/exact'))} ns, a fetch-and-add {say(ns('floor/fetch_add'))} ns, the two in one loop
-{say(ns(FLOOR_OF_AN_ID))} ns; by the ratio to that, {say(above)} ns are the library's. {counts}So the clock
-is what an id costs, and whatever reads it less often costs less:
+{say(ns(FLOOR_OF_AN_ID))} ns. By the ratio to that, the library adds {say(above)} ns. {counts}So the clock
+is most of an ID's cost, and a call that reads it less often costs less:
 
-- the coarse clock takes {say(ns('floor/coarse'))} ns in place of {say(ns('floor/exact'))}:
-  `flake_next` comes to {say(ns('flake/next_coarse'))} ns;
-- a caller who has the time already pays {say(ns('flake/try_at'))} ns, where the CAS
+- the coarse clock takes {say(ns('floor/coarse'))} ns instead of {say(ns('floor/exact'))}:
+  `flake_next` takes {say(ns('flake/next_coarse'))} ns;
+- a caller that already has the time pays {say(ns('flake/try_at'))} ns, where the CAS
   alone takes {say(ns('floor/given_cas'))} ns;
-- a shard has no locked instruction: {say(ns('flake/shard_next'))} ns with the exact clock,
+- a generator with `single_thread` needs no locked instruction: {say(ns('flake/shard_next'))} ns with the exact clock,
   {say(ns('flake/shard_next_coarse'))} ns with the coarse one, {say(ns('flake/shard_try_at'))} ns with the
   caller's time, where {say(ns('floor/given_store'))} ns is what it takes to load, add to and store one word;
 - a batch of 4096 pays for clock and CAS once, and then for writing:
-  {say(ns('flake/batch_4096'))} ns an id of 64 bits, {say(ns('sno/batch_4096'))} ns of 80,
+  {say(ns('flake/batch_4096'))} ns per ID of 64 bits, {say(ns('sno/batch_4096'))} ns of 80,
   {say(ns('flake128/batch_4096'))} ns of 128, where `memset` takes {say(ns('floor/memset_8'))},
   {say(ns('floor/memset_10'))} and {say(ns('floor/memset_16'))} ns for as many bytes.
 
-The first id of a unit takes the longer way that moves the time on: `flake_next` without a clock takes
-{say(ns('flake/next_new_unit'))} ns. Of the {len(first_draws)} calls that were measured "each in a new unit" the farthest
-above its floor is {first_words}, by {say(ns(first) - floor(first))} ns. A busy generator goes that way once a
-millisecond, one with few ids each time.
+The first ID of a unit takes a longer path, which changes the time: `flake_next` without a clock takes
+{say(ns('flake/next_new_unit'))} ns. Of the {len(first_draws)} calls measured "each in a new unit" the farthest
+above its floor is {first_words}, by {say(ns(first) - floor(first))} ns. A busy generator takes that path once per
+millisecond, a quiet one for each ID.
 
-Of the {len(measured)} other ways to draw one id, {len(below)} are within 1.10 times their floor in this run. The
+Of the {len(measured)} other ways to generate one ID, {len(below)} are within 1.10 times their floor in this run. The
 farthest above it is {worst_words} with {times_of(ratio(worst))}.
 """
 
 
 def what_contention_costs():
     ns = needed(globals()["ns"])
-    return f"""### What contention costs, and why lanes and shards don't pay it
+    return f"""### What contention costs, and how lanes and shards avoid it
 
-A locked instruction needs its cache line for itself. Alone, a fetch-and-add takes
+A locked instruction needs exclusive access to its cache line. Alone, a fetch-and-add takes
 {say(ns('floor/fetch_add'))} ns; when another core wants the same line, it takes
-{say(ns('floor/fetch_add', 2))} ns, since the line has to come over first. With CAS in its place it is
-{say(ns('floor/cas', 2))} ns: what another core has changed meanwhile is read and tried again. With a clock
-reading in front, `flake_next` on two threads at once takes {say(ns('flake/next', 2))} ns of each thread,
-and the bare clock and fetch-and-add {say(ns('floor/exact_fetch_add', 2))} ns. Two threads together
-then make {say(2e3 / ns('flake/next', 2))} million ids a second, one alone {say(1e3 / ns('flake/next'))}
+{say(ns('floor/fetch_add', 2))} ns, since the line has to be transferred first. A CAS takes {say(ns('floor/cas', 2))} ns then, because it retries
+when another core has changed the word. After a clock reading, `flake_next` on two threads at once takes
+{say(ns('flake/next', 2))} ns of each thread, and the bare clock and fetch-and-add
+{say(ns('floor/exact_fetch_add', 2))} ns. Two threads together
+then generate {say(2e3 / ns('flake/next', 2))} million IDs per second, one alone {say(1e3 / ns('flake/next'))}
 million{": more cores make a shared word slower, not faster" if ns('flake/next', 2) > 2 * ns('flake/next')
         else ""}.
 
-Lanes have a word for each core. Any thread draws from any, but takes that of the core on which it runs: so two
-threads of `flake_next` with lanes take {say(ns('flake/lanes_next', 2))} ns an id where one takes
+Each lane has a word, and a thread prefers the lane that last served its core. So two
+threads of `flake_next` with lanes take {say(ns('flake/lanes_next', 2))} ns per ID where one takes
 {say(ns('flake/lanes_next'))} ns, and with the fast clock {say(ns('flake/lanes_next_fast', 2))} against
 {say(ns('flake/lanes_next_fast'))} ns; `sno_next` with lanes takes {say(ns('sno/lanes_next', 2))} against
-{say(ns('sno/lanes_next'))} ns. Together two threads make {say(2e3 / ns('flake/lanes_next', 2))} million ids a second,
-by the fast clock {say(2e3 / ns('flake/lanes_next_fast', 2))} million.
+{say(ns('sno/lanes_next'))} ns. Together two threads generate {say(2e3 / ns('flake/lanes_next', 2))} million IDs per second,
+with the fast clock {say(2e3 / ns('flake/lanes_next_fast', 2))} million.
 
-Shards share no line either, and need no locked instruction. Two threads with a shard each take
-{say(ns('flake/shard_next', 2))} ns an id where one takes {say(ns('flake/shard_next'))} ns, and with the coarse clock
+Shards share no cache line either, and need no locked instruction. Two threads with a shard each take
+{say(ns('flake/shard_next', 2))} ns per ID where one takes {say(ns('flake/shard_next'))} ns, and with the coarse clock
 {say(ns('flake/shard_next_coarse', 2))} against {say(ns('flake/shard_next_coarse'))} ns. A mutex around a plain counter
-pays for the line as well and for the waiting besides: {say(ns('peer/mutex_snowflake'))} ns alone,
+pays for the cache line and also for the waiting: {say(ns('peer/mutex_snowflake'))} ns alone,
 {say(ns('peer/mutex_snowflake', 2))} ns with one rival.
 """
 
@@ -1008,29 +1007,29 @@ def at_saturation():
     sat = lambda name, t, key: counted(f"saturation/{name}", t, key)
     return f"""### At saturation
 
-All of this is about generators that have ids to give. At the cap it is the layout that counts: 12 bits
-a millisecond are {say_cap(cap('saturation/flake/next'))}, however it is programmed. `flake_next` gives
+So far the generators had IDs available. At saturation the layout is the limit: 12 bits per millisecond are
+{say_cap(cap('saturation/flake/next'))} for any implementation. `flake_next` reaches
 {sat('flake/next', 1, 'percent_of_cap'):.2f} % of that on one thread and
 {sat('flake/next', many, 'percent_of_cap'):.2f} % on {many}, for
 {sat('flake/next', 1, 'cpu_s_per_million'):.3f} and {sat('flake/next', many, 'cpu_s_per_million'):.3f} CPU
-seconds a million ids; the mutex snowflake, which spins until the unit is over, takes
+seconds per million IDs; the mutex snowflake, which spins until the unit is over, takes
 {sat('peer/mutex_snowflake', 1, 'cpu_s_per_million'):.3f} and
 {sat('peer/mutex_snowflake', many, 'cpu_s_per_million'):.3f}. On {many} threads the worst call of
 `flake_next` took {say_time(sat('flake/next', many, 'worst_ns'))}, that of the mutex snowflake
-{say_time(sat('peer/mutex_snowflake', many, 'worst_ns'))}; the busiest thread drew
+{say_time(sat('peer/mutex_snowflake', many, 'worst_ns'))}; the busiest thread generated
 {say(sat('flake/next', many, 'of_threads'))} and {say(sat('peer/mutex_snowflake', many, 'of_threads'))} times as many
-ids as the idlest.
+IDs as the idlest.
 
-Lanes give one thread all ids of a unit: `flake_next` with lanes has {sat('flake/lanes_next', 1, 'percent_of_cap'):.2f} % of
-the cap on one thread, and {sat('flake/lanes_next', many, 'percent_of_cap'):.2f} % on {many}. There the busiest lane gave
-{sat('flake/lanes_next', many, 'of_lanes'):.2f} times as many ids as the idlest, and those who ran on the busiest core
-drew {sat('flake/lanes_next', many, 'on_cores'):.2f} times as many as those on the idlest. A shard cannot have what
-another leaves: its thread has its share of a unit and no more.
+With lanes one thread can use all IDs of a unit: `flake_next` with lanes reaches {sat('flake/lanes_next', 1, 'percent_of_cap'):.2f} % of
+the cap on one thread, and {sat('flake/lanes_next', many, 'percent_of_cap'):.2f} % on {many}. There the busiest lane generated
+{sat('flake/lanes_next', many, 'of_lanes'):.2f} times as many IDs as the idlest, and the busiest core
+{sat('flake/lanes_next', many, 'on_cores'):.2f} times as many as the idlest. A shard cannot use what
+another one leaves: its thread has only its share of a unit.
 
 sno's cap is
 {cap('saturation/sno/next') / cap('saturation/flake/next'):.0f} times as high: {many} threads of `sno_next` that share one word would need
-{sat('sno/next', many, 'cpu_s_per_million') * cap('saturation/sno/next') / 1e6:.1f} cores for the whole of
-it, of `sno_next` with lanes {sat('sno/lanes_next', many, 'cpu_s_per_million') * cap('saturation/sno/next') / 1e6:.1f}, with a shard each {sat('sno/shard_next', many, 'cpu_s_per_million') * cap('saturation/sno/next') / 1e6:.1f}.
+{sat('sno/next', many, 'cpu_s_per_million') * cap('saturation/sno/next') / 1e6:.1f} cores to reach
+it, those of `sno_next` with lanes {sat('sno/lanes_next', many, 'cpu_s_per_million') * cap('saturation/sno/next') / 1e6:.1f}, and those with a shard each {sat('sno/shard_next', many, 'cpu_s_per_million') * cap('saturation/sno/next') / 1e6:.1f}.
 """
 
 
@@ -1038,30 +1037,29 @@ def what_to_choose():
     ns, cap = needed(globals()["ns"]), needed(globals()["cap"])
     saved = ns("flake/lanes_next", 2) - ns("flake/lanes_next_fast", 2)
     saved_words = "In this run it saved nothing." if saved <= 0 else (
-        f"It saves {say(saved)} ns an id, so 1 % of a core at {say(10 / saved)} million ids a second: who draws fewer by far "
-        "need not ask.")
+        f"It saves {say(saved)} ns per ID, which is 1 % of a core at {say(10 / saved)} million IDs per second. A program that "
+        "generates far fewer does not need it.")
     return f"""### What to choose
 
-- A program with one thread that draws, or few ids: `flake_next` or `sno_next`, the exact clock. Simple, and
-  {say(ns('flake/next'))} ns is less than most of what one does with an id.
-- A server of many threads: `options.lanes`, with `flake_next` or `sno_next`. One object for all, and
-  {say(ns('flake/lanes_next', 2))} ns an id on each of two threads, where those of `flake_next` take
-  {say(ns('flake/next', 2))}; any thread can have all ids of a unit. Their price: of two ids of one unit, the later
-  one can be the lesser.
-- The fast clock where ids are drawn so often that they cost something: {say(ns('flake/lanes_next_fast', 2))} ns with
-  lanes on each of two threads, `flake_next` on one {say(ns('flake/next_fast'))}. {saved_words} Where the processor's counter is slow or distrusted it is the exact clock by itself. Not where the
-  clock is stepped often: it sees that half a millisecond late.
-- The coarse clock, {say(ns('flake/lanes_next_coarse', 2))} ns with lanes, wherever ids may be some milliseconds old,
-  which they may be on most ways to a database.
+- A program that generates in one thread, or few IDs: `flake_next` or `sno_next` with the exact clock. It is simple, and
+  {say(ns('flake/next'))} ns is less than most of what a program does with an ID.
+- A server of many threads: `options.lanes`, with `flake_next` or `sno_next`. There is one object for all threads. An ID takes
+  {say(ns('flake/lanes_next', 2))} ns on each of two threads, where `flake_next` without lanes takes
+  {say(ns('flake/next', 2))}, and any thread can use all IDs of a unit. The price: IDs of the same unit are unordered.
+- The fast clock, if IDs are generated so often that they matter: {say(ns('flake/lanes_next_fast', 2))} ns with
+  lanes on each of two threads, {say(ns('flake/next_fast'))} for `flake_next` on one. {saved_words} If the processor's counter
+  is slow or distrusted, the exact clock is used automatically. Avoid it if the clock is stepped often, which it notices half
+  a millisecond late.
+- The coarse clock, {say(ns('flake/lanes_next_coarse', 2))} ns with lanes, if timestamps may be some milliseconds late.
 - A loop that reads the clock anyway: `flake_try_at`, {say(ns('flake/try_at'))} ns.
-- A fixed number of threads, each with an event loop: a shard each,
-  {say(ns('flake/shard_try_at', 2))} ns with the loop's own time, whatever the others do. Its price: a thread has only
+- A fixed number of threads, each with an event loop: a shard for each,
+  {say(ns('flake/shard_try_at', 2))} ns with the loop's time, whatever the other threads do. The price: a thread has only
   its share of the unit.
-- Many ids at once: `flake_next_n`; from 16 on it is {say(ns('flake/batch_16'))} ns an id. Or a stock
-  for each thread, `flake_prefetch_next`, {say(ns('flake/prefetch_1024'))} ns, whose ids are as old as the
+- Many IDs at once: `flake_next_n`, {say(ns('flake/batch_16'))} ns per ID in batches of 16. Or a stock
+  for each thread, `flake_prefetch_next`, {say(ns('flake/prefetch_1024'))} ns, whose IDs are as old as the
   stock.
-- More than {say_cap(cap('saturation/flake/next'))} on one node: a layout with more bits of sequence, since no
-  generator has more than its layout; sno has {say_cap(cap('sno/next'))}.
+- More than {say_cap(cap('saturation/flake/next'))} on one node: a layout with more sequence bits, since no
+  generator exceeds its layout; sno has {say_cap(cap('sno/next'))}.
 """
 
 
@@ -1069,10 +1067,10 @@ def plots():
     colour = {"flake": COLOURS[0], "sno": COLOURS[1], "flake128": COLOURS[2], "peer": COLOURS[5]}
     of = lambda name: colour[name.split("/")[0]]
     plain = lambda label: label.replace("`", "").replace("**", "")
-    plot_bars("one_id.svg", "One id, one thread, under capacity", "ns an id",
+    plot_bars("one_id.svg", "One ID, one thread, under capacity", "ns per ID",
               [(f"{plain(label)}, {clock}".replace(", exact clock", "").replace(", stock of 1024", ""),
                 ns(name), floor_ns(name), of(name)) for name, label, clock in ONE_ID])
-    plot_lines("batches.svg", "Ids in batches", "ids in a batch", "ns an id", BATCHES,
+    plot_lines("batches.svg", "IDs in batches", "IDs in a batch", "ns per ID", BATCHES,
                [(plain(label), [ns(f"{name}/batch_{n}") for n in BATCHES], False) for name, label in BATCH_ROWS])
     series = [("floor/exact_fetch_add", "floor: clock, fetch-and-add", True),
               ("flake/next", "flake_next", False),
@@ -1082,9 +1080,9 @@ def plots():
               ("flake/shard_try_at", "flake_shard_try_at", False),
               ("peer/atomic_counter", "std::atomic counter", True),
               ("peer/mutex_snowflake", "mutex snowflake", True)]
-    plot_lines("threads.svg", "Threads at once, under capacity", "threads", "ns of one core an id", CROWDS,
+    plot_lines("threads.svg", "Threads at once, under capacity", "threads", "ns of one core per ID", CROWDS,
                [(label, [ns(name, t) for t in CROWDS], dashed) for name, label, dashed in series])
-    plot_lines("saturation.svg", "At saturation", "threads", "CPU seconds a million ids", CROWDS,
+    plot_lines("saturation.svg", "At saturation", "threads", "CPU seconds per million IDs", CROWDS,
                [(plain(label), [counter(f"saturation/{name}", t, "cpu_s_per_million") for t in CROWDS],
                  name.startswith("peer")) for name, label in SATURATION])
     bars = [(f"{plain(label)}, {clock}", ns(name), floor_ns(name), of(name)) for name, label, clock in ONE_ID
@@ -1092,56 +1090,55 @@ def plots():
     bars += [(plain(label).split(" (")[0], ns(name), None, of(name)) for name, label, _, _ in NATIVE_PEERS]
     bars += [(plain(label), go_ns(name), None, COLOURS[3]) for name, label, _, _ in GO_PEERS]
     bars += [(plain(label), npm_ns(name), None, COLOURS[4]) for name, label, _ in NPM_PEERS]
-    plot_bars("peers.svg", "One id, one thread: peers", "ns an id", bars)
+    plot_bars("peers.svg", "One ID, one thread: peers", "ns per ID", bars)
 
 
 def report():
     return f"""<!-- written by bench/report.py: make bench-report -->
 # Figures
 
-`make bench-report` measures all of this again and writes this file. Every figure, those in the prose too,
-is put in by the script.
+`make bench-report` measures everything again and writes this file. The script fills in every figure, in the prose, too.
 
 {head()}
-**How it is measured.** Ids are drawn in bursts; a burst is timed, and then its ids are kept and, at the
-row's end, all ids of all threads are checked against one another. A row of ours
-with a duplicate has failed: it has no figure and is named above, so each time below is that of unique ids (texts
-are read back and compared). Duplicates of a peer are counted in its row. Rows "under capacity" use a
-64-bit layout with 24 bits of sequence, or begin each burst in a fresh unit (sno and 128 bits), so that
-nobody waits for time to pass. The ratio is to the row's floor, a loop of the steps that no such call can do
-without, with the same dependences: what its CAS or store writes comes from the reading and from the word,
-and its fetch-and-add is decided upon by both. It takes the instruction that the call takes (`_next` and
-`sno_next` a fetch-and-add, `_try`, lanes and batches a CAS, shards a store) and writes 8 bytes for each id; floors
-themselves are the first table. The keyed functions of a UUID and a ULID are in no floor: they are our own cost. On one thread
-each burst of a row has a burst of its floor right beside it, and the ratio is the median of all these pairs:
-a machine's speed changes in the course of a run, and so a ratio says more than two figures in
-nanoseconds, whose quotient it need not be. A repetition's figure is that of its middle burst, or the mean of
-its bursts where threads outnumber cores; scatter is half the distance between the quartiles of the repetitions.
+**Method.** IDs are generated in bursts. A burst is timed, then its IDs are stored, and at the end of a row all IDs of all
+threads are checked for duplicates. If a row of this library has a duplicate, it has failed: it has no figure and is listed
+above. So each time below is that of unique IDs (texts are parsed and compared). Duplicates of a peer are counted in its
+row. Rows "under capacity" use a 64-bit layout with 24 bits of sequence, or start each burst in a fresh unit (sno and 128
+bits), so that no call waits for time to pass.
 
-With more threads than the {CORES} cores of this machine, times are of the processor, not by the wall. Then
-no more than {CORES} threads really run at once; and those of sno and 128 bits, whose bursts must
-fit in a unit, are so short that few of them overlap: take those columns as what many threads cost at the
-least. With a core for each thread, a burst counts only if
-all threads ran at once.
+The ratio is to the row's floor, a loop of the steps that such a call cannot avoid, with the same dependences: what its CAS or
+store writes depends on the reading and on the word, and both decide about its fetch-and-add. It uses the same instruction as
+the call (`_next` and `sno_next` a fetch-and-add, `_try`, lanes and batches a CAS, shards a store) and writes 8 bytes for
+each ID. The first table lists the floors. No floor includes the keyed functions of a UUID or ULID, which are our own cost.
+
+On one thread each burst of a row has a burst of its floor right next to it, and the ratio is the median of all these pairs.
+A machine's speed changes during a run, so a ratio is more reliable than two figures in nanoseconds, and need not
+be their quotient. The figure of a repetition is that of its median burst, or the mean of its bursts if there are more
+threads than cores. Scatter is half the distance between the quartiles of the repetitions.
+
+With more threads than the {CORES} cores of this machine, times are CPU time, not wall time. Then
+no more than {CORES} threads run at once. Bursts of sno and 128 bits must fit into a unit, and are so short that few of
+them overlap: those columns are a lower bound of what many threads cost. If there is a core for each thread, a burst
+counts only if all threads ran at once.
 {disturbed()}
 ## Floors
 
 {floors()}
-## One id, one thread
+## One ID, one thread
 
 {one_id()}
-![one id](one_id.svg)
+![one ID](one_id.svg)
 
 ## Batches
 
 {batches()}
 ![batches](batches.svg)
 
-The floor of a batch is a clock reading and a CAS, shared by its ids, and `memset` over as many bytes.
+The floor of a batch is a clock reading and a CAS, shared by its IDs, and a `memset` of as many bytes.
 
 ## Threads
 
-Time of one core for each id: with perfect scaling a row stays as it is. The ratio is to the floor at the
+Time of one core per ID: with perfect scaling a row is constant. The ratio is to the floor at the
 same number of threads.
 
 {crowds()}
@@ -1149,16 +1146,16 @@ same number of threads.
 
 ## Saturation
 
-All threads draw as fast as they can from one generator (or a shard each) of flake-idgen's layout, 12 bits
-a millisecond, of sno's, 16 bits in 4 ms, or of 128 bits, 16 bits a millisecond, which only batches exhaust.
-Latencies are of single calls, however many ids these draw, and contain a clock reading.
+All threads generate as fast as they can from one generator (or a shard each) of flake-idgen's layout, 12 bits
+per millisecond, of sno's, 16 bits per 4 ms, or of 128 bits, 16 bits per millisecond, which only batches exhaust.
+Latencies are of single calls, however many IDs these generate, and include a clock reading.
 
-The last columns say how fair it was: how many ids the busiest has for each id of the idlest. "Of lanes" are the ids
-that each lane gave; "on cores" those drawn by whoever ran on a core at the time, where threads outnumber cores; "of
-threads" those of each thread. What lanes are meant to hold is the first: the busiest gives no more than twice what the
-idlest gives. A thread has no lane for good. It draws from that of the core on which it runs, and from others when
-that one is spent. On which core it runs, and when, is the system's choice, and that is in the other two: in so short
-a run, a tenth of a second if not told otherwise, each of many threads has had a few turns or one.
+The last columns show fairness: the ratio of the busiest to the idlest. "Of lanes" counts the IDs of each lane; "on cores"
+those generated by any thread on a core, if there are more threads than cores; "of threads" those of each thread. Lanes
+are designed for the first: the busiest generates no more than twice as many IDs as the idlest. No thread owns a lane. It
+uses the lane of the core on which it runs, and others when that one is exhausted. The operating system chooses the
+core and the time, which the other two columns show: in so short a run, a tenth of a second by default, each of many
+threads runs once or a few times.
 
 {saturation()}
 ![saturation](saturation.svg)
@@ -1168,19 +1165,19 @@ a run, a tenth of a second if not told otherwise, each of many threads has had a
 {texts()}
 ## Peers
 
-Each as its documentation shows it, the cap that of the layout where there is one; Go and Node.js with their
-own runtime's clock ({say(go_ns('Clock'))} ns a reading in Go, {say(npm_ns('Date.now'))} ns in Node.js). Their ids are checked as
-well: "ids twice" are those of all threads and repetitions.
+Each is used as its documentation shows. The cap is that of the layout, if there is one. Go and Node.js use the clock of their
+runtime ({say(go_ns('Clock'))} ns a reading in Go, {say(npm_ns('Date.now'))} ns in Node.js). Their IDs are checked as
+well; "duplicates" covers all threads and repetitions.
 
 {peers()}
 ![peers](peers.svg)
 
 ## UUIDv7 and ULID, beside others
 
-"In a thread" is told by all ids that were timed. "Across threads" is told by calls that were not timed, of two
-threads and more: an id must be greater than each one that any thread had returned before its call began. v1 has
-the low bits of its time in front, and Node.js a generator for each thread: there it is not told. Those of Node.js
-make texts, all others bytes if nothing else is said.
+"In a thread" is judged by all timed IDs. "Across threads" is judged by untimed calls of two or more threads: an ID
+must be greater than each one that any thread had returned before its call started. It is not judged for v1, which has the
+low bits of its time first, nor for Node.js, where each thread has a separate generator. Rows of Node.js generate texts, all others
+bytes unless the row says "text".
 
 {uuids()}
 ## Instructions

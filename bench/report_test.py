@@ -191,7 +191,7 @@ def offers_lanes(folder):
         check(f"it has {row}", f"| {row} |" in table)
     said = " ".join(text[text.index("### What to choose"):].split())
     check("lanes are for a server of many threads", "A server of many threads: `options.lanes`, with `flake_next`" in said)
-    check("what the fast clock saves is told", "It saves 20.0 ns an id, so 1 % of a core at 0.500 million ids a second" in said)
+    check("what the fast clock saves is told", "It saves 20.0 ns per ID, which is 1 % of a core at 0.500 million IDs per second" in said)
 
 
 def tells_who_got_how_much(folder):

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# builds.sh   builds README.md's first program in each way of tests/builds/README.md whose tools are here,
-# from that page's own blocks, and runs it. Behind a block's language stands where it goes:
+# builds.sh   builds README.md's first program in each way of tests/builds/*.md whose tools are installed,
+# from the blocks of these pages, and runs it. Behind a block's language stands where it goes:
 #
 #     ```cmake builds/find_package/CMakeLists.txt    into that file of a scratch folder
 #     ```sh builds/find_package                      commands that are run there; they end with a UUID
@@ -10,7 +10,7 @@
 # There is no network: for https://git.example/flake.git stands a repository made of this checkout, for
 # COMMIT its commit. What asks for an installation has one that has been moved after it was made.
 : "${CC:=cc}" "${MAKE:=make}"
-page=tests/builds/README.md
+pages="tests/builds/README.md tests/builds/PACKAGES.md"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 passed=0 failed=0 told=
@@ -78,8 +78,9 @@ awk -v dir="$dir/" -v url="file://$dir/repository" -v commit="$commit" '
         system("mkdir -p \"" folder "\"")
         next}
     /^```/ {if (out) close(out); out = ""}
-    out {gsub("https://git[.]example/flake[.]git", url); gsub(/COMMIT/, commit); print > out}' $page
-judge four_times_the_version [ "$(grep -c "['\"/]$version\b" $page)" = 4 ]
+    out {gsub("https://git[.]example/flake[.]git", url); gsub(/COMMIT/, commit); print > out}' $pages
+# shellcheck disable=SC2086
+judge four_times_the_version [ "$(cat $pages | grep -c "['\"/]$version\b")" = 4 ]
 # README.md's first program, whose header is not looked for beside it.
 awk '/^```c$/ {inside = 1; next} /^```/ {if (inside) exit} inside' README.md | sed 's/"flake.h"/<flake.h>/' > "$dir/app.c"
 

@@ -230,6 +230,17 @@ for page in $pages; do
     done
 done > "$dir/unknown"
 nothing "links that lead nowhere" "$(cat "$dir/unknown")"
+# Each page is short, and one link leads to it; others lead to a heading.
+place() { (cd "$(dirname "$1")" 2> /dev/null && printf '%s/%s\n' "$(pwd)" "$(basename "$1")"); }
+for page in $pages; do
+    for link in $(grep -o '](\([^)]*\.md\))' "$page" | sed 's/^](//; s/)$//'); do place "$(dirname "$page")/$link"; done
+done > "$dir/whole_pages"
+for page in $pages bench/REPORT.md; do
+    case $page in "$readme") continue ;; esac
+    judge "one link leads to $page" [ "$(grep -cxF "$(place "$page")" "$dir/whole_pages")" = 1 ]
+    case $page in bench/*) continue ;; esac
+    judge "$page has less than 200 lines" [ "$(wc -l < "$page")" -lt 200 ]
+done
 # Each test that is named for a promise is there.
 for test in $({ sed -n '/^## What is promised/,/^## /p' $readme; cat tests/GUARANTEES.md; } | grep -o '`\(test_[a-z_]*\|tests/[a-z_]*\.sh\|make [a-z-]*\)`' | tr -d '\140' | sed 's/^make /make:/' | sort -u); do
     case $test in

@@ -492,7 +492,7 @@ static int64_t monotonic_ns(void) {
 }
 
 // >>example begin
-/* Answers with an id in the head. False: this unit's ids are all drawn, and the request has to wait. */
+/* Answers with an ID in the head. False: this unit's IDs are exhausted, and the request has to wait. */
 static bool stamp(worker *w, connection *c) {
     char digits[FLAKE_TEXT_SIZE];
     uint64_t id;
