@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// IDs of flake.h and sno.h in Go, by cgo. Copy the two headers beside your file: cgo compiles them in, so
+// When a Go program needs IDs of flake.h and sno.h: by cgo. Copy the two headers beside your file: cgo compiles them in, so
 // there is no library to build, to find at run time, or to ship.
 //
 // Goroutines may share a generator. It is in C's memory, since it must never move. A draw that waits blocks its
@@ -39,7 +39,13 @@ func NewGenerator(config string) (*Generator, error) {
 }
 
 // Close closes its state. No goroutine may use it any more.
-func (g *Generator) Close() error { return flakeError(C.flake_free(g.gen, nil)) }
+func (g *Generator) Close() error {
+	var why C.flake_why
+	if C.flake_free(g.gen, &why) != C.FLAKE_OK {
+		return errors.New(C.GoString(&why.text[0]))
+	}
+	return nil
+}
 
 // Decode tells when and by which node an ID was made.
 func (g *Generator) Decode(id uint64) (made time.Time, node uint64, err error) {
@@ -89,7 +95,13 @@ func NewSnoGenerator(config string) (*SnoGenerator, error) {
 	return &SnoGenerator{gen}, nil
 }
 
-func (g *SnoGenerator) Close() error { return flakeError(C.sno_gen_free(g.gen, nil)) }
+func (g *SnoGenerator) Close() error {
+	var why C.flake_why
+	if C.sno_gen_free(g.gen, &why) != C.FLAKE_OK {
+		return errors.New(C.GoString(&why.text[0]))
+	}
+	return nil
+}
 
 func (g *SnoGenerator) Next(meta uint8) (string, error) {
 	var id C.sno_id

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// IDs of flake.h and sno.h in Node, by koffi (`npm install koffi`). `make lib` builds the two libraries.
+// When a Node program needs IDs of flake.h and sno.h: by koffi (`npm install koffi`). `make lib` builds the two
+// libraries.
 //
-// Worker threads may share a generator: pass its address to them. Processes, such as cluster and child_process
-// start, need a node each. IDs are BigInts, for JSON texts; those of layout js53 fit a Number. A draw that waits
-// holds the event loop up for a millisecond or so: flake_try never does.
+// Worker threads may share a generator: pass its address to them. Processes, such as those of cluster and
+// child_process, need a node each. IDs are BigInts, and strings in JSON; those of layout js53 fit a Number. A draw
+// that waits blocks the event loop for a millisecond or so: flake_try never does.
 import koffi from "koffi";
 import { once } from "node:events";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
@@ -42,6 +43,11 @@ function made(call, config) {
   return gen;
 }
 
+function free(call, gen) {
+  const why = Buffer.alloc(200);
+  if (call(gen, why) !== 0) throw new Error(why.toString("utf8", 0, why.indexOf(0)));
+}
+
 /** 64-bit IDs. */
 class Generator {
   static create(config) {
@@ -54,7 +60,7 @@ class Generator {
   }
   /** No thread may use it any more. */
   close() {
-    check(flake.flake_free(this.address, null));
+    free(flake.flake_free, this.address);
   }
   next() {
     check(flake.flake_next(this.address, this.one));
@@ -85,10 +91,10 @@ class SnoGenerator {
     this.address = made(sno.sno_gen_new, config);
   }
   close() {
-    check(sno.sno_gen_free(this.address, null));
+    free(sno.sno_gen_free, this.address);
   }
   next(meta = 0) {
-    if (!(meta >= 0 && meta <= 255)) throw new RangeError("meta is 0 to 255"); // koffi would cut it off
+    if (!(meta >= 0 && meta <= 255)) throw new RangeError("meta is 0 to 255"); // koffi would truncate it
     const [id, text] = [Buffer.alloc(10), Buffer.alloc(16)];
     check(sno.sno_next_n(this.address, meta, id, 1));
     sno.sno_encode_n(id, 1, text);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""IDs of flake.h and sno.h in Python, by ctypes. `make lib` builds the two libraries.
+"""When a Python program needs IDs of flake.h and sno.h: by ctypes. `make lib` builds the two libraries.
 
 Threads may share a generator; do not copy or pickle one. In a child of os.fork, and of multiprocessing's
 "fork", it raises IdError: the child makes a generator of its own, with a node that no other process has.
@@ -37,7 +37,7 @@ class IdError(Exception):
 
 
 class Parts(ctypes.Structure):
-    """flake_parts: when, by which node, and the how-manieth of its time unit."""
+    """flake_parts: the time, the node, and the position within the time unit."""
 
     _fields_ = [("unix_ms", ctypes.c_int64), ("node", ctypes.c_uint64), ("seq", ctypes.c_uint32)]
 
@@ -45,6 +45,13 @@ class Parts(ctypes.Structure):
 def check(status):
     if status:
         raise IdError(status, flake.flake_status_str(status).decode())
+
+
+def free(call, gen):
+    why = ctypes.create_string_buffer(200)
+    status = call(gen, why)
+    if status:
+        raise IdError(status, why.value.decode())
 
 
 def made(new, config):
@@ -64,7 +71,7 @@ class Generator:
     def close(self):
         """Closes its state and frees it. No thread may use it any more."""
         gen, self._gen = self._gen, None
-        check(flake.flake_free(gen, None))
+        free(flake.flake_free, gen)
 
     def next(self):
         one = ctypes.c_uint64()
@@ -90,13 +97,13 @@ class SnoGenerator:
 
     def close(self):
         gen, self._gen = self._gen, None
-        check(sno.sno_gen_free(gen, None))
+        free(sno.sno_gen_free, gen)
 
     def next(self, meta=0):
         return self.next_n(1, meta)[0]
 
     def next_n(self, n, meta=0):
-        if not 0 <= meta <= 255:  # ctypes would cut it off
+        if not 0 <= meta <= 255:  # ctypes would truncate it
             raise ValueError("meta is 0 to 255")
         ids, texts = ctypes.create_string_buffer(10 * n), ctypes.create_string_buffer(16 * n)
         check(sno.sno_next_n(self._gen, meta, ids, n))

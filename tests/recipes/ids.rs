@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// IDs of flake.h and sno.h in Rust. `make lib` builds the two libraries; `rustc -O -L build ids.rs` links
+// When a Rust program needs IDs of flake.h and sno.h. `make lib` builds the two libraries; `rustc -O -L build ids.rs` links
 // with them, or cargo with a build script that prints `cargo:rustc-link-search=build`. (Before version 1.82
 // it is `extern`, without `unsafe`.)
 //
@@ -13,7 +13,7 @@ use std::{error::Error, ptr::null_mut, thread, time::Instant};
 pub struct FlakeGen([u8; 0]);
 #[repr(C)]
 pub struct SnoGen([u8; 0]);
-/// flake_parts: when, by which node, and the how-manieth of its time unit.
+/// flake_parts: the time, the node, and the position within the time unit.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Parts {
@@ -76,7 +76,11 @@ impl Generator {
     }
     pub fn close(mut self) -> Result<()> {
         let generator = std::mem::replace(&mut self.0, null_mut());
-        flake(unsafe { flake_free(generator, null_mut()) })
+        let mut why = [0; 200];
+        match unsafe { flake_free(generator, why.as_mut_ptr()) } {
+            0 => Ok(()),
+            _ => Err(unsafe { string(why.as_ptr()) }.into()),
+        }
     }
     pub fn next(&self) -> Result<u64> {
         let mut id = 0;

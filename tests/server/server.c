@@ -682,6 +682,7 @@ static void insist_on_standard_files(void) {
 
 int main(int argc, char **argv) {
     insist_on_standard_files();
+    if (!list_layouts()) return fprintf(stderr, "flake.h has another number of layouts\n"), 2;
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     options.threads = processors > max_threads ? max_threads : (unsigned)processors;
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
