@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# tools.sh   drives the command-line tools as a person would. They are built by the README's commands.
+# tools.sh   uses the command-line tools as a person would, built by the README's commands.
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 here=$(pwd)
