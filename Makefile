@@ -7,12 +7,12 @@ LDLIBS  ?=
 RUN_ENV ?=#          # what runs a test program, such as `qemu-aarch64 -L /usr/aarch64-linux-gnu`
 BUILD   ?= build
 
-# A unit that includes a header sees none of its warnings; this project wants them all.
+# The headers hide their warnings from programs that include them; this project shows all.
 SHOW     = -DFLAKE_SHOW_WARNINGS
 WERROR  ?= -Werror
 WARN     = $(SHOW) -pedantic -Wall -Wextra -Wconversion -Wsign-conversion -Wshadow $(WERROR)
-# What is left out of clang's -Weverything: layout remarks, C90, and remarks on what these headers
-# are made of (raw buffers, C in C++, static functions that a program does not use).
+# Excluded from clang's -Weverything: padding, C90, and warnings about raw buffers, C in C++ and unused static
+# functions.
 CLANG_EVERYTHING = $(SHOW) -Weverything -Wno-padded -Wno-declaration-after-statement \
 	-Wno-unknown-warning-option -Wno-unsafe-buffer-usage -Wno-unused-function -Wno-float-equal \
 	-Wno-switch-default -Wno-used-but-marked-unused
@@ -21,7 +21,7 @@ CLANG_EVERYTHING_CXX = $(CLANG_EVERYTHING) -Wno-c++98-compat-pedantic -Wno-old-s
 
 HEADERS = flake.h sno.h
 TOOLS   = flake sno
-# Those that need neither fork nor POSIX.
+# Tests that need neither fork nor POSIX.
 WINDOWS_TESTS = \
 	test_text test_uuid_text test_layouts test_layout_limits test_wide test_engine test_engine_calls \
 	test_engine_shared test_engine_notes test_fast_clock test_lanes test_sno_lanes test_random_flake test_ring \
@@ -30,7 +30,7 @@ WINDOWS_TESTS = \
 ALL_TESTS = $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 TESTS  ?= $(if $(filter Windows_NT,$(OS)),$(WINDOWS_TESTS),$(ALL_TESTS))
 STD    ?= c11
-# Tests that are scripts: none for `make test`.
+# Tests that are scripts; `make test` runs none.
 SCRIPTS ?=
 SCRIPT_ENV = CC="$(CC)" CXX="$(CXX)" WARN="$(WARN)" MAKE="$(MAKE)"
 FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
@@ -44,7 +44,7 @@ FLAGS   = -std=$(STD) $(WARN) $(CFLAGS) -pthread
 
 # With -s, for scripts, it prints nothing.
 IS_SILENT = $(findstring s,$(firstword -$(MAKEFLAGS)))
-all: tools ## builds the tools, and prints three IDs, one of them decoded, and what to type next
+all: tools ## builds the tools and prints three IDs, one of them decoded, and what to type next
 	@$(if $(IS_SILENT),:,flake="$(RUN_ENV) $(BUILD)/flake"; \
 	id=$$($$flake generate --node=7) && uuid=$$($$flake generate --layout=uuid7) && \
 	sno=$$($(RUN_ENV) $(BUILD)/sno generate --meta=42) || exit 1; \
@@ -59,13 +59,13 @@ all: tools ## builds the tools, and prints three IDs, one of them decoded, and w
 	  '$(BUILD)/flake help' 'what the tools can do; make help lists the targets of make' \
 	  'README.md' 'how to use flake.h and sno.h in a program')
 
-tools: $(TOOLS:%=$(BUILD)/%) ## the command-line tools, and nothing printed about them
+tools: $(TOOLS:%=$(BUILD)/%) ## builds the command-line tools only
 $(TOOLS:%=$(BUILD)/%): $(BUILD)/%: tests/tools/%.c tests/tools/tool.h $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
-# Shared libraries for other languages; they export what is public, and nothing else. With Apple's linker SONAME=.
+# Shared libraries for other languages; they export the public names only. For Apple's linker set SONAME=.
 SONAME ?= -Wl,-soname,$(@F).0
-lib: $(TOOLS:%=$(BUILD)/lib%.so) ## shared libraries of the headers, for languages that call C
+lib: $(TOOLS:%=$(BUILD)/lib%.so) ## shared libraries, for languages that call C
 
 $(TOOLS:%=$(BUILD)/lib%.so): $(BUILD)/lib%.so: $(HEADERS) $(BUILD)/flags
 	echo '#include "$*.h"' | $(CC) $(FLAGS) -I. -x c -shared -fPIC -fvisibility=hidden -fno-semantic-interposition \
@@ -74,15 +74,15 @@ $(TOOLS:%=$(BUILD)/lib%.so): $(BUILD)/lib%.so: $(HEADERS) $(BUILD)/flags
 
 CORES  := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 JOBS   ?= $(CORES)
-# All cores, unless make was called with -j, or JOBS says otherwise.
+# All cores, unless make was called with -j or JOBS is set.
 PARALLEL = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(JOBS))
-# Small tests, whose compilation is the longer part; CFLAGS of the command line have their way.
+# Small tests at -O0, since compiling them takes longer than running them; CFLAGS on the command line override it.
 SMALL   = $(if $(filter command environment,$(origin CFLAGS)),$(CFLAGS),-O0 -g -DTEST_SMALL)
-# Two files of one program, one of them C++, which include both headers in either order, and share or do not share
-# their functions.
+# Programs of two files, one of them C++, that include both headers in either order, with and without shared
+# functions.
 PROGRAMS ?= two_units two_units_reversed two_units_shared two_units_shared_reversed
 RESULTS = $(TESTS:%=$(BUILD)/%.out) $(PROGRAMS:%=$(BUILD)/%.out) $(SCRIPTS:tests/%.sh=$(BUILD)/%.sh.out)
-test: ## every test program, on all cores; needs a C compiler and make alone
+test: ## every test program, on all cores; needs only a C compiler and make
 	@rm -f $(RESULTS:$(BUILD)/%=$(BUILD)/test/%)
 	@$(MAKE) --no-print-directory -s -k $(PARALLEL) BUILD=$(BUILD)/test CFLAGS="$(SMALL)" run-tests || :
 	@tests/run.sh --sum $(RESULTS:$(BUILD)/%=$(BUILD)/test/%)
@@ -94,7 +94,7 @@ $(BUILD)/%.sh.out: tests/%.sh FORCE
 $(BUILD)/%.out: $(BUILD)/% FORCE
 	@tests/run.sh $@ $(RUN_ENV) $<
 
-# The flags are kept in a file that changes with them, and everything is built after it.
+# A file that changes with the flags; everything depends on it.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(BUILD)
 	@echo '$(CC) $(CXX) $(FLAGS) $(LDLIBS)' | cmp -s - $@ || echo '$(CC) $(CXX) $(FLAGS) $(LDLIBS)' > $@
@@ -105,8 +105,8 @@ $(BUILD)/%: tests/%.c $(wildcard tests/*.h tests/tools/* fuzz/*.h) $(HEADERS) $(
 $(BUILD)/test_sno_text_plain: tests/test_sno_text.c
 $(BUILD)/test_uuid_text_plain: tests/test_uuid_text.c
 
-# Two units, one of them C++, with both headers, in either order: one process-wide object each. With FLAKE_SHARED the C
-# file has the implementation, and reversed the C++ file.
+# The two files must share one object per process. With FLAKE_SHARED the C file has the implementation, reversed the
+# C++ file.
 $(BUILD)/two_units: TWO_UNITS =
 $(BUILD)/two_units_reversed: TWO_UNITS = -DREVERSED
 $(BUILD)/two_units_shared: TWO_UNITS = -DFLAKE_SHARED
@@ -122,7 +122,7 @@ $(BUILD)/single/sno.h: $(HEADERS)
 	@mkdir -p $(@D)
 	awk '$$0 == "#include \"flake.h\"" { while ((getline line < "flake.h") > 0) print line; next } 1' sno.h > $@
 
-matrix: ## both compilers, each -std, C and C++, -O0 to -O3
+matrix: ## both compilers, every -std of C and C++, -O0 to -O3
 	@WARN="$(WARN)" tests/matrix.sh
 
 everything: $(BUILD)/flags ## clang's -Weverything, with the exceptions named in the Makefile
@@ -133,9 +133,9 @@ everything: $(BUILD)/flags ## clang's -Weverything, with the exceptions named in
 	done
 
 SANITIZED = tsan-gcc asan-gcc tsan-clang asan-clang
-# Of programs with one thread and no handler the thread sanitizer has nothing to say.
+# The thread sanitizer finds nothing in programs with one thread and no signal handler.
 THREADED = $(patsubst tests/%.c,%,$(shell grep -lE 'pthread_create|sigaction|SIG[A-Z]+' tests/test_*.c))
-sanitize: $(SANITIZED:%=sanitize-%) ## the tests under thread, address and undefined sanitizers, gcc and clang; quicker with -j2 -Otarget
+sanitize: $(SANITIZED:%=sanitize-%) ## the tests under thread, address and undefined sanitizers, gcc and clang; faster with -j2 -Otarget
 sanitize-tsan-%: WATCH = -fsanitize=thread
 sanitize-tsan-%: SOME = TESTS="$(THREADED)" PROGRAMS=
 sanitize-asan-%: WATCH = -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -147,31 +147,31 @@ $(SANITIZED:%=sanitize-%): sanitize-%: FORCE
 explore: $(BUILD)/explore_engine ## every interleaving of a few callers and a clock, on the real headers
 	$(BUILD)/explore_engine $(SCENARIOS)
 
-explore-orders: $(BUILD)/explore_orders ## the memory orders: whatever each load may read, and each order taken away
+explore-orders: $(BUILD)/explore_orders ## memory orders: every value that each load may read, and each order weakened in turn
 	$(BUILD)/explore_orders $(SCENARIOS)
 
 $(BUILD)/explore_%: tests/explore/explore_%.c $(wildcard tests/explore/*.h) $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
-models: $(BUILD)/flags ## the models compile for a checker of the C11 memory model, which runs them; the others run with threads
+models: $(BUILD)/flags ## compiles the models for a checker of the C11 memory model, and runs them with threads
 	tests/models/models.sh $(BUILD)/models 3000 $(CC) $(FLAGS) -I.
 
 CHECKER ?= genmc
-models-checked: ## the models, and each order taken away, under a checker of the C11 memory model (CHECKER=genmc)
+models-checked: ## the models, and each order weakened in turn, in a checker of the C11 memory model (CHECKER=genmc)
 	tests/models/checker.sh $(BUILD)/models-checked $(CHECKER) $(MODELS)
 
 mutants: ## edits of the headers that tests must catch: all, or TABLE=only, SAMPLE=60, CHANGED=HEAD, PART=0/9
 	python3 tests/mutants/mutants.py $(BUILD)
 
-coverage: ## the lines and branches of the headers that tests, replays and explorer don't take (clang)
+coverage: ## lines and branches of the headers that tests, replays and explorer do not execute (clang)
 	python3 tests/coverage/coverage.py $(BUILD)
 
 IDS ?= 1000000000
-soak: $(BUILD)/soak ## IDS=1000000000 ids from 2, 8 and 64 threads, proved to differ; or HOURS=8 of all ways to draw
+soak: $(BUILD)/soak ## IDS=1000000000 IDs from 2, 8 and 64 threads, checked to be unique; or HOURS=8 of all kinds of generators
 	$(BUILD)/soak $(if $(filter command environment,$(origin HOURS)),--hours=$(HOURS),--ids=$(IDS))
 
 KILLS ?= 10000
-attack: $(BUILD)/attack ## KILLS=10000 processes killed, on a disk that fails, and no id twice
+attack: $(BUILD)/attack ## KILLS=10000 killed processes on a failing disk, checked for duplicates
 	$(BUILD)/attack --kills=$(KILLS)
 
 SECONDS ?= 60
@@ -180,12 +180,12 @@ FUZZERS  = flake sno text state claims
 FUZZ_FLAGS = -std=c11 $(WARN) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	-DFUZZ_LIBFUZZER -I. -Itests
 FUZZ_CURL = $(if $(filter claims,$*),-lcurl)
-# The claims' fuzzer is skipped where there is no libcurl.
+# The fuzzer of claims is skipped without libcurl.
 FUZZ_SKIPPED = if [ $* = claims ] && ! $(CC) -E -x c -include curl/curl.h /dev/null >/dev/null 2>&1; then \
 	  echo "SKIPPED fuzz_$*: no curl/curl.h (package libcurl4-openssl-dev)"; exit 0; fi;
 
-# One after the other, or with make -j2 two at a time; each says at its end what it did.
-fuzz: $(FUZZERS:%=fuzz-%) ## each fuzzer for SECONDS=60 (clang), from SEED=0 (none: another each time), with -j2 two at a time
+# One after the other, or with make -j2 two at a time; each prints its statistics at the end.
+fuzz: $(FUZZERS:%=fuzz-%) ## each fuzzer for SECONDS=60 (clang), with SEED=0 (0: random), with -j2 two at a time
 fuzz-%: FORCE $(BUILD)/flags
 	@mkdir -p $(BUILD)/fuzz/corpus/$*
 	@$(FUZZ_SKIPPED) clang $(FUZZ_FLAGS) fuzz/fuzz_$*.c -o $(BUILD)/fuzz/fuzz_$* $(FUZZ_CURL) || exit 1; \
@@ -199,24 +199,24 @@ $(BUILD)/fuzz/replay_%: fuzz/fuzz_%.c $(wildcard fuzz/*.h) tests/support.h tests
 	@mkdir -p $(BUILD)/fuzz
 	@$(FUZZ_SKIPPED) set -x; $(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS) $(FUZZ_CURL)
 
-fuzz-replay: $(FUZZERS:%=$(BUILD)/fuzz/replay_%) ## the fuzzers' seeds, with any compiler
+fuzz-replay: $(FUZZERS:%=$(BUILD)/fuzz/replay_%) ## the fuzzers' corpus, with any compiler
 	for target in $(FUZZERS); do [ ! -x $(BUILD)/fuzz/replay_$$target ] || \
 	  $(BUILD)/fuzz/replay_$$target fuzz/corpus/$$target/* || exit 1; done
 
 HOURS ?= 1
-# Inputs that reach new code are kept where the compiler counts that.
+# If the compiler counts coverage, inputs that reach new code are kept.
 COVERAGE = -fsanitize-coverage=$(if $(findstring clang,$(shell $(CC) --version)),inline-8bit-counters,trace-pc)
-campaign: fuzz/campaign.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/flags ## HOURS of looking for a duplicate with CAMPAIGN="--layout ..."
+campaign: fuzz/campaign.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/flags ## HOURS=1 of search for a duplicate, with CAMPAIGN="--layout ..."
 	@mkdir -p $(BUILD)/fuzz
 	$(CC) $(FLAGS) $(COVERAGE) -I. -Itests fuzz/campaign.c -o $(BUILD)/fuzz/campaign $(LDLIBS)
 	$(BUILD)/fuzz/campaign --hours $(HOURS) $(CAMPAIGN)
 
 MACHINES = aarch64 s390x i686 armhf powerpc musl windows cortex-a9 cortex-m4 wasi
-cross: $(MACHINES:%=cross-%) ## the tests on other machines (of MACHINES those that can be installed); quicker with -j2 -Otarget
+cross: $(MACHINES:%=cross-%) ## the tests on other machines (those of MACHINES that are installed); faster with -j2 -Otarget
 $(MACHINES:%=cross-%): cross-%: FORCE
 	@MAKE="$(MAKE)" BUILD=$(BUILD) WARN="$(WARN)" tests/cross.sh $*
 
-test-fresh: ## the README's commands in an empty folder, or with FRESH=ROOT in another system
+test-fresh: ## the README's commands in an empty directory, or with FRESH=ROOT in another system
 	tests/fresh.sh $(FRESH)
 
 PREFIX  ?= /usr/local
@@ -226,7 +226,7 @@ ROOT     = $(DESTDIR)$(PREFIX)
 VERSION  = sed -n 's/^\#define [A-Z]*_VERSION_STRING "\(.*\)"/\1/p'
 MAN      = awk -f tests/man.awk -v version="$$($(VERSION) $*.h)"
 
-# Man pages, made of what `flake help` prints and of the header: nothing is written twice.
+# Man pages are made from the output of `flake help` and from the headers.
 $(BUILD)/%.1: $(BUILD)/% tests/man.awk
 	$(RUN_ENV) $< help | $(MAN) -v name=$* -v section=1 > $@
 
@@ -256,7 +256,7 @@ install-headers: ## headers, pkg-config files and CMake packages, with PREFIX=/u
 	printf '%s\n' 'Name: flake_etcd' "Description: $$(sed -n '1s/^[^:]*: *//p' tests/etcd/flake_etcd.h)" "Version: $$version" \
 	  "Requires: flake = $$version, libcurl" 'Cflags: -pthread' 'Libs: -pthread' > "$(ROOT)/share/pkgconfig/flake_etcd.pc"
 
-install: install-headers lib $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) $(BUILD)/flake_etcd.h.3 ## these, and tools, man pages and shared libraries, in LIBDIR=PREFIX/lib
+install: install-headers lib $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) $(BUILD)/flake_etcd.h.3 ## headers, tools, man pages, and shared libraries in LIBDIR=PREFIX/lib
 	install -d "$(ROOT)/bin" "$(ROOT)/share/man/man1" "$(ROOT)/share/man/man3" "$(DESTDIR)$(LIBDIR)/pkgconfig"
 	for name in $(TOOLS); do \
 	  install -m 755 $(BUILD)/lib$$name.so.0 "$(DESTDIR)$(LIBDIR)/" && \
@@ -269,7 +269,7 @@ install: install-headers lib $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) $
 	done
 	install -m 644 $(BUILD)/flake_etcd.h.3 "$(ROOT)/share/man/man3/"
 
-uninstall: ## takes them away
+uninstall: ## removes what install has installed
 	for name in $(TOOLS); do \
 	  rm -f "$(ROOT)/include/$$name.h" "$(ROOT)/bin/$$name" "$(ROOT)/share/man/man1/$$name.1" \
 	    "$(ROOT)/share/man/man3/$$name.h.3" "$(ROOT)/share/pkgconfig/$$name.pc" \
@@ -286,9 +286,9 @@ include tests/hosts/hosts.mk
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
-	@echo 'make WERROR= any of these: a warning of your compiler is no error'
+	@echo 'make WERROR= TARGET: compiler warnings are not errors'
 
-clean: ## remove what was built
+clean: ## removes the build directory
 	rm -rf $(BUILD)
 
 include tests/etcd/etcd.mk

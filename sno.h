@@ -885,9 +885,9 @@ FLAKE_I_FN flake_i_engine_config sno_i_engine_config_of(const flake_options *o, 
 FLAKE_I_FN const char *sno_i_pool_why(const sno_snapshot *s) {
     const int64_t last = (int64_t)1 << 39;
     if (s->sequence_min == s->sequence_max)
-        return "snapshot.sequence_min equals sequence_max: a pool needs at least 4 numbers";
+        return "snapshot.sequence_min and sequence_max are equal: a pool needs at least 4 numbers";
     if (s->sequence_max - s->sequence_min < 3)
-        return "snapshot.sequence_min to sequence_max is fewer than 4 numbers";
+        return "snapshot.sequence_min and sequence_max span fewer than 4 numbers";
     if (s->sequence < s->sequence_min) return "snapshot.sequence is below sequence_min";
     if (s->sequence - s->sequence_min >= 3u << 22)
         return "snapshot.sequence is further above sequence_max than a queue can be";

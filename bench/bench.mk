@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
-# What `make bench...` does. Needs libbenchmark-dev; the rest of the library does not.
+# The targets of `make bench...`. They need libbenchmark-dev.
 
-MIN_TIME     ?= 0.02# seconds that each row is timed for, in each repetition
+MIN_TIME     ?= 0.02# seconds per row and repetition
 REPETITIONS  ?= 3
 FILTER       ?= .
-RUNS         ?= 3# of a report, which takes the quietest
+RUNS         ?= 3# of a report; the one with the least noise counts
 REPORT       ?= bench/REPORT.md
 PEER_REPEATS ?= 5# of Go and npm peers, in each run of a report
 PEER_IDS     ?= 200000
 BENCH         = $(BUILD)/bench
 BENCH_CFLAGS ?= -O2 -g
-# Where the headers under test lie.
+# The directory of the headers under test.
 BENCH_INCLUDE ?= .
 
 hash := \#
 has_header = $(shell echo '$(hash)include <$(1)>' | $(CXX) -E -x c++ - >/dev/null 2>&1 && echo yes)
 BENCH_UUID = $(call has_header,uuid/uuid.h)
-# A peer that is a header of its own, with uuidv7_generate: https://github.com/LiosK/uuidv7-h
+# A peer that is a header, with uuidv7_generate: https://github.com/LiosK/uuidv7-h
 UUID7_H ?=
 BENCH_UUID7 = $(if $(UUID7_H),-isystem $(dir $(abspath $(UUID7_H))) -DUUID7_H='<$(notdir $(UUID7_H))>')
 BENCH_DEFINES = $(if $(BENCH_UUID),-DHAS_LIBUUID) $(BENCH_UUID7) -DBENCH_FLAGS='"$(BENCH_CFLAGS)"'
@@ -52,7 +52,7 @@ bench: $(BENCH)/bench ## every figure on the terminal: MIN_TIME, REPETITIONS, FI
 	-bench/peers/run.sh $(BENCH) 1 100000
 	@cat $(BENCH)/go.txt $(BENCH)/npm.txt
 
-bench-smoke: $(BENCH)/bench ## every row of the benchmark for a moment: are the ids unique?
+bench-smoke: $(BENCH)/bench ## every row of the benchmark briefly: checks that the IDs are unique
 	BENCH_SECONDS=0.0001 BENCH_SATURATION_SECONDS=0.02 $(BENCH)/bench \
 	  --benchmark_filter='$(FILTER)' > $(BENCH)/smoke.txt
 	bench/peers/run.sh $(BENCH) 1 10000
@@ -60,7 +60,7 @@ bench-smoke: $(BENCH)/bench ## every row of the benchmark for a moment: are the 
 	@if command -v python3 >/dev/null; then python3 bench/report_test.py $(BENCH)/bench; \
 	  else echo "skipped: the test of report.py (install python3)"; fi
 
-# DWARF 4: valgrind fails to read what some clangs write of several units in DWARF 5.
+# DWARF 4: valgrind cannot read the DWARF 5 of several units that some versions of clang write.
 $(BENCH)/guard_%.o: bench/guard.c $(BENCH_HEADERS) $(BENCH)/flags
 	$(CC) -std=c11 $(WARN) -O2 -gdwarf-4 -DPART=$(basename $*) -DWAY=$(patsubst .%,%,$(suffix $*)) -DMACHINE='"$(shell uname -m)"' -I$(BENCH_INCLUDE) -c $< -o $@
 
@@ -69,10 +69,10 @@ $(BENCH)/guard: $(foreach part,USUAL NEW_UNITS COARSE FAST,$(foreach way,0 1 2,$
 
 # A quick try: make bench-report RUNS=2 REPETITIONS=4 MIN_TIME=0.002 FILTER='^floor|^flake/next' PEER_REPEATS=1 \
 #   PEER_IDS=10000 REPORT=/tmp/R.md
-# Where Debian's peers are too old for version 7, with others put first:
+# If Debian's peers are too old for UUIDv7, with newer ones:
 #   CPLUS_INCLUDE_PATH=... GO_PEERS=... PEER_VERSIONS="boost=1.90 google/uuid=1.6.0" \
 #   make bench-report UUID7_H=path/to/uuidv7.h
-bench-report: $(BENCH)/bench $(BENCH)/guard ## writes bench/REPORT.md and README.md's table from the quietest of RUNS runs, unless the report there is quieter (FORCE=1)
+bench-report: $(BENCH)/bench $(BENCH)/guard ## writes bench/REPORT.md and README.md's table from the run of RUNS=3 with the least noise, if it has less than the present report (or FORCE=1)
 	@command -v python3 >/dev/null || { echo "make bench-report needs python3" >&2; exit 1; }
 	rm -rf $(BENCH)/run[0-9]*
 	i=0; while [ $$((i += 1)) -le $(RUNS) ]; do \
@@ -84,7 +84,7 @@ bench-report: $(BENCH)/bench $(BENCH)/guard ## writes bench/REPORT.md and README
 	python3 bench/report.py $(BENCH) --report $(REPORT) $(if $(filter bench/REPORT.md,$(REPORT)),--readme README.md) \
 	  $(if $(filter 1,$(FORCE)),--force)
 
-bench-guard: $(BENCH)/guard ## instructions of the hot paths, lines of an include: fails when one has grown by 5 %, names one that shrank (valgrind)
+bench-guard: $(BENCH)/guard ## instructions of the hot paths, lines of the headers: fails if one has grown by 5 %, reports one that shrank (valgrind)
 	CC="$(CC)" CXX="$(CXX)" INCLUDE="$(BENCH_INCLUDE)" bench/guard.sh $(BENCH)/guard bench/guard.txt
 
 bench-guard-update: $(BENCH)/guard ## writes these counts to bench/guard.txt, for this compiler

@@ -4,10 +4,10 @@
 # guard.sh PROGRAM FIGURES [--update]
 #
 # Counts the instructions of each hot path and compares them with those in FIGURES for the same
-# compiler: a path that has grown by more than 5 % fails, and one that has shrunk by as much is named: its
-# figure is stale, and lets it grow back unseen. --update writes them there instead.
-# And counts the lines that an include of each header adds to a unit; their limits in FIGURES are
-# "include HEADER_LANGUAGE LINES", written by hand. CC, CXX and INCLUDE (the headers' folder) count.
+# compiler: a path that grew by more than 5 % fails. One that shrank by more is reported: its figure is stale and would
+# let it grow back unnoticed. --update writes the counts to FIGURES instead.
+# Also counts the lines that an include of each header adds to a unit; FIGURES has their limits, written by hand:
+# "include HEADER_LANGUAGE LINES". Environment: CC, CXX, INCLUDE (the headers' directory).
 program=$1 figures=$2 update=${3-}
 command -v valgrind > /dev/null && command -v callgrind_annotate > /dev/null || {
     echo "make bench-guard needs valgrind: apt-get install valgrind" >&2

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# measure.sh PROGRAM DIRECTORY [OPTION...]   runs all rows of the benchmark once, with its options, and leaves
-# in DIRECTORY: results.json, load.txt, failed.txt. A row that ends the program is named there, and all others
-# are measured anew without it.
+# measure.sh PROGRAM DIRECTORY [OPTION...]   runs all rows of the benchmark once, with these options, and writes
+# results.json, load.txt and failed.txt to DIRECTORY. If a row ends the program, failed.txt names it, and all other
+# rows are measured again without it.
 program=$1 out=$2
 shift 2
 mkdir -p "$out" || exit 1

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * The uniqueness campaign: plays random scripts of calls and clock readings on your own
- * configuration for hours, and looks whether an id comes twice or an answer is not what the
- * oracle (tests/oracle.h) says.
+ * The uniqueness campaign: runs random scripts of calls and clock readings on your own configuration for
+ * hours, and checks that no ID repeats and that each result is the oracle's (tests/oracle.h).
  *
  *     campaign --header flake --layout hazelcast --max-ahead-ms 15000 --clock back --hours 8
  *
- * To try your own layout and clock, define these before you include this file:
+ * To test your own layout and clock, define these before you include this file:
  *
- *     FUZZ_READING(true_ns)    what your clock says at that Unix time in ns
- *     CAMPAIGN_LAYOUT          your flake_layout, as --layout mine
+ *     FUZZ_READING(true_ns)    what your clock reads at that Unix time in ns
+ *     CAMPAIGN_LAYOUT          your flake_layout, selected by --layout mine
  *
- * It makes and mutates its inputs itself, and keeps those that reach new code where the compiler
- * counts that: clang -fsanitize-coverage=inline-8bit-counters, gcc -fsanitize-coverage=trace-pc.
- * With -DFUZZ_LIBFUZZER -fsanitize=fuzzer, libFuzzer does that. The configuration is given as
- * --option=value; time, inputs and seed are libFuzzer's own options.
+ * The campaign generates and mutates its inputs, and keeps those that reach new code if the compiler counts
+ * coverage: clang -fsanitize-coverage=inline-8bit-counters, gcc -fsanitize-coverage=trace-pc. With
+ * -DFUZZ_LIBFUZZER -fsanitize=fuzzer, libFuzzer does that. Then the configuration is given as
+ * --option=value, and time, inputs and seed by libFuzzer's own options.
  */
 #include "player_flake.h"
 #include "player_sno.h"
@@ -33,28 +32,25 @@ static const char campaign_help[] =
     "                            uuid7 uuid7_node uuid8 ulid, mine, or T-N-S, bits of time, node\n"
     "                            and sequence from the top. Those of 128 bits have no\n"
     "                            --epoch-ms and --scatter\n"
-    "  --config WORDS            the options of flake.h as a configuration has them, in place of "
-    "the\n"
-    "                            other options down to --refuse-back: \"twitter node=7 "
-    "seq_max=63\"\n"
-    "  --epoch-ms N              Unix time of the layout's beginning (its own; of T-N-S 0)\n"
-    "  --node N                  as many as the layout has; of sno.h the partition, below 65536 "
-    "(0)\n"
-    "  --seq-min N --seq-max N   numbers to use; as many as the layout has, of sno.h 65536 (all)\n"
+    "  --config WORDS            options as in a configuration file, \"twitter node=7 seq_max=63\", in\n"
+    "                            place of the other options from --layout to --refuse-back\n"
+    "  --epoch-ms N              start of the layout's time, Unix time in ms (the layout's; of\n"
+    "                            T-N-S 0)\n"
+    "  --node N                  the node number; of sno.h the partition, below 65536 (0)\n"
+    "  --seq-min N --seq-max N   range of sequence numbers; of sno.h below 65536 (all)\n"
     "  --max-ahead-ms N          up to 2^31 units (0)\n"
-    "  --max-wait-ms N           up to 2^53 (0: 1000; of sno.h no limit, unless the clock may "
-    "stand\n"
-    "                            still)\n"
-    "  --scatter 0|1  --refuse-back 0|1   (0)\n"
-    "  --clock forward|stuck|back|wild   what it may do: go on; stand still, too; be put back, "
-    "too;\n"
-    "                            anything, years and times without ids included (back)\n"
-    "  --seconds N | --hours N   how long, fractions too, up to 1000000 hours; the last one "
-    "counts\n"
-    "                            (60 seconds)\n"
-    "  --inputs N                so many inputs, however long they take; 1 or more\n"
-    "  --seed N                  the same seed and inputs, the same campaign; below 2^64 (1)\n"
-    "  --replay HEX              plays this input, and tells each call\n";
+    "  --max-wait-ms N           up to 2^53 (0: 1000; of sno.h no limit, unless the clock may\n"
+    "                            stand still)\n"
+    "  --scatter 0|1             options.seq_scatter (0)\n"
+    "  --refuse-back 0|1         options.fail_on_backwards (0)\n"
+    "  --clock forward|stuck|back|wild   what the clock may do: move forward; also stand still;\n"
+    "                            also go backwards; anything, also jump by years and leave the\n"
+    "                            layout's time (back)\n"
+    "  --seconds N | --hours N   duration, fractions allowed, up to 1000000 hours; the last one\n"
+    "                            counts (60 seconds)\n"
+    "  --inputs N                number of inputs, without a limit of time; 1 or more\n"
+    "  --seed N                  equal seeds and inputs give equal campaigns; below 2^64 (1)\n"
+    "  --replay HEX              plays this input and prints each call\n";
 
 static struct campaign {
     const char *header, *layout, *clock, *replay, *epoch_ms, *config;
@@ -72,8 +68,8 @@ FUZZ_NORETURN static void campaign_usage(const char *what, const char *value) {
     exit(2);
 }
 
-/* What follows an option: a text, a time in units of `unit_s`, or a number from `least` to `most`, which
- * may be smaller in sno.h: `most_sno`, or 0 if it has no such option. */
+/* The value of an option: a text, a time in units of `unit_s`, or a number from `least` to `most`; for sno.h to
+ * `most_sno`, 0: sno.h does not have the option. */
 typedef struct campaign_option {
     const char *name;
     const char **text;
@@ -103,7 +99,7 @@ static const campaign_option campaign_options[] = {
 enum { campaign_option_count = sizeof campaign_options / sizeof *campaign_options };
 static const char *campaign_given[campaign_option_count];
 
-/* Takes the pairs that begin with --; all else is libFuzzer's. */
+/* Reads options that begin with --; all others are libFuzzer's. */
 static void campaign_read(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         size_t at = 0;
@@ -118,8 +114,8 @@ static void campaign_read(int argc, char **argv) {
                (strlen(campaign_options[at].name) != length ||
                 strncmp(name, campaign_options[at].name, length) != 0))
             at++;
-        if (at == campaign_option_count) campaign_usage("what is", name);
-        if (!value && i + 1 == argc) campaign_usage("a value is missing behind", name);
+        if (at == campaign_option_count) campaign_usage("unknown option", name);
+        if (!value && i + 1 == argc) campaign_usage("missing value after", name);
         campaign_given[at] = value ? value + 1 : argv[++i];
         const campaign_option *o = &campaign_options[at];
         if (o->text) *o->text = campaign_given[at];
@@ -129,14 +125,14 @@ static void campaign_read(int argc, char **argv) {
         const double time = strtod(campaign_given[at], &end), most = 1e6 * 3600 / o->unit_s;
         if ((first != '.' && (first < '0' || first > '9')) || *end || !(time > 0 && time <= most)) {
             char what[64];
-            (void)snprintf(what, sizeof what, "%s is above 0 and at most %.0f, not", o->name, most);
+            (void)snprintf(what, sizeof what, "%s must be above 0 and at most %.0f, not", o->name, most);
             campaign_usage(what, campaign_given[at]);
         }
         campaign.seconds = time * o->unit_s;
     }
 }
 
-/* The numbers, whose ranges are those of the header chosen. */
+/* Parses the numbers, whose ranges depend on the header. */
 static void campaign_numbers(void) {
     for (size_t at = 0; at < campaign_option_count; at++) {
         const campaign_option *o = &campaign_options[at];
@@ -152,7 +148,7 @@ static void campaign_numbers(void) {
             *o->number <= most)
             continue;
         char what[96];
-        (void)snprintf(what, sizeof what, "%s is a number from %" PRIu64 " to %" PRIu64 ", not",
+        (void)snprintf(what, sizeof what, "%s must be a number from %" PRIu64 " to %" PRIu64 ", not",
                        o->name, o->least, most);
         campaign_usage(what, text);
     }
@@ -167,7 +163,7 @@ static unsigned campaign_may(void) {
     campaign_usage("no such clock:", campaign.clock);
 }
 
-/* A number that is all there is up to `end`, a '-' or the end of the text; then behind it. */
+/* Parses a number that ends at `end`, a '-' or NUL; returns what follows. */
 static const char *campaign_bits(const char *text, char end, unsigned *bits) {
     char *behind = NULL;
     if (!text || *text < '0' || *text > '9') return NULL;
@@ -184,7 +180,7 @@ static bool campaign_is_own(const char *text, flake_layout *layout) {
     if (!campaign_bits(text, 0, &seq_bits)) return false;
     *layout = flake_layout_of(time_bits, node_bits, seq_bits, 0);
     if (flake_layout_check(layout, NULL) != FLAKE_OK)
-        campaign_usage("no layout of 64 bits (node and sequence have 32 at most):",
+        campaign_usage("not a layout of 64 bits (node and sequence have 32 at most):",
                        campaign.layout);
     return true;
 }
@@ -206,7 +202,7 @@ static flake_layout campaign_layout(void) {
         errno = 0;
         layout.epoch_ms = strtoll(campaign.epoch_ms, &end, 10);
         if (*end || end == campaign.epoch_ms || errno)
-            campaign_usage("--epoch-ms is a number of 64 bits, not", campaign.epoch_ms);
+            campaign_usage("--epoch-ms must be a number of 64 bits, not", campaign.epoch_ms);
     }
     return layout;
 }
@@ -222,10 +218,10 @@ static void campaign_configure_sno(void) {
     campaign_sno.may = campaign_may();
     if (!o->max_wait_ms) o->max_wait_ms = campaign_sno.may & FUZZ_STICK ? 1000 : INT64_MAX;
     if (sno_init(&sno_gens[0], s, o, &why) != FLAKE_OK)
-        campaign_usage("sno.h refuses this:", why.text);
+        campaign_usage("sno.h rejects this:", why.text);
 }
 
-/* --config stands for these options. */
+/* --config replaces these options. */
 static void campaign_read_config(flake_options *o) {
     static const char *const others[] = {"--layout",      "--epoch-ms", "--node",
                                          "--seq-min",     "--seq-max",  "--max-ahead-ms",
@@ -235,13 +231,13 @@ static void campaign_read_config(flake_options *o) {
     for (size_t at = 0; at < campaign_option_count; at++)
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
             if (campaign_given[at] && !strcmp(campaign_options[at].name, others[i]))
-                campaign_usage("--config has what is also in", others[i]);
+                campaign_usage("--config already sets", others[i]);
     if (flake_config_parse(campaign.config, &config, &why) != FLAKE_OK)
-        campaign_usage("flake.h refuses this:", why.text);
+        campaign_usage("flake.h rejects this:", why.text);
     if (config.state.path || config.state.dir || config.partition >= 0 ||
         config.options.lane_count || config.options.single_thread ||
         config.options.start_next_unit || config.options.exclusive_dir || config.options.clock.kind)
-        campaign_usage("the campaign has no lanes, single_thread, start_next_unit, exclusive_dir, "
+        campaign_usage("the campaign cannot use lanes, single_thread, start_next_unit, exclusive_dir, "
                        "clock, state and partition:",
                        campaign.config);
     *o = config.options;
@@ -269,13 +265,13 @@ static void campaign_configure_flake(void) {
     }
     o->clock.now_ns = fuzz_read;
     if (flake_init(&flake_gens[0], o, &why) != FLAKE_OK)
-        campaign_usage("flake.h refuses this:", why.text);
+        campaign_usage("flake.h rejects this:", why.text);
 }
 
 static void campaign_configure(void) {
     const char *hex = campaign.replay;
     if (hex && (strlen(hex) % 2 || hex[strspn(hex, "0123456789abcdefABCDEF")]))
-        campaign_usage("--replay is an input in hex, two digits a byte, not", hex);
+        campaign_usage("--replay must be an input in hex, two digits a byte, not", hex);
     campaign_is_sno = !strcmp(campaign.header, "sno");
     if (!campaign_is_sno && strcmp(campaign.header, "flake") != 0)
         campaign_usage("no such header:", campaign.header);
@@ -326,10 +322,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
 }
 #else
 
-/* ---- coverage: a counter for each edge, or as many as the compiler gives ---- */
+/* ---- coverage: a counter for each edge ---- */
 
 enum { campaign_hashed = 1 << 14, campaign_most_counters = 1 << 16 };
-static uint8_t campaign_own[campaign_hashed]; /* gcc's, by place in the program */
+static uint8_t campaign_own[campaign_hashed]; /* gcc's, by hashed address */
 static uint8_t *campaign_counters = campaign_own;
 static size_t campaign_counters_size = campaign_hashed;
 static uint8_t campaign_seen[campaign_most_counters]; /* a bit for each order of magnitude */
@@ -359,7 +355,7 @@ static uint8_t campaign_magnitude(uint8_t count) {
     return (uint8_t)(1u << bit);
 }
 
-/* Whether this input reached what none before it has. */
+/* Whether this input reached something new. */
 static bool campaign_is_news(void) {
     bool news = false;
     for (size_t i = 0; i < campaign_counters_size; i++) {
@@ -404,7 +400,7 @@ static void campaign_mutate(campaign_input *in) {
     case 0: in->bytes[at] ^= (uint8_t)(1u << campaign_pick(8)); break;
     case 1: in->bytes[at] = (uint8_t)campaign_pick(256); break;
     case 2: in->bytes[at] = (uint8_t)(in->bytes[at] + campaign_pick(9) - 4); break;
-    case 3: /* repeat, which repeats calls too */
+    case 3: /* repeat bytes, and so calls */
         if (n > most) n = most;
         memmove(in->bytes + at + n, in->bytes + at, in->size - at);
         in->size += n;
@@ -420,7 +416,7 @@ static void campaign_mutate(campaign_input *in) {
         in->size += n;
         break;
     case 6: memmove(in->bytes + campaign_pick(in->size - n + 1), in->bytes + at, n); break;
-    default: { /* the end of another */
+    default: { /* append the end of another input */
         const campaign_input *other = &campaign_kept[campaign_pick(campaign_kept_size)];
         const size_t from = campaign_pick(other->size);
         n = other->size - from;
@@ -457,7 +453,7 @@ static void campaign_replay(const char *hex) {
 
 /* ---- the campaign ---- */
 
-#ifndef CAMPAIGN_NOW_S /* a test's clock stands here */
+#ifndef CAMPAIGN_NOW_S /* tests define a clock */
 #define CAMPAIGN_NOW_S() campaign_now_s()
 static double campaign_now_s(void) { return (double)flake_i_system_ns(FLAKE_CLOCK_EXACT) / 1e9; }
 #endif
@@ -470,7 +466,7 @@ static bool campaign_on_terminal(void) {
 #endif
 }
 
-/* Ctrl-C, or kill: the campaign ends with its summary. A second one ends it at once. */
+/* After Ctrl-C or kill the campaign prints its summary and ends; after a second one it ends at once. */
 static volatile sig_atomic_t campaign_signal;
 
 static void campaign_interrupt(int number) {
@@ -478,7 +474,7 @@ static void campaign_interrupt(int number) {
     (void)signal(number, SIG_DFL);
 }
 
-static void campaign_heed(int number) { /* unless nohup, or a shell's &, has it ignored */
+static void campaign_heed(int number) { /* unless it is ignored, by nohup or a shell's & */
     if (signal(number, campaign_interrupt) == SIG_IGN) (void)signal(number, SIG_IGN);
 }
 
@@ -516,9 +512,9 @@ static void campaign_run(void) {
     if (terminal) printf("\r");
     campaign_tell(CAMPAIGN_NOW_S() - begin_s);
     if (campaign_signal) printf(", ended by %s", campaign_signal == SIGINT ? "SIGINT" : "SIGTERM");
-    printf(": no id twice, no disagreement\n");
+    printf(": no duplicate, no difference from the oracle\n");
     (void)fflush(stdout);
-    if (campaign_signal) (void)raise((int)campaign_signal); /* whoever waits for it sees that */
+    if (campaign_signal) (void)raise((int)campaign_signal); /* so that the parent process sees the signal */
 }
 
 int main(int argc, char **argv) {

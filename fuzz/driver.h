@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The last lines of a fuzz target: a main() that replays files, or stdin, where libFuzzer is not
- * linked in. FUZZ_TRACE=1 in the environment tells each call.
+ * Included at the end of a fuzz target: without libFuzzer, a main() that replays files or stdin. With
+ * FUZZ_TRACE=1 in the environment it prints each call.
  */
 #ifndef DRIVER_H
 #define DRIVER_H
@@ -11,7 +11,7 @@ static uint8_t driver_bytes[1 << 20];
 static inline void driver_replay(FILE *in) {
     const size_t size = fread(driver_bytes, 1, sizeof driver_bytes, in);
     uint8_t *copy =
-        (uint8_t *)malloc(size ? size : 1); /* its end is the input's: sanitizers see it */
+        (uint8_t *)malloc(size ? size : 1); /* of the exact size, for sanitizers */
     if (!copy) abort();
     memcpy(copy, driver_bytes, size);
     (void)LLVMFuzzerTestOneInput(copy, size);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the fuzz targets and the campaign share: bytes that are turned into decisions, the clock that
- * follows them, the set of all ids of one input, and how a failure is told.
+ * Shared by the fuzz targets and the campaign: bytes as decisions, the scripted clock, the set of all IDs of
+ * one input, and the report of a failure.
  *
  * A target defines one function,
  *
  *     int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
  *
- * and includes driver.h at its end, so that it also runs without libFuzzer.
+ * and includes driver.h at its end, to run without libFuzzer as well.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -26,16 +26,16 @@
 
 /* ---- failures ---- */
 
-static const uint8_t *fuzz_input; /* the one at work */
+static const uint8_t *fuzz_input; /* the current one */
 static size_t fuzz_input_size;
-static uint64_t fuzz_inputs, fuzz_ids; /* tried, and drawn */
-static bool fuzz_traced;               /* each call is told on stdout */
-/* How to replay, which a failure tells before it exits; NULL under libFuzzer, where it aborts. */
+static uint64_t fuzz_inputs, fuzz_ids; /* counts */
+static bool fuzz_traced;               /* prints each call */
+/* How to replay, printed after a failure, which then exits; NULL under libFuzzer: it aborts. */
 static const char *fuzz_hint;
 static const char *fuzz_call = "begin";
 static unsigned fuzz_step;
 
-/* Told of a failure in place of all that, and does not return: a test goes on with its next input. */
+/* Called for a failure instead, and does not return: a test continues with its next input. */
 static void (*fuzz_instead)(const char *failure);
 
 FUZZ_NORETURN static void fuzz_fail(const char *what, int64_t got, int64_t wanted) {
@@ -64,7 +64,7 @@ static inline void fuzz_same_u64(const char *what, uint64_t got, uint64_t wanted
     fuzz_same(what, (int64_t)got, (int64_t)wanted);
 }
 
-/* ---- bytes: behind the last one they are 0 ---- */
+/* ---- bytes: after the last one they are 0 ---- */
 
 static const uint8_t *fuzz_at, *fuzz_end;
 
@@ -86,7 +86,7 @@ static inline uint64_t fuzz_bytes(unsigned n) {
     return value;
 }
 
-/* As few bytes as the bound needs, so that small changes of an input stay small. */
+/* Uses as few bytes as the bound needs, so that small changes of an input have small effects. */
 static inline uint64_t fuzz_below(uint64_t bound) {
     unsigned n = 1;
     while (n < 8 && (bound - 1) >> (8 * n)) n++;
@@ -106,8 +106,8 @@ static inline uint64_t fuzz_number(void) {
 
 /* ---- clock ----
  *
- * script_now.now_ns is the true time, and FUZZ_READING what the clock under test says then. It is
- * read anew whenever the time has moved, and stands still in between.
+ * script_now.now_ns is the true time, and FUZZ_READING what the clock under test reads then. It is read
+ * again whenever the true time has changed, and constant in between.
  */
 #ifndef FUZZ_READING
 #define FUZZ_READING(true_ns) (true_ns)
@@ -130,7 +130,7 @@ typedef struct fuzz_moment {
 static int64_t fuzz_reading_ns, fuzz_coarse_lag_ns;
 static uint64_t fuzz_slack_ns; /* for the next init with the coarse clock */
 static bool fuzz_counts;       /* the fast clock's counter does */
-static bool fuzz_stepped_back; /* some reading was below the one before it */
+static bool fuzz_stepped_back; /* a reading was below an earlier one */
 
 static inline void fuzz_read_anew(void) {
     const int64_t before_ns = fuzz_reading_ns;
@@ -157,7 +157,7 @@ static inline int64_t fuzz_read_system(bool is_coarse) {
     return script_sum(fuzz_read(NULL), is_coarse ? -fuzz_coarse_lag_ns : 0);
 }
 
-/* The latest that a clock put back within slack or lease may seem to say. */
+/* The latest reading of a clock that went backwards within slack or lease. */
 static inline int64_t fuzz_latest_ns(void) {
     return script_sum(fuzz_reading_ns, fuzz_counts ? INT64_C(1) << 19 : (int64_t)fuzz_slack_ns);
 }
@@ -178,7 +178,7 @@ static inline void fuzz_back_to(const fuzz_moment *then) {
     fuzz_reading_ns = then->reading_ns;
 }
 
-/* It follows the clock, back too, as another processor's might. */
+/* It follows the clock, also backwards, as another processor's counter might. */
 static inline uint64_t fuzz_counter(void) {
     return fuzz_counts ? (uint64_t)fuzz_reading_ns * 3 : 0;
 }
@@ -186,16 +186,16 @@ static inline uint64_t fuzz_counter(void) {
 #define FLAKE_CLOCK_NS(kind) fuzz_read_system((kind) == FLAKE_CLOCK_COARSE)
 #define FLAKE_CLOCK_SLACK_NS fuzz_slack_ns
 #define FLAKE_COUNTER()      fuzz_counter()
-#define FLAKE_LANE()         fuzz_step /* each call is another thread's */
+#define FLAKE_LANE()         fuzz_step /* each call is in another thread */
 #define FLAKE_SLEEP_NS(ns)   fuzz_sleep(ns)
 
 /* What the clock may do. */
 enum {
-    FUZZ_BACK = 1,    /* be put back */
+    FUZZ_BACK = 1,    /* go backwards */
     FUZZ_STICK = 2,   /* stand still while a caller sleeps */
-    FUZZ_OUTSIDE = 4, /* show times that have no unit */
-    FUZZ_JUMP = 8,    /* be put anywhere during a sleep */
-    FUZZ_FAR = 16,    /* go years at once */
+    FUZZ_OUTSIDE = 4, /* read times outside the layout */
+    FUZZ_JUMP = 8,    /* jump anywhere during a sleep */
+    FUZZ_FAR = 16,    /* jump by years */
     FUZZ_SHORT = 32   /* move by less than a caller wants to sleep */
 };
 
@@ -248,7 +248,7 @@ static inline int64_t fuzz_move_ns(const oracle *o, unsigned may) {
     return choice & 128 ? -ns : ns;
 }
 
-/* How the sleeps to come end. Small steps have an end only if the times are not too close. */
+/* How the next sleeps end. */
 static inline void fuzz_set_sleep(const oracle *o, unsigned may) {
     const int64_t grain_ns = FUZZ_MS / 8, unit_ns = o->unit_ms * FUZZ_MS;
     script_now.per_sleep = -1;
@@ -282,7 +282,7 @@ static inline void fuzz_move_clock(const oracle *o, unsigned may) {
                by_ns, fuzz_reading_ns, script_now.per_sleep, script_now.jump_to_ns);
 }
 
-/* Somewhere in the oracle's time: at its begin, its end, or between. */
+/* A time of the oracle's range: the first, the last, or between. */
 static inline void fuzz_start_clock(const oracle *o) {
     const uint8_t choice = fuzz_byte();
     uint64_t unit = fuzz_below(1 << 16);
@@ -293,7 +293,7 @@ static inline void fuzz_start_clock(const oracle *o) {
                      (int64_t)(choice >> 2) * (o->unit_ms * FUZZ_MS / 64));
 }
 
-/* ---- the set of all ids of one input ---- */
+/* ---- the set of all IDs of one input ---- */
 
 enum { fuzz_most_ids = 40000, fuzz_slots = 1 << 17 };
 static uint64_t fuzz_slot[fuzz_slots];
@@ -317,7 +317,7 @@ static inline void fuzz_set_add(uint64_t id) {
 
 static inline bool fuzz_set_is_full(void) { return fuzz_set_size > fuzz_most_ids; }
 
-/* ---- what is asked of a generator, first of the oracle, then of the real one ---- */
+/* ---- calls, made first to the oracle, then to the generator ---- */
 
 enum { fuzz_most_places = 1 << 16, fuzz_usual_places = 4096 };
 
@@ -325,7 +325,7 @@ typedef struct fuzz_wanted {
     oracle_status status;
     size_t n;
     oracle_place places[fuzz_most_places];
-    int64_t after_ns; /* the clock then */
+    int64_t after_ns; /* the clock after the call */
 } fuzz_wanted;
 
 /* All that a batch of n gives; the clock is put back after it. */

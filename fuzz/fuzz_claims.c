@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What claims on node numbers read: etcd's answers, which come from the network: JSON, base64, keys,
- * horizons, lists of clusters. Each is compared with a naive reading. The texts lie on the heap in their
- * exact size, so that the address sanitizer sees a byte too many. Built with -lcurl; nothing is sent.
+ * The parsers of etcd's answers, which come from the network: JSON, base64, keys, horizons, lists of
+ * clusters. Each is compared with a naive parser. Texts are on the heap in their exact size, so that the
+ * address sanitizer sees an access beyond them. Built with -lcurl; nothing is sent.
  */
 #include "fuzz.h"
 #include "etcd/flake_etcd.h"

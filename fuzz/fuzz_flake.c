@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Generators, shards, lanes, batches, prefetch, snapshots and 128 bits of flake.h, from the bytes of
- * the input, against the oracle.
+ * Generators, shards, lanes, batches, prefetch, snapshots and 128-bit IDs of flake.h, against the oracle.
  */
 #include "player_flake.h"
 

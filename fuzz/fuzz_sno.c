@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Generators, shards, pools, batches and snapshots of sno.h, from the bytes of the input, against
- * the oracle with its two ticks.
+ * Generators, shards, lanes, batches and snapshots of sno.h, against the oracle with its two ticks.
  */
 #include "player_sno.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * State files, and slots. The file: arbitrary bytes are read as a plain reading of the format says, what
- * is read is written as it was, each change of one byte is noticed, and the judgement is that of a few
- * plain comparisons. And whole runs, one after the other, with a disk in memory: generators and shards
- * of both headers draw, the clock moves as it likes, writes fail, another file comes to the path, runs
- * end by close, at once, or by a power cut that leaves any part of what was not synced; no run hands out a
- * time that an earlier one may have handed out.
+ * State files, opened by path or claimed by number. The format: arbitrary bytes parse as in a simple parser, a
+ * record is written back unchanged, each change of one byte is detected, and the verdict is that of a few simple
+ * comparisons. And whole runs, one after the other, with a disk in memory: generators and shards of both headers
+ * draw, the clock moves in any way, writes fail, another file replaces the state, and runs end by close, crash or
+ * a power cut that keeps any part of the unsynced data. No run uses a time that an earlier one may have used.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- a disk in memory: files with two names, and what a power cut would leave of them ---- */
+/* ---- a disk in memory: files with two names, and what would remain after a power cut ---- */
 
 enum {
     disk_files = 6,
@@ -39,7 +38,7 @@ typedef struct disk_names {
 static disk_names disk_now, disk_lasting;
 static int disk_opened; /* -1: none */
 static size_t disk_at;
-static uint64_t disk_failures; /* bit i: the i-th call that writes, from now on, fails */
+static uint64_t disk_failures; /* bit i: the i-th writing call from now on fails */
 
 static bool disk_fails(void) {
     const bool fails = disk_failures & 1;
@@ -195,7 +194,7 @@ static uint64_t record_checksum(const uint8_t *in) {
     return hash;
 }
 
-/* What a plain reading of the format says. */
+/* A simple parser of the format. */
 typedef struct plain {
     flake_status status;
     uint64_t number;
@@ -283,7 +282,7 @@ static void record_check_judgement(const flake_i_record *r) {
     fuzz_same("words", what != NULL, wanted != FLAKE_OK);
 }
 
-/* Bytes of a file: 128 of the input each where something stands, with a checksum that may be true. */
+/* Contents of a file: records of 128 input bytes, with checksums that may be right. */
 static void file_check(void) {
     static uint8_t file[FLAKE_I_FILE];
     static const size_t places[] = {0, 512, 512 + 4096};
@@ -339,7 +338,7 @@ static void record_check(void) {
 
 /* ---- power cuts ---- */
 
-/* What was not synced is lost or there, each part of it by itself. */
+/* Each part that was not synced is lost or kept independently. */
 static void disk_power_cut(void) {
     disk_opened = -1;
     if (fuzz_byte() & 1) disk_now = disk_lasting;
@@ -354,7 +353,7 @@ static void disk_power_cut(void) {
     }
 }
 
-/* The least horizon that a power cut might leave; INT64_MIN: none. */
+/* The lowest horizon that may remain after a power cut; INT64_MIN: none. */
 static int64_t disk_least_horizon(void) {
     static disk_content spoilt;
     if (disk_lasting.file < 0) return INT64_MIN;
@@ -369,7 +368,7 @@ static int64_t disk_least_horizon(void) {
     return left.horizon_ns < lasting.horizon_ns ? left.horizon_ns : lasting.horizon_ns;
 }
 
-/* A file that is put at the path, by somebody else. */
+/* Another process replaces the file at the path. */
 static void disk_put(const uint8_t *bytes, size_t n) {
     disk_now.file = disk_make();
     disk_lasting = disk_now;
@@ -438,7 +437,7 @@ static flake_status run_open(void) {
     return sno_state_open(&run_state, &run_where, &run_options, &pool, NULL);
 }
 
-/* Opens until it is well; what may stand in the way is time and the disk. */
+/* Opens until it succeeds; only time and the disk may prevent it. */
 static void run_begin(void) {
     plain before;
     for (;;) {
@@ -474,7 +473,7 @@ static void run_begin(void) {
     run_make_generators();
 }
 
-/* What is damaged is refused by name and left as it was, unless the other record is whole. */
+/* A damaged file is refused with its status and unchanged, unless the other record is intact. */
 static void run_damage(void) {
     static struct disk_file kept;
     struct disk_file *const f = &disk_file[disk_now.file];
@@ -496,7 +495,7 @@ static void run_damage(void) {
 static void run_end(uint8_t how) {
     run_tell("end", how % 4);
     if (how % 2) (void)flake_state_close(&run_state, NULL);
-    memset(&run_state, 0, sizeof run_state); /* the process is gone */
+    memset(&run_state, 0, sizeof run_state); /* the process has ended */
     disk_opened = -1;
     if (how % 4 >= 2) disk_power_cut();
     if (how & 4 && run_of != RUN_NUMBER && disk_now.file >= 0) {
@@ -534,7 +533,7 @@ static void run_draw_flake(uint8_t way) {
     case 6: (void)!flake_try_n(&run_shards[1], ids, 7, &n); break;
     default: n = flake_try(&run_shards[1], ids) == FLAKE_OK; break;
     }
-    /* a batch that fails leaves those that it had in front */
+    /* a batch that fails returns the IDs before the failure */
     if (!n && way % 8 == 2)
         while (n < 7 && ids[n]) n++;
     run_least_ns = disk_least_horizon();
@@ -603,7 +602,7 @@ static void run_check(void) {
             break;
         case 8: run_make_generators(); break;
         case 9: run_restore(); break;
-        case 10: { /* another file comes to the path: what was written so far, a copy of it */
+        case 10: { /* another file replaces the state: an earlier copy */
             const disk_content file = disk_file[disk_now.file].now;
             if (with < 32) disk_put(file.bytes, file.n);
             break;

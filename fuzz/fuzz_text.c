@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * All that writes and reads ids, of both headers: texts in every form and base, bytes, fields. What
- * is written reads back; what is read is written as it was; a naive reading of the same text agrees;
- * the paths for different machines agree. Buffers are of the exact size on the heap, so that the
- * address sanitizer sees a byte too many.
+ * All conversions of IDs, of both headers: texts in every encoding and base, bytes, fields. Formatting and
+ * parsing are inverse; a naive parser agrees; the code for different machines agrees. Buffers are on the heap in
+ * their exact size, so that the address sanitizer sees an access beyond them.
  */
 #include "fuzz.h"
 #include "flake.h"
@@ -35,7 +34,7 @@ static char *text_rest(size_t *n) {
     return text_copy(fuzz_at, *n);
 }
 
-/* A text that is right, but for some edits. */
+/* A valid text with some edits. */
 static char *text_edited(const char *text, size_t *n) {
     char room[160];
     memcpy(room, text, *n);
@@ -59,7 +58,7 @@ static char *text_edited(const char *text, size_t *n) {
 
 /* ---- flake ---- */
 
-/* In a buffer that just holds it, and in one that is a byte too small and stays as it was; and read back. */
+/* Into a buffer of the exact size, and into one that is a byte too small and stays unchanged; then parsed. */
 static void text_check_written(flake128 id, size_t kind, bool fixed) {
     char wanted[130];
     const text_kind k = text_kind_of(kind);
@@ -152,7 +151,7 @@ static void text_check_parse_128(void) {
     free(text);
 }
 
-/* UUIDs and ULIDs, by the calls and by the portable code that other machines have. */
+/* UUIDs and ULIDs, by the calls and by the portable code of other machines. */
 typedef struct text_wide {
     const char *name;
     size_t width;
@@ -407,7 +406,7 @@ static void text_check_fields(void) {
     parts.unix_ms = fuzz_byte() % 2 ? (int64_t)seed : (int64_t)(seed >> fuzz_byte() % 64);
     parts.node = fuzz_number();
     parts.seq = (uint32_t)fuzz_number();
-    if (sound && fuzz_byte() % 4) { /* what fits, mostly */
+    if (sound && fuzz_byte() % 4) { /* mostly valid values */
         parts.node = layout_low(parts.node, l.node_bits);
         parts.seq = (uint32_t)layout_low(parts.seq, l.seq_bits);
     }

@@ -7,7 +7,7 @@
 
 #include "fuzz.h"
 
-/* Any: one that is known, one of the usual make, or fields that may fit or not. */
+/* Any layout: a known one, a common one, or fields that may be valid or not. */
 static inline flake_layout layout_from_bytes(void) {
     static const uint32_t unit_ms[] = {1, 1, 4, 10, 1000, 0, UINT32_MAX, 86400000};
     flake_layout l;
@@ -29,7 +29,7 @@ static inline flake_layout layout_from_bytes(void) {
         return flake_layout_hazelcast_of(fuzz_byte() % 70, seq_bits);
     }
     case 12: {
-        if (choice & 16) { /* nothing to spare: a full unit's count carries into time */
+        if (choice & 16) { /* no spare bit: a full unit's count carries into the time */
             const unsigned seq_bits = 19 + fuzz_byte() % 14;
             l = flake_layout_of(64 - seq_bits, 0, seq_bits, 0);
             break;
@@ -111,7 +111,7 @@ static inline uint64_t layout_low(uint64_t x, unsigned bits) {
     return bits < 64 ? x & (((uint64_t)1 << bits) - 1) : x;
 }
 
-/* A node with the gap bit put in at gap_at. */
+/* A node with the gap bit inserted at gap_at. */
 static inline uint64_t layout_spaced(const flake_layout *l, uint64_t node) {
     if (!l->gap_at) return node;
     const uint64_t low = layout_low(node, l->gap_at);

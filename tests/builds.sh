@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# builds.sh   builds README.md's first program in each way of tests/builds/*.md whose tools are installed,
-# from the blocks of these pages, and runs it. Behind a block's language stands where it goes:
+# builds.sh   builds and runs README.md's first program in each way of tests/builds/*.md whose tools are
+# installed, from those pages' blocks. The info string of a block, after the language, names where it goes:
 #
-#     ```cmake builds/find_package/CMakeLists.txt    into that file of a scratch folder
-#     ```sh builds/find_package                      commands that are run there; they end with a UUID
+#     ```cmake builds/find_package/CMakeLists.txt    to that file of a scratch directory
+#     ```sh builds/find_package                      commands that run there; the last line they print is a UUID
 #
-# There is no network: for https://git.example/flake.git stands a repository made of this checkout, for
-# COMMIT its commit. What asks for an installation has one that has been moved after it was made.
+# There is no network: a repository made from this checkout replaces https://git.example/flake.git, and its commit
+# replaces COMMIT. Ways that need an installation use one that was moved after it was made.
 : "${CC:=cc}" "${MAKE:=make}"
 pages="tests/builds/README.md tests/builds/PACKAGES.md"
 dir=$(mktemp -d)

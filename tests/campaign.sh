@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# campaign.sh   the campaign of fuzz/ as its user meets it: what it prints to a log, how it ends, what it
-# refuses; its clock, and the moment of a Ctrl-C, are scripted. And it compiles as C++.
+# campaign.sh   the campaign of fuzz/ from its user's view: its log, how it ends, which options it refuses. Its
+# clock and the moment of a Ctrl-C are scripted. It also compiles as C++.
 : "${CC:=cc}" "${CXX:=c++}"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -64,10 +64,10 @@ campaign=$dir/campaign
 told() { sed 's/[0-9]* ids, [0-9]* edges, [0-9]* inputs kept/.../'; }
 same "a fraction of an hour, with a line each minute" "flake, layout default, numbers 0 to 4095, ahead 0 ms, clock back, seed 1
 384 inputs, ..., 60 s so far
-512 inputs, ..., 90 s: no id twice, no disagreement" "$("$campaign" --hours 0.02 2>&1 | told)"
-same "the last of two times counts" "192 inputs, ..., 40 s: no id twice, no disagreement" \
+512 inputs, ..., 90 s: no duplicate, no difference from the oracle" "$("$campaign" --hours 0.02 2>&1 | told)"
+same "the last of two times counts" "192 inputs, ..., 40 s: no duplicate, no difference from the oracle" \
     "$("$campaign" --hours 8 --seconds=22.5 2>&1 | told | tail -1)"
-same "inputs count without a time" "100 inputs, ..., 20 s: no id twice, no disagreement" \
+same "inputs count without a time" "100 inputs, ..., 20 s: no duplicate, no difference from the oracle" \
     "$("$campaign" --inputs 100 2>&1 | told | tail -1)"
 
 same "a configuration stands for the options" "flake, layout twitter, numbers 0 to 63, ahead 5 ms, clock back, seed 1" \
@@ -97,7 +97,7 @@ for layout in boundary uuid7 uuid7_node uuid8 ulid; do
     [ $layout != boundary ] || few="--seq-max 9"
     for options in "" "--clock wild --max-ahead-ms 3 $few" "--refuse-back 1"; do
         # shellcheck disable=SC2086
-        same "$layout $options" "500 inputs, ..., 80 s: no id twice, no disagreement" \
+        same "$layout $options" "500 inputs, ..., 80 s: no duplicate, no difference from the oracle" \
             "$("$campaign" --inputs 500 --layout $layout $options 2>&1 | told | tail -1)"
     done
 done
@@ -121,64 +121,64 @@ $CC -std=c11 $WARN "$dir/by_default.c" -o "$dir/by_default" || fail "by_default.
 for signal in 2:INT 15:TERM; do
     STOP_BY=${signal%:*} "$dir/by_default" "$campaign" --hours 8 > "$dir/out" 2>&1
     same "status after SIG${signal#*:}" $((128 + ${signal%:*})) $?
-    same "summary after SIG${signal#*:}" "576 inputs, ..., 100 s, ended by SIG${signal#*:}: no id twice, no disagreement" \
+    same "summary after SIG${signal#*:}" "576 inputs, ..., 100 s, ended by SIG${signal#*:}: no duplicate, no difference from the oracle" \
         "$(told < "$dir/out" | grep inputs | tail -1)"
 done
 # What nohup, or a shell's &, has ignored stays ignored.
-same "an ignored SIGINT ends nothing" "640 inputs, ..., 110 s: no id twice, no disagreement" \
+same "an ignored SIGINT ends nothing" "640 inputs, ..., 110 s: no duplicate, no difference from the oracle" \
     "$(trap '' INT; STOP_BY=2 "$campaign" --seconds 95 2>&1 | told | tail -1)"
 
 # ---- what it refuses: the message names the option, and its range is the true one ----
 
 last32=4294967295 last63=9223372036854775807 last64=18446744073709551615
-refuses "what is --nodes " --nodes 1
-refuses "missing behind --node " --node
+refuses "unknown option --nodes " --nodes 1
+refuses "missing value after --node " --node
 refuses "no such clock: fast" --clock fast
 refuses "config: twiter: neither a layout nor an option" --config twiter
-refuses "--config has what is also in --node" --config "node=7" --node 7
-refuses "the campaign has no lanes" --config "lanes=2"
+refuses "--config already sets --node" --config "node=7" --node 7
+refuses "the campaign cannot use lanes" --config "lanes=2"
 refuses "sno.h has no --config" --header sno --config "node=2"
 refuses "no such layout: 41-10" --layout 41-10
-refuses "no layout of 64 bits.*41-10-14" --layout 41-10-14
+refuses "not a layout of 64 bits.*41-10-14" --layout 41-10-14
 refuses "no such header: ulid" --header ulid
-for hex in 0 0g 0x00 "00 1"; do refuses "--replay is an input in hex.*, not $hex " --replay "$hex"; done
+for hex in 0 0g 0x00 "00 1"; do refuses "--replay must be an input in hex.*, not $hex " --replay "$hex"; done
 for value in 0 -1 3600000001 x 1x nan inf ""; do
-    refuses "^campaign: --hours is above 0 and at most 1000000, not $value " --hours "$value"
-    refuses "^campaign: --seconds is above 0 and at most 3600000000, not $value " --seconds "$value"
+    refuses "^campaign: --hours must be above 0 and at most 1000000, not $value " --hours "$value"
+    refuses "^campaign: --seconds must be above 0 and at most 3600000000, not $value " --seconds "$value"
 done
-refuses "--hours is above 0 and at most 1000000, not" --hours 1000000.5
+refuses "--hours must be above 0 and at most 1000000, not" --hours 1000000.5
 takes . --hours 1000000 --seconds 3600000000 --seconds .5
 for value in -1 +1 " 1" 1.5 x "" 0x10 18446744073709551616; do
-    refuses "--node is a number from 0 to $last64, not" --node "$value"
-    for option in seq-min seq-max; do refuses "--$option is a number from 0 to $last32, not" --$option "$value"; done
-    for option in max-ahead-ms max-wait-ms; do refuses "--$option is a number from 0 to $last63, not" --$option "$value"; done
-    for option in scatter refuse-back; do refuses "--$option is a number from 0 to 1, not" --$option "$value"; done
-    refuses "--inputs is a number from 1 to $last64, not" --inputs "$value"
-    refuses "--seed is a number from 0 to $last64, not" --seed "$value"
+    refuses "--node must be a number from 0 to $last64, not" --node "$value"
+    for option in seq-min seq-max; do refuses "--$option must be a number from 0 to $last32, not" --$option "$value"; done
+    for option in max-ahead-ms max-wait-ms; do refuses "--$option must be a number from 0 to $last63, not" --$option "$value"; done
+    for option in scatter refuse-back; do refuses "--$option must be a number from 0 to 1, not" --$option "$value"; done
+    refuses "--inputs must be a number from 1 to $last64, not" --inputs "$value"
+    refuses "--seed must be a number from 0 to $last64, not" --seed "$value"
 done
-refuses "--inputs is a number from 1 to $last64, not 0 " --inputs 0
-refuses "--scatter is a number from 0 to 1, not 2 " --scatter 2
+refuses "--inputs must be a number from 1 to $last64, not 0 " --inputs 0
+refuses "--scatter must be a number from 0 to 1, not 2 " --scatter 2
 takes "seed $last64" --seed $last64
 takes . --max-wait-ms $last63
 takes "layout 30-32-0" --layout 30-32-0 --node $last32
-refuses "flake.h refuses this: options: node exceeds layout.node_bits" --layout 30-32-0 --node 4294967296
+refuses "flake.h rejects this: options: node exceeds layout.node_bits" --layout 30-32-0 --node 4294967296
 takes "numbers $last32 to $last32" --layout 30-0-32 --seq-min $last32 --seq-max $last32
-refuses "--epoch-ms is a number of 64 bits, not 9223372036854775808 " --epoch-ms 9223372036854775808
-refuses "refuses this: options: layout.epoch_ms" --epoch-ms $last63
+refuses "--epoch-ms must be a number of 64 bits, not 9223372036854775808 " --epoch-ms 9223372036854775808
+refuses "rejects this: options: layout.epoch_ms" --epoch-ms $last63
 # What fits a header's ranges, and not the layout's, is named by the header.
 takes . --node 1023
-refuses "flake.h refuses this: options: node exceeds layout.node_bits" --node 1024
-refuses "flake.h refuses this: options: seq_max exceeds layout.seq_bits" --seq-max 4096
-refuses "flake.h refuses this: options: seq_min is above seq_max" --seq-min 5
-refuses "flake.h refuses this: options: max_ahead_ms is negative, or more than 2^31 units" --max-ahead-ms 2147483648
+refuses "flake.h rejects this: options: node exceeds layout.node_bits" --node 1024
+refuses "flake.h rejects this: options: seq_max exceeds layout.seq_bits" --seq-max 4096
+refuses "flake.h rejects this: options: seq_min is above seq_max" --seq-min 5
+refuses "flake.h rejects this: options: max_ahead_ms is negative, or more than 2^31 units" --max-ahead-ms 2147483648
 takes "ahead 2147483647 ms" --max-ahead-ms 2147483647
 # Of 128 bits.
 takes "layout boundary, numbers 0 to 65535" --layout boundary
 takes "layout boundary, numbers 7 to 65535" --layout boundary --seq-min 7 --seq-max 65535
-refuses "flake.h refuses this: options: seq_max exceeds" --layout boundary --seq-max 65536
+refuses "flake.h rejects this: options: seq_max exceeds" --layout boundary --seq-max 65536
 for layout in boundary uuid7 uuid7_node uuid8 ulid; do
-    refuses "flake.h refuses this: options: seq_scatter is for 64-bit" --layout $layout --scatter 1
-    refuses "flake.h refuses this: layout: " --layout $layout --epoch-ms 1
+    refuses "flake.h rejects this: options: seq_scatter is for 64-bit" --layout $layout --scatter 1
+    refuses "flake.h rejects this: layout: " --layout $layout --epoch-ms 1
     [ $layout = boundary ] || refuses "seq_min and seq_max of UUIDs and ULIDs must be" --layout $layout --seq-max 1
 done
 for layout in uuid7 ulid; do refuses "options: node exceeds layout" --layout $layout --node 1; done
@@ -189,8 +189,8 @@ done
 # Of sno.h.
 takes "sno, layout sno, numbers 0 to 65535" --header sno --node 65535
 takes "numbers 65535 to 65535" --header sno --seq-min 65535
-for option in node seq-min seq-max; do refuses "--$option is a number from 0 to 65535, not 65536 " --header sno --$option 65536; done
-refuses "sno.h refuses this: " --header sno --seq-min 1 --seq-max 3
+for option in node seq-min seq-max; do refuses "--$option must be a number from 0 to 65535, not 65536 " --header sno --$option 65536; done
+refuses "sno.h rejects this: " --header sno --seq-min 1 --seq-max 3
 for option in layout epoch-ms max-ahead-ms scatter refuse-back; do refuses "sno.h has no --$option " --$option 1 --header sno; done
 
 # ---- what it says of itself ----

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: MIT
 #
 # cross.sh [MACHINE...]   builds and runs the tests for other machines: under qemu-user, with musl, and
-# for Windows under wine; and one small program, tests/bare/bare.c, where there is no operating system, or
-# little of one. What can't be installed here is named and skipped.
+# for Windows under wine; and one small program, tests/bare/bare.c, with little or no operating system. Machines
+# whose tools are missing are named and skipped.
 #
 #   aarch64, armhf   weakly ordered          s390x, powerpc   big-endian; powerpc has 32 bits and no
-#   i686             32 bits                                  64-bit atomics of its own (-latomic)
+#   i686             32 bits                                  native 64-bit atomics (-latomic)
 #   musl             static, another libc    windows          no fork, no POSIX
-#   cortex-a9        bare metal              cortex-m4        the same without 64-bit atomics; is only built
-#   wasi             in node: with the operating system left out, and with what of it there is
+#   cortex-a9        bare metal              cortex-m4        the same without 64-bit atomics; only built
+#   wasi             in node: without the operating system, and with WASI's part of it
 build=${BUILD:-build}
 passed=0 failed=0 skipped=0
 

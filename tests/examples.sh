@@ -1,21 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# examples.sh   holds README.md and the other pages to what they show, and compiles the examples of the
-# headers' comments.
+# examples.sh   runs the code blocks of README.md and the other pages, and compiles the examples in the headers'
+# comments.
 #
-# What becomes of a code block depends on its first line:
+# The first line of a block selects what happens to it:
 #
 #     ```c [NAME=VALUE]   a program: compiled strictly as C11 and as C++11, and run with that environment
 #     ```cpp              the same as C++11 alone
-#     ```c FOLDER/FILE    lines that stand in that file; so with cmake
-#     ```sh builds/NAME   tests/builds.sh runs them, and makes files of cmake builds/NAME/FILE and others
-#     ```sh               commands that are run; of `make` it is seen whether there is such a target
-#     ```console          commands that are run, and print just that
-#     ```js, ```sql       run by node, by sqlite3, if there is such a program here
+#     ```c FOLDER/FILE    lines of that file; the same with cmake
+#     ```sh builds/NAME   run by tests/builds.sh, which writes cmake builds/NAME/FILE and the like to files
+#     ```sh               commands that are run; of `make` only the target's existence is checked
+#     ```console          commands that are run, with exactly this output
+#     ```js, ```sql       run by node or sqlite3, if installed
 #     ```text             a drawing
 #
-# The tables of layouts are compared with the header, and names and links must lead somewhere.
+# The tables of layouts are compared with the header; names and links must exist.
 : "${CC:=cc}" "${CXX:=c++}" "${MAKE:=make}"
 readme=README.md
 formats=tests/FORMATS.md
@@ -46,7 +46,7 @@ nothing() { # WHAT TEXT: there is none
 skip() { case $skipped in *"$1"*) ;; *) skipped="$skipped$1; " ;; esac }
 . tests/at_hand.sh
 
-# ---- blocks: N.info is the first line behind the fence, N.text the rest, N.line where it begins ----
+# ---- blocks: N.info is the info string, N.text the text, N.line the position ----
 
 # shellcheck disable=SC2086
 awk -v dir="$dir/blocks" '

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# fresh.sh [ROOT]   what a newcomer does: takes HEAD's files into an empty folder, with nothing of his
-# environment but PATH and HOME, and types the README's commands: the first programs, `make`,
+# fresh.sh [ROOT]   a newcomer's first steps: copies HEAD's files into an empty directory, keeps only PATH and HOME
+# of the environment, and runs the README's commands: the first programs, `make`,
 # `make test`, an installation, and a program built through pkg-config.
 #
-# With ROOT inside of it, by chroot: then nothing else that this machine has can help, such as
-# a compiler's other versions. Such a root is made, as root, by
+# With ROOT it does this in a chroot, where nothing else of this machine can help, such as other versions of a
+# compiler. As root, make one with
 #
 #     debootstrap --variant=minbase --include=gcc,libc6-dev,make,pkg-config bookworm ROOT
 set -u

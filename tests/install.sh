@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# install.sh   installs into a scratch root, builds programs there through pkg-config, reads the man
-# pages, and uninstalls; and installs the headers where there is no compiler. tests/builds.sh tries
-# the CMake packages.
+# install.sh   installs into a scratch root, builds programs there through pkg-config, formats the man pages, and
+# uninstalls; also installs the headers without a compiler. tests/builds.sh tests the CMake packages.
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 passed=0 failed=0

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 #
-# Sourced by scripts whose checks are commands: `judge` counts them, and `close_with_counts` ends the script
-# with the runner's closing line.
+# Sourced by scripts whose tests are commands: `judge` counts them, and `close_with_counts` prints the runner's last
+# line.
 passed=0 failed=0
 judge() { # NAME COMMAND...
     local name=$1

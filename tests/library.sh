@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# library.sh   the shared libraries export what the headers call public and nothing else; and files with
-# FLAKE_SHARED share one copy of the functions, in C and C++, and a module exports them.
+# library.sh   the shared libraries export exactly the public names of the headers; and files with FLAKE_SHARED share
+# one copy of the functions, in C and C++, which a module exports.
 cd "$(dirname "$0")/.." || exit 1
 . tests/judge.sh
 dir=$(mktemp -d)

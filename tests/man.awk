@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
-# man.awk   makes a man page of what is written elsewhere, so that it is written once.
+# man.awk   makes a man page from a tool's help or from a header.
 #
-#     awk -f man.awk -v name=flake -v version=0.1.0 -v section=1      what `flake help` prints
-#     awk -f man.awk -v name=flake.h -v version=0.1.0 -v section=3    the header
+#     awk -f man.awk -v name=flake -v version=0.1.0 -v section=1      from the output of `flake help`
+#     awk -f man.awk -v name=flake.h -v version=0.1.0 -v section=3    from the header
 
 function escaped(text) {
     gsub(/\\/, "\\e", text)
@@ -50,7 +50,7 @@ NR == 1 { begin($0) }
 NR == 1 && section == 3 { print ".SH SYNOPSIS\n.B #include <" name ">\n.SH DESCRIPTION" }
 NR == 1 { next }
 
-# The help: items begin in column 5, what is said of them in column 25, behind them or below.
+# The help: items begin in column 5, their descriptions in column 25, on the same line or below.
 function is_deep(line) { return line ~ /^                        [^ ]/ }
 function help_line(line, next_line,    item) {
     if (line == "") blanks++
@@ -75,7 +75,7 @@ section == 1 {
     next
 }
 
-# The header: its first comment, then its public part, with the sections in it.
+# The header: its first comment, then its public part with its sections.
 /^\/\/ >>(settings|restarts)/ { next }
 /^\/\/ >>/ {
     part = $2
@@ -110,7 +110,7 @@ part == ">>public" && /^$/ { blanks++; next }
 part == ">>public" && /^\/\/ clang-format/ { next }
 part == ">>public" {
     if (match($0, /^(FLAKE|SNO)_API /)) { api = RLENGTH; $0 = shift_left($0, api); moved = 1 }
-    else if (moved && substr($0, 1, api) ~ /^ *$/) $0 = shift_left($0, api) # what was aligned to it moves along
+    else if (moved && substr($0, 1, api) ~ /^ *$/) $0 = shift_left($0, api) # keeps aligned lines aligned
     if (/;/) moved = 0
     literal($0)
     next

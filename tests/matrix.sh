@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # matrix.sh   no warning by gcc or clang, in any -std of C and C++, at any -O: of both headers together, of flake.h,
-# sno.h with it, and the file of `make single`, each in an empty directory, and of a program that sets more warnings
-# than the headers are written for. WARN has the project's own.
+# sno.h with it, and the file of `make single`, each in an empty directory, and of a program that enables more warnings
+# than the headers are written for. WARN: the project's warnings.
 . tests/judge.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

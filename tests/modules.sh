@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# modules.sh   one process, however it was linked: shared objects with a copy of the headers each, of both
-# compilers, opened beside a program that has one, too; and units of one program
-# whose headers differ. Without dlopen or a compiler for this machine it is skipped.
+# modules.sh   one process however it is linked: shared objects with their own copies of the headers, of both
+# compilers, opened by a program that has a copy as well; and units of one program whose headers differ. Skipped
+# without dlopen or without a compiler for this machine.
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 passed=0 failed=0

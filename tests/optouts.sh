@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# optouts.sh   each part that can be left out is left out once, in C and in C++, and tests/bare/bare.c run;
-# and nothing of an operating system stands in the headers beyond their blocks for it.
+# optouts.sh   leaves out each optional part once, in C and in C++, and runs tests/bare/bare.c; and checks that the
+# headers use the operating system only in the blocks for it.
 cc=${CC:-cc} cxx=${CXX:-c++} flags="$WARN -O1"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

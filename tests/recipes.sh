@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# recipes.sh   compiles each program of tests/recipes strictly as C11 and as C++11, and
-# runs it in an empty folder, with the environment that its first comment names.
+# recipes.sh   compiles each program of tests/recipes strictly as C11 and as C++11, and runs it in an empty
+# directory, with the environment that its first comment names.
 : "${CC:=cc}" "${CXX:=c++}"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# run.sh OUT COMMAND...          runs a test program, keeps what it prints in OUT, prints one line if it fails
-# run.sh --step OUT COMMAND...   the same of a longer step: prints a line in any case, and the end of its output
-#                                if it fails; a step that counts nothing counts as one
-# run.sh --sum OUT...            adds up what ran; a missing OUT is a failure: the program did not compile
+# run.sh OUT COMMAND...          runs a test program, writes its output to OUT, prints one line if it fails
+# run.sh --step OUT COMMAND...   the same for a longer step: always prints a line, and the end of the output if it
+#                                fails; a step without counts counts as one test
+# run.sh --sum OUT...            adds up the counts; a missing OUT is a failure: the program did not compile
 # run.sh --table OUT...          the steps as a table
 #
-# OUT closes with "N passed, N failed", a step's also with "in N s".
+# The last line of OUT is "N passed, N failed", of a step with "in N s".
 counts='^[0-9][0-9]* passed, [0-9][0-9]* failed'
 
 case $1 in
@@ -40,9 +40,9 @@ esac
 out=$1 name=$(basename "$1" .out) began=$(date +%s)
 shift
 if [ ! "$step" ]; then
-    for program; do :; done # the last word
+    for program; do :; done # the last argument
     [ -e "$program" ] || set -- "$@.exe" # as compilers for Windows name it
-    # A state file is synced all the time, which costs nothing on a file system in memory.
+    # State files are synced often, which is free on a file system in memory.
     case $program in *.sh) ;; *) [ "$TMPDIR" ] || [ ! -w /dev/shm ] || export TMPDIR=/dev/shm ;; esac
 fi
 mkdir -p "$(dirname "$out")"
@@ -62,7 +62,7 @@ case $said/$code in
     [ "$tests" ] || tests="exit code $code after $(awk '$1 == "ok" {last = $2} END {print last ? last : "no test"}' "$out.part") "
     echo "FAIL $name: $tests($out)"
     [ ! "$step" ] || tail -n 40 "$out.part" | sed 's/^/     /'
-    # What ends early, or with another exit code than its counts have, has failed.
+    # A program that ends early, or whose exit code contradicts its counts, has failed.
     case $said in '' | *" 0 failed") said="${said:-0 passed, 0 failed}" && said="${said%0 failed}1 failed" ;; esac
     ;;
 esac

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
-# `make check` and `make nightly`: steps that are make targets, run side by side on all cores. A step's output
-# is kept in BUILD/steps; the end of it is shown if the step fails.
+# The steps of `make check` and `make nightly` are make targets, run in parallel on all cores. The output of a
+# step is in BUILD/steps; if the step fails, its end is printed.
 
-# The step's target and variables, where they are not the step's name.
+# Target and variables of steps that are not named after their target.
 step_programs-O2     = test CFLAGS=-O2 BUILD=$(BUILD)/O2
 step_scripts         = test TESTS= PROGRAMS= BUILD=$(BUILD)/scripts \
 	SCRIPTS="$(patsubst %,tests/%.sh,tools examples modules library campaign install recipes)"
@@ -39,7 +39,7 @@ nightly: ## the rest, in 100 minutes, or a tenth of it with SLICE=0 to 9: machin
 	@$(MAKE) --no-print-directory -s -k $(PARALLEL) $(NIGHTLY:%=$(STEPS)/%.out) || :
 	@tests/run.sh --sum $(NIGHTLY:%=$(STEPS)/%.out)
 
-# With -n make runs the lines that call it: a step then shows its commands and has no result.
+# With -n make still runs recipe lines that call make: a step then prints its commands and has no result.
 IS_DRY = $(findstring n,$(firstword -$(MAKEFLAGS)))
 $(STEPS)/%.out: FORCE
 	@$(if $(IS_DRY),,tests/run.sh --step $@) $(MAKE) --no-print-directory $(or $(step_$*),$*)

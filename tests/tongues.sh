@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 #
 # tongues.sh   builds the shared libraries, and runs tests/recipes/ids.* in each language that is installed
-# here: an id of each kind, of the node that was asked for and of now, ids of several threads, and what is refused,
-# by its name.
-# Libraries and what Go has compiled stay in build/tongues for the next run; Node's koffi is looked for there, too, and
-# among npm's global packages.
+# here: an ID of each kind, with the requested node and the current time, IDs of several threads, and errors by
+# their names.
+# Libraries and Go's output stay in build/tongues for the next run; Node's koffi is searched there and among npm's
+# global packages.
 cd "$(dirname "$0")/.." || exit 1
 . tests/judge.sh
 . tests/at_hand.sh

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# tools.sh   drives the command-line tools as a person would. They are built by the README's commands.
+# tools.sh   uses the command-line tools as a person would, built by the README's commands.
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 here=$(pwd)
@@ -114,7 +114,7 @@ for tool in flake sno; do
         for words in "generate 5" "generate 100000" help version; do
             # shellcheck disable=SC2086
             full() { "$dir/$tool" $words > /dev/full; }
-            refuses "${tool}_full_disk_${words%% *}_${words##* }" 1 "$tool: the output can't be written: " full
+            refuses "${tool}_full_disk_${words%% *}_${words##* }" 1 "$tool: the output cannot be written: " full
         done
     fi
 done
@@ -138,7 +138,7 @@ says closed_input_and_errors_are_no_harm 3 no_errors
 same closed_files_are_not_the_slot "" "$(grep -h '^[0-9]' "$dir"/closed/*)"
 for tool in flake sno; do
     no_input() { "$dir/$tool" inspect - <&-; }
-    refuses "${tool}_closed_input_is_not_empty" 1 "^$tool: the standard input can't be read: " no_input
+    refuses "${tool}_closed_input_is_not_empty" 1 "^$tool: the standard input cannot be read: " no_input
 done
 # Where a broken pipe does not end a program, the tools end all the same.
 (trap '' PIPE; "$flake" generate 1000000000 2> "$dir/err"; echo $? > "$dir/status") | head -n 1 > "$dir/out"
@@ -156,7 +156,7 @@ if command -v script > /dev/null && script -qec true /dev/null > /dev/null 2>&1;
     has progress_of_time_on_a_terminal "of 40000 (.*%).*a second.* left" cat "$dir/out"
 fi
 
-# ---- round trips: what generate makes, inspect takes apart ----
+# ---- round trips: inspect decodes what generate prints ----
 
 field() { # NAME: that of the inspection on stdin, to the first blank
     sed -n "s/^$1  *\([^ ]*\).*/\1/p"
@@ -326,8 +326,8 @@ has uuid7_of_the_rfc '"layout":"uuid7","hex":"017f22e279b07cc398c4dc0c0c07398f",
 has ulid_of_the_specification '"layout":"ulid","hex":"01563e3ab5d3d6764c61efb99302bd5b","time":"2016-07-30T23:54:10.259Z","unix_ms":1469922850259,"counter":"d6764c61efb99302bd5b"}$' \
     "$flake" inspect --json 01ARZ3NDEKTSV4RRFFQ69G5FAV
 has uuid7_may_have_a_node "^or with  *--layout=uuid7_node  *2022-02-22T19:22:22.000Z, node 241944299518351, counter 53532868$" "$flake" inspect 017F22E2-79B0-7CC3-98C4-DC0C0C07398F
-has uuid7_may_be_of_another_maker "^but only    the time, if flake.h did not make it: the rest is each maker's own$" "$flake" inspect 017F22E2-79B0-7CC3-98C4-DC0C0C07398F
-has uuid8_may_be_of_another_maker "^but only    if flake.h made it: version 8 is each maker's own$" "$flake" inspect 2489E9AD-2EE2-8E00-8EC9-32D5F69181C0
+has uuid7_may_be_of_another_maker "^but only    the time, if flake.h did not generate it: other generators define the rest$" "$flake" inspect 017F22E2-79B0-7CC3-98C4-DC0C0C07398F
+has uuid8_may_be_of_another_maker "^but only    if flake.h generated it: others define version 8 otherwise$" "$flake" inspect 2489E9AD-2EE2-8E00-8EC9-32D5F69181C0
 same uuid8_that_is_named_has_no_doubt "" "$("$flake" inspect --layout=uuid8 2489E9AD-2EE2-8E00-8EC9-32D5F69181C0 2>&1 | grep "^but only\|^flake:")"
 has hex_may_be_a_uuid "  --layout=uuid7  *2022-02-22T19:22:22.000Z, random 241944299518351" "$flake" inspect 0x017F22E279B07CC398C4DC0C0C07398F
 has hex_may_be_a_ulid "  --layout=ulid  *2016-07-30T23:54:10.259Z, counter 0xd6764c61efb99302bd5b$" "$flake" inspect 0x01563E3AB5D3D6764C61EFB99302BD5B
@@ -350,8 +350,8 @@ texts       ulid 01FWHE4YDGFK1SHH6W1G60EECF  hex 017f22e279b07cc398c4dc0c0c07398
     variant = 2  [63..62]'
 says uuid7_is_drawn "$wanted" "$flake" inspect --layout=uuid7 017f22e2-79b0-7cc3-98c4-dc0c0c07398f
 has ulid_is_drawn '^    000000010101011000111110001110101011010111010011 1101011001110110$' "$flake" inspect 01ARZ3NDEKTSV4RRFFQ69G5FAV
-refuses uuid_of_version_4 2 "is a UUID of version 4 (random bits), and here versions 7 and 8 are read. If it is another id, written as a UUID, name it: --layout=boundary, or " "$flake" inspect 919108f7-52d1-4320-9bac-f847db4148a8
-# The first line that can't be read ends it, and those before it are told.
+refuses uuid_of_version_4 2 "is a UUID of version 4 (random bits), but only versions 7 and 8 can be decoded. If it is another ID in UUID form, name its layout: --layout=boundary, or " "$flake" inspect 919108f7-52d1-4320-9bac-f847db4148a8
+# The first line that cannot be read ends it, and those before it are told.
 printf '7\n919108f7-52d1-4320-9bac-f847db4148a8\n8\n' | "$flake" inspect --json - > "$dir/out" 2> "$dir/err"
 same status_of_a_uuid_of_version_4_among_others 2 $?
 same ids_before_it_are_told 7 "$(sed 's/^{"id":"\([0-9]*\)".*/\1/' "$dir/out")"
@@ -359,13 +359,13 @@ refuses uuid_of_version_1 2 "is a UUID of version 1 (time in steps of 100 ns, an
 refuses uuid_of_microsoft 2 "its variant is Microsoft's" "$flake" inspect 919108f7-52d1-7320-dbac-f847db4148a8
 refuses uuid_7_is_no_8 2 "is a UUID of version 7: --layout=uuid7$" "$flake" inspect --layout=uuid8 017F22E2-79B0-7CC3-98C4-DC0C0C07398F
 refuses nil_uuid 2 "the nil UUID" "$flake" inspect 00000000-0000-0000-0000-000000000000
-refuses ulid_too_large 2 "is no id" "$flake" inspect 8ZZZZZZZZZZZZZZZZZZZZZZZZZ
-refuses uuid_without_a_hyphen 2 "is no id" "$flake" inspect 017F22E2-79B0-7CC3-98C4+DC0C0C07398F
-refuses uuid_for_64_bits 2 "is for ids of 128 bits: with --layout=uuid7" "$flake" generate --format=uuid
-refuses ulid_for_64_bits 2 "is for ids of 128 bits: with --layout=ulid" "$flake" generate --layout=twitter --format=ulid
+refuses ulid_too_large 2 "is not an ID" "$flake" inspect 8ZZZZZZZZZZZZZZZZZZZZZZZZZ
+refuses uuid_without_a_hyphen 2 "is not an ID" "$flake" inspect 017F22E2-79B0-7CC3-98C4+DC0C0C07398F
+refuses uuid_for_64_bits 2 "is for 128-bit IDs: add --layout=uuid7" "$flake" generate --format=uuid
+refuses ulid_for_64_bits 2 "is for 128-bit IDs: add --layout=ulid" "$flake" generate --layout=twitter --format=ulid
 # What looks like one form may be another, so none is guessed.
 needs() { # OPTIONS ID [OPTION]
-    refuses "needs_a_form_$2" 2 "'$2' is no .*: say how to read it, with $1$" "$flake" inspect ${3:+"$3"} "$2"
+    refuses "needs_a_form_$2" 2 "'$2' is not a .*: name its format with $1$" "$flake" inspect ${3:+"$3"} "$2"
 }
 needs --format=hex 50e1abba11ce3000
 needs "--format=base58 or --format=base62 or --format=base58flickr" 6wWt7PwWTz6
@@ -376,9 +376,9 @@ needs "--layout=boundary --format=dec or --layout=boundary --format=hex" 2945780
 needs "--format=dec or --format=hex" 29457809469459595947336165155203 --layout=boundary
 has other_forms_are_shown "^or with  *--format=hex it is 5980789518157312564" "$flake" inspect 5300086112257234
 has other_layouts_are_shown "layout=twitter  *2054-11-15T15:23:40.936Z, node 227, sequence 0" "$flake" inspect 5828128208445124608
-refuses a_sno_has_its_tool 2 "is no decimal number.*or .sno inspect." "$flake" inspect xxxxxxxxj4fp2vgl
-refuses a_flake_has_its_tool 2 "no sno.*flake inspect" "$sno" inspect 5828128208445124608
-refuses a_sno_in_another_form 2 "is no sno in --format=hex" "$sno" inspect --format=hex xxxxxxxxj4fp2vgl
+refuses a_sno_has_its_tool 2 "is not a decimal number.*or .sno inspect." "$flake" inspect xxxxxxxxj4fp2vgl
+refuses a_flake_has_its_tool 2 "not a sno.*flake inspect" "$sno" inspect 5828128208445124608
+refuses a_sno_in_another_form 2 "is not a sno in --format=hex" "$sno" inspect --format=hex xxxxxxxxj4fp2vgl
 has names_the_form "^id  *EXepkGjrPP5 (base58)$" "$flake" inspect --format=base58 EXepkGjrPP5
 # bwmarrin's Base32, Base36 and Base58 of an id.
 while read -r id zbase32 base36 base58; do
@@ -421,7 +421,7 @@ for tool in flake sno; do
         '{"id":"%s","a":b}' '{"id":"%s","id":"%s"}' '{"a":"%s"}' '{"id":5}' '{"id":"%s","a":"\\n"}' '{5:"%s"}' '{"id" "%s"}'; do
         refused "the_object_$line" "$line" "not an object that .$tool generate --json. or .$tool inspect --json. prints"
     done
-    refused an_id_that_is_none '%sx' "'${id}x' is no "
+    refused an_id_that_is_none '%sx' "'${id}x' is not a "
     has "${tool}_reads_other_programs_objects" '"id":"'$id'"' sh -c "echo ' { \"a\" : -1.5e3, \"id\" : \"$id\" } ' | sed 's/^ //' | $dir/$tool inspect --json -"
 done
 # An object names its layout and its form: what inspect writes, it reads back.
@@ -442,25 +442,25 @@ object() { # OBJECT OPTION...
 twitter='{"id":"1741610183685046272","format":"dec","layout":"twitter","unix_ms":1704067200000}'
 refuses object_of_another_layout 2 "line 1 of .*: the object has layout twitter, which differs from --layout=idgen" object "$twitter" --layout=idgen
 refuses object_in_another_form 2 "the object has format dec, which differs from --format=hex" object "$twitter" --format=hex
-refuses object_of_another_epoch 2 "the object has unix_ms 1704067200000, and the ID has 415232225343 .* --epoch" object "$twitter" --epoch=0
-refuses object_of_an_unknown_layout 2 "layout=snow is no layout" object '{"id":"5","layout":"snow"}'
+refuses object_of_another_epoch 2 "the object has unix_ms 1704067200000, but the ID has 415232225343 .* --epoch" object "$twitter" --epoch=0
+refuses object_of_an_unknown_layout 2 "layout=snow is not a layout" object '{"id":"5","layout":"snow"}'
 refuses object_of_an_unknown_format 2 "format=morse is none of" object '{"id":"5","format":"morse"}'
 flake_object() { echo '{"id":"2345678923456789","format":"hex","layout":"idgen"}' | "$sno" inspect -; }
 refuses a_flake_s_object_has_its_tool 2 "line 1 of .*: the object has layout idgen, .* .flake inspect." flake_object
-refuses too_large_a_number 2 "is no id" "$flake" inspect --layout=idgen 18446744073709551616
-refuses no_id 2 "is no id" "$flake" inspect 'what?'
-refuses no_id_of_the_layout 2 "no id of layout twitter" "$flake" inspect --layout=twitter 18446744073709551615
-refuses no_negative_id_of_the_layout 2 "no id of layout twitter" "$flake" inspect --layout=twitter -1
-refuses negative_of_65_bits 2 "is no id in a form" "$flake" inspect -9223372036854775809
-refuses negative_hex 2 "is no id in --format=hex" "$flake" inspect --format=hex -5
-refuses negative_of_128_bits 2 "is no id in --format=dec" "$flake" inspect --layout=boundary --format=dec -5
-refuses wrong_mode 2 "no id of layout uniqueid_spread" "$flake" inspect --layout=uniqueid_spread 4096
-refuses not_in_that_form 2 "no id in --format=base58" "$flake" inspect --format=base58 0OIl
-refuses too_long_an_id 2 "is no id" "$flake" inspect "$(printf '%0300d' 7)"
+refuses too_large_a_number 2 "is not an ID" "$flake" inspect --layout=idgen 18446744073709551616
+refuses no_id 2 "is not an ID" "$flake" inspect 'what?'
+refuses no_id_of_the_layout 2 "not an ID of layout twitter" "$flake" inspect --layout=twitter 18446744073709551615
+refuses no_negative_id_of_the_layout 2 "not an ID of layout twitter" "$flake" inspect --layout=twitter -1
+refuses negative_of_65_bits 2 "is not an ID in any format" "$flake" inspect -9223372036854775809
+refuses negative_hex 2 "is not an ID in --format=hex" "$flake" inspect --format=hex -5
+refuses negative_of_128_bits 2 "is not an ID in --format=dec" "$flake" inspect --layout=boundary --format=dec -5
+refuses wrong_mode 2 "not an ID of layout uniqueid_spread" "$flake" inspect --layout=uniqueid_spread 4096
+refuses not_in_that_form 2 "not an ID in --format=base58" "$flake" inspect --format=base58 0OIl
+refuses too_long_an_id 2 "is not an ID" "$flake" inspect "$(printf '%0300d' 7)"
 refuses too_late_for_boundary 2 "later than" "$flake" inspect 0xffffffffffffffffffffffffffffffff
 has end_of_boundary "+292278994-08-17T07:12:55.807Z" "$flake" inspect 0x7fffffffffffffff0000000000000000
-refuses sno_too_short 2 "is no sno" "$sno" inspect 22222223ikb5vnw
-refuses sno_upper_case 2 "is no sno" "$sno" inspect XXXXXXXXj4fp2vgl
+refuses sno_too_short 2 "is not a sno" "$sno" inspect 22222223ikb5vnw
+refuses sno_upper_case 2 "is not a sno" "$sno" inspect XXXXXXXXj4fp2vgl
 has sno_bits_are_drawn '^    111111111111111111111111111111111111111 1 10001000 1001101101110000$' "$sno" inspect xxxxxxxxj4fp2vgl
 has sno_in_quotes "^meta  *136$" "$sno" inspect '"xxxxxxxxj4fp2vgl"'
 
@@ -508,7 +508,7 @@ largest     018d5cd0-bc00-7fff-bfff-ffffffffffff'
 says range_of_uuid7 "$wanted" "$flake" range --layout=uuid7 --from=2024-01-01 --to=2024-01-31
 says range_of_ulid '{"layout":"ulid","from":"2024-01-01T00:00:00.000Z","min":"01HK153X000000000000000000","to":"2024-01-31T00:00:00.000Z","max":"01HNED1F00ZZZZZZZZZZZZZZZZ"}' \
     "$flake" range --json --layout=ulid --from=2024-01-01 --to=2024-01-31
-refuses range_of_uuid8_before_1970 2 "what layout uuid8 can express: 1970-01-01T00:00:00.000Z to +10889-08-02T05:31:50.655Z" "$flake" range --layout=uuid8 --from=1969-12-31 --to=2024-01-31
+refuses range_of_uuid8_before_1970 2 "the range of layout uuid8: 1970-01-01T00:00:00.000Z to +10889-08-02T05:31:50.655Z" "$flake" range --layout=uuid8 --from=1969-12-31 --to=2024-01-31
 from=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 id=$("$flake" generate --layout=twitter --node=7)
 "$flake" range --layout=twitter --from="$from" --to="$(($(date +%s) + 1))" > "$dir/out"
@@ -516,25 +516,25 @@ smallest=$(field smallest < "$dir/out") largest=$(field largest < "$dir/out")
 if [ "$smallest" -lt "$id" ] && [ "$id" -lt "$largest" ]; then ok new_id_is_in_range; else fail new_id_is_in_range "$smallest $id $largest"; fi
 refuses range_backwards 2 "swap them" "$flake" range --from=2024-01-02 --to=2024-01-01
 refuses range_half 2 "needs --from=TIME and --to=TIME" "$flake" range --from=2024-01-02
-refuses range_before_the_epoch 2 "what layout twitter can express: 2010-11-04T01:42:54.657Z to 2080" "$flake" range --layout=twitter --from=2009-01-01 --to=2024-01-01
-refuses range_of_spread 2 "not in the order of time" "$flake" range --layout=uniqueid_spread --from=2024-01-01 --to=2024-01-02
+refuses range_before_the_epoch 2 "the range of layout twitter: 2010-11-04T01:42:54.657Z to 2080" "$flake" range --layout=twitter --from=2009-01-01 --to=2024-01-01
+refuses range_of_spread 2 "not ordered by time" "$flake" range --layout=uniqueid_spread --from=2024-01-01 --to=2024-01-02
 refuses range_with_a_count 2 "takes no '5'" "$flake" range --from=2024-01-01 --to=2024-01-02 5
 
 # ---- who makes the ids ----
 
-refuses node_too_large 2 "node=1024 is not a number from 0 to 1023, what layout default holds" "$flake" generate --node=1024
+refuses node_too_large 2 "node=1024 is not a number from 0 to 1023, the range of layout default" "$flake" generate --node=1024
 refuses node_negative 2 "node=-18446744073709551611 is not a number from 0 to 1023" "$flake" generate --node=-18446744073709551611
 refuses node_without_a_value 2 "needs a value: --node=N" "$flake" generate --node 5
-refuses node_with_an_empty_value 2 "no value behind it: --node=N" "$flake" generate --node=
-refuses node_twice 2 "both say who" "$flake" generate --node=5 --worker=1
+refuses node_with_an_empty_value 2 "an empty value: write --node=N" "$flake" generate --node=
+refuses node_twice 2 "both set" "$flake" generate --node=5 --worker=1
 refuses node_for_mastodon 2 "mastodon has no bits for a node number" "$flake" generate --layout=mastodon --node=1
 refuses node_for_uuid7 2 "uuid7 has no bits for a node number" "$flake" generate --layout=uuid7 --node=1
 refuses interface_for_ulid 2 "ulid has no bits for a node number" "$flake" generate --layout=ulid --interface
-refuses node_too_large_for_uuid8 2 "not a number from 0 to 281474976710655, what layout uuid8 holds" "$flake" generate --layout=uuid8 --node=0x1000000000000
+refuses node_too_large_for_uuid8 2 "not a number from 0 to 281474976710655, the range of layout uuid8" "$flake" generate --layout=uuid8 --node=0x1000000000000
 refuses datacenter_too_large 2 "datacenter=32 is not a number from 0 to 31" "$flake" generate --layout=idgen --datacenter=32
 refuses worker_for_hazelcast 2 "hazelcast has no datacenter and worker" "$flake" generate --layout=hazelcast --worker=1
 refuses cluster_for_default 2 "default has no cluster and generator" "$flake" generate --cluster=1
-refuses low_bits_alone 2 "goes with --interface or --ip" "$flake" generate --low-bits
+refuses low_bits_alone 2 "needs --interface or --ip" "$flake" generate --low-bits
 refuses meta_too_large 2 "meta=256 is not a number from 0 to 255" "$sno" generate --meta=256
 refuses partition_too_large 2 "partition=65536 is not a number from 0 to 65535" "$sno" generate --partition=65536
 refuses no_such_layout 2 "flake layouts. lists them" "$flake" generate --layout=snowflake
@@ -561,7 +561,7 @@ who() { # LAYOUT OPTION...: the node of an id that is drawn so, or why there is 
 says hostname_has_the_number 3 who hazelcast --hostname=web-3
 says hostname_in_full 4711 who hazelcast --hostname=web-4711.shop.example
 refuses hostname_without_a_number 1 "^flake: --hostname: web: does not end in -NUMBER" "$flake" generate --hostname=web
-refuses hostname_beyond_the_layout 2 "gives node 32, and layout js53 has 0 to 31" "$flake" generate --layout=js53 --hostname=web-32
+refuses hostname_beyond_the_layout 2 "node is 32, but layout js53 allows 0 to 31" "$flake" generate --layout=js53 --hostname=web-32
 export TOOLS_NODE=517 TOOLS_EMPTY=
 says env_has_the_number 517 who hazelcast --env=TOOLS_NODE
 refuses env_that_is_not_set 1 "^flake: --env: TOOLS_NOWHERE: " "$flake" generate --env=TOOLS_NOWHERE
@@ -625,10 +625,10 @@ same config_claims_a_node 9 "$(made_by default "$("$flake" generate --config="st
 refuses config_with_a_wrong_word 2 "^flake: config: nod=7: no such option" "$flake" generate --config=nod=7
 refuses config_beyond_the_layout 2 "^flake: options: node exceeds layout.node_bits" "$flake" generate --config=node=1024
 refuses config_and_layout 2 "both name a layout" "$flake" inspect --config=twitter --layout=idgen 5
-refuses config_and_node 2 "both say who" "$flake" generate --config=node=7 --node=7
-refuses config_with_a_partition 2 "a sno has one" "$flake" generate --config=partition=7
+refuses config_and_node 2 "both set" "$flake" generate --config=node=7 --node=7
+refuses config_with_a_partition 2 "only a sno has one" "$flake" generate --config=partition=7
 refuses config_ahead_without_a_state 2 "max_ahead_ms: needs state" "$flake" generate --config=max_ahead_ms=7
-refuses config_of_time_with_lanes 2 "no lanes" "$flake" time --config=lanes=2 100
+refuses config_of_time_with_lanes 2 "remove lanes" "$flake" time --config=lanes=2 100
 
 # ---- time COUNT, layouts, --json ----
 

@@ -21,10 +21,10 @@ $(BUILD)/etcd_example: tests/etcd/example.c $(HEADERS) tests/etcd/flake_etcd.h $
 	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread -I. -DFLAKE_SHARED -x c++ $< -x none $@.o -o $@-cxx $(LDLIBS) -lcurl; fi
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS) -lcurl
 
-test-etcd: $(ETCD_TESTS) $(BUILD)/etcd_example ## claims on node numbers, against etcd members that are killed and frozen
+test-etcd: $(ETCD_TESTS) $(BUILD)/etcd_example ## claims of node numbers, with etcd members that are killed and frozen
 	tests/etcd/etcd.sh run $(abspath $(BUILD))/etcd $(abspath $(BUILD)/etcd_example $(ETCD_TESTS)) -- $(NAMES)
 
-# Those that bring the claim's thread, its gate and the readers into every state; the rest wait for time.
+# The tests that reach every state of the claim's thread, the gate and the parsers; the others mostly wait.
 ETCD_SANITIZED = json_is_read_strictly members_are_found base64_is_read_strictly \
 	clusters_and_numbers_are_read_strictly horizons_are_read_strictly \
 	answers_are_taken_at_their_word_only the_best_number_is_chosen \
@@ -34,7 +34,7 @@ ETCD_SANITIZED = json_is_read_strictly members_are_found base64_is_read_strictly
 	a_claim_whose_answer_is_lost_is_one_claim an_extension_whose_answer_is_lost_is_settled \
 	two_never_hold_one_number what_is_not_given_is_usual \
 	the_number_that_can_be_had_first_is_chosen $(shell sed -n 's/^TEST(\([a-z_]*\)).*/\1/p' $(addprefix tests/etcd/test_,asked.c kept.c fits.c refusals.c))
-sanitize-etcd: ## the same under thread, address and undefined sanitizers
+sanitize-etcd: ## test-etcd under thread, address and undefined sanitizers
 	for kind in thread address,undefined; do \
 	  $(MAKE) test-etcd BUILD=$(BUILD)/etcd-$${kind%%,*} NAMES="$(ETCD_SANITIZED)" \
 	    CFLAGS="-O1 -g -fsanitize=$$kind -fno-sanitize-recover=all -DTEST_SMALL" || exit 1; \

@@ -21,24 +21,24 @@
  *
  * It talks to etcd 3.4 or later through the JSON gateway. Use the uniqueid layouts, and one layout per pool.
  *
- * A program whose clock is more than 60 s ahead of etcd's can neither claim nor extend; etcd's clock is the
- * date in its answers. IDs requested further ahead than that move no horizon. So no wrong clock blocks a
- * number for years. A claim takes a number whose horizon has passed if there is one, and never a number whose
- * horizon is more than 60 s ahead. If a number is blocked nevertheless, make sure that no process holds it
- * and delete its key horizon/CLUSTER:NUMBER.
+ * A wrong clock cannot block a number for years: a program whose clock is more than 60 s ahead of etcd's (the
+ * date in its answers) can neither claim nor extend, and IDs requested further ahead do not move a horizon. A
+ * claim prefers a number whose horizon has passed, and never takes one whose horizon is more than 60 s ahead.
+ * If a number is blocked nevertheless, make sure that no process holds it and delete its key
+ * horizon/CLUSTER:NUMBER.
  *
  * Each holder writes once per horizon_ms / 3. etcd keeps old revisions: enable its auto-compaction.
  *
- * A claim has a token of 16 bytes from FLAKE_RANDOM_BYTES, which must differ from every other claim's.
+ * A claim's token is 16 bytes from FLAKE_RANDOM_BYTES, and must differ from every other claim's.
  *
- * A forked child has no claim: the parent's generators return FLAKE_FORKED there.
+ * A forked child has no claim: the parent's generators return FLAKE_FORKED in it.
  *
  * THREADS
  *
- * One thread at a time calls claim, release and destroy. Any number of threads may call the queries and draw
- * from the generators meanwhile. Exception: during flake_etcd_claim no generator of an earlier claim of the
- * same object may draw. libcurl before 7.84 requires a call of curl_global_init before a second thread
- * starts, and older versions with TLS require SIGPIPE to be ignored (see CURLOPT_NOSIGNAL).
+ * One thread at a time calls claim, release and destroy. Meanwhile any thread may call the queries and draw
+ * from the generators, except during flake_etcd_claim from generators of an earlier claim of the same object.
+ * libcurl before 7.84 requires a call of curl_global_init before a second thread starts, and older versions
+ * with TLS require SIGPIPE to be ignored (see CURLOPT_NOSIGNAL).
  *
  * INTERNALS
  *
@@ -58,7 +58,7 @@
  *     // >>etcd        claims, with their protocol
  */
 
-/* A unit's own warning flags are for its own code. */
+/* A program's warning flags do not apply to this header. */
 #if defined(__GNUC__) && defined(__INCLUDE_LEVEL__) && !defined(FLAKE_SHOW_WARNINGS)
 #if __INCLUDE_LEVEL__ > 0
 #pragma GCC system_header
@@ -85,21 +85,21 @@ extern "C" {
 // >>public
 
 typedef struct flake_etcd_options {
-    /* URLs, separated by commas, at most 16; if one fails the next is asked. NULL: http://127.0.0.1:2379 */
+    /* 1 to 16 URLs, separated by commas; if one fails the next is used. NULL: http://127.0.0.1:2379 */
     const char *endpoints;
     const char *name_space; /* prefix of each key, at most 255 bytes; NULL: none */
     unsigned pool_size;     /* generators 0 to pool_size - 1: 256 or 2048; 0: 256 */
-    /* use `cluster`; otherwise the value of the key cluster-id: one cluster, or several separated by commas,
+    /* true: use `cluster`. false: the value of the key cluster-id, one cluster or several separated by commas,
      * tried in this order; no such key: 0 */
     bool cluster_given;
     unsigned cluster; /* 0..15; 0 unless cluster_given */
-    /* duration of the lease, after which the number of a dead holder is free: 1,000 to 300,000; etcd rounds up
-     * to seconds and to its own minimum; 0: 10,000 */
+    /* duration of the lease, after which a dead holder's number is free: 1,000 to 300,000; etcd rounds up to
+     * seconds and to its own minimum; 0: 10,000 */
     int64_t ttl_ms;
     /* how far ahead of use the horizon is written, and so how long IDs continue without etcd: 1,000 to
      * 3,600,000; 0: 30,000 */
     int64_t horizon_ms;
-    int64_t wait_ms;    /* while no number is free, or its horizon is ahead; 0: no wait */
+    int64_t wait_ms;    /* longest wait for a free number and for its horizon to pass; 0: no wait */
     int64_t timeout_ms; /* of one request, at most 3,600,000; 0: ttl_ms / 8 */
     /* PEM, for https; NULL: the system's authorities, and no client certificate */
     const char *ca_file, *cert_file, *key_file;
@@ -110,14 +110,13 @@ typedef struct flake_etcd flake_etcd;
 
 /* Claims a free number; a background thread keeps it. The strings need not outlive the call.
  * FLAKE_INVALID: an option is invalid, or the object has a claim; FLAKE_AGAIN: no number became free within
- * wait_ms; FLAKE_IO: no endpoint answered, etcd refused, or this clock is ahead of etcd's. Only after
- * FLAKE_OK there is a claim to release. If the last holder died, the horizon of its number may be up to 60 s
- * ahead: until it has passed, draws wait or fail. */
+ * wait_ms; FLAKE_IO: no endpoint answered, etcd refused, or this clock is ahead of etcd's. There is a claim to
+ * release only after FLAKE_OK. If the last holder died, the horizon of its number may be up to 60 s ahead:
+ * until it has passed, draws wait or fail. */
 FLAKE_API flake_status flake_etcd_claim(flake_etcd *, const flake_etcd_options *, flake_why *);
-/* Ends the claim and its thread; takes as long as a few requests. From the start of this call its generators
- * generate nothing. FLAKE_IO: etcd did not confirm, so the number becomes free when the lease expires, and its
- * IDs when the horizon has passed; the claim is released nevertheless. In a forked child it only frees
- * memory. */
+/* Ends the claim and its thread; takes as long as a few requests. Generators of the claim stop when this call
+ * starts. FLAKE_IO: the claim is released, but etcd did not confirm it: the number becomes free when the lease
+ * expires, and can be used when the horizon has passed. In a forked child the call only frees memory. */
 FLAKE_API flake_status flake_etcd_release(flake_etcd *, flake_why *);
 /* Releases the claim if there is one, and frees the last page: no generator may use the gate any more. */
 FLAKE_API void flake_etcd_destroy(flake_etcd *);
@@ -125,11 +124,11 @@ FLAKE_API void flake_etcd_destroy(flake_etcd *);
 FLAKE_API uint64_t flake_etcd_node(const flake_etcd *); /* for flake_options.node */
 FLAKE_API unsigned flake_etcd_cluster(const flake_etcd *);
 FLAKE_API unsigned flake_etcd_generator(const flake_etcd *);
-/* For flake_options.gate. Draws past the horizon return FLAKE_AGAIN, or FLAKE_IO after a failed attempt to
- * extend it; FLAKE_LEASE_LOST: the claim is lost, another process has written. */
+/* For flake_options.gate. Draws after the horizon return FLAKE_AGAIN, or FLAKE_IO after a failed attempt to
+ * extend it; FLAKE_LEASE_LOST: the claim is lost, because another process has written the number's keys. */
 FLAKE_API flake_gate flake_etcd_gate(flake_etcd *);
-/* FLAKE_OK: held; FLAKE_IO: held, but the last attempt to extend the horizon failed, and `why` has the reason:
- * IDs continue up to the horizon; FLAKE_LEASE_LOST: not held, or lost; FLAKE_FORKED. */
+/* FLAKE_OK: the number is held; FLAKE_IO: it is held, but the last attempt to extend the horizon failed, for
+ * the reason in `why`: IDs continue up to the horizon; FLAKE_LEASE_LOST: not held, or lost; FLAKE_FORKED. */
 FLAKE_API flake_status flake_etcd_check(flake_etcd *, flake_why *);
 /* How long IDs continue if etcd is unreachable from now on. */
 FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *);
@@ -139,11 +138,11 @@ struct flake_etcd {
     flake_i_atomic64 state;      /* number of the claim << 2 | one of the states below */
     flake_i_atomic64 horizon_ns; /* of our latest write known to have succeeded */
     flake_i_atomic64 asked_ns;   /* the latest time admitted, or the floor */
-    flake_i_atomic64 wanted_ns; /* a time refused since the last attempt to extend, or 0 */
-    flake_i_atomic32 trouble;   /* why that attempt failed, see below */
-    int64_t floor_ns;           /* the H that the claim replaced: IDs are later */
-    uint64_t process;           /* of the claim: flake_i_process_owner_id */
-    flake_i_atomic64 *word;     /* the gate's; its page outlives the claim, for old generators */
+    flake_i_atomic64 wanted_ns;  /* a time refused since the last attempt to extend, or 0 */
+    flake_i_atomic32 trouble;    /* why that attempt failed: index of flake_i_etcd_troubles */
+    int64_t floor_ns;            /* the H that the claim replaced: IDs are later */
+    uint64_t process;            /* flake_i_process_owner_id of the claim's process */
+    flake_i_atomic64 *fence;     /* the gate's; its page outlives the claim, for generators of earlier claims */
     unsigned cluster, generator;
     struct flake_i_etcd *session;
     pthread_t thread;
@@ -164,7 +163,7 @@ struct flake_etcd {
 #include <stdlib.h>
 
 // >>answers
-/* Reads the answers of etcd's JSON gateway, strictly: an answer that is not understood counts as none. */
+/* Parses the answers of etcd's JSON gateway strictly: an answer that does not parse counts as no answer. */
 
 /* ---- JSON: a text that is malformed anywhere has no value ---- */
 
@@ -175,7 +174,7 @@ typedef struct flake_i_json { /* the text of one value; at NULL: no value */
 
 static const flake_i_json flake_i_json_none = {NULL, NULL, 0};
 
-/* Each of these advances past what its name says, or returns false. */
+/* Each of these functions advances past the thing in its name, or returns false. */
 FLAKE_I_FN bool flake_i_json_pass_text(flake_i_json *in, const char *text) {
     const size_t n = strlen(text);
     if ((size_t)(in->end - in->at) < n || memcmp(in->at, text, n) != 0) return false;
@@ -221,8 +220,8 @@ FLAKE_I_FN bool flake_i_json_pass_number(flake_i_json *in) {
 
 FLAKE_I_FN bool flake_i_json_pass_value(flake_i_json *in);
 
-/* Advances to the next value of an array or object, with its name in an object; value->at is NULL before the
- * first. False: there is no further value; value->end is the end of the list, or NULL if it is malformed. */
+/* Advances to the next value of an array or object, in an object with its name. value->at is NULL before the
+ * first call. False: there are no more values; value->end is the end of the list, or NULL if it is malformed. */
 FLAKE_I_FN bool flake_i_json_each(flake_i_json list, flake_i_json *name, flake_i_json *value) {
     if (!list.at || (*list.at != '{' && *list.at != '[')) return false;
     const bool is_object = *list.at == '{', is_first = !value->at;
@@ -268,7 +267,7 @@ FLAKE_I_FN bool flake_i_json_pass_value(flake_i_json *in) {
     return value.end != NULL;
 }
 
-/* The whole text as one value. All functions below take values that this one has checked. */
+/* Parses a whole text as one value. All functions below require values that this one has checked. */
 FLAKE_I_FN flake_i_json flake_i_json_text(const char *text, size_t len) {
     flake_i_json v = {text, text + len, 16}, in;
     flake_i_json_pass_blanks(&v);
@@ -388,7 +387,7 @@ FLAKE_I_FN size_t flake_i_json_bytes(flake_i_json v, char *out, size_t size) {
     return n;
 }
 
-/* Reads a list such as "3, 4" of at most 16 clusters, each 0..15. False: it is no such list. */
+/* Parses a list such as "3, 4" of 1 to 16 clusters, each 0..15. False: malformed. */
 FLAKE_I_FN bool flake_i_etcd_clusters_in(const char *text, size_t len, unsigned *clusters,
                                          size_t *n) {
     flake_i_json in = {text, text + len, 0};
@@ -406,8 +405,8 @@ FLAKE_I_FN bool flake_i_etcd_clusters_in(const char *text, size_t len, unsigned 
     return false;
 }
 
-/* Parses the number at the end of a key of the pool. SIZE_MAX: not a number of this pool; other users of etcd may
- * write any key. */
+/* Parses the number at the end of a key. SIZE_MAX: not a number of this pool; other users of etcd may write any
+ * key. */
 FLAKE_I_FN size_t flake_i_etcd_number_in(const char *digits, size_t len, size_t pool_size) {
     int64_t number;
     const bool is_ours =
@@ -423,7 +422,7 @@ FLAKE_I_FN unsigned flake_i_hex_value(char c) {
     return 16;
 }
 
-/* The H of a horizon's value "H TOKEN SEQ"; -1: it is not of this form. */
+/* The H of a horizon's value "H TOKEN SEQ"; -1: malformed. */
 FLAKE_I_FN int64_t flake_i_etcd_horizon_in(const char *bytes, size_t len) {
     const char *const end = bytes + len;
     const char *const token = (const char *)memchr(bytes, ' ', len);
@@ -490,8 +489,8 @@ FLAKE_I_FN bool flake_i_etcd_value_of(flake_i_json range, const char *key64,
     return true;
 }
 
-/* The outcome of a transaction that replaces `known64` by `put64`. If etcd did not apply it, the answer has the
- * horizon and the key of the pool, in this order. FLAKE_OK: applied; FLAKE_AGAIN: not applied, the horizon is
+/* The outcome of a transaction that replaces `known64` by `put64`. If etcd did not apply it, the answer contains
+ * the horizon and the key of the pool, in this order. FLAKE_OK: applied; FLAKE_AGAIN: not applied, the horizon is
  * `known64` and the key of the pool does not exist; FLAKE_LEASE_LOST: not applied, another process has written one
  * of the two; FLAKE_IO: unknown. */
 FLAKE_I_FN flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *horizon64,
@@ -504,19 +503,19 @@ FLAKE_I_FN flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *ho
     if (!flake_i_json_get(horizon, "header").at) return FLAKE_IO;
     if (!flake_i_json_get(pool, "header").at) return FLAKE_IO;
     if (!flake_i_etcd_value_of(horizon, horizon64, value64)) return FLAKE_LEASE_LOST;
-    if (strcmp(value64, put64) == 0) return FLAKE_OK; /* by what was sent before */
+    if (strcmp(value64, put64) == 0) return FLAKE_OK; /* an earlier request with these bytes was applied */
     if (strcmp(value64, known64) != 0) return FLAKE_LEASE_LOST;
     return flake_i_json_get(pool, "kvs").at ? FLAKE_LEASE_LOST : FLAKE_AGAIN;
 }
 
 // >>etcd
 /*
- * Claims in etcd: each number has a horizon, which only its holder moves.
+ * Claims in etcd: each number has a horizon that only its holder moves.
  *
  * KEYS, each with the prefix name_space; C is a cluster, G a generator, both decimal
  *
  *     cluster-id    "3", or "3, 4": the clusters to try, in this order; no key: 0
- *     pool/C:G      the token of the number's present holder; attached to the holder's lease
+ *     pool/C:G      the token of the number's current holder; attached to the holder's lease
  *     horizon/C:G   "H TOKEN SEQ", without a lease, and never deleted. H is a Unix time in ns; no ID of any
  *                   holder so far is later. TOKEN is 128 bits of FLAKE_RANDOM_BYTES per claim, SEQ counts the
  *                   claim's writes, so no value recurs
@@ -537,17 +536,18 @@ FLAKE_I_FN flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *ho
  *      never recur. So the successful writes form a chain.
  *  H2  A holder generates IDs up to the H of its latest write that it knows to have succeeded: `admit`
  *      refuses later times. If an answer is lost, the holder sends the same bytes again, and no other write
- *      until the outcome is known: if etcd refuses them while the horizon has these bytes, they were applied.
- *  H3  H decreases in one write only, the release. The release is composed after the gate is closed, and
- *      puts `asked`. An admission raises `asked` and then checks that the gate is open; a close closes the
- *      gate and then reads `asked`. All four are sequentially consistent, so one of the two sees the other.
- *      So every time admitted before the close is at or before `asked`, however late its thread runs.
+ *      until the outcome is known. If etcd refuses these bytes while the horizon has them, an earlier request
+ *      applied them.
+ *  H3  Only one write decreases H, the release. It is composed after the gate is closed, and puts `asked`.
+ *      An admission raises `asked` and then checks that the gate is open; a release closes the gate and then
+ *      reads `asked`. All four are sequentially consistent, so one of the two sees the other. So every time
+ *      admitted before the close is at or before the `asked` that the release writes, however late the
+ *      admitting thread continues.
  *  H4  A new holder starts after the H that its claim replaced (`floor`). By H1 no earlier holder writes
- *      after that; so by H2 and H3 every time admitted to an earlier holder is at or before that H.
+ *      after that claim. So by H2 and H3 every time admitted to an earlier holder is at or before that H.
  *
- *  Clocks, leases, leaders and stalled threads only affect how long a caller waits. Not covered are
- *  a horizon that was edited, deleted or restored from a backup, and a cloned machine: then holders
- *  overlap by at most one horizon.
+ *  Clocks, leases, leaders and stalled threads only affect how long a caller waits. If a horizon was edited,
+ *  deleted or restored from a backup, or the machine was cloned, holders may overlap by at most one horizon.
  *
  *     label     at                              pairs with   and carries
  *     HELD:R    gate opened                     HELD:A       the claim's times
@@ -574,14 +574,14 @@ FLAKE_I_FN int64_t flake_i_elapsed_ns(void) {
 
 /* ---- requests ----
  *
- * FLAKE_OK: the answer is in `answer`; FLAKE_INVALID: etcd refused; FLAKE_IO: no conclusive answer, etcd may have
- * executed the request.
+ * FLAKE_OK: the answer is in `answer`; FLAKE_INVALID: etcd refused; FLAKE_IO: no conclusive answer, so etcd may
+ * have executed the request.
  */
 
 enum {
     FLAKE_I_ETCD_ENDPOINTS = 16,
-    FLAKE_I_ETCD_ANSWER = 4 << 20, /* longest that is read: a pool of 2048 long keys is 2 MB */
-    /* codes of gRPC */
+    FLAKE_I_ETCD_ANSWER = 4 << 20, /* longest answer accepted: a pool of 2048 long keys is 2 MB */
+    /* gRPC status codes */
     FLAKE_I_ETCD_BAD_ARGUMENT = 3,
     FLAKE_I_ETCD_NOT_FOUND = 5,
     FLAKE_I_ETCD_DENIED = 7,
@@ -589,7 +589,7 @@ enum {
     FLAKE_I_ETCD_UNAUTHENTICATED = 16
 };
 
-typedef struct flake_i_etcd_body { /* of a request, as composed so far */
+typedef struct flake_i_etcd_body { /* of a request */
     char text[4096];
     size_t n;
 } flake_i_etcd_body;
@@ -607,7 +607,7 @@ typedef struct flake_i_etcd {
     flake_i_atomic32 stop;
 
     CURL *easy, *watch;
-    CURLM *multi; /* the watch, and calls that wake the thread */
+    CURLM *multi; /* runs the watch; its wake-up ends the thread's wait */
     struct curl_slist *headers;
     bool watching, must_look; /* must_look: the watch has reported something */
     size_t watched;           /* the watch's endpoint */
@@ -619,11 +619,11 @@ typedef struct flake_i_etcd {
     int64_t etcd_ns;     /* etcd's clock - flake_i_elapsed_ns; INT64_MIN: unknown */
 
     char token[33];
-    size_t start; /* the first number to look at */
+    size_t start; /* the first number to try */
     uint64_t seq;
     flake_i_etcd_key horizon, pool;
     char known64[FLAKE_I_ETCD_VALUE]; /* the horizon as last written or read; "": none */
-    int64_t lease, ttl_ms;            /* as granted; 0: none */
+    int64_t lease, ttl_ms;            /* as granted; lease 0: none */
     /* the latest write, see WRITES */
     bool is_unsettled;
     int64_t put_ns;
@@ -634,10 +634,10 @@ typedef struct flake_i_etcd {
 enum { FLAKE_I_ETCD_NONE, FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_LOST };
 enum { FLAKE_I_ETCD_WELL, FLAKE_I_ETCD_UNREACHED, FLAKE_I_ETCD_CLOCK, FLAKE_I_ETCD_TOO_FAR };
 static const char *const flake_i_etcd_troubles[] = {
-    "", "etcd was not reached", "this clock is more than 60 s ahead of etcd's",
-    "ids were asked for more than 60 s ahead of etcd's clock"};
+    "", "no endpoint confirmed the new horizon", "this clock is more than 60 s ahead of etcd's",
+    "IDs were requested more than 60 s ahead of etcd's clock"};
 
-#define FLAKE_I_ETCD_AHEAD_NS 60000000000 /* no horizon goes further past etcd's clock */
+#define FLAKE_I_ETCD_AHEAD_NS 60000000000 /* a base time further ahead of etcd's clock moves no horizon */
 
 FLAKE_I_FN int64_t flake_i_elapsed_ms(void) { return flake_i_elapsed_ns() / 1000000; }
 
@@ -647,7 +647,7 @@ FLAKE_I_FN int64_t flake_i_elapsed_ms(void) { return flake_i_elapsed_ns() / 1000
 #define FLAKE_I_PRINTF
 #endif
 
-/* Appends to a body, with " for each '. */
+/* Appends to a body, and replaces each ' by ". */
 FLAKE_I_PRINTF FLAKE_I_FN void flake_i_etcd_add(flake_i_etcd_body *body, const char *format, ...) {
     va_list given;
     va_start(given, format);
@@ -697,7 +697,7 @@ FLAKE_I_FN size_t flake_i_etcd_on_header(char *bytes, size_t one, size_t n, void
     return n;
 }
 
-/* Anything that a watch reports, its creation or a change of the key, is a reason to look. */
+/* Any report of a watch, of its creation or of a change, is a reason to check the keys. */
 FLAKE_I_FN size_t flake_i_etcd_on_watch(char *bytes, size_t one, size_t n, void *user) {
     (void)bytes;
     (void)one;
@@ -738,7 +738,7 @@ FLAKE_I_FN flake_status flake_i_etcd_say(flake_i_etcd *s, const char *what) {
     return flake_i_say(&s->why, FLAKE_IO, s->endpoint[s->current], what);
 }
 
-/* Reports etcd's refusal in etcd's words, without unprintable characters. */
+/* Copies etcd's error text, without unprintable characters. */
 FLAKE_I_FN void flake_i_etcd_say_refusal(flake_i_etcd *s, flake_i_json error) {
     char text[128];
     size_t n = 0;
@@ -746,17 +746,17 @@ FLAKE_I_FN void flake_i_etcd_say_refusal(flake_i_etcd *s, flake_i_json error) {
         for (const char *at = error.at + 1; at + 1 < error.end && n + 1 < sizeof text; at++)
             if (*at >= ' ' && *at <= '~') text[n++] = *at;
     text[n] = 0;
-    (void)flake_i_etcd_say(s, n ? text : "no reason given");
+    (void)flake_i_etcd_say(s, n ? text : "etcd refused without a reason");
 }
 
-/* Interprets the text received. */
+/* Parses the answer received. */
 FLAKE_I_FN flake_status flake_i_etcd_read_answer(flake_i_etcd *s) {
     long http = 0;
     (void)curl_easy_getinfo(s->easy, CURLINFO_RESPONSE_CODE, &http);
     s->answer = flake_i_json_text(s->text ? s->text : "", s->text_len);
     if (!s->answer.at || *s->answer.at != '{') {
         char what[64];
-        (void)snprintf(what, sizeof what, "HTTP %ld, and not etcd's JSON", http);
+        (void)snprintf(what, sizeof what, "HTTP %ld without etcd's JSON", http);
         return flake_i_etcd_say(s, what);
     }
     const flake_i_json error = flake_i_json_get(s->answer, "error");
@@ -783,7 +783,7 @@ FLAKE_I_FN flake_status flake_i_etcd_post(flake_i_etcd *s, const char *path, con
     s->code = 0;
     if (!flake_i_etcd_set_target(s, s->easy, path, body) ||
         curl_easy_setopt(s->easy, CURLOPT_TIMEOUT_MS, timeout_ms) != CURLE_OK)
-        return flake_i_etcd_say(s, "libcurl refuses it, or memory is short");
+        return flake_i_etcd_say(s, "libcurl rejects the request, or out of memory");
     const CURLcode sent = curl_easy_perform(s->easy);
     if (sent != CURLE_OK) return flake_i_etcd_say(s, curl_easy_strerror(sent));
     return flake_i_etcd_read_answer(s);
@@ -796,7 +796,7 @@ FLAKE_I_FN void flake_i_etcd_unwatch(flake_i_etcd *s) {
 
 FLAKE_I_FN bool flake_i_etcd_set_headers(flake_i_etcd *s, flake_i_json token) {
     char line[2048];
-    flake_i_etcd_unwatch(s); /* it goes by the old list */
+    flake_i_etcd_unwatch(s); /* it uses the old list */
     curl_slist_free_all(s->headers);
     s->headers = curl_slist_append(NULL, "Content-Type: application/json");
     if (!s->headers || !curl_slist_append(s->headers, "Expect:")) return false;
@@ -819,8 +819,8 @@ FLAKE_I_FN void flake_i_etcd_next_endpoint(flake_i_etcd *s) {
     s->current = (s->current + 1) % s->endpoint_count;
 }
 
-/* One request, to one endpoint after another until one gives a conclusive answer. If etcd answers that the client
- * is not logged in (no token yet, an expired token, or one unknown to this endpoint), logs in and asks again. */
+/* Sends a request to one endpoint after another until one answers conclusively. If etcd answers that the client is
+ * not logged in (no token yet, an expired token, or one unknown to this endpoint), logs in and sends it again. */
 FLAKE_I_FN flake_status flake_i_etcd_call(flake_i_etcd *s, const char *path, const char *body) {
     flake_status status = FLAKE_IO;
     for (size_t tries = 0; tries < s->endpoint_count; tries++) {
@@ -857,12 +857,12 @@ FLAKE_I_FN bool flake_i_etcd_wait(flake_i_etcd *s, int ms) {
     (void)curl_multi_perform(s->multi, &running);
     if (!s->must_look) (void)curl_multi_poll(s->multi, NULL, 0, ms, NULL);
     (void)curl_multi_perform(s->multi, &running);
-    while (curl_multi_info_read(s->multi, &left)) ended = true; /* it reports nothing else */
+    while (curl_multi_info_read(s->multi, &left)) ended = true; /* the only message is "done" */
     if (ended) flake_i_etcd_unwatch(s);
     return !ended;
 }
 
-/* ---- the lease: it decides only how long we keep the key of the pool ---- */
+/* ---- the lease: it only decides how long etcd keeps the key of the pool ---- */
 
 FLAKE_I_FN flake_status flake_i_etcd_grant(flake_i_etcd *s) {
     flake_i_etcd_body body = {"", 0};
@@ -891,7 +891,7 @@ FLAKE_I_FN flake_status flake_i_etcd_keep_alive(flake_i_etcd *s) {
     return status == FLAKE_OK && !is_renewed ? FLAKE_INVALID : status;
 }
 
-/* etcd deletes the key of the pool with it, if the key still has this lease. */
+/* etcd then deletes the key of the pool, if the key still has this lease. */
 FLAKE_I_FN void flake_i_etcd_revoke(flake_i_etcd *s) {
     flake_i_etcd_body body = {"", 0};
     if (!s->lease) return;
@@ -902,14 +902,14 @@ FLAKE_I_FN void flake_i_etcd_revoke(flake_i_etcd *s) {
 
 /* ---- writes ---- */
 
-/* Whether a time is so far past etcd's clock that it must not move a horizon. */
+/* Whether a time is so far ahead of etcd's clock that it must not move a horizon. */
 FLAKE_I_FN bool flake_i_etcd_is_too_far(const flake_i_etcd *s, int64_t ns) {
     if (s->etcd_ns == INT64_MIN) return false;
     const int64_t etcd_ns = s->etcd_ns + flake_i_elapsed_ns();
     return ns > etcd_ns && flake_i_ns_until(ns, etcd_ns) > FLAKE_I_ETCD_AHEAD_NS;
 }
 
-/* Reads this clock. False: it is too far ahead of etcd's to move a horizon. */
+/* Reads the clock. False: it is too far ahead of etcd's to move a horizon. */
 FLAKE_I_FN bool flake_i_etcd_read_clock(flake_i_etcd *s, int64_t *now_ns) {
     *now_ns = FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
     if (!flake_i_etcd_is_too_far(s, *now_ns)) return true;
@@ -932,7 +932,7 @@ typedef enum flake_i_etcd_write {
     FLAKE_I_ETCD_RELEASE
 } flake_i_etcd_write;
 
-/* Composes the next transaction, which flake_i_etcd_settle_write sends. */
+/* Composes the transaction that flake_i_etcd_settle_write sends. */
 FLAKE_I_FN void flake_i_etcd_compose_write(flake_i_etcd *s, flake_i_etcd_write write,
                                            int64_t put_ns) {
     char value[FLAKE_I_ETCD_VALUE], token64[48];
@@ -965,17 +965,17 @@ FLAKE_I_FN void flake_i_etcd_compose_write(flake_i_etcd *s, flake_i_etcd_write w
     flake_i_etcd_add(b, "{'request_range':{'key':'%s'}}]}", pool64);
 }
 
-/* Sends the unsettled write, each time with the same bytes; returns what flake_i_etcd_outcome_in does. */
+/* Sends the unsettled write, always with the same bytes; returns the status of flake_i_etcd_outcome_in. */
 FLAKE_I_FN flake_status flake_i_etcd_settle_write(flake_i_etcd *s) {
     flake_status status = FLAKE_IO;
     for (int tries = 0; tries < 2 && status == FLAKE_IO; tries++) {
         status = flake_i_etcd_call(s, "kv/txn", s->write.text);
         if (status == FLAKE_OK) {
             status = flake_i_etcd_outcome_in(s->answer, s->horizon.base64, s->known64, s->put64);
-            if (status == FLAKE_IO) flake_i_etcd_say(s, "not etcd's answer to a transaction");
+            if (status == FLAKE_IO) flake_i_etcd_say(s, "unexpected answer to a transaction");
         }
     }
-    /* No such lease: etcd reports this only after the comparison, so the write was not applied. */
+    /* No such lease: etcd checks the lease after the comparison, so nothing was written. */
     if (status == FLAKE_INVALID)
         status = s->code == FLAKE_I_ETCD_NOT_FOUND ? FLAKE_AGAIN : FLAKE_IO;
     if (status == FLAKE_OK) memcpy(s->known64, s->put64, sizeof s->known64);
@@ -984,7 +984,7 @@ FLAKE_I_FN flake_status flake_i_etcd_settle_write(flake_i_etcd *s) {
     return status;
 }
 
-/* The next horizon: ahead of the clock and of the times asked for, and never earlier than the last. False: this
+/* The next horizon: ahead of the clock and of the times requested, and never earlier than the last one. False: this
  * clock is ahead of etcd's. */
 FLAKE_I_FN bool flake_i_etcd_next_horizon(flake_etcd *c, int64_t *put_ns) {
     flake_i_etcd *const s = c->session;
@@ -995,7 +995,7 @@ FLAKE_I_FN bool flake_i_etcd_next_horizon(flake_etcd *c, int64_t *put_ns) {
     }
     const int64_t asked_ns[] = {(int64_t)FLAKE_ATOMIC_LOAD(&c->asked_ns, relaxed),
                                 (int64_t)FLAKE_ATOMIC_LOAD(&c->wanted_ns, relaxed)};
-    FLAKE_ATOMIC_STORE(&c->wanted_ns, 0u, relaxed); /* who still wants it asks again */
+    FLAKE_ATOMIC_STORE(&c->wanted_ns, 0u, relaxed); /* waiting draws ask again */
     FLAKE_ATOMIC_STORE(&c->trouble, FLAKE_I_ETCD_WELL, relaxed);
     for (int i = 0; i < 2; i++)
         if (flake_i_etcd_is_too_far(s, asked_ns[i]))
@@ -1006,7 +1006,8 @@ FLAKE_I_FN bool flake_i_etcd_next_horizon(flake_etcd *c, int64_t *put_ns) {
     return true;
 }
 
-/* Extends the horizon, and restores the key of the pool if it is gone. FLAKE_LEASE_LOST: lost; FLAKE_IO: not done. */
+/* Extends the horizon, and restores the key of the pool if it is missing. FLAKE_LEASE_LOST: the claim is lost;
+ * FLAKE_IO: unconfirmed. */
 FLAKE_I_FN flake_status flake_i_etcd_extend_horizon(flake_etcd *c) {
     flake_i_etcd *const s = c->session;
     for (int tries = 0; tries < 4; tries++) {
@@ -1035,11 +1036,11 @@ FLAKE_I_FN bool flake_i_etcd_is_held(uint64_t state) { return (state & 3) == FLA
 
 FLAKE_I_FN void flake_i_etcd_close_gate(flake_etcd *c, uint64_t state, uint64_t reason) {
     const uint64_t closed = (state & ~(uint64_t)3) | reason;
-    if (FLAKE_ATOMIC_CAS(&c->state, &state, closed, seq_cst, relaxed) && c->word) /* END:S */
-        FLAKE_ATOMIC_STORE(c->word, 0u, relaxed); /* who misses it still asks at the next unit */
+    if (FLAKE_ATOMIC_CAS(&c->state, &state, closed, seq_cst, relaxed) && c->fence) /* END:S */
+        FLAKE_ATOMIC_STORE(c->fence, 0u, relaxed); /* a draw that misses it asks the gate in the next unit */
 }
 
-/* Sets a time, if the new one is later. */
+/* Sets a time if the new one is later. */
 FLAKE_I_FN void flake_i_etcd_raise_time(flake_i_atomic64 *at, int64_t ns) {
     uint64_t seen = FLAKE_ATOMIC_LOAD(at, seq_cst); /* ADMIT:S */
     while ((int64_t)seen < ns &&
@@ -1064,7 +1065,7 @@ FLAKE_I_FN flake_status flake_i_etcd_gate(void *user, int64_t until_ns) {
     return is_open ? FLAKE_OK : FLAKE_LEASE_LOST;
 }
 
-/* A generator starts after all earlier holders, and after earlier generators of this claim. */
+/* A generator starts after all earlier holders and after earlier generators of this claim. */
 FLAKE_I_FN int64_t flake_i_etcd_not_before(void *user) {
     return (int64_t)FLAKE_ATOMIC_LOAD(&((flake_etcd *)user)->asked_ns, relaxed);
 }
@@ -1096,7 +1097,8 @@ FLAKE_I_FN void *flake_i_etcd_keep_claim(void *user) {
         }
         if (!s->must_look && now_ms < extend_ms && !flake_i_etcd_is_wanted(c)) {
             const int64_t due_ms = (extend_ms < renew_ms ? extend_ms : renew_ms) - now_ms;
-            /* checks every 100 ms whether a time is wanted; what ended the watch may have ended more */
+            /* Every 100 ms it checks whether a draw wants a later horizon. If the watch ended, the key may be
+             * gone as well. */
             if (!flake_i_etcd_wait(s, due_ms < 100 ? (int)due_ms : 100) &&
                 extend_ms > now_ms + soon_ms)
                 extend_ms = now_ms + soon_ms;
@@ -1130,7 +1132,7 @@ FLAKE_I_FN const char *flake_i_etcd_resolve(flake_etcd_options *o) {
     if (strlen(o->name_space) > 255) return "name_space: longer than 255 bytes";
     if (o->pool_size != 256 && o->pool_size != 2048) return "pool_size: neither 256 nor 2048";
     if (o->cluster > (o->cluster_given ? 15 : 0))
-        return "cluster: above 15, or given without cluster_given";
+        return "cluster: exceeds 15, or is set without cluster_given";
     if (o->ttl_ms < 1000 || o->ttl_ms > 300000) return "ttl_ms: not 1,000 to 300,000";
     if (o->horizon_ms < 1000 || o->horizon_ms > hour_ms)
         return "horizon_ms: not 1,000 to 3,600,000";
@@ -1188,7 +1190,7 @@ FLAKE_I_FN void flake_i_etcd_close_session(flake_i_etcd *s) {
     free(s);
 }
 
-/* Prepares all that a claim needs before its first request. Each reason is written before the step that can fail. */
+/* Prepares a claim up to its first request. Each reason is written before the step that can fail. */
 FLAKE_I_FN flake_status flake_i_etcd_open_session(flake_i_etcd *s,
                                                   const flake_etcd_options *options) {
     flake_etcd_options *const o = &s->options;
@@ -1197,7 +1199,7 @@ FLAKE_I_FN flake_status flake_i_etcd_open_session(flake_i_etcd *s,
     flake_i_put_why(&s->why, "flake_etcd_options.", unfit ? unfit : "", "");
     if (unfit) return FLAKE_INVALID;
     flake_i_put_why(&s->why,
-                    "flake_etcd_options.endpoints: not 1 to 16 of http:// or https:// in \"",
+                    "flake_etcd_options.endpoints: not 1 to 16 URLs with http:// or https://: \"",
                     o->endpoints, "\"");
     if (!flake_i_etcd_parse_endpoints(s, o->endpoints)) return FLAKE_INVALID;
     memcpy(s->name_space, o->name_space, strlen(o->name_space));
@@ -1205,7 +1207,7 @@ FLAKE_I_FN flake_status flake_i_etcd_open_session(flake_i_etcd *s,
     s->easy = curl_easy_init();
     s->watch = curl_easy_init();
     s->multi = curl_multi_init();
-    flake_i_put_why(&s->why, "memory, or libcurl, is not to be had", "", "");
+    flake_i_put_why(&s->why, "libcurl cannot start, or out of memory", "", "");
     if (!s->easy || !s->watch || !s->multi) return FLAKE_IO;
     if (o->user && !flake_i_etcd_write_login(s)) return FLAKE_IO;
     if (!flake_i_etcd_set_headers(s, flake_i_json_none)) return FLAKE_IO;
@@ -1229,13 +1231,13 @@ FLAKE_I_FN flake_status flake_i_etcd_read_clusters(flake_i_etcd *s, unsigned *cl
     flake_i_etcd_add(&body, "{'key':'%s'}", key.base64);
     if (flake_i_etcd_call(s, "kv/range", body.text) != FLAKE_OK) return FLAKE_IO;
     if (!flake_i_json_get(s->answer, "header").at)
-        return flake_i_etcd_say(s, "not etcd's answer to a range");
+        return flake_i_etcd_say(s, "unexpected answer to a range request");
     if (!flake_i_json_get(s->answer, "kvs").at) return FLAKE_OK; /* no such key: 0 */
     const flake_i_json list = flake_i_json_get(s->answer, "kvs/0/value");
     const size_t len = flake_i_json_bytes(list, value, sizeof value);
     if (len != SIZE_MAX && flake_i_etcd_clusters_in(value, len, clusters, n)) return FLAKE_OK;
     flake_i_put_why(&s->why, "the key ", key.text,
-                    " is not a number from 0 to 15, or several with commas");
+                    " is not a number from 0 to 15, or a list of them");
     return FLAKE_INVALID;
 }
 
@@ -1253,7 +1255,7 @@ FLAKE_I_FN flake_status flake_i_etcd_read_numbers(flake_i_etcd *s, unsigned clus
     flake_i_etcd_add(&body, "'keys_only':true}},{'request_range':{'key':'%s','range_end':'%s'}}]}",
                      horizon.base64, horizon_end.base64);
     if (s->options.wait_ms)
-        flake_i_etcd_watch(s, pool.base64, pool_end.base64); /* before we look */
+        flake_i_etcd_watch(s, pool.base64, pool_end.base64); /* before reading, so no change is missed */
     if (flake_i_etcd_call(s, "kv/txn", body.text) != FLAKE_OK) return FLAKE_IO;
     for (size_t i = 0; i < size; i++) numbers->horizon_ns[i] = INT64_MIN;
     if (flake_i_etcd_note_numbers(flake_i_json_get(s->answer, "responses/0/response_range"),
@@ -1261,11 +1263,11 @@ FLAKE_I_FN flake_status flake_i_etcd_read_numbers(flake_i_etcd *s, unsigned clus
         flake_i_etcd_note_numbers(flake_i_json_get(s->answer, "responses/1/response_range"),
                                   horizon.text, size, true, numbers))
         return FLAKE_OK;
-    return flake_i_etcd_say(s, "not etcd's answer to a range");
+    return flake_i_etcd_say(s, "unexpected answer to a range request");
 }
 
-/* The first free number from `start` whose horizon has passed; otherwise the one whose horizon passes first, if
- * that is within a minute. SIZE_MAX: none. */
+/* The first free number from `start` on whose horizon has passed; otherwise the one whose horizon passes first, if
+ * that is within 60 s. SIZE_MAX: none. */
 FLAKE_I_FN size_t flake_i_etcd_choose_number(const flake_i_etcd_numbers *numbers, size_t size,
                                              size_t start, int64_t now_ns, bool *is_blocked) {
     size_t best = SIZE_MAX;
@@ -1297,7 +1299,7 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s
         status = flake_i_etcd_settle_write(s);
     }
     if (status == FLAKE_AGAIN)
-        (void)flake_i_etcd_say(s, "leases end at once, or answers don't agree");
+        (void)flake_i_etcd_say(s, "leases expire at once, or answers contradict each other");
     if (status != FLAKE_OK) return status == FLAKE_LEASE_LOST ? FLAKE_LEASE_LOST : FLAKE_IO;
     c->floor_ns = floor_ns;
     c->cluster = cluster;
@@ -1327,7 +1329,7 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_in_cluster(flake_etcd *c, flake_i_etc
         const size_t slot =
             flake_i_etcd_choose_number(&numbers, size, s->start, now_ns, is_blocked);
         if (slot == SIZE_MAX) break;
-        numbers.taken[slot] = true; /* tried once */
+        numbers.taken[slot] = true; /* each is tried once */
         status = flake_i_etcd_claim_number(c, s, cluster, (unsigned)slot, numbers.horizon_ns[slot],
                                            now_ns);
         if (status != FLAKE_LEASE_LOST) return status;
@@ -1336,8 +1338,8 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_in_cluster(flake_etcd *c, flake_i_etc
 }
 
 FLAKE_I_FN flake_status flake_i_etcd_claim_any(flake_etcd *c, flake_i_etcd *s) {
-    static const char blocked[] = ", or have a horizon more than 60 s ahead of this clock, or none "
-                                  "that can be read";
+    static const char blocked[] =
+        ", or have a horizon that is unreadable or more than 60 s ahead of this clock";
     unsigned clusters[16];
     size_t n;
     flake_status status = flake_i_etcd_read_clusters(s, clusters, &n);
@@ -1346,7 +1348,7 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_any(flake_etcd *c, flake_i_etcd *s) {
     for (;;) {
         bool is_blocked = false;
         for (size_t i = 0; i < n; i++) {
-            if (n > 1) flake_i_etcd_unwatch(s); /* one watch, of the last cluster, must do */
+            if (n > 1) flake_i_etcd_unwatch(s); /* there is one watch: of the last cluster */
             status = flake_i_etcd_claim_in_cluster(c, s, clusters[i], &is_blocked);
             if (status != FLAKE_AGAIN) return status;
         }
@@ -1358,21 +1360,21 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_any(flake_etcd *c, flake_i_etcd *s) {
         }
         s->must_look = false;
         (void)flake_i_etcd_wait(s, left_ms < 1000 ? (int)left_ms : 1000);
-        FLAKE_SLEEP_NS(10000000); /* numbers released together are seen together */
+        FLAKE_SLEEP_NS(10000000); /* so that numbers released together are read together */
     }
 }
 
-/* Opens the gate, and starts the thread. */
+/* Opens the gate and starts the thread. */
 FLAKE_I_FN flake_status flake_i_etcd_start_thread(flake_etcd *c, flake_i_etcd *s) {
-    if (!c->word) {
+    if (!c->fence) {
         void *const page = flake_i_new_page(false);
-        if (page && flake_i_wipe_on_fork(page)) c->word = (flake_i_atomic64 *)page;
+        if (page && flake_i_wipe_on_fork(page)) c->fence = (flake_i_atomic64 *)page;
         else if (page) flake_i_drop_page(page);
     }
     const uint64_t claim = (FLAKE_ATOMIC_LOAD(&c->state, relaxed) >> 2) + 1;
     c->session = s;
     c->process = flake_i_process_owner_id();
-    if (c->word) FLAKE_ATOMIC_STORE(c->word, claim, relaxed);
+    if (c->fence) FLAKE_ATOMIC_STORE(c->fence, claim, relaxed);
     FLAKE_ATOMIC_STORE(&c->state, claim << 2 | FLAKE_I_ETCD_HELD, release); /* HELD:R */
     if (pthread_create(&c->thread, NULL, flake_i_etcd_keep_claim, c) == 0) return FLAKE_OK;
     flake_i_put_why(&s->why, "pthread_create failed", "", "");
@@ -1383,17 +1385,17 @@ FLAKE_I_FN flake_status flake_i_etcd_start_thread(flake_etcd *c, flake_i_etcd *s
 
 FLAKE_API flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_options *options,
                                         flake_why *why) {
-    if (!c || c->session || (c->process && !c->word)) {
-        /* Without a word, generators of the last claim could not distinguish it from this one. */
-        flake_i_put_why(why, "flake_etcd_claim: the claim is not released, or needs a fresh object",
+    if (!c || c->session || (c->process && !c->fence)) {
+        /* Without a fence, generators of the last claim could not distinguish it from this one. */
+        flake_i_put_why(why, "flake_etcd_claim: the object has an earlier claim: release it, or use another object",
                         "", "");
         return FLAKE_INVALID;
     }
     flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
-    if (!s) return flake_i_say(why, FLAKE_IO, "flake_etcd_claim", "memory is not to be had");
+    if (!s) return flake_i_say(why, FLAKE_IO, "flake_etcd_claim", "out of memory");
     flake_status status = flake_i_etcd_open_session(s, options);
     const int64_t end_ms =
-        flake_i_elapsed_ms() + (status == FLAKE_OK ? s->options.wait_ms : 0); /* it may be any */
+        flake_i_elapsed_ms() + (status == FLAKE_OK ? s->options.wait_ms : 0); /* unchecked otherwise */
     if (status == FLAKE_OK) status = flake_i_etcd_claim_any(c, s);
     flake_i_etcd_unwatch(s);
     if (status == FLAKE_OK) status = flake_i_etcd_start_thread(c, s);
@@ -1410,8 +1412,8 @@ FLAKE_API flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_options 
 
 /* ---- release ---- */
 
-/* After the gate is closed: writes the latest time admitted, and returns the number. */
-FLAKE_I_FN flake_status flake_i_etcd_give_back(flake_etcd *c) {
+/* After the gate is closed: writes the latest time admitted, and frees the number. */
+FLAKE_I_FN flake_status flake_i_etcd_release_number(flake_etcd *c) {
     flake_i_etcd *const s = c->session;
     flake_status status = s->is_unsettled ? flake_i_etcd_settle_write(s) : FLAKE_OK;
     if (status == FLAKE_OK) {
@@ -1425,7 +1427,7 @@ FLAKE_I_FN flake_status flake_i_etcd_give_back(flake_etcd *c) {
 FLAKE_API flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
     flake_status status = FLAKE_OK;
     if (!c || !c->session) {
-        flake_i_put_why(why, "flake_etcd_release: nothing is claimed", "", "");
+        flake_i_put_why(why, "flake_etcd_release: no number is claimed", "", "");
         return FLAKE_INVALID;
     }
     flake_i_etcd *const s = c->session;
@@ -1444,7 +1446,7 @@ FLAKE_API flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
         FLAKE_ATOMIC_STORE(&s->stop, 0u, relaxed);
         const bool is_lost = (state & 3) == FLAKE_I_ETCD_LOST ||
                              (FLAKE_ATOMIC_LOAD(&c->state, relaxed) & 3) == FLAKE_I_ETCD_LOST;
-        if (!is_lost) status = flake_i_etcd_give_back(c);
+        if (!is_lost) status = flake_i_etcd_release_number(c);
         if (status == FLAKE_OK) flake_i_etcd_revoke(s);
         else if (why) *why = s->why;
     }
@@ -1456,8 +1458,8 @@ FLAKE_API flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
 FLAKE_API void flake_etcd_destroy(flake_etcd *c) {
     if (!c) return;
     if (c->session) (void)flake_etcd_release(c, NULL);
-    if (c->word) flake_i_drop_page((void *)c->word);
-    c->word = NULL;
+    if (c->fence) flake_i_drop_page((void *)c->fence);
+    c->fence = NULL;
     c->process = 0;
 }
 
@@ -1474,7 +1476,7 @@ FLAKE_API flake_gate flake_etcd_gate(flake_etcd *c) {
     gate.admit = flake_i_etcd_gate;
     gate.not_before_ns = flake_i_etcd_not_before;
     gate.user = c;
-    gate.fence = c->word;
+    gate.fence = c->fence;
     return gate;
 }
 
@@ -1484,11 +1486,11 @@ FLAKE_API flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {
     const char *text = flake_i_etcd_troubles[trouble];
     flake_status status = trouble == FLAKE_I_ETCD_WELL ? FLAKE_OK : FLAKE_IO;
     if (state != FLAKE_I_ETCD_HELD) {
-        text = state == FLAKE_I_ETCD_LOST ? "another has written the number's keys"
-                                          : "nothing is claimed";
+        text = state == FLAKE_I_ETCD_LOST ? "another process has written the number's keys: release and claim again"
+                                          : "no number is claimed";
         status = FLAKE_LEASE_LOST;
     } else if (c->process != flake_i_process_owner_id()) {
-        text = "the claim is the parent's";
+        text = "the claim belongs to the parent process";
         status = FLAKE_FORKED;
     }
     flake_i_put_why(why, text, "", "");

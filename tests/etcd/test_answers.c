@@ -363,12 +363,12 @@ TEST(the_gate_lets_nothing_past_the_horizon) {
     flake_parts parts = {0, 0, 0};
     uint64_t id;
     const int64_t s = 1000000000, unix_ns = 1700000000 * s;
-    c.word = (flake_i_atomic64 *)flake_i_new_page(false);
+    c.fence = (flake_i_atomic64 *)flake_i_new_page(false);
     c.process = flake_i_process_owner_id();
     c.floor_ns = unix_ns + 7000000 / 2; /* within a unit of a generator */
     c.asked_ns = (uint64_t)c.floor_ns;
     c.horizon_ns = (uint64_t)(unix_ns + 100 * s);
-    *c.word = 7;
+    *c.fence = 7;
     c.state = 7 << 2 | FLAKE_I_ETCD_HELD;
     CHECK_EQ(flake_i_etcd_gate(&c, unix_ns), FLAKE_CLOCK_BACKWARDS);
     CHECK_EQ(flake_i_etcd_gate(&c, c.floor_ns), FLAKE_CLOCK_BACKWARDS);
@@ -382,12 +382,12 @@ TEST(the_gate_lets_nothing_past_the_horizon) {
     c.trouble = FLAKE_I_ETCD_UNREACHED;
     CHECK_EQ(flake_i_etcd_gate(&c, INT64_MAX), FLAKE_IO);
     CHECK_EQ(flake_etcd_check(&c, &why), FLAKE_IO);
-    CHECK_STR(why.text, "etcd was not reached");
+    CHECK_STR(why.text, "no endpoint confirmed the new horizon");
     CHECK_EQ(flake_i_etcd_gate(&c, unix_ns + 6000000), FLAKE_OK); /* not lost */
     c.process++;
     CHECK_EQ(flake_i_etcd_gate(&c, unix_ns + 6000000), FLAKE_FORKED);
     CHECK_EQ(flake_etcd_check(&c, &why), FLAKE_FORKED);
-    CHECK_STR(why.text, "the claim is the parent's");
+    CHECK_STR(why.text, "the claim belongs to the parent process");
     c.process--;
 
     /* Every init asks for the floor: the unit in which it lies is the others'. */
@@ -418,7 +418,7 @@ TEST(the_gate_lets_nothing_past_the_horizon) {
     CHECK_EQ(wide_parts.unix_ms, unix_ns / 1000000 + 4);
 
     flake_i_etcd_close_gate(&c, c.state, FLAKE_I_ETCD_LOST);
-    CHECK_EQ(*c.word, 0);
+    CHECK_EQ(*c.fence, 0);
     CHECK_EQ(flake_i_etcd_gate(&c, unix_ns + 6000000), FLAKE_LEASE_LOST);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE_LOST); /* in the same unit, too */
     CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE_LOST);

@@ -145,7 +145,7 @@ TEST(a_claim_that_fails_leaves_nothing) {
         CHECK(claim.session == NULL);
         say_how_it_is();
         CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_INVALID);
-        CHECK_STR(why.text, "flake_etcd_release: nothing is claimed");
+        CHECK_STR(why.text, "flake_etcd_release: no number is claimed");
         if (i == 0)
             HAPPENED(
                 ASKS(1000, "m1", .reads = "cluster-id"),
@@ -156,8 +156,8 @@ TEST(a_claim_that_fails_leaves_nothing) {
                 ASKS(1050, "m1", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
                 ASKS(1060, "m2", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
                 REVOKES(1070),
-                NOTE("is \"https://m2: no reason given\""),
-                NOTE("1080: is lost \"nothing is claimed\", left 0 ms"));
+                NOTE("is \"https://m2: etcd refused without a reason\""),
+                NOTE("1080: is lost \"no number is claimed\", left 0 ms"));
         if (i == 1)
             HAPPENED(
                 ASKS(1000, "m1", .reads = "cluster-id"),
@@ -165,7 +165,7 @@ TEST(a_claim_that_fails_leaves_nothing) {
                 ASKS(1020, "m1", .grants_s = 3),
                 CLOSES_ALL,
                 NOTE("is \"http://m1: no lease in etcd's answer\""),
-                NOTE("1030: is lost \"nothing is claimed\", left 0 ms"));
+                NOTE("1030: is lost \"no number is claimed\", left 0 ms"));
         if (i == 2)
             HAPPENED(
                 ASKS(1000, "m1", .reads = "cluster-id"),
@@ -174,12 +174,12 @@ TEST(a_claim_that_fails_leaves_nothing) {
                 ASKS(1030, "m1", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
                 REVOKES(1040),
                 NOTE("is \"pthread_create failed\""),
-                NOTE("1050: is lost \"nothing is claimed\", left 0 ms"));
+                NOTE("1050: is lost \"no number is claimed\", left 0 ms"));
     }
-    CHECK(claim.word != NULL && *claim.word == 0);
+    CHECK(claim.fence != NULL && *claim.fence == 0);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_INVALID);
-    CHECK_STR(why.text, "flake_etcd_claim: the claim is not released, or needs a fresh object");
+    CHECK_STR(why.text, "flake_etcd_claim: the object has an earlier claim: release it, or use another object");
 }
 
 /* A clock that is ahead of etcd's claims nothing, and extends nothing. */
@@ -296,7 +296,7 @@ TEST(who_waits_for_a_number_watches_the_pool) {
     HAPPENED(
         ASKS(1000, "m1", .reads_numbers = "2"),
         CLOSES_ALL,
-        NOTE("is \"flake_etcd_options.pool_size: all numbers are taken, or have a horizon more than 60 s ahead of this clock, or none that can be read\""));
+        NOTE("is \"flake_etcd_options.pool_size: all numbers are taken, or have a horizon that is unreadable or more than 60 s ahead of this clock\""));
 }
 
 /* The number whose horizon passes first is claimed, and waited for as long as wait_ms allows. */

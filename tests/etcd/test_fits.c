@@ -19,8 +19,8 @@ TEST(what_is_no_cluster_claims_nothing) {
         CHECK_EQ(flake_etcd_claim(&claim, &o, &why), i == 0 ? FLAKE_OK : FLAKE_INVALID);
         CHECK_STR(why.text, i == 0
                                 ? ""
-                                : "the key x/cluster-id is not a number from 0 to 15, or several "
-                                  "with commas");
+                                : "the key x/cluster-id is not a number from 0 to 15, or a list "
+                                  "of them");
         if (i == 0) CHECK_EQ(flake_etcd_cluster(&claim), 5);
     }
 }
@@ -41,7 +41,7 @@ TEST(an_option_that_libcurl_refuses_ends_the_claim) {
             CHECK_EQ(setopts, n);
         } else if (n <= 39) {
             CHECK_EQ(status, FLAKE_IO);
-            CHECK_STR(why.text, "http://m1: libcurl refuses it, or memory is short");
+            CHECK_STR(why.text, "http://m1: libcurl rejects the request, or out of memory");
             CHECK(strstr(notes, n <= 29 ? "kv/range" : n <= 34 ? "keys_only" : "grant") == NULL);
         } else {
             CHECK_EQ(status, FLAKE_OK); /* a write is sent twice */
@@ -59,7 +59,7 @@ TEST(a_handle_that_libcurl_refuses_ends_the_claim) {
         script_begin();
         inits_until_refused = n;
         CHECK_EQ(flake_etcd_claim(&claim, &o, &why), n < 4 ? FLAKE_IO : FLAKE_OK);
-        CHECK_STR(why.text, n < 4 ? "memory, or libcurl, is not to be had" : "");
+        CHECK_STR(why.text, n < 4 ? "libcurl cannot start, or out of memory" : "");
     }
     random_fails = true;
     script_begin();

@@ -86,7 +86,7 @@ TEST(an_answer_that_is_lost_is_asked_for_again) {
         NOTE("4140: watches no more"),
         ASKS(4140, "m1", .keeps = 7),
         WAITS(2, 150),
-        NOTE("4300: is io \"etcd was not reached\", left 4210 ms"),
+        NOTE("4300: is io \"no endpoint confirmed the new horizon\", left 4210 ms"),
         WAITS(1, 90),
         EXTENDS(4390, "m1", 8510, 1, 11030, 2),
         EXTENDS(4400, "m1", 8510, 1, 11030, 2),
@@ -154,7 +154,7 @@ TEST(what_another_has_written_is_lost) {
         WATCH_SAYS(5, 470, 1500),
         EXTENDS(1500, "m1", 8510, 1, 9000, 2),
         NOTE("1510: watches no more"),
-        NOTE("1510: is lost \"another has written the number's keys\", left 0 ms"),
+        NOTE("1510: is lost \"another process has written the number's keys: release and claim again\", left 0 ms"),
         ENDS_THREAD,
         REVOKES(1510));
 }
@@ -195,10 +195,10 @@ TEST(a_claim_begins_anew) {
     hold_ms(50);
     say_how_it_is();
     want();
-    const uint64_t state = claim.state, word = *claim.word;
+    const uint64_t state = claim.state, word = *claim.fence;
     CHECK(word != 0);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    CHECK_EQ(*claim.word, 0);
+    CHECK_EQ(*claim.fence, 0);
     say_how_it_is();
     HAPPENED(
         NOTE("1030: a draw is ok"),
@@ -210,20 +210,20 @@ TEST(a_claim_begins_anew) {
         EXTENDS(1060, "m2", 8510, 1, 37500, 2),
         NOTE("1070: watches no more"),
         WAITS(1, 10),
-        NOTE("1080: is io \"etcd was not reached\", left 7430 ms"),
+        NOTE("1080: is io \"no endpoint confirmed the new horizon\", left 7430 ms"),
         NOTE("1080: a draw is io"),
         ENDS_THREAD,
         EXTENDS(1080, "m1", 8510, 1, 37500, 2),
         RELEASES(1090, "m1", 37500, 2, 5000, 3),
         REVOKES(1100),
-        NOTE("1110: is lost \"nothing is claimed\", left 0 ms"));
+        NOTE("1110: is lost \"no number is claimed\", left 0 ms"));
     tell(later);
     easies_n = 0;
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    CHECK(claim.state != state && *claim.word != word && *claim.word != 0);
+    CHECK(claim.state != state && *claim.fence != word && *claim.fence != 0);
     const flake_gate gate = flake_etcd_gate(&claim);
     CHECK(gate.not_before_ns(gate.user) == (begin_s * 1000LL - 7000) * 1000000);
-    CHECK(gate.fence == claim.word && gate.user == &claim);
+    CHECK(gate.fence == claim.fence && gate.user == &claim);
     CHECK(!flake_i_etcd_is_wanted(&claim));
     say_how_it_is();
     want();
@@ -343,7 +343,7 @@ TEST(what_draws_wait_for_is_written_at_once) {
         NOTE("1600: a draw is again"),
         EXTENDS(1600, "m1", 67840, 3, 67840, 4),
         UNWATCHES(2, 120, 1730),
-        NOTE("1730: is io \"ids were asked for more than 60 s ahead of etcd's clock\", left 66110 ms"));
+        NOTE("1730: is io \"IDs were requested more than 60 s ahead of etcd's clock\", left 66110 ms"));
     wanted_ms = 70000;
     want();
     wanted_ms = 67840;
@@ -354,14 +354,14 @@ TEST(what_draws_wait_for_is_written_at_once) {
     HAPPENED(
         NOTE("1730: a draw is io"),
         NOTE("1730: a draw is ok"),
-        NOTE("1730: is io \"ids were asked for more than 60 s ahead of etcd's clock\", left 66110 ms"),
+        NOTE("1730: is io \"IDs were requested more than 60 s ahead of etcd's clock\", left 66110 ms"),
         WATCHES(1730, "m1"),
         KEEPS(10, 1000, 2730),
         KEEPS(10, 1000, 3740),
         WAITS(5, 480),
         EXTENDS(4230, "m1", 67840, 4, 67840, 5),
         UNWATCHES(2, 190, 4430),
-        NOTE("4430: is io \"ids were asked for more than 60 s ahead of etcd's clock\", left 63410 ms"));
+        NOTE("4430: is io \"IDs were requested more than 60 s ahead of etcd's clock\", left 63410 ms"));
 }
 
 /* A write that is not settled is settled before the release. */
@@ -410,13 +410,13 @@ TEST(what_is_not_settled_is_settled_first) {
 
 TEST(a_page_that_cannot_be_wiped_is_given_back) {
     begin_claimed(NULL);
-    CHECK(claim.word != NULL);
+    CHECK(claim.fence != NULL);
     flake_etcd_destroy(&claim);
     const int before = dropped;
     wipe_fails = true;
     begin_claimed(NULL);
     wipe_fails = false;
-    CHECK(claim.word == NULL);
+    CHECK(claim.fence == NULL);
     CHECK_EQ(dropped, before + 1);
 }
 

@@ -41,17 +41,17 @@ TEST(what_etcd_says_is_told) {
         told a;
         const char *why;
     } cases[] = {
-        {{.to = "kv/range", .text = ""}, ": HTTP 200, and not etcd's JSON"},
+        {{.to = "kv/range", .text = ""}, ": HTTP 200 without etcd's JSON"},
         {{.to = "kv/range", .http = 502, .text = "<html>Bad gateway</html>"},
-         ": HTTP 502, and not etcd's JSON"},
-        {{.to = "kv/range", .text = "[]"}, ": HTTP 200, and not etcd's JSON"},
+         ": HTTP 502 without etcd's JSON"},
+        {{.to = "kv/range", .text = "[]"}, ": HTTP 200 without etcd's JSON"},
         {{.to = "kv/range", .sent = CURLE_WRITE_ERROR}, ": Failed writing"},
-        {{.to = "kv/range", .text = "{}"}, ": not etcd's answer to a range"},
+        {{.to = "kv/range", .text = "{}"}, ": unexpected answer to a range request"},
         {{.to = "kv/range", .http = 503, .text = REFUSED(14)}, ": etcdserver: no"},
-        {{.to = "kv/range", .http = 503, .text = "{'error':7,'code':14}"}, ": no reason given"},
-        {{.to = "kv/range", .http = 500, .text = "{'header':{}}"}, ": no reason given"},
-        {{.to = "kv/range", .text = "{'code':14}"}, ": no reason given"},
-        {{.to = "kv/range", .text = "{'error':{'grpc_code':14}}"}, ": no reason given"},
+        {{.to = "kv/range", .http = 503, .text = "{'error':7,'code':14}"}, ": etcd refused without a reason"},
+        {{.to = "kv/range", .http = 500, .text = "{'header':{}}"}, ": etcd refused without a reason"},
+        {{.to = "kv/range", .text = "{'code':14}"}, ": etcd refused without a reason"},
+        {{.to = "kv/range", .text = "{'error':{'grpc_code':14}}"}, ": etcd refused without a reason"},
         {{.to = "kv/range", .text = "{'error':'\x7fquoted \xc3\xa4'}"}, ": quoted "},
         {{.to = "kv/range", .http = 503, .text = unprintable}, ": xxxxxxxx"},
         {{.to = "lease/grant", .text = "{'header':{}}"}, ": no lease in etcd's answer"},
@@ -61,18 +61,18 @@ TEST(what_etcd_says_is_told) {
         {{.to = "lease/grant", .text = "{'ID':'-7','TTL':'3'}"}, ": no lease in"},
         {{.to = "lease/grant", .text = "{'ID':'0','TTL':'3'}"}, ": no lease in"},
         {{.to = "keys_only", .text = "{'header':{},'responses':[]}"},
-         ": not etcd's answer to a range"},
-        {{.to = "keys_only", .text = BOTH("", ",'kvs':[{}]")}, ": not etcd's answer to a range"},
+         ": unexpected answer to a range request"},
+        {{.to = "keys_only", .text = BOTH("", ",'kvs':[{}]")}, ": unexpected answer to a range request"},
         {{.to = "keys_only", .text = BOTH("", ",'kvs':[{'key':'\\u0041'}]")},
          "pool_size: all numbers are taken"},
-        {{.to = "CREATE", .text = "{}"}, ": not etcd's answer to a transaction"},
-        {{.to = "CREATE", .text = "{'header':{}}"}, ": not etcd's answer to a transaction"},
+        {{.to = "CREATE", .text = "{}"}, ": unexpected answer to a transaction"},
+        {{.to = "CREATE", .text = "{'header':{}}"}, ": unexpected answer to a transaction"},
         {{.to = "CREATE", .http = 400, .text = REFUSED(3)}, ": etcdserver: no"},
         {{.to = "CREATE", .http = 400, .text = REFUSED(7)}, ": etcdserver: no"},
         {{.to = "CREATE", .http = 400, .text = REFUSED(9)}, ": etcdserver: no"},
         {{.to = "CREATE", .http = 400, .text = REFUSED(5)},
-         ": leases end at once, or answers don't agree"},
-        {{.to = "CREATE", .text = BOTH("", "")}, ": leases end at once, or answers don't agree"},
+         ": leases expire at once, or answers contradict each other"},
+        {{.to = "CREATE", .text = BOTH("", "")}, ": leases expire at once, or answers contradict each other"},
     };
     (void)snprintf(unprintable, sizeof unprintable, "{'error':'%0300d','code':14}", 0);
     for (char *at = strchr(unprintable, '0'); *at == '0'; at++) *at = 'x';
@@ -168,7 +168,7 @@ TEST(a_release_whose_answer_makes_no_sense_says_so) {
         CHECK_EQ(flake_etcd_release(&claim, i ? &why : NULL), FLAKE_IO);
         CHECK(strstr(notes, "lease/revoke") == NULL);
     }
-    CHECK(strstr(why.text, ": not etcd's answer to a transaction") != NULL);
+    CHECK(strstr(why.text, ": unexpected answer to a transaction") != NULL);
 }
 
 /* Each call that a claim and its release make is refused once. */
@@ -193,7 +193,7 @@ TEST(what_the_system_refuses_is_a_status) {
             if (status != FLAKE_OK) refused++;
             else {
                 held++;
-                const bool is_wordless = claim.word == NULL;
+                const bool is_wordless = claim.fence == NULL;
                 const flake_status released = flake_etcd_release(&claim, &why);
                 CHECK(released == FLAKE_OK || released == FLAKE_IO);
                 is_past_all = calls_until_refused > 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The command-line tool for flake.h's ids, of 64 and of 128 bits:
+ * The command-line tool for flake.h's IDs, of 64 and 128 bits:
  *
  *     cc -O2 -I. tests/tools/flake.c -o flake
  */
@@ -12,103 +12,104 @@
 #define TOOL_SLEEP_NS(ns) FLAKE_SLEEP_NS(ns)
 #include "tool.h"
 
-/* What `flake help` prints, and flake(1). */
+/* Printed by `flake help`; flake(1) is made from it. */
 static const char *const tool_help[] = {
-    "flake: unique, time-ordered 64-bit and 128-bit ids\n"
+    "flake: unique, time-ordered 64-bit and 128-bit IDs\n"
     "\n"
     "USAGE\n"
     "    flake generate [OPTION]... [COUNT]\n"
-    "                        prints COUNT new ids (1), one a line\n"
+    "                        prints COUNT new IDs, one per line (default 1)\n"
     "    flake inspect [OPTION]... ID...\n"
-    "                        takes ids apart; the ID - reads them from the standard input,\n"
-    "                        one a line\n"
+    "                        decodes IDs; the ID - reads them from standard input, one per line\n"
     "    flake range --from=TIME --to=TIME [OPTION]...\n"
-    "                        the smallest and the largest id of all that are made between the\n"
-    "                        two times, the unit of --to included: for a query of a database\n"
+    "                        prints the smallest and largest ID of the time units from --from to\n"
+    "                        --to, inclusive: bounds for a database query\n"
     "    flake time [OPTION]... COUNT\n"
-    "                        draws COUNT ids, one at a time, and says how long it took\n"
+    "                        generates COUNT IDs, one at a time, measures the speed and counts\n"
+    "                        duplicates\n"
     "    flake layouts       lists the layouts\n"
     "    flake version       prints the version\n"
-    "    flake help          prints this\n"
+    "    flake help          prints this help\n"
     "\n"
-    "OPTIONS OF ALL\n"
-    "    --layout=NAME       what the bits mean: a name that `flake layouts` lists, T-N-S for\n"
-    "                        T bits of time, N of node and S of sequence (41-10-12), or\n"
-    "                        hazelcast-S-N. Without it: default. An ID of 128 bits says\n"
-    "                        which it has, if it is a UUID or ULID, or else has boundary\n"
-    "    --epoch=MS          Unix time in ms at which the ids' time begins, or a date; the\n"
-    "                        layout's\n"
-    "    --format=FORM       how ids are written: dec, hex, bin, bin4 (groups of four bits),\n"
-    "                        base32, base36, base58, base62, and bwmarrin's of those names:\n"
-    "                        zbase32, base36lower, base58flickr; those of 128 bits uuid, ulid,\n"
-    "                        dec, hex, bin, and all from base2 to base62, with digits, upper\n"
-    "                        case, lower case. The default is dec, for boundary base62, for\n"
-    "                        uuid7, uuid7_node and uuid8 uuid, for ulid ulid\n"
-    "    --config=WORDS      options as a configuration file has them, \"twitter node=7 "
-    "lanes=8\":\n"
-    "                        the words are in flake.h, at flake_config. No option may repeat one\n"
-    "    --json              prints one JSON object, or one a line; ids are strings, since a\n"
-    "                        JavaScript number holds 53 bits\n"
+    "COMMON OPTIONS\n"
+    "    --layout=NAME       the meaning of the bits: a name from `flake layouts`; T-N-S for T\n"
+    "                        bits of time, N of node and S of sequence (41-10-12); or\n"
+    "                        hazelcast-S-N. The default is `default`. For a 128-bit ID it is that\n"
+    "                        of its UUID version, ulid for a ULID, otherwise boundary\n"
+    "    --epoch=MS          start of the IDs' time, as Unix time in ms or a date. The default is\n"
+    "                        the layout's epoch\n"
+    "    --format=FORM       text format of IDs. For 64 bits: dec (default), hex, bin, bin4\n"
+    "                        (groups of four bits), base32, base36, base58, base62, and as in\n"
+    "                        bwmarrin/snowflake zbase32, base36lower, base58flickr. For 128 bits:\n"
+    "                        uuid (default for uuid7, uuid7_node, uuid8), ulid (default for ulid),\n"
+    "                        base62 (default for boundary), dec, hex, bin, and base2 to base62,\n"
+    "                        with digits, upper case, lower case\n"
+    "    --config=WORDS      options as in a configuration file: \"twitter node=7 lanes=8\". The\n"
+    "                        words are listed in flake.h, at flake_config. They must not repeat\n"
+    "                        other options\n"
+    "    --json              prints one JSON object per line; IDs are strings, because a\n"
+    "                        JavaScript number is exact only up to 53 bits\n"
     "\n",
-    "WHO MAKES THE IDS (generate, time)\n"
-    "    --node=N            the layout's node number, for boundary the 48-bit worker; 0. It\n"
-    "                        may be hex: 0x1f. Two generators that run at the same time need\n"
-    "                        two numbers. uuid7 and ulid have none: random bits tell their\n"
-    "                        generators apart\n"
+    "NODE NUMBER (generate, time)\n"
+    "    --node=N            the layout's node number, decimal or hex (0x1f); the default is 0.\n"
+    "                        For boundary it has 48 bits. Two generators that run at the same\n"
+    "                        time need different node numbers. uuid7 and ulid have none: random\n"
+    "                        bits distinguish their generators\n"
     "    --datacenter=N --worker=N\n"
-    "                        the halves of the node number of idgen and twitter\n"
+    "                        the two parts of the node number of idgen and twitter\n"
     "    --cluster=N --generator=N\n"
-    "                        the parts of that of uniqueid\n"
-    "    --interface[=IF]    the MAC address of a network interface, or of the first real one\n"
-    "    --ip                the low 16 bits of this host's IPv4 address\n"
-    "    --hostname[=NAME]   the number that a host's name ends in, this one's: web-3 is 3\n"
+    "                        the two parts of the node number of uniqueid\n"
+    "    --interface[=IF]    the MAC address of a network interface; the default is the first\n"
+    "                        one with a factory-assigned address\n"
+    "    --ip                the low 16 bits of this host's private IPv4 address\n"
+    "    --hostname[=NAME]   the number at the end of a host name, web-3: 3; the default is this\n"
+    "                        host's name\n"
     "    --env=NAME          the number in an environment variable\n"
-    "    --slot-dir=DIR      a number that no other process on this host has which claims it\n"
-    "                        in DIR\n"
-    "    --low-bits          take the low bits of a MAC (48 bits) or IPv4 address (16) that\n"
-    "                        is longer than the layout's node number. Without it that is\n"
-    "                        refused, since two hosts could get the same\n"
+    "    --slot-dir=DIR      a number claimed in DIR: no other process on this host claims the\n"
+    "                        same one there\n"
+    "    --low-bits          uses only the low bits of a MAC address (48 bits) or IPv4 address\n"
+    "                        (16 bits) that is longer than the layout's node number. Without this\n"
+    "                        option that is an error, because two hosts could get the same number\n"
     "\n"
     "IDS ON THE COMMAND LINE\n"
-    "    inspect reads an ID with the options that it was generated with: --layout, --format.\n"
-    "    Without --format it is what generate writes without it: a decimal number, or base62\n"
-    "    with --layout=boundary. Without --layout it has 64 bits, or in a --format that is\n"
-    "    named 128 if it does not fit 64. A negative number stands for the same 64 bits, as\n"
-    "    a bigint column shows them; with hazelcast it is a time before the epoch.\n"
+    "    Pass inspect the --layout and --format that the ID was generated with. Without --format\n"
+    "    it expects the layout's default format, and without --layout 64 bits, or 128 bits if an\n"
+    "    ID in the given --format exceeds 64. A negative number is the same 64 bits as a signed\n"
+    "    number, as a bigint column shows them; with hazelcast it is a time before the epoch.\n"
     "\n"
-    "    Some forms need no name: behind 0x is hex, behind 0b binary; groups of four bits,\n"
-    "    with blanks between them, are bin4; 32 hex digits with hyphens are a UUID, whose\n"
-    "    version, 7 or 8, names the layout; 26 characters, a letter among them, are a ULID.\n"
-    "    But uuid7_node has to be named: it has a number where a uuid7 is random, and nothing\n"
-    "    tells the two apart.\n"
+    "    Some formats are recognised: 0x and hex digits; 0b and binary digits; groups of four\n"
+    "    bits with blanks between them (bin4); 32 hex digits with hyphens (a UUID, whose version\n"
+    "    selects uuid7 or uuid8); 26 characters with at least one letter (a ULID). Name\n"
+    "    uuid7_node yourself: such an ID looks like a uuid7, but has a node number instead of\n"
+    "    random bits.\n"
     "\n"
-    "    No other form is guessed, since what looks like one may be another: 5300086112257234\n"
-    "    is a number, or hex that happens to have no letter. Such a text is refused if it is\n"
-    "    no number, and the message says which options would read it. The text of a sno, 16\n"
-    "    characters from 2 to 9 and a to x, is for the tool of that name.\n"
+    "    Other formats are not guessed, because a text can be valid in several: 5300086112257234\n"
+    "    is a decimal number, and hex without letters. If a text is not valid, the message lists\n"
+    "    the options that would read it. The tool `sno` decodes snos: 16 characters from 2 to 9\n"
+    "    and a to x.\n"
     "\n"
-    "    A line of the standard input may also be an object that generate --json or inspect\n"
-    "    --json prints. Layout and format that an object names are used; options that differ\n"
-    "    are an error. An object does not name its epoch: if it was not the layout's, repeat\n"
-    "    --epoch. The first line that cannot be read, a UUID of version 4 for one, ends the\n"
-    "    run with status 2, and the message has its number. The lines before it are printed.\n"
+    "    A line of standard input may also be an object printed by generate --json or inspect\n"
+    "    --json. Its layout and format are used; options that differ from them are an error. It\n"
+    "    does not contain the epoch: if you chose one, repeat --epoch. The first line that cannot\n"
+    "    be decoded ends the run with status 2 and a message with the line's number. The lines\n"
+    "    before it are printed.\n"
     "\n",
     "TIME\n"
-    "    A date, 2024-01-02, for its first moment; with a time of day,\n"
-    "    2024-01-02T03:04:05.678Z, where seconds, fraction and Z may be missing, and +02:00\n"
-    "    may stand in place of Z; or Unix time: a number of ms, and below 100000000000 one of\n"
-    "    seconds. All without a zone is UTC.\n"
+    "    A date, 2024-01-02, is its first moment. A date with a time of day is\n"
+    "    2024-01-02T03:04:05.678Z; seconds, fraction and Z are optional, and +02:00 may replace\n"
+    "    Z. A number is Unix time: in seconds below 100000000000, otherwise in ms. The default\n"
+    "    zone is UTC.\n"
     "\n"
     "UNIQUENESS\n"
-    "    A run begins in a unit of time of its own, so one that follows another never repeats\n"
-    "    its ids, if the clock is not put back. Two at the same time need two node numbers,\n"
-    "    unless random bits part them, as in uuid7 and ulid: --slot-dir sees to that on one\n"
+    "    Each run starts in a new time unit, so it never repeats the IDs of an earlier run unless\n"
+    "    the clock went backwards. Two runs at the same time need different node numbers, except\n"
+    "    with uuid7 and ulid, which have random bits. --slot-dir assigns different ones on one\n"
     "    host.\n"
     "\n"
     "EXIT STATUS\n"
-    "    0                   all is well\n"
-    "    1                   it could not be done: the clock, the output, a file\n"
-    "    2                   it was not asked rightly; the message says what to change\n"
+    "    0                   success\n"
+    "    1                   failure: the clock, the output, a file\n"
+    "    2                   invalid command line or ID; the message says what to change\n"
     "\n"
     "EXAMPLES\n"
     "    $ flake generate --node=97 1000000 > ids\n"
@@ -167,9 +168,9 @@ static const tool_option tool_options[TOOL_OPTIONS] = {
 };
 
 static const char *tool_given[TOOL_OPTIONS];
-static flake_config tool_config; /* what --config says */
+static flake_config tool_config; /* parsed from --config */
 
-/* ---- time, as it is typed ---- */
+/* ---- parsing of times ---- */
 
 static bool tool_two_digits(const char **at, int64_t *number) {
     const char *text = *at;
@@ -241,18 +242,18 @@ static bool tool_parse_time(const char *at, bool all_ms, int64_t *ms) {
 static int64_t tool_read_time(const char *option, const char *text, bool all_ms) {
     int64_t ms;
     if (!tool_parse_time(text, all_ms, &ms))
-        tool_misused("%s=%s is no time: write 2024-01-02, 2024-01-02T03:04:05.678Z or Unix ms",
+        tool_misused("%s=%s is not a time: write 2024-01-02, 2024-01-02T03:04:05.678Z or Unix ms",
                      option, text);
     return ms;
 }
 
 /* ---- layouts ---- */
 
-/* What the parts of a layout of 128 bits are called. */
+/* The names of a 128-bit layout's parts. */
 typedef struct tool_wide {
-    const char *maker; /* the 48 bits that tell generators apart; NULL: there are none */
-    const char *count; /* the number in a ms */
-    int text;          /* how ids are written without --format */
+    const char *maker; /* the bits that distinguish generators; NULL: none */
+    const char *count; /* the sequence within a ms */
+    int text;          /* the default format */
 } tool_wide;
 
 enum {
@@ -277,10 +278,10 @@ static const tool_wide tool_uuid7_node = {"node", "counter", TOOL_UUID};
 static const tool_wide tool_uuid8 = {"node", "counter", TOOL_UUID};
 static const tool_wide tool_ulid = {NULL, "counter", TOOL_ULID};
 
-/* What is told of a layout beside what the header says. */
+/* What the header does not know of a layout. */
 typedef struct tool_layout {
     const char *name, *about;
-    const char *high, *low; /* what the parts of the node number are called; NULL: it has none */
+    const char *high, *low; /* names of the node number's parts; NULL: it has none */
     unsigned low_bits;
     const tool_wide *wide; /* NULL: it has 64 bits */
 } tool_layout;
@@ -305,10 +306,10 @@ static const tool_layout tool_layouts[] = {
 };
 #define TOOL_LAYOUT_COUNT (sizeof tool_layouts / sizeof *tool_layouts)
 
-/* One that --layout describes, under the name that it is given there. */
+/* A layout T-N-S; its name is the value of --layout. */
 static tool_layout tool_own_layout = {NULL, "your own", NULL, NULL, 0, NULL};
 
-/* A layout as it is used, with its epoch. */
+/* The layout in use, with its epoch. */
 typedef struct tool_choice {
     const tool_layout *known;
     flake_layout layout;
@@ -320,7 +321,7 @@ static bool tool_is(const char *name, const char *word) {
     return *name == *word;
 }
 
-/* "T-N-S" behind `prefix`. */
+/* Parses `prefix`, then n numbers with hyphens between them. */
 static bool tool_three(const char *word, const char *prefix, unsigned *numbers, unsigned n) {
     const size_t length = strlen(prefix);
     if (strncmp(word, prefix, length) != 0) return false;
@@ -347,7 +348,7 @@ static tool_choice tool_choose_known(const tool_layout *known) {
 static void tool_set_epoch(tool_choice *c) {
     const char *epoch = tool_given[TOOL_EPOCH];
     if (!epoch) return;
-    if (c->wide) tool_misused("--epoch is not for ids of 128 bits: their time begins in 1970");
+    if (c->wide) tool_misused("--epoch cannot be used with 128-bit IDs: their time begins in 1970");
     c->layout.epoch_ms = tool_read_time("--epoch", epoch, true);
 }
 
@@ -358,7 +359,7 @@ static const tool_layout *tool_layout_of(const char *name) {
     return NULL;
 }
 
-/* The layout that --config names is that of --layout. */
+/* Parses --config; its layout becomes that of --layout. */
 static void tool_read_config(void) {
     flake_why why;
     memset((void *)&tool_config, 0, sizeof tool_config);
@@ -366,9 +367,9 @@ static void tool_read_config(void) {
     if (flake_config_parse(tool_given[TOOL_CONFIG], &tool_config, &why) != FLAKE_OK)
         tool_misused("%s", why.text);
     if (tool_config.partition >= 0)
-        tool_misused("config: partition: a sno has one: `sno generate`");
+        tool_misused("config: partition: only a sno has one: use `sno generate`");
     if (tool_config.options.max_ahead_ms && !tool_config.state.path && !tool_config.state.dir)
-        tool_misused("config: max_ahead_ms: needs state or state_dir, or the next run repeats ids");
+        tool_misused("config: max_ahead_ms: needs state or state_dir: otherwise the next run could repeat IDs");
     if (!tool_config.options.layout.name) return;
     if (tool_given[TOOL_LAYOUT]) tool_misused("--config and --layout both name a layout");
     tool_given[TOOL_LAYOUT] = tool_config.options.layout.name;
@@ -391,7 +392,7 @@ static tool_choice tool_choose(const tool_layout *otherwise) {
             c = tool_choose_known(tool_layout_of("hazelcast"));
             c.layout = flake_layout_hazelcast_of(bits[1], bits[0]);
         } else {
-            tool_misused("--layout=%s is no layout: `flake layouts` lists them", word);
+            tool_misused("--layout=%s is not a layout: `flake layouts` lists them", word);
         }
         if (!c.wide && flake_layout_check(&c.layout, NULL) != FLAKE_OK)
             tool_misused(
@@ -422,7 +423,7 @@ static void tool_add_field(tool_field *fields, unsigned *shifts, size_t *n, uint
     shifts[at] = shift;
 }
 
-/* Bits first..end of the node number; in two pieces where the layout's gap parts them. */
+/* Bits first..end of the node number; two fields if the layout's gap splits them. */
 static void tool_add_node(tool_field *fields, unsigned *shifts, size_t *n, uint64_t id,
                           const flake_layout *l, const char *name, unsigned first, unsigned end) {
     const unsigned gap = l->gap_at ? l->gap_at : 64;
@@ -433,7 +434,7 @@ static void tool_add_node(tool_field *fields, unsigned *shifts, size_t *n, uint6
 
 #define TOOL_FIELDS 16
 
-/* The fields of an id, the most significant first, bits that no field covers among them. */
+/* The fields of an ID, most significant first; unused bits are a field. */
 static size_t tool_fields_of(const tool_choice *c, uint64_t id, tool_field fields[TOOL_FIELDS]) {
     const flake_layout *l = &c->layout;
     unsigned shifts[TOOL_FIELDS], covered = 0;
@@ -461,14 +462,13 @@ static size_t tool_fields_of(const tool_choice *c, uint64_t id, tool_field field
     return n;
 }
 
-/* A field of an id of 128 bits. */
+/* A field of a 128-bit ID. */
 typedef struct tool_piece {
-    const char *name; /* NULL: as the layout calls its maker */
+    const char *name; /* NULL: the layout's name for its generator */
     unsigned bits;
 } tool_piece;
 
-/* The fields of an id of 128 bits, the most significant first, none of which crosses from one half of
- * it to the other: a counter is in pieces. */
+/* The fields of a 128-bit ID, most significant first. None crosses the middle: a counter is in pieces. */
 static size_t tool_wide_fields(const tool_choice *c, flake128 id, tool_field fields[TOOL_FIELDS]) {
     static const tool_piece boundary[] = {{"time", 64}, {NULL, 48}, {"sequence", 16}, {NULL, 0}};
     static const tool_piece ulid[] = {{"time", 48}, {"counter", 16}, {"counter", 64}, {NULL, 0}};
@@ -494,12 +494,12 @@ static size_t tool_wide_fields(const tool_choice *c, flake128 id, tool_field fie
 
 typedef struct tool_form {
     const char *name;
-    flake_encoding text; /* of 64 bits */
-    unsigned base;       /* of 128 bits; 0: not for them */
-    bool narrow;         /* it is for 64 bits */
+    flake_encoding text; /* for 64 bits */
+    unsigned base;       /* for 128 bits; 0: not available */
+    bool narrow;         /* available for 64 bits */
 } tool_form;
 
-enum { TOOL_AS_UUID = 63, TOOL_AS_ULID }; /* these stand where a base does */
+enum { TOOL_AS_UUID = 63, TOOL_AS_ULID }; /* values of tool_form.base */
 
 static const tool_form tool_forms[] = {{"dec", FLAKE_DEC, 10, true},
                                        {"hex", FLAKE_HEX, 16, true},
@@ -523,7 +523,7 @@ typedef struct tool_id {
     tool_form form;
 } tool_id;
 
-/* The form that --format names, for ids of one width or, in inspect, perhaps of either. */
+/* The format that --format names, for IDs of one width, in inspect perhaps of either. */
 static tool_form tool_choose_form(const char *word, bool narrow, bool wide) {
     static char name[8]; /* of one base */
     uint64_t base;
@@ -539,25 +539,25 @@ static tool_form tool_choose_form(const char *word, bool narrow, bool wide) {
     }
     if (wide)
         tool_misused(
-            "--format=%s is none of uuid, ulid, dec, hex, bin, base2 ... base62, which 128-bit ids "
-            "have",
+            "--format=%s is none of uuid, ulid, dec, hex, bin, base2 ... base62, the formats "
+            "of 128-bit IDs",
             word);
     if (strcmp(word, "uuid") == 0 || strcmp(word, "ulid") == 0)
-        tool_misused("--format=%s is for ids of 128 bits: with --layout=%s", word,
+        tool_misused("--format=%s is for 128-bit IDs: add --layout=%s", word,
                      word[1] == 'u' ? "uuid7" : "ulid");
     tool_misused("--format=%s is none of dec, hex, bin, bin4, base32, base36, base58, base62, "
                  "zbase32, base36lower, base58flickr",
                  word);
 }
 
-/* How generate writes ids of the layout without --format. */
+/* The layout's default format. */
 static const tool_form *tool_form_of(const tool_choice *c) {
     return &tool_forms[c->wide ? c->wide->text : TOOL_DEC];
 }
 
 #define TOOL_TEXT_SIZE FLAKE128_TEXT_SIZE
 
-/* Hex of 128 bits is always 32 digits in lower case, as hex of 64 bits is in lower case. */
+/* Hex is in lower case; that of 128 bits always has 32 digits. */
 static size_t tool_spell(const tool_form *form, const tool_id *id, char *text, size_t size) {
     if (!id->wide) return flake_format(id->narrow, form->text, text, size);
     if (form->base == TOOL_AS_UUID) {
@@ -575,8 +575,8 @@ static size_t tool_spell(const tool_form *form, const tool_id *id, char *text, s
     return length;
 }
 
-/* Hex may be in either case, with 0x in front; binary may have 0b. A decimal number of 64 bits may be
- * negative, as it is in a language or a database that has no other. */
+/* Hex may have either case and begin with 0x, binary with 0b. A decimal number of 64 bits may be negative:
+ * many languages and databases have signed numbers only. */
 static bool tool_parse(const char *given, const tool_form *form, bool wide, tool_id *id) {
     char text[TOOL_TEXT_SIZE];
     const bool hex = form->text == FLAKE_HEX;
@@ -604,14 +604,14 @@ static bool tool_parse(const char *given, const tool_form *form, bool wide, tool
     return true;
 }
 
-/* Whether the text is `digits` behind 0 and a letter, of either case. */
+/* Whether the text is 0, a letter of either case, then `digits`. */
 static bool tool_marked(const char *text, const char *letter, const char *digits) {
     return text[0] == '0' && text[1] && strchr(letter, text[1]) &&
            !text[2 + strspn(text + 2, digits)];
 }
 
-/* Without --format: what says itself which form it has, and what generate writes without it. A UUID may
- * begin with 0b, and a ULID of digits alone may be a number. */
+/* Without --format: texts that show their format, and the default format. A UUID may begin with 0b, and a
+ * ULID of digits alone may be a number. */
 static bool tool_recognise(const tool_choice *c, const char *text, bool narrow, bool wide,
                            tool_id *id) {
     const tool_form *f = tool_form_of(c);
@@ -630,7 +630,7 @@ static bool tool_looks_like_sno(const char *text) {
     return strlen(text) == 16 && strspn(text, "23456789abcdefghijklmnopqrstuvwx") == 16;
 }
 
-/* Whether a text may be an id in this form. */
+/* Whether a text is a valid ID in this format. */
 static bool tool_could_be(const tool_choice *c, const char *text, int form, bool wide,
                           tool_id *id) {
     flake_parts parts;
@@ -640,7 +640,7 @@ static bool tool_could_be(const tool_choice *c, const char *text, int form, bool
            FLAKE_OK;
 }
 
-/* The options that would read a text as 64 or as 128 bits, put at `end`, which is returned. */
+/* Appends the options that would read a text as 64 or 128 bits; returns the new end. */
 static char *tool_put_readings(char *end, const tool_choice *c, const char *text, bool wide,
                                const char *before) {
     static const int forms[] = {TOOL_DEC,          TOOL_HEX,          TOOL_BIN,    TOOL_BASE32,
@@ -649,7 +649,7 @@ static char *tool_put_readings(char *end, const tool_choice *c, const char *text
     const char *const begin = end;
     tool_id id;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (wide && (forms[i] == TOOL_BASE32 || forms[i] == TOOL_BASE58)) continue; /* rare there */
+        if (wide && (forms[i] == TOOL_BASE32 || forms[i] == TOOL_BASE58)) continue; /* rarely used */
         if (!tool_could_be(c, text, forms[i], wide, &id)) continue;
         if (end != begin) end = tool_put(end, " or ");
         end = tool_put(tool_put(end, before), "--format=");
@@ -659,7 +659,7 @@ static char *tool_put_readings(char *end, const tool_choice *c, const char *text
     return end;
 }
 
-/* For a text whose form no option says. */
+/* Reports a text that needs --format. */
 TOOL_ENDS static void tool_needs_form(const tool_choice *c, const char *text, bool narrow,
                                       bool wide) {
     char options[512], *end = options;
@@ -672,21 +672,21 @@ TOOL_ENDS static void tool_needs_form(const tool_choice *c, const char *text, bo
         *end = '\0';
     }
     if (end == options)
-        tool_misused("'%.140s' is no id%s%s in a form that `flake help` lists: mistyped?", text,
+        tool_misused("'%.140s' is not an ID%s%s in any format of `flake help`: check for a typing error", text,
                      tool_given[TOOL_LAYOUT] ? " of layout " : "",
                      tool_given[TOOL_LAYOUT] ? tool_given[TOOL_LAYOUT] : "");
-    tool_misused("'%s' is no %s: say how to read it, with %s%s", text,
+    tool_misused("'%s' is not a %s: name its format with %s%s", text,
                  narrow ? "decimal number of 64 bits" : tool_form_of(c)->name, options,
                  narrow && wide && tool_looks_like_sno(text) ? ", or `sno inspect`" : "");
 }
 
-/* ---- who makes the ids ---- */
+/* ---- the node number ---- */
 
 static flake_state tool_slot;
 static bool tool_slot_claimed;
-static flake_why tool_why; /* of the last source that has no number */
+static flake_why tool_why; /* why the last source has no number */
 
-/* What an option names; NULL: nothing, it stands bare. */
+/* The value of an option; NULL: it has none. */
 static const char *tool_name(int option) {
     return tool_given[option][0] ? tool_given[option] : NULL;
 }
@@ -695,14 +695,14 @@ TOOL_ENDS static void tool_no_node(const char *option) {
     tool_failed("%s: %s", option, tool_why.text);
 }
 
-/* A number of `bits` bits, each of which tells hosts apart. */
+/* A number of `bits` bits, each of which distinguishes hosts. */
 static uint64_t tool_fit_bits(const tool_choice *c, const char *option, uint64_t number,
                               unsigned bits, unsigned node_bits) {
     if (bits <= node_bits) return number;
     if (!tool_given[TOOL_LOW_BITS])
         tool_misused(
-            "%s gives %u bits, and layout %s has %u for the node number: two hosts could get "
-            "the same. Take the low bits all the same with --low-bits, or choose --node, "
+            "%s has %u bits, but the node number of layout %s has %u: two hosts could get "
+            "the same. Accept that with --low-bits, or choose --node, "
             "--hostname, --env or --slot-dir",
             option, bits, c->known->name, node_bits);
     return number & tool_ones(node_bits);
@@ -711,18 +711,18 @@ static uint64_t tool_fit_bits(const tool_choice *c, const char *option, uint64_t
 static uint64_t tool_fit(const tool_choice *c, const char *option, uint64_t number,
                          unsigned node_bits) {
     if (number > tool_ones(node_bits))
-        tool_misused("%s gives node %" PRIu64 ", and layout %s has 0 to %" PRIu64, option, number,
+        tool_misused("%s: node is %" PRIu64 ", but layout %s allows 0 to %" PRIu64, option, number,
                      c->known->name, tool_ones(node_bits));
     return number;
 }
 
-/* Both parts of the node number by their options, of which one may be missing. */
+/* The node number from the options for its two parts, one of which may be missing. */
 static uint64_t tool_node_of_parts(const tool_choice *c, int high, int low, const char *both) {
     const tool_layout *k = c->known;
     const char *high_name = tool_options[high].name, *low_name = tool_options[low].name;
     uint64_t number = 0;
     if (!k->high || strcmp(k->high, high_name + 2) != 0 || strcmp(k->low, low_name + 2) != 0)
-        tool_misused("layout %s has no %s: give it --node", k->name, both);
+        tool_misused("layout %s has no %s: use --node", k->name, both);
     if (tool_given[high])
         number = tool_number_to(high_name, tool_given[high],
                                 tool_ones(c->layout.node_bits - k->low_bits), "")
@@ -732,11 +732,11 @@ static uint64_t tool_node_of_parts(const tool_choice *c, int high, int low, cons
     return number;
 }
 
-/* Each of the following asks one source of a node number; `bits` of it fit. */
+/* Each of these functions reads one source of a node number; `bits` of it fit. */
 
 static uint64_t tool_node_as_given(const tool_choice *c, unsigned bits) {
     char why[64];
-    (void)snprintf(why, sizeof why, ", what layout %s holds", c->known->name);
+    (void)snprintf(why, sizeof why, ", the range of layout %s", c->known->name);
     return tool_number_to("--node", tool_given[TOOL_NODE], tool_ones(bits), why);
 }
 
@@ -789,7 +789,7 @@ static uint64_t tool_node_of_slot(const tool_choice *c, unsigned bits) {
     return tool_fit(c, "--slot-dir", number, bits);
 }
 
-/* The options that say who makes the ids. Those of one source may be given together. */
+/* The options that set the node number. Those of one source may be combined. */
 static const struct {
     int first, second;
     uint64_t (*node)(const tool_choice *c, unsigned bits);
@@ -808,24 +808,24 @@ enum { TOOL_SOURCES = sizeof tool_sources / sizeof *tool_sources };
 
 static uint64_t tool_choose_node(const tool_choice *c) {
     const unsigned bits = c->layout.node_bits;
-    const char *option = NULL; /* that names the source */
+    const char *option = NULL; /* the source's option */
     size_t source = TOOL_SOURCES;
     for (size_t i = 0; i < TOOL_SOURCES; i++) {
         const int first = tool_sources[i].first, second = tool_sources[i].second;
         if (!tool_given[first] && !tool_given[second]) continue;
         const char *name = tool_options[tool_given[first] ? first : second].name;
         if (option)
-            tool_misused("%s and %s both say who makes the ids: give one of them", option, name);
+            tool_misused("%s and %s both set the node number: use one of them", option, name);
         option = name;
         source = i;
     }
     if (tool_given[TOOL_LOW_BITS] && !(option && tool_sources[source].may_be_longer))
-        tool_misused("--low-bits goes with --interface or --ip");
+        tool_misused("--low-bits needs --interface or --ip");
     if (option && (tool_config.options.node || tool_config.state.dir))
-        tool_misused("--config and %s both say who makes the ids: give one of them", option);
+        tool_misused("--config and %s both set the node number: use one of them", option);
     if (!option) return tool_config.options.node;
     if (!bits)
-        tool_misused("layout %s has no bits for a node number: leave %s away", c->known->name,
+        tool_misused("layout %s has no bits for a node number: remove %s", c->known->name,
                      option);
     return tool_sources[source].node(c, bits);
 }
@@ -837,7 +837,7 @@ enum { TOOL_BATCH = 4096 };
 
 static flake_gen tool_gen;
 
-/* When the first id could be drawn. */
+/* The time of the first possible ID. */
 static int64_t tool_first_ms(const tool_choice *c) {
     return c->wide && c->wide != &tool_boundary ? TOOL_1984_MS : c->layout.epoch_ms;
 }
@@ -845,9 +845,9 @@ static int64_t tool_first_ms(const tool_choice *c) {
 TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status) {
     char text[TOOL_TIME_SIZE];
     if (status == FLAKE_TIME_RANGE ||
-        status == FLAKE_INVALID) /* a wild epoch is all that is left */
+        status == FLAKE_INVALID) /* only an extreme epoch can cause it */
         tool_failed(
-            "the clock is at no time that layout %s can express, which begins at %s: choose "
+            "the clock is outside the time of layout %s, which begins at %s: choose "
             "another --epoch or --layout",
             c->known->name, tool_time(tool_first_ms(c), text));
     tool_failed("%s", flake_status_str(status));
@@ -859,7 +859,7 @@ static void tool_start(const tool_choice *c) {
     options.node = tool_choose_node(c);
     if (options.lane_count) {
         options.lanes = (flake_lane *)calloc(options.lane_count, sizeof *options.lanes);
-        if (!options.lanes) tool_failed("there is no memory for so many lanes");
+        if (!options.lanes) tool_failed("out of memory for the lanes");
     }
     if (tool_config.state.path || tool_config.state.dir) {
         if (tool_slot_claimed) tool_misused("--config and --slot-dir both open a state");
@@ -880,7 +880,7 @@ static void tool_stop(void) {
     if (tool_slot_claimed) (void)flake_state_close(&tool_slot, NULL);
 }
 
-/* As many as 64 ms have, so that a slow layout's ids don't wait for one another in the buffer. */
+/* At most the IDs of 64 ms, so that a slow layout's IDs do not wait in the buffer. */
 static size_t tool_batch(const tool_choice *c) {
     if (c->wide) return TOOL_BATCH;
     const uint64_t few = (tool_ones(c->layout.seq_bits) + 1) * 64 / c->layout.unit_ms;
@@ -925,13 +925,13 @@ static int tool_generate(int others, char **words) {
     return tool_done();
 }
 
-/* What the layout has. */
+/* The layout's capacity. */
 static double tool_ids_a_second(const tool_choice *c) {
     if (c->wide) return 65536e3;
     return (double)(tool_ones(c->layout.seq_bits) + 1) * 1e3 / (double)c->layout.unit_ms;
 }
 
-/* Whether an id comes behind another of the same generator. */
+/* Whether an ID is after another one of the same generator. */
 static bool tool_follows(const tool_choice *c, const tool_id *id, const tool_id *before) {
     flake_parts one, other;
     if (c->wide) return flake128_compare(&id->all, &before->all) > 0;
@@ -945,7 +945,7 @@ static bool tool_follows(const tool_choice *c, const tool_id *id, const tool_id 
 static int tool_time_it(int others, char **words) {
     tool_read_config();
     if (tool_config.options.lane_count || tool_config.options.seq_scatter)
-        tool_misused("config: time counts duplicates among ids in order: no lanes, no seq_scatter");
+        tool_misused("config: time counts duplicates among ordered IDs: remove lanes and seq_scatter");
     if (others == 0) tool_misused("time needs a COUNT: `flake time 1000000`");
     const uint64_t count = tool_count(others, words, "time");
     if (count == 0) tool_misused("time needs a COUNT of at least 1");
@@ -955,8 +955,7 @@ static int tool_time_it(int others, char **words) {
     id.wide = c.wide != NULL;
     newest = id;
     tool_start(&c);
-    /* Ids that rise strictly differ all. One that did not would count as a duplicate here, whether it
-     * is one or just out of order. */
+    /* Strictly increasing IDs are unique. An ID out of order counts as a duplicate here. */
     uint64_t duplicates = 0;
     tool_progress progress = tool_progress_begin(false);
     const int64_t start_ns = TOOL_CLOCK_NS();
@@ -999,7 +998,7 @@ static void tool_print_node(const tool_choice *c, uint64_t node) {
     putchar('\n');
 }
 
-/* The same id in the forms that it was not given in. */
+/* The ID in the other formats. */
 static void tool_print_texts(const tool_id *id) {
     static const int narrow[] = {TOOL_DEC,    TOOL_HEX,    TOOL_BASE32,
                                  TOOL_BASE36, TOOL_BASE58, TOOL_BASE62};
@@ -1019,7 +1018,7 @@ static void tool_print_texts(const tool_id *id) {
     putchar('\n');
 }
 
-/* What the text would be in hex, and in other layouts. */
+/* Other readings of the text: as hex, and with other layouts. */
 static void tool_print_doubts(const tool_choice *chosen, const char *text, const tool_id *id) {
     tool_id other;
     if (!tool_given[TOOL_FORMAT] && id->form.text == FLAKE_DEC &&
@@ -1049,8 +1048,8 @@ static void tool_put_count(const tool_choice *c, const flake_parts *parts,
                        parts->node);
 }
 
-/* What an id of 128 bits without --layout would be in others: a UUID in those of its version, a ULID in
- * none. And what of a UUID depends on who made it. */
+/* Other readings of a 128-bit ID without --layout: of a UUID the other layouts of its version, of a ULID
+ * none. And which parts of a UUID depend on its generator. */
 static void tool_print_wide_doubts(const tool_choice *chosen, const tool_id *id) {
     const char *before = "or with     ";
     if (tool_given[TOOL_LAYOUT] || id->form.base == TOOL_AS_ULID) return;
@@ -1071,11 +1070,11 @@ static void tool_print_wide_doubts(const tool_choice *chosen, const tool_id *id)
     if (id->form.base == TOOL_AS_UUID)
         puts(
             chosen->wide == &tool_uuid8
-                ? "but only    if flake.h made it: version 8 is each maker's own"
-                : "but only    the time, if flake.h did not make it: the rest is each maker's own");
+                ? "but only    if flake.h generated it: others define version 8 otherwise"
+                : "but only    the time, if flake.h did not generate it: other generators define the rest");
 }
 
-/* The layout that a UUID's version names. */
+/* The layout of a UUID's version. */
 static const tool_layout *tool_layout_of_uuid(flake128 id) {
     for (size_t i = 0; i < TOOL_LAYOUT_COUNT; i++) {
         const tool_choice c = tool_choose_known(&tool_layouts[i]);
@@ -1087,7 +1086,7 @@ static const tool_layout *tool_layout_of_uuid(flake128 id) {
     return NULL;
 }
 
-/* For 128 bits that are no UUID of the version that is wanted. */
+/* Reports 128 bits that are not a UUID of the expected version. */
 TOOL_ENDS static void tool_other_uuid(const char *text, flake128 id) {
     static const char *const versions[] = {"",
                                            " (time in steps of 100 ns, and a MAC address)",
@@ -1104,19 +1103,19 @@ TOOL_ENDS static void tool_other_uuid(const char *text, flake128 id) {
     const tool_layout *const its_own = tool_layout_of_uuid(id);
     const char *otherwise = tool_given[TOOL_LAYOUT]
                                 ? ""
-                                : ". If it is another id, written as a UUID, name it: "
+                                : ". If it is another ID in UUID form, name its layout: "
                                   "--layout=boundary, or `sno inspect --format=uuid`";
     const flake128 zero = {{0}};
     if (its_own)
         tool_misused("'%s' is a UUID of version %u: --layout=%s", text, version, its_own->name);
     if (flake128_compare(&id, &zero) == 0)
-        tool_misused("'%s' is the nil UUID, which is no id", text);
+        tool_misused("'%s' is the nil UUID, not an ID", text);
     if (memcmp(id.bytes, bytes_of_one, 16) == 0)
-        tool_misused("'%s' is the max UUID, which is no id", text);
+        tool_misused("'%s' is the max UUID, not an ID", text);
     if (variants[variant][0])
-        tool_misused("'%s' is no UUID as RFC 9562 has them, its variant is %s%s", text,
+        tool_misused("'%s' is not a UUID of RFC 9562: its variant is %s%s", text,
                      variants[variant], otherwise);
-    tool_misused("'%s' is a UUID of version %u%s, and here versions 7 and 8 are read%s", text,
+    tool_misused("'%s' is a UUID of version %u%s, but only versions 7 and 8 can be decoded%s", text,
                  version, version < sizeof versions / sizeof *versions ? versions[version] : "",
                  otherwise);
 }
@@ -1130,12 +1129,12 @@ static tool_choice tool_choose_wide(const char *text, const tool_id *id) {
     return tool_choose(own ? own : &tool_layouts[0]);
 }
 
-/* An object does not name its epoch, nor the bits of hazelcast-S-N. */
+/* An object contains neither the epoch nor the bits of hazelcast-S-N: its time shows a mismatch. */
 static void tool_check_time(const tool_item *item, const tool_choice *c, int64_t unix_ms) {
     const int64_t theirs = item->unix_ms ? strtoll(item->unix_ms, NULL, 10) : unix_ms;
     if (theirs != unix_ms)
-        tool_misused("the object has unix_ms %" PRId64 ", and the ID has %" PRId64
-                     " with layout %s: name the --epoch or --layout that it was made with",
+        tool_misused("the object has unix_ms %" PRId64 ", but the ID has %" PRId64
+                     " with layout %s: name the --epoch or --layout that it was generated with",
                      theirs, unix_ms, c->known->name);
 }
 
@@ -1149,7 +1148,7 @@ static void tool_inspect_wide(const tool_item *item, const tool_id *id) {
     if (status == FLAKE_INVALID) tool_other_uuid(text, id->all);
     if (status != FLAKE_OK)
         tool_misused(
-            "'%s' is read as %s of 128 bits, and its time is later than boundary's ids have: "
+            "'%s' as 128-bit %s has a time later than boundary allows: "
             "name another --format or --layout",
             text, id->form.name);
     tool_check_time(item, &c, parts.unix_ms);
@@ -1184,11 +1183,11 @@ static void tool_inspect_narrow(const tool_item *item, const tool_id *id) {
     const flake_status status = flake_decompose(&c.layout, id->narrow, &parts);
     if (status == FLAKE_TIME_RANGE)
         tool_misused(
-            "'%s' is an id of a time that this tool can't express: another --layout or --epoch?",
+            "'%s' has a time that this tool cannot express: name another --layout or --epoch",
             text);
     if (status != FLAKE_OK)
         tool_misused(
-            "'%s' (%s) is no id of layout %s, which has other bits fixed: another --layout%s?",
+            "'%s' (%s) is not an ID of layout %s, whose fixed bits differ: name another --layout%s",
             text, id->form.name, k->name, tool_given[TOOL_FORMAT] ? "" : ", or a --format");
     tool_check_time(item, &c, parts.unix_ms);
     (void)tool_time(parts.unix_ms, time);
@@ -1214,7 +1213,7 @@ static void tool_inspect_narrow(const tool_item *item, const tool_id *id) {
     tool_draw(fields, tool_fields_of(&c, id->narrow, fields));
 }
 
-/* 64-bit ids have an alphabet of their own in these two: a text in it is not one of 128 bits. */
+/* In these two formats 64-bit IDs have another alphabet than 128-bit IDs. */
 static bool tool_own_alphabet(const tool_form *form) {
     return form->narrow && (form->text == FLAKE_BASE32 || form->text == FLAKE_BASE58);
 }
@@ -1236,7 +1235,7 @@ static void tool_inspect_id(const tool_item *item) {
         known = (narrow && form.narrow && tool_parse(text, &form, false, &id)) ||
                 (wide && form.base && !(narrow && tool_own_alphabet(&form)) &&
                  tool_parse(text, &form, true, &id));
-        if (!known) tool_misused("'%.140s' is no id in --format=%s: another one?", text, format);
+        if (!known) tool_misused("'%.140s' is not an ID in --format=%s: name another format", text, format);
     } else if (!tool_recognise(&c, text, narrow, wide, &id)) {
         tool_needs_form(&c, text, narrow, wide);
     }
@@ -1249,7 +1248,7 @@ TOOL_ENDS static void tool_differs(const char *what, const char *theirs, const c
     tool_misused("the object has %s %s, which differs from --%s=%s", what, theirs, what, ours);
 }
 
-/* What an object names stands for the options that are not given. */
+/* Layout and format of an object replace missing options. */
 static void tool_inspect(const tool_item *item) {
     const char *const layout = tool_given[TOOL_LAYOUT], *const format = tool_given[TOOL_FORMAT];
     if (layout && item->layout &&
@@ -1275,7 +1274,7 @@ static void tool_range_end(const tool_choice *c, const char *option, int64_t ms,
                                                 : flake_min_at(&c->layout, ms, &id->narrow));
     id->wide = c->wide != NULL;
     if (status != FLAKE_OK)
-        tool_misused("%s is outside of what layout %s can express: %s to %s", option,
+        tool_misused("%s is outside the range of layout %s: %s to %s", option,
                      c->known->name, tool_time(c->layout.epoch_ms, first_text),
                      tool_time(flake_layout_end_ms(&c->layout), last_text));
 }
@@ -1293,7 +1292,7 @@ static int tool_range(int others, char **words) {
     if (from > to) tool_misused("--from is later than --to: swap them");
     const tool_choice c = tool_choose(&tool_layouts[0]);
     if (c.layout.time_reversed)
-        tool_misused("the ids of layout %s are not in the order of time: there is no range of them",
+        tool_misused("IDs of layout %s are not ordered by time: they have no range",
                      c.known->name);
     const tool_form form =
         format ? tool_choose_form(format, !c.wide, c.wide != NULL) : *tool_form_of(&c);
@@ -1318,7 +1317,7 @@ static size_t tool_fields_of_all(const tool_choice *c, tool_field fields[TOOL_FI
     return c->wide ? tool_wide_fields(c, zero, fields) : tool_fields_of(c, 0, fields);
 }
 
-/* Pieces of one field that stand side by side become one. */
+/* Joins adjacent pieces of one field. */
 static size_t tool_join_pieces(tool_field *fields, size_t n) {
     size_t joined = 0;
     for (size_t i = 1; i < n; i++) {
@@ -1361,7 +1360,7 @@ static int tool_list_layouts(int others, char **words) {
     return tool_done();
 }
 
-/* ---- all of it ---- */
+/* ---- commands ---- */
 
 static int tool_inspect_all(int others, char **words) {
     tool_read_config();

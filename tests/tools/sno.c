@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The command-line tool for sno.h's ids:
+ * The command-line tool for sno.h's IDs:
  *
  *     cc -O2 -I. tests/tools/sno.c -o sno
  */
@@ -12,45 +12,44 @@
 #define TOOL_SLEEP_NS(ns) FLAKE_SLEEP_NS(ns)
 #include "tool.h"
 
-/* What `sno help` prints, and sno(1). */
+/* Printed by `sno help`; sno(1) is made from it. */
 static const char *const tool_help[] = {
-    "sno: unique, time-ordered 80-bit ids with a metabyte\n"
+    "sno: unique, time-ordered 80-bit IDs with a metabyte\n"
     "\n"
     "USAGE\n"
     "    sno generate [--meta=N] [--partition=N] [--format=FORM] [--json] [COUNT]\n"
-    "                        prints COUNT new ids (1), one a line\n"
+    "                        prints COUNT new IDs, one per line (default 1)\n"
     "    sno inspect [--format=FORM] [--json] ID...\n"
-    "                        takes ids apart, in any of the forms or just that one; the ID -\n"
-    "                        reads them from the standard input, one a line\n"
+    "                        decodes IDs, in any format or only in the given one; the ID - reads\n"
+    "                        them from standard input, one per line\n"
     "    sno version         prints the version\n"
-    "    sno help            prints this\n"
+    "    sno help            prints this help\n"
     "\n"
     "OPTIONS\n"
-    "    --meta=N            the metabyte, 0 to 255, whose meaning is yours; 0\n"
-    "    --partition=N       0 to 65535: two generators that run at the same time need two.\n"
-    "                        Without it the run takes a random one, so that two runs at the\n"
-    "                        same time have the same with 1 in 65,536: name it where that\n"
-    "                        matters\n"
-    "    --format=FORM       how ids are written: text (16 characters, the default), hex (20\n"
+    "    --meta=N            the metabyte, 0 to 255, with a meaning that you define; default 0\n"
+    "    --partition=N       0 to 65535. Two generators that run at the same time need different\n"
+    "                        partitions. The default is a random one: two runs at the same time\n"
+    "                        have the same one with probability 1/65,536\n"
+    "    --format=FORM       text format of IDs: text (16 characters, the default), hex (20\n"
     "                        digits) or uuid\n"
-    "    --json              prints one JSON object a line\n"
+    "    --json              prints one JSON object per line\n"
     "\n"
     "IDS ON THE COMMAND LINE\n"
-    "    An ID is 16 characters from 2 to 9 and a to x (in double quotes, if you like), 20\n"
-    "    hex digits, or the UUID whose 16 bytes are those characters. No text is two of\n"
-    "    these. A line of the standard input may also be an object that generate --json or\n"
-    "    inspect --json prints. The first line that is neither ends the run with status 2,\n"
-    "    and the message has its number.\n"
+    "    An ID is 16 characters from 2 to 9 and a to x (optionally in double quotes), 20 hex\n"
+    "    digits, or the UUID whose 16 bytes are those characters. No text is valid in two of\n"
+    "    these formats. A line of standard input may also be an object printed by generate --json\n"
+    "    or inspect --json. The first line that is neither ends the run with status 2 and a\n"
+    "    message with the line's number.\n"
     "\n"
     "UNIQUENESS\n"
-    "    A run begins in a unit of time of its own, so one that follows another never repeats\n"
-    "    its ids, if the clock is not put back. The 4 ms unit has 65,536 numbers: 16,384,000\n"
-    "    ids a second at the most.\n"
+    "    Each run starts in a new time unit, so it never repeats the IDs of an earlier run unless\n"
+    "    the clock went backwards. A unit of 4 ms has 65,536 sequence numbers: at most 16,384,000\n"
+    "    IDs per second.\n"
     "\n"
     "EXIT STATUS\n"
-    "    0                   all is well\n"
-    "    1                   it could not be done: the clock, the output\n"
-    "    2                   it was not asked rightly; the message says what to change\n"
+    "    0                   success\n"
+    "    1                   failure: the clock, the output\n"
+    "    2                   invalid command line or ID; the message says what to change\n"
     "\n"
     "EXAMPLES\n"
     "    $ sno generate --meta=42 --partition=7 1000000 > ids\n"
@@ -158,7 +157,7 @@ static bool tool_parse_hex(const char *text, size_t length, sno_id *id) {
     return true;
 }
 
-/* In the form that --format names, or in any. */
+/* In the format of --format, or in any. */
 static bool tool_parse(const char *text, size_t length, sno_id *id) {
     const int form = tool_given[TOOL_FORMAT] ? tool_choose_form() : 0;
     const bool quoted = length == 18 && text[0] == '"';
@@ -178,17 +177,17 @@ static void tool_inspect(const tool_item *item) {
     memset(&id, 0, sizeof id);
     encoded[16] = '\0';
     if (item->layout)
-        tool_misused("the object has layout %s, and a sno has none: it is for `flake inspect`",
+        tool_misused("the object has layout %s, but snos have none: use `flake inspect`",
                      item->layout);
     if (!tool_parse(text, length, &id)) {
         if (tool_given[TOOL_FORMAT])
-            tool_misused("'%.140s' is no sno in --format=%s: another one?", text,
+            tool_misused("'%.140s' is not a sno in --format=%s: name another format", text,
                          tool_given[TOOL_FORMAT]);
         bool flake = length > 0 && length <= 32 && length != 16;
         for (size_t i = 0; i < length; i++)
             flake &= (text[i] >= '0' && text[i] <= '9') || (text[i] >= 'a' && text[i] <= 'z') ||
                      (text[i] >= 'A' && text[i] <= 'Z');
-        tool_misused("'%.140s' is no sno: 16 characters from 2 to 9 and a to x, 20 hex digits or a "
+        tool_misused("'%.140s' is not a sno: 16 characters from 2 to 9 and a to x, 20 hex digits or a "
                      "UUID%s",
                      text, flake ? "; a number is for `flake inspect`" : "");
     }

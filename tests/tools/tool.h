@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the command-line tools share. Included by flake.c and sno.c behind the header and
+ * Shared by the command-line tools. flake.c and sno.c include it after the library's header and
  *
- *     #define TOOL_NAME         "flake"                 what it calls itself
+ *     #define TOOL_NAME         "flake"                 the tool's name
  *     #define TOOL_VERSION      FLAKE_VERSION_STRING
  *     #define TOOL_CLOCK_NS()   ...                     Unix time in ns
  *     #define TOOL_SLEEP_NS(ns) ...
@@ -35,7 +35,7 @@
 #define TOOL_AS_PRINTF(first)
 #endif
 
-/* Exit codes: it could not be done; it was not asked rightly. */
+/* Exit codes: failure; invalid command line or ID. */
 enum { TOOL_FAILED = 1, TOOL_MISUSED = 2 };
 
 static uint64_t tool_line; /* of the standard input that is being inspected; 0: none */
@@ -68,16 +68,16 @@ static void tool_check_output(bool ok) {
     if (ok) return;
     const int reason = errno;
 #ifdef EPIPE
-    if (reason == EPIPE) exit(TOOL_FAILED); /* the reader has had enough: nothing to complain of */
+    if (reason == EPIPE) exit(TOOL_FAILED); /* the reader has closed the pipe: not an error to report */
 #endif
-    tool_failed("the output can't be written: %s", strerror(reason));
+    tool_failed("the output cannot be written: %s", strerror(reason));
 }
 
 static void tool_write(const char *text, size_t size) {
     tool_check_output(fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0);
 }
 
-/* Puts a text at `end`, without its NUL; returns the new end. */
+/* Appends a text at `end`, without its NUL; returns the new end. */
 static char *tool_put(char *end, const char *text) {
     while (*text) *end++ = *text++;
     return end;
@@ -88,16 +88,16 @@ static int tool_done(void) {
     return EXIT_SUCCESS;
 }
 
-/* Called first of all: a file that is opened later must not take the place of a standard one that is
- * closed, or what is meant for that one would be written into the file. The places are held the
- * other way round: reading from the standard input, and writing to the others, still fails. */
+/* Called first. If a standard descriptor is closed, a file opened later would get its number, and output
+ * would be written into that file. /dev/null occupies the number instead, opened for the wrong direction: using
+ * the descriptor still fails. */
 static void tool_hold_standard_files(void) {
 #if !defined(_WIN32)
     bool closed[3];
     for (int file = 0; file < 3; file++) {
         closed[file] = fcntl(file, F_GETFD) == -1 && errno == EBADF;
         if (closed[file] && open("/dev/null", file == 0 ? O_WRONLY : O_RDONLY) != file)
-            exit(TOOL_FAILED); /* nothing to say it with */
+            exit(TOOL_FAILED); /* no stream for a message */
     }
     if (closed[1]) tool_failed("the standard output is closed");
 #endif
@@ -114,9 +114,9 @@ static bool tool_on_terminal(int file) {
 /* ---- options ---- */
 
 typedef struct tool_option {
-    const char *name, *value; /* value: what the help calls it; NULL: there is none */
-    unsigned commands;        /* those that have it */
-    bool bare;                /* may stand without a value */
+    const char *name, *value; /* value: its name in the help; NULL: it takes none */
+    unsigned commands;        /* the commands that have it */
+    bool bare;                /* the value is optional */
 } tool_option;
 
 typedef struct tool_command {
@@ -125,29 +125,29 @@ typedef struct tool_command {
     int (*run)(int others, char **words);
 } tool_command;
 
-/* What a tool is made of. */
+/* The parts of a tool. */
 typedef struct tool {
     const char *const *help; /* texts, up to NULL */
     const tool_command *commands;
     size_t command_count;
     const tool_option *options;
     size_t option_count;
-    const char **given; /* the options' values; "" for one without, NULL: not given */
+    const char **given; /* the options' values; "": no value, NULL: not given */
 } tool;
 
-/* The value that the word gives to the option. */
+/* The option's value in the word. */
 static const char *tool_value(const tool_option *o, const char *word) {
     const char *equals = strchr(word, '=');
     if (equals && !o->value) tool_misused("%s takes no value", o->name);
     if (!equals && o->value && !o->bare)
         tool_misused("%s needs a value: %s=%s", o->name, o->name, o->value);
     if (equals && !equals[1])
-        tool_misused("%s= has no value behind it: %s=%s", o->name, o->name, o->value);
+        tool_misused("%s= has an empty value: write %s=%s", o->name, o->name, o->value);
     return equals ? equals + 1 : "";
 }
 
-/* Takes the options (words that begin with -, but for negative numbers) out of the words: their values go to
- * t->given, the other words to the front. Returns how many these are. */
+/* Moves the values of options (words that begin with -, except negative numbers) to t->given and the other
+ * words to the front. Returns their number. */
 static int tool_read(const tool *t, const tool_command *command, int count, char **words) {
     int others = 0;
     bool ended = false;
@@ -168,7 +168,7 @@ static int tool_read(const tool *t, const tool_command *command, int count, char
                  memcmp(t->options[o].name, word, length) == 0))
             o++;
         if (o == t->option_count)
-            tool_misused("%s has no option %.*s: `" TOOL_NAME " help` lists what it has",
+            tool_misused("%s has no option %.*s: `" TOOL_NAME " help` lists its options",
                          command->name, (int)length, word);
         t->given[o] = tool_value(&t->options[o], word);
     }
@@ -182,7 +182,7 @@ static bool tool_asks_help(int argc, char **argv) {
     return false;
 }
 
-/* The value of a hex digit in either case; 16: it is none. */
+/* The value of a hex digit in either case; 16: not a hex digit. */
 static unsigned tool_hex_digit(char c) {
     if (c >= '0' && c <= '9') return (unsigned)(c - '0');
     if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
@@ -190,7 +190,7 @@ static unsigned tool_hex_digit(char c) {
     return 16;
 }
 
-/* Decimal, or hex behind 0x. */
+/* Decimal, or hex after 0x. */
 static bool tool_number(const char *text, uint64_t *number) {
     const bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
     const unsigned base = hex ? 16 : 10;
@@ -268,7 +268,7 @@ static const char *tool_time(int64_t unix_ms, char text[TOOL_TIME_SIZE]) {
     return text;
 }
 
-/* Waits for the next unit, so that a run never meets the ids of one that ended before it. */
+/* Waits for the next unit, so that a run does not repeat the IDs of an earlier one. */
 static void tool_wait_for_next_unit(int64_t epoch_ms, int64_t unit_ms) {
     const int64_t start_ns = TOOL_CLOCK_NS();
     const int64_t unit_ns = unit_ms * 1000000, shift_ns = epoch_ms % unit_ms * 1000000;
@@ -278,7 +278,7 @@ static void tool_wait_for_next_unit(int64_t epoch_ms, int64_t unit_ms) {
         TOOL_SLEEP_NS(next_ns - now_ns);
 }
 
-/* ---- progress, for somebody who watches a terminal ---- */
+/* ---- progress, shown on a terminal ---- */
 
 typedef struct tool_progress {
     int64_t began_ns, shown_ns;
@@ -312,8 +312,8 @@ static void tool_progress_end(const tool_progress *p) {
 typedef struct tool_field {
     const char *name;
     unsigned bits;
-    uint64_t raw;   /* the bits as they stand in the id */
-    uint64_t value; /* what they say */
+    uint64_t raw;   /* the bits in the ID */
+    uint64_t value; /* their meaning */
 } tool_field;
 
 /* Draws the fields, the most significant first, in rows of at most 64 bits. */
@@ -343,15 +343,15 @@ static void tool_draw(const tool_field *fields, size_t n) {
 
 /* ---- inspect ---- */
 
-/* What inspect takes apart: a word of the command line, or a line of the standard input. An object names
- * more than the id; what it does not name is NULL. */
+/* Input of inspect: a word of the command line, or a line of standard input. An object has more members than
+ * the ID; missing ones are NULL. */
 typedef struct tool_item {
     const char *id, *layout, *format;
     const char *unix_ms; /* a number, which the object's next character ends */
 } tool_item;
 
-/* Returns what follows a JSON string without escapes, or a number; NULL: `at` is neither. A string's
- * text is ended with a NUL. */
+/* Parses a JSON string without escapes, or a number, and returns the end; NULL: `at` is neither. Terminates a
+ * string's text with a NUL. */
 static char *tool_read_value(char *at, char **text) {
     if (*at != '"') {
         *text = at;
@@ -390,7 +390,7 @@ static bool tool_read_object(char *at, tool_item *item) {
     return *at == '}' && !*tool_skip_blanks(at + 1) && item->id;
 }
 
-/* Reads the next line without its end, LF or CR LF; false: there is none. */
+/* Reads the next line, without its LF or CR LF; false: end of input. */
 static bool tool_read_line(char *line, size_t room) {
     size_t length = 0;
     int c;
@@ -428,23 +428,23 @@ static int tool_each(int count, char **words, void (*inspect)(const tool_item *i
                              " inspect --json` prints");
             inspect(&item);
         }
-        if (ferror(stdin)) tool_failed("the standard input can't be read: %s", strerror(errno));
+        if (ferror(stdin)) tool_failed("the standard input cannot be read: %s", strerror(errno));
     }
     return tool_done();
 }
 
-/* ---- all of it ---- */
+/* ---- commands ---- */
 
 static int tool_print_help(const tool *t) {
     for (const char *const *text = t->help; *text; text++) fputs(*text, stdout);
     return tool_done();
 }
 
-/* What a tool's main does. */
+/* The body of a tool's main. */
 static int tool_run(const tool *t, int argc, char **argv) {
     tool_hold_standard_files();
     if (argc < 2)
-        tool_misused("say what to do: `" TOOL_NAME " generate`, `" TOOL_NAME
+        tool_misused("needs a command: `" TOOL_NAME " generate`, `" TOOL_NAME
                      " inspect ID`, `" TOOL_NAME " help`");
     const char *word = argv[1];
     if (tool_asks_help(argc, argv)) return tool_print_help(t);
@@ -458,7 +458,7 @@ static int tool_run(const tool *t, int argc, char **argv) {
         const int others = tool_read(t, command, argc - 2, argv + 2);
         return command->run(others, argv + 2);
     }
-    tool_misused("there is no `" TOOL_NAME " %s`: try `" TOOL_NAME " help`", word);
+    tool_misused("no `" TOOL_NAME " %s`: `" TOOL_NAME " help` lists the commands", word);
 }
 
 #endif
