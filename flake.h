@@ -517,7 +517,8 @@ typedef struct flake_options {
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, const flake_options *, flake_why *);
 /* n generators that share one sequence range, each with single_thread and for one thread at a time; in
  * shared memory for one process. All or none. FLAKE_INVALID: n is 0, more than there are numbers, or as
- * many with seq_min 0 (options with the range 0 to 0 have the whole range); or the layout is of UUIDs or ULIDs, whose counters start anywhere. With exclusive_dir release the first one. */
+ * many with seq_min 0 (options with the range 0 to 0 have the whole range); or the layout is of UUIDs or
+ * ULIDs, whose counters start anywhere. With exclusive_dir release the first one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n,
                                                           const flake_options *, flake_why *);
 
@@ -4565,51 +4566,31 @@ FLAKE_API const char *flake_status_str(flake_status status) {
 }
 
 // >>layouts
-#ifdef FLAKE_SHARED
-const flake_layout flake_layout_default = FLAKE_LAYOUT_DEFAULT;
-const flake_layout flake_layout_idgen = FLAKE_LAYOUT_IDGEN;
-const flake_layout flake_layout_twitter = FLAKE_LAYOUT_TWITTER;
-const flake_layout flake_layout_hazelcast = FLAKE_LAYOUT_HAZELCAST;
-const flake_layout flake_layout_uniqueid_ordered = FLAKE_LAYOUT_UNIQUEID_ORDERED;
-const flake_layout flake_layout_uniqueid_spread = FLAKE_LAYOUT_UNIQUEID_SPREAD;
-const flake_layout flake_layout_sonyflake = FLAKE_LAYOUT_SONYFLAKE;
-const flake_layout flake_layout_discord = FLAKE_LAYOUT_DISCORD;
-const flake_layout flake_layout_instagram = FLAKE_LAYOUT_INSTAGRAM;
-const flake_layout flake_layout_mastodon = FLAKE_LAYOUT_MASTODON;
-const flake_layout flake_layout_js53 = FLAKE_LAYOUT_JS53;
-const flake_layout flake_layout_boundary = FLAKE_LAYOUT_BOUNDARY;
-const flake_layout flake_layout_uuid7 = FLAKE_LAYOUT_UUID7;
-const flake_layout flake_layout_uuid7_node = FLAKE_LAYOUT_UUID7_NODE;
-const flake_layout flake_layout_uuid8 = FLAKE_LAYOUT_UUID8;
-const flake_layout flake_layout_ulid = FLAKE_LAYOUT_ULID;
-#endif
+/* Each layout, as it is enumerated: of 64 bits, then of 128 bits in the order of their formats. */
+#define FLAKE_I_EACH_LAYOUT(X)                                                                  \
+    X(default, DEFAULT) X(idgen, IDGEN) X(twitter, TWITTER) X(hazelcast, HAZELCAST)             \
+    X(uniqueid_ordered, UNIQUEID_ORDERED) X(uniqueid_spread, UNIQUEID_SPREAD)                   \
+    X(sonyflake, SONYFLAKE) X(discord, DISCORD) X(instagram, INSTAGRAM) X(mastodon, MASTODON)   \
+    X(js53, JS53) X(boundary, BOUNDARY) X(uuid7, UUID7) X(uuid7_node, UUID7_NODE)               \
+    X(uuid8, UUID8) X(ulid, ULID)
+enum { FLAKE_I_LAYOUTS_OF_64 = 11 };
 
 /* Formats of 128 bits. From UUID7 on a counter starts anywhere in each ms. */
 enum { FLAKE_I_BOUNDARY = 1, FLAKE_I_UUID7, FLAKE_I_UUID7_NODE, FLAKE_I_UUID8, FLAKE_I_ULID };
+
+#ifdef FLAKE_SHARED
+#define FLAKE_I_LAYOUT_OBJECT(name, NAME) \
+    const flake_layout flake_layout_##name = FLAKE_LAYOUT_##NAME;
+FLAKE_I_EACH_LAYOUT(FLAKE_I_LAYOUT_OBJECT)
+#endif
 
 FLAKE_I_FN uint64_t flake_i_ones(unsigned bits) {
     return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
 }
 
-enum { FLAKE_I_LAYOUTS_OF_64 = 11 }; /* then those of 128 bits, in the order of their formats */
-
 FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *layout) {
-    static const flake_layout known[] = {FLAKE_LAYOUT_DEFAULT,
-                                         FLAKE_LAYOUT_IDGEN,
-                                         FLAKE_LAYOUT_TWITTER,
-                                         FLAKE_LAYOUT_HAZELCAST,
-                                         FLAKE_LAYOUT_UNIQUEID_ORDERED,
-                                         FLAKE_LAYOUT_UNIQUEID_SPREAD,
-                                         FLAKE_LAYOUT_SONYFLAKE,
-                                         FLAKE_LAYOUT_DISCORD,
-                                         FLAKE_LAYOUT_INSTAGRAM,
-                                         FLAKE_LAYOUT_MASTODON,
-                                         FLAKE_LAYOUT_JS53,
-                                         FLAKE_LAYOUT_BOUNDARY,
-                                         FLAKE_LAYOUT_UUID7,
-                                         FLAKE_LAYOUT_UUID7_NODE,
-                                         FLAKE_LAYOUT_UUID8,
-                                         FLAKE_LAYOUT_ULID};
+#define FLAKE_I_LAYOUT_VALUE(name, NAME) FLAKE_LAYOUT_##NAME,
+    static const flake_layout known[] = {FLAKE_I_EACH_LAYOUT(FLAKE_I_LAYOUT_VALUE)};
     if (i >= sizeof known / sizeof *known) return FLAKE_INVALID;
     *layout = known[i];
     return FLAKE_OK;
@@ -4717,27 +4698,20 @@ FLAKE_API flake_status flake_layout_check(const flake_layout *l, flake_why *why)
                            : "has no time or unit, or its fields overlap or exceed 64 bits");
 }
 
-/* Start of a unit in Unix ms; false when an int64_t can't hold it. */
-FLAKE_I_FN bool flake_i_unix_ms(const flake_layout *l, uint64_t time, int64_t *unix_ms) {
-    uint64_t most =
-        (uint64_t)INT64_MAX - (uint64_t)l->epoch_ms; /* right for a negative epoch too */
+/* Start of the unit that is `time` units after the epoch, or before it, in Unix ms; false: an int64_t cannot
+ * represent it. The unsigned difference is right for an epoch of either sign. */
+FLAKE_I_FN bool flake_i_unix_ms(const flake_layout *l, uint64_t time, bool before, int64_t *unix_ms) {
+    const uint64_t epoch = (uint64_t)l->epoch_ms;
+    const uint64_t most = before ? epoch - (uint64_t)INT64_MIN : (uint64_t)INT64_MAX - epoch;
     if (time > most / l->unit_ms) return false;
-    *unix_ms = (int64_t)((uint64_t)l->epoch_ms + time * l->unit_ms);
-    return true;
-}
-
-/* The same of a time before the epoch. */
-FLAKE_I_FN bool flake_i_unix_ms_before(const flake_layout *l, uint64_t time, int64_t *unix_ms) {
-    const uint64_t most = (uint64_t)l->epoch_ms - (uint64_t)INT64_MIN, before = 0 - time;
-    if (before > most / l->unit_ms) return false;
-    *unix_ms = (int64_t)((uint64_t)l->epoch_ms - before * l->unit_ms);
+    *unix_ms = (int64_t)(before ? epoch - time * l->unit_ms : epoch + time * l->unit_ms);
     return true;
 }
 
 FLAKE_API int64_t flake_layout_end_ms(const flake_layout *l) {
     int64_t start;
     if (flake_layout_check(l, NULL) != FLAKE_OK) return INT64_MIN;
-    if (!flake_i_unix_ms(l, flake_i_ones(l->time_bits), &start)) return INT64_MAX;
+    if (!flake_i_unix_ms(l, flake_i_ones(l->time_bits), false, &start)) return INT64_MAX;
     return start > INT64_MAX - (int64_t)(l->unit_ms - 1) ? INT64_MAX
                                                          : start + (int64_t)(l->unit_ms - 1);
 }
@@ -4772,14 +4746,29 @@ FLAKE_I_FN flake_status flake_i_time_at(const flake_layout *l, int64_t unix_ms, 
     return FLAKE_OK;
 }
 
+enum { FLAKE_I_COUNTER_BITS = 26 }; /* of a UUID; it starts in the lower half */
+
+/* The largest parts of the IDs of a time. */
+FLAKE_I_FN flake_parts flake_i_last_parts(const flake_layout *l, int64_t unix_ms) {
+    flake_parts parts = {unix_ms, flake_i_ones(l->node_bits), (uint32_t)flake_i_ones(l->seq_bits)};
+    if (l->format) parts.node = flake_i_ones(l->format == FLAKE_I_ULID ? 64 : 48);
+    if (l->format > FLAKE_I_BOUNDARY && l->format != FLAKE_I_ULID)
+        parts.seq = (uint32_t)flake_i_ones(FLAKE_I_COUNTER_BITS);
+    return parts;
+}
+
+FLAKE_I_FN bool flake_i_has_parts(const flake_layout *l, const flake_parts *parts) {
+    const flake_parts last = flake_i_last_parts(l, parts->unix_ms);
+    return parts->node <= last.node && parts->seq <= last.seq;
+}
+
 FLAKE_API flake_status flake_compose(const flake_layout *l, const flake_parts *parts,
                                      uint64_t *id) {
     uint64_t time;
     if (!l || !flake_i_layout_bits(l)) return FLAKE_INVALID;
     const flake_status status = flake_i_time_at(l, parts->unix_ms, &time);
     if (status != FLAKE_OK) return status;
-    if (parts->node > flake_i_ones(l->node_bits) || parts->seq > flake_i_ones(l->seq_bits))
-        return FLAKE_INVALID;
+    if (!flake_i_has_parts(l, parts)) return FLAKE_INVALID;
     *id = flake_i_time_field(l, time) | flake_i_node_field(l, parts->node) |
           (uint64_t)parts->seq << l->seq_shift;
     return FLAKE_OK;
@@ -4799,10 +4788,8 @@ FLAKE_API flake_status flake_decompose(const flake_layout *l, uint64_t id, flake
     }
     p.node = node & flake_i_ones(l->node_bits);
     const bool before = l->time_sign && id >> (l->time_shift + l->time_bits) & 1;
-    if (before) time |= ~flake_i_ones(l->time_bits);
-    if (!(before ? flake_i_unix_ms_before(l, time, &p.unix_ms)
-                 : flake_i_unix_ms(l, time, &p.unix_ms)))
-        return FLAKE_TIME_RANGE;
+    if (before) time = flake_i_ones(l->time_bits) + 1 - time; /* of a two's complement */
+    if (!flake_i_unix_ms(l, time, before, &p.unix_ms)) return FLAKE_TIME_RANGE;
     *parts = p;
     return FLAKE_OK;
 }
@@ -4814,8 +4801,7 @@ FLAKE_API flake_status flake_min_at(const flake_layout *l, int64_t unix_ms, uint
 
 FLAKE_API flake_status flake_max_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
     if (!l || !flake_i_layout_bits(l)) return FLAKE_INVALID;
-    const flake_parts parts = {unix_ms, flake_i_ones(l->node_bits),
-                               (uint32_t)flake_i_ones(l->seq_bits)};
+    const flake_parts parts = flake_i_last_parts(l, unix_ms);
     return flake_compose(l, &parts, id);
 }
 
@@ -4823,7 +4809,6 @@ FLAKE_API flake_status flake_max_at(const flake_layout *l, int64_t unix_ms, uint
 /* What an id of 128 bits is made of, when its ticket is drawn: a time in ms, and which one of that ms. */
 
 enum {
-    FLAKE_I_COUNTER_BITS = 26, /* of a UUID; it begins below half of that */
     FLAKE_I_TICKET_BITS = 16,
     FLAKE_I_RENEWAL_BITS = 10 /* the tail's keys last for so many bits of ms */
 };
@@ -4990,17 +4975,11 @@ FLAKE_I_INLINE void flake_i_counted(flake_gen *g, uint64_t time, uint64_t index,
                          ids, n);
 }
 
-FLAKE_I_FN bool flake_i_format_has_ms(unsigned format, int64_t unix_ms) {
-    return unix_ms >= 0 && (format == FLAKE_I_BOUNDARY || (uint64_t)unix_ms <= flake_i_ones(48));
-}
-
 FLAKE_API flake_status flake128_compose(const flake_layout *l, const flake_parts *p, flake128 *id) {
-    static const uint8_t node_bits[] = {48, 48, 48, 48, 64}, seq_bits[] = {16, 26, 26, 26, 16};
     if (!flake_i_is_128(l)) return FLAKE_INVALID;
-    const unsigned format = l->format, i = format - FLAKE_I_BOUNDARY;
-    if (!flake_i_format_has_ms(format, p->unix_ms)) return FLAKE_TIME_RANGE;
-    if (p->node > flake_i_ones(node_bits[i]) || p->seq > flake_i_ones(seq_bits[i]))
-        return FLAKE_INVALID;
+    const unsigned format = l->format;
+    if (p->unix_ms < 0 || (format != FLAKE_I_BOUNDARY && p->unix_ms >> 48)) return FLAKE_TIME_RANGE;
+    if (!flake_i_has_parts(l, p)) return FLAKE_INVALID;
     const uint64_t ms = (uint64_t)p->unix_ms;
     if (format == FLAKE_I_BOUNDARY) *id = flake_i_128(ms, p->node << 16 | p->seq);
     else if (format == FLAKE_I_ULID) *id = flake_i_128(ms << 16 | p->seq, p->node);
@@ -5027,27 +5006,15 @@ FLAKE_API flake_status flake128_decompose(const flake_layout *l, const flake128 
     return FLAKE_OK;
 }
 
-/* An end of the ms: the format's own bits, and all others as in `fill`. */
-FLAKE_I_FN flake_status flake_i_end_of_ms(const flake_layout *l, int64_t unix_ms, uint64_t fill,
-                                          flake128 *id) {
-    if (!flake_i_is_128(l)) return FLAKE_INVALID;
-    const unsigned format = l->format;
-    if (!flake_i_format_has_ms(format, unix_ms)) return FLAKE_TIME_RANGE;
-    const uint64_t ms = (uint64_t)unix_ms;
-    if (format == FLAKE_I_BOUNDARY) *id = flake_i_128(ms, fill);
-    else if (format == FLAKE_I_ULID) *id = flake_i_128(ms << 16 | fill >> 48, fill);
-    else
-        *id = flake_i_uuid(flake_i_uuid_version(format), ms, fill >> (64 - FLAKE_I_COUNTER_BITS),
-                           fill >> 16);
-    return FLAKE_OK;
-}
-
 FLAKE_API flake_status flake128_min_at(const flake_layout *l, int64_t unix_ms, flake128 *id) {
-    return flake_i_end_of_ms(l, unix_ms, 0, id);
+    const flake_parts parts = {unix_ms, 0, 0};
+    return flake128_compose(l, &parts, id);
 }
 
 FLAKE_API flake_status flake128_max_at(const flake_layout *l, int64_t unix_ms, flake128 *id) {
-    return flake_i_end_of_ms(l, unix_ms, UINT64_MAX, id);
+    if (!l) return FLAKE_INVALID;
+    const flake_parts parts = flake_i_last_parts(l, unix_ms);
+    return flake128_compose(l, &parts, id);
 }
 
 FLAKE_API int flake128_compare(const flake128 *a, const flake128 *b) {
@@ -5308,22 +5275,6 @@ FLAKE_API flake_status flake_init(flake_gen *g, const flake_options *options, fl
     return status == FLAKE_OK ? flake_i_gen_init(g, &o, why) : status;
 }
 
-/* Of resolved options: initialises shards with their parts of the range. */
-FLAKE_I_FN flake_status flake_i_make_shards(flake_gen *shards, size_t n, const flake_options *o,
-                                            flake_why *why) {
-    const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
-    uint64_t next = o->seq_min;
-    for (size_t i = 0; i < n; i++) {
-        flake_options part = *o;
-        part.seq_min = (uint32_t)next;
-        next += cap / n + (i < cap % n);
-        part.seq_max = (uint32_t)(next - 1);
-        const flake_status status = flake_i_gen_init(&shards[i], &part, why);
-        if (status != FLAKE_OK) return status;
-    }
-    return FLAKE_OK;
-}
-
 FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flake_options *options,
                                          flake_why *why) {
     flake_options o;
@@ -5347,20 +5298,30 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flak
     if (status != FLAKE_OK) return status;
     o.exclusive_dir = NULL;
     o.single_thread = true;
-    status = flake_i_make_shards(shards, n, &o, why);
-    if (status != FLAKE_OK) {
-        flake_i_exclude_no_more(&all, false);
-        for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
-        return status;
+    uint64_t next = o.seq_min;
+    for (size_t i = 0; i < n && status == FLAKE_OK; i++) {
+        o.seq_min = (uint32_t)next;
+        next += cap / n + (i < cap % n);
+        o.seq_max = (uint32_t)(next - 1);
+        status = flake_i_gen_init(&shards[i], &o, why);
+        if (status == FLAKE_OK) shards[i].options.exclusive_dir = dir;
     }
-    for (size_t i = 0; i < n; i++) shards[i].options.exclusive_dir = dir;
-    shards[0].exclusive = all;
-    return FLAKE_OK;
+    if (status == FLAKE_OK) {
+        shards[0].exclusive = all;
+        return FLAKE_OK;
+    }
+    flake_i_exclude_no_more(&all, false);
+    for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
+    return status;
 }
 
 /* Whether it was initialised, and is not part of a generator of another kind. */
 FLAKE_I_FN bool flake_i_is_whole(const flake_gen *g) {
     return g->kind && !(g->kind & FLAKE_I_PART);
+}
+
+FLAKE_I_FN bool flake_i_has_lanes(const flake_gen *g) {
+    return (g->kind & FLAKE_I_WAY) == FLAKE_I_LANES;
 }
 
 /* Whether it was initialised here: not a copy. */
@@ -5583,7 +5544,7 @@ FLAKE_I_NOINLINE flake_status flake_i_lanes_one_continue(flake_gen *g, unsigned 
 }
 
 /* `from` is NULL without lanes. */
-FLAKE_I_NOINLINE flake_status flake_i_one128_on(flake_gen *g, unsigned resume, uint64_t word,
+FLAKE_I_NOINLINE flake_status flake_i_one128_continue(flake_gen *g, unsigned resume, uint64_t word,
                                              int64_t now_ns, flake_lane *from, flake128 *id) {
     flake_i_ticket ticket;
     flake_status status =
@@ -5614,12 +5575,13 @@ FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool 
     uint64_t word;
     int64_t now_ns;
     flake_lane *from;
-    const unsigned left = flake_i_place_soon(g, request, given_ns, &word, &now_ns, &from, &ticket);
-    if (!FLAKE_I_LIKELY(!left)) {
-        if (is_128) return flake_i_one128_on(g, request | left, word, now_ns, from, (flake128 *)id);
+    const unsigned outcome = flake_i_place_soon(g, request, given_ns, &word, &now_ns, &from, &ticket);
+    if (!FLAKE_I_LIKELY(!outcome)) {
+        if (is_128)
+            return flake_i_one128_continue(g, request | outcome, word, now_ns, from, (flake128 *)id);
         if (request & FLAKE_I_LANE)
-            return flake_i_lanes_one_continue(g, request | left, word, now_ns, from, (uint64_t *)id);
-        return flake_i_one_continue(g, request | left, word, now_ns, (uint64_t *)id);
+            return flake_i_lanes_one_continue(g, request | outcome, word, now_ns, from, (uint64_t *)id);
+        return flake_i_one_continue(g, request | outcome, word, now_ns, (uint64_t *)id);
     }
     flake_i_put_id(g, is_128, ticket.time, ticket.index, id);
     return FLAKE_OK;
@@ -5628,10 +5590,9 @@ FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool 
 /* 1 to `want` tickets; of lane *from, if that is not NULL then. */
 FLAKE_I_FN flake_status flake_i_claim(flake_gen *g, unsigned request, int64_t given_ns, uint64_t want,
                                       flake_i_ticket *out, flake_lane **from) {
-    const unsigned way = g->kind & FLAKE_I_WAY;
     *from = NULL;
-    if (way == FLAKE_I_LANES) return flake_i_lanes_draw(&g->split, request, want, out, from);
-    if (way == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
+    if (flake_i_has_lanes(g)) return flake_i_lanes_draw(&g->split, request, want, out, from);
+    if ((g->kind & FLAKE_I_WAY) == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
     return flake_i_draw(&g->engine, request, given_ns, want, out);
 }
 
@@ -5653,8 +5614,7 @@ FLAKE_I_NOINLINE flake_status flake_i_one_odd(flake_gen *g, unsigned request, in
                                            uint64_t *id) {
     flake_i_ticket rest, unit;
     flake_lane *from;
-    const bool is_given_to_lanes =
-        (request & FLAKE_I_GIVEN) && (g->kind & FLAKE_I_WAY) == FLAKE_I_LANES;
+    const bool is_given_to_lanes = (request & FLAKE_I_GIVEN) && flake_i_has_lanes(g);
     flake_status status = FLAKE_INVALID;
     if ((g->kind & FLAKE_I_ODD) && !is_given_to_lanes)
         status = flake_i_claim(g, request, given_ns, 1, &rest, &from);
@@ -5787,7 +5747,7 @@ FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *
 /* The engines that draws use, from 0 on; NULL: there are no more. */
 FLAKE_I_FN flake_i_engine *flake_i_engine_at(flake_gen *g, size_t i) {
     if (!flake_i_is_here(g)) return NULL;
-    if ((g->kind & FLAKE_I_WAY) != FLAKE_I_LANES) return !i ? &g->engine : NULL;
+    if (!flake_i_has_lanes(g)) return !i ? &g->engine : NULL;
     return i < g->split.n ? &flake_i_lane(&g->split, i)->engine : NULL;
 }
 
@@ -5840,7 +5800,7 @@ FLAKE_API const flake_options *flake_gen_options(const flake_gen *g) {
 /* The whole's position, from one word; of lanes all numbers of the units begun. */
 FLAKE_I_FN void flake_i_position(flake_gen *g, uint64_t *time, uint64_t *count) {
     const flake_i_engine *const e = &g->engine;
-    if ((g->kind & FLAKE_I_WAY) != FLAKE_I_LANES) {
+    if (!flake_i_has_lanes(g)) {
         flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), time,
                        count); /* all that there is */
         return;
@@ -5921,7 +5881,7 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flak
     if (status == FLAKE_OK) status = flake_i_advance_to(&g->engine, time, count);
     if (status != FLAKE_OK)
         return flake_i_say(why, status, "snapshot", "its time is outside the layout's");
-    if ((g->kind & FLAKE_I_WAY) == FLAKE_I_LANES) flake_i_lanes_follow(g);
+    if (flake_i_has_lanes(g)) flake_i_lanes_follow(g);
     return FLAKE_OK;
 }
 

@@ -1405,7 +1405,7 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     s.wall_safe =
         (int64_t)flake_i_min(safe, e->max_time); /* a queue may reach past the last unit */
     s.drifts = (uint32_t)drifts;
-    if ((g->gen.kind & FLAKE_I_WAY) == FLAKE_I_LANES) {
+    if (flake_i_has_lanes(&g->gen)) {
         uint64_t
             time; /* of the words: the newest unit is what counts, since ticks are told by it */
         const uint64_t newest = flake_i_lanes_newest(&g->gen.split, &time);
