@@ -176,7 +176,8 @@ typedef struct sno_snapshot {
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_init(sno_gen *, const sno_snapshot *,
                                                  const flake_options *, flake_why *);
 /* n generators that share one pool, each with single_thread and for one thread at a time. All or none.
- * FLAKE_INVALID: n is 0 or more than there are numbers. With exclusive_dir release the first one. */
+ * FLAKE_INVALID: n is 0, more than there are numbers, or as many with sequence_min 0 (bounds 0 and 0 are the
+ * whole pool's). With exclusive_dir release the first one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n,
                                                         const sno_snapshot *, const flake_options *,
                                                         flake_why *);
@@ -1124,6 +1125,8 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snap
     const uint32_t cap = sno_i_numbers(&pool);
     if (o.lanes) return flake_i_say(why, FLAKE_INVALID, "options", "shards have no lanes");
     if (!n || n > cap) return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or exceeds the pool");
+    if (n == cap && !pool.sequence_min) /* bounds 0 and 0 are the whole pool's */
+        return flake_i_say(why, FLAKE_INVALID, "n", "leaves the first shard the number 0 alone");
     const char *const dir = o.exclusive_dir;
     sno_i_identity(&pool, identity);
     if (dir) status = flake_i_exclude_range(&all, dir, identity, why);
