@@ -4504,51 +4504,31 @@ FLAKE_API const char *flake_status_str(flake_status status) {
 }
 
 // >>layouts
-#ifdef FLAKE_SHARED
-const flake_layout flake_layout_default = FLAKE_LAYOUT_DEFAULT;
-const flake_layout flake_layout_idgen = FLAKE_LAYOUT_IDGEN;
-const flake_layout flake_layout_twitter = FLAKE_LAYOUT_TWITTER;
-const flake_layout flake_layout_hazelcast = FLAKE_LAYOUT_HAZELCAST;
-const flake_layout flake_layout_uniqueid_ordered = FLAKE_LAYOUT_UNIQUEID_ORDERED;
-const flake_layout flake_layout_uniqueid_spread = FLAKE_LAYOUT_UNIQUEID_SPREAD;
-const flake_layout flake_layout_sonyflake = FLAKE_LAYOUT_SONYFLAKE;
-const flake_layout flake_layout_discord = FLAKE_LAYOUT_DISCORD;
-const flake_layout flake_layout_instagram = FLAKE_LAYOUT_INSTAGRAM;
-const flake_layout flake_layout_mastodon = FLAKE_LAYOUT_MASTODON;
-const flake_layout flake_layout_js53 = FLAKE_LAYOUT_JS53;
-const flake_layout flake_layout_boundary = FLAKE_LAYOUT_BOUNDARY;
-const flake_layout flake_layout_uuid7 = FLAKE_LAYOUT_UUID7;
-const flake_layout flake_layout_uuid7_node = FLAKE_LAYOUT_UUID7_NODE;
-const flake_layout flake_layout_uuid8 = FLAKE_LAYOUT_UUID8;
-const flake_layout flake_layout_ulid = FLAKE_LAYOUT_ULID;
-#endif
+/* Each layout, as it is enumerated: of 64 bits, then of 128 bits in the order of their formats. */
+#define FLAKE_I_EACH_LAYOUT(X)                                                                  \
+    X(default, DEFAULT) X(idgen, IDGEN) X(twitter, TWITTER) X(hazelcast, HAZELCAST)             \
+    X(uniqueid_ordered, UNIQUEID_ORDERED) X(uniqueid_spread, UNIQUEID_SPREAD)                   \
+    X(sonyflake, SONYFLAKE) X(discord, DISCORD) X(instagram, INSTAGRAM) X(mastodon, MASTODON)   \
+    X(js53, JS53) X(boundary, BOUNDARY) X(uuid7, UUID7) X(uuid7_node, UUID7_NODE)               \
+    X(uuid8, UUID8) X(ulid, ULID)
+enum { FLAKE_I_LAYOUTS_OF_64 = 11 };
 
 /* Formats of 128 bits. From UUID7 on a counter starts anywhere in each ms. */
 enum { FLAKE_I_BOUNDARY = 1, FLAKE_I_UUID7, FLAKE_I_UUID7_NODE, FLAKE_I_UUID8, FLAKE_I_ULID };
+
+#ifdef FLAKE_SHARED
+#define FLAKE_I_LAYOUT_OBJECT(name, NAME) \
+    const flake_layout flake_layout_##name = FLAKE_LAYOUT_##NAME;
+FLAKE_I_EACH_LAYOUT(FLAKE_I_LAYOUT_OBJECT)
+#endif
 
 FLAKE_I_FN uint64_t flake_i_ones(unsigned bits) {
     return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
 }
 
-enum { FLAKE_I_LAYOUTS_OF_64 = 11 }; /* then those of 128 bits, in the order of their formats */
-
 FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *layout) {
-    static const flake_layout known[] = {FLAKE_LAYOUT_DEFAULT,
-                                         FLAKE_LAYOUT_IDGEN,
-                                         FLAKE_LAYOUT_TWITTER,
-                                         FLAKE_LAYOUT_HAZELCAST,
-                                         FLAKE_LAYOUT_UNIQUEID_ORDERED,
-                                         FLAKE_LAYOUT_UNIQUEID_SPREAD,
-                                         FLAKE_LAYOUT_SONYFLAKE,
-                                         FLAKE_LAYOUT_DISCORD,
-                                         FLAKE_LAYOUT_INSTAGRAM,
-                                         FLAKE_LAYOUT_MASTODON,
-                                         FLAKE_LAYOUT_JS53,
-                                         FLAKE_LAYOUT_BOUNDARY,
-                                         FLAKE_LAYOUT_UUID7,
-                                         FLAKE_LAYOUT_UUID7_NODE,
-                                         FLAKE_LAYOUT_UUID8,
-                                         FLAKE_LAYOUT_ULID};
+#define FLAKE_I_LAYOUT_VALUE(name, NAME) FLAKE_LAYOUT_##NAME,
+    static const flake_layout known[] = {FLAKE_I_EACH_LAYOUT(FLAKE_I_LAYOUT_VALUE)};
     if (i >= sizeof known / sizeof *known) return FLAKE_INVALID;
     *layout = known[i];
     return FLAKE_OK;
@@ -4609,8 +4589,8 @@ FLAKE_I_FN bool flake_i_is_128(const flake_layout *layout) {
            flake_i_same_layout(layout, &l);
 }
 
-/* The layout of a generator's word. A word of UUIDs or ULIDs counts from 1984, so late that its time takes
- * 43 bits, and its count has room for fetch_add. */
+/* The layout of a generator's word. Words of UUIDs and ULIDs count from 1984: late enough for 43 bits of
+ * time, which leaves room for fetch_add. */
 #define FLAKE_I_1984_MS INT64_C(441763200000)
 FLAKE_I_FN flake_layout flake_i_layout_in_engine(const flake_layout *layout) {
     if (!layout->format) return *layout;
@@ -4619,7 +4599,7 @@ FLAKE_I_FN flake_layout flake_i_layout_in_engine(const flake_layout *layout) {
     return l;
 }
 
-/* Node bits, with the gap's, at their ticket in the ID. */
+/* The node field, with the gap's bit, in its position in the ID. */
 FLAKE_I_FN uint64_t flake_i_node_field(const flake_layout *l, uint64_t node) {
     uint64_t low = l->gap_at ? node & flake_i_ones(l->gap_at) : node;
     uint64_t high = node ^ low;
@@ -4631,7 +4611,7 @@ FLAKE_I_FN uint64_t flake_i_field_mask(unsigned bits, unsigned shift) {
     return bits ? flake_i_ones(bits) << shift : 0;
 }
 
-/* All bits of a layout of 64 bits; 0: it is not well formed. */
+/* The bits that a 64-bit layout uses; 0: it is malformed. */
 FLAKE_I_FN uint64_t flake_i_layout_bits(const flake_layout *l) {
     unsigned node_bits = (unsigned)l->node_bits + (l->gap_at ? 1 : 0);
     unsigned time_bits = (unsigned)l->time_bits + l->time_sign;
@@ -4656,27 +4636,20 @@ FLAKE_API flake_status flake_layout_check(const flake_layout *l, flake_why *why)
                            : "has no time or unit, or its fields overlap or exceed 64 bits");
 }
 
-/* Start of a unit in Unix ms; false when an int64_t can't hold it. */
-FLAKE_I_FN bool flake_i_unix_ms(const flake_layout *l, uint64_t time, int64_t *unix_ms) {
-    uint64_t most =
-        (uint64_t)INT64_MAX - (uint64_t)l->epoch_ms; /* right for a negative epoch too */
+/* Start of the unit that is `time` units after the epoch, or before it, in Unix ms; false: an int64_t cannot
+ * represent it. The unsigned difference is right for an epoch of either sign. */
+FLAKE_I_FN bool flake_i_unix_ms(const flake_layout *l, uint64_t time, bool before, int64_t *unix_ms) {
+    const uint64_t epoch = (uint64_t)l->epoch_ms;
+    const uint64_t most = before ? epoch - (uint64_t)INT64_MIN : (uint64_t)INT64_MAX - epoch;
     if (time > most / l->unit_ms) return false;
-    *unix_ms = (int64_t)((uint64_t)l->epoch_ms + time * l->unit_ms);
-    return true;
-}
-
-/* The same of a time before the epoch. */
-FLAKE_I_FN bool flake_i_unix_ms_before(const flake_layout *l, uint64_t time, int64_t *unix_ms) {
-    const uint64_t most = (uint64_t)l->epoch_ms - (uint64_t)INT64_MIN, before = 0 - time;
-    if (before > most / l->unit_ms) return false;
-    *unix_ms = (int64_t)((uint64_t)l->epoch_ms - before * l->unit_ms);
+    *unix_ms = (int64_t)(before ? epoch - time * l->unit_ms : epoch + time * l->unit_ms);
     return true;
 }
 
 FLAKE_API int64_t flake_layout_end_ms(const flake_layout *l) {
     int64_t start;
     if (flake_layout_check(l, NULL) != FLAKE_OK) return INT64_MIN;
-    if (!flake_i_unix_ms(l, flake_i_ones(l->time_bits), &start)) return INT64_MAX;
+    if (!flake_i_unix_ms(l, flake_i_ones(l->time_bits), false, &start)) return INT64_MAX;
     return start > INT64_MAX - (int64_t)(l->unit_ms - 1) ? INT64_MAX
                                                          : start + (int64_t)(l->unit_ms - 1);
 }
@@ -4702,7 +4675,7 @@ FLAKE_I_FN uint64_t flake_i_time_field(const flake_layout *l, uint64_t time) {
     return (l->time_reversed ? flake_i_reverse(time, l->time_bits) : time) << l->time_shift;
 }
 
-/* The unit of unix_ms; the layout is well formed. */
+/* The unit of unix_ms in a valid layout. */
 FLAKE_I_FN flake_status flake_i_time_at(const flake_layout *l, int64_t unix_ms, uint64_t *time) {
     if (unix_ms < l->epoch_ms) return FLAKE_TIME_RANGE;
     uint64_t t = ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms;
@@ -4711,14 +4684,29 @@ FLAKE_I_FN flake_status flake_i_time_at(const flake_layout *l, int64_t unix_ms, 
     return FLAKE_OK;
 }
 
+enum { FLAKE_I_COUNTER_BITS = 26 }; /* of a UUID; it starts in the lower half */
+
+/* The largest parts of a time. */
+FLAKE_I_FN flake_parts flake_i_last_parts(const flake_layout *l, int64_t unix_ms) {
+    flake_parts parts = {unix_ms, flake_i_ones(l->node_bits), (uint32_t)flake_i_ones(l->seq_bits)};
+    if (l->format) parts.node = flake_i_ones(l->format == FLAKE_I_ULID ? 64 : 48);
+    if (l->format > FLAKE_I_BOUNDARY && l->format != FLAKE_I_ULID)
+        parts.seq = (uint32_t)flake_i_ones(FLAKE_I_COUNTER_BITS);
+    return parts;
+}
+
+FLAKE_I_FN bool flake_i_has_parts(const flake_layout *l, const flake_parts *parts) {
+    const flake_parts last = flake_i_last_parts(l, parts->unix_ms);
+    return parts->node <= last.node && parts->seq <= last.seq;
+}
+
 FLAKE_API flake_status flake_compose(const flake_layout *l, const flake_parts *parts,
                                      uint64_t *id) {
     uint64_t time;
     if (!l || !flake_i_layout_bits(l)) return FLAKE_INVALID;
     const flake_status status = flake_i_time_at(l, parts->unix_ms, &time);
     if (status != FLAKE_OK) return status;
-    if (parts->node > flake_i_ones(l->node_bits) || parts->seq > flake_i_ones(l->seq_bits))
-        return FLAKE_INVALID;
+    if (!flake_i_has_parts(l, parts)) return FLAKE_INVALID;
     *id = flake_i_time_field(l, time) | flake_i_node_field(l, parts->node) |
           (uint64_t)parts->seq << l->seq_shift;
     return FLAKE_OK;
@@ -4738,10 +4726,8 @@ FLAKE_API flake_status flake_decompose(const flake_layout *l, uint64_t id, flake
     }
     p.node = node & flake_i_ones(l->node_bits);
     const bool before = l->time_sign && id >> (l->time_shift + l->time_bits) & 1;
-    if (before) time |= ~flake_i_ones(l->time_bits);
-    if (!(before ? flake_i_unix_ms_before(l, time, &p.unix_ms)
-                 : flake_i_unix_ms(l, time, &p.unix_ms)))
-        return FLAKE_TIME_RANGE;
+    if (before) time = flake_i_ones(l->time_bits) + 1 - time; /* of a two's complement */
+    if (!flake_i_unix_ms(l, time, before, &p.unix_ms)) return FLAKE_TIME_RANGE;
     *parts = p;
     return FLAKE_OK;
 }
@@ -4753,18 +4739,16 @@ FLAKE_API flake_status flake_min_at(const flake_layout *l, int64_t unix_ms, uint
 
 FLAKE_API flake_status flake_max_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
     if (!l || !flake_i_layout_bits(l)) return FLAKE_INVALID;
-    const flake_parts parts = {unix_ms, flake_i_ones(l->node_bits),
-                               (uint32_t)flake_i_ones(l->seq_bits)};
+    const flake_parts parts = flake_i_last_parts(l, unix_ms);
     return flake_compose(l, &parts, id);
 }
 
 // >>forms
-/* What an id of 128 bits is made of, when its ticket is drawn: a time in ms, and which one of that ms. */
+/* 128-bit IDs are formed of tickets: a time in ms, and an index within that ms. */
 
 enum {
-    FLAKE_I_COUNTER_BITS = 26, /* of a UUID; it begins below half of that */
     FLAKE_I_TICKET_BITS = 16,
-    FLAKE_I_RENEWAL_BITS = 10 /* the tail's keys last for so many bits of ms */
+    FLAKE_I_RENEWAL_BITS = 10 /* log2 of the ms after which the tail's keys are renewed */
 };
 
 FLAKE_I_INLINE flake128 flake_i_128(uint64_t high, uint64_t low) {
@@ -4794,14 +4778,14 @@ FLAKE_I_INLINE void flake_i_sip_take(uint64_t v[4], uint64_t word) {
     v[0] ^= word;
 }
 
-/* SipHash-1-3 of one word: half of the steps of 2-4, and more than chance can tell from random bits. A stream
- * cipher's stock of bytes takes no longer, but each thread would have one, to be guarded against signals
- * and forks; this has no state at all. Without loops, which gcc keeps as they stand, through memory. */
+/* SipHash-1-3 of one word: indistinguishable from random bits at half of the rounds of 2-4. A stream
+ * cipher's buffer is no faster, and each thread's would need guarding against signals and forks. This has
+ * no state. Without loops: gcc would not unroll them, and keep the words in memory. */
 FLAKE_I_INLINE uint64_t flake_i_siphash(uint64_t key0, uint64_t key1, uint64_t word) {
     uint64_t v[4] = {key0 ^ UINT64_C(0x736f6d6570736575), key1 ^ UINT64_C(0x646f72616e646f6d),
                      key0 ^ UINT64_C(0x6c7967656e657261), key1 ^ UINT64_C(0x7465646279746573)};
     flake_i_sip_take(v, word);
-    flake_i_sip_take(v, (uint64_t)8 << 56); /* its length in bytes comes behind */
+    flake_i_sip_take(v, (uint64_t)8 << 56); /* the length in bytes comes last */
     v[2] ^= 0xff;
     flake_i_sip_round(v);
     flake_i_sip_round(v);
@@ -4809,7 +4793,7 @@ FLAKE_I_INLINE uint64_t flake_i_siphash(uint64_t key0, uint64_t key1, uint64_t w
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* Not while others use the keys. */
+/* No other thread may use the keys meanwhile. */
 FLAKE_I_FN void flake_i_set_keys(flake_i_keys *k, const uint64_t fresh[4]) {
     for (unsigned i = 0; i < 2; i++) {
         k->start[i] = fresh[i];
@@ -4820,8 +4804,8 @@ FLAKE_I_FN void flake_i_set_keys(flake_i_keys *k, const uint64_t fresh[4]) {
     for (unsigned i = 0; i < 3; i++) FLAKE_ATOMIC_STORE(&k->ulid[i], 0u, relaxed);
 }
 
-/* New keys for the tail, once in such a time: who copies a running machine copies its keys, and the copies
- * part with these. A source that has nothing left leaves those that there are, which serve as well. */
+/* Renews the tail's keys, so that copies of a running machine, which share its keys, diverge. Without
+ * random bytes the old keys stay in use. */
 FLAKE_I_COLD void flake_i_renew_tail(flake_i_keys *k, uint64_t now) {
     uint64_t seen = FLAKE_ATOMIC_LOAD(&k->renewed, relaxed), fresh[2];
     if (now <= seen || !FLAKE_ATOMIC_CAS(&k->renewed, &seen, now, relaxed, relaxed)) return;
@@ -4834,15 +4818,15 @@ typedef struct flake_i_salt {
     uint64_t low, high;
 } flake_i_salt;
 
-/* Where the counter of a ms begins, below 2^64, and what is above that. It is a function of the ms, the
- * keys and the salt alone, so that all who draw in a ms count from the same number. */
+/* Where the counter of a ms starts, below 2^64 (part 0), and the bits above those (part 1). It is a
+ * function of ms, keys and salt alone, so all threads count from the same number. */
 FLAKE_I_INLINE uint64_t flake_i_start_of(const flake_i_keys *k, flake_i_salt salt, uint64_t ms,
                                          unsigned part) {
     return flake_i_siphash(k->start[0] ^ salt.low, k->start[1] ^ salt.high, ms << 1 | part);
 }
 
-/* That of a UUID. The newest ms's is kept, in one word with 38 bits of whose it is: of the ms, which come
- * round in 8 years, and of the salt. Below those is a 1, so that a word of 0 is nobody's. */
+/* The start for UUIDs. That of the newest ms is cached in one word, with 38 bits of its ms, which wrap
+ * around in 8 years, and of its salt. The 1 below them distinguishes it from an empty word. */
 FLAKE_I_INLINE uint64_t flake_i_uuid_start(flake_i_keys *k, flake_i_salt salt, uint64_t ms) {
     const unsigned bits = FLAKE_I_COUNTER_BITS - 1;
     const uint64_t whose = ((ms ^ salt.high >> bits) << 1 | 1) << bits;
@@ -4853,12 +4837,13 @@ FLAKE_I_INLINE uint64_t flake_i_uuid_start(flake_i_keys *k, flake_i_salt salt, u
     return start;
 }
 
-/* That of a ULID, and what is above it. The newest ms's is kept, too: the start, then [ whose:48 ][ 1 ][ above:15 ],
- * and the XOR of both words. Words of two ms fail the comparison but for one case in 2^64, so relaxed will do. */
+/* The start for ULIDs, and the bits above it. Those of the newest ms are cached: the start, then [
+ * whose:48 ][ 1 ][ above:15 ], and the XOR of both words. Words of two ms pass the comparison with
+ * probability 2^-64, so relaxed is enough. */
 FLAKE_I_INLINE uint64_t flake_i_ulid_start(flake_i_keys *k, flake_i_salt salt, uint64_t ms,
                                            uint64_t *above) {
     const uint64_t whose = ((ms ^ salt.high >> 16) << 1 | 1) << 15;
-    const uint64_t rest = salt.low ^ salt.high << 48; /* the bits of the salt that `whose` has no room for */
+    const uint64_t rest = salt.low ^ salt.high << 48; /* the salt's bits that `whose` lacks */
     uint64_t start = FLAKE_ATOMIC_LOAD(&k->ulid[0], relaxed);
     uint64_t kept = FLAKE_ATOMIC_LOAD(&k->ulid[1], relaxed);
     const uint64_t seal = FLAKE_ATOMIC_LOAD(&k->ulid[2], relaxed);
@@ -4881,7 +4866,7 @@ FLAKE_I_INLINE uint64_t flake_i_tail_of(const flake_i_keys *k, flake_i_salt salt
            16;
 }
 
-/* A UUID of its parts, the tail of 48 bits. */
+/* `tail` has 48 bits. */
 FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t counter,
                                      uint64_t tail) {
     return flake_i_128(ms << 16 | (uint64_t)version << 12 | counter >> 14,
@@ -4922,24 +4907,18 @@ FLAKE_I_NOINLINE void flake_i_unsalted_run(unsigned format, flake_i_keys *k, uin
     flake_i_form_run(format, k, none, node, ms, ticket, ids, n);
 }
 
-/* Tickets of one unit of a generator that counts. */
+/* `n` IDs of one unit, of a layout with counters. */
 FLAKE_I_INLINE void flake_i_counted(flake_gen *g, uint64_t time, uint64_t index, flake128 *ids,
                                     uint64_t n) {
     flake_i_unsalted_run(g->options.layout.format, &g->keys, g->base, FLAKE_I_1984_MS + time, index,
                          ids, n);
 }
 
-FLAKE_I_FN bool flake_i_format_has_ms(unsigned format, int64_t unix_ms) {
-    return unix_ms >= 0 && (format == FLAKE_I_BOUNDARY || (uint64_t)unix_ms <= flake_i_ones(48));
-}
-
 FLAKE_API flake_status flake128_compose(const flake_layout *l, const flake_parts *p, flake128 *id) {
-    static const uint8_t node_bits[] = {48, 48, 48, 48, 64}, seq_bits[] = {16, 26, 26, 26, 16};
     if (!flake_i_is_128(l)) return FLAKE_INVALID;
-    const unsigned format = l->format, i = format - FLAKE_I_BOUNDARY;
-    if (!flake_i_format_has_ms(format, p->unix_ms)) return FLAKE_TIME_RANGE;
-    if (p->node > flake_i_ones(node_bits[i]) || p->seq > flake_i_ones(seq_bits[i]))
-        return FLAKE_INVALID;
+    const unsigned format = l->format;
+    if (p->unix_ms < 0 || (format != FLAKE_I_BOUNDARY && p->unix_ms >> 48)) return FLAKE_TIME_RANGE;
+    if (!flake_i_has_parts(l, p)) return FLAKE_INVALID;
     const uint64_t ms = (uint64_t)p->unix_ms;
     if (format == FLAKE_I_BOUNDARY) *id = flake_i_128(ms, p->node << 16 | p->seq);
     else if (format == FLAKE_I_ULID) *id = flake_i_128(ms << 16 | p->seq, p->node);
@@ -4966,27 +4945,15 @@ FLAKE_API flake_status flake128_decompose(const flake_layout *l, const flake128 
     return FLAKE_OK;
 }
 
-/* An end of the ms: the format's own bits, and all others as in `fill`. */
-FLAKE_I_FN flake_status flake_i_end_of_ms(const flake_layout *l, int64_t unix_ms, uint64_t fill,
-                                          flake128 *id) {
-    if (!flake_i_is_128(l)) return FLAKE_INVALID;
-    const unsigned format = l->format;
-    if (!flake_i_format_has_ms(format, unix_ms)) return FLAKE_TIME_RANGE;
-    const uint64_t ms = (uint64_t)unix_ms;
-    if (format == FLAKE_I_BOUNDARY) *id = flake_i_128(ms, fill);
-    else if (format == FLAKE_I_ULID) *id = flake_i_128(ms << 16 | fill >> 48, fill);
-    else
-        *id = flake_i_uuid(flake_i_uuid_version(format), ms, fill >> (64 - FLAKE_I_COUNTER_BITS),
-                           fill >> 16);
-    return FLAKE_OK;
-}
-
 FLAKE_API flake_status flake128_min_at(const flake_layout *l, int64_t unix_ms, flake128 *id) {
-    return flake_i_end_of_ms(l, unix_ms, 0, id);
+    const flake_parts parts = {unix_ms, 0, 0};
+    return flake128_compose(l, &parts, id);
 }
 
 FLAKE_API flake_status flake128_max_at(const flake_layout *l, int64_t unix_ms, flake128 *id) {
-    return flake_i_end_of_ms(l, unix_ms, UINT64_MAX, id);
+    if (!l) return FLAKE_INVALID;
+    const flake_parts parts = flake_i_last_parts(l, unix_ms);
+    return flake128_compose(l, &parts, id);
 }
 
 FLAKE_API int flake128_compare(const flake128 *a, const flake128 *b) {
@@ -4997,8 +4964,7 @@ FLAKE_API int flake128_compare(const flake128 *a, const flake128 *b) {
 
 /* ---- set-up ---- */
 
-/* The engine's part of resolved options. One of UUIDs or ULIDs reports each backward step at once, to
- * continue after it. */
+/* The engine's configuration. UUIDs and ULIDs need to know of each backward step, to continue after it. */
 FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o) {
     const flake_layout l = flake_i_layout_in_engine(&o->layout);
     flake_i_engine_config s;
@@ -5018,13 +4984,13 @@ FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o
     return s;
 }
 
-/* All zero, whatever its name. */
+/* All zero, whatever its name is. */
 FLAKE_I_FN bool flake_i_no_layout(const flake_layout *l) {
     static const flake_layout none = {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     return flake_i_same_layout(l, &none);
 }
 
-/* What is wrong with the numbers; NULL: nothing. */
+/* What is wrong with node and sequence range; NULL: nothing. */
 FLAKE_I_FN const char *flake_i_unfit_numbers(const flake_options *o) {
     const flake_layout *const l = &o->layout;
     const uint64_t last = flake_i_ones(l->seq_bits);
@@ -5039,7 +5005,7 @@ FLAKE_I_FN const char *flake_i_unfit_numbers(const flake_options *o) {
     return NULL;
 }
 
-/* What is wrong with the rest, but for what the engine looks at; NULL: nothing. */
+/* What is wrong with the other options, except for the engine's; NULL: nothing. */
 FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
     const uint8_t format = o->layout.format;
     if (o->lanes && o->single_thread) return "lanes and single_thread exclude each other";
@@ -5053,7 +5019,7 @@ FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
     return NULL;
 }
 
-/* Fills in the defaults, and checks everything but what the engine looks at. */
+/* Fills in the defaults, and checks all but the engine's options. */
 FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_options *o,
                                         flake_why *why) {
     if (!given) memset(o, 0, sizeof *o);
@@ -5076,10 +5042,10 @@ FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_option
 
 FLAKE_I_FN uint64_t flake_i_full_node(const flake_options *o) { return o->node + o->node_offset; }
 
-/* Whose IDs they are, of resolved options: layout and node, and after them the range of numbers. */
+/* Two generators whose identities agree in the first bytes share layout and node; the range comes after. */
 enum { FLAKE_I_WHOSE = 40 };
 
-/* The first byte is the format's. */
+/* The first byte names the format. */
 enum { FLAKE_I_UUID7_KIND = '7', FLAKE_I_ULID_KIND = 'u' };
 
 FLAKE_I_FN void flake_i_identity(const flake_options *o, uint8_t out[FLAKE_I_IDENTITY]) {
@@ -5105,15 +5071,15 @@ FLAKE_I_FN uint64_t flake_i_last_seq(const uint8_t *identity) {
     return flake_i_get64(identity + FLAKE_I_WHOSE + 8);
 }
 
-/* Random numbers are no generator's own. */
+/* Nothing separates ranges of random numbers. */
 FLAKE_I_FN bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
     if (a[0] == FLAKE_I_UUID7_KIND || a[0] == FLAKE_I_ULID_KIND) return false;
     return memcmp(a, b, FLAKE_I_WHOSE) == 0 && flake_i_first_seq(a) <= flake_i_last_seq(b) &&
            flake_i_first_seq(b) <= flake_i_last_seq(a);
 }
 
-/* Whether an open state is this generator's, whose range may be a part of the state's. A slot's is
- * for whatever its number is used for. */
+/* Whether an open state covers this generator, whose range may be a part of the state's. A number claimed
+ * from a directory serves any generator. */
 FLAKE_I_FN bool flake_i_state_fits(const flake_state *s, const uint8_t *own) {
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
     return s->identity[0] == FLAKE_I_NUMBER_KIND ||
@@ -5146,7 +5112,7 @@ FLAKE_API flake_status flake_state_open(flake_state *s, const flake_state_option
     return flake_i_state_open(s, &opening, number);
 }
 
-/* Claims the identity's range in a directory. */
+/* Claims the identity's sequence range in a directory. */
 FLAKE_I_FN flake_status flake_i_exclude_range(flake_i_file *file, const char *dir,
                                               const uint8_t *identity, flake_why *why) {
     const uint64_t first = flake_i_first_seq(identity), last = flake_i_last_seq(identity);
@@ -5166,7 +5132,7 @@ FLAKE_I_FN flake_status flake_i_exclude_range(flake_i_file *file, const char *di
     return status;
 }
 
-/* What the engine, or lanes, cannot be set up with; NULL: nothing. */
+/* Why engine or lanes cannot be set up like this; NULL: they can. */
 FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config, const flake_options *o) {
     flake_i_word_layout d;
     const char *const unfit = flake_i_engine_config_why(config, &d);
@@ -5174,8 +5140,7 @@ FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config, 
     return "lane_count is 0, or exceeds the sequence range";
 }
 
-/* Claims the numbers of an identity, and sets the engine up for resolved options. On failure nothing is
- * changed. */
+/* Claims an identity's numbers and initialises the engine. On failure nothing has changed. */
 FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_engine_config *config,
                                           const flake_options *o, const uint8_t *identity,
                                           flake_why *why) {
@@ -5193,11 +5158,11 @@ FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_engine_con
     }
     g->exclusive = file;
     g->options = *o;
-    g->whose = flake_i_fnv(identity, FLAKE_I_IDENTITY) ^ o->seq_scatter; /* which forms other IDs of a stock */
+    g->whose = flake_i_fnv(identity, FLAKE_I_IDENTITY) ^ o->seq_scatter; /* which changes the IDs of a stock */
     return FLAKE_OK;
 }
 
-/* The engine is where it continues; from here on the generator draws. */
+/* The engine is positioned: from here on the generator draws. */
 FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, const flake_i_engine_config *config, unsigned forms) {
     const flake_options *const o = &g->options;
     flake_i_begin_after(&g->engine, o->start_next_unit);
@@ -5207,7 +5172,7 @@ FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, const flake_i_engine_config *con
                                                     : FLAKE_I_MULTI));
 }
 
-/* Of resolved options. On failure nothing is changed. */
+/* Takes resolved options. On failure nothing has changed. */
 FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_options *o, flake_why *why) {
     const unsigned format = o->layout.format;
     const bool counts = format > FLAKE_I_BOUNDARY;
@@ -5234,7 +5199,7 @@ FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_options *o, f
     return FLAKE_OK;
 }
 
-/* Every call on it returns FLAKE_INVALID from here on; a stock of it is dropped. */
+/* Every call returns FLAKE_INVALID from here on, and a prefetched stock is dropped. */
 FLAKE_I_FN void flake_i_invalidate(flake_gen *g) {
     g->kind = 0;
     g->whose = 0;
@@ -5247,27 +5212,11 @@ FLAKE_API flake_status flake_init(flake_gen *g, const flake_options *options, fl
     return status == FLAKE_OK ? flake_i_gen_init(g, &o, why) : status;
 }
 
-/* Of resolved options: initialises shards with their parts of the range. */
-FLAKE_I_FN flake_status flake_i_make_shards(flake_gen *shards, size_t n, const flake_options *o,
-                                            flake_why *why) {
-    const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
-    uint64_t next = o->seq_min;
-    for (size_t i = 0; i < n; i++) {
-        flake_options part = *o;
-        part.seq_min = (uint32_t)next;
-        next += cap / n + (i < cap % n);
-        part.seq_max = (uint32_t)(next - 1);
-        const flake_status status = flake_i_gen_init(&shards[i], &part, why);
-        if (status != FLAKE_OK) return status;
-    }
-    return FLAKE_OK;
-}
-
 FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flake_options *options,
                                          flake_why *why) {
     flake_options o;
     uint8_t identity[FLAKE_I_IDENTITY];
-    flake_i_file all = {0, 0, -1}; /* the first shard has the range of all */
+    flake_i_file all = {0, 0, -1}; /* the claim on the whole range, which the first shard holds */
     flake_status status = flake_i_fill_in(options, &o, why);
     for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
     if (status != FLAKE_OK) return status;
@@ -5286,23 +5235,33 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flak
     if (status != FLAKE_OK) return status;
     o.exclusive_dir = NULL;
     o.single_thread = true;
-    status = flake_i_make_shards(shards, n, &o, why);
-    if (status != FLAKE_OK) {
-        flake_i_exclude_end(&all, false);
-        for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
-        return status;
+    uint64_t next = o.seq_min;
+    for (size_t i = 0; i < n && status == FLAKE_OK; i++) {
+        o.seq_min = (uint32_t)next;
+        next += cap / n + (i < cap % n);
+        o.seq_max = (uint32_t)(next - 1);
+        status = flake_i_gen_init(&shards[i], &o, why);
+        if (status == FLAKE_OK) shards[i].options.exclusive_dir = dir;
     }
-    for (size_t i = 0; i < n; i++) shards[i].options.exclusive_dir = dir;
-    shards[0].exclusive = all;
-    return FLAKE_OK;
+    if (status == FLAKE_OK) {
+        shards[0].exclusive = all;
+        return FLAKE_OK;
+    }
+    flake_i_exclude_end(&all, false);
+    for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
+    return status;
 }
 
-/* Whether it was initialised, and is not part of a generator of another kind. */
+/* Whether it is initialised, and not part of another generator. */
 FLAKE_I_FN bool flake_i_is_whole(const flake_gen *g) {
     return g->kind && !(g->kind & FLAKE_I_PART);
 }
 
-/* Whether it was initialised here: not a copy. */
+FLAKE_I_FN bool flake_i_has_lanes(const flake_gen *g) {
+    return (g->kind & FLAKE_I_WAY) == FLAKE_I_LANES;
+}
+
+/* Whether it is initialised, and not a copy. */
 FLAKE_I_FN bool flake_i_is_here(const flake_gen *g) {
     return g->kind && !flake_i_is_copy(&g->engine);
 }
@@ -5341,7 +5300,7 @@ FLAKE_API void flake_release(flake_gen *g) {
 
 /* ---- IDs of tickets ---- */
 
-/* Which number of its range a unit begins with: a hash of its time, scaled to the capacity. */
+/* Which number of the range a unit starts with: a hash of its time, scaled to the capacity. */
 FLAKE_I_FN uint64_t flake_i_scatter(const flake_gen *g, uint64_t time) {
     return g->options.seq_scatter ? (time * 0x9e3779b97f4a7c15 >> 32) * g->engine.cap >> 32 : 0;
 }
@@ -5351,14 +5310,14 @@ FLAKE_I_INLINE uint64_t flake_i_id(const flake_gen *g, uint64_t time_field, uint
     return time_field + g->base + (seq << g->seq_shift);
 }
 
-/* Of any generator of 64-bit IDs. */
+/* For any 64-bit layout. */
 FLAKE_I_COLD uint64_t flake_i_odd_id(const flake_gen *g, uint64_t time, uint64_t index) {
     uint64_t seq = flake_i_scatter(g, time) + index;
     if (seq >= g->engine.cap) seq -= g->engine.cap;
     return flake_i_id(g, flake_i_time_field(&g->options.layout, time), seq);
 }
 
-/* `id` is a uint64_t's, of a generator that is not odd, or a flake128's. */
+/* `id` points to a flake128, or to a uint64_t of a generator without FLAKE_I_ODD. */
 FLAKE_I_INLINE void flake_i_put_id(flake_gen *g, bool is_128, uint64_t time, uint64_t index,
                                    void *id) {
     if (!is_128) *(uint64_t *)id = flake_i_id(g, time << g->time_shift, index);
@@ -5371,8 +5330,7 @@ typedef uint64_t flake_i_pair __attribute__((vector_size(16)));
 typedef uint8_t flake_i_bytes __attribute__((vector_size(16)));
 #endif
 
-/* first, first + step, ... In pairs where the compiler can be told, since gcc -O2 does not find out
- * by itself. */
+/* first, first + step, ... in vectors, which gcc -O2 does not use unasked. */
 FLAKE_I_FN void flake_i_fill_run(uint64_t *ids, uint64_t n, uint64_t first, uint64_t step) {
     uint64_t i = 0;
 #if defined(__GNUC__)
@@ -5392,7 +5350,6 @@ FLAKE_I_FN void flake_i_fill_run(uint64_t *ids, uint64_t n, uint64_t first, uint
     for (; i < n; i++) ids[i] = first + i * step;
 }
 
-/* Tickets of one unit. */
 FLAKE_I_FN void flake_i_fill(const flake_gen *g, const flake_i_ticket *unit, uint64_t *ids) {
     const uint64_t cap = g->engine.cap, step = (uint64_t)1 << g->seq_shift;
     const uint64_t field = flake_i_time_field(&g->options.layout, unit->time);
@@ -5404,7 +5361,7 @@ FLAKE_I_FN void flake_i_fill(const flake_gen *g, const flake_i_ticket *unit, uin
     }
 }
 
-/* IDs that differ in their last byte alone. */
+/* IDs that differ in the last byte alone. */
 FLAKE_I_FN void flake_i_fill_run128(flake128 *ids, uint64_t n, uint64_t high, uint64_t low) {
     uint64_t i = 0;
 #if defined(__GNUC__)
@@ -5436,16 +5393,16 @@ FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_ticket *unit, flake1
 
 /* ---- backward steps of UUIDs and ULIDs ---- */
 
-/* Whether a draw with this status has met a clock before the newest unit, be it even before the first of all.
- * The clock may have moved since, so the question is whether it has come to its end. */
-FLAKE_I_FN bool flake_i_is_put_back(flake_i_engine *e, flake_status status) {
+/* Whether a draw failed because the clock was behind the newest unit, or even before the first one. The
+ * clock may have moved since: only FLAKE_TIME_RANGE needs to be told from a clock at the layout's end. */
+FLAKE_I_FN bool flake_i_is_backwards(flake_i_engine *e, flake_status status) {
     if (status != FLAKE_TIME_RANGE) return status == FLAKE_CLOCK_BACKWARDS;
     return FLAKE_ATOMIC_LOAD(&e->word, relaxed) &&
            flake_i_exact_ns(&e->clock) < (int64_t)flake_i_start_ns(e, e->max_time + 1);
 }
 
-/* How many IDs a generator that continues has left in the newest unit of an engine while the clock is before
- * that; 0: the clock is not, or the generator waits for it. */
+/* How many IDs a generator that continues has in an engine's newest unit while the clock is behind that
+ * unit; 0: the clock is not, or the generator waits for it. */
 FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
     flake_i_attempt a;
     if (!g->continues || flake_i_forked(e)) return 0;
@@ -5456,14 +5413,14 @@ FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
     return a.time + a.count / e->cap > e->max_time ? 0 : e->cap - a.count % e->cap;
 }
 
-/* A draw has failed. If the clock went backwards: tickets of the newest unit, or if that is exhausted of the
- * one after it, as if the clock read that. */
+/* After a failed draw: if the clock went backwards, draws from the newest unit, or if that is exhausted
+ * from the next one, as if the clock read that. */
 FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned request, flake_status status,
                                               uint64_t want, flake_i_ticket *out) {
     int64_t budget_ns = e->wait_ns;
     uint64_t tried = UINT64_MAX;
-    if (request & FLAKE_I_GIVEN) return status; /* an older time given counts as the newest */
-    if (!flake_i_is_put_back(e, status)) return status;
+    if (request & FLAKE_I_GIVEN) return status; /* an older time counts as the newest */
+    if (!flake_i_is_backwards(e, status)) return status;
     for (;;) {
         uint64_t time, count;
         flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
@@ -5471,14 +5428,14 @@ FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned reques
         if (unit > e->max_time) return FLAKE_TIME_RANGE;
         status = flake_i_draw(e, FLAKE_I_GIVEN, (int64_t)flake_i_start_ns(e, unit), want, out);
         if (status != FLAKE_AGAIN && status != FLAKE_NOT_EXTENDED) return status;
-        /* others have drawn its rest; or else it is the gate, for which a caller that waits does so */
+        /* Other threads have exhausted the unit; the second time it is the gate: wait for that. */
         if (unit == tried) status = flake_i_pass_gates(e, request, unit, &budget_ns);
         if (unit == tried && status != FLAKE_OK) return status;
         tried = unit;
     }
 }
 
-/* If lane *from is exhausted by a clock that another lane is ahead of, it is that one that continues. */
+/* If lane *from is exhausted, a lane that is ahead of the clock continues in its place. */
 FLAKE_I_COLD flake_status flake_i_continue(flake_gen *g, unsigned resume, flake_status status,
                                            uint64_t want, flake_i_ticket *out, flake_lane **from) {
     for (size_t i = 0; *from && i < g->split.n && status == FLAKE_AGAIN; i++) {
@@ -5490,7 +5447,7 @@ FLAKE_I_COLD flake_status flake_i_continue(flake_gen *g, unsigned resume, flake_
     return flake_i_continue_in(*from ? &(*from)->engine : &g->engine, resume, status, want, out);
 }
 
-/* A draw that failed leaves no earlier ID in the caller's variable. */
+/* Zeroes the output of a failed draw. */
 FLAKE_I_COLD flake_status flake_i_no_id(flake_status status, void *id, size_t size) {
     memset(id, 0, size);
     return status;
@@ -5498,8 +5455,8 @@ FLAKE_I_COLD flake_status flake_i_no_id(flake_status status, void *id, size_t si
 
 /* ---- draws ----
  *
- * flake_i_one compiles to a straight line for each kind of generator: flake_i_draw_fast reads the clock and
- * moves the word. Whatever is not the usual case of a draw continues in a function of its own.
+ * flake_i_one compiles to a fast path for each kind of generator: flake_i_draw_fast reads the clock and moves
+ * the word. All other cases continue in functions that are not inlined.
  */
 
 FLAKE_I_NOINLINE flake_status flake_i_one_continue(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
@@ -5522,7 +5479,7 @@ FLAKE_I_NOINLINE flake_status flake_i_lanes_one_continue(flake_gen *g, unsigned 
 }
 
 /* `from` is NULL without lanes. */
-FLAKE_I_NOINLINE flake_status flake_i_one128_on(flake_gen *g, unsigned resume, uint64_t word,
+FLAKE_I_NOINLINE flake_status flake_i_one128_continue(flake_gen *g, unsigned resume, uint64_t word,
                                              int64_t now_ns, flake_lane *from, flake128 *id) {
     flake_i_ticket ticket;
     flake_status status =
@@ -5535,7 +5492,7 @@ FLAKE_I_NOINLINE flake_status flake_i_one128_on(flake_gen *g, unsigned resume, u
     return FLAKE_OK;
 }
 
-/* The usual case of a draw: what is left of it, or 0 and a ticket of the whole range. */
+/* The fast path of a draw: a ticket of the whole range and 0, or how to continue. */
 FLAKE_I_INLINE unsigned flake_i_ticket_fast(flake_gen *g, unsigned request, int64_t given_ns,
                                            uint64_t *word, int64_t *now_ns, flake_lane **from,
                                            flake_i_ticket *out) {
@@ -5553,28 +5510,29 @@ FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool 
     uint64_t word;
     int64_t now_ns;
     flake_lane *from;
-    const unsigned left = flake_i_ticket_fast(g, request, given_ns, &word, &now_ns, &from, &ticket);
-    if (!FLAKE_I_LIKELY(!left)) {
-        if (is_128) return flake_i_one128_on(g, request | left, word, now_ns, from, (flake128 *)id);
+    const unsigned outcome = flake_i_ticket_fast(g, request, given_ns, &word, &now_ns, &from, &ticket);
+    if (!FLAKE_I_LIKELY(!outcome)) {
+        if (is_128)
+            return flake_i_one128_continue(g, request | outcome, word, now_ns, from, (flake128 *)id);
         if (request & FLAKE_I_LANE)
-            return flake_i_lanes_one_continue(g, request | left, word, now_ns, from, (uint64_t *)id);
-        return flake_i_one_continue(g, request | left, word, now_ns, (uint64_t *)id);
+            return flake_i_lanes_one_continue(g, request | outcome, word, now_ns, from, (uint64_t *)id);
+        return flake_i_one_continue(g, request | outcome, word, now_ns, (uint64_t *)id);
     }
     flake_i_put_id(g, is_128, ticket.time, ticket.index, id);
     return FLAKE_OK;
 }
 
-/* 1 to `want` tickets; of lane *from, if that is not NULL then. */
+/* Claims 1 to `want` tickets. With lanes, *from is set to their lane. */
 FLAKE_I_FN flake_status flake_i_claim(flake_gen *g, unsigned request, int64_t given_ns, uint64_t want,
                                       flake_i_ticket *out, flake_lane **from) {
-    const unsigned way = g->kind & FLAKE_I_WAY;
     *from = NULL;
-    if (way == FLAKE_I_LANES) return flake_i_lanes_draw(&g->split, request, want, out, from);
-    if (way == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
+    if (flake_i_has_lanes(g)) return flake_i_lanes_draw(&g->split, request, want, out, from);
+    if ((g->kind & FLAKE_I_WAY) == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
     return flake_i_draw(&g->engine, request, given_ns, want, out);
 }
 
-/* Takes those of the first unit off claimed tickets, counted in the whole range. False: there are none. */
+/* Cuts those of the first unit off the claimed tickets, with indices in the whole range. False: none is
+ * left. */
 FLAKE_I_FN bool flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_ticket *rest,
                             flake_i_ticket *unit) {
     const uint64_t cap = from ? from->engine.cap : g->engine.cap;
@@ -5587,13 +5545,12 @@ FLAKE_I_FN bool flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_
     return unit->n != 0;
 }
 
-/* One that flake_i_one has no straight line for. */
+/* A draw without a fast path of its own. */
 FLAKE_I_NOINLINE flake_status flake_i_one_odd(flake_gen *g, unsigned request, int64_t given_ns,
                                            uint64_t *id) {
     flake_i_ticket rest, unit;
     flake_lane *from;
-    const bool is_given_to_lanes =
-        (request & FLAKE_I_GIVEN) && (g->kind & FLAKE_I_WAY) == FLAKE_I_LANES;
+    const bool is_given_to_lanes = (request & FLAKE_I_GIVEN) && flake_i_has_lanes(g);
     flake_status status = FLAKE_INVALID;
     if ((g->kind & FLAKE_I_ODD) && !is_given_to_lanes)
         status = flake_i_claim(g, request, given_ns, 1, &rest, &from);
@@ -5603,7 +5560,7 @@ FLAKE_I_NOINLINE flake_status flake_i_one_odd(flake_gen *g, unsigned request, in
     return FLAKE_OK;
 }
 
-/* In functions of their own: so each straight line needs few registers. */
+/* In separate functions, so that each fast path needs few registers. */
 FLAKE_I_NOINLINE flake_status flake_i_one128_single(flake_gen *g, unsigned request, int64_t given_ns,
                                                  flake128 *id) {
     if (g->kind != (FLAKE_I_SINGLE | FLAKE_I_128))
@@ -5635,7 +5592,7 @@ FLAKE_I_INLINE flake_status flake_i_one128(flake_gen *g, unsigned request, int64
     return flake_i_one128_else(g, request, given_ns, id);
 }
 
-/* Fills up to n; *done says how many. */
+/* Generates up to n IDs; *done is their number, also on failure. */
 FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned request, bool is_128, void *ids, size_t n,
                                      size_t *done) {
     *done = 0;
@@ -5654,7 +5611,6 @@ FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned request, bool is_128
     return FLAKE_OK;
 }
 
-/* All n; what is missing is zeroed. */
 FLAKE_I_FN flake_status flake_i_all(flake_gen *g, bool is_128, void *ids, size_t n) {
     const size_t size = is_128 ? sizeof(flake128) : sizeof(uint64_t);
     size_t done;
@@ -5663,13 +5619,12 @@ FLAKE_I_FN flake_status flake_i_all(flake_gen *g, bool is_128, void *ids, size_t
     return status;
 }
 
-/* Some are enough. */
 FLAKE_I_FN flake_status flake_i_some(flake_gen *g, bool is_128, void *ids, size_t n, size_t *got) {
     const flake_status status = flake_i_many(g, 0, is_128, ids, n, got);
     return *got ? FLAKE_OK : status;
 }
 
-/* Unix ms to ns; false when it is later than a clock of 63 bits can say. Earlier is just old. */
+/* Unix ms to ns; false: too late for an int64_t. Times too early are all equally old. */
 FLAKE_I_INLINE bool flake_i_given_ns(int64_t unix_ms, int64_t *ns) {
     const int64_t most = INT64_MAX / 1000000;
     if (unix_ms > most) return false;
@@ -5723,10 +5678,10 @@ FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *
 
 /* ---- queries ---- */
 
-/* The engines that draws use, from 0 on; NULL: there are no more. */
+/* The engines that draws use: index 0, 1, ...; NULL: no more. */
 FLAKE_I_FN flake_i_engine *flake_i_engine_at(flake_gen *g, size_t i) {
     if (!flake_i_is_here(g)) return NULL;
-    if ((g->kind & FLAKE_I_WAY) != FLAKE_I_LANES) return !i ? &g->engine : NULL;
+    if (!flake_i_has_lanes(g)) return !i ? &g->engine : NULL;
     return i < g->split.n ? &flake_i_lane(&g->split, i)->engine : NULL;
 }
 
@@ -5776,16 +5731,16 @@ FLAKE_API const flake_options *flake_gen_options(const flake_gen *g) {
     return flake_i_is_here(g) ? &g->options : NULL;
 }
 
-/* The whole's position, from one word; of lanes all numbers of the units begun. */
+/* The position of the whole range. Lanes count as having drawn all numbers of the units begun. */
 FLAKE_I_FN void flake_i_position(flake_gen *g, uint64_t *time, uint64_t *count) {
     const flake_i_engine *const e = &g->engine;
-    if ((g->kind & FLAKE_I_WAY) != FLAKE_I_LANES) {
+    if (!flake_i_has_lanes(g)) {
         flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), time,
-                       count); /* all that there is */
+                       count);
         return;
     }
     const uint64_t newest = flake_i_lanes_newest(&g->split, time);
-    /* A lane's queue may be longer than a word of the whole can count. */
+    /* A lane's queue can exceed what the whole's word can count. */
     if ((newest - *time + 1) * e->cap > e->limit) *time = newest;
     *count = (newest - *time + 1) * e->cap;
 }
@@ -5809,7 +5764,7 @@ FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapsho
     return FLAKE_OK;
 }
 
-/* Puts the engine where `snapshot_count` tickets since unit `time` are drawn, unless it is further. */
+/* Moves the engine to where `snapshot_count` tickets since unit `time` are drawn, unless it is past that. */
 FLAKE_I_FN flake_status flake_i_advance_to(flake_i_engine *e, uint64_t time,
                                           uint64_t snapshot_count) {
     uint64_t own_time, own_count;
@@ -5820,12 +5775,12 @@ FLAKE_I_FN flake_status flake_i_advance_to(flake_i_engine *e, uint64_t time,
     const uint64_t own_rest = flake_i_queued(e, own_time, own_count, later);
     if (count < own_rest || (count == own_rest && later == own_time)) return FLAKE_OK;
     FLAKE_ATOMIC_STORE(&e->word, (later << e->time_shift) + count, relaxed);
-    flake_i_tally(&e->rebased, own_count - count, FLAKE_I_OWNED); /* not drawn here */
+    flake_i_tally(&e->rebased, own_count - count, FLAKE_I_OWNED); /* not drawn by this engine */
     if (flake_i_has_gate(e)) flake_i_exhaust_unit(e); /* the fast path asks no gate */
     return FLAKE_OK;
 }
 
-/* The whole has been put somewhere: each lane continues after the units that it has begun. */
+/* After the whole's position has moved: each lane continues after the units begun. */
 FLAKE_I_FN void flake_i_lanes_follow(flake_gen *g) {
     const flake_i_engine *const whole = &g->engine;
     uint64_t time, count;
@@ -5850,7 +5805,7 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flak
     uint64_t time, count = s->count;
     flake_status status = flake_i_time_at(&l, s->unix_ms, &time);
     if (status == FLAKE_OK && o->layout.format > FLAKE_I_BOUNDARY) {
-        /* other keys count from another number: the unit counts as exhausted */
+        /* Other keys start elsewhere, so the unit counts as exhausted. */
         count = (count + e->cap - 1) / e->cap * e->cap;
         if (count > e->limit) {
             count -= e->cap;
@@ -5860,7 +5815,7 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flak
     if (status == FLAKE_OK) status = flake_i_advance_to(&g->engine, time, count);
     if (status != FLAKE_OK)
         return flake_i_say(why, status, "snapshot", "its time is outside the layout's");
-    if ((g->kind & FLAKE_I_WAY) == FLAKE_I_LANES) flake_i_lanes_follow(g);
+    if (flake_i_has_lanes(g)) flake_i_lanes_follow(g);
     return FLAKE_OK;
 }
 
@@ -5892,11 +5847,11 @@ FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint
     return FLAKE_OK;
 }
 
-/* By itself, so that what is taken from stock needs none of its registers. */
+/* In a separate function, so that taking from the stock needs none of its registers. */
 FLAKE_I_COLD flake_status flake_i_prefetch_draw(flake_prefetch *p) {
     flake_gen *const g = p->gen;
     flake_i_ticket fresh;
-    /* initialised anew meanwhile, as one of another kind */
+    /* it may have been initialised again as another kind */
     if (!flake_i_may_prefetch(g)) return FLAKE_INVALID;
     const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, p->count, &fresh);
     if (status != FLAKE_OK) return status;
@@ -5935,14 +5890,13 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
 }
 
 // >>text
-/* Texts of ids. A number is written in chunks of several digits, so that the slow part, a division
- * by base^count, comes once a chunk; it is read in chunks too. The fixed text is always made, and
- * the shortest is that without its leading zeros. All functions here are pure: wait-free, and safe
- * in any thread and in a signal handler.
- * FLAKE_I_INLINE carries the callers' constants to the divisions; left to itself, gcc -O2 would
- * make one copy for all bases, and divide for real. */
+/* A number is written and read in chunks of several digits: one division by base^count per chunk. Text is
+ * always written in full width; the shortest text omits leading zeros. All functions are pure: wait-free,
+ * and safe in threads and signal handlers. FLAKE_I_INLINE turns divisions into multiplications by
+ * constants; gcc -O2 alone would share one copy among all bases. */
 
-/* An alphabet, and its inverse: where c is digit d, '0' + d stands at c - '0'; '.' is no digit. */
+/* An alphabet, and its inverse: character c is digit d if '0' + d is at index c - '0'; '.' marks no
+ * digit. */
 typedef struct flake_i_alphabet {
     char digits[63], inverse[76];
 } flake_i_alphabet;
@@ -5955,7 +5909,7 @@ static const flake_i_alphabet flake_i_base58 = {
     ".012345678.......9:;<=>?@.ABCDE.FGHIJKLMNOP......QRSTUVWXYZ[.\\]^_`abcdefghi"};
 static const flake_i_alphabet flake_i_crockford = {
     "0123456789ABCDEFGHJKMNPQRSTVWXYZ", "0123456789.......:;<=>?@A.BC.DE.FGHIJ.KLMNO"};
-/* hex, too */
+/* also hex */
 static const flake_i_alphabet flake_i_lower = {
     "0123456789abcdefghijklmnopqrstuvwxyz",
     "0123456789.......................................:;<=>?@ABCDEFGHIJKLMNOPQRS"};
@@ -5966,7 +5920,7 @@ static const flake_i_alphabet flake_i_flickr = {
     "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ",
     ".012345678.......RSTUVWXY.Z[\\]^._`abcdefghi......9:;<=>?@ABC.DEFGHIJKLMNOPQ"};
 
-/* The width is no byte on purpose: a copy that gcc knows to be short becomes a slow `rep movs`. */
+/* No uint8_t width: gcc turns a copy known to be short into a slow `rep movs`. */
 typedef struct flake_i_form {
     unsigned width, base;
     const flake_i_alphabet *alphabet;
@@ -5986,15 +5940,14 @@ static const flake_i_form flake_i_forms[] = {
     {11, 58, &flake_i_flickr},    /* FLAKE_BASE58_FLICKR */
 };
 
-/* A chunk below base^count is spelt from its first digit on, without a division: chunk / base^count
- * is held as a binary fraction, and each multiplication by the base carries the next digit over
- * the point. FLAKE_I_SCALE rounds up, by less than chunk / 2^57 in all, which changes no digit as
- * long as base^count is at most 2^28. The base is at most 100, so the product fits 64 bits. */
+/* A chunk below base^count is written from its first digit on, without a division: chunk / base^count is
+ * a binary fraction, and each multiplication by the base carries the next digit over the point.
+ * FLAKE_I_SCALE rounds up, by less than chunk / 2^57 in all, which changes no digit as long as base^count
+ * is at most 2^28. The base is at most 100, so the product fits 64 bits. */
 #define FLAKE_I_POINT        57
 #define FLAKE_I_SCALE(power) (((uint64_t)1 << FLAKE_I_POINT) / (power) + 1)
 
-/* Spells one digit and returns the fraction that is left. Digit d is the `span` characters at
- * digits + d * stride. */
+/* Writes one digit, the `span` characters at digits + d * stride, and returns the remaining fraction. */
 FLAKE_I_INLINE uint64_t flake_i_spell(char *out, uint64_t fraction, unsigned base,
                                       const char *digits, size_t stride, size_t span) {
     fraction *= base;
@@ -6002,8 +5955,8 @@ FLAKE_I_INLINE uint64_t flake_i_spell(char *out, uint64_t fraction, unsigned bas
     return fraction & (((uint64_t)1 << FLAKE_I_POINT) - 1);
 }
 
-/* Spells id before `end`, in chunks of four digits. With constants no division is left, and no
- * inner loop: gcc -O2 does not unroll one, which would double the time. */
+/* Writes id before `end`, in chunks of four digits. No inner loop: gcc -O2 does not unroll it, which
+ * would double the time. */
 FLAKE_I_INLINE void flake_i_spell_id(char *end, uint64_t id, unsigned chunks, unsigned base,
                                      const char *digits, size_t stride, size_t span) {
     const uint32_t power = base * base * base * base;
@@ -6017,7 +5970,7 @@ FLAKE_I_INLINE void flake_i_spell_id(char *end, uint64_t id, unsigned chunks, un
     }
 }
 
-/* Hands a text of `width` digits to the caller, or 0 when it does not fit. */
+/* Copies a text of `width` digits to the caller; 0: it does not fit. */
 FLAKE_I_FN size_t flake_i_copy_text(const char *text, size_t width, bool fixed, char zero, char *buf,
                                    size_t size) {
     for (; !fixed && width > 1 && *text == zero; width--) text++;
@@ -6067,14 +6020,14 @@ FLAKE_API size_t flake_format_fixed(uint64_t id, flake_encoding form, char *buf,
     return flake_i_format(id, form, true, buf, size);
 }
 
-/* Reads the digits into n limbs, the least significant first. False: a character that is no digit
- * of this base, or a number that does not fit. */
+/* Reads the digits into n limbs, the least significant first. False: another character, or a number that
+ * does not fit. */
 FLAKE_I_FN bool flake_i_read(const char *text, size_t len, unsigned base,
                              const flake_i_alphabet *alphabet, uint32_t *limbs, size_t n) {
     for (size_t i = 0; i < n; i++) limbs[i] = 0;
     for (size_t at = 0; at < len;) {
         uint32_t chunk = 0, power = 1;
-        /* The base is below 2^6, so neither chunk nor power leaves 32 bits. */
+        /* The base is below 2^6, so chunk and power fit 32 bits. */
         for (; at < len && power <= (uint32_t)1 << 26; at++, power *= base) {
             const unsigned place = (unsigned char)text[at] - (unsigned)'0';
             if (place >= sizeof alphabet->inverse) return false;
@@ -6092,8 +6045,8 @@ FLAKE_I_FN bool flake_i_read(const char *text, size_t len, unsigned base,
     return true;
 }
 
-/* Takes the blanks out of a FLAKE_BIN4 text. The length is a constant rather than the form's width,
- * or gcc -O3 warns of a read past the end wherever a short literal is parsed. */
+/* Removes the blanks of a FLAKE_BIN4 text. The length is a constant rather than the encoding's width, or
+ * gcc -O3 warns of a read past the end of short literals. */
 FLAKE_I_FN bool flake_i_ungroup(const char *text, size_t len, char bits[64]) {
     if (len != 79) return false;
     for (size_t i = 0; i < 16; i++) {
@@ -6133,7 +6086,7 @@ FLAKE_API size_t flake128_text_width(unsigned base) {
     return base < sizeof widths / sizeof *widths ? widths[base] : 0;
 }
 
-/* Divides the number in n limbs, the least significant first, in place; returns the remainder. */
+/* Divides n limbs, the least significant first, in place; returns the remainder. */
 FLAKE_I_FN uint32_t flake_i_divide(uint32_t *limbs, size_t n, uint32_t divisor) {
     uint64_t rest = 0;
     for (size_t i = n; i-- > 0;) {
@@ -6156,7 +6109,7 @@ FLAKE_I_FN size_t flake_i_format128(const flake128 *id, unsigned base, bool fixe
     const uint64_t high = flake_from_bytes(id->bytes), low = flake_from_bytes(id->bytes + 8);
     uint32_t limbs[4] = {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high,
                          (uint32_t)(high >> 32)};
-    /* The foremost chunk may begin up to count - 1 digits before the text: 27 in base 2. */
+    /* The first chunk may begin up to count - 1 digits before the text: 27 in base 2. */
     char text[FLAKE128_TEXT_SIZE + 27], *const end = text + sizeof text, *at = end;
     size_t n = 4;
     while ((size_t)(end - at) < width) {
@@ -6188,17 +6141,17 @@ FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned bas
     return FLAKE_OK;
 }
 
-/* Texts of UUIDs and ULIDs, each written and read in two ways:
+/* Texts of UUIDs and ULIDs are written and read in two ways:
  *
  *     portable    8 characters in a 64-bit word
- *     avx2        x86-64: a whole id at once; compiled always, chosen at run time
+ *     avx2        x86-64: a whole ID at once; always compiled, selected at run time
  *
- * The vectors are the compiler's own types: the header of a machine's vector functions would cost a
- * unit more to compile than all the rest. The portable readers set bits in `bad` for what is no text, and
- * make an id of it all the same; those by AVX2 judge in a function of its own. */
+ * The compiler's own vector types: including the intrinsics' header would take longer than all the rest.
+ * Portable readers set bits in `bad` for invalid text and form an ID anyway; AVX2 checks in a separate
+ * function. */
 
-/* gcc for Windows does not align the stack for 32-byte values. With -funsigned-char gcc takes a mask's bytes
- * for positive, and never chooses by them. */
+/* gcc for Windows does not align the stack for 32-byte values. With -funsigned-char gcc treats a mask's
+ * bytes as positive. */
 #if !defined(FLAKE_NO_SIMD) && defined(__GNUC__) && defined(__x86_64__) && \
     (!defined(_WIN32) || defined(__clang__)) &&                            \
     (!defined(__CHAR_UNSIGNED__) || defined(__clang__))
@@ -6214,17 +6167,17 @@ FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned bas
 #define FLAKE_I_BEST(call, ...) flake_i_##call##_portable(__VA_ARGS__)
 #endif
 
-/* From one text to the next, in arrays of them. */
+/* Distances of texts in arrays. */
 enum { FLAKE_I_UUID_STRIDE = 37, FLAKE_I_ULID_STRIDE = 27 };
 
-/* A character's digit, of either case and with its doubles, stands at the character as '0' + digit. */
+/* Of each ASCII character '0' + digit, in either case, with I, L and O; '.': none. */
 static const char flake_i_ulid_values[] =
     "................................................0123456789......"
     ".:;<=>?@A1BC1DE0FGHIJ.KLMNO......:;<=>?@A1BC1DE0FGHIJ.KLMNO.....";
 
 #define FLAKE_I_EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
-/* In ASCII: bit 7 of each byte says whether it is c or above. Other bytes carry into a neighbour, but
- * are found to be in no range themselves. */
+/* Of ASCII, bit 7 of each byte: whether it is c or above. Other bytes carry into a neighbour, but are in
+ * no range themselves. */
 #define FLAKE_I_NOT_BELOW(bytes, c) ((bytes) + FLAKE_I_EACH_BYTE(0x80 - (c)))
 
 /* 1 in each byte that is n or above. */
@@ -6335,7 +6288,7 @@ FLAKE_I_FN void flake_i_to_ulid_n_portable(const flake128 *ids, size_t n, char *
     }
 }
 
-/* All or none: first are all looked at. */
+/* All or none: a first pass checks all texts. */
 FLAKE_I_FN bool flake_i_from_uuid_n_portable(const char *text, size_t n, flake128 *ids) {
     uint64_t bad = 0;
     for (size_t i = 0; i < n; i++) (void)flake_i_uuid_of_text(text + FLAKE_I_UUID_STRIDE * i, &bad);
@@ -6380,11 +6333,11 @@ typedef uint16_t flake_i_u16x16 __attribute__((vector_size(32)));
 typedef uint64_t flake_i_u64x4 __attribute__((vector_size(32)));
 typedef long long flake_i_halves __attribute__((vector_size(32)));
 
-/* Of each half by itself: its bytes in that order, and 0 where the order has bit 7. Of an order's other
- * bits the last four count. */
+/* Per half: the bytes selected by `order`, and 0 where the order has bit 7. Of its other bits the last
+ * four count. */
 #define FLAKE_I_PICK(bytes, order) \
     ((flake_i_u8x32)__builtin_ia32_pshufb256((flake_i_c8x32)(bytes), (flake_i_c8x32)(order)))
-/* b's bytes where bit 7 of the mask's is set, else a's */
+/* b's bytes where the mask has bit 7, else a's */
 #define FLAKE_I_CHOOSE(a, b, mask)                                                     \
     ((flake_i_u8x32)__builtin_ia32_pblendvb256((flake_i_c8x32)(a), (flake_i_c8x32)(b), \
                                                (flake_i_c8x32)(mask)))
@@ -6404,7 +6357,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_join_halves(flake_i_half first
                                                        last, 1);
 }
 
-/* 16 bytes from each ticket. */
+/* 16 bytes at each pointer. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_load_halves(const void *first, const void *last) {
     flake_i_half a, b;
     memcpy(&a, first, sizeof a);
@@ -6412,15 +6365,15 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_load_halves(const void *first,
     return flake_i_join_halves(a, b);
 }
 
-/* Of an id's words as they lie in memory: kept in registers, since a load across two fresh stores
- * would stall. */
+/* Of an ID's two words in memory order: kept in registers, since a load across two fresh stores would
+ * stall. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_id_twice(uint64_t first, uint64_t last) {
     const flake_i_half id = {(long long)first, (long long)last};
     return flake_i_join_halves(id, id);
 }
 
-/* In every other byte bits 4 to 6 are a neighbour's: a pick does not look there. A mask of one kind of byte
- * gcc would not load, but make in three steps. */
+/* In every other byte bits 4 to 6 are a neighbour's: FLAKE_I_PICK ignores them. gcc would not load a mask
+ * of equal bytes, but compute it in three steps. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_high_nibbles(flake_i_u8x32 bytes) {
     return (flake_i_u8x32)((flake_i_u16x16)bytes >> 4) & flake_i_each(UINT64_C(0x0f7f0f7f0f7f0f7f));
 }
@@ -6437,9 +6390,8 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_smaller(flake_i_u8x32 a, flake
 static const flake_i_c8x32 flake_i_hex_16 =
     FLAKE_I_BOTH('0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f');
 
-/* Of the 32 digits, 16 in each half, three parts are stored: characters 0 to 15, 21 to 36, and between
- * them 14 to 21. Where they overlap they have the same: so the compiler may store them in any order,
- * and the rising one is the quickest. */
+/* The 32 digits, 16 in each half, are stored in three parts: characters 0 to 15, 21 to 36, and 14 to 21.
+ * The overlaps are equal, so the compiler may reorder the stores; the rising order is the fastest. */
 FLAKE_I_INLINE FLAKE_I_AVX2 void flake_i_write_uuid(flake_i_u8x32 id_twice, char *out) {
     const flake_i_c8x32 each_twice = {0, 0, 1, 1, 2,  2,  3,  3,  4,  4,  5,  5,  6,  6,  7,  7,
                                       8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15};
@@ -6467,8 +6419,8 @@ FLAKE_I_INLINE FLAKE_I_AVX2 void flake_i_write_uuid(flake_i_u8x32 id_twice, char
     memcpy(out + 21, &last, sizeof last);
 }
 
-/* The 32 digits. `good` keeps bit 7 of each byte while all is well. Two tables judge a character, by its
- * low four bits and by its high ones: of a digit the sum has bit 7. */
+/* The 32 digits. `good` keeps bit 7 of each byte while the text is valid. Two tables, by a character's
+ * low and high four bits, sum to bit 7 for a digit. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_uuid_digits(const char *text,
                                                               flake_i_u8x32 *good) {
     const flake_i_c8x32 digits_of_32 = {0, 1, 2, 3, 4, 5, 6,  7,  9,  10, 11, 12, 14, 15, -1, -1,
@@ -6492,8 +6444,8 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_uuid_digits(const char *text,
     return digits;
 }
 
-/* The smaller one is the value: for a letter its distance from '0' is larger, for a digit that of the letter
- * with the same low four bits. */
+/* The value is the smaller of two: the distance from '0', and that of the letter with the same low four
+ * bits. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_uuid_of(flake_i_u8x32 digits) {
     const flake_i_c8x32 letters =
         FLAKE_I_BOTH(15, 10, 11, 12, 13, 14, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15);
@@ -6506,8 +6458,8 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_uuid_of(flake_i_u8x32 digits) {
                                                     (flake_i_s16x8)FLAKE_I_HALF(bytes, 1));
 }
 
-/* Each two characters are ten bits, which lie in two bytes; those of characters 0 to 15 in one half, of 10
- * to 25 in the other. The last text begins at 11, so that it brings the NUL. */
+/* Two characters are ten bits of two bytes: characters 0 to 15 in one half, 10 to 25 in the other. The
+ * last store begins at 11, so that it includes the NUL. */
 FLAKE_I_INLINE FLAKE_I_AVX2 void flake_i_write_ulid(flake_i_u8x32 id_twice, char *out) {
     const flake_i_c8x32 pairs_of_bytes = {0, -1, 2, 1, 3, 2, 4,  3, 5,  4,  7,  6,  8,  7,  9,  8,
                                           7, 6,  8, 7, 9, 8, 10, 9, 12, 11, 13, 12, 14, 13, 15, 14};
@@ -6519,7 +6471,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 void flake_i_write_ulid(flake_i_u8x32 id_twice, char
     const flake_i_c8x32 last_without_first = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10,
                                               11, 12, 13, 14, 15, 1,  2,  3,  4,  5, 6,
                                               7,  8,  9,  10, 11, 12, 13, 14, 15, -1};
-    /* Multiplied until the ten bits stand at the top. */
+    /* Multiplication shifts each ten bits to the top. */
     const flake_i_u16x16 ten_bits = (flake_i_u16x16)FLAKE_I_PICK(id_twice, pairs_of_bytes) * scales;
     const flake_i_u16x16 values = ten_bits >> 11 | (ten_bits << 2 & 0x1f00);
     const flake_i_u8x32 text = FLAKE_I_PICK(
@@ -6537,15 +6489,15 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_first_ulid(const char *text) {
     return FLAKE_I_PICK(flake_i_load_halves(text, text + 10), six_later);
 }
 
-/* They stand so in the 32 bytes that end with any other text, of which six are not its own. */
+/* Later texts have this order in the 32 bytes that end with them; the first six are not theirs. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_later_ulid(const char *text) {
     flake_i_u8x32 c;
     memcpy(&c, text - 6, sizeof c);
     return c;
 }
 
-/* A character's high four bits say which of three tables its low four bits look into: digits, A to O,
- * P to Z. 0: it is no digit; 8 or more: it may be the first. */
+/* The high four bits of a character select one of three tables for its low four bits: digits, A to O, P
+ * to Z. 0: no digit; 8 or more: valid as the first character. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_ulid_kinds(flake_i_u8x32 c) {
     enum { DIGIT = 1, A_TO_O = 2, P_TO_Z = 4, BELOW_8 = 8, I_L_O = 16, IN_ALL = 7 };
     const flake_i_c8x32 kinds_of_high =
@@ -6558,7 +6510,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_ulid_kinds(flake_i_u8x32 c) {
     return FLAKE_I_PICK(kinds_of_low, c) & FLAKE_I_PICK(kinds_of_high, flake_i_high_nibbles(c));
 }
 
-/* As in a UUID. Where no character of this text stands, 0 is subtracted: so gcc loads this vector, too. */
+/* As in a UUID. 0 is subtracted from the six foreign characters: then gcc loads this vector, too. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_ulid_of(flake_i_u8x32 c) {
     const flake_i_c8x32 a_to_o =
         FLAKE_I_BOTH(0, 10, 11, 12, 13, 14, 15, 16, 17, 1, 18, 19, 1, 20, 21, 0);
@@ -6575,8 +6527,8 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_ulid_of(flake_i_u8x32 c) {
     const flake_i_u8x32 letters =
         FLAKE_I_CHOOSE(FLAKE_I_PICK(a_to_o, c), FLAKE_I_PICK(p_to_z, c), (flake_i_u16x16)c << 3);
     const flake_i_u8x32 values = flake_i_smaller(c - zeros, letters);
-    /* Joined to ten bits, then to 20; the first 20 of each 40 are left 4 bits up, so that only the low
-     * half of the byte in the middle is missing, and stands in place 48 bits further up. */
+    /* Joined to ten bits, then to 20. The first 20 of each 40 are 4 bits too high, so only the low half
+     * of the middle byte is missing; it is 48 bits further up. */
     const flake_i_s16x16 ten_bits =
         __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)value_scales);
     const flake_i_u64x4 twenty_bits =
@@ -6692,33 +6644,31 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
 }
 
 // >>default
-/* The process-wide generator: one engine for as long as the module is there, and a salt that makes its keys
- * this process's own. A forked child goes on with its parent's word, as a copy, and with a new
- * salt, and so does a process after a bump; nothing is made anew, and nothing left behind.
+/* The process-wide generator: one engine for the module's lifetime, and a salt that makes its keys this
+ * process's own. A forked child, and a process after flake_machine_cloned, continues with a copy of the
+ * word and a new salt; nothing is initialised again.
  *
- * The engine lies in the module's memory, in one of a few places. Each thread that comes before
- * there is one makes one in a place that it has for itself, and the first to be done publishes his
- * whole, with one CAS. Who finds all places taken naps until one of these threads is done. Should all of
- * them have been stopped for a second, he draws from a generator on his stack, whose id is in no order
- * with the others.
+ * The engine is in the module's memory, in one of a few places. Each thread that finds none initialises
+ * one in a place of its own, and the first to finish publishes it with one CAS. A thread that finds all
+ * places taken sleeps until one is published. If that takes a second, all makers have been stopped: it
+ * draws from a generator on its stack, whose ID has no order with the others.
  *
  *     label      at                                   pairs with   and carries
- *     PAGE:R     default generator published          PAGE:A       what its maker left in it
+ *     PAGE:R     default generator published          PAGE:A       the initialised generator
  *
  * A salt has 128 random bits. Threads of a new process agree on them in four parts of 32 bits, each with
- * a tag of the instance owner id: a CAS replaces a part of another tag, so each part gets one value for
- * an owner id, and every thread derives the same salt from the four. A thread or handler that finds some
- * parts chosen completes them; none waits.
+ * a tag of the instance owner id: a CAS replaces a part of another tag, so each part gets one value per
+ * owner id, and every thread derives the same salt. A thread or handler that finds some parts chosen
+ * completes the others; none waits.
  *
- * A draw does not read the parts. It reads the salt and `seal`, salt.low ^ salt.high ^ owner id, before it takes
- * a ticket, and compares their XOR with the owner id after it. If they are equal, the three words belong together
- * and the process was the same throughout. Otherwise the ticket is dropped and the salt made or
- * stored again: words of two salts mixed, by a fork between their stores or by a thread that was stopped
- * and stores an older salt, fail the comparison but for one case in 2^64. All stores for one
- * owner id are of the same values, so nothing needs an order: relaxed will do. (The generator is published
- * after the first salt, so the zeros before that are never compared. A thread that reads an old owner id beside
- * a bump may replace a part of the new one. The salt then changes once more than the bumps; it stays
- * random.) */
+ * A draw does not read the parts. It reads the salt and `seal`, salt.low ^ salt.high ^ owner id, before
+ * it takes a ticket, and compares their XOR with the owner id after it. If they are equal, the three
+ * words belong together and the process was the same throughout. Otherwise the ticket is dropped, and the
+ * salt chosen or stored again. Words of two salts, mixed by a fork between their stores or by a stopped
+ * thread that stores an older salt, pass with probability 2^-64. All stores for one owner id have the
+ * same values, so relaxed is enough. (The generator is published after the first salt, so the initial
+ * zeros are never compared. A thread that reads an old owner id while the machine is cloned may replace a
+ * part of the new salt, which then changes once more and stays random.) */
 enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_DEFAULT_NAPS = 10000, FLAKE_I_SALT_PARTS = 4 };
 #define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 4) /* its number: see flake_i_process */
 struct flake_i_uuids {
@@ -6726,21 +6676,21 @@ struct flake_i_uuids {
     flake_i_keys keys;
 };
 struct flake_i_default {
-    FLAKE_ATOMIC(struct flake_i_uuids *) gen;   /* NULL: there is none yet */
-    flake_i_atomic64 low, high, seal;           /* the salt, and what it must fit */
+    FLAKE_ATOMIC(struct flake_i_uuids *) gen;   /* NULL: not published */
+    flake_i_atomic64 low, high, seal;           /* the salt, and its check */
     flake_i_atomic64 parts[FLAKE_I_SALT_PARTS]; /* [ random:32 ][ tag:32 ] */
     flake_i_atomic64 begun;                     /* see flake_i_take_place */
     struct flake_i_uuids places[FLAKE_I_DEFAULT_PLACES];
 };
 FLAKE_I_ONE_PER_PROCESS(struct flake_i_default, flake_i_default);
 
-/* The tag of an owner id. A page's word counts generations; with a pid they are above its 32 bits, and they
- * are spread, or a child that counts one more could have its parent's tag. */
+/* The tag of an owner id. A page's word counts generations. With a pid they are above the low 32 bits,
+ * and spread: else a child one generation later could have its parent's tag. */
 FLAKE_I_FN uint32_t flake_i_tag_of(uint64_t owner_id) {
     return (uint32_t)(owner_id ^ (owner_id >> 32) * 0x9e3779b1);
 }
 
-/* Gives this process a salt. False: there are no random bytes. The owner id is read after the parts, so
+/* Chooses this process's salt. False: there are no random bytes. The owner id is read after the parts, so
  * that no part of a newer one is replaced. */
 FLAKE_I_FN bool flake_i_new_salt(void) {
     struct flake_i_default *const d = &flake_i_default;
@@ -6772,22 +6722,22 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
     return true;
 }
 
-/* Its clock is the fast one. IDs increase whatever clock and counter read: an ID's time and counter are a
- * position of one word, which only grows (I1), in the order of the read-modify-writes, and so do UUIDs and
- * ULIDs with their position. A reading decides by how much the word grows, never whether:
+/* Its clock is the fast one. IDs increase whatever clock and counter read: time and index are the
+ * position of one word, which only grows (I1) in the order of the read-modify-writes, and so do UUIDs and
+ * ULIDs. A reading decides by how much the word grows, never whether:
  *
- *     under a window           a draw counts on in the word's unit, whatever the counter reads, and however early
+ *     under a window           a draw continues in the word's unit, whatever the counter reads, however early
  *     no window, or one wrong  an exact reading, taken after the word, moves it to a later unit or, if it is
- *                             before the word, lets the draw continue from the word's own unit
- *                             (flake_i_continue_in). A backward step is noticed half a ms late
- *     calibration, or none    each reading is exact
- *     a forked child          has the parent's word, window and calibration as copies. The counter is the
- *                             machine's, so they are as right as they were; if not, it is as above
+ *                              before the word, lets the draw continue from the word's own unit
+ *                              (flake_i_continue_in). A backward step is noticed half a ms late
+ *     calibration, or none     each reading is exact
+ *     a forked child           has copies of word, window and calibration. The counter is the machine's, so
+ *                              they remain right; if not, it is as above
  *
- * Its set-up reads clock and counter 128 times each (flake_i_counter_suits): some us, in the first call
- * alone. Both, and windows, are loads, stores and CAS: safe in signal handlers, as the clock is.
- * Where the program has a clock of its own, and no counter that follows it, the clock is the exact one:
- * the processor's counter tells nothing of simulated time. */
+ * The first call reads clock and counter 128 times each (flake_i_counter_suits), which takes some us. All
+ * of it is loads, stores and CAS: safe in signal handlers, as the clock is. If the program defines a
+ * clock without a matching counter, the clock is exact: the processor's counter does not follow simulated
+ * time. */
 #if defined(FLAKE_I_COUNTER_OF_OURS) && !defined(FLAKE_I_CLOCK_OF_OURS)
 #define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_EXACT
 #else
@@ -6799,14 +6749,14 @@ FLAKE_I_FN void flake_i_default_begin(struct flake_i_uuids *g, const uint64_t ke
     memset(&given, 0, sizeof given);
     given.layout = flake_layout_uuid7;
     given.clock.kind = FLAKE_I_DEFAULT_CLOCK;
-    (void)flake_i_fill_in(&given, &o, NULL); /* by default everything fits */
+    (void)flake_i_fill_in(&given, &o, NULL); /* defaults are valid */
     const flake_i_engine_config config = flake_i_engine_config_of(&o);
     (void)flake_i_engine_init(&g->engine, &config);
     flake_i_set_keys(&g->keys, keys);
 }
 
-/* Makes the generator; *g stays NULL while others are making it. A ticket is taken when nothing can fail
- * any more, since nobody gives it back. */
+/* Initialises the generator; *g stays NULL while other threads do. The place is taken when nothing can
+ * fail any more, since it is never released. */
 FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     uint64_t keys[4];
     *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
@@ -6816,7 +6766,7 @@ FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     if (place == FLAKE_I_DEFAULT_PLACES) return FLAKE_OK;
     struct flake_i_uuids *const fresh = &flake_i_default.places[place];
     flake_i_default_begin(fresh, keys);
-    fresh->engine.owner_word = fresh->engine.instance_word = NULL; /* the salt tells instead */
+    fresh->engine.owner_word = fresh->engine.instance_word = NULL; /* the salt detects forks instead */
     fresh->engine.owner_id = fresh->engine.instance_owner_id = 0;
     if (FLAKE_ATOMIC_CAS(&flake_i_default.gen, g, fresh, release, acquire)) *g = fresh; /* PAGE:R */
     return FLAKE_OK;
@@ -6829,7 +6779,7 @@ FLAKE_I_INLINE flake_status flake_i_default_draw(struct flake_i_uuids *g, flake_
                : flake_i_continue_in(&g->engine, FLAKE_I_WAIT, status, 1, ticket);
 }
 
-/* From a generator for this id alone. */
+/* From a generator for this ID alone. */
 FLAKE_I_COLD flake_status flake_i_default_alone(unsigned format, flake128 *id) {
     struct flake_i_uuids own;
     uint64_t keys[4];
@@ -6903,8 +6853,8 @@ FLAKE_API flake_status flake_ulid(char out[27]) {
 
 // >>who
 
-/* Of the list, the interface named, or the first one: rather one whose address its maker gave it than
- * one that was made up here, as those of bridges and containers are, and of these one that is up. */
+/* The MAC of the named interface, or of the best one: factory-assigned before locally administered ones,
+ * such as those of bridges and containers, and of these one that is up. */
 FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *list, const char *name,
                                          uint64_t *node48, flake_why *why) {
     flake_i_interface i;
@@ -6967,7 +6917,7 @@ FLAKE_API flake_status flake_node_from_ip(uint64_t *node16, flake_why *why) {
     return status;
 }
 
-/* A decimal number that is all there is from `text` to `end`. */
+/* The whole text up to `end` is a decimal number. */
 FLAKE_I_FN bool flake_i_decimal(const char *text, const char *end, uint64_t *number) {
     return flake_parse(text, (size_t)(end - text), FLAKE_DEC, number) == FLAKE_OK;
 }
@@ -6977,7 +6927,7 @@ FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t *node
     if (!name) name = flake_i_host_name(room, sizeof room);
     if (!name) return flake_i_say(why, FLAKE_IO, "hostname", "can't be read");
     const char *end = name;
-    while (*end && *end != '.') end++; /* the first label, of web-3.web.prod.svc */
+    while (*end && *end != '.') end++; /* first label of web-3.web.prod.svc */
     const char *digits = end;
     while (digits > name && digits[-1] != '-') digits--;
     if (digits == name || !flake_i_decimal(digits, end, node))
@@ -7001,14 +6951,14 @@ enum {
     FLAKE_I_WORD_TEXT,
     FLAKE_I_WORD_LAYOUT,
     FLAKE_I_WORD_CLOCK,
-    FLAKE_I_WORD_64, /* from here on numbers: uint64_t, int64_t that are not negative, uint32_t, */
+    FLAKE_I_WORD_64, /* numbers from here on: uint64_t, int64_t from 0 on, uint32_t, */
     FLAKE_I_WORD_MS,
     FLAKE_I_WORD_32,
-    FLAKE_I_WORD_LANES, /* ... size_t up to 65535, int32_t up to 65535 */
+    FLAKE_I_WORD_LANES, /* size_t and int32_t up to 65535 */
     FLAKE_I_WORD_PARTITION
 };
 
-/* A word's name, where its value goes in a flake_config, and what it is. */
+/* A word's name, the offset of its value in flake_config, and its kind. */
 typedef struct flake_i_word {
     const char *name;
     size_t at;
@@ -7017,7 +6967,7 @@ typedef struct flake_i_word {
 
 #define FLAKE_I_WORD(name, member, kind) {name, offsetof(flake_config, member), FLAKE_I_WORD_##kind}
 static const flake_i_word flake_i_words[] = {
-    FLAKE_I_WORD("layout", options.layout, LAYOUT), /* the first: for bare names, too */
+    FLAKE_I_WORD("layout", options.layout, LAYOUT), /* first: it also takes bare names */
     FLAKE_I_WORD("node", options.node, 64),
     FLAKE_I_WORD("node_offset", options.node_offset, 32),
     FLAKE_I_WORD("seq_min", options.seq_min, 32),
@@ -7044,8 +6994,8 @@ static const flake_i_word flake_i_words[] = {
     FLAKE_I_WORD("manual_extend", state.manual_extend, FLAG)};
 enum { FLAKE_I_WORDS = sizeof flake_i_words / sizeof *flake_i_words };
 
-/* Ends the word that begins at `at`, and finds its value, NULL if it has none. Returns what is wrong, or NULL
- * and in *next what follows the word. */
+/* Terminates the word at `at` and finds its value, NULL: none. Returns what is wrong, or NULL and in
+ * *next what follows. */
 FLAKE_I_FN const char *flake_i_cut_word(char *at, char **value, char **next) {
     static const char blanks[] = " \t\r\n";
     char *end = at + strcspn(at, " \t\r\n=");
@@ -7107,7 +7057,7 @@ FLAKE_I_FN const char *flake_i_set_word(flake_config *c, const flake_i_word *wor
     return number > UINT16_MAX ? ": not a number from 0 to 65535" : NULL;
 }
 
-/* One word, with what was given before it. Returns what is wrong, or NULL. */
+/* Applies one word; `given` has a bit per option so far. Returns what is wrong, or NULL. */
 FLAKE_I_FN const char *flake_i_take_word(flake_config *c, const char *word, const char *value,
                                          uint32_t *given) {
     const size_t length = value ? (size_t)(value - word) - 1 : strlen(word);
@@ -7125,7 +7075,7 @@ FLAKE_I_FN const char *flake_i_take_word(flake_config *c, const char *word, cons
     return NULL;
 }
 
-/* What a word, by its field, has against the others; NULL: nothing. */
+/* Why the option at this offset conflicts with others; NULL: it does not. */
 FLAKE_I_FN const char *flake_i_unfit_word(const flake_config *c, size_t at) {
     if (c->state.path && at == offsetof(flake_config, state.dir)) return ": state is given, too";
     if (c->state.dir && (at == offsetof(flake_config, options.node) ||
@@ -7141,7 +7091,7 @@ FLAKE_I_FN flake_status flake_i_refuse_config(flake_config *c, const char *word,
                                               flake_why *why) {
     flake_why shown;
     flake_i_put_why(&shown, word, "", "");
-    if (strlen(shown.text) > 100) shown.text[100] = 0; /* with room for what is wrong */
+    if (strlen(shown.text) > 100) shown.text[100] = 0; /* leaves room for `wrong` */
     flake_i_put_why(why, "config: ", shown.text, wrong);
     memset((void *)c, 0, sizeof *c);
     c->options.seq_min = 1; /* above seq_max */
@@ -7169,7 +7119,7 @@ FLAKE_API flake_status flake_config_parse(const char *text, flake_config *c, fla
 }
 
 #ifdef FLAKE_SHARED
-/* What flake_new and sno_gen_new allocate after the generator. */
+/* Allocated after the generator by flake_new and sno_gen_new. */
 typedef struct flake_i_owned {
     flake_state state;
     flake_config config;
@@ -7183,7 +7133,7 @@ FLAKE_I_FN bool flake_i_has_state(const flake_i_owned *own) {
     return own->config.state.path || own->config.state.dir;
 }
 
-/* The zeroed memory of a generator, with a parsed config and its lanes. NULL: `why` says why not. */
+/* Zeroed memory for a generator, with a parsed config and its lanes. NULL: `why` has the reason. */
 FLAKE_I_FN void *flake_i_allocate(const char *text, size_t gen_size, flake_why *why) {
     void *const gen = flake_i_zeroed(1, gen_size + sizeof(flake_i_owned));
     if (!gen) return flake_i_put_why(why, "config: no memory", "", ""), (void *)NULL;
@@ -7197,7 +7147,7 @@ FLAKE_I_FN void *flake_i_allocate(const char *text, size_t gen_size, flake_why *
     return flake_i_free(gen), (void *)NULL;
 }
 
-/* The memory is kept where the state is still open. */
+/* Keeps the memory while the state is still open. */
 FLAKE_I_FN flake_status flake_i_free_owned(void *gen, flake_i_owned *own, flake_why *why) {
     const flake_status status =
         flake_i_has_state(own) ? flake_state_close(&own->state, why) : FLAKE_OK;

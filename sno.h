@@ -177,7 +177,8 @@ typedef struct sno_snapshot {
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_init(sno_gen *, const sno_snapshot *,
                                                  const flake_options *, flake_why *);
 /* n generators that share one pool, each with single_thread and for one thread at a time. All or none.
- * FLAKE_INVALID: n is 0 or exceeds the pool. With exclusive_dir release the first one. */
+ * FLAKE_INVALID: n is 0, more than there are numbers, or as many with sequence_min 0 (bounds 0 and 0 are the
+ * whole pool's). With exclusive_dir release the first one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n,
                                                         const sno_snapshot *, const flake_options *,
                                                         flake_why *);
@@ -1072,6 +1073,8 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snap
     const uint32_t cap = sno_i_numbers(&pool);
     if (o.lanes) return flake_i_say(why, FLAKE_INVALID, "options", "shards have no lanes");
     if (!n || n > cap) return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or exceeds the pool");
+    if (n == cap && !pool.sequence_min) /* bounds 0 and 0 are the whole pool's */
+        return flake_i_say(why, FLAKE_INVALID, "n", "leaves the first shard the number 0 alone");
     const char *const dir = o.exclusive_dir;
     sno_i_identity(&pool, identity);
     if (dir) status = flake_i_exclude_range(&all, dir, identity, why);
@@ -1351,7 +1354,7 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     s.wall_safe =
         (int64_t)flake_i_min(safe, e->max_time); /* a queue may extend beyond the last unit */
     s.drifts = (uint32_t)drifts;
-    if ((g->gen.kind & FLAKE_I_WAY) == FLAKE_I_LANES) {
+    if (flake_i_has_lanes(&g->gen)) {
         /* The newest unit of either tick counts, not that of the words: ticks compare with it. */
         uint64_t word_time;
         const uint64_t newest = flake_i_lanes_newest(&g->gen.split, &word_time);

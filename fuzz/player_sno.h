@@ -150,7 +150,8 @@ static bool sno_make(sno_kind kind, size_t n, const sno_snapshot *given) {
         o.lane_count = n;
     }
     if (kind == SNO_GENERATOR) n = 1;
-    else if (!n || (given && fits && n > (size_t)(s.sequence_max - s.sequence_min) + 1))
+    else if (!n || (given && fits && n > (size_t)(s.sequence_max - s.sequence_min) + 1) ||
+             (kind == SNO_SHARDS && given && fits && !s.sequence_min && n == (size_t)s.sequence_max + 1))
         fits = false;
     flake_why why = {""};
     const flake_status status = kind == SNO_SHARDS

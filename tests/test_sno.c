@@ -194,6 +194,9 @@ TEST(shards_must_be_at_least_one_and_at_most_the_pool) {
     sno_id id;
     for (size_t i = 0; i < 5; i++) CHECK_EQ(sno_try(&some[i], a_meta, &id), FLAKE_INVALID);
     CHECK_EQ(sno_init_shards(some, 4, &s, &o, NULL), FLAKE_OK);
+    s = pool_of(0, 3); /* a snapshot of the number 0 alone would have the whole pool's bounds */
+    CHECK_EQ(sno_init_shards(some, 4, &s, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_init_shards(some, 3, &s, &o, NULL), FLAKE_OK);
 }
 
 TEST(a_generator_that_was_never_made_gives_nothing) {
