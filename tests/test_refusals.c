@@ -322,7 +322,7 @@ static void use_up_all_partitions(void) {
     }
     w.path = path_of("snos");
     EXPECT(sno_state_open(&state, &w, NULL, &pool, &told) == FLAKE_EXHAUSTED);
-    EXPECT(strstr(told.text, "used up") != NULL);
+    EXPECT(strstr(told.text, "all partitions are used") != NULL);
     EXPECT(access(w.path, F_OK) != 0);
     EXPECT(sno_is_zero(sno_generate(1)));
 }
