@@ -1172,11 +1172,12 @@ struct flake_prefetch {
  *     FLAKE_I_HAS_FILES               0: what follows fails, or does nothing
  *     cancel_guard_begin, ..._end     no cancellation in between; errno is restored
  *     thread_id                       unique among threads of all processes that share memory
- *     error, error_put                why the last call failed: ABSENT, error_is_taken, error_text
+ *     error_is_absent, _is_taken,     why the last call failed; close and unlink leave that unchanged
+ *     error_text
  *     open, close, lock_bytes         of a file, by its descriptor; lock_bytes does not wait
  *     write_at, read_at               all n bytes at an offset; up to n bytes from an offset
- *     fsync, fdatasync, fsync_dir     make data, or a name, survive a power failure
- *     find, find_open, is_link        a file's identity, by path or descriptor
+ *     fsync, fdatasync, sync_dir      make data, or a name, survive a power failure
+ *     find, is_link                   a file's identity, by path or descriptor
  *     rename, unlink, working_dir
  *
  * Platforms: bare (FLAKE_NO_OS), Windows, WASI (neither has files), POSIX.
@@ -1349,7 +1350,8 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     nap.u.tag = __WASI_EVENTTYPE_CLOCK;
     nap.u.u.clock.id = __WASI_CLOCKID_MONOTONIC;
     nap.u.u.clock.timeout = (__wasi_timestamp_t)ns;
-    if (__wasi_poll_oneoff(&nap, &event, 1, &events) != 0) return; /* callers read the clock again */
+    if (__wasi_poll_oneoff(&nap, &event, 1, &events) != 0)
+        return; /* callers read the clock again */
 }
 
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
@@ -1618,11 +1620,9 @@ FLAKE_I_FN uint64_t flake_i_thread_id(void) {
     return (((uint64_t)(uintptr_t)pthread_self() << 20) ^ flake_i_pid() << 1) | 1;
 }
 
-enum { FLAKE_I_ABSENT = ENOENT };
-FLAKE_I_FN int flake_i_error(void) { return errno; }
-FLAKE_I_FN void flake_i_error_put(int error) { errno = error; }
-FLAKE_I_FN const char *flake_i_error_text(int error) { return strerror(error); }
-FLAKE_I_FN bool flake_i_error_is_taken(int error) { return error == EACCES || error == EAGAIN; }
+FLAKE_I_FN bool flake_i_error_is_absent(void) { return errno == ENOENT; }
+FLAKE_I_FN bool flake_i_error_is_taken(void) { return errno == EACCES || errno == EAGAIN; }
+FLAKE_I_FN const char *flake_i_error_text(void) { return strerror(errno); }
 
 /* Never returns 0 to 2, the standard streams, even if the program has closed those. */
 FLAKE_I_FN int flake_i_open(const char *path, int how) {
@@ -1638,7 +1638,11 @@ FLAKE_I_FN int flake_i_open(const char *path, int how) {
     return fd;
 }
 
-FLAKE_I_FN void flake_i_close(int fd) { (void)close(fd); }
+FLAKE_I_FN void flake_i_close(int fd) {
+    const int errno_before = errno;
+    (void)close(fd);
+    errno = errno_before;
+}
 
 /* Locks or unlocks bytes of an open file (count 0: all); returns 0, or -1 and an error. The lock belongs to the
  * open file description where the system has that: see >>common, files. */
@@ -1700,8 +1704,14 @@ FLAKE_I_FN int flake_i_fdatasync(int fd) { return fsync(fd); }
 #define flake_i_readlink readlink
 #endif
 
-/* A new name is durable once its directory is synced. Some file systems don't support that (EINVAL). */
-FLAKE_I_FN bool flake_i_fsync_dir(const char *dir) {
+/* A new name is durable once its directory is synced. Some file systems don't support that (EINVAL). The path
+ * is absolute. */
+FLAKE_I_FN bool flake_i_sync_dir(const char *path) {
+    char dir[FLAKE_I_PATH];
+    size_t slash = strlen(path);
+    while (path[slash - 1] != '/') slash--;
+    memcpy(dir, path, slash);
+    dir[slash] = 0;
     const int fd = open(dir, O_RDONLY | FLAKE_I_CLOSES);
     if (fd < 0) return false;
     const bool synced = flake_i_fsync(fd) == 0 || errno == EINVAL;
@@ -1709,26 +1719,14 @@ FLAKE_I_FN bool flake_i_fsync_dir(const char *dir) {
     return synced;
 }
 
-FLAKE_I_FN flake_i_found flake_i_found_of(const struct stat *file) {
-    flake_i_found found;
-    found.device = (uint64_t)file->st_dev;
-    found.inode = (uint64_t)file->st_ino;
-    found.is_regular = S_ISREG(file->st_mode);
-    return found;
-}
-
-FLAKE_I_FN bool flake_i_find(const char *path, flake_i_found *found) {
+/* The file at the path; NULL: the open one. */
+FLAKE_I_FN bool flake_i_find(const char *path, int fd, flake_i_found *found) {
     struct stat file;
-    const bool exists = stat(path, &file) == 0;
-    if (exists) *found = flake_i_found_of(&file);
-    return exists;
-}
-
-FLAKE_I_FN bool flake_i_find_open(int fd, flake_i_found *found) {
-    struct stat file;
-    const bool is_open = fstat(fd, &file) == 0;
-    if (is_open) *found = flake_i_found_of(&file);
-    return is_open;
+    if ((path ? stat(path, &file) : fstat(fd, &file)) != 0) return false;
+    found->device = (uint64_t)file.st_dev;
+    found->inode = (uint64_t)file.st_ino;
+    found->is_regular = S_ISREG(file.st_mode);
+    return true;
 }
 
 /* A symbolic link, even to nothing. */
@@ -1738,8 +1736,13 @@ FLAKE_I_FN bool flake_i_is_link(const char *path) {
 }
 
 FLAKE_I_FN bool flake_i_rename(const char *from, const char *to) { return rename(from, to) == 0; }
-FLAKE_I_FN void flake_i_unlink(const char *path) { (void)unlink(path); }
 FLAKE_I_FN bool flake_i_working_dir(char *out, size_t size) { return getcwd(out, size) != NULL; }
+
+FLAKE_I_FN void flake_i_unlink(const char *path) {
+    const int errno_before = errno;
+    (void)unlink(path);
+    errno = errno_before;
+}
 
 #else /* ---- no files ---- */
 FLAKE_I_FN flake_i_cancel_guard flake_i_cancel_guard_begin(void) {
@@ -1749,11 +1752,9 @@ FLAKE_I_FN flake_i_cancel_guard flake_i_cancel_guard_begin(void) {
 
 FLAKE_I_FN void flake_i_cancel_guard_end(flake_i_cancel_guard guard) { (void)guard; }
 FLAKE_I_FN uint64_t flake_i_thread_id(void) { return 1; }
-enum { FLAKE_I_ABSENT = 1 };
-FLAKE_I_FN int flake_i_error(void) { return 0; }
-FLAKE_I_FN void flake_i_error_put(int error) { (void)error; }
-FLAKE_I_FN const char *flake_i_error_text(int error) { return (void)error, FLAKE_I_WHY_NO_FILES; }
-FLAKE_I_FN bool flake_i_error_is_taken(int error) { return (void)error, false; }
+FLAKE_I_FN bool flake_i_error_is_absent(void) { return false; }
+FLAKE_I_FN bool flake_i_error_is_taken(void) { return false; }
+FLAKE_I_FN const char *flake_i_error_text(void) { return FLAKE_I_WHY_NO_FILES; }
 FLAKE_I_FN int flake_i_open(const char *path, int how) { return (void)path, (void)how, -1; }
 FLAKE_I_FN void flake_i_close(int fd) { (void)fd; }
 FLAKE_I_FN int flake_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
@@ -1767,12 +1768,9 @@ FLAKE_I_FN int flake_i_read_at(int fd, int64_t at, uint8_t *bytes, size_t n) {
 }
 FLAKE_I_FN int flake_i_fsync(int fd) { return (void)fd, -1; }
 FLAKE_I_FN int flake_i_fdatasync(int fd) { return (void)fd, -1; }
-FLAKE_I_FN bool flake_i_fsync_dir(const char *dir) { return (void)dir, false; }
-FLAKE_I_FN bool flake_i_find(const char *path, flake_i_found *found) {
-    return (void)path, (void)found, false;
-}
-FLAKE_I_FN bool flake_i_find_open(int fd, flake_i_found *found) {
-    return (void)fd, (void)found, false;
+FLAKE_I_FN bool flake_i_sync_dir(const char *path) { return (void)path, false; }
+FLAKE_I_FN bool flake_i_find(const char *path, int fd, flake_i_found *found) {
+    return (void)path, (void)fd, (void)found, false;
 }
 FLAKE_I_FN bool flake_i_is_link(const char *path) { return (void)path, false; }
 FLAKE_I_FN bool flake_i_rename(const char *from, const char *to) {
@@ -1801,26 +1799,18 @@ typedef struct flake_i_interface {
 
 #if defined(FLAKE_NO_OS)
 FLAKE_I_FN const char *flake_i_environment(const char *name) { return (void)name, (char *)NULL; }
+FLAKE_I_FN void *flake_i_zeroed(size_t n, size_t size) { return (void)n, (void)size, (void *)NULL; }
+FLAKE_I_FN void flake_i_free(void *memory) { (void)memory; }
 #else
 #include <stdlib.h>
 FLAKE_I_FN const char *flake_i_environment(const char *name) { return getenv(name); }
-#endif
-
-#if defined(FLAKE_SHARED) && defined(FLAKE_NO_OS)
-FLAKE_I_FN void *flake_i_zeroed(size_t n, size_t size) { return (void)n, (void)size, (void *)NULL; }
-FLAKE_I_FN void flake_i_free(void *memory) { (void)memory; }
-#elif defined(FLAKE_SHARED)
 FLAKE_I_FN void *flake_i_zeroed(size_t n, size_t size) { return calloc(n, size); }
 FLAKE_I_FN void flake_i_free(void *memory) { free(memory); }
 #endif
 
-#if defined(_WIN32)
+#if defined(FLAKE_NO_OS) || defined(_WIN32) || defined(__wasi__)
 FLAKE_I_FN const char *flake_i_host_name(char *room, size_t size) {
-    return (void)room, (void)size, flake_i_environment("COMPUTERNAME");
-}
-#elif defined(FLAKE_NO_OS) || defined(__wasi__)
-FLAKE_I_FN const char *flake_i_host_name(char *room, size_t size) {
-    return (void)room, (void)size, (char *)NULL;
+    return (void)room, (void)size, flake_i_environment("COMPUTERNAME"); /* Windows sets it */
 }
 #else
 #include <sys/utsname.h>
@@ -3307,95 +3297,55 @@ FLAKE_I_FN flake_status flake_i_say(flake_why *why, flake_status status, const c
 
 /* FLAKE_IO, with the system's error text. */
 FLAKE_I_FN flake_status flake_i_say_errno(flake_why *why, const char *path, const char *what) {
-    flake_i_put_why(why, path, what, flake_i_error_text(flake_i_error()));
+    flake_i_put_why(why, path, what, flake_i_error_text());
     return FLAKE_IO;
 }
 
-FLAKE_I_FN bool flake_i_file_is(const flake_i_file *f, const flake_i_found *file) {
-    return f->device == file->device && f->inode == file->inode;
-}
-
+/* Whether the path (NULL: the descriptor) still leads to the file. */
 FLAKE_I_FN bool flake_i_file_is_at(const flake_i_file *f, const char *path) {
-    flake_i_found at_path;
-    return flake_i_find(path, &at_path) && flake_i_file_is(f, &at_path);
+    flake_i_found found;
+    return flake_i_find(path, f->fd, &found) && f->device == found.device &&
+           f->inode == found.inode;
 }
 
 /* The program may have closed the descriptor and opened another file. */
 FLAKE_I_FN bool flake_i_file_is_open(const flake_i_file *f) {
-    flake_i_found opened;
-    return f->fd >= 0 && flake_i_find_open(f->fd, &opened) && flake_i_file_is(f, &opened);
+    return f->fd >= 0 && flake_i_file_is_at(f, NULL);
 }
 
 /* In a forked child the lock remains the parent's. */
 FLAKE_I_FN void flake_i_file_drop(flake_i_file *f, bool inherited) {
-    const int error = flake_i_error();
     if (flake_i_file_is_open(f)) {
-        if (!inherited) (void)flake_i_lock_bytes(f->fd, false, 0, 0); /* children have it open, too */
+        if (!inherited) (void)flake_i_lock_bytes(f->fd, false, 0, 0); /* children may have it, too */
         flake_i_close(f->fd);
     }
     f->fd = -1;
-    flake_i_error_put(error);
 }
 
 /* Locks `count` bytes of the file (0: all). FLAKE_IN_USE; FLAKE_IO with an error. */
 FLAKE_I_FN flake_status flake_i_file_open(flake_i_file *f, const char *path, int how,
                                           uint64_t first, uint64_t count) {
-    flake_i_found opened;
+    flake_i_found opened = {0, 0, false};
     for (int tries = 0; tries < 100; tries++) {
         f->fd = flake_i_open(path, how);
         if (f->fd < 0) return FLAKE_IO;
-        const bool known = flake_i_find_open(f->fd, &opened);
-        f->device = known ? opened.device : 0;
-        f->inode = known ? opened.inode : 0;
-        const bool locked = known && flake_i_lock_bytes(f->fd, true, first, count) == 0;
+        const bool locked = flake_i_find(NULL, f->fd, &opened) &&
+                            flake_i_lock_bytes(f->fd, true, first, count) == 0;
+        f->device = opened.device;
+        f->inode = opened.inode;
         if (locked && flake_i_file_is_at(f, path)) return FLAKE_OK;
-        const int error = flake_i_error();
         flake_i_close(f->fd);
         f->fd = -1;
-        flake_i_error_put(error);
-        if (!locked) return flake_i_error_is_taken(error) ? FLAKE_IN_USE : FLAKE_IO;
+        if (!locked) return flake_i_error_is_taken() ? FLAKE_IN_USE : FLAKE_IO;
     }
     return FLAKE_IO; /* each time the path had another file by then */
 }
-
-/* A new name survives a crash from then on. The path is absolute. */
-FLAKE_I_FN bool flake_i_sync_dir(const char *path) {
-    char dir[FLAKE_I_PATH];
-    size_t slash = strlen(path);
-    while (path[slash - 1] != '/') slash--;
-    memcpy(dir, path, slash);
-    dir[slash] = 0;
-    return flake_i_fsync_dir(dir);
-}
-
-/* Whether the fresh file is empty, or is of a dead process that made the same state (any: the same
- * kind). */
-FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity, bool any);
 
 /* Where a file is until it is complete. */
 FLAKE_I_FN void flake_i_fresh_path(const char *path, char out[FLAKE_I_PATH]) {
     const size_t length = strlen(path);
     memcpy(out, path, length);
     memcpy(out + length, ".new", sizeof ".new");
-}
-
-/* Opens and locks a fresh file beside the path. FLAKE_AGAIN: the path has a file by now.
- * FLAKE_IN_USE: another process creates it. FLAKE_MISMATCH: a foreign file has the fresh file's
- * name. FLAKE_IO. */
-FLAKE_I_FN flake_status flake_i_file_begin(flake_i_file *f, const char *path,
-                                           const uint8_t *identity, bool any) {
-    char fresh[FLAKE_I_PATH];
-    flake_i_found at_path;
-    flake_i_fresh_path(path, fresh);
-    if (flake_i_is_link(fresh)) return FLAKE_MISMATCH;
-    flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
-    if (status != FLAKE_OK) return status;
-    if (!flake_i_is_left_over(f, identity, any)) status = FLAKE_MISMATCH;
-    else if (flake_i_find(path, &at_path) || flake_i_error() != FLAKE_I_ABSENT) {
-        flake_i_unlink(fresh);
-        status = FLAKE_AGAIN;
-    }
-    return status;
 }
 
 /* Writes the fresh file and renames it to the path, complete or not at all. It remains locked.
@@ -3405,15 +3355,13 @@ FLAKE_I_FN flake_status flake_i_file_create(const flake_i_file *f, const char *p
     char fresh[FLAKE_I_PATH];
     flake_i_found at_path;
     flake_i_fresh_path(path, fresh);
-    const bool is_first = !flake_i_find(path, &at_path) && flake_i_error() == FLAKE_I_ABSENT;
+    const bool is_first = !flake_i_find(path, -1, &at_path) && flake_i_error_is_absent();
     const bool is_link = is_first && flake_i_is_link(path); /* dangling */
     /* Only the holder of the lock on `fresh` renames it, and only to an unused name. */
     const bool well = is_first && !is_link && flake_i_write_at(f->fd, 0, bytes, n) &&
                       flake_i_fsync(f->fd) == 0 && flake_i_rename(fresh, path);
     if (well && flake_i_sync_dir(path)) return FLAKE_OK;
-    const int error = is_link ? FLAKE_I_ABSENT : flake_i_error();
     flake_i_unlink(well ? path : fresh);
-    flake_i_error_put(error);
     return is_first ? FLAKE_IO : FLAKE_AGAIN;
 }
 
@@ -3577,6 +3525,8 @@ FLAKE_I_FN flake_status flake_i_file_get(const uint8_t *in, size_t n, flake_i_re
     return n < FLAKE_I_FILE ? FLAKE_CORRUPT : flake_i_records_get(in, r);
 }
 
+/* Whether the fresh file is empty, or is of a dead process that made the same state (any: the same
+ * kind). */
 FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity, bool any) {
     uint8_t bytes[FLAKE_I_FILE + 1] = {0};
     flake_i_record r;
@@ -3588,6 +3538,25 @@ FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *ident
         is_cut ? flake_i_records_get(bytes, &r) : flake_i_file_get(bytes, (size_t)n, &r);
     if (status != FLAKE_OK) return status == FLAKE_CORRUPT;
     return memcmp(r.identity, identity, any ? 1 : FLAKE_I_IDENTITY) == 0;
+}
+
+/* Opens and locks a fresh file beside the path. FLAKE_AGAIN: the path has a file by now.
+ * FLAKE_IN_USE: another process creates it. FLAKE_MISMATCH: a foreign file has the fresh file's
+ * name. FLAKE_IO. */
+FLAKE_I_FN flake_status flake_i_file_begin(flake_i_file *f, const char *path,
+                                           const uint8_t *identity, bool any) {
+    char fresh[FLAKE_I_PATH];
+    flake_i_found at_path;
+    flake_i_fresh_path(path, fresh);
+    if (flake_i_is_link(fresh)) return FLAKE_MISMATCH;
+    flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
+    if (status != FLAKE_OK) return status;
+    if (!flake_i_is_left_over(f, identity, any)) status = FLAKE_MISMATCH;
+    else if (flake_i_find(path, -1, &at_path) || !flake_i_error_is_absent()) {
+        flake_i_unlink(fresh);
+        status = FLAKE_AGAIN;
+    }
+    return status;
 }
 
 /* Whether a run may continue from this record; if not, *what is the reason. */
@@ -3642,24 +3611,18 @@ FLAKE_I_FN void flake_i_record_next(const flake_state *s, int64_t horizon_ns,
     flake_i_record_put(&r, out);
 }
 
-/* FLAKE_MISMATCH: the file ends before the record. FLAKE_IO: unreadable. */
-FLAKE_I_FN flake_status flake_i_state_look(const flake_state *s, uint64_t number,
-                                           uint8_t out[FLAKE_I_RECORD]) {
-    const int n = flake_i_read_at(s->file.fd, flake_i_record_at(number), out, FLAKE_I_RECORD);
-    if (n < 0) return FLAKE_IO;
-    return n < FLAKE_I_RECORD ? FLAKE_MISMATCH : FLAKE_OK;
-}
-
-/* LAST. FLAKE_MISMATCH: they differ. FLAKE_IO: unknown. */
+/* LAST. FLAKE_MISMATCH: they differ, or the file ends before a record. FLAKE_IO: unknown. */
 FLAKE_I_FN flake_status flake_i_state_compare(const flake_state *s) {
     uint8_t found[FLAKE_I_RECORD];
     flake_i_record r;
-    flake_status status = flake_i_state_look(s, s->number, found);
-    if (status != FLAKE_OK) return status;
-    if (memcmp(found, s->last, sizeof found) != 0) return FLAKE_MISMATCH;
-    status = flake_i_state_look(s, s->number + 1, found);
-    if (status != FLAKE_OK) return status;
-    status = flake_i_record_get(found, &r);
+    for (uint64_t i = 0; i < 2; i++) {
+        const int64_t at = flake_i_record_at(s->number + i);
+        const int n = flake_i_read_at(s->file.fd, at, found, FLAKE_I_RECORD);
+        if (n < 0) return FLAKE_IO;
+        if (n < FLAKE_I_RECORD) return FLAKE_MISMATCH;
+        if (i == 0 && memcmp(found, s->last, sizeof found) != 0) return FLAKE_MISMATCH;
+    }
+    const flake_status status = flake_i_record_get(found, &r);
     if (status == FLAKE_CORRUPT) return FLAKE_OK; /* never written, or cut short */
     const bool is_tried = r.number == s->number + 1 && memcmp(r.run, s->token, FLAKE_I_RUN) == 0;
     return status == FLAKE_OK && (r.number < s->number || is_tried) ? FLAKE_OK : FLAKE_MISMATCH;
@@ -3732,13 +3695,15 @@ FLAKE_I_FN bool flake_i_state_move(flake_state *s, int64_t until_ns) {
                             relaxed); /* DISK:R */
 }
 
-/* False: another thread is the writer; *self: this one, interrupted by a signal. */
-FLAKE_I_FN bool flake_i_state_own_turn(flake_state *s, bool *self) {
-    const uint64_t thread = flake_i_thread_id();
+/* False: there is a writer already. */
+FLAKE_I_FN bool flake_i_state_own_turn(flake_state *s) {
     uint64_t seen = 0;
-    if (FLAKE_ATOMIC_CAS(&s->writer, &seen, thread, acquire, relaxed)) return true; /* TURN:A */
-    *self = seen == thread;
-    return false;
+    return FLAKE_ATOMIC_CAS(&s->writer, &seen, flake_i_thread_id(), acquire, relaxed); /* TURN:A */
+}
+
+/* Whether this thread is the writer: in a signal handler, which has interrupted the write. */
+FLAKE_I_FN bool flake_i_state_is_writer(const flake_state *s) {
+    return FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id();
 }
 
 FLAKE_I_FN void flake_i_state_end_turn(flake_state *s) {
@@ -3746,7 +3711,7 @@ FLAKE_I_FN void flake_i_state_end_turn(flake_state *s) {
 }
 
 FLAKE_I_FN flake_status flake_i_state_gate(flake_state *s, uint64_t run, int64_t until_ns,
-                                            bool *pointless) {
+                                           bool *pointless) {
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO;
     uint64_t asked = FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* ASK:S */
     while ((int64_t)asked < until_ns &&
@@ -3760,12 +3725,12 @@ FLAKE_I_FN flake_status flake_i_state_gate(flake_state *s, uint64_t run, int64_t
         until_ns > horizon_ns || flake_i_ns_until(horizon_ns, until_ns) < flake_i_lead_ns(s) / 2;
     if (is_near && !manual_extend &&
         (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed))) {
-        bool moved = true; /* or another thread is the writer */
+        bool moved = true; /* or there is a writer */
         const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-        if (flake_i_state_own_turn(s, pointless)) {
+        if (flake_i_state_own_turn(s)) {
             moved = flake_i_state_move(s, until_ns);
             flake_i_state_end_turn(s);
-        }
+        } else *pointless = flake_i_state_is_writer(s);
         flake_i_cancel_guard_end(guard);
         horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, acquire); /* DISK:A */
         if (!moved && until_ns > horizon_ns)
@@ -3774,7 +3739,7 @@ FLAKE_I_FN flake_status flake_i_state_gate(flake_state *s, uint64_t run, int64_t
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO; /* DISK carries it */
     if (until_ns <= horizon_ns) return FLAKE_OK;
     if (!manual_extend) return FLAKE_AGAIN;
-    *pointless = FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id();
+    *pointless = flake_i_state_is_writer(s);
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed) == INT64_MIN ? FLAKE_NOT_EXTENDED
                                                                          : FLAKE_IO;
 }
@@ -3800,12 +3765,11 @@ FLAKE_I_FN flake_status flake_i_state_is_foreign(flake_why *why) {
 }
 
 FLAKE_API flake_status flake_state_extend(flake_state *s, flake_why *why) {
-    bool self;
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, acquire)) return flake_i_state_is_closed(why); /* OPEN:A */
     if (!flake_i_state_holder_is_here(s)) return flake_i_state_is_foreign(why);
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    flake_status status = FLAKE_OK; /* another thread is the writer */
-    if (flake_i_state_own_turn(s, &self)) {
+    flake_status status = FLAKE_OK; /* there is a writer */
+    if (flake_i_state_own_turn(s)) {
         /* only the writer reads plain members: another thread may have closed and reopened the
          * state */
         const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
@@ -3818,46 +3782,37 @@ FLAKE_API flake_status flake_state_extend(flake_state *s, flake_why *why) {
     return status;
 }
 
-/* Stops all draws, and makes this thread the last writer. */
+/* Stops all draws, and makes this thread the last writer: a late draw cannot write. */
 FLAKE_I_FN void flake_i_state_shut(flake_state *s) {
-    bool self;
     FLAKE_ATOMIC_STORE(&s->horizon, FLAKE_I_CLOSED_STATE, seq_cst); /* SHUT:S */
-    while (!flake_i_state_own_turn(s, &self)) FLAKE_SLEEP_NS(100000);
+    while (!flake_i_state_own_turn(s)) FLAKE_SLEEP_NS(100000);
 }
 
 /* The last record has the latest time that draws have asked for. */
-FLAKE_I_FN flake_status flake_i_state_end(flake_state *s, flake_why *why) {
-    flake_i_state_shut(s);
+FLAKE_I_FN flake_status flake_i_state_write_last(flake_state *s, flake_why *why) {
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
     const int64_t now_ns = flake_i_exact_ns(&s->clock);
     const bool well = flake_i_state_write(s, flake_i_max(asked, now_ns), now_ns);
-    const flake_status status = well ? FLAKE_OK : flake_i_state_unwritten(s, why);
-    flake_i_file file = s->file; /* once it is unlocked, a shared object may be another's */
-    s->file.fd = -1;
-    flake_i_file_drop(&file, false);
-    return status; /* this thread remains the writer: a late draw cannot write */
+    return well ? FLAKE_OK : flake_i_state_unwritten(s, why);
 }
 
 FLAKE_API flake_status flake_state_close(flake_state *s, flake_why *why) {
     uint32_t is_open = FLAKE_ATOMIC_LOAD(&s->is_open, relaxed);
     if (!is_open) return flake_i_state_is_closed(why);
-    if (FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id())
+    if (flake_i_state_is_writer(s))
         return flake_i_say(why, FLAKE_AGAIN, "state",
                            "is being written: this signal handler interrupted the write");
-    const bool is_stale = flake_i_state_is_stale(s);
-    if (!(is_stale && s->is_shared) &&
-        !FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed))
+    const bool is_stale = flake_i_state_is_stale(s), stays_open = is_stale && s->is_shared;
+    const bool inherited = is_stale && !flake_i_state_holder_is_here(s);
+    if (!stays_open && !FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed))
         return flake_i_state_is_closed(why);
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    flake_status status;
-    if (!is_stale) status = flake_i_state_end(s, why);
-    else {
-        status = flake_i_state_is_foreign(why);
-        const bool inherited = !flake_i_state_holder_is_here(s);
-        if (!inherited && !s->is_shared) flake_i_state_shut(s); /* other threads may draw */
-        flake_i_file file = s->file; /* s->file of a shared state is the holder's */
-        flake_i_file_drop(&file, inherited);
-    }
+    if (!stays_open && !inherited) flake_i_state_shut(s);
+    const flake_status status =
+        is_stale ? flake_i_state_is_foreign(why) : flake_i_state_write_last(s, why);
+    flake_i_file file = s->file; /* once it is unlocked, a shared object may be another's */
+    if (!is_stale) s->file.fd = -1;
+    flake_i_file_drop(&file, inherited);
     flake_i_cancel_guard_end(guard);
     return status;
 }
@@ -3867,11 +3822,11 @@ typedef struct flake_i_opening {
     const flake_state_options *where;
     const flake_options *options; /* the generator's: clock and shared_memory */
     flake_why *why;
-    bool any;     /* any identity of this kind will do */
+    bool any;      /* any identity of this kind will do */
     bool resumes;  /* draws of the last run continue; its holder is dead */
     bool has_turn; /* this thread is the writer */
     int64_t now_ns;
-    flake_i_file file; /* locked */
+    flake_i_file file;   /* locked */
     flake_i_record last; /* the one that counts; number 0: the file has no name yet */
     uint8_t identity[FLAKE_I_IDENTITY];
     char path[FLAKE_I_PATH];
@@ -3890,7 +3845,7 @@ FLAKE_I_FN flake_i_opening flake_i_opening_of(const flake_state_options *where,
 FLAKE_I_FN flake_status flake_i_state_read(flake_i_opening *o) {
     uint8_t bytes[FLAKE_I_FILE];
     flake_i_found file;
-    if (flake_i_find_open(o->file.fd, &file) && !file.is_regular)
+    if (flake_i_find(NULL, o->file.fd, &file) && !file.is_regular)
         return flake_i_say(o->why, FLAKE_MISMATCH, o->path, "is not a regular file");
     const int n = flake_i_read_at(o->file.fd, 0, bytes, sizeof bytes);
     if (n < 0) return flake_i_say_errno(o->why, o->path, ": cannot be read: ");
@@ -3898,7 +3853,8 @@ FLAKE_I_FN flake_status flake_i_state_read(flake_i_opening *o) {
     if (status == FLAKE_CORRUPT)
         return flake_i_say(o->why, status, o->path, "is cut short or damaged");
     if (status != FLAKE_OK)
-        return flake_i_say(o->why, status, o->path, "is not a state file, or is of another version");
+        return flake_i_say(o->why, status, o->path,
+                           "is not a state file, or is of another version");
     return FLAKE_OK;
 }
 
@@ -3927,7 +3883,7 @@ FLAKE_I_FN flake_status flake_i_state_claim(flake_i_opening *o) {
         o->now_ns = flake_i_exact_ns(&o->options->clock);
         return status == FLAKE_OK ? flake_i_state_judge(o) : status;
     }
-    if (status == FLAKE_IO && flake_i_error() == FLAKE_I_ABSENT && !o->where->must_exist) {
+    if (status == FLAKE_IO && flake_i_error_is_absent() && !o->where->must_exist) {
         status = flake_i_file_begin(&o->file, o->path, o->identity, o->any);
         if (status == FLAKE_MISMATCH)
             return flake_i_say(o->why, status, o->path,
@@ -3938,8 +3894,7 @@ FLAKE_I_FN flake_status flake_i_state_claim(flake_i_opening *o) {
     if (status == FLAKE_IN_USE)
         return flake_i_say(o->why, status, o->path, "is in use, by this process or another");
     if (status != FLAKE_IO) return status;
-    if (flake_i_error() == FLAKE_I_ABSENT)
-        return flake_i_say(o->why, status, o->path, "does not exist");
+    if (flake_i_error_is_absent()) return flake_i_say(o->why, status, o->path, "does not exist");
     return flake_i_say_errno(o->why, o->path, ": cannot be opened and locked: ");
 }
 
@@ -3954,18 +3909,13 @@ FLAKE_I_FN void flake_i_state_new_run(flake_state *s) {
     FLAKE_ATOMIC_STORE(&s->run, flake_i_fnv(s->token, FLAKE_I_RUN), relaxed); /* DISK carries it */
 }
 
-/* Whether the file's last writer was the dead holder of this shared state. Other processes draw
- * meanwhile. Its last record need not be on disk. */
-FLAKE_I_FN bool flake_i_state_resumes(const flake_state *s, const flake_i_opening *o) {
-    return o->options->shared_memory && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && s->is_shared &&
-           memcmp(s->token, o->last.run, FLAKE_I_RUN) == 0;
-}
-
 /* This process becomes the holder, and this thread the writer until the state is open: a draw of an
  * earlier run may have seen its horizon, and would write that run's members. */
 FLAKE_I_FN void flake_i_state_set_up(flake_state *s, flake_i_opening *o) {
     const flake_state_options *const w = o->where;
-    o->resumes = flake_i_state_resumes(s, o);
+    /* the file's last writer was the dead holder, whose last record need not be on disk */
+    o->resumes = o->options->shared_memory && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) &&
+                 s->is_shared && memcmp(s->token, o->last.run, FLAKE_I_RUN) == 0;
     if (!o->resumes) FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed);
     FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_id(), relaxed);
     o->has_turn = true;
@@ -4001,17 +3951,6 @@ FLAKE_I_FN flake_status flake_i_state_wait(const flake_state *s, flake_i_opening
     return FLAKE_OK;
 }
 
-/* Call it after the wait: until then no draw is admitted, and `asked` is what the last run knew.
- * Returns the time from which the first horizon is counted. */
-FLAKE_I_FN int64_t flake_i_state_set_not_before(flake_state *s, int64_t floor_ns, int64_t now_ns) {
-    const int64_t lead_ns = flake_i_lead_ns(s);
-    FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
-    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
-    /* not past the file's horizon or the clock's: a crash loop must not run away */
-    const bool is_ahead = floor_ns > now_ns && flake_i_ns_until(floor_ns, now_ns) > lead_ns;
-    return is_ahead ? floor_ns - lead_ns : now_ns;
-}
-
 /* FLAKE_AGAIN: the path has a foreign file by now. */
 FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_i_opening *o) {
     uint8_t bytes[FLAKE_I_FILE];
@@ -4044,12 +3983,18 @@ FLAKE_I_FN flake_status flake_i_state_continue(flake_state *s, const flake_i_ope
 
 /* From here on draws may write. */
 FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, flake_i_opening *o) {
+    const int64_t floor_ns = o->last.horizon_ns, lead_ns = flake_i_lead_ns(s);
     flake_status status = FLAKE_OK;
-    int64_t from_ns = o->now_ns;
+    if (!o->resumes && !o->where->no_wait) status = flake_i_state_wait(s, o);
+    int64_t from_ns = o->now_ns; /* the first horizon is counted from here */
     if (o->resumes) from_ns = flake_i_max(from_ns, flake_i_state_not_before(s));
-    else {
-        if (!o->where->no_wait) status = flake_i_state_wait(s, o);
-        if (status == FLAKE_OK) from_ns = flake_i_state_set_not_before(s, o->last.horizon_ns, o->now_ns);
+    else if (status == FLAKE_OK) {
+        /* so far no draw was admitted, and `asked` was what the last run knew */
+        FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
+        FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
+        /* not past the file's horizon or the clock's: a crash loop must not run away */
+        if (floor_ns > from_ns && flake_i_ns_until(floor_ns, from_ns) > lead_ns)
+            from_ns = floor_ns - lead_ns;
     }
     if (status == FLAKE_OK)
         status = o->last.number ? flake_i_state_continue(s, o, from_ns) : flake_i_state_make(s, o);
@@ -4132,18 +4077,6 @@ FLAKE_I_FN const char *flake_i_state_why(const flake_i_opening *o, const uint64_
     return NULL;
 }
 
-/* If the program has closed the descriptor of an open state, another thread may be writing it:
- * waits for the turn. False: this thread is the writer, interrupted by a signal. */
-FLAKE_I_FN bool flake_i_state_stop(flake_state *s, flake_i_opening *o) {
-    bool self = false;
-    if (!flake_i_state_is_here(s)) return true;
-    while (!flake_i_state_own_turn(s, &self)) {
-        if (self) return false;
-        FLAKE_SLEEP_NS(100000);
-    }
-    return o->has_turn = true;
-}
-
 /* On failure the state is unchanged, or closed. */
 FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, uint64_t *number) {
     const int64_t nap_ns = 10000000;
@@ -4160,10 +4093,14 @@ FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, u
     if (!flake_i_absolute(given, o->path))
         return flake_i_say(o->why, FLAKE_INVALID, o->where->dir ? "dir" : "path",
                            "is too long, or the working directory is gone");
+    /* the program has closed the descriptor of an open state: another thread may be writing it */
+    const bool is_here = flake_i_state_is_here(s);
+    if (is_here && flake_i_state_is_writer(s))
+        return flake_i_say(o->why, FLAKE_IN_USE, given, "the state is being written");
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    if (!flake_i_state_stop(s, o))
-        status = flake_i_say(o->why, FLAKE_IN_USE, given, "the state is being written");
-    else if (o->where->dir) {
+    while (is_here && !flake_i_state_own_turn(s)) FLAKE_SLEEP_NS(100000);
+    o->has_turn = is_here;
+    if (o->where->dir) {
         int64_t left_ns = o->where->wait_ms * 1000000;
         while ((status = flake_i_state_open_any(s, o, number)) != FLAKE_OK && left_ns > 0) {
             FLAKE_SLEEP_NS(nap_ns);
