@@ -953,11 +953,11 @@ typedef struct flake_i_engine {
 
     flake_i_atomic64 *owner_word; /* the gate's, else the instance's; NULL: there is none, ... */
     uint64_t owner_id;            /* ... so the pid is compared, or with 0 nothing */
-    uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are used */
-    uint64_t unit_share;        /* 2^64 / unit_ns, rounded down: turns a division into a multiplication */
-    uint64_t slack_ns;          /* how far a reading may lag behind the word's unit */
-    uint64_t reach_ns;          /* unit_ns + slack_ns */
-    uint64_t late_from_ns;      /* epoch_ns - slack_ns */
+    uint64_t epoch_ns, unit_ns;   /* wrapping arithmetic: only differences are used */
+    uint64_t unit_share;          /* 2^64 / unit_ns, rounded down, to multiply instead of divide */
+    uint64_t slack_ns;            /* how far a reading may lag behind the word's unit */
+    uint64_t reach_ns;            /* unit_ns + slack_ns */
+    uint64_t late_from_ns;        /* epoch_ns - slack_ns */
     uint64_t count_mask;
     uint64_t cap;
     uint64_t fast_limit; /* the fast path may draw after 1 to this many tickets: cap - 1, or 0; */
@@ -965,20 +965,18 @@ typedef struct flake_i_engine {
     unsigned time_shift;
     unsigned tick_bits; /* 1: a backward step of the clock changes the timeline */
     flake_clock clock;
-    uint64_t limit;     /* count never exceeds this */
-    uint64_t max_time;  /* the last unit that layout and clock can express */
-    uint64_t ahead;     /* units that IDs may be ahead of the clock */
-    uint64_t time_lead; /* units that time itself may be: ahead, or 0 */
-    int64_t wait_ns;    /* longest sleep of one call */
-    uintptr_t home;     /* its own address at init: that of a copy differs */
-    bool fail_on_backwards;   /* waiting calls do not wait after a backward step */
-    bool is_plain;      /* no gate, state, ring or windows; a full count carries into nothing */
-    flake_i_atomic64
-        ticks_per_window; /* of the counter; 1: not known yet; 0: no windows */
+    uint64_t limit;         /* count never exceeds this */
+    uint64_t max_time;      /* the last unit that layout and clock can express */
+    uint64_t ahead;         /* units that IDs may be ahead of the clock */
+    uint64_t time_lead;     /* units that time itself may be: ahead, or 0 */
+    int64_t wait_ns;        /* longest sleep of one call */
+    uintptr_t home;         /* its own address at init: that of a copy differs */
+    bool fail_on_backwards; /* waiting calls do not wait after a backward step */
+    bool is_plain;          /* no gate, state, ring or windows; a full count carries into nothing */
+    flake_i_atomic64 ticks_per_window; /* of the counter; 1: not known yet; 0: no windows */
     flake_ring *ring;
     flake_gate gate;
-    uintptr_t state_at; /* the state's address; in shared memory, where addresses differ between
-                           processes, its distance from this engine; 0: there is none */
+    uintptr_t state_at; /* the state's address, in shared memory relative to this engine; 0: none */
     uint64_t state_run; /* the state's run when this engine was set up */
     flake_i_atomic64 *instance_word; /* owner_word, unless that is the gate's */
     uint64_t instance_owner_id;
@@ -991,7 +989,7 @@ typedef struct flake_i_engine {
     flake_i_atomic64 rebased; /* tickets drawn that count no longer includes */
     flake_i_atomic64 batches, waits, clock_backwards;
     flake_i_atomic64 calibrated_at; /* an earlier reading of counter and clock */
-    flake_i_atomic64 calibration;  /* the window by that reading, or how often in a row it was wrong */
+    flake_i_atomic64 calibration;   /* the window by that reading, or its errors in a row */
     char pad3[64];
 } flake_i_engine;
 
@@ -999,8 +997,7 @@ typedef struct flake_i_engine {
 typedef struct flake_i_ticket {
     uint64_t time, index, n;
     unsigned tick;
-    uint64_t
-        head; /* time and tick as they are in the word: for IDs that are formed from it */
+    uint64_t head; /* time and tick as they are in the word: for IDs that are formed from it */
 } flake_i_ticket;
 
 /* The longest path, and the longest suffix: "/4294967295.slot" and ".new". */
@@ -1019,7 +1016,7 @@ enum {
     FLAKE_I_FILE = 8192,
     FLAKE_I_FIRST_RECORD = 512, /* in a sector of its own; the other is 4096 after it */
     FLAKE_I_RECORD_STRIDE = 4096,
-    FLAKE_I_NUMBER_KIND = 'n' /* first byte of the identity of a claimed number, usable by any generator */
+    FLAKE_I_NUMBER_KIND = 'n' /* first byte of the identity of a claimed number */
 };
 
 /* Must not be moved while it is open. */
@@ -1029,7 +1026,7 @@ struct flake_state {
     flake_i_atomic64 asked;   /* no ID of this run or the last one is later */
     flake_i_atomic64 run;     /* changes each time it is opened */
     flake_i_atomic64 writer;  /* id of the thread that writes, or 0; not 0 while it is not open */
-    flake_i_atomic64 patient; /* before this time a failed write is not tried again while there is
+    flake_i_atomic64 patient; /* after a failed write, the time of the next try while there is
                                  horizon left; INT64_MIN: the last write succeeded */
     flake_i_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
     flake_i_atomic32 manual_extend;
@@ -1058,9 +1055,8 @@ struct flake_lane {
 typedef struct flake_i_lanes {
     FLAKE_I_NO_COPY(flake_i_lanes)
     flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane (shared: + 2^31); 0: none yet */
-    uintptr_t lanes_at;        /* the address one lane before lane 0; in shared memory, where addresses
-                                  differ between processes, ... */
-    uintptr_t from;            /* ... relative to this struct. Then all ones, else 0 */
+    uintptr_t lanes_at;        /* address of lane -1; in shared memory relative to this struct */
+    uintptr_t from;            /* in shared memory all ones, else 0 */
     uintptr_t home;            /* see flake_i_engine */
     size_t n;                  /* 0: not initialised */
     char pad[64];
@@ -1084,7 +1080,7 @@ enum {
     FLAKE_I_LANES = 1,
     FLAKE_I_MULTI = 2,  /* one word for all threads: read-modify-writes */
     FLAKE_I_SINGLE = 3, /* one thread at a time: plain loads and stores */
-    FLAKE_I_WAY = 3, /* mask of these */
+    FLAKE_I_WAY = 3,    /* mask of these */
     FLAKE_I_128 = 4,    /* forms 128-bit IDs */
     FLAKE_I_ODD = 8,    /* 64-bit IDs with scatter or reversed time */
     FLAKE_I_PLAIN = 64, /* 64-bit IDs that are the sum of base and ticket */
@@ -1095,9 +1091,8 @@ enum {
  * from. */
 struct flake_gen {
     flake_i_engine engine;
-    uint64_t
-        base; /* 64 bits: the ID of ticket 0 at time 0; boundary: its lower half; UUIDs: the node;
-                 FLAKE_I_PART: free for the generator that contains this one */
+    uint64_t base; /* the ID of ticket 0 at time 0; boundary: its lower half; UUIDs: the node;
+                      FLAKE_I_PART: free for the generator that contains this one */
     uint8_t kind;
     uint8_t time_shift, seq_shift;
     bool counts;    /* UUIDs and ULIDs: the ID also depends on the keys */
@@ -1114,7 +1109,7 @@ struct flake_prefetch {
     const flake_prefetch *home; /* see flake_i_engine; NULL: not initialised */
     flake_gen *gen;
     flake_i_ticket stock;
-    uint64_t whose;              /* the generator's when the stock was claimed */
+    uint64_t whose;                  /* the generator's when the stock was claimed */
     flake_i_atomic64 *instance_word; /* a child must not use its parent's stock, */
     uint64_t instance_owner_id;      /* ... not even of a generator that both share */
     int64_t valid_ns, taken_ns;
@@ -2048,7 +2043,7 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
 #define FLAKE_I_LIKELY(x) (x)
 #endif
 
-/* ---- clock, sleep, lane ---- */
+/* ---- clock, sleep, lane, random bytes ---- */
 
 #ifndef FLAKE_CLOCK_SLACK_NS
 #ifdef FLAKE_CLOCK_NS
@@ -2085,6 +2080,11 @@ FLAKE_I_FN uint64_t flake_i_counter(void) {
 #ifndef FLAKE_LANE
 #define FLAKE_LANE() flake_i_system_lane()
 #endif
+#ifndef FLAKE_RANDOM_BYTES
+#define FLAKE_RANDOM_BYTES(to, n) flake_i_system_random(to, n)
+#endif
+
+FLAKE_I_FN bool flake_i_random_bytes(void *to, size_t n) { return FLAKE_RANDOM_BYTES(to, n); }
 
 FLAKE_I_INLINE int64_t flake_i_now_ns(const flake_clock *c) {
     return FLAKE_I_LIKELY(!c->now_ns) ? FLAKE_CLOCK_NS(c->kind) : c->now_ns(c->user);
@@ -2178,14 +2178,6 @@ struct flake_i_process {
 };
 
 FLAKE_I_ONE_PER_PROCESS(struct flake_i_process, flake_i_process);
-
-/* ---- random bytes ---- */
-
-#ifndef FLAKE_RANDOM_BYTES
-#define FLAKE_RANDOM_BYTES(to, n) flake_i_system_random(to, n)
-#endif
-
-FLAKE_I_FN bool flake_i_random_bytes(void *to, size_t n) { return FLAKE_RANDOM_BYTES(to, n); }
 
 /* Without a page. The count of generations, which a page stores, stays below bit 47. */
 FLAKE_I_COLD uint64_t flake_i_pageless_owner_id(void) {
@@ -2294,7 +2286,6 @@ typedef struct flake_i_engine_config {
 } flake_i_engine_config;
 
 /* The state file, defined below. */
-FLAKE_I_FN bool flake_i_state_is_shared(const struct flake_state *);
 FLAKE_I_FN uint64_t flake_i_state_run(const struct flake_state *);
 FLAKE_I_FN flake_status flake_i_state_gate(struct flake_state *, uint64_t run, int64_t until_ns,
                                             bool *pointless);
@@ -2355,7 +2346,7 @@ FLAKE_I_FN const char *flake_i_engine_config_why(const flake_i_engine_config *o,
         return "clock.kind is not FLAKE_CLOCK_EXACT, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_FAST";
     if (!o->shared_memory) return flake_i_lay_out_word(o, d);
     if (o->gate.admit) return "shared_memory does not go with a gate";
-    if (o->state && !flake_i_state_is_shared(o->state))
+    if (o->state && !o->state->is_shared)
         return "shared_memory needs a state with shared_memory, in the same memory";
     if (FLAKE_I_LOCK_FREE != 2)
         return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not share";
@@ -3316,7 +3307,7 @@ FLAKE_I_FN bool flake_i_file_is_open(const flake_i_file *f) {
 /* In a forked child the lock remains the parent's. */
 FLAKE_I_FN void flake_i_file_drop(flake_i_file *f, bool inherited) {
     if (flake_i_file_is_open(f)) {
-        if (!inherited) (void)flake_i_lock_bytes(f->fd, false, 0, 0); /* children may have it, too */
+        if (!inherited) (void)flake_i_lock_bytes(f->fd, false, 0, 0); /* children have it, too */
         flake_i_close(f->fd);
     }
     f->fd = -1;
@@ -3427,8 +3418,6 @@ typedef struct flake_i_record {
 
 #define FLAKE_I_CLOSED_STATE ((uint64_t)INT64_MIN)
 #define FLAKE_I_LOST_STATE   ((uint64_t)INT64_MIN + 2)
-
-FLAKE_I_FN bool flake_i_state_is_shared(const flake_state *s) { return s->is_shared; }
 
 FLAKE_I_FN uint64_t flake_i_state_run(const flake_state *s) {
     return FLAKE_ATOMIC_LOAD(&s->run, relaxed);
@@ -3675,21 +3664,19 @@ FLAKE_I_FN int64_t flake_i_lead_ns(const flake_state *s) {
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->lead, relaxed);
 }
 
-FLAKE_I_FN int64_t flake_i_ahead_of(const flake_state *s, int64_t until_ns) {
-    const int64_t lead_ns = flake_i_lead_ns(s);
-    return until_ns > INT64_MAX - lead_ns ? INT64_MAX : until_ns + lead_ns;
+FLAKE_I_FN int64_t flake_i_later(int64_t ns, int64_t by_ns) {
+    return ns > INT64_MAX - by_ns ? INT64_MAX : ns + by_ns;
 }
 
 /* Caller must be the writer. */
 FLAKE_I_FN bool flake_i_state_move(flake_state *s, int64_t until_ns) {
-    const int64_t horizon_ns = flake_i_ahead_of(s, until_ns);
+    const int64_t lead_ns = flake_i_lead_ns(s), horizon_ns = flake_i_later(until_ns, lead_ns);
     uint64_t seen = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
     if (seen == FLAKE_I_CLOSED_STATE) return false;
     if (horizon_ns <= (int64_t)seen) return true;
     const bool written = flake_i_state_write(s, horizon_ns, flake_i_exact_ns(&s->clock));
-    const int64_t pause_ns = flake_i_lead_ns(s) / 16;
-    const int64_t patient_ns = until_ns > INT64_MAX - pause_ns ? INT64_MAX : until_ns + pause_ns;
-    FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)(written ? INT64_MIN : patient_ns), relaxed);
+    const int64_t patient_ns = written ? INT64_MIN : flake_i_later(until_ns, lead_ns / 16);
+    FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)patient_ns, relaxed);
     if (!written) return false;
     return FLAKE_ATOMIC_CAS(&s->horizon, &seen, (uint64_t)horizon_ns, release,
                             relaxed); /* DISK:R */
@@ -3878,22 +3865,21 @@ FLAKE_I_FN flake_status flake_i_state_claim(flake_i_opening *o) {
     memset(&o->last, 0, sizeof o->last);
     o->last.horizon_ns = INT64_MIN;
     flake_status status = flake_i_file_open(&o->file, o->path, FLAKE_I_WRITE, 0, 0);
+    const bool is_new =
+        status == FLAKE_IO && flake_i_error_is_absent() && !o->where->must_exist;
+    if (is_new) status = flake_i_file_begin(&o->file, o->path, o->identity, o->any);
     if (status == FLAKE_OK) {
-        status = flake_i_state_read(o);
+        if (!is_new) status = flake_i_state_read(o);
         o->now_ns = flake_i_exact_ns(&o->options->clock);
-        return status == FLAKE_OK ? flake_i_state_judge(o) : status;
+        return status == FLAKE_OK && !is_new ? flake_i_state_judge(o) : status;
     }
-    if (status == FLAKE_IO && flake_i_error_is_absent() && !o->where->must_exist) {
-        status = flake_i_file_begin(&o->file, o->path, o->identity, o->any);
-        if (status == FLAKE_MISMATCH)
-            return flake_i_say(o->why, status, o->path,
-                               "cannot be created: a foreign file has its name with .new appended");
-        if (status == FLAKE_IO) return flake_i_say_errno(o->why, o->path, ": cannot be created: ");
-        o->now_ns = flake_i_exact_ns(&o->options->clock);
-    }
+    if (status == FLAKE_AGAIN) return status;
+    if (status == FLAKE_MISMATCH)
+        return flake_i_say(o->why, status, o->path,
+                           "cannot be created: a foreign file has its name with .new appended");
     if (status == FLAKE_IN_USE)
         return flake_i_say(o->why, status, o->path, "is in use, by this process or another");
-    if (status != FLAKE_IO) return status;
+    if (is_new) return flake_i_say_errno(o->why, o->path, ": cannot be created: ");
     if (flake_i_error_is_absent()) return flake_i_say(o->why, status, o->path, "does not exist");
     return flake_i_say_errno(o->why, o->path, ": cannot be opened and locked: ");
 }
@@ -3955,7 +3941,7 @@ FLAKE_I_FN flake_status flake_i_state_wait(const flake_state *s, flake_i_opening
 FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_i_opening *o) {
     uint8_t bytes[FLAKE_I_FILE];
     uint8_t *const record = bytes + flake_i_record_at(1);
-    const int64_t horizon_ns = flake_i_ahead_of(s, o->now_ns);
+    const int64_t horizon_ns = flake_i_later(o->now_ns, flake_i_lead_ns(s));
     s->number = 0;
     s->written_ns = o->now_ns;
     memset(bytes, 0, sizeof bytes);
@@ -4018,15 +4004,6 @@ FLAKE_I_FN flake_status flake_i_state_open_file(flake_state *s, flake_i_opening 
     return status;
 }
 
-FLAKE_I_FN void flake_i_number_name(char *end, uint32_t number) {
-    char name[] = "/4294967295.slot";
-    size_t at = 11;
-    do name[--at] = (char)('0' + number % 10);
-    while (number /= 10);
-    name[--at] = '/';
-    memcpy(end, name + at, sizeof name - at);
-}
-
 FLAKE_I_FN uint32_t flake_i_numbers(const flake_state_options *w) {
     return w->count ? w->count : 1024;
 }
@@ -4043,11 +4020,15 @@ FLAKE_I_FN flake_status flake_i_state_open_any(flake_state *s, flake_i_opening *
     for (uint32_t i = 0; i < count; i++) {
         flake_why reason = {""};
         o->why = &reason;
-        flake_i_number_name(end, first + i);
+        *end = '/';
+        const size_t digits = flake_format(first + i, FLAKE_DEC, end + 1, FLAKE_I_ENDING);
+        memcpy(end + 1 + digits, ".slot", sizeof ".slot");
         flake_i_put64(o->identity + 32, first + i);
         const flake_status status = flake_i_state_open_file(s, o);
-        if (status == FLAKE_OK) *number = first + i;
-        if (status == FLAKE_OK) return status;
+        if (status == FLAKE_OK) {
+            *number = first + i;
+            return status;
+        }
         if (status == FLAKE_IN_USE || (worst != FLAKE_IN_USE && worst != FLAKE_AGAIN)) continue;
         worst = status;
         if (why) *why = reason;
@@ -4134,7 +4115,7 @@ FLAKE_I_FN uint64_t flake_i_exclude_at(uint64_t number) {
 FLAKE_I_FN flake_status flake_i_exclude(flake_i_file *file, const char *dir,
                                         const uint8_t *identity, size_t whose, uint64_t first,
                                         uint64_t last, flake_why *why) {
-    static const char prefix[] = "/flake-", ending[] = ".exclusive";
+    static const char prefix[] = "/flake-";
     char path[FLAKE_I_PATH + 64];
     const size_t length = strlen(dir);
     const uint64_t from = flake_i_exclude_at(first), to = flake_i_exclude_at(last);
@@ -4142,9 +4123,8 @@ FLAKE_I_FN flake_status flake_i_exclude(flake_i_file *file, const char *dir,
     memcpy(path, dir, length);
     memcpy(path + length, prefix, sizeof prefix - 1);
     char *at = path + length + sizeof prefix - 1;
-    for (uint64_t hash = flake_i_fnv(identity, whose), i = 0; i < 16; i++, hash <<= 4)
-        *at++ = "0123456789abcdef"[hash >> 60];
-    memcpy(at, ending, sizeof ending);
+    at += flake_format_fixed(flake_i_fnv(identity, whose), FLAKE_HEX, at, 17);
+    memcpy(at, ".exclusive", sizeof ".exclusive");
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
     const flake_status status =
         flake_i_file_open(&fresh, path, FLAKE_I_CREATE, from, to - from + 1);
