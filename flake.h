@@ -7,21 +7,16 @@
  *     #include "flake.h"
  *     #include <stdio.h>
  *
- *     static flake_gen ids; // one generator for all threads
- *
+ *     static flake_gen ids;         // one generator for all threads
  *     static flake_options options; // zero selects every default
  *
  *     int main(void) {
  *         flake_why why;
  *         uint64_t id;
  *         options.node = 7; // each process, and each generator in it, needs its own node number
- *         if (flake_init(&ids, &options, &why) != FLAKE_OK) {
- *             fprintf(stderr, "%s\n", why.text);
- *             return 1;
- *         }
+ *         if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
  *         if (flake_next(&ids, &id) != FLAKE_OK) return 1; // from any thread
  *         printf("%llu\n", (unsigned long long)id);
- *         return 0;
  *     }
  *
  * WHICH CALL
@@ -39,18 +34,16 @@
  *     (default)        one state word. IDs increase in call order
  *     lanes            one word per lane: threads on different cores do not contend, but IDs of the same
  *                      time unit are unordered. Measure contention first: 12 sequence bits (4,096 IDs per
- *                      ms) are exhausted long before a core is. Use as many lanes as threads run at the
- *                      same time: the number of cores, or the CPU quota rounded up
+ *                      ms) are exhausted long before a core is
  *     single_thread    plain loads and stores: one thread at a time. flake_init_shards splits the sequence
  *                      range among such generators, one per thread
  *
  * UNIQUENESS
  *
- * No ID is generated twice if generators that run at the same time have different nodes or disjoint sequence
- * ranges. This includes generators of one process: with the same node they repeat each other's IDs.
- * exclusive_dir detects this mistake on one host. A generator that takes over the numbers of an earlier one
- * must start in a later time unit (start_next_unit) with a clock that did not go backwards, or use a state
- * file, which ensures both. A table below (// >>restarts) lists what a state and exclusive_dir detect.
+ * No ID is generated twice if generators that run at the same time, in one process or in several, have
+ * different nodes or disjoint sequence ranges. On one host exclusive_dir detects if they don't. A generator
+ * that takes over the numbers of an earlier one must start in a later time unit (start_next_unit) with a clock
+ * that did not go backwards, or use a state file, which ensures both.
  *
  * IDs increase in call order while the clock does not go backwards, except with seq_scatter and in a layout
  * that reverses the time. With lanes only their time units do. Of two concurrent calls either may come
@@ -67,10 +60,10 @@
  *     flake_state      open and close: one thread at a time, and not during the init of a generator with it;
  *                      extend: any thread
  *
- * A signal handler that draws must return. If it jumps out of the write of a state, or ends its thread
- * there, that state becomes permanently unusable. A handler must not draw from a single_thread generator
- * if it may have interrupted a draw from it. No handler may draw where 64-bit atomics take a lock
- * (ATOMIC_LLONG_LOCK_FREE below 2: 32-bit PowerPC and MIPS, old ARM).
+ * A signal handler that draws must return: if it jumps out of the write of a state, or ends its thread there,
+ * that state becomes permanently unusable. It must not draw from a single_thread generator if it may have
+ * interrupted a draw from it, and from none where 64-bit atomics take a lock (ATOMIC_LLONG_LOCK_FREE below 2:
+ * 32-bit PowerPC and MIPS, old ARM).
  *
  * SHUTDOWN
  *
@@ -112,41 +105,27 @@
  *
  * ONE COPY OF THE FUNCTIONS
  *
- * By default each file has its own copy of the functions, about 10 KB. Files may then differ in their
- * hooks, and modules in their version of the header. To share one copy among the files of a program or of
- * a shared library, C and C++ alike, define FLAKE_SHARED in all of them and FLAKE_IMPLEMENTATION in one:
+ * By default each file has its own copy of the functions, about 10 KB, and may have its own hooks. To share one
+ * copy among the files of a program or of a shared library, C and C++ alike, define FLAKE_SHARED in all of them
+ * and FLAKE_IMPLEMENTATION in one:
  *
  *     #define FLAKE_SHARED
  *     #define FLAKE_IMPLEMENTATION // in one file only
  *     #include "flake.h"           // and the others that you use: sno.h, flake_etcd.h
  *
  * The other files see only declarations. In them, defining a hook from FLAKE_CLOCK_NS to FLAKE_ASSERT is an
- * #error. FLAKE_ATOMIC and FLAKE_API must be the same in all files.
+ * #error. FLAKE_ATOMIC and FLAKE_API must be the same in all files. Do not use this in a static library for
+ * others: the names clash with a second copy of the header in the same program.
  *
  * For a shared library, compile that one file with -fPIC. It also has functions for other languages. It
  * exports nothing unless FLAKE_API does; programs that link it then define FLAKE_SHARED and FLAKE_API too.
- * Do not use this in a static library for others: the names clash with a second copy of the header in the
- * same program.
  *
- * A C++20 module can export the declarations. gcc before 14 and clang before 16 lose structs that are
- * exported by name, and this gcc functions too: wrap them in a class.
+ * In C++ write `flake_options options = {};` and assign fields: g++ and clang from 18 on warn (-Wextra) of
+ * those that {.node = 3} leaves out. A C++20 module can export the declarations. gcc before 14 and clang before
+ * 16 lose structs that are exported by name, and this gcc functions too: wrap them in a class.
  *
- * In C++ write `flake_options options = {};` and assign fields. With {.node = 3} in C++20, g++ and clang from
- * 18 on warn (-Wextra) of missing fields. (Default member values would prevent that, but then a memset of the
- * options is a warning.)
- *
- * Sections, by the marks to search for:
- *
- *     // >>hooks       defaults of the hooks
- *     // >>public      what a program calls and sets. Users need not read further than this part
- *     // >>objects     what a generator consists of
- *     // >>system      everything that asks the operating system (and >>own)
- *     // >>common      the engine, with its protocol
- *     // >>layouts     64-bit IDs     // >>forms: 128-bit IDs, and random bytes for them
- *     // >>generators  set-up, draws and queries of all kinds     // >>prefetch     // >>text
- *     // >>default     the process-wide generator of UUIDs and ULIDs
- *     // >>who         where node numbers come from; flake_etcd.h: from an etcd cluster
- *     // >>library     configuration as text; calls for other languages, in a shared library
+ * Each section begins with a mark such as // >>public, which is what a program calls and sets. Users need not
+ * read further than // >>objects. The engine, with its protocol, is in // >>common.
  */
 
 /* Your warning flags are for your own code. */
@@ -172,13 +151,10 @@
 // >>hooks
 /* Defaults of the hooks. They apply to sno.h too. */
 
-/* FLAKE_API comes before public functions. Of public constants, each file has its own by default; with
- * FLAKE_SHARED the implementation defines them, as const without FLAKE_API. */
+/* FLAKE_API comes before public functions. */
 #ifndef FLAKE_SHARED
-#define FLAKE_API                               static inline
-#define FLAKE_I_CONST_OBJECT(type, name, value) static const type name = value
+#define FLAKE_API static inline
 #else
-#define FLAKE_I_CONST_OBJECT(type, name, value) extern FLAKE_API const type name
 #ifndef FLAKE_API
 #ifdef __ELF__ /* else a function of another module, with another version, may be called instead */
 #define FLAKE_API __attribute__((visibility("hidden")))
@@ -321,8 +297,7 @@ typedef struct flake_layout {
     uint8_t format; /* 0: 64 bits; else one of the 128-bit formats */
 } flake_layout;
 
-/* Initialisers for static layouts and options, and the same as constants.
- * 64 bits, most significant field first: */
+/* Initialisers for static layouts and options. 64 bits, most significant field first: */
 // clang-format off
 #define FLAKE_LAYOUT_DEFAULT /* 0, time 41, node 10, seq 12; since 2025: positive as a bigint until 2094 */ \
     {"default", INT64_C(1735689600000), 1, 41, 22, 10, 12, 12, 0, 0, 0, 0, 0, 0}
@@ -357,24 +332,22 @@ typedef struct flake_layout {
     {"uuid8", 0, 1, 48, 80, 48, 0, 16, 48, 0, 0, 0, 0, 4}
 #define FLAKE_LAYOUT_ULID /* time 48, counter 80 */ \
     {"ulid", 0, 1, 48, 80, 0, 0, 16, 0, 0, 0, 0, 0, 5}
-// clang-format on
 
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_default, FLAKE_LAYOUT_DEFAULT);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_idgen, FLAKE_LAYOUT_IDGEN);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_twitter, FLAKE_LAYOUT_TWITTER);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_hazelcast, FLAKE_LAYOUT_HAZELCAST);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_uniqueid_ordered, FLAKE_LAYOUT_UNIQUEID_ORDERED);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_uniqueid_spread, FLAKE_LAYOUT_UNIQUEID_SPREAD);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_sonyflake, FLAKE_LAYOUT_SONYFLAKE);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_discord, FLAKE_LAYOUT_DISCORD);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_instagram, FLAKE_LAYOUT_INSTAGRAM);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_mastodon, FLAKE_LAYOUT_MASTODON);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_js53, FLAKE_LAYOUT_JS53);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_boundary, FLAKE_LAYOUT_BOUNDARY);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_uuid7, FLAKE_LAYOUT_UUID7);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_uuid7_node, FLAKE_LAYOUT_UUID7_NODE);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_uuid8, FLAKE_LAYOUT_UUID8);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_ulid, FLAKE_LAYOUT_ULID);
+/* flake_layout_default, flake_layout_idgen ...: the same as constants. By default each file has its own; with
+ * FLAKE_SHARED the implementation defines them. */
+#define FLAKE_I_EACH_LAYOUT(X) \
+    X(default, DEFAULT) X(idgen, IDGEN) X(twitter, TWITTER) X(hazelcast, HAZELCAST) \
+    X(uniqueid_ordered, UNIQUEID_ORDERED) X(uniqueid_spread, UNIQUEID_SPREAD) \
+    X(sonyflake, SONYFLAKE) X(discord, DISCORD) X(instagram, INSTAGRAM) X(mastodon, MASTODON) \
+    X(js53, JS53) X(boundary, BOUNDARY) X(uuid7, UUID7) X(uuid7_node, UUID7_NODE) X(uuid8, UUID8) X(ulid, ULID)
+// clang-format on
+#ifndef FLAKE_SHARED
+#define FLAKE_I_CONSTANT(name, NAME) \
+    static const flake_layout flake_layout_##name = FLAKE_LAYOUT_##NAME;
+#else
+#define FLAKE_I_CONSTANT(name, NAME) extern FLAKE_API const flake_layout flake_layout_##name;
+#endif
+FLAKE_I_EACH_LAYOUT(FLAKE_I_CONSTANT)
 
 /* Time, node and sequence without gaps down to bit 0; units of 1 ms. */
 FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
@@ -430,13 +403,12 @@ FLAKE_API int flake128_compare(const flake128 *, const flake128 *);
  * handlers that draw. They must not call the generator.
  *
  *     EXACT    full-resolution system clock
- *     COARSE   cheap to read, some ms late. The exact clock is read when a generator starts, when a unit looks
- *              exhausted, and when the clock appears to have gone backwards. A backward step of less than
- *              twice the lag is not noticed until the unit is exhausted
+ *     COARSE   cheap to read, some ms late. A backward step of less than twice the lag is not noticed until
+ *              the unit is exhausted
  *     FAST     reads the exact clock every 0.5 ms. In between, the CPU's counter shows whether the unit has
  *              ended. A step of the clock, or a suspended machine, is noticed up to 0.5 ms late. Needs 64-bit
- *              x86 or aarch64 (gcc, clang) and a counter that is much cheaper than the clock; otherwise EXACT.
- *              It is EXACT, too, for the first 20 ms of draws, which check that the counter's rate is constant
+ *              x86 or aarch64 (gcc, clang) and a counter that is much cheaper than the clock; otherwise EXACT,
+ *              as for the first 20 ms of draws, which check that the counter's rate is constant
  */
 
 enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_FAST = 2 };
@@ -469,10 +441,9 @@ typedef struct flake_gate {
  * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter.
  * Options are copied; objects they point to must outlive the generator.
  *
- * It must not be copied or moved once initialised. Queries of a copy answer as if it had not been
- * initialised. Draws from it return FLAKE_INVALID from the next time unit on, but within the unit they repeat
- * the original's IDs, because only the start of a unit is checked. (Copies in shared memory are not
- * detected.)
+ * It must not be copied or moved once initialised. Draws from a copy return FLAKE_INVALID, but only from the
+ * next time unit on: within the unit they repeat the original's IDs. Queries answer as if it had not been
+ * initialised. (Copies in shared memory are not detected.)
  *
  * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return FLAKE_TIME_RANGE,
  * FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID; with a state FLAKE_IO, FLAKE_MISMATCH, FLAKE_NOT_EXTENDED;
@@ -488,7 +459,7 @@ typedef struct flake_options {
     uint32_t seq_min, seq_max; /* sequence range of this generator; both 0: the whole field */
 
     flake_lane *lanes;  /* memory for lanes; NULL: a single word */
-    size_t lane_count;  /* as many as threads that run at the same time: cores, or the CPU quota */
+    size_t lane_count;  /* as many as threads that run at the same time: cores, or the CPU quota rounded up */
     bool single_thread; /* one thread at a time generates, with plain loads and stores */
 
     flake_clock clock;    /* all zero: the exact system clock */
@@ -505,10 +476,10 @@ typedef struct flake_options {
      * use it at a time; a second one is not detected. */
     struct flake_state *state;
     /* A directory that the programs of a host share, such as "/run/app": init returns FLAKE_IN_USE if another
-     * generator, of this process or another, has the same layout and node and an overlapping sequence range.
-     * It implies start_next_unit. The numbers are freed by flake_release, or when the process and its children
-     * have ended. Deleting the file in it or closing its descriptor (as daemons that close all do) disables the
-     * check. POSIX, local file systems; not with shared_memory, UUIDv7 and ULID; NULL: no check */
+     * generator, of any process, has the same layout and node and an overlapping sequence range. Implies
+     * start_next_unit. The numbers are freed by flake_release, or when the process and its children have ended.
+     * Deleting the file in it or closing its descriptor (as daemons that close all do) disables the check.
+     * POSIX, local file systems; not with shared_memory, UUIDv7 and ULID; NULL: no check */
     const char *exclusive_dir;
     /* Generate only from the next time unit on: required to take over numbers that were in use in this unit.
      * The clock must be the same, and must not have gone backwards since. */
@@ -525,9 +496,8 @@ typedef struct flake_options {
  * FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST; for UUIDs and ULIDs
  * FLAKE_IO (no random bytes). `why` names the option. After a failure every call on the generator returns
  * FLAKE_INVALID.
- * The generator starts at the clock's time and knows of no earlier IDs. If the same numbers were in use in the
- * current time unit, by this process or another, it repeats IDs of that unit, unless it has start_next_unit
- * or a state, or continues from a snapshot (flake_restore). */
+ * The generator knows of no earlier IDs: it repeats those of the current time unit if its numbers were in use
+ * in that unit, unless it has start_next_unit or a state, or continues from a snapshot (flake_restore). */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, const flake_options *, flake_why *);
 /* n generators that share one sequence range, each with single_thread and for one thread at a time; in
  * shared memory for one process. All or none. FLAKE_INVALID: n is 0, exceeds the range, or is the whole of a
@@ -566,13 +536,13 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
 /* LANES split the sequence range. A draw uses the lane that last served its processor, and another one if two
  * threads meet in that lane or its IDs of this unit are exhausted. So cores rarely share a cache line, and one
  * thread can still draw all IDs of a unit. (With max_ahead_ms a lane first runs ahead by itself.) Each lane
- * asks the gate for itself, and has its own queue and overflow events. Lanes of fewer than 32 numbers are
- * exhausted often (js53 has room for 4). The array must not be moved or copied while it is in use.
+ * asks the gate for itself. Lanes of fewer than 32 numbers are exhausted often (js53 has room for 4). The array
+ * must not be moved or copied while it is in use.
  *
  * Of two successive draws, by any threads, the later one's ID is of the same unit or a later one. It may be
- * earlier by the coarse clock's lag or by max_ahead_ms; with the fast clock by up to 0.5 ms while the system
- * clock is stepped or slewed, and rarely, at the end of a unit, by one unit. After a backward step, lanes
- * whose newest ID is not ahead of the clock continue, and the others wait.
+ * earlier by the coarse clock's lag or by max_ahead_ms; with the fast clock, while the system clock is stepped
+ * or slewed, by up to 0.5 ms, and rarely, at the end of a unit, by one unit. After a backward step, lanes whose
+ * newest ID is not ahead of the clock continue, and the others wait.
  *
  * UUIDS AND ULIDS. In each ms a counter starts at a random number, below 2^25 (ULIDs: 2^79), and is
  * incremented for each ID. After 65,536 IDs callers wait for the next ms. So all IDs of a generator increase,
@@ -580,10 +550,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
  * from the newest time, each lane from its own; an exhausted ms is then followed by the next one at once. With
  * a clock before 1984 the first draw returns FLAKE_TIME_RANGE. seq_min and seq_max must be the whole range.
  *
- * PROBABILITY OF A DUPLICATE. One generator repeats no ID. If 1,000 generators draw 10 IDs each in every ms of
- * a year, expect 1.7e-4 duplicates with uuid7 and 2.6e-6 with ulid (with 74 random bits alone: 8.4e-5). With a
- * unique node (uuid7_node, uuid8) there are none, under the conditions for any node. RFC 9562 (6.4) provides
- * version 8 for that; version 7 with a node is an extension of ours.
+ * One generator repeats no ID. Two without a unique node may, though it is unlikely: tests/FORMATS.md has the
+ * figures. uuid7_node, an extension of ours, and uuid8, which RFC 9562 (6.4) provides for that, have a node.
  *
  * RANDOM BITS are a keyed function (SipHash-1-3) of the time and the counter, with keys from FLAKE_RANDOM_BYTES
  * that each init renews. Those of the last 48 bits are also renewed every second, if there are random bytes.
@@ -691,34 +659,17 @@ FLAKE_API void flake_machine_cloned(void);
  *     ...
  *     flake_state_close(&state, &why);
  *
- * Or the processes of a host share a directory, in which each claims a node number:
+ * Or the processes of a host share a directory, in which each claims a node number: set where.dir to "/run/app"
+ * instead, and pass &options.node for NULL.
  *
- *     uint64_t number;
- *     where.dir = "/run/app";
- *     if (flake_state_open(&state, &where, &options, &number, &why) != FLAKE_OK) ... why.text
- *     options.node = number;
+ * A state keeps its file or number until it is closed, or until the process and its forked children have ended.
+ * A number cannot be claimed again before its horizon has passed, so the next owner repeats no ID, either.
  *
- * A state keeps its file or number until it is closed, or until the process and its forked children have
- * ended. A number cannot be claimed again before its horizon has passed. So the next owner repeats no ID, even
- * if IDs ran ahead of the clock or the clock went backwards.
- *
- * What a state and exclusive_dir detect or prevent:
- *
- *                                              state with path   state with dir   exclusive_dir
- *     second generator, in any process, with
- *       the same node and the same file or dir FLAKE_IN_USE      gets another     FLAKE_IN_USE
- *       the same node, another file or dir     no                no               no
- *       the same flake_state object            no                no               FLAKE_IN_USE
- *     repeated IDs after a restart
- *       within the same time unit              prevented         prevented        prevented
- *       after the clock went backwards         prevented         prevented        no
- *       after IDs ran ahead of the clock       prevented         prevented        no
- *     file deleted, truncated or overwritten   at next write     at next write    no
- *     a generator on another host              no                no               no
- *
- * So a state replaces exclusive_dir if all processes claim their numbers from one `dir`. With `path`, or
- * with numbers from elsewhere, use both. Neither works on a network file system: its locks are unreliable, so
- * two processes may hold the same number. If there is no local disk, claim numbers from etcd (flake_etcd.h).
+ * A state does not detect a second generator that uses the same flake_state, nor, with `path`, one with the
+ * same node and another file. exclusive_dir does, but does not protect against a clock that went backwards, or
+ * IDs that ran ahead of it, before a restart. So use both, unless all processes claim their numbers from one
+ * `dir`. (tests/GUARANTEES.md has a table.) Neither works on a network file system: its locks are unreliable,
+ * so two processes may hold the same number. If there is no local disk, claim numbers from etcd (flake_etcd.h).
  *
  * An open state must not be moved, nor its file be deleted or replaced. Before each write the state reads
  * both records of the file. It is lost if another program has truncated or overwritten them, or if the
@@ -771,11 +722,11 @@ FLAKE_API flake_status flake_state_close(flake_state *, flake_why *);
 /* ---- after fork ----
  *
  * In a forked child, and after flake_machine_cloned(), draws return FLAKE_FORKED until this call gives the
- * generator other numbers: another node, or a sequence range that does not overlap. It takes all options,
- * lanes and single_thread included. FLAKE_NODE_OVERLAP: the numbers include some of the parent's.
- * FLAKE_INVALID: the generator was not inherited. On failure the generator is unchanged, so the child can try
- * again. Only this generator's or shard's numbers are compared: avoid those of the parent's other generators.
- * flake_init in a child compares nothing.
+ * generator other numbers: another node, or a sequence range that does not overlap. It takes all options, lanes
+ * and single_thread included. FLAKE_NODE_OVERLAP: the numbers include some of the parent's. FLAKE_INVALID: the
+ * generator was not inherited. On failure it is unchanged, so the child can try again. Only the numbers of this
+ * generator or shard are compared, and flake_init in a child compares none: avoid those of the parent's other
+ * generators.
  *
  * A generator must not outlive the module whose code initialised it: it reads that module's memory.
  *
@@ -792,16 +743,14 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, con
  *     twitter node=7 lanes=8 clock=fast state=/var/lib/app/ids
  *
  * For configuration files, command lines and other languages. Words are separated by blanks, in any order. They
- * have the names of the fields of flake_options and flake_state_options:
+ * are fields of flake_options and flake_state_options, with a number (node=7) or, if they are bool, alone
+ * (single_thread); and:
  *
  *     twitter                    a layout, by its name; layout=twitter is the same
- *     node=7                     node, node_offset, seq_min, seq_max, max_wait_ms, max_ahead_ms: numbers
  *     lanes=8                    options.lane_count; the program sets options.lanes to as many lanes
  *     clock=fast                 or exact, coarse
- *     single_thread              also fail_on_backwards, seq_scatter, start_next_unit: without a value
  *     exclusive_dir="/run/my app"    a value with blanks is in double quotes
- *     state=FILE, state_dir=DIR  one of them, with first, count, horizon_ms, max_downtime_ms, wait_ms,
- *                                must_exist, no_wait, manual_extend of flake_state_options
+ *     state=FILE, state_dir=DIR  one of them: path or dir of flake_state_options
  *     partition=7                of a sno_gen: see sno_gen_new
  */
 typedef struct flake_config {
@@ -1164,16 +1113,12 @@ struct flake_prefetch {
  *     page_align_up, wipe_on_fork     the page inside a page_room, zeroed in a child     else: NULL, false
  *     ONE_PER_PROCESS                 an object that all files of a process share
  *
- *     FLAKE_I_HAS_FILES               0: what follows fails, or does nothing
+ *     FLAKE_I_HAS_FILES               0: the functions for files fail, or do nothing
  *     cancel_guard_begin, ..._end     no cancellation in between; errno is restored
  *     thread_id                       unique among threads of all processes that share memory
  *     error_is_absent, _is_taken,     why the last call failed; close and unlink leave that unchanged
  *     error_text
- *     open, close, lock_bytes         of a file, by its descriptor; lock_bytes does not wait
- *     write_at, read_at               all n bytes at an offset; up to n bytes from an offset
- *     fsync, fdatasync, sync_dir      make data, or a name, survive a power failure
- *     find, is_link                   a file's identity, by path or descriptor
- *     rename, unlink, working_dir
+ *     open ... working_dir            files, by path and descriptor. lock_bytes does not wait
  *
  * Platforms: bare (FLAKE_NO_OS), Windows, WASI (neither has files), POSIX.
  */
@@ -4421,14 +4366,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
 }
 
 // >>layouts
-/* Each layout, as it is enumerated: of 64 bits, then of 128 bits in the order of their formats. */
-#define FLAKE_I_EACH_LAYOUT(X)                                                                  \
-    X(default, DEFAULT) X(idgen, IDGEN) X(twitter, TWITTER) X(hazelcast, HAZELCAST)             \
-    X(uniqueid_ordered, UNIQUEID_ORDERED) X(uniqueid_spread, UNIQUEID_SPREAD)                   \
-    X(sonyflake, SONYFLAKE) X(discord, DISCORD) X(instagram, INSTAGRAM) X(mastodon, MASTODON)   \
-    X(js53, JS53) X(boundary, BOUNDARY) X(uuid7, UUID7) X(uuid7_node, UUID7_NODE)               \
-    X(uuid8, UUID8) X(ulid, ULID)
-enum { FLAKE_I_LAYOUTS_OF_64 = 11 };
+enum { FLAKE_I_LAYOUTS_OF_64 = 11 }; /* those of 128 bits come after them, in the order of their formats */
 
 /* Formats of 128 bits. From UUID7 on a counter starts anywhere in each ms. */
 enum { FLAKE_I_BOUNDARY = 1, FLAKE_I_UUID7, FLAKE_I_UUID7_NODE, FLAKE_I_UUID8, FLAKE_I_ULID };
