@@ -82,8 +82,7 @@
  *     FLAKE_CLOCK_NS(kind)            Unix time in ns                 clock_gettime
  *     FLAKE_CLOCK_SLACK_NS            at least twice the lag of the coarse clock behind the exact one
  *                                     (0 for a clock of yours)        2 x clock_getres, at most 50 ms
- *     FLAKE_COUNTER()                 64-bit counter of constant rate, for the fast clock
- *                                                                     rdtsc, cntvct_el0
+ *     FLAKE_COUNTER()                 for FAST: of constant rate      rdtsc, cntvct_el0
  *     FLAKE_SLEEP_NS(ns)              sleeps that long or longer      clock_nanosleep
  *     FLAKE_RELAX()                   between two tries of a CAS      pause, isb
  *     FLAKE_LANE()                    a number that differs between threads that run at the same time;
@@ -96,8 +95,7 @@
  *     FLAKE_NO_OS                     leaves out all that needs a system: these two, environment, host
  *                                     name, fork detection, random bytes, clock and sleep; FLAKE_CLOCK_NS
  *                                     and FLAKE_SLEEP_NS must be defined           not defined
- *     FLAKE_API                       before each public function of FLAKE_SHARED, such as an export
- *                                     attribute                visibility("hidden") with ELF
+ *     FLAKE_API                       before public functions of FLAKE_SHARED      hidden with ELF
  *     FLAKE_SHOW_WARNINGS             your warning flags apply to this header too  not defined
  *
  * What is left out is still declared. It returns FLAKE_IO, or FLAKE_INVALID if an option asks for it, and
@@ -154,14 +152,10 @@
 /* FLAKE_API comes before public functions. */
 #ifndef FLAKE_SHARED
 #define FLAKE_API static inline
-#else
-#ifndef FLAKE_API
-#ifdef __ELF__ /* else a function of another module, with another version, may be called instead */
+#elif !defined(FLAKE_API) && defined(__ELF__) /* or another module's may be called */
 #define FLAKE_API __attribute__((visibility("hidden")))
-#else
+#elif !defined(FLAKE_API)
 #define FLAKE_API
-#endif
-#endif
 #endif
 
 /* Before calls whose status must not be ignored. It comes before FLAKE_API, as C++ and C23 require. */
@@ -209,14 +203,11 @@
 #endif
 #endif
 
-#ifdef __GCC_ATOMIC_LLONG_LOCK_FREE
+#if defined(__GNUC__) /* aligned for i386, where plain 64-bit members are aligned to 4 */
 #define FLAKE_I_LOCK_FREE __GCC_ATOMIC_LLONG_LOCK_FREE
-#else
-#define FLAKE_I_LOCK_FREE ATOMIC_LLONG_LOCK_FREE
-#endif
-#if defined(__GNUC__) /* explicit for i386, where plain 64-bit members are aligned to 4 */
 typedef FLAKE_ATOMIC(uint64_t) flake_i_atomic64 __attribute__((aligned(8)));
 #else
+#define FLAKE_I_LOCK_FREE ATOMIC_LLONG_LOCK_FREE
 typedef FLAKE_ATOMIC(uint64_t) flake_i_atomic64;
 #endif
 typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
@@ -227,12 +218,9 @@ typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
     type() = default;            \
     type(const type &) = delete; \
     type &operator=(const type &) = delete;
+extern "C" {
 #else
 #define FLAKE_I_NO_COPY(type)
-#endif
-
-#ifdef __cplusplus
-extern "C" {
 #endif
 
 // >>public
@@ -360,9 +348,8 @@ FLAKE_API flake_status flake_layout_named(const char *name, flake_layout *);
 FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *);
 /* FLAKE_INVALID: fields overlap or exceed 64 bits, there is no time field, or a 128-bit layout was changed */
 FLAKE_API flake_status flake_layout_check(const flake_layout *, flake_why *);
-/* The last ms that the layout can express; INT64_MAX if that exceeds an int64_t; INT64_MIN: the layout is
- * invalid. A generator also ends with its clock, whose int64_t of ns ends on 2262-04-11. (If time and
- * sequence fill all 64 bits, it ends a unit earlier.) */
+/* The last ms that the layout can express; INT64_MAX if that exceeds an int64_t; INT64_MIN: it is invalid. A
+ * generator ends a unit earlier if time and sequence fill all 64 bits, and on 2262-04-11 with its clock. */
 FLAKE_API int64_t flake_layout_end_ms(const flake_layout *);
 
 /* Node numbers that consist of parts. UINT64_MAX, which flake_init rejects, if a part is out of range. */
@@ -439,7 +426,8 @@ typedef struct flake_gate {
 /* ---- generators ----
  *
  * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter.
- * Options are copied; objects they point to must outlive the generator.
+ * Options are copied; objects they point to must outlive the generator, as must the module whose code
+ * initialised it.
  *
  * It must not be copied or moved once initialised. Draws from a copy return FLAKE_INVALID, but only from the
  * next time unit on: within the unit they repeat the original's IDs. Queries answer as if it had not been
@@ -534,10 +522,9 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_n(flake_gen *, flake128 *id
 FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t unix_ms, flake128 *id);
 
 /* LANES split the sequence range. A draw uses the lane that last served its processor, and another one if two
- * threads meet in that lane or its IDs of this unit are exhausted. So cores rarely share a cache line, and one
- * thread can still draw all IDs of a unit. (With max_ahead_ms a lane first runs ahead by itself.) Each lane
- * asks the gate for itself. Lanes of fewer than 32 numbers are exhausted often (js53 has room for 4). The array
- * must not be moved or copied while it is in use.
+ * threads meet there or its IDs of this unit are exhausted: one thread can still draw all IDs of a unit. (With
+ * max_ahead_ms a lane first runs ahead by itself.) Each lane asks the gate for itself. Lanes of fewer than 32
+ * numbers are exhausted often (js53 has room for 4). The array must not be moved or copied while it is in use.
  *
  * Of two successive draws, by any threads, the later one's ID is of the same unit or a later one. It may be
  * earlier by the coarse clock's lag or by max_ahead_ms; with the fast clock, while the system clock is stepped
@@ -551,12 +538,12 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
  * a clock before 1984 the first draw returns FLAKE_TIME_RANGE. seq_min and seq_max must be the whole range.
  *
  * One generator repeats no ID. Two without a unique node may, though it is unlikely: tests/FORMATS.md has the
- * figures. uuid7_node, an extension of ours, and uuid8, which RFC 9562 (6.4) provides for that, have a node.
+ * figures. uuid8, as RFC 9562 (6.4) provides, and uuid7_node, an extension of ours, have a node.
  *
  * RANDOM BITS are a keyed function (SipHash-1-3) of the time and the counter, with keys from FLAKE_RANDOM_BYTES
  * that each init renews. Those of the last 48 bits are also renewed every second, if there are random bytes.
- * Anyone holding an ID can predict others from that ms: all but the last 48 bits of a uuid7, all bits of the
- * others. IDs are neither secrets nor tokens. A clone of a running machine uses the same counters until
+ * IDs are neither secrets nor tokens: anyone holding one can predict others from that ms, all but the last 48
+ * bits of a uuid7, all bits of the others. A clone of a running machine uses the same counters until
  * flake_machine_cloned. */
 
 /* ---- queries: of every kind of generator; the answer may be out of date when it is returned ---- */
@@ -594,17 +581,15 @@ FLAKE_API flake_status flake_snapshot_take(flake_gen *, flake_snapshot *);
  * later ms. FLAKE_INVALID: another node, layout or range. */
 FLAKE_API flake_status flake_restore(flake_gen *, const flake_snapshot *, flake_why *);
 
-/* Frees the numbers that exclusive_dir holds; other generators can then use them. It does not stop draws: call
- * it when no thread draws any more, and before the memory is freed. Call it before another flake_init of this
- * generator, too: otherwise, even if that init fails, the numbers stay locked until the process ends. Not in
- * signal handlers. */
+/* Frees the numbers that exclusive_dir holds; other generators can then use them. Call it when no thread draws
+ * any more, before the memory is freed and before another flake_init of this generator: otherwise, even if that
+ * init fails, the numbers stay locked until the process ends. Not in signal handlers. */
 FLAKE_API void flake_release(flake_gen *);
 
 /* ---- prefetch: a thread's private stock of IDs, claimed in one batch ----
  *
- * From a generator of 64-bit IDs without lanes and single_thread, which must outlive it. An ID is as old as the
- * stock; valid_ms limits that (0: no limit). A stock has `count` IDs (1 to 100,000), or fewer if fewer are
- * available.
+ * From a generator of 64-bit IDs without lanes and single_thread, which must outlive it. A stock has `count`
+ * IDs (1 to 100,000), or as many as are available. They are as old as it is, at most valid_ms (0: no limit).
  */
 typedef struct flake_prefetch flake_prefetch;
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *,
@@ -617,8 +602,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, ui
 /* ---- overflow events: bounded, lock-free, many producers and consumers ----
  *
  * A full ring drops events. Order them by now_ns: events of different ms may arrive out of order. The last
- * event of an overflow has waiting = 0; a caller that waited pushes it, or the next draw. Each generator and
- * each lane has its own queue, and so its own events.
+ * event of an overflow has waiting = 0; a caller that waited pushes it, or the next draw. Each lane has its
+ * own.
  */
 typedef struct flake_ring flake_ring;
 typedef struct flake_ring_slot flake_ring_slot;
@@ -668,13 +653,13 @@ FLAKE_API void flake_machine_cloned(void);
  * A state does not detect a second generator that uses the same flake_state, nor, with `path`, one with the
  * same node and another file. exclusive_dir does, but does not protect against a clock that went backwards, or
  * IDs that ran ahead of it, before a restart. So use both, unless all processes claim their numbers from one
- * `dir`. (tests/GUARANTEES.md has a table.) Neither works on a network file system: its locks are unreliable,
- * so two processes may hold the same number. If there is no local disk, claim numbers from etcd (flake_etcd.h).
+ * `dir`: tests/GUARANTEES.md has a table. Neither works on a network file system, whose locks are unreliable.
+ * If there is no local disk, claim numbers from etcd (flake_etcd.h).
  *
- * An open state must not be moved, nor its file be deleted or replaced. Before each write the state reads
- * both records of the file. It is lost if another program has truncated or overwritten them, or if the
- * program has closed the descriptor and opened the file through another object. Then draws, extend and close
- * return FLAKE_MISMATCH until the state is closed and opened again.
+ * An open state must not be moved, nor its file be deleted or replaced. If another program truncates or
+ * overwrites the file, or the program closes the descriptor and opens the file through another object, the
+ * state is lost: from the next write on draws, extend and close return FLAKE_MISMATCH until it is closed and
+ * opened.
  */
 typedef struct flake_state flake_state;
 
@@ -725,10 +710,7 @@ FLAKE_API flake_status flake_state_close(flake_state *, flake_why *);
  * generator other numbers: another node, or a sequence range that does not overlap. It takes all options, lanes
  * and single_thread included. FLAKE_NODE_OVERLAP: the numbers include some of the parent's. FLAKE_INVALID: the
  * generator was not inherited. On failure it is unchanged, so the child can try again. Only the numbers of this
- * generator or shard are compared, and flake_init in a child compares none: avoid those of the parent's other
- * generators.
- *
- * A generator must not outlive the module whose code initialised it: it reads that module's memory.
+ * generator or shard are compared; flake_init in a child compares none. Avoid those of the parent's others.
  *
  * Two kinds of fork are not detected: a fork in a signal handler that has interrupted a draw (parent and child
  * both complete that draw), and, on systems where only the pid distinguishes processes, a fork into a
@@ -762,8 +744,7 @@ typedef struct flake_config {
 } flake_config;
 
 /* The config must not be copied or moved afterwards and must outlive the generator: options point into it.
- * FLAKE_INVALID: `why` names the word, and flake_init rejects the options. Whether numbers fit the layout is
- * checked by flake_init. */
+ * FLAKE_INVALID: `why` names the word, and flake_init, which checks that numbers fit, rejects the options. */
 FLAKE_API flake_status flake_config_parse(const char *text, flake_config *, flake_why *);
 
 #ifdef FLAKE_SHARED
@@ -780,8 +761,7 @@ FLAKE_API const char *flake_version(void);
 /* ---- where node numbers come from ----
  *
  * The caller ensures that no other generator has the number at the same time. FLAKE_INVALID: there is no such
- * number here; `why` has the reason. (If it does not fit the layout, flake_init returns FLAKE_NODE_RANGE or
- * FLAKE_INVALID.)
+ * number here; `why` has the reason. Whether it fits the layout is checked by flake_init.
  */
 /* The 48-bit Ethernet address of an interface, as boundary's worker. NULL: the first interface with a
  * factory-assigned address, else the first that is up, else any; never loopback or all zeros. Unique on a
@@ -838,10 +818,10 @@ FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
  * flake_machine_cloned; IDs of one ms from before and after are unordered. So are those of two modules that
  * hide their symbols, or were opened with RTLD_LOCAL: each has its own generator.
  *
- * The clock is FAST, so a step of the system's clock is noticed up to 0.5 ms late. (If you define the
- * hook FLAKE_CLOCK_NS but not FLAKE_COUNTER, it is EXACT.) After 65,536 IDs in a ms the calls wait for the next
- * one. FLAKE_IO: the system has no random bytes. FLAKE_TIME_RANGE: the clock reads before 1984 at first use, or
- * after 2262. FLAKE_AGAIN: the clock stood still for a second. On failure `out` is an empty text (zeros).
+ * The clock is FAST, or EXACT if you define FLAKE_CLOCK_NS but not FLAKE_COUNTER. After 65,536 IDs in a ms the
+ * calls wait for the next one. FLAKE_IO: the system has no random bytes. FLAKE_TIME_RANGE: the clock reads
+ * before 1984 at first use, or after 2262. FLAKE_AGAIN: the clock stood still for a second. On failure `out` is
+ * an empty text (zeros).
  */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7(char out[37]);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
@@ -1136,14 +1116,6 @@ struct flake_prefetch {
 #define FLAKE_I_WHY_NO_FILES ""
 #endif
 
-/* Pages that a forked child sees as zeros. */
-#if !defined(FLAKE_NO_OS) && \
-    (defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__) || defined(__NetBSD__))
-#define FLAKE_I_HAS_FORK_PAGES 1
-#else
-#define FLAKE_I_HAS_FORK_PAGES 0
-#endif
-
 #if defined(__cplusplus)
 #define FLAKE_I_RELY_ON(condition, what) static_assert(condition, what)
 #else
@@ -1152,10 +1124,8 @@ struct flake_prefetch {
 
 /* Defines an object of which a process has one, however many files include the header. In C++20 std::atomic,
  * used by hooks or MSVC, has a constructor; without `= {}` it would run after other files have drawn. */
-#if defined(_MSC_VER)
+#if defined(_WIN32)
 #define FLAKE_I_MERGED __declspec(selectany)
-#elif defined(_WIN32)
-#define FLAKE_I_MERGED __attribute__((selectany))
 #elif defined(__ELF__) && !defined(__cplusplus)
 /* Each file allocates a weak object; a common one is allocated once. ELF linkers merge the two kinds. */
 #define FLAKE_I_MERGED __attribute__((common))
@@ -1183,17 +1153,24 @@ struct flake_prefetch {
 #define FLAKE_I_LAYOUT(name, number) name##_##number
 #endif
 
-/* Memory of the module (the program, or a library that the process has opened) that contains a whole page at
- * any alignment. What the kernel is told about that page ends when the module is unloaded. */
-#if !FLAKE_I_HAS_FORK_PAGES
+/* A page that a forked child sees as zeros: memory of the module (the program, or a library that the process has
+ * opened) that contains a whole page at any alignment. What the kernel is told about that page ends when the
+ * module is unloaded. */
+#if defined(FLAKE_NO_OS) || \
+    !(defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__) || defined(__NetBSD__))
+#define FLAKE_I_HAS_FORK_PAGES 0
 typedef char flake_i_page_room; /* unused */
-#elif defined(__x86_64__) || defined(__i386__)
-typedef struct flake_i_page_room {
-    char bytes[2 * 4096];
-} flake_i_page_room;
+FLAKE_I_FN void *flake_i_page_align_up(flake_i_page_room *room) { return (void)room, (void *)NULL; }
+FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) { return (void)page, false; }
 #else
+#define FLAKE_I_HAS_FORK_PAGES 1
+#if defined(__x86_64__) || defined(__i386__)
+enum { FLAKE_I_PAGE = 4096 };
+#else
+enum { FLAKE_I_PAGE = 65536 };
+#endif
 typedef struct flake_i_page_room {
-    char bytes[2 * 65536];
+    char bytes[2 * FLAKE_I_PAGE];
 } flake_i_page_room;
 #endif
 
@@ -1205,32 +1182,21 @@ typedef struct flake_i_page_room {
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) { return (void)to, (void)n, false; }
 
 #elif defined(_WIN32) /* ---- Windows ---- */
-#ifndef WIN32_LEAN_AND_MEAN
-#define WIN32_LEAN_AND_MEAN
-#define FLAKE_I_LEAN_AND_MEAN
-#endif
-#ifndef NOMINMAX
-#define NOMINMAX
-#define FLAKE_I_NOMINMAX
-#endif
-#include <windows.h>
-#ifdef FLAKE_I_LEAN_AND_MEAN
+#pragma push_macro("WIN32_LEAN_AND_MEAN")
+#pragma push_macro("NOMINMAX")
 #undef WIN32_LEAN_AND_MEAN
-#undef FLAKE_I_LEAN_AND_MEAN
-#endif
-#ifdef FLAKE_I_NOMINMAX
 #undef NOMINMAX
-#undef FLAKE_I_NOMINMAX
-#endif
+#define WIN32_LEAN_AND_MEAN
+#define NOMINMAX
+#include <windows.h>
+#pragma pop_macro("WIN32_LEAN_AND_MEAN")
+#pragma pop_macro("NOMINMAX")
 #include <stdlib.h>
 #if !defined(_CRT_RAND_S) /* else <stdlib.h> has it */
 #if defined(__cplusplus)
-extern "C" {
+extern "C"
 #endif
-int __cdecl rand_s(unsigned *);
-#if defined(__cplusplus)
-}
-#endif
+    int __cdecl rand_s(unsigned *);
 #endif
 
 FLAKE_I_FN int64_t flake_i_system_ns(int kind) {
@@ -1339,13 +1305,12 @@ FLAKE_I_FN int64_t flake_i_system_ns(int kind) {
     return t.sec * 1000000000 + t.nsec;
 #else
     struct timespec t;
+    (void)kind;
 #if defined(CLOCK_REALTIME_COARSE)
     (void)clock_gettime(kind == FLAKE_CLOCK_COARSE ? CLOCK_REALTIME_COARSE : CLOCK_REALTIME, &t);
 #elif defined(CLOCK_REALTIME)
-    (void)kind;
     (void)clock_gettime(CLOCK_REALTIME, &t);
 #else
-    (void)kind;
     (void)timespec_get(&t, TIME_UTC);
 #endif
     return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
@@ -1399,8 +1364,7 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
 /* For open: a program executed meanwhile must not inherit the file and its lock. */
 #if defined(O_CLOEXEC)
 enum { FLAKE_I_CLOSES = O_CLOEXEC, FLAKE_I_DUP = F_DUPFD_CLOEXEC };
-#elif defined( \
-    __O_CLOEXEC) /* glibc's internal name, which strict C does not hide; it hides F_DUPFD_CLOEXEC */
+#elif defined(__O_CLOEXEC) /* glibc's internal name; strict C hides F_DUPFD_CLOEXEC, too */
 enum { FLAKE_I_CLOSES = __O_CLOEXEC, FLAKE_I_DUP = 1030 };
 #else
 enum { FLAKE_I_CLOSES = 0, FLAKE_I_DUP = F_DUPFD };
@@ -1460,9 +1424,7 @@ FLAKE_I_FN unsigned flake_i_system_lane(void) {
 FLAKE_I_FN uint64_t flake_i_pid(void) { return (uint64_t)getpid(); }
 
 FLAKE_I_FN void *flake_i_new_page(bool shared) {
-#if defined(MAP_ANONYMOUS)
-    const int anonymous = MAP_ANONYMOUS, zeros = -1;
-#elif defined(MAP_ANON)
+#if defined(MAP_ANON)
     const int anonymous = MAP_ANON, zeros = -1;
 #elif !defined(__linux__) /* the flag exists, but strict C hides its value */
     const int anonymous = 0, zeros = open("/dev/zero", O_RDWR);
@@ -1480,7 +1442,7 @@ FLAKE_I_FN void flake_i_drop_page(void *page) { (void)munmap(page, 4096); }
 #if FLAKE_I_HAS_FORK_PAGES
 FLAKE_I_FN void *flake_i_page_align_up(flake_i_page_room *room) {
     const long size = sysconf(_SC_PAGESIZE);
-    if (size <= 0 || (size_t)size > sizeof room->bytes / 2) return NULL;
+    if (size <= 0 || size > FLAKE_I_PAGE) return NULL;
     const uintptr_t past = (uintptr_t)room->bytes % (uintptr_t)size;
     return room->bytes + (past ? (uintptr_t)size - past : 0);
 }
@@ -1506,10 +1468,6 @@ FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) {
 #endif
 
 /* ---- what several platforms lack ---- */
-#if !FLAKE_I_HAS_FORK_PAGES
-FLAKE_I_FN void *flake_i_page_align_up(flake_i_page_room *room) { return (void)room, (void *)NULL; }
-FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) { return (void)page, false; }
-#endif
 #if defined(FLAKE_NO_OS) || defined(__wasi__)
 FLAKE_I_FN unsigned flake_i_system_lane(void) { return 0; }
 FLAKE_I_FN void *flake_i_new_page(bool shared) { return (void)shared, (void *)NULL; }
@@ -1723,13 +1681,7 @@ FLAKE_I_FN bool flake_i_working_dir(char *out, size_t size) { return (void)out, 
 
 // >>own begin
 /*
- * What this header alone asks of the operating system, for // >>who and // >>library:
- *
- *     environment             a variable's value; NULL: not set                     bare: NULL
- *     zeroed, free            memory, in a shared library                           bare: NULL
- *     host_name               this host's, in the buffer given; NULL: unknown       WASI, bare: NULL
- *     list_interfaces, free_  the network interfaces; false: not listed             without POSIX: false
- *     interface_next          the next one of the list: name, flags, addresses
+ * What this header alone asks of the operating system, for // >>who and // >>library.
  */
 typedef struct flake_i_interface {
     const char *name;
@@ -1754,6 +1706,7 @@ FLAKE_I_FN const char *flake_i_host_name(char *room, size_t size) {
 }
 #else
 #include <sys/utsname.h>
+/* In the room given; NULL: unknown. */
 FLAKE_I_FN const char *flake_i_host_name(char *room, size_t size) {
     struct utsname system;
     if (uname(&system) < 0 || strlen(system.nodename) >= size) return NULL;
@@ -1807,6 +1760,7 @@ FLAKE_I_FN const uint8_t *flake_i_mac(const struct sockaddr *address) {
     return NULL;
 }
 
+/* Removes the first interface of the list. */
 FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_interface *i) {
     const struct ifaddrs *const entry = *list;
     if (!entry) return false;
@@ -2231,7 +2185,6 @@ typedef struct flake_i_engine_config {
 } flake_i_engine_config;
 
 /* The state file, defined below. */
-FLAKE_I_FN uint64_t flake_i_state_run(const struct flake_state *);
 FLAKE_I_FN flake_status flake_i_state_gate(struct flake_state *, uint64_t run, int64_t until_ns,
                                             bool *pointless);
 FLAKE_I_FN bool flake_i_state_is_late(const struct flake_state *, int64_t until_ns);
@@ -2328,7 +2281,7 @@ FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_engine_config
     e->is_shared = o->shared_memory;
     e->state_at = (uintptr_t)o->state;
     if (o->state && o->shared_memory) e->state_at -= (uintptr_t)e;
-    e->state_run = o->state ? flake_i_state_run(o->state) : 0;
+    e->state_run = o->state ? FLAKE_ATOMIC_LOAD(&o->state->run, relaxed) : 0;
 }
 
 /* Whether the counter is much cheaper than the clock. It is not if readings are trapped, or if the
@@ -3319,9 +3272,8 @@ FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
  *
  * It stores a horizon: a time a few seconds ahead of all IDs generated. It is moved long before
  * draws reach it; a draw that would pass it waits until a new one is on disk. So after a crash or a
- * power cut the next run may generate no ID at or before the file's horizon, and every later one.
- * In a directory the file stores a number instead of a generator's identity: any generator may use
- * it.
+ * power cut the next run generates only IDs after the file's horizon. In a directory the file stores
+ * a number instead of a generator's identity: any generator may use it.
  *
  *     byte 0   "idstate\n"        8  version, 4 bytes: 2        512, 4608   records
  *
@@ -3329,9 +3281,8 @@ FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
  *             24  run, 16 bytes       40  identity, 64       104  0
  *            120  FNV-1a of the 120 bytes before; all numbers big-endian
  *
- * Each write produces the next record and replaces the older one. The complete record with the
- * highest number counts; one that was cut short was never published. A file of another version is
- * refused.
+ * Each write replaces the older record by the next one. The complete record with the highest number
+ * counts; one that was cut short was never published.
  *
  * HORIZON   The file on disk is never before state.horizon, and no draw is admitted past that. One
  *           thread at a time writes (`writer`); it publishes the horizon after the file is synced
@@ -3519,9 +3470,8 @@ FLAKE_I_FN bool flake_i_state_holder_is_here(const flake_state *s) {
 
 /* Whether this process opened it: a shared state may be another's. */
 FLAKE_I_FN bool flake_i_state_is_here(const flake_state *s) {
-    if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
-    if (s->self != ((uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION)) return false;
-    return flake_i_state_holder_is_here(s);
+    return FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) &&
+           s->self == ((uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION) && flake_i_state_holder_is_here(s);
 }
 
 FLAKE_I_FN bool flake_i_state_is_held(const flake_state *s) {
@@ -3653,10 +3603,10 @@ FLAKE_I_FN flake_status flake_i_state_gate(flake_state *s, uint64_t run, int64_t
     if (horizon_ns == INT64_MIN) return FLAKE_IO;
     if ((uint64_t)horizon_ns == FLAKE_I_LOST_STATE) return FLAKE_MISMATCH;
     const bool manual_extend = FLAKE_ATOMIC_LOAD(&s->manual_extend, relaxed) != 0;
-    const bool is_near =
-        until_ns > horizon_ns || flake_i_ns_until(horizon_ns, until_ns) < flake_i_lead_ns(s) / 2;
-    if (is_near && !manual_extend &&
-        (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed))) {
+    const bool is_due =
+        until_ns > horizon_ns || (flake_i_ns_until(horizon_ns, until_ns) < flake_i_lead_ns(s) / 2 &&
+                                  until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed));
+    if (is_due && !manual_extend) {
         bool moved = true; /* or there is a writer */
         const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
         if (flake_i_state_own_turn(s)) {
@@ -3714,12 +3664,6 @@ FLAKE_API flake_status flake_state_extend(flake_state *s, flake_why *why) {
     return status;
 }
 
-/* Stops all draws, and makes this thread the last writer: a late draw cannot write. */
-FLAKE_I_FN void flake_i_state_shut(flake_state *s) {
-    FLAKE_ATOMIC_STORE(&s->horizon, FLAKE_I_CLOSED_STATE, seq_cst); /* SHUT:S */
-    while (!flake_i_state_own_turn(s)) FLAKE_SLEEP_NS(100000);
-}
-
 /* The last record has the latest time that draws have asked for. */
 FLAKE_I_FN flake_status flake_i_state_write_last(flake_state *s, flake_why *why) {
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
@@ -3739,7 +3683,10 @@ FLAKE_API flake_status flake_state_close(flake_state *s, flake_why *why) {
     if (!stays_open && !FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed))
         return flake_i_state_is_closed(why);
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    if (!stays_open && !inherited) flake_i_state_shut(s);
+    if (!stays_open && !inherited) { /* this thread remains the writer: a late draw cannot write */
+        FLAKE_ATOMIC_STORE(&s->horizon, FLAKE_I_CLOSED_STATE, seq_cst); /* SHUT:S */
+        while (!flake_i_state_own_turn(s)) FLAKE_SLEEP_NS(100000);
+    }
     const flake_status status =
         is_stale ? flake_i_state_is_foreign(why) : flake_i_state_write_last(s, why);
     flake_i_file file = s->file; /* once it is unlocked, a shared object may be another's */
@@ -3782,12 +3729,10 @@ FLAKE_I_FN flake_status flake_i_state_read(flake_i_opening *o) {
     const int n = flake_i_read_at(o->file.fd, 0, bytes, sizeof bytes);
     if (n < 0) return flake_i_say_errno(o->why, o->path, ": cannot be read: ");
     const flake_status status = flake_i_file_get(bytes, (size_t)n, &o->last);
-    if (status == FLAKE_CORRUPT)
-        return flake_i_say(o->why, status, o->path, "is cut short or damaged");
-    if (status != FLAKE_OK)
-        return flake_i_say(o->why, status, o->path,
-                           "is not a state file, or is of another version");
-    return FLAKE_OK;
+    if (status == FLAKE_OK) return status;
+    return flake_i_say(o->why, status, o->path,
+                       status == FLAKE_CORRUPT ? "is cut short or damaged"
+                                               : "is not a state file, or is of another version");
 }
 
 /* FLAKE_AGAIN: a number whose horizon has not passed. */
@@ -3810,8 +3755,7 @@ FLAKE_I_FN flake_status flake_i_state_claim(flake_i_opening *o) {
     memset(&o->last, 0, sizeof o->last);
     o->last.horizon_ns = INT64_MIN;
     flake_status status = flake_i_file_open(&o->file, o->path, FLAKE_I_WRITE, 0, 0);
-    const bool is_new =
-        status == FLAKE_IO && flake_i_error_is_absent() && !o->where->must_exist;
+    const bool is_new = status == FLAKE_IO && flake_i_error_is_absent() && !o->where->must_exist;
     if (is_new) status = flake_i_file_begin(&o->file, o->path, o->identity, o->any);
     if (status == FLAKE_OK) {
         if (!is_new) status = flake_i_state_read(o);
@@ -4043,10 +3987,6 @@ FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, u
 }
 
 /* ---- exclusive: detects a second generator with the same numbers on a host ---- */
-
-FLAKE_I_FN bool flake_i_may_exclude(const char *dir, bool shared_memory) {
-    return !shared_memory && *dir && strlen(dir) < FLAKE_I_PATH;
-}
 
 /* Some programs have 31-bit offsets, and all must agree: from 2^30 on four neighbours share a
  * byte. */
@@ -4869,7 +4809,7 @@ FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
     if (!FLAKE_I_HAS_FILES) return "exclusive_dir " FLAKE_I_WHY_NO_FILES;
     if (format == FLAKE_I_UUID7 || format == FLAKE_I_ULID)
         return "exclusive_dir is for layouts that contain a node";
-    if (!flake_i_may_exclude(o->exclusive_dir, o->shared_memory))
+    if (o->shared_memory || !*o->exclusive_dir || strlen(o->exclusive_dir) >= FLAKE_I_PATH)
         return "exclusive_dir is empty or too long, or combined with shared_memory";
     return NULL;
 }
