@@ -85,8 +85,7 @@
  *     FLAKE_COUNTER()                 for FAST: of constant rate      rdtsc, cntvct_el0
  *     FLAKE_SLEEP_NS(ns)              sleeps that long or longer      clock_nanosleep
  *     FLAKE_RELAX()                   between two tries of a CAS      pause, isb
- *     FLAKE_LANE()                    a number that differs between threads that run at the same time;
- *                                     lanes use 8 bits of it      the processor's, or the thread's
+ *     FLAKE_LANE()                    differs between running threads, in 8 bits   processor or thread
  *     FLAKE_RANDOM_BYTES(to, n)       n random bytes; false: none     getrandom, /dev/urandom
  *     FLAKE_ASSERT(condition)         programming errors              nothing
  *     FLAKE_NO_SIMD                   portable code for UUID and ULID texts        not defined
@@ -482,8 +481,7 @@ typedef struct flake_options {
 
 /* Options NULL: all defaults, and so node 0. FLAKE_INVALID, FLAKE_NODE_RANGE; with exclusive_dir FLAKE_IN_USE,
  * FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST; for UUIDs and ULIDs
- * FLAKE_IO (no random bytes). `why` names the option. After a failure every call on the generator returns
- * FLAKE_INVALID.
+ * FLAKE_IO (no random bytes). After a failure every call on the generator returns FLAKE_INVALID.
  * The generator knows of no earlier IDs: it repeats those of the current time unit if its numbers were in use
  * in that unit, unless it has start_next_unit or a state, or continues from a snapshot (flake_restore). */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, const flake_options *, flake_why *);
@@ -504,8 +502,7 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
 /* All n, waiting for each unit as flake_next does. On failure the IDs generated so far are valid and the rest
  * is zeroed. With lanes the array is unsorted. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
-/* As many as are available now. *got receives their count; the rest of the array is unchanged. FLAKE_OK if at
- * least one. */
+/* As many as are available now, *got of them; the rest of the array is unchanged. FLAKE_OK if at least one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n,
                                                     size_t *got);
 /* With the caller's time, such as a cached reading of the clock. An older one counts as the newest unit.
@@ -3177,7 +3174,6 @@ FLAKE_I_FN void flake_i_put_why(flake_why *why, const char *first, const char *s
     why->text[n] = 0;
 }
 
-/* Returns the status. */
 FLAKE_I_FN flake_status flake_i_say(flake_why *why, flake_status status, const char *subject,
                                     const char *what) {
     flake_i_put_why(why, subject, ": ", what);
@@ -3410,8 +3406,7 @@ FLAKE_I_FN flake_status flake_i_file_get(const uint8_t *in, size_t n, flake_i_re
     return n < FLAKE_I_FILE ? FLAKE_CORRUPT : flake_i_records_get(in, r);
 }
 
-/* Whether the fresh file is empty, or is of a dead process that made the same state (any: the same
- * kind). */
+/* Whether the fresh file is empty, or a dead process's for the same state (any: the same kind). */
 FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity, bool any) {
     uint8_t bytes[FLAKE_I_FILE + 1] = {0};
     flake_i_record r;
@@ -3512,8 +3507,7 @@ FLAKE_I_FN flake_status flake_i_state_compare(const flake_state *s) {
     return status == FLAKE_OK && (r.number < s->number || is_tried) ? FLAKE_OK : FLAKE_MISMATCH;
 }
 
-/* LAST. If the record is not its own the state is lost. A failed read proves nothing. Caller must
- * be the writer. */
+/* LAST. A failed read proves nothing. Caller must be the writer. */
 FLAKE_I_FN bool flake_i_state_is_own(flake_state *s) {
     const flake_status status = flake_i_state_compare(s);
     uint64_t seen = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
@@ -3652,8 +3646,7 @@ FLAKE_API flake_status flake_state_extend(flake_state *s, flake_why *why) {
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
     flake_status status = FLAKE_OK; /* there is a writer */
     if (flake_i_state_own_turn(s)) {
-        /* only the writer reads plain members: another thread may have closed and reopened the
-         * state */
+        /* plain members are the writer's: the state may have been closed and opened again */
         const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
         if (flake_i_state_is_stale(s)) status = flake_i_state_is_foreign(why);
         else if (!flake_i_state_move(s, flake_i_max(asked, flake_i_exact_ns(&s->clock))))
@@ -3930,7 +3923,7 @@ FLAKE_I_FN flake_status flake_i_state_open_any(flake_state *s, flake_i_opening *
                        "the free numbers may have IDs ahead of the clock: retry in a few seconds");
 }
 
-/* NULL: nothing. */
+/* What is wrong with the options; NULL: nothing. */
 FLAKE_I_FN const char *flake_i_state_why(const flake_i_opening *o, const uint64_t *number) {
     const flake_state_options *const w = o->where;
     const int64_t max_ms = INT64_MAX / 1000000 / 4;
@@ -3988,35 +3981,10 @@ FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, u
 
 /* ---- exclusive: detects a second generator with the same numbers on a host ---- */
 
-/* Some programs have 31-bit offsets, and all must agree: from 2^30 on four neighbours share a
- * byte. */
+/* Offsets have 31 bits in some programs: from 2^30 on four neighbours share a byte in all. */
 FLAKE_I_FN uint64_t flake_i_exclude_at(uint64_t number) {
     const uint64_t exact = (uint64_t)1 << 30;
     return number < exact ? number : exact + (number - exact) / 4;
-}
-
-/* The file is named by the hash of the rest of the identity; flake_i_file_drop releases it. On
- * failure *file is unchanged. */
-FLAKE_I_FN flake_status flake_i_exclude(flake_i_file *file, const char *dir,
-                                        const uint8_t *identity, size_t whose, uint64_t first,
-                                        uint64_t last, flake_why *why) {
-    static const char prefix[] = "/flake-";
-    char path[FLAKE_I_PATH + 64];
-    const size_t length = strlen(dir);
-    const uint64_t from = flake_i_exclude_at(first), to = flake_i_exclude_at(last);
-    flake_i_file fresh = {0, 0, -1};
-    memcpy(path, dir, length);
-    memcpy(path + length, prefix, sizeof prefix - 1);
-    char *at = path + length + sizeof prefix - 1;
-    at += flake_format_fixed(flake_i_fnv(identity, whose), FLAKE_HEX, at, 17);
-    memcpy(at, ".exclusive", sizeof ".exclusive");
-    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    const flake_status status =
-        flake_i_file_open(&fresh, path, FLAKE_I_CREATE, from, to - from + 1);
-    if (status == FLAKE_IO) (void)flake_i_say_errno(why, path, ": cannot be opened and locked: ");
-    flake_i_cancel_guard_end(guard);
-    if (status == FLAKE_OK) *file = fresh;
-    return status;
 }
 
 FLAKE_I_FN void flake_i_exclude_end(flake_i_file *file, bool inherited) {
@@ -4907,17 +4875,32 @@ FLAKE_API flake_status flake_state_open(flake_state *s, const flake_state_option
     return flake_i_state_open(s, &opening, number);
 }
 
-/* Claims the identity's sequence range in a directory. */
+/* Claims the identity's sequence range in a directory: locks bytes of a file that is named by the hash of the
+ * rest. On failure *file is unchanged. */
 FLAKE_I_FN flake_status flake_i_exclude_range(flake_i_file *file, const char *dir,
                                               const uint8_t *identity, flake_why *why) {
+    static const char prefix[] = "/flake-", ending[] = ".exclusive";
     const uint64_t first = flake_i_first_seq(identity), last = flake_i_last_seq(identity);
+    const uint64_t from = flake_i_exclude_at(first), to = flake_i_exclude_at(last);
+    flake_i_file fresh = {0, 0, -1};
+    char path[FLAKE_I_PATH + 64], *at = path + strlen(dir);
+    memcpy(path, dir, strlen(dir));
+    memcpy(at, prefix, sizeof prefix - 1);
+    at += sizeof prefix - 1;
+    at += flake_format_fixed(flake_i_fnv(identity, FLAKE_I_WHOSE), FLAKE_HEX, at, 17);
+    memcpy(at, ending, sizeof ending);
+    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
+    const flake_status status =
+        flake_i_file_open(&fresh, path, FLAKE_I_CREATE, from, to - from + 1);
+    if (status == FLAKE_IO) (void)flake_i_say_errno(why, path, ": cannot be opened and locked: ");
+    flake_i_cancel_guard_end(guard);
+    if (status == FLAKE_OK) *file = fresh;
+    if (status != FLAKE_IN_USE) return status;
     const char *const words[] = {": node ", ", sequence ", " to ",
                                  " is in use by another generator"};
     const uint64_t numbers[] = {flake_i_get64(identity + 32), first, last};
-    char text[128], *at = text;
-    const flake_status status =
-        flake_i_exclude(file, dir, identity, FLAKE_I_WHOSE, first, last, why);
-    if (status != FLAKE_IN_USE) return status;
+    char text[128];
+    at = text;
     for (size_t i = 0; i < 4; i++) {
         memcpy(at, words[i], strlen(words[i]) + 1);
         at += strlen(words[i]);
