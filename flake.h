@@ -41,7 +41,7 @@
  * UNIQUENESS
  *
  * No ID is generated twice if generators that run at the same time, in one process or in several, have
- * different nodes or disjoint sequence ranges. On one host exclusive_dir detects if they don't. A generator
+ * different nodes or disjoint sequence ranges. On one host exclusive_dir detects it if they don't. A generator
  * that takes over the numbers of an earlier one must start in a later time unit (start_next_unit) with a clock
  * that did not go backwards, or use a state file, which ensures both.
  *
@@ -82,10 +82,10 @@
  *     FLAKE_CLOCK_NS(kind)            Unix time in ns                 clock_gettime
  *     FLAKE_CLOCK_SLACK_NS            at least twice the lag of the coarse clock behind the exact one
  *                                     (0 for a clock of yours)        2 x clock_getres, at most 50 ms
- *     FLAKE_COUNTER()                 for FAST: of constant rate      rdtsc, cntvct_el0
+ *     FLAKE_COUNTER()                 64-bit counter of constant rate rdtsc, cntvct_el0
  *     FLAKE_SLEEP_NS(ns)              sleeps that long or longer      clock_nanosleep
  *     FLAKE_RELAX()                   between two tries of a CAS      pause, isb
- *     FLAKE_LANE()                    differs between running threads, in 8 bits   processor or thread
+ *     FLAKE_LANE()                    a number for each running thread; 8 bits are used    the processor's
  *     FLAKE_RANDOM_BYTES(to, n)       n random bytes; false: none     getrandom, /dev/urandom
  *     FLAKE_ASSERT(condition)         programming errors              nothing
  *     FLAKE_NO_SIMD                   portable code for UUID and ULID texts        not defined
@@ -534,8 +534,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
  * from the newest time, each lane from its own; an exhausted ms is then followed by the next one at once. With
  * a clock before 1984 the first draw returns FLAKE_TIME_RANGE. seq_min and seq_max must be the whole range.
  *
- * One generator repeats no ID. Two without a unique node may, though it is unlikely: tests/FORMATS.md has the
- * figures. uuid8, as RFC 9562 (6.4) provides, and uuid7_node, an extension of ours, have a node.
+ * One generator repeats no ID. Two of uuid7 or ulid may, though it is unlikely: tests/FORMATS.md has the
+ * figures. Those of uuid8 and uuid7_node, an extension of RFC 9562 (6.4), do not if their nodes differ.
  *
  * RANDOM BITS are a keyed function (SipHash-1-3) of the time and the counter, with keys from FLAKE_RANDOM_BYTES
  * that each init renews. Those of the last 48 bits are also renewed every second, if there are random bytes.
@@ -598,9 +598,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, ui
 // >>restarts
 /* ---- overflow events: bounded, lock-free, many producers and consumers ----
  *
- * A full ring drops events. Order them by now_ns: events of different ms may arrive out of order. The last
- * event of an overflow has waiting = 0; a caller that waited pushes it, or the next draw. Each lane has its
- * own.
+ * A full ring drops events. Order them by now_ns: those of different ms may arrive out of order. The last event
+ * of an overflow has waiting = 0; a caller that waited pushes it, or the next draw. Lanes push their own.
  */
 typedef struct flake_ring flake_ring;
 typedef struct flake_ring_slot flake_ring_slot;
@@ -648,15 +647,14 @@ FLAKE_API void flake_machine_cloned(void);
  * A number cannot be claimed again before its horizon has passed, so the next owner repeats no ID, either.
  *
  * A state does not detect a second generator that uses the same flake_state, nor, with `path`, one with the
- * same node and another file. exclusive_dir does, but does not protect against a clock that went backwards, or
- * IDs that ran ahead of it, before a restart. So use both, unless all processes claim their numbers from one
- * `dir`: tests/GUARANTEES.md has a table. Neither works on a network file system, whose locks are unreliable.
- * If there is no local disk, claim numbers from etcd (flake_etcd.h).
+ * same node and another file. exclusive_dir does, in one directory, but does not protect against a clock that
+ * went backwards, or IDs that ran ahead of it, before a restart. So use both, unless all processes claim their
+ * numbers from one `dir`: tests/GUARANTEES.md has a table. Neither works on a network file system, whose locks
+ * are unreliable. If there is no local disk, claim numbers from etcd (flake_etcd.h).
  *
- * An open state must not be moved, nor its file be deleted or replaced. If another program truncates or
- * overwrites the file, or the program closes the descriptor and opens the file through another object, the
- * state is lost: from the next write on draws, extend and close return FLAKE_MISMATCH until it is closed and
- * opened.
+ * An open state must not be moved, nor its file be deleted or replaced. If another program overwrites or
+ * truncates the file, or this one closes the descriptor and opens the file through another object, the state is
+ * lost: from the next write on draws, extend and close return FLAKE_MISMATCH until it is opened again.
  */
 typedef struct flake_state flake_state;
 
@@ -706,8 +704,8 @@ FLAKE_API flake_status flake_state_close(flake_state *, flake_why *);
  * In a forked child, and after flake_machine_cloned(), draws return FLAKE_FORKED until this call gives the
  * generator other numbers: another node, or a sequence range that does not overlap. It takes all options, lanes
  * and single_thread included. FLAKE_NODE_OVERLAP: the numbers include some of the parent's. FLAKE_INVALID: the
- * generator was not inherited. On failure it is unchanged, so the child can try again. Only the numbers of this
- * generator or shard are compared; flake_init in a child compares none. Avoid those of the parent's others.
+ * generator was not inherited. On failure it is unchanged, so the child can try again. Only its own numbers are
+ * compared (flake_init in a child compares none): avoid those of the parent's other generators.
  *
  * Two kinds of fork are not detected: a fork in a signal handler that has interrupted a draw (parent and child
  * both complete that draw), and, on systems where only the pid distinguishes processes, a fork into a
@@ -816,9 +814,9 @@ FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
  * hide their symbols, or were opened with RTLD_LOCAL: each has its own generator.
  *
  * The clock is FAST, or EXACT if you define FLAKE_CLOCK_NS but not FLAKE_COUNTER. After 65,536 IDs in a ms the
- * calls wait for the next one. FLAKE_IO: the system has no random bytes. FLAKE_TIME_RANGE: the clock reads
- * before 1984 at first use, or after 2262. FLAKE_AGAIN: the clock stood still for a second. On failure `out` is
- * an empty text (zeros).
+ * calls wait for the next. FLAKE_IO: the system has no random bytes. FLAKE_TIME_RANGE: the clock reads before
+ * 1984 at first use, or after 2262. FLAKE_AGAIN: the clock stood still for a second. On failure `out` is
+ * zeroed.
  */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7(char out[37]);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
