@@ -654,7 +654,7 @@ FLAKE_API void flake_machine_cloned(void);
  *
  * An open state must not be moved, nor its file be deleted or replaced. If another program overwrites or
  * truncates the file, or this one closes the descriptor and opens the file through another object, the state is
- * lost: from the next write on draws, extend and close return FLAKE_MISMATCH until it is opened again.
+ * lost: from the next write on draws, extend and close return FLAKE_MISMATCH. Close it, then open it again.
  */
 typedef struct flake_state flake_state;
 
