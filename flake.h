@@ -1937,7 +1937,7 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
 #define FLAKE_I_LIKELY(x) (x)
 #endif
 
-/* ---- clock, sleep, lane, random bytes ---- */
+/* ---- clock, sleep, lane ---- */
 
 #ifndef FLAKE_CLOCK_SLACK_NS
 #ifdef FLAKE_CLOCK_NS
