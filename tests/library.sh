@@ -23,8 +23,8 @@ probe() { echo 'int one(void) { return 1; }' | $cc -x c -shared -fPIC - -o "$dir
 if probe && judge "make lib" libraries; then
     for which in flake sno; do
         nm -D --defined-only "$dir/lib$which.so" | awk '{print $3}' | sort > "$dir/exported"
-        public $which.h | sed -nE "s/.*FLAKE_API ([^(]*)\(.*/\1/p; s/.*FLAKE_I_CONST_OBJECT\(([^,]*,[^,]*),.*/\1/p" |
-            sed 's/.*[ *]//' | sort > "$dir/public"
+        { public $which.h | sed -nE 's/.*FLAKE_API ([^(]*)\(.*/\1/p' | sed 's/.*[ *]//'
+            public $which.h | grep -o '\bX([a-z0-9_]*,' | sed 's/X(\(.*\),/flake_layout_\1/'; } | sort > "$dir/public"
         [ $which = flake ] && cp "$dir/public" "$dir/flakes" || sort -o "$dir/public" "$dir/public" "$dir/flakes"
         judge "lib$which.so exports what is public, and nothing else" same "$dir/public" "$dir/exported"
         by_cxx() {
