@@ -6944,132 +6944,89 @@ FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node,
     return FLAKE_OK;
 }
 
-
 // >>library
-enum {
-    FLAKE_I_WORD_FLAG,
-    FLAKE_I_WORD_TEXT,
-    FLAKE_I_WORD_LAYOUT,
-    FLAKE_I_WORD_CLOCK,
-    FLAKE_I_WORD_64, /* numbers from here on: uint64_t, int64_t from 0 on, uint32_t, */
-    FLAKE_I_WORD_MS,
-    FLAKE_I_WORD_32,
-    FLAKE_I_WORD_LANES, /* size_t and int32_t up to 65535 */
-    FLAKE_I_WORD_PARTITION
-};
+enum { FLAKE_I_IS_FLAG, FLAKE_I_IS_TEXT, FLAKE_I_IS_LAYOUT, FLAKE_I_IS_CLOCK, FLAKE_I_IS_NUMBER };
 
-/* A word's name, the offset of its value in flake_config, and its kind. */
+/* A word, the member of flake_config that it sets, the largest number, and what is wrong with a value that
+ * the member cannot have. */
 typedef struct flake_i_word {
     const char *name;
-    size_t at;
+    size_t at, size;
     int kind;
+    uint64_t most;
+    const char *wrong;
 } flake_i_word;
 
-#define FLAKE_I_WORD(name, member, kind) {name, offsetof(flake_config, member), FLAKE_I_WORD_##kind}
+#define FLAKE_I_WORD(name, member, kind, most, wrong) \
+    {name, offsetof(flake_config, member), sizeof(((flake_config *)0)->member), kind, most, wrong}
+#define FLAKE_I_FLAG(name, member) \
+    FLAKE_I_WORD(name, member, FLAKE_I_IS_FLAG, 0, ": takes no value")
+#define FLAKE_I_TEXT(name, member) FLAKE_I_WORD(name, member, FLAKE_I_IS_TEXT, 0, ": needs a value")
+#define FLAKE_I_NUMBER(name, member, most) \
+    FLAKE_I_WORD(name, member, FLAKE_I_IS_NUMBER, UINT64_C(most), ": not a number from 0 to " #most)
 static const flake_i_word flake_i_words[] = {
-    FLAKE_I_WORD("layout", options.layout, LAYOUT), /* first: it also takes bare names */
-    FLAKE_I_WORD("node", options.node, 64),
-    FLAKE_I_WORD("node_offset", options.node_offset, 32),
-    FLAKE_I_WORD("seq_min", options.seq_min, 32),
-    FLAKE_I_WORD("seq_max", options.seq_max, 32),
-    FLAKE_I_WORD("lanes", options.lane_count, LANES),
-    FLAKE_I_WORD("single_thread", options.single_thread, FLAG),
-    FLAKE_I_WORD("clock", options.clock.kind, CLOCK),
-    FLAKE_I_WORD("max_wait_ms", options.max_wait_ms, MS),
-    FLAKE_I_WORD("max_ahead_ms", options.max_ahead_ms, MS),
-    FLAKE_I_WORD("fail_on_backwards", options.fail_on_backwards, FLAG),
-    FLAKE_I_WORD("seq_scatter", options.seq_scatter, FLAG),
-    FLAKE_I_WORD("exclusive_dir", options.exclusive_dir, TEXT),
-    FLAKE_I_WORD("start_next_unit", options.start_next_unit, FLAG),
-    FLAKE_I_WORD("partition", partition, PARTITION),
-    FLAKE_I_WORD("state", state.path, TEXT),
-    FLAKE_I_WORD("state_dir", state.dir, TEXT),
-    FLAKE_I_WORD("first", state.first, 32),
-    FLAKE_I_WORD("count", state.count, 32),
-    FLAKE_I_WORD("horizon_ms", state.horizon_ms, MS),
-    FLAKE_I_WORD("max_downtime_ms", state.max_downtime_ms, MS),
-    FLAKE_I_WORD("wait_ms", state.wait_ms, MS),
-    FLAKE_I_WORD("must_exist", state.must_exist, FLAG),
-    FLAKE_I_WORD("no_wait", state.no_wait, FLAG),
-    FLAKE_I_WORD("manual_extend", state.manual_extend, FLAG)};
+    /* first: it also takes bare names */
+    FLAKE_I_WORD("layout", options.layout, FLAKE_I_IS_LAYOUT, 0, ": no such layout"),
+    FLAKE_I_NUMBER("node", options.node, 18446744073709551614),
+    FLAKE_I_NUMBER("node_offset", options.node_offset, 4294967295),
+    FLAKE_I_NUMBER("seq_min", options.seq_min, 4294967295),
+    FLAKE_I_NUMBER("seq_max", options.seq_max, 4294967295),
+    FLAKE_I_NUMBER("lanes", options.lane_count, 65535),
+    FLAKE_I_FLAG("single_thread", options.single_thread),
+    FLAKE_I_WORD("clock", options.clock.kind, FLAKE_I_IS_CLOCK, 2, ": not exact, fast or coarse"),
+    FLAKE_I_NUMBER("max_wait_ms", options.max_wait_ms, 9223372036854775807),
+    FLAKE_I_NUMBER("max_ahead_ms", options.max_ahead_ms, 9223372036854775807),
+    FLAKE_I_FLAG("fail_on_backwards", options.fail_on_backwards),
+    FLAKE_I_FLAG("seq_scatter", options.seq_scatter),
+    FLAKE_I_TEXT("exclusive_dir", options.exclusive_dir),
+    FLAKE_I_FLAG("start_next_unit", options.start_next_unit),
+    FLAKE_I_NUMBER("partition", partition, 65535),
+    FLAKE_I_TEXT("state", state.path),
+    FLAKE_I_TEXT("state_dir", state.dir),
+    FLAKE_I_NUMBER("first", state.first, 4294967295),
+    FLAKE_I_NUMBER("count", state.count, 4294967295),
+    FLAKE_I_NUMBER("horizon_ms", state.horizon_ms, 9223372036854775807),
+    FLAKE_I_NUMBER("max_downtime_ms", state.max_downtime_ms, 9223372036854775807),
+    FLAKE_I_NUMBER("wait_ms", state.wait_ms, 9223372036854775807),
+    FLAKE_I_FLAG("must_exist", state.must_exist),
+    FLAKE_I_FLAG("no_wait", state.no_wait),
+    FLAKE_I_FLAG("manual_extend", state.manual_extend)};
 enum { FLAKE_I_WORDS = sizeof flake_i_words / sizeof *flake_i_words };
 
-/* Terminates the word at `at` and finds its value, NULL: none. Returns what is wrong, or NULL and in
- * *next what follows. */
-FLAKE_I_FN const char *flake_i_cut_word(char *at, char **value, char **next) {
-    static const char blanks[] = " \t\r\n";
-    char *end = at + strcspn(at, " \t\r\n=");
-    *value = *end == '=' ? end + 1 : NULL;
-    if (*value && **value == '"') {
-        char *const quote = strchr(*value + 1, '"');
-        if (!quote) return ": the quote is not closed";
-        if (quote[1] && !strchr(blanks, quote[1])) return ": a blank is missing after the quote";
-        const size_t length = (size_t)(quote - *value) - 1;
-        memmove(*value, *value + 1, length);
-        (*value)[length] = 0;
-        *next = quote + 1;
-        return NULL;
-    }
-    end += strcspn(end, blanks);
-    *next = end + (*end != 0);
-    *end = 0;
-    return NULL;
-}
-
-/* Stores a value. Returns what is wrong with it, or NULL. */
-FLAKE_I_FN const char *flake_i_set_word(flake_config *c, const flake_i_word *word,
-                                        const char *value) {
+/* Sets a word's member. False: it cannot have this value (NULL: none). */
+FLAKE_I_FN bool flake_i_set_word(flake_config *c, const flake_i_word *word, const char *value) {
     static const char *const clocks[] = {"exact", "coarse", "fast"}; /* in the order of the kinds */
     void *const to = (char *)c + word->at;
-    const int kind = word->kind;
-    uint64_t number;
-    if (kind == FLAKE_I_WORD_FLAG) {
+    uint64_t number = 0;
+    if (word->kind == FLAKE_I_IS_FLAG) {
         *(bool *)to = true;
-        return value ? ": takes no value" : NULL;
+        return !value;
     }
-    if (!value || !*value) return ": needs a value";
-    if (kind == FLAKE_I_WORD_TEXT) {
+    if (!value || !*value) return false;
+    if (word->kind == FLAKE_I_IS_TEXT) {
         *(const char **)to = value;
-        return NULL;
+        return true;
     }
-    if (kind == FLAKE_I_WORD_LAYOUT)
-        return flake_layout_named(value, (flake_layout *)to) == FLAKE_OK ? NULL
-                                                                         : ": no such layout";
-    if (kind == FLAKE_I_WORD_CLOCK) {
-        for (*(int *)to = 0; *(int *)to < 3; ++*(int *)to)
-            if (strcmp(value, clocks[*(int *)to]) == 0) return NULL;
-        return ": not exact, fast or coarse";
-    }
-    if (flake_parse(value, strlen(value), FLAKE_DEC, &number) != FLAKE_OK) number = UINT64_MAX;
-    switch (kind) {
-    case FLAKE_I_WORD_64:
-        *(uint64_t *)to = number;
-        return number == UINT64_MAX ? ": not a number from 0 to 18446744073709551614" : NULL;
-    case FLAKE_I_WORD_MS:
-        *(int64_t *)to = (int64_t)number;
-        return number > INT64_MAX ? ": not a number from 0 to 9223372036854775807" : NULL;
-    case FLAKE_I_WORD_32:
-        *(uint32_t *)to = (uint32_t)number;
-        return number > UINT32_MAX ? ": not a number from 0 to 4294967295" : NULL;
-    case FLAKE_I_WORD_LANES: *(size_t *)to = (size_t)number; break;
-    default: *(int32_t *)to = (int32_t)number;
-    }
-    return number > UINT16_MAX ? ": not a number from 0 to 65535" : NULL;
+    if (word->kind == FLAKE_I_IS_LAYOUT)
+        return flake_layout_named(value, (flake_layout *)to) == FLAKE_OK;
+    if (word->kind == FLAKE_I_IS_CLOCK)
+        while (number < 3 && strcmp(value, clocks[number]) != 0) number++;
+    else if (flake_parse(value, strlen(value), FLAKE_DEC, &number) != FLAKE_OK) return false;
+    const uint32_t narrow = (uint32_t)number;
+    memcpy(to, word->size == sizeof narrow ? (const void *)&narrow : &number, word->size);
+    return number <= word->most;
 }
 
-/* Applies one word; `given` has a bit per option so far. Returns what is wrong, or NULL. */
-FLAKE_I_FN const char *flake_i_take_word(flake_config *c, const char *word, const char *value,
+/* Applies a word; `given` has a bit for each so far. Returns what is wrong, or NULL. */
+FLAKE_I_FN const char *flake_i_take_word(flake_config *c, const char *name, const char *value,
                                          uint32_t *given) {
-    const size_t length = value ? (size_t)(value - word) - 1 : strlen(word);
     size_t i = 0;
-    while (i < FLAKE_I_WORDS && (strlen(flake_i_words[i].name) != length ||
-                                 memcmp(flake_i_words[i].name, word, length) != 0))
-        i++;
+    while (i < FLAKE_I_WORDS && strcmp(flake_i_words[i].name, name) != 0) i++;
+    const bool is_bare = i == FLAKE_I_WORDS && !value;
     if (i == FLAKE_I_WORDS && value) return ": no such option";
-    const char *const wrong = flake_i_set_word(c, &flake_i_words[i % FLAKE_I_WORDS],
-                                               i < FLAKE_I_WORDS ? value : word);
-    if (wrong) return i < FLAKE_I_WORDS ? wrong : ": neither a layout nor an option";
     i %= FLAKE_I_WORDS;
+    if (!flake_i_set_word(c, &flake_i_words[i], is_bare ? name : value))
+        return is_bare ? ": neither a layout nor an option" : flake_i_words[i].wrong;
     if (*given >> i & 1) return ": given twice";
     *given |= (uint32_t)1 << i;
     return NULL;
@@ -7087,35 +7044,42 @@ FLAKE_I_FN const char *flake_i_unfit_word(const flake_config *c, size_t at) {
     return NULL;
 }
 
-FLAKE_I_FN flake_status flake_i_refuse_config(flake_config *c, const char *word, const char *wrong,
-                                              flake_why *why) {
+FLAKE_API flake_status flake_config_parse(const char *text, flake_config *c, flake_why *why) {
+    static const char blanks[] = " \t\r\n";
+    const size_t length = text ? strlen(text) : sizeof c->text;
+    const char *name = "the text", *wrong = NULL;
     flake_why shown;
-    flake_i_put_why(&shown, word, "", "");
-    if (strlen(shown.text) > 100) shown.text[100] = 0; /* leaves room for `wrong` */
+    uint32_t given = 0;
+    memset((void *)c, 0, sizeof *c);
+    c->partition = -1;
+    if (length < sizeof c->text) memcpy(c->text, text, length);
+    else wrong = " is NULL, or longer than 2047 bytes";
+    for (char *at = c->text; !wrong && *(at += strspn(at, blanks));) {
+        const char *value = NULL;
+        name = at++;
+        at += strcspn(at, " \t\r\n=");
+        if (*at == '=') {
+            *at++ = 0;
+            const bool is_quoted = *at == '"';
+            value = at += is_quoted;
+            at += strcspn(at, is_quoted ? "\"" : blanks);
+            if (is_quoted && (!*at || !strchr(blanks, at[1])))
+                wrong = ": the value needs a second quote, and a blank after it";
+        }
+        if (*at) *at++ = 0;
+        if (!wrong) wrong = flake_i_take_word(c, name, value, &given);
+    }
+    for (size_t i = 0; i < FLAKE_I_WORDS && !wrong; i++) {
+        name = flake_i_words[i].name;
+        if (given >> i & 1) wrong = flake_i_unfit_word(c, flake_i_words[i].at);
+    }
+    if (!wrong) return FLAKE_OK;
+    flake_i_put_why(&shown, name, "", "");
+    shown.text[100] = 0; /* leaves room for `wrong` */
     flake_i_put_why(why, "config: ", shown.text, wrong);
     memset((void *)c, 0, sizeof *c);
     c->options.seq_min = 1; /* above seq_max */
     return FLAKE_INVALID;
-}
-
-FLAKE_API flake_status flake_config_parse(const char *text, flake_config *c, flake_why *why) {
-    const size_t length = text ? strlen(text) : sizeof c->text;
-    uint32_t given = 0;
-    memset((void *)c, 0, sizeof *c);
-    c->partition = -1;
-    if (length >= sizeof c->text)
-        return flake_i_refuse_config(c, "the text", " is NULL, or longer than 2047 bytes", why);
-    memcpy(c->text, text, length);
-    for (char *at = c->text, *value, *next; *(at += strspn(at, " \t\r\n")); at = next) {
-        const char *wrong = flake_i_cut_word(at, &value, &next);
-        if (!wrong) wrong = flake_i_take_word(c, at, value, &given);
-        if (wrong) return flake_i_refuse_config(c, at, wrong, why);
-    }
-    for (size_t i = 0; i < FLAKE_I_WORDS; i++) {
-        const char *const wrong = given >> i & 1 ? flake_i_unfit_word(c, flake_i_words[i].at) : NULL;
-        if (wrong) return flake_i_refuse_config(c, flake_i_words[i].name, wrong, why);
-    }
-    return FLAKE_OK;
 }
 
 #ifdef FLAKE_SHARED
