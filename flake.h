@@ -6045,17 +6045,6 @@ FLAKE_I_FN bool flake_i_read(const char *text, size_t len, unsigned base,
     return true;
 }
 
-/* Removes the blanks of a FLAKE_BIN4 text. The length is a constant rather than the encoding's width, or
- * gcc -O3 warns of a read past the end of short literals. */
-FLAKE_I_FN bool flake_i_ungroup(const char *text, size_t len, char bits[64]) {
-    if (len != 79) return false;
-    for (size_t i = 0; i < 16; i++) {
-        if (i > 0 && text[5 * i - 1] != ' ') return false;
-        memcpy(bits + 4 * i, text + 5 * i, 4);
-    }
-    return true;
-}
-
 FLAKE_API flake_status flake_parse(const char *text, size_t len, flake_encoding form,
                                    uint64_t *id) {
     const size_t width = flake_text_width(form);
@@ -6064,7 +6053,11 @@ FLAKE_API flake_status flake_parse(const char *text, size_t len, flake_encoding 
     if (width == 0) return FLAKE_INVALID;
     if (!text || len == 0 || len > width) return FLAKE_PARSE;
     if (form == FLAKE_BIN4) {
-        if (!flake_i_ungroup(text, len, bits)) return FLAKE_PARSE;
+        if (len < width) return FLAKE_PARSE;
+        for (size_t i = 0; i < 16; i++) {
+            if (i > 0 && text[5 * i - 1] != ' ') return FLAKE_PARSE;
+            memcpy(bits + 4 * i, text + 5 * i, 4);
+        }
         text = bits;
         len = sizeof bits;
     }
@@ -6161,13 +6154,12 @@ FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned bas
 #else
 #define FLAKE_I_HAS_AVX2 (__builtin_cpu_supports("avx2") != 0) /* a load and a test */
 #endif
-#define FLAKE_I_BEST(call, ...) \
-    (FLAKE_I_HAS_AVX2 ? flake_i_##call##_avx2(__VA_ARGS__) : flake_i_##call##_portable(__VA_ARGS__))
+#define FLAKE_I_BEST(avx2, portable) (FLAKE_I_HAS_AVX2 ? avx2 : portable)
 #else
-#define FLAKE_I_BEST(call, ...) flake_i_##call##_portable(__VA_ARGS__)
+#define FLAKE_I_BEST(avx2, portable) portable
 #endif
 
-/* Distances of texts in arrays. */
+/* Distances of texts in arrays. They also select the kind of text. */
 enum { FLAKE_I_UUID_STRIDE = 37, FLAKE_I_ULID_STRIDE = 27 };
 
 /* Of each ASCII character '0' + digit, in either case, with I, L and O; '.': none. */
@@ -6224,8 +6216,7 @@ FLAKE_I_INLINE uint64_t flake_i_ulid_bits(const char *text, size_t n, uint64_t *
     return bits;
 }
 
-FLAKE_I_FN void flake_i_to_uuid_portable(uint64_t first, uint64_t last, char *out) {
-    const uint64_t high = flake_i_big_endian(first), low = flake_i_big_endian(last);
+FLAKE_I_FN void flake_i_put_uuid(char *out, uint64_t high, uint64_t low) {
     char middle[16];
     flake_i_put64(middle, flake_i_8_hex_digits(high & 0xffffffff));
     flake_i_put64(middle + 8, flake_i_8_hex_digits(low >> 32));
@@ -6254,8 +6245,7 @@ FLAKE_I_FN flake128 flake_i_uuid_of_text(const char *text, uint64_t *bad) {
     return flake_i_128(first << 32 | second, third << 32 | last);
 }
 
-FLAKE_I_FN void flake_i_to_ulid_portable(uint64_t first, uint64_t last, char *out) {
-    const uint64_t high = flake_i_big_endian(first), low = flake_i_big_endian(last);
+FLAKE_I_FN void flake_i_put_ulid(char *out, uint64_t high, uint64_t low) {
     out[0] = flake_i_crockford.digits[high >> 61];
     out[1] = flake_i_crockford.digits[high >> 56 & 31];
     flake_i_put64(out + 2, flake_i_8_ulid_digits(high >> 16 & flake_i_ones(40)));
@@ -6272,53 +6262,30 @@ FLAKE_I_FN flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) {
     return flake_i_128(first << 16 | second >> 24, second << 40 | last);
 }
 
-FLAKE_I_FN void flake_i_to_uuid_n_portable(const flake128 *ids, size_t n, char *out) {
-    for (size_t i = 0; i < n; i++) {
-        uint64_t words[2];
-        memcpy(words, ids[i].bytes, sizeof words);
-        flake_i_to_uuid_portable(words[0], words[1], out + FLAKE_I_UUID_STRIDE * i);
+FLAKE_I_INLINE void flake_i_write_portable(size_t stride, const flake128 *ids, size_t n,
+                                           char *out) {
+    for (size_t i = 0; i < n; i++, out += stride) {
+        const uint64_t high = flake_from_bytes(ids[i].bytes), low = flake_from_bytes(ids[i].bytes + 8);
+        if (stride == FLAKE_I_ULID_STRIDE) flake_i_put_ulid(out, high, low);
+        else flake_i_put_uuid(out, high, low);
     }
 }
 
-FLAKE_I_FN void flake_i_to_ulid_n_portable(const flake128 *ids, size_t n, char *out) {
-    for (size_t i = 0; i < n; i++) {
-        uint64_t words[2];
-        memcpy(words, ids[i].bytes, sizeof words);
-        flake_i_to_ulid_portable(words[0], words[1], out + FLAKE_I_ULID_STRIDE * i);
-    }
+FLAKE_I_INLINE flake128 flake_i_id_of_text(size_t stride, const char *text, uint64_t *bad) {
+    return stride == FLAKE_I_ULID_STRIDE ? flake_i_ulid_of_text(text, bad)
+                                         : flake_i_uuid_of_text(text, bad);
 }
 
 /* All or none: a first pass checks all texts. */
-FLAKE_I_FN bool flake_i_from_uuid_n_portable(const char *text, size_t n, flake128 *ids) {
+FLAKE_I_INLINE flake_status flake_i_read_portable(size_t stride, const char *text, size_t n,
+                                                  flake128 *ids) {
     uint64_t bad = 0;
-    for (size_t i = 0; i < n; i++) (void)flake_i_uuid_of_text(text + FLAKE_I_UUID_STRIDE * i, &bad);
-    if (bad) return false;
+    flake128 id = {{0}};
+    for (size_t i = 0; i < n; i++) id = flake_i_id_of_text(stride, text + stride * i, &bad);
+    if (bad) return FLAKE_PARSE;
     for (size_t i = 0; i < n; i++)
-        ids[i] = flake_i_uuid_of_text(text + FLAKE_I_UUID_STRIDE * i, &bad);
-    return true;
-}
-
-FLAKE_I_FN bool flake_i_from_ulid_n_portable(const char *text, size_t n, flake128 *ids) {
-    uint64_t bad = 0;
-    for (size_t i = 0; i < n; i++) (void)flake_i_ulid_of_text(text + FLAKE_I_ULID_STRIDE * i, &bad);
-    if (bad) return false;
-    for (size_t i = 0; i < n; i++)
-        ids[i] = flake_i_ulid_of_text(text + FLAKE_I_ULID_STRIDE * i, &bad);
-    return true;
-}
-
-FLAKE_I_FN bool flake_i_from_uuid_portable(const char *text, flake128 *id) {
-    uint64_t bad = 0;
-    const flake128 read = flake_i_uuid_of_text(text, &bad);
-    if (!bad) *id = read;
-    return !bad;
-}
-
-FLAKE_I_FN bool flake_i_from_ulid_portable(const char *text, flake128 *id) {
-    uint64_t bad = 0;
-    const flake128 read = flake_i_ulid_of_text(text, &bad);
-    if (!bad) *id = read;
-    return !bad;
+        ids[i] = n == 1 ? id : flake_i_id_of_text(stride, text + stride * i, &bad);
+    return FLAKE_OK;
 }
 
 #ifdef FLAKE_I_AVX2
@@ -6555,19 +6522,19 @@ FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_ulid_n_avx2(const flake128 *ids, size_t 
         flake_i_write_ulid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_ULID_STRIDE * i);
 }
 
-FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_uuids(const char *text, size_t n, flake128 *ids) {
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_status flake_i_read_uuids(const char *text, size_t n, flake128 *ids) {
     flake_i_u8x32 unused = {0}, good = ~unused;
     for (size_t i = 0; i < n; i++) (void)flake_i_uuid_digits(text + FLAKE_I_UUID_STRIDE * i, &good);
-    if (__builtin_ia32_pmovmskb256((flake_i_c8x32)good) != -1) return false;
+    if (__builtin_ia32_pmovmskb256((flake_i_c8x32)good) != -1) return FLAKE_PARSE;
     for (size_t i = 0; i < n; i++) {
         const flake_i_half id =
             flake_i_uuid_of(flake_i_uuid_digits(text + FLAKE_I_UUID_STRIDE * i, &unused));
         memcpy(&ids[i], &id, sizeof id);
     }
-    return true;
+    return FLAKE_OK;
 }
 
-FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_ulids(const char *text, size_t n, flake128 *ids) {
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_status flake_i_read_ulids(const char *text, size_t n, flake128 *ids) {
     const flake_i_c8x32 wanted = {0, 0, 0, 0, 0, 0, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                                   1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     const flake_i_u8x32 first = flake_i_first_ulid(text);
@@ -6575,72 +6542,82 @@ FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_ulids(const char *text, size_t n, 
     for (size_t i = 1; i < n; i++)
         least = flake_i_smaller(
             least, flake_i_ulid_kinds(flake_i_later_ulid(text + FLAKE_I_ULID_STRIDE * i)));
-    if (__builtin_ia32_pmovmskb256((flake_i_c8x32)least < wanted) != 0) return false;
+    if (__builtin_ia32_pmovmskb256((flake_i_c8x32)least < wanted) != 0) return FLAKE_PARSE;
     flake_i_half id = flake_i_ulid_of(first);
     memcpy(&ids[0], &id, sizeof id);
     for (size_t i = 1; i < n; i++) {
         id = flake_i_ulid_of(flake_i_later_ulid(text + FLAKE_I_ULID_STRIDE * i));
         memcpy(&ids[i], &id, sizeof id);
     }
-    return true;
+    return FLAKE_OK;
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_uuid_avx2(const char *text, flake128 *id) {
+FLAKE_I_AVX2 FLAKE_I_FN flake_status flake_i_from_uuid_avx2(const char *text, flake128 *id) {
     return flake_i_read_uuids(text, 1, id);
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_uuid_n_avx2(const char *text, size_t n, flake128 *ids) {
+FLAKE_I_AVX2 FLAKE_I_FN flake_status flake_i_from_uuid_n_avx2(const char *text, size_t n,
+                                                              flake128 *ids) {
     return flake_i_read_uuids(text, n, ids);
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_avx2(const char *text, flake128 *id) {
+FLAKE_I_AVX2 FLAKE_I_FN flake_status flake_i_from_ulid_avx2(const char *text, flake128 *id) {
     return flake_i_read_ulids(text, 1, id);
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_n_avx2(const char *text, size_t n, flake128 *ids) {
-    return n == 0 || flake_i_read_ulids(text, n, ids);
+FLAKE_I_AVX2 FLAKE_I_FN flake_status flake_i_from_ulid_n_avx2(const char *text, size_t n,
+                                                              flake128 *ids) {
+    return n == 0 ? FLAKE_OK : flake_i_read_ulids(text, n, ids);
 }
 
 #endif /* FLAKE_I_AVX2 */
 
 FLAKE_API void flake128_to_uuid(const flake128 *id, char out[37]) {
-    uint64_t words[2];
+    uint64_t words[2]; /* an AVX2 load of a fresh ID would wait for its stores */
     memcpy(words, id->bytes, sizeof words);
-    FLAKE_I_BEST(to_uuid, words[0], words[1], out);
+    FLAKE_I_BEST(flake_i_to_uuid_avx2(words[0], words[1], out),
+                 flake_i_write_portable(FLAKE_I_UUID_STRIDE, id, 1, out));
 }
 
 FLAKE_API flake_status flake128_from_uuid(const char *text, size_t len, flake128 *id) {
     if (!text || len != 36) return FLAKE_PARSE;
-    return FLAKE_I_BEST(from_uuid, text, id) ? FLAKE_OK : FLAKE_PARSE;
+    return FLAKE_I_BEST(flake_i_from_uuid_avx2(text, id),
+                        flake_i_read_portable(FLAKE_I_UUID_STRIDE, text, 1, id));
 }
 
 FLAKE_API void flake128_to_uuid_n(const flake128 *ids, size_t n, char *out) {
-    FLAKE_I_BEST(to_uuid_n, ids, n, out);
+    FLAKE_I_BEST(flake_i_to_uuid_n_avx2(ids, n, out),
+                 flake_i_write_portable(FLAKE_I_UUID_STRIDE, ids, n, out));
 }
 
 FLAKE_API flake_status flake128_from_uuid_n(const char *text, size_t n, flake128 *ids) {
     if (!text && n > 0) return FLAKE_PARSE;
-    return FLAKE_I_BEST(from_uuid_n, text, n, ids) ? FLAKE_OK : FLAKE_PARSE;
+    return FLAKE_I_BEST(flake_i_from_uuid_n_avx2(text, n, ids),
+                        flake_i_read_portable(FLAKE_I_UUID_STRIDE, text, n, ids));
 }
 
 FLAKE_API void flake128_to_ulid(const flake128 *id, char out[27]) {
-    uint64_t words[2];
+    uint64_t words[2]; /* an AVX2 load of a fresh ID would wait for its stores */
     memcpy(words, id->bytes, sizeof words);
-    FLAKE_I_BEST(to_ulid, words[0], words[1], out);
+    FLAKE_I_BEST(flake_i_to_ulid_avx2(words[0], words[1], out),
+                 flake_i_write_portable(FLAKE_I_ULID_STRIDE, id, 1, out));
 }
 
 FLAKE_API flake_status flake128_from_ulid(const char *text, size_t len, flake128 *id) {
     if (!text || len != 26) return FLAKE_PARSE;
-    return FLAKE_I_BEST(from_ulid, text, id) ? FLAKE_OK : FLAKE_PARSE;
+    return FLAKE_I_BEST(flake_i_from_ulid_avx2(text, id),
+                        flake_i_read_portable(FLAKE_I_ULID_STRIDE, text, 1, id));
 }
 
 FLAKE_API void flake128_to_ulid_n(const flake128 *ids, size_t n, char *out) {
-    FLAKE_I_BEST(to_ulid_n, ids, n, out);
+    FLAKE_I_BEST(flake_i_to_ulid_n_avx2(ids, n, out),
+                 flake_i_write_portable(FLAKE_I_ULID_STRIDE, ids, n, out));
 }
 
 FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128 *ids) {
     if (!text && n > 0) return FLAKE_PARSE;
-    return FLAKE_I_BEST(from_ulid_n, text, n, ids) ? FLAKE_OK : FLAKE_PARSE;
+    return FLAKE_I_BEST(flake_i_from_ulid_n_avx2(text, n, ids),
+                        flake_i_read_portable(FLAKE_I_ULID_STRIDE, text, n, ids));
 }
 
 // >>default
