@@ -6195,11 +6195,16 @@ FLAKE_I_FN uint64_t flake_i_32_bits(uint64_t text, uint64_t *bad) {
     return (v >> 16 | v) & 0xffffffff;
 }
 
-/* Crockford's alphabet has no I, L, O and U. */
-FLAKE_I_FN uint64_t flake_i_8_ulid_digits(uint64_t bits40) {
+/* Eight values of 5 bits, a byte each. */
+FLAKE_I_FN uint64_t flake_i_8_values(uint64_t bits40) {
     uint64_t v = (bits40 << 12 & UINT64_C(0x000fffff00000000)) | (bits40 & 0xfffff);
     v = (v << 6 & UINT64_C(0x03ff000003ff0000)) | (v & UINT64_C(0x000003ff000003ff));
-    v = (v << 3 & UINT64_C(0x1f001f001f001f00)) | (v & UINT64_C(0x001f001f001f001f));
+    return (v << 3 & UINT64_C(0x1f001f001f001f00)) | (v & UINT64_C(0x001f001f001f001f));
+}
+
+/* Crockford's alphabet has no I, L, O and U. */
+FLAKE_I_FN uint64_t flake_i_8_ulid_digits(uint64_t bits40) {
+    const uint64_t v = flake_i_8_values(bits40);
     const uint64_t gaps = flake_i_count_from(v, 18) + flake_i_count_from(v, 20) +
                           flake_i_count_from(v, 22) + flake_i_count_from(v, 27);
     return v + FLAKE_I_EACH_BYTE('0') + flake_i_count_from(v, 10) * ('A' - 10 - '0') + gaps;
@@ -6236,7 +6241,7 @@ FLAKE_I_FN uint64_t flake_i_4_and_4(const char *first, const char *last) {
     return flake_i_get64(both);
 }
 
-FLAKE_I_FN flake128 flake_i_uuid_of_text(const char *text, uint64_t *bad) {
+FLAKE_I_NOINLINE flake128 flake_i_uuid_of_text(const char *text, uint64_t *bad) {
     const uint64_t first = flake_i_32_bits(flake_i_get64(text), bad);
     const uint64_t second = flake_i_32_bits(flake_i_4_and_4(text + 9, text + 14), bad);
     const uint64_t third = flake_i_32_bits(flake_i_4_and_4(text + 19, text + 24), bad);
@@ -6254,7 +6259,7 @@ FLAKE_I_FN void flake_i_put_ulid(char *out, uint64_t high, uint64_t low) {
     out[26] = '\0';
 }
 
-FLAKE_I_FN flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) {
+FLAKE_I_NOINLINE flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) {
     const uint64_t first = flake_i_ulid_bits(text, 10, bad); /* 50 bits for 48 */
     const uint64_t second = flake_i_ulid_bits(text + 10, 8, bad);
     const uint64_t last = flake_i_ulid_bits(text + 18, 8, bad);
@@ -6277,15 +6282,15 @@ FLAKE_I_INLINE flake128 flake_i_id_of_text(size_t stride, const char *text, uint
 }
 
 /* All or none: a first pass checks all texts. */
-FLAKE_I_INLINE flake_status flake_i_read_portable(size_t stride, const char *text, size_t n,
-                                                  flake128 *ids) {
+FLAKE_I_INLINE bool flake_i_read_portable(size_t stride, const char *text, size_t n,
+                                          flake128 *ids) {
     uint64_t bad = 0;
     flake128 id = {{0}};
     for (size_t i = 0; i < n; i++) id = flake_i_id_of_text(stride, text + stride * i, &bad);
-    if (bad) return FLAKE_PARSE;
+    if (bad) return false;
     for (size_t i = 0; i < n; i++)
         ids[i] = n == 1 ? id : flake_i_id_of_text(stride, text + stride * i, &bad);
-    return FLAKE_OK;
+    return true;
 }
 
 #ifdef FLAKE_I_AVX2
@@ -6317,26 +6322,21 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_each(uint64_t eight_bytes) {
     return (flake_i_u8x32)(zero + eight_bytes);
 }
 
-FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_join_halves(flake_i_half first,
-                                                              flake_i_half last) {
-    const flake_i_halves zero = {0};
-    return (flake_i_u8x32)__builtin_ia32_insert128i256(__builtin_ia32_insert128i256(zero, first, 0),
-                                                       last, 1);
-}
-
 /* 16 bytes at each pointer. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_load_halves(const void *first, const void *last) {
+    const flake_i_halves zero = {0};
     flake_i_half a, b;
     memcpy(&a, first, sizeof a);
     memcpy(&b, last, sizeof b);
-    return flake_i_join_halves(a, b);
+    return (flake_i_u8x32)__builtin_ia32_insert128i256(__builtin_ia32_insert128i256(zero, a, 0), b,
+                                                       1);
 }
 
 /* Of an ID's two words in memory order: kept in registers, since a load across two fresh stores would
  * stall. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_id_twice(uint64_t first, uint64_t last) {
-    const flake_i_half id = {(long long)first, (long long)last};
-    return flake_i_join_halves(id, id);
+    const flake_i_u64x4 id_twice = {first, last, first, last};
+    return (flake_i_u8x32)id_twice;
 }
 
 /* In every other byte bits 4 to 6 are a neighbour's: FLAKE_I_PICK ignores them. gcc would not load a mask
@@ -6522,19 +6522,19 @@ FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_ulid_n_avx2(const flake128 *ids, size_t 
         flake_i_write_ulid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_ULID_STRIDE * i);
 }
 
-FLAKE_I_INLINE FLAKE_I_AVX2 flake_status flake_i_read_uuids(const char *text, size_t n, flake128 *ids) {
+FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_uuids(const char *text, size_t n, flake128 *ids) {
     flake_i_u8x32 unused = {0}, good = ~unused;
     for (size_t i = 0; i < n; i++) (void)flake_i_uuid_digits(text + FLAKE_I_UUID_STRIDE * i, &good);
-    if (__builtin_ia32_pmovmskb256((flake_i_c8x32)good) != -1) return FLAKE_PARSE;
+    if (__builtin_ia32_pmovmskb256((flake_i_c8x32)good) != -1) return false;
     for (size_t i = 0; i < n; i++) {
         const flake_i_half id =
             flake_i_uuid_of(flake_i_uuid_digits(text + FLAKE_I_UUID_STRIDE * i, &unused));
         memcpy(&ids[i], &id, sizeof id);
     }
-    return FLAKE_OK;
+    return true;
 }
 
-FLAKE_I_INLINE FLAKE_I_AVX2 flake_status flake_i_read_ulids(const char *text, size_t n, flake128 *ids) {
+FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_ulids(const char *text, size_t n, flake128 *ids) {
     const flake_i_c8x32 wanted = {0, 0, 0, 0, 0, 0, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                                   1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     const flake_i_u8x32 first = flake_i_first_ulid(text);
@@ -6542,38 +6542,36 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_status flake_i_read_ulids(const char *text, si
     for (size_t i = 1; i < n; i++)
         least = flake_i_smaller(
             least, flake_i_ulid_kinds(flake_i_later_ulid(text + FLAKE_I_ULID_STRIDE * i)));
-    if (__builtin_ia32_pmovmskb256((flake_i_c8x32)least < wanted) != 0) return FLAKE_PARSE;
+    if (__builtin_ia32_pmovmskb256((flake_i_c8x32)least < wanted) != 0) return false;
     flake_i_half id = flake_i_ulid_of(first);
     memcpy(&ids[0], &id, sizeof id);
     for (size_t i = 1; i < n; i++) {
         id = flake_i_ulid_of(flake_i_later_ulid(text + FLAKE_I_ULID_STRIDE * i));
         memcpy(&ids[i], &id, sizeof id);
     }
-    return FLAKE_OK;
+    return true;
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN flake_status flake_i_from_uuid_avx2(const char *text, flake128 *id) {
+FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_uuid_avx2(const char *text, flake128 *id) {
     return flake_i_read_uuids(text, 1, id);
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN flake_status flake_i_from_uuid_n_avx2(const char *text, size_t n,
-                                                              flake128 *ids) {
+FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_uuid_n_avx2(const char *text, size_t n, flake128 *ids) {
     return flake_i_read_uuids(text, n, ids);
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN flake_status flake_i_from_ulid_avx2(const char *text, flake128 *id) {
+FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_avx2(const char *text, flake128 *id) {
     return flake_i_read_ulids(text, 1, id);
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN flake_status flake_i_from_ulid_n_avx2(const char *text, size_t n,
-                                                              flake128 *ids) {
-    return n == 0 ? FLAKE_OK : flake_i_read_ulids(text, n, ids);
+FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_n_avx2(const char *text, size_t n, flake128 *ids) {
+    return n == 0 || flake_i_read_ulids(text, n, ids);
 }
 
 #endif /* FLAKE_I_AVX2 */
 
 FLAKE_API void flake128_to_uuid(const flake128 *id, char out[37]) {
-    uint64_t words[2]; /* an AVX2 load of a fresh ID would wait for its stores */
+    uint64_t words[2];
     memcpy(words, id->bytes, sizeof words);
     FLAKE_I_BEST(flake_i_to_uuid_avx2(words[0], words[1], out),
                  flake_i_write_portable(FLAKE_I_UUID_STRIDE, id, 1, out));
@@ -6581,8 +6579,9 @@ FLAKE_API void flake128_to_uuid(const flake128 *id, char out[37]) {
 
 FLAKE_API flake_status flake128_from_uuid(const char *text, size_t len, flake128 *id) {
     if (!text || len != 36) return FLAKE_PARSE;
-    return FLAKE_I_BEST(flake_i_from_uuid_avx2(text, id),
-                        flake_i_read_portable(FLAKE_I_UUID_STRIDE, text, 1, id));
+    const bool is_read = FLAKE_I_BEST(flake_i_from_uuid_avx2(text, id),
+                                      flake_i_read_portable(FLAKE_I_UUID_STRIDE, text, 1, id));
+    return is_read ? FLAKE_OK : FLAKE_PARSE;
 }
 
 FLAKE_API void flake128_to_uuid_n(const flake128 *ids, size_t n, char *out) {
@@ -6592,12 +6591,13 @@ FLAKE_API void flake128_to_uuid_n(const flake128 *ids, size_t n, char *out) {
 
 FLAKE_API flake_status flake128_from_uuid_n(const char *text, size_t n, flake128 *ids) {
     if (!text && n > 0) return FLAKE_PARSE;
-    return FLAKE_I_BEST(flake_i_from_uuid_n_avx2(text, n, ids),
-                        flake_i_read_portable(FLAKE_I_UUID_STRIDE, text, n, ids));
+    const bool is_read = FLAKE_I_BEST(flake_i_from_uuid_n_avx2(text, n, ids),
+                                      flake_i_read_portable(FLAKE_I_UUID_STRIDE, text, n, ids));
+    return is_read ? FLAKE_OK : FLAKE_PARSE;
 }
 
 FLAKE_API void flake128_to_ulid(const flake128 *id, char out[27]) {
-    uint64_t words[2]; /* an AVX2 load of a fresh ID would wait for its stores */
+    uint64_t words[2];
     memcpy(words, id->bytes, sizeof words);
     FLAKE_I_BEST(flake_i_to_ulid_avx2(words[0], words[1], out),
                  flake_i_write_portable(FLAKE_I_ULID_STRIDE, id, 1, out));
@@ -6605,8 +6605,9 @@ FLAKE_API void flake128_to_ulid(const flake128 *id, char out[27]) {
 
 FLAKE_API flake_status flake128_from_ulid(const char *text, size_t len, flake128 *id) {
     if (!text || len != 26) return FLAKE_PARSE;
-    return FLAKE_I_BEST(flake_i_from_ulid_avx2(text, id),
-                        flake_i_read_portable(FLAKE_I_ULID_STRIDE, text, 1, id));
+    const bool is_read = FLAKE_I_BEST(flake_i_from_ulid_avx2(text, id),
+                                      flake_i_read_portable(FLAKE_I_ULID_STRIDE, text, 1, id));
+    return is_read ? FLAKE_OK : FLAKE_PARSE;
 }
 
 FLAKE_API void flake128_to_ulid_n(const flake128 *ids, size_t n, char *out) {
@@ -6616,8 +6617,9 @@ FLAKE_API void flake128_to_ulid_n(const flake128 *ids, size_t n, char *out) {
 
 FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128 *ids) {
     if (!text && n > 0) return FLAKE_PARSE;
-    return FLAKE_I_BEST(flake_i_from_ulid_n_avx2(text, n, ids),
-                        flake_i_read_portable(FLAKE_I_ULID_STRIDE, text, n, ids));
+    const bool is_read = FLAKE_I_BEST(flake_i_from_ulid_n_avx2(text, n, ids),
+                                      flake_i_read_portable(FLAKE_I_ULID_STRIDE, text, n, ids));
+    return is_read ? FLAKE_OK : FLAKE_PARSE;
 }
 
 // >>default

@@ -515,20 +515,13 @@ FLAKE_API void sno_sort(sno_id *ids, size_t n) {
 #define SNO_I_LETTER_GAP      ('a' - 8 - '2') /* a letter minus (its value + '2') */
 
 FLAKE_I_FN uint64_t sno_i_8_chars(uint64_t bits40) {
-    uint64_t v = (bits40 << 12 & UINT64_C(0x000fffff00000000)) | (bits40 & 0xfffff);
-    v = (v << 6 & UINT64_C(0x03ff000003ff0000)) | (v & UINT64_C(0x000003ff000003ff));
-    v = (v << 3 & UINT64_C(0x1f001f001f001f00)) | (v & UINT64_C(0x001f001f001f001f));
-    const uint64_t is_letter = (v + FLAKE_I_EACH_BYTE(0x80 - 8)) >> 7 & FLAKE_I_EACH_BYTE(1);
-    return v + FLAKE_I_EACH_BYTE('2') + is_letter * SNO_I_LETTER_GAP;
+    const uint64_t v = flake_i_8_values(bits40);
+    return v + FLAKE_I_EACH_BYTE('2') + flake_i_count_from(v, 8) * SNO_I_LETTER_GAP;
 }
 
 FLAKE_I_FN bool sno_i_is_8_chars(uint64_t text) {
-    /* For ASCII bytes, bit 7 of text + FLAKE_I_EACH_BYTE(0x80 - c) is set if the byte is c or above. A byte
-     * above 127 counts as neither digit nor letter; it may carry into a neighbour, but the text fails. */
-    const uint64_t digit =
-        (text + FLAKE_I_EACH_BYTE(0x80 - '2')) & ~(text + FLAKE_I_EACH_BYTE(0x7f - '9'));
-    const uint64_t letter =
-        (text + FLAKE_I_EACH_BYTE(0x80 - 'a')) & ~(text + FLAKE_I_EACH_BYTE(0x7f - 'x'));
+    const uint64_t digit = FLAKE_I_NOT_BELOW(text, '2') & ~FLAKE_I_NOT_BELOW(text, '9' + 1);
+    const uint64_t letter = FLAKE_I_NOT_BELOW(text, 'a') & ~FLAKE_I_NOT_BELOW(text, 'x' + 1);
     return (~(digit | letter) & FLAKE_I_EACH_BYTE(0x80)) == 0;
 }
 
