@@ -4536,22 +4536,17 @@ FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *layout) {
 
 FLAKE_API flake_status flake_layout_named(const char *name, flake_layout *layout) {
     flake_layout l;
-    for (size_t i = 0; flake_layout_at(i, &l) == FLAKE_OK; i++)
-        if (name && strcmp(l.name, name) == 0) {
-            *layout = l;
-            return FLAKE_OK;
-        }
+    for (size_t i = 0; name && flake_layout_at(i, &l) == FLAKE_OK; i++)
+        if (strcmp(l.name, name) == 0) return flake_layout_at(i, layout);
     return FLAKE_INVALID;
 }
 
 FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
                                        int64_t epoch_ms) {
-    flake_layout l;
-    memset(&l, 0, sizeof l);
+    flake_layout l = flake_layout_default;
     if (time_bits > 64 || node_bits > 64 || seq_bits > 64) time_bits = 0; /* fails the check */
     l.name = "custom";
     l.epoch_ms = epoch_ms;
-    l.unit_ms = 1;
     l.time_bits = (uint8_t)time_bits;
     l.time_shift = (uint8_t)(node_bits + seq_bits);
     l.node_bits = (uint8_t)node_bits;
@@ -4563,22 +4558,18 @@ FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, u
 FLAKE_API flake_layout flake_layout_hazelcast_of(unsigned node_bits, unsigned seq_bits) {
     const unsigned time_bits =
         seq_bits < 63 && node_bits < 63 - seq_bits ? 63 - seq_bits - node_bits : 0;
-    const flake_layout known = flake_layout_hazelcast;
-    flake_layout l = flake_layout_of(time_bits, node_bits, seq_bits, known.epoch_ms);
-    l.name = known.name;
-    l.node_shift = 0;
-    l.seq_shift = (uint8_t)node_bits;
-    l.time_sign = known.time_sign;
+    flake_layout l = flake_layout_hazelcast;
+    l.time_bits = (uint8_t)time_bits;
+    l.time_shift = (uint8_t)(node_bits + seq_bits);
+    l.node_bits = l.seq_shift = (uint8_t)node_bits;
+    l.seq_bits = (uint8_t)seq_bits;
     return l;
 }
 
+/* All but the name; there is no padding between these members. */
 FLAKE_I_FN bool flake_i_same_layout(const flake_layout *a, const flake_layout *b) {
-    return a->epoch_ms == b->epoch_ms && a->unit_ms == b->unit_ms && a->time_bits == b->time_bits &&
-           a->time_shift == b->time_shift && a->node_bits == b->node_bits &&
-           a->node_shift == b->node_shift && a->seq_bits == b->seq_bits &&
-           a->seq_shift == b->seq_shift && a->time_sign == b->time_sign &&
-           a->time_reversed == b->time_reversed && a->gap_at == b->gap_at &&
-           a->gap_bit == b->gap_bit && a->format == b->format;
+    const size_t at = offsetof(flake_layout, epoch_ms), end = offsetof(flake_layout, format) + 1;
+    return memcmp((const char *)a + at, (const char *)b + at, end - at) == 0;
 }
 
 /* Whether it is one of 128 bits. */
@@ -4607,10 +4598,6 @@ FLAKE_I_FN uint64_t flake_i_node_field(const flake_layout *l, uint64_t node) {
     return (high << 1 | gap | low) << l->node_shift;
 }
 
-FLAKE_I_FN uint64_t flake_i_field_mask(unsigned bits, unsigned shift) {
-    return bits ? flake_i_ones(bits) << shift : 0;
-}
-
 /* The bits that a 64-bit layout uses; 0: it is malformed. */
 FLAKE_I_FN uint64_t flake_i_layout_bits(const flake_layout *l) {
     unsigned node_bits = (unsigned)l->node_bits + (l->gap_at ? 1 : 0);
@@ -4622,9 +4609,9 @@ FLAKE_I_FN uint64_t flake_i_layout_bits(const flake_layout *l) {
     if (time_bits + l->time_shift > 64 || node_bits + l->node_shift > 64 ||
         l->seq_bits + l->seq_shift > 64 || l->node_shift > 63 || l->seq_shift > 63)
         return 0;
-    uint64_t time = flake_i_field_mask(time_bits, l->time_shift);
-    uint64_t node = flake_i_field_mask(node_bits, l->node_shift);
-    uint64_t seq = flake_i_field_mask(l->seq_bits, l->seq_shift);
+    uint64_t time = flake_i_ones(time_bits) << l->time_shift;
+    uint64_t node = flake_i_ones(node_bits) << l->node_shift;
+    uint64_t seq = flake_i_ones(l->seq_bits) << l->seq_shift;
     return time & node || time & seq || node & seq ? 0 : time | node | seq;
 }
 
@@ -4778,9 +4765,8 @@ FLAKE_I_INLINE void flake_i_sip_take(uint64_t v[4], uint64_t word) {
     v[0] ^= word;
 }
 
-/* SipHash-1-3 of one word: indistinguishable from random bits at half of the rounds of 2-4. A stream
- * cipher's buffer is no faster, and each thread's would need guarding against signals and forks. This has
- * no state. Without loops: gcc would not unroll them, and keep the words in memory. */
+/* SipHash-1-3 of one word. A stream cipher would be no faster, and its buffer would need guarding against
+ * signals and forks. Without loops: gcc would not unroll them, and keep the words in memory. */
 FLAKE_I_INLINE uint64_t flake_i_siphash(uint64_t key0, uint64_t key1, uint64_t word) {
     uint64_t v[4] = {key0 ^ UINT64_C(0x736f6d6570736575), key1 ^ UINT64_C(0x646f72616e646f6d),
                      key0 ^ UINT64_C(0x6c7967656e657261), key1 ^ UINT64_C(0x7465646279746573)};
@@ -4929,19 +4915,19 @@ FLAKE_API flake_status flake128_compose(const flake_layout *l, const flake_parts
 FLAKE_API flake_status flake128_decompose(const flake_layout *l, const flake128 *id,
                                           flake_parts *parts) {
     const uint64_t high = flake_from_bytes(id->bytes), low = flake_from_bytes(id->bytes + 8);
-    const uint64_t top16 = high & flake_i_ones(16), low48 = low & flake_i_ones(48);
+    flake_parts p = {(int64_t)(high >> 16), low, (uint32_t)(high & 0xffff)}; /* of a ULID */
     if (!flake_i_is_128(l)) return FLAKE_INVALID;
-    const unsigned format = l->format;
-    const bool is_uuid = format != FLAKE_I_BOUNDARY && format != FLAKE_I_ULID;
-    if (format == FLAKE_I_BOUNDARY && high > (uint64_t)INT64_MAX) return FLAKE_TIME_RANGE;
-    if (is_uuid && (top16 >> 12 != flake_i_uuid_version(format) || low >> 62 != 2))
-        return FLAKE_INVALID;
-    parts->unix_ms = (int64_t)(format == FLAKE_I_BOUNDARY ? high : high >> 16);
-    parts->node = format == FLAKE_I_BOUNDARY ? low >> 16 : format == FLAKE_I_ULID ? low : low48;
-    parts->seq = (uint32_t)(format == FLAKE_I_BOUNDARY ? low & flake_i_ones(16)
-                            : format == FLAKE_I_ULID   ? top16
-                                                       : (top16 & flake_i_ones(12)) << 14 |
-                                                           (low >> 48 & flake_i_ones(14)));
+    if (l->format == FLAKE_I_BOUNDARY) {
+        if (high > (uint64_t)INT64_MAX) return FLAKE_TIME_RANGE;
+        p.unix_ms = (int64_t)high;
+        p.node = low >> 16;
+        p.seq = (uint32_t)(low & 0xffff);
+    } else if (l->format != FLAKE_I_ULID) {
+        if (p.seq >> 12 != flake_i_uuid_version(l->format) || low >> 62 != 2) return FLAKE_INVALID;
+        p.node = low & flake_i_ones(48);
+        p.seq = (p.seq & 0xfff) << 14 | (uint32_t)(low >> 48 & flake_i_ones(14));
+    }
+    *parts = p;
     return FLAKE_OK;
 }
 
@@ -5891,9 +5877,8 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
 
 // >>text
 /* A number is written and read in chunks of several digits: one division by base^count per chunk. Text is
- * always written in full width; the shortest text omits leading zeros. All functions are pure: wait-free,
- * and safe in threads and signal handlers. FLAKE_I_INLINE turns divisions into multiplications by
- * constants; gcc -O2 alone would share one copy among all bases. */
+ * always written in full width; the shortest text omits leading zeros. FLAKE_I_INLINE turns divisions into
+ * multiplications by constants; gcc -O2 alone would share one copy among all bases. */
 
 /* An alphabet, and its inverse: character c is digit d if '0' + d is at index c - '0'; '.' marks no
  * digit. */
@@ -6079,17 +6064,6 @@ FLAKE_API size_t flake128_text_width(unsigned base) {
     return base < sizeof widths / sizeof *widths ? widths[base] : 0;
 }
 
-/* Divides n limbs, the least significant first, in place; returns the remainder. */
-FLAKE_I_FN uint32_t flake_i_divide(uint32_t *limbs, size_t n, uint32_t divisor) {
-    uint64_t rest = 0;
-    for (size_t i = n; i-- > 0;) {
-        rest = rest << 32 | limbs[i];
-        limbs[i] = (uint32_t)(rest / divisor);
-        rest %= divisor;
-    }
-    return (uint32_t)rest;
-}
-
 FLAKE_I_FN size_t flake_i_format128(const flake128 *id, unsigned base, bool fixed, char *buf,
                                     size_t size) {
     const size_t width = flake128_text_width(base);
@@ -6108,7 +6082,12 @@ FLAKE_I_FN size_t flake_i_format128(const flake128 *id, unsigned base, bool fixe
     while ((size_t)(end - at) < width) {
         while (n > 0 && limbs[n - 1] == 0) n--;
         at -= count;
-        uint64_t fraction = flake_i_divide(limbs, n, power) * scale;
+        uint64_t rest = 0;
+        for (size_t i = n; i-- > 0; rest %= power) {
+            rest = rest << 32 | limbs[i];
+            limbs[i] = (uint32_t)(rest / power);
+        }
+        uint64_t fraction = rest * scale;
         for (unsigned i = 0; i < count; i++)
             fraction = flake_i_spell(at + i, fraction, base, flake_i_base62.digits, 1, 1);
     }
@@ -6134,14 +6113,9 @@ FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned bas
     return FLAKE_OK;
 }
 
-/* Texts of UUIDs and ULIDs are written and read in two ways:
- *
- *     portable    8 characters in a 64-bit word
- *     avx2        x86-64: a whole ID at once; always compiled, selected at run time
- *
- * The compiler's own vector types: including the intrinsics' header would take longer than all the rest.
- * Portable readers set bits in `bad` for invalid text and form an ID anyway; AVX2 checks in a separate
- * function. */
+/* Texts of UUIDs and ULIDs are written and read 8 characters at a time, in a 64-bit word, or on x86-64 with
+ * AVX2, selected at run time, a whole ID at a time. Its vectors are the compiler's own types: including the
+ * intrinsics' header would take longer than all the rest. */
 
 /* gcc for Windows does not align the stack for 32-byte values. With -funsigned-char gcc treats a mask's
  * bytes as positive. */
@@ -6184,6 +6158,7 @@ FLAKE_I_FN uint64_t flake_i_8_hex_digits(uint64_t bits32) {
     return v + FLAKE_I_EACH_BYTE('0') + flake_i_count_from(v, 10) * ('a' - 10 - '0');
 }
 
+/* Readers of invalid text set bits in `bad`, and form a number anyway. */
 FLAKE_I_FN uint64_t flake_i_32_bits(uint64_t text, uint64_t *bad) {
     const uint64_t lower = text | FLAKE_I_EACH_BYTE(0x20);
     const uint64_t digit = FLAKE_I_NOT_BELOW(text, '0') & ~FLAKE_I_NOT_BELOW(text, '9' + 1);
@@ -6702,21 +6677,14 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
 }
 
 /* Its clock is the fast one. IDs increase whatever clock and counter read: time and index are the
- * position of one word, which only grows (I1) in the order of the read-modify-writes, and so do UUIDs and
- * ULIDs. A reading decides by how much the word grows, never whether:
+ * position of one word, which only grows (I1), and so do UUIDs and ULIDs. A reading decides by how much the
+ * word grows. After a backward step, noticed half a ms late, draws continue from the word's own unit. A
+ * forked child has copies of word, window and calibration; the counter is the machine's, so they remain
+ * right.
  *
- *     under a window           a draw continues in the word's unit, whatever the counter reads, however early
- *     no window, or one wrong  an exact reading, taken after the word, moves it to a later unit or, if it is
- *                              before the word, lets the draw continue from the word's own unit
- *                              (flake_i_continue_in). A backward step is noticed half a ms late
- *     calibration, or none     each reading is exact
- *     a forked child           has copies of word, window and calibration. The counter is the machine's, so
- *                              they remain right; if not, it is as above
- *
- * The first call reads clock and counter 128 times each (flake_i_counter_suits), which takes some us. All
- * of it is loads, stores and CAS: safe in signal handlers, as the clock is. If the program defines a
- * clock without a matching counter, the clock is exact: the processor's counter does not follow simulated
- * time. */
+ * The first call reads clock and counter 128 times each (flake_i_counter_suits), which takes some us. If
+ * the program defines a clock without a matching counter, the clock is exact: the processor's counter does
+ * not follow simulated time. */
 #if defined(FLAKE_I_COUNTER_OF_OURS) && !defined(FLAKE_I_CLOCK_OF_OURS)
 #define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_EXACT
 #else
@@ -6839,10 +6807,8 @@ FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *list, const c
     flake_i_interface i;
     uint8_t best[6];
     int best_rank = -1;
-    bool exists = false;
     while (flake_i_interface_next(&list, &i)) {
         if (name && strcmp(i.name, name) != 0) continue;
-        exists = true;
         if (flake_i_all_zero(i.mac, 6) || i.is_loopback) continue;
         const int rank = i.mac[0] & 2 ? i.is_up : 2;
         if (rank <= best_rank) continue;
@@ -6851,26 +6817,20 @@ FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *list, const c
     }
     if (best_rank < 0)
         return flake_i_say(why, FLAKE_INVALID, name ? name : "this machine",
-                           !name    ? "no interface has an Ethernet address"
-                           : exists ? "this interface has no Ethernet address"
-                                    : "there is no interface of this name");
+                           name ? "no interface of this name has an Ethernet address"
+                                : "no interface has an Ethernet address");
     *node48 = 0;
     for (size_t at = 0; at < 6; at++) *node48 = *node48 << 8 | best[at];
     return FLAKE_OK;
-}
-
-/* 10/8, 172.16/12, 192.168/16 */
-FLAKE_I_FN bool flake_i_is_private(uint32_t ip) {
-    return ip >> 24 == 10 || ip >> 20 == (172 << 4 | 1) || ip >> 16 == (192 << 8 | 168);
 }
 
 FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *list, uint64_t *node16,
                                         flake_why *why) {
     flake_i_interface i;
     while (flake_i_interface_next(&list, &i)) {
-        if (!flake_i_is_private((uint32_t)i.ip[0] << 24 | (uint32_t)i.ip[1] << 16 |
-                                (uint32_t)i.ip[2] << 8 | i.ip[3]))
-            continue;
+        const unsigned net = (unsigned)i.ip[0] << 8 | i.ip[1];
+        /* 10/8, 172.16/12, 192.168/16 */
+        if (net >> 8 != 10 && net >> 4 != (172 << 4 | 1) && net != (192 << 8 | 168)) continue;
         *node16 = (uint64_t)i.ip[2] << 8 | i.ip[3];
         return FLAKE_OK;
     }
