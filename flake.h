@@ -6691,17 +6691,6 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
 #define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_FAST
 #endif
 
-FLAKE_I_FN void flake_i_default_begin(struct flake_i_uuids *g, const uint64_t keys[4]) {
-    flake_options given, o;
-    memset(&given, 0, sizeof given);
-    given.layout = flake_layout_uuid7;
-    given.clock.kind = FLAKE_I_DEFAULT_CLOCK;
-    (void)flake_i_fill_in(&given, &o, NULL); /* defaults are valid */
-    const flake_i_engine_config config = flake_i_engine_config_of(&o);
-    (void)flake_i_engine_init(&g->engine, &config);
-    flake_i_set_keys(&g->keys, keys);
-}
-
 /* Initialises the generator; *g stays NULL while other threads do. The place is taken when nothing can
  * fail any more, since it is never released. */
 FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
@@ -6712,32 +6701,28 @@ FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     const unsigned place = flake_i_take_place(&flake_i_default.begun, FLAKE_I_DEFAULT_PLACES);
     if (place == FLAKE_I_DEFAULT_PLACES) return FLAKE_OK;
     struct flake_i_uuids *const fresh = &flake_i_default.places[place];
-    flake_i_default_begin(fresh, keys);
+    flake_options given, o;
+    memset(&given, 0, sizeof given);
+    given.layout = flake_layout_uuid7;
+    given.clock.kind = FLAKE_I_DEFAULT_CLOCK;
+    (void)flake_i_fill_in(&given, &o, NULL); /* defaults are valid */
+    const flake_i_engine_config config = flake_i_engine_config_of(&o);
+    (void)flake_i_engine_init(&fresh->engine, &config);
+    flake_i_set_keys(&fresh->keys, keys);
     fresh->engine.owner_word = fresh->engine.instance_word = NULL; /* the salt detects forks instead */
     fresh->engine.owner_id = fresh->engine.instance_owner_id = 0;
     if (FLAKE_ATOMIC_CAS(&flake_i_default.gen, g, fresh, release, acquire)) *g = fresh; /* PAGE:R */
     return FLAKE_OK;
 }
 
-FLAKE_I_INLINE flake_status flake_i_default_draw(struct flake_i_uuids *g, flake_i_ticket *ticket) {
-    const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, ticket);
-    return FLAKE_I_LIKELY(status == FLAKE_OK)
-               ? status
-               : flake_i_continue_in(&g->engine, FLAKE_I_WAIT, status, 1, ticket);
-}
-
 /* From a generator for this ID alone. */
 FLAKE_I_COLD flake_status flake_i_default_alone(unsigned format, flake128 *id) {
-    struct flake_i_uuids own;
-    uint64_t keys[4];
-    flake_i_ticket ticket;
-    if (!flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
-    flake_i_default_begin(&own, keys);
-    const flake_status status = flake_i_default_draw(&own, &ticket);
-    if (status == FLAKE_OK)
-        flake_i_unsalted_run(format, &own.keys, 0, FLAKE_I_1984_MS + ticket.time, ticket.index, id,
-                             1);
-    return status;
+    flake_gen own;
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.layout = format == FLAKE_I_ULID ? flake_layout_ulid : flake_layout_uuid7;
+    const flake_status status = flake_init(&own, &o, NULL);
+    return status == FLAKE_OK ? flake128_next_n(&own, id, 1) : status;
 }
 
 FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
@@ -6750,7 +6735,9 @@ FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
         flake_i_ticket ticket;
         flake_status status;
         if (FLAKE_I_LIKELY(g != NULL)) {
-            status = flake_i_default_draw(g, &ticket);
+            status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, &ticket);
+            if (!FLAKE_I_LIKELY(status == FLAKE_OK))
+                status = flake_i_continue_in(&g->engine, FLAKE_I_WAIT, status, 1, &ticket);
             if (status != FLAKE_OK) return status;
             if (FLAKE_I_LIKELY(owner_id == flake_i_instance_owner_now())) {
                 flake_i_form_run(format, &g->keys, salt, 0, FLAKE_I_1984_MS + ticket.time,
