@@ -6452,14 +6452,25 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_ulid_kinds(flake_i_u8x32 c) {
     return FLAKE_I_PICK(kinds_of_low, c) & FLAKE_I_PICK(kinds_of_high, flake_i_high_nibbles(c));
 }
 
+/* Values of 5 bits, joined to ten bits, then to 20. The first 20 of each 40 are 4 bits too high, so only
+ * the low half of the middle byte is missing; it is 48 bits further up. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_join_values(flake_i_u8x32 values,
+                                                              flake_i_c8x32 order_of_bytes) {
+    const flake_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
+    const flake_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
+    const flake_i_s16x16 ten_bits =
+        __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)value_scales);
+    const flake_i_u64x4 twenty_bits =
+        (flake_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (flake_i_s16x16)ten_bit_scales);
+    return FLAKE_I_PICK(twenty_bits | twenty_bits >> 48, order_of_bytes);
+}
+
 /* As in a UUID. 0 is subtracted from the six foreign characters: then gcc loads this vector, too. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_ulid_of(flake_i_u8x32 c) {
     const flake_i_c8x32 a_to_o =
         FLAKE_I_BOTH(0, 10, 11, 12, 13, 14, 15, 16, 17, 1, 18, 19, 1, 20, 21, 0);
     const flake_i_c8x32 p_to_z =
         FLAKE_I_BOTH(22, 23, 24, 25, 26, 31, 27, 28, 29, 30, 31, 0, 0, 0, 0, 0);
-    const flake_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
-    const flake_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
     const flake_i_c8x32 order_of_bytes = {4,  10, 9,  8,  13, 12, -1, -1, -1, -1, -1,
                                           -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                           2,  1,  0,  5,  4,  10, 9,  8,  13, 12};
@@ -6469,13 +6480,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_ulid_of(flake_i_u8x32 c) {
     const flake_i_u8x32 letters =
         FLAKE_I_CHOOSE(FLAKE_I_PICK(a_to_o, c), FLAKE_I_PICK(p_to_z, c), (flake_i_u16x16)c << 3);
     const flake_i_u8x32 values = flake_i_smaller(c - zeros, letters);
-    /* Joined to ten bits, then to 20. The first 20 of each 40 are 4 bits too high, so only the low half
-     * of the middle byte is missing; it is 48 bits further up. */
-    const flake_i_s16x16 ten_bits =
-        __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)value_scales);
-    const flake_i_u64x4 twenty_bits =
-        (flake_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (flake_i_s16x16)ten_bit_scales);
-    const flake_i_u8x32 bytes = FLAKE_I_PICK(twenty_bits | twenty_bits >> 48, order_of_bytes);
+    const flake_i_u8x32 bytes = flake_i_join_values(values, order_of_bytes);
     return FLAKE_I_HALF(bytes, 0) | FLAKE_I_HALF(bytes, 1);
 }
 
@@ -6602,18 +6607,16 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
  * process's own. A forked child, and a process after flake_machine_cloned, continues with a copy of the
  * word and a new salt; nothing is initialised again.
  *
- * The engine is in the module's memory, in one of a few places. Each thread that finds none initialises
- * one in a place of its own, and the first to finish publishes it with one CAS. A thread that finds all
- * places taken sleeps until one is published. If that takes a second, all makers have been stopped: it
- * draws from a generator on its stack, whose ID has no order with the others.
+ * Each thread that finds no engine initialises one in one of a few places, and the first to finish publishes
+ * it with one CAS. A thread that finds all places taken sleeps until one is published. If that takes a
+ * second, it draws from a generator on its stack, whose ID has no order with the others.
  *
  *     label      at                                   pairs with   and carries
  *     PAGE:R     default generator published          PAGE:A       the initialised generator
  *
  * A salt has 128 random bits. Threads of a new process agree on them in four parts of 32 bits, each with
  * a tag of the instance owner id: a CAS replaces a part of another tag, so each part gets one value per
- * owner id, and every thread derives the same salt. A thread or handler that finds some parts chosen
- * completes the others; none waits.
+ * owner id, and every thread derives the same salt. None waits for another.
  *
  * A draw does not read the parts. It reads the salt and `seal`, salt.low ^ salt.high ^ owner id, before
  * it takes a ticket, and compares their XOR with the owner id after it. If they are equal, the three

@@ -487,17 +487,12 @@ FLAKE_API void sno_sort(sno_id *ids, size_t n) {
 
 // >>text
 /* The 80 bits are 16 values of 5 bits, most significant first. Values 0..7 are '2'..'9' and 8..31 are
- * 'a'..'x', in ASCII order, so texts compare as their IDs do.
- *
- * There are three primitives: encode, is_text, and decode of a text that is_text accepts. Each exists for
- * several machines:
+ * 'a'..'x', in ASCII order, so texts compare as their IDs do. Three primitives (encode, is_text, and decode of
+ * a text that is_text accepts) exist for several machines:
  *
  *     portable    8 characters in a 64-bit word
  *     vector      x86-64 with SSE2, shorter with SSSE3; aarch64
  *     avx2        x86-64: whole arrays, two IDs at a time; always compiled, chosen at run time
- *
- * Vectors are the compiler's own types: including <immintrin.h> would take longer to compile than the whole
- * program. gcc and clang have different builtins for operations without an operator.
  *
  * Conversion needs no tables. In unsigned bytes that wrap around, the value of a digit is c - '2', that of a
  * letter c - ('a' - 8), and the smaller of the two is the right one. A character outside the alphabet has
@@ -512,7 +507,7 @@ FLAKE_API void sno_sort(sno_id *ids, size_t n) {
 #endif
 #endif
 
-#define SNO_I_LETTER_GAP      ('a' - 8 - '2') /* a letter minus (its value + '2') */
+#define SNO_I_LETTER_GAP ('a' - 8 - '2') /* a letter minus (its value + '2') */
 
 FLAKE_I_FN uint64_t sno_i_8_chars(uint64_t bits40) {
     const uint64_t v = flake_i_8_values(bits40);
@@ -742,8 +737,6 @@ SNO_I_AVX2 FLAKE_I_FN bool sno_i_is_text_n_avx2(const char *text, size_t n) {
 }
 
 SNO_I_AVX2 FLAKE_I_FN void sno_i_decode_n_avx2(const char *text, size_t n, sno_id *out) {
-    const flake_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
-    const flake_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
     const flake_i_c8x32 order_of_bytes = {2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1,
                                         2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1};
     size_t i = 0;
@@ -751,12 +744,7 @@ SNO_I_AVX2 FLAKE_I_FN void sno_i_decode_n_avx2(const char *text, size_t n, sno_i
         flake_i_u8x32 c;
         memcpy(&c, text + 16 * i, sizeof c);
         const flake_i_u8x32 values = flake_i_smaller(c - '2', c - ('a' - 8));
-        const flake_i_s16x16 ten_bits =
-            __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)value_scales);
-        const flake_i_u64x4 twenty_bits =
-            (flake_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (flake_i_s16x16)ten_bit_scales);
-        const flake_i_halves two_ids = (flake_i_halves)__builtin_ia32_pshufb256(
-            (flake_i_c8x32)(twenty_bits | twenty_bits >> 48), order_of_bytes);
+        const flake_i_halves two_ids = (flake_i_halves)flake_i_join_values(values, order_of_bytes);
         const sno_i_u64x2 first = (sno_i_u64x2)__builtin_ia32_extract128i256(two_ids, 0);
         const sno_i_u64x2 second = (sno_i_u64x2)__builtin_ia32_extract128i256(two_ids, 1);
         memcpy(&out[i], &first, sizeof first);
@@ -878,44 +866,19 @@ FLAKE_I_FN flake_i_engine_config sno_i_engine_config_of(const flake_options *o, 
 /* What is wrong with a pool; NULL: nothing. */
 FLAKE_I_FN const char *sno_i_pool_why(const sno_snapshot *s) {
     const int64_t last = (int64_t)1 << 39;
-    if (s->sequence_min == s->sequence_max)
-        return "snapshot.sequence_min and sequence_max are equal: a pool needs at least 4 numbers";
     if (s->sequence_max - s->sequence_min < 3)
         return "snapshot.sequence_min and sequence_max span fewer than 4 numbers";
     if (s->sequence < s->sequence_min) return "snapshot.sequence is below sequence_min";
     if (s->sequence - s->sequence_min >= 3u << 22)
         return "snapshot.sequence is further above sequence_max than a queue can be";
-    if (s->wall_hi < 0 || s->wall_hi >= last) return "snapshot.wall_hi is outside 2010..2079";
-    if (s->wall_safe < 0 || s->wall_safe >= last) return "snapshot.wall_safe is outside 2010..2079";
+    if (s->wall_hi < 0 || s->wall_hi >= last || s->wall_safe < 0 || s->wall_safe >= last)
+        return "snapshot.wall_hi or wall_safe is outside 2010..2079";
     return NULL;
 }
 
 /* The size of a pool. */
 FLAKE_I_FN uint32_t sno_i_numbers(const sno_snapshot *pool) {
     return (uint32_t)(pool->sequence_max - pool->sequence_min) + 1;
-}
-
-/* Checks and fills in the options, and the snapshot if there is one. */
-FLAKE_I_FN flake_status sno_i_fill_in(const sno_snapshot *from, const flake_options *given,
-                                      flake_options *o, sno_snapshot *pool, flake_why *why) {
-    const char *unfit = NULL;
-    if (given && (!flake_i_no_layout(&given->layout) || given->node || given->node_offset ||
-                  given->seq_min || given->seq_max || given->seq_scatter || given->max_ahead_ms))
-        return flake_i_say(
-            why, FLAKE_INVALID, "options",
-            "layout, node, node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms "
-            "must be zero: the snapshot sets partition and pool");
-    const flake_status status = flake_i_fill_in(given, o, why);
-    if (status != FLAKE_OK) return status;
-    memset(&o->layout, 0, sizeof o->layout); /* snos have none */
-    o->seq_max = 0;
-    if (from) {
-        *pool = sno_i_resolved(from);
-        unfit = sno_i_pool_why(pool);
-    } else if (o->exclusive_dir) unfit = "exclusive_dir needs a snapshot";
-    const flake_i_engine_config config = sno_i_engine_config_of(o, sno_i_numbers(pool));
-    if (!unfit) unfit = flake_i_unfit_setup(&config, o);
-    return unfit ? flake_i_say(why, FLAKE_INVALID, "options", unfit) : FLAKE_OK;
 }
 
 /* Chosen partitions count up from a random start. A family is a process and its forked children. Its counter
@@ -1005,10 +968,26 @@ FLAKE_I_FN void sno_i_identity(const sno_snapshot *pool, uint8_t out[FLAKE_I_IDE
 /* Checks and fills in snapshot and options; without a snapshot it takes a partition. */
 FLAKE_I_FN flake_status sno_i_resolve(const sno_snapshot *from, const flake_options *options,
                                       flake_options *o, sno_snapshot *pool, flake_why *why) {
+    const char *unfit = NULL;
+    if (options && (!flake_i_no_layout(&options->layout) || options->node || options->node_offset ||
+                    options->seq_min || options->seq_max || options->seq_scatter ||
+                    options->max_ahead_ms))
+        return flake_i_say(
+            why, FLAKE_INVALID, "options",
+            "layout, node, node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms "
+            "must be zero: the snapshot sets partition and pool");
+    flake_status status = flake_i_fill_in(options, o, why);
+    if (status != FLAKE_OK) return status;
+    memset(&o->layout, 0, sizeof o->layout); /* snos have none */
+    o->seq_max = 0;
     memset(pool, 0, sizeof *pool);
-    pool->sequence_max = UINT16_MAX;
-    flake_status status = sno_i_fill_in(from, options, o, pool, why);
-    if (status != FLAKE_OK || from) return status;
+    *pool = sno_i_resolved(from ? from : pool);
+    if (from) unfit = sno_i_pool_why(pool);
+    else if (o->exclusive_dir) unfit = "exclusive_dir needs a snapshot";
+    const flake_i_engine_config config = sno_i_engine_config_of(o, sno_i_numbers(pool));
+    if (!unfit) unfit = flake_i_unfit_setup(&config, o);
+    if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
+    if (from) return FLAKE_OK;
     if (o->state)
         return flake_i_say(why, FLAKE_MISMATCH, "state", "needs the snapshot that sno_state_open filled in");
     status = sno_i_take_partition(&pool->partition);
@@ -1401,13 +1380,12 @@ FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapsh
 
 // >>default
 /* The process-wide generator is one engine for the module's lifetime, and a tag with the owner and partition
- * of its IDs. A forked child continues from its copy of the engine's word, under a new tag, and so does a
- * process after flake_machine_cloned. Nothing is created again, and nothing leaks.
+ * of its IDs. A forked child, and a process after flake_machine_cloned, continues from the engine's word under a
+ * new tag.
  *
- * The engine is in the module's memory, in one of a few slots. Each thread that finds no engine sets one up in
- * a slot that it owns, and the first to finish publishes it with one CAS (PAGE:R, PAGE:A). No thread waits
- * for another: if all slots are taken, it draws from a generator on its stack, whose partition is used for
- * this ID only.
+ * Each thread that finds no engine sets one up in one of a few places, and the first to finish publishes it
+ * with one CAS (PAGE:R, PAGE:A). No thread waits for another: if all places are taken, it draws from a
+ * generator on its stack, whose partition is used for this ID only.
  *
  * The tag is checked after the draw. If its owner id is this process's now, it was when the ticket was drawn.
  * No other thread has that ticket (I1), so with the tag's partition the ID is unique. Otherwise the ticket is
@@ -1417,8 +1395,8 @@ enum { SNO_I_DEFAULT_PLACES = 4 };
 #define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 3) /* its number: see flake_i_process */
 struct sno_i_default {
     FLAKE_ATOMIC(flake_i_engine *) engine; /* NULL: none yet */
-    flake_i_atomic64 tag;   /* [ instance owner id:48 ][ partition:16 ]; 0: none yet */
-    flake_i_atomic64 begun; /* see flake_i_take_place */
+    flake_i_atomic64 tag;                  /* [ instance owner id:48 ][ partition:16 ]; 0: none yet */
+    flake_i_atomic64 begun;                /* see flake_i_take_place */
     flake_i_engine places[SNO_I_DEFAULT_PLACES];
 };
 FLAKE_I_ONE_PER_PROCESS(struct sno_i_default, sno_i_default);
