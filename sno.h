@@ -124,15 +124,10 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
 
 /* ---- generators ----
  *
- * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter. It
- * must not be copied or moved once initialised. Options are copied; objects that they point to must outlive
- * the generator. Nothing needs to be freed; with exclusive_dir, call flake_release before another init and
- * before the memory is freed.
- *
- * A draw that fails leaves the generator unchanged and zeroes the ID. Any draw may return FLAKE_TIME_RANGE,
- * FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID, with a state FLAKE_IO, FLAKE_MISMATCH and
- * FLAKE_NOT_EXTENDED, and what a gate returns; FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with each
- * call.
+ * As a flake_gen, a generator may live anywhere, and must not be copied or moved once initialised; objects
+ * that its options point to must outlive it, and so must the module whose code initialised it. With
+ * exclusive_dir, call flake_release before another init and before the memory is freed. A draw that fails
+ * leaves the generator unchanged, zeroes the ID, and may return the statuses of a flake_gen's draw.
  *
  * To choose the partition yourself, with the whole pool of sequence numbers:
  *
@@ -182,21 +177,13 @@ FLAKE_I_MUST_USE FLAKE_API flake_status sno_init(sno_gen *, const sno_snapshot *
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n,
                                                         const sno_snapshot *, const flake_options *,
                                                         flake_why *);
-/* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
- * FLAKE_CLOCK_BACKWARDS. Wait-free while IDs are available; with lanes lock-free. */
+/* As flake_next, flake_try, flake_next_n, flake_try_n and flake_try_at, with a metabyte. FLAKE_TOO_FAR_AHEAD:
+ * unix_ms is ahead of the exact clock by more than one unit. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_next(sno_gen *, uint8_t meta, sno_id *);
-/* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_try(sno_gen *, uint8_t meta, sno_id *);
-/* All n, waiting for as many units as that takes. If a unit fails, the IDs before it are valid and the rest
- * is zeroed. With lanes unsorted. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_next_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
-/* Generates the IDs available now, at most n; *got is their number, the rest of the array is unchanged.
- * FLAKE_OK if at least one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n,
                                                   size_t *got);
-/* With the caller's own reading of the clock, which may be cached. A reading older than the newest unit
- * counts as that unit. FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit.
- * FLAKE_INVALID: the generator has lanes. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ms,
                                                    sno_id *);
 /* An ID of any time, to port old IDs: tick 0, and a sequence that only this call increments, and that wraps
@@ -229,8 +216,6 @@ FLAKE_API uint16_t sno_gen_partition(const sno_gen *);
  * another pool; NULL: a partition chosen by the library. (sno_generate takes a new partition by itself.)
  * FLAKE_NODE_OVERLAP: the pool overlaps that of the parent's generator or shard; sno_init in a child does
  * not check this. FLAKE_INVALID: the generator was not inherited. After a failure the generator is unchanged.
- *
- * A generator must not outlive the module whose code initialised it: it reads that module's memory.
  */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const sno_snapshot *,
                                                               const flake_options *, flake_why *);
