@@ -4625,7 +4625,8 @@ FLAKE_API flake_status flake_layout_check(const flake_layout *l, flake_why *why)
 
 /* Start of the unit that is `time` units after the epoch, or before it, in Unix ms; false: an int64_t cannot
  * represent it. The unsigned difference is right for an epoch of either sign. */
-FLAKE_I_FN bool flake_i_unix_ms(const flake_layout *l, uint64_t time, bool before, int64_t *unix_ms) {
+FLAKE_I_FN bool flake_i_unix_ms(const flake_layout *l, uint64_t time, bool before,
+                                int64_t *unix_ms) {
     const uint64_t epoch = (uint64_t)l->epoch_ms;
     const uint64_t most = before ? epoch - (uint64_t)INT64_MIN : (uint64_t)INT64_MAX - epoch;
     if (time > most / l->unit_ms) return false;
@@ -4856,7 +4857,7 @@ FLAKE_I_INLINE uint64_t flake_i_tail_of(const flake_i_keys *k, flake_i_salt salt
 FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t counter,
                                      uint64_t tail) {
     return flake_i_128(ms << 16 | (uint64_t)version << 12 | counter >> 14,
-                        (uint64_t)2 << 62 | (counter & flake_i_ones(14)) << 48 | tail);
+                       (uint64_t)2 << 62 | (counter & flake_i_ones(14)) << 48 | tail);
 }
 
 FLAKE_I_FN unsigned flake_i_uuid_version(unsigned format) {
@@ -4888,7 +4889,8 @@ FLAKE_I_INLINE void flake_i_form_run(unsigned format, flake_i_keys *k, flake_i_s
 }
 
 FLAKE_I_NOINLINE void flake_i_unsalted_run(unsigned format, flake_i_keys *k, uint64_t node,
-                                        uint64_t ms, uint64_t ticket, flake128 *ids, uint64_t n) {
+                                           uint64_t ms, uint64_t ticket, flake128 *ids,
+                                           uint64_t n) {
     const flake_i_salt none = {0, 0};
     flake_i_form_run(format, k, none, node, ms, ticket, ids, n);
 }
@@ -5956,8 +5958,8 @@ FLAKE_I_INLINE void flake_i_spell_id(char *end, uint64_t id, unsigned chunks, un
 }
 
 /* Copies a text of `width` digits to the caller; 0: it does not fit. */
-FLAKE_I_FN size_t flake_i_copy_text(const char *text, size_t width, bool fixed, char zero, char *buf,
-                                   size_t size) {
+FLAKE_I_FN size_t flake_i_copy_text(const char *text, size_t width, bool fixed, char zero,
+                                    char *buf, size_t size) {
     for (; !fixed && width > 1 && *text == zero; width--) text++;
     if (!buf || size <= width) return 0;
     memcpy(buf, text, width);
@@ -5994,7 +5996,7 @@ FLAKE_I_FN size_t flake_i_format(uint64_t id, flake_encoding form, bool fixed, c
     case FLAKE_BASE58_FLICKR: flake_i_spell_id(end, id, 3, 58, flake_i_flickr.digits, 1, 1); break;
     }
     return flake_i_copy_text(end - width, width, fixed || form == FLAKE_BIN4,
-                            flake_i_forms[form].alphabet->digits[0], buf, size);
+                             flake_i_forms[form].alphabet->digits[0], buf, size);
 }
 
 FLAKE_API size_t flake_format(uint64_t id, flake_encoding form, char *buf, size_t size) {
@@ -6245,7 +6247,8 @@ FLAKE_I_NOINLINE flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) 
 FLAKE_I_INLINE void flake_i_write_portable(size_t stride, const flake128 *ids, size_t n,
                                            char *out) {
     for (size_t i = 0; i < n; i++, out += stride) {
-        const uint64_t high = flake_from_bytes(ids[i].bytes), low = flake_from_bytes(ids[i].bytes + 8);
+        const uint64_t high = flake_from_bytes(ids[i].bytes);
+        const uint64_t low = flake_from_bytes(ids[i].bytes + 8);
         if (stride == FLAKE_I_ULID_STRIDE) flake_i_put_ulid(out, high, low);
         else flake_i_put_uuid(out, high, low);
     }

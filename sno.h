@@ -686,10 +686,11 @@ SNO_I_AVX2 FLAKE_I_FN flake_i_u8x32 sno_i_saturated_sum_avx2(flake_i_u8x32 a, ui
 /* Loads two IDs from 6 bytes before the first on: each is in one half. */
 SNO_I_AVX2 FLAKE_I_FN void sno_i_encode_n_avx2(const sno_id *ids, size_t n, char *out) {
     const flake_i_c8x32 pairs_of_bytes = {7, 6, 8, 7, 9, 8, 10, 9, 12, 11, 13, 12, 14, 13, 15, 14,
-                                        1, 0, 2, 1, 3, 2, 4,  3, 6,  5,  7,  6,  8,  7,  9,  8};
+                                          1, 0, 2, 1, 3, 2, 4,  3, 6,  5,  7,  6,  8,  7,  9,  8};
     const flake_i_u16x16 scales = {1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64};
     const flake_i_u8x32 zero = {0}, eights = zero + 8;
-    const flake_i_u64x4 offsets = {FLAKE_I_EACH_BYTE('2'), 'a' - 8, FLAKE_I_EACH_BYTE('2'), 'a' - 8};
+    const flake_i_u64x4 offsets = {FLAKE_I_EACH_BYTE('2'), 'a' - 8, FLAKE_I_EACH_BYTE('2'),
+                                   'a' - 8};
     size_t i = 0;
     for (; i < 2 && i < n; i++) /* two, to keep aligned text aligned */
         sno_i_encode_vector(ids[i], out + 16 * i);
@@ -715,7 +716,7 @@ SNO_I_AVX2 FLAKE_I_FN bool sno_i_is_text_n_avx2(const char *text, size_t n) {
         flake_i_u8x32 c;
         memcpy(&c, text + 16 * i, sizeof c);
         above |= flake_i_smaller(sno_i_saturated_sum_avx2(c - '2', 120),
-                                    sno_i_saturated_sum_avx2(c - 'a', 104));
+                                 sno_i_saturated_sum_avx2(c - 'a', 104));
     }
     return __builtin_ia32_pmovmskb256((flake_i_c8x32)above) == 0 &&
            (i == n || sno_i_is_text_vector(text + 16 * i));
@@ -723,7 +724,7 @@ SNO_I_AVX2 FLAKE_I_FN bool sno_i_is_text_n_avx2(const char *text, size_t n) {
 
 SNO_I_AVX2 FLAKE_I_FN void sno_i_decode_n_avx2(const char *text, size_t n, sno_id *out) {
     const flake_i_c8x32 order_of_bytes = {2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1,
-                                        2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1};
+                                          2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1};
     size_t i = 0;
     for (; i + 2 < n; i += 2) {
         flake_i_u8x32 c;
@@ -816,7 +817,8 @@ FLAKE_API void sno_to_uuid(sno_id id, char out[37]) {
 FLAKE_API flake_status sno_from_uuid(const char *uuid, size_t len, sno_id *id) {
     flake128 text;
     const flake_status status = flake128_from_uuid(uuid, len, &text);
-    return status == FLAKE_OK ? sno_decode((const char *)text.bytes, sizeof text.bytes, id) : status;
+    return status == FLAKE_OK ? sno_decode((const char *)text.bytes, sizeof text.bytes, id)
+                              : status;
 }
 
 // >>generators
@@ -954,9 +956,9 @@ FLAKE_I_FN void sno_i_identity(const sno_snapshot *pool, uint8_t out[FLAKE_I_IDE
 FLAKE_I_FN flake_status sno_i_resolve(const sno_snapshot *from, const flake_options *options,
                                       flake_options *o, sno_snapshot *pool, flake_why *why) {
     const char *unfit = NULL;
-    if (options && (!flake_i_no_layout(&options->layout) || options->node || options->node_offset ||
-                    options->seq_min || options->seq_max || options->seq_scatter ||
-                    options->max_ahead_ms))
+    if (options &&
+        (!flake_i_no_layout(&options->layout) || options->node || options->node_offset ||
+         options->seq_min || options->seq_max || options->seq_scatter || options->max_ahead_ms))
         return flake_i_say(
             why, FLAKE_INVALID, "options",
             "layout, node, node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms "
@@ -974,7 +976,8 @@ FLAKE_I_FN flake_status sno_i_resolve(const sno_snapshot *from, const flake_opti
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
     if (from) return FLAKE_OK;
     if (o->state)
-        return flake_i_say(why, FLAKE_MISMATCH, "state", "needs the snapshot that sno_state_open filled in");
+        return flake_i_say(why, FLAKE_MISMATCH, "state",
+                           "needs the snapshot that sno_state_open filled in");
     status = sno_i_take_partition(&pool->partition);
     return status == FLAKE_OK ? status
                               : flake_i_say(why, status, "partition", flake_status_str(status));
@@ -1085,7 +1088,8 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, const sno_snapshot *fro
 }
 
 FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options *given,
-                                      const flake_options *options, sno_snapshot *pool, flake_why *why) {
+                                      const flake_options *options, sno_snapshot *pool,
+                                      flake_why *why) {
     sno_snapshot wanted = sno_i_resolved(pool);
     flake_state_options where = *given;
     flake_options defaults;
@@ -1118,23 +1122,25 @@ FLAKE_I_INLINE uint64_t sno_i_ticket_head(const sno_gen *g, uint8_t meta, uint64
     return unit | (uint64_t)meta << 16 | g->gen.base;
 }
 
-FLAKE_I_INLINE sno_id sno_i_ticket_id(const sno_gen *g, uint8_t meta, const flake_i_ticket *ticket) {
+FLAKE_I_INLINE sno_id sno_i_ticket_id(const sno_gen *g, uint8_t meta,
+                                      const flake_i_ticket *ticket) {
     return sno_i_id(sno_i_ticket_head(g, meta, ticket->head),
                     (uint16_t)(g->sequence_min + ticket->index));
 }
 
-FLAKE_I_NOINLINE flake_status sno_i_one_continue(sno_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
-                                        uint8_t meta, sno_id *id) {
+FLAKE_I_NOINLINE flake_status sno_i_one_continue(sno_gen *g, unsigned resume, uint64_t word,
+                                                 int64_t now_ns, uint8_t meta, sno_id *id) {
     flake_i_ticket ticket;
-    const flake_status status = flake_i_draw_continue(&g->gen.engine, resume, word, now_ns, 1, &ticket);
+    const flake_status status =
+        flake_i_draw_continue(&g->gen.engine, resume, word, now_ns, 1, &ticket);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     *id = sno_i_ticket_id(g, meta, &ticket);
     return FLAKE_OK;
 }
 
 FLAKE_I_NOINLINE flake_status sno_i_lanes_one_continue(sno_gen *g, unsigned resume, uint64_t word,
-                                              int64_t now_ns, flake_lane *from, uint8_t meta,
-                                              sno_id *id) {
+                                                       int64_t now_ns, flake_lane *from,
+                                                       uint8_t meta, sno_id *id) {
     flake_i_ticket ticket;
     const flake_status status =
         flake_i_lanes_draw_continue(&g->gen.split, resume, word, now_ns, 1, &ticket, &from);
@@ -1144,16 +1150,18 @@ FLAKE_I_NOINLINE flake_status sno_i_lanes_one_continue(sno_gen *g, unsigned resu
     return FLAKE_OK;
 }
 
-FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned request, int64_t given_ns, uint8_t meta,
-                                         sno_id *id) {
+FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned request, int64_t given_ns,
+                                         uint8_t meta, sno_id *id) {
     flake_i_ticket ticket;
     uint64_t word;
     int64_t now_ns;
     flake_lane *from;
-    const unsigned left = flake_i_ticket_fast(&g->gen, request, given_ns, &word, &now_ns, &from, &ticket);
+    const unsigned left =
+        flake_i_ticket_fast(&g->gen, request, given_ns, &word, &now_ns, &from, &ticket);
     if (!FLAKE_I_LIKELY(!left))
-        return request & FLAKE_I_LANE ? sno_i_lanes_one_continue(g, request | left, word, now_ns, from, meta, id)
-                                  : sno_i_one_continue(g, request | left, word, now_ns, meta, id);
+        return request & FLAKE_I_LANE
+                   ? sno_i_lanes_one_continue(g, request | left, word, now_ns, from, meta, id)
+                   : sno_i_one_continue(g, request | left, word, now_ns, meta, id);
     *id = sno_i_ticket_id(g, meta, &ticket);
     return FLAKE_OK;
 }
@@ -1230,8 +1238,8 @@ FLAKE_I_FN void sno_i_fill(const sno_gen *g, uint8_t meta, const flake_i_ticket 
 }
 
 /* Generates up to n; *done is their number. */
-FLAKE_I_FN flake_status sno_i_many(sno_gen *g, unsigned request, uint8_t meta, sno_id *ids, size_t n,
-                                   size_t *done) {
+FLAKE_I_FN flake_status sno_i_many(sno_gen *g, unsigned request, uint8_t meta, sno_id *ids,
+                                   size_t n, size_t *done) {
     *done = 0;
     if (!(g->gen.kind & FLAKE_I_PART)) return FLAKE_INVALID;
     while (*done < n) {
