@@ -6495,14 +6495,14 @@ FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_ulid_avx2(uint64_t first, uint64_t last,
     flake_i_write_ulid(flake_i_id_twice(first, last), out);
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_uuid_n_avx2(const flake128 *ids, size_t n, char *out) {
-    for (size_t i = 0; i < n; i++)
-        flake_i_write_uuid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_UUID_STRIDE * i);
-}
-
-FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_ulid_n_avx2(const flake128 *ids, size_t n, char *out) {
-    for (size_t i = 0; i < n; i++)
-        flake_i_write_ulid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_ULID_STRIDE * i);
+FLAKE_I_AVX2 FLAKE_I_FN void flake_i_write_avx2(size_t stride, const flake128 *ids, size_t n,
+                                                char *out) {
+    if (stride == FLAKE_I_ULID_STRIDE)
+        for (size_t i = 0; i < n; i++)
+            flake_i_write_ulid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_ULID_STRIDE * i);
+    else
+        for (size_t i = 0; i < n; i++)
+            flake_i_write_uuid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_UUID_STRIDE * i);
 }
 
 FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_uuids(const char *text, size_t n, flake128 *ids) {
@@ -6539,16 +6539,14 @@ FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_uuid_avx2(const char *text, flake128 *
     return flake_i_read_uuids(text, 1, id);
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_uuid_n_avx2(const char *text, size_t n, flake128 *ids) {
-    return flake_i_read_uuids(text, n, ids);
-}
-
 FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_avx2(const char *text, flake128 *id) {
     return flake_i_read_ulids(text, 1, id);
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_n_avx2(const char *text, size_t n, flake128 *ids) {
-    return n == 0 || flake_i_read_ulids(text, n, ids);
+FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_read_avx2(size_t stride, const char *text, size_t n,
+                                               flake128 *ids) {
+    return stride == FLAKE_I_UUID_STRIDE ? flake_i_read_uuids(text, n, ids)
+                                         : n == 0 || flake_i_read_ulids(text, n, ids);
 }
 
 #endif /* FLAKE_I_AVX2 */
@@ -6568,13 +6566,13 @@ FLAKE_API flake_status flake128_from_uuid(const char *text, size_t len, flake128
 }
 
 FLAKE_API void flake128_to_uuid_n(const flake128 *ids, size_t n, char *out) {
-    FLAKE_I_BEST(flake_i_to_uuid_n_avx2(ids, n, out),
+    FLAKE_I_BEST(flake_i_write_avx2(FLAKE_I_UUID_STRIDE, ids, n, out),
                  flake_i_write_portable(FLAKE_I_UUID_STRIDE, ids, n, out));
 }
 
 FLAKE_API flake_status flake128_from_uuid_n(const char *text, size_t n, flake128 *ids) {
     if (!text && n > 0) return FLAKE_PARSE;
-    const bool is_read = FLAKE_I_BEST(flake_i_from_uuid_n_avx2(text, n, ids),
+    const bool is_read = FLAKE_I_BEST(flake_i_read_avx2(FLAKE_I_UUID_STRIDE, text, n, ids),
                                       flake_i_read_portable(FLAKE_I_UUID_STRIDE, text, n, ids));
     return is_read ? FLAKE_OK : FLAKE_PARSE;
 }
@@ -6594,13 +6592,13 @@ FLAKE_API flake_status flake128_from_ulid(const char *text, size_t len, flake128
 }
 
 FLAKE_API void flake128_to_ulid_n(const flake128 *ids, size_t n, char *out) {
-    FLAKE_I_BEST(flake_i_to_ulid_n_avx2(ids, n, out),
+    FLAKE_I_BEST(flake_i_write_avx2(FLAKE_I_ULID_STRIDE, ids, n, out),
                  flake_i_write_portable(FLAKE_I_ULID_STRIDE, ids, n, out));
 }
 
 FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128 *ids) {
     if (!text && n > 0) return FLAKE_PARSE;
-    const bool is_read = FLAKE_I_BEST(flake_i_from_ulid_n_avx2(text, n, ids),
+    const bool is_read = FLAKE_I_BEST(flake_i_read_avx2(FLAKE_I_ULID_STRIDE, text, n, ids),
                                       flake_i_read_portable(FLAKE_I_ULID_STRIDE, text, n, ids));
     return is_read ? FLAKE_OK : FLAKE_PARSE;
 }

@@ -52,7 +52,7 @@ PORTABLE(uuid, FLAKE_I_UUID_STRIDE)
 PORTABLE(ulid, FLAKE_I_ULID_STRIDE)
 
 #ifdef FLAKE_I_AVX2
-#define AVX2(form)                                                                      \
+#define AVX2(form, stride)                                                              \
     static void form##_to_avx2(const flake128 *id, char *out) {                         \
         uint64_t words[2];                                                              \
         memcpy(words, id->bytes, sizeof words);                                         \
@@ -62,18 +62,21 @@ PORTABLE(ulid, FLAKE_I_ULID_STRIDE)
         (void)len;                                                                      \
         return flake_i_from_##form##_avx2(text, id) ? FLAKE_OK : FLAKE_PARSE;           \
     }                                                                                   \
+    static void form##_to_n_avx2(const flake128 *ids, size_t n, char *out) {            \
+        flake_i_write_avx2(stride, ids, n, out);                                        \
+    }                                                                                   \
     static flake_status form##_from_n_avx2(const char *text, size_t n, flake128 *ids) { \
-        return flake_i_from_##form##_n_avx2(text, n, ids) ? FLAKE_OK : FLAKE_PARSE;     \
+        return flake_i_read_avx2(stride, text, n, ids) ? FLAKE_OK : FLAKE_PARSE;        \
     }
-AVX2(uuid)
-AVX2(ulid)
+AVX2(uuid, FLAKE_I_UUID_STRIDE)
+AVX2(ulid, FLAKE_I_ULID_STRIDE)
 #endif
 
 static const way uuid_ways[] = {
     {"public", flake128_to_uuid, flake128_from_uuid, flake128_to_uuid_n, flake128_from_uuid_n},
     {"portable", uuid_to_portable, uuid_from_portable, uuid_to_n_portable, uuid_from_n_portable},
 #ifdef FLAKE_I_AVX2
-    {"avx2", uuid_to_avx2, uuid_from_avx2, flake_i_to_uuid_n_avx2, uuid_from_n_avx2},
+    {"avx2", uuid_to_avx2, uuid_from_avx2, uuid_to_n_avx2, uuid_from_n_avx2},
 #endif
 };
 
@@ -81,7 +84,7 @@ static const way ulid_ways[] = {
     {"public", flake128_to_ulid, flake128_from_ulid, flake128_to_ulid_n, flake128_from_ulid_n},
     {"portable", ulid_to_portable, ulid_from_portable, ulid_to_n_portable, ulid_from_n_portable},
 #ifdef FLAKE_I_AVX2
-    {"avx2", ulid_to_avx2, ulid_from_avx2, flake_i_to_ulid_n_avx2, ulid_from_n_avx2},
+    {"avx2", ulid_to_avx2, ulid_from_avx2, ulid_to_n_avx2, ulid_from_n_avx2},
 #endif
 };
 
