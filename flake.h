@@ -6695,6 +6695,17 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
 #define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_FAST
 #endif
 
+FLAKE_I_COLD void flake_i_default_begin(struct flake_i_uuids *fresh, const uint64_t keys[4]) {
+    flake_options given, o;
+    memset(&given, 0, sizeof given);
+    given.layout = flake_layout_uuid7;
+    given.clock.kind = FLAKE_I_DEFAULT_CLOCK;
+    (void)flake_i_fill_in(&given, &o, NULL); /* defaults are valid */
+    const flake_i_engine_config config = flake_i_engine_config_of(&o);
+    (void)flake_i_engine_init(&fresh->engine, &config);
+    flake_i_set_keys(&fresh->keys, keys);
+}
+
 /* Initialises the generator; *g stays NULL while other threads do. The place is taken when nothing can
  * fail any more, since it is never released. */
 FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
@@ -6705,14 +6716,7 @@ FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     const unsigned place = flake_i_take_place(&flake_i_default.begun, FLAKE_I_DEFAULT_PLACES);
     if (place == FLAKE_I_DEFAULT_PLACES) return FLAKE_OK;
     struct flake_i_uuids *const fresh = &flake_i_default.places[place];
-    flake_options given, o;
-    memset(&given, 0, sizeof given);
-    given.layout = flake_layout_uuid7;
-    given.clock.kind = FLAKE_I_DEFAULT_CLOCK;
-    (void)flake_i_fill_in(&given, &o, NULL); /* defaults are valid */
-    const flake_i_engine_config config = flake_i_engine_config_of(&o);
-    (void)flake_i_engine_init(&fresh->engine, &config);
-    flake_i_set_keys(&fresh->keys, keys);
+    flake_i_default_begin(fresh, keys);
     fresh->engine.owner_word = fresh->engine.instance_word = NULL; /* the salt detects forks instead */
     fresh->engine.owner_id = fresh->engine.instance_owner_id = 0;
     if (FLAKE_ATOMIC_CAS(&flake_i_default.gen, g, fresh, release, acquire)) *g = fresh; /* PAGE:R */
