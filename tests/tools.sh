@@ -587,7 +587,7 @@ wait
 same slots_are_claimed_silently "" "$(cat "$dir/runs")"
 refuses slots_without_a_folder 1 "^flake: --slot-dir: $dir/nosuch/0.slot: " "$flake" generate --slot-dir="$dir/nosuch"
 
-refuses interface_that_is_not_there 1 "^flake: --interface: nosuch: there is no interface" "$flake" generate --layout=boundary --interface=nosuch
+refuses interface_that_is_not_there 1 "^flake: --interface: nosuch: no interface of this name" "$flake" generate --layout=boundary --interface=nosuch
 macs=$(cat /sys/class/net/*/address 2> /dev/null | grep -v '^00:00:00:00:00:00$' | tr -d :)
 worker_of() { who boundary "$@" | sed 's/.*(0x\(.*\))/\1/'; }
 for device in /sys/class/net/*/device; do
