@@ -4297,22 +4297,17 @@ FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *layout) {
 
 FLAKE_API flake_status flake_layout_named(const char *name, flake_layout *layout) {
     flake_layout l;
-    for (size_t i = 0; flake_layout_at(i, &l) == FLAKE_OK; i++)
-        if (name && strcmp(l.name, name) == 0) {
-            *layout = l;
-            return FLAKE_OK;
-        }
+    for (size_t i = 0; name && flake_layout_at(i, &l) == FLAKE_OK; i++)
+        if (strcmp(l.name, name) == 0) return flake_layout_at(i, layout);
     return FLAKE_INVALID;
 }
 
 FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
                                        int64_t epoch_ms) {
-    flake_layout l;
-    memset(&l, 0, sizeof l);
+    flake_layout l = flake_layout_default;
     if (time_bits > 64 || node_bits > 64 || seq_bits > 64) time_bits = 0; /* fails the check */
     l.name = "custom";
     l.epoch_ms = epoch_ms;
-    l.unit_ms = 1;
     l.time_bits = (uint8_t)time_bits;
     l.time_shift = (uint8_t)(node_bits + seq_bits);
     l.node_bits = (uint8_t)node_bits;
@@ -4324,22 +4319,18 @@ FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, u
 FLAKE_API flake_layout flake_layout_hazelcast_of(unsigned node_bits, unsigned seq_bits) {
     const unsigned time_bits =
         seq_bits < 63 && node_bits < 63 - seq_bits ? 63 - seq_bits - node_bits : 0;
-    const flake_layout known = flake_layout_hazelcast;
-    flake_layout l = flake_layout_of(time_bits, node_bits, seq_bits, known.epoch_ms);
-    l.name = known.name;
-    l.node_shift = 0;
-    l.seq_shift = (uint8_t)node_bits;
-    l.time_sign = known.time_sign;
+    flake_layout l = flake_layout_hazelcast;
+    l.time_bits = (uint8_t)time_bits;
+    l.time_shift = (uint8_t)(node_bits + seq_bits);
+    l.node_bits = l.seq_shift = (uint8_t)node_bits;
+    l.seq_bits = (uint8_t)seq_bits;
     return l;
 }
 
+/* All but the name; there is no padding between these members. */
 FLAKE_I_FN bool flake_i_same_layout(const flake_layout *a, const flake_layout *b) {
-    return a->epoch_ms == b->epoch_ms && a->unit_ms == b->unit_ms && a->time_bits == b->time_bits &&
-           a->time_shift == b->time_shift && a->node_bits == b->node_bits &&
-           a->node_shift == b->node_shift && a->seq_bits == b->seq_bits &&
-           a->seq_shift == b->seq_shift && a->time_sign == b->time_sign &&
-           a->time_reversed == b->time_reversed && a->gap_at == b->gap_at &&
-           a->gap_bit == b->gap_bit && a->format == b->format;
+    const size_t at = offsetof(flake_layout, epoch_ms), end = offsetof(flake_layout, format) + 1;
+    return memcmp((const char *)a + at, (const char *)b + at, end - at) == 0;
 }
 
 /* Whether it is one of 128 bits. */
@@ -4368,10 +4359,6 @@ FLAKE_I_FN uint64_t flake_i_node_field(const flake_layout *l, uint64_t node) {
     return (high << 1 | gap | low) << l->node_shift;
 }
 
-FLAKE_I_FN uint64_t flake_i_field_mask(unsigned bits, unsigned shift) {
-    return bits ? flake_i_ones(bits) << shift : 0;
-}
-
 /* The bits that a 64-bit layout uses; 0: it is malformed. */
 FLAKE_I_FN uint64_t flake_i_layout_bits(const flake_layout *l) {
     unsigned node_bits = (unsigned)l->node_bits + (l->gap_at ? 1 : 0);
@@ -4383,9 +4370,9 @@ FLAKE_I_FN uint64_t flake_i_layout_bits(const flake_layout *l) {
     if (time_bits + l->time_shift > 64 || node_bits + l->node_shift > 64 ||
         l->seq_bits + l->seq_shift > 64 || l->node_shift > 63 || l->seq_shift > 63)
         return 0;
-    uint64_t time = flake_i_field_mask(time_bits, l->time_shift);
-    uint64_t node = flake_i_field_mask(node_bits, l->node_shift);
-    uint64_t seq = flake_i_field_mask(l->seq_bits, l->seq_shift);
+    uint64_t time = flake_i_ones(time_bits) << l->time_shift;
+    uint64_t node = flake_i_ones(node_bits) << l->node_shift;
+    uint64_t seq = flake_i_ones(l->seq_bits) << l->seq_shift;
     return time & node || time & seq || node & seq ? 0 : time | node | seq;
 }
 
@@ -4399,7 +4386,8 @@ FLAKE_API flake_status flake_layout_check(const flake_layout *l, flake_why *why)
 
 /* Start of the unit that is `time` units after the epoch, or before it, in Unix ms; false: an int64_t cannot
  * represent it. The unsigned difference is right for an epoch of either sign. */
-FLAKE_I_FN bool flake_i_unix_ms(const flake_layout *l, uint64_t time, bool before, int64_t *unix_ms) {
+FLAKE_I_FN bool flake_i_unix_ms(const flake_layout *l, uint64_t time, bool before,
+                                int64_t *unix_ms) {
     const uint64_t epoch = (uint64_t)l->epoch_ms;
     const uint64_t most = before ? epoch - (uint64_t)INT64_MIN : (uint64_t)INT64_MAX - epoch;
     if (time > most / l->unit_ms) return false;
@@ -4539,9 +4527,8 @@ FLAKE_I_INLINE void flake_i_sip_take(uint64_t v[4], uint64_t word) {
     v[0] ^= word;
 }
 
-/* SipHash-1-3 of one word: indistinguishable from random bits at half of the rounds of 2-4. A stream
- * cipher's buffer is no faster, and each thread's would need guarding against signals and forks. This has
- * no state. Without loops: gcc would not unroll them, and keep the words in memory. */
+/* SipHash-1-3 of one word. A stream cipher would be no faster, and its buffer would need guarding against
+ * signals and forks. Without loops: gcc would not unroll them, and keep the words in memory. */
 FLAKE_I_INLINE uint64_t flake_i_siphash(uint64_t key0, uint64_t key1, uint64_t word) {
     uint64_t v[4] = {key0 ^ UINT64_C(0x736f6d6570736575), key1 ^ UINT64_C(0x646f72616e646f6d),
                      key0 ^ UINT64_C(0x6c7967656e657261), key1 ^ UINT64_C(0x7465646279746573)};
@@ -4631,7 +4618,7 @@ FLAKE_I_INLINE uint64_t flake_i_tail_of(const flake_i_keys *k, flake_i_salt salt
 FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t counter,
                                      uint64_t tail) {
     return flake_i_128(ms << 16 | (uint64_t)version << 12 | counter >> 14,
-                        (uint64_t)2 << 62 | (counter & flake_i_ones(14)) << 48 | tail);
+                       (uint64_t)2 << 62 | (counter & flake_i_ones(14)) << 48 | tail);
 }
 
 FLAKE_I_FN unsigned flake_i_uuid_version(unsigned format) {
@@ -4663,7 +4650,8 @@ FLAKE_I_INLINE void flake_i_form_run(unsigned format, flake_i_keys *k, flake_i_s
 }
 
 FLAKE_I_NOINLINE void flake_i_unsalted_run(unsigned format, flake_i_keys *k, uint64_t node,
-                                        uint64_t ms, uint64_t ticket, flake128 *ids, uint64_t n) {
+                                           uint64_t ms, uint64_t ticket, flake128 *ids,
+                                           uint64_t n) {
     const flake_i_salt none = {0, 0};
     flake_i_form_run(format, k, none, node, ms, ticket, ids, n);
 }
@@ -4690,19 +4678,19 @@ FLAKE_API flake_status flake128_compose(const flake_layout *l, const flake_parts
 FLAKE_API flake_status flake128_decompose(const flake_layout *l, const flake128 *id,
                                           flake_parts *parts) {
     const uint64_t high = flake_from_bytes(id->bytes), low = flake_from_bytes(id->bytes + 8);
-    const uint64_t top16 = high & flake_i_ones(16), low48 = low & flake_i_ones(48);
+    flake_parts p = {(int64_t)(high >> 16), low, (uint32_t)(high & 0xffff)}; /* of a ULID */
     if (!flake_i_is_128(l)) return FLAKE_INVALID;
-    const unsigned format = l->format;
-    const bool is_uuid = format != FLAKE_I_BOUNDARY && format != FLAKE_I_ULID;
-    if (format == FLAKE_I_BOUNDARY && high > (uint64_t)INT64_MAX) return FLAKE_TIME_RANGE;
-    if (is_uuid && (top16 >> 12 != flake_i_uuid_version(format) || low >> 62 != 2))
-        return FLAKE_INVALID;
-    parts->unix_ms = (int64_t)(format == FLAKE_I_BOUNDARY ? high : high >> 16);
-    parts->node = format == FLAKE_I_BOUNDARY ? low >> 16 : format == FLAKE_I_ULID ? low : low48;
-    parts->seq = (uint32_t)(format == FLAKE_I_BOUNDARY ? low & flake_i_ones(16)
-                            : format == FLAKE_I_ULID   ? top16
-                                                       : (top16 & flake_i_ones(12)) << 14 |
-                                                           (low >> 48 & flake_i_ones(14)));
+    if (l->format == FLAKE_I_BOUNDARY) {
+        if (high > (uint64_t)INT64_MAX) return FLAKE_TIME_RANGE;
+        p.unix_ms = (int64_t)high;
+        p.node = low >> 16;
+        p.seq = (uint32_t)(low & 0xffff);
+    } else if (l->format != FLAKE_I_ULID) {
+        if (p.seq >> 12 != flake_i_uuid_version(l->format) || low >> 62 != 2) return FLAKE_INVALID;
+        p.node = low & flake_i_ones(48);
+        p.seq = (p.seq & 0xfff) << 14 | (uint32_t)(low >> 48 & flake_i_ones(14));
+    }
+    *parts = p;
     return FLAKE_OK;
 }
 
@@ -5667,9 +5655,8 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
 
 // >>text
 /* A number is written and read in chunks of several digits: one division by base^count per chunk. Text is
- * always written in full width; the shortest text omits leading zeros. All functions are pure: wait-free,
- * and safe in threads and signal handlers. FLAKE_I_INLINE turns divisions into multiplications by
- * constants; gcc -O2 alone would share one copy among all bases. */
+ * always written in full width; the shortest text omits leading zeros. FLAKE_I_INLINE turns divisions into
+ * multiplications by constants; gcc -O2 alone would share one copy among all bases. */
 
 /* An alphabet, and its inverse: character c is digit d if '0' + d is at index c - '0'; '.' marks no
  * digit. */
@@ -5747,8 +5734,8 @@ FLAKE_I_INLINE void flake_i_spell_id(char *end, uint64_t id, unsigned chunks, un
 }
 
 /* Copies a text of `width` digits to the caller; 0: it does not fit. */
-FLAKE_I_FN size_t flake_i_copy_text(const char *text, size_t width, bool fixed, char zero, char *buf,
-                                   size_t size) {
+FLAKE_I_FN size_t flake_i_copy_text(const char *text, size_t width, bool fixed, char zero,
+                                    char *buf, size_t size) {
     for (; !fixed && width > 1 && *text == zero; width--) text++;
     if (!buf || size <= width) return 0;
     memcpy(buf, text, width);
@@ -5785,7 +5772,7 @@ FLAKE_I_FN size_t flake_i_format(uint64_t id, flake_encoding form, bool fixed, c
     case FLAKE_BASE58_FLICKR: flake_i_spell_id(end, id, 3, 58, flake_i_flickr.digits, 1, 1); break;
     }
     return flake_i_copy_text(end - width, width, fixed || form == FLAKE_BIN4,
-                            flake_i_forms[form].alphabet->digits[0], buf, size);
+                             flake_i_forms[form].alphabet->digits[0], buf, size);
 }
 
 FLAKE_API size_t flake_format(uint64_t id, flake_encoding form, char *buf, size_t size) {
@@ -5821,17 +5808,6 @@ FLAKE_I_FN bool flake_i_read(const char *text, size_t len, unsigned base,
     return true;
 }
 
-/* Removes the blanks of a FLAKE_BIN4 text. The length is a constant rather than the encoding's width, or
- * gcc -O3 warns of a read past the end of short literals. */
-FLAKE_I_FN bool flake_i_ungroup(const char *text, size_t len, char bits[64]) {
-    if (len != 79) return false;
-    for (size_t i = 0; i < 16; i++) {
-        if (i > 0 && text[5 * i - 1] != ' ') return false;
-        memcpy(bits + 4 * i, text + 5 * i, 4);
-    }
-    return true;
-}
-
 FLAKE_API flake_status flake_parse(const char *text, size_t len, flake_encoding form,
                                    uint64_t *id) {
     const size_t width = flake_text_width(form);
@@ -5840,7 +5816,11 @@ FLAKE_API flake_status flake_parse(const char *text, size_t len, flake_encoding 
     if (width == 0) return FLAKE_INVALID;
     if (!text || len == 0 || len > width) return FLAKE_PARSE;
     if (form == FLAKE_BIN4) {
-        if (!flake_i_ungroup(text, len, bits)) return FLAKE_PARSE;
+        if (len < width) return FLAKE_PARSE;
+        for (size_t i = 0; i < 16; i++) {
+            if (i > 0 && text[5 * i - 1] != ' ') return FLAKE_PARSE;
+            memcpy(bits + 4 * i, text + 5 * i, 4);
+        }
         text = bits;
         len = sizeof bits;
     }
@@ -5862,17 +5842,6 @@ FLAKE_API size_t flake128_text_width(unsigned base) {
     return base < sizeof widths / sizeof *widths ? widths[base] : 0;
 }
 
-/* Divides n limbs, the least significant first, in place; returns the remainder. */
-FLAKE_I_FN uint32_t flake_i_divide(uint32_t *limbs, size_t n, uint32_t divisor) {
-    uint64_t rest = 0;
-    for (size_t i = n; i-- > 0;) {
-        rest = rest << 32 | limbs[i];
-        limbs[i] = (uint32_t)(rest / divisor);
-        rest %= divisor;
-    }
-    return (uint32_t)rest;
-}
-
 FLAKE_I_FN size_t flake_i_format128(const flake128 *id, unsigned base, bool fixed, char *buf,
                                     size_t size) {
     const size_t width = flake128_text_width(base);
@@ -5891,7 +5860,12 @@ FLAKE_I_FN size_t flake_i_format128(const flake128 *id, unsigned base, bool fixe
     while ((size_t)(end - at) < width) {
         while (n > 0 && limbs[n - 1] == 0) n--;
         at -= count;
-        uint64_t fraction = flake_i_divide(limbs, n, power) * scale;
+        uint64_t rest = 0;
+        for (size_t i = n; i-- > 0; rest %= power) {
+            rest = rest << 32 | limbs[i];
+            limbs[i] = (uint32_t)(rest / power);
+        }
+        uint64_t fraction = rest * scale;
         for (unsigned i = 0; i < count; i++)
             fraction = flake_i_spell(at + i, fraction, base, flake_i_base62.digits, 1, 1);
     }
@@ -5917,14 +5891,9 @@ FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned bas
     return FLAKE_OK;
 }
 
-/* Texts of UUIDs and ULIDs are written and read in two ways:
- *
- *     portable    8 characters in a 64-bit word
- *     avx2        x86-64: a whole ID at once; always compiled, selected at run time
- *
- * The compiler's own vector types: including the intrinsics' header would take longer than all the rest.
- * Portable readers set bits in `bad` for invalid text and form an ID anyway; AVX2 checks in a separate
- * function. */
+/* Texts of UUIDs and ULIDs are written and read 8 characters at a time, in a 64-bit word, or on x86-64 with
+ * AVX2, selected at run time, a whole ID at a time. Its vectors are the compiler's own types: including the
+ * intrinsics' header would take longer than all the rest. */
 
 /* gcc for Windows does not align the stack for 32-byte values. With -funsigned-char gcc treats a mask's
  * bytes as positive. */
@@ -5937,13 +5906,12 @@ FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned bas
 #else
 #define FLAKE_I_HAS_AVX2 (__builtin_cpu_supports("avx2") != 0) /* a load and a test */
 #endif
-#define FLAKE_I_BEST(call, ...) \
-    (FLAKE_I_HAS_AVX2 ? flake_i_##call##_avx2(__VA_ARGS__) : flake_i_##call##_portable(__VA_ARGS__))
+#define FLAKE_I_BEST(avx2, portable) (FLAKE_I_HAS_AVX2 ? avx2 : portable)
 #else
-#define FLAKE_I_BEST(call, ...) flake_i_##call##_portable(__VA_ARGS__)
+#define FLAKE_I_BEST(avx2, portable) portable
 #endif
 
-/* Distances of texts in arrays. */
+/* Distances of texts in arrays. They also select the kind of text. */
 enum { FLAKE_I_UUID_STRIDE = 37, FLAKE_I_ULID_STRIDE = 27 };
 
 /* Of each ASCII character '0' + digit, in either case, with I, L and O; '.': none. */
@@ -5968,6 +5936,7 @@ FLAKE_I_FN uint64_t flake_i_8_hex_digits(uint64_t bits32) {
     return v + FLAKE_I_EACH_BYTE('0') + flake_i_count_from(v, 10) * ('a' - 10 - '0');
 }
 
+/* Readers of invalid text set bits in `bad`, and form a number anyway. */
 FLAKE_I_FN uint64_t flake_i_32_bits(uint64_t text, uint64_t *bad) {
     const uint64_t lower = text | FLAKE_I_EACH_BYTE(0x20);
     const uint64_t digit = FLAKE_I_NOT_BELOW(text, '0') & ~FLAKE_I_NOT_BELOW(text, '9' + 1);
@@ -5979,11 +5948,16 @@ FLAKE_I_FN uint64_t flake_i_32_bits(uint64_t text, uint64_t *bad) {
     return (v >> 16 | v) & 0xffffffff;
 }
 
-/* Crockford's alphabet has no I, L, O and U. */
-FLAKE_I_FN uint64_t flake_i_8_ulid_digits(uint64_t bits40) {
+/* Eight values of 5 bits, a byte each. */
+FLAKE_I_FN uint64_t flake_i_8_values(uint64_t bits40) {
     uint64_t v = (bits40 << 12 & UINT64_C(0x000fffff00000000)) | (bits40 & 0xfffff);
     v = (v << 6 & UINT64_C(0x03ff000003ff0000)) | (v & UINT64_C(0x000003ff000003ff));
-    v = (v << 3 & UINT64_C(0x1f001f001f001f00)) | (v & UINT64_C(0x001f001f001f001f));
+    return (v << 3 & UINT64_C(0x1f001f001f001f00)) | (v & UINT64_C(0x001f001f001f001f));
+}
+
+/* Crockford's alphabet has no I, L, O and U. */
+FLAKE_I_FN uint64_t flake_i_8_ulid_digits(uint64_t bits40) {
+    const uint64_t v = flake_i_8_values(bits40);
     const uint64_t gaps = flake_i_count_from(v, 18) + flake_i_count_from(v, 20) +
                           flake_i_count_from(v, 22) + flake_i_count_from(v, 27);
     return v + FLAKE_I_EACH_BYTE('0') + flake_i_count_from(v, 10) * ('A' - 10 - '0') + gaps;
@@ -6000,8 +5974,7 @@ FLAKE_I_INLINE uint64_t flake_i_ulid_bits(const char *text, size_t n, uint64_t *
     return bits;
 }
 
-FLAKE_I_FN void flake_i_to_uuid_portable(uint64_t first, uint64_t last, char *out) {
-    const uint64_t high = flake_i_big_endian(first), low = flake_i_big_endian(last);
+FLAKE_I_FN void flake_i_put_uuid(char *out, uint64_t high, uint64_t low) {
     char middle[16];
     flake_i_put64(middle, flake_i_8_hex_digits(high & 0xffffffff));
     flake_i_put64(middle + 8, flake_i_8_hex_digits(low >> 32));
@@ -6021,7 +5994,7 @@ FLAKE_I_FN uint64_t flake_i_4_and_4(const char *first, const char *last) {
     return flake_i_get64(both);
 }
 
-FLAKE_I_FN flake128 flake_i_uuid_of_text(const char *text, uint64_t *bad) {
+FLAKE_I_NOINLINE flake128 flake_i_uuid_of_text(const char *text, uint64_t *bad) {
     const uint64_t first = flake_i_32_bits(flake_i_get64(text), bad);
     const uint64_t second = flake_i_32_bits(flake_i_4_and_4(text + 9, text + 14), bad);
     const uint64_t third = flake_i_32_bits(flake_i_4_and_4(text + 19, text + 24), bad);
@@ -6030,8 +6003,7 @@ FLAKE_I_FN flake128 flake_i_uuid_of_text(const char *text, uint64_t *bad) {
     return flake_i_128(first << 32 | second, third << 32 | last);
 }
 
-FLAKE_I_FN void flake_i_to_ulid_portable(uint64_t first, uint64_t last, char *out) {
-    const uint64_t high = flake_i_big_endian(first), low = flake_i_big_endian(last);
+FLAKE_I_FN void flake_i_put_ulid(char *out, uint64_t high, uint64_t low) {
     out[0] = flake_i_crockford.digits[high >> 61];
     out[1] = flake_i_crockford.digits[high >> 56 & 31];
     flake_i_put64(out + 2, flake_i_8_ulid_digits(high >> 16 & flake_i_ones(40)));
@@ -6040,7 +6012,7 @@ FLAKE_I_FN void flake_i_to_ulid_portable(uint64_t first, uint64_t last, char *ou
     out[26] = '\0';
 }
 
-FLAKE_I_FN flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) {
+FLAKE_I_NOINLINE flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) {
     const uint64_t first = flake_i_ulid_bits(text, 10, bad); /* 50 bits for 48 */
     const uint64_t second = flake_i_ulid_bits(text + 10, 8, bad);
     const uint64_t last = flake_i_ulid_bits(text + 18, 8, bad);
@@ -6048,53 +6020,31 @@ FLAKE_I_FN flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) {
     return flake_i_128(first << 16 | second >> 24, second << 40 | last);
 }
 
-FLAKE_I_FN void flake_i_to_uuid_n_portable(const flake128 *ids, size_t n, char *out) {
-    for (size_t i = 0; i < n; i++) {
-        uint64_t words[2];
-        memcpy(words, ids[i].bytes, sizeof words);
-        flake_i_to_uuid_portable(words[0], words[1], out + FLAKE_I_UUID_STRIDE * i);
+FLAKE_I_INLINE void flake_i_write_portable(size_t stride, const flake128 *ids, size_t n,
+                                           char *out) {
+    for (size_t i = 0; i < n; i++, out += stride) {
+        const uint64_t high = flake_from_bytes(ids[i].bytes);
+        const uint64_t low = flake_from_bytes(ids[i].bytes + 8);
+        if (stride == FLAKE_I_ULID_STRIDE) flake_i_put_ulid(out, high, low);
+        else flake_i_put_uuid(out, high, low);
     }
 }
 
-FLAKE_I_FN void flake_i_to_ulid_n_portable(const flake128 *ids, size_t n, char *out) {
-    for (size_t i = 0; i < n; i++) {
-        uint64_t words[2];
-        memcpy(words, ids[i].bytes, sizeof words);
-        flake_i_to_ulid_portable(words[0], words[1], out + FLAKE_I_ULID_STRIDE * i);
-    }
+FLAKE_I_INLINE flake128 flake_i_id_of_text(size_t stride, const char *text, uint64_t *bad) {
+    return stride == FLAKE_I_ULID_STRIDE ? flake_i_ulid_of_text(text, bad)
+                                         : flake_i_uuid_of_text(text, bad);
 }
 
 /* All or none: a first pass checks all texts. */
-FLAKE_I_FN bool flake_i_from_uuid_n_portable(const char *text, size_t n, flake128 *ids) {
+FLAKE_I_INLINE bool flake_i_read_portable(size_t stride, const char *text, size_t n,
+                                          flake128 *ids) {
     uint64_t bad = 0;
-    for (size_t i = 0; i < n; i++) (void)flake_i_uuid_of_text(text + FLAKE_I_UUID_STRIDE * i, &bad);
+    flake128 id = {{0}};
+    for (size_t i = 0; i < n; i++) id = flake_i_id_of_text(stride, text + stride * i, &bad);
     if (bad) return false;
     for (size_t i = 0; i < n; i++)
-        ids[i] = flake_i_uuid_of_text(text + FLAKE_I_UUID_STRIDE * i, &bad);
+        ids[i] = n == 1 ? id : flake_i_id_of_text(stride, text + stride * i, &bad);
     return true;
-}
-
-FLAKE_I_FN bool flake_i_from_ulid_n_portable(const char *text, size_t n, flake128 *ids) {
-    uint64_t bad = 0;
-    for (size_t i = 0; i < n; i++) (void)flake_i_ulid_of_text(text + FLAKE_I_ULID_STRIDE * i, &bad);
-    if (bad) return false;
-    for (size_t i = 0; i < n; i++)
-        ids[i] = flake_i_ulid_of_text(text + FLAKE_I_ULID_STRIDE * i, &bad);
-    return true;
-}
-
-FLAKE_I_FN bool flake_i_from_uuid_portable(const char *text, flake128 *id) {
-    uint64_t bad = 0;
-    const flake128 read = flake_i_uuid_of_text(text, &bad);
-    if (!bad) *id = read;
-    return !bad;
-}
-
-FLAKE_I_FN bool flake_i_from_ulid_portable(const char *text, flake128 *id) {
-    uint64_t bad = 0;
-    const flake128 read = flake_i_ulid_of_text(text, &bad);
-    if (!bad) *id = read;
-    return !bad;
 }
 
 #ifdef FLAKE_I_AVX2
@@ -6126,26 +6076,21 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_each(uint64_t eight_bytes) {
     return (flake_i_u8x32)(zero + eight_bytes);
 }
 
-FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_join_halves(flake_i_half first,
-                                                              flake_i_half last) {
-    const flake_i_halves zero = {0};
-    return (flake_i_u8x32)__builtin_ia32_insert128i256(__builtin_ia32_insert128i256(zero, first, 0),
-                                                       last, 1);
-}
-
 /* 16 bytes at each pointer. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_load_halves(const void *first, const void *last) {
+    const flake_i_halves zero = {0};
     flake_i_half a, b;
     memcpy(&a, first, sizeof a);
     memcpy(&b, last, sizeof b);
-    return flake_i_join_halves(a, b);
+    return (flake_i_u8x32)__builtin_ia32_insert128i256(__builtin_ia32_insert128i256(zero, a, 0), b,
+                                                       1);
 }
 
 /* Of an ID's two words in memory order: kept in registers, since a load across two fresh stores would
  * stall. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_id_twice(uint64_t first, uint64_t last) {
-    const flake_i_half id = {(long long)first, (long long)last};
-    return flake_i_join_halves(id, id);
+    const flake_i_u64x4 id_twice = {first, last, first, last};
+    return (flake_i_u8x32)id_twice;
 }
 
 /* In every other byte bits 4 to 6 are a neighbour's: FLAKE_I_PICK ignores them. gcc would not load a mask
@@ -6286,14 +6231,25 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_ulid_kinds(flake_i_u8x32 c) {
     return FLAKE_I_PICK(kinds_of_low, c) & FLAKE_I_PICK(kinds_of_high, flake_i_high_nibbles(c));
 }
 
+/* Values of 5 bits, joined to ten bits, then to 20. The first 20 of each 40 are 4 bits too high, so only
+ * the low half of the middle byte is missing; it is 48 bits further up. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_join_values(flake_i_u8x32 values,
+                                                              flake_i_c8x32 order_of_bytes) {
+    const flake_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
+    const flake_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
+    const flake_i_s16x16 ten_bits =
+        __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)value_scales);
+    const flake_i_u64x4 twenty_bits =
+        (flake_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (flake_i_s16x16)ten_bit_scales);
+    return FLAKE_I_PICK(twenty_bits | twenty_bits >> 48, order_of_bytes);
+}
+
 /* As in a UUID. 0 is subtracted from the six foreign characters: then gcc loads this vector, too. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_ulid_of(flake_i_u8x32 c) {
     const flake_i_c8x32 a_to_o =
         FLAKE_I_BOTH(0, 10, 11, 12, 13, 14, 15, 16, 17, 1, 18, 19, 1, 20, 21, 0);
     const flake_i_c8x32 p_to_z =
         FLAKE_I_BOTH(22, 23, 24, 25, 26, 31, 27, 28, 29, 30, 31, 0, 0, 0, 0, 0);
-    const flake_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
-    const flake_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
     const flake_i_c8x32 order_of_bytes = {4,  10, 9,  8,  13, 12, -1, -1, -1, -1, -1,
                                           -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                           2,  1,  0,  5,  4,  10, 9,  8,  13, 12};
@@ -6303,13 +6259,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_ulid_of(flake_i_u8x32 c) {
     const flake_i_u8x32 letters =
         FLAKE_I_CHOOSE(FLAKE_I_PICK(a_to_o, c), FLAKE_I_PICK(p_to_z, c), (flake_i_u16x16)c << 3);
     const flake_i_u8x32 values = flake_i_smaller(c - zeros, letters);
-    /* Joined to ten bits, then to 20. The first 20 of each 40 are 4 bits too high, so only the low half
-     * of the middle byte is missing; it is 48 bits further up. */
-    const flake_i_s16x16 ten_bits =
-        __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)value_scales);
-    const flake_i_u64x4 twenty_bits =
-        (flake_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (flake_i_s16x16)ten_bit_scales);
-    const flake_i_u8x32 bytes = FLAKE_I_PICK(twenty_bits | twenty_bits >> 48, order_of_bytes);
+    const flake_i_u8x32 bytes = flake_i_join_values(values, order_of_bytes);
     return FLAKE_I_HALF(bytes, 0) | FLAKE_I_HALF(bytes, 1);
 }
 
@@ -6321,14 +6271,14 @@ FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_ulid_avx2(uint64_t first, uint64_t last,
     flake_i_write_ulid(flake_i_id_twice(first, last), out);
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_uuid_n_avx2(const flake128 *ids, size_t n, char *out) {
-    for (size_t i = 0; i < n; i++)
-        flake_i_write_uuid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_UUID_STRIDE * i);
-}
-
-FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_ulid_n_avx2(const flake128 *ids, size_t n, char *out) {
-    for (size_t i = 0; i < n; i++)
-        flake_i_write_ulid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_ULID_STRIDE * i);
+FLAKE_I_AVX2 FLAKE_I_FN void flake_i_write_avx2(size_t stride, const flake128 *ids, size_t n,
+                                                char *out) {
+    if (stride == FLAKE_I_ULID_STRIDE)
+        for (size_t i = 0; i < n; i++)
+            flake_i_write_ulid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_ULID_STRIDE * i);
+    else
+        for (size_t i = 0; i < n; i++)
+            flake_i_write_uuid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_UUID_STRIDE * i);
 }
 
 FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_uuids(const char *text, size_t n, flake128 *ids) {
@@ -6365,16 +6315,14 @@ FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_uuid_avx2(const char *text, flake128 *
     return flake_i_read_uuids(text, 1, id);
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_uuid_n_avx2(const char *text, size_t n, flake128 *ids) {
-    return flake_i_read_uuids(text, n, ids);
-}
-
 FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_avx2(const char *text, flake128 *id) {
     return flake_i_read_ulids(text, 1, id);
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_n_avx2(const char *text, size_t n, flake128 *ids) {
-    return n == 0 || flake_i_read_ulids(text, n, ids);
+FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_read_avx2(size_t stride, const char *text, size_t n,
+                                               flake128 *ids) {
+    return stride == FLAKE_I_UUID_STRIDE ? flake_i_read_uuids(text, n, ids)
+                                         : n == 0 || flake_i_read_ulids(text, n, ids);
 }
 
 #endif /* FLAKE_I_AVX2 */
@@ -6382,41 +6330,53 @@ FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_n_avx2(const char *text, size_t n
 FLAKE_API void flake128_to_uuid(const flake128 *id, char out[37]) {
     uint64_t words[2];
     memcpy(words, id->bytes, sizeof words);
-    FLAKE_I_BEST(to_uuid, words[0], words[1], out);
+    FLAKE_I_BEST(flake_i_to_uuid_avx2(words[0], words[1], out),
+                 flake_i_write_portable(FLAKE_I_UUID_STRIDE, id, 1, out));
 }
 
 FLAKE_API flake_status flake128_from_uuid(const char *text, size_t len, flake128 *id) {
     if (!text || len != 36) return FLAKE_PARSE;
-    return FLAKE_I_BEST(from_uuid, text, id) ? FLAKE_OK : FLAKE_PARSE;
+    const bool is_read = FLAKE_I_BEST(flake_i_from_uuid_avx2(text, id),
+                                      flake_i_read_portable(FLAKE_I_UUID_STRIDE, text, 1, id));
+    return is_read ? FLAKE_OK : FLAKE_PARSE;
 }
 
 FLAKE_API void flake128_to_uuid_n(const flake128 *ids, size_t n, char *out) {
-    FLAKE_I_BEST(to_uuid_n, ids, n, out);
+    FLAKE_I_BEST(flake_i_write_avx2(FLAKE_I_UUID_STRIDE, ids, n, out),
+                 flake_i_write_portable(FLAKE_I_UUID_STRIDE, ids, n, out));
 }
 
 FLAKE_API flake_status flake128_from_uuid_n(const char *text, size_t n, flake128 *ids) {
     if (!text && n > 0) return FLAKE_PARSE;
-    return FLAKE_I_BEST(from_uuid_n, text, n, ids) ? FLAKE_OK : FLAKE_PARSE;
+    const bool is_read = FLAKE_I_BEST(flake_i_read_avx2(FLAKE_I_UUID_STRIDE, text, n, ids),
+                                      flake_i_read_portable(FLAKE_I_UUID_STRIDE, text, n, ids));
+    return is_read ? FLAKE_OK : FLAKE_PARSE;
 }
 
 FLAKE_API void flake128_to_ulid(const flake128 *id, char out[27]) {
     uint64_t words[2];
     memcpy(words, id->bytes, sizeof words);
-    FLAKE_I_BEST(to_ulid, words[0], words[1], out);
+    FLAKE_I_BEST(flake_i_to_ulid_avx2(words[0], words[1], out),
+                 flake_i_write_portable(FLAKE_I_ULID_STRIDE, id, 1, out));
 }
 
 FLAKE_API flake_status flake128_from_ulid(const char *text, size_t len, flake128 *id) {
     if (!text || len != 26) return FLAKE_PARSE;
-    return FLAKE_I_BEST(from_ulid, text, id) ? FLAKE_OK : FLAKE_PARSE;
+    const bool is_read = FLAKE_I_BEST(flake_i_from_ulid_avx2(text, id),
+                                      flake_i_read_portable(FLAKE_I_ULID_STRIDE, text, 1, id));
+    return is_read ? FLAKE_OK : FLAKE_PARSE;
 }
 
 FLAKE_API void flake128_to_ulid_n(const flake128 *ids, size_t n, char *out) {
-    FLAKE_I_BEST(to_ulid_n, ids, n, out);
+    FLAKE_I_BEST(flake_i_write_avx2(FLAKE_I_ULID_STRIDE, ids, n, out),
+                 flake_i_write_portable(FLAKE_I_ULID_STRIDE, ids, n, out));
 }
 
 FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128 *ids) {
     if (!text && n > 0) return FLAKE_PARSE;
-    return FLAKE_I_BEST(from_ulid_n, text, n, ids) ? FLAKE_OK : FLAKE_PARSE;
+    const bool is_read = FLAKE_I_BEST(flake_i_read_avx2(FLAKE_I_ULID_STRIDE, text, n, ids),
+                                      flake_i_read_portable(FLAKE_I_ULID_STRIDE, text, n, ids));
+    return is_read ? FLAKE_OK : FLAKE_PARSE;
 }
 
 // >>default
@@ -6424,18 +6384,16 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
  * process's own. A forked child, and a process after flake_machine_cloned, continues with a copy of the
  * word and a new salt; nothing is initialised again.
  *
- * The engine is in the module's memory, in one of a few places. Each thread that finds none initialises
- * one in a place of its own, and the first to finish publishes it with one CAS. A thread that finds all
- * places taken sleeps until one is published. If that takes a second, all makers have been stopped: it
- * draws from a generator on its stack, whose ID has no order with the others.
+ * Each thread that finds no engine initialises one in one of a few places, and the first to finish publishes
+ * it with one CAS. A thread that finds all places taken sleeps until one is published. If that takes a
+ * second, it draws from a generator on its stack, whose ID has no order with the others.
  *
  *     label      at                                   pairs with   and carries
  *     PAGE:R     default generator published          PAGE:A       the initialised generator
  *
  * A salt has 128 random bits. Threads of a new process agree on them in four parts of 32 bits, each with
  * a tag of the instance owner id: a CAS replaces a part of another tag, so each part gets one value per
- * owner id, and every thread derives the same salt. A thread or handler that finds some parts chosen
- * completes the others; none waits.
+ * owner id, and every thread derives the same salt. None waits for another.
  *
  * A draw does not read the parts. It reads the salt and `seal`, salt.low ^ salt.high ^ owner id, before
  * it takes a ticket, and compares their XOR with the owner id after it. If they are equal, the three
@@ -6499,36 +6457,29 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
 }
 
 /* Its clock is the fast one. IDs increase whatever clock and counter read: time and index are the
- * position of one word, which only grows (I1) in the order of the read-modify-writes, and so do UUIDs and
- * ULIDs. A reading decides by how much the word grows, never whether:
+ * position of one word, which only grows (I1), and so do UUIDs and ULIDs. A reading decides by how much the
+ * word grows. After a backward step, noticed half a ms late, draws continue from the word's own unit. A
+ * forked child has copies of word, window and calibration; the counter is the machine's, so they remain
+ * right.
  *
- *     under a window           a draw continues in the word's unit, whatever the counter reads, however early
- *     no window, or one wrong  an exact reading, taken after the word, moves it to a later unit or, if it is
- *                              before the word, lets the draw continue from the word's own unit
- *                              (flake_i_continue_in). A backward step is noticed half a ms late
- *     calibration, or none     each reading is exact
- *     a forked child           has copies of word, window and calibration. The counter is the machine's, so
- *                              they remain right; if not, it is as above
- *
- * The first call reads clock and counter 128 times each (flake_i_counter_suits), which takes some us. All
- * of it is loads, stores and CAS: safe in signal handlers, as the clock is. If the program defines a
- * clock without a matching counter, the clock is exact: the processor's counter does not follow simulated
- * time. */
+ * The first call reads clock and counter 128 times each (flake_i_counter_suits), which takes some us. If
+ * the program defines a clock without a matching counter, the clock is exact: the processor's counter does
+ * not follow simulated time. */
 #if defined(FLAKE_I_COUNTER_OF_OURS) && !defined(FLAKE_I_CLOCK_OF_OURS)
 #define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_EXACT
 #else
 #define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_FAST
 #endif
 
-FLAKE_I_FN void flake_i_default_begin(struct flake_i_uuids *g, const uint64_t keys[4]) {
+FLAKE_I_COLD void flake_i_default_begin(struct flake_i_uuids *fresh, const uint64_t keys[4]) {
     flake_options given, o;
     memset(&given, 0, sizeof given);
     given.layout = flake_layout_uuid7;
     given.clock.kind = FLAKE_I_DEFAULT_CLOCK;
     (void)flake_i_fill_in(&given, &o, NULL); /* defaults are valid */
     const flake_i_engine_config config = flake_i_engine_config_of(&o);
-    (void)flake_i_engine_init(&g->engine, &config);
-    flake_i_set_keys(&g->keys, keys);
+    (void)flake_i_engine_init(&fresh->engine, &config);
+    flake_i_set_keys(&fresh->keys, keys);
 }
 
 /* Initialises the generator; *g stays NULL while other threads do. The place is taken when nothing can
@@ -6548,25 +6499,14 @@ FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     return FLAKE_OK;
 }
 
-FLAKE_I_INLINE flake_status flake_i_default_draw(struct flake_i_uuids *g, flake_i_ticket *ticket) {
-    const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, ticket);
-    return FLAKE_I_LIKELY(status == FLAKE_OK)
-               ? status
-               : flake_i_continue_in(&g->engine, FLAKE_I_WAIT, status, 1, ticket);
-}
-
 /* From a generator for this ID alone. */
 FLAKE_I_COLD flake_status flake_i_default_alone(unsigned format, flake128 *id) {
-    struct flake_i_uuids own;
-    uint64_t keys[4];
-    flake_i_ticket ticket;
-    if (!flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
-    flake_i_default_begin(&own, keys);
-    const flake_status status = flake_i_default_draw(&own, &ticket);
-    if (status == FLAKE_OK)
-        flake_i_unsalted_run(format, &own.keys, 0, FLAKE_I_1984_MS + ticket.time, ticket.index, id,
-                             1);
-    return status;
+    flake_gen own;
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.layout = format == FLAKE_I_ULID ? flake_layout_ulid : flake_layout_uuid7;
+    const flake_status status = flake_init(&own, &o, NULL);
+    return status == FLAKE_OK ? flake128_next_n(&own, id, 1) : status;
 }
 
 FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
@@ -6579,7 +6519,9 @@ FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
         flake_i_ticket ticket;
         flake_status status;
         if (FLAKE_I_LIKELY(g != NULL)) {
-            status = flake_i_default_draw(g, &ticket);
+            status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, &ticket);
+            if (!FLAKE_I_LIKELY(status == FLAKE_OK))
+                status = flake_i_continue_in(&g->engine, FLAKE_I_WAIT, status, 1, &ticket);
             if (status != FLAKE_OK) return status;
             if (FLAKE_I_LIKELY(owner_id == flake_i_instance_owner_now())) {
                 flake_i_form_run(format, &g->keys, salt, 0, FLAKE_I_1984_MS + ticket.time,
@@ -6636,10 +6578,8 @@ FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *list, const c
     flake_i_interface i;
     uint8_t best[6];
     int best_rank = -1;
-    bool exists = false;
     while (flake_i_interface_next(&list, &i)) {
         if (name && strcmp(i.name, name) != 0) continue;
-        exists = true;
         if (flake_i_all_zero(i.mac, 6) || i.is_loopback) continue;
         const int rank = i.mac[0] & 2 ? i.is_up : 2;
         if (rank <= best_rank) continue;
@@ -6648,26 +6588,20 @@ FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *list, const c
     }
     if (best_rank < 0)
         return flake_i_say(why, FLAKE_INVALID, name ? name : "this machine",
-                           !name    ? "no interface has an Ethernet address"
-                           : exists ? "this interface has no Ethernet address"
-                                    : "there is no interface of this name");
+                           name ? "no interface of this name has an Ethernet address"
+                                : "no interface has an Ethernet address");
     *node48 = 0;
     for (size_t at = 0; at < 6; at++) *node48 = *node48 << 8 | best[at];
     return FLAKE_OK;
-}
-
-/* 10/8, 172.16/12, 192.168/16 */
-FLAKE_I_FN bool flake_i_is_private(uint32_t ip) {
-    return ip >> 24 == 10 || ip >> 20 == (172 << 4 | 1) || ip >> 16 == (192 << 8 | 168);
 }
 
 FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *list, uint64_t *node16,
                                         flake_why *why) {
     flake_i_interface i;
     while (flake_i_interface_next(&list, &i)) {
-        if (!flake_i_is_private((uint32_t)i.ip[0] << 24 | (uint32_t)i.ip[1] << 16 |
-                                (uint32_t)i.ip[2] << 8 | i.ip[3]))
-            continue;
+        const unsigned net = (unsigned)i.ip[0] << 8 | i.ip[1];
+        /* 10/8, 172.16/12, 192.168/16 */
+        if (net >> 8 != 10 && net >> 4 != (172 << 4 | 1) && net != (192 << 8 | 168)) continue;
         *node16 = (uint64_t)i.ip[2] << 8 | i.ip[3];
         return FLAKE_OK;
     }
@@ -6720,132 +6654,89 @@ FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node,
     return FLAKE_OK;
 }
 
-
 // >>library
-enum {
-    FLAKE_I_WORD_FLAG,
-    FLAKE_I_WORD_TEXT,
-    FLAKE_I_WORD_LAYOUT,
-    FLAKE_I_WORD_CLOCK,
-    FLAKE_I_WORD_64, /* numbers from here on: uint64_t, int64_t from 0 on, uint32_t, */
-    FLAKE_I_WORD_MS,
-    FLAKE_I_WORD_32,
-    FLAKE_I_WORD_LANES, /* size_t and int32_t up to 65535 */
-    FLAKE_I_WORD_PARTITION
-};
+enum { FLAKE_I_IS_FLAG, FLAKE_I_IS_TEXT, FLAKE_I_IS_LAYOUT, FLAKE_I_IS_CLOCK, FLAKE_I_IS_NUMBER };
 
-/* A word's name, the offset of its value in flake_config, and its kind. */
+/* A word, the member of flake_config that it sets, the largest number, and what is wrong with a value that
+ * the member cannot have. */
 typedef struct flake_i_word {
     const char *name;
-    size_t at;
+    size_t at, size;
     int kind;
+    uint64_t most;
+    const char *wrong;
 } flake_i_word;
 
-#define FLAKE_I_WORD(name, member, kind) {name, offsetof(flake_config, member), FLAKE_I_WORD_##kind}
+#define FLAKE_I_WORD(name, member, kind, most, wrong) \
+    {name, offsetof(flake_config, member), sizeof(((flake_config *)0)->member), kind, most, wrong}
+#define FLAKE_I_FLAG(name, member) \
+    FLAKE_I_WORD(name, member, FLAKE_I_IS_FLAG, 0, ": takes no value")
+#define FLAKE_I_TEXT(name, member) FLAKE_I_WORD(name, member, FLAKE_I_IS_TEXT, 0, ": needs a value")
+#define FLAKE_I_NUMBER(name, member, most) \
+    FLAKE_I_WORD(name, member, FLAKE_I_IS_NUMBER, UINT64_C(most), ": not a number from 0 to " #most)
 static const flake_i_word flake_i_words[] = {
-    FLAKE_I_WORD("layout", options.layout, LAYOUT), /* first: it also takes bare names */
-    FLAKE_I_WORD("node", options.node, 64),
-    FLAKE_I_WORD("node_offset", options.node_offset, 32),
-    FLAKE_I_WORD("seq_min", options.seq_min, 32),
-    FLAKE_I_WORD("seq_max", options.seq_max, 32),
-    FLAKE_I_WORD("lanes", options.lane_count, LANES),
-    FLAKE_I_WORD("single_thread", options.single_thread, FLAG),
-    FLAKE_I_WORD("clock", options.clock.kind, CLOCK),
-    FLAKE_I_WORD("max_wait_ms", options.max_wait_ms, MS),
-    FLAKE_I_WORD("max_ahead_ms", options.max_ahead_ms, MS),
-    FLAKE_I_WORD("fail_on_backwards", options.fail_on_backwards, FLAG),
-    FLAKE_I_WORD("seq_scatter", options.seq_scatter, FLAG),
-    FLAKE_I_WORD("exclusive_dir", options.exclusive_dir, TEXT),
-    FLAKE_I_WORD("start_next_unit", options.start_next_unit, FLAG),
-    FLAKE_I_WORD("partition", partition, PARTITION),
-    FLAKE_I_WORD("state", state.path, TEXT),
-    FLAKE_I_WORD("state_dir", state.dir, TEXT),
-    FLAKE_I_WORD("first", state.first, 32),
-    FLAKE_I_WORD("count", state.count, 32),
-    FLAKE_I_WORD("horizon_ms", state.horizon_ms, MS),
-    FLAKE_I_WORD("max_downtime_ms", state.max_downtime_ms, MS),
-    FLAKE_I_WORD("wait_ms", state.wait_ms, MS),
-    FLAKE_I_WORD("must_exist", state.must_exist, FLAG),
-    FLAKE_I_WORD("no_wait", state.no_wait, FLAG),
-    FLAKE_I_WORD("manual_extend", state.manual_extend, FLAG)};
+    /* first: it also takes bare names */
+    FLAKE_I_WORD("layout", options.layout, FLAKE_I_IS_LAYOUT, 0, ": no such layout"),
+    FLAKE_I_NUMBER("node", options.node, 18446744073709551614),
+    FLAKE_I_NUMBER("node_offset", options.node_offset, 4294967295),
+    FLAKE_I_NUMBER("seq_min", options.seq_min, 4294967295),
+    FLAKE_I_NUMBER("seq_max", options.seq_max, 4294967295),
+    FLAKE_I_NUMBER("lanes", options.lane_count, 65535),
+    FLAKE_I_FLAG("single_thread", options.single_thread),
+    FLAKE_I_WORD("clock", options.clock.kind, FLAKE_I_IS_CLOCK, 2, ": not exact, fast or coarse"),
+    FLAKE_I_NUMBER("max_wait_ms", options.max_wait_ms, 9223372036854775807),
+    FLAKE_I_NUMBER("max_ahead_ms", options.max_ahead_ms, 9223372036854775807),
+    FLAKE_I_FLAG("fail_on_backwards", options.fail_on_backwards),
+    FLAKE_I_FLAG("seq_scatter", options.seq_scatter),
+    FLAKE_I_TEXT("exclusive_dir", options.exclusive_dir),
+    FLAKE_I_FLAG("start_next_unit", options.start_next_unit),
+    FLAKE_I_NUMBER("partition", partition, 65535),
+    FLAKE_I_TEXT("state", state.path),
+    FLAKE_I_TEXT("state_dir", state.dir),
+    FLAKE_I_NUMBER("first", state.first, 4294967295),
+    FLAKE_I_NUMBER("count", state.count, 4294967295),
+    FLAKE_I_NUMBER("horizon_ms", state.horizon_ms, 9223372036854775807),
+    FLAKE_I_NUMBER("max_downtime_ms", state.max_downtime_ms, 9223372036854775807),
+    FLAKE_I_NUMBER("wait_ms", state.wait_ms, 9223372036854775807),
+    FLAKE_I_FLAG("must_exist", state.must_exist),
+    FLAKE_I_FLAG("no_wait", state.no_wait),
+    FLAKE_I_FLAG("manual_extend", state.manual_extend)};
 enum { FLAKE_I_WORDS = sizeof flake_i_words / sizeof *flake_i_words };
 
-/* Terminates the word at `at` and finds its value, NULL: none. Returns what is wrong, or NULL and in
- * *next what follows. */
-FLAKE_I_FN const char *flake_i_cut_word(char *at, char **value, char **next) {
-    static const char blanks[] = " \t\r\n";
-    char *end = at + strcspn(at, " \t\r\n=");
-    *value = *end == '=' ? end + 1 : NULL;
-    if (*value && **value == '"') {
-        char *const quote = strchr(*value + 1, '"');
-        if (!quote) return ": the quote is not closed";
-        if (quote[1] && !strchr(blanks, quote[1])) return ": a blank is missing after the quote";
-        const size_t length = (size_t)(quote - *value) - 1;
-        memmove(*value, *value + 1, length);
-        (*value)[length] = 0;
-        *next = quote + 1;
-        return NULL;
-    }
-    end += strcspn(end, blanks);
-    *next = end + (*end != 0);
-    *end = 0;
-    return NULL;
-}
-
-/* Stores a value. Returns what is wrong with it, or NULL. */
-FLAKE_I_FN const char *flake_i_set_word(flake_config *c, const flake_i_word *word,
-                                        const char *value) {
+/* Sets a word's member. False: it cannot have this value (NULL: none). */
+FLAKE_I_FN bool flake_i_set_word(flake_config *c, const flake_i_word *word, const char *value) {
     static const char *const clocks[] = {"exact", "coarse", "fast"}; /* in the order of the kinds */
     void *const to = (char *)c + word->at;
-    const int kind = word->kind;
-    uint64_t number;
-    if (kind == FLAKE_I_WORD_FLAG) {
+    uint64_t number = 0;
+    if (word->kind == FLAKE_I_IS_FLAG) {
         *(bool *)to = true;
-        return value ? ": takes no value" : NULL;
+        return !value;
     }
-    if (!value || !*value) return ": needs a value";
-    if (kind == FLAKE_I_WORD_TEXT) {
+    if (!value || !*value) return false;
+    if (word->kind == FLAKE_I_IS_TEXT) {
         *(const char **)to = value;
-        return NULL;
+        return true;
     }
-    if (kind == FLAKE_I_WORD_LAYOUT)
-        return flake_layout_named(value, (flake_layout *)to) == FLAKE_OK ? NULL
-                                                                         : ": no such layout";
-    if (kind == FLAKE_I_WORD_CLOCK) {
-        for (*(int *)to = 0; *(int *)to < 3; ++*(int *)to)
-            if (strcmp(value, clocks[*(int *)to]) == 0) return NULL;
-        return ": not exact, fast or coarse";
-    }
-    if (flake_parse(value, strlen(value), FLAKE_DEC, &number) != FLAKE_OK) number = UINT64_MAX;
-    switch (kind) {
-    case FLAKE_I_WORD_64:
-        *(uint64_t *)to = number;
-        return number == UINT64_MAX ? ": not a number from 0 to 18446744073709551614" : NULL;
-    case FLAKE_I_WORD_MS:
-        *(int64_t *)to = (int64_t)number;
-        return number > INT64_MAX ? ": not a number from 0 to 9223372036854775807" : NULL;
-    case FLAKE_I_WORD_32:
-        *(uint32_t *)to = (uint32_t)number;
-        return number > UINT32_MAX ? ": not a number from 0 to 4294967295" : NULL;
-    case FLAKE_I_WORD_LANES: *(size_t *)to = (size_t)number; break;
-    default: *(int32_t *)to = (int32_t)number;
-    }
-    return number > UINT16_MAX ? ": not a number from 0 to 65535" : NULL;
+    if (word->kind == FLAKE_I_IS_LAYOUT)
+        return flake_layout_named(value, (flake_layout *)to) == FLAKE_OK;
+    if (word->kind == FLAKE_I_IS_CLOCK)
+        while (number < 3 && strcmp(value, clocks[number]) != 0) number++;
+    else if (flake_parse(value, strlen(value), FLAKE_DEC, &number) != FLAKE_OK) return false;
+    const uint32_t narrow = (uint32_t)number;
+    memcpy(to, word->size == sizeof narrow ? (const void *)&narrow : &number, word->size);
+    return number <= word->most;
 }
 
-/* Applies one word; `given` has a bit per option so far. Returns what is wrong, or NULL. */
-FLAKE_I_FN const char *flake_i_take_word(flake_config *c, const char *word, const char *value,
+/* Applies a word; `given` has a bit for each so far. Returns what is wrong, or NULL. */
+FLAKE_I_FN const char *flake_i_take_word(flake_config *c, const char *name, const char *value,
                                          uint32_t *given) {
-    const size_t length = value ? (size_t)(value - word) - 1 : strlen(word);
     size_t i = 0;
-    while (i < FLAKE_I_WORDS && (strlen(flake_i_words[i].name) != length ||
-                                 memcmp(flake_i_words[i].name, word, length) != 0))
-        i++;
+    while (i < FLAKE_I_WORDS && strcmp(flake_i_words[i].name, name) != 0) i++;
+    const bool is_bare = i == FLAKE_I_WORDS && !value;
     if (i == FLAKE_I_WORDS && value) return ": no such option";
-    const char *const wrong = flake_i_set_word(c, &flake_i_words[i % FLAKE_I_WORDS],
-                                               i < FLAKE_I_WORDS ? value : word);
-    if (wrong) return i < FLAKE_I_WORDS ? wrong : ": neither a layout nor an option";
     i %= FLAKE_I_WORDS;
+    if (!flake_i_set_word(c, &flake_i_words[i], is_bare ? name : value))
+        return is_bare ? ": neither a layout nor an option" : flake_i_words[i].wrong;
     if (*given >> i & 1) return ": given twice";
     *given |= (uint32_t)1 << i;
     return NULL;
@@ -6863,35 +6754,42 @@ FLAKE_I_FN const char *flake_i_unfit_word(const flake_config *c, size_t at) {
     return NULL;
 }
 
-FLAKE_I_FN flake_status flake_i_refuse_config(flake_config *c, const char *word, const char *wrong,
-                                              flake_why *why) {
+FLAKE_API flake_status flake_config_parse(const char *text, flake_config *c, flake_why *why) {
+    static const char blanks[] = " \t\r\n";
+    const size_t length = text ? strlen(text) : sizeof c->text;
+    const char *name = "the text", *wrong = NULL;
     flake_why shown;
-    flake_i_put_why(&shown, word, "", "");
-    if (strlen(shown.text) > 100) shown.text[100] = 0; /* leaves room for `wrong` */
+    uint32_t given = 0;
+    memset((void *)c, 0, sizeof *c);
+    c->partition = -1;
+    if (length < sizeof c->text) memcpy(c->text, text, length);
+    else wrong = " is NULL, or longer than 2047 bytes";
+    for (char *at = c->text; !wrong && *(at += strspn(at, blanks));) {
+        const char *value = NULL;
+        name = at++;
+        at += strcspn(at, " \t\r\n=");
+        if (*at == '=') {
+            *at++ = 0;
+            const bool is_quoted = *at == '"';
+            value = at += is_quoted;
+            at += strcspn(at, is_quoted ? "\"" : blanks);
+            if (is_quoted && (!*at || !strchr(blanks, at[1])))
+                wrong = ": the value needs a second quote, and a blank after it";
+        }
+        if (*at) *at++ = 0;
+        if (!wrong) wrong = flake_i_take_word(c, name, value, &given);
+    }
+    for (size_t i = 0; i < FLAKE_I_WORDS && !wrong; i++) {
+        name = flake_i_words[i].name;
+        if (given >> i & 1) wrong = flake_i_unfit_word(c, flake_i_words[i].at);
+    }
+    if (!wrong) return FLAKE_OK;
+    flake_i_put_why(&shown, name, "", "");
+    shown.text[100] = 0; /* leaves room for `wrong` */
     flake_i_put_why(why, "config: ", shown.text, wrong);
     memset((void *)c, 0, sizeof *c);
     c->options.seq_min = 1; /* above seq_max */
     return FLAKE_INVALID;
-}
-
-FLAKE_API flake_status flake_config_parse(const char *text, flake_config *c, flake_why *why) {
-    const size_t length = text ? strlen(text) : sizeof c->text;
-    uint32_t given = 0;
-    memset((void *)c, 0, sizeof *c);
-    c->partition = -1;
-    if (length >= sizeof c->text)
-        return flake_i_refuse_config(c, "the text", " is NULL, or longer than 2047 bytes", why);
-    memcpy(c->text, text, length);
-    for (char *at = c->text, *value, *next; *(at += strspn(at, " \t\r\n")); at = next) {
-        const char *wrong = flake_i_cut_word(at, &value, &next);
-        if (!wrong) wrong = flake_i_take_word(c, at, value, &given);
-        if (wrong) return flake_i_refuse_config(c, at, wrong, why);
-    }
-    for (size_t i = 0; i < FLAKE_I_WORDS; i++) {
-        const char *const wrong = given >> i & 1 ? flake_i_unfit_word(c, flake_i_words[i].at) : NULL;
-        if (wrong) return flake_i_refuse_config(c, flake_i_words[i].name, wrong, why);
-    }
-    return FLAKE_OK;
 }
 
 #ifdef FLAKE_SHARED

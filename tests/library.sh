@@ -58,7 +58,7 @@ named_fields() { # HEADER STRUCT
 each_field_has_its_word() {
     { named_fields flake.h flake_options | grep -vxE 'lanes|state|shared_memory|overflow|gate'
         named_fields flake.h flake_state_options; } | sort > "$dir/fields"
-    sed -n 's/^ *FLAKE_I_WORD("[a-z_]*", \(.*\), [A-Z0-9]*).*/\1/p' flake.h | grep -vx partition |
+    sed -n 's/^ *FLAKE_I_[A-Z]*("[a-z_]*", \([a-z_.]*\).*/\1/p' flake.h | grep -vx partition |
         sed 's/^[a-z]*\.//; s/\..*//' | sort > "$dir/words"
     same "$dir/fields" "$dir/words"
 }
