@@ -260,6 +260,7 @@ TEST(a_clock_put_back_is_refused_at_once) {
         begin_at(start_ms);
         options.fail_on_backwards = fail_on_backwards;
         start();
+        CHECK(flake_gen_options(&gen)->fail_on_backwards);
         CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
         script_now.now_ns -= 1;
         FAILS(flake128_try(&gen, &id), FLAKE_CLOCK_BACKWARDS, id);
