@@ -241,43 +241,88 @@ static void text_check_uuid_128(void) {
     text_check_many_128(fuzz_byte() % 2 ? &text_ulid : &text_uuid);
 }
 
-/* Fields of 128 bits, byte by byte. */
-static void text_check_fields_128(void) {
-    flake_parts parts, back;
+static void text_put_bits(flake128 *id, unsigned from, unsigned n, uint64_t value) {
+    for (unsigned i = from + n; i-- > from; value >>= 1)
+        if (value & 1) id->bytes[i / 8] |= (uint8_t)(0x80 >> i % 8);
+}
+
+/* Bit by bit, as boundary's page, RFC 9562 and the ULID specification have it. */
+static flake128 text_id_128(const flake_layout *l, int64_t unix_ms, uint64_t node, uint64_t seq) {
+    const uint64_t ms = (uint64_t)unix_ms;
+    flake128 id = {{0}};
+    if (l->format == flake_layout_boundary.format) {
+        text_put_bits(&id, 0, 64, ms);
+        text_put_bits(&id, 64, 48, node);
+        text_put_bits(&id, 112, 16, seq);
+        return id;
+    }
+    text_put_bits(&id, 0, 48, ms);
+    if (l->format == flake_layout_ulid.format) {
+        text_put_bits(&id, 48, 16, seq);
+        text_put_bits(&id, 64, 64, node);
+        return id;
+    }
+    text_put_bits(&id, 48, 4, l->format == flake_layout_uuid8.format ? 8 : 7);
+    text_put_bits(&id, 52, 12, seq >> 14);
+    text_put_bits(&id, 64, 2, 2);
+    text_put_bits(&id, 66, 14, seq);
+    text_put_bits(&id, 80, 48, node);
+    return id;
+}
+
+static void text_same_128(const char *what, flake128 got, flake128 wanted) {
+    fuzz_true(what, !flake128_compare(&got, &wanted));
+}
+
+static void text_check_fields_of(const flake_layout *l, const flake_parts *parts) {
+    const bool is_boundary = l->format == flake_layout_boundary.format;
+    const bool is_ulid = l->format == flake_layout_ulid.format, is_uuid = !is_boundary && !is_ulid;
+    const unsigned seq_bits = is_uuid ? 26 : 16, node_bits = is_ulid ? 64 : 48;
+    const uint64_t seqs = layout_low(UINT64_MAX, seq_bits),
+                   nodes = layout_low(UINT64_MAX, node_bits);
+    const int64_t ms = parts->unix_ms;
+    const flake_status in_time = ms < 0 || (!is_boundary && ms >> 48) ? FLAKE_TIME_RANGE : FLAKE_OK;
+    const bool large = parts->node > nodes || parts->seq > seqs;
+    flake_parts back = {5, 6, 7};
     flake128 id, low, high, untouched;
-    uint8_t wanted[16];
-    memset(&parts, 0, sizeof parts);
+    flake_layout unknown = *l;
     memset(&untouched, 0x5e, sizeof untouched);
     id = low = high = untouched;
+    const flake_status status = flake128_compose(l, parts, &id);
+    fuzz_same("flake128_compose", status, in_time || !large ? in_time : FLAKE_INVALID);
+    fuzz_same("flake128_min_at", flake128_min_at(l, ms, &low), in_time);
+    fuzz_same("flake128_max_at", flake128_max_at(l, ms, &high), in_time);
+    text_same_128("id", id, status ? untouched : text_id_128(l, ms, parts->node, parts->seq));
+    text_same_128("min_at", low, in_time ? untouched : text_id_128(l, ms, 0, 0));
+    text_same_128("max_at", high, in_time ? untouched : text_id_128(l, ms, nodes, seqs));
+    if (status == FLAKE_OK) {
+        flake128 wrong = id; /* of another version or variant, or too late */
+        const unsigned bits[] = {48, 49, 50, 51, 64, 65}, bit = is_uuid ? bits[parts->seq % 6] : 0;
+        wrong.bytes[bit / 8] ^= (uint8_t)(0x80 >> bit % 8);
+        if (!is_ulid)
+            fuzz_same("flake128_decompose of no id", flake128_decompose(l, &wrong, &back),
+                      is_boundary ? FLAKE_TIME_RANGE : FLAKE_INVALID);
+        fuzz_true("parts of no id", back.unix_ms == 5 && back.node == 6 && back.seq == 7);
+        fuzz_same("flake128_decompose", flake128_decompose(l, &id, &back), FLAKE_OK);
+        fuzz_same("unix_ms", back.unix_ms, ms);
+        fuzz_same_u64("node", back.node, parts->node);
+        fuzz_same("seq", back.seq, parts->seq);
+    }
+    unknown.format = parts->seq & 1 ? UINT8_MAX : (uint8_t)(flake_layout_ulid.format + 1);
+    fuzz_same("unknown format", flake128_compose(&unknown, parts, &id), FLAKE_INVALID);
+    fuzz_same("unknown format", flake128_decompose(&unknown, &id, &back), FLAKE_INVALID);
+    fuzz_same("unknown format", flake128_min_at(&unknown, 0, &id), FLAKE_INVALID);
+    fuzz_same("unknown format", flake128_max_at(&unknown, 0, &id), FLAKE_INVALID);
+}
+
+static void text_check_fields_128(void) {
+    flake_parts parts;
+    flake_layout l;
     parts.unix_ms = (int64_t)(fuzz_byte() % 2 ? fuzz_number() : fuzz_bytes(8));
     parts.node = fuzz_number() >> (fuzz_byte() % 4 ? 16 : 0);
     parts.seq = (uint32_t)fuzz_number() >> (fuzz_byte() % 4 ? 16 : 0);
-    const bool early = parts.unix_ms < 0;
-    const flake_status in_time = early ? FLAKE_TIME_RANGE : FLAKE_OK;
-    for (unsigned i = 0; i < 8; i++) wanted[7 - i] = (uint8_t)((uint64_t)parts.unix_ms >> 8 * i);
-    for (unsigned i = 0; i < 6; i++) wanted[13 - i] = (uint8_t)(parts.node >> 8 * i);
-    for (unsigned i = 0; i < 2; i++) wanted[15 - i] = (uint8_t)(parts.seq >> 8 * i);
-    const bool large = parts.node > 0xffffffffffff || parts.seq > 0xffff;
-    const flake_status status = flake128_compose(&flake_layout_boundary, &parts, &id);
-    fuzz_same("flake128_compose", status, early ? FLAKE_TIME_RANGE : large ? FLAKE_INVALID : FLAKE_OK);
-    if (status == FLAKE_OK) {
-        fuzz_true("id", !memcmp(id.bytes, wanted, sizeof wanted));
-        fuzz_same("flake128_decompose", flake128_decompose(&flake_layout_boundary, &id, &back), FLAKE_OK);
-        fuzz_same("unix_ms", back.unix_ms, parts.unix_ms);
-        fuzz_same_u64("node", back.node, parts.node);
-        fuzz_same("seq", back.seq, parts.seq);
-    } else fuzz_true("id of a call that failed", !flake128_compare(&id, &untouched));
-    fuzz_same("flake128_min_at", flake128_min_at(&flake_layout_boundary, parts.unix_ms, &low), in_time);
-    fuzz_same("flake128_max_at", flake128_max_at(&flake_layout_boundary, parts.unix_ms, &high), in_time);
-    if (!early) {
-        memset(wanted + 8, 0, 8);
-        fuzz_true("min_at", !memcmp(low.bytes, wanted, sizeof wanted));
-        memset(wanted + 8, 0xff, 8);
-        fuzz_true("max_at", !memcmp(high.bytes, wanted, sizeof wanted));
-    } else {
-        fuzz_true("min_at that failed", !flake128_compare(&low, &untouched));
-        fuzz_true("max_at that failed", !flake128_compare(&high, &untouched));
-    }
+    for (size_t i = 0; flake_layout_at(i, &l) == FLAKE_OK; i++)
+        if (l.format) text_check_fields_of(&l, &parts);
 }
 
 /* ---- names and node numbers ---- */

@@ -115,7 +115,7 @@ TEST(a_uuid_is_the_16_bytes) {
     CHECK(same(again, id));
 }
 
-/* RFC 9562's example of version 7 (A.6), and ULIDs of which the times are known. */
+/* ULIDs of which the times are known. */
 TEST(the_specifications_own_are_read) {
     static const struct {
         const char *ulid;
@@ -127,11 +127,6 @@ TEST(the_specifications_own_are_read) {
     flake_parts parts = {0, 0, 0};
     flake128 id = random_id();
     char text[37];
-    CHECK_EQ(flake128_from_uuid("017F22E2-79B0-7CC3-98C4-DC0C0C07398F", 36, &id), FLAKE_OK);
-    CHECK_EQ(flake128_decompose(&flake_layout_uuid7, &id, &parts), FLAKE_OK);
-    CHECK(parts.unix_ms == 1645557742000 && parts.node == 0xdc0c0c07398f);
-    flake128_to_uuid(&id, text);
-    CHECK_STR(text, "017f22e2-79b0-7cc3-98c4-dc0c0c07398f");
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         CHECK_EQ(flake128_from_ulid(known[i].ulid, 26, &id), FLAKE_OK);
         CHECK_EQ(flake128_decompose(&flake_layout_ulid, &id, &parts), FLAKE_OK);
