@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * 128-bit ids: boundary/flake's own, and the generator on the scripted clock.
+ * 128-bit ids of boundary/flake: its own, and what test_random_flake.c and test_random_text.c do not see.
  */
 #include "support.h"
 #include "flake.h"
@@ -191,21 +191,6 @@ TEST(a_clock_put_back_is_refused_at_once) {
     }
 }
 
-TEST(a_clock_before_1970_is_out_of_range) {
-    flake128 id = untouched;
-    begin_at(0);
-    start();
-    script_now.now_ns = -1;
-    FAILS(flake128_next(&gen, &id), FLAKE_TIME_RANGE, id);
-    CHECK_EQ(flake_retry_ns(&gen), 1);
-    FAILS(flake128_try_at(&gen, -1, &id), FLAKE_TIME_RANGE, id);
-    FAILS(flake128_try_at(&gen, INT64_MIN, &id), FLAKE_TIME_RANGE, id);
-    FAILS(flake128_try_at(&gen, INT64_MAX, &id), FLAKE_TIME_RANGE, id);
-    script_now.now_ns = 0;
-    CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
-    CHECK(is_drawn(id, 0, 0));
-}
-
 /* ---- many at once, and the caller's own time ---- */
 
 TEST(next_n_waits_for_as_many_ms_as_it_needs) {
@@ -251,54 +236,6 @@ TEST(batches_of_any_length_begin_at_any_number) {
         check_batch(65536 - n, 65535, n);
         check_batch(700, 699 + n, 2 * n + 1); /* and on in the next ms */
     }
-}
-
-/* The clock stands still, or is put back during the wait. */
-TEST(a_next_n_that_fails_shows_how_far_it_came) {
-    for (int is_back = 0; is_back < 2; is_back++) {
-        begin_at(start_ms);
-        options.seq_max = 9;
-        options.max_wait_ms = 5;
-        start();
-        script_now.per_sleep = 0;
-        if (is_back) script_now.jump_to_ns = script_now.now_ns - 5000000;
-        memset(ids, 0xff, 40 * sizeof *ids);
-        CHECK_EQ(flake128_next_n(&gen, ids, 30), is_back ? FLAKE_CLOCK_BACKWARDS : FLAKE_AGAIN);
-        for (uint64_t i = 0; i < 10; i++) CHECK(is_drawn(ids[i], start_ms, i));
-        for (int i = 10; i < 30; i++) CHECK(is_same(ids[i], wide(0, 0, 0)));
-        CHECK_EQ(ids[30].bytes[0], 0xff);
-        if (!is_back) CHECK_EQ(script_now.slept_ns, 5000000);
-        script_now.now_ns = (start_ms + 1) * 1000000;
-        CHECK_EQ(flake128_try(&gen, ids), FLAKE_OK); /* no place was lost by giving up */
-        CHECK(is_drawn(ids[0], start_ms + 1, 0));
-    }
-}
-
-TEST(try_n_runs_ahead_through_several_ms) {
-    begin_at(start_ms);
-    options.max_ahead_ms = 2;
-    options.seq_min = 5;
-    options.seq_max = 14;
-    start();
-    CHECK_EQ(got128_n(&gen, ids, 4), 4);
-    CHECK_EQ(got128_n(&gen, ids + 4, 100), 26);
-    for (uint64_t i = 0; i < 30; i++)
-        CHECK(is_drawn(ids[i], start_ms + (int64_t)(i / 10), 5 + i % 10));
-    CHECK_EQ(got128_n(&gen, ids, 1), 0);
-}
-
-TEST(try_at_takes_the_callers_time) {
-    begin_at(start_ms);
-    options.seq_max = 2;
-    start();
-    CHECK_EQ(flake128_try_at(&gen, 1500000000007, ids), FLAKE_OK);
-    CHECK(is_drawn(ids[0], 1500000000007, 0));
-    for (uint64_t i = 1; i < 3; i++) {
-        CHECK_EQ(flake128_try_at(&gen, 1400000000000, ids), FLAKE_OK); /* older: the newest unit */
-        CHECK(is_drawn(ids[0], 1500000000007, i));
-    }
-    FAILS(flake128_try_at(&gen, 1500000000007, ids), FLAKE_AGAIN, ids[0]);
-    CHECK_EQ(script_now.sleeps, 0);
 }
 
 /* ---- where it stands ---- */
