@@ -194,8 +194,9 @@ static bool tool_parse_clock(const char *at, int64_t *ms) {
 /* Days since 1970-01-01; month 1..12. */
 static int64_t tool_days(int64_t year, unsigned month, unsigned day) {
     const int64_t from_march = year - (month < 3), cycle = tool_floor_div(from_march, 400);
-    return cycle * TOOL_DAYS_IN_400_YEARS + tool_year_begins(from_march - cycle * 400) +
-           tool_days_before[(month + 9) % 12] + day - 1 - TOOL_DAYS_TO_1970;
+    const int64_t y = from_march - cycle * 400, m = (month + 9) % 12;
+    return cycle * TOOL_DAYS_IN_400_YEARS + y * 365 + y / 4 - y / 100 + (153 * m + 2) / 5 + day -
+           1 - TOOL_DAYS_TO_1970;
 }
 
 static bool tool_parse_time(const char *at, bool all_ms, int64_t *ms) {
