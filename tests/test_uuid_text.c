@@ -240,12 +240,11 @@ TEST(uuids_are_not_read_in_other_forms) {
 
 /* ---- many ---- */
 
-enum { MOST = 37, GUARD = 40 };
+enum { MOST = 37 };
 
 static void copes_with_any_size_and_address(const form *f, const way *w) {
     flake128 ids[MOST];
-    char texts[MOST * 37], guard[GUARD];
-    memset(guard, 0x5a, sizeof guard);
+    char texts[MOST * 37];
     for (size_t i = 0; i < MOST; i++) {
         ids[i] = random_id();
         f->slow_to(ids[i], texts + f->stride * i);
@@ -270,21 +269,6 @@ static void copes_with_any_size_and_address(const form *f, const way *w) {
             free(parted);
             free(out);
         }
-        /* What lies past the end, and before the beginning, stays, also where no sanitizer looks. */
-        char text[MOST * 37 + 2 * GUARD];
-        flake128 out[MOST + 2];
-        memset(text, 0x5a, sizeof text);
-        memset(out, 0x5a, sizeof out);
-        w->to_n(ids, n, text + GUARD);
-        CHECK_EQ(w->from_n(texts, n, out + 1), FLAKE_OK);
-        CHECK(memcmp(text, guard, GUARD) == 0);
-        CHECK(memcmp(text + GUARD + f->stride * n, guard, GUARD) == 0);
-        CHECK(memcmp(&out[0], guard, 16) == 0 && memcmp(&out[n + 1], guard, 16) == 0);
-        if (n == 0) continue;
-        memset(text, 0x5a, sizeof text);
-        w->to(&ids[n - 1], text + GUARD);
-        CHECK(memcmp(text, guard, GUARD) == 0);
-        CHECK(memcmp(text + GUARD + f->stride, guard, GUARD) == 0);
     }
 }
 TEST(batches_of_any_size_at_any_address) {
