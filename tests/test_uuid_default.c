@@ -99,6 +99,14 @@ enum { rounds = 300, forks = 30 };
 
 static const flake128 untouched = {{0xaa, 1, 2, 3}};
 
+/* Of all processes of a test. */
+enum { of_each = 50, most_kin = 400 };
+static struct {
+    atomic_uint n;
+    uint64_t alike; /* of children's random bytes */
+    flake128 ids[most_kin * of_each];
+} * family;
+
 static void as_at_program_start(void) {
     memset((void *)&flake_i_default, 0, sizeof flake_i_default);
     meanwhile = NULL;
@@ -109,7 +117,13 @@ static void as_at_program_start(void) {
     atomic_store(&sleeps, 0u);
     atomic_store(&randoms, 0u);
     atomic_store(&random_left, UINT32_MAX);
+    atomic_store(&family->n, 0u);
     memset(&source, 0, sizeof source);
+}
+
+static void with_a_clock_that_stops(void) {
+    as_at_program_start();
+    atomic_store(&per_reading_ns, 0);
 }
 
 static bool is_uuid7(flake128 id) { return id.bytes[6] >> 4 == 7 && id.bytes[8] >> 6 == 2; }
@@ -197,8 +211,7 @@ TEST(one_word_serves_all_calls) {
 
 /* What is kept of a ULID's counter counts only if its words belong together. */
 TEST(words_of_two_ms_are_no_start) {
-    as_at_program_start();
-    atomic_store(&per_reading_ns, 0);
+    with_a_clock_that_stops();
     uint64_t last = ulid_counter(ulid());
     struct flake_i_uuids *const g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed);
     for (unsigned i = 0; i < 9; i++) {
@@ -213,8 +226,7 @@ TEST(words_of_two_ms_are_no_start) {
 static void hold_the_clock(void) { atomic_store(&scripted_ns, T * MS); }
 
 TEST(a_full_ms_is_waited_out) {
-    as_at_program_start();
-    atomic_store(&per_reading_ns, 0);
+    with_a_clock_that_stops();
     flake128 last = uuid();
     for (int i = 1; i < 65536; i++) rises(&last, uuid());
     CHECK(uuid_ms(last) == T && !atomic_load(&sleeps));
@@ -245,8 +257,7 @@ TEST(before_1984_is_no_time_to_begin) {
 
 /* Nobody can sleep a second away that does not pass. */
 TEST(a_clock_that_stands_still_gives_a_ms_of_ids) {
-    as_at_program_start();
-    atomic_store(&per_reading_ns, 0);
+    with_a_clock_that_stops();
     for (int i = 0; i < 65536; i++) (void)uuid();
     meanwhile = hold_the_clock;
     no_call_gives(FLAKE_AGAIN);
@@ -403,8 +414,7 @@ static void take_all_places(void) {
 }
 
 TEST(who_finds_no_place_waits_for_a_maker) {
-    as_at_program_start();
-    atomic_store(&per_reading_ns, 0);
+    with_a_clock_that_stops();
     take_all_places();
     meanwhile = is_made_at_the_third_nap;
     const flake128 id = uuid();
@@ -549,13 +559,6 @@ TEST(handlers_may_draw_wherever_they_interrupt) {
 
 // >>processes
 
-enum { of_each = 50, most_kin = 400 };
-static struct {
-    atomic_uint n;
-    uint64_t alike; /* of children's random bytes */
-    flake128 ids[most_kin * of_each];
-} * family;
-
 static void draw_for_the_family(void) {
     flake128 last = {{0}};
     for (unsigned i = 0; i < of_each; i++) {
@@ -578,9 +581,7 @@ static void child_that_bumps_first(void) {
 
 /* All in one ms, from the same place on. */
 static void relatives(bool has_drawn, bool leased) {
-    as_at_program_start();
-    atomic_store(&per_reading_ns, 0);
-    atomic_store(&family->n, 0u);
+    with_a_clock_that_stops();
     if (leased) learn();
     const int64_t ms = atomic_load(&scripted_ns) / MS;
     if (has_drawn) draw_for_the_family();
@@ -600,8 +601,7 @@ static void relatives(bool has_drawn, bool leased) {
 static void tell_counter(void) { family->ids[0] = uuid(); }
 
 TEST(counters_begin_elsewhere_in_each_process) {
-    as_at_program_start();
-    atomic_store(&per_reading_ns, 0);
+    with_a_clock_that_stops();
     const uint32_t drawn = counter_of(uuid());
     uint32_t counters[8];
     for (unsigned i = 0; i < 8; i++) {
@@ -631,7 +631,6 @@ TEST(siblings_need_no_more_than_one_bit_to_differ) {
         as_at_program_start();
         atomic_store(&per_reading_ns, 0);
         (void)uuid();
-        atomic_store(&family->n, 0u);
         family->alike = ((UINT64_C(1) << 40) - 1) << from;
         for (int i = 0; i < 4; i++) in_child(child_like_its_siblings);
         const unsigned n = atomic_load(&family->n);
@@ -721,7 +720,6 @@ static void *draw_meanwhile(void *unused) {
 
 TEST(forked_while_threads_draw_and_begin) {
     as_at_program_start();
-    atomic_store(&family->n, 0u);
     atomic_store(&stop, false);
     start_threads(3, draw_meanwhile, NULL, 0);
     for (unsigned i = 0; i < forks; i++) {
@@ -743,7 +741,6 @@ static void *draw_and_note(void *unused) {
 
 TEST(bumped_while_threads_draw) {
     as_at_program_start();
-    atomic_store(&family->n, 0u);
     start_threads(4, draw_and_note, NULL, 0);
     for (unsigned i = 0; i < 200; i++) flake_machine_cloned();
     join_threads(4);
