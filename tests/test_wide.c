@@ -2,19 +2,11 @@
  *
  * 128-bit ids of boundary/flake: its own, and what test_random_flake.c and test_random_text.c do not see.
  */
-#include "support.h"
-#include "flake.h"
-#include "options.h"
+#define _GNU_SOURCE
+#include "uuid.h"
 #include <time.h>
 
-static const uint64_t a_worker = 0x9ba1a5c50962, most_workers = 0xffffffffffff;
-static const int64_t start_ms = 1700000000000;
-
-static const flake128 untouched = {{0xaa, 1, 2, 3}};
-
-static flake_gen gen;
-static flake128 ids[3 * 65536 + 1];
-static flake_options options; /* of the test that runs */
+static const uint64_t most_workers = 0xffffffffffff;
 
 #ifdef TEST_SMALL
 enum { rounds = 200 };
@@ -22,52 +14,31 @@ enum { rounds = 200 };
 enum { rounds = 20000 };
 #endif
 
-/* The clock at unix_ms, and default options on it. */
 static void begin_at(int64_t unix_ms) {
-    script_at_ms(unix_ms);
-    memset(&options, 0, sizeof options);
-    options.clock.now_ns = script_read;
-    options.clock.user = &script_now;
-    options.layout = flake_layout_boundary;
-    options.node = a_worker;
+    begin(&flake_layout_boundary);
+    clock_at(unix_ms);
 }
-
-static void start(void) { CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_OK); }
 
 static flake128 wide(uint64_t time, uint64_t worker, uint64_t seq) {
     flake128 id;
-    for (int i = 0; i < 8; i++) id.bytes[i] = (uint8_t)(time >> (56 - 8 * i));
-    for (int i = 0; i < 6; i++) id.bytes[8 + i] = (uint8_t)(worker >> (40 - 8 * i));
-    id.bytes[14] = (uint8_t)(seq >> 8);
-    id.bytes[15] = (uint8_t)seq;
+    flake_to_bytes(time, id.bytes);
+    flake_to_bytes(worker << 16 | seq, id.bytes + 8);
     return id;
 }
 
 static bool is_same(flake128 a, flake128 b) { return memcmp(a.bytes, b.bytes, 16) == 0; }
 
 static bool is_drawn(flake128 id, int64_t unix_ms, uint64_t seq) {
-    return is_same(id, wide((uint64_t)unix_ms, a_worker, seq));
-}
-
-static flake_parts parts_of(int64_t unix_ms, uint64_t worker, uint32_t seq) {
-    const flake_parts p = {unix_ms, worker, seq};
-    return p;
-}
-
-static void check_parts(flake128 id, int64_t unix_ms, uint64_t worker, uint32_t seq) {
-    flake_parts p = parts_of(-1, 77, 77);
-    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &id, &p), FLAKE_OK);
-    CHECK_EQ(p.unix_ms, unix_ms);
-    CHECK_EQ(p.node, worker);
-    CHECK_EQ(p.seq, seq);
+    return is_same(id, wide((uint64_t)unix_ms, a_node, seq));
 }
 
 static void check_id(flake128 id, int64_t unix_ms, uint64_t worker, uint32_t seq) {
     flake128 composed = untouched;
-    flake_parts p = parts_of(unix_ms, worker, seq);
+    flake_parts p = {0, 0, 0};
+    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &id, &p), FLAKE_OK);
+    CHECK(p.unix_ms == unix_ms && p.node == worker && p.seq == seq);
     CHECK_EQ(flake128_compose(&flake_layout_boundary, &p, &composed), FLAKE_OK);
     CHECK(is_same(composed, id));
-    check_parts(id, unix_ms, worker, seq);
 }
 
 /* ---- the peer's ids ---- */
@@ -82,7 +53,7 @@ static void boundary_row(char **field) {
 
     begin_at(unix_ms);
     options.node = worker;
-    start();
+    open_gen(&gen);
     CHECK_EQ(flake128_next_n(&gen, ids, seq + 1), FLAKE_OK);
     CHECK(is_same(ids[seq], id));
     CHECK_EQ(script_now.sleeps, 0);
@@ -95,7 +66,7 @@ TEST(the_id_on_boundarys_page_comes_out) {
     check_id(id, 0x134d4212d43, 0x109add5e0e8f, 0);
     begin_at(0x134d4212d43);
     options.node = 0x109add5e0e8f;
-    start();
+    open_gen(&gen);
     CHECK_EQ(flake128_try(&gen, ids), FLAKE_OK);
     CHECK(is_same(ids[0], id));
 }
@@ -103,7 +74,7 @@ TEST(the_id_on_boundarys_page_comes_out) {
 /* ---- bytes (fields: test_random_text.c) ---- */
 
 TEST(times_after_int64_are_refused) {
-    flake_parts p = parts_of(5, 6, 7);
+    flake_parts p = {5, 6, 7};
     const flake128 too_late = wide((uint64_t)1 << 63, 0, 0);
     CHECK_EQ(flake128_decompose(&flake_layout_boundary, &too_late, &p), FLAKE_TIME_RANGE);
     CHECK(p.unix_ms == 5 && p.node == 6 && p.seq == 7);
@@ -126,8 +97,8 @@ TEST(they_compare_as_their_bytes) {
 TEST(after_a_refused_init_nothing_is_drawn) {
     for (int which = 0; which < 19; which++) {
         flake128 id;
-        begin_at(start_ms);
-        start();
+        begin_at(T);
+        open_gen(&gen);
         flake_layout *l = &options.layout;
         switch (which) {
         case 0: l->time_bits = 63; break;
@@ -156,15 +127,14 @@ TEST(after_a_refused_init_nothing_is_drawn) {
 }
 
 TEST(all_but_layout_and_node_has_defaults) {
-    flake_parts p = parts_of(0, 0, 0);
+    flake_parts p = {0, 0, 0};
     flake128 id = untouched;
-    memset(&options, 0, sizeof options);
-    options.layout = flake_layout_boundary;
-    options.node = a_worker;
-    start();
+    begin(&flake_layout_boundary);
+    memset(&options.clock, 0, sizeof options.clock);
+    open_gen(&gen);
     CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(flake128_decompose(&flake_layout_boundary, &id, &p), FLAKE_OK);
-    CHECK_EQ(p.node, a_worker);
+    CHECK_EQ(p.node, a_node);
     CHECK(llabs((long long)(p.unix_ms / 1000 - (int64_t)time(NULL))) < 60);
 }
 
@@ -173,9 +143,9 @@ TEST(all_but_layout_and_node_has_defaults) {
 TEST(a_clock_put_back_is_refused_at_once) {
     for (int fail_on_backwards = 0; fail_on_backwards < 2; fail_on_backwards++) { /* it always is */
         flake128 id;
-        begin_at(start_ms);
+        begin_at(T);
         options.fail_on_backwards = fail_on_backwards;
-        start();
+        open_gen(&gen);
         CHECK(flake_gen_options(&gen)->fail_on_backwards);
         CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
         script_now.now_ns -= 1;
@@ -187,7 +157,7 @@ TEST(a_clock_put_back_is_refused_at_once) {
         CHECK_EQ(script_now.sleeps, 0);
         script_now.now_ns += 1; /* caught up: nothing was lost */
         CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
-        CHECK(is_drawn(id, start_ms, 1));
+        CHECK(is_drawn(id, T, 1));
     }
 }
 
@@ -195,15 +165,14 @@ TEST(a_clock_put_back_is_refused_at_once) {
 
 TEST(next_n_waits_for_as_many_ms_as_it_needs) {
     const size_t n = 3 * 65536 + 1;
-    begin_at(start_ms);
-    start();
+    begin_at(T);
+    open_gen(&gen);
     CHECK_EQ(flake128_next_n(&gen, ids, n), FLAKE_OK);
-    for (size_t i = 0; i < n; i++)
-        CHECK(is_drawn(ids[i], start_ms + (int64_t)(i / 65536), i % 65536));
+    for (size_t i = 0; i < n; i++) CHECK(is_drawn(ids[i], T + (int64_t)(i / 65536), i % 65536));
     CHECK_EQ(script_now.slept_ns, 3000000);
     CHECK_EQ(flake128_next_n(&gen, ids, 0), FLAKE_OK);
     CHECK_EQ(flake128_next(&gen, ids), FLAKE_OK);
-    CHECK(is_drawn(ids[0], start_ms + 3, 1));
+    CHECK(is_drawn(ids[0], T + 3, 1));
 }
 
 /* The batch of n of a generator with these numbers is right id by id, wherever it lies in memory. */
@@ -211,16 +180,15 @@ static void check_batch(uint32_t first, uint32_t last, size_t n) {
     static uint8_t memory[16 + 1001 * sizeof(flake128)];
     flake128 *const batch = (flake128 *)(memory + (first + n) % 16);
     const uint64_t cap = last - first + 1;
-    begin_at(start_ms);
+    begin_at(T);
     options.max_ahead_ms = 100; /* all in one draw */
     options.seq_min = first;
     options.seq_max = last;
-    start();
+    open_gen(&gen);
     batch[n] = untouched;
     CHECK_EQ(got128_n(&gen, batch, n), n);
     size_t right = 0;
-    while (right < n &&
-           is_drawn(batch[right], start_ms + (int64_t)(right / cap), first + right % cap))
+    while (right < n && is_drawn(batch[right], T + (int64_t)(right / cap), first + right % cap))
         right++;
     CHECK_EQ(right, n);
     CHECK(is_same(batch[n], untouched));
@@ -238,43 +206,32 @@ TEST(batches_of_any_length_begin_at_any_number) {
     }
 }
 
-/* ---- where it stands ---- */
-
-static flake_gen *wide_of(uint64_t worker, uint32_t seq_max) {
-    static flake_gen made[2];
-    static unsigned next;
-    flake_options o = options_of_flake(worker, 0, seq_max, script_read, &script_now);
-    o.layout = flake_layout_boundary;
-    o.max_ahead_ms = 5;
-    flake_gen *const g = &made[next++ % 2];
-    CHECK_EQ(flake_init(g, &o, NULL), FLAKE_OK);
-    return g;
-}
-
 TEST(a_restored_one_goes_on_behind_the_snapshot) {
-    flake128 drawn[32], id;
-    flake_snapshot s, other;
-    script_at_ms(1700000000000);
-    flake_gen *g = wide_of(7, 9);
-    CHECK_EQ(got128_n(g, drawn, 31), 31);
-    CHECK_EQ(flake_snapshot_take(g, &s), FLAKE_OK);
-    CHECK(s.unix_ms == 1700000000000 && s.count == 31);
-    CHECK(s.node == 7 && s.seq_min == 0 && s.seq_max == 9);
-    g = wide_of(7, 9);
-    CHECK_EQ(flake_restore(g, &s, NULL), FLAKE_OK);
-    CHECK_EQ(flake128_try(g, &id), FLAKE_OK);
-    CHECK(flake128_compare(&id, &drawn[30]) > 0);
-    CHECK_EQ(flake_restore(g, &s, NULL), FLAKE_OK); /* it is further by now, and stays so */
-    CHECK_EQ(flake_snapshot_take(g, &other), FLAKE_OK);
-    CHECK_EQ(other.count, 32);
-    CHECK_EQ(flake_restore(wide_of(8, 9), &s, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_restore(wide_of(7, 8), &s, NULL), FLAKE_INVALID);
-    s.unix_ms = -1;
-    CHECK_EQ(flake_restore(wide_of(7, 9), &s, NULL), FLAKE_TIME_RANGE);
-    CHECK_EQ(flake_snapshot_take(wide_of(7, 9), &s), FLAKE_OK);
-    CHECK_EQ(s.unix_ms, 0); /* nothing was drawn */
-    CHECK_EQ(flake_restore(wide_of(7, 9), &s, NULL), FLAKE_OK);
     static flake_gen never;
+    begin(&flake_layout_boundary);
+    options.seq_max = 9;
+    options.max_ahead_ms = 5;
+    open_gen(&gen);
+    CHECK_EQ(got128_n(&gen, ids, 31), 31);
+    flake128 last = ids[30];
+    flake_snapshot s = snapshot_of(&gen);
+    CHECK(s.unix_ms == T && s.count == 31);
+    CHECK(s.node == a_node && s.seq_min == 0 && s.seq_max == 9);
+    open_gen(&other);
+    CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
+    rises(&last, drawn(&other));
+    CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK); /* it is further by now, and stays so */
+    CHECK_EQ(snapshot_of(&other).count, 32);
+    s.node++;
+    CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_INVALID);
+    s.node--, s.seq_max--;
+    CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_INVALID);
+    s.seq_max++, s.unix_ms = -1;
+    CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_TIME_RANGE);
+    open_gen(&other);
+    s = snapshot_of(&other);
+    CHECK_EQ(s.unix_ms, 0); /* nothing was drawn */
+    CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
     CHECK_EQ(flake_snapshot_take(&never, &s), FLAKE_INVALID);
 }
 
