@@ -80,38 +80,35 @@ static void check_known(const text_kind *k, flake128 id, const char *known) {
 
 /* ---- vectors ---- */
 
+static void check_columns(flake128 id, const size_t *kinds_of, size_t n, char **column) {
+    for (size_t i = 0; i < n; i++) {
+        const text_kind k = text_kind_of(kinds_of[i]);
+        check_known(&k, id, column[i]);
+    }
+}
+
 static void idgen_row(char **column) {
     static const size_t of_column[] = {FLAKE_DEC, FLAKE_HEX, FLAKE_BIN4};
     uint8_t bytes[8];
     hex_bytes(column[5], bytes, sizeof bytes);
-    for (int i = 0; i < 3; i++) {
-        const text_kind k = text_kind_of(of_column[i]);
-        check_known(&k, widen(flake_from_bytes(bytes)), column[6 + i]);
-    }
+    check_columns(widen(flake_from_bytes(bytes)), of_column, 3, column + 6);
 }
 
 TEST(idgen_texts) { vectors_read("idgen.tsv", 9, idgen_row); }
 
 static void boundary_row(char **column) {
-    static const size_t of_column[] = {62, 36, 10};
+    static const size_t of_column[] = {forms + 62 - 2, forms + 36 - 2, forms + 10 - 2};
     flake128 id;
     hex_bytes(column[3], id.bytes, sizeof id.bytes);
-    for (int i = 0; i < 3; i++) {
-        const text_kind k = text_kind_of(forms + of_column[i] - 2);
-        check_known(&k, id, column[4 + i]);
-    }
+    check_columns(id, of_column, 3, column + 4);
 }
 
 TEST(boundary_texts) { vectors_read("boundary.tsv", 7, boundary_row); }
 
 static void bwmarrin_row(char **column) {
-    static const size_t of_column[] = {FLAKE_DEC, FLAKE_BIN, FLAKE_ZBASE32, FLAKE_BASE36_LOWER, FLAKE_BASE58_FLICKR};
-    uint64_t id = 0;
-    CHECK_EQ(flake_parse(column[0], strlen(column[0]), FLAKE_DEC, &id), FLAKE_OK);
-    for (int i = 0; i < 5; i++) {
-        const text_kind k = text_kind_of(of_column[i]);
-        check_known(&k, widen(id), column[i]);
-    }
+    static const size_t of_column[] = {FLAKE_DEC, FLAKE_BIN, FLAKE_ZBASE32, FLAKE_BASE36_LOWER,
+                                       FLAKE_BASE58_FLICKR};
+    check_columns(widen(strtoull(column[0], NULL, 10)), of_column, 5, column);
 }
 
 TEST(bwmarrin_texts) { vectors_read("bwmarrin.tsv", 5, bwmarrin_row); }
