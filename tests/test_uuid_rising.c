@@ -27,14 +27,17 @@ static void step_clock(uint64_t *seed) {
     }
 }
 
-/* The newest ms given. */
+/* The newest ms given, and the newest ID, which rise without lanes. */
 static int64_t newest_ms;
+static flake128 newest;
 
 static size_t tried(size_t n) {
     flake128 few[30];
     const size_t given = n > 1 ? got128_n(asked, few, n) : flake128_try(asked, few) == FLAKE_OK;
-    for (size_t i = 0; i < given; i++)
+    for (size_t i = 0; i < given; i++) {
         if (uuid_ms(few[i]) > newest_ms) newest_ms = uuid_ms(few[i]);
+        if (asked == &gen) rises(&newest, few[i]);
+    }
     return given;
 }
 
@@ -67,6 +70,7 @@ TEST(answers_agree_with_what_a_try_does) {
         if (i % 2) open_lanes();
         else open_gen(&gen);
         newest_ms = 0;
+        memset(&newest, 0, sizeof newest);
         (void)tried(1);
         for (unsigned step = 0; step < steps; step++, step_clock(&seed)) check_answers();
     }
