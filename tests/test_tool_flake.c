@@ -7,6 +7,7 @@
 #include "tool_run.h"
 
 #include "tools/flake.c"
+#include "slow_text.h"
 
 static void run_forget(void) { memset(tool_given, 0, sizeof tool_given); }
 
@@ -85,36 +86,20 @@ static const int64_t last_ms = (int64_t)years_from_1970 * 31536000000;
 
 /* ---- 64 bits ---- */
 
-typedef struct form {
-    const char *name;
-    flake_encoding text;
-    const char *alphabet;
-} form;
-
-static const form forms[] = {
-    {NULL, FLAKE_DEC, "0123456789"},
-    {"dec", FLAKE_DEC, "0123456789"},
-    {"hex", FLAKE_HEX, "0123456789abcdef"},
-    {"bin", FLAKE_BIN, "01"},
-    {"bin4", FLAKE_BIN, "01"},
-    {"base32", FLAKE_BASE32, "0123456789ABCDEFGHJKMNPQRSTVWXYZ"},
-    {"base36", FLAKE_BASE36, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"},
-    {"base58", FLAKE_BASE58, "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"},
-    {"base62", FLAKE_BASE62, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"},
-    {"zbase32", FLAKE_ZBASE32, "ybndrfg8ejkmcpqxot1uwisza345h769"},
-    {"base36lower", FLAKE_BASE36_LOWER, "0123456789abcdefghijklmnopqrstuvwxyz"},
-    {"base58flickr", FLAKE_BASE58_FLICKR,
-     "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"}};
+/* How ids of the tool's form are written; -1: its default. */
+static text_kind digits_of(int form) {
+    return text_kind_of(form < 0 ? FLAKE_DEC : form == FLAKE_BIN4 ? FLAKE_BIN : (size_t)form);
+}
 
 /* An id whose text is of that kind; if the layout has none such, some id of it. */
-static uint64_t id_of_kind(const flake_layout *l, const form *f, int kind, flake_parts *parts) {
+static uint64_t id_of_kind(const flake_layout *l, int form, int kind, flake_parts *parts) {
+    const text_kind k = digits_of(form);
     char text[FLAKE_TEXT_SIZE];
     uint64_t id;
     for (int tries = 0; tries < 64; tries++) {
-        const size_t width = flake_text_width(f->text);
-        const size_t length = tries < 32 ? width : 1 + (size_t)random_below(&seed, width);
-        run_random_text(&seed, tries < 48 ? kind : run_any, f->alphabet, length, text);
-        if (flake_parse(text, length, f->text, &id) != FLAKE_OK) continue;
+        const size_t length = tries < 32 ? k.width : 1 + (size_t)random_below(&seed, k.width);
+        run_random_text(&seed, tries < 48 ? kind : run_any, k.digits, k.base, length, text);
+        if (flake_parse(text, length, (flake_encoding)k.form, &id) != FLAKE_OK) continue;
         if (l->gap_at) /* the mode's bit */
             id = l->gap_bit ? id | (uint64_t)1 << l->gap_at : id & ~((uint64_t)1 << l->gap_at);
         if (flake_decompose(l, id, parts) == FLAKE_OK && parts->unix_ms > l->epoch_ms &&
@@ -133,13 +118,12 @@ static uint64_t id_of_kind(const flake_layout *l, const form *f, int kind, flake
 
 static void round_trips(const flake_layout *l, const char *name, const char *epoch) {
     char text[256];
-    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
-        const choice c = {name, epoch, forms[f].name};
-        const bool bin4 = c.format && strcmp(c.format, "bin4") == 0;
+    for (int form = -1; form < TOOL_UUID; form++) {
+        const choice c = {name, epoch, form < 0 ? NULL : tool_forms[form].name};
         for (int i = 0; i < run_moments; i++) {
             flake_parts parts;
-            const uint64_t id = id_of_kind(l, &forms[f], i % run_kinds, &parts);
-            (void)flake_format(id, bin4 ? FLAKE_BIN4 : forms[f].text, text, sizeof text);
+            const uint64_t id = id_of_kind(l, form, i % run_kinds, &parts);
+            (void)flake_format(id, (flake_encoding)(form < 0 ? 0 : form), text, sizeof text);
             inspect_finds(&c, text, parts.unix_ms, "node", parts.node, parts.seq);
             (void)generate_at(&c, parts.unix_ms, l->unit_ms, parts.node, text);
             inspect_finds(&c, text, parts.unix_ms, "node", parts.node, 0);
@@ -168,14 +152,13 @@ TEST(no_form_is_guessed) {
     char text[256], option[32];
     flake_parts parts;
     unsigned refused = 0;
-    for (size_t f = 2; f < sizeof forms / sizeof *forms; f++)
-        for (int i = 0; i < run_moments; i++) {
-            const uint64_t id = id_of_kind(&l, &forms[f], i % run_kinds, &parts);
-            (void)flake_format(id, forms[f].text, text, sizeof text);
+    for (int form = FLAKE_HEX; form < TOOL_UUID; form++)
+        for (int i = 0; i < run_moments && form != FLAKE_BIN4; i++) { /* whose blanks name it */
+            const uint64_t id = id_of_kind(&l, form, i % run_kinds, &parts);
+            (void)flake_format(id, (flake_encoding)form, text, sizeof text);
             if (run_all_are(run_digits, text) && strlen(text) < 20) continue;
             CHECK_EQ(run_with(&none, "inspect", "", text), 2);
-            (void)snprintf(option, sizeof option, "--format=%s",
-                           forms[f].text == FLAKE_BIN ? "bin" : forms[f].name);
+            (void)snprintf(option, sizeof option, "--format=%s", tool_forms[form].name);
             if (!strstr(run_complaint, option)) check_fail(__FILE__, __LINE__, run_complaint);
             refused++;
         }
@@ -255,12 +238,10 @@ static flake128 wide_of(const wide_layout *l, const flake_parts *parts) {
 static flake_parts parts_of_kind(unsigned base, int kind) {
     flake_parts parts;
     char text[FLAKE128_TEXT_SIZE];
-    char alphabet[63] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     flake128 id;
-    alphabet[base] = '\0';
     for (int tries = 0; tries < 64; tries++) {
         const size_t length = 1 + (size_t)random_below(&seed, flake128_text_width(base));
-        run_random_text(&seed, tries < 48 ? kind : run_any, alphabet, length, text);
+        run_random_text(&seed, tries < 48 ? kind : run_any, digits62, base, length, text);
         if (flake128_parse(text, length, base, &id) == FLAKE_OK &&
             flake128_decompose(&boundary->layout, &id, &parts) == FLAKE_OK && parts.unix_ms > 0 &&
             parts.unix_ms < last_ms)
@@ -339,7 +320,7 @@ TEST(a_ulid_of_digits_is_not_guessed) {
     static const choice named = {"ulid", NULL, NULL};
     char text[64];
     for (int i = 0; i < run_moments; i++) {
-        run_random_text(&seed, i % 2 ? run_digits : run_bits, "0123456789", 26, text);
+        run_random_text(&seed, i % 2 ? run_digits : run_bits, digits62, 10, 26, text);
         text[0] = (char)('0' + random_below(&seed, i % 2 ? 8 : 2));
         CHECK_EQ(run_with(&none, "inspect", "", text), 2);
         if (!strstr(run_complaint, " or --format=ulid"))
