@@ -29,10 +29,7 @@ static flake_options on_script(flake_layout layout, uint64_t node) {
 static uint64_t ones(unsigned bits) { return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX; }
 
 static flake_parts parts_of(int64_t unix_ms, uint64_t node, uint64_t seq) {
-    flake_parts p;
-    p.unix_ms = unix_ms;
-    p.node = node;
-    p.seq = (uint32_t)seq;
+    const flake_parts p = {unix_ms, node, (uint32_t)seq};
     return p;
 }
 
@@ -94,6 +91,14 @@ static void check_drawn(const flake_options *o, uint64_t id, int64_t unix_ms, ui
     CHECK_EQ(script_now.sleeps, 0);
 }
 
+/* An id of a peer. */
+static void check_vector(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node,
+                         uint64_t seq) {
+    const flake_options o = on_script(*l, node);
+    check_id(l, id, unix_ms, node, seq);
+    check_drawn(&o, id, unix_ms, seq);
+}
+
 /* ---- the peers' ids ---- */
 
 static uint64_t from_hex(const char *hex) { return (uint64_t)strtoull(hex, NULL, 16); }
@@ -109,23 +114,16 @@ static void idgen_row(char **field) {
     CHECK_EQ(id, strtoull(field[6], NULL, 10));
     CHECK_EQ(node >> 5, datacenter);
     CHECK_EQ(node & 31, worker);
-    check_id(&l, id, now_ms, node, counter);
-    flake_options o = on_script(l, node);
-    check_drawn(&o, id, now_ms, counter);
+    check_vector(&l, id, now_ms, node, counter);
 }
 
 TEST(flake_idgens_ids_come_out) { vectors_read("idgen.tsv", 9, idgen_row); }
 
 TEST(the_ids_on_flake_idgens_page_come_out) {
     const flake_layout l = flake_layout_idgen;
-    flake_parts p = parts_of(0, 0, 0);
-    check_id(&l, 0x02308150ec000000, 0x8c20543b0, flake_idgen_node(0, 0), 0);
-    check_id(&l, 0x02308300cd461003, 0x8c20c0335, flake_idgen_node(3, 1), 3);
-    CHECK_EQ(flake_decompose(&l, 5828128208445124608, &p), FLAKE_OK);
-    CHECK_EQ(p.node, flake_idgen_node(7, 3));
-    CHECK_EQ(p.seq, 0);
-    flake_options o = on_script(l, flake_idgen_node(3, 1));
-    check_drawn(&o, 0x02308300cd461003, 0x8c20c0335, 3);
+    check_vector(&l, 0x02308150ec000000, 0x8c20543b0, flake_idgen_node(0, 0), 0);
+    check_vector(&l, 0x02308300cd461003, 0x8c20c0335, flake_idgen_node(3, 1), 3);
+    check_vector(&l, 5828128208445124608, 1389534046279, flake_idgen_node(7, 3), 0);
 }
 
 static void uniqueid_row(char **field) {
@@ -135,9 +133,7 @@ static void uniqueid_row(char **field) {
     const uint64_t seq = (uint64_t)from_dec(field[2]), id = from_hex(field[5]);
     const uint64_t node =
         flake_uniqueid_node((unsigned)from_dec(field[4]), (unsigned)from_dec(field[3]));
-    check_id(&l, id, unix_ms, node, seq);
-    flake_options o = on_script(l, node);
-    check_drawn(&o, id, unix_ms, seq);
+    check_vector(&l, id, unix_ms, node, seq);
 }
 
 TEST(uniqueids_ids_of_both_modes_come_out) {
@@ -153,10 +149,8 @@ static void hazelcast_row(char **field) {
         check_parts(&l, id, now_ms, node, seq);
         return;
     }
-    check_id(&l, id, now_ms, node, seq);
-    flake_options o = on_script(l, node);
-    check_drawn(&o, id, now_ms, seq);
-    o.node = 1000; /* Hazelcast's node-id-offset */
+    check_vector(&l, id, now_ms, node, seq);
+    flake_options o = on_script(l, 1000); /* Hazelcast's node-id-offset */
     o.node_offset = (uint32_t)node - 1000;
     check_drawn(&o, id, now_ms, seq);
 }
@@ -395,15 +389,12 @@ TEST(a_layout_is_found_by_its_name) {
 
 /* What compose, min_at and max_at say of a time; a refusal leaves the output. */
 static void check_time(const flake_layout *l, int64_t unix_ms, flake_status status) {
-    const uint64_t before = 0x0123456789abcdef;
-    uint64_t id = before;
+    uint64_t id = 99;
     flake_parts p = parts_of(unix_ms, 0, 0);
     CHECK_EQ(flake_compose(l, &p, &id), status);
-    if (status != FLAKE_OK) CHECK_EQ(id, before);
     CHECK_EQ(flake_min_at(l, unix_ms, &id), status);
-    if (status != FLAKE_OK) CHECK_EQ(id, before);
     CHECK_EQ(flake_max_at(l, unix_ms, &id), status);
-    if (status != FLAKE_OK) CHECK_EQ(id, before);
+    if (status != FLAKE_OK) CHECK_EQ(id, 99);
 }
 
 static void check_borders(const flake_layout *l) {
