@@ -387,8 +387,7 @@ static void campaign_play(const uint8_t *bytes, size_t size) {
 
 static void campaign_replay(const char *hex) {
     const size_t size = strlen(hex) / 2;
-    uint8_t *bytes = (uint8_t *)malloc(size ? size : 1);
-    if (!bytes) abort();
+    uint8_t *bytes = (uint8_t *)exactly(size);
     hex_bytes(hex, bytes, size);
     fuzz_traced = true;
     campaign_play(bytes, size);
