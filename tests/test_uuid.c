@@ -441,14 +441,20 @@ TEST(what_init_refuses) {
 static flake128 last_of_peer;
 static unsigned rows_of_peers;
 
-static void check_peers_id(const flake_layout *l, flake128 id, int64_t unix_ms, uint32_t seq,
-                           uint64_t worker) {
+static void check_peers_id(const flake_layout *l, const char *text, flake128 expected) {
+    const bool is_ulid = l->format == FLAKE_I_ULID;
+    char written[37];
+    flake128 id = untouched, composed = untouched;
     flake_parts p = {0};
-    flake128 composed = untouched;
+    CHECK_EQ((is_ulid ? flake128_from_ulid : flake128_from_uuid)(text, strlen(text), &id),
+             FLAKE_OK);
+    CHECK(flake128_compare(&id, &expected) == 0);
+    (is_ulid ? flake128_to_ulid : flake128_to_uuid)(&id, written);
+    CHECK_STR(written, text);
     CHECK_EQ(flake128_decompose(l, &id, &p), FLAKE_OK);
-    CHECK_EQ(p.unix_ms, unix_ms);
-    CHECK_EQ(p.seq, seq);
-    CHECK_EQ(p.node, worker);
+    CHECK_EQ(p.unix_ms, uuid_ms(expected));
+    CHECK_EQ(p.seq, is_ulid ? bits(expected, 48, 16) : counter_of(expected));
+    CHECK_EQ(p.node, is_ulid ? bits(expected, 64, 64) : tail_of(expected));
     CHECK_EQ(flake128_compose(l, &p, &composed), FLAKE_OK);
     CHECK(flake128_compare(&composed, &id) == 0);
     if (rows_of_peers++)
@@ -458,26 +464,16 @@ static void check_peers_id(const flake_layout *l, flake128 id, int64_t unix_ms, 
 
 /* Peer, text, ms; the bits of the peer's counter, the counter, and what it fills the 74 bits up with. */
 static void uuid7_row(char **field) {
-    const int64_t unix_ms = (int64_t)strtoll(field[2], NULL, 10);
     const unsigned width = (unsigned)strtoul(field[3], NULL, 10);
-    const uint64_t counter = strtoull(field[4], NULL, 10), rest = strtoull(field[5], NULL, 16);
-    char text[37];
-    flake128 id = untouched, expected = {{0}};
-    CHECK_EQ(flake128_from_uuid(field[1], strlen(field[1]), &id), FLAKE_OK);
-    flake128_to_uuid(&id, text);
-    CHECK_STR(text, field[1]);
-
-    flake128 free_bits = {{0}}; /* 74: the counter, and then the rest */
-    put_bits(&free_bits, 0, width, counter);
-    put_bits(&free_bits, width, 74 - width, rest);
-    put_bits(&expected, 0, 48, (uint64_t)unix_ms);
+    flake128 expected = {{0}}, free_bits = {{0}}; /* 74: the counter, and then the rest */
+    put_bits(&free_bits, 0, width, strtoull(field[4], NULL, 10));
+    put_bits(&free_bits, width, 74 - width, strtoull(field[5], NULL, 16));
+    put_bits(&expected, 0, 48, strtoull(field[2], NULL, 10));
     put_bits(&expected, 48, 4, 7);
     put_bits(&expected, 52, 12, bits(free_bits, 0, 12));
     put_bits(&expected, 64, 2, 2);
     put_bits(&expected, 66, 62, bits(free_bits, 12, 62));
-    CHECK(flake128_compare(&id, &expected) == 0);
-    check_peers_id(&flake_layout_uuid7, id, unix_ms, (uint32_t)bits(free_bits, 0, 26),
-                   bits(free_bits, 26, 48));
+    check_peers_id(&flake_layout_uuid7, field[1], expected);
 }
 
 TEST(peers_uuids_are_read) {
@@ -488,19 +484,10 @@ TEST(peers_uuids_are_read) {
 
 /* Peer, text, ms, and the 80 bits behind it. */
 static void ulid_row(char **field) {
-    const int64_t unix_ms = (int64_t)strtoll(field[2], NULL, 10);
-    char text[27];
-    flake128 id = untouched, expected = {{0}};
-    CHECK_EQ(flake128_from_ulid(field[1], strlen(field[1]), &id), FLAKE_OK);
-    flake128_to_ulid(&id, text);
-    CHECK_STR(text, field[1]);
-
-    put_bits(&expected, 0, 48, (uint64_t)unix_ms);
-    CHECK_EQ(strlen(field[3]), 20);
+    flake128 expected = {{0}};
+    put_bits(&expected, 0, 48, strtoull(field[2], NULL, 10));
     hex_bytes(field[3], expected.bytes + 6, 10);
-    CHECK(flake128_compare(&id, &expected) == 0);
-    check_peers_id(&flake_layout_ulid, id, unix_ms, (uint32_t)bits(expected, 48, 16),
-                   bits(expected, 64, 64));
+    check_peers_id(&flake_layout_ulid, field[1], expected);
 }
 
 TEST(peers_ulids_are_read) {
