@@ -24,25 +24,22 @@
 
 static const char campaign_help[] =
     "campaign [OPTION VALUE | OPTION=VALUE]...\n"
-    "  --header flake|sno        (flake; sno.h has no --layout, --epoch-ms, --max-ahead-ms,\n"
-    "                            --scatter and --refuse-back)\n"
+    "  --header flake|sno        (flake; sno.h has no --layout and --epoch-ms, and of the\n"
+    "                            configuration node, seq_min, seq_max and max_wait_ms)\n"
     "  --layout NAME             default idgen hazelcast uniqueid_ordered uniqueid_spread twitter\n"
     "                            sonyflake discord instagram mastodon js53 (default), of 128 bits "
     "boundary\n"
     "                            uuid7 uuid7_node uuid8 ulid, mine, or T-N-S, bits of time, node\n"
-    "                            and sequence from the top. Those of 128 bits have no\n"
-    "                            --epoch-ms and --scatter\n"
-    "  --config WORDS            options as in a configuration file, \"twitter node=7 seq_max=63\", in\n"
-    "                            place of the other options from --layout to --refuse-back\n"
+    "                            and sequence from the top\n"
     "  --epoch-ms N              start of the layout's time, Unix time in ms (the layout's; of\n"
-    "                            T-N-S 0)\n"
-    "  --node N                  the node number; of sno.h the partition, below 65536 (0)\n"
-    "  --seq-min N --seq-max N   range of sequence numbers; of sno.h below 65536 (all)\n"
-    "  --max-ahead-ms N          up to 2^31 units (0)\n"
-    "  --max-wait-ms N           up to 2^53 (0: 1000; of sno.h no limit, unless the clock may\n"
-    "                            stand still)\n"
-    "  --scatter 0|1             options.seq_scatter (0)\n"
-    "  --refuse-back 0|1         options.fail_on_backwards (0)\n"
+    "                            T-N-S 0); those of 128 bits have none\n"
+    "  --config WORDS            options as in a configuration file, \"twitter node=7 "
+    "seq_scatter\"\n"
+    "  --node N  --seq-min N  --seq-max N  --max-ahead-ms N  --max-wait-ms N\n"
+    "                            the same as node=N, seq_min=N and so on in --config; of sno.h "
+    "the\n"
+    "                            node is the partition, and a wait has no limit unless the clock\n"
+    "                            may stand still\n"
     "  --clock forward|stuck|back|wild   what the clock may do: move forward; also stand still;\n"
     "                            also go backwards; anything, also jump by years and leave the\n"
     "                            layout's time (back)\n"
@@ -53,11 +50,11 @@ static const char campaign_help[] =
     "  --replay HEX              plays this input and prints each call\n";
 
 static struct campaign {
-    const char *header, *layout, *clock, *replay, *epoch_ms, *config;
-    uint64_t node, seq_min, seq_max, max_ahead_ms, max_wait_ms, scatter, fail_on_backwards;
+    const char *header, *layout, *clock, *replay, *epoch_ms;
     uint64_t inputs, seed;
     double seconds;
-} campaign = {"flake", "default", "back", NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 1, 60};
+    char words[4096]; /* the configuration; more than 2047 bytes are refused */
+} campaign = {"flake", NULL, "back", NULL, NULL, 0, 1, 60, ""};
 
 static flake_fixed campaign_flake;
 static sno_fixed campaign_sno;
@@ -68,89 +65,79 @@ FUZZ_NORETURN static void campaign_usage(const char *what, const char *value) {
     exit(2);
 }
 
-/* The value of an option: a text, a time in units of `unit_s`, or a number from `least` to `most`; for sno.h to
- * `most_sno`, 0: sno.h does not have the option. */
-typedef struct campaign_option {
+/* The value of an option: a text, a number from `least` up, or a time in units of `unit_s`. */
+static const struct campaign_option {
     const char *name;
     const char **text;
+    uint64_t *number, least;
     double unit_s;
-    uint64_t *number, least, most, most_sno;
-} campaign_option;
-
-static const campaign_option campaign_options[] = {
-    {"--header", &campaign.header, 0, NULL, 0, 0, 1},
-    {"--layout", &campaign.layout, 0, NULL, 0, 0, 0},
-    {"--epoch-ms", &campaign.epoch_ms, 0, NULL, 0, 0, 0},
-    {"--config", &campaign.config, 0, NULL, 0, 0, 0},
-    {"--clock", &campaign.clock, 0, NULL, 0, 0, 1},
-    {"--replay", &campaign.replay, 0, NULL, 0, 0, 1},
-    {"--node", NULL, 0, &campaign.node, 0, UINT64_MAX, UINT16_MAX},
-    {"--seq-min", NULL, 0, &campaign.seq_min, 0, UINT32_MAX, UINT16_MAX},
-    {"--seq-max", NULL, 0, &campaign.seq_max, 0, UINT32_MAX, UINT16_MAX},
-    {"--max-ahead-ms", NULL, 0, &campaign.max_ahead_ms, 0, INT64_MAX, 0},
-    {"--max-wait-ms", NULL, 0, &campaign.max_wait_ms, 0, INT64_MAX, INT64_MAX},
-    {"--scatter", NULL, 0, &campaign.scatter, 0, 1, 0},
-    {"--refuse-back", NULL, 0, &campaign.fail_on_backwards, 0, 1, 0},
-    {"--seconds", NULL, 1, NULL, 0, 0, 1},
-    {"--hours", NULL, 3600, NULL, 0, 0, 1},
-    {"--inputs", NULL, 0, &campaign.inputs, 1, UINT64_MAX, UINT64_MAX},
-    {"--seed", NULL, 0, &campaign.seed, 0, UINT64_MAX, UINT64_MAX},
+    bool is_libfuzzers; /* which has its own */
+} campaign_options[] = {
+    {"--header", &campaign.header, NULL, 0, 0, false},
+    {"--layout", &campaign.layout, NULL, 0, 0, false},
+    {"--epoch-ms", &campaign.epoch_ms, NULL, 0, 0, false},
+    {"--clock", &campaign.clock, NULL, 0, 0, false},
+    {"--replay", &campaign.replay, NULL, 0, 0, true},
+    {"--seconds", NULL, NULL, 0, 1, true},
+    {"--hours", NULL, NULL, 0, 3600, true},
+    {"--inputs", NULL, &campaign.inputs, 1, 0, true},
+    {"--seed", NULL, &campaign.seed, 0, 0, true},
 };
-enum { campaign_option_count = sizeof campaign_options / sizeof *campaign_options };
-static const char *campaign_given[campaign_option_count];
+
+static void campaign_set(const struct campaign_option *o, const char *value) {
+    char what[96], *end = NULL;
+    const bool is_number = *value == '.' || (*value >= '0' && *value <= '9');
+#ifdef FUZZ_LIBFUZZER
+    if (o->is_libfuzzers)
+        campaign_usage("libFuzzer takes -max_total_time=, -runs=, -seed= and files, not", o->name);
+#endif
+    if (o->text) *o->text = value;
+    else if (o->number) {
+        errno = 0;
+        *o->number = strtoull(value, &end, 10);
+        if (is_number && end != value && !*end && !errno && *o->number >= o->least) return;
+        (void)snprintf(what, sizeof what,
+                       "%s must be a number from %" PRIu64 " to %" PRIu64 ", not", o->name,
+                       o->least, UINT64_MAX);
+        campaign_usage(what, value);
+    } else {
+        const double time = strtod(value, &end), most = 1e6 * 3600 / o->unit_s;
+        campaign.seconds = time * o->unit_s;
+        if (is_number && !*end && time > 0 && time <= most) return;
+        (void)snprintf(what, sizeof what, "%s must be above 0 and at most %.0f, not", o->name,
+                       most);
+        campaign_usage(what, value);
+    }
+}
+
+/* Appends to the configuration: the value of --config, or a word and its value. */
+static void campaign_add_words(const char *name, size_t length, const char *value) {
+    char word[32] = "";
+    const size_t size = strlen(campaign.words), room = sizeof campaign.words - size;
+    for (size_t i = 0; i < length && i + 1 < sizeof word; i++)
+        word[i] = (char)(name[i] == '-' ? '_' : name[i]);
+    if (!strcmp(word, "config")) (void)snprintf(campaign.words + size, room, " %s", value);
+    else (void)snprintf(campaign.words + size, room, " %s=\"%s\"", word, value);
+}
 
 /* Reads options that begin with --; all others are libFuzzer's. */
 static void campaign_read(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
-        size_t at = 0;
-        const char *name = argv[i], *value = strchr(name, '=');
+        const char *const name = argv[i], *const equals = strchr(name, '=');
+        const size_t length = equals ? (size_t)(equals - name) : strlen(name);
+        size_t at = 0, count = sizeof campaign_options / sizeof *campaign_options;
         if (!strcmp(name, "--help")) {
             printf("%s", campaign_help);
             exit(0);
         }
         if (strncmp(name, "--", 2) != 0) continue;
-        const size_t length = value ? (size_t)(value - name) : strlen(name);
-        while (at < campaign_option_count &&
-               (strlen(campaign_options[at].name) != length ||
-                strncmp(name, campaign_options[at].name, length) != 0))
+        if (!equals && i + 1 == argc) campaign_usage("missing value after", name);
+        const char *const value = equals ? equals + 1 : argv[++i];
+        while (at < count && (strlen(campaign_options[at].name) != length ||
+                              strncmp(name, campaign_options[at].name, length) != 0))
             at++;
-        if (at == campaign_option_count) campaign_usage("unknown option", name);
-        if (!value && i + 1 == argc) campaign_usage("missing value after", name);
-        campaign_given[at] = value ? value + 1 : argv[++i];
-        const campaign_option *o = &campaign_options[at];
-        if (o->text) *o->text = campaign_given[at];
-        if (o->unit_s <= 0) continue;
-        char *end = NULL;
-        const char first = *campaign_given[at];
-        const double time = strtod(campaign_given[at], &end), most = 1e6 * 3600 / o->unit_s;
-        if ((first != '.' && (first < '0' || first > '9')) || *end || !(time > 0 && time <= most)) {
-            char what[64];
-            (void)snprintf(what, sizeof what, "%s must be above 0 and at most %.0f, not", o->name, most);
-            campaign_usage(what, campaign_given[at]);
-        }
-        campaign.seconds = time * o->unit_s;
-    }
-}
-
-/* Parses the numbers, whose ranges depend on the header. */
-static void campaign_numbers(void) {
-    for (size_t at = 0; at < campaign_option_count; at++) {
-        const campaign_option *o = &campaign_options[at];
-        const char *text = campaign_given[at];
-        if (!text) continue;
-        if (campaign_is_sno && !o->most_sno) campaign_usage("sno.h has no", o->name);
-        if (!o->number) continue;
-        const uint64_t most = campaign_is_sno ? o->most_sno : o->most;
-        char *end = NULL;
-        errno = 0;
-        *o->number = strtoull(text, &end, 10);
-        if (*text >= '0' && *text <= '9' && !*end && !errno && *o->number >= o->least &&
-            *o->number <= most)
-            continue;
-        char what[96];
-        (void)snprintf(what, sizeof what, "%s must be a number from %" PRIu64 " to %" PRIu64 ", not",
-                       o->name, o->least, most);
-        campaign_usage(what, text);
+        if (at < count) campaign_set(&campaign_options[at], value);
+        else campaign_add_words(name + 2, length - 2, value);
     }
 }
 
@@ -163,121 +150,82 @@ static unsigned campaign_may(void) {
     campaign_usage("no such clock:", campaign.clock);
 }
 
-/* Parses a number that ends at `end`, a '-' or NUL; returns what follows. */
-static const char *campaign_bits(const char *text, char end, unsigned *bits) {
-    char *behind = NULL;
-    if (!text || *text < '0' || *text > '9') return NULL;
-    const unsigned long value = strtoul(text, &behind, 10);
-    *bits = value > 64 ? 65 : (unsigned)value;
-    return *behind == end ? behind + (end != 0) : NULL;
-}
-
-/* T-N-S */
-static bool campaign_is_own(const char *text, flake_layout *layout) {
-    unsigned time_bits = 0, node_bits = 0, seq_bits = 0;
-    text = campaign_bits(text, '-', &time_bits);
-    text = campaign_bits(text, '-', &node_bits);
-    if (!campaign_bits(text, 0, &seq_bits)) return false;
-    *layout = flake_layout_of(time_bits, node_bits, seq_bits, 0);
-    if (flake_layout_check(layout, NULL) != FLAKE_OK)
-        campaign_usage("not a layout of 64 bits (node and sequence have 32 at most):",
-                       campaign.layout);
-    return true;
-}
-
-static flake_layout campaign_named(void) {
-    flake_layout own;
-    if (flake_layout_named(campaign.layout, &own) == FLAKE_OK) return own;
+static flake_layout campaign_layout(void) {
+    flake_layout l;
+    unsigned bits[3];
+    int length = 0;
+    if (flake_layout_named(campaign.layout, &l) == FLAKE_OK) return l;
 #ifdef CAMPAIGN_LAYOUT
     if (!strcmp(campaign.layout, "mine")) return CAMPAIGN_LAYOUT;
 #endif
-    if (campaign_is_own(campaign.layout, &own)) return own;
-    campaign_usage("no such layout:", campaign.layout);
+    if (campaign.layout[strspn(campaign.layout, "-0123456789")] ||
+        sscanf(campaign.layout, "%2u-%2u-%2u%n", &bits[0], &bits[1], &bits[2], &length) != 3 ||
+        campaign.layout[length])
+        campaign_usage("no such layout:", campaign.layout);
+    l = flake_layout_of(bits[0], bits[1], bits[2], 0);
+    if (flake_layout_check(&l, NULL) != FLAKE_OK)
+        campaign_usage("not a layout of 64 bits (node and sequence have 32 at most):",
+                       campaign.layout);
+    return l;
 }
 
-static flake_layout campaign_layout(void) {
-    flake_layout layout = campaign_named();
-    if (campaign.epoch_ms) {
-        char *end = NULL;
-        errno = 0;
-        layout.epoch_ms = strtoll(campaign.epoch_ms, &end, 10);
-        if (*end || end == campaign.epoch_ms || errno)
-            campaign_usage("--epoch-ms must be a number of 64 bits, not", campaign.epoch_ms);
-    }
-    return layout;
-}
-
-static void campaign_configure_sno(void) {
+static void campaign_configure_sno(const flake_options *given) {
     flake_options *o = &campaign_sno.options;
     sno_snapshot *const s = &campaign_sno.snapshot;
     flake_why why;
-    s->partition = (uint16_t)campaign.node;
-    s->sequence_min = (uint16_t)campaign.seq_min;
-    s->sequence_max = (uint16_t)campaign.seq_max;
-    o->max_wait_ms = (int64_t)campaign.max_wait_ms;
+    if (campaign.layout || campaign.epoch_ms || given->layout.name || given->node_offset ||
+        given->max_ahead_ms || given->seq_scatter || given->fail_on_backwards)
+        campaign_usage("sno.h has only node, seq_min, seq_max and max_wait_ms:", campaign.words);
+    if (given->node > UINT16_MAX || given->seq_min > UINT16_MAX || given->seq_max > UINT16_MAX)
+        campaign_usage("node, seq_min and seq_max of sno.h end with 65535:", campaign.words);
+    s->partition = (uint16_t)given->node;
+    s->sequence_min = (uint16_t)given->seq_min;
+    s->sequence_max = (uint16_t)given->seq_max;
+    o->max_wait_ms = given->max_wait_ms;
     campaign_sno.may = campaign_may();
     if (!o->max_wait_ms) o->max_wait_ms = campaign_sno.may & FUZZ_STICK ? 1000 : INT64_MAX;
     if (sno_init(&sno_gens[0], s, o, &why) != FLAKE_OK)
         campaign_usage("sno.h rejects this:", why.text);
 }
 
-/* --config replaces these options. */
-static void campaign_read_config(flake_options *o) {
-    static const char *const others[] = {"--layout",      "--epoch-ms", "--node",
-                                         "--seq-min",     "--seq-max",  "--max-ahead-ms",
-                                         "--max-wait-ms", "--scatter",  "--refuse-back"};
-    static flake_config config;
-    flake_why why;
-    for (size_t at = 0; at < campaign_option_count; at++)
-        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-            if (campaign_given[at] && !strcmp(campaign_options[at].name, others[i]))
-                campaign_usage("--config already sets", others[i]);
-    if (flake_config_parse(campaign.config, &config, &why) != FLAKE_OK)
-        campaign_usage("flake.h rejects this:", why.text);
-    if (config.state.path || config.state.dir || config.partition >= 0 ||
-        config.options.lane_count || config.options.single_thread ||
-        config.options.start_next_unit || config.options.exclusive_dir || config.options.clock.kind)
-        campaign_usage("the campaign cannot use lanes, single_thread, start_next_unit, exclusive_dir, "
-                       "clock, state and partition:",
-                       campaign.config);
-    *o = config.options;
-    if (!o->layout.name) o->layout = flake_layout_default;
-    campaign.layout = o->layout.name;
-    campaign.seq_min = o->seq_min;
-    campaign.seq_max = o->seq_max;
-    campaign.max_ahead_ms = (uint64_t)o->max_ahead_ms;
-}
-
-static void campaign_configure_flake(void) {
+static void campaign_configure_flake(const flake_options *given) {
     flake_options *o = &campaign_flake.options;
     flake_why why;
+    char *end = NULL;
     campaign_flake.may = campaign_may();
-    if (campaign.config) campaign_read_config(o);
-    else {
-        o->layout = campaign_layout();
-        o->node = campaign.node;
-        o->seq_min = (uint32_t)campaign.seq_min;
-        o->seq_max = (uint32_t)campaign.seq_max;
-        o->max_ahead_ms = (int64_t)campaign.max_ahead_ms;
-        o->max_wait_ms = (int64_t)campaign.max_wait_ms;
-        o->seq_scatter = campaign.scatter != 0;
-        o->fail_on_backwards = campaign.fail_on_backwards != 0;
-    }
+    *o = *given;
+    if (o->layout.name && campaign.layout) campaign_usage("--config already sets", "--layout");
+    if (!campaign.layout) campaign.layout = o->layout.name ? o->layout.name : "default";
+    o->layout = campaign_layout();
+    errno = 0;
+    if (campaign.epoch_ms) o->layout.epoch_ms = strtoll(campaign.epoch_ms, &end, 10);
+    if (end && (*end || end == campaign.epoch_ms || errno))
+        campaign_usage("--epoch-ms must be a number of 64 bits, not", campaign.epoch_ms);
     o->clock.now_ns = fuzz_read;
     if (flake_init(&flake_gens[0], o, &why) != FLAKE_OK)
         campaign_usage("flake.h rejects this:", why.text);
 }
 
 static void campaign_configure(void) {
+    static flake_config config;
+    const flake_options *const o = &config.options;
     const char *hex = campaign.replay;
+    flake_why why;
     if (hex && (strlen(hex) % 2 || hex[strspn(hex, "0123456789abcdefABCDEF")]))
         campaign_usage("--replay must be an input in hex, two digits a byte, not", hex);
     campaign_is_sno = !strcmp(campaign.header, "sno");
     if (!campaign_is_sno && strcmp(campaign.header, "flake") != 0)
         campaign_usage("no such header:", campaign.header);
-    campaign_numbers();
-    if (campaign_is_sno) campaign_configure_sno();
-    else campaign_configure_flake();
+    if (flake_config_parse(campaign.words, &config, &why) != FLAKE_OK)
+        campaign_usage("flake.h rejects this:", why.text);
+    if (config.state.path || config.state.dir || config.partition >= 0 || o->lane_count ||
+        o->single_thread || o->start_next_unit || o->exclusive_dir || o->clock.kind)
+        campaign_usage(
+            "the campaign cannot use lanes, single_thread, start_next_unit, exclusive_dir, "
+            "clock, state and partition:",
+            campaign.words);
+    if (campaign_is_sno) campaign_configure_sno(o);
+    else campaign_configure_flake(o);
 }
 
 FUZZ_C int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -289,10 +237,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
 }
 
 static void campaign_tell_configuration(void) {
-    const uint64_t last = campaign_is_sno ? UINT16_MAX : flake_gen_options(&flake_gens[0])->seq_max;
-    printf("%s, layout %s, numbers %" PRIu64 " to %" PRIu64 ", ahead %" PRIu64 " ms, clock %s",
-           campaign.header, campaign_is_sno ? "sno" : campaign.layout, campaign.seq_min,
-           campaign.seq_max ? campaign.seq_max : last, campaign.max_ahead_ms, campaign.clock);
+    const flake_options *const o = campaign_is_sno ? NULL : flake_gen_options(&flake_gens[0]);
+    const sno_snapshot *const s = &campaign_sno.snapshot;
+    printf("%s, layout %s, numbers %u to %u, ahead %" PRId64 " ms, clock %s", campaign.header,
+           o ? campaign.layout : "sno", o ? o->seq_min : s->sequence_min,
+           o                 ? o->seq_max
+           : s->sequence_max ? s->sequence_max
+                             : UINT16_MAX,
+           o ? o->max_ahead_ms : 0, campaign.clock);
 }
 
 static void campaign_summary(void) {
@@ -310,13 +262,7 @@ static void campaign_end(void) {
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
-    static const char *const others[] = {"--replay", "--seconds", "--hours", "--inputs", "--seed"};
     campaign_read(*argc, *argv);
-    for (size_t at = 0; at < campaign_option_count; at++)
-        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-            if (campaign_given[at] && !strcmp(campaign_options[at].name, others[i]))
-                campaign_usage("libFuzzer takes -max_total_time=, -runs=, -seed= and files, not",
-                               others[i]);
     campaign_configure();
     return atexit(campaign_end);
 }
@@ -441,8 +387,7 @@ static void campaign_play(const uint8_t *bytes, size_t size) {
 
 static void campaign_replay(const char *hex) {
     const size_t size = strlen(hex) / 2;
-    uint8_t *bytes = (uint8_t *)malloc(size ? size : 1);
-    if (!bytes) abort();
+    uint8_t *bytes = (uint8_t *)exactly(size);
     hex_bytes(hex, bytes, size);
     fuzz_traced = true;
     campaign_play(bytes, size);

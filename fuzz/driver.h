@@ -10,9 +10,7 @@ static uint8_t driver_bytes[1 << 20];
 
 static inline void driver_replay(FILE *in) {
     const size_t size = fread(driver_bytes, 1, sizeof driver_bytes, in);
-    uint8_t *copy =
-        (uint8_t *)malloc(size ? size : 1); /* of the exact size, for sanitizers */
-    if (!copy) abort();
+    uint8_t *copy = (uint8_t *)exactly(size);
     memcpy(copy, driver_bytes, size);
     (void)LLVMFuzzerTestOneInput(copy, size);
     free(copy);

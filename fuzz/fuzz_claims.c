@@ -36,9 +36,8 @@ static char *claims_text(const char *right, size_t *n) {
         } else if (at < length)
             room[at] = (char)(edit & 4 ? room[at] ^ 1 << edit / 32 : fuzz_byte());
     }
-    char *text = (char *)malloc(length ? length : 1);
-    if (!text) abort();
-    if (length) memcpy(text, room, length);
+    char *text = (char *)exactly(length);
+    memcpy(text, room, length);
     *n = length;
     return text;
 }
@@ -211,14 +210,16 @@ static int64_t claims_whole(int at) {
 
 /* ---- base64 ---- */
 
+static const char claims_digits64[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 static void claims_to_64(const uint8_t *bytes, size_t n, char *out) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     size_t at = 0;
     for (size_t bit = 0; bit < 8 * n; bit += 6) {
         unsigned value = 0;
         for (size_t i = bit; i < bit + 6; i++)
             value = value << 1 | (i < 8 * n ? bytes[i / 8] >> (7 - i % 8) & 1u : 0u);
-        out[at++] = digits[value];
+        out[at++] = claims_digits64[value];
     }
     while (at % 4) out[at++] = '=';
     out[at] = 0;
@@ -226,13 +227,12 @@ static void claims_to_64(const uint8_t *bytes, size_t n, char *out) {
 
 /* The bytes that are written so, if any are. */
 static size_t claims_from_64(const char *text, size_t n, uint8_t out[1100]) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     char again[1500];
     size_t bits = 0;
     memset(out, 0, 1100);
-    for (size_t i = 0; i < n && text[i] && strchr(digits, text[i]); i++)
+    for (size_t i = 0; i < n && text[i] && strchr(claims_digits64, text[i]); i++)
         for (unsigned bit = 0; bit < 6; bit++, bits++)
-            if ((strchr(digits, text[i]) - digits) >> (5 - bit) & 1)
+            if ((strchr(claims_digits64, text[i]) - claims_digits64) >> (5 - bit) & 1)
                 out[bits / 8] |= (uint8_t)(0x80 >> bits % 8);
     claims_to_64(out, bits / 8, again);
     return strlen(again) == n && !memcmp(again, text, n) ? bits / 8 : SIZE_MAX;
@@ -244,8 +244,7 @@ static void claims_check_64(void) {
     size_t n = fuzz_byte() % sizeof bytes;
     for (size_t i = 0; i < n; i++) bytes[i] = fuzz_byte();
     claims_to_64(bytes, n, wanted);
-    char *room = (char *)malloc((n + 2) / 3 * 4 + 1);
-    if (!room) abort();
+    char *room = (char *)exactly((n + 2) / 3 * 4 + 1);
     flake_i_to_base64((const char *)bytes, n, room);
     fuzz_true("flake_i_to_base64", !strcmp(room, wanted));
     free(room);

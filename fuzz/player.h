@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the players of both headers share: calls by name, and what the oracle is asked for them.
+ * Plays one input on generators of either header: bytes choose options, calls and what the clock does. Each answer
+ * must be the oracle's, no ID may come twice, and the invariants of the header hold. player_flake.h and player_sno.h
+ * have what is different.
  */
 #ifndef PLAYER_H
 #define PLAYER_H
@@ -21,12 +23,56 @@ typedef enum player_call {
     PLAYER_NONE
 } player_call;
 
-static inline void player_begin_step(player_call call, size_t actor) {
-    static const char *const names[] = {"next",     "try",       "next_n",  "try_n", "try_at",
-                                        "prefetch", "with_time", "restore", "clock", "none"};
-    fuzz_call = names[call];
-    if (fuzz_traced) printf("%u %s, actor %d\n", fuzz_step, fuzz_call, (int)actor);
-}
+/* One that draws. */
+typedef struct player_actor {
+    flake_gen *gen; /* of a sno_gen its first member */
+    struct oracle oracle;
+    uint32_t seq_min;
+    bool any;
+    uint64_t last_time, last_seq; /* of the newest ID */
+    flake_prefetch prefetch;
+    oracle_stock stock;
+    flake_snapshot old;
+    bool counted;           /* statistics since the beginning */
+    uint32_t drifts_before; /* of the snapshot that it was made from */
+    uint64_t with_time;     /* calls */
+} player_actor;
+
+enum { player_most_actors = 5, player_most_lanes = 4, player_ring_most = 8 };
+static player_actor player_actors[player_most_actors];
+static flake_ring player_notes;
+static flake_ring_slot player_note_slots[player_ring_most];
+static flake128 player_ids[fuzz_most_places + 1]; /* what a call left, 64 bits and snos in zeros */
+
+static struct player_scene {
+    flake_options options; /* resolved; of all shards together */
+    size_t actors;
+    unsigned may;
+    bool exact; /* the oracle can say what comes */
+    bool has_lanes;
+    bool lends_greatly;   /* more than count holds, while the oracle can say what comes */
+    bool has_zero;        /* one ID is zero */
+    uint64_t began_at;    /* the clock's unit before the call */
+    uint64_t most_queued; /* callers, in a note */
+    uint8_t choice;       /* of the step */
+} player_scene;
+
+/* What is different. */
+typedef struct player {
+    player_call calls[16];
+    uint64_t most_drawn;
+    bool (*open)(const void *fixed); /* false: the options were refused, as they must be */
+    /* Calls for n IDs, which begin in player_ids; *given is how many a try_n gave. */
+    flake_status (*draw)(player_actor *, player_call, int64_t unix_ms, size_t n, size_t *given);
+    /* `place` NULL: any that fits. Returns the unit. */
+    uint64_t (*check_id)(player_actor *, const oracle_place *place, const flake128 *id,
+                         bool in_order);
+    void (*remember)(player_actor *); /* the state, which a call that fails leaves unchanged */
+    void (*check_unchanged)(player_actor *);
+    void (*play_other)(player_actor *, player_call);
+    void (*check_answers)(player_actor *);
+} player;
+static const player *player_now;
 
 /* How an oracle waits; 0: as long as usual. */
 static inline void player_set_waits(oracle *o, int64_t max_wait_ms) {
@@ -45,32 +91,167 @@ static inline uint64_t player_latest_unit(const oracle *o) {
 }
 
 /* A time for a call: the clock's, one near it, or any. */
-static inline int64_t player_given_ms(int64_t now_ms, unsigned may) {
+static inline int64_t player_given_ms(void) {
+    const int64_t now_ms = fuzz_reading_ns / FUZZ_MS;
     const uint8_t choice = fuzz_byte();
-    if (choice < 100) return now_ms;
+    if (choice < 100 || player_scene.lends_greatly) return now_ms;
     if (choice < 150) return now_ms - (int64_t)fuzz_below(1 << 12);
-    if (choice < 200 || !(may & FUZZ_OUTSIDE)) return now_ms + choice % 16;
+    if (choice < 200 || !(player_scene.may & FUZZ_OUTSIDE)) return now_ms + choice % 16;
     const uint64_t any = fuzz_number();
     return (int64_t)(choice & 1 ? any : 0 - any);
+}
+
+static inline int64_t player_ns_of(int64_t unix_ms) {
+    const int64_t most = INT64_MAX / FUZZ_MS;
+    return unix_ms > most ? INT64_MAX : unix_ms < -most ? INT64_MIN : unix_ms * FUZZ_MS;
 }
 
 /* What try_at gives for that time. */
 static inline void player_ask_at(oracle *o, int64_t unix_ms, fuzz_wanted *w) {
     oracle_run run = {{0, 0, 0}, 0};
-    const int64_t most_ms = INT64_MAX / FUZZ_MS;
-    w->status = unix_ms > most_ms
-                    ? ORACLE_RANGE
-                    : oracle_draw_at(o, unix_ms < -most_ms ? INT64_MIN : unix_ms * FUZZ_MS, &run);
+    w->status = unix_ms > INT64_MAX / FUZZ_MS ? ORACLE_RANGE
+                                              : oracle_draw_at(o, player_ns_of(unix_ms), &run);
     w->n = w->status == ORACLE_OK;
     w->places[0] = run.first;
     w->after_ns = script_now.now_ns;
 }
 
-/* Notes come while callers queue; whatever the clock did, they count a queue that there was. */
-static inline void player_read_notes(flake_ring *ring, uint64_t most) {
-    flake_overflow note;
-    while (flake_ring_pop(ring, &note))
-        fuzz_true("queued callers of a note", note.waiting <= most);
+static inline bool player_is(const flake128 *id, uint8_t byte) {
+    for (size_t i = 0; i < sizeof id->bytes; i++)
+        if (id->bytes[i] != byte) return false;
+    return true;
+}
+
+static inline bool player_is_untouched(const flake128 *id) { return player_is(id, 0x5e); }
+
+/* I3 of the headers: none is ahead of the clock by more than max_ahead. For one that goes on the clock counts as
+ * where its IDs had come to, and as far behind that as n IDs fill. */
+static inline void player_check_not_ahead(const player_actor *a, uint64_t time, uint64_t had,
+                                          size_t n) {
+    uint64_t now = player_latest_unit(&a->oracle);
+    if (a->oracle.continues_past_clock) {
+        const size_t lanes = player_scene.has_lanes ? player_scene.options.lane_count : 1;
+        if (had < player_scene.began_at) had = player_scene.began_at;
+        if (now < had + 1 + n * lanes / a->oracle.cap) now = had + 1 + n * lanes / a->oracle.cap;
+    }
+    fuzz_true("id not ahead of the clock", time <= now + a->oracle.max_ahead);
+}
+
+/* What a call for n IDs has left in player_ids: the first `given` are IDs, the rest is zero if it failed, and else
+ * untouched. */
+static inline void player_check_ids(player_actor *a, const fuzz_wanted *w, flake_status status,
+                                    size_t n, size_t given, bool in_order, bool in_time) {
+    const bool exact = player_scene.exact, failed = status != FLAKE_OK;
+    const uint64_t had = a->last_time;
+    uint64_t time = 0;
+    for (size_t i = given; i < n; i++)
+        fuzz_true(failed ? "rest of a call that failed" : "rest of a batch that was tried",
+                  player_is(&player_ids[i], failed ? 0 : 0x5e));
+    fuzz_true("what lies behind the ids", player_is_untouched(&player_ids[n]));
+    if (exact) {
+        /* sno.h's blocked callers look up each unit: they give up within a unit, not at its beginning. */
+        const bool may_be_late =
+            a->oracle.ticks && (w->status == ORACLE_CLOCK_BACK || w->status == ORACLE_AGAIN);
+        const int64_t late_ns = script_now.now_ns - w->after_ns;
+        fuzz_same("ids given", (int64_t)given, (int64_t)w->n);
+        if (may_be_late && late_ns > 0)
+            fuzz_true("clock after the call", late_ns < a->oracle.unit_ms * FUZZ_MS);
+        else fuzz_same("clock after the call", script_now.now_ns, w->after_ns);
+    }
+    for (size_t i = 0; i < given; i++)
+        time = player_now->check_id(a, exact ? &w->places[i] : NULL, &player_ids[i], in_order);
+    if (given && in_time) player_check_not_ahead(a, time, had, given);
+    if (!given && !(failed && n > 1 && !exact && player_scene.has_zero))
+        player_now->check_unchanged(a);
+}
+
+static inline void player_play_draw(player_actor *a, player_call call, size_t n) {
+    static fuzz_wanted w;
+    const bool waits = call == PLAYER_NEXT || call == PLAYER_NEXT_N, at = call == PLAYER_TRY_AT;
+    const bool one = call != PLAYER_NEXT_N && call != PLAYER_TRY_N, exact = player_scene.exact;
+    const bool was_back = fuzz_stepped_back;
+    const int64_t unix_ms = at ? player_given_ms() : 0;
+    size_t given = n;
+    if (one) n = 1;
+    memset(player_ids, 0x5e, (n + 1) * sizeof *player_ids);
+    if (at && player_scene.has_lanes) {
+        fuzz_same("try_at with lanes", player_now->draw(a, call, unix_ms, n, &given),
+                  unix_ms > INT64_MAX / FUZZ_MS ? FLAKE_TIME_RANGE : FLAKE_INVALID);
+        return;
+    }
+    player_now->remember(a);
+    if (exact && at) player_ask_at(&a->oracle, unix_ms, &w);
+    else if (exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, n, &w);
+    const int slept = script_now.sleeps;
+    flake_status status = player_now->draw(a, call, unix_ms, n, &given);
+    if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
+    if (exact && call != PLAYER_TRY_N) fuzz_same("status", status, (int64_t)w.status);
+    if (one && !at)
+        fuzz_true("status", status == FLAKE_OK || status == FLAKE_AGAIN ||
+                                status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TIME_RANGE);
+    if (call == PLAYER_TRY_N) {
+        fuzz_true("status of a batch that was tried", (status == FLAKE_OK) == (given || !n));
+        status = FLAKE_OK;
+    } else if (one) given = status == FLAKE_OK;
+    else if (status != FLAKE_OK && exact) given = w.n;
+    else if (status !=
+             FLAKE_OK) /* zeros behind the IDs, of which only the first may be zero, too */
+        for (given = n; given && player_is(&player_ids[given - 1], 0);) given--;
+    else given = n;
+    player_check_ids(a, &w, status, n, given, !player_scene.has_lanes,
+                     one ? !at : status == FLAKE_OK && (!waits || fuzz_stepped_back == was_back));
+    /* Ahead of it: then the clock seems put back. */
+    if (at) fuzz_stepped_back |= player_ns_of(unix_ms) > fuzz_reading_ns;
+}
+
+/* By steps of a unit, as those do who sleep without a place, and years to go. */
+static inline bool player_waits_for_ever(const player_actor *a) {
+    if (player_scene.exact && !a->oracle.without_places && !a->oracle.ticks) return false;
+    return flake_retry_ns(a->gen) > 60000 * FUZZ_MS;
+}
+
+static inline void player_play_step(void) {
+    static const char *const names[] = {"next",     "try",       "next_n",  "try_n", "try_at",
+                                        "prefetch", "with_time", "restore", "clock", "none"};
+    struct player_scene *s = &player_scene;
+    const uint8_t choice = s->choice = fuzz_byte();
+    const size_t actor = s->actors > 1 ? fuzz_byte() % s->actors : 0;
+    player_actor *const a = &player_actors[actor];
+    player_call call = player_now->calls[choice & 15];
+    const bool waits = call == PLAYER_NEXT || call == PLAYER_NEXT_N;
+    fuzz_call = names[call];
+    if (fuzz_traced) printf("%u %s, actor %d\n", fuzz_step, fuzz_call, (int)actor);
+    size_t n = (size_t)(choice & 16 ? fuzz_below(choice & 32 ? player_now->most_drawn : 256)
+                                    : choice >> 5);
+    if (s->lends_greatly && n > 256) n = fuzz_most_places;
+    const uint64_t most_waited = 8 * a->oracle.cap; /* a call has its end within a second of ours */
+    fuzz_begin_call();
+    s->began_at = player_latest_unit(&a->oracle);
+    if (waits && n > most_waited) n = (size_t)most_waited;
+    if (waits && player_waits_for_ever(a)) call = PLAYER_NONE;
+    if (call <= PLAYER_TRY_AT) player_play_draw(a, call, n);
+    else if (call == PLAYER_CLOCK) fuzz_move_clock(&a->oracle, s->may);
+    else if (call != PLAYER_NONE) player_now->play_other(a, call);
+    player_now->check_answers(a);
+    flake_overflow
+        note; /* notes come while callers queue; whatever the clock did, they count a queue that there was */
+    while (s->options.overflow && flake_ring_pop(&player_notes, &note))
+        fuzz_true("queued callers of a note", note.waiting <= s->most_queued);
+}
+
+/* `fixed` NULL: any configuration, from the bytes. */
+static inline void player_play(const player *p, const uint8_t *bytes, size_t size,
+                               const void *fixed) {
+    player_now = p;
+    fuzz_begin(bytes, size);
+    memset((void *)player_actors, 0, sizeof player_actors);
+    memset((void *)&player_scene, 0, sizeof player_scene);
+    if (!p->open(fixed)) return;
+    fuzz_set_clear();
+    while (fuzz_left() && !fuzz_set_is_full()) {
+        player_play_step();
+        fuzz_step++;
+    }
 }
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plays one input on generators of flake.h: bytes choose options, calls and what the clock does. Each
- * answer must be the oracle's, no id may come twice, and the invariants of the header hold.
+ * Plays one input on generators of flake.h.
  */
 #ifndef PLAYER_FLAKE_H
 #define PLAYER_FLAKE_H
@@ -16,39 +15,16 @@ typedef enum flake_kind {
     FLAKE_WIDE
 } flake_kind;
 
-/* One that draws. */
-typedef struct flake_actor {
-    flake_gen *gen;
-    struct oracle oracle;
-    uint32_t seq_min;
-    flake_prefetch prefetch;
-    oracle_stock stock;
-    flake_snapshot old;
-    bool counted; /* statistics since the beginning */
-    bool any;
-    uint64_t last_time, last_seq; /* of the newest id */
-} flake_actor;
-
-enum { flake_most_actors = 5, flake_ring_most = 8, flake_most_lanes = 4 };
 static const uint64_t flake_own_node = 0xc0ffee123456, flake_nothing = 0x5e5e5e5e5e5e5e5e;
 
-static flake_actor flake_actors[flake_most_actors];
-static flake_gen flake_gens[flake_most_actors];
-static flake_lane flake_lane_array[flake_most_lanes];
-static flake_ring flake_notes;
-static flake_ring_slot flake_note_slots[flake_ring_most];
+static flake_gen flake_gens[player_most_actors];
+static flake_lane flake_lane_array[player_most_lanes];
 
 static struct flake_scene {
     flake_kind kind;
-    flake_options options; /* resolved; of all shards together */
-    flake_layout layout;   /* of the word: of 128 bits, times and numbers below 2^64 */
+    flake_layout layout; /* of the word: of 128 bits, times and numbers below 2^64 */
     uint64_t node;
-    size_t actors;
-    unsigned may;
-    bool exact;        /* the oracle can say what comes */
-    bool rises;        /* ids as numbers do, too */
-    uint64_t began_at; /* the clock's unit before the call */
-    bool forgets;      /* what is borrowed may be more than count holds */
+    bool forgets; /* what is borrowed may be more than count holds */
     uint64_t scatter_unit[64], scatter_start[64]; /* the first number of some units */
     bool scatter_known[64];
 } flake_scene;
@@ -97,11 +73,20 @@ static flake_options flake_options_from_bytes(void) {
     return o;
 }
 
+/* In all but names. */
+static bool flake_same_layout(const flake_layout *a, const flake_layout *b) {
+    return a->epoch_ms == b->epoch_ms && a->unit_ms == b->unit_ms && a->time_bits == b->time_bits &&
+           a->time_shift == b->time_shift && a->node_bits == b->node_bits &&
+           a->node_shift == b->node_shift && a->seq_bits == b->seq_bits &&
+           a->seq_shift == b->seq_shift && a->time_reversed == b->time_reversed &&
+           a->gap_at == b->gap_at && a->gap_bit == b->gap_bit && a->time_sign == b->time_sign &&
+           a->format == b->format;
+}
+
 static bool flake_layout_is_empty(const flake_layout *l) {
-    return l->epoch_ms == 0 && l->unit_ms == 0 && l->time_bits == 0 && l->time_shift == 0 &&
-           l->node_bits == 0 && l->node_shift == 0 && l->seq_bits == 0 && l->seq_shift == 0 &&
-           l->time_reversed == 0 && l->gap_at == 0 && l->gap_bit == 0 && l->time_sign == 0 &&
-           l->format == 0;
+    flake_layout none;
+    memset(&none, 0, sizeof none);
+    return flake_same_layout(l, &none);
 }
 
 /* Those of 128 bits, as bytes choose them. */
@@ -131,11 +116,7 @@ static flake_layout flake_word_of(const flake_layout *l) {
 
 static bool flake_is_sound_128(const flake_layout *l) {
     const flake_layout known = flake_layout_128(l->format - 1u);
-    return l->epoch_ms == known.epoch_ms && l->unit_ms == known.unit_ms &&
-           l->time_bits == known.time_bits && l->time_shift == known.time_shift &&
-           l->node_bits == known.node_bits && l->node_shift == known.node_shift &&
-           l->seq_bits == known.seq_bits && l->seq_shift == known.seq_shift && !l->time_sign &&
-           !l->time_reversed && !l->gap_at && !l->gap_bit;
+    return l->format <= 5 && flake_same_layout(l, &known);
 }
 
 /* The status that options must get, and what they mean. FLAKE_NODE_RANGE with *or_invalid: both are wrong. */
@@ -181,16 +162,16 @@ static oracle flake_oracle_of(const flake_options *o, uint64_t cap, const flake_
     /* Who borrows more than count holds forgets the newest reading: the oracle can say what comes
      * while the clock only goes on, and nobody brings another time or snapshot along. */
     flake_scene.forgets = expect.max_ahead && (expect.max_ahead + 1) * cap > e->limit;
-    if (flake_scene.forgets && flake_scene.may) flake_scene.exact = false;
+    if (flake_scene.forgets && player_scene.may) player_scene.exact = false;
     if (expect.without_places || o->overflow) { /* the oracle sleeps in one go */
-        flake_scene.may &= ~(unsigned)(FUZZ_STICK | FUZZ_JUMP);
-        if (fuzz_own_clock) flake_scene.exact = false;
+        player_scene.may &= ~(unsigned)(FUZZ_STICK | FUZZ_JUMP);
+        if (fuzz_own_clock) player_scene.exact = false;
     }
     return expect;
 }
 
 static void flake_check_split(size_t n) {
-    const flake_options *o = &flake_scene.options;
+    const flake_options *o = &player_scene.options;
     uint64_t next = o->seq_min;
     for (size_t i = 0; i < n; i++) {
         const flake_options *part = flake_gen_options(&flake_gens[i]);
@@ -224,48 +205,57 @@ static void flake_make_wide(flake_options *o, uint8_t more) {
     if (flake_counts(&o->layout) && !own_numbers) o->seq_min = o->seq_max = 0;
     if (choice / 5 == 1) o->single_thread = true;
     if (choice / 5 == 2) {
-        o->lane_count = 1 + choice % flake_most_lanes;
+        o->lane_count = 1 + choice % player_most_lanes;
         o->lanes = LAST_OF(flake_lane_array, o->lane_count);
     }
 }
 
-/* false: the options were refused, as they must be. */
-static bool flake_open(const flake_fixed *fixed) {
-    struct flake_scene *s = &flake_scene;
+static flake_snapshot flake_stand(player_actor *a) {
+    flake_snapshot s;
+    memset(&s, 0, sizeof s);
+    fuzz_same("snapshot", flake_snapshot_take(a->gen, &s), FLAKE_OK);
+    return s;
+}
+
+static bool flake_open(const void *any_fixed) {
+    const flake_fixed *const fixed = (const flake_fixed *)any_fixed;
+    struct player_scene *const s = &player_scene;
+    struct flake_scene *const f = &flake_scene;
     flake_options given, *o = &s->options;
     bool or_invalid = false;
     const uint8_t kind = fuzz_byte();
-    memset((void *)s, 0, sizeof *s);
+    memset((void *)f, 0, sizeof *f);
     s->exact = true;
-    s->kind = (flake_kind)(kind & 3);
+    f->kind = (flake_kind)(kind & 3);
     s->may = kind >> 2 & (FUZZ_BACK | FUZZ_STICK | FUZZ_OUTSIDE | FUZZ_JUMP);
     if (fixed) {
         const bool is_wide = fixed->options.layout.format != 0;
         given = fixed->options;
-        if (s->kind == FLAKE_WIDE || is_wide) s->kind = is_wide ? FLAKE_WIDE : FLAKE_GENERATOR;
+        if (f->kind == FLAKE_WIDE || is_wide) f->kind = is_wide ? FLAKE_WIDE : FLAKE_GENERATOR;
         s->may &= fixed->may;
     } else given = flake_options_from_bytes();
     const uint8_t more = fuzz_byte() & (fixed ? 0xf3 : 0xff);
     if (more & 1 && more & 2 && given.layout.unit_ms <= 1000) {
         if (given.max_wait_ms > 1000) given.max_wait_ms = 1000; /* a waiter looks up each ms */
-        fuzz_same("ring init", flake_ring_init(&flake_notes, flake_note_slots, 1 + (more >> 5)), 0);
-        given.overflow = &flake_notes;
+        fuzz_same("ring init", flake_ring_init(&player_notes, player_note_slots, 1 + (more >> 5)),
+                  0);
+        given.overflow = &player_notes;
     }
 
-    const bool is_split = s->kind == FLAKE_SHARDS;
+    const bool is_split = f->kind == FLAKE_SHARDS;
     size_t parts = 1;
-    if (s->kind == FLAKE_WIDE && !fixed) flake_make_wide(&given, more);
+    if (f->kind == FLAKE_WIDE && !fixed) flake_make_wide(&given, more);
     if (is_split && (more & 0xcc) == 0xcc) given.layout = flake_layout_128(more >> 4);
-    if (is_split || s->kind == FLAKE_LANES)
-        parts = (size_t)(more >> 4) % ((is_split ? flake_most_actors : flake_most_lanes) + 1u);
-    if (s->kind == FLAKE_GENERATOR && more & 16) given.single_thread = true;
+    if (is_split || f->kind == FLAKE_LANES)
+        parts = (size_t)(more >> 4) % ((is_split ? player_most_actors : player_most_lanes) + 1u);
+    if (f->kind == FLAKE_GENERATOR && more & 16) given.single_thread = true;
     if (fixed && !parts) parts = 1;
     flake_status wanted = flake_judge(&given, o, &or_invalid);
     const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
     if (fixed && parts > cap) parts = (size_t)cap;
     const bool is_first_0_alone = is_split && parts == cap && !o->seq_min && o->seq_max;
     if (fixed && is_first_0_alone) parts--;
-    if (s->kind == FLAKE_LANES) {
+    if (f->kind == FLAKE_LANES) {
         given.lanes = o->lanes = LAST_OF(flake_lane_array, parts);
         given.lane_count = o->lane_count = parts;
     }
@@ -284,13 +274,14 @@ static bool flake_open(const flake_fixed *fixed) {
     fuzz_same("init", status, wanted);
     if (wanted != FLAKE_OK) return false;
     if (is_split) flake_check_split(s->actors);
-    if (given.lanes) s->exact = false;
-    s->node = o->node + o->node_offset;
-    s->layout = flake_word_of(&o->layout);
+    s->has_lanes = o->lanes != NULL;
+    if (s->has_lanes) s->exact = false;
+    f->node = o->node + o->node_offset;
+    f->layout = flake_word_of(&o->layout);
     const bool continues_past_clock = flake_counts(&o->layout) && !o->fail_on_backwards;
     if (o->layout.format) o->fail_on_backwards = true;
     for (size_t i = 0; i < s->actors; i++) {
-        flake_actor *a = &flake_actors[i];
+        player_actor *a = &player_actors[i];
         a->gen = &flake_gens[i];
         const flake_options *part = flake_gen_options(a->gen);
         a->seq_min = part->seq_min;
@@ -298,112 +289,49 @@ static bool flake_open(const flake_fixed *fixed) {
             flake_oracle_of(o, (uint64_t)part->seq_max - part->seq_min + 1, &a->gen->engine);
         a->oracle.continues_past_clock = continues_past_clock;
     }
-    s->rises = !o->seq_scatter && !o->layout.time_reversed && o->layout.time_shift >= o->layout.seq_shift;
     if (o->max_wait_ms > 1000) s->may &= ~(unsigned)FUZZ_STICK;
     if (s->may & FUZZ_STICK) s->may |= FUZZ_SHORT;
     if (!o->overflow && (!fixed || fixed->may & FUZZ_FAR)) s->may |= FUZZ_FAR;
-    fuzz_start_clock(&flake_actors[0].oracle);
+    fuzz_start_clock(&player_actors[0].oracle);
     if (lags) fuzz_coarse_lag_ns = (int64_t)fuzz_below(256) * FUZZ_MS / 16;
     fuzz_counts = !given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_FAST && more & 4;
     s->exact = s->exact && !lags && !fuzz_counts;
+    s->lends_greatly = f->forgets && s->exact;
+    s->has_zero = !f->node && !player_actors[0].seq_min;
+    s->most_queued = 16 * (o->seq_max + UINT64_C(1)) + fuzz_most_places;
+    for (size_t i = 0; i < s->actors; i++) {
+        player_actors[i].counted = true;
+        player_actors[i].old = flake_stand(&player_actors[i]);
+    }
     return true;
 }
 
-static bool flake_is_wide(void) { return flake_scene.options.layout.format != 0; }
-static bool flake_has_lanes(void) { return flake_scene.options.lanes != NULL; }
+static bool flake_is_wide(void) { return player_scene.options.layout.format != 0; }
+/* ---- the state of an actor ---- */
 
-/* ---- ids ---- */
+static flake_snapshot flake_before;
+static void flake_remember(player_actor *a) { flake_before = flake_stand(a); }
 
-/* More than count holds, while the oracle can say what comes. */
-static bool flake_lends_greatly(void) { return flake_scene.forgets && flake_scene.exact; }
-
-/* `place` NULL: any that fits. Ids of a stock are old, and no witnesses to the order. */
-static layout_fields flake_check_id(flake_actor *a, const oracle_place *place, uint64_t id,
-                                    bool in_order) {
-    struct flake_scene *s = &flake_scene;
-    const flake_layout *l = &s->layout;
-    const uint64_t cap = a->oracle.cap;
-    layout_fields f;
-    if (flake_is_wide()) {
-        f.time = id >> 16;
-        f.node = s->node;
-        f.seq = id & 0xffff;
-    } else {
-        f = layout_apart(l, id);
-        fuzz_same_u64("id and its fields", layout_id(l, f), id);
-    }
-    fuzz_same_u64("node", f.node, s->node);
-    fuzz_true("number in its range", f.seq >= a->seq_min && f.seq - a->seq_min < cap);
-    if (place) {
-        uint64_t index = place->index;
-        if (s->options.seq_scatter) {
-            const size_t at = place->unit % 64;
-            const uint64_t start = (f.seq - a->seq_min + cap - index) % cap;
-            if (s->actors > 1 || !s->scatter_known[at] || s->scatter_unit[at] != place->unit) {
-                s->scatter_known[at] = true;
-                s->scatter_unit[at] = place->unit;
-                s->scatter_start[at] = start;
-            }
-            index = (s->scatter_start[at] + index) % cap;
-        }
-        fuzz_same_u64("unit of the id", f.time, place->unit);
-        fuzz_same_u64("number of the id", f.seq - a->seq_min, index);
-    }
-    if (flake_lends_greatly()) fuzz_ids++; /* so many of them: each is the one that must come */
-    else fuzz_set_add(id);
-    if (in_order) {
-        if (a->any && !s->options.seq_scatter)
-            fuzz_true("id after the one before it",
-                      f.time > a->last_time || (f.time == a->last_time && f.seq > a->last_seq));
-        if (a->any) fuzz_true("unit after the one before it", f.time >= a->last_time);
-        a->any = true;
-        a->last_time = f.time;
-        a->last_seq = f.seq;
-    } else if (flake_has_lanes() && f.time > a->last_time) a->last_time = f.time;
-    return f;
-}
-
-/* I3 of flake.h: none is ahead of the clock by more than max_ahead. For one that goes on the clock counts as
- * where its ids had come to, and as far behind that as n ids fill. */
-static void flake_check_not_ahead(const flake_actor *a, uint64_t time, uint64_t had, size_t n) {
-    uint64_t now = player_latest_unit(&a->oracle);
-    if (a->oracle.continues_past_clock) {
-        const size_t lanes = flake_has_lanes() ? flake_scene.options.lane_count : 1;
-        if (had < flake_scene.began_at) had = flake_scene.began_at;
-        if (now < had + 1 + n * lanes / a->oracle.cap) now = had + 1 + n * lanes / a->oracle.cap;
-    }
-    fuzz_true("id not ahead of the clock", time <= now + a->oracle.max_ahead);
-}
-
-/* ---- the state of an actor, which a call that fails leaves as it was ---- */
-
-static flake_snapshot flake_stand(flake_actor *a) {
-    flake_snapshot s;
-    memset(&s, 0, sizeof s);
-    fuzz_same("snapshot", flake_snapshot_take(a->gen, &s), FLAKE_OK);
-    return s;
-}
-
-static void flake_check_unchanged(flake_actor *a, const flake_snapshot *before) {
+static void flake_check_unchanged(player_actor *a) {
     const flake_snapshot after = flake_stand(a);
-    fuzz_same("time after a call that failed", after.unix_ms, before->unix_ms);
-    fuzz_same_u64("count after a call that failed", after.count, before->count);
+    fuzz_same("time after a call that failed", after.unix_ms, flake_before.unix_ms);
+    fuzz_same_u64("count after a call that failed", after.count, flake_before.count);
 }
 
 /* The place of a UUID or ULID: how far its counter is behind where it begins in its ms. */
-static uint64_t flake_place_of(const flake_actor *a, const flake_parts *p) {
+static uint64_t flake_place_of(const player_actor *a, const flake_parts *p) {
     const flake_i_keys *const keys = &a->gen->keys;
     const flake_i_salt none = {0, 0};
     const uint64_t ms = (uint64_t)p->unix_ms, start = flake_i_start_of(keys, none, ms, 0);
-    if (!flake_is(&flake_scene.options.layout, &flake_layout_ulid))
+    if (!flake_is(&player_scene.options.layout, &flake_layout_ulid))
         return p->seq - start % (1 << 25);
     const uint64_t above = flake_i_start_of(keys, none, ms, 1) % (1 << 15);
     fuzz_same_u64("a ULID's carry", p->seq, above + (p->node < start));
     return p->node - start;
 }
 
-static uint64_t flake_narrow(const flake_actor *a, const flake128 *wide) {
-    const flake_layout *const l = &flake_scene.options.layout;
+static uint64_t flake_narrow(const player_actor *a, const flake128 *wide) {
+    const flake_layout *const l = &player_scene.options.layout;
     const bool is_boundary = flake_is(l, &flake_layout_boundary);
     flake_parts p;
     memset(&p, 0, sizeof p);
@@ -418,142 +346,110 @@ static uint64_t flake_narrow(const flake_actor *a, const flake128 *wide) {
     return (uint64_t)(p.unix_ms - flake_scene.layout.epoch_ms) << 16 | seq;
 }
 
-/* One of 128 bits that a call gave alone, in the trace as its users know it. */
-static uint64_t flake_narrow_one(const flake_actor *a, const flake128 *wide) {
-    char text[37];
-    if (fuzz_traced) {
-        if (flake_is(&flake_scene.options.layout, &flake_layout_ulid)) flake128_to_ulid(wide, text);
-        else flake128_to_uuid(wide, text);
-        printf("  %s\n", text);
+/* Of a stock they are old, and no witnesses to the order. */
+static uint64_t flake_check_id(player_actor *a, const oracle_place *place, const flake128 *drawn,
+                               bool in_order) {
+    struct flake_scene *s = &flake_scene;
+    const flake_layout *l = &s->layout;
+    const uint64_t cap = a->oracle.cap;
+    const uint64_t id =
+        flake_is_wide() ? flake_narrow(a, drawn) : flake_from_bytes(drawn->bytes + 8);
+    layout_fields f;
+    if (flake_is_wide()) {
+        f.time = id >> 16;
+        f.node = s->node;
+        f.seq = id & 0xffff;
+    } else {
+        f = layout_apart(l, id);
+        fuzz_same_u64("id and its fields", layout_id(l, f), id);
     }
-    return flake_narrow(a, wide);
+    fuzz_same_u64("node", f.node, s->node);
+    fuzz_true("number in its range", f.seq >= a->seq_min && f.seq - a->seq_min < cap);
+    if (place) {
+        uint64_t index = place->index;
+        if (player_scene.options.seq_scatter) {
+            const size_t at = place->unit % 64;
+            const uint64_t start = (f.seq - a->seq_min + cap - index) % cap;
+            if (player_scene.actors > 1 || !s->scatter_known[at] ||
+                s->scatter_unit[at] != place->unit) {
+                s->scatter_known[at] = true;
+                s->scatter_unit[at] = place->unit;
+                s->scatter_start[at] = start;
+            }
+            index = (s->scatter_start[at] + index) % cap;
+        }
+        fuzz_same_u64("unit of the id", f.time, place->unit);
+        fuzz_same_u64("number of the id", f.seq - a->seq_min, index);
+    }
+    if (player_scene.lends_greatly)
+        fuzz_ids++; /* so many of them: each is the one that must come */
+    else fuzz_set_add(id);
+    if (in_order) {
+        if (a->any && !player_scene.options.seq_scatter)
+            fuzz_true("id after the one before it",
+                      f.time > a->last_time || (f.time == a->last_time && f.seq > a->last_seq));
+        if (a->any) fuzz_true("unit after the one before it", f.time >= a->last_time);
+        a->any = true;
+        a->last_time = f.time;
+        a->last_seq = f.seq;
+    } else if (player_scene.has_lanes && f.time > a->last_time) a->last_time = f.time;
+    return f.time;
 }
 
 /* ---- calls ---- */
 
-/* An ID of 128 bits of a call that failed: 0 if it is zero. */
-static uint64_t flake_failed(const flake128 *wide) {
-    flake128 zero;
-    memset(&zero, 0, sizeof zero);
-    return flake128_compare(wide, &zero) ? flake_nothing : 0;
-}
-
-static flake_status flake_call_one(flake_actor *a, bool waits, uint64_t *id) {
-    flake128 wide;
-    if (!flake_is_wide()) return waits ? flake_next(a->gen, id) : flake_try(a->gen, id);
-    fuzz_same("a call of 64 bits", flake_try(a->gen, id), FLAKE_INVALID);
-    fuzz_same_u64("its id", *id, 0);
-    memset(&wide, 0x5e, sizeof wide);
-    const flake_status status = waits ? flake128_next(a->gen, &wide) : flake128_try(a->gen, &wide);
-    *id = status == FLAKE_OK ? flake_narrow_one(a, &wide) : flake_failed(&wide);
+static flake_status flake_draw_128(flake_gen *g, player_call call, int64_t unix_ms, size_t n,
+                                   size_t *given) {
+    flake_status status;
+    char text[37];
+    uint64_t narrow = flake_nothing;
+    if (call == PLAYER_NEXT_N) return flake128_next_n(g, player_ids, n);
+    if (call == PLAYER_TRY_N) return flake128_try_n(g, player_ids, n, given);
+    fuzz_same("a call of 64 bits", flake_try(g, &narrow), FLAKE_INVALID);
+    fuzz_same_u64("its id", narrow, 0);
+    if (call == PLAYER_NEXT) status = flake128_next(g, player_ids);
+    else if (call == PLAYER_TRY) status = flake128_try(g, player_ids);
+    else status = flake128_try_at(g, unix_ms, player_ids);
+    if (!fuzz_traced || status != FLAKE_OK) return status;
+    if (flake_is(&player_scene.options.layout, &flake_layout_ulid))
+        flake128_to_ulid(player_ids, text);
+    else flake128_to_uuid(player_ids, text);
+    printf("  %s\n", text);
     return status;
 }
 
-/* Compares a call's outcome with the oracle's; ids[0..n) are what it gave. */
-static void flake_compare(flake_actor *a, const fuzz_wanted *w, const uint64_t *ids, size_t n,
-                          bool in_order, bool in_time) {
-    const bool exact = flake_scene.exact;
-    if (exact) {
-        fuzz_same("ids given", (int64_t)n, (int64_t)w->n);
-        fuzz_same("clock after the call", script_now.now_ns, w->after_ns);
+static flake_status flake_draw_64(flake_gen *g, player_call call, int64_t unix_ms, uint64_t *ids,
+                                  size_t n, size_t *given) {
+    switch (call) {
+    case PLAYER_NEXT: return flake_next(g, ids);
+    case PLAYER_TRY: return flake_try(g, ids);
+    case PLAYER_NEXT_N: return flake_next_n(g, ids, n);
+    case PLAYER_TRY_N: return flake_try_n(g, ids, n, given);
+    default: return flake_try_at(g, unix_ms, ids);
     }
-    const uint64_t had = a->last_time;
-    layout_fields f = {0, 0, 0};
-    for (size_t i = 0; i < n; i++)
-        f = flake_check_id(a, exact ? &w->places[i] : NULL, ids[i], in_order);
-    if (n && in_time) flake_check_not_ahead(a, f.time, had, n);
 }
 
-/* What became of a call for one ID: one that fails returns 0, and changes nothing. */
-static void flake_check_one(flake_actor *a, const fuzz_wanted *w, flake_status status, uint64_t id,
-                            const flake_snapshot *before, bool in_order, bool in_time) {
-    if (flake_scene.exact) fuzz_same("status", status, (int64_t)w->status);
-    flake_compare(a, w, &id, status == FLAKE_OK, in_order, in_time);
-    if (status == FLAKE_OK) return;
-    fuzz_same_u64("id of a call that failed", id, 0);
-    flake_check_unchanged(a, before);
-}
-
-static void flake_play_one(flake_actor *a, bool waits) {
-    static fuzz_wanted w;
-    const flake_snapshot before = flake_stand(a);
-    uint64_t id = flake_nothing;
-    if (flake_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, 1, &w);
-    const int slept = script_now.sleeps;
-    const flake_status status = flake_call_one(a, waits, &id);
-    if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
-    flake_check_one(a, &w, status, id, &before, !flake_has_lanes(), true);
-    fuzz_true("status", status == FLAKE_OK || status == FLAKE_AGAIN ||
-                            status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TIME_RANGE);
-}
-
-static void flake_play_at(flake_actor *a, int64_t unix_ms) {
-    static fuzz_wanted w;
-    const flake_snapshot before = flake_stand(a);
-    uint64_t id = flake_nothing;
-    flake_status status;
-    if (flake_has_lanes()) {
-        if (!flake_is_wide())
-            fuzz_same("try_at with lanes", flake_try_at(a->gen, unix_ms, &id),
-                      unix_ms > INT64_MAX / FUZZ_MS ? FLAKE_TIME_RANGE : FLAKE_INVALID);
-        return;
+static void flake_widen(const uint64_t *ids, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (ids[i] == flake_nothing) continue; /* untouched */
+        memset(&player_ids[i], 0, sizeof player_ids[i]);
+        flake_to_bytes(ids[i], player_ids[i].bytes + 8);
     }
-    if (flake_scene.exact) player_ask_at(&a->oracle, unix_ms, &w);
-    if (flake_is_wide()) {
-        flake128 wide;
-        memset(&wide, 0x5e, sizeof wide);
-        status = flake128_try_at(a->gen, unix_ms, &wide);
-        id = status == FLAKE_OK ? flake_narrow_one(a, &wide) : flake_failed(&wide);
-    } else status = flake_try_at(a->gen, unix_ms, &id);
-    flake_check_one(a, &w, status, id, &before, true, false);
 }
 
-static void flake_play_many(flake_actor *a, bool waits, size_t n) {
-    static fuzz_wanted w;
+static flake_status flake_draw(player_actor *a, player_call call, int64_t unix_ms, size_t n,
+                               size_t *given) {
     static uint64_t ids[fuzz_most_places + 1];
-    static flake128 wide[fuzz_most_places];
-    const flake_snapshot before = flake_stand(a);
-    const bool was_back = fuzz_stepped_back;
-    flake_status status = FLAKE_OK, tried = FLAKE_OK;
-    size_t given = n;
-    if (flake_scene.exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, n, &w);
-    const int slept = script_now.sleeps;
+    if (flake_is_wide()) return flake_draw_128(a->gen, call, unix_ms, n, given);
     for (size_t i = 0; i <= n; i++) ids[i] = flake_nothing;
-    if (flake_is_wide()) {
-        flake128 nothing;
-        memset(&nothing, 0x5e, sizeof nothing);
-        for (size_t i = 0; i < n; i++) wide[i] = nothing;
-        if (waits) status = flake128_next_n(a->gen, wide, n);
-        else tried = flake128_try_n(a->gen, wide, n, &given);
-        for (size_t i = 0; i < n; i++)
-            if (flake128_compare(&wide[i], &nothing))
-                ids[i] = flake_failed(&wide[i]) ? flake_narrow(a, &wide[i]) : 0;
-    } else if (waits) status = flake_next_n(a->gen, ids, n);
-    else tried = flake_try_n(a->gen, ids, n, &given);
-    if (!waits)
-        fuzz_true("status of a batch that was tried", (tried == FLAKE_OK) == (given || !n));
-    if (flake_scene.exact && waits) fuzz_same("status", status, (int64_t)w.status);
-    if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
-
-    if (status != FLAKE_OK) {
-        /* Those before stand in front, the rest is 0: which no id is here, but maybe the first. */
-        if (flake_scene.exact) given = w.n;
-        else
-            while (given && !ids[given - 1]) given--;
-        for (size_t i = given; i < n; i++) fuzz_same_u64("rest of a batch", ids[i], 0);
-    }
-    for (size_t i = given; i < n && status == FLAKE_OK; i++)
-        fuzz_same_u64("rest of a batch that was tried", ids[i], flake_nothing);
-    fuzz_same_u64("what lies behind the batch", ids[n], flake_nothing);
-    flake_compare(a, &w, ids, given, !flake_has_lanes(),
-                  status == FLAKE_OK && (!waits || fuzz_stepped_back == was_back));
-    const bool may_be_zero = !flake_scene.exact && !flake_scene.node && !a->seq_min;
-    if (!given && (status == FLAKE_OK || !may_be_zero)) flake_check_unchanged(a, &before);
+    const flake_status status = flake_draw_64(a->gen, call, unix_ms, ids, n, given);
+    flake_widen(ids, n + 1);
+    return status;
 }
 
-static void flake_play_prefetch(flake_actor *a) {
+static void flake_play_prefetch(player_actor *a) {
     static fuzz_wanted w;
-    if (flake_is_wide() || flake_has_lanes()) return;
+    if (flake_is_wide() || player_scene.has_lanes) return;
     const bool bad = fuzz_one_in(32);
     if (!a->stock.count || bad) {
         const uint64_t count = bad ? fuzz_number() & UINT32_MAX : 1 + fuzz_below(64);
@@ -573,8 +469,8 @@ static void flake_play_prefetch(flake_actor *a) {
         a->stock.left.n = 0;
     }
     uint64_t id = flake_nothing;
-    const flake_snapshot before = flake_stand(a);
-    if (flake_scene.exact) {
+    flake_remember(a);
+    if (player_scene.exact) {
         const fuzz_moment then = fuzz_now();
         w.status = oracle_stock_next(&a->oracle, &a->stock, &w.places[0]);
         w.n = w.status == ORACLE_OK;
@@ -582,21 +478,24 @@ static void flake_play_prefetch(flake_actor *a) {
         fuzz_back_to(&then);
     }
     const flake_status status = flake_prefetch_next(&a->prefetch, &id);
-    flake_check_one(a, &w, status, id, &before, false, false);
+    if (player_scene.exact) fuzz_same("status", status, (int64_t)w.status);
+    memset(player_ids, 0x5e, 2 * sizeof *player_ids);
+    flake_widen(&id, 1);
+    player_check_ids(a, &w, status, 1, status == FLAKE_OK, false, false);
 }
 
 /* ---- snapshots ---- */
 
-static bool flake_shows_its_bounds(const flake_actor *a) {
+static bool flake_shows_its_bounds(const player_actor *a) {
     const flake_options *o = flake_gen_options(a->gen);
     return o->seq_min || o->seq_max || !o->layout.seq_bits; /* 0, 0 would be the whole range */
 }
 
 /* Other lanes in the place of the old ones, restored from them. */
-static void flake_play_lanes_restore(flake_actor *a) {
+static void flake_play_lanes_restore(player_actor *a) {
     flake_options o = *flake_gen_options(a->gen);
     const flake_snapshot s = flake_stand(a);
-    const size_t n = 1 + fuzz_byte() % flake_most_lanes % (size_t)a->oracle.cap;
+    const size_t n = 1 + fuzz_byte() % player_most_lanes % (size_t)a->oracle.cap;
     o.lanes = LAST_OF(flake_lane_array, n);
     o.lane_count = n;
     fuzz_same("init", flake_init(a->gen, &o, NULL), FLAKE_OK);
@@ -604,14 +503,15 @@ static void flake_play_lanes_restore(flake_actor *a) {
 }
 
 /* A new generator in the place of the old one, restored from it; and what changes nothing. */
-static void flake_play_restore(flake_actor *a) {
+static void flake_play_restore(player_actor *a) {
     if (flake_is_wide() || !flake_shows_its_bounds(a)) return;
-    if (flake_has_lanes()) {
+    if (player_scene.has_lanes) {
         flake_play_lanes_restore(a);
         return;
     }
     const uint8_t choice = fuzz_byte();
-    flake_snapshot s = flake_stand(a);
+    flake_remember(a);
+    flake_snapshot s = flake_before;
     if (choice & 1) {
         const flake_options o = *flake_gen_options(a->gen);
         fuzz_same("init", flake_init(a->gen, &o, NULL), FLAKE_OK);
@@ -620,7 +520,7 @@ static void flake_play_restore(flake_actor *a) {
     }
     if (choice & 2) {
         fuzz_same("restore of an old snapshot", flake_restore(a->gen, &a->old, NULL), FLAKE_OK);
-        flake_check_unchanged(a, &s);
+        flake_check_unchanged(a);
     }
     if (choice & 4) {
         flake_snapshot bad = s;
@@ -634,11 +534,11 @@ static void flake_play_restore(flake_actor *a) {
         default: bad.count = UINT64_MAX >> (choice >> 5) % 4; break;
         }
         fuzz_same("restore of a wrong snapshot", flake_restore(a->gen, &bad, NULL), FLAKE_INVALID);
-        flake_check_unchanged(a, &s);
+        flake_check_unchanged(a);
     }
     if (choice & 8) a->old = s;
     /* of another, who came further or less far */
-    if (choice & 16 && !flake_lends_greatly()) {
+    if (choice & 16 && !player_scene.lends_greatly) {
         const uint64_t unit = a->oracle.recorded + fuzz_below(16) - 8;
         const uint64_t cap = a->oracle.cap, limit = a->gen->engine.limit;
         const bool nearly_full = choice & 32 && cap > 8;
@@ -655,8 +555,7 @@ static void flake_play_restore(flake_actor *a) {
     }
 }
 
-static void flake_check_position(flake_actor *a) {
-    if (!flake_scene.exact) return;
+static void flake_check_position(player_actor *a) {
     const flake_snapshot s = flake_stand(a);
     const uint64_t unit =
         ((uint64_t)s.unix_ms - (uint64_t)a->oracle.epoch_ms) / (uint64_t)a->oracle.unit_ms;
@@ -666,7 +565,7 @@ static void flake_check_position(flake_actor *a) {
 
 /* ---- questions ---- */
 
-static void flake_check_statistics(const flake_actor *a) {
+static void flake_check_statistics(const player_actor *a) {
     const oracle *expect = &a->oracle;
     flake_stats stats;
     if (!a->counted) return;
@@ -679,9 +578,10 @@ static void flake_check_statistics(const flake_actor *a) {
     fuzz_same_u64("stats.clock_backwards", stats.clock_backwards, expect->clock_backwards);
 }
 
-static void flake_ask(flake_actor *a) {
+static void flake_check_answers(player_actor *a) {
     const oracle *expect = &a->oracle;
-    if (!flake_scene.exact) return;
+    if (!player_scene.exact) return;
+    flake_check_position(a);
     flake_check_statistics(a);
     fuzz_same("retry_ns", flake_retry_ns(a->gen), oracle_retry_ns(expect));
     fuzz_same_u64("available", flake_available(a->gen), oracle_available(expect));
@@ -693,68 +593,27 @@ static void flake_ask(flake_actor *a) {
 
 /* ---- the play ---- */
 
-static const player_call flake_calls[16] = {
-    PLAYER_NEXT,   PLAYER_NEXT,   PLAYER_NEXT,  PLAYER_TRY,   PLAYER_TRY,    PLAYER_TRY,
-    PLAYER_NEXT_N, PLAYER_NEXT_N, PLAYER_TRY_N, PLAYER_TRY_N, PLAYER_TRY_AT, PLAYER_PREFETCH,
-    PLAYER_RESTORE, PLAYER_CLOCK, PLAYER_CLOCK, PLAYER_CLOCK};
-
-/* By steps of a unit, as those do who sleep without a place, and years to go. */
-static bool flake_waits_for_ever(const flake_actor *a) {
-    if (flake_scene.exact && !a->oracle.without_places) return false;
-    return flake_retry_ns(a->gen) / FUZZ_MS > 60000;
+static void flake_play_other(player_actor *a, player_call call) {
+    if (call == PLAYER_PREFETCH) flake_play_prefetch(a);
+    else flake_play_restore(a);
 }
 
-static void flake_play_step(void) {
-    struct flake_scene *s = &flake_scene;
-    const uint8_t choice = fuzz_byte();
-    flake_actor *a = &flake_actors[s->actors > 1 ? fuzz_byte() % s->actors : 0];
-    player_call call = flake_calls[choice & 15];
-    const bool waits = call == PLAYER_NEXT || call == PLAYER_NEXT_N;
-    player_begin_step(call, (size_t)(a - flake_actors));
-    size_t n =
-        (size_t)(choice & 16 ? fuzz_below(choice & 32 ? fuzz_usual_places : 256) : choice >> 5);
-    if (flake_lends_greatly() && n > 256) n = fuzz_most_places;
-    const uint64_t most_waited = 8 * a->oracle.cap; /* a call has its end within a second of ours */
-    fuzz_begin_call();
-    s->began_at = player_latest_unit(&a->oracle);
-    if (waits && n > most_waited) n = (size_t)most_waited;
-    if (waits && flake_waits_for_ever(a)) call = PLAYER_NONE;
-    switch (call) {
-    case PLAYER_NEXT:
-    case PLAYER_TRY: flake_play_one(a, waits); break;
-    case PLAYER_NEXT_N:
-    case PLAYER_TRY_N: flake_play_many(a, waits, n); break;
-    case PLAYER_TRY_AT:
-        flake_play_at(a, flake_lends_greatly()
-                             ? (fuzz_byte(), script_now.now_ns / FUZZ_MS)
-                             : player_given_ms(script_now.now_ns / FUZZ_MS, s->may));
-        break;
-    case PLAYER_PREFETCH: flake_play_prefetch(a); break;
-    case PLAYER_RESTORE: flake_play_restore(a); break;
-    case PLAYER_CLOCK: fuzz_move_clock(&a->oracle, s->may); break;
-    default: break;
-    }
-    flake_check_position(a);
-    flake_ask(a);
-    if (s->options.overflow)
-        player_read_notes(&flake_notes,
-                          16 * (s->options.seq_max + UINT64_C(1)) + fuzz_most_places);
-}
+static const player flake_player = {{PLAYER_NEXT, PLAYER_NEXT, PLAYER_NEXT, PLAYER_TRY, PLAYER_TRY,
+                                     PLAYER_TRY, PLAYER_NEXT_N, PLAYER_NEXT_N, PLAYER_TRY_N,
+                                     PLAYER_TRY_N, PLAYER_TRY_AT, PLAYER_PREFETCH, PLAYER_RESTORE,
+                                     PLAYER_CLOCK, PLAYER_CLOCK, PLAYER_CLOCK},
+                                    fuzz_usual_places,
+                                    flake_open,
+                                    flake_draw,
+                                    flake_check_id,
+                                    flake_remember,
+                                    flake_check_unchanged,
+                                    flake_play_other,
+                                    flake_check_answers};
 
 /* `fixed` NULL: any configuration, from the bytes. */
-static void flake_play(const uint8_t *bytes, size_t size, const flake_fixed *fixed) {
-    fuzz_begin(bytes, size);
-    memset((void *)flake_actors, 0, sizeof flake_actors);
-    if (!flake_open(fixed)) return;
-    fuzz_set_clear();
-    for (size_t i = 0; i < flake_scene.actors; i++) {
-        flake_actors[i].counted = true;
-        flake_actors[i].old = flake_stand(&flake_actors[i]);
-    }
-    while (fuzz_left() && !fuzz_set_is_full()) {
-        flake_play_step();
-        fuzz_step++;
-    }
+static inline void flake_play(const uint8_t *bytes, size_t size, const flake_fixed *fixed) {
+    player_play(&flake_player, bytes, size, fixed);
 }
 
 #endif

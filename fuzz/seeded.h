@@ -20,11 +20,6 @@ typedef struct seeded {
 
 enum { seeded_longest = 250 };
 
-static inline seeded seeded_any(void) {
-    const seeded any = {0, 0, 0, 0};
-    return any;
-}
-
 static jmp_buf seeded_end;
 
 static inline void seeded_fail(const char *failure) {

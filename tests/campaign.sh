@@ -95,7 +95,7 @@ begins '00CVDJ7000[0-9A-Z]\{16\}' ulid
 for layout in boundary uuid7 uuid7_node uuid8 ulid; do
     few=
     [ $layout != boundary ] || few="--seq-max 9"
-    for options in "" "--clock wild --max-ahead-ms 3 $few" "--refuse-back 1"; do
+    for options in "" "--clock wild --max-ahead-ms 3 $few" "--config fail_on_backwards"; do
         # shellcheck disable=SC2086
         same "$layout $options" "500 inputs, ..., 80 s: no duplicate, no difference from the oracle" \
             "$("$campaign" --inputs 500 --layout $layout $options 2>&1 | told | tail -1)"
@@ -131,13 +131,13 @@ same "an ignored SIGINT ends nothing" "640 inputs, ..., 110 s: no duplicate, no 
 # ---- what it refuses: the message names the option, and its range is the true one ----
 
 last32=4294967295 last63=9223372036854775807 last64=18446744073709551615
-refuses "unknown option --nodes " --nodes 1
+refuses "config: nodes=.*: no such option" --nodes 1
 refuses "missing value after --node " --node
 refuses "no such clock: fast" --clock fast
 refuses "config: twiter: neither a layout nor an option" --config twiter
-refuses "--config already sets --node" --config "node=7" --node 7
+refuses "config: node=.*7.*: given twice" --config "node=7" --node 7
+refuses "--config already sets --layout" --config twitter --layout idgen
 refuses "the campaign cannot use lanes" --config "lanes=2"
-refuses "sno.h has no --config" --header sno --config "node=2"
 refuses "no such layout: 41-10" --layout 41-10
 refuses "not a layout of 64 bits.*41-10-14" --layout 41-10-14
 refuses "no such header: ulid" --header ulid
@@ -149,15 +149,14 @@ done
 refuses "--hours must be above 0 and at most 1000000, not" --hours 1000000.5
 takes . --hours 1000000 --seconds 3600000000 --seconds .5
 for value in -1 +1 " 1" 1.5 x "" 0x10 18446744073709551616; do
-    refuses "--node must be a number from 0 to $last64, not" --node "$value"
-    for option in seq-min seq-max; do refuses "--$option must be a number from 0 to $last32, not" --$option "$value"; done
-    for option in max-ahead-ms max-wait-ms; do refuses "--$option must be a number from 0 to $last63, not" --$option "$value"; done
-    for option in scatter refuse-back; do refuses "--$option must be a number from 0 to 1, not" --$option "$value"; done
+    for option in node seq-min seq-max max-ahead-ms max-wait-ms; do
+        refuses "flake.h rejects this: config: $(echo "$option" | tr - _)=.*$value.*: " --$option "$value"
+    done
     refuses "--inputs must be a number from 1 to $last64, not" --inputs "$value"
     refuses "--seed must be a number from 0 to $last64, not" --seed "$value"
 done
 refuses "--inputs must be a number from 1 to $last64, not 0 " --inputs 0
-refuses "--scatter must be a number from 0 to 1, not 2 " --scatter 2
+refuses "longer than 2047 bytes" --config "$(printf %05000d 0)"
 takes "seed $last64" --seed $last64
 takes . --max-wait-ms $last63
 takes "layout 30-32-0" --layout 30-32-0 --node $last32
@@ -177,7 +176,7 @@ takes "layout boundary, numbers 0 to 65535" --layout boundary
 takes "layout boundary, numbers 7 to 65535" --layout boundary --seq-min 7 --seq-max 65535
 refuses "flake.h rejects this: options: seq_max exceeds" --layout boundary --seq-max 65536
 for layout in boundary uuid7 uuid7_node uuid8 ulid; do
-    refuses "flake.h rejects this: options: seq_scatter is for 64-bit" --layout $layout --scatter 1
+    refuses "flake.h rejects this: options: seq_scatter is for 64-bit" --layout $layout --config seq_scatter
     refuses "flake.h rejects this: layout: " --layout $layout --epoch-ms 1
     [ $layout = boundary ] || refuses "seq_min and seq_max of UUIDs and ULIDs must be" --layout $layout --seq-max 1
 done
@@ -189,9 +188,13 @@ done
 # Of sno.h.
 takes "sno, layout sno, numbers 0 to 65535" --header sno --node 65535
 takes "numbers 65535 to 65535" --header sno --seq-min 65535
-for option in node seq-min seq-max; do refuses "--$option must be a number from 0 to 65535, not 65536 " --header sno --$option 65536; done
+takes "numbers 3 to 9" --header sno --config "node=2 seq_min=3 seq_max=9 max_wait_ms=5"
+for option in node seq-min seq-max; do refuses "of sno.h end with 65535: .*=.65536" --header sno --$option 65536; done
 refuses "sno.h rejects this: " --header sno --seq-min 1 --seq-max 3
-for option in layout epoch-ms max-ahead-ms scatter refuse-back; do refuses "sno.h has no --$option " --$option 1 --header sno; done
+for option in "--layout twitter" "--epoch-ms 1" "--max-ahead-ms 1" "--config seq_scatter" "--config fail_on_backwards" "--config twitter" --node-offset=1; do
+    # shellcheck disable=SC2086
+    refuses "sno.h has only node, seq_min, seq_max and max_wait_ms" $option --header sno
+done
 
 # ---- what it says of itself ----
 

@@ -77,7 +77,7 @@ wanted=$*
 # reaches its own side. Each of them whole takes two to three minutes.
 few=
 [ "${PART:-}" != 1 ] || few="test_engine test_engine_calls test_fast_clock test_lanes test_sno test_sno_ids test_sno_lanes test_wide
-    test_layout_limits test_text test_uuid_text test_random_flake test_random_sno test_state test_state_format test_threads test_uuid test_uuid_rising"
+    test_layouts test_text test_uuid_text test_random_text test_random_flake test_random_sno test_state test_state_format test_threads test_uuid test_uuid_rising"
 machine aarch64 aarch64-linux-gnu-gcc qemu-aarch64 "-O2 -static" "" "$few"
 machine s390x s390x-linux-gnu-gcc qemu-s390x "-O2 -static" ""
 # its kernel headers are those of this machine

@@ -43,26 +43,18 @@ TEST(each_word_sets_its_field) {
     const flake_options *o = &config.options;
     CHECK_STR(o->layout.name, "twitter");
     CHECK_EQ(o->layout.epoch_ms, flake_layout_twitter.epoch_ms);
-    CHECK_EQ(o->node, 7);
-    CHECK_EQ(o->node_offset, 1);
-    CHECK_EQ(o->seq_min, 2);
-    CHECK_EQ(o->seq_max, 3);
-    CHECK_EQ(o->lane_count, 8);
-    CHECK(o->lanes == NULL);
+    CHECK(o->node == 7 && o->node_offset == 1 && o->seq_min == 2 && o->seq_max == 3);
+    CHECK(o->lane_count == 8 && o->lanes == NULL);
     CHECK(o->single_thread && o->fail_on_backwards && o->seq_scatter && o->start_next_unit);
     CHECK_EQ(o->clock.kind, FLAKE_CLOCK_FAST);
-    CHECK_EQ(o->max_wait_ms, 4);
-    CHECK_EQ(o->max_ahead_ms, 5);
+    CHECK(o->max_wait_ms == 4 && o->max_ahead_ms == 5);
     CHECK_STR(o->exclusive_dir, "/run/app");
     CHECK_EQ(config.partition, 65535);
     const flake_state_options *where = &config.state;
     CHECK_STR(where->path, "/var/ids");
     CHECK(where->dir == NULL);
-    CHECK_EQ(where->first, 6);
-    CHECK_EQ(where->count, 9);
-    CHECK_EQ(where->horizon_ms, 10);
-    CHECK_EQ(where->max_downtime_ms, 11);
-    CHECK_EQ(where->wait_ms, 12);
+    CHECK(where->first == 6 && where->count == 9);
+    CHECK(where->horizon_ms == 10 && where->max_downtime_ms == 11 && where->wait_ms == 12);
     CHECK(where->must_exist && where->no_wait && where->manual_extend);
 }
 
@@ -124,10 +116,8 @@ TEST(the_largest_numbers_are_read) {
         "node=18446744073709551614 node_offset=4294967295 seq_max=4294967295 lanes=65535 "
         "max_wait_ms=9223372036854775807 partition=0";
     CHECK_EQ(parse(all), FLAKE_OK);
-    CHECK_EQ(config.options.node, UINT64_MAX - 1);
-    CHECK_EQ(config.options.node_offset, UINT32_MAX);
-    CHECK_EQ(config.options.seq_max, UINT32_MAX);
-    CHECK_EQ(config.options.lane_count, 65535);
+    CHECK(config.options.node == UINT64_MAX - 1 && config.options.node_offset == UINT32_MAX);
+    CHECK(config.options.seq_max == UINT32_MAX && config.options.lane_count == 65535);
     CHECK_EQ(config.options.max_wait_ms, INT64_MAX);
     CHECK_EQ(config.partition, 0);
 }
@@ -204,23 +194,38 @@ TEST(a_text_that_is_too_long_is_refused) {
 
 /* ---- generators of a text ---- */
 
+/* The last refusal has these words. */
+static void says(const char *wanted) {
+    if (!strstr(why.text, wanted)) check_fail(__FILE__, __LINE__, why.text);
+}
+
 static void refuses(const char *text, const char *wanted) {
     CHECK(flake_new(text, &why) == NULL);
-    if (!strstr(why.text, wanted)) check_fail(__FILE__, __LINE__, why.text);
+    says(wanted);
     CHECK(flake_new(text, NULL) == NULL);
 }
 
-TEST(a_generator_is_made_of_a_text) {
-    uint64_t id = 0, later = 0;
+static flake_gen *made(const char *text) {
+    flake_gen *const g = flake_new(text, &why);
+    if (!g) {
+        check_fail(__FILE__, __LINE__, why.text);
+        abort();
+    }
+    return g;
+}
+
+static uint64_t node_of(flake_gen *g) {
+    uint64_t id;
     flake_parts parts = {0};
-    flake_gen *g = flake_new("twitter node=7 max_wait_ms=500", &why);
-    CHECK(g != NULL);
     CHECK_EQ(flake_next(g, &id), FLAKE_OK);
-    CHECK_EQ(flake_next(g, &later), FLAKE_OK);
-    CHECK(later > id);
-    CHECK_EQ(flake_gen_options(g)->max_wait_ms, 500);
     CHECK_EQ(flake_decompose(&flake_gen_options(g)->layout, id, &parts), FLAKE_OK);
-    CHECK_EQ(parts.node, 7);
+    return parts.node;
+}
+
+TEST(a_generator_is_made_of_a_text) {
+    flake_gen *g = made("twitter node=7 max_wait_ms=500");
+    CHECK_EQ(flake_gen_options(g)->max_wait_ms, 500);
+    CHECK_EQ(node_of(g), 7);
     CHECK_EQ(flake_extend(g, &why), FLAKE_INVALID); /* there is no state */
     CHECK_EQ(flake_free(g, &why), FLAKE_OK);
     CHECK_EQ(flake_free(NULL, &why), FLAKE_OK);
@@ -229,12 +234,10 @@ TEST(a_generator_is_made_of_a_text) {
 
 TEST(its_lanes_are_made_too) {
     uint64_t id;
-    flake_gen *g = flake_new("lanes=4", &why);
-    CHECK(g != NULL);
-    CHECK_EQ(flake_gen_options(g)->lane_count, 4);
-    CHECK(flake_gen_options(g)->lanes != NULL);
+    flake_gen *g = made("lanes=4");
+    CHECK(flake_gen_options(g)->lane_count == 4 && flake_gen_options(g)->lanes != NULL);
     CHECK_EQ(flake_try_at(g, 0, &id), FLAKE_INVALID);
-    CHECK_EQ(flake_next(g, &id), FLAKE_OK);
+    CHECK_EQ(node_of(g), 0);
     CHECK_EQ(flake_free(g, NULL), FLAKE_OK);
 }
 
@@ -275,7 +278,7 @@ TEST(a_sno_generator_is_made_of_a_text) {
     CHECK_EQ(sno_gen_free(other, NULL), FLAKE_OK);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         CHECK(sno_gen_new(refused[i][0], &why) == NULL);
-        if (!strstr(why.text, refused[i][1])) check_fail(__FILE__, __LINE__, why.text);
+        says(refused[i][1]);
     }
     CHECK_STR(sno_version(), SNO_VERSION_STRING);
 }
@@ -303,17 +306,14 @@ TEST(its_state_is_opened_extended_and_closed) {
     char path[64];
     uint64_t id;
     (void)snprintf(path, sizeof path, "%s/ids", dir);
-    flake_gen *g = flake_new(in_dir("node=7 state=%s/ids manual_extend"), &why);
-    CHECK(g != NULL);
-    if (!g) return;
+    flake_gen *g = made(in_dir("node=7 state=%s/ids manual_extend"));
     CHECK_EQ(flake_next(g, &id), FLAKE_OK);
     CHECK(flake_gen_options(g)->state != NULL);
     CHECK_EQ(flake_extend(g, &why), FLAKE_OK);
     where.path = path;
     options.node = 7;
     CHECK_EQ(flake_state_open(&state, &where, &options, NULL, NULL), FLAKE_IN_USE);
-    CHECK(flake_new(in_dir("node=7 state=%s/ids"), &why) == NULL);
-    CHECK(strstr(why.text, "/ids: ") != NULL);
+    refuses(in_dir("node=7 state=%s/ids"), "/ids: ");
     CHECK_EQ(flake_free(g, &why), FLAKE_OK);
     options.node = 8; /* it is node 7's */
     CHECK_EQ(flake_state_open(&state, &where, &options, NULL, NULL), FLAKE_MISMATCH);
@@ -324,21 +324,13 @@ TEST(its_state_is_opened_extended_and_closed) {
 }
 
 TEST(a_number_is_claimed_in_a_directory) {
-    uint64_t id;
-    flake_parts parts = {0};
-    flake_gen *one = flake_new(in_dir("state_dir=%s first=5 count=2"), &why);
-    flake_gen *two = flake_new(in_dir("state_dir=%s first=5 count=2"), &why);
-    CHECK(one && two);
-    if (!one || !two) return;
+    flake_gen *one = made(in_dir("state_dir=%s first=5 count=2"));
+    flake_gen *two = made(in_dir("state_dir=%s first=5 count=2"));
     CHECK(flake_new(in_dir("state_dir=%s first=5 count=2"), &why) == NULL);
-    CHECK_EQ(flake_gen_options(one)->node, 5);
-    CHECK_EQ(flake_next(two, &id), FLAKE_OK);
-    CHECK_EQ(flake_decompose(&flake_layout_default, id, &parts), FLAKE_OK);
-    CHECK_EQ(parts.node, 6);
+    CHECK(node_of(one) == 5 && node_of(two) == 6);
     CHECK_EQ(flake_free(one, NULL), FLAKE_OK);
-    one =
-        flake_new(in_dir("state_dir=%s first=5 count=2 wait_ms=5000"), &why); /* it is free again */
-    CHECK(one && flake_gen_options(one)->node == 5);
+    one = made(in_dir("state_dir=%s first=5 count=2 wait_ms=5000")); /* it is free again */
+    CHECK_EQ(node_of(one), 5);
     CHECK_EQ(flake_free(one, NULL), FLAKE_OK);
     CHECK_EQ(flake_free(two, NULL), FLAKE_OK);
     CHECK_EQ(unlink(in_dir("%s/5.slot")), 0);
@@ -347,23 +339,18 @@ TEST(a_number_is_claimed_in_a_directory) {
 
 TEST(exclusive_numbers_are_released) {
     const char *text = in_dir("twitter node=9 exclusive_dir=%s");
-    flake_gen *g = flake_new(text, &why);
-    CHECK(g != NULL);
-    CHECK(flake_new(text, &why) == NULL);
-    CHECK(strstr(why.text, "in use") != NULL);
-    CHECK_EQ(flake_free(g, NULL), FLAKE_OK);
-    g = flake_new(text, &why);
-    CHECK(g != NULL);
-    CHECK_EQ(flake_free(g, NULL), FLAKE_OK);
+    for (int i = 0; i < 2; i++) {
+        flake_gen *g = made(text);
+        refuses(text, "in use");
+        CHECK_EQ(flake_free(g, NULL), FLAKE_OK);
+    }
 }
 
 /* A child frees its copy, and the parent's stays as it was. */
 TEST(a_child_frees_what_it_inherited) {
     uint64_t id;
     int ended = -1;
-    flake_gen *g = flake_new(in_dir("node=3 state=%s/fork"), &why);
-    CHECK(g != NULL);
-    if (!g) return;
+    flake_gen *g = made(in_dir("node=3 state=%s/fork"));
     const pid_t child = fork();
     if (child == 0)
         _exit(flake_next(g, &id) == FLAKE_FORKED && flake_free(g, NULL) == FLAKE_FORKED ? 0 : 1);

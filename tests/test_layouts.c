@@ -1,9 +1,103 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the bits of an id mean: the peers' own ids, every layout, the bounds of its units, and ids that are
- * none.
+ * Layouts: the peers' own ids, the fields of those that the header has, each up to its first and its last ms, and
+ * what an init takes and refuses. (Random layouts and ids: test_random_text.c; their generators, and clocks outside a
+ * layout: test_random_flake.c.)
  */
-#include "layout_bits.h"
+#include "support.h"
+#include <limits.h>
+#include "flake.h"
+#include "options.h"
+
+static flake_gen gen;
+
+static const flake_layout built_in[] = {
+    FLAKE_LAYOUT_DEFAULT,          FLAKE_LAYOUT_IDGEN,           FLAKE_LAYOUT_HAZELCAST,
+    FLAKE_LAYOUT_UNIQUEID_ORDERED, FLAKE_LAYOUT_TWITTER,         FLAKE_LAYOUT_SONYFLAKE,
+    FLAKE_LAYOUT_DISCORD,          FLAKE_LAYOUT_UNIQUEID_SPREAD, FLAKE_LAYOUT_JS53,
+    FLAKE_LAYOUT_INSTAGRAM,        FLAKE_LAYOUT_MASTODON};
+enum { built_in_count = sizeof built_in / sizeof *built_in };
+
+static const int64_t last_clock_ms = INT64_MAX / 1000000;
+
+static flake_options on_script(flake_layout layout, uint64_t node) {
+    flake_options o = options_of_flake(node, 0, 0, script_read, &script_now);
+    o.layout = layout;
+    return o;
+}
+
+static uint64_t ones(unsigned bits) { return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX; }
+
+static flake_parts parts_of(int64_t unix_ms, uint64_t node, uint64_t seq) {
+    const flake_parts p = {unix_ms, node, (uint32_t)seq};
+    return p;
+}
+
+/* The id bit by bit, as the layout's comments describe it. */
+static uint64_t id_by_bits(const flake_layout *l, uint64_t time, uint64_t node, uint64_t seq) {
+    uint64_t id = 0;
+    for (unsigned b = 0; b < l->time_bits; b++) {
+        unsigned at = l->time_reversed ? l->time_bits - 1u - b : b;
+        id |= (time >> b & 1) << (l->time_shift + at);
+    }
+    for (unsigned b = 0; b < l->node_bits; b++) {
+        unsigned at = l->gap_at && b >= l->gap_at ? b + 1 : b;
+        id |= (node >> b & 1) << (l->node_shift + at);
+    }
+    if (l->gap_at) id |= (uint64_t)l->gap_bit << (l->node_shift + l->gap_at);
+    for (unsigned b = 0; b < l->seq_bits; b++) id |= (seq >> b & 1) << (l->seq_shift + b);
+    return id;
+}
+
+/* The last unit whose start an int64_t of ms can hold. */
+static uint64_t last_unit(const flake_layout *l) {
+    uint64_t most = ((uint64_t)INT64_MAX - (uint64_t)l->epoch_ms) / l->unit_ms;
+    return most < ones(l->time_bits) ? most : ones(l->time_bits);
+}
+
+static int64_t unit_start_ms(const flake_layout *l, uint64_t time) {
+    return (int64_t)((uint64_t)l->epoch_ms + time * l->unit_ms);
+}
+
+static void check_parts(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node,
+                        uint64_t seq) {
+    flake_parts p = parts_of(0, 77, 77);
+    CHECK_EQ(flake_decompose(l, id, &p), FLAKE_OK);
+    CHECK_EQ(p.unix_ms, unix_ms);
+    CHECK_EQ(p.node, node);
+    CHECK_EQ(p.seq, seq);
+}
+
+/* One id, made by compose and taken apart again. */
+static void check_id(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node,
+                     uint64_t seq) {
+    uint64_t composed = ~id;
+    flake_parts p = parts_of(unix_ms, node, seq);
+    CHECK_EQ(flake_compose(l, &p, &composed), FLAKE_OK);
+    CHECK_EQ(composed, id);
+    check_parts(l, id, unix_ms, node, seq);
+}
+
+/* The id that a fresh generator draws after `before` others at this time. */
+static void check_drawn(const flake_options *o, uint64_t id, int64_t unix_ms, uint64_t before) {
+    for (int waits = 0; waits < 2; waits++) {
+        uint64_t drawn = 0;
+        script_at_ms(unix_ms);
+        CHECK_EQ(flake_init(&gen, o, NULL), FLAKE_OK);
+        for (uint64_t i = 0; i <= before; i++)
+            CHECK_EQ(waits ? flake_next(&gen, &drawn) : flake_try(&gen, &drawn), FLAKE_OK);
+        CHECK_EQ(drawn, id);
+    }
+    CHECK_EQ(script_now.sleeps, 0);
+}
+
+/* An id of a peer. */
+static void check_vector(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node,
+                         uint64_t seq) {
+    const flake_options o = on_script(*l, node);
+    check_id(l, id, unix_ms, node, seq);
+    check_drawn(&o, id, unix_ms, seq);
+}
 
 /* ---- the peers' ids ---- */
 
@@ -20,23 +114,16 @@ static void idgen_row(char **field) {
     CHECK_EQ(id, strtoull(field[6], NULL, 10));
     CHECK_EQ(node >> 5, datacenter);
     CHECK_EQ(node & 31, worker);
-    check_id(&l, id, now_ms, node, counter);
-    flake_options o = on_script(l, node);
-    check_drawn(&o, id, now_ms, counter);
+    check_vector(&l, id, now_ms, node, counter);
 }
 
 TEST(flake_idgens_ids_come_out) { vectors_read("idgen.tsv", 9, idgen_row); }
 
 TEST(the_ids_on_flake_idgens_page_come_out) {
     const flake_layout l = flake_layout_idgen;
-    flake_parts p = parts_of(0, 0, 0);
-    check_id(&l, 0x02308150ec000000, 0x8c20543b0, flake_idgen_node(0, 0), 0);
-    check_id(&l, 0x02308300cd461003, 0x8c20c0335, flake_idgen_node(3, 1), 3);
-    CHECK_EQ(flake_decompose(&l, 5828128208445124608, &p), FLAKE_OK);
-    CHECK_EQ(p.node, flake_idgen_node(7, 3));
-    CHECK_EQ(p.seq, 0);
-    flake_options o = on_script(l, flake_idgen_node(3, 1));
-    check_drawn(&o, 0x02308300cd461003, 0x8c20c0335, 3);
+    check_vector(&l, 0x02308150ec000000, 0x8c20543b0, flake_idgen_node(0, 0), 0);
+    check_vector(&l, 0x02308300cd461003, 0x8c20c0335, flake_idgen_node(3, 1), 3);
+    check_vector(&l, 5828128208445124608, 1389534046279, flake_idgen_node(7, 3), 0);
 }
 
 static void uniqueid_row(char **field) {
@@ -46,9 +133,7 @@ static void uniqueid_row(char **field) {
     const uint64_t seq = (uint64_t)from_dec(field[2]), id = from_hex(field[5]);
     const uint64_t node =
         flake_uniqueid_node((unsigned)from_dec(field[4]), (unsigned)from_dec(field[3]));
-    check_id(&l, id, unix_ms, node, seq);
-    flake_options o = on_script(l, node);
-    check_drawn(&o, id, unix_ms, seq);
+    check_vector(&l, id, unix_ms, node, seq);
 }
 
 TEST(uniqueids_ids_of_both_modes_come_out) {
@@ -64,10 +149,8 @@ static void hazelcast_row(char **field) {
         check_parts(&l, id, now_ms, node, seq);
         return;
     }
-    check_id(&l, id, now_ms, node, seq);
-    flake_options o = on_script(l, node);
-    check_drawn(&o, id, now_ms, seq);
-    o.node = 1000; /* Hazelcast's node-id-offset */
+    check_vector(&l, id, now_ms, node, seq);
+    flake_options o = on_script(l, 1000); /* Hazelcast's node-id-offset */
     o.node_offset = (uint32_t)node - 1000;
     check_drawn(&o, id, now_ms, seq);
 }
@@ -150,26 +233,6 @@ TEST(a_time_with_a_sign_ends_with_its_ms) {
     check_parts(&l, INT64_MAX, INT64_MAX, 0, 0);
 }
 
-TEST(any_layout_may_have_a_sign_above_its_time) {
-    uint64_t state = 11;
-    int signs = 0;
-    for (int i = 0; i < rounds; i++) {
-        flake_layout l = random_layout(&state);
-        l.time_sign = 1;
-        if (flake_layout_check(&l, NULL) != FLAKE_OK) continue;
-        const uint64_t most = ((uint64_t)l.epoch_ms - (uint64_t)INT64_MIN) / l.unit_ms - 1;
-        const uint64_t in_bits = ones(l.time_bits), random = random_next(&state);
-        const uint64_t back = random % (in_bits < most ? in_bits : most) + 1;
-        const uint64_t node = random_bits(&state, l.node_bits),
-                       seq = random_bits(&state, l.seq_bits);
-        const uint64_t sign = (uint64_t)1 << (l.time_shift + l.time_bits);
-        check_parts(&l, id_by_bits(&l, 0 - back, node, seq) | sign,
-                    (int64_t)((uint64_t)l.epoch_ms - back * l.unit_ms), node, seq);
-        signs++;
-    }
-    CHECK(signs > rounds / 10);
-}
-
 /* ---- layouts ---- */
 
 TEST(built_in_layouts_have_their_fields_and_epochs) {
@@ -194,29 +257,16 @@ TEST(built_in_layouts_have_their_fields_and_epochs) {
     for (int i = 0; i < built_in_count; i++) {
         const flake_layout l = built_in[i];
         CHECK_STR(l.name, known[i].name);
-        CHECK_EQ(l.epoch_ms, known[i].epoch_ms);
-        CHECK_EQ(l.unit_ms, known[i].unit_ms);
-        CHECK_EQ(l.time_bits, known[i].time_bits);
-        CHECK_EQ(l.time_shift, known[i].time_shift);
-        CHECK_EQ(l.node_bits, known[i].node_bits);
-        if (l.node_bits) CHECK_EQ(l.node_shift, known[i].node_shift);
-        CHECK_EQ(l.seq_bits, known[i].seq_bits);
-        CHECK_EQ(l.seq_shift, known[i].seq_shift);
-        CHECK_EQ(l.time_reversed, known[i].time_reversed);
-        CHECK_EQ(l.gap_at, known[i].gap_at);
-        CHECK_EQ(l.gap_bit, known[i].gap_bit);
+        CHECK(l.epoch_ms == known[i].epoch_ms && l.unit_ms == known[i].unit_ms);
+        CHECK(l.time_bits == known[i].time_bits && l.time_shift == known[i].time_shift);
+        CHECK(l.node_bits == known[i].node_bits && l.seq_bits == known[i].seq_bits);
+        CHECK((!l.node_bits || l.node_shift == known[i].node_shift) &&
+              l.seq_shift == known[i].seq_shift);
+        CHECK(l.time_reversed == known[i].time_reversed);
+        CHECK(l.gap_at == known[i].gap_at && l.gap_bit == known[i].gap_bit);
         CHECK_EQ(l.time_sign, strcmp(l.name, "hazelcast") == 0);
         CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_OK);
     }
-}
-
-/* Midnights, given as days since 1970. */
-TEST(round_epochs_are_midnights) {
-    const int64_t day_ms = 86400000;
-    CHECK_EQ(flake_layout_hazelcast.epoch_ms, 17532 * day_ms);
-    CHECK_EQ(flake_layout_sonyflake.epoch_ms, 16314 * day_ms);
-    CHECK_EQ(flake_layout_discord.epoch_ms, 16436 * day_ms);
-    CHECK_EQ(flake_layout_js53.epoch_ms, 18262 * day_ms);
 }
 
 TEST(layout_of_is_time_node_seq_down_to_bit_0) {
@@ -228,98 +278,27 @@ TEST(layout_of_is_time_node_seq_down_to_bit_0) {
     check_id(&l, ones(46), -5 + (1 << 30) - 1, 127, 511);
 }
 
-static void check_layout_round_trip(const flake_layout *l, uint64_t *state, int times) {
-    CHECK_EQ(flake_layout_check(l, NULL), FLAKE_OK);
-    for (int corner = 0; corner < 8; corner++) {
-        uint64_t time = corner & 1 ? last_unit(l) : 0;
-        uint64_t node = corner & 2 ? ones(l->node_bits) : 0;
-        uint64_t seq = corner & 4 ? ones(l->seq_bits) : 0;
-        check_id(l, id_by_bits(l, time, node, seq), unit_start_ms(l, time), node, seq);
-    }
-    for (int i = 0; i < times; i++) {
-        uint64_t time = random_unit(state, l);
-        uint64_t node = random_bits(state, l->node_bits), seq = random_bits(state, l->seq_bits);
-        check_id(l, id_by_bits(l, time, node, seq), unit_start_ms(l, time), node, seq);
-    }
-}
-
 TEST(built_in_layouts_round_trip) {
-    uint64_t state = 1;
-    for (int i = 0; i < built_in_count; i++) {
-        const flake_layout l = built_in[i];
-        check_layout_round_trip(&l, &state, rounds);
-    }
+    for (int i = 0; i < built_in_count; i++)
+        for (int corner = 0; corner < 8; corner++) {
+            const flake_layout l = built_in[i];
+            const uint64_t time = corner & 1 ? last_unit(&l) : 0;
+            const uint64_t node = corner & 2 ? ones(l.node_bits) : 0;
+            const uint64_t seq = corner & 4 ? ones(l.seq_bits) : 0;
+            check_id(&l, id_by_bits(&l, time, node, seq), unit_start_ms(&l, time), node, seq);
+        }
 }
 
-TEST(random_layouts_round_trip) {
-    uint64_t state = 2;
-    for (int i = 0; i < rounds; i++) {
-        const flake_layout odd = random_layout(&state), plain = random_ordered_layout(&state);
-        check_layout_round_trip(&odd, &state, 20);
-        check_layout_round_trip(&plain, &state, 20);
-    }
-}
-
-/* A layout's generators draw the ids that compose makes of clock, node and sequence number. */
-static void check_generator_follows(const flake_layout *l, uint64_t *state) {
-    uint64_t last = ((uint64_t)last_clock_ms - (uint64_t)l->epoch_ms) / l->unit_ms - 2;
-    if (last > last_unit(l)) last = last_unit(l);
-    const uint64_t time = random_next(state) % (last + 1);
-    const uint64_t node = random_bits(state, l->node_bits), most = ones(l->seq_bits);
-    flake_options o = on_script(*l, (uint32_t)node);
-    o.seq_min = (uint32_t)random_below(state, most + 1);
-    o.seq_max = (uint32_t)(o.seq_min + random_below(state, most + 1 - o.seq_min));
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    const uint64_t top = o.seq_max ? o.seq_max : most;
-    uint64_t id = 0;
-    script_at_ms(unit_start_ms(l, time) + (int64_t)random_below(state, l->unit_ms));
-    for (uint64_t seq = o.seq_min; seq <= top && seq < o.seq_min + 20u; seq++) {
-        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
-        CHECK_EQ(id, id_by_bits(l, time, node, seq));
-    }
-    if (top < o.seq_min + 20u) CHECK(flake_try(&gen, &id) != FLAKE_OK);
-    if (time == last) return;
-    script_at_ms(unit_start_ms(l, time + 1));
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-    CHECK_EQ(id, id_by_bits(l, time + 1, node, o.seq_min));
-}
-
-TEST(generators_draw_what_compose_makes) {
-    uint64_t state = 3;
-    for (int i = 0; i < rounds; i++) {
-        const flake_layout l = built_in[i % built_in_count], odd = random_layout(&state);
-        check_generator_follows(&l, &state);
-        check_generator_follows(&odd, &state);
-    }
-}
-
-TEST(the_sign_bit_is_never_set) {
+/* The sign bit is never set, and of js53 no bit that JavaScript's numbers do not hold. */
+TEST(the_greatest_ids_fit_their_columns) {
     static const flake_layout positive[] = {FLAKE_LAYOUT_DEFAULT, FLAKE_LAYOUT_HAZELCAST,
-                                            FLAKE_LAYOUT_TWITTER, FLAKE_LAYOUT_SONYFLAKE};
-    for (int i = 0; i < 4; i++) {
+                                            FLAKE_LAYOUT_TWITTER, FLAKE_LAYOUT_SONYFLAKE,
+                                            FLAKE_LAYOUT_JS53};
+    for (int i = 0; i < 5; i++) {
         const flake_layout l = positive[i];
         uint64_t id = 0;
         CHECK_EQ(flake_max_at(&l, flake_layout_end_ms(&l), &id), FLAKE_OK);
-        CHECK_EQ(id, INT64_MAX);
-    }
-}
-
-TEST(javascript_holds_every_id_of_js53) {
-    const flake_layout l = flake_layout_js53;
-    const uint64_t past_last = (uint64_t)1 << 53; /* Number.MAX_SAFE_INTEGER + 1 */
-    uint64_t id = 0;
-    CHECK_EQ(flake_max_at(&l, flake_layout_end_ms(&l), &id), FLAKE_OK);
-    CHECK_EQ(id, past_last - 1);
-}
-
-TEST(a_ms_within_a_unit_counts_as_the_unit) {
-    const flake_layout l = flake_layout_sonyflake;
-    const int64_t start_ms = l.epoch_ms + 1234560;
-    for (int64_t ms = 0; ms < 10; ms++) {
-        flake_parts p = parts_of(start_ms + ms, 1, 2);
-        uint64_t id = 0;
-        CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_OK);
-        check_parts(&l, id, start_ms, 1, 2);
+        CHECK_EQ(id, i < 4 ? INT64_MAX : ((int64_t)1 << 53) - 1);
     }
 }
 
@@ -339,6 +318,8 @@ TEST(a_uniqueid_generator_is_split_around_the_mode_bit) {
         for (unsigned b = 0; b < 42; b++)
             check_id(&layouts[m], mode | (uint64_t)1 << (m ? 63 - b : 22 + b), (int64_t)1 << b, 0,
                      0);
+        flake_parts p;
+        CHECK_EQ(flake_decompose(&layouts[m], 1 << 12 ^ mode, &p), FLAKE_INVALID); /* the other's */
     }
 }
 
@@ -380,92 +361,6 @@ TEST(a_zeroed_layout_is_the_default) {
     CHECK_EQ(flake_layout_check(&zero, NULL), FLAKE_INVALID); /* but no layout in itself */
 }
 
-/* ---- bounds of a unit ---- */
-
-static void check_bounds(const flake_layout *l, uint64_t time, uint64_t *state) {
-    const int64_t start_ms = unit_start_ms(l, time);
-    uint64_t low = 1, high = 0, id = 0;
-    CHECK_EQ(flake_min_at(l, start_ms, &low), FLAKE_OK);
-    CHECK_EQ(flake_max_at(l, start_ms, &high), FLAKE_OK);
-    CHECK_EQ(low, id_by_bits(l, time, 0, 0));
-    CHECK_EQ(high, id_by_bits(l, time, ones(l->node_bits), ones(l->seq_bits)));
-    for (int i = 0; i < 8; i++) {
-        const uint64_t room_ms = (uint64_t)INT64_MAX - (uint64_t)start_ms;
-        const uint64_t unit_ms = room_ms < l->unit_ms ? room_ms + 1 : l->unit_ms;
-        flake_parts p = parts_of(start_ms + (int64_t)random_below(state, unit_ms),
-                                 random_bits(state, l->node_bits), random_bits(state, l->seq_bits));
-        CHECK_EQ(flake_compose(l, &p, &id), FLAKE_OK);
-        CHECK(low <= id && id <= high);
-        CHECK_EQ(flake_min_at(l, p.unix_ms, &id), FLAKE_OK);
-        CHECK_EQ(id, low);
-        CHECK_EQ(flake_max_at(l, p.unix_ms, &id), FLAKE_OK);
-        CHECK_EQ(id, high);
-    }
-}
-
-/* Where time stands on top, the units before and after lie outside. */
-static void check_ordered_bounds(const flake_layout *l, uint64_t time, uint64_t *state) {
-    uint64_t low = 0, high = 0, before = 0, after = 0;
-    check_bounds(l, time, state);
-    CHECK_EQ(flake_min_at(l, unit_start_ms(l, time), &low), FLAKE_OK);
-    CHECK_EQ(flake_max_at(l, unit_start_ms(l, time), &high), FLAKE_OK);
-    if (time > 0) {
-        CHECK_EQ(flake_max_at(l, unit_start_ms(l, time) - 1, &before), FLAKE_OK);
-        CHECK(before < low);
-    }
-    if (time < last_unit(l)) {
-        CHECK_EQ(flake_min_at(l, unit_start_ms(l, time + 1), &after), FLAKE_OK);
-        CHECK(after > high);
-    }
-}
-
-TEST(min_and_max_enclose_a_unit_and_nothing_else) {
-    uint64_t state = 4;
-    for (int i = 0; i < built_in_count; i++) {
-        const flake_layout l = built_in[i];
-        for (int round = 0; round < rounds; round++) {
-            if (l.time_reversed) check_bounds(&l, random_unit(&state, &l), &state);
-            else check_ordered_bounds(&l, random_unit(&state, &l), &state);
-        }
-    }
-    for (int i = 0; i < rounds; i++) {
-        const flake_layout odd = random_layout(&state), ordered = random_ordered_layout(&state);
-        check_bounds(&odd, random_unit(&state, &odd), &state);
-        check_ordered_bounds(&ordered, random_unit(&state, &ordered), &state);
-        check_ordered_bounds(&ordered, 0, &state);
-        check_ordered_bounds(&ordered, last_unit(&ordered), &state);
-    }
-}
-
-/* ---- ids that are none ---- */
-
-/* Flips each bit that no id of the layout differs in: those of no field, and the gap. */
-static void check_foreign_bits(const flake_layout *l, uint64_t id) {
-    const uint64_t fields =
-        (id_by_bits(l, UINT64_MAX, UINT64_MAX, UINT64_MAX) ^ id_by_bits(l, 0, 0, 0)) |
-        (uint64_t)l->time_sign << (l->time_shift + l->time_bits) % 64;
-    for (unsigned b = 0; b < 64; b++) {
-        flake_parts p = parts_of(1, 2, 3);
-        if (fields >> b & 1) continue;
-        CHECK_EQ(flake_decompose(l, id ^ (uint64_t)1 << b, &p), FLAKE_INVALID);
-        CHECK(p.unix_ms == 1 && p.node == 2 && p.seq == 3);
-    }
-}
-
-TEST(an_id_with_foreign_bits_is_refused) {
-    uint64_t state = 7;
-    for (int i = 0; i < built_in_count + rounds; i++) {
-        const flake_layout l = i < built_in_count ? built_in[i] : random_layout(&state);
-        const uint64_t time = random_unit(&state, &l);
-        check_foreign_bits(&l, id_by_bits(&l, time, random_next(&state), random_next(&state)));
-    }
-    const flake_layout ordered = flake_layout_uniqueid_ordered,
-                       spread = flake_layout_uniqueid_spread;
-    flake_parts p;
-    CHECK_EQ(flake_decompose(&ordered, 0x2e0cd6, &p), FLAKE_INVALID); /* mode bit of the other */
-    CHECK_EQ(flake_decompose(&spread, 0x2e1cd6, &p), FLAKE_INVALID);
-}
-
 TEST(a_layout_is_found_by_its_name) {
     static const char *const names[] = {
         "default",   "idgen",    "twitter", "hazelcast", "uniqueid_ordered", "uniqueid_spread",
@@ -476,19 +371,490 @@ TEST(a_layout_is_found_by_its_name) {
     CHECK_EQ(flake_layout_named("", &layout), FLAKE_INVALID);
     CHECK_EQ(flake_layout_named(NULL, &layout), FLAKE_INVALID);
     CHECK_EQ(layout.epoch_ms, 5);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const size_t count = sizeof names / sizeof *names;
+    for (size_t i = 0; i < count; i++) {
         CHECK_EQ(flake_layout_named(names[i], &layout), FLAKE_OK);
         CHECK_STR(layout.name, names[i]);
         CHECK_EQ(flake_layout_check(&layout, NULL), FLAKE_OK);
-    }
-    const size_t count = sizeof names / sizeof *names;
-    for (size_t i = 0; i < count; i++) {
+        layout.name = NULL;
         CHECK_EQ(flake_layout_at(i, &layout), FLAKE_OK);
         CHECK_STR(layout.name, names[i]);
     }
     CHECK_EQ(flake_layout_at(count, &layout), FLAKE_INVALID);
     CHECK_EQ(flake_layout_at(SIZE_MAX, &layout), FLAKE_INVALID);
     CHECK_STR(layout.name, names[count - 1]);
+}
+
+/* ---- times outside ---- */
+
+/* What compose, min_at and max_at say of a time; a refusal leaves the output. */
+static void check_time(const flake_layout *l, int64_t unix_ms, flake_status status) {
+    uint64_t id = 99;
+    flake_parts p = parts_of(unix_ms, 0, 0);
+    CHECK_EQ(flake_compose(l, &p, &id), status);
+    CHECK_EQ(flake_min_at(l, unix_ms, &id), status);
+    CHECK_EQ(flake_max_at(l, unix_ms, &id), status);
+    if (status != FLAKE_OK) CHECK_EQ(id, 99);
+}
+
+static void check_borders(const flake_layout *l) {
+    check_time(l, l->epoch_ms, FLAKE_OK);
+    if (l->epoch_ms > INT64_MIN) {
+        check_time(l, l->epoch_ms - 1, FLAKE_TIME_RANGE);
+        check_time(l, INT64_MIN, FLAKE_TIME_RANGE);
+    }
+    const int64_t expires_ms = flake_layout_end_ms(l);
+    check_time(l, expires_ms, FLAKE_OK);
+    if (expires_ms < INT64_MAX) {
+        check_time(l, expires_ms + 1, FLAKE_TIME_RANGE);
+        check_time(l, INT64_MAX, FLAKE_TIME_RANGE);
+    }
+}
+
+TEST(a_time_outside_is_refused_exactly_at_the_borders) {
+    static const uint32_t units_ms[] = {0, 4, 10, 1000, 86400000}; /* 0: its own */
+    for (int i = 0; i < built_in_count; i++)
+        for (size_t u = 0; u < sizeof units_ms / sizeof *units_ms; u++) {
+            flake_layout l = built_in[i];
+            if (units_ms[u]) l.unit_ms = units_ms[u];
+            check_borders(&l);
+            l.epoch_ms = -l.epoch_ms - 12345; /* before 1970 */
+            check_borders(&l);
+        }
+}
+
+TEST(a_layout_expires_with_the_last_ms_of_its_last_unit) {
+    flake_layout l;
+    CHECK_EQ((l = flake_layout_idgen, flake_layout_end_ms(&l)), 4398046511103);
+    CHECK_EQ((l = flake_layout_hazelcast, flake_layout_end_ms(&l)), 3713788055551);
+    CHECK_EQ((l = flake_layout_sonyflake, flake_layout_end_ms(&l)), 1409529600000 + 5497558138879);
+    CHECK_EQ((l = flake_layout_twitter, flake_layout_end_ms(&l)), 1288834974657 + 2199023255551);
+    CHECK_EQ((l = flake_layout_mastodon, flake_layout_end_ms(&l)), 281474976710655);
+    CHECK_EQ((l = flake_layout_of(1, 0, 0, -1), flake_layout_end_ms(&l)), 0);
+    CHECK_EQ((l = flake_layout_of(10, 0, 0, -5000), flake_layout_end_ms(&l)), -5000 + 1023);
+    l.unit_ms = 60000;
+    CHECK_EQ(flake_layout_end_ms(&l), -5000 + 1024 * 60000 - 1);
+    CHECK_EQ((l = flake_layout_of(63, 0, 0, 0), flake_layout_end_ms(&l)), INT64_MAX);
+    CHECK_EQ((l = flake_layout_of(63, 0, 0, -1), flake_layout_end_ms(&l)), INT64_MAX - 1);
+    CHECK_EQ((l = flake_layout_of(63, 0, 0, 1), flake_layout_end_ms(&l)), INT64_MAX);
+    CHECK_EQ((l = flake_layout_of(42, 10, 12, INT64_MAX - 5), flake_layout_end_ms(&l)), INT64_MAX);
+}
+
+TEST(the_ends_of_int64_are_times_like_others) {
+    check_time(NULL, 0, FLAKE_INVALID);
+    const flake_layout whole = flake_layout_of(64, 0, 0, INT64_MIN);
+    check_borders(&whole);
+    check_id(&whole, 0, INT64_MIN, 0, 0);
+    check_id(&whole, (uint64_t)1 << 63, 0, 0, 0);
+    check_id(&whole, UINT64_MAX, INT64_MAX, 0, 0);
+    CHECK_EQ(flake_layout_end_ms(&whole), INT64_MAX);
+
+    const flake_layout latest = flake_layout_of(64, 0, 0, INT64_MAX);
+    flake_parts p = parts_of(1, 2, 3);
+    check_borders(&latest);
+    check_id(&latest, 0, INT64_MAX, 0, 0);
+    CHECK_EQ(flake_decompose(&latest, 1, &p), FLAKE_TIME_RANGE); /* later than INT64_MAX */
+    CHECK_EQ(p.unix_ms, 1);
+
+    const flake_layout earliest = flake_layout_of(42, 10, 12, INT64_MIN);
+    check_borders(&earliest);
+    CHECK_EQ(flake_layout_end_ms(&earliest), INT64_MIN + ((int64_t)1 << 42) - 1);
+
+    flake_layout long_units = flake_layout_of(31, 0, 24, INT64_MIN + 1);
+    long_units.unit_ms = UINT32_MAX;
+    check_borders(&long_units);
+    check_id(&long_units, (uint64_t)1 << 24, INT64_MIN + 1 + (int64_t)UINT32_MAX, 0, 0);
+    check_time(&long_units, INT64_MAX, FLAKE_TIME_RANGE);
+    long_units.epoch_ms = INT64_MAX - 1;
+    check_borders(&long_units);
+    CHECK_EQ(flake_layout_end_ms(&long_units), INT64_MAX);
+}
+
+TEST(a_spent_last_unit_is_the_end) {
+    const flake_layout l = flake_layout_js53;
+    flake_options o = on_script(l, 31);
+    uint64_t id = 0;
+    script_at_ms(flake_layout_end_ms(&l));
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    for (int i = 0; i < 128; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    CHECK_EQ(id, ones(53));
+    FAILS(flake_try(&gen, &id), FLAKE_TIME_RANGE, id);
+    FAILS(flake_next(&gen, &id), FLAKE_TIME_RANGE, id);
+    CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
+    CHECK_EQ(script_now.sleeps, 0);
+}
+
+/* Time and sequence fill all 64 bits of the engine's word: the last id of all must not lead to the
+ * first again. (The last unit may be the price.) */
+TEST(the_widest_layout_does_not_begin_again_after_its_last_id) {
+    static uint64_t ids[1 << 20];
+    const flake_layout l = flake_layout_of(44, 0, 20, -last_clock_ms);
+    flake_options o = on_script(l, 0);
+    script_at_ms(flake_layout_end_ms(&l) - 1);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    for (uint64_t time = ones(44) - 1; time <= ones(44); time++) {
+        uint64_t id;
+        const size_t n = got64_n(&gen, ids, 1 << 20);
+        if (time < ones(44)) CHECK_EQ(n, 1 << 20);
+        for (size_t i = 0; i < n; i++) CHECK_EQ(ids[i], time << 20 | i);
+        id = 99;
+        CHECK(flake_try(&gen, &id) != FLAKE_OK);
+        CHECK_EQ(id, 0);
+        CHECK_EQ(got64_n(&gen, &id, 1), 0);
+        script_now.now_ns += 1000000;
+    }
+}
+
+/* On a generator that has a newest unit; a fresh one says FLAKE_TIME_RANGE. Some are times that ns cannot
+ * tell. */
+TEST(a_time_before_the_epoch_counts_as_the_newest_unit) {
+    static const int64_t old_ms[] = {1514764800999,  1514764799999,  0,        -1,
+                                     -9223372036854, -9223372036855, INT64_MIN};
+    const flake_layout l = flake_layout_hazelcast;
+    flake_options o = on_script(l, 7);
+    uint64_t id = 0;
+    script_at_ms(l.epoch_ms + 1000);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    for (uint64_t i = 0; i < sizeof old_ms / sizeof *old_ms; i++) {
+        CHECK_EQ(flake_try_at(&gen, old_ms[i], &id), FLAKE_OK);
+        CHECK_EQ(id, id_by_bits(&l, 1000, 7, i + 1));
+    }
+}
+
+/* Such a layout is refused, or keeps what it promises. */
+static void check_first_ids(const flake_layout *l, int64_t unix_ms, uint64_t n) {
+    flake_options o = on_script(*l, 0);
+    const uint64_t time = ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms;
+    uint64_t id = 0;
+    script_at_ms(unix_ms);
+    flake_status status = flake_init(&gen, &o, NULL);
+    CHECK(status == FLAKE_OK || status == FLAKE_INVALID);
+    if (status != FLAKE_OK) return;
+    for (uint64_t seq = 0; seq < n; seq++) {
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+        CHECK_EQ(id, id_by_bits(l, time, 0, seq));
+    }
+}
+
+TEST(units_that_fit_the_clock_once_or_twice_are_counted_like_others) {
+    flake_layout l = flake_layout_of(42, 10, 12, 0);
+    l.unit_ms = UINT32_MAX; /* 49.7 days; the clock of 63 bits ends 106,751 days after 1970 */
+    check_first_ids(&l, 5, 100);
+    l.epoch_ms = last_clock_ms - 2 * (int64_t)UINT32_MAX - 1000;
+    check_first_ids(&l, l.epoch_ms + 5, 100);
+    l.epoch_ms = last_clock_ms - (int64_t)UINT32_MAX - 1000;
+    check_first_ids(&l, l.epoch_ms + 5, 100);
+    l.epoch_ms = last_clock_ms - 1000;
+    check_first_ids(&l, l.epoch_ms + 5, 100);
+    l = flake_layout_of(64, 0, 0, last_clock_ms);
+    check_first_ids(&l, l.epoch_ms, 1);
+}
+
+TEST(an_epoch_in_the_clocks_last_ms_has_one_unit_at_most) {
+    const flake_layout l = flake_layout_of(42, 10, 12, last_clock_ms);
+    flake_options o = on_script(l, 0);
+    uint64_t id = 0;
+    check_first_ids(&l, last_clock_ms, 4096);
+    if (flake_init(&gen, &o, NULL) != FLAKE_OK) return;
+    for (int i = 0; i < 4096; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_TIME_RANGE);
+}
+
+/* volatile: a compiler may else take the sign of an overflow for granted */
+static volatile int64_t wait_ns;
+
+/* The step is longer than an int64_t of ns. */
+TEST(a_clock_put_back_by_centuries_is_a_clock_put_back) {
+    const flake_layout l = flake_layout_of(45, 5, 13, -last_clock_ms);
+    flake_options o = on_script(l, 0);
+    uint64_t id;
+    script_at_ms(8000000000000);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    script_at_ms(-8000000000000);
+    FAILS(flake_try(&gen, &id), FLAKE_CLOCK_BACKWARDS, id);
+    wait_ns = flake_retry_ns(&gen);
+    CHECK(wait_ns > 0);
+    script_now.jump_to_ns = 8000000000000000000; /* ends a wait that should not be */
+    FAILS(flake_next(&gen, &id), FLAKE_CLOCK_BACKWARDS, id);
+    CHECK_EQ(script_now.sleeps, 0);
+}
+
+/* ---- what an init takes and refuses ---- */
+
+TEST(node_numbers_have_bounds) {
+    CHECK_EQ(flake_idgen_node(0, 0), 0);
+    CHECK_EQ(flake_idgen_node(31, 31), 1023);
+    CHECK_EQ(flake_idgen_node(32, 0), UINT64_MAX);
+    CHECK_EQ(flake_idgen_node(0, 32), UINT64_MAX);
+    CHECK_EQ(flake_idgen_node(UINT_MAX, UINT_MAX), UINT64_MAX);
+    CHECK_EQ(flake_idgen_node(1u << 27, 0), UINT64_MAX); /* would be shifted out */
+    CHECK_EQ(flake_uniqueid_node(0, 0), 0);
+    CHECK_EQ(flake_uniqueid_node(15, 2047), 32767);
+    CHECK_EQ(flake_uniqueid_node(16, 0), UINT64_MAX);
+    CHECK_EQ(flake_uniqueid_node(0, 2048), UINT64_MAX);
+    CHECK_EQ(flake_uniqueid_node(0, 1u << 28), UINT64_MAX);
+    for (int i = 0; i < 2; i++) {
+        flake_options o = on_script(i ? flake_layout_uniqueid_ordered : flake_layout_idgen,
+                                    i ? flake_uniqueid_node(16, 0) : flake_idgen_node(0, 32));
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
+    }
+}
+
+/* An option and a part that an id of the options' layout has no bits for. */
+static void check_too_large(const flake_options *o, const flake_parts *p) {
+    uint64_t id = 99;
+    CHECK_EQ(flake_init(&gen, o, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_compose(&o->layout, p, &id), FLAKE_INVALID);
+    CHECK_EQ(id, 99);
+}
+
+TEST(every_layouts_node_and_sequence_have_bounds) {
+    for (int i = 0; i < built_in_count; i++) {
+        const flake_layout l = built_in[i];
+        const uint64_t most_node = ones(l.node_bits), most_seq = ones(l.seq_bits);
+        flake_options o = on_script(l, (uint32_t)most_node);
+        flake_parts p = parts_of(l.epoch_ms, most_node, most_seq);
+        uint64_t id = 99;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        o.seq_max = (uint32_t)most_seq;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        o.seq_min = (uint32_t)most_seq;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_OK);
+        id = 99;
+        if (most_node < UINT32_MAX) {
+            o.node = p.node = most_node + 1;
+            check_too_large(&o, &p);
+            o.node = p.node = UINT64_MAX;
+            check_too_large(&o, &p);
+        }
+        o.node = p.node = 0;
+        if (most_seq < UINT32_MAX) {
+            o.seq_max = p.seq = (uint32_t)most_seq + 1;
+            check_too_large(&o, &p);
+            o.seq_max = p.seq = UINT32_MAX;
+            check_too_large(&o, &p);
+        }
+        if (most_seq > 0) {
+            o.seq_max = (uint32_t)most_seq - 1;
+            o.seq_min = (uint32_t)most_seq; /* the wrong way round */
+            CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
+        }
+        CHECK_EQ(id, 99);
+    }
+}
+
+TEST(an_offset_that_lifts_the_node_out_is_told_apart) {
+    const flake_layout l = flake_layout_hazelcast;
+    flake_options o = on_script(l, 65535);
+    uint64_t id = 0;
+    o.node_offset = 1;
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_NODE_RANGE);
+    o.node_offset = UINT32_MAX; /* the sum wraps in 32 bits */
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_NODE_RANGE);
+    o.node = 0;
+    o.node_offset = 65536;
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_NODE_RANGE);
+    o.node_offset = 65535;
+    script_at_ms(l.epoch_ms);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    CHECK_EQ(id, 65535);
+    o.node = 65536;
+    o.node_offset = 0;
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
+}
+
+/* A layout that check, init and all that take one must refuse. */
+static void check_layout_refused(flake_layout l) {
+    flake_options o = on_script(l, 0);
+    flake_parts p = parts_of(l.epoch_ms, 0, 0);
+    uint64_t id = 99;
+    CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_INVALID);
+    CHECK_EQ(flake_min_at(&l, l.epoch_ms, &id), FLAKE_INVALID);
+    CHECK_EQ(flake_max_at(&l, l.epoch_ms, &id), FLAKE_INVALID);
+    CHECK_EQ(id, 99);
+    p.seq = 98;
+    CHECK_EQ(flake_decompose(&l, 0, &p), FLAKE_INVALID);
+    CHECK_EQ(p.seq, 98);
+}
+
+TEST(bits_that_do_not_fit_64_are_refused) {
+    static const unsigned wrong[][3] = {
+        {42, 10, 13},      {42, 11, 12},      {43, 10, 12},  {65, 0, 0},         {0, 10, 12},
+        {64, 1, 0},        {64, 0, 1},        {1, 32, 32},   {40, 33, 0},        {1, 0, 33},
+        {1, 33, 1},        {256 + 42, 0, 0},  {42, 256, 12}, {42, 10, 256 + 12}, {42, 10, UINT_MAX},
+        {42, UINT_MAX, 1}, {UINT_MAX, 10, 1}, {64, 64, 64},  {0, 0, 0}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        check_layout_refused(flake_layout_of(wrong[i][0], wrong[i][1], wrong[i][2], 1));
+    static const unsigned right[][3] = {{42, 10, 12}, {64, 0, 0},  {32, 32, 0}, {32, 0, 32},
+                                        {63, 1, 0},   {1, 31, 32}, {1, 0, 0}};
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        const flake_layout l = flake_layout_of(right[i][0], right[i][1], right[i][2], 1);
+        CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_OK);
+    }
+}
+
+static flake_layout with_shifts(unsigned time_shift, unsigned node_shift, unsigned seq_shift) {
+    flake_layout l = flake_layout_of(40, 8, 8, 1);
+    l.time_shift = (uint8_t)time_shift;
+    l.node_shift = (uint8_t)node_shift;
+    l.seq_shift = (uint8_t)seq_shift;
+    return l;
+}
+
+TEST(fields_that_overlap_or_leave_the_64_bits_are_refused) {
+    static const unsigned wrong[][3] = {{16, 7, 0},  /* node over seq */
+                                        {15, 8, 0},  /* time over node */
+                                        {7, 47, 0},  /* time over seq */
+                                        {0, 39, 56}, /* node over time */
+                                        {16, 0, 0},  {25, 8, 0},  {16, 57, 0},  {8, 0, 57},
+                                        {16, 8, 64}, {255, 8, 0}, {16, 255, 0}, {16, 8, 255}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        check_layout_refused(with_shifts(wrong[i][0], wrong[i][1], wrong[i][2]));
+    flake_layout l = flake_layout_of(40, 8, 8, 1);
+    l.gap_at = 3; /* the gap pushes the node's upper bits into time */
+    check_layout_refused(l);
+    l.time_shift++;
+    CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_OK);
+    l = with_shifts(0, 56, 40);
+    CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_OK);
+    l.gap_at = 8; /* its bit above bit 63 */
+    check_layout_refused(l);
+}
+
+/* A field may be the topmost bit alone, and any of the three. */
+TEST(one_bit_at_the_top_is_a_field) {
+    for (int field = 0; field < 3; field++) {
+        flake_layout l = flake_layout_of(41, 4, 5, 0);
+        if (field == 0) l.seq_bits = 1, l.seq_shift = 63;
+        if (field == 1) l.node_bits = 1, l.node_shift = 63;
+        if (field == 2) l.time_bits = 1, l.time_shift = 63, l.unit_ms = 2000000000;
+        CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_OK);
+        flake_options o = on_script(l, 1);
+        uint64_t ids[2] = {0, 0};
+        flake_parts parts = {0, 0, 0};
+        script_at_ms(field == 2 ? 3000000000 : 1000);
+        o.seq_max = field == 0 ? 1 : 0;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(got64_n(&gen, ids, 2), 2);
+        CHECK_EQ(ids[0], id_by_bits(&l, field == 2 ? 1 : 1000, 1, 0));
+        CHECK_EQ(ids[1], id_by_bits(&l, field == 2 ? 1 : 1000, 1, 1));
+        CHECK_EQ(ids[field == 0 ? 1 : 0] >> 63, 1);
+        CHECK_EQ(flake_decompose(&l, ids[1], &parts), FLAKE_OK);
+        CHECK(parts.node == 1 && parts.seq == 1);
+        CHECK_EQ(parts.unix_ms, field == 2 ? 2000000000 : 1000);
+        if (field == 0) CHECK_EQ(flake_try(&gen, ids), FLAKE_AGAIN);
+        if (field == 0) l.seq_shift = 64;
+        if (field == 1) l.node_shift = 64;
+        if (field == 2) l.time_shift = 64;
+        check_layout_refused(l);
+        if (field == 0) l.seq_bits = 0;
+        if (field == 1) l.node_bits = 0;
+        check_layout_refused(l); /* nor where it has no bits */
+    }
+}
+
+TEST(layouts_that_mean_nothing_are_refused) {
+    const flake_layout good = flake_layout_of(40, 8, 8, 1), ordered = flake_layout_uniqueid_ordered;
+#define REFUSES(layout, change)  \
+    do {                         \
+        flake_layout l = layout; \
+        change;                  \
+        check_layout_refused(l); \
+    } while (0)
+    REFUSES(good, l.unit_ms = 0);
+    REFUSES(good, l.time_reversed = 2);
+    REFUSES(good, l.gap_bit = 1); /* a bit without a gap */
+    REFUSES(ordered, l.gap_bit = 2);
+    REFUSES(ordered, l.gap_at = 16); /* above the node's 15 bits */
+    REFUSES(good, l.time_sign = 2);
+    REFUSES(flake_layout_idgen, l.time_sign = 1); /* above bit 63 */
+    flake_layout turned = good;
+    turned.time_shift = 0;
+    turned.node_shift = 40; /* where the sign would be */
+    turned.seq_shift = 48;
+    CHECK_EQ(flake_layout_check(&turned, NULL), FLAKE_OK);
+    REFUSES(turned, l.time_sign = 1);
+    CHECK_EQ(flake_layout_check(NULL, NULL), FLAKE_INVALID);
+}
+
+/* Options of which each is good but for one thing. */
+enum { refused_count = 17 };
+static flake_status refused_options(int which, flake_options *o) {
+    *o = on_script(flake_layout_idgen, 5);
+    switch (which) {
+    case 0: o->node = 1024; break;
+    case 1: o->node_offset = 1019; return FLAKE_NODE_RANGE;
+    case 2: o->node_offset = UINT32_MAX; return FLAKE_NODE_RANGE;
+    case 3: o->seq_max = 4096; break;
+    case 4: o->seq_min = 1; break; /* above seq_max, which is 0 */
+    case 5: o->layout.unit_ms = 0; break;
+    case 6: o->layout.time_bits = 43; break;
+    case 7: o->layout.node_shift = 11; break;
+    case 8: o->layout.epoch_ms = INT64_MAX; break; /* no clock of 63 bits of ns gets there */
+    case 9: o->layout.epoch_ms = INT64_MIN; break;
+    case 10: o->max_ahead_ms = -1; break;
+    case 11: o->max_wait_ms = -1; break;
+    case 12: o->clock.kind = 3; break;
+    case 13: o->clock.kind = -1; break;
+    case 14: o->layout.epoch_ms = last_clock_ms + 1; break;
+    case 15: o->max_ahead_ms = (int64_t)INT32_MAX + 1; break;
+    default: o->node = UINT32_MAX; break;
+    }
+    return FLAKE_INVALID;
+}
+
+TEST(after_a_refused_init_nothing_is_drawn) {
+    flake_options good = on_script(flake_layout_hazelcast, 1234), bad;
+    uint64_t id = 0;
+    good.seq_min = 2;
+    good.seq_max = 40;
+    script_at_ms(1516028439000);
+    for (uint64_t i = 0; i < refused_count; i++) {
+        CHECK_EQ(flake_init(&gen, &good, NULL), FLAKE_OK);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+        CHECK_EQ(id, 5300086112257234 + (2 << 16));
+        const flake_status status = refused_options((int)i, &bad);
+        CHECK_EQ(flake_init(&gen, &bad, NULL), status);
+        FAILS(flake_next(&gen, &id), FLAKE_INVALID, id);
+        CHECK(flake_gen_options(&gen) == NULL);
+    }
+}
+
+TEST(the_options_in_force_can_be_read_back) {
+    flake_options o = {0};
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    const flake_options *in_force = flake_gen_options(&gen);
+    CHECK(in_force->seq_min == 0 && in_force->seq_max == 4095 && in_force->node == 0);
+    CHECK(in_force->max_wait_ms == 1000 && in_force->max_ahead_ms == 0);
+
+    o.max_ahead_ms = INT32_MAX;
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(in_force->max_ahead_ms, INT32_MAX);
+
+    o = on_script(flake_layout_hazelcast, 1234);
+    o.node_offset = 7;
+    o.seq_min = 3;
+    o.seq_max = 9;
+    o.max_ahead_ms = 15000;
+    o.max_wait_ms = 1;
+    o.fail_on_backwards = true;
+    o.seq_scatter = true;
+    o.shared_memory = words_reach_other_processes;
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    in_force = flake_gen_options(&gen);
+    CHECK_STR(in_force->layout.name, "hazelcast");
+    CHECK(in_force->node == 1234 && in_force->node_offset == 7);
+    CHECK(in_force->seq_min == 3 && in_force->seq_max == 9);
+    CHECK(in_force->max_ahead_ms == 15000 && in_force->max_wait_ms == 1);
+    CHECK(in_force->clock.now_ns == script_read && in_force->clock.user == &script_now);
+    CHECK(in_force->fail_on_backwards && in_force->seq_scatter);
+    CHECK_EQ(in_force->shared_memory, (bool)words_reach_other_processes);
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -13,43 +13,24 @@ static void play_one(const uint8_t *bytes, size_t size) { flake_play(bytes, size
 enum { restore = 12, great_try_n = 8 | 16 | 32 }; /* see flake_play_step */
 
 TEST(random_scripts_follow_the_oracle) {
-    seeded_play(play_one, 1000000, 20000, seeded_any());
-}
-
-TEST(random_scripts_at_the_ends_of_time_follow_the_oracle) {
-    seeded how = seeded_any();
-    how.first = FUZZ_OUTSIDE << 2;
-    seeded_play(play_one, 2000000, 10000, how);
-}
-
-TEST(random_scripts_with_restless_sleeps_follow_the_oracle) {
-    seeded how = seeded_any();
-    how.first = (FUZZ_STICK | FUZZ_JUMP) << 2;
-    seeded_play(play_one, 3000000, 10000, how);
-}
-
-TEST(random_scripts_with_snapshots_of_others_follow_the_oracle) {
-    seeded how = seeded_any();
-    how.call = restore;
-    how.bits = 15;
-    how.one_in = 8;
-    seeded_play(play_one, 4000000, 5000, how);
+    const seeded any = {0, 0, 0, 0}, outside = {FUZZ_OUTSIDE << 2, 0, 0, 0};
+    const seeded restless = {(FUZZ_STICK | FUZZ_JUMP) << 2, 0, 0, 0}, others = {0, restore, 15, 8};
+    seeded_play(play_one, 1000000, 20000, any);
+    seeded_play(play_one, 2000000, 10000, outside);  /* the ends of time */
+    seeded_play(play_one, 3000000, 10000, restless); /* sleeps that end early or elsewhere */
+    seeded_play(play_one, 4000000, 5000, others);    /* snapshots of other generators */
 }
 
 /* UUIDs and ULIDs go on, or with fail_on_backwards don't. */
 TEST(random_scripts_of_128_bits_follow_the_oracle) {
-    seeded how = seeded_any();
-    how.first = FLAKE_WIDE | FUZZ_BACK << 2;
+    const seeded how = {FLAKE_WIDE | FUZZ_BACK << 2, 0, 0, 0};
     seeded_play(play_one, 6000000, 10000, how);
 }
 
 /* More is borrowed than count holds. */
 TEST(random_scripts_with_great_loans_follow_the_oracle) {
     static flake_fixed loan;
-    seeded how = seeded_any();
-    how.call = great_try_n;
-    how.bits = 255;
-    how.one_in = 2;
+    const seeded how = {0, great_try_n, 255, 2};
     fixed = &loan;
     for (int i = 0; i < 3; i++) {
         memset(&loan, 0, sizeof loan);
@@ -64,11 +45,7 @@ TEST(random_scripts_with_great_loans_follow_the_oracle) {
 /* The word has no bit to spare: the count of a full unit carries into time. */
 TEST(random_scripts_with_full_words_follow_the_oracle) {
     static flake_fixed full;
-    seeded how = seeded_any();
-    how.call = restore | 16 | 32; /* the choice that follows says where from */
-    how.bits = 63;
-    how.one_in = 4;
-    memset(&full, 0, sizeof full);
+    const seeded how = {0, restore | 16 | 32, 63, 4}; /* the choice that follows says where from */
     full.options.layout = flake_layout_of(43, 0, 21, 0);
     full.options.clock.now_ns = fuzz_read;
     fixed = &full;

@@ -50,7 +50,7 @@ static sno_id id_of_kind(const form *f, int kind) {
     char text[64];
     sno_id id = {0};
     do {
-        run_random_text(&seed, kind, f->alphabet, f->length, text);
+        run_random_text(&seed, kind, f->alphabet, (unsigned)strlen(f->alphabet), f->length, text);
         if (f->length == 20) CHECK(tool_parse_hex(text, 20, &id));
         else CHECK_EQ(sno_decode(text, 16, &id), FLAKE_OK);
     } while (sno_units(id) == 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * UUIDs and ULIDs of a generator rise, whatever the calls and the clock, over lanes, gates, snapshots, forks,
- * restarts; and questions are answered by what a try does then.
+ * UUIDs and ULIDs of a generator rise when the clock is put back, over lanes, gates, snapshots, forks, restarts;
+ * and questions are answered by what a try does then. (Any calls and any clock: test_random_flake.c.)
  */
 #define _GNU_SOURCE
 #include "uuid.h"
@@ -27,55 +27,17 @@ static void step_clock(uint64_t *seed) {
     }
 }
 
-/* One call of any kind; what it gives rises. */
-static uint64_t call_any(uint64_t *seed, flake128 *last) {
-    flake128 few[30];
-    const size_t most = 1 + (size_t)random_below(seed, 30);
-    size_t n = 1;
-    const uint64_t call = random_below(seed, asked == &lanes ? 4 : 5);
-    few[0] = untouched;
-    if (call == 0) CHECK_EQ(flake128_next(asked, few), FLAKE_OK);
-    if (call == 1) CHECK_EQ(flake128_next_n(asked, few, n = most), FLAKE_OK);
-    if (call == 2) n = got128_n(asked, few, most);
-    if (call > 2) {
-        const flake_status status =
-            call == 3 ? flake128_try(asked, few) : flake128_try_at(&gen, script_now.now_ns / MS, few);
-        n = status == FLAKE_OK;
-        if (call == 4 && script_now.now_ns < MS) CHECK(status == FLAKE_OK || status == FLAKE_AGAIN);
-        CHECK(status == FLAKE_OK || status == FLAKE_AGAIN);
-        if (!n) CHECK(is_none(&few[0]));
-    }
-    for (size_t i = 0; i < n; i++) rises(last, few[i]);
-    return n;
-}
-
-TEST(ids_rise_whatever_the_calls_and_the_clock) {
-    uint64_t seed = 99;
-    asked = &gen;
-    EACH_LAYOUT(l) for (unsigned i = 0; i < 6; i++) {
-        begin(l);
-        options.max_ahead_ms = i % 2 ? 5 : 0;
-        last_number = i < 2 ? 0 : i < 4 ? 9 : 3;
-        open_gen(&gen);
-        flake128 last = {0};
-        flake_stats stats;
-        uint64_t n = 0;
-        for (unsigned step = 0; step < steps; step++, step_clock(&seed))
-            n += call_any(&seed, &last);
-        flake_stats_get(&gen, &stats);
-        CHECK_EQ(stats.ids, n);
-        CHECK(stats.clock_backwards > 0 && stats.batches > 0);
-    }
-}
-
-/* The newest ms given. */
+/* The newest ms given, and the newest ID, which rise without lanes. */
 static int64_t newest_ms;
+static flake128 newest;
 
 static size_t tried(size_t n) {
     flake128 few[30];
     const size_t given = n > 1 ? got128_n(asked, few, n) : flake128_try(asked, few) == FLAKE_OK;
-    for (size_t i = 0; i < given; i++)
+    for (size_t i = 0; i < given; i++) {
         if (uuid_ms(few[i]) > newest_ms) newest_ms = uuid_ms(few[i]);
+        if (asked == &gen) rises(&newest, few[i]);
+    }
     return given;
 }
 
@@ -108,6 +70,7 @@ TEST(answers_agree_with_what_a_try_does) {
         if (i % 2) open_lanes();
         else open_gen(&gen);
         newest_ms = 0;
+        memset(&newest, 0, sizeof newest);
         (void)tried(1);
         for (unsigned step = 0; step < steps; step++, step_clock(&seed)) check_answers();
     }
@@ -157,52 +120,6 @@ TEST(a_clock_before_1984_stops_nobody_who_has_begun) {
         CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
         CHECK_EQ(uuid_ms(id), 441763200000);
     }
-}
-
-TEST(refuse_back_says_so_and_changes_nothing) {
-    EACH_LAYOUT(l) {
-        begin(l);
-        options.fail_on_backwards = true;
-        open_gen(&gen);
-        flake128 last = drawn(&gen), id = untouched;
-        for (int i = 0; i < 3; i++) {
-            script_now.now_ns = i == 2 ? 1 : (T - (i ? 3600000 : 1)) * MS;
-            const flake_status expected = i == 2 ? FLAKE_TIME_RANGE : FLAKE_CLOCK_BACKWARDS;
-            const flake_snapshot before = snapshot_of(&gen);
-            CHECK_EQ(flake128_next(&gen, &id), expected);
-            CHECK_EQ(flake128_try(&gen, &id), expected);
-            CHECK_EQ(flake128_next_n(&gen, &id, 1), expected);
-            CHECK_EQ(got128_n(&gen, &id, 1), 0);
-            const flake_snapshot after = snapshot_of(&gen);
-            CHECK(is_none(&id));
-            CHECK(before.unix_ms == after.unix_ms && before.count == after.count);
-            CHECK_EQ(flake_available(&gen), 0);
-            CHECK(flake_retry_ns(&gen) > 0);
-        }
-        clock_at(T);
-        const flake128 next = drawn(&gen);
-        CHECK(counts_by_one(l, last, next));
-    }
-}
-
-TEST(ids_ahead_of_the_clock_rise_when_it_is_put_back) {
-    begin(&flake_layout_uuid7);
-    last_number = 9;
-    options.max_ahead_ms = 4;
-    open_gen(&gen);
-    CHECK_EQ(got128_n(&gen, ids, 100), 50);
-    flake128 last = ids[49], id = untouched;
-    CHECK_EQ(uuid_ms(last), T + 4);
-    clock_at(T - 2); /* by less than that: it waits for its turn */
-    CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
-    CHECK_EQ(flake_retry_ns(&gen), 3 * MS);
-    rises(&last, drawn(&gen));
-    CHECK_EQ(uuid_ms(last), T + 5);
-    CHECK_EQ(script_now.now_ns, (T + 1) * MS);
-    clock_at(T - 100); /* by more: it goes on */
-    CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
-    rises(&last, id);
-    CHECK_EQ(uuid_ms(last), T + 5);
 }
 
 /* ---- behind a gate ---- */

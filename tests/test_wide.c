@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * 128-bit ids: boundary/flake's own, and the generator on the scripted clock.
+ * 128-bit ids of boundary/flake: its own, and what test_random_flake.c and test_random_text.c do not see.
  */
-#include "support.h"
-#include "flake.h"
-#include "options.h"
+#define _GNU_SOURCE
+#include "uuid.h"
 #include <time.h>
 
-static const uint64_t a_worker = 0x9ba1a5c50962, most_workers = 0xffffffffffff;
-static const int64_t start_ms = 1700000000000;
-
-static const flake128 untouched = {{0xaa, 1, 2, 3}};
-
-static flake_gen gen;
-static flake128 ids[3 * 65536 + 1];
-static flake_options options; /* of the test that runs */
+static const uint64_t most_workers = 0xffffffffffff;
 
 #ifdef TEST_SMALL
 enum { rounds = 200 };
@@ -22,75 +14,34 @@ enum { rounds = 200 };
 enum { rounds = 20000 };
 #endif
 
-/* The clock at unix_ms, and default options on it. */
 static void begin_at(int64_t unix_ms) {
-    script_at_ms(unix_ms);
-    memset(&options, 0, sizeof options);
-    options.clock.now_ns = script_read;
-    options.clock.user = &script_now;
-    options.layout = flake_layout_boundary;
-    options.node = a_worker;
+    begin(&flake_layout_boundary);
+    clock_at(unix_ms);
 }
-
-static void start(void) { CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_OK); }
 
 static flake128 wide(uint64_t time, uint64_t worker, uint64_t seq) {
     flake128 id;
-    for (int i = 0; i < 8; i++) id.bytes[i] = (uint8_t)(time >> (56 - 8 * i));
-    for (int i = 0; i < 6; i++) id.bytes[8 + i] = (uint8_t)(worker >> (40 - 8 * i));
-    id.bytes[14] = (uint8_t)(seq >> 8);
-    id.bytes[15] = (uint8_t)seq;
+    flake_to_bytes(time, id.bytes);
+    flake_to_bytes(worker << 16 | seq, id.bytes + 8);
     return id;
 }
 
 static bool is_same(flake128 a, flake128 b) { return memcmp(a.bytes, b.bytes, 16) == 0; }
 
 static bool is_drawn(flake128 id, int64_t unix_ms, uint64_t seq) {
-    return is_same(id, wide((uint64_t)unix_ms, a_worker, seq));
-}
-
-static flake_parts parts_of(int64_t unix_ms, uint64_t worker, uint32_t seq) {
-    flake_parts p;
-    p.unix_ms = unix_ms;
-    p.node = worker;
-    p.seq = seq;
-    return p;
-}
-
-static void check_parts(flake128 id, int64_t unix_ms, uint64_t worker, uint32_t seq) {
-    flake_parts p = parts_of(-1, 77, 77);
-    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &id, &p), FLAKE_OK);
-    CHECK_EQ(p.unix_ms, unix_ms);
-    CHECK_EQ(p.node, worker);
-    CHECK_EQ(p.seq, seq);
+    return is_same(id, wide((uint64_t)unix_ms, a_node, seq));
 }
 
 static void check_id(flake128 id, int64_t unix_ms, uint64_t worker, uint32_t seq) {
     flake128 composed = untouched;
-    flake_parts p = parts_of(unix_ms, worker, seq);
+    flake_parts p = {0, 0, 0};
+    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &id, &p), FLAKE_OK);
+    CHECK(p.unix_ms == unix_ms && p.node == worker && p.seq == seq);
     CHECK_EQ(flake128_compose(&flake_layout_boundary, &p, &composed), FLAKE_OK);
     CHECK(is_same(composed, id));
-    check_parts(id, unix_ms, worker, seq);
-}
-
-/* A draw of any kind fails with this status, and zeroes its output. */
-static void check_draw_refused(flake_status next, flake_status try) {
-    flake128 id;
-    FAILS(flake128_try(&gen, &id), try, id);
-    FAILS(flake128_next(&gen, &id), next, id);
-    CHECK_EQ(got128_n(&gen, &id, 1), 0);
 }
 
 /* ---- the peer's ids ---- */
-
-static void check_text(flake128 id, unsigned base, const char *text) {
-    char out[FLAKE128_TEXT_SIZE];
-    flake128 parsed = untouched;
-    CHECK_EQ(flake128_format(&id, base, out, sizeof out), strlen(text));
-    CHECK_STR(out, text);
-    CHECK_EQ(flake128_parse(text, strlen(text), base, &parsed), FLAKE_OK);
-    CHECK(is_same(parsed, id));
-}
 
 static void boundary_row(char **field) {
     const int64_t unix_ms = (int64_t)strtoll(field[0], NULL, 10);
@@ -99,13 +50,10 @@ static void boundary_row(char **field) {
     flake128 id = untouched;
     hex_bytes(field[3], id.bytes, sizeof id.bytes);
     check_id(id, unix_ms, worker, seq);
-    check_text(id, 62, field[4]);
-    check_text(id, 36, field[5]);
-    check_text(id, 10, field[6]);
 
     begin_at(unix_ms);
     options.node = worker;
-    start();
+    open_gen(&gen);
     CHECK_EQ(flake128_next_n(&gen, ids, seq + 1), FLAKE_OK);
     CHECK(is_same(ids[seq], id));
     CHECK_EQ(script_now.sleeps, 0);
@@ -118,73 +66,15 @@ TEST(the_id_on_boundarys_page_comes_out) {
     check_id(id, 0x134d4212d43, 0x109add5e0e8f, 0);
     begin_at(0x134d4212d43);
     options.node = 0x109add5e0e8f;
-    start();
+    open_gen(&gen);
     CHECK_EQ(flake128_try(&gen, ids), FLAKE_OK);
     CHECK(is_same(ids[0], id));
 }
 
-/* ---- compose, decompose, bounds ---- */
+/* ---- bytes (fields: test_random_text.c) ---- */
 
-TEST(compose_and_decompose_round_trip) {
-    uint64_t state = 1;
-    for (int corner = 0; corner < 8; corner++) {
-        int64_t unix_ms = corner & 1 ? INT64_MAX : 0;
-        uint64_t worker = corner & 2 ? most_workers : 0;
-        uint32_t seq = corner & 4 ? 65535 : 0;
-        check_id(wide((uint64_t)unix_ms, worker, seq), unix_ms, worker, seq);
-    }
-    for (int i = 0; i < rounds; i++) {
-        uint64_t time = random_next(&state) >> 1, worker = random_next(&state) >> 16;
-        uint64_t seq = random_next(&state) >> 48;
-        check_id(wide(time, worker, seq), (int64_t)time, worker, (uint32_t)seq);
-    }
-}
-
-TEST(a_worker_has_48_bits) {
-    flake_parts p = parts_of(start_ms, most_workers, 0);
-    flake128 id = untouched;
-    begin_at(start_ms);
-    options.node = most_workers;
-    start();
-    CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
-    check_parts(id, start_ms, most_workers, 0);
-    options.node = 0;
-    start();
-    CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
-    check_parts(id, start_ms, 0, 0);
-
-    id = untouched;
-    options.node = most_workers + 1;
-    CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_INVALID);
-    options.node = UINT64_MAX;
-    CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_INVALID);
-    p.node = most_workers + 1;
-    CHECK_EQ(flake128_compose(&flake_layout_boundary, &p, &id), FLAKE_INVALID);
-    p.node = UINT64_MAX;
-    CHECK_EQ(flake128_compose(&flake_layout_boundary, &p, &id), FLAKE_INVALID);
-    CHECK(is_same(id, untouched));
-}
-
-TEST(a_sequence_number_has_16_bits) {
-    flake_parts p = parts_of(start_ms, a_worker, 65536);
-    flake128 id = untouched;
-    CHECK_EQ(flake128_compose(&flake_layout_boundary, &p, &id), FLAKE_INVALID);
-    p.seq = UINT32_MAX;
-    CHECK_EQ(flake128_compose(&flake_layout_boundary, &p, &id), FLAKE_INVALID);
-    CHECK(is_same(id, untouched));
-}
-
-TEST(a_time_outside_is_refused) {
-    static const int64_t outside[] = {-1, INT64_MIN};
-    flake128 id = untouched;
-    for (int i = 0; i < 2; i++) {
-        flake_parts p = parts_of(outside[i], a_worker, 0);
-        CHECK_EQ(flake128_compose(&flake_layout_boundary, &p, &id), FLAKE_TIME_RANGE);
-        CHECK_EQ(flake128_min_at(&flake_layout_boundary, outside[i], &id), FLAKE_TIME_RANGE);
-        CHECK_EQ(flake128_max_at(&flake_layout_boundary, outside[i], &id), FLAKE_TIME_RANGE);
-        CHECK(is_same(id, untouched));
-    }
-    flake_parts p = parts_of(5, 6, 7);
+TEST(times_after_int64_are_refused) {
+    flake_parts p = {5, 6, 7};
     const flake128 too_late = wide((uint64_t)1 << 63, 0, 0);
     CHECK_EQ(flake128_decompose(&flake_layout_boundary, &too_late, &p), FLAKE_TIME_RANGE);
     CHECK(p.unix_ms == 5 && p.node == 6 && p.seq == 7);
@@ -192,62 +82,23 @@ TEST(a_time_outside_is_refused) {
 
 static int sign(int x) { return (x > 0) - (x < 0); }
 
-TEST(bytes_sort_by_time_then_worker_then_sequence) {
+TEST(they_compare_as_their_bytes) {
     uint64_t state = 2;
     for (int i = 0; i < rounds; i++) {
-        uint64_t a[3], b[3];
-        int order = 0;
-        for (int field = 2; field >= 0; field--) {
-            const unsigned bits = field == 0 ? 63 : field == 1 ? 48 : 16;
-            a[field] = random_next(&state) >> (64 - bits);
-            switch (random_below(&state, 3)) { /* the same, or one bit off, or any other */
-            case 0: b[field] = a[field]; break;
-            case 1: b[field] = a[field] ^ (uint64_t)1 << random_below(&state, bits); break;
-            default: b[field] = random_next(&state) >> (64 - bits); break;
-            }
-            if (a[field] != b[field]) order = a[field] < b[field] ? -1 : 1;
-        }
-        flake_parts p = parts_of((int64_t)a[0], a[1], (uint32_t)a[2]);
-        flake_parts q = parts_of((int64_t)b[0], b[1], (uint32_t)b[2]);
-        flake128 x = untouched, y = untouched;
-        CHECK_EQ(flake128_compose(&flake_layout_boundary, &p, &x), FLAKE_OK);
-        CHECK_EQ(flake128_compose(&flake_layout_boundary, &q, &y), FLAKE_OK);
-        CHECK_EQ(sign(memcmp(x.bytes, y.bytes, 16)), order);
-        CHECK_EQ(sign(flake128_compare(&x, &y)), order);
-        CHECK_EQ(sign(flake128_compare(&y, &x)), -order);
-    }
-}
-
-TEST(min_and_max_enclose_a_ms_and_nothing_else) {
-    static const int64_t times[] = {0, 1, 1700000000000, INT64_MAX - 1, INT64_MAX};
-    uint64_t state = 3;
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        const uint64_t time = (uint64_t)times[i];
-        flake128 low = untouched, high = untouched, other;
-        CHECK_EQ(flake128_min_at(&flake_layout_boundary, times[i], &low), FLAKE_OK);
-        CHECK_EQ(flake128_max_at(&flake_layout_boundary, times[i], &high), FLAKE_OK);
-        CHECK(is_same(low, wide(time, 0, 0)));
-        CHECK(is_same(high, wide(time, most_workers, 65535)));
-        for (int n = 0; n < 100; n++) {
-            other = wide(time, random_next(&state) >> 16, random_next(&state) >> 48);
-            CHECK(flake128_compare(&low, &other) <= 0 && flake128_compare(&other, &high) <= 0);
-        }
-        if (time > 0) {
-            CHECK_EQ(flake128_max_at(&flake_layout_boundary, times[i] - 1, &other), FLAKE_OK);
-            CHECK(flake128_compare(&other, &low) < 0);
-        }
-        if (times[i] < INT64_MAX) {
-            CHECK_EQ(flake128_min_at(&flake_layout_boundary, times[i] + 1, &other), FLAKE_OK);
-            CHECK(flake128_compare(&other, &high) > 0);
-        }
+        flake128 x = wide(random_next(&state), random_next(&state), random_next(&state)), y = x;
+        y.bytes[random_below(&state, 16)] ^= (uint8_t)random_below(&state, 3);
+        CHECK_EQ(sign(flake128_compare(&x, &y)), sign(memcmp(x.bytes, y.bytes, 16)));
     }
 }
 
 /* ---- options ---- */
 
-TEST(the_layout_cannot_be_changed) {
-    for (int which = 0; which < 9; which++) {
-        begin_at(start_ms);
+/* The layout can't be changed either. */
+TEST(after_a_refused_init_nothing_is_drawn) {
+    for (int which = 0; which < 19; which++) {
+        flake128 id;
+        begin_at(T);
+        open_gen(&gen);
         flake_layout *l = &options.layout;
         switch (which) {
         case 0: l->time_bits = 63; break;
@@ -258,210 +109,70 @@ TEST(the_layout_cannot_be_changed) {
         case 5: l->time_reversed = 1; break;
         case 6: l->gap_at = 1; break;
         case 7: l->gap_bit = 1; break;
-        default: l->time_shift = 22; break;
+        case 8: l->time_shift = 22; break;
+        case 9: options.seq_max = 65536; break;
+        case 10: options.seq_max = UINT32_MAX; break;
+        case 11: options.seq_min = 1; break; /* above seq_max, which is 0 */
+        case 12: options.seq_min = 7, options.seq_max = 6; break;
+        case 13: options.max_ahead_ms = -1; break;
+        case 14: options.max_wait_ms = -1; break;
+        case 15: options.clock.kind = 3; break;
+        case 16: options.node = most_workers + 1; break;
+        case 17: options.node = UINT64_MAX; break;
+        default: options.seq_scatter = true; break;
         }
         CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_INVALID);
-    }
-}
-
-TEST(sequence_bounds_hold) {
-    flake128 id[1] = {untouched};
-    begin_at(start_ms);
-    options.seq_min = 1000;
-    options.seq_max = 1002;
-    start();
-    for (uint64_t ms = 0; ms < 3; ms++) {
-        for (uint64_t seq = 1000; seq <= 1002; seq++) {
-            CHECK_EQ(flake128_try(&gen, id), FLAKE_OK);
-            CHECK(is_drawn(id[0], start_ms + (int64_t)ms, seq));
-        }
-        CHECK_EQ(flake128_try(&gen, id), FLAKE_AGAIN);
-        script_now.now_ns += 1000000;
-    }
-    options.seq_min = options.seq_max = 65535;
-    start();
-    CHECK_EQ(flake128_next(&gen, id), FLAKE_OK);
-    CHECK(is_drawn(id[0], start_ms + 3, 65535));
-    CHECK_EQ(flake128_next_n(&gen, id, 1), FLAKE_OK);
-    CHECK(is_drawn(id[0], start_ms + 4, 65535));
-}
-
-enum { refused_count = 9 };
-static flake_status init_refused(int which) {
-    begin_at(start_ms);
-    switch (which) {
-    case 0: options.seq_max = 65536; break;
-    case 1: options.seq_max = UINT32_MAX; break;
-    case 2: options.seq_min = 1; break; /* above seq_max, which is 0 */
-    case 3:
-        options.seq_min = 7;
-        options.seq_max = 6;
-        break;
-    case 4: options.max_ahead_ms = -1; break;
-    case 5: options.max_wait_ms = -1; break;
-    case 6: options.clock.kind = 3; break;
-    case 7: options.node = most_workers + 1; break;
-    default: options.seq_scatter = true; break; /* not for these ids either */
-    }
-    return flake_init(&gen, &options, NULL);
-}
-
-TEST(after_a_refused_init_nothing_is_drawn) {
-    for (int i = 0; i < refused_count; i++) {
-        flake128 id;
-        begin_at(start_ms);
-        start();
-        CHECK_EQ(init_refused(i), FLAKE_INVALID);
         FAILS(flake128_next(&gen, &id), FLAKE_INVALID, id);
     }
 }
 
 TEST(all_but_layout_and_node_has_defaults) {
-    flake_parts p = parts_of(0, 0, 0);
+    flake_parts p = {0, 0, 0};
     flake128 id = untouched;
-    memset(&options, 0, sizeof options);
-    options.layout = flake_layout_boundary;
-    options.node = a_worker;
-    start();
+    begin(&flake_layout_boundary);
+    memset(&options.clock, 0, sizeof options.clock);
+    open_gen(&gen);
     CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(flake128_decompose(&flake_layout_boundary, &id, &p), FLAKE_OK);
-    CHECK_EQ(p.node, a_worker);
+    CHECK_EQ(p.node, a_node);
     CHECK(llabs((long long)(p.unix_ms / 1000 - (int64_t)time(NULL))) < 60);
 }
 
 /* ---- the generator ---- */
 
-TEST(ids_count_up_and_from_0_in_each_ms) {
-    flake128 id = untouched;
-    begin_at(start_ms);
-    start();
-    for (int64_t ms = 0; ms < 5; ms++) {
-        for (uint64_t seq = 0; seq < 10; seq++) {
-            CHECK_EQ(seq % 2 ? flake128_next(&gen, &id) : flake128_try(&gen, &id), FLAKE_OK);
-            CHECK(is_drawn(id, start_ms + 3 * ms, seq));
-            script_now.now_ns += 99999;
-        }
-        script_now.now_ns += 3000000 - 10 * 99999;
-    }
-    CHECK_EQ(script_now.sleeps, 0);
-}
-
-TEST(a_ms_has_65536_ids) {
-    begin_at(start_ms);
-    start();
-    for (uint64_t seq = 0; seq < 65536; seq++) {
-        CHECK_EQ(flake128_try(&gen, ids), FLAKE_OK);
-        CHECK(is_drawn(ids[0], start_ms, seq));
-    }
-    script_now.now_ns += 400000;
-    FAILS(flake128_try(&gen, ids), FLAKE_AGAIN, ids[0]);
-    CHECK_EQ(got128_n(&gen, ids, 5), 0);
-    FAILS(flake128_try_at(&gen, start_ms, ids), FLAKE_AGAIN, ids[0]);
-    CHECK_EQ(flake_retry_ns(&gen), 600000);
-    CHECK_EQ(script_now.sleeps, 0);
-
-    CHECK_EQ(flake128_next(&gen, ids), FLAKE_OK); /* waits for the next */
-    CHECK(is_drawn(ids[0], start_ms + 1, 0));
-    CHECK_EQ(script_now.slept_ns, 600000);
-    CHECK_EQ(flake_retry_ns(&gen), 0);
-    CHECK_EQ(flake128_try(&gen, ids), FLAKE_OK);
-    CHECK(is_drawn(ids[0], start_ms + 1, 1));
-}
-
-TEST(ids_may_run_ahead_of_the_clock) {
-    begin_at(start_ms);
-    options.max_ahead_ms = 2;
-    options.seq_max = 9;
-    start();
-    for (uint64_t i = 0; i < 30; i++) {
-        CHECK_EQ(flake128_try(&gen, ids), FLAKE_OK);
-        CHECK(is_drawn(ids[0], start_ms + (int64_t)(i / 10), i % 10));
-    }
-    CHECK_EQ(flake128_try(&gen, ids), FLAKE_AGAIN);
-    CHECK_EQ(flake_retry_ns(&gen), 1000000);
-}
-
 TEST(a_clock_put_back_is_refused_at_once) {
-    for (int fail_on_backwards = 0; fail_on_backwards < 2; fail_on_backwards++) { /* for these ids always */
-        flake128 id = untouched;
-        begin_at(start_ms);
+    for (int fail_on_backwards = 0; fail_on_backwards < 2; fail_on_backwards++) { /* it always is */
+        flake128 id;
+        begin_at(T);
         options.fail_on_backwards = fail_on_backwards;
-        options.seq_max = 9;
-        start();
+        open_gen(&gen);
+        CHECK(flake_gen_options(&gen)->fail_on_backwards);
         CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
         script_now.now_ns -= 1;
-        check_draw_refused(FLAKE_CLOCK_BACKWARDS, FLAKE_CLOCK_BACKWARDS);
-        CHECK_EQ(flake128_next_n(&gen, &id, 1), FLAKE_CLOCK_BACKWARDS);
+        FAILS(flake128_try(&gen, &id), FLAKE_CLOCK_BACKWARDS, id);
+        FAILS(flake128_next(&gen, &id), FLAKE_CLOCK_BACKWARDS, id);
+        FAILS(flake128_next_n(&gen, &id, 1), FLAKE_CLOCK_BACKWARDS, id);
+        CHECK_EQ(got128_n(&gen, &id, 1), 0);
         CHECK_EQ(flake_retry_ns(&gen), 1);
-        script_now.now_ns -= 400 * 1000000;
-        check_draw_refused(FLAKE_CLOCK_BACKWARDS, FLAKE_CLOCK_BACKWARDS);
-        CHECK_EQ(flake_retry_ns(&gen), 400 * 1000000 + 1);
         CHECK_EQ(script_now.sleeps, 0);
-
-        script_now.now_ns += 400 * 1000000 + 1; /* caught up: nothing was lost */
-        for (uint64_t seq = 1; seq < 10; seq++) {
-            CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
-            CHECK(is_drawn(id, start_ms, seq));
-        }
-        CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK); /* a spent ms is waited out */
-        CHECK(is_drawn(id, start_ms + 1, 0));
-        CHECK_EQ(script_now.slept_ns, 1000000);
+        script_now.now_ns += 1; /* caught up: nothing was lost */
+        CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
+        CHECK(is_drawn(id, T, 1));
     }
-}
-
-TEST(a_clock_put_back_during_a_wait_ends_it) {
-    flake128 id = untouched;
-    begin_at(start_ms);
-    options.seq_max = 9;
-    start();
-    CHECK_EQ(flake128_next_n(&gen, ids, 10), FLAKE_OK);
-    script_now.jump_to_ns = script_now.now_ns - 5000000;
-    FAILS(flake128_next(&gen, &id), FLAKE_CLOCK_BACKWARDS, id);
-    CHECK_EQ(script_now.sleeps, 1);
-    script_now.now_ns = (start_ms + 1) * 1000000;
-    CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
-    CHECK(is_drawn(id, start_ms + 1, 0));
-}
-
-TEST(a_batch_that_meets_a_clock_put_back_keeps_what_it_has) {
-    begin_at(start_ms);
-    options.seq_max = 9;
-    start();
-    script_now.jump_to_ns = script_now.now_ns - 5000000;
-    memset(ids, 0xff, 30 * sizeof *ids);
-    CHECK_EQ(flake128_next_n(&gen, ids, 20), FLAKE_CLOCK_BACKWARDS);
-    for (uint64_t i = 0; i < 10; i++) CHECK(is_drawn(ids[i], start_ms, i));
-    for (int i = 10; i < 20; i++) CHECK(is_same(ids[i], wide(0, 0, 0)));
-}
-
-TEST(a_clock_before_1970_is_out_of_range) {
-    flake128 id = untouched;
-    begin_at(0);
-    start();
-    script_now.now_ns = -1;
-    check_draw_refused(FLAKE_TIME_RANGE, FLAKE_TIME_RANGE);
-    CHECK_EQ(flake_retry_ns(&gen), 1);
-    FAILS(flake128_try_at(&gen, -1, &id), FLAKE_TIME_RANGE, id);
-    FAILS(flake128_try_at(&gen, INT64_MIN, &id), FLAKE_TIME_RANGE, id);
-    FAILS(flake128_try_at(&gen, INT64_MAX, &id), FLAKE_TIME_RANGE, id);
-    script_now.now_ns = 0;
-    CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
-    CHECK(is_drawn(id, 0, 0));
 }
 
 /* ---- many at once, and the caller's own time ---- */
 
 TEST(next_n_waits_for_as_many_ms_as_it_needs) {
     const size_t n = 3 * 65536 + 1;
-    begin_at(start_ms);
-    start();
+    begin_at(T);
+    open_gen(&gen);
     CHECK_EQ(flake128_next_n(&gen, ids, n), FLAKE_OK);
-    for (size_t i = 0; i < n; i++)
-        CHECK(is_drawn(ids[i], start_ms + (int64_t)(i / 65536), i % 65536));
+    for (size_t i = 0; i < n; i++) CHECK(is_drawn(ids[i], T + (int64_t)(i / 65536), i % 65536));
     CHECK_EQ(script_now.slept_ns, 3000000);
     CHECK_EQ(flake128_next_n(&gen, ids, 0), FLAKE_OK);
     CHECK_EQ(flake128_next(&gen, ids), FLAKE_OK);
-    CHECK(is_drawn(ids[0], start_ms + 3, 1));
+    CHECK(is_drawn(ids[0], T + 3, 1));
 }
 
 /* The batch of n of a generator with these numbers is right id by id, wherever it lies in memory. */
@@ -469,16 +180,15 @@ static void check_batch(uint32_t first, uint32_t last, size_t n) {
     static uint8_t memory[16 + 1001 * sizeof(flake128)];
     flake128 *const batch = (flake128 *)(memory + (first + n) % 16);
     const uint64_t cap = last - first + 1;
-    begin_at(start_ms);
+    begin_at(T);
     options.max_ahead_ms = 100; /* all in one draw */
     options.seq_min = first;
     options.seq_max = last;
-    start();
+    open_gen(&gen);
     batch[n] = untouched;
     CHECK_EQ(got128_n(&gen, batch, n), n);
     size_t right = 0;
-    while (right < n &&
-           is_drawn(batch[right], start_ms + (int64_t)(right / cap), first + right % cap))
+    while (right < n && is_drawn(batch[right], T + (int64_t)(right / cap), first + right % cap))
         right++;
     CHECK_EQ(right, n);
     CHECK(is_same(batch[n], untouched));
@@ -496,202 +206,32 @@ TEST(batches_of_any_length_begin_at_any_number) {
     }
 }
 
-TEST(a_next_n_that_fails_shows_how_far_it_came) {
-    begin_at(start_ms);
-    options.seq_max = 9;
-    options.max_wait_ms = 5;
-    start();
-    script_now.per_sleep = 0; /* the clock stands still */
-    memset(ids, 0xff, 40 * sizeof *ids);
-    CHECK_EQ(flake128_next_n(&gen, ids, 30), FLAKE_AGAIN);
-    for (uint64_t i = 0; i < 10; i++) CHECK(is_drawn(ids[i], start_ms, i));
-    for (int i = 10; i < 30; i++) CHECK(is_same(ids[i], wide(0, 0, 0)));
-    CHECK_EQ(ids[30].bytes[0], 0xff);
-    CHECK_EQ(script_now.slept_ns, 5000000);
-    script_now.now_ns += 1000000;
-    CHECK_EQ(flake128_try(&gen, ids), FLAKE_OK); /* no place was lost by giving up */
-    CHECK(is_drawn(ids[0], start_ms + 1, 0));
-}
-
-TEST(a_wait_lasts_max_wait_and_no_longer) {
-    begin_at(start_ms);
-    options.seq_max = 9;
-    options.max_wait_ms = 1;
-    start();
-    CHECK_EQ(flake128_next_n(&gen, ids, 30), FLAKE_OK); /* 1 ms for each unit */
-    CHECK_EQ(script_now.slept_ns, 2000000);
-
-    begin_at(start_ms);
-    options.seq_max = 9;
-    options.max_wait_ms = 3;
-    start();
-    CHECK_EQ(got128_n(&gen, ids, 10), 10);
-    script_now.per_sleep = 0; /* the clock stands still */
-    check_draw_refused(FLAKE_AGAIN, FLAKE_AGAIN);
-    CHECK_EQ(script_now.slept_ns, 3000000);
-}
-
-TEST(try_n_takes_what_is_free) {
-    begin_at(start_ms);
-    start();
-    CHECK_EQ(got128_n(&gen, ids, 0), 0);
-    CHECK_EQ(got128_n(&gen, ids, 5), 5);
-    for (uint64_t i = 0; i < 5; i++) CHECK(is_drawn(ids[i], start_ms, i));
-    CHECK_EQ(got128_n(&gen, ids, 100000), 65531);
-    for (uint64_t i = 0; i < 65531; i++) CHECK(is_drawn(ids[i], start_ms, 5 + i));
-    CHECK_EQ(got128_n(&gen, ids, 1), 0);
-    script_now.now_ns += 1000000;
-    CHECK_EQ(got128_n(&gen, ids, 3), 3);
-    for (uint64_t i = 0; i < 3; i++) CHECK(is_drawn(ids[i], start_ms + 1, i));
-    CHECK_EQ(script_now.sleeps, 0);
-}
-
-TEST(try_n_runs_ahead_through_several_ms) {
-    begin_at(start_ms);
-    options.max_ahead_ms = 2;
-    options.seq_min = 5;
-    options.seq_max = 14;
-    start();
-    CHECK_EQ(got128_n(&gen, ids, 4), 4);
-    CHECK_EQ(got128_n(&gen, ids + 4, 100), 26);
-    for (uint64_t i = 0; i < 30; i++)
-        CHECK(is_drawn(ids[i], start_ms + (int64_t)(i / 10), 5 + i % 10));
-    CHECK_EQ(got128_n(&gen, ids, 1), 0);
-}
-
-TEST(try_at_takes_the_callers_time) {
-    begin_at(start_ms);
-    options.seq_max = 2;
-    start();
-    script_now.reads = 0;
-    CHECK_EQ(flake128_try_at(&gen, 1500000000000, ids), FLAKE_OK);
-    CHECK(is_drawn(ids[0], 1500000000000, 0));
-    CHECK_EQ(flake128_try_at(&gen, 1500000000007, ids), FLAKE_OK);
-    CHECK(is_drawn(ids[0], 1500000000007, 0));
-    CHECK_EQ(flake128_try_at(&gen, 1400000000000, ids), FLAKE_OK); /* older: the newest unit */
-    CHECK(is_drawn(ids[0], 1500000000007, 1));
-    CHECK_EQ(flake128_try_at(&gen, 1500000000007, ids), FLAKE_OK);
-    CHECK(is_drawn(ids[0], 1500000000007, 2));
-    FAILS(flake128_try_at(&gen, 1500000000007, ids), FLAKE_AGAIN, ids[0]);
-    FAILS(flake128_try_at(&gen, 1400000000000, ids), FLAKE_AGAIN, ids[0]);
-    CHECK_EQ(flake128_try_at(&gen, 1500000000008, ids), FLAKE_OK);
-    CHECK(is_drawn(ids[0], 1500000000008, 0));
-    CHECK_EQ(script_now.reads, 3); /* once a unit, for how far ahead it is */
-    CHECK_EQ(script_now.sleeps, 0);
-    CHECK_EQ(flake128_try_at(&gen, start_ms + 1, ids), FLAKE_OK); /* ahead: drags along */
-    CHECK_EQ(flake128_try(&gen, ids), FLAKE_CLOCK_BACKWARDS);
-    CHECK_EQ(flake128_next(&gen, ids), FLAKE_CLOCK_BACKWARDS);
-    script_now.now_ns += 1000000;
-    CHECK_EQ(flake128_next(&gen, ids), FLAKE_OK);
-    CHECK(is_drawn(ids[0], start_ms + 1, 1));
-    CHECK_EQ(script_now.sleeps, 0);
-}
-
-TEST(ids_rise_byte_by_byte_over_any_calls) {
-    uint64_t state = 4;
-    flake128 last = wide(0, 0, 0);
-    size_t drawn = 0;
-    begin_at(start_ms);
-    options.seq_max = 99;
-    start();
-    for (int i = 0; i < rounds; i++) {
-        size_t n = 1;
-        switch (random_below(&state, 5)) {
-        case 0: n = flake128_next(&gen, ids) == FLAKE_OK; break;
-        case 1: n = flake128_try(&gen, ids) == FLAKE_OK; break;
-        case 2:
-            n = (size_t)random_below(&state, 250);
-            if (flake128_next_n(&gen, ids, n) != FLAKE_OK) n = 0;
-            break;
-        case 3: n = got128_n(&gen, ids, (size_t)random_below(&state, 250)); break;
-        default: n = flake128_try_at(&gen, script_now.now_ns / 1000000, ids) == FLAKE_OK; break;
-        }
-        for (size_t k = 0; k < n; k++) {
-            CHECK(memcmp(last.bytes, ids[k].bytes, 16) < 0);
-            last = ids[k];
-        }
-        drawn += n;
-        script_now.now_ns += (int64_t)random_below(&state, 1500000);
-        if (random_below(&state, 10) == 0)
-            script_now.now_ns -= (int64_t)random_below(&state, 5000000);
-    }
-    CHECK(drawn > rounds);
-}
-
-TEST(statistics_count_what_was_drawn) {
-    flake_stats s;
-    flake128 five[5];
-    begin_at(1700000000000);
-    start();
-    CHECK_EQ(flake128_next_n(&gen, five, 5), FLAKE_OK);
-    CHECK_EQ(flake128_next(&gen, five), FLAKE_OK);
-    flake_stats_get(&gen, &s);
-    CHECK(s.ids == 6 && s.batches == 1 && s.waits == 0 && s.clock_backwards == 0);
-}
-
-/* ---- where it stands ---- */
-
-static flake_gen *wide_of(uint64_t worker, uint32_t seq_max) {
-    static flake_gen made[2];
-    static unsigned next;
-    flake_options o = options_of_flake(worker, 0, seq_max, script_read, &script_now);
-    o.layout = flake_layout_boundary;
-    o.max_ahead_ms = 5;
-    flake_gen *const g = &made[next++ % 2];
-    CHECK_EQ(flake_init(g, &o, NULL), FLAKE_OK);
-    return g;
-}
-
-TEST(what_is_free_and_how_far_ahead) {
-    flake128 drawn[32];
-    script_at_ms(1700000000000);
-    flake_gen *const g = wide_of(7, 9);
-    CHECK_EQ(flake_available(g), 60); /* this unit's, and those of five more */
-    CHECK_EQ(flake_ahead_ms(g), 0);
-    CHECK_EQ(got128_n(g, drawn, 31), 31);
-    CHECK_EQ(flake_available(g), 29);
-    CHECK_EQ(flake_ahead_ms(g), 3);
-}
-
-/* Further than the time of 64-bit ids goes: to the clock's end. */
-TEST(ids_go_on_until_the_clock_ends) {
-    flake128 id;
-    flake_parts parts = {0, 0, 0};
-    const int64_t last_ms = INT64_MAX / 1000000 - 1;
-    script_at_ms(last_ms);
-    flake_gen *const g = wide_of(7, 9);
-    CHECK_EQ(flake128_try(g, &id), FLAKE_OK);
-    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &id, &parts), FLAKE_OK);
-    CHECK_EQ(parts.unix_ms, last_ms);
-}
-
 TEST(a_restored_one_goes_on_behind_the_snapshot) {
-    flake128 drawn[32], id;
-    flake_snapshot s, other;
-    script_at_ms(1700000000000);
-    flake_gen *g = wide_of(7, 9);
-    CHECK_EQ(got128_n(g, drawn, 31), 31);
-    CHECK_EQ(flake_snapshot_take(g, &s), FLAKE_OK);
-    CHECK_EQ(s.unix_ms, 1700000000000);
-    CHECK_EQ(s.count, 31);
-    CHECK_EQ(s.node, 7);
-    CHECK_EQ(s.seq_min, 0);
-    CHECK_EQ(s.seq_max, 9);
-    g = wide_of(7, 9);
-    CHECK_EQ(flake_restore(g, &s, NULL), FLAKE_OK);
-    CHECK_EQ(flake128_try(g, &id), FLAKE_OK);
-    CHECK(flake128_compare(&id, &drawn[30]) > 0);
-    CHECK_EQ(flake_restore(g, &s, NULL), FLAKE_OK); /* it is further by now, and stays so */
-    CHECK_EQ(flake_snapshot_take(g, &other), FLAKE_OK);
-    CHECK_EQ(other.count, 32);
-    CHECK_EQ(flake_restore(wide_of(8, 9), &s, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_restore(wide_of(7, 8), &s, NULL), FLAKE_INVALID);
-    s.unix_ms = -1;
-    CHECK_EQ(flake_restore(wide_of(7, 9), &s, NULL), FLAKE_TIME_RANGE);
-    CHECK_EQ(flake_snapshot_take(wide_of(7, 9), &s), FLAKE_OK);
-    CHECK_EQ(s.unix_ms, 0); /* nothing was drawn */
-    CHECK_EQ(flake_restore(wide_of(7, 9), &s, NULL), FLAKE_OK);
     static flake_gen never;
+    begin(&flake_layout_boundary);
+    options.seq_max = 9;
+    options.max_ahead_ms = 5;
+    open_gen(&gen);
+    CHECK_EQ(got128_n(&gen, ids, 31), 31);
+    flake128 last = ids[30];
+    flake_snapshot s = snapshot_of(&gen);
+    CHECK(s.unix_ms == T && s.count == 31);
+    CHECK(s.node == a_node && s.seq_min == 0 && s.seq_max == 9);
+    open_gen(&other);
+    CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
+    rises(&last, drawn(&other));
+    CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK); /* it is further by now, and stays so */
+    CHECK_EQ(snapshot_of(&other).count, 32);
+    s.node++;
+    CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_INVALID);
+    s.node--, s.seq_max--;
+    CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_INVALID);
+    s.seq_max++, s.unix_ms = -1;
+    CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_TIME_RANGE);
+    open_gen(&other);
+    s = snapshot_of(&other);
+    CHECK_EQ(s.unix_ms, 0); /* nothing was drawn */
+    CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
     CHECK_EQ(flake_snapshot_take(&never, &s), FLAKE_INVALID);
 }
 

@@ -148,16 +148,15 @@ static bool run_all_are(int kind, const char *text) {
     return true;
 }
 
-/* Characters of that kind alone, if the alphabet has any. */
-static void run_random_text(uint64_t *random, int kind, const char *alphabet, size_t length,
-                            char *text) {
+/* Digits of that kind alone, if the base has any. */
+static void run_random_text(uint64_t *random, int kind, const char *digits, unsigned base,
+                            size_t length, char *text) {
     char few[64];
     size_t n = 0;
-    for (const char *c = alphabet; *c; c++)
-        if (run_is(kind, *c)) few[n++] = *c;
-    few[n] = '\0';
-    if (n == 0) n = strlen(strcpy(few, alphabet));
-    for (size_t i = 0; i < length; i++) text[i] = few[random_below(random, n)];
+    for (unsigned i = 0; i < base; i++)
+        if (run_is(kind, digits[i])) few[n++] = digits[i];
+    for (size_t i = 0; i < length; i++)
+        text[i] = n ? few[random_below(random, n)] : digits[random_below(random, base)];
     text[length] = '\0';
 }
 

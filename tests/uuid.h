@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * UUIDs of version 7 and 8 and ULIDs on the scripted clock, with random bytes by a script; and what their bits
- * say. For test_uuid.c and test_uuid_rising.c; it includes flake.h. Define _GNU_SOURCE first.
+ * Generators of 128 bits on the scripted clock, with random bytes by a script; and what the bits of UUIDs and ULIDs
+ * say. It includes flake.h. Define _GNU_SOURCE first.
  */
 #ifndef UUID_H
 #define UUID_H
@@ -51,7 +51,7 @@ static flake_gen lanes;
 static flake_lane lane_array[3]; /* as many as lanes have: sanitizers see what runs past them */
 static flake_options options;    /* of the test that runs */
 static uint32_t last_number;     /* 0: 65,535 */
-static flake128 ids[70000];
+static flake128 ids[3 * 65536 + 1];
 
 #ifdef TEST_SMALL
 enum { steps = 600 };

@@ -124,48 +124,31 @@ enum { TOOL_GENERATE = 1, TOOL_INSPECT = 2, TOOL_RANGE = 4, TOOL_TIME = 8, TOOL_
 #define TOOL_DRAWS (TOOL_GENERATE | TOOL_TIME)
 #define TOOL_ALL   (TOOL_GENERATE | TOOL_INSPECT | TOOL_RANGE | TOOL_TIME)
 
-enum {
-    TOOL_LAYOUT,
-    TOOL_EPOCH,
-    TOOL_FORMAT,
-    TOOL_CONFIG,
-    TOOL_JSON,
-    TOOL_FROM,
-    TOOL_TO,
-    TOOL_NODE,
-    TOOL_DATACENTER,
-    TOOL_WORKER,
-    TOOL_CLUSTER,
-    TOOL_GENERATOR,
-    TOOL_INTERFACE,
-    TOOL_IP,
-    TOOL_HOSTNAME,
-    TOOL_ENV,
-    TOOL_SLOT_DIR,
-    TOOL_LOW_BITS,
-    TOOL_OPTIONS
-};
+/* Each option, its value, the commands that have it, and whether the value is optional. */
+#define TOOL_EACH_OPTION(X)                                                         \
+    X(LAYOUT, "--layout", "NAME", TOOL_ALL, false)                                  \
+    X(EPOCH, "--epoch", "MS", TOOL_ALL, false)                                      \
+    X(FORMAT, "--format", "FORM", TOOL_GENERATE | TOOL_INSPECT | TOOL_RANGE, false) \
+    X(CONFIG, "--config", "WORDS", TOOL_ALL, false)                                 \
+    X(JSON, "--json", NULL, TOOL_ALL | TOOL_LAYOUTS, false)                         \
+    X(FROM, "--from", "TIME", TOOL_RANGE, false)                                    \
+    X(TO, "--to", "TIME", TOOL_RANGE, false)                                        \
+    X(NODE, "--node", "N", TOOL_DRAWS, false)                                       \
+    X(DATACENTER, "--datacenter", "N", TOOL_DRAWS, false)                           \
+    X(WORKER, "--worker", "N", TOOL_DRAWS, false)                                   \
+    X(CLUSTER, "--cluster", "N", TOOL_DRAWS, false)                                 \
+    X(GENERATOR, "--generator", "N", TOOL_DRAWS, false)                             \
+    X(INTERFACE, "--interface", "IF", TOOL_DRAWS, true)                             \
+    X(IP, "--ip", NULL, TOOL_DRAWS, false)                                          \
+    X(HOSTNAME, "--hostname", "NAME", TOOL_DRAWS, true)                             \
+    X(ENV, "--env", "NAME", TOOL_DRAWS, false)                                      \
+    X(SLOT_DIR, "--slot-dir", "DIR", TOOL_DRAWS, false)                             \
+    X(LOW_BITS, "--low-bits", NULL, TOOL_DRAWS, false)
+#define TOOL_ITS_NUMBER(number, ...) TOOL_##number,
+#define TOOL_ITS_ROW(number, ...)    {__VA_ARGS__},
 
-static const tool_option tool_options[TOOL_OPTIONS] = {
-    {"--layout", "NAME", TOOL_ALL, false},
-    {"--epoch", "MS", TOOL_ALL, false},
-    {"--format", "FORM", TOOL_GENERATE | TOOL_INSPECT | TOOL_RANGE, false},
-    {"--config", "WORDS", TOOL_ALL, false},
-    {"--json", NULL, TOOL_ALL | TOOL_LAYOUTS, false},
-    {"--from", "TIME", TOOL_RANGE, false},
-    {"--to", "TIME", TOOL_RANGE, false},
-    {"--node", "N", TOOL_DRAWS, false},
-    {"--datacenter", "N", TOOL_DRAWS, false},
-    {"--worker", "N", TOOL_DRAWS, false},
-    {"--cluster", "N", TOOL_DRAWS, false},
-    {"--generator", "N", TOOL_DRAWS, false},
-    {"--interface", "IF", TOOL_DRAWS, true},
-    {"--ip", NULL, TOOL_DRAWS, false},
-    {"--hostname", "NAME", TOOL_DRAWS, true},
-    {"--env", "NAME", TOOL_DRAWS, false},
-    {"--slot-dir", "DIR", TOOL_DRAWS, false},
-    {"--low-bits", NULL, TOOL_DRAWS, false},
-};
+enum { TOOL_EACH_OPTION(TOOL_ITS_NUMBER) TOOL_OPTIONS };
+static const tool_option tool_options[] = {TOOL_EACH_OPTION(TOOL_ITS_ROW)};
 
 static const char *tool_given[TOOL_OPTIONS];
 static flake_config tool_config; /* parsed from --config */
@@ -211,8 +194,9 @@ static bool tool_parse_clock(const char *at, int64_t *ms) {
 /* Days since 1970-01-01; month 1..12. */
 static int64_t tool_days(int64_t year, unsigned month, unsigned day) {
     const int64_t from_march = year - (month < 3), cycle = tool_floor_div(from_march, 400);
-    return cycle * TOOL_DAYS_IN_400_YEARS + tool_year_begins(from_march - cycle * 400) +
-           tool_days_before[(month + 9) % 12] + day - 1 - TOOL_DAYS_TO_1970;
+    const int64_t y = from_march - cycle * 400, m = (month + 9) % 12;
+    return cycle * TOOL_DAYS_IN_400_YEARS + y * 365 + y / 4 - y / 100 + (153 * m + 2) / 5 + day -
+           1 - TOOL_DAYS_TO_1970;
 }
 
 static bool tool_parse_time(const char *at, bool all_ms, int64_t *ms) {
@@ -249,72 +233,78 @@ static int64_t tool_read_time(const char *option, const char *text, bool all_ms)
 
 /* ---- layouts ---- */
 
-/* The names of a 128-bit layout's parts. */
-typedef struct tool_wide {
-    const char *maker; /* the bits that distinguish generators; NULL: none */
-    const char *count; /* the sequence within a ms */
-    int text;          /* the default format */
-} tool_wide;
+enum { TOOL_AS_UUID = 63, TOOL_AS_ULID }; /* values of tool_form.base */
 
-enum {
-    TOOL_DEC,
-    TOOL_HEX,
-    TOOL_BIN,
-    TOOL_BIN4,
-    TOOL_BASE32,
-    TOOL_BASE36,
-    TOOL_BASE58,
-    TOOL_BASE62,
-    TOOL_ZBASE32,
-    TOOL_BASE36_LOWER,
-    TOOL_BASE58_FLICKR,
-    TOOL_UUID,
-    TOOL_ULID
-};
+typedef struct tool_form {
+    const char *name;
+    flake_encoding text; /* for 64 bits */
+    unsigned base;       /* for 128 bits; 0: not available */
+    bool narrow;         /* available for 64 bits */
+} tool_form;
 
-static const tool_wide tool_boundary = {"worker", "sequence", TOOL_BASE62};
-static const tool_wide tool_uuid7 = {"random", "counter", TOOL_UUID};
-static const tool_wide tool_uuid7_node = {"node", "counter", TOOL_UUID};
-static const tool_wide tool_uuid8 = {"node", "counter", TOOL_UUID};
-static const tool_wide tool_ulid = {NULL, "counter", TOOL_ULID};
+#define TOOL_EACH_FORM(X)                                          \
+    X(DEC, "dec", FLAKE_DEC, 10, true)                             \
+    X(HEX, "hex", FLAKE_HEX, 16, true)                             \
+    X(BIN, "bin", FLAKE_BIN, 2, true)                              \
+    X(BIN4, "bin4", FLAKE_BIN4, 0, true)                           \
+    X(BASE32, "base32", FLAKE_BASE32, 32, true)                    \
+    X(BASE36, "base36", FLAKE_BASE36, 36, true)                    \
+    X(BASE58, "base58", FLAKE_BASE58, 58, true)                    \
+    X(BASE62, "base62", FLAKE_BASE62, 62, true)                    \
+    X(ZBASE32, "zbase32", FLAKE_ZBASE32, 0, true)                  \
+    X(BASE36_LOWER, "base36lower", FLAKE_BASE36_LOWER, 0, true)    \
+    X(BASE58_FLICKR, "base58flickr", FLAKE_BASE58_FLICKR, 0, true) \
+    X(UUID, "uuid", FLAKE_DEC, TOOL_AS_UUID, false)                \
+    X(ULID, "ulid", FLAKE_DEC, TOOL_AS_ULID, false)
+
+enum { TOOL_EACH_FORM(TOOL_ITS_NUMBER) TOOL_FORM_COUNT };
+static const tool_form tool_forms[] = {TOOL_EACH_FORM(TOOL_ITS_ROW)};
 
 /* What the header does not know of a layout. */
 typedef struct tool_layout {
     const char *name, *about;
+    int form;               /* the default format */
+    const char *maker;      /* the part that distinguishes generators; NULL: none */
     const char *high, *low; /* names of the node number's parts; NULL: it has none */
     unsigned low_bits;
-    const tool_wide *wide; /* NULL: it has 64 bits */
 } tool_layout;
 
 static const tool_layout tool_layouts[] = {
-    {"default", "flake.h's own", NULL, NULL, 0, NULL},
-    {"idgen", "npm flake-idgen", "datacenter", "worker", 5, NULL},
-    {"hazelcast", "Hazelcast's FlakeIdGenerator", NULL, NULL, 0, NULL},
-    {"uniqueid_ordered", "Lable uniqueid, TIME_SEQUENTIAL", "generator", "cluster", 4, NULL},
-    {"uniqueid_spread", "Lable uniqueid, SPREAD", "generator", "cluster", 4, NULL},
-    {"twitter", "Twitter's Snowflake", "datacenter", "worker", 5, NULL},
-    {"sonyflake", "Sonyflake", NULL, NULL, 0, NULL},
-    {"discord", "Discord", "worker", "process", 5, NULL},
-    {"instagram", "Instagram", NULL, NULL, 0, NULL},
-    {"mastodon", "Mastodon", NULL, NULL, 0, NULL},
-    {"js53", "53 bits, exact in a JavaScript number", NULL, NULL, 0, NULL},
-    {"boundary", "boundary/flake, 128 bits", NULL, NULL, 0, &tool_boundary},
-    {"uuid7", "UUID of version 7", NULL, NULL, 0, &tool_uuid7},
-    {"uuid7_node", "UUID of version 7 with a node number", NULL, NULL, 0, &tool_uuid7_node},
-    {"uuid8", "UUID of version 8 with a node number", NULL, NULL, 0, &tool_uuid8},
-    {"ulid", "ULID", NULL, NULL, 0, &tool_ulid},
+    {"default", "flake.h's own", TOOL_DEC, "node", NULL, NULL, 0},
+    {"idgen", "npm flake-idgen", TOOL_DEC, "node", "datacenter", "worker", 5},
+    {"hazelcast", "Hazelcast's FlakeIdGenerator", TOOL_DEC, "node", NULL, NULL, 0},
+    {"uniqueid_ordered", "Lable uniqueid, TIME_SEQUENTIAL", TOOL_DEC, "node", "generator",
+     "cluster", 4},
+    {"uniqueid_spread", "Lable uniqueid, SPREAD", TOOL_DEC, "node", "generator", "cluster", 4},
+    {"twitter", "Twitter's Snowflake", TOOL_DEC, "node", "datacenter", "worker", 5},
+    {"sonyflake", "Sonyflake", TOOL_DEC, "node", NULL, NULL, 0},
+    {"discord", "Discord", TOOL_DEC, "node", "worker", "process", 5},
+    {"instagram", "Instagram", TOOL_DEC, "node", NULL, NULL, 0},
+    {"mastodon", "Mastodon", TOOL_DEC, "node", NULL, NULL, 0},
+    {"js53", "53 bits, exact in a JavaScript number", TOOL_DEC, "node", NULL, NULL, 0},
+    {"boundary", "boundary/flake, 128 bits", TOOL_BASE62, "worker", NULL, NULL, 0},
+    {"uuid7", "UUID of version 7", TOOL_UUID, "random", NULL, NULL, 0},
+    {"uuid7_node", "UUID of version 7 with a node number", TOOL_UUID, "node", NULL, NULL, 0},
+    {"uuid8", "UUID of version 8 with a node number", TOOL_UUID, "node", NULL, NULL, 0},
+    {"ulid", "ULID", TOOL_ULID, NULL, NULL, NULL, 0},
 };
 #define TOOL_LAYOUT_COUNT (sizeof tool_layouts / sizeof *tool_layouts)
 
 /* A layout T-N-S; its name is the value of --layout. */
-static tool_layout tool_own_layout = {NULL, "your own", NULL, NULL, 0, NULL};
+static tool_layout tool_own_layout = {NULL, "your own", TOOL_DEC, "node", NULL, NULL, 0};
 
 /* The layout in use, with its epoch. */
 typedef struct tool_choice {
     const tool_layout *known;
     flake_layout layout;
-    const tool_wide *wide; /* NULL: it has 64 bits */
+    bool wide; /* it has 128 bits */
 } tool_choice;
+
+/* UUIDs and ULIDs count from a random number. */
+static bool tool_counts(const tool_choice *c) { return c->known->form >= TOOL_UUID; }
+static const char *tool_counter(const tool_choice *c) {
+    return tool_counts(c) ? "counter" : "sequence";
+}
 
 static bool tool_is(const char *name, const char *word) {
     for (; *name && (*name == *word || (*name == '_' && *word == '-')); name++) word++;
@@ -340,8 +330,8 @@ static tool_choice tool_choose_known(const tool_layout *known) {
     tool_choice c;
     memset(&c, 0, sizeof c);
     c.known = known;
-    c.wide = known->wide;
     (void)flake_layout_named(known->name, &c.layout);
+    c.wide = c.layout.format != 0;
     return c;
 }
 
@@ -386,7 +376,7 @@ static tool_choice tool_choose(const tool_layout *otherwise) {
         } else if (tool_three(word, "", bits, 3)) {
             tool_own_layout.name = word;
             c.known = &tool_own_layout;
-            c.wide = NULL;
+            c.wide = false;
             c.layout = flake_layout_of(bits[0], bits[1], bits[2], 0);
         } else if (tool_three(word, "hazelcast-", bits, 2)) {
             c = tool_choose_known(tool_layout_of("hazelcast"));
@@ -409,56 +399,35 @@ static uint64_t tool_ones(unsigned bits) {
     return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
 }
 
-static void tool_add_field(tool_field *fields, unsigned *shifts, size_t *n, uint64_t id,
-                           const char *name, unsigned shift, unsigned bits) {
-    if (!bits) return;
-    size_t at = (*n)++;
-    for (; at > 0 && shifts[at - 1] < shift; at--) {
-        fields[at] = fields[at - 1];
-        shifts[at] = shifts[at - 1];
-    }
-    fields[at].name = name;
-    fields[at].bits = bits;
-    fields[at].raw = fields[at].value = id >> shift & tool_ones(bits);
-    shifts[at] = shift;
-}
-
-/* Bits first..end of the node number; two fields if the layout's gap splits them. */
-static void tool_add_node(tool_field *fields, unsigned *shifts, size_t *n, uint64_t id,
-                          const flake_layout *l, const char *name, unsigned first, unsigned end) {
-    const unsigned gap = l->gap_at ? l->gap_at : 64;
-    const unsigned below = first < gap ? (end < gap ? end : gap) : first;
-    tool_add_field(fields, shifts, n, id, name, l->node_shift + first, below - first);
-    tool_add_field(fields, shifts, n, id, name, l->node_shift + below + 1, end - below);
-}
-
 #define TOOL_FIELDS 16
 
 /* The fields of an ID, most significant first; unused bits are a field. */
 static size_t tool_fields_of(const tool_choice *c, uint64_t id, tool_field fields[TOOL_FIELDS]) {
-    const flake_layout *l = &c->layout;
-    unsigned shifts[TOOL_FIELDS], covered = 0;
+    const flake_layout *const l = &c->layout;
+    const tool_layout *const k = c->known;
+    const char *name_of[64]; /* of each bit */
     size_t n = 0;
     flake_parts parts;
-    tool_add_field(fields, shifts, &n, id, l->time_reversed ? "time, lowest bit first" : "time",
-                   l->time_shift, l->time_bits);
+    for (unsigned i = 0; i < 64; i++)
+        name_of[i] = i < l->time_shift || i >= (unsigned)l->time_shift + l->time_bits ? "unused"
+                     : l->time_reversed ? "time, lowest bit first"
+                                        : "time";
+    if (l->time_sign) name_of[l->time_shift + l->time_bits] = "sign";
+    for (unsigned i = 0; i < l->seq_bits; i++) name_of[l->seq_shift + i] = "sequence";
+    if (l->gap_at) name_of[l->node_shift + l->gap_at] = "mode";
+    for (unsigned i = 0; i < l->node_bits; i++)
+        name_of[l->node_shift + i + (l->gap_at && i >= l->gap_at)] = !k->high          ? "node"
+                                                                     : i < k->low_bits ? k->low
+                                                                                       : k->high;
+    memset(fields, 0, TOOL_FIELDS * sizeof *fields);
+    for (unsigned bit = 64; bit-- > 0;) {
+        if (bit == 63 || strcmp(name_of[bit], name_of[bit + 1]) != 0)
+            fields[n++].name = name_of[bit];
+        fields[n - 1].bits++;
+        fields[n - 1].raw = fields[n - 1].value = fields[n - 1].raw << 1 | (id >> bit & 1);
+    }
     if (l->time_reversed && flake_decompose(l, id, &parts) == FLAKE_OK)
         fields[0].value = (uint64_t)(parts.unix_ms - l->epoch_ms) / l->unit_ms;
-    tool_add_field(fields, shifts, &n, id, "sign", (unsigned)l->time_shift + l->time_bits,
-                   l->time_sign);
-    tool_add_field(fields, shifts, &n, id, "sequence", l->seq_shift, l->seq_bits);
-    if (c->known->high && l->node_bits > c->known->low_bits) {
-        tool_add_node(fields, shifts, &n, id, l, c->known->low, 0, c->known->low_bits);
-        tool_add_node(fields, shifts, &n, id, l, c->known->high, c->known->low_bits, l->node_bits);
-    } else {
-        tool_add_node(fields, shifts, &n, id, l, "node", 0, l->node_bits);
-    }
-    if (l->gap_at)
-        tool_add_field(fields, shifts, &n, id, "mode", (unsigned)l->node_shift + l->gap_at, 1);
-    for (size_t i = n; i-- > 0; covered = shifts[i] + fields[i].bits)
-        if (shifts[i] > covered)
-            tool_add_field(fields, shifts, &n, id, "unused", covered, shifts[i] - covered);
-    if (covered < 64) tool_add_field(fields, shifts, &n, id, "unused", covered, 64 - covered);
     return n;
 }
 
@@ -475,15 +444,15 @@ static size_t tool_wide_fields(const tool_choice *c, flake128 id, tool_field fie
     static const tool_piece uuid[] = {{"time", 48},   {"version", 4},  {"counter", 12},
                                       {"variant", 2}, {"counter", 14}, {NULL, 48},
                                       {NULL, 0}};
-    const tool_piece *const pieces = c->wide->text == TOOL_UUID   ? uuid
-                                     : c->wide->text == TOOL_ULID ? ulid
-                                                                  : boundary;
+    const tool_piece *const pieces = c->known->form == TOOL_UUID   ? uuid
+                                     : c->known->form == TOOL_ULID ? ulid
+                                                                   : boundary;
     unsigned above = 0;
     size_t n = 0;
     for (; pieces[n].bits; above += pieces[n++].bits) {
         const unsigned shift = 64 - above % 64 - pieces[n].bits;
         const uint64_t half = flake_from_bytes(id.bytes + above / 64 * 8);
-        fields[n].name = pieces[n].name ? pieces[n].name : c->wide->maker;
+        fields[n].name = pieces[n].name ? pieces[n].name : c->known->maker;
         fields[n].bits = pieces[n].bits;
         fields[n].raw = fields[n].value = half >> shift & tool_ones(pieces[n].bits);
     }
@@ -491,30 +460,6 @@ static size_t tool_wide_fields(const tool_choice *c, flake128 id, tool_field fie
 }
 
 /* ---- texts ---- */
-
-typedef struct tool_form {
-    const char *name;
-    flake_encoding text; /* for 64 bits */
-    unsigned base;       /* for 128 bits; 0: not available */
-    bool narrow;         /* available for 64 bits */
-} tool_form;
-
-enum { TOOL_AS_UUID = 63, TOOL_AS_ULID }; /* values of tool_form.base */
-
-static const tool_form tool_forms[] = {{"dec", FLAKE_DEC, 10, true},
-                                       {"hex", FLAKE_HEX, 16, true},
-                                       {"bin", FLAKE_BIN, 2, true},
-                                       {"bin4", FLAKE_BIN4, 0, true},
-                                       {"base32", FLAKE_BASE32, 32, true},
-                                       {"base36", FLAKE_BASE36, 36, true},
-                                       {"base58", FLAKE_BASE58, 58, true},
-                                       {"base62", FLAKE_BASE62, 62, true},
-                                       {"zbase32", FLAKE_ZBASE32, 0, true},
-                                       {"base36lower", FLAKE_BASE36_LOWER, 0, true},
-                                       {"base58flickr", FLAKE_BASE58_FLICKR, 0, true},
-                                       {"uuid", FLAKE_DEC, TOOL_AS_UUID, false},
-                                       {"ulid", FLAKE_DEC, TOOL_AS_ULID, false}};
-#define TOOL_FORM_COUNT (sizeof tool_forms / sizeof *tool_forms)
 
 typedef struct tool_id {
     bool wide;
@@ -548,11 +493,6 @@ static tool_form tool_choose_form(const char *word, bool narrow, bool wide) {
     tool_misused("--format=%s is none of dec, hex, bin, bin4, base32, base36, base58, base62, "
                  "zbase32, base36lower, base58flickr",
                  word);
-}
-
-/* The layout's default format. */
-static const tool_form *tool_form_of(const tool_choice *c) {
-    return &tool_forms[c->wide ? c->wide->text : TOOL_DEC];
 }
 
 #define TOOL_TEXT_SIZE FLAKE128_TEXT_SIZE
@@ -614,7 +554,7 @@ static bool tool_marked(const char *text, const char *letter, const char *digits
  * ULID of digits alone may be a number. */
 static bool tool_recognise(const tool_choice *c, const char *text, bool narrow, bool wide,
                            tool_id *id) {
-    const tool_form *f = tool_form_of(c);
+    const tool_form *f = &tool_forms[c->known->form];
     if (tool_marked(text, "xX", "0123456789abcdefABCDEF")) f = &tool_forms[TOOL_HEX];
     else if (tool_marked(text, "bB", "01")) f = &tool_forms[TOOL_BIN];
     else if (strchr(text, ' ')) f = &tool_forms[TOOL_BIN4];
@@ -676,7 +616,7 @@ TOOL_ENDS static void tool_needs_form(const tool_choice *c, const char *text, bo
                      tool_given[TOOL_LAYOUT] ? " of layout " : "",
                      tool_given[TOOL_LAYOUT] ? tool_given[TOOL_LAYOUT] : "");
     tool_misused("'%s' is not a %s: name its format with %s%s", text,
-                 narrow ? "decimal number of 64 bits" : tool_form_of(c)->name, options,
+                 narrow ? "decimal number of 64 bits" : tool_forms[c->known->form].name, options,
                  narrow && wide && tool_looks_like_sno(text) ? ", or `sno inspect`" : "");
 }
 
@@ -685,36 +625,6 @@ TOOL_ENDS static void tool_needs_form(const tool_choice *c, const char *text, bo
 static flake_state tool_slot;
 static bool tool_slot_claimed;
 static flake_why tool_why; /* why the last source has no number */
-
-/* The value of an option; NULL: it has none. */
-static const char *tool_name(int option) {
-    return tool_given[option][0] ? tool_given[option] : NULL;
-}
-
-TOOL_ENDS static void tool_no_node(const char *option) {
-    tool_failed("%s: %s", option, tool_why.text);
-}
-
-/* A number of `bits` bits, each of which distinguishes hosts. */
-static uint64_t tool_fit_bits(const tool_choice *c, const char *option, uint64_t number,
-                              unsigned bits, unsigned node_bits) {
-    if (bits <= node_bits) return number;
-    if (!tool_given[TOOL_LOW_BITS])
-        tool_misused(
-            "%s has %u bits, but the node number of layout %s has %u: two hosts could get "
-            "the same. Accept that with --low-bits, or choose --node, "
-            "--hostname, --env or --slot-dir",
-            option, bits, c->known->name, node_bits);
-    return number & tool_ones(node_bits);
-}
-
-static uint64_t tool_fit(const tool_choice *c, const char *option, uint64_t number,
-                         unsigned node_bits) {
-    if (number > tool_ones(node_bits))
-        tool_misused("%s: node is %" PRIu64 ", but layout %s allows 0 to %" PRIu64, option, number,
-                     c->known->name, tool_ones(node_bits));
-    return number;
-}
 
 /* The node number from the options for its two parts, one of which may be missing. */
 static uint64_t tool_node_of_parts(const tool_choice *c, int high, int low, const char *both) {
@@ -732,102 +642,74 @@ static uint64_t tool_node_of_parts(const tool_choice *c, int high, int low, cons
     return number;
 }
 
-/* Each of these functions reads one source of a node number; `bits` of it fit. */
-
-static uint64_t tool_node_as_given(const tool_choice *c, unsigned bits) {
-    char why[64];
-    (void)snprintf(why, sizeof why, ", the range of layout %s", c->known->name);
-    return tool_number_to("--node", tool_given[TOOL_NODE], tool_ones(bits), why);
+/* The number from the source that the option names. */
+static uint64_t tool_read_node(const tool_choice *c, int option) {
+    const unsigned bits = c->layout.node_bits;
+    const char *const name = tool_options[option].name, *const given = tool_given[option];
+    const char *const value = given && given[0] ? given : NULL;
+    unsigned of_hosts = 0; /* bits, each of which distinguishes hosts */
+    uint64_t number = 0;
+    flake_status status;
+    flake_state_options where;
+    char range[64];
+    switch (option) {
+    case TOOL_NODE:
+        (void)snprintf(range, sizeof range, ", the range of layout %s", c->known->name);
+        return tool_number_to(name, given, tool_ones(bits), range);
+    case TOOL_DATACENTER:
+        return tool_node_of_parts(c, TOOL_DATACENTER, TOOL_WORKER, "datacenter and worker");
+    case TOOL_CLUSTER:
+        return tool_node_of_parts(c, TOOL_GENERATOR, TOOL_CLUSTER, "cluster and generator");
+    case TOOL_INTERFACE:
+        status = flake_node_from_mac(value, &number, &tool_why);
+        of_hosts = 48;
+        break;
+    case TOOL_IP:
+        status = flake_node_from_ip(&number, &tool_why);
+        of_hosts = 16;
+        break;
+    case TOOL_HOSTNAME: status = flake_node_from_hostname(value, &number, &tool_why); break;
+    case TOOL_ENV: status = flake_node_from_env(given, &number, &tool_why); break;
+    default:
+        memset(&where, 0, sizeof where);
+        where.dir = given;
+        where.count = bits < 16 ? (uint32_t)1 << bits : 65536;
+        status = flake_state_open(&tool_slot, &where, NULL, &number, &tool_why);
+        tool_slot_claimed = status == FLAKE_OK;
+    }
+    if (status != FLAKE_OK) tool_failed("%s: %s", name, tool_why.text);
+    if (of_hosts > bits && !tool_given[TOOL_LOW_BITS])
+        tool_misused("%s has %u bits, but the node number of layout %s has %u: two hosts could get "
+                     "the same. Accept that with --low-bits, or choose --node, "
+                     "--hostname, --env or --slot-dir",
+                     name, of_hosts, c->known->name, bits);
+    if (of_hosts > bits) return number & tool_ones(bits);
+    if (number > tool_ones(bits))
+        tool_misused("%s: node is %" PRIu64 ", but layout %s allows 0 to %" PRIu64, name, number,
+                     c->known->name, tool_ones(bits));
+    return number;
 }
-
-static uint64_t tool_node_of_datacenter(const tool_choice *c, unsigned bits) {
-    (void)bits;
-    return tool_node_of_parts(c, TOOL_DATACENTER, TOOL_WORKER, "datacenter and worker");
-}
-
-static uint64_t tool_node_of_cluster(const tool_choice *c, unsigned bits) {
-    (void)bits;
-    return tool_node_of_parts(c, TOOL_GENERATOR, TOOL_CLUSTER, "cluster and generator");
-}
-
-static uint64_t tool_node_of_interface(const tool_choice *c, unsigned bits) {
-    uint64_t mac;
-    if (flake_node_from_mac(tool_name(TOOL_INTERFACE), &mac, &tool_why) != FLAKE_OK)
-        tool_no_node("--interface");
-    return tool_fit_bits(c, "--interface", mac, 48, bits);
-}
-
-static uint64_t tool_node_of_ip(const tool_choice *c, unsigned bits) {
-    uint64_t number;
-    if (flake_node_from_ip(&number, &tool_why) != FLAKE_OK) tool_no_node("--ip");
-    return tool_fit_bits(c, "--ip", number, 16, bits);
-}
-
-static uint64_t tool_node_of_hostname(const tool_choice *c, unsigned bits) {
-    uint64_t number;
-    if (flake_node_from_hostname(tool_name(TOOL_HOSTNAME), &number, &tool_why) != FLAKE_OK)
-        tool_no_node("--hostname");
-    return tool_fit(c, "--hostname", number, bits);
-}
-
-static uint64_t tool_node_of_env(const tool_choice *c, unsigned bits) {
-    uint64_t number;
-    if (flake_node_from_env(tool_given[TOOL_ENV], &number, &tool_why) != FLAKE_OK)
-        tool_no_node("--env");
-    return tool_fit(c, "--env", number, bits);
-}
-
-static uint64_t tool_node_of_slot(const tool_choice *c, unsigned bits) {
-    flake_state_options options;
-    memset(&options, 0, sizeof options);
-    uint64_t number;
-    options.dir = tool_given[TOOL_SLOT_DIR];
-    options.count = bits < 16 ? (uint32_t)1 << bits : 65536;
-    if (flake_state_open(&tool_slot, &options, NULL, &number, &tool_why) != FLAKE_OK)
-        tool_no_node("--slot-dir");
-    tool_slot_claimed = true;
-    return tool_fit(c, "--slot-dir", number, bits);
-}
-
-/* The options that set the node number. Those of one source may be combined. */
-static const struct {
-    int first, second;
-    uint64_t (*node)(const tool_choice *c, unsigned bits);
-    bool may_be_longer; /* than the layout's node number: --low-bits shortens it */
-} tool_sources[] = {
-    {TOOL_NODE, TOOL_NODE, tool_node_as_given, false},
-    {TOOL_DATACENTER, TOOL_WORKER, tool_node_of_datacenter, false},
-    {TOOL_CLUSTER, TOOL_GENERATOR, tool_node_of_cluster, false},
-    {TOOL_INTERFACE, TOOL_INTERFACE, tool_node_of_interface, true},
-    {TOOL_IP, TOOL_IP, tool_node_of_ip, true},
-    {TOOL_HOSTNAME, TOOL_HOSTNAME, tool_node_of_hostname, false},
-    {TOOL_ENV, TOOL_ENV, tool_node_of_env, false},
-    {TOOL_SLOT_DIR, TOOL_SLOT_DIR, tool_node_of_slot, false},
-};
-enum { TOOL_SOURCES = sizeof tool_sources / sizeof *tool_sources };
 
 static uint64_t tool_choose_node(const tool_choice *c) {
-    const unsigned bits = c->layout.node_bits;
-    const char *option = NULL; /* the source's option */
-    size_t source = TOOL_SOURCES;
-    for (size_t i = 0; i < TOOL_SOURCES; i++) {
-        const int first = tool_sources[i].first, second = tool_sources[i].second;
-        if (!tool_given[first] && !tool_given[second]) continue;
-        const char *name = tool_options[tool_given[first] ? first : second].name;
+    const char *option = NULL; /* the one given, or the first of a pair */
+    int source = TOOL_NODE;
+    for (int i = TOOL_NODE; i <= TOOL_SLOT_DIR; i++) {
+        const bool is_second = i == TOOL_WORKER || i == TOOL_GENERATOR;
+        if (!tool_given[i] || (is_second && tool_given[i - 1])) continue;
         if (option)
-            tool_misused("%s and %s both set the node number: use one of them", option, name);
-        option = name;
-        source = i;
+            tool_misused("%s and %s both set the node number: use one of them", option,
+                         tool_options[i].name);
+        option = tool_options[i].name;
+        source = i - is_second;
     }
-    if (tool_given[TOOL_LOW_BITS] && !(option && tool_sources[source].may_be_longer))
+    if (tool_given[TOOL_LOW_BITS] && source != TOOL_INTERFACE && source != TOOL_IP)
         tool_misused("--low-bits needs --interface or --ip");
     if (option && (tool_config.options.node || tool_config.state.dir))
         tool_misused("--config and %s both set the node number: use one of them", option);
     if (!option) return tool_config.options.node;
-    if (!bits)
-        tool_misused("layout %s has no bits for a node number: remove %s", c->known->name,
-                     option);
-    return tool_sources[source].node(c, bits);
+    if (!c->layout.node_bits)
+        tool_misused("layout %s has no bits for a node number: remove %s", c->known->name, option);
+    return tool_read_node(c, source);
 }
 
 /* ---- generate, time ---- */
@@ -839,7 +721,7 @@ static flake_gen tool_gen;
 
 /* The time of the first possible ID. */
 static int64_t tool_first_ms(const tool_choice *c) {
-    return c->wide && c->wide != &tool_boundary ? TOOL_1984_MS : c->layout.epoch_ms;
+    return tool_counts(c) ? TOOL_1984_MS : c->layout.epoch_ms;
 }
 
 TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status) {
@@ -897,8 +779,8 @@ static int tool_generate(int others, char **words) {
     const char *format = tool_given[TOOL_FORMAT];
     tool_id id;
     memset(&id, 0, sizeof id);
-    id.wide = c.wide != NULL;
-    id.form = format ? tool_choose_form(format, !id.wide, id.wide) : *tool_form_of(&c);
+    id.wide = c.wide;
+    id.form = format ? tool_choose_form(format, !id.wide, id.wide) : tool_forms[c.known->form];
     const bool json = tool_given[TOOL_JSON] != NULL;
     const size_t batch = tool_batch(&c);
     tool_start(&c);
@@ -952,7 +834,7 @@ static int tool_time_it(int others, char **words) {
     const tool_choice c = tool_choose(&tool_layouts[0]);
     tool_id id, newest;
     memset(&id, 0, sizeof id);
-    id.wide = c.wide != NULL;
+    id.wide = c.wide;
     newest = id;
     tool_start(&c);
     /* Strictly increasing IDs are unique. An ID out of order counts as a duplicate here. */
@@ -983,21 +865,6 @@ static int tool_time_it(int others, char **words) {
 
 /* ---- inspect ---- */
 
-static void tool_print_layout(const flake_layout *l) {
-    char text[TOOL_TIME_SIZE];
-    printf("units of %" PRIu32 " ms since %s", l->unit_ms, tool_time(l->epoch_ms, text));
-}
-
-static void tool_print_node(const tool_choice *c, uint64_t node) {
-    const tool_layout *k = c->known;
-    if (!c->layout.node_bits) return;
-    printf("node        %" PRIu64, node);
-    if (k->high)
-        printf(" (%s %" PRIu64 ", %s %" PRIu64 ")", k->high, node >> k->low_bits, k->low,
-               node & tool_ones(k->low_bits));
-    putchar('\n');
-}
-
 /* The ID in the other formats. */
 static void tool_print_texts(const tool_id *id) {
     static const int narrow[] = {TOOL_DEC,    TOOL_HEX,    TOOL_BASE32,
@@ -1018,60 +885,50 @@ static void tool_print_texts(const tool_id *id) {
     putchar('\n');
 }
 
-/* Other readings of the text: as hex, and with other layouts. */
-static void tool_print_doubts(const tool_choice *chosen, const char *text, const tool_id *id) {
-    tool_id other;
-    if (!tool_given[TOOL_FORMAT] && id->form.text == FLAKE_DEC &&
-        tool_could_be(chosen, text, TOOL_HEX, false, &other) && other.narrow != id->narrow)
-        printf("or with     --format=hex it is %" PRIu64 "\n", other.narrow);
-    if (tool_given[TOOL_LAYOUT]) return;
-    const char *before = "or with     ";
-    for (size_t i = 1; i < TOOL_LAYOUT_COUNT; i++) {
-        const tool_choice c = tool_choose_known(&tool_layouts[i]);
-        flake_parts parts;
-        char time[TOOL_TIME_SIZE];
-        if (c.wide || flake_decompose(&c.layout, id->narrow, &parts) != FLAKE_OK) continue;
-        printf("%s--layout=%-16s %s, node %" PRIu64 ", sequence %" PRIu32 "\n", before,
-               c.known->name, tool_time(parts.unix_ms, time), parts.node, parts.seq);
-        before = "            ";
-    }
-}
-
 #define TOOL_COUNT_SIZE 32
 
 /* ULID: 80 bits, in hex; else a number. */
 static void tool_put_count(const tool_choice *c, const flake_parts *parts,
                            char text[TOOL_COUNT_SIZE]) {
-    if (c->wide->maker) (void)snprintf(text, TOOL_COUNT_SIZE, "%" PRIu32, parts->seq);
+    if (c->known->maker) (void)snprintf(text, TOOL_COUNT_SIZE, "%" PRIu32, parts->seq);
     else
         (void)snprintf(text, TOOL_COUNT_SIZE, "0x%04" PRIx32 "%016" PRIx64, parts->seq,
                        parts->node);
 }
 
-/* Other readings of a 128-bit ID without --layout: of a UUID the other layouts of its version, of a ULID
- * none. And which parts of a UUID depend on its generator. */
-static void tool_print_wide_doubts(const tool_choice *chosen, const tool_id *id) {
+static flake_status tool_decompose(const tool_choice *c, const tool_id *id, flake_parts *parts) {
+    return id->wide ? flake128_decompose(&c->layout, &id->all, parts)
+                    : flake_decompose(&c->layout, id->narrow, parts);
+}
+
+/* Other readings of the text: as hex, and if no layout is given, with others: of a UUID those of its version,
+ * of a ULID none. And which parts of a UUID depend on its generator. */
+static void tool_print_doubts(const tool_choice *chosen, const char *text, const tool_id *id) {
+    const bool is_uuid = id->form.base == TOOL_AS_UUID;
     const char *before = "or with     ";
+    tool_id other;
+    if (!id->wide && !tool_given[TOOL_FORMAT] && id->form.text == FLAKE_DEC &&
+        tool_could_be(chosen, text, TOOL_HEX, false, &other) && other.narrow != id->narrow)
+        printf("or with     --format=hex it is %" PRIu64 "\n", other.narrow);
     if (tool_given[TOOL_LAYOUT] || id->form.base == TOOL_AS_ULID) return;
     for (size_t i = 0; i < TOOL_LAYOUT_COUNT; i++) {
         const tool_choice c = tool_choose_known(&tool_layouts[i]);
         flake_parts parts;
         char time[TOOL_TIME_SIZE], count[TOOL_COUNT_SIZE];
-        if (!c.wide || c.wide == chosen->wide ||
-            (id->form.base == TOOL_AS_UUID && c.wide->text != TOOL_UUID) ||
-            flake128_decompose(&c.layout, &id->all, &parts) != FLAKE_OK)
+        if (c.wide != id->wide || c.known == chosen->known ||
+            (is_uuid && c.known->form != TOOL_UUID) || tool_decompose(&c, id, &parts) != FLAKE_OK)
             continue;
         tool_put_count(&c, &parts, count);
         printf("%s--layout=%-16s %s", before, c.known->name, tool_time(parts.unix_ms, time));
-        if (c.wide->maker) printf(", %s %" PRIu64, c.wide->maker, parts.node);
-        printf(", %s %s\n", c.wide->count, count);
+        if (c.known->maker) printf(", %s %" PRIu64, c.known->maker, parts.node);
+        printf(", %s %s\n", tool_counter(&c), count);
         before = "            ";
     }
-    if (id->form.base == TOOL_AS_UUID)
-        puts(
-            chosen->wide == &tool_uuid8
-                ? "but only    if flake.h generated it: others define version 8 otherwise"
-                : "but only    the time, if flake.h did not generate it: other generators define the rest");
+    if (is_uuid)
+        puts(chosen->layout.format == flake_layout_uuid8.format
+                 ? "but only    if flake.h generated it: others define version 8 otherwise"
+                 : "but only    the time, if flake.h did not generate it: other generators define "
+                   "the rest");
 }
 
 /* The layout of a UUID's version. */
@@ -1079,8 +936,7 @@ static const tool_layout *tool_layout_of_uuid(flake128 id) {
     for (size_t i = 0; i < TOOL_LAYOUT_COUNT; i++) {
         const tool_choice c = tool_choose_known(&tool_layouts[i]);
         flake_parts parts;
-        if (c.wide && c.wide->text == TOOL_UUID &&
-            flake128_decompose(&c.layout, &id, &parts) == FLAKE_OK)
+        if (c.known->form == TOOL_UUID && flake128_decompose(&c.layout, &id, &parts) == FLAKE_OK)
             return c.known;
     }
     return NULL;
@@ -1138,79 +994,75 @@ static void tool_check_time(const tool_item *item, const tool_choice *c, int64_t
                      theirs, unix_ms, c->known->name);
 }
 
-static void tool_inspect_wide(const tool_item *item, const tool_id *id) {
-    const char *text = item->id;
-    const tool_choice c = tool_choose_wide(text, id);
-    const tool_wide *const w = c.wide;
-    flake_parts parts;
-    char time[TOOL_TIME_SIZE], hex[TOOL_TEXT_SIZE], count[TOOL_COUNT_SIZE];
-    const flake_status status = flake128_decompose(&c.layout, &id->all, &parts);
-    if (status == FLAKE_INVALID) tool_other_uuid(text, id->all);
-    if (status != FLAKE_OK)
-        tool_misused(
-            "'%s' as 128-bit %s has a time later than boundary allows: "
-            "name another --format or --layout",
-            text, id->form.name);
-    tool_check_time(item, &c, parts.unix_ms);
-    (void)tool_spell(&tool_forms[TOOL_HEX], id, hex, sizeof hex);
-    (void)tool_time(parts.unix_ms, time);
-    tool_put_count(&c, &parts, count);
-    if (tool_given[TOOL_JSON]) {
-        printf("{\"id\":\"%s\",\"format\":\"%s\",\"layout\":\"%s\",\"hex\":\"%s\",\"time\":"
-               "\"%s\",\"unix_ms\":%" PRId64,
-               text, id->form.name, c.known->name, hex, time, parts.unix_ms);
-        if (w->maker)
-            printf(",\"%s\":%" PRIu64 ",\"%s\":%s}\n", w->maker, parts.node, w->count, count);
-        else printf(",\"%s\":\"%s\"}\n", w->count, count + 2); /* without 0x, as hex is */
-        return;
-    }
-    printf("id          %s (%s)\nlayout      %s: %s\ntime        %s (Unix ms %" PRId64 ")\n", text,
-           id->form.name, c.known->name, c.known->about, time, parts.unix_ms);
-    if (w->maker) printf("%-12s%" PRIu64 " (0x%012" PRIx64 ")\n", w->maker, parts.node, parts.node);
-    printf("%-12s%s\n", w->count, count);
-    tool_print_texts(id);
-    tool_print_wide_doubts(&c, id);
-    tool_field fields[TOOL_FIELDS];
-    tool_draw(fields, tool_wide_fields(&c, id->all, fields));
-}
-
-static void tool_inspect_narrow(const tool_item *item, const tool_id *id) {
-    const char *text = item->id;
-    const tool_choice c = tool_choose(&tool_layouts[0]);
-    const tool_layout *k = c.known;
-    flake_parts parts;
-    char time[TOOL_TIME_SIZE];
-    const flake_status status = flake_decompose(&c.layout, id->narrow, &parts);
+TOOL_ENDS static void tool_cannot_decode(const tool_choice *c, const char *text, const tool_id *id,
+                                         flake_status status) {
+    if (id->wide && status == FLAKE_INVALID) tool_other_uuid(text, id->all);
+    if (id->wide)
+        tool_misused("'%s' as 128-bit %s has a time later than boundary allows: "
+                     "name another --format or --layout",
+                     text, id->form.name);
     if (status == FLAKE_TIME_RANGE)
         tool_misused(
             "'%s' has a time that this tool cannot express: name another --layout or --epoch",
             text);
-    if (status != FLAKE_OK)
-        tool_misused(
-            "'%s' (%s) is not an ID of layout %s, whose fixed bits differ: name another --layout%s",
-            text, id->form.name, k->name, tool_given[TOOL_FORMAT] ? "" : ", or a --format");
+    tool_misused(
+        "'%s' (%s) is not an ID of layout %s, whose fixed bits differ: name another --layout%s",
+        text, id->form.name, c->known->name, tool_given[TOOL_FORMAT] ? "" : ", or a --format");
+}
+
+static void tool_print_json(const tool_choice *c, const char *text, const tool_id *id,
+                            const flake_parts *p, const char *time, const char *count) {
+    const tool_layout *const k = c->known;
+    char hex[TOOL_TEXT_SIZE];
+    printf("{\"id\":\"%s\",\"format\":\"%s\",\"layout\":\"%s\",", text, id->form.name, k->name);
+    if (!id->wide) printf("\"dec\":\"%" PRIu64 "\",", id->narrow);
+    if (!id->wide) (void)flake_format_fixed(id->narrow, FLAKE_HEX, hex, sizeof hex);
+    else (void)tool_spell(&tool_forms[TOOL_HEX], id, hex, sizeof hex);
+    printf("\"hex\":\"%s\",\"time\":\"%s\",\"unix_ms\":%" PRId64, hex, time, p->unix_ms);
+    if (k->maker) printf(",\"%s\":%" PRIu64, k->maker, p->node);
+    if (k->high)
+        printf(",\"%s\":%" PRIu64 ",\"%s\":%" PRIu64, k->high, p->node >> k->low_bits, k->low,
+               p->node & tool_ones(k->low_bits));
+    if (k->maker) printf(",\"%s\":%s}\n", tool_counter(c), count);
+    else printf(",\"counter\":\"%s\"}\n", count + 2); /* without 0x, as hex is */
+}
+
+static void tool_print_id(const tool_choice *c, const char *text, const tool_id *id,
+                          const flake_parts *p, const char *time, const char *count) {
+    const tool_layout *const k = c->known;
+    char epoch[TOOL_TIME_SIZE];
+    tool_field fields[TOOL_FIELDS];
+    printf("id          %s (%s)\nlayout      %s: %s", text, id->form.name, k->name, k->about);
+    if (!id->wide)
+        printf("; units of %" PRIu32 " ms since %s", c->layout.unit_ms,
+               tool_time(c->layout.epoch_ms, epoch));
+    printf("\ntime        %s (Unix ms %" PRId64 ")\n", time, p->unix_ms);
+    if (k->maker && (id->wide || c->layout.node_bits)) {
+        printf("%-12s%" PRIu64, k->maker, p->node);
+        if (id->wide) printf(" (0x%012" PRIx64 ")", p->node);
+        if (k->high)
+            printf(" (%s %" PRIu64 ", %s %" PRIu64 ")", k->high, p->node >> k->low_bits, k->low,
+                   p->node & tool_ones(k->low_bits));
+        putchar('\n');
+    }
+    printf("%-12s%s\n", tool_counter(c), count);
+    tool_print_texts(id);
+    tool_print_doubts(c, text, id);
+    tool_draw(fields, id->wide ? tool_wide_fields(c, id->all, fields)
+                               : tool_fields_of(c, id->narrow, fields));
+}
+
+static void tool_inspect_as(const tool_item *item, const tool_id *id) {
+    const tool_choice c = id->wide ? tool_choose_wide(item->id, id) : tool_choose(&tool_layouts[0]);
+    flake_parts parts;
+    char time[TOOL_TIME_SIZE], count[TOOL_COUNT_SIZE];
+    const flake_status status = tool_decompose(&c, id, &parts);
+    if (status != FLAKE_OK) tool_cannot_decode(&c, item->id, id, status);
     tool_check_time(item, &c, parts.unix_ms);
     (void)tool_time(parts.unix_ms, time);
-    if (tool_given[TOOL_JSON]) {
-        printf(
-            "{\"id\":\"%s\",\"format\":\"%s\",\"layout\":\"%s\",\"dec\":\"%" PRIu64 "\","
-            "\"hex\":\"%016" PRIx64 "\",\"time\":\"%s\",\"unix_ms\":%" PRId64 ",\"node\":%" PRIu64,
-            text, id->form.name, k->name, id->narrow, id->narrow, time, parts.unix_ms, parts.node);
-        if (k->high)
-            printf(",\"%s\":%" PRIu64 ",\"%s\":%" PRIu64, k->high, parts.node >> k->low_bits,
-                   k->low, parts.node & tool_ones(k->low_bits));
-        printf(",\"sequence\":%" PRIu32 "}\n", parts.seq);
-        return;
-    }
-    printf("id          %s (%s)\nlayout      %s: %s; ", text, id->form.name, k->name, k->about);
-    tool_print_layout(&c.layout);
-    printf("\ntime        %s (Unix ms %" PRId64 ")\n", time, parts.unix_ms);
-    tool_print_node(&c, parts.node);
-    printf("sequence    %" PRIu32 "\n", parts.seq);
-    tool_print_texts(id);
-    tool_print_doubts(&c, text, id);
-    tool_field fields[TOOL_FIELDS];
-    tool_draw(fields, tool_fields_of(&c, id->narrow, fields));
+    tool_put_count(&c, &parts, count);
+    (tool_given[TOOL_JSON] ? tool_print_json : tool_print_id)(&c, item->id, id, &parts, time,
+                                                              count);
 }
 
 /* In these two formats 64-bit IDs have another alphabet than 128-bit IDs. */
@@ -1226,7 +1078,7 @@ static void tool_inspect_id(const tool_item *item) {
     memset(&id, 0, sizeof id);
     const tool_choice c = tool_choose(&tool_layouts[0]);
     if (tool_given[TOOL_LAYOUT]) {
-        wide = c.wide != NULL;
+        wide = c.wide;
         narrow = !wide;
     }
     if (format) {
@@ -1240,8 +1092,7 @@ static void tool_inspect_id(const tool_item *item) {
         tool_needs_form(&c, text, narrow, wide);
     }
     if (shown++ && !tool_given[TOOL_JSON]) putchar('\n');
-    if (id.wide) tool_inspect_wide(item, &id);
-    else tool_inspect_narrow(item, &id);
+    tool_inspect_as(item, &id);
 }
 
 TOOL_ENDS static void tool_differs(const char *what, const char *theirs, const char *ours) {
@@ -1272,7 +1123,7 @@ static void tool_range_end(const tool_choice *c, const char *option, int64_t ms,
                                                 : flake128_min_at(&c->layout, ms, &id->all))
                                         : (last ? flake_max_at(&c->layout, ms, &id->narrow)
                                                 : flake_min_at(&c->layout, ms, &id->narrow));
-    id->wide = c->wide != NULL;
+    id->wide = c->wide;
     if (status != FLAKE_OK)
         tool_misused("%s is outside the range of layout %s: %s to %s", option,
                      c->known->name, tool_time(c->layout.epoch_ms, first_text),
@@ -1295,7 +1146,7 @@ static int tool_range(int others, char **words) {
         tool_misused("IDs of layout %s are not ordered by time: they have no range",
                      c.known->name);
     const tool_form form =
-        format ? tool_choose_form(format, !c.wide, c.wide != NULL) : *tool_form_of(&c);
+        format ? tool_choose_form(format, !c.wide, c.wide) : tool_forms[c.known->form];
     tool_id min, max;
     memset(&min, 0, sizeof min);
     max = min;

@@ -148,11 +148,11 @@ static int tool_generate(int others, char **words) {
 /* ---- inspect ---- */
 
 static bool tool_parse_hex(const char *text, size_t length, sno_id *id) {
-    if (length != 20) return false;
-    for (size_t i = 0; i < length; i++) {
-        const unsigned digit = tool_hex_digit(text[i]);
-        if (digit > 15) return false;
-        id->bytes[i / 2] = (uint8_t)((unsigned)id->bytes[i / 2] << 4 | digit);
+    char pair[3] = "";
+    if (length != 20 || strspn(text, TOOL_HEX_DIGITS) != 20) return false;
+    for (size_t i = 0; i < 10; i++) {
+        memcpy(pair, text + 2 * i, 2);
+        id->bytes[i] = (uint8_t)strtoul(pair, NULL, 16);
     }
     return true;
 }

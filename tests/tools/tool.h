@@ -26,7 +26,7 @@
 
 #if defined(__GNUC__)
 #define TOOL_ENDS             __attribute__((noreturn))
-#define TOOL_AS_PRINTF(first) __attribute__((format(__printf__, 1, first)))
+#define TOOL_AS_PRINTF(first) __attribute__((format(__printf__, 2, first)))
 #elif defined(_MSC_VER)
 #define TOOL_ENDS __declspec(noreturn)
 #define TOOL_AS_PRINTF(first)
@@ -40,29 +40,19 @@ enum { TOOL_FAILED = 1, TOOL_MISUSED = 2 };
 
 static uint64_t tool_line; /* of the standard input that is being inspected; 0: none */
 
-TOOL_AS_PRINTF(0) static void tool_complain(const char *format, va_list values) {
+TOOL_ENDS TOOL_AS_PRINTF(3) static void tool_end(int code, const char *format, ...) {
+    va_list values;
     (void)fflush(stdout);
     fputs(TOOL_NAME ": ", stderr);
     if (tool_line) fprintf(stderr, "line %" PRIu64 " of the standard input: ", tool_line);
+    va_start(values, format);
     (void)vfprintf(stderr, format, values);
+    va_end(values);
     fputc('\n', stderr);
+    exit(code);
 }
-
-TOOL_ENDS TOOL_AS_PRINTF(2) static void tool_failed(const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    tool_complain(format, values);
-    va_end(values);
-    exit(TOOL_FAILED);
-}
-
-TOOL_ENDS TOOL_AS_PRINTF(2) static void tool_misused(const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    tool_complain(format, values);
-    va_end(values);
-    exit(TOOL_MISUSED);
-}
+#define tool_failed(...)  tool_end(TOOL_FAILED, __VA_ARGS__)
+#define tool_misused(...) tool_end(TOOL_MISUSED, __VA_ARGS__)
 
 static void tool_check_output(bool ok) {
     if (ok) return;
@@ -182,28 +172,16 @@ static bool tool_asks_help(int argc, char **argv) {
     return false;
 }
 
-/* The value of a hex digit in either case; 16: not a hex digit. */
-static unsigned tool_hex_digit(char c) {
-    if (c >= '0' && c <= '9') return (unsigned)(c - '0');
-    if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
-    if (c >= 'A' && c <= 'F') return (unsigned)(c - 'A') + 10;
-    return 16;
-}
+#define TOOL_HEX_DIGITS "0123456789abcdefABCDEF"
 
 /* Decimal, or hex after 0x. */
 static bool tool_number(const char *text, uint64_t *number) {
     const bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-    const unsigned base = hex ? 16 : 10;
-    const char *at = hex ? text + 2 : text;
-    uint64_t n = 0;
-    if (!*at) return false;
-    for (; *at; at++) {
-        const unsigned digit = tool_hex_digit(*at);
-        if (digit >= base || n > (UINT64_MAX - digit) / base) return false;
-        n = n * base + digit;
-    }
-    *number = n;
-    return true;
+    const char *const at = hex ? text + 2 : text;
+    if (!*at || at[strspn(at, hex ? TOOL_HEX_DIGITS : "0123456789")]) return false;
+    errno = 0;
+    *number = strtoull(at, NULL, hex ? 16 : 10);
+    return errno == 0;
 }
 
 static uint64_t tool_number_to(const char *option, const char *text, uint64_t most,
@@ -227,27 +205,18 @@ static uint64_t tool_count(int others, char **words, const char *command) {
 
 static int64_t tool_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
-/* Years are counted from 1 March, so that the leap day is a year's last. */
-static const unsigned tool_days_before[] = {0,   31,  61,  92,  122, 153, 184,
-                                            214, 245, 275, 306, 337, 366};
 #define TOOL_DAYS_IN_400_YEARS 146097
 #define TOOL_DAYS_TO_1970      719468 /* from 1 March of the year 0 */
 
-/* Days from 1 March of the year 0 to 1 March of year 0..399. */
-static int64_t tool_year_begins(int64_t year) { return year * 365 + year / 4 - year / 100; }
-
-/* The Gregorian calendar, before its invention too. */
+/* The Gregorian calendar, before its invention too: years from 1 March, so that the leap day is a year's last, and
+ * months of 153 days in five. */
 static void tool_date(int64_t days, int64_t *year, unsigned *month, unsigned *day) {
     days += TOOL_DAYS_TO_1970;
     const int64_t cycle = tool_floor_div(days, TOOL_DAYS_IN_400_YEARS);
-    const int64_t in_cycle = days - cycle * TOOL_DAYS_IN_400_YEARS;
-    int64_t y = in_cycle * 400 / TOOL_DAYS_IN_400_YEARS; /* right, or one too few or many */
-    if (y < 399 && tool_year_begins(y + 1) <= in_cycle) y++;
-    if (tool_year_begins(y) > in_cycle) y--;
-    const unsigned in_year = (unsigned)(in_cycle - tool_year_begins(y));
-    unsigned m = 0;
-    while (tool_days_before[m + 1] <= in_year) m++;
-    *day = in_year - tool_days_before[m] + 1;
+    const unsigned in_cycle = (unsigned)(days - cycle * TOOL_DAYS_IN_400_YEARS);
+    const unsigned y = (in_cycle - in_cycle / 1460 + in_cycle / 36524 - in_cycle / 146096) / 365;
+    const unsigned in_year = in_cycle - (y * 365 + y / 4 - y / 100), m = (5 * in_year + 2) / 153;
+    *day = in_year - (153 * m + 2) / 5 + 1;
     *month = m < 10 ? m + 3 : m - 9;
     *year = cycle * 400 + y + (m >= 10);
 }
