@@ -974,7 +974,7 @@ typedef struct flake_i_engine {
     bool fail_on_backwards;   /* waiting calls do not wait after a backward step */
     bool is_plain;      /* no gate, state, ring or windows; a full count carries into nothing */
     flake_i_atomic64
-        ticks_per_window; /* of the counter; 1: not known yet; 0: no windows */
+        ticks_per_window; /* of the counter; 1: not known yet, or clock.now_ns is set; 0: no windows */
     flake_ring *ring;
     flake_gate gate;
     uintptr_t state_at; /* the state's address; in shared memory, where addresses differ between
@@ -2469,7 +2469,7 @@ FLAKE_I_FN void flake_i_engine_fill(flake_i_engine *e, const flake_i_engine_conf
 
 /* With windows a new unit needs an exact reading after the word. */
 FLAKE_I_FN void flake_i_set_ticks_per_window(flake_i_engine *e, uint64_t window) {
-    e->is_plain = e->is_plain && !window;
+    e->is_plain = e->is_plain && (!window || e->clock.now_ns);
     FLAKE_ATOMIC_STORE(&e->ticks_per_window, window, relaxed);
 }
 
@@ -2483,7 +2483,7 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_eng
     flake_i_engine_fill(e, o, &d);
     flake_i_set_owner(e, o);
     const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
-    flake_i_set_ticks_per_window(e, is_fast && flake_i_counter_suits(&e->clock));
+    flake_i_set_ticks_per_window(e, o->clock.now_ns || (is_fast && flake_i_counter_suits(&e->clock)));
     return FLAKE_OK;
 }
 
@@ -2693,8 +2693,10 @@ FLAKE_I_COLD int64_t flake_i_renew_window(flake_i_engine *e, uint64_t counter) {
 /* The start of the word's unit while that is current, else a time before the epoch. With no rate
  * yet, the exact clock. */
 FLAKE_I_NOINLINE int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
+    if (!FLAKE_I_LIKELY(window > 1))
+        return e->clock.now_ns ? e->clock.now_ns(e->clock.user)
+                               : flake_i_renew_window(e, FLAKE_COUNTER());
     const uint64_t counter = FLAKE_COUNTER();
-    if (!FLAKE_I_LIKELY(window > 1)) return flake_i_renew_window(e, counter);
     const uint64_t unit = FLAKE_ATOMIC_LOAD(&e->word, relaxed) >> e->time_shift;
     const uint64_t end = FLAKE_ATOMIC_LOAD(&e->fast_until, relaxed) - unit * flake_i_golden64;
     const bool leased = end - counter - 1 < window;
@@ -2933,15 +2935,6 @@ FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t 
     }
 }
 
-FLAKE_I_FN void flake_i_ticket_at(const flake_i_engine *e, uint64_t base, uint64_t ticket, uint64_t n,
-                                 unsigned tick, flake_i_ticket *out) {
-    out->time = ticket < e->cap ? base : base + ticket / e->cap;
-    out->index = ticket < e->cap ? ticket : ticket % e->cap;
-    out->n = n;
-    out->tick = tick;
-    out->head = flake_i_word_at(e, out->time, tick);
-}
-
 FLAKE_I_FN void flake_i_begin_attempt(flake_i_attempt *a, const flake_i_engine *e, unsigned request,
                                       uint64_t want) {
     a->request = request;
@@ -3025,23 +3018,28 @@ FLAKE_I_FN bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
     return true;
 }
 
-/* Serve. FLAKE_AGAIN: not worth the wait; the tickets were returned if they were still the
- * newest. */
-FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, flake_i_ticket *out) {
-    flake_status status = FLAKE_OK;
-    if (!a->is_free) status = flake_i_await(e, a->unit, a->now_ns, a->now_ns, &a->budget_ns);
+/* Serve what the clock's reading drawn_ns has drawn, if `status` is FLAKE_OK. FLAKE_AGAIN: not worth the
+ * wait; the tickets were returned if they were still the newest. */
+FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, flake_status status,
+                                      int64_t drawn_ns, flake_i_ticket *out) {
+    if (status == FLAKE_OK && !a->is_free)
+        status = flake_i_await(e, a->unit, drawn_ns, a->now_ns, &a->budget_ns);
     uint64_t seen = a->next;
     const bool given_back = status != FLAKE_OK && flake_i_move(e, a->request, &seen, a->word);
     if (!given_back) flake_i_tally(&e->rebased, a->count - a->ticket, a->request);
     if (status != FLAKE_OK) return status;
     if (a->is_free && a->count != a->ticket && !(a->request & FLAKE_I_GIVEN)) flake_i_notify(e);
     if (a->n > 1) flake_i_tally(&e->batches, 1, a->request);
-    flake_i_ticket_at(e, a->base, a->ticket, a->n, a->tick, out);
+    out->time = a->base + (a->ticket < e->cap ? 0 : a->ticket / e->cap);
+    out->index = a->ticket < e->cap ? a->ticket : a->ticket % e->cap;
+    out->n = a->n;
+    out->tick = a->tick;
+    out->head = flake_i_word_at(e, out->time, a->tick);
     return FLAKE_OK;
 }
 
 /* By more than max_ahead and a unit. */
-FLAKE_I_COLD bool flake_i_is_far_ahead(const flake_i_engine *e, int64_t given_ns) {
+FLAKE_I_NOINLINE bool flake_i_is_far_ahead(const flake_i_engine *e, int64_t given_ns) {
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
     if (given_ns <= now_ns) return false;
     const uint64_t ahead_ns = (uint64_t)flake_i_ns_until(given_ns, now_ns);
@@ -3098,35 +3096,28 @@ FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned request, ui
     return 0;
 }
 
-/* One copy for callers without a fast path of their own. */
-FLAKE_I_NOINLINE unsigned flake_i_count_any(flake_i_engine *e, unsigned request, uint64_t *word,
-                                            uint64_t late_ns, uint64_t want, flake_i_ticket *out) {
-    return flake_i_count_on(e, request, word, late_ns, want, out);
-}
-
 /* Draws 1 to `want` tickets with one move in the usual case. Otherwise the slow path continues from
  * *word and *now_ns; it is a separate function, so that the usual case needs few registers. The
  * clock may be read before the word, which is faster: if it is before the word's time, the slow
  * path reads again (I2). A caller that gives the time sets *now_ns. */
-FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, bool is_inline,
-                                          uint64_t want, uint64_t *word, int64_t *now_ns,
-                                          flake_i_ticket *out) {
+FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, uint64_t want,
+                                          uint64_t *word, int64_t *now_ns, flake_i_ticket *out) {
     *word = 0;
     if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
     if (!(request & FLAKE_I_GIVEN)) {
         const uint64_t window = FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
-        *now_ns = FLAKE_I_LIKELY(!window) ? flake_i_now_ns(&e->clock) : flake_i_fast_ns(e, window);
+        *now_ns = FLAKE_I_LIKELY(!window) ? FLAKE_CLOCK_NS(e->clock.kind) : flake_i_fast_ns(e, window);
     }
     *word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     const uint64_t late_ns =
         (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
-    return is_inline ? flake_i_count_on(e, request, word, late_ns, want, out)
-                     : flake_i_count_any(e, request, word, late_ns, want, out);
+    return flake_i_count_on(e, request, word, late_ns, want, out);
 }
 
+/* One copy for callers without a fast path of their own. */
 FLAKE_I_NOINLINE unsigned flake_i_draw_any(flake_i_engine *e, unsigned request, uint64_t want,
                                            uint64_t *word, int64_t *now_ns, flake_i_ticket *out) {
-    return flake_i_draw_fast(e, request, false, want, word, now_ns, out);
+    return flake_i_draw_fast(e, request, want, word, now_ns, out);
 }
 
 /* After fetch_add took a ticket past the unit's last, or of another unit. False: it was not worth
@@ -3134,18 +3125,20 @@ FLAKE_I_NOINLINE unsigned flake_i_draw_any(flake_i_engine *e, unsigned request, 
 FLAKE_I_FN bool flake_i_draw_overshoot(flake_i_engine *e, flake_i_attempt *a, flake_i_ticket *out,
                                   flake_status *status) {
     const int64_t drawn_ns = a->now_ns;
-    uint64_t after = a->word + 1;
     a->now_ns = flake_i_exact_ns(&e->clock);
-    flake_i_ticket_at(e, a->word >> e->time_shift, a->word & e->count_mask, 1,
-                     flake_i_tick(e, a->word), out);
-    *status = out->time > e->max_time ? FLAKE_TIME_RANGE : FLAKE_OK;
+    a->base = a->word >> e->time_shift;
+    a->ticket = a->count = a->word & e->count_mask;
+    a->unit = a->base + a->ticket / e->cap;
+    a->tick = flake_i_tick(e, a->word);
+    a->is_free = false;
+    a->n = 1;
+    a->next = a->word + 1;
+    *status = a->unit > e->max_time ? FLAKE_TIME_RANGE : FLAKE_OK;
     if (*status != FLAKE_OK) return true;
-    if (a->now_ns < flake_i_due_ns(e, out->time)) flake_i_tally(&e->waits, 1, a->request);
-    if (flake_i_has_gate(e)) *status = flake_i_pass_gates(e, a->request, out->time, &a->budget_ns);
+    if (a->now_ns < flake_i_due_ns(e, a->unit)) flake_i_tally(&e->waits, 1, a->request);
+    if (flake_i_has_gate(e)) *status = flake_i_pass_gates(e, a->request, a->unit, &a->budget_ns);
     const bool admitted = *status == FLAKE_OK;
-    if (admitted) *status = flake_i_await(e, out->time, drawn_ns, a->now_ns, &a->budget_ns);
-    if (*status == FLAKE_OK) return true;
-    (void)flake_i_move(e, a->request, &after, a->word); /* returned, if it is still the newest */
+    *status = flake_i_serve(e, a, *status, drawn_ns, out);
     if (!admitted || *status != FLAKE_AGAIN) return true;
     flake_i_reload(e, a); /* the addition was no LOOK:A */
     return false;
@@ -3166,19 +3159,19 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
     }
     flake_i_begin_attempt(&a, e, request, want);
     a.confirmed = (request & FLAKE_I_GIVEN) != 0;
+    a.word = word;
+    a.now_ns = now_ns;
     if ((outcome & (FLAKE_I_ELSE | FLAKE_I_LOST)) && !(request & FLAKE_I_GIVEN) &&
         FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed) > 1 &&
         (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift) >= e->unit_ns) {
         const uint64_t counter = FLAKE_COUNTER();
-        word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-        now_ns = flake_i_renew_window(e, counter);
-        const uint64_t start_ns = flake_i_start_ns(e, word >> e->time_shift);
-        outcome = flake_i_count_any(e, request, &word, (uint64_t)now_ns - start_ns, want, out);
+        const uint64_t before = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+        a.now_ns = flake_i_renew_window(e, counter);
+        outcome = flake_i_draw_any(e, request | FLAKE_I_GIVEN, want, &a.word, &a.now_ns, out);
         if (!outcome) return FLAKE_OK;
-        a.confirmed = outcome == FLAKE_I_ELSE;
+        if (outcome == FLAKE_I_NOT_OURS) return flake_i_lost(e);
+        a.confirmed = outcome == FLAKE_I_ELSE && a.word == before; /* equal words: equal states */
     }
-    a.word = word;
-    a.now_ns = now_ns;
     if (outcome == FLAKE_I_OVERSHOT && flake_i_draw_overshoot(e, &a, out, &late)) return late;
     for (;;) {
         bool slept = false;
@@ -3196,7 +3189,7 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
         if (status != FLAKE_OK) return status;
         if (slept) flake_i_reload(e, &a);
         if (slept || !flake_i_commit(e, &a)) continue;
-        status = flake_i_serve(e, &a, out);
+        status = flake_i_serve(e, &a, FLAKE_OK, a.now_ns, out);
         if (status != FLAKE_AGAIN) return status;
         flake_i_reload(e, &a);
     }
@@ -3216,7 +3209,7 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, in
                                          uint64_t want, flake_i_ticket *out) {
     uint64_t word;
     int64_t now_ns = given_ns;
-    const unsigned outcome = flake_i_draw_fast(e, request, true, want, &word, &now_ns, out);
+    const unsigned outcome = flake_i_draw_fast(e, request, want, &word, &now_ns, out);
     if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
     return flake_i_draw_continue(e, request | outcome, word, now_ns, want, out);
 }
@@ -4263,8 +4256,12 @@ FLAKE_I_FN void flake_i_begin_after(flake_i_engine *e, bool later) {
  * PROGRESS  As the engine's, with two looks at each lane for each unit that begins meanwhile.
  */
 
+FLAKE_I_FN flake_lane *flake_i_lane_at(const flake_i_lanes *l, uintptr_t distance) {
+    return (flake_lane *)(((uintptr_t)l & l->from) + l->lanes_at + distance);
+}
+
 FLAKE_I_NOINLINE flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
-    return (flake_lane *)(((uintptr_t)l & l->from) + l->lanes_at + (i + 1) * sizeof(flake_lane));
+    return flake_i_lane_at(l, (i + 1) * sizeof(flake_lane));
 }
 
 FLAKE_I_FN bool flake_i_lanes_fit(size_t n, uint64_t cap) {
@@ -4402,16 +4399,12 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request
 
 FLAKE_I_INLINE uint8_t flake_i_lanes_slot(void) { return (uint8_t)FLAKE_LANE(); }
 
-/* *from is NULL if the map has no lane here, or one in shared memory. */
-FLAKE_I_INLINE unsigned flake_i_lanes_draw_fast(flake_i_lanes *l, uint64_t want, uint64_t *word,
-                                                int64_t *now_ns, flake_i_ticket *out,
-                                                flake_lane **from) {
+/* False: the map has none, or one in shared memory. */
+FLAKE_I_INLINE bool flake_i_lanes_own(const flake_i_lanes *l, flake_lane **from) {
     const uint32_t own = FLAKE_ATOMIC_LOAD(&l->map[flake_i_lanes_slot()], relaxed);
-    *word = 0;
-    *from = NULL;
-    if (!FLAKE_I_LIKELY((int32_t)own > 0)) return FLAKE_I_LOST;
+    if (!FLAKE_I_LIKELY((int32_t)own > 0)) return false;
     *from = (flake_lane *)(l->lanes_at + own);
-    return flake_i_draw_fast(&(*from)->engine, FLAKE_I_LANE, true, want, word, now_ns, out);
+    return true;
 }
 
 /* Perhaps on another processor by now: its slot of the map is as good. */
@@ -4422,11 +4415,10 @@ FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsi
     unsigned outcome = resume - request;
     if (l->home != (uintptr_t)l && !l->from) return FLAKE_INVALID; /* a copy */
     if (!*from) {
-        uint32_t first = FLAKE_ATOMIC_LOAD(&l->map[slot], relaxed) & INT32_MAX;
-        first /= (uint32_t)sizeof(flake_lane);
-        if (!first) first = flake_i_lanes_step(l, slot, 0);
-        if (!first) return FLAKE_INVALID;
-        *from = flake_i_lane(l, first - 1);
+        size_t distance = FLAKE_ATOMIC_LOAD(&l->map[slot], relaxed) & INT32_MAX;
+        if (!distance) distance = flake_i_lanes_step(l, slot, 0) * sizeof(flake_lane);
+        if (!distance) return FLAKE_INVALID;
+        *from = flake_i_lane_at(l, distance);
         outcome = flake_i_draw_any(&(*from)->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
         if (!outcome) return FLAKE_OK;
     }
@@ -5462,16 +5454,17 @@ FLAKE_I_INLINE bool flake_i_ticket_first(flake_gen *g, unsigned resume, bool is_
 }
 
 FLAKE_I_FN flake_status flake_i_ticket_slow(flake_gen *g, unsigned resume, uint64_t word,
-                                            int64_t now_ns, flake_lane **from, flake_i_ticket *out) {
+                                            int64_t now_ns, uint64_t want, flake_lane **from,
+                                            flake_i_ticket *out) {
     if (!(resume & FLAKE_I_LANE))
-        return flake_i_draw_slow(&g->engine, resume, word, now_ns, 1, out);
-    return flake_i_lanes_draw_continue(&g->split, resume, word, now_ns, 1, out, from);
+        return flake_i_draw_slow(&g->engine, resume, word, now_ns, want, out);
+    return flake_i_lanes_draw_continue(&g->split, resume, word, now_ns, want, out, from);
 }
 
 FLAKE_I_COLD flake_status flake_i_one_slow(flake_gen *g, unsigned resume, uint64_t word,
                                            int64_t now_ns, flake_lane *from, uint64_t *id) {
     flake_i_ticket ticket;
-    const flake_status status = flake_i_ticket_slow(g, resume, word, now_ns, &from, &ticket);
+    const flake_status status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     if (from) ticket.index += from->first;
     return flake_i_put_odd_id(g, ticket.time, ticket.index, id);
@@ -5505,7 +5498,7 @@ FLAKE_I_NOINLINE flake_status flake_i_one128_continue(flake_gen *g, unsigned res
     flake_status status = FLAKE_OK;
     const bool is_bound = resume & FLAKE_I_BOUND;
     if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket)) {
-        status = flake_i_ticket_slow(g, resume, word, now_ns, &from, &ticket);
+        status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
         if (status != FLAKE_OK && g->continues)
             status = flake_i_continue(g, resume, status, 1, &ticket, &from);
         if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
@@ -5519,12 +5512,25 @@ FLAKE_I_NOINLINE flake_status flake_i_one128_continue(flake_gen *g, unsigned res
 FLAKE_I_INLINE unsigned flake_i_ticket_fast(flake_gen *g, unsigned request, uint64_t *word,
                                             int64_t *now_ns, flake_lane **from,
                                             flake_i_ticket *out) {
+    *word = 0;
     *from = NULL;
     if (!(request & FLAKE_I_LANE))
-        return flake_i_draw_fast(&g->engine, request, true, 1, word, now_ns, out);
-    const unsigned outcome = flake_i_lanes_draw_fast(&g->split, 1, word, now_ns, out, from);
+        return flake_i_draw_fast(&g->engine, request, 1, word, now_ns, out);
+    if (!FLAKE_I_LIKELY(flake_i_lanes_own(&g->split, from))) return FLAKE_I_LOST;
+    const unsigned outcome =
+        flake_i_draw_fast(&(*from)->engine, FLAKE_I_LANE, 1, word, now_ns, out);
     if (FLAKE_I_LIKELY(!outcome)) out->index += (*from)->first;
     return outcome;
+}
+
+/* For any kind: 0, or request and outcome. */
+FLAKE_I_FN unsigned flake_i_ticket_any(flake_gen *g, unsigned request, uint64_t want, uint64_t *word,
+                                       int64_t *now_ns, flake_i_ticket *out) {
+    *word = 0;
+    if (flake_i_has_lanes(g)) return request | FLAKE_I_LANE | FLAKE_I_LOST;
+    if ((g->kind & FLAKE_I_WAY) == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
+    const unsigned outcome = flake_i_draw_any(&g->engine, request, want, word, now_ns, out);
+    return outcome ? request | outcome : 0;
 }
 
 FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool is_128,
@@ -5547,13 +5553,13 @@ FLAKE_I_FN flake_status flake_i_claim(flake_gen *g, unsigned request, uint64_t w
                                       flake_i_ticket *out, flake_lane **from) {
     uint64_t word;
     int64_t now_ns = 0;
+    unsigned resume;
     *from = NULL;
-    if (flake_i_has_lanes(g))
-        return flake_i_lanes_draw_continue(&g->split, request, 0, 0, want, out, from);
-    if ((g->kind & FLAKE_I_WAY) == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
-    const unsigned outcome = flake_i_draw_any(&g->engine, request, want, &word, &now_ns, out);
-    if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
-    return flake_i_draw_slow(&g->engine, request | outcome, word, now_ns, want, out);
+    if (flake_i_has_lanes(g) && flake_i_lanes_own(&g->split, from)) {
+        resume = flake_i_draw_any(&(*from)->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
+        if (resume) resume |= request | FLAKE_I_LANE;
+    } else resume = flake_i_ticket_any(g, request, want, &word, &now_ns, out);
+    return resume ? flake_i_ticket_slow(g, resume, word, now_ns, want, from, out) : FLAKE_OK;
 }
 
 /* Cuts those of the first unit off the claimed tickets, with indices in the whole range. False: none is
@@ -5574,16 +5580,14 @@ FLAKE_I_FN bool flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_
 FLAKE_I_NOINLINE flake_status flake_i_one_odd(flake_gen *g, unsigned request, int64_t now_ns,
                                               uint64_t *id) {
     flake_i_ticket ticket;
-    uint64_t word = 0;
-    unsigned outcome = FLAKE_I_LANE | FLAKE_I_LOST;
-    const bool is_laned = flake_i_has_lanes(g);
-    if (!(g->kind & FLAKE_I_ODD) || (is_laned && (request & FLAKE_I_GIVEN)))
+    uint64_t word;
+    if (!(g->kind & FLAKE_I_ODD) || (flake_i_has_lanes(g) && (request & FLAKE_I_GIVEN)))
         return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
-    if ((g->kind & FLAKE_I_WAY) == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
-    if (!is_laned) outcome = flake_i_draw_any(&g->engine, request, 1, &word, &now_ns, &ticket);
-    if (!outcome) return flake_i_put_odd_id(g, ticket.time, ticket.index, id);
-    if (request & FLAKE_I_BOUND) return flake_i_one_slow(g, request | outcome, word, now_ns, NULL, id);
-    return flake_i_one_continue(g, request | outcome, word, now_ns, NULL, id);
+    const unsigned resume = flake_i_ticket_any(g, request, 1, &word, &now_ns, &ticket);
+    if (resume)
+        return request & FLAKE_I_BOUND ? flake_i_one_slow(g, resume, word, now_ns, NULL, id)
+                                       : flake_i_one_continue(g, resume, word, now_ns, NULL, id);
+    return flake_i_put_odd_id(g, ticket.time, ticket.index, id);
 }
 
 FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned request, int64_t given_ns,

@@ -1171,7 +1171,7 @@ FLAKE_I_COLD flake_status sno_i_one_slow(sno_gen *g, unsigned resume, uint64_t w
                                          flake_lane *from, sno_id *id) {
     flake_i_ticket ticket;
     const flake_status status =
-        flake_i_ticket_slow(&g->gen, resume & 0xffff, word, now_ns, &from, &ticket);
+        flake_i_ticket_slow(&g->gen, resume & 0xffff, word, now_ns, 1, &from, &ticket);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     if (from) ticket.index += from->first;
     *id = sno_i_ticket_id(g, resume >> 16, &ticket);

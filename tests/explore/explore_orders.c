@@ -195,8 +195,12 @@ static void draw(unsigned request, uint64_t want) {
     uint64_t word;
     int64_t now_ns;
     if (now->of == LANES) {
-        const unsigned outcome =
-            flake_i_lanes_draw_fast(&split, want, &word, &now_ns, &ticket, &from);
+        unsigned outcome = FLAKE_I_LOST;
+        word = 0;
+        now_ns = 0;
+        from = NULL;
+        if (flake_i_lanes_own(&split, &from))
+            outcome = flake_i_draw_fast(&from->engine, FLAKE_I_LANE, want, &word, &now_ns, &ticket);
         if (!outcome || flake_i_lanes_draw_continue(&split, request | outcome, word, now_ns, want,
                                                     &ticket, &from) == FLAKE_OK)
             hand_out(&ticket, from->first);
