@@ -2028,8 +2028,8 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *
  * Why a copy of a generator repeats IDs for at most a unit. The copy has its own word, so the first
  * tickets that it draws are also the original's. An engine stores its address when it is set up. To
- * enter another unit a draw passes flake_i_draw_first or flake_i_draw_slow, which compare that
- * address and refuse a copy. They also mark the unit in the copy's word as exhausted: after a
+ * enter another unit a draw passes flake_i_draw_slow, or flake_i_draw_first if its caller has compared
+ * that address. Copies are refused, and the unit in a copy's word is marked as exhausted: after a
  * backward step the copy could otherwise draw from it again. The address never changes, so it needs
  * no order. (In shared memory addresses differ, and nothing is compared.) A copy with lanes has the
  * address of the original's lanes and draws from their words: it repeats no ticket, however late it
@@ -3018,8 +3018,8 @@ FLAKE_I_FN bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
     return true;
 }
 
-/* Serve what the clock's reading drawn_ns has drawn, if `status` is FLAKE_OK. FLAKE_AGAIN: not worth the
- * wait; the tickets were returned if they were still the newest. */
+/* Serve the tickets that were drawn after the reading drawn_ns, if `status` is FLAKE_OK. Otherwise, and
+ * if they are not worth the wait (FLAKE_AGAIN), they are returned if they are still the newest. */
 FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, flake_status status,
                                       int64_t drawn_ns, flake_i_ticket *out) {
     if (status == FLAKE_OK && !a->is_free)
