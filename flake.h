@@ -897,7 +897,8 @@ typedef struct flake_i_engine {
     uintptr_t home;         /* its own address at init: that of a copy differs */
     bool fail_on_backwards; /* waiting calls do not wait after a backward step */
     bool is_plain;          /* no gate, state, ring or windows; a full count carries into nothing */
-    flake_i_atomic64 ticks_per_window; /* of the counter; 1: not known yet; 0: no windows */
+    flake_i_atomic64 ticks_per_window; /* of the counter; 1: not known yet, or clock.now_ns is set;
+                                          0: no windows */
     flake_ring *ring;
     flake_gate gate;
     uintptr_t state_at; /* the state's address, in shared memory relative to this engine; 0: none */
@@ -978,7 +979,8 @@ struct flake_lane {
 
 typedef struct flake_i_lanes {
     FLAKE_I_NO_COPY(flake_i_lanes)
-    flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane (shared: + 2^31); 0: none yet */
+    flake_i_atomic32 map[256]; /* by FLAKE_LANE(): a lane's distance from lanes_at (shared: + 2^31); 0:
+                                  none yet */
     uintptr_t lanes_at;        /* address of lane -1; in shared memory relative to this struct */
     uintptr_t from;            /* in shared memory all ones, else 0 */
     uintptr_t home;            /* see flake_i_engine */
@@ -1906,8 +1908,8 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *
  * Why a copy of a generator repeats IDs for at most a unit. The copy has its own word, so the first
  * tickets that it draws are also the original's. An engine stores its address when it is set up. To
- * enter another unit a draw passes flake_i_draw_first or flake_i_draw_slow, which compare that
- * address and refuse a copy. They also mark the unit in the copy's word as exhausted: after a
+ * enter another unit a draw passes flake_i_draw_slow, or flake_i_draw_first if its caller has compared
+ * that address. Copies are refused, and the unit in a copy's word is marked as exhausted: after a
  * backward step the copy could otherwise draw from it again. The address never changes, so it needs
  * no order. (In shared memory addresses differ, and nothing is compared.) A copy with lanes has the
  * address of the original's lanes and draws from their words: it repeats no ticket, however late it
@@ -1935,6 +1937,15 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
 #define FLAKE_I_NOINLINE     FLAKE_I_FN
 #define FLAKE_I_COLD      FLAKE_I_FN
 #define FLAKE_I_LIKELY(x) (x)
+#endif
+
+/* Likely enough that the other way may cost whatever it costs. */
+#define FLAKE_I_SURE(x) FLAKE_I_LIKELY(x)
+#ifdef __has_builtin
+#if __has_builtin(__builtin_expect_with_probability)
+#undef FLAKE_I_SURE
+#define FLAKE_I_SURE(x) __builtin_expect_with_probability(!!(x), 1, 1.0)
+#endif
 #endif
 
 /* ---- clock, sleep, lane ---- */
@@ -2333,7 +2344,7 @@ FLAKE_I_FN void flake_i_engine_fill(flake_i_engine *e, const flake_i_engine_conf
 
 /* With windows a new unit needs an exact reading after the word. */
 FLAKE_I_FN void flake_i_set_ticks_per_window(flake_i_engine *e, uint64_t window) {
-    e->is_plain = e->is_plain && !window;
+    e->is_plain = e->is_plain && (!window || e->clock.now_ns);
     FLAKE_ATOMIC_STORE(&e->ticks_per_window, window, relaxed);
 }
 
@@ -2347,7 +2358,7 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_eng
     flake_i_engine_fill(e, o, &d);
     flake_i_set_owner(e, o);
     const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
-    flake_i_set_ticks_per_window(e, is_fast && flake_i_counter_suits(&e->clock));
+    flake_i_set_ticks_per_window(e, o->clock.now_ns || (is_fast && flake_i_counter_suits(&e->clock)));
     return FLAKE_OK;
 }
 
@@ -2362,14 +2373,10 @@ FLAKE_I_INLINE bool flake_i_forked_since(flake_i_atomic64 *word, uint64_t owner_
     return owner_id && flake_i_is_another_pid(owner_id);
 }
 
-FLAKE_I_COLD bool flake_i_has_another_pid(const flake_i_engine *e) {
-    return flake_i_forked_since(NULL, e->owner_id);
-}
-
 FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
     return FLAKE_I_LIKELY(e->owner_word != NULL)
                ? FLAKE_ATOMIC_LOAD(e->owner_word, relaxed) != e->owner_id
-               : e->owner_id && flake_i_has_another_pid(e);
+               : e->owner_id && flake_i_is_another_pid(e->owner_id);
 }
 
 /* Whether another process set the engine up, whatever its gate reports. */
@@ -2561,8 +2568,10 @@ FLAKE_I_COLD int64_t flake_i_renew_window(flake_i_engine *e, uint64_t counter) {
 /* The start of the word's unit while that is current, else a time before the epoch. With no rate
  * yet, the exact clock. */
 FLAKE_I_NOINLINE int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
+    if (!FLAKE_I_LIKELY(window > 1))
+        return e->clock.now_ns ? e->clock.now_ns(e->clock.user)
+                               : flake_i_renew_window(e, FLAKE_COUNTER());
     const uint64_t counter = FLAKE_COUNTER();
-    if (!FLAKE_I_LIKELY(window > 1)) return flake_i_renew_window(e, counter);
     const uint64_t unit = FLAKE_ATOMIC_LOAD(&e->word, relaxed) >> e->time_shift;
     const uint64_t end = FLAKE_ATOMIC_LOAD(&e->fast_until, relaxed) - unit * flake_i_golden64;
     const bool leased = end - counter - 1 < window;
@@ -2692,10 +2701,6 @@ FLAKE_I_FN flake_i_overflowing flake_i_unpack_overflow(uint64_t packed, uint64_t
     return o;
 }
 
-FLAKE_I_FN uint64_t flake_i_pack_overflow(uint64_t began_ms, uint64_t noted) {
-    return began_ms << FLAKE_I_NOTED_BITS | noted;
-}
-
 FLAKE_I_FN bool flake_i_push_note(flake_i_engine *e, int64_t now_ns, uint64_t queued,
                                   uint64_t ticks) {
     flake_overflow note;
@@ -2705,31 +2710,27 @@ FLAKE_I_FN bool flake_i_push_note(flake_i_engine *e, int64_t now_ns, uint64_t qu
     return flake_ring_push(e->ring, &note);
 }
 
+/* queued 0: the queue is over. A last note that does not fit remains owed; another: the next ms is noted
+ * again. */
 FLAKE_I_FN void flake_i_note(flake_i_engine *e, uint64_t seen, int64_t now_ns, uint64_t queued) {
-    const uint64_t ms = flake_i_note_ms(now_ns);
+    const uint64_t ms = flake_i_note_ms(now_ns), owed = seen;
     flake_i_overflowing o = flake_i_unpack_overflow(seen, ms);
-    if (o.is_over || o.ticks >= FLAKE_I_NOTED_MAX - 1) {
+    uint64_t noted = FLAKE_I_NOTED_MAX;
+    if (queued && (o.is_over || o.ticks >= FLAKE_I_NOTED_MAX - 1)) {
         /* a new one: also after hours, or after a backward step */
         if (o.noted == FLAKE_I_NOTED_MAX && !o.ticks) return;
         o.began_ms = ms;
         o.ticks = 0;
-    } else if (o.ticks < o.noted) return;
-    const uint64_t next = flake_i_pack_overflow(o.began_ms, o.ticks + 1);
-    if (FLAKE_ATOMIC_CAS(&e->overflow, &seen, next, release, relaxed)) /* NOTE:R */
-        (void)flake_i_push_note(e, now_ns, queued, o.ticks); /* full: the next ms is noted again */
-}
-
-/* A last note that does not fit remains owed. */
-FLAKE_I_FN void flake_i_note_end(flake_i_engine *e, uint64_t seen, int64_t now_ns) {
-    const uint64_t ms = flake_i_note_ms(now_ns);
-    const flake_i_overflowing o = flake_i_unpack_overflow(seen, ms);
-    if (o.is_over || o.ticks < o.noted) return;
-    uint64_t over = flake_i_pack_overflow(ms, FLAKE_I_NOTED_MAX), owed = seen;
-    if (!FLAKE_ATOMIC_CAS(&e->overflow, &seen, over, release, relaxed)) return; /* NOTE:R */
-    const uint64_t ticks =
-        o.ticks < FLAKE_I_NOTED_MAX ? o.ticks : 0; /* 0: a backward step */
-    if (!flake_i_push_note(e, now_ns, 0, ticks))
-        (void)FLAKE_ATOMIC_CAS(&e->overflow, &over, owed, relaxed, relaxed);
+    } else if (o.is_over || o.ticks < o.noted) return;
+    if (queued) noted = o.ticks + 1;
+    else {
+        o.began_ms = ms;
+        if (o.ticks >= FLAKE_I_NOTED_MAX) o.ticks = 0; /* a backward step */
+    }
+    uint64_t next = o.began_ms << FLAKE_I_NOTED_BITS | noted;
+    if (FLAKE_ATOMIC_CAS(&e->overflow, &seen, next, release, relaxed) && /* NOTE:R */
+        !flake_i_push_note(e, now_ns, queued, o.ticks) && !queued)
+        (void)FLAKE_ATOMIC_CAS(&e->overflow, &next, owed, relaxed, relaxed);
 }
 
 /* Not while the clock is before the word: the callers then wait for the clock, not for capacity.
@@ -2742,9 +2743,7 @@ FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed); /* only for the length of the queue */
     if (flake_i_look(e, 0, word, now_ns, &a) != FLAKE_OK || a.now + e->time_lead < a.time) return;
-    uint64_t queued = flake_i_queued(e, a.time, a.count, a.now + e->ahead + 1);
-    if (queued) flake_i_note(e, old, now_ns, queued);
-    else flake_i_note_end(e, old, now_ns);
+    flake_i_note(e, old, now_ns, flake_i_queued(e, a.time, a.count, a.now + e->ahead + 1));
 }
 
 /* ---- draw ---- */
@@ -2809,15 +2808,6 @@ FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t 
         const flake_status status = flake_i_check_owner(e);
         if (status != FLAKE_OK) return status;
     }
-}
-
-FLAKE_I_FN void flake_i_ticket_at(const flake_i_engine *e, uint64_t base, uint64_t ticket, uint64_t n,
-                                 unsigned tick, flake_i_ticket *out) {
-    out->time = ticket < e->cap ? base : base + ticket / e->cap;
-    out->index = ticket < e->cap ? ticket : ticket % e->cap;
-    out->n = n;
-    out->tick = tick;
-    out->head = flake_i_word_at(e, out->time, tick);
 }
 
 FLAKE_I_FN void flake_i_begin_attempt(flake_i_attempt *a, const flake_i_engine *e, unsigned request,
@@ -2903,23 +2893,28 @@ FLAKE_I_FN bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
     return true;
 }
 
-/* Serve. FLAKE_AGAIN: not worth the wait; the tickets were returned if they were still the
- * newest. */
-FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, flake_i_ticket *out) {
-    flake_status status = FLAKE_OK;
-    if (!a->is_free) status = flake_i_await(e, a->unit, a->now_ns, a->now_ns, &a->budget_ns);
+/* Serve the tickets that were drawn after the reading drawn_ns, if `status` is FLAKE_OK. Otherwise, and
+ * if they are not worth the wait (FLAKE_AGAIN), they are returned if they are still the newest. */
+FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, flake_status status,
+                                      int64_t drawn_ns, flake_i_ticket *out) {
+    if (status == FLAKE_OK && !a->is_free)
+        status = flake_i_await(e, a->unit, drawn_ns, a->now_ns, &a->budget_ns);
     uint64_t seen = a->next;
     const bool given_back = status != FLAKE_OK && flake_i_move(e, a->request, &seen, a->word);
     if (!given_back) flake_i_tally(&e->rebased, a->count - a->ticket, a->request);
     if (status != FLAKE_OK) return status;
     if (a->is_free && a->count != a->ticket && !(a->request & FLAKE_I_GIVEN)) flake_i_notify(e);
     if (a->n > 1) flake_i_tally(&e->batches, 1, a->request);
-    flake_i_ticket_at(e, a->base, a->ticket, a->n, a->tick, out);
+    out->time = a->base + (a->ticket < e->cap ? 0 : a->ticket / e->cap);
+    out->index = a->ticket < e->cap ? a->ticket : a->ticket % e->cap;
+    out->n = a->n;
+    out->tick = a->tick;
+    out->head = flake_i_word_at(e, out->time, a->tick);
     return FLAKE_OK;
 }
 
 /* By more than max_ahead and a unit. */
-FLAKE_I_COLD bool flake_i_is_far_ahead(const flake_i_engine *e, int64_t given_ns) {
+FLAKE_I_NOINLINE bool flake_i_is_far_ahead(const flake_i_engine *e, int64_t given_ns) {
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
     if (given_ns <= now_ns) return false;
     const uint64_t ahead_ns = (uint64_t)flake_i_ns_until(given_ns, now_ns);
@@ -2928,24 +2923,22 @@ FLAKE_I_COLD bool flake_i_is_far_ahead(const flake_i_engine *e, int64_t given_ns
 
 /* The first ticket of a unit, with no queue: all that a quiet generator draws. False: another
  * thread was first, or the case is another. (A reading before the word wraps around, to a unit
- * after the last.) */
-FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned request, uint64_t *word,
-                                       uint64_t since_ns, flake_i_ticket *out) {
+ * after the last.) The caller refuses copies. */
+FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned resume, bool is_bound,
+                                       uint64_t *word, int64_t now_ns, flake_i_ticket *out) {
     const uint64_t count = *word & e->count_mask, unit = *word >> e->time_shift;
-    if (!e->is_plain || flake_i_is_copy(e) || !unit || count > e->cap) return false;
-    const uint64_t time = unit + flake_i_units(e, since_ns);
-    if (time > e->max_time) return false;
-    if ((request & FLAKE_I_BOUND) &&
-        flake_i_is_far_ahead(e, (int64_t)(flake_i_start_ns(e, unit) + since_ns)))
-        return false;
-    const unsigned tick = flake_i_tick(e, *word);
-    const uint64_t head = flake_i_word_at(e, time, tick);
-    if (!flake_i_move(e, request, word, head + 1)) return false;
-    flake_i_tally(&e->rebased, count, request);
+    const uint64_t since_ns = (uint64_t)now_ns - flake_i_start_ns(e, unit);
+    if (!(resume & FLAKE_I_ELSE) || since_ns < e->unit_ns) return false;
+    if (!e->is_plain || !unit || count > e->cap) return false;
+    const uint64_t passed = flake_i_units(e, since_ns), time = unit + passed;
+    const uint64_t head = *word - count + (passed << e->time_shift);
+    if (time > e->max_time || (is_bound && flake_i_is_far_ahead(e, now_ns))) return false;
+    if (!flake_i_move(e, resume, word, head + 1)) return false;
+    flake_i_tally(&e->rebased, count, resume);
     out->time = time;
     out->index = 0;
     out->n = 1;
-    out->tick = tick;
+    out->tick = flake_i_tick(e, head);
     out->head = head;
     return true;
 }
@@ -2968,7 +2961,7 @@ FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned request, ui
         if (!FLAKE_I_LIKELY(count - 1 < e->fast_limit)) return FLAKE_I_ELSE;
         if (want > 1) n = flake_i_min(want, e->cap - count);
         if (n < want && e->ahead) return FLAKE_I_ELSE;
-        if (!FLAKE_I_LIKELY(flake_i_move(e, request, word, *word + n))) return FLAKE_I_LOST;
+        if (!FLAKE_I_SURE(flake_i_move(e, request, word, *word + n))) return FLAKE_I_LOST;
     }
     if (n > 1) flake_i_tally(&e->batches, 1, request);
     out->index = index;
@@ -2981,21 +2974,25 @@ FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned request, ui
 /* Draws 1 to `want` tickets with one move in the usual case. Otherwise the slow path continues from
  * *word and *now_ns; it is a separate function, so that the usual case needs few registers. The
  * clock may be read before the word, which is faster: if it is before the word's time, the slow
- * path reads again (I2). */
-FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, int64_t given_ns,
-                                          uint64_t want, uint64_t *word, int64_t *now_ns,
-                                          flake_i_ticket *out) {
+ * path reads again (I2). A caller that gives the time sets *now_ns. */
+FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, uint64_t want,
+                                          uint64_t *word, int64_t *now_ns, flake_i_ticket *out) {
     *word = 0;
-    *now_ns = 0;
     if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
-    const uint64_t window = request & FLAKE_I_GIVEN ? 0 : FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
-    if (request & FLAKE_I_GIVEN) *now_ns = given_ns;
-    else if (FLAKE_I_LIKELY(!window)) *now_ns = flake_i_now_ns(&e->clock);
-    else *now_ns = flake_i_fast_ns(e, window);
+    if (!(request & FLAKE_I_GIVEN)) {
+        const uint64_t window = FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
+        *now_ns = FLAKE_I_LIKELY(!window) ? FLAKE_CLOCK_NS(e->clock.kind) : flake_i_fast_ns(e, window);
+    }
     *word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     const uint64_t late_ns =
         (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
     return flake_i_count_on(e, request, word, late_ns, want, out);
+}
+
+/* One copy for callers without a fast path of their own. */
+FLAKE_I_NOINLINE unsigned flake_i_draw_any(flake_i_engine *e, unsigned request, uint64_t want,
+                                           uint64_t *word, int64_t *now_ns, flake_i_ticket *out) {
+    return flake_i_draw_fast(e, request, want, word, now_ns, out);
 }
 
 /* After fetch_add took a ticket past the unit's last, or of another unit. False: it was not worth
@@ -3003,18 +3000,20 @@ FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, i
 FLAKE_I_FN bool flake_i_draw_overshoot(flake_i_engine *e, flake_i_attempt *a, flake_i_ticket *out,
                                   flake_status *status) {
     const int64_t drawn_ns = a->now_ns;
-    uint64_t after = a->word + 1;
     a->now_ns = flake_i_exact_ns(&e->clock);
-    flake_i_ticket_at(e, a->word >> e->time_shift, a->word & e->count_mask, 1,
-                     flake_i_tick(e, a->word), out);
-    *status = out->time > e->max_time ? FLAKE_TIME_RANGE : FLAKE_OK;
+    a->base = a->word >> e->time_shift;
+    a->ticket = a->count = a->word & e->count_mask;
+    a->unit = a->base + a->ticket / e->cap;
+    a->tick = flake_i_tick(e, a->word);
+    a->is_free = false;
+    a->n = 1;
+    a->next = a->word + 1;
+    *status = a->unit > e->max_time ? FLAKE_TIME_RANGE : FLAKE_OK;
     if (*status != FLAKE_OK) return true;
-    if (a->now_ns < flake_i_due_ns(e, out->time)) flake_i_tally(&e->waits, 1, a->request);
-    if (flake_i_has_gate(e)) *status = flake_i_pass_gates(e, a->request, out->time, &a->budget_ns);
+    if (a->now_ns < flake_i_due_ns(e, a->unit)) flake_i_tally(&e->waits, 1, a->request);
+    if (flake_i_has_gate(e)) *status = flake_i_pass_gates(e, a->request, a->unit, &a->budget_ns);
     const bool admitted = *status == FLAKE_OK;
-    if (admitted) *status = flake_i_await(e, out->time, drawn_ns, a->now_ns, &a->budget_ns);
-    if (*status == FLAKE_OK) return true;
-    (void)flake_i_move(e, a->request, &after, a->word); /* returned, if it is still the newest */
+    *status = flake_i_serve(e, a, *status, drawn_ns, out);
     if (!admitted || *status != FLAKE_AGAIN) return true;
     flake_i_reload(e, a); /* the addition was no LOOK:A */
     return false;
@@ -3035,19 +3034,19 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
     }
     flake_i_begin_attempt(&a, e, request, want);
     a.confirmed = (request & FLAKE_I_GIVEN) != 0;
+    a.word = word;
+    a.now_ns = now_ns;
     if ((outcome & (FLAKE_I_ELSE | FLAKE_I_LOST)) && !(request & FLAKE_I_GIVEN) &&
         FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed) > 1 &&
         (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift) >= e->unit_ns) {
         const uint64_t counter = FLAKE_COUNTER();
-        word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-        now_ns = flake_i_renew_window(e, counter);
-        const uint64_t start_ns = flake_i_start_ns(e, word >> e->time_shift);
-        outcome = flake_i_count_on(e, request, &word, (uint64_t)now_ns - start_ns, want, out);
+        const uint64_t before = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+        a.now_ns = flake_i_renew_window(e, counter);
+        outcome = flake_i_draw_any(e, request | FLAKE_I_GIVEN, want, &a.word, &a.now_ns, out);
         if (!outcome) return FLAKE_OK;
-        a.confirmed = outcome == FLAKE_I_ELSE;
+        if (outcome == FLAKE_I_NOT_OURS) return flake_i_lost(e);
+        a.confirmed = outcome == FLAKE_I_ELSE && a.word == before; /* equal words: equal states */
     }
-    a.word = word;
-    a.now_ns = now_ns;
     if (outcome == FLAKE_I_OVERSHOT && flake_i_draw_overshoot(e, &a, out, &late)) return late;
     for (;;) {
         bool slept = false;
@@ -3065,7 +3064,7 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
         if (status != FLAKE_OK) return status;
         if (slept) flake_i_reload(e, &a);
         if (slept || !flake_i_commit(e, &a)) continue;
-        status = flake_i_serve(e, &a, out);
+        status = flake_i_serve(e, &a, FLAKE_OK, a.now_ns, out);
         if (status != FLAKE_AGAIN) return status;
         flake_i_reload(e, &a);
     }
@@ -3073,10 +3072,8 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
 
 FLAKE_I_INLINE flake_status flake_i_draw_continue(flake_i_engine *e, unsigned resume, uint64_t word,
                                             int64_t now_ns, uint64_t want, flake_i_ticket *out) {
-    const uint64_t since_ns = (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift);
     flake_i_ticket ticket; /* for the call; *out stays in registers */
-    if (want == 1 && (resume & FLAKE_I_ELSE) && since_ns >= e->unit_ns &&
-        flake_i_draw_first(e, resume, &word, since_ns, out))
+    if (want == 1 && !flake_i_is_copy(e) && flake_i_draw_first(e, resume, false, &word, now_ns, out))
         return FLAKE_OK;
     const flake_status status = flake_i_draw_slow(e, resume, word, now_ns, want, &ticket);
     if (status == FLAKE_OK) *out = ticket;
@@ -3086,8 +3083,8 @@ FLAKE_I_INLINE flake_status flake_i_draw_continue(flake_i_engine *e, unsigned re
 FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, int64_t given_ns,
                                          uint64_t want, flake_i_ticket *out) {
     uint64_t word;
-    int64_t now_ns;
-    const unsigned outcome = flake_i_draw_fast(e, request, given_ns, want, &word, &now_ns, out);
+    int64_t now_ns = given_ns;
+    const unsigned outcome = flake_i_draw_fast(e, request, want, &word, &now_ns, out);
     if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
     return flake_i_draw_continue(e, request | outcome, word, now_ns, want, out);
 }
@@ -4028,15 +4025,22 @@ FLAKE_I_FN void flake_i_begin_after(flake_i_engine *e, bool later) {
  * PROGRESS  As the engine's, with two looks at each lane for each unit that begins meanwhile.
  */
 
-FLAKE_I_FN flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
-    return (flake_lane *)(((uintptr_t)l & l->from) + l->lanes_at + (i + 1) * sizeof(flake_lane));
+FLAKE_I_FN flake_lane *flake_i_lane_at(const flake_i_lanes *l, uintptr_t distance) {
+    return (flake_lane *)(((uintptr_t)l & l->from) + l->lanes_at + distance);
 }
 
-FLAKE_I_FN bool flake_i_lanes_fit(size_t n, uint64_t cap) { return n && n <= cap && n < INT32_MAX; }
+FLAKE_I_NOINLINE flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
+    return flake_i_lane_at(l, (i + 1) * sizeof(flake_lane));
+}
+
+FLAKE_I_FN bool flake_i_lanes_fit(size_t n, uint64_t cap) {
+    return n && n <= cap && n < INT32_MAX / sizeof(flake_lane);
+}
 
 /* The fast path finds lanes by address: not those in shared memory, whose entries are negative. */
 FLAKE_I_FN void flake_i_lanes_map(flake_i_lanes *l, unsigned slot, uint32_t own) {
-    FLAKE_ATOMIC_STORE(&l->map[slot], own | ((uint32_t)l->from & 0x80000000), relaxed);
+    const uint32_t distance = own * (uint32_t)sizeof(flake_lane);
+    FLAKE_ATOMIC_STORE(&l->map[slot], distance | ((uint32_t)l->from & 0x80000000), relaxed);
 }
 
 /* Which numbers of the word's unit are drawn is unknown: all count as drawn. */
@@ -4138,20 +4142,6 @@ FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, uin
 }
 
 /* Looks at all lanes until one serves, or no unit has begun meanwhile. */
-FLAKE_I_FN flake_status flake_i_lanes_find(flake_i_lanes *l, int64_t *now_ns, uint64_t want,
-                                           size_t *at, flake_i_ticket *out) {
-    const flake_i_engine *const e = &flake_i_lane(l, *at)->engine;
-    for (;;) {
-        const flake_status status = flake_i_lanes_look(l, *now_ns, want, at, out);
-        const int64_t was_ns = *now_ns;
-        if (status != FLAKE_AGAIN) return status;
-        *now_ns = flake_i_exact_ns(&e->clock);
-        if (flake_i_units(e, (uint64_t)*now_ns - e->epoch_ns) ==
-            flake_i_units(e, (uint64_t)was_ns - e->epoch_ns))
-            return status;
-    }
-}
-
 FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request, unsigned slot,
                                               bool back, uint64_t want, size_t *at,
                                               flake_i_ticket *out) {
@@ -4159,7 +4149,14 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request
     flake_i_engine *e = &flake_i_lane(l, own)->engine;
     int64_t now_ns = flake_i_exact_ns(&e->clock);
     flake_status status = FLAKE_AGAIN;
-    if (!back || !e->fail_on_backwards) status = flake_i_lanes_find(l, &now_ns, want, at, out);
+    for (bool ends = back && e->fail_on_backwards; !ends && status == FLAKE_AGAIN;) {
+        status = flake_i_lanes_look(l, now_ns, want, at, out);
+        if (status != FLAKE_AGAIN) break;
+        const int64_t was_ns = now_ns;
+        now_ns = flake_i_exact_ns(&e->clock);
+        ends = flake_i_units(e, (uint64_t)now_ns - e->epoch_ns) ==
+               flake_i_units(e, (uint64_t)was_ns - e->epoch_ns);
+    }
     if (status == FLAKE_AGAIN) {
         e = &flake_i_lane(l, *at)->engine;
         const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
@@ -4171,17 +4168,12 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request
 
 FLAKE_I_INLINE uint8_t flake_i_lanes_slot(void) { return (uint8_t)FLAKE_LANE(); }
 
-/* *from is NULL if the map has no lane here, or one in shared memory. */
-FLAKE_I_INLINE unsigned flake_i_lanes_draw_fast(flake_i_lanes *l, uint64_t want, uint64_t *word,
-                                                int64_t *now_ns, flake_i_ticket *out,
-                                                flake_lane **from) {
-    const uint32_t own = FLAKE_ATOMIC_LOAD(l->map + flake_i_lanes_slot(), relaxed);
-    *word = 0;
-    *now_ns = 0;
-    *from = NULL;
-    if (!FLAKE_I_LIKELY((int32_t)own > 0)) return FLAKE_I_ELSE;
-    *from = (flake_lane *)l->lanes_at + own;
-    return flake_i_draw_fast(&(*from)->engine, FLAKE_I_LANE, 0, want, word, now_ns, out);
+/* False: the map has none, or one in shared memory. */
+FLAKE_I_INLINE bool flake_i_lanes_own(const flake_i_lanes *l, flake_lane **from) {
+    const uint32_t own = FLAKE_ATOMIC_LOAD(&l->map[flake_i_lanes_slot()], relaxed);
+    if (!FLAKE_I_LIKELY((int32_t)own > 0)) return false;
+    *from = (flake_lane *)(l->lanes_at + own);
+    return true;
 }
 
 /* Perhaps on another processor by now: its slot of the map is as good. */
@@ -4192,17 +4184,17 @@ FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsi
     unsigned outcome = resume - request;
     if (l->home != (uintptr_t)l && !l->from) return FLAKE_INVALID; /* a copy */
     if (!*from) {
-        uint32_t first = FLAKE_ATOMIC_LOAD(&l->map[slot], relaxed) & INT32_MAX;
-        if (!first) first = flake_i_lanes_step(l, slot, 0);
-        if (!first) return FLAKE_INVALID;
-        *from = flake_i_lane(l, first - 1);
-        outcome = flake_i_draw_fast(&(*from)->engine, FLAKE_I_LANE, 0, want, &word, &now_ns, out);
+        size_t distance = FLAKE_ATOMIC_LOAD(&l->map[slot], relaxed) & INT32_MAX;
+        if (!distance) distance = flake_i_lanes_step(l, slot, 0) * sizeof(flake_lane);
+        if (!distance) return FLAKE_INVALID;
+        *from = flake_i_lane_at(l, distance);
+        outcome = flake_i_draw_any(&(*from)->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
         if (!outcome) return FLAKE_OK;
     }
     const bool lost = outcome & FLAKE_I_LOST;
     flake_status status = FLAKE_AGAIN;
     if (!lost)
-        status = flake_i_draw_continue(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
+        status = flake_i_draw_slow(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
     if (!flake_i_others_may_serve(status)) return status;
     uint32_t own = (uint32_t)(*from - flake_i_lane(l, 0)) + 1;
     if (lost) own = flake_i_lanes_step(l, slot, own);
@@ -4210,15 +4202,6 @@ FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsi
     status = flake_i_lanes_sweep(l, request, slot, status == FLAKE_CLOCK_BACKWARDS, want, &at, out);
     *from = flake_i_lane(l, at);
     return status;
-}
-
-FLAKE_I_INLINE flake_status flake_i_lanes_draw(flake_i_lanes *l, unsigned request, uint64_t want,
-                                               flake_i_ticket *out, flake_lane **from) {
-    uint64_t word;
-    int64_t now_ns;
-    const unsigned outcome = flake_i_lanes_draw_fast(l, want, &word, &now_ns, out, from);
-    if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
-    return flake_i_lanes_draw_continue(l, request | outcome, word, now_ns, want, out, from);
 }
 
 /* On either timeline. The word is loaded first: a draw that left a timeline had raised safe[] by
@@ -5075,13 +5058,15 @@ FLAKE_I_INLINE uint64_t flake_i_id(const flake_gen *g, uint64_t time_field, uint
 }
 
 /* For any 64-bit layout. */
-FLAKE_I_COLD uint64_t flake_i_odd_id(const flake_gen *g, uint64_t time, uint64_t index) {
+FLAKE_I_COLD flake_status flake_i_put_odd_id(const flake_gen *g, uint64_t time, uint64_t index,
+                                             uint64_t *id) {
     uint64_t seq = flake_i_scatter(g, time) + index;
     if (seq >= g->engine.cap) seq -= g->engine.cap;
-    return flake_i_id(g, flake_i_time_field(&g->options.layout, time), seq);
+    *id = flake_i_id(g, flake_i_time_field(&g->options.layout, time), seq);
+    return FLAKE_OK;
 }
 
-/* `id` points to a flake128, or to a uint64_t of a generator without FLAKE_I_ODD. */
+/* `id` points to a flake128 or a uint64_t. */
 FLAKE_I_INLINE void flake_i_put_id(flake_gen *g, bool is_128, uint64_t time, uint64_t index,
                                    void *id) {
     if (!is_128) *(uint64_t *)id = flake_i_id(g, time << g->time_shift, index);
@@ -5223,76 +5208,123 @@ FLAKE_I_COLD flake_status flake_i_no_id(flake_status status, void *id, size_t si
  * the word. All other cases continue in functions that are not inlined.
  */
 
-FLAKE_I_NOINLINE flake_status flake_i_one_continue(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
-                                          uint64_t *id) {
+/* Continues a draw of one ticket. `from` is NULL without lanes, or if the map has none. */
+FLAKE_I_INLINE bool flake_i_ticket_first(flake_gen *g, unsigned resume, bool is_bound, uint64_t *word,
+                                         int64_t now_ns, flake_lane *from, flake_i_ticket *out) {
+    flake_i_engine *const e = from ? &from->engine : &g->engine;
+    if (flake_i_is_copy(&g->engine) || !flake_i_draw_first(e, resume, is_bound, word, now_ns, out))
+        return false;
+    if (from) out->index = from->first;
+    return true;
+}
+
+FLAKE_I_FN flake_status flake_i_ticket_slow(flake_gen *g, unsigned resume, uint64_t word,
+                                            int64_t now_ns, uint64_t want, flake_lane **from,
+                                            flake_i_ticket *out) {
+    if (!(resume & FLAKE_I_LANE))
+        return flake_i_draw_slow(&g->engine, resume, word, now_ns, want, out);
+    return flake_i_lanes_draw_continue(&g->split, resume, word, now_ns, want, out, from);
+}
+
+FLAKE_I_COLD flake_status flake_i_one_slow(flake_gen *g, unsigned resume, uint64_t word,
+                                           int64_t now_ns, flake_lane *from, uint64_t *id) {
     flake_i_ticket ticket;
-    const flake_status status = flake_i_draw_continue(&g->engine, resume, word, now_ns, 1, &ticket);
+    const flake_status status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
+    if (from) ticket.index += from->first;
+    return flake_i_put_odd_id(g, ticket.time, ticket.index, id);
+}
+
+FLAKE_I_INLINE flake_status flake_i_one_after(flake_gen *g, unsigned resume, bool is_bound,
+                                              uint64_t word, int64_t now_ns, flake_lane *from,
+                                              uint64_t *id) {
+    flake_i_ticket ticket;
+    if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket))
+        return flake_i_one_slow(g, resume, word, now_ns, from, id);
+    if (g->kind & FLAKE_I_ODD) return flake_i_put_odd_id(g, ticket.time, ticket.index, id);
     flake_i_put_id(g, false, ticket.time, ticket.index, id);
     return FLAKE_OK;
 }
 
-FLAKE_I_NOINLINE flake_status flake_i_lanes_one_continue(flake_gen *g, unsigned resume, uint64_t word,
-                                                int64_t now_ns, flake_lane *from, uint64_t *id) {
-    flake_i_ticket ticket;
-    const flake_status status =
-        flake_i_lanes_draw_continue(&g->split, resume, word, now_ns, 1, &ticket, &from);
-    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    flake_i_put_id(g, false, ticket.time, from->first + ticket.index, id);
-    return FLAKE_OK;
+FLAKE_I_NOINLINE flake_status flake_i_one_continue(flake_gen *g, unsigned resume, uint64_t word,
+                                                   int64_t now_ns, flake_lane *from, uint64_t *id) {
+    return flake_i_one_after(g, resume, false, word, now_ns, from, id);
 }
 
-/* `from` is NULL without lanes. */
+FLAKE_I_NOINLINE flake_status flake_i_one_given(flake_gen *g, unsigned resume, uint64_t word,
+                                                int64_t given_ns, uint64_t *id) {
+    return flake_i_one_after(g, resume, true, word, given_ns, NULL, id);
+}
+
 FLAKE_I_NOINLINE flake_status flake_i_one128_continue(flake_gen *g, unsigned resume, uint64_t word,
-                                             int64_t now_ns, flake_lane *from, flake128 *id) {
+                                                      int64_t now_ns, flake_lane *from,
+                                                      flake128 *id) {
     flake_i_ticket ticket;
-    flake_status status =
-        resume & FLAKE_I_LANE ? flake_i_lanes_draw_continue(&g->split, resume, word, now_ns, 1, &ticket, &from)
-                           : flake_i_draw_continue(&g->engine, resume, word, now_ns, 1, &ticket);
-    if (status != FLAKE_OK && g->continues)
-        status = flake_i_continue(g, resume, status, 1, &ticket, &from);
-    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    flake_i_put_id(g, true, ticket.time, (from ? from->first : 0) + ticket.index, id);
+    flake_status status = FLAKE_OK;
+    const bool is_bound = resume & FLAKE_I_BOUND;
+    if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket)) {
+        status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
+        if (status != FLAKE_OK && g->continues)
+            status = flake_i_continue(g, resume, status, 1, &ticket, &from);
+        if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
+        if (from) ticket.index += from->first;
+    }
+    flake_i_put_id(g, true, ticket.time, ticket.index, id);
     return FLAKE_OK;
 }
 
 /* The fast path of a draw: a ticket of the whole range and 0, or how to continue. */
-FLAKE_I_INLINE unsigned flake_i_ticket_fast(flake_gen *g, unsigned request, int64_t given_ns,
-                                           uint64_t *word, int64_t *now_ns, flake_lane **from,
-                                           flake_i_ticket *out) {
+FLAKE_I_INLINE unsigned flake_i_ticket_fast(flake_gen *g, unsigned request, uint64_t *word,
+                                            int64_t *now_ns, flake_lane **from,
+                                            flake_i_ticket *out) {
+    *word = 0;
     *from = NULL;
     if (!(request & FLAKE_I_LANE))
-        return flake_i_draw_fast(&g->engine, request, given_ns, 1, word, now_ns, out);
-    const unsigned outcome = flake_i_lanes_draw_fast(&g->split, 1, word, now_ns, out, from);
+        return flake_i_draw_fast(&g->engine, request, 1, word, now_ns, out);
+    if (!FLAKE_I_LIKELY(flake_i_lanes_own(&g->split, from))) return FLAKE_I_LOST;
+    const unsigned outcome =
+        flake_i_draw_fast(&(*from)->engine, FLAKE_I_LANE, 1, word, now_ns, out);
     if (FLAKE_I_LIKELY(!outcome)) out->index += (*from)->first;
     return outcome;
 }
 
+/* For any kind: 0, or request and outcome. */
+FLAKE_I_FN unsigned flake_i_ticket_any(flake_gen *g, unsigned request, uint64_t want, uint64_t *word,
+                                       int64_t *now_ns, flake_i_ticket *out) {
+    *word = 0;
+    if (flake_i_has_lanes(g)) return request | FLAKE_I_LANE | FLAKE_I_LOST;
+    if ((g->kind & FLAKE_I_WAY) == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
+    const unsigned outcome = flake_i_draw_any(&g->engine, request, want, word, now_ns, out);
+    return outcome ? request | outcome : 0;
+}
+
 FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool is_128,
-                                           int64_t given_ns, void *id) {
+                                           int64_t now_ns, void *id) {
     flake_i_ticket ticket;
     uint64_t word;
-    int64_t now_ns;
     flake_lane *from;
-    const unsigned outcome = flake_i_ticket_fast(g, request, given_ns, &word, &now_ns, &from, &ticket);
+    const unsigned outcome = flake_i_ticket_fast(g, request, &word, &now_ns, &from, &ticket);
     if (!FLAKE_I_LIKELY(!outcome)) {
-        if (is_128)
-            return flake_i_one128_continue(g, request | outcome, word, now_ns, from, (flake128 *)id);
-        if (request & FLAKE_I_LANE)
-            return flake_i_lanes_one_continue(g, request | outcome, word, now_ns, from, (uint64_t *)id);
-        return flake_i_one_continue(g, request | outcome, word, now_ns, (uint64_t *)id);
+        if (is_128) return flake_i_one128_continue(g, request | outcome, word, now_ns, from, (flake128 *)id);
+        if (request & FLAKE_I_BOUND) return flake_i_one_given(g, request | outcome, word, now_ns, (uint64_t *)id);
+        return flake_i_one_continue(g, request | outcome, word, now_ns, from, (uint64_t *)id);
     }
     flake_i_put_id(g, is_128, ticket.time, ticket.index, id);
     return FLAKE_OK;
 }
 
 /* Claims 1 to `want` tickets. With lanes, *from is set to their lane. */
-FLAKE_I_FN flake_status flake_i_claim(flake_gen *g, unsigned request, int64_t given_ns, uint64_t want,
+FLAKE_I_FN flake_status flake_i_claim(flake_gen *g, unsigned request, uint64_t want,
                                       flake_i_ticket *out, flake_lane **from) {
+    uint64_t word;
+    int64_t now_ns = 0;
+    unsigned resume;
     *from = NULL;
-    if (flake_i_has_lanes(g)) return flake_i_lanes_draw(&g->split, request, want, out, from);
-    if ((g->kind & FLAKE_I_WAY) == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
-    return flake_i_draw(&g->engine, request, given_ns, want, out);
+    if (flake_i_has_lanes(g) && flake_i_lanes_own(&g->split, from)) {
+        resume = flake_i_draw_any(&(*from)->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
+        if (resume) resume |= request | FLAKE_I_LANE;
+    } else resume = flake_i_ticket_any(g, request, want, &word, &now_ns, out);
+    return resume ? flake_i_ticket_slow(g, resume, word, now_ns, want, from, out) : FLAKE_OK;
 }
 
 /* Cuts those of the first unit off the claimed tickets, with indices in the whole range. False: none is
@@ -5310,33 +5342,17 @@ FLAKE_I_FN bool flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_
 }
 
 /* A draw without a fast path of its own. */
-FLAKE_I_NOINLINE flake_status flake_i_one_odd(flake_gen *g, unsigned request, int64_t given_ns,
-                                           uint64_t *id) {
-    flake_i_ticket rest, unit;
-    flake_lane *from;
-    const bool is_given_to_lanes = (request & FLAKE_I_GIVEN) && flake_i_has_lanes(g);
-    flake_status status = FLAKE_INVALID;
-    if ((g->kind & FLAKE_I_ODD) && !is_given_to_lanes)
-        status = flake_i_claim(g, request, given_ns, 1, &rest, &from);
-    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    (void)flake_i_cut(g, from, &rest, &unit);
-    *id = flake_i_odd_id(g, unit.time, unit.index);
-    return FLAKE_OK;
-}
-
-/* In separate functions, so that each fast path needs few registers. */
-FLAKE_I_NOINLINE flake_status flake_i_one128_single(flake_gen *g, unsigned request, int64_t given_ns,
-                                                 flake128 *id) {
-    if (g->kind != (FLAKE_I_SINGLE | FLAKE_I_128))
+FLAKE_I_NOINLINE flake_status flake_i_one_odd(flake_gen *g, unsigned request, int64_t now_ns,
+                                              uint64_t *id) {
+    flake_i_ticket ticket;
+    uint64_t word;
+    if (!(g->kind & FLAKE_I_ODD) || (flake_i_has_lanes(g) && (request & FLAKE_I_GIVEN)))
         return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
-    return flake_i_one_by(g, request | FLAKE_I_OWNED, true, given_ns, id);
-}
-
-FLAKE_I_NOINLINE flake_status flake_i_one128_else(flake_gen *g, unsigned request, int64_t given_ns,
-                                               flake128 *id) {
-    if (g->kind == (FLAKE_I_LANES | FLAKE_I_128) && !(request & FLAKE_I_GIVEN))
-        return flake_i_one_by(g, request | FLAKE_I_LANE, true, 0, id);
-    return flake_i_one128_single(g, request, given_ns, id);
+    const unsigned resume = flake_i_ticket_any(g, request, 1, &word, &now_ns, &ticket);
+    if (resume)
+        return request & FLAKE_I_BOUND ? flake_i_one_slow(g, resume, word, now_ns, NULL, id)
+                                       : flake_i_one_continue(g, resume, word, now_ns, NULL, id);
+    return flake_i_put_odd_id(g, ticket.time, ticket.index, id);
 }
 
 FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned request, int64_t given_ns,
@@ -5349,11 +5365,31 @@ FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned request, int64_t 
     return flake_i_one_odd(g, request, given_ns, id);
 }
 
+/* In separate functions, so that each fast path needs few registers. */
+FLAKE_I_NOINLINE flake_status flake_i_one128_multi(flake_gen *g, unsigned request, int64_t given_ns,
+                                                   flake128 *id) {
+    return flake_i_one_by(g, request, true, given_ns, id);
+}
+
+FLAKE_I_NOINLINE flake_status flake_i_one128_single(flake_gen *g, unsigned request, int64_t given_ns,
+                                                    flake128 *id) {
+    if (g->kind != (FLAKE_I_SINGLE | FLAKE_I_128))
+        return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
+    return flake_i_one_by(g, request | FLAKE_I_OWNED, true, given_ns, id);
+}
+
+FLAKE_I_NOINLINE flake_status flake_i_one128_else(flake_gen *g, unsigned request, int64_t given_ns,
+                                                  flake128 *id) {
+    if (g->kind == (FLAKE_I_LANES | FLAKE_I_128) && !(request & FLAKE_I_GIVEN))
+        return flake_i_one_by(g, request | FLAKE_I_LANE, true, 0, id);
+    return flake_i_one128_single(g, request, given_ns, id);
+}
+
 FLAKE_I_INLINE flake_status flake_i_one128(flake_gen *g, unsigned request, int64_t given_ns,
                                            flake128 *id) {
-    if (FLAKE_I_LIKELY(g->kind == (FLAKE_I_MULTI | FLAKE_I_128)))
-        return flake_i_one_by(g, request, true, given_ns, id);
-    return flake_i_one128_else(g, request, given_ns, id);
+    return FLAKE_I_LIKELY(g->kind == (FLAKE_I_MULTI | FLAKE_I_128))
+               ? flake_i_one128_multi(g, request, given_ns, id)
+               : flake_i_one128_else(g, request, given_ns, id);
 }
 
 /* Generates up to n IDs; *done is their number, also on failure. */
@@ -5364,7 +5400,7 @@ FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned request, bool is_128
     while (*done < n) {
         flake_i_ticket rest, unit;
         flake_lane *from;
-        flake_status status = flake_i_claim(g, request, 0, n - *done, &rest, &from);
+        flake_status status = flake_i_claim(g, request, n - *done, &rest, &from);
         if (is_128 && status != FLAKE_OK && g->continues)
             status = flake_i_continue(g, request, status, n - *done, &rest, &from);
         if (status != FLAKE_OK) return status;
@@ -5390,10 +5426,15 @@ FLAKE_I_FN flake_status flake_i_some(flake_gen *g, bool is_128, void *ids, size_
 
 /* Unix ms to ns; false: too late for an int64_t. Times too early are all equally old. */
 FLAKE_I_INLINE bool flake_i_given_ns(int64_t unix_ms, int64_t *ns) {
-    const int64_t most = INT64_MAX / 1000000;
-    if (unix_ms > most) return false;
-    *ns = unix_ms < -most ? INT64_MIN : unix_ms * 1000000;
-    return true;
+#if defined(__GNUC__)
+    if (FLAKE_I_LIKELY(!__builtin_mul_overflow(unix_ms, FLAKE_I_NS_PER_MS, ns))) return true;
+#else
+    const int64_t most = INT64_MAX / FLAKE_I_NS_PER_MS;
+    *ns = (int64_t)((uint64_t)unix_ms * FLAKE_I_NS_PER_MS);
+    if (unix_ms <= most && unix_ms >= -most) return true;
+#endif
+    *ns = INT64_MIN;
+    return unix_ms < 0;
 }
 
 FLAKE_API flake_status flake_next(flake_gen *g, uint64_t *id) {
@@ -5642,9 +5683,9 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
     }
     if (!p->stock.n) status = flake_i_prefetch_draw(p);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    *id = FLAKE_I_LIKELY(g->kind & FLAKE_I_PLAIN)
-              ? flake_i_id(g, p->stock.time << g->time_shift, p->stock.index)
-              : flake_i_odd_id(g, p->stock.time, p->stock.index);
+    if (FLAKE_I_LIKELY(g->kind & FLAKE_I_PLAIN))
+        flake_i_put_id(g, false, p->stock.time, p->stock.index, id);
+    else status = flake_i_put_odd_id(g, p->stock.time, p->stock.index, id);
     p->stock.n--;
     if (++p->stock.index == g->engine.cap) {
         p->stock.index = 0;

@@ -1118,55 +1118,63 @@ FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options 
 }
 
 /* Time and tick have the same position in an ID and in the word. */
-FLAKE_I_INLINE uint64_t sno_i_ticket_head(const sno_gen *g, uint8_t meta, uint64_t unit) {
+FLAKE_I_INLINE uint64_t sno_i_ticket_head(const sno_gen *g, unsigned meta, uint64_t unit) {
     return unit | (uint64_t)meta << 16 | g->gen.base;
 }
 
-FLAKE_I_INLINE sno_id sno_i_ticket_id(const sno_gen *g, uint8_t meta,
+FLAKE_I_INLINE sno_id sno_i_ticket_id(const sno_gen *g, unsigned meta,
                                       const flake_i_ticket *ticket) {
     return sno_i_id(sno_i_ticket_head(g, meta, ticket->head),
                     (uint16_t)(g->sequence_min + ticket->index));
 }
 
+/* `resume` has the meta byte above its flags: a seventh argument would be passed in memory. */
+FLAKE_I_COLD flake_status sno_i_one_slow(sno_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
+                                         flake_lane *from, sno_id *id) {
+    flake_i_ticket ticket;
+    const flake_status status =
+        flake_i_ticket_slow(&g->gen, resume & 0xffff, word, now_ns, 1, &from, &ticket);
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
+    if (from) ticket.index += from->first;
+    *id = sno_i_ticket_id(g, resume >> 16, &ticket);
+    return FLAKE_OK;
+}
+
+FLAKE_I_INLINE flake_status sno_i_one_after(sno_gen *g, unsigned resume, bool is_bound, uint64_t word,
+                                            int64_t now_ns, flake_lane *from, sno_id *id) {
+    flake_i_ticket ticket;
+    if (!flake_i_ticket_first(&g->gen, resume, is_bound, &word, now_ns, from, &ticket))
+        return sno_i_one_slow(g, resume, word, now_ns, from, id);
+    *id = sno_i_ticket_id(g, resume >> 16, &ticket);
+    return FLAKE_OK;
+}
+
 FLAKE_I_NOINLINE flake_status sno_i_one_continue(sno_gen *g, unsigned resume, uint64_t word,
-                                                 int64_t now_ns, uint8_t meta, sno_id *id) {
-    flake_i_ticket ticket;
-    const flake_status status =
-        flake_i_draw_continue(&g->gen.engine, resume, word, now_ns, 1, &ticket);
-    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    *id = sno_i_ticket_id(g, meta, &ticket);
-    return FLAKE_OK;
+                                                 int64_t now_ns, flake_lane *from, sno_id *id) {
+    return sno_i_one_after(g, resume, false, word, now_ns, from, id);
 }
 
-FLAKE_I_NOINLINE flake_status sno_i_lanes_one_continue(sno_gen *g, unsigned resume, uint64_t word,
-                                                       int64_t now_ns, flake_lane *from,
-                                                       uint8_t meta, sno_id *id) {
-    flake_i_ticket ticket;
-    const flake_status status =
-        flake_i_lanes_draw_continue(&g->gen.split, resume, word, now_ns, 1, &ticket, &from);
-    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    ticket.index += from->first;
-    *id = sno_i_ticket_id(g, meta, &ticket);
-    return FLAKE_OK;
+FLAKE_I_NOINLINE flake_status sno_i_one_given(sno_gen *g, unsigned resume, uint64_t word,
+                                              int64_t given_ns, sno_id *id) {
+    return sno_i_one_after(g, resume, true, word, given_ns, NULL, id);
 }
 
-FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned request, int64_t given_ns,
-                                         uint8_t meta, sno_id *id) {
+FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned request, int64_t now_ns, unsigned meta,
+                                         sno_id *id) {
     flake_i_ticket ticket;
     uint64_t word;
-    int64_t now_ns;
     flake_lane *from;
-    const unsigned left =
-        flake_i_ticket_fast(&g->gen, request, given_ns, &word, &now_ns, &from, &ticket);
-    if (!FLAKE_I_LIKELY(!left))
-        return request & FLAKE_I_LANE
-                   ? sno_i_lanes_one_continue(g, request | left, word, now_ns, from, meta, id)
-                   : sno_i_one_continue(g, request | left, word, now_ns, meta, id);
+    const unsigned outcome = flake_i_ticket_fast(&g->gen, request, &word, &now_ns, &from, &ticket);
+    if (!FLAKE_I_LIKELY(!outcome)) {
+        const unsigned resume = request | outcome | meta << 16;
+        return request & FLAKE_I_BOUND ? sno_i_one_given(g, resume, word, now_ns, id)
+                                       : sno_i_one_continue(g, resume, word, now_ns, from, id);
+    }
     *id = sno_i_ticket_id(g, meta, &ticket);
     return FLAKE_OK;
 }
 
-FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned request, int64_t given_ns, uint8_t meta,
+FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned request, int64_t given_ns, unsigned meta,
                                       sno_id *id) {
     const unsigned kind = g->gen.kind, usual = FLAKE_I_MULTI | FLAKE_I_PART;
     if (FLAKE_I_LIKELY(kind == usual)) return sno_i_one_by(g, request, given_ns, meta, id);
@@ -1245,7 +1253,7 @@ FLAKE_I_FN flake_status sno_i_many(sno_gen *g, unsigned request, uint8_t meta, s
     while (*done < n) {
         flake_i_ticket rest, unit;
         flake_lane *from;
-        const flake_status status = flake_i_claim(&g->gen, request, 0, n - *done, &rest, &from);
+        const flake_status status = flake_i_claim(&g->gen, request, n - *done, &rest, &from);
         if (status != FLAKE_OK) return status;
         for (; flake_i_cut(&g->gen, from, &rest, &unit); *done += (size_t)unit.n)
             sno_i_fill(g, meta, &unit, ids + *done);

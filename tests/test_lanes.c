@@ -144,7 +144,7 @@ TEST(a_spent_lane_leaves_for_an_idle_one) {
     thread_now = 0;
     for (uint32_t number = 11; number <= 13; number++) TRY_GIVES(T, number);
     TRY_GIVES(T, 18);
-    CHECK_EQ(lanes.split.map[0], 3); /* and stays there */
+    CHECK_EQ(lanes.split.map[0], 3 * sizeof(flake_lane)); /* and stays there */
     TRY_GIVES(T, 19);
     TRY_GIVES(T, 20);
     TRY_GIVES(T, 15); /* no idle one is left: any that has room */
@@ -225,7 +225,7 @@ TEST(a_draw_that_is_outrun_steps_to_another_lane) {
     robberies = 1;
     TRY_GIVES(T, 14); /* 11 is the other's */
     CHECK_EQ(robberies, 0);
-    CHECK_EQ(lanes.split.map[0], 2);
+    CHECK_EQ(lanes.split.map[0], 2 * sizeof(flake_lane));
     TRY_GIVES(T, 15);
     robbed = 1;
     robberies = 1;
@@ -238,7 +238,7 @@ TEST(a_draw_that_is_outrun_steps_to_another_lane) {
     TRY_GIVES(T, 10);
     thread_now = 2;
     TRY_GIVES(T, 14);
-    lanes.split.map[0] = 1;
+    lanes.split.map[0] = sizeof(flake_lane);
     lanes.split.turn = 1;
     thread_now = 0;
     robbed = 0;
@@ -253,7 +253,7 @@ TEST(a_draw_that_is_outrun_steps_to_another_lane) {
     robberies = 1;
     TRY_GIVES(T + 1, 10);
     CHECK_EQ(robberies, 0);
-    CHECK_EQ(lanes.split.map[0], 1);
+    CHECK_EQ(lanes.split.map[0], sizeof(flake_lane));
 }
 
 /* Its last number goes to another, after the look: the next lane that has one is asked. */
@@ -284,7 +284,7 @@ TEST(step_goes_to_another_lane) {
     for (int i = 0; i < 20; i++) {
         const uint32_t to = flake_i_lanes_step(&lanes.split, 5, at);
         CHECK(to != at && to >= 1 && to <= 3);
-        CHECK_EQ(lanes.split.map[5], to);
+        CHECK_EQ(lanes.split.map[5], to * sizeof(flake_lane));
         at = to;
         if (i % 3 == 0) lanes.split.turn = at - 1; /* the next in turn would be the same */
     }

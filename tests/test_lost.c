@@ -111,7 +111,9 @@ static flake_status sleep_late(void) {
     flake_stats stats;
     flake_stats_get(&gen, &stats);
     CHECK(stats.waits > 0);
-    return noted(status, flake_i_odd_id(&gen, ticket.time, ticket.index));
+    uint64_t id = 0;
+    (void)flake_i_put_odd_id(&gen, ticket.time, ticket.index, &id);
+    return noted(status, id);
 }
 
 static void spend_shard(void) {

@@ -192,8 +192,17 @@ static void hand_out(const flake_i_ticket *ticket, uint64_t first) {
 static void draw(unsigned request, uint64_t want) {
     flake_i_ticket ticket;
     flake_lane *from;
+    uint64_t word;
+    int64_t now_ns;
     if (now->of == LANES) {
-        if (flake_i_lanes_draw(&split, request, want, &ticket, &from) == FLAKE_OK)
+        unsigned outcome = FLAKE_I_LOST;
+        word = 0;
+        now_ns = 0;
+        from = NULL;
+        if (flake_i_lanes_own(&split, &from))
+            outcome = flake_i_draw_fast(&from->engine, FLAKE_I_LANE, want, &word, &now_ns, &ticket);
+        if (!outcome || flake_i_lanes_draw_continue(&split, request | outcome, word, now_ns, want,
+                                                    &ticket, &from) == FLAKE_OK)
             hand_out(&ticket, from->first);
     } else if (flake_i_draw(engine(), request, 0, want, &ticket) == FLAKE_OK) hand_out(&ticket, 0);
 }
@@ -477,7 +486,8 @@ static void begin_lanes(flake_i_engine_config *config) {
     /* Found by their address, as in one process, so that the straight line is explored. */
     split.from = 0;
     split.lanes_at = (uintptr_t)lanes - sizeof *lanes;
-    for (unsigned i = 0; i < FIBERS; i++) split.map[i] = now->apart ? i % LANES_OF + 1 : 1;
+    for (unsigned i = 0; i < FIBERS; i++)
+        split.map[i] = (now->apart ? i % LANES_OF + 1 : 1) * (uint32_t)sizeof(flake_lane);
 }
 
 static unsigned begin_word(flake_i_engine *e) {
