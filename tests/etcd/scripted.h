@@ -34,7 +34,7 @@ static inline int script_clock(clockid_t id, struct timespec *to) {
 
 /* ---- what was noted ---- */
 
-static char notes[1 << 16];
+static char notes[1 << 18];
 static size_t notes_n;
 static int waits_n, waited_ms, sleeps, slept_ms; /* since the last note */
 
@@ -118,24 +118,17 @@ static int64_t looks_ms;                              /* when the test looks in;
 static bool looks_at_join;
 static void (*looks)(void);
 static long last_http;
-static int setopts, setopt_refused; /* the number of the call; 0: none */
 static char multi;
-
-static int inits_until_refused; /* 0: none is */
 
 /* A test may have each call refused. */
 #ifndef SCRIPT_REFUSES
 #define SCRIPT_REFUSES() false
 #endif
 
-static inline bool is_init_refused(void) {
-    return SCRIPT_REFUSES() || (inits_until_refused && --inits_until_refused == 0);
-}
-
 static inline void stop_thread(void);
 
 static inline CURL *script_easy_init(void) {
-    if (is_init_refused()) return NULL;
+    if (SCRIPT_REFUSES()) return NULL;
     script_easy *const e = &easies[easies_n++ % 2];
     memset(e, 0, sizeof *e);
     e->name = e == easies ? "request" : "watch";
@@ -146,7 +139,7 @@ static inline CURL *script_easy_init(void) {
 static inline CURLcode script_setopt(CURL *easy, CURLoption option, ...) {
     script_easy *const e = (script_easy *)easy;
     va_list given;
-    if (++setopts == setopt_refused || SCRIPT_REFUSES()) return CURLE_OUT_OF_MEMORY;
+    if (SCRIPT_REFUSES()) return CURLE_OUT_OF_MEMORY;
     va_start(given, option);
     const bool is_long = option < CURLOPTTYPE_OBJECTPOINT;
     const bool is_function = option >= CURLOPTTYPE_FUNCTIONPOINT;
@@ -269,7 +262,7 @@ static inline CURLMcode script_poll(CURLM *m, int ms) {
         if (events[i] > clock_ms && events[i] < end_ms) end_ms = events[i];
     waits_n++;
     waited_ms += (int)(end_ms - clock_ms);
-    if (waits_n > 100000) note_raw("%70000s", ""); /* goes on and on */
+    if (waits_n > 100000) note_raw("%300000s", ""); /* goes on and on */
     clock_ms = end_ms;
     if (looks_ms && clock_ms >= looks_ms) {
         looks_ms = 0;
@@ -315,18 +308,16 @@ static inline int script_join(void) {
 
 static inline void script_sleep_ns(int64_t ns) {
     if (ns % 1000000) note_raw("sleeps %lld ns\n", (long long)ns);
-    if (++sleeps > 100000) note_raw("%70000s", ""); /* goes on and on */
+    if (++sleeps > 100000) note_raw("%300000s", ""); /* goes on and on */
     slept_ms += (int)(ns / 1000000);
     clock_ms += ns / 1000000;
 }
-
-static bool random_fails;
 
 /* The last byte makes 21 the first number that is looked at. */
 #define SCRIPT_TOKEN "0123456789abcdeffedcba9876543215"
 static inline bool script_random(void *to, size_t n) {
     const uint64_t words[] = {0x0123456789abcdef, 0xfedcba9876543215};
-    if (random_fails || n != sizeof words) return false;
+    if (SCRIPT_REFUSES() || n != sizeof words) return false;
     memcpy(to, words, n);
     return true;
 }
@@ -339,7 +330,7 @@ static inline bool script_random(void *to, size_t n) {
 #define curl_easy_setopt(easy, option, value)   script_setopt(easy, option, value)
 #define curl_easy_getinfo(easy, what, to)       script_getinfo(easy, what, to)
 #define curl_easy_perform(easy)                 script_perform(easy)
-#define curl_multi_init()                       (is_init_refused() ? NULL : (CURLM *)&multi)
+#define curl_multi_init()                       (SCRIPT_REFUSES() ? NULL : (CURLM *)&multi)
 #define curl_multi_cleanup(m)                   (note_raw("closes what waits\n"), (void)(m), CURLM_OK)
 #define curl_multi_add_handle(m, easy)          script_add(m, easy)
 #define curl_multi_remove_handle(m, easy)       script_remove(m, easy)
@@ -540,7 +531,7 @@ static inline void script_begin(void) {
     memset(&claim, 0, sizeof claim);
     clock_ms = 1000;
     clock_ahead_ms = watch_says_ms = watch_ends_ms = stop_ms = looks_ms = 0;
-    setopts = setopt_refused = easies_n = inits_until_refused = 0;
+    easies_n = 0;
     looks_at_join = false;
     watching = NULL;
     forget_noted();
