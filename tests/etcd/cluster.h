@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the tests of claims share: etcd members that etcd.sh has started, what is done to them and to their
- * keys, and a way to them that can be cut. The clock of a process can be skewed, and random bytes be gone.
+ * keys, and a way to them that can be cut. The clock of a process can be skewed.
  */
 #ifndef CLUSTER_H
 #define CLUSTER_H
@@ -14,8 +14,6 @@
 #ifndef SCRIPTED_H
 static int64_t skew_ns; /* of this process's clock */
 #define FLAKE_CLOCK_NS(kind) (flake_i_system_ns(kind) + skew_ns)
-static bool random_is_gone;
-#define FLAKE_RANDOM_BYTES(to, n) (!random_is_gone && flake_i_system_random(to, n))
 #endif
 #include "flake_etcd.h"
 #include <arpa/inet.h>
@@ -73,11 +71,11 @@ static inline const char *key_body(const char *key, const char *rest) {
     return body;
 }
 
-static inline void put_key(flake_i_etcd *s, const char *key, const char *value) {
-    char value64[128], rest[200];
+static inline void put_key(const char *key, const char *value) {
+    char value64[200], rest[250];
     flake_i_to_base64(value, strlen(value), value64);
     (void)snprintf(rest, sizeof rest, ",\"value\":\"%s\"", value64);
-    (void)ask(s, "kv/put", key_body(key, rest));
+    (void)ask(etcd, "kv/put", key_body(key, rest));
 }
 
 static inline void delete_key(flake_i_etcd *s, const char *key) {
@@ -95,20 +93,33 @@ static inline const char *value_of(flake_i_etcd *s, const char *key) {
     return out;
 }
 
+static inline flake_i_json member_of_key(const char *key, const char *path) {
+    return flake_i_json_get(ask(etcd, "kv/range", key_body(key, "")), path);
+}
+
+/* Calls with the key's lease, if it has one. */
+static inline flake_i_json ask_of_lease(const char *key, const char *call) {
+    char body[64];
+    int64_t lease = 0;
+    if (!flake_i_json_number(member_of_key(key, "kvs/0/lease"), &lease)) return flake_i_json_none;
+    (void)snprintf(body, sizeof body, "{\"ID\":\"%lld\"}", (long long)lease);
+    return flake_i_etcd_call(etcd, call, body) == FLAKE_OK ? etcd->answer : flake_i_json_none;
+}
+
 /* All keys that begin so. */
-static inline void delete_keys(flake_i_etcd *s, const char *prefix) {
+static inline void delete_keys(const char *prefix) {
     char end[300], end64[500], rest[600];
     const size_t len = strlen(prefix);
     memcpy(end, prefix, len + 1);
     end[len - 1]++;
     flake_i_to_base64(end, len, end64);
     (void)snprintf(rest, sizeof rest, ",\"range_end\":\"%s\"", end64);
-    (void)ask(s, "kv/deleterange", key_body(prefix, rest));
+    (void)ask(etcd, "kv/deleterange", key_body(prefix, rest));
 }
 
 /* Takes numbers of a pool as another client does, from 0 on, all but those from `from` to `to`. */
-static inline void fill(flake_i_etcd *s, const char *name_space, unsigned cluster, unsigned size,
-                        unsigned from, unsigned to) {
+static inline void fill(const char *name_space, unsigned cluster, unsigned size, unsigned from,
+                        unsigned to) {
     static char body[20000];
     for (unsigned number = 0; number < size;) {
         size_t at = (size_t)snprintf(body, sizeof body, "{\"success\":[");
@@ -121,14 +132,14 @@ static inline void fill(flake_i_etcd *s, const char *name_space, unsigned cluste
                                    "%s{\"request_put\":{\"key\":\"%s\"}}", n++ ? "," : "", key64);
         }
         (void)snprintf(body + at, sizeof body - at, "]}");
-        (void)ask(s, "kv/txn", body);
+        (void)ask(etcd, "kv/txn", body);
     }
 }
 
 /* In a name space of a test's own the numbers from `from` to `to` of cluster 0 are free, and no others. */
 static inline void leave_free(const char *name_space, unsigned from, unsigned to) {
-    delete_keys(etcd, name_space);
-    fill(etcd, name_space, 0, 256, from, to);
+    delete_keys(name_space);
+    fill(name_space, 0, 256, from, to);
 }
 
 static inline pid_t member_pid(int member) {
@@ -176,8 +187,7 @@ enum {
     PASS,
     STALL /* takes everything, passes nothing */,
     CUT /* closes, refuses */,
-    SWALLOW_CLAIM, /* passes requests, but no answer once a transaction was asked for */
-    SLOW_CLAIM     /* keeps transactions back for a while */
+    SWALLOW_CLAIM /* passes requests, but no answer once a transaction was asked for */
 };
 enum { way_pairs = 24 };
 
@@ -231,7 +241,6 @@ static inline void *way_run(void *user) {
                 bytes[got] = 0;
                 if (side == 0 && mode == SWALLOW_CLAIM && strstr(bytes, "kv/txn")) mute[i] = true;
                 if (side == 1 && mute[i]) continue;
-                if (side == 0 && mode == SLOW_CLAIM && strstr(bytes, "kv/txn")) nap_ms(800);
                 over = send(fd[i][!side], bytes, (size_t)got, MSG_NOSIGNAL) != got;
             }
             if (!over) continue;
@@ -322,15 +331,25 @@ static inline void hold(flake_etcd *c, flake_gen *gen, const flake_etcd_options 
     CHECK_EQ(init(gen, c), FLAKE_OK);
 }
 
-/* How long until the generator says FLAKE_LEASE_LOST; -1: it does not. */
-static inline int64_t ms_until_lost(flake_gen *gen, int64_t at_most_ms) {
+/* Draws for so long, or until a draw fails. */
+static inline flake_status draw_for(flake_gen *gen, int64_t ms) {
     const int64_t begin_ms = now_ms();
     uint64_t id;
     flake_status status;
-    while ((status = flake_next(gen, &id)) == FLAKE_OK && now_ms() < begin_ms + at_most_ms)
-        nap_ms(1);
-    return status == FLAKE_LEASE_LOST ? now_ms() - begin_ms : -1;
+    while ((status = flake_next(gen, &id)) == FLAKE_OK && now_ms() < begin_ms + ms) nap_ms(1);
+    return status;
 }
+
+/* Draws until it is wanted: whether it comes within the time. */
+static inline bool comes_to(flake_gen *gen, flake_status wanted, int64_t within_ms) {
+    const int64_t end_ms = now_ms() + within_ms;
+    uint64_t id;
+    while (flake_next(gen, &id) != wanted)
+        if (now_ms() > end_ms) return false;
+    return true;
+}
+
+static inline void let_go(flake_etcd *c) { CHECK_EQ(flake_etcd_release(c, NULL), FLAKE_OK); }
 
 static inline const char *key_of(const flake_etcd *c, const char *kind) {
     static char key[2][64];
@@ -341,25 +360,9 @@ static inline const char *key_of(const flake_etcd *c, const char *kind) {
     return out;
 }
 
-static inline int64_t horizon_of(flake_i_etcd *s, const char *key) {
-    const char *const value = value_of(s, key);
+static inline int64_t horizon_of(const char *key) {
+    const char *const value = value_of(etcd, key);
     return flake_i_etcd_horizon_in(value, strlen(value));
-}
-
-/* Draws up to the time; the newest id. */
-static inline uint64_t draw_up_to(flake_gen *gen, int64_t until_unix_ms, flake_status wanted) {
-    const flake_layout layout = flake_layout_uniqueid_ordered;
-    const int64_t end_ms = now_ms() + 9000;
-    flake_parts parts = {0, 0, 0};
-    uint64_t id = 0, newest = 0;
-    flake_status status = FLAKE_OK;
-    while (parts.unix_ms < until_unix_ms && now_ms() < end_ms) {
-        if ((status = flake_next(gen, &id)) != FLAKE_OK) break;
-        newest = id;
-        CHECK_EQ(flake_decompose(&layout, id, &parts), FLAKE_OK);
-    }
-    CHECK_EQ(status, wanted);
-    return newest;
 }
 
 /* ---- the run: of programs whose tests need members, and of those that do not ----
@@ -368,20 +371,15 @@ static inline uint64_t draw_up_to(flake_gen *gen, int64_t until_unix_ms, flake_s
  * of the names that are asked for: another program may have.
  */
 
-static inline bool is_asked_for(const char *name, int argc, char **argv) {
-    for (int i = 1; i < argc; i++)
-        if (strstr(name, argv[i])) return true;
-    return argc < 2;
-}
-
 static inline int alone_main(int argc, char **argv) {
     if (argc == 4 && strcmp(argv[1], "--ready") == 0) {
         (void)snprintf(etcd_dir, sizeof etcd_dir, "%s", argv[3]);
         return ready(argv[2], 20000) ? 0 : 1;
     }
-    size_t asked_for = 0;
-    for (const check_test *t = check_tests; t; t = t->next) asked_for += is_asked_for(t->name, argc, argv);
-    if (!asked_for) return 77;
+    bool is_asked_for = argc < 2;
+    for (const check_test *t = check_tests; t; t = t->next)
+        for (int i = 1; i < argc; i++) is_asked_for |= strstr(t->name, argv[i]) != NULL;
+    if (!is_asked_for) return 77;
     const int failed = check_main(argc, argv);
     flake_etcd_destroy(&claim);
     flake_etcd_destroy(&second);
