@@ -63,18 +63,23 @@ static inline flake_i_json ask(flake_i_etcd *s, const char *path, const char *bo
     return s->answer;
 }
 
+static inline const char *base64_of(const char *text) {
+    static char all[4][600];
+    static unsigned next;
+    char *const out = all[next++ % 4];
+    flake_i_to_base64(text, strlen(text), out);
+    return out;
+}
+
 static inline const char *key_body(const char *key, const char *rest) {
     static char body[2000];
-    char key64[600];
-    flake_i_to_base64(key, strlen(key), key64);
-    (void)snprintf(body, sizeof body, "{\"key\":\"%s\"%s}", key64, rest);
+    (void)snprintf(body, sizeof body, "{\"key\":\"%s\"%s}", base64_of(key), rest);
     return body;
 }
 
 static inline void put_key(const char *key, const char *value) {
-    char value64[200], rest[250];
-    flake_i_to_base64(value, strlen(value), value64);
-    (void)snprintf(rest, sizeof rest, ",\"value\":\"%s\"", value64);
+    char rest[250];
+    (void)snprintf(rest, sizeof rest, ",\"value\":\"%.200s\"", base64_of(value));
     (void)ask(etcd, "kv/put", key_body(key, rest));
 }
 
@@ -108,12 +113,10 @@ static inline flake_i_json ask_of_lease(const char *key, const char *call) {
 
 /* All keys that begin so. */
 static inline void delete_keys(const char *prefix) {
-    char end[300], end64[500], rest[600];
-    const size_t len = strlen(prefix);
-    memcpy(end, prefix, len + 1);
-    end[len - 1]++;
-    flake_i_to_base64(end, len, end64);
-    (void)snprintf(rest, sizeof rest, ",\"range_end\":\"%s\"", end64);
+    char end[300], rest[700];
+    (void)snprintf(end, sizeof end, "%s", prefix);
+    end[strlen(end) - 1]++;
+    (void)snprintf(rest, sizeof rest, ",\"range_end\":\"%s\"", base64_of(end));
     (void)ask(etcd, "kv/deleterange", key_body(prefix, rest));
 }
 
@@ -124,12 +127,11 @@ static inline void fill(const char *name_space, unsigned cluster, unsigned size,
     for (unsigned number = 0; number < size;) {
         size_t at = (size_t)snprintf(body, sizeof body, "{\"success\":[");
         for (unsigned n = 0; n < 100 && number < size; number++) {
-            char key[300], key64[400];
+            char key[300];
             if (number >= from && number <= to) continue;
             (void)snprintf(key, sizeof key, "%spool/%u:%u", name_space, cluster, number);
-            flake_i_to_base64(key, strlen(key), key64);
-            at += (size_t)snprintf(body + at, sizeof body - at,
-                                   "%s{\"request_put\":{\"key\":\"%s\"}}", n++ ? "," : "", key64);
+            at += (size_t)snprintf(body + at, sizeof body - at, "%s{\"request_put\":{\"key\":\"%s\"}}",
+                                   n++ ? "," : "", base64_of(key));
         }
         (void)snprintf(body + at, sizeof body - at, "]}");
         (void)ask(etcd, "kv/txn", body);
@@ -199,61 +201,55 @@ typedef struct way {
     pthread_t thread;
 } way;
 
+static inline void way_close(int *pair) {
+    for (int side = 0; side < 2; side++) {
+        if (pair[side] != -1) (void)close(pair[side]);
+        pair[side] = -1;
+    }
+}
+
 static inline void *way_run(void *user) {
     way *w = (way *)user;
     int fd[way_pairs][2];
-    bool mute[way_pairs] = {false};
-    int n = 0;
+    bool mute[way_pairs];
     static char bytes[65536];
+    memset(fd, 0xff, sizeof fd); /* -1: there is none */
     while (!atomic_load(&w->end)) {
-        struct pollfd p[1 + 2 * way_pairs];
+        struct pollfd p[1 + 2 * way_pairs] = {{w->listener, POLLIN, 0}};
         const int mode = atomic_load(&w->mode);
-        memset(p, 0, sizeof p);
-        p[0].fd = w->listener;
-        p[0].events = POLLIN;
-        for (int i = 0; i < n; i++)
-            for (int side = 0; side < 2; side++) {
-                p[1 + 2 * i + side].fd = mode == STALL ? -1 : fd[i][side];
-                p[1 + 2 * i + side].events = POLLIN;
-            }
-        const int before = n;
-        (void)poll(p, (nfds_t)(1 + 2 * n), 20);
-        if (p[0].revents && n < way_pairs) {
-            struct sockaddr_in to = {0};
-            to.sin_family = AF_INET;
-            to.sin_port = htons((uint16_t)w->target_port);
-            to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-            fd[n][0] = accept(w->listener, NULL, NULL);
-            fd[n][1] = socket(AF_INET, SOCK_STREAM, 0);
-            mute[n] = false;
-            if (connect(fd[n][1], (struct sockaddr *)&to, sizeof to) == 0) n++;
-            else (void)close(fd[n][0]), (void)close(fd[n][1]);
+        for (int i = 0; i < 2 * way_pairs; i++) {
+            p[1 + i].fd = mode == STALL ? -1 : fd[i / 2][i % 2];
+            p[1 + i].events = POLLIN;
         }
-        for (int i = before - 1; i >= 0; i--) {
+        (void)poll(p, 1 + 2 * way_pairs, 20);
+        for (int i = 0; i < way_pairs; i++) {
             bool over = mode == CUT;
             for (int side = 0; side < 2 && !over; side++) {
-                if (mode == STALL || !p[1 + 2 * i + side].revents) continue;
+                if (!p[1 + 2 * i + side].revents) continue;
                 const ssize_t got = read(fd[i][side], bytes, sizeof bytes - 1);
-                if (got <= 0) {
-                    over = true;
-                    break;
-                }
+                over = got <= 0;
+                if (over) break;
                 bytes[got] = 0;
                 if (side == 0 && mode == SWALLOW_CLAIM && strstr(bytes, "kv/txn")) mute[i] = true;
                 if (side == 1 && mute[i]) continue;
                 over = send(fd[i][!side], bytes, (size_t)got, MSG_NOSIGNAL) != got;
             }
-            if (!over) continue;
-            (void)close(fd[i][0]);
-            (void)close(fd[i][1]);
-            n--;
-            fd[i][0] = fd[n][0];
-            fd[i][1] = fd[n][1];
-            mute[i] = mute[n];
-            if (n >= before) p[0].revents = 0;
+            if (over) way_close(fd[i]);
+        }
+        for (int i = 0; p[0].revents && i < way_pairs; i++) {
+            struct sockaddr_in to = {0};
+            if (fd[i][0] != -1) continue;
+            p[0].revents = 0;
+            to.sin_family = AF_INET;
+            to.sin_port = htons((uint16_t)w->target_port);
+            to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+            fd[i][0] = accept(w->listener, NULL, NULL);
+            fd[i][1] = socket(AF_INET, SOCK_STREAM, 0);
+            mute[i] = false;
+            if (connect(fd[i][1], (struct sockaddr *)&to, sizeof to) != 0) way_close(fd[i]);
         }
     }
-    for (int i = 0; i < n; i++) (void)close(fd[i][0]), (void)close(fd[i][1]);
+    for (int i = 0; i < way_pairs; i++) way_close(fd[i]);
     return NULL;
 }
 
@@ -302,22 +298,17 @@ static inline flake_etcd_options from(const char *endpoints, const char *name_sp
     return o;
 }
 
-/* max_wait_ms 0: as usual */
-static inline flake_status init_with(flake_gen *gen, flake_etcd *c, int64_t max_ahead_ms, int64_t max_wait_ms) {
+static inline flake_status init_ahead(flake_gen *gen, flake_etcd *c, int64_t max_ahead_ms) {
     flake_options o = {0};
     o.layout = flake_layout_uniqueid_ordered;
     o.node = flake_etcd_node(c);
     o.gate = flake_etcd_gate(c);
     o.max_ahead_ms = max_ahead_ms;
-    o.max_wait_ms = max_wait_ms;
+    o.max_wait_ms = max_ahead_ms ? 3000 : 0; /* 0: as usual */
     return flake_init(gen, &o, NULL);
 }
 
-static inline flake_status init(flake_gen *gen, flake_etcd *c) { return init_with(gen, c, 0, 0); }
-
-static inline flake_status init_ahead(flake_gen *gen, flake_etcd *c, int64_t max_ahead_ms) {
-    return init_with(gen, c, max_ahead_ms, 3000);
-}
+static inline flake_status init(flake_gen *gen, flake_etcd *c) { return init_ahead(gen, c, 0); }
 
 static inline flake_status claims(flake_etcd *c, const flake_etcd_options *o) {
     flake_why why;

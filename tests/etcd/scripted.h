@@ -619,21 +619,17 @@ static inline const char *numbers(unsigned cluster, unsigned from, unsigned to, 
                                   int64_t horizon_ms) {
     static char text[8][20000];
     static int next;
-    char *const out = text[next++ % 8], key[40], key64[64], value[80], value64[120];
+    char *const out = text[next++ % 8], key[40], value[80];
     int n = sprintf(out, "{'header':{},'responses':[{'response_range':{'header':{},'kvs':[");
     for (unsigned i = from; i <= to; i++) {
         (void)snprintf(key, sizeof key, "x/pool/%u:%u", cluster, i);
-        flake_i_to_base64(key, strlen(key), key64);
-        n += sprintf(out + n, "%s{'key':'%s'}", i == from ? "" : ",", key64);
+        n += sprintf(out + n, "%s{'key':'%s'}", i == from ? "" : ",", base64_of(key));
     }
     (void)snprintf(key, sizeof key, "x/horizon/%u:%u", cluster, number);
-    flake_i_to_base64(key, strlen(key), key64);
     (void)snprintf(value, sizeof value, "%lld " TOKEN " 9",
                    (begin_s * 1000LL + horizon_ms) * 1000000);
-    flake_i_to_base64(value, strlen(value), value64);
-    (void)sprintf(out + n,
-                  "]}},{'response_range':{'header':{},'kvs':[{'key':'%s','value':'%s'}]}}]}", key64,
-                  value64);
+    (void)sprintf(out + n, "]}},{'response_range':{'header':{},'kvs':[{'key':'%s','value':'%s'}]}}]}",
+                  base64_of(key), base64_of(value));
     return out;
 }
 
