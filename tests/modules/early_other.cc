@@ -14,18 +14,11 @@
                       !std::is_copy_assignable<type>::value,              \
                   #type)
 STAYS(flake_gen);
-STAYS(flake_gen);
-STAYS(flake_gen);
 STAYS(flake_ring_slot);
 STAYS(flake_ring);
 STAYS(flake_state);
 STAYS(flake_prefetch);
-STAYS(flake_gen);
 STAYS(sno_gen);
-STAYS(flake_state);
-STAYS(sno_gen);
-STAYS(sno_gen);
-STAYS(flake_gen);
 
 static flake_gen gen;
 

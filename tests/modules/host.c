@@ -5,13 +5,12 @@
  */
 #define _GNU_SOURCE
 #include "support.h"
+#include "children.h"
 #include "mappings.h"
 #include "plugin.h"
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { MODULES = 64, COPIES = MODULES + 1, IDS = 500 }; /* the last copy is the program's own */
 enum { OK = 0, FORKED = 8, TAKEN = 13 };                /* of flake_status */
@@ -53,18 +52,6 @@ static void open_modules(void) {
         mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) exit(1);
     our = (drawn *)memory;
-}
-
-static void in_child(void (*body)(void)) {
-    int status = -1;
-    (void)fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-        body();
-        (void)fflush(stdout);
-        _exit(check_failures != 0);
-    }
-    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
 }
 
 /* ---- no id twice ---- */
