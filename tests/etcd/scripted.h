@@ -475,6 +475,14 @@ static inline const char *answer_to(const script_easy *e, const told *a) {
 #define PUTS_BACK(at, where, was_ms, was_seq, puts_ms, seq, lease) \
     TAKES(at, where, "2:21", IS(was_ms, SCRIPT_TOKEN, was_seq), puts_ms, seq, lease)
 
+/* the same bytes to one member after the other */
+#define EXTENDS_4(at_1, at_2, at_3, at_4, ...)                                                     \
+    EXTENDS(at_1, M1, __VA_ARGS__), EXTENDS(at_2, M2, __VA_ARGS__), EXTENDS(at_3, M1, __VA_ARGS__), \
+        EXTENDS(at_4, M2, __VA_ARGS__)
+/* what a claim asks for before its write */
+#define ASKS_FOR_A_NUMBER \
+    READS_CLUSTERS(1000, M1), READS_NUMBERS(1010, M1, "0"), GRANTS(1020, M1, 3)
+
 #define CLOSES_ALL NOTE("closes what waits") NOTE("closes the request") NOTE("closes the watch")
 /* After waits: the lease is kept; the watch has news; it ends. */
 #define KEEPS(n, ms, at)      WAITS(n, ms) RENEWS(at, M1)
@@ -487,6 +495,14 @@ static inline const char *answer_to(const script_easy *e, const told *a) {
         const bool has_happened = happened((const char *const[]){__VA_ARGS__, NULL}); \
         CHECK(has_happened);                                                       \
     } while (0)
+
+/* A claim is held so long, while etcd answers what it is told to, and the watch says something and ends when it is
+ * told to (0: it does not). */
+#define HOLDS(told, says_at_ms, ends_at_ms, ms, ...) \
+    begin_claimed(told);                             \
+    watch_ends_ms = ends_at_ms;                      \
+    hold_told(says_at_ms, ms);                       \
+    HAPPENED(__VA_ARGS__)
 
 /* Whether these lines were noted, in this order, and no others; then forgets what was noted. */
 static inline bool happened(const char *const *lines) {

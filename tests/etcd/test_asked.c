@@ -12,9 +12,7 @@ TEST(what_etcd_is_asked) {
     CHECK_EQ(claim_from(NULL, &o), FLAKE_OK);
     CHECK_OPTIONS(USUAL_OPTIONS);
     HAPPENED(
-        READS_CLUSTERS(1000, M1),
-        READS_NUMBERS(1010, M1, "0"),
-        GRANTS(1020, M1, 3),
+        ASKS_FOR_A_NUMBER,
         TAKES(1030, M1, "0:21", ABSENT, 8520, 1, 7),
         NOTE("starts the thread"));
     hold_ms(3500);
@@ -131,9 +129,7 @@ TEST(a_claim_that_fails_leaves_nothing) {
         CHECK_STR(why.text, "flake_etcd_release: no number is claimed");
         if (i == 0)
             HAPPENED(
-                READS_CLUSTERS(1000, M1),
-                READS_NUMBERS(1010, M1, "0"),
-                GRANTS(1020, M1, 3),
+                ASKS_FOR_A_NUMBER,
                 TAKES(1030, M1, "0:21", ABSENT, 8520, 1, 7),
                 TAKES(1040, M2, "0:21", ABSENT, 8520, 1, 7),
                 TAKES(1050, M1, "0:21", ABSENT, 8520, 1, 7),
@@ -143,17 +139,13 @@ TEST(a_claim_that_fails_leaves_nothing) {
                 NOTE("1080: is lost \"no number is claimed\", left 0 ms"));
         if (i == 1)
             HAPPENED(
-                READS_CLUSTERS(1000, M1),
-                READS_NUMBERS(1010, M1, "0"),
-                GRANTS(1020, M1, 3),
+                ASKS_FOR_A_NUMBER,
                 CLOSES_ALL,
                 NOTE("is \"http://m1: no lease in etcd's answer\""),
                 NOTE("1030: is lost \"no number is claimed\", left 0 ms"));
         if (i == 2)
             HAPPENED(
-                READS_CLUSTERS(1000, M1),
-                READS_NUMBERS(1010, M1, "0"),
-                GRANTS(1020, M1, 3),
+                ASKS_FOR_A_NUMBER,
                 TAKES(1030, M1, "0:21", ABSENT, 8520, 1, 7),
                 REVOKES(1040),
                 NOTE("is \"pthread_create failed\""),

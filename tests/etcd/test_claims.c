@@ -167,22 +167,6 @@ TEST(a_released_number_begins_behind_its_last_id) {
     skew_ns = 0;
 }
 
-/* A thread that is admitted, and stands still until the number is another's. */
-TEST(what_was_admitted_before_a_release_is_nobody_elses) {
-    const flake_etcd_options o = from(all_members, "late-thread/");
-    leave_free("late-thread/", 9, 9);
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    const flake_gate gate = flake_etcd_gate(&claim);
-    const int64_t until_ns = flake_i_system_ns(FLAKE_CLOCK_EXACT) + 1500000000;
-    CHECK_EQ(gate.admit(gate.user, until_ns), FLAKE_OK);
-    let_go(&claim);
-    CHECK_EQ(gate.admit(gate.user, until_ns), FLAKE_LEASE_LOST);
-    CHECK_EQ(claims(&second, &o), FLAKE_OK);
-    CHECK_EQ(init_ahead(&ids, &second, 5000), FLAKE_OK);
-    CHECK(ms_of_next(&ids, flake_etcd_node(&second)) * 1000000 > until_ns);
-    let_go(&second);
-}
-
 /* With the dates of a real etcd. */
 TEST(a_clock_far_ahead_moves_no_horizon) {
     const flake_etcd_options o = from(all_members, "far/");

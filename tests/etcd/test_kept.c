@@ -31,18 +31,14 @@ TEST(a_key_that_is_gone_is_put_back) {
         {.to = "kv/txn", .http = 404, .text = "{'error':'no lease','code':5}"},
         {.to = "kv/txn", .text = "{'error':{'grpc_code':5}}"},
         {.to = "kv/txn", .http = 404, .text = "{'error':'no lease','code':5}", .times = 2}, {0}};
-    begin_claimed(gone);
-    hold_ms(1300);
-    HAPPENED(
+    HOLDS(gone, 0, 0, 1300,
         WATCHES(1030, M1),
         KEEPS(10, 1000, 2030),
         EXTENDS(2040, M1, 8510, 1, 9540, 2),
         GRANTS(2050, M1, 3),
         PUTS_BACK(2060, M1, 8510, 1, 9550, 3, 8),
         UNWATCHES(3, 260, 2330));
-    begin_claimed(no_lease + 1); /* three times */
-    hold_told(1100, 200);
-    HAPPENED(
+    HOLDS(no_lease + 1, 1100, 0, 200, /* three times */
         WATCHES(1030, M1),
         WATCH_SAYS(1, 70, 1100),
         EXTENDS(1100, M1, 8510, 1, 8600, 2),
@@ -91,18 +87,14 @@ TEST(an_answer_that_is_lost_is_asked_for_again) {
         WATCHES(4420, M1),
         UNWATCHES(3, 210, 4630),
         NOTE("4630: is ok \"\", left 7280 ms"));
-    begin_claimed(cut);
-    hold_ms(2400);
-    HAPPENED(
+    HOLDS(cut, 0, 0, 2400,
         WATCHES(1030, M1),
         KEEPS(10, 1000, 2030),
         RENEWS(2730, M2),
         KEEPS(3, 250, 3030),
         RENEWS(3040, M2),
         UNWATCHES(4, 380, 3430));
-    begin_claimed(lost);
-    hold_told(1100, 200); /* it ends while the first member is asked */
-    HAPPENED(
+    HOLDS(lost, 1100, 0, 200, /* it ends while the first member is asked */
         WATCHES(1030, M1),
         WATCH_SAYS(1, 70, 1100),
         EXTENDS(1100, M1, 8510, 1, 8600, 2),
@@ -197,10 +189,7 @@ TEST(a_claim_begins_anew) {
         NOTE("1030: a draw is ok"),
         NOTE("1030: a draw is again"),
         WATCHES(1030, M1),
-        EXTENDS(1030, M1, 8510, 1, 37500, 2),
-        EXTENDS(1040, M2, 8510, 1, 37500, 2),
-        EXTENDS(1050, M1, 8510, 1, 37500, 2),
-        EXTENDS(1060, M2, 8510, 1, 37500, 2),
+        EXTENDS_4(1030, 1040, 1050, 1060, 8510, 1, 37500, 2),
         NOTE("1070: watches no more"),
         WAITS(1, 10),
         NOTE("1080: is io \"no endpoint confirmed the new horizon\", left 7430 ms"),
@@ -233,9 +222,7 @@ TEST(a_claim_begins_anew) {
 /* A watch that says something, and one that ends, are reasons to look. */
 TEST(a_watch_is_a_reason_to_look) {
     static const told moved[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .ms = 20}, {0}};
-    begin_claimed(moved); /* the write goes to the next member, and the watch with it */
-    hold_told(1234, 800);
-    HAPPENED(
+    HOLDS(moved, 1234, 0, 800, /* the write goes to the next member, and the watch with it */
         WATCHES(1030, M1),
         WATCH_SAYS(3, 204, 1234),
         EXTENDS(1234, M1, 8510, 1, 8734, 2),
@@ -258,18 +245,13 @@ TEST(a_watch_is_a_reason_to_look) {
         NOTE("2260: watches no more"),
         WATCHES(2260, M1),
         UNWATCHES(2, 170, 2430));
-    begin_claimed(NULL);
-    hold_told(2035, 1200); /* while the lease is renewed */
-    HAPPENED(
+    HOLDS(NULL, 2035, 0, 1200, /* while the lease is renewed */
         WATCHES(1030, M1),
         KEEPS(10, 1000, 2030),
         NOTE("2040: the watch says something"),
         EXTENDS(2040, M1, 8510, 1, 9540, 2),
         UNWATCHES(2, 180, 2230));
-    begin_claimed(NULL);
-    watch_ends_ms = 1200;
-    hold_ms(800);
-    HAPPENED(
+    HOLDS(NULL, 0, 1200, 800,
         WATCHES(1030, M1),
         WAITS(2, 170),
         NOTE("1200: the watch ends"),
@@ -278,10 +260,7 @@ TEST(a_watch_is_a_reason_to_look) {
         EXTENDS(1380, M1, 8510, 1, 8880, 2),
         WATCHES(1390, M1),
         UNWATCHES(5, 440, 1830));
-    begin_claimed(NULL);
-    watch_ends_ms = 3500; /* the horizon is due in 30 ms, sooner than soon */
-    hold_ms(2700);
-    HAPPENED(
+    HOLDS(NULL, 0, 3500, 2700, /* the horizon is due in 30 ms, sooner than soon */
         WATCHES(1030, M1),
         KEEPS(10, 1000, 2030),
         KEEPS(10, 1000, 3040),
@@ -381,10 +360,7 @@ TEST(what_is_not_settled_is_settled_first) {
         if (i == 3)
             HAPPENED(
                 ENDS_THREAD,
-                EXTENDS(1140, M1, 8510, 1, 8600, 2),
-                EXTENDS(1150, M2, 8510, 1, 8600, 2),
-                EXTENDS(1160, M1, 8510, 1, 8600, 2),
-                EXTENDS(1170, M2, 8510, 1, 8600, 2),
+                EXTENDS_4(1140, 1150, 1160, 1170, 8510, 1, 8600, 2),
                 CLOSES_ALL,
                 NOTE("is \"https://m2: Server returned nothing (no headers, no data)\""));
     }
