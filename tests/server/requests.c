@@ -11,36 +11,26 @@
 
 static server usual;
 
-TEST(each_request_on_a_connection_has_an_id_of_its_own) {
-    client *c = connect_to(usual);
-    uint64_t last = 0;
-    for (int i = 0; i < 1000; i++) {
-        ask(c, "/");
-        const response *r = hear(c, false);
-        CHECK_EQ(r->status, 200);
-        CHECK_STR(r->body, "hello\n");
-        CHECK(!r->closes);
-        CHECK(is_later(&flake_layout_default, id_of(r), last));
-        last = id_of(r);
-    }
-    leave(c);
-}
-
 static int64_t unix_s(void) {
     struct timespec t;
     (void)clock_gettime(CLOCK_REALTIME, &t);
     return t.tv_sec;
 }
 
-TEST(an_id_has_the_server_s_time_and_node) {
+TEST(each_request_on_a_connection_has_an_id_of_its_own) {
     client *c = connect_to(usual);
-    const flake_layout layout = flake_layout_default;
     const int64_t begun = unix_s();
-    flake_parts parts = {0};
-    ask(c, "/");
-    CHECK_EQ(flake_decompose(&layout, id_of(hear(c, false)), &parts), FLAKE_OK);
-    CHECK(parts.unix_ms / 1000 >= begun && parts.unix_ms / 1000 <= unix_s());
-    CHECK_EQ(parts.node, 5);
+    uint64_t last = 0;
+    for (int i = 0; i < 1000; i++, last = id_of(&heard)) {
+        flake_parts parts = {0};
+        SERVES(c, "/");
+        CHECK_STR(heard.body, "hello\n");
+        CHECK(!heard.closes);
+        CHECK(is_later(&flake_layout_default, id_of(&heard), last));
+        CHECK_EQ(flake_decompose(&flake_layout_default, id_of(&heard), &parts), FLAKE_OK);
+        CHECK(parts.unix_ms / 1000 >= begun && parts.unix_ms / 1000 <= unix_s());
+        CHECK_EQ(parts.node, 5);
+    }
     leave(c);
 }
 
@@ -63,15 +53,6 @@ TEST(pipelined_requests_are_answered_in_their_order) {
         CHECK(is_later(&flake_layout_default, id_of(r), last));
         last = id_of(r);
     }
-    leave(c);
-}
-
-TEST(a_request_may_come_byte_by_byte) {
-    const char *request = "GET / HTTP/1.1\r\nHost: test\r\n\r\nGET /ids HTTP/1.1\r\nhost:x\r\n\r\n";
-    client *c = connect_to(usual);
-    for (const char *at = request; *at; at++) say_bytes(c, at, 1);
-    CHECK_EQ(hear(c, false)->status, 200);
-    CHECK_EQ(hear(c, false)->status, 200);
     leave(c);
 }
 

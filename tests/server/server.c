@@ -107,12 +107,6 @@ static bool others_wait(worker *w, connection *c, unsigned layout) {
 
 /* ---- answers ---- */
 
-static void write_text(connection *c, const char *text_to_write) {
-    const size_t n = strlen(text_to_write);
-    memcpy(c->response + c->written, text_to_write, n);
-    c->written += n;
-}
-
 /* Whether bytes were received that the last request did not take, but for those that are thrown away. */
 static bool has_more_input(const connection *c) {
     int unread = 0;
@@ -122,22 +116,16 @@ static bool has_more_input(const connection *c) {
 
 static bool write_head(connection *c, const char *id) {
     const bool list = !c->body;
-    char length[32];
+    char length[32] = "";
     if (atomic_load(&end_ns) && !has_more_input(c)) c->last_request = true;
-    (void)snprintf(length, sizeof length, "%zu", list ? 0 : strlen(c->body));
-    write_text(c, "HTTP/1.1 ");
-    write_text(c, c->status);
-    write_text(c, "\r\nContent-Type: text/plain\r\n");
-    write_text(c, list ? "Transfer-Encoding: chunked" : "Content-Length: ");
-    if (!list) write_text(c, length);
-    if (id) {
-        write_text(c, "\r\nX-Request-Id: ");
-        write_text(c, id);
-    }
-    if (strncmp(c->status, "405", 3) == 0) write_text(c, "\r\nAllow: GET, HEAD");
-    if (c->last_request) write_text(c, "\r\nConnection: close");
-    write_text(c, "\r\n\r\n");
-    if (!list && !c->head_only) write_text(c, c->body);
+    if (!list) (void)snprintf(length, sizeof length, "%zu", strlen(c->body));
+    c->written += (size_t)sprintf(
+        c->response + c->written,
+        "HTTP/1.1 %s\r\nContent-Type: text/plain\r\n%s%s%s%s%s%s\r\n\r\n%s", c->status,
+        list ? "Transfer-Encoding: chunked" : "Content-Length: ", length,
+        id ? "\r\nX-Request-Id: " : "", id ? id : "",
+        strncmp(c->status, "405", 3) == 0 ? "\r\nAllow: GET, HEAD" : "",
+        c->last_request ? "\r\nConnection: close" : "", list || c->head_only ? "" : c->body);
     c->phase = list && !c->head_only ? phase_listing : phase_reading;
     return true;
 }
@@ -148,21 +136,17 @@ static bool write_chunk(worker *w, connection *c) {
     const size_t wanted = c->ids_left < batch ? c->ids_left : batch;
     const size_t n = others_wait(w, c, c->layout) ? 0 : draw(w->index, c->layout, &drawn, wanted);
     if (n == 0) return false;
-    char size[8], *const size_at = c->response + c->written;
-    c->written += 6;
-    const size_t begin = c->written;
+    char *const begin = c->response + c->written, *at = begin + 6; /* behind the size */
     for (size_t i = 0; i < n; i++) {
-        c->written += write_id(c->layout, c->format, &drawn, i, c->response + c->written);
-        c->response[c->written++] = '\n';
+        at += write_id(c->layout, c->format, &drawn, i, at);
+        *at++ = '\n';
     }
-    (void)snprintf(size, sizeof size, "%04zx\r\n", c->written - begin);
-    memcpy(size_at, size, 6);
-    write_text(c, "\r\n");
+    (void)sprintf(begin, "%04zx\r", (size_t)(at - begin) - 6);
+    begin[5] = '\n';
     c->ids_left -= (unsigned)n;
-    if (c->ids_left == 0) {
-        write_text(c, "0\r\n\r\n");
-        c->phase = phase_reading;
-    }
+    at += sprintf(at, c->ids_left ? "\r\n" : "\r\n0\r\n\r\n");
+    c->written = (size_t)(at - c->response);
+    if (c->ids_left == 0) c->phase = phase_reading;
     return true;
 }
 
@@ -186,8 +170,7 @@ static void list_ids(connection *c, char *query) {
             const size_t digits = strspn(value, "0123456789");
             count = digits && digits <= 6 && !value[digits] ? (unsigned)atoi(value) : 0;
         } else if (strcmp(name, "layout") == 0) {
-            for (layout = 0; layout < generators && strcmp(value, layout_name(layout)) != 0;)
-                layout++;
+            layout = layout_named(value);
         } else if (strcmp(name, "format") == 0) {
             for (format = 0; format < format_count && strcmp(value, formats[format].name) != 0;)
                 format++;
@@ -575,9 +558,7 @@ static const char usage[] =
     "--log=PREFIX    each thread writes the ids that it stamped to PREFIX.0, PREFIX.1, ...\n";
 
 static bool set_layout(const char *name) {
-    for (options.layout = 0;
-         options.layout < sno && strcmp(name, layout_name(options.layout)) != 0;)
-        options.layout++;
+    options.layout = layout_named(name);
     return options.layout < sno && !is_wide(options.layout);
 }
 
