@@ -79,23 +79,26 @@ typedef struct told {
     int answered;
 } told;
 
-static told told_list[16]; /* up to one without `to` */
+static told told_list[24]; /* the last is in each request */
 
 static inline void tell(const told *list) {
-    memset(told_list, 0, sizeof told_list);
-    for (size_t i = 0; list && list[i].to; i++) told_list[i] = list[i];
+    static const told usual[] = {
+        {.to = "keys_only",
+         .text = "{'header':{},'responses':[{'response_range':{'header':{}}},"
+                 "{'response_range':{'header':{}}}]}"},
+        {.to = "/v3/kv/txn", .text = "{'header':{},'succeeded':true}"},
+        {.to = "/v3/lease/grant", .text = "{'header':{},'ID':'7','TTL':'3'}"},
+        {.to = "/v3/lease/keepalive", .text = "{'result':{'header':{},'ID':'7','TTL':'3'}}"},
+        {.to = "/v3/auth/authenticate", .text = "{'header':{},'token':'t.1'}"},
+        {.to = "", .text = "{'header':{}}"},
+    };
+    told *to = told_list;
+    while (list && list->to) *to++ = *list++;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++, to++) {
+        *to = usual[i];
+        to->times = INT32_MAX;
+    }
 }
-
-static const told usual_answers[] = {
-    {.to = "keys_only",
-     .text = "{'header':{},'responses':[{'response_range':{'header':{}}},"
-             "{'response_range':{'header':{}}}]}"},
-    {.to = "/v3/kv/txn", .text = "{'header':{},'succeeded':true}"},
-    {.to = "/v3/lease/grant", .text = "{'header':{},'ID':'7','TTL':'3'}"},
-    {.to = "/v3/lease/keepalive", .text = "{'result':{'header':{},'ID':'7','TTL':'3'}}"},
-    {.to = "/v3/auth/authenticate", .text = "{'header':{},'token':'t.1'}"},
-    {.to = "", .text = "{'header':{}}"},
-};
 
 /* ---- libcurl ---- */
 
@@ -175,25 +178,20 @@ static inline void note_request(const char *what, const script_easy *e);
 static inline const char *answer_to(const script_easy *e, const told *a);
 
 static inline const told *told_to(const script_easy *e) {
-    for (told *a = told_list; a->to; a++) {
-        if (a->answered > 0 && a->answered >= a->times) continue;
-        if (!strstr(e->url, a->to) && !strstr(e->body, a->to)) continue;
-        a->answered++;
-        return a;
-    }
-    const told *a = usual_answers;
-    while (!strstr(e->url, a->to) && !strstr(e->body, a->to)) a++;
+    told *a = told_list;
+    while ((a->answered > 0 && a->answered >= a->times) ||
+           (!strstr(e->url, a->to) && !strstr(e->body, a->to)))
+        a++;
+    a->answered++;
     return a;
 }
 
-/* A text that is handed over in two parts. */
+/* In memory of its size: who reads behind it is seen. */
 static inline bool hand_over(on_bytes to, const char *text, size_t n, void *user) {
-    char *const copy = (char *)(malloc)(n + 1); /* of its size: who reads behind it is seen */
-    const size_t half = n / 2;
+    char *const copy = (char *)(malloc)(n + !n);
     if (!copy) abort();
     memcpy(copy, text, n);
-    const bool taken = (!half || to(copy, 1, half, user) == half) &&
-                       (!n || to(copy + half, 1, n - half, user) == n - half);
+    const bool taken = !n || to(copy, 1, n, user) == n;
     free(copy);
     return taken;
 }
@@ -208,17 +206,15 @@ static inline CURLcode script_perform(CURL *easy) {
     if (stop_ms && clock_ms >= stop_ms) stop_thread();
     for (const char *line = a->date; line && *line;) {
         const size_t n = strcspn(line, "\n") + 1;
-        char *const copy = (char *)(malloc)(n);
-        if (!copy) abort();
-        memcpy(copy, line, n);
-        const bool taken = e->on_header(copy, 1, n, e->of_header) == n;
-        free(copy);
-        if (!taken) return CURLE_WRITE_ERROR;
+        if (!hand_over(e->on_header, line, n, e->of_header)) return CURLE_WRITE_ERROR;
         line += n;
     }
     const char *const text = answer_to(e, a);
-    if (!hand_over(e->on_body, text, strlen(text), e->of_body)) return CURLE_WRITE_ERROR;
-    return a->sent;
+    const size_t n = strlen(text); /* in two parts */
+    return !hand_over(e->on_body, text, n / 2, e->of_body) ||
+                   !hand_over(e->on_body, text + n / 2, n - n / 2, e->of_body)
+               ? CURLE_WRITE_ERROR
+               : a->sent;
 }
 
 static inline CURLcode script_getinfo(CURL *easy, CURLINFO info, long *to) {
@@ -282,11 +278,6 @@ static inline CURLMsg *script_info_read(CURLM *m) {
     return &ended;
 }
 
-static inline CURLMcode script_wakeup(void) {
-    note_raw("wakes the thread\n");
-    return CURLM_OK;
-}
-
 static void *(*thread_run)(void *);
 static void *thread_user;
 
@@ -297,12 +288,6 @@ static inline int script_thread(void *(*run)(void *), void *user) {
     thread_run = run;
     thread_user = user;
     note_raw("starts the thread\n");
-    return 0;
-}
-
-static inline int script_join(void) {
-    note_raw("joins the thread\n");
-    if (looks_at_join) looks();
     return 0;
 }
 
@@ -337,9 +322,10 @@ static inline bool script_random(void *to, size_t n) {
 #define curl_multi_perform(m, running)          script_multi_perform(m, running)
 #define curl_multi_poll(m, more, n, ms, ready)  script_poll(m, ms)
 #define curl_multi_info_read(m, left)           ((void)(left), script_info_read(m))
-#define curl_multi_wakeup(m)                    script_wakeup()
+#define curl_multi_wakeup(m)                    (note_raw("wakes the thread\n"), CURLM_OK)
 #define pthread_create(thread, kind, run, user) script_thread(run, user)
-#define pthread_join(thread, to)                script_join()
+#define pthread_join(thread, to) \
+    (note_raw("joins the thread\n"), looks_at_join ? looks() : (void)0, 0)
 #define FLAKE_SLEEP_NS(ns)                      script_sleep_ns(ns)
 #define FLAKE_CLOCK_NS(kind)                    flake_i_system_ns(kind)
 #define FLAKE_RANDOM_BYTES(to, n)               script_random(to, n)
