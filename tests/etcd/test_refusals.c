@@ -84,7 +84,7 @@ TEST(what_etcd_says_is_told) {
         if (status != wanted || !strstr(why.text, cases[i].why) || !told_list[0].answered) {
             printf("  %s: %.60s is %d, %s\n", cases[i].a.to, cases[i].a.text, (int)status,
                    why.text);
-            CHECK(!"is told");
+            check_fail(__FILE__, __LINE__, "is told");
         }
         CHECK(claim.session == NULL);
         CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_LEASE_LOST);
