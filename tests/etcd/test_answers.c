@@ -156,43 +156,41 @@ static const char *ranged(const char *key64, const char *value64) {
 }
 
 TEST(answers_are_taken_at_their_word_only) {
+    static const struct {
+        const char *text;
+        flake_status status;
+    } outcomes[] = {
+        {"{" HEADER ",\"succeeded\":true,\"responses\":[]}", FLAKE_OK}, {"{\"succeeded\":true}", FLAKE_IO},
+        {"{" HEADER ",\"succeeded\":\"true\"}", FLAKE_IO}, {"{" HEADER "}", FLAKE_IO}, {"nothing", FLAKE_IO},
+        {"{" HEADER ",\"responses\":[{\"response_range\":{" HEADER "}}]}", FLAKE_IO},
+        {"{" HEADER ",\"responses\":[{\"response_range\":{}},{\"response_range\":{" HEADER "}}]}", FLAKE_IO}};
+    static const struct {
+        const char *horizon, *pool;
+        flake_status status;
+    } refused[] = {{"cHV0", "dG9rZW4=", FLAKE_OK}, /* what was sent before */
+                   {"cHV0", "", FLAKE_OK}, {"a25vd24=", "dG9rZW4=", FLAKE_LEASE_LOST},
+                   {"b3RoZXI=", "", FLAKE_LEASE_LOST}, {"b3RoZXI=", "dG9rZW4=", FLAKE_LEASE_LOST},
+                   {"a25vd24=", "", FLAKE_AGAIN}, {"", "", FLAKE_LEASE_LOST}}; /* the horizon was deleted */
     char text[900], value[FLAKE_I_ETCD_VALUE];
     const char *const horizon = "aG9yaXpvbg==", *const pool = "cG9vbA==";
-#define OUTCOME(text) flake_i_etcd_outcome_in(json(text), horizon, "a25vd24=", "cHV0")
-#define REFUSED(horizon_now, pool_now)                                                   \
-    ((void)snprintf(text, sizeof text,                                                   \
-                    "{" HEADER                                                           \
-                    ",\"responses\":[{\"response_range\":%s},{\"response_range\":%s}]}", \
-                    ranged(horizon, horizon_now), ranged(pool, pool_now)),               \
-     OUTCOME(text))
-    CHECK_EQ(OUTCOME("{" HEADER ",\"succeeded\":true,\"responses\":[]}"), FLAKE_OK);
-    CHECK_EQ(OUTCOME("{\"succeeded\":true}"), FLAKE_IO);
-    CHECK_EQ(OUTCOME("{" HEADER ",\"succeeded\":\"true\"}"), FLAKE_IO);
-    CHECK_EQ(OUTCOME("{" HEADER "}"), FLAKE_IO);
-    CHECK_EQ(OUTCOME("nothing"), FLAKE_IO);
-    CHECK_EQ(OUTCOME("{" HEADER ",\"responses\":[{\"response_range\":{" HEADER "}}]}"), FLAKE_IO);
-    CHECK_EQ(OUTCOME("{" HEADER
-                     ",\"responses\":[{\"response_range\":{}},{\"response_range\":{" HEADER "}}]}"),
-             FLAKE_IO);
-    CHECK_EQ(REFUSED("cHV0", "dG9rZW4="), FLAKE_OK); /* what was sent before */
-    CHECK_EQ(REFUSED("cHV0", ""), FLAKE_OK);
-    CHECK_EQ(REFUSED("a25vd24=", ""), FLAKE_AGAIN);
-    CHECK_EQ(REFUSED("a25vd24=", "dG9rZW4="), FLAKE_LEASE_LOST);
-    CHECK_EQ(REFUSED("b3RoZXI=", ""), FLAKE_LEASE_LOST);
-    CHECK_EQ(REFUSED("b3RoZXI=", "dG9rZW4="), FLAKE_LEASE_LOST);
-    CHECK_EQ(REFUSED("", ""), FLAKE_LEASE_LOST); /* the horizon was deleted */
-    CHECK_EQ(flake_i_etcd_outcome_in(json(text), horizon, "", "cHV0"), FLAKE_AGAIN);
+#define OUTCOME(text, known) flake_i_etcd_outcome_in(json(text), horizon, known, "cHV0")
+    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++)
+        CHECK_EQ(OUTCOME(outcomes[i].text, "a25vd24="), outcomes[i].status);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        (void)snprintf(text, sizeof text,
+                       "{" HEADER ",\"responses\":[{\"response_range\":%s},{\"response_range\":%s}]}",
+                       ranged(horizon, refused[i].horizon), ranged(pool, refused[i].pool));
+        CHECK_EQ(OUTCOME(text, "a25vd24="), refused[i].status);
+    }
+    CHECK_EQ(OUTCOME(text, ""), FLAKE_AGAIN);
 
+    static const char *const no_values[] = {"{\"kvs\":[]}", "{" HEADER ",\"kvs\":[{\"key\":\"aG9yaXpvbg==\"}]}",
+                                            "{" HEADER ",\"kvs\":[7]}"};
     CHECK(flake_i_etcd_value_of(json(ranged(horizon, "cHV0")), horizon, value));
     CHECK_STR(value, "cHV0");
     CHECK(flake_i_etcd_value_of(json(ranged(pool, "cHV0")), horizon, value) && !*value);
-    CHECK(!flake_i_etcd_value_of(json(ranged(horizon, "a'b")), horizon,
-                                 value)); /* bodies are written with these */
-    CHECK(!flake_i_etcd_value_of(json("{\"kvs\":[]}"), horizon, value));
-    CHECK(!flake_i_etcd_value_of(json("{" HEADER ",\"kvs\":[{\"key\":\"aG9yaXpvbg==\"}]}"), horizon,
-                                 value));
-    CHECK(!flake_i_etcd_value_of(json("{" HEADER ",\"kvs\":[7]}"), horizon, value));
-
+    CHECK(!flake_i_etcd_value_of(json(ranged(horizon, "a'b")), horizon, value)); /* bodies are written with these */
+    for (int i = 0; i < 3; i++) CHECK(!flake_i_etcd_value_of(json(no_values[i]), horizon, value));
     char longest[FLAKE_I_ETCD_VALUE + 1];
     memset(longest, 'x', sizeof longest);
     longest[FLAKE_I_ETCD_VALUE - 1] = 0;

@@ -115,34 +115,6 @@ TEST(a_full_pool_is_waited_for_with_a_deadline) {
     }
 }
 
-TEST(a_released_number_is_free_at_once) {
-    flake_etcd_options o = from(all_members, "free/");
-    flake_gen late;
-    uint64_t id, last;
-    leave_free("free/", 9, 9);
-    o.ttl_ms = 20000;     /* it is not the lease's end that frees it, */
-    o.horizon_ms = 20000; /* nor the horizon's */
-    hold(&claim, &ids, &o);
-    CHECK_EQ(flake_next(&ids, &last), FLAKE_OK);
-    let_go(&claim);
-    CHECK_EQ(flake_next(&ids, &id), FLAKE_LEASE_LOST);
-    CHECK_EQ(flake_try(&ids, &id), FLAKE_LEASE_LOST);
-    CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_LEASE_LOST);
-    CHECK(init(&late, &claim) == FLAKE_LEASE_LOST || flake_next(&late, &id) == FLAKE_LEASE_LOST);
-    hold(&second, &late, &o);
-    CHECK_EQ(flake_etcd_generator(&second), 9);
-    CHECK_EQ(flake_next(&late, &id), FLAKE_OK);
-    CHECK(id > last);
-    let_go(&second);
-    /* The object claims again, and its old generator stays shut. */
-    o.name_space = "free2/";
-    CHECK_EQ(claims(&second, &o), FLAKE_OK);
-    CHECK_EQ(flake_next(&late, &id), FLAKE_LEASE_LOST);
-    CHECK_EQ(init(&late, &second), FLAKE_OK);
-    CHECK_EQ(flake_next(&late, &id), FLAKE_OK);
-    let_go(&second);
-}
-
 /* Ids run 20 s ahead, and the clock of the next holder lags: he begins behind them all the same. */
 TEST(a_released_number_begins_behind_its_last_id) {
     const flake_etcd_options o = from(all_members, "ahead/");

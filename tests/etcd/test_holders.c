@@ -130,38 +130,6 @@ TEST(a_claim_whose_answer_is_lost_is_one_claim) {
     way_end(&w);
 }
 
-/* Its extension is applied, and no answer comes: it goes on with the bytes that it knows of, and settles
- * the others first, whether or not the key of the pool is still there. */
-TEST(an_extension_whose_answer_is_lost_is_settled) {
-    for (int deleted = 0; deleted < 2; deleted++) {
-        way w;
-        uint64_t id;
-        way_begin(&w, 0);
-        flake_etcd_options o = from(w.url, "unanswered/");
-        hold(&claim, &ids, &o);
-        CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
-        nap_ms(300); /* until the watch stands */
-        char horizon[64], before[FLAKE_I_ETCD_VALUE];
-        (void)snprintf(horizon, sizeof horizon, "%s", key_of(&claim, "horizon"));
-        (void)snprintf(before, sizeof before, "%s", value_of(etcd, horizon));
-        atomic_store(&w.mode, SWALLOW_CLAIM);
-        const int64_t begin_ms = now_ms();
-        while (strcmp(value_of(etcd, horizon), before) == 0 && now_ms() < begin_ms + 5000) nap_ms(10);
-        const int64_t seen_ns = (int64_t)FLAKE_ATOMIC_LOAD(&claim.horizon_ns, relaxed);
-        CHECK(horizon_of(horizon) > seen_ns); /* written, and not known of */
-        if (deleted) delete_key(etcd, key_of(&claim, "pool"));
-        CHECK(comes_to(&ids, FLAKE_IO, 9000));
-        CHECK((int64_t)FLAKE_ATOMIC_LOAD(&claim.horizon_ns, relaxed) == seen_ns);
-        atomic_store(&w.mode, PASS);
-        const int64_t end_ms = now_ms() + 4000;
-        while (flake_etcd_check(&claim, NULL) != FLAKE_OK && now_ms() < end_ms) nap_ms(5);
-        CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
-        CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
-        let_go(&claim);
-        way_end(&w);
-    }
-}
-
 /* ---- fail-over ---- */
 
 TEST(one_member_after_the_other_fails) {

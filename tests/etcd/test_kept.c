@@ -219,6 +219,24 @@ TEST(a_claim_begins_anew) {
         NOTE("1150: a draw is again"));
 }
 
+TEST(an_old_generator_stays_shut) {
+    const flake_etcd_options o = scripted();
+    flake_gen gen, late;
+    uint64_t id;
+    begin_claimed(NULL);
+    CHECK_EQ(init(&gen, &claim), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    let_go(&claim);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE_LOST);
+    CHECK(init(&late, &claim) == FLAKE_LEASE_LOST || flake_next(&late, &id) == FLAKE_LEASE_LOST);
+    easies_n = 0;
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(init(&gen, &claim), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+}
+
 /* A watch that says something, and one that ends, are reasons to look. */
 TEST(a_watch_is_a_reason_to_look) {
     static const told moved[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .ms = 20}, {0}};

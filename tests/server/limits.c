@@ -143,31 +143,25 @@ static bool is_cut_off_while_saying(client *c, const char *byte) {
     return true;
 }
 
-TEST(a_head_that_trickles_in_ends_the_connection) {
-    client *c = connect_to(impatient);
-    say(c, "GET / HTTP/1.1\r\nHost: test\r\nX: ");
-    CHECK(is_cut_off_while_saying(c, "x"));
-    leave(c);
-    c = connect_to(impatient);
-    SERVES(c, "/");
-    CHECK(is_cut_off_while_saying(c, "G"));
-    leave(c);
-}
-
-TEST(a_body_that_trickles_in_ends_the_connection) {
-    client *c = connect_to(impatient);
-    say(c, "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 1000000\r\n\r\n");
-    CHECK_EQ(hear(c, false)->status, 405);
-    CHECK(hears_the_end(c)); /* it says no more */
-    CHECK(is_cut_off_while_saying(c, "x"));
-    leave(c);
-}
-
-TEST(answers_that_are_not_read_end_the_connection) {
-    client *c = connect_to(impatient);
-    for (int i = 0; i < 20; i++) ask(c, "/ids?count=100000&format=bin&layout=twitter");
-    CHECK(is_cut_off_while_saying(c, "x"));
-    leave(c);
+/* So do answers that are not read. */
+TEST(what_trickles_in_ends_the_connection) {
+    static const struct {
+        const char *said;
+        int times, status; /* of an answer that is read; 0: none is */
+        const char *byte;
+    } cases[] = {{"GET / HTTP/1.1\r\nHost: test\r\nX: ", 1, 0, "x"},
+                 {"GET / HTTP/1.1\r\nHost: test\r\n\r\n", 1, 200, "G"},
+                 {"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 1000000\r\n\r\n", 1, 405, "x"},
+                 {"GET /ids?count=100000&format=bin&layout=twitter HTTP/1.1\r\nHost: test\r\n\r\n",
+                  20, 0, "x"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        client *c = connect_to(impatient);
+        for (int k = 0; k < cases[i].times; k++) say(c, cases[i].said);
+        if (cases[i].status) CHECK_EQ(hear(c, false)->status, cases[i].status);
+        if (cases[i].status == 405) CHECK(hears_the_end(c)); /* it says no more */
+        CHECK(is_cut_off_while_saying(c, cases[i].byte));
+        leave(c);
+    }
 }
 
 /* Time begins anew with an answer, and with a head's first byte. */
