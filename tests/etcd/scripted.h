@@ -482,13 +482,13 @@ static inline const char *answer_to(const script_easy *e, const told *a) {
         CHECK(has_happened);                                                       \
     } while (0)
 
-/* A claim is held so long, while etcd answers what it is told to, and the watch says something and ends when it is
- * told to (0: it does not). */
+/* A claim is held so long, while etcd answers what it is told to, and the watch, which is the first that it asks for,
+ * says something and ends when it is told to (0: it does not). */
 #define HOLDS(told, says_at_ms, ends_at_ms, ms, ...) \
     begin_claimed(told);                             \
     watch_ends_ms = ends_at_ms;                      \
     hold_told(says_at_ms, ms);                       \
-    HAPPENED(__VA_ARGS__)
+    HAPPENED(WATCHES(1030, M1), __VA_ARGS__)
 
 /* Whether these lines were noted, in this order, and no others; then forgets what was noted. */
 static inline bool happened(const char *const *lines) {

@@ -32,14 +32,12 @@ TEST(a_key_that_is_gone_is_put_back) {
         {.to = "kv/txn", .text = "{'error':{'grpc_code':5}}"},
         {.to = "kv/txn", .http = 404, .text = "{'error':'no lease','code':5}", .times = 2}, {0}};
     HOLDS(gone, 0, 0, 1300,
-        WATCHES(1030, M1),
         KEEPS(10, 1000, 2030),
         EXTENDS(2040, M1, 8510, 1, 9540, 2),
         GRANTS(2050, M1, 3),
         PUTS_BACK(2060, M1, 8510, 1, 9550, 3, 8),
         UNWATCHES(3, 260, 2330));
     HOLDS(no_lease + 1, 1100, 0, 200, /* three times */
-        WATCHES(1030, M1),
         WATCH_SAYS(1, 70, 1100),
         EXTENDS(1100, M1, 8510, 1, 8600, 2),
         GRANTS(1110, M1, 3),
@@ -88,14 +86,12 @@ TEST(an_answer_that_is_lost_is_asked_for_again) {
         UNWATCHES(3, 210, 4630),
         NOTE("4630: is ok \"\", left 7280 ms"));
     HOLDS(cut, 0, 0, 2400,
-        WATCHES(1030, M1),
         KEEPS(10, 1000, 2030),
         RENEWS(2730, M2),
         KEEPS(3, 250, 3030),
         RENEWS(3040, M2),
         UNWATCHES(4, 380, 3430));
     HOLDS(lost, 1100, 0, 200, /* it ends while the first member is asked */
-        WATCHES(1030, M1),
         WATCH_SAYS(1, 70, 1100),
         EXTENDS(1100, M1, 8510, 1, 8600, 2),
         EXTENDS(1400, M2, 8510, 1, 8600, 2),
@@ -241,7 +237,6 @@ TEST(an_old_generator_stays_shut) {
 TEST(a_watch_is_a_reason_to_look) {
     static const told moved[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .ms = 20}, {0}};
     HOLDS(moved, 1234, 0, 800, /* the write goes to the next member, and the watch with it */
-        WATCHES(1030, M1),
         WATCH_SAYS(3, 204, 1234),
         EXTENDS(1234, M1, 8510, 1, 8734, 2),
         EXTENDS(1254, M2, 8510, 1, 8734, 2),
@@ -264,13 +259,11 @@ TEST(a_watch_is_a_reason_to_look) {
         WATCHES(2260, M1),
         UNWATCHES(2, 170, 2430));
     HOLDS(NULL, 2035, 0, 1200, /* while the lease is renewed */
-        WATCHES(1030, M1),
         KEEPS(10, 1000, 2030),
         NOTE("2040: the watch says something"),
         EXTENDS(2040, M1, 8510, 1, 9540, 2),
         UNWATCHES(2, 180, 2230));
     HOLDS(NULL, 0, 1200, 800,
-        WATCHES(1030, M1),
         WAITS(2, 170),
         NOTE("1200: the watch ends"),
         NOTE("1200: watches no more"),
@@ -279,7 +272,6 @@ TEST(a_watch_is_a_reason_to_look) {
         WATCHES(1390, M1),
         UNWATCHES(5, 440, 1830));
     HOLDS(NULL, 0, 3500, 2700, /* the horizon is due in 30 ms, sooner than soon */
-        WATCHES(1030, M1),
         KEEPS(10, 1000, 2030),
         KEEPS(10, 1000, 3040),
         WAITS(5, 450),
