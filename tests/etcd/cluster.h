@@ -130,8 +130,9 @@ static inline void fill(const char *name_space, unsigned cluster, unsigned size,
             char key[300];
             if (number >= from && number <= to) continue;
             (void)snprintf(key, sizeof key, "%spool/%u:%u", name_space, cluster, number);
-            at += (size_t)snprintf(body + at, sizeof body - at, "%s{\"request_put\":{\"key\":\"%s\"}}",
-                                   n++ ? "," : "", base64_of(key));
+            at += (size_t)snprintf(body + at, sizeof body - at,
+                                   "%s{\"request_put\":{\"key\":\"%s\"}}", n++ ? "," : "",
+                                   base64_of(key));
         }
         (void)snprintf(body + at, sizeof body - at, "]}");
         (void)ask(etcd, "kv/txn", body);

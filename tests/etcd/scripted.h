@@ -563,13 +563,8 @@ static inline flake_etcd_options scripted(void) {
 #define HORIZON(value) ",'kvs':[{'key':'$horizon','value':'" value "'}]"
 #define POOL           ",'kvs':[{'key':'$pool','value':'eA=='}]"
 
-static inline const char *name_of(flake_status status) {
-    return status == FLAKE_OK      ? "ok"
-           : status == FLAKE_AGAIN ? "again"
-           : status == FLAKE_IO    ? "io"
-           : status == FLAKE_LEASE_LOST ? "lost"
-                                   : "something else";
-}
+static const char *const names[] = {
+    [FLAKE_OK] = "ok", [FLAKE_AGAIN] = "again", [FLAKE_IO] = "io", [FLAKE_LEASE_LOST] = "lost"};
 
 static inline flake_etcd_options scripted_cluster(unsigned cluster) {
     flake_etcd_options o = scripted();
@@ -592,14 +587,14 @@ static inline void begin_claimed(const told *then) {
 static inline void say_how_it_is(void) {
     const flake_status status = flake_etcd_check(&claim, &why);
     note_time();
-    note_raw("is %s \"%s\", left %d ms\n", name_of(status), why.text,
+    note_raw("is %s \"%s\", left %d ms\n", names[status], why.text,
              (int)flake_etcd_left_ms(&claim));
 }
 
 static inline void want(int64_t ms) {
     const int64_t unix_ms = begin_s * INT64_C(1000) + ms;
     note_time();
-    note_raw("a draw is %s\n", name_of(flake_i_etcd_gate(&claim, unix_ms * 1000000)));
+    note_raw("a draw is %s\n", names[flake_i_etcd_gate(&claim, unix_ms * 1000000)]);
 }
 
 static int64_t wanted_ms;

@@ -39,7 +39,8 @@ TEST(a_claim_is_a_leased_key_and_a_horizon) {
     (void)snprintf(token, sizeof token, "%s", value_of(etcd, pool));
     CHECK_EQ(strlen(token), 32);
     CHECK_EQ(strspn(token, "0123456789abcdef"), 32);
-    CHECK(flake_i_json_number(flake_i_json_get(ask_of_lease(pool, "lease/timetolive"), "grantedTTL"), &ttl));
+    CHECK(flake_i_json_number(
+        flake_i_json_get(ask_of_lease(pool, "lease/timetolive"), "grantedTTL"), &ttl));
     CHECK_EQ(ttl, 3);
     CHECK(strstr(value_of(etcd, horizon), token) != NULL);
     is_ahead(horizon);
@@ -216,7 +217,7 @@ static void has_no_claim(void) {
     CHECK(init(&own, &claim) != FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     const flake_etcd_options o = from(all_members, "fork/");
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);    /* its own */
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);   /* its own */
     CHECK(flake_next(&ids, &id) != FLAKE_OK); /* the parent's, still shut */
     CHECK_EQ(init(&ids, &claim), FLAKE_OK);
     CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);

@@ -26,12 +26,14 @@ TEST(what_others_do_to_a_holders_keys) {
         flake_etcd_options o = from(all_members, "others/");
         flake_why why;
         char pool[64], horizon[64], backup[FLAKE_I_ETCD_VALUE];
-        if (kind < delete_horizon) o.ttl_ms = o.horizon_ms = 30000; /* neither its end nor a re-check is near */
+        if (kind < delete_horizon)
+            o.ttl_ms = o.horizon_ms = 30000; /* neither its end nor a re-check is near */
         hold(&claim, &ids, &o);
         (void)snprintf(pool, sizeof pool, "%s", key_of(&claim, "pool"));
         (void)snprintf(horizon, sizeof horizon, "%s", key_of(&claim, "horizon"));
         (void)snprintf(backup, sizeof backup, "%s", value_of(etcd, horizon));
-        CHECK_EQ(draw_for(&ids, 300), FLAKE_OK); /* until the watch stands, and the horizon has other bytes */
+        CHECK_EQ(draw_for(&ids, 300),
+                 FLAKE_OK); /* until the watch stands, and the horizon has other bytes */
         CHECK(strcmp(value_of(etcd, horizon), backup) != 0);
         if (kind == delete_pool) delete_key(etcd, pool);
         if (kind == revoke_lease) CHECK(ask_of_lease(pool, "lease/revoke").at != NULL);
@@ -43,13 +45,16 @@ TEST(what_others_do_to_a_holders_keys) {
             CHECK_EQ(draw_for(&ids, 1500), FLAKE_OK);
             CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
         } else {
-            CHECK(comes_to(&ids, FLAKE_LEASE_LOST, kind == put_pool ? 1000 : 1500)); /* the next extension */
+            CHECK(comes_to(&ids, FLAKE_LEASE_LOST,
+                           kind == put_pool ? 1000 : 1500)); /* the next extension */
             CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_LEASE_LOST);
             CHECK(strstr(why.text, "another") != NULL);
         }
         let_go(&claim);
-        if (kind == restore_horizon) CHECK_STR(value_of(etcd, horizon), backup); /* not written over */
-        CHECK_EQ(member_of_key(pool, "kvs/0/key").at != NULL, kind == put_pool); /* that is not ours to delete */
+        if (kind == restore_horizon)
+            CHECK_STR(value_of(etcd, horizon), backup); /* not written over */
+        CHECK_EQ(member_of_key(pool, "kvs/0/key").at != NULL,
+                 kind == put_pool); /* that is not ours to delete */
         delete_keys("others/");
     }
 }
@@ -240,7 +245,8 @@ static pid_t draw_in_child(unsigned who, const flake_etcd_options *o, int64_t sk
     if (child != 0) return child;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     skew_ns = skew;
-    const int64_t patient_ms = now_ms() + 9000; /* a claim that waits would wait for the horizon, too */
+    const int64_t patient_ms =
+        now_ms() + 9000; /* a claim that waits would wait for the horizon, too */
     while (!draw_once(&seat_of[who], o, ahead_ms, for_ms))
         if (now_ms() > patient_ms) _exit(1);
         else nap_ms(20);
