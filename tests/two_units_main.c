@@ -50,72 +50,52 @@ LIES_AT(struct flake_i_engine, owner_word, 120);
 LIES_AT(struct flake_i_engine, safe, 456);
 #endif
 
+TEST(units_share_functions_if_they_are_to) {
 #if defined(FLAKE_SHARED)
-TEST(units_share_their_functions) {
-    CHECK(other_unit_calls_flake() == flake_next);
-    CHECK(other_unit_calls_sno() == sno_next);
-}
+    const bool are_shared = true;
 #else
-TEST(units_have_functions_of_their_own) {
-    CHECK(other_unit_calls_flake() != flake_next);
-    CHECK(other_unit_calls_sno() != sno_next);
-}
-
-TEST(one_object_per_process) {
-    CHECK(other_unit_flake_process() == (void *)&flake_i_process);
-    CHECK(other_unit_flake_default() == (void *)&flake_i_default);
-}
-
-TEST(one_object_of_each_kind_per_process_in_sno) {
-    CHECK(other_unit_sno_partitions() == (void *)&sno_i_partitions);
-    CHECK(other_unit_sno_default() == (void *)&sno_i_default);
-}
+    const bool are_shared = false;
 #endif
+    CHECK_EQ(other_unit.flake == flake_next, are_shared);
+    CHECK_EQ(other_unit.sno == sno_next, are_shared);
+}
+
+TEST(one_object_of_each_kind_per_process) {
+    void *const objects[] = OBJECTS;
+    for (int i = 0; i < 4; i++) CHECK(other_unit.objects[i] == objects[i]);
+}
 
 TEST(generators_cross_languages) {
     static flake_gen gen;
-    uint64_t id = 0;
-    CHECK_EQ(other_unit_flake_gen_size(), sizeof(flake_gen));
+    static sno_gen snos;
+    uint64_t id = 0, last;
+    sno_id sno, last_sno;
+    CHECK_EQ(other_unit.flake_gen_size, sizeof(flake_gen));
+    CHECK_EQ(other_unit.sno_gen_size, sizeof(sno_gen));
     CHECK_EQ(flake_init(&gen, NULL, NULL), FLAKE_OK);
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-    for (int i = 0; i < 1000; i++) {
-        uint64_t next = other_unit_flake_next(&gen);
-        CHECK(next > id);
-        id = next;
+    CHECK_EQ(sno_init(&snos, NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &last), FLAKE_OK);
+    CHECK_EQ(sno_next(&snos, 0, &last_sno), FLAKE_OK);
+    for (int i = 0; i < 1000; i++, last = id, last_sno = sno) {
+        CHECK_EQ(other_unit.flake(&gen, &id), FLAKE_OK);
+        CHECK(id > last);
+        CHECK_EQ(other_unit.sno(&snos, 0, &sno), FLAKE_OK);
+        CHECK(sno_compare(sno, last_sno) > 0);
     }
 }
 
-TEST(generators_of_sno_cross_languages) {
-    static sno_gen gen;
-    CHECK_EQ(other_unit_sno_gen_size(), sizeof(sno_gen));
-    CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
-    sno_id id;
-    CHECK_EQ(sno_next(&gen, 0, &id), FLAKE_OK);
+TEST(default_generators_are_one_for_both_units) {
+    sno_id last = sno_generate(0);
+    uint8_t last_uuid[16], uuid[16];
+    CHECK_EQ(flake_uuid7_bytes(last_uuid), FLAKE_OK);
     for (int i = 0; i < 1000; i++) {
-        sno_id next;
-        CHECK_EQ(other_unit_sno_next(&gen, &next), FLAKE_OK);
-        CHECK(sno_compare(next, id) > 0);
-        id = next;
-    }
-}
-
-TEST(the_default_generator_is_one_for_both_units) {
-    sno_id id = sno_generate(0);
-    for (int i = 0; i < 1000; i++) {
-        const sno_id next = i % 2 ? sno_generate(0) : other_unit_sno_generate();
-        CHECK_EQ(sno_partition(next), sno_partition(id));
-        CHECK(sno_compare(next, id) > 0);
-        id = next;
-    }
-}
-
-TEST(the_generator_of_uuids_is_one_for_both_units) {
-    uint8_t last[16], id[16];
-    CHECK_EQ(flake_uuid7_bytes(last), FLAKE_OK);
-    for (int i = 0; i < 1000; i++) {
-        CHECK_EQ(i % 2 ? (int)flake_uuid7_bytes(id) : other_unit_uuid7(id), FLAKE_OK);
-        CHECK(memcmp(last, id, 16) < 0);
-        memcpy(last, id, 16);
+        const sno_id id = (i % 2 ? sno_generate : other_unit.generate)(0);
+        CHECK_EQ(sno_partition(id), sno_partition(last));
+        CHECK(sno_compare(id, last) > 0);
+        last = id;
+        CHECK_EQ((i % 2 ? flake_uuid7_bytes : other_unit.uuid7)(uuid), FLAKE_OK);
+        CHECK(memcmp(last_uuid, uuid, 16) < 0);
+        memcpy(last_uuid, uuid, 16);
     }
 }
 

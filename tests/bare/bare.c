@@ -122,57 +122,47 @@ TEST(a_bump_stops_all) {
     CHECK(sno_partition(sno_generate(1)) != sno_partition(before));
 }
 
-TEST(state_files_are_there_or_say_why) {
+TEST(files_are_there_or_say_why) {
     static flake_state state;
-    flake_state_options where;
-    flake_options options;
-    flake_why why = {""};
-    memset(&where, 0, sizeof where);
-    memset(&options, 0, sizeof options);
-    where.path = "bare.ids";
-    if (has_files) {
-        CHECK_EQ(flake_state_open(&state, &where, &options, NULL, &why), FLAKE_OK);
+    static sno_gen snos;
+    enum { BY_PATH, BY_DIR, OF_SNO, KINDS };
+    for (int kind = 0; kind < KINDS; kind++) {
+        flake_state_options where;
+        flake_options options;
+        sno_snapshot pool;
+        flake_why why = {""};
+        uint64_t number = 77;
+        memset(&where, 0, sizeof where);
+        memset(&options, 0, sizeof options);
+        memset(&pool, 0, sizeof pool);
+        if (kind == BY_DIR) where.dir = ".";
+        else where.path = "bare.ids";
+        CHECK_EQ(kind == OF_SNO ? sno_state_open(&state, &where, &options, &pool, &why)
+                                : flake_state_open(&state, &where, &options,
+                                                   kind == BY_DIR ? &number : NULL, &why),
+                 has_files ? FLAKE_OK : FLAKE_IO);
+        CHECK(has_files || names_the_cause(why.text));
+        CHECK_EQ(number, kind == BY_DIR && has_files ? 0 : 77);
         options.state = &state;
-        CHECK_EQ(flake_init(&ids, &options, NULL), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
-        CHECK_EQ(remove(where.path), 0);
-        return;
+        CHECK_EQ(kind == OF_SNO ? sno_init(&snos, &pool, &options, &why)
+                                : flake_init(&ids, &options, &why),
+                 has_files ? FLAKE_OK : FLAKE_INVALID);
+        CHECK(has_files || names_the_cause(why.text));
+        if (!has_files) CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_INVALID);
+        CHECK_EQ(flake_state_close(&state, NULL), has_files ? FLAKE_OK : FLAKE_INVALID);
+        if (has_files) CHECK_EQ(remove(kind == BY_DIR ? "0.slot" : where.path), 0);
     }
-    CHECK_EQ(flake_state_open(&state, &where, &options, NULL, &why), FLAKE_IO);
-    CHECK(names_the_cause(why.text));
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_INVALID);
-    options.state = &state;
-    CHECK_EQ(flake_init(&ids, &options, &why), FLAKE_INVALID);
-    CHECK(names_the_cause(why.text));
-}
-
-TEST(numbers_are_there_or_say_why) {
-    static flake_state state;
-    flake_state_options where;
-    flake_why why = {""};
-    uint64_t number = 77;
-    memset(&where, 0, sizeof where);
-    where.dir = ".";
-    if (has_files) {
-        CHECK_EQ(flake_state_open(&state, &where, NULL, &number, &why), FLAKE_OK);
-        CHECK_EQ(number, 0);
-        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
-        CHECK_EQ(remove("0.slot"), 0);
-        return;
-    }
-    CHECK_EQ(flake_state_open(&state, &where, NULL, &number, &why), FLAKE_IO);
-    CHECK_EQ(number, 77);
-    CHECK(names_the_cause(why.text));
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_INVALID);
 }
 
 TEST(exclusive_is_there_or_says_why) {
     static const flake_layout layouts[] = {FLAKE_LAYOUT_DEFAULT, FLAKE_LAYOUT_BOUNDARY};
+    static sno_gen snos;
     flake_options options;
     flake_why why = {""};
     memset(&options, 0, sizeof options);
     options.exclusive_dir = ".";
+    if (!has_files) CHECK_EQ(sno_init(&snos, NULL, &options, &why), FLAKE_INVALID);
+    CHECK(has_files || names_the_cause(why.text));
     for (int i = 0; i < 2; i++) {
         options.layout = layouts[i];
         CHECK_EQ(flake_init(&ids, &options, &why), has_files ? FLAKE_OK : FLAKE_INVALID);
@@ -181,47 +171,16 @@ TEST(exclusive_is_there_or_says_why) {
     }
 }
 
-TEST(sno_files_are_there_or_say_why) {
-    static flake_state state;
-    static sno_gen gen;
-    flake_state_options where;
-    flake_options options;
-    sno_snapshot pool;
-    flake_why why = {""};
-    memset(&where, 0, sizeof where);
-    memset(&options, 0, sizeof options);
-    memset(&pool, 0, sizeof pool);
-    where.path = "bare.sno";
-    if (has_files) {
-        CHECK_EQ(sno_state_open(&state, &where, NULL, &pool, &why), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
-        CHECK_EQ(remove(where.path), 0);
-        return;
-    }
-    CHECK_EQ(sno_state_open(&state, &where, NULL, &pool, &why), FLAKE_IO);
-    CHECK(names_the_cause(why.text));
-    options.state = &state;
-    CHECK_EQ(sno_init(&gen, &pool, &options, &why), FLAKE_INVALID);
-    CHECK(names_the_cause(why.text));
-    options.state = NULL;
-    options.exclusive_dir = ".";
-    CHECK_EQ(sno_init(&gen, &pool, &options, &why), FLAKE_INVALID);
-    CHECK(names_the_cause(why.text));
-}
-
 TEST(addresses_are_there_or_say_why) {
-    uint64_t worker = 77, node = 77;
-    flake_why why = {""};
-    const flake_status mac = flake_node_from_mac(NULL, &worker, &why);
-    if (!has_net) CHECK_EQ(mac, FLAKE_IO);
-    if (!has_net) CHECK(names_the_cause(why.text));
-    if (!has_net) CHECK_EQ(worker, 77);
-    const flake_status ip = flake_node_from_ip(&node, &why);
-    if (!has_net) CHECK_EQ(ip, FLAKE_IO);
-    if (!has_net) CHECK(names_the_cause(why.text));
-    if (!has_net) CHECK_EQ(node, 77);
-    if (has_net) CHECK(mac == FLAKE_OK || mac == FLAKE_INVALID); /* a host may have none */
-    if (has_net) CHECK(ip == FLAKE_OK || ip == FLAKE_INVALID);
+    for (int i = 0; i < 2; i++) {
+        uint64_t node = 77;
+        flake_why why = {""};
+        const flake_status status =
+            i ? flake_node_from_mac(NULL, &node, &why) : flake_node_from_ip(&node, &why);
+        if (has_net)
+            CHECK(status == FLAKE_OK || status == FLAKE_INVALID); /* a host may have none */
+        else CHECK(status == FLAKE_IO && node == 77 && names_the_cause(why.text));
+    }
 }
 
 TEST(names_are_read_or_not_there) {

@@ -4,7 +4,7 @@
 
 .PHONY: test-databases
 
-$(BUILD)/databases_%: tests/databases/%.c tests/check.h $(HEADERS) $(BUILD)/flags
+$(BUILD)/databases_%: tests/databases/%.c tests/support.h tests/check.h $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS)
 
 test-databases: $(BUILD)/databases_ids ## IDS=1000000 ids in SQLite and PostgreSQL as bigint, bytes and uuid

@@ -22,6 +22,9 @@ same() { # FILE EXPECTED
     cmp "$1" "$2" || { diff "$1" "$2" | head -3; return 1; }
 }
 
+# The same lines in another order, to load.
+mix() { shuf --random-source="$dir/$kind.made" "$dir/$kind.made"; }
+
 # What a database has to do, in terms of: load, query SQL, literal TEXT, shown, by_index SQL.
 check_kinds() { # DATABASE
     for kind in $kinds; do
@@ -63,9 +66,13 @@ sqlite() {
         *_bytes) query "CREATE TABLE ids (number INTEGER, id BLOB PRIMARY KEY) WITHOUT ROWID" ;;
         *) query "CREATE TABLE ids (number INTEGER, id TEXT PRIMARY KEY) WITHOUT ROWID" ;;
         esac || return 1
+        mix > "$dir/mixed"
         case $kind in
-        *_bytes) sqlite3 "$dir/sqlite" < "$dir/$kind.sql" ;;
-        *) sqlite3 -csv "$dir/sqlite" ".import $dir/$kind.mixed ids" ;;
+        *_bytes)
+            sed "1s/^/BEGIN;/; s/\\([0-9]*\\),\\(.*\\)/INSERT INTO ids VALUES (\\1,X'\\2');/; \$s/\$/COMMIT;/" "$dir/mixed" |
+                sqlite3 "$dir/sqlite"
+            ;;
+        *) sqlite3 -csv "$dir/sqlite" ".import $dir/mixed ids" ;;
         esac
     }
     literal() {
@@ -121,7 +128,7 @@ postgresql() {
         case $kind in bigint) type=bigint ;; *_bytes) type=bytea ;; *) type=uuid ;; esac
         query "DROP TABLE IF EXISTS ids" 2> /dev/null
         query "CREATE TABLE ids (number integer, id $type PRIMARY KEY)" || return 1
-        case $kind in *_bytes) sed 's/,/,\\x/' "$dir/$kind.mixed" ;; *) cat "$dir/$kind.mixed" ;; esac |
+        mix | case $kind in *_bytes) sed 's/,/,\\x/' ;; *) cat ;; esac |
             query "COPY ids FROM STDIN (FORMAT csv)" && query "VACUUM ANALYZE ids"
     }
     literal() {

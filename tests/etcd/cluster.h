@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the tests of claims share: etcd members that etcd.sh has started, what is done to them and to their
- * keys, and a way to them that can be cut. The clock of a process can be skewed, and random bytes be gone.
+ * keys, and a way to them that can be cut. The clock of a process can be skewed.
  */
 #ifndef CLUSTER_H
 #define CLUSTER_H
@@ -14,8 +14,6 @@
 #ifndef SCRIPTED_H
 static int64_t skew_ns; /* of this process's clock */
 #define FLAKE_CLOCK_NS(kind) (flake_i_system_ns(kind) + skew_ns)
-static bool random_is_gone;
-#define FLAKE_RANDOM_BYTES(to, n) (!random_is_gone && flake_i_system_random(to, n))
 #endif
 #include "flake_etcd.h"
 #include <arpa/inet.h>
@@ -65,19 +63,24 @@ static inline flake_i_json ask(flake_i_etcd *s, const char *path, const char *bo
     return s->answer;
 }
 
+static inline const char *base64_of(const char *text) {
+    static char all[4][600];
+    static unsigned next;
+    char *const out = all[next++ % 4];
+    flake_i_to_base64(text, strlen(text), out);
+    return out;
+}
+
 static inline const char *key_body(const char *key, const char *rest) {
     static char body[2000];
-    char key64[600];
-    flake_i_to_base64(key, strlen(key), key64);
-    (void)snprintf(body, sizeof body, "{\"key\":\"%s\"%s}", key64, rest);
+    (void)snprintf(body, sizeof body, "{\"key\":\"%s\"%s}", base64_of(key), rest);
     return body;
 }
 
-static inline void put_key(flake_i_etcd *s, const char *key, const char *value) {
-    char value64[128], rest[200];
-    flake_i_to_base64(value, strlen(value), value64);
-    (void)snprintf(rest, sizeof rest, ",\"value\":\"%s\"", value64);
-    (void)ask(s, "kv/put", key_body(key, rest));
+static inline void put_key(const char *key, const char *value) {
+    char rest[250];
+    (void)snprintf(rest, sizeof rest, ",\"value\":\"%.200s\"", base64_of(value));
+    (void)ask(etcd, "kv/put", key_body(key, rest));
 }
 
 static inline void delete_key(flake_i_etcd *s, const char *key) {
@@ -95,40 +98,51 @@ static inline const char *value_of(flake_i_etcd *s, const char *key) {
     return out;
 }
 
+static inline flake_i_json member_of_key(const char *key, const char *path) {
+    return flake_i_json_get(ask(etcd, "kv/range", key_body(key, "")), path);
+}
+
+/* Calls with the key's lease, if it has one. */
+static inline flake_i_json ask_of_lease(const char *key, const char *call) {
+    char body[64];
+    int64_t lease = 0;
+    if (!flake_i_json_number(member_of_key(key, "kvs/0/lease"), &lease)) return flake_i_json_none;
+    (void)snprintf(body, sizeof body, "{\"ID\":\"%lld\"}", (long long)lease);
+    return flake_i_etcd_call(etcd, call, body) == FLAKE_OK ? etcd->answer : flake_i_json_none;
+}
+
 /* All keys that begin so. */
-static inline void delete_keys(flake_i_etcd *s, const char *prefix) {
-    char end[300], end64[500], rest[600];
-    const size_t len = strlen(prefix);
-    memcpy(end, prefix, len + 1);
-    end[len - 1]++;
-    flake_i_to_base64(end, len, end64);
-    (void)snprintf(rest, sizeof rest, ",\"range_end\":\"%s\"", end64);
-    (void)ask(s, "kv/deleterange", key_body(prefix, rest));
+static inline void delete_keys(const char *prefix) {
+    char end[300], rest[700];
+    (void)snprintf(end, sizeof end, "%s", prefix);
+    end[strlen(end) - 1]++;
+    (void)snprintf(rest, sizeof rest, ",\"range_end\":\"%s\"", base64_of(end));
+    (void)ask(etcd, "kv/deleterange", key_body(prefix, rest));
 }
 
 /* Takes numbers of a pool as another client does, from 0 on, all but those from `from` to `to`. */
-static inline void fill(flake_i_etcd *s, const char *name_space, unsigned cluster, unsigned size,
-                        unsigned from, unsigned to) {
+static inline void fill(const char *name_space, unsigned cluster, unsigned size, unsigned from,
+                        unsigned to) {
     static char body[20000];
     for (unsigned number = 0; number < size;) {
         size_t at = (size_t)snprintf(body, sizeof body, "{\"success\":[");
         for (unsigned n = 0; n < 100 && number < size; number++) {
-            char key[300], key64[400];
+            char key[300];
             if (number >= from && number <= to) continue;
             (void)snprintf(key, sizeof key, "%spool/%u:%u", name_space, cluster, number);
-            flake_i_to_base64(key, strlen(key), key64);
             at += (size_t)snprintf(body + at, sizeof body - at,
-                                   "%s{\"request_put\":{\"key\":\"%s\"}}", n++ ? "," : "", key64);
+                                   "%s{\"request_put\":{\"key\":\"%s\"}}", n++ ? "," : "",
+                                   base64_of(key));
         }
         (void)snprintf(body + at, sizeof body - at, "]}");
-        (void)ask(s, "kv/txn", body);
+        (void)ask(etcd, "kv/txn", body);
     }
 }
 
 /* In a name space of a test's own the numbers from `from` to `to` of cluster 0 are free, and no others. */
 static inline void leave_free(const char *name_space, unsigned from, unsigned to) {
-    delete_keys(etcd, name_space);
-    fill(etcd, name_space, 0, 256, from, to);
+    delete_keys(name_space);
+    fill(name_space, 0, 256, from, to);
 }
 
 static inline pid_t member_pid(int member) {
@@ -176,8 +190,7 @@ enum {
     PASS,
     STALL /* takes everything, passes nothing */,
     CUT /* closes, refuses */,
-    SWALLOW_CLAIM, /* passes requests, but no answer once a transaction was asked for */
-    SLOW_CLAIM     /* keeps transactions back for a while */
+    SWALLOW_CLAIM /* passes requests, but no answer once a transaction was asked for */
 };
 enum { way_pairs = 24 };
 
@@ -189,62 +202,55 @@ typedef struct way {
     pthread_t thread;
 } way;
 
+static inline void way_close(int *pair) {
+    for (int side = 0; side < 2; side++) {
+        if (pair[side] != -1) (void)close(pair[side]);
+        pair[side] = -1;
+    }
+}
+
 static inline void *way_run(void *user) {
     way *w = (way *)user;
     int fd[way_pairs][2];
-    bool mute[way_pairs] = {false};
-    int n = 0;
+    bool mute[way_pairs];
     static char bytes[65536];
+    memset(fd, 0xff, sizeof fd); /* -1: there is none */
     while (!atomic_load(&w->end)) {
-        struct pollfd p[1 + 2 * way_pairs];
+        struct pollfd p[1 + 2 * way_pairs] = {{w->listener, POLLIN, 0}};
         const int mode = atomic_load(&w->mode);
-        memset(p, 0, sizeof p);
-        p[0].fd = w->listener;
-        p[0].events = POLLIN;
-        for (int i = 0; i < n; i++)
-            for (int side = 0; side < 2; side++) {
-                p[1 + 2 * i + side].fd = mode == STALL ? -1 : fd[i][side];
-                p[1 + 2 * i + side].events = POLLIN;
-            }
-        const int before = n;
-        (void)poll(p, (nfds_t)(1 + 2 * n), 20);
-        if (p[0].revents && n < way_pairs) {
-            struct sockaddr_in to = {0};
-            to.sin_family = AF_INET;
-            to.sin_port = htons((uint16_t)w->target_port);
-            to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-            fd[n][0] = accept(w->listener, NULL, NULL);
-            fd[n][1] = socket(AF_INET, SOCK_STREAM, 0);
-            mute[n] = false;
-            if (connect(fd[n][1], (struct sockaddr *)&to, sizeof to) == 0) n++;
-            else (void)close(fd[n][0]), (void)close(fd[n][1]);
+        for (int i = 0; i < 2 * way_pairs; i++) {
+            p[1 + i].fd = mode == STALL ? -1 : fd[i / 2][i % 2];
+            p[1 + i].events = POLLIN;
         }
-        for (int i = before - 1; i >= 0; i--) {
+        (void)poll(p, 1 + 2 * way_pairs, 20);
+        for (int i = 0; i < way_pairs; i++) {
             bool over = mode == CUT;
             for (int side = 0; side < 2 && !over; side++) {
-                if (mode == STALL || !p[1 + 2 * i + side].revents) continue;
+                if (!p[1 + 2 * i + side].revents) continue;
                 const ssize_t got = read(fd[i][side], bytes, sizeof bytes - 1);
-                if (got <= 0) {
-                    over = true;
-                    break;
-                }
+                over = got <= 0;
+                if (over) break;
                 bytes[got] = 0;
                 if (side == 0 && mode == SWALLOW_CLAIM && strstr(bytes, "kv/txn")) mute[i] = true;
                 if (side == 1 && mute[i]) continue;
-                if (side == 0 && mode == SLOW_CLAIM && strstr(bytes, "kv/txn")) nap_ms(800);
                 over = send(fd[i][!side], bytes, (size_t)got, MSG_NOSIGNAL) != got;
             }
-            if (!over) continue;
-            (void)close(fd[i][0]);
-            (void)close(fd[i][1]);
-            n--;
-            fd[i][0] = fd[n][0];
-            fd[i][1] = fd[n][1];
-            mute[i] = mute[n];
-            if (n >= before) p[0].revents = 0;
+            if (over) way_close(fd[i]);
+        }
+        for (int i = 0; p[0].revents && i < way_pairs; i++) {
+            struct sockaddr_in to = {0};
+            if (fd[i][0] != -1) continue;
+            p[0].revents = 0;
+            to.sin_family = AF_INET;
+            to.sin_port = htons((uint16_t)w->target_port);
+            to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+            fd[i][0] = accept(w->listener, NULL, NULL);
+            fd[i][1] = socket(AF_INET, SOCK_STREAM, 0);
+            mute[i] = false;
+            if (connect(fd[i][1], (struct sockaddr *)&to, sizeof to) != 0) way_close(fd[i]);
         }
     }
-    for (int i = 0; i < n; i++) (void)close(fd[i][0]), (void)close(fd[i][1]);
+    for (int i = 0; i < way_pairs; i++) way_close(fd[i]);
     return NULL;
 }
 
@@ -293,22 +299,17 @@ static inline flake_etcd_options from(const char *endpoints, const char *name_sp
     return o;
 }
 
-/* max_wait_ms 0: as usual */
-static inline flake_status init_with(flake_gen *gen, flake_etcd *c, int64_t max_ahead_ms, int64_t max_wait_ms) {
+static inline flake_status init_ahead(flake_gen *gen, flake_etcd *c, int64_t max_ahead_ms) {
     flake_options o = {0};
     o.layout = flake_layout_uniqueid_ordered;
     o.node = flake_etcd_node(c);
     o.gate = flake_etcd_gate(c);
     o.max_ahead_ms = max_ahead_ms;
-    o.max_wait_ms = max_wait_ms;
+    o.max_wait_ms = max_ahead_ms ? 3000 : 0; /* 0: as usual */
     return flake_init(gen, &o, NULL);
 }
 
-static inline flake_status init(flake_gen *gen, flake_etcd *c) { return init_with(gen, c, 0, 0); }
-
-static inline flake_status init_ahead(flake_gen *gen, flake_etcd *c, int64_t max_ahead_ms) {
-    return init_with(gen, c, max_ahead_ms, 3000);
-}
+static inline flake_status init(flake_gen *gen, flake_etcd *c) { return init_ahead(gen, c, 0); }
 
 static inline flake_status claims(flake_etcd *c, const flake_etcd_options *o) {
     flake_why why;
@@ -322,15 +323,25 @@ static inline void hold(flake_etcd *c, flake_gen *gen, const flake_etcd_options 
     CHECK_EQ(init(gen, c), FLAKE_OK);
 }
 
-/* How long until the generator says FLAKE_LEASE_LOST; -1: it does not. */
-static inline int64_t ms_until_lost(flake_gen *gen, int64_t at_most_ms) {
+/* Draws for so long, or until a draw fails. */
+static inline flake_status draw_for(flake_gen *gen, int64_t ms) {
     const int64_t begin_ms = now_ms();
     uint64_t id;
     flake_status status;
-    while ((status = flake_next(gen, &id)) == FLAKE_OK && now_ms() < begin_ms + at_most_ms)
-        nap_ms(1);
-    return status == FLAKE_LEASE_LOST ? now_ms() - begin_ms : -1;
+    while ((status = flake_next(gen, &id)) == FLAKE_OK && now_ms() < begin_ms + ms) nap_ms(1);
+    return status;
 }
+
+/* Draws until it is wanted: whether it comes within the time. */
+static inline bool comes_to(flake_gen *gen, flake_status wanted, int64_t within_ms) {
+    const int64_t end_ms = now_ms() + within_ms;
+    uint64_t id;
+    while (flake_next(gen, &id) != wanted)
+        if (now_ms() > end_ms) return false;
+    return true;
+}
+
+static inline void let_go(flake_etcd *c) { CHECK_EQ(flake_etcd_release(c, NULL), FLAKE_OK); }
 
 static inline const char *key_of(const flake_etcd *c, const char *kind) {
     static char key[2][64];
@@ -341,25 +352,9 @@ static inline const char *key_of(const flake_etcd *c, const char *kind) {
     return out;
 }
 
-static inline int64_t horizon_of(flake_i_etcd *s, const char *key) {
-    const char *const value = value_of(s, key);
+static inline int64_t horizon_of(const char *key) {
+    const char *const value = value_of(etcd, key);
     return flake_i_etcd_horizon_in(value, strlen(value));
-}
-
-/* Draws up to the time; the newest id. */
-static inline uint64_t draw_up_to(flake_gen *gen, int64_t until_unix_ms, flake_status wanted) {
-    const flake_layout layout = flake_layout_uniqueid_ordered;
-    const int64_t end_ms = now_ms() + 9000;
-    flake_parts parts = {0, 0, 0};
-    uint64_t id = 0, newest = 0;
-    flake_status status = FLAKE_OK;
-    while (parts.unix_ms < until_unix_ms && now_ms() < end_ms) {
-        if ((status = flake_next(gen, &id)) != FLAKE_OK) break;
-        newest = id;
-        CHECK_EQ(flake_decompose(&layout, id, &parts), FLAKE_OK);
-    }
-    CHECK_EQ(status, wanted);
-    return newest;
 }
 
 /* ---- the run: of programs whose tests need members, and of those that do not ----
@@ -368,20 +363,15 @@ static inline uint64_t draw_up_to(flake_gen *gen, int64_t until_unix_ms, flake_s
  * of the names that are asked for: another program may have.
  */
 
-static inline bool is_asked_for(const char *name, int argc, char **argv) {
-    for (int i = 1; i < argc; i++)
-        if (strstr(name, argv[i])) return true;
-    return argc < 2;
-}
-
 static inline int alone_main(int argc, char **argv) {
     if (argc == 4 && strcmp(argv[1], "--ready") == 0) {
         (void)snprintf(etcd_dir, sizeof etcd_dir, "%s", argv[3]);
         return ready(argv[2], 20000) ? 0 : 1;
     }
-    size_t asked_for = 0;
-    for (const check_test *t = check_tests; t; t = t->next) asked_for += is_asked_for(t->name, argc, argv);
-    if (!asked_for) return 77;
+    bool is_asked_for = argc < 2;
+    for (const check_test *t = check_tests; t; t = t->next)
+        for (int i = 1; i < argc; i++) is_asked_for |= strstr(t->name, argv[i]) != NULL;
+    if (!is_asked_for) return 77;
     const int failed = check_main(argc, argv);
     flake_etcd_destroy(&claim);
     flake_etcd_destroy(&second);

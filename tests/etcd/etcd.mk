@@ -27,13 +27,12 @@ test-etcd: $(ETCD_TESTS) $(BUILD)/etcd_example ## claims of node numbers, with e
 # The tests that reach every state of the claim's thread, the gate and the parsers; the others mostly wait.
 ETCD_SANITIZED = json_is_read_strictly members_are_found base64_is_read_strictly \
 	clusters_and_numbers_are_read_strictly horizons_are_read_strictly \
-	answers_are_taken_at_their_word_only the_best_number_is_chosen \
-	options_that_do_not_fit_are_named the_gate_lets_nothing_past_the_horizon nobody_answers \
-	without_random_bytes_nothing_is_claimed a_claim_is_a_leased_key_and_a_horizon \
-	of_many_who_claim_at_once_one_gets_it a_deleted_key_is_put_back_at_once a_short_cut_is_survived \
-	a_claim_whose_answer_is_lost_is_one_claim an_extension_whose_answer_is_lost_is_settled \
+	answers_are_taken_at_their_word_only the_gate_lets_nothing_past_the_horizon nobody_answers \
+	a_claim_is_a_leased_key_and_a_horizon \
+	of_many_who_claim_at_once_one_gets_it what_others_do_to_a_holders_keys \
+	a_claim_whose_answer_is_lost_is_one_claim \
 	two_never_hold_one_number what_is_not_given_is_usual \
-	the_number_that_can_be_had_first_is_chosen $(shell sed -n 's/^TEST(\([a-z_]*\)).*/\1/p' $(addprefix tests/etcd/test_,asked.c kept.c fits.c refusals.c))
+	the_number_that_can_be_had_first_is_chosen $(shell sed -n 's/^TEST(\([a-z_]*\)).*/\1/p' $(addprefix tests/etcd/test_,asked.c kept.c refusals.c))
 sanitize-etcd: ## test-etcd under thread, address and undefined sanitizers
 	for kind in thread address,undefined; do \
 	  $(MAKE) test-etcd BUILD=$(BUILD)/etcd-$${kind%%,*} NAMES="$(ETCD_SANITIZED)" \

@@ -84,7 +84,8 @@ run)
         certify || { echo "openssl makes no certificates"; exit 75; }
         for member in 0 1 2 3; do start $member; done
         base=$(cat "$dir/base")
-        if "${programs##* }" --ready "$(url 0 client),$(url 1 client),$(url 2 client),$(url 3 client)" "$dir"; then
+        first=${programs# } # its libcurl is real
+        if "${first%% *}" --ready "$(url 0 client),$(url 1 client),$(url 2 client),$(url 3 client)" "$dir"; then
             said=$("$example" "$(url 0 client),$(url 1 client)") || { echo "FAIL example"; example=; }
             export ETCD_DIR="$dir" ETCD_SH="$here/etcd.sh" ETCD_BASE="$base"
             code=0 ran=0

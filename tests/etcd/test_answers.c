@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What needs no member: JSON, base64 and what etcd's answers say, options, the choice of a number, the gate
- * of a claim, and an address where nobody answers.
+ * What needs no member: JSON, base64 and what etcd's answers say, the choice of a number, the gate of a claim, and
+ * an address where nobody answers.
  */
 #include "cluster.h"
 #include <ctype.h>
@@ -37,40 +37,36 @@ TEST(json_is_read_strictly) {
 }
 
 TEST(members_are_found) {
-    int64_t number = 77;
+    static const struct {
+        const char *path, *text; /* NULL: there is none */
+    } members[] = {{"a/a", "\"12\""}, {"ab", "7"},  {"b", NULL},     {"d", NULL}, /* which of the two? */
+                   {"t", "true"},     {"0", NULL},  {"a/a/a", NULL}, {"none/0", NULL},
+                   {"list/0/x", "\"y\""}, {"list/1", "2"}, {"list/2", NULL}, {"list/x", NULL},
+                   {"ten/9", "9"}, {"ten/:", NULL}}; /* one digit, and behind '9' there is ':' */
+    static const struct {
+        const char *text;
+        int64_t number; /* -1: none */
+    } numbers[] = {
+        {"\"12\"", 12}, {"7", 7}, {"0", 0}, {"\"9223372036854775807\"", INT64_MAX}, {"\"\"", -1},
+        {"\"01\"", -1}, {"\"-1\"", -1}, {"-1", -1}, {"1.0", -1}, {"1e2", -1}, {"true", -1}, {"[]", -1},
+        {"\"1 \"", -1}, {"\"9223372036854775808\"", -1}, {"99999999999999999999", -1}};
     const flake_i_json v =
-        json("{\"a\":{\"a\":\"12\"},\"ab\":7,\"list\":[{\"x\":\"y\"},2],\"d\":1,\"d\":1,"
-             "\"e\":\"\\n\",\"t\":true,\"none\":[]}");
-    CHECK(flake_i_json_number(flake_i_json_get(flake_i_json_get(v, "a"), "a"), &number));
-    CHECK_EQ(number, 12);
-    CHECK(flake_i_json_number(flake_i_json_get(v, "ab"), &number));
-    CHECK_EQ(number, 7);
-    CHECK(flake_i_json_get(v, "b").at == NULL);
-    CHECK(flake_i_json_get(v, "d").at == NULL); /* which of the two? */
-    CHECK(flake_i_json_is(flake_i_json_get(v, "t"), "true", 4));
+        json("{\"a\":{\"a\":\"12\"},\"ab\":7,\"list\":[{\"x\":\"y\"},2],\"d\":1,\"d\":1,\"e\":\"\\n\","
+             "\"t\":true,\"none\":[],\"ten\":[0,1,2,3,4,5,6,7,8,9,10]}");
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const flake_i_json member = flake_i_json_get(v, members[i].path);
+        const char *const text = members[i].text;
+        CHECK(text ? flake_i_json_is(member, text, strlen(text)) : !member.at);
+    }
     CHECK(!flake_i_json_is(flake_i_json_get(v, "ab"), "true", 4));
-    const flake_i_json first = flake_i_json_get(v, "list/0");
-    CHECK(flake_i_json_get(v, "list/0/x").at != NULL && *flake_i_json_get(v, "list/1").at == '2');
-    CHECK(flake_i_json_get(v, "list/2").at == NULL && flake_i_json_get(v, "list/x").at == NULL);
-    CHECK(flake_i_json_get(v, "a/a/a").at == NULL && flake_i_json_get(v, "d").at == NULL);
-    const flake_i_json eleven = json("[0,1,2,3,4,5,6,7,8,9,10]");
-    CHECK(flake_i_json_is(flake_i_json_get(eleven, "9"), "9", 1));
-    CHECK(flake_i_json_get(eleven, ":").at == NULL); /* one digit, and behind '9' there is ':' */
-    const flake_i_json y = flake_i_json_string(flake_i_json_get(first, "x"));
-    CHECK(y.end == y.at + 1 && *y.at == 'y');
-    CHECK(flake_i_json_get(v, "none/0").at == NULL);
-    CHECK(flake_i_json_get(v, "0").at == NULL);
+    CHECK(flake_i_json_is(flake_i_json_string(flake_i_json_get(v, "list/0/x")), "y", 1));
     CHECK(flake_i_json_string(flake_i_json_get(v, "e")).at == NULL);
     CHECK(flake_i_json_string(flake_i_json_get(v, "ab")).at == NULL);
-
-    static const char *const no_numbers[] = {
-        "\"\"", "\"01\"", "\"-1\"", "-1", "1.0", "1e2", "true", "[]", "\"1 \"", "\"9223372036854775808\"",
-        "99999999999999999999"};
-    for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++)
-        CHECK(!flake_i_json_number(json(no_numbers[i]), &number));
-    CHECK(flake_i_json_number(json("\"9223372036854775807\""), &number));
-    CHECK(number == INT64_MAX);
-    CHECK(flake_i_json_number(json("0"), &number) && number == 0);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        int64_t number = -1;
+        CHECK_EQ(flake_i_json_number(json(numbers[i].text), &number), numbers[i].number >= 0);
+        CHECK(number == numbers[i].number);
+    }
 }
 
 TEST(base64_is_read_strictly) {
@@ -112,15 +108,16 @@ TEST(clusters_and_numbers_are_read_strictly) {
         "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0"};
     for (size_t i = 0; i < sizeof ill / sizeof *ill; i++)
         CHECK(!flake_i_etcd_clusters_in(ill[i], strlen(ill[i]), clusters, &n));
-    CHECK_EQ(flake_i_etcd_number_in("0", 1, 256), 0);
-    CHECK_EQ(flake_i_etcd_number_in("255", 3, 256), 255);
-    CHECK_EQ(flake_i_etcd_number_in("2047", 4, 2048), 2047);
-    CHECK(flake_i_etcd_number_in("256", 3, 256) == SIZE_MAX);
-    CHECK(flake_i_etcd_number_in("2048", 4, 2048) == SIZE_MAX);
-    CHECK(flake_i_etcd_number_in("", 0, 256) == SIZE_MAX);
-    CHECK(flake_i_etcd_number_in("007", 3, 256) == SIZE_MAX);
-    CHECK(flake_i_etcd_number_in("1a", 2, 256) == SIZE_MAX);
-    CHECK(flake_i_etcd_number_in("99999", 5, 2048) == SIZE_MAX);
+    static const struct {
+        const char *text;
+        size_t pool, number;
+    } numbers[] = {{"0", 256, 0},          {"255", 256, 255},        {"2047", 2048, 2047},
+                   {"256", 256, SIZE_MAX}, {"2048", 2048, SIZE_MAX}, {"", 256, SIZE_MAX},
+                   {"007", 256, SIZE_MAX}, {"1a", 256, SIZE_MAX},    {"99999", 2048, SIZE_MAX}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const char *const text = numbers[i].text;
+        CHECK_EQ(flake_i_etcd_number_in(text, strlen(text), numbers[i].pool), numbers[i].number);
+    }
 }
 
 #define HEADER "\"header\":{\"member_id\":\"12428976124636271536\",\"raft_term\":\"5\"}"
@@ -159,43 +156,41 @@ static const char *ranged(const char *key64, const char *value64) {
 }
 
 TEST(answers_are_taken_at_their_word_only) {
+    static const struct {
+        const char *text;
+        flake_status status;
+    } outcomes[] = {
+        {"{" HEADER ",\"succeeded\":true,\"responses\":[]}", FLAKE_OK}, {"{\"succeeded\":true}", FLAKE_IO},
+        {"{" HEADER ",\"succeeded\":\"true\"}", FLAKE_IO}, {"{" HEADER "}", FLAKE_IO}, {"nothing", FLAKE_IO},
+        {"{" HEADER ",\"responses\":[{\"response_range\":{" HEADER "}}]}", FLAKE_IO},
+        {"{" HEADER ",\"responses\":[{\"response_range\":{}},{\"response_range\":{" HEADER "}}]}", FLAKE_IO}};
+    static const struct {
+        const char *horizon, *pool;
+        flake_status status;
+    } refused[] = {{"cHV0", "dG9rZW4=", FLAKE_OK}, /* what was sent before */
+                   {"cHV0", "", FLAKE_OK}, {"a25vd24=", "dG9rZW4=", FLAKE_LEASE_LOST},
+                   {"b3RoZXI=", "", FLAKE_LEASE_LOST}, {"b3RoZXI=", "dG9rZW4=", FLAKE_LEASE_LOST},
+                   {"a25vd24=", "", FLAKE_AGAIN}, {"", "", FLAKE_LEASE_LOST}}; /* the horizon was deleted */
     char text[900], value[FLAKE_I_ETCD_VALUE];
     const char *const horizon = "aG9yaXpvbg==", *const pool = "cG9vbA==";
-#define OUTCOME(text) flake_i_etcd_outcome_in(json(text), horizon, "a25vd24=", "cHV0")
-#define REFUSED(horizon_now, pool_now)                                                   \
-    ((void)snprintf(text, sizeof text,                                                   \
-                    "{" HEADER                                                           \
-                    ",\"responses\":[{\"response_range\":%s},{\"response_range\":%s}]}", \
-                    ranged(horizon, horizon_now), ranged(pool, pool_now)),               \
-     OUTCOME(text))
-    CHECK_EQ(OUTCOME("{" HEADER ",\"succeeded\":true,\"responses\":[]}"), FLAKE_OK);
-    CHECK_EQ(OUTCOME("{\"succeeded\":true}"), FLAKE_IO);
-    CHECK_EQ(OUTCOME("{" HEADER ",\"succeeded\":\"true\"}"), FLAKE_IO);
-    CHECK_EQ(OUTCOME("{" HEADER "}"), FLAKE_IO);
-    CHECK_EQ(OUTCOME("nothing"), FLAKE_IO);
-    CHECK_EQ(OUTCOME("{" HEADER ",\"responses\":[{\"response_range\":{" HEADER "}}]}"), FLAKE_IO);
-    CHECK_EQ(OUTCOME("{" HEADER
-                     ",\"responses\":[{\"response_range\":{}},{\"response_range\":{" HEADER "}}]}"),
-             FLAKE_IO);
-    CHECK_EQ(REFUSED("cHV0", "dG9rZW4="), FLAKE_OK); /* what was sent before */
-    CHECK_EQ(REFUSED("cHV0", ""), FLAKE_OK);
-    CHECK_EQ(REFUSED("a25vd24=", ""), FLAKE_AGAIN);
-    CHECK_EQ(REFUSED("a25vd24=", "dG9rZW4="), FLAKE_LEASE_LOST);
-    CHECK_EQ(REFUSED("b3RoZXI=", ""), FLAKE_LEASE_LOST);
-    CHECK_EQ(REFUSED("b3RoZXI=", "dG9rZW4="), FLAKE_LEASE_LOST);
-    CHECK_EQ(REFUSED("", ""), FLAKE_LEASE_LOST); /* the horizon was deleted */
-    CHECK_EQ(flake_i_etcd_outcome_in(json(text), horizon, "", "cHV0"), FLAKE_AGAIN);
+#define OUTCOME(text, known) flake_i_etcd_outcome_in(json(text), horizon, known, "cHV0")
+    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++)
+        CHECK_EQ(OUTCOME(outcomes[i].text, "a25vd24="), outcomes[i].status);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        (void)snprintf(text, sizeof text,
+                       "{" HEADER ",\"responses\":[{\"response_range\":%s},{\"response_range\":%s}]}",
+                       ranged(horizon, refused[i].horizon), ranged(pool, refused[i].pool));
+        CHECK_EQ(OUTCOME(text, "a25vd24="), refused[i].status);
+    }
+    CHECK_EQ(OUTCOME(text, ""), FLAKE_AGAIN);
 
+    static const char *const no_values[] = {"{\"kvs\":[]}", "{" HEADER ",\"kvs\":[{\"key\":\"aG9yaXpvbg==\"}]}",
+                                            "{" HEADER ",\"kvs\":[7]}"};
     CHECK(flake_i_etcd_value_of(json(ranged(horizon, "cHV0")), horizon, value));
     CHECK_STR(value, "cHV0");
     CHECK(flake_i_etcd_value_of(json(ranged(pool, "cHV0")), horizon, value) && !*value);
-    CHECK(!flake_i_etcd_value_of(json(ranged(horizon, "a'b")), horizon,
-                                 value)); /* bodies are written with these */
-    CHECK(!flake_i_etcd_value_of(json("{\"kvs\":[]}"), horizon, value));
-    CHECK(!flake_i_etcd_value_of(json("{" HEADER ",\"kvs\":[{\"key\":\"aG9yaXpvbg==\"}]}"), horizon,
-                                 value));
-    CHECK(!flake_i_etcd_value_of(json("{" HEADER ",\"kvs\":[7]}"), horizon, value));
-
+    CHECK(!flake_i_etcd_value_of(json(ranged(horizon, "a'b")), horizon, value)); /* bodies are written with these */
+    for (int i = 0; i < 3; i++) CHECK(!flake_i_etcd_value_of(json(no_values[i]), horizon, value));
     char longest[FLAKE_I_ETCD_VALUE + 1];
     memset(longest, 'x', sizeof longest);
     longest[FLAKE_I_ETCD_VALUE - 1] = 0;
@@ -220,28 +215,6 @@ TEST(answers_are_taken_at_their_word_only) {
     CHECK(!NOTE("{" HEADER ",\"kvs\":7}", false));
     CHECK(!NOTE("{" HEADER ",\"kvs\":[7]}", true));
     CHECK(!NOTE("garbage", false));
-}
-
-TEST(the_best_number_is_chosen) {
-    static flake_i_etcd_numbers n;
-    const int64_t s = 1000000000, now_ns = 1700 * s;
-    bool is_blocked = false;
-#define CHOOSE(start) flake_i_etcd_choose_number(&n, 4, start, now_ns, &is_blocked)
-    n.horizon_ns[0] = now_ns + 2 * s;
-    n.horizon_ns[1] = now_ns + s;
-    n.horizon_ns[2] = now_ns; /* has passed */
-    n.horizon_ns[3] = INT64_MIN;
-    CHECK_EQ(CHOOSE(0), 2);
-    CHECK_EQ(CHOOSE(3), 3); /* there is none */
-    n.taken[2] = n.taken[3] = true;
-    CHECK_EQ(CHOOSE(0), 1);
-    CHECK(!is_blocked);
-    n.horizon_ns[0] = now_ns + 60 * s;
-    n.horizon_ns[1] = now_ns + 60 * s + 1;
-    CHECK_EQ(CHOOSE(1), 0);
-    CHECK(is_blocked);
-    n.horizon_ns[0] = INT64_MAX;
-    CHECK(CHOOSE(0) == SIZE_MAX);
 }
 
 /* The first of the order that is free and has passed; else the first of those that pass first. */
@@ -272,52 +245,6 @@ TEST(the_number_that_can_be_had_first_is_chosen) {
             CHECK_EQ(is_blocked, is_far);
         }
     }
-}
-
-TEST(options_that_do_not_fit_are_named) {
-    flake_why why;
-#define REFUSES(field, value)                                              \
-    do {                                                                   \
-        flake_etcd_options o;                                              \
-        memset(&o, 0, sizeof o);                                           \
-        o.field = value;                                                   \
-        CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_INVALID);       \
-        CHECK(strstr(why.text, "flake_etcd_options." #field) == why.text); \
-    } while (0)
-    char long_name[300];
-    memset(long_name, 'x', sizeof long_name - 1);
-    long_name[sizeof long_name - 1] = 0;
-    REFUSES(name_space, long_name);
-    REFUSES(pool_size, 257);
-    REFUSES(cluster, 3);
-    REFUSES(ttl_ms, 999);
-    REFUSES(ttl_ms, 300001);
-    REFUSES(ttl_ms, -1);
-    REFUSES(horizon_ms, -1);
-    REFUSES(horizon_ms, 999);
-    REFUSES(horizon_ms, 3600001);
-    REFUSES(wait_ms, -1);
-    REFUSES(wait_ms, INT64_MAX);
-    REFUSES(timeout_ms, -1);
-    REFUSES(timeout_ms, 3600001);
-    REFUSES(password, "x");
-    REFUSES(endpoints, "");
-    REFUSES(endpoints, "127.0.0.1:2379");
-    REFUSES(endpoints, "http://");
-    REFUSES(endpoints, "http://a:1,,http://b:1");
-    REFUSES(endpoints, "http://a b:1");
-    REFUSES(endpoints, "ftp://a:1");
-    REFUSES(endpoints, "http://a:1,http://a\x7f:1");
-    char seventeen[17 * 9 + 1] = "", longest[8 + 255] = "http://";
-    for (int i = 0; i < 17; i++) strcat(seventeen, "http://a,");
-    REFUSES(endpoints, seventeen);
-    memset(longest + 7, 'a', 249);
-    REFUSES(endpoints, longest);
-    CHECK_EQ(flake_etcd_claim(NULL, NULL, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_INVALID);
-    CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_LEASE_LOST);
-    CHECK_EQ(flake_etcd_left_ms(&claim), 0);
-    flake_etcd_destroy(&claim);
 }
 
 TEST(what_is_not_given_is_usual) {
@@ -398,24 +325,21 @@ TEST(the_gate_lets_nothing_past_the_horizon) {
     o.clock.user = &still_ns;
     o.max_ahead_ms = 50;
     o.layout = flake_layout_idgen;
-    flake_gen shards[2];
-    flake_gen wide;
+    flake_gen shards[2], wide;
     flake128 wide_id = {{0}};
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_init_shards(shards, 2, &o, NULL), FLAKE_OK);
     flake_options wide_options = o;
     wide_options.layout = flake_layout_boundary;
     CHECK_EQ(flake_init(&wide, &wide_options, NULL), FLAKE_OK);
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-    CHECK_EQ(flake_decompose(&o.layout, id, &parts), FLAKE_OK);
-    CHECK_EQ(parts.unix_ms, unix_ns / 1000000 + 4);
-    CHECK_EQ(flake_next(&shards[1], &id), FLAKE_OK);
-    CHECK_EQ(flake_decompose(&o.layout, id, &parts), FLAKE_OK);
-    CHECK_EQ(parts.unix_ms, unix_ns / 1000000 + 4);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(flake_next(i ? &shards[1] : &gen, &id), FLAKE_OK);
+        CHECK_EQ(flake_decompose(&o.layout, id, &parts), FLAKE_OK);
+        CHECK_EQ(parts.unix_ms, unix_ns / 1000000 + 4);
+    }
     CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_OK);
-    flake_parts wide_parts = {0, 0, 0};
-    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &wide_id, &wide_parts), FLAKE_OK);
-    CHECK_EQ(wide_parts.unix_ms, unix_ns / 1000000 + 4);
+    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &wide_id, &parts), FLAKE_OK);
+    CHECK_EQ(parts.unix_ms, unix_ns / 1000000 + 4);
 
     flake_i_etcd_close_gate(&c, c.state, FLAKE_I_ETCD_LOST);
     CHECK_EQ(*c.fence, 0);
@@ -440,8 +364,6 @@ TEST(nobody_answers) {
     CHECK(strstr(why.text, deaf) == why.text);
     CHECK(now_ms() - begin_ms < 3000);
     (void)close(listener);
-    const flake_etcd_options both = from("http://127.0.0.1:1,,", "x/");
-    CHECK_EQ(flake_etcd_claim(&claim, &both, &why), FLAKE_INVALID);
 }
 
 int main(int argc, char **argv) { return alone_main(argc, argv); }

@@ -8,27 +8,21 @@
 // clang-format off
 
 TEST(what_etcd_is_asked) {
-    script_begin();
-    notes_options = true;
     const flake_etcd_options o = scripted();
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(claim_from(NULL, &o), FLAKE_OK);
+    CHECK_OPTIONS(USUAL_OPTIONS);
     HAPPENED(
-        OPTIONS_OF("request"),
-        OPTIONS_OF("watch"),
-        ASKS(1000, "m1", .reads = "cluster-id"),
-        ASKS(1010, "m1", .reads_numbers = "0"),
-        ASKS(1020, "m1", .grants_s = 3),
-        ASKS(1030, "m1", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
+        ASKS_FOR_A_NUMBER,
+        TAKES(1030, M1, "0:21", ABSENT, 8520, 1, 7),
         NOTE("starts the thread"));
     hold_ms(3500);
-    wanted_ms = 11040;
-    want();
+    want(11040);
     HAPPENED(
-        ASKS(1040, "m1", .watches = "pool/0:21"),
+        WATCHES_KEYS(1040, M1, KEY("pool/0:21"), "''"),
         KEEPS(10, 1000, 2040),
         KEEPS(10, 1000, 3050),
         WAITS(5, 480),
-        ASKS(3540, "m1", .write = {"0:21", .was = {8520, OURS, 1}, .has_lease = 7, .puts = {11040, OURS, 2}}),
+        EXTENDS_OF(3540, M1, "0:21", 8520, 1, 11040, 2),
         KEEPS(6, 510, 4060),
         UNWATCHES(5, 470, 4540),
         NOTE("4540: a draw is ok"));
@@ -36,39 +30,35 @@ TEST(what_etcd_is_asked) {
     CHECK_STR(why.text, "");
     HAPPENED(
         ENDS_THREAD,
-        ASKS(4540, "m1", .write = {"0:21", .was = {11040, OURS, 2}, .has_lease = 7, .puts = {11040, OURS, 3}, .deletes = true}),
+        RELEASES_OF(4540, M1, "0:21", 11040, 2, 11040, 3),
         REVOKES(4550));
 }
 
 /* A lease's time is rounded up; with a second name space, certificates and a cluster that is given. */
 TEST(what_is_given_is_asked_for) {
-    script_begin();
-    notes_options = true;
-    flake_etcd_options o = scripted();
+    flake_etcd_options o = scripted_cluster(15);
     o.ttl_ms = 2000;
-    o.name_space = space = "";
+    o.name_space = "";
     o.pool_size = 2048;
-    o.cluster_given = true;
-    o.cluster = 15;
     o.ca_file = "ca.pem";
     o.cert_file = "cert.pem";
     o.key_file = "key.pem";
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(claim_from(NULL, &o), FLAKE_OK);
+    CHECK_OPTIONS(USUAL_OPTIONS FILE_OPTIONS);
     CHECK_EQ(flake_etcd_generator(&claim), 0x215);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+#undef SPACE
+#define SPACE ""
     HAPPENED(
-        OPTIONS_OF("request"),
-        FILES_OF("request"),
-        OPTIONS_OF("watch"),
-        FILES_OF("watch"),
-        ASKS(1000, "m1", .reads_numbers = "15"),
-        ASKS(1010, "m1", .grants_s = 2),
-        ASKS(1020, "m1", .write = {"15:533", .puts = {8510, OURS, 1}, .puts_lease = 7}),
+        READS_NUMBERS(1000, M1, "15"),
+        GRANTS(1010, M1, 2),
+        TAKES(1020, M1, "15:533", ABSENT, 8510, 1, 7),
         NOTE("starts the thread"),
         ENDS_THREAD,
-        ASKS(1030, "m1", .write = {"15:533", .was = {8510, OURS, 1}, .has_lease = 7, .puts = {AT_0_MS, OURS, 2}, .deletes = true}),
+        RELEASES_OF(1030, M1, "15:533", 8510, 1, AT_0_MS, 2),
         REVOKES(1040));
-    space = "x/";
+#undef SPACE
+#define SPACE "x/"
 }
 
 /* Who is told that he is not logged in logs in, and asks again with the token. */
@@ -79,37 +69,32 @@ TEST(who_is_logged_out_logs_in) {
                                   .http = 400,
                                   .text = "{'error':'etcdserver: user name is empty','code':3}"},
                                  {.to = "authenticate", .text = "{'header':{},'token':'t.22'}"}, {0}};
-    script_begin();
-    notes_options = true;
     flake_etcd_options o = scripted();
     o.user = "me";
     o.password = "\"secret\"";
-    tell(first);
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(claim_from(first, &o), FLAKE_OK);
     HAPPENED(
-        OPTIONS_OF("request"),
-        OPTIONS_OF("watch"),
-        ASKS(1000, "m1", .reads = "cluster-id"),
-        ASKS(1010, "m1", .user = "me", .password = "\\u0022secret\\u0022"),
-        ASKS(1020, "m1", .reads = "cluster-id", .token = "t.1"),
-        ASKS(1030, "m1", .reads_numbers = "0", .token = "t.1"),
-        ASKS(1040, "m1", .grants_s = 3, .token = "t.1"),
-        ASKS(1050, "m1", .write = {"0:21", .puts = {8540, OURS, 1}, .puts_lease = 7}, .token = "t.1"),
+        READS_CLUSTERS(1000, M1),
+        LOGS_IN(1010, "me", "\\u0022secret\\u0022"),
+        READS_CLUSTERS(1020, M1_AS("t.1")),
+        READS_NUMBERS(1030, M1_AS("t.1"), "0"),
+        GRANTS(1040, M1_AS("t.1"), 3),
+        TAKES(1050, M1_AS("t.1"), "0:21", ABSENT, 8540, 1, 7),
         NOTE("starts the thread"));
     tell(later);
     hold_ms(3000);
     HAPPENED(
-        ASKS(1060, "m1", .watches = "pool/0:21", .token = "t.1"),
+        WATCHES_KEYS(1060, M1_AS("t.1"), KEY("pool/0:21"), "''"),
         WAITS(10, 1000),
-        ASKS(2060, "m1", .keeps = 7, .token = "t.1"),
+        RENEWS(2060, M1_AS("t.1")),
         WAITS(10, 1000),
-        ASKS(3070, "m1", .keeps = 7, .token = "t.1"),
+        RENEWS(3070, M1_AS("t.1")),
         WAITS(5, 480),
-        ASKS(3560, "m1", .write = {"0:21", .was = {8540, OURS, 1}, .has_lease = 7, .puts = {11060, OURS, 2}}, .token = "t.1"),
+        EXTENDS_OF(3560, M1_AS("t.1"), "0:21", 8540, 1, 11060, 2),
         NOTE("3570: watches no more"),
-        ASKS(3570, "m1", .user = "me", .password = "\\u0022secret\\u0022"),
-        ASKS(3580, "m1", .write = {"0:21", .was = {8540, OURS, 1}, .has_lease = 7, .puts = {11060, OURS, 2}}, .token = "t.22"),
-        ASKS(3590, "m1", .watches = "pool/0:21", .token = "t.22"),
+        LOGS_IN(3570, "me", "\\u0022secret\\u0022"),
+        EXTENDS_OF(3580, M1_AS("t.22"), "0:21", 8540, 1, 11060, 2),
+        WATCHES_KEYS(3590, M1_AS("t.22"), KEY("pool/0:21"), "''"),
         UNWATCHES(5, 470, 4060));
 }
 
@@ -118,15 +103,13 @@ TEST(a_login_that_is_refused_ends_it) {
     static const told refuses[] = {
         {.to = "kv/range", .http = 401, .text = "{'error':'etcdserver: no','code':16}"},
         {.to = "authenticate", .http = 400, .text = "{'error':'etcdserver: wrong','code':3}"}, {0}};
-    script_begin();
     flake_etcd_options o = scripted();
     o.user = "me";
-    tell(refuses);
-    CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_IO);
+    CHECK_EQ(claim_from(refuses, &o), FLAKE_IO);
     CHECK_STR(why.text, "http://m1: etcdserver: wrong");
     HAPPENED(
-        ASKS(1000, "m1", .reads = "cluster-id"),
-        ASKS(1010, "m1", .user = "me", .password = ""),
+        READS_CLUSTERS(1000, M1),
+        LOGS_IN(1010, "me", ""),
         CLOSES_ALL);
 }
 
@@ -136,10 +119,8 @@ TEST(a_claim_that_fails_leaves_nothing) {
     static const told no_lease[] = {{.to = "grant", .text = "{'header':{},'ID':'7','TTL':'0'}"}, {0}};
     const flake_etcd_options o = scripted();
     for (int i = 0; i < 3; i++) {
-        script_begin();
-        tell(i == 0 ? lost : i == 1 ? no_lease : NULL);
         thread_fails = i == 2;
-        CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_IO);
+        CHECK_EQ(claim_from(i == 0 ? lost : i == 1 ? no_lease : NULL, &o), FLAKE_IO);
         thread_fails = false;
         note_raw("is \"%s\"\n", why.text);
         CHECK(claim.session == NULL);
@@ -148,30 +129,24 @@ TEST(a_claim_that_fails_leaves_nothing) {
         CHECK_STR(why.text, "flake_etcd_release: no number is claimed");
         if (i == 0)
             HAPPENED(
-                ASKS(1000, "m1", .reads = "cluster-id"),
-                ASKS(1010, "m1", .reads_numbers = "0"),
-                ASKS(1020, "m1", .grants_s = 3),
-                ASKS(1030, "m1", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
-                ASKS(1040, "m2", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
-                ASKS(1050, "m1", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
-                ASKS(1060, "m2", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
+                ASKS_FOR_A_NUMBER,
+                TAKES(1030, M1, "0:21", ABSENT, 8520, 1, 7),
+                TAKES(1040, M2, "0:21", ABSENT, 8520, 1, 7),
+                TAKES(1050, M1, "0:21", ABSENT, 8520, 1, 7),
+                TAKES(1060, M2, "0:21", ABSENT, 8520, 1, 7),
                 REVOKES(1070),
                 NOTE("is \"https://m2: etcd refused without a reason\""),
                 NOTE("1080: is lost \"no number is claimed\", left 0 ms"));
         if (i == 1)
             HAPPENED(
-                ASKS(1000, "m1", .reads = "cluster-id"),
-                ASKS(1010, "m1", .reads_numbers = "0"),
-                ASKS(1020, "m1", .grants_s = 3),
+                ASKS_FOR_A_NUMBER,
                 CLOSES_ALL,
                 NOTE("is \"http://m1: no lease in etcd's answer\""),
                 NOTE("1030: is lost \"no number is claimed\", left 0 ms"));
         if (i == 2)
             HAPPENED(
-                ASKS(1000, "m1", .reads = "cluster-id"),
-                ASKS(1010, "m1", .reads_numbers = "0"),
-                ASKS(1020, "m1", .grants_s = 3),
-                ASKS(1030, "m1", .write = {"0:21", .puts = {8520, OURS, 1}, .puts_lease = 7}),
+                ASKS_FOR_A_NUMBER,
+                TAKES(1030, M1, "0:21", ABSENT, 8520, 1, 7),
                 REVOKES(1040),
                 NOTE("is \"pthread_create failed\""),
                 NOTE("1050: is lost \"no number is claimed\", left 0 ms"));
@@ -189,8 +164,7 @@ TEST(a_clock_that_is_ahead_writes_nothing) {
                                   .text = "{'header':{},'responses':[" RANGE("") "," RANGE("") "]}",
                                   AT_0, .times = 2}, {0}};
     static const told held[] = {{.to = "LEASE", .text = "{'header':{},'succeeded':true}", AT_0}, {0}};
-    flake_etcd_options o = scripted();
-    o.cluster_given = true;
+    const flake_etcd_options o = scripted_cluster(0);
     for (int ahead_ms = 58990; ahead_ms <= 58991; ahead_ms++) {
         script_begin();
         tell(dated);
@@ -201,21 +175,19 @@ TEST(a_clock_that_is_ahead_writes_nothing) {
         if (ahead_ms == 58990) forget_noted();
     }
     HAPPENED(
-        ASKS(1000, "m1", .reads_numbers = "0"),
-        ASKS(1010, "m2", .reads_numbers = "0"),
+        READS_NUMBERS(1000, M1, "0"),
+        READS_NUMBERS(1010, M2, "0"),
         CLOSES_ALL,
         NOTE("is \"https://m2: this clock is more than 60 s ahead of etcd's\""));
     begin_claimed(held);
-    watch_says_ms = 1100;
-    hold_ms(300);
+    hold_told(1100, 300);
     forget_noted();
     clock_ahead_ms = 70000;
     watch_says_ms = clock_ms + 50;
-    looks = say_how_it_is;
-    looks_ms = clock_ms + 100;
+    look(clock_ms + 100, say_how_it_is);
     hold_ms(380);
     HAPPENED(
-        WATCHES(1330, "m1"),
+        WATCHES(1330, M1),
         WATCH_SAYS(1, 50, 1380),
         NOTE("1380: watches no more"),
         WAITS(1, 50),
@@ -229,9 +201,7 @@ TEST(who_waits_for_a_number_watches_the_pool) {
                           {.to = "keys_only", .text = numbers(2, 0, 254, 255, 3000)}, {0}};
     const told full[] = {{.to = "keys_only", .text = numbers(2, 0, 255, 0, 0), .times = 3}, {0}};
     const told blocks[] = {{.to = "keys_only", .text = numbers(2, 0, 254, 255, 61011)}, {0}};
-    flake_etcd_options o = scripted();
-    o.cluster_given = true;
-    o.cluster = 2;
+    flake_etcd_options o = scripted_cluster(2);
     o.wait_ms = 2999;
     script_begin();
     watch_says_ms = 2200;
@@ -239,19 +209,19 @@ TEST(who_waits_for_a_number_watches_the_pool) {
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(claim.floor_ns, (begin_s * 1000LL + 3000) * 1000000);
     HAPPENED(
-        ASKS(1000, "m1", .watches = "pool/2:", .watches_to = "pool/2;"),
-        ASKS(1000, "m1", .reads_numbers = "2"),
+        WATCHES_POOL(1000, M1, "2"),
+        READS_NUMBERS(1000, M1, "2"),
         WAITS(1, 1000),
-        NOTE("sleeps 1 times, 10 ms"),
-        ASKS(2020, "m1", .reads_numbers = "2"),
+        SLEEPS(1, 10),
+        READS_NUMBERS(2020, M1, "2"),
         WATCH_SAYS(1, 170, 2200),
-        NOTE("sleeps 1 times, 10 ms"),
-        ASKS(2210, "m1", .reads_numbers = "2"),
+        SLEEPS(1, 10),
+        READS_NUMBERS(2210, M1, "2"),
         WAITS(1, 1000),
-        NOTE("sleeps 1 times, 10 ms"),
-        ASKS(3230, "m1", .reads_numbers = "2"),
-        ASKS(3240, "m1", .grants_s = 3),
-        ASKS(3250, "m1", .write = {"2:255", .was = {3000, ANOTHER, 9}, .puts = {10740, OURS, 1}, .puts_lease = 7}),
+        SLEEPS(1, 10),
+        READS_NUMBERS(3230, M1, "2"),
+        GRANTS(3240, M1, 3),
+        TAKES(3250, M1, "2:255", IS(3000, TOKEN, 9), 10740, 1, 7),
         NOTE("3260: watches no more"),
         NOTE("starts the thread"));
 
@@ -262,39 +232,33 @@ TEST(who_waits_for_a_number_watches_the_pool) {
     forget_noted();
     hold_ms(250);
     HAPPENED(
-        ASKS(3010, "m1", .watches = "pool/2:255"),
+        WATCHES_KEYS(3010, M1, KEY("pool/2:255"), "''"),
         UNWATCHES(3, 250, 3260));
 
-    script_begin();
     o.wait_ms = 1030;
-    tell(full);
-    CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_AGAIN);
+    CHECK_EQ(claim_from(full, &o), FLAKE_AGAIN);
     note_raw("is \"%s\"\n", why.text);
     HAPPENED(
-        ASKS(1000, "m1", .watches = "pool/2:", .watches_to = "pool/2;"),
-        ASKS(1000, "m1", .reads_numbers = "2"),
+        WATCHES_POOL(1000, M1, "2"),
+        READS_NUMBERS(1000, M1, "2"),
         WAITS(1, 1000),
-        NOTE("sleeps 1 times, 10 ms"),
-        ASKS(2020, "m1", .reads_numbers = "2"),
+        SLEEPS(1, 10),
+        READS_NUMBERS(2020, M1, "2"),
         NOTE("2030: watches no more"),
         CLOSES_ALL,
         NOTE("is \"flake_etcd_options.pool_size: all numbers are taken\""));
 
     for (int left_ms = 998; left_ms <= 1001; left_ms++) {
-        script_begin();
         o.wait_ms = 10 + left_ms;
-        tell(full);
-        CHECK_EQ(flake_etcd_claim(&claim, &o, NULL), FLAKE_AGAIN);
+        CHECK_EQ(claim_from(full, &o), FLAKE_AGAIN);
         CHECK_EQ(clock_ms, 1010 + (left_ms < 1000 ? left_ms : 1000) + 10 + 10);
     }
 
-    script_begin();
     o.wait_ms = 0;
-    tell(blocks);
-    CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_AGAIN);
+    CHECK_EQ(claim_from(blocks, &o), FLAKE_AGAIN);
     note_raw("is \"%s\"\n", why.text);
     HAPPENED(
-        ASKS(1000, "m1", .reads_numbers = "2"),
+        READS_NUMBERS(1000, M1, "2"),
         CLOSES_ALL,
         NOTE("is \"flake_etcd_options.pool_size: all numbers are taken, or have a horizon that is unreadable or more than 60 s ahead of this clock\""));
 }
@@ -302,25 +266,21 @@ TEST(who_waits_for_a_number_watches_the_pool) {
 /* The number whose horizon passes first is claimed, and waited for as long as wait_ms allows. */
 TEST(a_horizon_that_lies_ahead_is_waited_for) {
     const told ahead[] = {{.to = "keys_only", .text = numbers(2, 0, 254, 255, 1070)}, {0}};
-    flake_etcd_options o = scripted();
-    o.cluster_given = true;
-    o.cluster = 2;
+    flake_etcd_options o = scripted_cluster(2);
     static const int cases[][2] = {{0, 1030}, {30, 1030}, {31, 1040}, {50, 1050}, {90, 1080}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        script_begin();
         o.wait_ms = cases[i][0];
-        tell(ahead);
-        CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+        CHECK_EQ(claim_from(ahead, &o), FLAKE_OK);
         CHECK_EQ(clock_ms, cases[i][1]);
     }
     HAPPENED(
-        ASKS(1000, "m1", .watches = "pool/2:", .watches_to = "pool/2;"),
-        ASKS(1000, "m1", .reads_numbers = "2"),
-        ASKS(1010, "m1", .grants_s = 3),
-        ASKS(1020, "m1", .write = {"2:255", .was = {1070, ANOTHER, 9}, .puts = {8570, OURS, 1}, .puts_lease = 7}),
+        WATCHES_POOL(1000, M1, "2"),
+        READS_NUMBERS(1000, M1, "2"),
+        GRANTS(1010, M1, 3),
+        TAKES(1020, M1, "2:255", IS(1070, TOKEN, 9), 8570, 1, 7),
         NOTE("1030: watches no more"),
         NOTE("starts the thread"),
-        NOTE("sleeps 5 times, 50 ms"));
+        SLEEPS(5, 50));
 }
 
 TEST(clusters_are_tried_in_their_order) {
@@ -334,30 +294,28 @@ TEST(clusters_are_tried_in_their_order) {
         {.to = "keys_only", .text = numbers(3, 30, 255, 21, -5)}, {0}};
     flake_etcd_options o = scripted();
     o.wait_ms = 5000;
-    script_begin();
-    tell(two);
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(claim_from(two, &o), FLAKE_OK);
     CHECK_EQ(flake_etcd_cluster(&claim), 3);
     CHECK_EQ(flake_etcd_generator(&claim), 22);
     HAPPENED(
-        ASKS(1000, "m1", .reads = "cluster-id"),
-        ASKS(1010, "m1", .watches = "pool/4:", .watches_to = "pool/4;"),
-        ASKS(1010, "m1", .reads_numbers = "4"),
+        READS_CLUSTERS(1000, M1),
+        WATCHES_POOL(1010, M1, "4"),
+        READS_NUMBERS(1010, M1, "4"),
         NOTE("1020: watches no more"),
-        ASKS(1020, "m1", .watches = "pool/3:", .watches_to = "pool/3;"),
-        ASKS(1020, "m1", .reads_numbers = "3"),
+        WATCHES_POOL(1020, M1, "3"),
+        READS_NUMBERS(1020, M1, "3"),
         WAITS(1, 1000),
-        NOTE("sleeps 1 times, 10 ms"),
+        SLEEPS(1, 10),
         NOTE("2040: watches no more"),
-        ASKS(2040, "m1", .watches = "pool/4:", .watches_to = "pool/4;"),
-        ASKS(2040, "m1", .reads_numbers = "4"),
+        WATCHES_POOL(2040, M1, "4"),
+        READS_NUMBERS(2040, M1, "4"),
         NOTE("2050: watches no more"),
-        ASKS(2050, "m1", .watches = "pool/3:", .watches_to = "pool/3;"),
-        ASKS(2050, "m1", .reads_numbers = "3"),
-        ASKS(2060, "m1", .grants_s = 3),
-        ASKS(2070, "m1", .write = {"3:21", .was = {-5, ANOTHER, 9}, .puts = {9560, OURS, 1}, .puts_lease = 7}),
-        ASKS(2080, "m1", .reads_numbers = "3"),
-        ASKS(2090, "m1", .write = {"3:22", .puts = {9590, OURS, 2}, .puts_lease = 7}),
+        WATCHES_POOL(2050, M1, "3"),
+        READS_NUMBERS(2050, M1, "3"),
+        GRANTS(2060, M1, 3),
+        TAKES(2070, M1, "3:21", IS(-5, TOKEN, 9), 9560, 1, 7),
+        READS_NUMBERS(2080, M1, "3"),
+        TAKES(2090, M1, "3:22", ABSENT, 9590, 2, 7),
         NOTE("2100: watches no more"),
         NOTE("starts the thread"));
 }

@@ -5,24 +5,9 @@
  * is that no id comes twice.
  */
 #include "cluster.h"
+#include "children.h"
 
 static flake_gen ids;
-
-/* Of this process and its children. */
-static void *shared_page(size_t size) {
-    void *const page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) abort();
-    return page;
-}
-
-static void claim_with_long_lease(const char *name_space) {
-    flake_etcd_options o = from(all_members, name_space);
-    o.ttl_ms = 30000; /* neither its end nor a re-check is near */
-    o.horizon_ms = 30000;
-    hold(&claim, &ids, &o);
-    /* until the watch stands */
-    CHECK(ms_until_lost(&ids, 300) == -1);
-}
 
 /* Until the key of the pool is ours again. */
 static bool is_healed(flake_i_etcd *s, const flake_etcd *c, int64_t within_ms) {
@@ -34,87 +19,44 @@ static bool is_healed(flake_i_etcd *s, const flake_etcd *c, int64_t within_ms) {
     return false;
 }
 
-TEST(a_deleted_key_is_put_back_at_once) {
-    claim_with_long_lease("deleted/");
-    delete_key(etcd, key_of(&claim, "pool"));
-    CHECK(is_healed(etcd, &claim, 2000));
-    CHECK_EQ(ms_until_lost(&ids, 1500), -1);
-    CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
-    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-}
-
-/* The lease of a key of a pool, if it has one. */
-static bool revoke_lease_of(const char *key) {
-    char body[64];
-    int64_t lease = 0;
-    const flake_i_json kv = flake_i_json_get(ask(etcd, "kv/range", key_body(key, "")), "kvs/0");
-    if (!flake_i_json_number(flake_i_json_get(kv, "lease"), &lease)) return false;
-    (void)snprintf(body, sizeof body, "{\"ID\":\"%lld\"}", (long long)lease);
-    return flake_i_etcd_call(etcd, "lease/revoke", body) == FLAKE_OK;
-}
-
-TEST(a_revoked_lease_is_replaced_at_once) {
-    claim_with_long_lease("revoked/");
-    CHECK(revoke_lease_of(key_of(&claim, "pool")));
-    CHECK(is_healed(etcd, &claim, 2000));
-    CHECK_EQ(ms_until_lost(&ids, 1500), -1);
-    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-}
-
-TEST(a_key_put_by_another_ends_a_claim_at_once) {
-    flake_why why;
-    claim_with_long_lease("overwritten/");
-    put_key(etcd, key_of(&claim, "pool"), "");
-    const int64_t took_ms = ms_until_lost(&ids, 5000);
-    CHECK(took_ms >= 0 && took_ms < 1000);
-    CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_LEASE_LOST);
-    CHECK(strstr(why.text, "another") != NULL);
-    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    CHECK(*value_of(etcd, "overwritten/pool/0:0") ==
-          0); /* whatever it was, it is not ours to delete */
-}
-
-TEST(a_deleted_horizon_ends_a_claim) {
-    flake_etcd_options o = from(all_members, "no-horizon/");
-    uint64_t id;
-    hold(&claim, &ids, &o);
-    CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
-    delete_key(etcd, key_of(&claim, "horizon"));
-    const int64_t took_ms = ms_until_lost(&ids, 5000);
-    CHECK(took_ms >= 0 && took_ms < 1500); /* the next extension */
-    char pool[64];
-    (void)snprintf(pool, sizeof pool, "%s", key_of(&claim, "pool"));
-    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    CHECK_STR(value_of(etcd, pool), "");
-}
-
-/* The horizon has earlier bytes again; its create_revision is what it was. */
-TEST(a_restored_backup_ends_a_claim) {
-    flake_etcd_options o = from(all_members, "backup/");
-    char backup[FLAKE_I_ETCD_VALUE], horizon[64];
-    uint64_t id, last = 0;
-    flake_gen next;
-    leave_free("backup/", 9, 9);
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    (void)snprintf(horizon, sizeof horizon, "%s", key_of(&claim, "horizon"));
-    (void)snprintf(backup, sizeof backup, "%s", value_of(etcd, horizon));
-    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
-    CHECK_EQ(ms_until_lost(&ids, 1300), -1);
-    CHECK(strcmp(backup, value_of(etcd, horizon)) != 0); /* extended since */
-    const int64_t begin_ms = now_ms();
-    put_key(etcd, horizon, backup);
-    flake_status status;
-    while ((status = flake_next(&ids, &id)) == FLAKE_OK && now_ms() < begin_ms + 5000) last = id;
-    CHECK_EQ(status, FLAKE_LEASE_LOST);
-    CHECK(now_ms() - begin_ms < 1500);
-    CHECK_STR(value_of(etcd, horizon), backup); /* not written over */
-    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    CHECK_STR(value_of(etcd, horizon), backup);
-    o.wait_ms = 5000;
-    hold(&second, &next, &o);
-    CHECK_EQ(flake_next(&next, &id), FLAKE_OK);
-    CHECK(id > last);
-    CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
+/* Its key is put back at once, or the claim ends. */
+TEST(what_others_do_to_a_holders_keys) {
+    enum { delete_pool, revoke_lease, put_pool, delete_horizon, restore_horizon, kinds };
+    for (int kind = 0; kind < kinds; kind++) {
+        flake_etcd_options o = from(all_members, "others/");
+        flake_why why;
+        char pool[64], horizon[64], backup[FLAKE_I_ETCD_VALUE];
+        if (kind < delete_horizon)
+            o.ttl_ms = o.horizon_ms = 30000; /* neither its end nor a re-check is near */
+        hold(&claim, &ids, &o);
+        (void)snprintf(pool, sizeof pool, "%s", key_of(&claim, "pool"));
+        (void)snprintf(horizon, sizeof horizon, "%s", key_of(&claim, "horizon"));
+        (void)snprintf(backup, sizeof backup, "%s", value_of(etcd, horizon));
+        CHECK_EQ(draw_for(&ids, 300),
+                 FLAKE_OK); /* until the watch stands, and the horizon has other bytes */
+        CHECK(strcmp(value_of(etcd, horizon), backup) != 0);
+        if (kind == delete_pool) delete_key(etcd, pool);
+        if (kind == revoke_lease) CHECK(ask_of_lease(pool, "lease/revoke").at != NULL);
+        if (kind == put_pool) put_key(pool, "");
+        if (kind == delete_horizon) delete_key(etcd, horizon);
+        if (kind == restore_horizon) put_key(horizon, backup);
+        if (kind <= revoke_lease) {
+            CHECK(is_healed(etcd, &claim, 2000));
+            CHECK_EQ(draw_for(&ids, 1500), FLAKE_OK);
+            CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
+        } else {
+            CHECK(comes_to(&ids, FLAKE_LEASE_LOST,
+                           kind == put_pool ? 1000 : 1500)); /* the next extension */
+            CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_LEASE_LOST);
+            CHECK(strstr(why.text, "another") != NULL);
+        }
+        let_go(&claim);
+        if (kind == restore_horizon)
+            CHECK_STR(value_of(etcd, horizon), backup); /* not written over */
+        CHECK_EQ(member_of_key(pool, "kvs/0/key").at != NULL,
+                 kind == put_pool); /* that is not ours to delete */
+        delete_keys("others/");
+    }
 }
 
 TEST(a_deleted_key_is_put_back_without_the_watch) {
@@ -130,8 +72,8 @@ TEST(a_deleted_key_is_put_back_without_the_watch) {
     delete_key(s, key_of(&claim, "pool"));
     CHECK(is_healed(s, &claim, 6500)); /* a third of the horizon, and a timeout or two */
     member_signal(0, SIGCONT);
-    CHECK_EQ(ms_until_lost(&ids, 100), -1);
-    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+    CHECK_EQ(draw_for(&ids, 100), FLAKE_OK);
+    let_go(&claim);
     CHECK(ready(all_members, 8000));
     flake_i_etcd_close_session(s);
 }
@@ -148,7 +90,7 @@ TEST(whoever_is_cut_off_stops_before_another_begins) {
         flake_etcd_options o = from(w.url, "cut/");
         o.ttl_ms = 2000;
         hold(&claim, &ids, &o);
-        CHECK(ms_until_lost(&ids, 1000) == -1);
+        CHECK_EQ(draw_for(&ids, 1000), FLAKE_OK);
         atomic_store(&w.mode, how[i]);
         flake_etcd_options direct = from(all_members, "cut/");
         direct.wait_ms = 9000;
@@ -164,34 +106,18 @@ TEST(whoever_is_cut_off_stops_before_another_begins) {
         CHECK_EQ(flake_next(&next, &first), FLAKE_OK);
         CHECK(newest < first);
         atomic_store(&w.mode, PASS);
-        const int64_t pass_ms = now_ms();
-        while ((status = flake_next(&ids, &id)) == FLAKE_IO && now_ms() < pass_ms + 3000) nap_ms(1);
-        CHECK_EQ(status, FLAKE_LEASE_LOST); /* for good */
-        CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+        CHECK(comes_to(&ids, FLAKE_LEASE_LOST, 3000)); /* for good */
+        let_go(&claim);
         CHECK_EQ(flake_next(&next, &id), FLAKE_OK); /* and took nothing with it */
-        CHECK_EQ(flake_etcd_release(&second, NULL), FLAKE_OK);
+        let_go(&second);
         way_end(&w);
     }
-}
-
-TEST(a_short_cut_is_survived) {
-    way w;
-    way_begin(&w, 1);
-    flake_etcd_options o = from(w.url, "short/");
-    hold(&claim, &ids, &o);
-    CHECK(ms_until_lost(&ids, 500) == -1);
-    atomic_store(&w.mode, CUT);
-    CHECK(ms_until_lost(&ids, 900) == -1);
-    atomic_store(&w.mode, PASS);
-    CHECK(ms_until_lost(&ids, 2500) == -1);
-    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    way_end(&w);
 }
 
 TEST(a_claim_whose_answer_is_lost_is_one_claim) {
     char urls[160];
     way w;
-    delete_keys(etcd, "swallowed/");
+    delete_keys("swallowed/");
     way_begin(&w, 0);
     atomic_store(&w.mode, SWALLOW_CLAIM);
     (void)snprintf(urls, sizeof urls, "%s,%s", w.url, member_url[1]);
@@ -205,66 +131,7 @@ TEST(a_claim_whose_answer_is_lost_is_one_claim) {
     CHECK_EQ(count, 1);
     const char *const horizon = value_of(etcd, key_of(&claim, "horizon"));
     CHECK(strstr(horizon, claim.session->token) != NULL);
-    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    way_end(&w);
-}
-
-/* Its extension is applied, and no answer comes: it goes on with the bytes that it knows of, and settles
- * the others first, whether or not the key of the pool is still there. */
-TEST(an_extension_whose_answer_is_lost_is_settled) {
-    for (int deleted = 0; deleted < 2; deleted++) {
-        way w;
-        uint64_t id;
-        way_begin(&w, 0);
-        flake_etcd_options o = from(w.url, "unanswered/");
-        hold(&claim, &ids, &o);
-        CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
-        nap_ms(300); /* until the watch stands */
-        char horizon[64], before[FLAKE_I_ETCD_VALUE];
-        (void)snprintf(horizon, sizeof horizon, "%s", key_of(&claim, "horizon"));
-        (void)snprintf(before, sizeof before, "%s", value_of(etcd, horizon));
-        atomic_store(&w.mode, SWALLOW_CLAIM);
-        const int64_t begin_ms = now_ms();
-        while (strcmp(value_of(etcd, horizon), before) == 0 && now_ms() < begin_ms + 5000) nap_ms(10);
-        const int64_t seen_ns = (int64_t)FLAKE_ATOMIC_LOAD(&claim.horizon_ns, relaxed);
-        CHECK(horizon_of(etcd, horizon) > seen_ns); /* written, and not known of */
-        if (deleted) delete_key(etcd, key_of(&claim, "pool"));
-        while (flake_next(&ids, &id) == FLAKE_OK && now_ms() < begin_ms + 9000) {
-        }
-        CHECK_EQ(flake_next(&ids, &id), FLAKE_IO);
-        CHECK((int64_t)FLAKE_ATOMIC_LOAD(&claim.horizon_ns, relaxed) == seen_ns);
-        atomic_store(&w.mode, PASS);
-        const int64_t end_ms = now_ms() + 4000;
-        while (flake_etcd_check(&claim, NULL) != FLAKE_OK && now_ms() < end_ms) nap_ms(5);
-        CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
-        CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
-        CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-        way_end(&w);
-    }
-}
-
-static void *claim_slowly(void *user) {
-    flake_etcd_options o = from((const char *)user, "late/");
-    o.timeout_ms = 4000;
-    return flake_etcd_claim(&second, &o, NULL) == FLAKE_AGAIN ? user : NULL;
-}
-
-TEST(who_comes_late_takes_nothing_away) {
-    pthread_t thread;
-    void *refused = NULL;
-    way w;
-    fill(etcd, "late/", 0, 256, 11, 11);
-    way_begin(&w, 0);
-    atomic_store(&w.mode, SLOW_CLAIM);
-    if (pthread_create(&thread, NULL, claim_slowly, w.url) != 0) abort();
-    nap_ms(400); /* it has seen the number free, and asks for it */
-    const flake_etcd_options o = from(all_members, "late/");
-    hold(&claim, &ids, &o);
-    (void)pthread_join(thread, &refused);
-    CHECK(refused != NULL);
-    CHECK(ms_until_lost(&ids, 300) == -1);
-    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
-    flake_etcd_destroy(&second);
+    let_go(&claim);
     way_end(&w);
 }
 
@@ -278,15 +145,15 @@ TEST(one_member_after_the_other_fails) {
     static const int sig[] = {SIGKILL, SIGSTOP, SIGTERM};
     for (int member = 0; member < 3; member++) {
         member_signal(member, sig[member]);
-        CHECK(ms_until_lost(&ids, 4500) == -1); /* longer than a claim lasts by itself */
+        CHECK_EQ(draw_for(&ids, 4500), FLAKE_OK); /* longer than a claim lasts by itself */
         if (sig[member] == SIGSTOP) member_signal(member, SIGCONT);
         else member_start(member);
-        CHECK(ms_until_lost(&ids, 500) == -1);
+        CHECK_EQ(draw_for(&ids, 500), FLAKE_OK);
         CHECK(ready(all_members, 8000));
-        CHECK(ms_until_lost(&ids, 1000) == -1);
+        CHECK_EQ(draw_for(&ids, 1000), FLAKE_OK);
     }
     CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
-    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+    let_go(&claim);
 }
 
 TEST(without_etcd_ids_go_on_up_to_the_horizon) {
@@ -301,23 +168,21 @@ TEST(without_etcd_ids_go_on_up_to_the_horizon) {
     CHECK_EQ(status, FLAKE_IO);
     CHECK(now_ms() - begin_ms > 1500 && now_ms() - begin_ms <= 3100);
     CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_IO);
-    CHECK(strstr(why.text, "not reached") != NULL);
+    CHECK(strstr(why.text, "no endpoint confirmed") != NULL);
     nap_ms(50);
     CHECK_EQ(flake_etcd_left_ms(&claim), 0);
     for (int member = 0; member < 3; member++) member_start(member);
     CHECK(ready(all_members, 10000));
-    /* It was nobody else'etcd, so it goes on. */
-    const int64_t end_ms = now_ms() + 5000;
-    while (flake_next(&ids, &id) != FLAKE_OK && now_ms() < end_ms) nap_ms(10);
+    CHECK(comes_to(&ids, FLAKE_OK, 5000)); /* it was nobody else's, so it goes on */
     CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
     CHECK(id > last);
     CHECK(is_healed(etcd, &claim, 3000));
-    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+    let_go(&claim);
 }
 
 /* ---- holders in processes of their own, and what each has drawn ---- */
 
-enum { seats = 5, free_numbers = 3, room = 1 << 19 };
+enum { seats = 5, free_numbers = 3, room = 1 << 21 };
 
 typedef struct seat {
     _Atomic(uint64_t) n, claims, losses;
@@ -327,61 +192,64 @@ typedef struct seat {
 
 static seat *seat_of; /* shared */
 
-static void keep(seat *me, uint64_t id) {
-    const uint64_t n = atomic_load(&me->n);
-    if (n == room) _exit(2);
-    me->ids[n] = id;
-    atomic_store(&me->n, n + 1);
-}
-
 static void no_id_is_drawn_twice(void) {
     size_t n = 0;
     for (unsigned i = 0; i < seats; i++) n += (size_t)seat_of[i].n;
-    uint64_t *const all = (uint64_t *)malloc(n * sizeof *all + 1);
-    if (!all) abort();
+    uint64_t *const all = (uint64_t *)exactly(n * sizeof *all);
     n = 0;
-    for (unsigned i = 0; i < seats; i++) {
+    for (unsigned i = 0; i < seats; n += (size_t)seat_of[i++].n)
         memcpy(all + n, seat_of[i].ids, (size_t)seat_of[i].n * sizeof *all);
-        n += (size_t)seat_of[i].n;
-    }
     CHECK_EQ(count_duplicates(all, n), 0);
     printf("  %zu ids\n", n);
     free(all);
 }
 
-static void draw_begin(void) {
+/* Claims, draws for a while, some ids each 0.2 ms, and releases. False: somebody else has the number, or had. */
+static bool draw_once(seat *me, const flake_etcd_options *o, int64_t ahead_ms, int64_t for_ms) {
+    static flake_etcd mine;
+    static flake_gen gen;
+    if (flake_etcd_claim(&mine, o, NULL) != FLAKE_OK) return false;
+    atomic_fetch_add(&me->claims, 1u);
+    atomic_store(&me->state, 1);
+    const int64_t end_ms = now_ms() + for_ms;
+    flake_status status = init_ahead(&gen, &mine, ahead_ms);
+    while (status != FLAKE_LEASE_LOST && now_ms() < end_ms) {
+        uint64_t id;
+        for (int i = 0; i < 30 && (status = flake_try(&gen, &id)) == FLAKE_OK; i++) {
+            const uint64_t n = atomic_load(&me->n);
+            if (n == room) _exit(2);
+            me->ids[n] = id;
+            atomic_store(&me->n, n + 1);
+        }
+        flake_i_system_sleep(200000);
+    }
+    if (status == FLAKE_LEASE_LOST) atomic_fetch_add(&me->losses, 1u);
+    atomic_store(&me->state, status == FLAKE_LEASE_LOST ? 2 : 3);
+    (void)flake_etcd_release(&mine, NULL);
+    return true;
+}
+
+static void draw_begin(const char *name_space, unsigned from, unsigned to) {
+    leave_free(name_space, from, to);
     for (unsigned i = 0; i < seats; i++) {
         atomic_store(&seat_of[i].n, 0u);
         atomic_store(&seat_of[i].state, 0);
     }
 }
 
-/* In a child: claims, draws for a while, some ids each ms, and releases. */
+/* In a child, once. */
 static pid_t draw_in_child(unsigned who, const flake_etcd_options *o, int64_t skew,
                            int64_t ahead_ms, int64_t for_ms) {
     (void)fflush(stdout);
     const pid_t child = fork();
     if (child != 0) return child;
-    static flake_etcd mine;
-    static flake_gen gen;
-    seat *const me = &seat_of[who];
-    flake_status status = FLAKE_OK;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     skew_ns = skew;
     const int64_t patient_ms =
         now_ms() + 9000; /* a claim that waits would wait for the horizon, too */
-    while (flake_etcd_claim(&mine, o, NULL) != FLAKE_OK)
+    while (!draw_once(&seat_of[who], o, ahead_ms, for_ms))
         if (now_ms() > patient_ms) _exit(1);
         else nap_ms(20);
-    if (init_ahead(&gen, &mine, ahead_ms) != FLAKE_OK) _exit(1);
-    atomic_store(&me->state, 1);
-    for (const int64_t end_ms = now_ms() + for_ms; now_ms() < end_ms && status != FLAKE_LEASE_LOST;) {
-        uint64_t id;
-        for (int i = 0; i < 30 && (status = flake_try(&gen, &id)) == FLAKE_OK; i++) keep(me, id);
-        nap_ms(1);
-    }
-    atomic_store(&me->state, status == FLAKE_LEASE_LOST ? 2 : 3);
-    (void)flake_etcd_release(&mine, NULL);
     _exit(0);
 }
 
@@ -399,9 +267,7 @@ TEST(clocks_may_differ_by_any_amount) {
     for (size_t i = 0; i < sizeof skew_s / sizeof *skew_s; i++) {
         flake_etcd_options o = from(all_members, "skew/");
         const int64_t g = 1000000000;
-        int status;
-        leave_free("skew/", 9, 9);
-        draw_begin();
+        draw_begin("skew/", 9, 9);
         o.ttl_ms = o.horizon_ms = 1000;
         const pid_t first = draw_in_child(0, &o, skew_s[i][0] * g, i % 2 ? 2500 : 0, 9000);
         CHECK(wait_for_state(0, 1, 5000));
@@ -411,8 +277,8 @@ TEST(clocks_may_differ_by_any_amount) {
         CHECK(wait_for_state(1, 1, 9000));
         nap_ms(300);
         CHECK(kill(first, SIGCONT) == 0);
-        CHECK(waitpid(first, &status, 0) == first && WIFEXITED(status) && WEXITSTATUS(status) == 0);
-        CHECK(waitpid(other, &status, 0) == other && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        end_child(first);
+        end_child(other);
         CHECK(seat_of[0].n > 0 && seat_of[1].n > 0);
         CHECK_EQ(seat_of[0].state, 2); /* it was told */
         no_id_is_drawn_twice();
@@ -440,8 +306,7 @@ static int leader(void) {
 TEST(a_stale_leader_that_revokes_live_leases_ends_no_uniqueness) {
     flake_etcd_options o = from(all_members, "stale/");
     int status;
-    leave_free("stale/", 9, 9);
-    draw_begin();
+    draw_begin("stale/", 9, 9);
     o.ttl_ms = 2000;
     o.timeout_ms = 250;
     const pid_t first = draw_in_child(0, &o, 0, 0, 7000);
@@ -453,9 +318,9 @@ TEST(a_stale_leader_that_revokes_live_leases_ends_no_uniqueness) {
     member_signal(stale, SIGCONT);
     for (int i = 0; i < 3; i++) { /* whether or not it does it this time: we do what it would */
         nap_ms(300);
-        (void)revoke_lease_of("stale/pool/0:9");
+        (void)ask_of_lease("stale/pool/0:9", "lease/revoke");
     }
-    CHECK(waitpid(first, &status, 0) == first && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    end_child(first);
     CHECK(waitpid(other, &status, 0) == other && WIFEXITED(status));
     CHECK(seat_of[0].n > 0);
     printf("  the first holder %s\n",
@@ -466,9 +331,10 @@ TEST(a_stale_leader_that_revokes_live_leases_ends_no_uniqueness) {
 
 /* ---- many processes, few numbers ---- */
 
-static _Noreturn void live(seat *me, pid_t parent, uint64_t random) {
-    static flake_etcd mine;
-    static flake_gen gen;
+static pid_t start(unsigned i, uint64_t random) {
+    const pid_t parent = getpid(), child = fork();
+    if (child < 0) abort();
+    if (child > 0) return child;
     flake_etcd_options o = from(all_members, "many/");
     o.ttl_ms = 1000;
     o.horizon_ms = 1000 + (int64_t)random_below(&random, 1000);
@@ -476,29 +342,9 @@ static _Noreturn void live(seat *me, pid_t parent, uint64_t random) {
     o.timeout_ms = 300;
     skew_ns = ((int64_t)random_below(&random, 3000) - 1500) * 1000000;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* frozen or not */
-    while (getppid() == parent) {
-        if (flake_etcd_claim(&mine, &o, NULL) != FLAKE_OK) continue;
-        atomic_fetch_add(&me->claims, 1u);
-        atomic_store(&me->state, 1);
-        const int64_t end_ms = now_ms() + 200 + (int64_t)random_below(&random, 2500);
-        flake_status status = init(&gen, &mine);
-        while (status != FLAKE_LEASE_LOST && getppid() == parent && now_ms() < end_ms) {
-            uint64_t id;
-            for (int i = 0; i < 20 && (status = flake_next(&gen, &id)) == FLAKE_OK; i++) keep(me, id);
-            flake_i_system_sleep(200000);
-        }
-        atomic_store(&me->state, 3);
-        if (status == FLAKE_LEASE_LOST) atomic_fetch_add(&me->losses, 1u);
-        (void)flake_etcd_release(&mine, NULL);
-    }
+    while (getppid() == parent)
+        (void)draw_once(&seat_of[i], &o, 0, 200 + (int64_t)random_below(&random, 2500));
     _exit(0);
-}
-
-static pid_t start(unsigned i, uint64_t random) {
-    const pid_t parent = getpid(), child = fork();
-    if (child == 0) live(&seat_of[i], parent, random);
-    if (child < 0) abort();
-    return child;
 }
 
 static uint64_t losses(void) {
@@ -513,8 +359,7 @@ TEST(two_never_hold_one_number) {
     int64_t frozen_until_ms[seats] = {0};
     uint64_t random = 88172645463325252u, claimed = 0;
     int frozen = 0, member_frozen = 0;
-    leave_free("many/", 100, 100 + free_numbers - 1);
-    draw_begin();
+    draw_begin("many/", 100, 100 + free_numbers - 1);
     (void)fflush(stdout);
     for (unsigned i = 0; i < seats; i++) child[i] = start(i, random_next(&random));
     const int64_t end_ms = now_ms() + 15000;
@@ -558,6 +403,9 @@ TEST(two_never_hold_one_number) {
 }
 
 int main(int argc, char **argv) {
-    seat_of = (seat *)shared_page(seats * sizeof *seat_of);
+    void *const page = mmap(NULL, seats * sizeof *seat_of, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) abort();
+    seat_of = (seat *)page; /* of this process and its children */
     return cluster_main(argc, argv);
 }

@@ -31,33 +31,25 @@ TEST(a_key_that_is_gone_is_put_back) {
         {.to = "kv/txn", .http = 404, .text = "{'error':'no lease','code':5}"},
         {.to = "kv/txn", .text = "{'error':{'grpc_code':5}}"},
         {.to = "kv/txn", .http = 404, .text = "{'error':'no lease','code':5}", .times = 2}, {0}};
-    begin_claimed(gone);
-    hold_ms(1300);
-    HAPPENED(
-        WATCHES(1030, "m1"),
+    HOLDS(gone, 0, 0, 1300,
         KEEPS(10, 1000, 2030),
-        EXTENDS(2040, "m1", 8510, 1, 9540, 2),
-        ASKS(2050, "m1", .grants_s = 3),
-        PUTS_BACK(2060, "m1", 8510, 1, 9550, 3, 8),
+        EXTENDS(2040, M1, 8510, 1, 9540, 2),
+        GRANTS(2050, M1, 3),
+        PUTS_BACK(2060, M1, 8510, 1, 9550, 3, 8),
         UNWATCHES(3, 260, 2330));
-    begin_claimed(no_lease + 1); /* three times */
-    watch_says_ms = 1100;
-    hold_ms(200);
-    HAPPENED(
-        WATCHES(1030, "m1"),
+    HOLDS(no_lease + 1, 1100, 0, 200, /* three times */
         WATCH_SAYS(1, 70, 1100),
-        EXTENDS(1100, "m1", 8510, 1, 8600, 2),
-        ASKS(1110, "m1", .grants_s = 3),
-        PUTS_BACK(1120, "m1", 8510, 1, 8610, 3, 7),
-        ASKS(1130, "m1", .grants_s = 3),
-        PUTS_BACK(1140, "m1", 8510, 1, 8630, 4, 7),
-        ASKS(1150, "m1", .grants_s = 3),
-        PUTS_BACK(1160, "m1", 8510, 1, 8650, 5, 7),
+        EXTENDS(1100, M1, 8510, 1, 8600, 2),
+        GRANTS(1110, M1, 3),
+        PUTS_BACK(1120, M1, 8510, 1, 8610, 3, 7),
+        GRANTS(1130, M1, 3),
+        PUTS_BACK(1140, M1, 8510, 1, 8630, 4, 7),
+        GRANTS(1150, M1, 3),
+        PUTS_BACK(1160, M1, 8510, 1, 8650, 5, 7),
         UNWATCHES(1, 60, 1230));
     CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
     begin_claimed(no_lease); /* four times */
-    watch_says_ms = 1100;
-    hold_ms(200);
+    hold_told(1100, 200);
     CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_IO);
 }
 
@@ -71,46 +63,38 @@ TEST(an_answer_that_is_lost_is_asked_for_again) {
         {.to = "keepalive", .sent = CURLE_PARTIAL_FILE, .text = "{'res", .ms = 50},
         {.to = "keepalive", .http = 503, .text = "{'error':'x','code':14}"}, {0}};
     begin_claimed(lost);
-    looks = say_how_it_is;
-    looks_ms = 4300;
+    look(4300, say_how_it_is);
     hold_ms(3600);
     say_how_it_is();
     HAPPENED(
-        WATCHES(1030, "m1"),
+        WATCHES(1030, M1),
         KEEPS(10, 1000, 2030),
         KEEPS(10, 1000, 3040),
         WAITS(5, 480),
-        EXTENDS(3530, "m1", 8510, 1, 11030, 2),
-        EXTENDS(3830, "m2", 8510, 1, 11030, 2),
-        EXTENDS(4130, "m1", 8510, 1, 11030, 2),
+        EXTENDS(3530, M1, 8510, 1, 11030, 2),
+        EXTENDS(3830, M2, 8510, 1, 11030, 2),
+        EXTENDS(4130, M1, 8510, 1, 11030, 2),
         NOTE("4140: watches no more"),
-        ASKS(4140, "m1", .keeps = 7),
+        RENEWS(4140, M1),
         WAITS(2, 150),
         NOTE("4300: is io \"no endpoint confirmed the new horizon\", left 4210 ms"),
         WAITS(1, 90),
-        EXTENDS(4390, "m1", 8510, 1, 11030, 2),
-        EXTENDS(4400, "m1", 8510, 1, 11030, 2),
-        EXTENDS(4410, "m1", 11030, 2, 11910, 3),
-        WATCHES(4420, "m1"),
+        EXTENDS(4390, M1, 8510, 1, 11030, 2),
+        EXTENDS(4400, M1, 8510, 1, 11030, 2),
+        EXTENDS(4410, M1, 11030, 2, 11910, 3),
+        WATCHES(4420, M1),
         UNWATCHES(3, 210, 4630),
         NOTE("4630: is ok \"\", left 7280 ms"));
-    begin_claimed(cut);
-    hold_ms(2400);
-    HAPPENED(
-        WATCHES(1030, "m1"),
+    HOLDS(cut, 0, 0, 2400,
         KEEPS(10, 1000, 2030),
-        ASKS(2730, "m2", .keeps = 7),
+        RENEWS(2730, M2),
         KEEPS(3, 250, 3030),
-        ASKS(3040, "m2", .keeps = 7),
+        RENEWS(3040, M2),
         UNWATCHES(4, 380, 3430));
-    begin_claimed(lost);
-    watch_says_ms = 1100;
-    hold_ms(200); /* it ends while the first member is asked */
-    HAPPENED(
-        WATCHES(1030, "m1"),
+    HOLDS(lost, 1100, 0, 200, /* it ends while the first member is asked */
         WATCH_SAYS(1, 70, 1100),
-        EXTENDS(1100, "m1", 8510, 1, 8600, 2),
-        EXTENDS(1400, "m2", 8510, 1, 8600, 2),
+        EXTENDS(1100, M1, 8510, 1, 8600, 2),
+        EXTENDS(1400, M2, 8510, 1, 8600, 2),
         NOTE("1700: watches no more"));
 }
 
@@ -130,8 +114,7 @@ TEST(what_failed_is_tried_again_soon) {
         CHECK_EQ(claims(&claim, &o), FLAKE_OK);
         tell(fails);
         forget_noted();
-        watch_says_ms = clock_ms + 10;
-        hold_ms(400);
+        hold_told(clock_ms + 10, 400);
         /* four requests of 10 ms fail, then it waits */
         char wanted[40];
         (void)snprintf(wanted, sizeof wanted, "\n%d: asks", 1040 + 10 + 40 + cases[i][2]);
@@ -150,9 +133,9 @@ TEST(what_another_has_written_is_lost) {
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
     CHECK_STR(why.text, "");
     HAPPENED(
-        WATCHES(1030, "m1"),
+        WATCHES(1030, M1),
         WATCH_SAYS(5, 470, 1500),
-        EXTENDS(1500, "m1", 8510, 1, 9000, 2),
+        EXTENDS(1500, M1, 8510, 1, 9000, 2),
         NOTE("1510: watches no more"),
         NOTE("1510: is lost \"another process has written the number's keys: release and claim again\", left 0 ms"),
         ENDS_THREAD,
@@ -177,7 +160,7 @@ TEST(a_release_writes_only_what_is_held) {
     struct curl_slist *const headers = claim.session->headers;
     claim.process++;
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
-    HAPPENED({0});
+    HAPPENED(NULL);
     claim.process--;
     curl_slist_free_all(headers);
 }
@@ -188,13 +171,11 @@ TEST(a_claim_begins_anew) {
     const told later[] = {{.to = "keys_only", .text = numbers(0, 0, 20, 21, -7000)}, {0}};
     const flake_etcd_options o = scripted();
     begin_claimed(fails);
-    wanted_ms = 5000;
-    want();
-    wanted_ms = 30000;
-    want();
+    want(5000);
+    want(30000);
     hold_ms(50);
     say_how_it_is();
-    want();
+    want(30000);
     const uint64_t state = claim.state, word = *claim.fence;
     CHECK(word != 0);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
@@ -203,18 +184,15 @@ TEST(a_claim_begins_anew) {
     HAPPENED(
         NOTE("1030: a draw is ok"),
         NOTE("1030: a draw is again"),
-        WATCHES(1030, "m1"),
-        EXTENDS(1030, "m1", 8510, 1, 37500, 2),
-        EXTENDS(1040, "m2", 8510, 1, 37500, 2),
-        EXTENDS(1050, "m1", 8510, 1, 37500, 2),
-        EXTENDS(1060, "m2", 8510, 1, 37500, 2),
+        WATCHES(1030, M1),
+        EXTENDS_4(1030, 1040, 1050, 1060, 8510, 1, 37500, 2),
         NOTE("1070: watches no more"),
         WAITS(1, 10),
         NOTE("1080: is io \"no endpoint confirmed the new horizon\", left 7430 ms"),
         NOTE("1080: a draw is io"),
         ENDS_THREAD,
-        EXTENDS(1080, "m1", 8510, 1, 37500, 2),
-        RELEASES(1090, "m1", 37500, 2, 5000, 3),
+        EXTENDS(1080, M1, 8510, 1, 37500, 2),
+        RELEASES(1090, M1, 37500, 2, 5000, 3),
         REVOKES(1100),
         NOTE("1110: is lost \"no number is claimed\", left 0 ms"));
     tell(later);
@@ -226,82 +204,82 @@ TEST(a_claim_begins_anew) {
     CHECK(gate.fence == claim.fence && gate.user == &claim);
     CHECK(!flake_i_etcd_is_wanted(&claim));
     say_how_it_is();
-    want();
+    want(30000);
     HAPPENED(
-        ASKS(1110, "m1", .reads = "cluster-id"),
-        ASKS(1120, "m1", .reads_numbers = "0"),
-        ASKS(1130, "m1", .grants_s = 3),
-        ASKS(1140, "m1", .write = {"0:21", .was = {-7000, ANOTHER, 9}, .puts = {8630, OURS, 1}, .puts_lease = 7}),
+        READS_CLUSTERS(1110, M1),
+        READS_NUMBERS(1120, M1, "0"),
+        GRANTS(1130, M1, 3),
+        TAKES(1140, M1, "0:21", IS(-7000, TOKEN, 9), 8630, 1, 7),
         NOTE("starts the thread"),
         NOTE("1150: is ok \"\", left 7480 ms"),
         NOTE("1150: a draw is again"));
 }
 
+TEST(an_old_generator_stays_shut) {
+    const flake_etcd_options o = scripted();
+    flake_gen gen, late;
+    uint64_t id;
+    begin_claimed(NULL);
+    CHECK_EQ(init(&gen, &claim), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    let_go(&claim);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE_LOST);
+    CHECK(init(&late, &claim) == FLAKE_LEASE_LOST || flake_next(&late, &id) == FLAKE_LEASE_LOST);
+    easies_n = 0;
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(init(&gen, &claim), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+}
+
 /* A watch that says something, and one that ends, are reasons to look. */
 TEST(a_watch_is_a_reason_to_look) {
     static const told moved[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .ms = 20}, {0}};
-    begin_claimed(moved); /* the write goes to the next member, and the watch with it */
-    watch_says_ms = 1234;
-    hold_ms(800);
-    HAPPENED(
-        WATCHES(1030, "m1"),
+    HOLDS(moved, 1234, 0, 800, /* the write goes to the next member, and the watch with it */
         WATCH_SAYS(3, 204, 1234),
-        EXTENDS(1234, "m1", 8510, 1, 8734, 2),
-        EXTENDS(1254, "m2", 8510, 1, 8734, 2),
+        EXTENDS(1234, M1, 8510, 1, 8734, 2),
+        EXTENDS(1254, M2, 8510, 1, 8734, 2),
         NOTE("1264: watches no more"),
-        WATCHES(1264, "m2"),
+        WATCHES(1264, M2),
         UNWATCHES(6, 566, 1830));
-    watch_says_ms = clock_ms + 100;
-    hold_ms(300);
+    hold_told(clock_ms + 100, 300);
     tell(moved); /* and back */
-    watch_says_ms = clock_ms + 100;
-    hold_ms(300);
+    hold_told(clock_ms + 100, 300);
     HAPPENED(
-        WATCHES(1830, "m2"),
+        WATCHES(1830, M2),
         WATCH_SAYS(1, 100, 1930),
-        EXTENDS(1930, "m2", 8734, 2, 9430, 3),
+        EXTENDS(1930, M2, 8734, 2, 9430, 3),
         UNWATCHES(2, 190, 2130),
-        WATCHES(2130, "m2"),
+        WATCHES(2130, M2),
         WATCH_SAYS(1, 100, 2230),
-        EXTENDS(2230, "m2", 9430, 3, 9730, 4),
-        EXTENDS(2250, "m1", 9430, 3, 9730, 4),
+        EXTENDS(2230, M2, 9430, 3, 9730, 4),
+        EXTENDS(2250, M1, 9430, 3, 9730, 4),
         NOTE("2260: watches no more"),
-        WATCHES(2260, "m1"),
+        WATCHES(2260, M1),
         UNWATCHES(2, 170, 2430));
-    begin_claimed(NULL);
-    watch_says_ms = 2035; /* while the lease is renewed */
-    hold_ms(1200);
-    HAPPENED(
-        WATCHES(1030, "m1"),
+    HOLDS(NULL, 2035, 0, 1200, /* while the lease is renewed */
         KEEPS(10, 1000, 2030),
         NOTE("2040: the watch says something"),
-        EXTENDS(2040, "m1", 8510, 1, 9540, 2),
+        EXTENDS(2040, M1, 8510, 1, 9540, 2),
         UNWATCHES(2, 180, 2230));
-    begin_claimed(NULL);
-    watch_ends_ms = 1200;
-    hold_ms(800);
-    HAPPENED(
-        WATCHES(1030, "m1"),
+    HOLDS(NULL, 0, 1200, 800,
         WAITS(2, 170),
         NOTE("1200: the watch ends"),
         NOTE("1200: watches no more"),
         WAITS(2, 180),
-        EXTENDS(1380, "m1", 8510, 1, 8880, 2),
-        WATCHES(1390, "m1"),
+        EXTENDS(1380, M1, 8510, 1, 8880, 2),
+        WATCHES(1390, M1),
         UNWATCHES(5, 440, 1830));
-    begin_claimed(NULL);
-    watch_ends_ms = 3500; /* the horizon is due in 30 ms, sooner than soon */
-    hold_ms(2700);
-    HAPPENED(
-        WATCHES(1030, "m1"),
+    HOLDS(NULL, 0, 3500, 2700, /* the horizon is due in 30 ms, sooner than soon */
         KEEPS(10, 1000, 2030),
         KEEPS(10, 1000, 3040),
         WAITS(5, 450),
         NOTE("3500: the watch ends"),
         NOTE("3500: watches no more"),
         WAITS(1, 30),
-        EXTENDS(3530, "m1", 8510, 1, 11030, 2),
-        WATCHES(3540, "m1"),
+        EXTENDS(3530, M1, 8510, 1, 11030, 2),
+        WATCHES(3540, M1),
         UNWATCHES(2, 190, 3730));
 }
 
@@ -311,43 +289,37 @@ TEST(what_draws_wait_for_is_written_at_once) {
                                   .text = "{'header':{},'succeeded':true}",
                                   .date = "Date: Tue, 14 Nov 2023 22:13:20 GMT\r\n"}, {0}};
     begin_claimed(dated);
-    looks = want;
-    looks_ms = 1150;
-    wanted_ms = 20000;
+    want_at(1150, 20000);
     hold_ms(400);
     HAPPENED(
-        WATCHES(1030, "m1"),
+        WATCHES(1030, M1),
         WAITS(2, 120),
         NOTE("1150: a draw is again"),
-        EXTENDS(1150, "m1", 8510, 1, 27500, 2),
+        EXTENDS(1150, M1, 8510, 1, 27500, 2),
         UNWATCHES(3, 270, 1430));
-    want();
-    looks_ms = 1500;
-    wanted_ms = 60340; /* etcd's clock is at 340 */
+    want(20000);
+    want_at(1500, 60340); /* etcd's clock is at 340 */
     hold_ms(100);
     say_how_it_is();
-    looks_ms = 1600;
-    wanted_ms = 67841;
+    want_at(1600, 67841);
     hold_ms(200);
     say_how_it_is();
     HAPPENED(
         NOTE("1430: a draw is ok"),
-        WATCHES(1430, "m1"),
+        WATCHES(1430, M1),
         WAITS(1, 70),
         NOTE("1500: a draw is again"),
-        EXTENDS(1500, "m1", 27500, 2, 67840, 3),
+        EXTENDS(1500, M1, 27500, 2, 67840, 3),
         UNWATCHES(1, 20, 1530),
         NOTE("1530: is ok \"\", left 66310 ms"),
-        WATCHES(1530, "m1"),
+        WATCHES(1530, M1),
         WAITS(1, 70),
         NOTE("1600: a draw is again"),
-        EXTENDS(1600, "m1", 67840, 3, 67840, 4),
+        EXTENDS(1600, M1, 67840, 3, 67840, 4),
         UNWATCHES(2, 120, 1730),
         NOTE("1730: is io \"IDs were requested more than 60 s ahead of etcd's clock\", left 66110 ms"));
-    wanted_ms = 70000;
-    want();
-    wanted_ms = 67840;
-    want();
+    want(70000);
+    want(67840);
     say_how_it_is();
     hold_ms(2700);
     say_how_it_is();
@@ -355,11 +327,11 @@ TEST(what_draws_wait_for_is_written_at_once) {
         NOTE("1730: a draw is io"),
         NOTE("1730: a draw is ok"),
         NOTE("1730: is io \"IDs were requested more than 60 s ahead of etcd's clock\", left 66110 ms"),
-        WATCHES(1730, "m1"),
+        WATCHES(1730, M1),
         KEEPS(10, 1000, 2730),
         KEEPS(10, 1000, 3740),
         WAITS(5, 480),
-        EXTENDS(4230, "m1", 67840, 4, 67840, 5),
+        EXTENDS(4230, M1, 67840, 4, 67840, 5),
         UNWATCHES(2, 190, 4430),
         NOTE("4430: is io \"IDs were requested more than 60 s ahead of etcd's clock\", left 63410 ms"));
 }
@@ -371,8 +343,7 @@ TEST(what_is_not_settled_is_settled_first) {
     static const told other[] = {{.to = "LEASE", .text = BOTH("", POOL)}, {0}};
     for (int i = 0; i < 4; i++) {
         begin_claimed(lost);
-        watch_says_ms = 1100;
-        hold_ms(110);
+        hold_told(1100, 110);
         forget_noted();
         tell(i == 0 ? NULL : i == 1 ? gone : i == 2 ? other : lost);
         CHECK_EQ(flake_etcd_release(&claim, &why), i < 3 ? FLAKE_OK : FLAKE_IO);
@@ -380,29 +351,26 @@ TEST(what_is_not_settled_is_settled_first) {
         if (i == 0)
             HAPPENED(
                 ENDS_THREAD,
-                EXTENDS(1140, "m1", 8510, 1, 8600, 2),
-                RELEASES(1150, "m1", 8600, 2, AT_0_MS, 3),
+                EXTENDS(1140, M1, 8510, 1, 8600, 2),
+                RELEASES(1150, M1, 8600, 2, AT_0_MS, 3),
                 REVOKES(1160),
                 NOTE("is \"\""));
         if (i == 1)
             HAPPENED(
                 ENDS_THREAD,
-                EXTENDS(1140, "m1", 8510, 1, 8600, 2),
+                EXTENDS(1140, M1, 8510, 1, 8600, 2),
                 CLOSES_ALL,
                 NOTE("is \"\""));
         if (i == 2)
             HAPPENED(
                 ENDS_THREAD,
-                EXTENDS(1140, "m1", 8510, 1, 8600, 2),
+                EXTENDS(1140, M1, 8510, 1, 8600, 2),
                 REVOKES(1150),
                 NOTE("is \"\""));
         if (i == 3)
             HAPPENED(
                 ENDS_THREAD,
-                EXTENDS(1140, "m1", 8510, 1, 8600, 2),
-                EXTENDS(1150, "m2", 8510, 1, 8600, 2),
-                EXTENDS(1160, "m1", 8510, 1, 8600, 2),
-                EXTENDS(1170, "m2", 8510, 1, 8600, 2),
+                EXTENDS_4(1140, 1150, 1160, 1170, 8510, 1, 8600, 2),
                 CLOSES_ALL,
                 NOTE("is \"https://m2: Server returned nothing (no headers, no data)\""));
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * An etcd that answers what a real one never would, and a system that refuses memory, pages, threads or what
- * libcurl is asked for: each is a status and a reason, and nothing is held.
+ * libcurl is asked for: each is a status and a reason, and nothing is held. What just fits into a claim's options,
+ * buffers and dates, and what is one more.
  */
 #define _GNU_SOURCE
 #include <curl/curl.h>
@@ -83,7 +84,7 @@ TEST(what_etcd_says_is_told) {
         if (status != wanted || !strstr(why.text, cases[i].why) || !told_list[0].answered) {
             printf("  %s: %.60s is %d, %s\n", cases[i].a.to, cases[i].a.text, (int)status,
                    why.text);
-            CHECK(!"is told");
+            check_fail(__FILE__, __LINE__, "is told");
         }
         CHECK(claim.session == NULL);
         CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_LEASE_LOST);
@@ -127,8 +128,7 @@ TEST(logins_are_read_strictly) {
         if (i == 3) break;
         CHECK_EQ(flake_i_etcd_log_in(s), FLAKE_IO);
         CHECK(strstr(s->why.text, ": no token in etcd's answer") != NULL);
-        CHECK(is_same_text("login", requests[0].body,
-                           "{\"name\":\"a\\u0022\\u0001\\u005c\",\"password\":\"\"}"));
+        CHECK(strcmp(easies[0].body, "{\"name\":\"a\\u0022\\u0001\\u005c\",\"password\":\"\"}") == 0);
         flake_i_etcd_close_session(s);
     }
     tell(refuses);
@@ -139,25 +139,184 @@ TEST(logins_are_read_strictly) {
     flake_i_etcd_close_session(s);
 }
 
-TEST(etcds_clock_is_one_that_can_be) {
-    static const struct {
-        const char *date;
-        flake_status status;
-    } cases[] = {{"Date: Thu, 01 Jan 1970 00:00:01 GMT\r\n", FLAKE_IO},
-                 {"dATE: Thu, 01 Jan 1970 00:00:01 GMT\r\n", FLAKE_IO},
-                 {"Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n", FLAKE_OK},
-                 {"Date: Wed, 31 Dec 1969 23:59:59 GMT\r\n", FLAKE_OK},
-                 {"Date: yesterday\r\n", FLAKE_OK},
-                 {"Update: Thu, 01 Jan 1970 00:00:01 GMT\r\n", FLAKE_OK},
-                 {"Date: Sun, 01 Jan 2150 00:00:01 GMT\r\n", FLAKE_OK}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const told answer = {.to = "kv/range", .text = "{'header':{}}", .date = cases[i].date};
-        const flake_etcd_options o = from_one(answer, "http://m1");
-        const flake_status status = flake_etcd_claim(&claim, &o, &why);
-        if (status != cases[i].status) printf("  %s\n", cases[i].date);
-        CHECK_EQ(status, cases[i].status);
-        CHECK(status == FLAKE_OK || strstr(why.text, ": this clock is more than 60 s ahead of"));
+/* cluster-id is a list of numbers, in 127 bytes at most. */
+TEST(what_is_no_cluster_claims_nothing) {
+    char value[128], key64[200], answer[300];
+    const told listed[] = {{.to = "kv/range", .text = answer}, {0}};
+    const flake_etcd_options o = scripted();
+    for (int i = 0; i < 3; i++) {
+        memset(value, ' ', sizeof value);
+        value[0] = i < 2 ? '5' : 'x';
+        flake_i_to_base64(value, i == 0 ? 127 : i == 1 ? 128 : 1, key64);
+        (void)snprintf(answer, sizeof answer, "{'header':{},'kvs':[{'value':'%s'}]}", key64);
+        CHECK_EQ(claim_from(listed, &o), i == 0 ? FLAKE_OK : FLAKE_INVALID);
+        CHECK_STR(why.text, i == 0 ? "" : "the key x/cluster-id is not a number from 0 to 15, or a list of them");
+        if (i == 0) CHECK_EQ(flake_etcd_cluster(&claim), 5);
     }
+}
+
+TEST(options_that_just_fit_are_taken) {
+    char name_space[257];
+    memset(name_space, 'x', sizeof name_space);
+    name_space[256] = 0;
+    flake_etcd_options o = scripted_cluster(0);
+#define FITS(field, fits, does_not)                                                        \
+    do {                                                                                   \
+        flake_etcd_options with = o;                                                       \
+        for (int i = 0; i < 2; i++) {                                                      \
+            with.field = i ? does_not : fits;                                              \
+            CHECK_EQ(claim_from(NULL, &with), i ? FLAKE_INVALID : FLAKE_OK);               \
+            CHECK((strstr(why.text, "flake_etcd_options." #field) == why.text) == i);      \
+        }                                                                                  \
+    } while (0)
+    FITS(ttl_ms, 1000, 999);
+    FITS(ttl_ms, 300000, 300001);
+    FITS(horizon_ms, 1000, 999);
+    FITS(horizon_ms, 3600000, 3600001);
+    FITS(wait_ms, INT64_MAX / 4, INT64_MAX / 4 + 1);
+    FITS(ttl_ms, 0, -1);
+    FITS(horizon_ms, 0, -1);
+    FITS(wait_ms, 0, -1);
+    FITS(timeout_ms, 1, -1);
+    FITS(timeout_ms, 3600000, 3600001);
+    FITS(cluster, 15, 16);
+    FITS(pool_size, 2048, 2047);
+    FITS(pool_size, 256, 257);
+    FITS(password, NULL, "x");
+    FITS(name_space, name_space + 1, name_space);
+    o.cluster_given = false;
+    FITS(cluster, 0, 1);
+    char seventeen[17 * 9 + 1] = "", url[8 + 255] = "http://";
+    for (int i = 0; i < 17; i++) strcat(seventeen, "http://a,");
+    memset(url + 7, 'a', 249);
+    const char *const urls[] = {
+        "", "127.0.0.1:2379", "http://", "http://a:1,,http://b:1", "http://a b:1", "ftp://a:1",
+        "http://a:1,http://a\x7f:1", "http://127.0.0.1:1,,", seventeen, url};
+    for (size_t k = 0; k < sizeof urls / sizeof *urls; k++) FITS(endpoints, "http://a", urls[k]);
+    CHECK_EQ(flake_etcd_claim(NULL, NULL, NULL), FLAKE_INVALID);
+
+    /* All of the longest write is sent. */
+    o = scripted_cluster(15);
+    o.pool_size = 2048;
+    o.name_space = name_space + 1;
+    CHECK_EQ(claim_from(NULL, &o), FLAKE_OK);
+    const flake_i_json write = flake_i_json_text(easies[0].body, strlen(easies[0].body));
+    static const char *const keys[] = {"compare/0/key", "success/0/request_put/key",
+                                       "failure/0/request_range/key", "compare/1/key",
+                                       "success/1/request_put/key", "failure/1/request_range/key"};
+    for (int i = 0; i < 6; i++) {
+        const char *const wanted = i < 3 ? "horizon/15:533" : "pool/15:533";
+        char key[300];
+        const size_t n = flake_i_json_bytes(flake_i_json_get(write, keys[i]), key, sizeof key);
+        CHECK_EQ(n, 255 + strlen(wanted));
+        CHECK_STR(key + 255, wanted);
+    }
+    CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
+
+    /* A login of which each byte is written as six. */
+    char user[101], wanted[1300] = "{\"name\":\"";
+    memset(user, 1, 100);
+    user[100] = 0;
+    o.user = o.password = user;
+    flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
+    CHECK_EQ(flake_i_etcd_open_session(s, &o), FLAKE_OK);
+    for (int i = 0; i < 200; i++)
+        strcat(strcat(wanted, "\\u0001"), i == 99 ? "\",\"password\":\"" : "");
+    CHECK(strcmp(s->login, strcat(wanted, "\"}")) == 0);
+
+    /* A token that just fits into a header's line. */
+    char token[2034];
+    memset(token, 't', sizeof token);
+    for (int i = 1; i >= 0; i--) {
+        const flake_i_json v = {token, token + 2032 + i, 1};
+        CHECK_EQ(flake_i_etcd_set_headers(s, v), i == 0);
+    }
+    CHECK_EQ(strlen(s->headers->next->next->data), 2047);
+
+    /* The longest answer. */
+    char *const answer = (char *)calloc(1, 4 << 20);
+    CHECK_EQ(flake_i_etcd_on_answer(answer, 1, (4 << 20) - 1, s), (4 << 20) - 1);
+    CHECK_EQ(flake_i_etcd_on_answer(answer, 1, 2, s), 0);
+    CHECK_EQ(flake_i_etcd_on_answer(answer, 1, 1, s), 1);
+    CHECK_EQ(flake_i_etcd_on_answer(answer, 1, 1, s), 0);
+    CHECK_EQ(s->text_len, 4 << 20);
+    free(answer);
+    flake_i_etcd_close_session(s);
+}
+
+TEST(a_lease_of_68_years_is_taken) {
+    static const told grants[] = {
+        {.to = "lease/grant",
+         .text = "{'header':{},'ID':'9223372036854775807','TTL':'2147483647'}"},
+        {0}};
+    const flake_etcd_options o = scripted();
+    CHECK_EQ(claim_from(grants, &o), FLAKE_OK);
+    CHECK_EQ(claim.session->lease, INT64_MAX);
+    CHECK_EQ(claim.session->ttl_ms, INT64_C(2147483647000));
+}
+
+/* A refusal is told up to 127 of its characters, those that can be printed. */
+TEST(a_long_refusal_is_cut) {
+    char error[400] = "{'error':'\x7f~", wanted[200] = "http://m1: ~";
+    const told refuses[] = {{.to = "kv/range", .http = 400, .text = error}, {0}};
+    flake_etcd_options o = scripted();
+    o.endpoints = "http://m1";
+    memset(wanted + strlen(wanted), ' ', 126);
+    memset(error + strlen(error), ' ', 300);
+    strcat(error, "'}");
+    CHECK_EQ(claim_from(refuses, &o), FLAKE_IO);
+    CHECK_STR(why.text, wanted);
+    /* Nothing is left of a longer one before. */
+    flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
+    flake_i_etcd_say_refusal(s, flake_i_json_text("\"longer\"", 8));
+    flake_i_etcd_say_refusal(s, flake_i_json_text("\"at\"", 4));
+    CHECK_STR(s->why.text, ": at");
+    free(s);
+}
+
+/* Whether the header's line is taken, and for which Unix time; -1: it is not. `n` bytes of memory are its own. */
+static int64_t date_of(const char *line, size_t n) {
+    flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
+    static char longer[63];
+    char *const copy = (char *)malloc(n);
+    memset(longer, 'x', sizeof longer); /* nothing is left of a longer line before */
+    memcpy(copy, line, n);
+    s->etcd_ns = INT64_MIN;
+    CHECK_EQ(flake_i_etcd_on_header(longer, 1, sizeof longer, s), sizeof longer);
+    CHECK_EQ(flake_i_etcd_on_header(copy, 1, n, s), n);
+    const int64_t ns = s->etcd_ns;
+    free(copy);
+    free(s);
+    return ns == INT64_MIN ? -1 : (ns + flake_i_elapsed_ns()) / 1000000000;
+}
+
+TEST(dates_are_read_to_the_last_byte_that_has_room) {
+    char line[80];
+    script_begin();
+    memset(line, ' ', sizeof line);
+    memcpy(line, "DATE:", 5);
+    for (size_t n = 5; n < 34; n++) CHECK_EQ(date_of(line, n), -1);
+    /* The last digits stand in the last bytes that are read: 63. */
+    memcpy(line + 63 - 24, "14 Nov 2023 22:13:20 GMT", 24);
+    CHECK_EQ(date_of(line, 63), begin_s);
+    CHECK_EQ(date_of(line, 64), -1);
+    for (int i = 0; i < 3; i++) {
+        memcpy(line, &"Data:date;date\x1a"[5 * i], 5); /* the last is a colon with one bit less */
+        CHECK_EQ(date_of(line, 63), -1);
+    }
+    static const struct {
+        const char *line;
+        int64_t s;
+    } lines[] = {{"Date: Tue, 14 Nov 2023 22:13:20 GMT", begin_s},
+                 {"dATE: Thu, 01 Jan 1970 00:00:01 GMT\r\n", 1},
+                 {"Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n", -1},
+                 {"Date: Wed, 31 Dec 1969 23:59:59 GMT\r\n", -1},
+                 {"Date: Thu, 20 Feb 2116 23:53:37 GMT\r\n", 4611686017},
+                 {"Date: Thu, 20 Feb 2116 23:53:38 GMT\r\n", -1},
+                 {"Date: yesterday\r\n", -1},
+                 {"Update: Thu, 01 Jan 1970 00:00:01 GMT\r\n", -1}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        CHECK_EQ(date_of(lines[i].line, strlen(lines[i].line)), lines[i].s);
 }
 
 /* The lease is left to run out. */
@@ -171,28 +330,48 @@ TEST(a_release_whose_answer_makes_no_sense_says_so) {
     CHECK(strstr(why.text, ": unexpected answer to a transaction") != NULL);
 }
 
-/* Each call that a claim and its release make is refused once. */
+/* Each call that a claim, its watch and its release make is refused once. */
 TEST(what_the_system_refuses_is_a_status) {
+    static const char rejects[] = "http://m1: libcurl rejects the request, or out of memory",
+                      unsent[] = "http://m1: Failed sending data to the peer",
+                      cut[] = "http://m1: Failed writing received data to disk/application";
+    static const struct {
+        int calls;
+        const char *why;
+    } reasons[] = {{1, "flake_etcd_claim: out of memory"},
+                   {5, "libcurl cannot start, or out of memory"},
+                   {24, "flake_etcd_options: libcurl refuses ca_file, cert_file or key_file"},
+                   {1, "the system has no random bytes"},
+                   {5, rejects}, {1, unsent}, {2, cut}, /* the cluster, */
+                   {5, rejects}, {1, unsent}, {2, cut}, /* its numbers, */
+                   {5, rejects}, {1, unsent}, {2, cut}, /* and a lease are asked for; */
+                   {9, ""},                             /* a write is sent twice */
+                   {1, "pthread_create failed"},
+                   {99, ""}};
     static const told logged_out[] = {{.to = "", .http = 401, .text = REFUSED(16)}, {0}};
     int refused = 0, held = 0;
-    flake_etcd_options o = scripted();
-    o.user = "a";
-    o.password = "b";
-    o.ca_file = o.cert_file = o.key_file = "/dev/null";
-    for (int times = 0; times < 2; times++) {
-        bool is_past_all = false;
-        for (int n = 1; n < 300 && !is_past_all; n++) {
-            script_begin();
-            if (o.user) tell(logged_out);
-            calls_until_refused = n;
-            const flake_status status = flake_etcd_claim(&claim, &o, &why);
-            CHECK(status == FLAKE_OK || status == FLAKE_IO || status == FLAKE_INVALID);
-            CHECK((status == FLAKE_OK) == (why.text[0] == 0));
-            CHECK((status == FLAKE_OK) == (claim.session != NULL));
+    for (int kind = 0; kind < 3; kind++) { /* of one member; of two, with a login and without */
+        flake_etcd_options o = scripted();
+        int n = 0, before = 0, reason = 0;
+        if (kind == 0) o.endpoints = "http://m1";
+        if (kind == 1) o.user = "a", o.password = "b";
+        o.ca_file = o.cert_file = o.key_file = "/dev/null";
+        for (bool is_past_all = false; !is_past_all && n < 300;) {
+            calls_until_refused = ++n;
+            const flake_status status = claim_from(kind == 1 ? logged_out : NULL, &o);
+            if (n > before + reasons[reason].calls) before += reasons[reason++].calls;
+            if (kind == 0) CHECK_STR(why.text, reasons[reason].why);
+            CHECK_EQ(status, !why.text[0]                          ? FLAKE_OK
+                             : strstr(why.text, "libcurl refuses") ? FLAKE_INVALID
+                                                                   : FLAKE_IO);
+            CHECK_EQ(claim.session != NULL, status == FLAKE_OK);
             CHECK_EQ(flake_etcd_check(&claim, NULL), status == FLAKE_OK ? FLAKE_OK : FLAKE_LEASE_LOST);
             if (status != FLAKE_OK) refused++;
             else {
                 held++;
+                const int left = calls_until_refused; /* the first four are the watch's */
+                hold_ms(100);
+                CHECK_EQ(strstr(notes, ": watches ") != NULL, left == 0 || left > 4);
                 const bool is_wordless = claim.fence == NULL;
                 const flake_status released = flake_etcd_release(&claim, &why);
                 CHECK(released == FLAKE_OK || released == FLAKE_IO);
@@ -203,8 +382,7 @@ TEST(what_the_system_refuses_is_a_status) {
             }
             flake_etcd_destroy(&claim);
         }
-        CHECK(is_past_all);
-        o.user = o.password = NULL;
+        CHECK(n < 300);
     }
     calls_until_refused = 0;
     CHECK(refused > 50 && held > 4);

@@ -8,7 +8,10 @@
 #include "sno.h"
 #include "check.h"
 #include "children.h"
-#include "early.h"
+
+/* early_other.cc: the first id of a generator of its own whose clock stands still, and more. */
+int other_begin(uint64_t *id);
+int other_next(uint64_t *id);
 
 static flake_gen gen;
 static sno_gen partitioned;

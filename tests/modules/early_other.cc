@@ -5,7 +5,6 @@
 // must stay where it is.
 #include "flake.h"
 #include "sno.h"
-#include "early.h"
 #include <type_traits>
 
 #define STAYS(type)                                                       \
@@ -14,28 +13,21 @@
                       !std::is_copy_assignable<type>::value,              \
                   #type)
 STAYS(flake_gen);
-STAYS(flake_gen);
-STAYS(flake_gen);
 STAYS(flake_ring_slot);
 STAYS(flake_ring);
 STAYS(flake_state);
 STAYS(flake_prefetch);
-STAYS(flake_gen);
 STAYS(sno_gen);
-STAYS(flake_state);
-STAYS(sno_gen);
-STAYS(sno_gen);
-STAYS(flake_gen);
 
 static flake_gen gen;
 
 static int64_t always(void *) { return INT64_C(1800000000000000000); }
 
-int other_begin(uint64_t *id) {
+extern "C" int other_begin(uint64_t *id) {
     flake_options o = flake_options();
     o.clock.now_ns = always;
     const flake_status status = flake_init(&gen, &o, NULL);
     return status == FLAKE_OK ? flake_next(&gen, id) : status;
 }
 
-int other_next(uint64_t *id) { return flake_next(&gen, id); }
+extern "C" int other_next(uint64_t *id) { return flake_next(&gen, id); }

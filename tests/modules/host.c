@@ -4,17 +4,16 @@
  * itself. MODULES names a folder with 0.so, 1.so ... of all kinds, and closing.so.
  */
 #define _GNU_SOURCE
+#define REAL_SLEEP
 #include "support.h"
+#include "children.h"
 #include "mappings.h"
 #include "plugin.h"
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { MODULES = 64, COPIES = MODULES + 1, IDS = 500 }; /* the last copy is the program's own */
-enum { OK = 0, FORKED = 8, TAKEN = 13 };                /* of flake_status */
 
 /* What parent (0) and child (1) have drawn. */
 typedef struct drawn {
@@ -26,6 +25,22 @@ typedef struct drawn {
 } drawn;
 static drawn *our;
 static const plugin *copies[COPIES];
+static flake_gen gens[COPIES];
+static flake_state states[COPIES];
+
+/* flake_init or flake_reinit_after_fork */
+#define MAKE(call, i, number)                                                              \
+    do {                                                                                   \
+        flake_options options = {0};                                                       \
+        options.layout = flake_layout_idgen; /* the clock is before the default's epoch */ \
+        options.node = (uint64_t)(number);                                                 \
+        CHECK_EQ(copies[i]->call(&gens[i], &options, NULL), FLAKE_OK);                     \
+    } while (0)
+
+static flake_status draw_of(int i) {
+    uint64_t id;
+    return copies[i]->next_n(&gens[i], &id, 1);
+}
 
 static const plugin *open_module(const char *name, void **handle) {
     char path[512];
@@ -55,35 +70,24 @@ static void open_modules(void) {
     our = (drawn *)memory;
 }
 
-static void in_child(void (*body)(void)) {
-    int status = -1;
-    (void)fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-        body();
-        (void)fflush(stdout);
-        _exit(check_failures != 0);
-    }
-    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
-}
-
 /* ---- no id twice ---- */
 
 static void draw(unsigned who) {
     for (int i = 0; i < COPIES; i++) {
-        copies[i]->snos(our->snos[who][i], IDS);
-        CHECK_EQ(copies[i]->uuids(our->uuids[who][i], IDS), OK);
-        CHECK_EQ(copies[i]->flakes(our->flakes[who][i], IDS), OK);
+        for (int k = 0; k < IDS; k++) {
+            sno_to_bytes(copies[i]->generate(1), our->snos[who][i][k]);
+            CHECK_EQ(copies[i]->uuid7(our->uuids[who][i][k]), FLAKE_OK);
+        }
+        CHECK_EQ(copies[i]->next_n(&gens[i], our->flakes[who][i], IDS), FLAKE_OK);
         const uint8_t *const id = our->snos[who][i][0];
         our->partitions[who][i] = (uint16_t)(id[6] << 8 | id[7]);
     }
 }
 
 static void draw_in_child(void) {
-    uint64_t id;
     for (int i = 0; i < COPIES; i++) {
-        our->refused += copies[i]->flakes(&id, 1) == FORKED;
-        CHECK_EQ(copies[i]->restart(512 + (uint32_t)i), OK);
+        our->refused += draw_of(i) == FLAKE_FORKED;
+        MAKE(reinit, i, 512 + i);
     }
     draw(1);
 }
@@ -93,7 +97,7 @@ static void draw_in_child(void) {
 TEST(copies_and_their_children_give_no_id_twice) {
     for (int i = 0; i < COPIES; i++) {
         copies[i]->script((uint16_t)(i << 8));
-        CHECK_EQ(copies[i]->make((uint32_t)i), OK);
+        MAKE(init, i, i);
     }
     draw(0);
     in_child(draw_in_child);
@@ -110,29 +114,29 @@ TEST(copies_and_their_children_give_no_id_twice) {
 /* ---- what is one for each copy ---- */
 
 TEST(a_bump_reaches_its_own_copy) {
-    uint64_t id;
-    for (int i = 0; i < COPIES; i++) CHECK_EQ(copies[i]->make((uint32_t)i), OK);
+    for (int i = 0; i < COPIES; i++) MAKE(init, i, i);
     copies[1]->bump();
     copies[MODULES]->bump();
     for (int i = 0; i < COPIES; i++)
-        CHECK_EQ(copies[i]->flakes(&id, 1), i == 1 || i == MODULES ? FORKED : OK);
-    CHECK_EQ(copies[1]->restart(900), OK);
-    CHECK_EQ(copies[MODULES]->restart(901), OK);
+        CHECK_EQ(draw_of(i), i == 1 || i == MODULES ? FLAKE_FORKED : FLAKE_OK);
+    MAKE(reinit, 1, 900);
+    MAKE(reinit, MODULES, 901);
 }
 
 /* ---- dlclose ---- */
 
 static void open_use_and_close(bool with_a_bump) {
+    static flake_gen gen;
     void *handle;
-    uint8_t sno[2][10], uuid[1][16];
+    uint8_t uuid[16];
     uint64_t id;
     const plugin *const calls = open_module("closing", &handle);
-    CHECK_EQ(calls->make(1), OK);
-    CHECK_EQ(calls->flakes(&id, 1), OK);
-    calls->snos(sno, 2);
-    CHECK_EQ(calls->uuids(uuid, 1), OK);
+    CHECK_EQ(calls->init(&gen, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(calls->next_n(&gen, &id, 1), FLAKE_OK);
+    (void)calls->generate(1);
+    CHECK_EQ(calls->uuid7(uuid), FLAKE_OK);
     if (with_a_bump) calls->bump();
-    calls->snos(sno, 2);
+    (void)calls->generate(1);
     CHECK_EQ(dlclose(handle), 0);
 }
 
@@ -145,55 +149,74 @@ TEST(nothing_stays_of_a_module_that_is_closed) {
 
 /* ---- files that two modules claim ---- */
 
-static const int64_t now_ns = 1700000000000000000, soon_ns = 2200000000, later_ns = 3600000000000;
-static char folder[512];
+static const int64_t begin_ns = 1700000000000000000, soon_ns = 2200000000, later_ns = 3600000000000;
+static char folder[512], state_path[600];
+static int64_t told_ns;
 static uint64_t first, second;
+
+static int64_t told(void *unused) {
+    (void)unused;
+    return told_ns;
+}
 
 static void make_folder(const char *name) {
     (void)snprintf(folder, sizeof folder, "%s/%s.XXXXXX", getenv("MODULES"), name);
     if (!mkdtemp(folder)) exit(1);
 }
 
+static uint64_t claim(int i, int64_t passed_ns) {
+    flake_options options = {0};
+    flake_state_options where = {0};
+    uint64_t number = 0;
+    where.dir = folder;
+    options.clock.now_ns = told;
+    told_ns = begin_ns + passed_ns;
+    CHECK_EQ(copies[i]->open(&states[i], &where, &options, &number, NULL), FLAKE_OK);
+    return number;
+}
+
+static void release(int i) { CHECK_EQ(copies[i]->close(&states[i], NULL), FLAKE_OK); }
+
 static void claim_in_another_process(void) {
-    uint64_t third, fourth;
-    CHECK_EQ(copies[6]->claim(folder, now_ns + soon_ns, &third), OK);
-    CHECK_EQ(copies[7]->claim(folder, now_ns + later_ns, &fourth), OK);
+    const uint64_t third = claim(6, soon_ns), fourth = claim(7, later_ns);
     CHECK(third != first && third != second);
     CHECK(fourth != first && fourth != second && fourth != third);
 }
 
-static void claim_when_one_is_free(void) {
-    uint64_t number;
-    CHECK_EQ(copies[6]->claim(folder, now_ns + 2 * later_ns, &number), OK);
-    CHECK_EQ(number, first);
-}
+static void claim_when_one_is_free(void) { CHECK_EQ(claim(6, 2 * later_ns), first); }
 
 TEST(slots_of_two_modules_are_two_slots) {
     make_folder("slots");
-    CHECK_EQ(copies[4]->claim(folder, now_ns, &first), OK);
-    CHECK_EQ(copies[5]->claim(folder, now_ns, &second), OK);
+    first = claim(4, 0);
+    second = claim(5, 0);
     CHECK(first != second);
     in_child(claim_in_another_process);
-    CHECK_EQ(copies[5]->release(), OK); /* its own, and not the other's */
+    release(5); /* its own, and not the other's */
     second = first;
     in_child(claim_in_another_process);
-    CHECK_EQ(copies[4]->release(), OK);
+    release(4);
     in_child(claim_when_one_is_free);
 }
 
-static char state_path[600];
+static flake_status open_state(int i) {
+    flake_options options = {0};
+    flake_state_options where = {0};
+    options.layout = flake_layout_idgen;
+    where.path = state_path;
+    return copies[i]->open(&states[i], &where, &options, NULL, NULL);
+}
 
-static void open_in_another_process(void) { CHECK_EQ(copies[6]->open_state(state_path), TAKEN); }
+static void open_in_another_process(void) { CHECK_EQ(open_state(6), FLAKE_IN_USE); }
 
 TEST(a_state_file_is_one_modules) {
     make_folder("states");
     (void)snprintf(state_path, sizeof state_path, "%s/state", folder);
-    CHECK_EQ(copies[4]->open_state(state_path), OK);
-    CHECK_EQ(copies[5]->open_state(state_path), TAKEN);
+    CHECK_EQ(open_state(4), FLAKE_OK);
+    CHECK_EQ(open_state(5), FLAKE_IN_USE);
     in_child(open_in_another_process); /* the attempt has cost the first module nothing */
-    CHECK_EQ(copies[4]->close_state(), OK);
-    CHECK_EQ(copies[5]->open_state(state_path), OK);
-    CHECK_EQ(copies[5]->close_state(), OK);
+    release(4);
+    CHECK_EQ(open_state(5), FLAKE_OK);
+    release(5);
 }
 
 int main(int argc, char **argv) {

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a module offers to its host: calls of its own copy of the headers. Statuses are flake's.
+ * What a module offers to its host: calls of its own copy of the headers, and a script for its clock.
  */
 #ifndef PLUGIN_H
 #define PLUGIN_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "flake.h"
+#include "sno.h"
 
 typedef struct plugin {
-    /* From now on sno.h's clock stands still, and its random bytes are these two. */
+    /* From now on the copy's clock stands still, and its random bytes are these two. */
     void (*script)(uint16_t random);
-    void (*snos)(uint8_t (*ids)[10], size_t n); /* of sno_generate */
-    int (*uuids)(uint8_t (*ids)[16], size_t n); /* of flake_uuid7_bytes */
-    int (*make)(uint32_t node);                 /* the module's one flake_gen */
-    int (*flakes)(uint64_t *ids, size_t n);
-    int (*restart)(uint32_t node); /* after fork */
+    sno_id (*generate)(uint8_t meta);
+    flake_status (*uuid7)(uint8_t out[16]);
+    flake_status (*init)(flake_gen *, const flake_options *, flake_why *);
+    flake_status (*next_n)(flake_gen *, uint64_t *ids, size_t n);
+    flake_status (*reinit)(flake_gen *, const flake_options *, flake_why *);
     void (*bump)(void);
-    int (*claim)(const char *dir, int64_t now_ns, uint64_t *number);
-    int (*release)(void);
-    int (*open_state)(const char *path);
-    int (*close_state)(void);
+    flake_status (*open)(flake_state *, const flake_state_options *, flake_options *,
+                         uint64_t *number, flake_why *);
+    flake_status (*close)(flake_state *, flake_why *);
 } plugin;
 
 #if defined(__GNUC__)

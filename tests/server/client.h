@@ -5,7 +5,8 @@
 #ifndef CLIENT_H
 #define CLIENT_H
 
-#include "check.h"
+#define REAL_SLEEP
+#include "support.h"
 #include "flake.h"
 #include "sno.h"
 #include <arpa/inet.h>
@@ -13,7 +14,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <strings.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -234,6 +234,21 @@ static inline int64_t now_ms(void) {
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000 + (int64_t)t.tv_nsec / 1000000;
+}
+
+/* ---- the program: SERVER MODE [NAME...] ---- */
+
+static inline void begin_clients(int argc, char **argv) {
+    if (argc < 3) exit(2);
+    server_path = argv[1];
+    server_mode = argv[2];
+    (void)alarm(60); /* whoever hangs, hangs no longer */
+}
+
+static inline int end_clients(int argc, char **argv, const server *s, int n) {
+    const int failed = check_main(argc - 2, argv + 2);
+    while (n--) (void)kill(s[n].pid, SIGKILL);
+    return failed;
 }
 
 #endif

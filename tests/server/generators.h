@@ -62,6 +62,12 @@ static const char *layout_name(unsigned layout) {
     return layout == sno ? "sno" : layouts[layout].name;
 }
 
+static unsigned layout_named(const char *name) {
+    unsigned layout = 0;
+    while (layout < generators && strcmp(name, layout_name(layout)) != 0) layout++;
+    return layout;
+}
+
 /* Of a list that names none. */
 static unsigned usual_format(unsigned layout) {
     if (layout == sno) return text;

@@ -11,36 +11,26 @@
 
 static server usual;
 
-TEST(each_request_on_a_connection_has_an_id_of_its_own) {
-    client *c = connect_to(usual);
-    uint64_t last = 0;
-    for (int i = 0; i < 1000; i++) {
-        ask(c, "/");
-        const response *r = hear(c, false);
-        CHECK_EQ(r->status, 200);
-        CHECK_STR(r->body, "hello\n");
-        CHECK(!r->closes);
-        CHECK(is_later(&flake_layout_default, id_of(r), last));
-        last = id_of(r);
-    }
-    leave(c);
-}
-
 static int64_t unix_s(void) {
     struct timespec t;
     (void)clock_gettime(CLOCK_REALTIME, &t);
     return t.tv_sec;
 }
 
-TEST(an_id_has_the_server_s_time_and_node) {
+TEST(each_request_on_a_connection_has_an_id_of_its_own) {
     client *c = connect_to(usual);
-    const flake_layout layout = flake_layout_default;
     const int64_t begun = unix_s();
-    flake_parts parts = {0};
-    ask(c, "/");
-    CHECK_EQ(flake_decompose(&layout, id_of(hear(c, false)), &parts), FLAKE_OK);
-    CHECK(parts.unix_ms / 1000 >= begun && parts.unix_ms / 1000 <= unix_s());
-    CHECK_EQ(parts.node, 5);
+    uint64_t last = 0;
+    for (int i = 0; i < 1000; i++, last = id_of(&heard)) {
+        flake_parts parts = {0};
+        SERVES(c, "/");
+        CHECK_STR(heard.body, "hello\n");
+        CHECK(!heard.closes);
+        CHECK(is_later(&flake_layout_default, id_of(&heard), last));
+        CHECK_EQ(flake_decompose(&flake_layout_default, id_of(&heard), &parts), FLAKE_OK);
+        CHECK(parts.unix_ms / 1000 >= begun && parts.unix_ms / 1000 <= unix_s());
+        CHECK_EQ(parts.node, 5);
+    }
     leave(c);
 }
 
@@ -63,15 +53,6 @@ TEST(pipelined_requests_are_answered_in_their_order) {
         CHECK(is_later(&flake_layout_default, id_of(r), last));
         last = id_of(r);
     }
-    leave(c);
-}
-
-TEST(a_request_may_come_byte_by_byte) {
-    const char *request = "GET / HTTP/1.1\r\nHost: test\r\n\r\nGET /ids HTTP/1.1\r\nhost:x\r\n\r\n";
-    client *c = connect_to(usual);
-    for (const char *at = request; *at; at++) say_bytes(c, at, 1);
-    CHECK_EQ(hear(c, false)->status, 200);
-    CHECK_EQ(hear(c, false)->status, 200);
     leave(c);
 }
 
@@ -141,117 +122,72 @@ static void is_refused(const char *bytes, size_t n, int status, const char *why)
     leave(c);
 }
 
+/* The texts are separated by |. */
+static bool next_text(const char **texts, const char **text, int *width) {
+    *text = *texts;
+    *width = *text ? (int)strcspn(*text, "|") : 0;
+    *texts = *text && (*text)[*width] ? *text + *width + 1 : NULL;
+    return *text != NULL;
+}
+
+/* Each of the texts is, between two others. */
+static void are_refused(const char *before, const char *texts, const char *after, int status,
+                        const char *why) {
+    char request[512];
+    const char *text;
+    for (int width; next_text(&texts, &text, &width);) {
+        const int n = snprintf(request, sizeof request, "%s%.*s%s", before, width, text, after);
+        is_refused(request, (size_t)n, status, why);
+    }
+}
+
+#define GET      "GET / HTTP/1.1\r\nHost: test\r\n"
+#define SMUGGLED "GET /ids HTTP/1.1\r\nHost: test\r\n\r\n"
+
 TEST(what_is_no_request_is_refused_by_name) {
-    static const struct {
-        const char *request;
-        int status;
-        const char *why;
-    } cases[] = {
-        {"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 3\r\n\r\nabc", 405, "GET"},
-        {"DELETE / HTTP/1.1\r\nHost: test\r\n\r\n", 405, "GET"},
-        {"get / HTTP/1.1\r\nHost: test\r\n\r\n", 405, "GET"},
-        {"GET / HTTP/1.0\r\nHost: test\r\n\r\n", 505, "HTTP/1.1"},
-        {"GET / HTTP/1.0\r\n\r\n", 505, "HTTP/1.1"},
-        {"GET / HTTP/2.0\r\nHost: test\r\n\r\n", 505, "HTTP/1.1"},
-        {"GET / HTTP/1.1\r\nHost: test\r\ncontent-length: 3\r\n\r\nabc", 400, "body"},
-        {"GET / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: Chunked \r\n\r\n0\r\n\r\n", 400,
-         "body"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        is_refused(cases[i].request, strlen(cases[i].request), cases[i].status, cases[i].why);
+    are_refused("", "POST|DELETE|get|GETS|X-Y", " / HTTP/1.1\r\nHost: test\r\n\r\n", 405, "GET");
+    are_refused("GET / HTTP/", "1.0\r\nHost: test|1.0|2.0\r\nHost: test", "\r\n\r\n", 505,
+                "HTTP/1.1");
+    are_refused(GET, "content-length: 3\r\n\r\nabc|Transfer-Encoding: Chunked \r\n\r\n0\r\n\r\n",
+                "", 400, "body");
 }
 
 TEST(a_malformed_request_line_is_refused) {
-    static const char *const lines[] = {
-        "",
-        "GET",
-        "GET ",
-        "GET /",
-        "GET / ",
-        "/ HTTP/1.1",
-        " GET / HTTP/1.1",
-        " / HTTP/1.1",
-        "GET index HTTP/1.1",
-        "GET  / HTTP/1.1",
-        "GET /  HTTP/1.1",
-        "GET / HTTP/1.1 ",
-        "GET\t/ HTTP/1.1",
-        "GET /\tHTTP/1.1",
-        "GET /a b HTTP/1.1",
-        "GET /#a HTTP/1.1",
-        "GET /\xc3\xa4 HTTP/1.1",
-        "G(T / HTTP/1.1",
-        "G\xc3\x84T / HTTP/1.1",
-        "GET: / HTTP/1.1",
-        "GET / http/1.1",
-        "GET / HTTP/1",
-        "GET / HTTP/11",
-        "GET / HTTP/1,1",
-        "GET / HTTP/1.10",
-        "GET / HTTP/01.1",
-        "GET / HTTP/-1.1",
-        "GET / HTTP 1.1",
-        "GET / FTP/1.1",
-    };
-    char request[256];
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        const int n = snprintf(request, sizeof request, "%s\r\nHost: test\r\n\r\n", lines[i]);
-        is_refused(request, (size_t)n, 400, "request line");
-    }
+    are_refused("",
+                "|GET|GET |GET /|GET / |/ HTTP/1.1| GET / HTTP/1.1| / HTTP/1.1|GET index HTTP/1.1|"
+                "GET  / HTTP/1.1|GET /  HTTP/1.1|GET / HTTP/1.1 |GET\t/ HTTP/1.1|GET /\tHTTP/1.1|"
+                "GET /a b HTTP/1.1|GET /#a HTTP/1.1|GET /\xc3\xa4 HTTP/1.1|G(T / HTTP/1.1|"
+                "G\xc3\x84T / HTTP/1.1|GET: / HTTP/1.1|GET / http/1.1|GET / HTTP/1|GET / HTTP/11|"
+                "GET / HTTP/1,1|GET / HTTP/1.10|GET / HTTP/01.1|GET / HTTP/-1.1|GET / HTTP 1.1|GET "
+                "/ FTP/1.1",
+                "\r\nHost: test\r\n\r\n", 400, "request line");
 }
-
-static const char smuggled[] = "GET /ids HTTP/1.1\r\nHost: test\r\n\r\n";
 
 /* What one program may take for a body is no second request to this one. */
 TEST(a_malformed_header_is_refused_with_what_follows) {
-    static const struct {
-        const char *headers, *why;
-    } cases[] = {
-        {"Content-Length : 34\r\n", "NAME: VALUE"},
-        {"Content-Length\t: 34\r\n", "NAME: VALUE"},
-        {"Transfer-Encoding : chunked\r\n", "NAME: VALUE"},
-        {"Content Length: 34\r\n", "NAME: VALUE"},
-        {"(Content-Length): 34\r\n", "NAME: VALUE"},
-        {"Content-L\xc3\xa4nge: 34\r\n", "NAME: VALUE"},
-        {"Content-Length\r\n", "NAME: VALUE"},
-        {": 34\r\n", "NAME: VALUE"},
-        {"Content-Length: 34\r\nContent-Length: 34\r\n", "two Content-Length"},
-        {"Content-Length: 0\r\ncontent-length: 34\r\n", "two Content-Length"},
-        {"Content-Length: 34, 34\r\n", "Content-Length must"},
-        {"Content-Length: 0, 34\r\n", "Content-Length must"},
-        {"Content-Length: +34\r\n", "Content-Length must"},
-        {"Content-Length: -1\r\n", "Content-Length must"},
-        {"Content-Length:\r\n", "Content-Length must"},
-        {"Content-Length: 0x22\r\n", "Content-Length must"},
-        {"Content-Length: 34 0\r\n", "Content-Length must"},
-        {"Content-Length: 34.0\r\n", "Content-Length must"},
-        {"Content-Length: 18446744073709551650\r\n", "Content-Length must"},
-        {"Content-Length: \"34\"\r\n", "Content-Length must"},
-        {"Content-Length: 34\r\nTransfer-Encoding: chunked\r\n", "and Transfer-Encoding"},
-        {"Transfer-Encoding: chunked\r\nContent-Length: 34\r\n", "and Transfer-Encoding"},
-        {"Transfer-Encoding: identity\r\n", "coding is unknown"},
-        {"Transfer-Encoding: xchunked\r\n", "coding is unknown"},
-        {"Transfer-Encoding: chunked, identity\r\n", "coding is unknown"},
-        {"Transfer-Encoding: gzip, chunked\r\n", "coding is unknown"},
-        {"Transfer-Encoding: chunked, chunked\r\n", "coding is unknown"},
-        {"Transfer-Encoding: chunked;a=b\r\n", "coding is unknown"},
-        {"Transfer-Encoding: \"chunked\"\r\n", "coding is unknown"},
-        {"Transfer-Encoding:\r\n", "coding is unknown"},
-        {"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", "two Transfer-Encoding"},
-        {"X: a\r\n Content-Length: 34\r\n", "blank"},
-        {"X: a\r\n\tTransfer-Encoding: chunked\r\n", "blank"},
-        {"X: a\r\n \r\n", "blank"},
-    };
-    char request[512];
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const int n = snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: test\r\n%s\r\n%s",
-                               cases[i].headers, smuggled);
-        is_refused(request, (size_t)n, 400, cases[i].why);
-    }
-    const int n =
-        snprintf(request, sizeof request,
-                 "GET / HTTP/1.1\r\n Content-Length: 34\r\nHost: test\r\n\r\n%s", smuggled);
-    is_refused(request, (size_t)n, 400, "blank");
+    static const char *const cases[][2] = {
+        {"NAME: VALUE", "Content-Length : 34|Content-Length\t: 34|Transfer-Encoding : chunked|"
+                        "Content Length: 34|(Content-Length): 34|Content-L\xc3\xa4nge: 34|"
+                        "Content-Length|: 34"},
+        {"two Content-Length", "Content-Length: 34\r\nContent-Length: 34|"
+                               "Content-Length: 0\r\ncontent-length: 34"},
+        {"Content-Length must", "Content-Length: 34, 34|Content-Length: 0, 34|Content-Length: +34|"
+                                "Content-Length: -1|Content-Length:|Content-Length: 0x22|"
+                                "Content-Length: 34 0|Content-Length: 34.0|Content-Length: \"34\"|"
+                                "Content-Length: 18446744073709551650"},
+        {"and Transfer-Encoding", "Content-Length: 34\r\nTransfer-Encoding: chunked|"
+                                  "Transfer-Encoding: chunked\r\nContent-Length: 34"},
+        {"coding is unknown",
+         "Transfer-Encoding: identity|Transfer-Encoding: xchunked|"
+         "Transfer-Encoding: chunked, identity|Transfer-Encoding: gzip, chunked|"
+         "Transfer-Encoding: chunked, chunked|Transfer-Encoding: chunked;a=b|"
+         "Transfer-Encoding: \"chunked\"|Transfer-Encoding:"},
+        {"two Transfer-Encoding", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"},
+        {"blank", "X: a\r\n Content-Length: 34|X: a\r\n\tTransfer-Encoding: chunked|X: a\r\n "}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        are_refused(GET, cases[i][1], "\r\n\r\n" SMUGGLED, 400, cases[i][0]);
+    are_refused("GET / HTTP/1.1\r\n", " Content-Length: 34", "\r\nHost: test\r\n\r\n" SMUGGLED, 400,
+                "blank");
 }
 
 TEST(a_body_is_never_answered) {
@@ -267,7 +203,7 @@ TEST(a_body_is_never_answered) {
         for (int k = 0; k < 4; k++) {
             client *c = connect_to(usual);
             (void)snprintf(request, sizeof request, "%s / HTTP/1.1\r\nHost: test\r\n%s%s",
-                           methods[k], bodies_of[i], smuggled);
+                           methods[k], bodies_of[i], SMUGGLED);
             say(c, request);
             CHECK_EQ(hear(c, k == 1)->status, k < 2 ? 400 : 405);
             CHECK(heard.closes);
@@ -277,25 +213,15 @@ TEST(a_body_is_never_answered) {
 }
 
 TEST(a_line_ends_with_cr_and_lf) {
-    static const char *const heads[] = {
-        "GET / HTTP/1.1\nHost: test\n\n",
-        "GET / HTTP/1.1\nHost: test\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: test\n\r\n",
-        "GET / HTTP/1.1\r\nHost: test\r\n\n",
-        "GET / HTTP/1.1\r\nHost: test\r\nX: a\nContent-Length: 34\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: test\r\nX: a\rContent-Length: 34\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: test\r\nX: a\r\r\nContent-Length: 34\r\n\r\n",
-        "GET / HTTP/1.1\rHost: test\r\r",
-        "GET / HTTP/1.1\r\nHost: test\r\n\r\r\n",
-        "GET / HTTP/1.1\r\nHost: test\r\nContent-Length: 34\n\n",
-        "\nGET / HTTP/1.1\r\nHost: test\r\n\r\n",
-        "\rGET / HTTP/1.1\r\nHost: test\r\n\r\n",
-    };
-    char request[512];
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        const int n = snprintf(request, sizeof request, "%s%s", heads[i], smuggled);
-        is_refused(request, (size_t)n, 400, "CR and LF");
-    }
+    are_refused(
+        "GET / HTTP/1.1",
+        "\nHost: test\n\n|\nHost: test\r\n\r\n|\r\nHost: test\n\r\n|\r\nHost: test\r\n\n|"
+        "\r\nHost: test\r\nX: a\nContent-Length: 34\r\n\r\n|"
+        "\r\nHost: test\r\nX: a\rContent-Length: 34\r\n\r\n|"
+        "\r\nHost: test\r\nX: a\r\r\nContent-Length: 34\r\n\r\n|"
+        "\rHost: test\r\r|\r\nHost: test\r\n\r\r\n|\r\nHost: test\r\nContent-Length: 34\n\n",
+        SMUGGLED, 400, "CR and LF");
+    are_refused("", "\n|\r", GET "\r\n" SMUGGLED, 400, "CR and LF");
     client *c = connect_to(usual);
     say(c, "GET / HTTP/1.1\nHost"); /* refused before the head ends, if it ever does */
     CHECK_EQ(hear(c, false)->status, 400);
@@ -325,30 +251,17 @@ TEST(a_head_has_no_control_character) {
 }
 
 TEST(there_is_one_host) {
-    static const char *const wrong[] = {"",
-                                        "Ghost: test\r\n",
-                                        "Host : test\r\n",
-                                        "Host: test\r\nHost: test\r\n",
-                                        "Host: a\r\nX: b\r\nhost: c\r\n",
-                                        "Host: a, b\r\n",
-                                        "Host: a b\r\n",
-                                        "Host: a/b\r\n",
-                                        "Host: user@a\r\n",
-                                        "Host: a:b\r\n",
-                                        "Host: a:1:2\r\n",
-                                        "Host: [::1\r\n",
-                                        "Host: [::1]x\r\n",
-                                        "Host: \xc3\xa4\r\n"};
-    static const char *const right[] = {"test",      "test:8080", "127.0.0.1:80", "[::1]:80",
-                                        "a-b.c_d.e", "",          "test:",        "%C3%A4"};
-    char request[256];
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        const int n = snprintf(request, sizeof request, "GET / HTTP/1.1\r\n%s\r\n", wrong[i]);
-        is_refused(request, (size_t)n, 400, strstr(wrong[i], " :") ? "NAME" : "Host");
-    }
+    const char *right = "test|test:8080|127.0.0.1:80|[::1]:80|a-b.c_d.e||test:|%C3%A4", *host;
+    are_refused("GET / HTTP/1.1\r\n",
+                "|Ghost: test\r\n|Host: test\r\nHost: test\r\n|Host: a\r\nX: b\r\nhost: c\r\n|"
+                "Host: a, b\r\n|Host: a b\r\n|Host: a/b\r\n|Host: user@a\r\n|Host: a:b\r\n|"
+                "Host: a:1:2\r\n|Host: [::1\r\n|Host: [::1]x\r\n|Host: \xc3\xa4\r\n",
+                "\r\n", 400, "Host");
+    are_refused("GET / HTTP/1.1\r\n", "Host : test\r\n", "\r\n", 400, "NAME");
     client *c = connect_to(usual);
-    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
-        (void)snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost:%s\r\n\r\n", right[i]);
+    for (int width; next_text(&right, &host, &width);) {
+        char request[256];
+        (void)snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost:%.*s\r\n\r\n", width, host);
         say(c, request);
         CHECK_EQ(hear(c, false)->status, 200);
     }
@@ -395,121 +308,91 @@ TEST(who_says_no_more_still_hears_every_answer) {
 
 /* ---- lists ---- */
 
-static const char *const forms[] = {"dec",    "hex",    "bin",    "",
-                                    "base32", "base36", "base58", "base62"};
-
 /* Walks over the lines of the response's body. */
 static char *next_line(char **rest) { return strtok_r(*rest, "\n", rest); }
 
+enum { as_uuid = 1, as_ulid = 3, usual_form = 99 }; /* in place of a base */
+static const struct {
+    const char *name;
+    flake_encoding narrow;
+    unsigned wide; /* a base, or one of those above; 0: there is none */
+} forms[] = {{"&format=dec", FLAKE_DEC, 10},        {"&format=hex", FLAKE_HEX, 16},
+             {"&format=bin", FLAKE_BIN, 2},         {"&format=base32", FLAKE_BASE32, 0},
+             {"&format=base36", FLAKE_BASE36, 36},  {"&format=base58", FLAKE_BASE58, 0},
+             {"&format=base62", FLAKE_BASE62, 62},  {"", FLAKE_DEC, usual_form},
+             {"&format=uuid", FLAKE_BIN4, as_uuid}, {"&format=ulid", FLAKE_BIN4, as_ulid}};
+
+/* An id as bytes, of which the last eight are 0 if it has 64 bits. */
+static flake128 read_id(const flake_layout *l, unsigned form, char *line, flake_parts *parts) {
+    const size_t n = strlen(line);
+    flake128 id = {{0}};
+    uint64_t narrow = 0;
+    unsigned base = forms[form].wide;
+    if (!l->format) {
+        CHECK_EQ(flake_parse(line, n, forms[form].narrow, &narrow), FLAKE_OK);
+        CHECK_EQ(flake_decompose(l, narrow, parts), FLAKE_OK);
+        flake_to_bytes(narrow, id.bytes);
+        return id;
+    }
+    if (base == usual_form)
+        base = strcmp(l->name, "boundary") == 0 ? 62
+               : strcmp(l->name, "ulid") == 0   ? as_ulid
+                                                : as_uuid;
+    if (base == 16) {
+        CHECK(n == 32 && strspn(line, "0123456789abcdef") == 32);
+        for (size_t k = 0; k < n; k++) line[k] = (char)toupper(line[k]);
+    }
+    CHECK_EQ(base == as_uuid   ? flake128_from_uuid(line, n, &id)
+             : base == as_ulid ? flake128_from_ulid(line, n, &id)
+                               : flake128_parse(line, n, base, &id),
+             FLAKE_OK);
+    CHECK_EQ(flake128_decompose(l, &id, parts), FLAKE_OK);
+    return id;
+}
+
 TEST(a_list_has_each_layout_in_each_format) {
+    enum { ids_a_list = 250, all_forms = sizeof forms / sizeof *forms };
+    static flake128 drawn[all_forms * ids_a_list];
     client *c = connect_to(usual);
     flake_layout layout = {0};
     for (size_t i = 0; flake_layout_at(i, &layout) == FLAKE_OK; i++) {
-        if (layout.format || !layout.node_bits) continue;
-        for (int form = 0; form < (int)(sizeof forms / sizeof *forms); form++) {
+        const int64_t begun = unix_s();
+        size_t n = 0, lists = 0;
+        flake_parts parts = {0}, before = {0};
+        if (!layout.format && !layout.node_bits) continue;
+        for (unsigned form = 0; form < all_forms; form++) {
             char target[128], *rest = heard.body;
-            if (form == FLAKE_BIN4) continue;
-            (void)snprintf(target, sizeof target, "/ids?layout=%s&format=%s&count=250", layout.name,
-                           forms[form]);
+            if (layout.format ? !forms[form].wide : forms[form].narrow == FLAKE_BIN4) continue;
+            (void)snprintf(target, sizeof target, "/ids?layout=%s&count=%d%s", layout.name,
+                           (int)ids_a_list, forms[form].name);
             SERVES(c, target);
-            int n = 0;
-            uint64_t last = 0;
-            for (char *line; (line = next_line(&rest)) != NULL; n++) {
-                uint64_t id = 0;
-                flake_parts parts = {0};
-                CHECK_EQ(flake_parse(line, strlen(line), (flake_encoding)form, &id), FLAKE_OK);
-                CHECK_EQ(flake_decompose(&layout, id, &parts), FLAKE_OK);
-                CHECK_EQ(parts.node, 5);
-                CHECK(id != last && (layout.time_reversed || is_later(&layout, id, last)));
-                last = id;
-            }
-            CHECK_EQ(n, 250);
-        }
-    }
-    leave(c);
-}
-
-/* Ids of 128 bits in a list; lanes' rise by ms, and inside one they differ. */
-static bool is_later_wide(const flake_layout *l, flake128 id, flake128 last) {
-    flake_parts one = {0}, before = {0};
-    if (strcmp(server_mode, "lanes") != 0) return flake128_compare(&last, &id) < 0;
-    CHECK_EQ(flake128_decompose(l, &id, &one), FLAKE_OK);
-    (void)flake128_decompose(l, &last, &before); /* there is none before the first */
-    return flake128_compare(&last, &id) != 0 && one.unix_ms >= before.unix_ms;
-}
-
-static int compare_wide(const void *a, const void *b) {
-    return flake128_compare((const flake128 *)a, (const flake128 *)b);
-}
-
-static size_t twice_among(flake128 *ids, size_t n) {
-    size_t twice = 0;
-    qsort(ids, n, sizeof *ids, compare_wide);
-    for (size_t i = 1; i < n; i++) twice += compare_wide(&ids[i], &ids[i - 1]) == 0;
-    return twice;
-}
-
-TEST(a_list_has_wide_ids_in_each_form) {
-    static const struct {
-        const char *name;
-        unsigned base; /* without a format */
-    } wides[] = {{"boundary", 62}, {"uuid7", 0}, {"uuid7_node", 0}, {"uuid8", 0}, {"ulid", 1}};
-    static const struct {
-        const char *format;
-        unsigned base; /* 0: a UUID, 1: a ULID, 63: the layout's own */
-    } bases[] = {
-        {"&format=dec", 10},    {"&format=hex", 16}, {"&format=bin", 2},  {"&format=base36", 36},
-        {"&format=base62", 62}, {"&format=uuid", 0}, {"&format=ulid", 1}, {"", 63}};
-    enum { ids_a_list = 250, all_bases = sizeof bases / sizeof *bases };
-    static flake128 drawn[all_bases * ids_a_list];
-    const int64_t begun = unix_s();
-    client *c = connect_to(usual);
-    for (size_t w = 0; w < sizeof wides / sizeof *wides; w++) {
-        size_t n = 0;
-        flake128 last = {0};
-        flake_layout layout = {0};
-        CHECK_EQ(flake_layout_named(wides[w].name, &layout), FLAKE_OK);
-        for (size_t i = 0; i < all_bases; i++) {
-            const unsigned base = bases[i].base == 63 ? wides[w].base : bases[i].base;
-            char target[128], *rest = heard.body;
-            (void)snprintf(target, sizeof target, "/ids?layout=%s&count=%d%s", wides[w].name,
-                           (int)ids_a_list, bases[i].format);
-            SERVES(c, target);
-            for (char *line; (line = next_line(&rest)) != NULL && n < all_bases * ids_a_list; n++) {
-                const size_t length = strlen(line);
-                flake128 id = last;
-                flake_parts parts = {0};
-                if (base == 16) {
-                    CHECK(length == 32 && strspn(line, "0123456789abcdef") == 32);
-                    for (size_t k = 0; k < length; k++) line[k] = (char)toupper(line[k]);
-                }
-                CHECK_EQ(base == 0   ? flake128_from_uuid(line, length, &id)
-                         : base == 1 ? flake128_from_ulid(line, length, &id)
-                                     : flake128_parse(line, length, base, &id),
-                         FLAKE_OK);
-                CHECK_EQ(flake128_decompose(&layout, &id, &parts), FLAKE_OK);
+            lists++;
+            for (char *line; (line = next_line(&rest)) != NULL && n < all_forms * ids_a_list; n++) {
+                const flake128 id = drawn[n] = read_id(&layout, form, line, &parts);
                 CHECK(parts.unix_ms / 1000 >= begun && parts.unix_ms / 1000 <= unix_s());
-                if (layout.node_bits) CHECK_EQ(parts.node, 5);
-                CHECK(is_later_wide(&layout, id, last));
-                drawn[n] = last = id;
+                CHECK(!layout.node_bits || parts.node == 5);
+                /* Those of lanes rise by units. */
+                if (strcmp(server_mode, "lanes") == 0) CHECK(parts.unix_ms >= before.unix_ms);
+                else if (n && !layout.time_reversed)
+                    CHECK(flake128_compare(&drawn[n - 1], &id) < 0);
+                before = parts;
             }
         }
-        CHECK_EQ(n, all_bases * ids_a_list);
-        CHECK_EQ(twice_among(drawn, n), 0);
+        CHECK_EQ(n, lists * ids_a_list);
+        CHECK_EQ(count_duplicates(drawn, n), 0);
     }
     leave(c);
 }
 
 TEST(a_list_has_snos_as_text_and_as_uuids) {
-    static const char *const targets[] = {"/ids?layout=sno&count=250",
-                                          "/ids?layout=sno&format=text&count=250",
-                                          "/ids?layout=sno&format=uuid&count=250"};
+    static const char *const targets[] = {"", "&format=text", "&format=uuid"};
     client *c = connect_to(usual);
+    sno_id last = {0};
     for (int i = 0; i < 3; i++) {
-        char *rest = heard.body;
-        SERVES(c, targets[i]);
+        char target[64], *rest = heard.body;
         int n = 0;
-        sno_id last = {0};
+        (void)snprintf(target, sizeof target, "/ids?layout=sno&count=250%s", targets[i]);
+        SERVES(c, target);
         for (char *line; (line = next_line(&rest)) != NULL; n++) {
             sno_id id = last;
             CHECK_EQ((i == 2 ? sno_from_uuid : sno_decode)(line, strlen(line), &id), FLAKE_OK);
@@ -522,40 +405,25 @@ TEST(a_list_has_snos_as_text_and_as_uuids) {
 }
 
 TEST(a_wrong_parameter_is_named) {
-    static const struct {
-        const char *target, *name;
-    } cases[] = {
-        {"/ids?count=0", "count"},
-        {"/ids?count=100001", "count"},
-        {"/ids?count=4294967297", "count"},
-        {"/ids?count=-1", "count"},
-        {"/ids?count=", "count"},
-        {"/ids?count", "count"},
-        {"/ids?count=1x", "count"},
-        {"/ids?count=+1", "count"},
-        {"/ids?layout=", "layout"},
-        {"/ids?layout=snow", "layout"},
-        {"/ids?layout=IDGEN", "layout"},
-        {"/ids?format=base64", "format"},
-        {"/ids?format=", "format"},
-        {"/ids?format=text", "format"},
-        {"/ids?layout=sno&format=dec", "format"},
-        {"/ids?layout=boundary&format=base58", "format"},
-        {"/ids?layout=uuid7&format=base58", "format"},
-        {"/ids?layout=uuid7&format=text", "format"},
-        {"/ids?layout=sno&format=ulid", "format"},
-        {"/ids?format=uuid", "format"},
-        {"/ids?layout=uuid9", "layout"},
-        {"/ids?layout=mastodon", "node"},
-        {"/ids?number=5", "parameter"},
-        {"/ids?count=5&size=3", "parameter"},
-    };
+    static const char *const cases[][2] = {
+        {"count", "count=0|count=100001|count=4294967297|count=-1|count=|count|count=1x|count=+1"},
+        {"layout", "layout=|layout=snow|layout=IDGEN|layout=uuid9"},
+        {"format", "format=base64|format=|format=text|format=uuid|layout=sno&format=dec|"
+                   "layout=sno&format=ulid|layout=boundary&format=base58|"
+                   "layout=uuid7&format=base58|layout=uuid7&format=text"},
+        {"node", "layout=mastodon"},
+        {"parameter", "number=5|count=5&size=3"}};
     client *c = connect_to(usual);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        ask(c, cases[i].target);
-        CHECK_EQ(hear(c, false)->status, 400);
-        if (!strstr(heard.body, cases[i].name)) CHECK_STR(heard.body, cases[i].name);
-        CHECK(!heard.closes);
+        const char *queries = cases[i][1], *query;
+        for (int width; next_text(&queries, &query, &width);) {
+            char target[64];
+            (void)snprintf(target, sizeof target, "/ids?%.*s", width, query);
+            ask(c, target);
+            CHECK_EQ(hear(c, false)->status, 400);
+            if (!strstr(heard.body, cases[i][0])) CHECK_STR(heard.body, cases[i][0]);
+            CHECK(!heard.closes);
+        }
     }
     SERVES(c, "/ids?&count=2&");
     leave(c);
@@ -596,7 +464,7 @@ static void lists_of(const char *layout, bool is_wide) {
         leave(c[i]);
     }
     CHECK_EQ(n, is_wide ? connections * lists * ids_a_list : most);
-    CHECK_EQ(twice_among(ids, n), 0);
+    CHECK_EQ(count_duplicates(ids, n), 0);
 }
 
 TEST(stamps_and_lists_have_no_id_in_common) { lists_of("default", false); }
@@ -620,12 +488,7 @@ TEST(a_client_that_does_not_read_holds_up_nobody) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 3) return 2;
-    server_path = argv[1];
-    server_mode = argv[2];
-    (void)alarm(60); /* whoever hangs, hangs no longer */
+    begin_clients(argc, argv);
     usual = start("--node=5", NULL);
-    const int failed = check_main(argc - 2, argv + 2);
-    (void)kill(usual.pid, SIGKILL);
-    return failed;
+    return end_clients(argc, argv, &usual, 1);
 }

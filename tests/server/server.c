@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A small HTTP/1.1 server that stamps each request with an id: a thread a core, each with an epoll
- * of its own, keep-alive, pipelining.
+ * of its own, keep-alive, pipelining. The main thread takes the connections for them.
  *
  *     GET /anything    answers "hello" with the header  X-Request-Id: 8306849466254995456
  *     GET /ids?count=1000&layout=twitter&format=base58          ids for other programs, one a line
@@ -10,8 +10,8 @@
  * An event loop must not sleep in a generator. When a unit's ids are all drawn, the request waits in
  * a queue of its generator, and epoll wakes the thread when the next unit begins.
  *
- * A port has one owner, since two servers with the same node number would repeat each other's ids:
- * all threads take connections from one socket. A head that RFC 9112 forbids is refused (head.h).
+ * A port has one owner, since two servers with the same node number would repeat each other's ids.
+ * A head that RFC 9112 forbids is refused (head.h).
  *
  * SIGTERM and SIGINT end it: it accepts the connections that the system holds and no others, answers
  * what it has received for at most --drain-ms, and exits.
@@ -30,15 +30,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/queue.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 
 enum {
     max_count = 100000,       /* ids in one answer */
     patience_ns = 1000000000, /* a request waits no longer for a clock that was put back */
-    pause_ns = 50000000,      /* when a connection can't be taken, until it is tried again */
+    pause_ms = 50,            /* when a connection can't be taken, until it is tried again */
     request_room = 8192,      /* the longest head of a request */
     response_room = 32768,    /* pipelined requests are answered until it may be full */
     answer_room = 512 + batch * FLAKE128_TEXT_SIZE /* the longest head, or a chunk */
@@ -78,21 +78,18 @@ typedef struct connection {
 typedef struct worker {
     pthread_t thread;
     unsigned index;
-    int epoll, mailbox[2]; /* a pipe: connections that other threads took for this one */
+    int epoll, mailbox[2]; /* a pipe: the connections that were taken for it, and at the end -1 */
     atomic_uint connections;
-    bool stopped;      /* takes no more connections */
-    bool paused;       /* does not watch the listener ... */
-    int64_t resume_ns; /* ... until then */
-    int64_t now_ns;    /* when epoll returned */
+    bool stopped;   /* gets no more connections */
+    int64_t now_ns; /* when epoll returned */
     FILE *log;
     struct connections open; /* the first has the earliest deadline */
     struct connections waiting[generators];
 } worker;
 
 static worker workers[max_threads];
-static int listener, stop_event;
+static int listener;
 static _Atomic int64_t end_ns; /* when the server ends at the latest; 0: it has not been told to */
-static pthread_barrier_t all_stopped;
 
 static void move_to(connection *c, struct connections *queue) {
     TAILQ_REMOVE(c->queue, c, link);
@@ -110,12 +107,6 @@ static bool others_wait(worker *w, connection *c, unsigned layout) {
 
 /* ---- answers ---- */
 
-static void write_text(connection *c, const char *text_to_write) {
-    const size_t n = strlen(text_to_write);
-    memcpy(c->response + c->written, text_to_write, n);
-    c->written += n;
-}
-
 /* Whether bytes were received that the last request did not take, but for those that are thrown away. */
 static bool has_more_input(const connection *c) {
     int unread = 0;
@@ -125,22 +116,16 @@ static bool has_more_input(const connection *c) {
 
 static bool write_head(connection *c, const char *id) {
     const bool list = !c->body;
-    char length[32];
+    char length[32] = "";
     if (atomic_load(&end_ns) && !has_more_input(c)) c->last_request = true;
-    (void)snprintf(length, sizeof length, "%zu", list ? 0 : strlen(c->body));
-    write_text(c, "HTTP/1.1 ");
-    write_text(c, c->status);
-    write_text(c, "\r\nContent-Type: text/plain\r\n");
-    write_text(c, list ? "Transfer-Encoding: chunked" : "Content-Length: ");
-    if (!list) write_text(c, length);
-    if (id) {
-        write_text(c, "\r\nX-Request-Id: ");
-        write_text(c, id);
-    }
-    if (strncmp(c->status, "405", 3) == 0) write_text(c, "\r\nAllow: GET, HEAD");
-    if (c->last_request) write_text(c, "\r\nConnection: close");
-    write_text(c, "\r\n\r\n");
-    if (!list && !c->head_only) write_text(c, c->body);
+    if (!list) (void)snprintf(length, sizeof length, "%zu", strlen(c->body));
+    c->written += (size_t)sprintf(
+        c->response + c->written,
+        "HTTP/1.1 %s\r\nContent-Type: text/plain\r\n%s%s%s%s%s%s\r\n\r\n%s", c->status,
+        list ? "Transfer-Encoding: chunked" : "Content-Length: ", length,
+        id ? "\r\nX-Request-Id: " : "", id ? id : "",
+        strncmp(c->status, "405", 3) == 0 ? "\r\nAllow: GET, HEAD" : "",
+        c->last_request ? "\r\nConnection: close" : "", list || c->head_only ? "" : c->body);
     c->phase = list && !c->head_only ? phase_listing : phase_reading;
     return true;
 }
@@ -151,21 +136,17 @@ static bool write_chunk(worker *w, connection *c) {
     const size_t wanted = c->ids_left < batch ? c->ids_left : batch;
     const size_t n = others_wait(w, c, c->layout) ? 0 : draw(w->index, c->layout, &drawn, wanted);
     if (n == 0) return false;
-    char size[8], *const size_at = c->response + c->written;
-    c->written += 6;
-    const size_t begin = c->written;
+    char *const begin = c->response + c->written, *at = begin + 6; /* behind the size */
     for (size_t i = 0; i < n; i++) {
-        c->written += write_id(c->layout, c->format, &drawn, i, c->response + c->written);
-        c->response[c->written++] = '\n';
+        at += write_id(c->layout, c->format, &drawn, i, at);
+        *at++ = '\n';
     }
-    (void)snprintf(size, sizeof size, "%04zx\r\n", c->written - begin);
-    memcpy(size_at, size, 6);
-    write_text(c, "\r\n");
+    (void)sprintf(begin, "%04zx\r", (size_t)(at - begin) - 6);
+    begin[5] = '\n';
     c->ids_left -= (unsigned)n;
-    if (c->ids_left == 0) {
-        write_text(c, "0\r\n\r\n");
-        c->phase = phase_reading;
-    }
+    at += sprintf(at, c->ids_left ? "\r\n" : "\r\n0\r\n\r\n");
+    c->written = (size_t)(at - c->response);
+    if (c->ids_left == 0) c->phase = phase_reading;
     return true;
 }
 
@@ -189,8 +170,7 @@ static void list_ids(connection *c, char *query) {
             const size_t digits = strspn(value, "0123456789");
             count = digits && digits <= 6 && !value[digits] ? (unsigned)atoi(value) : 0;
         } else if (strcmp(name, "layout") == 0) {
-            for (layout = 0; layout < generators && strcmp(value, layout_name(layout)) != 0;)
-                layout++;
+            layout = layout_named(value);
         } else if (strcmp(name, "format") == 0) {
             for (format = 0; format < format_count && strcmp(value, formats[format].name) != 0;)
                 format++;
@@ -274,7 +254,6 @@ static void hang_up(worker *w, connection *c) {
     (void)close(c->socket);
     free(c);
     atomic_fetch_sub(&w->connections, 1);
-    w->resume_ns = w->now_ns; /* a descriptor is free */
 }
 
 static void end_overdue(worker *w) {
@@ -285,14 +264,14 @@ static void end_overdue(worker *w) {
     }
 }
 
-static bool adopt(worker *w, int socket) {
+static void adopt(worker *w, int socket) {
     connection *c = (connection *)malloc(sizeof *c);
     struct epoll_event event = {EPOLLIN, {c}};
     if (!c || epoll_ctl(w->epoll, EPOLL_CTL_ADD, socket, &event) != 0) {
         free(c);
         (void)close(socket);
         atomic_fetch_sub(&w->connections, 1);
-        return false;
+        return;
     }
     memset(c, 0, offsetof(connection, request));
     c->socket = socket;
@@ -300,53 +279,6 @@ static bool adopt(worker *w, int socket) {
     c->queue = &w->open;
     TAILQ_INSERT_TAIL(c->queue, c, link);
     give_time(w, c);
-    return true;
-}
-
-static void adopt_those_given(worker *w) {
-    int sockets[64];
-    for (ssize_t n; (n = read(w->mailbox[0], sockets, sizeof sockets)) > 0;)
-        for (ssize_t i = 0; i < n / (ssize_t)sizeof *sockets; i++) (void)adopt(w, sockets[i]);
-}
-
-/* Idle threads would leave all connections to the first of them, so they go to who has the fewest. */
-static worker *who_has_fewest(worker *w) {
-    for (worker *other = workers; other < workers + options.threads; other++)
-        if (atomic_load(&other->connections) < atomic_load(&w->connections)) w = other;
-    return w;
-}
-
-/* False: a descriptor, or memory, is lacking. */
-static bool take_connection(worker *w) {
-    const int socket = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (socket < 0) return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
-    worker *owner = who_has_fewest(w);
-    atomic_fetch_add(&owner->connections, 1);
-    if (owner == w) return adopt(w, socket);
-    if (write(owner->mailbox[1], &socket, sizeof socket) == sizeof socket) return true;
-    (void)close(socket);
-    atomic_fetch_sub(&owner->connections, 1);
-    return false;
-}
-
-/* An arrival wakes one thread. */
-static bool watch_arrivals(worker *w) {
-    struct epoll_event arrival = {EPOLLIN | EPOLLEXCLUSIVE, {&listener}};
-    return epoll_ctl(w->epoll, EPOLL_CTL_ADD, listener, &arrival) == 0;
-}
-
-/* With no descriptor left the listener stays readable, and would keep waking the thread. */
-static void greet(worker *w) {
-    if (take_connection(w)) return;
-    (void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, listener, NULL);
-    w->paused = true;
-    w->resume_ns = w->now_ns + pause_ns;
-}
-
-static void greet_again(worker *w) {
-    if (!w->paused || w->resume_ns > w->now_ns) return;
-    w->paused = !watch_arrivals(w);
-    w->resume_ns = w->now_ns + pause_ns;
 }
 
 static bool receive(connection *c) {
@@ -442,7 +374,7 @@ static void resume(worker *w) {
 }
 
 /* How long epoll may sleep: until the next unit of a generator that somebody waits for, until a
- * connection's time is over, until the listener is watched again, until the server ends. */
+ * connection's time is over, until the server ends. */
 static const struct timespec *until_next(worker *w, struct timespec *room) {
     int64_t least_ns = INT64_MAX;
     const connection *first = TAILQ_FIRST(&w->open);
@@ -451,7 +383,6 @@ static const struct timespec *until_next(worker *w, struct timespec *room) {
             least_ns = retry_ns(w->index, i);
     if (first && first->deadline_ns - w->now_ns < least_ns)
         least_ns = first->deadline_ns - w->now_ns;
-    if (w->paused && w->resume_ns - w->now_ns < least_ns) least_ns = w->resume_ns - w->now_ns;
     if (w->stopped && atomic_load(&end_ns) - w->now_ns < least_ns)
         least_ns = atomic_load(&end_ns) - w->now_ns;
     room->tv_sec = least_ns / 1000000000;
@@ -459,26 +390,23 @@ static const struct timespec *until_next(worker *w, struct timespec *room) {
     return least_ns == INT64_MAX ? NULL : room;
 }
 
-/* Takes the connections that the system and other threads hold, then no more. After the barrier no thread
- * gives another one a connection: what the mailbox holds then is all. */
-static void stop_taking(worker *w) {
-    struct pollfd arrived = {listener, POLLIN, 0};
+/* It gets no more connections: an idle one ends here. */
+static void stop(worker *w) {
     connection *c;
     unsigned open = 0;
-    while (poll(&arrived, 1, 0) == 1 && take_connection(w)) {
-    }
-    (void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, listener, NULL);
-    (void)epoll_ctl(w->epoll, EPOLL_CTL_DEL, stop_event, NULL);
-    w->paused = false;
     w->stopped = true;
-    if (pthread_barrier_wait(&all_stopped) == PTHREAD_BARRIER_SERIAL_THREAD) (void)close(listener);
-    adopt_those_given(w);
     TAILQ_FOREACH(c, &w->open, link) open++;
-    for (; open; open--) { /* an idle one ends here */
+    for (; open; open--) {
         c = TAILQ_FIRST(&w->open);
         give_time(w, c);
         advance(w, c, c->watched & EPOLLIN, false);
     }
+}
+
+static void adopt_those_given(worker *w) {
+    for (int socket; read(w->mailbox[0], &socket, sizeof socket) == sizeof socket;)
+        if (socket >= 0) adopt(w, socket);
+        else stop(w);
 }
 
 static bool is_done(worker *w) {
@@ -501,8 +429,8 @@ static bool stamp(worker *w, connection *c) {
     const flake_status status = flake_try(gen_of(w->index, options.layout), &id);
     if (status != FLAKE_OK)
         return retry_ns(w->index, options.layout) > patience_ns && fail(c, status);
-    if (w->log) (void)fwrite(&id, sizeof id, 1, w->log);
     (void)flake_format(id, FLAKE_DEC, digits, sizeof digits);
+    if (w->log) (void)fprintf(w->log, "%s\n", digits);
     return write_head(c, digits);
 }
 
@@ -511,32 +439,20 @@ static void *serve(void *arg) {
     struct epoll_event events[64];
     struct timespec room;
     while (!is_done(w)) {
-        bool stop = false;
+        bool given = false;
         const int n = epoll_pwait2(w->epoll, events, 64, until_next(w, &room), NULL);
         w->now_ns = monotonic_ns();
         for (int i = 0; i < n; i++) {
-            if (events[i].data.ptr == &stop_event) stop = true;
-            else if (events[i].data.ptr == &listener) greet(w);
-            else if (events[i].data.ptr == w->mailbox) adopt_those_given(w);
+            if (events[i].data.ptr == w->mailbox) given = true;
             else advance(w, (connection *)events[i].data.ptr, events[i].events, false);
         }
         resume(w);
         end_overdue(w);
-        greet_again(w);
-        if (stop) stop_taking(w);
+        if (given) adopt_those_given(w);
     }
     return NULL;
 }
 // >>example end
-
-static void close_all(worker *w) {
-    while (!TAILQ_EMPTY(&w->open)) hang_up(w, TAILQ_FIRST(&w->open));
-    for (unsigned i = 0; i < generators; i++)
-        while (!TAILQ_EMPTY(&w->waiting[i])) hang_up(w, TAILQ_FIRST(&w->waiting[i]));
-    (void)close(w->mailbox[0]);
-    (void)close(w->mailbox[1]);
-    (void)close(w->epoll);
-}
 
 /* ---- start and end ---- */
 
@@ -568,10 +484,9 @@ static void listen_to_port(void) {
 
 static void start(worker *w) {
     w->epoll = epoll_create1(EPOLL_CLOEXEC);
-    struct epoll_event stop = {EPOLLIN, {&stop_event}}, given = {EPOLLIN, {w->mailbox}};
-    if (pipe2(w->mailbox, O_CLOEXEC | O_NONBLOCK) != 0 ||
-        epoll_ctl(w->epoll, EPOLL_CTL_ADD, stop_event, &stop) != 0 ||
-        epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->mailbox[0], &given) != 0 || !watch_arrivals(w))
+    struct epoll_event given = {EPOLLIN, {w->mailbox}};
+    if (pipe2(w->mailbox, O_CLOEXEC) != 0 || fcntl(w->mailbox[0], F_SETFL, O_NONBLOCK) != 0 ||
+        epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->mailbox[0], &given) != 0)
         give_up("epoll");
     TAILQ_INIT(&w->open);
     for (unsigned i = 0; i < generators; i++) TAILQ_INIT(&w->waiting[i]);
@@ -581,6 +496,37 @@ static void start(worker *w) {
         w->log = fopen(path, "wb");
         if (!w->log) give_up(path);
     }
+}
+
+/* False: a descriptor, or memory, is lacking. */
+static bool take_connection(void) {
+    const int socket = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (socket < 0) return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
+    worker *w = workers; /* who has the fewest */
+    for (worker *other = workers; other < workers + options.threads; other++)
+        if (atomic_load(&other->connections) < atomic_load(&w->connections)) w = other;
+    atomic_fetch_add(&w->connections, 1);
+    (void)!write(w->mailbox[1], &socket, sizeof socket);
+    return true;
+}
+
+/* Takes connections until the file of signals says that the server is to end, then those that the system holds. */
+static void take_connections(int signals) {
+    const int none = -1;
+    struct pollfd arrivals[2] = {{listener, POLLIN, 0}, {signals, POLLIN, 0}};
+    for (int wait_ms = -1; (void)poll(arrivals, 2, wait_ms), !arrivals[1].revents;) {
+        /* With no descriptor left the listener stays readable, and is left alone for a while. */
+        const bool is_lacking = arrivals[0].revents && !take_connection();
+        arrivals[0].fd = is_lacking ? -1 : listener;
+        wait_ms = is_lacking ? pause_ms : -1;
+    }
+    atomic_store(&end_ns, monotonic_ns() + (int64_t)options.drain_ms * 1000000);
+    arrivals[0].fd = listener;
+    while (poll(arrivals, 1, 0) == 1 && take_connection()) {
+    }
+    (void)close(listener);
+    for (unsigned i = 0; i < options.threads; i++)
+        (void)!write(workers[i].mailbox[1], &none, sizeof none);
 }
 
 /* What is printed on a full disk must not be taken for printed. */
@@ -601,27 +547,18 @@ static const char usage[] =
     "--port=0        0: one that is free; it is printed\n"
     "--threads=N     1 to 64; as many as there are processors\n"
     "--mode=lanes    one generator on several words; shared: on one; shard: a shard for each "
-    "thread; none:\n"
-    "                no stamp at all\n"
+    "thread;\n"
+    "                none: no stamp at all\n"
     "--layout=default of the stamps, and of /ids when it names none\n"
-    "--node=0        the node number, and boundary's worker; servers at once need several, but "
-    "for\n"
-    "                uuid7 and ulid\n"
-    "--config=WORDS  --layout and --node as \"twitter node=7\", and clock, max_ahead_ms, "
-    "fail_on_backwards,\n"
-    "                seq_scatter of all generators: the words are in flake.h, at flake_config\n"
-    "--idle-ms=30000 a connection ends when for so long no request begins, or one that began is "
-    "not\n"
-    "                whole, or its answer is not read\n"
-    "--drain-ms=2000 SIGTERM and SIGINT end it: it accepts no further connection, answers what it "
-    "has\n"
-    "                received for at most so long, and exits\n"
+    "--node=0        the node number, and boundary's worker; each server needs another\n"
+    "--config=WORDS  such as \"twitter node=7 clock=fast\": the words are in flake.h, at "
+    "flake_config\n"
+    "--idle-ms=30000 until a connection ends on which no request begins or no answer is read\n"
+    "--drain-ms=2000 until it exits at the latest after SIGTERM or SIGINT\n"
     "--log=PREFIX    each thread writes the ids that it stamped to PREFIX.0, PREFIX.1, ...\n";
 
 static bool set_layout(const char *name) {
-    for (options.layout = 0;
-         options.layout < sno && strcmp(name, layout_name(options.layout)) != 0;)
-        options.layout++;
+    options.layout = layout_named(name);
     return options.layout < sno && !is_wide(options.layout);
 }
 
@@ -714,7 +651,8 @@ int main(int argc, char **argv) {
     (void)pthread_sigmask(SIG_BLOCK, &ends, NULL); /* the threads inherit it */
 
     listen_to_port();
-    stop_event = eventfd(0, EFD_CLOEXEC);
+    const int signals = signalfd(-1, &ends, SFD_CLOEXEC);
+    if (signals < 0) give_up("signalfd");
     for (unsigned i = 0; i < options.threads; i++) {
         workers[i].index = i;
         start(&workers[i]);
@@ -722,20 +660,14 @@ int main(int argc, char **argv) {
     char line[32];
     (void)snprintf(line, sizeof line, "port %u\n", options.port);
     print(line);
-    (void)pthread_barrier_init(&all_stopped, NULL, options.threads);
     for (unsigned i = 0; i < options.threads; i++)
         if ((errno = pthread_create(&workers[i].thread, NULL, serve, &workers[i])) != 0)
             give_up("thread");
 
-    int signal_number;
-    (void)sigwait(&ends, &signal_number);
-    atomic_store(&end_ns, monotonic_ns() + (int64_t)options.drain_ms * 1000000);
-    (void)eventfd_write(stop_event, 1);
+    take_connections(signals);
     for (unsigned i = 0; i < options.threads; i++) (void)pthread_join(workers[i].thread, NULL);
     bool written = true;
-    for (unsigned i = 0; i < options.threads; i++) {
-        close_all(&workers[i]);
+    for (unsigned i = 0; i < options.threads; i++)
         if (workers[i].log) written &= close_log(&workers[i]);
-    }
     return written ? 0 : 1;
 }
