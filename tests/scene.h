@@ -7,15 +7,11 @@
 #ifndef SCENE_H
 #define SCENE_H
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <signal.h>
-#include <unistd.h>
 #define REAL_SLEEP /* what follows stands in its place */
 #include "support.h"
-#include "calls.h"
+#include "disk.h"
 
 static const int64_t a_ms = 1000000, start_ms = 1700000000000;
 
@@ -68,9 +64,11 @@ static inline void begin(void) {
     atomic_store(&our->trouble, 0u);
     our->n = 0;
     on_sleep = NULL;
-    on_call = NULL;
+    disk_begin();
 }
 
+static inline int64_t scene_ns(void) { return atomic_load(&our->now_ns); }
+static inline void move_to_ns(int64_t ns) { atomic_store(&our->now_ns, ns); }
 static inline void pass_ms(int64_t time_ms) { atomic_fetch_add(&our->now_ns, time_ms * a_ms); }
 
 /* ---- ids ---- */

@@ -165,8 +165,12 @@ static inline uint16_t ways_partition(unsigned who, unsigned family) {
 
 static inline void way_set_clock(const ways_setup *w, flake_options *o) {
     if (!w->is_scripted) return;
+#ifdef SCENE_H
+    o->clock.now_ns = scene_clock;
+#else
     o->clock.now_ns = script_read;
     o->clock.user = &script_now;
+#endif
 }
 
 static inline flake_options ways_flake_options(const ways_setup *w, uint32_t seq_min,
@@ -250,6 +254,38 @@ static inline unsigned ways_make(const ways_setup *w) {
         wrong += way_fails_sno(w, &ways.sno_shards[i], &pool, &s);
     }
     return wrong;
+}
+
+/* ---- with states, in files ---- */
+
+enum { way_states = 4 };
+static flake_state ways_state[way_states];
+
+/* Opens the states of all families that may have one, up to the first that is refused, and makes the
+ * generators on them. */
+static inline flake_status ways_open(const char *const paths[way_states], bool no_wait) {
+    ways_setup setup = {.is_scripted = true};
+    const flake_options of_snos = ways_sno_options(&setup);
+    flake_options o[] = {ways_flake_options(&setup, 0, 399), ways_wide_options(&setup), of_snos,
+                         of_snos};
+    sno_snapshot pools[] = {ways_pool(0, FAMILY_SNO, 0, 99), ways_pool(0, FAMILY_SNO_SHARDS, 0, 99)};
+    o[1].seq_max = 199; /* the generator's, and the lanes' */
+    for (int i = 0; i < way_states; i++) {
+        const flake_state_options w = {.path = paths[i], .no_wait = no_wait};
+        flake_state *const s = &ways_state[i];
+        const flake_status status = i < 2 ? flake_state_open(s, &w, &o[i], NULL, NULL)
+                                          : sno_state_open(s, &w, &o[i], &pools[i - 2], NULL);
+        if (status != FLAKE_OK) return status;
+    }
+    setup.flake = &ways_state[0];
+    setup.wide = &ways_state[1];
+    setup.sno = &ways_state[2];
+    setup.sno_shards = &ways_state[3];
+    return ways_make(&setup) == 0 ? FLAKE_OK : FLAKE_INVALID;
+}
+
+static inline void ways_close(void) {
+    for (int i = 0; i < way_states; i++) (void)flake_state_close(&ways_state[i], NULL);
 }
 
 /* ---- what was drawn, by how many processes whatsoever ---- */
