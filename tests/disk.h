@@ -30,7 +30,7 @@ static struct disk {
     bool only_syncs;  /* of these calls; writes reach the kernel's cache */
     int kill_at;      /* here the process is killed, before the call; 0: nowhere */
     int kill_at_sync; /* likewise, counting syncs in place alone */
-    char log[64];     /* o w s r: open, write, sync, rename of a new file; O S C: of the folder; w d: a
+    char log[64]; /* o w s r: open, write, sync, rename of a new file; O S C: of the folder; w d: a
                          write in place, and its sync */
     int64_t written, synced, renamed, lasting; /* horizons, as far as they have come */
     int folder;

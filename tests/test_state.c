@@ -337,7 +337,8 @@ TEST(a_change_of_folder_does_not_move_the_file) {
     begin();
     CHECK(getcwd(was, sizeof was) != NULL);
     CHECK_EQ(chdir(our_folder), 0);
-    CHECK_EQ(open_with(&state, (flake_state_options){.path = "ids"}, options_in_scene(1)), FLAKE_OK);
+    CHECK_EQ(open_with(&state, (flake_state_options){.path = "ids"}, options_in_scene(1)),
+             FLAKE_OK);
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
     CHECK_EQ(mkdir("elsewhere", 0777), 0); /* here there may be an "ids" */
     CHECK_EQ(chdir("elsewhere"), 0);

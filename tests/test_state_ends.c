@@ -87,7 +87,7 @@ static struct cached {
     uint8_t on_disk[FLAKE_I_FILE];
     bool is_dirty[2];
     int syncs_left; /* the power fails in the last of these; 0: never */
-} *cached;
+} * cached;
 
 static void mark_dirty(int fd, size_t n) {
     const off_t at = lseek(fd, 0, SEEK_CUR);
@@ -140,7 +140,7 @@ TEST(a_failed_sync_and_a_torn_write_repeat_nothing) {
         child_is_killed(open_in_a_power_cut);
         CHECK_EQ(cached->syncs_left, 0);
         write_file(path_of("ids"), cached->on_disk, FLAKE_I_FILE);
-        move_to_ns((start_ms + 3001) * a_ms); /* with the power the clock fails, too */
+        move_to_ns((start_ms + 3001) * a_ms);         /* with the power the clock fails, too */
         if (scene_ns() < record_of("ids").written_ns) /* by the first sync */
             move_to_ns(record_of("ids").written_ns);
         child_is_well(draw_after_the_cut);
@@ -198,7 +198,8 @@ static void *extend_often(void *unused) {
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
         const flake_status status = flake_state_extend(&state, NULL);
         EXPECT(status != FLAKE_FORKED);
-        if (status == FLAKE_OK) (void)atomic_fetch_add_explicit(&extended, 1u, memory_order_relaxed);
+        if (status == FLAKE_OK)
+            (void)atomic_fetch_add_explicit(&extended, 1u, memory_order_relaxed);
     }
     return NULL;
 }
@@ -278,7 +279,8 @@ static void move_clock(void) {
 }
 
 static void run_and_end_somehow(void) {
-    const char *const paths[] = {path_of("flake"), path_of("wide"), path_of("sno"), path_of("shards")};
+    const char *const paths[] = {path_of("flake"), path_of("wide"), path_of("sno"),
+                                 path_of("shards")};
     const flake_status status = ways_open(paths, false);
     EXPECT(status == FLAKE_OK || status == FLAKE_CLOCK_BACKWARDS);
     if (status != FLAKE_OK) { /* those that were opened have drawn nothing */

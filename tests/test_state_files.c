@@ -268,7 +268,8 @@ TEST(an_open_that_waits_finds_out_that_another_writes) {
     CHECK(strstr(why.text, "was changed") != NULL);
     on_sleep = NULL;
     CHECK_EQ(flake_state_close(&other, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_IO); /* the failed open has closed the descriptor */
+    CHECK_EQ(flake_state_close(&state, NULL),
+             FLAKE_IO); /* the failed open has closed the descriptor */
 }
 
 /* A new file is made beside the path, with .new behind it, where something else may stand. */
@@ -745,7 +746,8 @@ TEST(a_state_opened_again_does_not_revive_its_generators) {
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
     for (int i = -15; i < 15; i++, pass_ms(i < 0 ? -1 : 1)) { /* what the other run has used, too */
         if (scene_ns() / a_ms > start_ms) CHECK(draw_from(&old) != FLAKE_OK);
-        else if (flake_try(&old, &id) == FLAKE_OK) note(id); /* in its last unit, which is its own */
+        else if (flake_try(&old, &id) == FLAKE_OK)
+            note(id); /* in its last unit, which is its own */
     }
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
     pass_ms(5);

@@ -28,13 +28,11 @@ static const char *program;
 
 /* ---- what a process does ---- */
 
-static flake_options options_on_state(void) {
-    flake_options o = {0};
-    o.layout = flake_layout_idgen;
-    o.node = 1;
+static flake_options options_now(flake_state *s) {
+    flake_options o = options_of_flake(1, 0, 0, NULL, NULL);
     o.shared_memory = true;
     o.max_wait_ms = 20;
-    o.state = &all->state;
+    o.state = s;
     return o;
 }
 
@@ -43,17 +41,21 @@ static void *clocks_user; /* means nothing to this clock */
 static const char *name_of_it = "ids";
 
 static flake_status open_it(void) {
-    flake_state_options w = {0};
-    flake_options o = options_on_state();
+    const flake_state_options w = {.path = path_of(name_of_it)};
+    flake_options o = options_now(&all->state);
     memset(&why, 0, sizeof why);
-    w.path = path_of(name_of_it);
     o.clock.user = clocks_user;
     return flake_state_open(&all->state, &w, &o, NULL, &why);
 }
 
 static flake_status start_it(void) {
-    const flake_options o = options_on_state();
+    const flake_options o = options_now(&all->state);
     return flake_init(&all->gen, &o, NULL);
+}
+
+static flake_status open_and_start(void) {
+    const flake_status status = open_it();
+    return status == FLAKE_OK && !all->gen.engine.cap ? start_it() : status;
 }
 
 static flake_status draw(void) {
@@ -62,6 +64,9 @@ static flake_status draw(void) {
     if (status == FLAKE_OK) note(id);
     return status;
 }
+
+static flake_status extend(void) { return flake_state_extend(&all->state, NULL); }
+static flake_status close_it(void) { return flake_state_close(&all->state, NULL); }
 
 static uint64_t records(void) { /* how often the file was written */
     static uint8_t bytes[FLAKE_I_FILE];
@@ -94,23 +99,22 @@ static void finds_that_a_write_failed(void) { EXPECT(draw() == FLAKE_IO); }
 
 static void is_not_the_holder(void) {
     const uint64_t number = records();
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_FORKED);
-    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_FORKED);
+    EXPECT(extend() == FLAKE_FORKED);
+    EXPECT(close_it() == FLAKE_FORKED);
     EXPECT(open_it() == FLAKE_IN_USE);
     EXPECT(strstr(why.text, "in use") != NULL);
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_FORKED);
+    EXPECT(extend() == FLAKE_FORKED);
     static flake_gen own;
-    const flake_options o = options_on_state();
+    const flake_options o = options_now(&all->state);
     EXPECT(flake_init(&own, &o, NULL) == FLAKE_FORKED);
     EXPECT(records() == number);
     EXPECT(draw() == FLAKE_OK);
 }
 
 static void opens_draws_and_is_killed(void) {
-    EXPECT(open_it() == FLAKE_OK);
-    if (!all->gen.engine.cap) EXPECT(start_it() == FLAKE_OK);
+    EXPECT(open_and_start() == FLAKE_OK);
     for (int i = 0; i < 4000; i++, pass_ms(1)) {
-        if (i % 1000 == 0) EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
+        if (i % 1000 == 0) EXPECT(extend() == FLAKE_OK);
         EXPECT(draw() == FLAKE_OK);
     }
     be_killed();
@@ -122,42 +126,30 @@ static void takes_over(void) {
     EXPECT(atomic_load(&our->sleeps) == sleeps);
     EXPECT(draw() == FLAKE_OK); /* by the generator that was there */
     pass_ms(2000);
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
+    EXPECT(extend() == FLAKE_OK);
     pass_ms(2900);
     EXPECT(draw() == FLAKE_OK);
 }
 
-static int syncs, writes;
-
-static bool write_fails(const char *name) {
-    errno = ENOSPC;
-    return strcmp(name, "write") != 0;
-}
-
-static bool second_write_fails(const char *name) {
-    syncs += strcmp(name, "fdatasync") == 0;
-    writes += strcmp(name, "write") == 0;
-    return writes == 1 || write_fails(name);
-}
-
 static void can_t_take_over(void) {
-    on_call = second_write_fails;
     pass_ms(60000);
-    syncs = writes = 0;
+    disk_begin();
+    disk_fail(3, 100); /* the second write */
     EXPECT(open_it() == FLAKE_IO);
-    EXPECT(syncs == 1); /* the dead process's last record is on disk before the next one is written */
-    on_call = NULL;
+    /* the dead process's last record is on disk before the next one is written */
+    EXPECT(strcmp(disk.log, "wdw") == 0);
+    disk_begin();
     const int fd =
         open(path_of("bystander"), O_RDWR | O_CREAT, 0666); /* has its descriptor by now */
     EXPECT(fd >= 0);
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_FORKED);
-    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_FORKED);
+    EXPECT(extend() == FLAKE_FORKED);
+    EXPECT(close_it() == FLAKE_FORKED);
     struct stat file;
     EXPECT(fstat(fd, &file) == 0 && file.st_size == 0); /* and nothing was written to it */
     EXPECT(open_it() == FLAKE_OK);
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
+    EXPECT(extend() == FLAKE_OK);
     EXPECT(draw() == FLAKE_OK);
-    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_OK);
+    EXPECT(close_it() == FLAKE_OK);
 }
 
 static void opens_after_another_run(void) {
@@ -166,7 +158,7 @@ static void opens_after_another_run(void) {
     EXPECT(start_it() == FLAKE_OK);
     pass_ms(1);
     for (int i = 0; i < 100; i++) EXPECT(draw() == FLAKE_OK);
-    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_OK);
+    EXPECT(close_it() == FLAKE_OK);
 }
 
 /* Of each lane, one after the other. */
@@ -176,8 +168,7 @@ static void draws_from_each_lane(void) {
         const bool finds_it = flake_i_state_of(&all->lane[i].engine) == &all->state;
         EXPECT(finds_it);
         if (!finds_it) return; /* what lies elsewhere might keep a draw waiting for ever */
-        for (unsigned k = 0; k < 256; k++)
-            flake_i_lanes_map(&all->lanes.split, k, i + 1);
+        for (unsigned k = 0; k < 256; k++) flake_i_lanes_map(&all->lanes.split, k, i + 1);
         EXPECT(flake_try(&all->lanes, &id) == FLAKE_OK);
         note(id);
     }
@@ -188,19 +179,16 @@ static void draws_from_no_lane(void) {
     EXPECT(flake_try(&all->lanes, &id) == FLAKE_NOT_EXTENDED);
 }
 
+#define ROLE(name) \
+    { #name, name }
 static const struct role {
     const char *name;
     void (*play)(void);
-} roles[] = {{"draws_up_to_the_horizon", draws_up_to_the_horizon},
-             {"draws_one", draws_one},
-             {"finds_that_a_write_failed", finds_that_a_write_failed},
-             {"is_not_the_holder", is_not_the_holder},
-             {"draws_from_each_lane", draws_from_each_lane},
-             {"draws_from_no_lane", draws_from_no_lane},
-             {"opens_draws_and_is_killed", opens_draws_and_is_killed},
-             {"takes_over", takes_over},
-             {"can_t_take_over", can_t_take_over},
-             {"opens_after_another_run", opens_after_another_run}};
+} roles[] = {ROLE(draws_up_to_the_horizon),   ROLE(draws_one),
+             ROLE(finds_that_a_write_failed), ROLE(is_not_the_holder),
+             ROLE(draws_from_each_lane),      ROLE(draws_from_no_lane),
+             ROLE(opens_draws_and_is_killed), ROLE(takes_over),
+             ROLE(can_t_take_over),           ROLE(opens_after_another_run)};
 
 static const char *role_at_hand;
 
@@ -259,24 +247,23 @@ static void begin_shared(void) {
 TEST(the_opener_extends_and_all_draw) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
-        CHECK_EQ(open_it(), FLAKE_OK);
-        CHECK_EQ(start_it(), FLAKE_OK);
+        CHECK_EQ(open_and_start(), FLAKE_OK);
         CHECK_EQ(draw(), FLAKE_OK);
         other(fork_only, "draws_up_to_the_horizon");
         CHECK_EQ(draw(), FLAKE_NOT_EXTENDED);
-        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(extend(), FLAKE_OK);
         other(fork_only, "draws_one");
         CHECK_EQ(draw(), FLAKE_OK);
         pass_ms(10000);
-        on_call = write_fails;
-        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_IO);
-        on_call = NULL;
+        disk_fail(1, 100);
+        CHECK_EQ(extend(), FLAKE_IO);
+        disk_begin();
         CHECK_EQ(draw(), FLAKE_IO);
         other(fork_only, "finds_that_a_write_failed");
-        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(extend(), FLAKE_OK);
         other(fork_only, "draws_one");
         CHECK_EQ(repeated(), 0);
-        CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(close_it(), FLAKE_OK);
         pass_ms(1);
         CHECK_EQ(draw(), FLAKE_IO);
     }
@@ -285,32 +272,31 @@ TEST(the_opener_extends_and_all_draw) {
 TEST(lanes_stop_at_the_horizon_too) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
-        const flake_options o = options_on_state();
+        const flake_options o = options_now(&all->state);
         CHECK_EQ(open_it(), FLAKE_OK);
         CHECK_EQ(flake_init(&all->lanes, with_lanes(&o, all->lane, 2), NULL), FLAKE_OK);
         draws_from_each_lane();
         other(fork_only, "draws_from_each_lane");
         pass_ms(10000);
         other(fork_only, "draws_from_no_lane");
-        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(extend(), FLAKE_OK);
         other(fork_only, "draws_from_each_lane");
         CHECK_EQ(repeated(), 0);
-        CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(close_it(), FLAKE_OK);
     }
 }
 
 TEST(what_is_the_openers_others_leave_alone) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
-        CHECK_EQ(open_it(), FLAKE_OK);
-        CHECK_EQ(start_it(), FLAKE_OK);
+        CHECK_EQ(open_and_start(), FLAKE_OK);
         other(fork_only, "is_not_the_holder");
-        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(extend(), FLAKE_OK);
         other(fork_only, "draws_one");
         static flake_state elsewhere; /* a copy of the object has not opened the file */
         memcpy((void *)&elsewhere, (const void *)&all->state, sizeof elsewhere);
         CHECK_EQ(flake_state_extend(&elsewhere, NULL), FLAKE_FORKED);
-        CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(close_it(), FLAKE_OK);
     }
 }
 
@@ -327,7 +313,7 @@ TEST(another_takes_over) {
         }
         CHECK_EQ(open_it(), FLAKE_OK);
         CHECK_EQ(draw(), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(close_it(), FLAKE_OK);
         CHECK(our->n > 16000);
         CHECK_EQ(repeated(), 0);
     }
@@ -343,12 +329,11 @@ static bool kill_here(const char *name) {
 
 static void extends_and_is_killed(void) {
     clocks_user = &calls; /* which others may not have there */
-    EXPECT(open_it() == FLAKE_OK);
-    if (!all->gen.engine.cap) EXPECT(start_it() == FLAKE_OK);
+    EXPECT(open_and_start() == FLAKE_OK);
     EXPECT(draw() == FLAKE_OK);
     pass_ms(2500);
     on_call = kill_here;
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
+    EXPECT(extend() == FLAKE_OK);
     be_killed();
 }
 
@@ -365,7 +350,7 @@ TEST(killed_in_any_line_of_an_extension) {
         CHECK_EQ(open_it(), FLAKE_OK);
         CHECK_EQ(records(), written + 1); /* beside the dead one's newest, not over it */
         CHECK(all->state.clock.user == NULL);
-        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(extend(), FLAKE_OK);
         pass_ms(2900);
         CHECK_EQ(draw(), FLAKE_OK);
         CHECK_EQ(atomic_load(&our->sleeps), sleeps);
@@ -389,12 +374,11 @@ TEST(a_take_over_that_fails_writes_to_nothing_else) {
 static uint8_t earlier[FLAKE_I_FILE];
 
 static void opens_and_the_file_is_put_back(void) {
-    EXPECT(open_it() == FLAKE_OK);
-    EXPECT(start_it() == FLAKE_OK);
+    EXPECT(open_and_start() == FLAKE_OK);
     EXPECT(read_file(path_of("ids"), earlier, sizeof earlier) == sizeof earlier);
     pass_ms(1600);
     EXPECT(draw() == FLAKE_OK);
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
+    EXPECT(extend() == FLAKE_OK);
     write_file(path_of("ids"), earlier, sizeof earlier);
     be_killed();
 }
@@ -415,11 +399,10 @@ TEST(a_file_put_back_behind_the_dead_is_not_taken_over) {
 static wire to_orphan, from_orphan;
 
 static void leaves_a_child_behind(void) {
-    EXPECT(open_it() == FLAKE_OK);
-    EXPECT(start_it() == FLAKE_OK);
+    EXPECT(open_and_start() == FLAKE_OK);
     if (fork() == 0) {
         tell(&from_orphan);
-        if (await_word(&to_orphan)) EXPECT(flake_state_close(&all->state, NULL) == FLAKE_FORKED);
+        if (await_word(&to_orphan)) EXPECT(close_it() == FLAKE_FORKED);
         EXPECT(draw() == FLAKE_OK); /* it draws on */
         tell(&from_orphan);
         (void)await_word(&to_orphan);
@@ -431,8 +414,7 @@ static void leaves_a_child_behind(void) {
 
 TEST(a_child_of_the_opener_keeps_the_file_until_it_lets_go) {
     begin_shared();
-    to_orphan = new_line();
-    from_orphan = new_line();
+    to_orphan = new_line(), from_orphan = new_line();
     child_is_killed(leaves_a_child_behind);
     CHECK_EQ(open_it(), FLAKE_IN_USE);
     CHECK_EQ(draw(), FLAKE_OK);
@@ -440,13 +422,12 @@ TEST(a_child_of_the_opener_keeps_the_file_until_it_lets_go) {
     CHECK(await_word(&from_orphan));
     CHECK_EQ(open_it(), FLAKE_OK);
     CHECK_EQ(draw(), FLAKE_OK);
-    CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
+    CHECK_EQ(extend(), FLAKE_OK);
     tell(&to_orphan);
-    CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
+    CHECK_EQ(close_it(), FLAKE_OK);
     CHECK_EQ(repeated(), 0);
     CHECK_EQ(atomic_load(&our->trouble), 0);
-    hang_up(&to_orphan);
-    hang_up(&from_orphan);
+    hang_up(&to_orphan), hang_up(&from_orphan);
 }
 
 /* ---- another run of the file ---- */
@@ -454,12 +435,10 @@ TEST(a_child_of_the_opener_keeps_the_file_until_it_lets_go) {
 static void another_run(void) {
     static flake_state mine;
     static flake_gen gen;
-    flake_state_options w = {0};
-    flake_options o = options_on_state();
+    const flake_state_options w = {.path = path_of("ids")};
+    flake_options o = options_now(NULL);
     uint64_t id;
-    w.path = path_of("ids");
     o.shared_memory = false;
-    o.state = NULL;
     EXPECT(flake_state_open(&mine, &w, &o, NULL, &why) == FLAKE_OK);
     o.state = &mine;
     EXPECT(flake_init(&gen, &o, NULL) == FLAKE_OK);
@@ -485,16 +464,13 @@ TEST(a_run_in_between_ends_the_generators_before_it) {
 
 TEST(a_state_that_is_not_shared_is_refused) {
     static flake_state mine;
-    flake_state_options w = {0};
-    flake_options o;
+    uint64_t id = 0;
     begin_shared();
-    o = options_on_state();
-    w.path = path_of("ids");
-    o.state = NULL;
+    const flake_state_options w = {.path = path_of("ids")};
+    flake_options o = options_now(NULL);
     o.shared_memory = false;
     CHECK_EQ(flake_state_open(&mine, &w, &o, NULL, &why), FLAKE_OK);
-    o.shared_memory = true;
-    o.state = &mine;
+    o = options_now(&mine);
     CHECK_EQ(flake_init(&all->gen, &o, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_init_shards(all->shards, 2, &o, NULL), FLAKE_INVALID);
     CHECK(options_why(&o) && strstr(options_why(&o), "shared_memory") != NULL);
@@ -504,24 +480,20 @@ TEST(a_state_that_is_not_shared_is_refused) {
     o.state = &all->state;
     CHECK(options_why(&o) == NULL);
     CHECK_EQ(flake_init_shards(all->shards, 2, &o, NULL), FLAKE_OK);
-    uint64_t id = 0;
     for (int i = 0; i < 2; i++) {
         CHECK_EQ(flake_try(&all->shards[i], &id), FLAKE_OK);
         note(id);
     }
     CHECK_EQ(repeated(), 0);
-    CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
+    CHECK_EQ(close_it(), FLAKE_OK);
 }
 
 /* ---- sno ---- */
 
 static flake_status open_snos(sno_snapshot *pool) {
-    flake_state_options w = {0};
-    memset(pool, 0, sizeof *pool);
-    pool->partition = 5;
-    pool->sequence_max = 99;
-    w.path = path_of("snos");
-    const flake_options o = options_on_state();
+    const flake_state_options w = {.path = path_of("snos")};
+    const flake_options o = options_now(NULL);
+    *pool = pool_of_numbers(5, 0, 99);
     return sno_state_open(&all->snos, &w, &o, pool, NULL);
 }
 
@@ -534,10 +506,8 @@ static flake_status draw_sno(void) {
 
 static void open_snos_and_be_killed(void) {
     sno_snapshot pool;
-    flake_options o = {0};
     EXPECT(open_snos(&pool) == FLAKE_OK);
-    o.shared_memory = true;
-    o.state = &all->snos;
+    const flake_options o = {.shared_memory = true, .state = &all->snos};
     EXPECT(sno_init(&all->sno, &pool, &o, NULL) == FLAKE_OK);
     for (int i = 0; i < 100; i++) EXPECT(draw_sno() == FLAKE_OK);
     be_killed();
@@ -583,21 +553,20 @@ TEST(who_comes_second_at_the_first_start_changes_nothing) {
         CHECK(on_call == NULL);
         CHECK_EQ(start_it(), FLAKE_OK);
         CHECK_EQ(draw(), FLAKE_OK);
-        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(extend(), FLAKE_OK);
+        CHECK_EQ(close_it(), FLAKE_OK);
     }
 }
 
 static wire may_open, has_opened, may_leave;
 
 static void open_and_stay(void) {
-    EXPECT(open_it() == FLAKE_OK);
-    EXPECT(start_it() == FLAKE_OK);
+    EXPECT(open_and_start() == FLAKE_OK);
     tell(&has_opened);
     (void)await_word(&may_leave);
     EXPECT(draw() == FLAKE_OK);
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
-    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_OK);
+    EXPECT(extend() == FLAKE_OK);
+    EXPECT(close_it() == FLAKE_OK);
 }
 
 static unsigned opens;
@@ -633,8 +602,8 @@ static void open_when_told(void) {
     EXPECT(open_it() == FLAKE_OK);
     tell(&has_opened);
     (void)await_word(&may_leave);
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
-    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_OK);
+    EXPECT(extend() == FLAKE_OK);
+    EXPECT(close_it() == FLAKE_OK);
     for (int i = 0; i < 20; i++) (void)(close)(others[i]);
 }
 
@@ -652,12 +621,11 @@ TEST(who_closes_lets_go_of_his_own_descriptor) {
     begin_shared();
     may_open = new_line(), has_opened = new_line(), may_leave = new_line();
     const pid_t child = start_child(open_when_told);
-    CHECK_EQ(open_it(), FLAKE_OK);
-    CHECK_EQ(start_it(), FLAKE_OK);
+    CHECK_EQ(open_and_start(), FLAKE_OK);
     for (int i = 0; i < 40; i++) others[i] = dup(0);
     const int open_before = descriptors();
     on_call = hand_over_at_close;
-    CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
+    CHECK_EQ(close_it(), FLAKE_OK);
     CHECK(on_call == NULL);
     CHECK_EQ(descriptors(), open_before - 1);
     for (int i = 0; i < 40; i++) CHECK((fcntl)(others[i], F_GETFD) >= 0);
