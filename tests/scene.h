@@ -81,12 +81,13 @@ static inline size_t repeated(void) { return count_duplicates(our->ids, our->n);
 
 /* ---- children ---- */
 
-static inline void trouble(int line, const char *what) {
+/* Fails the test in whichever process it is called. */
+static inline void trouble(const char *file, int line, const char *what) {
     atomic_fetch_add(&our->trouble, 1u);
-    printf("  line %d, in a child: %s\n", line, what);
+    check_fail(file, line, what);
     (void)fflush(stdout);
 }
-#define EXPECT(condition) ((condition) ? (void)0 : trouble(__LINE__, #condition))
+#define EXPECT(condition) ((condition) ? (void)0 : trouble(__FILE__, __LINE__, #condition))
 
 static inline pid_t start_child(void (*run)(void)) {
     (void)fflush(stdout);
@@ -101,20 +102,18 @@ static inline pid_t start_child(void (*run)(void)) {
 /* What wait says of it. */
 static inline int end_of(pid_t child) {
     int status = -1;
-    return waitpid(child, &status, 0) == child ? status : -1;
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(atomic_load(&our->trouble), 0);
+    return status;
 }
 
 static inline int in_child(void (*run)(void)) { return end_of(start_child(run)); }
 
-static inline void child_is_well(void (*run)(void)) {
-    CHECK_EQ(in_child(run), 0);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
-}
+static inline void child_is_well(void (*run)(void)) { CHECK_EQ(in_child(run), 0); }
 
 static inline void child_is_killed(void (*run)(void)) {
     const int status = in_child(run);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
 }
 
 static inline void be_killed(void) { (void)kill(getpid(), SIGKILL); }

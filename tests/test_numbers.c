@@ -258,7 +258,6 @@ TEST(whoever_has_a_number_next_repeats_nothing) {
         }
         CHECK(our->n > 1000);
         CHECK_EQ(repeated(), 0);
-        CHECK_EQ(atomic_load(&our->trouble), 0);
         if (check_failures) printf("  seed %" PRIu64 "\n", seed);
     }
 }

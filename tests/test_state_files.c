@@ -577,7 +577,6 @@ TEST(a_childs_copy_may_be_opened_anew_as_a_shared_one) {
     pass_ms(10);
     tell(&may_open);
     CHECK_EQ(end_of(child), 0);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
     hang_up(&may_open);
 }
 
@@ -837,7 +836,7 @@ static unsigned kept_on_exec(void) {
 static unsigned kept_before;
 
 static bool keep_no_more(const char *name) {
-    if (kept_on_exec() > kept_before) trouble(__LINE__, name);
+    if (kept_on_exec() > kept_before) trouble(__FILE__, __LINE__, name);
     return true;
 }
 

@@ -229,9 +229,7 @@ static int peer_main(char **argv) {
 /* As a fork or as a peer. */
 static int as_other(bool fork_only, const char *role) {
     role_at_hand = role;
-    const int status = in_child(fork_only ? be_a_fork : be_a_peer);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
-    return status;
+    return in_child(fork_only ? be_a_fork : be_a_peer);
 }
 
 static void other(bool fork_only, const char *role) { CHECK_EQ(as_other(fork_only, role), 0); }
@@ -426,7 +424,6 @@ TEST(a_child_of_the_opener_keeps_the_file_until_it_lets_go) {
     tell(&to_orphan);
     CHECK_EQ(close_it(), FLAKE_OK);
     CHECK_EQ(repeated(), 0);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
     hang_up(&to_orphan), hang_up(&from_orphan);
 }
 
@@ -590,7 +587,6 @@ TEST(who_finds_the_file_made_meanwhile_changes_nothing) {
     CHECK(on_call == NULL);
     tell(&may_leave);
     CHECK_EQ(end_of(first_comer), 0);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
     CHECK(access(path_of("ids.new"), F_OK) != 0);
     hang_up(&has_opened), hang_up(&may_leave);
 }
@@ -631,7 +627,6 @@ TEST(who_closes_lets_go_of_his_own_descriptor) {
     for (int i = 0; i < 40; i++) CHECK((fcntl)(others[i], F_GETFD) >= 0);
     tell(&may_leave);
     CHECK_EQ(end_of(child), 0);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
     for (int i = 0; i < 40; i++) (void)(close)(others[i]);
     hang_up(&may_open), hang_up(&has_opened), hang_up(&may_leave);
 }
