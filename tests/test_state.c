@@ -379,24 +379,6 @@ TEST(a_child_leaves_its_parents_file_alone) {
     ends_well();
 }
 
-static void be_refused(void) { EXPECT(flake_state_extend(&state, NULL) == FLAKE_FORKED); }
-
-static void fork_once(int fd, size_t n) {
-    disk_on_write = NULL;
-    CHECK(fd >= 0 && n > 0);
-    child_is_well(be_refused);
-}
-
-/* In the child the state's writer is a thread that does not exist. */
-TEST(a_child_forked_during_a_write_can_t_extend) {
-    begin_with_ids();
-    pass_ms(10000);
-    disk_on_write = fork_once;
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
-    CHECK(!disk_on_write);
-    close_it(&state);
-}
-
 TEST(a_bump_keeps_the_lock) {
     begin_with_ids();
     CHECK_EQ(draw(), FLAKE_OK);

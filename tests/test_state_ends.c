@@ -210,21 +210,22 @@ static pthread_t begin_thread(void *(*run)(void *), void *with) {
     return thread;
 }
 
-/* A state of 20 ms that does not wait, on a clock that ticks. */
-static flake_status open_ticking(void) {
+/* A state that does not wait, on a clock that ticks. */
+static flake_options ticking_options(void) {
+    return options_of_flake(1, 0, 0, ticking_clock, NULL);
+}
+
+static void open_ticking(int64_t horizon_ms) {
     flake_state_options w = where_of("ids");
-    flake_options o = options_in_scene(1);
-    o.clock.now_ns = ticking_clock;
-    w.horizon_ms = 20;
+    w.horizon_ms = horizon_ms;
     w.no_wait = true;
-    const flake_status status = open_with(&state, w, o);
-    return status == FLAKE_OK ? start_with(&gen, o, &state) : status;
+    CHECK_EQ(open_with(&state, w, ticking_options()), FLAKE_OK);
 }
 
 /* For ThreadSanitizer: what the open writes, the timer's thread must not read unordered. */
 TEST(opened_again_beside_a_timer) {
     begin();
-    CHECK_EQ(open_ticking(), FLAKE_OK);
+    open_ticking(0);
     atomic_store(&stop, false);
     const pthread_t timer = begin_thread(extend_often, NULL);
     for (int round = 0; round < 100; round++) {
@@ -232,7 +233,7 @@ TEST(opened_again_beside_a_timer) {
         while (atomic_load_explicit(&extended, memory_order_relaxed) == before) {
         }
         close_it(&state);
-        CHECK_EQ(open_ticking(), FLAKE_OK);
+        open_ticking(0);
     }
     atomic_store(&stop, true);
     (void)pthread_join(timer, NULL);
@@ -244,7 +245,8 @@ TEST(closed_while_others_draw) {
     for (int round = 0; round < (runs_small ? 20 : 100); round++) {
         pthread_t threads[drawers];
         static int seats[drawers] = {0, 1};
-        CHECK_EQ(open_ticking(), FLAKE_OK);
+        open_ticking(20);
+        CHECK_EQ(start_with(&gen, ticking_options(), &state), FLAKE_OK);
         atomic_store(&stop, false);
         for (int i = 0; i < drawers; i++) {
             atomic_store(&newest[i], 0u);

@@ -198,8 +198,7 @@ TEST(a_file_changed_in_place_ends_the_ids) {
 }
 
 TEST(a_close_notices_a_changed_file) {
-    begin();
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
+    begin_with_ids();
     cut_all();
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_MISMATCH);
 }
@@ -214,9 +213,7 @@ static bool fail_that(const char *name) {
 TEST(a_call_that_fails_for_a_while_loses_nothing) {
     static const char *const names[] = {"read", "lseek", "write", "fdatasync"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        begin();
-        CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
-        CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+        begin_with_ids();
         failing_call = names[i];
         on_call = fail_that;
         pass_ms(2900);
@@ -227,8 +224,7 @@ TEST(a_call_that_fails_for_a_while_loses_nothing) {
         on_call = NULL;
         CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
         CHECK_EQ(draw(), FLAKE_OK);
-        CHECK_EQ(repeated(), 0);
-        close_it(&state);
+        ends_well();
     }
 }
 
@@ -444,21 +440,6 @@ static void open_and_be_killed(void) {
     (void)!open_at(&state, "ids");
 }
 
-static char call_log[400];
-
-static bool log_call(const char *name) {
-    if (strlen(call_log) + strlen(name) + 2 < sizeof call_log)
-        (void)strcat(strcat(call_log, name), " ");
-    return true;
-}
-
-static void open_logged(void) {
-    call_log[0] = 0;
-    on_call = log_call;
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
-    on_call = NULL;
-}
-
 /* Its name may not be on disk, so the next run sees to that before it goes on from the file. */
 TEST(a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next) {
     begin();
@@ -466,14 +447,14 @@ TEST(a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next) {
     calls_before = 3; /* of snos, and the file's own */
     child_is_killed(open_and_be_killed);
     CHECK(horizon_at("ids") > 0);
-    open_logged();
-    const char *const synced = strstr(call_log, "fsync ");
-    const char *const written = strstr(call_log, "write ");
-    CHECK(synced && written && synced < written);
+    disk_begin();
+    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
+    CHECK_STR(disk.log, "OSCwdwd");
     close_it(&state);
     pass_ms(1);
-    open_logged();
-    CHECK(strstr(call_log, " fsync ") == NULL); /* but once */
+    disk_begin();
+    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
+    CHECK(strchr(disk.log, 'S') == NULL); /* but once */
     close_it(&state);
 }
 
@@ -501,8 +482,7 @@ static void look_at_the_floor(int64_t ns) {
 /* Who begins on it while an open waits for the last run's ids finds the gate closed, and no lower floor. */
 TEST(the_floor_stays_until_an_open_has_waited) {
     uint64_t id;
-    begin();
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
+    begin_with_ids();
     flake_options o = options_in_scene(1);
     o.max_ahead_ms = 500;
     o.seq_max = 1;
@@ -606,15 +586,16 @@ TEST(a_child_with_its_parents_pid_has_not_its_state) {
 
 /* ---- a child forked in the middle of its parent's write, by the thread that writes ---- */
 
-static void close_the_writers(void) {
+static void be_another_than_the_writer(void) {
     pid_of_all++;
+    EXPECT(flake_state_extend(&state, NULL) == FLAKE_FORKED);
     EXPECT(flake_state_close(&state, NULL) == FLAKE_FORKED);
 }
 
 static bool fork_at_the_sync(const char *name) {
     if (strcmp(name, "fdatasync") != 0) return true;
     on_call = NULL;
-    child_is_well(close_the_writers);
+    child_is_well(be_another_than_the_writer);
     return true;
 }
 
@@ -659,8 +640,7 @@ static void let_the_timer_end(int64_t ns) {
 
 static pthread_t begin_a_slow_extension(const char *call) {
     pthread_t timer;
-    begin();
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
+    begin_with_ids();
     pass_ms(10000); /* nothing is waited for but the timer */
     atomic_store(&writes, false);
     atomic_store(&may_write, false);
@@ -734,8 +714,7 @@ static void another_run_of_the_file(void) {
 TEST(a_state_opened_again_does_not_revive_its_generators) {
     static flake_gen old;
     uint64_t id;
-    begin();
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
+    begin_with_ids();
     CHECK_EQ(start_on(&old, &state), FLAKE_OK);
     CHECK_EQ(draw_from(&old), FLAKE_OK);
     close_it(&state);
@@ -772,8 +751,7 @@ static void fail_to_open_the_parents_object(void) {
 }
 
 TEST(an_open_that_fails_leaves_nothing_open) {
-    begin();
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
+    begin_with_ids();
     child_is_well(fail_to_open_the_parents_object);
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
     close_it(&state);
