@@ -8,10 +8,7 @@
 #include "scene.h"
 /* No pointer to a function: a peer has it at another address. */
 #define FLAKE_CLOCK_NS(kind) ((void)(kind), scene_clock(NULL))
-#include "flake.h"
-#include "sno.h"
-#include "options.h"
-#include "sno_key.h"
+#include "scripted_state.h"
 
 static struct shared {
     flake_gen gen;
@@ -23,7 +20,6 @@ static struct shared {
     flake_state snos;
 } * all; /* what processes share */
 
-static flake_why why;
 static const char *program;
 
 /* ---- what a process does ---- */
@@ -41,11 +37,9 @@ static void *clocks_user; /* means nothing to this clock */
 static const char *name_of_it = "ids";
 
 static flake_status open_it(void) {
-    const flake_state_options w = {.path = path_of(name_of_it)};
     flake_options o = options_now(&all->state);
-    memset(&why, 0, sizeof why);
     o.clock.user = clocks_user;
-    return flake_state_open(&all->state, &w, &o, NULL, &why);
+    return open_with(&all->state, where_of(name_of_it), o);
 }
 
 static flake_status start_it(void) {
@@ -53,12 +47,12 @@ static flake_status start_it(void) {
     return flake_init(&all->gen, &o, NULL);
 }
 
-static flake_status open_and_start(void) {
+static flake_status open_and_start_it(void) {
     const flake_status status = open_it();
     return status == FLAKE_OK && !all->gen.engine.cap ? start_it() : status;
 }
 
-static flake_status draw(void) {
+static flake_status draw_one(void) {
     uint64_t id;
     const flake_status status = flake_try(&all->gen, &id);
     if (status == FLAKE_OK) note(id);
@@ -66,15 +60,7 @@ static flake_status draw(void) {
 }
 
 static flake_status extend(void) { return flake_state_extend(&all->state, NULL); }
-static flake_status close_it(void) { return flake_state_close(&all->state, NULL); }
-
-static uint64_t records(void) { /* how often the file was written */
-    static uint8_t bytes[FLAKE_I_FILE];
-    flake_i_record r = {0};
-    EXPECT(read_file(path_of("ids"), bytes, sizeof bytes) == sizeof bytes);
-    EXPECT(flake_i_file_get(bytes, sizeof bytes, &r) == FLAKE_OK);
-    return r.number;
-}
+static flake_status close_all(void) { return flake_state_close(&all->state, NULL); }
 
 /* ---- peers ---- */
 
@@ -86,7 +72,7 @@ static bool count_writes(const char *name) {
 static void draws_up_to_the_horizon(void) {
     on_call = count_writes;
     flake_status status = FLAKE_OK;
-    for (int i = 0; i < 5000 && (status = draw()) == FLAKE_OK; i++) pass_ms(1);
+    for (int i = 0; i < 5000 && (status = draw_one()) == FLAKE_OK; i++) pass_ms(1);
     EXPECT(status == FLAKE_NOT_EXTENDED);
     const unsigned sleeps = atomic_load(&our->sleeps);
     uint64_t id;
@@ -94,28 +80,28 @@ static void draws_up_to_the_horizon(void) {
     EXPECT(atomic_load(&our->sleeps) - sleeps <= 20);
 }
 
-static void draws_one(void) { EXPECT(draw() == FLAKE_OK); }
-static void finds_that_a_write_failed(void) { EXPECT(draw() == FLAKE_IO); }
+static void draws_one(void) { EXPECT(draw_one() == FLAKE_OK); }
+static void finds_that_a_write_failed(void) { EXPECT(draw_one() == FLAKE_IO); }
 
 static void is_not_the_holder(void) {
-    const uint64_t number = records();
+    const uint64_t number = record_of("ids").number;
     EXPECT(extend() == FLAKE_FORKED);
-    EXPECT(close_it() == FLAKE_FORKED);
+    EXPECT(close_all() == FLAKE_FORKED);
     EXPECT(open_it() == FLAKE_IN_USE);
     EXPECT(strstr(why.text, "in use") != NULL);
     EXPECT(extend() == FLAKE_FORKED);
     static flake_gen own;
     const flake_options o = options_now(&all->state);
     EXPECT(flake_init(&own, &o, NULL) == FLAKE_FORKED);
-    EXPECT(records() == number);
-    EXPECT(draw() == FLAKE_OK);
+    EXPECT(record_of("ids").number == number);
+    EXPECT(draw_one() == FLAKE_OK);
 }
 
 static void opens_draws_and_is_killed(void) {
-    EXPECT(open_and_start() == FLAKE_OK);
+    EXPECT(open_and_start_it() == FLAKE_OK);
     for (int i = 0; i < 4000; i++, pass_ms(1)) {
         if (i % 1000 == 0) EXPECT(extend() == FLAKE_OK);
-        EXPECT(draw() == FLAKE_OK);
+        EXPECT(draw_one() == FLAKE_OK);
     }
     be_killed();
 }
@@ -124,11 +110,11 @@ static void takes_over(void) {
     const unsigned sleeps = atomic_load(&our->sleeps);
     EXPECT(open_it() == FLAKE_OK);
     EXPECT(atomic_load(&our->sleeps) == sleeps);
-    EXPECT(draw() == FLAKE_OK); /* by the generator that was there */
+    EXPECT(draw_one() == FLAKE_OK); /* by the generator that was there */
     pass_ms(2000);
     EXPECT(extend() == FLAKE_OK);
     pass_ms(2900);
-    EXPECT(draw() == FLAKE_OK);
+    EXPECT(draw_one() == FLAKE_OK);
 }
 
 static void can_t_take_over(void) {
@@ -143,22 +129,22 @@ static void can_t_take_over(void) {
         open(path_of("bystander"), O_RDWR | O_CREAT, 0666); /* has its descriptor by now */
     EXPECT(fd >= 0);
     EXPECT(extend() == FLAKE_FORKED);
-    EXPECT(close_it() == FLAKE_FORKED);
+    EXPECT(close_all() == FLAKE_FORKED);
     struct stat file;
     EXPECT(fstat(fd, &file) == 0 && file.st_size == 0); /* and nothing was written to it */
     EXPECT(open_it() == FLAKE_OK);
     EXPECT(extend() == FLAKE_OK);
-    EXPECT(draw() == FLAKE_OK);
-    EXPECT(close_it() == FLAKE_OK);
+    EXPECT(draw_one() == FLAKE_OK);
+    EXPECT(close_all() == FLAKE_OK);
 }
 
 static void opens_after_another_run(void) {
     EXPECT(open_it() == FLAKE_OK);
-    EXPECT(draw() == FLAKE_IO); /* that run's ids are not known to the generator */
+    EXPECT(draw_one() == FLAKE_IO); /* that run's ids are not known to the generator */
     EXPECT(start_it() == FLAKE_OK);
     pass_ms(1);
-    for (int i = 0; i < 100; i++) EXPECT(draw() == FLAKE_OK);
-    EXPECT(close_it() == FLAKE_OK);
+    for (int i = 0; i < 100; i++) EXPECT(draw_one() == FLAKE_OK);
+    EXPECT(close_all() == FLAKE_OK);
 }
 
 /* Of each lane, one after the other. */
@@ -245,25 +231,25 @@ static void begin_shared(void) {
 TEST(the_opener_extends_and_all_draw) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
-        CHECK_EQ(open_and_start(), FLAKE_OK);
-        CHECK_EQ(draw(), FLAKE_OK);
+        CHECK_EQ(open_and_start_it(), FLAKE_OK);
+        CHECK_EQ(draw_one(), FLAKE_OK);
         other(fork_only, "draws_up_to_the_horizon");
-        CHECK_EQ(draw(), FLAKE_NOT_EXTENDED);
+        CHECK_EQ(draw_one(), FLAKE_NOT_EXTENDED);
         CHECK_EQ(extend(), FLAKE_OK);
         other(fork_only, "draws_one");
-        CHECK_EQ(draw(), FLAKE_OK);
+        CHECK_EQ(draw_one(), FLAKE_OK);
         pass_ms(10000);
         disk_fail(1, 100);
         CHECK_EQ(extend(), FLAKE_IO);
         disk_begin();
-        CHECK_EQ(draw(), FLAKE_IO);
+        CHECK_EQ(draw_one(), FLAKE_IO);
         other(fork_only, "finds_that_a_write_failed");
         CHECK_EQ(extend(), FLAKE_OK);
         other(fork_only, "draws_one");
         CHECK_EQ(repeated(), 0);
-        CHECK_EQ(close_it(), FLAKE_OK);
+        CHECK_EQ(close_all(), FLAKE_OK);
         pass_ms(1);
-        CHECK_EQ(draw(), FLAKE_IO);
+        CHECK_EQ(draw_one(), FLAKE_IO);
     }
 }
 
@@ -280,21 +266,21 @@ TEST(lanes_stop_at_the_horizon_too) {
         CHECK_EQ(extend(), FLAKE_OK);
         other(fork_only, "draws_from_each_lane");
         CHECK_EQ(repeated(), 0);
-        CHECK_EQ(close_it(), FLAKE_OK);
+        CHECK_EQ(close_all(), FLAKE_OK);
     }
 }
 
 TEST(what_is_the_openers_others_leave_alone) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
-        CHECK_EQ(open_and_start(), FLAKE_OK);
+        CHECK_EQ(open_and_start_it(), FLAKE_OK);
         other(fork_only, "is_not_the_holder");
         CHECK_EQ(extend(), FLAKE_OK);
         other(fork_only, "draws_one");
         static flake_state elsewhere; /* a copy of the object has not opened the file */
         memcpy((void *)&elsewhere, (const void *)&all->state, sizeof elsewhere);
         CHECK_EQ(flake_state_extend(&elsewhere, NULL), FLAKE_FORKED);
-        CHECK_EQ(close_it(), FLAKE_OK);
+        CHECK_EQ(close_all(), FLAKE_OK);
     }
 }
 
@@ -304,14 +290,14 @@ TEST(another_takes_over) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
         CHECK(WIFSIGNALED(as_other(fork_only, "opens_draws_and_is_killed")));
-        CHECK_EQ(draw(), FLAKE_OK); /* there is horizon left */
+        CHECK_EQ(draw_one(), FLAKE_OK); /* there is horizon left */
         for (int i = 0; i < 3; i++) {
             CHECK(WIFSIGNALED(as_other(fork_only, "opens_draws_and_is_killed")));
             other(fork_only, "takes_over"); /* and ends without a close */
         }
         CHECK_EQ(open_it(), FLAKE_OK);
-        CHECK_EQ(draw(), FLAKE_OK);
-        CHECK_EQ(close_it(), FLAKE_OK);
+        CHECK_EQ(draw_one(), FLAKE_OK);
+        CHECK_EQ(close_all(), FLAKE_OK);
         CHECK(our->n > 16000);
         CHECK_EQ(repeated(), 0);
     }
@@ -327,8 +313,8 @@ static bool kill_here(const char *name) {
 
 static void extends_and_is_killed(void) {
     clocks_user = &calls; /* which others may not have there */
-    EXPECT(open_and_start() == FLAKE_OK);
-    EXPECT(draw() == FLAKE_OK);
+    EXPECT(open_and_start_it() == FLAKE_OK);
+    EXPECT(draw_one() == FLAKE_OK);
     pass_ms(2500);
     on_call = kill_here;
     EXPECT(extend() == FLAKE_OK);
@@ -342,15 +328,16 @@ TEST(killed_in_any_line_of_an_extension) {
         child_is_killed(extends_and_is_killed);
         if (kill_at == 1) CHECK_EQ(link(path_of("ids"), path_of("the-same-ids")), 0);
         name_of_it = "the-same-ids"; /* where the next one looks for it from then on */
-        const uint64_t written = records();
+        const uint64_t written = record_of("ids").number;
         const unsigned sleeps = atomic_load(&our->sleeps);
-        CHECK_EQ(draw(), FLAKE_OK);
+        CHECK_EQ(draw_one(), FLAKE_OK);
         CHECK_EQ(open_it(), FLAKE_OK);
-        CHECK_EQ(records(), written + 1); /* beside the dead one's newest, not over it */
+        CHECK_EQ(record_of("ids").number,
+                 written + 1); /* beside the dead one's newest, not over it */
         CHECK(all->state.clock.user == NULL);
         CHECK_EQ(extend(), FLAKE_OK);
         pass_ms(2900);
-        CHECK_EQ(draw(), FLAKE_OK);
+        CHECK_EQ(draw_one(), FLAKE_OK);
         CHECK_EQ(atomic_load(&our->sleeps), sleeps);
         flake_i_file_drop(&all->state.file, false); /* as if this process had died */
         name_of_it = "ids";
@@ -372,10 +359,10 @@ TEST(a_take_over_that_fails_writes_to_nothing_else) {
 static uint8_t earlier[FLAKE_I_FILE];
 
 static void opens_and_the_file_is_put_back(void) {
-    EXPECT(open_and_start() == FLAKE_OK);
+    EXPECT(open_and_start_it() == FLAKE_OK);
     EXPECT(read_file(path_of("ids"), earlier, sizeof earlier) == sizeof earlier);
     pass_ms(1600);
-    EXPECT(draw() == FLAKE_OK);
+    EXPECT(draw_one() == FLAKE_OK);
     EXPECT(extend() == FLAKE_OK);
     write_file(path_of("ids"), earlier, sizeof earlier);
     be_killed();
@@ -384,11 +371,11 @@ static void opens_and_the_file_is_put_back(void) {
 TEST(a_file_put_back_behind_the_dead_is_not_taken_over) {
     begin_shared();
     child_is_killed(opens_and_the_file_is_put_back);
-    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ(draw_one(), FLAKE_OK);
     CHECK_EQ(open_it(), FLAKE_MISMATCH);
     CHECK(strstr(why.text, "was changed") != NULL);
     pass_ms(1);
-    CHECK_EQ(draw(), FLAKE_MISMATCH);
+    CHECK_EQ(draw_one(), FLAKE_MISMATCH);
     CHECK_EQ(repeated(), 0);
 }
 
@@ -397,11 +384,11 @@ TEST(a_file_put_back_behind_the_dead_is_not_taken_over) {
 static wire to_orphan, from_orphan;
 
 static void leaves_a_child_behind(void) {
-    EXPECT(open_and_start() == FLAKE_OK);
+    EXPECT(open_and_start_it() == FLAKE_OK);
     if (fork() == 0) {
         tell(&from_orphan);
-        if (await_word(&to_orphan)) EXPECT(close_it() == FLAKE_FORKED);
-        EXPECT(draw() == FLAKE_OK); /* it draws on */
+        if (await_word(&to_orphan)) EXPECT(close_all() == FLAKE_FORKED);
+        EXPECT(draw_one() == FLAKE_OK); /* it draws on */
         tell(&from_orphan);
         (void)await_word(&to_orphan);
         _exit(0);
@@ -415,14 +402,14 @@ TEST(a_child_of_the_opener_keeps_the_file_until_it_lets_go) {
     to_orphan = new_line(), from_orphan = new_line();
     child_is_killed(leaves_a_child_behind);
     CHECK_EQ(open_it(), FLAKE_IN_USE);
-    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ(draw_one(), FLAKE_OK);
     tell(&to_orphan);
     CHECK(await_word(&from_orphan));
     CHECK_EQ(open_it(), FLAKE_OK);
-    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ(draw_one(), FLAKE_OK);
     CHECK_EQ(extend(), FLAKE_OK);
     tell(&to_orphan);
-    CHECK_EQ(close_it(), FLAKE_OK);
+    CHECK_EQ(close_all(), FLAKE_OK);
     CHECK_EQ(repeated(), 0);
     hang_up(&to_orphan), hang_up(&from_orphan);
 }
@@ -430,20 +417,9 @@ TEST(a_child_of_the_opener_keeps_the_file_until_it_lets_go) {
 /* ---- another run of the file ---- */
 
 static void another_run(void) {
-    static flake_state mine;
-    static flake_gen gen;
-    const flake_state_options w = {.path = path_of("ids")};
-    flake_options o = options_now(NULL);
-    uint64_t id;
-    o.shared_memory = false;
-    EXPECT(flake_state_open(&mine, &w, &o, NULL, &why) == FLAKE_OK);
-    o.state = &mine;
-    EXPECT(flake_init(&gen, &o, NULL) == FLAKE_OK);
-    for (int i = 0; i < 100; i++, pass_ms(1)) {
-        EXPECT(flake_next(&gen, &id) == FLAKE_OK);
-        note(id);
-    }
-    EXPECT(flake_state_close(&mine, NULL) == FLAKE_OK);
+    EXPECT(open_and_start() == FLAKE_OK);
+    for (int i = 0; i < 100; i++, pass_ms(1)) EXPECT(draw() == FLAKE_OK);
+    EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
 }
 
 TEST(a_run_in_between_ends_the_generators_before_it) {
@@ -460,18 +436,14 @@ TEST(a_run_in_between_ends_the_generators_before_it) {
 /* ---- what does not go together ---- */
 
 TEST(a_state_that_is_not_shared_is_refused) {
-    static flake_state mine;
     uint64_t id = 0;
     begin_shared();
-    const flake_state_options w = {.path = path_of("ids")};
-    flake_options o = options_now(NULL);
-    o.shared_memory = false;
-    CHECK_EQ(flake_state_open(&mine, &w, &o, NULL, &why), FLAKE_OK);
-    o = options_now(&mine);
+    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
+    flake_options o = options_now(&state);
     CHECK_EQ(flake_init(&all->gen, &o, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_init_shards(all->shards, 2, &o, NULL), FLAKE_INVALID);
     CHECK(options_why(&o) && strstr(options_why(&o), "shared_memory") != NULL);
-    CHECK_EQ(flake_state_close(&mine, NULL), FLAKE_OK);
+    close_it(&state);
     pass_ms(1);
     CHECK_EQ(open_it(), FLAKE_OK);
     o.state = &all->state;
@@ -482,19 +454,19 @@ TEST(a_state_that_is_not_shared_is_refused) {
         note(id);
     }
     CHECK_EQ(repeated(), 0);
-    CHECK_EQ(close_it(), FLAKE_OK);
+    CHECK_EQ(close_all(), FLAKE_OK);
 }
 
 /* ---- sno ---- */
 
-static flake_status open_snos(sno_snapshot *pool) {
-    const flake_state_options w = {.path = path_of("snos")};
+static flake_status open_all_snos(sno_snapshot *pool) {
+    const flake_state_options w = where_of("snos");
     const flake_options o = options_now(NULL);
     *pool = pool_of_numbers(5, 0, 99);
     return sno_state_open(&all->snos, &w, &o, pool, NULL);
 }
 
-static flake_status draw_sno(void) {
+static flake_status draw_one_sno(void) {
     sno_id id;
     const flake_status status = sno_try(&all->sno, 0, &id);
     if (status == FLAKE_OK) note(sno_key(id));
@@ -503,10 +475,10 @@ static flake_status draw_sno(void) {
 
 static void open_snos_and_be_killed(void) {
     sno_snapshot pool;
-    EXPECT(open_snos(&pool) == FLAKE_OK);
+    EXPECT(open_all_snos(&pool) == FLAKE_OK);
     const flake_options o = {.shared_memory = true, .state = &all->snos};
     EXPECT(sno_init(&all->sno, &pool, &o, NULL) == FLAKE_OK);
-    for (int i = 0; i < 100; i++) EXPECT(draw_sno() == FLAKE_OK);
+    for (int i = 0; i < 100; i++) EXPECT(draw_one_sno() == FLAKE_OK);
     be_killed();
 }
 
@@ -516,11 +488,11 @@ TEST(snos_go_on_too) {
     child_is_killed(open_snos_and_be_killed);
     CHECK_EQ(flake_state_extend(&all->snos, NULL), FLAKE_FORKED);
     pass_ms(2900);
-    CHECK_EQ(draw_sno(), FLAKE_OK);
+    CHECK_EQ(draw_one_sno(), FLAKE_OK);
     pass_ms(1000);
-    CHECK_EQ(draw_sno(), FLAKE_NOT_EXTENDED);
-    CHECK_EQ(open_snos(&pool), FLAKE_OK);
-    CHECK_EQ(draw_sno(), FLAKE_OK);
+    CHECK_EQ(draw_one_sno(), FLAKE_NOT_EXTENDED);
+    CHECK_EQ(open_all_snos(&pool), FLAKE_OK);
+    CHECK_EQ(draw_one_sno(), FLAKE_OK);
     CHECK_EQ(atomic_load(&our->sleeps), 0);
     CHECK_EQ(flake_state_close(&all->snos, NULL), FLAKE_OK);
     CHECK_EQ(repeated(), 0);
@@ -549,21 +521,21 @@ TEST(who_comes_second_at_the_first_start_changes_nothing) {
         CHECK_EQ(open_it(), FLAKE_OK);
         CHECK(on_call == NULL);
         CHECK_EQ(start_it(), FLAKE_OK);
-        CHECK_EQ(draw(), FLAKE_OK);
+        CHECK_EQ(draw_one(), FLAKE_OK);
         CHECK_EQ(extend(), FLAKE_OK);
-        CHECK_EQ(close_it(), FLAKE_OK);
+        CHECK_EQ(close_all(), FLAKE_OK);
     }
 }
 
 static wire may_open, has_opened, may_leave;
 
 static void open_and_stay(void) {
-    EXPECT(open_and_start() == FLAKE_OK);
+    EXPECT(open_and_start_it() == FLAKE_OK);
     tell(&has_opened);
     (void)await_word(&may_leave);
-    EXPECT(draw() == FLAKE_OK);
+    EXPECT(draw_one() == FLAKE_OK);
     EXPECT(extend() == FLAKE_OK);
-    EXPECT(close_it() == FLAKE_OK);
+    EXPECT(close_all() == FLAKE_OK);
 }
 
 static unsigned opens;
@@ -599,7 +571,7 @@ static void open_when_told(void) {
     tell(&has_opened);
     (void)await_word(&may_leave);
     EXPECT(extend() == FLAKE_OK);
-    EXPECT(close_it() == FLAKE_OK);
+    EXPECT(close_all() == FLAKE_OK);
     for (int i = 0; i < 20; i++) (void)(close)(others[i]);
 }
 
@@ -617,11 +589,11 @@ TEST(who_closes_lets_go_of_his_own_descriptor) {
     begin_shared();
     may_open = new_line(), has_opened = new_line(), may_leave = new_line();
     const pid_t child = start_child(open_when_told);
-    CHECK_EQ(open_and_start(), FLAKE_OK);
+    CHECK_EQ(open_and_start_it(), FLAKE_OK);
     for (int i = 0; i < 40; i++) others[i] = dup(0);
     const int open_before = descriptors();
     on_call = hand_over_at_close;
-    CHECK_EQ(close_it(), FLAKE_OK);
+    CHECK_EQ(close_all(), FLAKE_OK);
     CHECK(on_call == NULL);
     CHECK_EQ(descriptors(), open_before - 1);
     for (int i = 0; i < 40; i++) CHECK((fcntl)(others[i], F_GETFD) >= 0);
