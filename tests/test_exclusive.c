@@ -205,23 +205,8 @@ TEST(who_takes_it_at_the_epoch_begins_later_too) {
     flake_release(&gen);
 }
 
-/* Of numbers that another one holds, and of no shards: nothing is held. */
-TEST(shards_that_are_refused_hold_nothing) {
-    uint64_t id;
-    begin_exclusive();
-    const flake_options o = options_of(7, 0, 299);
-    const int before = descriptors();
-    CHECK_EQ(take(&gen, 7, 250, 400), FLAKE_OK);
-    CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_IN_USE);
-    CHECK_EQ(flake_init_shards(shards, 0, &o, NULL), FLAKE_INVALID);
-    for (int i = 0; i < 3; i++) CHECK_EQ(flake_next(&shards[i], &id), FLAKE_INVALID);
-    CHECK_EQ(descriptors(), before + 1);
-    CHECK_EQ(take(&other, 7, 0, 249), FLAKE_OK);
-    flake_release(&other);
-    flake_release(&gen);
-}
-
 TEST(shards_hold_their_parts) {
+    uint64_t id;
     begin_exclusive();
     const int before = descriptors();
     flake_options o = options_of(1, 0, 299);
@@ -233,9 +218,13 @@ TEST(shards_hold_their_parts) {
     CHECK_EQ(take(&gen, 1, 300, 400), FLAKE_OK);
     for (int i = 0; i < 3; i++) flake_release(&shards[i]);
     CHECK_EQ(descriptors(), before + 1);
-    o.seq_max = 310; /* the last of them meets the generator: none is held */
+    o.seq_max = 310; /* the last of them meets the generator: none is held, nor by no shards */
     CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_IN_USE);
+    CHECK_EQ(flake_init_shards(shards, 0, &o, NULL), FLAKE_INVALID);
+    for (int i = 0; i < 3; i++) CHECK_EQ(flake_next(&shards[i], &id), FLAKE_INVALID);
     CHECK_EQ(descriptors(), before + 1);
+    CHECK_EQ(take(&other, 1, 0, 299), FLAKE_OK);
+    flake_release(&other);
     flake_release(&gen);
     CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_OK);
     for (int i = 0; i < 3; i++) flake_release(&shards[i]);

@@ -170,18 +170,6 @@ static void all_is_refused(void) {
     EXPECT(flake_available(&ways.gen) == 0);
 }
 
-static void each_start_is_refused(void) {
-    make(0, false);
-    draw_all(2);
-    for (unsigned i = 0; i < starters_count; i++) {
-        starters[i](all_is_refused);
-        draw_all(1); /* the parent goes on */
-    }
-    EXPECT(repeated() == 0);
-}
-
-TEST(whoever_is_forked_draws_nothing) { with_and_without_a_page(each_start_is_refused); }
-
 /* ---- each goes on with its own ---- */
 
 static unsigned next_who;
@@ -199,19 +187,21 @@ static void go_on_and_fork(void) {
     draw_all(1);
 }
 
-static void each_start_goes_on(void) {
+static void each_start_is_refused_and_goes_on(void) {
     make(0, false);
     next_who = 1;
     draw_all(2);
     for (unsigned i = 0; i < starters_count; i++, next_who += 2) {
         starters[i](go_on_and_fork);
-        draw_all(1);
+        draw_all(1); /* the parent, too */
     }
     EXPECT(our->n > 1000);
     EXPECT(repeated() == 0);
 }
 
-TEST(parents_and_children_share_no_id) { with_and_without_a_page(each_start_goes_on); }
+TEST(parents_and_children_share_no_id) {
+    with_and_without_a_page(each_start_is_refused_and_goes_on);
+}
 
 /* ---- what reinit refuses ---- */
 

@@ -46,6 +46,7 @@ static void release(size_t i) {
 }
 
 static void release_all(void) {
+    CHECK_EQ(repeated(), 0);
     for (size_t i = 0; i < most_states; i++)
         if (is_held[i]) release(i);
 }
@@ -66,6 +67,12 @@ static int64_t draw_all(size_t most) {
     return ms_of(newest);
 }
 
+static void begin_with_0(void) {
+    begin();
+    CHECK_EQ(claim_of(0, 1), 0);
+    CHECK_EQ(draw_with(0, 0), FLAKE_OK);
+}
+
 /* ---- claims ---- */
 
 TEST(the_lowest_free_number_is_claimed) {
@@ -73,6 +80,10 @@ TEST(the_lowest_free_number_is_claimed) {
     for (int64_t i = 0; i < 3; i++) CHECK_EQ(claim_of((size_t)i, 3), i); /* one process, three */
     CHECK_EQ(claim_of(3, 3), -FLAKE_IN_USE);
     CHECK(strstr(why.text, "in use") != NULL);
+    CHECK_EQ(claim_of(2, 4), -FLAKE_IN_USE);
+    CHECK_STR(strchr(why.text, ':'), ": the state is open");
+    CHECK_EQ(draw_with(2, 0), FLAKE_OK); /* it stays open */
+    CHECK(draw_all(1) > 0);
     release(1);
     CHECK_EQ(flake_state_close(&states[1], NULL), FLAKE_INVALID);
     CHECK_EQ(claim_of(3, 3), 1); /* at once: nothing was drawn with it */
@@ -116,7 +127,6 @@ TEST(the_number_of_the_dead_is_held_back) {
     CHECK_EQ(claim_of(1, 2), 0);
     CHECK_EQ(draw_with(1, 0), FLAKE_OK);
     (void)draw_all(10);
-    CHECK_EQ(repeated(), 0);
     release_all();
 }
 
@@ -151,18 +161,6 @@ TEST(who_may_wait_gets_a_number_later) {
     release_all();
 }
 
-TEST(a_state_that_holds_a_number_stays_as_it_is) {
-    const flake_state_options here = in_folder(3), *const o = &here;
-    begin();
-    CHECK_EQ(claim(0, o), 0);
-    CHECK_EQ(claim(0, o), -FLAKE_IN_USE);
-    CHECK_STR(strchr(why.text, ':'), ": the state is open");
-    CHECK_EQ(claim(1, o), 1);
-    CHECK_EQ(draw_with(0, 0), FLAKE_OK); /* still open */
-    CHECK(draw_all(1) > 0);
-    release_all();
-}
-
 /* ---- no id twice ---- */
 
 TEST(ids_that_ran_ahead_are_not_repeated) {
@@ -184,16 +182,13 @@ TEST(ids_that_ran_ahead_are_not_repeated) {
     CHECK_EQ(claim(1, &o), 0);
     CHECK_EQ(draw_with(1, 15000), FLAKE_OK);
     (void)draw_all(1000);
-    CHECK_EQ(repeated(), 0);
     release_all();
 }
 
 TEST(a_clock_put_back_before_or_after_the_release) {
     for (int after = 0; after < 2; after++) {
         const int64_t back_ms = after ? 5 : 60000;
-        begin();
-        CHECK_EQ(claim_of(0, 1), 0);
-        CHECK_EQ(draw_with(0, 0), FLAKE_OK);
+        begin_with_0();
         (void)draw_all(5);
         if (after) release(0);
         pass_ms(-back_ms);
@@ -207,7 +202,6 @@ TEST(a_clock_put_back_before_or_after_the_release) {
         CHECK_EQ(draw_with(1, 0), FLAKE_OK);
         (void)draw_all(10);
         CHECK_EQ(our->n, 15);
-        CHECK_EQ(repeated(), 0);
         release_all();
     }
 }
@@ -287,8 +281,7 @@ TEST(a_number_whose_file_can_t_be_used_is_passed_over) {
 
 TEST(a_torn_file_is_passed_over) {
     uint8_t bytes[FLAKE_I_FILE];
-    begin();
-    CHECK_EQ(claim_of(0, 1), 0);
+    begin_with_0();
     release(0);
     CHECK_EQ(read_file(path_of("0.slot"), bytes, sizeof bytes), sizeof bytes);
     CHECK_EQ(truncate(path_of("0.slot"), 4000), 0);
@@ -372,8 +365,7 @@ TEST(who_does_not_wait_draws_after_the_horizon) {
 }
 
 TEST(a_number_that_was_not_held_for_long) {
-    begin();
-    CHECK_EQ(claim_of(0, 1), 0);
+    begin_with_0();
     release(0);
     pass_ms(1001);
     flake_state_options o = in_folder(1);
@@ -429,12 +421,10 @@ static void leave_the_parents_number_alone(void) {
 static void find_number_0_taken(void) { EXPECT(claim_of(1, 1) == -FLAKE_IN_USE); }
 
 TEST(a_forked_child_does_not_hold_its_parents_number) {
-    begin();
-    CHECK_EQ(claim_of(0, 1), 0);
+    begin_with_0();
     child_is_well(leave_the_parents_number_alone);
     child_is_well(find_number_0_taken);
     pass_ms(10);
-    CHECK_EQ(draw_with(0, 0), FLAKE_OK);
     CHECK(draw_all(1) > 0);
     release_all();
 }

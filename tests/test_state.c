@@ -448,16 +448,6 @@ TEST(a_timer_keeps_up_with_ids_ahead_of_the_clock) {
 
 /* ---- generators that come later ---- */
 
-TEST(a_second_generator_on_a_state_repeats_nothing) {
-    begin_with_ids();
-    for (int run = 0; run < 10; run++) {
-        CHECK_EQ(draw(), FLAKE_OK);
-        CHECK_EQ(draw(), FLAKE_OK);
-        CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
-    }
-    ends_well();
-}
-
 TEST(a_state_is_for_its_generators_alone) {
     static const struct {
         uint32_t node, seq_min, seq_max;

@@ -7,7 +7,6 @@
 #include "scripted_state.h"
 #include "ways_to_draw.h"
 #include <pthread.h>
-#include <sys/resource.h>
 
 #ifdef TEST_SMALL
 enum { runs_small = 1 };
@@ -146,28 +145,6 @@ TEST(a_failed_sync_and_a_torn_write_repeat_nothing) {
         child_is_well(draw_after_the_cut);
         CHECK_EQ(repeated(), 0);
     }
-}
-
-static void fill_the_disk(void) {
-    struct rlimit limit;
-    (void)signal(SIGXFSZ, SIG_IGN);
-    EXPECT(open_and_start() == FLAKE_OK);
-    EXPECT(getrlimit(RLIMIT_FSIZE, &limit) == 0);
-    limit.rlim_cur = 100; /* not even a record */
-    EXPECT(setrlimit(RLIMIT_FSIZE, &limit) == 0);
-    for (int i = 0; i < 2900; i++, pass_ms(1)) EXPECT(draw() == FLAKE_OK);
-    pass_ms(200);
-    EXPECT(draw() == FLAKE_IO);
-    EXPECT(flake_state_extend(&state, NULL) == FLAKE_IO);
-    EXPECT(flake_state_close(&state, NULL) == FLAKE_IO);
-}
-
-TEST(a_file_that_can_t_grow) {
-    begin();
-    child_is_well(fill_the_disk);
-    CHECK_EQ(open_and_start(), FLAKE_OK);
-    CHECK_EQ(draw(), FLAKE_OK);
-    ends_well();
 }
 
 /* ---- threads: who is admitted, the closing thread knows of ---- */
