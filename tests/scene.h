@@ -54,8 +54,10 @@ static inline const char *path_of(const char *name) {
     return path;
 }
 
+/* Before each test, and within one for another scene: what the last one has left is seen to first. */
 static inline void begin(void) {
     static unsigned count;
+    if (check_after) check_after();
     (void)snprintf(our_folder, sizeof our_folder, "%s/%u", home, count++);
     CHECK_EQ(mkdir(our_folder, 0777), 0);
     atomic_store(&our->now_ns, start_ms * a_ms);
@@ -78,6 +80,8 @@ static inline void note(uint64_t id) {
 }
 
 static inline size_t repeated(void) { return count_duplicates(our->ids, our->n); }
+
+static inline void no_id_is_repeated(void) { CHECK_EQ(repeated(), 0); }
 
 /* ---- children ---- */
 
@@ -166,6 +170,8 @@ static inline int scene_main(int argc, char **argv) {
     (void)snprintf(home, sizeof home, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
     if (!mkdtemp(home)) return 1;
     our = (scene *)map_shared("scene", sizeof *our);
+    check_before = begin;
+    if (!check_after) check_after = no_id_is_repeated;
     const int code = check_main(argc, argv);
     (void)snprintf(command, sizeof command, "rm -rf '%s'", home);
     if (system(command) != 0) printf("  %s is left\n", home);

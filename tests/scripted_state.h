@@ -86,9 +86,21 @@ static inline int64_t newest_ms(void) { return ms_of(our->ids[our->n - 1]); }
 
 static inline void close_it(flake_state *s) { CHECK_EQ(flake_state_close(s, NULL), FLAKE_OK); }
 
-static inline void ends_well(void) {
+/* At the end of each scene: no ID was repeated, and what is open can be closed. */
+static inline void end_scene(void) {
+    flake_state *const states[] = {&state, &snos};
+    on_sleep = NULL;
+    disk_begin();
     CHECK_EQ(repeated(), 0);
-    close_it(&state);
+    for (int i = 0; i < 2; i++) {
+        const flake_status status = flake_state_close(states[i], NULL);
+        CHECK(status == FLAKE_OK || status == FLAKE_INVALID);
+    }
+}
+
+static inline int state_main(int argc, char **argv) {
+    check_after = end_scene;
+    return scene_main(argc, argv);
 }
 
 /* The state is as after a crash of this process, as far as others can tell. */

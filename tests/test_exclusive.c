@@ -51,10 +51,15 @@ static flake_status take_sno(sno_gen *g, uint16_t partition, uint16_t from, uint
     return sno_init(g, &pool, &o, NULL);
 }
 
-static void begin_exclusive(void) {
-    begin();
-    memset(&gen, 0, sizeof gen);
-    memset(&other, 0, sizeof other);
+/* At the end of each scene: to release one that was, or that never began, does no harm. */
+static void release_all(void) {
+    flake_gen *const all[] = {
+        &gen,       &other,     &wide,    &wider,           &shards[0],
+        &shards[1], &shards[2], &sno.gen, &another_sno.gen, &sno_shards[0].gen};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        flake_release(all[i]);
+        memset(all[i], 0, sizeof *all[i]);
+    }
 }
 
 /* ---- who may, and who may not ---- */
@@ -73,7 +78,6 @@ static void find_node_1_free(void) {
 
 TEST(a_second_generator_of_the_same_ids_is_refused) {
     uint64_t id;
-    begin_exclusive();
     const int before = descriptors();
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
     CHECK_EQ(descriptors(), before + 1);
@@ -93,7 +97,6 @@ TEST(a_second_generator_of_the_same_ids_is_refused) {
 }
 
 TEST(ranges_that_don_t_overlap_go_together) {
-    begin_exclusive();
     CHECK_EQ(take(&gen, 1, 100, 199), FLAKE_OK);
     static const struct {
         uint32_t from, to;
@@ -105,11 +108,9 @@ TEST(ranges_that_don_t_overlap_go_together) {
         CHECK_EQ(take(&other, 1, cases[i].from, cases[i].to), cases[i].status);
         if (cases[i].status == FLAKE_OK) flake_release(&other);
     }
-    flake_release(&gen);
 }
 
 TEST(other_layouts_and_kinds_are_others) {
-    begin_exclusive();
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
     flake_options o = options_of(1, 0, 0);
     o.layout = flake_layout_twitter;
@@ -123,9 +124,6 @@ TEST(other_layouts_and_kinds_are_others) {
     CHECK_EQ(take_wide(&wider, 2), FLAKE_OK);
     flake_release(&wide);
     CHECK_EQ(take_wide(&wide, 1), FLAKE_OK);
-    flake_release(&wide);
-    flake_release(&wider);
-    flake_release(&gen);
 }
 
 /* Numbers of 32 bits, where offsets in a file may have 31. */
@@ -140,7 +138,6 @@ TEST(ranges_of_32_bits) {
         {{max, max}, {0, max - 3}, FLAKE_IN_USE}, /* of those at the end four go together */
         {{0, half - 2}, {half - 1, half - 1}, FLAKE_OK},
     };
-    begin_exclusive();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         flake_options o = options_of(0, rows[i].of[0], rows[i].of[1]);
         o.layout = flake_layout_of(32, 0, 32, start_ms);
@@ -158,17 +155,14 @@ TEST(the_bytes_are_the_same_for_all_programs) {
     CHECK_EQ(flake_i_exclude_at(((uint64_t)1 << 30) - 1), ((uint64_t)1 << 30) - 1);
     CHECK_EQ(flake_i_exclude_at((uint64_t)1 << 30), (uint64_t)1 << 30);
     CHECK(flake_i_exclude_at(UINT32_MAX) < INT32_MAX);
-    begin_exclusive();
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
     CHECK_EQ(access(path_of("flake-1453a9bf381b282d.exclusive"), F_OK), 0);
-    flake_release(&gen);
 }
 
 /* Runs that follow one another within a unit, as those of a small program that a loop starts. */
 TEST(who_takes_it_next_begins_later) {
     uint64_t last = 0, id;
     sno_id last_sno = {0}, drawn;
-    begin_exclusive();
     for (int run = 0; run < 20; run++) {
         const bool of_shards = run % 2;
         const int64_t began_ns = scene_ns();
@@ -195,19 +189,16 @@ TEST(who_takes_it_next_begins_later) {
 /* Also in the very first unit. */
 TEST(who_takes_it_at_the_epoch_begins_later_too) {
     uint64_t id = 7;
-    begin_exclusive();
     flake_options o = options_of(1, 0, 0);
     o.layout = flake_layout_of(10, 10, 12, start_ms);
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN);
     pass_ms(1);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
-    flake_release(&gen);
 }
 
 TEST(shards_hold_their_parts) {
     uint64_t id;
-    begin_exclusive();
     const int before = descriptors();
     flake_options o = options_of(1, 0, 299);
     CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_OK);
@@ -241,7 +232,6 @@ static bool says_exclusive(const flake_options *o) {
 TEST(what_can_t_be_exclusive_says_why) {
     char longest[2000];
     uint64_t id;
-    begin_exclusive();
     const int before = descriptors();
     flake_options o = options_of(1, 0, 0), s = {.exclusive_dir = "/proc/no-such-folder"};
     o.exclusive_dir = s.exclusive_dir;
@@ -297,7 +287,6 @@ static bool close_the_gate(const char *name) {
 
 /* Between the look at the gate and the generator's beginning there are system calls. */
 TEST(a_gate_that_closes_meanwhile_leaves_nothing) {
-    begin_exclusive();
     const int before = descriptors();
     flake_options o = options_of(1, 0, 0), s = sno_options_now(5, 0, 99);
     o.gate.admit = s.gate.admit = let_out;
@@ -315,12 +304,9 @@ TEST(a_gate_that_closes_meanwhile_leaves_nothing) {
     CHECK_EQ(descriptors(), before);
     CHECK_EQ(take(&other, 1, 0, 0), FLAKE_OK);
     CHECK_EQ(take_sno(&another_sno, 5, 0, 99), FLAKE_OK);
-    flake_release(&other);
-    flake_release(&another_sno.gen);
 }
 
 TEST(a_claim_that_fails_leaves_nothing) {
-    begin_exclusive();
     const int before = descriptors();
     for (fail_at = 1;; fail_at++) {
         calls = 0;
@@ -347,7 +333,6 @@ static void take_and_be_killed(void) {
 }
 
 TEST(the_dead_hold_nothing) {
-    begin_exclusive();
     child_is_killed(take_and_be_killed);
     find_node_1_free();
 }
@@ -380,7 +365,6 @@ static void die_with_a_child(void) {
 }
 
 TEST(a_child_keeps_it_until_it_goes_on_with_other_ids) {
-    begin_exclusive();
     to_child = new_line(), from_child = new_line();
     child_is_killed(die_with_a_child);
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_IN_USE);
@@ -422,7 +406,6 @@ static void go_on_with_others(void) {
 }
 
 TEST(children_let_go_of_their_parents_and_go_on_with_others) {
-    begin_exclusive();
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
     CHECK_EQ(take_sno(&sno, 5, 0, 99), FLAKE_OK);
     CHECK_EQ(take_wide(&wide, 1), FLAKE_OK);
@@ -433,13 +416,11 @@ TEST(children_let_go_of_their_parents_and_go_on_with_others) {
     flake_release(&sno.gen);
     flake_release(&wide);
     CHECK_EQ(take_wide(&wide, 1), FLAKE_OK);
-    flake_release(&wide);
 }
 
 /* ---- sno ---- */
 
 TEST(partitions_and_pools_of_snos) {
-    begin_exclusive();
     const int before = descriptors();
     CHECK_EQ(take_sno(&sno, 5, 100, 199), FLAKE_OK);
     CHECK_EQ(take_sno(&another_sno, 5, 199, 300), FLAKE_IN_USE);
@@ -465,4 +446,7 @@ TEST(partitions_and_pools_of_snos) {
     CHECK_EQ(descriptors(), before);
 }
 
-int main(int argc, char **argv) { return scene_main(argc, argv); }
+int main(int argc, char **argv) {
+    check_after = release_all;
+    return scene_main(argc, argv);
+}

@@ -196,7 +196,6 @@ static void each_start_is_refused_and_goes_on(void) {
         draw_all(1); /* the parent, too */
     }
     EXPECT(our->n > 1000);
-    EXPECT(repeated() == 0);
 }
 
 TEST(parents_and_children_share_no_id) {
@@ -324,7 +323,6 @@ static void exec_in_between(void) {
         EXPECT(child > 0 && waitpid(child, &status, 0) == child && status == 0);
         draw_all(1);
     }
-    EXPECT(repeated() == 0);
 }
 
 TEST(vfork_and_exec_leave_the_parent_alone) { with_and_without_a_page(exec_in_between); }
@@ -365,7 +363,6 @@ TEST(forked_while_threads_draw) {
         printf("  skipped: a child may inherit the lock of an atomic that another thread held\n");
         return;
     }
-    begin();
     CHECK_EQ(flake_init(&common_gen, NULL, NULL), FLAKE_OK);
     atomic_store(&stop, false);
     for (unsigned i = 0; i < drawers; i++)
@@ -409,7 +406,6 @@ static void fork_before_drawing(void) {
 }
 
 TEST(relatives_have_partitions_of_their_own) {
-    begin();
     memset(common->partitions, 0, sizeof common->partitions);
     place_in_family = 0;
     tell_partition();
@@ -442,7 +438,6 @@ static uint16_t first_of_a_family(void) {
 
 /* The same clock, the same process: what differs is what the system's random source said. */
 TEST(partitions_begin_at_random) {
-    begin();
     random_script.is_on = true;
     random_script.next = 0x1234;
     const uint16_t one = first_of_a_family(), again = first_of_a_family();
@@ -493,10 +488,7 @@ static void take_with_fewer_bumps(void) {
     }
 }
 
-TEST(partitions_after_many_bumps_are_counted_up) {
-    begin();
-    by_fork(take_with_fewer_bumps);
-}
+TEST(partitions_after_many_bumps_are_counted_up) { by_fork(take_with_fewer_bumps); }
 
 /* Two who ask at once must not both put a page in the module's place for it: the second would take the
  * first one's count away. */
@@ -522,10 +514,7 @@ static void forget_and_ask(void) {
     ask_for_the_family_twice();
 }
 
-TEST(one_family_is_put_in_its_place) {
-    begin();
-    by_fork(forget_and_ask);
-}
+TEST(one_family_is_put_in_its_place) { by_fork(forget_and_ask); }
 
 #if defined(__linux__)
 static void bump_and_draw(void) {
@@ -547,7 +536,6 @@ static void fork_on_and_draw(void) {
 
 /* Neither a bump nor a fork makes a page that stays. */
 TEST(bumps_and_forks_leave_nothing_behind) {
-    begin();
     bump_and_draw();
     (void)mappings(); /* what the C library needs for it */
     mappings_before = mappings();
@@ -613,7 +601,6 @@ static flake_status init_shared(void) {
 
 TEST(a_stock_of_a_shared_generator_is_not_inherited) {
     if (!words_reach_other_processes) return;
-    begin();
     CHECK_EQ(init_shared(), FLAKE_OK);
     CHECK_EQ(flake_prefetch_init(&ways.stock, &common->gen, 1000, 0, NULL), FLAKE_OK);
     draw_from_stock();
@@ -622,12 +609,10 @@ TEST(a_stock_of_a_shared_generator_is_not_inherited) {
         draw_from_stock();
     }
     CHECK(our->n >= 2 * starters_count * 3);
-    CHECK_EQ(repeated(), 0);
 }
 
 TEST(shared_memory_is_exempt) {
     if (!words_reach_other_processes) return;
-    begin();
     const ways_setup w = {0};
     flake_options o = ways_wide_options(&w), s = ways_sno_options();
     const sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 9999);
@@ -643,7 +628,6 @@ TEST(shared_memory_is_exempt) {
     flake_machine_cloned();
     draw_from_shared();
     CHECK(our->n >= 2 * starters_count * 60);
-    CHECK_EQ(repeated(), 0);
 }
 
 /* ---- bump ---- */
@@ -666,7 +650,6 @@ static void bump_and_go_on(void) {
     by_fork(go_on_as_another); /* a child of a bumped one */
     make(4, true);
     draw_all(1);
-    EXPECT(repeated() == 0);
 }
 
 TEST(a_bump_is_as_if_forked) { with_and_without_a_page(bump_and_go_on); }
@@ -682,7 +665,6 @@ TEST(bumps_from_many_threads) {
     pthread_t threads[drawers];
     static flake_gen gens[50];
     uint64_t id;
-    begin();
     for (unsigned i = 0; i < drawers; i++)
         if (pthread_create(&threads[i], NULL, bump_often, NULL) != 0) abort();
     for (unsigned i = 0; i < 50; i++) CHECK_EQ(flake_init(&gens[i], NULL, NULL), FLAKE_OK);
@@ -714,7 +696,6 @@ static void draw_as_a_clone(void) {
 /* Two clones that wake at different times are two families; by chance alone they meet. */
 TEST(clones_of_a_machine_take_other_partitions) {
     unsigned same = 0;
-    begin();
     (void)sno_generate(1);
     for (unsigned i = 0; i < 3; i++) {
         for (place_in_family = 0; place_in_family < 2; place_in_family++) by_fork(draw_as_a_clone);
@@ -730,7 +711,6 @@ static void bump_and_tell(void) {
 }
 
 TEST(relatives_that_bump_stay_relatives) {
-    begin();
     (void)sno_generate(1);
     for (unsigned wake = 0; wake < 3; wake++) {
         for (place_in_family = 1; place_in_family < 20; place_in_family++) by_fork(bump_and_tell);
@@ -762,10 +742,7 @@ static void bump_while_the_first_is_drawn(void) {
     }
 }
 
-TEST(a_bump_in_the_first_draw_drops_its_place) {
-    begin();
-    by_fork(bump_while_the_first_is_drawn);
-}
+TEST(a_bump_in_the_first_draw_drops_its_place) { by_fork(bump_while_the_first_is_drawn); }
 
 /* ---- the process owner id ---- */
 
@@ -779,7 +756,6 @@ static void have_an_owner_id_of_its_own(void) {
 
 TEST(a_bump_leaves_a_process_what_it_holds) {
     flake_i_atomic64 *word;
-    begin();
     parents_owner_id = flake_i_process_owner_id();
     const uint64_t before = flake_i_instance_owner_id(&word);
     flake_machine_cloned();
@@ -810,7 +786,6 @@ static void draw_where_system_calls_kill(void) {
 
 TEST(an_id_takes_no_system_call) {
     flake_i_atomic64 *word;
-    begin();
     (void)flake_i_instance_owner_id(&word);
     if (word && !under_tsan) by_fork(draw_where_system_calls_kill);
 }

@@ -119,7 +119,6 @@ TEST(a_gate_is_asked_for_each_unit) {
     flake_options o = gated();
     flake_snapshot snapshot;
     uint64_t id = 7, ids[10];
-    begin();
     o.seq_max = 9;
     gate_says = FLAKE_LEASE_LOST;
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
@@ -152,7 +151,6 @@ TEST(a_gate_is_asked_for_each_unit) {
 TEST(a_gate_that_says_again_is_waited_for) {
     flake_options o = gated();
     uint64_t id;
-    begin();
     o.max_wait_ms = 50;
     gate_says = FLAKE_AGAIN;
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
@@ -166,7 +164,6 @@ TEST(a_gate_that_says_again_is_waited_for) {
 TEST(a_batch_asks_for_its_last_unit) {
     flake_options o = gated();
     uint64_t ids[35];
-    begin();
     o.seq_max = 9;
     o.max_ahead_ms = 5;
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
@@ -188,7 +185,6 @@ TEST(behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own) {
     flake_gen *const gens[] = {&gen, &wide};
     uint64_t id = 7;
     flake128 wide_id;
-    begin();
     for (int i = 0; i < 2; i++) {
         flake_snapshot at = {0};
         clock_to_ms(start_ms);
@@ -224,7 +220,6 @@ static flake_status open_state(int64_t horizon_ms, bool manual_extend, flake_opt
 TEST(gate_and_state_both_have_a_say) {
     const flake_options o = gated();
     uint64_t id = 7;
-    begin();
     CHECK_EQ(open_state(3000, true, o), FLAKE_OK);
     CHECK_EQ(start_with(&gen, o, &state), FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
@@ -251,7 +246,6 @@ TEST(gate_and_state_both_have_a_say) {
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     CHECK_EQ(ms_of(id), start_ms + 4000);
-    close_it(&state);
 }
 
 /* Of gate and state the later floor counts, whichever has it. */
@@ -270,7 +264,6 @@ TEST(the_later_floor_counts) {
         clock_to_ms(start_ms + 3);
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
         CHECK_EQ(ms_of(id), start_ms + (i ? 6 : 3));
-        close_it(&state);
     }
 }
 
@@ -282,7 +275,6 @@ TEST(what_a_floor_skips_is_not_counted) {
     uint64_t ids[3];
     flake128 wides[3];
     sno_id drawn[3];
-    begin();
     for (int with_floor = 0; with_floor < 2; with_floor++) {
         o.gate.not_before_ns = s.gate.not_before_ns = with_floor ? floor_of_gate : NULL;
         gate_floor_at_ns = scene_ns();
@@ -308,7 +300,6 @@ TEST(whatever_is_begun_begins_behind_the_floor) {
     flake128 wide_id = {0};
     sno_id drawn = {0};
     sno_snapshot at;
-    begin();
     const int64_t unit = unit_now();
     o.gate.not_before_ns = floor_of_gate;
     for (int within = 0; within < 2; within++) { /* a unit, or where one begins: it is not ours */
@@ -359,7 +350,6 @@ TEST(whatever_is_begun_begins_behind_the_floor) {
 TEST(a_floor_under_the_other_ticks_units_changes_nothing_there) {
     sno_snapshot s = pool_of_four();
     flake_options o = gated_sno();
-    begin();
     const int64_t unit = unit_now();
     s.wall_hi = unit - 3;
     s.wall_safe = unit + 10;
@@ -374,7 +364,6 @@ TEST(a_floor_under_the_other_ticks_units_changes_nothing_there) {
 
 /* A snapshot of a queue stands further than a floor of its first unit: its places are drawn. */
 TEST(a_floor_under_a_longer_queue_changes_nothing) {
-    begin();
     const int64_t unit = unit_now();
     for (int floor = 0; floor < 5; floor++) {
         sno_snapshot s = pool_of_four();
@@ -414,7 +403,6 @@ static uint64_t outrun(flake_options o) {
 
 /* A caller whose place others have pushed into a later unit has to ask for that one. */
 TEST(a_place_in_the_queue_is_asked_for) {
-    begin();
     const uint64_t word = outrun(gated());
     gate_says = FLAKE_LEASE_LOST;
     CHECK_EQ(draw_slowly(word), FLAKE_LEASE_LOST);
@@ -423,7 +411,6 @@ TEST(a_place_in_the_queue_is_asked_for) {
 
 TEST(a_place_after_the_last_unit_is_out_of_range) {
     flake_options o = options_in_scene(0);
-    begin();
     o.layout = flake_layout_of(10, 10, 12, start_ms - 1023);
     const uint64_t word = outrun(o);
     CHECK_EQ(draw_slowly(word), FLAKE_TIME_RANGE);
@@ -440,7 +427,6 @@ TEST(a_place_after_the_last_unit_is_out_of_range) {
 TEST(a_write_that_fails_harms_no_id_up_to_the_horizon) {
     const flake_options o = options_in_scene(0);
     uint64_t id = 7;
-    begin();
     move_to_ns((start_ms + 1) * a_ms - 1);
     CHECK_EQ(open_state(3000, false, o), FLAKE_OK);
     CHECK_EQ((int64_t)atomic_load(&state.horizon), (start_ms + 3001) * a_ms - 1);
@@ -453,16 +439,13 @@ TEST(a_write_that_fails_harms_no_id_up_to_the_horizon) {
     FAILS(flake_try(&gen, &id), FLAKE_IO, id);
     disk_begin();
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
-    close_it(&state);
 }
 
 /* Three seconds before the clock ends the horizon is its last ns, and stays it. */
 TEST(the_largest_horizon_is_the_clocks_last_ns) {
     flake_options o = options_in_scene(0);
-    flake_state_options w;
+    flake_state_options w = where_of("ids");
     uint64_t id;
-    begin();
-    w = where_of("ids");
     w.no_wait = true;
     o.layout = flake_layout_of(44, 8, 12, 0);
     move_to_ns(INT64_MAX - 3000 * a_ms);
@@ -483,18 +466,15 @@ TEST(the_largest_horizon_is_the_clocks_last_ns) {
     CHECK_EQ((int64_t)atomic_load(&state.horizon), INT64_MAX);
     CHECK_EQ(start_with(&gen, o, &state), FLAKE_OK); /* all that is left may have been handed out */
     CHECK(flake_try(&gen, &id) != FLAKE_OK);
-    close_it(&state);
 }
 
 TEST(a_horizon_has_bounds) {
     const flake_options o = options_in_scene(0);
     const int64_t most_ms = INT64_MAX / 1000000 / 4;
-    begin();
     CHECK_EQ(open_state(most_ms + 1, false, o), FLAKE_INVALID);
     CHECK_EQ(open_state(INT64_MAX, false, o), FLAKE_INVALID);
     CHECK_EQ(open_state(most_ms, false, o), FLAKE_OK);
     CHECK_EQ((int64_t)atomic_load(&state.horizon), (start_ms + most_ms) * a_ms);
-    close_it(&state);
 }
 
-int main(int argc, char **argv) { return scene_main(argc, argv); }
+int main(int argc, char **argv) { return state_main(argc, argv); }

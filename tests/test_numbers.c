@@ -45,7 +45,9 @@ static void release(size_t i) {
     close_it(&states[i]);
 }
 
+/* At the end of each scene. */
 static void release_all(void) {
+    disk_begin();
     CHECK_EQ(repeated(), 0);
     for (size_t i = 0; i < most_states; i++)
         if (is_held[i]) release(i);
@@ -76,7 +78,6 @@ static void begin_with_0(void) {
 /* ---- claims ---- */
 
 TEST(the_lowest_free_number_is_claimed) {
-    begin();
     for (int64_t i = 0; i < 3; i++) CHECK_EQ(claim_of((size_t)i, 3), i); /* one process, three */
     CHECK_EQ(claim_of(3, 3), -FLAKE_IN_USE);
     CHECK(strstr(why.text, "in use") != NULL);
@@ -90,12 +91,10 @@ TEST(the_lowest_free_number_is_claimed) {
     flake_state_options o = in_folder(3);
     o.first = 7;
     CHECK_EQ(claim(4, &o), 7);
-    release_all();
 }
 
 TEST(a_number_released_is_free_at_once) {
     uint64_t id;
-    begin();
     for (int run = 0; run < 20; run++) {
         CHECK_EQ(claim_of(0, 1), 0);
         CHECK_EQ(draw_with(0, 0), FLAKE_OK);
@@ -116,7 +115,6 @@ static void claim_draw_and_die(void) {
 }
 
 TEST(the_number_of_the_dead_is_held_back) {
-    begin();
     child_is_killed(claim_draw_and_die);
     CHECK_EQ(claim_of(0, 1), -FLAKE_AGAIN);
     CHECK_EQ(claim_of(0, 2), 1); /* others come first */
@@ -127,11 +125,9 @@ TEST(the_number_of_the_dead_is_held_back) {
     CHECK_EQ(claim_of(1, 2), 0);
     CHECK_EQ(draw_with(1, 0), FLAKE_OK);
     (void)draw_all(10);
-    release_all();
 }
 
 TEST(the_time_that_a_number_is_held_back_can_be_set) {
-    begin();
     flake_state_options o = in_folder(1);
     o.horizon_ms = 50;
     CHECK_EQ(claim(0, &o), 0);
@@ -141,11 +137,9 @@ TEST(the_time_that_a_number_is_held_back_can_be_set) {
     CHECK_EQ(claim(0, &o), -FLAKE_AGAIN);
     pass_ms(2);
     CHECK_EQ(claim(0, &o), 0);
-    release_all();
 }
 
 TEST(who_may_wait_gets_a_number_later) {
-    begin();
     child_is_killed(claim_draw_and_die);
     flake_state_options o = in_folder(1);
     o.wait_ms = 100;
@@ -158,13 +152,11 @@ TEST(who_may_wait_gets_a_number_later) {
     atomic_store(&our->slept_ns, 0);
     CHECK_EQ(claim(1, &o), -FLAKE_IN_USE);
     CHECK_EQ(atomic_load(&our->slept_ns), 20 * a_ms);
-    release_all();
 }
 
 /* ---- no id twice ---- */
 
 TEST(ids_that_ran_ahead_are_not_repeated) {
-    begin();
     flake_state_options o = in_folder(2);
     o.horizon_ms = 20000;
     CHECK_EQ(claim(0, &o), 0);
@@ -182,7 +174,6 @@ TEST(ids_that_ran_ahead_are_not_repeated) {
     CHECK_EQ(claim(1, &o), 0);
     CHECK_EQ(draw_with(1, 15000), FLAKE_OK);
     (void)draw_all(1000);
-    release_all();
 }
 
 TEST(a_clock_put_back_before_or_after_the_release) {
@@ -202,7 +193,6 @@ TEST(a_clock_put_back_before_or_after_the_release) {
         CHECK_EQ(draw_with(1, 0), FLAKE_OK);
         (void)draw_all(10);
         CHECK_EQ(our->n, 15);
-        release_all();
     }
 }
 
@@ -259,7 +249,6 @@ TEST(whoever_has_a_number_next_repeats_nothing) {
 /* ---- files that can't be used ---- */
 
 TEST(a_number_whose_file_can_t_be_used_is_passed_over) {
-    begin();
     CHECK_EQ(mkdir(path_of("0.slot"), 0777), 0);
     CHECK_EQ(mkfifo(path_of("1.slot"), 0666), 0);
     write_file(path_of("2.slot"), (const uint8_t *)"id = 7\n", 7);
@@ -276,7 +265,6 @@ TEST(a_number_whose_file_can_t_be_used_is_passed_over) {
     CHECK(why_is_of("2.slot"));
     o.count = 3;
     CHECK_EQ(claim(1, &o), 4);
-    release_all();
 }
 
 TEST(a_torn_file_is_passed_over) {
@@ -294,7 +282,6 @@ TEST(a_torn_file_is_passed_over) {
 }
 
 TEST(a_folder_that_is_none_is_refused_by_name) {
-    begin();
     flake_state_options o = in_folder(1);
     o.dir = "/proc/no-such-folder";
     CHECK_EQ(claim(0, &o), -FLAKE_IO);
@@ -308,7 +295,6 @@ TEST(a_folder_that_is_none_is_refused_by_name) {
 TEST(options_that_do_not_go_with_a_directory) {
     flake_options shared = clocked();
     uint64_t number = 9;
-    begin();
     flake_state_options o = in_folder(1);
     o.path = path_of("ids");
     CHECK_EQ(claim(0, &o), -FLAKE_INVALID);
@@ -326,7 +312,6 @@ TEST(options_that_do_not_go_with_a_directory) {
 TEST(a_number_is_claimed_before_the_node_is_known) {
     flake_options o = clocked();
     uint64_t number = 9;
-    begin();
     const flake_state_options w = in_folder(1);
     o.node = UINT32_MAX; /* fits no layout */
     CHECK_EQ(flake_state_open(&states[0], &w, &o, &number, &why), FLAKE_OK);
@@ -335,7 +320,6 @@ TEST(a_number_is_claimed_before_the_node_is_known) {
 }
 
 TEST(a_number_whose_file_must_exist) {
-    begin();
     flake_state_options o = in_folder(2);
     o.must_exist = true;
     CHECK_EQ(claim(0, &o), -FLAKE_IO);
@@ -344,12 +328,10 @@ TEST(a_number_whose_file_must_exist) {
     CHECK_EQ(claim_of(1, 2), 1);
     release(1);
     CHECK_EQ(claim(1, &o), 1);
-    release_all();
 }
 
 TEST(who_does_not_wait_draws_after_the_horizon) {
     uint64_t id;
-    begin();
     child_is_killed(claim_draw_and_die);
     flake_state_options o = in_folder(1);
     o.no_wait = true;
@@ -373,7 +355,6 @@ TEST(a_number_that_was_not_held_for_long) {
     CHECK_EQ(claim(0, &o), -FLAKE_DOWNTIME);
     pass_ms(-1);
     CHECK_EQ(claim(0, &o), 0);
-    release_all();
 }
 
 static unsigned opens;
@@ -386,17 +367,14 @@ static bool make_it_first(const char *name) {
 }
 
 TEST(a_number_that_another_makes_meanwhile_is_his) {
-    begin();
     opens = 0;
     on_call = make_it_first;
     CHECK_EQ(claim_of(0, 2), 1);
     on_call = NULL;
     CHECK(opens > 2);
-    release_all();
 }
 
 TEST(a_count_of_0_is_1024) {
-    begin();
     CHECK_EQ(claim_of(0, 0), 0);
     CHECK_EQ(claim_of(1, 0), 1);
     release(0);
@@ -426,7 +404,6 @@ TEST(a_forked_child_does_not_hold_its_parents_number) {
     child_is_well(find_number_0_taken);
     pass_ms(10);
     CHECK(draw_all(1) > 0);
-    release_all();
 }
 
 /* ---- a crowd ---- */
@@ -488,7 +465,6 @@ static void start_one(void) {
 
 TEST(no_two_of_a_crowd_hold_one_number) {
     if (!words_reach_other_processes) return;
-    begin();
     void *page =
         mmap(NULL, sizeof *their, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) abort();
@@ -508,4 +484,7 @@ TEST(no_two_of_a_crowd_hold_one_number) {
     CHECK_EQ(munmap(page, sizeof *their), 0);
 }
 
-int main(int argc, char **argv) { return scene_main(argc, argv); }
+int main(int argc, char **argv) {
+    check_after = release_all;
+    return scene_main(argc, argv);
+}

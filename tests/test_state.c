@@ -14,8 +14,7 @@ static void draw_then_die(void) {
     be_killed();
 }
 
-static void begin_after_a_crash(void) {
-    begin();
+static void crash(void) {
     child_is_killed(draw_then_die);
     disk_begin();
 }
@@ -33,7 +32,6 @@ static void refused(flake_status status, flake_status wanted) {
 /* ---- the plain course of things ---- */
 
 TEST(a_run_goes_on_where_the_last_was_closed) {
-    begin();
     for (int run = 0; run < 20; run++) {
         const int64_t began_ns = scene_ns();
         CHECK_EQ(open_and_start(), FLAKE_OK);
@@ -47,25 +45,22 @@ TEST(a_run_goes_on_where_the_last_was_closed) {
         pass_ms(1);
         CHECK_EQ(draw(), FLAKE_IO);
     }
-    CHECK_EQ(repeated(), 0);
 }
 
 TEST(a_crash_is_waited_out) {
-    begin_after_a_crash();
+    crash();
     const int64_t horizon_ns = horizon_at("ids");
     CHECK(horizon_ns >= scene_ns() + 3000 * a_ms && horizon_ns <= scene_ns() + 3001 * a_ms);
     CHECK_EQ(open_and_start(), FLAKE_OK);
     CHECK(scene_ns() > horizon_ns && scene_ns() <= horizon_ns + 2);
     CHECK_EQ(draw(), FLAKE_OK);
     CHECK(newest_ms() > horizon_ns / a_ms);
-    ends_well();
 }
 
 TEST(who_does_not_wait_draws_later) {
-    flake_state_options w;
+    flake_state_options w = where_of("ids");
     uint64_t id;
-    begin_after_a_crash();
-    w = where_of("ids");
+    crash();
     w.no_wait = true;
     const int64_t began_ns = scene_ns(), horizon_ns = horizon_at("ids");
     CHECK_EQ(open_with(&state, w, options_in_scene(1)), FLAKE_OK);
@@ -76,14 +71,11 @@ TEST(who_does_not_wait_draws_later) {
     move_to_ns(scene_ns() + flake_retry_ns(&gen));
     CHECK_EQ(draw(), FLAKE_OK);
     CHECK(newest_ms() > horizon_ns / a_ms);
-    ends_well();
 }
 
 /* Of a program that does not wait, draws nothing and dies, with a shorter horizon than the file's. */
 TEST(crash_loops_don_t_run_the_horizon_away) {
-    flake_state_options w;
-    begin();
-    w = where_of("ids");
+    flake_state_options w = where_of("ids");
     w.no_wait = true;
     w.horizon_ms = 10000;
     for (int run = 0; run < 26; run++) {
@@ -107,7 +99,6 @@ TEST(the_file_is_written_each_half_horizon) {
     const int writes = (disk.calls - 7) / 2;
     CHECK(writes >= 7 && writes <= 9); /* 12 s */
     for (int i = 0; i < writes; i++) CHECK(strncmp(disk.log + 7 + 2 * i, "wd", 2) == 0);
-    ends_well();
 }
 
 /* ---- refusals ---- */
@@ -130,7 +121,7 @@ static void refused_flipped(size_t bit, flake_status wanted) {
 
 TEST(what_is_not_whole_is_refused) {
     const size_t record = (size_t)flake_i_record_at(1);
-    begin_after_a_crash();
+    crash();
     CHECK_EQ(read_file(path_of("ids"), image, sizeof image), FLAKE_I_FILE);
     pass_ms(10000);
     for (size_t n = 0; n < FLAKE_I_FILE; n += n < record + FLAKE_I_RECORD ? 1 : 97)
@@ -141,12 +132,11 @@ TEST(what_is_not_whole_is_refused) {
     }
     write_file(path_of("ids"), image, FLAKE_I_FILE);
     CHECK_EQ(open_ids(), FLAKE_OK);
-    close_it(&state);
 }
 
 /* A write that was cut short has damaged the older record alone. */
 TEST(the_newest_whole_record_counts) {
-    begin_after_a_crash();
+    crash();
     const flake_i_record first = record_of("ids");
     move_to_ns(first.horizon_ns + a_ms);
     CHECK_EQ(open_ids(), FLAKE_OK);
@@ -169,7 +159,7 @@ TEST(the_newest_whole_record_counts) {
 /* Else two records in a row might be spoilt by one power cut. And the file's name is: who made it may have
  * died before that was. */
 TEST(what_the_last_run_wrote_is_synced_before_the_next_write) {
-    begin_after_a_crash();
+    crash();
     move_to_ns(horizon_at("ids") + a_ms);
     CHECK_EQ(open_ids(), FLAKE_OK);
     CHECK_STR(disk.log, "OSCwdwd");
@@ -190,7 +180,7 @@ static void change_record(size_t at, uint8_t to) {
 
 TEST(what_is_anothers_is_refused) {
     static const char text[] = "id = 7\n";
-    begin_after_a_crash();
+    crash();
     refused(open_with(&state, where_of("ids"), options_in_scene(2)), FLAKE_MISMATCH);
     CHECK_EQ(read_file(path_of("ids"), image, sizeof image), FLAKE_I_FILE);
     image[11] = 3; /* a later version */
@@ -215,7 +205,6 @@ TEST(what_is_anothers_is_refused) {
 TEST(what_can_t_be_read_or_made_is_refused) {
     char longest[2000];
     const flake_options o = options_in_scene(1);
-    begin();
     CHECK_EQ(open_at(&state, "nowhere/ids"), FLAKE_IO);
     CHECK(why_is_of("nowhere/ids"));
     flake_state_options w = where_of("ids");
@@ -241,11 +230,10 @@ TEST(what_can_t_be_read_or_made_is_refused) {
 static void opens_without_a_repeat(void) {
     CHECK_EQ(open_and_start(), FLAKE_OK);
     CHECK_EQ(draw(), FLAKE_OK);
-    ends_well();
 }
 
 TEST(a_clock_put_back_across_the_restart_is_refused) {
-    begin_after_a_crash();
+    crash();
     move_to_ns(scene_ns() - 1);
     refused(open_ids(), FLAKE_CLOCK_BACKWARDS);
     pass_ms(-3600000);
@@ -273,16 +261,15 @@ static void put_the_clock_back(int64_t ns) {
 }
 
 TEST(a_clock_put_back_while_a_crash_is_waited_out) {
-    begin_after_a_crash();
+    crash();
     on_sleep = put_the_clock_back;
     refused(open_ids(), FLAKE_CLOCK_BACKWARDS);
 }
 
 TEST(too_long_a_downtime_is_refused) {
-    flake_state_options w;
+    flake_state_options w = where_of("ids");
     const flake_options o = options_in_scene(1);
-    begin_after_a_crash();
-    w = where_of("ids");
+    crash();
     w.max_downtime_ms = 60000;
     move_to_ns(horizon_at("ids") + 60000 * a_ms + 1);
     refused(open_with(&state, w, o), FLAKE_DOWNTIME);
@@ -291,7 +278,6 @@ TEST(too_long_a_downtime_is_refused) {
     pass_ms(7200000); /* two hours without a draw are no downtime */
     close_it(&state);
     CHECK_EQ(open_with(&state, w, o), FLAKE_OK);
-    close_it(&state);
 }
 
 /* ---- the lock ---- */
@@ -307,7 +293,6 @@ static void find_it_free(void) {
 }
 
 TEST(one_run_at_a_time) {
-    begin();
     CHECK_EQ(open_ids(), FLAKE_OK);
     find_it_taken();
     child_is_well(find_it_taken); /* and what it tried has not let go of the lock */
@@ -334,7 +319,6 @@ TEST(an_open_state_opened_again_stays_as_it_is) {
 
 TEST(a_change_of_folder_does_not_move_the_file) {
     char was[300];
-    begin();
     CHECK(getcwd(was, sizeof was) != NULL);
     CHECK_EQ(chdir(our_folder), 0);
     CHECK_EQ(open_with(&state, (flake_state_options){.path = "ids"}, options_in_scene(1)),
@@ -376,7 +360,6 @@ TEST(a_child_leaves_its_parents_file_alone) {
     child_is_well(find_it_taken);
     CHECK_EQ(draw(), FLAKE_OK);
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
-    ends_well();
 }
 
 TEST(a_bump_keeps_the_lock) {
@@ -396,10 +379,8 @@ TEST(a_bump_keeps_the_lock) {
 /* ---- the timer ---- */
 
 TEST(a_timer_writes_instead_of_draws) {
-    flake_state_options w;
+    flake_state_options w = where_of("ids");
     uint64_t id;
-    begin();
-    w = where_of("ids");
     w.manual_extend = true;
     CHECK_EQ(open_with(&state, w, options_in_scene(1)), FLAKE_OK);
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
@@ -419,15 +400,12 @@ TEST(a_timer_writes_instead_of_draws) {
     CHECK_EQ(flake_try(&gen, &id), FLAKE_IO); /* the timer has come, and the disk failed it */
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
     CHECK_EQ(draw(), FLAKE_OK);
-    ends_well();
 }
 
 TEST(a_timer_keeps_up_with_ids_ahead_of_the_clock) {
-    flake_state_options w;
+    flake_state_options w = where_of("ids");
     flake_options o = options_in_scene(1);
     uint64_t id;
-    begin();
-    w = where_of("ids");
     w.manual_extend = true;
     w.horizon_ms = 1; /* shorter than a unit */
     o.layout = flake_layout_sonyflake;
@@ -442,7 +420,7 @@ TEST(a_timer_keeps_up_with_ids_ahead_of_the_clock) {
             else CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
         }
         CHECK_EQ(drawn, wanted);
-        ends_well();
+        close_it(&state);
     }
 }
 
@@ -457,7 +435,6 @@ TEST(a_state_is_for_its_generators_alone) {
                 {1, 6, 10, FLAKE_MISMATCH},
                 {1, 6, 8, FLAKE_OK}};
     flake_options o = options_of_flake(1, 5, 9, scene_clock, NULL);
-    begin();
     CHECK_EQ(open_with(&state, where_of("ids"), o), FLAKE_OK);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         o = options_of_flake(rows[i].node, rows[i].seq_min, rows[i].seq_max, scene_clock, NULL);
@@ -492,7 +469,6 @@ TEST(a_snapshot_does_not_pass_by_the_horizon) {
     move_to_ns(scene_ns() + flake_retry_ns(&sno.gen));
     CHECK_EQ(sno_try(&sno, 7, &id), FLAKE_OK);
     CHECK(sno_time_ms(id) * a_ms < disk.lasting);
-    close_it(&snos);
 }
 
 /* ---- sno's own ---- */
@@ -548,4 +524,4 @@ TEST(a_sno_state_brings_its_pool) {
     }
 }
 
-int main(int argc, char **argv) { return scene_main(argc, argv); }
+int main(int argc, char **argv) { return state_main(argc, argv); }

@@ -24,7 +24,6 @@ static void die_at_a_step(void) {
 }
 
 TEST(killed_at_each_system_call) {
-    begin();
     for (step_to_die_at = 1; step_to_die_at <= 24; step_to_die_at++) {
         child_is_killed(die_at_a_step);
         /* the next run starts at the time at which this one died, as far as ids tell, or earlier */
@@ -32,11 +31,9 @@ TEST(killed_at_each_system_call) {
         for (size_t i = 0; i < our->n; i++) CHECK(ms_of(our->ids[i]) * a_ms <= horizon_at("ids"));
     }
     CHECK(our->n > 1000);
-    CHECK_EQ(repeated(), 0);
 }
 
 TEST(a_full_disk_stops_draws_at_the_horizon) {
-    begin();
     for (int step = 1; step <= 2; step++) {
         CHECK_EQ(open_and_start(), FLAKE_OK);
         disk_fail(step, 1000000);
@@ -53,7 +50,7 @@ TEST(a_full_disk_stops_draws_at_the_horizon) {
         CHECK_EQ(draw(), FLAKE_IO);
         disk_begin();
         CHECK_EQ(draw(), FLAKE_OK);
-        ends_well();
+        close_it(&state);
         CHECK(access(path_of("ids.new"), F_OK) != 0);
     }
 }
@@ -74,7 +71,6 @@ TEST(a_write_that_failed_is_tried_again_soon) {
     pass_ms(50);
     CHECK_EQ(draw(), FLAKE_OK);
     CHECK(horizon_at("ids") > horizon_ns);
-    close_it(&state);
 }
 
 /* ---- a record that is in the kernel's cache, and not on disk ----
@@ -143,7 +139,6 @@ TEST(a_failed_sync_and_a_torn_write_repeat_nothing) {
         if (scene_ns() < record_of("ids").written_ns) /* by the first sync */
             move_to_ns(record_of("ids").written_ns);
         child_is_well(draw_after_the_cut);
-        CHECK_EQ(repeated(), 0);
     }
 }
 
@@ -201,7 +196,6 @@ static void open_ticking(int64_t horizon_ms) {
 
 /* For ThreadSanitizer: what the open writes, the timer's thread must not read unordered. */
 TEST(opened_again_beside_a_timer) {
-    begin();
     open_ticking(0);
     atomic_store(&stop, false);
     const pthread_t timer = begin_thread(extend_often, NULL);
@@ -214,11 +208,9 @@ TEST(opened_again_beside_a_timer) {
     }
     atomic_store(&stop, true);
     (void)pthread_join(timer, NULL);
-    close_it(&state);
 }
 
 TEST(closed_while_others_draw) {
-    begin();
     for (int round = 0; round < (runs_small ? 20 : 100); round++) {
         pthread_t threads[drawers];
         static int seats[drawers] = {0, 1};
@@ -325,7 +317,6 @@ static void draw_with_the_system_clock(void) {
 }
 
 TEST(killed_from_outside) {
-    begin();
     uint64_t random = 77;
     for (int i = 0; i < (runs_small ? 8 : 30); i++) {
         const size_t had = our->n;
@@ -339,7 +330,6 @@ TEST(killed_from_outside) {
         CHECK(our->n > had);
     }
     CHECK_EQ(atomic_load(&our->trouble), 0);
-    CHECK_EQ(repeated(), 0);
 }
 
-int main(int argc, char **argv) { return scene_main(argc, argv); }
+int main(int argc, char **argv) { return state_main(argc, argv); }

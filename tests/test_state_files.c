@@ -33,7 +33,6 @@ static bool is_link(const char *name) {
 TEST(all_names_of_a_file_are_one) {
     static const char *const names[] = {"ids",        "link",  "chain",      "hard",
                                         "sub/../ids", "./ids", "folder/ids", "folder/hard"};
-    begin();
     CHECK_EQ(mkdir(path_of("sub"), 0777), 0);
     CHECK_EQ(symlink(".", path_of("folder")), 0);
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
@@ -58,12 +57,10 @@ TEST(all_names_of_a_file_are_one) {
     CHECK_EQ(lstat(path_of("ids"), &file), 0);
     CHECK_EQ(lstat(path_of("hard"), &same), 0);
     CHECK(S_ISREG(file.st_mode) && file.st_nlink == 2 && file.st_ino == same.st_ino);
-    CHECK_EQ(repeated(), 0);
 }
 
 /* What it should be a link to may come to be by its own name. */
 TEST(a_link_to_nothing_is_not_replaced) {
-    begin();
     CHECK_EQ(symlink("ids", path_of("link")), 0);
     CHECK_EQ(open_at(&state, "link"), FLAKE_IO);
     CHECK(why_is_of("link"));
@@ -71,7 +68,6 @@ TEST(a_link_to_nothing_is_not_replaced) {
     CHECK(access(path_of("link.new"), F_OK) != 0);
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
     CHECK_EQ(open_at(&other, "link"), FLAKE_IN_USE);
-    close_it(&state);
 }
 
 /* ---- files that are replaced ---- */
@@ -106,7 +102,6 @@ TEST(a_file_that_is_no_longer_there_ends_the_ids) {
 
 /* A daemon closes all descriptors, and the next file that it opens has the number of the state's. */
 TEST(a_descriptor_that_is_anothers_by_now_is_not_written_to) {
-    begin();
     uint8_t bytes[16];
     CHECK_EQ(open_and_start(), FLAKE_OK);
     CHECK_EQ(draw(), FLAKE_OK);
@@ -187,7 +182,6 @@ static void is_lost_in_place(void (*change)(void), bool manual_extend) {
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK); /* and what was opened anew is not */
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
     CHECK_EQ(draw(), FLAKE_OK);
-    ends_well();
 }
 
 TEST(a_file_changed_in_place_ends_the_ids) {
@@ -224,7 +218,6 @@ TEST(a_call_that_fails_for_a_while_loses_nothing) {
         on_call = NULL;
         CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
         CHECK_EQ(draw(), FLAKE_OK);
-        ends_well();
     }
 }
 
@@ -270,7 +263,6 @@ TEST(an_open_that_waits_finds_out_that_another_writes) {
 
 /* A new file is made beside the path, with .new behind it, where something else may stand. */
 TEST(what_stands_beside_the_path_is_not_taken) {
-    begin();
     CHECK_EQ(open_with(&other, where_of("ids.new"), options_in_scene(5)), FLAKE_OK);
     close_it(&other);
     const int64_t horizon_ns = horizon_at("ids.new");
@@ -362,7 +354,6 @@ static bool swap_often(const char *name) {
 }
 
 TEST(a_file_that_is_replaced_for_ever_is_refused) {
-    begin();
     const int before = descriptors();
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
     close_it(&state);
@@ -442,7 +433,6 @@ static void open_and_be_killed(void) {
 
 /* Its name may not be on disk, so the next run sees to that before it goes on from the file. */
 TEST(a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next) {
-    begin();
     call_meant = "fsync";
     calls_before = 3; /* of snos, and the file's own */
     child_is_killed(open_and_be_killed);
@@ -455,7 +445,6 @@ TEST(a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next) {
     disk_begin();
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
     CHECK(strchr(disk.log, 'S') == NULL); /* but once */
-    close_it(&state);
 }
 
 TEST(a_run_of_snos_that_died_at_its_first_start_is_gone_on_from) {
@@ -496,7 +485,6 @@ TEST(the_floor_stays_until_an_open_has_waited) {
     on_sleep = look_at_the_floor;
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
     CHECK(atomic_load(&our->sleeps) > 0);
-    close_it(&state);
 }
 
 /* ---- what the system says ---- */
@@ -523,14 +511,12 @@ static flake_status open_with_a_call_refused(const char *call, int error) {
 TEST(a_file_system_that_can_t_sync_a_folder_is_one_all_the_same) {
     CHECK_EQ(open_with_a_call_refused("fsync", EIO), FLAKE_IO);
     CHECK_EQ(open_with_a_call_refused("fsync", EINVAL), FLAKE_OK);
-    close_it(&state);
 }
 
 /* What can't be looked at may be somebody's: it is looked at again. */
 TEST(a_path_that_can_t_be_looked_at_gets_no_file_yet) {
     CHECK_EQ(open_with_a_call_refused("stat", EIO), FLAKE_OK);
     CHECK(calls_before < -2); /* and each later one */
-    close_it(&state);
 }
 
 /* A child's copy of its parent's object is opened anew, as a shared one: it goes on from the file that the
@@ -548,7 +534,6 @@ static void open_anew_as_a_shared_one(void) {
 }
 
 TEST(a_childs_copy_may_be_opened_anew_as_a_shared_one) {
-    begin();
     if (!words_reach_other_processes) return;
     may_open = new_line();
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
@@ -574,7 +559,6 @@ static void fork_while_a_state_is_open(void) {
 }
 
 TEST(a_child_with_its_parents_pid_has_not_its_state) {
-    begin();
     if (!flake_i_fork_page()) return; /* here the pid is all that tells them apart */
     pid_of_all = 42;
     child_is_well(fork_while_a_state_is_open);
@@ -600,7 +584,6 @@ static bool fork_at_the_sync(const char *name) {
 }
 
 TEST(a_child_of_the_writer_is_not_the_writer) {
-    begin();
     pid_of_all = 42;
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
     pass_ms(10000);
@@ -668,7 +651,6 @@ TEST(a_close_behind_a_bump_waits_for_who_writes) {
     end_the_extension(writer);
     CHECK_EQ(extended, FLAKE_IO); /* written, but let out for nobody any more */
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
-    close_it(&state);
 }
 
 TEST(a_state_opened_again_has_one_writer) {
@@ -682,7 +664,6 @@ TEST(a_state_opened_again_has_one_writer) {
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
     for (int i = 0; i < 5; i++, pass_ms(1600)) CHECK_EQ(draw(), FLAKE_OK);
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
-    ends_well();
 }
 
 /* An open that fails gives the turn back: the state is as it was. */
@@ -698,7 +679,6 @@ TEST(a_state_that_is_not_opened_again_is_as_it_was) {
     FLAKE_ATOMIC_STORE(&state.writer, 0u, relaxed);
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
     CHECK_EQ(draw(), FLAKE_IO); /* of the earlier run */
-    close_it(&state);
 }
 
 /* ---- opened again ---- */
@@ -731,7 +711,6 @@ TEST(a_state_opened_again_does_not_revive_its_generators) {
     pass_ms(5);
     CHECK_EQ(draw(), FLAKE_OK);
     CHECK_EQ(draw_from(&old), FLAKE_IO);
-    ends_well();
 }
 
 /* A child opens its parent's object for a file of its own, and that fails. */
@@ -754,7 +733,6 @@ TEST(an_open_that_fails_leaves_nothing_open) {
     begin_with_ids();
     child_is_well(fail_to_open_the_parents_object);
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
-    close_it(&state);
 }
 
 /* ---- how long the next run waits ---- */
@@ -779,7 +757,6 @@ TEST(a_run_waits_for_the_last_id_and_no_longer) {
         CHECK(slept_ns >= ahead_ms * a_ms);
         CHECK(slept_ns <= (ahead_ms + 1) * a_ms); /* the unit in which it has drawn */
         draw_ahead(o, ahead_ms);
-        ends_well();
     }
 }
 
@@ -789,7 +766,6 @@ static void keep_what_is_inherited(void) { (void)await_word(&childs_end); }
 
 /* A child that has the descriptor, too, keeps nothing taken once its parent has closed the state. */
 TEST(a_file_that_is_closed_is_free_though_a_child_has_it_open) {
-    begin();
     childs_end = new_line();
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
     const pid_t child = start_child(keep_what_is_inherited);
@@ -835,11 +811,10 @@ static void open_each_kind_without_an_input(void) {
 }
 
 TEST(a_program_started_at_any_call_gets_no_descriptor) {
-    begin();
     child_is_well(open_each_kind);
     pass_ms(1);
     child_is_well(open_each_kind_without_an_input);
 }
 #endif
 
-int main(int argc, char **argv) { return scene_main(argc, argv); }
+int main(int argc, char **argv) { return state_main(argc, argv); }

@@ -244,7 +244,6 @@ TEST(one_field_of_a_layout_makes_it_another) {
     base.node = 3;
     base.node_offset = 2;
     CHECK_EQ(start_with(&gen, base, &state), FLAKE_OK);
-    close_it(&state);
 }
 
 /* Mastodon's layout is what wide ids are drawn by, and worker 0 has the number of its only node. */
@@ -258,7 +257,6 @@ TEST(narrow_and_wide_are_foreign_to_each_other) {
 }
 
 TEST(a_file_of_flakes_is_no_pool) {
-    begin();
     CHECK_EQ(open_ids(options_of_flake(0, 5, 5, scene_clock, NULL)),
              FLAKE_OK); /* fewer than a pool has */
     close_it(&state);
@@ -293,7 +291,7 @@ TEST(what_is_written_and_read_in_parts_is_whole) {
                 CHECK(stint.calls > 8192 / 200);
                 CHECK_EQ(start_with(&gen, o, &state), FLAKE_OK);
                 for (int i = 0; i < 3; i++, pass_ms(2900)) CHECK_EQ(draw(), FLAKE_OK);
-                ends_well();
+                close_it(&state);
             }
             memset(&stint, 0, sizeof stint);
             CHECK_EQ(read_image("ids"), file_size);
@@ -326,7 +324,6 @@ TEST(a_write_of_nothing_is_a_failed_one) {
     stint.fails = false;
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
     CHECK_STR(why.text, ""); /* which is for failures */
-    close_it(&state);
 }
 
 static flake_status start_exclusive(flake_state *s) {
@@ -435,4 +432,4 @@ TEST(a_closed_stream_is_not_stood_in_for) {
     }
 }
 
-int main(int argc, char **argv) { return scene_main(argc, argv); }
+int main(int argc, char **argv) { return state_main(argc, argv); }

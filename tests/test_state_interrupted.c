@@ -115,7 +115,6 @@ static void is_well_and_closes(void) {
 /* What looks into the file before it is opened leaves no trace either. */
 TEST(an_open_leaves_its_thread_cancellable) {
     int before = PTHREAD_CANCEL_DISABLE;
-    begin();
     for (int i = 0; i < 2; i++, pass_ms(5)) {
         sno_snapshot pool = {0}; /* the file's, or one that is drawn */
         CHECK_EQ(open_snos("snos", &pool), FLAKE_OK);
@@ -313,7 +312,6 @@ TEST(errno_stays_as_it_was) {
         CHECK_EQ(shut(), FLAKE_OK);
         CHECK_EQ(errno, 77);
     }
-    begin();
     errno = 77;
     CHECK_EQ(claim_slot(), FLAKE_OK);
     CHECK_EQ(release_slot(), FLAKE_OK);
@@ -323,4 +321,4 @@ TEST(errno_stays_as_it_was) {
     CHECK_EQ(errno, 77);
 }
 
-int main(int argc, char **argv) { return scene_main(argc, argv); }
+int main(int argc, char **argv) { return state_main(argc, argv); }
