@@ -137,10 +137,12 @@ static void take_back(const undo *u, const char *name) {
 
 /* With all processes dead: a record that is not on disk is lost, or all but its first part if a sync
  * may have been writing it; and so is the memory that the processes shared. */
-static void cut_power(const char *const *names, size_t count) {
+static void cut_power(void) {
+    static const char *const names[] = {"flake",  "wide",   "sno",    "sno_shards", "syncs",
+                                        "0.slot", "1.slot", "2.slot", "3.slot",     "shared"};
     for (unsigned i = 0; i < journal_room; i++) {
         undo *u = &common->journal[i];
-        for (size_t k = 0; k < count; k++)
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
             if (atomic_load(&u->inode)) take_back(u, names[k]);
         atomic_store(&u->inode, 0u);
     }
@@ -183,7 +185,7 @@ static void await_end(pid_t child) {
 static void pause_a_while(uint64_t most_us) { (void)usleep((useconds_t)below(most_us)); }
 
 /* Many processes at a time, and one of them killed again and again. */
-static void kill_among(void (*run)(void), unsigned wanted, const char *const *names, size_t count) {
+static void kill_among(void (*run)(void), unsigned wanted) {
     pid_t children[seats];
     const unsigned had = kills;
     for (unsigned i = 0; i < seats; i++) children[i] = start(run);
@@ -194,7 +196,7 @@ static void kill_among(void (*run)(void), unsigned wanted, const char *const *na
         if (below(16) == 0) { /* the machine */
             for (unsigned i = 0; i < seats; i++) (void)kill(children[i], SIGKILL);
             for (unsigned i = 0; i < seats; i++) await_end(children[i]);
-            cut_power(names, count);
+            cut_power();
             for (unsigned i = 0; i < seats; i++) children[i] = start(run);
             continue;
         }
@@ -213,11 +215,11 @@ static void begin_attack(void) {
     move_to_ns(1800000000000 * a_ms);
     on_sleep = sleep_a_minute_at_most;
     memset(common, 0, offsetof(struct common, log));
-    kills = clean_ends = 0;
     random_state = 0x9e3779b97f4a7c15;
 }
 
 static void report(void) {
+    if (!kills) return;
     size_t n = atomic_load(&common->n);
     if (n > log_room) n = log_room;
     const size_t duplicates = twice();
@@ -228,11 +230,10 @@ static void report(void) {
     CHECK_EQ(atomic_load(&common->crashes), 0);
     CHECK(n > kills);
     memset(common->log, 0, n * sizeof *common->log);
+    kills = clean_ends = 0;
 }
 
 // >>states
-
-static const char *const state_names[] = {"flake", "wide", "sno", "sno_shards"};
 
 static void run_of_states(void) {
     const char *const paths[] = {path_of("flake"), path_of("wide"), path_of("sno"),
@@ -253,7 +254,6 @@ static void run_of_states(void) {
 }
 
 TEST(states) {
-    begin_attack();
     while (kills < all_kills / 4) {
         const pid_t child = start(run_of_states);
         if (below(3) == 0) {
@@ -261,17 +261,13 @@ TEST(states) {
             (void)kill(child, SIGKILL);
         }
         await_end(child);
-        if (atomic_exchange(&common->power_fails, false) || below(4) == 0)
-            cut_power(state_names, 4);
+        if (atomic_exchange(&common->power_fails, false) || below(4) == 0) cut_power();
         pass_ms((int64_t)below(3) * 700);
         if (below(3) == 0) pass_ms(3500);
     }
-    report();
 }
 
 // >>syncs
-
-static const char *const sync_names[] = {"syncs"};
 
 /* Draws at a few times only, so that a horizon that was lost shows. */
 static void run_of_syncs(void) {
@@ -297,23 +293,19 @@ static void run_of_syncs(void) {
 }
 
 TEST(syncs) {
-    begin_attack();
     while (kills < all_kills / 4) {
         const unsigned had = kills;
         await_end(start(run_of_syncs));
         const bool power_fails = atomic_exchange(&common->power_fails, false) || below(4) == 0;
         if (kills == had) pass_ms(300); /* the open was refused */
         else if (power_fails) {
-            cut_power(sync_names, 1);
+            cut_power();
             pass_ms(-(int64_t)below(30) * 100);
         } else pass_ms((int64_t)below(10) * 100);
     }
-    report();
 }
 
 // >>slots
-
-static const char *const slot_names[] = {"0.slot", "1.slot", "2.slot", "3.slot"};
 
 static void run_of_slots(void) {
     static flake_state state;
@@ -340,15 +332,9 @@ static void run_of_slots(void) {
     else be_killed();
 }
 
-TEST(slots) {
-    begin_attack();
-    kill_among(run_of_slots, all_kills / 10 * 3, slot_names, 4);
-    report();
-}
+TEST(slots) { kill_among(run_of_slots, all_kills / 10 * 3); }
 
 // >>shared
-
-static const char *const shared_names[] = {"shared"};
 
 static bool hold_shared(void) {
     const flake_state_options where = {
@@ -389,9 +375,7 @@ static void run_of_shared(void) {
 
 TEST(shared) {
     if (!words_reach_other_processes) return;
-    begin_attack();
-    kill_among(run_of_shared, all_kills - all_kills / 4 * 2 - all_kills / 10 * 3, shared_names, 1);
-    report();
+    kill_among(run_of_shared, all_kills - all_kills / 4 * 2 - all_kills / 10 * 3);
 }
 
 int main(int argc, char **argv) {
@@ -400,5 +384,7 @@ int main(int argc, char **argv) {
     else if (argc > 1) return 2;
     common = (struct common *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE,
                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    check_before = begin_attack;
+    check_after = report;
     return common == MAP_FAILED ? 1 : scene_main(1, argv);
 }

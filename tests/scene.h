@@ -170,7 +170,7 @@ static inline int scene_main(int argc, char **argv) {
     (void)snprintf(home, sizeof home, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
     if (!mkdtemp(home)) return 1;
     our = (scene *)map_shared("scene", sizeof *our);
-    check_before = begin;
+    if (!check_before) check_before = begin;
     if (!check_after) check_after = no_id_is_repeated;
     const int code = check_main(argc, argv);
     (void)snprintf(command, sizeof command, "rm -rf '%s'", home);

@@ -146,12 +146,6 @@ static bool all_go_on(const uint64_t *had) {
     return true;
 }
 
-static void pause_shortly(uint64_t *random) {
-    const int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + (int64_t)random_below(random, 300000);
-    while (clock_ns(CLOCK_MONOTONIC) < end_ns) {
-    }
-}
-
 /* Starts all, kills one after the other, and says how many ids fell below the one before. */
 static size_t kill_again_and_again(const way *w) {
     pid_t children[seats];
@@ -168,7 +162,10 @@ static size_t kill_again_and_again(const way *w) {
             const uint64_t most_ns = random_below(&random, 2) ? 2000000 : 20000000;
             atomic_store(&our->offset_ns, -(int64_t)random_below(&random, most_ns));
         }
-        pause_shortly(&random);
+        const int64_t pause_ns = (int64_t)random_below(&random, 300000);
+        for (const int64_t from_ns = clock_ns(CLOCK_MONOTONIC);
+             clock_ns(CLOCK_MONOTONIC) < from_ns + pause_ns;) {
+        }
         if (kill(children[victim], SIGKILL) != 0) abort();
         if (waitpid(children[victim], NULL, 0) != children[victim]) abort();
         children[victim] = start(victim, w);
