@@ -244,6 +244,7 @@ TEST(what_can_t_be_exclusive_says_why) {
     CHECK(says_exclusive(&o));
     longest[FLAKE_I_PATH - 1] = 0; /* there is room for it, and for the file's name behind */
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_IO);
+    CHECK(options_why(&o) == NULL);
     o.exclusive_dir = our_folder;
     o.shared_memory = true;
     CHECK(says_exclusive(&o));

@@ -299,7 +299,8 @@ TEST(one_run_at_a_time) {
     child_is_well(find_it_taken);
     /* A record lock of POSIX would go when any descriptor of its file is closed. */
     sno_snapshot pool = pool_of_numbers(8, 0, 99);
-    CHECK(open_snos("ids", &pool) != FLAKE_OK);
+    const flake_state_options w = where_of("ids");
+    CHECK(sno_state_open(&snos, &w, NULL, &pool, NULL) != FLAKE_OK);
     child_is_well(find_it_taken);
     close_it(&state);
     child_is_well(find_it_free);
