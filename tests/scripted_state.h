@@ -18,10 +18,7 @@ static sno_gen sno;
 static flake_why why;
 
 static inline flake_state_options where_of(const char *name) {
-    flake_state_options w;
-    memset(&w, 0, sizeof w);
-    w.path = path_of(name);
-    return w;
+    return (flake_state_options){.path = path_of(name)};
 }
 
 static inline flake_status open_with(flake_state *s, flake_state_options w, flake_options o) {
@@ -86,16 +83,18 @@ static inline int64_t newest_ms(void) { return ms_of(our->ids[our->n - 1]); }
 
 static inline void close_it(flake_state *s) { CHECK_EQ(flake_state_close(s, NULL), FLAKE_OK); }
 
+static inline void close_if_open(flake_state *s) {
+    const flake_status status = flake_state_close(s, NULL);
+    CHECK(status == FLAKE_OK || status == FLAKE_INVALID);
+}
+
 /* At the end of each scene: no ID was repeated, and what is open can be closed. */
 static inline void end_scene(void) {
-    flake_state *const states[] = {&state, &snos};
     on_sleep = NULL;
     disk_begin();
     CHECK_EQ(repeated(), 0);
-    for (int i = 0; i < 2; i++) {
-        const flake_status status = flake_state_close(states[i], NULL);
-        CHECK(status == FLAKE_OK || status == FLAKE_INVALID);
-    }
+    close_if_open(&state);
+    close_if_open(&snos);
 }
 
 static inline int state_main(int argc, char **argv) {

@@ -11,17 +11,13 @@
 enum { most_states = 5 };
 static flake_state states[most_states];
 static uint32_t numbers_held[most_states];
-static bool is_held[most_states];
 
 static int64_t (*our_clock)(void *user) = scene_clock;
 
 static flake_options clocked(void) { return options_of_flake(0, 0, 0, our_clock, NULL); }
 
 static flake_state_options in_folder(uint32_t count) {
-    flake_state_options o = {0};
-    o.dir = our_folder;
-    o.count = count;
-    return o;
+    return (flake_state_options){.dir = our_folder, .count = count};
 }
 
 /* The number claimed, or the status, below 0. */
@@ -31,7 +27,7 @@ static int64_t claim(size_t i, const flake_state_options *o) {
     memset(&why, 0, sizeof why);
     const flake_status status = flake_state_open(&states[i], o, &clock, &number, &why);
     if (status != FLAKE_OK) CHECK_EQ(number, UINT64_MAX);
-    else is_held[i] = true, numbers_held[i] = (uint32_t)number;
+    else numbers_held[i] = (uint32_t)number;
     return status == FLAKE_OK ? (int64_t)number : -(int64_t)status;
 }
 
@@ -40,17 +36,11 @@ static int64_t claim_of(size_t i, uint32_t count) {
     return claim(i, &o);
 }
 
-static void release(size_t i) {
-    is_held[i] = false;
-    close_it(&states[i]);
-}
+static void release(size_t i) { close_it(&states[i]); }
 
-/* At the end of each scene. */
 static void release_all(void) {
-    disk_begin();
-    CHECK_EQ(repeated(), 0);
-    for (size_t i = 0; i < most_states; i++)
-        if (is_held[i]) release(i);
+    end_scene();
+    for (size_t i = 0; i < most_states; i++) close_if_open(&states[i]);
 }
 
 /* A generator with the number that was claimed, that may run ahead. */
@@ -465,10 +455,7 @@ static void start_one(void) {
 
 TEST(no_two_of_a_crowd_hold_one_number) {
     if (!words_reach_other_processes) return;
-    void *page =
-        mmap(NULL, sizeof *their, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) abort();
-    their = (holders *)page;
+    their = (holders *)map_shared("holders", sizeof *their);
     random_state = 0x2545f4914f6cdd1d;
     for (unsigned i = 0; i < crowd; i++) start_one();
     for (unsigned left = crowd; left > 0;) {
@@ -481,7 +468,6 @@ TEST(no_two_of_a_crowd_hold_one_number) {
     CHECK_EQ(atomic_load(&their->refused), 0);
     CHECK(atomic_load(&their->deaths) > 2);
     CHECK(atomic_load(&their->claims) >= claims);
-    CHECK_EQ(munmap(page, sizeof *their), 0);
 }
 
 int main(int argc, char **argv) {
