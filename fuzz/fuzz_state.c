@@ -167,17 +167,6 @@ static int disk_lock(int fd, ...) { return fd < disk_fd ? -1 : 0; }
 #include "sno.h"
 #include "../tests/sno_key.h"
 
-#undef open
-#undef lseek
-#undef write
-#undef read
-#undef close
-#undef rename
-#undef unlink
-#undef stat
-#undef fstat
-#undef fcntl
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 /* ---- records ---- */

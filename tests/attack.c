@@ -9,24 +9,13 @@
  * clock; generators in shared memory whose state is extended by one process after the other. No id
  * comes twice.
  *
- *     attack [--kills=10000] [--seed=1]
+ *     attack [--kills=10000]
  */
 #define _GNU_SOURCE
-#define REAL_SLEEP
-#include "support.h"
-#include "disk.h"
-
-static void move_shared_clock(int64_t ns);
-#define FLAKE_SLEEP_NS(ns) move_shared_clock(ns)
+#include "scene.h"
 #include "flake.h"
 #include "sno.h"
-#include "options.h"
 #include "ways_to_draw.h"
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
-
-static const int64_t ms = 1000000;
 
 enum { seats = 3, log_room = 8000000, journal_room = 64 };
 
@@ -38,58 +27,52 @@ typedef struct undo {
     uint8_t bytes[FLAKE_I_RECORD];
 } undo;
 
-typedef struct common {
-    _Atomic(int64_t) now_ns;
+typedef struct drawn {
+    uint64_t key, family;
+} drawn;
+
+static struct common {
     _Atomic(size_t) n;
-    _Atomic(unsigned) faults, trouble, writes, cuts;
+    _Atomic(unsigned) faults, crashes, writes, cuts;
     _Atomic(bool) power_fails; /* when this process has ended */
-    _Atomic(bool) made; /* what follows is there for all */
+    _Atomic(bool) made;        /* what follows is there for all */
     _Atomic(unsigned) n_undo;
     undo journal[journal_room];
     flake_gen gen; /* of the shared kind */
     flake_gen shards[seats];
     flake_state state;
-    struct ways_entry log[log_room];
-} common;
-static common *our;
+    drawn log[log_room];
+} * common;
 
-static char folder[200];
-static uint64_t seed = 1, random_state;
-static unsigned kills, clean_ends;
+static uint64_t random_state;
+static unsigned all_kills = 10000, kills, clean_ends;
 
 static uint64_t below(uint64_t bound) { return random_below(&random_state, bound); }
 
-static void move_shared_clock(int64_t ns) {
-    if (ns > 60000 * ms) ns = 60000 * ms;
-    atomic_fetch_add(&our->now_ns, ns);
-    script_now.now_ns = atomic_load(&our->now_ns);
-}
-
-static int64_t shared_clock(void *user) {
-    (void)user;
-    return atomic_load(&our->now_ns);
+static void sleep_a_minute_at_most(int64_t ns) {
+    atomic_fetch_add(&our->now_ns, ns > 60000 * a_ms ? 60000 * a_ms : ns);
 }
 
 static void step_clock(void) {
     const uint64_t by = below(100);
-    if (by < 60) move_shared_clock((int64_t)below(4) * ms);
-    else if (by < 85) move_shared_clock((int64_t)below(400) * ms);
-    else if (by < 88) move_shared_clock(-(int64_t)below(2000) * ms);
+    if (by < 60) pass_ms((int64_t)below(4));
+    else if (by < 85) pass_ms((int64_t)below(400));
+    else if (by < 88) pass_ms(-(int64_t)below(2000));
 }
 
 /* ---- what was drawn ---- */
 
 static void keep(uint64_t family, uint64_t key) {
-    const size_t at = atomic_fetch_add(&our->n, 1u);
-    if (at < log_room) our->log[at] = (struct ways_entry){key, family};
+    const size_t at = atomic_fetch_add(&common->n, 1u);
+    if (at < log_room) common->log[at] = (drawn){key, family};
 }
 
 static size_t twice(void) {
-    size_t n = 0, count = atomic_load(&our->n);
+    size_t n = 0, count = atomic_load(&common->n);
     if (count > log_room) count = log_room;
     for (size_t i = 0; i < count; i++) /* zeros: killed before it was written down */
-        if (our->log[i].family || our->log[i].key) our->log[n++] = our->log[i];
-    return count_duplicates(our->log, n);
+        if (common->log[i].family || common->log[i].key) common->log[n++] = common->log[i];
+    return count_duplicates(common->log, n);
 }
 
 /* ---- power cuts ---- */
@@ -97,13 +80,13 @@ static size_t twice(void) {
 static void before_write(int fd, size_t n) {
     struct stat file;
     const off_t at = lseek(fd, 0, SEEK_CUR);
-    atomic_fetch_add(&our->writes, 1u);
+    atomic_fetch_add(&common->writes, 1u);
     const int call = disk.calls + 1;
     if (disk.fail_from && call >= disk.fail_from && call < disk.fail_from + disk.fails)
-        atomic_fetch_add(&our->faults, 1u);
+        atomic_fetch_add(&common->faults, 1u);
     if (n != FLAKE_I_RECORD || at < FLAKE_I_FIRST_RECORD || fstat(fd, &file) != 0) return;
     for (unsigned i = 0; i < journal_room; i++) {
-        undo *u = &our->journal[i];
+        undo *u = &common->journal[i];
         if (atomic_load(&u->inode) != (uint64_t)file.st_ino || u->at != at) continue;
         atomic_store(&u->is_dirty, true);
         return;
@@ -112,7 +95,7 @@ static void before_write(int fd, size_t n) {
     unsigned tries = 0;
     do {
         if (tries++ == journal_room) abort();
-        u = &our->journal[atomic_fetch_add(&our->n_undo, 1u) % journal_room];
+        u = &common->journal[atomic_fetch_add(&common->n_undo, 1u) % journal_room];
     } while (atomic_load(&u->inode));
     memset(u->bytes, 0, sizeof u->bytes);
     if (pread(fd, u->bytes, n, at) < 0) return;
@@ -125,7 +108,7 @@ static void after_sync(int fd, bool well) {
     struct stat file;
     if (fstat(fd, &file) != 0) return;
     for (unsigned i = 0; i < journal_room; i++) {
-        undo *u = &our->journal[i];
+        undo *u = &common->journal[i];
         if (atomic_load(&u->inode) != (uint64_t)file.st_ino || !atomic_load(&u->is_dirty)) continue;
         if (well) atomic_store(&u->inode, 0u);
         else atomic_store(&u->is_dirty, false);
@@ -135,15 +118,14 @@ static void after_sync(int fd, bool well) {
 /* Whether a sync has failed and its record has not been written since. */
 static bool cache_differs(void) {
     for (unsigned i = 0; i < journal_room; i++)
-        if (atomic_load(&our->journal[i].inode) && !atomic_load(&our->journal[i].is_dirty))
+        if (atomic_load(&common->journal[i].inode) && !atomic_load(&common->journal[i].is_dirty))
             return true;
     return false;
 }
 
 static void take_back(const undo *u, const char *name) {
-    char path[300];
     struct stat file;
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    const char *const path = path_of(name);
     if (stat(path, &file) != 0 || (uint64_t)file.st_ino != atomic_load(&u->inode)) return;
     const int fd = (open)(path, O_RDWR);
     const size_t kept =
@@ -155,21 +137,23 @@ static void take_back(const undo *u, const char *name) {
 
 /* With all processes dead: a record that is not on disk is lost, or all but its first part if a sync
  * may have been writing it; and so is the memory that the processes shared. */
-static void cut_power(const char *const *names, size_t count) {
+static void cut_power(void) {
+    static const char *const names[] = {"flake",  "wide",   "sno",    "sno_shards", "syncs",
+                                        "0.slot", "1.slot", "2.slot", "3.slot",     "shared"};
     for (unsigned i = 0; i < journal_room; i++) {
-        undo *u = &our->journal[i];
-        for (size_t k = 0; k < count; k++)
+        undo *u = &common->journal[i];
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
             if (atomic_load(&u->inode)) take_back(u, names[k]);
         atomic_store(&u->inode, 0u);
     }
-    atomic_fetch_add(&our->cuts, 1u);
-    atomic_store(&our->made, false);
-    memset(&our->state, 0, sizeof our->state);
+    atomic_fetch_add(&common->cuts, 1u);
+    atomic_store(&common->made, false);
+    memset(&common->state, 0, sizeof common->state);
 }
 
 /* ---- processes ---- */
 
-static pid_t start(void (*run)(void)) {
+static pid_t start(void (*run)(void)) { /* on a disk with faults */
     const uint64_t own = random_next(&random_state);
     const pid_t child = fork();
     if (child < 0) abort();
@@ -180,7 +164,7 @@ static pid_t start(void (*run)(void)) {
     disk_on_sync = after_sync;
     if (below(cache_differs() ? 2 : 8) == 0) { /* the power fails in one of the first syncs */
         disk.kill_at_sync = 1 + (int)below(4);
-        atomic_store(&our->power_fails, true);
+        atomic_store(&common->power_fails, true);
     } else if (below(4) == 0) disk.kill_at = 1 + (int)below(60);
     else if (below(3) == 0) {
         disk.fail_from = 1 + (int)below(32);
@@ -191,171 +175,111 @@ static pid_t start(void (*run)(void)) {
     _exit(0);
 }
 
-static void end_of(pid_t child) {
-    int status = 0;
-    if (waitpid(child, &status, 0) != child) abort();
+static void await_end(pid_t child) {
+    const int status = end_of(child);
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) kills++;
     else if (WIFEXITED(status) && WEXITSTATUS(status) == 0) clean_ends++;
-    else atomic_fetch_add(&our->trouble, 1u); /* it crashed */
+    else atomic_fetch_add(&common->crashes, 1u);
 }
 
-static void pause_a_while(int64_t most_ns) {
-    struct timespec t = {0, (long)below((uint64_t)most_ns)};
-    (void)nanosleep(&t, NULL);
-}
+static void pause_a_while(uint64_t most_us) { (void)usleep((useconds_t)below(most_us)); }
 
 /* Many processes at a time, and one of them killed again and again. */
-static void kill_among(void (*run)(void), unsigned wanted, const char *const *names, size_t count) {
+static void kill_among(void (*run)(void), unsigned wanted) {
     pid_t children[seats];
     const unsigned had = kills;
     for (unsigned i = 0; i < seats; i++) children[i] = start(run);
     while (kills - had < wanted) {
         const unsigned victim = (unsigned)below(seats);
-        pause_a_while(1500000);
+        pause_a_while(1500);
         step_clock();
         if (below(16) == 0) { /* the machine */
             for (unsigned i = 0; i < seats; i++) (void)kill(children[i], SIGKILL);
-            for (unsigned i = 0; i < seats; i++) end_of(children[i]);
-            cut_power(names, count);
+            for (unsigned i = 0; i < seats; i++) await_end(children[i]);
+            cut_power();
             for (unsigned i = 0; i < seats; i++) children[i] = start(run);
             continue;
         }
         if (below(4)) (void)kill(children[victim], SIGKILL);
-        end_of(children[victim]);
+        await_end(children[victim]);
         children[victim] = start(run);
     }
     for (unsigned i = 0; i < seats; i++) {
         (void)kill(children[i], SIGKILL);
-        end_of(children[i]);
+        await_end(children[i]);
     }
 }
 
-static void begin_without(const char *const *names, size_t count) {
-    static const char *const endings[] = {"", ".new"};
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < 2; k++) {
-            char path[300];
-            (void)snprintf(path, sizeof path, "%s/%s%s", folder, names[i], endings[k]);
-            (void)unlink(path);
-        }
-    memset(our, 0, offsetof(common, log));
-    atomic_store(&our->now_ns, 1800000000000 * ms);
-    script_now.now_ns = 1800000000000 * ms;
-    kills = clean_ends = 0;
-    random_state = seed * 0x9e3779b97f4a7c15 | 1;
+static void begin_attack(void) {
+    begin();
+    move_to_ns(1800000000000 * a_ms);
+    on_sleep = sleep_a_minute_at_most;
+    memset(common, 0, offsetof(struct common, log));
+    random_state = 0x9e3779b97f4a7c15;
 }
 
-static bool report(const char *name) {
-    size_t n = atomic_load(&our->n);
+static void report(void) {
+    if (!kills) return;
+    size_t n = atomic_load(&common->n);
     if (n > log_room) n = log_room;
     const size_t duplicates = twice();
-    const unsigned trouble = atomic_load(&our->trouble);
-    const bool well = !duplicates && !trouble && n > kills;
-    printf("%-4s %-8s %u kills, %u clean ends, %u power cuts, %u faults in %u writes, %zu ids, %zu "
-           "twice%s\n",
-           well ? "ok" : "FAIL", name, kills, clean_ends, atomic_load(&our->cuts),
-           atomic_load(&our->faults), atomic_load(&our->writes), n, duplicates,
-           trouble ? ", and processes crashed" : "");
-    (void)fflush(stdout);
-    memset(our->log, 0, n * sizeof *our->log);
-    return well;
+    printf("  %u kills, %u clean ends, %u power cuts, %u faults in %u writes, %zu ids\n", kills,
+           clean_ends, atomic_load(&common->cuts), atomic_load(&common->faults),
+           atomic_load(&common->writes), n);
+    CHECK_EQ(duplicates, 0);
+    CHECK_EQ(atomic_load(&common->crashes), 0);
+    CHECK(n > kills);
+    memset(common->log, 0, n * sizeof *common->log);
+    kills = clean_ends = 0;
 }
 
 // >>states
 
-static const char *const state_names[] = {"flake", "wide", "sno", "sno_shards"};
-static flake_state states[2];
-static flake_state sno_states[2];
-
-static const char *path_of(const char *name) {
-    static char paths[4][300];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    (void)snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
-static bool open_all(ways_setup *setup) {
-    flake_state_options w = {0};
-    flake_state_options s = {0};
-    w.no_wait = s.no_wait = below(2);
-    flake_options whole = ways_flake_options(setup, 0, 399), wide = ways_wide_options(setup);
-    const flake_options snos = ways_sno_options(setup);
-    wide.seq_max = 199; /* the generator's, and the lanes' */
-    sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
-    sno_snapshot shards = ways_pool(0, FAMILY_SNO_SHARDS, 0, 99);
-    w.path = path_of("flake");
-    if (flake_state_open(&states[0], &w, &whole, NULL, NULL) != FLAKE_OK) return false;
-    w.path = path_of("wide");
-    if (flake_state_open(&states[1], &w, &wide, NULL, NULL) != FLAKE_OK) return false;
-    s.path = path_of("sno");
-    if (sno_state_open(&sno_states[0], &s, &snos, &pool, NULL) != FLAKE_OK) return false;
-    s.path = path_of("sno_shards");
-    return sno_state_open(&sno_states[1], &s, &snos, &shards, NULL) == FLAKE_OK;
-}
-
 static void run_of_states(void) {
-    ways_setup setup = {0};
-    setup.is_scripted = true;
-    script_now.now_ns = atomic_load(&our->now_ns);
-    if (open_all(&setup)) {
-        setup.flake = &states[0];
-        setup.wide = &states[1];
-        setup.sno = &sno_states[0];
-        setup.sno_shards = &sno_states[1];
-        if (ways_make(&setup) != 0) _exit(1);
-        for (uint64_t draws = 20 + below(200); draws; draws--) {
-            way_ids ids;
-            const struct way *way = &all_ways[below(ways_count)];
-            if (way->family >= FAMILY_SNO_LANES) continue; /* have no state */
-            (void)way_draw(way, &ids);
-            for (size_t i = 0; i < ids.n; i++) keep(way->family + 1u, ids.keys[i]);
-            step_clock();
-            script_now.now_ns = atomic_load(&our->now_ns);
-            if (draws % 32 == 0) (void)flake_state_extend(&states[0], NULL);
-        }
+    const char *const paths[] = {path_of("flake"), path_of("wide"), path_of("sno"),
+                                 path_of("sno_shards")};
+    const flake_status status = ways_open(paths, below(2));
+    if (status == FLAKE_INVALID) _exit(1);
+    for (uint64_t draws = 20 + below(200); draws && status == FLAKE_OK; draws--) {
+        way_ids ids;
+        const struct way *way = &all_ways[below(ways_count)];
+        if (way->family >= FAMILY_SNO_LANES) continue; /* have no state */
+        (void)way_draw(way, &ids);
+        for (size_t i = 0; i < ids.n; i++) keep(way->family + 1u, ids.keys[i]);
+        step_clock();
+        if (draws % 32 == 0) (void)flake_state_extend(&ways_state[0], NULL);
     }
-    if (below(4)) (void)kill(getpid(), SIGKILL);
-    for (int i = 0; i < 2; i++) {
-        (void)flake_state_close(&states[i], NULL);
-        (void)flake_state_close(&sno_states[i], NULL);
-    }
+    if (below(4)) be_killed();
+    ways_close();
 }
 
-static bool attack_states(unsigned wanted) {
-    begin_without(state_names, 4);
-    while (kills < wanted) {
+TEST(states) {
+    while (kills < all_kills / 4) {
         const pid_t child = start(run_of_states);
         if (below(3) == 0) {
-            pause_a_while(3000000);
+            pause_a_while(3000);
             (void)kill(child, SIGKILL);
         }
-        end_of(child);
-        if (atomic_exchange(&our->power_fails, false) || below(4) == 0) cut_power(state_names, 4);
-        move_shared_clock((int64_t)below(3) * 700 * ms);
-        if (below(3) == 0) move_shared_clock(3500 * ms);
+        await_end(child);
+        if (atomic_exchange(&common->power_fails, false) || below(4) == 0) cut_power();
+        pass_ms((int64_t)below(3) * 700);
+        if (below(3) == 0) pass_ms(3500);
     }
-    return report("states");
 }
 
 // >>syncs
 
-static const char *const sync_names[] = {"syncs"};
-
 /* Draws at a few times only, so that a horizon that was lost shows. */
 static void run_of_syncs(void) {
     static flake_gen gen;
-    flake_state_options where = {0};
-    flake_options o = {0};
-    where.path = path_of("syncs");
-    where.no_wait = true;
-    o.clock.now_ns = shared_clock;
-    if (flake_state_open(&states[0], &where, &o, NULL, NULL) != FLAKE_OK) return;
-    o.state = &states[0];
+    static flake_state state;
+    const flake_state_options where = {.path = path_of("syncs"), .no_wait = true};
+    flake_options o = {.clock.now_ns = scene_clock};
+    if (flake_state_open(&state, &where, &o, NULL, NULL) != FLAKE_OK) return;
+    o.state = &state;
     if (flake_init(&gen, &o, NULL) != FLAKE_OK) _exit(1);
     if (!disk.fail_from && below(2)) {
-        disk.fail_from = disk.calls + 1 + (int)below(4);
-        disk.fails = 1000000;
+        disk_fail(1 + (int)below(4), 1000000);
         disk.only_syncs = true;
     }
     flake_status status = FLAKE_OK;
@@ -363,45 +287,36 @@ static void run_of_syncs(void) {
         uint64_t id;
         status = flake_try(&gen, &id);
         if (status == FLAKE_OK) keep(300, id);
-        move_shared_clock(100 * ms);
+        pass_ms(100);
     }
-    (void)kill(getpid(), SIGKILL);
+    be_killed();
 }
 
-static bool attack_syncs(unsigned wanted) {
-    begin_without(sync_names, 1);
-    while (kills < wanted) {
+TEST(syncs) {
+    while (kills < all_kills / 4) {
         const unsigned had = kills;
-        end_of(start(run_of_syncs));
-        const bool power_fails = atomic_exchange(&our->power_fails, false) || below(4) == 0;
-        if (kills == had) move_shared_clock(300 * ms); /* the open was refused */
+        await_end(start(run_of_syncs));
+        const bool power_fails = atomic_exchange(&common->power_fails, false) || below(4) == 0;
+        if (kills == had) pass_ms(300); /* the open was refused */
         else if (power_fails) {
-            cut_power(sync_names, 1);
-            move_shared_clock(-(int64_t)below(30) * 100 * ms);
-        } else move_shared_clock((int64_t)below(10) * 100 * ms);
+            cut_power();
+            pass_ms(-(int64_t)below(30) * 100);
+        } else pass_ms((int64_t)below(10) * 100);
     }
-    return report("syncs");
 }
 
 // >>slots
 
-static const char *const slot_names[] = {"0.slot", "1.slot", "2.slot", "3.slot"};
-
 static void run_of_slots(void) {
     static flake_state state;
     static flake_gen gen;
-    flake_state_options where = {0};
-    flake_options o = {0};
+    const flake_state_options where = {.dir = our_folder, .count = 4, .horizon_ms = 500};
+    flake_options o = {.clock.now_ns = scene_clock, .seq_max = 3};
     uint64_t number = 0;
-    where.dir = folder;
-    where.count = 4;
-    where.horizon_ms = 500;
-    o.clock.now_ns = shared_clock;
     o.max_ahead_ms = (int64_t)below(3) * 400;
-    o.seq_max = 3;
     for (int tries = 0; flake_state_open(&state, &where, &o, &number, NULL) != FLAKE_OK; tries++) {
         if (tries == 50) return;
-        move_shared_clock(20 * ms);
+        pass_ms(20);
     }
     o.node = (uint32_t)number;
     o.state = &state;
@@ -414,46 +329,30 @@ static void run_of_slots(void) {
         if (draws % 32 == 0) (void)flake_state_extend(&state, NULL);
     }
     if (below(3) == 0) (void)flake_state_close(&state, NULL);
-    else (void)kill(getpid(), SIGKILL);
+    else be_killed();
 }
 
-static bool attack_slots(unsigned wanted) {
-    begin_without(slot_names, 4);
-    kill_among(run_of_slots, wanted, slot_names, 4);
-    return report("slots");
-}
+TEST(slots) { kill_among(run_of_slots, all_kills / 10 * 3); }
 
 // >>shared
 
-static const char *const shared_names[] = {"shared"};
-
-static flake_options shared_options(void) {
-    flake_options o = {0};
-    o.shared_memory = true;
-    o.seq_max = 63;
-    o.max_wait_ms = 5;
-    o.clock.now_ns = shared_clock;
-    return o;
-}
-
 static bool hold_shared(void) {
-    flake_state_options where = {0};
-    flake_options o = shared_options();
-    where.path = path_of("shared");
-    where.horizon_ms = 500;
-    where.no_wait = true;
-    if (flake_state_open(&our->state, &where, &o, NULL, NULL) != FLAKE_OK) {
-        move_shared_clock(5 * ms); /* which may have been put back to before the last write */
+    const flake_state_options where = {
+        .path = path_of("shared"), .horizon_ms = 500, .no_wait = true};
+    flake_options o = {
+        .shared_memory = true, .seq_max = 63, .max_wait_ms = 5, .clock.now_ns = scene_clock};
+    if (flake_state_open(&common->state, &where, &o, NULL, NULL) != FLAKE_OK) {
+        pass_ms(5); /* which may have been put back to before the last write */
         return false;
     }
-    if (atomic_load(&our->made)) return true;
-    o.state = &our->state; /* it is the first of all */
+    if (atomic_load(&common->made)) return true;
+    o.state = &common->state; /* it is the first of all */
     o.seq_max = 31;
-    if (flake_init(&our->gen, &o, NULL) != FLAKE_OK) _exit(1);
+    if (flake_init(&common->gen, &o, NULL) != FLAKE_OK) _exit(1);
     o.seq_min = 32;
     o.seq_max = 63;
-    if (flake_init_shards(our->shards, 2, &o, NULL) != FLAKE_OK) _exit(1);
-    atomic_store(&our->made, true);
+    if (flake_init_shards(common->shards, 2, &o, NULL) != FLAKE_OK) _exit(1);
+    atomic_store(&common->made, true);
     return true;
 }
 
@@ -464,45 +363,28 @@ static void run_of_shared(void) {
         uint64_t ids[5] = {0};
         size_t n = 0;
         if (!holds && draws % 8 == 0) holds = hold_shared();
-        if (!atomic_load(&our->made)) continue;
-        if (below(2)) n = got64_n(&our->gen, ids, 5);
-        else n = flake_next(&our->gen, ids) == FLAKE_OK;
+        if (!atomic_load(&common->made)) continue;
+        if (below(2)) n = got64_n(&common->gen, ids, 5);
+        else n = flake_next(&common->gen, ids) == FLAKE_OK;
         for (size_t i = 0; i < n; i++) keep(200, ids[i]);
         if (below(8) == 0) step_clock();
-        if (holds && draws % 16 == 0) (void)flake_state_extend(&our->state, NULL);
+        if (holds && draws % 16 == 0) (void)flake_state_extend(&common->state, NULL);
     }
-    if (below(3)) (void)kill(getpid(), SIGKILL);
+    if (below(3)) be_killed();
 }
 
-static bool attack_shared(unsigned wanted) {
-    begin_without(shared_names, 1);
-    kill_among(run_of_shared, wanted, shared_names, 1);
-    return report("shared");
+TEST(shared) {
+    if (!words_reach_other_processes) return;
+    kill_among(run_of_shared, all_kills - all_kills / 4 * 2 - all_kills / 10 * 3);
 }
 
 int main(int argc, char **argv) {
-    unsigned all = 10000;
-    const char *room = getenv("TMPDIR");
-    for (int i = 1; i < argc; i++) {
-        if (!strncmp(argv[i], "--kills=", 8)) all = (unsigned)strtoul(argv[i] + 8, NULL, 10);
-        else if (!strncmp(argv[i], "--seed=", 7)) seed = strtoull(argv[i] + 7, NULL, 10);
-        else return 2;
-    }
-    (void)snprintf(folder, sizeof folder, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
-    void *page = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED || !mkdtemp(folder)) return 1;
-    our = (common *)page;
-    int passed = 0;
-    passed += attack_states(all / 4);
-    passed += attack_syncs(all / 4);
-    passed += attack_slots(all / 10 * 3);
-    if (words_reach_other_processes) passed += attack_shared(all - all / 4 * 2 - all / 10 * 3);
-    else passed++;
-    begin_without(state_names, 4);
-    begin_without(sync_names, 1);
-    begin_without(slot_names, 4);
-    begin_without(shared_names, 1);
-    (void)rmdir(folder);
-    printf("%d passed, %d failed\n", passed, 4 - passed);
-    return passed != 4;
+    if (argc > 1 && strncmp(argv[1], "--kills=", 8) == 0)
+        all_kills = (unsigned)strtoul(argv[1] + 8, NULL, 10);
+    else if (argc > 1) return 2;
+    common = (struct common *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE,
+                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    check_before = begin_attack;
+    check_after = report;
+    return common == MAP_FAILED ? 1 : scene_main(1, argv);
 }

@@ -45,6 +45,7 @@ static inline void check_add(check_test *test) {
 static const char *check_running = "main"; /* the test that runs now, */
 static int check_failures;                 /* what failed in it, */
 static unsigned check_turns;               /* and its readings of and sleeps by a scripted clock */
+static void (*check_before)(void), (*check_after)(void); /* called around each test */
 
 static inline void check_fail(const char *file, int line, const char *what) {
     if (++check_failures <= 5) printf("  %s:%d: %s\n", file, line, what);
@@ -112,7 +113,9 @@ static inline int check_main(int argc, char **argv) {
         check_running = test->name;
         check_failures = 0;
         check_turns = 0;
+        if (check_before) check_before();
         test->run();
+        if (check_after) check_after();
         printf("%s %s\n", check_failures ? "FAIL" : "ok", test->name);
         fflush(stdout);
         if (check_failures) failed++;

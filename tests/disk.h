@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A disk that fails, or whose process dies, at any of the system calls that write a state file; and
- * that knows which horizon would be found after a power cut. Include it before the headers.
+ * The system calls that the headers make for a file. Each is told to `on_call` before it is made, which may
+ * kill, cancel or raise there, put another file in the place, or make the call fail; and those that write
+ * can be made to fail, or to kill the process, by their number. What would be found after a power cut is
+ * known; nothing is synced for real. Include it before the headers.
  */
 #ifndef DISK_H
 #define DISK_H
@@ -10,32 +12,43 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+static bool (*on_call)(const char *name); /* false: it fails, with the hook's errno */
+
+static inline bool call_made(const char *name) { return !on_call || on_call(name); }
+
 static struct disk {
     int calls;     /* of those that write, so far */
     int fail_from; /* from this one on they fail, `fails` of them; 0: none */
     int fails;
-    bool only_syncs; /* of these calls; writes reach the kernel's cache */
+    bool only_syncs;  /* of these calls; writes reach the kernel's cache */
     int kill_at;      /* here the process is killed, before the call; 0: nowhere */
     int kill_at_sync; /* likewise, counting syncs in place alone */
     char log[64]; /* o w s r: open, write, sync, rename of a new file; O S C: of the folder; w d: a
-                     write in place, and its sync */
-    int64_t written, synced, renamed; /* horizons, as far as they have come */
-    int64_t lasting;
+                         write in place, and its sync */
+    int64_t written, synced, renamed, lasting; /* horizons, as far as they have come */
     int folder;
-} disk = {0, 0, 0, false, 0, 0, "", 0, 0, 0, INT64_MIN, -1};
+} disk = {.lasting = INT64_MIN, .folder = -1};
 
 /* Called before each write, and after each sync of a file in place; NULL: not called. */
 static void (*disk_on_write)(int fd, size_t n), (*disk_on_sync)(int fd, bool well);
 
 static inline void disk_begin(void) {
-    memset(&disk, 0, sizeof disk);
-    disk.lasting = INT64_MIN;
-    disk.folder = -1;
+    disk = (struct disk){.lasting = INT64_MIN, .folder = -1};
+    on_call = NULL;
+    disk_on_write = NULL;
+    disk_on_sync = NULL;
+}
+
+static inline void disk_fail(int from_now, int fails) {
+    disk.fail_from = disk.calls + from_now;
+    disk.fails = fails;
 }
 
 /* Whether this call may go on. */
@@ -57,6 +70,7 @@ static inline int disk_open(const char *path, int flags, ...) {
     va_start(arguments, flags);
     const int mode = flags & O_CREAT ? va_arg(arguments, int) : 0;
     va_end(arguments);
+    if (!call_made("open")) return -1;
     struct stat found;
     const bool is_folder = stat(path, &found) == 0 && S_ISDIR(found.st_mode);
     if ((flags & O_CREAT) && !disk_step('o')) return -1;
@@ -70,7 +84,8 @@ static inline int disk_open(const char *path, int flags, ...) {
 static inline ssize_t disk_write(int fd, const void *bytes, size_t n) {
     const uint8_t *at = (const uint8_t *)bytes + (n == 8192 ? 512 + 4096 : 0);
     uint64_t horizon = 0;
-    for (size_t i = 8; i < 16; i++) horizon = horizon << 8 | at[i];
+    if (!call_made("write")) return -1;
+    for (size_t i = 8; i < 16 && i < n; i++) horizon = horizon << 8 | at[i];
     if (disk_on_write) disk_on_write(fd, n);
     if (!disk_step('w')) { /* what fits is written */
         const ssize_t some = write(fd, bytes, n / 2);
@@ -82,14 +97,15 @@ static inline ssize_t disk_write(int fd, const void *bytes, size_t n) {
 
 int fsync(int fd);
 int fsync(int fd) {
-    if (!disk_step(fd == disk.folder ? 'S' : 's')) return -1;
+    if (!call_made("fsync") || !disk_step(fd == disk.folder ? 'S' : 's')) return -1;
     if (fd == disk.folder) disk.lasting = disk.renamed;
     else disk.synced = disk.written;
-    return fd < 0 ? -1 : 0; /* no need to wait for a real one */
+    return fd < 0 ? -1 : 0;
 }
 
 int fdatasync(int fd);
 int fdatasync(int fd) {
+    if (!call_made("fdatasync")) return -1;
     const bool well = disk_step('d');
     if (disk_on_sync && fd >= 0) disk_on_sync(fd, well);
     if (!well) return -1;
@@ -98,6 +114,7 @@ int fdatasync(int fd) {
 }
 
 static inline int disk_close(int fd) {
+    if (!call_made("close")) return -1;
     const bool is_folder = fd == disk.folder;
     if (is_folder) disk.folder = -1;
     const bool well = !is_folder || disk_step('C');
@@ -105,7 +122,7 @@ static inline int disk_close(int fd) {
 }
 
 static inline int disk_rename(const char *from, const char *to) {
-    if (!disk_step('r')) return -1;
+    if (!call_made("rename") || !disk_step('r')) return -1;
     disk.renamed = disk.synced;
     disk.synced = INT64_MIN;
     return rename(from, to);
@@ -115,5 +132,11 @@ static inline int disk_rename(const char *from, const char *to) {
 #define write(fd, bytes, n) disk_write(fd, bytes, n)
 #define close(fd)           disk_close(fd)
 #define rename(from, to)    disk_rename(from, to)
+#define read(fd, to, n)     (call_made("read") ? (read)(fd, to, n) : -1)
+#define lseek(fd, at, from) (call_made("lseek") ? (lseek)(fd, at, from) : -1)
+#define fcntl(...)          (call_made("fcntl") ? (fcntl)(__VA_ARGS__) : -1)
+#define stat(path, to)      (call_made("stat") ? (stat)(path, to) : -1)
+#define fstat(fd, to)       (call_made("fstat") ? (fstat)(fd, to) : -1)
+#define unlink(path)        (call_made("unlink") ? (unlink)(path) : -1)
 
 #endif

@@ -7,15 +7,11 @@
 #ifndef SCENE_H
 #define SCENE_H
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <signal.h>
-#include <unistd.h>
 #define REAL_SLEEP /* what follows stands in its place */
 #include "support.h"
-#include "calls.h"
+#include "disk.h"
 
 static const int64_t a_ms = 1000000, start_ms = 1700000000000;
 
@@ -58,8 +54,10 @@ static inline const char *path_of(const char *name) {
     return path;
 }
 
+/* Before each test, and within one for another scene: what the last one has left is seen to first. */
 static inline void begin(void) {
     static unsigned count;
+    if (check_after) check_after();
     (void)snprintf(our_folder, sizeof our_folder, "%s/%u", home, count++);
     CHECK_EQ(mkdir(our_folder, 0777), 0);
     atomic_store(&our->now_ns, start_ms * a_ms);
@@ -68,9 +66,11 @@ static inline void begin(void) {
     atomic_store(&our->trouble, 0u);
     our->n = 0;
     on_sleep = NULL;
-    on_call = NULL;
+    disk_begin();
 }
 
+static inline int64_t scene_ns(void) { return atomic_load(&our->now_ns); }
+static inline void move_to_ns(int64_t ns) { atomic_store(&our->now_ns, ns); }
 static inline void pass_ms(int64_t time_ms) { atomic_fetch_add(&our->now_ns, time_ms * a_ms); }
 
 /* ---- ids ---- */
@@ -81,14 +81,17 @@ static inline void note(uint64_t id) {
 
 static inline size_t repeated(void) { return count_duplicates(our->ids, our->n); }
 
+static inline void no_id_is_repeated(void) { CHECK_EQ(repeated(), 0); }
+
 /* ---- children ---- */
 
-static inline void trouble(int line, const char *what) {
+/* Fails the test in whichever process it is called. */
+static inline void trouble(const char *file, int line, const char *what) {
     atomic_fetch_add(&our->trouble, 1u);
-    printf("  line %d, in a child: %s\n", line, what);
+    check_fail(file, line, what);
     (void)fflush(stdout);
 }
-#define EXPECT(condition) ((condition) ? (void)0 : trouble(__LINE__, #condition))
+#define EXPECT(condition) ((condition) ? (void)0 : trouble(__FILE__, __LINE__, #condition))
 
 static inline pid_t start_child(void (*run)(void)) {
     (void)fflush(stdout);
@@ -103,20 +106,18 @@ static inline pid_t start_child(void (*run)(void)) {
 /* What wait says of it. */
 static inline int end_of(pid_t child) {
     int status = -1;
-    return waitpid(child, &status, 0) == child ? status : -1;
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(atomic_load(&our->trouble), 0);
+    return status;
 }
 
 static inline int in_child(void (*run)(void)) { return end_of(start_child(run)); }
 
-static inline void child_is_well(void (*run)(void)) {
-    CHECK_EQ(in_child(run), 0);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
-}
+static inline void child_is_well(void (*run)(void)) { CHECK_EQ(in_child(run), 0); }
 
 static inline void child_is_killed(void (*run)(void)) {
     const int status = in_child(run);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
 }
 
 static inline void be_killed(void) { (void)kill(getpid(), SIGKILL); }
@@ -169,6 +170,8 @@ static inline int scene_main(int argc, char **argv) {
     (void)snprintf(home, sizeof home, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
     if (!mkdtemp(home)) return 1;
     our = (scene *)map_shared("scene", sizeof *our);
+    if (!check_before) check_before = begin;
+    if (!check_after) check_after = no_id_is_repeated;
     const int code = check_main(argc, argv);
     (void)snprintf(command, sizeof command, "rm -rf '%s'", home);
     if (system(command) != 0) printf("  %s is left\n", home);

@@ -1,102 +1,105 @@
 /* SPDX-License-Identifier: MIT
  *
- * One generator of flake.h with a state file, on a scripted clock and on a disk that fails or kills
- * where a test says; and children, who share a log of ids with their parent. For test_state.c and
- * test_state_ends.c; it includes both headers. (The other tests of files have scene.h, whose clock is
- * shared too, and calls.h.) Define _GNU_SOURCE first.
+ * Generators with a state file in a scene: to open and to start them, to draw, and what a test may find in
+ * the file. For test_state*.c and test_gates.c.
  */
 #ifndef SCRIPTED_STATE_H
 #define SCRIPTED_STATE_H
 
-#include "support.h"
-#include "disk.h"
+#include "scene.h"
 #include "flake.h"
 #include "sno.h"
-#include "ways_to_draw.h"
-#include <sys/mman.h>
-#include <sys/wait.h>
+#include "options.h"
+#include "sno_key.h"
 
-static const int64_t ms = 1000000, start_ms = 1700000000000;
+static flake_state state, snos;
+static flake_gen gen;
+static sno_gen sno;
+static flake_why why;
 
-typedef struct common {
-    ways_log log;
-    int64_t now_ns;
-    _Atomic(unsigned) trouble;
-    _Atomic(int64_t) ticking_ns;
-} common;
-static common *our;
-
-static char folder[200];
-
-static const char *path_of(const char *name) {
-    static char paths[8][512];
-    static unsigned next;
-    char *path = paths[next++ % 8];
-    (void)snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
+static inline flake_state_options where_of(const char *name) {
+    return (flake_state_options){.path = path_of(name)};
 }
 
-/* By name: on some emulated machines a folder can't be read. */
-static inline void empty_folder(void) {
-    static const char *const names[] = {"ids",       "others",   "childs",  "snos",
-                                        "all_flake", "all_wide", "all_sno", "all_sno_shards"};
-    static const char *const endings[] = {"", ".new"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
-            char path[300];
-            (void)snprintf(path, sizeof path, "%s/%s%s", folder, names[i], endings[k]);
-            (void)unlink(path);
-        }
+static inline flake_status open_with(flake_state *s, flake_state_options w, flake_options o) {
+    memset(&why, 0, sizeof why);
+    return flake_state_open(s, &w, &o, NULL, &why);
 }
 
-static inline void begin(void) {
-    empty_folder();
-    disk_begin();
-    script_at_ms(start_ms);
-    our->log.n = 0;
-    atomic_store(&our->trouble, 0u);
-    (void)fflush(stdout);
+static inline flake_status open_at(flake_state *s, const char *name) {
+    return open_with(s, where_of(name), options_in_scene(1));
 }
 
-static inline void trouble(int line, const char *what) {
-    atomic_fetch_add(&our->trouble, 1u);
-    printf("  line %d, in a child: %s\n", line, what);
-    (void)fflush(stdout);
+static inline flake_status open_snos(const char *name, sno_snapshot *pool) {
+    const flake_state_options w = where_of(name);
+    const flake_options o = options_of_sno(scene_clock, NULL);
+    memset(&why, 0, sizeof why);
+    return sno_state_open(&snos, &w, &o, pool, &why);
 }
-#define EXPECT(condition) ((condition) ? (void)0 : trouble(__LINE__, #condition))
 
-/* Runs it in a forked child; what wait says. */
-static inline int in_child(void (*run)(void)) {
-    int status = -1;
-    const pid_t child = fork();
-    if (child == 0) {
-        run();
-        _exit(0);
-    }
-    if (child < 0 || waitpid(child, &status, 0) != child) return -1;
+static inline flake_status start_with(flake_gen *g, flake_options o, flake_state *s) {
+    o.state = s;
+    return flake_init(g, &o, NULL);
+}
+
+static inline flake_status start_on(flake_gen *g, flake_state *s) {
+    return start_with(g, options_in_scene(1), s);
+}
+
+static inline flake_status start_sno(const sno_snapshot *pool) {
+    flake_options o = options_of_sno(scene_clock, NULL);
+    o.state = &snos;
+    return sno_init(&sno, pool, &o, NULL);
+}
+
+static inline flake_status open_and_start(void) {
+    const flake_status status = open_at(&state, "ids");
+    return status == FLAKE_OK ? start_on(&gen, &state) : status;
+}
+
+static inline void begin_with_ids(void) {
+    begin();
+    CHECK_EQ(open_and_start(), FLAKE_OK);
+}
+
+static inline flake_status draw_from(flake_gen *g) {
+    uint64_t id;
+    const flake_status status = flake_next(g, &id);
+    if (status == FLAKE_OK) note(id);
     return status;
 }
 
-static inline void child_is_well(void (*run)(void)) {
-    CHECK_EQ(in_child(run), 0);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
+static inline flake_status draw(void) { return draw_from(&gen); }
+
+static inline flake_status draw_sno(void) {
+    sno_id id;
+    const flake_status status = sno_next(&sno, 0, &id);
+    if (status == FLAKE_OK) note(sno_key(id) | (uint64_t)1 << 63);
+    return status;
 }
 
-/* ---- one generator of flake.h with its state ---- */
+/* Of the last ID that was noted. */
+static inline int64_t newest_ms(void) { return ms_of(our->ids[our->n - 1]); }
 
-static flake_state state;
-static flake_gen gen;
-static flake_why why;
+static inline void close_it(flake_state *s) { CHECK_EQ(flake_state_close(s, NULL), FLAKE_OK); }
 
-static inline flake_options options_of(uint32_t node) {
-    return options_of_flake(node, 0, 0, script_read, &script_now);
+static inline void close_if_open(flake_state *s) {
+    const flake_status status = flake_state_close(s, NULL);
+    CHECK(status == FLAKE_OK || status == FLAKE_INVALID);
 }
 
-static inline flake_state_options where_of(const char *path) {
-    flake_state_options w;
-    memset(&w, 0, sizeof w);
-    w.path = path;
-    return w;
+/* At the end of each scene: no ID was repeated, and what is open can be closed. */
+static inline void end_scene(void) {
+    on_sleep = NULL;
+    disk_begin();
+    CHECK_EQ(repeated(), 0);
+    close_if_open(&state);
+    close_if_open(&snos);
+}
+
+static inline int state_main(int argc, char **argv) {
+    check_after = end_scene;
+    return scene_main(argc, argv);
 }
 
 /* The state is as after a crash of this process, as far as others can tell. */
@@ -105,76 +108,18 @@ static inline void crash_here(void) {
     memset(&state, 0, sizeof state);
 }
 
-static inline flake_status open_node(const char *path, uint32_t node) {
-    const flake_state_options w = where_of(path);
-    const flake_options o = options_of(node);
-    memset(&why, 0, sizeof why);
-    return flake_state_open(&state, &w, &o, NULL, &why);
-}
-
-static inline flake_status start_gen(void) {
-    flake_options o = options_of(1);
-    o.state = &state;
-    return flake_init(&gen, &o, NULL);
-}
-
-static inline flake_status open_and_start(const char *path) {
-    const flake_status status = open_node(path, 1);
-    return status == FLAKE_OK ? start_gen() : status;
-}
-
-static inline void note(uint64_t id) {
-    way_ids ids;
-    ids.n = 1;
-    ids.keys[0] = id;
-    ways_note(&our->log, FAMILY_FLAKE, &ids);
-}
-
-
-static inline flake_status draw(uint64_t *id) {
-    const flake_status status = flake_next(&gen, id);
-    if (status == FLAKE_OK) note(*id);
-    return status;
-}
-
-static inline flake_i_record record_of(const char *path) {
+static inline flake_i_record record_of(const char *name) {
+    static uint8_t bytes[FLAKE_I_FILE];
     flake_i_record r;
-    uint8_t bytes[FLAKE_I_FILE];
     memset(&r, 0, sizeof r);
-    CHECK_EQ(flake_i_file_get(bytes, read_file(path, bytes, sizeof bytes), &r), FLAKE_OK);
+    CHECK_EQ(flake_i_file_get(bytes, read_file(path_of(name), bytes, sizeof bytes), &r), FLAKE_OK);
     return r;
 }
 
-/* What it refuses it names, and leaves as it was. */
-static inline void refused(const char *path, flake_status status, flake_status wanted) {
-    CHECK_EQ(status, wanted);
-    CHECK(strncmp(why.text, path, strlen(path)) == 0);
-    CHECK(strlen(why.text) > strlen(path) + 5);
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_INVALID);
-}
+static inline int64_t horizon_at(const char *name) { return record_of(name).horizon_ns; }
 
-static inline void draw_then_die(void) {
-    uint64_t id;
-    EXPECT(open_and_start(path_of("ids")) == FLAKE_OK);
-    for (int i = 0; i < 10; i++) EXPECT(draw(&id) == FLAKE_OK);
-    (void)kill(getpid(), SIGKILL);
-}
-
-static inline void crash(void) { CHECK(WIFSIGNALED(in_child(draw_then_die))); }
-
-/* ---- a folder for the tests, and memory that children share ---- */
-
-static inline int state_main(int argc, char **argv) {
-    const char *room = getenv("TMPDIR");
-    (void)snprintf(folder, sizeof folder, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
-    void *page = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED || !mkdtemp(folder)) return 1;
-    our = (common *)page;
-    const int code = check_main(argc, argv);
-    empty_folder();
-    (void)rmdir(folder);
-    return code;
+static inline bool why_is_of(const char *name) {
+    return strncmp(why.text, path_of(name), strlen(path_of(name))) == 0;
 }
 
 #endif

@@ -143,27 +143,17 @@ static void take_over(const struct way *w, drawn *first, drawn *second) {
     CHECK_EQ(draw(w, second), FLAKE_OK);
 }
 
+/* Without the option the second one's first ID is the first one's: what it is there for. */
 TEST(who_takes_over_begins_in_the_next_unit) {
     drawn first, second;
-    later = true;
-    for (int i = 0; i < way_count; i++) {
-        take_over(&ways[i], &first, &second);
-        CHECK_EQ(first.unix_ms, T + unit_ms(&ways[i]));
-        CHECK_EQ(second.unix_ms, T + 2 * unit_ms(&ways[i]));
-        if (check_failures) printf("  way %d\n", i);
-    }
-}
-
-/* What it is there for: without it the second one's first ID is the first one's. */
-TEST(without_it_the_ids_of_this_unit_are_repeated) {
-    drawn first, second;
-    later = false;
-    for (int i = 0; i < way_count; i++) {
-        take_over(&ways[i], &first, &second);
-        CHECK_EQ(first.unix_ms, T);
-        CHECK_EQ(second.unix_ms, T);
-        CHECK_EQ(memcmp(first.bytes, second.bytes, 16) == 0, ways[i].kind != SNO_OF_NO_POOL);
-        if (check_failures) printf("  way %d\n", i);
+    for (int i = 0; i < 2 * way_count; i++) {
+        const struct way *const w = &ways[i / 2];
+        later = i % 2;
+        take_over(w, &first, &second);
+        CHECK_EQ(first.unix_ms, T + (later ? unit_ms(w) : 0));
+        CHECK_EQ(second.unix_ms, T + (later ? 2 * unit_ms(w) : 0));
+        CHECK_EQ(memcmp(first.bytes, second.bytes, 16) == 0, !later && w->kind != SNO_OF_NO_POOL);
+        if (check_failures) printf("  way %d\n", i / 2);
     }
 }
 

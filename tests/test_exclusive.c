@@ -28,6 +28,11 @@ static flake_options wide_options_of(uint64_t node) {
     return o;
 }
 
+static flake_status take_wide(flake_gen *g, uint64_t node) {
+    const flake_options o = wide_options_of(node);
+    return flake_init(g, &o, NULL);
+}
+
 static flake_status take(flake_gen *g, uint32_t node, uint32_t seq_min, uint32_t seq_max) {
     const flake_options o = options_of(node, seq_min, seq_max);
     return flake_init(g, &o, NULL);
@@ -46,10 +51,15 @@ static flake_status take_sno(sno_gen *g, uint16_t partition, uint16_t from, uint
     return sno_init(g, &pool, &o, NULL);
 }
 
-static void begin_exclusive(void) {
-    begin();
-    memset(&gen, 0, sizeof gen);
-    memset(&other, 0, sizeof other);
+/* At the end of each scene: to release one that was, or that never began, does no harm. */
+static void release_all(void) {
+    flake_gen *const all[] = {
+        &gen,       &other,     &wide,    &wider,           &shards[0],
+        &shards[1], &shards[2], &sno.gen, &another_sno.gen, &sno_shards[0].gen};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        flake_release(all[i]);
+        memset(all[i], 0, sizeof *all[i]);
+    }
 }
 
 /* ---- who may, and who may not ---- */
@@ -68,7 +78,6 @@ static void find_node_1_free(void) {
 
 TEST(a_second_generator_of_the_same_ids_is_refused) {
     uint64_t id;
-    begin_exclusive();
     const int before = descriptors();
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
     CHECK_EQ(descriptors(), before + 1);
@@ -85,74 +94,59 @@ TEST(a_second_generator_of_the_same_ids_is_refused) {
     child_is_well(find_node_1_free);
     find_node_1_free();
     CHECK_EQ(descriptors(), before);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
 }
 
 TEST(ranges_that_don_t_overlap_go_together) {
-    begin_exclusive();
     CHECK_EQ(take(&gen, 1, 100, 199), FLAKE_OK);
     static const struct {
         uint32_t from, to;
         flake_status status;
-    } cases[] = {{0, 99, FLAKE_OK},       {200, 4095, FLAKE_OK},   {0, 100, FLAKE_IN_USE},
+    } cases[] = {{0, 99, FLAKE_OK},        {200, 4095, FLAKE_OK},    {0, 100, FLAKE_IN_USE},
                  {199, 200, FLAKE_IN_USE}, {150, 150, FLAKE_IN_USE}, {0, 0, FLAKE_IN_USE},
                  {100, 199, FLAKE_IN_USE}, {50, 300, FLAKE_IN_USE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CHECK_EQ(take(&other, 1, cases[i].from, cases[i].to), cases[i].status);
         if (cases[i].status == FLAKE_OK) flake_release(&other);
     }
-    flake_release(&gen);
 }
 
 TEST(other_layouts_and_kinds_are_others) {
-    flake_options o;
-    begin_exclusive();
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
-    o = options_of(1, 0, 0);
+    flake_options o = options_of(1, 0, 0);
     o.layout = flake_layout_twitter;
     CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_OK);
     flake_release(&other);
     o = options_of(0, 0, 0);
     o.node_offset = 1; /* the same node, said otherwise */
     CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_IN_USE);
-    o = wide_options_of(1);
-    const flake_options o2 = wide_options_of(2);
-    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_init(&wider, &o, NULL), FLAKE_IN_USE);
-    CHECK_EQ(flake_init(&wider, &o2, NULL), FLAKE_OK);
+    CHECK_EQ(take_wide(&wide, 1), FLAKE_OK);
+    CHECK_EQ(take_wide(&wider, 1), FLAKE_IN_USE);
+    CHECK_EQ(take_wide(&wider, 2), FLAKE_OK);
     flake_release(&wide);
-    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
-    flake_release(&wide);
-    flake_release(&wider);
-    flake_release(&gen);
+    CHECK_EQ(take_wide(&wide, 1), FLAKE_OK);
 }
 
 /* Numbers of 32 bits, where offsets in a file may have 31. */
 TEST(ranges_of_32_bits) {
-    flake_options o;
-    begin_exclusive();
-    o = options_of(0, 0, 0);
-    o.layout = flake_layout_of(32, 0, 32, 0);
-    o.layout.epoch_ms = start_ms;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    o.seq_min = o.seq_max = UINT32_MAX;
-    CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_IN_USE);
-    flake_release(&gen);
-    CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_OK);
-    o.seq_min = 0;
-    o.seq_max = UINT32_MAX - 4; /* of those at the end four go together */
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    flake_release(&gen);
-    o.seq_max++; /* so this one is refused, though it has none of the other's */
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_IN_USE);
-    flake_release(&other);
-    o.seq_max = ((uint32_t)1 << 30) - 2;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    o.seq_min = o.seq_max + 1;
-    o.seq_max = o.seq_min;
-    CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_OK);
-    flake_release(&gen);
-    flake_release(&other);
+    const uint32_t max = UINT32_MAX, half = (uint32_t)1 << 30;
+    const struct {
+        uint32_t of[2], others[2];
+        flake_status status;
+    } rows[] = {
+        {{0, 0}, {max, max}, FLAKE_IN_USE}, /* 0 and 0: all */
+        {{max, max}, {0, max - 4}, FLAKE_OK},
+        {{max, max}, {0, max - 3}, FLAKE_IN_USE}, /* of those at the end four go together */
+        {{0, half - 2}, {half - 1, half - 1}, FLAKE_OK},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        flake_options o = options_of(0, rows[i].of[0], rows[i].of[1]);
+        o.layout = flake_layout_of(32, 0, 32, start_ms);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        o.seq_min = rows[i].others[0], o.seq_max = rows[i].others[1];
+        CHECK_EQ(flake_init(&other, &o, NULL), rows[i].status);
+        flake_release(&gen);
+        if (rows[i].status == FLAKE_OK) flake_release(&other);
+    }
 }
 
 /* A program of 32 bits and one of 64 lock the same bytes. */
@@ -161,87 +155,52 @@ TEST(the_bytes_are_the_same_for_all_programs) {
     CHECK_EQ(flake_i_exclude_at(((uint64_t)1 << 30) - 1), ((uint64_t)1 << 30) - 1);
     CHECK_EQ(flake_i_exclude_at((uint64_t)1 << 30), (uint64_t)1 << 30);
     CHECK(flake_i_exclude_at(UINT32_MAX) < INT32_MAX);
-    begin_exclusive();
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
     CHECK_EQ(access(path_of("flake-1453a9bf381b282d.exclusive"), F_OK), 0);
-    flake_release(&gen);
 }
 
 /* Runs that follow one another within a unit, as those of a small program that a loop starts. */
 TEST(who_takes_it_next_begins_later) {
     uint64_t last = 0, id;
-    begin_exclusive();
-    for (int run = 0; run < 10; run++) {
-        const int64_t began_ns = scene_clock(NULL);
-        flake_options o = options_of(1, 0, 0);
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    sno_id last_sno = {0}, drawn;
+    for (int run = 0; run < 20; run++) {
+        const bool of_shards = run % 2;
+        const int64_t began_ns = scene_ns();
+        const flake_options o = options_of(1, 0, 299);
+        flake_gen *const g = of_shards ? shards : &gen;
+        CHECK_EQ(of_shards ? flake_init_shards(g, 3, &o, NULL) : flake_init(g, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_next(g, &id), FLAKE_OK);
         CHECK(id > last);
-        CHECK(scene_clock(NULL) - began_ns <= 1000000);
+        CHECK(scene_ns() - began_ns <= a_ms);
         last = id;
-        flake_release(&gen);
-        o = options_of(1, 0, 299);
-        CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_OK);
-        CHECK_EQ(flake_next(&shards[0], &id), FLAKE_OK);
-        CHECK(id > last);
-        last = id;
-        flake_release(&shards[0]);
-    }
-}
-
-TEST(so_does_who_takes_a_pool_of_snos) {
-    sno_id last = {0}, id;
-    begin_exclusive();
-    for (int run = 0; run < 10; run++) {
-        const flake_options o = sno_options_now(5, 0, 299);
-        CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
-        id = next_sno(&sno, 1);
-        CHECK(sno_compare(id, last) > 0);
-        last = id;
-        flake_release(&sno.gen);
-        const flake_options again = sno_options_now(5, 0, 299);
-        CHECK_EQ(sno_init_shards(sno_shards, 3, &pool, &again, NULL), FLAKE_OK);
-        id = next_sno(&sno_shards[0], 1);
-        CHECK(sno_compare(id, last) > 0);
-        last = id;
-        flake_release(&sno_shards[0].gen);
+        flake_release(g);
+        const flake_options s = sno_options_now(5, 0, 299);
+        sno_gen *const of = of_shards ? sno_shards : &sno;
+        CHECK_EQ(of_shards ? sno_init_shards(of, 3, &pool, &s, NULL)
+                           : sno_init(of, &pool, &s, NULL),
+                 FLAKE_OK);
+        drawn = next_sno(of, 1);
+        CHECK(sno_compare(drawn, last_sno) > 0);
+        last_sno = drawn;
+        flake_release(&of->gen);
     }
 }
 
 /* Also in the very first unit. */
 TEST(who_takes_it_at_the_epoch_begins_later_too) {
     uint64_t id = 7;
-    begin_exclusive();
     flake_options o = options_of(1, 0, 0);
     o.layout = flake_layout_of(10, 10, 12, start_ms);
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN);
     pass_ms(1);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
-    flake_release(&gen);
-}
-
-/* Of numbers that another one holds, and of no shards: nothing is held. */
-TEST(shards_that_are_refused_hold_nothing) {
-    uint64_t id;
-    begin_exclusive();
-    const flake_options o = options_of(7, 0, 299);
-    const int before = descriptors();
-    CHECK_EQ(take(&gen, 7, 250, 400), FLAKE_OK);
-    CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_IN_USE);
-    CHECK_EQ(flake_init_shards(shards, 0, &o, NULL), FLAKE_INVALID);
-    for (int i = 0; i < 3; i++) CHECK_EQ(flake_next(&shards[i], &id), FLAKE_INVALID);
-    CHECK_EQ(descriptors(), before + 1);
-    CHECK_EQ(take(&other, 7, 0, 249), FLAKE_OK);
-    flake_release(&other);
-    flake_release(&gen);
 }
 
 TEST(shards_hold_their_parts) {
-    flake_options o;
-    begin_exclusive();
+    uint64_t id;
     const int before = descriptors();
-    o = options_of(1, 0, 299);
+    flake_options o = options_of(1, 0, 299);
     CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_OK);
     CHECK_EQ(descriptors(), before + 1); /* the first has the range of all */
     for (int i = 0; i < 3; i++)
@@ -250,9 +209,13 @@ TEST(shards_hold_their_parts) {
     CHECK_EQ(take(&gen, 1, 300, 400), FLAKE_OK);
     for (int i = 0; i < 3; i++) flake_release(&shards[i]);
     CHECK_EQ(descriptors(), before + 1);
-    o.seq_max = 310; /* the last of them meets the generator: none is held */
+    o.seq_max = 310; /* the last of them meets the generator: none is held, nor by no shards */
     CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_IN_USE);
+    CHECK_EQ(flake_init_shards(shards, 0, &o, NULL), FLAKE_INVALID);
+    for (int i = 0; i < 3; i++) CHECK_EQ(flake_next(&shards[i], &id), FLAKE_INVALID);
     CHECK_EQ(descriptors(), before + 1);
+    CHECK_EQ(take(&other, 1, 0, 299), FLAKE_OK);
+    flake_release(&other);
     flake_release(&gen);
     CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_OK);
     for (int i = 0; i < 3; i++) flake_release(&shards[i]);
@@ -261,50 +224,46 @@ TEST(shards_hold_their_parts) {
 
 /* ---- what does not go ---- */
 
+static bool says_exclusive(const flake_options *o) {
+    const char *const said = options_why(o);
+    return said && strstr(said, "exclusive") != NULL;
+}
+
 TEST(what_can_t_be_exclusive_says_why) {
-    flake_options o;
-    begin_exclusive();
+    char longest[2000];
+    uint64_t id;
     const int before = descriptors();
-    o = options_of(1, 0, 0);
-    o.exclusive_dir = "/proc/no-such-folder";
+    flake_options o = options_of(1, 0, 0), s = {.exclusive_dir = "/proc/no-such-folder"};
+    o.exclusive_dir = s.exclusive_dir;
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_IO);
     o.exclusive_dir = "";
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
-    CHECK(options_why(&o) && strstr(options_why(&o), "exclusive") != NULL);
-    char longest[2000];
+    CHECK(says_exclusive(&o));
     memset(longest, 'x', sizeof longest);
     longest[sizeof longest - 1] = 0;
     o.exclusive_dir = longest;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
-    CHECK(options_why(&o) && strstr(options_why(&o), "exclusive") != NULL);
+    CHECK(says_exclusive(&o));
     longest[FLAKE_I_PATH - 1] = 0; /* there is room for it, and for the file's name behind */
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_IO);
     CHECK(options_why(&o) == NULL);
     o.exclusive_dir = our_folder;
     o.shared_memory = true;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
-    CHECK(options_why(&o) && strstr(options_why(&o), "exclusive") != NULL);
+    CHECK(says_exclusive(&o));
     o.shared_memory = false;
     CHECK(options_why(&o) == NULL);
-    uint64_t id;
     CHECK_EQ(flake_try(&gen, &id), FLAKE_INVALID); /* never initialised */
     flake_release(&gen);
-    CHECK_EQ(descriptors(), before);
 
-    flake_options s = {0};
-    s.exclusive_dir = "";
-    memset(&pool, 0, sizeof pool);
     flake_why why = {""};
+    memset(&pool, 0, sizeof pool);
+    CHECK_EQ(sno_init(&sno, &pool, &s, &why), FLAKE_IO);
+    CHECK(strstr(why.text, s.exclusive_dir) != NULL);
+    s.exclusive_dir = "";
     CHECK_EQ(sno_init(&sno, &pool, &s, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "exclusive") != NULL);
     s.exclusive_dir = our_folder;
     s.shared_memory = true;
     CHECK_EQ(sno_init(&sno, &pool, &s, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "exclusive") != NULL || !words_reach_other_processes);
-    s.exclusive_dir = "/proc/no-such-folder";
-    s.shared_memory = false;
-    CHECK_EQ(sno_init(&sno, &pool, &s, &why), FLAKE_IO);
-    CHECK(strstr(why.text, s.exclusive_dir) != NULL);
     CHECK_EQ(descriptors(), before);
 }
 
@@ -329,33 +288,26 @@ static bool close_the_gate(const char *name) {
 
 /* Between the look at the gate and the generator's beginning there are system calls. */
 TEST(a_gate_that_closes_meanwhile_leaves_nothing) {
-    begin_exclusive();
     const int before = descriptors();
-    flake_options o = options_of(1, 0, 0);
-    o.gate.admit = let_out;
-    o.gate.fence = &gate_word;
-    atomic_store(&gate_word, 5u);
+    flake_options o = options_of(1, 0, 0), s = sno_options_now(5, 0, 99);
+    o.gate.admit = s.gate.admit = let_out;
+    o.gate.fence = s.gate.fence = &gate_word;
     on_call = close_the_gate;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_LEASE_LOST);
-    atomic_store(&gate_word, 5u);
-    CHECK_EQ(flake_init_shards(shards, 2, &o, NULL), FLAKE_LEASE_LOST);
-    flake_options s = sno_options_now(5, 0, 99);
-    s.gate.admit = let_out;
-    s.gate.fence = &gate_word;
-    atomic_store(&gate_word, 5u);
-    CHECK_EQ(sno_init(&sno, &pool, &s, NULL), FLAKE_LEASE_LOST);
-    atomic_store(&gate_word, 5u);
-    CHECK_EQ(sno_init_shards(sno_shards, 2, &pool, &s, NULL), FLAKE_LEASE_LOST);
+    for (int way = 0; way < 4; way++) {
+        atomic_store(&gate_word, 5u);
+        CHECK_EQ(way == 0   ? flake_init(&gen, &o, NULL)
+                 : way == 1 ? flake_init_shards(shards, 2, &o, NULL)
+                 : way == 2 ? sno_init(&sno, &pool, &s, NULL)
+                            : sno_init_shards(sno_shards, 2, &pool, &s, NULL),
+                 FLAKE_LEASE_LOST);
+    }
     on_call = NULL;
     CHECK_EQ(descriptors(), before);
     CHECK_EQ(take(&other, 1, 0, 0), FLAKE_OK);
     CHECK_EQ(take_sno(&another_sno, 5, 0, 99), FLAKE_OK);
-    flake_release(&other);
-    flake_release(&another_sno.gen);
 }
 
 TEST(a_claim_that_fails_leaves_nothing) {
-    begin_exclusive();
     const int before = descriptors();
     for (fail_at = 1;; fail_at++) {
         calls = 0;
@@ -382,10 +334,8 @@ static void take_and_be_killed(void) {
 }
 
 TEST(the_dead_hold_nothing) {
-    begin_exclusive();
     child_is_killed(take_and_be_killed);
     find_node_1_free();
-    CHECK_EQ(atomic_load(&our->trouble), 0);
 }
 
 static wire to_child, from_child;
@@ -411,18 +361,12 @@ static void wait_and_go_on_with_node_7(void) {
 
 static void die_with_a_child(void) {
     EXPECT(take(&gen, 1, 0, 0) == FLAKE_OK);
-    const pid_t child = fork();
-    if (child == 0) {
-        wait_and_go_on_with_node_7();
-        _exit(0);
-    }
+    (void)start_child(wait_and_go_on_with_node_7);
     be_killed();
 }
 
 TEST(a_child_keeps_it_until_it_goes_on_with_other_ids) {
-    begin_exclusive();
-    to_child = new_line();
-    from_child = new_line();
+    to_child = new_line(), from_child = new_line();
     child_is_killed(die_with_a_child);
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_IN_USE);
     tell(&to_child);
@@ -431,9 +375,7 @@ TEST(a_child_keeps_it_until_it_goes_on_with_other_ids) {
     CHECK_EQ(take(&other, 7, 0, 0), FLAKE_IN_USE);
     tell(&to_child);
     flake_release(&gen);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
-    hang_up(&to_child);
-    hang_up(&from_child);
+    hang_up(&to_child), hang_up(&from_child);
 }
 
 static void retire_what_is_the_parents(void) {
@@ -444,34 +386,17 @@ static void retire_what_is_the_parents(void) {
     flake_release(&sno.gen);
     EXPECT(take_sno(&another_sno, 5, 0, 99) == FLAKE_IN_USE);
     flake_release(&wide);
-    const flake_options o = wide_options_of(1);
-    EXPECT(flake_init(&wider, &o, NULL) == FLAKE_IN_USE);
+    EXPECT(take_wide(&wider, 1) == FLAKE_IN_USE);
     EXPECT(descriptors() == before - 3);
 }
 
-TEST(what_a_child_retires_stays_its_parents) {
-    flake_options o;
-    begin_exclusive();
-    o = wide_options_of(1);
-    CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
-    CHECK_EQ(take_sno(&sno, 5, 0, 99), FLAKE_OK);
-    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
-    child_is_well(retire_what_is_the_parents);
-    child_is_well(find_node_1_taken);
-    flake_release(&gen);
-    flake_release(&sno.gen);
-    flake_release(&wide);
-}
-
-static void go_on_with_a_wide_one(void) {
+static void go_on_with_others(void) {
     const flake_options parents = wide_options_of(1), o = wide_options_of(2);
     const int before = descriptors();
     EXPECT(flake_reinit_after_fork(&wide, &parents, NULL) == FLAKE_NODE_OVERLAP);
     EXPECT(flake_reinit_after_fork(&wide, &o, NULL) == FLAKE_OK);
     EXPECT(flake_init(&wider, &o, NULL) == FLAKE_IN_USE);
-    flake_options s = {0};
-    pool.partition = 6;
-    s.clock.now_ns = scene_clock;
+    flake_options s = sno_options_now(6, 0, 99);
     s.exclusive_dir = path_of("no-such-folder");
     EXPECT(sno_reinit_after_fork(&sno, &pool, &s, NULL) == FLAKE_IO);
     EXPECT(descriptors() == before); /* its parent's is still there, to go with the next try */
@@ -481,23 +406,22 @@ static void go_on_with_a_wide_one(void) {
     EXPECT(descriptors() == before);
 }
 
-TEST(children_go_on_with_numbers_of_their_own) {
-    flake_options o;
-    begin_exclusive();
-    o = wide_options_of(1);
-    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
+TEST(children_let_go_of_their_parents_and_go_on_with_others) {
+    CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
     CHECK_EQ(take_sno(&sno, 5, 0, 99), FLAKE_OK);
-    child_is_well(go_on_with_a_wide_one);
-    flake_release(&wide);
+    CHECK_EQ(take_wide(&wide, 1), FLAKE_OK);
+    child_is_well(retire_what_is_the_parents);
+    child_is_well(find_node_1_taken);
+    child_is_well(go_on_with_others);
+    flake_release(&gen);
     flake_release(&sno.gen);
-    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
     flake_release(&wide);
+    CHECK_EQ(take_wide(&wide, 1), FLAKE_OK);
 }
 
 /* ---- sno ---- */
 
 TEST(partitions_and_pools_of_snos) {
-    begin_exclusive();
     const int before = descriptors();
     CHECK_EQ(take_sno(&sno, 5, 100, 199), FLAKE_OK);
     CHECK_EQ(take_sno(&another_sno, 5, 199, 300), FLAKE_IN_USE);
@@ -523,4 +447,7 @@ TEST(partitions_and_pools_of_snos) {
     CHECK_EQ(descriptors(), before);
 }
 
-int main(int argc, char **argv) { return scene_main(argc, argv); }
+int main(int argc, char **argv) {
+    check_after = release_all;
+    return scene_main(argc, argv);
+}

@@ -64,46 +64,29 @@ static int64_t stepping_clock(void *user) {
 
 /* ---- ways to the ids ---- */
 
-typedef bool (*way)(unsigned i, uint64_t *id);
+typedef struct way {
+    const char *name;
+    bool is_sno, of_shards;
+    uint32_t cap; /* ids a unit */
+    bool clock_steps;
+} way;
 
-static bool from_flake(unsigned i, uint64_t *id) {
-    (void)i;
-    return flake_next(&our->flake, id) == FLAKE_OK;
-}
-
-static bool from_flake_shard(unsigned i, uint64_t *id) {
-    return flake_next(&our->flake_shards[i], id) == FLAKE_OK;
-}
-
-static bool from_sno(unsigned i, uint64_t *id) {
-    const sno_id drawn = next_sno(&our->sno, 7);
-    (void)i;
+static bool draw_id(const way *w, unsigned i, uint64_t *id) {
+    if (!w->is_sno)
+        return flake_next(w->of_shards ? &our->flake_shards[i] : &our->flake, id) == FLAKE_OK;
+    const sno_id drawn = next_sno(w->of_shards ? &our->sno_shards[i] : &our->sno, 7);
     *id = sno_key(drawn);
     return !sno_is_zero(drawn);
 }
 
-static bool from_sno_shard(unsigned i, uint64_t *id) {
-    const sno_id drawn = next_sno(&our->sno_shards[i], 7);
-    *id = sno_key(drawn);
-    return !sno_is_zero(drawn);
-}
-
-/* `cap` ids a unit. */
-static void init(uint32_t cap, bool clock_steps) {
-    flake_options f = {0};
-    flake_options s = {0};
-    sno_snapshot pool = {0};
+static void init(const way *w) {
+    flake_options f = options_of_flake(0, 1, w->cap < 4095 ? w->cap : 4095, NULL, NULL), s = {0};
+    const sno_snapshot pool = pool_of_numbers(5, 1, (uint16_t)(w->cap < 16 ? 16 : w->cap));
     memset(our, 0, offsetof(common, seats));
     for (unsigned i = 0; i < seats; i++) memset(&our->seats[i], 0, offsetof(seat, ids));
-    s.shared_memory = f.shared_memory = words_reach_other_processes;
-    f.layout = flake_layout_idgen;
-    f.seq_min = 1;
-    f.seq_max = cap < 4095 ? cap : 4095;
+    s.shared_memory = f.shared_memory = true;
     f.max_wait_ms = s.max_wait_ms = max_wait_ms;
-    pool.partition = 5;
-    pool.sequence_min = 1;
-    pool.sequence_max = (uint16_t)(cap < 16 ? 16 : cap);
-    if (clock_steps) f.clock.now_ns = s.clock.now_ns = stepping_clock;
+    if (w->clock_steps) f.clock.now_ns = s.clock.now_ns = stepping_clock;
     CHECK_EQ(flake_init(&our->flake, &f, NULL), FLAKE_OK);
     CHECK_EQ(flake_init_shards(our->flake_shards, seats, &f, NULL), FLAKE_OK);
     CHECK_EQ(sno_init(&our->sno, &pool, &s, NULL), FLAKE_OK);
@@ -114,7 +97,7 @@ static void init(uint32_t cap, bool clock_steps) {
 
 /* What was drawn is kept before the next is drawn; who is killed between the two has had that one
  * id, and nobody else may have it. */
-static _Noreturn void draw_on(unsigned i, way draw, pid_t parent) {
+static _Noreturn void draw_on(unsigned i, const way *w, pid_t parent) {
     seat *s = &our->seats[i];
     for (;;) {
         const uint64_t n = atomic_load(&s->n);
@@ -126,7 +109,7 @@ static _Noreturn void draw_on(unsigned i, way draw, pid_t parent) {
         const int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
         atomic_store(&s->since_ns, began_ns);
         uint64_t id = 0;
-        const bool drawn = draw(i, &id);
+        const bool drawn = draw_id(w, i, &id);
         const int64_t took_ns = clock_ns(CLOCK_MONOTONIC) - began_ns;
         atomic_store(&s->since_ns, 0);
         if (took_ns > atomic_load(&s->longest_ns)) atomic_store(&s->longest_ns, took_ns);
@@ -139,10 +122,10 @@ static _Noreturn void draw_on(unsigned i, way draw, pid_t parent) {
     }
 }
 
-static pid_t start(unsigned i, way draw) {
+static pid_t start(unsigned i, const way *w) {
     atomic_store(&our->seats[i].since_ns, 0);
     const pid_t parent = getpid(), child = fork();
-    if (child == 0) draw_on(i, draw, parent);
+    if (child == 0) draw_on(i, w, parent);
     if (child < 0) abort();
     return child;
 }
@@ -163,32 +146,29 @@ static bool all_go_on(const uint64_t *had) {
     return true;
 }
 
-static void pause_shortly(uint64_t *random) {
-    const int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + (int64_t)random_below(random, 300000);
-    while (clock_ns(CLOCK_MONOTONIC) < end_ns) {
-    }
-}
-
 /* Starts all, kills one after the other, and says how many ids fell below the one before. */
-static size_t kill_again_and_again(way draw, bool clock_steps) {
+static size_t kill_again_and_again(const way *w) {
     pid_t children[seats];
     uint64_t random = 88172645463325252u, had[seats] = {0};
     (void)fflush(stdout);
     atomic_store(&our->allowed, ids_a_round);
-    for (unsigned i = 0; i < seats; i++) children[i] = start(i, draw);
+    for (unsigned i = 0; i < seats; i++) children[i] = start(i, w);
     bool all_well = all_go_on(had);
     for (unsigned k = 0; k < kills && all_well; k++) {
         const unsigned victim = (unsigned)random_below(&random, seats);
         for (unsigned i = 0; i < seats; i++) had[i] = atomic_load(&our->seats[i].n);
         atomic_fetch_add(&our->allowed, ids_a_round);
-        if (clock_steps) {
+        if (w->clock_steps) {
             const uint64_t most_ns = random_below(&random, 2) ? 2000000 : 20000000;
             atomic_store(&our->offset_ns, -(int64_t)random_below(&random, most_ns));
         }
-        pause_shortly(&random);
+        const int64_t pause_ns = (int64_t)random_below(&random, 300000);
+        for (const int64_t from_ns = clock_ns(CLOCK_MONOTONIC);
+             clock_ns(CLOCK_MONOTONIC) < from_ns + pause_ns;) {
+        }
         if (kill(children[victim], SIGKILL) != 0) abort();
         if (waitpid(children[victim], NULL, 0) != children[victim]) abort();
-        children[victim] = start(victim, draw);
+        children[victim] = start(victim, w);
         all_well = all_go_on(had);
     }
     CHECK(all_well);
@@ -221,100 +201,33 @@ static size_t repeated(void) {
     return duplicates;
 }
 
-static void kill_who_draws(way draw, uint32_t cap, bool clock_steps) {
+TEST(killed_wherever_it_stands) {
+    static const way ways[] = {
+        {"a shared generator", false, false, 4095, false},
+        {"its queue", false, false, 256, false},
+        {"each id is waited for", false, false, 4, false},
+        {"the clock is put back", false, false, 256, true},
+        {"shards that successors take over", false, true, 1024, false},
+        {"shards, the clock is put back", false, true, 1024, true},
+        {"a shared sno generator", true, false, 65535, false},
+        {"its queue", true, false, 512, false},
+        {"snos, the clock is put back", true, false, 4095, true},
+        {"sno shards that successors take over", true, true, 4095, false},
+        {"sno shards, the clock is put back", true, true, 4095, true},
+    };
     if (!words_reach_other_processes) {
-        flake_options shared = {0};
-        shared.shared_memory = true;
+        const flake_options shared = {.shared_memory = true};
         CHECK_EQ(flake_init(&our->flake, &shared, NULL), FLAKE_INVALID);
         return;
     }
-    init(cap, clock_steps);
-    const size_t falls = kill_again_and_again(draw, clock_steps);
-    CHECK_EQ(repeated(), 0);
-    if (clock_steps) return;
-    CHECK_EQ(falls, 0);
-    for (unsigned i = 0; i < seats; i++) CHECK_EQ(our->seats[i].refused, 0);
-}
-
-/* ---- tests ---- */
-
-TEST(killed_among_those_who_share_a_generator) {
-    kill_who_draws(from_flake, 4095, false);
-}
-TEST(killed_in_the_queue_of_a_shared_generator) {
-    kill_who_draws(from_flake, 256, false);
-}
-TEST(killed_where_each_id_is_waited_for) { kill_who_draws(from_flake, 4, false); }
-TEST(killed_while_the_clock_is_put_back) { kill_who_draws(from_flake, 256, true); }
-TEST(killed_on_shards_that_successors_take_over) {
-    kill_who_draws(from_flake_shard, 1024, false);
-}
-TEST(killed_on_shards_while_the_clock_is_put_back) {
-    kill_who_draws(from_flake_shard, 1024, true);
-}
-TEST(killed_among_those_who_share_a_sno) { kill_who_draws(from_sno, 65535, false); }
-TEST(killed_in_the_queue_of_a_shared_sno) { kill_who_draws(from_sno, 512, false); }
-TEST(killed_while_the_clock_of_a_shared_sno_is_put_back) {
-    kill_who_draws(from_sno, 4095, true);
-}
-TEST(killed_on_sno_shards_that_successors_take_over) {
-    kill_who_draws(from_sno_shard, 4095, false);
-}
-TEST(killed_on_sno_shards_while_the_clock_is_put_back) {
-    kill_who_draws(from_sno_shard, 4095, true);
-}
-
-/* Runs `draw` in a forked child; what it says. */
-static int in_child(int (*draw)(void)) {
-    int status = -1;
-    (void)fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) _exit(draw());
-    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
-    return WEXITSTATUS(status);
-}
-
-static flake_gen own_gen;
-static flake_gen own_shard;
-static flake_prefetch stock;
-
-static int draw_from_the_parents(void) {
-    uint64_t id;
-    FAILS(flake_next(&own_gen, &id), FLAKE_FORKED, id);
-    FAILS(flake_try(&own_gen, &id), FLAKE_FORKED, id);
-    FAILS(flake_try_at(&own_gen, 1700000000000, &id), FLAKE_FORKED, id);
-    FAILS(flake_next_n(&own_gen, &id, 1), FLAKE_FORKED, id);
-    CHECK_EQ(got64_n(&own_gen, &id, 1), 0);
-    FAILS(flake_next(&own_shard, &id), FLAKE_FORKED, id);
-    return check_failures;
-}
-
-TEST(a_child_draws_nothing_from_its_parents_generator) {
-    uint64_t id;
-    CHECK_EQ(flake_init(&own_gen, NULL, NULL), FLAKE_OK);
-    CHECK_EQ(flake_init_shards(&own_shard, 1, NULL, NULL), FLAKE_OK);
-    CHECK_EQ(in_child(draw_from_the_parents), 0);
-    CHECK_EQ(flake_next(&own_gen, &id), FLAKE_OK);
-}
-
-/* Draws from the stock that it has inherited, into the second seat. */
-static int draw_from_the_parents_stock(void) {
-    seat *s = &our->seats[1];
-    for (; s->n < 50; s->n++)
-        if (flake_prefetch_next(&stock, &s->ids[s->n]) != FLAKE_OK) return 1;
-    return 0;
-}
-
-TEST(a_child_draws_nothing_from_its_parents_stock) {
-    uint64_t ids[100];
-    init(4095, false);
-    CHECK_EQ(flake_prefetch_init(&stock, &our->flake, 20, 0, NULL), FLAKE_OK);
-    for (unsigned i = 0; i < 10; i++) CHECK_EQ(flake_prefetch_next(&stock, &ids[i]), FLAKE_OK);
-    CHECK_EQ(in_child(draw_from_the_parents_stock) == 0, words_reach_other_processes);
-    if (!words_reach_other_processes) return; /* the child was refused */
-    for (unsigned i = 10; i < 50; i++) CHECK_EQ(flake_prefetch_next(&stock, &ids[i]), FLAKE_OK);
-    memcpy(ids + 50, our->seats[1].ids, 50 * sizeof *ids);
-    CHECK_EQ(count_duplicates(ids, 100), 0);
+    for (const way *w = ways; w < ways + sizeof ways / sizeof *ways && !check_failures; w++) {
+        init(w);
+        const size_t falls = kill_again_and_again(w);
+        CHECK_EQ(repeated(), 0);
+        if (!w->clock_steps) CHECK_EQ(falls, 0);
+        for (unsigned i = 0; i < seats && !w->clock_steps; i++) CHECK_EQ(our->seats[i].refused, 0);
+        if (check_failures) printf("  with %s\n", w->name);
+    }
 }
 
 int main(int argc, char **argv) {

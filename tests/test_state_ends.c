@@ -5,9 +5,8 @@
  */
 #define _GNU_SOURCE
 #include "scripted_state.h"
-#include "options.h"
+#include "ways_to_draw.h"
 #include <pthread.h>
-#include <sys/resource.h>
 
 #ifdef TEST_SMALL
 enum { runs_small = 1 };
@@ -17,72 +16,61 @@ enum { runs_small = 0 };
 
 /* ---- the disk ---- */
 
-static unsigned step_to_die_at;
+static int step_to_die_at;
 static void die_at_a_step(void) {
-    uint64_t id;
-    EXPECT(open_and_start(path_of("ids")) == FLAKE_OK);
-    disk.kill_at = disk.calls + (int)step_to_die_at;
-    for (int i = 0; i < 10000; i++, script_now.now_ns += 10 * ms) EXPECT(draw(&id) == FLAKE_OK);
+    EXPECT(open_and_start() == FLAKE_OK);
+    disk.kill_at = disk.calls + step_to_die_at;
+    for (int i = 0; i < 10000; i++, pass_ms(10)) EXPECT(draw() == FLAKE_OK);
 }
 
 TEST(killed_at_each_system_call) {
-    begin();
     for (step_to_die_at = 1; step_to_die_at <= 24; step_to_die_at++) {
-        CHECK(WIFSIGNALED(in_child(die_at_a_step)));
+        child_is_killed(die_at_a_step);
         /* the next run starts at the time at which this one died, as far as ids tell, or earlier */
-        script_now.now_ns = record_of(path_of("ids")).written_ns;
-        for (size_t i = 0; i < our->log.n; i++)
-            CHECK((int64_t)(our->log.entries[i].key >> 22) * ms <=
-                  record_of(path_of("ids")).horizon_ns);
+        move_to_ns(record_of("ids").written_ns);
+        for (size_t i = 0; i < our->n; i++) CHECK(ms_of(our->ids[i]) * a_ms <= horizon_at("ids"));
     }
-    CHECK(our->log.n > 1000);
-    CHECK_EQ(ways_repeated(&our->log), 0);
+    CHECK(our->n > 1000);
 }
 
 TEST(a_full_disk_stops_draws_at_the_horizon) {
-    uint64_t id;
-    begin();
     for (int step = 1; step <= 2; step++) {
-        CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
-        disk.fail_from = disk.calls + step, disk.fails = 1000000;
-        const int64_t horizon_ns = record_of(path_of("ids")).horizon_ns;
+        CHECK_EQ(open_and_start(), FLAKE_OK);
+        disk_fail(step, 1000000);
+        const int64_t horizon_ns = horizon_at("ids");
         unsigned drawn = 0;
         flake_status status;
-        for (; (status = draw(&id)) == FLAKE_OK && drawn < 4000; script_now.now_ns += ms, drawn++) {
-            CHECK(ms_of(id) * ms < horizon_ns);
+        for (; (status = draw()) == FLAKE_OK && drawn < 4000; pass_ms(1), drawn++) {
+            CHECK(newest_ms() * a_ms < horizon_ns);
             CHECK((int64_t)state.horizon <= disk.lasting);
         }
         CHECK_EQ(status, FLAKE_IO);
         CHECK(drawn >= 2998);
-        CHECK_EQ(flake_try(&gen, &id), FLAKE_IO);
         CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
-        disk.fail_from = 0;
-        CHECK_EQ(draw(&id), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
+        CHECK_EQ(draw(), FLAKE_IO);
+        disk_begin();
+        CHECK_EQ(draw(), FLAKE_OK);
+        close_it(&state);
         CHECK(access(path_of("ids.new"), F_OK) != 0);
     }
-    CHECK_EQ(ways_repeated(&our->log), 0);
 }
 
 /* Not by each draw: one would wait for a slow disk after the other. A sixteenth of the horizon later. */
 TEST(a_write_that_failed_is_tried_again_soon) {
-    uint64_t id;
-    begin();
-    CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
-    disk.fail_from = disk.calls + 1, disk.fails = 1000000;
-    script_now.now_ns += 1600 * ms;
-    CHECK_EQ(draw(&id), FLAKE_OK); /* more than half of 3 s: it has tried, in vain */
+    begin_with_ids();
+    disk_fail(1, 1000000);
+    pass_ms(1600);
+    CHECK_EQ(draw(), FLAKE_OK); /* more than half of 3 s: it has tried, in vain */
     CHECK(disk.calls >= disk.fail_from);
     const int calls = disk.calls;
-    script_now.now_ns += 150 * ms;
-    CHECK_EQ(draw(&id), FLAKE_OK);
+    pass_ms(150);
+    CHECK_EQ(draw(), FLAKE_OK);
     CHECK_EQ(disk.calls, calls);
-    disk.fail_from = 0;
-    const int64_t horizon_ns = record_of(path_of("ids")).horizon_ns;
-    script_now.now_ns += 50 * ms;
-    CHECK_EQ(draw(&id), FLAKE_OK);
-    CHECK(record_of(path_of("ids")).horizon_ns > horizon_ns);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
+    disk_begin();
+    const int64_t horizon_ns = horizon_at("ids");
+    pass_ms(50);
+    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK(horizon_at("ids") > horizon_ns);
 }
 
 /* ---- a record that is in the kernel's cache, and not on disk ----
@@ -94,7 +82,7 @@ static struct cached {
     uint8_t on_disk[FLAKE_I_FILE];
     bool is_dirty[2];
     int syncs_left; /* the power fails in the last of these; 0: never */
-} *cached;
+} * cached;
 
 static void mark_dirty(int fd, size_t n) {
     const off_t at = lseek(fd, 0, SEEK_CUR);
@@ -117,68 +105,41 @@ static void sync_pages(int fd, bool well) {
 }
 
 static void draw_until_the_disk_fails(void) {
-    uint64_t id;
-    EXPECT(open_and_start(path_of("ids")) == FLAKE_OK);
+    EXPECT(open_and_start() == FLAKE_OK);
     EXPECT(read_file(path_of("ids"), cached->on_disk, FLAKE_I_FILE) == FLAKE_I_FILE);
-    for (int i = 0; i < 2000; i++, script_now.now_ns += ms) EXPECT(draw(&id) == FLAKE_OK);
-    disk.fail_from = disk.calls + 1, disk.fails = 1000000, disk.only_syncs = true;
-    while (draw(&id) == FLAKE_OK) script_now.now_ns += ms;
-    (void)kill(getpid(), SIGKILL);
+    for (int i = 0; i < 2000; i++, pass_ms(1)) EXPECT(draw() == FLAKE_OK);
+    disk_fail(1, 1000000);
+    disk.only_syncs = true;
+    while (draw() == FLAKE_OK) pass_ms(1);
+    be_killed();
 }
 
-static void open_in_a_power_cut(void) { EXPECT(open_node(path_of("ids"), 1) != FLAKE_OK); }
+static void open_in_a_power_cut(void) { EXPECT(open_at(&state, "ids") != FLAKE_OK); }
 
 static void draw_after_the_cut(void) {
-    uint64_t id;
-    EXPECT(open_and_start(path_of("ids")) == FLAKE_OK);
-    for (int i = 0; i < 2000; i++, script_now.now_ns += ms) EXPECT(draw(&id) == FLAKE_OK);
+    EXPECT(open_and_start() == FLAKE_OK);
+    for (int i = 0; i < 2000; i++, pass_ms(1)) EXPECT(draw() == FLAKE_OK);
 }
 
 TEST(a_failed_sync_and_a_torn_write_repeat_nothing) {
+    cached = (struct cached *)map_shared("cached", sizeof *cached);
     for (int cut_at = 1; cut_at <= 2; cut_at++) {
         begin();
         memset(cached, 0, sizeof *cached);
         disk_on_write = mark_dirty, disk_on_sync = sync_pages;
-        CHECK(WIFSIGNALED(in_child(draw_until_the_disk_fails)));
-        CHECK(our->log.n > 4000);
-        CHECK(record_of(path_of("ids")).number > 2); /* which no sync has written */
+        child_is_killed(draw_until_the_disk_fails);
+        CHECK(our->n > 4000);
+        CHECK(record_of("ids").number > 2); /* which no sync has written */
         cached->syncs_left = cut_at;
-        script_now.now_ns += 12000 * ms;
-        CHECK(WIFSIGNALED(in_child(open_in_a_power_cut)));
+        pass_ms(7000);
+        child_is_killed(open_in_a_power_cut);
         CHECK_EQ(cached->syncs_left, 0);
         write_file(path_of("ids"), cached->on_disk, FLAKE_I_FILE);
-        script_now.now_ns = (start_ms + 3001) * ms; /* with the power the clock fails, too */
-        if (script_now.now_ns < record_of(path_of("ids")).written_ns) /* by the first sync */
-            script_now.now_ns = record_of(path_of("ids")).written_ns;
+        move_to_ns((start_ms + 3001) * a_ms);         /* with the power the clock fails, too */
+        if (scene_ns() < record_of("ids").written_ns) /* by the first sync */
+            move_to_ns(record_of("ids").written_ns);
         child_is_well(draw_after_the_cut);
-        CHECK_EQ(ways_repeated(&our->log), 0);
-        disk_on_write = NULL, disk_on_sync = NULL;
     }
-}
-
-static void fill_the_disk(void) {
-    uint64_t id;
-    struct rlimit limit;
-    (void)signal(SIGXFSZ, SIG_IGN);
-    EXPECT(open_and_start(path_of("ids")) == FLAKE_OK);
-    EXPECT(getrlimit(RLIMIT_FSIZE, &limit) == 0);
-    limit.rlim_cur = 100; /* not even a record */
-    EXPECT(setrlimit(RLIMIT_FSIZE, &limit) == 0);
-    for (int i = 0; i < 2900; i++, script_now.now_ns += ms) EXPECT(draw(&id) == FLAKE_OK);
-    script_now.now_ns += 200 * ms;
-    EXPECT(draw(&id) == FLAKE_IO);
-    EXPECT(flake_state_extend(&state, NULL) == FLAKE_IO);
-    EXPECT(flake_state_close(&state, NULL) == FLAKE_IO);
-}
-
-TEST(a_file_that_can_t_grow) {
-    uint64_t id;
-    begin();
-    child_is_well(fill_the_disk);
-    CHECK_EQ(open_and_start(path_of("ids")), FLAKE_OK);
-    CHECK_EQ(draw(&id), FLAKE_OK);
-    CHECK_EQ(ways_repeated(&our->log), 0);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 /* ---- threads: who is admitted, the closing thread knows of ---- */
@@ -189,7 +150,7 @@ static _Atomic(bool) stop;
 
 static int64_t ticking_clock(void *user) {
     (void)user;
-    return atomic_fetch_add(&our->ticking_ns, 100000) + 100000;
+    return atomic_fetch_add(&our->now_ns, 100000) + 100000;
 }
 
 static void *draw_until_closed(void *seat) {
@@ -209,182 +170,132 @@ static void *extend_often(void *unused) {
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
         const flake_status status = flake_state_extend(&state, NULL);
         EXPECT(status != FLAKE_FORKED);
-        if (status == FLAKE_OK) (void)atomic_fetch_add_explicit(&extended, 1u, memory_order_relaxed);
+        if (status == FLAKE_OK)
+            (void)atomic_fetch_add_explicit(&extended, 1u, memory_order_relaxed);
     }
     return NULL;
 }
 
+static pthread_t begin_thread(void *(*run)(void *), void *with) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run, with) != 0) abort();
+    return thread;
+}
+
+/* A state that does not wait, on a clock that ticks. */
+static flake_options ticking_options(void) {
+    return options_of_flake(1, 0, 0, ticking_clock, NULL);
+}
+
+static void open_ticking(int64_t horizon_ms) {
+    flake_state_options w = where_of("ids");
+    w.horizon_ms = horizon_ms;
+    w.no_wait = true;
+    CHECK_EQ(open_with(&state, w, ticking_options()), FLAKE_OK);
+}
+
 /* For ThreadSanitizer: what the open writes, the timer's thread must not read unordered. */
 TEST(opened_again_beside_a_timer) {
-    flake_options o = options_of(1);
-    flake_state_options w = where_of(path_of("ids"));
-    pthread_t timer;
-    begin();
-    o.clock.now_ns = ticking_clock;
-    w.no_wait = true;
-    atomic_store(&our->ticking_ns, start_ms * ms);
-    CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
+    open_ticking(0);
     atomic_store(&stop, false);
-    if (pthread_create(&timer, NULL, extend_often, NULL) != 0) abort();
+    const pthread_t timer = begin_thread(extend_often, NULL);
     for (int round = 0; round < 100; round++) {
         const unsigned before = atomic_load_explicit(&extended, memory_order_relaxed);
         while (atomic_load_explicit(&extended, memory_order_relaxed) == before) {
         }
-        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
-        CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
+        close_it(&state);
+        open_ticking(0);
     }
     atomic_store(&stop, true);
     (void)pthread_join(timer, NULL);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
 }
 
 TEST(closed_while_others_draw) {
-    const int rounds = runs_small ? 20 : 100;
-    flake_options o = options_of(1);
-    flake_state_options w = where_of(path_of("ids"));
-    begin();
-    o.clock.now_ns = ticking_clock;
-    w.horizon_ms = 20;
-    w.no_wait = true;
-    atomic_store(&our->ticking_ns, start_ms * ms);
-    for (int round = 0; round < rounds; round++) {
-        pthread_t threads[drawers], timer;
+    for (int round = 0; round < (runs_small ? 20 : 100); round++) {
+        pthread_t threads[drawers];
         static int seats[drawers] = {0, 1};
-        o.state = NULL;
-        CHECK_EQ(flake_state_open(&state, &w, &o, NULL, &why), FLAKE_OK);
-        o.state = &state;
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        open_ticking(20);
+        CHECK_EQ(start_with(&gen, ticking_options(), &state), FLAKE_OK);
         atomic_store(&stop, false);
         for (int i = 0; i < drawers; i++) {
             atomic_store(&newest[i], 0u);
-            if (pthread_create(&threads[i], NULL, draw_until_closed, &seats[i]) != 0) abort();
+            threads[i] = begin_thread(draw_until_closed, &seats[i]);
         }
-        if (pthread_create(&timer, NULL, extend_often, NULL) != 0) abort();
+        const pthread_t timer = begin_thread(extend_often, NULL);
         for (int i = 0; i < drawers; i++)
             while (!atomic_load(&newest[i])) {
             }
-        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
-        const int64_t horizon_ns = record_of(w.path).horizon_ns;
+        close_it(&state);
+        const int64_t horizon_ns = horizon_at("ids");
         for (int i = 0; i < drawers; i++) (void)pthread_join(threads[i], NULL);
         atomic_store(&stop, true);
         (void)pthread_join(timer, NULL);
         for (int i = 0; i < drawers; i++)
-            CHECK((ms_of(atomic_load(&newest[i])) + 1) * ms - 1 <= horizon_ns);
-        CHECK_EQ(record_of(w.path).horizon_ns, horizon_ns);
-        atomic_store(&our->ticking_ns, horizon_ns + ms);
+            CHECK((ms_of(atomic_load(&newest[i])) + 1) * a_ms - 1 <= horizon_ns);
+        CHECK_EQ(horizon_at("ids"), horizon_ns);
+        move_to_ns(horizon_ns + a_ms);
     }
 }
 
 /* ---- all ways to an id, killed anywhere ---- */
 
-static flake_state states[2];
-static flake_state sno_states[2];
 static uint64_t random_state;
-
-/* Opens all four, and makes the generators; false: refused, since the clock was put back. */
-static bool open_all(void) {
-    flake_state_options w = where_of(NULL);
-    flake_state_options s = {0};
-    ways_setup setup = {0};
-    setup.is_scripted = true;
-    const flake_options snos = ways_sno_options(&setup);
-    const flake_options whole = ways_flake_options(&setup, 0, 399);
-    flake_options wide = ways_wide_options(&setup);
-    sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
-    sno_snapshot shards = ways_pool(0, FAMILY_SNO_SHARDS, 0, 99);
-    flake_status status[2];
-    flake_status sno_status_of[2];
-    wide.seq_max = 199; /* the generator's, and the lanes' */
-    w.path = path_of("all_flake");
-    status[0] = flake_state_open(&states[0], &w, &whole, NULL, NULL);
-    w.path = path_of("all_wide");
-    status[1] = flake_state_open(&states[1], &w, &wide, NULL, NULL);
-    s.path = path_of("all_sno");
-    sno_status_of[0] = sno_state_open(&sno_states[0], &s, &snos, &pool, NULL);
-    s.path = path_of("all_sno_shards");
-    sno_status_of[1] = sno_state_open(&sno_states[1], &s, &snos, &shards, NULL);
-    bool open = true;
-    for (int i = 0; i < 2; i++) {
-        EXPECT(status[i] == FLAKE_OK || status[i] == FLAKE_CLOCK_BACKWARDS);
-        EXPECT(sno_status_of[i] == FLAKE_OK || sno_status_of[i] == FLAKE_CLOCK_BACKWARDS);
-        open &= status[i] == FLAKE_OK && sno_status_of[i] == FLAKE_OK;
-    }
-    if (!open) { /* those that were opened have drawn nothing */
-        for (int i = 0; i < 2; i++) {
-            if (status[i] == FLAKE_OK) (void)flake_state_close(&states[i], NULL);
-            if (sno_status_of[i] == FLAKE_OK) (void)flake_state_close(&sno_states[i], NULL);
-        }
-        return false;
-    }
-    setup.flake = &states[0];
-    setup.wide = &states[1];
-    setup.sno = &sno_states[0];
-    setup.sno_shards = &sno_states[1];
-    EXPECT(ways_make(&setup) == 0);
-    return true;
-}
 
 static void move_clock(void) {
     const uint64_t by = random_below(&random_state, 100);
-    if (by < 60) script_now.now_ns += (int64_t)random_below(&random_state, 4) * ms;
-    else if (by < 90) script_now.now_ns += (int64_t)random_below(&random_state, 400) * ms;
-    else if (by < 94) script_now.now_ns -= (int64_t)random_below(&random_state, 2000) * ms;
-    our->now_ns = script_now.now_ns;
+    if (by < 60) pass_ms((int64_t)random_below(&random_state, 4));
+    else if (by < 90) pass_ms((int64_t)random_below(&random_state, 400));
+    else if (by < 94) pass_ms(-(int64_t)random_below(&random_state, 2000));
 }
 
 static void run_and_end_somehow(void) {
-    script_now.now_ns = our->now_ns;
-    if (!open_all()) return;
+    const char *const paths[] = {path_of("flake"), path_of("wide"), path_of("sno"),
+                                 path_of("shards")};
+    const flake_status status = ways_open(paths, false);
+    EXPECT(status == FLAKE_OK || status == FLAKE_CLOCK_BACKWARDS);
+    if (status != FLAKE_OK) { /* those that were opened have drawn nothing */
+        ways_close();
+        return;
+    }
     const uint64_t end = random_below(&random_state, 3);
     if (end == 0) disk.kill_at = disk.calls + 1 + (int)random_below(&random_state, 60);
-    if (random_below(&random_state, 4) == 0) {
-        disk.fail_from = disk.calls + 1 + (int)random_below(&random_state, 40);
-        disk.fails = 1 + (int)random_below(&random_state, 30);
-    }
+    if (random_below(&random_state, 4) == 0)
+        disk_fail(1 + (int)random_below(&random_state, 40),
+                  1 + (int)random_below(&random_state, 30));
     for (uint64_t draws = 20 + random_below(&random_state, 200); draws; draws--) {
         way_ids ids;
         const struct way *way = &all_ways[random_below(&random_state, ways_count)];
         if (way->family >= FAMILY_SNO_LANES) continue; /* have no state */
-        if (way_draw(way, &ids) == FLAKE_FORKED) EXPECT(false);
-        ways_note(&our->log, way->family, &ids);
+        EXPECT(way_draw(way, &ids) != FLAKE_FORKED);
+        way_note(way->family, &ids);
         move_clock();
-        if (draws % 32 == 0) (void)flake_state_extend(&states[0], NULL);
-        if (draws % 32 == 16) (void)flake_state_extend(&sno_states[0], NULL);
+        if (draws % 32 == 0) (void)flake_state_extend(&ways_state[0], NULL);
+        if (draws % 32 == 16) (void)flake_state_extend(&ways_state[2], NULL);
     }
-    if (end == 1)
-        for (int i = 0; i < 2; i++) {
-            (void)flake_state_close(&states[i], NULL);
-            (void)flake_state_close(&sno_states[i], NULL);
-        }
-    else (void)kill(getpid(), SIGKILL);
+    if (end == 1) ways_close();
+    else be_killed();
 }
 
 TEST(runs_that_end_anywhere_repeat_nothing) {
     const uint64_t seeds = runs_small ? 6 : 30;
     unsigned refused_runs = 0;
-    for (uint64_t seed = 1; seed <= seeds; seed++) {
+    for (uint64_t seed = 1; seed <= seeds && !check_failures; seed++) {
         begin();
-        our->now_ns = script_now.now_ns;
         random_state = seed * 0x9e3779b97f4a7c15;
         for (int run = 0; run < 25; run++) {
-            const size_t had = our->log.n;
+            const size_t had = our->n;
             (void)random_next(&random_state);
             (void)in_child(run_and_end_somehow);
             (void)random_next(&random_state);
             random_state ^= (uint64_t)run << 32;
-            refused_runs += our->log.n == had;
-            our->now_ns += (int64_t)random_below(&random_state, 3) * 700 * ms;
-            if (random_below(&random_state, 6) == 0) our->now_ns -= 400 * ms;
-            else if (our->log.n == had) our->now_ns += 3000 * ms;
+            refused_runs += our->n == had;
+            pass_ms((int64_t)random_below(&random_state, 3) * 700);
+            if (random_below(&random_state, 6) == 0) pass_ms(-400);
+            else if (our->n == had) pass_ms(3000);
         }
-        CHECK(our->log.n > 500);
-        CHECK_EQ(ways_repeated(&our->log), 0);
-        CHECK_EQ(atomic_load(&our->trouble), 0);
-        if (check_failures) {
-            printf("  seed %" PRIu64 "\n", seed);
-            return;
-        }
+        CHECK(our->n > 500);
+        CHECK_EQ(repeated(), 0);
+        if (check_failures) printf("  seed %" PRIu64 "\n", seed);
     }
     CHECK(refused_runs > 0);
 }
@@ -392,45 +303,33 @@ TEST(runs_that_end_anywhere_repeat_nothing) {
 /* ---- killed from outside, with the system's clock ---- */
 
 static void draw_with_the_system_clock(void) {
-    flake_options o = options_of(1);
-    flake_state_options w = where_of(path_of("ids"));
-    memset(&o.clock, 0, sizeof o.clock);
+    const flake_options o = options_of_flake(1, 0, 0, NULL, NULL);
+    flake_state_options w = where_of("ids");
     w.horizon_ms = 10;
-    EXPECT(flake_state_open(&state, &w, &o, NULL, &why) == FLAKE_OK);
-    o.state = &state;
-    EXPECT(flake_init(&gen, &o, NULL) == FLAKE_OK);
-    const size_t enough = our->log.n + 1000; /* who should kill this may be kept waiting */
+    EXPECT(open_with(&state, w, o) == FLAKE_OK);
+    EXPECT(start_with(&gen, o, &state) == FLAKE_OK);
+    const size_t enough = our->n + 1000; /* who should kill this may be kept waiting */
     for (;;) {
         uint64_t id;
         if (flake_try(&gen, &id) != FLAKE_OK) continue;
-        if (our->log.n < enough && id % 8 == 0) note(id);
+        if (our->n < enough && id % 8 == 0) note(id);
     }
 }
 
 TEST(killed_from_outside) {
-    const int kills = runs_small ? 8 : 30;
-    begin();
     uint64_t random = 77;
-    for (int i = 0; i < kills; i++) {
-        const size_t had = our->log.n;
-        const pid_t child = fork();
-        if (child == 0) draw_with_the_system_clock();
-        if (child < 0) abort();
-        const volatile size_t *n = &our->log.n;
+    for (int i = 0; i < (runs_small ? 8 : 30); i++) {
+        const size_t had = our->n;
+        const pid_t child = start_child(draw_with_the_system_clock);
+        const volatile size_t *n = &our->n;
         while (*n < had + 10 + random_below(&random, 300)) {
             if (waitpid(child, NULL, WNOHANG) == child) break;
         }
         (void)kill(child, SIGKILL);
         (void)waitpid(child, NULL, 0);
-        CHECK(our->log.n > had);
+        CHECK(our->n > had);
     }
-    CHECK_EQ(ways_repeated(&our->log), 0);
     CHECK_EQ(atomic_load(&our->trouble), 0);
 }
 
-int main(int argc, char **argv) {
-    cached = (struct cached *)mmap(NULL, sizeof *cached, PROT_READ | PROT_WRITE,
-                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (cached == MAP_FAILED) return 1;
-    return state_main(argc, argv);
-}
+int main(int argc, char **argv) { return state_main(argc, argv); }

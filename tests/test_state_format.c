@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE
 #include "scene.h"
-#include <errno.h>
 
 /* Reads and writes that are cut short or interrupted. */
 static struct stint {
@@ -41,43 +40,11 @@ static ssize_t stint_write(int fd, const void *from, size_t n) {
 }
 #define read(fd, to, n)    stint_read(fd, to, n)
 #define write(fd, from, n) stint_write(fd, from, n)
-#include "flake.h"
-#include "sno.h"
-#include "options.h"
+#include "scripted_state.h"
 
-static flake_state state;
-static flake_gen gen;
-static flake_gen wide;
 static flake_state numbered;
-static flake_state snos;
-static sno_gen sno;
-static flake_why why;
 
-static flake_state_options where_of(const char *name) {
-    flake_state_options w = {0};
-    w.path = path_of(name);
-    return w;
-}
-
-static flake_status open_ids(const flake_options *o) {
-    const flake_state_options w = where_of("ids");
-    memset(&why, 0, sizeof why);
-    return flake_state_open(&state, &w, o, NULL, &why);
-}
-
-static flake_status open_snos_at(const char *name, sno_snapshot *pool) {
-    const flake_state_options w = where_of(name);
-    const flake_options o = options_of_sno(scene_clock, NULL);
-    return sno_state_open(&snos, &w, &o, pool, NULL);
-}
-
-static flake_status open_snos(sno_snapshot *pool) { return open_snos_at("snos", pool); }
-
-static sno_snapshot pool_of(uint16_t min, uint16_t max) {
-    return pool_of_numbers(0x1234, min, max);
-}
-
-static void close_it(flake_state *s) { CHECK_EQ(flake_state_close(s, NULL), FLAKE_OK); }
+static flake_status open_ids(flake_options o) { return open_with(&state, where_of("ids"), o); }
 
 /* ---- the bytes ---- */
 
@@ -118,14 +85,14 @@ static const char kinds_hex[][2 * 64 + 1] = {
     "000000000000ffff0000000000000000"};
 enum { kinds_count = sizeof kinds_hex / sizeof *kinds_hex };
 
-static void put_number(uint8_t *at, uint64_t number) {
-    for (unsigned i = 0; i < 8; i++) at[i] = (uint8_t)(number >> (56 - 8 * i));
-}
-
 static uint64_t hash_of(const uint8_t *bytes, size_t n) {
     uint64_t hash = 14695981039346656037u;
     while (n-- > 0) hash = (hash ^ *bytes++) * 1099511628211u;
     return hash;
+}
+
+static void put_number(uint8_t *at, uint64_t number) {
+    for (unsigned i = 0; i < 8; i++) at[i] = (uint8_t)(number >> (56 - 8 * i));
 }
 
 static void put_record(size_t at, uint64_t number, int64_t horizon_ns, int64_t written_ns,
@@ -146,10 +113,6 @@ static void begin_expected(void) {
 
 static size_t read_image(const char *name) { return read_file(path_of(name), image, sizeof image); }
 
-static void put_expected(const char *name) {
-    write_file(path_of(name), expected, sizeof expected);
-}
-
 static flake_options kind_options(size_t kind) {
     flake_options o = options_in_scene(0);
     if (kind == 0) o.node = 3;
@@ -158,7 +121,7 @@ static flake_options kind_options(size_t kind) {
     if (kind == 2) o.layout = flake_layout_boundary, o.seq_min = 5, o.seq_max = 65534;
     if (kind == 5) o.layout = flake_layout_uuid8;
     if (kind == 2 || kind == 5) o.node = 0x001a2b3c4d5e;
-    return o;
+    return kind == 3 ? options_of_sno(scene_clock, NULL) : o;
 }
 
 static const char *kind_file(size_t kind) {
@@ -166,27 +129,20 @@ static const char *kind_file(size_t kind) {
     return names[kind];
 }
 
-static flake_status open_kind(size_t kind) {
+static flake_status open_kind(flake_state *s, size_t kind) {
     const flake_options o = kind_options(kind);
-    if (kind < 3 || kind == 5) return open_ids(&o);
-    if (kind == 3) {
-        sno_snapshot pool = pool_of(100, 299);
-        return open_snos(&pool) == FLAKE_OK ? FLAKE_OK : FLAKE_MISMATCH;
-    }
-    flake_state_options where = {0};
-    uint64_t number = 0;
-    where.dir = our_folder;
-    where.first = 7;
-    where.count = 1;
-    const flake_status status = flake_state_open(&numbered, &where, &o, &number, &why);
-    if (status == FLAKE_OK) CHECK_EQ(number, 7);
+    flake_state_options w = where_of(kind_file(kind));
+    sno_snapshot pool = pool_of_numbers(0x1234, 100, 299);
+    uint64_t number = 7;
+    memset(&why, 0, sizeof why);
+    if (kind == 3) return sno_state_open(s, &w, &o, &pool, &why);
+    if (kind == 4) w = (flake_state_options){.dir = our_folder, .first = 7, .count = 1};
+    const flake_status status = flake_state_open(s, &w, &o, &number, &why);
+    CHECK_EQ(number, 7);
     return status;
 }
 
-static flake_status close_kind(size_t kind) {
-    if (kind == 3) return flake_state_close(&snos, NULL) == FLAKE_OK ? FLAKE_OK : FLAKE_IO;
-    return flake_state_close(kind == 4 ? &numbered : &state, NULL);
-}
+static flake_status open_slot(void) { return open_kind(&numbered, 4); }
 
 static bool is_as_expected(const char *name) {
     return read_image(name) == file_size && memcmp(image, expected, file_size) == 0;
@@ -199,7 +155,7 @@ TEST(each_kind_writes_these_bytes) {
         const char *const name = kind_file(kind);
         uint8_t run[16];
         begin();
-        CHECK_EQ(open_kind(kind), FLAKE_OK);
+        CHECK_EQ(open_kind(&state, kind), FLAKE_OK);
         CHECK_EQ(read_image(name), file_size);
         memcpy(run, image + 4608 + 24, sizeof run); /* at random */
         for (size_t i = 0; i < sizeof run; i++) any_run[i] |= run[i];
@@ -207,7 +163,7 @@ TEST(each_kind_writes_these_bytes) {
         put_record(4608, 1, start_ns + 3000 * a_ms, start_ns, run, kinds_hex[kind]);
         CHECK(is_as_expected(name));
         pass_ms(2); /* the next is the other record */
-        CHECK_EQ(close_kind(kind), FLAKE_OK);
+        close_it(&state);
         put_record(512, 2, start_ns + 2 * a_ms, start_ns + 2 * a_ms, run, kinds_hex[kind]);
         CHECK(is_as_expected(name));
     }
@@ -218,14 +174,14 @@ TEST(a_file_made_by_hand_is_gone_on_from) {
     static const uint8_t run[16] = "a run of before";
     const int64_t start_ns = start_ms * a_ms;
     for (size_t kind = 0; kind < kinds_count; kind++)
-        for (size_t other = 0; other < kinds_count; other++) {
+        for (size_t of = 0; of < kinds_count; of++) {
             begin();
             begin_expected();
-            put_record(512, 8, start_ns - 5 * a_ms, start_ns - 9 * a_ms, run, kinds_hex[other]);
-            put_record(4608, 7, start_ns - 7 * a_ms, start_ns - 9 * a_ms, run, kinds_hex[other]);
-            put_expected(kind_file(kind));
-            CHECK_EQ(open_kind(kind), kind == other ? FLAKE_OK : FLAKE_MISMATCH);
-            if (kind != other) {
+            put_record(512, 8, start_ns - 5 * a_ms, start_ns - 9 * a_ms, run, kinds_hex[of]);
+            put_record(4608, 7, start_ns - 7 * a_ms, start_ns - 9 * a_ms, run, kinds_hex[of]);
+            write_file(path_of(kind_file(kind)), expected, sizeof expected);
+            CHECK_EQ(open_kind(&state, kind), kind == of ? FLAKE_OK : FLAKE_MISMATCH);
+            if (kind != of) {
                 CHECK(is_as_expected(kind_file(kind)));
                 continue;
             }
@@ -235,32 +191,30 @@ TEST(a_file_made_by_hand_is_gone_on_from) {
             put_record(4608, 9, start_ns + 3000 * a_ms, start_ns, image + 4608 + 24,
                        kinds_hex[kind]);
             CHECK(is_as_expected(kind_file(kind)));
-            CHECK_EQ(close_kind(kind), FLAKE_OK);
+            close_it(&state);
         }
 }
 
 /* ---- what is another's ---- */
 
 /* Neither the file nor the open state of the first is the second's. */
-static void are_foreign(const flake_options *first, flake_options second) {
+static void are_foreign(flake_options first, flake_options second) {
     begin();
     CHECK_EQ(open_ids(first), FLAKE_OK);
-    second.state = &state;
-    CHECK_EQ(flake_init(&gen, &second, NULL), FLAKE_MISMATCH);
+    CHECK_EQ(start_with(&gen, second, &state), FLAKE_MISMATCH);
+    CHECK_EQ(start_with(&gen, first, &state), FLAKE_OK);
     close_it(&state);
     pass_ms(10);
-    second.state = NULL;
-    CHECK_EQ(open_ids(&second), FLAKE_MISMATCH);
+    CHECK_EQ(open_ids(second), FLAKE_MISMATCH);
 }
 
 TEST(one_field_of_a_layout_makes_it_another) {
-    flake_options base = options_in_scene(0);
+    flake_options base = options_in_scene(5);
     base.layout = flake_layout_of(40, 8, 8, 0);
     base.layout.time_shift = 20;
     base.layout.node_shift = 10;
-    base.node = 5;
     base.seq_max = 100; /* of which all have as many */
-    for (int field = 0; field < 11; field++) {
+    for (int field = 0; field < 12; field++) {
         flake_options o = base;
         flake_layout *const l = &o.layout;
         if (field == 0) l->unit_ms = 10;
@@ -274,101 +228,47 @@ TEST(one_field_of_a_layout_makes_it_another) {
         if (field == 8) l->time_reversed = 1;
         if (field == 9) l->gap_at = 3;
         if (field == 10) o.seq_max = 101;
+        if (field == 11) o.node = 6;
         CHECK_EQ(flake_layout_check(l, NULL), FLAKE_OK);
-        are_foreign(&base, o);
+        are_foreign(base, o);
     }
     flake_options with_gap = base, with_one = base;
     with_gap.layout.gap_at = with_one.layout.gap_at = 3;
     with_one.layout.gap_bit = 1;
-    are_foreign(&with_gap, with_one);
+    are_foreign(with_gap, with_one);
 
     begin(); /* a name, a sign and a node told in two parts are none */
-    CHECK_EQ(open_ids(&base), FLAKE_OK);
-    base.state = &state;
+    CHECK_EQ(open_ids(base), FLAKE_OK);
     base.layout.name = "another";
     base.layout.time_sign = 1; /* no id differs */
     base.node = 3;
     base.node_offset = 2;
-    CHECK_EQ(flake_init(&gen, &base, NULL), FLAKE_OK);
-    close_it(&state);
+    CHECK_EQ(start_with(&gen, base, &state), FLAKE_OK);
 }
 
 /* Mastodon's layout is what wide ids are drawn by, and worker 0 has the number of its only node. */
 TEST(narrow_and_wide_are_foreign_to_each_other) {
-    flake_options narrow = options_in_scene(0), o = options_in_scene(0), other;
+    flake_options narrow = options_in_scene(0), wide = narrow, other = options_in_scene(1);
     narrow.layout = flake_layout_mastodon;
-    o.layout = flake_layout_boundary;
-    begin();
-    const flake_state_options where = where_of("ids");
-    CHECK_EQ(open_ids(&narrow), FLAKE_OK);
-    o.state = &state;
-    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_MISMATCH);
-    close_it(&state);
-    pass_ms(10);
-    o.state = NULL;
-    CHECK_EQ(flake_state_open(&state, &where, &o, NULL, &why), FLAKE_MISMATCH);
-
-    begin();
-    const flake_state_options again = where_of("ids");
-    CHECK_EQ(flake_state_open(&state, &again, &o, NULL, &why), FLAKE_OK);
-    narrow.state = o.state = &state;
-    CHECK_EQ(flake_init(&gen, &narrow, NULL), FLAKE_MISMATCH);
-    other = o;
-    other.node = 1;
-    CHECK_EQ(flake_init(&wide, &other, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
-    close_it(&state);
-    pass_ms(10);
-    narrow.state = NULL;
-    CHECK_EQ(open_ids(&narrow), FLAKE_MISMATCH);
+    wide.layout = other.layout = flake_layout_boundary;
+    are_foreign(narrow, wide);
+    are_foreign(wide, narrow);
+    are_foreign(wide, other);
 }
 
 TEST(a_file_of_flakes_is_no_pool) {
-    sno_snapshot any = {0};
-    flake_options one = options_in_scene(0);
-    one.seq_min = one.seq_max = 5; /* fewer than a pool has */
-    begin();
-    CHECK_EQ(open_ids(&one), FLAKE_OK);
+    CHECK_EQ(open_ids(options_of_flake(0, 5, 5, scene_clock, NULL)),
+             FLAKE_OK); /* fewer than a pool has */
     close_it(&state);
     pass_ms(10);
     const int before = descriptors();
-    CHECK_EQ(open_snos_at("ids", &any), FLAKE_MISMATCH);
+    for (uint16_t max = 0; max < 100; max += 99) { /* any pool, or a certain one */
+        sno_snapshot pool = pool_of_numbers(max, 0, max);
+        CHECK_EQ(open_snos("ids", &pool), FLAKE_MISMATCH);
+    }
     CHECK_EQ(descriptors(), before);
     CHECK_EQ(mkfifo(path_of("pipe"), 0666), 0); /* nor is a pipe, which nobody writes to */
-    CHECK_EQ(open_snos_at("pipe", &any), FLAKE_MISMATCH);
-}
-
-TEST(a_pool_that_does_not_begin_at_0_has_its_state) {
-    static const uint16_t others[][2] = {{0, 199}, {101, 199}, {100, 198}, {100, 200}, {0, 99}};
-    sno_snapshot pool = pool_of(100, 199);
-    sno_id id;
-    begin();
-    CHECK_EQ(open_snos(&pool), FLAKE_OK);
-    CHECK(pool.sequence_min == 100 && pool.sequence_max == 199 && pool.partition == 0x1234);
-    flake_options o = options_of_sno(scene_clock, NULL);
-    o.state = &snos;
-    CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
-    CHECK_EQ(sno_next_n(&sno, 0, &id, 1), FLAKE_OK);
-    CHECK_EQ(sno_sequence(id), 100);
-    const int64_t first_ms = sno_time_ms(id);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        sno_snapshot other = pool_of(others[i][0], others[i][1]);
-        const bool is_part = others[i][0] >= 100 && others[i][1] <= 199;
-        CHECK_EQ(sno_init(&sno, &other, &o, NULL), is_part ? FLAKE_OK : FLAKE_MISMATCH);
-    }
-    CHECK_EQ(flake_state_close(&snos, NULL), FLAKE_OK);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        sno_snapshot other = pool_of(others[i][0], others[i][1]);
-        CHECK_EQ(open_snos(&other), FLAKE_MISMATCH);
-    }
-    memset(&pool, 0, sizeof pool); /* the file knows */
-    CHECK_EQ(open_snos(&pool), FLAKE_OK);
-    CHECK(pool.sequence_min == 100 && pool.sequence_max == 199 && pool.partition == 0x1234);
-    CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
-    CHECK_EQ(sno_next_n(&sno, 0, &id, 1), FLAKE_OK);
-    CHECK_EQ(sno_sequence(id), 100);
-    CHECK(sno_time_ms(id) > first_ms);
-    CHECK_EQ(flake_state_close(&snos, NULL), FLAKE_OK);
+    CHECK_EQ(open_snos("pipe", &(sno_snapshot){0}), FLAKE_MISMATCH);
 }
 
 /* ---- system calls that do less ---- */
@@ -379,8 +279,7 @@ static void begin_stint(void) {
 }
 
 TEST(what_is_written_and_read_in_parts_is_whole) {
-    flake_options o = options_in_scene(0);
-    uint64_t id = 0, last = 0;
+    const flake_options o = options_in_scene(0);
     for (size_t most = 1; most < 200; most = most * 3 + 1)
         for (int interrupts = 0; interrupts < 2; interrupts++) {
             begin_stint();
@@ -388,16 +287,10 @@ TEST(what_is_written_and_read_in_parts_is_whole) {
             stint.interrupts = interrupts;
             for (int run = 0; run < 3; run++, pass_ms(5)) {
                 stint.calls = 0;
-                o.state = NULL;
-                CHECK_EQ(open_ids(&o), FLAKE_OK);
+                CHECK_EQ(open_ids(o), FLAKE_OK);
                 CHECK(stint.calls > 8192 / 200);
-                o.state = &state;
-                CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-                for (int i = 0; i < 3; i++, pass_ms(2900)) {
-                    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-                    CHECK(id > last || i == 0);
-                    last = id;
-                }
+                CHECK_EQ(start_with(&gen, o, &state), FLAKE_OK);
+                for (int i = 0; i < 3; i++, pass_ms(2900)) CHECK_EQ(draw(), FLAKE_OK);
                 close_it(&state);
             }
             memset(&stint, 0, sizeof stint);
@@ -406,46 +299,37 @@ TEST(what_is_written_and_read_in_parts_is_whole) {
 }
 
 TEST(a_write_of_nothing_is_a_failed_one) {
-    flake_options o = options_in_scene(0);
     uint64_t id = 7;
     begin_stint();
     stint.writes_nothing = true;
     const int before = descriptors();
-    CHECK_EQ(open_ids(&o), FLAKE_IO);
+    CHECK_EQ(open_at(&state, "ids"), FLAKE_IO);
     CHECK_EQ(descriptors(), before);
     CHECK_EQ(access(path_of("ids"), F_OK), -1);
     CHECK_EQ(access(path_of("ids.new"), F_OK), -1);
     stint.writes_nothing = false;
-    CHECK_EQ(open_ids(&o), FLAKE_OK);
-    o.state = &state;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(open_and_start(), FLAKE_OK);
     stint.writes_nothing = true;
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK); /* there is nothing to write yet */
     pass_ms(4000);
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_IO);
-    CHECK_EQ(id, 0);
+    FAILS(flake_try(&gen, &id), FLAKE_IO, id);
     stint.writes_nothing = false;
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     close_it(&state);
-    pass_ms(10);
-    CHECK_EQ(open_ids(&o), FLAKE_OK);
-    CHECK_STR(why.text, ""); /* which is for failures */
-    close_it(&state);
-}
-
-TEST(a_file_that_can_t_be_read_says_so) {
-    flake_options o = options_in_scene(0);
-    begin_stint();
-    CHECK_EQ(open_ids(&o), FLAKE_OK);
-    close_it(&state);
     pass_ms(5);
     stint.fails = true;
-    CHECK_EQ(open_ids(&o), FLAKE_IO);
+    CHECK_EQ(open_at(&state, "ids"), FLAKE_IO);
     CHECK(strstr(why.text, ": cannot be read: ") && strstr(why.text, strerror(EIO)));
     stint.fails = false;
-    CHECK_EQ(open_ids(&o), FLAKE_OK);
-    close_it(&state);
+    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
+    CHECK_STR(why.text, ""); /* which is for failures */
+}
+
+static flake_status start_exclusive(flake_state *s) {
+    flake_options o = options_in_scene(1);
+    o.exclusive_dir = our_folder;
+    return start_with(&gen, o, s);
 }
 
 static int lock_error;
@@ -462,7 +346,6 @@ TEST(a_lock_that_can_t_be_had_is_not_anothers) {
         flake_status status;
     } cases[] = {
         {ENOLCK, FLAKE_IO}, {EINVAL, FLAKE_IO}, {EACCES, FLAKE_IN_USE}, {EAGAIN, FLAKE_IN_USE}};
-    flake_options o = options_in_scene(0);
 #if !defined(__linux__)
     printf("  skipped: other locks than Linux's\n");
     return;
@@ -471,21 +354,18 @@ TEST(a_lock_that_can_t_be_had_is_not_anothers) {
         lock_error = cases[i].error;
         begin_stint();
         const int open_before = descriptors();
-        on_call = refuse_locks;
-        CHECK_EQ(open_ids(&o), cases[i].status);
-        CHECK_EQ(access(path_of("ids"), F_OK), -1);
-        on_call = NULL;
-        CHECK_EQ(open_ids(&o), FLAKE_OK);
-        close_it(&state);
-        pass_ms(5);
-        on_call = refuse_locks;
-        CHECK_EQ(open_ids(&o), cases[i].status);
-        if (cases[i].status == FLAKE_IO) CHECK(strstr(why.text, strerror(cases[i].error)));
-        CHECK_EQ(open_kind(4), cases[i].status);
-        o.exclusive_dir = our_folder;
-        CHECK_EQ(flake_init(&gen, &o, NULL), cases[i].status);
-        o.exclusive_dir = NULL;
-        on_call = NULL;
+        for (int is_there = 0; is_there < 2; is_there++) {
+            on_call = refuse_locks;
+            CHECK_EQ(open_at(&state, "ids"), cases[i].status);
+            CHECK_EQ(access(path_of("ids"), F_OK), is_there - 1);
+            if (cases[i].status == FLAKE_IO) CHECK(strstr(why.text, strerror(cases[i].error)));
+            CHECK_EQ(open_slot(), cases[i].status);
+            CHECK_EQ(start_exclusive(NULL), cases[i].status);
+            on_call = NULL;
+            CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
+            close_it(&state);
+            pass_ms(5);
+        }
         CHECK_EQ(descriptors(), open_before);
     }
 }
@@ -499,16 +379,13 @@ static unsigned mode_of(const char *path) {
 
 TEST(new_files_are_as_the_umask_says) {
     static const unsigned masks[] = {0, 022, 027, 077};
-    flake_options o = options_in_scene(0);
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
         char command[400];
         begin_stint();
         const mode_t before = umask((mode_t)masks[i]);
-        CHECK_EQ(open_ids(&o), FLAKE_OK);
-        CHECK_EQ(open_kind(4), FLAKE_OK);
-        o.exclusive_dir = our_folder;
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-        o.exclusive_dir = NULL;
+        CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
+        CHECK_EQ(open_slot(), FLAKE_OK);
+        CHECK_EQ(start_exclusive(NULL), FLAKE_OK);
         (void)umask(before);
         CHECK_EQ(mode_of(path_of("ids")), 0666 & ~masks[i]);
         CHECK_EQ(mode_of(path_of("7.slot")), 0666 & ~masks[i]);
@@ -531,22 +408,16 @@ static bool streams_are_as_they_were(void) {
 }
 
 static void open_without_streams(void) {
-    flake_options o = options_in_scene(0);
-    uint64_t id;
     for (int fd = 0; fd < 3; fd++)
         if (closed_streams >> fd & 1) (void)close(fd);
     for (int run = 0; run < 2; run++, pass_ms(5)) { /* a new file, and one that is there */
-        o.state = NULL;
-        o.exclusive_dir = NULL;
-        EXPECT(open_ids(&o) == FLAKE_OK && state.file.fd > 2);
-        EXPECT(open_kind(4) == FLAKE_OK && numbered.file.fd > 2);
-        o.state = &state;
-        o.exclusive_dir = our_folder;
-        EXPECT(flake_init(&gen, &o, NULL) == FLAKE_OK && gen.exclusive.fd > 2);
+        EXPECT(open_at(&state, "ids") == FLAKE_OK && state.file.fd > 2);
+        EXPECT(open_slot() == FLAKE_OK && numbered.file.fd > 2);
+        EXPECT(start_exclusive(&state) == FLAKE_OK && gen.exclusive.fd > 2);
         EXPECT(fcntl(state.file.fd, F_GETFD) & FD_CLOEXEC);
         EXPECT(streams_are_as_they_were());
         pass_ms(4000);
-        EXPECT(flake_next(&gen, &id) == FLAKE_OK);
+        EXPECT(draw() == FLAKE_OK);
         flake_release(&gen);
         EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
         EXPECT(flake_state_close(&numbered, NULL) == FLAKE_OK);
@@ -561,4 +432,4 @@ TEST(a_closed_stream_is_not_stood_in_for) {
     }
 }
 
-int main(int argc, char **argv) { return scene_main(argc, argv); }
+int main(int argc, char **argv) { return state_main(argc, argv); }

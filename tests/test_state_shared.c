@@ -8,10 +8,7 @@
 #include "scene.h"
 /* No pointer to a function: a peer has it at another address. */
 #define FLAKE_CLOCK_NS(kind) ((void)(kind), scene_clock(NULL))
-#include "flake.h"
-#include "sno.h"
-#include "options.h"
-#include "sno_key.h"
+#include "scripted_state.h"
 
 static struct shared {
     flake_gen gen;
@@ -23,18 +20,15 @@ static struct shared {
     flake_state snos;
 } * all; /* what processes share */
 
-static flake_why why;
 static const char *program;
 
 /* ---- what a process does ---- */
 
-static flake_options options_on_state(void) {
-    flake_options o = {0};
-    o.layout = flake_layout_idgen;
-    o.node = 1;
+static flake_options options_now(flake_state *s) {
+    flake_options o = options_of_flake(1, 0, 0, NULL, NULL);
     o.shared_memory = true;
     o.max_wait_ms = 20;
-    o.state = &all->state;
+    o.state = s;
     return o;
 }
 
@@ -43,33 +37,30 @@ static void *clocks_user; /* means nothing to this clock */
 static const char *name_of_it = "ids";
 
 static flake_status open_it(void) {
-    flake_state_options w = {0};
-    flake_options o = options_on_state();
-    memset(&why, 0, sizeof why);
-    w.path = path_of(name_of_it);
+    flake_options o = options_now(&all->state);
     o.clock.user = clocks_user;
-    return flake_state_open(&all->state, &w, &o, NULL, &why);
+    return open_with(&all->state, where_of(name_of_it), o);
 }
 
 static flake_status start_it(void) {
-    const flake_options o = options_on_state();
+    const flake_options o = options_now(&all->state);
     return flake_init(&all->gen, &o, NULL);
 }
 
-static flake_status draw(void) {
+static flake_status open_and_start_it(void) {
+    const flake_status status = open_it();
+    return status == FLAKE_OK && !all->gen.engine.cap ? start_it() : status;
+}
+
+static flake_status draw_one(void) {
     uint64_t id;
     const flake_status status = flake_try(&all->gen, &id);
     if (status == FLAKE_OK) note(id);
     return status;
 }
 
-static uint64_t records(void) { /* how often the file was written */
-    static uint8_t bytes[FLAKE_I_FILE];
-    flake_i_record r = {0};
-    EXPECT(read_file(path_of("ids"), bytes, sizeof bytes) == sizeof bytes);
-    EXPECT(flake_i_file_get(bytes, sizeof bytes, &r) == FLAKE_OK);
-    return r.number;
-}
+static flake_status extend(void) { return flake_state_extend(&all->state, NULL); }
+static flake_status close_all(void) { return flake_state_close(&all->state, NULL); }
 
 /* ---- peers ---- */
 
@@ -81,7 +72,7 @@ static bool count_writes(const char *name) {
 static void draws_up_to_the_horizon(void) {
     on_call = count_writes;
     flake_status status = FLAKE_OK;
-    for (int i = 0; i < 5000 && (status = draw()) == FLAKE_OK; i++) pass_ms(1);
+    for (int i = 0; i < 5000 && (status = draw_one()) == FLAKE_OK; i++) pass_ms(1);
     EXPECT(status == FLAKE_NOT_EXTENDED);
     const unsigned sleeps = atomic_load(&our->sleeps);
     uint64_t id;
@@ -89,29 +80,28 @@ static void draws_up_to_the_horizon(void) {
     EXPECT(atomic_load(&our->sleeps) - sleeps <= 20);
 }
 
-static void draws_one(void) { EXPECT(draw() == FLAKE_OK); }
-static void finds_that_a_write_failed(void) { EXPECT(draw() == FLAKE_IO); }
+static void draws_one(void) { EXPECT(draw_one() == FLAKE_OK); }
+static void finds_that_a_write_failed(void) { EXPECT(draw_one() == FLAKE_IO); }
 
 static void is_not_the_holder(void) {
-    const uint64_t number = records();
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_FORKED);
-    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_FORKED);
+    const uint64_t number = record_of("ids").number;
+    EXPECT(extend() == FLAKE_FORKED);
+    EXPECT(close_all() == FLAKE_FORKED);
     EXPECT(open_it() == FLAKE_IN_USE);
     EXPECT(strstr(why.text, "in use") != NULL);
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_FORKED);
+    EXPECT(extend() == FLAKE_FORKED);
     static flake_gen own;
-    const flake_options o = options_on_state();
+    const flake_options o = options_now(&all->state);
     EXPECT(flake_init(&own, &o, NULL) == FLAKE_FORKED);
-    EXPECT(records() == number);
-    EXPECT(draw() == FLAKE_OK);
+    EXPECT(record_of("ids").number == number);
+    EXPECT(draw_one() == FLAKE_OK);
 }
 
 static void opens_draws_and_is_killed(void) {
-    EXPECT(open_it() == FLAKE_OK);
-    if (!all->gen.engine.cap) EXPECT(start_it() == FLAKE_OK);
+    EXPECT(open_and_start_it() == FLAKE_OK);
     for (int i = 0; i < 4000; i++, pass_ms(1)) {
-        if (i % 1000 == 0) EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
-        EXPECT(draw() == FLAKE_OK);
+        if (i % 1000 == 0) EXPECT(extend() == FLAKE_OK);
+        EXPECT(draw_one() == FLAKE_OK);
     }
     be_killed();
 }
@@ -120,53 +110,41 @@ static void takes_over(void) {
     const unsigned sleeps = atomic_load(&our->sleeps);
     EXPECT(open_it() == FLAKE_OK);
     EXPECT(atomic_load(&our->sleeps) == sleeps);
-    EXPECT(draw() == FLAKE_OK); /* by the generator that was there */
+    EXPECT(draw_one() == FLAKE_OK); /* by the generator that was there */
     pass_ms(2000);
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
+    EXPECT(extend() == FLAKE_OK);
     pass_ms(2900);
-    EXPECT(draw() == FLAKE_OK);
-}
-
-static int syncs, writes;
-
-static bool write_fails(const char *name) {
-    errno = ENOSPC;
-    return strcmp(name, "write") != 0;
-}
-
-static bool second_write_fails(const char *name) {
-    syncs += strcmp(name, "fdatasync") == 0;
-    writes += strcmp(name, "write") == 0;
-    return writes == 1 || write_fails(name);
+    EXPECT(draw_one() == FLAKE_OK);
 }
 
 static void can_t_take_over(void) {
-    on_call = second_write_fails;
     pass_ms(60000);
-    syncs = writes = 0;
+    disk_begin();
+    disk_fail(3, 100); /* the second write */
     EXPECT(open_it() == FLAKE_IO);
-    EXPECT(syncs == 1); /* the dead process's last record is on disk before the next one is written */
-    on_call = NULL;
+    /* the dead process's last record is on disk before the next one is written */
+    EXPECT(strcmp(disk.log, "wdw") == 0);
+    disk_begin();
     const int fd =
         open(path_of("bystander"), O_RDWR | O_CREAT, 0666); /* has its descriptor by now */
     EXPECT(fd >= 0);
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_FORKED);
-    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_FORKED);
+    EXPECT(extend() == FLAKE_FORKED);
+    EXPECT(close_all() == FLAKE_FORKED);
     struct stat file;
     EXPECT(fstat(fd, &file) == 0 && file.st_size == 0); /* and nothing was written to it */
     EXPECT(open_it() == FLAKE_OK);
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
-    EXPECT(draw() == FLAKE_OK);
-    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_OK);
+    EXPECT(extend() == FLAKE_OK);
+    EXPECT(draw_one() == FLAKE_OK);
+    EXPECT(close_all() == FLAKE_OK);
 }
 
 static void opens_after_another_run(void) {
     EXPECT(open_it() == FLAKE_OK);
-    EXPECT(draw() == FLAKE_IO); /* that run's ids are not known to the generator */
+    EXPECT(draw_one() == FLAKE_IO); /* that run's ids are not known to the generator */
     EXPECT(start_it() == FLAKE_OK);
     pass_ms(1);
-    for (int i = 0; i < 100; i++) EXPECT(draw() == FLAKE_OK);
-    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_OK);
+    for (int i = 0; i < 100; i++) EXPECT(draw_one() == FLAKE_OK);
+    EXPECT(close_all() == FLAKE_OK);
 }
 
 /* Of each lane, one after the other. */
@@ -176,8 +154,7 @@ static void draws_from_each_lane(void) {
         const bool finds_it = flake_i_state_of(&all->lane[i].engine) == &all->state;
         EXPECT(finds_it);
         if (!finds_it) return; /* what lies elsewhere might keep a draw waiting for ever */
-        for (unsigned k = 0; k < 256; k++)
-            flake_i_lanes_map(&all->lanes.split, k, i + 1);
+        for (unsigned k = 0; k < 256; k++) flake_i_lanes_map(&all->lanes.split, k, i + 1);
         EXPECT(flake_try(&all->lanes, &id) == FLAKE_OK);
         note(id);
     }
@@ -188,19 +165,16 @@ static void draws_from_no_lane(void) {
     EXPECT(flake_try(&all->lanes, &id) == FLAKE_NOT_EXTENDED);
 }
 
+#define ROLE(name) \
+    { #name, name }
 static const struct role {
     const char *name;
     void (*play)(void);
-} roles[] = {{"draws_up_to_the_horizon", draws_up_to_the_horizon},
-             {"draws_one", draws_one},
-             {"finds_that_a_write_failed", finds_that_a_write_failed},
-             {"is_not_the_holder", is_not_the_holder},
-             {"draws_from_each_lane", draws_from_each_lane},
-             {"draws_from_no_lane", draws_from_no_lane},
-             {"opens_draws_and_is_killed", opens_draws_and_is_killed},
-             {"takes_over", takes_over},
-             {"can_t_take_over", can_t_take_over},
-             {"opens_after_another_run", opens_after_another_run}};
+} roles[] = {ROLE(draws_up_to_the_horizon),   ROLE(draws_one),
+             ROLE(finds_that_a_write_failed), ROLE(is_not_the_holder),
+             ROLE(draws_from_each_lane),      ROLE(draws_from_no_lane),
+             ROLE(opens_draws_and_is_killed), ROLE(takes_over),
+             ROLE(can_t_take_over),           ROLE(opens_after_another_run)};
 
 static const char *role_at_hand;
 
@@ -241,9 +215,7 @@ static int peer_main(char **argv) {
 /* As a fork or as a peer. */
 static int as_other(bool fork_only, const char *role) {
     role_at_hand = role;
-    const int status = in_child(fork_only ? be_a_fork : be_a_peer);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
-    return status;
+    return in_child(fork_only ? be_a_fork : be_a_peer);
 }
 
 static void other(bool fork_only, const char *role) { CHECK_EQ(as_other(fork_only, role), 0); }
@@ -259,58 +231,56 @@ static void begin_shared(void) {
 TEST(the_opener_extends_and_all_draw) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
-        CHECK_EQ(open_it(), FLAKE_OK);
-        CHECK_EQ(start_it(), FLAKE_OK);
-        CHECK_EQ(draw(), FLAKE_OK);
+        CHECK_EQ(open_and_start_it(), FLAKE_OK);
+        CHECK_EQ(draw_one(), FLAKE_OK);
         other(fork_only, "draws_up_to_the_horizon");
-        CHECK_EQ(draw(), FLAKE_NOT_EXTENDED);
-        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(draw_one(), FLAKE_NOT_EXTENDED);
+        CHECK_EQ(extend(), FLAKE_OK);
         other(fork_only, "draws_one");
-        CHECK_EQ(draw(), FLAKE_OK);
+        CHECK_EQ(draw_one(), FLAKE_OK);
         pass_ms(10000);
-        on_call = write_fails;
-        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_IO);
-        on_call = NULL;
-        CHECK_EQ(draw(), FLAKE_IO);
+        disk_fail(1, 100);
+        CHECK_EQ(extend(), FLAKE_IO);
+        disk_begin();
+        CHECK_EQ(draw_one(), FLAKE_IO);
         other(fork_only, "finds_that_a_write_failed");
-        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(extend(), FLAKE_OK);
         other(fork_only, "draws_one");
         CHECK_EQ(repeated(), 0);
-        CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(close_all(), FLAKE_OK);
         pass_ms(1);
-        CHECK_EQ(draw(), FLAKE_IO);
+        CHECK_EQ(draw_one(), FLAKE_IO);
     }
 }
 
 TEST(lanes_stop_at_the_horizon_too) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
-        const flake_options o = options_on_state();
+        const flake_options o = options_now(&all->state);
         CHECK_EQ(open_it(), FLAKE_OK);
         CHECK_EQ(flake_init(&all->lanes, with_lanes(&o, all->lane, 2), NULL), FLAKE_OK);
         draws_from_each_lane();
         other(fork_only, "draws_from_each_lane");
         pass_ms(10000);
         other(fork_only, "draws_from_no_lane");
-        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(extend(), FLAKE_OK);
         other(fork_only, "draws_from_each_lane");
         CHECK_EQ(repeated(), 0);
-        CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(close_all(), FLAKE_OK);
     }
 }
 
 TEST(what_is_the_openers_others_leave_alone) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
-        CHECK_EQ(open_it(), FLAKE_OK);
-        CHECK_EQ(start_it(), FLAKE_OK);
+        CHECK_EQ(open_and_start_it(), FLAKE_OK);
         other(fork_only, "is_not_the_holder");
-        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(extend(), FLAKE_OK);
         other(fork_only, "draws_one");
         static flake_state elsewhere; /* a copy of the object has not opened the file */
         memcpy((void *)&elsewhere, (const void *)&all->state, sizeof elsewhere);
         CHECK_EQ(flake_state_extend(&elsewhere, NULL), FLAKE_FORKED);
-        CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(close_all(), FLAKE_OK);
     }
 }
 
@@ -320,16 +290,15 @@ TEST(another_takes_over) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
         CHECK(WIFSIGNALED(as_other(fork_only, "opens_draws_and_is_killed")));
-        CHECK_EQ(draw(), FLAKE_OK); /* there is horizon left */
+        CHECK_EQ(draw_one(), FLAKE_OK); /* there is horizon left */
         for (int i = 0; i < 3; i++) {
             CHECK(WIFSIGNALED(as_other(fork_only, "opens_draws_and_is_killed")));
             other(fork_only, "takes_over"); /* and ends without a close */
         }
         CHECK_EQ(open_it(), FLAKE_OK);
-        CHECK_EQ(draw(), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(draw_one(), FLAKE_OK);
+        CHECK_EQ(close_all(), FLAKE_OK);
         CHECK(our->n > 16000);
-        CHECK_EQ(repeated(), 0);
     }
 }
 
@@ -343,12 +312,11 @@ static bool kill_here(const char *name) {
 
 static void extends_and_is_killed(void) {
     clocks_user = &calls; /* which others may not have there */
-    EXPECT(open_it() == FLAKE_OK);
-    if (!all->gen.engine.cap) EXPECT(start_it() == FLAKE_OK);
-    EXPECT(draw() == FLAKE_OK);
+    EXPECT(open_and_start_it() == FLAKE_OK);
+    EXPECT(draw_one() == FLAKE_OK);
     pass_ms(2500);
     on_call = kill_here;
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
+    EXPECT(extend() == FLAKE_OK);
     be_killed();
 }
 
@@ -359,20 +327,20 @@ TEST(killed_in_any_line_of_an_extension) {
         child_is_killed(extends_and_is_killed);
         if (kill_at == 1) CHECK_EQ(link(path_of("ids"), path_of("the-same-ids")), 0);
         name_of_it = "the-same-ids"; /* where the next one looks for it from then on */
-        const uint64_t written = records();
+        const uint64_t written = record_of("ids").number;
         const unsigned sleeps = atomic_load(&our->sleeps);
-        CHECK_EQ(draw(), FLAKE_OK);
+        CHECK_EQ(draw_one(), FLAKE_OK);
         CHECK_EQ(open_it(), FLAKE_OK);
-        CHECK_EQ(records(), written + 1); /* beside the dead one's newest, not over it */
+        CHECK_EQ(record_of("ids").number,
+                 written + 1); /* beside the dead one's newest, not over it */
         CHECK(all->state.clock.user == NULL);
-        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(extend(), FLAKE_OK);
         pass_ms(2900);
-        CHECK_EQ(draw(), FLAKE_OK);
+        CHECK_EQ(draw_one(), FLAKE_OK);
         CHECK_EQ(atomic_load(&our->sleeps), sleeps);
         flake_i_file_drop(&all->state.file, false); /* as if this process had died */
         name_of_it = "ids";
     }
-    CHECK_EQ(repeated(), 0);
 }
 
 TEST(a_take_over_that_fails_writes_to_nothing_else) {
@@ -380,7 +348,6 @@ TEST(a_take_over_that_fails_writes_to_nothing_else) {
         begin_shared();
         CHECK(WIFSIGNALED(as_other(fork_only, "opens_draws_and_is_killed")));
         other(fork_only, "can_t_take_over");
-        CHECK_EQ(repeated(), 0);
     }
 }
 
@@ -389,12 +356,11 @@ TEST(a_take_over_that_fails_writes_to_nothing_else) {
 static uint8_t earlier[FLAKE_I_FILE];
 
 static void opens_and_the_file_is_put_back(void) {
-    EXPECT(open_it() == FLAKE_OK);
-    EXPECT(start_it() == FLAKE_OK);
+    EXPECT(open_and_start_it() == FLAKE_OK);
     EXPECT(read_file(path_of("ids"), earlier, sizeof earlier) == sizeof earlier);
     pass_ms(1600);
-    EXPECT(draw() == FLAKE_OK);
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
+    EXPECT(draw_one() == FLAKE_OK);
+    EXPECT(extend() == FLAKE_OK);
     write_file(path_of("ids"), earlier, sizeof earlier);
     be_killed();
 }
@@ -402,12 +368,11 @@ static void opens_and_the_file_is_put_back(void) {
 TEST(a_file_put_back_behind_the_dead_is_not_taken_over) {
     begin_shared();
     child_is_killed(opens_and_the_file_is_put_back);
-    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ(draw_one(), FLAKE_OK);
     CHECK_EQ(open_it(), FLAKE_MISMATCH);
     CHECK(strstr(why.text, "was changed") != NULL);
     pass_ms(1);
-    CHECK_EQ(draw(), FLAKE_MISMATCH);
-    CHECK_EQ(repeated(), 0);
+    CHECK_EQ(draw_one(), FLAKE_MISMATCH);
 }
 
 /* ---- a child that inherited the file ---- */
@@ -415,12 +380,11 @@ TEST(a_file_put_back_behind_the_dead_is_not_taken_over) {
 static wire to_orphan, from_orphan;
 
 static void leaves_a_child_behind(void) {
-    EXPECT(open_it() == FLAKE_OK);
-    EXPECT(start_it() == FLAKE_OK);
+    EXPECT(open_and_start_it() == FLAKE_OK);
     if (fork() == 0) {
         tell(&from_orphan);
-        if (await_word(&to_orphan)) EXPECT(flake_state_close(&all->state, NULL) == FLAKE_FORKED);
-        EXPECT(draw() == FLAKE_OK); /* it draws on */
+        if (await_word(&to_orphan)) EXPECT(close_all() == FLAKE_FORKED);
+        EXPECT(draw_one() == FLAKE_OK); /* it draws on */
         tell(&from_orphan);
         (void)await_word(&to_orphan);
         _exit(0);
@@ -431,43 +395,27 @@ static void leaves_a_child_behind(void) {
 
 TEST(a_child_of_the_opener_keeps_the_file_until_it_lets_go) {
     begin_shared();
-    to_orphan = new_line();
-    from_orphan = new_line();
+    to_orphan = new_line(), from_orphan = new_line();
     child_is_killed(leaves_a_child_behind);
     CHECK_EQ(open_it(), FLAKE_IN_USE);
-    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ(draw_one(), FLAKE_OK);
     tell(&to_orphan);
     CHECK(await_word(&from_orphan));
     CHECK_EQ(open_it(), FLAKE_OK);
-    CHECK_EQ(draw(), FLAKE_OK);
-    CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    CHECK_EQ(extend(), FLAKE_OK);
     tell(&to_orphan);
-    CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
+    CHECK_EQ(close_all(), FLAKE_OK);
     CHECK_EQ(repeated(), 0);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
-    hang_up(&to_orphan);
-    hang_up(&from_orphan);
+    hang_up(&to_orphan), hang_up(&from_orphan);
 }
 
 /* ---- another run of the file ---- */
 
 static void another_run(void) {
-    static flake_state mine;
-    static flake_gen gen;
-    flake_state_options w = {0};
-    flake_options o = options_on_state();
-    uint64_t id;
-    w.path = path_of("ids");
-    o.shared_memory = false;
-    o.state = NULL;
-    EXPECT(flake_state_open(&mine, &w, &o, NULL, &why) == FLAKE_OK);
-    o.state = &mine;
-    EXPECT(flake_init(&gen, &o, NULL) == FLAKE_OK);
-    for (int i = 0; i < 100; i++, pass_ms(1)) {
-        EXPECT(flake_next(&gen, &id) == FLAKE_OK);
-        note(id);
-    }
-    EXPECT(flake_state_close(&mine, NULL) == FLAKE_OK);
+    EXPECT(open_and_start() == FLAKE_OK);
+    for (int i = 0; i < 100; i++, pass_ms(1)) EXPECT(draw() == FLAKE_OK);
+    EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
 }
 
 TEST(a_run_in_between_ends_the_generators_before_it) {
@@ -484,48 +432,37 @@ TEST(a_run_in_between_ends_the_generators_before_it) {
 /* ---- what does not go together ---- */
 
 TEST(a_state_that_is_not_shared_is_refused) {
-    static flake_state mine;
-    flake_state_options w = {0};
-    flake_options o;
+    uint64_t id = 0;
     begin_shared();
-    o = options_on_state();
-    w.path = path_of("ids");
-    o.state = NULL;
-    o.shared_memory = false;
-    CHECK_EQ(flake_state_open(&mine, &w, &o, NULL, &why), FLAKE_OK);
-    o.shared_memory = true;
-    o.state = &mine;
+    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
+    flake_options o = options_now(&state);
     CHECK_EQ(flake_init(&all->gen, &o, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_init_shards(all->shards, 2, &o, NULL), FLAKE_INVALID);
     CHECK(options_why(&o) && strstr(options_why(&o), "shared_memory") != NULL);
-    CHECK_EQ(flake_state_close(&mine, NULL), FLAKE_OK);
+    close_it(&state);
     pass_ms(1);
     CHECK_EQ(open_it(), FLAKE_OK);
     o.state = &all->state;
     CHECK(options_why(&o) == NULL);
     CHECK_EQ(flake_init_shards(all->shards, 2, &o, NULL), FLAKE_OK);
-    uint64_t id = 0;
     for (int i = 0; i < 2; i++) {
         CHECK_EQ(flake_try(&all->shards[i], &id), FLAKE_OK);
         note(id);
     }
     CHECK_EQ(repeated(), 0);
-    CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
+    CHECK_EQ(close_all(), FLAKE_OK);
 }
 
 /* ---- sno ---- */
 
-static flake_status open_snos(sno_snapshot *pool) {
-    flake_state_options w = {0};
-    memset(pool, 0, sizeof *pool);
-    pool->partition = 5;
-    pool->sequence_max = 99;
-    w.path = path_of("snos");
-    const flake_options o = options_on_state();
+static flake_status open_all_snos(sno_snapshot *pool) {
+    const flake_state_options w = where_of("snos");
+    const flake_options o = options_now(NULL);
+    *pool = pool_of_numbers(5, 0, 99);
     return sno_state_open(&all->snos, &w, &o, pool, NULL);
 }
 
-static flake_status draw_sno(void) {
+static flake_status draw_one_sno(void) {
     sno_id id;
     const flake_status status = sno_try(&all->sno, 0, &id);
     if (status == FLAKE_OK) note(sno_key(id));
@@ -534,12 +471,10 @@ static flake_status draw_sno(void) {
 
 static void open_snos_and_be_killed(void) {
     sno_snapshot pool;
-    flake_options o = {0};
-    EXPECT(open_snos(&pool) == FLAKE_OK);
-    o.shared_memory = true;
-    o.state = &all->snos;
+    EXPECT(open_all_snos(&pool) == FLAKE_OK);
+    const flake_options o = {.shared_memory = true, .state = &all->snos};
     EXPECT(sno_init(&all->sno, &pool, &o, NULL) == FLAKE_OK);
-    for (int i = 0; i < 100; i++) EXPECT(draw_sno() == FLAKE_OK);
+    for (int i = 0; i < 100; i++) EXPECT(draw_one_sno() == FLAKE_OK);
     be_killed();
 }
 
@@ -549,14 +484,13 @@ TEST(snos_go_on_too) {
     child_is_killed(open_snos_and_be_killed);
     CHECK_EQ(flake_state_extend(&all->snos, NULL), FLAKE_FORKED);
     pass_ms(2900);
-    CHECK_EQ(draw_sno(), FLAKE_OK);
+    CHECK_EQ(draw_one_sno(), FLAKE_OK);
     pass_ms(1000);
-    CHECK_EQ(draw_sno(), FLAKE_NOT_EXTENDED);
-    CHECK_EQ(open_snos(&pool), FLAKE_OK);
-    CHECK_EQ(draw_sno(), FLAKE_OK);
+    CHECK_EQ(draw_one_sno(), FLAKE_NOT_EXTENDED);
+    CHECK_EQ(open_all_snos(&pool), FLAKE_OK);
+    CHECK_EQ(draw_one_sno(), FLAKE_OK);
     CHECK_EQ(atomic_load(&our->sleeps), 0);
     CHECK_EQ(flake_state_close(&all->snos, NULL), FLAKE_OK);
-    CHECK_EQ(repeated(), 0);
 }
 
 /* ---- several that open at once ---- */
@@ -582,22 +516,21 @@ TEST(who_comes_second_at_the_first_start_changes_nothing) {
         CHECK_EQ(open_it(), FLAKE_OK);
         CHECK(on_call == NULL);
         CHECK_EQ(start_it(), FLAKE_OK);
-        CHECK_EQ(draw(), FLAKE_OK);
-        CHECK_EQ(flake_state_extend(&all->state, NULL), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
+        CHECK_EQ(draw_one(), FLAKE_OK);
+        CHECK_EQ(extend(), FLAKE_OK);
+        CHECK_EQ(close_all(), FLAKE_OK);
     }
 }
 
 static wire may_open, has_opened, may_leave;
 
 static void open_and_stay(void) {
-    EXPECT(open_it() == FLAKE_OK);
-    EXPECT(start_it() == FLAKE_OK);
+    EXPECT(open_and_start_it() == FLAKE_OK);
     tell(&has_opened);
     (void)await_word(&may_leave);
-    EXPECT(draw() == FLAKE_OK);
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
-    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_OK);
+    EXPECT(draw_one() == FLAKE_OK);
+    EXPECT(extend() == FLAKE_OK);
+    EXPECT(close_all() == FLAKE_OK);
 }
 
 static unsigned opens;
@@ -621,7 +554,6 @@ TEST(who_finds_the_file_made_meanwhile_changes_nothing) {
     CHECK(on_call == NULL);
     tell(&may_leave);
     CHECK_EQ(end_of(first_comer), 0);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
     CHECK(access(path_of("ids.new"), F_OK) != 0);
     hang_up(&has_opened), hang_up(&may_leave);
 }
@@ -633,8 +565,8 @@ static void open_when_told(void) {
     EXPECT(open_it() == FLAKE_OK);
     tell(&has_opened);
     (void)await_word(&may_leave);
-    EXPECT(flake_state_extend(&all->state, NULL) == FLAKE_OK);
-    EXPECT(flake_state_close(&all->state, NULL) == FLAKE_OK);
+    EXPECT(extend() == FLAKE_OK);
+    EXPECT(close_all() == FLAKE_OK);
     for (int i = 0; i < 20; i++) (void)(close)(others[i]);
 }
 
@@ -652,18 +584,16 @@ TEST(who_closes_lets_go_of_his_own_descriptor) {
     begin_shared();
     may_open = new_line(), has_opened = new_line(), may_leave = new_line();
     const pid_t child = start_child(open_when_told);
-    CHECK_EQ(open_it(), FLAKE_OK);
-    CHECK_EQ(start_it(), FLAKE_OK);
+    CHECK_EQ(open_and_start_it(), FLAKE_OK);
     for (int i = 0; i < 40; i++) others[i] = dup(0);
     const int open_before = descriptors();
     on_call = hand_over_at_close;
-    CHECK_EQ(flake_state_close(&all->state, NULL), FLAKE_OK);
+    CHECK_EQ(close_all(), FLAKE_OK);
     CHECK(on_call == NULL);
     CHECK_EQ(descriptors(), open_before - 1);
     for (int i = 0; i < 40; i++) CHECK((fcntl)(others[i], F_GETFD) >= 0);
     tell(&may_leave);
     CHECK_EQ(end_of(child), 0);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
     for (int i = 0; i < 40; i++) (void)(close)(others[i]);
     hang_up(&may_open), hang_up(&has_opened), hang_up(&may_leave);
 }
@@ -675,5 +605,5 @@ int main(int argc, char **argv) {
         puts("  64-bit atomics of this machine take a lock\n1 passed, 0 failed");
         return 0;
     }
-    return scene_main(argc, argv);
+    return state_main(argc, argv);
 }

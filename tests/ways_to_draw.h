@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * One generator of each kind of both headers, and all ways to draw from them, as one table: for tests
- * of what must hold whichever way an id is come by. Include it after both headers.
+ * of what must hold whichever way an id is come by. Include it after scene.h and both headers.
  */
 #ifndef WAYS_TO_DRAW_H
 #define WAYS_TO_DRAW_H
@@ -154,7 +154,7 @@ static inline flake_status way_draw(const struct way *w, way_ids *out) {
 
 typedef struct ways_setup {
     unsigned who; /* node, worker and partitions follow from it */
-    bool is_scripted, again /* by reinit */;
+    bool again; /* by reinit */
     flake_state *flake, *wide;
     flake_state *sno, *sno_shards;
 } ways_setup;
@@ -163,16 +163,9 @@ static inline uint16_t ways_partition(unsigned who, unsigned family) {
     return (uint16_t)(8 * (who + 1) + family);
 }
 
-static inline void way_set_clock(const ways_setup *w, flake_options *o) {
-    if (!w->is_scripted) return;
-    o->clock.now_ns = script_read;
-    o->clock.user = &script_now;
-}
-
 static inline flake_options ways_flake_options(const ways_setup *w, uint32_t seq_min,
                                                uint32_t seq_max) {
-    flake_options o = options_of_flake(w->who + 1, seq_min, seq_max, NULL, NULL);
-    way_set_clock(w, &o);
+    flake_options o = options_of_flake(w->who + 1, seq_min, seq_max, scene_clock, NULL);
     o.state = w->flake;
     return o;
 }
@@ -185,9 +178,8 @@ static inline flake_options ways_wide_options(const ways_setup *w) {
     return o;
 }
 
-static inline flake_options ways_sno_options(const ways_setup *w) {
-    flake_options o = options_of_sno(NULL, NULL);
-    way_set_clock(w, &o);
+static inline flake_options ways_sno_options(void) {
+    flake_options o = options_of_sno(scene_clock, NULL);
     o.max_wait_ms = 1000;
     return o;
 }
@@ -218,7 +210,7 @@ static inline unsigned ways_make_lanes(const ways_setup *w) {
     const flake_options f = way_lanes_of(ways_flake_options(w, 300, 399), ways.lane);
     flake_options wide = way_lanes_of(ways_wide_options(w), ways.wide_lane);
     const sno_snapshot pool = ways_pool(w->who, FAMILY_SNO_LANES, 0, 99);
-    const flake_options s = way_lanes_of(ways_sno_options(w), ways.sno_lane);
+    const flake_options s = way_lanes_of(ways_sno_options(), ways.sno_lane);
     wide.seq_min = 100, wide.seq_max = 199;
     return way_fails(w, &ways.lanes, &f) + way_fails(w, &ways.wide_lanes, &wide) +
            way_fails_sno(w, &ways.sno_lanes, &pool, &s);
@@ -228,7 +220,7 @@ static inline unsigned ways_make(const ways_setup *w) {
     unsigned wrong = ways_make_lanes(w);
     flake_options f = ways_flake_options(w, 0, 99), half = f, wide = ways_wide_options(w);
     sno_snapshot pool = ways_pool(w->who, FAMILY_SNO, 0, 99);
-    flake_options s = ways_sno_options(w);
+    flake_options s = ways_sno_options();
     s.state = w->sno;
     wrong += way_fails(w, &ways.gen, &f) + way_fails(w, &ways.wide, &wide) +
              way_fails_sno(w, &ways.sno, &pool, &s);
@@ -252,26 +244,41 @@ static inline unsigned ways_make(const ways_setup *w) {
     return wrong;
 }
 
-/* ---- what was drawn, by how many processes whatsoever ---- */
+/* ---- with states, in files ---- */
 
-typedef struct ways_log {
-    size_t n;
-    struct ways_entry {
-        uint64_t key;
-        uint64_t family;
-    } entries[40000];
-} ways_log;
+enum { way_states = 4 };
+static flake_state ways_state[way_states];
 
-static inline void ways_note(ways_log *log, unsigned family, const way_ids *ids) {
-    for (size_t i = 0; i < ids->n && log->n < sizeof log->entries / sizeof *log->entries; i++) {
-        log->entries[log->n].key = ids->keys[i];
-        log->entries[log->n].family = family;
-        log->n++;
+/* Opens the states of all families that may have one, up to the first that is refused, and makes the
+ * generators on them. */
+static inline flake_status ways_open(const char *const paths[way_states], bool no_wait) {
+    ways_setup setup = {0};
+    const flake_options of_snos = ways_sno_options();
+    flake_options o[] = {ways_flake_options(&setup, 0, 399), ways_wide_options(&setup), of_snos,
+                         of_snos};
+    sno_snapshot pools[] = {ways_pool(0, FAMILY_SNO, 0, 99), ways_pool(0, FAMILY_SNO_SHARDS, 0, 99)};
+    o[1].seq_max = 199; /* the generator's, and the lanes' */
+    for (int i = 0; i < way_states; i++) {
+        const flake_state_options w = {.path = paths[i], .no_wait = no_wait};
+        flake_state *const s = &ways_state[i];
+        const flake_status status = i < 2 ? flake_state_open(s, &w, &o[i], NULL, NULL)
+                                          : sno_state_open(s, &w, &o[i], &pools[i - 2], NULL);
+        if (status != FLAKE_OK) return status;
     }
+    setup.flake = &ways_state[0];
+    setup.wide = &ways_state[1];
+    setup.sno = &ways_state[2];
+    setup.sno_shards = &ways_state[3];
+    return ways_make(&setup) == 0 ? FLAKE_OK : FLAKE_INVALID;
 }
 
-static inline size_t ways_repeated(ways_log *log) {
-    return count_duplicates(log->entries, log->n);
+static inline void ways_close(void) {
+    for (int i = 0; i < way_states; i++) (void)flake_state_close(&ways_state[i], NULL);
+}
+
+/* Notes what was drawn, in the scene. */
+static inline void way_note(unsigned family, const way_ids *ids) {
+    for (size_t i = 0; i < ids->n; i++) note(ids->keys[i] * 0x9e3779b97f4a7c15 + family);
 }
 
 #endif
