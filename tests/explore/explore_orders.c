@@ -367,6 +367,7 @@ static void take_owner_id(void) {
     flake_i_atomic64 *word;
     const uint64_t mark = flake_i_instance_owner_id(&word);
     if (kept.n && kept.drawn[0] != mark) orders_fail("a process has two owner ids");
+    if (word != told_page) orders_fail("the kernel was not told of the fork page");
     kept.drawn[0] = mark;
     kept.n = 1;
 }
@@ -546,13 +547,9 @@ static void begin_ring(unsigned size) {
 /* This process's page has been asked for. */
 static void begin_process(void) {
     flake_i_atomic64 *word;
-    flake_i_atomic64 *twin;
-    memset(&flake_i_process, 0, sizeof flake_i_process);
     memset(&flake_i_process, 0, sizeof flake_i_process);
     n_pages = 0;
     (void)flake_i_instance_owner_id(&word);
-    (void)flake_i_process_owner_id();
-    (void)flake_i_instance_owner_id(&twin);
     (void)flake_i_process_owner_id();
 }
 
@@ -592,7 +589,10 @@ static void begin_state(void) {
 
 static void begin_page(void) {
     begin_process();
-    if (calls_any('M')) *flake_i_process.page = 0; /* no owner id yet */
+    if (calls_any('M')) { /* no page, no owner id yet */
+        memset(&flake_i_process, 0, sizeof flake_i_process);
+        told_page = NULL;
+    }
     memset(&sno_i_partitions, 0, sizeof sno_i_partitions);
     memset(&sno_i_default, 0, sizeof sno_i_default);
     memset(&flake_i_default, 0, sizeof flake_i_default);

@@ -21,11 +21,8 @@ int main(void) {
     model_clock(5);
     model_run(3);
     if (got[0].n) assert(got[0].id[0]); /* a caller that waits has one */
-    for (unsigned i = 0; i < 2; i++) {
-        if (got[i].n > 1) assert(!got[i].id[1] || got[i].id[1] > got[i].id[0]);
-        model_different(&got[i], &got[i]);
-    }
-    model_different(&got[0], &got[1]);
+    if (got[0].n > 1) assert(!got[0].id[1] || got[0].id[1] > got[0].id[0]);
+    (void)model_different(got, 2);
     /* both units were drawn from, by both */
     MODEL_REACHED(got[0].n > 1 && model_time(got[0].id[0]) == 5 &&
                   model_time(got[0].id[1]) == 6 && got[1].n && got[1].id[got[1].n - 1]);
