@@ -25,14 +25,13 @@ static _Atomic(bool) looks_end;
 
 static uint64_t draw_to_look(looker *l) {
     uint64_t id = 0;
-    const flake_status status =
-        looks_at_lanes ? flake_next(&flake_all_lanes, &id) : flake_next(&flakes, &id);
+    const flake_status status = flake_next(looks_at_lanes ? &roomy_lanes : &roomy_whole, &id);
     l->failed += status != FLAKE_OK;
     return id;
 }
 
-static void *look(void *given) {
-    looker *const l = (looker *)given;
+static void *look(void *of) {
+    looker *const l = (looker *)of;
     while (!atomic_load(&looks_end)) {
         for (unsigned i = 1; i < draws_a_look; i++) (void)draw_to_look(l);
         const int64_t before_ns = clock_ns(CLOCK_REALTIME);
@@ -50,23 +49,17 @@ static void *look(void *given) {
     return NULL;
 }
 
-/* Whether draws have gone by leases: the machine's counter is one for it, and its pace known. */
-static bool has_leases(void) {
-    bool has = flakes.engine.ticks_per_window > 1;
-    for (unsigned i = 0; i < n_lanes; i++) has |= flake_lane_of[i].engine.ticks_per_window > 1;
-    return has;
-}
-
 /* False: a draw failed, or there was nothing to draw from. */
 static bool look_for(double seconds, const char *name, int kind, unsigned threads, bool at_lanes) {
     looker sum = {0};
-    flake_options o = {0};
+    static flake_lane lane[n_lanes];
+    const flake_options o = options_of(roomy(), 0, kind);
     memset(lookers, 0, sizeof lookers);
-    o.layout = roomy();
-    o.clock.kind = kind;
-    if (flake_init(&flakes, &o, NULL) != FLAKE_OK ||
-        flake_init(&flake_all_lanes, with_lanes(&o, flake_lane_of, n_lanes), NULL) != FLAKE_OK)
+    if (flake_init(&roomy_whole, &o, NULL) != FLAKE_OK ||
+        flake_init(&roomy_lanes, with_lanes(&o, lane, n_lanes), NULL) != FLAKE_OK)
         return false;
+    /* Without leases if the machine's counter is none for it, or its pace is not known. */
+    bool has_leases = false;
     looks_at_lanes = at_lanes;
     atomic_store(&looks_end, false);
     const int64_t drift_before_ns = drift_ns();
@@ -85,12 +78,15 @@ static bool look_for(double seconds, const char *name, int kind, unsigned thread
         if (l->late_ns > sum.late_ns) sum.late_ns = l->late_ns;
         if (l->leads_ns > sum.leads_ns) sum.leads_ns = l->leads_ns;
     }
+    for (unsigned i = 0; i < n_lanes; i++)
+        has_leases |=
+            lane[i].engine.ticks_per_window > 1 || roomy_whole.engine.ticks_per_window > 1;
     printf("%-13s %u thread%s %5.1f s", name, threads, threads > 1 ? "s" : " ", seconds);
     print_grouped(sum.looks);
     printf(" looks  late %" PRIu64 ", by %" PRId64 " ns at most  leading %" PRIu64 ", by %" PRId64
            " ns at most%s\n",
            sum.late, sum.late_ns, sum.leads, sum.leads_ns,
-           kind == FLAKE_CLOCK_FAST && !has_leases() ? "  (without leases)" : "");
+           kind == FLAKE_CLOCK_FAST && !has_leases ? "  (without leases)" : "");
     const int64_t stepped_ns = drift_ns() - drift_before_ns;
     if (stepped_ns > 1000 || stepped_ns < -1000)
         printf("     the clock was set or slewed by %" PRId64 " ns meanwhile\n", stepped_ns);
