@@ -12,19 +12,11 @@
 
 /* What bench_row calls begin and draw. One thread alone may call them. */
 bool begin_new_units(unsigned threads);
-bool floor_leaping_cas(unsigned thread, void *out, size_t n);
-bool floor_leaping_store(unsigned thread, void *out, size_t n);
-bool floor_given_leaping_cas(unsigned thread, void *out, size_t n);
-bool floor_given_leaping_store(unsigned thread, void *out, size_t n);
-bool new_unit_flake_next(unsigned thread, void *out, size_t n);
-bool new_unit_flake_try_at(unsigned thread, void *out, size_t n);
-bool new_unit_flake_shard_next(unsigned thread, void *out, size_t n);
-bool new_unit_flake_shard_try_at(unsigned thread, void *out, size_t n);
-bool new_unit_flake_lanes_next(unsigned thread, void *out, size_t n);
-bool new_unit_sno_next(unsigned thread, void *out, size_t n);
-bool new_unit_sno_try_at(unsigned thread, void *out, size_t n);
-bool new_unit_sno_shard_next(unsigned thread, void *out, size_t n);
-bool new_unit_sno_shard_try_at(unsigned thread, void *out, size_t n);
-bool new_unit_sno_lanes_next(unsigned thread, void *out, size_t n);
+typedef bool new_unit_draw(unsigned thread, void *out, size_t n);
+new_unit_draw floor_leaping_cas, floor_leaping_store, floor_given_leaping_cas,
+    floor_given_leaping_store, new_unit_flake_next, new_unit_flake_try_at,
+    new_unit_flake_shard_next, new_unit_flake_shard_try_at, new_unit_flake_lanes_next,
+    new_unit_sno_next, new_unit_sno_try_at, new_unit_sno_shard_next, new_unit_sno_shard_try_at,
+    new_unit_sno_lanes_next;
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* CLOCK_REALTIME_COARSE */
 #include "shim.h"
-#include "unique.h"
 #include "floors.h"
 #include "new_unit.h"
 #include "mutex_snowflake.h"
@@ -39,25 +38,6 @@ enum {
     slow_burst_ids = 256,  /* of peers that take a microsecond */
     uuid_burst_ids = 1024, /* which don't follow one another, so that each takes room */
     rival_ids = 64
-};
-
-/* Whether ids are looked at for their order, and whether one that does not rise is a failure. */
-typedef enum order { any_order, order_told, rising_in_a_thread, rising } order;
-
-struct bench_row {
-    const char *name, *floor;
-    bool (*begin)(unsigned threads);
-    /* Makes n ids, or takes the first n of what `begin` has prepared; false: something failed. */
-    bool (*draw)(unsigned thread, void *out, size_t n);
-    unique_key (*key)(const void *ids, size_t at); /* NULL: no ids */
-    bool (*check)(const void *out, size_t n);      /* NULL, or is the output right? */
-    size_t id_size, burst;
-    double cap;
-    int clock;       /* of the generator, which a paced row waits for */
-    int64_t unit_ns; /* 0: no pace needed; else a burst each unit of this length */
-    bool crowds, saturates;
-    size_t at_once; /* ids that a call makes: all draws are of a multiple of it */
-    order order;
 };
 
 /* ---- clocks ---- */
@@ -115,11 +95,9 @@ unsigned bench_cores(void) {
 
 static _Atomic(uint64_t) floor_word;
 
-typedef struct own_word {
+static struct own_word {
     _Alignas(128) _Atomic(uint64_t) word;
-} own_word;
-
-static own_word own_words[most];
+} own_words[most];
 
 #define FLOOR(name, value) EACH(name, uint64_t, DONE(ids[i] = (value)))
 FLOOR(floor_cas, cas_increment(&floor_word))
@@ -146,24 +124,13 @@ AT_ONCE(floor_memset_16, DONE(memset(out, (int)thread + 1, n * 16)))
 
 /* ---- generators ---- */
 
-static flake_gen flakes;
-static flake_gen flake_shards[most];
-
-/* A line of its own for each thread's stock. */
-typedef struct own_prefetch {
-    _Alignas(128) flake_prefetch stock;
-} own_prefetch;
-
-static own_prefetch prefetches[most];
-static flake_gen flakes128;
-static sno_gen snos;
-static sno_gen sno_shards[most];
-static flake_gen laned_flakes;
-static flake_gen laned_flakes128;
-static sno_gen laned_snos;
-static flake_lane flake_lanes_of_cores[most], wide_lanes_of_cores[most];
-static flake_lane sno_lanes_of_cores[most];
-static mutex_snowflake mutex_flakes = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static flake_gen flakes, flakes128, laned_flakes, laned_flakes128, flake_shards[most];
+static sno_gen snos, laned_snos, sno_shards[most];
+static flake_lane flake_lanes_of_cores[most], wide_lanes_of_cores[most], sno_lanes_of_cores[most];
+static struct own_prefetch {
+    _Alignas(128) flake_prefetch stock; /* a line of its own for each thread's */
+} prefetches[most];
+static mutex_snowflake mutex_flakes;
 
 enum { meta = 42, node = 3, prefetch_ids = 1024 };
 
@@ -177,12 +144,12 @@ static flake_layout roomy(void) {
     return flake_layout_of(36, 4, 24, (exact_ns() / 1000000 / day_ms - 1) * day_ms);
 }
 
-static flake_options flake_opts(flake_layout layout, int kind) {
+static flake_options flake_opts(flake_layout layout, uint64_t node_number, int64_t max_wait_ms, int kind) {
     flake_options o;
     memset(&o, 0, sizeof o);
     o.layout = layout;
-    o.node = node;
-    o.max_wait_ms = 60000;
+    o.node = node_number;
+    o.max_wait_ms = max_wait_ms;
     o.clock.kind = kind;
     return o;
 }
@@ -196,7 +163,7 @@ static bool begin_pair(flake_gen *g, flake_gen *laned, flake_lane *lanes_of_core
 }
 
 static bool begin_flake(unsigned threads, flake_layout layout, int kind) {
-    const flake_options o = flake_opts(layout, kind);
+    const flake_options o = flake_opts(layout, node, 60000, kind);
     if (!begin_pair(&flakes, &laned_flakes, flake_lanes_of_cores, &o)) return false;
     for (unsigned i = 0; i < threads; i++)
         if (flake_prefetch_init(&prefetches[i].stock, &flakes, prefetch_ids, 0, NULL) != FLAKE_OK) return false;
@@ -204,9 +171,7 @@ static bool begin_flake(unsigned threads, flake_layout layout, int kind) {
 }
 
 static bool begin_flake128(flake_layout layout, int kind) {
-    flake_options o = flake_opts(layout, kind);
-    o.node = layout.node_bits ? 0x0242ac110002 : 0;
-    o.max_wait_ms = 0;
+    const flake_options o = flake_opts(layout, layout.node_bits ? 0x0242ac110002 : 0, 0, kind);
     return begin_pair(&flakes128, &laned_flakes128, wide_lanes_of_cores, &o);
 }
 
@@ -225,13 +190,10 @@ static bool begin_sno(unsigned threads, int kind) {
 }
 
 static bool begin_mutex(flake_layout l) {
-    mutex_flakes.epoch_ms = l.epoch_ms;
-    mutex_flakes.last_ms = 0;
-    mutex_flakes.seq = 0;
-    mutex_flakes.seq_mask = ((uint64_t)1 << l.seq_bits) - 1;
-    mutex_flakes.node = node;
-    mutex_flakes.node_shift = l.node_shift;
-    mutex_flakes.time_shift = l.time_shift;
+    const mutex_snowflake begun = {.lock = PTHREAD_MUTEX_INITIALIZER, .epoch_ms = l.epoch_ms, .node = node,
+                                   .seq_mask = ((uint64_t)1 << l.seq_bits) - 1, .node_shift = l.node_shift,
+                                   .time_shift = l.time_shift};
+    mutex_flakes = begun;
     return true;
 }
 
@@ -706,7 +668,7 @@ static bool trial_falls(unsigned thread, void *out, size_t n) {
 
 /* They rise in each thread, and are all less than those of each thread that has begun before. */
 static _Atomic(uint64_t) trial_begun;
-static own_word trial_first[most];
+static struct own_word trial_first[most];
 
 static bool begin_falls_across(unsigned threads) {
     atomic_store(&trial_begun, 0);
@@ -741,12 +703,6 @@ enum { n_rows = sizeof rows / sizeof *rows, n_trials = sizeof trials / sizeof *t
 
 size_t bench_rows(void) { return n_rows + (getenv("BENCH_TRIALS") ? n_trials : 0); }
 const bench_row *bench_row_at(size_t i) { return i < n_rows ? &rows[i] : &trials[i - n_rows]; }
-const char *bench_name(const bench_row *r) { return r->name; }
-const char *bench_floor(const bench_row *r) { return r->floor; }
-double bench_cap(const bench_row *r) { return r->cap; }
-bool bench_saturates(const bench_row *r) { return r->saturates; }
-bool bench_tells_order(const bench_row *r) { return r->order != any_order; }
-
 static const bench_row *row_named(const char *name, size_t length) {
     for (size_t i = 0; i < bench_rows(); i++) {
         const bench_row *r = bench_row_at(i);
@@ -800,7 +756,7 @@ static bool spins; /* a core for each thread */
 static _Atomic(unsigned) arrived, round_, finished;
 static pthread_barrier_t barrier;
 static int64_t last_unit;
-static size_t alone;              /* bursts without their rivals */
+static uint64_t alone;            /* bursts without their rivals */
 static _Atomic(uint64_t) numbers; /* of calls' begins and ends */
 
 static void meet(void) {
@@ -924,7 +880,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-double bench_ratio(void) {
+static double median_ratio(void) {
     if (n_ratios == 0) return 0;
     qsort(ratios, n_ratios, sizeof *ratios, by_size);
     return (ratios[(n_ratios - 1) / 2] + ratios[n_ratios / 2]) / 2;
@@ -1094,63 +1050,21 @@ double bench_burst(const bench_row *r, unsigned thread) {
     }
 }
 
-size_t bench_alone(void) { return alone; }
-
 static uint64_t duplicates_of_crew(void) {
     static unique_ids all[most];
     for (unsigned i = 0; i < crew; i++) all[i] = workers[i].kept;
     return unique_duplicates(all, crew);
 }
 
-static uint64_t ids, duplicates, falls, falls_across;
-
-uint64_t bench_ids(void) { return ids; }
-uint64_t bench_duplicates(void) { return duplicates; }
-uint64_t bench_falls(void) { return falls; }
-uint64_t bench_falls_across(void) { return falls_across; }
-
-const char *bench_end(const bench_row *r) {
-    static char why[160];
-    bool failed = false;
-    ids = falls = 0;
-    for (unsigned i = 0; i < crew; i++) {
-        failed |= workers[i].failed;
-        ids += workers[i].kept.ids;
-        falls += workers[i].falls;
-    }
-    if (!spins) (void)pthread_barrier_destroy(&barrier);
-    duplicates = duplicates_of_crew();
-    falls_across = falls_of_crew();
-    const int n = snprintf(why, sizeof why, "%s, %u threads: ", r->name, crew);
-    char *const at = why + n;
-    const size_t room = sizeof why - (size_t)n;
-    if (duplicates && !bench_is_peer(r))
-        (void)snprintf(at, room, "%" PRIu64 " of %" PRIu64 " ids are duplicates", duplicates, ids);
-    else if (falls && r->order >= rising_in_a_thread)
-        (void)snprintf(at, room, "%" PRIu64 " of %" PRIu64 " ids fell in their thread", falls, ids);
-    else if (falls_across && r->order >= rising)
-        (void)snprintf(at, room, "%" PRIu64 " calls fell behind another thread's", falls_across);
-    else if (failed) (void)snprintf(at, room, "a call failed, or its result is wrong");
-    else return NULL;
-    return why;
-}
-
 /* ---- cases whose duplicates are known, for the check that each row relies on ---- */
 
-enum { most_runs = 4, most_known_ids = 600 };
+enum { most_known_ids = 600 };
 
-typedef struct known_run { /* `n` ids from `first` on, by a thread; n 0: no more */
-    unsigned thread;
-    uint32_t first, n;
-} known_run;
-
-typedef struct known_case {
+static const struct known_case {
     const char *name;
-    known_run runs[most_runs];
+    uint32_t runs[4][3]; /* thread, first id, how many from there on; 0: no more */
     uint64_t duplicates; /* how many came once more than they should */
-} known_case;
-
-static const known_case known[] = {
+} known[] = {
     {"two threads, no id twice", {{0, 1000, 600}, {1, 1600, 600}, {0, 2200, 600}}, 0},
     {"ids that fall", {{0, 900, 1}, {0, 800, 2}, {1, 700, 3}, {1, 600, 4}}, 0},
     {"two threads and one id of both", {{0, 1000, 600}, {1, 1600, 600}, {1, 1300, 1}}, 1},
@@ -1165,45 +1079,36 @@ static const known_case known[] = {
 
 /* The id of a number, in the form of a row. Where there are fields, each gets bits of it. */
 static void known_id(const bench_row *r, uint32_t number, void *out, size_t at) {
+    flake128 id = {{0}};
+    id.bytes[0] = (uint8_t)(number >> 8);
+    id.bytes[15] = (uint8_t)number;
     if (r->key == key_of_64) ((uint64_t *)out)[at] = number;
     else if (r->key == key_of_80)
         (void)sno_compose(number >> 4, number >> 3 & 1, (uint8_t)(number >> 2 & 1), (uint16_t)(number >> 1 & 1),
                           (uint16_t)(number & 1), &((sno_id *)out)[at]);
-    else {
-        flake128 id = {{0}};
-        id.bytes[0] = (uint8_t)(number >> 8);
-        id.bytes[15] = (uint8_t)number;
-        if (r->key == key_of_uuid) flake128_to_uuid(&id, (char *)out + uuid_text * at);
-        else if (r->key == key_of_ulid) flake128_to_ulid(&id, (char *)out + ulid_text * at);
-        else ((flake128 *)out)[at] = id;
-    }
+    else if (r->key == key_of_uuid) flake128_to_uuid(&id, (char *)out + uuid_text * at);
+    else if (r->key == key_of_ulid) flake128_to_ulid(&id, (char *)out + ulid_text * at);
+    else ((flake128 *)out)[at] = id;
 }
 
-static bool counts_as_known(const bench_row *r, const known_case *c) {
+static bool counts_as_known(const bench_row *r, const struct known_case *c) {
     static uint64_t out[most_known_ids * largest_id / sizeof(uint64_t) + 1];
-    crew = 3;
     for (unsigned i = 0; i < crew; i++) unique_clear(&workers[i].kept);
-    for (const known_run *run = c->runs; run < c->runs + most_runs; run++) {
-        for (uint32_t i = 0; i < run->n; i++) known_id(r, run->first + i, out, i);
-        for (uint32_t i = 0; i < run->n; i++) unique_add(&workers[run->thread].kept, r->key(out, i));
+    for (unsigned run = 0; run < 4; run++) {
+        for (uint32_t i = 0; i < c->runs[run][2]; i++) known_id(r, c->runs[run][1] + i, out, i);
+        for (uint32_t i = 0; i < c->runs[run][2]; i++)
+            unique_add(&workers[c->runs[run][0]].kept, r->key(out, i));
     }
     return duplicates_of_crew() == c->duplicates;
 }
 
-/* Calls of known numbers, each in a thread of its own or behind another, and which of them fell behind. */
-typedef struct known_call {
-    unsigned thread;
-    uint32_t began, ended, least, greatest; /* ended 0: no more */
-} known_call;
-
-typedef struct known_order {
+/* Calls of known numbers, each in a thread of its own or after another, and which of them fell behind. */
+static const struct known_order {
     const char *name;
-    known_call calls[4];
+    uint32_t calls[4][5]; /* thread, began, ended, least, greatest; ended 0: no more */
     uint64_t falls;
-} known_order;
-
-static const known_order known_orders[] = {
-    {"one behind the other", {{0, 0, 1, 5, 5}, {1, 2, 3, 6, 6}}, 0},
+} known_orders[] = {
+    {"one after the other", {{0, 0, 1, 5, 5}, {1, 2, 3, 6, 6}}, 0},
     {"one falls behind the other", {{0, 0, 1, 6, 6}, {1, 2, 3, 5, 5}}, 1},
     {"the same id again", {{0, 0, 1, 6, 6}, {1, 2, 3, 6, 6}}, 1},
     {"at once, in either order", {{0, 0, 2, 6, 6}, {1, 1, 3, 5, 5}}, 0},
@@ -1212,46 +1117,33 @@ static const known_order known_orders[] = {
     {"the greatest of all counts", {{0, 0, 1, 9, 9}, {1, 2, 3, 10, 10}, {2, 4, 5, 7, 7}, {0, 6, 7, 8, 8}}, 2},
 };
 
-static bool falls_as_known(const known_order *o) {
-    crew = 3;
+static bool falls_as_known(const struct known_order *o) {
     for (unsigned i = 0; i < crew; i++) workers[i].n_calls = 0;
-    for (const known_call *c = o->calls; c < o->calls + 4 && c->ended; c++) {
-        numbered_call *const call = next_call(&workers[c->thread]);
-        call->began = c->began;
-        call->ended = c->ended;
-        call->least.high = call->greatest.high = 0;
-        call->least.low = c->least;
-        call->greatest.low = c->greatest;
+    for (unsigned i = 0; i < 4 && o->calls[i][2]; i++) {
+        const uint32_t *const c = o->calls[i];
+        *next_call(&workers[c[0]]) = (numbered_call){c[1], c[2], {0, c[3]}, {0, c[4]}, nothing};
     }
     return falls_of_crew() == o->falls;
 }
 
 const char *bench_try_check(void) {
-    enum { sizes = 5 }; /* 64, 80 and 128 bits, and two texts */
-    static char why[160];
-    unique_key (*tried[sizes])(const void *, size_t) = {NULL};
-    size_t n = 0;
+    unique_key (*const keys[])(const void *, size_t) = {key_of_64, key_of_80, key_of_128, key_of_uuid, key_of_ulid};
+    enum { n_keys = sizeof keys / sizeof *keys };
+    bool tried[n_keys] = {false};
+    crew = 3;
     for (size_t i = 0; i < bench_rows(); i++) {
         const bench_row *r = bench_row_at(i);
-        bool again = !r->key;
-        for (size_t k = 0; k < n; k++) again |= r->key == tried[k];
-        if (again) continue;
-        if (n == sizes) return "there is an id that the check was not tried with";
-        tried[n++] = r->key;
+        size_t k = 0;
+        while (r->key && k < n_keys && keys[k] != r->key) k++;
+        if (k == n_keys) return "there is an id that the check was not tried with";
+        if (!r->key || tried[k]) continue;
+        tried[k] = true;
         for (size_t c = 0; c < sizeof known / sizeof *known; c++)
-            if (!counts_as_known(r, &known[c])) {
-                (void)snprintf(why, sizeof why, "the check of %s: %s: there are %" PRIu64 " duplicates", r->name,
-                               known[c].name, known[c].duplicates);
-                return why;
-            }
+            if (!counts_as_known(r, &known[c])) return known[c].name;
     }
     for (size_t c = 0; c < sizeof known_orders / sizeof *known_orders; c++)
-        if (!falls_as_known(&known_orders[c])) {
-            (void)snprintf(why, sizeof why, "the check of order: %s: %" PRIu64 " calls fall", known_orders[c].name,
-                           known_orders[c].falls);
-            return why;
-        }
-    return n == sizes ? NULL : "the check was not tried with ids of each size";
+        if (!falls_as_known(&known_orders[c])) return known_orders[c].name;
+    return NULL;
 }
 
 /* ---- saturation ---- */
@@ -1363,14 +1255,12 @@ static double most_to_least(const uint64_t *counts, size_t n) {
     return (double)greatest / (double)(least ? least : 1);
 }
 
-bench_saturation bench_saturated(void) {
-    bench_saturation s;
+static void saturated(bench_result *s) {
     uint64_t by_thread[most], by_lane[most] = {0}, on_core[most] = {0};
     static uint64_t histogram[histogram_size];
     uint64_t drawn = 0, drawn_by_lane = 0, calls = 0;
     double cpu_s = 0;
     int64_t began_ns = INT64_MAX, ended_ns = 0;
-    memset(&s, 0, sizeof s);
     memset(histogram, 0, sizeof histogram);
     for (unsigned t = 0; t < crew; t++) {
         const worker *w = &workers[t];
@@ -1384,20 +1274,50 @@ bench_saturation bench_saturated(void) {
         cpu_s += w->cpu_s;
         if (w->began_ns < began_ns) began_ns = w->began_ns;
         if (w->ended_ns > ended_ns) ended_ns = w->ended_ns;
-        if ((double)w->worst_ns > s.worst_ns) s.worst_ns = (double)w->worst_ns;
+        if ((double)w->worst_ns > s->worst_ns) s->worst_ns = (double)w->worst_ns;
         for (unsigned i = 0; i < histogram_size; i++) {
             histogram[i] += w->histogram[i];
             calls += w->histogram[i];
         }
     }
-    s.ids_per_second = (double)drawn / ((double)(ended_ns - began_ns) / 1e9);
-    s.cpu_s_per_million = cpu_s / ((double)drawn / 1e6);
-    s.of_threads = most_to_least(by_thread, crew);
-    if (drawn_by_lane) s.of_lanes = most_to_least(by_lane, lanes());
+    s->ids_per_second = (double)drawn / ((double)(ended_ns - began_ns) / 1e9);
+    s->cpu_s_per_million = cpu_s / ((double)drawn / 1e6);
+    if (crew > 1) s->of_threads = most_to_least(by_thread, crew);
+    if (drawn_by_lane) s->of_lanes = most_to_least(by_lane, lanes());
     qsort(on_core, most, sizeof *on_core, falling); /* ours need not be the first ones */
-    if (!spins) s.on_cores = most_to_least(on_core, lanes());
-    s.p50_ns = percentile_ns(histogram, calls, 0.5);
-    s.p99_ns = percentile_ns(histogram, calls, 0.99);
-    s.p999_ns = percentile_ns(histogram, calls, 0.999);
-    return s;
+    if (!spins) s->on_cores = most_to_least(on_core, lanes());
+    s->p50_ns = percentile_ns(histogram, calls, 0.5);
+    s->p99_ns = percentile_ns(histogram, calls, 0.99);
+    s->p999_ns = percentile_ns(histogram, calls, 0.999);
+}
+
+bench_result bench_end(const bench_row *r) {
+    static char why[160];
+    bool failed = false;
+    bench_result of;
+    memset(&of, 0, sizeof of);
+    for (unsigned i = 0; i < crew; i++) {
+        failed |= workers[i].failed;
+        of.ids += workers[i].kept.ids;
+        of.falls += workers[i].falls;
+    }
+    if (!spins) (void)pthread_barrier_destroy(&barrier);
+    of.duplicates = duplicates_of_crew();
+    of.falls_across = falls_of_crew();
+    of.alone = alone;
+    of.ratio = median_ratio();
+    if (r->saturates) saturated(&of);
+    const int n = snprintf(why, sizeof why, "%s, %u threads: ", r->name, crew);
+    char *const at = why + n;
+    const size_t room = sizeof why - (size_t)n;
+    of.why = why;
+    if (of.duplicates && !bench_is_peer(r))
+        (void)snprintf(at, room, "%" PRIu64 " of %" PRIu64 " ids are duplicates", of.duplicates, of.ids);
+    else if (of.falls && r->order >= rising_in_a_thread)
+        (void)snprintf(at, room, "%" PRIu64 " of %" PRIu64 " ids fell in their thread", of.falls, of.ids);
+    else if (of.falls_across && r->order >= rising)
+        (void)snprintf(at, room, "%" PRIu64 " calls fell behind another thread's", of.falls_across);
+    else if (failed) (void)snprintf(at, room, "a call failed, or its result is wrong");
+    else of.why = NULL;
+    return of;
 }
