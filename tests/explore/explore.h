@@ -51,12 +51,6 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "fibers.h"
 
@@ -163,23 +157,16 @@ __attribute__((format(printf, 1, 2))) static inline void explore_say(const char 
     (void)putchar('\n');
 }
 
-static inline uint64_t explore_mix(uint64_t hash, uint64_t value) {
-    hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15 + value + 0x632be59bd9b4e019;
-    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
-    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
-    return hash ^ (hash >> 31);
-}
-
 /* This thread has read plain data that another may have written. */
 static inline void explore_saw(uint64_t value) {
     explore_thread *t = &explore_now.thread[explore_now.me];
-    t->history = explore_mix(t->history, value);
+    t->history = hash_mix(t->history, value);
 }
 
 /* All that this thread still knows of what it has seen is `value`. */
 static inline void explore_forget(uint64_t value) {
     explore_thread *t = &explore_now.thread[explore_now.me];
-    t->history = explore_mix(0, value);
+    t->history = hash_mix(0, value);
     t->sleeps = 0;
 }
 
@@ -200,10 +187,10 @@ static inline void explore_step(const explore_access *a) {
     const char *name = a->at ? explore_now.s->name(a->at) : "";
     if (a->wrote && name) {
         const uint64_t at = (uint64_t)(uintptr_t)a->at;
-        explore_now.memory ^= explore_mix(explore_mix(1, at), a->seen);
-        explore_now.memory ^= explore_mix(explore_mix(1, at), a->left);
+        explore_now.memory ^= hash_mix(hash_mix(1, at), a->seen);
+        explore_now.memory ^= hash_mix(hash_mix(1, at), a->left);
     }
-    if (name) t->history = explore_mix(t->history, a->kind == EXPLORE_STORE ? 1 : a->seen);
+    if (name) t->history = hash_mix(t->history, a->kind == EXPLORE_STORE ? 1 : a->seen);
     if (name && explore_now.trace) {
         char seen[64], left[64];
         explore_now.s->show(a->at, a->seen, seen, sizeof seen);
@@ -220,25 +207,6 @@ static inline void explore_step(const explore_access *a) {
 
 /* ---- what the hooks call ---- */
 
-static inline uint64_t explore_peek(const void *at, size_t size) {
-    uint64_t wide;
-    uint32_t narrow;
-    if (size == sizeof wide) {
-        memcpy(&wide, at, sizeof wide);
-        return wide;
-    }
-    memcpy(&narrow, at, sizeof narrow);
-    return narrow;
-}
-
-static inline void explore_poke(void *at, size_t size, uint64_t value) {
-    const uint32_t narrow = (uint32_t)value;
-    if (size == sizeof value)
-        memcpy(at, &value, sizeof value);
-    else
-        memcpy(at, &narrow, sizeof narrow);
-}
-
 static inline bool explore_before(const void *at) {
     if (explore_now.me == EXPLORE_NOBODY) return false; /* reset and ended run outside */
     if (fiber_has(at)) return false; /* on a fiber's own stack */
@@ -251,7 +219,7 @@ static inline bool explore_before(const void *at) {
 
 static inline uint64_t explore_load(const void *at, size_t size) {
     const bool inside = explore_before(at);
-    const uint64_t seen = explore_peek(at, size);
+    const uint64_t seen = memory_peek(at, size);
     const explore_access a = {EXPLORE_LOAD, at, seen, seen, false};
     if (inside) explore_step(&a);
     return seen;
@@ -259,26 +227,26 @@ static inline uint64_t explore_load(const void *at, size_t size) {
 
 static inline void explore_store(void *at, size_t size, uint64_t value) {
     const bool inside = explore_before(at);
-    const explore_access a = {EXPLORE_STORE, at, explore_peek(at, size), value, true};
-    explore_poke(at, size, value);
+    const explore_access a = {EXPLORE_STORE, at, memory_peek(at, size), value, true};
+    memory_poke(at, size, value);
     if (inside) explore_step(&a);
 }
 
 static inline uint64_t explore_add(void *at, size_t size, uint64_t more) {
     const bool inside = explore_before(at);
-    const uint64_t seen = explore_peek(at, size);
-    explore_poke(at, size, seen + more);
-    const explore_access a = {EXPLORE_ADD, at, seen, explore_peek(at, size), true};
+    const uint64_t seen = memory_peek(at, size);
+    memory_poke(at, size, seen + more);
+    const explore_access a = {EXPLORE_ADD, at, seen, memory_peek(at, size), true};
     if (inside) explore_step(&a);
     return seen;
 }
 
 static inline bool explore_cas(void *at, size_t size, void *expected, uint64_t value) {
     const bool inside = explore_before(at);
-    const uint64_t seen = explore_peek(at, size);
-    const bool same = seen == explore_peek(expected, size);
+    const uint64_t seen = memory_peek(at, size);
+    const bool same = seen == memory_peek(expected, size);
     const explore_access a = {EXPLORE_CAS, at, seen, same ? value : seen, same};
-    explore_poke(same ? at : expected, size, same ? value : seen);
+    memory_poke(same ? at : expected, size, same ? value : seen);
     if (inside) explore_step(&a);
     return same;
 }
@@ -293,7 +261,7 @@ static inline int64_t explore_clock(bool coarse) {
 
 static inline void explore_sleep(int64_t ns) {
     explore_thread *t = &explore_now.thread[explore_now.me];
-    t->history = explore_mix(t->history, (uint64_t)ns);
+    t->history = hash_mix(t->history, (uint64_t)ns);
     t->until_ns = explore_now.slept_ns + ns;
     t->clock_at = explore_now.clock_at;
     t->asleep = true;
@@ -384,59 +352,28 @@ static inline bool explore_is_cut(void) {
 }
 
 static inline uint64_t explore_state(void) {
-    uint64_t hash = explore_mix(explore_now.memory, explore_now.clock_at);
+    uint64_t hash = hash_mix(explore_now.memory, explore_now.clock_at);
     uint64_t part[EXPLORE_THREADS];
     const explore_setup *s = explore_now.s;
-    hash = explore_mix(hash, s->digest(s->threads));
-    hash = explore_mix(hash, (uint64_t)explore_now.slept_ns);
-    if (s->preemptions != EXPLORE_ANY) hash = explore_mix(hash, (uint64_t)explore_now.preempted);
+    hash = hash_mix(hash, s->digest(s->threads));
+    hash = hash_mix(hash, (uint64_t)explore_now.slept_ns);
+    if (s->preemptions != EXPLORE_ANY) hash = hash_mix(hash, (uint64_t)explore_now.preempted);
     for (unsigned i = 0; i < s->threads; i++) {
         const explore_thread *t = &explore_now.thread[i];
         const bool last = s->preemptions != EXPLORE_ANY && i == explore_now.last;
-        uint64_t own = explore_mix(explore_mix(s->role[i], t->history), s->digest(i));
-        own = explore_mix(own, !t->asleep ? t->done : explore_awake(t) ? 2 : 3);
-        own = explore_mix(own, last);
-        if (t->asleep) own = explore_mix(own, (uint64_t)t->until_ns);
+        uint64_t own = hash_mix(hash_mix(s->role[i], t->history), s->digest(i));
+        own = hash_mix(own, !t->asleep ? t->done : explore_awake(t) ? 2 : 3);
+        own = hash_mix(own, last);
+        if (t->asleep) own = hash_mix(own, (uint64_t)t->until_ns);
         unsigned at = i; /* sorted: who of those with one role is which does not matter */
         for (; at && part[at - 1] > own; at--) part[at] = part[at - 1];
         part[at] = own;
     }
-    for (unsigned i = 0; i < s->threads; i++) hash = explore_mix(hash, part[i]);
+    for (unsigned i = 0; i < s->threads; i++) hash = hash_mix(hash, part[i]);
     return hash ? hash : 1;
 }
 
 // >>search
-
-typedef struct explore_seen {
-    uint64_t state;   /* 0: an empty slot */
-    double schedules; /* from here to an end */
-} explore_seen;
-
-static struct {
-    explore_seen *slot;
-    size_t size, used;
-} explore_table;
-
-static inline explore_seen *explore_slot(uint64_t state) {
-    size_t at = (size_t)state & (explore_table.size - 1);
-    while (explore_table.slot[at].state && explore_table.slot[at].state != state)
-        at = (at + 1) & (explore_table.size - 1);
-    return &explore_table.slot[at];
-}
-
-static inline void explore_table_size(size_t size) {
-    explore_seen *old = explore_table.slot;
-    const size_t old_size = explore_table.size;
-    explore_table.slot = (explore_seen *)calloc(size, sizeof *old);
-    if (!explore_table.slot) {
-        (void)fprintf(stderr, "no memory for %zu states\n", size);
-        exit(2);
-    }
-    explore_table.size = size;
-    for (size_t i = 0; i < old_size; i++)
-        if (old[i].state) *explore_slot(old[i].state) = old[i];
-    free(old);
-}
 
 /* A place where the schedule has alternatives. */
 typedef struct explore_node {
@@ -457,8 +394,6 @@ static inline double explore_run(explore_node *path, unsigned *length) {
                 r->cut++;
                 return 0;
             }
-            if (explore_table.used * 4 >= explore_table.size * 3)
-                explore_table_size(explore_table.size * 2);
             explore_node *node = &path[(*length)++];
             node->state = explore_state();
             node->n = n;
@@ -466,20 +401,17 @@ static inline double explore_run(explore_node *path, unsigned *length) {
             node->schedules = 0;
             memcpy(node->choices, choices, sizeof choices);
             if (!explore_now.s->every || !n) {
-                explore_seen *seen = explore_slot(node->state);
-                if (seen->state) {
+                if (!states_add(node->state)) {
                     r->merged++;
                     --*length;
-                    return seen->schedules;
+                    return states_find(node->state)->schedules;
                 }
-                seen->state = node->state;
-                explore_table.used++;
                 r->states++;
                 if (!n) {
                     r->complete++;
                     --*length;
                     explore_now.s->ended();
-                    return seen->schedules = 1;
+                    return states_find(node->state)->schedules = 1;
                 }
             }
         }
@@ -493,9 +425,7 @@ static inline explore_result explore_search(const explore_setup *s) {
     explore_result r;
     unsigned length = 0;
     memset(&r, 0, sizeof r);
-    free(explore_table.slot);
-    memset(&explore_table, 0, sizeof explore_table);
-    explore_table_size(1 << 12);
+    states_forget();
     do {
         explore_begin(s, &r, false);
         double schedules = explore_run(path, &length);
@@ -509,7 +439,7 @@ static inline explore_result explore_search(const explore_setup *s) {
             node->schedules += schedules;
             if (++node->at < node->n) break;
             schedules = node->schedules;
-            if (!s->every) explore_slot(node->state)->schedules = schedules;
+            if (!s->every) states_find(node->state)->schedules = schedules;
         }
         if (!length) r.schedules = schedules;
     } while (length);
@@ -572,21 +502,16 @@ static inline explore_result explore_replay(const explore_setup *s, const char *
 // >>hooks
 
 /* The order is dropped: all is sequentially consistent here. The type is a plain one. */
-#define EXPLORE_LOAD_(p)           ((__typeof__(*(p)))explore_load((p), sizeof *(p)))
-#define EXPLORE_STORE_(p, v)       explore_store((p), sizeof *(p), (uint64_t)(v))
-#define EXPLORE_ADD_(p, v)         ((__typeof__(*(p)))explore_add((p), sizeof *(p), (uint64_t)(v)))
-#define EXPLORE_CAS_(p, seen, v)   explore_cas((p), sizeof *(p), (seen), (uint64_t)(v))
-
-#define FLAKE_ATOMIC(T)                                T
-#define FLAKE_ATOMIC_LOAD(p, order)                    EXPLORE_LOAD_(p)
-#define FLAKE_ATOMIC_STORE(p, v, order)                EXPLORE_STORE_(p, v)
-#define FLAKE_ATOMIC_ADD(p, v, order)                  EXPLORE_ADD_(p, v)
-#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) EXPLORE_CAS_(p, seen, v)
+#define FLAKE_ATOMIC(T)                T
+#define FLAKE_ATOMIC_LOAD(p, order)    ((__typeof__(*(p)))explore_load((p), sizeof *(p)))
+#define FLAKE_ATOMIC_STORE(p, v, order) explore_store((p), sizeof *(p), (uint64_t)(v))
+#define FLAKE_ATOMIC_ADD(p, v, order)  ((__typeof__(*(p)))explore_add((p), sizeof *(p), (uint64_t)(v)))
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
+    explore_cas((p), sizeof *(p), (seen), (uint64_t)(v))
 #define FLAKE_CLOCK_NS(kind)                           explore_clock((kind) == FLAKE_CLOCK_COARSE)
-#define FLAKE_COUNTER()                                EXPLORE_LOAD_(&explore_now.counter)
+#define FLAKE_COUNTER()                                FLAKE_ATOMIC_LOAD(&explore_now.counter, relaxed)
 #define FLAKE_SLEEP_NS(ns)                             explore_sleep(ns)
 #define FLAKE_RELAX()                                  ((void)0)
 #define FLAKE_ASSERT(condition) ((condition) ? (void)0 : explore_fail("assert: " #condition))
-
 
 #endif

@@ -682,23 +682,23 @@ static bool is_plain(const void *p) {
 static uint64_t digest(unsigned i) {
     uint64_t hash = 7, sum = 0;
     if (i < orders_now.s->threads) {
-        for (const char *c = kept.thread[i].loads; *c; c++) hash = orders_mix(hash, (uint64_t)*c);
+        for (const char *c = kept.thread[i].loads; *c; c++) hash = hash_mix(hash, (uint64_t)*c);
         for (unsigned n = 0; n < engines(); n++) {
-            hash = orders_mix(hash, kept.thread[i].of[n].word);
-            for (unsigned k = 0; k < 2; k++) hash = orders_mix(hash, kept.thread[i].of[n].used[k]);
+            hash = hash_mix(hash, kept.thread[i].of[n].word);
+            for (unsigned k = 0; k < 2; k++) hash = hash_mix(hash, kept.thread[i].of[n].used[k]);
         }
-        if (now->of == LANES) hash = orders_mix(hash, split.map[i]); /* its own place */
-        return orders_mix(hash, (uint64_t)kept.pending[i]);
+        if (now->of == LANES) hash = hash_mix(hash, split.map[i]); /* its own place */
+        return hash_mix(hash, (uint64_t)kept.pending[i]);
     }
     for (unsigned k = 0; k < kept.n; k++)
-        sum += orders_mix(hash, kept.drawn[k]); /* whoever has it */
-    hash = orders_mix(orders_mix(hash, sum), kept.popped);
-    hash = orders_mix(orders_mix(hash, (uint64_t)kept.latest), (uint64_t)kept.floor);
-    hash = orders_mix(orders_mix(hash, kept.salt.low), kept.salt.high);
+        sum += hash_mix(hash, kept.drawn[k]); /* whoever has it */
+    hash = hash_mix(hash_mix(hash, sum), kept.popped);
+    hash = hash_mix(hash_mix(hash, (uint64_t)kept.latest), (uint64_t)kept.floor);
+    hash = hash_mix(hash_mix(hash, kept.salt.low), kept.salt.high);
     if (now->of == STATE)
-        hash = orders_mix(orders_mix(hash, state.number), (uint64_t)state.written_ns);
+        hash = hash_mix(hash_mix(hash, state.number), (uint64_t)state.written_ns);
     if (now->of == RING)
-        for (unsigned k = 0; k < now->cap; k++) hash = orders_mix(hash, slots[k].note.waiting);
+        for (unsigned k = 0; k < now->cap; k++) hash = hash_mix(hash, slots[k].note.waiting);
     return hash;
 }
 
