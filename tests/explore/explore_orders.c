@@ -7,17 +7,8 @@
  *     explore_orders                       the standing set, then each label; closes with "N passed, N
  *                                          failed", and fails if that takes more CPU time than MOST_S
  *     explore_orders WORD...               scenarios whose names contain one of the words
- *     explore_orders --list                what each of them shows
- *     explore_orders --labels [WORD...]    each label, or those whose names contain one of the words
- *     explore_orders --lines [WORD...]     the same, line by line: what no scenario needs there
- *     explore_orders --weaken LABEL:R ...  scenarios with an order of that label weakened: R takes
- *                                          release away, A acquire, S seq_cst (to acquire and release)
- *     explore_orders --weaken 1024:R ...   the same on one line of sno.h; of flake.h: 1024f:R
  *     explore_orders --replay CHOICES NAME one execution, step by step, with the line of each access;
- *                                          CHOICES is what a failure printed; with --weaken as it was
- *     --every                              without pruning: slow, and must come to the same ends
- *     --no-I5                              without that rule: only what comes of it
- *     --most N                             at most N executions of each scenario
+ *                                          CHOICES is what a failure printed
  *
  * A new scenario is a line of the table in orders_scenarios.h: what each thread calls, one letter a
  * call, and what the clock may say. What must hold does not depend on it:
@@ -156,14 +147,12 @@ static void wrote(unsigned i, unsigned p) {
         orders_fail("an election for ms %" PRIu64 " comes behind that for %" PRIu64, ms, before);
 }
 
-static bool without_i5;
-
 static void saw(unsigned i, const orders_message *m) {
     const unsigned me = orders_now.me;
     unsigned n, part;
     if (!is_of_engine(i, &n, &part)) return;
     if (part == WORD) note_word(n, m);
-    if (!kept.thread[me].of[n].word || without_i5) return;
+    if (!kept.thread[me].of[n].word) return;
     const unsigned other = tick_of(kept.thread[me].of[n].word) ^ 1;
     if (part == SAFE + other && m->value < kept.thread[me].of[n].used[other])
         orders_fail("I5: reads safe[%u] = %" PRIu64 ", but %" PRIu64 " is used", other, m->value,
@@ -841,33 +830,10 @@ static uint8_t loses(const char *label) {
     return what == 'A' ? ORDERS_A : what == 'R' ? ORDERS_R : ORDERS_S;
 }
 
-static void weaken(const struct mark *m) {
-    for (int n = m->first; n <= m->last; n++) orders_weakened[n] |= loses(labels[m->label].name);
-}
-
-/* LABEL:R, or 1024:R; false: there is no such. */
-static bool weaken_by(const char *what) {
-    bool found = false;
-    const int line = atoi(what);
-    if (line > 0 && line < ORDERS_FLAKE - 8) {
-        orders_weakened[line + (strchr(what, 'f') ? ORDERS_FLAKE : 0)] |= loses(what);
-        return true;
-    }
-    for (unsigned i = 0; i < n_marks; i++)
-        if (!strcmp(labels[marks[i].label].name, what)) {
-            weaken(&marks[i]);
-            found = true;
-        }
-    return found;
-}
-
 // >>runs
 
 static bool reached[SCENARIOS][ORDERS_LINES];
 static unsigned long size_of[SCENARIOS]; /* executions; 0: was not explored */
-static unsigned long most;
-static bool every;
-
 static orders_setup setup_of(const scenario *s) {
     orders_setup setup;
     memset(&setup, 0, sizeof setup);
@@ -887,13 +853,10 @@ static orders_setup setup_of(const scenario *s) {
     setup.is_plain = is_plain;
     setup.show = show;
     setup.samples = s->samples;
-    setup.most = most;
-    setup.every = every;
     return setup;
 }
 
-static double seconds_since(clock_t begun) { return (double)(clock() - begun) / CLOCKS_PER_SEC; }
-
+/* The search that prunes nothing ends in as many states. */
 static bool prunes_rightly(const orders_setup *setup, const orders_result *pruned) {
     orders_setup all = *setup;
     all.every = true;
@@ -905,29 +868,26 @@ static bool prunes_rightly(const orders_setup *setup, const orders_result *prune
 }
 
 /* Explores it; false: it is not as it should be. */
-static bool passes(unsigned i) {
+static bool passes(unsigned i, const orders_setup *setup) {
     const scenario *s = &scenarios[i];
-    const orders_setup setup = setup_of(s);
     const clock_t begun = clock();
     came_up = false;
     memset(orders_reached, 0, sizeof orders_reached);
-    const orders_result r = orders_explore(&setup);
+    const orders_result r = orders_explore(setup);
     const bool well =
         !r.failed && came_up == s->seldom && (r.finished || s->samples) && (r.ends || s->samples);
     memcpy(reached[i], orders_reached, sizeof reached[i]);
     size_of[i] = r.executions;
     printf("%-4s %-16s %8lu executions %6lu ends %6lu cut %8lu states %6.2f s%s\n",
            well ? "ok" : "FAIL", s->name, r.executions, r.ends, r.cuts, r.states,
-           seconds_since(begun),
-           s->samples               ? "  sampled"
-           : r.finished || r.failed ? ""
-                                    : "  gave up");
+           (double)(clock() - begun) / CLOCKS_PER_SEC, s->samples ? "  sampled" : "");
+    if (!well) printf("     %s%s\n", s->shows, r.failed ? "" : ": what is looked for never came up");
     if (r.failed) {
-        const orders_result simple = orders_simplest(&setup, &r);
+        const orders_result simple = orders_simplest(setup, &r);
         printf("     %s\n     --replay %s %s\n", r.message, simple.choices, s->name);
-    } else if (!well && s->seen && s->seldom) printf("     %s never came up\n", s->seen);
+    }
     (void)fflush(stdout);
-    return well && ((!s->every && s->of != LITMUS) || prunes_rightly(&setup, &r));
+    return well && ((!s->every && s->of != LITMUS) || prunes_rightly(setup, &r));
 }
 
 enum { MOST_WEAKENED = 200000 }; /* executions of a scenario */
@@ -956,96 +916,56 @@ static bool is_caught(const scenario **by, orders_result *r, unsigned long *exec
     }
 }
 
-static bool print_caught(const char *name, unsigned lines) {
-    const scenario *by = NULL;
-    orders_result r;
-    unsigned long executions;
-    const bool caught = is_caught(&by, &r, &executions);
-    if (caught)
-        printf("ok   %-10s %2u %s  %7lu executions  %-16s %s\n", name, lines,
-               lines == 1 ? "line " : "lines", executions, by->name, r.message);
-    else
-        printf("FAIL %-10s %2u %s  %7lu executions, and nothing is seen\n", name, lines,
-               lines == 1 ? "line " : "lines", executions);
-    (void)fflush(stdout);
-    return caught;
-}
-
-static bool is_wanted(const char *name, char **words, int n) {
-    bool wanted = !n;
-    for (int i = 0; i < n; i++) wanted |= strstr(name, words[i]) != NULL;
-    return wanted;
-}
-
 static int passed, failed;
-static void count(bool well) {
-    if (well) passed++;
-    else failed++;
+static const char *count(bool well) {
+    *(well ? &passed : &failed) += 1;
+    return well ? "ok  " : "FAIL";
 }
 
-/* Each label weakened: with `each`, at one line after the other. */
-static void run_labels(bool each, char **words, int n) {
+/* Each label, weakened at all its lines: which scenario notices that. */
+static void run_labels(void) {
     for (unsigned k = 0; k < n_labels; k++) {
+        const scenario *by = NULL;
+        orders_result r;
+        unsigned long executions;
         unsigned lines = 0;
-        if (!is_wanted(labels[k].name, words, n)) continue;
         if (!labels[k].in_table) printf("FAIL %s is in no table\n", labels[k].name);
-        count(labels[k].in_table);
-        memset(orders_weakened, 0, sizeof orders_weakened);
+        (void)count(labels[k].in_table);
         for (unsigned i = 0; i < n_marks; i++) {
-            char name[48];
             if (marks[i].label != k) continue;
             lines++;
-            weaken(&marks[i]);
-            if (!each) continue;
-            (void)snprintf(name, sizeof name, "%s %d%s", labels[k].name,
-                           marks[i].first % ORDERS_FLAKE, marks[i].first > ORDERS_FLAKE ? "f" : "");
-            count(print_caught(name, 1));
-            memset(orders_weakened, 0, sizeof orders_weakened);
+            for (int n = marks[i].first; n <= marks[i].last; n++)
+                orders_weakened[n] |= loses(labels[k].name);
         }
-        if (!each) count(print_caught(labels[k].name, lines));
+        const bool caught = is_caught(&by, &r, &executions);
+        printf("%s %-10s %2u %s  %7lu executions  %-16s %s\n", count(caught), labels[k].name, lines,
+               lines == 1 ? "line " : "lines", executions, caught ? by->name : "",
+               caught ? r.message : "and nothing is seen");
+        (void)fflush(stdout);
+        memset(orders_weakened, 0, sizeof orders_weakened);
     }
-    memset(orders_weakened, 0, sizeof orders_weakened);
 }
 
 enum { MOST_S = 240 };
 
 int main(int argc, char **argv) {
-    const char *choices = NULL;
-    bool only_labels = false, lines = false, list = false, weakened = false;
-    int words = 0;
+    const bool replays = argc == 4 && !strcmp(argv[1], "--replay");
     scan("sno.h", 0);
     scan("flake.h", ORDERS_FLAKE);
-    for (int a = 1; a < argc; a++)
-        if (!strcmp(argv[a], "--list")) list = true;
-        else if (!strcmp(argv[a], "--labels")) only_labels = true;
-        else if (!strcmp(argv[a], "--lines")) only_labels = lines = true;
-        else if (!strcmp(argv[a], "--every")) every = true;
-        else if (!strcmp(argv[a], "--no-I5")) without_i5 = true;
-        else if (!strcmp(argv[a], "--most") && a + 1 < argc) most = strtoul(argv[++a], NULL, 10);
-        else if (!strcmp(argv[a], "--replay") && a + 1 < argc) choices = argv[++a];
-        else if (!strcmp(argv[a], "--weaken") && a + 1 < argc) {
-            weakened = true;
-            if (!weaken_by(argv[++a])) return fprintf(stderr, "%s: no such label\n", argv[a]), 2;
-        } else argv[1 + words++] = argv[a];
     for (unsigned i = 0; i < SCENARIOS; i++) {
-        const scenario *s = &scenarios[i];
-        if (choices ? !words || strcmp(s->name, argv[1]) != 0
-                    : !only_labels && !is_wanted(s->name, argv + 1, words))
-            continue;
-        if (choices) {
-            const orders_setup setup = setup_of(s);
-            return orders_replay(&setup, choices);
-        }
-        if (list) printf("%-16s %s\n", s->name, s->shows);
-        else count(passes(i));
+        const char *const name = scenarios[i].name;
+        bool wanted = argc == 1 || (replays && !strcmp(name, argv[3]));
+        for (int a = 1; a < argc && !replays; a++) wanted |= strstr(name, argv[a]) != NULL;
+        if (!wanted) continue;
+        const orders_setup setup = setup_of(&scenarios[i]);
+        if (replays) return orders_replay(&setup, argv[2]);
+        (void)count(passes(i, &setup));
     }
-    if (list) return 0;
-    if (only_labels || (!words && !weakened)) run_labels(lines, argv + 1, only_labels ? words : 0);
-    if (!words && !weakened && !only_labels) {
+    if (argc == 1) {
+        run_labels();
         const double total = (double)clock() / CLOCKS_PER_SEC;
-        count(total <= MOST_S && !unlabelled);
-        printf("%-4s %.0f s of CPU time, of %d; %u orders without a label\n",
-               total <= MOST_S && !unlabelled ? "ok" : "FAIL", total, MOST_S, unlabelled);
+        printf("%s %.0f s of CPU time, of %d; %u orders without a label\n",
+               count(total <= MOST_S && !unlabelled), total, MOST_S, unlabelled);
     }
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0 || passed == 0;
