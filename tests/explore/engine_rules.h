@@ -146,8 +146,7 @@ static void watch_move(unsigned me, unsigned i, const explore_access *a) {
     const point old = point_of(a->seen), new = point_of(a->left);
     for (unsigned p = 0; p < seen.n_places; p++)
         if (seen.places[p].by != me && seen.places[p].engine == i) seen.places[p].followed = true;
-    if (a->kind == EXPLORE_STORE &&
-        (me != i || seen.thread[me].word != a->seen))
+    if (a->kind == EXPLORE_STORE && (me != i || seen.thread[me].word != a->seen))
         explore_fail("an owned word has a second writer");
     if (a->kind == EXPLORE_ADD && old.count >= e->cap) events |= LATE;
     if (a->kind == EXPLORE_ADD &&
@@ -213,7 +212,7 @@ static void watch_overflow(unsigned me, const explore_access *a) {
 
 static void watch_ring(unsigned me, const explore_access *a) {
     const uint64_t note = seen.thread[me].pushing;
-    if (a->at == ring_tail) {
+    if (a->at == &our.ring.tail) {
         seen.thread[me].popped = a->seen;
         seen.pops++;
         return;
@@ -280,10 +279,11 @@ static void watch(unsigned me, const explore_access *a) {
     if (a->at == &explore_now.counter) seen.thread[me].counter = a->seen;
     if (i < n_engines && a->at == &e->fast_until) /* a unit that the clock has said */
         seen.thread[me].reach = larger(seen.thread[me].reach, seen.latest_unit);
-    if (a->wrote && (a->at == ring_head || a->at == ring_tail)) watch_ring(me, a);
+    if (a->wrote && (a->at == &our.ring.head || a->at == &our.ring.tail)) watch_ring(me, a);
     if (a->wrote && name_of(a->at) && !is_of_state(a->at) && !is_hint(a->at))
         seen.thread[me].wrote |=
-            i == n_engines || (a->at > (const void *)&e->fast_until && a->at < (const void *)e->safe) ||
+            i == n_engines ||
+            (a->at > (const void *)&e->fast_until && a->at < (const void *)e->safe) ||
             a->at > (const void *)&e->drifts;
     if (now->of == DEFAULT && a->wrote && name_of(a->at) && strcmp(name_of(a->at), "word") == 0)
         seen.thread[me].bumps = seen.bumps_done;
