@@ -34,7 +34,7 @@ int main(void) {
     FLAKE_ATOMIC_STORE(&state.holder, 0u, relaxed); /* it was another process's */
     model_clock(HORIZON + 1);
     model_run(2);
-    if (!opened_again) return 0; /* a checker does not wait for ever (MODEL_SLEEPS) */
+    if (!opened_again) return 0; /* a checker does not wait for ever */
     assert((int64_t)FLAKE_ATOMIC_LOAD(&state.horizon, relaxed) <= files_horizon_ns);
     MODEL_REACHED(extended == FLAKE_OK);
     return 0;

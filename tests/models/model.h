@@ -14,8 +14,6 @@
  *
  * MODEL_WITH_SYSTEM   it asks the system, and is not for checkers
  * MODEL_STATISTICS    it looks at statistics; for checkers of other models draws don't tell any
- * MODEL_SLEEPS        after so many sleeps a thread ends, for a checker
- * MODEL_CLOCK_APART   a sleep does not move the clock on, for a checker
  *
  * The last lines of a model's first comment name the labels of which it finds the orders weakened.
  */
@@ -113,9 +111,6 @@ static inline void model_stall(void) {}
 /* ---- the clock: in units, for all who ask; a sleep moves it on ---- */
 
 enum { UNIT_NS = 1000000 };
-#ifndef MODEL_SLEEPS
-#define MODEL_SLEEPS 2 /* of a thread, that a checker looks at */
-#endif
 static _Atomic(int64_t) model_unit;
 static inline int64_t model_now_ns(void) {
     model_stall();
@@ -124,10 +119,7 @@ static inline int64_t model_now_ns(void) {
 static inline void model_sleep(int64_t ns) {
 #ifndef MODEL_WITH_SYSTEM
     static _Thread_local unsigned sleeps;
-    if (sleeps++ == MODEL_SLEEPS) pthread_exit(NULL); /* or it has no end */
-#ifdef MODEL_CLOCK_APART
-    if (ns > 0) return; /* only who tells the time moves the clock */
-#endif
+    if (sleeps++ == 2) pthread_exit(NULL); /* or it has no end */
 #endif
     (void)atomic_fetch_add_explicit(&model_unit, (ns + UNIT_NS - 1) / UNIT_NS,
                                     memory_order_relaxed);

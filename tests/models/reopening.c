@@ -34,7 +34,7 @@ int main(void) {
     earlier = flake_i_state_run(&state);
     model_clock(5);
     model_run(2);
-    if (!opened_again) return 0; /* a checker does not wait for ever (MODEL_SLEEPS) */
+    if (!opened_again) return 0; /* a checker does not wait for ever */
     assert(!admitted || WANTED * (int64_t)UNIT_NS <= floor_ns);
     /* the earlier run was asked for and refused, after the new one's horizon was there */
     MODEL_REACHED(!admitted && floor_ns < WANTED * (int64_t)UNIT_NS &&
