@@ -43,7 +43,7 @@ typedef struct common {
     _Atomic(size_t) n;
     _Atomic(unsigned) faults, trouble, writes, cuts;
     _Atomic(bool) power_fails; /* when this process has ended */
-    _Atomic(bool) made; /* what follows is there for all */
+    _Atomic(bool) made;        /* what follows is there for all */
     _Atomic(unsigned) n_undo;
     undo journal[journal_room];
     flake_gen gen; /* of the shared kind */
@@ -52,6 +52,10 @@ typedef struct common {
     struct ways_entry log[log_room];
 } common;
 static common *our;
+
+static const char *const names[] = {"flake",  "wide",   "sno",    "sno_shards", "syncs",
+                                    "0.slot", "1.slot", "2.slot", "3.slot",     "shared"};
+enum { n_names = sizeof names / sizeof *names };
 
 static char folder[200];
 static uint64_t seed = 1, random_state;
@@ -77,19 +81,19 @@ static void step_clock(void) {
     else if (by < 88) move_shared_clock(-(int64_t)below(2000) * ms);
 }
 
+static const char *path_of(const char *name, const char *ending) {
+    static char paths[4][300];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    (void)snprintf(path, sizeof paths[0], "%s/%s%s", folder, name, ending);
+    return path;
+}
+
 /* ---- what was drawn ---- */
 
 static void keep(uint64_t family, uint64_t key) {
     const size_t at = atomic_fetch_add(&our->n, 1u);
     if (at < log_room) our->log[at] = (struct ways_entry){key, family};
-}
-
-static size_t twice(void) {
-    size_t n = 0, count = atomic_load(&our->n);
-    if (count > log_room) count = log_room;
-    for (size_t i = 0; i < count; i++) /* zeros: killed before it was written down */
-        if (our->log[i].family || our->log[i].key) our->log[n++] = our->log[i];
-    return count_duplicates(our->log, n);
 }
 
 /* ---- power cuts ---- */
@@ -141,9 +145,8 @@ static bool cache_differs(void) {
 }
 
 static void take_back(const undo *u, const char *name) {
-    char path[300];
+    const char *const path = path_of(name, "");
     struct stat file;
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
     if (stat(path, &file) != 0 || (uint64_t)file.st_ino != atomic_load(&u->inode)) return;
     const int fd = (open)(path, O_RDWR);
     const size_t kept =
@@ -155,10 +158,10 @@ static void take_back(const undo *u, const char *name) {
 
 /* With all processes dead: a record that is not on disk is lost, or all but its first part if a sync
  * may have been writing it; and so is the memory that the processes shared. */
-static void cut_power(const char *const *names, size_t count) {
+static void cut_power(void) {
     for (unsigned i = 0; i < journal_room; i++) {
         undo *u = &our->journal[i];
-        for (size_t k = 0; k < count; k++)
+        for (size_t k = 0; k < n_names; k++)
             if (atomic_load(&u->inode)) take_back(u, names[k]);
         atomic_store(&u->inode, 0u);
     }
@@ -205,18 +208,17 @@ static void pause_a_while(int64_t most_ns) {
 }
 
 /* Many processes at a time, and one of them killed again and again. */
-static void kill_among(void (*run)(void), unsigned wanted, const char *const *names, size_t count) {
+static void kill_among(void (*run)(void), unsigned wanted) {
     pid_t children[seats];
-    const unsigned had = kills;
     for (unsigned i = 0; i < seats; i++) children[i] = start(run);
-    while (kills - had < wanted) {
+    while (kills < wanted) {
         const unsigned victim = (unsigned)below(seats);
         pause_a_while(1500000);
         step_clock();
         if (below(16) == 0) { /* the machine */
             for (unsigned i = 0; i < seats; i++) (void)kill(children[i], SIGKILL);
             for (unsigned i = 0; i < seats; i++) end_of(children[i]);
-            cut_power(names, count);
+            cut_power();
             for (unsigned i = 0; i < seats; i++) children[i] = start(run);
             continue;
         }
@@ -230,14 +232,11 @@ static void kill_among(void (*run)(void), unsigned wanted, const char *const *na
     }
 }
 
-static void begin_without(const char *const *names, size_t count) {
-    static const char *const endings[] = {"", ".new"};
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < 2; k++) {
-            char path[300];
-            (void)snprintf(path, sizeof path, "%s/%s%s", folder, names[i], endings[k]);
-            (void)unlink(path);
-        }
+static void begin(void) {
+    for (size_t i = 0; i < n_names; i++) {
+        (void)unlink(path_of(names[i], ""));
+        (void)unlink(path_of(names[i], ".new"));
+    }
     memset(our, 0, offsetof(common, log));
     atomic_store(&our->now_ns, 1800000000000 * ms);
     script_now.now_ns = 1800000000000 * ms;
@@ -246,9 +245,11 @@ static void begin_without(const char *const *names, size_t count) {
 }
 
 static bool report(const char *name) {
-    size_t n = atomic_load(&our->n);
-    if (n > log_room) n = log_room;
-    const size_t duplicates = twice();
+    size_t n = 0, count = atomic_load(&our->n);
+    if (count > log_room) count = log_room;
+    for (size_t i = 0; i < count; i++) /* zeros: killed before it was written down */
+        if (our->log[i].family || our->log[i].key) our->log[n++] = our->log[i];
+    const size_t duplicates = count_duplicates(our->log, n);
     const unsigned trouble = atomic_load(&our->trouble);
     const bool well = !duplicates && !trouble && n > kills;
     printf("%-4s %-8s %u kills, %u clean ends, %u power cuts, %u faults in %u writes, %zu ids, %zu "
@@ -257,41 +258,30 @@ static bool report(const char *name) {
            atomic_load(&our->faults), atomic_load(&our->writes), n, duplicates,
            trouble ? ", and processes crashed" : "");
     (void)fflush(stdout);
-    memset(our->log, 0, n * sizeof *our->log);
+    memset(our->log, 0, count * sizeof *our->log);
     return well;
 }
 
 // >>states
 
-static const char *const state_names[] = {"flake", "wide", "sno", "sno_shards"};
-static flake_state states[2];
-static flake_state sno_states[2];
-
-static const char *path_of(const char *name) {
-    static char paths[4][300];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    (void)snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
+static flake_state states[4];
 
 static bool open_all(ways_setup *setup) {
-    flake_state_options w = {0};
-    flake_state_options s = {0};
-    w.no_wait = s.no_wait = below(2);
-    flake_options whole = ways_flake_options(setup, 0, 399), wide = ways_wide_options(setup);
-    const flake_options snos = ways_sno_options(setup);
+    flake_state_options where = {0};
+    const flake_options whole = ways_flake_options(setup, 0, 399), snos = ways_sno_options(setup);
+    flake_options wide = ways_wide_options(setup);
     wide.seq_max = 199; /* the generator's, and the lanes' */
     sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 99);
     sno_snapshot shards = ways_pool(0, FAMILY_SNO_SHARDS, 0, 99);
-    w.path = path_of("flake");
-    if (flake_state_open(&states[0], &w, &whole, NULL, NULL) != FLAKE_OK) return false;
-    w.path = path_of("wide");
-    if (flake_state_open(&states[1], &w, &wide, NULL, NULL) != FLAKE_OK) return false;
-    s.path = path_of("sno");
-    if (sno_state_open(&sno_states[0], &s, &snos, &pool, NULL) != FLAKE_OK) return false;
-    s.path = path_of("sno_shards");
-    return sno_state_open(&sno_states[1], &s, &snos, &shards, NULL) == FLAKE_OK;
+    where.no_wait = below(2);
+    for (unsigned i = 0; i < 4; i++) {
+        where.path = path_of(names[i], "");
+        const flake_status status =
+            i < 2 ? flake_state_open(&states[i], &where, i ? &wide : &whole, NULL, NULL)
+                  : sno_state_open(&states[i], &where, &snos, i > 2 ? &shards : &pool, NULL);
+        if (status != FLAKE_OK) return false;
+    }
+    return true;
 }
 
 static void run_of_states(void) {
@@ -301,8 +291,8 @@ static void run_of_states(void) {
     if (open_all(&setup)) {
         setup.flake = &states[0];
         setup.wide = &states[1];
-        setup.sno = &sno_states[0];
-        setup.sno_shards = &sno_states[1];
+        setup.sno = &states[2];
+        setup.sno_shards = &states[3];
         if (ways_make(&setup) != 0) _exit(1);
         for (uint64_t draws = 20 + below(200); draws; draws--) {
             way_ids ids;
@@ -316,38 +306,31 @@ static void run_of_states(void) {
         }
     }
     if (below(4)) (void)kill(getpid(), SIGKILL);
-    for (int i = 0; i < 2; i++) {
-        (void)flake_state_close(&states[i], NULL);
-        (void)flake_state_close(&sno_states[i], NULL);
-    }
+    for (int i = 0; i < 4; i++) (void)flake_state_close(&states[i], NULL);
 }
 
-static bool attack_states(unsigned wanted) {
-    begin_without(state_names, 4);
+static void attack_states(void (*run)(void), unsigned wanted) {
     while (kills < wanted) {
-        const pid_t child = start(run_of_states);
+        const pid_t child = start(run);
         if (below(3) == 0) {
             pause_a_while(3000000);
             (void)kill(child, SIGKILL);
         }
         end_of(child);
-        if (atomic_exchange(&our->power_fails, false) || below(4) == 0) cut_power(state_names, 4);
+        if (atomic_exchange(&our->power_fails, false) || below(4) == 0) cut_power();
         move_shared_clock((int64_t)below(3) * 700 * ms);
         if (below(3) == 0) move_shared_clock(3500 * ms);
     }
-    return report("states");
 }
 
 // >>syncs
-
-static const char *const sync_names[] = {"syncs"};
 
 /* Draws at a few times only, so that a horizon that was lost shows. */
 static void run_of_syncs(void) {
     static flake_gen gen;
     flake_state_options where = {0};
     flake_options o = {0};
-    where.path = path_of("syncs");
+    where.path = path_of("syncs", "");
     where.no_wait = true;
     o.clock.now_ns = shared_clock;
     if (flake_state_open(&states[0], &where, &o, NULL, NULL) != FLAKE_OK) return;
@@ -368,24 +351,20 @@ static void run_of_syncs(void) {
     (void)kill(getpid(), SIGKILL);
 }
 
-static bool attack_syncs(unsigned wanted) {
-    begin_without(sync_names, 1);
+static void attack_syncs(void (*run)(void), unsigned wanted) {
     while (kills < wanted) {
         const unsigned had = kills;
-        end_of(start(run_of_syncs));
+        end_of(start(run));
         const bool power_fails = atomic_exchange(&our->power_fails, false) || below(4) == 0;
         if (kills == had) move_shared_clock(300 * ms); /* the open was refused */
         else if (power_fails) {
-            cut_power(sync_names, 1);
+            cut_power();
             move_shared_clock(-(int64_t)below(30) * 100 * ms);
         } else move_shared_clock((int64_t)below(10) * 100 * ms);
     }
-    return report("syncs");
 }
 
 // >>slots
-
-static const char *const slot_names[] = {"0.slot", "1.slot", "2.slot", "3.slot"};
 
 static void run_of_slots(void) {
     static flake_state state;
@@ -417,15 +396,7 @@ static void run_of_slots(void) {
     else (void)kill(getpid(), SIGKILL);
 }
 
-static bool attack_slots(unsigned wanted) {
-    begin_without(slot_names, 4);
-    kill_among(run_of_slots, wanted, slot_names, 4);
-    return report("slots");
-}
-
 // >>shared
-
-static const char *const shared_names[] = {"shared"};
 
 static flake_options shared_options(void) {
     flake_options o = {0};
@@ -439,7 +410,7 @@ static flake_options shared_options(void) {
 static bool hold_shared(void) {
     flake_state_options where = {0};
     flake_options o = shared_options();
-    where.path = path_of("shared");
+    where.path = path_of("shared", "");
     where.horizon_ms = 500;
     where.no_wait = true;
     if (flake_state_open(&our->state, &where, &o, NULL, NULL) != FLAKE_OK) {
@@ -474,12 +445,6 @@ static void run_of_shared(void) {
     if (below(3)) (void)kill(getpid(), SIGKILL);
 }
 
-static bool attack_shared(unsigned wanted) {
-    begin_without(shared_names, 1);
-    kill_among(run_of_shared, wanted, shared_names, 1);
-    return report("shared");
-}
-
 int main(int argc, char **argv) {
     unsigned all = 10000;
     const char *room = getenv("TMPDIR");
@@ -493,15 +458,21 @@ int main(int argc, char **argv) {
     if (page == MAP_FAILED || !mkdtemp(folder)) return 1;
     our = (common *)page;
     int passed = 0;
-    passed += attack_states(all / 4);
-    passed += attack_syncs(all / 4);
-    passed += attack_slots(all / 10 * 3);
-    if (words_reach_other_processes) passed += attack_shared(all - all / 4 * 2 - all / 10 * 3);
-    else passed++;
-    begin_without(state_names, 4);
-    begin_without(sync_names, 1);
-    begin_without(slot_names, 4);
-    begin_without(shared_names, 1);
+    const struct {
+        const char *name;
+        void (*attack)(void (*run)(void), unsigned wanted), (*run)(void);
+        unsigned wanted;
+    } kinds[] = {{"states", attack_states, run_of_states, all / 4},
+                 {"syncs", attack_syncs, run_of_syncs, all / 4},
+                 {"slots", kill_among, run_of_slots, all / 10 * 3},
+                 {"shared", kill_among, run_of_shared, all - all / 4 * 2 - all / 10 * 3}};
+    for (int i = 0; i < 3 + words_reach_other_processes; i++) {
+        begin();
+        kinds[i].attack(kinds[i].run, kinds[i].wanted);
+        passed += report(kinds[i].name);
+    }
+    passed += !words_reach_other_processes;
+    begin(); /* which removes the files */
     (void)rmdir(folder);
     printf("%d passed, %d failed\n", passed, 4 - passed);
     return passed != 4;
