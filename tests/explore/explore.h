@@ -3,7 +3,7 @@
  * The explorer: runs two to four virtual threads through a header in every order that is possible,
  * and stops at the first that breaks a rule.
  *
- *     explore_setup s = {.threads = 2, .reset = reset, .thread = body, .watch = rules, ...};
+ *     explore_setup s = {.threads = 2, ...};
  *     explore_result r = explore(&s);
  *     if (r.failed) explore_replay(&s, r.schedule); // prints each step
  *
@@ -73,15 +73,7 @@ typedef struct explore_access {
 
 typedef struct explore_setup {
     unsigned threads;
-    void (*reset)(void);       /* everything shared, and what `watch` keeps, as at the start */
-    void (*thread)(unsigned i); /* what thread i does */
-    void (*watch)(unsigned i, const explore_access *); /* each access, just made; may fail */
-    void (*ended)(void);       /* all threads have returned; may fail */
-    /* A hash of what `watch` keeps: for thread i, or of what is nobody's (i == threads) */
-    uint64_t (*digest)(unsigned i);
     unsigned role[EXPLORE_THREADS]; /* threads of one role may change places */
-    const char *(*name)(const void *at); /* NULL: nobody acts on what lies there, so no step */
-    void (*show)(const void *at, uint64_t value, char *out, size_t size);
     const int64_t *clock_ns; /* the start, then a step each */
     const int64_t *counter_ns; /* what the processor's counter says then; NULL: 0 */
     unsigned clocks;
@@ -89,6 +81,14 @@ typedef struct explore_setup {
     unsigned sleeps; /* since it last forgot */
     bool coarse, stuck, early, fine, every;
 } explore_setup;
+
+/* The explorer's: everything shared, and what `watch` keeps, as at the start; what thread i does; each access,
+ * just made; all threads have returned. The last two may fail. */
+static void reset(void), thread(unsigned i), watch(unsigned i, const explore_access *), ended(void);
+/* A hash of what `watch` keeps: for thread i, or of what is nobody's (i == threads) */
+static uint64_t digest(unsigned i);
+static const char *name_of(const void *at); /* NULL: no thread acts on it, so no step */
+static void show(const void *at, uint64_t value, char *out, size_t size);
 
 typedef struct explore_result {
     bool failed;
@@ -175,7 +175,7 @@ static inline void explore_give_way(void) {
 }
 
 static void fiber_main(void) {
-    explore_now.s->thread(explore_now.me);
+    thread(explore_now.me);
     explore_now.thread[explore_now.me].done = true;
     for (;;) explore_give_way();
 }
@@ -184,7 +184,7 @@ static void fiber_main(void) {
 static inline void explore_step(const explore_access *a) {
     static const char *const verbs[] = {"load", "store", "add", "cas", "clock"};
     explore_thread *t = &explore_now.thread[explore_now.me];
-    const char *name = a->at ? explore_now.s->name(a->at) : "";
+    const char *name = a->at ? name_of(a->at) : "";
     if (a->wrote && name) {
         const uint64_t at = (uint64_t)(uintptr_t)a->at;
         explore_now.memory ^= hash_mix(hash_mix(1, at), a->seen);
@@ -193,15 +193,15 @@ static inline void explore_step(const explore_access *a) {
     if (name) t->history = hash_mix(t->history, a->kind == EXPLORE_STORE ? 1 : a->seen);
     if (name && explore_now.trace) {
         char seen[64], left[64];
-        explore_now.s->show(a->at, a->seen, seen, sizeof seen);
-        explore_now.s->show(a->at, a->left, left, sizeof left);
+        show(a->at, a->seen, seen, sizeof seen);
+        show(a->at, a->left, left, sizeof left);
         if (a->wrote)
             explore_say("%-5s %-8s %s -> %s", verbs[a->kind], name, seen, left);
         else
             explore_say("%-5s %-8s %s%s", verbs[a->kind], name, seen,
                         a->kind == EXPLORE_CAS ? ", failed" : "");
     }
-    explore_now.s->watch(explore_now.me, a);
+    watch(explore_now.me, a);
     if (name) explore_give_way();
 }
 
@@ -210,7 +210,7 @@ static inline void explore_step(const explore_access *a) {
 static inline bool explore_before(const void *at) {
     if (explore_now.me == EXPLORE_NOBODY) return false; /* reset and ended run outside */
     if (fiber_has(at)) return false; /* on a fiber's own stack */
-    if (explore_now.s->fine && (!at || explore_now.s->name(at))) {
+    if (explore_now.s->fine && (!at || name_of(at))) {
         explore_saw(1); /* it stands elsewhere now, so this is another state */
         explore_give_way();
     }
@@ -286,7 +286,7 @@ static inline void explore_begin(const explore_setup *s, explore_result *r, bool
     explore_now.me = explore_now.last = EXPLORE_NOBODY;
     explore_now.exact_ns = explore_now.coarse_ns = s->clock_ns[0];
     if (s->counter_ns) explore_now.counter = (uint64_t)s->counter_ns[0];
-    s->reset();
+    reset();
     for (unsigned i = 0; i < s->threads; i++) {
         fiber_start(&explore_now.thread[i].fiber, fiber_stacks[i]);
     }
@@ -355,13 +355,13 @@ static inline uint64_t explore_state(void) {
     uint64_t hash = hash_mix(explore_now.memory, explore_now.clock_at);
     uint64_t part[EXPLORE_THREADS];
     const explore_setup *s = explore_now.s;
-    hash = hash_mix(hash, s->digest(s->threads));
+    hash = hash_mix(hash, digest(s->threads));
     hash = hash_mix(hash, (uint64_t)explore_now.slept_ns);
     if (s->preemptions != EXPLORE_ANY) hash = hash_mix(hash, (uint64_t)explore_now.preempted);
     for (unsigned i = 0; i < s->threads; i++) {
         const explore_thread *t = &explore_now.thread[i];
         const bool last = s->preemptions != EXPLORE_ANY && i == explore_now.last;
-        uint64_t own = hash_mix(hash_mix(s->role[i], t->history), s->digest(i));
+        uint64_t own = hash_mix(hash_mix(s->role[i], t->history), digest(i));
         own = hash_mix(own, !t->asleep ? t->done : explore_awake(t) ? 2 : 3);
         own = hash_mix(own, last);
         if (t->asleep) own = hash_mix(own, (uint64_t)t->until_ns);
@@ -410,7 +410,7 @@ static inline double explore_run(explore_node *path, unsigned *length) {
                 if (!n) {
                     r->complete++;
                     --*length;
-                    explore_now.s->ended();
+                    ended();
                     return states_find(node->state)->schedules = 1;
                 }
             }
@@ -482,7 +482,7 @@ static inline explore_result explore_replay(const explore_setup *s, const char *
         }
         if (!n) {
             r.complete = 1;
-            s->ended();
+            ended();
             break;
         }
         if (*schedule) {

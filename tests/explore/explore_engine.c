@@ -56,13 +56,6 @@ static explore_setup setup_of(const scenario *s) {
     e.clock_ns = clock_ns;
     for (unsigned i = 0; i < e.clocks; i++) counter_ns[i] = s->counter[i] * INT64_C(1000);
     e.counter_ns = s->counter[1] ? counter_ns : NULL;
-    e.reset = reset;
-    e.thread = thread;
-    e.watch = watch;
-    e.ended = ended;
-    e.digest = digest;
-    e.name = name_of;
-    e.show = show;
     e.preemptions = s->bound ? s->bound : EXPLORE_ANY;
     e.sleeps = s->sleeps ? s->sleeps : 8;
     e.coarse = s->coarse;

@@ -33,6 +33,7 @@
  * a rule needs to know of a message is a `fact` that `wrote` puts in it.
  */
 #include "orders_scenarios.h"
+#include <regex.h>
 
 enum { LANES_OF = 2 };
 
@@ -335,21 +336,25 @@ static void call_ring(char letter) {
     kept.popped |= 1u << note.waiting;
 }
 
+/* It is what nothing was before. */
+static void keep_once(uint64_t is, const char *what) {
+    for (unsigned i = 0; i < kept.n; i++)
+        if (kept.drawn[i] == is) orders_fail("%s twice", what);
+    if (kept.n == MOST_DRAWN) orders_fail("the table of ids is too small");
+    kept.drawn[kept.n++] = is;
+}
+
 static void generate(void) {
     const sno_id id = sno_generate(0);
     const uint64_t is = flake_i_fnv((const uint8_t *)&id, sizeof id);
     if (sno_is_zero(id)) return; /* the clock has no more to say */
-    for (unsigned i = 0; i < kept.n; i++)
-        if (kept.drawn[i] == is) orders_fail("the process's generator gives an id twice");
-    kept.drawn[kept.n++] = is;
+    keep_once(is, "the process's generator gives an id");
 }
 
 static void take_partition(void) {
     uint16_t partition;
     if (sno_i_take_partition(&partition) != FLAKE_OK) return;
-    for (unsigned i = 0; i < kept.n; i++)
-        if (kept.drawn[i] == partition) orders_fail("a partition is taken twice");
-    kept.drawn[kept.n++] = partition;
+    keep_once(partition, "a partition is taken");
 }
 
 static void take_owner_id(void) {
@@ -365,9 +370,7 @@ static void generate_uuid(void) {
     uint8_t id[16], *const last = kept.thread[orders_now.me].uuid;
     if (flake_uuid7_bytes(id) != FLAKE_OK) return; /* the clock has no more to say */
     const uint64_t is = flake_i_fnv(id, sizeof id);
-    for (unsigned i = 0; i < kept.n; i++)
-        if (kept.drawn[i] == is) orders_fail("the process's generator gives a UUID twice");
-    kept.drawn[kept.n++] = is;
+    keep_once(is, "the process's generator gives a UUID");
     if (!calls_any('b') && memcmp(last, id, sizeof id) >= 0)
         orders_fail("a UUID is not greater than the last");
     memcpy(last, id, sizeof id);
@@ -757,19 +760,14 @@ static struct mark {
 } marks[MARKS];
 static unsigned n_marks, unlabelled;
 
-/* The next LABEL:R, LABEL:A or LABEL:S at or behind c; its length in *n, 0: none. */
+/* The next LABEL:R, LABEL:A or LABEL:S at or after c; its length in *n, 0: none. */
 static const char *next_label(const char *c, size_t *n) {
-    static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    for (; *c; c++) {
-        *n = strspn(c, capitals);
-        if (*n > 2 && c[*n] == ':' && c[*n + 1] && strchr("RAS", c[*n + 1])) {
-            *n += 2;
-            return c;
-        }
-        if (*n) c += *n - 1;
-    }
-    *n = 0;
-    return c;
+    static regex_t label;
+    static bool is_made;
+    regmatch_t at;
+    if (!is_made) is_made = regcomp(&label, "[A-Z]{3,}:[RAS]", REG_EXTENDED) == 0;
+    *n = regexec(&label, c, 1, &at, 0) == 0 ? (size_t)(at.rm_eo - at.rm_so) : 0;
+    return *n ? c + at.rm_so : c;
 }
 
 static unsigned label_of(const char *name, size_t n) {
@@ -843,15 +841,6 @@ static orders_setup setup_of(const scenario *s) {
         while (strcmp(s->calls[like], s->calls[setup.threads]) != 0) like++;
         setup.role[setup.threads] = s->of >= ENGINE && s->of != LANES ? like : setup.threads;
     }
-    setup.reset = reset;
-    setup.thread = thread;
-    setup.saw = saw;
-    setup.wrote = wrote;
-    setup.ended = ended;
-    setup.digest = digest;
-    setup.is_shared = is_shared;
-    setup.is_plain = is_plain;
-    setup.show = show;
     setup.samples = s->samples;
     return setup;
 }

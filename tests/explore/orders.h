@@ -95,20 +95,20 @@ typedef struct orders_location {
 typedef struct orders_setup {
     unsigned threads;
     unsigned role[FIBERS]; /* threads of one role may change places */
-    void (*reset)(void);   /* all that is shared as at the start, and its locations */
-    void (*thread)(unsigned i);
-    void (*saw)(unsigned i, const orders_message *); /* a message of location i was read, */
-    void (*wrote)(unsigned i, unsigned message);     /* is new; both may fail */
-    void (*ended)(void);                             /* all have returned; may fail */
-    /* A hash of what the rules keep and others have written plainly: thread i's, or nobody's */
-    uint64_t (*digest)(unsigned i);
-    /* What lies there is a location from the first access on; or nobody acts on it yet, or ever */
-    bool (*is_shared)(const void *), (*is_plain)(const void *);
-    void (*show)(unsigned i, uint64_t value, char *out, size_t size);
     unsigned long samples; /* 0: all */
     unsigned long most;    /* executions, then it gives up; 0: any number */
     bool every;
 } orders_setup;
+
+/* The explorer's: all that is shared as at the start, and its locations; what thread i does; all have
+ * returned; a message of location i was read, or is new. The last three may fail. */
+static void reset(void), thread(unsigned i), ended(void);
+static void saw(unsigned i, const orders_message *), wrote(unsigned i, unsigned message);
+/* A hash of what the rules keep and others have written plainly: thread i's, or nobody's */
+static uint64_t digest(unsigned i);
+/* What is there is a location from the first access on; or no thread acts on it yet, or ever */
+static bool is_shared(const void *), is_plain(const void *);
+static void show(unsigned i, uint64_t value, char *out, size_t size);
 
 typedef struct orders_result {
     bool failed, finished;
@@ -269,7 +269,7 @@ static inline uint64_t orders_state(void) {
     const orders_setup *s = orders_now.s;
     const bool bounded = orders_search.most_switches >= 0;
     unsigned base[ORDERS_LOCATIONS]; /* nobody can read what is older */
-    uint64_t part[FIBERS], hash = s->digest(s->threads);
+    uint64_t part[FIBERS], hash = digest(s->threads);
     for (unsigned i = 0; i < orders_n; i++) {
         base[i] = orders_at[i].n - 1;
         for (unsigned k = 0; k < s->threads; k++) {
@@ -283,7 +283,7 @@ static inline uint64_t orders_state(void) {
     if (orders_total.n) hash = orders_mix_total(hash, base);
     for (unsigned k = 0; k < s->threads; k++) {
         const orders_thread *t = &orders_now.thread[k];
-        uint64_t own = hash_mix(hash_mix(s->role[k], t->done), s->digest(k)), through = 0;
+        uint64_t own = hash_mix(hash_mix(s->role[k], t->done), digest(k)), through = 0;
         own = hash_mix(own, (k == orders_now.me) + 2u * (bounded && k == orders_now.last));
         if (!t->done) {
             own = orders_mix_view(hash_mix(own, t->history), &t->view, base);
@@ -344,8 +344,8 @@ static inline void orders_trace(const char *verb, unsigned i, unsigned p, unsign
                                         "",        "",        "",        "seq_cst"};
     char first[48], second[48] = "";
     if (!orders_now.trace) return;
-    orders_now.s->show(i, *verb == 's' ? left : orders_at[i].message[p].value, first, sizeof first);
-    if (!strcmp(arrow, " -> ")) orders_now.s->show(i, left, second, sizeof second);
+    show(i, *verb == 's' ? left : orders_at[i].message[p].value, first, sizeof first);
+    if (!strcmp(arrow, " -> ")) show(i, left, second, sizeof second);
     orders_say("%5d  %-5s %-10s %-8s %s%s%s%s", line & (ORDERS_LINES / 2 - 1), verb,
                orders_at[i].name, names[order & 7], first, arrow, second,
                *verb != 's' && p + 1 < orders_at[i].n ? "   (there are newer)" : "");
@@ -468,7 +468,7 @@ static inline uint64_t orders_see(unsigned i, unsigned p, unsigned order) {
     if (order & ORDERS_A) orders_join(&t->view, &l->message[p].view);
     orders_passed(i);
     orders_learn(value);
-    orders_now.s->saw(i, &l->message[p]);
+    saw(i, &l->message[p]);
     if (l->carries && value && !orders_knows(l->carries))
         orders_fail("a data race on %s", orders_at[l->carries].name);
     return value;
@@ -517,7 +517,7 @@ static inline void orders_put(unsigned i, unsigned p, uint64_t value, const orde
     fresh.view.of[i] = (uint8_t)p;
     if (order & ORDERS_S) orders_total.access[orders_total.n - 1].wrote = (uint8_t)p;
     l->message[p] = fresh;
-    orders_now.s->wrote(i, p);
+    wrote(i, p);
     orders_give_way();
 }
 
@@ -588,8 +588,8 @@ static inline int orders_find(const void *p, size_t size) {
     if (orders_now.me == ORDERS_NOBODY) return -1;
     for (unsigned i = 1; i < orders_n; i++)
         if (orders_at[i].at == p) return (int)i;
-    if (fiber_has(p) || orders_now.s->is_plain(p)) return -1;
-    if (!orders_now.s->is_shared(p)) orders_fail("an access to what is no location");
+    if (fiber_has(p) || is_plain(p)) return -1;
+    if (!is_shared(p)) orders_fail("an access to what is no location");
     return (int)orders_locate(p, size, 0, "other");
 }
 
@@ -693,7 +693,7 @@ enum { ORDERS_FLAKE = ORDERS_LINES / 2 };
 // >>search
 
 static void fiber_main(void) {
-    orders_now.s->thread(orders_now.me);
+    thread(orders_now.me);
     orders_me()->done = true;
     for (;;) orders_give_way();
 }
@@ -726,7 +726,7 @@ static inline bool orders_execute(void) {
     orders_n = 0;
     memset(&orders_total, 0, sizeof orders_total);
     memset(orders_now.thread, 0, sizeof orders_now.thread);
-    s->reset();
+    reset();
     for (unsigned k = 0; k < FIBERS; k++)
         memset(orders_now.thread[k].through, ORDERS_NONE, ORDERS_TOTAL);
     for (unsigned k = 0; k < s->threads; k++)
@@ -736,7 +736,7 @@ static inline bool orders_execute(void) {
         const unsigned n = orders_who(who);
         if (!n) {
             const bool fresh = states_add(orders_state());
-            s->ended();
+            ended();
             return fresh;
         }
         if (orders_is_known()) return false;
