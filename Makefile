@@ -63,14 +63,16 @@ tools: $(TOOLS:%=$(BUILD)/%) ## builds the command-line tools only
 $(TOOLS:%=$(BUILD)/%): $(BUILD)/%: tests/tools/%.c tests/tools/tool.h $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
-# Shared libraries for other languages; they export the public names only. For Apple's linker set SONAME=.
-SONAME ?= -Wl,-soname,$(@F).0
+# Shared libraries for other languages; they export the public names only. Before 1.0 a minor version may change calls
+# and sizes, so the libraries' names contain it. For Apple's linker set SONAME=.
+SO      = .so.$(shell sed -n 's/^\#define FLAKE_VERSION_STRING "\([0-9]*\.[0-9]*\).*/\1/p' flake.h)
+SONAME ?= -Wl,-soname,$(@F:.so=$(SO))
 lib: $(TOOLS:%=$(BUILD)/lib%.so) ## shared libraries, for languages that call C
 
 $(TOOLS:%=$(BUILD)/lib%.so): $(BUILD)/lib%.so: $(HEADERS) $(BUILD)/flags
 	echo '#include "$*.h"' | $(CC) $(FLAGS) -I. -x c -shared -fPIC -fvisibility=hidden -fno-semantic-interposition \
-	  -DFLAKE_SHARED -DFLAKE_IMPLEMENTATION -D'FLAKE_API=__attribute__((visibility("default")))' $(SONAME) - -o $@.0 $(LDLIBS)
-	ln -sf $(@F).0 $@
+	  -DFLAKE_SHARED -DFLAKE_IMPLEMENTATION -D'FLAKE_API=__attribute__((visibility("default")))' $(SONAME) - -o $(@:.so=$(SO)) $(LDLIBS)
+	ln -sf $(@F:.so=$(SO)) $@
 
 CORES  := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 JOBS   ?= $(CORES)
@@ -259,8 +261,8 @@ install-headers: ## headers, pkg-config files and CMake packages, with PREFIX=/u
 install: install-headers lib $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) $(BUILD)/flake_etcd.h.3 ## headers, tools, man pages, and shared libraries in LIBDIR=PREFIX/lib
 	install -d "$(ROOT)/bin" "$(ROOT)/share/man/man1" "$(ROOT)/share/man/man3" "$(DESTDIR)$(LIBDIR)/pkgconfig"
 	for name in $(TOOLS); do \
-	  install -m 755 $(BUILD)/lib$$name.so.0 "$(DESTDIR)$(LIBDIR)/" && \
-	  ln -sf lib$$name.so.0 "$(DESTDIR)$(LIBDIR)/lib$$name.so" && \
+	  install -m 755 $(BUILD)/lib$$name$(SO) "$(DESTDIR)$(LIBDIR)/" && \
+	  ln -sf lib$$name$(SO) "$(DESTDIR)$(LIBDIR)/lib$$name.so" && \
 	  printf '%s\n' 'libdir=$(LIBDIR)' '' "Name: lib$$name" "Description: $$name.h as a shared library, for other languages" \
 	    "Version: $$($(VERSION) $$name.h)" "Libs: -L\$${libdir} -l$$name" > "$(DESTDIR)$(LIBDIR)/pkgconfig/lib$$name.pc" && \
 	  install -m 755 $(BUILD)/$$name "$(ROOT)/bin/" && \
@@ -273,7 +275,7 @@ uninstall: ## removes what install has installed
 	for name in $(TOOLS); do \
 	  rm -f "$(ROOT)/include/$$name.h" "$(ROOT)/bin/$$name" "$(ROOT)/share/man/man1/$$name.1" \
 	    "$(ROOT)/share/man/man3/$$name.h.3" "$(ROOT)/share/pkgconfig/$$name.pc" \
-	    "$(DESTDIR)$(LIBDIR)/lib$$name.so" "$(DESTDIR)$(LIBDIR)/lib$$name.so.0" "$(DESTDIR)$(LIBDIR)/pkgconfig/lib$$name.pc" && \
+	    "$(DESTDIR)$(LIBDIR)/lib$$name.so" "$(DESTDIR)$(LIBDIR)/lib$$name$(SO)" "$(DESTDIR)$(LIBDIR)/pkgconfig/lib$$name.pc" && \
 	  rm -rf "$(ROOT)/share/cmake/$$name" || exit 1; \
 	done
 	rm -f "$(ROOT)/include/flake_etcd.h" "$(ROOT)/share/pkgconfig/flake_etcd.pc" "$(ROOT)/share/man/man3/flake_etcd.h.3"
