@@ -6,8 +6,7 @@
  *     explore_engine                     all scenarios, the standing set; the last line is "N passed,
  *                                        N failed"
  *     explore_engine WORD...             those whose names contain one of the words
- *     explore_engine --list              what each of them shows
- *     explore_engine NAME --replay LIST  one execution, step by step; LIST is what a failure printed
+ *     explore_engine --replay LIST NAME  one execution, step by step; LIST is what a failure printed
  *
  * A scenario is a line of the table in engine_scenarios.h: what each thread calls, one letter a call,
  * what the clock does meanwhile, and where the engine stands at the start. What must hold does not
@@ -96,8 +95,9 @@ static bool passes(const scenario *s) {
     printf("%-4s %-20s %7lu complete %5lu cut %8lu merged %8lu states %8.1e schedules %6.2f s\n",
            passed ? "ok" : "FAIL", s->name, r.complete, r.cut, r.merged, r.states, r.schedules,
            seconds);
-    if (r.failed) printf("     %s\n     %s --replay %s\n", r.message, s->name, r.schedule);
+    if (r.failed) printf("     %s\n     --replay %s %s\n", r.message, r.schedule, s->name);
     if (passed) return true;
+    printf("     %s\n", s->shows);
     if (r.failed) {
         prepare(s);
         (void)explore_replay(&setup, r.schedule);
@@ -109,29 +109,20 @@ static bool passes(const scenario *s) {
 }
 
 int main(int argc, char **argv) {
-    const char *schedule = NULL;
-    bool list = false;
-    int words = 0, passed = 0, failed = 0;
-    for (int a = 1; a < argc; a++)
-        if (!strcmp(argv[a], "--list")) list = true;
-        else if (!strcmp(argv[a], "--replay") && a + 1 < argc) schedule = argv[++a];
-        else argv[1 + words++] = argv[a];
+    const bool replays = argc == 4 && !strcmp(argv[1], "--replay");
+    int passed = 0, failed = 0;
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
         const scenario *s = &scenarios[i];
-        bool wanted = !words;
-        for (int a = 1; a <= words; a++)
-            wanted |= schedule ? !strcmp(s->name, argv[a]) : strstr(s->name, argv[a]) != NULL;
+        bool wanted = argc == 1 || (replays && !strcmp(s->name, argv[3]));
+        for (int a = 1; a < argc && !replays; a++) wanted |= strstr(s->name, argv[a]) != NULL;
         if (!wanted) continue;
-        if (list) {
-            printf("%-20s %s\n", s->name, s->shows);
-        } else if (schedule) {
+        if (replays) {
             const explore_setup setup = setup_of(s);
-            return explore_replay(&setup, schedule).failed;
-        } else if (passes(s)) passed++;
-        else failed++;
+            return explore_replay(&setup, argv[2]).failed;
+        }
+        *(passes(s) ? &passed : &failed) += 1;
         (void)fflush(stdout);
     }
-    if (list) return 0;
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0 || passed == 0;
 }

@@ -952,7 +952,6 @@ int main(int argc, char **argv) {
         run_labels();
         printf("%s %u orders without a label\n", count(!unlabelled), unlabelled);
     }
-    }
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0 || passed == 0;
 }
