@@ -244,27 +244,19 @@ EACH_AT(flake128_try_at_1, flake128, flake128_try_at(&flakes128, now_ns / 100000
 EACH_AT(sno_try_at_1, sno_id, sno_try_at(&snos, meta, now_ns / 1000000, &ids[i]) == FLAKE_OK)
 EACH_AT(sno_shard_try_at_1, sno_id, sno_try_at(&sno_shards[thread], meta, now_ns / 1000000, &ids[i]) == FLAKE_OK)
 
-#define BATCHES(name, type, call)                                  \
-    BURST(name##_1, type, 1, (void)0, call(ids + i, 1) == 0)       \
-    BURST(name##_16, type, 16, (void)0, call(ids + i, 16) == 0)    \
-    BURST(name##_256, type, 256, (void)0, call(ids + i, 256) == 0) \
-    BURST(name##_4096, type, 4096, (void)0, call(ids + i, 4096) == 0)
-#define FLAKE_N(ids, n)          flake_next_n(&flakes, ids, n)
-#define FLAKE_SHARD_N(ids, n)    flake_next_n(&flake_shards[thread], ids, n)
-#define FLAKE128_N(ids, n)       flake128_next_n(&flakes128, ids, n)
-#define SNO_N(ids, n)            sno_next_n(&snos, meta, ids, n)
-#define SNO_SHARD_N(ids, n)      sno_next_n(&sno_shards[thread], meta, ids, n)
-#define FLAKE_LANES_N(ids, n)    flake_next_n(&laned_flakes, ids, n)
-#define FLAKE128_LANES_N(ids, n) flake128_next_n(&laned_flakes128, ids, n)
-#define SNO_LANES_N(ids, n)      sno_next_n(&laned_snos, meta, ids, n)
-BATCHES(lanes_batch, uint64_t, FLAKE_LANES_N)
-BATCHES(flake128_lanes_batch, flake128, FLAKE128_LANES_N)
-BATCHES(sno_lanes_batch, sno_id, SNO_LANES_N)
-BATCHES(flake_batch, uint64_t, FLAKE_N)
-BATCHES(shard_batch, uint64_t, FLAKE_SHARD_N)
-BATCHES(flake128_batch, flake128, FLAKE128_N)
-BATCHES(sno_batch, sno_id, SNO_N)
-BATCHES(sno_shard_batch, sno_id, SNO_SHARD_N)
+/* The call asks for `size` ids. */
+#define BATCH(name, type, n, call) BURST(name##_##n, type, n, enum { size = n }, (call) == FLAKE_OK)
+#define BATCHES(name, type, call)                              \
+    BATCH(name, type, 1, call) BATCH(name, type, 16, call)     \
+    BATCH(name, type, 256, call) BATCH(name, type, 4096, call)
+BATCHES(flake_batch, uint64_t, flake_next_n(&flakes, ids + i, size))
+BATCHES(lanes_batch, uint64_t, flake_next_n(&laned_flakes, ids + i, size))
+BATCHES(shard_batch, uint64_t, flake_next_n(&flake_shards[thread], ids + i, size))
+BATCHES(flake128_batch, flake128, flake128_next_n(&flakes128, ids + i, size))
+BATCHES(flake128_lanes_batch, flake128, flake128_next_n(&laned_flakes128, ids + i, size))
+BATCHES(sno_batch, sno_id, sno_next_n(&snos, meta, ids + i, size))
+BATCHES(sno_lanes_batch, sno_id, sno_next_n(&laned_snos, meta, ids + i, size))
+BATCHES(sno_shard_batch, sno_id, sno_next_n(&sno_shards[thread], meta, ids + i, size))
 
 #ifdef HAS_LIBUUID
 EACH(libuuid_v1, unsigned char, DONE(uuid_generate_time(ids + 16 * i)))
@@ -465,41 +457,37 @@ ID_TEXTS(ulid, 27)
 #define MEMSET_ROW(size)                                                                                           \
     ROW("floor/memset_" #size, "", begin_nothing, floor_memset_##size, NULL, NULL, size, batch_burst_ids, 0, 0, 0, \
         false, false, 1, any_order)
-#define FLAKE_ROW(name, floor, begin, draw) \
-    ROW("flake/" name, floor, begin, draw, key_of_64, NULL, 8, burst_ids, ROOMY_CAP, 0, 0, true, false, 1, any_order)
-/* A row for each clock; `floor` without the clock's name. */
-#define FLAKE_ROWS(name, floor, draw)                                               \
-    FLAKE_ROW(name, "floor/exact_" floor, begin_roomy_exact, draw),                 \
-        FLAKE_ROW(name "_coarse", "floor/coarse_" floor, begin_roomy_coarse, draw), \
-        FLAKE_ROW(name "_fast", "floor/counter_" floor, begin_roomy_fast, draw)
+/* A row for each clock; `floor` and `begin` without the clock's name. */
+#define ROWS_BY_CLOCK(ROW_OF, name, floor, begin, draw)                     \
+    ROW_OF(name, "floor/exact_" floor, begin##_exact, draw, EXACT),         \
+        ROW_OF(name "_coarse", "floor/coarse_" floor, begin##_coarse, draw, COARSE), \
+        ROW_OF(name "_fast", "floor/counter_" floor, begin##_fast, draw, FAST)
+#define FLAKE_ROW(name, floor, begin, draw, KIND)                                                                  \
+    ROW("flake/" name, floor, begin, draw, key_of_64, NULL, 8, burst_ids, ROOMY_CAP, FLAKE_CLOCK_##KIND, 0, true,  \
+        false, 1, any_order)
+#define FLAKE_ROWS(name, floor, draw) ROWS_BY_CLOCK(FLAKE_ROW, name, floor, begin_roomy, draw)
 #define SNO_ROW(name, floor, begin, draw, KIND)                                                                    \
     ROW("sno/" name, floor, begin, draw, key_of_80, NULL, 10, burst_ids, SNO_CAP, FLAKE_CLOCK_##KIND, SNO_UNIT_NS, \
         true, false, 1, any_order)
-#define SNO_ROWS(name, floor, draw)                                                     \
-    SNO_ROW(name, "floor/exact_" floor, begin_sno_exact, draw, EXACT),                  \
-        SNO_ROW(name "_coarse", "floor/coarse_" floor, begin_sno_coarse, draw, COARSE), \
-        SNO_ROW(name "_fast", "floor/counter_" floor, begin_sno_fast, draw, FAST)
+#define SNO_ROWS(name, floor, draw) ROWS_BY_CLOCK(SNO_ROW, name, floor, begin_sno, draw)
 /* Ids of 128 bits, or their texts. */
 #define FORM_ROW(name, floor, begin, draw, KIND, key, bytes, burst, order)                                             \
     ROW(name, floor, begin, draw, key, NULL, bytes, burst, WIDE_CAP, FLAKE_CLOCK_##KIND, WIDE_UNIT_NS, true, false, 1, \
         order)
 #define WIDE_ROW(name, floor, begin, draw, KIND) \
     FORM_ROW("flake128/" name, floor, begin, draw, KIND, key_of_128, 16, burst_ids, any_order)
-#define WIDE_ROWS(name, floor, draw)                                                          \
-    WIDE_ROW(name, "floor/exact_" floor, begin_flake128_exact, draw, EXACT),                  \
-        WIDE_ROW(name "_coarse", "floor/coarse_" floor, begin_flake128_coarse, draw, COARSE), \
-        WIDE_ROW(name "_fast", "floor/counter_" floor, begin_flake128_fast, draw, FAST)
+#define WIDE_ROWS(name, floor, draw) ROWS_BY_CLOCK(WIDE_ROW, name, floor, begin_flake128, draw)
 #define UUID_ROW(name, floor, begin, draw, order) \
     FORM_ROW("flake128/" name, floor, begin, draw, EXACT, key_of_128, 16, uuid_burst_ids, order)
 #define DEFAULT_ROW(name, draw, key, bytes) \
     FORM_ROW("flake/" name, "floor/exact_fetch_add", begin_nothing, draw, FAST, key, bytes, uuid_burst_ids, rising)
-#define BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns) \
-    ORDERED_BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns, any_order)
+#define FLAKE_BATCH_ROWS(name, floor, draw) \
+    BATCH_ROWS(name, floor, begin_roomy_exact, draw, key_of_64, 8, ROOMY_CAP, 0, any_order)
 #define SNO_BATCH_ROWS(name, floor, draw) \
-    BATCH_ROWS(name, floor, begin_sno_exact, draw, key_of_80, 10, SNO_CAP, SNO_UNIT_NS)
+    BATCH_ROWS(name, floor, begin_sno_exact, draw, key_of_80, 10, SNO_CAP, SNO_UNIT_NS, any_order)
 #define WIDE_BATCH_ROWS(name, floor, begin, draw, order) \
-    ORDERED_BATCH_ROWS(name, floor, begin, draw, key_of_128, 16, WIDE_CAP, WIDE_UNIT_NS, order)
-#define ORDERED_BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns, order)     \
+    BATCH_ROWS(name, floor, begin, draw, key_of_128, 16, WIDE_CAP, WIDE_UNIT_NS, order)
+#define BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns, order)             \
     BATCH_ROW(name, floor, begin, draw, 1, key, bytes, cap, unit_ns, false, order),       \
         BATCH_ROW(name, floor, begin, draw, 16, key, bytes, cap, unit_ns, true, order),   \
         BATCH_ROW(name, floor, begin, draw, 256, key, bytes, cap, unit_ns, false, order), \
@@ -526,9 +514,10 @@ ID_TEXTS(ulid, 27)
         TEXT_ROW("flake128/to_" #form "_n", "floor/copy", begin_day, to_##form##_n, check_##form, size),    \
         TEXT_ROW("flake128/from_" #form, "floor/copy", begin_##form, from_##form, check_day_flakes128, 16), \
         TEXT_ROW("flake128/from_" #form "_n", "floor/copy", begin_##form, from_##form##_n, check_day_flakes128, 16)
-#define SLOW_PEER_ROW(name, draw, order)                                                                           \
-    ROW("peer/" name, "floor/exact_fetch_add", begin_nothing, draw, key_of_128, NULL, 16, slow_burst_ids, 0, 0, 0, \
-        true, false, 1, order)
+#define PEER_ROW(name, floor, begin, draw, key, bytes, burst, cap, order) \
+    ROW("peer/" name, floor, begin, draw, key, NULL, bytes, burst, cap, 0, 0, true, false, 1, order)
+#define SLOW_PEER_ROW(name, draw, order) \
+    PEER_ROW(name, "floor/exact_fetch_add", begin_nothing, draw, key_of_128, 16, slow_burst_ids, 0, order)
 #define SATURATION_ROW(name, begin, draw, n, key, bytes, cap) \
     ROW("saturation/" name, "", begin, draw, key, NULL, bytes, n == 1 ? 16 : n, cap, 0, 0, true, true, n, any_order)
 
@@ -551,16 +540,16 @@ static const bench_row rows[] = {
     TEXT_ROW("floor/copy", "", begin_day, floor_copy, NULL, text_stride),
 
     FLAKE_ROWS("next", "fetch_add", flake_next_1),
-    FLAKE_ROW("try", "floor/exact_cas", begin_roomy_exact, flake_try_1),
-    FLAKE_ROW("try_at", "floor/given_cas", begin_roomy_exact, flake_try_at_1),
+    FLAKE_ROW("try", "floor/exact_cas", begin_roomy_exact, flake_try_1, EXACT),
+    FLAKE_ROW("try_at", "floor/given_cas", begin_roomy_exact, flake_try_at_1, EXACT),
     FLAKE_ROWS("shard_next", "store", shard_next_1),
-    FLAKE_ROW("shard_try_at", "floor/given_store", begin_roomy_exact, shard_try_at_1),
+    FLAKE_ROW("shard_try_at", "floor/given_store", begin_roomy_exact, shard_try_at_1, EXACT),
     FLAKE_ROWS("lanes_next", "own_cas", lanes_next_1),
-    BATCH_ROWS("flake/lanes", "floor/exact_own_cas", begin_roomy_exact, lanes_batch, key_of_64, 8, ROOMY_CAP, 0),
-    FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy_exact, prefetch_1),
+    FLAKE_BATCH_ROWS("flake/lanes", "floor/exact_own_cas", lanes_batch),
+    FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy_exact, prefetch_1, EXACT),
     NEW_UNIT_ROWS(flake, key_of_64, 8),
-    BATCH_ROWS("flake", "floor/exact_cas", begin_roomy_exact, flake_batch, key_of_64, 8, ROOMY_CAP, 0),
-    BATCH_ROWS("flake/shard", "floor/exact_store", begin_roomy_exact, shard_batch, key_of_64, 8, ROOMY_CAP, 0),
+    FLAKE_BATCH_ROWS("flake", "floor/exact_cas", flake_batch),
+    FLAKE_BATCH_ROWS("flake/shard", "floor/exact_store", shard_batch),
 
     SNO_ROWS("next", "fetch_add", sno_next_1),
     SNO_ROW("try", "floor/exact_cas", begin_sno_exact, sno_try_1, EXACT),
@@ -606,10 +595,9 @@ static const bench_row rows[] = {
     TEXT_ROW("peer/snprintf_dec", "floor/copy", begin_day, printf_dec, check_dec, text_stride),
     TEXT_ROW("peer/strtoull_dec", "floor/copy", begin_dec, strtoull_dec, check_day_flakes, 8),
 
-    {"peer/atomic_counter", "floor/fetch_add", begin_nothing, peer_counter, key_of_64, NULL, 8, burst_ids, 0, 0, 0,
-     true, false, 1, any_order},
-    {"peer/mutex_snowflake", "floor/exact_fetch_add", begin_mutex_roomy, mutex_1, key_of_64, NULL, 8, burst_ids,
-     ROOMY_CAP, 0, 0, true, false, 1, any_order},
+    PEER_ROW("atomic_counter", "floor/fetch_add", begin_nothing, peer_counter, key_of_64, 8, burst_ids, 0, any_order),
+    PEER_ROW("mutex_snowflake", "floor/exact_fetch_add", begin_mutex_roomy, mutex_1, key_of_64, 8, burst_ids, ROOMY_CAP,
+             any_order),
 #ifdef HAS_LIBUUID
     SLOW_PEER_ROW("libuuid_v1", libuuid_v1, any_order),
     SLOW_PEER_ROW("libuuid_v4", libuuid_v4, order_told),
