@@ -546,16 +546,6 @@ static void seat_all(const mode *m, unsigned threads, const char *letters) {
 /* The real clock less the one that is never put back. */
 static int64_t drift_ns(void) { return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); }
 
-static void print_grouped(uint64_t n) {
-    char text[32], *at = text + sizeof text - 1;
-    *at = 0;
-    for (int digits = 0; n || !digits; n /= 10, digits++) {
-        if (digits && digits % 3 == 0) *--at = ',';
-        *--at = (char)('0' + n % 10);
-    }
-    printf(" %14s", at);
-}
-
 static worker sum_of(const mode *m) {
     worker sum;
     memset(&sum, 0, sizeof sum);
@@ -584,20 +574,18 @@ static bool say_mode(const mode *m, unsigned threads, uint64_t wanted, bool was_
     const worker sum = sum_of(m);
     const bool well = count(sum.ids && sum.ids >= wanted && !sum.duplicates && !sum.failed &&
                             (!sum.falls || was_put_back) && (!wanted || !sum.refused));
-    printf("%2u threads, %-7s %-13s", threads, m->name, m->ids_of);
-    print_grouped(sum.ids);
-    printf(" ids %4" PRIu64 " duplicates %4" PRIu64 " fell %4" PRIu64 " late %6" PRIu64
-           " times none free %4" PRIu64 " failed",
-           sum.duplicates, sum.falls, sum.late, sum.refused, sum.failed);
+    printf("%2u threads, %-7s %-13s %13" PRIu64 " ids %4" PRIu64 " duplicates %4" PRIu64
+           " fell %4" PRIu64 " late %6" PRIu64 " times none free %4" PRIu64 " failed",
+           threads, m->name, m->ids_of, sum.ids, sum.duplicates, sum.falls, sum.late, sum.refused,
+           sum.failed);
     return well;
 }
 
 static void say_progress(double seconds, const char *end) {
     const worker all = sum_of(NULL);
-    printf("%02d:%02d:%02d", (int)(seconds / 3600), (int)(seconds / 60) % 60, (int)seconds % 60);
-    print_grouped(all.ids);
-    printf(" ids %" PRIu64 " duplicates %" PRIu64 " late %" PRIu64 " failed, %" PRIu64
-           " forks %" PRIu64 " kills %" PRIu64 " restarts %7.3f M/s%s",
+    printf("%02d:%02d:%02d %" PRIu64 " ids %" PRIu64 " duplicates %" PRIu64 " late %" PRIu64
+           " failed, %" PRIu64 " forks %" PRIu64 " kills %" PRIu64 " restarts %7.3f M/s%s",
+           (int)(seconds / 3600), (int)(seconds / 60) % 60, (int)seconds % 60, all.ids,
            all.duplicates, all.late, all.failed, (uint64_t)hours->forks, (uint64_t)hours->kills,
            (uint64_t)hours->restarts, seconds > 0 ? (double)all.ids / seconds / 1e6 : 0, end);
     (void)fflush(stdout);
@@ -701,8 +689,7 @@ static void soak_ids(uint64_t each) {
         printf(" %7.3f M/s\n", (double)each / (double)took_ns * 1e3);
         (void)fflush(stdout);
     }
-    print_grouped(proven);
-    printf(" ids, each of them once\n");
+    printf("%" PRIu64 " ids, each of them once\n", proven);
 }
 
 static void soak_for(double seconds) {

@@ -12,34 +12,27 @@
 
 enum { draws_a_look = 4, most_lookers = 2 };
 
-typedef struct looker {
+static struct looker {
     pthread_t thread;
+    flake_gen *from;
     uint64_t looks, late, leads, failed;
     int64_t late_ns, leads_ns;
     char pad[64];
-} looker;
-
-static looker lookers[most_lookers];
-static bool looks_at_lanes;
+} lookers[most_lookers];
 static _Atomic(bool) looks_end;
 
-static uint64_t draw_to_look(looker *l) {
-    uint64_t id = 0;
-    const flake_status status = flake_next(looks_at_lanes ? &roomy_lanes : &roomy_whole, &id);
-    l->failed += status != FLAKE_OK;
-    return id;
-}
-
 static void *look(void *of) {
-    looker *const l = (looker *)of;
+    struct looker *const l = (struct looker *)of;
     while (!atomic_load(&looks_end)) {
-        for (unsigned i = 1; i < draws_a_look; i++) (void)draw_to_look(l);
+        uint64_t id;
+        for (unsigned i = 1; i < draws_a_look; i++)
+            l->failed += flake_next(l->from, &id) != FLAKE_OK;
         const int64_t before_ns = clock_ns(CLOCK_REALTIME);
-        const uint64_t id = draw_to_look(l);
+        l->failed += flake_next(l->from, &id) != FLAKE_OK;
         const int64_t after_ns = clock_ns(CLOCK_REALTIME);
+        if (!id) continue; /* the call failed */
         const int64_t from_ns = ((int64_t)(id >> 24) + roomy().epoch_ms) * 1000000;
         const int64_t late_ns = before_ns - (from_ns + 1000000), leads_ns = from_ns - after_ns;
-        if (!id) continue; /* a call failed */
         l->looks++;
         l->late += late_ns > 0;
         l->leads += leads_ns > 0;
@@ -51,7 +44,7 @@ static void *look(void *of) {
 
 /* False: a draw failed, or there was nothing to draw from. */
 static bool look_for(double seconds, const char *name, int kind, unsigned threads, bool at_lanes) {
-    looker sum = {0};
+    struct looker sum = {0};
     static flake_lane lane[n_lanes];
     const flake_options o = options_of(roomy(), 0, kind);
     memset(lookers, 0, sizeof lookers);
@@ -60,16 +53,17 @@ static bool look_for(double seconds, const char *name, int kind, unsigned thread
         return false;
     /* Without leases if the machine's counter is none for it, or its pace is not known. */
     bool has_leases = false;
-    looks_at_lanes = at_lanes;
     atomic_store(&looks_end, false);
     const int64_t drift_before_ns = drift_ns();
     const int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + (int64_t)(seconds * 1e9);
-    for (unsigned i = 0; i < threads; i++)
+    for (unsigned i = 0; i < threads; i++) {
+        lookers[i].from = at_lanes ? &roomy_lanes : &roomy_whole;
         if (pthread_create(&lookers[i].thread, NULL, look, &lookers[i]) != 0) abort();
+    }
     while (clock_ns(CLOCK_MONOTONIC) < until_ns) nap_us(10000);
     atomic_store(&looks_end, true);
     for (unsigned i = 0; i < threads; i++) {
-        const looker *const l = &lookers[i];
+        const struct looker *const l = &lookers[i];
         (void)pthread_join(l->thread, NULL);
         sum.looks += l->looks;
         sum.late += l->late;
@@ -81,11 +75,10 @@ static bool look_for(double seconds, const char *name, int kind, unsigned thread
     for (unsigned i = 0; i < n_lanes; i++)
         has_leases |=
             lane[i].engine.ticks_per_window > 1 || roomy_whole.engine.ticks_per_window > 1;
-    printf("%-13s %u thread%s %5.1f s", name, threads, threads > 1 ? "s" : " ", seconds);
-    print_grouped(sum.looks);
-    printf(" looks  late %" PRIu64 ", by %" PRId64 " ns at most  leading %" PRIu64 ", by %" PRId64
-           " ns at most%s\n",
-           sum.late, sum.late_ns, sum.leads, sum.leads_ns,
+    printf("%-13s %u thread%s %5.1f s %13" PRIu64 " looks  late %" PRIu64 ", by %" PRId64
+           " ns at most  leading %" PRIu64 ", by %" PRId64 " ns at most%s\n",
+           name, threads, threads > 1 ? "s" : " ", seconds, sum.looks, sum.late, sum.late_ns,
+           sum.leads, sum.leads_ns,
            kind == FLAKE_CLOCK_FAST && !has_leases ? "  (without leases)" : "");
     const int64_t stepped_ns = drift_ns() - drift_before_ns;
     if (stepped_ns > 1000 || stepped_ns < -1000)

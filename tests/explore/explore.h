@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The explorer: runs two to four virtual threads through a header in every order that is possible,
- * and stops at the first that breaks a rule.
- *
- *     explore_setup s = {.threads = 2, ...};
- *     explore_result r = explore(&s);
- *     if (r.failed) explore_replay(&s, r.schedule); // prints each step
- *
- * Included before flake.h or sno.h it replaces their atomics, clock, sleep and relax hint.
+ * and stops at the first that breaks a rule. Included before flake.h or sno.h it replaces their atomics,
+ * clock, sleep and relax hint.
  *
  * A STEP    A virtual thread is a fiber. It runs up to its next shared access, makes it, and gives
  *           way; code between two accesses belongs to the step of the later one. (So plain data that
@@ -15,36 +10,32 @@
  *           it gives way before the access as well, and data read too early shows too.)
  * SCHEDULE  One letter a step: a b c d the threads, t the clock. The search is depth first and
  *           stateless: each execution starts anew, replays the letters of the last one up to the
- *           deepest that has an alternative, and takes that. A failing schedule is looked for once
- *           more with as few preemptions as will do, and handed back.
+ *           deepest that has an alternative, and takes that. A failing schedule is searched for once
+ *           more with as few preemptions as will do.
  * CLOCK     One more thread, whose steps come from a list: forward, back, or none ("stuck").
  *           With `coarse` each is two steps: the exact clock moves, then the coarse one follows.
- * SLEEP     A sleeper goes on once the clock thread has moved (a sleep may end early), or by itself
- *           when nobody else can run: then the clock moves on to the end of the shortest sleep,
- *           unless `stuck`. With `early` it may go on at any time, as after a signal.
- * CUT       A thread that sleeps more than `sleeps` times in a call has its execution cut. Cut
- *           executions are counted; nothing is checked behind the cut. An execution of EXPLORE_STEPS
- *           steps has a loop that makes no progress, and fails.
+ * SLEEP     A sleeper continues once the clock thread has moved (a sleep may end early), or by itself
+ *           when no other thread can run: then the clock moves to the end of the shortest sleep,
+ *           unless `stuck`. With `early` it may continue at any time, as after a signal.
+ * CUT       If a thread sleeps more than `sleeps` times in a call, its execution is cut and counted;
+ *           nothing is checked after that. An execution of EXPLORE_STEPS steps has a loop that makes
+ *           no progress, and fails.
  *
  * PRUNING   by states seen. What a thread does next follows from the values that its accesses have
- * returned. So the values that each thread has seen, with memory, clock, and what the rules keep,
- * are the whole state, fiber stacks included, and two schedules that arrive at one state have one
- * future: the second stops there ("merged"). Steps that commute arrive at one state, therefore this
- * leaves out whatever sleep sets or DPOR would, needs no notion of which steps commute, and stays
- * right under a bound on preemptions, where those two do not: there the state includes who ran last
- * and how many preemptions were spent. Between two calls a thread has mostly forgotten what it saw,
- * and says so (explore_forget), which merges far more than commuting steps; so does taking threads
- * of one role for each other. How many schedules the states stand for is counted on the way. A state
- * is known by a hash of 64 bits: among a million states the odds that two are taken for one are one
- * in 37 million. `every` switches pruning off: `complete`, `schedules` and all that comes up must be the
- * same without it, which the scenarios every_... check.
+ * returned. So these, with memory, clock, and what the rules keep, are the whole state, fiber stacks
+ * included, and two schedules that arrive at one state have one future: the second stops there
+ * ("merged"). Steps that commute arrive at one state, so this leaves out what sleep sets or DPOR would,
+ * also under a bound on preemptions: there the state includes which thread ran last and how many
+ * preemptions were spent. Between two calls a thread has mostly forgotten what it saw, and says so
+ * (explore_forget), which merges far more; threads of one role may change places. A state is known by a
+ * hash of 64 bits: among a million states the odds that two are taken for one are one in 37 million.
+ * `every` switches pruning off: all that comes up must be the same, which the scenarios every_... check.
  *
- * What a scenario must keep to: `thread` depends on nothing but what accesses return (plain data
- * that others write is told to explore_saw), and `digest` has all that `watch` keeps, but for what
- * follows from what the threads have seen since they last forgot.
+ * A scenario must keep to this: `thread` depends on nothing but what accesses return (plain data that
+ * others write is passed to explore_saw), and `digest` has all that `watch` keeps, but for what follows
+ * from what the threads have seen since they last forgot.
  *
- * NOT ITS JOB    memory orders. Everything here is sequentially consistent; what acquire and
- *                release are needed for is the business of orders.h.
+ * NOT ITS JOB    memory orders, which are the business of orders.h: here all is sequentially consistent.
  */
 #ifndef EXPLORE_H
 #define EXPLORE_H
