@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "new_unit.h"
+#include "shim.h"
 #include "floors.h"
 #include "flake.h"
 #include "sno.h"

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE /* CLOCK_REALTIME_COARSE */
 #include "shim.h"
 #include "floors.h"
-#include "new_unit.h"
 #include "mutex_snowflake.h"
 #include "flake.h"
 #include "sno.h"
@@ -353,15 +352,13 @@ static bool begin_day(unsigned threads) {
     (void)threads;
     for (unsigned i = 0; i < text_ids; i++) {
         flake_parts p;
-        flake_parts p128;
         memset(&p, 0, sizeof p);
-        memset(&p128, 0, sizeof p128);
-        p128.unix_ms = p.unix_ms = from_ms + day_ms / text_ids * i;
-        p128.seq = p.seq = i * 7 % 4096;
+        p.unix_ms = from_ms + day_ms / text_ids * i;
+        p.seq = i * 7 % 4096;
         p.node = i % 1024;
-        p128.node = 0x0242ac110002;
         well &= flake_compose(&layout, &p, &day_flakes[i]) == FLAKE_OK;
-        well &= flake128_compose(&flake_layout_boundary, &p128, &day_flakes128[i]) == FLAKE_OK;
+        p.node = 0x0242ac110002;
+        well &= flake128_compose(&flake_layout_boundary, &p, &day_flakes128[i]) == FLAKE_OK;
         well &= sno_compose((uint64_t)(p.unix_ms - 1262304000000) / 4, i & 1, (uint8_t)i, node, (uint16_t)(i * 17),
                             &day_snos[i]) == FLAKE_OK;
     }
@@ -713,6 +710,72 @@ const char *bench_compiler(void) {
 #endif
 }
 
+/* ---- the ids of a timed run, and those of them that came twice ---- */
+
+/* low, low + 1 ... low + length - 1, all with the same high: they take no more room than one of them. */
+typedef struct unique_run {
+    uint64_t high, low, length;
+} unique_run;
+
+/* One thread's. All zero: empty. */
+typedef struct unique_ids {
+    unique_run *runs;
+    size_t n, room;
+    uint64_t ids;
+} unique_ids;
+
+static void *must(void *memory) {
+    if (!memory) abort();
+    return memory;
+}
+
+static void unique_add(unique_ids *u, unique_key id) {
+    u->ids++;
+    if (u->n > 0) {
+        unique_run *last = &u->runs[u->n - 1];
+        if (last->high == id.high && last->low + last->length == id.low) {
+            last->length++;
+            return;
+        }
+    }
+    if (u->n == u->room) {
+        u->room = u->room ? 2 * u->room : 1024;
+        u->runs = (unique_run *)must(realloc(u->runs, u->room * sizeof *u->runs));
+    }
+    const unique_run run = {id.high, id.low, 1};
+    u->runs[u->n++] = run;
+}
+
+static void unique_clear(unique_ids *u) { u->n = u->ids = 0; }
+
+static int by_id(const void *of, const void *other) {
+    const unique_run *a = (const unique_run *)of, *b = (const unique_run *)other;
+    return a->high != b->high ? (a->high > b->high) - (a->high < b->high)
+                              : (a->low > b->low) - (a->low < b->low);
+}
+
+static uint64_t unique_duplicates(const unique_ids *of_thread, unsigned threads) {
+    size_t n = 0;
+    for (unsigned i = 0; i < threads; i++) n += of_thread[i].n;
+    if (n == 0) return 0;
+    unique_run *const sorted = (unique_run *)must(malloc(n * sizeof *sorted)), *end = sorted;
+    for (unsigned i = 0; i < threads; i++) {
+        if (of_thread[i].n == 0) continue;
+        memcpy(end, of_thread[i].runs, of_thread[i].n * sizeof *end);
+        end += of_thread[i].n;
+    }
+    qsort(sorted, n, sizeof *sorted, by_id);
+    uint64_t duplicates = 0, seen_until = sorted[0].low;
+    for (const unique_run *r = sorted; r < end; r++) {
+        const uint64_t until = r->low + r->length;
+        if (r > sorted && r->high != r[-1].high) seen_until = r->low;
+        if (r->low < seen_until) duplicates += (until < seen_until ? until : seen_until) - r->low;
+        if (until > seen_until) seen_until = until;
+    }
+    free(sorted);
+    return duplicates;
+}
+
 /* ---- the crew: the threads of a run, which begin each burst together ---- */
 
 /* When it began and ended, in numbers that all threads take from one counter, and what it returned. */
@@ -803,8 +866,7 @@ static void wait_for_unit(const bench_row *r) {
 static void grow(worker *w, size_t bytes) {
     if (w->room >= bytes) return;
     free(w->out);
-    w->out = (unsigned char *)malloc(bytes);
-    if (!w->out) abort();
+    w->out = (unsigned char *)must(malloc(bytes));
     w->room = bytes;
 }
 
@@ -857,8 +919,7 @@ static double floor_ns(worker *w, const bench_row *r, size_t n) {
 static void add_ratio(double ratio) {
     if (n_ratios == room_for_ratios) {
         room_for_ratios = 2 * room_for_ratios + 64;
-        ratios = (double *)realloc(ratios, room_for_ratios * sizeof *ratios);
-        if (!ratios) abort();
+        ratios = (double *)must(realloc(ratios, room_for_ratios * sizeof *ratios));
     }
     ratios[n_ratios++] = ratio;
 }
@@ -917,8 +978,7 @@ static void keep(const bench_row *r, worker *w, size_t n) {
 static numbered_call *next_call(worker *w) {
     if (w->n_calls == w->room_for_calls) {
         w->room_for_calls = 2 * w->room_for_calls + 1024;
-        w->calls = (numbered_call *)realloc(w->calls, w->room_for_calls * sizeof *w->calls);
-        if (!w->calls) abort();
+        w->calls = (numbered_call *)must(realloc(w->calls, w->room_for_calls * sizeof *w->calls));
     }
     return &w->calls[w->n_calls++];
 }
@@ -953,8 +1013,7 @@ static uint64_t falls_of_crew(void) {
     uint64_t falls = 0;
     size_t n = 0;
     for (unsigned i = 0; i < crew; i++) n += 2 * workers[i].n_calls;
-    numbered_call **const at = (numbered_call **)calloc(n + 1, sizeof(numbered_call *));
-    if (!at) abort();
+    numbered_call **const at = (numbered_call **)must(calloc(n + 1, sizeof(numbered_call *)));
     for (unsigned i = 0; i < crew; i++)
         for (size_t k = 0; k < workers[i].n_calls; k++) {
             numbered_call *const c = &workers[i].calls[k];
@@ -1175,8 +1234,7 @@ void bench_saturate(const bench_row *r, unsigned thread, double seconds) {
     const int64_t length_ns = (int64_t)(seconds * 1e9);
     const size_t room = (size_t)(r->cap * seconds * 1.25) + 2 * 4096;
     grow(w, room * r->id_size);
-    if (!w->histogram) w->histogram = (uint32_t *)malloc(histogram_size * sizeof *w->histogram);
-    if (!w->histogram) abort();
+    if (!w->histogram) w->histogram = (uint32_t *)must(malloc(histogram_size * sizeof *w->histogram));
     memset(w->histogram, 0, histogram_size * sizeof *w->histogram);
     memset(w->by_lane, 0, sizeof w->by_lane);
     memset(w->on_core, 0, sizeof w->on_core);

@@ -6,14 +6,20 @@
 #ifndef BENCH_SHIM_H
 #define BENCH_SHIM_H
 
-#include "unique.h"
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum { bench_most_threads = 64 };
+
+/* An id of up to 128 bits. */
+typedef struct unique_key {
+    uint64_t high, low;
+} unique_key;
 
 /* Whether ids are looked at for their order, and whether one that does not rise is a failure. */
 typedef enum bench_order { any_order, order_told, rising_in_a_thread, rising } bench_order;
@@ -82,6 +88,17 @@ bench_result bench_end(const bench_row *);
 
 const char *bench_compiler(void);
 unsigned bench_cores(void);
+
+/* Draws each in a new unit, as when ids are few and far between, for one thread; their clock is a variable. They
+ * are in a file of their own since a compiler puts a function that is called in one place only into its caller:
+ * another call beside those of the other rows would make these slower. */
+bool begin_new_units(unsigned threads);
+typedef bool new_unit_draw(unsigned thread, void *out, size_t n);
+new_unit_draw floor_leaping_cas, floor_leaping_store, floor_given_leaping_cas,
+    floor_given_leaping_store, new_unit_flake_next, new_unit_flake_try_at,
+    new_unit_flake_shard_next, new_unit_flake_shard_try_at, new_unit_flake_lanes_next,
+    new_unit_sno_next, new_unit_sno_try_at, new_unit_sno_shard_next, new_unit_sno_shard_try_at,
+    new_unit_sno_lanes_next;
 
 /* Peers that are C++: bursts of them, and whether they are built in. */
 bool peer_counter(unsigned thread, void *out, size_t n);
