@@ -213,22 +213,21 @@ static void call_snapshot(unsigned me) {
     const flake_i_engine *e = engines[0];
     bool was = false;
     uint64_t word = 0, drifts = 0, safe = 0;
+    sno_snapshot s;
+    flake_snapshot f;
+    memset(&s, 0, sizeof s);
+    memset(&f, 0, sizeof f);
+    if ((now->of == SNO
+             ? sno_snapshot_take(now->shards ? our.sno_shards : &our.sno, &s)
+             : flake_snapshot_take(now->shards ? our.flake_shards : &our.flake, &f)) != FLAKE_OK)
+        explore_fail("no snapshot");
+    word = ((uint64_t)f.unix_ms << e->time_shift) + f.count;
     if (now->of == SNO) {
-        sno_snapshot s;
-        memset(&s, 0, sizeof s);
-        if (sno_snapshot_take(now->shards ? our.sno_shards : &our.sno, &s) != FLAKE_OK)
-            explore_fail("no snapshot");
         drifts = s.drifts;
         safe = (uint64_t)s.wall_safe;
         /* the first number and none at all look the same */
         word = ((uint64_t)s.wall_hi << 1 | (drifts & 1)) << (e->time_shift - 1) |
                (s.sequence - s.sequence_min + 1u);
-    } else {
-        flake_snapshot s;
-        memset(&s, 0, sizeof s);
-        if (flake_snapshot_take(now->shards ? our.flake_shards : &our.flake, &s) != FLAKE_OK)
-            explore_fail("no snapshot");
-        word = ((uint64_t)s.unix_ms << e->time_shift) + s.count;
     }
     for (unsigned k = 0; k < seen.n_past; k++) {
         const past *p = &seen.past[k];
@@ -271,8 +270,6 @@ static void check_note(uint64_t position, const flake_overflow *note) {
     }
     if (position < NOTES) seen.pushed[position] = NO_NOTE;
 }
-
-static bool pop(flake_overflow *note) { return flake_ring_pop(&our.ring, note); }
 
 static void call_push(unsigned me) {
     const uint32_t own = OWN_NOTE + 16 * me + seen.thread[me].calls;

@@ -202,7 +202,7 @@ static void ended(void) {
     flake_overflow note;
     if (now->of == DEFAULT) default_ended();
     for (unsigned i = 0; i < now->ring; i++)
-        if (pop(&note)) check_note(seen.pops++, &note);
+        if (flake_ring_pop(&our.ring, &note)) check_note(seen.pops++, &note);
     if (seen.pops != seen.pushes) explore_fail("a note is lost");
     for (unsigned k = 0; k < seen.n_elections; k++)
         if (!seen.elections[k].pushed && !seen.elections[k].owed && seen.pushes < now->ring)
