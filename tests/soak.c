@@ -6,8 +6,6 @@
  *     soak [--ids=N]        N ids in all, 1,000,000,000 by default, from 2, 8 and 64 threads, in one way to
  *                           draw after the other; closes with "N passed, N failed"
  *     soak --hours=H        all ways at once, for so long or until it is interrupted, with a line each minute
- *     soak --clocks=S       how far ids by the fast clock are off the exact one, in S seconds each of three
- *                           ways to draw: see soak_clocks.h
  *
  * Ids that may be compared with each other make a space. It has a row of bits for each time unit, and a bit
  * for each number in it; the thread that draws an id sets its bit, and has found a duplicate if it is set
@@ -74,7 +72,7 @@ typedef struct place { /* of an id in its space */
 /* What a thread, or a forked child, has done. */
 typedef struct worker {
     _Atomic(uint64_t) busy; /* odd: between a look at the floor and the last bit that it set */
-    _Atomic(uint64_t) ids, duplicates, late, refused, failed, falls;
+    _Atomic(uint64_t) ids, duplicates, late, refused, failed, misplaced;
     place last; /* that `next` returned */
     char pad[64];
 } worker;
@@ -318,8 +316,9 @@ static void note_ids(worker *w, unsigned of, flake_status status, const drawn *i
     note(w, of, places, ours);
 }
 
-/* What is known of the order in which `next` returns a thread's ids. */
-typedef enum order { ANY, UNITS_RISE, IDS_RISE } order;
+/* What is known of a thread's ids, which `next` returns: their order, or that their times are those of the exact
+ * clock, a ms more or less. */
+typedef enum order { ANY, UNITS_RISE, IDS_RISE, NEAR_CLOCK } order;
 
 typedef struct mode {
     const char *name, *ids_of;
@@ -360,17 +359,22 @@ static void draw_some(const mode *m, worker *w, unsigned nth, const char *letter
     memset(&ids, 0, sizeof ids);
     void *const g = (char *)m->gens + m->shard * nth;
     const char letter = letters[random_of(random) % strlen(letters)];
-    const int64_t now_ms = letter == 'a' ? unix_ms() - (int64_t)(random_of(random) % 4) : 0;
+    const int64_t before_ms = letter == 'a' || m->order == NEAR_CLOCK ? unix_ms() : 0;
+    const int64_t now_ms = before_ms - (letter == 'a' ? (int64_t)(random_of(random) % 4) : 0);
     size_t n = letter == 'N' || letter == 'T' ? 1 + random_of(random) % most_ids : 1, sum = 0;
     flake_status status = draw(m, g, letter, &ids, 0, &n, now_ms);
     for (sum = n; letter == 'n' && n && sum < calls; sum += n)
         status = draw(m, g, letter, &ids, sum, &n, now_ms);
+    const uint64_t after_ms = m->order == NEAR_CLOCK ? (uint64_t)unix_ms() : 0;
     note_ids(w, m->space, status, &ids, sum);
     for (size_t i = 0; letter == 'n' && i < sum && m->order; i++) {
         place now;
         (void)find_place(m->space, &ids, i, &now);
-        w->falls += now.unit < w->last.unit || (m->order == IDS_RISE && now.unit == w->last.unit &&
-                                                now.number <= w->last.number);
+        w->misplaced +=
+            m->order == NEAR_CLOCK
+                ? now.unit + 2 < (uint64_t)before_ms || now.unit > after_ms + 1
+                : now.unit < w->last.unit || (m->order == IDS_RISE && now.unit == w->last.unit &&
+                                              now.number <= w->last.number);
         w->last = now;
     }
 }
@@ -494,21 +498,21 @@ static const mode modes[] = {
     THREE_MODES("flake-idgen", SPACE_MS, ms),
     THREE_MODES("sno", SPACE_SNO, sno),
     {"lanes", "128 bits", SPACE_WIDE, &wide_lanes, 0, "nN", 2 * crowd, UNITS_RISE, NULL},
+    {"shared", "fast clock", SPACE_MS, &others[4], 0, "n", crowd, NEAR_CLOCK, NULL},
+    {"lanes", "fast clock", SPACE_MS, &others[6], 0, "nN", 2 * crowd, NEAR_CLOCK, NULL},
 #define MODE(name, ids_of, space, gens, shard, calls, threads) \
     { name, ids_of, space, gens, shard, calls, threads, ANY, NULL }
     MODE("batches", "flake-idgen", SPACE_MS, &others[0], 0, "NT", crowd),
     MODE("given", "flake-idgen", SPACE_MS, &others[1], 0, "a", crowd),
     MODE("coarse", "flake-idgen", SPACE_MS, &others[3], 0, "n", crowd),
-    MODE("fast", "flake-idgen", SPACE_MS, &others[4], 0, "n", crowd),
     MODE("stocks", "flake-idgen", SPACE_MS, stocks, sizeof *stocks, "p", crowd),
     MODE("lanes", "coarse clock", SPACE_MS, &others[5], 0, "nN", 2 * crowd),
-    MODE("lanes", "fast clock", SPACE_MS, &others[6], 0, "nN", 2 * crowd),
     MODE("batches", "sno", SPACE_SNO, &sno_batches, 0, "NTa", crowd),
     {"states", "closed", SPACE_MS, NULL, 0, "", 1, ANY, draw_state},
     {"states", "killed", SPACE_MS, NULL, 0, "", 1, ANY, draw_killed},
     {"forked", "children", SPACE_MS, NULL, 0, "", 1, ANY, draw_forked},
 };
-enum { n_first = 10, n_modes = sizeof modes / sizeof *modes };
+enum { n_first = 12, n_modes = sizeof modes / sizeof *modes };
 
 /* ---- threads ---- */
 
@@ -545,6 +549,7 @@ static void seat_all(const mode *m, unsigned threads, const char *letters) {
 
 /* The real clock less the one that is never put back. */
 static int64_t drift_ns(void) { return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); }
+static bool drift_is_new(int64_t before_ns) { return llabs(drift_ns() - before_ns) > 1000000; }
 
 static worker sum_of(const mode *m) {
     worker sum;
@@ -557,7 +562,7 @@ static worker sum_of(const mode *m) {
         sum.late += w->late;
         sum.refused += w->refused;
         sum.failed += w->failed;
-        sum.falls += w->falls;
+        sum.misplaced += w->misplaced;
     }
     return sum;
 }
@@ -569,15 +574,15 @@ static bool count(bool well) {
     return well;
 }
 
-/* Snos fall after the clock was put back, as they should. */
-static bool say_mode(const mode *m, unsigned threads, uint64_t wanted, bool was_put_back) {
+/* Snos fall after the clock was put back, as they should, and the fast clock notices a step late. */
+static bool say_mode(const mode *m, unsigned threads, uint64_t wanted, bool was_set) {
     const worker sum = sum_of(m);
     const bool well = count(sum.ids && sum.ids >= wanted && !sum.duplicates && !sum.failed &&
-                            (!sum.falls || was_put_back) && (!wanted || !sum.refused));
+                            (!sum.misplaced || was_set) && (!wanted || !sum.refused));
     printf("%2u threads, %-7s %-13s %13" PRIu64 " ids %4" PRIu64 " duplicates %4" PRIu64
-           " fell %4" PRIu64 " late %6" PRIu64 " times none free %4" PRIu64 " failed",
-           threads, m->name, m->ids_of, sum.ids, sum.duplicates, sum.falls, sum.late, sum.refused,
-           sum.failed);
+           " misplaced %4" PRIu64 " late %6" PRIu64 " times none free %4" PRIu64 " failed",
+           threads, m->name, m->ids_of, sum.ids, sum.duplicates, sum.misplaced, sum.late,
+           sum.refused, sum.failed);
     return well;
 }
 
@@ -678,14 +683,14 @@ static void soak_ids(uint64_t each) {
     for (unsigned i = 0; i < n_first * 3; i++) {
         const mode *const m = &modes[i / 3];
         const unsigned threads = crowds[i % 3];
-        if (!begin() || !make_first(threads, n_lanes, 60000, 0)) abort();
+        if (!begin() || !make_first(threads, n_lanes, 60000, 0) || !make_others()) abort();
         share = each / threads;
         const int64_t drift_before_ns = drift_ns(), began_ns = clock_ns(CLOCK_MONOTONIC);
         seat_all(m, threads, "n");
         for (; atomic_load(&ended) < threads; nap_us(2000)) move_windows();
         const int64_t took_ns = clock_ns(CLOCK_MONOTONIC) - began_ns;
         for (unsigned at = 0; at < threads; at++) (void)pthread_join(seats[at].thread, NULL);
-        if (say_mode(m, threads, each, drift_ns() < drift_before_ns - 1000000)) proven += each;
+        if (say_mode(m, threads, each, drift_is_new(drift_before_ns))) proven += each;
         printf(" %7.3f M/s\n", (double)each / (double)took_ns * 1e3);
         (void)fflush(stdout);
     }
@@ -710,9 +715,9 @@ static void soak_for(double seconds) {
     atomic_store(&hours->stop, true);
     say_progress(now, "\n");
     for (unsigned i = 0; i < n_seats; i++) (void)pthread_join(seats[i].thread, NULL);
-    const bool was_put_back = drift_ns() < drift_before_ns - 1000000;
+    const bool was_set = drift_is_new(drift_before_ns);
     for (unsigned m = 0; m < n_modes; m++) {
-        (void)say_mode(&modes[m], modes[m].threads, 0, was_put_back);
+        (void)say_mode(&modes[m], modes[m].threads, 0, was_set);
         (void)putchar('\n');
     }
     (void)count(hours->refusals == 2 * hours->forks && hours->forks);
@@ -726,25 +731,18 @@ static void soak_for(double seconds) {
     }
 }
 
-#include "soak_clocks.h"
-
 int main(int argc, char **argv) {
     uint64_t ids = 1000000000;
-    double wanted_hours = 0, clocks_seconds = 0;
+    double wanted_hours = 0;
     for (int i = 1; i < argc; i++) {
         char *end = argv[i];
         if (strncmp(argv[i], "--ids=", 6) == 0) ids = strtoull(argv[i] + 6, &end, 10);
         if (strncmp(argv[i], "--hours=", 8) == 0) wanted_hours = strtod(argv[i] + 8, &end);
-        if (strncmp(argv[i], "--clocks=", 9) == 0) clocks_seconds = strtod(argv[i] + 9, &end);
-        if (end == argv[i] || *end || ids < 100000 || !(wanted_hours >= 0) ||
-            !(clocks_seconds >= 0)) {
-            (void)fprintf(stderr,
-                          "usage: %s [--ids=N | --hours=H | --clocks=S], N 100000 or more\n",
-                          argv[0]);
+        if (end == argv[i] || *end || ids < 100000 || !(wanted_hours >= 0)) {
+            (void)fprintf(stderr, "usage: %s [--ids=N | --hours=H], N 100000 or more\n", argv[0]);
             return 2;
         }
     }
-    if (clocks_seconds > 0) return look_at_clocks(clocks_seconds);
     const char *tmp = getenv("TMPDIR");
     struct sigaction on;
     struct rusage usage;
