@@ -622,34 +622,12 @@ static const bench_row rows[] = {
 
 /* ---- rows that go wrong, so that reports of it can be tried ---- */
 
-/* Each id twice. */
-static bool trial_repeats(unsigned thread, void *out, size_t n) {
-    static _Atomic(uint64_t) drawn;
-    uint64_t *ids = (uint64_t *)out;
-    (void)thread;
-    for (size_t i = 0; i < n; i++) ids[i] = add_increment(&drawn) / 2;
-    return true;
-}
-
-static bool trial_fails(unsigned thread, void *out, size_t n) {
-    (void)trial_repeats(thread, out, n);
-    return false;
-}
-
-static bool trial_dies(unsigned thread, void *out, size_t n) {
-    (void)thread;
-    (void)out;
-    (void)n;
-    abort();
-}
-
-/* Unique ids, each second of which is less than the one before. */
-static bool trial_falls(unsigned thread, void *out, size_t n) {
-    uint64_t *ids = (uint64_t *)out;
-    const bool well = floor_add(thread, out, n);
-    for (size_t i = 0; i < n; i++) ids[i] ^= 1;
-    return well;
-}
+/* Each id twice; then unique ids, each second of which is less than the one before. */
+static _Atomic(uint64_t) trial_drawn;
+FLOOR(trial_repeats, add_increment(&trial_drawn) / 2)
+EACH(trial_fails, uint64_t, (ids[i] = add_increment(&trial_drawn) / 2, false))
+AT_ONCE(trial_dies, (memset(out, 0, n), abort(), false))
+FLOOR(trial_falls, add_increment(&trial_drawn) ^ 1)
 
 /* They rise in each thread, and are all less than those of each thread that has begun before. */
 static _Atomic(uint64_t) trial_begun;

@@ -65,8 +65,8 @@ typedef struct explore_access {
 typedef struct explore_setup {
     unsigned threads;
     unsigned role[EXPLORE_THREADS]; /* threads of one role may change places */
-    const int64_t *clock_ns; /* the start, then a step each */
-    const int64_t *counter_ns; /* what the processor's counter says then; NULL: 0 */
+    const int64_t *clock_ns;        /* the start, then a step each */
+    const int64_t *counter_ns;      /* what the processor's counter says then; NULL: 0 */
     unsigned clocks;
     int preemptions; /* at most so many; EXPLORE_ANY. The clock's steps are no preemptions */
     unsigned sleeps; /* since it last forgot */
@@ -85,7 +85,8 @@ typedef struct explore_result {
     bool failed;
     char message[200];
     char schedule[EXPLORE_STEPS + 1];
-    unsigned long complete; /* executions to the end, no two to the same end state; with `every` too */
+    unsigned long
+        complete; /* executions to the end, no two to the same end state; with `every` too */
     unsigned long cut;
     unsigned long merged; /* stopped where another had been */
     unsigned long states;
@@ -112,10 +113,10 @@ static struct {
     fiber_context scheduler;
     unsigned me, last; /* who makes a step now; who made the last but for the clock */
     int preempted;
-    unsigned clock_at;          /* the clock thread's steps so far */
+    unsigned clock_at;                     /* the clock thread's steps so far */
     int64_t exact_ns, coarse_ns, slept_ns; /* slept_ns: what standstills have added */
     uint64_t counter;
-    uint64_t memory;            /* hash of what is there now against what was at the start */
+    uint64_t memory; /* hash of what is there now against what was at the start */
     unsigned steps;
     bool trace;
 } explore_now = {.me = EXPLORE_NOBODY};
@@ -130,18 +131,15 @@ __attribute__((format(printf, 1, 2))) static inline void explore_fail(const char
         explore_now.r->failed = true;
     }
     if (explore_now.me < EXPLORE_THREADS)
-        for (;;)
-            fiber_go(&explore_now.thread[explore_now.me].fiber, &explore_now.scheduler);
+        for (;;) fiber_go(&explore_now.thread[explore_now.me].fiber, &explore_now.scheduler);
 }
 
 /* A line of the trace that a replay prints. */
 __attribute__((format(printf, 1, 2))) static inline void explore_say(const char *format, ...) {
     va_list args;
     if (!explore_now.trace) return;
-    if (explore_now.me == EXPLORE_NOBODY)
-        printf("            ");
-    else
-        printf("  %4u %c    ", explore_now.steps, "abcdt"[explore_now.me]);
+    if (explore_now.me == EXPLORE_NOBODY) printf("            ");
+    else printf("  %4u %c    ", explore_now.steps, "abcdt"[explore_now.me]);
     va_start(args, format);
     (void)vprintf(format, args);
     va_end(args);
@@ -186,8 +184,7 @@ static inline void explore_step(const explore_access *a) {
         char seen[64], left[64];
         show(a->at, a->seen, seen, sizeof seen);
         show(a->at, a->left, left, sizeof left);
-        if (a->wrote)
-            explore_say("%-5s %-8s %s -> %s", verbs[a->kind], name, seen, left);
+        if (a->wrote) explore_say("%-5s %-8s %s -> %s", verbs[a->kind], name, seen, left);
         else
             explore_say("%-5s %-8s %s%s", verbs[a->kind], name, seen,
                         a->kind == EXPLORE_CAS ? ", failed" : "");
@@ -200,7 +197,7 @@ static inline void explore_step(const explore_access *a) {
 
 static inline bool explore_before(const void *at) {
     if (explore_now.me == EXPLORE_NOBODY) return false; /* reset and ended run outside */
-    if (fiber_has(at)) return false; /* on a fiber's own stack */
+    if (fiber_has(at)) return false;                    /* on a fiber's own stack */
     if (explore_now.s->fine && (!at || name_of(at))) {
         explore_saw(1); /* it stands elsewhere now, so this is another state */
         explore_give_way();
@@ -208,38 +205,22 @@ static inline bool explore_before(const void *at) {
     return true;
 }
 
-static inline uint64_t explore_load(const void *at, size_t size) {
+/* What was there. A CAS compares it with *expected, and leaves it there if it differs. */
+static inline uint64_t explore_touch(explore_kind kind, void *at, size_t size, void *expected,
+                                     uint64_t value) {
     const bool inside = explore_before(at);
     const uint64_t seen = memory_peek(at, size);
-    const explore_access a = {EXPLORE_LOAD, at, seen, seen, false};
+    explore_access a = {kind, at, seen, seen, kind != EXPLORE_LOAD};
+    if (kind == EXPLORE_CAS) a.wrote = seen == memory_peek(expected, size);
+    if (a.wrote) memory_poke(at, size, kind == EXPLORE_ADD ? seen + value : value);
+    else if (kind == EXPLORE_CAS) memory_poke(expected, size, seen);
+    a.left = memory_peek(at, size);
     if (inside) explore_step(&a);
-    return seen;
+    return kind == EXPLORE_CAS ? a.wrote : seen;
 }
 
 static inline void explore_store(void *at, size_t size, uint64_t value) {
-    const bool inside = explore_before(at);
-    const explore_access a = {EXPLORE_STORE, at, memory_peek(at, size), value, true};
-    memory_poke(at, size, value);
-    if (inside) explore_step(&a);
-}
-
-static inline uint64_t explore_add(void *at, size_t size, uint64_t more) {
-    const bool inside = explore_before(at);
-    const uint64_t seen = memory_peek(at, size);
-    memory_poke(at, size, seen + more);
-    const explore_access a = {EXPLORE_ADD, at, seen, memory_peek(at, size), true};
-    if (inside) explore_step(&a);
-    return seen;
-}
-
-static inline bool explore_cas(void *at, size_t size, void *expected, uint64_t value) {
-    const bool inside = explore_before(at);
-    const uint64_t seen = memory_peek(at, size);
-    const bool same = seen == memory_peek(expected, size);
-    const explore_access a = {EXPLORE_CAS, at, seen, same ? value : seen, same};
-    memory_poke(same ? at : expected, size, same ? value : seen);
-    if (inside) explore_step(&a);
-    return same;
+    (void)explore_touch(EXPLORE_STORE, at, size, NULL, value);
 }
 
 static inline int64_t explore_clock(bool coarse) {
@@ -294,8 +275,7 @@ static inline unsigned explore_choices(uint8_t choices[EXPLORE_THREADS + 1]) {
         const explore_thread *t = &explore_now.thread[at];
         if (t->done) continue;
         left++;
-        if (explore_awake(t))
-            choices[n++] = (uint8_t)at;
+        if (explore_awake(t)) choices[n++] = (uint8_t)at;
         else if (t->until_ns - explore_now.slept_ns < shortest)
             shortest = t->until_ns - explore_now.slept_ns;
     }
@@ -324,7 +304,8 @@ static inline void explore_turn(unsigned who) {
         explore_now.coarse_ns = s->clock_ns[s->coarse ? at / 2 : at];
         if (s->counter_ns) explore_now.counter = (uint64_t)s->counter_ns[at];
         explore_say("the clock says %.6g ms%s", (double)explore_now.exact_ns / 1e6,
-                    explore_now.coarse_ns == explore_now.exact_ns ? "" : ", the coarse one not yet");
+                    explore_now.coarse_ns == explore_now.exact_ns ? ""
+                                                                  : ", the coarse one not yet");
     } else {
         if (who != explore_now.last && explore_now.last < s->threads) {
             const explore_thread *last = &explore_now.thread[explore_now.last];
@@ -493,16 +474,19 @@ static inline explore_result explore_replay(const explore_setup *s, const char *
 // >>hooks
 
 /* The order is dropped: all is sequentially consistent here. The type is a plain one. */
-#define FLAKE_ATOMIC(T)                T
-#define FLAKE_ATOMIC_LOAD(p, order)    ((__typeof__(*(p)))explore_load((p), sizeof *(p)))
+#define FLAKE_ATOMIC(T) T
+#define FLAKE_ATOMIC_LOAD(p, order) \
+    ((__typeof__(*(p)))explore_touch(EXPLORE_LOAD, EXPLORE_AT(p), sizeof *(p), NULL, 0))
 #define FLAKE_ATOMIC_STORE(p, v, order) explore_store((p), sizeof *(p), (uint64_t)(v))
-#define FLAKE_ATOMIC_ADD(p, v, order)  ((__typeof__(*(p)))explore_add((p), sizeof *(p), (uint64_t)(v)))
+#define FLAKE_ATOMIC_ADD(p, v, order) \
+    ((__typeof__(*(p)))explore_touch(EXPLORE_ADD, (p), sizeof *(p), NULL, (uint64_t)(v)))
 #define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
-    explore_cas((p), sizeof *(p), (seen), (uint64_t)(v))
-#define FLAKE_CLOCK_NS(kind)                           explore_clock((kind) == FLAKE_CLOCK_COARSE)
-#define FLAKE_COUNTER()                                FLAKE_ATOMIC_LOAD(&explore_now.counter, relaxed)
-#define FLAKE_SLEEP_NS(ns)                             explore_sleep(ns)
-#define FLAKE_RELAX()                                  ((void)0)
+    (explore_touch(EXPLORE_CAS, (p), sizeof *(p), (seen), (uint64_t)(v)) != 0)
+#define EXPLORE_AT(p)           ((void *)(uintptr_t)(p)) /* of a const object, too */
+#define FLAKE_CLOCK_NS(kind)    explore_clock((kind) == FLAKE_CLOCK_COARSE)
+#define FLAKE_COUNTER()         FLAKE_ATOMIC_LOAD(&explore_now.counter, relaxed)
+#define FLAKE_SLEEP_NS(ns)      explore_sleep(ns)
+#define FLAKE_RELAX()           ((void)0)
 #define FLAKE_ASSERT(condition) ((condition) ? (void)0 : explore_fail("assert: " #condition))
 
 #endif
