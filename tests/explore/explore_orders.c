@@ -361,7 +361,7 @@ static void take_owner_id(void) {
     flake_i_atomic64 *word;
     const uint64_t mark = flake_i_instance_owner_id(&word);
     if (kept.n && kept.drawn[0] != mark) orders_fail("a process has two owner ids");
-    if (word != told_page) orders_fail("the kernel was not told of the fork page");
+    if (!word || word != told_page) orders_fail("the kernel was not told of the fork page");
     kept.drawn[0] = mark;
     kept.n = 1;
 }
