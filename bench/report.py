@@ -478,7 +478,7 @@ def boost_version():
 NATIVE_PEERS = [
     ("peer/atomic_counter", "`std::atomic` counter", lambda: MACHINE["compiler"],
      "no time; one process; restarts with it"),
-    ("peer/mutex_snowflake", "mutex snowflake (`bench/mutex_snowflake.h`)", lambda: "",
+    ("peer/mutex_snowflake", "mutex snowflake (`bench/shim.c`)", lambda: "",
      "a preempted holder stops all threads; spins when a unit is exhausted; repeats IDs after `fork()`"),
     ("peer/libuuid_v1", "libuuid v1", lambda: VERSIONS.get("libuuid", ""),
      "safe across processes only with a daemon or a lock file; texts do not sort by time"),

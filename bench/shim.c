@@ -2,7 +2,6 @@
 #define _GNU_SOURCE /* CLOCK_REALTIME_COARSE */
 #include "shim.h"
 #include "floors.h"
-#include "mutex_snowflake.h"
 #include "flake.h"
 #include "sno.h"
 #include <inttypes.h>
@@ -129,7 +128,6 @@ static flake_lane flake_lanes_of_cores[most], wide_lanes_of_cores[most], sno_lan
 static struct own_prefetch {
     _Alignas(128) flake_prefetch stock; /* a line of its own for each thread's */
 } prefetches[most];
-static mutex_snowflake mutex_flakes;
 
 enum { meta = 42, node = 3, prefetch_ids = 1024 };
 
@@ -188,10 +186,33 @@ static bool begin_sno(unsigned threads, int kind) {
     return sno_init(&laned_snos, &pool, &o, NULL) == FLAKE_OK;
 }
 
-static bool begin_mutex(flake_layout l) {
-    const mutex_snowflake begun = {.lock = PTHREAD_MUTEX_INITIALIZER, .epoch_ms = l.epoch_ms, .node = node,
-                                   .seq_mask = ((uint64_t)1 << l.seq_bits) - 1, .node_shift = l.node_shift,
-                                   .time_shift = l.time_shift};
+/* The generator that is written by hand where there is no library: a mutex, the last millisecond and a sequence
+ * number. It does what most such generators do, and as well as they can: one clock reading for each id, a full
+ * unit is waited out with the lock held, and a clock that was put back is refused. */
+static struct mutex_snowflake {
+    pthread_mutex_t lock;
+    flake_layout layout;
+    int64_t last_ms;
+    uint64_t seq;
+} mutex_flakes;
+
+static bool mutex_snowflake_next(struct mutex_snowflake *g, uint64_t *id) {
+    (void)pthread_mutex_lock(&g->lock);
+    int64_t now_ms = exact_ns() / 1000000;
+    const bool well = now_ms >= g->last_ms;
+    if (well) {
+        g->seq = now_ms > g->last_ms ? 0 : (g->seq + 1) & (((uint64_t)1 << g->layout.seq_bits) - 1);
+        while (g->seq == 0 && now_ms <= g->last_ms) now_ms = exact_ns() / 1000000;
+        g->last_ms = now_ms;
+        *id = (uint64_t)(now_ms - g->layout.epoch_ms) << g->layout.time_shift |
+              (uint64_t)node << g->layout.node_shift | g->seq;
+    }
+    (void)pthread_mutex_unlock(&g->lock);
+    return well;
+}
+
+static bool begin_mutex(flake_layout layout) {
+    const struct mutex_snowflake begun = {PTHREAD_MUTEX_INITIALIZER, layout, 0, 0};
     mutex_flakes = begun;
     return true;
 }

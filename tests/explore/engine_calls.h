@@ -128,12 +128,9 @@ static void check_failure(unsigned me, unsigned i, char letter, int said, unsign
     const uint64_t reading =
         is_given(letter) ? larger(seen.thread[me].reading, p.time) : seen.thread[me].reading;
     const bool back = p.time > reading + e->ahead;
-    if (said == SAID_FEWER && is_lost()) {
-        events |= SHUT;
-        return;
-    }
-    if (said == FLAKE_FORKED || (said == FLAKE_LEASE_LOST && calls_any('x'))) {
-        if (said == FLAKE_FORKED ? !is_bumped() : our.gate_word != 0)
+    if ((said == SAID_FEWER && is_lost()) || said == FLAKE_FORKED ||
+        (said == FLAKE_LEASE_LOST && calls_any('x'))) {
+        if (said == FLAKE_FORKED ? !is_bumped() : said != SAID_FEWER && our.gate_word)
             explore_fail("%s, which is not so", said == FLAKE_FORKED ? "FORKED" : "LEASE");
         events |= SHUT;
         return;

@@ -2,40 +2,35 @@
  *
  * The explorer of memory orders: runs up to four virtual threads through a header in every way that the
  * memory model of C11 allows, and stops at the first that breaks a rule. (explore.h has more threads'
- * turns in it, and one order for all.) explore_orders.c has the scenarios, and says how to run them.
+ * turns in it, and one order for all.)
  *
  * THE RULES   RC11 without fences: what C11 and C++20 allow, but that nothing is read before it was
  * written, which comes by itself where an execution is made step by step.
  *
  *   location    has the messages that were written to it, in modification order
  *   view        for each location the oldest message that may still be read. Each thread has one; the
- *               one in a message is what its reader learns if he acquires
+ *               one in a message is what its reader learns if it acquires
  *   load        of any message from the thread's view on, which moves the view up to it
- *   store       to any place behind the thread's view, but never between an RMW and what that has read.
+ *   store       to any place after the thread's view, but never between an RMW and what that has read.
  *               It carries the thread's view if it releases, else nothing
- *   RMW         reads any message from the view on that no other RMW has read, and stands right behind
- *               it. It carries on what that message carried, with the thread's view if it releases
- *   CAS         that fails is a load, in its failure order, of a message with another value. It never
- *               fails for nothing
- *   seq_cst     acquires and releases, and RC11's order of such accesses (psc, as in C++20) has no cycle:
- *               sequenced before; happens before, with an access elsewhere at either end or at one
- *               location; writes of a location as they come; who reads a message before who writes a
- *               later one. Touches of plain data are no accesses here
+ *   RMW         reads any message from the view on that no other RMW has read, and comes right after it.
+ *               It carries on what that message carried, with the thread's view if it releases
+ *   CAS         that fails is a load, in its failure order, of a message with another value
+ *   seq_cst     acquires and releases, and RC11's order of such accesses (psc, as in C++20) has no cycle
  *   plain data  is touched where a location says so (`guards`, `carries`): touches are messages that
- *               nobody reads, and who touches without knowing the last one has a data race
+ *               nobody reads, and a thread that touches without knowing the last one has a data race
  *   clock       location 0. All its messages, the script, are there from the start: a reading may be as
- *               old as the thread's view allows. A sleep moves that on by one; behind the script's end
+ *               old as the thread's view allows. A sleep moves that on by one; after the script's end
  *               the execution is cut
  *
- * LEFT OUT   fences and consume (the headers have none), a weak CAS, load buffering (read before
- * written), accesses of several sizes, a signal handler's view of its own thread, forks.
+ * LEFT OUT   fences and consume (the headers have none), a weak CAS, load buffering, accesses of several
+ * sizes, a signal handler's view of its own thread, forks.
  *
  * THE SEARCH   depth first, each execution from the start. A load changes nothing that others see, and no
- * message goes away; so a thread gives way behind its writes only: any load might as well come right before
- * the thread's next write. States that were seen before are not gone on with: a state is the messages that
- * somebody may still read, counted from the oldest such, and of each thread its view and what its accesses
- * have returned since it last forgot. `every` does without that. With `samples` the choices are drawn at
- * random, so many executions, and nothing is known of the others.
+ * message goes away; so a thread gives way after its writes only. States that were seen before end an
+ * execution: a state is the messages that some thread may still read, counted from the oldest such, and of
+ * each thread its view and what its accesses have returned since it last forgot. `every` does without that.
+ * With `samples` the choices are drawn at random, so many executions.
  */
 #ifndef ORDERS_H
 #define ORDERS_H

@@ -41,20 +41,12 @@ static ssize_t system_read(int fd, void *bytes, size_t n) {
     file_read(system_at, bytes);
     return (ssize_t)n;
 }
-static off_t system_seek(int fd, off_t at) { return system_at = fd < 0 ? -1 : at; }
 static bool is_gone; /* the state's file */
 static int system_stat(const char *path, struct stat *file) {
     memset(file, 0, sizeof *file);
     if (path && (!is_gone || strncmp(path, "/state", 7) != 0)) return 0;
     errno = ENOENT;
     return -1;
-}
-static int system_open(const char *path, int flags) {
-    return path && flags >= 0 ? FILE_DESCRIPTOR : -1;
-}
-static int system_rename(const char *from, const char *to) {
-    is_gone = false;
-    return from && to ? 0 : -1;
 }
 static int system_control(int fd, ...) { return fd < 0 ? -1 : 0; }
 
@@ -74,14 +66,13 @@ void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where 
 #define munmap(at, n)                              ((void)(at), 0)
 #define write(fd, bytes, n)                        system_write(fd, bytes, n)
 #define read(fd, bytes, n)                         system_read(fd, bytes, n)
-#define lseek(fd, at, from)                        system_seek(fd, at)
+#define lseek(fd, at, from)                        ((void)(fd), system_at = (at))
 #define stat(path, file)                           system_stat(path, file)
 #define fstat(fd, file)                            system_stat((fd) < 0 ? NULL : "", file)
 #define fcntl(...)                                 system_control(__VA_ARGS__)
 #define close(fd)                                  system_control(fd)
-#define open(path, ...)                            system_open(path, SYSTEM_FIRST(__VA_ARGS__, 0))
-#define SYSTEM_FIRST(flags, ...)                   (flags)
-#define rename(from, to)                           system_rename(from, to)
+#define open(path, ...)                            ((void)(path), (void)system_control(__VA_ARGS__), FILE_DESCRIPTOR)
+#define rename(from, to)                           ((void)(from), (void)(to), is_gone = false, 0)
 #define getpid()                                   1
 #define pthread_self()                             ((unsigned long)orders_now.me + 1)
 #define pthread_setcancelstate(to, was)            0
