@@ -174,11 +174,10 @@ static bool begin_flake128(flake_layout layout, int kind) {
 
 static bool begin_sno(unsigned threads, int kind) {
     sno_snapshot pool; /* the whole of it */
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    static const flake_layout none;
+    flake_options o = flake_opts(none, 0, 0, kind);
     memset(&pool, 0, sizeof pool);
     pool.partition = node;
-    o.clock.kind = kind;
     if (sno_init(&snos, &pool, &o, NULL) != FLAKE_OK) return false;
     if (sno_init_shards(sno_shards, threads, &pool, &o, NULL) != FLAKE_OK) return false;
     o.lanes = sno_lanes_of_cores;
@@ -687,14 +686,12 @@ enum { n_rows = sizeof rows / sizeof *rows, n_trials = sizeof trials / sizeof *t
 
 size_t bench_rows(void) { return n_rows + (getenv("BENCH_TRIALS") ? n_trials : 0); }
 const bench_row *bench_row_at(size_t i) { return i < n_rows ? &rows[i] : &trials[i - n_rows]; }
-static const bench_row *row_named(const char *name, size_t length) {
-    for (size_t i = 0; i < bench_rows(); i++) {
-        const bench_row *r = bench_row_at(i);
-        if (strlen(r->name) == length && memcmp(r->name, name, length) == 0) return r;
-    }
+static const bench_row *row_named(const char *name) {
+    for (size_t i = 0; i < bench_rows(); i++)
+        if (strcmp(bench_row_at(i)->name, name) == 0) return bench_row_at(i);
     return NULL;
 }
-bool bench_has_row(const char *name) { return row_named(name, strlen(name)) != NULL; }
+bool bench_has_row(const char *name) { return row_named(name) != NULL; }
 bool bench_is_peer(const bench_row *r) { return strncmp(r->name, "peer/", 5) == 0; }
 
 size_t bench_burst_size(const bench_row *r, unsigned threads) {
@@ -886,20 +883,15 @@ static size_t n_ratios, room_for_ratios;
 
 /* "floor/a / 16 + floor/b" */
 static void find_floor(const char *text) {
-    n_floor_terms = 0;
-    while (*text) {
-        if (n_floor_terms == sizeof floor_terms / sizeof *floor_terms) abort();
-        const size_t length = strcspn(text, " ");
-        floor_term *term = &floor_terms[n_floor_terms++];
-        term->divisor = 1;
-        term->row = row_named(text, length);
-        if (!term->row) abort();
+    char name[40];
+    for (n_floor_terms = 0; *text; n_floor_terms++) {
+        floor_term *const term = &floor_terms[n_floor_terms];
+        int length = 0;
+        if (n_floor_terms == 2 || sscanf(text, "%39s%n", name, &length) != 1 || !row_named(name)) abort();
         text += length;
-        if (strncmp(text, " / ", 3) == 0) {
-            char *end;
-            term->divisor = strtod(text + 3, &end);
-            text = end;
-        }
+        term->row = row_named(name);
+        term->divisor = 1;
+        if (sscanf(text, " / %lf%n", &term->divisor, &length) == 1) text += length;
         if (strncmp(text, " + ", 3) == 0) text += 3;
     }
 }

@@ -9,7 +9,7 @@
  * clock; generators in shared memory whose state is extended by one process after the other. No id
  * comes twice.
  *
- *     attack [--kills=10000] [--seed=1]
+ *     attack [--kills=10000]
  */
 #define _GNU_SOURCE
 #define REAL_SLEEP
@@ -58,7 +58,7 @@ static const char *const names[] = {"flake",  "wide",   "sno",    "sno_shards", 
 enum { n_names = sizeof names / sizeof *names };
 
 static char folder[200];
-static uint64_t seed = 1, random_state;
+static uint64_t random_state;
 static unsigned kills, clean_ends;
 
 static uint64_t below(uint64_t bound) { return random_below(&random_state, bound); }
@@ -241,7 +241,7 @@ static void begin(void) {
     atomic_store(&our->now_ns, 1800000000000 * ms);
     script_now.now_ns = 1800000000000 * ms;
     kills = clean_ends = 0;
-    random_state = seed * 0x9e3779b97f4a7c15 | 1;
+    random_state = 0x9e3779b97f4a7c15;
 }
 
 static bool report(const char *name) {
@@ -449,9 +449,8 @@ int main(int argc, char **argv) {
     unsigned all = 10000;
     const char *room = getenv("TMPDIR");
     for (int i = 1; i < argc; i++) {
-        if (!strncmp(argv[i], "--kills=", 8)) all = (unsigned)strtoul(argv[i] + 8, NULL, 10);
-        else if (!strncmp(argv[i], "--seed=", 7)) seed = strtoull(argv[i] + 7, NULL, 10);
-        else return 2;
+        if (strncmp(argv[i], "--kills=", 8) != 0) return 2;
+        all = (unsigned)strtoul(argv[i] + 8, NULL, 10);
     }
     (void)snprintf(folder, sizeof folder, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
     void *page = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -36,13 +36,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifndef MAP_NORESERVE
-#define MAP_NORESERVE 0
-#endif
-#ifndef MAP_ANONYMOUS
-#define MAP_ANONYMOUS MAP_ANON
-#endif
-
 enum {
     kept_ms = 8000,    /* behind the clock */
     window_ms = 16384, /* in all */
@@ -352,7 +345,6 @@ static flake_status draw(const mode *m, void *g, char letter, drawn *ids, size_t
     return status;
 }
 
-/* Of the nth thread. */
 static void draw_some(const mode *m, worker *w, unsigned nth, const char *letters,
                       uint64_t *random) {
     drawn ids;
@@ -379,7 +371,6 @@ static void draw_some(const mode *m, worker *w, unsigned nth, const char *letter
     }
 }
 
-/* One id by one call. */
 static void note_one(worker *w, unsigned of, flake_status status, const drawn *ids) {
     note_ids(w, of, status, ids, status == FLAKE_OK);
 }

@@ -64,9 +64,7 @@ static inline void fiber_start(fiber_context *fiber, char *stack) {
     *fiber = frame;
 }
 
-static inline void fiber_go(fiber_context *from, fiber_context *to) {
-    fiber_switch(from, *to);
-}
+#define fiber_go(from, to) fiber_switch(from, *(to))
 
 #else
 #include <ucontext.h>
@@ -82,9 +80,7 @@ static inline void fiber_start(fiber_context *fiber, char *stack) {
     makecontext(fiber, fiber_main, 0);
 }
 
-static inline void fiber_go(fiber_context *from, fiber_context *to) {
-    (void)swapcontext(from, to);
-}
+#define fiber_go(from, to) ((void)swapcontext(from, to))
 #endif
 
 /* ---- memory, and states ---- */
