@@ -7,21 +7,16 @@
  *     #include "flake.h"
  *     #include <stdio.h>
  *
- *     static flake_gen ids; // one generator for all threads
- *
+ *     static flake_gen ids;         // one generator for all threads
  *     static flake_options options; // zero selects every default
  *
  *     int main(void) {
  *         flake_why why;
  *         uint64_t id;
  *         options.node = 7; // each process, and each generator in it, needs its own node number
- *         if (flake_init(&ids, &options, &why) != FLAKE_OK) {
- *             fprintf(stderr, "%s\n", why.text);
- *             return 1;
- *         }
+ *         if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
  *         if (flake_next(&ids, &id) != FLAKE_OK) return 1; // from any thread
  *         printf("%llu\n", (unsigned long long)id);
- *         return 0;
  *     }
  *
  * WHICH CALL
@@ -39,18 +34,16 @@
  *     (default)        one state word. IDs increase in call order
  *     lanes            one word per lane: threads on different cores do not contend, but IDs of the same
  *                      time unit are unordered. Measure contention first: 12 sequence bits (4,096 IDs per
- *                      ms) are exhausted long before a core is. Use as many lanes as threads run at the
- *                      same time: the number of cores, or the CPU quota rounded up
+ *                      ms) are exhausted long before a core is
  *     single_thread    plain loads and stores: one thread at a time. flake_init_shards splits the sequence
  *                      range among such generators, one per thread
  *
  * UNIQUENESS
  *
- * No ID is generated twice if generators that run at the same time have different nodes or disjoint sequence
- * ranges. This includes generators of one process: with the same node they repeat each other's IDs.
- * exclusive_dir detects this mistake on one host. A generator that takes over the numbers of an earlier one
- * must start in a later time unit (start_next_unit) with a clock that did not go backwards, or use a state
- * file, which ensures both. A table below (// >>restarts) lists what a state and exclusive_dir detect.
+ * No ID is generated twice if generators that run at the same time, in one process or in several, have
+ * different nodes or disjoint sequence ranges. On one host exclusive_dir detects it if they don't. A generator
+ * that takes over the numbers of an earlier one must start in a later time unit (start_next_unit) with a clock
+ * that did not go backwards, or use a state file, which ensures both.
  *
  * IDs increase in call order while the clock does not go backwards, except with seq_scatter and in a layout
  * that reverses the time. With lanes only their time units do. Of two concurrent calls either may come
@@ -67,10 +60,10 @@
  *     flake_state      open and close: one thread at a time, and not during the init of a generator with it;
  *                      extend: any thread
  *
- * A signal handler that draws must return. If it jumps out of the write of a state, or ends its thread
- * there, that state becomes permanently unusable. A handler must not draw from a single_thread generator
- * if it may have interrupted a draw from it. No handler may draw where 64-bit atomics take a lock
- * (ATOMIC_LLONG_LOCK_FREE below 2: 32-bit PowerPC and MIPS, old ARM).
+ * A signal handler that draws must return: if it jumps out of the write of a state, or ends its thread there,
+ * that state becomes permanently unusable. It must not draw from a single_thread generator if it may have
+ * interrupted a draw from it, and from none where 64-bit atomics take a lock (ATOMIC_LLONG_LOCK_FREE below 2:
+ * 32-bit PowerPC and MIPS, old ARM).
  *
  * SHUTDOWN
  *
@@ -89,12 +82,10 @@
  *     FLAKE_CLOCK_NS(kind)            Unix time in ns                 clock_gettime
  *     FLAKE_CLOCK_SLACK_NS            at least twice the lag of the coarse clock behind the exact one
  *                                     (0 for a clock of yours)        2 x clock_getres, at most 50 ms
- *     FLAKE_COUNTER()                 64-bit counter of constant rate, for the fast clock
- *                                                                     rdtsc, cntvct_el0
+ *     FLAKE_COUNTER()                 64-bit counter of constant rate rdtsc, cntvct_el0
  *     FLAKE_SLEEP_NS(ns)              sleeps that long or longer      clock_nanosleep
  *     FLAKE_RELAX()                   between two tries of a CAS      pause, isb
- *     FLAKE_LANE()                    a number that differs between threads that run at the same time;
- *                                     lanes use 8 bits of it      the processor's, or the thread's
+ *     FLAKE_LANE()                    a number for each running thread; 8 bits are used    the processor's
  *     FLAKE_RANDOM_BYTES(to, n)       n random bytes; false: none     getrandom, /dev/urandom
  *     FLAKE_ASSERT(condition)         programming errors              nothing
  *     FLAKE_NO_SIMD                   portable code for UUID and ULID texts        not defined
@@ -103,8 +94,7 @@
  *     FLAKE_NO_OS                     leaves out all that needs a system: these two, environment, host
  *                                     name, fork detection, random bytes, clock and sleep; FLAKE_CLOCK_NS
  *                                     and FLAKE_SLEEP_NS must be defined           not defined
- *     FLAKE_API                       before each public function of FLAKE_SHARED, such as an export
- *                                     attribute                visibility("hidden") with ELF
+ *     FLAKE_API                       before public functions of FLAKE_SHARED      hidden with ELF
  *     FLAKE_SHOW_WARNINGS             your warning flags apply to this header too  not defined
  *
  * What is left out is still declared. It returns FLAKE_IO, or FLAKE_INVALID if an option asks for it, and
@@ -112,41 +102,27 @@
  *
  * ONE COPY OF THE FUNCTIONS
  *
- * By default each file has its own copy of the functions, about 10 KB. Files may then differ in their
- * hooks, and modules in their version of the header. To share one copy among the files of a program or of
- * a shared library, C and C++ alike, define FLAKE_SHARED in all of them and FLAKE_IMPLEMENTATION in one:
+ * By default each file has its own copy of the functions, about 10 KB, and may have its own hooks. To share one
+ * copy among the files of a program or of a shared library, C and C++ alike, define FLAKE_SHARED in all of them
+ * and FLAKE_IMPLEMENTATION in one:
  *
  *     #define FLAKE_SHARED
  *     #define FLAKE_IMPLEMENTATION // in one file only
  *     #include "flake.h"           // and the others that you use: sno.h, flake_etcd.h
  *
  * The other files see only declarations. In them, defining a hook from FLAKE_CLOCK_NS to FLAKE_ASSERT is an
- * #error. FLAKE_ATOMIC and FLAKE_API must be the same in all files.
+ * #error. FLAKE_ATOMIC and FLAKE_API must be the same in all files. Do not use this in a static library for
+ * others: the names clash with a second copy of the header in the same program.
  *
  * For a shared library, compile that one file with -fPIC. It also has functions for other languages. It
  * exports nothing unless FLAKE_API does; programs that link it then define FLAKE_SHARED and FLAKE_API too.
- * Do not use this in a static library for others: the names clash with a second copy of the header in the
- * same program.
  *
- * A C++20 module can export the declarations. gcc before 14 and clang before 16 lose structs that are
- * exported by name, and this gcc functions too: wrap them in a class.
+ * In C++ write `flake_options options = {};` and assign fields: g++ and clang from 18 on warn (-Wextra) of
+ * those that {.node = 3} leaves out. A C++20 module can export the declarations. gcc before 14 and clang before
+ * 16 lose structs that are exported by name, and this gcc functions too: wrap them in a class.
  *
- * In C++ write `flake_options options = {};` and assign fields. With {.node = 3} in C++20, g++ and clang from
- * 18 on warn (-Wextra) of missing fields. (Default member values would prevent that, but then a memset of the
- * options is a warning.)
- *
- * Sections, by the marks to search for:
- *
- *     // >>hooks       defaults of the hooks
- *     // >>public      what a program calls and sets. Users need not read further than this part
- *     // >>objects     what a generator consists of
- *     // >>system      everything that asks the operating system (and >>own)
- *     // >>common      the engine, with its protocol
- *     // >>layouts     64-bit IDs     // >>forms: 128-bit IDs, and random bytes for them
- *     // >>generators  set-up, draws and queries of all kinds     // >>prefetch     // >>text
- *     // >>default     the process-wide generator of UUIDs and ULIDs
- *     // >>who         where node numbers come from; flake_etcd.h: from an etcd cluster
- *     // >>library     configuration as text; calls for other languages, in a shared library
+ * Each section begins with a mark such as // >>public, which is what a program calls and sets. Users need not
+ * read further than // >>objects. The engine, with its protocol, is in // >>common.
  */
 
 /* Your warning flags are for your own code. */
@@ -172,20 +148,13 @@
 // >>hooks
 /* Defaults of the hooks. They apply to sno.h too. */
 
-/* FLAKE_API comes before public functions. Of public constants, each file has its own by default; with
- * FLAKE_SHARED the implementation defines them, as const without FLAKE_API. */
+/* FLAKE_API comes before public functions. */
 #ifndef FLAKE_SHARED
-#define FLAKE_API                               static inline
-#define FLAKE_I_CONST_OBJECT(type, name, value) static const type name = value
-#else
-#define FLAKE_I_CONST_OBJECT(type, name, value) extern FLAKE_API const type name
-#ifndef FLAKE_API
-#ifdef __ELF__ /* else a function of another module, with another version, may be called instead */
+#define FLAKE_API static inline
+#elif !defined(FLAKE_API) && defined(__ELF__) /* or another module's may be called */
 #define FLAKE_API __attribute__((visibility("hidden")))
-#else
+#elif !defined(FLAKE_API)
 #define FLAKE_API
-#endif
-#endif
 #endif
 
 /* Before calls whose status must not be ignored. It comes before FLAKE_API, as C++ and C23 require. */
@@ -233,14 +202,11 @@
 #endif
 #endif
 
-#ifdef __GCC_ATOMIC_LLONG_LOCK_FREE
+#if defined(__GNUC__) /* aligned for i386, where plain 64-bit members are aligned to 4 */
 #define FLAKE_I_LOCK_FREE __GCC_ATOMIC_LLONG_LOCK_FREE
-#else
-#define FLAKE_I_LOCK_FREE ATOMIC_LLONG_LOCK_FREE
-#endif
-#if defined(__GNUC__) /* explicit for i386, where plain 64-bit members are aligned to 4 */
 typedef FLAKE_ATOMIC(uint64_t) flake_i_atomic64 __attribute__((aligned(8)));
 #else
+#define FLAKE_I_LOCK_FREE ATOMIC_LLONG_LOCK_FREE
 typedef FLAKE_ATOMIC(uint64_t) flake_i_atomic64;
 #endif
 typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
@@ -251,12 +217,9 @@ typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
     type() = default;            \
     type(const type &) = delete; \
     type &operator=(const type &) = delete;
+extern "C" {
 #else
 #define FLAKE_I_NO_COPY(type)
-#endif
-
-#ifdef __cplusplus
-extern "C" {
 #endif
 
 // >>public
@@ -321,8 +284,7 @@ typedef struct flake_layout {
     uint8_t format; /* 0: 64 bits; else one of the 128-bit formats */
 } flake_layout;
 
-/* Initialisers for static layouts and options, and the same as constants.
- * 64 bits, most significant field first: */
+/* Initialisers for static layouts and options. 64 bits, most significant field first: */
 // clang-format off
 #define FLAKE_LAYOUT_DEFAULT /* 0, time 41, node 10, seq 12; since 2025: positive as a bigint until 2094 */ \
     {"default", INT64_C(1735689600000), 1, 41, 22, 10, 12, 12, 0, 0, 0, 0, 0, 0}
@@ -357,24 +319,22 @@ typedef struct flake_layout {
     {"uuid8", 0, 1, 48, 80, 48, 0, 16, 48, 0, 0, 0, 0, 4}
 #define FLAKE_LAYOUT_ULID /* time 48, counter 80 */ \
     {"ulid", 0, 1, 48, 80, 0, 0, 16, 0, 0, 0, 0, 0, 5}
-// clang-format on
 
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_default, FLAKE_LAYOUT_DEFAULT);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_idgen, FLAKE_LAYOUT_IDGEN);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_twitter, FLAKE_LAYOUT_TWITTER);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_hazelcast, FLAKE_LAYOUT_HAZELCAST);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_uniqueid_ordered, FLAKE_LAYOUT_UNIQUEID_ORDERED);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_uniqueid_spread, FLAKE_LAYOUT_UNIQUEID_SPREAD);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_sonyflake, FLAKE_LAYOUT_SONYFLAKE);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_discord, FLAKE_LAYOUT_DISCORD);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_instagram, FLAKE_LAYOUT_INSTAGRAM);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_mastodon, FLAKE_LAYOUT_MASTODON);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_js53, FLAKE_LAYOUT_JS53);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_boundary, FLAKE_LAYOUT_BOUNDARY);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_uuid7, FLAKE_LAYOUT_UUID7);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_uuid7_node, FLAKE_LAYOUT_UUID7_NODE);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_uuid8, FLAKE_LAYOUT_UUID8);
-FLAKE_I_CONST_OBJECT(flake_layout, flake_layout_ulid, FLAKE_LAYOUT_ULID);
+/* flake_layout_default, flake_layout_idgen ...: the same as constants. By default each file has its own; with
+ * FLAKE_SHARED the implementation defines them. */
+#define FLAKE_I_EACH_LAYOUT(X) \
+    X(default, DEFAULT) X(idgen, IDGEN) X(twitter, TWITTER) X(hazelcast, HAZELCAST) \
+    X(uniqueid_ordered, UNIQUEID_ORDERED) X(uniqueid_spread, UNIQUEID_SPREAD) \
+    X(sonyflake, SONYFLAKE) X(discord, DISCORD) X(instagram, INSTAGRAM) X(mastodon, MASTODON) \
+    X(js53, JS53) X(boundary, BOUNDARY) X(uuid7, UUID7) X(uuid7_node, UUID7_NODE) X(uuid8, UUID8) X(ulid, ULID)
+// clang-format on
+#ifndef FLAKE_SHARED
+#define FLAKE_I_CONSTANT(name, NAME) \
+    static const flake_layout flake_layout_##name = FLAKE_LAYOUT_##NAME;
+#else
+#define FLAKE_I_CONSTANT(name, NAME) extern FLAKE_API const flake_layout flake_layout_##name;
+#endif
+FLAKE_I_EACH_LAYOUT(FLAKE_I_CONSTANT)
 
 /* Time, node and sequence without gaps down to bit 0; units of 1 ms. */
 FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
@@ -387,9 +347,8 @@ FLAKE_API flake_status flake_layout_named(const char *name, flake_layout *);
 FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *);
 /* FLAKE_INVALID: fields overlap or exceed 64 bits, there is no time field, or a 128-bit layout was changed */
 FLAKE_API flake_status flake_layout_check(const flake_layout *, flake_why *);
-/* The last ms that the layout can express; INT64_MAX if that exceeds an int64_t; INT64_MIN: the layout is
- * invalid. A generator also ends with its clock, whose int64_t of ns ends on 2262-04-11. (If time and
- * sequence fill all 64 bits, it ends a unit earlier.) */
+/* The last ms that the layout can express; INT64_MAX if that exceeds an int64_t; INT64_MIN: it is invalid. A
+ * generator ends a unit earlier if time and sequence fill all 64 bits, and on 2262-04-11 with its clock. */
 FLAKE_API int64_t flake_layout_end_ms(const flake_layout *);
 
 /* Node numbers that consist of parts. UINT64_MAX, which flake_init rejects, if a part is out of range. */
@@ -430,13 +389,12 @@ FLAKE_API int flake128_compare(const flake128 *, const flake128 *);
  * handlers that draw. They must not call the generator.
  *
  *     EXACT    full-resolution system clock
- *     COARSE   cheap to read, some ms late. The exact clock is read when a generator starts, when a unit looks
- *              exhausted, and when the clock appears to have gone backwards. A backward step of less than
- *              twice the lag is not noticed until the unit is exhausted
+ *     COARSE   cheap to read, some ms late. A backward step of less than twice the lag is not noticed until
+ *              the unit is exhausted
  *     FAST     reads the exact clock every 0.5 ms. In between, the CPU's counter shows whether the unit has
  *              ended. A step of the clock, or a suspended machine, is noticed up to 0.5 ms late. Needs 64-bit
- *              x86 or aarch64 (gcc, clang) and a counter that is much cheaper than the clock; otherwise EXACT.
- *              It is EXACT, too, for the first 20 ms of draws, which check that the counter's rate is constant
+ *              x86 or aarch64 (gcc, clang) and a counter that is much cheaper than the clock; otherwise EXACT,
+ *              as for the first 20 ms of draws, which check that the counter's rate is constant
  */
 
 enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_FAST = 2 };
@@ -467,12 +425,12 @@ typedef struct flake_gate {
 /* ---- generators ----
  *
  * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter.
- * Options are copied; objects they point to must outlive the generator.
+ * Options are copied; objects they point to must outlive the generator, as must the module whose code
+ * initialised it.
  *
- * It must not be copied or moved once initialised. Queries of a copy answer as if it had not been
- * initialised. Draws from it return FLAKE_INVALID from the next time unit on, but within the unit they repeat
- * the original's IDs, because only the start of a unit is checked. (Copies in shared memory are not
- * detected.)
+ * It must not be copied or moved once initialised. Draws from a copy return FLAKE_INVALID, but only from the
+ * next time unit on: within the unit they repeat the original's IDs. Queries answer as if it had not been
+ * initialised. (Copies in shared memory are not detected.)
  *
  * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return FLAKE_TIME_RANGE,
  * FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID; with a state FLAKE_IO, FLAKE_MISMATCH, FLAKE_NOT_EXTENDED;
@@ -488,7 +446,7 @@ typedef struct flake_options {
     uint32_t seq_min, seq_max; /* sequence range of this generator; both 0: the whole field */
 
     flake_lane *lanes;  /* memory for lanes; NULL: a single word */
-    size_t lane_count;  /* as many as threads that run at the same time: cores, or the CPU quota */
+    size_t lane_count;  /* as many as threads that run at the same time: cores, or the CPU quota rounded up */
     bool single_thread; /* one thread at a time generates, with plain loads and stores */
 
     flake_clock clock;    /* all zero: the exact system clock */
@@ -505,10 +463,10 @@ typedef struct flake_options {
      * use it at a time; a second one is not detected. */
     struct flake_state *state;
     /* A directory that the programs of a host share, such as "/run/app": init returns FLAKE_IN_USE if another
-     * generator, of this process or another, has the same layout and node and an overlapping sequence range.
-     * It implies start_next_unit. The numbers are freed by flake_release, or when the process and its children
-     * have ended. Deleting the file in it or closing its descriptor (as daemons that close all do) disables the
-     * check. POSIX, local file systems; not with shared_memory, UUIDv7 and ULID; NULL: no check */
+     * generator, of any process, has the same layout and node and an overlapping sequence range. Implies
+     * start_next_unit. The numbers are freed by flake_release, or when the process and its children have ended.
+     * Deleting the file in it or closing its descriptor (as daemons that close all do) disables the check.
+     * POSIX, local file systems; not with shared_memory, UUIDv7 and ULID; NULL: no check */
     const char *exclusive_dir;
     /* Generate only from the next time unit on: required to take over numbers that were in use in this unit.
      * The clock must be the same, and must not have gone backwards since. */
@@ -523,11 +481,9 @@ typedef struct flake_options {
 
 /* Options NULL: all defaults, and so node 0. FLAKE_INVALID, FLAKE_NODE_RANGE; with exclusive_dir FLAKE_IN_USE,
  * FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST; for UUIDs and ULIDs
- * FLAKE_IO (no random bytes). `why` names the option. After a failure every call on the generator returns
- * FLAKE_INVALID.
- * The generator starts at the clock's time and knows of no earlier IDs. If the same numbers were in use in the
- * current time unit, by this process or another, it repeats IDs of that unit, unless it has start_next_unit
- * or a state, or continues from a snapshot (flake_restore). */
+ * FLAKE_IO (no random bytes). After a failure every call on the generator returns FLAKE_INVALID.
+ * The generator knows of no earlier IDs: it repeats those of the current time unit if its numbers were in use
+ * in that unit, unless it has start_next_unit or a state, or continues from a snapshot (flake_restore). */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, const flake_options *, flake_why *);
 /* n generators that share one sequence range, each with single_thread and for one thread at a time; in
  * shared memory for one process. All or none. FLAKE_INVALID: n is 0, exceeds the range, or is the whole of a
@@ -546,8 +502,7 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
 /* All n, waiting for each unit as flake_next does. On failure the IDs generated so far are valid and the rest
  * is zeroed. With lanes the array is unsorted. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
-/* As many as are available now. *got receives their count; the rest of the array is unchanged. FLAKE_OK if at
- * least one. */
+/* As many as are available now, *got of them; the rest of the array is unchanged. FLAKE_OK if at least one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n,
                                                     size_t *got);
 /* With the caller's time, such as a cached reading of the clock. An older one counts as the newest unit.
@@ -564,15 +519,14 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_n(flake_gen *, flake128 *id
 FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t unix_ms, flake128 *id);
 
 /* LANES split the sequence range. A draw uses the lane that last served its processor, and another one if two
- * threads meet in that lane or its IDs of this unit are exhausted. So cores rarely share a cache line, and one
- * thread can still draw all IDs of a unit. (With max_ahead_ms a lane first runs ahead by itself.) Each lane
- * asks the gate for itself, and has its own queue and overflow events. Lanes of fewer than 32 numbers are
- * exhausted often (js53 has room for 4). The array must not be moved or copied while it is in use.
+ * threads meet there or its IDs of this unit are exhausted: one thread can still draw all IDs of a unit. (With
+ * max_ahead_ms a lane first runs ahead by itself.) Each lane asks the gate for itself. Lanes of fewer than 32
+ * numbers are exhausted often (js53 has room for 4). The array must not be moved or copied while it is in use.
  *
  * Of two successive draws, by any threads, the later one's ID is of the same unit or a later one. It may be
- * earlier by the coarse clock's lag or by max_ahead_ms; with the fast clock by up to 0.5 ms while the system
- * clock is stepped or slewed, and rarely, at the end of a unit, by one unit. After a backward step, lanes
- * whose newest ID is not ahead of the clock continue, and the others wait.
+ * earlier by the coarse clock's lag or by max_ahead_ms; with the fast clock, while the system clock is stepped
+ * or slewed, by up to 0.5 ms, and rarely, at the end of a unit, by one unit. After a backward step, lanes whose
+ * newest ID is not ahead of the clock continue, and the others wait.
  *
  * UUIDS AND ULIDS. In each ms a counter starts at a random number, below 2^25 (ULIDs: 2^79), and is
  * incremented for each ID. After 65,536 IDs callers wait for the next ms. So all IDs of a generator increase,
@@ -580,15 +534,13 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
  * from the newest time, each lane from its own; an exhausted ms is then followed by the next one at once. With
  * a clock before 1984 the first draw returns FLAKE_TIME_RANGE. seq_min and seq_max must be the whole range.
  *
- * PROBABILITY OF A DUPLICATE. One generator repeats no ID. If 1,000 generators draw 10 IDs each in every ms of
- * a year, expect 1.7e-4 duplicates with uuid7 and 2.6e-6 with ulid (with 74 random bits alone: 8.4e-5). With a
- * unique node (uuid7_node, uuid8) there are none, under the conditions for any node. RFC 9562 (6.4) provides
- * version 8 for that; version 7 with a node is an extension of ours.
+ * One generator repeats no ID. Two of uuid7 or ulid may, though it is unlikely: tests/FORMATS.md has the
+ * figures. Those of uuid8 and uuid7_node, an extension of RFC 9562 (6.4), do not if their nodes differ.
  *
  * RANDOM BITS are a keyed function (SipHash-1-3) of the time and the counter, with keys from FLAKE_RANDOM_BYTES
  * that each init renews. Those of the last 48 bits are also renewed every second, if there are random bytes.
- * Anyone holding an ID can predict others from that ms: all but the last 48 bits of a uuid7, all bits of the
- * others. IDs are neither secrets nor tokens. A clone of a running machine uses the same counters until
+ * IDs are neither secrets nor tokens: anyone holding one can predict others from that ms, all but the last 48
+ * bits of a uuid7, all bits of the others. A clone of a running machine uses the same counters until
  * flake_machine_cloned. */
 
 /* ---- queries: of every kind of generator; the answer may be out of date when it is returned ---- */
@@ -626,17 +578,15 @@ FLAKE_API flake_status flake_snapshot_take(flake_gen *, flake_snapshot *);
  * later ms. FLAKE_INVALID: another node, layout or range. */
 FLAKE_API flake_status flake_restore(flake_gen *, const flake_snapshot *, flake_why *);
 
-/* Frees the numbers that exclusive_dir holds; other generators can then use them. It does not stop draws: call
- * it when no thread draws any more, and before the memory is freed. Call it before another flake_init of this
- * generator, too: otherwise, even if that init fails, the numbers stay locked until the process ends. Not in
- * signal handlers. */
+/* Frees the numbers that exclusive_dir holds; other generators can then use them. Call it when no thread draws
+ * any more, before the memory is freed and before another flake_init of this generator: otherwise, even if that
+ * init fails, the numbers stay locked until the process ends. Not in signal handlers. */
 FLAKE_API void flake_release(flake_gen *);
 
 /* ---- prefetch: a thread's private stock of IDs, claimed in one batch ----
  *
- * From a generator of 64-bit IDs without lanes and single_thread, which must outlive it. An ID is as old as the
- * stock; valid_ms limits that (0: no limit). A stock has `count` IDs (1 to 100,000), or fewer if fewer are
- * available.
+ * From a generator of 64-bit IDs without lanes and single_thread, which must outlive it. A stock has `count`
+ * IDs (1 to 100,000), or as many as are available. They are as old as it is, at most valid_ms (0: no limit).
  */
 typedef struct flake_prefetch flake_prefetch;
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *,
@@ -648,9 +598,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, ui
 // >>restarts
 /* ---- overflow events: bounded, lock-free, many producers and consumers ----
  *
- * A full ring drops events. Order them by now_ns: events of different ms may arrive out of order. The last
- * event of an overflow has waiting = 0; a caller that waited pushes it, or the next draw. Each generator and
- * each lane has its own queue, and so its own events.
+ * A full ring drops events. Order them by now_ns: those of different ms may arrive out of order. The last event
+ * of an overflow has waiting = 0; a caller that waited pushes it, or the next draw. Lanes push their own.
  */
 typedef struct flake_ring flake_ring;
 typedef struct flake_ring_slot flake_ring_slot;
@@ -691,39 +640,21 @@ FLAKE_API void flake_machine_cloned(void);
  *     ...
  *     flake_state_close(&state, &why);
  *
- * Or the processes of a host share a directory, in which each claims a node number:
+ * Or the processes of a host share a directory, in which each claims a node number: set where.dir to "/run/app"
+ * instead, and pass &options.node for NULL.
  *
- *     uint64_t number;
- *     where.dir = "/run/app";
- *     if (flake_state_open(&state, &where, &options, &number, &why) != FLAKE_OK) ... why.text
- *     options.node = number;
+ * A state keeps its file or number until it is closed, or until the process and its forked children have ended.
+ * A number cannot be claimed again before its horizon has passed, so the next owner repeats no ID, either.
  *
- * A state keeps its file or number until it is closed, or until the process and its forked children have
- * ended. A number cannot be claimed again before its horizon has passed. So the next owner repeats no ID, even
- * if IDs ran ahead of the clock or the clock went backwards.
+ * A state does not detect a second generator that uses the same flake_state, nor, with `path`, one with the
+ * same node and another file. exclusive_dir does, in one directory, but does not protect against a clock that
+ * went backwards, or IDs that ran ahead of it, before a restart. So use both, unless all processes claim their
+ * numbers from one `dir`: tests/GUARANTEES.md has a table. Neither works on a network file system, whose locks
+ * are unreliable. If there is no local disk, claim numbers from etcd (flake_etcd.h).
  *
- * What a state and exclusive_dir detect or prevent:
- *
- *                                              state with path   state with dir   exclusive_dir
- *     second generator, in any process, with
- *       the same node and the same file or dir FLAKE_IN_USE      gets another     FLAKE_IN_USE
- *       the same node, another file or dir     no                no               no
- *       the same flake_state object            no                no               FLAKE_IN_USE
- *     repeated IDs after a restart
- *       within the same time unit              prevented         prevented        prevented
- *       after the clock went backwards         prevented         prevented        no
- *       after IDs ran ahead of the clock       prevented         prevented        no
- *     file deleted, truncated or overwritten   at next write     at next write    no
- *     a generator on another host              no                no               no
- *
- * So a state replaces exclusive_dir if all processes claim their numbers from one `dir`. With `path`, or
- * with numbers from elsewhere, use both. Neither works on a network file system: its locks are unreliable, so
- * two processes may hold the same number. If there is no local disk, claim numbers from etcd (flake_etcd.h).
- *
- * An open state must not be moved, nor its file be deleted or replaced. Before each write the state reads
- * both records of the file. It is lost if another program has truncated or overwritten them, or if the
- * program has closed the descriptor and opened the file through another object. Then draws, extend and close
- * return FLAKE_MISMATCH until the state is closed and opened again.
+ * An open state must not be moved, nor its file be deleted or replaced. If another program overwrites or
+ * truncates the file, or this one closes the descriptor and opens the file through another object, the state is
+ * lost: from the next write on draws, extend and close return FLAKE_MISMATCH. Close it, then open it again.
  */
 typedef struct flake_state flake_state;
 
@@ -771,13 +702,10 @@ FLAKE_API flake_status flake_state_close(flake_state *, flake_why *);
 /* ---- after fork ----
  *
  * In a forked child, and after flake_machine_cloned(), draws return FLAKE_FORKED until this call gives the
- * generator other numbers: another node, or a sequence range that does not overlap. It takes all options,
- * lanes and single_thread included. FLAKE_NODE_OVERLAP: the numbers include some of the parent's.
- * FLAKE_INVALID: the generator was not inherited. On failure the generator is unchanged, so the child can try
- * again. Only this generator's or shard's numbers are compared: avoid those of the parent's other generators.
- * flake_init in a child compares nothing.
- *
- * A generator must not outlive the module whose code initialised it: it reads that module's memory.
+ * generator other numbers: another node, or a sequence range that does not overlap. It takes all options, lanes
+ * and single_thread included. FLAKE_NODE_OVERLAP: the numbers include some of the parent's. FLAKE_INVALID: the
+ * generator was not inherited. On failure it is unchanged, so the child can try again. Only its own numbers are
+ * compared (flake_init in a child compares none): avoid those of the parent's other generators.
  *
  * Two kinds of fork are not detected: a fork in a signal handler that has interrupted a draw (parent and child
  * both complete that draw), and, on systems where only the pid distinguishes processes, a fork into a
@@ -792,16 +720,14 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, con
  *     twitter node=7 lanes=8 clock=fast state=/var/lib/app/ids
  *
  * For configuration files, command lines and other languages. Words are separated by blanks, in any order. They
- * have the names of the fields of flake_options and flake_state_options:
+ * are fields of flake_options and flake_state_options, with a number (node=7) or, if they are bool, alone
+ * (single_thread); and:
  *
  *     twitter                    a layout, by its name; layout=twitter is the same
- *     node=7                     node, node_offset, seq_min, seq_max, max_wait_ms, max_ahead_ms: numbers
  *     lanes=8                    options.lane_count; the program sets options.lanes to as many lanes
  *     clock=fast                 or exact, coarse
- *     single_thread              also fail_on_backwards, seq_scatter, start_next_unit: without a value
  *     exclusive_dir="/run/my app"    a value with blanks is in double quotes
- *     state=FILE, state_dir=DIR  one of them, with first, count, horizon_ms, max_downtime_ms, wait_ms,
- *                                must_exist, no_wait, manual_extend of flake_state_options
+ *     state=FILE, state_dir=DIR  one of them: path or dir of flake_state_options
  *     partition=7                of a sno_gen: see sno_gen_new
  */
 typedef struct flake_config {
@@ -813,8 +739,7 @@ typedef struct flake_config {
 } flake_config;
 
 /* The config must not be copied or moved afterwards and must outlive the generator: options point into it.
- * FLAKE_INVALID: `why` names the word, and flake_init rejects the options. Whether numbers fit the layout is
- * checked by flake_init. */
+ * FLAKE_INVALID: `why` names the word, and flake_init, which checks that numbers fit, rejects the options. */
 FLAKE_API flake_status flake_config_parse(const char *text, flake_config *, flake_why *);
 
 #ifdef FLAKE_SHARED
@@ -831,8 +756,7 @@ FLAKE_API const char *flake_version(void);
 /* ---- where node numbers come from ----
  *
  * The caller ensures that no other generator has the number at the same time. FLAKE_INVALID: there is no such
- * number here; `why` has the reason. (If it does not fit the layout, flake_init returns FLAKE_NODE_RANGE or
- * FLAKE_INVALID.)
+ * number here; `why` has the reason. Whether it fits the layout is checked by flake_init.
  */
 /* The 48-bit Ethernet address of an interface, as boundary's worker. NULL: the first interface with a
  * factory-assigned address, else the first that is up, else any; never loopback or all zeros. Unique on a
@@ -889,10 +813,10 @@ FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
  * flake_machine_cloned; IDs of one ms from before and after are unordered. So are those of two modules that
  * hide their symbols, or were opened with RTLD_LOCAL: each has its own generator.
  *
- * The clock is FAST, so a step of the system's clock is noticed up to 0.5 ms late. (If you define the
- * hook FLAKE_CLOCK_NS but not FLAKE_COUNTER, it is EXACT.) After 65,536 IDs in a ms the calls wait for the next
- * one. FLAKE_IO: the system has no random bytes. FLAKE_TIME_RANGE: the clock reads before 1984 at first use, or
- * after 2262. FLAKE_AGAIN: the clock stood still for a second. On failure `out` is an empty text (zeros).
+ * The clock is FAST, or EXACT if you define FLAKE_CLOCK_NS but not FLAKE_COUNTER. After 65,536 IDs in a ms the
+ * calls wait for the next. FLAKE_IO: the system has no random bytes. FLAKE_TIME_RANGE: the clock reads before
+ * 1984 at first use, or after 2262. FLAKE_AGAIN: the clock stood still for a second. On failure `out` is
+ * zeroed.
  */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7(char out[37]);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
@@ -953,11 +877,11 @@ typedef struct flake_i_engine {
 
     flake_i_atomic64 *owner_word; /* the gate's, else the instance's; NULL: there is none, ... */
     uint64_t owner_id;            /* ... so the pid is compared, or with 0 nothing */
-    uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are used */
-    uint64_t unit_share;        /* 2^64 / unit_ns, rounded down: turns a division into a multiplication */
-    uint64_t slack_ns;          /* how far a reading may lag behind the word's unit */
-    uint64_t reach_ns;          /* unit_ns + slack_ns */
-    uint64_t late_from_ns;      /* epoch_ns - slack_ns */
+    uint64_t epoch_ns, unit_ns;   /* wrapping arithmetic: only differences are used */
+    uint64_t unit_share;          /* 2^64 / unit_ns, rounded down, to multiply instead of divide */
+    uint64_t slack_ns;            /* how far a reading may lag behind the word's unit */
+    uint64_t reach_ns;            /* unit_ns + slack_ns */
+    uint64_t late_from_ns;        /* epoch_ns - slack_ns */
     uint64_t count_mask;
     uint64_t cap;
     uint64_t fast_limit; /* the fast path may draw after 1 to this many tickets: cap - 1, or 0; */
@@ -965,20 +889,18 @@ typedef struct flake_i_engine {
     unsigned time_shift;
     unsigned tick_bits; /* 1: a backward step of the clock changes the timeline */
     flake_clock clock;
-    uint64_t limit;     /* count never exceeds this */
-    uint64_t max_time;  /* the last unit that layout and clock can express */
-    uint64_t ahead;     /* units that IDs may be ahead of the clock */
-    uint64_t time_lead; /* units that time itself may be: ahead, or 0 */
-    int64_t wait_ns;    /* longest sleep of one call */
-    uintptr_t home;     /* its own address at init: that of a copy differs */
-    bool fail_on_backwards;   /* waiting calls do not wait after a backward step */
-    bool is_plain;      /* no gate, state, ring or windows; a full count carries into nothing */
-    flake_i_atomic64
-        ticks_per_window; /* of the counter; 1: not known yet; 0: no windows */
+    uint64_t limit;         /* count never exceeds this */
+    uint64_t max_time;      /* the last unit that layout and clock can express */
+    uint64_t ahead;         /* units that IDs may be ahead of the clock */
+    uint64_t time_lead;     /* units that time itself may be: ahead, or 0 */
+    int64_t wait_ns;        /* longest sleep of one call */
+    uintptr_t home;         /* its own address at init: that of a copy differs */
+    bool fail_on_backwards; /* waiting calls do not wait after a backward step */
+    bool is_plain;          /* no gate, state, ring or windows; a full count carries into nothing */
+    flake_i_atomic64 ticks_per_window; /* of the counter; 1: not known yet; 0: no windows */
     flake_ring *ring;
     flake_gate gate;
-    uintptr_t state_at; /* the state's address; in shared memory, where addresses differ between
-                           processes, its distance from this engine; 0: there is none */
+    uintptr_t state_at; /* the state's address, in shared memory relative to this engine; 0: none */
     uint64_t state_run; /* the state's run when this engine was set up */
     flake_i_atomic64 *instance_word; /* owner_word, unless that is the gate's */
     uint64_t instance_owner_id;
@@ -991,7 +913,7 @@ typedef struct flake_i_engine {
     flake_i_atomic64 rebased; /* tickets drawn that count no longer includes */
     flake_i_atomic64 batches, waits, clock_backwards;
     flake_i_atomic64 calibrated_at; /* an earlier reading of counter and clock */
-    flake_i_atomic64 calibration;  /* the window by that reading, or how often in a row it was wrong */
+    flake_i_atomic64 calibration;   /* the window by that reading, or its errors in a row */
     char pad3[64];
 } flake_i_engine;
 
@@ -999,8 +921,7 @@ typedef struct flake_i_engine {
 typedef struct flake_i_ticket {
     uint64_t time, index, n;
     unsigned tick;
-    uint64_t
-        head; /* time and tick as they are in the word: for IDs that are formed from it */
+    uint64_t head; /* time and tick as they are in the word: for IDs that are formed from it */
 } flake_i_ticket;
 
 /* The longest path, and the longest suffix: "/4294967295.slot" and ".new". */
@@ -1019,7 +940,7 @@ enum {
     FLAKE_I_FILE = 8192,
     FLAKE_I_FIRST_RECORD = 512, /* in a sector of its own; the other is 4096 after it */
     FLAKE_I_RECORD_STRIDE = 4096,
-    FLAKE_I_NUMBER_KIND = 'n' /* first byte of the identity of a claimed number, usable by any generator */
+    FLAKE_I_NUMBER_KIND = 'n' /* first byte of the identity of a claimed number */
 };
 
 /* Must not be moved while it is open. */
@@ -1029,7 +950,7 @@ struct flake_state {
     flake_i_atomic64 asked;   /* no ID of this run or the last one is later */
     flake_i_atomic64 run;     /* changes each time it is opened */
     flake_i_atomic64 writer;  /* id of the thread that writes, or 0; not 0 while it is not open */
-    flake_i_atomic64 patient; /* before this time a failed write is not tried again while there is
+    flake_i_atomic64 patient; /* after a failed write, the time of the next try while there is
                                  horizon left; INT64_MIN: the last write succeeded */
     flake_i_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
     flake_i_atomic32 manual_extend;
@@ -1058,9 +979,8 @@ struct flake_lane {
 typedef struct flake_i_lanes {
     FLAKE_I_NO_COPY(flake_i_lanes)
     flake_i_atomic32 map[256]; /* by FLAKE_LANE(): 1 + a lane (shared: + 2^31); 0: none yet */
-    uintptr_t lanes_at;        /* the address one lane before lane 0; in shared memory, where addresses
-                                  differ between processes, ... */
-    uintptr_t from;            /* ... relative to this struct. Then all ones, else 0 */
+    uintptr_t lanes_at;        /* address of lane -1; in shared memory relative to this struct */
+    uintptr_t from;            /* in shared memory all ones, else 0 */
     uintptr_t home;            /* see flake_i_engine */
     size_t n;                  /* 0: not initialised */
     char pad[64];
@@ -1084,7 +1004,7 @@ enum {
     FLAKE_I_LANES = 1,
     FLAKE_I_MULTI = 2,  /* one word for all threads: read-modify-writes */
     FLAKE_I_SINGLE = 3, /* one thread at a time: plain loads and stores */
-    FLAKE_I_WAY = 3, /* mask of these */
+    FLAKE_I_WAY = 3,    /* mask of these */
     FLAKE_I_128 = 4,    /* forms 128-bit IDs */
     FLAKE_I_ODD = 8,    /* 64-bit IDs with scatter or reversed time */
     FLAKE_I_PLAIN = 64, /* 64-bit IDs that are the sum of base and ticket */
@@ -1095,9 +1015,8 @@ enum {
  * from. */
 struct flake_gen {
     flake_i_engine engine;
-    uint64_t
-        base; /* 64 bits: the ID of ticket 0 at time 0; boundary: its lower half; UUIDs: the node;
-                 FLAKE_I_PART: free for the generator that contains this one */
+    uint64_t base; /* the ID of ticket 0 at time 0; boundary: its lower half; UUIDs: the node;
+                      FLAKE_I_PART: free for the generator that contains this one */
     uint8_t kind;
     uint8_t time_shift, seq_shift;
     bool counts;    /* UUIDs and ULIDs: the ID also depends on the keys */
@@ -1114,7 +1033,7 @@ struct flake_prefetch {
     const flake_prefetch *home; /* see flake_i_engine; NULL: not initialised */
     flake_gen *gen;
     flake_i_ticket stock;
-    uint64_t whose;              /* the generator's when the stock was claimed */
+    uint64_t whose;                  /* the generator's when the stock was claimed */
     flake_i_atomic64 *instance_word; /* a child must not use its parent's stock, */
     uint64_t instance_owner_id;      /* ... not even of a generator that both share */
     int64_t valid_ns, taken_ns;
@@ -1169,15 +1088,12 @@ struct flake_prefetch {
  *     page_align_up, wipe_on_fork     the page inside a page_room, zeroed in a child     else: NULL, false
  *     ONE_PER_PROCESS                 an object that all files of a process share
  *
- *     FLAKE_I_HAS_FILES               0: what follows fails, or does nothing
+ *     FLAKE_I_HAS_FILES               0: the functions for files fail, or do nothing
  *     cancel_guard_begin, ..._end     no cancellation in between; errno is restored
  *     thread_id                       unique among threads of all processes that share memory
- *     error, error_put                why the last call failed: ABSENT, error_is_taken, error_text
- *     open, close, lock_bytes         of a file, by its descriptor; lock_bytes does not wait
- *     write_at, read_at               all n bytes at an offset; up to n bytes from an offset
- *     fsync, fdatasync, fsync_dir     make data, or a name, survive a power failure
- *     find, find_open, is_link        a file's identity, by path or descriptor
- *     rename, unlink, working_dir
+ *     error_is_absent, _is_taken,     why the last call failed; close and unlink leave that unchanged
+ *     error_text
+ *     open ... working_dir            files, by path and descriptor. lock_bytes does not wait
  *
  * Platforms: bare (FLAKE_NO_OS), Windows, WASI (neither has files), POSIX.
  */
@@ -1195,14 +1111,6 @@ struct flake_prefetch {
 #define FLAKE_I_WHY_NO_FILES ""
 #endif
 
-/* Pages that a forked child sees as zeros. */
-#if !defined(FLAKE_NO_OS) && \
-    (defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__) || defined(__NetBSD__))
-#define FLAKE_I_HAS_FORK_PAGES 1
-#else
-#define FLAKE_I_HAS_FORK_PAGES 0
-#endif
-
 #if defined(__cplusplus)
 #define FLAKE_I_RELY_ON(condition, what) static_assert(condition, what)
 #else
@@ -1211,10 +1119,8 @@ struct flake_prefetch {
 
 /* Defines an object of which a process has one, however many files include the header. In C++20 std::atomic,
  * used by hooks or MSVC, has a constructor; without `= {}` it would run after other files have drawn. */
-#if defined(_MSC_VER)
+#if defined(_WIN32)
 #define FLAKE_I_MERGED __declspec(selectany)
-#elif defined(_WIN32)
-#define FLAKE_I_MERGED __attribute__((selectany))
 #elif defined(__ELF__) && !defined(__cplusplus)
 /* Each file allocates a weak object; a common one is allocated once. ELF linkers merge the two kinds. */
 #define FLAKE_I_MERGED __attribute__((common))
@@ -1242,17 +1148,24 @@ struct flake_prefetch {
 #define FLAKE_I_LAYOUT(name, number) name##_##number
 #endif
 
-/* Memory of the module (the program, or a library that the process has opened) that contains a whole page at
- * any alignment. What the kernel is told about that page ends when the module is unloaded. */
-#if !FLAKE_I_HAS_FORK_PAGES
+/* A page that a forked child sees as zeros: memory of the module (the program, or a library that the process has
+ * opened) that contains a whole page at any alignment. What the kernel is told about that page ends when the
+ * module is unloaded. */
+#if defined(FLAKE_NO_OS) || \
+    !(defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__) || defined(__NetBSD__))
+#define FLAKE_I_HAS_FORK_PAGES 0
 typedef char flake_i_page_room; /* unused */
-#elif defined(__x86_64__) || defined(__i386__)
-typedef struct flake_i_page_room {
-    char bytes[2 * 4096];
-} flake_i_page_room;
+FLAKE_I_FN void *flake_i_page_align_up(flake_i_page_room *room) { return (void)room, (void *)NULL; }
+FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) { return (void)page, false; }
 #else
+#define FLAKE_I_HAS_FORK_PAGES 1
+#if defined(__x86_64__) || defined(__i386__)
+enum { FLAKE_I_PAGE = 4096 };
+#else
+enum { FLAKE_I_PAGE = 65536 };
+#endif
 typedef struct flake_i_page_room {
-    char bytes[2 * 65536];
+    char bytes[2 * FLAKE_I_PAGE];
 } flake_i_page_room;
 #endif
 
@@ -1264,32 +1177,21 @@ typedef struct flake_i_page_room {
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) { return (void)to, (void)n, false; }
 
 #elif defined(_WIN32) /* ---- Windows ---- */
-#ifndef WIN32_LEAN_AND_MEAN
-#define WIN32_LEAN_AND_MEAN
-#define FLAKE_I_LEAN_AND_MEAN
-#endif
-#ifndef NOMINMAX
-#define NOMINMAX
-#define FLAKE_I_NOMINMAX
-#endif
-#include <windows.h>
-#ifdef FLAKE_I_LEAN_AND_MEAN
+#pragma push_macro("WIN32_LEAN_AND_MEAN")
+#pragma push_macro("NOMINMAX")
 #undef WIN32_LEAN_AND_MEAN
-#undef FLAKE_I_LEAN_AND_MEAN
-#endif
-#ifdef FLAKE_I_NOMINMAX
 #undef NOMINMAX
-#undef FLAKE_I_NOMINMAX
-#endif
+#define WIN32_LEAN_AND_MEAN
+#define NOMINMAX
+#include <windows.h>
+#pragma pop_macro("WIN32_LEAN_AND_MEAN")
+#pragma pop_macro("NOMINMAX")
 #include <stdlib.h>
 #if !defined(_CRT_RAND_S) /* else <stdlib.h> has it */
 #if defined(__cplusplus)
-extern "C" {
+extern "C"
 #endif
-int __cdecl rand_s(unsigned *);
-#if defined(__cplusplus)
-}
-#endif
+    int __cdecl rand_s(unsigned *);
 #endif
 
 FLAKE_I_FN int64_t flake_i_system_ns(int kind) {
@@ -1349,7 +1251,8 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     nap.u.tag = __WASI_EVENTTYPE_CLOCK;
     nap.u.u.clock.id = __WASI_CLOCKID_MONOTONIC;
     nap.u.u.clock.timeout = (__wasi_timestamp_t)ns;
-    if (__wasi_poll_oneoff(&nap, &event, 1, &events) != 0) return; /* callers read the clock again */
+    if (__wasi_poll_oneoff(&nap, &event, 1, &events) != 0)
+        return; /* callers read the clock again */
 }
 
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
@@ -1397,13 +1300,12 @@ FLAKE_I_FN int64_t flake_i_system_ns(int kind) {
     return t.sec * 1000000000 + t.nsec;
 #else
     struct timespec t;
+    (void)kind;
 #if defined(CLOCK_REALTIME_COARSE)
     (void)clock_gettime(kind == FLAKE_CLOCK_COARSE ? CLOCK_REALTIME_COARSE : CLOCK_REALTIME, &t);
 #elif defined(CLOCK_REALTIME)
-    (void)kind;
     (void)clock_gettime(CLOCK_REALTIME, &t);
 #else
-    (void)kind;
     (void)timespec_get(&t, TIME_UTC);
 #endif
     return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
@@ -1457,8 +1359,7 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
 /* For open: a program executed meanwhile must not inherit the file and its lock. */
 #if defined(O_CLOEXEC)
 enum { FLAKE_I_CLOSES = O_CLOEXEC, FLAKE_I_DUP = F_DUPFD_CLOEXEC };
-#elif defined( \
-    __O_CLOEXEC) /* glibc's internal name, which strict C does not hide; it hides F_DUPFD_CLOEXEC */
+#elif defined(__O_CLOEXEC) /* glibc's internal name; strict C hides F_DUPFD_CLOEXEC, too */
 enum { FLAKE_I_CLOSES = __O_CLOEXEC, FLAKE_I_DUP = 1030 };
 #else
 enum { FLAKE_I_CLOSES = 0, FLAKE_I_DUP = F_DUPFD };
@@ -1518,9 +1419,7 @@ FLAKE_I_FN unsigned flake_i_system_lane(void) {
 FLAKE_I_FN uint64_t flake_i_pid(void) { return (uint64_t)getpid(); }
 
 FLAKE_I_FN void *flake_i_new_page(bool shared) {
-#if defined(MAP_ANONYMOUS)
-    const int anonymous = MAP_ANONYMOUS, zeros = -1;
-#elif defined(MAP_ANON)
+#if defined(MAP_ANON)
     const int anonymous = MAP_ANON, zeros = -1;
 #elif !defined(__linux__) /* the flag exists, but strict C hides its value */
     const int anonymous = 0, zeros = open("/dev/zero", O_RDWR);
@@ -1538,7 +1437,7 @@ FLAKE_I_FN void flake_i_drop_page(void *page) { (void)munmap(page, 4096); }
 #if FLAKE_I_HAS_FORK_PAGES
 FLAKE_I_FN void *flake_i_page_align_up(flake_i_page_room *room) {
     const long size = sysconf(_SC_PAGESIZE);
-    if (size <= 0 || (size_t)size > sizeof room->bytes / 2) return NULL;
+    if (size <= 0 || size > FLAKE_I_PAGE) return NULL;
     const uintptr_t past = (uintptr_t)room->bytes % (uintptr_t)size;
     return room->bytes + (past ? (uintptr_t)size - past : 0);
 }
@@ -1564,10 +1463,6 @@ FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) {
 #endif
 
 /* ---- what several platforms lack ---- */
-#if !FLAKE_I_HAS_FORK_PAGES
-FLAKE_I_FN void *flake_i_page_align_up(flake_i_page_room *room) { return (void)room, (void *)NULL; }
-FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) { return (void)page, false; }
-#endif
 #if defined(FLAKE_NO_OS) || defined(__wasi__)
 FLAKE_I_FN unsigned flake_i_system_lane(void) { return 0; }
 FLAKE_I_FN void *flake_i_new_page(bool shared) { return (void)shared, (void *)NULL; }
@@ -1618,11 +1513,9 @@ FLAKE_I_FN uint64_t flake_i_thread_id(void) {
     return (((uint64_t)(uintptr_t)pthread_self() << 20) ^ flake_i_pid() << 1) | 1;
 }
 
-enum { FLAKE_I_ABSENT = ENOENT };
-FLAKE_I_FN int flake_i_error(void) { return errno; }
-FLAKE_I_FN void flake_i_error_put(int error) { errno = error; }
-FLAKE_I_FN const char *flake_i_error_text(int error) { return strerror(error); }
-FLAKE_I_FN bool flake_i_error_is_taken(int error) { return error == EACCES || error == EAGAIN; }
+FLAKE_I_FN bool flake_i_error_is_absent(void) { return errno == ENOENT; }
+FLAKE_I_FN bool flake_i_error_is_taken(void) { return errno == EACCES || errno == EAGAIN; }
+FLAKE_I_FN const char *flake_i_error_text(void) { return strerror(errno); }
 
 /* Never returns 0 to 2, the standard streams, even if the program has closed those. */
 FLAKE_I_FN int flake_i_open(const char *path, int how) {
@@ -1638,7 +1531,11 @@ FLAKE_I_FN int flake_i_open(const char *path, int how) {
     return fd;
 }
 
-FLAKE_I_FN void flake_i_close(int fd) { (void)close(fd); }
+FLAKE_I_FN void flake_i_close(int fd) {
+    const int errno_before = errno;
+    (void)close(fd);
+    errno = errno_before;
+}
 
 /* Locks or unlocks bytes of an open file (count 0: all); returns 0, or -1 and an error. The lock belongs to the
  * open file description where the system has that: see >>common, files. */
@@ -1700,8 +1597,14 @@ FLAKE_I_FN int flake_i_fdatasync(int fd) { return fsync(fd); }
 #define flake_i_readlink readlink
 #endif
 
-/* A new name is durable once its directory is synced. Some file systems don't support that (EINVAL). */
-FLAKE_I_FN bool flake_i_fsync_dir(const char *dir) {
+/* A new name is durable once its directory is synced. Some file systems don't support that (EINVAL). The path
+ * is absolute. */
+FLAKE_I_FN bool flake_i_sync_dir(const char *path) {
+    char dir[FLAKE_I_PATH];
+    size_t slash = strlen(path);
+    while (path[slash - 1] != '/') slash--;
+    memcpy(dir, path, slash);
+    dir[slash] = 0;
     const int fd = open(dir, O_RDONLY | FLAKE_I_CLOSES);
     if (fd < 0) return false;
     const bool synced = flake_i_fsync(fd) == 0 || errno == EINVAL;
@@ -1709,26 +1612,14 @@ FLAKE_I_FN bool flake_i_fsync_dir(const char *dir) {
     return synced;
 }
 
-FLAKE_I_FN flake_i_found flake_i_found_of(const struct stat *file) {
-    flake_i_found found;
-    found.device = (uint64_t)file->st_dev;
-    found.inode = (uint64_t)file->st_ino;
-    found.is_regular = S_ISREG(file->st_mode);
-    return found;
-}
-
-FLAKE_I_FN bool flake_i_find(const char *path, flake_i_found *found) {
+/* The file at the path; NULL: the open one. */
+FLAKE_I_FN bool flake_i_find(const char *path, int fd, flake_i_found *found) {
     struct stat file;
-    const bool exists = stat(path, &file) == 0;
-    if (exists) *found = flake_i_found_of(&file);
-    return exists;
-}
-
-FLAKE_I_FN bool flake_i_find_open(int fd, flake_i_found *found) {
-    struct stat file;
-    const bool is_open = fstat(fd, &file) == 0;
-    if (is_open) *found = flake_i_found_of(&file);
-    return is_open;
+    if ((path ? stat(path, &file) : fstat(fd, &file)) != 0) return false;
+    found->device = (uint64_t)file.st_dev;
+    found->inode = (uint64_t)file.st_ino;
+    found->is_regular = S_ISREG(file.st_mode);
+    return true;
 }
 
 /* A symbolic link, even to nothing. */
@@ -1738,8 +1629,13 @@ FLAKE_I_FN bool flake_i_is_link(const char *path) {
 }
 
 FLAKE_I_FN bool flake_i_rename(const char *from, const char *to) { return rename(from, to) == 0; }
-FLAKE_I_FN void flake_i_unlink(const char *path) { (void)unlink(path); }
 FLAKE_I_FN bool flake_i_working_dir(char *out, size_t size) { return getcwd(out, size) != NULL; }
+
+FLAKE_I_FN void flake_i_unlink(const char *path) {
+    const int errno_before = errno;
+    (void)unlink(path);
+    errno = errno_before;
+}
 
 #else /* ---- no files ---- */
 FLAKE_I_FN flake_i_cancel_guard flake_i_cancel_guard_begin(void) {
@@ -1749,11 +1645,9 @@ FLAKE_I_FN flake_i_cancel_guard flake_i_cancel_guard_begin(void) {
 
 FLAKE_I_FN void flake_i_cancel_guard_end(flake_i_cancel_guard guard) { (void)guard; }
 FLAKE_I_FN uint64_t flake_i_thread_id(void) { return 1; }
-enum { FLAKE_I_ABSENT = 1 };
-FLAKE_I_FN int flake_i_error(void) { return 0; }
-FLAKE_I_FN void flake_i_error_put(int error) { (void)error; }
-FLAKE_I_FN const char *flake_i_error_text(int error) { return (void)error, FLAKE_I_WHY_NO_FILES; }
-FLAKE_I_FN bool flake_i_error_is_taken(int error) { return (void)error, false; }
+FLAKE_I_FN bool flake_i_error_is_absent(void) { return false; }
+FLAKE_I_FN bool flake_i_error_is_taken(void) { return false; }
+FLAKE_I_FN const char *flake_i_error_text(void) { return FLAKE_I_WHY_NO_FILES; }
 FLAKE_I_FN int flake_i_open(const char *path, int how) { return (void)path, (void)how, -1; }
 FLAKE_I_FN void flake_i_close(int fd) { (void)fd; }
 FLAKE_I_FN int flake_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
@@ -1767,12 +1661,9 @@ FLAKE_I_FN int flake_i_read_at(int fd, int64_t at, uint8_t *bytes, size_t n) {
 }
 FLAKE_I_FN int flake_i_fsync(int fd) { return (void)fd, -1; }
 FLAKE_I_FN int flake_i_fdatasync(int fd) { return (void)fd, -1; }
-FLAKE_I_FN bool flake_i_fsync_dir(const char *dir) { return (void)dir, false; }
-FLAKE_I_FN bool flake_i_find(const char *path, flake_i_found *found) {
-    return (void)path, (void)found, false;
-}
-FLAKE_I_FN bool flake_i_find_open(int fd, flake_i_found *found) {
-    return (void)fd, (void)found, false;
+FLAKE_I_FN bool flake_i_sync_dir(const char *path) { return (void)path, false; }
+FLAKE_I_FN bool flake_i_find(const char *path, int fd, flake_i_found *found) {
+    return (void)path, (void)fd, (void)found, false;
 }
 FLAKE_I_FN bool flake_i_is_link(const char *path) { return (void)path, false; }
 FLAKE_I_FN bool flake_i_rename(const char *from, const char *to) {
@@ -1785,13 +1676,7 @@ FLAKE_I_FN bool flake_i_working_dir(char *out, size_t size) { return (void)out, 
 
 // >>own begin
 /*
- * What this header alone asks of the operating system, for // >>who and // >>library:
- *
- *     environment             a variable's value; NULL: not set                     bare: NULL
- *     zeroed, free            memory, in a shared library                           bare: NULL
- *     host_name               this host's, in the buffer given; NULL: unknown       WASI, bare: NULL
- *     list_interfaces, free_  the network interfaces; false: not listed             without POSIX: false
- *     interface_next          the next one of the list: name, flags, addresses
+ * What this header alone asks of the operating system, for // >>who and // >>library.
  */
 typedef struct flake_i_interface {
     const char *name;
@@ -1801,29 +1686,22 @@ typedef struct flake_i_interface {
 
 #if defined(FLAKE_NO_OS)
 FLAKE_I_FN const char *flake_i_environment(const char *name) { return (void)name, (char *)NULL; }
+FLAKE_I_FN void *flake_i_zeroed(size_t n, size_t size) { return (void)n, (void)size, (void *)NULL; }
+FLAKE_I_FN void flake_i_free(void *memory) { (void)memory; }
 #else
 #include <stdlib.h>
 FLAKE_I_FN const char *flake_i_environment(const char *name) { return getenv(name); }
-#endif
-
-#if defined(FLAKE_SHARED) && defined(FLAKE_NO_OS)
-FLAKE_I_FN void *flake_i_zeroed(size_t n, size_t size) { return (void)n, (void)size, (void *)NULL; }
-FLAKE_I_FN void flake_i_free(void *memory) { (void)memory; }
-#elif defined(FLAKE_SHARED)
 FLAKE_I_FN void *flake_i_zeroed(size_t n, size_t size) { return calloc(n, size); }
 FLAKE_I_FN void flake_i_free(void *memory) { free(memory); }
 #endif
 
-#if defined(_WIN32)
+#if defined(FLAKE_NO_OS) || defined(_WIN32) || defined(__wasi__)
 FLAKE_I_FN const char *flake_i_host_name(char *room, size_t size) {
-    return (void)room, (void)size, flake_i_environment("COMPUTERNAME");
-}
-#elif defined(FLAKE_NO_OS) || defined(__wasi__)
-FLAKE_I_FN const char *flake_i_host_name(char *room, size_t size) {
-    return (void)room, (void)size, (char *)NULL;
+    return (void)room, (void)size, flake_i_environment("COMPUTERNAME"); /* Windows sets it */
 }
 #else
 #include <sys/utsname.h>
+/* In the room given; NULL: unknown. */
 FLAKE_I_FN const char *flake_i_host_name(char *room, size_t size) {
     struct utsname system;
     if (uname(&system) < 0 || strlen(system.nodename) >= size) return NULL;
@@ -1877,6 +1755,7 @@ FLAKE_I_FN const uint8_t *flake_i_mac(const struct sockaddr *address) {
     return NULL;
 }
 
+/* Removes the first interface of the list. */
 FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_interface *i) {
     const struct ifaddrs *const entry = *list;
     if (!entry) return false;
@@ -2095,6 +1974,11 @@ FLAKE_I_FN uint64_t flake_i_counter(void) {
 #ifndef FLAKE_LANE
 #define FLAKE_LANE() flake_i_system_lane()
 #endif
+#ifndef FLAKE_RANDOM_BYTES
+#define FLAKE_RANDOM_BYTES(to, n) flake_i_system_random(to, n)
+#endif
+
+FLAKE_I_FN bool flake_i_random_bytes(void *to, size_t n) { return FLAKE_RANDOM_BYTES(to, n); }
 
 FLAKE_I_INLINE int64_t flake_i_now_ns(const flake_clock *c) {
     return FLAKE_I_LIKELY(!c->now_ns) ? FLAKE_CLOCK_NS(c->kind) : c->now_ns(c->user);
@@ -2188,14 +2072,6 @@ struct flake_i_process {
 };
 
 FLAKE_I_ONE_PER_PROCESS(struct flake_i_process, flake_i_process);
-
-/* ---- random bytes ---- */
-
-#ifndef FLAKE_RANDOM_BYTES
-#define FLAKE_RANDOM_BYTES(to, n) flake_i_system_random(to, n)
-#endif
-
-FLAKE_I_FN bool flake_i_random_bytes(void *to, size_t n) { return FLAKE_RANDOM_BYTES(to, n); }
 
 /* Without a page. The count of generations, which a page stores, stays below bit 47. */
 FLAKE_I_COLD uint64_t flake_i_pageless_owner_id(void) {
@@ -2304,8 +2180,6 @@ typedef struct flake_i_engine_config {
 } flake_i_engine_config;
 
 /* The state file, defined below. */
-FLAKE_I_FN bool flake_i_state_is_shared(const struct flake_state *);
-FLAKE_I_FN uint64_t flake_i_state_run(const struct flake_state *);
 FLAKE_I_FN flake_status flake_i_state_gate(struct flake_state *, uint64_t run, int64_t until_ns,
                                             bool *pointless);
 FLAKE_I_FN bool flake_i_state_is_late(const struct flake_state *, int64_t until_ns);
@@ -2365,7 +2239,7 @@ FLAKE_I_FN const char *flake_i_engine_config_why(const flake_i_engine_config *o,
         return "clock.kind is not FLAKE_CLOCK_EXACT, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_FAST";
     if (!o->shared_memory) return flake_i_lay_out_word(o, d);
     if (o->gate.admit) return "shared_memory does not go with a gate";
-    if (o->state && !flake_i_state_is_shared(o->state))
+    if (o->state && !o->state->is_shared)
         return "shared_memory needs a state with shared_memory, in the same memory";
     if (FLAKE_I_LOCK_FREE != 2)
         return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not share";
@@ -2402,7 +2276,7 @@ FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_engine_config
     e->is_shared = o->shared_memory;
     e->state_at = (uintptr_t)o->state;
     if (o->state && o->shared_memory) e->state_at -= (uintptr_t)e;
-    e->state_run = o->state ? flake_i_state_run(o->state) : 0;
+    e->state_run = o->state ? FLAKE_ATOMIC_LOAD(&o->state->run, relaxed) : 0;
 }
 
 /* Whether the counter is much cheaper than the clock. It is not if readings are trapped, or if the
@@ -3298,7 +3172,6 @@ FLAKE_I_FN void flake_i_put_why(flake_why *why, const char *first, const char *s
     why->text[n] = 0;
 }
 
-/* Returns the status. */
 FLAKE_I_FN flake_status flake_i_say(flake_why *why, flake_status status, const char *subject,
                                     const char *what) {
     flake_i_put_why(why, subject, ": ", what);
@@ -3307,95 +3180,55 @@ FLAKE_I_FN flake_status flake_i_say(flake_why *why, flake_status status, const c
 
 /* FLAKE_IO, with the system's error text. */
 FLAKE_I_FN flake_status flake_i_say_errno(flake_why *why, const char *path, const char *what) {
-    flake_i_put_why(why, path, what, flake_i_error_text(flake_i_error()));
+    flake_i_put_why(why, path, what, flake_i_error_text());
     return FLAKE_IO;
 }
 
-FLAKE_I_FN bool flake_i_file_is(const flake_i_file *f, const flake_i_found *file) {
-    return f->device == file->device && f->inode == file->inode;
-}
-
+/* Whether the path (NULL: the descriptor) still leads to the file. */
 FLAKE_I_FN bool flake_i_file_is_at(const flake_i_file *f, const char *path) {
-    flake_i_found at_path;
-    return flake_i_find(path, &at_path) && flake_i_file_is(f, &at_path);
+    flake_i_found found;
+    return flake_i_find(path, f->fd, &found) && f->device == found.device &&
+           f->inode == found.inode;
 }
 
 /* The program may have closed the descriptor and opened another file. */
 FLAKE_I_FN bool flake_i_file_is_open(const flake_i_file *f) {
-    flake_i_found opened;
-    return f->fd >= 0 && flake_i_find_open(f->fd, &opened) && flake_i_file_is(f, &opened);
+    return f->fd >= 0 && flake_i_file_is_at(f, NULL);
 }
 
 /* In a forked child the lock remains the parent's. */
 FLAKE_I_FN void flake_i_file_drop(flake_i_file *f, bool inherited) {
-    const int error = flake_i_error();
     if (flake_i_file_is_open(f)) {
-        if (!inherited) (void)flake_i_lock_bytes(f->fd, false, 0, 0); /* children have it open, too */
+        if (!inherited) (void)flake_i_lock_bytes(f->fd, false, 0, 0); /* children have it, too */
         flake_i_close(f->fd);
     }
     f->fd = -1;
-    flake_i_error_put(error);
 }
 
 /* Locks `count` bytes of the file (0: all). FLAKE_IN_USE; FLAKE_IO with an error. */
 FLAKE_I_FN flake_status flake_i_file_open(flake_i_file *f, const char *path, int how,
                                           uint64_t first, uint64_t count) {
-    flake_i_found opened;
+    flake_i_found opened = {0, 0, false};
     for (int tries = 0; tries < 100; tries++) {
         f->fd = flake_i_open(path, how);
         if (f->fd < 0) return FLAKE_IO;
-        const bool known = flake_i_find_open(f->fd, &opened);
-        f->device = known ? opened.device : 0;
-        f->inode = known ? opened.inode : 0;
-        const bool locked = known && flake_i_lock_bytes(f->fd, true, first, count) == 0;
+        const bool locked = flake_i_find(NULL, f->fd, &opened) &&
+                            flake_i_lock_bytes(f->fd, true, first, count) == 0;
+        f->device = opened.device;
+        f->inode = opened.inode;
         if (locked && flake_i_file_is_at(f, path)) return FLAKE_OK;
-        const int error = flake_i_error();
         flake_i_close(f->fd);
         f->fd = -1;
-        flake_i_error_put(error);
-        if (!locked) return flake_i_error_is_taken(error) ? FLAKE_IN_USE : FLAKE_IO;
+        if (!locked) return flake_i_error_is_taken() ? FLAKE_IN_USE : FLAKE_IO;
     }
     return FLAKE_IO; /* each time the path had another file by then */
 }
-
-/* A new name survives a crash from then on. The path is absolute. */
-FLAKE_I_FN bool flake_i_sync_dir(const char *path) {
-    char dir[FLAKE_I_PATH];
-    size_t slash = strlen(path);
-    while (path[slash - 1] != '/') slash--;
-    memcpy(dir, path, slash);
-    dir[slash] = 0;
-    return flake_i_fsync_dir(dir);
-}
-
-/* Whether the fresh file is empty, or is of a dead process that made the same state (any: the same
- * kind). */
-FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity, bool any);
 
 /* Where a file is until it is complete. */
 FLAKE_I_FN void flake_i_fresh_path(const char *path, char out[FLAKE_I_PATH]) {
     const size_t length = strlen(path);
     memcpy(out, path, length);
     memcpy(out + length, ".new", sizeof ".new");
-}
-
-/* Opens and locks a fresh file beside the path. FLAKE_AGAIN: the path has a file by now.
- * FLAKE_IN_USE: another process creates it. FLAKE_MISMATCH: a foreign file has the fresh file's
- * name. FLAKE_IO. */
-FLAKE_I_FN flake_status flake_i_file_begin(flake_i_file *f, const char *path,
-                                           const uint8_t *identity, bool any) {
-    char fresh[FLAKE_I_PATH];
-    flake_i_found at_path;
-    flake_i_fresh_path(path, fresh);
-    if (flake_i_is_link(fresh)) return FLAKE_MISMATCH;
-    flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
-    if (status != FLAKE_OK) return status;
-    if (!flake_i_is_left_over(f, identity, any)) status = FLAKE_MISMATCH;
-    else if (flake_i_find(path, &at_path) || flake_i_error() != FLAKE_I_ABSENT) {
-        flake_i_unlink(fresh);
-        status = FLAKE_AGAIN;
-    }
-    return status;
 }
 
 /* Writes the fresh file and renames it to the path, complete or not at all. It remains locked.
@@ -3405,15 +3238,13 @@ FLAKE_I_FN flake_status flake_i_file_create(const flake_i_file *f, const char *p
     char fresh[FLAKE_I_PATH];
     flake_i_found at_path;
     flake_i_fresh_path(path, fresh);
-    const bool is_first = !flake_i_find(path, &at_path) && flake_i_error() == FLAKE_I_ABSENT;
+    const bool is_first = !flake_i_find(path, -1, &at_path) && flake_i_error_is_absent();
     const bool is_link = is_first && flake_i_is_link(path); /* dangling */
     /* Only the holder of the lock on `fresh` renames it, and only to an unused name. */
     const bool well = is_first && !is_link && flake_i_write_at(f->fd, 0, bytes, n) &&
                       flake_i_fsync(f->fd) == 0 && flake_i_rename(fresh, path);
     if (well && flake_i_sync_dir(path)) return FLAKE_OK;
-    const int error = is_link ? FLAKE_I_ABSENT : flake_i_error();
     flake_i_unlink(well ? path : fresh);
-    flake_i_error_put(error);
     return is_first ? FLAKE_IO : FLAKE_AGAIN;
 }
 
@@ -3435,9 +3266,8 @@ FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
  *
  * It stores a horizon: a time a few seconds ahead of all IDs generated. It is moved long before
  * draws reach it; a draw that would pass it waits until a new one is on disk. So after a crash or a
- * power cut the next run may generate no ID at or before the file's horizon, and every later one.
- * In a directory the file stores a number instead of a generator's identity: any generator may use
- * it.
+ * power cut the next run generates only IDs after the file's horizon. In a directory the file stores
+ * a number instead of a generator's identity: any generator may use it.
  *
  *     byte 0   "idstate\n"        8  version, 4 bytes: 2        512, 4608   records
  *
@@ -3445,9 +3275,8 @@ FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
  *             24  run, 16 bytes       40  identity, 64       104  0
  *            120  FNV-1a of the 120 bytes before; all numbers big-endian
  *
- * Each write produces the next record and replaces the older one. The complete record with the
- * highest number counts; one that was cut short was never published. A file of another version is
- * refused.
+ * Each write replaces the older record by the next one. The complete record with the highest number
+ * counts; one that was cut short was never published.
  *
  * HORIZON   The file on disk is never before state.horizon, and no draw is admitted past that. One
  *           thread at a time writes (`writer`); it publishes the horizon after the file is synced
@@ -3479,8 +3308,6 @@ typedef struct flake_i_record {
 
 #define FLAKE_I_CLOSED_STATE ((uint64_t)INT64_MIN)
 #define FLAKE_I_LOST_STATE   ((uint64_t)INT64_MIN + 2)
-
-FLAKE_I_FN bool flake_i_state_is_shared(const flake_state *s) { return s->is_shared; }
 
 FLAKE_I_FN uint64_t flake_i_state_run(const flake_state *s) {
     return FLAKE_ATOMIC_LOAD(&s->run, relaxed);
@@ -3577,6 +3404,7 @@ FLAKE_I_FN flake_status flake_i_file_get(const uint8_t *in, size_t n, flake_i_re
     return n < FLAKE_I_FILE ? FLAKE_CORRUPT : flake_i_records_get(in, r);
 }
 
+/* Whether the fresh file is empty, or a dead process's for the same state (any: the same kind). */
 FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity, bool any) {
     uint8_t bytes[FLAKE_I_FILE + 1] = {0};
     flake_i_record r;
@@ -3588,6 +3416,25 @@ FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *ident
         is_cut ? flake_i_records_get(bytes, &r) : flake_i_file_get(bytes, (size_t)n, &r);
     if (status != FLAKE_OK) return status == FLAKE_CORRUPT;
     return memcmp(r.identity, identity, any ? 1 : FLAKE_I_IDENTITY) == 0;
+}
+
+/* Opens and locks a fresh file beside the path. FLAKE_AGAIN: the path has a file by now.
+ * FLAKE_IN_USE: another process creates it. FLAKE_MISMATCH: a foreign file has the fresh file's
+ * name. FLAKE_IO. */
+FLAKE_I_FN flake_status flake_i_file_begin(flake_i_file *f, const char *path,
+                                           const uint8_t *identity, bool any) {
+    char fresh[FLAKE_I_PATH];
+    flake_i_found at_path;
+    flake_i_fresh_path(path, fresh);
+    if (flake_i_is_link(fresh)) return FLAKE_MISMATCH;
+    flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
+    if (status != FLAKE_OK) return status;
+    if (!flake_i_is_left_over(f, identity, any)) status = FLAKE_MISMATCH;
+    else if (flake_i_find(path, -1, &at_path) || !flake_i_error_is_absent()) {
+        flake_i_unlink(fresh);
+        status = FLAKE_AGAIN;
+    }
+    return status;
 }
 
 /* Whether a run may continue from this record; if not, *what is the reason. */
@@ -3616,9 +3463,8 @@ FLAKE_I_FN bool flake_i_state_holder_is_here(const flake_state *s) {
 
 /* Whether this process opened it: a shared state may be another's. */
 FLAKE_I_FN bool flake_i_state_is_here(const flake_state *s) {
-    if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
-    if (s->self != ((uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION)) return false;
-    return flake_i_state_holder_is_here(s);
+    return FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) &&
+           s->self == ((uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION) && flake_i_state_holder_is_here(s);
 }
 
 FLAKE_I_FN bool flake_i_state_is_held(const flake_state *s) {
@@ -3642,31 +3488,24 @@ FLAKE_I_FN void flake_i_record_next(const flake_state *s, int64_t horizon_ns,
     flake_i_record_put(&r, out);
 }
 
-/* FLAKE_MISMATCH: the file ends before the record. FLAKE_IO: unreadable. */
-FLAKE_I_FN flake_status flake_i_state_look(const flake_state *s, uint64_t number,
-                                           uint8_t out[FLAKE_I_RECORD]) {
-    const int n = flake_i_read_at(s->file.fd, flake_i_record_at(number), out, FLAKE_I_RECORD);
-    if (n < 0) return FLAKE_IO;
-    return n < FLAKE_I_RECORD ? FLAKE_MISMATCH : FLAKE_OK;
-}
-
-/* LAST. FLAKE_MISMATCH: they differ. FLAKE_IO: unknown. */
+/* LAST. FLAKE_MISMATCH: they differ, or the file ends before a record. FLAKE_IO: unknown. */
 FLAKE_I_FN flake_status flake_i_state_compare(const flake_state *s) {
     uint8_t found[FLAKE_I_RECORD];
     flake_i_record r;
-    flake_status status = flake_i_state_look(s, s->number, found);
-    if (status != FLAKE_OK) return status;
-    if (memcmp(found, s->last, sizeof found) != 0) return FLAKE_MISMATCH;
-    status = flake_i_state_look(s, s->number + 1, found);
-    if (status != FLAKE_OK) return status;
-    status = flake_i_record_get(found, &r);
+    for (uint64_t i = 0; i < 2; i++) {
+        const int64_t at = flake_i_record_at(s->number + i);
+        const int n = flake_i_read_at(s->file.fd, at, found, FLAKE_I_RECORD);
+        if (n < 0) return FLAKE_IO;
+        if (n < FLAKE_I_RECORD) return FLAKE_MISMATCH;
+        if (i == 0 && memcmp(found, s->last, sizeof found) != 0) return FLAKE_MISMATCH;
+    }
+    const flake_status status = flake_i_record_get(found, &r);
     if (status == FLAKE_CORRUPT) return FLAKE_OK; /* never written, or cut short */
     const bool is_tried = r.number == s->number + 1 && memcmp(r.run, s->token, FLAKE_I_RUN) == 0;
     return status == FLAKE_OK && (r.number < s->number || is_tried) ? FLAKE_OK : FLAKE_MISMATCH;
 }
 
-/* LAST. If the record is not its own the state is lost. A failed read proves nothing. Caller must
- * be the writer. */
+/* LAST. A failed read proves nothing. Caller must be the writer. */
 FLAKE_I_FN bool flake_i_state_is_own(flake_state *s) {
     const flake_status status = flake_i_state_compare(s);
     uint64_t seen = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
@@ -3712,33 +3551,33 @@ FLAKE_I_FN int64_t flake_i_lead_ns(const flake_state *s) {
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->lead, relaxed);
 }
 
-FLAKE_I_FN int64_t flake_i_ahead_of(const flake_state *s, int64_t until_ns) {
-    const int64_t lead_ns = flake_i_lead_ns(s);
-    return until_ns > INT64_MAX - lead_ns ? INT64_MAX : until_ns + lead_ns;
+FLAKE_I_FN int64_t flake_i_later(int64_t ns, int64_t by_ns) {
+    return ns > INT64_MAX - by_ns ? INT64_MAX : ns + by_ns;
 }
 
 /* Caller must be the writer. */
 FLAKE_I_FN bool flake_i_state_move(flake_state *s, int64_t until_ns) {
-    const int64_t horizon_ns = flake_i_ahead_of(s, until_ns);
+    const int64_t lead_ns = flake_i_lead_ns(s), horizon_ns = flake_i_later(until_ns, lead_ns);
     uint64_t seen = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
     if (seen == FLAKE_I_CLOSED_STATE) return false;
     if (horizon_ns <= (int64_t)seen) return true;
     const bool written = flake_i_state_write(s, horizon_ns, flake_i_exact_ns(&s->clock));
-    const int64_t pause_ns = flake_i_lead_ns(s) / 16;
-    const int64_t patient_ns = until_ns > INT64_MAX - pause_ns ? INT64_MAX : until_ns + pause_ns;
-    FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)(written ? INT64_MIN : patient_ns), relaxed);
+    const int64_t patient_ns = written ? INT64_MIN : flake_i_later(until_ns, lead_ns / 16);
+    FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)patient_ns, relaxed);
     if (!written) return false;
     return FLAKE_ATOMIC_CAS(&s->horizon, &seen, (uint64_t)horizon_ns, release,
                             relaxed); /* DISK:R */
 }
 
-/* False: another thread is the writer; *self: this one, interrupted by a signal. */
-FLAKE_I_FN bool flake_i_state_own_turn(flake_state *s, bool *self) {
-    const uint64_t thread = flake_i_thread_id();
+/* False: there is a writer already. */
+FLAKE_I_FN bool flake_i_state_own_turn(flake_state *s) {
     uint64_t seen = 0;
-    if (FLAKE_ATOMIC_CAS(&s->writer, &seen, thread, acquire, relaxed)) return true; /* TURN:A */
-    *self = seen == thread;
-    return false;
+    return FLAKE_ATOMIC_CAS(&s->writer, &seen, flake_i_thread_id(), acquire, relaxed); /* TURN:A */
+}
+
+/* Whether this thread is the writer: in a signal handler, which has interrupted the write. */
+FLAKE_I_FN bool flake_i_state_is_writer(const flake_state *s) {
+    return FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id();
 }
 
 FLAKE_I_FN void flake_i_state_end_turn(flake_state *s) {
@@ -3746,7 +3585,7 @@ FLAKE_I_FN void flake_i_state_end_turn(flake_state *s) {
 }
 
 FLAKE_I_FN flake_status flake_i_state_gate(flake_state *s, uint64_t run, int64_t until_ns,
-                                            bool *pointless) {
+                                           bool *pointless) {
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO;
     uint64_t asked = FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* ASK:S */
     while ((int64_t)asked < until_ns &&
@@ -3756,16 +3595,16 @@ FLAKE_I_FN flake_status flake_i_state_gate(flake_state *s, uint64_t run, int64_t
     if (horizon_ns == INT64_MIN) return FLAKE_IO;
     if ((uint64_t)horizon_ns == FLAKE_I_LOST_STATE) return FLAKE_MISMATCH;
     const bool manual_extend = FLAKE_ATOMIC_LOAD(&s->manual_extend, relaxed) != 0;
-    const bool is_near =
-        until_ns > horizon_ns || flake_i_ns_until(horizon_ns, until_ns) < flake_i_lead_ns(s) / 2;
-    if (is_near && !manual_extend &&
-        (until_ns > horizon_ns || until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed))) {
-        bool moved = true; /* or another thread is the writer */
+    const bool is_due =
+        until_ns > horizon_ns || (flake_i_ns_until(horizon_ns, until_ns) < flake_i_lead_ns(s) / 2 &&
+                                  until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed));
+    if (is_due && !manual_extend) {
+        bool moved = true; /* or there is a writer */
         const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-        if (flake_i_state_own_turn(s, pointless)) {
+        if (flake_i_state_own_turn(s)) {
             moved = flake_i_state_move(s, until_ns);
             flake_i_state_end_turn(s);
-        }
+        } else *pointless = flake_i_state_is_writer(s);
         flake_i_cancel_guard_end(guard);
         horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, acquire); /* DISK:A */
         if (!moved && until_ns > horizon_ns)
@@ -3774,7 +3613,7 @@ FLAKE_I_FN flake_status flake_i_state_gate(flake_state *s, uint64_t run, int64_t
     if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO; /* DISK carries it */
     if (until_ns <= horizon_ns) return FLAKE_OK;
     if (!manual_extend) return FLAKE_AGAIN;
-    *pointless = FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id();
+    *pointless = flake_i_state_is_writer(s);
     return (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed) == INT64_MIN ? FLAKE_NOT_EXTENDED
                                                                          : FLAKE_IO;
 }
@@ -3800,14 +3639,12 @@ FLAKE_I_FN flake_status flake_i_state_is_foreign(flake_why *why) {
 }
 
 FLAKE_API flake_status flake_state_extend(flake_state *s, flake_why *why) {
-    bool self;
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, acquire)) return flake_i_state_is_closed(why); /* OPEN:A */
     if (!flake_i_state_holder_is_here(s)) return flake_i_state_is_foreign(why);
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    flake_status status = FLAKE_OK; /* another thread is the writer */
-    if (flake_i_state_own_turn(s, &self)) {
-        /* only the writer reads plain members: another thread may have closed and reopened the
-         * state */
+    flake_status status = FLAKE_OK; /* there is a writer */
+    if (flake_i_state_own_turn(s)) {
+        /* plain members are the writer's: the state may have been closed and opened again */
         const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
         if (flake_i_state_is_stale(s)) status = flake_i_state_is_foreign(why);
         else if (!flake_i_state_move(s, flake_i_max(asked, flake_i_exact_ns(&s->clock))))
@@ -3818,46 +3655,34 @@ FLAKE_API flake_status flake_state_extend(flake_state *s, flake_why *why) {
     return status;
 }
 
-/* Stops all draws, and makes this thread the last writer. */
-FLAKE_I_FN void flake_i_state_shut(flake_state *s) {
-    bool self;
-    FLAKE_ATOMIC_STORE(&s->horizon, FLAKE_I_CLOSED_STATE, seq_cst); /* SHUT:S */
-    while (!flake_i_state_own_turn(s, &self)) FLAKE_SLEEP_NS(100000);
-}
-
 /* The last record has the latest time that draws have asked for. */
-FLAKE_I_FN flake_status flake_i_state_end(flake_state *s, flake_why *why) {
-    flake_i_state_shut(s);
+FLAKE_I_FN flake_status flake_i_state_write_last(flake_state *s, flake_why *why) {
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
     const int64_t now_ns = flake_i_exact_ns(&s->clock);
     const bool well = flake_i_state_write(s, flake_i_max(asked, now_ns), now_ns);
-    const flake_status status = well ? FLAKE_OK : flake_i_state_unwritten(s, why);
-    flake_i_file file = s->file; /* once it is unlocked, a shared object may be another's */
-    s->file.fd = -1;
-    flake_i_file_drop(&file, false);
-    return status; /* this thread remains the writer: a late draw cannot write */
+    return well ? FLAKE_OK : flake_i_state_unwritten(s, why);
 }
 
 FLAKE_API flake_status flake_state_close(flake_state *s, flake_why *why) {
     uint32_t is_open = FLAKE_ATOMIC_LOAD(&s->is_open, relaxed);
     if (!is_open) return flake_i_state_is_closed(why);
-    if (FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id())
+    if (flake_i_state_is_writer(s))
         return flake_i_say(why, FLAKE_AGAIN, "state",
                            "is being written: this signal handler interrupted the write");
-    const bool is_stale = flake_i_state_is_stale(s);
-    if (!(is_stale && s->is_shared) &&
-        !FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed))
+    const bool is_stale = flake_i_state_is_stale(s), stays_open = is_stale && s->is_shared;
+    const bool inherited = is_stale && !flake_i_state_holder_is_here(s);
+    if (!stays_open && !FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed))
         return flake_i_state_is_closed(why);
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    flake_status status;
-    if (!is_stale) status = flake_i_state_end(s, why);
-    else {
-        status = flake_i_state_is_foreign(why);
-        const bool inherited = !flake_i_state_holder_is_here(s);
-        if (!inherited && !s->is_shared) flake_i_state_shut(s); /* other threads may draw */
-        flake_i_file file = s->file; /* s->file of a shared state is the holder's */
-        flake_i_file_drop(&file, inherited);
+    if (!stays_open && !inherited) { /* this thread remains the writer: a late draw cannot write */
+        FLAKE_ATOMIC_STORE(&s->horizon, FLAKE_I_CLOSED_STATE, seq_cst); /* SHUT:S */
+        while (!flake_i_state_own_turn(s)) FLAKE_SLEEP_NS(100000);
     }
+    const flake_status status =
+        is_stale ? flake_i_state_is_foreign(why) : flake_i_state_write_last(s, why);
+    flake_i_file file = s->file; /* once it is unlocked, a shared object may be another's */
+    if (!is_stale) s->file.fd = -1;
+    flake_i_file_drop(&file, inherited);
     flake_i_cancel_guard_end(guard);
     return status;
 }
@@ -3867,11 +3692,11 @@ typedef struct flake_i_opening {
     const flake_state_options *where;
     const flake_options *options; /* the generator's: clock and shared_memory */
     flake_why *why;
-    bool any;     /* any identity of this kind will do */
+    bool any;      /* any identity of this kind will do */
     bool resumes;  /* draws of the last run continue; its holder is dead */
     bool has_turn; /* this thread is the writer */
     int64_t now_ns;
-    flake_i_file file; /* locked */
+    flake_i_file file;   /* locked */
     flake_i_record last; /* the one that counts; number 0: the file has no name yet */
     uint8_t identity[FLAKE_I_IDENTITY];
     char path[FLAKE_I_PATH];
@@ -3890,16 +3715,15 @@ FLAKE_I_FN flake_i_opening flake_i_opening_of(const flake_state_options *where,
 FLAKE_I_FN flake_status flake_i_state_read(flake_i_opening *o) {
     uint8_t bytes[FLAKE_I_FILE];
     flake_i_found file;
-    if (flake_i_find_open(o->file.fd, &file) && !file.is_regular)
+    if (flake_i_find(NULL, o->file.fd, &file) && !file.is_regular)
         return flake_i_say(o->why, FLAKE_MISMATCH, o->path, "is not a regular file");
     const int n = flake_i_read_at(o->file.fd, 0, bytes, sizeof bytes);
     if (n < 0) return flake_i_say_errno(o->why, o->path, ": cannot be read: ");
     const flake_status status = flake_i_file_get(bytes, (size_t)n, &o->last);
-    if (status == FLAKE_CORRUPT)
-        return flake_i_say(o->why, status, o->path, "is cut short or damaged");
-    if (status != FLAKE_OK)
-        return flake_i_say(o->why, status, o->path, "is not a state file, or is of another version");
-    return FLAKE_OK;
+    if (status == FLAKE_OK) return status;
+    return flake_i_say(o->why, status, o->path,
+                       status == FLAKE_CORRUPT ? "is cut short or damaged"
+                                               : "is not a state file, or is of another version");
 }
 
 /* FLAKE_AGAIN: a number whose horizon has not passed. */
@@ -3922,24 +3746,21 @@ FLAKE_I_FN flake_status flake_i_state_claim(flake_i_opening *o) {
     memset(&o->last, 0, sizeof o->last);
     o->last.horizon_ns = INT64_MIN;
     flake_status status = flake_i_file_open(&o->file, o->path, FLAKE_I_WRITE, 0, 0);
+    const bool is_new = status == FLAKE_IO && flake_i_error_is_absent() && !o->where->must_exist;
+    if (is_new) status = flake_i_file_begin(&o->file, o->path, o->identity, o->any);
     if (status == FLAKE_OK) {
-        status = flake_i_state_read(o);
+        if (!is_new) status = flake_i_state_read(o);
         o->now_ns = flake_i_exact_ns(&o->options->clock);
-        return status == FLAKE_OK ? flake_i_state_judge(o) : status;
+        return status == FLAKE_OK && !is_new ? flake_i_state_judge(o) : status;
     }
-    if (status == FLAKE_IO && flake_i_error() == FLAKE_I_ABSENT && !o->where->must_exist) {
-        status = flake_i_file_begin(&o->file, o->path, o->identity, o->any);
-        if (status == FLAKE_MISMATCH)
-            return flake_i_say(o->why, status, o->path,
-                               "cannot be created: a foreign file has its name with .new appended");
-        if (status == FLAKE_IO) return flake_i_say_errno(o->why, o->path, ": cannot be created: ");
-        o->now_ns = flake_i_exact_ns(&o->options->clock);
-    }
+    if (status == FLAKE_AGAIN) return status;
+    if (status == FLAKE_MISMATCH)
+        return flake_i_say(o->why, status, o->path,
+                           "cannot be created: a foreign file has its name with .new appended");
     if (status == FLAKE_IN_USE)
         return flake_i_say(o->why, status, o->path, "is in use, by this process or another");
-    if (status != FLAKE_IO) return status;
-    if (flake_i_error() == FLAKE_I_ABSENT)
-        return flake_i_say(o->why, status, o->path, "does not exist");
+    if (is_new) return flake_i_say_errno(o->why, o->path, ": cannot be created: ");
+    if (flake_i_error_is_absent()) return flake_i_say(o->why, status, o->path, "does not exist");
     return flake_i_say_errno(o->why, o->path, ": cannot be opened and locked: ");
 }
 
@@ -3954,18 +3775,13 @@ FLAKE_I_FN void flake_i_state_new_run(flake_state *s) {
     FLAKE_ATOMIC_STORE(&s->run, flake_i_fnv(s->token, FLAKE_I_RUN), relaxed); /* DISK carries it */
 }
 
-/* Whether the file's last writer was the dead holder of this shared state. Other processes draw
- * meanwhile. Its last record need not be on disk. */
-FLAKE_I_FN bool flake_i_state_resumes(const flake_state *s, const flake_i_opening *o) {
-    return o->options->shared_memory && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && s->is_shared &&
-           memcmp(s->token, o->last.run, FLAKE_I_RUN) == 0;
-}
-
 /* This process becomes the holder, and this thread the writer until the state is open: a draw of an
  * earlier run may have seen its horizon, and would write that run's members. */
 FLAKE_I_FN void flake_i_state_set_up(flake_state *s, flake_i_opening *o) {
     const flake_state_options *const w = o->where;
-    o->resumes = flake_i_state_resumes(s, o);
+    /* the file's last writer was the dead holder, whose last record need not be on disk */
+    o->resumes = o->options->shared_memory && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) &&
+                 s->is_shared && memcmp(s->token, o->last.run, FLAKE_I_RUN) == 0;
     if (!o->resumes) FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed);
     FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_id(), relaxed);
     o->has_turn = true;
@@ -4001,22 +3817,11 @@ FLAKE_I_FN flake_status flake_i_state_wait(const flake_state *s, flake_i_opening
     return FLAKE_OK;
 }
 
-/* Call it after the wait: until then no draw is admitted, and `asked` is what the last run knew.
- * Returns the time from which the first horizon is counted. */
-FLAKE_I_FN int64_t flake_i_state_set_not_before(flake_state *s, int64_t floor_ns, int64_t now_ns) {
-    const int64_t lead_ns = flake_i_lead_ns(s);
-    FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
-    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
-    /* not past the file's horizon or the clock's: a crash loop must not run away */
-    const bool is_ahead = floor_ns > now_ns && flake_i_ns_until(floor_ns, now_ns) > lead_ns;
-    return is_ahead ? floor_ns - lead_ns : now_ns;
-}
-
 /* FLAKE_AGAIN: the path has a foreign file by now. */
 FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_i_opening *o) {
     uint8_t bytes[FLAKE_I_FILE];
     uint8_t *const record = bytes + flake_i_record_at(1);
-    const int64_t horizon_ns = flake_i_ahead_of(s, o->now_ns);
+    const int64_t horizon_ns = flake_i_later(o->now_ns, flake_i_lead_ns(s));
     s->number = 0;
     s->written_ns = o->now_ns;
     memset(bytes, 0, sizeof bytes);
@@ -4044,12 +3849,18 @@ FLAKE_I_FN flake_status flake_i_state_continue(flake_state *s, const flake_i_ope
 
 /* From here on draws may write. */
 FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, flake_i_opening *o) {
+    const int64_t floor_ns = o->last.horizon_ns, lead_ns = flake_i_lead_ns(s);
     flake_status status = FLAKE_OK;
-    int64_t from_ns = o->now_ns;
+    if (!o->resumes && !o->where->no_wait) status = flake_i_state_wait(s, o);
+    int64_t from_ns = o->now_ns; /* the first horizon is counted from here */
     if (o->resumes) from_ns = flake_i_max(from_ns, flake_i_state_not_before(s));
-    else {
-        if (!o->where->no_wait) status = flake_i_state_wait(s, o);
-        if (status == FLAKE_OK) from_ns = flake_i_state_set_not_before(s, o->last.horizon_ns, o->now_ns);
+    else if (status == FLAKE_OK) {
+        /* so far no draw was admitted, and `asked` was what the last run knew */
+        FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
+        FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
+        /* not past the file's horizon or the clock's: a crash loop must not run away */
+        if (floor_ns > from_ns && flake_i_ns_until(floor_ns, from_ns) > lead_ns)
+            from_ns = floor_ns - lead_ns;
     }
     if (status == FLAKE_OK)
         status = o->last.number ? flake_i_state_continue(s, o, from_ns) : flake_i_state_make(s, o);
@@ -4073,15 +3884,6 @@ FLAKE_I_FN flake_status flake_i_state_open_file(flake_state *s, flake_i_opening 
     return status;
 }
 
-FLAKE_I_FN void flake_i_number_name(char *end, uint32_t number) {
-    char name[] = "/4294967295.slot";
-    size_t at = 11;
-    do name[--at] = (char)('0' + number % 10);
-    while (number /= 10);
-    name[--at] = '/';
-    memcpy(end, name + at, sizeof name - at);
-}
-
 FLAKE_I_FN uint32_t flake_i_numbers(const flake_state_options *w) {
     return w->count ? w->count : 1024;
 }
@@ -4098,11 +3900,15 @@ FLAKE_I_FN flake_status flake_i_state_open_any(flake_state *s, flake_i_opening *
     for (uint32_t i = 0; i < count; i++) {
         flake_why reason = {""};
         o->why = &reason;
-        flake_i_number_name(end, first + i);
+        *end = '/';
+        const size_t digits = flake_format(first + i, FLAKE_DEC, end + 1, FLAKE_I_ENDING);
+        memcpy(end + 1 + digits, ".slot", sizeof ".slot");
         flake_i_put64(o->identity + 32, first + i);
         const flake_status status = flake_i_state_open_file(s, o);
-        if (status == FLAKE_OK) *number = first + i;
-        if (status == FLAKE_OK) return status;
+        if (status == FLAKE_OK) {
+            *number = first + i;
+            return status;
+        }
         if (status == FLAKE_IN_USE || (worst != FLAKE_IN_USE && worst != FLAKE_AGAIN)) continue;
         worst = status;
         if (why) *why = reason;
@@ -4115,7 +3921,7 @@ FLAKE_I_FN flake_status flake_i_state_open_any(flake_state *s, flake_i_opening *
                        "the free numbers may have IDs ahead of the clock: retry in a few seconds");
 }
 
-/* NULL: nothing. */
+/* What is wrong with the options; NULL: nothing. */
 FLAKE_I_FN const char *flake_i_state_why(const flake_i_opening *o, const uint64_t *number) {
     const flake_state_options *const w = o->where;
     const int64_t max_ms = INT64_MAX / 1000000 / 4;
@@ -4130,18 +3936,6 @@ FLAKE_I_FN const char *flake_i_state_why(const flake_i_opening *o, const uint64_
         return "max_downtime_ms: is out of range";
     if (w->wait_ms < 0 || w->wait_ms > max_ms) return "wait_ms: is out of range";
     return NULL;
-}
-
-/* If the program has closed the descriptor of an open state, another thread may be writing it:
- * waits for the turn. False: this thread is the writer, interrupted by a signal. */
-FLAKE_I_FN bool flake_i_state_stop(flake_state *s, flake_i_opening *o) {
-    bool self = false;
-    if (!flake_i_state_is_here(s)) return true;
-    while (!flake_i_state_own_turn(s, &self)) {
-        if (self) return false;
-        FLAKE_SLEEP_NS(100000);
-    }
-    return o->has_turn = true;
 }
 
 /* On failure the state is unchanged, or closed. */
@@ -4160,10 +3954,14 @@ FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, u
     if (!flake_i_absolute(given, o->path))
         return flake_i_say(o->why, FLAKE_INVALID, o->where->dir ? "dir" : "path",
                            "is too long, or the working directory is gone");
+    /* the program has closed the descriptor of an open state: another thread may be writing it */
+    const bool is_here = flake_i_state_is_here(s);
+    if (is_here && flake_i_state_is_writer(s))
+        return flake_i_say(o->why, FLAKE_IN_USE, given, "the state is being written");
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    if (!flake_i_state_stop(s, o))
-        status = flake_i_say(o->why, FLAKE_IN_USE, given, "the state is being written");
-    else if (o->where->dir) {
+    while (is_here && !flake_i_state_own_turn(s)) FLAKE_SLEEP_NS(100000);
+    o->has_turn = is_here;
+    if (o->where->dir) {
         int64_t left_ns = o->where->wait_ms * 1000000;
         while ((status = flake_i_state_open_any(s, o, number)) != FLAKE_OK && left_ns > 0) {
             FLAKE_SLEEP_NS(nap_ns);
@@ -4181,40 +3979,10 @@ FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, u
 
 /* ---- exclusive: detects a second generator with the same numbers on a host ---- */
 
-FLAKE_I_FN bool flake_i_may_exclude(const char *dir, bool shared_memory) {
-    return !shared_memory && *dir && strlen(dir) < FLAKE_I_PATH;
-}
-
-/* Some programs have 31-bit offsets, and all must agree: from 2^30 on four neighbours share a
- * byte. */
+/* Offsets have 31 bits in some programs: from 2^30 on four neighbours share a byte in all. */
 FLAKE_I_FN uint64_t flake_i_exclude_at(uint64_t number) {
     const uint64_t exact = (uint64_t)1 << 30;
     return number < exact ? number : exact + (number - exact) / 4;
-}
-
-/* The file is named by the hash of the rest of the identity; flake_i_file_drop releases it. On
- * failure *file is unchanged. */
-FLAKE_I_FN flake_status flake_i_exclude(flake_i_file *file, const char *dir,
-                                        const uint8_t *identity, size_t whose, uint64_t first,
-                                        uint64_t last, flake_why *why) {
-    static const char prefix[] = "/flake-", ending[] = ".exclusive";
-    char path[FLAKE_I_PATH + 64];
-    const size_t length = strlen(dir);
-    const uint64_t from = flake_i_exclude_at(first), to = flake_i_exclude_at(last);
-    flake_i_file fresh = {0, 0, -1};
-    memcpy(path, dir, length);
-    memcpy(path + length, prefix, sizeof prefix - 1);
-    char *at = path + length + sizeof prefix - 1;
-    for (uint64_t hash = flake_i_fnv(identity, whose), i = 0; i < 16; i++, hash <<= 4)
-        *at++ = "0123456789abcdef"[hash >> 60];
-    memcpy(at, ending, sizeof ending);
-    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    const flake_status status =
-        flake_i_file_open(&fresh, path, FLAKE_I_CREATE, from, to - from + 1);
-    if (status == FLAKE_IO) (void)flake_i_say_errno(why, path, ": cannot be opened and locked: ");
-    flake_i_cancel_guard_end(guard);
-    if (status == FLAKE_OK) *file = fresh;
-    return status;
 }
 
 FLAKE_I_FN void flake_i_exclude_end(flake_i_file *file, bool inherited) {
@@ -4504,14 +4272,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
 }
 
 // >>layouts
-/* Each layout, as it is enumerated: of 64 bits, then of 128 bits in the order of their formats. */
-#define FLAKE_I_EACH_LAYOUT(X)                                                                  \
-    X(default, DEFAULT) X(idgen, IDGEN) X(twitter, TWITTER) X(hazelcast, HAZELCAST)             \
-    X(uniqueid_ordered, UNIQUEID_ORDERED) X(uniqueid_spread, UNIQUEID_SPREAD)                   \
-    X(sonyflake, SONYFLAKE) X(discord, DISCORD) X(instagram, INSTAGRAM) X(mastodon, MASTODON)   \
-    X(js53, JS53) X(boundary, BOUNDARY) X(uuid7, UUID7) X(uuid7_node, UUID7_NODE)               \
-    X(uuid8, UUID8) X(ulid, ULID)
-enum { FLAKE_I_LAYOUTS_OF_64 = 11 };
+enum { FLAKE_I_LAYOUTS_OF_64 = 11 }; /* those of 128 bits come after them, in the order of their formats */
 
 /* Formats of 128 bits. From UUID7 on a counter starts anywhere in each ms. */
 enum { FLAKE_I_BOUNDARY = 1, FLAKE_I_UUID7, FLAKE_I_UUID7_NODE, FLAKE_I_UUID8, FLAKE_I_ULID };
@@ -4536,22 +4297,17 @@ FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *layout) {
 
 FLAKE_API flake_status flake_layout_named(const char *name, flake_layout *layout) {
     flake_layout l;
-    for (size_t i = 0; flake_layout_at(i, &l) == FLAKE_OK; i++)
-        if (name && strcmp(l.name, name) == 0) {
-            *layout = l;
-            return FLAKE_OK;
-        }
+    for (size_t i = 0; name && flake_layout_at(i, &l) == FLAKE_OK; i++)
+        if (strcmp(l.name, name) == 0) return flake_layout_at(i, layout);
     return FLAKE_INVALID;
 }
 
 FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
                                        int64_t epoch_ms) {
-    flake_layout l;
-    memset(&l, 0, sizeof l);
+    flake_layout l = flake_layout_default;
     if (time_bits > 64 || node_bits > 64 || seq_bits > 64) time_bits = 0; /* fails the check */
     l.name = "custom";
     l.epoch_ms = epoch_ms;
-    l.unit_ms = 1;
     l.time_bits = (uint8_t)time_bits;
     l.time_shift = (uint8_t)(node_bits + seq_bits);
     l.node_bits = (uint8_t)node_bits;
@@ -4563,22 +4319,18 @@ FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, u
 FLAKE_API flake_layout flake_layout_hazelcast_of(unsigned node_bits, unsigned seq_bits) {
     const unsigned time_bits =
         seq_bits < 63 && node_bits < 63 - seq_bits ? 63 - seq_bits - node_bits : 0;
-    const flake_layout known = flake_layout_hazelcast;
-    flake_layout l = flake_layout_of(time_bits, node_bits, seq_bits, known.epoch_ms);
-    l.name = known.name;
-    l.node_shift = 0;
-    l.seq_shift = (uint8_t)node_bits;
-    l.time_sign = known.time_sign;
+    flake_layout l = flake_layout_hazelcast;
+    l.time_bits = (uint8_t)time_bits;
+    l.time_shift = (uint8_t)(node_bits + seq_bits);
+    l.node_bits = l.seq_shift = (uint8_t)node_bits;
+    l.seq_bits = (uint8_t)seq_bits;
     return l;
 }
 
+/* All but the name; there is no padding between these members. */
 FLAKE_I_FN bool flake_i_same_layout(const flake_layout *a, const flake_layout *b) {
-    return a->epoch_ms == b->epoch_ms && a->unit_ms == b->unit_ms && a->time_bits == b->time_bits &&
-           a->time_shift == b->time_shift && a->node_bits == b->node_bits &&
-           a->node_shift == b->node_shift && a->seq_bits == b->seq_bits &&
-           a->seq_shift == b->seq_shift && a->time_sign == b->time_sign &&
-           a->time_reversed == b->time_reversed && a->gap_at == b->gap_at &&
-           a->gap_bit == b->gap_bit && a->format == b->format;
+    const size_t at = offsetof(flake_layout, epoch_ms), end = offsetof(flake_layout, format) + 1;
+    return memcmp((const char *)a + at, (const char *)b + at, end - at) == 0;
 }
 
 /* Whether it is one of 128 bits. */
@@ -4607,10 +4359,6 @@ FLAKE_I_FN uint64_t flake_i_node_field(const flake_layout *l, uint64_t node) {
     return (high << 1 | gap | low) << l->node_shift;
 }
 
-FLAKE_I_FN uint64_t flake_i_field_mask(unsigned bits, unsigned shift) {
-    return bits ? flake_i_ones(bits) << shift : 0;
-}
-
 /* The bits that a 64-bit layout uses; 0: it is malformed. */
 FLAKE_I_FN uint64_t flake_i_layout_bits(const flake_layout *l) {
     unsigned node_bits = (unsigned)l->node_bits + (l->gap_at ? 1 : 0);
@@ -4622,9 +4370,9 @@ FLAKE_I_FN uint64_t flake_i_layout_bits(const flake_layout *l) {
     if (time_bits + l->time_shift > 64 || node_bits + l->node_shift > 64 ||
         l->seq_bits + l->seq_shift > 64 || l->node_shift > 63 || l->seq_shift > 63)
         return 0;
-    uint64_t time = flake_i_field_mask(time_bits, l->time_shift);
-    uint64_t node = flake_i_field_mask(node_bits, l->node_shift);
-    uint64_t seq = flake_i_field_mask(l->seq_bits, l->seq_shift);
+    uint64_t time = flake_i_ones(time_bits) << l->time_shift;
+    uint64_t node = flake_i_ones(node_bits) << l->node_shift;
+    uint64_t seq = flake_i_ones(l->seq_bits) << l->seq_shift;
     return time & node || time & seq || node & seq ? 0 : time | node | seq;
 }
 
@@ -4638,7 +4386,8 @@ FLAKE_API flake_status flake_layout_check(const flake_layout *l, flake_why *why)
 
 /* Start of the unit that is `time` units after the epoch, or before it, in Unix ms; false: an int64_t cannot
  * represent it. The unsigned difference is right for an epoch of either sign. */
-FLAKE_I_FN bool flake_i_unix_ms(const flake_layout *l, uint64_t time, bool before, int64_t *unix_ms) {
+FLAKE_I_FN bool flake_i_unix_ms(const flake_layout *l, uint64_t time, bool before,
+                                int64_t *unix_ms) {
     const uint64_t epoch = (uint64_t)l->epoch_ms;
     const uint64_t most = before ? epoch - (uint64_t)INT64_MIN : (uint64_t)INT64_MAX - epoch;
     if (time > most / l->unit_ms) return false;
@@ -4778,9 +4527,8 @@ FLAKE_I_INLINE void flake_i_sip_take(uint64_t v[4], uint64_t word) {
     v[0] ^= word;
 }
 
-/* SipHash-1-3 of one word: indistinguishable from random bits at half of the rounds of 2-4. A stream
- * cipher's buffer is no faster, and each thread's would need guarding against signals and forks. This has
- * no state. Without loops: gcc would not unroll them, and keep the words in memory. */
+/* SipHash-1-3 of one word. A stream cipher would be no faster, and its buffer would need guarding against
+ * signals and forks. Without loops: gcc would not unroll them, and keep the words in memory. */
 FLAKE_I_INLINE uint64_t flake_i_siphash(uint64_t key0, uint64_t key1, uint64_t word) {
     uint64_t v[4] = {key0 ^ UINT64_C(0x736f6d6570736575), key1 ^ UINT64_C(0x646f72616e646f6d),
                      key0 ^ UINT64_C(0x6c7967656e657261), key1 ^ UINT64_C(0x7465646279746573)};
@@ -4870,7 +4618,7 @@ FLAKE_I_INLINE uint64_t flake_i_tail_of(const flake_i_keys *k, flake_i_salt salt
 FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t counter,
                                      uint64_t tail) {
     return flake_i_128(ms << 16 | (uint64_t)version << 12 | counter >> 14,
-                        (uint64_t)2 << 62 | (counter & flake_i_ones(14)) << 48 | tail);
+                       (uint64_t)2 << 62 | (counter & flake_i_ones(14)) << 48 | tail);
 }
 
 FLAKE_I_FN unsigned flake_i_uuid_version(unsigned format) {
@@ -4902,7 +4650,8 @@ FLAKE_I_INLINE void flake_i_form_run(unsigned format, flake_i_keys *k, flake_i_s
 }
 
 FLAKE_I_NOINLINE void flake_i_unsalted_run(unsigned format, flake_i_keys *k, uint64_t node,
-                                        uint64_t ms, uint64_t ticket, flake128 *ids, uint64_t n) {
+                                           uint64_t ms, uint64_t ticket, flake128 *ids,
+                                           uint64_t n) {
     const flake_i_salt none = {0, 0};
     flake_i_form_run(format, k, none, node, ms, ticket, ids, n);
 }
@@ -4929,19 +4678,19 @@ FLAKE_API flake_status flake128_compose(const flake_layout *l, const flake_parts
 FLAKE_API flake_status flake128_decompose(const flake_layout *l, const flake128 *id,
                                           flake_parts *parts) {
     const uint64_t high = flake_from_bytes(id->bytes), low = flake_from_bytes(id->bytes + 8);
-    const uint64_t top16 = high & flake_i_ones(16), low48 = low & flake_i_ones(48);
+    flake_parts p = {(int64_t)(high >> 16), low, (uint32_t)(high & 0xffff)}; /* of a ULID */
     if (!flake_i_is_128(l)) return FLAKE_INVALID;
-    const unsigned format = l->format;
-    const bool is_uuid = format != FLAKE_I_BOUNDARY && format != FLAKE_I_ULID;
-    if (format == FLAKE_I_BOUNDARY && high > (uint64_t)INT64_MAX) return FLAKE_TIME_RANGE;
-    if (is_uuid && (top16 >> 12 != flake_i_uuid_version(format) || low >> 62 != 2))
-        return FLAKE_INVALID;
-    parts->unix_ms = (int64_t)(format == FLAKE_I_BOUNDARY ? high : high >> 16);
-    parts->node = format == FLAKE_I_BOUNDARY ? low >> 16 : format == FLAKE_I_ULID ? low : low48;
-    parts->seq = (uint32_t)(format == FLAKE_I_BOUNDARY ? low & flake_i_ones(16)
-                            : format == FLAKE_I_ULID   ? top16
-                                                       : (top16 & flake_i_ones(12)) << 14 |
-                                                           (low >> 48 & flake_i_ones(14)));
+    if (l->format == FLAKE_I_BOUNDARY) {
+        if (high > (uint64_t)INT64_MAX) return FLAKE_TIME_RANGE;
+        p.unix_ms = (int64_t)high;
+        p.node = low >> 16;
+        p.seq = (uint32_t)(low & 0xffff);
+    } else if (l->format != FLAKE_I_ULID) {
+        if (p.seq >> 12 != flake_i_uuid_version(l->format) || low >> 62 != 2) return FLAKE_INVALID;
+        p.node = low & flake_i_ones(48);
+        p.seq = (p.seq & 0xfff) << 14 | (uint32_t)(low >> 48 & flake_i_ones(14));
+    }
+    *parts = p;
     return FLAKE_OK;
 }
 
@@ -5014,7 +4763,7 @@ FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
     if (!FLAKE_I_HAS_FILES) return "exclusive_dir " FLAKE_I_WHY_NO_FILES;
     if (format == FLAKE_I_UUID7 || format == FLAKE_I_ULID)
         return "exclusive_dir is for layouts that contain a node";
-    if (!flake_i_may_exclude(o->exclusive_dir, o->shared_memory))
+    if (o->shared_memory || !*o->exclusive_dir || strlen(o->exclusive_dir) >= FLAKE_I_PATH)
         return "exclusive_dir is empty or too long, or combined with shared_memory";
     return NULL;
 }
@@ -5112,17 +4861,32 @@ FLAKE_API flake_status flake_state_open(flake_state *s, const flake_state_option
     return flake_i_state_open(s, &opening, number);
 }
 
-/* Claims the identity's sequence range in a directory. */
+/* Claims the identity's sequence range in a directory: locks bytes of a file that is named by the hash of the
+ * rest. On failure *file is unchanged. */
 FLAKE_I_FN flake_status flake_i_exclude_range(flake_i_file *file, const char *dir,
                                               const uint8_t *identity, flake_why *why) {
+    static const char prefix[] = "/flake-", ending[] = ".exclusive";
     const uint64_t first = flake_i_first_seq(identity), last = flake_i_last_seq(identity);
+    const uint64_t from = flake_i_exclude_at(first), to = flake_i_exclude_at(last);
+    flake_i_file fresh = {0, 0, -1};
+    char path[FLAKE_I_PATH + 64], *at = path + strlen(dir);
+    memcpy(path, dir, strlen(dir));
+    memcpy(at, prefix, sizeof prefix - 1);
+    at += sizeof prefix - 1;
+    at += flake_format_fixed(flake_i_fnv(identity, FLAKE_I_WHOSE), FLAKE_HEX, at, 17);
+    memcpy(at, ending, sizeof ending);
+    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
+    const flake_status status =
+        flake_i_file_open(&fresh, path, FLAKE_I_CREATE, from, to - from + 1);
+    if (status == FLAKE_IO) (void)flake_i_say_errno(why, path, ": cannot be opened and locked: ");
+    flake_i_cancel_guard_end(guard);
+    if (status == FLAKE_OK) *file = fresh;
+    if (status != FLAKE_IN_USE) return status;
     const char *const words[] = {": node ", ", sequence ", " to ",
                                  " is in use by another generator"};
     const uint64_t numbers[] = {flake_i_get64(identity + 32), first, last};
-    char text[128], *at = text;
-    const flake_status status =
-        flake_i_exclude(file, dir, identity, FLAKE_I_WHOSE, first, last, why);
-    if (status != FLAKE_IN_USE) return status;
+    char text[128];
+    at = text;
     for (size_t i = 0; i < 4; i++) {
         memcpy(at, words[i], strlen(words[i]) + 1);
         at += strlen(words[i]);
@@ -5891,9 +5655,8 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
 
 // >>text
 /* A number is written and read in chunks of several digits: one division by base^count per chunk. Text is
- * always written in full width; the shortest text omits leading zeros. All functions are pure: wait-free,
- * and safe in threads and signal handlers. FLAKE_I_INLINE turns divisions into multiplications by
- * constants; gcc -O2 alone would share one copy among all bases. */
+ * always written in full width; the shortest text omits leading zeros. FLAKE_I_INLINE turns divisions into
+ * multiplications by constants; gcc -O2 alone would share one copy among all bases. */
 
 /* An alphabet, and its inverse: character c is digit d if '0' + d is at index c - '0'; '.' marks no
  * digit. */
@@ -5971,8 +5734,8 @@ FLAKE_I_INLINE void flake_i_spell_id(char *end, uint64_t id, unsigned chunks, un
 }
 
 /* Copies a text of `width` digits to the caller; 0: it does not fit. */
-FLAKE_I_FN size_t flake_i_copy_text(const char *text, size_t width, bool fixed, char zero, char *buf,
-                                   size_t size) {
+FLAKE_I_FN size_t flake_i_copy_text(const char *text, size_t width, bool fixed, char zero,
+                                    char *buf, size_t size) {
     for (; !fixed && width > 1 && *text == zero; width--) text++;
     if (!buf || size <= width) return 0;
     memcpy(buf, text, width);
@@ -6009,7 +5772,7 @@ FLAKE_I_FN size_t flake_i_format(uint64_t id, flake_encoding form, bool fixed, c
     case FLAKE_BASE58_FLICKR: flake_i_spell_id(end, id, 3, 58, flake_i_flickr.digits, 1, 1); break;
     }
     return flake_i_copy_text(end - width, width, fixed || form == FLAKE_BIN4,
-                            flake_i_forms[form].alphabet->digits[0], buf, size);
+                             flake_i_forms[form].alphabet->digits[0], buf, size);
 }
 
 FLAKE_API size_t flake_format(uint64_t id, flake_encoding form, char *buf, size_t size) {
@@ -6045,17 +5808,6 @@ FLAKE_I_FN bool flake_i_read(const char *text, size_t len, unsigned base,
     return true;
 }
 
-/* Removes the blanks of a FLAKE_BIN4 text. The length is a constant rather than the encoding's width, or
- * gcc -O3 warns of a read past the end of short literals. */
-FLAKE_I_FN bool flake_i_ungroup(const char *text, size_t len, char bits[64]) {
-    if (len != 79) return false;
-    for (size_t i = 0; i < 16; i++) {
-        if (i > 0 && text[5 * i - 1] != ' ') return false;
-        memcpy(bits + 4 * i, text + 5 * i, 4);
-    }
-    return true;
-}
-
 FLAKE_API flake_status flake_parse(const char *text, size_t len, flake_encoding form,
                                    uint64_t *id) {
     const size_t width = flake_text_width(form);
@@ -6064,7 +5816,11 @@ FLAKE_API flake_status flake_parse(const char *text, size_t len, flake_encoding 
     if (width == 0) return FLAKE_INVALID;
     if (!text || len == 0 || len > width) return FLAKE_PARSE;
     if (form == FLAKE_BIN4) {
-        if (!flake_i_ungroup(text, len, bits)) return FLAKE_PARSE;
+        if (len < width) return FLAKE_PARSE;
+        for (size_t i = 0; i < 16; i++) {
+            if (i > 0 && text[5 * i - 1] != ' ') return FLAKE_PARSE;
+            memcpy(bits + 4 * i, text + 5 * i, 4);
+        }
         text = bits;
         len = sizeof bits;
     }
@@ -6086,17 +5842,6 @@ FLAKE_API size_t flake128_text_width(unsigned base) {
     return base < sizeof widths / sizeof *widths ? widths[base] : 0;
 }
 
-/* Divides n limbs, the least significant first, in place; returns the remainder. */
-FLAKE_I_FN uint32_t flake_i_divide(uint32_t *limbs, size_t n, uint32_t divisor) {
-    uint64_t rest = 0;
-    for (size_t i = n; i-- > 0;) {
-        rest = rest << 32 | limbs[i];
-        limbs[i] = (uint32_t)(rest / divisor);
-        rest %= divisor;
-    }
-    return (uint32_t)rest;
-}
-
 FLAKE_I_FN size_t flake_i_format128(const flake128 *id, unsigned base, bool fixed, char *buf,
                                     size_t size) {
     const size_t width = flake128_text_width(base);
@@ -6115,7 +5860,12 @@ FLAKE_I_FN size_t flake_i_format128(const flake128 *id, unsigned base, bool fixe
     while ((size_t)(end - at) < width) {
         while (n > 0 && limbs[n - 1] == 0) n--;
         at -= count;
-        uint64_t fraction = flake_i_divide(limbs, n, power) * scale;
+        uint64_t rest = 0;
+        for (size_t i = n; i-- > 0; rest %= power) {
+            rest = rest << 32 | limbs[i];
+            limbs[i] = (uint32_t)(rest / power);
+        }
+        uint64_t fraction = rest * scale;
         for (unsigned i = 0; i < count; i++)
             fraction = flake_i_spell(at + i, fraction, base, flake_i_base62.digits, 1, 1);
     }
@@ -6141,14 +5891,9 @@ FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned bas
     return FLAKE_OK;
 }
 
-/* Texts of UUIDs and ULIDs are written and read in two ways:
- *
- *     portable    8 characters in a 64-bit word
- *     avx2        x86-64: a whole ID at once; always compiled, selected at run time
- *
- * The compiler's own vector types: including the intrinsics' header would take longer than all the rest.
- * Portable readers set bits in `bad` for invalid text and form an ID anyway; AVX2 checks in a separate
- * function. */
+/* Texts of UUIDs and ULIDs are written and read 8 characters at a time, in a 64-bit word, or on x86-64 with
+ * AVX2, selected at run time, a whole ID at a time. Its vectors are the compiler's own types: including the
+ * intrinsics' header would take longer than all the rest. */
 
 /* gcc for Windows does not align the stack for 32-byte values. With -funsigned-char gcc treats a mask's
  * bytes as positive. */
@@ -6161,13 +5906,12 @@ FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned bas
 #else
 #define FLAKE_I_HAS_AVX2 (__builtin_cpu_supports("avx2") != 0) /* a load and a test */
 #endif
-#define FLAKE_I_BEST(call, ...) \
-    (FLAKE_I_HAS_AVX2 ? flake_i_##call##_avx2(__VA_ARGS__) : flake_i_##call##_portable(__VA_ARGS__))
+#define FLAKE_I_BEST(avx2, portable) (FLAKE_I_HAS_AVX2 ? avx2 : portable)
 #else
-#define FLAKE_I_BEST(call, ...) flake_i_##call##_portable(__VA_ARGS__)
+#define FLAKE_I_BEST(avx2, portable) portable
 #endif
 
-/* Distances of texts in arrays. */
+/* Distances of texts in arrays. They also select the kind of text. */
 enum { FLAKE_I_UUID_STRIDE = 37, FLAKE_I_ULID_STRIDE = 27 };
 
 /* Of each ASCII character '0' + digit, in either case, with I, L and O; '.': none. */
@@ -6192,6 +5936,7 @@ FLAKE_I_FN uint64_t flake_i_8_hex_digits(uint64_t bits32) {
     return v + FLAKE_I_EACH_BYTE('0') + flake_i_count_from(v, 10) * ('a' - 10 - '0');
 }
 
+/* Readers of invalid text set bits in `bad`, and form a number anyway. */
 FLAKE_I_FN uint64_t flake_i_32_bits(uint64_t text, uint64_t *bad) {
     const uint64_t lower = text | FLAKE_I_EACH_BYTE(0x20);
     const uint64_t digit = FLAKE_I_NOT_BELOW(text, '0') & ~FLAKE_I_NOT_BELOW(text, '9' + 1);
@@ -6203,11 +5948,16 @@ FLAKE_I_FN uint64_t flake_i_32_bits(uint64_t text, uint64_t *bad) {
     return (v >> 16 | v) & 0xffffffff;
 }
 
-/* Crockford's alphabet has no I, L, O and U. */
-FLAKE_I_FN uint64_t flake_i_8_ulid_digits(uint64_t bits40) {
+/* Eight values of 5 bits, a byte each. */
+FLAKE_I_FN uint64_t flake_i_8_values(uint64_t bits40) {
     uint64_t v = (bits40 << 12 & UINT64_C(0x000fffff00000000)) | (bits40 & 0xfffff);
     v = (v << 6 & UINT64_C(0x03ff000003ff0000)) | (v & UINT64_C(0x000003ff000003ff));
-    v = (v << 3 & UINT64_C(0x1f001f001f001f00)) | (v & UINT64_C(0x001f001f001f001f));
+    return (v << 3 & UINT64_C(0x1f001f001f001f00)) | (v & UINT64_C(0x001f001f001f001f));
+}
+
+/* Crockford's alphabet has no I, L, O and U. */
+FLAKE_I_FN uint64_t flake_i_8_ulid_digits(uint64_t bits40) {
+    const uint64_t v = flake_i_8_values(bits40);
     const uint64_t gaps = flake_i_count_from(v, 18) + flake_i_count_from(v, 20) +
                           flake_i_count_from(v, 22) + flake_i_count_from(v, 27);
     return v + FLAKE_I_EACH_BYTE('0') + flake_i_count_from(v, 10) * ('A' - 10 - '0') + gaps;
@@ -6224,8 +5974,7 @@ FLAKE_I_INLINE uint64_t flake_i_ulid_bits(const char *text, size_t n, uint64_t *
     return bits;
 }
 
-FLAKE_I_FN void flake_i_to_uuid_portable(uint64_t first, uint64_t last, char *out) {
-    const uint64_t high = flake_i_big_endian(first), low = flake_i_big_endian(last);
+FLAKE_I_FN void flake_i_put_uuid(char *out, uint64_t high, uint64_t low) {
     char middle[16];
     flake_i_put64(middle, flake_i_8_hex_digits(high & 0xffffffff));
     flake_i_put64(middle + 8, flake_i_8_hex_digits(low >> 32));
@@ -6245,7 +5994,7 @@ FLAKE_I_FN uint64_t flake_i_4_and_4(const char *first, const char *last) {
     return flake_i_get64(both);
 }
 
-FLAKE_I_FN flake128 flake_i_uuid_of_text(const char *text, uint64_t *bad) {
+FLAKE_I_NOINLINE flake128 flake_i_uuid_of_text(const char *text, uint64_t *bad) {
     const uint64_t first = flake_i_32_bits(flake_i_get64(text), bad);
     const uint64_t second = flake_i_32_bits(flake_i_4_and_4(text + 9, text + 14), bad);
     const uint64_t third = flake_i_32_bits(flake_i_4_and_4(text + 19, text + 24), bad);
@@ -6254,8 +6003,7 @@ FLAKE_I_FN flake128 flake_i_uuid_of_text(const char *text, uint64_t *bad) {
     return flake_i_128(first << 32 | second, third << 32 | last);
 }
 
-FLAKE_I_FN void flake_i_to_ulid_portable(uint64_t first, uint64_t last, char *out) {
-    const uint64_t high = flake_i_big_endian(first), low = flake_i_big_endian(last);
+FLAKE_I_FN void flake_i_put_ulid(char *out, uint64_t high, uint64_t low) {
     out[0] = flake_i_crockford.digits[high >> 61];
     out[1] = flake_i_crockford.digits[high >> 56 & 31];
     flake_i_put64(out + 2, flake_i_8_ulid_digits(high >> 16 & flake_i_ones(40)));
@@ -6264,7 +6012,7 @@ FLAKE_I_FN void flake_i_to_ulid_portable(uint64_t first, uint64_t last, char *ou
     out[26] = '\0';
 }
 
-FLAKE_I_FN flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) {
+FLAKE_I_NOINLINE flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) {
     const uint64_t first = flake_i_ulid_bits(text, 10, bad); /* 50 bits for 48 */
     const uint64_t second = flake_i_ulid_bits(text + 10, 8, bad);
     const uint64_t last = flake_i_ulid_bits(text + 18, 8, bad);
@@ -6272,53 +6020,31 @@ FLAKE_I_FN flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) {
     return flake_i_128(first << 16 | second >> 24, second << 40 | last);
 }
 
-FLAKE_I_FN void flake_i_to_uuid_n_portable(const flake128 *ids, size_t n, char *out) {
-    for (size_t i = 0; i < n; i++) {
-        uint64_t words[2];
-        memcpy(words, ids[i].bytes, sizeof words);
-        flake_i_to_uuid_portable(words[0], words[1], out + FLAKE_I_UUID_STRIDE * i);
+FLAKE_I_INLINE void flake_i_write_portable(size_t stride, const flake128 *ids, size_t n,
+                                           char *out) {
+    for (size_t i = 0; i < n; i++, out += stride) {
+        const uint64_t high = flake_from_bytes(ids[i].bytes);
+        const uint64_t low = flake_from_bytes(ids[i].bytes + 8);
+        if (stride == FLAKE_I_ULID_STRIDE) flake_i_put_ulid(out, high, low);
+        else flake_i_put_uuid(out, high, low);
     }
 }
 
-FLAKE_I_FN void flake_i_to_ulid_n_portable(const flake128 *ids, size_t n, char *out) {
-    for (size_t i = 0; i < n; i++) {
-        uint64_t words[2];
-        memcpy(words, ids[i].bytes, sizeof words);
-        flake_i_to_ulid_portable(words[0], words[1], out + FLAKE_I_ULID_STRIDE * i);
-    }
+FLAKE_I_INLINE flake128 flake_i_id_of_text(size_t stride, const char *text, uint64_t *bad) {
+    return stride == FLAKE_I_ULID_STRIDE ? flake_i_ulid_of_text(text, bad)
+                                         : flake_i_uuid_of_text(text, bad);
 }
 
 /* All or none: a first pass checks all texts. */
-FLAKE_I_FN bool flake_i_from_uuid_n_portable(const char *text, size_t n, flake128 *ids) {
+FLAKE_I_INLINE bool flake_i_read_portable(size_t stride, const char *text, size_t n,
+                                          flake128 *ids) {
     uint64_t bad = 0;
-    for (size_t i = 0; i < n; i++) (void)flake_i_uuid_of_text(text + FLAKE_I_UUID_STRIDE * i, &bad);
+    flake128 id = {{0}};
+    for (size_t i = 0; i < n; i++) id = flake_i_id_of_text(stride, text + stride * i, &bad);
     if (bad) return false;
     for (size_t i = 0; i < n; i++)
-        ids[i] = flake_i_uuid_of_text(text + FLAKE_I_UUID_STRIDE * i, &bad);
+        ids[i] = n == 1 ? id : flake_i_id_of_text(stride, text + stride * i, &bad);
     return true;
-}
-
-FLAKE_I_FN bool flake_i_from_ulid_n_portable(const char *text, size_t n, flake128 *ids) {
-    uint64_t bad = 0;
-    for (size_t i = 0; i < n; i++) (void)flake_i_ulid_of_text(text + FLAKE_I_ULID_STRIDE * i, &bad);
-    if (bad) return false;
-    for (size_t i = 0; i < n; i++)
-        ids[i] = flake_i_ulid_of_text(text + FLAKE_I_ULID_STRIDE * i, &bad);
-    return true;
-}
-
-FLAKE_I_FN bool flake_i_from_uuid_portable(const char *text, flake128 *id) {
-    uint64_t bad = 0;
-    const flake128 read = flake_i_uuid_of_text(text, &bad);
-    if (!bad) *id = read;
-    return !bad;
-}
-
-FLAKE_I_FN bool flake_i_from_ulid_portable(const char *text, flake128 *id) {
-    uint64_t bad = 0;
-    const flake128 read = flake_i_ulid_of_text(text, &bad);
-    if (!bad) *id = read;
-    return !bad;
 }
 
 #ifdef FLAKE_I_AVX2
@@ -6350,26 +6076,21 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_each(uint64_t eight_bytes) {
     return (flake_i_u8x32)(zero + eight_bytes);
 }
 
-FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_join_halves(flake_i_half first,
-                                                              flake_i_half last) {
-    const flake_i_halves zero = {0};
-    return (flake_i_u8x32)__builtin_ia32_insert128i256(__builtin_ia32_insert128i256(zero, first, 0),
-                                                       last, 1);
-}
-
 /* 16 bytes at each pointer. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_load_halves(const void *first, const void *last) {
+    const flake_i_halves zero = {0};
     flake_i_half a, b;
     memcpy(&a, first, sizeof a);
     memcpy(&b, last, sizeof b);
-    return flake_i_join_halves(a, b);
+    return (flake_i_u8x32)__builtin_ia32_insert128i256(__builtin_ia32_insert128i256(zero, a, 0), b,
+                                                       1);
 }
 
 /* Of an ID's two words in memory order: kept in registers, since a load across two fresh stores would
  * stall. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_id_twice(uint64_t first, uint64_t last) {
-    const flake_i_half id = {(long long)first, (long long)last};
-    return flake_i_join_halves(id, id);
+    const flake_i_u64x4 id_twice = {first, last, first, last};
+    return (flake_i_u8x32)id_twice;
 }
 
 /* In every other byte bits 4 to 6 are a neighbour's: FLAKE_I_PICK ignores them. gcc would not load a mask
@@ -6510,14 +6231,25 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_ulid_kinds(flake_i_u8x32 c) {
     return FLAKE_I_PICK(kinds_of_low, c) & FLAKE_I_PICK(kinds_of_high, flake_i_high_nibbles(c));
 }
 
+/* Values of 5 bits, joined to ten bits, then to 20. The first 20 of each 40 are 4 bits too high, so only
+ * the low half of the middle byte is missing; it is 48 bits further up. */
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_join_values(flake_i_u8x32 values,
+                                                              flake_i_c8x32 order_of_bytes) {
+    const flake_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
+    const flake_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
+    const flake_i_s16x16 ten_bits =
+        __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)value_scales);
+    const flake_i_u64x4 twenty_bits =
+        (flake_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (flake_i_s16x16)ten_bit_scales);
+    return FLAKE_I_PICK(twenty_bits | twenty_bits >> 48, order_of_bytes);
+}
+
 /* As in a UUID. 0 is subtracted from the six foreign characters: then gcc loads this vector, too. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_ulid_of(flake_i_u8x32 c) {
     const flake_i_c8x32 a_to_o =
         FLAKE_I_BOTH(0, 10, 11, 12, 13, 14, 15, 16, 17, 1, 18, 19, 1, 20, 21, 0);
     const flake_i_c8x32 p_to_z =
         FLAKE_I_BOTH(22, 23, 24, 25, 26, 31, 27, 28, 29, 30, 31, 0, 0, 0, 0, 0);
-    const flake_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
-    const flake_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
     const flake_i_c8x32 order_of_bytes = {4,  10, 9,  8,  13, 12, -1, -1, -1, -1, -1,
                                           -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                           2,  1,  0,  5,  4,  10, 9,  8,  13, 12};
@@ -6527,13 +6259,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_ulid_of(flake_i_u8x32 c) {
     const flake_i_u8x32 letters =
         FLAKE_I_CHOOSE(FLAKE_I_PICK(a_to_o, c), FLAKE_I_PICK(p_to_z, c), (flake_i_u16x16)c << 3);
     const flake_i_u8x32 values = flake_i_smaller(c - zeros, letters);
-    /* Joined to ten bits, then to 20. The first 20 of each 40 are 4 bits too high, so only the low half
-     * of the middle byte is missing; it is 48 bits further up. */
-    const flake_i_s16x16 ten_bits =
-        __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)value_scales);
-    const flake_i_u64x4 twenty_bits =
-        (flake_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (flake_i_s16x16)ten_bit_scales);
-    const flake_i_u8x32 bytes = FLAKE_I_PICK(twenty_bits | twenty_bits >> 48, order_of_bytes);
+    const flake_i_u8x32 bytes = flake_i_join_values(values, order_of_bytes);
     return FLAKE_I_HALF(bytes, 0) | FLAKE_I_HALF(bytes, 1);
 }
 
@@ -6545,14 +6271,14 @@ FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_ulid_avx2(uint64_t first, uint64_t last,
     flake_i_write_ulid(flake_i_id_twice(first, last), out);
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_uuid_n_avx2(const flake128 *ids, size_t n, char *out) {
-    for (size_t i = 0; i < n; i++)
-        flake_i_write_uuid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_UUID_STRIDE * i);
-}
-
-FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_ulid_n_avx2(const flake128 *ids, size_t n, char *out) {
-    for (size_t i = 0; i < n; i++)
-        flake_i_write_ulid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_ULID_STRIDE * i);
+FLAKE_I_AVX2 FLAKE_I_FN void flake_i_write_avx2(size_t stride, const flake128 *ids, size_t n,
+                                                char *out) {
+    if (stride == FLAKE_I_ULID_STRIDE)
+        for (size_t i = 0; i < n; i++)
+            flake_i_write_ulid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_ULID_STRIDE * i);
+    else
+        for (size_t i = 0; i < n; i++)
+            flake_i_write_uuid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_UUID_STRIDE * i);
 }
 
 FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_uuids(const char *text, size_t n, flake128 *ids) {
@@ -6589,16 +6315,14 @@ FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_uuid_avx2(const char *text, flake128 *
     return flake_i_read_uuids(text, 1, id);
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_uuid_n_avx2(const char *text, size_t n, flake128 *ids) {
-    return flake_i_read_uuids(text, n, ids);
-}
-
 FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_avx2(const char *text, flake128 *id) {
     return flake_i_read_ulids(text, 1, id);
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_n_avx2(const char *text, size_t n, flake128 *ids) {
-    return n == 0 || flake_i_read_ulids(text, n, ids);
+FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_read_avx2(size_t stride, const char *text, size_t n,
+                                               flake128 *ids) {
+    return stride == FLAKE_I_UUID_STRIDE ? flake_i_read_uuids(text, n, ids)
+                                         : n == 0 || flake_i_read_ulids(text, n, ids);
 }
 
 #endif /* FLAKE_I_AVX2 */
@@ -6606,41 +6330,53 @@ FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_n_avx2(const char *text, size_t n
 FLAKE_API void flake128_to_uuid(const flake128 *id, char out[37]) {
     uint64_t words[2];
     memcpy(words, id->bytes, sizeof words);
-    FLAKE_I_BEST(to_uuid, words[0], words[1], out);
+    FLAKE_I_BEST(flake_i_to_uuid_avx2(words[0], words[1], out),
+                 flake_i_write_portable(FLAKE_I_UUID_STRIDE, id, 1, out));
 }
 
 FLAKE_API flake_status flake128_from_uuid(const char *text, size_t len, flake128 *id) {
     if (!text || len != 36) return FLAKE_PARSE;
-    return FLAKE_I_BEST(from_uuid, text, id) ? FLAKE_OK : FLAKE_PARSE;
+    const bool is_read = FLAKE_I_BEST(flake_i_from_uuid_avx2(text, id),
+                                      flake_i_read_portable(FLAKE_I_UUID_STRIDE, text, 1, id));
+    return is_read ? FLAKE_OK : FLAKE_PARSE;
 }
 
 FLAKE_API void flake128_to_uuid_n(const flake128 *ids, size_t n, char *out) {
-    FLAKE_I_BEST(to_uuid_n, ids, n, out);
+    FLAKE_I_BEST(flake_i_write_avx2(FLAKE_I_UUID_STRIDE, ids, n, out),
+                 flake_i_write_portable(FLAKE_I_UUID_STRIDE, ids, n, out));
 }
 
 FLAKE_API flake_status flake128_from_uuid_n(const char *text, size_t n, flake128 *ids) {
     if (!text && n > 0) return FLAKE_PARSE;
-    return FLAKE_I_BEST(from_uuid_n, text, n, ids) ? FLAKE_OK : FLAKE_PARSE;
+    const bool is_read = FLAKE_I_BEST(flake_i_read_avx2(FLAKE_I_UUID_STRIDE, text, n, ids),
+                                      flake_i_read_portable(FLAKE_I_UUID_STRIDE, text, n, ids));
+    return is_read ? FLAKE_OK : FLAKE_PARSE;
 }
 
 FLAKE_API void flake128_to_ulid(const flake128 *id, char out[27]) {
     uint64_t words[2];
     memcpy(words, id->bytes, sizeof words);
-    FLAKE_I_BEST(to_ulid, words[0], words[1], out);
+    FLAKE_I_BEST(flake_i_to_ulid_avx2(words[0], words[1], out),
+                 flake_i_write_portable(FLAKE_I_ULID_STRIDE, id, 1, out));
 }
 
 FLAKE_API flake_status flake128_from_ulid(const char *text, size_t len, flake128 *id) {
     if (!text || len != 26) return FLAKE_PARSE;
-    return FLAKE_I_BEST(from_ulid, text, id) ? FLAKE_OK : FLAKE_PARSE;
+    const bool is_read = FLAKE_I_BEST(flake_i_from_ulid_avx2(text, id),
+                                      flake_i_read_portable(FLAKE_I_ULID_STRIDE, text, 1, id));
+    return is_read ? FLAKE_OK : FLAKE_PARSE;
 }
 
 FLAKE_API void flake128_to_ulid_n(const flake128 *ids, size_t n, char *out) {
-    FLAKE_I_BEST(to_ulid_n, ids, n, out);
+    FLAKE_I_BEST(flake_i_write_avx2(FLAKE_I_ULID_STRIDE, ids, n, out),
+                 flake_i_write_portable(FLAKE_I_ULID_STRIDE, ids, n, out));
 }
 
 FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128 *ids) {
     if (!text && n > 0) return FLAKE_PARSE;
-    return FLAKE_I_BEST(from_ulid_n, text, n, ids) ? FLAKE_OK : FLAKE_PARSE;
+    const bool is_read = FLAKE_I_BEST(flake_i_read_avx2(FLAKE_I_ULID_STRIDE, text, n, ids),
+                                      flake_i_read_portable(FLAKE_I_ULID_STRIDE, text, n, ids));
+    return is_read ? FLAKE_OK : FLAKE_PARSE;
 }
 
 // >>default
@@ -6648,18 +6384,16 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
  * process's own. A forked child, and a process after flake_machine_cloned, continues with a copy of the
  * word and a new salt; nothing is initialised again.
  *
- * The engine is in the module's memory, in one of a few places. Each thread that finds none initialises
- * one in a place of its own, and the first to finish publishes it with one CAS. A thread that finds all
- * places taken sleeps until one is published. If that takes a second, all makers have been stopped: it
- * draws from a generator on its stack, whose ID has no order with the others.
+ * Each thread that finds no engine initialises one in one of a few places, and the first to finish publishes
+ * it with one CAS. A thread that finds all places taken sleeps until one is published. If that takes a
+ * second, it draws from a generator on its stack, whose ID has no order with the others.
  *
  *     label      at                                   pairs with   and carries
  *     PAGE:R     default generator published          PAGE:A       the initialised generator
  *
  * A salt has 128 random bits. Threads of a new process agree on them in four parts of 32 bits, each with
  * a tag of the instance owner id: a CAS replaces a part of another tag, so each part gets one value per
- * owner id, and every thread derives the same salt. A thread or handler that finds some parts chosen
- * completes the others; none waits.
+ * owner id, and every thread derives the same salt. None waits for another.
  *
  * A draw does not read the parts. It reads the salt and `seal`, salt.low ^ salt.high ^ owner id, before
  * it takes a ticket, and compares their XOR with the owner id after it. If they are equal, the three
@@ -6723,36 +6457,29 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
 }
 
 /* Its clock is the fast one. IDs increase whatever clock and counter read: time and index are the
- * position of one word, which only grows (I1) in the order of the read-modify-writes, and so do UUIDs and
- * ULIDs. A reading decides by how much the word grows, never whether:
+ * position of one word, which only grows (I1), and so do UUIDs and ULIDs. A reading decides by how much the
+ * word grows. After a backward step, noticed half a ms late, draws continue from the word's own unit. A
+ * forked child has copies of word, window and calibration; the counter is the machine's, so they remain
+ * right.
  *
- *     under a window           a draw continues in the word's unit, whatever the counter reads, however early
- *     no window, or one wrong  an exact reading, taken after the word, moves it to a later unit or, if it is
- *                              before the word, lets the draw continue from the word's own unit
- *                              (flake_i_continue_in). A backward step is noticed half a ms late
- *     calibration, or none     each reading is exact
- *     a forked child           has copies of word, window and calibration. The counter is the machine's, so
- *                              they remain right; if not, it is as above
- *
- * The first call reads clock and counter 128 times each (flake_i_counter_suits), which takes some us. All
- * of it is loads, stores and CAS: safe in signal handlers, as the clock is. If the program defines a
- * clock without a matching counter, the clock is exact: the processor's counter does not follow simulated
- * time. */
+ * The first call reads clock and counter 128 times each (flake_i_counter_suits), which takes some us. If
+ * the program defines a clock without a matching counter, the clock is exact: the processor's counter does
+ * not follow simulated time. */
 #if defined(FLAKE_I_COUNTER_OF_OURS) && !defined(FLAKE_I_CLOCK_OF_OURS)
 #define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_EXACT
 #else
 #define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_FAST
 #endif
 
-FLAKE_I_FN void flake_i_default_begin(struct flake_i_uuids *g, const uint64_t keys[4]) {
+FLAKE_I_COLD void flake_i_default_begin(struct flake_i_uuids *fresh, const uint64_t keys[4]) {
     flake_options given, o;
     memset(&given, 0, sizeof given);
     given.layout = flake_layout_uuid7;
     given.clock.kind = FLAKE_I_DEFAULT_CLOCK;
     (void)flake_i_fill_in(&given, &o, NULL); /* defaults are valid */
     const flake_i_engine_config config = flake_i_engine_config_of(&o);
-    (void)flake_i_engine_init(&g->engine, &config);
-    flake_i_set_keys(&g->keys, keys);
+    (void)flake_i_engine_init(&fresh->engine, &config);
+    flake_i_set_keys(&fresh->keys, keys);
 }
 
 /* Initialises the generator; *g stays NULL while other threads do. The place is taken when nothing can
@@ -6772,25 +6499,14 @@ FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     return FLAKE_OK;
 }
 
-FLAKE_I_INLINE flake_status flake_i_default_draw(struct flake_i_uuids *g, flake_i_ticket *ticket) {
-    const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, ticket);
-    return FLAKE_I_LIKELY(status == FLAKE_OK)
-               ? status
-               : flake_i_continue_in(&g->engine, FLAKE_I_WAIT, status, 1, ticket);
-}
-
 /* From a generator for this ID alone. */
 FLAKE_I_COLD flake_status flake_i_default_alone(unsigned format, flake128 *id) {
-    struct flake_i_uuids own;
-    uint64_t keys[4];
-    flake_i_ticket ticket;
-    if (!flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
-    flake_i_default_begin(&own, keys);
-    const flake_status status = flake_i_default_draw(&own, &ticket);
-    if (status == FLAKE_OK)
-        flake_i_unsalted_run(format, &own.keys, 0, FLAKE_I_1984_MS + ticket.time, ticket.index, id,
-                             1);
-    return status;
+    flake_gen own;
+    flake_options o;
+    memset(&o, 0, sizeof o);
+    o.layout = format == FLAKE_I_ULID ? flake_layout_ulid : flake_layout_uuid7;
+    const flake_status status = flake_init(&own, &o, NULL);
+    return status == FLAKE_OK ? flake128_next_n(&own, id, 1) : status;
 }
 
 FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
@@ -6803,7 +6519,9 @@ FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
         flake_i_ticket ticket;
         flake_status status;
         if (FLAKE_I_LIKELY(g != NULL)) {
-            status = flake_i_default_draw(g, &ticket);
+            status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, &ticket);
+            if (!FLAKE_I_LIKELY(status == FLAKE_OK))
+                status = flake_i_continue_in(&g->engine, FLAKE_I_WAIT, status, 1, &ticket);
             if (status != FLAKE_OK) return status;
             if (FLAKE_I_LIKELY(owner_id == flake_i_instance_owner_now())) {
                 flake_i_form_run(format, &g->keys, salt, 0, FLAKE_I_1984_MS + ticket.time,
@@ -6860,10 +6578,8 @@ FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *list, const c
     flake_i_interface i;
     uint8_t best[6];
     int best_rank = -1;
-    bool exists = false;
     while (flake_i_interface_next(&list, &i)) {
         if (name && strcmp(i.name, name) != 0) continue;
-        exists = true;
         if (flake_i_all_zero(i.mac, 6) || i.is_loopback) continue;
         const int rank = i.mac[0] & 2 ? i.is_up : 2;
         if (rank <= best_rank) continue;
@@ -6872,26 +6588,20 @@ FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *list, const c
     }
     if (best_rank < 0)
         return flake_i_say(why, FLAKE_INVALID, name ? name : "this machine",
-                           !name    ? "no interface has an Ethernet address"
-                           : exists ? "this interface has no Ethernet address"
-                                    : "there is no interface of this name");
+                           name ? "no interface of this name has an Ethernet address"
+                                : "no interface has an Ethernet address");
     *node48 = 0;
     for (size_t at = 0; at < 6; at++) *node48 = *node48 << 8 | best[at];
     return FLAKE_OK;
-}
-
-/* 10/8, 172.16/12, 192.168/16 */
-FLAKE_I_FN bool flake_i_is_private(uint32_t ip) {
-    return ip >> 24 == 10 || ip >> 20 == (172 << 4 | 1) || ip >> 16 == (192 << 8 | 168);
 }
 
 FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *list, uint64_t *node16,
                                         flake_why *why) {
     flake_i_interface i;
     while (flake_i_interface_next(&list, &i)) {
-        if (!flake_i_is_private((uint32_t)i.ip[0] << 24 | (uint32_t)i.ip[1] << 16 |
-                                (uint32_t)i.ip[2] << 8 | i.ip[3]))
-            continue;
+        const unsigned net = (unsigned)i.ip[0] << 8 | i.ip[1];
+        /* 10/8, 172.16/12, 192.168/16 */
+        if (net >> 8 != 10 && net >> 4 != (172 << 4 | 1) && net != (192 << 8 | 168)) continue;
         *node16 = (uint64_t)i.ip[2] << 8 | i.ip[3];
         return FLAKE_OK;
     }
@@ -6944,132 +6654,89 @@ FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node,
     return FLAKE_OK;
 }
 
-
 // >>library
-enum {
-    FLAKE_I_WORD_FLAG,
-    FLAKE_I_WORD_TEXT,
-    FLAKE_I_WORD_LAYOUT,
-    FLAKE_I_WORD_CLOCK,
-    FLAKE_I_WORD_64, /* numbers from here on: uint64_t, int64_t from 0 on, uint32_t, */
-    FLAKE_I_WORD_MS,
-    FLAKE_I_WORD_32,
-    FLAKE_I_WORD_LANES, /* size_t and int32_t up to 65535 */
-    FLAKE_I_WORD_PARTITION
-};
+enum { FLAKE_I_IS_FLAG, FLAKE_I_IS_TEXT, FLAKE_I_IS_LAYOUT, FLAKE_I_IS_CLOCK, FLAKE_I_IS_NUMBER };
 
-/* A word's name, the offset of its value in flake_config, and its kind. */
+/* A word, the member of flake_config that it sets, the largest number, and what is wrong with a value that
+ * the member cannot have. */
 typedef struct flake_i_word {
     const char *name;
-    size_t at;
+    size_t at, size;
     int kind;
+    uint64_t most;
+    const char *wrong;
 } flake_i_word;
 
-#define FLAKE_I_WORD(name, member, kind) {name, offsetof(flake_config, member), FLAKE_I_WORD_##kind}
+#define FLAKE_I_WORD(name, member, kind, most, wrong) \
+    {name, offsetof(flake_config, member), sizeof(((flake_config *)0)->member), kind, most, wrong}
+#define FLAKE_I_FLAG(name, member) \
+    FLAKE_I_WORD(name, member, FLAKE_I_IS_FLAG, 0, ": takes no value")
+#define FLAKE_I_TEXT(name, member) FLAKE_I_WORD(name, member, FLAKE_I_IS_TEXT, 0, ": needs a value")
+#define FLAKE_I_NUMBER(name, member, most) \
+    FLAKE_I_WORD(name, member, FLAKE_I_IS_NUMBER, UINT64_C(most), ": not a number from 0 to " #most)
 static const flake_i_word flake_i_words[] = {
-    FLAKE_I_WORD("layout", options.layout, LAYOUT), /* first: it also takes bare names */
-    FLAKE_I_WORD("node", options.node, 64),
-    FLAKE_I_WORD("node_offset", options.node_offset, 32),
-    FLAKE_I_WORD("seq_min", options.seq_min, 32),
-    FLAKE_I_WORD("seq_max", options.seq_max, 32),
-    FLAKE_I_WORD("lanes", options.lane_count, LANES),
-    FLAKE_I_WORD("single_thread", options.single_thread, FLAG),
-    FLAKE_I_WORD("clock", options.clock.kind, CLOCK),
-    FLAKE_I_WORD("max_wait_ms", options.max_wait_ms, MS),
-    FLAKE_I_WORD("max_ahead_ms", options.max_ahead_ms, MS),
-    FLAKE_I_WORD("fail_on_backwards", options.fail_on_backwards, FLAG),
-    FLAKE_I_WORD("seq_scatter", options.seq_scatter, FLAG),
-    FLAKE_I_WORD("exclusive_dir", options.exclusive_dir, TEXT),
-    FLAKE_I_WORD("start_next_unit", options.start_next_unit, FLAG),
-    FLAKE_I_WORD("partition", partition, PARTITION),
-    FLAKE_I_WORD("state", state.path, TEXT),
-    FLAKE_I_WORD("state_dir", state.dir, TEXT),
-    FLAKE_I_WORD("first", state.first, 32),
-    FLAKE_I_WORD("count", state.count, 32),
-    FLAKE_I_WORD("horizon_ms", state.horizon_ms, MS),
-    FLAKE_I_WORD("max_downtime_ms", state.max_downtime_ms, MS),
-    FLAKE_I_WORD("wait_ms", state.wait_ms, MS),
-    FLAKE_I_WORD("must_exist", state.must_exist, FLAG),
-    FLAKE_I_WORD("no_wait", state.no_wait, FLAG),
-    FLAKE_I_WORD("manual_extend", state.manual_extend, FLAG)};
+    /* first: it also takes bare names */
+    FLAKE_I_WORD("layout", options.layout, FLAKE_I_IS_LAYOUT, 0, ": no such layout"),
+    FLAKE_I_NUMBER("node", options.node, 18446744073709551614),
+    FLAKE_I_NUMBER("node_offset", options.node_offset, 4294967295),
+    FLAKE_I_NUMBER("seq_min", options.seq_min, 4294967295),
+    FLAKE_I_NUMBER("seq_max", options.seq_max, 4294967295),
+    FLAKE_I_NUMBER("lanes", options.lane_count, 65535),
+    FLAKE_I_FLAG("single_thread", options.single_thread),
+    FLAKE_I_WORD("clock", options.clock.kind, FLAKE_I_IS_CLOCK, 2, ": not exact, fast or coarse"),
+    FLAKE_I_NUMBER("max_wait_ms", options.max_wait_ms, 9223372036854775807),
+    FLAKE_I_NUMBER("max_ahead_ms", options.max_ahead_ms, 9223372036854775807),
+    FLAKE_I_FLAG("fail_on_backwards", options.fail_on_backwards),
+    FLAKE_I_FLAG("seq_scatter", options.seq_scatter),
+    FLAKE_I_TEXT("exclusive_dir", options.exclusive_dir),
+    FLAKE_I_FLAG("start_next_unit", options.start_next_unit),
+    FLAKE_I_NUMBER("partition", partition, 65535),
+    FLAKE_I_TEXT("state", state.path),
+    FLAKE_I_TEXT("state_dir", state.dir),
+    FLAKE_I_NUMBER("first", state.first, 4294967295),
+    FLAKE_I_NUMBER("count", state.count, 4294967295),
+    FLAKE_I_NUMBER("horizon_ms", state.horizon_ms, 9223372036854775807),
+    FLAKE_I_NUMBER("max_downtime_ms", state.max_downtime_ms, 9223372036854775807),
+    FLAKE_I_NUMBER("wait_ms", state.wait_ms, 9223372036854775807),
+    FLAKE_I_FLAG("must_exist", state.must_exist),
+    FLAKE_I_FLAG("no_wait", state.no_wait),
+    FLAKE_I_FLAG("manual_extend", state.manual_extend)};
 enum { FLAKE_I_WORDS = sizeof flake_i_words / sizeof *flake_i_words };
 
-/* Terminates the word at `at` and finds its value, NULL: none. Returns what is wrong, or NULL and in
- * *next what follows. */
-FLAKE_I_FN const char *flake_i_cut_word(char *at, char **value, char **next) {
-    static const char blanks[] = " \t\r\n";
-    char *end = at + strcspn(at, " \t\r\n=");
-    *value = *end == '=' ? end + 1 : NULL;
-    if (*value && **value == '"') {
-        char *const quote = strchr(*value + 1, '"');
-        if (!quote) return ": the quote is not closed";
-        if (quote[1] && !strchr(blanks, quote[1])) return ": a blank is missing after the quote";
-        const size_t length = (size_t)(quote - *value) - 1;
-        memmove(*value, *value + 1, length);
-        (*value)[length] = 0;
-        *next = quote + 1;
-        return NULL;
-    }
-    end += strcspn(end, blanks);
-    *next = end + (*end != 0);
-    *end = 0;
-    return NULL;
-}
-
-/* Stores a value. Returns what is wrong with it, or NULL. */
-FLAKE_I_FN const char *flake_i_set_word(flake_config *c, const flake_i_word *word,
-                                        const char *value) {
+/* Sets a word's member. False: it cannot have this value (NULL: none). */
+FLAKE_I_FN bool flake_i_set_word(flake_config *c, const flake_i_word *word, const char *value) {
     static const char *const clocks[] = {"exact", "coarse", "fast"}; /* in the order of the kinds */
     void *const to = (char *)c + word->at;
-    const int kind = word->kind;
-    uint64_t number;
-    if (kind == FLAKE_I_WORD_FLAG) {
+    uint64_t number = 0;
+    if (word->kind == FLAKE_I_IS_FLAG) {
         *(bool *)to = true;
-        return value ? ": takes no value" : NULL;
+        return !value;
     }
-    if (!value || !*value) return ": needs a value";
-    if (kind == FLAKE_I_WORD_TEXT) {
+    if (!value || !*value) return false;
+    if (word->kind == FLAKE_I_IS_TEXT) {
         *(const char **)to = value;
-        return NULL;
+        return true;
     }
-    if (kind == FLAKE_I_WORD_LAYOUT)
-        return flake_layout_named(value, (flake_layout *)to) == FLAKE_OK ? NULL
-                                                                         : ": no such layout";
-    if (kind == FLAKE_I_WORD_CLOCK) {
-        for (*(int *)to = 0; *(int *)to < 3; ++*(int *)to)
-            if (strcmp(value, clocks[*(int *)to]) == 0) return NULL;
-        return ": not exact, fast or coarse";
-    }
-    if (flake_parse(value, strlen(value), FLAKE_DEC, &number) != FLAKE_OK) number = UINT64_MAX;
-    switch (kind) {
-    case FLAKE_I_WORD_64:
-        *(uint64_t *)to = number;
-        return number == UINT64_MAX ? ": not a number from 0 to 18446744073709551614" : NULL;
-    case FLAKE_I_WORD_MS:
-        *(int64_t *)to = (int64_t)number;
-        return number > INT64_MAX ? ": not a number from 0 to 9223372036854775807" : NULL;
-    case FLAKE_I_WORD_32:
-        *(uint32_t *)to = (uint32_t)number;
-        return number > UINT32_MAX ? ": not a number from 0 to 4294967295" : NULL;
-    case FLAKE_I_WORD_LANES: *(size_t *)to = (size_t)number; break;
-    default: *(int32_t *)to = (int32_t)number;
-    }
-    return number > UINT16_MAX ? ": not a number from 0 to 65535" : NULL;
+    if (word->kind == FLAKE_I_IS_LAYOUT)
+        return flake_layout_named(value, (flake_layout *)to) == FLAKE_OK;
+    if (word->kind == FLAKE_I_IS_CLOCK)
+        while (number < 3 && strcmp(value, clocks[number]) != 0) number++;
+    else if (flake_parse(value, strlen(value), FLAKE_DEC, &number) != FLAKE_OK) return false;
+    const uint32_t narrow = (uint32_t)number;
+    memcpy(to, word->size == sizeof narrow ? (const void *)&narrow : &number, word->size);
+    return number <= word->most;
 }
 
-/* Applies one word; `given` has a bit per option so far. Returns what is wrong, or NULL. */
-FLAKE_I_FN const char *flake_i_take_word(flake_config *c, const char *word, const char *value,
+/* Applies a word; `given` has a bit for each so far. Returns what is wrong, or NULL. */
+FLAKE_I_FN const char *flake_i_take_word(flake_config *c, const char *name, const char *value,
                                          uint32_t *given) {
-    const size_t length = value ? (size_t)(value - word) - 1 : strlen(word);
     size_t i = 0;
-    while (i < FLAKE_I_WORDS && (strlen(flake_i_words[i].name) != length ||
-                                 memcmp(flake_i_words[i].name, word, length) != 0))
-        i++;
+    while (i < FLAKE_I_WORDS && strcmp(flake_i_words[i].name, name) != 0) i++;
+    const bool is_bare = i == FLAKE_I_WORDS && !value;
     if (i == FLAKE_I_WORDS && value) return ": no such option";
-    const char *const wrong = flake_i_set_word(c, &flake_i_words[i % FLAKE_I_WORDS],
-                                               i < FLAKE_I_WORDS ? value : word);
-    if (wrong) return i < FLAKE_I_WORDS ? wrong : ": neither a layout nor an option";
     i %= FLAKE_I_WORDS;
+    if (!flake_i_set_word(c, &flake_i_words[i], is_bare ? name : value))
+        return is_bare ? ": neither a layout nor an option" : flake_i_words[i].wrong;
     if (*given >> i & 1) return ": given twice";
     *given |= (uint32_t)1 << i;
     return NULL;
@@ -7087,35 +6754,42 @@ FLAKE_I_FN const char *flake_i_unfit_word(const flake_config *c, size_t at) {
     return NULL;
 }
 
-FLAKE_I_FN flake_status flake_i_refuse_config(flake_config *c, const char *word, const char *wrong,
-                                              flake_why *why) {
+FLAKE_API flake_status flake_config_parse(const char *text, flake_config *c, flake_why *why) {
+    static const char blanks[] = " \t\r\n";
+    const size_t length = text ? strlen(text) : sizeof c->text;
+    const char *name = "the text", *wrong = NULL;
     flake_why shown;
-    flake_i_put_why(&shown, word, "", "");
-    if (strlen(shown.text) > 100) shown.text[100] = 0; /* leaves room for `wrong` */
+    uint32_t given = 0;
+    memset((void *)c, 0, sizeof *c);
+    c->partition = -1;
+    if (length < sizeof c->text) memcpy(c->text, text, length);
+    else wrong = " is NULL, or longer than 2047 bytes";
+    for (char *at = c->text; !wrong && *(at += strspn(at, blanks));) {
+        const char *value = NULL;
+        name = at++;
+        at += strcspn(at, " \t\r\n=");
+        if (*at == '=') {
+            *at++ = 0;
+            const bool is_quoted = *at == '"';
+            value = at += is_quoted;
+            at += strcspn(at, is_quoted ? "\"" : blanks);
+            if (is_quoted && (!*at || !strchr(blanks, at[1])))
+                wrong = ": the value needs a second quote, and a blank after it";
+        }
+        if (*at) *at++ = 0;
+        if (!wrong) wrong = flake_i_take_word(c, name, value, &given);
+    }
+    for (size_t i = 0; i < FLAKE_I_WORDS && !wrong; i++) {
+        name = flake_i_words[i].name;
+        if (given >> i & 1) wrong = flake_i_unfit_word(c, flake_i_words[i].at);
+    }
+    if (!wrong) return FLAKE_OK;
+    flake_i_put_why(&shown, name, "", "");
+    shown.text[100] = 0; /* leaves room for `wrong` */
     flake_i_put_why(why, "config: ", shown.text, wrong);
     memset((void *)c, 0, sizeof *c);
     c->options.seq_min = 1; /* above seq_max */
     return FLAKE_INVALID;
-}
-
-FLAKE_API flake_status flake_config_parse(const char *text, flake_config *c, flake_why *why) {
-    const size_t length = text ? strlen(text) : sizeof c->text;
-    uint32_t given = 0;
-    memset((void *)c, 0, sizeof *c);
-    c->partition = -1;
-    if (length >= sizeof c->text)
-        return flake_i_refuse_config(c, "the text", " is NULL, or longer than 2047 bytes", why);
-    memcpy(c->text, text, length);
-    for (char *at = c->text, *value, *next; *(at += strspn(at, " \t\r\n")); at = next) {
-        const char *wrong = flake_i_cut_word(at, &value, &next);
-        if (!wrong) wrong = flake_i_take_word(c, at, value, &given);
-        if (wrong) return flake_i_refuse_config(c, at, wrong, why);
-    }
-    for (size_t i = 0; i < FLAKE_I_WORDS; i++) {
-        const char *const wrong = given >> i & 1 ? flake_i_unfit_word(c, flake_i_words[i].at) : NULL;
-        if (wrong) return flake_i_refuse_config(c, flake_i_words[i].name, wrong, why);
-    }
-    return FLAKE_OK;
 }
 
 #ifdef FLAKE_SHARED

@@ -124,15 +124,10 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
 
 /* ---- generators ----
  *
- * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter. It
- * must not be copied or moved once initialised. Options are copied; objects that they point to must outlive
- * the generator. Nothing needs to be freed; with exclusive_dir, call flake_release before another init and
- * before the memory is freed.
- *
- * A draw that fails leaves the generator unchanged and zeroes the ID. Any draw may return FLAKE_TIME_RANGE,
- * FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID, with a state FLAKE_IO, FLAKE_MISMATCH and
- * FLAKE_NOT_EXTENDED, and what a gate returns; FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with each
- * call.
+ * As a flake_gen, a generator may live anywhere, and must not be copied or moved once initialised; objects
+ * that its options point to must outlive it, and so must the module whose code initialised it. With
+ * exclusive_dir, call flake_release before another init and before the memory is freed. A draw that fails
+ * leaves the generator unchanged, zeroes the ID, and may return the statuses of a flake_gen's draw.
  *
  * To choose the partition yourself, with the whole pool of sequence numbers:
  *
@@ -182,21 +177,13 @@ FLAKE_I_MUST_USE FLAKE_API flake_status sno_init(sno_gen *, const sno_snapshot *
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n,
                                                         const sno_snapshot *, const flake_options *,
                                                         flake_why *);
-/* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
- * FLAKE_CLOCK_BACKWARDS. Wait-free while IDs are available; with lanes lock-free. */
+/* As flake_next, flake_try, flake_next_n, flake_try_n and flake_try_at, with a metabyte. FLAKE_TOO_FAR_AHEAD:
+ * unix_ms is ahead of the exact clock by more than one unit. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_next(sno_gen *, uint8_t meta, sno_id *);
-/* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_try(sno_gen *, uint8_t meta, sno_id *);
-/* All n, waiting for as many units as that takes. If a unit fails, the IDs before it are valid and the rest
- * is zeroed. With lanes unsorted. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_next_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
-/* Generates the IDs available now, at most n; *got is their number, the rest of the array is unchanged.
- * FLAKE_OK if at least one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n,
                                                   size_t *got);
-/* With the caller's own reading of the clock, which may be cached. A reading older than the newest unit
- * counts as that unit. FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit.
- * FLAKE_INVALID: the generator has lanes. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ms,
                                                    sno_id *);
 /* An ID of any time, to port old IDs: tick 0, and a sequence that only this call increments, and that wraps
@@ -229,8 +216,6 @@ FLAKE_API uint16_t sno_gen_partition(const sno_gen *);
  * another pool; NULL: a partition chosen by the library. (sno_generate takes a new partition by itself.)
  * FLAKE_NODE_OVERLAP: the pool overlaps that of the parent's generator or shard; sno_init in a child does
  * not check this. FLAKE_INVALID: the generator was not inherited. After a failure the generator is unchanged.
- *
- * A generator must not outlive the module whose code initialised it: it reads that module's memory.
  */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const sno_snapshot *,
                                                               const flake_options *, flake_why *);
@@ -487,17 +472,12 @@ FLAKE_API void sno_sort(sno_id *ids, size_t n) {
 
 // >>text
 /* The 80 bits are 16 values of 5 bits, most significant first. Values 0..7 are '2'..'9' and 8..31 are
- * 'a'..'x', in ASCII order, so texts compare as their IDs do.
- *
- * There are three primitives: encode, is_text, and decode of a text that is_text accepts. Each exists for
- * several machines:
+ * 'a'..'x', in ASCII order, so texts compare as their IDs do. Three primitives (encode, is_text, and decode of
+ * a text that is_text accepts) exist for several machines:
  *
  *     portable    8 characters in a 64-bit word
  *     vector      x86-64 with SSE2, shorter with SSSE3; aarch64
  *     avx2        x86-64: whole arrays, two IDs at a time; always compiled, chosen at run time
- *
- * Vectors are the compiler's own types: including <immintrin.h> would take longer to compile than the whole
- * program. gcc and clang have different builtins for operations without an operator.
  *
  * Conversion needs no tables. In unsigned bytes that wrap around, the value of a digit is c - '2', that of a
  * letter c - ('a' - 8), and the smaller of the two is the right one. A character outside the alphabet has
@@ -512,23 +492,16 @@ FLAKE_API void sno_sort(sno_id *ids, size_t n) {
 #endif
 #endif
 
-#define SNO_I_LETTER_GAP      ('a' - 8 - '2') /* a letter minus (its value + '2') */
+#define SNO_I_LETTER_GAP ('a' - 8 - '2') /* a letter minus (its value + '2') */
 
 FLAKE_I_FN uint64_t sno_i_8_chars(uint64_t bits40) {
-    uint64_t v = (bits40 << 12 & UINT64_C(0x000fffff00000000)) | (bits40 & 0xfffff);
-    v = (v << 6 & UINT64_C(0x03ff000003ff0000)) | (v & UINT64_C(0x000003ff000003ff));
-    v = (v << 3 & UINT64_C(0x1f001f001f001f00)) | (v & UINT64_C(0x001f001f001f001f));
-    const uint64_t is_letter = (v + FLAKE_I_EACH_BYTE(0x80 - 8)) >> 7 & FLAKE_I_EACH_BYTE(1);
-    return v + FLAKE_I_EACH_BYTE('2') + is_letter * SNO_I_LETTER_GAP;
+    const uint64_t v = flake_i_8_values(bits40);
+    return v + FLAKE_I_EACH_BYTE('2') + flake_i_count_from(v, 8) * SNO_I_LETTER_GAP;
 }
 
 FLAKE_I_FN bool sno_i_is_8_chars(uint64_t text) {
-    /* For ASCII bytes, bit 7 of text + FLAKE_I_EACH_BYTE(0x80 - c) is set if the byte is c or above. A byte
-     * above 127 counts as neither digit nor letter; it may carry into a neighbour, but the text fails. */
-    const uint64_t digit =
-        (text + FLAKE_I_EACH_BYTE(0x80 - '2')) & ~(text + FLAKE_I_EACH_BYTE(0x7f - '9'));
-    const uint64_t letter =
-        (text + FLAKE_I_EACH_BYTE(0x80 - 'a')) & ~(text + FLAKE_I_EACH_BYTE(0x7f - 'x'));
+    const uint64_t digit = FLAKE_I_NOT_BELOW(text, '2') & ~FLAKE_I_NOT_BELOW(text, '9' + 1);
+    const uint64_t letter = FLAKE_I_NOT_BELOW(text, 'a') & ~FLAKE_I_NOT_BELOW(text, 'x' + 1);
     return (~(digit | letter) & FLAKE_I_EACH_BYTE(0x80)) == 0;
 }
 
@@ -713,10 +686,11 @@ SNO_I_AVX2 FLAKE_I_FN flake_i_u8x32 sno_i_saturated_sum_avx2(flake_i_u8x32 a, ui
 /* Loads two IDs from 6 bytes before the first on: each is in one half. */
 SNO_I_AVX2 FLAKE_I_FN void sno_i_encode_n_avx2(const sno_id *ids, size_t n, char *out) {
     const flake_i_c8x32 pairs_of_bytes = {7, 6, 8, 7, 9, 8, 10, 9, 12, 11, 13, 12, 14, 13, 15, 14,
-                                        1, 0, 2, 1, 3, 2, 4,  3, 6,  5,  7,  6,  8,  7,  9,  8};
+                                          1, 0, 2, 1, 3, 2, 4,  3, 6,  5,  7,  6,  8,  7,  9,  8};
     const flake_i_u16x16 scales = {1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64};
     const flake_i_u8x32 zero = {0}, eights = zero + 8;
-    const flake_i_u64x4 offsets = {FLAKE_I_EACH_BYTE('2'), 'a' - 8, FLAKE_I_EACH_BYTE('2'), 'a' - 8};
+    const flake_i_u64x4 offsets = {FLAKE_I_EACH_BYTE('2'), 'a' - 8, FLAKE_I_EACH_BYTE('2'),
+                                   'a' - 8};
     size_t i = 0;
     for (; i < 2 && i < n; i++) /* two, to keep aligned text aligned */
         sno_i_encode_vector(ids[i], out + 16 * i);
@@ -742,28 +716,21 @@ SNO_I_AVX2 FLAKE_I_FN bool sno_i_is_text_n_avx2(const char *text, size_t n) {
         flake_i_u8x32 c;
         memcpy(&c, text + 16 * i, sizeof c);
         above |= flake_i_smaller(sno_i_saturated_sum_avx2(c - '2', 120),
-                                    sno_i_saturated_sum_avx2(c - 'a', 104));
+                                 sno_i_saturated_sum_avx2(c - 'a', 104));
     }
     return __builtin_ia32_pmovmskb256((flake_i_c8x32)above) == 0 &&
            (i == n || sno_i_is_text_vector(text + 16 * i));
 }
 
 SNO_I_AVX2 FLAKE_I_FN void sno_i_decode_n_avx2(const char *text, size_t n, sno_id *out) {
-    const flake_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
-    const flake_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
     const flake_i_c8x32 order_of_bytes = {2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1,
-                                        2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1};
+                                          2, 1, 0, 5, 4, 10, 9, 8, 13, 12, -1, -1, -1, -1, -1, -1};
     size_t i = 0;
     for (; i + 2 < n; i += 2) {
         flake_i_u8x32 c;
         memcpy(&c, text + 16 * i, sizeof c);
         const flake_i_u8x32 values = flake_i_smaller(c - '2', c - ('a' - 8));
-        const flake_i_s16x16 ten_bits =
-            __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)value_scales);
-        const flake_i_u64x4 twenty_bits =
-            (flake_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (flake_i_s16x16)ten_bit_scales);
-        const flake_i_halves two_ids = (flake_i_halves)__builtin_ia32_pshufb256(
-            (flake_i_c8x32)(twenty_bits | twenty_bits >> 48), order_of_bytes);
+        const flake_i_halves two_ids = (flake_i_halves)flake_i_join_values(values, order_of_bytes);
         const sno_i_u64x2 first = (sno_i_u64x2)__builtin_ia32_extract128i256(two_ids, 0);
         const sno_i_u64x2 second = (sno_i_u64x2)__builtin_ia32_extract128i256(two_ids, 1);
         memcpy(&out[i], &first, sizeof first);
@@ -850,7 +817,8 @@ FLAKE_API void sno_to_uuid(sno_id id, char out[37]) {
 FLAKE_API flake_status sno_from_uuid(const char *uuid, size_t len, sno_id *id) {
     flake128 text;
     const flake_status status = flake128_from_uuid(uuid, len, &text);
-    return status == FLAKE_OK ? sno_decode((const char *)text.bytes, sizeof text.bytes, id) : status;
+    return status == FLAKE_OK ? sno_decode((const char *)text.bytes, sizeof text.bytes, id)
+                              : status;
 }
 
 // >>generators
@@ -885,44 +853,19 @@ FLAKE_I_FN flake_i_engine_config sno_i_engine_config_of(const flake_options *o, 
 /* What is wrong with a pool; NULL: nothing. */
 FLAKE_I_FN const char *sno_i_pool_why(const sno_snapshot *s) {
     const int64_t last = (int64_t)1 << 39;
-    if (s->sequence_min == s->sequence_max)
-        return "snapshot.sequence_min and sequence_max are equal: a pool needs at least 4 numbers";
     if (s->sequence_max - s->sequence_min < 3)
         return "snapshot.sequence_min and sequence_max span fewer than 4 numbers";
     if (s->sequence < s->sequence_min) return "snapshot.sequence is below sequence_min";
     if (s->sequence - s->sequence_min >= 3u << 22)
         return "snapshot.sequence is further above sequence_max than a queue can be";
-    if (s->wall_hi < 0 || s->wall_hi >= last) return "snapshot.wall_hi is outside 2010..2079";
-    if (s->wall_safe < 0 || s->wall_safe >= last) return "snapshot.wall_safe is outside 2010..2079";
+    if (s->wall_hi < 0 || s->wall_hi >= last || s->wall_safe < 0 || s->wall_safe >= last)
+        return "snapshot.wall_hi or wall_safe is outside 2010..2079";
     return NULL;
 }
 
 /* The size of a pool. */
 FLAKE_I_FN uint32_t sno_i_numbers(const sno_snapshot *pool) {
     return (uint32_t)(pool->sequence_max - pool->sequence_min) + 1;
-}
-
-/* Checks and fills in the options, and the snapshot if there is one. */
-FLAKE_I_FN flake_status sno_i_fill_in(const sno_snapshot *from, const flake_options *given,
-                                      flake_options *o, sno_snapshot *pool, flake_why *why) {
-    const char *unfit = NULL;
-    if (given && (!flake_i_no_layout(&given->layout) || given->node || given->node_offset ||
-                  given->seq_min || given->seq_max || given->seq_scatter || given->max_ahead_ms))
-        return flake_i_say(
-            why, FLAKE_INVALID, "options",
-            "layout, node, node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms "
-            "must be zero: the snapshot sets partition and pool");
-    const flake_status status = flake_i_fill_in(given, o, why);
-    if (status != FLAKE_OK) return status;
-    memset(&o->layout, 0, sizeof o->layout); /* snos have none */
-    o->seq_max = 0;
-    if (from) {
-        *pool = sno_i_resolved(from);
-        unfit = sno_i_pool_why(pool);
-    } else if (o->exclusive_dir) unfit = "exclusive_dir needs a snapshot";
-    const flake_i_engine_config config = sno_i_engine_config_of(o, sno_i_numbers(pool));
-    if (!unfit) unfit = flake_i_unfit_setup(&config, o);
-    return unfit ? flake_i_say(why, FLAKE_INVALID, "options", unfit) : FLAKE_OK;
 }
 
 /* Chosen partitions count up from a random start. A family is a process and its forked children. Its counter
@@ -1012,12 +955,29 @@ FLAKE_I_FN void sno_i_identity(const sno_snapshot *pool, uint8_t out[FLAKE_I_IDE
 /* Checks and fills in snapshot and options; without a snapshot it takes a partition. */
 FLAKE_I_FN flake_status sno_i_resolve(const sno_snapshot *from, const flake_options *options,
                                       flake_options *o, sno_snapshot *pool, flake_why *why) {
+    const char *unfit = NULL;
+    if (options &&
+        (!flake_i_no_layout(&options->layout) || options->node || options->node_offset ||
+         options->seq_min || options->seq_max || options->seq_scatter || options->max_ahead_ms))
+        return flake_i_say(
+            why, FLAKE_INVALID, "options",
+            "layout, node, node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms "
+            "must be zero: the snapshot sets partition and pool");
+    flake_status status = flake_i_fill_in(options, o, why);
+    if (status != FLAKE_OK) return status;
+    memset(&o->layout, 0, sizeof o->layout); /* snos have none */
+    o->seq_max = 0;
     memset(pool, 0, sizeof *pool);
-    pool->sequence_max = UINT16_MAX;
-    flake_status status = sno_i_fill_in(from, options, o, pool, why);
-    if (status != FLAKE_OK || from) return status;
+    *pool = sno_i_resolved(from ? from : pool);
+    if (from) unfit = sno_i_pool_why(pool);
+    else if (o->exclusive_dir) unfit = "exclusive_dir needs a snapshot";
+    const flake_i_engine_config config = sno_i_engine_config_of(o, sno_i_numbers(pool));
+    if (!unfit) unfit = flake_i_unfit_setup(&config, o);
+    if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
+    if (from) return FLAKE_OK;
     if (o->state)
-        return flake_i_say(why, FLAKE_MISMATCH, "state", "needs the snapshot that sno_state_open filled in");
+        return flake_i_say(why, FLAKE_MISMATCH, "state",
+                           "needs the snapshot that sno_state_open filled in");
     status = sno_i_take_partition(&pool->partition);
     return status == FLAKE_OK ? status
                               : flake_i_say(why, status, "partition", flake_status_str(status));
@@ -1128,7 +1088,8 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, const sno_snapshot *fro
 }
 
 FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options *given,
-                                      const flake_options *options, sno_snapshot *pool, flake_why *why) {
+                                      const flake_options *options, sno_snapshot *pool,
+                                      flake_why *why) {
     sno_snapshot wanted = sno_i_resolved(pool);
     flake_state_options where = *given;
     flake_options defaults;
@@ -1161,23 +1122,25 @@ FLAKE_I_INLINE uint64_t sno_i_ticket_head(const sno_gen *g, uint8_t meta, uint64
     return unit | (uint64_t)meta << 16 | g->gen.base;
 }
 
-FLAKE_I_INLINE sno_id sno_i_ticket_id(const sno_gen *g, uint8_t meta, const flake_i_ticket *ticket) {
+FLAKE_I_INLINE sno_id sno_i_ticket_id(const sno_gen *g, uint8_t meta,
+                                      const flake_i_ticket *ticket) {
     return sno_i_id(sno_i_ticket_head(g, meta, ticket->head),
                     (uint16_t)(g->sequence_min + ticket->index));
 }
 
-FLAKE_I_NOINLINE flake_status sno_i_one_continue(sno_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
-                                        uint8_t meta, sno_id *id) {
+FLAKE_I_NOINLINE flake_status sno_i_one_continue(sno_gen *g, unsigned resume, uint64_t word,
+                                                 int64_t now_ns, uint8_t meta, sno_id *id) {
     flake_i_ticket ticket;
-    const flake_status status = flake_i_draw_continue(&g->gen.engine, resume, word, now_ns, 1, &ticket);
+    const flake_status status =
+        flake_i_draw_continue(&g->gen.engine, resume, word, now_ns, 1, &ticket);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     *id = sno_i_ticket_id(g, meta, &ticket);
     return FLAKE_OK;
 }
 
 FLAKE_I_NOINLINE flake_status sno_i_lanes_one_continue(sno_gen *g, unsigned resume, uint64_t word,
-                                              int64_t now_ns, flake_lane *from, uint8_t meta,
-                                              sno_id *id) {
+                                                       int64_t now_ns, flake_lane *from,
+                                                       uint8_t meta, sno_id *id) {
     flake_i_ticket ticket;
     const flake_status status =
         flake_i_lanes_draw_continue(&g->gen.split, resume, word, now_ns, 1, &ticket, &from);
@@ -1187,16 +1150,18 @@ FLAKE_I_NOINLINE flake_status sno_i_lanes_one_continue(sno_gen *g, unsigned resu
     return FLAKE_OK;
 }
 
-FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned request, int64_t given_ns, uint8_t meta,
-                                         sno_id *id) {
+FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned request, int64_t given_ns,
+                                         uint8_t meta, sno_id *id) {
     flake_i_ticket ticket;
     uint64_t word;
     int64_t now_ns;
     flake_lane *from;
-    const unsigned left = flake_i_ticket_fast(&g->gen, request, given_ns, &word, &now_ns, &from, &ticket);
+    const unsigned left =
+        flake_i_ticket_fast(&g->gen, request, given_ns, &word, &now_ns, &from, &ticket);
     if (!FLAKE_I_LIKELY(!left))
-        return request & FLAKE_I_LANE ? sno_i_lanes_one_continue(g, request | left, word, now_ns, from, meta, id)
-                                  : sno_i_one_continue(g, request | left, word, now_ns, meta, id);
+        return request & FLAKE_I_LANE
+                   ? sno_i_lanes_one_continue(g, request | left, word, now_ns, from, meta, id)
+                   : sno_i_one_continue(g, request | left, word, now_ns, meta, id);
     *id = sno_i_ticket_id(g, meta, &ticket);
     return FLAKE_OK;
 }
@@ -1273,8 +1238,8 @@ FLAKE_I_FN void sno_i_fill(const sno_gen *g, uint8_t meta, const flake_i_ticket 
 }
 
 /* Generates up to n; *done is their number. */
-FLAKE_I_FN flake_status sno_i_many(sno_gen *g, unsigned request, uint8_t meta, sno_id *ids, size_t n,
-                                   size_t *done) {
+FLAKE_I_FN flake_status sno_i_many(sno_gen *g, unsigned request, uint8_t meta, sno_id *ids,
+                                   size_t n, size_t *done) {
     *done = 0;
     if (!(g->gen.kind & FLAKE_I_PART)) return FLAKE_INVALID;
     while (*done < n) {
@@ -1408,13 +1373,12 @@ FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapsh
 
 // >>default
 /* The process-wide generator is one engine for the module's lifetime, and a tag with the owner and partition
- * of its IDs. A forked child continues from its copy of the engine's word, under a new tag, and so does a
- * process after flake_machine_cloned. Nothing is created again, and nothing leaks.
+ * of its IDs. A forked child, and a process after flake_machine_cloned, continues from the engine's word under a
+ * new tag.
  *
- * The engine is in the module's memory, in one of a few slots. Each thread that finds no engine sets one up in
- * a slot that it owns, and the first to finish publishes it with one CAS (PAGE:R, PAGE:A). No thread waits
- * for another: if all slots are taken, it draws from a generator on its stack, whose partition is used for
- * this ID only.
+ * Each thread that finds no engine sets one up in one of a few places, and the first to finish publishes it
+ * with one CAS (PAGE:R, PAGE:A). No thread waits for another: if all places are taken, it draws from a
+ * generator on its stack, whose partition is used for this ID only.
  *
  * The tag is checked after the draw. If its owner id is this process's now, it was when the ticket was drawn.
  * No other thread has that ticket (I1), so with the tag's partition the ID is unique. Otherwise the ticket is
@@ -1424,8 +1388,8 @@ enum { SNO_I_DEFAULT_PLACES = 4 };
 #define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 3) /* its number: see flake_i_process */
 struct sno_i_default {
     FLAKE_ATOMIC(flake_i_engine *) engine; /* NULL: none yet */
-    flake_i_atomic64 tag;   /* [ instance owner id:48 ][ partition:16 ]; 0: none yet */
-    flake_i_atomic64 begun; /* see flake_i_take_place */
+    flake_i_atomic64 tag;                  /* [ instance owner id:48 ][ partition:16 ]; 0: none yet */
+    flake_i_atomic64 begun;                /* see flake_i_take_place */
     flake_i_engine places[SNO_I_DEFAULT_PLACES];
 };
 FLAKE_I_ONE_PER_PROCESS(struct sno_i_default, sno_i_default);

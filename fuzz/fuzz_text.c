@@ -159,18 +159,14 @@ typedef struct text_wide {
     bool (*slow_from)(const char *, flake128 *);
     void (*to)(const flake128 *, char *);
     flake_status (*from)(const char *, size_t, flake128 *);
-    bool (*from_portable)(const char *, flake128 *);
     void (*to_n)(const flake128 *, size_t, char *);
-    void (*to_n_portable)(const flake128 *, size_t, char *);
     flake_status (*from_n)(const char *, size_t, flake128 *);
-    bool (*from_n_portable)(const char *, size_t, flake128 *);
 } text_wide;
 
-#define TEXT_WIDE(kind, width)                                                                             \
-    {                                                                                                      \
-        #kind, width, slow_to_##kind, slow_from_##kind, flake128_to_##kind, flake128_from_##kind,          \
-            flake_i_from_##kind##_portable, flake128_to_##kind##_n, flake_i_to_##kind##_n_portable,        \
-            flake128_from_##kind##_n, flake_i_from_##kind##_n_portable                                     \
+#define TEXT_WIDE(kind, width)                                                                    \
+    {                                                                                             \
+        #kind, width, slow_to_##kind, slow_from_##kind, flake128_to_##kind, flake128_from_##kind, \
+            flake128_to_##kind##_n, flake128_from_##kind##_n                                      \
     }
 static const text_wide text_uuid = TEXT_WIDE(uuid, 36), text_ulid = TEXT_WIDE(ulid, 26);
 
@@ -195,7 +191,7 @@ static void text_check_one_128(const text_wide *k) {
     fuzz_true("id", !flake128_compare(&id, fits ? &number : &back));
     if (length == k->width) {
         id = back;
-        fuzz_same("portable", k->from_portable(text, &id), fits);
+        fuzz_same("portable", flake_i_read_portable(k->width + 1, text, 1, &id), fits);
         fuzz_true("portable id", !flake128_compare(&id, fits ? &number : &back));
     }
     free(text);
@@ -210,7 +206,7 @@ static void text_check_many_128(const text_wide *k) {
     for (size_t i = 0; i < n * 16; i++)
         ids[i / 16].bytes[i % 16] = (uint8_t)((seed + i) * UINT64_C(0x9e3779b97f4a7c15) >> 40);
     for (size_t i = 0; i < n; i++) k->slow_to(ids[i], wanted + stride * i);
-    k->to_n_portable(ids, n, text);
+    flake_i_write_portable(stride, ids, n, text);
     fuzz_true("portable texts of many", !n || !memcmp(text, wanted, stride * n));
     if (n) memset(text, '~', stride * n);
     k->to_n(ids, n, text);
@@ -222,7 +218,8 @@ static void text_check_many_128(const text_wide *k) {
     for (size_t i = 0; i < n; i++) fit &= k->slow_from(text + stride * i, &ids[i]);
     fuzz_same("status of many", k->from_n(parted, n, back), fit ? FLAKE_OK : FLAKE_PARSE);
     for (unsigned portable = 0; portable < 2; portable++) {
-        if (portable) fuzz_same("portable status", k->from_n_portable(parted, n, back), fit);
+        if (portable)
+            fuzz_same("portable status", flake_i_read_portable(stride, parted, n, back), fit);
         for (size_t i = 0; i < n * 16; i++)
             fuzz_same("ids of many", back[i / 16].bytes[i % 16],
                       fit ? ids[i / 16].bytes[i % 16] : '~');

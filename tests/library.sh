@@ -23,8 +23,8 @@ probe() { echo 'int one(void) { return 1; }' | $cc -x c -shared -fPIC - -o "$dir
 if probe && judge "make lib" libraries; then
     for which in flake sno; do
         nm -D --defined-only "$dir/lib$which.so" | awk '{print $3}' | sort > "$dir/exported"
-        public $which.h | sed -nE "s/.*FLAKE_API ([^(]*)\(.*/\1/p; s/.*FLAKE_I_CONST_OBJECT\(([^,]*,[^,]*),.*/\1/p" |
-            sed 's/.*[ *]//' | sort > "$dir/public"
+        { public $which.h | sed -nE 's/.*FLAKE_API ([^(]*)\(.*/\1/p' | sed 's/.*[ *]//'
+            public $which.h | grep -o '\bX([a-z0-9_]*,' | sed 's/X(\(.*\),/flake_layout_\1/'; } | sort > "$dir/public"
         [ $which = flake ] && cp "$dir/public" "$dir/flakes" || sort -o "$dir/public" "$dir/public" "$dir/flakes"
         judge "lib$which.so exports what is public, and nothing else" same "$dir/public" "$dir/exported"
         by_cxx() {
@@ -58,7 +58,7 @@ named_fields() { # HEADER STRUCT
 each_field_has_its_word() {
     { named_fields flake.h flake_options | grep -vxE 'lanes|state|shared_memory|overflow|gate'
         named_fields flake.h flake_state_options; } | sort > "$dir/fields"
-    sed -n 's/^ *FLAKE_I_WORD("[a-z_]*", \(.*\), [A-Z0-9]*).*/\1/p' flake.h | grep -vx partition |
+    sed -n 's/^ *FLAKE_I_[A-Z]*("[a-z_]*", \([a-z_.]*\).*/\1/p' flake.h | grep -vx partition |
         sed 's/^[a-z]*\.//; s/\..*//' | sort > "$dir/words"
     same "$dir/fields" "$dir/words"
 }

@@ -134,37 +134,39 @@ TEST(the_largest_numbers_are_read) {
 
 TEST(what_is_wrong_is_told_by_its_word) {
     static const char *const refused[][2] = {
-        {"node=abc", "config: node=abc: not a number from 0 to 18446744073709551614"},
-        {"node=-1", "config: node=-1: not a number from 0 to 18446744073709551614"},
+        {"node=abc", "config: node: not a number from 0 to 18446744073709551614"},
+        {"node=-1", "config: node: not a number from 0 to 18446744073709551614"},
         {"node=18446744073709551615",
-         "config: node=18446744073709551615: not a number from 0 to 18446744073709551614"},
-        {"node=0x1f", "config: node=0x1f: not a number from 0 to 18446744073709551614"},
-        {"seq_min=4294967296", "config: seq_min=4294967296: not a number from 0 to 4294967295"},
+         "config: node: not a number from 0 to 18446744073709551614"},
+        {"node=0x1f", "config: node: not a number from 0 to 18446744073709551614"},
+        {"seq_min=4294967296", "config: seq_min: not a number from 0 to 4294967295"},
         {"max_wait_ms=9223372036854775808",
-         "config: max_wait_ms=9223372036854775808: not a number from 0 to 9223372036854775807"},
-        {"lanes=65536", "config: lanes=65536: not a number from 0 to 65535"},
-        {"partition=65536", "config: partition=65536: not a number from 0 to 65535"},
-        {"partition=4294967303", "config: partition=4294967303: not a number from 0 to 65535"},
-        {"node=7 node=8", "config: node=8: given twice"},
+         "config: max_wait_ms: not a number from 0 to 9223372036854775807"},
+        {"lanes=65536", "config: lanes: not a number from 0 to 65535"},
+        {"partition=65536", "config: partition: not a number from 0 to 65535"},
+        {"partition=4294967303", "config: partition: not a number from 0 to 65535"},
+        {"node=7 node=8", "config: node: given twice"},
         {"twitter uuid7", "config: uuid7: given twice"},
-        {"twitter layout=twitter", "config: layout=twitter: given twice"},
+        {"twitter layout=twitter", "config: layout: given twice"},
         {"seq_scatter seq_scatter", "config: seq_scatter: given twice"},
-        {"node", "config: node: needs a value"},
-        {"node=", "config: node=: needs a value"},
-        {"exclusive_dir=\"\"", "config: exclusive_dir=: needs a value"},
-        {"layout", "config: layout: needs a value"},
-        {"single_thread=yes", "config: single_thread=yes: takes no value"},
-        {"no_wait= state=x", "config: no_wait=: takes no value"},
-        {"nod=7", "config: nod=7: no such option"},
-        {"node =7", "config: node: needs a value"},
-        {"=7", "config: =7: no such option"},
+        {"node", "config: node: not a number from 0 to 18446744073709551614"},
+        {"node=", "config: node: not a number from 0 to 18446744073709551614"},
+        {"exclusive_dir=\"\"", "config: exclusive_dir: needs a value"},
+        {"layout", "config: layout: no such layout"},
+        {"exclusive_dir", "config: exclusive_dir: needs a value"},
+        {"single_thread=yes", "config: single_thread: takes no value"},
+        {"no_wait= state=x", "config: no_wait: takes no value"},
+        {"nod=7", "config: nod: no such option"},
+        {"node =7", "config: node: not a number from 0 to 18446744073709551614"},
+        {"=7", "config: =7: neither a layout nor an option"},
+        {"==7", "config: =: no such option"},
         {"Twitter", "config: Twitter: neither a layout nor an option"},
         {"twitte", "config: twitte: neither a layout nor an option"},
-        {"layout=twitte", "config: layout=twitte: no such layout"},
-        {"clock=slow", "config: clock=slow: not exact, fast or coarse"},
-        {"clock=fast2", "config: clock=fast2: not exact, fast or coarse"},
-        {"state=\"/x y", "config: state=\"/x y: the quote is not closed"},
-        {"state=\"/x\"y", "config: state=\"/x\"y: a blank is missing after the quote"},
+        {"layout=twitte", "config: layout: no such layout"},
+        {"clock=slow", "config: clock: not exact, fast or coarse"},
+        {"clock=fast2", "config: clock: not exact, fast or coarse"},
+        {"state=\"/x y", "config: state: the value needs a second quote, and a blank after it"},
+        {"state=\"/x\"y", "config: state: the value needs a second quote, and a blank after it"},
         {"state=x state_dir=y", "config: state_dir: state is given, too"},
         {"state_dir=y node=7", "config: node: state_dir claims the number"},
         {"state_dir=y partition=7", "config: partition: state_dir claims the number"},
@@ -237,7 +239,7 @@ TEST(its_lanes_are_made_too) {
 }
 
 TEST(what_cannot_be_made_is_null_and_why) {
-    refuses("node=abc", "config: node=abc: not a number");
+    refuses("node=abc", "config: node: not a number");
     refuses("twitter node=1024", "node");
     refuses("js53 lanes=65535", "lane_count");
     refuses("partition=7", "config: partition: only of a sno_gen");
@@ -256,7 +258,7 @@ TEST(a_sno_generator_is_made_of_a_text) {
     static const char *const refused[][2] = {{"node=7", "must be zero"},
                                              {"twitter", "must be zero"},
                                              {"seq_max=7", "must be zero"},
-                                             {"nod=7", "config: nod=7: no such option"}};
+                                             {"nod=7", "config: nod: no such option"}};
     sno_id id;
     sno_gen *g = sno_gen_new("partition=4711 clock=fast", &why);
     CHECK(g != NULL);

@@ -96,7 +96,7 @@ TEST(snapshots_that_do_not_fit_are_refused_by_field) {
         uint32_t sequence;
         int64_t wall_hi, wall_safe;
         const char *field;
-    } rows[] = {{100, 100, 0, 0, 0, "sequence_min and sequence_max are equal"},
+    } rows[] = {{100, 100, 0, 0, 0, "sequence_min and sequence_max span fewer than 4"},
                 {65535, 65535, 0, 0, 0, "sequence_max"},
                 {100, 101, 0, 0, 0, "sequence_min"},
                 {100, 102, 0, 0, 0, "sequence_max"},

@@ -34,45 +34,57 @@ typedef struct way {
     flake_status (*from_n)(const char *, size_t, flake128 *);
 } way;
 
-#define WAY(form, kind)                                                                   \
-    static void form##_to_##kind(const flake128 *id, char *out) {                         \
-        uint64_t words[2];                                                                \
-        memcpy(words, id->bytes, sizeof words);                                           \
-        flake_i_to_##form##_##kind(words[0], words[1], out);                              \
-    }                                                                                     \
-    static flake_status form##_from_##kind(const char *text, size_t len, flake128 *id) {  \
-        (void)len;                                                                        \
-        return flake_i_from_##form##_##kind(text, id) ? FLAKE_OK : FLAKE_PARSE;           \
-    }                                                                                     \
-    static flake_status form##_from_n_##kind(const char *text, size_t n, flake128 *ids) { \
-        return flake_i_from_##form##_n_##kind(text, n, ids) ? FLAKE_OK : FLAKE_PARSE;     \
+#define PORTABLE(form, stride)                                                              \
+    static void form##_to_portable(const flake128 *id, char *out) {                         \
+        flake_i_write_portable(stride, id, 1, out);                                         \
+    }                                                                                       \
+    static flake_status form##_from_portable(const char *text, size_t len, flake128 *id) {  \
+        (void)len;                                                                          \
+        return flake_i_read_portable(stride, text, 1, id) ? FLAKE_OK : FLAKE_PARSE;         \
+    }                                                                                       \
+    static void form##_to_n_portable(const flake128 *ids, size_t n, char *out) {            \
+        flake_i_write_portable(stride, ids, n, out);                                        \
+    }                                                                                       \
+    static flake_status form##_from_n_portable(const char *text, size_t n, flake128 *ids) { \
+        return flake_i_read_portable(stride, text, n, ids) ? FLAKE_OK : FLAKE_PARSE;        \
     }
-#define NAMED(form, kind)                                                          \
-    {                                                                              \
-#kind, form##_to_##kind, form##_from_##kind, flake_i_to_##form##_n_##kind, \
-            form##_from_n_##kind                                                   \
-    }
+PORTABLE(uuid, FLAKE_I_UUID_STRIDE)
+PORTABLE(ulid, FLAKE_I_ULID_STRIDE)
 
-WAY(uuid, portable)
-WAY(ulid, portable)
 #ifdef FLAKE_I_AVX2
-WAY(uuid, avx2)
-WAY(ulid, avx2)
+#define AVX2(form, stride)                                                              \
+    static void form##_to_avx2(const flake128 *id, char *out) {                         \
+        uint64_t words[2];                                                              \
+        memcpy(words, id->bytes, sizeof words);                                         \
+        flake_i_to_##form##_avx2(words[0], words[1], out);                              \
+    }                                                                                   \
+    static flake_status form##_from_avx2(const char *text, size_t len, flake128 *id) {  \
+        (void)len;                                                                      \
+        return flake_i_from_##form##_avx2(text, id) ? FLAKE_OK : FLAKE_PARSE;           \
+    }                                                                                   \
+    static void form##_to_n_avx2(const flake128 *ids, size_t n, char *out) {            \
+        flake_i_write_avx2(stride, ids, n, out);                                        \
+    }                                                                                   \
+    static flake_status form##_from_n_avx2(const char *text, size_t n, flake128 *ids) { \
+        return flake_i_read_avx2(stride, text, n, ids) ? FLAKE_OK : FLAKE_PARSE;        \
+    }
+AVX2(uuid, FLAKE_I_UUID_STRIDE)
+AVX2(ulid, FLAKE_I_ULID_STRIDE)
 #endif
 
 static const way uuid_ways[] = {
     {"public", flake128_to_uuid, flake128_from_uuid, flake128_to_uuid_n, flake128_from_uuid_n},
-    NAMED(uuid, portable),
+    {"portable", uuid_to_portable, uuid_from_portable, uuid_to_n_portable, uuid_from_n_portable},
 #ifdef FLAKE_I_AVX2
-    NAMED(uuid, avx2),
+    {"avx2", uuid_to_avx2, uuid_from_avx2, uuid_to_n_avx2, uuid_from_n_avx2},
 #endif
 };
 
 static const way ulid_ways[] = {
     {"public", flake128_to_ulid, flake128_from_ulid, flake128_to_ulid_n, flake128_from_ulid_n},
-    NAMED(ulid, portable),
+    {"portable", ulid_to_portable, ulid_from_portable, ulid_to_n_portable, ulid_from_n_portable},
 #ifdef FLAKE_I_AVX2
-    NAMED(ulid, avx2),
+    {"avx2", ulid_to_avx2, ulid_from_avx2, ulid_to_n_avx2, ulid_from_n_avx2},
 #endif
 };
 

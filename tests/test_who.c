@@ -114,20 +114,20 @@ TEST(an_interface_without_an_address_is_refused_by_name) {
     add_link(0, "lo", "000000000000", true);
     add_link(1, "dummy0", "000000000000", false);
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, "dummy0", &worker, &why), FLAKE_INVALID);
-    CHECK_STR(why.text, "dummy0: this interface has no Ethernet address");
+    CHECK_STR(why.text, "dummy0: no interface of this name has an Ethernet address");
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, "lo", &worker, &why), FLAKE_INVALID);
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, "eth9", &worker, &why), FLAKE_INVALID);
-    CHECK_STR(why.text, "eth9: there is no interface of this name");
+    CHECK_STR(why.text, "eth9: no interface of this name has an Ethernet address");
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, NULL, &worker, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, NULL, &worker, &why), FLAKE_INVALID);
     CHECK_STR(why.text, "this machine: no interface has an Ethernet address");
     add_link(2, "eth0", "001122334455", false);
     chain(3, "tun0"); /* the one before it is not looked at again */
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, "tun0", &worker, &why), FLAKE_INVALID);
-    CHECK_STR(why.text, "tun0: this interface has no Ethernet address");
+    CHECK_STR(why.text, "tun0: no interface of this name has an Ethernet address");
     CHECK_EQ(worker, 77);
     CHECK_EQ(flake_node_from_mac("no-such-interface", &worker, &why), FLAKE_INVALID);
-    CHECK_STR(why.text, "no-such-interface: there is no interface of this name");
+    CHECK_STR(why.text, "no-such-interface: no interface of this name has an Ethernet address");
 }
 
 TEST(the_first_private_ip_gives_16_bits) {

@@ -33,7 +33,7 @@ refused: [^
 ]*node[^
 ]*
 refused: config: twitte: neither a layout nor an option
-refused: config: partition=65536: not a number from 0 to 65535"
+refused: config: partition: not a number from 0 to 65535"
 by_name='
 refused: meta is 0 to 255
 refused: meta is 0 to 255'

@@ -587,7 +587,7 @@ wait
 same slots_are_claimed_silently "" "$(cat "$dir/runs")"
 refuses slots_without_a_folder 1 "^flake: --slot-dir: $dir/nosuch/0.slot: " "$flake" generate --slot-dir="$dir/nosuch"
 
-refuses interface_that_is_not_there 1 "^flake: --interface: nosuch: there is no interface" "$flake" generate --layout=boundary --interface=nosuch
+refuses interface_that_is_not_there 1 "^flake: --interface: nosuch: no interface of this name" "$flake" generate --layout=boundary --interface=nosuch
 macs=$(cat /sys/class/net/*/address 2> /dev/null | grep -v '^00:00:00:00:00:00$' | tr -d :)
 worker_of() { who boundary "$@" | sed 's/.*(0x\(.*\))/\1/'; }
 for device in /sys/class/net/*/device; do
@@ -622,7 +622,7 @@ same config_has_a_state 40000 "$(LC_ALL=C sort -u "$dir/ids" | wc -l | tr -d ' '
 refuses config_of_another_node 1 "my ids: " "$flake" generate --config="layout=idgen node=6 state=\"$dir/my ids\""
 mkdir "$dir/config"
 same config_claims_a_node 9 "$(made_by default "$("$flake" generate --config="state_dir=$dir/config first=9")")"
-refuses config_with_a_wrong_word 2 "^flake: config: nod=7: no such option" "$flake" generate --config=nod=7
+refuses config_with_a_wrong_word 2 "^flake: config: nod: no such option" "$flake" generate --config=nod=7
 refuses config_beyond_the_layout 2 "^flake: options: node exceeds layout.node_bits" "$flake" generate --config=node=1024
 refuses config_and_layout 2 "both name a layout" "$flake" inspect --config=twitter --layout=idgen 5
 refuses config_and_node 2 "both set" "$flake" generate --config=node=7 --node=7

@@ -462,7 +462,7 @@ TEST(a_wrong_option_is_named_with_its_range) {
         {"--node=", NULL, "--node= is not a number from 0 to 4294967295\n"},
         {"--config=node=1024", NULL, "--node=1024: layout default has 0 to 1023\n"},
         {"--config=sonyflake node=65536", NULL, "--node=65536: layout sonyflake has 0 to 65535\n"},
-        {"--config=nod=7", NULL, "config: nod=7: no such option\n"},
+        {"--config=nod=7", NULL, "config: nod: no such option\n"},
         {"--config=lanes=7", NULL, "--config=lanes=7 is no option, or its value does not fit:\n"},
         {"--port=65536", NULL, "--port=65536 is not a number from 0 to 65535\n"},
         {"--threads=0", NULL, "--threads=0 is not a number from 1 to 64\n"},
