@@ -28,43 +28,46 @@ void fail(benchmark::State &state, const char *why) {
     state.SkipWithError(why);
 }
 
-// Those of a row of ours are a failure.
-void count_duplicates(benchmark::State &state, const bench_row *row) {
-    state.counters["ids"] = static_cast<double>(bench_ids());
-    state.counters["duplicates"] = static_cast<double>(bench_duplicates());
-    if (bench_duplicates())
-        std::fprintf(stderr, "%s, %d threads: %llu of %llu ids are duplicates\n", bench_name(row),
-                     state.threads(), static_cast<unsigned long long>(bench_duplicates()),
-                     static_cast<unsigned long long>(bench_ids()));
-}
-
+// What is 0 does not apply.
 void finish(benchmark::State &state, const bench_row *row) {
-    if (const char *why = bench_end(row)) fail(state, why);
-    if (bench_is_peer(row) || bench_tells_order(row)) count_duplicates(state, row);
-    if (bench_tells_order(row)) {
-        state.counters["falls"] = static_cast<double>(bench_falls());
-        state.counters["falls_across"] = static_cast<double>(bench_falls_across());
+    const bench_result r = bench_end(row);
+    const bool has_order = row->order != any_order;
+    const struct {
+        const char *name;
+        double value;
+    } told[] = {
+        {"ratio", r.ratio},
+        {"cap", row->cap},
+        {"ids_per_second", r.ids_per_second},
+        {"percent_of_cap", row->saturates ? 100 * r.ids_per_second / row->cap : 0},
+        {"cpu_s_per_million", r.cpu_s_per_million},
+        {"p50_ns", r.p50_ns},
+        {"p99_ns", r.p99_ns},
+        {"p999_ns", r.p999_ns},
+        {"worst_ns", r.worst_ns},
+        {"of_threads", r.of_threads},
+        {"of_lanes", r.of_lanes},
+        {"on_cores", r.on_cores},
+    };
+    for (const auto &counter : told)
+        if (counter.value > 0) state.counters[counter.name] = counter.value;
+    if (r.why) fail(state, r.why);
+    if (bench_is_peer(row) || has_order) { // those of a row of ours are a failure
+        state.counters["ids"] = static_cast<double>(r.ids);
+        state.counters["duplicates"] = static_cast<double>(r.duplicates);
+        if (r.duplicates)
+            std::fprintf(stderr, "%s, %d threads: %llu of %llu ids are duplicates\n", row->name,
+                         state.threads(), static_cast<unsigned long long>(r.duplicates),
+                         static_cast<unsigned long long>(r.ids));
     }
-    if (!bench_saturates(row) && state.threads() > 1)
+    if (has_order) {
+        state.counters["falls"] = static_cast<double>(r.falls);
+        state.counters["falls_across"] = static_cast<double>(r.falls_across);
+    }
+    if (!row->saturates && state.threads() > 1)
         state.counters["alone"] =
-            static_cast<double>(bench_alone()) / static_cast<double>(state.iterations());
-    const double ratio = bench_ratio();
-    if (ratio > 0) state.counters["ratio"] = ratio;
-    if (bench_cap(row) > 0) state.counters["cap"] = bench_cap(row);
-    if (bench_saturates(row)) {
-        const bench_saturation s = bench_saturated();
-        state.counters["ids_per_second"] = s.ids_per_second;
-        state.counters["percent_of_cap"] = 100 * s.ids_per_second / bench_cap(row);
-        state.counters["cpu_s_per_million"] = s.cpu_s_per_million;
-        state.counters["p50_ns"] = s.p50_ns;
-        state.counters["p99_ns"] = s.p99_ns;
-        state.counters["p999_ns"] = s.p999_ns;
-        state.counters["worst_ns"] = s.worst_ns;
-        if (state.threads() > 1) state.counters["of_threads"] = s.of_threads;
-        if (s.of_lanes > 0) state.counters["of_lanes"] = s.of_lanes;
-        if (s.on_cores > 0) state.counters["on_cores"] = s.on_cores;
-    }
-    state.SetLabel(bench_floor(row));
+            static_cast<double>(r.alone) / static_cast<double>(state.iterations());
+    state.SetLabel(row->floor);
 }
 
 // A burst that other work has interrupted says nothing about the row, so the middle one counts. Where
@@ -80,13 +83,13 @@ double typical(std::vector<double> &of, unsigned threads) {
 
 // Where a row that ends the program can be read afterwards.
 void note_row(const bench_row *row) {
-    if (const char *file = std::getenv("BENCH_ROW_FILE")) std::ofstream(file) << bench_name(row);
+    if (const char *file = std::getenv("BENCH_ROW_FILE")) std::ofstream(file) << row->name;
 }
 
 bool is_among(const bench_row *row, const char *rows) {
     std::istringstream names(rows);
     for (std::string name; names >> name;)
-        if (name == bench_name(row)) return true;
+        if (name == row->name) return true;
     return false;
 }
 
@@ -98,7 +101,7 @@ void run(benchmark::State &state, const bench_row *row) {
         note_row(row);
         bench_begin(row, threads);
     }
-    if (bench_saturates(row)) {
+    if (row->saturates) {
         const double seconds = seconds_of("BENCH_SATURATION_SECONDS", 0.1);
         for (auto _ : state) {
             bench_saturate(row, thread, seconds);
@@ -123,8 +126,8 @@ void add(const bench_row *row) {
     for (int threads : {1, 2, 4, 8, int{bench_most_threads}}) {
         if (threads > 1 && !bench_in_crowds(row, static_cast<unsigned>(threads))) continue;
         const size_t bursts =
-            bench_saturates(row) ? 1 : bench_bursts(row, static_cast<unsigned>(threads), seconds);
-        benchmark::RegisterBenchmark(bench_name(row), run, row)
+            row->saturates ? 1 : bench_bursts(row, static_cast<unsigned>(threads), seconds);
+        benchmark::RegisterBenchmark(row->name, run, row)
             ->UseManualTime()
             ->Iterations(static_cast<benchmark::IterationCount>(bursts))
             ->Threads(threads);

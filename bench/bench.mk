@@ -43,7 +43,7 @@ $(BENCH)/%.o: bench/%.c $(BENCH_HEADERS) $(BENCH)/flags
 $(BENCH)/%.o: bench/%.cc $(wildcard bench/*.h) $(BENCH)/flags | bench-needs
 	$(CXX) -std=c++14 $(WARN) $(BENCH_CFLAGS) -pthread $(BENCH_DEFINES) -c $< -o $@
 
-$(BENCH)/bench: $(BENCH)/bench.o $(BENCH)/peers.o $(BENCH)/shim.o $(BENCH)/new_unit.o $(BENCH)/unique.o
+$(BENCH)/bench: $(BENCH)/bench.o $(BENCH)/peers.o $(BENCH)/shim.o $(BENCH)/new_unit.o
 	$(CXX) $^ -pthread -o $@ $(BENCH_LIBS)
 
 bench: $(BENCH)/bench ## every figure on the terminal: MIN_TIME, REPETITIONS, FILTER

@@ -24,10 +24,6 @@ static int64_t read_now(int kind) {
 #include <stdio.h>
 #include <string.h>
 
-#if !defined(__GNUC__)
-#error "the guard knows gcc and clang"
-#endif
-
 #define USUAL     0
 #define NEW_UNITS 1 /* each draw in one of its own, as where ids are few */
 #define COARSE    2
@@ -47,27 +43,9 @@ typedef struct guard_part {
 extern const guard_part part_00, part_01, part_02, part_10, part_11, part_12, part_20, part_21,
     part_22, part_30, part_31, part_32;
 
-static int64_t guard_clock_ms; /* who is given a time has not divided for it */
-static flake_gen flakes;
-static flake_gen lanes;
-static flake_lane lane[2];
-static flake_gen flake_shard_0;
+static int64_t guard_clock_ms; /* for callers that have the time, in ms */
+static flake_gen flakes;       /* of the way, as all that follow */
 static sno_gen snos;
-static sno_gen laned_snos;
-static flake_lane lane_of_snos[2];
-static sno_gen sno_shard_0;
-#if PART == USUAL
-#if WAY == 0
-static _Atomic(uint64_t) floor_word;
-#endif
-static flake_prefetch prefetch;
-static flake_gen flakes128;
-#if WAY == 0
-static flake_gen uuids;
-#endif
-static flake_gen laned_flakes128;
-static flake_lane wide_lane[2];
-#endif
 static uint64_t ids[many];
 static flake128 ids128[many];
 static _Alignas(64) sno_id sno_ids[many]; /* what fills it takes other steps where it is aligned */
@@ -89,113 +67,94 @@ static void move_clock(int64_t ms) {
     guard_clock_ns += ms * 1000000;
 }
 
-#define NEXT(call)       well &= (call)(&flakes, &id) == FLAKE_OK
-#define LANES_NEXT       well &= flake_next(&lanes, &id) == FLAKE_OK
-#define TRY_AT           well &= flake_try_at(&flakes, guard_clock_ms, &id) == FLAKE_OK
-#define SHARD_NEXT       well &= flake_next(&flake_shard_0, &id) == FLAKE_OK
-#define SHARD_TRY_AT     well &= flake_try_at(&flake_shard_0, guard_clock_ms, &id) == FLAKE_OK
-#define SNO_TRY_AT       well &= sno_try_at(&snos, 42, guard_clock_ms, &sno) == FLAKE_OK
-#define SNO_SHARD_TRY_AT well &= sno_try_at(&sno_shard_0, 42, guard_clock_ms, &sno) == FLAKE_OK
-
-#if PART == NEW_UNITS
+/* Paths are named flake_lanes_next_coarse, say: by their way and their part. */
 #if WAY == 0
-#define PATHS(PATH)                                                                          \
-    PATH(flake_next_new_unit, 1, move_clock(1); NEXT(flake_next))                            \
-    PATH(flake_try_at_new_unit, 1, move_clock(1); TRY_AT)                                    \
-    PATH(sno_next_new_unit, 1, move_clock(4); well &= sno_next(&snos, 42, &sno) == FLAKE_OK) \
-    PATH(sno_try_at_new_unit, 1, move_clock(4); SNO_TRY_AT)
+#define OF_WAY _
 #elif WAY == 1
-#define PATHS(PATH)                                               \
-    PATH(flake_lanes_next_new_unit, 1, move_clock(1); LANES_NEXT) \
-    PATH(sno_lanes_next_new_unit, 1, move_clock(4);               \
-         well &= sno_next(&laned_snos, 42, &sno) == FLAKE_OK)
-#elif WAY == 2
-#define PATHS(PATH)                                                   \
-    PATH(flake_shard_next_new_unit, 1, move_clock(1); SHARD_NEXT)     \
-    PATH(flake_shard_try_at_new_unit, 1, move_clock(1); SHARD_TRY_AT) \
-    PATH(sno_shard_next_new_unit, 1, move_clock(4);                   \
-         well &= sno_next(&sno_shard_0, 42, &sno) == FLAKE_OK)        \
-    PATH(sno_shard_try_at_new_unit, 1, move_clock(4); SNO_SHARD_TRY_AT)
-#endif
-#elif PART == COARSE
-#define PATHS(PATH) PATHS_BY_CLOCK(PATH, coarse)
-#elif PART == FAST && WAY == 0
-#define PATHS(PATH)                                                                \
-    PATHS_BY_CLOCK(PATH, fast)                                                     \
-    PATH(flake_uuid7_bytes, 1, well &= flake_uuid7_bytes(id128.bytes) == FLAKE_OK) \
-    PATH(flake_uuid7, 1, well &= flake_uuid7(texts) == FLAKE_OK)                   \
-    PATH(flake_ulid_bytes, 1, well &= flake_ulid_bytes(id128.bytes) == FLAKE_OK)   \
-    PATH(flake_ulid, 1, well &= flake_ulid(texts) == FLAKE_OK)
-#elif PART == FAST
-#define PATHS(PATH) PATHS_BY_CLOCK(PATH, fast)
+#define OF_WAY _lanes_
 #else
-#if WAY == 0
-#define PATHS(PATH)                                                                               \
-    PATH(floor_given_cas, 1, id = by_cas(&floor_word, guard_clock_ns))                            \
-    PATH(floor_given_store, 1, id = by_store(&floor_word, guard_clock_ns))                        \
-    PATH(floor_store, 1, id = own_increment(&floor_word))                                         \
-    PATH(flake_next, 1, NEXT(flake_next))                                                         \
-    PATH(flake_try, 1, NEXT(flake_try))                                                           \
-    PATH(flake_try_at, 1, TRY_AT)                                                                 \
-    PATH(flake_prefetch_next, 1, well &= flake_prefetch_next(&prefetch, &id) == FLAKE_OK)         \
-    PATH(flake_next_n, many, well &= flake_next_n(&flakes, ids, many) == FLAKE_OK)                \
-    PATH(flake128_next, 1, well &= flake128_next(&flakes128, &id128) == FLAKE_OK)                 \
-    PATH(flake128_next_n, many, move_clock(1);                                                    \
-         well &= flake128_next_n(&flakes128, ids128, many) == FLAKE_OK)                           \
-    PATH(flake128_next_uuid7, 1, well &= flake128_next(&uuids, &id128) == FLAKE_OK)               \
-    PATH(sno_next, 1, well &= sno_next(&snos, 42, &sno) == FLAKE_OK)                              \
-    PATH(sno_try_at, 1, SNO_TRY_AT)                                                               \
-    PATH(sno_generate, 1, sno = sno_generate(42))                                                 \
-    PATH(sno_next_n, many, move_clock(4);                                                         \
-         well &= sno_next_n(&snos, 42, sno_ids, many) == FLAKE_OK)                                \
-    PATH(flake_format_dec, 1, well &= flake_format(id, FLAKE_DEC, texts, 24) > 0)                 \
-    PATH(flake_parse_dec, 1, well &= flake_parse("7380123456789012345", 19, FLAKE_DEC, &id) == 0) \
-    PATH(flake_format_base62, 1, well &= flake_format(id, FLAKE_BASE62, texts, 24) > 0)           \
-    PATH(flake128_to_uuid, 1, flake128_to_uuid(&id128, texts))                                    \
-    PATH(flake128_from_uuid, 1, well &= flake128_from_uuid(texts, 36, &id128) == FLAKE_OK)        \
-    PATH(flake128_to_ulid, 1, flake128_to_ulid(&id128, texts))                                    \
-    PATH(flake128_from_ulid, 1, well &= flake128_from_ulid(texts, 26, &id128) == FLAKE_OK)        \
-    PATH(flake128_to_uuid_n, many, flake128_to_uuid_n(ids128, many, texts))                       \
-    PATH(flake128_from_uuid_n, many, well &= flake128_from_uuid_n(texts, many, ids128) == 0)      \
-    PATH(flake128_to_ulid_n, many, flake128_to_ulid_n(ids128, many, texts))                       \
-    PATH(flake128_from_ulid_n, many, well &= flake128_from_ulid_n(texts, many, ids128) == 0)      \
-    PATH(sno_encode, 1, sno_encode(sno, texts))                                                   \
-    PATH(sno_decode, 1, well &= sno_decode(texts, 16, &sno) == FLAKE_OK)                          \
-    PATH(sno_encode_n, many, sno_encode_n(sno_ids, many, texts))                                  \
-    PATH(sno_decode_n, many, well &= sno_decode_n(texts, many, sno_ids) == FLAKE_OK)
-#elif WAY == 1
-#define PATHS(PATH)                                                                           \
-    PATH(flake_lanes_next, 1, LANES_NEXT)                                                     \
-    PATH(flake_lanes_next_n, many, well &= flake_next_n(&lanes, ids, many) == FLAKE_OK)       \
-    PATH(flake128_lanes_next, 1, well &= flake128_next(&laned_flakes128, &id128) == FLAKE_OK) \
-    PATH(flake128_lanes_next_n, many, move_clock(1);                                          \
-         well &= flake128_next_n(&laned_flakes128, ids128, many) == FLAKE_OK)                 \
-    PATH(sno_lanes_next, 1, well &= sno_next(&laned_snos, 42, &sno) == FLAKE_OK)              \
-    PATH(sno_lanes_next_n, many, move_clock(4);                                               \
-         well &= sno_next_n(&laned_snos, 42, sno_ids, many) == FLAKE_OK)
-#elif WAY == 2
-#define PATHS(PATH)                                                               \
-    PATH(flake_shard_next, 1, SHARD_NEXT)                                         \
-    PATH(flake_shard_try_at, 1, SHARD_TRY_AT)                                     \
-    PATH(sno_shard_next, 1, well &= sno_next(&sno_shard_0, 42, &sno) == FLAKE_OK) \
-    PATH(sno_shard_try_at, 1, SNO_SHARD_TRY_AT)
+#define OF_WAY _shard_
 #endif
+#define STEP
+#if PART == NEW_UNITS
+#define OF_PART _new_unit
+#undef STEP
+#define STEP move_clock(4);
+#elif PART == COARSE
+#define OF_PART _coarse
+#elif PART == FAST
+#define OF_PART _fast
+#else
+#define OF_PART
 #endif
-#if WAY == 0
-#define PATHS_BY_CLOCK(PATH, clock)               \
-    PATH(flake_next_##clock, 1, NEXT(flake_next)) \
-    PATH(sno_next_##clock, 1, well &= sno_next(&snos, 42, &sno) == FLAKE_OK)
-#elif WAY == 1
-#define PATHS_BY_CLOCK(PATH, clock)               \
-    PATH(flake_lanes_next_##clock, 1, LANES_NEXT) \
-    PATH(sno_lanes_next_##clock, 1, well &= sno_next(&laned_snos, 42, &sno) == FLAKE_OK)
-#elif WAY == 2
-#define PATHS_BY_CLOCK(PATH, clock)               \
-    PATH(flake_shard_next_##clock, 1, SHARD_NEXT) \
-    PATH(sno_shard_next_##clock, 1, well &= sno_next(&sno_shard_0, 42, &sno) == FLAKE_OK)
-#endif
+#define JOINED(header, way, call, part) header##way##call##part
+#define JOIN(header, way, call, part)   JOINED(header, way, call, part)
+#define NAME(header, call)              JOIN(header, OF_WAY, call, OF_PART)
 
-#define FUNCTION(name, n, ...)                                 \
+#define OK(call) well &= (call) == FLAKE_OK
+
+#define NEXT_PATHS(PATH)                                          \
+    PATH(NAME(flake, next), 1, STEP OK(flake_next(&flakes, &id))) \
+    PATH(NAME(sno, next), 1, STEP OK(sno_next(&snos, 42, &sno)))
+#define TRY_AT_PATHS(PATH)
+#define MANY_PATHS(PATH)
+#define OTHER_PATHS(PATH)
+#if WAY != 1 && (PART == USUAL || PART == NEW_UNITS)
+#undef TRY_AT_PATHS
+#define TRY_AT_PATHS(PATH)                                                            \
+    PATH(NAME(flake, try_at), 1, STEP OK(flake_try_at(&flakes, guard_clock_ms, &id))) \
+    PATH(NAME(sno, try_at), 1, STEP OK(sno_try_at(&snos, 42, guard_clock_ms, &sno)))
+#endif
+#if WAY != 2 && PART == USUAL
+static flake_gen flakes128;
+#undef MANY_PATHS
+#define MANY_PATHS(PATH)                                                  \
+    PATH(NAME(flake, next_n), many, OK(flake_next_n(&flakes, ids, many))) \
+    PATH(NAME(flake128, next), 1, OK(flake128_next(&flakes128, &id128)))  \
+    PATH(NAME(flake128, next_n), many, move_clock(1);                     \
+         OK(flake128_next_n(&flakes128, ids128, many)))                   \
+    PATH(NAME(sno, next_n), many, move_clock(4); OK(sno_next_n(&snos, 42, sno_ids, many)))
+#endif
+#if WAY == 0 && PART == USUAL
+static _Atomic(uint64_t) floor_word;
+static flake_prefetch prefetch;
+static flake_gen uuids;
+#undef OTHER_PATHS
+#define OTHER_PATHS(PATH)                                                                \
+    PATH(floor_given_cas, 1, id = by_cas(&floor_word, guard_clock_ns))                   \
+    PATH(floor_given_store, 1, id = by_store(&floor_word, guard_clock_ns))               \
+    PATH(floor_store, 1, id = own_increment(&floor_word))                                \
+    PATH(flake_try, 1, OK(flake_try(&flakes, &id)))                                      \
+    PATH(flake_prefetch_next, 1, OK(flake_prefetch_next(&prefetch, &id)))                \
+    PATH(flake128_next_uuid7, 1, OK(flake128_next(&uuids, &id128)))                      \
+    PATH(sno_generate, 1, sno = sno_generate(42))                                        \
+    PATH(flake_format_dec, 1, well &= flake_format(id, FLAKE_DEC, texts, 24) > 0)        \
+    PATH(flake_parse_dec, 1, OK(flake_parse("7380123456789012345", 19, FLAKE_DEC, &id))) \
+    PATH(flake_format_base62, 1, well &= flake_format(id, FLAKE_BASE62, texts, 24) > 0)  \
+    PATH(flake128_to_uuid, 1, flake128_to_uuid(&id128, texts))                           \
+    PATH(flake128_from_uuid, 1, OK(flake128_from_uuid(texts, 36, &id128)))               \
+    PATH(flake128_to_ulid, 1, flake128_to_ulid(&id128, texts))                           \
+    PATH(flake128_from_ulid, 1, OK(flake128_from_ulid(texts, 26, &id128)))               \
+    PATH(flake128_to_uuid_n, many, flake128_to_uuid_n(ids128, many, texts))              \
+    PATH(flake128_from_uuid_n, many, OK(flake128_from_uuid_n(texts, many, ids128)))      \
+    PATH(flake128_to_ulid_n, many, flake128_to_ulid_n(ids128, many, texts))              \
+    PATH(flake128_from_ulid_n, many, OK(flake128_from_ulid_n(texts, many, ids128)))      \
+    PATH(sno_encode, 1, sno_encode(sno, texts))                                          \
+    PATH(sno_decode, 1, OK(sno_decode(texts, 16, &sno)))                                 \
+    PATH(sno_encode_n, many, sno_encode_n(sno_ids, many, texts))                         \
+    PATH(sno_decode_n, many, OK(sno_decode_n(texts, many, sno_ids)))
+#elif WAY == 0 && PART == FAST
+#undef OTHER_PATHS
+#define OTHER_PATHS(PATH)                                          \
+    PATH(flake_uuid7_bytes, 1, OK(flake_uuid7_bytes(id128.bytes))) \
+    PATH(flake_uuid7, 1, OK(flake_uuid7(texts)))                   \
+    PATH(flake_ulid_bytes, 1, OK(flake_ulid_bytes(id128.bytes)))   \
+    PATH(flake_ulid, 1, OK(flake_ulid(texts)))
+#endif
+#define PATHS(PATH) NEXT_PATHS(PATH) TRY_AT_PATHS(PATH) MANY_PATHS(PATH) OTHER_PATHS(PATH)
+
+#define FUNCTION(name, n, ...) FUNCTION_NAMED(name, n, __VA_ARGS__)
+#define FUNCTION_NAMED(name, n, ...)                           \
     __attribute__((noinline)) static void guard_##name(void) { \
         for (int i = steps; i; i--) {                          \
             __VA_ARGS__;                                       \
@@ -204,8 +163,10 @@ static void move_clock(int64_t ms) {
     }
 PATHS(FUNCTION)
 
-#define RUN(name, n, ...)  guard_##name();
-#define LIST(name, n, ...) (void)printf("%s %d\n", #name, (n)*all_steps);
+#define RUN(name, ...)           RUN_NAMED(name, __VA_ARGS__)
+#define RUN_NAMED(name, ...)     guard_##name();
+#define LIST(name, n, ...)       LIST_NAMED(name, n, __VA_ARGS__)
+#define LIST_NAMED(name, n, ...) (void)printf("%s %d\n", #name, (n)*all_steps);
 
 static bool run(void) {
     publish();
@@ -216,27 +177,41 @@ static bool run(void) {
 
 static void list(void) { PATHS(LIST) }
 
-#if PART == USUAL
-/* Each has drawn its first id, for which it asks the system. */
-static bool begin_others(void) {
-    flake_options b = {0};
-    b.layout = flake_layout_boundary;
-    b.node = 1;
-    flake_options bl = b;
-    bl.lanes = wide_lane;
-    bl.lane_count = 2;
-#if WAY == 0
-    flake_options o = {0};
-    o.layout = flake_layout_uuid7;
-    well = flake_init(&uuids, &o, NULL) == FLAKE_OK && flake128_next(&uuids, &id128) == FLAKE_OK;
+static bool begin(void) {
+    flake_options o = {0}, s = {0};
+    move_clock(1767225600000);
+    o.layout = flake_layout_of(36, 4, 24, guard_clock_ms - 1000);
+    o.clock.kind = s.clock.kind = PART == COARSE ? FLAKE_CLOCK_COARSE
+                                  : PART == FAST ? FLAKE_CLOCK_FAST
+                                                 : FLAKE_CLOCK_EXACT;
+#if WAY == 1
+    static flake_lane lane[2], sno_lane[2];
+    o.lanes = lane;
+    s.lanes = sno_lane;
+    o.lane_count = s.lane_count = 2;
 #endif
-    return well && flake_init(&flakes128, &b, NULL) == FLAKE_OK &&
-           flake_init(&laned_flakes128, &bl, NULL) == FLAKE_OK &&
-           flake_prefetch_init(&prefetch, &flakes, 1000, 0, NULL) == FLAKE_OK;
-}
-#elif PART == FAST
-/* They know the counter's pace, and have a lease. */
-static bool begin_others(void) {
+#if WAY == 2
+    OK(flake_init_shards(&flakes, 1, &o, NULL));
+    OK(sno_init_shards(&snos, 1, NULL, &s, NULL));
+#else
+    OK(flake_init(&flakes, &o, NULL));
+    OK(sno_init(&snos, NULL, &s, NULL));
+#endif
+#if WAY == 0 && PART == USUAL /* it has drawn its first id, for which it asks the system */
+    flake_options u = {0};
+    u.layout = flake_layout_uuid7;
+    OK(flake_prefetch_init(&prefetch, &flakes, 1000, 0, NULL));
+    OK(flake_init(&uuids, &u, NULL));
+    OK(flake128_next(&uuids, &id128));
+#endif
+#if WAY != 2 && PART == USUAL
+    static flake_lane wide_lane[2];
+    o.layout = flake_layout_boundary;
+    o.node = 1;
+    if (o.lanes) o.lanes = wide_lane;
+    OK(flake_init(&flakes128, &o, NULL));
+#endif
+#if PART == FAST /* they know the counter's pace, and have a lease */
     steps = 1;
     for (int i = 0; i < 4; i++) {
         move_clock(20);
@@ -244,33 +219,8 @@ static bool begin_others(void) {
         well &= run();
     }
     steps = all_steps;
+#endif
     return well;
-}
-#else
-static bool begin_others(void) { return true; }
-#endif
-
-static bool begin(void) {
-    flake_options o = {0}, s = {0};
-    move_clock(1767225600000);
-    o.layout = flake_layout_of(36, 4, 24, guard_clock_ms - 1000);
-#if PART == COARSE
-    o.clock.kind = FLAKE_CLOCK_COARSE;
-    s.clock.kind = FLAKE_CLOCK_COARSE;
-#elif PART == FAST
-    o.clock.kind = FLAKE_CLOCK_FAST;
-    s.clock.kind = FLAKE_CLOCK_FAST;
-#endif
-    flake_options ol = o, sl = s;
-    ol.lanes = lane;
-    sl.lanes = lane_of_snos;
-    ol.lane_count = sl.lane_count = 2;
-    return flake_init(&flakes, &o, NULL) == FLAKE_OK &&
-           flake_init_shards(&flake_shard_0, 1, &o, NULL) == FLAKE_OK &&
-           flake_init(&lanes, &ol, NULL) == FLAKE_OK &&
-           sno_init(&snos, NULL, &s, NULL) == FLAKE_OK &&
-           sno_init_shards(&sno_shard_0, 1, NULL, &s, NULL) == FLAKE_OK &&
-           sno_init(&laned_snos, NULL, &sl, NULL) == FLAKE_OK && begin_others();
 }
 
 const guard_part PART_NUMBER(PART, WAY) = {begin, run, list};

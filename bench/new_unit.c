@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "new_unit.h"
+#include "shim.h"
 #include "floors.h"
 #include "flake.h"
 #include "sno.h"
@@ -8,14 +8,9 @@
 
 enum { meta = 42, most_lanes = 2 };
 
-static flake_gen flakes;
-static flake_gen flake_shard_0;
-static flake_gen laned_flakes;
-static flake_lane lanes_of_flakes[most_lanes];
-static sno_gen snos;
-static sno_gen sno_shard_0;
-static sno_gen laned_snos;
-static flake_lane lanes_of_snos[most_lanes];
+static flake_gen flake_whole, flake_shard, flake_laned;
+static sno_gen sno_whole, sno_shard, sno_laned;
+static flake_lane lanes_of_flakes[most_lanes], lanes_of_snos[most_lanes];
 static _Atomic(uint64_t) clocked_word, given_word;
 static int64_t clock_ns, given_ms;
 
@@ -40,16 +35,16 @@ bool begin_new_units(unsigned threads) {
     f.clock.now_ns = s.clock.now_ns = leap_ns;
     f.clock.user = s.clock.user = &clock_ns;
     f.node = pool.partition = 3;
-    if (threads != 1 || flake_init(&flakes, &f, NULL) != FLAKE_OK ||
-        flake_init_shards(&flake_shard_0, 1, &f, NULL) != FLAKE_OK ||
-        sno_init(&snos, &pool, &s, NULL) != FLAKE_OK ||
-        sno_init_shards(&sno_shard_0, 1, &pool, &s, NULL) != FLAKE_OK)
+    if (threads != 1 || flake_init(&flake_whole, &f, NULL) != FLAKE_OK ||
+        flake_init_shards(&flake_shard, 1, &f, NULL) != FLAKE_OK ||
+        sno_init(&sno_whole, &pool, &s, NULL) != FLAKE_OK ||
+        sno_init_shards(&sno_shard, 1, &pool, &s, NULL) != FLAKE_OK)
         return false;
     f.lanes = lanes_of_flakes;
     s.lanes = lanes_of_snos;
     f.lane_count = s.lane_count = most_lanes;
-    return flake_init(&laned_flakes, &f, NULL) == FLAKE_OK &&
-           sno_init(&laned_snos, &pool, &s, NULL) == FLAKE_OK;
+    return flake_init(&flake_laned, &f, NULL) == FLAKE_OK &&
+           sno_init(&sno_laned, &pool, &s, NULL) == FLAKE_OK;
 }
 
 #define ONE_BY_ONE(name, type, ...)                   \
@@ -75,21 +70,14 @@ ONE_BY_ONE(floor_leaping_store, uint64_t, ids[i] = by_store_from(&clocked_word, 
 ONE_BY_ONE(floor_given_leaping_cas, uint64_t, ids[i] = by_cas_from(&given_word, given_start()))
 ONE_BY_ONE(floor_given_leaping_store, uint64_t, ids[i] = by_store_from(&given_word, given_start()))
 
-ONE_BY_ONE(new_unit_flake_next, uint64_t, well &= flake_next(&flakes, &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(new_unit_flake_try_at, uint64_t,
-           well &= flake_try_at(&flakes, leap_ms(), &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(new_unit_flake_shard_next, uint64_t,
-           well &= flake_next(&flake_shard_0, &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(new_unit_flake_shard_try_at, uint64_t,
-           well &= flake_try_at(&flake_shard_0, leap_ms(), &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(new_unit_flake_lanes_next, uint64_t,
-           well &= flake_next(&laned_flakes, &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(new_unit_sno_next, sno_id, well &= sno_next(&snos, meta, &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(new_unit_sno_try_at, sno_id,
-           well &= sno_try_at(&snos, meta, leap_ms(), &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(new_unit_sno_shard_next, sno_id,
-           well &= sno_next(&sno_shard_0, meta, &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(new_unit_sno_shard_try_at, sno_id,
-           well &= sno_try_at(&sno_shard_0, meta, leap_ms(), &ids[i]) == FLAKE_OK)
-ONE_BY_ONE(new_unit_sno_lanes_next, sno_id,
-           well &= sno_next(&laned_snos, meta, &ids[i]) == FLAKE_OK)
+#define NEW_UNITS(header, type, ...)                                                         \
+    NEW_UNIT(header##_next, type, header##_next(&header##_whole, __VA_ARGS__ &ids[i]))       \
+    NEW_UNIT(header##_shard_next, type, header##_next(&header##_shard, __VA_ARGS__ &ids[i])) \
+    NEW_UNIT(header##_lanes_next, type, header##_next(&header##_laned, __VA_ARGS__ &ids[i])) \
+    NEW_UNIT(header##_try_at, type,                                                          \
+             header##_try_at(&header##_whole, __VA_ARGS__ leap_ms(), &ids[i]))               \
+    NEW_UNIT(header##_shard_try_at, type,                                                    \
+             header##_try_at(&header##_shard, __VA_ARGS__ leap_ms(), &ids[i]))
+#define NEW_UNIT(name, type, call) ONE_BY_ONE(new_unit_##name, type, well &= (call) == FLAKE_OK)
+NEW_UNITS(flake, uint64_t, )
+NEW_UNITS(sno, sno_id, meta, )

@@ -365,56 +365,47 @@ def plot_lines(name, title, x_unit, y_unit, xs, lines):
 # ---- the rows, in words ----
 
 # Those that a run has no figure of are left out.
+EXACT, GIVEN = "exact clock", "caller's time"
+
+
+def by_clock(row, label):
+    return [(row + end, label, f"{clock} clock") for end, clock in (("", "exact"), ("_coarse", "coarse"), ("_fast", "fast"))]
+
+
+def new_units(header):
+    """Calls each in a new unit."""
+    next_, at = f"`{header}_next`", f"`{header}_try_at`"
+    return [(f"{header}/{call}_new_unit", f"{label}, each in a new unit", clock) for call, label, clock in (
+        ("next", next_, "a variable"), ("lanes_next", f"{next_} with lanes", "a variable"),
+        ("shard_next", f"{next_} with `single_thread`", "a variable"), ("try_at", at, GIVEN),
+        ("shard_try_at", f"{at} with `single_thread`", GIVEN))]
+
+
 ONE_ID = [
-    ("flake/next", "`flake_next`", "exact clock"),
-    ("flake/next_coarse", "`flake_next`", "coarse clock"),
-    ("flake/next_fast", "`flake_next`", "fast clock"),
-    ("flake/try", "`flake_try`", "exact clock"),
-    ("flake/try_at", "`flake_try_at`", "caller's time"),
-    ("flake/shard_next", "`flake_next` with `single_thread`", "exact clock"),
-    ("flake/shard_next_coarse", "`flake_next` with `single_thread`", "coarse clock"),
-    ("flake/shard_next_fast", "`flake_next` with `single_thread`", "fast clock"),
-    ("flake/shard_try_at", "`flake_try_at` with `single_thread`", "caller's time"),
-    ("flake/lanes_next", "`flake_next` with lanes", "exact clock"),
-    ("flake/lanes_next_coarse", "`flake_next` with lanes", "coarse clock"),
-    ("flake/lanes_next_fast", "`flake_next` with lanes", "fast clock"),
-    ("flake/prefetch_1024", "`flake_prefetch_next`, stock of 1024", "exact clock"),
-    *((f"flake/{call}_new_unit", f"{label}, each in a new unit", clock) for call, label, clock in (
-        ("next", "`flake_next`", "a variable"), ("lanes_next", "`flake_next` with lanes", "a variable"),
-        ("shard_next", "`flake_next` with `single_thread`", "a variable"), ("try_at", "`flake_try_at`", "caller's time"),
-        ("shard_try_at", "`flake_try_at` with `single_thread`", "caller's time"))),
-    ("sno/next", "`sno_next`", "exact clock"),
-    ("sno/next_coarse", "`sno_next`", "coarse clock"),
-    ("sno/next_fast", "`sno_next`", "fast clock"),
-    ("sno/try", "`sno_try`", "exact clock"),
-    ("sno/generate", "`sno_generate`", "exact clock"),
-    ("sno/try_at", "`sno_try_at`", "caller's time"),
-    ("sno/lanes_next", "`sno_next` with lanes", "exact clock"),
-    ("sno/lanes_next_coarse", "`sno_next` with lanes", "coarse clock"),
-    ("sno/lanes_next_fast", "`sno_next` with lanes", "fast clock"),
-    ("sno/shard_next", "`sno_next` with `single_thread`", "exact clock"),
-    ("sno/shard_next_coarse", "`sno_next` with `single_thread`", "coarse clock"),
-    ("sno/shard_next_fast", "`sno_next` with `single_thread`", "fast clock"),
-    ("sno/shard_try_at", "`sno_try_at` with `single_thread`", "caller's time"),
-    *((f"sno/{call}_new_unit", f"{label}, each in a new unit", clock) for call, label, clock in (
-        ("next", "`sno_next`", "a variable"), ("lanes_next", "`sno_next` with lanes", "a variable"),
-        ("shard_next", "`sno_next` with `single_thread`", "a variable"), ("try_at", "`sno_try_at`", "caller's time"),
-        ("shard_try_at", "`sno_try_at` with `single_thread`", "caller's time"))),
-    ("flake128/next", "`flake128_next`", "exact clock"),
-    ("flake128/next_coarse", "`flake128_next`", "coarse clock"),
-    ("flake128/next_fast", "`flake128_next`", "fast clock"),
-    ("flake128/lanes_next", "`flake128_lanes_next`", "exact clock"),
-    ("flake128/lanes_next_coarse", "`flake128_lanes_next`", "coarse clock"),
-    ("flake128/lanes_next_fast", "`flake128_lanes_next`", "fast clock"),
-    ("flake128/try_at", "`flake128_try_at`", "caller's time"),
-    ("flake/uuid7_bytes", "`flake_uuid7_bytes`", "fast clock"),
-    ("flake/uuid7", "`flake_uuid7`, text", "fast clock"),
-    ("flake/ulid_bytes", "`flake_ulid_bytes`", "fast clock"),
-    ("flake/ulid", "`flake_ulid`, text", "fast clock"),
-    ("flake128/uuid7_next", "`flake128_next`, UUIDv7", "exact clock"),
-    ("flake128/uuid8_next", "`flake128_next`, UUIDv8", "exact clock"),
-    ("flake128/ulid_next", "`flake128_next`, ULID", "exact clock"),
-    ("flake128/uuid7_lanes_next", "`flake128_lanes_next`, UUIDv7", "exact clock"),
+    *by_clock("flake/next", "`flake_next`"),
+    ("flake/try", "`flake_try`", EXACT),
+    ("flake/try_at", "`flake_try_at`", GIVEN),
+    *by_clock("flake/shard_next", "`flake_next` with `single_thread`"),
+    ("flake/shard_try_at", "`flake_try_at` with `single_thread`", GIVEN),
+    *by_clock("flake/lanes_next", "`flake_next` with lanes"),
+    ("flake/prefetch_1024", "`flake_prefetch_next`, stock of 1024", EXACT),
+    *new_units("flake"),
+    *by_clock("sno/next", "`sno_next`"),
+    ("sno/try", "`sno_try`", EXACT),
+    ("sno/generate", "`sno_generate`", EXACT),
+    ("sno/try_at", "`sno_try_at`", GIVEN),
+    *by_clock("sno/lanes_next", "`sno_next` with lanes"),
+    *by_clock("sno/shard_next", "`sno_next` with `single_thread`"),
+    ("sno/shard_try_at", "`sno_try_at` with `single_thread`", GIVEN),
+    *new_units("sno"),
+    *by_clock("flake128/next", "`flake128_next`"),
+    *by_clock("flake128/lanes_next", "`flake128_lanes_next`"),
+    ("flake128/try_at", "`flake128_try_at`", GIVEN),
+    *((f"flake/{call}", f"`flake_{call}`{'' if 'bytes' in call else ', text'}", "fast clock")
+      for call in ("uuid7_bytes", "uuid7", "ulid_bytes", "ulid")),
+    *((f"flake128/{form}_next", f"`flake128_next`, {label}", EXACT)
+      for form, label in (("uuid7", "UUIDv7"), ("uuid8", "UUIDv8"), ("ulid", "ULID"))),
+    ("flake128/uuid7_lanes_next", "`flake128_lanes_next`, UUIDv7", EXACT),
 ]
 
 FLOORS = [
@@ -487,7 +478,7 @@ def boost_version():
 NATIVE_PEERS = [
     ("peer/atomic_counter", "`std::atomic` counter", lambda: MACHINE["compiler"],
      "no time; one process; restarts with it"),
-    ("peer/mutex_snowflake", "mutex snowflake (`bench/mutex_snowflake.h`)", lambda: "",
+    ("peer/mutex_snowflake", "mutex snowflake (`bench/shim.c`)", lambda: "",
      "a preempted holder stops all threads; spins when a unit is exhausted; repeats IDs after `fork()`"),
     ("peer/libuuid_v1", "libuuid v1", lambda: VERSIONS.get("libuuid", ""),
      "safe across processes only with a daemon or a lock file; texts do not sort by time"),

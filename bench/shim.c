@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* CLOCK_REALTIME_COARSE */
 #include "shim.h"
-#include "unique.h"
 #include "floors.h"
-#include "new_unit.h"
-#include "mutex_snowflake.h"
 #include "flake.h"
 #include "sno.h"
 #include <inttypes.h>
@@ -39,25 +36,6 @@ enum {
     slow_burst_ids = 256,  /* of peers that take a microsecond */
     uuid_burst_ids = 1024, /* which don't follow one another, so that each takes room */
     rival_ids = 64
-};
-
-/* Whether ids are looked at for their order, and whether one that does not rise is a failure. */
-typedef enum order { any_order, order_told, rising_in_a_thread, rising } order;
-
-struct bench_row {
-    const char *name, *floor;
-    bool (*begin)(unsigned threads);
-    /* Makes n ids, or takes the first n of what `begin` has prepared; false: something failed. */
-    bool (*draw)(unsigned thread, void *out, size_t n);
-    unique_key (*key)(const void *ids, size_t at); /* NULL: no ids */
-    bool (*check)(const void *out, size_t n);      /* NULL, or is the output right? */
-    size_t id_size, burst;
-    double cap;
-    int clock;       /* of the generator, which a paced row waits for */
-    int64_t unit_ns; /* 0: no pace needed; else a burst each unit of this length */
-    bool crowds, saturates;
-    size_t at_once; /* ids that a call makes: all draws are of a multiple of it */
-    order order;
 };
 
 /* ---- clocks ---- */
@@ -115,11 +93,9 @@ unsigned bench_cores(void) {
 
 static _Atomic(uint64_t) floor_word;
 
-typedef struct own_word {
+static struct own_word {
     _Alignas(128) _Atomic(uint64_t) word;
-} own_word;
-
-static own_word own_words[most];
+} own_words[most];
 
 #define FLOOR(name, value) EACH(name, uint64_t, DONE(ids[i] = (value)))
 FLOOR(floor_cas, cas_increment(&floor_word))
@@ -146,24 +122,12 @@ AT_ONCE(floor_memset_16, DONE(memset(out, (int)thread + 1, n * 16)))
 
 /* ---- generators ---- */
 
-static flake_gen flakes;
-static flake_gen flake_shards[most];
-
-/* A line of its own for each thread's stock. */
-typedef struct own_prefetch {
-    _Alignas(128) flake_prefetch stock;
-} own_prefetch;
-
-static own_prefetch prefetches[most];
-static flake_gen flakes128;
-static sno_gen snos;
-static sno_gen sno_shards[most];
-static flake_gen laned_flakes;
-static flake_gen laned_flakes128;
-static sno_gen laned_snos;
-static flake_lane flake_lanes_of_cores[most], wide_lanes_of_cores[most];
-static flake_lane sno_lanes_of_cores[most];
-static mutex_snowflake mutex_flakes = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static flake_gen flakes, flakes128, laned_flakes, laned_flakes128, flake_shards[most];
+static sno_gen snos, laned_snos, sno_shards[most];
+static flake_lane flake_lanes_of_cores[most], wide_lanes_of_cores[most], sno_lanes_of_cores[most];
+static struct own_prefetch {
+    _Alignas(128) flake_prefetch stock; /* a line of its own for each thread's */
+} prefetches[most];
 
 enum { meta = 42, node = 3, prefetch_ids = 1024 };
 
@@ -177,12 +141,12 @@ static flake_layout roomy(void) {
     return flake_layout_of(36, 4, 24, (exact_ns() / 1000000 / day_ms - 1) * day_ms);
 }
 
-static flake_options flake_opts(flake_layout layout, int kind) {
+static flake_options flake_opts(flake_layout layout, uint64_t node_number, int64_t max_wait_ms, int kind) {
     flake_options o;
     memset(&o, 0, sizeof o);
     o.layout = layout;
-    o.node = node;
-    o.max_wait_ms = 60000;
+    o.node = node_number;
+    o.max_wait_ms = max_wait_ms;
     o.clock.kind = kind;
     return o;
 }
@@ -196,7 +160,7 @@ static bool begin_pair(flake_gen *g, flake_gen *laned, flake_lane *lanes_of_core
 }
 
 static bool begin_flake(unsigned threads, flake_layout layout, int kind) {
-    const flake_options o = flake_opts(layout, kind);
+    const flake_options o = flake_opts(layout, node, 60000, kind);
     if (!begin_pair(&flakes, &laned_flakes, flake_lanes_of_cores, &o)) return false;
     for (unsigned i = 0; i < threads; i++)
         if (flake_prefetch_init(&prefetches[i].stock, &flakes, prefetch_ids, 0, NULL) != FLAKE_OK) return false;
@@ -204,19 +168,16 @@ static bool begin_flake(unsigned threads, flake_layout layout, int kind) {
 }
 
 static bool begin_flake128(flake_layout layout, int kind) {
-    flake_options o = flake_opts(layout, kind);
-    o.node = layout.node_bits ? 0x0242ac110002 : 0;
-    o.max_wait_ms = 0;
+    const flake_options o = flake_opts(layout, layout.node_bits ? 0x0242ac110002 : 0, 0, kind);
     return begin_pair(&flakes128, &laned_flakes128, wide_lanes_of_cores, &o);
 }
 
 static bool begin_sno(unsigned threads, int kind) {
     sno_snapshot pool; /* the whole of it */
-    flake_options o;
-    memset(&o, 0, sizeof o);
+    static const flake_layout none;
+    flake_options o = flake_opts(none, 0, 0, kind);
     memset(&pool, 0, sizeof pool);
     pool.partition = node;
-    o.clock.kind = kind;
     if (sno_init(&snos, &pool, &o, NULL) != FLAKE_OK) return false;
     if (sno_init_shards(sno_shards, threads, &pool, &o, NULL) != FLAKE_OK) return false;
     o.lanes = sno_lanes_of_cores;
@@ -224,14 +185,34 @@ static bool begin_sno(unsigned threads, int kind) {
     return sno_init(&laned_snos, &pool, &o, NULL) == FLAKE_OK;
 }
 
-static bool begin_mutex(flake_layout l) {
-    mutex_flakes.epoch_ms = l.epoch_ms;
-    mutex_flakes.last_ms = 0;
-    mutex_flakes.seq = 0;
-    mutex_flakes.seq_mask = ((uint64_t)1 << l.seq_bits) - 1;
-    mutex_flakes.node = node;
-    mutex_flakes.node_shift = l.node_shift;
-    mutex_flakes.time_shift = l.time_shift;
+/* The generator that is written by hand where there is no library: a mutex, the last millisecond and a sequence
+ * number. It does what most such generators do, and as well as they can: one clock reading for each id, a full
+ * unit is waited out with the lock held, and a clock that was put back is refused. */
+static struct mutex_snowflake {
+    pthread_mutex_t lock;
+    flake_layout layout;
+    int64_t last_ms;
+    uint64_t seq;
+} mutex_flakes;
+
+static bool mutex_snowflake_next(struct mutex_snowflake *g, uint64_t *id) {
+    (void)pthread_mutex_lock(&g->lock);
+    int64_t now_ms = exact_ns() / 1000000;
+    const bool well = now_ms >= g->last_ms;
+    if (well) {
+        g->seq = now_ms > g->last_ms ? 0 : (g->seq + 1) & (((uint64_t)1 << g->layout.seq_bits) - 1);
+        while (g->seq == 0 && now_ms <= g->last_ms) now_ms = exact_ns() / 1000000;
+        g->last_ms = now_ms;
+        *id = (uint64_t)(now_ms - g->layout.epoch_ms) << g->layout.time_shift |
+              (uint64_t)node << g->layout.node_shift | g->seq;
+    }
+    (void)pthread_mutex_unlock(&g->lock);
+    return well;
+}
+
+static bool begin_mutex(flake_layout layout) {
+    const struct mutex_snowflake begun = {PTHREAD_MUTEX_INITIALIZER, layout, 0, 0};
+    mutex_flakes = begun;
     return true;
 }
 
@@ -282,27 +263,19 @@ EACH_AT(flake128_try_at_1, flake128, flake128_try_at(&flakes128, now_ns / 100000
 EACH_AT(sno_try_at_1, sno_id, sno_try_at(&snos, meta, now_ns / 1000000, &ids[i]) == FLAKE_OK)
 EACH_AT(sno_shard_try_at_1, sno_id, sno_try_at(&sno_shards[thread], meta, now_ns / 1000000, &ids[i]) == FLAKE_OK)
 
-#define BATCHES(name, type, call)                                  \
-    BURST(name##_1, type, 1, (void)0, call(ids + i, 1) == 0)       \
-    BURST(name##_16, type, 16, (void)0, call(ids + i, 16) == 0)    \
-    BURST(name##_256, type, 256, (void)0, call(ids + i, 256) == 0) \
-    BURST(name##_4096, type, 4096, (void)0, call(ids + i, 4096) == 0)
-#define FLAKE_N(ids, n)          flake_next_n(&flakes, ids, n)
-#define FLAKE_SHARD_N(ids, n)    flake_next_n(&flake_shards[thread], ids, n)
-#define FLAKE128_N(ids, n)       flake128_next_n(&flakes128, ids, n)
-#define SNO_N(ids, n)            sno_next_n(&snos, meta, ids, n)
-#define SNO_SHARD_N(ids, n)      sno_next_n(&sno_shards[thread], meta, ids, n)
-#define FLAKE_LANES_N(ids, n)    flake_next_n(&laned_flakes, ids, n)
-#define FLAKE128_LANES_N(ids, n) flake128_next_n(&laned_flakes128, ids, n)
-#define SNO_LANES_N(ids, n)      sno_next_n(&laned_snos, meta, ids, n)
-BATCHES(lanes_batch, uint64_t, FLAKE_LANES_N)
-BATCHES(flake128_lanes_batch, flake128, FLAKE128_LANES_N)
-BATCHES(sno_lanes_batch, sno_id, SNO_LANES_N)
-BATCHES(flake_batch, uint64_t, FLAKE_N)
-BATCHES(shard_batch, uint64_t, FLAKE_SHARD_N)
-BATCHES(flake128_batch, flake128, FLAKE128_N)
-BATCHES(sno_batch, sno_id, SNO_N)
-BATCHES(sno_shard_batch, sno_id, SNO_SHARD_N)
+/* The call asks for `size` ids. */
+#define BATCH(name, type, n, call) BURST(name##_##n, type, n, enum { size = n }, (call) == FLAKE_OK)
+#define BATCHES(name, type, call)                              \
+    BATCH(name, type, 1, call) BATCH(name, type, 16, call)     \
+    BATCH(name, type, 256, call) BATCH(name, type, 4096, call)
+BATCHES(flake_batch, uint64_t, flake_next_n(&flakes, ids + i, size))
+BATCHES(lanes_batch, uint64_t, flake_next_n(&laned_flakes, ids + i, size))
+BATCHES(shard_batch, uint64_t, flake_next_n(&flake_shards[thread], ids + i, size))
+BATCHES(flake128_batch, flake128, flake128_next_n(&flakes128, ids + i, size))
+BATCHES(flake128_lanes_batch, flake128, flake128_next_n(&laned_flakes128, ids + i, size))
+BATCHES(sno_batch, sno_id, sno_next_n(&snos, meta, ids + i, size))
+BATCHES(sno_lanes_batch, sno_id, sno_next_n(&laned_snos, meta, ids + i, size))
+BATCHES(sno_shard_batch, sno_id, sno_next_n(&sno_shards[thread], meta, ids + i, size))
 
 #ifdef HAS_LIBUUID
 EACH(libuuid_v1, unsigned char, DONE(uuid_generate_time(ids + 16 * i)))
@@ -399,15 +372,13 @@ static bool begin_day(unsigned threads) {
     (void)threads;
     for (unsigned i = 0; i < text_ids; i++) {
         flake_parts p;
-        flake_parts p128;
         memset(&p, 0, sizeof p);
-        memset(&p128, 0, sizeof p128);
-        p128.unix_ms = p.unix_ms = from_ms + day_ms / text_ids * i;
-        p128.seq = p.seq = i * 7 % 4096;
+        p.unix_ms = from_ms + day_ms / text_ids * i;
+        p.seq = i * 7 % 4096;
         p.node = i % 1024;
-        p128.node = 0x0242ac110002;
         well &= flake_compose(&layout, &p, &day_flakes[i]) == FLAKE_OK;
-        well &= flake128_compose(&flake_layout_boundary, &p128, &day_flakes128[i]) == FLAKE_OK;
+        p.node = 0x0242ac110002;
+        well &= flake128_compose(&flake_layout_boundary, &p, &day_flakes128[i]) == FLAKE_OK;
         well &= sno_compose((uint64_t)(p.unix_ms - 1262304000000) / 4, i & 1, (uint8_t)i, node, (uint16_t)(i * 17),
                             &day_snos[i]) == FLAKE_OK;
     }
@@ -503,41 +474,37 @@ ID_TEXTS(ulid, 27)
 #define MEMSET_ROW(size)                                                                                           \
     ROW("floor/memset_" #size, "", begin_nothing, floor_memset_##size, NULL, NULL, size, batch_burst_ids, 0, 0, 0, \
         false, false, 1, any_order)
-#define FLAKE_ROW(name, floor, begin, draw) \
-    ROW("flake/" name, floor, begin, draw, key_of_64, NULL, 8, burst_ids, ROOMY_CAP, 0, 0, true, false, 1, any_order)
-/* A row for each clock; `floor` without the clock's name. */
-#define FLAKE_ROWS(name, floor, draw)                                               \
-    FLAKE_ROW(name, "floor/exact_" floor, begin_roomy_exact, draw),                 \
-        FLAKE_ROW(name "_coarse", "floor/coarse_" floor, begin_roomy_coarse, draw), \
-        FLAKE_ROW(name "_fast", "floor/counter_" floor, begin_roomy_fast, draw)
+/* A row for each clock; `floor` and `begin` without the clock's name. */
+#define ROWS_BY_CLOCK(ROW_OF, name, floor, begin, draw)                     \
+    ROW_OF(name, "floor/exact_" floor, begin##_exact, draw, EXACT),         \
+        ROW_OF(name "_coarse", "floor/coarse_" floor, begin##_coarse, draw, COARSE), \
+        ROW_OF(name "_fast", "floor/counter_" floor, begin##_fast, draw, FAST)
+#define FLAKE_ROW(name, floor, begin, draw, KIND)                                                                  \
+    ROW("flake/" name, floor, begin, draw, key_of_64, NULL, 8, burst_ids, ROOMY_CAP, FLAKE_CLOCK_##KIND, 0, true,  \
+        false, 1, any_order)
+#define FLAKE_ROWS(name, floor, draw) ROWS_BY_CLOCK(FLAKE_ROW, name, floor, begin_roomy, draw)
 #define SNO_ROW(name, floor, begin, draw, KIND)                                                                    \
     ROW("sno/" name, floor, begin, draw, key_of_80, NULL, 10, burst_ids, SNO_CAP, FLAKE_CLOCK_##KIND, SNO_UNIT_NS, \
         true, false, 1, any_order)
-#define SNO_ROWS(name, floor, draw)                                                     \
-    SNO_ROW(name, "floor/exact_" floor, begin_sno_exact, draw, EXACT),                  \
-        SNO_ROW(name "_coarse", "floor/coarse_" floor, begin_sno_coarse, draw, COARSE), \
-        SNO_ROW(name "_fast", "floor/counter_" floor, begin_sno_fast, draw, FAST)
+#define SNO_ROWS(name, floor, draw) ROWS_BY_CLOCK(SNO_ROW, name, floor, begin_sno, draw)
 /* Ids of 128 bits, or their texts. */
 #define FORM_ROW(name, floor, begin, draw, KIND, key, bytes, burst, order)                                             \
     ROW(name, floor, begin, draw, key, NULL, bytes, burst, WIDE_CAP, FLAKE_CLOCK_##KIND, WIDE_UNIT_NS, true, false, 1, \
         order)
 #define WIDE_ROW(name, floor, begin, draw, KIND) \
     FORM_ROW("flake128/" name, floor, begin, draw, KIND, key_of_128, 16, burst_ids, any_order)
-#define WIDE_ROWS(name, floor, draw)                                                          \
-    WIDE_ROW(name, "floor/exact_" floor, begin_flake128_exact, draw, EXACT),                  \
-        WIDE_ROW(name "_coarse", "floor/coarse_" floor, begin_flake128_coarse, draw, COARSE), \
-        WIDE_ROW(name "_fast", "floor/counter_" floor, begin_flake128_fast, draw, FAST)
+#define WIDE_ROWS(name, floor, draw) ROWS_BY_CLOCK(WIDE_ROW, name, floor, begin_flake128, draw)
 #define UUID_ROW(name, floor, begin, draw, order) \
     FORM_ROW("flake128/" name, floor, begin, draw, EXACT, key_of_128, 16, uuid_burst_ids, order)
 #define DEFAULT_ROW(name, draw, key, bytes) \
     FORM_ROW("flake/" name, "floor/exact_fetch_add", begin_nothing, draw, FAST, key, bytes, uuid_burst_ids, rising)
-#define BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns) \
-    ORDERED_BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns, any_order)
+#define FLAKE_BATCH_ROWS(name, floor, draw) \
+    BATCH_ROWS(name, floor, begin_roomy_exact, draw, key_of_64, 8, ROOMY_CAP, 0, any_order)
 #define SNO_BATCH_ROWS(name, floor, draw) \
-    BATCH_ROWS(name, floor, begin_sno_exact, draw, key_of_80, 10, SNO_CAP, SNO_UNIT_NS)
+    BATCH_ROWS(name, floor, begin_sno_exact, draw, key_of_80, 10, SNO_CAP, SNO_UNIT_NS, any_order)
 #define WIDE_BATCH_ROWS(name, floor, begin, draw, order) \
-    ORDERED_BATCH_ROWS(name, floor, begin, draw, key_of_128, 16, WIDE_CAP, WIDE_UNIT_NS, order)
-#define ORDERED_BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns, order)     \
+    BATCH_ROWS(name, floor, begin, draw, key_of_128, 16, WIDE_CAP, WIDE_UNIT_NS, order)
+#define BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns, order)             \
     BATCH_ROW(name, floor, begin, draw, 1, key, bytes, cap, unit_ns, false, order),       \
         BATCH_ROW(name, floor, begin, draw, 16, key, bytes, cap, unit_ns, true, order),   \
         BATCH_ROW(name, floor, begin, draw, 256, key, bytes, cap, unit_ns, false, order), \
@@ -564,9 +531,10 @@ ID_TEXTS(ulid, 27)
         TEXT_ROW("flake128/to_" #form "_n", "floor/copy", begin_day, to_##form##_n, check_##form, size),    \
         TEXT_ROW("flake128/from_" #form, "floor/copy", begin_##form, from_##form, check_day_flakes128, 16), \
         TEXT_ROW("flake128/from_" #form "_n", "floor/copy", begin_##form, from_##form##_n, check_day_flakes128, 16)
-#define SLOW_PEER_ROW(name, draw, order)                                                                           \
-    ROW("peer/" name, "floor/exact_fetch_add", begin_nothing, draw, key_of_128, NULL, 16, slow_burst_ids, 0, 0, 0, \
-        true, false, 1, order)
+#define PEER_ROW(name, floor, begin, draw, key, bytes, burst, cap, order) \
+    ROW("peer/" name, floor, begin, draw, key, NULL, bytes, burst, cap, 0, 0, true, false, 1, order)
+#define SLOW_PEER_ROW(name, draw, order) \
+    PEER_ROW(name, "floor/exact_fetch_add", begin_nothing, draw, key_of_128, 16, slow_burst_ids, 0, order)
 #define SATURATION_ROW(name, begin, draw, n, key, bytes, cap) \
     ROW("saturation/" name, "", begin, draw, key, NULL, bytes, n == 1 ? 16 : n, cap, 0, 0, true, true, n, any_order)
 
@@ -589,16 +557,16 @@ static const bench_row rows[] = {
     TEXT_ROW("floor/copy", "", begin_day, floor_copy, NULL, text_stride),
 
     FLAKE_ROWS("next", "fetch_add", flake_next_1),
-    FLAKE_ROW("try", "floor/exact_cas", begin_roomy_exact, flake_try_1),
-    FLAKE_ROW("try_at", "floor/given_cas", begin_roomy_exact, flake_try_at_1),
+    FLAKE_ROW("try", "floor/exact_cas", begin_roomy_exact, flake_try_1, EXACT),
+    FLAKE_ROW("try_at", "floor/given_cas", begin_roomy_exact, flake_try_at_1, EXACT),
     FLAKE_ROWS("shard_next", "store", shard_next_1),
-    FLAKE_ROW("shard_try_at", "floor/given_store", begin_roomy_exact, shard_try_at_1),
+    FLAKE_ROW("shard_try_at", "floor/given_store", begin_roomy_exact, shard_try_at_1, EXACT),
     FLAKE_ROWS("lanes_next", "own_cas", lanes_next_1),
-    BATCH_ROWS("flake/lanes", "floor/exact_own_cas", begin_roomy_exact, lanes_batch, key_of_64, 8, ROOMY_CAP, 0),
-    FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy_exact, prefetch_1),
+    FLAKE_BATCH_ROWS("flake/lanes", "floor/exact_own_cas", lanes_batch),
+    FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy_exact, prefetch_1, EXACT),
     NEW_UNIT_ROWS(flake, key_of_64, 8),
-    BATCH_ROWS("flake", "floor/exact_cas", begin_roomy_exact, flake_batch, key_of_64, 8, ROOMY_CAP, 0),
-    BATCH_ROWS("flake/shard", "floor/exact_store", begin_roomy_exact, shard_batch, key_of_64, 8, ROOMY_CAP, 0),
+    FLAKE_BATCH_ROWS("flake", "floor/exact_cas", flake_batch),
+    FLAKE_BATCH_ROWS("flake/shard", "floor/exact_store", shard_batch),
 
     SNO_ROWS("next", "fetch_add", sno_next_1),
     SNO_ROW("try", "floor/exact_cas", begin_sno_exact, sno_try_1, EXACT),
@@ -644,10 +612,9 @@ static const bench_row rows[] = {
     TEXT_ROW("peer/snprintf_dec", "floor/copy", begin_day, printf_dec, check_dec, text_stride),
     TEXT_ROW("peer/strtoull_dec", "floor/copy", begin_dec, strtoull_dec, check_day_flakes, 8),
 
-    {"peer/atomic_counter", "floor/fetch_add", begin_nothing, peer_counter, key_of_64, NULL, 8, burst_ids, 0, 0, 0,
-     true, false, 1, any_order},
-    {"peer/mutex_snowflake", "floor/exact_fetch_add", begin_mutex_roomy, mutex_1, key_of_64, NULL, 8, burst_ids,
-     ROOMY_CAP, 0, 0, true, false, 1, any_order},
+    PEER_ROW("atomic_counter", "floor/fetch_add", begin_nothing, peer_counter, key_of_64, 8, burst_ids, 0, any_order),
+    PEER_ROW("mutex_snowflake", "floor/exact_fetch_add", begin_mutex_roomy, mutex_1, key_of_64, 8, burst_ids, ROOMY_CAP,
+             any_order),
 #ifdef HAS_LIBUUID
     SLOW_PEER_ROW("libuuid_v1", libuuid_v1, any_order),
     SLOW_PEER_ROW("libuuid_v4", libuuid_v4, order_told),
@@ -675,38 +642,16 @@ static const bench_row rows[] = {
 
 /* ---- rows that go wrong, so that reports of it can be tried ---- */
 
-/* Each id twice. */
-static bool trial_repeats(unsigned thread, void *out, size_t n) {
-    static _Atomic(uint64_t) drawn;
-    uint64_t *ids = (uint64_t *)out;
-    (void)thread;
-    for (size_t i = 0; i < n; i++) ids[i] = add_increment(&drawn) / 2;
-    return true;
-}
-
-static bool trial_fails(unsigned thread, void *out, size_t n) {
-    (void)trial_repeats(thread, out, n);
-    return false;
-}
-
-static bool trial_dies(unsigned thread, void *out, size_t n) {
-    (void)thread;
-    (void)out;
-    (void)n;
-    abort();
-}
-
-/* Unique ids, each second of which is less than the one before. */
-static bool trial_falls(unsigned thread, void *out, size_t n) {
-    uint64_t *ids = (uint64_t *)out;
-    const bool well = floor_add(thread, out, n);
-    for (size_t i = 0; i < n; i++) ids[i] ^= 1;
-    return well;
-}
+/* Each id twice; then unique ids, each second of which is less than the one before. */
+static _Atomic(uint64_t) trial_drawn;
+FLOOR(trial_repeats, add_increment(&trial_drawn) / 2)
+EACH(trial_fails, uint64_t, (ids[i] = add_increment(&trial_drawn) / 2, false))
+AT_ONCE(trial_dies, (memset(out, 0, n), abort(), false))
+FLOOR(trial_falls, add_increment(&trial_drawn) ^ 1)
 
 /* They rise in each thread, and are all less than those of each thread that has begun before. */
 static _Atomic(uint64_t) trial_begun;
-static own_word trial_first[most];
+static struct own_word trial_first[most];
 
 static bool begin_falls_across(unsigned threads) {
     atomic_store(&trial_begun, 0);
@@ -741,20 +686,12 @@ enum { n_rows = sizeof rows / sizeof *rows, n_trials = sizeof trials / sizeof *t
 
 size_t bench_rows(void) { return n_rows + (getenv("BENCH_TRIALS") ? n_trials : 0); }
 const bench_row *bench_row_at(size_t i) { return i < n_rows ? &rows[i] : &trials[i - n_rows]; }
-const char *bench_name(const bench_row *r) { return r->name; }
-const char *bench_floor(const bench_row *r) { return r->floor; }
-double bench_cap(const bench_row *r) { return r->cap; }
-bool bench_saturates(const bench_row *r) { return r->saturates; }
-bool bench_tells_order(const bench_row *r) { return r->order != any_order; }
-
-static const bench_row *row_named(const char *name, size_t length) {
-    for (size_t i = 0; i < bench_rows(); i++) {
-        const bench_row *r = bench_row_at(i);
-        if (strlen(r->name) == length && memcmp(r->name, name, length) == 0) return r;
-    }
+static const bench_row *row_named(const char *name) {
+    for (size_t i = 0; i < bench_rows(); i++)
+        if (strcmp(bench_row_at(i)->name, name) == 0) return bench_row_at(i);
     return NULL;
 }
-bool bench_has_row(const char *name) { return row_named(name, strlen(name)) != NULL; }
+bool bench_has_row(const char *name) { return row_named(name) != NULL; }
 bool bench_is_peer(const bench_row *r) { return strncmp(r->name, "peer/", 5) == 0; }
 
 size_t bench_burst_size(const bench_row *r, unsigned threads) {
@@ -767,6 +704,72 @@ const char *bench_compiler(void) {
 #else
     return "gcc " __VERSION__;
 #endif
+}
+
+/* ---- the ids of a timed run, and those of them that came twice ---- */
+
+/* low, low + 1 ... low + length - 1, all with the same high: they take no more room than one of them. */
+typedef struct unique_run {
+    uint64_t high, low, length;
+} unique_run;
+
+/* One thread's. All zero: empty. */
+typedef struct unique_ids {
+    unique_run *runs;
+    size_t n, room;
+    uint64_t ids;
+} unique_ids;
+
+static void *must(void *memory) {
+    if (!memory) abort();
+    return memory;
+}
+
+static void unique_add(unique_ids *u, unique_key id) {
+    u->ids++;
+    if (u->n > 0) {
+        unique_run *last = &u->runs[u->n - 1];
+        if (last->high == id.high && last->low + last->length == id.low) {
+            last->length++;
+            return;
+        }
+    }
+    if (u->n == u->room) {
+        u->room = u->room ? 2 * u->room : 1024;
+        u->runs = (unique_run *)must(realloc(u->runs, u->room * sizeof *u->runs));
+    }
+    const unique_run run = {id.high, id.low, 1};
+    u->runs[u->n++] = run;
+}
+
+static void unique_clear(unique_ids *u) { u->n = u->ids = 0; }
+
+static int by_id(const void *of, const void *other) {
+    const unique_run *a = (const unique_run *)of, *b = (const unique_run *)other;
+    return a->high != b->high ? (a->high > b->high) - (a->high < b->high)
+                              : (a->low > b->low) - (a->low < b->low);
+}
+
+static uint64_t unique_duplicates(const unique_ids *of_thread, unsigned threads) {
+    size_t n = 0;
+    for (unsigned i = 0; i < threads; i++) n += of_thread[i].n;
+    if (n == 0) return 0;
+    unique_run *const sorted = (unique_run *)must(malloc(n * sizeof *sorted)), *end = sorted;
+    for (unsigned i = 0; i < threads; i++) {
+        if (of_thread[i].n == 0) continue;
+        memcpy(end, of_thread[i].runs, of_thread[i].n * sizeof *end);
+        end += of_thread[i].n;
+    }
+    qsort(sorted, n, sizeof *sorted, by_id);
+    uint64_t duplicates = 0, seen_until = sorted[0].low;
+    for (const unique_run *r = sorted; r < end; r++) {
+        const uint64_t until = r->low + r->length;
+        if (r > sorted && r->high != r[-1].high) seen_until = r->low;
+        if (r->low < seen_until) duplicates += (until < seen_until ? until : seen_until) - r->low;
+        if (until > seen_until) seen_until = until;
+    }
+    free(sorted);
+    return duplicates;
 }
 
 /* ---- the crew: the threads of a run, which begin each burst together ---- */
@@ -800,7 +803,7 @@ static bool spins; /* a core for each thread */
 static _Atomic(unsigned) arrived, round_, finished;
 static pthread_barrier_t barrier;
 static int64_t last_unit;
-static size_t alone;              /* bursts without their rivals */
+static uint64_t alone;            /* bursts without their rivals */
 static _Atomic(uint64_t) numbers; /* of calls' begins and ends */
 
 static void meet(void) {
@@ -859,8 +862,7 @@ static void wait_for_unit(const bench_row *r) {
 static void grow(worker *w, size_t bytes) {
     if (w->room >= bytes) return;
     free(w->out);
-    w->out = (unsigned char *)malloc(bytes);
-    if (!w->out) abort();
+    w->out = (unsigned char *)must(malloc(bytes));
     w->room = bytes;
 }
 
@@ -881,20 +883,15 @@ static size_t n_ratios, room_for_ratios;
 
 /* "floor/a / 16 + floor/b" */
 static void find_floor(const char *text) {
-    n_floor_terms = 0;
-    while (*text) {
-        if (n_floor_terms == sizeof floor_terms / sizeof *floor_terms) abort();
-        const size_t length = strcspn(text, " ");
-        floor_term *term = &floor_terms[n_floor_terms++];
-        term->divisor = 1;
-        term->row = row_named(text, length);
-        if (!term->row) abort();
+    char name[40];
+    for (n_floor_terms = 0; *text; n_floor_terms++) {
+        floor_term *const term = &floor_terms[n_floor_terms];
+        int length = 0;
+        if (n_floor_terms == 2 || sscanf(text, "%39s%n", name, &length) != 1 || !row_named(name)) abort();
         text += length;
-        if (strncmp(text, " / ", 3) == 0) {
-            char *end;
-            term->divisor = strtod(text + 3, &end);
-            text = end;
-        }
+        term->row = row_named(name);
+        term->divisor = 1;
+        if (sscanf(text, " / %lf%n", &term->divisor, &length) == 1) text += length;
         if (strncmp(text, " + ", 3) == 0) text += 3;
     }
 }
@@ -913,8 +910,7 @@ static double floor_ns(worker *w, const bench_row *r, size_t n) {
 static void add_ratio(double ratio) {
     if (n_ratios == room_for_ratios) {
         room_for_ratios = 2 * room_for_ratios + 64;
-        ratios = (double *)realloc(ratios, room_for_ratios * sizeof *ratios);
-        if (!ratios) abort();
+        ratios = (double *)must(realloc(ratios, room_for_ratios * sizeof *ratios));
     }
     ratios[n_ratios++] = ratio;
 }
@@ -924,7 +920,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-double bench_ratio(void) {
+static double median_ratio(void) {
     if (n_ratios == 0) return 0;
     qsort(ratios, n_ratios, sizeof *ratios, by_size);
     return (ratios[(n_ratios - 1) / 2] + ratios[n_ratios / 2]) / 2;
@@ -973,8 +969,7 @@ static void keep(const bench_row *r, worker *w, size_t n) {
 static numbered_call *next_call(worker *w) {
     if (w->n_calls == w->room_for_calls) {
         w->room_for_calls = 2 * w->room_for_calls + 1024;
-        w->calls = (numbered_call *)realloc(w->calls, w->room_for_calls * sizeof *w->calls);
-        if (!w->calls) abort();
+        w->calls = (numbered_call *)must(realloc(w->calls, w->room_for_calls * sizeof *w->calls));
     }
     return &w->calls[w->n_calls++];
 }
@@ -1009,8 +1004,7 @@ static uint64_t falls_of_crew(void) {
     uint64_t falls = 0;
     size_t n = 0;
     for (unsigned i = 0; i < crew; i++) n += 2 * workers[i].n_calls;
-    numbered_call **const at = (numbered_call **)calloc(n + 1, sizeof(numbered_call *));
-    if (!at) abort();
+    numbered_call **const at = (numbered_call **)must(calloc(n + 1, sizeof(numbered_call *)));
     for (unsigned i = 0; i < crew; i++)
         for (size_t k = 0; k < workers[i].n_calls; k++) {
             numbered_call *const c = &workers[i].calls[k];
@@ -1094,63 +1088,21 @@ double bench_burst(const bench_row *r, unsigned thread) {
     }
 }
 
-size_t bench_alone(void) { return alone; }
-
 static uint64_t duplicates_of_crew(void) {
     static unique_ids all[most];
     for (unsigned i = 0; i < crew; i++) all[i] = workers[i].kept;
     return unique_duplicates(all, crew);
 }
 
-static uint64_t ids, duplicates, falls, falls_across;
-
-uint64_t bench_ids(void) { return ids; }
-uint64_t bench_duplicates(void) { return duplicates; }
-uint64_t bench_falls(void) { return falls; }
-uint64_t bench_falls_across(void) { return falls_across; }
-
-const char *bench_end(const bench_row *r) {
-    static char why[160];
-    bool failed = false;
-    ids = falls = 0;
-    for (unsigned i = 0; i < crew; i++) {
-        failed |= workers[i].failed;
-        ids += workers[i].kept.ids;
-        falls += workers[i].falls;
-    }
-    if (!spins) (void)pthread_barrier_destroy(&barrier);
-    duplicates = duplicates_of_crew();
-    falls_across = falls_of_crew();
-    const int n = snprintf(why, sizeof why, "%s, %u threads: ", r->name, crew);
-    char *const at = why + n;
-    const size_t room = sizeof why - (size_t)n;
-    if (duplicates && !bench_is_peer(r))
-        (void)snprintf(at, room, "%" PRIu64 " of %" PRIu64 " ids are duplicates", duplicates, ids);
-    else if (falls && r->order >= rising_in_a_thread)
-        (void)snprintf(at, room, "%" PRIu64 " of %" PRIu64 " ids fell in their thread", falls, ids);
-    else if (falls_across && r->order >= rising)
-        (void)snprintf(at, room, "%" PRIu64 " calls fell behind another thread's", falls_across);
-    else if (failed) (void)snprintf(at, room, "a call failed, or its result is wrong");
-    else return NULL;
-    return why;
-}
-
 /* ---- cases whose duplicates are known, for the check that each row relies on ---- */
 
-enum { most_runs = 4, most_known_ids = 600 };
+enum { most_known_ids = 600 };
 
-typedef struct known_run { /* `n` ids from `first` on, by a thread; n 0: no more */
-    unsigned thread;
-    uint32_t first, n;
-} known_run;
-
-typedef struct known_case {
+static const struct known_case {
     const char *name;
-    known_run runs[most_runs];
+    uint32_t runs[4][3]; /* thread, first id, how many from there on; 0: no more */
     uint64_t duplicates; /* how many came once more than they should */
-} known_case;
-
-static const known_case known[] = {
+} known[] = {
     {"two threads, no id twice", {{0, 1000, 600}, {1, 1600, 600}, {0, 2200, 600}}, 0},
     {"ids that fall", {{0, 900, 1}, {0, 800, 2}, {1, 700, 3}, {1, 600, 4}}, 0},
     {"two threads and one id of both", {{0, 1000, 600}, {1, 1600, 600}, {1, 1300, 1}}, 1},
@@ -1165,45 +1117,36 @@ static const known_case known[] = {
 
 /* The id of a number, in the form of a row. Where there are fields, each gets bits of it. */
 static void known_id(const bench_row *r, uint32_t number, void *out, size_t at) {
+    flake128 id = {{0}};
+    id.bytes[0] = (uint8_t)(number >> 8);
+    id.bytes[15] = (uint8_t)number;
     if (r->key == key_of_64) ((uint64_t *)out)[at] = number;
     else if (r->key == key_of_80)
         (void)sno_compose(number >> 4, number >> 3 & 1, (uint8_t)(number >> 2 & 1), (uint16_t)(number >> 1 & 1),
                           (uint16_t)(number & 1), &((sno_id *)out)[at]);
-    else {
-        flake128 id = {{0}};
-        id.bytes[0] = (uint8_t)(number >> 8);
-        id.bytes[15] = (uint8_t)number;
-        if (r->key == key_of_uuid) flake128_to_uuid(&id, (char *)out + uuid_text * at);
-        else if (r->key == key_of_ulid) flake128_to_ulid(&id, (char *)out + ulid_text * at);
-        else ((flake128 *)out)[at] = id;
-    }
+    else if (r->key == key_of_uuid) flake128_to_uuid(&id, (char *)out + uuid_text * at);
+    else if (r->key == key_of_ulid) flake128_to_ulid(&id, (char *)out + ulid_text * at);
+    else ((flake128 *)out)[at] = id;
 }
 
-static bool counts_as_known(const bench_row *r, const known_case *c) {
+static bool counts_as_known(const bench_row *r, const struct known_case *c) {
     static uint64_t out[most_known_ids * largest_id / sizeof(uint64_t) + 1];
-    crew = 3;
     for (unsigned i = 0; i < crew; i++) unique_clear(&workers[i].kept);
-    for (const known_run *run = c->runs; run < c->runs + most_runs; run++) {
-        for (uint32_t i = 0; i < run->n; i++) known_id(r, run->first + i, out, i);
-        for (uint32_t i = 0; i < run->n; i++) unique_add(&workers[run->thread].kept, r->key(out, i));
+    for (unsigned run = 0; run < 4; run++) {
+        for (uint32_t i = 0; i < c->runs[run][2]; i++) known_id(r, c->runs[run][1] + i, out, i);
+        for (uint32_t i = 0; i < c->runs[run][2]; i++)
+            unique_add(&workers[c->runs[run][0]].kept, r->key(out, i));
     }
     return duplicates_of_crew() == c->duplicates;
 }
 
-/* Calls of known numbers, each in a thread of its own or behind another, and which of them fell behind. */
-typedef struct known_call {
-    unsigned thread;
-    uint32_t began, ended, least, greatest; /* ended 0: no more */
-} known_call;
-
-typedef struct known_order {
+/* Calls of known numbers, each in a thread of its own or after another, and which of them fell behind. */
+static const struct known_order {
     const char *name;
-    known_call calls[4];
+    uint32_t calls[4][5]; /* thread, began, ended, least, greatest; ended 0: no more */
     uint64_t falls;
-} known_order;
-
-static const known_order known_orders[] = {
-    {"one behind the other", {{0, 0, 1, 5, 5}, {1, 2, 3, 6, 6}}, 0},
+} known_orders[] = {
+    {"one after the other", {{0, 0, 1, 5, 5}, {1, 2, 3, 6, 6}}, 0},
     {"one falls behind the other", {{0, 0, 1, 6, 6}, {1, 2, 3, 5, 5}}, 1},
     {"the same id again", {{0, 0, 1, 6, 6}, {1, 2, 3, 6, 6}}, 1},
     {"at once, in either order", {{0, 0, 2, 6, 6}, {1, 1, 3, 5, 5}}, 0},
@@ -1212,46 +1155,33 @@ static const known_order known_orders[] = {
     {"the greatest of all counts", {{0, 0, 1, 9, 9}, {1, 2, 3, 10, 10}, {2, 4, 5, 7, 7}, {0, 6, 7, 8, 8}}, 2},
 };
 
-static bool falls_as_known(const known_order *o) {
-    crew = 3;
+static bool falls_as_known(const struct known_order *o) {
     for (unsigned i = 0; i < crew; i++) workers[i].n_calls = 0;
-    for (const known_call *c = o->calls; c < o->calls + 4 && c->ended; c++) {
-        numbered_call *const call = next_call(&workers[c->thread]);
-        call->began = c->began;
-        call->ended = c->ended;
-        call->least.high = call->greatest.high = 0;
-        call->least.low = c->least;
-        call->greatest.low = c->greatest;
+    for (unsigned i = 0; i < 4 && o->calls[i][2]; i++) {
+        const uint32_t *const c = o->calls[i];
+        *next_call(&workers[c[0]]) = (numbered_call){c[1], c[2], {0, c[3]}, {0, c[4]}, nothing};
     }
     return falls_of_crew() == o->falls;
 }
 
 const char *bench_try_check(void) {
-    enum { sizes = 5 }; /* 64, 80 and 128 bits, and two texts */
-    static char why[160];
-    unique_key (*tried[sizes])(const void *, size_t) = {NULL};
-    size_t n = 0;
+    unique_key (*const keys[])(const void *, size_t) = {key_of_64, key_of_80, key_of_128, key_of_uuid, key_of_ulid};
+    enum { n_keys = sizeof keys / sizeof *keys };
+    bool tried[n_keys] = {false};
+    crew = 3;
     for (size_t i = 0; i < bench_rows(); i++) {
         const bench_row *r = bench_row_at(i);
-        bool again = !r->key;
-        for (size_t k = 0; k < n; k++) again |= r->key == tried[k];
-        if (again) continue;
-        if (n == sizes) return "there is an id that the check was not tried with";
-        tried[n++] = r->key;
+        size_t k = 0;
+        while (r->key && k < n_keys && keys[k] != r->key) k++;
+        if (k == n_keys) return "there is an id that the check was not tried with";
+        if (!r->key || tried[k]) continue;
+        tried[k] = true;
         for (size_t c = 0; c < sizeof known / sizeof *known; c++)
-            if (!counts_as_known(r, &known[c])) {
-                (void)snprintf(why, sizeof why, "the check of %s: %s: there are %" PRIu64 " duplicates", r->name,
-                               known[c].name, known[c].duplicates);
-                return why;
-            }
+            if (!counts_as_known(r, &known[c])) return known[c].name;
     }
     for (size_t c = 0; c < sizeof known_orders / sizeof *known_orders; c++)
-        if (!falls_as_known(&known_orders[c])) {
-            (void)snprintf(why, sizeof why, "the check of order: %s: %" PRIu64 " calls fall", known_orders[c].name,
-                           known_orders[c].falls);
-            return why;
-        }
-    return n == sizes ? NULL : "the check was not tried with ids of each size";
+        if (!falls_as_known(&known_orders[c])) return known_orders[c].name;
+    return NULL;
 }
 
 /* ---- saturation ---- */
@@ -1295,8 +1225,7 @@ void bench_saturate(const bench_row *r, unsigned thread, double seconds) {
     const int64_t length_ns = (int64_t)(seconds * 1e9);
     const size_t room = (size_t)(r->cap * seconds * 1.25) + 2 * 4096;
     grow(w, room * r->id_size);
-    if (!w->histogram) w->histogram = (uint32_t *)malloc(histogram_size * sizeof *w->histogram);
-    if (!w->histogram) abort();
+    if (!w->histogram) w->histogram = (uint32_t *)must(malloc(histogram_size * sizeof *w->histogram));
     memset(w->histogram, 0, histogram_size * sizeof *w->histogram);
     memset(w->by_lane, 0, sizeof w->by_lane);
     memset(w->on_core, 0, sizeof w->on_core);
@@ -1363,14 +1292,12 @@ static double most_to_least(const uint64_t *counts, size_t n) {
     return (double)greatest / (double)(least ? least : 1);
 }
 
-bench_saturation bench_saturated(void) {
-    bench_saturation s;
+static void saturated(bench_result *s) {
     uint64_t by_thread[most], by_lane[most] = {0}, on_core[most] = {0};
     static uint64_t histogram[histogram_size];
     uint64_t drawn = 0, drawn_by_lane = 0, calls = 0;
     double cpu_s = 0;
     int64_t began_ns = INT64_MAX, ended_ns = 0;
-    memset(&s, 0, sizeof s);
     memset(histogram, 0, sizeof histogram);
     for (unsigned t = 0; t < crew; t++) {
         const worker *w = &workers[t];
@@ -1384,20 +1311,50 @@ bench_saturation bench_saturated(void) {
         cpu_s += w->cpu_s;
         if (w->began_ns < began_ns) began_ns = w->began_ns;
         if (w->ended_ns > ended_ns) ended_ns = w->ended_ns;
-        if ((double)w->worst_ns > s.worst_ns) s.worst_ns = (double)w->worst_ns;
+        if ((double)w->worst_ns > s->worst_ns) s->worst_ns = (double)w->worst_ns;
         for (unsigned i = 0; i < histogram_size; i++) {
             histogram[i] += w->histogram[i];
             calls += w->histogram[i];
         }
     }
-    s.ids_per_second = (double)drawn / ((double)(ended_ns - began_ns) / 1e9);
-    s.cpu_s_per_million = cpu_s / ((double)drawn / 1e6);
-    s.of_threads = most_to_least(by_thread, crew);
-    if (drawn_by_lane) s.of_lanes = most_to_least(by_lane, lanes());
+    s->ids_per_second = (double)drawn / ((double)(ended_ns - began_ns) / 1e9);
+    s->cpu_s_per_million = cpu_s / ((double)drawn / 1e6);
+    if (crew > 1) s->of_threads = most_to_least(by_thread, crew);
+    if (drawn_by_lane) s->of_lanes = most_to_least(by_lane, lanes());
     qsort(on_core, most, sizeof *on_core, falling); /* ours need not be the first ones */
-    if (!spins) s.on_cores = most_to_least(on_core, lanes());
-    s.p50_ns = percentile_ns(histogram, calls, 0.5);
-    s.p99_ns = percentile_ns(histogram, calls, 0.99);
-    s.p999_ns = percentile_ns(histogram, calls, 0.999);
-    return s;
+    if (!spins) s->on_cores = most_to_least(on_core, lanes());
+    s->p50_ns = percentile_ns(histogram, calls, 0.5);
+    s->p99_ns = percentile_ns(histogram, calls, 0.99);
+    s->p999_ns = percentile_ns(histogram, calls, 0.999);
+}
+
+bench_result bench_end(const bench_row *r) {
+    static char why[160];
+    bool failed = false;
+    bench_result of;
+    memset(&of, 0, sizeof of);
+    for (unsigned i = 0; i < crew; i++) {
+        failed |= workers[i].failed;
+        of.ids += workers[i].kept.ids;
+        of.falls += workers[i].falls;
+    }
+    if (!spins) (void)pthread_barrier_destroy(&barrier);
+    of.duplicates = duplicates_of_crew();
+    of.falls_across = falls_of_crew();
+    of.alone = alone;
+    of.ratio = median_ratio();
+    if (r->saturates) saturated(&of);
+    const int n = snprintf(why, sizeof why, "%s, %u threads: ", r->name, crew);
+    char *const at = why + n;
+    const size_t room = sizeof why - (size_t)n;
+    of.why = why;
+    if (of.duplicates && !bench_is_peer(r))
+        (void)snprintf(at, room, "%" PRIu64 " of %" PRIu64 " ids are duplicates", of.duplicates, of.ids);
+    else if (of.falls && r->order >= rising_in_a_thread)
+        (void)snprintf(at, room, "%" PRIu64 " of %" PRIu64 " ids fell in their thread", of.falls, of.ids);
+    else if (of.falls_across && r->order >= rising)
+        (void)snprintf(at, room, "%" PRIu64 " calls fell behind another thread's", of.falls_across);
+    else if (failed) (void)snprintf(at, room, "a call failed, or its result is wrong");
+    else of.why = NULL;
+    return of;
 }

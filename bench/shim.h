@@ -16,21 +16,39 @@ extern "C" {
 
 enum { bench_most_threads = 64 };
 
-typedef struct bench_row bench_row;
+/* An id of up to 128 bits. */
+typedef struct unique_key {
+    uint64_t high, low;
+} unique_key;
+
+/* Whether ids are looked at for their order, and whether one that does not rise is a failure. */
+typedef enum bench_order { any_order, order_told, rising_in_a_thread, rising } bench_order;
+
+typedef struct bench_row {
+    const char *name;
+    /* Rows whose sum is the least that this one can cost: "floor/a / 16 + floor/b"; "" if none. */
+    const char *floor;
+    bool (*begin)(unsigned threads);
+    /* Makes n ids, or takes the first n of what `begin` has prepared; false: something failed. */
+    bool (*draw)(unsigned thread, void *out, size_t n);
+    unique_key (*key)(const void *ids, size_t at); /* NULL: no ids */
+    bool (*check)(const void *out, size_t n);      /* NULL, or is the output right? */
+    size_t id_size, burst;
+    double cap;      /* ids a second that the layout has; 0: no such bound */
+    int clock;       /* of the generator, which a paced row waits for */
+    int64_t unit_ns; /* 0: no pace needed; else a burst each unit of this length */
+    bool crowds;     /* measured with more threads, too */
+    bool saturates;  /* call bench_saturate rather than bench_burst */
+    size_t at_once;  /* ids that a call makes: all draws are of a multiple of it */
+    bench_order order;
+} bench_row;
 
 /* BENCH_TRIALS in the environment adds rows that repeat ids, fail or die: trials of what reports. */
 size_t bench_rows(void);
 const bench_row *bench_row_at(size_t);
 bool bench_has_row(const char *name);
-const char *bench_name(const bench_row *);
-/* Rows whose sum is the least that this one can cost: "floor/a / 16 + floor/b"; "" if none. */
-const char *bench_floor(const bench_row *);
-double bench_cap(const bench_row *); /* ids a second that the layout has; 0: no such bound */
-/* Also with so many threads. */
 bool bench_in_crowds(const bench_row *, unsigned threads);
-bool bench_saturates(const bench_row *); /* call bench_saturate rather than bench_burst */
-bool bench_is_peer(const bench_row *);   /* another's: its duplicates are counted, and no failure */
-bool bench_tells_order(const bench_row *);
+bool bench_is_peer(const bench_row *); /* another's: its duplicates are counted, and no failure */
 size_t bench_burst_size(const bench_row *, unsigned threads);
 /* How many bursts take about so long. */
 size_t bench_bursts(const bench_row *, unsigned threads, double seconds);
@@ -44,36 +62,43 @@ void bench_begin(const bench_row *, unsigned threads);
 /* Each of the threads, equally often. Returns what the burst took of this thread's time, in seconds:
  * by the wall while each thread has a core, else of the processor. */
 double bench_burst(const bench_row *, unsigned thread);
-/* After bench_end: what a burst took, as a multiple of one of its floor right beside it; the median of all
- * bursts. 0 for several threads, and for a row without a floor. */
-double bench_ratio(void);
-/* How many of the bursts since bench_begin did not have all threads running at once, though there is a
- * core for each, and though they were tried again. */
-size_t bench_alone(void);
 /* Each of the threads once. Draws for `seconds` as fast as it can, and again with each call timed. */
 void bench_saturate(const bench_row *, unsigned thread, double seconds);
-/* One thread, after all others have ended. NULL: all is well; else what is wrong. */
-const char *bench_end(const bench_row *);
-/* After bench_end: how many ids were checked, and how many of them had come before. */
-uint64_t bench_ids(void);
-uint64_t bench_duplicates(void);
-/* How many ids did not rise above the one before of their thread; and how many calls, of those that are
- * made before a row of several threads is timed, returned less than was returned before they began. */
-uint64_t bench_falls(void);
-uint64_t bench_falls_across(void);
 
-typedef struct bench_saturation {
-    double ids_per_second, cpu_s_per_million;
-    double p50_ns, p99_ns, p999_ns, worst_ns;
+typedef struct bench_result {
+    const char *why; /* NULL: all is well; else what is wrong */
+    uint64_t ids, duplicates; /* how many were checked, and how many of them had come before */
+    /* How many ids did not rise above the one before of their thread; and how many calls, of those that are
+     * made before a row of several threads is timed, returned less than was returned before they began. */
+    uint64_t falls, falls_across;
+    /* How many of the bursts did not have all threads running at once, though there is a core for each, and
+     * though they were tried again. */
+    uint64_t alone;
+    /* What a burst took, as a multiple of one of its floor right beside it; the median of all bursts. 0 for
+     * several threads, and for a row without a floor. */
+    double ratio;
+    /* Of a row that saturates: */
+    double ids_per_second, cpu_s_per_million, p50_ns, p99_ns, p999_ns, worst_ns;
     /* How many ids the busiest has, as a multiple of the idlest's: of threads; of lanes; of the cores that
      * threads drew on, where threads outnumber these. 0: does not apply. */
     double of_threads, of_lanes, on_cores;
-} bench_saturation;
-/* After bench_end. */
-bench_saturation bench_saturated(void);
+} bench_result;
+/* One thread, after all others have ended. */
+bench_result bench_end(const bench_row *);
 
 const char *bench_compiler(void);
 unsigned bench_cores(void);
+
+/* Draws each in a new unit, as when ids are few and far between, for one thread; their clock is a variable. They
+ * are in a file of their own since a compiler puts a function that is called in one place only into its caller:
+ * another call beside those of the other rows would make these slower. */
+bool begin_new_units(unsigned threads);
+typedef bool new_unit_draw(unsigned thread, void *out, size_t n);
+new_unit_draw floor_leaping_cas, floor_leaping_store, floor_given_leaping_cas,
+    floor_given_leaping_store, new_unit_flake_next, new_unit_flake_try_at,
+    new_unit_flake_shard_next, new_unit_flake_shard_try_at, new_unit_flake_lanes_next,
+    new_unit_sno_next, new_unit_sno_try_at, new_unit_sno_shard_next, new_unit_sno_shard_try_at,
+    new_unit_sno_lanes_next;
 
 /* Peers that are C++: bursts of them, and whether they are built in. */
 bool peer_counter(unsigned thread, void *out, size_t n);

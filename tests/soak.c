@@ -1,481 +1,764 @@
 /* SPDX-License-Identifier: MIT
  *
- * The billion: draws ids from 2, 8 and 64 threads on the real clock, from one generator, from a shard
- * each and from lanes, and proves that no id came twice, in memory that does not grow with their number.
+ * The soak: all ways to draw, on the real clock, and a proof that no id came twice, in memory that does not
+ * grow with their number.
  *
- *     soak [--ids=N]        N ids in all, 1,000,000,000 by default; closes with "N passed, N failed"
- *     soak --hours=H        all ways to draw at once, for so long or until it is interrupted, with a line
- *                           each minute: see soak_hours.h. With --plant a second generator of a node
- *                           draws along: this must fail
- *     soak --clocks=S       how far ids by the fast clock are off the exact one, in S seconds each of three
- *                           ways to draw: see soak_clocks.h
+ *     soak [--ids=N]        N ids in all, 1,000,000,000 by default, from 2, 8 and 64 threads, in one way to
+ *                           draw after the other; closes with "N passed, N failed"
+ *     soak --hours=H        all ways at once, for so long or until it is interrupted, with a line each minute
  *
- * The ids of a thread rise, and those of lanes from unit to unit, inside which they are put in order. So
- * a merge of the threads' streams rises too, strictly, or an id is in it twice. Threads hand their ids
- * over in rings; one whose ring is full sleeps until the merge has caught up. "No call above" bounds the
- * slowest call: every CALLS calls in a row were timed, and none of these groups took longer.
+ * Ids that may be compared with each other make a space. It has a row of bits for each time unit, and a bit
+ * for each number in it; the thread that draws an id sets its bit, and has found a duplicate if it is set
+ * already. A space keeps a window of rows, some seconds to either side of the clock. Its floor follows the
+ * clock: rows below it are closed, given back to the system, and used for later times. An id below the floor
+ * is late: it is counted, and kept and compared with the other late ones.
+ *
+ * All of it is in memory that forked children share, and so are their ids.
+ *
+ * A mode, which is a way to draw, is a line in the table at the end.
  */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
 #include "flake.h"
 #include "sno.h"
 #include "options.h"
-#include "sno_key.h"
 #include "real_time.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
-#include <time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum {
+    kept_ms = 8000,    /* behind the clock */
+    window_ms = 16384, /* in all */
+    most_late = 1 << 20,
     most_threads = 64,
-    n_lanes = 8,
-    calls = 8,              /* timed together, and handed over together */
-    ring_ids = 16 << 20,    /* of all threads: 128 MiB */
-    most_numbers = 1 << 20, /* of a unit */
-    most_mib = 300
+    most_workers = most_threads + 3, /* three for the checks of the check */
+    most_mib = 700,
+    most_ids = 64, /* of one call, or of several that are noted together */
+    calls = 8      /* noted together */
 };
 
-/* ---- what ids are drawn from ---- */
+/* ---- spaces ---- */
 
-static flake_gen flakes;
-static flake_gen flake_shards[most_threads];
-static sno_gen snos;
-static sno_gen sno_shards[most_threads];
-static flake_lane flake_lane_of[n_lanes], wide_lane_of[n_lanes];
-static flake_gen flake_all_lanes;
-static flake_gen wide_all_lanes;
-static flake_lane sno_lane_of[n_lanes];
-static sno_gen sno_all_lanes;
+typedef struct space {
+    int64_t unit_ms, epoch_ms;
+    uint64_t row_bits, rows;
+    _Atomic(uint64_t) *bits;
+    _Atomic(uint64_t) floor, ceiling; /* units */
+} space;
 
-enum { meta = 42, partition = 4711, wide_worker = 471147 };
+enum { SPACE_MS, SPACE_ROOMY, SPACE_SNO, SPACE_WIDE, n_spaces };
 
-/* Draws `calls` ids one by one; false: a call failed. */
-typedef bool (*way)(unsigned thread, uint64_t *ids);
+typedef struct place { /* of an id in its space */
+    uint64_t unit, number;
+} place;
 
-/* What tells the ids of one partition apart; false: another's. */
-static bool key_of_sno(sno_id id, uint64_t *key) {
-    *key = sno_key(id);
-    return sno_meta(id) == meta && sno_partition(id) == partition;
+/* What a thread, or a forked child, has done. */
+typedef struct worker {
+    _Atomic(uint64_t) busy; /* odd: between a look at the floor and the last bit that it set */
+    _Atomic(uint64_t) ids, duplicates, late, refused, failed, misplaced;
+    place last; /* that `next` returned */
+    char pad[64];
+} worker;
+
+static struct hours {
+    space spaces[n_spaces];
+    worker workers[most_workers];
+    _Atomic(uint64_t) late[most_late], late_duplicates, late_lost;
+    _Atomic(uint64_t) forks, refusals, kills, restarts;
+    _Atomic(bool) stop;
+} * hours;
+
+static bool shared_map(void **at, size_t size) {
+    *at =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return *at != MAP_FAILED;
 }
 
-/* Time and sequence, which tell the ids of one worker apart; false: another's. */
-static bool wide_key(flake128 id, uint64_t *key) {
-    flake_parts parts = {0};
-    const flake_status status = flake128_decompose(&flake_layout_boundary, &id, &parts);
-    *key = (uint64_t)parts.unix_ms << 16 | parts.seq;
-    return status == FLAKE_OK && parts.node == wide_worker;
+static int64_t unix_ms(void) { return clock_ns(CLOCK_REALTIME) / 1000000; }
+
+static uint64_t floor_at(const space *s, int64_t now_ms) {
+    return (uint64_t)((now_ms - kept_ms - s->epoch_ms) / s->unit_ms);
 }
 
-static flake128 next_wide(void) {
-    flake128 id = {{0}}; /* that of a call that failed: of no worker */
-    (void)!flake128_next(&wide_all_lanes, &id);
-    return id;
+static bool space_init(space *s, int64_t unit_ms, int64_t epoch_ms, uint64_t row_bits) {
+    void *at;
+    if (s->bits) (void)munmap((void *)s->bits, s->rows * s->row_bits / 8);
+    s->unit_ms = unit_ms;
+    s->epoch_ms = epoch_ms;
+    s->row_bits = row_bits;
+    s->rows = (uint64_t)(window_ms / unit_ms);
+    if (!shared_map(&at, s->rows * row_bits / 8)) return false;
+    s->bits = (_Atomic(uint64_t) *)at;
+    atomic_store(&s->floor, floor_at(s, unix_ms()));
+    atomic_store(&s->ceiling, atomic_load(&s->floor) + s->rows);
+    return true;
 }
 
-#define WAY(name, call)                                          \
-    static bool name(unsigned thread, uint64_t *ids) {           \
-        bool well = true;                                        \
-        (void)thread;                                            \
-        for (unsigned i = 0; i < calls; i++) well &= (call);     \
-        return well;                                             \
+/* Waits until no thread sets a bit by a floor that it saw before. */
+static void wait_for_workers(void) {
+    for (unsigned i = 0; i < most_workers; i++) {
+        const uint64_t seen = atomic_load(&hours->workers[i].busy);
+        while (seen & 1 && atomic_load(&hours->workers[i].busy) == seen) nap_us(50);
     }
-WAY(from_flake, flake_next(&flakes, &ids[i]) == FLAKE_OK)
-WAY(from_flake_shard, flake_next(&flake_shards[thread], &ids[i]) == FLAKE_OK)
-WAY(from_flake_lanes, flake_next(&flake_all_lanes, &ids[i]) == FLAKE_OK)
-WAY(from_sno, key_of_sno(next_sno(&snos, meta), &ids[i]))
-WAY(from_sno_shard, key_of_sno(next_sno(&sno_shards[thread], meta), &ids[i]))
-WAY(from_sno_lanes, key_of_sno(next_sno(&sno_all_lanes, meta), &ids[i]))
-WAY(from_wide_lanes, wide_key(next_wide(), &ids[i]))
-/* Two generators of one node, which nobody may run at once: the proof that repeated ids are found. */
-WAY(from_twins, flake_next(&flake_shards[thread], &ids[i]) == FLAKE_OK)
-/* One thread, in turn from each. */
-WAY(from_both_twins, flake_next(&flake_shards[i % 2], &ids[i]) == FLAKE_OK)
-
-/* So many numbers a unit that nobody waits for the clock. */
-static flake_layout roomy(void) { return flake_layout_of(40, 4, 20, 1577836800000); }
-
-static bool init(unsigned shards, bool of_idgen) {
-    static sno_snapshot pool; /* the whole of it */
-    flake_options f = {0}, wide;
-    pool.partition = partition;
-    f.max_wait_ms = 60000;
-    wide = f;
-    wide.layout = flake_layout_boundary;
-    wide.node = wide_worker;
-    f.layout = of_idgen ? flake_layout_idgen : roomy();
-    return flake_init(&flakes, &f, NULL) == FLAKE_OK && sno_init(&snos, &pool, NULL, NULL) == FLAKE_OK &&
-           flake_init_shards(flake_shards, shards, &f, NULL) == FLAKE_OK &&
-           sno_init_shards(sno_shards, shards, &pool, NULL, NULL) == FLAKE_OK &&
-           flake_init(&flake_all_lanes, with_lanes(&f, flake_lane_of, n_lanes), NULL) == FLAKE_OK &&
-           sno_init(&sno_all_lanes, &pool, with_lanes(NULL, sno_lane_of, n_lanes), NULL) == FLAKE_OK &&
-           flake_init(&wide_all_lanes, with_lanes(&wide, wide_lane_of, n_lanes), NULL) ==
-               FLAKE_OK;
 }
 
-static bool init_twins(void) {
-    return flake_init(&flake_shards[0], NULL, NULL) == FLAKE_OK &&
-           flake_init(&flake_shards[1], NULL, NULL) == FLAKE_OK;
+/* Closes the rows below a later floor, and opens as many above. */
+static void space_move(space *s, uint64_t floor) {
+    const uint64_t from = atomic_load(&s->floor);
+    if (floor <= from) return;
+    atomic_store(&s->floor, floor);
+    wait_for_workers();
+    const uint64_t closed = floor - from < s->rows ? floor - from : s->rows;
+    for (uint64_t i = 0; i < closed;) {
+        const uint64_t row = (from + i) % s->rows;
+        const uint64_t n = closed - i < s->rows - row ? closed - i : s->rows - row;
+        char *at = (char *)s->bits + row * s->row_bits / 8;
+        if (madvise(at, n * s->row_bits / 8, MADV_REMOVE) != 0) memset(at, 0, n * s->row_bits / 8);
+        i += n;
+    }
+    atomic_store(&s->ceiling, floor + s->rows);
 }
 
-/* ---- streams ---- */
+/* Late ids are kept in a table; true: it was there. */
+static bool keep_late(uint64_t key) {
+    uint64_t at = key * 0x9e3779b97f4a7c15 >> 44;
+    for (unsigned tries = 0; tries < 4096; tries++, at++) {
+        uint64_t is = 0;
+        if (atomic_compare_exchange_strong(&hours->late[at % most_late], &is, key)) return false;
+        if (is == key) return true;
+    }
+    atomic_fetch_add(&hours->late_lost, 1);
+    return false;
+}
 
-/* A ring of ids from one thread to the merge. Each end has a cache line to itself. */
-typedef struct stream {
-    uint64_t *ids;
-    uint64_t size; /* a power of two */
+/* True: it was there. */
+static bool set(worker *w, unsigned of, const place *p, bool is_late) {
+    space *const s = &hours->spaces[of];
+    if (!is_late) {
+        const uint64_t at = p->unit % s->rows * s->row_bits + p->number;
+        return atomic_fetch_or(&s->bits[at / 64], UINT64_C(1) << at % 64) >> at % 64 & 1;
+    }
+    atomic_fetch_add(&w->late, 1);
+    const bool found = keep_late((uint64_t)(of + 1) << 61 ^ (p->unit * s->row_bits + p->number));
+    if (found) atomic_fetch_add(&hours->late_duplicates, 1);
+    return found;
+}
+
+static void note(worker *w, unsigned of, const place *p, size_t n) {
+    space *const s = &hours->spaces[of];
+    uint64_t found = 0;
+    size_t i = 0;
+    for (int tries = 0; i < n; tries++) {
+        if (tries) nap_us(1000); /* the window follows the clock */
+        atomic_fetch_add(&w->busy, 1);
+        const uint64_t floor = atomic_load(&s->floor), ceiling = atomic_load(&s->ceiling);
+        for (; i < n && (p[i].unit < ceiling || tries > 5000); i++)
+            found += set(w, of, &p[i], p[i].unit < floor || p[i].unit >= ceiling);
+        atomic_fetch_add(&w->busy, 1);
+    }
+    atomic_fetch_add(&w->ids, n);
+    if (found) atomic_fetch_add(&w->duplicates, found);
+}
+
+/* ---- generators, each with numbers of its own ---- */
+
+/* Nodes of SPACE_MS, which has flake-idgen's layout; the first three are those of SPACE_ROOMY, too. The
+ * children are four, in turn; a row is whole pages. */
+enum { NODE_SHARED, NODE_SHARDS, NODE_LANES, NODE_OTHERS, NODE_CHILDREN = 16, n_nodes = 24 };
+enum { NODE_STATE = 12, NODE_KILLED, NODE_TWINS };
+/* Partitions of SPACE_SNO. */
+enum { PART_SHARED, PART_SHARDS, PART_LANES, PART_BATCHES, PART_CHILDREN, n_parts = 8 };
+
+enum { n_lanes = 8, crowd = 2, meta = 42, first_partition = 4000, wide_node = 471147 };
+
+static flake_gen ms_whole, ms_shards[most_threads], ms_lanes;
+static flake_gen roomy_whole, roomy_shards[most_threads], roomy_lanes, wide_lanes;
+static sno_gen sno_whole, sno_shards[most_threads], sno_lanes, sno_batches;
+/* By their clocks: one for batches, one for given times, one for stocks; then with lanes. */
+static const int kinds[] = {FLAKE_CLOCK_EXACT,  FLAKE_CLOCK_EXACT, FLAKE_CLOCK_EXACT,
+                            FLAKE_CLOCK_COARSE, FLAKE_CLOCK_FAST,  FLAKE_CLOCK_COARSE,
+                            FLAKE_CLOCK_FAST};
+enum { n_others = sizeof kinds / sizeof *kinds, first_laned = 5 };
+static flake_gen others[n_others];
+static flake_prefetch stocks[crowd];
+static char folder[512];
+
+/* So many numbers a unit that no thread waits for the clock. */
+static flake_layout roomy(void) { return flake_layout_of(40, 4, 20, INT64_C(1577836800000)); }
+
+static flake_options options_of(flake_layout layout, unsigned node, int kind) {
+    flake_options o = {0};
+    o.layout = layout;
+    o.node = node;
+    o.clock.kind = kind;
+    return o;
+}
+
+static sno_snapshot pool_of(unsigned part) {
+    return pool_of_numbers((uint16_t)(first_partition + part), 0, 0);
+}
+
+static bool make_lanes(flake_gen *g, flake_options o, size_t n) {
+    static flake_lane lanes_of[5][n_lanes];
+    static unsigned used;
+    return flake_init(g, with_lanes(&o, lanes_of[used++ % 5], n), NULL) == FLAKE_OK;
+}
+
+/* One generator for all threads, shards, and one with lanes. */
+static bool make_three(flake_gen *whole, flake_gen *shards, flake_gen *lanes, flake_options o,
+                       unsigned threads, size_t with) {
+    bool well = flake_init(whole, &o, NULL) == FLAKE_OK;
+    o.node = NODE_SHARDS;
+    well &= flake_init_shards(shards, threads, &o, NULL) == FLAKE_OK;
+    o.node = NODE_LANES;
+    return well & make_lanes(lanes, o, with);
+}
+
+/* Those that --ids draws from. */
+static bool make_first(unsigned threads, size_t with, int64_t max_wait_ms, uint32_t wide_max) {
+    const sno_snapshot shared = pool_of(PART_SHARED), shards = pool_of(PART_SHARDS),
+                       lanes = pool_of(PART_LANES);
+    static flake_lane sno_lane[n_lanes];
+    flake_options o = options_of(flake_layout_idgen, NODE_SHARED, FLAKE_CLOCK_EXACT);
+    o.max_wait_ms = max_wait_ms;
+    bool well = make_three(&ms_whole, ms_shards, &ms_lanes, o, threads, with);
+    o.layout = roomy();
+    well &= make_three(&roomy_whole, roomy_shards, &roomy_lanes, o, threads, with);
+    o.layout = flake_layout_boundary;
+    o.node = wide_node;
+    o.seq_max = wide_max;
+    return well & make_lanes(&wide_lanes, o, with) &&
+           sno_init(&sno_whole, &shared, NULL, NULL) == FLAKE_OK &&
+           sno_init_shards(sno_shards, threads, &shards, NULL, NULL) == FLAKE_OK &&
+           sno_init(&sno_lanes, &lanes, with_lanes(NULL, sno_lane, with), NULL) == FLAKE_OK;
+}
+
+static bool make_others(void) {
+    const sno_snapshot pool = pool_of(PART_BATCHES);
+    bool well = sno_init(&sno_batches, &pool, NULL, NULL) == FLAKE_OK;
+    for (unsigned i = 0; i < n_others; i++) {
+        const flake_options o = options_of(flake_layout_idgen, NODE_OTHERS + i, kinds[i]);
+        well &= i < first_laned ? flake_init(&others[i], &o, NULL) == FLAKE_OK
+                                : make_lanes(&others[i], o, 3);
+    }
+    for (unsigned i = 0; i < crowd; i++)
+        well &= flake_prefetch_init(&stocks[i], &others[2], 100, 50, NULL) == FLAKE_OK;
+    return well;
+}
+
+/* ---- drawing ---- */
+
+static uint64_t random_of(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state >> 11;
+}
+
+/* Ids of any size. */
+typedef union drawn {
+    uint64_t flake[most_ids];
+    sno_id sno[most_ids];
+    flake128 wide[most_ids];
+} drawn;
+
+/* False: another's. */
+static bool find_place(unsigned of, const drawn *ids, size_t i, place *p) {
+    if (of == SPACE_SNO) {
+        const sno_id id = ids->sno[i];
+        const unsigned part = sno_partition(id) - (unsigned)first_partition;
+        p->unit = sno_units(id);
+        p->number = (uint64_t)part << 17 | (uint64_t)sno_tick(id) << 16 | sno_sequence(id);
+        return part < n_parts && sno_meta(id) == meta;
+    }
+    if (of == SPACE_WIDE) {
+        flake_parts parts = {0};
+        const flake_status status =
+            flake128_decompose(&flake_layout_boundary, &ids->wide[i], &parts);
+        p->unit = (uint64_t)parts.unix_ms;
+        p->number = parts.seq;
+        return status == FLAKE_OK && parts.node == wide_node;
+    }
+    const uint64_t id = ids->flake[i];
+    const unsigned bits = of == SPACE_MS ? 22 : 24;
+    p->unit = id >> bits;
+    p->number = id - (p->unit << bits);
+    return p->number < hours->spaces[of].row_bits;
+}
+
+/* Up to n ids that a call returned, or a refusal: a full unit is no failure. */
+static void note_ids(worker *w, unsigned of, flake_status status, const drawn *ids, size_t n) {
+    place places[most_ids];
+    size_t ours = 0;
+    if (status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TOO_FAR_AHEAD) {
+        atomic_fetch_add(&w->refused, 1);
+        nap_us(200);
+    } else if (status != FLAKE_OK) atomic_fetch_add(&w->failed, 1);
+    for (size_t i = 0; i < n; i++) ours += find_place(of, ids, i, &places[ours]);
+    if (ours < n) atomic_fetch_add(&w->failed, n - ours);
+    note(w, of, places, ours);
+}
+
+/* What is known of a thread's ids, which `next` returns: their order, or that their times are those of the exact
+ * clock, a ms more or less. */
+typedef enum order { ANY, UNITS_RISE, IDS_RISE, NEAR_CLOCK } order;
+
+typedef struct mode {
+    const char *name, *ids_of;
+    unsigned space;
+    void *gens;
+    size_t shard; /* bytes from one thread's to the next one's; 0: all have the same */
+    /* One at random: n next, several times   t try   N next_n   T try_n   a try_at a time of some ms ago
+     * p from the thread's stock */
+    const char *calls;
+    unsigned threads; /* for hours */
+    order order;
+    void (*draws)(worker *w, uint64_t *random); /* or this */
+} mode;
+
+#define CALL_BY(letter, prefix, g, ids, ...)                        \
+    ((letter) == 'N'   ? prefix##next_n(g, __VA_ARGS__ ids, *n)     \
+     : (letter) == 'T' ? prefix##try_n(g, __VA_ARGS__ ids, *n, n)   \
+     : (letter) == 'a' ? prefix##try_at(g, __VA_ARGS__ now_ms, ids) \
+     : (letter) == 't' ? prefix##try(g, __VA_ARGS__ ids)            \
+                       : prefix##next(g, __VA_ARGS__ ids))
+
+/* Its ids at `at`; *n: how many are wanted, and come. */
+static flake_status draw(const mode *m, void *g, char letter, drawn *ids, size_t at, size_t *n,
+                         int64_t now_ms) {
+    const flake_status status =
+        letter == 'p'            ? flake_prefetch_next((flake_prefetch *)g, &ids->flake[at])
+        : m->space == SPACE_SNO  ? CALL_BY(letter, sno_, (sno_gen *)g, &ids->sno[at], meta, )
+        : m->space == SPACE_WIDE ? CALL_BY(letter, flake128_, (flake_gen *)g, &ids->wide[at], )
+                                 : CALL_BY(letter, flake_, (flake_gen *)g, &ids->flake[at], );
+    if (status != FLAKE_OK) *n = 0;
+    return status;
+}
+
+static void draw_some(const mode *m, worker *w, unsigned nth, const char *letters,
+                      uint64_t *random) {
+    drawn ids;
+    memset(&ids, 0, sizeof ids);
+    void *const g = (char *)m->gens + m->shard * nth;
+    const char letter = letters[random_of(random) % strlen(letters)];
+    const int64_t before_ms = letter == 'a' || m->order == NEAR_CLOCK ? unix_ms() : 0;
+    const int64_t now_ms = before_ms - (letter == 'a' ? (int64_t)(random_of(random) % 4) : 0);
+    size_t n = letter == 'N' || letter == 'T' ? 1 + random_of(random) % most_ids : 1, sum = 0;
+    flake_status status = draw(m, g, letter, &ids, 0, &n, now_ms);
+    for (sum = n; letter == 'n' && n && sum < calls; sum += n)
+        status = draw(m, g, letter, &ids, sum, &n, now_ms);
+    const uint64_t after_ms = m->order == NEAR_CLOCK ? (uint64_t)unix_ms() : 0;
+    note_ids(w, m->space, status, &ids, sum);
+    for (size_t i = 0; letter == 'n' && i < sum && m->order; i++) {
+        place now;
+        (void)find_place(m->space, &ids, i, &now);
+        w->misplaced +=
+            m->order == NEAR_CLOCK
+                ? now.unit + 2 < (uint64_t)before_ms || now.unit > after_ms + 1
+                : now.unit < w->last.unit || (m->order == IDS_RISE && now.unit == w->last.unit &&
+                                              now.number <= w->last.number);
+        w->last = now;
+    }
+}
+
+static void note_one(worker *w, unsigned of, flake_status status, const drawn *ids) {
+    note_ids(w, of, status, ids, status == FLAKE_OK);
+}
+
+/* Opens the state, draws for a while, and closes it. IN_USE: a child that was forked meanwhile has it
+ * open too, until it ends. */
+static bool draw_run(worker *w, const char *name, unsigned node, int64_t ms) {
+    static const flake_state closed;
+    flake_state state = closed;
+    flake_state_options where = {0};
+    flake_options o = options_of(flake_layout_idgen, node, FLAKE_CLOCK_EXACT);
+    flake_gen gen;
+    char path[600];
+    flake_status status;
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    where.path = path;
+    where.horizon_ms = 200;
+    for (int tries = 0; (status = flake_state_open(&state, &where, &o, NULL, NULL)) == FLAKE_IN_USE;
+         tries++) {
+        if (tries == 5000) break;
+        nap_us(2000);
+    }
+    o.state = &state;
+    if (status == FLAKE_OK) status = flake_init(&gen, &o, NULL);
+    if (status != FLAKE_OK) {
+        atomic_fetch_add(&w->failed, 1);
+        nap_us(100000);
+        return false;
+    }
+    const int64_t until_ms = unix_ms() + ms;
+    while (unix_ms() < until_ms && !atomic_load(&hours->stop)) {
+        drawn id = {{0}};
+        note_one(w, SPACE_MS, flake_next(&gen, id.flake), &id);
+    }
+    flake_release(&gen);
+    if (flake_state_close(&state, NULL) != FLAKE_OK) atomic_fetch_add(&w->failed, 1);
+    return true;
+}
+
+static void draw_state(worker *w, uint64_t *random) {
+    if (draw_run(w, "closed", NODE_STATE, (int64_t)(random_of(random) % 400)))
+        atomic_fetch_add(&hours->restarts, 1);
+}
+
+static pid_t start(worker *w) {
+    const pid_t child = fork();
+    if (child < 0) {
+        atomic_fetch_add(&w->failed, 1);
+        nap_us(100000);
+    }
+    return child;
+}
+
+static void end_of(pid_t child) {
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+    }
+}
+
+/* A process that is killed at any moment, and another that continues with its state. */
+static void draw_killed(worker *w, uint64_t *random) {
+    const pid_t child = start(w);
+    if (child < 0) return;
+    if (child == 0) {
+        (void)draw_run(w, "killed", NODE_KILLED, 60000);
+        _exit(0);
+    }
+    nap_us(1000 * (long)(50 + random_of(random) % 700));
+    (void)kill(child, SIGKILL);
+    end_of(child);
+    if (atomic_load(&w->busy) & 1) atomic_fetch_add(&w->busy, 1); /* killed while it set a bit */
+    atomic_fetch_add(&hours->kills, 1);
+}
+
+/* A forked child: its parent's generators refuse it, until they have numbers of its own. */
+static void draw_as_child(worker *w, unsigned turn) {
+    const flake_options o = options_of(flake_layout_idgen, NODE_CHILDREN + turn, FLAKE_CLOCK_EXACT);
+    const sno_snapshot pool = pool_of(PART_CHILDREN + turn);
+    drawn ids = {{0}};
+    for (int again = 0; again < 2; again++) {
+        const flake_status status =
+            again ? sno_next(&sno_whole, meta, ids.sno) : flake_next(&ms_whole, ids.flake);
+        if (status == FLAKE_FORKED) atomic_fetch_add(&hours->refusals, 1);
+        else note_one(w, again ? SPACE_SNO : SPACE_MS, status, &ids);
+    }
+    if (flake_reinit_after_fork(&ms_whole, &o, NULL) != FLAKE_OK ||
+        sno_reinit_after_fork(&sno_whole, &pool, NULL, NULL) != FLAKE_OK) {
+        atomic_fetch_add(&w->failed, 1);
+        return;
+    }
+    for (const int64_t until_ms = unix_ms() + 40; unix_ms() < until_ms;) {
+        note_one(w, SPACE_SNO, sno_next(&sno_whole, meta, ids.sno), &ids);
+        note_one(w, SPACE_MS, flake_next(&ms_whole, ids.flake), &ids);
+    }
+}
+
+static void draw_forked(worker *w, uint64_t *random) {
+    const unsigned turn = (unsigned)(atomic_fetch_add(&hours->forks, 1) % 4);
+    const pid_t child = start(w);
+    (void)random;
+    if (child == 0) {
+        draw_as_child(w, turn);
+        _exit(0);
+    }
+    if (child > 0) end_of(child);
+    nap_us(60000);
+}
+
+#define THREE_MODES(ids_of, space, of)                                                             \
+    {"shared", ids_of, space, &of##_whole, 0, "nnnt", crowd, IDS_RISE, NULL},                      \
+        {"sharded", ids_of, space, of##_shards, sizeof *of##_shards, "nN", crowd, IDS_RISE, NULL}, \
+    {                                                                                              \
+        "lanes", ids_of, space, &of##_lanes, 0, "nN", 2 * crowd, UNITS_RISE, NULL                  \
+    }
+static const mode modes[] = {
+    THREE_MODES("flake 40+4+20", SPACE_ROOMY, roomy),
+    THREE_MODES("flake-idgen", SPACE_MS, ms),
+    THREE_MODES("sno", SPACE_SNO, sno),
+    {"lanes", "128 bits", SPACE_WIDE, &wide_lanes, 0, "nN", 2 * crowd, UNITS_RISE, NULL},
+    {"shared", "fast clock", SPACE_MS, &others[4], 0, "n", crowd, NEAR_CLOCK, NULL},
+    {"lanes", "fast clock", SPACE_MS, &others[6], 0, "nN", 2 * crowd, NEAR_CLOCK, NULL},
+#define MODE(name, ids_of, space, gens, shard, calls, threads) \
+    { name, ids_of, space, gens, shard, calls, threads, ANY, NULL }
+    MODE("batches", "flake-idgen", SPACE_MS, &others[0], 0, "NT", crowd),
+    MODE("given", "flake-idgen", SPACE_MS, &others[1], 0, "a", crowd),
+    MODE("coarse", "flake-idgen", SPACE_MS, &others[3], 0, "n", crowd),
+    MODE("stocks", "flake-idgen", SPACE_MS, stocks, sizeof *stocks, "p", crowd),
+    MODE("lanes", "coarse clock", SPACE_MS, &others[5], 0, "nN", 2 * crowd),
+    MODE("batches", "sno", SPACE_SNO, &sno_batches, 0, "NTa", crowd),
+    {"states", "closed", SPACE_MS, NULL, 0, "", 1, ANY, draw_state},
+    {"states", "killed", SPACE_MS, NULL, 0, "", 1, ANY, draw_killed},
+    {"forked", "children", SPACE_MS, NULL, 0, "", 1, ANY, draw_forked},
+};
+enum { n_first = 12, n_modes = sizeof modes / sizeof *modes };
+
+/* ---- threads ---- */
+
+static struct seat {
     pthread_t thread;
-    unsigned index;
-    char pad0[64];
-    _Atomic(uint64_t) head; /* ids handed over */
-    _Atomic(bool) ended;
-    char pad1[64];
-    _Atomic(uint64_t) tail; /* ids merged */
-    char pad2[64];
-    /* the drawing thread's, until it has ended */
-    uint64_t share, handed, room, last, falls, failed;
-    uint64_t unit, low, high; /* of numbers[]: words from low to high */
-    uint64_t twice;           /* found there */
-    int64_t slowest_ns, ended_ns;
-    char pad3[64];
-    /* the merge's */
-    uint64_t at, end;
-} stream;
+    const mode *mode;
+    const char *calls;
+    unsigned nth;
+} seats[most_threads];
+static unsigned n_seats;
+static uint64_t share; /* of each thread, then it ends, or at a failure; 0: in hours */
+static _Atomic(unsigned) ended;
 
-static stream streams[most_threads];
-static uint64_t ring[ring_ids];
-/* What lanes gave each thread in a unit, a bit for each number. */
-static uint64_t numbers[most_threads][most_numbers / 64];
-static way draw;
-static unsigned number_bits; /* of an id from lanes: the rest is its unit; 0: a thread's ids rise */
-static _Atomic(bool) started;
-
-/* Up to `calls` ids. */
-static void hand_over(stream *s, const uint64_t *ids, uint64_t n) {
-    while (s->handed + n > s->room) { /* full */
-        s->room = atomic_load_explicit(&s->tail, memory_order_acquire) + s->size;
-        if (s->handed + n > s->room) nap_us(200);
-    }
-    for (uint64_t i = 0; i < n; i++) {
-        s->falls += ids[i] <= s->last;
-        s->last = s->ids[s->handed++ & (s->size - 1)] = ids[i];
-    }
-    atomic_store_explicit(&s->head, s->handed, memory_order_release);
-}
-
-static void hand_over_unit(stream *s) {
-    uint64_t ids[calls], n = 0;
-    for (uint64_t at = s->low; at <= s->high; at++) {
-        uint64_t *const bits = &numbers[s->index][at];
-        for (; *bits; *bits &= *bits - 1) {
-            const unsigned bit = (unsigned)__builtin_ctzll(*bits);
-            ids[n++] = s->unit << number_bits | (at * 64 + bit);
-            if (n < calls) continue;
-            hand_over(s, ids, n);
-            n = 0;
-        }
-    }
-    hand_over(s, ids, n);
-    s->low = most_numbers / 64;
-    s->high = 0;
-}
-
-/* Inside a unit lanes have no order, but an older unit's ids don't follow a newer one's. */
-static void keep(stream *s, const uint64_t *ids) {
-    for (unsigned i = 0; i < calls; i++) {
-        const uint64_t unit = ids[i] >> number_bits, number = ids[i] - (unit << number_bits);
-        const uint64_t at = number / 64, bit = UINT64_C(1) << number % 64;
-        if (number >= most_numbers) {
-            s->failed++; /* whose? */
-            continue;
-        }
-        if (unit != s->unit) hand_over_unit(s);
-        s->unit = unit;
-        s->twice += (numbers[s->index][at] & bit) != 0;
-        numbers[s->index][at] |= bit;
-        if (at < s->low) s->low = at;
-        if (at > s->high) s->high = at;
-    }
-}
-
-static void *draw_share(void *given) {
-    stream *s = (stream *)given;
-    uint64_t own[calls];
-    while (!atomic_load(&started)) nap_us(100);
-    for (uint64_t n = 0; n < s->share && !s->failed; n += calls) {
-        memset(own, 0, sizeof own);
-        const int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
-        s->failed += !draw(s->index, own);
-        const int64_t took_ns = clock_ns(CLOCK_MONOTONIC) - began_ns;
-        if (took_ns > s->slowest_ns) s->slowest_ns = took_ns;
-        if (number_bits) keep(s, own);
-        else hand_over(s, own, calls);
-    }
-    hand_over_unit(s);
-    s->ended_ns = clock_ns(CLOCK_MONOTONIC);
-    atomic_store_explicit(&s->ended, true, memory_order_release);
+static void *sit(void *at) {
+    const struct seat *const s = (const struct seat *)at;
+    worker *const w = &hours->workers[s - seats];
+    uint64_t random = 0x9e3779b97f4a7c15 * (uint64_t)(s - seats + 1);
+    while (!atomic_load(&hours->stop) && (!share || (w->ids < share && !w->failed && !w->refused)))
+        if (s->mode->draws) s->mode->draws(w, &random);
+        else draw_some(s->mode, w, s->nth, s->calls, &random);
+    atomic_fetch_add(&ended, 1);
     return NULL;
 }
 
-/* ---- merge ---- */
-
-typedef struct merged {
-    uint64_t ids, duplicates, falls, last;
-} merged;
-
-/* The heap has the stream whose next id is the lowest at its top. */
-static stream *heap[most_threads];
-static unsigned heap_size;
-
-static uint64_t next_of(const stream *s) { return s->ids[s->at & (s->size - 1)]; }
-
-static void sift_down(unsigned i) {
-    stream *s = heap[i];
-    const uint64_t id = next_of(s);
-    for (;;) {
-        unsigned child = 2 * i + 1;
-        if (child >= heap_size) break;
-        if (child + 1 < heap_size && next_of(heap[child + 1]) < next_of(heap[child])) child++;
-        if (next_of(heap[child]) >= id) break;
-        heap[i] = heap[child];
-        i = child;
-    }
-    heap[i] = s;
-}
-
-/* Sees to it that the stream has an id to compare; false: it has ended. */
-static bool fill(stream *s) {
-    if (s->at < s->end) return true;
-    atomic_store_explicit(&s->tail, s->at, memory_order_release);
-    for (;;) {
-        const bool ended = atomic_load_explicit(&s->ended, memory_order_acquire);
-        s->end = atomic_load_explicit(&s->head, memory_order_acquire);
-        if (s->at < s->end) return true;
-        if (ended) return false;
-        nap_us(500); /* the others go on into their rings */
+static void seat_all(const mode *m, unsigned threads, const char *letters) {
+    for (unsigned nth = 0; nth < threads; nth++) {
+        struct seat *const s = &seats[n_seats++];
+        s->mode = m;
+        s->calls = letters;
+        s->nth = nth;
+        if (pthread_create(&s->thread, NULL, sit, s) != 0) abort();
     }
 }
 
-/* The lowest stream's ids up to the second lowest's next. */
-static void take_run(stream *s, uint64_t below, merged *m) {
-    const uint64_t mask = s->size - 1;
-    uint64_t at = s->at, last = m->last;
-    do {
-        const uint64_t id = s->ids[at++ & mask];
-        if (id <= last) {
-            m->duplicates += id == last;
-            m->falls += id < last;
-        }
-        last = id;
-    } while (at < s->end && s->ids[at & mask] <= below);
-    m->ids += at - s->at;
-    m->last = last;
-    s->at = at;
-    if (at - atomic_load_explicit(&s->tail, memory_order_relaxed) > s->size / 8)
-        atomic_store_explicit(&s->tail, at, memory_order_release);
+/* The real clock less the one that is never put back. */
+static int64_t drift_ns(void) { return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); }
+static bool drift_is_new(int64_t before_ns) { return llabs(drift_ns() - before_ns) > 1000000; }
+
+static worker sum_of(const mode *m) {
+    worker sum;
+    memset(&sum, 0, sizeof sum);
+    for (unsigned i = 0; i < n_seats; i++) {
+        const worker *const w = &hours->workers[i];
+        if (m && seats[i].mode != m) continue;
+        sum.ids += w->ids;
+        sum.duplicates += w->duplicates;
+        sum.late += w->late;
+        sum.refused += w->refused;
+        sum.failed += w->failed;
+        sum.misplaced += w->misplaced;
+    }
+    return sum;
 }
 
-static merged merge(unsigned threads) {
-    merged m = {0, 0, 0, 0};
-    heap_size = 0;
-    for (unsigned i = 0; i < threads; i++)
-        if (fill(&streams[i])) heap[heap_size++] = &streams[i];
-    for (unsigned i = heap_size / 2; i-- > 0;) sift_down(i);
-    while (heap_size) {
-        uint64_t below = UINT64_MAX;
-        if (heap_size > 1) below = next_of(heap[1]);
-        if (heap_size > 2 && next_of(heap[2]) < below) below = next_of(heap[2]);
-        take_run(heap[0], below, &m);
-        if (!fill(heap[0])) heap[0] = heap[--heap_size];
-        if (heap_size) sift_down(0);
+static int passed, failed;
+static bool count(bool well) {
+    *(well ? &passed : &failed) += 1;
+    printf("%-4s ", well ? "ok" : "FAIL");
+    return well;
+}
+
+/* Snos fall after the clock was put back, as they should, and the fast clock notices a step late. */
+static bool say_mode(const mode *m, unsigned threads, uint64_t wanted, bool was_set) {
+    const worker sum = sum_of(m);
+    const bool well = count(sum.ids && sum.ids >= wanted && !sum.duplicates && !sum.failed &&
+                            (!sum.misplaced || was_set) && (!wanted || !sum.refused));
+    printf("%2u threads, %-7s %-13s %13" PRIu64 " ids %4" PRIu64 " duplicates %4" PRIu64
+           " misplaced %4" PRIu64 " late %6" PRIu64 " times none free %4" PRIu64 " failed",
+           threads, m->name, m->ids_of, sum.ids, sum.duplicates, sum.misplaced, sum.late,
+           sum.refused, sum.failed);
+    return well;
+}
+
+static void say_progress(double seconds, const char *end) {
+    const worker all = sum_of(NULL);
+    printf("%02d:%02d:%02d %" PRIu64 " ids %" PRIu64 " duplicates %" PRIu64 " late %" PRIu64
+           " failed, %" PRIu64 " forks %" PRIu64 " kills %" PRIu64 " restarts %7.3f M/s%s",
+           (int)(seconds / 3600), (int)(seconds / 60) % 60, (int)seconds % 60, all.ids,
+           all.duplicates, all.late, all.failed, (uint64_t)hours->forks, (uint64_t)hours->kills,
+           (uint64_t)hours->restarts, seconds > 0 ? (double)all.ids / seconds / 1e6 : 0, end);
+    (void)fflush(stdout);
+}
+
+static void on_signal(int number) {
+    (void)number;
+    atomic_store(&hours->stop, true);
+}
+
+/* Empty ones, and workers that have done nothing. */
+static bool begin(void) {
+    memset((void *)hours->workers, 0, sizeof hours->workers);
+    memset((void *)hours->late, 0, sizeof hours->late);
+    hours->late_duplicates = 0;
+    n_seats = 0;
+    atomic_store(&ended, 0);
+    return space_init(&hours->spaces[SPACE_MS], 1, flake_layout_idgen.epoch_ms,
+                      (uint64_t)n_nodes << 12) &&
+           space_init(&hours->spaces[SPACE_ROOMY], 1, roomy().epoch_ms, 3 << 20) &&
+           space_init(&hours->spaces[SPACE_SNO], 4, INT64_C(1262304000000),
+                      (uint64_t)n_parts << 17) &&
+           space_init(&hours->spaces[SPACE_WIDE], 1, 0, 1 << 16);
+}
+
+static void move_windows(void) {
+    for (unsigned i = 0; i < n_spaces; i++) {
+        space *const s = &hours->spaces[i];
+        const uint64_t floor = floor_at(s, unix_ms());
+        if (floor >= atomic_load(&s->floor) + s->rows / 128) space_move(s, floor);
     }
-    return m;
+}
+
+/* ---- whether duplicates are found ---- */
+
+/* A window that moves forgets what it should, and nothing else. */
+static void windows_move(void) {
+    worker *const w = &hours->workers[most_workers - 1];
+    space *const s = &hours->spaces[SPACE_MS];
+    const uint64_t unit = atomic_load(&s->floor) + 5, number = NODE_TWINS << 12 | 77;
+    const struct {
+        place p;
+        uint64_t duplicates, late; /* after it */
+    } steps[] = {
+        {{unit, number}, 0, 0},
+        {{unit, number + 1}, 0, 0},
+        {{unit + 1, number}, 0, 0},
+        {{unit, number}, 1, 0},
+        {{0, 0}, 1, 0},
+        /* it moves */ {{unit + s->rows, number}, 1, 0},
+        {{unit + 1, number + 1}, 1, 0},
+        {{unit + 1, number}, 2, 0},
+        {{unit, number + 2}, 2, 1},
+        {{unit, number + 2}, 3, 2},
+    };
+    bool well = true;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        if (steps[i].p.unit) note(w, SPACE_MS, &steps[i].p, 1);
+        else space_move(s, unit + 1);
+        well &= w->duplicates == steps[i].duplicates && w->late == steps[i].late;
+    }
+    (void)count(well && hours->late_duplicates == 1);
+    printf("a window that moves forgets what it should, and late ids are compared\n");
+}
+
+/* Two processes with a generator of one node each. */
+static void twins_are_found(void) {
+    worker *parent = &hours->workers[most_workers - 2], *other = &hours->workers[most_workers - 3];
+    const pid_t child = fork();
+    const flake_options o = options_of(flake_layout_idgen, NODE_TWINS, FLAKE_CLOCK_EXACT);
+    flake_gen gen;
+    const bool well = child >= 0 && flake_init(&gen, &o, NULL) == FLAKE_OK;
+    for (int i = 0; well && i < 100000; i++) {
+        drawn id = {{0}};
+        note_one(child ? parent : other, SPACE_MS, flake_next(&gen, id.flake), &id);
+    }
+    if (child == 0) _exit(!well);
+    if (child > 0) end_of(child);
+    const uint64_t n = parent->duplicates + other->duplicates;
+    (void)count(well && n && parent->ids + other->ids == 200000);
+    printf("%" PRIu64 " duplicates among %" PRIu64 " ids of two processes with one node\n", n,
+           (uint64_t)(parent->ids + other->ids));
 }
 
 /* ---- runs ---- */
 
-typedef struct plan {
-    const char *mode, *ids_of;
-    way draw;
-    bool of_idgen;
-    double capacity;      /* ids a second; 0: more than can be drawn */
-    unsigned number_bits; /* of lanes */
-} plan;
-
-typedef struct result {
-    merged all;
-    uint64_t drawn, falls, failed;
-    int64_t slowest_ns, took_ns, put_back_ns;
-    bool inits;
-} result;
-
-/* The real clock less the one that nobody puts back. */
-static int64_t drift_ns(void) { return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); }
-
-static result run(way how, unsigned lanes_number_bits, unsigned threads, uint64_t ids, bool inits) {
-    result r = {0};
-    r.inits = inits;
-    if (!inits) return r;
-    draw = how;
-    number_bits = lanes_number_bits;
-    atomic_store(&started, false);
-    for (unsigned i = 0; i < threads; i++) {
-        stream *s = &streams[i];
-        memset(s, 0, sizeof *s);
-        s->index = i;
-        s->size = ring_ids / threads;
-        s->ids = ring + i * s->size;
-        s->low = most_numbers / 64;
-        s->share = ids / threads;
-        if (pthread_create(&s->thread, NULL, draw_share, s) != 0) abort();
+static void soak_ids(uint64_t each) {
+    static const unsigned crowds[] = {2, 8, most_threads};
+    uint64_t proven = 0;
+    for (unsigned i = 0; i < n_first * 3; i++) {
+        const mode *const m = &modes[i / 3];
+        const unsigned threads = crowds[i % 3];
+        if (!begin() || !make_first(threads, n_lanes, 60000, 0) || !make_others()) abort();
+        share = each / threads;
+        const int64_t drift_before_ns = drift_ns(), began_ns = clock_ns(CLOCK_MONOTONIC);
+        seat_all(m, threads, "n");
+        for (; atomic_load(&ended) < threads; nap_us(2000)) move_windows();
+        const int64_t took_ns = clock_ns(CLOCK_MONOTONIC) - began_ns;
+        for (unsigned at = 0; at < threads; at++) (void)pthread_join(seats[at].thread, NULL);
+        if (say_mode(m, threads, each, drift_is_new(drift_before_ns))) proven += each;
+        printf(" %7.3f M/s\n", (double)each / (double)took_ns * 1e3);
+        (void)fflush(stdout);
     }
+    printf("%" PRIu64 " ids, each of them once\n", proven);
+}
+
+static void soak_for(double seconds) {
+    const bool is_seen = isatty(1);
     const int64_t drift_before_ns = drift_ns(), began_ns = clock_ns(CLOCK_MONOTONIC);
-    atomic_store(&started, true);
-    r.all = merge(threads);
-    int64_t ended_ns = began_ns;
-    for (unsigned i = 0; i < threads; i++) {
-        const stream *s = &streams[i];
-        (void)pthread_join(s->thread, NULL);
-        r.drawn += atomic_load(&s->head) + s->twice;
-        r.all.ids += s->twice;
-        r.all.duplicates += s->twice;
-        r.falls += s->falls;
-        r.failed += s->failed;
-        if (s->slowest_ns > r.slowest_ns) r.slowest_ns = s->slowest_ns;
-        if (s->ended_ns > ended_ns) ended_ns = s->ended_ns;
+    double next_line = 60, now = 0;
+    if (!begin() || !make_first(crowd, 3, 0, 4095) || !make_others()) abort();
+    for (unsigned m = 0; m < n_modes; m++) seat_all(&modes[m], modes[m].threads, modes[m].calls);
+    for (int tick = 0; now < seconds && !atomic_load(&hours->stop); tick++) {
+        move_windows();
+        nap_us(50000);
+        now = (double)(clock_ns(CLOCK_MONOTONIC) - began_ns) / 1e9;
+        if (now >= next_line) {
+            say_progress(now, "\n");
+            next_line += 60;
+        } else if (is_seen && tick % 20 == 0) say_progress(now, " \r");
     }
-    r.took_ns = ended_ns - began_ns;
-    r.put_back_ns = drift_before_ns - drift_ns();
-    return r;
-}
-
-static void print_grouped(uint64_t n) {
-    char text[32], *at = text + sizeof text - 1;
-    *at = 0;
-    for (int digits = 0; n || !digits; n /= 10, digits++) {
-        if (digits && digits % 3 == 0) *--at = ',';
-        *--at = (char)('0' + n % 10);
+    atomic_store(&hours->stop, true);
+    say_progress(now, "\n");
+    for (unsigned i = 0; i < n_seats; i++) (void)pthread_join(seats[i].thread, NULL);
+    const bool was_set = drift_is_new(drift_before_ns);
+    for (unsigned m = 0; m < n_modes; m++) {
+        (void)say_mode(&modes[m], modes[m].threads, 0, was_set);
+        (void)putchar('\n');
     }
-    printf(" %14s", at);
-}
-
-static bool is_well(const result *r) {
-    return r->inits && r->drawn && !r->all.duplicates && !r->all.falls && !r->falls && !r->failed &&
-           r->all.ids == r->drawn;
-}
-
-/* A clock put back by more than the two readings of drift_ns lie apart. */
-static bool was_put_back(const result *r) { return r->put_back_ns > 1000000; }
-
-static bool report(const plan *p, unsigned threads, const result *r) {
-    const double a_second = (double)r->drawn / ((double)r->took_ns / 1e9);
-    printf("%-4s %2u threads, %-7s %-16s", is_well(r) ? "ok" : "FAIL", threads, p->mode, p->ids_of);
-    print_grouped(r->drawn);
-    printf(" ids %4" PRIu64 " duplicates %7.3f M/s", r->all.duplicates, a_second / 1e6);
-    if (p->capacity > 0) printf(" %6.2f %% of capacity", 100 * a_second / p->capacity);
-    else printf("%21s", "");
-    printf("  no call above %.3f ms\n", (double)r->slowest_ns / 1e6);
-    if (was_put_back(r))
-        printf("     the clock was put back by %.3f ms during this run\n",
-               (double)r->put_back_ns / 1e6);
-    if (!r->inits) printf("     init was refused\n");
-    if (r->falls || r->all.falls)
-        printf("     %" PRIu64 " ids of a thread were not above the one before\n",
-               r->falls + r->all.falls);
-    if (r->failed) printf("     %" PRIu64 " groups of calls with one that failed\n", r->failed);
-    if (r->all.ids != r->drawn) printf("     only %" PRIu64 " ids were merged\n", r->all.ids);
-    (void)fflush(stdout);
-    return is_well(r);
-}
-
-/* One that the clock was put back in is not a proof: snos fall then, as they should. */
-static bool prove(const plan *p, unsigned threads, uint64_t ids) {
-    for (int attempt = 0;; attempt++) {
-        const result r = run(p->draw, p->number_bits, threads, ids, init(threads, p->of_idgen));
-        if (report(p, threads, &r)) return true;
-        if (!was_put_back(&r) || attempt == 2) return false;
-        printf("     once more\n");
+    (void)count(hours->refusals == 2 * hours->forks && hours->forks);
+    printf("%" PRIu64 " draws of %" PRIu64
+           " forked children from their parent's generators were refused\n",
+           (uint64_t)hours->refusals, (uint64_t)hours->forks);
+    for (int i = 0; i < 2; i++) {
+        char path[600];
+        (void)snprintf(path, sizeof path, "%s/%s", folder, i ? "killed" : "closed");
+        (void)unlink(path);
     }
 }
-
-static bool finds_duplicates(way how, unsigned lanes_number_bits, unsigned threads) {
-    const result r = run(how, lanes_number_bits, threads, 400000, init_twins());
-    const bool found = r.inits && r.all.duplicates > 0 && r.all.ids == r.drawn;
-    printf("%-4s %" PRIu64 " duplicates among %" PRIu64
-           " ids of two generators with one node, %u thread%s\n",
-           found ? "ok" : "FAIL", r.all.duplicates, r.drawn, threads, threads > 1 ? "s" : "");
-    return found;
-}
-
-static bool stays_small(void) {
-    struct rusage usage;
-    (void)getrusage(RUSAGE_SELF, &usage);
-    const long mib = usage.ru_maxrss / 1024;
-    printf("%-4s %ld MiB of memory at most\n", mib < most_mib ? "ok" : "FAIL", mib);
-    return mib < most_mib;
-}
-
-#include "soak_clocks.h"
-#include "soak_hours.h"
 
 int main(int argc, char **argv) {
-    static const plan plans[] = {
-        {"shared", "flake 40+4+20", from_flake, false, 0, 0},
-        {"sharded", "flake 40+4+20", from_flake_shard, false, 0, 0},
-        {"shared", "flake-idgen", from_flake, true, 4096e3, 0},
-        {"sharded", "flake-idgen", from_flake_shard, true, 4096e3, 0},
-        {"shared", "sno", from_sno, false, 65536 * 250.0, 0},
-        {"sharded", "sno", from_sno_shard, false, 65536 * 250.0, 0},
-        {"lanes", "flake 40+4+20", from_flake_lanes, false, 0, 24},
-        {"lanes", "flake-idgen", from_flake_lanes, true, 4096e3, 22},
-        {"lanes", "sno", from_sno_lanes, false, 65536 * 250.0, 17},
-        {"lanes", "128 bits", from_wide_lanes, false, 0, 16},
-    };
-    static const unsigned crowds[] = {2, 8, most_threads};
-    enum { n_plans = sizeof plans / sizeof *plans, n_crowds = sizeof crowds / sizeof *crowds };
-    uint64_t ids = 1000000000, proven = 0;
-    double wanted_hours = 0, clocks_seconds = 0;
-    bool plant = false;
-    int passed = 0, failed = 0;
+    uint64_t ids = 1000000000;
+    double wanted_hours = 0;
     for (int i = 1; i < argc; i++) {
-        char *end = argv[i], none[] = "";
-        if (strncmp(argv[i], "--ids=", 6) == 0 && strspn(argv[i] + 6, "0123456789") > 0)
-            ids = strtoull(argv[i] + 6, &end, 10);
+        char *end = argv[i];
+        if (strncmp(argv[i], "--ids=", 6) == 0) ids = strtoull(argv[i] + 6, &end, 10);
         if (strncmp(argv[i], "--hours=", 8) == 0) wanted_hours = strtod(argv[i] + 8, &end);
-        if (strncmp(argv[i], "--clocks=", 9) == 0) {
-            clocks_seconds = strtod(argv[i] + 9, &end);
-            if (!(clocks_seconds > 0)) end = argv[i];
-        }
-        if (strcmp(argv[i], "--plant") == 0) plant = true, end = none;
-        if (end == argv[i] || *end || ids < 100000 || !(wanted_hours >= 0) ||
-            clocks_seconds > 1e6) {
-            (void)fprintf(
-                stderr,
-                "usage: %s [--ids=N | --hours=H [--plant] | --clocks=S], N 100000 or more\n",
-                argv[0]);
+        if (end == argv[i] || *end || ids < 100000 || !(wanted_hours >= 0)) {
+            (void)fprintf(stderr, "usage: %s [--ids=N | --hours=H], N 100000 or more\n", argv[0]);
             return 2;
         }
     }
-    if (clocks_seconds > 0) return look_at_clocks(clocks_seconds);
-    if (wanted_hours > 0) return soak_for(wanted_hours, plant);
-    *(finds_duplicates(from_twins, 0, 2) ? &passed : &failed) += 1;
-    *(finds_duplicates(from_both_twins, 22, 1) ? &passed : &failed) += 1;
+    const char *tmp = getenv("TMPDIR");
+    struct sigaction on;
+    struct rusage usage;
+    void *at;
+    (void)snprintf(folder, sizeof folder, "%s/soak-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(folder) || !shared_map(&at, sizeof *hours)) return 1;
+    hours = (struct hours *)at;
+    if (!begin()) return 1;
+    windows_move();
+    twins_are_found();
+    memset(&on, 0, sizeof on);
+    on.sa_handler = on_signal;
+    (void)sigaction(SIGINT, &on, NULL);
+    (void)sigaction(SIGTERM, &on, NULL);
+    (void)fflush(stdout);
     /* all threads' groups are whole */
-    const uint64_t unit = (uint64_t)most_threads * calls;
-    const uint64_t each = (ids / (n_plans * n_crowds) + unit - 1) / unit * unit;
-    for (unsigned p = 0; p < n_plans; p++)
-        for (unsigned c = 0; c < n_crowds; c++) {
-            const bool well = prove(&plans[p], crowds[c], each);
-            if (well) proven += each;
-            *(well ? &passed : &failed) += 1;
-        }
-    *(stays_small() ? &passed : &failed) += 1;
-    print_grouped(proven);
-    printf(" ids, each of them once\n");
+    const uint64_t unit = (uint64_t)most_threads * calls, parts = n_first * 3 * unit;
+    if (wanted_hours > 0) soak_for(wanted_hours * 3600);
+    else soak_ids((ids + parts - 1) / parts * unit);
+    (void)count(!hours->late_lost);
+    printf("%" PRIu64 " late ids were compared with none\n", (uint64_t)hours->late_lost);
+    (void)getrusage(RUSAGE_SELF, &usage);
+    (void)count(usage.ru_maxrss / 1024 < most_mib);
+    printf("%ld MiB of memory at most\n", usage.ru_maxrss / 1024);
+    (void)rmdir(folder);
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }

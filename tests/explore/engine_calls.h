@@ -33,66 +33,54 @@ static flake_status draw_on(flake_gen *g, unsigned resume, uint64_t *id) {
     return status;
 }
 
-static unsigned draw_flake(unsigned me, char letter, place got[3], int *said) {
-    flake_gen *g = is_owned(letter)   ? &our.flake_shards[me]
-                   : is_laned(letter) ? &our.flake_laned
-                                      : &our.flake;
+enum { PARTITION = 7, SEQUENCE_MIN = 16 };
+
+#define DRAW(prefix, g, ids, ...)                                                    \
+    (strchr("nlo", letter)   ? prefix##next(g, __VA_ARGS__ ids)                      \
+     : strchr("tLO", letter) ? prefix##try(g, __VA_ARGS__ ids)                       \
+     : strchr("NQ", letter)  ? prefix##next_n(g, __VA_ARGS__ ids, n = 3)             \
+     : strchr("TqM", letter)                                                         \
+         ? ((void)!prefix##try_n(g, __VA_ARGS__ ids, 3, &n), (flake_status)FLAKE_OK) \
+         : prefix##try_at(g, __VA_ARGS__ given_ms(letter), ids))
+
+/* How many places it got. */
+static unsigned draw(unsigned me, char letter, place got[3], int *said) {
+    const bool is_sno = now->of == SNO;
+    const uint8_t meta = (uint8_t)(64 + me);
+    flake_gen *const g = is_owned(letter)   ? &our.flake_shards[me]
+                         : is_laned(letter) ? &our.flake_laned
+                                            : &our.flake;
+    sno_gen *const s = is_owned(letter)   ? &our.sno_shards[me]
+                       : is_laned(letter) ? &our.sno_laned
+                                          : &our.sno;
     const flake_options *o = flake_gen_options(g);
-    flake_status status = FLAKE_OK;
     uint64_t ids[3] = {0, 0, 0};
+    sno_id snos[3];
     size_t n = 1;
-    if (letter == 'f') status = flake_prefetch_next(&our.prefetch[me], ids);
-    else if (strchr("cC", letter)) status = draw_on(g, letter == 'C' ? FLAKE_I_WAIT : 0, ids);
-    else if (strchr("nlo", letter)) status = flake_next(g, ids);
-    else if (strchr("tLO", letter)) status = flake_try(g, ids);
-    else if (strchr("NQ", letter)) status = flake_next_n(g, ids, 3), n = 3;
-    else if (strchr("TqM", letter)) (void)!flake_try_n(g, ids, 3, &n);
-    else status = flake_try_at(g, given_ms(letter), ids);
-    *said = (int)status;
-    if (is_many(letter) && n < 3) *said = SAID_FEWER;
+    memset(snos, 0, sizeof snos);
+    const flake_status status = letter == 'f' ? flake_prefetch_next(&our.prefetch[me], ids)
+                                : strchr("cC", letter)
+                                    ? draw_on(g, letter == 'C' ? FLAKE_I_WAIT : 0, ids)
+                                : is_sno ? DRAW(sno_, s, snos, meta, )
+                                         : DRAW(flake_, g, ids, );
+    *said = status == FLAKE_OK && is_many(letter) && n < 3 ? SAID_FEWER : (int)status;
     if (status != FLAKE_OK)
-        for (n = 0; n < 3 && ids[n]; n++) {
-        }
+        for (n = 0; n < 3 && (is_sno ? !sno_is_zero(snos[n]) : ids[n]);) n++;
     for (size_t k = 0; k < n; k++) {
         flake_parts parts;
         memset(&parts, 0, sizeof parts);
-        if (flake_decompose(&o->layout, ids[k], &parts) != FLAKE_OK || parts.node != o->node ||
-            parts.seq < o->seq_min || parts.seq > o->seq_max)
-            explore_fail("not an id of this generator");
-        got[k] = (place){(uint64_t)parts.unix_ms, parts.seq - o->seq_min, 0};
-    }
-    return (unsigned)n;
-}
-
-enum { PARTITION = 7, SEQUENCE_MIN = 16 };
-
-static unsigned draw_sno(unsigned me, char letter, place got[3], int *said) {
-    const unsigned i = is_owned(letter) ? me : 0;
-    const uint8_t meta = (uint8_t)(64 + me);
-    sno_gen *g = is_owned(letter)   ? &our.sno_shards[i]
-                 : is_laned(letter) ? &our.sno_laned
-                                    : &our.sno;
-    flake_status status = FLAKE_OK;
-    sno_id ids[3];
-    size_t n = 1;
-    memset(ids, 0, sizeof ids);
-    if (strchr("nlo", letter)) status = sno_next(g, meta, ids);
-    else if (strchr("tLO", letter)) status = sno_try(g, meta, ids);
-    else if (strchr("NQ", letter)) status = sno_next_n(g, meta, ids, 3), n = 3;
-    else if (strchr("TqM", letter)) (void)!sno_try_n(g, meta, ids, 3, &n);
-    else status = sno_try_at(g, meta, given_ms(letter), ids);
-    *said = (int)status;
-    if (status == FLAKE_OK && (n < (is_many(letter) ? 3 : 1) || sno_is_zero(ids[n - 1])))
-        *said = SAID_FEWER;
-    if (*said != FLAKE_OK)
-        for (n = 0; n < 3 && !sno_is_zero(ids[n]); n++) {
+        if (is_sno) {
+            const unsigned min = now->shards ? s->sequence_min : SEQUENCE_MIN;
+            got[k] = (place){sno_units(snos[k]), sno_sequence(snos[k]) - min, sno_tick(snos[k])};
+            if (sno_meta(snos[k]) == meta && sno_partition(snos[k]) == PARTITION &&
+                sno_sequence(snos[k]) >= min)
+                continue;
+        } else if (flake_decompose(&o->layout, ids[k], &parts) == FLAKE_OK &&
+                   parts.node == o->node && parts.seq >= o->seq_min && parts.seq <= o->seq_max) {
+            got[k] = (place){(uint64_t)parts.unix_ms, parts.seq - o->seq_min, 0};
+            continue;
         }
-    for (size_t k = 0; k < n; k++) {
-        const unsigned min = now->shards ? our.sno_shards[i].sequence_min : SEQUENCE_MIN;
-        if (sno_meta(ids[k]) != meta || sno_partition(ids[k]) != PARTITION ||
-            sno_sequence(ids[k]) < min)
-            explore_fail("not an id of this generator");
-        got[k] = (place){sno_units(ids[k]), sno_sequence(ids[k]) - min, sno_tick(ids[k])};
+        explore_fail("not an id of this generator");
     }
     return (unsigned)n;
 }
@@ -140,12 +128,9 @@ static void check_failure(unsigned me, unsigned i, char letter, int said, unsign
     const uint64_t reading =
         is_given(letter) ? larger(seen.thread[me].reading, p.time) : seen.thread[me].reading;
     const bool back = p.time > reading + e->ahead;
-    if (said == SAID_FEWER && is_lost()) {
-        events |= SHUT;
-        return;
-    }
-    if (said == FLAKE_FORKED || (said == FLAKE_LEASE_LOST && calls_any('x'))) {
-        if (said == FLAKE_FORKED ? !is_bumped() : our.gate_word != 0)
+    if ((said == SAID_FEWER && is_lost()) || said == FLAKE_FORKED ||
+        (said == FLAKE_LEASE_LOST && calls_any('x'))) {
+        if (said == FLAKE_FORKED ? !is_bumped() : said != SAID_FEWER && our.gate_word)
             explore_fail("%s, which is not so", said == FLAKE_FORKED ? "FORKED" : "LEASE");
         events |= SHUT;
         return;
@@ -171,7 +156,8 @@ static void check_failure(unsigned me, unsigned i, char letter, int said, unsign
     if (said != FLAKE_AGAIN && said != FLAKE_CLOCK_BACKWARDS && said != FLAKE_LEASE_LOST &&
         said != SAID_FEWER)
         explore_fail("neither AGAIN nor CLOCK_BACK");
-    if (continues_past_clock(letter) && back) explore_fail("the clock was put back, and it does not go on");
+    if (continues_past_clock(letter) && back)
+        explore_fail("the clock was put back, and it does not go on");
     if (said == FLAKE_AGAIN && back) explore_fail("AGAIN, though the clock was put back");
     if (said == FLAKE_CLOCK_BACKWARDS && !back)
         explore_fail("CLOCK_BACK, though the clock is not behind the word");
@@ -200,8 +186,7 @@ static void call_draw(unsigned me, char letter) {
     place got[3];
     if (is_given(letter))
         seen.thread[me].reading = seen.thread[me].reach = unit_of(given_ms(letter) * MS);
-    const unsigned n =
-        now->of == SNO ? draw_sno(me, letter, got, &said) : draw_flake(me, letter, got, &said);
+    const unsigned n = draw(me, letter, got, &said);
     explore_say("%c returns%s", letter, said == FLAKE_OK ? "" : ", short of what it was to draw");
     for (unsigned k = 0; k < n; k++) {
         if (is_laned(letter)) i = lane_of(&got[k].index);
@@ -225,24 +210,21 @@ static void call_snapshot(unsigned me) {
     const flake_i_engine *e = engines[0];
     bool was = false;
     uint64_t word = 0, drifts = 0, safe = 0;
+    sno_snapshot s;
+    flake_snapshot f;
+    memset(&s, 0, sizeof s);
+    memset(&f, 0, sizeof f);
+    if ((now->of == SNO
+             ? sno_snapshot_take(now->shards ? our.sno_shards : &our.sno, &s)
+             : flake_snapshot_take(now->shards ? our.flake_shards : &our.flake, &f)) != FLAKE_OK)
+        explore_fail("no snapshot");
+    word = ((uint64_t)f.unix_ms << e->time_shift) + f.count;
     if (now->of == SNO) {
-        sno_snapshot s;
-        memset(&s, 0, sizeof s);
-        if (sno_snapshot_take(now->shards ? our.sno_shards : &our.sno, &s) !=
-            FLAKE_OK)
-            explore_fail("no snapshot");
         drifts = s.drifts;
         safe = (uint64_t)s.wall_safe;
         /* the first number and none at all look the same */
         word = ((uint64_t)s.wall_hi << 1 | (drifts & 1)) << (e->time_shift - 1) |
                (s.sequence - s.sequence_min + 1u);
-    } else {
-        flake_snapshot s;
-        memset(&s, 0, sizeof s);
-        if (flake_snapshot_take(now->shards ? our.flake_shards : &our.flake, &s) !=
-            FLAKE_OK)
-            explore_fail("no snapshot");
-        word = ((uint64_t)s.unix_ms << e->time_shift) + s.count;
     }
     for (unsigned k = 0; k < seen.n_past; k++) {
         const past *p = &seen.past[k];
@@ -285,8 +267,6 @@ static void check_note(uint64_t position, const flake_overflow *note) {
     }
     if (position < NOTES) seen.pushed[position] = NO_NOTE;
 }
-
-static bool pop(flake_overflow *note) { return flake_ring_pop(&our.ring, note); }
 
 static void call_push(unsigned me) {
     const uint32_t own = OWN_NOTE + 16 * me + seen.thread[me].calls;
@@ -395,7 +375,9 @@ static void call(unsigned me, char letter) {
     case 'b': now->of == DEFAULT ? call_bump() : flake_machine_cloned(); break;
     case 's': call_snapshot(me); break;
     case 'v': call_stats(); break;
-    case 'r': (void)(now->of == SNO ? flake_retry_ns(&our.sno.gen) : flake_retry_ns(&our.flake)); break;
+    case 'r':
+        (void)(now->of == SNO ? flake_retry_ns(&our.sno.gen) : flake_retry_ns(&our.flake));
+        break;
     case 'u': call_push(me); break;
     case 'p': call_pop(me); break;
     case 'w': call_two_words(); break;

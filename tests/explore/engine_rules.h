@@ -146,8 +146,7 @@ static void watch_move(unsigned me, unsigned i, const explore_access *a) {
     const point old = point_of(a->seen), new = point_of(a->left);
     for (unsigned p = 0; p < seen.n_places; p++)
         if (seen.places[p].by != me && seen.places[p].engine == i) seen.places[p].followed = true;
-    if (a->kind == EXPLORE_STORE &&
-        (me != i || seen.thread[me].word != a->seen))
+    if (a->kind == EXPLORE_STORE && (me != i || seen.thread[me].word != a->seen))
         explore_fail("an owned word has a second writer");
     if (a->kind == EXPLORE_ADD && old.count >= e->cap) events |= LATE;
     if (a->kind == EXPLORE_ADD &&
@@ -213,7 +212,7 @@ static void watch_overflow(unsigned me, const explore_access *a) {
 
 static void watch_ring(unsigned me, const explore_access *a) {
     const uint64_t note = seen.thread[me].pushing;
-    if (a->at == ring_tail) {
+    if (a->at == &our.ring.tail) {
         seen.thread[me].popped = a->seen;
         seen.pops++;
         return;
@@ -280,10 +279,11 @@ static void watch(unsigned me, const explore_access *a) {
     if (a->at == &explore_now.counter) seen.thread[me].counter = a->seen;
     if (i < n_engines && a->at == &e->fast_until) /* a unit that the clock has said */
         seen.thread[me].reach = larger(seen.thread[me].reach, seen.latest_unit);
-    if (a->wrote && (a->at == ring_head || a->at == ring_tail)) watch_ring(me, a);
+    if (a->wrote && (a->at == &our.ring.head || a->at == &our.ring.tail)) watch_ring(me, a);
     if (a->wrote && name_of(a->at) && !is_of_state(a->at) && !is_hint(a->at))
         seen.thread[me].wrote |=
-            i == n_engines || (a->at > (const void *)&e->fast_until && a->at < (const void *)e->safe) ||
+            i == n_engines ||
+            (a->at > (const void *)&e->fast_until && a->at < (const void *)e->safe) ||
             a->at > (const void *)&e->drifts;
     if (now->of == DEFAULT && a->wrote && name_of(a->at) && strcmp(name_of(a->at), "word") == 0)
         seen.thread[me].bumps = seen.bumps_done;
@@ -314,64 +314,64 @@ static void watch(unsigned me, const explore_access *a) {
 }
 
 static uint64_t set_of(uint64_t set, uint64_t a, uint64_t b) {
-    return set + explore_mix(explore_mix(2, a), b);
+    return set + hash_mix(hash_mix(2, a), b);
 }
 
 /* Without order where order does not matter, so that more states are the same. */
 static uint64_t digest(unsigned thread) {
     uint64_t hash = 0, set = 0;
     if (thread < EXPLORE_THREADS && now->calls[thread]) {
-        hash = explore_mix(seen.thread[thread].calls, thread);
-        hash = explore_mix(hash, seen.thread[thread].bumps);
-        hash = explore_mix(hash, seen.thread[thread].was_lost);
+        hash = hash_mix(seen.thread[thread].calls, thread);
+        hash = hash_mix(hash, seen.thread[thread].bumps);
+        hash = hash_mix(hash, seen.thread[thread].was_lost);
         if (now->lanes) {
-            hash = explore_mix(hash, seen.thread[thread].full);
-            hash = explore_mix(hash, lanes_map()[now->one_slot ? 0 : thread]);
+            hash = hash_mix(hash, seen.thread[thread].full);
+            hash = hash_mix(hash, lanes_map()[now->one_slot ? 0 : thread]);
         }
         for (unsigned i = 0; i < n_engines; i++)
             for (unsigned tick = 0; tick < 2; tick++)
-                hash = explore_mix(hash, seen.thread[thread].last[i][tick]);
+                hash = hash_mix(hash, seen.thread[thread].last[i][tick]);
         for (unsigned p = 0; p < seen.n_places; p++) {
             const held *h = &seen.places[p];
             if (h->by == thread)
                 set = set_of(set, h->at, h->engine << 2 | h->tick << 1 | (h->followed ? 1 : 0));
         }
-        return explore_mix(hash, set);
+        return hash_mix(hash, set);
     }
     for (unsigned i = 0; i < n_engines; i++) {
         const flake_i_engine *e = engines[i];
         for (unsigned tick = 0; tick < 2; tick++) {
-            hash = explore_mix(hash, seen.top[i][tick]);
-            hash = explore_mix(hash, seen.ever[i][tick]);
+            hash = hash_mix(hash, seen.top[i][tick]);
+            hash = hash_mix(hash, seen.ever[i][tick]);
         }
-        hash = explore_mix(hash, seen.toggles[i]);
-        hash = explore_mix(hash, e->rebased - seen.net[i]); /* as it will show in stats.ids */
-        hash = explore_mix(hash, e->batches - seen.batches);
+        hash = hash_mix(hash, seen.toggles[i]);
+        hash = hash_mix(hash, e->rebased - seen.net[i]); /* as it will show in stats.ids */
+        hash = hash_mix(hash, e->batches - seen.batches);
     }
-    if (ask_stats) hash = explore_mix(hash, seen.gross);
+    if (ask_stats) hash = hash_mix(hash, seen.gross);
     if (now->counter[1]) {
-        hash = explore_mix(hash, seen.latest_unit);
+        hash = hash_mix(hash, seen.latest_unit);
         for (unsigned k = 0; k < UNITS; k++)
-            if (seen.leased_to[k]) hash = explore_mix(explore_mix(hash, k), seen.leased_to[k]);
+            if (seen.leased_to[k]) hash = hash_mix(hash_mix(hash, k), seen.leased_to[k]);
     }
     if (now->horizon_ms) { /* plain data, too */
         const flake_state *const s = &our.state;
-        hash = explore_mix(explore_mix(hash, (uint64_t)seen.latest_ns), (uint64_t)seen.floor_ns);
-        hash = explore_mix(explore_mix(hash, seen.ends), files_hash(files.bytes, FILES_SIZE));
-        hash = explore_mix(explore_mix(hash, s->number), (uint64_t)s->written_ns);
-        hash = explore_mix(explore_mix(hash, (uint64_t)s->file.fd), files_get(s->token + 8));
+        hash = hash_mix(hash_mix(hash, (uint64_t)seen.latest_ns), (uint64_t)seen.floor_ns);
+        hash = hash_mix(hash_mix(hash, seen.ends), files_hash(files.bytes, FILES_SIZE));
+        hash = hash_mix(hash_mix(hash, s->number), (uint64_t)s->written_ns);
+        hash = hash_mix(hash_mix(hash, (uint64_t)s->file.fd), files_get(s->token + 8));
     }
     for (unsigned k = 0; k < seen.n_past; k++)
         set = set_of(set, seen.past[k].word, seen.past[k].toggles);
     for (unsigned k = 0; k < seen.n_elections; k++)
         set = set_of(set, seen.elections[k].note,
                      1024u + (seen.elections[k].owed ? 2 : 0) + seen.elections[k].pushed);
-    for (unsigned k = 0; k < seen.pushes; k++) hash = explore_mix(hash, seen.pushed[k]);
+    for (unsigned k = 0; k < seen.pushes; k++) hash = hash_mix(hash, seen.pushed[k]);
     for (unsigned k = 0; k < seen.n_two_ids; k++) set = set_of(set, seen.two_ids[k], 0);
     for (unsigned k = 0; k < seen.n_generated; k++)
         set = set_of(set, seen.generated[k].id, seen.generated[k].begun);
-    hash = explore_mix(hash, seen.bumps_begun << 8 | seen.bumps_done);
-    return explore_mix(hash, set);
+    hash = hash_mix(hash, seen.bumps_begun << 8 | seen.bumps_done);
+    return hash_mix(hash, set);
 }
 
 #endif

@@ -31,14 +31,19 @@ static bool prepare_state(flake_options *o) {
     return flake_state_open(&our.state, &where, o, NULL, NULL) == FLAKE_OK;
 }
 
-static bool prepare_flake(void) {
+static int clock_kind(void) {
+    return now->coarse       ? FLAKE_CLOCK_COARSE
+           : now->counter[1] ? FLAKE_CLOCK_FAST
+                             : FLAKE_CLOCK_EXACT;
+}
+
+static flake_options options_of_flake(void) {
     flake_options o;
     memset(&o, 0, sizeof o);
     o.layout = now->full ? flake_layout_of(44, 0, 20, 0) : flake_layout_of(42, 10, 12, 0);
     o.node = now->full ? 0 : 5;
     o.seq_min = now->full ? 0 : SEQUENCE_MIN;
-    const unsigned parts = now->lanes ? now->lanes : now->shards ? now->shards : 1;
-    o.seq_max = o.seq_min + cap_of(now) * parts - 1;
+    o.seq_max = o.seq_min + cap_of(now) * n_engines - 1;
     o.max_ahead_ms = now->ahead_ms;
     o.max_wait_ms = now->wait_ms ? now->wait_ms : 5000;
     o.fail_on_backwards = now->fail_on_backwards;
@@ -46,34 +51,9 @@ static bool prepare_flake(void) {
     o.shared_memory = !has_gate && !now->horizon_ms && !calls_any('b'); /* no fork word */
     o.gate.admit = has_gate ? flake_admit : NULL;
     o.gate.fence = calls_any('x') ? &our.gate_word : NULL;
-    o.clock.kind = now->coarse       ? FLAKE_CLOCK_COARSE
-                   : now->counter[1] ? FLAKE_CLOCK_FAST
-                                     : FLAKE_CLOCK_EXACT;
+    o.clock.kind = clock_kind();
     o.overflow = now->ring && now->of == FLAKE ? &our.ring : NULL;
-    n_engines = now->lanes ? now->lanes : now->shards ? now->shards : 1;
-    if (now->horizon_ms && !prepare_state(&o)) return false;
-    if (flake_init(&our.flake, &o, NULL) != FLAKE_OK) return false;
-    if (!o.shared_memory) {
-        flake_i_atomic64 *word;
-        mark_at_start = flake_i_instance_owner_id(&word);
-        fork_page = word;
-    }
-    engines[0] = &our.flake.engine;
-    if (now->counter[1]) our.flake.engine.ticks_per_window = LEASE_NS; /* as if learned: one a ns */
-    for (unsigned i = 0; i < EXPLORE_THREADS; i++)
-        if (flake_prefetch_init(&our.prefetch[i], &our.flake, 2, 1, NULL) != FLAKE_OK) return false;
-    if (now->shards && flake_init_shards(our.flake_shards, now->shards, &o, NULL) != FLAKE_OK)
-        return false;
-    for (unsigned i = 0; i < now->shards; i++)
-        engines[i] = &our.flake_shards[i].engine;
-    o.lanes = now->lanes ? our.flake_lane : NULL;
-    o.lane_count = now->lanes;
-    if (now->lanes && flake_init(&our.flake_laned, &o, NULL) != FLAKE_OK) return false;
-    for (unsigned i = 0; i < now->lanes; i++) {
-        engines[i] = &our.flake_lane[i].engine;
-        if (now->counter[1]) our.flake_lane[i].engine.ticks_per_window = LEASE_NS;
-    }
-    return true;
+    return o;
 }
 
 /* sno.h wants a pool of 4 numbers and units of 4 ms from 2010 on. Its engine is set up anew, with
@@ -89,16 +69,13 @@ static bool prepare_sno_engine(flake_i_engine *e) {
     config.shared_memory = !now->gate && !calls_any('x');
     config.gate.admit = config.shared_memory ? NULL : flake_admit;
     config.gate.fence = calls_any('x') ? &our.gate_word : NULL;
-    config.clock.kind = now->coarse       ? FLAKE_CLOCK_COARSE
-                   : now->counter[1] ? FLAKE_CLOCK_FAST
-                                     : FLAKE_CLOCK_EXACT;
+    config.clock.kind = clock_kind();
     config.ring = now->ring ? &our.ring : NULL;
-    if (flake_i_engine_init(e, &config) != FLAKE_OK) return false;
-    if (now->counter[1]) e->ticks_per_window = LEASE_NS; /* as if learned: one a ns */
-    return true;
+    return flake_i_engine_init(e, &config) == FLAKE_OK;
 }
 
-static bool prepare_sno(void) {
+static bool prepare_generators(void) {
+    const bool is_sno = now->of == SNO;
     sno_snapshot pool;
     flake_options o;
     memset(&pool, 0, sizeof pool);
@@ -106,24 +83,38 @@ static bool prepare_sno(void) {
     pool.partition = PARTITION;
     pool.sequence_min = SEQUENCE_MIN;
     pool.sequence_max = SEQUENCE_MIN + 3;
-    o.shared_memory = true;
     n_engines = now->lanes ? now->lanes : now->shards ? now->shards : 1;
-    if (sno_init(&our.sno, &pool, &o, NULL) != FLAKE_OK || !prepare_sno_engine(&our.sno.gen.engine)) return false;
-    engines[0] = &our.sno.gen.engine;
-    if (now->shards && sno_init_shards(our.sno_shards, now->shards, &pool, &o, NULL) != FLAKE_OK)
-        return false;
-    for (unsigned i = 0; i < now->shards; i++) {
-        if (!prepare_sno_engine(&our.sno_shards[i].gen.engine)) return false;
-        engines[i] = &our.sno_shards[i].gen.engine;
+    if (is_sno) o.shared_memory = true;
+    else o = options_of_flake();
+    bool well = !now->horizon_ms || prepare_state(&o);
+    engines[0] = is_sno ? &our.sno.gen.engine : &our.flake.engine;
+    well = well && (is_sno ? sno_init(&our.sno, &pool, &o, NULL) : flake_init(&our.flake, &o, NULL)) == FLAKE_OK;
+    if (!o.shared_memory) {
+        flake_i_atomic64 *word;
+        mark_at_start = flake_i_instance_owner_id(&word);
+        fork_page = word;
     }
-    o.lanes = now->lanes ? our.flake_lane : NULL;
+    for (unsigned i = 0; i < EXPLORE_THREADS && !is_sno; i++)
+        well = well &&
+               flake_prefetch_init(&our.prefetch[i], &our.flake, 2, 1, NULL) == FLAKE_OK;
+    if (now->shards)
+        well = well && (is_sno ? sno_init_shards(our.sno_shards, now->shards, &pool, &o, NULL)
+                               : flake_init_shards(our.flake_shards, now->shards, &o, NULL)) ==
+                           FLAKE_OK;
+    o.lanes = our.flake_lane;
     o.lane_count = now->lanes;
-    if (now->lanes && sno_init(&our.sno_laned, &pool, &o, NULL) != FLAKE_OK) return false;
-    for (unsigned i = 0; i < now->lanes; i++) {
-        if (!prepare_sno_engine(&our.flake_lane[i].engine)) return false;
-        engines[i] = &our.flake_lane[i].engine;
+    if (now->lanes)
+        well = well && (is_sno ? sno_init(&our.sno_laned, &pool, &o, NULL)
+                               : flake_init(&our.flake_laned, &o, NULL)) == FLAKE_OK;
+    if (is_sno) well = well && prepare_sno_engine(engines[0]);
+    for (unsigned i = 0; i < n_engines; i++) {
+        if (now->lanes) engines[i] = &our.flake_lane[i].engine;
+        if (now->shards)
+            engines[i] = is_sno ? &our.sno_shards[i].gen.engine : &our.flake_shards[i].engine;
+        if (is_sno && (now->lanes || now->shards)) well = well && prepare_sno_engine(engines[i]);
+        if (now->counter[1]) engines[i]->ticks_per_window = LEASE_NS; /* as if learned: one a ns */
     }
-    return true;
+    return well;
 }
 
 /* Nothing has been asked for but the page and the family, which take system calls. */
@@ -160,10 +151,8 @@ static void prepare(const scenario *s) {
     our.gate_word = GATE_OPEN;
     for (unsigned i = 0; i < ENGINES; i++) engines[i] = &our.flake.engine; /* until there are more */
     bool right = flake_ring_init(&our.ring, our.slots, s->ring ? s->ring : 1) == FLAKE_OK &&
-                 (s->of == SNO ? prepare_sno() : prepare_flake());
+                 prepare_generators();
     if (s->of == DEFAULT) n_engines = 0;
-    ring_head = &our.ring.head;
-    ring_tail = &our.ring.tail;
     for (unsigned i = 0; i < n_engines; i++) {
         flake_i_engine *e = engines[i];
         const bool by_add = !s->wait_ms && !s->full;
@@ -213,7 +202,7 @@ static void ended(void) {
     flake_overflow note;
     if (now->of == DEFAULT) default_ended();
     for (unsigned i = 0; i < now->ring; i++)
-        if (pop(&note)) check_note(seen.pops++, &note);
+        if (flake_ring_pop(&our.ring, &note)) check_note(seen.pops++, &note);
     if (seen.pops != seen.pushes) explore_fail("a note is lost");
     for (unsigned k = 0; k < seen.n_elections; k++)
         if (!seen.elections[k].pushed && !seen.elections[k].owed && seen.pushes < now->ring)
@@ -344,7 +333,7 @@ static const scenario scenarios[] = {
     {"sno_slack", "a clock that lags, and is put back by more than the slack: the tick changes on exact readings alone", {"tn", "nt"}, {100, 102, 97}, .must = TOGGLED, .coarse = true, .slack_ms = 4, .of = SNO},
     {"sno_fast", "leases beside changes of the timeline", {"tn", "tt"}, {100, 101, 98}, .must = TOGGLED | OUTRUN, .counter = {0, 300, 600}, .of = SNO},
     {"sno_fast_back", "put back while a unit is leased, and on again", {"ttt", "tt"}, {100, 98, 101}, .must = TOGGLED | OUTRUN, .counter = {0, 300, 600}, .of = SNO},
-    {"flake_gate", "a gate that refuses a unit, and the clock put back to before it", {"nnn", "nnn"}, {100, 101, 98}, .must = SHUT | TOGGLED, .gate = 100, .of = SNO},
+    {"sno_gate", "a gate that refuses a unit, and the clock put back to before it", {"nnn", "nnn"}, {100, 101, 98}, .must = SHUT | TOGGLED, .gate = 100, .of = SNO},
     {"sno_snapshot", "snapshots are not torn by a change of the timeline", {"sr", "ttt"}, {100, 98, 102, 101}, .must = TOGGLED, .of = SNO},
     {"sno_stats", "statistics while the timeline changes", {"v", "tttt"}, {100, 98, 100}, .must = TOGGLED, .of = SNO},
     {"sno_3x1", "three threads, a call each, the clock put back", {"n", "n", "t"}, BACK_ONCE, .must = TOGGLED | OUTRUN, .of = SNO},

@@ -35,23 +35,22 @@ enum {
     TOGGLED = 1 << 11, /* the timeline */
     LEAPT = 1 << 12,   /* the word's time went past the clock */
     NOTED = 1 << 13,
-    CLOSED = 1 << 14,   /* a note that the overflow is over */
-    OWED = 1 << 15,     /* the same, but the ring was full */
-    REFUSED = 1 << 16,  /* ring full or empty */
-    SHUT = 1 << 17,     /* the gate refused */
-    RETAGGED = 1 << 18, /* sno_generate changed over to another partition */
-    DROPPED = 1 << 19,  /* and a place that was drawn before that is nobody's */
-    WRITTEN = 1 << 20,  /* a horizon, by a draw or a timer */
-    ENDED = 1 << 21,    /* the state was closed: IO */
-    LOST = 1 << 22,     /* asleep, while the engine was taken away */
-    FAR = 1 << 23,      /* a time given was too far ahead */
+    CLOSED = 1 << 14,    /* a note that the overflow is over */
+    OWED = 1 << 15,      /* the same, but the ring was full */
+    REFUSED = 1 << 16,   /* ring full or empty */
+    SHUT = 1 << 17,      /* the gate refused */
+    RETAGGED = 1 << 18,  /* sno_generate changed over to another partition */
+    DROPPED = 1 << 19,   /* and a place that was drawn before that is nobody's */
+    WRITTEN = 1 << 20,   /* a horizon, by a draw or a timer */
+    ENDED = 1 << 21,     /* the state was closed: IO */
+    LOST = 1 << 22,      /* asleep, while the engine was taken away */
+    FAR = 1 << 23,       /* a time given was too far ahead */
     UNEXTENDED = 1 << 24 /* the timer was late */
 };
 static const char *const event_names[] = {
-    "slept",   "queued", "rebased",  "late",    "moved",   "outrun", "batched", "returned",
-    "unused",  "again",  "back",     "toggled", "leapt",   "noted",  "closed",  "owed",
-    "refused", "shut",   "retagged", "dropped", "written", "ended",  "lost",
-    "far",     "unextended"};
+    "slept",    "queued",  "rebased", "late",  "moved", "outrun", "batched",   "returned", "unused",
+    "again",    "back",    "toggled", "leapt", "noted", "closed", "owed",      "refused",  "shut",
+    "retagged", "dropped", "written", "ended", "lost",  "far",    "unextended"};
 static unsigned events; /* of all executions of a scenario */
 
 typedef enum subject { FLAKE, SNO, RING, TWO_WORDS, DEFAULT } subject;
@@ -79,7 +78,7 @@ typedef struct scenario {
     int ahead_ms;
     unsigned gate;              /* the last unit that it lets out; 0: no gate */
     int horizon_ms;             /* of a state, which the file is ahead of use; 0: no state */
-    bool manual_extend;              /* the state's */
+    bool manual_extend;         /* the state's */
     unsigned time, tick, count; /* the word at the start, */
     unsigned safe[2];           /* and the time used on each timeline */
     unsigned shards;            /* 0: one generator; else thread i has shard i */
@@ -139,8 +138,7 @@ static bool is_lost(void) { return is_bumped() || our.gate_word == 0; }
 
 static flake_i_engine *engines[ENGINES];
 static unsigned n_engines;
-static const uint64_t *ring_head, *ring_tail; /* of the ring that the scenario uses */
-static bool ask_stats, ask_past;              /* whether anyone asks for stats, for past words */
+static bool ask_stats, ask_past; /* whether anyone asks for stats, for past words */
 
 /* Of the default generator; what else it looks at never changes here. */
 static uint64_t marks[2];
@@ -150,7 +148,7 @@ static const char *name_of_default(const void *at) {
     return at == &sno_i_default.engine                   ? "engine"
            : at == &sno_i_default.tag                    ? "tag"
            : at == &sno_i_default.begun                  ? "begun"
-           : at == &flake_i_process.instance_count             ? "generation"
+           : at == &flake_i_process.instance_count       ? "generation"
            : at == &sno_i_partitions.private_family.used ? "used"
            : at == &marks[0]                             ? "mark"
                                                          : NULL;
@@ -169,48 +167,58 @@ static bool is_hint(const void *at) {
            (at >= (const void *)lanes_map() && at < (const void *)(lanes_map() + EXPLORE_THREADS));
 }
 
-/* What lies there; NULL: nobody acts on it, so that an access is no step of its own. */
+/* What is there; NULL: no thread acts on it, so that an access is no step of its own. */
 static const char *name_of(const void *at) {
-    static const char *const words[] = {"word", "word1"};
-    static const char *const turns[] = {"turn0", "turn1", "turn2", "turn3"};
+    static const struct {
+        const void *at;
+        const char *name;
+    } others[] = {
+        {&flake_i_process.page, NULL},
+        {&flake_i_process.instance_count, NULL},
+        {&flake_i_process.clone_count, NULL},
+        {&our.state.lead, NULL},
+        {&our.state.manual_extend, NULL},
+        {&our.state.horizon, "horizon"},
+        {&our.state.asked, "asked"},
+        {&our.state.run, "run"},
+        {&our.state.writer, "writer"},
+        {&our.state.patient, "patient"},
+        {&our.state.is_open, "is_open"},
+        {&files.position, "seek"},
+        {&files.record[0], "record0"},
+        {&files.record[1], "record1"},
+        {&our.gate_word, "gate word"},
+        {&explore_now.counter, "counter"},
+        {&our.ring.head, "head"},
+        {&our.ring.tail, "tail"},
+        {&our.slots[0].turn, "turn0"},
+        {&our.slots[1].turn, "turn1"},
+        {&our.slots[2].turn, "turn2"},
+        {&our.slots[3].turn, "turn3"},
+        {&our.two_time, "time"},
+        {&our.two_seq, "sequence"},
+    };
     if (now->of == DEFAULT) return name_of_default(at);
     for (unsigned i = 0; i < n_engines; i++) {
         const flake_i_engine *e = engines[i];
-        if (at == &e->word) return words[i];
+        if (at == &e->word) return i ? "word1" : "word";
         if (at == &e->fast_until) return "lease";
-        if (at == &e->calibrated_at || at == &e->calibration || at == &e->ticks_per_window) return NULL;
         if (at == &e->safe[0]) return "safe[0]";
         if (at == &e->safe[1]) return "safe[1]";
         if (at == &e->drifts) return "drifts";
         if (at == &e->overflow) return "overflow";
         if (at == &e->rebased) return ask_stats ? "rebased" : NULL;
-        if (at == &e->batches || at == &e->waits || at == &e->clock_backwards) return NULL;
+        if (at == &e->batches || at == &e->waits || at == &e->clock_backwards ||
+            at == &e->calibrated_at || at == &e->calibration || at == &e->ticks_per_window)
+            return NULL;
     }
     if (at == lanes_turn()) return "turn";
     if (is_hint(at)) return now->one_slot ? "map" : NULL; /* else each thread's own */
-    const flake_state *const s = &our.state;
     if (at == fork_page) return calls_any('b') ? "fork word" : NULL;
     if (at == our.prefetch[0].instance_word || at == fork_page + 1) return NULL;
-    if (at == &flake_i_process.page || at == &flake_i_process.instance_count ||
-        at == &flake_i_process.clone_count)
-        return NULL;
-    if (at == &s->lead || at == &s->manual_extend) return NULL;
-    if (at == &s->horizon) return "horizon";
-    if (at == &s->asked) return "asked";
-    if (at == &s->run) return "run";
-    if (at == &s->writer) return "writer";
-    if (at == &s->patient) return "patient";
-    if (at == &s->is_open) return "is_open";
-    if (at == &files.position) return "seek";
-    if (at == &files.record[0]) return "record0";
-    if (at == &files.record[1]) return "record1";
-    if (at == &our.gate_word) return "gate word";
-    if (at == &explore_now.counter) return "counter";
-    if (at == ring_head) return "head";
-    if (at == ring_tail) return "tail";
-    for (unsigned i = 0; i < SLOTS; i++)
-        if (at == &our.slots[i].turn) return turns[i];
-    return at == &our.two_time ? "time" : at == &our.two_seq ? "sequence" : "other";
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (at == others[i].at) return others[i].name;
+    return "other";
 }
 
 /* The engine that `at` belongs to; n_engines: none. */

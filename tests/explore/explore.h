@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The explorer: runs two to four virtual threads through a header in every order that is possible,
- * and stops at the first that breaks a rule.
- *
- *     explore_setup s = {.threads = 2, .reset = reset, .thread = body, .watch = rules, ...};
- *     explore_result r = explore(&s);
- *     if (r.failed) explore_replay(&s, r.schedule); // prints each step
- *
- * Included before flake.h or sno.h it replaces their atomics, clock, sleep and relax hint.
+ * and stops at the first that breaks a rule. Included before flake.h or sno.h it replaces their atomics,
+ * clock, sleep and relax hint.
  *
  * A STEP    A virtual thread is a fiber. It runs up to its next shared access, makes it, and gives
  *           way; code between two accesses belongs to the step of the later one. (So plain data that
@@ -15,48 +10,38 @@
  *           it gives way before the access as well, and data read too early shows too.)
  * SCHEDULE  One letter a step: a b c d the threads, t the clock. The search is depth first and
  *           stateless: each execution starts anew, replays the letters of the last one up to the
- *           deepest that has an alternative, and takes that. A failing schedule is looked for once
- *           more with as few preemptions as will do, and handed back.
+ *           deepest that has an alternative, and takes that. A failing schedule is searched for once
+ *           more with as few preemptions as will do.
  * CLOCK     One more thread, whose steps come from a list: forward, back, or none ("stuck").
  *           With `coarse` each is two steps: the exact clock moves, then the coarse one follows.
- * SLEEP     A sleeper goes on once the clock thread has moved (a sleep may end early), or by itself
- *           when nobody else can run: then the clock moves on to the end of the shortest sleep,
- *           unless `stuck`. With `early` it may go on at any time, as after a signal.
- * CUT       A thread that sleeps more than `sleeps` times in a call has its execution cut. Cut
- *           executions are counted; nothing is checked behind the cut. An execution of EXPLORE_STEPS
- *           steps has a loop that makes no progress, and fails.
+ * SLEEP     A sleeper continues once the clock thread has moved (a sleep may end early), or by itself
+ *           when no other thread can run: then the clock moves to the end of the shortest sleep,
+ *           unless `stuck`. With `early` it may continue at any time, as after a signal.
+ * CUT       If a thread sleeps more than `sleeps` times in a call, its execution is cut and counted;
+ *           nothing is checked after that. An execution of EXPLORE_STEPS steps has a loop that makes
+ *           no progress, and fails.
  *
  * PRUNING   by states seen. What a thread does next follows from the values that its accesses have
- * returned. So the values that each thread has seen, with memory, clock, and what the rules keep,
- * are the whole state, fiber stacks included, and two schedules that arrive at one state have one
- * future: the second stops there ("merged"). Steps that commute arrive at one state, therefore this
- * leaves out whatever sleep sets or DPOR would, needs no notion of which steps commute, and stays
- * right under a bound on preemptions, where those two do not: there the state includes who ran last
- * and how many preemptions were spent. Between two calls a thread has mostly forgotten what it saw,
- * and says so (explore_forget), which merges far more than commuting steps; so does taking threads
- * of one role for each other. How many schedules the states stand for is counted on the way. A state
- * is known by a hash of 64 bits: among a million states the odds that two are taken for one are one
- * in 37 million. `every` switches pruning off: `complete`, `schedules` and all that comes up must be the
- * same without it, which the scenarios every_... check.
+ * returned. So these, with memory, clock, and what the rules keep, are the whole state, fiber stacks
+ * included, and two schedules that arrive at one state have one future: the second stops there
+ * ("merged"). Steps that commute arrive at one state, so this leaves out what sleep sets or DPOR would,
+ * also under a bound on preemptions: there the state includes which thread ran last and how many
+ * preemptions were spent. Between two calls a thread has mostly forgotten what it saw, and says so
+ * (explore_forget), which merges far more; threads of one role may change places. A state is known by a
+ * hash of 64 bits: among a million states the odds that two are taken for one are one in 37 million.
+ * `every` switches pruning off: all that comes up must be the same, which the scenarios every_... check.
  *
- * What a scenario must keep to: `thread` depends on nothing but what accesses return (plain data
- * that others write is told to explore_saw), and `digest` has all that `watch` keeps, but for what
- * follows from what the threads have seen since they last forgot.
+ * A scenario must keep to this: `thread` depends on nothing but what accesses return (plain data that
+ * others write is passed to explore_saw), and `digest` has all that `watch` keeps, but for what follows
+ * from what the threads have seen since they last forgot.
  *
- * NOT ITS JOB    memory orders. Everything here is sequentially consistent; what acquire and
- *                release are needed for is the business of orders.h.
+ * NOT ITS JOB    memory orders, which are the business of orders.h: here all is sequentially consistent.
  */
 #ifndef EXPLORE_H
 #define EXPLORE_H
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "fibers.h"
 
@@ -79,28 +64,29 @@ typedef struct explore_access {
 
 typedef struct explore_setup {
     unsigned threads;
-    void (*reset)(void);       /* everything shared, and what `watch` keeps, as at the start */
-    void (*thread)(unsigned i); /* what thread i does */
-    void (*watch)(unsigned i, const explore_access *); /* each access, just made; may fail */
-    void (*ended)(void);       /* all threads have returned; may fail */
-    /* A hash of what `watch` keeps: for thread i, or of what is nobody's (i == threads) */
-    uint64_t (*digest)(unsigned i);
     unsigned role[EXPLORE_THREADS]; /* threads of one role may change places */
-    const char *(*name)(const void *at); /* NULL: nobody acts on what lies there, so no step */
-    void (*show)(const void *at, uint64_t value, char *out, size_t size);
-    const int64_t *clock_ns; /* the start, then a step each */
-    const int64_t *counter_ns; /* what the processor's counter says then; NULL: 0 */
+    const int64_t *clock_ns;        /* the start, then a step each */
+    const int64_t *counter_ns;      /* what the processor's counter says then; NULL: 0 */
     unsigned clocks;
     int preemptions; /* at most so many; EXPLORE_ANY. The clock's steps are no preemptions */
     unsigned sleeps; /* since it last forgot */
     bool coarse, stuck, early, fine, every;
 } explore_setup;
 
+/* The explorer's: everything shared, and what `watch` keeps, as at the start; what thread i does; each access,
+ * just made; all threads have returned. The last two may fail. */
+static void reset(void), thread(unsigned i), watch(unsigned i, const explore_access *), ended(void);
+/* A hash of what `watch` keeps: for thread i, or of what is nobody's (i == threads) */
+static uint64_t digest(unsigned i);
+static const char *name_of(const void *at); /* NULL: no thread acts on it, so no step */
+static void show(const void *at, uint64_t value, char *out, size_t size);
+
 typedef struct explore_result {
     bool failed;
     char message[200];
     char schedule[EXPLORE_STEPS + 1];
-    unsigned long complete; /* executions to the end, no two to the same end state; with `every` too */
+    unsigned long
+        complete; /* executions to the end, no two to the same end state; with `every` too */
     unsigned long cut;
     unsigned long merged; /* stopped where another had been */
     unsigned long states;
@@ -127,10 +113,10 @@ static struct {
     fiber_context scheduler;
     unsigned me, last; /* who makes a step now; who made the last but for the clock */
     int preempted;
-    unsigned clock_at;          /* the clock thread's steps so far */
+    unsigned clock_at;                     /* the clock thread's steps so far */
     int64_t exact_ns, coarse_ns, slept_ns; /* slept_ns: what standstills have added */
     uint64_t counter;
-    uint64_t memory;            /* hash of what is there now against what was at the start */
+    uint64_t memory; /* hash of what is there now against what was at the start */
     unsigned steps;
     bool trace;
 } explore_now = {.me = EXPLORE_NOBODY};
@@ -145,41 +131,31 @@ __attribute__((format(printf, 1, 2))) static inline void explore_fail(const char
         explore_now.r->failed = true;
     }
     if (explore_now.me < EXPLORE_THREADS)
-        for (;;)
-            fiber_go(&explore_now.thread[explore_now.me].fiber, &explore_now.scheduler);
+        for (;;) fiber_go(&explore_now.thread[explore_now.me].fiber, &explore_now.scheduler);
 }
 
 /* A line of the trace that a replay prints. */
 __attribute__((format(printf, 1, 2))) static inline void explore_say(const char *format, ...) {
     va_list args;
     if (!explore_now.trace) return;
-    if (explore_now.me == EXPLORE_NOBODY)
-        printf("            ");
-    else
-        printf("  %4u %c    ", explore_now.steps, "abcdt"[explore_now.me]);
+    if (explore_now.me == EXPLORE_NOBODY) printf("            ");
+    else printf("  %4u %c    ", explore_now.steps, "abcdt"[explore_now.me]);
     va_start(args, format);
     (void)vprintf(format, args);
     va_end(args);
     (void)putchar('\n');
 }
 
-static inline uint64_t explore_mix(uint64_t hash, uint64_t value) {
-    hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15 + value + 0x632be59bd9b4e019;
-    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
-    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
-    return hash ^ (hash >> 31);
-}
-
 /* This thread has read plain data that another may have written. */
 static inline void explore_saw(uint64_t value) {
     explore_thread *t = &explore_now.thread[explore_now.me];
-    t->history = explore_mix(t->history, value);
+    t->history = hash_mix(t->history, value);
 }
 
 /* All that this thread still knows of what it has seen is `value`. */
 static inline void explore_forget(uint64_t value) {
     explore_thread *t = &explore_now.thread[explore_now.me];
-    t->history = explore_mix(0, value);
+    t->history = hash_mix(0, value);
     t->sleeps = 0;
 }
 
@@ -188,7 +164,7 @@ static inline void explore_give_way(void) {
 }
 
 static void fiber_main(void) {
-    explore_now.s->thread(explore_now.me);
+    thread(explore_now.me);
     explore_now.thread[explore_now.me].done = true;
     for (;;) explore_give_way();
 }
@@ -197,90 +173,54 @@ static void fiber_main(void) {
 static inline void explore_step(const explore_access *a) {
     static const char *const verbs[] = {"load", "store", "add", "cas", "clock"};
     explore_thread *t = &explore_now.thread[explore_now.me];
-    const char *name = a->at ? explore_now.s->name(a->at) : "";
+    const char *name = a->at ? name_of(a->at) : "";
     if (a->wrote && name) {
         const uint64_t at = (uint64_t)(uintptr_t)a->at;
-        explore_now.memory ^= explore_mix(explore_mix(1, at), a->seen);
-        explore_now.memory ^= explore_mix(explore_mix(1, at), a->left);
+        explore_now.memory ^= hash_mix(hash_mix(1, at), a->seen);
+        explore_now.memory ^= hash_mix(hash_mix(1, at), a->left);
     }
-    if (name) t->history = explore_mix(t->history, a->kind == EXPLORE_STORE ? 1 : a->seen);
+    if (name) t->history = hash_mix(t->history, a->kind == EXPLORE_STORE ? 1 : a->seen);
     if (name && explore_now.trace) {
         char seen[64], left[64];
-        explore_now.s->show(a->at, a->seen, seen, sizeof seen);
-        explore_now.s->show(a->at, a->left, left, sizeof left);
-        if (a->wrote)
-            explore_say("%-5s %-8s %s -> %s", verbs[a->kind], name, seen, left);
+        show(a->at, a->seen, seen, sizeof seen);
+        show(a->at, a->left, left, sizeof left);
+        if (a->wrote) explore_say("%-5s %-8s %s -> %s", verbs[a->kind], name, seen, left);
         else
             explore_say("%-5s %-8s %s%s", verbs[a->kind], name, seen,
                         a->kind == EXPLORE_CAS ? ", failed" : "");
     }
-    explore_now.s->watch(explore_now.me, a);
+    watch(explore_now.me, a);
     if (name) explore_give_way();
 }
 
 /* ---- what the hooks call ---- */
 
-static inline uint64_t explore_peek(const void *at, size_t size) {
-    uint64_t wide;
-    uint32_t narrow;
-    if (size == sizeof wide) {
-        memcpy(&wide, at, sizeof wide);
-        return wide;
-    }
-    memcpy(&narrow, at, sizeof narrow);
-    return narrow;
-}
-
-static inline void explore_poke(void *at, size_t size, uint64_t value) {
-    const uint32_t narrow = (uint32_t)value;
-    if (size == sizeof value)
-        memcpy(at, &value, sizeof value);
-    else
-        memcpy(at, &narrow, sizeof narrow);
-}
-
 static inline bool explore_before(const void *at) {
     if (explore_now.me == EXPLORE_NOBODY) return false; /* reset and ended run outside */
-    if (fiber_has(at)) return false; /* on a fiber's own stack */
-    if (explore_now.s->fine && (!at || explore_now.s->name(at))) {
+    if (fiber_has(at)) return false;                    /* on a fiber's own stack */
+    if (explore_now.s->fine && (!at || name_of(at))) {
         explore_saw(1); /* it stands elsewhere now, so this is another state */
         explore_give_way();
     }
     return true;
 }
 
-static inline uint64_t explore_load(const void *at, size_t size) {
+/* What was there. A CAS compares it with *expected, and leaves it there if it differs. */
+static inline uint64_t explore_touch(explore_kind kind, void *at, size_t size, void *expected,
+                                     uint64_t value) {
     const bool inside = explore_before(at);
-    const uint64_t seen = explore_peek(at, size);
-    const explore_access a = {EXPLORE_LOAD, at, seen, seen, false};
+    const uint64_t seen = memory_peek(at, size);
+    explore_access a = {kind, at, seen, seen, kind != EXPLORE_LOAD};
+    if (kind == EXPLORE_CAS) a.wrote = seen == memory_peek(expected, size);
+    if (a.wrote) memory_poke(at, size, kind == EXPLORE_ADD ? seen + value : value);
+    else if (kind == EXPLORE_CAS) memory_poke(expected, size, seen);
+    a.left = memory_peek(at, size);
     if (inside) explore_step(&a);
-    return seen;
+    return kind == EXPLORE_CAS ? a.wrote : seen;
 }
 
 static inline void explore_store(void *at, size_t size, uint64_t value) {
-    const bool inside = explore_before(at);
-    const explore_access a = {EXPLORE_STORE, at, explore_peek(at, size), value, true};
-    explore_poke(at, size, value);
-    if (inside) explore_step(&a);
-}
-
-static inline uint64_t explore_add(void *at, size_t size, uint64_t more) {
-    const bool inside = explore_before(at);
-    const uint64_t seen = explore_peek(at, size);
-    explore_poke(at, size, seen + more);
-    const explore_access a = {EXPLORE_ADD, at, seen, explore_peek(at, size), true};
-    if (inside) explore_step(&a);
-    return seen;
-}
-
-static inline bool explore_cas(void *at, size_t size, void *expected, uint64_t value) {
-    const bool inside = explore_before(at);
-    const uint64_t seen = explore_peek(at, size);
-    const bool same = seen == explore_peek(expected, size);
-    const explore_access a = {EXPLORE_CAS, at, seen, same ? value : seen, same};
-    explore_poke(same ? at : expected, size, same ? value : seen);
-    if (inside) explore_step(&a);
-    return same;
+    (void)explore_touch(EXPLORE_STORE, at, size, NULL, value);
 }
 
 static inline int64_t explore_clock(bool coarse) {
@@ -293,7 +233,7 @@ static inline int64_t explore_clock(bool coarse) {
 
 static inline void explore_sleep(int64_t ns) {
     explore_thread *t = &explore_now.thread[explore_now.me];
-    t->history = explore_mix(t->history, (uint64_t)ns);
+    t->history = hash_mix(t->history, (uint64_t)ns);
     t->until_ns = explore_now.slept_ns + ns;
     t->clock_at = explore_now.clock_at;
     t->asleep = true;
@@ -318,7 +258,7 @@ static inline void explore_begin(const explore_setup *s, explore_result *r, bool
     explore_now.me = explore_now.last = EXPLORE_NOBODY;
     explore_now.exact_ns = explore_now.coarse_ns = s->clock_ns[0];
     if (s->counter_ns) explore_now.counter = (uint64_t)s->counter_ns[0];
-    s->reset();
+    reset();
     for (unsigned i = 0; i < s->threads; i++) {
         fiber_start(&explore_now.thread[i].fiber, fiber_stacks[i]);
     }
@@ -335,8 +275,7 @@ static inline unsigned explore_choices(uint8_t choices[EXPLORE_THREADS + 1]) {
         const explore_thread *t = &explore_now.thread[at];
         if (t->done) continue;
         left++;
-        if (explore_awake(t))
-            choices[n++] = (uint8_t)at;
+        if (explore_awake(t)) choices[n++] = (uint8_t)at;
         else if (t->until_ns - explore_now.slept_ns < shortest)
             shortest = t->until_ns - explore_now.slept_ns;
     }
@@ -365,7 +304,8 @@ static inline void explore_turn(unsigned who) {
         explore_now.coarse_ns = s->clock_ns[s->coarse ? at / 2 : at];
         if (s->counter_ns) explore_now.counter = (uint64_t)s->counter_ns[at];
         explore_say("the clock says %.6g ms%s", (double)explore_now.exact_ns / 1e6,
-                    explore_now.coarse_ns == explore_now.exact_ns ? "" : ", the coarse one not yet");
+                    explore_now.coarse_ns == explore_now.exact_ns ? ""
+                                                                  : ", the coarse one not yet");
     } else {
         if (who != explore_now.last && explore_now.last < s->threads) {
             const explore_thread *last = &explore_now.thread[explore_now.last];
@@ -384,59 +324,28 @@ static inline bool explore_is_cut(void) {
 }
 
 static inline uint64_t explore_state(void) {
-    uint64_t hash = explore_mix(explore_now.memory, explore_now.clock_at);
+    uint64_t hash = hash_mix(explore_now.memory, explore_now.clock_at);
     uint64_t part[EXPLORE_THREADS];
     const explore_setup *s = explore_now.s;
-    hash = explore_mix(hash, s->digest(s->threads));
-    hash = explore_mix(hash, (uint64_t)explore_now.slept_ns);
-    if (s->preemptions != EXPLORE_ANY) hash = explore_mix(hash, (uint64_t)explore_now.preempted);
+    hash = hash_mix(hash, digest(s->threads));
+    hash = hash_mix(hash, (uint64_t)explore_now.slept_ns);
+    if (s->preemptions != EXPLORE_ANY) hash = hash_mix(hash, (uint64_t)explore_now.preempted);
     for (unsigned i = 0; i < s->threads; i++) {
         const explore_thread *t = &explore_now.thread[i];
         const bool last = s->preemptions != EXPLORE_ANY && i == explore_now.last;
-        uint64_t own = explore_mix(explore_mix(s->role[i], t->history), s->digest(i));
-        own = explore_mix(own, !t->asleep ? t->done : explore_awake(t) ? 2 : 3);
-        own = explore_mix(own, last);
-        if (t->asleep) own = explore_mix(own, (uint64_t)t->until_ns);
+        uint64_t own = hash_mix(hash_mix(s->role[i], t->history), digest(i));
+        own = hash_mix(own, !t->asleep ? t->done : explore_awake(t) ? 2 : 3);
+        own = hash_mix(own, last);
+        if (t->asleep) own = hash_mix(own, (uint64_t)t->until_ns);
         unsigned at = i; /* sorted: who of those with one role is which does not matter */
         for (; at && part[at - 1] > own; at--) part[at] = part[at - 1];
         part[at] = own;
     }
-    for (unsigned i = 0; i < s->threads; i++) hash = explore_mix(hash, part[i]);
+    for (unsigned i = 0; i < s->threads; i++) hash = hash_mix(hash, part[i]);
     return hash ? hash : 1;
 }
 
 // >>search
-
-typedef struct explore_seen {
-    uint64_t state;   /* 0: an empty slot */
-    double schedules; /* from here to an end */
-} explore_seen;
-
-static struct {
-    explore_seen *slot;
-    size_t size, used;
-} explore_table;
-
-static inline explore_seen *explore_slot(uint64_t state) {
-    size_t at = (size_t)state & (explore_table.size - 1);
-    while (explore_table.slot[at].state && explore_table.slot[at].state != state)
-        at = (at + 1) & (explore_table.size - 1);
-    return &explore_table.slot[at];
-}
-
-static inline void explore_table_size(size_t size) {
-    explore_seen *old = explore_table.slot;
-    const size_t old_size = explore_table.size;
-    explore_table.slot = (explore_seen *)calloc(size, sizeof *old);
-    if (!explore_table.slot) {
-        (void)fprintf(stderr, "no memory for %zu states\n", size);
-        exit(2);
-    }
-    explore_table.size = size;
-    for (size_t i = 0; i < old_size; i++)
-        if (old[i].state) *explore_slot(old[i].state) = old[i];
-    free(old);
-}
 
 /* A place where the schedule has alternatives. */
 typedef struct explore_node {
@@ -457,8 +366,6 @@ static inline double explore_run(explore_node *path, unsigned *length) {
                 r->cut++;
                 return 0;
             }
-            if (explore_table.used * 4 >= explore_table.size * 3)
-                explore_table_size(explore_table.size * 2);
             explore_node *node = &path[(*length)++];
             node->state = explore_state();
             node->n = n;
@@ -466,20 +373,17 @@ static inline double explore_run(explore_node *path, unsigned *length) {
             node->schedules = 0;
             memcpy(node->choices, choices, sizeof choices);
             if (!explore_now.s->every || !n) {
-                explore_seen *seen = explore_slot(node->state);
-                if (seen->state) {
+                if (!states_add(node->state)) {
                     r->merged++;
                     --*length;
-                    return seen->schedules;
+                    return states_find(node->state)->schedules;
                 }
-                seen->state = node->state;
-                explore_table.used++;
                 r->states++;
                 if (!n) {
                     r->complete++;
                     --*length;
-                    explore_now.s->ended();
-                    return seen->schedules = 1;
+                    ended();
+                    return states_find(node->state)->schedules = 1;
                 }
             }
         }
@@ -493,9 +397,7 @@ static inline explore_result explore_search(const explore_setup *s) {
     explore_result r;
     unsigned length = 0;
     memset(&r, 0, sizeof r);
-    free(explore_table.slot);
-    memset(&explore_table, 0, sizeof explore_table);
-    explore_table_size(1 << 12);
+    states_forget();
     do {
         explore_begin(s, &r, false);
         double schedules = explore_run(path, &length);
@@ -509,7 +411,7 @@ static inline explore_result explore_search(const explore_setup *s) {
             node->schedules += schedules;
             if (++node->at < node->n) break;
             schedules = node->schedules;
-            if (!s->every) explore_slot(node->state)->schedules = schedules;
+            if (!s->every) states_find(node->state)->schedules = schedules;
         }
         if (!length) r.schedules = schedules;
     } while (length);
@@ -552,7 +454,7 @@ static inline explore_result explore_replay(const explore_setup *s, const char *
         }
         if (!n) {
             r.complete = 1;
-            s->ended();
+            ended();
             break;
         }
         if (*schedule) {
@@ -572,21 +474,19 @@ static inline explore_result explore_replay(const explore_setup *s, const char *
 // >>hooks
 
 /* The order is dropped: all is sequentially consistent here. The type is a plain one. */
-#define EXPLORE_LOAD_(p)           ((__typeof__(*(p)))explore_load((p), sizeof *(p)))
-#define EXPLORE_STORE_(p, v)       explore_store((p), sizeof *(p), (uint64_t)(v))
-#define EXPLORE_ADD_(p, v)         ((__typeof__(*(p)))explore_add((p), sizeof *(p), (uint64_t)(v)))
-#define EXPLORE_CAS_(p, seen, v)   explore_cas((p), sizeof *(p), (seen), (uint64_t)(v))
-
-#define FLAKE_ATOMIC(T)                                T
-#define FLAKE_ATOMIC_LOAD(p, order)                    EXPLORE_LOAD_(p)
-#define FLAKE_ATOMIC_STORE(p, v, order)                EXPLORE_STORE_(p, v)
-#define FLAKE_ATOMIC_ADD(p, v, order)                  EXPLORE_ADD_(p, v)
-#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) EXPLORE_CAS_(p, seen, v)
-#define FLAKE_CLOCK_NS(kind)                           explore_clock((kind) == FLAKE_CLOCK_COARSE)
-#define FLAKE_COUNTER()                                EXPLORE_LOAD_(&explore_now.counter)
-#define FLAKE_SLEEP_NS(ns)                             explore_sleep(ns)
-#define FLAKE_RELAX()                                  ((void)0)
+#define FLAKE_ATOMIC(T) T
+#define FLAKE_ATOMIC_LOAD(p, order) \
+    ((__typeof__(*(p)))explore_touch(EXPLORE_LOAD, EXPLORE_AT(p), sizeof *(p), NULL, 0))
+#define FLAKE_ATOMIC_STORE(p, v, order) explore_store((p), sizeof *(p), (uint64_t)(v))
+#define FLAKE_ATOMIC_ADD(p, v, order) \
+    ((__typeof__(*(p)))explore_touch(EXPLORE_ADD, (p), sizeof *(p), NULL, (uint64_t)(v)))
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
+    (explore_touch(EXPLORE_CAS, (p), sizeof *(p), (seen), (uint64_t)(v)) != 0)
+#define EXPLORE_AT(p)           ((void *)(uintptr_t)(p)) /* of a const object, too */
+#define FLAKE_CLOCK_NS(kind)    explore_clock((kind) == FLAKE_CLOCK_COARSE)
+#define FLAKE_COUNTER()         FLAKE_ATOMIC_LOAD(&explore_now.counter, relaxed)
+#define FLAKE_SLEEP_NS(ns)      explore_sleep(ns)
+#define FLAKE_RELAX()           ((void)0)
 #define FLAKE_ASSERT(condition) ((condition) ? (void)0 : explore_fail("assert: " #condition))
-
 
 #endif

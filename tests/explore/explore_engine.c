@@ -3,39 +3,34 @@
  * Every interleaving of a few calls to flake.h and sno.h, and of a clock that is put forward and
  * back between any two accesses. explore.h says how.
  *
- *     explore_engine                     all scenarios, the standing set; the last line is "N passed,
- *                                        N failed"
+ *     explore_engine                     all scenarios; the last line is "N passed, N failed"
  *     explore_engine WORD...             those whose names contain one of the words
- *     explore_engine --list              what each of them shows
- *     explore_engine NAME --replay LIST  one execution, step by step; LIST is what a failure printed
+ *     explore_engine --replay LIST NAME  one execution, step by step; LIST is what a failure printed
  *
  * A scenario is a line of the table in engine_scenarios.h: what each thread calls, one letter a call,
- * what the clock does meanwhile, and where the engine stands at the start. What must hold does not
- * depend on the scenario, and is checked at each access (`watch`) and each return (`call`):
+ * what the clock does meanwhile, and where the engine is at the start. What must hold does not depend on
+ * the scenario, and is checked at each access (`watch`) and each return (`call`):
  *
  *   I1   A move of the word draws places above all that have been drawn before on that timeline and
  *        not been given back. What is given back is the newest, is the giver's, and has not been
  *        handed out. What is handed out the caller has drawn. So nothing is handed out twice.
- *   I2   A call that says CLOCK_BACK or leaves a timeline does so on a reading that it took after it
+ *   I2   A call that returns CLOCK_BACK or leaves a timeline does so on a reading that it took after it
  *        had loaded a word of a later time.
- *   I3   No place is handed out that lies more than max_ahead past the reading it was drawn on, and
- *        those taken since.
- *   I4   A call that fails has written nothing; what a waiter drew he has given back, unless the word
- *        was moved by another since. (Two writes are free, and have checks of their own: safe[]
- *        never passes what its timeline has used, drifts only becomes what it should be.)
+ *   I3   No place is handed out that is more than max_ahead after the reading it was drawn on.
+ *   I4   A call that fails has written nothing; what a waiter drew it has given back, unless the word
+ *        was moved by another since. (safe[] and drifts have checks of their own.)
  *   I5   A move that leaves a timeline finds safe[] at or past the last time drawn on it.
- *   HORIZON   An id that is handed out lies at or before the horizon that a power cut would leave then,
+ *   HORIZON   An id that is handed out is at or before the horizon that a power cut would leave then,
  *        and before all that the next run of its state begins with; one thread at a time writes, never
  *        over the newest record; IO only when the state was closed.
- *   LOST Who finds, when it begins or after a sleep, that the gate's owner has closed the gate or that
- *        the process was bumped, gets nothing, and is told which.
+ *   LOST A caller that finds, when it begins or after a sleep, that the gate's owner has closed the gate
+ *        or that the process was bumped, gets nothing, and is told which.
  *   also drifts is settled before a timeline is left, lags by one at most, and adds up; AGAIN and
  *        CLOCK_BACK are true; a thread's ids rise; a snapshot is a state that there was; an election
  *        leads to its note, once, and there is one election for each ms; statistics add up.
  *
- * And so that nothing passes by not happening: a scenario names the events that must have come up in
- * some execution, and fails without them. It fails too if an execution was cut and it does not say
- * that some are.
+ * A scenario names the events that must have come up in some execution, and fails without them. It fails
+ * too if an execution was cut and it does not say that some are.
  */
 #include "engine_scenarios.h"
 
@@ -56,13 +51,6 @@ static explore_setup setup_of(const scenario *s) {
     e.clock_ns = clock_ns;
     for (unsigned i = 0; i < e.clocks; i++) counter_ns[i] = s->counter[i] * INT64_C(1000);
     e.counter_ns = s->counter[1] ? counter_ns : NULL;
-    e.reset = reset;
-    e.thread = thread;
-    e.watch = watch;
-    e.ended = ended;
-    e.digest = digest;
-    e.name = name_of;
-    e.show = show;
     e.preemptions = s->bound ? s->bound : EXPLORE_ANY;
     e.sleeps = s->sleeps ? s->sleeps : 8;
     e.coarse = s->coarse;
@@ -103,8 +91,9 @@ static bool passes(const scenario *s) {
     printf("%-4s %-20s %7lu complete %5lu cut %8lu merged %8lu states %8.1e schedules %6.2f s\n",
            passed ? "ok" : "FAIL", s->name, r.complete, r.cut, r.merged, r.states, r.schedules,
            seconds);
-    if (r.failed) printf("     %s\n     %s --replay %s\n", r.message, s->name, r.schedule);
+    if (r.failed) printf("     %s\n     --replay %s %s\n", r.message, r.schedule, s->name);
     if (passed) return true;
+    printf("     %s\n", s->shows);
     if (r.failed) {
         prepare(s);
         (void)explore_replay(&setup, r.schedule);
@@ -116,29 +105,20 @@ static bool passes(const scenario *s) {
 }
 
 int main(int argc, char **argv) {
-    const char *schedule = NULL;
-    bool list = false;
-    int words = 0, passed = 0, failed = 0;
-    for (int a = 1; a < argc; a++)
-        if (!strcmp(argv[a], "--list")) list = true;
-        else if (!strcmp(argv[a], "--replay") && a + 1 < argc) schedule = argv[++a];
-        else argv[1 + words++] = argv[a];
+    const bool replays = argc == 4 && !strcmp(argv[1], "--replay");
+    int passed = 0, failed = 0;
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
         const scenario *s = &scenarios[i];
-        bool wanted = !words;
-        for (int a = 1; a <= words; a++)
-            wanted |= schedule ? !strcmp(s->name, argv[a]) : strstr(s->name, argv[a]) != NULL;
+        bool wanted = argc == 1 || (replays && !strcmp(s->name, argv[3]));
+        for (int a = 1; a < argc && !replays; a++) wanted |= strstr(s->name, argv[a]) != NULL;
         if (!wanted) continue;
-        if (list) {
-            printf("%-20s %s\n", s->name, s->shows);
-        } else if (schedule) {
+        if (replays) {
             const explore_setup setup = setup_of(s);
-            return explore_replay(&setup, schedule).failed;
-        } else if (passes(s)) passed++;
-        else failed++;
+            return explore_replay(&setup, argv[2]).failed;
+        }
+        *(passes(s) ? &passed : &failed) += 1;
         (void)fflush(stdout);
     }
-    if (list) return 0;
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0 || passed == 0;
 }

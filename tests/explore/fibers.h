@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fibers for the explorers: virtual threads, each on a stack of its own, of which one runs at a time.
- * Who includes this defines fiber_main, which a fiber begins with and never returns from.
+ * What both explorers are made of. Fibers: virtual threads, each on a stack of its own, of which one runs at a
+ * time; fiber_main, which each explorer defines, is what a fiber begins with and never returns from. And the
+ * states that were seen, known by their hashes.
  */
 #ifndef FIBERS_H
 #define FIBERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -31,24 +35,17 @@ static inline bool fiber_has(const void *at) {
 
 #if defined(FIBER_ASAN)
 void __asan_unpoison_memory_region(void const volatile *, size_t);
-#endif
-/* What was left on the stack of a fiber that is not gone on with. */
-static inline void fiber_clean(const char *stack) {
-#if defined(FIBER_ASAN)
-    __asan_unpoison_memory_region(stack, FIBER_STACK);
 #else
-    (void)stack;
+#define __asan_unpoison_memory_region(at, size) ((void)0)
 #endif
-}
 
-#if defined(__linux__) && defined(__LP64__) && (defined(__x86_64__) || defined(__aarch64__))
+#if defined(__linux__) && defined(__LP64__) && defined(__x86_64__)
 
 /* Keeps the registers that a callee must on its stack, leaves the stack pointer in *from, and goes
  * on where `to` was left. swapcontext does the same with two system calls. */
 typedef void *fiber_context;
 void fiber_switch(fiber_context *from, fiber_context to) __asm__("fiber_switch");
 
-#if defined(__x86_64__)
 enum { FIBER_FRAME = 8, FIBER_RETURN = 6 }; /* in words; 1 more keeps the stack aligned */
 __asm__(".text\n"
         "fiber_switch:\n"
@@ -57,27 +54,9 @@ __asm__(".text\n"
         "  movq %rsi, %rsp\n"
         "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
         "  ret\n");
-#else
-enum { FIBER_FRAME = 20, FIBER_RETURN = 11 };
-__asm__(".text\n"
-        "fiber_switch:\n"
-        "  sub sp, sp, #160\n"
-        "  stp x19, x20, [sp]\n       stp x21, x22, [sp, #16]\n  stp x23, x24, [sp, #32]\n"
-        "  stp x25, x26, [sp, #48]\n  stp x27, x28, [sp, #64]\n  stp x29, x30, [sp, #80]\n"
-        "  stp d8, d9, [sp, #96]\n    stp d10, d11, [sp, #112]\n"
-        "  stp d12, d13, [sp, #128]\n stp d14, d15, [sp, #144]\n"
-        "  mov x9, sp\n  str x9, [x0]\n"
-        "  mov sp, x1\n"
-        "  ldp x19, x20, [sp]\n       ldp x21, x22, [sp, #16]\n  ldp x23, x24, [sp, #32]\n"
-        "  ldp x25, x26, [sp, #48]\n  ldp x27, x28, [sp, #64]\n  ldp x29, x30, [sp, #80]\n"
-        "  ldp d8, d9, [sp, #96]\n    ldp d10, d11, [sp, #112]\n"
-        "  ldp d12, d13, [sp, #128]\n ldp d14, d15, [sp, #144]\n"
-        "  add sp, sp, #160\n"
-        "  ret\n");
-#endif
 
 static inline void fiber_start(fiber_context *fiber, char *stack) {
-    fiber_clean(stack);
+    __asan_unpoison_memory_region(stack, FIBER_STACK); /* what an earlier one has left */
     void (*entry)(void) = fiber_main;
     char *frame = stack + FIBER_STACK - FIBER_FRAME * sizeof(void *);
     memset(frame, 0, FIBER_FRAME * sizeof(void *));
@@ -85,9 +64,7 @@ static inline void fiber_start(fiber_context *fiber, char *stack) {
     *fiber = frame;
 }
 
-static inline void fiber_go(fiber_context *from, fiber_context *to) {
-    fiber_switch(from, *to);
-}
+#define fiber_go(from, to) fiber_switch(from, *(to))
 
 #else
 #include <ucontext.h>
@@ -95,7 +72,7 @@ static inline void fiber_go(fiber_context *from, fiber_context *to) {
 typedef ucontext_t fiber_context;
 
 static inline void fiber_start(fiber_context *fiber, char *stack) {
-    fiber_clean(stack);
+    __asan_unpoison_memory_region(stack, FIBER_STACK); /* what an earlier one has left */
     (void)getcontext(fiber);
     fiber->uc_stack.ss_sp = stack;
     fiber->uc_stack.ss_size = FIBER_STACK;
@@ -103,9 +80,75 @@ static inline void fiber_start(fiber_context *fiber, char *stack) {
     makecontext(fiber, fiber_main, 0);
 }
 
-static inline void fiber_go(fiber_context *from, fiber_context *to) {
-    (void)swapcontext(from, to);
-}
+#define fiber_go(from, to) ((void)swapcontext(from, to))
 #endif
+
+/* ---- memory, and states ---- */
+
+static inline uint64_t memory_peek(const void *at, size_t size) {
+    uint64_t wide;
+    uint32_t narrow;
+    if (size == sizeof wide) return memcpy(&wide, at, sizeof wide), wide;
+    memcpy(&narrow, at, sizeof narrow);
+    return narrow;
+}
+
+static inline void memory_poke(void *at, size_t size, uint64_t value) {
+    const uint32_t narrow = (uint32_t)value;
+    if (size == sizeof value) memcpy(at, &value, sizeof value);
+    else memcpy(at, &narrow, sizeof narrow);
+}
+
+static inline uint64_t hash_mix(uint64_t hash, uint64_t value) {
+    hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15 + value + 0x632be59bd9b4e019;
+    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
+    return hash ^ (hash >> 31);
+}
+
+typedef struct state_slot {
+    uint64_t state;   /* 0: an empty slot */
+    double schedules; /* from here to an end */
+} state_slot;
+
+static struct {
+    state_slot *slot;
+    size_t size, used;
+} states;
+
+/* Where it is, or would be. */
+static inline state_slot *states_find(uint64_t state) {
+    size_t at = (size_t)state & (states.size - 1);
+    while (states.slot[at].state && states.slot[at].state != state)
+        at = (at + 1) & (states.size - 1);
+    return &states.slot[at];
+}
+
+static inline void states_resize(size_t size) {
+    state_slot *const old = states.slot;
+    const size_t old_size = states.size;
+    states.slot = (state_slot *)calloc(size, sizeof *old);
+    if (!states.slot) {
+        (void)fprintf(stderr, "no memory for %zu states\n", size);
+        exit(2);
+    }
+    states.size = size;
+    for (size_t i = 0; i < old_size; i++)
+        if (old[i].state) *states_find(old[i].state) = old[i];
+    free(old);
+}
+
+static inline void states_forget(void) {
+    states.size = states.used = 0;
+    states_resize(1 << 12);
+}
+
+/* False: it was seen before. */
+static inline bool states_add(uint64_t state) {
+    if (states_find(state)->state) return false;
+    if (++states.used * 4 > states.size * 3) states_resize(states.size * 2);
+    states_find(state)->state = state;
+    return true;
+}
 
 #endif

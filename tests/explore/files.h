@@ -41,7 +41,7 @@ static int64_t files_lasting(void) {
 
 static uint64_t files_hash(const uint8_t *bytes, size_t n) {
     uint64_t hash = n;
-    for (size_t i = 0; i + 8 <= n; i += 8) hash = explore_mix(hash, files_get(bytes + i));
+    for (size_t i = 0; i + 8 <= n; i += 8) hash = hash_mix(hash, files_get(bytes + i));
     return hash;
 }
 

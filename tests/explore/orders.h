@@ -2,50 +2,41 @@
  *
  * The explorer of memory orders: runs up to four virtual threads through a header in every way that the
  * memory model of C11 allows, and stops at the first that breaks a rule. (explore.h has more threads'
- * turns in it, and one order for all.) explore_orders.c has the scenarios, and says how to run them.
+ * turns in it, and one order for all.)
  *
  * THE RULES   RC11 without fences: what C11 and C++20 allow, but that nothing is read before it was
  * written, which comes by itself where an execution is made step by step.
  *
  *   location    has the messages that were written to it, in modification order
  *   view        for each location the oldest message that may still be read. Each thread has one; the
- *               one in a message is what its reader learns if he acquires
+ *               one in a message is what its reader learns if it acquires
  *   load        of any message from the thread's view on, which moves the view up to it
- *   store       to any place behind the thread's view, but never between an RMW and what that has read.
+ *   store       to any place after the thread's view, but never between an RMW and what that has read.
  *               It carries the thread's view if it releases, else nothing
- *   RMW         reads any message from the view on that no other RMW has read, and stands right behind
- *               it. It carries on what that message carried, with the thread's view if it releases
- *   CAS         that fails is a load, in its failure order, of a message with another value. It never
- *               fails for nothing
- *   seq_cst     acquires and releases, and RC11's order of such accesses (psc, as in C++20) has no cycle:
- *               sequenced before; happens before, with an access elsewhere at either end or at one
- *               location; writes of a location as they come; who reads a message before who writes a
- *               later one. Touches of plain data are no accesses here
+ *   RMW         reads any message from the view on that no other RMW has read, and comes right after it.
+ *               It carries on what that message carried, with the thread's view if it releases
+ *   CAS         that fails is a load, in its failure order, of a message with another value
+ *   seq_cst     acquires and releases, and RC11's order of such accesses (psc, as in C++20) has no cycle
  *   plain data  is touched where a location says so (`guards`, `carries`): touches are messages that
- *               nobody reads, and who touches without knowing the last one has a data race
+ *               nobody reads, and a thread that touches without knowing the last one has a data race
  *   clock       location 0. All its messages, the script, are there from the start: a reading may be as
- *               old as the thread's view allows. A sleep moves that on by one; behind the script's end
+ *               old as the thread's view allows. A sleep moves that on by one; after the script's end
  *               the execution is cut
  *
- * LEFT OUT   fences and consume (the headers have none), a weak CAS, load buffering (read before
- * written), accesses of several sizes, a signal handler's view of its own thread, forks.
+ * LEFT OUT   fences and consume (the headers have none), a weak CAS, load buffering, accesses of several
+ * sizes, a signal handler's view of its own thread, forks.
  *
  * THE SEARCH   depth first, each execution from the start. A load changes nothing that others see, and no
- * message goes away; so a thread gives way behind its writes only: any load might as well come right before
- * the thread's next write. States that were seen before are not gone on with: a state is the messages that
- * somebody may still read, counted from the oldest such, and of each thread its view and what its accesses
- * have returned since it last forgot. `every` does without that. With `samples` the choices are drawn at
- * random, so many executions, and nothing is known of the others.
+ * message goes away; so a thread gives way after its writes only. States that were seen before end an
+ * execution: a state is the messages that some thread may still read, counted from the oldest such, and of
+ * each thread its view and what its accesses have returned since it last forgot. `every` does without that.
+ * With `samples` the choices are drawn at random, so many executions.
  */
 #ifndef ORDERS_H
 #define ORDERS_H
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "fibers.h"
 
@@ -99,20 +90,20 @@ typedef struct orders_location {
 typedef struct orders_setup {
     unsigned threads;
     unsigned role[FIBERS]; /* threads of one role may change places */
-    void (*reset)(void);   /* all that is shared as at the start, and its locations */
-    void (*thread)(unsigned i);
-    void (*saw)(unsigned i, const orders_message *); /* a message of location i was read, */
-    void (*wrote)(unsigned i, unsigned message);     /* is new; both may fail */
-    void (*ended)(void);                             /* all have returned; may fail */
-    /* A hash of what the rules keep and others have written plainly: thread i's, or nobody's */
-    uint64_t (*digest)(unsigned i);
-    /* What lies there is a location from the first access on; or nobody acts on it yet, or ever */
-    bool (*is_shared)(const void *), (*is_plain)(const void *);
-    void (*show)(unsigned i, uint64_t value, char *out, size_t size);
     unsigned long samples; /* 0: all */
     unsigned long most;    /* executions, then it gives up; 0: any number */
     bool every;
 } orders_setup;
+
+/* The explorer's: all that is shared as at the start, and its locations; what thread i does; all have
+ * returned; a message of location i was read, or is new. The last three may fail. */
+static void reset(void), thread(unsigned i), ended(void);
+static void saw(unsigned i, const orders_message *), wrote(unsigned i, unsigned message);
+/* A hash of what the rules keep and others have written plainly: thread i's, or nobody's */
+static uint64_t digest(unsigned i);
+/* What is there is a location from the first access on; or no thread acts on it yet, or ever */
+static bool is_shared(const void *), is_plain(const void *);
+static void show(unsigned i, uint64_t value, char *out, size_t size);
 
 typedef struct orders_result {
     bool failed, finished;
@@ -159,8 +150,6 @@ static struct {
         uint16_t n, pick;
     } path[ORDERS_CHOICES];
     unsigned length;
-    uint64_t *states;
-    size_t size, used;
     int most_switches; /* of threads that could have gone on; -1: any number */
     uint64_t random;
 } orders_search = {.most_switches = -1};
@@ -213,18 +202,11 @@ static inline unsigned orders_choose(unsigned n, unsigned most) {
 
 // >>states
 
-static inline uint64_t orders_mix(uint64_t hash, uint64_t value) {
-    hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15 + value + 0x632be59bd9b4e019;
-    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
-    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
-    return hash ^ (hash >> 31);
-}
-
 /* Of a set of accesses with seq_cst, in whatever order they were made. */
 static inline uint64_t orders_names(uint64_t set) {
     uint64_t sum = 0;
     for (unsigned i = 0; i < orders_total.n; i++)
-        if (set >> i & 1) sum += orders_mix(11, orders_total.access[i].name);
+        if (set >> i & 1) sum += hash_mix(11, orders_total.access[i].name);
     return sum;
 }
 
@@ -243,36 +225,36 @@ static inline uint64_t orders_mix_total(uint64_t hash, const unsigned *base) {
     for (unsigned i = 0; i < orders_total.n; i++) {
         const unsigned at = orders_total.access[i].at;
         const uint8_t read = orders_total.access[i].read, wrote = orders_total.access[i].wrote;
-        uint64_t own = orders_mix(orders_total.access[i].name,
+        uint64_t own = hash_mix(orders_total.access[i].name,
                                   orders_names(orders_behind(orders_total.access[i].later)));
-        own = orders_mix(own, read == ORDERS_NONE || read < base[at] ? 0 : read - base[at] + 1);
-        own = orders_mix(own, wrote == ORDERS_NONE ? 0
+        own = hash_mix(own, read == ORDERS_NONE || read < base[at] ? 0 : read - base[at] + 1);
+        own = hash_mix(own, wrote == ORDERS_NONE ? 0
                               : wrote < base[at]   ? 1
                                                    : wrote - base[at] + 2);
         sum += own;
     }
-    return orders_mix(hash, sum);
+    return hash_mix(hash, sum);
 }
 
 static inline uint64_t orders_mix_view(uint64_t hash, const orders_view *v, const unsigned *base) {
     uint64_t word = 0;
     if (v->total)
-        hash = orders_mix(orders_mix(hash, orders_names(v->total)), orders_names(v->strong));
+        hash = hash_mix(hash_mix(hash, orders_names(v->total)), orders_names(v->strong));
     for (unsigned i = 0; i < orders_n; i++) {
         word = word << 8 | (v->of[i] > base[i] ? v->of[i] - base[i] : 0);
-        if (i % 8 == 7) hash = orders_mix(hash, word);
+        if (i % 8 == 7) hash = hash_mix(hash, word);
     }
-    return orders_mix(hash, word);
+    return hash_mix(hash, word);
 }
 
 static inline uint64_t orders_mix_location(uint64_t hash, const orders_location *l,
                                            const unsigned *base, unsigned from) {
-    hash = orders_mix(orders_mix(hash, (uint64_t)(uintptr_t)l->at), l->n - from);
+    hash = hash_mix(hash_mix(hash, (uint64_t)(uintptr_t)l->at), l->n - from);
     for (unsigned p = from; p < l->n; p++) {
         const orders_message *m = &l->message[p];
-        hash = orders_mix(orders_mix(hash, m->value), m->is_rmw && p > from);
+        hash = hash_mix(hash_mix(hash, m->value), m->is_rmw && p > from);
         for (unsigned k = 0; k < ORDERS_FACTS; k++)
-            if (m->fact[k]) hash = orders_mix(hash, m->fact[k] << 3 | k);
+            if (m->fact[k]) hash = hash_mix(hash, m->fact[k] << 3 | k);
         hash = orders_mix_view(hash, &m->view, base);
     }
     return hash;
@@ -282,7 +264,7 @@ static inline uint64_t orders_state(void) {
     const orders_setup *s = orders_now.s;
     const bool bounded = orders_search.most_switches >= 0;
     unsigned base[ORDERS_LOCATIONS]; /* nobody can read what is older */
-    uint64_t part[FIBERS], hash = s->digest(s->threads);
+    uint64_t part[FIBERS], hash = digest(s->threads);
     for (unsigned i = 0; i < orders_n; i++) {
         base[i] = orders_at[i].n - 1;
         for (unsigned k = 0; k < s->threads; k++) {
@@ -292,73 +274,44 @@ static inline uint64_t orders_state(void) {
     }
     for (unsigned i = 1; i < orders_n; i++)
         hash = orders_mix_location(hash, &orders_at[i], base, base[i]);
-    hash = orders_mix(hash, base[0]);
+    hash = hash_mix(hash, base[0]);
     if (orders_total.n) hash = orders_mix_total(hash, base);
     for (unsigned k = 0; k < s->threads; k++) {
         const orders_thread *t = &orders_now.thread[k];
-        uint64_t own = orders_mix(orders_mix(s->role[k], t->done), s->digest(k)), through = 0;
-        own = orders_mix(own, (k == orders_now.me) + 2u * (bounded && k == orders_now.last));
+        uint64_t own = hash_mix(hash_mix(s->role[k], t->done), digest(k)), through = 0;
+        own = hash_mix(own, (k == orders_now.me) + 2u * (bounded && k == orders_now.last));
         if (!t->done) {
-            own = orders_mix_view(orders_mix(own, t->history), &t->view, base);
+            own = orders_mix_view(hash_mix(own, t->history), &t->view, base);
             for (unsigned a = 0; a < orders_total.n; a++)
                 if (t->through[a] != ORDERS_NONE)
-                    through += orders_mix(orders_total.access[a].name, t->through[a]);
-            own = orders_mix(own, through);
+                    through += hash_mix(orders_total.access[a].name, t->through[a]);
+            own = hash_mix(own, through);
         }
         unsigned to = k; /* sorted: who of those with one role is which does not matter */
         for (; to && part[to - 1] > own; to--) part[to] = part[to - 1];
         part[to] = own;
     }
-    for (unsigned k = 0; k < s->threads; k++) hash = orders_mix(hash, part[k]);
-    if (bounded) hash = orders_mix(hash, orders_now.switches);
+    for (unsigned k = 0; k < s->threads; k++) hash = hash_mix(hash, part[k]);
+    if (bounded) hash = hash_mix(hash, orders_now.switches);
     return hash ? hash : 1;
-}
-
-static inline uint64_t *orders_slot(uint64_t state) {
-    size_t i = (size_t)state & (orders_search.size - 1);
-    while (orders_search.states[i] && orders_search.states[i] != state)
-        i = (i + 1) & (orders_search.size - 1);
-    return &orders_search.states[i];
-}
-
-static inline void orders_table(size_t size) {
-    uint64_t *const old = orders_search.states;
-    const size_t old_size = old ? orders_search.size : 0;
-    orders_search.states = (uint64_t *)calloc(size, sizeof *old);
-    orders_search.size = size;
-    if (!orders_search.states) {
-        (void)fprintf(stderr, "no memory for %zu states\n", size);
-        exit(2);
-    }
-    for (size_t i = 0; i < old_size; i++)
-        if (old[i]) *orders_slot(old[i]) = old[i];
-    free(old);
-}
-
-static inline bool orders_seen_before(void) {
-    const uint64_t state = orders_state();
-    if (*orders_slot(state)) return true;
-    if (++orders_search.used * 4 > orders_search.size * 3) orders_table(orders_search.size * 2);
-    *orders_slot(state) = state;
-    return false;
 }
 
 /* Whether all that can follow is known already. */
 static inline bool orders_is_known(void) {
     return orders_now.depth == orders_search.length && !orders_now.s->every &&
-           !orders_now.s->samples && orders_seen_before();
+           !orders_now.s->samples && !states_add(orders_state());
 }
 
 /* All that this thread still knows of what its accesses have returned is `value`. */
 static inline void orders_forget(uint64_t value) {
-    orders_me()->history = orders_mix(0, value);
+    orders_me()->history = hash_mix(0, value);
     orders_now.merged = orders_is_known();
     if (orders_now.merged) orders_give_way();
 }
 
 /* It keeps that, and knows `value` besides: of plain data that others write. */
 static inline void orders_learn(uint64_t value) {
-    orders_me()->history = orders_mix(orders_me()->history, value);
+    orders_me()->history = hash_mix(orders_me()->history, value);
 }
 
 // >>accesses
@@ -376,7 +329,7 @@ static inline unsigned orders_locate(const void *at, size_t size, uint64_t value
     l->at = at;
     l->n = 1;
     l->message[0].value = value;
-    if (at) memcpy(&l->message[0].value, at, size); /* little-endian, as all of this */
+    if (at) l->message[0].value = memory_peek(at, size);
     return orders_n++;
 }
 
@@ -386,8 +339,8 @@ static inline void orders_trace(const char *verb, unsigned i, unsigned p, unsign
                                         "",        "",        "",        "seq_cst"};
     char first[48], second[48] = "";
     if (!orders_now.trace) return;
-    orders_now.s->show(i, *verb == 's' ? left : orders_at[i].message[p].value, first, sizeof first);
-    if (!strcmp(arrow, " -> ")) orders_now.s->show(i, left, second, sizeof second);
+    show(i, *verb == 's' ? left : orders_at[i].message[p].value, first, sizeof first);
+    if (!strcmp(arrow, " -> ")) show(i, left, second, sizeof second);
     orders_say("%5d  %-5s %-10s %-8s %s%s%s%s", line & (ORDERS_LINES / 2 - 1), verb,
                orders_at[i].name, names[order & 7], first, arrow, second,
                *verb != 's' && p + 1 < orders_at[i].n ? "   (there are newer)" : "");
@@ -510,7 +463,7 @@ static inline uint64_t orders_see(unsigned i, unsigned p, unsigned order) {
     if (order & ORDERS_A) orders_join(&t->view, &l->message[p].view);
     orders_passed(i);
     orders_learn(value);
-    orders_now.s->saw(i, &l->message[p]);
+    saw(i, &l->message[p]);
     if (l->carries && value && !orders_knows(l->carries))
         orders_fail("a data race on %s", orders_at[l->carries].name);
     return value;
@@ -559,7 +512,7 @@ static inline void orders_put(unsigned i, unsigned p, uint64_t value, const orde
     fresh.view.of[i] = (uint8_t)p;
     if (order & ORDERS_S) orders_total.access[orders_total.n - 1].wrote = (uint8_t)p;
     l->message[p] = fresh;
-    orders_now.s->wrote(i, p);
+    wrote(i, p);
     orders_give_way();
 }
 
@@ -630,8 +583,8 @@ static inline int orders_find(const void *p, size_t size) {
     if (orders_now.me == ORDERS_NOBODY) return -1;
     for (unsigned i = 1; i < orders_n; i++)
         if (orders_at[i].at == p) return (int)i;
-    if (fiber_has(p) || orders_now.s->is_plain(p)) return -1;
-    if (!orders_now.s->is_shared(p)) orders_fail("an access to what is no location");
+    if (fiber_has(p) || is_plain(p)) return -1;
+    if (!is_shared(p)) orders_fail("an access to what is no location");
     return (int)orders_locate(p, size, 0, "other");
 }
 
@@ -642,29 +595,23 @@ static inline unsigned orders_order(unsigned order, int line) {
     return lost & order ? order & ~lost & ~(unsigned)ORDERS_S : order;
 }
 
-static inline uint64_t orders_peek(const void *p, size_t size) {
-    uint64_t value = 0;
-    memcpy(&value, p, size);
-    return value;
-}
-
 static inline uint64_t orders_load(const void *p, size_t size, unsigned order, int line) {
     const int i = orders_find(p, size);
-    return i < 0 ? orders_peek(p, size)
+    return i < 0 ? memory_peek(p, size)
                  : orders_load_at((unsigned)i, orders_order(order, line), line);
 }
 
 static inline void orders_store(void *p, size_t size, uint64_t value, unsigned order, int line) {
     const int i = orders_find(p, size);
-    if (i < 0) memcpy(p, &value, size);
+    if (i < 0) memory_poke(p, size, value);
     else orders_store_at((unsigned)i, value, orders_order(order, line), line);
 }
 
 static inline uint64_t orders_add(void *p, size_t size, uint64_t more, unsigned order, int line) {
     const int i = orders_find(p, size);
-    uint64_t was = orders_peek(p, size);
+    uint64_t was = memory_peek(p, size);
     const uint64_t sum = was + more;
-    if (i < 0) memcpy(p, &sum, size);
+    if (i < 0) memory_poke(p, size, sum);
     else (void)orders_rmw_at((unsigned)i, &was, more, true, orders_order(order, line), 0, line);
     return was;
 }
@@ -672,13 +619,13 @@ static inline uint64_t orders_add(void *p, size_t size, uint64_t more, unsigned 
 static inline bool orders_cas(void *p, size_t size, void *expected, uint64_t value,
                               unsigned success, unsigned failure, int line) {
     const int i = orders_find(p, size);
-    const uint64_t want = orders_peek(expected, size);
-    uint64_t was = i < 0 ? orders_peek(p, size) : want;
+    const uint64_t want = memory_peek(expected, size);
+    uint64_t was = i < 0 ? memory_peek(p, size) : want;
     if (i >= 0)
         (void)orders_rmw_at((unsigned)i, &was, value, false, orders_order(success, line),
                             orders_order(failure, line), line);
-    else if (was == want) memcpy(p, &value, size);
-    if (was != want) memcpy(expected, &was, size);
+    else if (was == want) memory_poke(p, size, value);
+    if (was != want) memory_poke(expected, size, was);
     return was == want;
 }
 
@@ -718,24 +665,19 @@ static inline void orders_sleep(void) {
     t->view.of[0]++;
 }
 
-#define ORDERS_LOAD_(p, order, line) \
-    ((__typeof__(*(p)))orders_load((p), sizeof *(p), ORDERS_##order, line))
-#define ORDERS_STORE_(p, v, order, line) \
-    orders_store((p), sizeof *(p), (uint64_t)(v), ORDERS_##order, line)
-#define ORDERS_ADD_(p, v, order, line) \
-    ((__typeof__(*(p)))orders_add((p), sizeof *(p), (uint64_t)(v), ORDERS_##order, line))
-#define ORDERS_CAS_(p, seen, v, success, failure, line) \
-    orders_cas((p), sizeof *(p), (seen), (uint64_t)(v), ORDERS_##success, ORDERS_##failure, line)
-
 /* Lines of sno.h as they are, those of flake.h in the upper half. */
 enum { ORDERS_FLAKE = ORDERS_LINES / 2 };
 #define ORDERS_HERE                     ((strstr(__FILE__, "flake.h") ? ORDERS_FLAKE : 0) + __LINE__)
-#define FLAKE_ATOMIC(T)                 T
-#define FLAKE_ATOMIC_LOAD(p, order)     ORDERS_LOAD_(p, order, ORDERS_HERE)
-#define FLAKE_ATOMIC_STORE(p, v, order) ORDERS_STORE_(p, v, order, ORDERS_HERE)
-#define FLAKE_ATOMIC_ADD(p, v, order)   ORDERS_ADD_(p, v, order, ORDERS_HERE)
-#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
-    ORDERS_CAS_(p, seen, v, success, failure, ORDERS_HERE)
+#define FLAKE_ATOMIC(T) T
+#define FLAKE_ATOMIC_LOAD(p, order) \
+    ((__typeof__(*(p)))orders_load((p), sizeof *(p), ORDERS_##order, ORDERS_HERE))
+#define FLAKE_ATOMIC_STORE(p, v, order) \
+    orders_store((p), sizeof *(p), (uint64_t)(v), ORDERS_##order, ORDERS_HERE)
+#define FLAKE_ATOMIC_ADD(p, v, order) \
+    ((__typeof__(*(p)))orders_add((p), sizeof *(p), (uint64_t)(v), ORDERS_##order, ORDERS_HERE))
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                                        \
+    orders_cas((p), sizeof *(p), (seen), (uint64_t)(v), ORDERS_##success, ORDERS_##failure,   \
+               ORDERS_HERE)
 #define FLAKE_CLOCK_NS(kind)    ((kind) == FLAKE_CLOCK_COARSE ? orders_coarse() : orders_clock())
 #define FLAKE_CLOCK_SLACK_NS    ((uint64_t)ORDERS_SLACK_NS)
 #define FLAKE_COUNTER()         orders_counter()
@@ -746,7 +688,7 @@ enum { ORDERS_FLAKE = ORDERS_LINES / 2 };
 // >>search
 
 static void fiber_main(void) {
-    orders_now.s->thread(orders_now.me);
+    thread(orders_now.me);
     orders_me()->done = true;
     for (;;) orders_give_way();
 }
@@ -779,7 +721,7 @@ static inline bool orders_execute(void) {
     orders_n = 0;
     memset(&orders_total, 0, sizeof orders_total);
     memset(orders_now.thread, 0, sizeof orders_now.thread);
-    s->reset();
+    reset();
     for (unsigned k = 0; k < FIBERS; k++)
         memset(orders_now.thread[k].through, ORDERS_NONE, ORDERS_TOTAL);
     for (unsigned k = 0; k < s->threads; k++)
@@ -788,8 +730,8 @@ static inline bool orders_execute(void) {
         unsigned who[FIBERS];
         const unsigned n = orders_who(who);
         if (!n) {
-            const bool fresh = !orders_seen_before();
-            s->ended();
+            const bool fresh = states_add(orders_state());
+            ended();
             return fresh;
         }
         if (orders_is_known()) return false;
@@ -804,11 +746,9 @@ static inline orders_result orders_explore(const orders_setup *s) {
     orders_result r;
     memset(&r, 0, sizeof r);
     orders_now.s = s;
-    free(orders_search.states);
-    orders_search.states = NULL;
-    orders_search.used = orders_search.length = 0;
+    states_forget();
+    orders_search.length = 0;
     orders_search.random = 1;
-    orders_table(1 << 12);
     do {
         r.ends += orders_execute();
         r.executions++;
@@ -822,7 +762,7 @@ static inline orders_result orders_explore(const orders_setup *s) {
                 break;
     } while (s->samples ? r.executions < s->samples : orders_search.length > 0);
     r.finished = !r.failed && !s->samples && !orders_search.length;
-    r.states = (unsigned long)orders_search.used;
+    r.states = (unsigned long)states.used;
     if (!r.failed) return r;
     memcpy(r.message, orders_now.why, sizeof r.message);
     for (unsigned i = 0; i < orders_now.depth; i++) {
@@ -857,7 +797,7 @@ static inline bool orders_replay(const orders_setup *s, const char *choices) {
     orders_now.s = &one;
     orders_now.trace = true;
     orders_search.length = 0;
-    orders_table(1 << 12);
+    states_forget();
     for (; *choices && orders_search.length < ORDERS_CHOICES; choices++)
         orders_search.path[orders_search.length++].pick =
             (uint16_t)(*choices < 'a' ? *choices - '0' : *choices - 'a' + 10);

@@ -20,7 +20,7 @@ void model_thread(unsigned who) {
             flake_i_state_gate(&state, 0, WANTED * (int64_t)UNIT_NS, &pointless);
         assert(status == FLAKE_OK || status == FLAKE_AGAIN);
         if (status != FLAKE_OK) continue;
-        assert(files_lasting() == (WANTED + AHEAD) * (int64_t)UNIT_NS);
+        assert(files_horizon_ns == (WANTED + AHEAD) * (int64_t)UNIT_NS);
         admitted[who] = true;
         return;
     }

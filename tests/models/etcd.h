@@ -24,9 +24,7 @@ typedef struct CURL {
     size_t (*on_body)(char *, size_t, size_t, void *);
     void *user;
 } CURL;
-typedef struct CURLM {
-    CURL *watch;
-} CURLM;
+typedef CURL *CURLM; /* the watch */
 typedef enum { CURLE_OK, CURLE_LOST } CURLcode;
 typedef enum { CURLM_OK } CURLMcode;
 typedef struct CURLMsg {
@@ -35,123 +33,78 @@ typedef struct CURLMsg {
 struct curl_slist {
     char unused;
 };
-typedef enum {
-    CURLOPT_NOSIGNAL,
-    CURLOPT_POST,
-    CURLOPT_WRITEFUNCTION,
-    CURLOPT_WRITEDATA,
-    CURLOPT_HEADERFUNCTION,
-    CURLOPT_HEADERDATA,
-    CURLOPT_HTTP_VERSION,
-    CURLOPT_TCP_KEEPALIVE,
-    CURLOPT_CONNECTTIMEOUT_MS,
-    CURLOPT_CAINFO,
-    CURLOPT_SSLCERT,
-    CURLOPT_SSLKEY,
-    CURLOPT_URL,
-    CURLOPT_HTTPHEADER,
-    CURLOPT_POSTFIELDSIZE,
-    CURLOPT_COPYPOSTFIELDS,
-    CURLOPT_TIMEOUT_MS
-} CURLoption;
-enum { CURL_HTTP_VERSION_1_1, CURLINFO_RESPONSE_CODE };
+typedef int CURLoption;
+enum { CURLOPT_URL = 1, CURLOPT_COPYPOSTFIELDS, CURLOPT_WRITEFUNCTION, CURLOPT_WRITEDATA };
+/* These change nothing here. */
+enum { CURLOPT_NOSIGNAL = 5, CURLOPT_POST, CURLOPT_HEADERFUNCTION, CURLOPT_HEADERDATA };
+enum { CURLOPT_HTTP_VERSION = 9, CURLOPT_TCP_KEEPALIVE, CURLOPT_CONNECTTIMEOUT_MS, CURLOPT_CAINFO };
+enum { CURLOPT_SSLCERT = 13, CURLOPT_SSLKEY, CURLOPT_HTTPHEADER, CURLOPT_POSTFIELDSIZE };
+enum { CURLOPT_TIMEOUT_MS = 17, CURL_HTTP_VERSION_1_1, CURLINFO_RESPONSE_CODE };
 
 static CURLcode curl_easy_perform(CURL *easy);
 static unsigned etcd_random(unsigned below);
 
-static inline CURL *curl_easy_init(void) { return (CURL *)calloc(1, sizeof(CURL)); }
-static inline void curl_easy_cleanup(CURL *easy) { free(easy); }
 static inline CURLcode curl_easy_setopt(CURL *easy, CURLoption option, ...) {
     va_list rest;
     va_start(rest, option);
-    switch (option) {
-    case CURLOPT_URL:
+    if (option == CURLOPT_URL)
         (void)snprintf(easy->url, sizeof easy->url, "%s", va_arg(rest, char *));
-        break;
-    case CURLOPT_COPYPOSTFIELDS:
+    if (option == CURLOPT_COPYPOSTFIELDS)
         (void)snprintf(easy->body, sizeof easy->body, "%s", va_arg(rest, char *));
-        break;
-    case CURLOPT_WRITEFUNCTION:
+    if (option == CURLOPT_WRITEFUNCTION)
         easy->on_body = va_arg(rest, size_t(*)(char *, size_t, size_t, void *));
-        break;
-    case CURLOPT_WRITEDATA: easy->user = va_arg(rest, void *); break;
-    default: break;
-    }
+    if (option == CURLOPT_WRITEDATA) easy->user = va_arg(rest, void *);
     va_end(rest);
     return CURLE_OK;
 }
 static _Thread_local long etcd_status;
-static inline CURLcode curl_easy_getinfo(CURL *easy, int what, long *status) {
-    (void)easy;
-    (void)what;
-    *status = etcd_status;
-    return CURLE_OK;
-}
-static inline const char *curl_easy_strerror(CURLcode code) { return code ? "lost" : ""; }
-static inline time_t curl_getdate(const char *text, const time_t *unused) {
-    (void)text;
-    (void)unused;
-    return -1;
-}
-static inline struct curl_slist *curl_slist_append(struct curl_slist *list, const char *line) {
-    (void)line;
-    return list ? list : (struct curl_slist *)calloc(1, sizeof(struct curl_slist));
-}
-static inline void curl_slist_free_all(struct curl_slist *list) { free(list); }
-static inline CURLM *curl_multi_init(void) { return (CURLM *)calloc(1, sizeof(CURLM)); }
-static inline CURLMcode curl_multi_cleanup(CURLM *multi) { return free(multi), CURLM_OK; }
-static inline CURLMcode curl_multi_add_handle(CURLM *multi, CURL *easy) {
-    multi->watch = easy;
-    return CURLM_OK;
-}
-static inline CURLMcode curl_multi_remove_handle(CURLM *multi, CURL *easy) {
-    (void)easy;
-    multi->watch = NULL;
-    return CURLM_OK;
+static inline CURLcode etcd_answered(const CURL *easy, long *status) {
+    return *status = etcd_status, easy ? CURLE_OK : CURLE_LOST;
 }
 /* A watch says now and then that something may have changed. */
 static inline CURLMcode curl_multi_perform(CURLM *multi, int *running) {
     char nothing = 0;
     *running = 1;
-    if (multi->watch && etcd_random(2) == 0)
-        (void)multi->watch->on_body(&nothing, 1, 1, multi->watch->user);
+    if (*multi && etcd_random(2) == 0) (void)(*multi)->on_body(&nothing, 1, 1, (*multi)->user);
     return CURLM_OK;
 }
-static inline CURLMcode curl_multi_poll(CURLM *multi, void *unused, unsigned n, int ms,
-                                        int *ready) {
-    (void)multi;
-    (void)unused;
-    (void)n;
-    (void)ms;
-    (void)ready;
-    (void)sched_yield();
-    return CURLM_OK;
-}
-static inline CURLMsg *curl_multi_info_read(CURLM *multi, int *left) {
-    (void)multi;
-    (void)left;
-    return NULL;
-}
-static inline CURLMcode curl_multi_wakeup(CURLM *multi) { return (void)multi, CURLM_OK; }
+static inline CURLMcode etcd_watch(CURLM *multi, CURL *easy) { return *multi = easy, CURLM_OK; }
+
+#define curl_easy_init()                      ((CURL *)calloc(1, sizeof(CURL)))
+#define curl_easy_cleanup(easy)               free(easy)
+#define curl_easy_getinfo(easy, what, status) etcd_answered(easy, status)
+#define curl_easy_strerror(code)              ((code) ? "lost" : "")
+#define curl_getdate(text, unused)            ((void)(text), (time_t)-1)
+#define curl_slist_append(list, line) \
+    ((list) ? (list) : (struct curl_slist *)calloc(1, sizeof(struct curl_slist)))
+#define curl_slist_free_all(list)             free(list)
+#define curl_multi_init()                     ((CURLM *)calloc(1, sizeof(CURLM)))
+#define curl_multi_cleanup(multi)             (free(multi), CURLM_OK)
+#define curl_multi_add_handle(multi, easy)    etcd_watch(multi, easy)
+#define curl_multi_remove_handle(multi, easy) etcd_watch(multi, NULL)
+#define curl_multi_poll(multi, more, n, ms, to) \
+    ((void)(ms), (void)(to), (void)sched_yield(), CURLM_OK)
+#define curl_multi_info_read(multi, left) ((void)(left), (CURLMsg *)NULL)
+#define curl_multi_wakeup(multi)          CURLM_OK
 
 #include "model.h"
 
 #include "../etcd/flake_etcd.h"
 
-/* ---- the store ---- */
+/* ---- the store: of one number, all others of which are taken for good ---- */
 
-enum { ETCD_NUMBERS = 1, ETCD_LEASES = 4096, ETCD_LATE = 2 };
+enum { ETCD_LEASES = 4096, ETCD_LATE = 2 };
 typedef struct etcd_entry {
     char key64[32], value64[128];
     int64_t lease, create;
 } etcd_entry;
 
 static pthread_mutex_t etcd_lock = PTHREAD_MUTEX_INITIALIZER;
-static etcd_entry etcd_pool[ETCD_NUMBERS], etcd_horizon[ETCD_NUMBERS]; /* create 0: no such key */
+static etcd_entry etcd_pool, etcd_horizon; /* create 0: no such key */
 static bool etcd_leases[ETCD_LEASES];
 static int64_t etcd_revision, etcd_next_lease;
 static CURL etcd_late[ETCD_LATE]; /* requests under way, whose senders wait no more */
-static char etcd_others[16384];   /* the keys of the numbers that are taken for good */
+static char etcd_others[16384];   /* the keys of the other numbers */
 static _Thread_local bool etcd_is_cut_off;
 
 static _Thread_local unsigned etcd_seed;
@@ -164,57 +117,51 @@ static unsigned etcd_random(unsigned below) {
     return etcd_seed % below;
 }
 
-static void etcd_begin(void) {
+static void etcd_key(const char *of, unsigned number, char key64[32]) {
     char key[32];
+    (void)snprintf(key, sizeof key, "%s/0:%u", of, number);
+    flake_i_to_base64(key, strlen(key), key64);
+}
+
+static void etcd_begin(void) {
     size_t at = 0;
-    memset(etcd_pool, 0, sizeof etcd_pool);
-    memset(etcd_horizon, 0, sizeof etcd_horizon);
+    memset(&etcd_pool, 0, sizeof etcd_pool);
+    memset(&etcd_horizon, 0, sizeof etcd_horizon);
     memset(etcd_leases, 0, sizeof etcd_leases);
     memset(etcd_late, 0, sizeof etcd_late);
     etcd_revision = etcd_next_lease = 1;
-    for (unsigned i = 0; i < ETCD_NUMBERS; i++) {
-        (void)snprintf(key, sizeof key, "pool/0:%u", i);
-        flake_i_to_base64(key, strlen(key), etcd_pool[i].key64);
-        (void)snprintf(key, sizeof key, "horizon/0:%u", i);
-        flake_i_to_base64(key, strlen(key), etcd_horizon[i].key64);
-    }
-    if (*etcd_others) return;
-    for (unsigned i = ETCD_NUMBERS; i < 256; i++) {
+    etcd_key("pool", 0, etcd_pool.key64);
+    etcd_key("horizon", 0, etcd_horizon.key64);
+    for (unsigned i = 1; i < 256; i++) {
         char key64[32];
-        (void)snprintf(key, sizeof key, "pool/0:%u", i);
-        flake_i_to_base64(key, strlen(key), key64);
+        etcd_key("pool", i, key64);
         at += (size_t)snprintf(etcd_others + at, sizeof etcd_others - at, "%s{\"key\":\"%s\"}",
-                               i == ETCD_NUMBERS ? "" : ",", key64);
+                               i == 1 ? "" : ",", key64);
     }
 }
 
 static void etcd_end_lease(int64_t lease) {
     if (lease > 0 && lease < ETCD_LEASES) etcd_leases[lease] = false;
-    for (unsigned i = 0; i < ETCD_NUMBERS; i++)
-        if (etcd_pool[i].create && etcd_pool[i].lease == lease) etcd_pool[i].create = 0;
+    if (etcd_pool.lease == lease) etcd_pool.create = 0;
 }
 
+static bool etcd_is(flake_i_json v, const char *text) {
+    return v.at && (size_t)(v.end - v.at) == strlen(text) + 2 &&
+           !memcmp(v.at + 1, text, strlen(text));
+}
+
+/* NULL: the beginning of a range. */
 static etcd_entry *etcd_entry_of(flake_i_json op) {
     const flake_i_json key = flake_i_json_get(op, "key");
-    const size_t n = (size_t)(key.end - key.at) - 2;
-    for (unsigned i = 0; i < ETCD_NUMBERS; i++) {
-        if (strlen(etcd_pool[i].key64) == n && !memcmp(key.at + 1, etcd_pool[i].key64, n))
-            return &etcd_pool[i];
-        if (strlen(etcd_horizon[i].key64) == n && !memcmp(key.at + 1, etcd_horizon[i].key64, n))
-            return &etcd_horizon[i];
-    }
-    return NULL; /* a range's begin */
+    return etcd_is(key, etcd_pool.key64)      ? &etcd_pool
+           : etcd_is(key, etcd_horizon.key64) ? &etcd_horizon
+                                              : NULL;
 }
 
 static int64_t etcd_number(flake_i_json op, const char *name) {
     int64_t number = 0;
     (void)flake_i_json_number(flake_i_json_get(op, name), &number);
     return number;
-}
-
-static bool etcd_is(flake_i_json v, const char *text) {
-    return v.at && (size_t)(v.end - v.at) == strlen(text) + 2 &&
-           !memcmp(v.at + 1, text, strlen(text));
 }
 
 static bool etcd_compares(flake_i_json compare) {
@@ -234,21 +181,14 @@ static size_t etcd_range(flake_i_json op, char *out, size_t size) {
     size_t at = (size_t)snprintf(out, size, "{\"response_range\":{" ETCD_HEADER);
     const bool of_all = flake_i_json_get(op, "range_end").at != NULL;
     const bool of_pool = flake_i_json_get(op, "keys_only").at != NULL;
-    const char *before = ",\"kvs\":[";
-    for (unsigned i = 0; i < 2 * ETCD_NUMBERS; i++) {
-        const etcd_entry *e = i < ETCD_NUMBERS ? &etcd_pool[i] : &etcd_horizon[i - ETCD_NUMBERS];
-        if (!e->create || (of_all ? of_pool != (i < ETCD_NUMBERS) : e != etcd_entry_of(op)))
-            continue;
+    const etcd_entry *const e = !of_all ? etcd_entry_of(op) : of_pool ? &etcd_pool : &etcd_horizon;
+    if (!e->create && !of_pool) return at + (size_t)snprintf(out + at, size - at, "}}");
+    at += (size_t)snprintf(out + at, size - at, ",\"kvs\":[");
+    if (e->create)
         at += (size_t)snprintf(out + at, size - at,
-                               "%s{\"key\":\"%s\",\"value\":\"%s\",\"lease\":\"%lld\"}", before,
-                               e->key64, e->value64, (long long)e->lease);
-        before = ",";
-    }
-    if (of_all && of_pool) {
-        at += (size_t)snprintf(out + at, size - at, "%s%s", before, etcd_others);
-        before = ",";
-    }
-    return at + (size_t)snprintf(out + at, size - at, *before == ',' && before[1] ? "}}" : "]}}");
+                               "{\"key\":\"%s\",\"value\":\"%s\",\"lease\":\"%lld\"}%s", e->key64,
+                               e->value64, (long long)e->lease, of_pool ? "," : "");
+    return at + (size_t)snprintf(out + at, size - at, "%s]}}", of_pool ? etcd_others : "");
 }
 
 static void etcd_txn(flake_i_json request, char *out, size_t size) {
@@ -321,7 +261,7 @@ static CURLcode curl_easy_perform(CURL *easy) {
         etcd_serve(late, none, sizeof none);
         *late->url = 0;
     }
-    if (fate == 0) etcd_end_lease(etcd_pool[0].lease); /* a leader that should not */
+    if (fate == 0) etcd_end_lease(etcd_pool.lease); /* a leader that should not */
     if (fate == 1) *late = *easy;
     if (fate > 2) etcd_serve(easy, out, sizeof out); /* else it is lost */
     (void)pthread_mutex_unlock(&etcd_lock);

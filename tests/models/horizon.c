@@ -49,7 +49,7 @@ static void *be_late(void *user) {
 static bool is_written_by(const holder *h) {
     char bytes[FLAKE_I_ETCD_VALUE] = "";
     (void)pthread_mutex_lock(&etcd_lock);
-    (void)flake_i_from_base64(etcd_horizon[0].value64, strlen(etcd_horizon[0].value64), bytes,
+    (void)flake_i_from_base64(etcd_horizon.value64, strlen(etcd_horizon.value64), bytes,
                               sizeof bytes - 1);
     (void)pthread_mutex_unlock(&etcd_lock);
     return strstr(bytes, h->claim.session->token) != NULL;

@@ -6,7 +6,7 @@
  * For a checker there is no system, nothing but pthreads, C11 atomics and assert; no struct of the threads'
  * is copied as a whole, and each loop is bounded.
  *
- * RUNS      how often a model that asks the system does it all over, with real threads
+ * RUNS      how often the model that asks the system (horizon.c) does it all over, with real threads
  * REACH     one more assertion, that what the model is about has not come about; it must fail, or
  *           the others hold for want of anything to look at
  *
@@ -14,8 +14,6 @@
  *
  * MODEL_WITH_SYSTEM   it asks the system, and is not for checkers
  * MODEL_STATISTICS    it looks at statistics; for checkers of other models draws don't tell any
- * MODEL_SLEEPS        after so many sleeps a thread ends, for a checker
- * MODEL_CLOCK_APART   a sleep does not move the clock on, for a checker
  *
  * The last lines of a model's first comment name the labels of which it finds the orders weakened.
  */
@@ -113,9 +111,6 @@ static inline void model_stall(void) {}
 /* ---- the clock: in units, for all who ask; a sleep moves it on ---- */
 
 enum { UNIT_NS = 1000000 };
-#ifndef MODEL_SLEEPS
-#define MODEL_SLEEPS 2 /* of a thread, that a checker looks at */
-#endif
 static _Atomic(int64_t) model_unit;
 static inline int64_t model_now_ns(void) {
     model_stall();
@@ -124,10 +119,7 @@ static inline int64_t model_now_ns(void) {
 static inline void model_sleep(int64_t ns) {
 #ifndef MODEL_WITH_SYSTEM
     static _Thread_local unsigned sleeps;
-    if (sleeps++ == MODEL_SLEEPS) pthread_exit(NULL); /* or it has no end */
-#ifdef MODEL_CLOCK_APART
-    if (ns > 0) return; /* only who tells the time moves the clock */
-#endif
+    if (sleeps++ == 2) pthread_exit(NULL); /* or it has no end */
 #endif
     (void)atomic_fetch_add_explicit(&model_unit, (ns + UNIT_NS - 1) / UNIT_NS,
                                     memory_order_relaxed);
@@ -146,6 +138,12 @@ static inline void model_clock(int64_t unit) {
 #define FLAKE_SLEEP_NS(ns)   model_sleep(ns)
 #define FLAKE_RELAX()        ((void)0)
 #include "flake.h"
+
+/* With assertions switched off nothing looks at it. */
+static inline void model_ok(flake_status status) {
+    assert(status == FLAKE_OK);
+    (void)status;
+}
 
 #ifdef REACH
 #define MODEL_REACHED(condition) assert(!(condition))
@@ -167,9 +165,7 @@ static inline void model_engine(flake_i_engine *engine, uint64_t cap, unsigned t
     config.cap = cap;
     config.max_wait_ms = 5000; /* long enough for draws by fetch_add */
     config.shared_memory = true; /* no page, no system call */
-    const flake_status status = flake_i_engine_init(e, &config);
-    assert(status == FLAKE_OK);
-    (void)status;
+    model_ok(flake_i_engine_init(e, &config));
     FLAKE_ATOMIC_STORE(&e->word, time << e->time_shift, relaxed);
 }
 
@@ -193,11 +189,17 @@ static inline void model_draw(flake_i_engine *e, unsigned request, model_ids *id
 static inline uint64_t model_time(uint64_t id) { return id >> 16; }
 static inline unsigned model_tick(uint64_t id) { return (unsigned)(id >> 8 & 1); }
 
-/* No id of a is one of b's. */
-static inline void model_different(const model_ids *a, const model_ids *b) {
-    for (unsigned i = 0; i < a->n; i++)
-        for (unsigned k = 0; k < b->n; k++)
-            assert(!a->id[i] || a->id[i] != b->id[k] || (a == b && i == k));
+/* No id of these threads, or before, comes twice. Whether one is of a timeline that the clock went back to. */
+static inline bool model_different(const model_ids *of, unsigned n) {
+    bool ridden = false;
+    for (const model_ids *a = of; a < of + n; a++)
+        for (unsigned i = 0; i < a->n; i++) {
+            ridden |= a->id[i] && model_tick(a->id[i]) == 1;
+            for (const model_ids *b = of; b <= a; b++)
+                for (unsigned k = 0; k < b->n; k++)
+                    assert(!a->id[i] || a->id[i] != b->id[k] || (a == b && i == k));
+        }
+    return ridden;
 }
 
 /* ---- threads ---- */

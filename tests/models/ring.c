@@ -14,16 +14,6 @@ static flake_ring_slot slots[2];
 static bool pushed[2][2];
 static unsigned seen[2][2], n_popped;
 
-static void push(unsigned who) {
-    for (unsigned i = 0; i < 2; i++) {
-        flake_overflow note;
-        note.waiting = 2 * who + i + 1;
-        note.now_ns = note.waiting;
-        note.elapsed_ms = note.waiting;
-        pushed[who][i] = flake_ring_push(&ring, &note);
-    }
-}
-
 static bool pop(void) {
     flake_overflow note;
     if (!flake_ring_pop(&ring, &note)) return false;
@@ -34,14 +24,16 @@ static bool pop(void) {
 }
 
 void model_thread(unsigned who) {
-    if (who < 2) push(who);
+    for (unsigned i = 0; who < 2 && i < 2; i++) {
+        flake_overflow note;
+        note.now_ns = note.waiting = note.elapsed_ms = 2 * who + i + 1;
+        pushed[who][i] = flake_ring_push(&ring, &note);
+    }
     for (int i = 0; who == 2 && i < POPS; i++) (void)pop();
 }
 
 int main(void) {
-    flake_status status = flake_ring_init(&ring, slots, 2);
-    assert(status == FLAKE_OK);
-    (void)status;
+    model_ok(flake_ring_init(&ring, slots, 2));
     model_run(3);
     const unsigned beside = n_popped; /* popped while others pushed */
     for (int i = 0; i < 2; i++) (void)pop();

@@ -13,22 +13,17 @@ static flake_i_engine engine;
 static model_ids got;
 static uint64_t counted;
 
-static void draw(void) {
+void model_thread(unsigned who) {
+    if (who == 1) {
+        flake_stats stats;
+        flake_i_stats(&engine, &stats);
+        counted = stats.ids;
+        return;
+    }
     model_draw(&engine, 0, &got);
     model_draw(&engine, 0, &got);
     model_clock(6);
     model_draw(&engine, 0, &got);
-}
-
-static void ask(void) {
-    flake_stats stats;
-    flake_i_stats(&engine, &stats);
-    counted = stats.ids;
-}
-
-void model_thread(unsigned who) {
-    if (who == 0) draw();
-    else ask();
 }
 
 int main(void) {
