@@ -47,7 +47,6 @@ static inline void sleep_beside_others(int64_t ns) {
 
 /* The system's clocks follow the script; the coarse one lags. */
 static int64_t coarse_lag_ns;
-static int exact_readings;
 static uint64_t script_counter; /* the fast clock's */
 
 static int64_t system_ns(int kind);
@@ -59,7 +58,6 @@ static int64_t system_ns(int kind);
 #include "options.h"
 
 static inline int64_t system_ns(int kind) {
-    exact_readings += kind == FLAKE_CLOCK_EXACT;
     operations = 0;
     return script_read(&script_now) - (kind == FLAKE_CLOCK_COARSE ? coarse_lag_ns : 0);
 }
