@@ -371,6 +371,7 @@ TEST(a_snapshot_of_another_node_range_or_time_is_refused) {
     open_with_three();
     NEXT(T, 10);
     flake_snapshot good = snapshot_of(&gen);
+    flake_why why;
     good.count++;
     for (int i = 0; i < 10; i++) {
         flake_snapshot s = good;
@@ -384,7 +385,8 @@ TEST(a_snapshot_of_another_node_range_or_time_is_refused) {
         if (i == 7) s.unix_ms = -1;
         if (i == 8) s.unix_ms = INT64_MAX;
         if (i == 9) s.unix_ms = flake_layout_end_ms(&options.layout) + 1;
-        KEEPS(i < 7 ? FLAKE_INVALID : FLAKE_TIME_RANGE, flake_restore(&gen, &s, NULL));
+        KEEPS(i < 7 ? FLAKE_INVALID : FLAKE_TIME_RANGE, flake_restore(&gen, &s, &why));
+        CHECK(strstr(why.text, "snapshot") != NULL);
     }
     CHECK_EQ(flake_restore(&gen, &good, NULL), FLAKE_OK);
     NEXT(T, 12);

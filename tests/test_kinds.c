@@ -18,42 +18,6 @@ static void open_kind(flake_gen *g, const flake_layout *l, unsigned kind, bool s
     CHECK_EQ(flake_init(g, &options, NULL), FLAKE_OK);
 }
 
-// >>width
-
-TEST(ids_of_128_bits_are_not_drawn_as_64) {
-    static const flake_layout all[] = {FLAKE_LAYOUT_BOUNDARY, FLAKE_LAYOUT_UUID7, FLAKE_LAYOUT_ULID};
-    for (unsigned i = 0; i < kinds * 3; i++) {
-        uint64_t id, two[2];
-        size_t got = 7;
-        open_kind(&gen, &all[i / kinds], i % kinds, false);
-        FAILS(flake_next(&gen, &id), FLAKE_INVALID, id);
-        FAILS(flake_try(&gen, &id), FLAKE_INVALID, id);
-        FAILS(flake_try_at(&gen, T, &id), FLAKE_INVALID, id);
-        FAILS(flake_next_n(&gen, two, 2), FLAKE_INVALID, two);
-        CHECK_EQ(flake_try_n(&gen, two, 2, &got), FLAKE_INVALID);
-        CHECK_EQ(got, 0);
-        CHECK_EQ(flake_available(&gen), 65536);
-        CHECK_EQ(flake128_next(&gen, ids), FLAKE_OK);
-    }
-}
-
-TEST(ids_of_64_bits_are_not_drawn_as_128) {
-    for (unsigned i = 0; i < kinds * 2; i++) {
-        flake128 id, two[2];
-        uint64_t narrow;
-        size_t got = 7;
-        open_kind(&gen, &flake_layout_idgen, i % kinds, i >= kinds);
-        FAILS(flake128_next(&gen, &id), FLAKE_INVALID, id);
-        FAILS(flake128_try(&gen, &id), FLAKE_INVALID, id);
-        FAILS(flake128_try_at(&gen, T, &id), FLAKE_INVALID, id);
-        FAILS(flake128_next_n(&gen, two, 2), FLAKE_INVALID, two);
-        CHECK_EQ(flake128_try_n(&gen, two, 2, &got), FLAKE_INVALID);
-        CHECK_EQ(got, 0);
-        CHECK_EQ(flake_available(&gen), 4096);
-        CHECK_EQ(flake_next(&gen, &narrow), FLAKE_OK);
-    }
-}
-
 // >>lanes
 
 static uint64_t narrow_ids[2 * tries];

@@ -48,6 +48,7 @@ static bool note_is(const flake_overflow *note, uint32_t producer, uint32_t seri
 
 TEST(no_slots_are_refused_and_change_nothing) {
     flake_overflow note = {0, 0, 0};
+    CHECK(!flake_ring_pop(&ring, &note) && !push(1, 1)); /* no init was called yet */
     CHECK_EQ(flake_ring_init(&ring, slots, 2), FLAKE_OK);
     CHECK(push(1, 1));
     CHECK_EQ(flake_ring_init(NULL, slots, 2), FLAKE_INVALID);
