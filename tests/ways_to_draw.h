@@ -157,6 +157,8 @@ typedef struct ways_setup {
     bool is_scripted, again /* by reinit */;
     flake_state *flake, *wide;
     flake_state *sno, *sno_shards;
+    flake_clock clock; /* where none is scripted */
+    flake_gate gate;
 } ways_setup;
 
 static inline uint16_t ways_partition(unsigned who, unsigned family) {
@@ -164,6 +166,8 @@ static inline uint16_t ways_partition(unsigned who, unsigned family) {
 }
 
 static inline void way_set_clock(const ways_setup *w, flake_options *o) {
+    o->gate = w->gate;
+    o->clock = w->clock;
     if (!w->is_scripted) return;
     o->clock.now_ns = script_read;
     o->clock.user = &script_now;
