@@ -3,13 +3,9 @@
  * Lanes of sno.h on a scripted clock: ticks, pools, partitions and snapshots. test_lanes.c tests which
  * lane a draw takes.
  */
-#define _XOPEN_SOURCE 700
 static unsigned thread_now; /* who draws */
 #define FLAKE_LANE() thread_now
 #include "scripted_sno.h"
-#if !defined(_WIN32)
-#include "children.h"
-#endif
 
 static flake_lane lane_room[8], *array = lane_room;
 static sno_gen lanes;
@@ -155,46 +151,5 @@ TEST(a_partition_that_nobody_chose) {
     CHECK_EQ(flake_available(&lanes.gen), whole_pool);
     CHECK_EQ(sno_partition(next_sno(&lanes, a_meta)), sno_gen_partition(&lanes));
 }
-
-#if !defined(_WIN32)
-static void a_childs_lanes(void) {
-    sno_id id;
-    sno_snapshot s = eleven();
-    const flake_options o = options_of();
-    CHECK_EQ(sno_try(&lanes, a_meta, &id), FLAKE_FORKED);
-    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, with_lanes(&o, array, 3), NULL), FLAKE_NODE_OVERLAP);
-    s.sequence_min = 111, s.sequence_max = 120;
-    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, with_lanes(&o, array, 3), NULL), FLAKE_OK);
-    CHECK_EQ(try_all(), 10);
-    CHECK_EQ(sno_sequence(got[0]), 111);
-    CHECK_EQ(count_duplicates(got, 10), 0);
-}
-
-TEST(after_a_fork) {
-    begin_lanes();
-    CHECK_ID(next_sno(&lanes, a_meta), start, 0, 100);
-    in_child(a_childs_lanes);
-    CHECK_ID(next_sno(&lanes, a_meta), start, 0, 101);
-}
-
-TEST(exclusive_is_for_the_pool) {
-    const char *room = getenv("TMPDIR");
-    char folder[200], clean[256];
-    (void)snprintf(folder, sizeof folder, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
-    begin(0, 10);
-    CHECK(mkdtemp(folder) != NULL);
-    const sno_snapshot s = eleven(), last = pool_of(107, 110);
-    flake_options o = options_of(), other = options_of();
-    o.exclusive_dir = other.exclusive_dir = folder;
-    CHECK_EQ(sno_init(&lanes, &s, with_lanes(&o, LAST_OF(lane_room, 3), 3), NULL), FLAKE_OK);
-    CHECK_EQ(try_all(), 0); /* it begins in the unit after this one */
-    CHECK_EQ(sno_init(&gen, &last, &other, NULL), FLAKE_IN_USE);
-    flake_release(&lanes.gen);
-    CHECK_EQ(sno_init(&gen, &last, &other, NULL), FLAKE_OK);
-    flake_release(&gen.gen);
-    (void)snprintf(clean, sizeof clean, "rm -rf '%s'", folder);
-    CHECK_EQ(system(clean), 0);
-}
-#endif
 
 int main(int argc, char **argv) { return check_main(argc, argv); }
