@@ -336,9 +336,9 @@ TEST(a_leap_is_counted_and_its_given_time_may_be_of_any_past) {
     CHECK_EQ(flake_try_at(&gen, INT64_MIN, &id), FLAKE_OK);
     CHECK_EQ(parts_of(&gen, id).unix_ms, newest);
     CHECK_EQ(flake_try_at(&gen, INT64_MIN, &id), FLAKE_AGAIN);
-    CHECK_EQ(drawn_ids(), 2);
+    CHECK_EQ(stats_now().ids, 2);
     CHECK_EQ(flake_try_at(&gen, INT64_MAX / MS - 2, &id), FLAKE_OK);
-    CHECK_EQ(drawn_ids(), 3);
+    CHECK_EQ(stats_now().ids, 3);
     CHECK_EQ(parts_of(&gen, id).unix_ms, newest + 1);
 }
 
@@ -547,20 +547,20 @@ TEST(next_n_crosses_units_without_a_spare_bit) {
     begin(flake_layout_of(44, 0, 20, 0));
     open_gen();
     draw_in_a_row(cap - 2, cap, 1, T);
-    CHECK_EQ(drawn_ids(), cap - 2);
+    CHECK_EQ(stats_now().ids, cap - 2);
     TRY(T, cap - 2);
     CHECK_EQ(flake_next_n(&gen, many, 4), FLAKE_OK);
     CHECK_PLACE(many[0], T, cap - 1);
     CHECK_PLACE(many[1], T + 1, 0);
     CHECK_PLACE(many[3], T + 1, 2);
-    CHECK_EQ(drawn_ids(), cap + 3);
+    CHECK_EQ(stats_now().ids, cap + 3);
 }
 
 TEST(a_full_count_without_a_spare_bit_is_counted_and_survives_a_snapshot) {
     begin(flake_layout_of(44, 0, 20, 0));
     open_gen();
     draw_in_a_row(1 << 20, 1 << 20, 1, T);
-    CHECK_EQ(drawn_ids(), 1 << 20);
+    CHECK_EQ(stats_now().ids, 1 << 20);
     const flake_snapshot full = snapshot_of(&gen);
     open_gen();
     CHECK_EQ(flake_restore(&gen, &full, NULL), FLAKE_OK);

@@ -14,10 +14,8 @@ TEST(next_n_goes_on_over_several_units) {
     for (unsigned i = 0; i < 9; i++) CHECK_PLACE(many[i], T + (i + 1) / 3, 10 + (i + 1) % 3);
     CHECK_EQ(script_now.now_ns, (T + 3) * MS);
     NEXT(T + 3, 11);
-    flake_stats s;
-    flake_stats_get(&gen, &s);
-    CHECK(s.ids == 11 && s.batches == 3);
-    CHECK_EQ(s.waits, 3); /* each unit that a batch waits for is one */
+    CHECK(stats_now().ids == 11 && stats_now().batches == 3);
+    CHECK_EQ(stats_now().waits, 3); /* each unit that a batch waits for is one */
 }
 
 TEST(each_unit_of_a_batch_has_max_wait_of_its_own) {
@@ -50,10 +48,7 @@ TEST(a_batch_that_fails_at_once_zeroes_the_array) {
     for (int i = 0; i < 4; i++) many[i] = NOTHING;
     KEEPS(FLAKE_AGAIN, flake_next_n(&gen, many, 4));
     for (int i = 0; i < 4; i++) CHECK(many[i] == 0);
-    flake_stats s;
-    flake_stats_get(&gen, &s);
-    CHECK(s.ids == 3 && s.waits == 1);
-    CHECK_EQ(s.batches, 1);
+    CHECK(stats_now().ids == 3 && stats_now().waits == 1 && stats_now().batches == 1);
 }
 
 TEST(a_batch_whose_clock_is_put_back_midway_says_so) {
@@ -225,63 +220,60 @@ TEST(lag_is_how_far_the_newest_id_is_ahead) {
     CHECK_EQ(flake_ahead_ms(&gen), 0);
 }
 
+#define STATS(drawn, batched, waited, back)                                   \
+    do {                                                                      \
+        const flake_stats s = stats_now();                                    \
+        CHECK(s.ids == (drawn) && s.batches == (batched));                    \
+        CHECK(s.waits == (waited) && s.clock_backwards == (back));            \
+    } while (0)
+
 TEST(statistics_are_exact) {
     begin_with_three();
     options.max_wait_ms = 5;
     open_gen();
-    flake_stats s;
-    flake_stats_get(&gen, &s);
-    CHECK(s.ids == 0 && s.batches == 0 && s.waits == 0 && s.clock_backwards == 0);
+    STATS(0, 0, 0, 0);
 
     NEXT(T, 10);
     TRY(T, 11);
     CHECK_EQ(got64_n(&gen, many, 5), 1); /* one place: no batch */
-    flake_stats_get(&gen, &s);
-    CHECK(s.ids == 3 && s.batches == 0 && s.waits == 0 && s.clock_backwards == 0);
+    STATS(3, 0, 0, 0);
 
     TRY_SAYS(FLAKE_AGAIN);
     NEXT(T + 1, 10); /* waits */
     CHECK_EQ(got64_n(&gen, many, 5), 2);
-    flake_stats_get(&gen, &s);
-    CHECK(s.ids == 6 && s.batches == 1 && s.waits == 1 && s.clock_backwards == 0);
+    STATS(6, 1, 1, 0);
 
     CHECK_EQ(flake_next_n(&gen, many, 2), FLAKE_OK); /* waits */
     move_ns(20 * MS);
     CHECK_EQ(flake_next_n(&gen, many, 3), FLAKE_OK);
-    flake_stats_get(&gen, &s);
-    CHECK(s.ids == 11 && s.batches == 3 && s.waits == 2 && s.clock_backwards == 0);
+    STATS(11, 3, 2, 0);
 
     move_ns(-20 * MS);
     TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
     NEXT_SAYS(FLAKE_CLOCK_BACKWARDS);
     move_ns(16 * MS);
     NEXT(T + 23, 10); /* waits for the clock, 4 ms and a unit */
-    flake_stats_get(&gen, &s);
-    CHECK(s.ids == 12 && s.batches == 3 && s.waits == 3 && s.clock_backwards == 3);
+    STATS(12, 3, 3, 3);
 
     move_ns(100 * MS);
     TRY(T + 123, 10);
     GIVES(flake_try_at(&gen, T + 1, &id), T + 123, 11); /* old, but no step back */
-    flake_stats_get(&gen, &s);
-    CHECK(s.ids == 14 && s.batches == 3 && s.waits == 3 && s.clock_backwards == 3);
+    STATS(14, 3, 3, 3);
 
     script_now.per_sleep = 0;
     CHECK_EQ(got64_n(&gen, many, 5), 1);
     NEXT_SAYS(FLAKE_AGAIN); /* waits, in vain */
-    flake_stats_get(&gen, &s);
-    CHECK(s.ids == 15 && s.batches == 3 && s.waits == 4 && s.clock_backwards == 3);
+    STATS(15, 3, 4, 3);
 }
 
 TEST(a_draw_that_rides_out_a_clock_behind_the_word_is_counted) {
     begin_with_three();
     options.max_ahead_ms = 100;
     open_gen();
-    flake_stats s;
     TRY(T, 10);
     move_ns(-50 * MS);
     TRY(T, 11);
-    flake_stats_get(&gen, &s);
-    CHECK_EQ(s.clock_backwards, 1);
+    CHECK_EQ(stats_now().clock_backwards, 1);
 }
 
 /* Put back, but not behind the word: no reason to give up, and no other draw. */
@@ -294,9 +286,7 @@ TEST(a_draw_that_sleeps_twice_is_one_that_had_to_sleep) {
     script_now.jump_to_ns = T * MS + MS / 10;
     NEXT(T + 1, 10);
     CHECK_EQ(script_now.sleeps, 2);
-    flake_stats s;
-    flake_stats_get(&gen, &s);
-    CHECK_EQ(s.waits, 1);
+    CHECK_EQ(stats_now().waits, 1);
 }
 
 /* ---- snapshots ---- */

@@ -114,14 +114,14 @@ static void open_stock(uint32_t count, int64_t valid_ms) {
 
 TEST(prefetch_claims_its_count_at_once) {
     open_stock(5, 0);
-    CHECK_EQ(drawn_ids(), 0);
+    CHECK_EQ(stats_now().ids, 0);
     STOCK(T, 0);
-    CHECK_EQ(drawn_ids(), 5);
+    CHECK_EQ(stats_now().ids, 5);
     NEXT(T, 5);
     for (unsigned i = 1; i < 5; i++) STOCK(T, i);
-    CHECK_EQ(drawn_ids(), 6);
+    CHECK_EQ(stats_now().ids, 6);
     STOCK(T, 6);
-    CHECK_EQ(drawn_ids(), 11);
+    CHECK_EQ(stats_now().ids, 11);
 }
 
 TEST(prefetch_claims_less_when_less_are_free) {
@@ -129,11 +129,11 @@ TEST(prefetch_claims_less_when_less_are_free) {
     STOCK(T, 0);
     for (unsigned i = 1; i < 64; i++) STOCK(T, i);
     STOCK(T, 64);
-    CHECK_EQ(drawn_ids(), 100);
+    CHECK_EQ(stats_now().ids, 100);
     for (unsigned i = 65; i < 100; i++) STOCK(T, i);
     STOCK(T + 1, 0);
     CHECK_EQ(script_now.sleeps, 1);
-    CHECK_EQ(drawn_ids(), 164);
+    CHECK_EQ(stats_now().ids, 164);
 }
 
 TEST(prefetched_ids_without_validity_keep_for_ever) {
@@ -152,7 +152,7 @@ TEST(prefetched_ids_are_dropped_when_their_time_is_over) {
     STOCK(T, 1);
     move_ns(2);
     STOCK(T + 10, 0);
-    CHECK_EQ(drawn_ids(), 10);
+    CHECK_EQ(stats_now().ids, 10);
     move_ns(9 * MS);
     STOCK(T + 10, 1);
     move_ns(86400 * 1000 * MS);
@@ -217,7 +217,7 @@ TEST(a_generator_made_anew_as_another_has_no_old_stock) {
     STOCK(T, 0);
     CHECK_EQ(parts_of(&gen, id).node, 3);
     STOCK(T, 1); /* and its new one it keeps */
-    CHECK_EQ(drawn_ids(), 5);
+    CHECK_EQ(stats_now().ids, 5);
 }
 
 TEST(a_stock_without_a_generator_is_invalid) {

@@ -51,12 +51,6 @@ static size_t lane_of(uint64_t of) {
     return i;
 }
 
-static flake_stats stats_now(void) {
-    flake_stats s;
-    flake_stats_get(&gen, &s);
-    return s;
-}
-
 /* ---- where a draw goes ---- */
 
 TEST(one_thread_has_every_number_of_a_unit) {
