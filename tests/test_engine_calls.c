@@ -27,30 +27,6 @@ TEST(each_unit_of_a_batch_has_max_wait_of_its_own) {
     CHECK_EQ(script_now.slept_ns, 99 * MS);
 }
 
-TEST(a_batch_that_fails_midway_keeps_what_it_has) {
-    open_with_three();
-    NEXT(T, 10);
-    script_now.per_sleep = 0;
-    for (int i = 0; i < 8; i++) many[i] = NOTHING;
-    CHECK_EQ(flake_next_n(&gen, many, 7), FLAKE_AGAIN);
-    CHECK_PLACE(many[0], T, 11);
-    CHECK_PLACE(many[1], T, 12);
-    for (int i = 2; i < 7; i++) CHECK(many[i] == 0);
-    CHECK(many[7] == NOTHING);
-    move_ns(MS);
-    NEXT(T + 1, 10);
-}
-
-TEST(a_batch_that_fails_at_once_zeroes_the_array) {
-    open_with_three();
-    CHECK_EQ(got64_n(&gen, many, 3), 3);
-    script_now.per_sleep = 0;
-    for (int i = 0; i < 4; i++) many[i] = NOTHING;
-    KEEPS(FLAKE_AGAIN, flake_next_n(&gen, many, 4));
-    for (int i = 0; i < 4; i++) CHECK(many[i] == 0);
-    CHECK(stats_now().ids == 3 && stats_now().waits == 1 && stats_now().batches == 1);
-}
-
 TEST(a_batch_whose_clock_is_put_back_midway_says_so) {
     open_with_three();
     script_now.jump_to_ns = (T - 5000) * MS;
@@ -59,13 +35,6 @@ TEST(a_batch_whose_clock_is_put_back_midway_says_so) {
     CHECK(many[3] == 0 && many[6] == 0);
     move_to_ms(T);
     NEXT(T + 1, 10);
-}
-
-TEST(a_batch_of_none_is_none) {
-    open_with_three();
-    KEEPS(FLAKE_OK, flake_next_n(&gen, &id, 0));
-    KEEPS(0, got64_n(&gen, &id, 0));
-    NEXT(T, 10);
 }
 
 TEST(try_n_gives_what_is_free) {
@@ -81,16 +50,6 @@ TEST(try_n_gives_what_is_free) {
     CHECK_PLACE(many[2], T + 1, 12);
     CHECK(many[3] == NOTHING);
     CHECK_EQ(script_now.sleeps, 0);
-}
-
-TEST(try_n_borrows_as_far_as_max_ahead) {
-    begin_with_three();
-    options.max_ahead_ms = 2;
-    open_gen();
-    CHECK_EQ(got64_n(&gen, many, 4), 4);
-    CHECK_PLACE(many[3], T + 1, 10);
-    CHECK_EQ(got64_n(&gen, many, 100), 5);
-    CHECK_PLACE(many[4], T + 2, 12);
 }
 
 /* Its count has 21 bits, and a loan of so many places uses up all but one. */
@@ -405,31 +364,6 @@ TEST(a_scattered_unit_has_each_of_its_numbers_once) {
             move_ns(MS);
         }
     }
-}
-
-TEST(scattered_batches_have_each_number_once) {
-    open_scattered(5, 1000);
-    for (int64_t ms = T; ms < T + 50; ms++) {
-        CHECK_EQ(got64_n(&gen, many, 1), 1);
-        CHECK_EQ(got64_n(&gen, many + 1, 700), 700);
-        CHECK_EQ(got64_n(&gen, many + 701, 700), 295);
-        check_whole_unit(many, 996, ms, 5);
-        move_ns(MS);
-    }
-    move_to_ms(T + 1000);
-    CHECK_EQ(flake_next_n(&gen, many, 5 * 996), FLAKE_OK);
-    for (size_t unit = 0; unit < 5; unit++)
-        check_whole_unit(many + unit * 996, 996, T + 1000 + (int64_t)unit, 5);
-}
-
-TEST(one_by_one_and_in_batches_scatter_the_same) {
-    open_scattered(5, 1000);
-    CHECK_EQ(flake_next_n(&gen, many, 3000), FLAKE_OK);
-    script_at_ms(T);
-    open_gen();
-    uint64_t wrong = 0;
-    for (size_t i = 0; i < 3000; i++) wrong += flake_next(&gen, &id) != FLAKE_OK || id != many[i];
-    CHECK_EQ(wrong, 0);
 }
 
 TEST(scattered_units_begin_at_different_numbers) {
