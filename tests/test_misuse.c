@@ -248,7 +248,7 @@ TEST(an_init_that_failed_leaves_no_sno_generator) {
 
 /* A child, or a process after flake_machine_cloned, that was refused. */
 TEST(a_reinit_that_failed_leaves_the_generator_forked) {
-    flake_options o = begin();
+    flake_options o = begin(), wrong = o;
     sno_snapshot pool = {0};
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_init(&sno, &pool, NULL, NULL), FLAKE_OK);
@@ -257,14 +257,19 @@ TEST(a_reinit_that_failed_leaves_the_generator_forked) {
     CHECK(strstr(why.text, "parent") != NULL);
     o.node = 1024;
     CHECK_EQ(flake_reinit_after_fork(&gen, &o, &why), FLAKE_INVALID);
+    o.node = 8;
+    o.max_ahead_ms = -1; /* found last, by the engine */
+    CHECK_EQ(flake_reinit_after_fork(&gen, &o, &why), FLAKE_INVALID);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_FORKED);
     CHECK(flake_gen_options(&gen) != NULL);
-    o.node = 8;
+    o.max_ahead_ms = 0;
     CHECK_EQ(flake_reinit_after_fork(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(sno_reinit_after_fork(&sno, &pool, NULL, &why), FLAKE_NODE_OVERLAP);
-    CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_FORKED);
     pool.partition = 1;
+    wrong.max_wait_ms = -1;
+    CHECK_EQ(sno_reinit_after_fork(&sno, &pool, &wrong, &why), FLAKE_INVALID);
+    CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_FORKED);
     CHECK_EQ(sno_reinit_after_fork(&sno, &pool, NULL, NULL), FLAKE_OK);
     CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_OK);
 }

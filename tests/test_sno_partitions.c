@@ -39,6 +39,10 @@ static uint8_t taken[whole_pool];
 
 #if !defined(_WIN32)
 static void use_up_partitions(void) {
+    static flake_state state;
+    flake_state_options where = {0};
+    sno_snapshot pool = {0};
+    flake_why why;
     sno_gen shard;
     sno_id id = marker();
     script_at_ms(unit_start_ns(start) / ms_ns);
@@ -53,6 +57,9 @@ static void use_up_partitions(void) {
         CHECK_EQ(sno_init_shards(&shard, 1, NULL, NULL, NULL), FLAKE_EXHAUSTED);
     }
     CHECK_EQ(sno_try(&gen, a_meta, &id), FLAKE_INVALID);
+    where.path = "absent/snos";
+    CHECK_EQ(sno_state_open(&state, &where, NULL, &pool, &why), FLAKE_EXHAUSTED);
+    CHECK(strstr(why.text, "all partitions are used") != NULL);
 
     const sno_id after = sno_generate(a_meta);
     CHECK_EQ(sno_partition(after), sno_partition(before));
