@@ -363,20 +363,6 @@ TEST(batches_and_shards_have_leases_too) {
     CHECK(exact_reads > 0);
 }
 
-TEST(lanes_have_leases_too) {
-    static flake_gen lanes;
-    static flake_lane array[2];
-    begin_fast(flake_layout_idgen);
-    CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 2), NULL), FLAKE_OK);
-    draw_stretches(&lanes, 6, false);
-    exact_reads = 0;
-    for (unsigned i = 0; i < 9; i++) CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
-    CHECK_EQ(exact_reads, 0);
-    pass(MS);
-    CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
-    CHECK_EQ(exact_reads, 1);
-}
-
 /* ---- processors whose counters differ ---- */
 
 static const int64_t far_ns = 3600000 * MS;

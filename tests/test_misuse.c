@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Mistakes of a program: it goes on after a failed init, copies a generator, ignores a status, passes a time
- * from the future, or forgets to extend its state. It gets a status, a reason or a compiler warning.
+ * from the future, forgets to extend its state, or calls what its kind of generator has not. It gets a status, a reason or a compiler warning.
  */
 #define _GNU_SOURCE
 #include "support.h"
@@ -170,7 +170,16 @@ static const struct failure {
                 {{.overflow = &no_ring}, FLAKE_INVALID, "overflow"},
                 {{.shared_memory = true, .gate = {.admit = admit_all}}, FLAKE_INVALID, "shared_memory"},
                 {{.gate = {.admit = admit_all, .fence = &closed}}, FLAKE_LEASE_LOST, "gate"},
+                {{.lanes = lanes, .lane_count = 2, .single_thread = true}, FLAKE_INVALID, "single_thread"},
+                /* not the whole range */
+                {{.layout = FLAKE_LAYOUT_UUID7, .seq_max = 32767}, FLAKE_INVALID, "seq_min and seq_max"},
+                {{.layout = FLAKE_LAYOUT_UUID7_NODE, .seq_min = 32768, .seq_max = 65535}, FLAKE_INVALID, "seq_min and"},
+                {{.layout = FLAKE_LAYOUT_UUID8, .seq_max = 32767}, FLAKE_INVALID, "seq_min and seq_max"},
+                {{.layout = FLAKE_LAYOUT_ULID, .seq_min = 32768, .seq_max = 65535}, FLAKE_INVALID, "seq_min and"},
                 {{.layout = FLAKE_LAYOUT_UUID7}, FLAKE_IO, "random bytes"}}; /* there are none */
+
+static const flake_layout counting[] = {FLAKE_LAYOUT_UUID7, FLAKE_LAYOUT_UUID7_NODE, FLAKE_LAYOUT_UUID8,
+                                        FLAKE_LAYOUT_ULID};
 
 /* Each kind of failure, with a reason in words. */
 static void fail_each_way(flake_gen *g) {
@@ -185,10 +194,14 @@ static void fail_each_way(flake_gen *g) {
     }
     CHECK_EQ(flake_init_shards(g, 0, &o, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "n: ") != NULL);
-    o.layout = flake_layout_ulid;
-    CHECK_EQ(flake_init_shards(g, 1, &o, &why), FLAKE_INVALID);
-    CHECK(strstr(why.text, "layout") != NULL);
-    check_invalid(g);
+    for (size_t i = 0; i < 4; i++) {
+        o.layout = counting[i];
+        CHECK_EQ(flake_init_shards(g, 1, &o, &why), FLAKE_INVALID);
+        CHECK(strstr(why.text, "layout") != NULL);
+        check_invalid(g);
+    }
+    o = kind_at(2);
+    CHECK_EQ(flake_init_shards(g, 1, &o, NULL), FLAKE_INVALID);
 }
 
 static void fail_each_way_sno(sno_gen *g) {
@@ -277,16 +290,16 @@ TEST(a_reinit_that_failed_leaves_the_generator_forked) {
 /* ---- a status that is ignored ---- */
 
 TEST(a_failed_draw_zeroes_its_id) {
+    flake_prefetch stock;
     for (unsigned i = 0; i < KINDS; i++) {
         flake_options o = kind_at(i);
-        flake_prefetch stock;
         CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
         check_no_id128(&gen, FLAKE_INVALID);
         FAILS(flake_try_at(&gen, INT64_MAX, &id), FLAKE_TIME_RANGE, id);
         FAILS(flake_try_at(&gen, 0, &id), i % 3 == 2 ? FLAKE_INVALID : FLAKE_TIME_RANGE, id);
-        if (flake_prefetch_init(&stock, &gen, 2, 0, NULL) == FLAKE_OK)
-            FAILS((script_now.now_ns = 0, flake_prefetch_next(&stock, &id)), FLAKE_TIME_RANGE, id);
-        else FAILS(flake_prefetch_next(&stock, &id), FLAKE_INVALID, id);
+        CHECK_EQ(flake_prefetch_init(&stock, &gen, 2, 0, &why), i % 3 ? FLAKE_INVALID : FLAKE_OK);
+        if (i % 3) CHECK(strstr(why.text, "single_thread") != NULL);
+        FAILS((script_now.now_ns = 0, flake_prefetch_next(&stock, &id)), i % 3 ? FLAKE_INVALID : FLAKE_TIME_RANGE, id);
         script_now.now_ns = 0;
         check_no_id(&gen, FLAKE_TIME_RANGE);
         flake_machine_cloned();
@@ -299,7 +312,10 @@ TEST(a_failed_draw_zeroes_its_id) {
     for (unsigned i = 0; i < 9; i++) {
         flake_options o = kind_at(i % 3);
         o.layout = layouts[i / 3];
+        o.seq_max = 65535; /* the whole, in numbers */
         CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_prefetch_init(&stock, &gen, 2, 0, NULL), FLAKE_INVALID);
+        if (i % 3 == 2) FAILS(flake128_try_at(&gen, T, &id128), FLAKE_INVALID, id128);
         check_no_id(&gen, FLAKE_INVALID);
         CHECK_EQ(flake_available(&gen), 65536);
         FAILS(flake128_try_at(&gen, INT64_MAX, &id128), FLAKE_TIME_RANGE, id128);
@@ -466,6 +482,36 @@ TEST(a_copy_of_a_stock_is_refused) {
     CHECK_EQ(flake_prefetch_next(&stock, &id), FLAKE_OK);
     memset((void *)&copy, 0, sizeof copy);
     FAILS(flake_prefetch_next(&copy, &id), FLAKE_INVALID, id);
+}
+
+TEST(lanes_made_of_a_generator_with_stock_have_none) {
+    flake_prefetch stock;
+    flake_options o = begin();
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_prefetch_init(&stock, &gen, 4, 0, NULL), FLAKE_OK);
+    o = kind_at(2);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    FAILS(flake_prefetch_next(&stock, &id), FLAKE_INVALID, id);
+}
+
+/* The same numbers in another order: what is left of the old stock would be formed with the new one. */
+TEST(a_stock_is_dropped_when_units_are_scattered) {
+    for (int64_t t = 0; t < 16; t++) {
+        uint64_t taken[10];
+        flake_prefetch stock;
+        flake_options o = begin();
+        o.layout = flake_layout_of(41, 5, 4, 0);
+        o.max_wait_ms = 1;
+        script_now.now_ns += t * 2 * MS;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_prefetch_init(&stock, &gen, 10, 0, NULL), FLAKE_OK);
+        for (int i = 0; i < 4; i++) CHECK_EQ(flake_prefetch_next(&stock, &taken[i]), FLAKE_OK);
+        o.seq_scatter = o.start_next_unit = true;
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        script_now.now_ns += MS;
+        for (int i = 4; i < 10; i++) CHECK_EQ(flake_prefetch_next(&stock, &taken[i]), FLAKE_OK);
+        CHECK_EQ(count_duplicates(taken, 10), 0);
+    }
 }
 
 /* Processes may have one generator at several addresses. */
