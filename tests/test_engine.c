@@ -459,20 +459,6 @@ TEST(one_by_one_max_ahead_may_be_more_than_count_holds) {
     }
 }
 
-TEST(a_clock_back_by_less_than_max_ahead_says_again_while_spent) {
-    begin_with_three();
-    options.max_ahead_ms = 20;
-    open_gen();
-    CHECK_EQ(got64_n(&gen, many, 100), 63);
-    move_ns(-10 * MS);
-    TRY_SAYS(FLAKE_AGAIN);
-    CHECK_EQ(flake_retry_ns(&gen), 11 * MS);
-    move_ns(-10 * MS - 1);
-    TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
-    CHECK_EQ(flake_retry_ns(&gen), 21 * MS + 1);
-    NEXT(T + 21, 10);
-}
-
 /* ---- layouts whose count has few bits to spare ---- */
 
 static void use_up_whole_units(flake_layout layout) {

@@ -27,16 +27,6 @@ TEST(each_unit_of_a_batch_has_max_wait_of_its_own) {
     CHECK_EQ(script_now.slept_ns, 99 * MS);
 }
 
-TEST(a_batch_whose_clock_is_put_back_midway_says_so) {
-    open_with_three();
-    script_now.jump_to_ns = (T - 5000) * MS;
-    CHECK_EQ(flake_next_n(&gen, many, 7), FLAKE_CLOCK_BACKWARDS);
-    CHECK_PLACE(many[2], T, 12);
-    CHECK(many[3] == 0 && many[6] == 0);
-    move_to_ms(T);
-    NEXT(T + 1, 10);
-}
-
 TEST(try_n_gives_what_is_free) {
     open_with_three();
     many[3] = NOTHING;
@@ -112,32 +102,6 @@ TEST(try_at_takes_the_first_ms_of_an_int64_of_ns) {
     open_gen();
     SAYS(FLAKE_TIME_RANGE, flake_try_at(&gen, first_ms - 1, &id));
     GIVES(flake_try_at(&gen, first_ms, &id), first_ms, 0);
-}
-
-TEST(after_a_try_at_in_the_future_the_clock_is_behind) {
-    open_with_three();
-    move_to_ms(T + 800);
-    GIVES(flake_try_at(&gen, T + 800, &id), T + 800, 10);
-    move_to_ms(T);
-    TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
-    CHECK_EQ(flake_retry_ns(&gen), 800 * MS);
-    CHECK_EQ(flake_ahead_ms(&gen), 800);
-    NEXT(T + 800, 11);
-    CHECK_EQ(script_now.now_ns, (T + 800) * MS);
-    move_to_ms(T + 5000);
-    GIVES(flake_try_at(&gen, T + 5000, &id), T + 5000, 10);
-    move_to_ms(T + 800);
-    NEXT_SAYS(FLAKE_CLOCK_BACKWARDS);
-}
-
-TEST(try_at_borrows_from_its_own_time_on) {
-    begin_with_three();
-    options.max_ahead_ms = 1;
-    open_gen();
-    for (unsigned i = 0; i < 6; i++)
-        GIVES(flake_try_at(&gen, T - 100, &id), T - 100 + i / 3, 10 + i % 3);
-    SAYS(FLAKE_AGAIN, flake_try_at(&gen, T - 100, &id));
-    GIVES(flake_try_at(&gen, T - 99, &id), T - 98, 10);
 }
 
 /* ---- questions ---- */

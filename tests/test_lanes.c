@@ -555,22 +555,6 @@ TEST(random_scripts) {
 
 /* ---- the whole ---- */
 
-TEST(what_does_not_fit) {
-    open_three();
-    flake_options bad = options;
-    CHECK_EQ(flake_init(&gen, with_lanes(&options, array, 0), NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_init(&gen, with_lanes(&options, array, 12), NULL), FLAKE_INVALID);
-    bad.max_ahead_ms = -1;
-    CHECK_EQ(flake_init(&gen, with_lanes(&bad, array, 2), NULL), FLAKE_INVALID);
-    bad = options;
-    bad.node_offset = 4000;
-    CHECK_EQ(flake_init(&gen, with_lanes(&bad, array, 2), NULL), FLAKE_NODE_RANGE);
-    FAILS(flake_try(&gen, &id), FLAKE_INVALID, id);
-    open_three();
-    CHECK_EQ(flake_reinit_after_fork(&gen, with_lanes(&options, array, 3), NULL), FLAKE_INVALID); /* was not forked */
-    TRY(T, 10);
-}
-
 #if !defined(_WIN32)
 TEST(exclusive_is_for_the_whole_range) {
     begin(flake_layout_js53);
