@@ -504,33 +504,6 @@ TEST(a_count_with_few_spare_bits_uses_up_each_unit) {
 #endif
 }
 
-TEST(next_n_crosses_units_without_a_spare_bit) {
-    const uint64_t cap = 1 << 20;
-    begin(flake_layout_of(44, 0, 20, 0));
-    open_gen();
-    draw_in_a_row(cap - 2, cap, 1, T);
-    CHECK_EQ(stats_now().ids, cap - 2);
-    TRY(T, cap - 2);
-    CHECK_EQ(flake_next_n(&gen, many, 4), FLAKE_OK);
-    CHECK_PLACE(many[0], T, cap - 1);
-    CHECK_PLACE(many[1], T + 1, 0);
-    CHECK_PLACE(many[3], T + 1, 2);
-    CHECK_EQ(stats_now().ids, cap + 3);
-}
-
-TEST(a_full_count_without_a_spare_bit_is_counted_and_survives_a_snapshot) {
-    begin(flake_layout_of(44, 0, 20, 0));
-    open_gen();
-    draw_in_a_row(1 << 20, 1 << 20, 1, T);
-    CHECK_EQ(stats_now().ids, 1 << 20);
-    const flake_snapshot full = snapshot_of(&gen);
-    open_gen();
-    CHECK_EQ(flake_restore(&gen, &full, NULL), FLAKE_OK);
-    TRY_SAYS(FLAKE_AGAIN);
-    move_ns(MS);
-    TRY(T + 1, 0);
-}
-
 /* Its clock goes on, but a full last unit would carry out of the word. */
 TEST(a_layout_that_fills_all_64_bits_ends_a_unit_earlier) {
     const int64_t epoch_ms = -INT64_C(9200000000000);

@@ -125,24 +125,6 @@ TEST(available_says_how_many_are_free_now) {
     CHECK_EQ(flake_available(&gen), 0);
 }
 
-TEST(lag_is_how_far_the_newest_id_is_ahead) {
-    begin(flake_layout_sonyflake);
-    options.seq_max = 1;
-    options.max_ahead_ms = 100;
-    open_gen();
-    CHECK_EQ(flake_ahead_ms(&gen), 0);
-    CHECK_EQ(got64_n(&gen, many, 2), 2);
-    CHECK_EQ(flake_ahead_ms(&gen), 0);
-    CHECK_EQ(got64_n(&gen, many, 3), 3);
-    CHECK_EQ(flake_ahead_ms(&gen), 20);
-    move_ns(10 * MS);
-    CHECK_EQ(flake_ahead_ms(&gen), 10);
-    move_ns(-50 * MS);
-    CHECK_EQ(flake_ahead_ms(&gen), 60);
-    move_ns(3600 * 1000 * MS);
-    CHECK_EQ(flake_ahead_ms(&gen), 0);
-}
-
 #define STATS(drawn, batched, waited, back)                                   \
     do {                                                                      \
         const flake_stats s = stats_now();                                    \

@@ -269,10 +269,11 @@ typedef struct asker {
     size_t asked, wrong;
 } asker;
 
-/* A place in absolute terms; it only grows, so one of a torn snapshot would fall now and then. */
+/* A place in absolute terms; it only grows, so one of a torn snapshot would fall now and then. That of lanes
+ * is behind the newest unit: what is given back, by waiters, would fall. */
 static size_t ask(const plan *p, flake_gen *g, uint64_t *newest) {
     const flake_options *o = flake_gen_options(g);
-    const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
+    const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1, given = atomic_load(&newest_unit);
     const int64_t max_ns = (o->max_wait_ms + o->max_ahead_ms) * 1000000 + 1000000000;
     flake_snapshot s = {0};
     flake_stats stats;
@@ -280,6 +281,7 @@ static size_t ask(const plan *p, flake_gen *g, uint64_t *newest) {
     const uint64_t place =
         (uint64_t)(s.unix_ms - o->layout.epoch_ms) / o->layout.unit_ms * cap + s.count;
     wrong += !p->may_refuse && place < *newest;
+    wrong += g == &lanes && given && place < (given + 1) * cap;
     *newest = place;
     wrong += s.seq_min != o->seq_min || s.seq_max != o->seq_max || s.node != o->node;
     wrong += flake_available(g) > cap * (uint64_t)(o->max_ahead_ms + 1);
@@ -290,29 +292,12 @@ static size_t ask(const plan *p, flake_gen *g, uint64_t *newest) {
     return wrong;
 }
 
-/* The newest unit never falls, and is one that an id may be of. */
-static size_t ask_lanes(uint64_t *newest) {
-    flake_snapshot s = {0};
-    flake_stats stats;
-    const uint64_t given = atomic_load(&newest_unit);
-    size_t wrong = flake_snapshot_take(&lanes, &s) != FLAKE_OK;
-    const uint64_t begun = s.count / ((uint64_t)s.seq_max - s.seq_min + 1);
-    const uint64_t unit = (uint64_t)(s.unix_ms - s.epoch_ms) / s.unit_ms + begun - 1;
-    wrong += unit < *newest || unit < given; /* what is given back, by waiters, would fall */
-    *newest = unit;
-    wrong += flake_available(&lanes) > (uint64_t)s.seq_max - s.seq_min + 1;
-    wrong += flake_retry_ns(&lanes) < 0;
-    flake_stats_get(&lanes, &stats);
-    return wrong;
-}
-
 static void *ask_on(void *at) {
     asker *a = (asker *)at;
-    uint64_t unit = 0;
-    uint64_t newest[most_threads + 1] = {0};
+    uint64_t newest[most_threads + 2] = {0};
     do {
         a->wrong += ask(a->p, &gen, &newest[most_threads]);
-        if (has_lanes(a->p)) a->wrong += ask_lanes(&unit);
+        if (has_lanes(a->p)) a->wrong += ask(a->p, &lanes, &newest[most_threads + 1]);
         for (unsigned i = 0; i < a->p->shards && !has_lanes(a->p); i++)
             a->wrong += ask(a->p, &shards[i], &newest[i]);
         a->asked++;
