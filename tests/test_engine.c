@@ -291,7 +291,8 @@ TEST(a_leap_of_any_length_lands_in_the_unit_that_a_division_says) {
         options.layout.unit_ms = lengths[i];
         for (unsigned k = 0; k < 3000; k++) {
             const int64_t begin_ns = (int64_t)(random_next(&state) >> (2 + k % 30));
-            const int64_t leap_ns = (int64_t)(random_next(&state) >> (2 + random_next(&state) % 60));
+            const int64_t leap_ns =
+                (int64_t)(random_next(&state) >> (2 + random_next(&state) % 60));
             const int64_t whole_ns = leap_ns / unit_ns * unit_ns - begin_ns % unit_ns;
             script_now.now_ns = begin_ns;
             if (begin_ns < unit_ns || flake_init(&gen, &options, NULL) != FLAKE_OK ||

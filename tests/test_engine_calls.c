@@ -27,21 +27,6 @@ TEST(each_unit_of_a_batch_has_max_wait_of_its_own) {
     CHECK_EQ(script_now.slept_ns, 99 * MS);
 }
 
-TEST(try_n_gives_what_is_free) {
-    open_with_three();
-    many[3] = NOTHING;
-    CHECK_EQ(got64_n(&gen, many, 2), 2);
-    CHECK_PLACE(many[1], T, 11);
-    CHECK_EQ(got64_n(&gen, many, 2), 1);
-    CHECK_PLACE(many[0], T, 12);
-    KEEPS(0, got64_n(&gen, &id, 1));
-    move_ns(MS);
-    CHECK_EQ(got64_n(&gen, many, 100), 3);
-    CHECK_PLACE(many[2], T + 1, 12);
-    CHECK(many[3] == NOTHING);
-    CHECK_EQ(script_now.sleeps, 0);
-}
-
 /* Its count has 21 bits, and a loan of so many places uses up all but one. */
 TEST(a_great_loan_does_not_overflow_its_count) {
     const size_t n = sizeof many / sizeof *many; /* 2^20 */
@@ -125,11 +110,11 @@ TEST(available_says_how_many_are_free_now) {
     CHECK_EQ(flake_available(&gen), 0);
 }
 
-#define STATS(drawn, batched, waited, back)                                   \
-    do {                                                                      \
-        const flake_stats s = stats_now();                                    \
-        CHECK(s.ids == (drawn) && s.batches == (batched));                    \
-        CHECK(s.waits == (waited) && s.clock_backwards == (back));            \
+#define STATS(drawn, batched, waited, back)                        \
+    do {                                                           \
+        const flake_stats s = stats_now();                         \
+        CHECK(s.ids == (drawn) && s.batches == (batched));         \
+        CHECK(s.waits == (waited) && s.clock_backwards == (back)); \
     } while (0)
 
 TEST(statistics_are_exact) {

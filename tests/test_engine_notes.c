@@ -165,8 +165,8 @@ static void begin_overflow(size_t ring_slots) {
         flake_overflow note = {0, 0, 0};     \
         CHECK(flake_ring_pop(&ring, &note)); \
         CHECK_EQ(note.now_ns, at_ns);        \
-        CHECK_EQ(note.waiting, callers);       \
-        CHECK_EQ(note.elapsed_ms, since);         \
+        CHECK_EQ(note.waiting, callers);     \
+        CHECK_EQ(note.elapsed_ms, since);    \
     } while (0)
 
 #define NO_NOTE()                             \

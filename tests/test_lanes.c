@@ -84,8 +84,7 @@ TEST(numbers_are_split_to_the_last) {
 TEST(each_thread_keeps_its_lane) {
     open_three();
     for (unsigned round = 0; round < 3; round++)
-        for (thread_now = 0; thread_now < 3; thread_now++)
-            TRY(T, 10 + 4 * thread_now + round);
+        for (thread_now = 0; thread_now < 3; thread_now++) TRY(T, 10 + 4 * thread_now + round);
     thread_now = 256 + 1; /* 8 bits of it count */
     TRY(T, 17);
 }
@@ -131,8 +130,7 @@ TEST(a_sweep_reads_the_clock_once) {
     move_ns(MS);
     for (int i = 0; i < 8 * 15; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     script_now.reads = 0;
-    CHECK_EQ(flake_try(&gen, &id),
-             FLAKE_OK); /* the draw's, its lane's proof, the sweep's */
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK); /* the draw's, its lane's proof, the sweep's */
     CHECK_EQ(script_now.reads, 3);
 }
 
@@ -424,7 +422,8 @@ TEST(a_gate_that_closes_during_init) {
     options.gate.not_before_ns = closing_floor;
     gate_says = FLAKE_OK;
     open_lanes(3);
-    for (thread_now = 0; thread_now < 3; thread_now++) FAILS(flake_try(&gen, &id), FLAKE_LEASE_LOST, id);
+    for (thread_now = 0; thread_now < 3; thread_now++)
+        FAILS(flake_try(&gen, &id), FLAKE_LEASE_LOST, id);
     CHECK_EQ(flake_available(&gen), 0);
     options.gate.not_before_ns = NULL;
     flake_release(&gen);
@@ -471,7 +470,8 @@ TEST(a_batch_that_ends_early_is_zeros) {
     open_lanes(2);
     move_to_ms(T + 1022000);
     CHECK_EQ(flake_next_n(&gen, many, 10), FLAKE_TIME_RANGE);
-    for (int i = 0; i < 6; i++) CHECK_EQ(parts_of(&gen, many[i]).unix_ms, T + 1022000 + i / 3 * 1000);
+    for (int i = 0; i < 6; i++)
+        CHECK_EQ(parts_of(&gen, many[i]).unix_ms, T + 1022000 + i / 3 * 1000);
     for (int i = 6; i < 10; i++) CHECK_EQ(many[i], 0);
     CHECK_EQ(count_duplicates(many, 6), 0);
     many[0] = NOTHING;
@@ -532,9 +532,7 @@ TEST(random_scripts) {
             const uint64_t available = flake_available(&gen);
             switch (random_below(&random, 3)) {
             case 0: got = flake_try(&gen, many) == FLAKE_OK; break;
-            case 1:
-                got = got64_n(&gen, many, 1 + (size_t)random_below(&random, 9));
-                break;
+            case 1: got = got64_n(&gen, many, 1 + (size_t)random_below(&random, 9)); break;
             default: got = flake_next(&gen, many) == FLAKE_OK;
             }
             if (script_now.now_ns > newest_ns) newest_ns = script_now.now_ns;

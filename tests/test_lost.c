@@ -166,7 +166,8 @@ static void begin_with(bool claims) {
     on_sleep = sleep_on;
 }
 
-static void check_sleep(const struct sleeper *s, void (*meanwhile)(int64_t ns), flake_status wanted) {
+static void check_sleep(const struct sleeper *s, void (*meanwhile)(int64_t ns),
+                        flake_status wanted) {
     on_sleep = meanwhile;
     const flake_status status = s->sleep();
     if (forked == 0) _exit(status == FLAKE_FORKED ? 0 : 1);
@@ -187,7 +188,8 @@ static void each_sleeps(unsigned claims, void (*meanwhile)(int64_t ns), flake_st
 }
 
 TEST(a_sleeper_gets_no_id_after_a_bump) {
-    for (unsigned claims = 0; claims < 2; claims++) each_sleeps(claims, clone_meanwhile, FLAKE_FORKED);
+    for (unsigned claims = 0; claims < 2; claims++)
+        each_sleeps(claims, clone_meanwhile, FLAKE_FORKED);
 }
 
 TEST(a_sleeper_gets_no_id_after_his_claim_is_lost) {
@@ -237,7 +239,8 @@ static flake_state state, snos;
 static bool extends;
 
 static void close_the_state_meanwhile(int64_t ns) {
-    flake_status (*const call)(flake_state *, flake_why *) = extends ? flake_state_extend : flake_state_close;
+    flake_status (*const call)(flake_state *, flake_why *) =
+        extends ? flake_state_extend : flake_state_close;
     sleep_once(ns);
     CHECK_EQ(call(&state, NULL), FLAKE_OK);
     CHECK_EQ(call(&snos, NULL), FLAKE_OK);
@@ -277,7 +280,8 @@ TEST(a_lost_claim_is_told_by_each_call) {
     sno_id sno;
     begin_with(true);
     make();
-    for (unsigned i = 0; i < ways_count; i++) CHECK_EQ(draw(&all_ways[i]), FLAKE_OK); /* three are left in stock */
+    for (unsigned i = 0; i < ways_count; i++)
+        CHECK_EQ(draw(&all_ways[i]), FLAKE_OK); /* three are left in stock */
     const flake_options closed = *flake_gen_options(&ways.gen);
     ways_setup free = setup_of(false);
     free.who = 1;

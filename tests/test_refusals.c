@@ -14,10 +14,10 @@ static sno_gen sno;
 static flake_why why;
 
 /* For the option that the reason begins with. */
-#define CHECK_REFUSED(call, option)                                     \
-    do {                                                                \
-        CHECK_EQ(call, FLAKE_INVALID);                                  \
-        CHECK(strncmp(why.text, option, strlen(option)) == 0);          \
+#define CHECK_REFUSED(call, option)                            \
+    do {                                                       \
+        CHECK_EQ(call, FLAKE_INVALID);                         \
+        CHECK(strncmp(why.text, option, strlen(option)) == 0); \
     } while (0)
 
 static void fresh(void) {
@@ -167,10 +167,12 @@ TEST(layouts_that_do_not_hold_together) {
 /* All zero stands for a layout; with any member set it is one, which then lacks the others. */
 TEST(a_layout_with_one_member_is_none) {
     static const flake_options with_one[] = {
-        {.layout = {.epoch_ms = 1}},      {.layout = {.unit_ms = 1}},   {.layout = {.time_bits = 1}},
-        {.layout = {.time_shift = 1}},    {.layout = {.node_bits = 1}}, {.layout = {.node_shift = 1}},
-        {.layout = {.seq_bits = 1}},      {.layout = {.seq_shift = 1}}, {.layout = {.gap_at = 1}},
-        {.layout = {.time_reversed = 1}}, {.layout = {.gap_bit = 1}},   {.layout = {.time_sign = 1}}};
+        {.layout = {.epoch_ms = 1}},  {.layout = {.unit_ms = 1}},
+        {.layout = {.time_bits = 1}}, {.layout = {.time_shift = 1}},
+        {.layout = {.node_bits = 1}}, {.layout = {.node_shift = 1}},
+        {.layout = {.seq_bits = 1}},  {.layout = {.seq_shift = 1}},
+        {.layout = {.gap_at = 1}},    {.layout = {.time_reversed = 1}},
+        {.layout = {.gap_bit = 1}},   {.layout = {.time_sign = 1}}};
     for (size_t i = 0; i < sizeof with_one / sizeof *with_one; i++)
         CHECK(strstr(options_why(&with_one[i]), "layout") != NULL);
 }

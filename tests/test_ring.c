@@ -11,12 +11,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#ifdef TEST_SMALL
-enum { small = 1 };
-#else
-enum { small = 0 };
-#endif
-
 enum { most_slots = 4096, crowd = 8 };
 
 static flake_ring ring;
@@ -41,7 +35,8 @@ static bool push(uint32_t producer, uint32_t serial) {
 
 static bool note_is(const flake_overflow *note, uint32_t producer, uint32_t serial) {
     const flake_overflow want = note_of(producer, serial);
-    return note->now_ns == want.now_ns && note->waiting == want.waiting && note->elapsed_ms == want.elapsed_ms;
+    return note->now_ns == want.now_ns && note->waiting == want.waiting &&
+           note->elapsed_ms == want.elapsed_ms;
 }
 
 /* ---- one thread ---- */

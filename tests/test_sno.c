@@ -24,9 +24,7 @@ static void trace_row(char **field) {
     CHECK_EQ(script_now.sleeps, sleeps);
 }
 
-TEST(the_originals_traces_come_out_byte_for_byte) {
-    vectors_read("sno_trace.tsv", 7, trace_row);
-}
+TEST(the_originals_traces_come_out_byte_for_byte) { vectors_read("sno_trace.tsv", 7, trace_row); }
 
 /* ---- options ---- */
 
@@ -45,11 +43,16 @@ static void check_pool(sno_snapshot s, uint32_t min, uint32_t max) {
 /* In either order; a maximum of 0 means 65535; four numbers are enough. */
 TEST(bounds_of_a_pool) {
     static const uint32_t pools[][4] = {/* asked for, made */
-                                        {100, 200, 100, 200}, {200, 100, 100, 200},
-                                        {3, 0x8000, 3, 0x8000}, {0x8000, 3, 3, 0x8000},
-                                        {65535, 65532, 65532, 65535}, {0, 0, 0, 65535},
-                                        {65000, 0, 65000, 65535}, {65535, 0, 0, 65535},
-                                        {1, 4, 1, 4}, {0, 3, 0, 3}};
+                                        {100, 200, 100, 200},
+                                        {200, 100, 100, 200},
+                                        {3, 0x8000, 3, 0x8000},
+                                        {0x8000, 3, 3, 0x8000},
+                                        {65535, 65532, 65532, 65535},
+                                        {0, 0, 0, 65535},
+                                        {65000, 0, 65000, 65535},
+                                        {65535, 0, 0, 65535},
+                                        {1, 4, 1, 4},
+                                        {0, 3, 0, 3}};
     begin(0, 0);
     for (size_t i = 0; i < sizeof pools / sizeof *pools; i++) {
         const uint32_t *const p = pools[i];
@@ -383,18 +386,6 @@ TEST(max_wait_ms_bounds_the_wait_for_the_clock) {
         else CHECK(sno_is_zero(new_id(&gen)));
         CHECK_EQ(script_now.slept_ns, back == 10 ? 40 * ms_ns : 0);
     }
-}
-
-TEST(a_batch_is_ridden_across_a_step_back) {
-    sno_id ids[10];
-    begin(0, 3);
-    script_now.jump_to_ns = unit_start_ns(start - 100);
-    CHECK_EQ(sno_next_n(&gen, a_meta, ids, 10), FLAKE_OK);
-    CHECK_ID(ids[3], start, 0, 3);
-    CHECK_ID(ids[4], start - 100, 1, 0);
-    CHECK_ID(ids[7], start - 100, 1, 3);
-    CHECK_ID(ids[9], start - 99, 1, 1);
-    CHECK_EQ(script_now.sleeps, 2);
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -88,8 +88,7 @@ TEST(a_snapshot_has_both_ticks_of_all_lanes) {
     thread_now = 2;
     CHECK(!sno_is_zero(next_sno(&lanes, a_meta))); /* lane 1 */
     clock_to(start + 7);
-    CHECK_EQ(sno_tick(next_sno(&lanes, a_meta)),
-             1); /* its own lane first, on the other tick */
+    CHECK_EQ(sno_tick(next_sno(&lanes, a_meta)), 1); /* its own lane first, on the other tick */
     sno_snapshot s;
     CHECK_EQ(sno_snapshot_take(&lanes, &s), FLAKE_OK);
     CHECK_EQ(s.wall_hi, start + 9);

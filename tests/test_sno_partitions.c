@@ -155,8 +155,7 @@ TEST(default_partitions_are_all_different) {
         CHECK_EQ(sno_partition(tried(&gen)), sno_gen_partition(&gen));
         CHECK_EQ(sno_init_shards(two, 2, NULL, NULL, NULL), FLAKE_OK);
         CHECK(!taken[sno_gen_partition(&two[0])]++);
-        CHECK_EQ(sno_gen_partition(&two[0]),
-                 sno_gen_partition(&two[1]));
+        CHECK_EQ(sno_gen_partition(&two[0]), sno_gen_partition(&two[1]));
     }
     CHECK(!taken[sno_partition(sno_generate(a_meta))]);
 }

@@ -134,13 +134,13 @@ static flake_overflow last_note(int64_t from_ns) {
     return last;
 }
 
-#define CHECK_NOTE(after_ns, count, ms)                             \
-    do {                                                            \
-        flake_overflow note = {0, 0, 0};                            \
-        CHECK(flake_ring_pop(&ring, &note));                        \
-        CHECK_EQ(note.now_ns, unit_start_ns(start) + (after_ns));   \
-        CHECK_EQ(note.waiting, count);                              \
-        CHECK_EQ(note.elapsed_ms, ms);                              \
+#define CHECK_NOTE(after_ns, count, ms)                           \
+    do {                                                          \
+        flake_overflow note = {0, 0, 0};                          \
+        CHECK(flake_ring_pop(&ring, &note));                      \
+        CHECK_EQ(note.now_ns, unit_start_ns(start) + (after_ns)); \
+        CHECK_EQ(note.waiting, count);                            \
+        CHECK_EQ(note.elapsed_ms, ms);                            \
     } while (0)
 
 TEST(notes_count_the_callers_that_are_queued_still) {

@@ -147,8 +147,7 @@ TEST(shards_of_a_snapshot_do_not_repeat_its_ids) {
     s.sequence = 16 + 16 + 2; /* a queue into the second unit to come */
     CHECK_EQ(sno_init_shards(shards, 3, &s, &o, NULL), FLAKE_OK);
     clock_to(start);
-    for (size_t i = 0; i < 3; i++)
-        CHECK_EQ(sno_units(next_sno(&shards[i], a_meta)), start + 3);
+    for (size_t i = 0; i < 3; i++) CHECK_EQ(sno_units(next_sno(&shards[i], a_meta)), start + 3);
 }
 
 /* A queue in the last unit reaches past it, but no id is of a later unit. */
@@ -250,9 +249,7 @@ static void call_by(size_t kind) {
         n = tried_n(&gen, a_meta, ids, 3);
         keep_all(ids, n);
         break;
-    default:
-        shot = snapshot_of(&gen);
-        shot_after = n;
+    default: shot = snapshot_of(&gen); shot_after = n;
     }
 }
 

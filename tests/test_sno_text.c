@@ -145,7 +145,8 @@ static char texts_of_ids[MOST * 16], guard[GUARD];
 /* The arrays begin so many bytes past an aligned address. They end where sanitizers see what runs past them,
  * or with a guard, which stays also where no sanitizer looks. */
 static void convert(const batch *b, size_t n, size_t shift, size_t text_shift, size_t guarded) {
-    char *const in = (char *)exactly(shift + 10 * n), *const out = (char *)exactly(shift + 10 * n + guarded);
+    char *const in = (char *)exactly(shift + 10 * n), *const out =
+                                                          (char *)exactly(shift + 10 * n + guarded);
     char *const text = (char *)exactly(text_shift + 16 * n + guarded);
     if (n > 0) memcpy(in + shift, ids_of_texts, 10 * n);
     memset(text + text_shift, 0x5a, 16 * n + guarded);

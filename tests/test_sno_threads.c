@@ -23,12 +23,6 @@ static void stumble(void);
 #include "options.h"
 #include "children.h"
 
-#ifdef TEST_SMALL
-enum { small = 1 };
-#else
-enum { small = 0 };
-#endif
-
 enum { most_threads = 64 };
 
 static _Thread_local uint64_t stumble_every; /* 0: never */
@@ -48,7 +42,7 @@ typedef struct plan {
     unsigned threads;
     size_t share; /* of ids, that each thread draws */
     uint64_t stumble_every;
-    bool in_order; /* the ids of each thread rise */
+    bool in_order;          /* the ids of each thread rise */
     void *(*watch)(void *); /* what one more thread does meanwhile, if anything */
 } plan;
 
@@ -139,8 +133,10 @@ static plan plan_of(sno_id (*draw)(worker *), unsigned threads, size_t ids) {
 static void make(const plan *p, const flake_options *o, uint16_t max, size_t lane_count) {
     const sno_snapshot numbers = pool_of_numbers(a_partition, 0, max);
     CHECK_EQ(sno_init(&gen, &numbers, o, NULL), FLAKE_OK);
-    CHECK_EQ(sno_init_shards(shards, p->draw == from_shard ? p->threads : 1, &numbers, o, NULL), FLAKE_OK);
-    CHECK_EQ(sno_init(&lanes, &numbers, with_lanes(o, LAST_OF(lane_array, lane_count), lane_count), NULL),
+    CHECK_EQ(sno_init_shards(shards, p->draw == from_shard ? p->threads : 1, &numbers, o, NULL),
+             FLAKE_OK);
+    CHECK_EQ(sno_init(&lanes, &numbers, with_lanes(o, LAST_OF(lane_array, lane_count), lane_count),
+                      NULL),
              FLAKE_OK);
 }
 
@@ -229,7 +225,8 @@ static void *watch(void *at) {
     return NULL;
 }
 
-static void step_back_among(unsigned threads, sno_id (*draw)(worker *), uint16_t max, uint64_t stumbles) {
+static void step_back_among(unsigned threads, sno_id (*draw)(worker *), uint16_t max,
+                            uint64_t stumbles) {
     plan p = plan_of(draw, threads, small ? 8000 : draw == from_shared ? 160000 : 60000);
     flake_options o = options_of_sno(NULL, NULL);
     const flake_lane *const three = LAST_OF(lane_array, 3);

@@ -10,12 +10,6 @@
 #include "warp.h"
 #include "options.h"
 
-#ifdef TEST_SMALL
-enum { small = 1 };
-#else
-enum { small = 0 };
-#endif
-
 enum { most_threads = 64, most_batch = 4096, stock_size = 50, handler_room = 1 << 14 };
 
 /* ---- what a thread was given ---- */
@@ -105,7 +99,8 @@ static const uint64_t wide_worker = 0x9ba1a5c50962;
 static flake_status narrow(flake_status status, flake128 id, uint64_t *out) {
     flake_parts parts;
     if (status != FLAKE_OK) return status;
-    if (flake128_decompose(&flake_layout_boundary, &id, &parts) != FLAKE_OK || parts.node != wide_worker)
+    if (flake128_decompose(&flake_layout_boundary, &id, &parts) != FLAKE_OK ||
+        parts.node != wide_worker)
         return FLAKE_INVALID;
     *out = (uint64_t)parts.unix_ms << 16 | parts.seq;
     return FLAKE_OK;
@@ -314,10 +309,15 @@ static void run(plan *p) {
     CHECK_EQ(flake_init(&gen, &p->options, NULL), FLAKE_OK);
     CHECK_EQ(flake_init(&wide, &wide_options, NULL), FLAKE_OK);
     if (has_lanes(p)) {
-        CHECK_EQ(flake_init(&lanes, with_lanes(&p->options, LAST_OF(lane_array, p->shards), p->shards), NULL),
+        CHECK_EQ(flake_init(&lanes,
+                            with_lanes(&p->options, LAST_OF(lane_array, p->shards), p->shards),
+                            NULL),
                  FLAKE_OK);
-        CHECK_EQ(flake_init(&wide_lanes, with_lanes(&wide_options, LAST_OF(wide_lane_array, p->shards), p->shards), NULL),
-                 FLAKE_OK);
+        CHECK_EQ(
+            flake_init(&wide_lanes,
+                       with_lanes(&wide_options, LAST_OF(wide_lane_array, p->shards), p->shards),
+                       NULL),
+            FLAKE_OK);
         atomic_store(&newest_unit, 0);
     } else if (p->shards)
         CHECK_EQ(flake_init_shards(shards, p->shards, &p->options, NULL), FLAKE_OK);
@@ -507,9 +507,7 @@ TEST(shared_generator_batches) { draw_each_way(SHARED, step_next_n, 0); }
 TEST(shared_generator_prefetch) { draw_each_way(SHARED, step_prefetch, 0); }
 TEST(shared_generator_all_calls_mixed) { draw_each_way(SHARED, step_mixed, 0); }
 TEST(a_shard_for_each_thread_singles) { draw_each_way(SHARDED, step_next, 0); }
-TEST(a_shard_for_each_thread_all_calls_mixed) {
-    draw_each_way(SHARDED, step_mixed, 0);
-}
+TEST(a_shard_for_each_thread_all_calls_mixed) { draw_each_way(SHARDED, step_mixed, 0); }
 TEST(lanes_singles) { draw_each_way(LANED, step_next, 0); }
 TEST(lanes_tries) { draw_each_way(LANED, step_try, 0); }
 TEST(lanes_batches) { draw_each_way(LANED, step_next_n, 0); }

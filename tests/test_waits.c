@@ -100,7 +100,8 @@ static void wait_for_one(unsigned kind, bool with_ring) {
     if (kind == LATE) {
         const int64_t now_ns = atomic_load(&our->now_ns);
         const uint64_t word = atomic_fetch_add(&gen.engine.word, 1u);
-        (void)flake_i_draw_slow(&gen.engine, FLAKE_I_WAIT | FLAKE_I_OVERSHOT, word, now_ns, 1, &ticket);
+        (void)flake_i_draw_slow(&gen.engine, FLAKE_I_WAIT | FLAKE_I_OVERSHOT, word, now_ns, 1,
+                                &ticket);
     } else (void)!(kind == WIDE ? flake128_next(&gen, &wide) : flake_next(&gen, &id));
 }
 

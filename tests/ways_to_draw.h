@@ -37,7 +37,7 @@ static const uint64_t way_blank = 0x5a5a5a5a5a5a5a5a;
 typedef enum way_call { BY_NEXT, BY_TRY, BY_NEXT_N, BY_TRY_N, BY_TRY_AT, BY_PREFETCH } way_call;
 
 static inline flake_status way_give(way_ids *out, way_call call, flake_status status,
-                                   const uint64_t *keys, size_t n) {
+                                    const uint64_t *keys, size_t n) {
     const uint64_t of_none = call == BY_TRY_N ? way_blank : 0;
     out->n = status == FLAKE_OK ? n : 0;
     out->left_ids = false;
@@ -49,7 +49,7 @@ static inline flake_status way_give(way_ids *out, way_call call, flake_status st
 }
 
 static inline flake_status way_give_snos(way_ids *out, way_call call, flake_status status,
-                                        const sno_id *ids, size_t n) {
+                                         const sno_id *ids, size_t n) {
     uint64_t keys[way_batch];
     sno_id blank;
     memset(&blank, 0x5a, sizeof blank);
@@ -61,7 +61,7 @@ static inline flake_status way_give_snos(way_ids *out, way_call call, flake_stat
 }
 
 static inline flake_status way_give_wide(way_ids *out, way_call call, flake_status status,
-                                        const flake128 *ids, size_t n) {
+                                         const flake128 *ids, size_t n) {
     uint64_t keys[way_batch];
     flake_parts parts;
     memset(&parts, 0, sizeof parts);
@@ -74,53 +74,46 @@ static inline flake_status way_give_wide(way_ids *out, way_call call, flake_stat
     return way_give(out, call, status, keys, n);
 }
 
-#define WAY_ROOM(type, name) \
-    type name[way_batch];    \
-    memset(name, 0x5a, sizeof name)
+static inline int64_t way_now_ms(void) {
+    return flake_i_exact_ns(&ways.gen.engine.clock) / 1000000;
+}
 
-static inline int64_t way_now_ms(void) { return flake_i_exact_ns(&ways.gen.engine.clock) / 1000000; }
+/* A function's body, of one type of IDs. What follows `by_prefetch` stands before the ID in its calls. */
+#define WAY_DRAW(type, prefix, give, by_prefetch, ...)                       \
+    type id[way_batch];                                                      \
+    size_t n = call == BY_NEXT_N ? way_batch : 1;                            \
+    memset(id, 0x5a, sizeof id);                                             \
+    const flake_status status =                                              \
+        call == BY_NEXT     ? prefix##_next(__VA_ARGS__, id)                 \
+        : call == BY_TRY    ? prefix##_try(__VA_ARGS__, id)                  \
+        : call == BY_NEXT_N ? prefix##_next_n(__VA_ARGS__, id, way_batch)    \
+        : call == BY_TRY_N  ? prefix##_try_n(__VA_ARGS__, id, way_batch, &n) \
+        : call == BY_TRY_AT ? prefix##_try_at(__VA_ARGS__, way_now_ms(), id) \
+                            : by_prefetch;                                   \
+    return give(out, call, status, id, n ? n : way_batch)
 
 static inline flake_status way_draw64(flake_gen *g, way_call call, way_ids *out) {
-    WAY_ROOM(uint64_t, id);
-    size_t n = call == BY_NEXT_N ? way_batch : 1;
-    const flake_status status = call == BY_NEXT     ? flake_next(g, id)
-                                : call == BY_TRY    ? flake_try(g, id)
-                                : call == BY_NEXT_N ? flake_next_n(g, id, way_batch)
-                                : call == BY_TRY_N  ? flake_try_n(g, id, way_batch, &n)
-                                : call == BY_TRY_AT ? flake_try_at(g, way_now_ms(), id)
-                                                    : flake_prefetch_next(&ways.stock, id);
-    return way_give(out, call, status, id, n ? n : way_batch);
+    WAY_DRAW(uint64_t, flake, way_give, flake_prefetch_next(&ways.stock, id), g);
 }
 
 static inline flake_status way_draw128(flake_gen *g, way_call call, way_ids *out) {
-    WAY_ROOM(flake128, id);
-    size_t n = call == BY_NEXT_N ? way_batch : 1;
-    const flake_status status = call == BY_NEXT     ? flake128_next(g, id)
-                                : call == BY_TRY    ? flake128_try(g, id)
-                                : call == BY_NEXT_N ? flake128_next_n(g, id, way_batch)
-                                : call == BY_TRY_N  ? flake128_try_n(g, id, way_batch, &n)
-                                                    : flake128_try_at(g, way_now_ms(), id);
-    return way_give_wide(out, call, status, id, n ? n : way_batch);
+    WAY_DRAW(flake128, flake128, way_give_wide, FLAKE_INVALID, g);
 }
 
 static inline flake_status way_draw_sno(sno_gen *g, way_call call, way_ids *out) {
-    WAY_ROOM(sno_id, id);
-    size_t n = call == BY_NEXT_N ? way_batch : 1;
-    const flake_status status = call == BY_NEXT     ? sno_next(g, 7, id)
-                                : call == BY_TRY    ? sno_try(g, 7, id)
-                                : call == BY_NEXT_N ? sno_next_n(g, 7, id, way_batch)
-                                : call == BY_TRY_N  ? sno_try_n(g, 7, id, way_batch, &n)
-                                                    : sno_try_at(g, 7, way_now_ms(), id);
-    return way_give_snos(out, call, status, id, n ? n : way_batch);
+    WAY_DRAW(sno_id, sno, way_give_snos, FLAKE_INVALID, g, 7);
 }
 
 /* Ids of one family differ by their keys. */
 enum { FAMILY_FLAKE, FAMILY_WIDE, FAMILY_SNO, FAMILY_SNO_SHARDS, FAMILY_SNO_LANES, families };
 
-#define WAYS_OF(family, g)                                                                 \
-    {#g ", next", family, &ways.g, BY_NEXT}, {#g ", try", family, &ways.g, BY_TRY},        \
-        {#g ", next_n", family, &ways.g, BY_NEXT_N}, {#g ", try_n", family, &ways.g, BY_TRY_N}
-#define WAYS_AT(family, g) {#g ", try_at", family, &ways.g, BY_TRY_AT}
+#define WAYS_OF(family, g)                                                          \
+    {#g ", next", family, &ways.g, BY_NEXT}, {#g ", try", family, &ways.g, BY_TRY}, \
+        {#g ", next_n", family, &ways.g, BY_NEXT_N}, {                              \
+#g ", try_n", family, &ways.g, BY_TRY_N                                     \
+    }
+#define WAYS_AT(family, g) \
+    { #g ", try_at", family, &ways.g, BY_TRY_AT }
 static const struct way {
     const char *name;
     unsigned family;
@@ -274,8 +267,6 @@ static inline void ways_note(ways_log *log, unsigned family, const way_ids *ids)
     }
 }
 
-static inline size_t ways_repeated(ways_log *log) {
-    return count_duplicates(log->entries, log->n);
-}
+static inline size_t ways_repeated(ways_log *log) { return count_duplicates(log->entries, log->n); }
 
 #endif
