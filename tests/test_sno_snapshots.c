@@ -123,6 +123,16 @@ TEST(shards_share_the_pool_and_each_number_comes_once_a_unit) {
     }
 }
 
+TEST(shards_are_at_most_as_many_as_the_pools_numbers) {
+    const flake_options o = options_of();
+    sno_snapshot s = pool_of(100, 103);
+    CHECK_EQ(sno_init_shards(shards, 5, &s, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_init_shards(shards, 4, &s, &o, NULL), FLAKE_OK);
+    s = pool_of(0, 3); /* a snapshot of the number 0 alone would have the whole pool's bounds */
+    CHECK_EQ(sno_init_shards(shards, 4, &s, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_init_shards(shards, 3, &s, &o, NULL), FLAKE_OK);
+}
+
 TEST(shards_of_a_snapshot_do_not_repeat_its_ids) {
     sno_snapshot s = pool_of(0, 15);
     const flake_options o = options_of();
