@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A folder of one test's own. For tests of several; scene.h has one for each test. Define _XOPEN_SOURCE 700
- * or _GNU_SOURCE first.
+ * A temporary directory, also for all tests of a program together; scene.h makes one for each test. Define
+ * _XOPEN_SOURCE 700 or _GNU_SOURCE first.
  */
 #ifndef FOLDER_H
 #define FOLDER_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Mistakes of a program: it goes on after a failed init, copies a generator, ignores a status, passes a time
- * from the future, forgets to extend its state, or calls what its kind of generator has not. It gets a status, a reason or a compiler warning.
+ * from the future, forgets to extend its state, or makes a call that this kind of generator does not have. It
+ * gets a status, a reason or a compiler warning.
  */
 #define _GNU_SOURCE
 #include "support.h"

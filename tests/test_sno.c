@@ -128,7 +128,8 @@ TEST(options_that_do_not_fit_are_refused_by_field) {
 
 static const int64_t outside_ms[] = {INT64_MIN, 0, 1262303999999, 3461327255552, INT64_MAX};
 
-TEST(a_time_before_2010_counts_as_the_newest_unit_if_there_is_one) {
+/* Before 2010 it counts as the newest unit, if there is one. */
+TEST(a_time_given_outside_2010_to_2079) {
     for (size_t i = 0; i < 5; i++) {
         sno_id id;
         begin(0, 3);
