@@ -19,9 +19,7 @@ static inline flake_options options_of_flake(uint64_t node, uint32_t seq_min, ui
     o.clock.user = user;
     return o;
 }
-#endif
 
-#ifdef FLAKE_H
 /* Copies of options, which last until the next call of the same function. NULL: all defaults. */
 static inline const flake_options *with_lanes(const flake_options *given, flake_lane *lanes,
                                               size_t n) {

@@ -92,10 +92,10 @@ static inline flake_snapshot snapshot_of(flake_gen *g) {
     return s;
 }
 
-static inline uint64_t drawn_ids(void) {
+static inline flake_stats stats_now(void) {
     flake_stats stats;
     flake_stats_get(&gen, &stats);
-    return stats.ids;
+    return stats;
 }
 
 /* A place may be told from more than one unit. */

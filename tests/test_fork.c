@@ -208,7 +208,7 @@ static void reinit_with_the_parents_ids(void) {
     const sno_snapshot parents = ways_pool(0, FAMILY_SNO, 50, 200);
     const ways_setup w = {0};
     flake_options o = ways_flake_options(&w, 99, 120), wide = ways_wide_options(&w);
-    const flake_options s = ways_sno_options();
+    const flake_options s = ways_sno_options(&w);
     EXPECT(flake_reinit_after_fork(&ways.gen, &o, NULL) == FLAKE_NODE_OVERLAP);
     EXPECT(flake_reinit_after_fork(&ways.gen, NULL, NULL) == FLAKE_OK); /* node 0 was nobody's */
     EXPECT(flake_reinit_after_fork(&ways.wide, &wide, NULL) == FLAKE_NODE_OVERLAP);
@@ -242,7 +242,7 @@ enum { NARROW, WIDE, SNOS, kinds };
 static flake_status init(unsigned kind, bool again, unsigned who, uint16_t min, uint16_t max) {
     const ways_setup w = {.who = who};
     flake_options o = kind == WIDE ? ways_wide_options(&w) : ways_flake_options(&w, 0, 0);
-    const flake_options s = ways_sno_options();
+    const flake_options s = ways_sno_options(&w);
     const sno_snapshot pool = ways_pool(who, FAMILY_SNO, min, max);
     flake_gen *const g = kind == WIDE ? &ways.wide : &ways.gen;
     o.seq_min = min;
@@ -587,7 +587,7 @@ static void draw_from_shared(void) {
 TEST(shared_memory_is_exempt) {
     const ways_setup w = {0};
     flake_options o = ways_flake_options(&w, 0, 0), wide = ways_wide_options(&w);
-    flake_options s = ways_sno_options();
+    flake_options s = ways_sno_options(&w);
     const sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 9999);
     if (!words_reach_other_processes) return;
     o.shared_memory = wide.shared_memory = s.shared_memory = true;

@@ -19,20 +19,21 @@ static void rob(const volatile void *at);
 #include "scripted_flake.h"
 #if !defined(_WIN32)
 #include "children.h"
+#include "folder.h"
 #endif
 
 enum { most = 16 };
 
-static flake_lane lane_room[most], other_lane[2];
+static flake_lane lane_room[most];
 static flake_lane *array = LAST_OF(lane_room, 3);
-static flake_gen lanes;
+static flake_gen other;
 
 static void open_lanes(size_t n) {
     thread_now = 0;
-    flake_release(&lanes);
+    flake_release(&gen);
     array = LAST_OF(lane_room, n);
-    CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, n), NULL), FLAKE_OK);
-    CHECK_EQ(lanes.split.n, n);
+    CHECK_EQ(flake_init(&gen, with_lanes(&options, array, n), NULL), FLAKE_OK);
+    CHECK_EQ(gen.split.n, n);
 }
 
 /* flake-idgen's layout with 11 numbers from 10 on, of lanes with 4, 4 and 3. */
@@ -43,47 +44,11 @@ static void open_three(void) {
     open_lanes(3);
 }
 
-static flake_parts parts(uint64_t of) { return parts_of(&lanes, of); }
-
 static size_t lane_of(uint64_t of) {
-    const uint64_t place = parts(of).seq - lanes.options.seq_min;
+    const uint64_t place = parts_of(&gen, of).seq - gen.options.seq_min;
     size_t i = 0;
-    while (i + 1 < lanes.split.n && array[i + 1].first <= place) i++;
+    while (i + 1 < gen.split.n && array[i + 1].first <= place) i++;
     return i;
-}
-
-#define LANE_GIVES(call, ms, number)       \
-    do {                                   \
-        CHECK_EQ(call, FLAKE_OK);          \
-        CHECK_EQ(parts(id).unix_ms, ms);   \
-        CHECK_EQ(parts(id).seq, (number)); \
-    } while (0)
-#define LANE_SAYS(call, status) \
-    do {                        \
-        id = NOTHING;           \
-        CHECK_EQ(call, status); \
-        CHECK(id == 0);         \
-    } while (0)
-#define TRY_GIVES(ms, number) LANE_GIVES(flake_try(&lanes, &id), ms, number)
-#define TRY_TELLS(status)     LANE_SAYS(flake_try(&lanes, &id), status)
-
-/* Each number of the unit once. */
-static void check_unit(const uint64_t *ids, size_t n, int64_t ms) {
-    static uint8_t drawn[4096];
-    memset(drawn, 0, sizeof drawn);
-    size_t wrong = lanes.engine.cap != n;
-    for (size_t i = 0; i < n; i++) {
-        wrong += parts(ids[i]).unix_ms != ms || parts(ids[i]).seq < lanes.options.seq_min;
-        wrong +=
-            parts(ids[i]).seq > lanes.options.seq_max || drawn[parts(ids[i]).seq & 4095]++;
-    }
-    CHECK_EQ(wrong, 0);
-}
-
-static flake_stats stats_now(void) {
-    flake_stats s;
-    flake_stats_get(&lanes, &s);
-    return s;
 }
 
 /* ---- where a draw goes ---- */
@@ -95,13 +60,13 @@ TEST(one_thread_has_every_number_of_a_unit) {
         open_lanes(counts[c]);
         for (int ms = 0; ms < 3; ms++) {
             size_t n = 0;
-            CHECK_EQ(flake_available(&lanes), 128);
-            while (n < 200 && flake_try(&lanes, &many[n]) == FLAKE_OK) n++;
+            CHECK_EQ(flake_available(&gen), 128);
+            while (n < 200 && flake_try(&gen, &many[n]) == FLAKE_OK) n++;
             CHECK_EQ(n, 128);
-            check_unit(many, n, T + ms);
-            CHECK_EQ(flake_available(&lanes), 0);
-            TRY_TELLS(FLAKE_AGAIN);
-            CHECK_EQ(flake_retry_ns(&lanes), MS);
+            check_whole_unit(many, n, T + ms, gen.options.seq_min);
+            CHECK_EQ(flake_available(&gen), 0);
+            TRY_SAYS(FLAKE_AGAIN);
+            CHECK_EQ(flake_retry_ns(&gen), MS);
             move_ns(MS);
         }
     }
@@ -112,17 +77,16 @@ TEST(numbers_are_split_to_the_last) {
     CHECK_EQ(array[0].engine.cap, 4);
     CHECK_EQ(array[1].engine.cap, 4);
     CHECK_EQ(array[2].engine.cap, 3);
-    for (uint32_t number = 10; number <= 20; number++) TRY_GIVES(T, number);
-    TRY_TELLS(FLAKE_AGAIN);
+    for (uint32_t number = 10; number <= 20; number++) TRY(T, number);
+    TRY_SAYS(FLAKE_AGAIN);
 }
 
 TEST(each_thread_keeps_its_lane) {
     open_three();
     for (unsigned round = 0; round < 3; round++)
-        for (thread_now = 0; thread_now < 3; thread_now++)
-            TRY_GIVES(T, 10 + 4 * thread_now + round);
+        for (thread_now = 0; thread_now < 3; thread_now++) TRY(T, 10 + 4 * thread_now + round);
     thread_now = 256 + 1; /* 8 bits of it count */
-    TRY_GIVES(T, 17);
+    TRY(T, 17);
 }
 
 TEST(a_thread_that_comes_later_takes_the_next_in_turn) {
@@ -130,7 +94,7 @@ TEST(a_thread_that_comes_later_takes_the_next_in_turn) {
     static const uint32_t numbers[] = {10, 14, 18, 11, 15};
     for (unsigned i = 0; i < 5; i++) {
         thread_now = 200 - i;
-        TRY_GIVES(T, numbers[i]);
+        TRY(T, numbers[i]);
     }
 }
 
@@ -138,36 +102,35 @@ TEST(a_thread_that_comes_later_takes_the_next_in_turn) {
 TEST(a_spent_lane_leaves_for_an_idle_one) {
     open_three();
     thread_now = 0;
-    TRY_GIVES(T, 10);
+    TRY(T, 10);
     thread_now = 1;
-    TRY_GIVES(T, 14);
+    TRY(T, 14);
     thread_now = 0;
-    for (uint32_t number = 11; number <= 13; number++) TRY_GIVES(T, number);
-    TRY_GIVES(T, 18);
-    CHECK_EQ(lanes.split.map[0], 3 * sizeof(flake_lane)); /* and stays there */
-    TRY_GIVES(T, 19);
-    TRY_GIVES(T, 20);
-    TRY_GIVES(T, 15); /* no idle one is left: any that has room */
+    for (uint32_t number = 11; number <= 13; number++) TRY(T, number);
+    TRY(T, 18);
+    CHECK_EQ(gen.split.map[0], 3 * sizeof(flake_lane)); /* and stays there */
+    TRY(T, 19);
+    TRY(T, 20);
+    TRY(T, 15); /* no idle one is left: any that has room */
     move_ns(MS);
-    TRY_GIVES(T + 1, 14);
+    TRY(T + 1, 14);
 }
 
 TEST(a_thread_alone_keeps_a_lane_for_a_unit) {
     open_three();
     thread_now = 2;
-    for (int ms = 0; ms < 5; ms++, move_ns(MS)) TRY_GIVES(T + ms, 10);
+    for (int ms = 0; ms < 5; ms++, move_ns(MS)) TRY(T + ms, 10);
 }
 
 /* A reading is taken once for all lanes, however many are spent. */
 TEST(a_sweep_reads_the_clock_once) {
     begin(flake_layout_js53);
     open_lanes(16);
-    CHECK_EQ(got64_n(&lanes, many, 200), 128);
+    CHECK_EQ(got64_n(&gen, many, 200), 128);
     move_ns(MS);
-    for (int i = 0; i < 8 * 15; i++) CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
+    for (int i = 0; i < 8 * 15; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     script_now.reads = 0;
-    CHECK_EQ(flake_try(&lanes, &id),
-             FLAKE_OK); /* the draw's, its lane's proof, the sweep's */
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK); /* the draw's, its lane's proof, the sweep's */
     CHECK_EQ(script_now.reads, 3);
 }
 
@@ -182,8 +145,8 @@ static int64_t slow_read(void *user) {
     options.clock.now_ns = NULL;
     for (thread_now = 1; thread_now < 3; thread_now++) {
         uint64_t ignored;
-        CHECK_EQ(flake_try(&lanes, &ignored), FLAKE_OK);
-        CHECK_EQ(parts(ignored).unix_ms, T + 1);
+        CHECK_EQ(flake_try(&gen, &ignored), FLAKE_OK);
+        CHECK_EQ(parts_of(&gen, ignored).unix_ms, T + 1);
     }
     thread_now = me;
     return now_ns;
@@ -197,12 +160,12 @@ TEST(a_reading_that_is_old_is_taken_again) {
     slow_by_ns = MS;
     open_lanes(3);
     for (thread_now = 0; thread_now < 3; thread_now++)
-        for (int i = 0; i < 2; i++) CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
+        for (int i = 0; i < 2; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     thread_now = 0;
-    CHECK_EQ(flake_try(&lanes, &id), FLAKE_AGAIN);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN);
     script_now.reads = 0;
     slow_at_read = 3; /* the sweep's */
-    TRY_GIVES(T + 1, 0);
+    TRY(T + 1, 0);
     CHECK_EQ(stats_now().clock_backwards, 0);
 }
 
@@ -220,40 +183,40 @@ static void rob(const volatile void *at) {
 
 TEST(a_draw_that_is_outrun_steps_to_another_lane) {
     open_three();
-    TRY_GIVES(T, 10);
+    TRY(T, 10);
     robbed = 0;
     robberies = 1;
-    TRY_GIVES(T, 14); /* 11 is the other's */
+    TRY(T, 14); /* 11 is the other's */
     CHECK_EQ(robberies, 0);
-    CHECK_EQ(lanes.split.map[0], 2 * sizeof(flake_lane));
-    TRY_GIVES(T, 15);
+    CHECK_EQ(gen.split.map[0], 2 * sizeof(flake_lane));
+    TRY(T, 15);
     robbed = 1;
     robberies = 1;
-    LANE_GIVES(flake_next(&lanes, &id), T, 18);
-    TRY_GIVES(T, 19);
+    GIVES(flake_next(&gen, &id), T, 18);
+    TRY(T, 19);
 
     /* the lane stepped to serves if it can, though another is idle */
     open_three();
     thread_now = 1;
-    TRY_GIVES(T, 10);
+    TRY(T, 10);
     thread_now = 2;
-    TRY_GIVES(T, 14);
-    lanes.split.map[0] = sizeof(flake_lane);
-    lanes.split.turn = 1;
+    TRY(T, 14);
+    gen.split.map[0] = sizeof(flake_lane);
+    gen.split.turn = 1;
     thread_now = 0;
     robbed = 0;
     robberies = 1;
-    TRY_GIVES(T, 15);
+    TRY(T, 15);
 
     /* in the first draw of a unit it stays */
     open_three();
-    TRY_GIVES(T, 10);
+    TRY(T, 10);
     move_ns(MS);
     robbed = 0;
     robberies = 1;
-    TRY_GIVES(T + 1, 10);
+    TRY(T + 1, 10);
     CHECK_EQ(robberies, 0);
-    CHECK_EQ(lanes.split.map[0], sizeof(flake_lane));
+    CHECK_EQ(gen.split.map[0], sizeof(flake_lane));
 }
 
 /* Its last number goes to another, after the look: the next lane that has one is asked. */
@@ -261,44 +224,44 @@ TEST(a_lane_that_is_drained_meanwhile) {
     static const unsigned drawn[] = {4, 3, 1};
     open_three();
     for (thread_now = 0; thread_now < 3; thread_now++)
-        for (unsigned i = 0; i < drawn[thread_now]; i++) TRY_GIVES(T, 10 + 4 * thread_now + i);
+        for (unsigned i = 0; i < drawn[thread_now]; i++) TRY(T, 10 + 4 * thread_now + i);
     thread_now = 0;
     robbed = 1;
     robberies = 1;
-    TRY_GIVES(T, 19);
+    TRY(T, 19);
     CHECK_EQ(robberies, 0);
 }
 
 TEST(the_only_lane_is_tried_again) {
     begin(flake_layout_idgen);
     open_lanes(1);
-    TRY_GIVES(T, 0);
+    TRY(T, 0);
     robbed = 0;
     robberies = 2;
-    TRY_GIVES(T, 3);
+    TRY(T, 3);
 }
 
 TEST(step_goes_to_another_lane) {
     open_three();
-    uint32_t at = flake_i_lanes_step(&lanes.split, 5, 0);
+    uint32_t at = flake_i_lanes_step(&gen.split, 5, 0);
     for (int i = 0; i < 20; i++) {
-        const uint32_t to = flake_i_lanes_step(&lanes.split, 5, at);
+        const uint32_t to = flake_i_lanes_step(&gen.split, 5, at);
         CHECK(to != at && to >= 1 && to <= 3);
-        CHECK_EQ(lanes.split.map[5], to * sizeof(flake_lane));
+        CHECK_EQ(gen.split.map[5], to * sizeof(flake_lane));
         at = to;
-        if (i % 3 == 0) lanes.split.turn = at - 1; /* the next in turn would be the same */
+        if (i % 3 == 0) gen.split.turn = at - 1; /* the next in turn would be the same */
     }
     open_lanes(1);
-    CHECK_EQ(flake_i_lanes_step(&lanes.split, 5, 1), 1);
+    CHECK_EQ(flake_i_lanes_step(&gen.split, 5, 1), 1);
 }
 
 /* ---- no lane has an id ---- */
 
 TEST(a_waiting_call_waits_where_a_place_comes_first) {
     open_three();
-    for (int i = 0; i < 11; i++) CHECK_EQ(flake_next(&lanes, &id), FLAKE_OK);
+    for (int i = 0; i < 11; i++) CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(script_now.sleeps, 0);
-    LANE_GIVES(flake_next(&lanes, &id), T + 1, 18); /* the last lane that served */
+    GIVES(flake_next(&gen, &id), T + 1, 18); /* the last lane that served */
     CHECK_EQ(script_now.slept_ns, MS);
     CHECK_EQ(stats_now().waits, 1);
 
@@ -306,11 +269,11 @@ TEST(a_waiting_call_waits_where_a_place_comes_first) {
     open_three();
     array[0].engine.word += 4 * 3;
     array[1].engine.word += 4 * 2;
-    for (int i = 0; i < 11; i++) (void)!flake_try(&lanes, &id);
+    for (int i = 0; i < 11; i++) (void)!flake_try(&gen, &id);
     array[0].engine.word += 4 * 3;
     array[2].engine.word += 3 * 3;
     thread_now = 0;
-    LANE_GIVES(flake_next(&lanes, &id), parts(id).unix_ms, parts(id).seq);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(lane_of(id), 1);
 }
 
@@ -320,27 +283,27 @@ TEST(a_wait_has_its_limit) {
     options.max_wait_ms = 5;
     options.layout.unit_ms = 10;
     open_lanes(3);
-    for (int i = 0; i < 3; i++) CHECK_EQ(flake_next(&lanes, &id), FLAKE_OK);
-    LANE_SAYS(flake_next(&lanes, &id), FLAKE_AGAIN);
+    for (int i = 0; i < 3; i++) CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    SAYS(FLAKE_AGAIN, flake_next(&gen, &id));
     CHECK_EQ(script_now.sleeps, 0);
-    CHECK_EQ(flake_retry_ns(&lanes), 10 * MS);
+    CHECK_EQ(flake_retry_ns(&gen), 10 * MS);
     move_ns(5 * MS);
-    CHECK_EQ(flake_next(&lanes, &id), FLAKE_OK); /* all of max_wait is for the last lane */
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK); /* all of max_wait is for the last lane */
 }
 
 TEST(retry_is_the_least) {
     open_three();
-    for (int i = 0; i < 11; i++) CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
+    for (int i = 0; i < 11; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     array[0].engine.word += 4 * 3;
     array[1].engine.word += 4;
     array[2].engine.word += 3 * 2;
-    CHECK_EQ(flake_retry_ns(&lanes), 2 * MS);
-    CHECK_EQ(flake_available(&lanes), 0);
+    CHECK_EQ(flake_retry_ns(&gen), 2 * MS);
+    CHECK_EQ(flake_available(&gen), 0);
     move_ns(2 * MS);
-    CHECK_EQ(flake_retry_ns(&lanes), 0);
-    CHECK_EQ(flake_available(&lanes), 4);
+    CHECK_EQ(flake_retry_ns(&gen), 0);
+    CHECK_EQ(flake_available(&gen), 4);
     move_ns(MS);
-    CHECK_EQ(flake_available(&lanes), 4 + 3);
+    CHECK_EQ(flake_available(&gen), 4 + 3);
 }
 
 /* Each lane decides for itself: those that the clock has not left behind go on. */
@@ -348,28 +311,28 @@ TEST(a_clock_put_back) {
     open_three();
     move_ns(10 * MS);
     thread_now = 0;
-    TRY_GIVES(T + 10, 10);
+    TRY(T + 10, 10);
     move_ns(-5 * MS);
-    TRY_GIVES(T + 5, 14); /* its lane is ahead, the next one is not */
+    TRY(T + 5, 14); /* its lane is ahead, the next one is not */
     CHECK_EQ(stats_now().clock_backwards, 0);
-    for (int i = 0; i < 6; i++) CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
+    for (int i = 0; i < 6; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     CHECK_EQ(lane_of(id), 2);
     move_ns(-2 * MS); /* behind all */
-    TRY_TELLS(FLAKE_CLOCK_BACKWARDS);
+    TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
     CHECK_EQ(stats_now().clock_backwards, 1);
-    CHECK_EQ(flake_retry_ns(&lanes), 3 * MS); /* the lanes of T + 5 are spent */
-    CHECK_EQ(flake_next(&lanes, &id), FLAKE_OK);
-    CHECK_EQ(parts(id).unix_ms, T + 6);
+    CHECK_EQ(flake_retry_ns(&gen), 3 * MS); /* the lanes of T + 5 are spent */
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    CHECK_EQ(parts_of(&gen, id).unix_ms, T + 6);
 }
 
 TEST(refuse_back_is_told_at_once) {
     begin(flake_layout_idgen);
     options.fail_on_backwards = true;
     open_lanes(3);
-    TRY_GIVES(T, 0);
+    TRY(T, 0);
     move_ns(-MS);
-    TRY_TELLS(FLAKE_CLOCK_BACKWARDS);
-    LANE_SAYS(flake_next(&lanes, &id), FLAKE_CLOCK_BACKWARDS);
+    TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
+    SAYS(FLAKE_CLOCK_BACKWARDS, flake_next(&gen, &id));
     CHECK_EQ(script_now.sleeps, 0);
     CHECK_EQ(stats_now().clock_backwards, 2);
 }
@@ -378,14 +341,14 @@ TEST(the_last_unit_is_drawn_to_the_end) {
     begin_short_era(); /* numbers 1 to 3 */
     open_lanes(2);
     move_to_ms(T + 1023000);
-    for (uint32_t number = 1; number <= 3; number++) TRY_GIVES(T + 1023000, number);
-    TRY_TELLS(FLAKE_TIME_RANGE);
-    LANE_SAYS(flake_next(&lanes, &id), FLAKE_TIME_RANGE);
-    CHECK_EQ(flake_retry_ns(&lanes), INT64_MAX);
+    for (uint32_t number = 1; number <= 3; number++) TRY(T + 1023000, number);
+    TRY_SAYS(FLAKE_TIME_RANGE);
+    SAYS(FLAKE_TIME_RANGE, flake_next(&gen, &id));
+    CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
     open_lanes(2);
     move_to_ms(T - 1);
-    TRY_TELLS(FLAKE_TIME_RANGE);
-    CHECK_EQ(flake_retry_ns(&lanes), MS);
+    TRY_SAYS(FLAKE_TIME_RANGE);
+    CHECK_EQ(flake_retry_ns(&gen), MS);
 }
 
 static flake_status gate_says;
@@ -408,18 +371,18 @@ TEST(a_gate_is_asked_by_each_lane) {
     options.gate.not_before_ns = gate_floor;
     gate_says = FLAKE_OK;
     open_lanes(3);
-    LANE_GIVES(flake_next(&lanes, &id), T + 4, 0); /* behind its floor */
-    TRY_GIVES(T + 4, 1);
-    CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
+    GIVES(flake_next(&gen, &id), T + 4, 0); /* behind its floor */
+    TRY(T + 4, 1);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     gate_says = FLAKE_LEASE_LOST;
-    CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK); /* this lane has asked for this unit */
-    LANE_SAYS(flake_try(&lanes, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK); /* this lane has asked for this unit */
+    FAILS(flake_try(&gen, &id), FLAKE_LEASE_LOST, id);
     gate_says = FLAKE_AGAIN;
     gate_calls = 0;
-    LANE_SAYS(flake_try(&lanes, &id), FLAKE_AGAIN);
+    SAYS(FLAKE_AGAIN, flake_try(&gen, &id));
     CHECK(gate_calls > 0 && gate_calls <= 5); /* twice each that has room, and the last once more */
     gate_says = FLAKE_OK;
-    CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
 }
 
 TEST(a_gate_that_is_closed_stops_each_draw) {
@@ -430,13 +393,13 @@ TEST(a_gate_that_is_closed_stops_each_draw) {
     options.gate.fence = &word;
     gate_says = FLAKE_OK;
     open_lanes(3);
-    CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     word = 0;
-    TRY_TELLS(FLAKE_LEASE_LOST);
-    LANE_SAYS(flake_next(&lanes, &id), FLAKE_LEASE_LOST);
-    CHECK_EQ(flake_available(&lanes), 0);
-    flake_release(&lanes);
-    CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 3), NULL), FLAKE_LEASE_LOST);
+    FAILS(flake_try(&gen, &id), FLAKE_LEASE_LOST, id);
+    FAILS(flake_next(&gen, &id), FLAKE_LEASE_LOST, id);
+    CHECK_EQ(flake_available(&gen), 0);
+    flake_release(&gen);
+    CHECK_EQ(flake_init(&gen, with_lanes(&options, array, 3), NULL), FLAKE_LEASE_LOST);
 }
 
 /* The gate closes behind the whole, before the lanes, of which others have drawn: they are the new
@@ -451,7 +414,7 @@ TEST(a_gate_that_closes_during_init) {
     begin(flake_layout_idgen);
     options.node = 1;
     open_lanes(2);
-    CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     closing = 7;
     options.node = 2;
     options.gate.admit = gate_ask;
@@ -459,14 +422,15 @@ TEST(a_gate_that_closes_during_init) {
     options.gate.not_before_ns = closing_floor;
     gate_says = FLAKE_OK;
     open_lanes(3);
-    for (thread_now = 0; thread_now < 3; thread_now++) TRY_TELLS(FLAKE_LEASE_LOST);
-    CHECK_EQ(flake_available(&lanes), 0);
+    for (thread_now = 0; thread_now < 3; thread_now++)
+        FAILS(flake_try(&gen, &id), FLAKE_LEASE_LOST, id);
+    CHECK_EQ(flake_available(&gen), 0);
     options.gate.not_before_ns = NULL;
-    flake_release(&lanes);
-    CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 3), NULL), FLAKE_LEASE_LOST);
+    flake_release(&gen);
+    CHECK_EQ(flake_init(&gen, with_lanes(&options, array, 3), NULL), FLAKE_LEASE_LOST);
     closing = 7;
     open_lanes(3);
-    CHECK_EQ(flake_try(&lanes, &id), FLAKE_OK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
 }
 
 /* What a draw rides out in its lane, a sweep does in the others. */
@@ -478,39 +442,40 @@ TEST(a_sweep_rides_out_what_a_coarse_clock_lags) {
     options.clock.kind = FLAKE_CLOCK_COARSE;
     coarse_slack_ns = 8 * MS;
     open_lanes(2);
-    for (unsigned i = 0; i < 3; i++) TRY_GIVES(T, 10 + i);
+    for (unsigned i = 0; i < 3; i++) TRY(T, 10 + i);
     thread_now = 1;
     move_ns(2 * MS);
-    TRY_GIVES(T + 2, 13);
+    TRY(T + 2, 13);
     thread_now = 0;
     move_ns(-2 * MS);
-    TRY_GIVES(T + 2, 14);
+    TRY(T + 2, 14);
 }
 
 /* ---- many at once ---- */
 
 TEST(a_batch_spans_lanes_and_units) {
     open_three();
-    CHECK_EQ(flake_next_n(&lanes, many, 25), FLAKE_OK);
-    check_unit(many, 11, T);
-    check_unit(many + 11, 11, T + 1);
-    CHECK_EQ(parts(many[24]).unix_ms, T + 2);
+    CHECK_EQ(flake_next_n(&gen, many, 25), FLAKE_OK);
+    check_whole_unit(many, 11, T, gen.options.seq_min);
+    check_whole_unit(many + 11, 11, T + 1, gen.options.seq_min);
+    CHECK_EQ(parts_of(&gen, many[24]).unix_ms, T + 2);
     CHECK_EQ(stats_now().ids, 25);
     CHECK_EQ(count_duplicates(many, 25), 0);
-    CHECK_EQ(got64_n(&lanes, many, 100), 8);
-    CHECK_EQ(got64_n(&lanes, many, 100), 0);
+    CHECK_EQ(got64_n(&gen, many, 100), 8);
+    CHECK_EQ(got64_n(&gen, many, 100), 0);
 }
 
 TEST(a_batch_that_ends_early_is_zeros) {
     begin_short_era();
     open_lanes(2);
     move_to_ms(T + 1022000);
-    CHECK_EQ(flake_next_n(&lanes, many, 10), FLAKE_TIME_RANGE);
-    for (int i = 0; i < 6; i++) CHECK_EQ(parts(many[i]).unix_ms, T + 1022000 + i / 3 * 1000);
+    CHECK_EQ(flake_next_n(&gen, many, 10), FLAKE_TIME_RANGE);
+    for (int i = 0; i < 6; i++)
+        CHECK_EQ(parts_of(&gen, many[i]).unix_ms, T + 1022000 + i / 3 * 1000);
     for (int i = 6; i < 10; i++) CHECK_EQ(many[i], 0);
     CHECK_EQ(count_duplicates(many, 6), 0);
     many[0] = NOTHING;
-    CHECK_EQ(flake_next_n(&lanes, many, 10), FLAKE_TIME_RANGE);
+    CHECK_EQ(flake_next_n(&gen, many, 10), FLAKE_TIME_RANGE);
     CHECK_EQ(many[0], 0);
 }
 
@@ -520,12 +485,12 @@ TEST(a_batch_ahead_of_the_clock) {
     options.seq_max = 10;
     options.max_ahead_ms = 2;
     open_lanes(3);
-    CHECK_EQ(flake_available(&lanes), 33);
-    CHECK_EQ(got64_n(&lanes, many, 100), 33);
+    CHECK_EQ(flake_available(&gen), 33);
+    CHECK_EQ(got64_n(&gen, many, 100), 33);
     CHECK_EQ(count_duplicates(many, 33), 0);
     for (int i = 0; i < 33; i++) {
-        CHECK(parts(many[i]).seq <= 10);
-        CHECK(parts(many[i]).unix_ms >= T && parts(many[i]).unix_ms <= T + 2);
+        CHECK(parts_of(&gen, many[i]).seq <= 10);
+        CHECK(parts_of(&gen, many[i]).unix_ms >= T && parts_of(&gen, many[i]).unix_ms <= T + 2);
     }
 }
 
@@ -533,9 +498,9 @@ TEST(scattered_and_spread) {
     begin(flake_layout_uniqueid_spread);
     options.seq_scatter = true;
     open_lanes(4);
-    CHECK_EQ(flake_next_n(&lanes, many, 64), FLAKE_OK);
-    check_unit(many, 64, T);
-    CHECK(parts(many[0]).seq != 0);
+    CHECK_EQ(flake_next_n(&gen, many, 64), FLAKE_OK);
+    check_whole_unit(many, 64, T, gen.options.seq_min);
+    CHECK(parts_of(&gen, many[0]).seq != 0);
 }
 
 /* ---- any calls, any clock ---- */
@@ -564,18 +529,16 @@ TEST(random_scripts) {
             if (script_now.now_ns > (T + 50) * MS) break;
             const bool back = script_now.now_ns < newest_ns;
             if (!back) newest_ns = script_now.now_ns;
-            const uint64_t available = flake_available(&lanes);
+            const uint64_t available = flake_available(&gen);
             switch (random_below(&random, 3)) {
-            case 0: got = flake_try(&lanes, many) == FLAKE_OK; break;
-            case 1:
-                got = got64_n(&lanes, many, 1 + (size_t)random_below(&random, 9));
-                break;
-            default: got = flake_next(&lanes, many) == FLAKE_OK;
+            case 0: got = flake_try(&gen, many) == FLAKE_OK; break;
+            case 1: got = got64_n(&gen, many, 1 + (size_t)random_below(&random, 9)); break;
+            default: got = flake_next(&gen, many) == FLAKE_OK;
             }
             if (script_now.now_ns > newest_ns) newest_ns = script_now.now_ns;
             wrong += !back && !got && available;
             for (size_t i = 0; i < got; i++) {
-                const flake_parts p = parts(many[i]);
+                const flake_parts p = parts_of(&gen, many[i]);
                 wrong += p.unix_ms < T || p.unix_ms >= T + 64 || p.seq > options.seq_max;
                 wrong += p.unix_ms * MS > script_now.now_ns + options.max_ahead_ms * MS;
                 wrong += drawn[(p.unix_ms - T) & 63][p.seq & 15]++;
@@ -590,46 +553,22 @@ TEST(random_scripts) {
 
 /* ---- the whole ---- */
 
-TEST(what_does_not_fit) {
-    open_three();
-    flake_options bad = options;
-    CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 0), NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 12), NULL), FLAKE_INVALID);
-    bad.max_ahead_ms = -1;
-    CHECK_EQ(flake_init(&lanes, with_lanes(&bad, array, 2), NULL), FLAKE_INVALID);
-    bad = options;
-    bad.node_offset = 4000;
-    CHECK_EQ(flake_init(&lanes, with_lanes(&bad, array, 2), NULL), FLAKE_NODE_RANGE);
-    TRY_TELLS(FLAKE_INVALID);
-    open_three();
-    CHECK_EQ(flake_reinit_after_fork(&lanes, with_lanes(&options, array, 3), NULL), FLAKE_INVALID); /* was not forked */
-    TRY_GIVES(T, 10);
-}
-
 #if !defined(_WIN32)
-static char folder[200];
-
-static const char *in_folder(const char *name) {
-    static char path[256];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
 TEST(exclusive_is_for_the_whole_range) {
     begin(flake_layout_js53);
     options.exclusive_dir = folder;
     open_lanes(4);
-    CHECK_EQ(flake_try(&lanes, &id), FLAKE_AGAIN); /* it begins in the unit after this one */
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN); /* it begins in the unit after this one */
     move_ns(MS);
-    CHECK_EQ(got64_n(&lanes, many, 200), 128);
+    CHECK_EQ(got64_n(&gen, many, 200), 128);
     flake_options last = options;
     last.seq_min = last.seq_max = 127;
-    CHECK_EQ(flake_init(&gen, &last, NULL), FLAKE_IN_USE);
-    flake_release(&lanes);
-    CHECK_EQ(flake_init(&gen, &last, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, &last, NULL), FLAKE_IN_USE);
     flake_release(&gen);
+    CHECK_EQ(flake_init(&other, &last, NULL), FLAKE_OK);
+    flake_release(&other);
     options.exclusive_dir = in_folder("absent");
-    CHECK_EQ(flake_init(&lanes, with_lanes(&options, array, 4), NULL), FLAKE_IO);
+    CHECK_EQ(flake_init(&gen, with_lanes(&options, array, 4), NULL), FLAKE_IO);
 }
 
 TEST(a_state_floors_each_lane) {
@@ -642,14 +581,14 @@ TEST(a_state_floors_each_lane) {
         CHECK_EQ(flake_state_open(&state, &where, &options, NULL, NULL), FLAKE_OK);
         options.state = &state;
         open_lanes(4);
-        if (run) TRY_TELLS(FLAKE_AGAIN); /* no lane, though each is fresh */
-        CHECK_EQ(flake_next_n(&lanes, many, 300), FLAKE_OK);
-        CHECK_EQ(parts(many[0]).unix_ms, T + 3 * run);
+        if (run) TRY_SAYS(FLAKE_AGAIN); /* no lane, though each is fresh */
+        CHECK_EQ(flake_next_n(&gen, many, 300), FLAKE_OK);
+        CHECK_EQ(parts_of(&gen, many[0]).unix_ms, T + 3 * run);
         CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
         move_ns(run * MS);
-        if (run) LANE_SAYS(flake_try(&lanes, &id), FLAKE_IO);
+        if (run) FAILS(flake_try(&gen, &id), FLAKE_IO, id);
     }
-    flake_release(&lanes);
+    flake_release(&gen);
 }
 #endif
 
@@ -659,10 +598,10 @@ TEST(a_snapshot_counts_the_newest_unit_as_spent) {
     static flake_snapshot s;
     open_three();
     thread_now = 2, move_ns(5 * MS);
-    TRY_GIVES(T + 5, 10);
+    TRY(T + 5, 10);
     thread_now = 1, move_ns(2 * MS);
-    TRY_GIVES(T + 7, 14);
-    CHECK_EQ(flake_snapshot_take(&lanes, &s), FLAKE_OK);
+    TRY(T + 7, 14);
+    CHECK_EQ(flake_snapshot_take(&gen, &s), FLAKE_OK);
     CHECK_EQ(s.unix_ms, T + 7);
     CHECK_EQ(s.count, 11);
     CHECK_EQ(s.seq_min, 10);
@@ -670,51 +609,51 @@ TEST(a_snapshot_counts_the_newest_unit_as_spent) {
 
     for (size_t n = 1; n <= 5; n += 2) { /* whatever their number */
         open_lanes(n);
-        CHECK_EQ(flake_restore(&lanes, &s, NULL), FLAKE_OK);
-        CHECK_EQ(got64_n(&lanes, many, 50), 0);
+        CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_OK);
+        CHECK_EQ(got64_n(&gen, many, 50), 0);
         CHECK_EQ(stats_now().ids, 0);
         move_ns(MS);
-        CHECK_EQ(got64_n(&lanes, many, 50), 11);
-        CHECK_EQ(flake_restore(&lanes, &s, NULL), FLAKE_OK); /* goes nowhere back */
-        CHECK_EQ(got64_n(&lanes, many, 50), 0);
+        CHECK_EQ(got64_n(&gen, many, 50), 11);
+        CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_OK); /* goes nowhere back */
+        CHECK_EQ(got64_n(&gen, many, 50), 0);
         move_ns(-MS);
     }
-    flake_release(&lanes);
-    open_gen(); /* a generator of the same range */
-    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_OK);
-    TRY_SAYS(FLAKE_AGAIN);
     flake_release(&gen);
+    CHECK_EQ(flake_init(&other, &options, NULL), FLAKE_OK); /* a generator of the same range */
+    CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
+    FAILS(flake_try(&other, &id), FLAKE_AGAIN, id);
+    flake_release(&other);
 }
 
 TEST(a_queue_belongs_to_the_snapshot) {
     static flake_snapshot s;
     open_three();
-    TRY_GIVES(T, 10);
+    TRY(T, 10);
     array[1].engine.word = array[0].engine.word + 4 * 3; /* 13 drawn from 4: three units to come */
-    CHECK_EQ(flake_snapshot_take(&lanes, &s), FLAKE_OK);
+    CHECK_EQ(flake_snapshot_take(&gen, &s), FLAKE_OK);
     CHECK_EQ(s.unix_ms, T);
     CHECK_EQ(s.count, 4 * 11);
     open_lanes(3);
-    CHECK_EQ(flake_restore(&lanes, &s, NULL), FLAKE_OK);
-    TRY_TELLS(FLAKE_AGAIN);
-    CHECK_EQ(flake_retry_ns(&lanes), 4 * MS);
+    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_OK);
+    TRY_SAYS(FLAKE_AGAIN);
+    CHECK_EQ(flake_retry_ns(&gen), 4 * MS);
     CHECK_EQ(stats_now().ids, 0);
 }
 
 TEST(a_generators_snapshot_is_for_lanes_too) {
     begin_with_three();
-    flake_release(&lanes);
-    open_gen();
-    CHECK_EQ(flake_next_n(&gen, many, 7), FLAKE_OK); /* in T + 2 */
-    const flake_snapshot s = snapshot_of(&gen);
     flake_release(&gen);
+    CHECK_EQ(flake_init(&other, &options, NULL), FLAKE_OK);
+    CHECK_EQ(flake_next_n(&other, many, 7), FLAKE_OK); /* in T + 2 */
+    const flake_snapshot s = snapshot_of(&other);
+    flake_release(&other);
     begin_with_three();
     open_lanes(2);
-    CHECK_EQ(flake_restore(&lanes, &s, NULL), FLAKE_OK);
-    CHECK_EQ(flake_retry_ns(&lanes), 3 * MS);
+    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_OK);
+    CHECK_EQ(flake_retry_ns(&gen), 3 * MS);
     flake_snapshot wrong = s;
     wrong.seq_max++;
-    CHECK_EQ(flake_restore(&lanes, &wrong, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_restore(&gen, &wrong, NULL), FLAKE_INVALID);
 }
 
 /* ---- fork ---- */
@@ -722,156 +661,72 @@ TEST(a_generators_snapshot_is_for_lanes_too) {
 #if !defined(_WIN32)
 static void a_child_draws_with_numbers_of_its_own(void) {
     static flake_snapshot s;
-    TRY_TELLS(FLAKE_FORKED);
-    LANE_SAYS(flake_next(&lanes, &id), FLAKE_FORKED);
-    CHECK_EQ(flake_available(&lanes), 0);
-    CHECK_EQ(flake_retry_ns(&lanes), INT64_MAX);
-    CHECK_EQ(flake_snapshot_take(&lanes, &s), FLAKE_FORKED);
-    CHECK_EQ(flake_reinit_after_fork(&lanes, with_lanes(&options, array, 3), NULL), FLAKE_NODE_OVERLAP);
     flake_options own = options;
+    FAILS(flake_try(&gen, &id), FLAKE_FORKED, id);
+    FAILS(flake_next(&gen, &id), FLAKE_FORKED, id);
+    CHECK_EQ(flake_available(&gen), 0);
+    CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
+    CHECK_EQ(flake_snapshot_take(&gen, &s), FLAKE_FORKED);
+    CHECK_EQ(flake_reinit_after_fork(&gen, with_lanes(&own, array, 3), NULL), FLAKE_NODE_OVERLAP);
     own.node = 1;
     own.seq_max = 11; /* fewer than the lanes */
-    CHECK_EQ(flake_reinit_after_fork(&lanes, with_lanes(&own, array, 3), NULL), FLAKE_INVALID);
-    own = options;
-    own.node = 1;
+    CHECK_EQ(flake_reinit_after_fork(&gen, with_lanes(&own, array, 3), NULL), FLAKE_INVALID);
     own.seq_min = 30, own.seq_max = 35;
-    CHECK_EQ(flake_reinit_after_fork(&lanes, with_lanes(&own, array, 3), NULL), FLAKE_OK);
-    CHECK_EQ(got64_n(&lanes, many, 20), 6);
-    CHECK_EQ(count_duplicates(many, 6), 0);
-    for (int i = 0; i < 6; i++) {
-        CHECK_EQ(parts(many[i]).node, 1);
-        CHECK(parts(many[i]).seq >= 30 && parts(many[i]).seq <= 35);
-    }
+    CHECK_EQ(flake_reinit_after_fork(&gen, with_lanes(&own, array, 3), NULL), FLAKE_OK);
+    CHECK_EQ(got64_n(&gen, many, 20), 6);
+    check_whole_unit(many, 6, T, 30);
+    CHECK_EQ(parts_of(&gen, many[0]).node, 1);
 }
 
 TEST(after_a_fork) {
     open_three();
-    TRY_GIVES(T, 10);
+    TRY(T, 10);
     in_child(a_child_draws_with_numbers_of_its_own);
-    TRY_GIVES(T, 11); /* the parent's go on */
+    TRY(T, 11); /* the parent's go on */
 }
 #endif
-
-TEST(lanes_in_memory_that_moves) {
-    static struct {
-        flake_gen l;
-        flake_lane a[3];
-    } here, there;
-    begin(flake_layout_idgen);
-    options.seq_max = 8;
-    options.shared_memory = true;
-    if (!words_reach_other_processes) return;
-    CHECK_EQ(flake_init(&here.l, with_lanes(&options, here.a, 3), NULL), FLAKE_OK);
-    memcpy((void *)&there, (const void *)&here, sizeof here); /* as another process has it mapped */
-    memset((void *)&here, 0, sizeof here);
-    CHECK_EQ(got64_n(&there.l, many, 20), 9);
-    for (size_t i = 0; i < sizeof here; i++) CHECK(!((const char *)&here)[i]);
-}
 
 /* ---- 128 bits ---- */
 
-static void begin_wide(void) {
-    begin(flake_layout_idgen);
-    array = LAST_OF(lane_room, 3);
-    options.layout = flake_layout_boundary;
-    options.node = 77;
-    options.seq_min = 100;
-    options.seq_max = 110;
+static flake128 wide_ids[64];
+
+static void check_wide(const flake128 *of, int64_t ms, uint32_t number) {
+    flake_parts p = {0, 0, 0};
+    CHECK_EQ(flake128_decompose(&flake_layout_boundary, of, &p), FLAKE_OK);
+    CHECK(p.unix_ms == ms && p.node == 77 && p.seq == number);
 }
 
 TEST(of_128_bits) {
-    static flake_gen wide, again;
-    static flake128 ids[64];
-    static flake_snapshot s;
-    static flake_parts p;
-    flake_stats stats;
-    begin_wide();
-    CHECK_EQ(flake_init(&wide, with_lanes(&options, array, 0), NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_init(&wide, with_lanes(&options, array, 12), NULL), FLAKE_INVALID);
-    options.node = UINT64_C(1) << 48;
-    CHECK_EQ(flake_init(&wide, with_lanes(&options, array, 3), NULL), FLAKE_INVALID);
+    begin(flake_layout_boundary);
     options.node = 77;
-    CHECK_EQ(flake128_try(&wide, ids), FLAKE_INVALID); /* not initialised by these */
-    memset(&s, 0x5e, sizeof s);
-    CHECK_EQ(flake_snapshot_take(&wide, &s), FLAKE_INVALID);
-    CHECK_EQ(s.count, UINT64_C(0x5e5e5e5e5e5e5e5e));
-    CHECK_EQ(flake_init(&wide, with_lanes(&options, LAST_OF(lane_room, 11), 11), NULL), FLAKE_OK);
-    CHECK_EQ(flake_init(&wide, with_lanes(&options, array, 3), NULL), FLAKE_OK);
-    thread_now = 0;
-    CHECK_EQ(flake_available(&wide), 11);
-    CHECK_EQ(flake128_try(&wide, &ids[0]), FLAKE_OK);
-    CHECK_EQ(flake128_next(&wide, &ids[1]), FLAKE_OK);
-    CHECK_EQ(got128_n(&wide, ids + 2, 40), 9);
-    for (uint32_t i = 0; i < 11; i++) {
-        CHECK_EQ(flake128_decompose(&flake_layout_boundary, &ids[i], &p), FLAKE_OK);
-        CHECK_EQ(p.unix_ms, T);
-        CHECK_EQ(p.node, 77);
-        CHECK_EQ(p.seq, 100 + i);
-    }
-    CHECK_EQ(flake_retry_ns(&wide), MS);
-    CHECK_EQ(flake128_next_n(&wide, ids, 12), FLAKE_OK);
-    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &ids[11], &p), FLAKE_OK);
-    CHECK_EQ(p.unix_ms, T + 2);
-    flake_stats_get(&wide, &stats);
-    CHECK_EQ(stats.ids, 23);
-    CHECK_EQ(stats.waits, 2);
-    CHECK_EQ(flake_snapshot_take(&wide, &s), FLAKE_OK);
-    CHECK_EQ(s.unix_ms + (int64_t)(s.count / 11), T + 3);
-    CHECK_EQ(s.count % 11, 0);
-    CHECK_EQ(s.node, 77);
-    flake_release(&wide);
-    CHECK_EQ(flake_init(&again, with_lanes(&options, other_lane, 2), NULL), FLAKE_OK);
-    CHECK_EQ(flake_restore(&again, &s, NULL), FLAKE_OK);
-    CHECK_EQ(flake128_try(&again, ids), FLAKE_AGAIN);
+    options.seq_min = 100;
+    options.seq_max = 110;
+    open_lanes(3);
+    CHECK_EQ(flake128_try(&gen, &wide_ids[0]), FLAKE_OK);
+    CHECK_EQ(flake128_next(&gen, &wide_ids[1]), FLAKE_OK);
+    CHECK_EQ(got128_n(&gen, wide_ids + 2, 40), 9);
+    for (uint32_t i = 0; i < 11; i++) check_wide(&wide_ids[i], T, 100 + i);
+    CHECK_EQ(flake128_next_n(&gen, wide_ids, 12), FLAKE_OK);
+    CHECK(stats_now().ids == 23 && stats_now().waits == 2);
+    const flake_snapshot s = snapshot_of(&gen);
+    CHECK(s.unix_ms + (int64_t)(s.count / 11) == T + 3 && s.count % 11 == 0 && s.node == 77);
+    open_lanes(2);
+    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_OK);
+    CHECK_EQ(flake128_try(&gen, wide_ids), FLAKE_AGAIN);
     move_ns(MS);
-    CHECK_EQ(got128_n(&again, ids, 64), 11);
+    CHECK_EQ(got128_n(&gen, wide_ids, 64), 11);
     move_ns(-2 * MS); /* boundary does not wait for it */
-    CHECK_EQ(flake128_next(&again, ids), FLAKE_CLOCK_BACKWARDS);
-    ids[0] = ids[1] = ids[63];
-    CHECK_EQ(flake128_next_n(&again, ids, 2), FLAKE_CLOCK_BACKWARDS);
-    options.node = 78;
-    CHECK_EQ(flake_reinit_after_fork(&again, with_lanes(&options, other_lane, 2), NULL), FLAKE_INVALID);
-    flake_release(&again);
+    FAILS(flake128_next(&gen, wide_ids), FLAKE_CLOCK_BACKWARDS, wide_ids[0]);
+    FAILS(flake128_next_n(&gen, wide_ids, 64), FLAKE_CLOCK_BACKWARDS, wide_ids);
 }
-
-#if !defined(_WIN32)
-static flake_gen wide_inherited;
-static void a_wide_child(void) {
-    static flake128 ids[64];
-    static flake_parts p;
-    CHECK_EQ(flake128_try(&wide_inherited, ids), FLAKE_FORKED);
-    CHECK_EQ(flake_reinit_after_fork(&wide_inherited, with_lanes(&options, array, 3), NULL), FLAKE_NODE_OVERLAP);
-    options.node = 78;
-    flake_options few = options;
-    few.seq_max = few.seq_min + 1;
-    CHECK_EQ(flake_reinit_after_fork(&wide_inherited, with_lanes(&few, array, 3), NULL), FLAKE_INVALID);
-    flake_options no_folder = options;
-    no_folder.exclusive_dir = "";
-    CHECK_EQ(flake_reinit_after_fork(&wide_inherited, with_lanes(&no_folder, array, 3), NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_reinit_after_fork(&wide_inherited, with_lanes(&options, array, 3), NULL), FLAKE_OK);
-    CHECK_EQ(got128_n(&wide_inherited, ids, 64), 11);
-    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &ids[10], &p), FLAKE_OK);
-    CHECK_EQ(p.node, 78);
-}
-
-TEST(of_128_bits_after_a_fork) {
-    begin_wide();
-    CHECK_EQ(flake_init(&wide_inherited, with_lanes(&options, array, 3), NULL), FLAKE_OK);
-    in_child(a_wide_child);
-    flake_release(&wide_inherited);
-}
-#endif
 
 int main(int argc, char **argv) {
 #if defined(_WIN32)
     return check_main(argc, argv);
 #else
-    const char *room = getenv("TMPDIR");
-    (void)snprintf(folder, sizeof folder, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
-    if (!mkdtemp(folder)) return 1;
+    begin_folder();
     const int status = check_main(argc, argv);
-    char clean[256];
-    (void)snprintf(clean, sizeof clean, "rm -rf '%s'", folder);
-    return system(clean) | status;
+    end_folder();
+    return status;
 #endif
 }

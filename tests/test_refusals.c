@@ -10,44 +10,39 @@
 #include "sno.h"
 #include "options.h"
 
-static flake_gen gen;
-static flake_gen wide;
 static sno_gen sno;
 static flake_why why;
 
-static flake_options wide_clocked(uint64_t node) {
-    flake_options o = options_in_scene(0);
-    o.layout = flake_layout_boundary;
-    o.node = node;
-    return o;
-}
-
 /* For the option that the reason begins with. */
-#define CHECK_REFUSED(call, option)                                     \
-    do {                                                                \
-        CHECK_EQ(call, FLAKE_INVALID);                                  \
-        CHECK(strncmp(why.text, option, strlen(option)) == 0);          \
+#define CHECK_REFUSED(call, option)                            \
+    do {                                                       \
+        CHECK_EQ(call, FLAKE_INVALID);                         \
+        CHECK(strncmp(why.text, option, strlen(option)) == 0); \
     } while (0)
 
 static void fresh(void) {
     begin();
-    memset(&gen, 0, sizeof gen);
-    memset(&wide, 0, sizeof wide);
     memset(&sno, 0, sizeof sno);
     memset(&why, 0, sizeof why);
 }
 
 /* ---- states and slots ---- */
 
+static flake_state state; /* stays closed, mostly */
+
+/* As a state without a number, or as one of a directory's. */
 static flake_status open_with(const flake_state_options *w) {
-    static flake_state state; /* stays closed */
     const flake_options o = options_in_scene(0);
-    return flake_state_open(&state, w, &o, NULL, &why);
+    uint64_t number = 77;
+    const flake_status status = flake_state_open(&state, w, &o, w->dir ? &number : NULL, &why);
+    CHECK_EQ(number, 77);
+    return status;
 }
 
 TEST(a_state_without_a_path_or_with_endless_times) {
+    static char long_name[1100];
     const int64_t endless_ms = INT64_MAX / 1000000;
-    flake_state_options w = {0};
+    flake_state_options w = {0}, of_dir = {0};
     fresh();
     CHECK_REFUSED(open_with(&w), "path");
     w.path = "";
@@ -59,11 +54,24 @@ TEST(a_state_without_a_path_or_with_endless_times) {
     w.horizon_ms = endless_ms;
     CHECK_REFUSED(open_with(&w), "horizon_ms");
     CHECK(access(path_of("ids"), F_OK) != 0);
+    of_dir.dir = "";
+    CHECK_REFUSED(open_with(&of_dir), "dir");
+    memset(long_name, 'x', sizeof long_name - 1);
+    of_dir.dir = long_name;
+    CHECK_REFUSED(open_with(&of_dir), "dir");
+    of_dir.dir = our_folder;
+    of_dir.first = UINT32_MAX - 1022; /* of the 1,024 that a count of 0 asks for, one too many */
+    CHECK_REFUSED(open_with(&of_dir), "first");
+    of_dir.first = 0;
+    of_dir.horizon_ms = endless_ms / 4 + 1;
+    CHECK_REFUSED(open_with(&of_dir), "horizon_ms");
+    of_dir.horizon_ms = 0;
+    of_dir.wait_ms = endless_ms;
+    CHECK_REFUSED(open_with(&of_dir), "wait_ms");
 }
 
 TEST(a_reason_is_cut_to_its_room) {
     static char long_name[900];
-    static flake_state state;
     struct {
         flake_why why;
         char behind;
@@ -78,38 +86,6 @@ TEST(a_reason_is_cut_to_its_room) {
     CHECK_EQ(told.behind, '!');
 }
 
-static flake_status claim_with(const flake_state_options *w) {
-    static flake_state state; /* stays closed */
-    const flake_options o = options_in_scene(0);
-    uint64_t number = 77;
-    const flake_status status = flake_state_open(&state, w, &o, &number, &why);
-    CHECK_EQ(number, 77);
-    return status;
-}
-
-TEST(a_number_without_a_folder_or_with_endless_times) {
-    static char long_name[1100];
-    const int64_t endless_ms = INT64_MAX / 1000000;
-    flake_state_options o = {0};
-    fresh();
-    o.dir = "";
-    CHECK_REFUSED(claim_with(&o), "dir");
-    memset(long_name, 'x', sizeof long_name - 1);
-    o.dir = long_name;
-    CHECK_REFUSED(claim_with(&o), "dir");
-    o.dir = our_folder;
-    o.first = UINT32_MAX - 1022; /* of the 1,024 that a count of 0 asks for, one too many */
-    CHECK_REFUSED(claim_with(&o), "first");
-    o.first = 0;
-    o.horizon_ms = endless_ms;
-    CHECK_REFUSED(claim_with(&o), "horizon_ms");
-    o.horizon_ms = endless_ms / 4 + 1;
-    CHECK_EQ(claim_with(&o), FLAKE_INVALID);
-    o.horizon_ms = 0;
-    o.wait_ms = endless_ms;
-    CHECK_REFUSED(claim_with(&o), "wait_ms");
-}
-
 static void ask_in_a_folder_that_is_gone(void) {
     flake_state_options w = {0};
     flake_state_options o = {0};
@@ -119,13 +95,12 @@ static void ask_in_a_folder_that_is_gone(void) {
     EXPECT(open_with(&w) == FLAKE_INVALID);
     EXPECT(strstr(why.text, "gone") != NULL);
     o.dir = "slots";
-    EXPECT(claim_with(&o) == FLAKE_INVALID);
+    EXPECT(open_with(&o) == FLAKE_INVALID);
     EXPECT(strstr(why.text, "gone") != NULL);
 }
 
 /* A folder that is named from a deep one: what the name of a slot is put behind is the whole of it. */
 static void claim_from_a_deep_folder(void) {
-    static flake_state state;
     const flake_options clock = options_in_scene(0);
     char name[101], here[2048], dir[101];
     uint64_t number;
@@ -191,51 +166,15 @@ TEST(layouts_that_do_not_hold_together) {
 
 /* All zero stands for a layout; with any member set it is one, which then lacks the others. */
 TEST(a_layout_with_one_member_is_none) {
-    fresh();
-    for (int i = 0; i < 12; i++) {
-        flake_options o = options_in_scene(0);
-        flake_layout *const l = &o.layout;
-        CHECK(options_why(&o) == NULL);
-        l->epoch_ms = i == 0;
-        l->unit_ms = i == 1;
-        l->time_bits = i == 2;
-        l->time_shift = i == 3;
-        l->node_bits = i == 4;
-        l->node_shift = i == 5;
-        l->seq_bits = i == 6;
-        l->seq_shift = i == 7;
-        l->time_reversed = i == 8;
-        l->gap_at = i == 9;
-        l->gap_bit = i == 10;
-        l->time_sign = i == 11;
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
-        CHECK(strstr(options_why(&o), "layout") != NULL);
-    }
-}
-
-static void go_on_with_bad_options(void) {
-    flake_options o = wide_clocked(2);
-    o.max_ahead_ms = -1; /* found last, by the engine */
-    EXPECT(flake_reinit_after_fork(&wide, &o, NULL) == FLAKE_INVALID);
-    flake128 id;
-    EXPECT(flake128_next(&wide, &id) == FLAKE_FORKED);
-    o.max_ahead_ms = 0;
-    EXPECT(flake_reinit_after_fork(&wide, &o, NULL) == FLAKE_OK);
-
-    flake_options s = options_of_sno(scene_clock, NULL);
-    s.max_wait_ms = -1;
-    EXPECT(sno_reinit_after_fork(&sno, NULL, &s, NULL) == FLAKE_INVALID);
-    s.max_wait_ms = 0;
-    EXPECT(sno_reinit_after_fork(&sno, NULL, &s, NULL) ==
-           FLAKE_OK); /* a partition that nobody chose */
-}
-
-TEST(a_child_that_goes_on_with_bad_options) {
-    const flake_options o = wide_clocked(1);
-    fresh();
-    CHECK_EQ(flake_init(&wide, &o, NULL), FLAKE_OK);
-    CHECK_EQ(sno_init(&sno, NULL, NULL, NULL), FLAKE_OK);
-    child_is_well(go_on_with_bad_options);
+    static const flake_options with_one[] = {
+        {.layout = {.epoch_ms = 1}},  {.layout = {.unit_ms = 1}},
+        {.layout = {.time_bits = 1}}, {.layout = {.time_shift = 1}},
+        {.layout = {.node_bits = 1}}, {.layout = {.node_shift = 1}},
+        {.layout = {.seq_bits = 1}},  {.layout = {.seq_shift = 1}},
+        {.layout = {.gap_at = 1}},    {.layout = {.time_reversed = 1}},
+        {.layout = {.gap_bit = 1}},   {.layout = {.time_sign = 1}}};
+    for (size_t i = 0; i < sizeof with_one / sizeof *with_one; i++)
+        CHECK(strstr(options_why(&with_one[i]), "layout") != NULL);
 }
 
 TEST(this_hosts_name_is_asked_for) {
@@ -250,86 +189,35 @@ TEST(this_hosts_name_is_asked_for) {
 
 /* ---- sno.h ---- */
 
+static flake_status open_pool(sno_snapshot *pool, const char *path) {
+    const flake_options o = options_of_sno(scene_clock, NULL);
+    flake_state_options w = {0};
+    w.path = path;
+    return sno_state_open(&state, &w, &o, pool, &why);
+}
+
 TEST(pools_and_paths_at_their_borders) {
     static char long_path[FLAKE_I_PATH + 8];
-    static flake_state state;
+    flake_options o = options_of_sno(scene_clock, NULL);
     sno_snapshot pool = {0};
-    flake_state_options w = {0};
     fresh();
+    o.exclusive_dir = our_folder; /* of which pool? */
+    CHECK_EQ(sno_init(&sno, NULL, &o, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "snapshot") != NULL);
+    CHECK_REFUSED(open_pool(&pool, NULL), "path");
     memset(long_path, 'x', sizeof long_path - 1);
     long_path[0] = '/';
-    w.path = long_path;
-    CHECK_EQ(sno_state_open(&state, &w, NULL, &pool, NULL), FLAKE_INVALID);
-    w.path = path_of("snos");
-    pool.sequence_max = 9; /* said, though partition and minimum are 0 */
-    CHECK_EQ(sno_state_open(&state, &w, NULL, &pool, NULL), FLAKE_OK);
+    CHECK_EQ(open_pool(&pool, long_path), FLAKE_INVALID);
+    pool.sequence_max = 9; /* bounds alone are a wish, too: partition 0 */
+    CHECK_EQ(open_pool(&pool, path_of("ids")), FLAKE_OK);
     CHECK(pool.partition == 0 && pool.sequence_min == 0 && pool.sequence_max == 9);
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
-}
-
-TEST(a_sno_generator_of_nothing) {
-    flake_options o = options_of_sno(scene_clock, NULL);
-    sno_snapshot pool;
-    flake_state_options w = {0};
-    static flake_state state;
-    static flake_why sno_why_not;
-    fresh();
-    CHECK_EQ(sno_reinit_after_fork(&sno, NULL, &o, NULL), FLAKE_INVALID);
-    o.exclusive_dir = our_folder; /* of which pool? */
-    CHECK_EQ(sno_init(&sno, NULL, &o, &sno_why_not), FLAKE_INVALID);
-    CHECK(strstr(sno_why_not.text, "snapshot") != NULL);
-    memset(&pool, 0, sizeof pool);
-    CHECK_EQ(sno_state_open(&state, &w, &o, &pool, &sno_why_not), FLAKE_INVALID);
-    CHECK(strncmp(sno_why_not.text, "path", 4) == 0);
-    w.path = path_of("snos");
     pool.wall_hi = 77;
-    pool.sequence_min = 9; /* bounds alone are a wish, too: partition 0 */
-    CHECK_EQ(sno_state_open(&state, &w, &o, &pool, &sno_why_not), FLAKE_OK);
-    CHECK_EQ(pool.partition, 0);
-    CHECK_EQ(pool.sequence_min, 9);
-    CHECK_EQ(pool.sequence_max, 65535);
+    pool.sequence_min = 9, pool.sequence_max = 0;
+    CHECK_EQ(open_pool(&pool, path_of("snos")), FLAKE_OK);
+    CHECK(pool.partition == 0 && pool.sequence_min == 9 && pool.sequence_max == 65535);
     CHECK_EQ(pool.wall_hi, 0); /* the state knows */
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
-}
-
-static void refuse_a_parents_state(void) {
-    static flake_state state;
-    sno_snapshot pool = {0};
-    flake_state_options w = {0};
-    sno_gen shards[2];
-    pool.partition = 3;
-    w.path = path_of("snos");
-    flake_options o = options_of_sno(scene_clock, NULL);
-    EXPECT(sno_state_open(&state, &w, &o, &pool, NULL) == FLAKE_OK);
-    o.state = &state;
-    flake_machine_cloned();
-    EXPECT(sno_init(&sno, &pool, &o, NULL) == FLAKE_FORKED);
-    EXPECT(sno_init_shards(shards, 2, &pool, &o, NULL) == FLAKE_FORKED);
-    EXPECT(flake_state_close(&state, NULL) == FLAKE_FORKED);
-}
-
-TEST(a_state_from_before_a_bump_is_refused) {
-    fresh();
-    child_is_well(refuse_a_parents_state); /* the bump is the child's own */
-}
-
-static void use_up_all_partitions(void) {
-    static flake_state state;
-    flake_state_options w = {0};
-    sno_snapshot pool = {0};
-    flake_why told;
-    while (sno_init(&sno, NULL, NULL, NULL) == FLAKE_OK) {
-    }
-    w.path = path_of("snos");
-    EXPECT(sno_state_open(&state, &w, NULL, &pool, &told) == FLAKE_EXHAUSTED);
-    EXPECT(strstr(told.text, "all partitions are used") != NULL);
-    EXPECT(access(w.path, F_OK) != 0);
-    EXPECT(sno_is_zero(sno_generate(1)));
-}
-
-TEST(no_partition_is_left) {
-    fresh();
-    child_is_well(use_up_all_partitions); /* of the family: so it comes last */
 }
 
 int main(int argc, char **argv) { return scene_main(argc, argv); }

@@ -11,12 +11,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#ifdef TEST_SMALL
-enum { small = 1 };
-#else
-enum { small = 0 };
-#endif
-
 enum { most_slots = 4096, crowd = 8 };
 
 static flake_ring ring;
@@ -41,13 +35,15 @@ static bool push(uint32_t producer, uint32_t serial) {
 
 static bool note_is(const flake_overflow *note, uint32_t producer, uint32_t serial) {
     const flake_overflow want = note_of(producer, serial);
-    return note->now_ns == want.now_ns && note->waiting == want.waiting && note->elapsed_ms == want.elapsed_ms;
+    return note->now_ns == want.now_ns && note->waiting == want.waiting &&
+           note->elapsed_ms == want.elapsed_ms;
 }
 
 /* ---- one thread ---- */
 
 TEST(no_slots_are_refused_and_change_nothing) {
     flake_overflow note = {0, 0, 0};
+    CHECK(!flake_ring_pop(&ring, &note) && !push(1, 1)); /* no init was called yet */
     CHECK_EQ(flake_ring_init(&ring, slots, 2), FLAKE_OK);
     CHECK(push(1, 1));
     CHECK_EQ(flake_ring_init(NULL, slots, 2), FLAKE_INVALID);
@@ -280,21 +276,11 @@ static void *draw(void *at) {
     return NULL;
 }
 
-static void *pop_on(void *at) {
-    size_t *n = (size_t *)at;
-    while (atomic_load(&left))
-        if (*n < sizeof notes / sizeof *notes && flake_ring_pop(&ring, &notes[*n])) ++*n;
-        else flake_i_system_sleep(200000);
-    return NULL;
-}
-
-/* Saturates a generator with 256 ids a ms for some 250 ms; `popping`: with a consumer beside.
- * Then waits till the queue is gone, and draws once, for the note that says so. Returns how many
+/* Saturates a generator with 256 ids a ms for some 250 ms. Then waits till the queue is gone, and draws once, for the note that says so. Returns how many
  * notes there were. */
-static size_t saturate(size_t ring_size, size_t batch, bool popping) {
+static size_t saturate(size_t ring_size, size_t batch) {
     static uint64_t ids[drawers * 8192];
     drawer all[drawers];
-    pthread_t popper;
     size_t n = 0, refused = 0;
     flake_options options = {0};
     flake_stats stats;
@@ -305,8 +291,6 @@ static size_t saturate(size_t ring_size, size_t batch, bool popping) {
     CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_OK);
     memset(all, 0, sizeof all);
     atomic_store(&ready, 0);
-    atomic_store(&left, 1);
-    if (popping && pthread_create(&popper, NULL, pop_on, &n)) abort();
     for (unsigned i = 0; i < drawers; i++) {
         all[i].ids = ids + (size_t)i * 8192;
         all[i].batch = batch;
@@ -323,8 +307,6 @@ static size_t saturate(size_t ring_size, size_t batch, bool popping) {
     CHECK_EQ(stats.ids, sizeof ids / sizeof *ids);
     flake_i_system_sleep(3000000);
     CHECK_EQ(flake_next(&gen, &last), FLAKE_OK);
-    atomic_store(&left, 0);
-    if (popping) (void)pthread_join(popper, NULL);
     while (n < sizeof notes / sizeof *notes && flake_ring_pop(&ring, &notes[n])) n++;
     return n;
 }
@@ -359,71 +341,29 @@ static size_t check_notes(size_t n, uint32_t most_queued, bool complete) {
     return over;
 }
 
+/* With batches each thread queues with most of a unit's places, so the queue lasts for many units. */
 TEST(a_saturated_generator_notes_its_queue_at_most_once_a_ms) {
-    const size_t n = saturate(most_slots, 1, false);
-    CHECK(n >= 50);
-    CHECK(check_notes(n, drawers, true) > 10);
-    CHECK_EQ(notes[n - 1].waiting, 0);
-}
-
-/* Each thread queues with most of a unit's places, so the queue lasts for many units. */
-TEST(batches_make_one_long_overflow_and_count_their_places) {
-    uint32_t most = 0, longest = 0;
-    const size_t n = saturate(most_slots, 1024, false);
-    CHECK(n >= 50);
-    CHECK(check_notes(n, drawers * unit_cap, true) > 0);
-    CHECK_EQ(notes[n - 1].waiting, 0);
-    for (size_t i = 0; i < n; i++) {
-        if (notes[i].waiting > most) most = notes[i].waiting;
-        if (notes[i].elapsed_ms > longest) longest = notes[i].elapsed_ms;
+    for (size_t batch = 1; batch <= 1024; batch += 1023) {
+        const bool is_long = batch > 1;
+        const size_t n = saturate(most_slots, batch);
+        uint32_t most = 0, longest = 0;
+        CHECK(n >= 50);
+        CHECK(check_notes(n, drawers * (is_long ? unit_cap : 1), true) > (is_long ? 0u : 10u));
+        CHECK_EQ(notes[n - 1].waiting, 0);
+        for (size_t i = 0; i < n; i++) {
+            if (notes[i].waiting > most) most = notes[i].waiting;
+            if (notes[i].elapsed_ms > longest) longest = notes[i].elapsed_ms;
+        }
+        if (is_long) CHECK(most > unit_cap && longest > 20);
     }
-    CHECK(most > unit_cap);
-    CHECK(longest > 20);
-}
-
-TEST(a_consumer_beside_gets_every_note) {
-    const size_t n = saturate(64, 1024, true);
-    CHECK(n >= 50);
-    CHECK(check_notes(n, drawers * unit_cap, false) > 0);
-    CHECK_EQ(notes[n - 1].waiting, 0);
 }
 
 TEST(a_full_ring_drops_notes_and_holds_up_nobody) {
     for (size_t size = 1; size <= 2; size++) {
-        const size_t n = saturate(size, 1, false);
+        const size_t n = saturate(size, 1);
         CHECK_EQ(n, size);
         (void)check_notes(n, drawers, false);
     }
-}
-
-TEST(the_last_note_stays_owed_until_it_fits) {
-    uint64_t id;
-    flake_overflow note = {0, 0, 0};
-    CHECK_EQ(saturate(1, 1024, false), 1);
-    CHECK(notes[0].waiting > 0);
-    flake_i_system_sleep(3000000);
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-    CHECK(flake_ring_pop(&ring, &note));
-    CHECK_EQ(note.waiting, 0);
-    CHECK(note.now_ns > notes[0].now_ns);
-    CHECK_EQ(note.elapsed_ms, note.now_ns / 1000000 - notes[0].now_ns / 1000000 + notes[0].elapsed_ms);
-    flake_i_system_sleep(3000000);
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-    CHECK(!flake_ring_pop(&ring, &note)); /* said once */
-}
-
-TEST(an_idle_generator_writes_no_notes) {
-    uint64_t id;
-    flake_overflow note = {0, 0, 0};
-    flake_options options = {0};
-    options.overflow = &ring;
-    CHECK_EQ(flake_ring_init(&ring, slots, 4), FLAKE_OK);
-    CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_OK);
-    for (int i = 0; i < 20; i++) {
-        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-        flake_i_system_sleep(300000);
-    }
-    CHECK(!flake_ring_pop(&ring, &note));
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -29,10 +29,13 @@ TEST(compose_and_fields_are_inverse) {
     for (int i = 0; i < 20000; i++) {
         const sno_id id = random_id();
         sno_id again;
+        uint8_t bytes[10];
         CHECK_EQ(sno_compose(sno_units(id), sno_tick(id), sno_meta(id), sno_partition(id),
                              sno_sequence(id), &again),
                  FLAKE_OK);
         CHECK(memcmp(&id, &again, sizeof id) == 0);
+        sno_to_bytes(id, bytes);
+        CHECK(memcmp(bytes, id.bytes, sizeof bytes) == 0 && sno_equal(sno_from_bytes(bytes), id));
         CHECK(sno_units(id) >> 39 == 0 && sno_tick(id) <= 1);
     }
 }
@@ -67,14 +70,6 @@ TEST(bounds_of_a_time_enclose_its_ids) {
     CHECK_EQ(sno_min_at(epoch_ms - 1, &at), FLAKE_TIME_RANGE);
     CHECK_EQ(sno_max_at(epoch_ms + ((int64_t)1 << 39) * unit_ms, &at), FLAKE_TIME_RANGE);
     CHECK(sno_equal(at, before));
-}
-
-TEST(bytes_are_the_id) {
-    const sno_id id = random_id();
-    uint8_t bytes[10];
-    sno_to_bytes(id, bytes);
-    CHECK(memcmp(bytes, id.bytes, sizeof bytes) == 0);
-    CHECK(sno_equal(sno_from_bytes(bytes), id));
 }
 
 TEST(comparing_is_memcmp) {

@@ -3,13 +3,9 @@
  * Lanes of sno.h on a scripted clock: ticks, pools, partitions and snapshots. test_lanes.c tests which
  * lane a draw takes.
  */
-#define _XOPEN_SOURCE 700
 static unsigned thread_now; /* who draws */
 #define FLAKE_LANE() thread_now
 #include "scripted_sno.h"
-#if !defined(_WIN32)
-#include "children.h"
-#endif
 
 static flake_lane lane_room[8], *array = lane_room;
 static sno_gen lanes;
@@ -45,7 +41,7 @@ TEST(all_numbers_of_a_unit) {
     CHECK_ID(id, start, 0, 101);
     CHECK_EQ(try_all(), 9);
     for (unsigned i = 0; i < 9; i++) CHECK_ID(got[i], start, 0, 102 + i);
-    CHECK_NO_ID(sno_try(&lanes, a_meta, &id), FLAKE_AGAIN, id);
+    FAILS(sno_try(&lanes, a_meta, &id), FLAKE_AGAIN, id);
     CHECK_EQ(flake_available(&lanes.gen), 0);
     CHECK_EQ(flake_retry_ns(&lanes.gen), unit_ns);
     const sno_id waited = next_sno(&lanes, a_meta);
@@ -92,8 +88,7 @@ TEST(a_snapshot_has_both_ticks_of_all_lanes) {
     thread_now = 2;
     CHECK(!sno_is_zero(next_sno(&lanes, a_meta))); /* lane 1 */
     clock_to(start + 7);
-    CHECK_EQ(sno_tick(next_sno(&lanes, a_meta)),
-             1); /* its own lane first, on the other tick */
+    CHECK_EQ(sno_tick(next_sno(&lanes, a_meta)), 1); /* its own lane first, on the other tick */
     sno_snapshot s;
     CHECK_EQ(sno_snapshot_take(&lanes, &s), FLAKE_OK);
     CHECK_EQ(s.wall_hi, start + 9);
@@ -133,68 +128,11 @@ TEST(lanes_from_a_generators_snapshot) {
     CHECK_EQ(stats.ids, 11);
 }
 
-static flake_lane many_lanes[whole_pool + 1];
-
-TEST(what_does_not_fit) {
-    begin_lanes();
-    sno_snapshot s = eleven();
-    flake_options o = options_of();
-    CHECK_EQ(sno_init(&lanes, &s, with_lanes(&o, array, 0), NULL), FLAKE_INVALID);
-    CHECK_EQ(sno_init(&lanes, &s, with_lanes(&o, array, 12), NULL), FLAKE_INVALID);
-    CHECK_EQ(sno_init(&lanes, NULL, with_lanes(NULL, many_lanes, whole_pool + 1), NULL), FLAKE_INVALID);
-    s.sequence_max = 101;
-    CHECK_EQ(sno_init(&lanes, &s, with_lanes(&o, array, 1), NULL), FLAKE_INVALID);
-    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, with_lanes(&o, array, 3), NULL), FLAKE_INVALID);
-    sno_id id;
-    CHECK_EQ(sno_try(&lanes, a_meta, &id), FLAKE_INVALID);
-}
-
 TEST(a_partition_that_nobody_chose) {
     begin(0, 10);
     CHECK_EQ(sno_init(&lanes, NULL, with_lanes(NULL, lane_room, 8), NULL), FLAKE_OK);
     CHECK_EQ(flake_available(&lanes.gen), whole_pool);
     CHECK_EQ(sno_partition(next_sno(&lanes, a_meta)), sno_gen_partition(&lanes));
 }
-
-#if !defined(_WIN32)
-static void a_childs_lanes(void) {
-    sno_id id;
-    sno_snapshot s = eleven();
-    const flake_options o = options_of();
-    CHECK_EQ(sno_try(&lanes, a_meta, &id), FLAKE_FORKED);
-    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, with_lanes(&o, array, 3), NULL), FLAKE_NODE_OVERLAP);
-    s.sequence_min = 111, s.sequence_max = 120;
-    CHECK_EQ(sno_reinit_after_fork(&lanes, &s, with_lanes(&o, array, 3), NULL), FLAKE_OK);
-    CHECK_EQ(try_all(), 10);
-    CHECK_EQ(sno_sequence(got[0]), 111);
-    CHECK_EQ(count_duplicates(got, 10), 0);
-}
-
-TEST(after_a_fork) {
-    begin_lanes();
-    CHECK_ID(next_sno(&lanes, a_meta), start, 0, 100);
-    in_child(a_childs_lanes);
-    CHECK_ID(next_sno(&lanes, a_meta), start, 0, 101);
-}
-
-TEST(exclusive_is_for_the_pool) {
-    const char *room = getenv("TMPDIR");
-    char folder[200], clean[256];
-    (void)snprintf(folder, sizeof folder, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
-    begin(0, 10);
-    CHECK(mkdtemp(folder) != NULL);
-    const sno_snapshot s = eleven(), last = pool_of(107, 110);
-    flake_options o = options_of(), other = options_of();
-    o.exclusive_dir = other.exclusive_dir = folder;
-    CHECK_EQ(sno_init(&lanes, &s, with_lanes(&o, LAST_OF(lane_room, 3), 3), NULL), FLAKE_OK);
-    CHECK_EQ(try_all(), 0); /* it begins in the unit after this one */
-    CHECK_EQ(sno_init(&gen, &last, &other, NULL), FLAKE_IN_USE);
-    flake_release(&lanes.gen);
-    CHECK_EQ(sno_init(&gen, &last, &other, NULL), FLAKE_OK);
-    flake_release(&gen.gen);
-    (void)snprintf(clean, sizeof clean, "rm -rf '%s'", folder);
-    CHECK_EQ(system(clean), 0);
-}
-#endif
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

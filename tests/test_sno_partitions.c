@@ -2,7 +2,6 @@
  *
  * Which generator has which partition: default ones, and those of forked children.
  */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <stdbool.h>
 #include <stddef.h>
 static bool draw_bytes(void *to, size_t n);
@@ -20,13 +19,6 @@ static bool draw_bytes(void *to, size_t n) {
 }
 #if !defined(_WIN32)
 #include "children.h"
-#include <sys/mman.h>
-
-static void *shared_memory(size_t size) {
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) abort();
-    return memory;
-}
 #endif
 
 /* ---- partitions ----
@@ -39,6 +31,10 @@ static uint8_t taken[whole_pool];
 
 #if !defined(_WIN32)
 static void use_up_partitions(void) {
+    static flake_state state;
+    flake_state_options where = {0};
+    sno_snapshot pool = {0};
+    flake_why why;
     sno_gen shard;
     sno_id id = marker();
     script_at_ms(unit_start_ns(start) / ms_ns);
@@ -53,6 +49,9 @@ static void use_up_partitions(void) {
         CHECK_EQ(sno_init_shards(&shard, 1, NULL, NULL, NULL), FLAKE_EXHAUSTED);
     }
     CHECK_EQ(sno_try(&gen, a_meta, &id), FLAKE_INVALID);
+    where.path = "absent/snos";
+    CHECK_EQ(sno_state_open(&state, &where, NULL, &pool, &why), FLAKE_EXHAUSTED);
+    CHECK(strstr(why.text, "all partitions are used") != NULL);
 
     const sno_id after = sno_generate(a_meta);
     CHECK_EQ(sno_partition(after), sno_partition(before));
@@ -156,8 +155,7 @@ TEST(default_partitions_are_all_different) {
         CHECK_EQ(sno_partition(tried(&gen)), sno_gen_partition(&gen));
         CHECK_EQ(sno_init_shards(two, 2, NULL, NULL, NULL), FLAKE_OK);
         CHECK(!taken[sno_gen_partition(&two[0])]++);
-        CHECK_EQ(sno_gen_partition(&two[0]),
-                 sno_gen_partition(&two[1]));
+        CHECK_EQ(sno_gen_partition(&two[0]), sno_gen_partition(&two[1]));
     }
     CHECK(!taken[sno_partition(sno_generate(a_meta))]);
 }
@@ -189,90 +187,5 @@ TEST(generate_draws_from_one_generator) {
     CHECK_EQ(sno_i_own_tag() & 0xffff, sno_partition(before)); /* also by the longer way */
     CHECK_EQ(sno_i_own_tag() & 0xffff, sno_partition(before));
 }
-
-#if !defined(_WIN32)
-/* ---- fork ---- */
-
-/* Four relatives: a parent, his children and his grandchild. */
-enum { relatives = 4, family_ids = 4000 };
-
-typedef struct family {
-    sno_gen gen;
-    _Atomic(int64_t) now_ns;
-    _Atomic(int) begun;
-    sno_id ids[relatives][family_ids];
-} family;
-
-static family *kin;
-
-static int64_t kin_ns(void *user) {
-    (void)user;
-    return atomic_fetch_add(&kin->now_ns, 1000) + 1000;
-}
-
-static void draw_shared(size_t me) {
-    atomic_fetch_add(&kin->begun, 1);
-    for (size_t i = 0; i < family_ids; i++) kin->ids[me][i] = next_sno(&kin->gen, a_meta);
-}
-
-static void draw_generated(size_t me) {
-    for (size_t i = 0; i < family_ids; i++) kin->ids[me][i] = sno_generate(a_meta);
-}
-
-static void (*draw_as_kin)(size_t me);
-static void grandchild_draws(void) { draw_as_kin(3); }
-static void child_draws(void) {
-    const pid_t grandchild = begin_child(grandchild_draws);
-    draw_as_kin(2);
-    end_child(grandchild);
-}
-static void other_child_draws(void) { draw_as_kin(1); }
-
-static void all_kin_draw(void) {
-    const pid_t first = begin_child(other_child_draws), second = begin_child(child_draws);
-    draw_as_kin(0);
-    end_child(first);
-    end_child(second);
-}
-
-static void no_id_of_kin_is_zero_or_comes_twice(void) {
-    CHECK_EQ(count_duplicates(kin->ids[0], (size_t)relatives * family_ids), 0);
-    CHECK(!sno_is_zero(kin->ids[0][0]));
-}
-
-TEST(relatives_draw_from_one_generator_in_shared_memory) {
-    sno_snapshot s = pool_of(0, 511);
-    flake_options o = options_of();
-    begin(0, 0);
-    kin = (family *)shared_memory(sizeof *kin);
-    atomic_store(&kin->now_ns, unit_start_ns(start));
-    o.shared_memory = true;
-    o.clock.now_ns = kin_ns;
-    CHECK_EQ(sno_init(&kin->gen, &s, &o, NULL),
-             words_reach_other_processes ? FLAKE_OK : FLAKE_INVALID);
-    if (!words_reach_other_processes) return;
-    draw_as_kin = draw_shared;
-    all_kin_draw();
-    CHECK_EQ(atomic_load(&kin->begun), relatives);
-    no_id_of_kin_is_zero_or_comes_twice();
-    (void)munmap(kin, sizeof *kin);
-}
-
-TEST(relatives_generate_with_partitions_of_their_own) {
-    begin(0, 0);
-    kin = (family *)shared_memory(sizeof *kin);
-    (void)sno_generate(a_meta);
-    draw_as_kin = draw_generated;
-    all_kin_draw();
-    for (size_t a = 0; a < relatives; a++)
-        for (size_t b = 0; b < a; b++)
-            CHECK(sno_partition(kin->ids[a][0]) != sno_partition(kin->ids[b][0]));
-    for (size_t a = 0; a < relatives; a++)
-        CHECK_EQ(sno_partition(kin->ids[a][0]), sno_partition(kin->ids[a][family_ids - 1]));
-    no_id_of_kin_is_zero_or_comes_twice();
-    (void)munmap(kin, sizeof *kin);
-}
-
-#endif
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

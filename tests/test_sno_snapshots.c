@@ -85,54 +85,6 @@ static bool bring_to(int where) {
     }
 }
 
-static void run_on(sno_gen *g, int64_t clock_move, sno_id *ids, size_t n) {
-    script_now.now_ns += clock_move * unit_ns;
-    for (size_t i = 0; i < n; i++) {
-        ids[i] = new_id(g);
-        if (i % 5 == 4) script_now.now_ns -= unit_ns * 3;
-    }
-}
-
-TEST(a_restored_generator_goes_on_as_the_original_would) {
-    static const int64_t moves[] = {0, 1, 3, 1000, -1, -2, -7, -1000};
-    enum { n = 40 };
-    for (int where = 0; bring_to(where); where++)
-        for (size_t i = 0; i < sizeof moves / sizeof *moves; i++) {
-            sno_id original[n], restored[n];
-            (void)bring_to(where);
-            const sno_snapshot s = snapshot_of(&gen);
-            const script then = script_now;
-            run_on(&gen, moves[i], original, n);
-            script_now = then;
-            restore(&twin, s);
-            run_on(&twin, moves[i], restored, n);
-            CHECK(memcmp(original, restored, sizeof original) == 0);
-            const sno_snapshot a = snapshot_of(&gen), b = snapshot_of(&twin);
-            CHECK_EQ(a.drifts, b.drifts);
-        }
-}
-
-TEST(restored_in_the_past_it_rides_out_one_step_and_not_a_second) {
-    begin(0, 3);
-    draw(2);
-    sno_snapshot s = snapshot_of(&gen);
-    clock_to(start - 10);
-    restore(&gen, s);
-    CHECK_ID(new_id(&gen), start - 10, 1, 0);
-    CHECK_EQ(script_now.sleeps, 0);
-    CHECK_EQ(snapshot_of(&gen).wall_safe, start);
-
-    s = snapshot_of(&gen);
-    clock_to(start - 20);
-    restore(&gen, s);
-    CHECK_REFUSED(&gen, FLAKE_CLOCK_BACKWARDS);
-    CHECK_ID(CHECK_FREE_IN(&gen, 10 * unit_ns), start - 10, 1, 1);
-    clock_to(start - 20);
-    restore(&gen, s);
-    CHECK_ID(new_id(&gen), start - 10, 1, 1);
-    CHECK_EQ(script_now.slept_ns, 10 * unit_ns);
-}
-
 TEST(the_parity_of_the_drifts_is_the_tick) {
     sno_snapshot s = pool_of(0, 3);
     begin(0, 3);
@@ -155,49 +107,30 @@ TEST(shards_share_the_pool_and_each_number_comes_once_a_unit) {
     for (size_t n = 1; n <= 64; n++) {
         begin_shards(n, 1000, 1066);
         for (int64_t unit = start; unit < start + 3; unit++) {
-            uint32_t smallest = UINT32_MAX, largest = 0;
             clock_to(unit);
             got_n = 0;
             for (size_t i = 0; i < n; i++) {
-                sno_id id = marker();
+                sno_id id;
                 while (sno_try(&shards[i], a_meta, &id) == FLAKE_OK) keep(id);
                 const uint32_t cap = sno_cap(&shards[i]);
                 CHECK_EQ(sno_len(&shards[i]), cap);
                 CHECK_EQ(flake_retry_ns(&shards[i].gen), unit_ns);
-                if (cap < smallest) smallest = cap;
-                if (cap > largest) largest = cap;
+                CHECK(cap == 67 / n || cap == 67 / n + 1);
             }
             CHECK_EQ(got_n, 67);
-            CHECK(largest - smallest <= 1);
-            CHECK_EQ(count_duplicates(got, got_n), 0);
-            CHECK_ID(got[0], unit, 0, 1000);
-            CHECK_ID(got[66], unit, 0, 1066);
+            for (uint32_t k = 0; k < 67; k++) CHECK_ID(got[k], unit, 0, 1000 + k);
         }
     }
 }
 
-TEST(a_shard_rides_out_a_step_back) {
-    begin_shards(2, 0, 7);
-    CHECK_ID(next_sno(&shards[0], a_meta), start, 0, 0);
-    clock_to(start - 10);
-    CHECK_ID(next_sno(&shards[0], a_meta), start - 10, 1, 0);
-    CHECK_ID(next_sno(&shards[1], a_meta), start - 10, 0, 4); /* it has seen no step */
-    CHECK_EQ(snapshot_of(&shards[0]).drifts, 1);
-    CHECK_EQ(snapshot_of(&shards[0]).wall_safe, start);
-    clock_to(start - 20);
-    CHECK_REFUSED(&shards[0], FLAKE_CLOCK_BACKWARDS);
-    CHECK_EQ(flake_retry_ns(&shards[0].gen), 10 * unit_ns);
-    CHECK_ID(next_sno(&shards[1], a_meta), start - 20, 1, 4);
-    CHECK_ID(next_sno(&shards[0], a_meta), start - 10, 1, 1);
-    CHECK_EQ(script_now.slept_ns, 10 * unit_ns);
-}
-
-TEST(a_shard_gives_back_when_the_clock_steps_back_in_its_sleep) {
-    begin_shards(2, 0, 7);
-    for (int i = 0; i < 4; i++) (void)next_sno(&shards[1], a_meta);
-    script_now.jump_to_ns = unit_start_ns(start - 100);
-    CHECK_ID(next_sno(&shards[1], a_meta), start - 100, 1, 4);
-    CHECK_EQ(snapshot_of(&shards[1]).wall_safe, start);
+TEST(shards_are_at_most_as_many_as_the_pools_numbers) {
+    const flake_options o = options_of();
+    sno_snapshot s = pool_of(100, 103);
+    CHECK_EQ(sno_init_shards(shards, 5, &s, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_init_shards(shards, 4, &s, &o, NULL), FLAKE_OK);
+    s = pool_of(0, 3); /* a snapshot of the number 0 alone would have the whole pool's bounds */
+    CHECK_EQ(sno_init_shards(shards, 4, &s, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_init_shards(shards, 3, &s, &o, NULL), FLAKE_OK);
 }
 
 TEST(shards_of_a_snapshot_do_not_repeat_its_ids) {
@@ -224,8 +157,7 @@ TEST(shards_of_a_snapshot_do_not_repeat_its_ids) {
     s.sequence = 16 + 16 + 2; /* a queue into the second unit to come */
     CHECK_EQ(sno_init_shards(shards, 3, &s, &o, NULL), FLAKE_OK);
     clock_to(start);
-    for (size_t i = 0; i < 3; i++)
-        CHECK_EQ(sno_units(next_sno(&shards[i], a_meta)), start + 3);
+    for (size_t i = 0; i < 3; i++) CHECK_EQ(sno_units(next_sno(&shards[i], a_meta)), start + 3);
 }
 
 /* A queue in the last unit reaches past it, but no id is of a later unit. */
@@ -250,42 +182,86 @@ TEST(a_snapshot_taken_at_the_end_of_time_is_accepted) {
     CHECK_REFUSED(&twin, FLAKE_TIME_RANGE);
 }
 
+static void draw_some(uint64_t *random, size_t n) {
+    for (int i = 0; i < 60; i++) {
+        sno_id id;
+        if (random_below(random, 4) == 0)
+            script_now.now_ns += ((int64_t)random_below(random, 24) - 9) * unit_ns;
+        if (sno_try(&shards[random_below(random, n)], a_meta, &id) == FLAKE_OK) keep(id);
+    }
+}
+
+/* From a snapshot of them all, wherever clock and ticks are. */
+TEST(shards_made_again_repeat_nothing) {
+    for (uint64_t seed = 1; seed <= 300 && !check_failures; seed++) {
+        uint64_t random = seed * 0x9e3779b97f4a7c15;
+        sno_snapshot s = pool_of(0, (uint16_t)(9 + random_below(&random, 10)));
+        const flake_options o = options_of();
+        const size_t n = 1 + (size_t)random_below(&random, 5);
+        begin(0, 0);
+        CHECK_EQ(sno_init_shards(shards, n, &s, &o, NULL), FLAKE_OK);
+        for (int restart = 0; restart < 5; restart++) {
+            draw_some(&random, n);
+            CHECK_EQ(sno_shards_snapshot(shards, n, &s), FLAKE_OK);
+            CHECK_EQ(s.partition, a_partition);
+            CHECK_EQ(sno_init_shards(shards, n, &s, &o, NULL), FLAKE_OK);
+        }
+        CHECK(got_n > 10);
+        CHECK_EQ(count_duplicates(got, got_n), 0);
+    }
+}
+
+/* The last number of the newest unit, whatever the shards have drawn of it. */
+TEST(a_snapshot_of_shards_says_that_all_is_drawn) {
+    sno_snapshot s;
+    const flake_options o = options_of();
+    begin_shards(4, 10, 29);
+    CHECK_ID(new_id(&shards[1]), start, 0, 15);
+    clock_to(start + 1);
+    CHECK_ID(new_id(&shards[2]), start + 1, 0, 20);
+    CHECK_EQ(sno_shards_snapshot(shards, 0, &s), FLAKE_INVALID);
+    CHECK_EQ(sno_shards_snapshot(shards, 4, &s), FLAKE_OK);
+    CHECK(s.partition == a_partition && s.sequence_min == 10 && s.sequence_max == 29);
+    CHECK(s.sequence == 29 && s.wall_hi == start + 1 && s.wall_safe == start + 1);
+    CHECK_EQ(sno_init_shards(shards, 4, &s, &o, NULL), FLAKE_OK);
+    CHECK_REFUSED(&shards[0], FLAKE_AGAIN); /* of any shard */
+    CHECK_REFUSED(&shards[2], FLAKE_AGAIN);
+    clock_to(start + 2);
+    for (uint32_t i = 0; i < 4; i++) CHECK_ID(new_id(&shards[i]), start + 2, 0, 10 + 5 * i);
+}
+
 /* ---- two callers at once ----
  *
  * One draws, and between any two of his steps another does his whole call, or moves the clock and
  * calls.
  */
 
-static void call_new(void) { keep(new_id(&gen)); }
-static void call_try(void) {
-    sno_id id;
-    if (sno_try(&gen, a_meta, &id) == FLAKE_OK) keep(id);
-}
-static void call_try_at(void) {
-    sno_id id;
-    if (sno_try_at(&gen, a_meta, script_now.now_ns / ms_ns, &id) == FLAKE_OK) keep(id);
-}
-static void call_new_n(void) {
-    sno_id ids[6];
-    CHECK_EQ(sno_next_n(&gen, a_meta, ids, 6), FLAKE_OK);
-    keep_all(ids, 6);
-}
-static void call_try_n(void) {
-    sno_id ids[3];
-    keep_all(ids, tried_n(&gen, a_meta, ids, 3));
-}
-
 static sno_snapshot shot;
 static size_t shot_after; /* ids that were there when it was begun */
-static void call_snapshot(void) {
-    const size_t before = got_n;
-    shot = snapshot_of(&gen);
-    shot_after = before;
-}
 
-static void (*const calls[])(void) = {call_new,   call_try,   call_try_at,
-                                      call_new_n, call_try_n, call_snapshot};
-enum { call_kinds = sizeof calls / sizeof *calls };
+enum { call_kinds = 6 };
+static void call_by(size_t kind) {
+    sno_id ids[6];
+    size_t n = got_n;
+    switch (kind) {
+    case 0: keep(new_id(&gen)); break;
+    case 1:
+        if (sno_try(&gen, a_meta, ids) == FLAKE_OK) keep(ids[0]);
+        break;
+    case 2:
+        if (sno_try_at(&gen, a_meta, script_now.now_ns / ms_ns, ids) == FLAKE_OK) keep(ids[0]);
+        break;
+    case 3:
+        CHECK_EQ(sno_next_n(&gen, a_meta, ids, 6), FLAKE_OK);
+        keep_all(ids, 6);
+        break;
+    case 4:
+        n = tried_n(&gen, a_meta, ids, 3);
+        keep_all(ids, n);
+        break;
+    default: shot = snapshot_of(&gen); shot_after = n;
+    }
+}
 
 static const int64_t moves_before[] = {0, 1, -1, -10}, moves_after[] = {0, 2, -3};
 enum { before_kinds = 4, after_kinds = 3 };
@@ -294,7 +270,7 @@ static struct { size_t call, before, after; } meanwhile;
 
 static void act_meanwhile(void) {
     script_now.now_ns += moves_before[meanwhile.before] * unit_ns;
-    calls[meanwhile.call]();
+    call_by(meanwhile.call);
     script_now.now_ns += moves_after[meanwhile.after] * unit_ns;
 }
 
@@ -323,10 +299,10 @@ static int two_callers(int where, size_t call) {
         shot_after = got_n;
         others_after = at;
         others = act_meanwhile;
-        calls[call]();
+        call_by(call);
         const bool over = others != NULL;
         others = NULL;
-        calls[call_kinds - 1 - call % 2]();
+        call_by(call_kinds - 1 - call % 2);
         CHECK_EQ(ids_that_a_restored_one_repeats(&shot, shot_after), 0);
         const sno_snapshot last = snapshot_of(&gen);
         CHECK(shot.drifts <= last.drifts);

@@ -10,12 +10,6 @@
 #include "warp.h"
 #include "options.h"
 
-#ifdef TEST_SMALL
-enum { small = 1 };
-#else
-enum { small = 0 };
-#endif
-
 enum { most_threads = 64, most_batch = 4096, stock_size = 50, handler_room = 1 << 14 };
 
 /* ---- what a thread was given ---- */
@@ -105,7 +99,8 @@ static const uint64_t wide_worker = 0x9ba1a5c50962;
 static flake_status narrow(flake_status status, flake128 id, uint64_t *out) {
     flake_parts parts;
     if (status != FLAKE_OK) return status;
-    if (flake128_decompose(&flake_layout_boundary, &id, &parts) != FLAKE_OK || parts.node != wide_worker)
+    if (flake128_decompose(&flake_layout_boundary, &id, &parts) != FLAKE_OK ||
+        parts.node != wide_worker)
         return FLAKE_INVALID;
     *out = (uint64_t)parts.unix_ms << 16 | parts.seq;
     return FLAKE_OK;
@@ -269,10 +264,11 @@ typedef struct asker {
     size_t asked, wrong;
 } asker;
 
-/* A place in absolute terms; it only grows, so one of a torn snapshot would fall now and then. */
+/* A place in absolute terms; it only grows, so one of a torn snapshot would fall now and then. That of lanes
+ * is behind the newest unit: what is given back, by waiters, would fall. */
 static size_t ask(const plan *p, flake_gen *g, uint64_t *newest) {
     const flake_options *o = flake_gen_options(g);
-    const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
+    const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1, given = atomic_load(&newest_unit);
     const int64_t max_ns = (o->max_wait_ms + o->max_ahead_ms) * 1000000 + 1000000000;
     flake_snapshot s = {0};
     flake_stats stats;
@@ -280,6 +276,7 @@ static size_t ask(const plan *p, flake_gen *g, uint64_t *newest) {
     const uint64_t place =
         (uint64_t)(s.unix_ms - o->layout.epoch_ms) / o->layout.unit_ms * cap + s.count;
     wrong += !p->may_refuse && place < *newest;
+    wrong += g == &lanes && given && place < (given + 1) * cap;
     *newest = place;
     wrong += s.seq_min != o->seq_min || s.seq_max != o->seq_max || s.node != o->node;
     wrong += flake_available(g) > cap * (uint64_t)(o->max_ahead_ms + 1);
@@ -290,29 +287,12 @@ static size_t ask(const plan *p, flake_gen *g, uint64_t *newest) {
     return wrong;
 }
 
-/* The newest unit never falls, and is one that an id may be of. */
-static size_t ask_lanes(uint64_t *newest) {
-    flake_snapshot s = {0};
-    flake_stats stats;
-    const uint64_t given = atomic_load(&newest_unit);
-    size_t wrong = flake_snapshot_take(&lanes, &s) != FLAKE_OK;
-    const uint64_t begun = s.count / ((uint64_t)s.seq_max - s.seq_min + 1);
-    const uint64_t unit = (uint64_t)(s.unix_ms - s.epoch_ms) / s.unit_ms + begun - 1;
-    wrong += unit < *newest || unit < given; /* what is given back, by waiters, would fall */
-    *newest = unit;
-    wrong += flake_available(&lanes) > (uint64_t)s.seq_max - s.seq_min + 1;
-    wrong += flake_retry_ns(&lanes) < 0;
-    flake_stats_get(&lanes, &stats);
-    return wrong;
-}
-
 static void *ask_on(void *at) {
     asker *a = (asker *)at;
-    uint64_t unit = 0;
-    uint64_t newest[most_threads + 1] = {0};
+    uint64_t newest[most_threads + 2] = {0};
     do {
         a->wrong += ask(a->p, &gen, &newest[most_threads]);
-        if (has_lanes(a->p)) a->wrong += ask_lanes(&unit);
+        if (has_lanes(a->p)) a->wrong += ask(a->p, &lanes, &newest[most_threads + 1]);
         for (unsigned i = 0; i < a->p->shards && !has_lanes(a->p); i++)
             a->wrong += ask(a->p, &shards[i], &newest[i]);
         a->asked++;
@@ -329,10 +309,15 @@ static void run(plan *p) {
     CHECK_EQ(flake_init(&gen, &p->options, NULL), FLAKE_OK);
     CHECK_EQ(flake_init(&wide, &wide_options, NULL), FLAKE_OK);
     if (has_lanes(p)) {
-        CHECK_EQ(flake_init(&lanes, with_lanes(&p->options, LAST_OF(lane_array, p->shards), p->shards), NULL),
+        CHECK_EQ(flake_init(&lanes,
+                            with_lanes(&p->options, LAST_OF(lane_array, p->shards), p->shards),
+                            NULL),
                  FLAKE_OK);
-        CHECK_EQ(flake_init(&wide_lanes, with_lanes(&wide_options, LAST_OF(wide_lane_array, p->shards), p->shards), NULL),
-                 FLAKE_OK);
+        CHECK_EQ(
+            flake_init(&wide_lanes,
+                       with_lanes(&wide_options, LAST_OF(wide_lane_array, p->shards), p->shards),
+                       NULL),
+            FLAKE_OK);
         atomic_store(&newest_unit, 0);
     } else if (p->shards)
         CHECK_EQ(flake_init_shards(shards, p->shards, &p->options, NULL), FLAKE_OK);
@@ -522,9 +507,7 @@ TEST(shared_generator_batches) { draw_each_way(SHARED, step_next_n, 0); }
 TEST(shared_generator_prefetch) { draw_each_way(SHARED, step_prefetch, 0); }
 TEST(shared_generator_all_calls_mixed) { draw_each_way(SHARED, step_mixed, 0); }
 TEST(a_shard_for_each_thread_singles) { draw_each_way(SHARDED, step_next, 0); }
-TEST(a_shard_for_each_thread_all_calls_mixed) {
-    draw_each_way(SHARDED, step_mixed, 0);
-}
+TEST(a_shard_for_each_thread_all_calls_mixed) { draw_each_way(SHARDED, step_mixed, 0); }
 TEST(lanes_singles) { draw_each_way(LANED, step_next, 0); }
 TEST(lanes_tries) { draw_each_way(LANED, step_try, 0); }
 TEST(lanes_batches) { draw_each_way(LANED, step_next_n, 0); }
@@ -547,12 +530,6 @@ TEST(ids_may_run_ahead_of_the_clock_by_max_ahead) {
     }
 }
 
-/* As many threads as the queue gets, for a while. */
-static void saturate(plan *p) {
-    run(p);
-    CHECK(judge(p) > 0);
-}
-
 static plan saturation_of(void (*step)(worker *), unsigned threads) {
     plan p = plan_of(SHARED, step, threads);
     p.ms = 200;
@@ -563,44 +540,34 @@ static plan saturation_of(void (*step)(worker *), unsigned threads) {
     return p;
 }
 
+/* With a place a unit for each thread the queue alone decides. */
 TEST(a_saturated_generator_repeats_no_id) {
-    for (unsigned i = 0; i < crowd_sizes; i++) {
-        plan p = saturation_of(step_next, crowds[i]);
-        saturate(&p);
-    }
-}
-
-/* One place a unit for each thread: here the queue alone decides. */
-TEST(nor_does_one_with_a_place_for_each_thread) {
-    plan p = saturation_of(step_next, most_threads);
-    p.options.seq_max = most_threads - 1;
-    saturate(&p);
-}
-
-TEST(nor_does_one_with_the_coarse_clock) {
-    plan p = saturation_of(step_next, 8);
-    p.options.clock.kind = FLAKE_CLOCK_COARSE;
-    saturate(&p);
-}
-
-TEST(nor_does_one_with_the_fast_clock) {
-    plan p = saturation_of(step_next, 8);
-    p.options.clock.kind = FLAKE_CLOCK_FAST;
-    saturate(&p);
-}
-
-TEST(nor_does_one_that_gives_batches) {
-    plan p = saturation_of(step_next_n, 8);
-    saturate(&p);
-}
-
-TEST(nor_do_saturated_lanes) {
-    for (unsigned i = 0; i < crowd_sizes; i++) {
-        plan p = saturation_of(i & 1 ? step_mixed : step_next, crowds[i]);
-        p.way = LANED;
-        p.shards = 4;
-        p.askers = 1;
-        saturate(&p);
+    static const struct {
+        face way;
+        void (*step)(worker *);
+        unsigned threads;
+        uint32_t seq_max;
+        int kind;
+    } rows[] = {{SHARED, step_next, 1, 0, FLAKE_CLOCK_EXACT},
+                {SHARED, step_next, 2, 0, FLAKE_CLOCK_EXACT},
+                {SHARED, step_next, 8, 0, FLAKE_CLOCK_EXACT},
+                {SHARED, step_next, most_threads, 0, FLAKE_CLOCK_EXACT},
+                {SHARED, step_next, most_threads, most_threads - 1, FLAKE_CLOCK_EXACT},
+                {SHARED, step_next, 8, 0, FLAKE_CLOCK_COARSE},
+                {SHARED, step_next, 8, 0, FLAKE_CLOCK_FAST},
+                {SHARED, step_next_n, 8, 0, FLAKE_CLOCK_EXACT},
+                {LANED, step_next, 1, 0, FLAKE_CLOCK_EXACT},
+                {LANED, step_mixed, 2, 0, FLAKE_CLOCK_EXACT},
+                {LANED, step_next, 8, 0, FLAKE_CLOCK_EXACT},
+                {LANED, step_mixed, most_threads, 0, FLAKE_CLOCK_EXACT}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        plan p = saturation_of(rows[i].step, rows[i].threads);
+        p.way = rows[i].way;
+        if (p.way == LANED) p.shards = 4, p.askers = 1;
+        if (rows[i].seq_max) p.options.seq_max = rows[i].seq_max;
+        p.options.clock.kind = rows[i].kind;
+        run(&p);
+        CHECK(judge(&p) > 0);
     }
 }
 
@@ -617,83 +584,59 @@ TEST(questions_beside_the_drawing_are_answered_and_change_nothing) {
 
 /* ---- units that pass in microseconds ---- */
 
-static void draw_warped(plan *p, unsigned seq_bits, int64_t times, uint64_t step_every) {
-    p->options.layout = flake_layout_of(40, 4, seq_bits, 1577836800000);
-    p->options.clock = warp_start(times, 1, step_every, 4000000);
-    p->ms = small ? 40 : 80;
-    p->batch = 40;
-    run(p);
-    (void)judge(p);
-    warp_end();
-}
+/* A clock that runs fast, also put back thousands of times a second: with an hour of patience each that waits
+ * gets its id. With little patience places are given back all the time, while others draw: with few numbers
+ * a unit, drawn one by one, and with so many that the first to come late finds others behind it. */
+static const struct {
+    face way;
+    bool both; /* step_next, too, not step_mixed alone */
+    unsigned seq_bits;
+    uint32_t seq_max;
+    int64_t times;
+    uint64_t step_every;
+    int64_t max_ahead_ms, max_wait_ms;
+} warps[] = {{SHARED, true, 0, 0, 1000, 0, 0, 0},
+             {SHARED, true, 1, 0, 1000, 0, 0, 0},
+             {SHARED, true, 4, 0, 1000, 0, 0, 0},
+             {SHARED, true, 12, 0, 100, 0, 0, 0},
+             {SHARDED, false, 4, 0, 1000, 0, 0, 0},
+             {LANED, false, 4, 15, 1000, 0, 0, 0},
+             {WIDE_LANED, false, 4, 15, 1000, 0, 0, 0},
+             {SHARED, false, 4, 15, 1000, 0, 20, 0}, /* ahead of the clock */
+             {WIDES, false, 4, 15, 20, 0, 20, 0},
+             {SHARED, true, 0, 0, 1000, 200, 0, 3600000},
+             {SHARED, true, 4, 0, 1000, 200, 0, 3600000},
+             {SHARED, true, 12, 0, 1000, 200, 0, 3600000},
+             {SHARED, false, 4, 0, 1000, 200, 20, 0},
+             {SHARDED, false, 4, 0, 1000, 200, 0, 0},
+             {LANED, false, 4, 15, 1000, 200, 0, 0},
+             {WIDE_LANED, false, 4, 15, 1000, 200, 0, 0},
+             {LANED, false, 4, 15, 100, 200, 20, 0},
+             {WIDE_LANED, false, 4, 15, 100, 200, 20, 0},
+             {SHARED, true, 4, 0, 300, 20, 0, 20},
+             {SHARED, true, 4, 0, 300, 20, 0, 4},
+             {SHARED, true, 8, 0, 200, 500, 0, 20},
+             {SHARED, true, 8, 0, 200, 500, 0, 4}};
 
-TEST(units_of_a_microsecond) {
-    static const unsigned seq_bits[] = {0, 1, 4, 12};
-    for (unsigned i = 0; i < 8; i++) {
-        plan p = plan_of(SHARED, i & 4 ? step_mixed : step_next, 8);
-        p.askers = 1;
-        draw_warped(&p, seq_bits[i % 4], i % 4 == 3 ? 100 : 1000, 0);
-    }
-}
-
-TEST(short_units_run_ahead) {
-    for (unsigned i = 0; i < 2; i++) {
-        plan p = plan_of(i ? WIDES : SHARED, step_mixed, 8);
-        p.options.max_ahead_ms = 20;
-        p.options.seq_max = 15;
-        draw_warped(&p, 4, i ? 20 : 1000, 0);
-    }
-}
-
-TEST(units_of_a_microsecond_for_shards) {
-    plan p = plan_of(SHARDED, step_mixed, 8);
-    draw_warped(&p, 4, 1000, 0);
-}
-
-/* An hour of patience: whoever waits gets his id, however often the clock is put back meanwhile. */
-TEST(a_clock_put_back_thousands_of_times_a_second) {
-    static const unsigned seq_bits[] = {0, 4, 12};
-    for (unsigned i = 0; i < 6; i++) {
-        plan p = plan_of(SHARED, i & 1 ? step_mixed : step_next, 8);
-        p.options.max_wait_ms = 3600000;
-        p.may_refuse = p.step == step_mixed;
-        draw_warped(&p, seq_bits[i / 2], 1000, 200);
-    }
-}
-
-TEST(units_of_a_microsecond_for_lanes) {
-    for (unsigned i = 0; i < 6; i++) {
-        plan p = plan_of(i & 1 ? WIDE_LANED : LANED, step_mixed, 8);
-        p.shards = 3;
-        p.options.seq_max = 15;
-        p.may_refuse = i >= 2;
-        p.options.max_ahead_ms = i >= 4 ? 20 : 0;
-        draw_warped(&p, 4, i >= 4 ? 100 : 1000, i >= 2 ? 200 : 0);
-    }
-}
-
-TEST(a_clock_put_back_while_ids_run_ahead) {
-    plan p = plan_of(SHARED, step_mixed, 8);
-    p.options.max_ahead_ms = 20;
-    p.may_refuse = true;
-    draw_warped(&p, 4, 1000, 200);
-}
-
-TEST(a_clock_put_back_under_shards) {
-    plan p = plan_of(SHARDED, step_mixed, 8);
-    p.may_refuse = true;
-    draw_warped(&p, 4, 1000, 200);
-}
-
-/* So little patience that places are given back all the time, while others draw: with few numbers a
- * unit, drawn one by one, and with so many that the first to come late finds others behind him. */
-TEST(waiters_that_give_up_and_a_clock_put_back) {
-    for (unsigned i = 0; i < 8; i++) {
-        plan p = plan_of(SHARED, i & 1 ? step_mixed : step_next, 8);
-        p.options.max_wait_ms = i & 2 ? 4 : 20;
-        p.may_refuse = true;
-        if (i & 4) draw_warped(&p, 8, 200, 500);
-        else draw_warped(&p, 4, 300, 20);
+TEST(units_of_a_microsecond_on_a_clock_that_is_put_back) {
+    for (size_t i = 0; i < 2 * sizeof warps / sizeof *warps && !check_failures; i++) {
+        const bool is_mixed = i % 2, is_patient = warps[i / 2].max_wait_ms > 1000;
+        plan p = plan_of(warps[i / 2].way, is_mixed ? step_mixed : step_next, 8);
+        if (!is_mixed && !warps[i / 2].both) continue;
+        if (has_lanes(&p)) p.shards = 3;
+        p.options.layout = flake_layout_of(40, 4, warps[i / 2].seq_bits, 1577836800000);
+        p.options.seq_max = warps[i / 2].seq_max;
+        p.options.clock = warp_start(warps[i / 2].times, 1, warps[i / 2].step_every, 4000000);
+        p.options.max_ahead_ms = warps[i / 2].max_ahead_ms;
+        p.options.max_wait_ms = warps[i / 2].max_wait_ms;
+        p.may_refuse = warped.step_every && (is_mixed || !is_patient);
+        p.askers = p.way == SHARED && !warped.step_every;
+        p.ms = small ? 40 : 80;
+        p.batch = 40;
+        run(&p);
+        (void)judge(&p);
+        warp_end();
+        if (check_failures) printf("  row %zu\n", i);
     }
 }
 
@@ -727,7 +670,8 @@ TEST(signals_each_ms_change_nothing) {
     for (unsigned i = 0; i < 2; i++) {
         plan p = saturation_of(i ? step_next_n : step_next, 8);
         p.interrupt = true;
-        saturate(&p);
+        run(&p);
+        CHECK(judge(&p) > 0);
     }
     plan p = plan_of(SHARED, step_mixed, 8);
     p.ids = small ? 20000 : 400000;
@@ -750,54 +694,6 @@ TEST(a_signal_handler_may_draw_too) {
     }
 }
 
-static _Atomic(int64_t) put_back_ns;
-
-static int64_t read_put_back(void *user) {
-    (void)user;
-    return clock_ns(CLOCK_REALTIME) - atomic_load(&put_back_ns);
-}
-
-typedef struct waiter {
-    flake_status status;
-    uint64_t id;
-    int64_t served_ms; /* on the clock that was put back */
-} waiter;
-
-static void *wait_for_one(void *at) {
-    waiter *w = (waiter *)at;
-    w->status = flake_next(&gen, &w->id);
-    w->served_ms = read_put_back(NULL) / 1000000;
-    atomic_store(&running, 0);
-    return NULL;
-}
-
-/* The clock is put back by 100 ms before the wait, and by as much again during it: well within
- * max_wait_ms, which is 1,000. */
-TEST(signals_do_not_use_up_the_patience_of_a_waiter) {
-    flake_options options = {0};
-    pthread_t thread;
-    uint64_t before = 0;
-    waiter w = {FLAKE_INVALID, 0, 0};
-    flake_parts parts = {INT64_MAX, 0, 0};
-    handle_signals();
-    options.clock.now_ns = read_put_back;
-    atomic_store(&put_back_ns, 0);
-    CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_OK);
-    CHECK_EQ(flake_next(&gen, &before), FLAKE_OK);
-    atomic_store(&put_back_ns, 100000000);
-    atomic_store(&running, 1);
-    if (pthread_create(&thread, NULL, wait_for_one, &w)) abort();
-    for (int i = 0; atomic_load(&running); i++) {
-        flake_i_system_sleep(1000000);
-        if (i == 10) atomic_store(&put_back_ns, 200000000);
-        (void)pthread_kill(thread, SIGALRM);
-    }
-    (void)pthread_join(thread, NULL);
-    CHECK_EQ(w.status, FLAKE_OK);
-    CHECK(w.id > before);
-    CHECK_EQ(flake_decompose(&flake_gen_options(&gen)->layout, w.id, &parts), FLAKE_OK);
-    CHECK(parts.unix_ms <= w.served_ms);
-}
 #endif
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

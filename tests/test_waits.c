@@ -69,12 +69,9 @@ static flake_status gate_says(void *user, int64_t until_ns) {
     return FLAKE_AGAIN;
 }
 
-static bool single_thread;
-
 static flake_options options_of(bool with_ring) {
     flake_options o = options_of_flake(0, 1, 1, odd_clock, NULL); /* one ID a ms */
     o.max_wait_ms = patience_ms;
-    o.single_thread = single_thread;
     CHECK_EQ(flake_ring_init(&ring, ring_slots, 8), FLAKE_OK);
     if (with_ring) o.overflow = &ring;
     return o;
@@ -85,99 +82,56 @@ static void no_sleep_yet(void) {
     atomic_store(&our->slept_ns, 0);
 }
 
-static void use_up_the_unit(bool with_ring) {
-    const flake_options o = options_of(with_ring);
-    uint64_t id;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    (void)!flake_try(&gen, &id);
-    no_sleep_yet();
-}
+enum { NEXT, SHARD, WIDE, LATE, GATE, SNO, BLOCKED, waits_count };
+static const char *const waits[] = {"next", "shard", "wide", "late", "gate", "sno", "blocked sno"};
 
-static void wait_next(bool with_ring) {
-    uint64_t id;
-    use_up_the_unit(with_ring);
-    (void)!flake_next(&gen, &id);
-}
-
-static void wait_shard(bool with_ring) {
-    single_thread = true;
-    wait_next(with_ring);
-    single_thread = false;
-}
-
-static void wait_wide(bool with_ring) {
+/* The unit's one ID is drawn, or a gate is asked before the first. */
+static void wait_for_one(unsigned kind, bool with_ring) {
     flake_options o = options_of(with_ring);
-    flake128 id;
-    o.layout = flake_layout_boundary;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    (void)!flake128_try(&gen, &id);
-    no_sleep_yet();
-    (void)!flake128_next(&gen, &id);
-}
-
-static void wait_late(bool with_ring) {
     flake_i_ticket ticket;
-    use_up_the_unit(with_ring);
-    const int64_t now_ns = atomic_load(&our->now_ns);
-    const uint64_t word = atomic_fetch_add(&gen.engine.word, 1u);
-    (void)flake_i_draw_slow(&gen.engine, FLAKE_I_WAIT | FLAKE_I_OVERSHOT, word, now_ns, 1, &ticket);
-}
-
-static void wait_gate(bool with_ring) {
-    flake_options o = options_of(with_ring);
     uint64_t id;
-    o.gate.admit = gate_says;
+    flake128 wide;
+    o.single_thread = kind == SHARD;
+    if (kind == WIDE) o.layout = flake_layout_boundary;
+    if (kind == GATE) o.gate.admit = gate_says;
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    if (kind != GATE) (void)!(kind == WIDE ? flake128_try(&gen, &wide) : flake_try(&gen, &id));
     no_sleep_yet();
-    (void)!flake_next(&gen, &id);
+    if (kind == LATE) {
+        const int64_t now_ns = atomic_load(&our->now_ns);
+        const uint64_t word = atomic_fetch_add(&gen.engine.word, 1u);
+        (void)flake_i_draw_slow(&gen.engine, FLAKE_I_WAIT | FLAKE_I_OVERSHOT, word, now_ns, 1,
+                                &ticket);
+    } else (void)!(kind == WIDE ? flake128_next(&gen, &wide) : flake_next(&gen, &id));
 }
 
-static void make_sno(bool with_ring) {
+/* Its 4 numbers are drawn; or both ticks have used the time. */
+static void wait_for_sno(bool is_blocked, bool with_ring) {
     const sno_snapshot pool = pool_of_numbers(1, 0, 3); /* the least */
-    flake_options o = options_of_sno(odd_clock, NULL);
-    o.max_wait_ms = patience_ms;
-    CHECK_EQ(flake_ring_init(&ring, ring_slots, 8), FLAKE_OK);
-    if (with_ring) o.overflow = &ring;
-    CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
-}
-
-static void wait_sno(bool with_ring) {
+    flake_options o = options_of(with_ring);
     sno_id ids[4];
-    make_sno(with_ring);
-    (void)tried_n(&sno, 0, ids, 4);
-    no_sleep_yet();
-    (void)next_sno(&sno, 0);
-}
-
-/* Both ticks have used the time. */
-static void wait_blocked(bool with_ring) {
-    sno_id id;
     const int64_t now_ns = atomic_load(&our->now_ns), back_ns = goes_back_ns;
-    goes_back_ns = 0;
-    make_sno(with_ring);
-    CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_OK);
-    atomic_store(&our->now_ns, now_ns - 100 * a_ms);
-    CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_OK);
-    atomic_store(&our->now_ns, now_ns - 200 * a_ms);
-    CHECK_EQ(sno_try(&sno, 0, &id), FLAKE_CLOCK_BACKWARDS);
-    atomic_store(&our->now_ns, now_ns - 102 * a_ms); /* not much to wait for */
-    goes_back_ns = back_ns;
+    memset(&o.layout, 0, sizeof o.layout);
+    o.seq_min = o.seq_max = 0;
+    if (is_blocked) goes_back_ns = 0;
+    CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
+    if (is_blocked) {
+        CHECK_EQ(sno_try(&sno, 0, ids), FLAKE_OK);
+        atomic_store(&our->now_ns, now_ns - 100 * a_ms);
+        CHECK_EQ(sno_try(&sno, 0, ids), FLAKE_OK);
+        atomic_store(&our->now_ns, now_ns - 200 * a_ms);
+        CHECK_EQ(sno_try(&sno, 0, ids), FLAKE_CLOCK_BACKWARDS);
+        atomic_store(&our->now_ns, now_ns - 102 * a_ms); /* not much to wait for */
+        goes_back_ns = back_ns;
+    } else (void)tried_n(&sno, 0, ids, 4);
     no_sleep_yet();
     (void)next_sno(&sno, 0);
 }
-
-static const struct wait {
-    const char *name;
-    void (*run)(bool with_ring);
-} waits[] = {{"next", wait_next},          {"shard", wait_shard}, {"wide", wait_wide},
-             {"late", wait_late},          {"gate", wait_gate},   {"sno", wait_sno},
-             {"blocked sno", wait_blocked}};
-static const size_t waits_count = sizeof waits / sizeof *waits;
 
 TEST(no_wait_outlasts_its_patience) {
     static const int64_t starts_ns[] = {1, 1000, 49999, 50001, 500000, 999999};
     const int64_t most_ns = patience_ms * a_ms;
-    for (size_t w = 0; w < waits_count; w++)
+    for (unsigned w = 0; w < waits_count; w++)
         for (size_t c = 0; c < clockworks_count; c++)
             for (size_t s = 0; s < sizeof starts_ns / sizeof *starts_ns; s++)
                 for (int with_ring = 0; with_ring < 2; with_ring++) {
@@ -187,7 +141,8 @@ TEST(no_wait_outlasts_its_patience) {
                     atomic_store(&our->now_ns, (start_ms + 4) * a_ms - until_due_ns);
                     goes_back_ns = clockworks[c].back_ns;
                     on_sleep = clockworks[c].sleep;
-                    waits[w].run(with_ring);
+                    if (w < SNO) wait_for_one(w, with_ring);
+                    else wait_for_sno(w == BLOCKED, with_ring);
                     const int64_t slept_ns = atomic_load(&our->slept_ns);
                     const unsigned sleeps = atomic_load(&our->sleeps);
                     CHECK(slept_ns <= most_ns);
@@ -195,7 +150,7 @@ TEST(no_wait_outlasts_its_patience) {
                     if (!check_failures) continue;
                     printf(
                         "  %s, the clock %s, from %d ns before a unit, ring %d: %u sleeps, %d us\n",
-                        waits[w].name, clockworks[c].name, (int)until_due_ns, with_ring, sleeps,
+                        waits[w], clockworks[c].name, (int)until_due_ns, with_ring, sleeps,
                         (int)(slept_ns / 1000));
                     return;
                 }

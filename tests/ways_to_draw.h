@@ -157,6 +157,7 @@ typedef struct ways_setup {
     bool again; /* by reinit */
     flake_state *flake, *wide;
     flake_state *sno, *sno_shards;
+    flake_gate gate;
 } ways_setup;
 
 static inline uint16_t ways_partition(unsigned who, unsigned family) {
@@ -167,6 +168,7 @@ static inline flake_options ways_flake_options(const ways_setup *w, uint32_t seq
                                                uint32_t seq_max) {
     flake_options o = options_of_flake(w->who + 1, seq_min, seq_max, scene_clock, NULL);
     o.state = w->flake;
+    o.gate = w->gate;
     return o;
 }
 
@@ -178,8 +180,9 @@ static inline flake_options ways_wide_options(const ways_setup *w) {
     return o;
 }
 
-static inline flake_options ways_sno_options(void) {
+static inline flake_options ways_sno_options(const ways_setup *w) {
     flake_options o = options_of_sno(scene_clock, NULL);
+    o.gate = w->gate;
     o.max_wait_ms = 1000;
     return o;
 }
@@ -210,7 +213,7 @@ static inline unsigned ways_make_lanes(const ways_setup *w) {
     const flake_options f = way_lanes_of(ways_flake_options(w, 300, 399), ways.lane);
     flake_options wide = way_lanes_of(ways_wide_options(w), ways.wide_lane);
     const sno_snapshot pool = ways_pool(w->who, FAMILY_SNO_LANES, 0, 99);
-    const flake_options s = way_lanes_of(ways_sno_options(), ways.sno_lane);
+    const flake_options s = way_lanes_of(ways_sno_options(w), ways.sno_lane);
     wide.seq_min = 100, wide.seq_max = 199;
     return way_fails(w, &ways.lanes, &f) + way_fails(w, &ways.wide_lanes, &wide) +
            way_fails_sno(w, &ways.sno_lanes, &pool, &s);
@@ -220,7 +223,7 @@ static inline unsigned ways_make(const ways_setup *w) {
     unsigned wrong = ways_make_lanes(w);
     flake_options f = ways_flake_options(w, 0, 99), half = f, wide = ways_wide_options(w);
     sno_snapshot pool = ways_pool(w->who, FAMILY_SNO, 0, 99);
-    flake_options s = ways_sno_options();
+    flake_options s = ways_sno_options(w);
     s.state = w->sno;
     wrong += way_fails(w, &ways.gen, &f) + way_fails(w, &ways.wide, &wide) +
              way_fails_sno(w, &ways.sno, &pool, &s);
@@ -253,7 +256,7 @@ static flake_state ways_state[way_states];
  * generators on them. */
 static inline flake_status ways_open(const char *const paths[way_states], bool no_wait) {
     ways_setup setup = {0};
-    const flake_options of_snos = ways_sno_options();
+    const flake_options of_snos = ways_sno_options(&setup);
     flake_options o[] = {ways_flake_options(&setup, 0, 399), ways_wide_options(&setup), of_snos,
                          of_snos};
     sno_snapshot pools[] = {ways_pool(0, FAMILY_SNO, 0, 99), ways_pool(0, FAMILY_SNO_SHARDS, 0, 99)};
