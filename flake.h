@@ -67,7 +67,7 @@
  *
  * SHUTDOWN
  *
- * In this order: stop the threads that draw; call flake_release, if you set exclusive_dir; close the state;
+ * In this order: stop the threads that draw; close the state; call flake_release, if you set exclusive_dir;
  * release what the gate depends on, such as an etcd claim; free the memory.
  *
  * HOOKS
@@ -238,7 +238,7 @@ typedef enum flake_status {
     /* fix the program */
     FLAKE_INVALID = 4,    /* bad argument, option or layout; an uninitialised or copied generator */
     FLAKE_PARSE = 5,      /* not a text of this encoding */
-    FLAKE_NODE_RANGE = 6, /* node + node_offset exceeds the node field */
+    FLAKE_NODE_RANGE = 6, /* node, or node + node_offset, exceeds the node field */
     FLAKE_NODE_OVERLAP = 15,  /* after fork: the child asked for numbers that the parent is using */
     FLAKE_FORKED = 8,         /* inherited through fork(), or the machine was cloned */
     FLAKE_TOO_FAR_AHEAD = 16, /* the caller's time is too far ahead of the clock: flake_try_at */
@@ -249,7 +249,7 @@ typedef enum flake_status {
     FLAKE_IO = 9,         /* a file, connection or random source failed; or the state is closed */
     FLAKE_CORRUPT = 10,   /* a truncated or damaged state file */
     FLAKE_MISMATCH = 11,  /* a state file of another generator or version, or changed while it was
-                             open; from init: the state is not open, or not for these options */
+                             open; from init: the state is not for these options */
     FLAKE_DOWNTIME = 12,  /* the last run ended longer ago than max_downtime_ms */
     FLAKE_IN_USE = 13     /* another generator or process holds this number, file or range */
 } flake_status;
@@ -576,11 +576,13 @@ typedef struct flake_snapshot {
 FLAKE_API flake_status flake_snapshot_take(flake_gen *, flake_snapshot *);
 /* Continues after the snapshot, or after the generator's own position if that is later; UUIDs and ULIDs in a
  * later ms. FLAKE_INVALID: another node, layout or range. */
-FLAKE_API flake_status flake_restore(flake_gen *, const flake_snapshot *, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_restore(flake_gen *, const flake_snapshot *,
+                                                      flake_why *);
 
-/* Frees the numbers that exclusive_dir holds; other generators can then use them. Call it when no thread draws
- * any more, before the memory is freed and before another flake_init of this generator: otherwise, even if that
- * init fails, the numbers stay locked until the process ends. Not in signal handlers. */
+/* Frees the numbers that exclusive_dir holds; other generators can then use them. Draws still succeed, and nothing
+ * detects a duplicate: call it when no thread draws any more. Call it before the memory is freed and before another
+ * flake_init of this generator: otherwise, even if that init fails, the numbers stay locked until the process
+ * ends. Not in signal handlers. */
 FLAKE_API void flake_release(flake_gen *);
 
 /* ---- prefetch: a thread's private stock of IDs, claimed in one batch ----
@@ -636,7 +638,7 @@ FLAKE_API void flake_machine_cloned(void);
  *     where.path = "/var/lib/app/ids";
  *     if (flake_state_open(&state, &where, &options, NULL, &why) != FLAKE_OK) ... why.text
  *     options.state = &state;
- *     flake_init(&ids, &options, &why); // or flake_init_shards
+ *     if (flake_init(&ids, &options, &why) != FLAKE_OK) ... // or flake_init_shards
  *     ...
  *     flake_state_close(&state, &why);
  *
@@ -654,7 +656,8 @@ FLAKE_API void flake_machine_cloned(void);
  *
  * An open state must not be moved, nor its file be deleted or replaced. If another program overwrites or
  * truncates the file, or this one closes the descriptor and opens the file through another object, the state is
- * lost: from the next write on draws, extend and close return FLAKE_MISMATCH. Close it, then open it again.
+ * lost: from the next write on draws, extend and close return FLAKE_MISMATCH. Stop the draws, close the state,
+ * open it, and init the generator again.
  */
 typedef struct flake_state flake_state;
 
@@ -684,7 +687,7 @@ typedef struct flake_state_options {
  * (from the future), FLAKE_DOWNTIME, FLAKE_IN_USE (locked, also under another name), FLAKE_IO. With `dir` the
  * open skips such a number. If no other is free, it returns that number's status; FLAKE_IN_USE: all are taken;
  * FLAKE_AGAIN: the others' horizons have not passed. */
-FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options *,
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options *,
                                         const flake_options *, uint64_t *number, flake_why *);
 /* Writes a new horizon now: from a timer, with manual_extend or to spare draws the write. From any thread of
  * the process that opened it. FLAKE_IO: the old horizon remains. FLAKE_MISMATCH: the state is lost. */
@@ -740,7 +743,7 @@ typedef struct flake_config {
 
 /* The config must not be copied or moved afterwards and must outlive the generator: options point into it.
  * FLAKE_INVALID: `why` names the word, and flake_init, which checks that numbers fit, rejects the options. */
-FLAKE_API flake_status flake_config_parse(const char *text, flake_config *, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_config_parse(const char *text, flake_config *, flake_why *);
 
 #ifdef FLAKE_SHARED
 /* For other languages, in a shared library. Allocates a generator with its lanes, opens the state that the text
@@ -756,18 +759,19 @@ FLAKE_API const char *flake_version(void);
 /* ---- where node numbers come from ----
  *
  * The caller ensures that no other generator has the number at the same time. FLAKE_INVALID: there is no such
- * number here; `why` has the reason. Whether it fits the layout is checked by flake_init.
+ * number here; `why` has the reason. On failure the number is UINT64_MAX, which flake_init rejects, as it does
+ * any number that does not fit the layout.
  */
 /* The 48-bit Ethernet address of an interface, as boundary's worker. NULL: the first interface with a
  * factory-assigned address, else the first that is up, else any; never loopback or all zeros. Unique on a
  * network, for one process a host. FLAKE_IO: the system does not list its interfaces. */
-FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *node48, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *node48, flake_why *);
 /* Sonyflake's default: the last 16 bits of this host's first private IPv4 address. */
-FLAKE_API flake_status flake_node_from_ip(uint64_t *node16, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_ip(uint64_t *node16, flake_why *);
 /* The ordinal of a StatefulSet's pod: 3 for web-3 and web-3.web.prod.svc. NULL: this host's name. */
-FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t *node, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t *node, flake_why *);
 /* The variable's value, a decimal number below 2^64. */
-FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node, flake_why *);
 
 /* ---- text ---- */
 
@@ -3924,7 +3928,7 @@ FLAKE_I_FN const char *flake_i_state_why(const flake_i_opening *o, const uint64_
     const int64_t max_ms = INT64_MAX / 1000000 / 4;
     if (w->dir && w->path) return "path and dir: only one of them may be set";
     if (w->dir && !*w->dir) return "dir: is empty";
-    if (w->dir && !number) return "dir: this call has no number to set";
+    if (w->dir && !number) return "dir: pass &options.node for the number";
     if (w->dir && o->options->shared_memory) return "dir: does not go with shared_memory";
     if (!w->dir && (!w->path || !*w->path)) return "path or dir: is missing";
     if (w->first > UINT32_MAX - flake_i_numbers(w)) return "first + count: is past 32 bits";
@@ -4233,9 +4237,10 @@ FLAKE_API const char *flake_status_str(flake_status status) {
         return "the state's horizon is reached: the process that opened it must call flake_state_extend";
     case FLAKE_TIME_RANGE: return "the time is before layout.epoch_ms or after flake_layout_end_ms";
     case FLAKE_INVALID:
-        return "a bad argument or option (flake_why names it), or the generator is not initialised";
+        return "a bad argument or option (flake_why names it); from a draw: the generator is not "
+               "initialised or was copied, or this call does not suit its layout or lanes";
     case FLAKE_PARSE: return "not a text of this encoding";
-    case FLAKE_NODE_RANGE: return "node + node_offset exceeds layout.node_bits";
+    case FLAKE_NODE_RANGE: return "node, or node + node_offset, exceeds layout.node_bits";
     case FLAKE_NODE_OVERLAP: return "the parent used some of these numbers before the fork";
     case FLAKE_LEASE_LOST: return "the claim on the node number was lost";
     case FLAKE_FORKED:
@@ -4722,11 +4727,10 @@ FLAKE_I_FN bool flake_i_no_layout(const flake_layout *l) {
     return flake_i_same_layout(l, &none);
 }
 
-/* What is wrong with node and sequence range; NULL: nothing. */
+/* What is wrong with the sequence range; NULL: nothing. */
 FLAKE_I_FN const char *flake_i_unfit_numbers(const flake_options *o) {
     const flake_layout *const l = &o->layout;
     const uint64_t last = flake_i_ones(l->seq_bits);
-    if (o->node > flake_i_ones(l->node_bits)) return "node exceeds layout.node_bits";
     if (o->seq_min > o->seq_max)
         return "seq_min is above seq_max, which is 0 only if seq_min is, too";
     if (o->seq_max > last) return "seq_max exceeds layout.seq_bits";
@@ -4751,6 +4755,25 @@ FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
     return NULL;
 }
 
+/* Writes `form` with a number in place of each #, three at most. */
+FLAKE_I_FN void flake_i_put_numbers(char *to, const char *form, uint64_t first, uint64_t second,
+                                    uint64_t third) {
+    const uint64_t numbers[] = {first, second, third};
+    for (size_t n = 0; *form; form++)
+        if (*form == '#') to += flake_format(numbers[n++], FLAKE_DEC, to, FLAKE_TEXT_SIZE);
+        else *to++ = *form;
+    *to = 0;
+}
+
+FLAKE_I_FN flake_status flake_i_say_node(flake_why *why, uint64_t node, uint64_t offset,
+                                         uint64_t last) {
+    char text[160];
+    flake_i_put_numbers(text, offset ? "node # + node_offset # is above #, the layout's last node"
+                                     : "node # is not from # to #, the layout's nodes",
+                        node, offset, last);
+    return flake_i_say(why, FLAKE_NODE_RANGE, "options", text);
+}
+
 /* Fills in the defaults, and checks all but the engine's options. */
 FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_options *o,
                                         flake_why *why) {
@@ -4759,11 +4782,10 @@ FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_option
     if (flake_i_no_layout(&o->layout)) o->layout = flake_layout_default;
     if (flake_layout_check(&o->layout, why) != FLAKE_OK) return FLAKE_INVALID;
     const uint64_t nodes = flake_i_ones(o->layout.node_bits);
+    if (o->node > nodes || o->node_offset > nodes - o->node)
+        return flake_i_say_node(why, o->node, o->node_offset, nodes);
     if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)flake_i_ones(o->layout.seq_bits);
     const char *unfit = flake_i_unfit_numbers(o);
-    if (!unfit && o->node_offset > nodes - o->node)
-        return flake_i_say(why, FLAKE_NODE_RANGE, "options",
-                           "node + node_offset exceeds layout.node_bits");
     if (!unfit) unfit = flake_i_unfit_kind(o);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
     if (o->exclusive_dir) o->start_next_unit = true;
@@ -4828,9 +4850,9 @@ FLAKE_I_FN flake_status flake_i_may_use_state(const flake_state *s, const uint8_
         return flake_i_say(why, FLAKE_FORKED, "state",
                            "was opened before a fork, or before the machine was cloned");
     if (flake_i_state_fits(s, identity)) return FLAKE_OK;
-    return flake_i_say(why, FLAKE_MISMATCH, is_open ? s->path : "state",
-                       is_open ? "was opened for another layout, node or sequence range"
-                               : "is not open");
+    if (!is_open) return flake_i_state_is_closed(why);
+    return flake_i_say(why, FLAKE_MISMATCH, s->path,
+                       "was opened for another layout, node or sequence range");
 }
 
 FLAKE_API flake_status flake_state_open(flake_state *s, const flake_state_options *where,
@@ -4841,7 +4863,9 @@ FLAKE_API flake_status flake_state_open(flake_state *s, const flake_state_option
     if (status != FLAKE_OK && !where->dir) return status;
     flake_i_opening opening = flake_i_opening_of(where, &o, why);
     flake_i_identity(&o, opening.identity);
-    return flake_i_state_open(s, &opening, number);
+    const flake_status opened = flake_i_state_open(s, &opening, number);
+    if (opened != FLAKE_OK && where->dir && number) *number = UINT64_MAX;
+    return opened;
 }
 
 /* Claims the identity's sequence range in a directory: locks bytes of a file that is named by the hash of the
@@ -4865,16 +4889,9 @@ FLAKE_I_FN flake_status flake_i_exclude_range(flake_i_file *file, const char *di
     flake_i_cancel_guard_end(guard);
     if (status == FLAKE_OK) *file = fresh;
     if (status != FLAKE_IN_USE) return status;
-    const char *const words[] = {": node ", ", sequence ", " to ",
-                                 " is in use by another generator"};
-    const uint64_t numbers[] = {flake_i_get64(identity + 32), first, last};
-    char text[128];
-    at = text;
-    for (size_t i = 0; i < 4; i++) {
-        memcpy(at, words[i], strlen(words[i]) + 1);
-        at += strlen(words[i]);
-        if (i < 3) at += flake_format(numbers[i], FLAKE_DEC, at, 21);
-    }
+    char text[160];
+    flake_i_put_numbers(text, ": node # is in use, sequence # to #, by another generator or an earlier init of this",
+                        flake_i_get64(identity + 32), first, last);
     flake_i_put_why(why, "exclusive_dir ", dir, text);
     return status;
 }
@@ -4884,7 +4901,7 @@ FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config, 
     flake_i_word_layout d;
     const char *const unfit = flake_i_engine_config_why(config, &d);
     if (unfit || !o->lanes || flake_i_lanes_fit(o->lane_count, config->cap)) return unfit;
-    return "lane_count is 0, or exceeds the sequence range";
+    return o->lane_count ? "lane_count exceeds the sequence range" : "lane_count is 0: how many lanes are there?";
 }
 
 /* Claims an identity's numbers and initialises the engine. On failure nothing has changed. */
@@ -6652,6 +6669,7 @@ FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *list, uint64_t
 
 FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *node48, flake_why *why) {
     flake_i_interfaces *list = NULL;
+    *node48 = UINT64_MAX;
     if (!flake_i_list_interfaces(&list))
         return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
     const flake_status status = flake_i_pick_mac(list, device, node48, why);
@@ -6661,6 +6679,7 @@ FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *node48,
 
 FLAKE_API flake_status flake_node_from_ip(uint64_t *node16, flake_why *why) {
     flake_i_interfaces *list = NULL;
+    *node16 = UINT64_MAX;
     if (!flake_i_list_interfaces(&list))
         return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
     const flake_status status = flake_i_pick_ip(list, node16, why);
@@ -6675,6 +6694,7 @@ FLAKE_I_FN bool flake_i_decimal(const char *text, const char *end, uint64_t *num
 
 FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t *node, flake_why *why) {
     char room[257];
+    *node = UINT64_MAX;
     if (!name) name = flake_i_host_name(room, sizeof room);
     if (!name) return flake_i_say(why, FLAKE_IO, "hostname", "can't be read");
     const char *end = name;
@@ -6687,6 +6707,7 @@ FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t *node
 }
 
 FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node, flake_why *why) {
+    *node = UINT64_MAX;
     if (!variable) return flake_i_say(why, FLAKE_INVALID, "variable", "is missing");
     const char *text = flake_i_environment(variable);
     if (!text) return flake_i_say(why, FLAKE_INVALID, variable, "is not set");
@@ -6867,6 +6888,7 @@ FLAKE_I_FN flake_status flake_i_free_owned(void *gen, flake_i_owned *own, flake_
     const flake_status status =
         flake_i_has_state(own) ? flake_state_close(&own->state, why) : FLAKE_OK;
     if (status == FLAKE_AGAIN) return status;
+    flake_release((flake_gen *)gen);
     flake_i_free(own->config.options.lanes);
     flake_i_free(gen);
     return status;
@@ -6895,9 +6917,7 @@ FLAKE_API flake_status flake_extend(flake_gen *g, flake_why *why) {
 }
 
 FLAKE_API flake_status flake_free(flake_gen *g, flake_why *why) {
-    if (!g) return FLAKE_OK;
-    flake_release(g);
-    return flake_i_free_owned(g, flake_i_owned_by(g, sizeof *g), why);
+    return g ? flake_i_free_owned(g, flake_i_owned_by(g, sizeof *g), why) : FLAKE_OK;
 }
 
 FLAKE_API const char *flake_version(void) { return FLAKE_VERSION_STRING; }

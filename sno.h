@@ -133,7 +133,7 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
  *
  *     static sno_snapshot mine; // all zero
  *     mine.partition = 7;
- *     sno_init(&ids, &mine, NULL, &why);
+ *     if (sno_init(&ids, &mine, NULL, &why) != FLAKE_OK) ... why.text
  *
  * Without a snapshot the library chooses the partition. It differs from those that the library chose before,
  * in this process and in children forked after the first choice: partitions count up from a random one and
@@ -229,14 +229,14 @@ FLAKE_I_MUST_USE FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const s
  *     where.path = "/var/lib/app/snos";
  *     if (sno_state_open(&state, &where, &options, &pool, &why) != FLAKE_OK) ... why.text
  *     options.state = &state;
- *     sno_init(&ids, &pool, &options, &why); // or sno_init_shards
+ *     if (sno_init(&ids, &pool, &options, &why) != FLAKE_OK) ... // or sno_init_shards
  *     ...
  *     flake_state_close(&state, NULL);
  *
  * `pool` is read and filled in. Of the options only clock and shared_memory are used. A partition can also be
  * a number that flake_state_open claims from a directory: pass that state, and a snapshot with the number as
  * partition. */
-FLAKE_API flake_status sno_state_open(flake_state *, const flake_state_options *, const flake_options *,
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_state_open(flake_state *, const flake_state_options *, const flake_options *,
                                       sno_snapshot *pool, flake_why *);
 
 #ifdef FLAKE_SHARED
@@ -1517,7 +1517,6 @@ FLAKE_API flake_status sno_gen_extend(sno_gen *g, flake_why *why) {
 
 FLAKE_API flake_status sno_gen_free(sno_gen *g, flake_why *why) {
     if (!g) return FLAKE_OK;
-    flake_release(&g->gen);
     return flake_i_free_owned(g, flake_i_owned_by(g, sizeof *g), why);
 }
 

@@ -18,8 +18,8 @@ static int timeout_ms(void) {
     return ms < 1000 ? (int)ms : 1000;
 }
 
-/* Whether time alone helps. */
-static bool is_to_retry(flake_status status) {
+/* Whether the draw succeeded, or will after some time. */
+static bool may_continue(flake_status status) {
     switch (status) {
     case FLAKE_OK:
     case FLAKE_AGAIN:
@@ -46,6 +46,7 @@ int main(void) {
     flake_why why;
     flake_status status = FLAKE_OK;
     uint64_t id;
+    options.node = 7; // yours: unique among generators that run at the same time
     options.layout = flake_layout_sonyflake; // 256 IDs in 10 ms are soon exhausted
     if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     if (pipe(ends) != 0 || write(ends[1], requests, sizeof requests) != sizeof requests)
@@ -55,7 +56,7 @@ int main(void) {
         if (poll(&event, 1, waiting ? timeout_ms() : -1) < 0) return perror("poll"), 1;
         if (event.revents & POLLIN) waiting += (int)read(ends[0], requests, sizeof requests);
         for (; waiting && (status = flake_try(&ids, &id)) == FLAKE_OK; waiting--) answered++;
-        if (!is_to_retry(status)) return 1;
+        if (!may_continue(status)) return 1;
     }
     return 0;
 }

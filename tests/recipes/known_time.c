@@ -5,12 +5,15 @@
  */
 #include "flake.h"
 #include <stdio.h>
+#include <time.h>
 
 static flake_gen ids;
+static flake_options options;
 
 int main(void) {
     flake_why why;
-    if (flake_init(&ids, NULL, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+    options.node = 7; // yours: unique among generators that run at the same time
+    if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     for (int turn = 0; turn < 100; turn++) {
         struct timespec now;
         uint64_t id;

@@ -29,6 +29,7 @@ int main(void) {
     pthread_t threads[THREADS];
     void *ended;
     flake_why why;
+    options.node = 7; // yours: unique among generators that run at the same time
     options.lanes = lanes;
     options.lane_count = THREADS;
     options.clock.kind = FLAKE_CLOCK_FAST;

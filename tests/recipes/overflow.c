@@ -16,6 +16,7 @@ static uint64_t many[1000];
 int main(void) {
     flake_why why;
     flake_overflow event;
+    options.node = 7; // yours: unique among generators that run at the same time
     options.layout = flake_layout_hazelcast; // 64 IDs a ms
     options.overflow = &ring;
     flake_status status = flake_ring_init(&ring, slots, 64);

@@ -15,6 +15,7 @@ int main(void) {
     flake_why why;
     flake_parts parts;
     uint64_t id;
+    options.node = 7; // yours: unique among generators that run at the same time
     options.clock.now_ns = steady_ns;
     options.clock.user = &now_ns;
     if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;

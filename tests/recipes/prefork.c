@@ -5,6 +5,9 @@
  * that becomes a daemon has forked, too: initialise generators after that.) A worker that takes over the
  * number of a dead one must start in a later time unit, which start_next_unit ensures. sno_generate needs none
  * of this, if it was called once before the fork: in a child it takes another partition.
+ *
+ * With a state, each child opens one of its own and sets options.state before it calls flake_reinit_after_fork.
+ * exclusive_dir is checked there, too.
  */
 #include "flake.h"
 #include <stdio.h>

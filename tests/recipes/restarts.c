@@ -20,6 +20,8 @@ static flake_state_options where;
 int main(void) {
     uint64_t id;
     flake_why why;
+    options.node = 7; // yours: unique among generators that run at the same time
+    options.exclusive_dir = "."; // detects another generator with this node; the same directory in all processes
     where.path = "ids.state";
     if (flake_state_open(&state, &where, &options, NULL, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;

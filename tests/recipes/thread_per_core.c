@@ -9,6 +9,7 @@
 
 enum { THREADS = 4, REQUESTS = 10000 };
 static flake_gen shards[THREADS];
+static flake_options options;
 
 static void *serve(void *mine) {
     uint64_t id;
@@ -26,7 +27,8 @@ int main(void) {
     pthread_t threads[THREADS];
     void *ended;
     flake_why why;
-    if (flake_init_shards(shards, THREADS, NULL, &why) != FLAKE_OK)
+    options.node = 7; // yours: unique among generators that run at the same time
+    if (flake_init_shards(shards, THREADS, &options, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, serve, &shards[i]) != 0) return 1;
