@@ -4890,7 +4890,9 @@ FLAKE_I_FN flake_status flake_i_exclude_range(flake_i_file *file, const char *di
     if (status == FLAKE_OK) *file = fresh;
     if (status != FLAKE_IN_USE) return status;
     char text[160];
-    flake_i_put_numbers(text, ": node # is in use, sequence # to #, by another generator or an earlier init of this",
+    flake_i_put_numbers(text,
+                        ": node #, sequence # to # is in use by another generator, or by an earlier init "
+                        "of this one",
                         flake_i_get64(identity + 32), first, last);
     flake_i_put_why(why, "exclusive_dir ", dir, text);
     return status;

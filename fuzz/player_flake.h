@@ -119,8 +119,8 @@ static bool flake_is_sound_128(const flake_layout *l) {
     return l->format <= 5 && flake_same_layout(l, &known);
 }
 
-/* The status that options must get, and what they mean. FLAKE_NODE_RANGE with *or_invalid: both are wrong. */
-static flake_status flake_judge(const flake_options *given, flake_options *o, bool *or_invalid) {
+/* The status that options must get, and what they mean. */
+static flake_status flake_judge(const flake_options *given, flake_options *o) {
     const int64_t most_ms = INT64_MAX / FUZZ_MS;
     uint64_t mask;
     *o = *given;
@@ -128,17 +128,17 @@ static flake_status flake_judge(const flake_options *given, flake_options *o, bo
     const flake_layout *l = &o->layout;
     if (!(l->format ? flake_is_sound_128(l) : layout_is_sound(l, &mask))) return FLAKE_INVALID;
     const uint64_t nodes = (uint64_t)1 << l->node_bits, seqs = (uint64_t)1 << l->seq_bits;
+    if (o->node >= nodes || o->node + o->node_offset >= nodes) return FLAKE_NODE_RANGE;
     if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)(seqs - 1);
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
-    *or_invalid = o->node >= nodes || o->seq_min > o->seq_max || o->seq_max >= seqs ||
-                  l->epoch_ms > most_ms || l->epoch_ms < -most_ms ||
-                  (most_ms - l->epoch_ms) / l->unit_ms < 1 || o->max_ahead_ms < 0 ||
-                  o->max_ahead_ms / l->unit_ms > INT32_MAX || o->max_wait_ms < 0 ||
-                  o->clock.kind < FLAKE_CLOCK_EXACT || o->clock.kind > FLAKE_CLOCK_FAST ||
-                  (l->format && o->seq_scatter) ||
-                  (flake_counts(l) && (o->seq_min || o->seq_max != seqs - 1));
-    if (o->node < nodes && o->node + o->node_offset >= nodes) return FLAKE_NODE_RANGE;
-    return *or_invalid ? FLAKE_INVALID : FLAKE_OK;
+    const bool unfit =
+        o->seq_min > o->seq_max || o->seq_max >= seqs || l->epoch_ms > most_ms ||
+        l->epoch_ms < -most_ms || (most_ms - l->epoch_ms) / l->unit_ms < 1 || o->max_ahead_ms < 0 ||
+        o->max_ahead_ms / l->unit_ms > INT32_MAX || o->max_wait_ms < 0 ||
+        o->clock.kind < FLAKE_CLOCK_EXACT || o->clock.kind > FLAKE_CLOCK_FAST ||
+        (l->format && o->seq_scatter) ||
+        (flake_counts(l) && (o->seq_min || o->seq_max != seqs - 1));
+    return unfit ? FLAKE_INVALID : FLAKE_OK;
 }
 
 static unsigned flake_bits_of(uint64_t x) {
@@ -222,7 +222,6 @@ static bool flake_open(const void *any_fixed) {
     struct player_scene *const s = &player_scene;
     struct flake_scene *const f = &flake_scene;
     flake_options given, *o = &s->options;
-    bool or_invalid = false;
     const uint8_t kind = fuzz_byte();
     memset((void *)f, 0, sizeof *f);
     s->exact = true;
@@ -250,7 +249,7 @@ static bool flake_open(const void *any_fixed) {
         parts = (size_t)(more >> 4) % ((is_split ? player_most_actors : player_most_lanes) + 1u);
     if (f->kind == FLAKE_GENERATOR && more & 16) given.single_thread = true;
     if (fixed && !parts) parts = 1;
-    flake_status wanted = flake_judge(&given, o, &or_invalid);
+    flake_status wanted = flake_judge(&given, o);
     const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
     if (fixed && parts > cap) parts = (size_t)cap;
     const bool is_first_0_alone = is_split && parts == cap && !o->seq_min && o->seq_max;
@@ -270,7 +269,6 @@ static bool flake_open(const void *any_fixed) {
                                          : flake_init(&flake_gens[0], &given, NULL);
     if (status != FLAKE_OK && s->actors)
         fuzz_true("a generator whose init failed", !flake_gen_options(&flake_gens[0]));
-    if (status == FLAKE_INVALID && wanted == FLAKE_NODE_RANGE && or_invalid) return false;
     fuzz_same("init", status, wanted);
     if (wanted != FLAKE_OK) return false;
     if (is_split) flake_check_split(s->actors);

@@ -131,11 +131,11 @@ same "an ignored SIGINT ends nothing" "640 inputs, ..., 110 s: no duplicate, no 
 # ---- what it refuses: the message names the option, and its range is the true one ----
 
 last32=4294967295 last63=9223372036854775807 last64=18446744073709551615
-refuses "config: nodes=.*: no such option" --nodes 1
+refuses "config: nodes: no such option" --nodes 1
 refuses "missing value after --node " --node
 refuses "no such clock: fast" --clock fast
 refuses "config: twiter: neither a layout nor an option" --config twiter
-refuses "config: node=.*7.*: given twice" --config "node=7" --node 7
+refuses "config: node: given twice" --config "node=7" --node 7
 refuses "--config already sets --layout" --config twitter --layout idgen
 refuses "the campaign cannot use lanes" --config "lanes=2"
 refuses "no such layout: 41-10" --layout 41-10
@@ -150,7 +150,7 @@ refuses "--hours must be above 0 and at most 1000000, not" --hours 1000000.5
 takes . --hours 1000000 --seconds 3600000000 --seconds .5
 for value in -1 +1 " 1" 1.5 x "" 0x10 18446744073709551616; do
     for option in node seq-min seq-max max-ahead-ms max-wait-ms; do
-        refuses "flake.h rejects this: config: $(echo "$option" | tr - _)=.*$value.*: " --$option "$value"
+        refuses "flake.h rejects this: config: $(echo "$option" | tr - _): not a number\|config: $(echo "$option" | tr - _): needs a value" --$option "$value"
     done
     refuses "--inputs must be a number from 1 to $last64, not" --inputs "$value"
     refuses "--seed must be a number from 0 to $last64, not" --seed "$value"
@@ -160,13 +160,13 @@ refuses "longer than 2047 bytes" --config "$(printf %05000d 0)"
 takes "seed $last64" --seed $last64
 takes . --max-wait-ms $last63
 takes "layout 30-32-0" --layout 30-32-0 --node $last32
-refuses "flake.h rejects this: options: node exceeds layout.node_bits" --layout 30-32-0 --node 4294967296
+refuses "flake.h rejects this: options: node 4294967296 is not from 0 to 4294967295" --layout 30-32-0 --node 4294967296
 takes "numbers $last32 to $last32" --layout 30-0-32 --seq-min $last32 --seq-max $last32
 refuses "--epoch-ms must be a number of 64 bits, not 9223372036854775808 " --epoch-ms 9223372036854775808
 refuses "rejects this: options: layout.epoch_ms" --epoch-ms $last63
 # What fits a header's ranges, and not the layout's, is named by the header.
 takes . --node 1023
-refuses "flake.h rejects this: options: node exceeds layout.node_bits" --node 1024
+refuses "flake.h rejects this: options: node 1024 is not from 0 to 1023" --node 1024
 refuses "flake.h rejects this: options: seq_max exceeds layout.seq_bits" --seq-max 4096
 refuses "flake.h rejects this: options: seq_min is above seq_max" --seq-min 5
 refuses "flake.h rejects this: options: max_ahead_ms is negative, or more than 2^31 units" --max-ahead-ms 2147483648
@@ -180,10 +180,10 @@ for layout in boundary uuid7 uuid7_node uuid8 ulid; do
     refuses "flake.h rejects this: layout: " --layout $layout --epoch-ms 1
     [ $layout = boundary ] || refuses "seq_min and seq_max of UUIDs and ULIDs must be" --layout $layout --seq-max 1
 done
-for layout in uuid7 ulid; do refuses "options: node exceeds layout" --layout $layout --node 1; done
+for layout in uuid7 ulid; do refuses "options: node 1 is not from 0 to 0" --layout $layout --node 1; done
 for layout in boundary uuid7_node uuid8; do
     takes "layout $layout" --layout $layout --node 281474976710655
-    refuses "options: node exceeds layout" --layout $layout --node 281474976710656
+    refuses "options: node 281474976710656 is not from 0 to 281474976710655" --layout $layout --node 281474976710656
 done
 # Of sno.h.
 takes "sno, layout sno, numbers 0 to 65535" --header sno --node 65535

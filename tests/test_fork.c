@@ -216,7 +216,7 @@ static void reinit_with_the_parents_ids(void) {
     o.seq_min = 100; /* the first number that was not this generator's */
     EXPECT(flake_reinit_after_fork(&ways.shards[1], &o, NULL) == FLAKE_OK);
     o.node = 2000;
-    EXPECT(flake_reinit_after_fork(&ways.shards[0], &o, NULL) == FLAKE_INVALID);
+    EXPECT(flake_reinit_after_fork(&ways.shards[0], &o, NULL) == FLAKE_NODE_RANGE);
     EXPECT(sno_reinit_after_fork(&ways.sno, NULL, NULL, NULL) == FLAKE_OK);
     EXPECT(sno_gen_partition(&ways.sno) != parents.partition);
 }

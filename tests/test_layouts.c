@@ -598,14 +598,14 @@ TEST(node_numbers_have_bounds) {
     for (int i = 0; i < 2; i++) {
         flake_options o = on_script(i ? flake_layout_uniqueid_ordered : flake_layout_idgen,
                                     i ? flake_uniqueid_node(16, 0) : flake_idgen_node(0, 32));
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_NODE_RANGE);
     }
 }
 
 /* An option and a part that an id of the options' layout has no bits for. */
 static void check_too_large(const flake_options *o, const flake_parts *p) {
     uint64_t id = 99;
-    CHECK_EQ(flake_init(&gen, o, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&gen, o, NULL), p->node ? FLAKE_NODE_RANGE : FLAKE_INVALID);
     CHECK_EQ(flake_compose(&o->layout, p, &id), FLAKE_INVALID);
     CHECK_EQ(id, 99);
 }
@@ -664,7 +664,7 @@ TEST(an_offset_that_lifts_the_node_out_is_told_apart) {
     CHECK_EQ(id, 65535);
     o.node = 65536;
     o.node_offset = 0;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_NODE_RANGE);
 }
 
 /* A layout that check, init and all that take one must refuse. */
@@ -788,7 +788,7 @@ enum { refused_count = 17 };
 static flake_status refused_options(int which, flake_options *o) {
     *o = on_script(flake_layout_idgen, 5);
     switch (which) {
-    case 0: o->node = 1024; break;
+    case 0: o->node = 1024; return FLAKE_NODE_RANGE;
     case 1: o->node_offset = 1019; return FLAKE_NODE_RANGE;
     case 2: o->node_offset = UINT32_MAX; return FLAKE_NODE_RANGE;
     case 3: o->seq_max = 4096; break;
@@ -804,7 +804,7 @@ static flake_status refused_options(int which, flake_options *o) {
     case 13: o->clock.kind = -1; break;
     case 14: o->layout.epoch_ms = last_clock_ms + 1; break;
     case 15: o->max_ahead_ms = (int64_t)INT32_MAX + 1; break;
-    default: o->node = UINT32_MAX; break;
+    default: o->node = UINT32_MAX; return FLAKE_NODE_RANGE;
     }
     return FLAKE_INVALID;
 }

@@ -159,8 +159,8 @@ static const struct failure {
     flake_status status;
     const char *reason;
 } failures[] = {
-    {{.node = 1024}, FLAKE_INVALID, "node exceeds"},
-    {{.node = 1000, .node_offset = 24}, FLAKE_NODE_RANGE, "node + node_offset"},
+    {{.node = 1024}, FLAKE_NODE_RANGE, "node 1024 is not from 0 to 1023"},
+    {{.node = 1000, .node_offset = 24}, FLAKE_NODE_RANGE, "node 1000 + node_offset 24 is above 1023"},
     {{.seq_max = 4096}, FLAKE_INVALID, "seq_max exceeds"},
     {{.seq_min = 10, .seq_max = 9}, FLAKE_INVALID, "seq_min is above seq_max"},
     {{.layout = {.format = FLAKE_I_ULID}}, FLAKE_INVALID, "layout: "},
@@ -282,7 +282,7 @@ TEST(a_reinit_that_failed_leaves_the_generator_forked) {
     CHECK_EQ(flake_reinit_after_fork(&gen, &o, &why), FLAKE_NODE_OVERLAP);
     CHECK(strstr(why.text, "parent") != NULL);
     o.node = 1024;
-    CHECK_EQ(flake_reinit_after_fork(&gen, &o, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&gen, &o, &why), FLAKE_NODE_RANGE);
     o.node = 8;
     o.max_ahead_ms = -1; /* found last, by the engine */
     CHECK_EQ(flake_reinit_after_fork(&gen, &o, &why), FLAKE_INVALID);
@@ -666,7 +666,7 @@ TEST(a_reason_tells_what_is_wrong_with_a_state) {
     begin_folder();
     where.path = in_folder("ids");
     o.state = &state;
-    CHECK_EQ(flake_init(&gen, &o, &why), FLAKE_MISMATCH);
+    CHECK_EQ(flake_init(&gen, &o, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "state: is not open") != NULL);
     check_invalid(&gen);
     o.state = NULL;

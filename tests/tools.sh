@@ -623,7 +623,7 @@ refuses config_of_another_node 1 "my ids: " "$flake" generate --config="layout=i
 mkdir "$dir/config"
 same config_claims_a_node 9 "$(made_by default "$("$flake" generate --config="state_dir=$dir/config first=9")")"
 refuses config_with_a_wrong_word 2 "^flake: config: nod: no such option" "$flake" generate --config=nod=7
-refuses config_beyond_the_layout 2 "^flake: options: node exceeds layout.node_bits" "$flake" generate --config=node=1024
+refuses config_beyond_the_layout 2 "^flake: options: node 1024 is not from 0 to 1023" "$flake" generate --config=node=1024
 refuses config_and_layout 2 "both name a layout" "$flake" inspect --config=twitter --layout=idgen 5
 refuses config_and_node 2 "both set" "$flake" generate --config=node=7 --node=7
 refuses config_with_a_partition 2 "only a sno has one" "$flake" generate --config=partition=7
