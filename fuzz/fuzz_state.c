@@ -535,7 +535,7 @@ static void run_restore(void) {
     if (run_of == RUN_SNO || flake_snapshot_take(&run_gen, &s) != FLAKE_OK) return;
     s.unix_ms += (int64_t)fuzz_below(5000);
     s.count = fuzz_byte();
-    (void)flake_restore(&run_gen, &s, NULL);
+    (void)!flake_restore(&run_gen, &s, NULL);
 }
 
 static void run_set_up(void) {

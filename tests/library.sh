@@ -95,6 +95,31 @@ c_file() { $cc -std=c11 $WARN -O2 -I. -c "$@"; }
 # shellcheck disable=SC2086
 cxx_file() { $cxx -std=c++11 $WARN -O2 -I. -x c++ -c "$@"; }
 
+# ---- ignored statuses ----
+
+# Each init, open, restore, draw and look-up of a node number: a caller that ignores its status is warned.
+ignoring() { # COMPILER STD LANGUAGE: an error for each of those calls, and none for the others
+    local call calls n=0
+    calls=$( (public flake.h; public sno.h) | sed -nE 's/.* ((flake|flake128|sno)_[a-z0-9_]*(init[a-z_]*|reinit_after_fork|restore|state_open|next|next_n|try|try_n|try_at|with_time|config_parse|node_from_[a-z]+|uuid7|uuid7_bytes|ulid|ulid_bytes))\(.*/\1/p' |
+        grep -vxE 'flake_ring_init|flake128_(to|from)_ulid' | sort -u)
+    [ "$(echo "$calls" | wc -l)" -ge 35 ] || { echo "$calls"; return 1; }
+    for call in $calls; do
+        printf '#include "sno.h"\n#ifdef __cplusplus\nint main() {\n#else\nint main(void) {\n#endif\n%s(%s);\n}\n' \
+            "$call" "$(public_arguments "$call")" > "$dir/ignored.c"
+        ! "$1" -std="$2" -x "$3" -Werror -I. -fsyntax-only "$dir/ignored.c" 2> "$dir/log" &&
+            grep -q 'unused-result\|nodiscard' "$dir/log" && n=$((n + 1)) || { echo "$call"; cat "$dir/log"; }
+    done
+    [ $n -eq "$(echo "$calls" | wc -l)" ]
+}
+# Zeros for its parameters.
+public_arguments() { # CALL
+    (public flake.h; public sno.h) | sed -nE "s/.* $1\(([^)]*)\).*/\1/p" | head -n 1 | awk -F, '{for (i = 1; i <= NF; i++) printf "%s0", (i > 1 ? ", " : "")}'
+}
+judge "ignoring a status is a warning: C" ignoring "$cc" c11 c
+! command -v "${cxx%% *}" > /dev/null || judge "and in C++" ignoring "$cxx" c++17 c++
+waived() { printf '#include "flake.h"\nint main(void) { uint64_t id; (void)!flake_try(NULL, &id); }\n' | $cc -std=c11 -Wall -Wextra -Werror -I. -fsyntax-only -x c -; }
+judge "unless it is ignored on purpose" waived
+
 has_text_below() { # BYTES FLAG...
     local bytes=$1 text
     shift
