@@ -224,7 +224,7 @@ static flake_parts random_parts(const wide_layout *l) {
     flake_parts parts = {0};
     parts.unix_ms = random_ms();
     parts.node = l->maker ? random_next(&seed) >> 16 : random_next(&seed);
-    parts.seq = (uint32_t)random_below(&seed, l->maker ? 1 << 26 : 1 << 16);
+    parts.seq = (uint32_t)random_below(&seed, l->maker && l != boundary ? 1 << 26 : 1 << 16);
     return parts;
 }
 
@@ -232,25 +232,6 @@ static flake128 wide_of(const wide_layout *l, const flake_parts *parts) {
     flake128 wide = {0};
     CHECK_EQ(flake128_compose(&l->layout, parts, &wide), FLAKE_OK);
     return wide;
-}
-
-/* Parts of an id of boundary whose text is of that kind, or of some id. */
-static flake_parts parts_of_kind(unsigned base, int kind) {
-    flake_parts parts;
-    char text[FLAKE128_TEXT_SIZE];
-    flake128 id;
-    for (int tries = 0; tries < 64; tries++) {
-        const size_t length = 1 + (size_t)random_below(&seed, flake128_text_width(base));
-        run_random_text(&seed, tries < 48 ? kind : run_any, digits62, base, length, text);
-        if (flake128_parse(text, length, base, &id) == FLAKE_OK &&
-            flake128_decompose(&boundary->layout, &id, &parts) == FLAKE_OK && parts.unix_ms > 0 &&
-            parts.unix_ms < last_ms)
-            return parts;
-    }
-    parts.unix_ms = 1 + (int64_t)random_below(&seed, (uint64_t)last_ms);
-    parts.node = random_next(&seed) >> 16;
-    parts.seq = (uint32_t)random_below(&seed, 65536);
-    return parts;
 }
 
 static void inspect_finds_wide(const choice *c, const wide_layout *l, const char *text,
@@ -271,10 +252,8 @@ static void wide_round_trips(const wide_layout *l) {
         choice c = {l->name, NULL, NULL};
         unsigned base;
         if (!wide_form(l, f, &c.format, &base)) continue;
-        for (int i = 0; i < (l == boundary ? run_moments : run_moments / 4); i++) {
-            const flake_parts parts = l == boundary
-                                          ? parts_of_kind(base < 2 ? 36 : base, i % run_kinds)
-                                          : random_parts(l);
+        for (int i = 0; i < run_moments / 4; i++) {
+            const flake_parts parts = random_parts(l);
             flake_parts made = parts;
             write_wide(wide_of(l, &parts), base, text);
             inspect_finds_wide(&c, l, text, &parts);
@@ -290,11 +269,7 @@ static void wide_round_trips(const wide_layout *l) {
 }
 
 TEST(what_generate_prints_of_128_bits_inspect_reads_back) {
-    for (size_t k = 0; k < uuid_layout_count; k++) wide_round_trips(&wide_layouts[k]);
-    memset(seen, 0, sizeof seen);
-    seen_zeros = 0;
-    wide_round_trips(boundary);
-    CHECK(seen[run_digits] && seen[run_upper] && seen[run_bits] && seen[run_hex] && seen_zeros);
+    for (size_t k = 0; k < wide_layout_count; k++) wide_round_trips(&wide_layouts[k]);
 }
 
 /* Their texts name them. */
@@ -329,58 +304,24 @@ TEST(a_ulid_of_digits_is_not_guessed) {
     }
 }
 
-static void refused_for(const char *text, const char *layout, const char *why) {
-    const choice c = {layout, NULL, NULL};
-    CHECK_EQ(run_with(&c, "inspect", "", text), 2);
-    if (!strstr(run_complaint, why)) check_fail(__FILE__, __LINE__, run_complaint);
-}
-
 TEST(a_uuid_of_another_kind_is_called_by_its_version) {
     char text[37], why[64];
-    for (int i = 0; i < run_moments; i++)
-        for (unsigned version = 0; version < 16; version++) {
+    for (unsigned version = 0; version < 16; version++)
+        for (size_t k = 0; k < 4; k++) { /* without a layout, and with those of UUIDs */
+            const choice c = {k ? wide_layouts[k - 1].name : NULL, NULL, NULL};
             flake128 wide;
-            for (size_t k = 0; k < 16; k++) wide.bytes[k] = (uint8_t)random_next(&seed);
+            for (size_t i = 0; i < 16; i++) wide.bytes[i] = (uint8_t)random_next(&seed);
             wide.bytes[6] = (uint8_t)(version << 4 | (wide.bytes[6] & 15));
             wide.bytes[8] = (uint8_t)(128 | (wide.bytes[8] & 63));
             flake128_to_uuid(&wide, text);
+            const bool fits = k == 0 ? version == 7 || version == 8 : version == (k == 3 ? 8 : 7);
             (void)snprintf(why, sizeof why, "is a UUID of version %u", version);
-            if (version != 7 && version != 8) refused_for(text, NULL, why);
-            if (version != 7) refused_for(text, "uuid7", why);
-            if (version != 7) refused_for(text, "uuid7_node", why);
-            if (version != 8) refused_for(text, "uuid8", why);
-            wide.bytes[8] = (uint8_t)(192 | (wide.bytes[8] & 31)); /* Microsoft's */
+            CHECK_EQ(run_with(&c, "inspect", "", text), fits ? 0 : 2);
+            if (!fits && !strstr(run_complaint, why)) check_fail(__FILE__, __LINE__, run_complaint);
+            wide.bytes[8] |= 64;
             flake128_to_uuid(&wide, text);
-            refused_for(text, NULL, "variant is Microsoft's");
-            refused_for(text, "uuid8", "variant is Microsoft's");
-        }
-    refused_for("00000000-0000-0000-0000-000000000000", NULL, "the nil UUID");
-    refused_for("ffffffff-ffff-ffff-ffff-ffffffffffff", "uuid7", "the max UUID");
-}
-
-/* All of 16 digits that are not the time's. */
-TEST(a_range_of_uuids_has_all_of_its_ms) {
-    char from[64], to[64], min[64], max[64];
-    for (size_t k = 0; k < uuid_layout_count; k++)
-        for (int i = 0; i < run_moments; i++) {
-            const wide_layout *l = &wide_layouts[k];
-            const int64_t first = random_ms();
-            const int64_t last = first + (int64_t)random_below(&seed, (uint64_t)(last_ms - first));
-            (void)snprintf(from, sizeof from, "--from=%" PRId64, first);
-            (void)snprintf(to, sizeof to, "--to=%" PRId64, last);
-            (void)snprintf(min, sizeof min, "--layout=%s", l->name);
-            CHECK_EQ(
-                run_tool((const char *[]){"range", "--json", "--format=hex", min, from, to, NULL}),
-                0);
-            const unsigned version = l->layout.format == flake_layout_uuid8.format ? 8 : 7;
-            (void)snprintf(min, sizeof min, "\"min\":\"%012" PRIx64 "%s\"", (uint64_t)first,
-                           l->maker ? version == 8 ? "80008000000000000000" : "70008000000000000000"
-                                    : "00000000000000000000");
-            (void)snprintf(max, sizeof max, "\"max\":\"%012" PRIx64 "%s\"", (uint64_t)last,
-                           l->maker ? version == 8 ? "8fffbfffffffffffffff" : "7fffbfffffffffffffff"
-                                    : "ffffffffffffffffffff");
-            if (!strstr(run_output, min) || !strstr(run_output, max))
-                check_fail(__FILE__, __LINE__, run_output);
+            CHECK_EQ(run_with(&c, "inspect", "", text), 2);
+            CHECK(strstr(run_complaint, "another variant") != NULL);
         }
 }
 
@@ -399,29 +340,6 @@ TEST(uuids_are_drawn_from_1984_on_and_none_twice) {
 }
 
 /* ---- what surrounds ids ---- */
-
-/* An object's members in any order; of others only an id is taken. */
-TEST(objects_are_read_back) {
-    char object[] = "{ \"unix_ms\" :-15, \"layout\":\"boundary\",\"format\":\"base62\",\"x\":1e5,"
-                    "\"id\": \"9xv8qjj52HFsJhNZp5\" } ";
-    tool_item item = {NULL, NULL, NULL, NULL};
-    CHECK(tool_read_object(object, &item));
-    CHECK_STR(item.id, "9xv8qjj52HFsJhNZp5");
-    CHECK_STR(item.layout, "boundary");
-    CHECK_STR(item.format, "base62");
-    CHECK_EQ(strtoll(item.unix_ms, NULL, 10), -15);
-}
-
-TEST(no_object_that_is_cut_off_is_read) {
-    static const char whole[] = "{\"id\":\"5\",\"layout\":\"js53\",\"unix_ms\":15}";
-    char part[sizeof whole];
-    for (size_t length = 0; length < sizeof whole; length++) {
-        tool_item item = {NULL, NULL, NULL, NULL};
-        memcpy(part, whole, length);
-        part[length] = '\0';
-        CHECK_EQ(tool_read_object(part, &item), length == sizeof whole - 1);
-    }
-}
 
 /* A run that ends before it can release its slot has left word of its ids. */
 TEST(a_slot_knows_the_ids_that_were_generated) {
