@@ -322,26 +322,7 @@ static void text_check_fields_128(void) {
         if (l.format) text_check_fields_of(&l, &parts);
 }
 
-/* ---- names and node numbers ---- */
-
-static const char *const text_names[] = {
-    "idgen",
-    "hazelcast",
-    "uniqueid_ordered",
-    "uniqueid_spread",
-    "twitter",
-    "sonyflake",
-    "discord",
-    "instagram",
-    "mastodon",
-    "js53",
-    "default",
-    "boundary",
-    "uuid7",
-    "uuid7_node",
-    "uuid8",
-    "ulid",
-};
+/* ---- node numbers ---- */
 
 /* What is left, or a right text with edits, as a string. */
 static char *text_string(const char *right) {
@@ -354,21 +335,6 @@ static char *text_string(const char *right) {
     return string;
 }
 
-/* Their fields: test_layouts.c. */
-static void text_check_layout_name(void) {
-    const size_t n = sizeof text_names / sizeof *text_names;
-    char *name = text_string(text_names[fuzz_byte() % n]);
-    size_t at = 0;
-    flake_layout l;
-    memset(&l, 0x5e, sizeof l);
-    const flake_layout untouched = l;
-    while (at < n && strcmp(text_names[at], name) != 0) at++;
-    fuzz_same("flake_layout_named", flake_layout_named(name, &l),
-              at < n ? FLAKE_OK : FLAKE_INVALID);
-    fuzz_true("its layout", at < n ? !strcmp(l.name, name) : !memcmp(&l, &untouched, sizeof l));
-    free(name);
-}
-
 /* All digits, 20 at most, and below 2^64. */
 static bool text_read_node(const char *text, size_t length, uint64_t *node) {
     char digits[21];
@@ -379,29 +345,6 @@ static bool text_read_node(const char *text, size_t length, uint64_t *node) {
     *node = strtoull(digits, NULL, 10);
     return !errno;
 }
-
-#ifndef _WIN32
-int setenv(const char *, const char *, int);
-
-static void text_check_env(const char *text) {
-    static char *room; /* the variable's value, in place: setenv never gives memory back */
-    enum { room_size = 64 };
-    uint64_t node = 0x5e5e5e5e5e5e5e5e, wanted = 0;
-    if (!room) {
-        char longest[room_size];
-        memset(longest, 'x', sizeof longest);
-        longest[room_size - 1] = 0;
-        if (setenv("FUZZ_NODE", longest, 1) != 0) abort();
-        room = getenv("FUZZ_NODE");
-    }
-    if (strlen(text) >= room_size) return;
-    memcpy(room, text, strlen(text) + 1);
-    const bool fits = text_read_node(text, strlen(text), &wanted);
-    fuzz_same("flake_node_from_env", flake_node_from_env("FUZZ_NODE", &node, NULL),
-              fits ? FLAKE_OK : FLAKE_INVALID);
-    fuzz_same_u64("node", node, fits ? wanted : UINT64_MAX);
-}
-#endif
 
 static void text_check_node(void) {
     static const char *const names[] = {"web-3",
@@ -424,9 +367,6 @@ static void text_check_node(void) {
               fits ? FLAKE_OK : FLAKE_INVALID);
     fuzz_same_u64("node", node, fits ? wanted : UINT64_MAX);
     fuzz_true("why ends", fits || memchr(why.text, 0, sizeof why.text));
-#ifndef _WIN32
-    text_check_env(text);
-#endif
     free(text);
 }
 
@@ -769,7 +709,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     case 7: text_check_compose(); break;
     case 8: text_check_uuid_128(); break;
     case 9: text_check_fields_128(); break;
-    case 10: text_check_layout_name(); break;
+    case 10:
     case 11: text_check_node(); break;
     default: text_check_sno_times(); break;
     }

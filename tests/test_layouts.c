@@ -49,16 +49,6 @@ static uint64_t id_by_bits(const flake_layout *l, uint64_t time, uint64_t node, 
     return id;
 }
 
-/* The last unit whose start an int64_t of ms can hold. */
-static uint64_t last_unit(const flake_layout *l) {
-    uint64_t most = ((uint64_t)INT64_MAX - (uint64_t)l->epoch_ms) / l->unit_ms;
-    return most < ones(l->time_bits) ? most : ones(l->time_bits);
-}
-
-static int64_t unit_start_ms(const flake_layout *l, uint64_t time) {
-    return (int64_t)((uint64_t)l->epoch_ms + time * l->unit_ms);
-}
-
 static void check_parts(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node,
                         uint64_t seq) {
     flake_parts p = parts_of(0, 77, 77);
@@ -278,17 +268,6 @@ TEST(layout_of_is_time_node_seq_down_to_bit_0) {
     check_id(&l, ones(46), -5 + (1 << 30) - 1, 127, 511);
 }
 
-TEST(built_in_layouts_round_trip) {
-    for (int i = 0; i < built_in_count; i++)
-        for (int corner = 0; corner < 8; corner++) {
-            const flake_layout l = built_in[i];
-            const uint64_t time = corner & 1 ? last_unit(&l) : 0;
-            const uint64_t node = corner & 2 ? ones(l.node_bits) : 0;
-            const uint64_t seq = corner & 4 ? ones(l.seq_bits) : 0;
-            check_id(&l, id_by_bits(&l, time, node, seq), unit_start_ms(&l, time), node, seq);
-        }
-}
-
 /* The sign bit is never set, and of js53 no bit that JavaScript's numbers do not hold. */
 TEST(the_greatest_ids_fit_their_columns) {
     static const flake_layout positive[] = {FLAKE_LAYOUT_DEFAULT, FLAKE_LAYOUT_HAZELCAST,
@@ -299,27 +278,6 @@ TEST(the_greatest_ids_fit_their_columns) {
         uint64_t id = 0;
         CHECK_EQ(flake_max_at(&l, flake_layout_end_ms(&l), &id), FLAKE_OK);
         CHECK_EQ(id, i < 4 ? INT64_MAX : ((int64_t)1 << 53) - 1);
-    }
-}
-
-TEST(a_uniqueid_generator_is_split_around_the_mode_bit) {
-    const flake_layout layouts[2] = {flake_layout_uniqueid_ordered,
-                                     flake_layout_uniqueid_spread};
-    for (int m = 0; m < 2; m++) {
-        const uint64_t mode = m ? 0 : 1 << 12;
-        check_id(&layouts[m], mode, 0, 0, 0);
-        for (unsigned b = 0; b < 11; b++)
-            check_id(&layouts[m], mode | (uint64_t)1 << (b < 8 ? 4 + b : 5 + b), 0,
-                     flake_uniqueid_node(0, 1u << b), 0);
-        for (unsigned b = 0; b < 4; b++)
-            check_id(&layouts[m], mode | (uint64_t)1 << b, 0, flake_uniqueid_node(1u << b, 0), 0);
-        for (unsigned b = 0; b < 6; b++)
-            check_id(&layouts[m], mode | (uint64_t)1 << (16 + b), 0, 0, 1u << b);
-        for (unsigned b = 0; b < 42; b++)
-            check_id(&layouts[m], mode | (uint64_t)1 << (m ? 63 - b : 22 + b), (int64_t)1 << b, 0,
-                     0);
-        flake_parts p;
-        CHECK_EQ(flake_decompose(&layouts[m], 1 << 12 ^ mode, &p), FLAKE_INVALID); /* the other's */
     }
 }
 
@@ -600,71 +558,6 @@ TEST(node_numbers_have_bounds) {
                                     i ? flake_uniqueid_node(16, 0) : flake_idgen_node(0, 32));
         CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_NODE_RANGE);
     }
-}
-
-/* An option and a part that an id of the options' layout has no bits for. */
-static void check_too_large(const flake_options *o, const flake_parts *p) {
-    uint64_t id = 99;
-    CHECK_EQ(flake_init(&gen, o, NULL), p->node ? FLAKE_NODE_RANGE : FLAKE_INVALID);
-    CHECK_EQ(flake_compose(&o->layout, p, &id), FLAKE_INVALID);
-    CHECK_EQ(id, 99);
-}
-
-TEST(every_layouts_node_and_sequence_have_bounds) {
-    for (int i = 0; i < built_in_count; i++) {
-        const flake_layout l = built_in[i];
-        const uint64_t most_node = ones(l.node_bits), most_seq = ones(l.seq_bits);
-        flake_options o = on_script(l, (uint32_t)most_node);
-        flake_parts p = parts_of(l.epoch_ms, most_node, most_seq);
-        uint64_t id = 99;
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-        o.seq_max = (uint32_t)most_seq;
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-        o.seq_min = (uint32_t)most_seq;
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-        CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_OK);
-        id = 99;
-        if (most_node < UINT32_MAX) {
-            o.node = p.node = most_node + 1;
-            check_too_large(&o, &p);
-            o.node = p.node = UINT64_MAX;
-            check_too_large(&o, &p);
-        }
-        o.node = p.node = 0;
-        if (most_seq < UINT32_MAX) {
-            o.seq_max = p.seq = (uint32_t)most_seq + 1;
-            check_too_large(&o, &p);
-            o.seq_max = p.seq = UINT32_MAX;
-            check_too_large(&o, &p);
-        }
-        if (most_seq > 0) {
-            o.seq_max = (uint32_t)most_seq - 1;
-            o.seq_min = (uint32_t)most_seq; /* the wrong way round */
-            CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
-        }
-        CHECK_EQ(id, 99);
-    }
-}
-
-TEST(an_offset_that_lifts_the_node_out_is_told_apart) {
-    const flake_layout l = flake_layout_hazelcast;
-    flake_options o = on_script(l, 65535);
-    uint64_t id = 0;
-    o.node_offset = 1;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_NODE_RANGE);
-    o.node_offset = UINT32_MAX; /* the sum wraps in 32 bits */
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_NODE_RANGE);
-    o.node = 0;
-    o.node_offset = 65536;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_NODE_RANGE);
-    o.node_offset = 65535;
-    script_at_ms(l.epoch_ms);
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-    CHECK_EQ(id, 65535);
-    o.node = 65536;
-    o.node_offset = 0;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_NODE_RANGE);
 }
 
 /* A layout that check, init and all that take one must refuse. */
