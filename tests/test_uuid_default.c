@@ -71,11 +71,10 @@ static bool random_bytes(void *to, size_t n);
 #define FLAKE_RANDOM_BYTES(to, n) (may_be_random() && random_bytes(to, n))
 #include "flake.h"
 
-/* The system's random bytes, or scripted ones: `next`, then those of a seed. In both, the bits of `alike` in
- * each 8 bytes of a read are ones. */
+/* The system's random bytes, or scripted ones: `next`, then those of a seed. */
 static struct {
     bool is_scripted;
-    uint64_t seed, alike;
+    uint64_t seed;
     uint8_t next[16];
     size_t n_next;
 } source;
@@ -86,7 +85,6 @@ static bool random_bytes(void *to, size_t n) {
     for (size_t i = 0; i < n; i++) {
         if (source.n_next) bytes[i] = source.next[sizeof source.next - source.n_next--];
         else if (source.is_scripted) bytes[i] = (uint8_t)(random_next(&source.seed) >> 56);
-        bytes[i] |= (uint8_t)(source.alike >> 8 * (i % 8));
     }
     return true;
 }
@@ -103,7 +101,6 @@ static const flake128 untouched = {{0xaa, 1, 2, 3}};
 enum { of_each = 50, most_kin = 400 };
 static struct {
     atomic_uint n;
-    uint64_t alike; /* of children's random bytes */
     flake128 ids[most_kin * of_each];
 } * family;
 
@@ -618,25 +615,6 @@ TEST(relatives_share_no_id) {
     relatives(false, false);
     relatives(true, false);
     relatives(true, true);
-}
-
-static void child_like_its_siblings(void) {
-    source.alike = family->alike;
-    draw_for_the_family();
-}
-
-/* The random bytes of siblings differ in 24 bits of each 8. All in one ms, from the same place on. */
-TEST(siblings_need_no_more_than_one_bit_to_differ) {
-    for (unsigned from = 0; from <= 24; from += 8) {
-        as_at_program_start();
-        atomic_store(&per_reading_ns, 0);
-        (void)uuid();
-        family->alike = ((UINT64_C(1) << 40) - 1) << from;
-        for (int i = 0; i < 4; i++) in_child(child_like_its_siblings);
-        const unsigned n = atomic_load(&family->n);
-        CHECK_EQ(n, 4 * of_each);
-        CHECK_EQ(count_duplicates(family->ids, n), 0);
-    }
 }
 
 static unsigned bits_that_differ(const uint8_t *a, const uint8_t *b, unsigned n) {

@@ -121,8 +121,6 @@ enum {
     run_any,
     run_digits,
     run_letters,
-    run_lower,
-    run_upper,
     run_bits,
     run_hex,
     run_like_sno,
@@ -133,19 +131,11 @@ static bool run_is(int kind, char c) {
     switch (kind) {
     case run_digits: return isdigit((unsigned char)c) != 0;
     case run_letters: return isalpha((unsigned char)c) != 0;
-    case run_lower: return islower((unsigned char)c) != 0;
-    case run_upper: return isupper((unsigned char)c) != 0;
     case run_bits: return c == '0' || c == '1';
     case run_hex: return isxdigit((unsigned char)c) != 0;
     case run_like_sno: return strchr("23456789abcdefghijklmnopqrstuvwx", c) != NULL;
     default: return true;
     }
-}
-
-static bool run_all_are(int kind, const char *text) {
-    for (; *text; text++)
-        if (!run_is(kind, *text)) return false;
-    return true;
 }
 
 /* Digits of that kind alone, if the base has any. */
