@@ -368,6 +368,7 @@ needs --format=bin 0101000011100001101010111011101000010001110011100011000000000
 needs "--layout=boundary --format=base62" 9xv8qjj52HFsJhNZp5
 needs "--layout=boundary --format=dec or --layout=boundary --format=hex" 29457809469459595947336165155203
 needs "--format=dec or --format=hex" 29457809469459595947336165155203 --layout=boundary
+needs "--format=bin or --format=ulid" 00101010101010101010101010
 has other_forms_are_shown "^or with  *--format=hex it is 5980789518157312564" "$flake" inspect 5300086112257234
 has other_layouts_are_shown "layout=twitter  *2054-11-15T15:23:40.936Z, node 227, sequence 0" "$flake" inspect 5828128208445124608
 refuses a_sno_has_its_tool 2 "is not a decimal number.*or .sno inspect." "$flake" inspect xxxxxxxxj4fp2vgl
