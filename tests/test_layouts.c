@@ -246,7 +246,8 @@ TEST(known_layouts_have_their_fields_and_are_found_by_name) {
     CHECK_EQ(layout.epoch_ms, 5);
     for (size_t i = 0; i < 2 * count; i++) {
         const flake_layout *const k = &known[i / 2];
-        CHECK_EQ(i % 2 ? flake_layout_at(i / 2, &layout) : flake_layout_named(k->name, &layout), FLAKE_OK);
+        CHECK_EQ(i % 2 ? flake_layout_at(i / 2, &layout) : flake_layout_named(k->name, &layout),
+                 FLAKE_OK);
         CHECK_STR(layout.name, k->name);
         CHECK(flake_i_same_layout(&layout, k));
         CHECK_EQ(flake_layout_check(&layout, NULL), FLAKE_OK);

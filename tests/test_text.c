@@ -214,7 +214,9 @@ TEST(overflow) {
     for (size_t i = 0; i < kinds; i++) {
         const text_kind k = text_kind_of(i);
         const bool is_bin4 = k.form == FLAKE_BIN4;
-        CHECK_EQ(k.form < 0 ? flake128_text_width(k.base) : flake_text_width((flake_encoding)k.form), k.width);
+        CHECK_EQ(k.form < 0 ? flake128_text_width(k.base)
+                            : flake_text_width((flake_encoding)k.form),
+                 k.width);
         CHECK(k.width < (k.form < 0 ? FLAKE128_TEXT_SIZE : FLAKE_TEXT_SIZE));
         CHECK_EQ(format_kind(ones(&k), &k, true, text, sizeof text), k.width);
         for (size_t len = 0; len < k.width && is_bin4; len++) CHECK(refused(text, len, &k));

@@ -285,10 +285,10 @@ TEST(the_ms_past_the_last_is_not_gone_on_from) {
 
 /* Of boundary's layout, too. */
 TEST(what_init_refuses) {
-    static const char *const named[] = {"layout",      "layout",       "layout",      "layout",
-                                        "layout",      "node",         "node_offset", "seq_scatter",
-                                        "seq_max",     "max_ahead_ms", "max_wait_ms", "clock.kind",
-                                        "exclusive_dir"};
+    static const char *const named[] = {
+        "layout",      "layout",      "layout",       "layout",  "layout",
+        "node",        "node_offset", "seq_scatter",  "seq_max", "max_ahead_ms",
+        "max_wait_ms", "clock.kind",  "exclusive_dir"};
     for (const flake_layout *l = layouts; l < layouts + 5; l++)
         for (int i = 0; i < 13; i++) {
             flake_why why;

@@ -169,7 +169,8 @@ static void copes_with_any_size_and_address(const text_wide *f) {
             f->to_n((const flake128 *)(void *)(in + id_shift), n, text + shift);
             CHECK(n == 0 || memcmp(text + shift, texts, (f->width + 1) * n) == 0);
             if (n) memcpy(parted + shift, texts, read);
-            for (size_t i = 1; i < n; i++) parted[shift + (f->width + 1) * i - 1] = (char)random_bits();
+            for (size_t i = 1; i < n; i++)
+                parted[shift + (f->width + 1) * i - 1] = (char)random_bits();
             CHECK_EQ(f->from_n(parted + shift, n, (flake128 *)(void *)(out + id_shift)), FLAKE_OK);
             CHECK(n == 0 || memcmp(out + id_shift, ids, 16 * n) == 0);
             free(in);
