@@ -188,18 +188,6 @@ static void write_wide(flake128 wide, unsigned base, char *text) {
     else (void)flake128_format(&wide, base, text, FLAKE128_TEXT_SIZE);
 }
 
-static flake128 read_wide(const char *text, unsigned base) {
-    flake128 wide = {0};
-    char upper[FLAKE128_TEXT_SIZE];
-    for (size_t i = 0; i < sizeof upper && (i == 0 || text[i - 1]); i++)
-        upper[i] = (char)(base == 16 ? toupper((unsigned char)text[i]) : text[i]);
-    const flake_status status = base == 0   ? flake128_from_uuid(text, strlen(text), &wide)
-                                : base == 1 ? flake128_from_ulid(text, strlen(text), &wide)
-                                            : flake128_parse(upper, strlen(upper), base, &wide);
-    CHECK_EQ(status, FLAKE_OK);
-    return wide;
-}
-
 /* From 1984 on, when these begin to be drawn. */
 static int64_t random_ms(void) {
     const int64_t first = INT64_C(441763200000);
@@ -233,23 +221,19 @@ static void inspect_finds_wide(const choice *c, const wide_layout *l, const char
 }
 
 static void wide_round_trips(const wide_layout *l) {
-    char text[256];
+    char text[256], maker[64];
     for (unsigned f = 0; f < wide_form_count; f++) {
         choice c = {l->name, NULL, NULL};
         unsigned base;
         if (!wide_form(l, f, &c.format, &base)) continue;
         for (int i = 0; i < run_moments / 4; i++) {
             const flake_parts parts = random_parts(l);
-            flake_parts made = parts;
             write_wide(wide_of(l, &parts), base, text);
             inspect_finds_wide(&c, l, text, &parts);
             (void)generate_at(&c, parts.unix_ms, 1, l->has_node ? parts.node : 0, text);
-            const flake128 wide = read_wide(text, base);
-            CHECK_EQ(flake128_decompose(&l->layout, &wide, &made), FLAKE_OK);
-            CHECK_EQ(made.unix_ms, parts.unix_ms);
-            if (l->has_node) CHECK_EQ(made.node, parts.node);
-            if (l == boundary) CHECK_EQ(made.seq, 0);
-            inspect_finds_wide(&c, l, text, &made);
+            (void)snprintf(maker, sizeof maker, "\"%s\":%" PRIu64 ",", l->maker ? l->maker : "", parts.node);
+            inspect_prints(&c, text, parts.unix_ms, l->has_node ? maker : "",
+                           l == boundary ? "\"sequence\":0}\n" : "");
         }
     }
 }
