@@ -231,7 +231,8 @@ static void wide_round_trips(const wide_layout *l) {
             write_wide(wide_of(l, &parts), base, text);
             inspect_finds_wide(&c, l, text, &parts);
             (void)generate_at(&c, parts.unix_ms, 1, l->has_node ? parts.node : 0, text);
-            (void)snprintf(maker, sizeof maker, "\"%s\":%" PRIu64 ",", l->maker ? l->maker : "", parts.node);
+            (void)snprintf(maker, sizeof maker, "\"%s\":%" PRIu64 ",", l->maker ? l->maker : "",
+                           parts.node);
             inspect_prints(&c, text, parts.unix_ms, l->has_node ? maker : "",
                            l == boundary ? "\"sequence\":0}\n" : "");
         }
