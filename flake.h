@@ -2182,12 +2182,7 @@ typedef struct flake_i_engine_config {
     uint32_t unit_ms;
     unsigned time_bits, tick_bits;
     uint64_t cap;
-    int64_t max_ahead_ms, max_wait_ms;
-    bool fail_on_backwards, shared_memory;
-    flake_clock clock;
-    flake_ring *ring;
-    flake_gate gate;
-    struct flake_state *state;
+    flake_options options; /* all that concern an engine, from max_ahead_ms on */
 } flake_i_engine_config;
 
 /* The state file, defined below. */
@@ -2205,11 +2200,44 @@ FLAKE_I_FN int64_t flake_i_ns_until(int64_t due_ns, int64_t now_ns) {
 
 enum { FLAKE_I_NS_PER_MS = 1000000 };
 
-typedef struct flake_i_word_layout {
-    uint64_t last;  /* unit of the layout and the clock */
-    uint64_t range; /* of count: 2^48 at most */
-    unsigned count_bits;
-} flake_i_word_layout;
+/* What prevents an engine from being set up; NULL: nothing. */
+FLAKE_I_FN const char *flake_i_engine_config_why(const flake_i_engine_config *config) {
+    const flake_options *const o = &config->options;
+    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS, epoch_ms = config->epoch_ms;
+    if (epoch_ms < -max_ms || epoch_ms > max_ms)
+        return "layout.epoch_ms is further from 1970 than 64 bits of ns";
+    if (!config->unit_ms || !config->cap) return "layout: a unit has no length, or no ids";
+    if (o->max_ahead_ms < 0 || o->max_ahead_ms / config->unit_ms > INT32_MAX)
+        return "max_ahead_ms is negative, or more than 2^31 units";
+    if (o->max_wait_ms < 0) return "max_wait_ms is negative";
+    if (o->overflow && !o->overflow->size) return "overflow is not initialised: flake_ring_init";
+    if (o->state && !FLAKE_I_HAS_FILES) return "state " FLAKE_I_WHY_NO_FILES;
+    if (o->clock.kind < FLAKE_CLOCK_EXACT || o->clock.kind > FLAKE_CLOCK_FAST)
+        return "clock.kind is not FLAKE_CLOCK_EXACT, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_FAST";
+    if (o->shared_memory && o->gate.admit) return "shared_memory does not go with a gate";
+    if (o->shared_memory && o->state && !o->state->is_shared)
+        return "shared_memory needs a state with shared_memory, in the same memory";
+    if (o->shared_memory && FLAKE_I_LOCK_FREE != 2)
+        return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not share";
+    if ((uint64_t)INT64_MAX - (uint64_t)(epoch_ms * FLAKE_I_NS_PER_MS) <
+        (uint64_t)config->unit_ms * FLAKE_I_NS_PER_MS)
+        return "layout: the clock ends before the first unit does";
+    return NULL;
+}
+
+/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at
+ * least as many as the layout has outside its time. */
+FLAKE_I_FN void flake_i_lay_out_word(flake_i_engine *e, unsigned time_bits, uint64_t cap) {
+    e->max_time = ((uint64_t)INT64_MAX - e->epoch_ns) / e->unit_ns - 1;
+    if (time_bits < 64) e->max_time = flake_i_min(e->max_time, ((uint64_t)1 << time_bits) - 1);
+    e->time_shift = 63;
+    for (uint64_t t = e->max_time >> 1; t; t >>= 1) e->time_shift--;
+    const unsigned count_bits = e->time_shift - e->tick_bits;
+    e->count_mask = ((uint64_t)1 << count_bits) - 1;
+    FLAKE_ASSERT(cap <= e->count_mask || (cap == e->count_mask + 1 && !e->tick_bits));
+    if (cap > e->count_mask && (e->max_time + 1) << count_bits == 0)
+        e->max_time--; /* a full unit carries into time */
+}
 
 enum {
     FLAKE_I_RANGE_BITS = 48,  /* of count at most: sums of counts must not overflow */
@@ -2218,65 +2246,24 @@ enum {
     FLAKE_I_ADD_TICKETS = 4096 /* ... and callers that wait for so many tickets */
 };
 
-/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at
- * least as many as the layout has outside its time. Returns the reason if they do not fit. */
-FLAKE_I_FN const char *flake_i_lay_out_word(const flake_i_engine_config *o, flake_i_word_layout *d) {
-    const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
-    const uint64_t unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
-    d->last = ((uint64_t)INT64_MAX - epoch_ns) / unit_ns;
-    if (!d->last--) return "layout: the clock ends before the first unit does";
-    if (o->time_bits < 64) d->last = flake_i_min(d->last, ((uint64_t)1 << o->time_bits) - 1);
-    d->count_bits = 63 - o->tick_bits;
-    for (uint64_t t = d->last >> 1; t; t >>= 1) d->count_bits--;
-    d->range = (uint64_t)1 << flake_i_min(d->count_bits, FLAKE_I_RANGE_BITS);
-    FLAKE_ASSERT(o->cap < d->range || (o->cap == d->range && !o->tick_bits));
-    if (o->cap == d->range && (d->last + 1) << d->count_bits == 0)
-        d->last--; /* a full unit carries into time */
-    return NULL;
-}
-
-/* What prevents an engine from being set up; NULL: nothing, and the word is laid out. */
-FLAKE_I_FN const char *flake_i_engine_config_why(const flake_i_engine_config *o, flake_i_word_layout *d) {
-    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
-    if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms)
-        return "layout.epoch_ms is further from 1970 than 64 bits of ns";
-    if (!o->unit_ms || !o->cap) return "layout: a unit has no length, or no ids";
-    if (o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX)
-        return "max_ahead_ms is negative, or more than 2^31 units";
-    if (o->max_wait_ms < 0) return "max_wait_ms is negative";
-    if (o->ring && !o->ring->size) return "overflow is not initialised: flake_ring_init";
-    if (o->state && !FLAKE_I_HAS_FILES) return "state " FLAKE_I_WHY_NO_FILES;
-    if (o->clock.kind < FLAKE_CLOCK_EXACT || o->clock.kind > FLAKE_CLOCK_FAST)
-        return "clock.kind is not FLAKE_CLOCK_EXACT, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_FAST";
-    if (!o->shared_memory) return flake_i_lay_out_word(o, d);
-    if (o->gate.admit) return "shared_memory does not go with a gate";
-    if (o->state && !o->state->is_shared)
-        return "shared_memory needs a state with shared_memory, in the same memory";
-    if (FLAKE_I_LOCK_FREE != 2)
-        return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not share";
-    return flake_i_lay_out_word(o, d);
-}
-
 /* fetch_add needs a reserve for simultaneous additions, a quarter of the count's range. Its callers
  * must wait long enough that they do not push a ticket past what another caller waits. */
-FLAKE_I_FN void flake_i_set_limits(flake_i_engine *e, const flake_i_engine_config *o,
-                                   const flake_i_word_layout *d) {
+FLAKE_I_FN void flake_i_set_cap(flake_i_engine *e, uint64_t cap) {
+    const uint64_t range = flake_i_min(e->count_mask + 1, (uint64_t)1 << FLAKE_I_RANGE_BITS);
     const uint64_t units =
         flake_i_min((uint64_t)e->wait_ns / e->unit_ns + e->ahead, FLAKE_I_ADD_TICKETS);
-    const bool by_add = d->count_bits >= FLAKE_I_ADD_BITS &&
-                        o->cap <= d->range / FLAKE_I_ADD_ROOM &&
-                        units * o->cap >= FLAKE_I_ADD_TICKETS;
-    const uint64_t room_for_adds = d->range / 4,
-                   full = o->cap == d->range ? d->range : d->range - 1;
-    e->add_limit = by_add ? o->cap - 1 : 0;
-    e->fast_limit = o->cap == d->range ? 0 : o->cap - 1;
-    e->limit = by_add ? d->range - room_for_adds : full;
+    const bool by_add = range >> FLAKE_I_ADD_BITS && cap <= range / FLAKE_I_ADD_ROOM &&
+                        units * cap >= FLAKE_I_ADD_TICKETS;
+    e->cap = cap;
+    e->add_limit = by_add ? cap - 1 : 0;
+    e->fast_limit = cap == range ? 0 : cap - 1;
+    e->limit = by_add ? range - range / 4 : range - (cap < range);
     /* If count cannot hold IDs so far ahead, they move time past all readings (see flake_i_plan). */
-    e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
+    e->time_lead = (e->ahead + 1) * cap > e->limit ? e->ahead : 0;
 }
 
 /* The owner is the instance owner id, or the gate's fence, which a fork wipes as well. */
-FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_engine_config *o) {
+FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_options *o) {
     flake_i_atomic64 *const gate_word = o->gate.admit ? o->gate.fence : NULL;
     e->instance_word = NULL;
     e->instance_owner_id = o->shared_memory ? 0 : flake_i_instance_owner_id(&e->instance_word);
@@ -2311,37 +2298,6 @@ FLAKE_I_COLD bool flake_i_counter_suits(const flake_clock *c) {
 #endif
 }
 
-/* All members except its owner and its windows. */
-FLAKE_I_FN void flake_i_engine_fill(flake_i_engine *e, const flake_i_engine_config *o,
-                                    const flake_i_word_layout *d) {
-    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
-    e->epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
-    e->unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
-    e->max_time = d->last;
-    e->tick_bits = o->tick_bits;
-    e->time_shift = d->count_bits + o->tick_bits;
-    e->count_mask = ((uint64_t)1 << d->count_bits) - 1;
-    e->cap = o->cap;
-    e->ahead = (uint64_t)o->max_ahead_ms / o->unit_ms;
-    e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * FLAKE_I_NS_PER_MS;
-    e->fail_on_backwards = o->fail_on_backwards;
-    e->clock = o->clock;
-    if (o->clock.kind == FLAKE_CLOCK_FAST) e->clock.kind = FLAKE_CLOCK_EXACT;
-    e->ring = o->ring;
-    e->slack_ns = o->clock.now_ns || o->clock.kind != FLAKE_CLOCK_COARSE ? 0 : FLAKE_CLOCK_SLACK_NS;
-    e->reach_ns = e->unit_ns + e->slack_ns;
-    e->late_from_ns = e->epoch_ns - e->slack_ns;
-    e->unit_share = UINT64_MAX / e->unit_ns;
-    e->home = (uintptr_t)e;
-    e->is_plain = !o->ring && !o->gate.admit && !o->state && o->cap != d->range;
-    flake_i_set_limits(e, o, d);
-    flake_i_atomic64 *const zeros[] = {
-        &e->word,    &e->safe[0], &e->safe[1],         &e->drifts, &e->overflow, &e->rebased,
-        &e->batches, &e->waits,   &e->clock_backwards, &e->fast_until,  &e->calibrated_at,    &e->calibration};
-    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
-        FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
-}
-
 /* With windows a new unit needs an exact reading after the word. */
 FLAKE_I_FN void flake_i_set_ticks_per_window(flake_i_engine *e, uint64_t window) {
     e->is_plain = e->is_plain && (!window || e->clock.now_ns);
@@ -2350,14 +2306,36 @@ FLAKE_I_FN void flake_i_set_ticks_per_window(flake_i_engine *e, uint64_t window)
 
 /* Caller must have exclusive access. On failure the engine is unchanged. FLAKE_LEASE_LOST: its gate
  * is closed, or is another process's. */
-FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_engine_config *o) {
-    flake_i_word_layout d;
-    if (flake_i_engine_config_why(o, &d)) return FLAKE_INVALID;
+FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_engine_config *config) {
+    const flake_options *const o = &config->options;
+    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
+    const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
+    if (flake_i_engine_config_why(config)) return FLAKE_INVALID;
     if (o->gate.admit && o->gate.fence && !FLAKE_ATOMIC_LOAD(o->gate.fence, relaxed))
         return FLAKE_LEASE_LOST;
-    flake_i_engine_fill(e, o, &d);
+    e->epoch_ns = (uint64_t)(config->epoch_ms * FLAKE_I_NS_PER_MS);
+    e->unit_ns = (uint64_t)config->unit_ms * FLAKE_I_NS_PER_MS;
+    e->tick_bits = config->tick_bits;
+    e->ahead = (uint64_t)o->max_ahead_ms / config->unit_ms;
+    e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * FLAKE_I_NS_PER_MS;
+    e->fail_on_backwards = o->fail_on_backwards;
+    e->clock = o->clock;
+    if (o->clock.kind == FLAKE_CLOCK_FAST) e->clock.kind = FLAKE_CLOCK_EXACT;
+    e->ring = o->overflow;
+    e->slack_ns = o->clock.now_ns || o->clock.kind != FLAKE_CLOCK_COARSE ? 0 : FLAKE_CLOCK_SLACK_NS;
+    e->reach_ns = e->unit_ns + e->slack_ns;
+    e->late_from_ns = e->epoch_ns - e->slack_ns;
+    e->unit_share = UINT64_MAX / e->unit_ns;
+    e->home = (uintptr_t)e;
+    flake_i_lay_out_word(e, config->time_bits, config->cap);
+    flake_i_set_cap(e, config->cap);
     flake_i_set_owner(e, o);
-    const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
+    flake_i_atomic64 *const zeros[] = {
+        &e->word,    &e->safe[0], &e->safe[1],         &e->drifts, &e->overflow, &e->rebased,
+        &e->batches, &e->waits,   &e->clock_backwards, &e->fast_until,  &e->calibrated_at,    &e->calibration};
+    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
+        FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
+    e->is_plain = !o->overflow && !o->gate.admit && !o->state && e->cap <= e->count_mask;
     flake_i_set_ticks_per_window(e, o->clock.now_ns || (is_fast && flake_i_counter_suits(&e->clock)));
     return FLAKE_OK;
 }
@@ -2374,9 +2352,7 @@ FLAKE_I_INLINE bool flake_i_forked_since(flake_i_atomic64 *word, uint64_t owner_
 }
 
 FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
-    return FLAKE_I_LIKELY(e->owner_word != NULL)
-               ? FLAKE_ATOMIC_LOAD(e->owner_word, relaxed) != e->owner_id
-               : e->owner_id && flake_i_is_another_pid(e->owner_id);
+    return flake_i_forked_since(e->owner_word, e->owner_id);
 }
 
 /* Whether another process set the engine up, whatever its gate reports. */
@@ -2487,14 +2463,13 @@ FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
     const uint64_t floor =
         flake_i_min(((uint64_t)floor_ns - e->epoch_ns) / e->unit_ns, e->max_time);
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
-    const uint64_t tick = (uint64_t)flake_i_tick(e, word) << (e->time_shift - 1);
     uint64_t time, count;
     for (unsigned i = 0; i < e->tick_bits * 2; i++)
         if (FLAKE_ATOMIC_LOAD(&e->safe[i], relaxed) < floor)
             FLAKE_ATOMIC_STORE(&e->safe[i], floor, relaxed);
     flake_i_decode(e, word, &time, &count);
     if (time > floor || flake_i_queued(e, time, count, floor) >= e->cap) return;
-    FLAKE_ATOMIC_STORE(&e->word, (floor << e->time_shift) + tick + e->cap, relaxed);
+    FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, floor, flake_i_tick(e, word)) + e->cap, relaxed);
     flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* not drawn here */
 }
 
@@ -2677,59 +2652,39 @@ FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const f
  *
  * e->overflow elects one writer per ms. It packs:
  *
- *     [ began ms:40 ][ noted:24 ]     noted: ms noted since, 0: there was none yet, all ones: over
+ *     [ began ms:40 ][ noted:24 ]     noted: ms noted since, 0: there was none yet; all ones: over,
+ *                                     and began is the ms of the last note
  */
-typedef struct flake_i_overflowing {
-    uint64_t began_ms; /* or, once over, the ms of the last note */
-    uint64_t noted;
-    uint64_t ticks; /* ms since it began; very many after a backward step */
-    bool is_over;
-} flake_i_overflowing;
-
 enum { FLAKE_I_NOTED_BITS = 24, FLAKE_I_NOTED_MAX = 0xffffff };
-
-FLAKE_I_FN uint64_t flake_i_note_ms(int64_t now_ns) {
-    return (uint64_t)(now_ns / FLAKE_I_NS_PER_MS) & (UINT64_MAX >> FLAKE_I_NOTED_BITS);
-}
-
-FLAKE_I_FN flake_i_overflowing flake_i_unpack_overflow(uint64_t packed, uint64_t ms) {
-    flake_i_overflowing o;
-    o.began_ms = packed >> FLAKE_I_NOTED_BITS;
-    o.noted = packed & FLAKE_I_NOTED_MAX;
-    o.ticks = (ms - o.began_ms) & (UINT64_MAX >> FLAKE_I_NOTED_BITS);
-    o.is_over = !o.noted || o.noted == FLAKE_I_NOTED_MAX;
-    return o;
-}
-
-FLAKE_I_FN bool flake_i_push_note(flake_i_engine *e, int64_t now_ns, uint64_t queued,
-                                  uint64_t ticks) {
-    flake_overflow note;
-    note.now_ns = now_ns;
-    note.waiting = queued > UINT32_MAX ? UINT32_MAX : (uint32_t)queued;
-    note.elapsed_ms = (uint32_t)ticks;
-    return flake_ring_push(e->ring, &note);
-}
 
 /* queued 0: the queue is over. A last note that does not fit remains owed; another: the next ms is noted
  * again. */
 FLAKE_I_FN void flake_i_note(flake_i_engine *e, uint64_t seen, int64_t now_ns, uint64_t queued) {
-    const uint64_t ms = flake_i_note_ms(now_ns), owed = seen;
-    flake_i_overflowing o = flake_i_unpack_overflow(seen, ms);
-    uint64_t noted = FLAKE_I_NOTED_MAX;
-    if (queued && (o.is_over || o.ticks >= FLAKE_I_NOTED_MAX - 1)) {
+    const uint64_t mask = UINT64_MAX >> FLAKE_I_NOTED_BITS;
+    const uint64_t ms = (uint64_t)(now_ns / FLAKE_I_NS_PER_MS) & mask, owed = seen;
+    uint64_t noted = seen & FLAKE_I_NOTED_MAX;
+    const bool is_over = !noted || noted == FLAKE_I_NOTED_MAX;
+    uint64_t began_ms = seen >> FLAKE_I_NOTED_BITS;
+    uint64_t ticks = (ms - began_ms) & mask; /* ms since it began; very many after a backward step */
+    flake_overflow note;
+    if (queued && (is_over || ticks >= FLAKE_I_NOTED_MAX - 1)) {
         /* a new one: also after hours, or after a backward step */
-        if (o.noted == FLAKE_I_NOTED_MAX && !o.ticks) return;
-        o.began_ms = ms;
-        o.ticks = 0;
-    } else if (o.is_over || o.ticks < o.noted) return;
-    if (queued) noted = o.ticks + 1;
-    else {
-        o.began_ms = ms;
-        if (o.ticks >= FLAKE_I_NOTED_MAX) o.ticks = 0; /* a backward step */
+        if (noted == FLAKE_I_NOTED_MAX && !ticks) return;
+        began_ms = ms;
+        ticks = 0;
+    } else if (is_over || ticks < noted) return;
+    noted = ticks + 1;
+    if (!queued) {
+        began_ms = ms;
+        noted = FLAKE_I_NOTED_MAX;
+        if (ticks >= noted) ticks = 0; /* a backward step */
     }
-    uint64_t next = o.began_ms << FLAKE_I_NOTED_BITS | noted;
+    uint64_t next = began_ms << FLAKE_I_NOTED_BITS | noted;
+    note.now_ns = now_ns;
+    note.waiting = queued > UINT32_MAX ? UINT32_MAX : (uint32_t)queued;
+    note.elapsed_ms = (uint32_t)ticks;
     if (FLAKE_ATOMIC_CAS(&e->overflow, &seen, next, release, relaxed) && /* NOTE:R */
-        !flake_i_push_note(e, now_ns, queued, o.ticks) && !queued)
+        !flake_ring_push(e->ring, &note) && !queued)
         (void)FLAKE_ATOMIC_CAS(&e->overflow, &next, owed, relaxed, relaxed);
 }
 
@@ -3070,23 +3025,19 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
     }
 }
 
-FLAKE_I_INLINE flake_status flake_i_draw_continue(flake_i_engine *e, unsigned resume, uint64_t word,
-                                            int64_t now_ns, uint64_t want, flake_i_ticket *out) {
-    flake_i_ticket ticket; /* for the call; *out stays in registers */
+FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, int64_t given_ns,
+                                         uint64_t want, flake_i_ticket *out) {
+    uint64_t word;
+    int64_t now_ns = given_ns;
+    flake_i_ticket ticket; /* for the slow path; *out stays in registers */
+    const unsigned outcome = flake_i_draw_fast(e, request, want, &word, &now_ns, out);
+    if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
+    const unsigned resume = request | outcome;
     if (want == 1 && !flake_i_is_copy(e) && flake_i_draw_first(e, resume, false, &word, now_ns, out))
         return FLAKE_OK;
     const flake_status status = flake_i_draw_slow(e, resume, word, now_ns, want, &ticket);
     if (status == FLAKE_OK) *out = ticket;
     return status;
-}
-
-FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, int64_t given_ns,
-                                         uint64_t want, flake_i_ticket *out) {
-    uint64_t word;
-    int64_t now_ns = given_ns;
-    const unsigned outcome = flake_i_draw_fast(e, request, want, &word, &now_ns, out);
-    if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
-    return flake_i_draw_continue(e, request | outcome, word, now_ns, want, out);
 }
 
 /* ---- queries of an engine: an answer may be out of date on return ---- */
@@ -3135,18 +3086,19 @@ FLAKE_I_FN uint64_t flake_i_ahead_units(flake_i_engine *e) {
     return newest > a.now ? newest - a.now : 0;
 }
 
-/* While other threads draw, ids may lack tickets that they have not tallied yet. */
-FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *stats) {
-    uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed), again, time, count;
+/* Adds an engine's. While other threads draw, ids may lack tickets that they have not tallied yet. */
+FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *sum) {
+    uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed), again, time, count, rebased;
     for (;; word = again) { /* until it is not re-based meanwhile: no ticket counts twice */
         flake_i_decode(e, word, &time, &count);
-        stats->ids = FLAKE_ATOMIC_LOAD(&e->rebased, acquire) + count; /* TALLY:A */
+        rebased = FLAKE_ATOMIC_LOAD(&e->rebased, acquire); /* TALLY:A */
         again = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
         if (!((again ^ word) & ~e->count_mask)) break;
     }
-    stats->batches = FLAKE_ATOMIC_LOAD(&e->batches, relaxed);
-    stats->waits = FLAKE_ATOMIC_LOAD(&e->waits, relaxed);
-    stats->clock_backwards = FLAKE_ATOMIC_LOAD(&e->clock_backwards, relaxed);
+    sum->ids += rebased + count;
+    sum->batches += FLAKE_ATOMIC_LOAD(&e->batches, relaxed);
+    sum->waits += FLAKE_ATOMIC_LOAD(&e->waits, relaxed);
+    sum->clock_backwards += FLAKE_ATOMIC_LOAD(&e->clock_backwards, relaxed);
 }
 
 /* ---- files ----
@@ -3988,18 +3940,6 @@ FLAKE_I_FN void flake_i_exclude_end(flake_i_file *file, bool inherited) {
     flake_i_cancel_guard_end(guard);
 }
 
-/* ---- beginning ---- */
-
-/* After all IDs that gate and state know of; `later`: and after the current unit, in which an
- * earlier owner of the range may have drawn. Caller must have exclusive access. */
-FLAKE_I_FN void flake_i_begin_after(flake_i_engine *e, bool later) {
-    if (flake_i_has_gate(e)) flake_i_exhaust_unit(e); /* the fast path asks no gate */
-    if (e->gate.admit && e->gate.not_before_ns)
-        flake_i_engine_not_before(e, e->gate.not_before_ns(e->gate.user));
-    if (e->state_at) flake_i_engine_not_before(e, flake_i_state_not_before(flake_i_state_of(e)));
-    if (later) flake_i_engine_not_before(e, flake_i_exact_ns(&e->clock));
-}
-
 /* ---- lanes: one generator's numbers on several engines ----
  *
  * A lane is an engine with its own word and its own numbers, and has all properties of an engine.
@@ -4033,63 +3973,42 @@ FLAKE_I_NOINLINE flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
     return flake_i_lane_at(l, (i + 1) * sizeof(flake_lane));
 }
 
-FLAKE_I_FN bool flake_i_lanes_fit(size_t n, uint64_t cap) {
-    return n && n <= cap && n < INT32_MAX / sizeof(flake_lane);
-}
-
 /* The fast path finds lanes by address: not those in shared memory, whose entries are negative. */
 FLAKE_I_FN void flake_i_lanes_map(flake_i_lanes *l, unsigned slot, uint32_t own) {
     const uint32_t distance = own * (uint32_t)sizeof(flake_lane);
     FLAKE_ATOMIC_STORE(&l->map[slot], distance | ((uint32_t)l->from & 0x80000000), relaxed);
 }
 
-/* Which numbers of the word's unit are drawn is unknown: all count as drawn. */
-FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whole) {
+/* A copy of the whole with `cap` numbers of its own. Which numbers of the word's unit are drawn is
+ * unknown: all count as drawn. */
+FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whole, uint64_t cap) {
     const uint64_t word = FLAKE_ATOMIC_LOAD(&whole->word, relaxed);
     uint64_t time, count;
     flake_i_decode(whole, word, &time, &count);
-    count = (count + whole->cap - 1) / whole->cap * e->cap;
+    count = (count + whole->cap - 1) / whole->cap * cap;
+    memcpy((void *)e, (const void *)whole, sizeof *e);
+    flake_i_set_cap(e, cap);
+    e->home = (uintptr_t)e;
+    if (e->state_at && e->is_shared) e->state_at += (uintptr_t)whole - (uintptr_t)e;
     FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, time, flake_i_tick(whole, word)) + count,
                        relaxed);
     FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
-    FLAKE_ATOMIC_STORE(&e->drifts, FLAKE_ATOMIC_LOAD(&whole->drifts, relaxed), relaxed);
-    for (unsigned i = 0; i < 2; i++)
-        FLAKE_ATOMIC_STORE(&e->safe[i], FLAKE_ATOMIC_LOAD(&whole->safe[i], relaxed), relaxed);
-}
-
-/* The owner of the whole, even if its gate is closed by now. */
-FLAKE_I_FN void flake_i_lane_belong(flake_i_engine *e, const flake_i_engine *whole) {
-    e->instance_word = whole->instance_word;
-    e->instance_owner_id = whole->instance_owner_id;
-    e->owner_word = whole->owner_word;
-    e->owner_id = whole->owner_id;
-    e->gate = whole->gate;
-    e->is_shared = whole->is_shared;
-    e->state_at = whole->state_at;
-    if (e->state_at && e->is_shared) e->state_at += (uintptr_t)whole - (uintptr_t)e;
-    e->state_run = whole->state_run;
-    flake_i_set_ticks_per_window(e, FLAKE_ATOMIC_LOAD(&whole->ticks_per_window, relaxed));
 }
 
 /* The n lanes fit. The whole has begun, and no thread draws from it. */
 FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t n,
-                                    const flake_i_engine_config *config, const flake_i_engine *whole) {
-    flake_i_engine_config part = *config;
+                                    const flake_i_engine *whole) {
     uint64_t first = 0;
-    for (size_t i = 0; i < n; i++, first += part.cap) {
-        part.cap = config->cap / n + (i < config->cap % n);
-        flake_i_word_layout d = {0, 0, 0};         /* for compilers, which don't know: */
-        (void)flake_i_lay_out_word(&part, &d); /* what fits the whole fits */
-        flake_i_engine_fill(&lanes[i].engine, &part, &d);
-        lanes[i].engine.max_time = whole->max_time; /* snapshots are restored to the whole */
-        flake_i_lane_belong(&lanes[i].engine, whole);
-        flake_i_lane_begin(&lanes[i].engine, whole);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t cap = whole->cap / n + (i < whole->cap % n);
+        flake_i_lane_begin(&lanes[i].engine, whole, cap);
         lanes[i].first = first;
+        first += cap;
     }
     for (size_t i = 0; i < sizeof l->map / sizeof *l->map; i++)
         FLAKE_ATOMIC_STORE(&l->map[i], 0u, relaxed);
     FLAKE_ATOMIC_STORE(&l->turn, 0u, relaxed);
-    l->from = config->shared_memory ? UINTPTR_MAX : 0;
+    l->from = whole->is_shared ? UINTPTR_MAX : 0;
     l->lanes_at = (uintptr_t)lanes - sizeof(flake_lane) - ((uintptr_t)l & l->from);
     l->home = (uintptr_t)l;
     l->n = n;
@@ -4705,14 +4624,8 @@ FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o
     s.unit_ms = l.unit_ms;
     s.time_bits = l.time_bits;
     s.cap = (uint64_t)o->seq_max - o->seq_min + 1;
-    s.max_ahead_ms = o->max_ahead_ms;
-    s.max_wait_ms = o->max_wait_ms;
-    s.fail_on_backwards = o->fail_on_backwards || o->layout.format;
-    s.shared_memory = o->shared_memory;
-    s.clock = o->clock;
-    s.ring = o->overflow;
-    s.gate = o->gate;
-    s.state = o->state;
+    s.options = *o;
+    s.options.fail_on_backwards = o->fail_on_backwards || o->layout.format;
     return s;
 }
 
@@ -4880,10 +4793,11 @@ FLAKE_I_FN flake_status flake_i_exclude_range(flake_i_file *file, const char *di
 }
 
 /* Why engine or lanes cannot be set up like this; NULL: they can. */
-FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config, const flake_options *o) {
-    flake_i_word_layout d;
-    const char *const unfit = flake_i_engine_config_why(config, &d);
-    if (unfit || !o->lanes || flake_i_lanes_fit(o->lane_count, config->cap)) return unfit;
+FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) {
+    const flake_options *const o = &config->options;
+    const char *const unfit = flake_i_engine_config_why(config);
+    const uint64_t most = flake_i_min(config->cap, INT32_MAX / sizeof(flake_lane) - 1);
+    if (unfit || !o->lanes || (o->lane_count && o->lane_count <= most)) return unfit;
     return "lane_count is 0, or exceeds the sequence range";
 }
 
@@ -4892,9 +4806,9 @@ FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_engine_con
                                           const flake_options *o, const uint8_t *identity,
                                           flake_why *why) {
     flake_i_file file = {0, 0, -1};
-    const char *const unfit = flake_i_unfit_setup(config, o);
+    const char *const unfit = flake_i_unfit_setup(config);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
-    flake_status status = flake_i_may_use_state(config->state, identity, why);
+    flake_status status = flake_i_may_use_state(o->state, identity, why);
     if (status == FLAKE_OK && o->exclusive_dir)
         status = flake_i_exclude_range(&file, o->exclusive_dir, identity, why);
     if (status != FLAKE_OK) return status;
@@ -4909,11 +4823,18 @@ FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_engine_con
     return FLAKE_OK;
 }
 
-/* The engine is positioned: from here on the generator draws. */
-FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, const flake_i_engine_config *config, unsigned forms) {
+/* The engine is positioned. From here on the generator draws: after all IDs that gate and state know
+ * of, and with start_next_unit after the current unit, in which an earlier owner of the range may
+ * have drawn. */
+FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, unsigned forms) {
     const flake_options *const o = &g->options;
-    flake_i_begin_after(&g->engine, o->start_next_unit);
-    if (o->lanes) flake_i_lanes_begin(&g->split, o->lanes, o->lane_count, config, &g->engine);
+    flake_i_engine *const e = &g->engine;
+    if (flake_i_has_gate(e)) flake_i_exhaust_unit(e); /* the fast path asks no gate */
+    if (e->gate.admit && e->gate.not_before_ns)
+        flake_i_engine_not_before(e, e->gate.not_before_ns(e->gate.user));
+    if (o->state) flake_i_engine_not_before(e, flake_i_state_not_before(o->state));
+    if (o->start_next_unit) flake_i_engine_not_before(e, flake_i_exact_ns(&e->clock));
+    if (o->lanes) flake_i_lanes_begin(&g->split, o->lanes, o->lane_count, e);
     g->kind = (uint8_t)(forms | (o->lanes           ? FLAKE_I_LANES
                                  : o->single_thread ? FLAKE_I_SINGLE
                                                     : FLAKE_I_MULTI));
@@ -4942,7 +4863,7 @@ FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_options *o, f
     g->continues = counts && !o->fail_on_backwards;
     flake_i_set_keys(&g->keys, keys);
     const bool is_odd = o->seq_scatter || o->layout.time_reversed;
-    flake_i_gen_begin(g, &config, format ? FLAKE_I_128 : is_odd ? FLAKE_I_ODD : FLAKE_I_PLAIN);
+    flake_i_gen_begin(g, format ? FLAKE_I_128 : is_odd ? FLAKE_I_ODD : FLAKE_I_PLAIN);
     return FLAKE_OK;
 }
 
@@ -5142,14 +5063,6 @@ FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_ticket *unit, flake1
 
 /* ---- backward steps of UUIDs and ULIDs ---- */
 
-/* Whether a draw failed because the clock was behind the newest unit, or even before the first one. The
- * clock may have moved since: only FLAKE_TIME_RANGE needs to be told from a clock at the layout's end. */
-FLAKE_I_FN bool flake_i_is_backwards(flake_i_engine *e, flake_status status) {
-    if (status != FLAKE_TIME_RANGE) return status == FLAKE_CLOCK_BACKWARDS;
-    return FLAKE_ATOMIC_LOAD(&e->word, relaxed) &&
-           flake_i_exact_ns(&e->clock) < (int64_t)flake_i_start_ns(e, e->max_time + 1);
-}
-
 /* How many IDs a generator that continues has in an engine's newest unit while the clock is behind that
  * unit; 0: the clock is not, or the generator waits for it. */
 FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
@@ -5169,7 +5082,11 @@ FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned reques
     int64_t budget_ns = e->wait_ns;
     uint64_t tried = UINT64_MAX;
     if (request & FLAKE_I_GIVEN) return status; /* an older time counts as the newest */
-    if (!flake_i_is_backwards(e, status)) return status;
+    if (status != FLAKE_TIME_RANGE && status != FLAKE_CLOCK_BACKWARDS) return status;
+    if (status == FLAKE_TIME_RANGE && /* no ID yet, or the clock is past the layout's end */
+        (!FLAKE_ATOMIC_LOAD(&e->word, relaxed) ||
+         flake_i_exact_ns(&e->clock) >= (int64_t)flake_i_start_ns(e, e->max_time + 1)))
+        return status;
     for (;;) {
         uint64_t time, count;
         flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
@@ -5522,42 +5439,27 @@ FLAKE_API int64_t flake_ahead_ms(flake_gen *g) {
 FLAKE_API void flake_stats_get(flake_gen *g, flake_stats *sum) {
     flake_i_engine *e;
     memset(sum, 0, sizeof *sum);
-    for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++) {
-        flake_stats one;
-        flake_i_stats(e, &one);
-        sum->ids += one.ids;
-        sum->batches += one.batches;
-        sum->waits += one.waits;
-        sum->clock_backwards += one.clock_backwards;
-    }
+    for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++) flake_i_stats(e, sum);
 }
 
 FLAKE_API const flake_options *flake_gen_options(const flake_gen *g) {
     return flake_i_is_here(g) ? &g->options : NULL;
 }
 
-/* The position of the whole range. Lanes count as having drawn all numbers of the units begun. */
-FLAKE_I_FN void flake_i_position(flake_gen *g, uint64_t *time, uint64_t *count) {
-    const flake_i_engine *const e = &g->engine;
-    if (!flake_i_has_lanes(g)) {
-        flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), time,
-                       count);
-        return;
-    }
-    const uint64_t newest = flake_i_lanes_newest(&g->split, time);
-    /* A lane's queue can exceed what the whole's word can count. */
-    if ((newest - *time + 1) * e->cap > e->limit) *time = newest;
-    *count = (newest - *time + 1) * e->cap;
-}
-
 FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapshot) {
     const flake_options *const o = &g->options;
+    const flake_i_engine *const e = &g->engine;
     uint64_t time, count;
     if (flake_i_unfit_gen(g)) return FLAKE_INVALID;
-    const flake_status status = flake_i_still_ours(&g->engine);
+    const flake_status status = flake_i_still_ours(e);
     if (status != FLAKE_OK) return status;
     const flake_layout l = flake_i_layout_in_engine(&o->layout);
-    flake_i_position(g, &time, &count);
+    if (flake_i_has_lanes(g)) { /* they count as having drawn all numbers of the units begun */
+        const uint64_t newest = flake_i_lanes_newest(&g->split, &time);
+        /* A lane's queue can exceed what the whole's word can count. */
+        if ((newest - time + 1) * e->cap > e->limit) time = newest;
+        count = (newest - time + 1) * e->cap;
+    } else flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
     snapshot->unix_ms = l.epoch_ms + (int64_t)(time * l.unit_ms);
     snapshot->count = count;
     snapshot->node = flake_i_full_node(o);

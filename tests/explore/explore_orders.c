@@ -240,7 +240,7 @@ static void snapshot(void) {
 static void statistics(void) {
     const orders_location *l = &orders_at[is_at.word];
     uint64_t drawn = 0;
-    flake_stats s;
+    flake_stats s = {0};
     flake_i_stats(engine(), &s);
     for (unsigned p = 0; p < l->n; p++)
         if (l->message[p].fact[DRAWN] > drawn) drawn = l->message[p].fact[DRAWN];
@@ -482,7 +482,7 @@ static void begin_lanes(flake_i_engine_config *config) {
     config->cap = LANES_OF * now->cap;
     if (flake_i_engine_init(&gen.gen.engine, config) != FLAKE_OK) exit(2);
     if (now->kind == FLAKE_CLOCK_FAST) flake_i_set_ticks_per_window(&gen.gen.engine, ORDERS_WINDOW);
-    flake_i_lanes_begin(&split, lanes, LANES_OF, config, &gen.gen.engine);
+    flake_i_lanes_begin(&split, lanes, LANES_OF, &gen.gen.engine);
     /* Found by their address, as in one process, so that the straight line is explored. */
     split.from = 0;
     split.lanes_at = (uintptr_t)lanes - sizeof *lanes;
@@ -512,16 +512,16 @@ static void begin_engine(void) {
     static flake_i_engine_config config;
     static flake_options options;
     static const sno_snapshot bounds = {.partition = 1, .sequence_max = 3};
-    options.shared_memory = config.shared_memory = true; /* no fork word */
+    options.shared_memory = config.options.shared_memory = true; /* no fork word */
     if (now->of == SHARD) (void)!sno_init_shards(&shard, 1, &bounds, &options, NULL);
     config.epoch_ms = SNO_I_EPOCH_MS;
     config.unit_ms = UNIT_NS / 1000000;
     config.time_bits = 39;
     config.tick_bits = 1;
     config.cap = now->cap;
-    config.max_wait_ms = 20000; /* long enough for draws by fetch_add */
-    config.clock.kind = now->kind;
-    config.ring = calls_any('q') || now->noted ? &ring : NULL;
+    config.options.max_wait_ms = 20000; /* long enough for draws by fetch_add */
+    config.options.clock.kind = now->kind;
+    config.options.overflow = calls_any('q') || now->noted ? &ring : NULL;
     (void)flake_ring_init(&ring, slots, 2);
     if (now->of == LANES) begin_lanes(&config);
     flake_i_engine *const e = engine();

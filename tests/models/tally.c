@@ -21,7 +21,7 @@ static void draw(void) {
 }
 
 static void ask(void) {
-    flake_stats stats;
+    flake_stats stats = {0};
     flake_i_stats(&engine, &stats);
     counted = stats.ids;
 }
