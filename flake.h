@@ -2352,7 +2352,9 @@ FLAKE_I_INLINE bool flake_i_forked_since(flake_i_atomic64 *word, uint64_t owner_
 }
 
 FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
-    return flake_i_forked_since(e->owner_word, e->owner_id);
+    return FLAKE_I_LIKELY(e->owner_word != NULL)
+               ? FLAKE_ATOMIC_LOAD(e->owner_word, relaxed) != e->owner_id
+               : e->owner_id && flake_i_is_another_pid(e->owner_id);
 }
 
 /* Whether another process set the engine up, whatever its gate reports. */
@@ -3025,19 +3027,23 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
     }
 }
 
-FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, int64_t given_ns,
-                                         uint64_t want, flake_i_ticket *out) {
-    uint64_t word;
-    int64_t now_ns = given_ns;
-    flake_i_ticket ticket; /* for the slow path; *out stays in registers */
-    const unsigned outcome = flake_i_draw_fast(e, request, want, &word, &now_ns, out);
-    if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
-    const unsigned resume = request | outcome;
+FLAKE_I_INLINE flake_status flake_i_draw_continue(flake_i_engine *e, unsigned resume, uint64_t word,
+                                            int64_t now_ns, uint64_t want, flake_i_ticket *out) {
+    flake_i_ticket ticket; /* for the call; *out stays in registers */
     if (want == 1 && !flake_i_is_copy(e) && flake_i_draw_first(e, resume, false, &word, now_ns, out))
         return FLAKE_OK;
     const flake_status status = flake_i_draw_slow(e, resume, word, now_ns, want, &ticket);
     if (status == FLAKE_OK) *out = ticket;
     return status;
+}
+
+FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, int64_t given_ns,
+                                         uint64_t want, flake_i_ticket *out) {
+    uint64_t word;
+    int64_t now_ns = given_ns;
+    const unsigned outcome = flake_i_draw_fast(e, request, want, &word, &now_ns, out);
+    if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
+    return flake_i_draw_continue(e, request | outcome, word, now_ns, want, out);
 }
 
 /* ---- queries of an engine: an answer may be out of date on return ---- */
