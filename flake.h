@@ -2200,9 +2200,10 @@ FLAKE_I_FN int64_t flake_i_ns_until(int64_t due_ns, int64_t now_ns) {
 
 enum { FLAKE_I_NS_PER_MS = 1000000 };
 
-/* What prevents an engine from being set up; NULL: nothing. */
-FLAKE_I_FN const char *flake_i_engine_config_why(const flake_i_engine_config *config) {
+/* Why engine or lanes cannot be set up like this; NULL: they can. */
+FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) {
     const flake_options *const o = &config->options;
+    const uint64_t most_lanes = flake_i_min(config->cap, INT32_MAX / sizeof(flake_lane) - 1);
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS, epoch_ms = config->epoch_ms;
     if (epoch_ms < -max_ms || epoch_ms > max_ms)
         return "layout.epoch_ms is further from 1970 than 64 bits of ns";
@@ -2222,6 +2223,8 @@ FLAKE_I_FN const char *flake_i_engine_config_why(const flake_i_engine_config *co
     if ((uint64_t)INT64_MAX - (uint64_t)(epoch_ms * FLAKE_I_NS_PER_MS) <
         (uint64_t)config->unit_ms * FLAKE_I_NS_PER_MS)
         return "layout: the clock ends before the first unit does";
+    if (o->lanes && (!o->lane_count || o->lane_count > most_lanes))
+        return "lane_count is 0, or exceeds the sequence range";
     return NULL;
 }
 
@@ -2304,13 +2307,12 @@ FLAKE_I_FN void flake_i_set_ticks_per_window(flake_i_engine *e, uint64_t window)
     FLAKE_ATOMIC_STORE(&e->ticks_per_window, window, relaxed);
 }
 
-/* Caller must have exclusive access. On failure the engine is unchanged. FLAKE_LEASE_LOST: its gate
- * is closed, or is another process's. */
+/* Takes a fit configuration. Caller must have exclusive access. FLAKE_LEASE_LOST: its gate is closed,
+ * or is another process's; the engine is unchanged. */
 FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_engine_config *config) {
     const flake_options *const o = &config->options;
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
-    if (flake_i_engine_config_why(config)) return FLAKE_INVALID;
     if (o->gate.admit && o->gate.fence && !FLAKE_ATOMIC_LOAD(o->gate.fence, relaxed))
         return FLAKE_LEASE_LOST;
     e->epoch_ns = (uint64_t)(config->epoch_ms * FLAKE_I_NS_PER_MS);
@@ -2373,8 +2375,7 @@ FLAKE_I_FN flake_status flake_i_still_ours(const flake_i_engine *e) {
 
 /* After a sleep or before a gate. A gate's fence does not show that the machine was cloned. */
 FLAKE_I_FN flake_status flake_i_check_owner(const flake_i_engine *e) {
-    if (e->owner_word != e->instance_word && flake_i_forked(e)) return flake_i_lost(e);
-    return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_OK;
+    return flake_i_is_inherited(e) ? FLAKE_FORKED : flake_i_still_ours(e);
 }
 
 FLAKE_I_INLINE bool flake_i_is_copy(const flake_i_engine *e) {
@@ -2900,11 +2901,22 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned resume, bool 
     return true;
 }
 
-/* The usual case, without a division: the word's unit is not exhausted, and the reading is in it or
- * before it by no more than the slack. late_ns: from the unit's start to the reading, plus the
- * slack. */
-FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned request, uint64_t *word,
-                                         uint64_t late_ns, uint64_t want, flake_i_ticket *out) {
+/* Draws 1 to `want` tickets with one move, and without a division, in the usual case: the word's unit
+ * is not exhausted, and the reading is in it or before it by no more than the slack. Otherwise the
+ * slow path continues from *word and *now_ns; it is a separate function, so that the usual case needs
+ * few registers. The clock may be read before the word, which is faster: if it is before the word's
+ * time, the slow path reads again (I2). A caller that gives the time sets *now_ns. */
+FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, uint64_t want,
+                                          uint64_t *word, int64_t *now_ns, flake_i_ticket *out) {
+    *word = 0;
+    if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
+    if (!(request & FLAKE_I_GIVEN)) {
+        const uint64_t window = FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
+        *now_ns = FLAKE_I_LIKELY(!window) ? FLAKE_CLOCK_NS(e->clock.kind) : flake_i_fast_ns(e, window);
+    }
+    *word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    const uint64_t late_ns = /* from the unit's start to the reading, plus the slack */
+        (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
     const uint64_t count = *word & e->count_mask, head = *word - count;
     uint64_t index = count, n = 1;
     if (!FLAKE_I_LIKELY(late_ns < e->reach_ns)) return FLAKE_I_ELSE;
@@ -2926,24 +2938,6 @@ FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned request, ui
     out->tick = flake_i_tick(e, head);
     out->head = head;
     return 0;
-}
-
-/* Draws 1 to `want` tickets with one move in the usual case. Otherwise the slow path continues from
- * *word and *now_ns; it is a separate function, so that the usual case needs few registers. The
- * clock may be read before the word, which is faster: if it is before the word's time, the slow
- * path reads again (I2). A caller that gives the time sets *now_ns. */
-FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, uint64_t want,
-                                          uint64_t *word, int64_t *now_ns, flake_i_ticket *out) {
-    *word = 0;
-    if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
-    if (!(request & FLAKE_I_GIVEN)) {
-        const uint64_t window = FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
-        *now_ns = FLAKE_I_LIKELY(!window) ? FLAKE_CLOCK_NS(e->clock.kind) : flake_i_fast_ns(e, window);
-    }
-    *word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    const uint64_t late_ns =
-        (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
-    return flake_i_count_on(e, request, word, late_ns, want, out);
 }
 
 /* One copy for callers without a fast path of their own. */
@@ -3081,15 +3075,6 @@ FLAKE_I_FN bool flake_i_is_late(flake_i_engine *e) {
     flake_i_attempt a;
     if (!e->state_at || flake_i_forked(e) || flake_i_peek(e, &a) != FLAKE_OK) return false;
     return flake_i_state_is_late(flake_i_state_of(e), flake_i_end_ns(e, a.unit));
-}
-
-/* 0 if the clock is outside the layout. */
-FLAKE_I_FN uint64_t flake_i_ahead_units(flake_i_engine *e) {
-    flake_i_attempt a;
-    memset(&a, 0, sizeof a);
-    (void)flake_i_peek(e, &a);
-    uint64_t newest = a.time + (a.count ? (a.count - 1) / e->cap : 0);
-    return newest > a.now ? newest - a.now : 0;
 }
 
 /* Adds an engine's. While other threads draw, ids may lack tickets that they have not tallied yet. */
@@ -4798,15 +4783,6 @@ FLAKE_I_FN flake_status flake_i_exclude_range(flake_i_file *file, const char *di
     return status;
 }
 
-/* Why engine or lanes cannot be set up like this; NULL: they can. */
-FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) {
-    const flake_options *const o = &config->options;
-    const char *const unfit = flake_i_engine_config_why(config);
-    const uint64_t most = flake_i_min(config->cap, INT32_MAX / sizeof(flake_lane) - 1);
-    if (unfit || !o->lanes || (o->lane_count && o->lane_count <= most)) return unfit;
-    return "lane_count is 0, or exceeds the sequence range";
-}
-
 /* Claims an identity's numbers and initialises the engine. On failure nothing has changed. */
 FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_engine_config *config,
                                           const flake_options *o, const uint8_t *identity,
@@ -5436,7 +5412,11 @@ FLAKE_API int64_t flake_ahead_ms(flake_gen *g) {
     uint64_t most_ns = 0;
     flake_i_engine *e;
     for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++) {
-        const uint64_t ns = flake_i_ahead_units(e) * e->unit_ns;
+        flake_i_attempt a;
+        memset(&a, 0, sizeof a); /* stays zero if the clock is outside the layout */
+        (void)flake_i_peek(e, &a);
+        const uint64_t newest = a.time + (a.count ? (a.count - 1) / e->cap : 0);
+        const uint64_t ns = newest > a.now ? (newest - a.now) * e->unit_ns : 0;
         if (ns > most_ns) most_ns = ns;
     }
     return (int64_t)(most_ns / FLAKE_I_NS_PER_MS);
@@ -5493,17 +5473,6 @@ FLAKE_I_FN flake_status flake_i_advance_to(flake_i_engine *e, uint64_t time,
     return FLAKE_OK;
 }
 
-/* After the whole's position has moved: each lane continues after the units begun. */
-FLAKE_I_FN void flake_i_lanes_follow(flake_gen *g) {
-    const flake_i_engine *const whole = &g->engine;
-    uint64_t time, count;
-    flake_i_decode(whole, FLAKE_ATOMIC_LOAD(&whole->word, relaxed), &time, &count);
-    const uint64_t units = (count + whole->cap - 1) / whole->cap;
-    flake_i_engine *e;
-    for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++)
-        (void)flake_i_advance_to(e, time, units * e->cap);
-}
-
 FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flake_why *why) {
     const flake_i_engine *const e = &g->engine;
     const flake_options *const o = &g->options;
@@ -5528,7 +5497,13 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flak
     if (status == FLAKE_OK) status = flake_i_advance_to(&g->engine, time, count);
     if (status != FLAKE_OK)
         return flake_i_say(why, status, "snapshot", "its time is outside the layout's");
-    if (flake_i_has_lanes(g)) flake_i_lanes_follow(g);
+    if (!flake_i_has_lanes(g)) return FLAKE_OK;
+    flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
+    const uint64_t units = (count + e->cap - 1) / e->cap; /* each lane continues after those begun */
+    for (size_t i = 0; i < g->split.n; i++) {
+        flake_i_engine *const lane = &flake_i_lane(&g->split, i)->engine;
+        (void)flake_i_advance_to(lane, time, units * lane->cap);
+    }
     return FLAKE_OK;
 }
 
@@ -6486,16 +6461,9 @@ FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
     }
 }
 
-FLAKE_I_INLINE flake_status flake_i_default_bytes(unsigned format, uint8_t out[16]) {
-    flake128 id;
-    const flake_status status = flake_i_default_id(format, &id);
-    if (status != FLAKE_OK) return flake_i_no_id(status, out, 16);
-    memcpy(out, id.bytes, 16);
-    return FLAKE_OK;
-}
-
 FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]) {
-    return flake_i_default_bytes(FLAKE_I_UUID7, out);
+    const flake_status status = flake_i_default_id(FLAKE_I_UUID7, (flake128 *)out);
+    return status == FLAKE_OK ? status : flake_i_no_id(status, out, 16);
 }
 
 FLAKE_API flake_status flake_uuid7(char out[37]) {
@@ -6507,7 +6475,8 @@ FLAKE_API flake_status flake_uuid7(char out[37]) {
 }
 
 FLAKE_API flake_status flake_ulid_bytes(uint8_t out[16]) {
-    return flake_i_default_bytes(FLAKE_I_ULID, out);
+    const flake_status status = flake_i_default_id(FLAKE_I_ULID, (flake128 *)out);
+    return status == FLAKE_OK ? status : flake_i_no_id(status, out, 16);
 }
 
 FLAKE_API flake_status flake_ulid(char out[27]) {
