@@ -1805,18 +1805,16 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *                      With a tick the draw changes to the other timeline (tick-tock), unless that
  *                      timeline has used the clock's time, too
  *
- * A ticket is served at once if the clock has reached its unit, or will within max_ahead. A ticket
- * of a later unit is drawn only by a caller that waits: the ticket is the caller's position in the
- * queue, and the caller sleeps until its unit.
+ * A ticket is served at once if its unit is at most max_ahead ahead of the clock. A later one is drawn
+ * only by a caller that waits. It is the caller's position in the queue until the clock gets there.
  *
  * INVARIANTS
  *
- *  I1  A ticket (time, tick, k) is the result of exactly one read-modify-write of one word. All RMWs
- *      of a location are totally ordered on every machine, and within a timeline the position
- *      time * cap + count only grows. So within a timeline no ticket is drawn twice, whatever the
- *      memory orders are. That two visits to one timeline do not overlap is I5, which needs orders.
- *      (The position shrinks in one case: a waiter that gives up returns its ticket if that is the
- *      newest. No caller has received the ticket, so the next draw may.)
+ *  I1  Each ticket (time, tick, k) is drawn by exactly one read-modify-write of one word. RMWs of a
+ *      location are totally ordered on every machine, and within a timeline the position
+ *      time * cap + count only grows. So no ticket of a timeline is drawn twice, whatever the memory
+ *      orders are. That two visits to a timeline do not overlap is I5, which needs orders. (Only a
+ *      waiter that gives up and returns the newest ticket, not yet a caller's, moves it back.)
  *  I2  A reading counts as before the word only if it was taken after the word was loaded. So
  *      "clock < time" means that the clock went backwards, never that this thread was slow between
  *      load and reading. A reading that is not before the word may be of any age.
@@ -1827,41 +1825,34 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *  I5  When a draw leaves a timeline, safe[tick] is at least the last time drawn on it, and every
  *      thread that sees the new timeline sees that value.
  *
- * Why the word cannot return to an earlier value on another timeline (ABA): a timeline is entered
- * with a time above safe[tick], and so above all times that it has used. Within a timeline only a
- * returned ticket moves the word to an earlier value, the one before the draw. Equal words then mean
- * equal states: every ticket below count is taken, every other one is free.
+ * Why equal words mean equal states (ABA): a timeline is entered with a time above safe[tick], and so
+ * above all times that it has used. Within it only a returned ticket moves the word back, to the one
+ * before the draw: every ticket below count is then taken, every other one is free.
  *
- * Why count cannot overflow into its neighbour: a draw by fetch_add checks the count first, and
- * adds only if it is below cap. Between check and addition each other thread may add one ticket. A
- * quarter of the count's range, at least 2^18, is reserved for those. A CAS knows the exact count
- * and needs no reserve.
+ * Why count cannot overflow into its neighbour: a draw by fetch_add first checks that count is below
+ * cap. Before it adds, each other thread may add one ticket. A quarter of the count's range, at least
+ * 2^18, is reserved for those. A CAS knows the exact count.
  *
- * Why a coarse clock is safe. It lags the exact clock by less than half of the slack and never
- * leads it, so a unit that it has reached may be drawn from. A thread that finds a unit exhausted
- * moves the word by an exact reading, and coarse readings are then before the word for a while. If
- * such a reading is before the word's unit by no more than the slack, it counts as that unit:
- * otherwise each draw of the unit would read both clocks. So a backward step shorter than the slack
- * goes unnoticed until the unit is exhausted (I3). In all other cases (before by more, an exhausted
- * unit, a fresh word) an exact reading decides (I2), and only an exact reading changes the tick
- * (I5).
+ * Why a coarse clock is safe. It lags the exact clock by less than half of the slack and never leads
+ * it, so a unit that it has reached may be drawn from. When an exact reading has moved the word past
+ * an exhausted unit, coarse readings are before the word for a while. Those that are before its unit
+ * by no more than the slack count as that unit, or each draw would read both clocks. So a backward
+ * step shorter than the slack goes unnoticed until the unit is exhausted (I3). Otherwise (before by
+ * more, an exhausted unit, a fresh word) an exact reading decides (I2); only that changes the tick.
  *
- * Why a fast clock is safe. It is not a clock but a window: an exact reading shows which unit is
- * current, and the processor's counter measures how long that remains true, at most half a ms.
- * Within the window a draw only takes further tickets of the word's unit, and only if that is the
- * current one. A move to another unit needs an exact reading. Before a draw treats a unit as
- * exhausted, or the clock as before the word, it takes an exact reading after it has loaded the
- * word. So the word never leads the clock. If a counter jumps, stops, or differs between
- * processors, the worst effect is an ID whose time is late: within one unit, and by half a ms or as
- * much as the counter lags. Windows are relaxed and separate from the word: a window remains true
- * whatever happens to the word. Exact readings measure the counter's rate. Until two measurements
- * agree, and after repeated errors, there are no windows.
+ * Why a fast clock is safe. It is a window: an exact reading shows which unit is current, and the
+ * processor's counter measures how long that remains true, at most half a ms. Within it a draw only
+ * takes further tickets of the word's unit, if that is the current one. To move to another unit it
+ * needs an exact reading; to treat a unit as exhausted, or the clock as before the word, one taken
+ * after the word. So the word never leads the clock. If a counter jumps, stops, or differs between
+ * processors, an ID's time is late at worst: within one unit, and by half a ms or as much as the
+ * counter lags. Windows are relaxed: one remains true whatever happens to the word. Exact readings
+ * measure the counter's rate; until two agree, and after repeated errors, there are no windows.
  *
- * Why a counter that is read early is safe. No acquire orders it: a processor may read its counter
- * while an earlier load still waits for its cache line. The reading is then older than what the load
- * returns, perhaps an ID of the next unit from another lane. A window that lasted to the end of its
- * unit would then give a later draw the earlier unit. So each window ends 2 us before its unit, and
- * from there on the exact clock decides. That one is ordered: the system has a barrier before its
+ * Why a counter that is read early is safe. No acquire orders it: the reading may be older than what
+ * an earlier load returns, perhaps an ID of the next unit from another lane. With a window up to the
+ * end of its unit, a later draw could then get the earlier unit. So each window ends 2 us before its
+ * unit. From there on the exact clock decides, which is ordered: the system has a barrier before its
  * counter (rdtscp or lfence on x86, isb on ARM), and loads the coarse clock from memory. 2 us is not
  * an architectural bound. On x86 (Zen 4) one load in a million was overtaken, mostly by less than
  * 1 us; one in 10^7 by more than 2 us, at most 9 us. Such a reading must also fall on the end of a
@@ -1888,32 +1879,27 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *                then horizon read
  *     SHUT:S     horizon closed, then `asked` read    ASK:S
  *
- *  All other accesses are relaxed, for these reasons. A draw that stays on its timeline publishes
- *  only the word, and I1 needs no order. Being an RMW, it continues the release sequence of the
- *  LEAVE:R before it, so a later LOOK:A still synchronises with that. The value that fetch_add
- *  returns is no LOOK:A: it serves for the ticket alone; for anything more, load the word again. The
- *  word of a single_thread generator has one writer, and the user synchronises a change of threads.
- *  safe[] is reached through LOOK:A. No code acts on the statistics. `make explore-orders` weakens
- *  each of these orders and checks that a rule breaks.
+ *  All other accesses are relaxed. A draw that stays on its timeline publishes only the word, and I1
+ *  needs no order; as an RMW it continues the release sequence of the LEAVE:R before it, so a later
+ *  LOOK:A still synchronises with that. The value that fetch_add returns is no LOOK:A: for anything
+ *  but the ticket, load the word again. A single_thread generator's word has one writer, and the user
+ *  synchronises a change of threads. safe[] is reached through LOOK:A. No code acts on the statistics.
+ *  `make explore-orders` weakens each of these orders and checks that a rule breaks.
  *
- *  LOOK:A keeps later loads after it, but a processor's time register need not be a load, and a
- *  branch on the word's value does not order it. The exact clock's own barrier does. Little depends
- *  on it: an imagined backward step costs a wait or a change of tick, never a duplicate.
+ *  LOOK:A does not order a time register, which need not be a load; the exact clock's own barrier
+ *  does. An imagined backward step costs a wait or a change of tick, never a duplicate.
  *
- * Why a caller's time is compared with the clock only where it begins a unit: the word would move to
- * it, and every later draw would find the clock before the word. A draw in the word's unit, or of an
- * older time, moves no time. The comparison comes before gate and state are asked and before the word
- * is moved, so a refused call has changed nothing (I4). A draw that continues after a backward step
- * does not request a time ahead of the clock: the library assigns it the newest unit.
+ * Why a caller's time is compared with the clock only where it begins a unit: in the word's unit, or
+ * with an older time, a draw moves no time. A unit far ahead would put the clock before the word for
+ * every later draw. A refused call has changed nothing (I4): gate, state and word come later. A draw
+ * that continues after a backward step gets the newest unit from the library, and is not compared.
  *
- * Why a copy of a generator repeats IDs for at most a unit. The copy has its own word, so the first
- * tickets that it draws are also the original's. An engine stores its address when it is set up. To
- * enter another unit a draw passes flake_i_draw_slow, or flake_i_draw_first if its caller has compared
- * that address. Copies are refused, and the unit in a copy's word is marked as exhausted: after a
- * backward step the copy could otherwise draw from it again. The address never changes, so it needs
- * no order. (In shared memory addresses differ, and nothing is compared.) A copy with lanes has the
- * address of the original's lanes and draws from their words: it repeats no ticket, however late it
- * is refused.
+ * Why a copy of a generator repeats IDs for at most a unit. Its first tickets are also the original's.
+ * But an engine stores its address at init, and a draw that enters another unit compares it
+ * (flake_i_draw_slow, or the caller of flake_i_draw_first). A copy is refused, and the unit in its
+ * word marked as exhausted: after a backward step it could otherwise draw from that again. The address
+ * never changes, so it needs no order. (In shared memory addresses differ, and nothing is compared.)
+ * A copy with lanes draws from the words of the original's lanes, and so repeats no ticket.
  *
  * PROGRESS
  *
@@ -3933,19 +3919,17 @@ FLAKE_I_FN void flake_i_exclude_end(flake_i_file *file, bool inherited) {
 
 /* ---- lanes: one generator's numbers on several engines ----
  *
- * A lane is an engine with its own word and its own numbers, and has all properties of an engine.
- * So no ticket is drawn twice, whichever lane a draw uses (I1). The lane is a hint: the map stores,
- * for each value of FLAKE_LANE(), the lane that served there last. Map and turn are relaxed and
- * publish nothing; a stale or lost entry costs a step to another lane. Lanes are not ordered among
- * one another, so there are no new pairs of labels. But each load of a word is a LOOK:A, in a sweep
- * too: a draw that joins a timeline, and a snapshot of the newest unit, rely on that lane's safe[]
- * (I5).
+ * A lane is an engine with its own word and its own numbers, so no ticket is drawn twice, whichever
+ * lane a draw uses (I1). The map stores, for each value of FLAKE_LANE(), the lane that served there
+ * last. Map and turn are relaxed and publish nothing; a stale entry costs a step to another lane.
+ * Lanes are not ordered among one another, so there are no new pairs of labels. But each load of a
+ * word is a LOOK:A, in a sweep too: a draw that joins a timeline, and a snapshot of the newest unit,
+ * rely on that lane's safe[] (I5).
  *
- * DRAW      An attempt in the lane of the map. If its CAS loses to another thread in the usual
- *           case, a unit with tickets left, the entry moves to the next lane in turn, and a sweep
- *           begins. Where the CAS loses otherwise, as for the first ticket of a unit, the draw
- *           retries in the same lane. A lane that is exhausted, or that the clock is before, begins
- *           a sweep, too.
+ * DRAW      An attempt in the lane of the map. If its CAS loses in the usual case, a unit with tickets
+ *           left, the entry moves to the next lane in turn, and a sweep begins. If it loses
+ *           otherwise, as for the first ticket of a unit, the draw retries in the same lane. A lane
+ *           that is exhausted, or that the clock is before, begins a sweep, too.
  * SWEEP     One exact reading, and a look at each word: the first lane if it has a ticket, then
  *           those that have not been drawn from in this unit, then all that have one. A word may be
  *           newer than the reading, and its lane is then skipped: if a later reading is of another
@@ -6308,25 +6292,23 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
  * process's own. A forked child, and a process after flake_machine_cloned, continues with a copy of the
  * word and a new salt; nothing is initialised again.
  *
- * Each thread that finds no engine initialises one in one of a few places, and the first to finish publishes
- * it with one CAS. A thread that finds all places taken sleeps until one is published. If that takes a
- * second, it draws from a generator on its stack, whose ID has no order with the others.
+ * Each thread that finds no engine initialises one in one of a few places; the first to finish publishes it
+ * with one CAS. If all places are taken, a thread sleeps until one is published. After a second it draws from
+ * a generator on its stack, whose ID has no order with the others.
  *
  *     label      at                                   pairs with   and carries
  *     PAGE:R     default generator published          PAGE:A       the initialised generator
  *
- * A salt has 128 random bits. Threads of a new process agree on them in four parts of 32 bits, each with
- * a tag of the instance owner id: a CAS replaces a part of another tag, so each part gets one value per
- * owner id, and every thread derives the same salt. None waits for another.
+ * A salt has 128 random bits: four parts of 32 bits, each with a tag of the instance owner id. A CAS
+ * replaces a part of another tag, so all threads derive the same salt for an owner id, and none waits.
  *
- * A draw does not read the parts. It reads the salt and `seal`, salt.low ^ salt.high ^ owner id, before
- * it takes a ticket, and compares their XOR with the owner id after it. If they are equal, the three
- * words belong together and the process was the same throughout. Otherwise the ticket is dropped, and the
- * salt chosen or stored again. Words of two salts, mixed by a fork between their stores or by a stopped
- * thread that stores an older salt, pass with probability 2^-64. All stores for one owner id have the
- * same values, so relaxed is enough. (The generator is published after the first salt, so the initial
- * zeros are never compared. A thread that reads an old owner id while the machine is cloned may replace a
- * part of the new salt, which then changes once more and stays random.) */
+ * A draw reads the salt and `seal`, salt.low ^ salt.high ^ owner id, before it takes a ticket, and compares
+ * their XOR with the owner id after it. If they are equal, the three words belong together and the process
+ * was the same throughout. Otherwise the ticket is dropped, and the salt chosen or stored again. Words of two
+ * salts, mixed by a fork between their stores or by a stopped thread that stores an older salt, pass with
+ * probability 2^-64. All stores for one owner id have the same values, so relaxed is enough. (The initial
+ * zeros are never compared: the first salt precedes the generator. A thread that reads an old owner id while
+ * the machine is cloned may replace a part of the new salt, which then changes once more.) */
 enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_DEFAULT_NAPS = 10000, FLAKE_I_SALT_PARTS = 4 };
 #define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 4) /* its number: see flake_i_process */
 struct flake_i_uuids {
@@ -6380,15 +6362,11 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
     return true;
 }
 
-/* Its clock is the fast one. IDs increase whatever clock and counter read: time and index are the
- * position of one word, which only grows (I1), and so do UUIDs and ULIDs. A reading decides by how much the
- * word grows. After a backward step, noticed half a ms late, draws continue from the word's own unit. A
- * forked child has copies of word, window and calibration; the counter is the machine's, so they remain
- * right.
- *
- * The first call reads clock and counter 128 times each (flake_i_counter_suits), which takes some us. If
- * the program defines a clock without a matching counter, the clock is exact: the processor's counter does
- * not follow simulated time. */
+/* The fast clock, unless the program defines a clock without a matching counter: the processor's does not
+ * follow simulated time. IDs increase whatever clock and counter read: time and index are the position of one
+ * word, which only grows (I1). After a backward step, noticed half a ms late, draws continue from the word's
+ * unit. A forked child has copies of word, window and calibration; the counter is the machine's, so they
+ * remain right. The first call reads clock and counter 128 times each (flake_i_counter_suits): some us. */
 #if defined(FLAKE_I_COUNTER_OF_OURS) && !defined(FLAKE_I_CLOCK_OF_OURS)
 #define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_EXACT
 #else
