@@ -1805,16 +1805,16 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *                      With a tick the draw changes to the other timeline (tick-tock), unless that
  *                      timeline has used the clock's time, too
  *
- * A ticket is served at once if its unit is at most max_ahead ahead of the clock. A later one is drawn
- * only by a caller that waits. It is the caller's position in the queue until the clock gets there.
+ * A ticket is served at once if its unit is at most max_ahead ahead of the clock. A later one is
+ * drawn only by a caller that waits, as its position in the queue.
  *
  * INVARIANTS
  *
- *  I1  Each ticket (time, tick, k) is drawn by exactly one read-modify-write of one word. RMWs of a
- *      location are totally ordered on every machine, and within a timeline the position
- *      time * cap + count only grows. So no ticket of a timeline is drawn twice, whatever the memory
- *      orders are. That two visits to a timeline do not overlap is I5, which needs orders. (Only a
- *      waiter that gives up and returns the newest ticket, not yet a caller's, moves it back.)
+ *  I1  Each ticket (time, tick, k) is drawn by one read-modify-write of one word. RMWs of a
+ *      location are totally ordered on every machine, and within a timeline the position time * cap
+ *      + count only grows. So no ticket of a timeline is drawn twice, with any memory orders. That
+ *      two visits to a timeline do not overlap is I5, which needs orders. (Only a waiter that gives
+ *      up moves the position back: it returns the newest ticket, which no caller has received.)
  *  I2  A reading counts as before the word only if it was taken after the word was loaded. So
  *      "clock < time" means that the clock went backwards, never that this thread was slow between
  *      load and reading. A reading that is not before the word may be of any age.
@@ -1825,38 +1825,39 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *  I5  When a draw leaves a timeline, safe[tick] is at least the last time drawn on it, and every
  *      thread that sees the new timeline sees that value.
  *
- * Why equal words mean equal states (ABA): a timeline is entered with a time above safe[tick], and so
- * above all times that it has used. Within it only a returned ticket moves the word back, to the one
- * before the draw: every ticket below count is then taken, every other one is free.
+ * Why equal words mean equal states (ABA): a timeline is entered with a time above safe[tick], and
+ * so above all times that it has used. Within it only a returned ticket moves the word back, to the
+ * one before the draw: every ticket below count is then taken, every other one is free.
  *
- * Why count cannot overflow into its neighbour: a draw by fetch_add first checks that count is below
- * cap. Before it adds, each other thread may add one ticket. A quarter of the count's range, at least
- * 2^18, is reserved for those. A CAS knows the exact count.
+ * Why count cannot overflow into its neighbour: a draw by fetch_add first checks that count is
+ * below cap. Before it adds, each other thread may add one ticket. A quarter of the count's range,
+ * at least 2^18, is reserved for those. A CAS knows the exact count.
  *
- * Why a coarse clock is safe. It lags the exact clock by less than half of the slack and never leads
- * it, so a unit that it has reached may be drawn from. When an exact reading has moved the word past
- * an exhausted unit, coarse readings are before the word for a while. Those that are before its unit
- * by no more than the slack count as that unit, or each draw would read both clocks. So a backward
- * step shorter than the slack goes unnoticed until the unit is exhausted (I3). Otherwise (before by
- * more, an exhausted unit, a fresh word) an exact reading decides (I2); only that changes the tick.
+ * Why a coarse clock is safe. It lags the exact clock by less than half of the slack and never
+ * leads it, so a unit that it has reached may be drawn from. When an exact reading has moved the
+ * word past an exhausted unit, coarse readings are before the word for a while. Those that are
+ * before its unit by no more than the slack count as that unit, or each draw would read both
+ * clocks. So a backward step shorter than the slack goes unnoticed until the unit is exhausted
+ * (I3). Otherwise (before by more, an exhausted unit, a fresh word) an exact reading decides (I2);
+ * only that changes the tick (I5).
  *
  * Why a fast clock is safe. It is a window: an exact reading shows which unit is current, and the
- * processor's counter measures how long that remains true, at most half a ms. Within it a draw only
- * takes further tickets of the word's unit, if that is the current one. To move to another unit it
- * needs an exact reading; to treat a unit as exhausted, or the clock as before the word, one taken
- * after the word. So the word never leads the clock. If a counter jumps, stops, or differs between
+ * processor's counter measures how long that stays true, at most half a ms. Within it a draw only
+ * takes further tickets of the word's unit, if that is current. To move to another unit it needs an
+ * exact reading; to treat a unit as exhausted, or the clock as before the word, one taken after the
+ * word was loaded. So the word never leads the clock. If a counter jumps, stops, or differs between
  * processors, an ID's time is late at worst: within one unit, and by half a ms or as much as the
  * counter lags. Windows are relaxed: one remains true whatever happens to the word. Exact readings
  * measure the counter's rate; until two agree, and after repeated errors, there are no windows.
  *
- * Why a counter that is read early is safe. No acquire orders it: the reading may be older than what
- * an earlier load returns, perhaps an ID of the next unit from another lane. With a window up to the
- * end of its unit, a later draw could then get the earlier unit. So each window ends 2 us before its
- * unit. From there on the exact clock decides, which is ordered: the system has a barrier before its
- * counter (rdtscp or lfence on x86, isb on ARM), and loads the coarse clock from memory. 2 us is not
- * an architectural bound. On x86 (Zen 4) one load in a million was overtaken, mostly by less than
- * 1 us; one in 10^7 by more than 2 us, at most 9 us. Such a reading must also fall on the end of a
- * unit, and costs order, never a duplicate.
+ * Why a counter that is read early is safe. No acquire orders it: the reading may be older than
+ * what an earlier load returns, perhaps an ID of the next unit from another lane. With a window up
+ * to the end of its unit, a later draw could then get the earlier unit. So each window ends 2 us
+ * before its unit. From there on the exact clock decides, which is ordered: the system has a
+ * barrier before its counter (rdtscp or lfence on x86, isb on ARM), and loads the coarse clock from
+ * memory. 2 us is not an architectural bound. On x86 (Zen 4) one load in a million was overtaken,
+ * mostly by less than 1 us; one in 10^7 by more than 2 us, at most 9 us. Such a reading must also
+ * fall on the end of a unit, and costs order, never a duplicate.
  *
  * MEMORY ORDERS
  *
@@ -1879,27 +1880,27 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *                then horizon read
  *     SHUT:S     horizon closed, then `asked` read    ASK:S
  *
- *  All other accesses are relaxed. A draw that stays on its timeline publishes only the word, and I1
- *  needs no order; as an RMW it continues the release sequence of the LEAVE:R before it, so a later
- *  LOOK:A still synchronises with that. The value that fetch_add returns is no LOOK:A: for anything
- *  but the ticket, load the word again. A single_thread generator's word has one writer, and the user
- *  synchronises a change of threads. safe[] is reached through LOOK:A. No code acts on the statistics.
- *  `make explore-orders` weakens each of these orders and checks that a rule breaks.
+ *  All other accesses are relaxed. A draw that stays on its timeline publishes only the word, and
+ *  I1 needs no order; as an RMW it continues the release sequence of the LEAVE:R before it, so a
+ *  later LOOK:A still synchronises with that. The value that fetch_add returns is no LOOK:A: for
+ *  anything but the ticket, load the word again. A single_thread generator's word has one writer,
+ *  and the user synchronises a change of threads. safe[] is reached through LOOK:A. No code acts on
+ *  the statistics. `make explore-orders` weakens each order and checks that a rule breaks.
  *
  *  LOOK:A does not order a time register, which need not be a load; the exact clock's own barrier
  *  does. An imagined backward step costs a wait or a change of tick, never a duplicate.
  *
- * Why a caller's time is compared with the clock only where it begins a unit: in the word's unit, or
- * with an older time, a draw moves no time. A unit far ahead would put the clock before the word for
- * every later draw. A refused call has changed nothing (I4): gate, state and word come later. A draw
- * that continues after a backward step gets the newest unit from the library, and is not compared.
+ * Why a caller's time is compared with the clock only where it begins a unit: in the word's unit,
+ * or with an older time, a draw moves no time. A unit far ahead would put the clock before the word
+ * for every later draw. A refused call has changed nothing (I4): gate, state and word come later. A
+ * draw that continues after a backward step is not compared: the library chooses its unit.
  *
- * Why a copy of a generator repeats IDs for at most a unit. Its first tickets are also the original's.
- * But an engine stores its address at init, and a draw that enters another unit compares it
- * (flake_i_draw_slow, or the caller of flake_i_draw_first). A copy is refused, and the unit in its
- * word marked as exhausted: after a backward step it could otherwise draw from that again. The address
- * never changes, so it needs no order. (In shared memory addresses differ, and nothing is compared.)
- * A copy with lanes draws from the words of the original's lanes, and so repeats no ticket.
+ * Why a copy of a generator repeats IDs for at most a unit. Its first tickets are also the
+ * original's. But an engine stores its address at init, and a draw that enters another unit
+ * compares it (flake_i_draw_slow, or the caller of flake_i_draw_first). A copy is refused, and the
+ * unit in its word marked as exhausted: after a backward step it could otherwise draw from that
+ * again. The address never changes, so it needs no order. (In shared memory addresses differ, and
+ * nothing is compared.) A copy with lanes draws from the original's words, and repeats no ticket.
  *
  * PROGRESS
  *
@@ -2287,12 +2288,6 @@ FLAKE_I_COLD bool flake_i_counter_suits(const flake_clock *c) {
 #endif
 }
 
-/* With windows a new unit needs an exact reading after the word. */
-FLAKE_I_FN void flake_i_set_ticks_per_window(flake_i_engine *e, uint64_t window) {
-    e->is_plain = e->is_plain && (!window || e->clock.now_ns);
-    FLAKE_ATOMIC_STORE(&e->ticks_per_window, window, relaxed);
-}
-
 /* Takes a fit configuration. Caller must have exclusive access. FLAKE_LEASE_LOST: its gate is closed,
  * or is another process's; the engine is unchanged. */
 FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_engine_config *config) {
@@ -2323,8 +2318,10 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_eng
         &e->batches, &e->waits,   &e->clock_backwards, &e->fast_until,  &e->calibrated_at,    &e->calibration};
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
         FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
-    e->is_plain = !o->overflow && !o->gate.admit && !o->state && e->cap <= e->count_mask;
-    flake_i_set_ticks_per_window(e, o->clock.now_ns || (is_fast && flake_i_counter_suits(&e->clock)));
+    const bool has_windows = is_fast && flake_i_counter_suits(&e->clock);
+    FLAKE_ATOMIC_STORE(&e->ticks_per_window, has_windows || o->clock.now_ns, relaxed);
+    e->is_plain = !o->overflow && !o->gate.admit && !o->state && e->cap <= e->count_mask &&
+                  !has_windows; /* with windows a new unit needs an exact reading after the word */
     return FLAKE_OK;
 }
 
@@ -2711,7 +2708,6 @@ FLAKE_I_FN int64_t flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns, in
     return after_ns;
 }
 
-/* The unit's last ns. */
 FLAKE_I_FN int64_t flake_i_end_ns(const flake_i_engine *e, uint64_t unit) {
     return (int64_t)(flake_i_start_ns(e, unit + 1) - 1);
 }
@@ -2752,15 +2748,6 @@ FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t 
         const flake_status status = flake_i_check_owner(e);
         if (status != FLAKE_OK) return status;
     }
-}
-
-FLAKE_I_FN void flake_i_begin_attempt(flake_i_attempt *a, const flake_i_engine *e, unsigned request,
-                                      uint64_t want) {
-    a->request = request;
-    a->want = want;
-    a->budget_ns = e->wait_ns;
-    a->back_told = (request & FLAKE_I_LANE) != 0;
-    a->wait_told = false;
 }
 
 FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
@@ -2969,7 +2956,11 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
         flake_i_exhaust_unit(e);
         return FLAKE_INVALID;
     }
-    flake_i_begin_attempt(&a, e, request, want);
+    a.request = request;
+    a.want = want;
+    a.budget_ns = e->wait_ns;
+    a.back_told = (request & FLAKE_I_LANE) != 0;
+    a.wait_told = false;
     a.confirmed = (request & FLAKE_I_GIVEN) != 0;
     a.word = word;
     a.now_ns = now_ns;
@@ -3030,7 +3021,8 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, in
 
 /* Looks as flake_try would. */
 FLAKE_I_FN flake_status flake_i_peek(flake_i_engine *e, flake_i_attempt *a) {
-    flake_i_begin_attempt(a, e, FLAKE_I_LANE, 0);   /* a backward step is not counted */
+    a->request = 0;
+    a->back_told = true; /* a backward step is not counted */
     a->word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     a->confirmed = !e->slack_ns;
     a->now_ns = a->confirmed ? flake_i_exact_ns(&e->clock) : flake_i_now_ns(&e->clock);
@@ -4060,11 +4052,9 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request
     return status;
 }
 
-FLAKE_I_INLINE uint8_t flake_i_lanes_slot(void) { return (uint8_t)FLAKE_LANE(); }
-
 /* False: the map has none, or one in shared memory. */
 FLAKE_I_INLINE bool flake_i_lanes_own(const flake_i_lanes *l, flake_lane **from) {
-    const uint32_t own = FLAKE_ATOMIC_LOAD(&l->map[flake_i_lanes_slot()], relaxed);
+    const uint32_t own = FLAKE_ATOMIC_LOAD(&l->map[(uint8_t)FLAKE_LANE()], relaxed);
     if (!FLAKE_I_LIKELY((int32_t)own > 0)) return false;
     *from = (flake_lane *)(l->lanes_at + own);
     return true;
@@ -4074,7 +4064,7 @@ FLAKE_I_INLINE bool flake_i_lanes_own(const flake_i_lanes *l, flake_lane **from)
 FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsigned resume, uint64_t word,
                                                  int64_t now_ns, uint64_t want, flake_i_ticket *out,
                                                  flake_lane **from) {
-    const unsigned slot = flake_i_lanes_slot(), request = resume & FLAKE_I_WAIT;
+    const unsigned slot = (uint8_t)FLAKE_LANE(), request = resume & FLAKE_I_WAIT;
     unsigned outcome = resume - request;
     if (l->home != (uintptr_t)l && !l->from) return FLAKE_INVALID; /* a copy */
     if (!*from) {
@@ -4665,11 +4655,8 @@ FLAKE_I_FN uint64_t flake_i_full_node(const flake_options *o) { return o->node +
 /* Two generators whose identities agree in the first bytes share layout and node; the range comes after. */
 enum { FLAKE_I_WHOSE = 40 };
 
-/* The first byte names the format. */
-enum { FLAKE_I_UUID7_KIND = '7', FLAKE_I_ULID_KIND = 'u' };
-
 FLAKE_I_FN void flake_i_identity(const flake_options *o, uint8_t out[FLAKE_I_IDENTITY]) {
-    static const char kinds[] = {'f', 'w', FLAKE_I_UUID7_KIND, 'm', '8', FLAKE_I_ULID_KIND};
+    static const char kinds[] = {'f', 'w', '7', 'm', '8', 'u'}; /* by format */
     const flake_layout l = flake_i_layout_in_engine(&o->layout);
     const uint8_t fields[] = {l.time_bits, l.time_shift,    l.node_bits, l.node_shift, l.seq_bits,
                               l.seq_shift, l.time_reversed, l.gap_at,    l.gap_bit};
@@ -4691,9 +4678,9 @@ FLAKE_I_FN uint64_t flake_i_last_seq(const uint8_t *identity) {
     return flake_i_get64(identity + FLAKE_I_WHOSE + 8);
 }
 
-/* Nothing separates ranges of random numbers. */
+/* UUIDv7 and ULID: nothing separates ranges of random numbers. */
 FLAKE_I_FN bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
-    if (a[0] == FLAKE_I_UUID7_KIND || a[0] == FLAKE_I_ULID_KIND) return false;
+    if (a[0] == '7' || a[0] == 'u') return false;
     return memcmp(a, b, FLAKE_I_WHOSE) == 0 && flake_i_first_seq(a) <= flake_i_last_seq(b) &&
            flake_i_first_seq(b) <= flake_i_last_seq(a);
 }
@@ -6373,20 +6360,10 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
 #define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_FAST
 #endif
 
-FLAKE_I_COLD void flake_i_default_begin(struct flake_i_uuids *fresh, const uint64_t keys[4]) {
-    flake_options given, o;
-    memset(&given, 0, sizeof given);
-    given.layout = flake_layout_uuid7;
-    given.clock.kind = FLAKE_I_DEFAULT_CLOCK;
-    (void)flake_i_fill_in(&given, &o, NULL); /* defaults are valid */
-    const flake_i_engine_config config = flake_i_engine_config_of(&o);
-    (void)flake_i_engine_init(&fresh->engine, &config);
-    flake_i_set_keys(&fresh->keys, keys);
-}
-
 /* Initialises the generator; *g stays NULL while other threads do. The place is taken when nothing can
  * fail any more, since it is never released. */
-FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
+FLAKE_I_COLD flake_status flake_i_default_gen(struct flake_i_uuids **g) {
+    flake_options given, o;
     uint64_t keys[4];
     *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
     if (*g) return FLAKE_OK;
@@ -6394,7 +6371,13 @@ FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     const unsigned place = flake_i_take_place(&flake_i_default.begun, FLAKE_I_DEFAULT_PLACES);
     if (place == FLAKE_I_DEFAULT_PLACES) return FLAKE_OK;
     struct flake_i_uuids *const fresh = &flake_i_default.places[place];
-    flake_i_default_begin(fresh, keys);
+    memset(&given, 0, sizeof given);
+    given.layout = flake_layout_uuid7;
+    given.clock.kind = FLAKE_I_DEFAULT_CLOCK;
+    (void)flake_i_fill_in(&given, &o, NULL); /* defaults are valid */
+    const flake_i_engine_config config = flake_i_engine_config_of(&o);
+    (void)flake_i_engine_init(&fresh->engine, &config);
+    flake_i_set_keys(&fresh->keys, keys);
     fresh->engine.owner_word = fresh->engine.instance_word = NULL; /* the salt detects forks instead */
     fresh->engine.owner_id = fresh->engine.instance_owner_id = 0;
     if (FLAKE_ATOMIC_CAS(&flake_i_default.gen, g, fresh, release, acquire)) *g = fresh; /* PAGE:R */

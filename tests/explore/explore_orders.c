@@ -481,7 +481,7 @@ static void thread(unsigned i) {
 static void begin_lanes(flake_i_engine_config *config) {
     config->cap = LANES_OF * now->cap;
     if (flake_i_engine_init(&gen.gen.engine, config) != FLAKE_OK) exit(2);
-    if (now->kind == FLAKE_CLOCK_FAST) flake_i_set_ticks_per_window(&gen.gen.engine, ORDERS_WINDOW);
+    if (now->kind == FLAKE_CLOCK_FAST) FLAKE_ATOMIC_STORE(&gen.gen.engine.ticks_per_window, ORDERS_WINDOW, relaxed);
     flake_i_lanes_begin(&split, lanes, LANES_OF, &gen.gen.engine);
     /* Found by their address, as in one process, so that the straight line is explored. */
     split.from = 0;
@@ -536,7 +536,7 @@ static void begin_engine(void) {
     if (now->of == LANES) (void)orders_locate(&split.turn, 4, 0, "turn");
     for (unsigned n = 0; n < engines() && now->kind == FLAKE_CLOCK_FAST; n++)
         (void)orders_locate(&nth_engine(n)->fast_until, 8, 0, "lease");
-    if (config.ring) is_at.overflow = orders_locate(&e->overflow, 8, 0, "overflow");
+    if (config.options.overflow) is_at.overflow = orders_locate(&e->overflow, 8, 0, "overflow");
     if (calls_any('S')) (void)orders_locate(&e->rebased, 8, 0, "rebased");
 }
 
