@@ -4864,12 +4864,9 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flak
         status = flake_i_gen_init(&shards[i], &o, why);
         if (status == FLAKE_OK) shards[i].options.exclusive_dir = dir;
     }
-    if (status == FLAKE_OK) {
-        shards[0].exclusive = all;
-        return FLAKE_OK;
-    }
-    flake_i_exclude_end(&all, false);
-    for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
+    if (status == FLAKE_OK) shards[0].exclusive = all;
+    else flake_i_exclude_end(&all, false);
+    for (size_t i = 0; i < n && status != FLAKE_OK; i++) flake_i_invalidate(&shards[i]);
     return status;
 }
 
@@ -5004,14 +5001,12 @@ FLAKE_I_FN void flake_i_fill_run128(flake128 *ids, uint64_t n, uint64_t high, ui
 
 FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_ticket *unit, flake128 *ids) {
     uint64_t low = g->base + unit->index;
-    if (g->counts) {
-        flake_i_counted(g, unit->time, unit->index, ids, unit->n);
-        return;
-    }
-    for (uint64_t left = unit->n, run; left; left -= run, low += run, ids += run) {
-        run = flake_i_min(left, 256 - low % 256);
-        flake_i_fill_run128(ids, run, unit->time, low);
-    }
+    if (g->counts) flake_i_counted(g, unit->time, unit->index, ids, unit->n);
+    else
+        for (uint64_t left = unit->n, run; left; left -= run, low += run, ids += run) {
+            run = flake_i_min(left, 256 - low % 256);
+            flake_i_fill_run128(ids, run, unit->time, low);
+        }
 }
 
 /* ---- backward steps of UUIDs and ULIDs ---- */
@@ -6360,17 +6355,8 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
 #define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_FAST
 #endif
 
-/* Initialises the generator; *g stays NULL while other threads do. The place is taken when nothing can
- * fail any more, since it is never released. */
-FLAKE_I_COLD flake_status flake_i_default_gen(struct flake_i_uuids **g) {
+FLAKE_I_COLD void flake_i_default_begin(struct flake_i_uuids *fresh, const uint64_t keys[4]) {
     flake_options given, o;
-    uint64_t keys[4];
-    *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
-    if (*g) return FLAKE_OK;
-    if (!flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
-    const unsigned place = flake_i_take_place(&flake_i_default.begun, FLAKE_I_DEFAULT_PLACES);
-    if (place == FLAKE_I_DEFAULT_PLACES) return FLAKE_OK;
-    struct flake_i_uuids *const fresh = &flake_i_default.places[place];
     memset(&given, 0, sizeof given);
     given.layout = flake_layout_uuid7;
     given.clock.kind = FLAKE_I_DEFAULT_CLOCK;
@@ -6378,6 +6364,19 @@ FLAKE_I_COLD flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     const flake_i_engine_config config = flake_i_engine_config_of(&o);
     (void)flake_i_engine_init(&fresh->engine, &config);
     flake_i_set_keys(&fresh->keys, keys);
+}
+
+/* Initialises the generator; *g stays NULL while other threads do. The place is taken when nothing can
+ * fail any more, since it is never released. */
+FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
+    uint64_t keys[4];
+    *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
+    if (*g) return FLAKE_OK;
+    if (!flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
+    const unsigned place = flake_i_take_place(&flake_i_default.begun, FLAKE_I_DEFAULT_PLACES);
+    if (place == FLAKE_I_DEFAULT_PLACES) return FLAKE_OK;
+    struct flake_i_uuids *const fresh = &flake_i_default.places[place];
+    flake_i_default_begin(fresh, keys);
     fresh->engine.owner_word = fresh->engine.instance_word = NULL; /* the salt detects forks instead */
     fresh->engine.owner_id = fresh->engine.instance_owner_id = 0;
     if (FLAKE_ATOMIC_CAS(&flake_i_default.gen, g, fresh, release, acquire)) *g = fresh; /* PAGE:R */
