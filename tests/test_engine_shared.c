@@ -71,56 +71,6 @@ static void open_stock(uint32_t count, int64_t valid_ms) {
 
 #define STOCK(ms, number) GIVES(flake_prefetch_next(&stock, &id), ms, number)
 
-TEST(prefetch_claims_its_count_at_once) {
-    open_stock(5, 0);
-    CHECK_EQ(stats_now().ids, 0);
-    STOCK(T, 0);
-    CHECK_EQ(stats_now().ids, 5);
-    NEXT(T, 5);
-    for (unsigned i = 1; i < 5; i++) STOCK(T, i);
-    CHECK_EQ(stats_now().ids, 6);
-    STOCK(T, 6);
-    CHECK_EQ(stats_now().ids, 11);
-}
-
-TEST(prefetched_ids_are_dropped_when_their_time_is_over) {
-    open_stock(5, 10);
-    STOCK(T, 0);
-    move_ns(10 * MS - 1);
-    STOCK(T, 1);
-    move_ns(2);
-    STOCK(T + 10, 0);
-    CHECK_EQ(stats_now().ids, 10);
-    move_ns(9 * MS);
-    STOCK(T + 10, 1);
-    move_ns(86400 * 1000 * MS);
-    STOCK(T + 19 + 86400 * 1000, 0);
-}
-
-/* Their age counts from when they were had, not from when they were asked for. */
-TEST(prefetched_ids_that_were_waited_for_are_fresh) {
-    open_stock(200, 10);
-    CHECK_EQ(got64_n(&gen, many, 100), 100);
-    move_ns(-500 * MS);
-    STOCK(T + 1, 0);
-    CHECK_EQ(script_now.slept_ns, 501 * MS);
-    move_ns(9 * MS);
-    STOCK(T + 1, 1);
-}
-
-TEST(a_clock_put_back_drops_prefetched_ids_that_can_age) {
-    open_stock(5, 1000);
-    STOCK(T, 0);
-    STOCK(T, 1);
-    move_ns(-1);
-    STOCK(T, 5);
-    CHECK_EQ(script_now.slept_ns, 1);
-    move_ns(-5000 * MS);
-    SAYS(FLAKE_CLOCK_BACKWARDS, flake_prefetch_next(&stock, &id));
-    move_to_ms(T);
-    STOCK(T, 10);
-}
-
 TEST(no_id_comes_out_of_two_stocks) {
     static flake_prefetch other;
     static uint64_t ids[3000];
