@@ -229,35 +229,6 @@ TEST(hazelcast_borrows_15_seconds_and_then_waits) {
     CHECK_PLACE(many[126], T + 15002, 63);
 }
 
-/* Whole units move from count to time when count's bits don't hold what is borrowed. */
-static void borrow_over_the_counts_bits(flake_layout layout, int64_t ahead_ms) {
-    begin(layout);
-    options.max_ahead_ms = ahead_ms;
-    open_gen();
-    const uint64_t cap = flake_gen_options(&gen)->seq_max + 1;
-    CHECK_EQ(flake_available(&gen), (uint64_t)(ahead_ms + 1) * cap);
-    draw_in_a_row((uint64_t)(ahead_ms + 1) * cap, cap, 1, T);
-    TRY_SAYS(FLAKE_AGAIN);
-    CHECK_EQ(flake_retry_ns(&gen), MS);
-    CHECK_EQ(flake_ahead_ms(&gen), ahead_ms);
-    move_ns(MS);
-    draw_in_a_row(cap, cap, 1, T + ahead_ms + 1);
-    TRY_SAYS(FLAKE_AGAIN);
-    NEXT(T + ahead_ms + 2, 0);
-}
-
-TEST(max_ahead_may_be_more_than_count_holds) {
-#ifdef TEST_SMALL
-    const int64_t ahead_ms = 1100;
-#else
-    const int64_t ahead_ms = 15000;
-#endif
-    borrow_over_the_counts_bits(flake_layout_idgen, ahead_ms);
-    borrow_over_the_counts_bits(flake_layout_hazelcast_of(10, 12), ahead_ms);
-    borrow_over_the_counts_bits(flake_layout_mastodon, 40);
-    borrow_over_the_counts_bits(flake_layout_of(44, 0, 20, 0), 3);
-}
-
 /* ---- layouts whose count has few bits to spare ---- */
 
 static void use_up_whole_units(flake_layout layout) {
