@@ -42,13 +42,13 @@ typedef struct plan {
     face way;
     void (*step)(worker *);
     unsigned threads;
-    unsigned shards;    /* for the ways that use them */
-    size_t ids;         /* to be drawn in all; 0: as many as come in ... */
-    int64_t ms;         /* ... so long a time */
-    uint64_t batch;     /* most ids asked for at once */
-    bool may_refuse;    /* calls that fail are expected */
-    bool interrupts;    /* each thread gets a signal each ms, whose handler draws an id */
-    unsigned askers;    /* threads that ask the generators how they are */
+    unsigned shards; /* for the ways that use them */
+    size_t ids;      /* to be drawn in all; 0: as many as come in ... */
+    int64_t ms;      /* ... so long a time */
+    uint64_t batch;  /* most ids asked for at once */
+    bool may_refuse; /* calls that fail are expected */
+    bool interrupts; /* each thread gets a signal each ms, whose handler draws an id */
+    unsigned askers; /* threads that ask the generators how they are */
     flake_options options;
 } plan;
 
