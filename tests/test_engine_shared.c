@@ -71,6 +71,19 @@ static void open_stock(uint32_t count, int64_t valid_ms) {
 
 #define STOCK(ms, number) GIVES(flake_prefetch_next(&stock, &id), ms, number)
 
+TEST(a_clock_put_back_drops_prefetched_ids_that_can_age) {
+    open_stock(5, 1000);
+    STOCK(T, 0);
+    STOCK(T, 1);
+    move_ns(-1);
+    STOCK(T, 5);
+    CHECK_EQ(script_now.slept_ns, 1);
+    move_ns(-5000 * MS);
+    SAYS(FLAKE_CLOCK_BACKWARDS, flake_prefetch_next(&stock, &id));
+    move_to_ms(T);
+    STOCK(T, 10);
+}
+
 TEST(no_id_comes_out_of_two_stocks) {
     static flake_prefetch other;
     static uint64_t ids[3000];
