@@ -105,31 +105,14 @@ TEST(a_snapshot_of_another_node_range_or_time_is_refused) {
 
 /* ---- scatter ---- */
 
-static void open_scattered(uint32_t seq_min, uint32_t seq_max) {
+static void open_scattered(void) {
     begin(flake_layout_idgen);
-    options.seq_min = seq_min;
-    options.seq_max = seq_max;
     options.seq_scatter = true;
     open_gen();
 }
 
-TEST(a_scattered_unit_has_each_of_its_numbers_once) {
-    static const uint32_t ranges[][2] = {{0, 4095}, {0, 0}, {7, 7}, {100, 102}, {5, 1000}};
-    for (size_t r = 0; r < 5; r++) {
-        open_scattered(ranges[r][0], ranges[r][1]);
-        const uint32_t min = flake_gen_options(&gen)->seq_min;
-        const size_t cap = flake_gen_options(&gen)->seq_max - min + 1;
-        for (int64_t ms = T; ms < T + 20; ms++) {
-            for (size_t i = 0; i < cap; i++) CHECK_EQ(flake_try(&gen, &many[i]), FLAKE_OK);
-            TRY_SAYS(FLAKE_AGAIN);
-            check_whole_unit(many, cap, ms, min);
-            move_ns(MS);
-        }
-    }
-}
-
 TEST(scattered_units_begin_at_different_numbers) {
-    open_scattered(0, 4095);
+    open_scattered();
     for (size_t i = 0; i < 1000; i++) {
         NEXT(T + (int64_t)i, parts_of(&gen, id).seq);
         many[i] = parts_of(&gen, id).seq;
@@ -145,7 +128,7 @@ TEST(at_one_scattered_id_a_unit_the_remainders_are_even) {
         for (size_t d = 0; d < 9; d++) {
             const unsigned n = divisors[d];
             unsigned counts[100] = {0};
-            open_scattered(0, 4095);
+            open_scattered();
             for (unsigned i = 0; i < 500 * n; i++) {
                 CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
                 counts[id % n]++;
