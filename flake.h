@@ -1809,18 +1809,16 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *                      With a tick the draw changes to the other timeline (tick-tock), unless that
  *                      timeline has used the clock's time, too
  *
- * A ticket is served at once if the clock has reached its unit, or will within max_ahead. A ticket
- * of a later unit is drawn only by a caller that waits: the ticket is the caller's position in the
- * queue, and the caller sleeps until its unit.
+ * A ticket is served at once if its unit is at most max_ahead ahead of the clock. A later one is
+ * drawn only by a caller that waits, as its position in the queue.
  *
  * INVARIANTS
  *
- *  I1  A ticket (time, tick, k) is the result of exactly one read-modify-write of one word. All RMWs
- *      of a location are totally ordered on every machine, and within a timeline the position
- *      time * cap + count only grows. So within a timeline no ticket is drawn twice, whatever the
- *      memory orders are. That two visits to one timeline do not overlap is I5, which needs orders.
- *      (The position shrinks in one case: a waiter that gives up returns its ticket if that is the
- *      newest. No caller has received the ticket, so the next draw may.)
+ *  I1  Each ticket (time, tick, k) is drawn by one read-modify-write of one word. RMWs of a
+ *      location are totally ordered on every machine, and within a timeline the position time * cap
+ *      + count only grows. So no ticket of a timeline is drawn twice, with any memory orders. That
+ *      two visits to a timeline do not overlap is I5, which needs orders. (Only a waiter that gives
+ *      up moves the position back: it returns the newest ticket, which no caller has received.)
  *  I2  A reading counts as before the word only if it was taken after the word was loaded. So
  *      "clock < time" means that the clock went backwards, never that this thread was slow between
  *      load and reading. A reading that is not before the word may be of any age.
@@ -1831,45 +1829,39 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *  I5  When a draw leaves a timeline, safe[tick] is at least the last time drawn on it, and every
  *      thread that sees the new timeline sees that value.
  *
- * Why the word cannot return to an earlier value on another timeline (ABA): a timeline is entered
- * with a time above safe[tick], and so above all times that it has used. Within a timeline only a
- * returned ticket moves the word to an earlier value, the one before the draw. Equal words then mean
- * equal states: every ticket below count is taken, every other one is free.
+ * Why equal words mean equal states (ABA): a timeline is entered with a time above safe[tick], and
+ * so above all times that it has used. Within it only a returned ticket moves the word back, to the
+ * one before the draw: every ticket below count is then taken, every other one is free.
  *
- * Why count cannot overflow into its neighbour: a draw by fetch_add checks the count first, and
- * adds only if it is below cap. Between check and addition each other thread may add one ticket. A
- * quarter of the count's range, at least 2^18, is reserved for those. A CAS knows the exact count
- * and needs no reserve.
+ * Why count cannot overflow into its neighbour: a draw by fetch_add first checks that count is
+ * below cap. Before it adds, each other thread may add one ticket. A quarter of the count's range,
+ * at least 2^18, is reserved for those. A CAS knows the exact count.
  *
  * Why a coarse clock is safe. It lags the exact clock by less than half of the slack and never
- * leads it, so a unit that it has reached may be drawn from. A thread that finds a unit exhausted
- * moves the word by an exact reading, and coarse readings are then before the word for a while. If
- * such a reading is before the word's unit by no more than the slack, it counts as that unit:
- * otherwise each draw of the unit would read both clocks. So a backward step shorter than the slack
- * goes unnoticed until the unit is exhausted (I3). In all other cases (before by more, an exhausted
- * unit, a fresh word) an exact reading decides (I2), and only an exact reading changes the tick
- * (I5).
+ * leads it, so a unit that it has reached may be drawn from. When an exact reading has moved the
+ * word past an exhausted unit, coarse readings are before the word for a while. Those that are
+ * before its unit by no more than the slack count as that unit, or each draw would read both
+ * clocks. So a backward step shorter than the slack goes unnoticed until the unit is exhausted
+ * (I3). Otherwise (before by more, an exhausted unit, a fresh word) an exact reading decides (I2);
+ * only that changes the tick (I5).
  *
- * Why a fast clock is safe. It is not a clock but a window: an exact reading shows which unit is
- * current, and the processor's counter measures how long that remains true, at most half a ms.
- * Within the window a draw only takes further tickets of the word's unit, and only if that is the
- * current one. A move to another unit needs an exact reading. Before a draw treats a unit as
- * exhausted, or the clock as before the word, it takes an exact reading after it has loaded the
- * word. So the word never leads the clock. If a counter jumps, stops, or differs between
- * processors, the worst effect is an ID whose time is late: within one unit, and by half a ms or as
- * much as the counter lags. Windows are relaxed and separate from the word: a window remains true
- * whatever happens to the word. Exact readings measure the counter's rate. Until two measurements
- * agree, and after repeated errors, there are no windows.
+ * Why a fast clock is safe. It is a window: an exact reading shows which unit is current, and the
+ * processor's counter measures how long that stays true, at most half a ms. Within it a draw only
+ * takes further tickets of the word's unit, if that is current. To move to another unit it needs an
+ * exact reading; to treat a unit as exhausted, or the clock as before the word, one taken after the
+ * word was loaded. So the word never leads the clock. If a counter jumps, stops, or differs between
+ * processors, an ID's time is late at worst: within one unit, and by half a ms or as much as the
+ * counter lags. Windows are relaxed: one remains true whatever happens to the word. Exact readings
+ * measure the counter's rate; until two agree, and after repeated errors, there are no windows.
  *
- * Why a counter that is read early is safe. No acquire orders it: a processor may read its counter
- * while an earlier load still waits for its cache line. The reading is then older than what the load
- * returns, perhaps an ID of the next unit from another lane. A window that lasted to the end of its
- * unit would then give a later draw the earlier unit. So each window ends 2 us before its unit, and
- * from there on the exact clock decides. That one is ordered: the system has a barrier before its
- * counter (rdtscp or lfence on x86, isb on ARM), and loads the coarse clock from memory. 2 us is not
- * an architectural bound. On x86 (Zen 4) one load in a million was overtaken, mostly by less than
- * 1 us; one in 10^7 by more than 2 us, at most 9 us. Such a reading must also fall on the end of a
- * unit, and costs order, never a duplicate.
+ * Why a counter that is read early is safe. No acquire orders it: the reading may be older than
+ * what an earlier load returns, perhaps an ID of the next unit from another lane. With a window up
+ * to the end of its unit, a later draw could then get the earlier unit. So each window ends 2 us
+ * before its unit. From there on the exact clock decides, which is ordered: the system has a
+ * barrier before its counter (rdtscp or lfence on x86, isb on ARM), and loads the coarse clock from
+ * memory. 2 us is not an architectural bound. On x86 (Zen 4) one load in a million was overtaken,
+ * mostly by less than 1 us; one in 10^7 by more than 2 us, at most 9 us. Such a reading must also
+ * fall on the end of a unit, and costs order, never a duplicate.
  *
  * MEMORY ORDERS
  *
@@ -1892,32 +1884,27 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *                then horizon read
  *     SHUT:S     horizon closed, then `asked` read    ASK:S
  *
- *  All other accesses are relaxed, for these reasons. A draw that stays on its timeline publishes
- *  only the word, and I1 needs no order. Being an RMW, it continues the release sequence of the
- *  LEAVE:R before it, so a later LOOK:A still synchronises with that. The value that fetch_add
- *  returns is no LOOK:A: it serves for the ticket alone; for anything more, load the word again. The
- *  word of a single_thread generator has one writer, and the user synchronises a change of threads.
- *  safe[] is reached through LOOK:A. No code acts on the statistics. `make explore-orders` weakens
- *  each of these orders and checks that a rule breaks.
+ *  All other accesses are relaxed. A draw that stays on its timeline publishes only the word, and
+ *  I1 needs no order; as an RMW it continues the release sequence of the LEAVE:R before it, so a
+ *  later LOOK:A still synchronises with that. The value that fetch_add returns is no LOOK:A: for
+ *  anything but the ticket, load the word again. A single_thread generator's word has one writer,
+ *  and the user synchronises a change of threads. safe[] is reached through LOOK:A. No code acts on
+ *  the statistics. `make explore-orders` weakens each order and checks that a rule breaks.
  *
- *  LOOK:A keeps later loads after it, but a processor's time register need not be a load, and a
- *  branch on the word's value does not order it. The exact clock's own barrier does. Little depends
- *  on it: an imagined backward step costs a wait or a change of tick, never a duplicate.
+ *  LOOK:A does not order a time register, which need not be a load; the exact clock's own barrier
+ *  does. An imagined backward step costs a wait or a change of tick, never a duplicate.
  *
- * Why a caller's time is compared with the clock only where it begins a unit: the word would move to
- * it, and every later draw would find the clock before the word. A draw in the word's unit, or of an
- * older time, moves no time. The comparison comes before gate and state are asked and before the word
- * is moved, so a refused call has changed nothing (I4). A draw that continues after a backward step
- * does not request a time ahead of the clock: the library assigns it the newest unit.
+ * Why a caller's time is compared with the clock only where it begins a unit: in the word's unit,
+ * or with an older time, a draw moves no time. A unit far ahead would put the clock before the word
+ * for every later draw. A refused call has changed nothing (I4): gate, state and word come later. A
+ * draw that continues after a backward step is not compared: the library chooses its unit.
  *
- * Why a copy of a generator repeats IDs for at most a unit. The copy has its own word, so the first
- * tickets that it draws are also the original's. An engine stores its address when it is set up. To
- * enter another unit a draw passes flake_i_draw_slow, or flake_i_draw_first if its caller has compared
- * that address. Copies are refused, and the unit in a copy's word is marked as exhausted: after a
- * backward step the copy could otherwise draw from it again. The address never changes, so it needs
- * no order. (In shared memory addresses differ, and nothing is compared.) A copy with lanes has the
- * address of the original's lanes and draws from their words: it repeats no ticket, however late it
- * is refused.
+ * Why a copy of a generator repeats IDs for at most a unit. Its first tickets are also the
+ * original's. But an engine stores its address at init, and a draw that enters another unit
+ * compares it (flake_i_draw_slow, or the caller of flake_i_draw_first). A copy is refused, and the
+ * unit in its word marked as exhausted: after a backward step it could otherwise draw from that
+ * again. The address never changes, so it needs no order. (In shared memory addresses differ, and
+ * nothing is compared.) A copy with lanes draws from the original's words, and repeats no ticket.
  *
  * PROGRESS
  *
@@ -2186,12 +2173,7 @@ typedef struct flake_i_engine_config {
     uint32_t unit_ms;
     unsigned time_bits, tick_bits;
     uint64_t cap;
-    int64_t max_ahead_ms, max_wait_ms;
-    bool fail_on_backwards, shared_memory;
-    flake_clock clock;
-    flake_ring *ring;
-    flake_gate gate;
-    struct flake_state *state;
+    flake_options options; /* all that concern an engine, from max_ahead_ms on */
 } flake_i_engine_config;
 
 /* The state file, defined below. */
@@ -2209,11 +2191,47 @@ FLAKE_I_FN int64_t flake_i_ns_until(int64_t due_ns, int64_t now_ns) {
 
 enum { FLAKE_I_NS_PER_MS = 1000000 };
 
-typedef struct flake_i_word_layout {
-    uint64_t last;  /* unit of the layout and the clock */
-    uint64_t range; /* of count: 2^48 at most */
-    unsigned count_bits;
-} flake_i_word_layout;
+/* Why engine or lanes cannot be set up like this; NULL: they can. */
+FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) {
+    const flake_options *const o = &config->options;
+    const uint64_t most_lanes = flake_i_min(config->cap, INT32_MAX / sizeof(flake_lane) - 1);
+    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS, epoch_ms = config->epoch_ms;
+    if (epoch_ms < -max_ms || epoch_ms > max_ms)
+        return "layout.epoch_ms is further from 1970 than 64 bits of ns";
+    if (!config->unit_ms || !config->cap) return "layout: a unit has no length, or no ids";
+    if (o->max_ahead_ms < 0 || o->max_ahead_ms / config->unit_ms > INT32_MAX)
+        return "max_ahead_ms is negative, or more than 2^31 units";
+    if (o->max_wait_ms < 0) return "max_wait_ms is negative";
+    if (o->overflow && !o->overflow->size) return "overflow is not initialised: flake_ring_init";
+    if (o->state && !FLAKE_I_HAS_FILES) return "state " FLAKE_I_WHY_NO_FILES;
+    if (o->clock.kind < FLAKE_CLOCK_EXACT || o->clock.kind > FLAKE_CLOCK_FAST)
+        return "clock.kind is not FLAKE_CLOCK_EXACT, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_FAST";
+    if (o->shared_memory && o->gate.admit) return "shared_memory does not go with a gate";
+    if (o->shared_memory && o->state && !o->state->is_shared)
+        return "shared_memory needs a state with shared_memory, in the same memory";
+    if (o->shared_memory && FLAKE_I_LOCK_FREE != 2)
+        return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not share";
+    if ((uint64_t)INT64_MAX - (uint64_t)(epoch_ms * FLAKE_I_NS_PER_MS) <
+        (uint64_t)config->unit_ms * FLAKE_I_NS_PER_MS)
+        return "layout: the clock ends before the first unit does";
+    if (o->lanes && (!o->lane_count || o->lane_count > most_lanes))
+        return "lane_count is 0, or exceeds the sequence range";
+    return NULL;
+}
+
+/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at
+ * least as many as the layout has outside its time. */
+FLAKE_I_FN void flake_i_lay_out_word(flake_i_engine *e, unsigned time_bits, uint64_t cap) {
+    e->max_time = ((uint64_t)INT64_MAX - e->epoch_ns) / e->unit_ns - 1;
+    if (time_bits < 64) e->max_time = flake_i_min(e->max_time, ((uint64_t)1 << time_bits) - 1);
+    e->time_shift = 63;
+    for (uint64_t t = e->max_time >> 1; t; t >>= 1) e->time_shift--;
+    const unsigned count_bits = e->time_shift - e->tick_bits;
+    e->count_mask = ((uint64_t)1 << count_bits) - 1;
+    FLAKE_ASSERT(cap <= e->count_mask || (cap == e->count_mask + 1 && !e->tick_bits));
+    if (cap > e->count_mask && (e->max_time + 1) << count_bits == 0)
+        e->max_time--; /* a full unit carries into time */
+}
 
 enum {
     FLAKE_I_RANGE_BITS = 48,  /* of count at most: sums of counts must not overflow */
@@ -2222,65 +2240,24 @@ enum {
     FLAKE_I_ADD_TICKETS = 4096 /* ... and callers that wait for so many tickets */
 };
 
-/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at
- * least as many as the layout has outside its time. Returns the reason if they do not fit. */
-FLAKE_I_FN const char *flake_i_lay_out_word(const flake_i_engine_config *o, flake_i_word_layout *d) {
-    const uint64_t epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
-    const uint64_t unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
-    d->last = ((uint64_t)INT64_MAX - epoch_ns) / unit_ns;
-    if (!d->last--) return "layout: the clock ends before the first unit does";
-    if (o->time_bits < 64) d->last = flake_i_min(d->last, ((uint64_t)1 << o->time_bits) - 1);
-    d->count_bits = 63 - o->tick_bits;
-    for (uint64_t t = d->last >> 1; t; t >>= 1) d->count_bits--;
-    d->range = (uint64_t)1 << flake_i_min(d->count_bits, FLAKE_I_RANGE_BITS);
-    FLAKE_ASSERT(o->cap < d->range || (o->cap == d->range && !o->tick_bits));
-    if (o->cap == d->range && (d->last + 1) << d->count_bits == 0)
-        d->last--; /* a full unit carries into time */
-    return NULL;
-}
-
-/* What prevents an engine from being set up; NULL: nothing, and the word is laid out. */
-FLAKE_I_FN const char *flake_i_engine_config_why(const flake_i_engine_config *o, flake_i_word_layout *d) {
-    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
-    if (o->epoch_ms < -max_ms || o->epoch_ms > max_ms)
-        return "layout.epoch_ms is further from 1970 than 64 bits of ns";
-    if (!o->unit_ms || !o->cap) return "layout: a unit has no length, or no ids";
-    if (o->max_ahead_ms < 0 || o->max_ahead_ms / o->unit_ms > INT32_MAX)
-        return "max_ahead_ms is negative, or more than 2^31 units";
-    if (o->max_wait_ms < 0) return "max_wait_ms is negative";
-    if (o->ring && !o->ring->size) return "overflow is not initialised: flake_ring_init";
-    if (o->state && !FLAKE_I_HAS_FILES) return "state " FLAKE_I_WHY_NO_FILES;
-    if (o->clock.kind < FLAKE_CLOCK_EXACT || o->clock.kind > FLAKE_CLOCK_FAST)
-        return "clock.kind is not FLAKE_CLOCK_EXACT, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_FAST";
-    if (!o->shared_memory) return flake_i_lay_out_word(o, d);
-    if (o->gate.admit) return "shared_memory does not go with a gate";
-    if (o->state && !o->state->is_shared)
-        return "shared_memory needs a state with shared_memory, in the same memory";
-    if (FLAKE_I_LOCK_FREE != 2)
-        return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not share";
-    return flake_i_lay_out_word(o, d);
-}
-
 /* fetch_add needs a reserve for simultaneous additions, a quarter of the count's range. Its callers
  * must wait long enough that they do not push a ticket past what another caller waits. */
-FLAKE_I_FN void flake_i_set_limits(flake_i_engine *e, const flake_i_engine_config *o,
-                                   const flake_i_word_layout *d) {
+FLAKE_I_FN void flake_i_set_cap(flake_i_engine *e, uint64_t cap) {
+    const uint64_t range = flake_i_min(e->count_mask + 1, (uint64_t)1 << FLAKE_I_RANGE_BITS);
     const uint64_t units =
         flake_i_min((uint64_t)e->wait_ns / e->unit_ns + e->ahead, FLAKE_I_ADD_TICKETS);
-    const bool by_add = d->count_bits >= FLAKE_I_ADD_BITS &&
-                        o->cap <= d->range / FLAKE_I_ADD_ROOM &&
-                        units * o->cap >= FLAKE_I_ADD_TICKETS;
-    const uint64_t room_for_adds = d->range / 4,
-                   full = o->cap == d->range ? d->range : d->range - 1;
-    e->add_limit = by_add ? o->cap - 1 : 0;
-    e->fast_limit = o->cap == d->range ? 0 : o->cap - 1;
-    e->limit = by_add ? d->range - room_for_adds : full;
+    const bool by_add = range >> FLAKE_I_ADD_BITS && cap <= range / FLAKE_I_ADD_ROOM &&
+                        units * cap >= FLAKE_I_ADD_TICKETS;
+    e->cap = cap;
+    e->add_limit = by_add ? cap - 1 : 0;
+    e->fast_limit = cap == range ? 0 : cap - 1;
+    e->limit = by_add ? range - range / 4 : range - (cap < range);
     /* If count cannot hold IDs so far ahead, they move time past all readings (see flake_i_plan). */
-    e->time_lead = (e->ahead + 1) * o->cap > e->limit ? e->ahead : 0;
+    e->time_lead = (e->ahead + 1) * cap > e->limit ? e->ahead : 0;
 }
 
 /* The owner is the instance owner id, or the gate's fence, which a fork wipes as well. */
-FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_engine_config *o) {
+FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_options *o) {
     flake_i_atomic64 *const gate_word = o->gate.admit ? o->gate.fence : NULL;
     e->instance_word = NULL;
     e->instance_owner_id = o->shared_memory ? 0 : flake_i_instance_owner_id(&e->instance_word);
@@ -2315,54 +2292,40 @@ FLAKE_I_COLD bool flake_i_counter_suits(const flake_clock *c) {
 #endif
 }
 
-/* All members except its owner and its windows. */
-FLAKE_I_FN void flake_i_engine_fill(flake_i_engine *e, const flake_i_engine_config *o,
-                                    const flake_i_word_layout *d) {
+/* Takes a fit configuration. Caller must have exclusive access. FLAKE_LEASE_LOST: its gate is closed,
+ * or is another process's; the engine is unchanged. */
+FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_engine_config *config) {
+    const flake_options *const o = &config->options;
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
-    e->epoch_ns = (uint64_t)(o->epoch_ms * FLAKE_I_NS_PER_MS);
-    e->unit_ns = (uint64_t)o->unit_ms * FLAKE_I_NS_PER_MS;
-    e->max_time = d->last;
-    e->tick_bits = o->tick_bits;
-    e->time_shift = d->count_bits + o->tick_bits;
-    e->count_mask = ((uint64_t)1 << d->count_bits) - 1;
-    e->cap = o->cap;
-    e->ahead = (uint64_t)o->max_ahead_ms / o->unit_ms;
+    const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
+    if (o->gate.admit && o->gate.fence && !FLAKE_ATOMIC_LOAD(o->gate.fence, relaxed))
+        return FLAKE_LEASE_LOST;
+    e->epoch_ns = (uint64_t)(config->epoch_ms * FLAKE_I_NS_PER_MS);
+    e->unit_ns = (uint64_t)config->unit_ms * FLAKE_I_NS_PER_MS;
+    e->tick_bits = config->tick_bits;
+    e->ahead = (uint64_t)o->max_ahead_ms / config->unit_ms;
     e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * FLAKE_I_NS_PER_MS;
     e->fail_on_backwards = o->fail_on_backwards;
     e->clock = o->clock;
     if (o->clock.kind == FLAKE_CLOCK_FAST) e->clock.kind = FLAKE_CLOCK_EXACT;
-    e->ring = o->ring;
+    e->ring = o->overflow;
     e->slack_ns = o->clock.now_ns || o->clock.kind != FLAKE_CLOCK_COARSE ? 0 : FLAKE_CLOCK_SLACK_NS;
     e->reach_ns = e->unit_ns + e->slack_ns;
     e->late_from_ns = e->epoch_ns - e->slack_ns;
     e->unit_share = UINT64_MAX / e->unit_ns;
     e->home = (uintptr_t)e;
-    e->is_plain = !o->ring && !o->gate.admit && !o->state && o->cap != d->range;
-    flake_i_set_limits(e, o, d);
+    flake_i_lay_out_word(e, config->time_bits, config->cap);
+    flake_i_set_cap(e, config->cap);
+    flake_i_set_owner(e, o);
     flake_i_atomic64 *const zeros[] = {
         &e->word,    &e->safe[0], &e->safe[1],         &e->drifts, &e->overflow, &e->rebased,
         &e->batches, &e->waits,   &e->clock_backwards, &e->fast_until,  &e->calibrated_at,    &e->calibration};
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
         FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
-}
-
-/* With windows a new unit needs an exact reading after the word. */
-FLAKE_I_FN void flake_i_set_ticks_per_window(flake_i_engine *e, uint64_t window) {
-    e->is_plain = e->is_plain && (!window || e->clock.now_ns);
-    FLAKE_ATOMIC_STORE(&e->ticks_per_window, window, relaxed);
-}
-
-/* Caller must have exclusive access. On failure the engine is unchanged. FLAKE_LEASE_LOST: its gate
- * is closed, or is another process's. */
-FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_engine_config *o) {
-    flake_i_word_layout d;
-    if (flake_i_engine_config_why(o, &d)) return FLAKE_INVALID;
-    if (o->gate.admit && o->gate.fence && !FLAKE_ATOMIC_LOAD(o->gate.fence, relaxed))
-        return FLAKE_LEASE_LOST;
-    flake_i_engine_fill(e, o, &d);
-    flake_i_set_owner(e, o);
-    const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
-    flake_i_set_ticks_per_window(e, o->clock.now_ns || (is_fast && flake_i_counter_suits(&e->clock)));
+    const bool has_windows = is_fast && flake_i_counter_suits(&e->clock);
+    FLAKE_ATOMIC_STORE(&e->ticks_per_window, has_windows || o->clock.now_ns, relaxed);
+    e->is_plain = !o->overflow && !o->gate.admit && !o->state && e->cap <= e->count_mask &&
+                  !has_windows; /* with windows a new unit needs an exact reading after the word */
     return FLAKE_OK;
 }
 
@@ -2399,8 +2362,7 @@ FLAKE_I_FN flake_status flake_i_still_ours(const flake_i_engine *e) {
 
 /* After a sleep or before a gate. A gate's fence does not show that the machine was cloned. */
 FLAKE_I_FN flake_status flake_i_check_owner(const flake_i_engine *e) {
-    if (e->owner_word != e->instance_word && flake_i_forked(e)) return flake_i_lost(e);
-    return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_OK;
+    return flake_i_is_inherited(e) ? FLAKE_FORKED : flake_i_still_ours(e);
 }
 
 FLAKE_I_INLINE bool flake_i_is_copy(const flake_i_engine *e) {
@@ -2491,14 +2453,13 @@ FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
     const uint64_t floor =
         flake_i_min(((uint64_t)floor_ns - e->epoch_ns) / e->unit_ns, e->max_time);
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
-    const uint64_t tick = (uint64_t)flake_i_tick(e, word) << (e->time_shift - 1);
     uint64_t time, count;
     for (unsigned i = 0; i < e->tick_bits * 2; i++)
         if (FLAKE_ATOMIC_LOAD(&e->safe[i], relaxed) < floor)
             FLAKE_ATOMIC_STORE(&e->safe[i], floor, relaxed);
     flake_i_decode(e, word, &time, &count);
     if (time > floor || flake_i_queued(e, time, count, floor) >= e->cap) return;
-    FLAKE_ATOMIC_STORE(&e->word, (floor << e->time_shift) + tick + e->cap, relaxed);
+    FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, floor, flake_i_tick(e, word)) + e->cap, relaxed);
     flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* not drawn here */
 }
 
@@ -2681,59 +2642,39 @@ FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const f
  *
  * e->overflow elects one writer per ms. It packs:
  *
- *     [ began ms:40 ][ noted:24 ]     noted: ms noted since, 0: there was none yet, all ones: over
+ *     [ began ms:40 ][ noted:24 ]     noted: ms noted since, 0: there was none yet; all ones: over,
+ *                                     and began is the ms of the last note
  */
-typedef struct flake_i_overflowing {
-    uint64_t began_ms; /* or, once over, the ms of the last note */
-    uint64_t noted;
-    uint64_t ticks; /* ms since it began; very many after a backward step */
-    bool is_over;
-} flake_i_overflowing;
-
 enum { FLAKE_I_NOTED_BITS = 24, FLAKE_I_NOTED_MAX = 0xffffff };
-
-FLAKE_I_FN uint64_t flake_i_note_ms(int64_t now_ns) {
-    return (uint64_t)(now_ns / FLAKE_I_NS_PER_MS) & (UINT64_MAX >> FLAKE_I_NOTED_BITS);
-}
-
-FLAKE_I_FN flake_i_overflowing flake_i_unpack_overflow(uint64_t packed, uint64_t ms) {
-    flake_i_overflowing o;
-    o.began_ms = packed >> FLAKE_I_NOTED_BITS;
-    o.noted = packed & FLAKE_I_NOTED_MAX;
-    o.ticks = (ms - o.began_ms) & (UINT64_MAX >> FLAKE_I_NOTED_BITS);
-    o.is_over = !o.noted || o.noted == FLAKE_I_NOTED_MAX;
-    return o;
-}
-
-FLAKE_I_FN bool flake_i_push_note(flake_i_engine *e, int64_t now_ns, uint64_t queued,
-                                  uint64_t ticks) {
-    flake_overflow note;
-    note.now_ns = now_ns;
-    note.waiting = queued > UINT32_MAX ? UINT32_MAX : (uint32_t)queued;
-    note.elapsed_ms = (uint32_t)ticks;
-    return flake_ring_push(e->ring, &note);
-}
 
 /* queued 0: the queue is over. A last note that does not fit remains owed; another: the next ms is noted
  * again. */
 FLAKE_I_FN void flake_i_note(flake_i_engine *e, uint64_t seen, int64_t now_ns, uint64_t queued) {
-    const uint64_t ms = flake_i_note_ms(now_ns), owed = seen;
-    flake_i_overflowing o = flake_i_unpack_overflow(seen, ms);
-    uint64_t noted = FLAKE_I_NOTED_MAX;
-    if (queued && (o.is_over || o.ticks >= FLAKE_I_NOTED_MAX - 1)) {
+    const uint64_t mask = UINT64_MAX >> FLAKE_I_NOTED_BITS;
+    const uint64_t ms = (uint64_t)(now_ns / FLAKE_I_NS_PER_MS) & mask, owed = seen;
+    uint64_t noted = seen & FLAKE_I_NOTED_MAX;
+    const bool is_over = !noted || noted == FLAKE_I_NOTED_MAX;
+    uint64_t began_ms = seen >> FLAKE_I_NOTED_BITS;
+    uint64_t ticks = (ms - began_ms) & mask; /* ms since it began; very many after a backward step */
+    flake_overflow note;
+    if (queued && (is_over || ticks >= FLAKE_I_NOTED_MAX - 1)) {
         /* a new one: also after hours, or after a backward step */
-        if (o.noted == FLAKE_I_NOTED_MAX && !o.ticks) return;
-        o.began_ms = ms;
-        o.ticks = 0;
-    } else if (o.is_over || o.ticks < o.noted) return;
-    if (queued) noted = o.ticks + 1;
-    else {
-        o.began_ms = ms;
-        if (o.ticks >= FLAKE_I_NOTED_MAX) o.ticks = 0; /* a backward step */
+        if (noted == FLAKE_I_NOTED_MAX && !ticks) return;
+        began_ms = ms;
+        ticks = 0;
+    } else if (is_over || ticks < noted) return;
+    noted = ticks + 1;
+    if (!queued) {
+        began_ms = ms;
+        noted = FLAKE_I_NOTED_MAX;
+        if (ticks >= noted) ticks = 0; /* a backward step */
     }
-    uint64_t next = o.began_ms << FLAKE_I_NOTED_BITS | noted;
+    uint64_t next = began_ms << FLAKE_I_NOTED_BITS | noted;
+    note.now_ns = now_ns;
+    note.waiting = queued > UINT32_MAX ? UINT32_MAX : (uint32_t)queued;
+    note.elapsed_ms = (uint32_t)ticks;
     if (FLAKE_ATOMIC_CAS(&e->overflow, &seen, next, release, relaxed) && /* NOTE:R */
-        !flake_i_push_note(e, now_ns, queued, o.ticks) && !queued)
+        !flake_ring_push(e->ring, &note) && !queued)
         (void)FLAKE_ATOMIC_CAS(&e->overflow, &next, owed, relaxed, relaxed);
 }
 
@@ -2771,7 +2712,6 @@ FLAKE_I_FN int64_t flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns, in
     return after_ns;
 }
 
-/* The unit's last ns. */
 FLAKE_I_FN int64_t flake_i_end_ns(const flake_i_engine *e, uint64_t unit) {
     return (int64_t)(flake_i_start_ns(e, unit + 1) - 1);
 }
@@ -2812,15 +2752,6 @@ FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t 
         const flake_status status = flake_i_check_owner(e);
         if (status != FLAKE_OK) return status;
     }
-}
-
-FLAKE_I_FN void flake_i_begin_attempt(flake_i_attempt *a, const flake_i_engine *e, unsigned request,
-                                      uint64_t want) {
-    a->request = request;
-    a->want = want;
-    a->budget_ns = e->wait_ns;
-    a->back_told = (request & FLAKE_I_LANE) != 0;
-    a->wait_told = false;
 }
 
 FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
@@ -2947,11 +2878,22 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned resume, bool 
     return true;
 }
 
-/* The usual case, without a division: the word's unit is not exhausted, and the reading is in it or
- * before it by no more than the slack. late_ns: from the unit's start to the reading, plus the
- * slack. */
-FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned request, uint64_t *word,
-                                         uint64_t late_ns, uint64_t want, flake_i_ticket *out) {
+/* Draws 1 to `want` tickets with one move, and without a division, in the usual case: the word's unit
+ * is not exhausted, and the reading is in it or before it by no more than the slack. Otherwise the
+ * slow path continues from *word and *now_ns; it is a separate function, so that the usual case needs
+ * few registers. The clock may be read before the word, which is faster: if it is before the word's
+ * time, the slow path reads again (I2). A caller that gives the time sets *now_ns. */
+FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, uint64_t want,
+                                          uint64_t *word, int64_t *now_ns, flake_i_ticket *out) {
+    *word = 0;
+    if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
+    if (!(request & FLAKE_I_GIVEN)) {
+        const uint64_t window = FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
+        *now_ns = FLAKE_I_LIKELY(!window) ? FLAKE_CLOCK_NS(e->clock.kind) : flake_i_fast_ns(e, window);
+    }
+    *word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    const uint64_t late_ns = /* from the unit's start to the reading, plus the slack */
+        (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
     const uint64_t count = *word & e->count_mask, head = *word - count;
     uint64_t index = count, n = 1;
     if (!FLAKE_I_LIKELY(late_ns < e->reach_ns)) return FLAKE_I_ELSE;
@@ -2973,24 +2915,6 @@ FLAKE_I_INLINE unsigned flake_i_count_on(flake_i_engine *e, unsigned request, ui
     out->tick = flake_i_tick(e, head);
     out->head = head;
     return 0;
-}
-
-/* Draws 1 to `want` tickets with one move in the usual case. Otherwise the slow path continues from
- * *word and *now_ns; it is a separate function, so that the usual case needs few registers. The
- * clock may be read before the word, which is faster: if it is before the word's time, the slow
- * path reads again (I2). A caller that gives the time sets *now_ns. */
-FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, uint64_t want,
-                                          uint64_t *word, int64_t *now_ns, flake_i_ticket *out) {
-    *word = 0;
-    if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
-    if (!(request & FLAKE_I_GIVEN)) {
-        const uint64_t window = FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
-        *now_ns = FLAKE_I_LIKELY(!window) ? FLAKE_CLOCK_NS(e->clock.kind) : flake_i_fast_ns(e, window);
-    }
-    *word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    const uint64_t late_ns =
-        (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
-    return flake_i_count_on(e, request, word, late_ns, want, out);
 }
 
 /* One copy for callers without a fast path of their own. */
@@ -3036,7 +2960,11 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
         flake_i_exhaust_unit(e);
         return FLAKE_INVALID;
     }
-    flake_i_begin_attempt(&a, e, request, want);
+    a.request = request;
+    a.want = want;
+    a.budget_ns = e->wait_ns;
+    a.back_told = (request & FLAKE_I_LANE) != 0;
+    a.wait_told = false;
     a.confirmed = (request & FLAKE_I_GIVEN) != 0;
     a.word = word;
     a.now_ns = now_ns;
@@ -3097,7 +3025,8 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, in
 
 /* Looks as flake_try would. */
 FLAKE_I_FN flake_status flake_i_peek(flake_i_engine *e, flake_i_attempt *a) {
-    flake_i_begin_attempt(a, e, FLAKE_I_LANE, 0);   /* a backward step is not counted */
+    a->request = 0;
+    a->back_told = true; /* a backward step is not counted */
     a->word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     a->confirmed = !e->slack_ns;
     a->now_ns = a->confirmed ? flake_i_exact_ns(&e->clock) : flake_i_now_ns(&e->clock);
@@ -3130,27 +3059,19 @@ FLAKE_I_FN bool flake_i_is_late(flake_i_engine *e) {
     return flake_i_state_is_late(flake_i_state_of(e), flake_i_end_ns(e, a.unit));
 }
 
-/* 0 if the clock is outside the layout. */
-FLAKE_I_FN uint64_t flake_i_ahead_units(flake_i_engine *e) {
-    flake_i_attempt a;
-    memset(&a, 0, sizeof a);
-    (void)flake_i_peek(e, &a);
-    uint64_t newest = a.time + (a.count ? (a.count - 1) / e->cap : 0);
-    return newest > a.now ? newest - a.now : 0;
-}
-
-/* While other threads draw, ids may lack tickets that they have not tallied yet. */
-FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *stats) {
-    uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed), again, time, count;
+/* Adds an engine's. While other threads draw, ids may lack tickets that they have not tallied yet. */
+FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *sum) {
+    uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed), again, time, count, rebased;
     for (;; word = again) { /* until it is not re-based meanwhile: no ticket counts twice */
         flake_i_decode(e, word, &time, &count);
-        stats->ids = FLAKE_ATOMIC_LOAD(&e->rebased, acquire) + count; /* TALLY:A */
+        rebased = FLAKE_ATOMIC_LOAD(&e->rebased, acquire); /* TALLY:A */
         again = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
         if (!((again ^ word) & ~e->count_mask)) break;
     }
-    stats->batches = FLAKE_ATOMIC_LOAD(&e->batches, relaxed);
-    stats->waits = FLAKE_ATOMIC_LOAD(&e->waits, relaxed);
-    stats->clock_backwards = FLAKE_ATOMIC_LOAD(&e->clock_backwards, relaxed);
+    sum->ids += rebased + count;
+    sum->batches += FLAKE_ATOMIC_LOAD(&e->batches, relaxed);
+    sum->waits += FLAKE_ATOMIC_LOAD(&e->waits, relaxed);
+    sum->clock_backwards += FLAKE_ATOMIC_LOAD(&e->clock_backwards, relaxed);
 }
 
 /* ---- files ----
@@ -3992,33 +3913,19 @@ FLAKE_I_FN void flake_i_exclude_end(flake_i_file *file, bool inherited) {
     flake_i_cancel_guard_end(guard);
 }
 
-/* ---- beginning ---- */
-
-/* After all IDs that gate and state know of; `later`: and after the current unit, in which an
- * earlier owner of the range may have drawn. Caller must have exclusive access. */
-FLAKE_I_FN void flake_i_begin_after(flake_i_engine *e, bool later) {
-    if (flake_i_has_gate(e)) flake_i_exhaust_unit(e); /* the fast path asks no gate */
-    if (e->gate.admit && e->gate.not_before_ns)
-        flake_i_engine_not_before(e, e->gate.not_before_ns(e->gate.user));
-    if (e->state_at) flake_i_engine_not_before(e, flake_i_state_not_before(flake_i_state_of(e)));
-    if (later) flake_i_engine_not_before(e, flake_i_exact_ns(&e->clock));
-}
-
 /* ---- lanes: one generator's numbers on several engines ----
  *
- * A lane is an engine with its own word and its own numbers, and has all properties of an engine.
- * So no ticket is drawn twice, whichever lane a draw uses (I1). The lane is a hint: the map stores,
- * for each value of FLAKE_LANE(), the lane that served there last. Map and turn are relaxed and
- * publish nothing; a stale or lost entry costs a step to another lane. Lanes are not ordered among
- * one another, so there are no new pairs of labels. But each load of a word is a LOOK:A, in a sweep
- * too: a draw that joins a timeline, and a snapshot of the newest unit, rely on that lane's safe[]
- * (I5).
+ * A lane is an engine with its own word and its own numbers, so no ticket is drawn twice, whichever
+ * lane a draw uses (I1). The map stores, for each value of FLAKE_LANE(), the lane that served there
+ * last. Map and turn are relaxed and publish nothing; a stale entry costs a step to another lane.
+ * Lanes are not ordered among one another, so there are no new pairs of labels. But each load of a
+ * word is a LOOK:A, in a sweep too: a draw that joins a timeline, and a snapshot of the newest unit,
+ * rely on that lane's safe[] (I5).
  *
- * DRAW      An attempt in the lane of the map. If its CAS loses to another thread in the usual
- *           case, a unit with tickets left, the entry moves to the next lane in turn, and a sweep
- *           begins. Where the CAS loses otherwise, as for the first ticket of a unit, the draw
- *           retries in the same lane. A lane that is exhausted, or that the clock is before, begins
- *           a sweep, too.
+ * DRAW      An attempt in the lane of the map. If its CAS loses in the usual case, a unit with tickets
+ *           left, the entry moves to the next lane in turn, and a sweep begins. If it loses
+ *           otherwise, as for the first ticket of a unit, the draw retries in the same lane. A lane
+ *           that is exhausted, or that the clock is before, begins a sweep, too.
  * SWEEP     One exact reading, and a look at each word: the first lane if it has a ticket, then
  *           those that have not been drawn from in this unit, then all that have one. A word may be
  *           newer than the reading, and its lane is then skipped: if a later reading is of another
@@ -4037,63 +3944,42 @@ FLAKE_I_NOINLINE flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
     return flake_i_lane_at(l, (i + 1) * sizeof(flake_lane));
 }
 
-FLAKE_I_FN bool flake_i_lanes_fit(size_t n, uint64_t cap) {
-    return n && n <= cap && n < INT32_MAX / sizeof(flake_lane);
-}
-
 /* The fast path finds lanes by address: not those in shared memory, whose entries are negative. */
 FLAKE_I_FN void flake_i_lanes_map(flake_i_lanes *l, unsigned slot, uint32_t own) {
     const uint32_t distance = own * (uint32_t)sizeof(flake_lane);
     FLAKE_ATOMIC_STORE(&l->map[slot], distance | ((uint32_t)l->from & 0x80000000), relaxed);
 }
 
-/* Which numbers of the word's unit are drawn is unknown: all count as drawn. */
-FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whole) {
+/* A copy of the whole with `cap` numbers of its own. Which numbers of the word's unit are drawn is
+ * unknown: all count as drawn. */
+FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whole, uint64_t cap) {
     const uint64_t word = FLAKE_ATOMIC_LOAD(&whole->word, relaxed);
     uint64_t time, count;
     flake_i_decode(whole, word, &time, &count);
-    count = (count + whole->cap - 1) / whole->cap * e->cap;
+    count = (count + whole->cap - 1) / whole->cap * cap;
+    memcpy((void *)e, (const void *)whole, sizeof *e);
+    flake_i_set_cap(e, cap);
+    e->home = (uintptr_t)e;
+    if (e->state_at && e->is_shared) e->state_at += (uintptr_t)whole - (uintptr_t)e;
     FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, time, flake_i_tick(whole, word)) + count,
                        relaxed);
     FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
-    FLAKE_ATOMIC_STORE(&e->drifts, FLAKE_ATOMIC_LOAD(&whole->drifts, relaxed), relaxed);
-    for (unsigned i = 0; i < 2; i++)
-        FLAKE_ATOMIC_STORE(&e->safe[i], FLAKE_ATOMIC_LOAD(&whole->safe[i], relaxed), relaxed);
-}
-
-/* The owner of the whole, even if its gate is closed by now. */
-FLAKE_I_FN void flake_i_lane_belong(flake_i_engine *e, const flake_i_engine *whole) {
-    e->instance_word = whole->instance_word;
-    e->instance_owner_id = whole->instance_owner_id;
-    e->owner_word = whole->owner_word;
-    e->owner_id = whole->owner_id;
-    e->gate = whole->gate;
-    e->is_shared = whole->is_shared;
-    e->state_at = whole->state_at;
-    if (e->state_at && e->is_shared) e->state_at += (uintptr_t)whole - (uintptr_t)e;
-    e->state_run = whole->state_run;
-    flake_i_set_ticks_per_window(e, FLAKE_ATOMIC_LOAD(&whole->ticks_per_window, relaxed));
 }
 
 /* The n lanes fit. The whole has begun, and no thread draws from it. */
 FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t n,
-                                    const flake_i_engine_config *config, const flake_i_engine *whole) {
-    flake_i_engine_config part = *config;
+                                    const flake_i_engine *whole) {
     uint64_t first = 0;
-    for (size_t i = 0; i < n; i++, first += part.cap) {
-        part.cap = config->cap / n + (i < config->cap % n);
-        flake_i_word_layout d = {0, 0, 0};         /* for compilers, which don't know: */
-        (void)flake_i_lay_out_word(&part, &d); /* what fits the whole fits */
-        flake_i_engine_fill(&lanes[i].engine, &part, &d);
-        lanes[i].engine.max_time = whole->max_time; /* snapshots are restored to the whole */
-        flake_i_lane_belong(&lanes[i].engine, whole);
-        flake_i_lane_begin(&lanes[i].engine, whole);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t cap = whole->cap / n + (i < whole->cap % n);
+        flake_i_lane_begin(&lanes[i].engine, whole, cap);
         lanes[i].first = first;
+        first += cap;
     }
     for (size_t i = 0; i < sizeof l->map / sizeof *l->map; i++)
         FLAKE_ATOMIC_STORE(&l->map[i], 0u, relaxed);
     FLAKE_ATOMIC_STORE(&l->turn, 0u, relaxed);
-    l->from = config->shared_memory ? UINTPTR_MAX : 0;
+    l->from = whole->is_shared ? UINTPTR_MAX : 0;
     l->lanes_at = (uintptr_t)lanes - sizeof(flake_lane) - ((uintptr_t)l & l->from);
     l->home = (uintptr_t)l;
     l->n = n;
@@ -4170,11 +4056,9 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request
     return status;
 }
 
-FLAKE_I_INLINE uint8_t flake_i_lanes_slot(void) { return (uint8_t)FLAKE_LANE(); }
-
 /* False: the map has none, or one in shared memory. */
 FLAKE_I_INLINE bool flake_i_lanes_own(const flake_i_lanes *l, flake_lane **from) {
-    const uint32_t own = FLAKE_ATOMIC_LOAD(&l->map[flake_i_lanes_slot()], relaxed);
+    const uint32_t own = FLAKE_ATOMIC_LOAD(&l->map[(uint8_t)FLAKE_LANE()], relaxed);
     if (!FLAKE_I_LIKELY((int32_t)own > 0)) return false;
     *from = (flake_lane *)(l->lanes_at + own);
     return true;
@@ -4184,7 +4068,7 @@ FLAKE_I_INLINE bool flake_i_lanes_own(const flake_i_lanes *l, flake_lane **from)
 FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsigned resume, uint64_t word,
                                                  int64_t now_ns, uint64_t want, flake_i_ticket *out,
                                                  flake_lane **from) {
-    const unsigned slot = flake_i_lanes_slot(), request = resume & FLAKE_I_WAIT;
+    const unsigned slot = (uint8_t)FLAKE_LANE(), request = resume & FLAKE_I_WAIT;
     unsigned outcome = resume - request;
     if (l->home != (uintptr_t)l && !l->from) return FLAKE_INVALID; /* a copy */
     if (!*from) {
@@ -4710,14 +4594,8 @@ FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o
     s.unit_ms = l.unit_ms;
     s.time_bits = l.time_bits;
     s.cap = (uint64_t)o->seq_max - o->seq_min + 1;
-    s.max_ahead_ms = o->max_ahead_ms;
-    s.max_wait_ms = o->max_wait_ms;
-    s.fail_on_backwards = o->fail_on_backwards || o->layout.format;
-    s.shared_memory = o->shared_memory;
-    s.clock = o->clock;
-    s.ring = o->overflow;
-    s.gate = o->gate;
-    s.state = o->state;
+    s.options = *o;
+    s.options.fail_on_backwards = o->fail_on_backwards || o->layout.format;
     return s;
 }
 
@@ -4799,11 +4677,8 @@ FLAKE_I_FN uint64_t flake_i_full_node(const flake_options *o) { return o->node +
 /* Two generators whose identities agree in the first bytes share layout and node; the range comes after. */
 enum { FLAKE_I_WHOSE = 40 };
 
-/* The first byte names the format. */
-enum { FLAKE_I_UUID7_KIND = '7', FLAKE_I_ULID_KIND = 'u' };
-
 FLAKE_I_FN void flake_i_identity(const flake_options *o, uint8_t out[FLAKE_I_IDENTITY]) {
-    static const char kinds[] = {'f', 'w', FLAKE_I_UUID7_KIND, 'm', '8', FLAKE_I_ULID_KIND};
+    static const char kinds[] = {'f', 'w', '7', 'm', '8', 'u'}; /* by format */
     const flake_layout l = flake_i_layout_in_engine(&o->layout);
     const uint8_t fields[] = {l.time_bits, l.time_shift,    l.node_bits, l.node_shift, l.seq_bits,
                               l.seq_shift, l.time_reversed, l.gap_at,    l.gap_bit};
@@ -4825,9 +4700,9 @@ FLAKE_I_FN uint64_t flake_i_last_seq(const uint8_t *identity) {
     return flake_i_get64(identity + FLAKE_I_WHOSE + 8);
 }
 
-/* Nothing separates ranges of random numbers. */
+/* UUIDv7 and ULID: nothing separates ranges of random numbers. */
 FLAKE_I_FN bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
-    if (a[0] == FLAKE_I_UUID7_KIND || a[0] == FLAKE_I_ULID_KIND) return false;
+    if (a[0] == '7' || a[0] == 'u') return false;
     return memcmp(a, b, FLAKE_I_WHOSE) == 0 && flake_i_first_seq(a) <= flake_i_last_seq(b) &&
            flake_i_first_seq(b) <= flake_i_last_seq(a);
 }
@@ -4898,22 +4773,14 @@ FLAKE_I_FN flake_status flake_i_exclude_range(flake_i_file *file, const char *di
     return status;
 }
 
-/* Why engine or lanes cannot be set up like this; NULL: they can. */
-FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config, const flake_options *o) {
-    flake_i_word_layout d;
-    const char *const unfit = flake_i_engine_config_why(config, &d);
-    if (unfit || !o->lanes || flake_i_lanes_fit(o->lane_count, config->cap)) return unfit;
-    return o->lane_count ? "lane_count exceeds the sequence range" : "lane_count is 0: how many lanes are there?";
-}
-
 /* Claims an identity's numbers and initialises the engine. On failure nothing has changed. */
 FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_engine_config *config,
                                           const flake_options *o, const uint8_t *identity,
                                           flake_why *why) {
     flake_i_file file = {0, 0, -1};
-    const char *const unfit = flake_i_unfit_setup(config, o);
+    const char *const unfit = flake_i_unfit_setup(config);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
-    flake_status status = flake_i_may_use_state(config->state, identity, why);
+    flake_status status = flake_i_may_use_state(o->state, identity, why);
     if (status == FLAKE_OK && o->exclusive_dir)
         status = flake_i_exclude_range(&file, o->exclusive_dir, identity, why);
     if (status != FLAKE_OK) return status;
@@ -4928,11 +4795,18 @@ FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_engine_con
     return FLAKE_OK;
 }
 
-/* The engine is positioned: from here on the generator draws. */
-FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, const flake_i_engine_config *config, unsigned forms) {
+/* The engine is positioned. From here on the generator draws: after all IDs that gate and state know
+ * of, and with start_next_unit after the current unit, in which an earlier owner of the range may
+ * have drawn. */
+FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, unsigned forms) {
     const flake_options *const o = &g->options;
-    flake_i_begin_after(&g->engine, o->start_next_unit);
-    if (o->lanes) flake_i_lanes_begin(&g->split, o->lanes, o->lane_count, config, &g->engine);
+    flake_i_engine *const e = &g->engine;
+    if (flake_i_has_gate(e)) flake_i_exhaust_unit(e); /* the fast path asks no gate */
+    if (e->gate.admit && e->gate.not_before_ns)
+        flake_i_engine_not_before(e, e->gate.not_before_ns(e->gate.user));
+    if (o->state) flake_i_engine_not_before(e, flake_i_state_not_before(o->state));
+    if (o->start_next_unit) flake_i_engine_not_before(e, flake_i_exact_ns(&e->clock));
+    if (o->lanes) flake_i_lanes_begin(&g->split, o->lanes, o->lane_count, e);
     g->kind = (uint8_t)(forms | (o->lanes           ? FLAKE_I_LANES
                                  : o->single_thread ? FLAKE_I_SINGLE
                                                     : FLAKE_I_MULTI));
@@ -4961,7 +4835,7 @@ FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_options *o, f
     g->continues = counts && !o->fail_on_backwards;
     flake_i_set_keys(&g->keys, keys);
     const bool is_odd = o->seq_scatter || o->layout.time_reversed;
-    flake_i_gen_begin(g, &config, format ? FLAKE_I_128 : is_odd ? FLAKE_I_ODD : FLAKE_I_PLAIN);
+    flake_i_gen_begin(g, format ? FLAKE_I_128 : is_odd ? FLAKE_I_ODD : FLAKE_I_PLAIN);
     return FLAKE_OK;
 }
 
@@ -5009,12 +4883,9 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flak
         status = flake_i_gen_init(&shards[i], &o, why);
         if (status == FLAKE_OK) shards[i].options.exclusive_dir = dir;
     }
-    if (status == FLAKE_OK) {
-        shards[0].exclusive = all;
-        return FLAKE_OK;
-    }
-    flake_i_exclude_end(&all, false);
-    for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
+    if (status == FLAKE_OK) shards[0].exclusive = all;
+    else flake_i_exclude_end(&all, false);
+    for (size_t i = 0; i < n && status != FLAKE_OK; i++) flake_i_invalidate(&shards[i]);
     return status;
 }
 
@@ -5149,25 +5020,15 @@ FLAKE_I_FN void flake_i_fill_run128(flake128 *ids, uint64_t n, uint64_t high, ui
 
 FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_ticket *unit, flake128 *ids) {
     uint64_t low = g->base + unit->index;
-    if (g->counts) {
-        flake_i_counted(g, unit->time, unit->index, ids, unit->n);
-        return;
-    }
-    for (uint64_t left = unit->n, run; left; left -= run, low += run, ids += run) {
-        run = flake_i_min(left, 256 - low % 256);
-        flake_i_fill_run128(ids, run, unit->time, low);
-    }
+    if (g->counts) flake_i_counted(g, unit->time, unit->index, ids, unit->n);
+    else
+        for (uint64_t left = unit->n, run; left; left -= run, low += run, ids += run) {
+            run = flake_i_min(left, 256 - low % 256);
+            flake_i_fill_run128(ids, run, unit->time, low);
+        }
 }
 
 /* ---- backward steps of UUIDs and ULIDs ---- */
-
-/* Whether a draw failed because the clock was behind the newest unit, or even before the first one. The
- * clock may have moved since: only FLAKE_TIME_RANGE needs to be told from a clock at the layout's end. */
-FLAKE_I_FN bool flake_i_is_backwards(flake_i_engine *e, flake_status status) {
-    if (status != FLAKE_TIME_RANGE) return status == FLAKE_CLOCK_BACKWARDS;
-    return FLAKE_ATOMIC_LOAD(&e->word, relaxed) &&
-           flake_i_exact_ns(&e->clock) < (int64_t)flake_i_start_ns(e, e->max_time + 1);
-}
 
 /* How many IDs a generator that continues has in an engine's newest unit while the clock is behind that
  * unit; 0: the clock is not, or the generator waits for it. */
@@ -5188,7 +5049,11 @@ FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned reques
     int64_t budget_ns = e->wait_ns;
     uint64_t tried = UINT64_MAX;
     if (request & FLAKE_I_GIVEN) return status; /* an older time counts as the newest */
-    if (!flake_i_is_backwards(e, status)) return status;
+    if (status != FLAKE_TIME_RANGE && status != FLAKE_CLOCK_BACKWARDS) return status;
+    if (status == FLAKE_TIME_RANGE && /* no ID yet, or the clock is past the layout's end */
+        (!FLAKE_ATOMIC_LOAD(&e->word, relaxed) ||
+         flake_i_exact_ns(&e->clock) >= (int64_t)flake_i_start_ns(e, e->max_time + 1)))
+        return status;
     for (;;) {
         uint64_t time, count;
         flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
@@ -5532,7 +5397,11 @@ FLAKE_API int64_t flake_ahead_ms(flake_gen *g) {
     uint64_t most_ns = 0;
     flake_i_engine *e;
     for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++) {
-        const uint64_t ns = flake_i_ahead_units(e) * e->unit_ns;
+        flake_i_attempt a;
+        memset(&a, 0, sizeof a); /* stays zero if the clock is outside the layout */
+        (void)flake_i_peek(e, &a);
+        const uint64_t newest = a.time + (a.count ? (a.count - 1) / e->cap : 0);
+        const uint64_t ns = newest > a.now ? (newest - a.now) * e->unit_ns : 0;
         if (ns > most_ns) most_ns = ns;
     }
     return (int64_t)(most_ns / FLAKE_I_NS_PER_MS);
@@ -5541,42 +5410,27 @@ FLAKE_API int64_t flake_ahead_ms(flake_gen *g) {
 FLAKE_API void flake_stats_get(flake_gen *g, flake_stats *sum) {
     flake_i_engine *e;
     memset(sum, 0, sizeof *sum);
-    for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++) {
-        flake_stats one;
-        flake_i_stats(e, &one);
-        sum->ids += one.ids;
-        sum->batches += one.batches;
-        sum->waits += one.waits;
-        sum->clock_backwards += one.clock_backwards;
-    }
+    for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++) flake_i_stats(e, sum);
 }
 
 FLAKE_API const flake_options *flake_gen_options(const flake_gen *g) {
     return flake_i_is_here(g) ? &g->options : NULL;
 }
 
-/* The position of the whole range. Lanes count as having drawn all numbers of the units begun. */
-FLAKE_I_FN void flake_i_position(flake_gen *g, uint64_t *time, uint64_t *count) {
-    const flake_i_engine *const e = &g->engine;
-    if (!flake_i_has_lanes(g)) {
-        flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), time,
-                       count);
-        return;
-    }
-    const uint64_t newest = flake_i_lanes_newest(&g->split, time);
-    /* A lane's queue can exceed what the whole's word can count. */
-    if ((newest - *time + 1) * e->cap > e->limit) *time = newest;
-    *count = (newest - *time + 1) * e->cap;
-}
-
 FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapshot) {
     const flake_options *const o = &g->options;
+    const flake_i_engine *const e = &g->engine;
     uint64_t time, count;
     if (flake_i_unfit_gen(g)) return FLAKE_INVALID;
-    const flake_status status = flake_i_still_ours(&g->engine);
+    const flake_status status = flake_i_still_ours(e);
     if (status != FLAKE_OK) return status;
     const flake_layout l = flake_i_layout_in_engine(&o->layout);
-    flake_i_position(g, &time, &count);
+    if (flake_i_has_lanes(g)) { /* they count as having drawn all numbers of the units begun */
+        const uint64_t newest = flake_i_lanes_newest(&g->split, &time);
+        /* A lane's queue can exceed what the whole's word can count. */
+        if ((newest - time + 1) * e->cap > e->limit) time = newest;
+        count = (newest - time + 1) * e->cap;
+    } else flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
     snapshot->unix_ms = l.epoch_ms + (int64_t)(time * l.unit_ms);
     snapshot->count = count;
     snapshot->node = flake_i_full_node(o);
@@ -5604,17 +5458,6 @@ FLAKE_I_FN flake_status flake_i_advance_to(flake_i_engine *e, uint64_t time,
     return FLAKE_OK;
 }
 
-/* After the whole's position has moved: each lane continues after the units begun. */
-FLAKE_I_FN void flake_i_lanes_follow(flake_gen *g) {
-    const flake_i_engine *const whole = &g->engine;
-    uint64_t time, count;
-    flake_i_decode(whole, FLAKE_ATOMIC_LOAD(&whole->word, relaxed), &time, &count);
-    const uint64_t units = (count + whole->cap - 1) / whole->cap;
-    flake_i_engine *e;
-    for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++)
-        (void)flake_i_advance_to(e, time, units * e->cap);
-}
-
 FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flake_why *why) {
     const flake_i_engine *const e = &g->engine;
     const flake_options *const o = &g->options;
@@ -5639,7 +5482,13 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flak
     if (status == FLAKE_OK) status = flake_i_advance_to(&g->engine, time, count);
     if (status != FLAKE_OK)
         return flake_i_say(why, status, "snapshot", "its time is outside the layout's");
-    if (flake_i_has_lanes(g)) flake_i_lanes_follow(g);
+    if (!flake_i_has_lanes(g)) return FLAKE_OK;
+    flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
+    const uint64_t units = (count + e->cap - 1) / e->cap; /* each lane continues after those begun */
+    for (size_t i = 0; i < g->split.n; i++) {
+        flake_i_engine *const lane = &flake_i_lane(&g->split, i)->engine;
+        (void)flake_i_advance_to(lane, time, units * lane->cap);
+    }
     return FLAKE_OK;
 }
 
@@ -6444,25 +6293,23 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
  * process's own. A forked child, and a process after flake_machine_cloned, continues with a copy of the
  * word and a new salt; nothing is initialised again.
  *
- * Each thread that finds no engine initialises one in one of a few places, and the first to finish publishes
- * it with one CAS. A thread that finds all places taken sleeps until one is published. If that takes a
- * second, it draws from a generator on its stack, whose ID has no order with the others.
+ * Each thread that finds no engine initialises one in one of a few places; the first to finish publishes it
+ * with one CAS. If all places are taken, a thread sleeps until one is published. After a second it draws from
+ * a generator on its stack, whose ID has no order with the others.
  *
  *     label      at                                   pairs with   and carries
  *     PAGE:R     default generator published          PAGE:A       the initialised generator
  *
- * A salt has 128 random bits. Threads of a new process agree on them in four parts of 32 bits, each with
- * a tag of the instance owner id: a CAS replaces a part of another tag, so each part gets one value per
- * owner id, and every thread derives the same salt. None waits for another.
+ * A salt has 128 random bits: four parts of 32 bits, each with a tag of the instance owner id. A CAS
+ * replaces a part of another tag, so all threads derive the same salt for an owner id, and none waits.
  *
- * A draw does not read the parts. It reads the salt and `seal`, salt.low ^ salt.high ^ owner id, before
- * it takes a ticket, and compares their XOR with the owner id after it. If they are equal, the three
- * words belong together and the process was the same throughout. Otherwise the ticket is dropped, and the
- * salt chosen or stored again. Words of two salts, mixed by a fork between their stores or by a stopped
- * thread that stores an older salt, pass with probability 2^-64. All stores for one owner id have the
- * same values, so relaxed is enough. (The generator is published after the first salt, so the initial
- * zeros are never compared. A thread that reads an old owner id while the machine is cloned may replace a
- * part of the new salt, which then changes once more and stays random.) */
+ * A draw reads the salt and `seal`, salt.low ^ salt.high ^ owner id, before it takes a ticket, and compares
+ * their XOR with the owner id after it. If they are equal, the three words belong together and the process
+ * was the same throughout. Otherwise the ticket is dropped, and the salt chosen or stored again. Words of two
+ * salts, mixed by a fork between their stores or by a stopped thread that stores an older salt, pass with
+ * probability 2^-64. All stores for one owner id have the same values, so relaxed is enough. (The initial
+ * zeros are never compared: the first salt precedes the generator. A thread that reads an old owner id while
+ * the machine is cloned may replace a part of the new salt, which then changes once more.) */
 enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_DEFAULT_NAPS = 10000, FLAKE_I_SALT_PARTS = 4 };
 #define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 4) /* its number: see flake_i_process */
 struct flake_i_uuids {
@@ -6516,15 +6363,11 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
     return true;
 }
 
-/* Its clock is the fast one. IDs increase whatever clock and counter read: time and index are the
- * position of one word, which only grows (I1), and so do UUIDs and ULIDs. A reading decides by how much the
- * word grows. After a backward step, noticed half a ms late, draws continue from the word's own unit. A
- * forked child has copies of word, window and calibration; the counter is the machine's, so they remain
- * right.
- *
- * The first call reads clock and counter 128 times each (flake_i_counter_suits), which takes some us. If
- * the program defines a clock without a matching counter, the clock is exact: the processor's counter does
- * not follow simulated time. */
+/* The fast clock, unless the program defines a clock without a matching counter: the processor's does not
+ * follow simulated time. IDs increase whatever clock and counter read: time and index are the position of one
+ * word, which only grows (I1). After a backward step, noticed half a ms late, draws continue from the word's
+ * unit. A forked child has copies of word, window and calibration; the counter is the machine's, so they
+ * remain right. The first call reads clock and counter 128 times each (flake_i_counter_suits): some us. */
 #if defined(FLAKE_I_COUNTER_OF_OURS) && !defined(FLAKE_I_CLOCK_OF_OURS)
 #define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_EXACT
 #else
@@ -6597,16 +6440,9 @@ FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
     }
 }
 
-FLAKE_I_INLINE flake_status flake_i_default_bytes(unsigned format, uint8_t out[16]) {
-    flake128 id;
-    const flake_status status = flake_i_default_id(format, &id);
-    if (status != FLAKE_OK) return flake_i_no_id(status, out, 16);
-    memcpy(out, id.bytes, 16);
-    return FLAKE_OK;
-}
-
 FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]) {
-    return flake_i_default_bytes(FLAKE_I_UUID7, out);
+    const flake_status status = flake_i_default_id(FLAKE_I_UUID7, (flake128 *)out);
+    return status == FLAKE_OK ? status : flake_i_no_id(status, out, 16);
 }
 
 FLAKE_API flake_status flake_uuid7(char out[37]) {
@@ -6618,7 +6454,8 @@ FLAKE_API flake_status flake_uuid7(char out[37]) {
 }
 
 FLAKE_API flake_status flake_ulid_bytes(uint8_t out[16]) {
-    return flake_i_default_bytes(FLAKE_I_ULID, out);
+    const flake_status status = flake_i_default_id(FLAKE_I_ULID, (flake128 *)out);
+    return status == FLAKE_OK ? status : flake_i_no_id(status, out, 16);
 }
 
 FLAKE_API flake_status flake_ulid(char out[27]) {

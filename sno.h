@@ -840,7 +840,7 @@ FLAKE_I_FN sno_snapshot sno_i_resolved(const sno_snapshot *given) {
 FLAKE_I_FN flake_i_engine_config sno_i_engine_config_of(const flake_options *o, uint32_t cap) {
     flake_i_engine_config config;
     memset(&config, 0, sizeof config);
-    config.max_wait_ms = INT64_MAX;
+    config.options.max_wait_ms = INT64_MAX;
     if (o) config = flake_i_engine_config_of(o);
     config.epoch_ms = SNO_I_EPOCH_MS;
     config.unit_ms = SNO_I_UNIT_MS;
@@ -972,7 +972,7 @@ FLAKE_I_FN flake_status sno_i_resolve(const sno_snapshot *from, const flake_opti
     if (from) unfit = sno_i_pool_why(pool);
     else if (o->exclusive_dir) unfit = "exclusive_dir needs a snapshot";
     const flake_i_engine_config config = sno_i_engine_config_of(o, sno_i_numbers(pool));
-    if (!unfit) unfit = flake_i_unfit_setup(&config, o);
+    if (!unfit) unfit = flake_i_unfit_setup(&config);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
     if (from) return FLAKE_OK;
     if (o->state)
@@ -1007,7 +1007,7 @@ FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_snapshot *from, uin
         FLAKE_ATOMIC_STORE(&e->drifts, pool->drifts, relaxed);
         FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
     }
-    flake_i_gen_begin(&g->gen, &config, FLAKE_I_PART);
+    flake_i_gen_begin(&g->gen, FLAKE_I_PART);
     return FLAKE_OK;
 }
 

@@ -1,51 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The engine through the public API, on a scripted clock: one id after the other. Units and their end,
- * waits, a clock that is put back, the ends of time, loans, layouts whose count has few bits to spare.
+ * The engine through the public API, on a scripted clock: one id after the other. What is plain of units,
+ * waits and a clock that is put back; the ends of time, loans, layouts whose count has few bits to spare. All
+ * else the oracle of test_random_flake.c checks.
  */
 #include "scripted_flake.h"
-
-/* ---- within a unit, and from unit to unit ---- */
-
-TEST(a_new_unit_begins_with_the_first_number) {
-    open_with_three();
-    NEXT(T, 10);
-    NEXT(T, 11);
-    move_ns(MS);
-    NEXT(T + 1, 10);
-    move_ns(7 * MS);
-    TRY(T + 8, 10);
-    TRY(T + 8, 11);
-}
-
-TEST(a_try_at_a_spent_unit_changes_nothing) {
-    open_with_three();
-    for (unsigned i = 10; i <= 12; i++) TRY(T, i);
-    for (int i = 0; i < 3; i++) TRY_SAYS(FLAKE_AGAIN);
-    CHECK_EQ(got64_n(&gen, many, 5), 0);
-    CHECK_EQ(script_now.sleeps, 0);
-    move_ns(MS);
-    for (unsigned i = 10; i <= 12; i++) TRY(T + 1, i);
-    TRY_SAYS(FLAKE_AGAIN);
-}
-
-TEST(retry_ns_is_exact_to_the_nanosecond) {
-    begin(flake_layout_sonyflake); /* units of 10 ms */
-    options.seq_max = 1;
-    open_gen();
-    move_ns(3 * MS + 1);
-    CHECK_EQ(flake_retry_ns(&gen), 0);
-    TRY(T, 0);
-    CHECK_EQ(flake_retry_ns(&gen), 0);
-    TRY(T, 1);
-    CHECK_EQ(flake_retry_ns(&gen), 7 * MS - 1);
-    move_ns(7 * MS - 2);
-    TRY_SAYS(FLAKE_AGAIN);
-    CHECK_EQ(flake_retry_ns(&gen), 1);
-    move_ns(1);
-    CHECK_EQ(flake_retry_ns(&gen), 0);
-    TRY(T + 10, 0);
-}
 
 /* ---- waiting ---- */
 
@@ -61,14 +20,6 @@ TEST(next_sleeps_until_the_next_unit_and_has_its_first_place) {
     NEXT(T + 1, 11);
 }
 
-TEST(waking_early_sleeps_again) {
-    open_with_three();
-    CHECK_EQ(got64_n(&gen, many, 3), 3);
-    script_now.per_sleep = MS / 10;
-    NEXT(T + 1, 10);
-    CHECK_EQ(script_now.sleeps, 10);
-}
-
 TEST(next_gives_up_after_max_wait_though_the_clock_stands_still) {
     begin_with_three();
     options.max_wait_ms = 5;
@@ -81,55 +32,7 @@ TEST(next_gives_up_after_max_wait_though_the_clock_stands_still) {
     NEXT(T + 1, 10);
 }
 
-/* The place before was waited for, so the word still tells of the unit before that. */
-TEST(giving_up_changes_nothing_behind_a_place_that_was_waited_for) {
-    begin_with_three();
-    options.max_wait_ms = 5;
-    open_gen();
-    CHECK_EQ(flake_next_n(&gen, many, 6), FLAKE_OK);
-    CHECK_EQ(script_now.now_ns, (T + 1) * MS);
-    script_now.per_sleep = 0;
-    NEXT_SAYS(FLAKE_AGAIN);
-    script_now.per_sleep = -1;
-    move_to_ms(T);
-    TRY_SAYS(FLAKE_AGAIN); /* not CLOCK_BACK: T + 1 was not recorded */
-    NEXT(T + 2, 10);
-}
-
-TEST(next_does_not_begin_a_wait_longer_than_max_wait) {
-    begin(flake_layout_sonyflake);
-    options.seq_max = 1;
-    options.max_wait_ms = 5;
-    open_gen();
-    CHECK_EQ(got64_n(&gen, many, 2), 2);
-    move_ns(5 * MS - 1);
-    NEXT_SAYS(FLAKE_AGAIN);
-    CHECK_EQ(script_now.sleeps, 0);
-    move_ns(1);
-    NEXT(T + 10, 0);
-    CHECK_EQ(script_now.slept_ns, 5 * MS);
-}
-
 /* ---- a clock that was put back ---- */
-
-TEST(a_try_behind_the_newest_id_says_clock_back) {
-    open_with_three();
-    TRY(T, 10);
-    move_ns(-1);
-    TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
-    CHECK_EQ(got64_n(&gen, many, 2), 0);
-    CHECK_EQ(flake_retry_ns(&gen), 1);
-    move_ns(1);
-    TRY(T, 11);
-    TRY(T, 12);
-    move_ns(-3600 * 1000 * MS);
-    TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
-    CHECK_EQ(flake_retry_ns(&gen), 3600 * 1000 * MS + MS);
-    move_ns(3600 * 1000 * MS + MS - 1);
-    TRY_SAYS(FLAKE_AGAIN);
-    move_ns(1);
-    TRY(T + 1, 10);
-}
 
 TEST(next_waits_for_a_clock_that_is_back_by_max_wait_at_most) {
     static const int64_t given_ms[] = {500, 0}, waits_ms[] = {500, 1000}; /* by default a second */
@@ -146,41 +49,6 @@ TEST(next_waits_for_a_clock_that_is_back_by_max_wait_at_most) {
         NEXT(T, 11);
         CHECK_EQ(script_now.slept_ns, waits_ms[i] * MS);
         CHECK_EQ(script_now.now_ns, T * MS);
-    }
-}
-
-TEST(refuse_back_does_not_wait_for_a_clock_that_was_put_back) {
-    begin_with_three();
-    options.fail_on_backwards = true;
-    open_gen();
-    NEXT(T, 10);
-    move_ns(-1);
-    NEXT_SAYS(FLAKE_CLOCK_BACKWARDS);
-    CHECK_EQ(flake_next_n(&gen, many, 2), FLAKE_CLOCK_BACKWARDS);
-    CHECK_EQ(script_now.sleeps, 0);
-    move_ns(1);
-    CHECK_EQ(flake_next_n(&gen, many, 2), FLAKE_OK);
-    NEXT(T + 1, 10); /* but waits for a unit */
-    CHECK_EQ(script_now.sleeps, 1);
-}
-
-/* By a little, by more than max_wait, and by a little of which the generator does not wait. */
-TEST(a_clock_put_back_during_the_sleep) {
-    static const int64_t back_ms[] = {100, 5000, 100};
-    for (size_t i = 0; i < 3; i++) {
-        begin_with_three();
-        options.fail_on_backwards = i == 2;
-        open_gen();
-        CHECK_EQ(got64_n(&gen, many, 3), 3);
-        script_now.jump_to_ns = (T - back_ms[i]) * MS;
-        if (i) {
-            NEXT_SAYS(FLAKE_CLOCK_BACKWARDS);
-            CHECK_EQ(script_now.sleeps, 1);
-            move_to_ms(T);
-        }
-        NEXT(T + 1, 10);
-        CHECK_EQ(script_now.sleeps, 2);
-        CHECK_EQ(script_now.now_ns, (T + 1) * MS);
     }
 }
 
@@ -265,20 +133,6 @@ TEST(the_last_unit_is_used_up_and_nothing_comes_after) {
     CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
     move_ns(-1);
     TRY(last_ms, 1);
-}
-
-TEST(max_ahead_does_not_reach_past_the_last_unit) {
-    begin_short_era();
-    options.max_ahead_ms = 5000;
-    open_gen();
-    move_to_ms(T + 1021000);
-    CHECK_EQ(flake_available(&gen), 9);
-    CHECK_EQ(got64_n(&gen, many, 100), 9);
-    CHECK_PLACE(many[8], T + 1023000, 3);
-    CHECK_EQ(flake_ahead_ms(&gen), 2000);
-    TRY_SAYS(FLAKE_TIME_RANGE);
-    NEXT_SAYS(FLAKE_TIME_RANGE);
-    CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
 }
 
 /* The engine divides by a multiplication. */
@@ -375,91 +229,6 @@ TEST(hazelcast_borrows_15_seconds_and_then_waits) {
     CHECK_PLACE(many[126], T + 15002, 63);
 }
 
-TEST(hazelcast_counts_on_when_the_clock_is_back_by_less) {
-    begin(flake_layout_hazelcast);
-    options.max_ahead_ms = 15000;
-    open_gen();
-    TRY(T, 0);
-    move_to_ms(T - 15000);
-    TRY(T, 1);
-    NEXT(T, 2);
-    CHECK_EQ(flake_available(&gen), 61);
-    CHECK_EQ(flake_ahead_ms(&gen), 15000);
-    CHECK_EQ(got64_n(&gen, many, 100), 61);
-    TRY_SAYS(FLAKE_AGAIN);
-    move_ns(-1);
-    TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
-    CHECK_EQ(flake_retry_ns(&gen), MS + 1);
-    NEXT(T + 1, 0);
-    CHECK_EQ(script_now.now_ns, (T + 1 - 15000) * MS);
-}
-
-/* Nothing was borrowed, but more could have been than count holds. */
-TEST(a_clock_back_by_more_than_max_ahead_says_so_whatever_might_be_borrowed) {
-    begin(flake_layout_idgen);
-    options.max_ahead_ms = 15000;
-    options.fail_on_backwards = true;
-    open_gen();
-    TRY(T, 0);
-    move_to_ms(T - 15000);
-    TRY(T, 1);
-    move_ns(-1);
-    TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
-    NEXT_SAYS(FLAKE_CLOCK_BACKWARDS);
-}
-
-TEST(a_max_ahead_of_half_a_unit_is_rounded_down) {
-    begin(flake_layout_sonyflake);
-    options.seq_max = 1;
-    options.max_ahead_ms = 25;
-    open_gen();
-    CHECK_EQ(got64_n(&gen, many, 100), 6);
-    CHECK_PLACE(many[5], T + 20, 1);
-}
-
-/* Whole units move from count to time when count's bits don't hold what is borrowed. */
-static void borrow_over_the_counts_bits(flake_layout layout, int64_t ahead_ms) {
-    begin(layout);
-    options.max_ahead_ms = ahead_ms;
-    open_gen();
-    const uint64_t cap = flake_gen_options(&gen)->seq_max + 1;
-    CHECK_EQ(flake_available(&gen), (uint64_t)(ahead_ms + 1) * cap);
-    draw_in_a_row((uint64_t)(ahead_ms + 1) * cap, cap, 1, T);
-    TRY_SAYS(FLAKE_AGAIN);
-    CHECK_EQ(flake_retry_ns(&gen), MS);
-    CHECK_EQ(flake_ahead_ms(&gen), ahead_ms);
-    move_ns(MS);
-    draw_in_a_row(cap, cap, 1, T + ahead_ms + 1);
-    TRY_SAYS(FLAKE_AGAIN);
-    NEXT(T + ahead_ms + 2, 0);
-}
-
-TEST(max_ahead_may_be_more_than_count_holds) {
-#ifdef TEST_SMALL
-    const int64_t ahead_ms = 1100;
-#else
-    const int64_t ahead_ms = 15000;
-#endif
-    borrow_over_the_counts_bits(flake_layout_idgen, ahead_ms);
-    borrow_over_the_counts_bits(flake_layout_hazelcast_of(10, 12), ahead_ms);
-    borrow_over_the_counts_bits(flake_layout_mastodon, 40);
-    borrow_over_the_counts_bits(flake_layout_of(44, 0, 20, 0), 3);
-}
-
-/* An old reading counts as the newest one recorded, not as the units that are borrowed. */
-TEST(one_by_one_max_ahead_may_be_more_than_count_holds) {
-    for (int with_time = 0; with_time < 2; with_time++) {
-        uint64_t drawn = 0, wrong = 0;
-        begin(flake_layout_mastodon);
-        options.max_ahead_ms = 20;
-        open_gen();
-        while ((with_time ? flake_try_at(&gen, T, &id) : flake_try(&gen, &id)) == FLAKE_OK)
-            wrong += id != ((uint64_t)T << 16) + drawn++;
-        CHECK_EQ(wrong, 0);
-        CHECK_EQ(drawn, 21 * 65536);
-    }
-}
-
 /* ---- layouts whose count has few bits to spare ---- */
 
 static void use_up_whole_units(flake_layout layout) {
@@ -519,16 +288,6 @@ TEST(a_layout_that_fills_all_64_bits_ends_a_unit_earlier) {
     CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
     move_to_ms(last_ms);
     TRY_SAYS(FLAKE_TIME_RANGE);
-}
-
-TEST(one_id_a_unit_is_enough) {
-    begin(flake_layout_of(42, 10, 0, 0)); /* no sequence at all */
-    open_gen();
-    for (int64_t ms = T; ms < T + 5; ms++) NEXT(ms, 0);
-    TRY_SAYS(FLAKE_AGAIN);
-    CHECK_EQ(script_now.sleeps, 4);
-    CHECK_EQ(flake_next_n(&gen, many, 3), FLAKE_OK);
-    CHECK_PLACE(many[2], T + 7, 0);
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

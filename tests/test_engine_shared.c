@@ -38,26 +38,6 @@ TEST(options_of_a_shard_are_those_of_its_range) {
     CHECK_EQ(flake_init_shards(shards, 1, &options, NULL), FLAKE_OK);
 }
 
-TEST(shards_together_give_each_number_of_a_unit_once) {
-    begin(flake_layout_idgen);
-    CHECK_EQ(flake_init_shards(shards, 5, &options, NULL), FLAKE_OK);
-    open_gen();
-    for (int64_t ms = T; ms < T + 3; ms++) {
-        size_t n = 0;
-        for (unsigned turn = 0; n < 4096 && turn < 5000; turn++)
-            n += flake_try(&shards[turn % 5], &many[n]) == FLAKE_OK;
-        CHECK_EQ(n, 4096);
-        check_whole_unit(many, n, ms, 0);
-        for (int i = 0; i < 5; i++) {
-            id = NOTHING;
-            CHECK_EQ(flake_try(&shards[i], &id), FLAKE_AGAIN);
-            CHECK_EQ(flake_retry_ns(&shards[i]), MS);
-            CHECK(id == 0);
-        }
-        move_ns(MS);
-    }
-}
-
 /* ---- prefetch ---- */
 
 static flake_prefetch stock;
@@ -70,43 +50,6 @@ static void open_stock(uint32_t count, int64_t valid_ms) {
 }
 
 #define STOCK(ms, number) GIVES(flake_prefetch_next(&stock, &id), ms, number)
-
-TEST(prefetch_claims_its_count_at_once) {
-    open_stock(5, 0);
-    CHECK_EQ(stats_now().ids, 0);
-    STOCK(T, 0);
-    CHECK_EQ(stats_now().ids, 5);
-    NEXT(T, 5);
-    for (unsigned i = 1; i < 5; i++) STOCK(T, i);
-    CHECK_EQ(stats_now().ids, 6);
-    STOCK(T, 6);
-    CHECK_EQ(stats_now().ids, 11);
-}
-
-TEST(prefetched_ids_are_dropped_when_their_time_is_over) {
-    open_stock(5, 10);
-    STOCK(T, 0);
-    move_ns(10 * MS - 1);
-    STOCK(T, 1);
-    move_ns(2);
-    STOCK(T + 10, 0);
-    CHECK_EQ(stats_now().ids, 10);
-    move_ns(9 * MS);
-    STOCK(T + 10, 1);
-    move_ns(86400 * 1000 * MS);
-    STOCK(T + 19 + 86400 * 1000, 0);
-}
-
-/* Their age counts from when they were had, not from when they were asked for. */
-TEST(prefetched_ids_that_were_waited_for_are_fresh) {
-    open_stock(200, 10);
-    CHECK_EQ(got64_n(&gen, many, 100), 100);
-    move_ns(-500 * MS);
-    STOCK(T + 1, 0);
-    CHECK_EQ(script_now.slept_ns, 501 * MS);
-    move_ns(9 * MS);
-    STOCK(T + 1, 1);
-}
 
 TEST(a_clock_put_back_drops_prefetched_ids_that_can_age) {
     open_stock(5, 1000);
@@ -123,19 +66,18 @@ TEST(a_clock_put_back_drops_prefetched_ids_that_can_age) {
 
 TEST(no_id_comes_out_of_two_stocks) {
     static flake_prefetch other;
-    static uint64_t ids[3000];
     open_stock(7, 3);
     CHECK_EQ(flake_prefetch_init(&other, &gen, 30, 0, NULL), FLAKE_OK);
     uint64_t random = 2;
     for (size_t i = 0; i < 3000; i++) {
         switch (random_below(&random, 3)) {
-        case 0: CHECK_EQ(flake_next(&gen, &ids[i]), FLAKE_OK); break;
-        case 1: CHECK_EQ(flake_prefetch_next(&stock, &ids[i]), FLAKE_OK); break;
-        default: CHECK_EQ(flake_prefetch_next(&other, &ids[i]), FLAKE_OK); break;
+        case 0: CHECK_EQ(flake_next(&gen, &many[i]), FLAKE_OK); break;
+        case 1: CHECK_EQ(flake_prefetch_next(&stock, &many[i]), FLAKE_OK); break;
+        default: CHECK_EQ(flake_prefetch_next(&other, &many[i]), FLAKE_OK); break;
         }
         if (!random_below(&random, 5)) move_ns((int64_t)random_below(&random, 9 * MS) - 4 * MS);
     }
-    CHECK_EQ(count_duplicates(ids, 3000), 0);
+    CHECK_EQ(count_duplicates(many, 3000), 0);
 }
 
 TEST(a_generator_made_anew_as_another_has_no_old_stock) {

@@ -377,25 +377,6 @@ TEST(a_count_of_0_is_1024) {
     CHECK_EQ(claim(2, &o), -FLAKE_INVALID);
 }
 
-/* ---- fork ---- */
-
-static void leave_the_parents_number_alone(void) {
-    EXPECT(claim_of(1, 2) == 1);
-    EXPECT(flake_state_close(&states[0], NULL) == FLAKE_FORKED);
-    EXPECT(flake_state_close(&states[0], NULL) == FLAKE_INVALID);
-    EXPECT(flake_state_close(&states[1], NULL) == FLAKE_OK);
-}
-
-static void find_number_0_taken(void) { EXPECT(claim_of(1, 1) == -FLAKE_IN_USE); }
-
-TEST(a_forked_child_does_not_hold_its_parents_number) {
-    begin_with_0();
-    child_is_well(leave_the_parents_number_alone);
-    child_is_well(find_number_0_taken);
-    pass_ms(10);
-    CHECK(draw_all(1) > 0);
-}
-
 /* ---- a crowd ---- */
 
 enum {

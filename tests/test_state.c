@@ -446,7 +446,7 @@ TEST(a_state_is_for_its_generators_alone) {
 }
 
 TEST(a_snapshot_does_not_pass_by_the_horizon) {
-    flake_snapshot snapshot;
+    flake_snapshot snapshot = {0};
     begin_with_ids();
     CHECK_EQ(flake_snapshot_take(&gen, &snapshot), FLAKE_OK);
     snapshot.unix_ms = start_ms + 10000;

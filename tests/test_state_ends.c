@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs with a state file that end anywhere: by SIGKILL at any system call or from outside, on a full disk,
+ * Runs with a state file that end anywhere: by SIGKILL at any system call, on a full disk,
  * by a close while others draw. The next run repeats nothing.
  */
 #define _GNU_SOURCE
@@ -298,38 +298,6 @@ TEST(runs_that_end_anywhere_repeat_nothing) {
         if (check_failures) printf("  seed %" PRIu64 "\n", seed);
     }
     CHECK(refused_runs > 0);
-}
-
-/* ---- killed from outside, with the system's clock ---- */
-
-static void draw_with_the_system_clock(void) {
-    const flake_options o = options_of_flake(1, 0, 0, NULL, NULL);
-    flake_state_options w = where_of("ids");
-    w.horizon_ms = 10;
-    EXPECT(open_with(&state, w, o) == FLAKE_OK);
-    EXPECT(start_with(&gen, o, &state) == FLAKE_OK);
-    const size_t enough = our->n + 1000; /* who should kill this may be kept waiting */
-    for (;;) {
-        uint64_t id;
-        if (flake_try(&gen, &id) != FLAKE_OK) continue;
-        if (our->n < enough && id % 8 == 0) note(id);
-    }
-}
-
-TEST(killed_from_outside) {
-    uint64_t random = 77;
-    for (int i = 0; i < (runs_small ? 8 : 30); i++) {
-        const size_t had = our->n;
-        const pid_t child = start_child(draw_with_the_system_clock);
-        const volatile size_t *n = &our->n;
-        while (*n < had + 10 + random_below(&random, 300)) {
-            if (waitpid(child, NULL, WNOHANG) == child) break;
-        }
-        (void)kill(child, SIGKILL);
-        (void)waitpid(child, NULL, 0);
-        CHECK(our->n > had);
-    }
-    CHECK_EQ(atomic_load(&our->trouble), 0);
 }
 
 int main(int argc, char **argv) { return state_main(argc, argv); }

@@ -42,14 +42,13 @@ typedef struct plan {
     face way;
     void (*step)(worker *);
     unsigned threads;
-    unsigned shards;    /* for the ways that use them */
-    size_t ids;         /* to be drawn in all; 0: as many as come in ... */
-    int64_t ms;         /* ... so long a time */
-    uint64_t batch;     /* most ids asked for at once */
-    bool may_refuse;    /* calls that fail are expected */
-    bool interrupt;     /* each thread gets a signal each ms */
-    bool handler_draws; /* whose handler draws an id */
-    unsigned askers;    /* threads that ask the generators how they are */
+    unsigned shards; /* for the ways that use them */
+    size_t ids;      /* to be drawn in all; 0: as many as come in ... */
+    int64_t ms;      /* ... so long a time */
+    uint64_t batch;  /* most ids asked for at once */
+    bool may_refuse; /* calls that fail are expected */
+    bool interrupts; /* each thread gets a signal each ms, whose handler draws an id */
+    unsigned askers; /* threads that ask the generators how they are */
     flake_options options;
 } plan;
 
@@ -221,7 +220,7 @@ static void step_mixed(worker *w) {
 #if !defined(_WIN32)
 static void on_signal(int signal) {
     worker *w = me;
-    if (!w || !w->p->handler_draws || w->got[in_handler].n == handler_room) return;
+    if (!w || w->got[in_handler].n == handler_room) return;
     uint64_t id = 0;
     flake_status status = draw_one(w, NEXT, &id);
     took(w, in_handler, status, id);
@@ -332,7 +331,7 @@ static void run(plan *p) {
         w->seed = 0x9e3779b97f4a7c15 * (i + 1);
         w->random = w->seed ^ 88172645463325252u;
         w->shard = &shards[p->way == SHARDED ? i % p->shards : 0];
-        if (p->handler_draws) {
+        if (p->interrupts) {
             w->got[in_handler].room = handler_room;
             w->got[in_handler].ids = (uint64_t *)calloc(handler_room, sizeof(uint64_t));
             if (!w->got[in_handler].ids) abort();
@@ -345,7 +344,7 @@ static void run(plan *p) {
         if (pthread_create(&askers[i].thread, NULL, ask_on, &askers[i])) abort();
     }
 #if !defined(_WIN32)
-    while (p->interrupt && atomic_load(&running)) {
+    while (p->interrupts && atomic_load(&running)) {
         flake_i_system_sleep(1000000);
         for (unsigned i = 0; i < p->threads; i++) (void)pthread_kill(workers[i].thread, SIGALRM);
     }
@@ -658,36 +657,17 @@ TEST(a_count_with_no_bit_to_spare) {
 #if !defined(_WIN32)
 /* ---- signals ---- */
 
-static void handle_signals(void) {
+/* Where a 64-bit atomic takes a lock, the handler may have interrupted who has it. */
+TEST(a_signal_handler_may_draw_too) {
     struct sigaction action = {0};
+    if (ATOMIC_LLONG_LOCK_FREE != 2) return;
     action.sa_handler = on_signal;
     (void)sigemptyset(&action.sa_mask);
     CHECK_EQ(sigaction(SIGALRM, &action, NULL), 0);
-}
-
-TEST(signals_each_ms_change_nothing) {
-    handle_signals();
-    for (unsigned i = 0; i < 2; i++) {
-        plan p = saturation_of(i ? step_next_n : step_next, 8);
-        p.interrupt = true;
-        run(&p);
-        CHECK(judge(&p) > 0);
-    }
-    plan p = plan_of(SHARED, step_mixed, 8);
-    p.ids = small ? 20000 : 400000;
-    p.interrupt = true;
-    run(&p);
-    CHECK(judge(&p) >= p.ids);
-}
-
-/* Where a 64-bit atomic takes a lock, the handler may have interrupted who has it. */
-TEST(a_signal_handler_may_draw_too) {
-    if (ATOMIC_LLONG_LOCK_FREE != 2) return;
-    handle_signals();
     for (unsigned i = 0; i < 4; i++) {
         plan p = plan_of(i & 1 ? WIDES : SHARED, step_mixed, 4);
         p.ids = small ? 20000 : 400000;
-        p.interrupt = p.handler_draws = true;
+        p.interrupts = true;
         if (i & 2) p.options.layout = roomy();
         run(&p);
         CHECK(judge(&p) >= p.ids);

@@ -4,7 +4,6 @@
  * an address where nobody answers.
  */
 #include "cluster.h"
-#include <ctype.h>
 
 /* ---- pure functions ---- */
 
@@ -86,15 +85,6 @@ TEST(base64_is_read_strictly) {
         CHECK(flake_i_from_base64(ill[i], strlen(ill[i]), bytes, sizeof bytes) == SIZE_MAX);
     CHECK(flake_i_from_base64("Zm9v", 4, bytes, 2) == SIZE_MAX);
     CHECK(flake_i_from_base64("Zm\0v", 4, bytes, 9) == SIZE_MAX);
-    for (unsigned seed = 0; seed < 2000; seed++) {
-        char in[48], out[48];
-        uint64_t random = seed * 77777u + 1;
-        const size_t n = seed % sizeof in;
-        for (size_t i = 0; i < n; i++) in[i] = (char)(unsigned char)random_below(&random, 256);
-        flake_i_to_base64(in, n, text);
-        CHECK_EQ(flake_i_from_base64(text, strlen(text), out, sizeof out), n);
-        CHECK(memcmp(in, out, n) == 0);
-    }
 }
 
 TEST(clusters_and_numbers_are_read_strictly) {
@@ -135,11 +125,6 @@ TEST(horizons_are_read_strictly) {
     for (size_t i = 0; i < sizeof ill / sizeof *ill; i++) {
         CHECK(H(ill[i]) == -1);
         if (H(ill[i]) != -1) printf("  taken for a horizon: %s\n", ill[i]);
-    }
-    for (int c = 1; c < 256; c++) { /* one for the token's first digit */
-        char text[] = "1 " TOKEN " 7";
-        text[2] = (char)c;
-        CHECK_EQ(H(text), isxdigit(c) ? 1 : -1);
     }
 }
 

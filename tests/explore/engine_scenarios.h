@@ -65,12 +65,12 @@ static bool prepare_sno_engine(flake_i_engine *e) {
     config.time_bits = 39;
     config.tick_bits = 1;
     config.cap = cap_of(now);
-    config.max_wait_ms = now->wait_ms ? now->wait_ms : INT64_MAX;
-    config.shared_memory = !now->gate && !calls_any('x');
-    config.gate.admit = config.shared_memory ? NULL : flake_admit;
-    config.gate.fence = calls_any('x') ? &our.gate_word : NULL;
-    config.clock.kind = clock_kind();
-    config.ring = now->ring ? &our.ring : NULL;
+    config.options.max_wait_ms = now->wait_ms ? now->wait_ms : INT64_MAX;
+    config.options.shared_memory = !now->gate && !calls_any('x');
+    config.options.gate.admit = config.options.shared_memory ? NULL : flake_admit;
+    config.options.gate.fence = calls_any('x') ? &our.gate_word : NULL;
+    config.options.clock.kind = clock_kind();
+    config.options.overflow = now->ring ? &our.ring : NULL;
     return flake_i_engine_init(e, &config) == FLAKE_OK;
 }
 

@@ -230,7 +230,7 @@ static void snapshot(void) {
 static void statistics(void) {
     const orders_location *l = &orders_at[is_at.word];
     uint64_t drawn = 0;
-    flake_stats s;
+    flake_stats s = {0};
     flake_i_stats(engine(), &s);
     for (unsigned p = 0; p < l->n; p++)
         if (l->message[p].fact[DRAWN] > drawn) drawn = l->message[p].fact[DRAWN];
@@ -474,8 +474,8 @@ static void thread(unsigned i) {
 static void begin_lanes(flake_i_engine_config *config) {
     config->cap = LANES_OF * now->cap;
     if (flake_i_engine_init(&gen.gen.engine, config) != FLAKE_OK) exit(2);
-    if (now->kind == FLAKE_CLOCK_FAST) flake_i_set_ticks_per_window(&gen.gen.engine, ORDERS_WINDOW);
-    flake_i_lanes_begin(&split, lanes, LANES_OF, config, &gen.gen.engine);
+    if (now->kind == FLAKE_CLOCK_FAST) FLAKE_ATOMIC_STORE(&gen.gen.engine.ticks_per_window, ORDERS_WINDOW, relaxed);
+    flake_i_lanes_begin(&split, lanes, LANES_OF, &gen.gen.engine);
     /* Found by their address, as in one process, so that the straight line is explored. */
     split.from = 0;
     split.lanes_at = (uintptr_t)lanes - sizeof *lanes;
@@ -505,16 +505,16 @@ static void begin_engine(void) {
     static flake_i_engine_config config;
     static flake_options options;
     static const sno_snapshot bounds = {.partition = 1, .sequence_max = 3};
-    options.shared_memory = config.shared_memory = true; /* no fork word */
+    options.shared_memory = config.options.shared_memory = true; /* no fork word */
     if (now->of == SHARD) (void)!sno_init_shards(&shard, 1, &bounds, &options, NULL);
     config.epoch_ms = SNO_I_EPOCH_MS;
     config.unit_ms = UNIT_NS / 1000000;
     config.time_bits = 39;
     config.tick_bits = 1;
     config.cap = now->cap;
-    config.max_wait_ms = 20000; /* long enough for draws by fetch_add */
-    config.clock.kind = now->kind;
-    config.ring = calls_any('q') || now->noted ? &ring : NULL;
+    config.options.max_wait_ms = 20000; /* long enough for draws by fetch_add */
+    config.options.clock.kind = now->kind;
+    config.options.overflow = calls_any('q') || now->noted ? &ring : NULL;
     (void)flake_ring_init(&ring, slots, 2);
     if (now->of == LANES) begin_lanes(&config);
     flake_i_engine *const e = engine();
@@ -529,7 +529,7 @@ static void begin_engine(void) {
     if (now->of == LANES) (void)orders_locate(&split.turn, 4, 0, "turn");
     for (unsigned n = 0; n < engines() && now->kind == FLAKE_CLOCK_FAST; n++)
         (void)orders_locate(&nth_engine(n)->fast_until, 8, 0, "lease");
-    if (config.ring) is_at.overflow = orders_locate(&e->overflow, 8, 0, "overflow");
+    if (config.options.overflow) is_at.overflow = orders_locate(&e->overflow, 8, 0, "overflow");
     if (calls_any('S')) (void)orders_locate(&e->rebased, 8, 0, "rebased");
 }
 

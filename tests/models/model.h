@@ -163,8 +163,8 @@ static inline void model_engine(flake_i_engine *engine, uint64_t cap, unsigned t
     config.time_bits = 39;
     config.tick_bits = tick_bits;
     config.cap = cap;
-    config.max_wait_ms = 5000; /* long enough for draws by fetch_add */
-    config.shared_memory = true; /* no page, no system call */
+    config.options.max_wait_ms = 5000; /* long enough for draws by fetch_add */
+    config.options.shared_memory = true; /* no page, no system call */
     model_ok(flake_i_engine_init(e, &config));
     FLAKE_ATOMIC_STORE(&e->word, time << e->time_shift, relaxed);
 }

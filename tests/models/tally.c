@@ -15,7 +15,7 @@ static uint64_t counted;
 
 void model_thread(unsigned who) {
     if (who == 1) {
-        flake_stats stats;
+        flake_stats stats = {0, 0, 0, 0};
         flake_i_stats(&engine, &stats);
         counted = stats.ids;
         return;

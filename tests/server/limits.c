@@ -427,25 +427,17 @@ TEST(a_wrong_option_is_named_with_its_range) {
     } cases[] = {
         {"--node=1024", NULL, "--node=1024: layout default has 0 to 1023\n"},
         {"--node=65536", "--layout=sonyflake", "--node=65536: layout sonyflake has 0 to 65535\n"},
-        {"--node=1", "--layout=mastodon", "--node=1: layout mastodon has 0 to 0\n"},
         {"--node=4294967296", NULL, "--node=4294967296 is not a number from 0 to 4294967295\n"},
         {"--node=-18446744073709551611", NULL,
          "--node=-18446744073709551611 is not a number from 0 to 4294967295\n"},
-        {"--node=99999999999999999999", NULL,
-         "--node=99999999999999999999 is not a number from 0 to 4294967295\n"},
         {"--node=+5", NULL, "--node=+5 is not a number from 0 to 4294967295\n"},
-        {"--node= 5", NULL, "--node= 5 is not a number from 0 to 4294967295\n"},
         {"--node=", NULL, "--node= is not a number from 0 to 4294967295\n"},
-        {"--config=node=1024", NULL, "--node=1024: layout default has 0 to 1023\n"},
         {"--config=sonyflake node=65536", NULL, "--node=65536: layout sonyflake has 0 to 65535\n"},
         {"--config=nod=7", NULL, "config: nod: no such option\n"},
         {"--config=lanes=7", NULL, "--config=lanes=7 is no option, or its value does not fit:\n"},
-        {"--port=65536", NULL, "--port=65536 is not a number from 0 to 65535\n"},
         {"--threads=0", NULL, "--threads=0 is not a number from 1 to 64\n"},
         {"--idle-ms=0", NULL, "--idle-ms=0 is not a number from 1 to 1000000000\n"},
-        {"--drain-ms=x", NULL, "--drain-ms=x is not a number from 0 to 1000000000\n"},
         {"--mode=x", NULL, "--mode=x is no option, or its value does not fit:\n"},
-        {"--nodes=1", NULL, "--nodes=1 is no option, or its value does not fit:\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char said[256];

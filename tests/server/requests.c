@@ -169,20 +169,9 @@ TEST(a_malformed_header_is_refused_with_what_follows) {
         {"NAME: VALUE", "Content-Length : 34|Content-Length\t: 34|Transfer-Encoding : chunked|"
                         "Content Length: 34|(Content-Length): 34|Content-L\xc3\xa4nge: 34|"
                         "Content-Length|: 34"},
-        {"two Content-Length", "Content-Length: 34\r\nContent-Length: 34|"
-                               "Content-Length: 0\r\ncontent-length: 34"},
-        {"Content-Length must", "Content-Length: 34, 34|Content-Length: 0, 34|Content-Length: +34|"
-                                "Content-Length: -1|Content-Length:|Content-Length: 0x22|"
-                                "Content-Length: 34 0|Content-Length: 34.0|Content-Length: \"34\"|"
-                                "Content-Length: 18446744073709551650"},
-        {"and Transfer-Encoding", "Content-Length: 34\r\nTransfer-Encoding: chunked|"
-                                  "Transfer-Encoding: chunked\r\nContent-Length: 34"},
-        {"coding is unknown",
-         "Transfer-Encoding: identity|Transfer-Encoding: xchunked|"
-         "Transfer-Encoding: chunked, identity|Transfer-Encoding: gzip, chunked|"
-         "Transfer-Encoding: chunked, chunked|Transfer-Encoding: chunked;a=b|"
-         "Transfer-Encoding: \"chunked\"|Transfer-Encoding:"},
-        {"two Transfer-Encoding", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"},
+        {"body", "Content-Length: 0|content-length:34|Content-Length: +34|Content-Length:|"
+                 "Content-Length: 34\r\nContent-Length: 34|Transfer-Encoding: xchunked|"
+                 "Content-Length: 34\r\nTransfer-Encoding: chunked|Transfer-Encoding:"},
         {"blank", "X: a\r\n Content-Length: 34|X: a\r\n\tTransfer-Encoding: chunked|X: a\r\n "}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         are_refused(GET, cases[i][1], "\r\n\r\n" SMUGGLED, 400, cases[i][0]);

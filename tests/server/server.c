@@ -218,7 +218,7 @@ static void read_request(connection *c, char *text_of_head, size_t size) {
         refuse(c, "505 HTTP Version Not Supported", "only HTTP/1.1 is spoken here\n");
     else if (!c->head_only && strcmp(h.method, "GET") != 0)
         refuse(c, "405 Method Not Allowed", "only GET and HEAD are answered\n");
-    else if (h.length || h.coding) refuse(c, "400 Bad Request", "a request body is not taken\n");
+    else if (h.has_body) refuse(c, "400 Bad Request", "a request body is not taken\n");
     else if (strncmp(h.target, "/ids", 4) == 0 && (!h.target[4] || h.target[4] == '?'))
         list_ids(c, h.target + 4 + (h.target[4] == '?'));
 }
@@ -573,6 +573,11 @@ static bool read_config(const char *words) {
     return !config.state.path && !config.state.dir && config.partition < 0 && !o->lane_count &&
            !o->single_thread && !o->seq_min && !o->seq_max && !o->exclusive_dir &&
            (!o->layout.name || set_layout(o->layout.name));
+}
+
+static bool is_number(const char *value) {
+    const size_t digits = strspn(value, "0123456789");
+    return digits && digits <= 18 && !value[digits];
 }
 
 static bool read_option(const char *argument) {
