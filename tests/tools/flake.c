@@ -775,6 +775,7 @@ static int tool_generate(int others, char **words) {
     const bool json = tool_given[TOOL_JSON] != NULL;
     const size_t batch = tool_batch(&c);
     tool_start(&c);
+    tool_progress progress = tool_progress_begin(true);
     for (uint64_t done = 0; done < count;) {
         const size_t n = count - done < batch ? (size_t)(count - done) : batch;
         const flake_status status =
@@ -790,7 +791,9 @@ static int tool_generate(int others, char **words) {
         }
         tool_write(buffer, (size_t)(end - buffer));
         done += n;
+        tool_progress_show(&progress, done, count);
     }
+    tool_progress_end(&progress);
     tool_stop();
     return tool_done();
 }
@@ -827,6 +830,7 @@ static int tool_time_it(int others, char **words) {
     tool_start(&c);
     /* Strictly increasing IDs are unique. An ID out of order counts as a duplicate here. */
     uint64_t duplicates = 0;
+    tool_progress progress = tool_progress_begin(false);
     const int64_t start_ns = TOOL_CLOCK_NS();
     for (uint64_t i = 0; i < count; i++) {
         const flake_status status =
@@ -834,8 +838,10 @@ static int tool_time_it(int others, char **words) {
         if (status != FLAKE_OK) tool_cannot_draw(&c, status);
         if (i > 0 && !tool_follows(&c, &id, &newest)) duplicates++;
         else newest = id;
+        if ((i & 4095) == 4095) tool_progress_show(&progress, i, count);
     }
     const double seconds = (double)(TOOL_CLOCK_NS() - start_ns) / 1e9;
+    tool_progress_end(&progress);
     tool_stop();
     const double rate = seconds > 0 ? (double)count / seconds : 0;
     printf(tool_given[TOOL_JSON]
@@ -929,18 +935,36 @@ static const tool_layout *tool_layout_of_uuid(flake128 id) {
 
 /* Reports 128 bits that are not a UUID of the expected version. */
 TOOL_ENDS static void tool_other_uuid(const char *text, flake128 id) {
+    static const char *const versions[] = {"",
+                                           " (time in steps of 100 ns, and a MAC address)",
+                                           " (DCE security)",
+                                           " (MD5 of a name)",
+                                           " (random bits)",
+                                           " (SHA-1 of a name)",
+                                           " (time in steps of 100 ns, the largest first)"};
+    static const char *const variants[] = {"NCS's", "NCS's", "NCS's",       "NCS's",
+                                           "",      "",      "Microsoft's", "kept for later"};
+    static const uint8_t bytes_of_one[16] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                             255, 255, 255, 255, 255, 255, 255, 255};
+    const unsigned version = id.bytes[6] >> 4, variant = id.bytes[8] >> 5;
     const tool_layout *const its_own = tool_layout_of_uuid(id);
-    const unsigned version = id.bytes[6] >> 4;
     const char *otherwise = tool_given[TOOL_LAYOUT]
                                 ? ""
                                 : ". If it is another ID in UUID form, name its layout: "
                                   "--layout=boundary, or `sno inspect --format=uuid`";
+    const flake128 zero = {{0}};
     if (its_own)
         tool_misused("'%s' is a UUID of version %u: --layout=%s", text, version, its_own->name);
-    if (id.bytes[8] >> 6 != 2)
-        tool_misused("'%s' is a UUID of another variant, without a version%s", text, otherwise);
-    tool_misused("'%s' is a UUID of version %u, but only versions 7 and 8 can be decoded%s", text,
-                 version, otherwise);
+    if (flake128_compare(&id, &zero) == 0)
+        tool_misused("'%s' is the nil UUID, not an ID", text);
+    if (memcmp(id.bytes, bytes_of_one, 16) == 0)
+        tool_misused("'%s' is the max UUID, not an ID", text);
+    if (variants[variant][0])
+        tool_misused("'%s' is not a UUID of RFC 9562: its variant is %s%s", text,
+                     variants[variant], otherwise);
+    tool_misused("'%s' is a UUID of version %u%s, but only versions 7 and 8 can be decoded%s", text,
+                 version, version < sizeof versions / sizeof *versions ? versions[version] : "",
+                 otherwise);
 }
 
 /* The layout of an id of 128 bits. */

@@ -126,6 +126,7 @@ static int tool_generate(int others, char **words) {
     if (tool_given[TOOL_META])
         meta = (uint8_t)tool_number_to("--meta", tool_given[TOOL_META], UINT8_MAX, "");
     tool_start(&gen);
+    tool_progress progress = tool_progress_begin(true);
     for (uint64_t done = 0; done < count;) {
         const size_t n = count - done < TOOL_BATCH ? (size_t)(count - done) : (size_t)TOOL_BATCH;
         const flake_status status = sno_next_n(&gen, meta, ids, n);
@@ -138,7 +139,9 @@ static int tool_generate(int others, char **words) {
         }
         tool_write(buffer, (size_t)(end - buffer));
         done += n;
+        tool_progress_show(&progress, done, count);
     }
+    tool_progress_end(&progress);
     return tool_done();
 }
 

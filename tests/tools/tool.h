@@ -17,7 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#if !defined(_WIN32)
+#if defined(_WIN32)
+#include <io.h>
+#else
 #include <fcntl.h>
 #include <unistd.h>
 #endif
@@ -88,6 +90,14 @@ static void tool_hold_standard_files(void) {
             exit(TOOL_FAILED); /* no stream for a message */
     }
     if (closed[1]) tool_failed("the standard output is closed");
+#endif
+}
+
+static bool tool_on_terminal(int file) {
+#if defined(_WIN32)
+    return _isatty(file) != 0;
+#else
+    return isatty(file) != 0;
 #endif
 }
 
@@ -235,6 +245,35 @@ static void tool_wait_for_next_unit(int64_t epoch_ms, int64_t unit_ms) {
     for (int64_t now_ns = start_ns; now_ns >= start_ns && now_ns < next_ns;
          now_ns = TOOL_CLOCK_NS())
         TOOL_SLEEP_NS(next_ns - now_ns);
+}
+
+/* ---- progress, shown on a terminal ---- */
+
+typedef struct tool_progress {
+    int64_t began_ns, shown_ns;
+    bool watched;
+} tool_progress;
+
+/* IDs printed to the terminal show the progress themselves. */
+static tool_progress tool_progress_begin(bool prints_ids) {
+    tool_progress p;
+    p.began_ns = p.shown_ns = TOOL_CLOCK_NS();
+    p.watched = tool_on_terminal(2) && !(prints_ids && tool_on_terminal(1));
+    return p;
+}
+
+static void tool_progress_show(tool_progress *p, uint64_t done, uint64_t count) {
+    if (!p->watched) return;
+    const int64_t now_ns = TOOL_CLOCK_NS();
+    if (now_ns - p->began_ns < 1000000000 || now_ns - p->shown_ns < 250000000) return;
+    p->shown_ns = now_ns;
+    const double rate = (double)done / (double)(now_ns - p->began_ns) * 1e9;
+    fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " (%.0f %%), %.0f a second, %.0f s left  ", done,
+            count, 100.0 * (double)done / (double)count, rate, (double)(count - done) / rate);
+}
+
+static void tool_progress_end(const tool_progress *p) {
+    if (p->shown_ns != p->began_ns) fprintf(stderr, "\r%79s\r", "");
 }
 
 /* ---- bits ---- */
