@@ -122,7 +122,8 @@
  * 16 lose structs that are exported by name, and this gcc functions too: wrap them in a class.
  *
  * Each section begins with a mark such as // >>public, which is what a program calls and sets. Users need not
- * read further than // >>objects. The engine, with its protocol, is in // >>common.
+ * read further than // >>objects. What asks the system is in // >>system and // >>own, the engine and its protocol
+ * in // >>common.
  */
 
 /* Your warning flags are for your own code. */
@@ -321,7 +322,7 @@ typedef struct flake_layout {
     {"ulid", 0, 1, 48, 80, 0, 0, 16, 0, 0, 0, 0, 0, 5}
 
 /* flake_layout_default, flake_layout_idgen ...: the same as constants. By default each file has its own; with
- * FLAKE_SHARED the implementation defines them. */
+ * FLAKE_SHARED the implementation defines them. Those of 64 bits, then those of 128 by their formats. */
 #define FLAKE_I_EACH_LAYOUT(X) \
     X(default, DEFAULT) X(idgen, IDGEN) X(twitter, TWITTER) X(hazelcast, HAZELCAST) \
     X(uniqueid_ordered, UNIQUEID_ORDERED) X(uniqueid_spread, UNIQUEID_SPREAD) \
@@ -887,7 +888,7 @@ typedef struct flake_i_engine {
     uint64_t reach_ns;            /* unit_ns + slack_ns */
     uint64_t late_from_ns;        /* epoch_ns - slack_ns */
     uint64_t count_mask;
-    uint64_t cap;
+    uint64_t cap;        /* tickets per unit: the range of the generator, shard or lane */
     uint64_t fast_limit; /* the fast path may draw after 1 to this many tickets: cap - 1, or 0; */
     uint64_t add_limit;  /* ... by fetch_add: likewise */
     unsigned time_shift;
@@ -1915,17 +1916,17 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
 
 #if defined(__GNUC__) || defined(__clang__)
 #define FLAKE_I_INLINE    FLAKE_I_FN __attribute__((always_inline))
-#define FLAKE_I_NOINLINE     static __attribute__((noinline, unused))
+#define FLAKE_I_NOINLINE  static __attribute__((noinline, unused))
 #define FLAKE_I_COLD      static __attribute__((noinline, cold, unused))
 #define FLAKE_I_LIKELY(x) __builtin_expect(!!(x), 1)
 #elif defined(_MSC_VER)
 #define FLAKE_I_INLINE    static __forceinline
-#define FLAKE_I_NOINLINE     static __declspec(noinline)
+#define FLAKE_I_NOINLINE  static __declspec(noinline)
 #define FLAKE_I_COLD      static __declspec(noinline)
 #define FLAKE_I_LIKELY(x) (x)
 #else
 #define FLAKE_I_INLINE    FLAKE_I_FN
-#define FLAKE_I_NOINLINE     FLAKE_I_FN
+#define FLAKE_I_NOINLINE  FLAKE_I_FN
 #define FLAKE_I_COLD      FLAKE_I_FN
 #define FLAKE_I_LIKELY(x) (x)
 #endif
@@ -1982,6 +1983,7 @@ FLAKE_I_FN uint64_t flake_i_counter(void) {
 
 FLAKE_I_FN bool flake_i_random_bytes(void *to, size_t n) { return FLAKE_RANDOM_BYTES(to, n); }
 
+/* For queries and prefetch; a draw reads the clock in flake_i_draw_fast. */
 FLAKE_I_INLINE int64_t flake_i_now_ns(const flake_clock *c) {
     return FLAKE_I_LIKELY(!c->now_ns) ? FLAKE_CLOCK_NS(c->kind) : c->now_ns(c->user);
 }
@@ -2165,7 +2167,7 @@ enum flake_i_outcome {
     FLAKE_I_ELSE = 32,     /* no ticket of the word's unit by this reading */
     FLAKE_I_NOT_OURS = 64, /* the owner's word has changed */
     FLAKE_I_OVERSHOT = 128,    /* a fetch_add took a ticket after the unit's last, or in another unit */
-    FLAKE_I_LOST = 256     /* another thread moved the word first */
+    FLAKE_I_LOST = 256     /* another thread moved the word first; with lanes also: the map has none */
 };
 
 typedef struct flake_i_engine_config {
@@ -2214,8 +2216,9 @@ FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) 
     if ((uint64_t)INT64_MAX - (uint64_t)(epoch_ms * FLAKE_I_NS_PER_MS) <
         (uint64_t)config->unit_ms * FLAKE_I_NS_PER_MS)
         return "layout: the clock ends before the first unit does";
-    if (o->lanes && (!o->lane_count || o->lane_count > most_lanes))
-        return "lane_count is 0, or exceeds the sequence range";
+    if (o->lanes && !o->lane_count) return "lane_count is 0: it must be the number of lanes";
+    if (o->lanes && o->lane_count > most_lanes)
+        return "lane_count exceeds the sequence range, or 2 GB of memory";
     return NULL;
 }
 
@@ -2530,8 +2533,8 @@ FLAKE_I_COLD int64_t flake_i_renew_window(flake_i_engine *e, uint64_t counter) {
     return now_ns;
 }
 
-/* The start of the word's unit while that is current, else a time before the epoch. With no rate
- * yet, the exact clock. */
+/* With `window` 1 the program's own clock, or the exact one, from which it measures the counter. Above 1
+ * the start of the word's unit while that is current, else a time before the epoch. */
 FLAKE_I_NOINLINE int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
     if (!FLAKE_I_LIKELY(window > 1))
         return e->clock.now_ns ? e->clock.now_ns(e->clock.user)
@@ -4162,6 +4165,8 @@ FLAKE_I_FN uint64_t flake_i_ones(unsigned bits) {
 FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *layout) {
 #define FLAKE_I_LAYOUT_VALUE(name, NAME) FLAKE_LAYOUT_##NAME,
     static const flake_layout known[] = {FLAKE_I_EACH_LAYOUT(FLAKE_I_LAYOUT_VALUE)};
+    FLAKE_I_RELY_ON(sizeof known / sizeof *known == FLAKE_I_LAYOUTS_OF_64 + FLAKE_I_ULID,
+                    "FLAKE_I_LAYOUTS_OF_64 counts the layouts of 64 bits");
     if (i >= sizeof known / sizeof *known) return FLAKE_INVALID;
     *layout = known[i];
     return FLAKE_OK;
@@ -5903,7 +5908,7 @@ FLAKE_I_FN uint64_t flake_i_4_and_4(const char *first, const char *last) {
     return flake_i_get64(both);
 }
 
-FLAKE_I_NOINLINE flake128 flake_i_uuid_of_text(const char *text, uint64_t *bad) {
+FLAKE_I_INLINE flake128 flake_i_uuid_of_text(const char *text, uint64_t *bad) {
     const uint64_t first = flake_i_32_bits(flake_i_get64(text), bad);
     const uint64_t second = flake_i_32_bits(flake_i_4_and_4(text + 9, text + 14), bad);
     const uint64_t third = flake_i_32_bits(flake_i_4_and_4(text + 19, text + 24), bad);
@@ -5921,7 +5926,7 @@ FLAKE_I_FN void flake_i_put_ulid(char *out, uint64_t high, uint64_t low) {
     out[26] = '\0';
 }
 
-FLAKE_I_NOINLINE flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) {
+FLAKE_I_INLINE flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) {
     const uint64_t first = flake_i_ulid_bits(text, 10, bad); /* 50 bits for 48 */
     const uint64_t second = flake_i_ulid_bits(text + 10, 8, bad);
     const uint64_t last = flake_i_ulid_bits(text + 18, 8, bad);
@@ -6402,14 +6407,25 @@ FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     return FLAKE_OK;
 }
 
-/* From a generator for this ID alone. */
+FLAKE_I_INLINE flake_status flake_i_default_draw(struct flake_i_uuids *g, flake_i_ticket *ticket) {
+    const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, ticket);
+    if (FLAKE_I_LIKELY(status == FLAKE_OK)) return FLAKE_OK;
+    return flake_i_continue_in(&g->engine, FLAKE_I_WAIT, status, 1, ticket);
+}
+
+/* From a generator for this ID alone. In a signal handler the stack may be small: flake_init needs more. */
 FLAKE_I_COLD flake_status flake_i_default_alone(unsigned format, flake128 *id) {
-    flake_gen own;
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.layout = format == FLAKE_I_ULID ? flake_layout_ulid : flake_layout_uuid7;
-    const flake_status status = flake_init(&own, &o, NULL);
-    return status == FLAKE_OK ? flake128_next_n(&own, id, 1) : status;
+    struct flake_i_uuids own;
+    const flake_i_salt none = {0, 0};
+    uint64_t keys[4];
+    flake_i_ticket ticket;
+    if (!flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
+    flake_i_default_begin(&own, keys);
+    const flake_status status = flake_i_default_draw(&own, &ticket);
+    if (status == FLAKE_OK)
+        flake_i_form_run(format, &own.keys, none, 0, FLAKE_I_1984_MS + ticket.time, ticket.index, id,
+                         1);
+    return status;
 }
 
 FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
@@ -6422,9 +6438,7 @@ FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
         flake_i_ticket ticket;
         flake_status status;
         if (FLAKE_I_LIKELY(g != NULL)) {
-            status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, &ticket);
-            if (!FLAKE_I_LIKELY(status == FLAKE_OK))
-                status = flake_i_continue_in(&g->engine, FLAKE_I_WAIT, status, 1, &ticket);
+            status = flake_i_default_draw(g, &ticket);
             if (status != FLAKE_OK) return status;
             if (FLAKE_I_LIKELY(owner_id == flake_i_instance_owner_now())) {
                 flake_i_form_run(format, &g->keys, salt, 0, FLAKE_I_1984_MS + ticket.time,

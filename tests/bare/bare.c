@@ -142,7 +142,7 @@ TEST(files_are_there_or_say_why) {
                                                    kind == BY_DIR ? &number : NULL, &why),
                  has_files ? FLAKE_OK : FLAKE_IO);
         CHECK(has_files || names_the_cause(why.text));
-        CHECK_EQ(number, kind == BY_DIR && has_files ? 0 : 77);
+        CHECK_EQ(number, kind != BY_DIR ? 77 : has_files ? 0 : UINT64_MAX);
         options.state = &state;
         CHECK_EQ(kind == OF_SNO ? sno_init(&snos, &pool, &options, &why)
                                 : flake_init(&ids, &options, &why),
@@ -179,7 +179,7 @@ TEST(addresses_are_there_or_say_why) {
             i ? flake_node_from_mac(NULL, &node, &why) : flake_node_from_ip(&node, &why);
         if (has_net)
             CHECK(status == FLAKE_OK || status == FLAKE_INVALID); /* a host may have none */
-        else CHECK(status == FLAKE_IO && node == 77 && names_the_cause(why.text));
+        else CHECK(status == FLAKE_IO && node == UINT64_MAX && names_the_cause(why.text));
     }
 }
 
@@ -192,7 +192,7 @@ TEST(names_are_read_or_not_there) {
     if (has_system) return;
     CHECK_EQ(flake_node_from_env("PATH", &node, &why), FLAKE_INVALID);
     CHECK_EQ(flake_node_from_hostname(NULL, &node, &why), FLAKE_IO);
-    CHECK_EQ(node, 3);
+    CHECK_EQ(node, UINT64_MAX);
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }
