@@ -141,7 +141,7 @@ def callgrind_of(path, lines):
 def says_what_instructions_are_for(folder):
     flake, floors = "flake.h", "bench/floors.h"
     floor = {(floors, "return seen + 1 < start"): 3, (floors, "(uint64_t)now_ns & ~"): 2}
-    draw = {(flake, "? FLAKE_ATOMIC_LOAD(e->owner_word, relaxed) != e->owner_id"): 3, (flake, "unix_ms < -most ?"): 7,
+    draw = {(flake, "? FLAKE_ATOMIC_LOAD(e->owner_word, relaxed) != e->owner_id"): 3, (flake, "__builtin_mul_overflow(unix_ms"): 7,
             (flake, "(uint64_t)*now_ns - e->late_from_ns"): 8, (flake, "count - 1 < e->fast_limit"): 4,
             (flake, "FLAKE_ATOMIC_STORE(&e->word, next, release)"): 1, (flake, "return time_field + g->base"): 9}
     stock = {(flake, "if (flake_i_forked_since(p->instance_word, p->instance_owner_id))"): 6, (flake, "if (p->stock.n && p->valid_ns)"): 5,

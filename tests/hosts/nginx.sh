@@ -90,7 +90,7 @@ each_connection_rises() {
 several_workers() { many true && [ "$(awk '{print $4}' "$dir/answers" | sort -u | wc -l)" -gt 1 ]; }
 
 configure 'flake_node 1024;'
-judge "nginx: a node too large is refused, and why" says 'flake_node 1024: .*node_bits' timeout 10 "$nginx" -t -p "$dir" \
+judge "nginx: a node too large is refused, and why" says 'flake_node 1024: .*is not from 0 to 1023' timeout 10 "$nginx" -t -p "$dir" \
     -e "$dir/error.log" -c "$dir/nginx.conf"
 configure 'flake_node 3;'
 "${with_clock_back[@]}" "$nginx" -p "$dir" -e "$dir/error.log" -c "$dir/nginx.conf" > "$dir/log" 2>&1 &

@@ -41,7 +41,7 @@ pipeline() { # COUNT COMMAND
 }
 
 judge "Redis: starts with the module" start 3 twitter "$dir" || close_with_counts
-judge "Redis: a node too large is refused, and why" does_not_start '.*node_bits' 1024
+judge "Redis: a node too large is refused, and why" does_not_start '.*is not from 0 to 1023' 1024
 judge "Redis: so is a layout that nobody knows" does_not_start 'no such layout' 1 none
 judge "Redis: and a node that another server here has" does_not_start '.*in use by another' 3 twitter "$dir"
 

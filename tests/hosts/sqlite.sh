@@ -127,7 +127,7 @@ node_is_held() {
     FLAKE_EXCLUSIVE=$dir FLAKE_NODE=7 says '^1$' query 'SELECT 1' && return $code
 }
 judge "SQLite: a second process with the same node is refused while the first lives" node_is_held
-FLAKE_NODE=1024 judge "SQLite: a node too large is refused, and why" says 'node 1024: .*node_bits' query 'SELECT 1'
+FLAKE_NODE=1024 judge "SQLite: a node too large is refused, and why" says 'node 1024: .*is not from 0 to 1023' query 'SELECT 1'
 FLAKE_NODE=one judge "SQLite: no number is no node" says 'FLAKE_NODE: is not a decimal number' query 'SELECT 1'
 judge "SQLite: what is no id has no time" says 'flake_time: not an id' query 'SELECT flake_time(-1)'
 judge "SQLite: the time of NULL is NULL" is "" 'SELECT flake_time(NULL)'
