@@ -4165,7 +4165,7 @@ FLAKE_I_FN uint64_t flake_i_ones(unsigned bits) {
 FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *layout) {
 #define FLAKE_I_LAYOUT_VALUE(name, NAME) FLAKE_LAYOUT_##NAME,
     static const flake_layout known[] = {FLAKE_I_EACH_LAYOUT(FLAKE_I_LAYOUT_VALUE)};
-    FLAKE_I_RELY_ON(sizeof known / sizeof *known == FLAKE_I_LAYOUTS_OF_64 + FLAKE_I_ULID,
+    FLAKE_I_RELY_ON(sizeof known / sizeof *known - FLAKE_I_LAYOUTS_OF_64 == FLAKE_I_ULID,
                     "FLAKE_I_LAYOUTS_OF_64 counts the layouts of 64 bits");
     if (i >= sizeof known / sizeof *known) return FLAKE_INVALID;
     *layout = known[i];
