@@ -834,7 +834,7 @@ FORK, PLACE, THE_ID = "whose it is: the fork word", "moving the word", "the id"
 UNIT, COUNT, GIVEN = "the time against the word's unit", "whether the unit has a place left", "ms to ns, in range"
 OF_A_DRAW = [(FORK, r"^forked|\bforked\("), (GIVEN, "^given_ns"),
              (PLACE, r"^move|\(move\(|ATOMIC_LOAD\(&e->word|^(by_cas|by_store|own_increment)"),
-             (UNIT, "late_ns|unit_ns|^(start_of_unit|next_place)"), (COUNT, "^count_on"),
+             (UNIT, "late_ns|unit_ns|^(start_of_unit|next_place)"), (COUNT, "count - 1 < e->"),
              (THE_ID, r"^(id|put_id|ticket_id|ticket_head|be16|big_endian|one|one_by)\b"), (LOOP, f"^{LOOP}")]
 STILL, TAKEN_OFF, FRESH = "whether the stock is of this generator, as it is now", "taking one off the stock", "its age, and whether it is empty"
 OF_A_STOCK = [(FORK, r"^(forked|still_ours)|\b(forked_since|still_ours)\("), (STILL, "whose|home|p->gen"),
