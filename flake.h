@@ -102,7 +102,7 @@
  *
  * ONE COPY OF THE FUNCTIONS
  *
- * By default each file has its own copy of the functions, about 10 KB, and may have its own hooks. To share one
+ * By default each file has its own copy of the functions, about 12 KB, and may have its own hooks. To share one
  * copy among the files of a program or of a shared library, C and C++ alike, define FLAKE_SHARED in all of them
  * and FLAKE_IMPLEMENTATION in one:
  *
