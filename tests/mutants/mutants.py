@@ -372,6 +372,7 @@ class Judge:
             by |= self.headers.runs[header][number]
             if number in self.headers.owner[header]:
                 by |= self.headers.users(self.headers.owner[header][number], self.sources, set())
+                by = by or set(self.programs)     # its name is formed by ##
 
         whole = self.headers.run_of[m.section]
 
