@@ -5140,11 +5140,6 @@ FLAKE_I_NOINLINE flake_status flake_i_one_continue(flake_gen *g, unsigned resume
     return flake_i_one_after(g, resume, false, word, now_ns, from, id);
 }
 
-FLAKE_I_NOINLINE flake_status flake_i_one_given(flake_gen *g, unsigned resume, uint64_t word,
-                                                int64_t given_ns, uint64_t *id) {
-    return flake_i_one_after(g, resume, true, word, given_ns, NULL, id);
-}
-
 FLAKE_I_NOINLINE flake_status flake_i_one128_continue(flake_gen *g, unsigned resume, uint64_t word,
                                                       int64_t now_ns, flake_lane *from,
                                                       flake128 *id) {
@@ -5194,8 +5189,10 @@ FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool 
     flake_lane *from;
     const unsigned outcome = flake_i_ticket_fast(g, request, &word, &now_ns, &from, &ticket);
     if (!FLAKE_I_LIKELY(!outcome)) {
-        if (is_128) return flake_i_one128_continue(g, request | outcome, word, now_ns, from, (flake128 *)id);
-        if (request & FLAKE_I_BOUND) return flake_i_one_given(g, request | outcome, word, now_ns, (uint64_t *)id);
+        if (is_128)
+            return flake_i_one128_continue(g, request | outcome, word, now_ns, from, (flake128 *)id);
+        if (request & FLAKE_I_BOUND)
+            return flake_i_one_after(g, request | outcome, true, word, now_ns, NULL, (uint64_t *)id);
         return flake_i_one_continue(g, request | outcome, word, now_ns, from, (uint64_t *)id);
     }
     flake_i_put_id(g, is_128, ticket.time, ticket.index, id);
@@ -5255,11 +5252,6 @@ FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned request, int64_t 
 }
 
 /* In separate functions, so that each fast path needs few registers. */
-FLAKE_I_NOINLINE flake_status flake_i_one128_multi(flake_gen *g, unsigned request, int64_t given_ns,
-                                                   flake128 *id) {
-    return flake_i_one_by(g, request, true, given_ns, id);
-}
-
 FLAKE_I_NOINLINE flake_status flake_i_one128_single(flake_gen *g, unsigned request, int64_t given_ns,
                                                     flake128 *id) {
     if (g->kind != (FLAKE_I_SINGLE | FLAKE_I_128))
@@ -5267,18 +5259,21 @@ FLAKE_I_NOINLINE flake_status flake_i_one128_single(flake_gen *g, unsigned reque
     return flake_i_one_by(g, request | FLAKE_I_OWNED, true, given_ns, id);
 }
 
-FLAKE_I_NOINLINE flake_status flake_i_one128_else(flake_gen *g, unsigned request, int64_t given_ns,
-                                                  flake128 *id) {
-    if (g->kind == (FLAKE_I_LANES | FLAKE_I_128) && !(request & FLAKE_I_GIVEN))
-        return flake_i_one_by(g, request | FLAKE_I_LANE, true, 0, id);
-    return flake_i_one128_single(g, request, given_ns, id);
+FLAKE_I_NOINLINE flake_status flake_i_one128_multi(flake_gen *g, unsigned request, int64_t given_ns,
+                                                   flake128 *id) {
+    return g->kind == (FLAKE_I_MULTI | FLAKE_I_128) ? flake_i_one_by(g, request, true, given_ns, id)
+                                                    : flake_i_one128_single(g, request, given_ns, id);
+}
+
+FLAKE_I_NOINLINE flake_status flake_i_one128_lanes(flake_gen *g, unsigned request, flake128 *id) {
+    return flake_i_one_by(g, request | FLAKE_I_LANE, true, 0, id);
 }
 
 FLAKE_I_INLINE flake_status flake_i_one128(flake_gen *g, unsigned request, int64_t given_ns,
                                            flake128 *id) {
-    return FLAKE_I_LIKELY(g->kind == (FLAKE_I_MULTI | FLAKE_I_128))
-               ? flake_i_one128_multi(g, request, given_ns, id)
-               : flake_i_one128_else(g, request, given_ns, id);
+    return g->kind == (FLAKE_I_LANES | FLAKE_I_128) && !(request & FLAKE_I_GIVEN)
+               ? flake_i_one128_lanes(g, request, id)
+               : flake_i_one128_multi(g, request, given_ns, id);
 }
 
 /* Generates up to n IDs; *done is their number, also on failure. */

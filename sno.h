@@ -1154,11 +1154,6 @@ FLAKE_I_NOINLINE flake_status sno_i_one_continue(sno_gen *g, unsigned resume, ui
     return sno_i_one_after(g, resume, false, word, now_ns, from, id);
 }
 
-FLAKE_I_NOINLINE flake_status sno_i_one_given(sno_gen *g, unsigned resume, uint64_t word,
-                                              int64_t given_ns, sno_id *id) {
-    return sno_i_one_after(g, resume, true, word, given_ns, NULL, id);
-}
-
 FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned request, int64_t now_ns, unsigned meta,
                                          sno_id *id) {
     flake_i_ticket ticket;
@@ -1167,8 +1162,9 @@ FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned request, int64_t n
     const unsigned outcome = flake_i_ticket_fast(&g->gen, request, &word, &now_ns, &from, &ticket);
     if (!FLAKE_I_LIKELY(!outcome)) {
         const unsigned resume = request | outcome | meta << 16;
-        return request & FLAKE_I_BOUND ? sno_i_one_given(g, resume, word, now_ns, id)
-                                       : sno_i_one_continue(g, resume, word, now_ns, from, id);
+        return request & FLAKE_I_BOUND
+                   ? sno_i_one_after(g, resume, true, word, now_ns, NULL, id)
+                   : sno_i_one_continue(g, resume, word, now_ns, from, id);
     }
     *id = sno_i_ticket_id(g, meta, &ticket);
     return FLAKE_OK;
