@@ -4886,7 +4886,7 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flak
         next += cap / n + (i < cap % n);
         o.seq_max = (uint32_t)(next - 1);
         status = flake_i_gen_init(&shards[i], &o, why);
-        if (status == FLAKE_OK) shards[i].options.exclusive_dir = dir;
+        shards[i].options.exclusive_dir = dir;
     }
     if (status == FLAKE_OK) shards[0].exclusive = all;
     else flake_i_exclude_end(&all, false);
@@ -6061,9 +6061,9 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_uuid_digits(const char *text,
     const flake_i_u8x32 hyphens = {0, 0, 0,   0, 0, 0, 0, 0,   '-', 0, 0, 0, 0, '-', 0, 0,
                                    0, 0, '-', 0, 0, 0, 0, '-', 0,   0, 0, 0, 0, 0,   0, 0};
     const flake_i_u8x32 elsewhere = (flake_i_u8x32)(hyphens == 0);
-    const flake_i_c8x32 low =
-        FLAKE_I_BOTH(32, 64, 64, 64, 64, 64, 64, 32, 32, 32, 0, 0, 0, 0, 0, 0);
-    const flake_i_c8x32 high = FLAKE_I_BOTH(0, 0, 0, 96, 64, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    const flake_i_c8x32 low = FLAKE_I_BOTH(1, 2, 2, 2, 2, 2, 2, 1, 1, 1, 0, 0, 0, 0, 0, 0);
+    const flake_i_c8x32 high =
+        FLAKE_I_BOTH(125, 125, 125, 127, 126, 125, 126, 125, 0, 0, 0, 0, 0, 0, 0, 0);
     flake_i_u8x32 from_0, from_4;
     memcpy(&from_0, text, sizeof from_0);
     memcpy(&from_4, text + 4, sizeof from_4);
@@ -6075,10 +6075,10 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_uuid_digits(const char *text,
 }
 
 /* The value is the smaller of two: the distance from '0', and that of the letter with the same low four
- * bits. */
+ * bits. (No letter has those of 0, 7, 8 and 9.) */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_uuid_of(flake_i_u8x32 digits) {
     const flake_i_c8x32 letters =
-        FLAKE_I_BOTH(15, 10, 11, 12, 13, 14, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15);
+        FLAKE_I_BOTH(0, 10, 11, 12, 13, 14, 15, 7, 8, 9, 0, 0, 0, 0, 0, 0);
     const flake_i_u64x4 zero = {0}, nibble_scales = zero + UINT64_C(0x0110011001100110);
     const flake_i_u8x32 values = flake_i_smaller(digits - flake_i_each(FLAKE_I_EACH_BYTE('0')),
                                                  FLAKE_I_PICK(letters, digits));

@@ -1050,7 +1050,7 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snap
         next += share;
         pool.sequence_max = (uint16_t)(next - 1);
         status = sno_i_gen_init(&shards[i], from, (uint64_t)units * share, &pool, &o, why);
-        if (status == FLAKE_OK) shards[i].gen.options.exclusive_dir = dir;
+        shards[i].gen.options.exclusive_dir = dir;
     }
     if (status == FLAKE_OK) {
         shards[0].gen.exclusive = all;
@@ -1092,9 +1092,9 @@ FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options 
                                       flake_why *why) {
     sno_snapshot wanted = sno_i_resolved(pool);
     flake_state_options where = *given;
-    flake_options defaults;
-    memset(&defaults, 0, sizeof defaults);
-    flake_i_opening o = flake_i_opening_of(&where, options ? options : &defaults, why);
+    flake_options used;
+    (void)flake_i_fill_in(options, &used, NULL); /* whether the others fit is the generator's concern */
+    flake_i_opening o = flake_i_opening_of(&where, &used, why);
     if (wanted.sequence_max - wanted.sequence_min < 3)
         return flake_i_say(why, FLAKE_INVALID, "pool", "has fewer than 4 numbers");
     /* An unset pool becomes the file's. Only if there is no file, the library chooses a partition. */
@@ -1440,14 +1440,10 @@ FLAKE_I_COLD sno_id sno_i_generate_anew(uint8_t meta) {
     for (;;) {
         const uint64_t tag = sno_i_own_tag();
         flake_i_engine *const e = tag ? sno_i_default_engine() : NULL;
-        if (!tag) return sno_i_id(0, 0);
-        if (!e) {
+        if (!e) { /* its first draw waits for nothing; without a tag no partition is left for it */
             sno_gen own;
             sno_id id = sno_i_id(0, 0);
-            flake_options patient;
-            memset(&patient, 0, sizeof patient);
-            patient.max_wait_ms = INT64_MAX;
-            if (sno_init(&own, NULL, &patient, NULL) == FLAKE_OK)
+            if (sno_init(&own, NULL, NULL, NULL) == FLAKE_OK)
                 (void)!sno_next_n(&own, meta, &id, 1);
             return id;
         }

@@ -179,6 +179,8 @@ TEST(who_takes_it_next_begins_later) {
         CHECK_EQ(of_shards ? sno_init_shards(of, 3, &pool, &s, NULL)
                            : sno_init(of, &pool, &s, NULL),
                  FLAKE_OK);
+        for (int i = of_shards ? 2 : 0; i >= 0; i--)
+            CHECK_STR(flake_gen_options(&of[i].gen)->exclusive_dir, s.exclusive_dir);
         drawn = next_sno(of, 1);
         CHECK(sno_compare(drawn, last_sno) > 0);
         last_sno = drawn;

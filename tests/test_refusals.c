@@ -208,9 +208,11 @@ TEST(pools_and_paths_at_their_borders) {
     memset(long_path, 'x', sizeof long_path - 1);
     long_path[0] = '/';
     CHECK_EQ(open_pool(&pool, long_path), FLAKE_INVALID);
-    pool.sequence_max = 9; /* bounds alone are a wish, too: partition 0 */
+    pool.sequence_max = 2;
+    CHECK_REFUSED(open_pool(&pool, path_of("ids")), "pool");
+    pool.sequence_max = 3; /* bounds alone are a wish, too: partition 0 */
     CHECK_EQ(open_pool(&pool, path_of("ids")), FLAKE_OK);
-    CHECK(pool.partition == 0 && pool.sequence_min == 0 && pool.sequence_max == 9);
+    CHECK(pool.partition == 0 && pool.sequence_min == 0 && pool.sequence_max == 3);
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     pool.wall_hi = 77;
     pool.sequence_min = 9, pool.sequence_max = 0;

@@ -119,6 +119,8 @@ TEST(a_first_call_that_stalls_leaves_partitions_to_others) {
         in_child(stall_the_first_call);
 }
 
+static bool is_last; /* one partition is left */
+
 /* Each begins while the one before it is stalled. */
 static void stall_one_more_call(void) {
     enum { first_calls = 8 };
@@ -127,9 +129,9 @@ static void stall_one_more_call(void) {
         others = stall_one_more_call;
         others_after = stalled_at;
     }
-    keep(sno_generate(a_meta));
-    CHECK(!sno_is_zero(got[got_n - 1]));
-    if (got_n == first_calls) CHECK_EQ(count_duplicates(got, got_n), 0);
+    const sno_id id = sno_generate(a_meta);
+    CHECK(sno_is_zero(id) ? is_last : sno_units(id) == (uint64_t)start);
+    if (!sno_is_zero(id)) keep(id);
 }
 
 static void stall_eight_first_calls(void) {
@@ -137,11 +139,23 @@ static void stall_eight_first_calls(void) {
     script_at_ms(unit_start_ns(start) / ms_ns);
     stall_one_more_call();
     others = NULL;
+    CHECK_EQ(count_duplicates(got, got_n), 0);
+}
+
+/* The partition that is left is the default generator's: a call without it returns the zero ID. */
+static void stall_eight_first_calls_for_one_partition(void) {
+    uint16_t partition;
+    for (int i = 1; i < whole_pool - 1; i++) (void)sno_i_take_partition(&partition);
+    is_last = true;
+    stall_eight_first_calls();
+    for (size_t i = 0; i < got_n; i++) CHECK_EQ(sno_partition(got[i]), sno_partition(got[0]));
 }
 
 TEST(however_many_first_calls_stall_each_returns_an_id_of_its_own) {
     for (stalled_at = 0; stalled_at < 40 && !check_failures; stalled_at++)
         in_child(stall_eight_first_calls);
+    for (stalled_at = 0; stalled_at < 40 && !check_failures; stalled_at += 4)
+        in_child(stall_eight_first_calls_for_one_partition);
 }
 #endif
 
