@@ -208,9 +208,9 @@ TEST(pools_and_paths_at_their_borders) {
     memset(long_path, 'x', sizeof long_path - 1);
     long_path[0] = '/';
     CHECK_EQ(open_pool(&pool, long_path), FLAKE_INVALID);
-    pool.sequence_max = 2;
+    pool.sequence_min = 1, pool.sequence_max = 3;
     CHECK_REFUSED(open_pool(&pool, path_of("ids")), "pool");
-    pool.sequence_max = 3; /* bounds alone are a wish, too: partition 0 */
+    pool.sequence_min = 0; /* bounds alone are a wish, too: partition 0 */
     CHECK_EQ(open_pool(&pool, path_of("ids")), FLAKE_OK);
     CHECK(pool.partition == 0 && pool.sequence_min == 0 && pool.sequence_max == 3);
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
@@ -220,6 +220,22 @@ TEST(pools_and_paths_at_their_borders) {
     CHECK(pool.partition == 0 && pool.sequence_min == 9 && pool.sequence_max == 65535);
     CHECK_EQ(pool.wall_hi, 0); /* the state knows */
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
+}
+
+/* The library chooses a partition for a new file alone: the next one is the next generator's. */
+TEST(an_unset_pool_is_the_files) {
+    uint16_t chosen = 0;
+    fresh();
+    for (uint16_t run = 0; run < 3; run++) {
+        sno_snapshot pool = {0};
+        CHECK_EQ(open_pool(&pool, path_of("ids")), FLAKE_OK);
+        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
+        CHECK(pool.sequence_min == 0 && pool.sequence_max == 65535);
+        if (run == 0) chosen = pool.partition;
+        CHECK_EQ(pool.partition, chosen);
+        CHECK_EQ(sno_init(&sno, NULL, NULL, NULL), FLAKE_OK);
+        CHECK_EQ(sno_gen_partition(&sno), (uint16_t)(chosen + 1 + run));
+    }
 }
 
 int main(int argc, char **argv) { return scene_main(argc, argv); }
