@@ -402,21 +402,17 @@ FLAKE_I_FN void sno_i_sort_few(sno_id *ids, size_t n) {
     }
 }
 
-FLAKE_I_FN unsigned sno_i_first_bit(uint64_t value) {
-    unsigned bit = 0;
-    for (; value >> 63 == 0; value <<= 1) bit++;
-    return bit;
-}
-
-/* The first bit in which two of the IDs differ; 80: all are equal. */
+/* The first bit in which two of the IDs differ; 72: it is in the last byte, or all are equal. */
 FLAKE_I_FN unsigned sno_i_sort_first_difference(const sno_id *ids, size_t n) {
     uint64_t heads = 0, tails = 0;
     for (size_t i = 1; i < n; i++) {
         heads |= sno_i_head(&ids[i]) ^ sno_i_head(&ids[0]);
         tails |= (uint64_t)(sno_i_tail(&ids[i]) ^ sno_i_tail(&ids[0]));
     }
-    if (heads != 0) return sno_i_first_bit(heads);
-    return tails != 0 ? 16 + sno_i_first_bit(tails) : 80;
+    unsigned bit = heads ? 0 : 64;
+    uint64_t left = heads ? heads : tails << 48;
+    for (; bit < 72 && left >> 63 == 0; left <<= 1) bit++;
+    return bit;
 }
 
 /* The 8 bits at `bit`, at most 72; the pair of bytes that contains them ends within the ID. */
@@ -458,9 +454,7 @@ FLAKE_API void sno_sort(sno_id *ids, size_t n) {
         sno_i_sort_few(ids, n);
         return;
     }
-    unsigned bit = sno_i_sort_first_difference(ids, n);
-    if (bit == 80) return;
-    if (bit > 72) bit = 72;
+    const unsigned bit = sno_i_sort_first_difference(ids, n);
     size_t ends[256], begin = 0;
     sno_i_sort_by_digit(ids, n, bit, ends);
     if (bit == 72) return;

@@ -125,6 +125,7 @@ typedef sno_id pattern(size_t i, size_t n);
 
 static sno_id anything(size_t i, size_t n) { return (void)i, (void)n, random_id(); }
 static sno_id all_equal(size_t i, size_t n) { return (void)i, id_with_number(3, n); }
+static sno_id the_second_is_last(size_t i, size_t n) { return (void)n, id_with_number(3, i == 1); }
 static sno_id rising(size_t i, size_t n) { return (void)n, id_with_number(8, i); }
 static sno_id falling(size_t i, size_t n) { return id_with_number(8, n - i); }
 static sno_id falling_across_head_and_tail(size_t i, size_t n) { return id_with_number(7, n - i); }
@@ -156,7 +157,7 @@ TEST(sorting_is_qsort) {
     static pattern *const patterns[] = {anything,    all_equal,       rising,
                                         falling,     organ_pipe,      falling_across_head_and_tail,
                                         sawtooth,    two_values,      one_digit_at_a_time,
-                                        sparse_bits, of_one_generator};
+                                        sparse_bits, of_one_generator, the_second_is_last};
     static sno_id ids[5000];
     for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
         for (size_t n = 0; n <= 5000; n += n < 300 ? 1 : 4700) {
