@@ -190,6 +190,7 @@ TEST(what_is_anothers_is_refused) {
     for (size_t at = 104; at < 120; at++) { /* what this version has no meaning for */
         change_record(at, 1);
         refused(open_ids(), FLAKE_MISMATCH);
+        CHECK(strstr(why.text, "of another version"));
         change_record(at, 0);
     }
     memcpy(image, text, sizeof text);

@@ -281,13 +281,14 @@ TEST(what_stands_beside_the_path_is_not_taken) {
  * first blocks did not get to the disk. */
 TEST(what_a_run_has_left_beside_the_path_is_taken) {
     uint8_t bytes[FLAKE_I_FILE + 1] = "idstate\n";
-    for (int i = 0; i < 4; i++) {
-        const bool is_too_long = i == 3; /* none of ours is */
+    for (int i = 0; i < 5; i++) {
+        const bool is_too_long = i == 3, is_anothers = i >= 3;
         begin();
+        if (i == 4) bytes[4607] = 'x'; /* before the first record */
         write_file(path_of("ids.new"), bytes, i ? FLAKE_I_FILE + is_too_long : 8);
         const int before = descriptors();
-        CHECK_EQ(open_at(&state, "ids"), is_too_long ? FLAKE_MISMATCH : FLAKE_OK);
-        if (is_too_long) CHECK_EQ(descriptors(), before);
+        CHECK_EQ(open_at(&state, "ids"), is_anothers ? FLAKE_MISMATCH : FLAKE_OK);
+        if (is_anothers) CHECK_EQ(descriptors(), before);
         else close_it(&state);
         if (i == 1) CHECK_EQ(read_file(path_of("ids"), bytes, sizeof bytes), FLAKE_I_FILE);
         memset(bytes, 0, i == 1 ? 4608 : sizeof bytes);
@@ -679,6 +680,17 @@ TEST(a_state_that_is_not_opened_again_is_as_it_was) {
     FLAKE_ATOMIC_STORE(&state.writer, 0u, relaxed);
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
     CHECK_EQ(draw(), FLAKE_IO); /* of the earlier run */
+}
+
+/* As a timer's thread finds the state that another thread is closing. */
+TEST(an_extension_does_not_revive_a_state_that_is_being_closed) {
+    begin_with_ids();
+    pass_ms(10000);
+    FLAKE_ATOMIC_STORE(&state.horizon, FLAKE_I_CLOSED_STATE, relaxed);
+    const int steps = disk.calls;
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
+    CHECK_EQ(disk.calls, steps);
+    CHECK_EQ((uint64_t)FLAKE_ATOMIC_LOAD(&state.horizon, relaxed), FLAKE_I_CLOSED_STATE);
 }
 
 /* ---- opened again ---- */

@@ -50,4 +50,13 @@ TEST(descriptors_end_with_the_program) {
     CHECK_EQ(remove(path), 0);
 }
 
+TEST(a_new_page_is_of_zeros_and_closes_no_stream) {
+    flake_i_found file;
+    const bool has_input = flake_i_find(NULL, 0, &file);
+    void *const page = flake_i_new_page(true);
+    if (page) CHECK(is_zero(page, 4096));
+    if (page) flake_i_drop_page(page);
+    CHECK_EQ(flake_i_find(NULL, 0, &file), has_input);
+}
+
 int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -67,6 +67,7 @@ static void add_link(size_t i, const char *name, const char *hex, bool is_loopba
     chain(i, name);
     entries[i].link.sll_family = AF_PACKET;
     entries[i].link.sll_halen = 6;
+    entries[i].link.sll_ifindex = 0x0a00000a; /* where an IPv4 address would be */
     hex_bytes(hex, entries[i].link.sll_addr, 6);
     entries[i].at.ifa_flags = is_loopback ? FLAKE_I_LOOPBACK : 0;
     entries[i].at.ifa_addr = (struct sockaddr *)(void *)&entries[i].link;
