@@ -78,6 +78,7 @@ static void add_ip(size_t i, const char *name, uint32_t ip) {
                               (uint8_t)ip};
     chain(i, name);
     entries[i].ip.sin_family = AF_INET;
+    memset(entries[i].ip.sin_zero, 6, 8); /* where a MAC and its length would be */
     memcpy(&entries[i].ip.sin_addr, bytes, 4);
     entries[i].at.ifa_addr = (struct sockaddr *)(void *)&entries[i].ip;
 }
@@ -114,6 +115,11 @@ TEST(an_interface_without_an_address_is_refused_by_name) {
     begin_entries();
     add_link(0, "lo", "000000000000", true);
     add_link(1, "dummy0", "000000000000", false);
+    add_ip(2, "eth0", 0x0a000001);
+    add_link(3, "gre0", "0a0000010000", false);
+    add_link(4, "ib0", "80001234fe80", false);
+    entries[3].link.sll_halen = 4; /* other addresses than Ethernet's */
+    entries[4].link.sll_halen = 20;
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, "dummy0", &worker, &why), FLAKE_INVALID);
     CHECK_STR(why.text, "dummy0: no interface of this name has an Ethernet address");
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, "lo", &worker, &why), FLAKE_INVALID);
@@ -219,6 +225,9 @@ TEST(the_ordinal_of_a_hostname) {
     host_name = NULL;
     CHECK_EQ(flake_node_from_hostname(NULL, &(uint64_t){0}, &why), FLAKE_IO);
     CHECK_STR(why.text, "hostname: can't be read");
+    host_name = "db-7";
+    char room[5];
+    CHECK(flake_i_host_name(room, 5) == room && !flake_i_host_name(room, 4));
 }
 
 TEST(a_number_in_the_environment) {
