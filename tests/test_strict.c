@@ -3,7 +3,23 @@
  * A program in strict C, which hides from the header what a system adds: it asks for that by its number,
  * or by the function's own name.
  */
+#if !defined(SHOW_POSIX)
+#undef _REENTRANT /* for this macro of -pthread glibc declares the clocks */
+#endif
 #include "support.h"
+#include <time.h>
+
+#if defined(__linux__) && defined(__LP64__)
+static struct timespec resolution; /* of the coarse clock; below 0: unknown */
+
+int clock_getres(int id, struct timespec *to);
+int clock_getres(int id, struct timespec *to) {
+    CHECK_EQ(id, 5);
+    *to = resolution;
+    return resolution.tv_sec < 0 ? -1 : 0;
+}
+#endif
+
 #include "flake.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +65,34 @@ TEST(descriptors_end_with_the_program) {
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     CHECK_EQ(remove(path), 0);
 }
+
+#if defined(__linux__) && defined(__LP64__)
+static int64_t c11_ns(void) {
+    struct timespec t;
+    CHECK_EQ(timespec_get(&t, TIME_UTC), TIME_UTC);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+TEST(clocks_are_the_systems) {
+    for (int i = 0; i < 1000; i++) {
+        const int64_t before_ns = c11_ns(), exact_ns = flake_i_system_ns(FLAKE_CLOCK_EXACT);
+        const int64_t coarse_ns = flake_i_system_ns(FLAKE_CLOCK_COARSE), after_ns = c11_ns();
+        CHECK(before_ns <= exact_ns && exact_ns <= after_ns);
+        CHECK(before_ns - 100000000 <= coarse_ns && coarse_ns <= after_ns);
+    }
+}
+
+/* Twice the resolution, 50 ms at the most. */
+TEST(the_coarse_clock_lags_by_its_resolution) {
+    static const struct timespec resolutions[] = {
+        {0, 1}, {0, 24999999}, {0, 25000001}, {1, 1}, {-1, 1}};
+    static const uint64_t slacks[] = {2, 49999998, 50000000, 50000000, 0};
+    for (size_t i = 0; i < 5; i++) {
+        resolution = resolutions[i];
+        CHECK_EQ(flake_i_system_slack_ns(), slacks[i]);
+    }
+}
+#endif
 
 TEST(a_new_page_is_of_zeros_and_closes_no_stream) {
     flake_i_found file;
