@@ -5,9 +5,11 @@
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
 #include "support.h"
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 /* This host's interfaces, or those of a test. */
 static struct {
@@ -38,6 +40,9 @@ static int name_host(struct utsname *system) {
     return host_name ? 0 : -1;
 }
 #define uname(system) name_host(system)
+
+static int flags_of_file; /* of that which was read */
+#define read(fd, to, n) (flags_of_file = fcntl(fd, F_GETFD), read(fd, to, n))
 
 /* As if the kernel had no call for random bytes. */
 #if defined(__linux__)
@@ -275,6 +280,7 @@ TEST(random_bytes_come_from_a_file_where_no_call_has_them) {
     errno = ENOTTY;
     for (int i = 0; i < 2; i++) CHECK(flake_i_random_bytes(drawn[i], sizeof drawn[i]));
     CHECK_EQ(errno, ENOTTY);
+    CHECK_EQ(flags_of_file, FD_CLOEXEC);
     CHECK_EQ(next_descriptor(), before);
     for (int i = 0; i < 4; i++) CHECK(drawn[0][i] && drawn[0][i] != drawn[1][i]);
 }
