@@ -262,9 +262,11 @@ static void put_the_clock_back(int64_t ns) {
 }
 
 TEST(a_clock_put_back_while_a_crash_is_waited_out) {
+    const uint64_t asked = atomic_load(&state.asked);
     crash();
     on_sleep = put_the_clock_back;
     refused(open_ids(), FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(atomic_load(&state.asked), asked);
 }
 
 TEST(too_long_a_downtime_is_refused) {

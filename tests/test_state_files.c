@@ -269,6 +269,8 @@ TEST(what_stands_beside_the_path_is_not_taken) {
     CHECK_EQ(open_at(&state, "ids"), FLAKE_MISMATCH);
     CHECK(strstr(why.text, ".new") != NULL);
     CHECK_EQ(horizon_at("ids.new"), horizon_ns);
+    CHECK_EQ(link(path_of("ids.new"), path_of("snos.new")), 0);
+    CHECK_EQ(open_snos("snos", &(sno_snapshot){0}), FLAKE_MISMATCH);
     for (int is_link = 0; is_link < 2; is_link++) {
         CHECK_EQ(unlink(path_of("ids.new")), 0);
         if (is_link) CHECK_EQ(symlink("far", path_of("ids.new")), 0);
