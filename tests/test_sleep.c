@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The system's sleep, whose call is cut short by signals as often as the test says. The processor's number.
+ * The system's sleep, whose call is cut short by signals as often as the test says.
  */
 #define _GNU_SOURCE
 #include "check.h"
 #include <errno.h>
-#include <sched.h>
 #include <time.h>
 
 static const int64_t a_second = 1000000000;
@@ -57,21 +56,6 @@ TEST(a_sleep_for_ever_is_one) {
     flake_i_system_sleep(INT64_MAX);
     CHECK_EQ(calls, 1);
     CHECK(end_ns[0] > now_ns() + 30ll * 365 * 86400 * a_second);
-}
-
-/* On each processor that this thread may run on. */
-TEST(the_lane_is_the_processors) {
-#if defined(__linux__)
-    cpu_set_t before, one;
-    CHECK_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-    for (size_t i = 0; i < CPU_SETSIZE && flake_i_processor() >= 0; i++) {
-        CPU_ZERO(&one);
-        CPU_SET(i, &one);
-        if (CPU_ISSET(i, &before) && sched_setaffinity(0, sizeof one, &one) == 0)
-            CHECK_EQ(flake_i_system_lane(), i);
-    }
-    CHECK_EQ(sched_setaffinity(0, sizeof before, &before), 0);
-#endif
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

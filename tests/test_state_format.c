@@ -319,9 +319,7 @@ TEST(a_write_of_nothing_is_a_failed_one) {
     close_it(&state);
     pass_ms(5);
     for (int in_part = 0; in_part < 2; in_part++) {
-        stint.fails = true;
-        stint.most = 100;
-        stint.interrupts = stint.is_odd = in_part;
+        stint = (struct stint){100, in_part, in_part, .fails = true};
         CHECK_EQ(open_at(&state, "ids"), FLAKE_IO);
         CHECK(strstr(why.text, ": cannot be read: ") && strstr(why.text, strerror(EIO)));
     }
