@@ -104,6 +104,7 @@ $(BUILD)/flags: FORCE
 $(BUILD)/%: tests/%.c $(wildcard tests/*.h tests/tools/* fuzz/*.h) $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
+$(BUILD)/test_strict_posix: tests/test_strict.c
 $(BUILD)/test_sno_text_plain: tests/test_sno_text.c
 $(BUILD)/test_uuid_text_plain: tests/test_uuid_text.c
 

@@ -3323,7 +3323,7 @@ FLAKE_I_FN flake_status flake_i_records_get(const uint8_t *in, flake_i_record *r
 
 /* From a file's first `n` bytes. FLAKE_MISMATCH: no state file, or one of another version. */
 FLAKE_I_FN flake_status flake_i_file_get(const uint8_t *in, size_t n, flake_i_record *r) {
-    if (n > 0 && memcmp(in, FLAKE_I_MAGIC, n < 8 ? n : 8) != 0) return FLAKE_MISMATCH;
+    if (memcmp(in, FLAKE_I_MAGIC, n < 8 ? n : 8) != 0) return FLAKE_MISMATCH;
     if (n < FLAKE_I_RECORD) return FLAKE_CORRUPT;
     if (flake_i_get64(in + 8) != FLAKE_I_VERSION) return FLAKE_MISMATCH;
     return n < FLAKE_I_FILE ? FLAKE_CORRUPT : flake_i_records_get(in, r);

@@ -132,7 +132,7 @@ static inline int disk_rename(const char *from, const char *to) {
 #define write(fd, bytes, n) disk_write(fd, bytes, n)
 #define close(fd)           disk_close(fd)
 #define rename(from, to)    disk_rename(from, to)
-#define read(fd, to, n)     (call_made("read") ? (read)(fd, to, n) : -1)
+#define read(fd, to, n)     (check_turn(), call_made("read") ? (read)(fd, to, n) : -1)
 #define lseek(fd, at, from) (call_made("lseek") ? (lseek)(fd, at, from) : -1)
 #define fcntl(...)          (call_made("fcntl") ? (fcntl)(__VA_ARGS__) : -1)
 #define stat(path, to)      (call_made("stat") ? (stat)(path, to) : -1)

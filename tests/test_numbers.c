@@ -70,7 +70,7 @@ static void begin_with_0(void) {
 TEST(the_lowest_free_number_is_claimed) {
     for (int64_t i = 0; i < 3; i++) CHECK_EQ(claim_of((size_t)i, 3), i); /* one process, three */
     CHECK_EQ(claim_of(3, 3), -FLAKE_IN_USE);
-    CHECK(strstr(why.text, "in use") != NULL);
+    CHECK_STR(why.text + strlen(our_folder), ": all numbers are in use");
     CHECK_EQ(claim_of(2, 4), -FLAKE_IN_USE);
     CHECK_STR(strchr(why.text, ':'), ": the state is open");
     CHECK_EQ(draw_with(2, 0), FLAKE_OK); /* it stays open */

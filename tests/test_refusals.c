@@ -41,17 +41,17 @@ static flake_status open_with(const flake_state_options *w) {
 
 TEST(a_state_without_a_path_or_with_endless_times) {
     static char long_name[1100];
-    const int64_t endless_ms = INT64_MAX / 1000000;
+    const int64_t longest_ms = INT64_MAX / 1000000 / 4;
     flake_state_options w = {0}, of_dir = {0};
     fresh();
     CHECK_REFUSED(open_with(&w), "path");
     w.path = "";
     CHECK_REFUSED(open_with(&w), "path");
     w.path = path_of("ids");
-    w.max_downtime_ms = endless_ms;
+    w.max_downtime_ms = longest_ms + 1;
     CHECK_REFUSED(open_with(&w), "max_downtime_ms");
-    w.max_downtime_ms = 0;
-    w.horizon_ms = endless_ms;
+    w.max_downtime_ms = w.wait_ms = longest_ms;
+    w.horizon_ms = longest_ms + 1;
     CHECK_REFUSED(open_with(&w), "horizon_ms");
     CHECK(access(path_of("ids"), F_OK) != 0);
     of_dir.dir = "";
@@ -63,11 +63,11 @@ TEST(a_state_without_a_path_or_with_endless_times) {
     of_dir.first = UINT32_MAX - 1022; /* of the 1,024 that a count of 0 asks for, one too many */
     CHECK_REFUSED(open_with(&of_dir), "first");
     of_dir.first = 0;
-    of_dir.horizon_ms = endless_ms / 4 + 1;
-    CHECK_REFUSED(open_with(&of_dir), "horizon_ms");
-    of_dir.horizon_ms = 0;
-    of_dir.wait_ms = endless_ms;
+    of_dir.wait_ms = longest_ms + 1;
     CHECK_REFUSED(open_with(&of_dir), "wait_ms");
+    w.horizon_ms = longest_ms;
+    CHECK_EQ(open_with(&w), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
 TEST(a_reason_is_cut_to_its_room) {

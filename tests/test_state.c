@@ -190,6 +190,7 @@ TEST(what_is_anothers_is_refused) {
     for (size_t at = 104; at < 120; at++) { /* what this version has no meaning for */
         change_record(at, 1);
         refused(open_ids(), FLAKE_MISMATCH);
+        CHECK(strstr(why.text, "of another version"));
         change_record(at, 0);
     }
     memcpy(image, text, sizeof text);
@@ -215,8 +216,7 @@ TEST(what_can_t_be_read_or_made_is_refused) {
     longest[sizeof longest - 1] = 0;
     const flake_state_options wrong[] = {{.path = w.path, .horizon_ms = -1},
                                          {.path = w.path, .max_downtime_ms = -1},
-                                         {.path = longest},
-                                         {.path = NULL}};
+                                         {.path = longest}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         CHECK_EQ(open_with(&state, wrong[i], o), FLAKE_INVALID);
         CHECK((strncmp(why.text, "horizon_ms", 10) == 0) == (i == 0));
@@ -261,9 +261,11 @@ static void put_the_clock_back(int64_t ns) {
 }
 
 TEST(a_clock_put_back_while_a_crash_is_waited_out) {
+    const uint64_t asked = atomic_load(&state.asked);
     crash();
     on_sleep = put_the_clock_back;
     refused(open_ids(), FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(atomic_load(&state.asked), asked);
 }
 
 TEST(too_long_a_downtime_is_refused) {

@@ -269,6 +269,8 @@ TEST(what_stands_beside_the_path_is_not_taken) {
     CHECK_EQ(open_at(&state, "ids"), FLAKE_MISMATCH);
     CHECK(strstr(why.text, ".new") != NULL);
     CHECK_EQ(horizon_at("ids.new"), horizon_ns);
+    CHECK_EQ(link(path_of("ids.new"), path_of("snos.new")), 0);
+    CHECK_EQ(open_snos("snos", &(sno_snapshot){0}), FLAKE_MISMATCH);
     for (int is_link = 0; is_link < 2; is_link++) {
         CHECK_EQ(unlink(path_of("ids.new")), 0);
         if (is_link) CHECK_EQ(symlink("far", path_of("ids.new")), 0);
@@ -281,13 +283,14 @@ TEST(what_stands_beside_the_path_is_not_taken) {
  * first blocks did not get to the disk. */
 TEST(what_a_run_has_left_beside_the_path_is_taken) {
     uint8_t bytes[FLAKE_I_FILE + 1] = "idstate\n";
-    for (int i = 0; i < 4; i++) {
-        const bool is_too_long = i == 3; /* none of ours is */
+    for (int i = 0; i < 5; i++) {
+        const bool is_too_long = i == 3, is_anothers = i >= 3;
         begin();
+        if (i == 4) bytes[4607] = 'x'; /* before the first record */
         write_file(path_of("ids.new"), bytes, i ? FLAKE_I_FILE + is_too_long : 8);
         const int before = descriptors();
-        CHECK_EQ(open_at(&state, "ids"), is_too_long ? FLAKE_MISMATCH : FLAKE_OK);
-        if (is_too_long) CHECK_EQ(descriptors(), before);
+        CHECK_EQ(open_at(&state, "ids"), is_anothers ? FLAKE_MISMATCH : FLAKE_OK);
+        if (is_anothers) CHECK_EQ(descriptors(), before);
         else close_it(&state);
         if (i == 1) CHECK_EQ(read_file(path_of("ids"), bytes, sizeof bytes), FLAKE_I_FILE);
         memset(bytes, 0, i == 1 ? 4608 : sizeof bytes);
@@ -678,7 +681,10 @@ TEST(a_state_that_is_not_opened_again_is_as_it_was) {
     CHECK(strstr(why.text, "written") != NULL);
     FLAKE_ATOMIC_STORE(&state.writer, 0u, relaxed);
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
-    CHECK_EQ(draw(), FLAKE_IO); /* of the earlier run */
+    CHECK_EQ(draw(), FLAKE_IO);                                        /* of the earlier run */
+    FLAKE_ATOMIC_STORE(&state.horizon, FLAKE_I_CLOSED_STATE, relaxed); /* another closes it */
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
+    CHECK_EQ((int64_t)atomic_load(&state.horizon), INT64_MIN);
 }
 
 /* ---- opened again ---- */

@@ -106,9 +106,17 @@ static void opens_draws_and_is_killed(void) {
     be_killed();
 }
 
+static bool extend_at_a_write(const char *name) {
+    const int writes = disk.calls;
+    if (strcmp(name, "write") == 0) EXPECT(extend() == FLAKE_OK && disk.calls == writes);
+    return true;
+}
+
 static void takes_over(void) {
     const unsigned sleeps = atomic_load(&our->sleeps);
+    on_call = extend_at_a_write; /* the opening thread is the writer */
     EXPECT(open_it() == FLAKE_OK);
+    on_call = NULL;
     EXPECT(atomic_load(&our->sleeps) == sleeps);
     EXPECT(draw_one() == FLAKE_OK); /* by the generator that was there */
     pass_ms(2000);

@@ -3,6 +3,9 @@
  * A program in strict C, which hides from the header what a system adds: it asks for that by its number,
  * or by the function's own name.
  */
+#if !defined(SHOW_POSIX)
+#undef _REENTRANT /* for this macro of -pthread glibc declares the clocks */
+#endif
 #include "support.h"
 #include "flake.h"
 #include <stdio.h>
@@ -48,6 +51,36 @@ TEST(descriptors_end_with_the_program) {
     if (told) (void)fclose(told);
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     CHECK_EQ(remove(path), 0);
+}
+
+#if defined(__linux__) && defined(__LP64__)
+static long resolution_ns; /* of the coarse clock; below 0: unknown */
+
+int clock_getres(int id, struct timespec *to) {
+    to->tv_sec = resolution_ns / 1000000000;
+    to->tv_nsec = resolution_ns % 1000000000;
+    return resolution_ns < 0 || id != 5 ? -1 : 0;
+}
+
+TEST(the_clocks_are_the_systems_and_the_coarse_one_lags) {
+    static const long lags_ns[][2] = {
+        {1, 2}, {24999999, 49999998}, {25000001, 50000000}, {1000000001, 50000000}, {-1, 0}};
+    for (size_t i = 0; i < 5000; i++) {
+        const int64_t coarse_ns = flake_i_system_ns(FLAKE_CLOCK_COARSE);
+        const int64_t exact_ns = flake_i_system_ns(FLAKE_CLOCK_EXACT);
+        CHECK(coarse_ns <= exact_ns && exact_ns - coarse_ns < 100000000);
+        CHECK_EQ((exact_ns - (int64_t)time(NULL) * 1000000000) / 2000000000, 0);
+        resolution_ns = lags_ns[i % 5][0]; /* the lag is twice that, or 50 ms */
+        CHECK_EQ(flake_i_system_slack_ns(), lags_ns[i % 5][1]);
+    }
+}
+#endif
+
+TEST(a_new_page_closes_no_stream) {
+    flake_i_found file;
+    const bool has_input = flake_i_find(NULL, 0, &file);
+    flake_i_drop_page(flake_i_new_page(true));
+    CHECK_EQ(flake_i_find(NULL, 0, &file), has_input);
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -699,7 +699,7 @@ static void *draw_meanwhile(void *unused) {
 TEST(forked_while_threads_draw_and_begin) {
     as_at_program_start();
     atomic_store(&stop, false);
-    start_threads(3, draw_meanwhile, NULL, 0);
+    start_threads(3, draw_meanwhile, threads, 0);
     for (unsigned i = 0; i < forks; i++) {
         in_child(draw_for_the_family);
         draw_for_the_family();
@@ -719,7 +719,7 @@ static void *draw_and_note(void *unused) {
 
 TEST(bumped_while_threads_draw) {
     as_at_program_start();
-    start_threads(4, draw_and_note, NULL, 0);
+    start_threads(4, draw_and_note, threads, 0);
     for (unsigned i = 0; i < 200; i++) flake_machine_cloned();
     join_threads(4);
     CHECK_EQ(count_duplicates(family->ids, atomic_load(&family->n)), 0);

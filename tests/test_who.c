@@ -5,9 +5,11 @@
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
 #include "support.h"
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 /* This host's interfaces, or those of a test. */
 static struct {
@@ -39,6 +41,9 @@ static int name_host(struct utsname *system) {
 }
 #define uname(system) name_host(system)
 
+static int flags_of_file; /* of that which was read */
+#define read(fd, to, n) (flags_of_file = fcntl(fd, F_GETFD), read(fd, to, n))
+
 /* As if the kernel had no call for random bytes. */
 #if defined(__linux__)
 #include <sys/syscall.h>
@@ -67,6 +72,7 @@ static void add_link(size_t i, const char *name, const char *hex, bool is_loopba
     chain(i, name);
     entries[i].link.sll_family = AF_PACKET;
     entries[i].link.sll_halen = 6;
+    entries[i].link.sll_ifindex = 0x0a00000a; /* where an IPv4 address would be */
     hex_bytes(hex, entries[i].link.sll_addr, 6);
     entries[i].at.ifa_flags = is_loopback ? FLAKE_I_LOOPBACK : 0;
     entries[i].at.ifa_addr = (struct sockaddr *)(void *)&entries[i].link;
@@ -77,6 +83,7 @@ static void add_ip(size_t i, const char *name, uint32_t ip) {
                               (uint8_t)ip};
     chain(i, name);
     entries[i].ip.sin_family = AF_INET;
+    memset(entries[i].ip.sin_zero, 6, 8); /* where a MAC and its length would be */
     memcpy(&entries[i].ip.sin_addr, bytes, 4);
     entries[i].at.ifa_addr = (struct sockaddr *)(void *)&entries[i].ip;
 }
@@ -113,6 +120,9 @@ TEST(an_interface_without_an_address_is_refused_by_name) {
     begin_entries();
     add_link(0, "lo", "000000000000", true);
     add_link(1, "dummy0", "000000000000", false);
+    add_ip(2, "eth0", 0x0a000001);
+    add_link(3, "gre0", "0a0000010000", false);
+    entries[3].link.sll_halen = 4; /* no Ethernet address */
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, "dummy0", &worker, &why), FLAKE_INVALID);
     CHECK_STR(why.text, "dummy0: no interface of this name has an Ethernet address");
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, "lo", &worker, &why), FLAKE_INVALID);
@@ -218,6 +228,9 @@ TEST(the_ordinal_of_a_hostname) {
     host_name = NULL;
     CHECK_EQ(flake_node_from_hostname(NULL, &(uint64_t){0}, &why), FLAKE_IO);
     CHECK_STR(why.text, "hostname: can't be read");
+    host_name = "db-7";
+    char room[5];
+    CHECK(flake_i_host_name(room, 5) == room && !flake_i_host_name(room, 4));
 }
 
 TEST(a_number_in_the_environment) {
@@ -265,6 +278,7 @@ TEST(random_bytes_come_from_a_file_where_no_call_has_them) {
     errno = ENOTTY;
     for (int i = 0; i < 2; i++) CHECK(flake_i_random_bytes(drawn[i], sizeof drawn[i]));
     CHECK_EQ(errno, ENOTTY);
+    CHECK_EQ(flags_of_file, FD_CLOEXEC);
     CHECK_EQ(next_descriptor(), before);
     for (int i = 0; i < 4; i++) CHECK(drawn[0][i] && drawn[0][i] != drawn[1][i]);
 }
