@@ -267,6 +267,25 @@ TEST(counters_begin_at_random_in_whatever_ms) {
     }
 }
 
+/* A start that is cached is that of one ms and one salt (for UUIDs of 38 bits of each). */
+TEST(counters_start_elsewhere_for_each_bit_of_ms_and_salt) {
+    const uint64_t fresh[4] = {1, 2, 3, 4};
+    flake_i_keys keys = {0};
+    flake_i_set_keys(&keys, fresh);
+    for (unsigned b = 0; b < 64 + 64 + 48; b++)
+        for (unsigned differs = 0; differs < 2; differs++) {
+            const uint64_t bit = (uint64_t)differs << b % 64;
+            const flake_i_salt salt = {b / 64 == 1 ? bit : 0, b / 64 == 0 ? bit : 0};
+            const uint64_t ms = (uint64_t)T ^ (b / 64 == 2 ? bit : 0);
+            const uint64_t start = flake_i_start_of(&keys, salt, ms, 0);
+            uint64_t above;
+            CHECK_EQ(flake_i_ulid_start(&keys, salt, ms, &above), start);
+            CHECK_EQ(above, flake_i_start_of(&keys, salt, ms, 1) % (1 << 15));
+            if (b / 64 == 2 ? b % 64 < 38 : b >= 25 && b < 63)
+                CHECK_EQ(flake_i_uuid_start(&keys, salt, ms), start % (1 << 25));
+        }
+}
+
 /* Whose last ns an int64_t does not tell, though it tells the first. */
 TEST(the_ms_past_the_last_is_not_gone_on_from) {
     EACH_LAYOUT(l) {

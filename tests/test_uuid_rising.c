@@ -111,6 +111,23 @@ TEST(a_clock_before_1984_stops_nobody_who_has_begun) {
     }
 }
 
+/* That an int64_t of ns tells: when it is spent there is no other to go on in. */
+TEST(after_the_last_ms_nobody_goes_on) {
+    EACH_LAYOUT(l) {
+        begin(l);
+        last_number = 2;
+        open_gen(&gen);
+        clock_at(INT64_MAX / MS - 1);
+        CHECK_EQ(flake128_next_n(&gen, ids, 2), FLAKE_OK);
+        clock_at(T);
+        flake128 id = drawn(&gen);
+        CHECK_EQ(uuid_ms(id), INT64_MAX / MS - 1);
+        FAILS(flake128_next(&gen, &id), FLAKE_TIME_RANGE, id);
+        CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
+        CHECK_EQ(flake_available(&gen), 0);
+    }
+}
+
 /* ---- behind a gate ---- */
 
 static struct { unsigned refusals, asked; } gate;
