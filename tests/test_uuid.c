@@ -227,6 +227,7 @@ TEST(the_tails_key_is_new_each_second) {
     /* and an older second never is again */
     const uint64_t key0 = source.given[0], key1 = source.given[1];
     flake_i_renew_tail(&gen.keys, (uint64_t)second >> 10);
+    flake_i_renew_tail(&gen.keys, ((uint64_t)second >> 10) + 10);
     clock_at(second);
     (void)drawn(&gen);
     CHECK(tail_key_is(key0, key1) && source.calls == calls);
@@ -267,7 +268,7 @@ TEST(counters_begin_at_random_in_whatever_ms) {
     }
 }
 
-/* A start that is cached is that of one ms and one salt (for UUIDs of 38 bits of each). */
+/* A start that is cached is that of one ms and one salt (for UUIDs of 38 bits of each): other keys leave it. */
 TEST(counters_start_elsewhere_for_each_bit_of_ms_and_salt) {
     const uint64_t fresh[4] = {1, 2, 3, 4};
     flake_i_keys keys = {0};
@@ -276,13 +277,16 @@ TEST(counters_start_elsewhere_for_each_bit_of_ms_and_salt) {
         for (unsigned differs = 0; differs < 2; differs++) {
             const uint64_t bit = (uint64_t)differs << b % 64;
             const flake_i_salt salt = {b / 64 == 1 ? bit : 0, b / 64 == 0 ? bit : 0};
-            const uint64_t ms = (uint64_t)T ^ (b / 64 == 2 ? bit : 0);
+            const bool is_kept = b / 64 == 2 ? b % 64 < 38 : b >= 25 && b < 63;
+            const uint64_t ms = b / 64 == 2 ? bit : 0;
             const uint64_t start = flake_i_start_of(&keys, salt, ms, 0);
-            uint64_t above;
-            CHECK_EQ(flake_i_ulid_start(&keys, salt, ms, &above), start);
-            CHECK_EQ(above, flake_i_start_of(&keys, salt, ms, 1) % (1 << 15));
-            if (b / 64 == 2 ? b % 64 < 38 : b >= 25 && b < 63)
-                CHECK_EQ(flake_i_uuid_start(&keys, salt, ms), start % (1 << 25));
+            const uint64_t most = flake_i_start_of(&keys, salt, ms, 1) % (1 << 15);
+            for (unsigned again = 0; again < 2; again++, keys.start[0] ^= 1) {
+                uint64_t above;
+                CHECK_EQ(flake_i_ulid_start(&keys, salt, ms, &above), start);
+                CHECK_EQ(above, most);
+                if (is_kept) CHECK_EQ(flake_i_uuid_start(&keys, salt, ms), start % (1 << 25));
+            }
         }
 }
 
