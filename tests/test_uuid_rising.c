@@ -11,7 +11,8 @@
 /* ---- behind a gate: first, since it counts turns where nothing else ends a loop ---- */
 
 static struct {
-    unsigned refusals, pattern; /* pattern: after these, bit 0 says whether the next one is refused */
+    unsigned refusals,
+        pattern; /* pattern: after these, bit 0 says whether the next one is refused */
     unsigned asked;
 } gate;
 
