@@ -518,6 +518,7 @@ TEST(a_stock_is_dropped_when_units_are_scattered) {
         flake_prefetch stock;
         flake_options o = begin();
         o.layout = flake_layout_of(41, 5, 4, 0);
+        o.node = (uint64_t)t;
         o.max_wait_ms = 1;
         script_now.now_ns += t * 2 * MS;
         CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);

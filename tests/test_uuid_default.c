@@ -237,7 +237,12 @@ TEST(a_clock_put_back_stops_nobody) {
     flake128 last = uuid(), last_ulid = ulid();
     for (size_t i = 0; i < sizeof back_to / sizeof *back_to; i++) {
         atomic_store(&scripted_ns, back_to[i] * MS);
-        for (int k = 0; k < 70000; k++) rises(&last, uuid()); /* more than a ms has */
+        for (int k = 0; k < 70000; k++) { /* more than a ms has */
+            const flake128 before = last;
+            rises(&last, uuid());
+            CHECK(!k || uuid_ms(last) > uuid_ms(before) ||
+                  counter_of(last) == counter_of(before) + 1);
+        }
         rises(&last_ulid, ulid());
     }
     CHECK(uuid_ms(last) >= T + 4 && uuid_ms(last) < T + 20);

@@ -150,6 +150,8 @@ TEST(a_clock_before_1984_stops_nobody_who_has_begun) {
         script_now.now_ns++;
         CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
         CHECK_EQ(uuid_ms(id), 441763200000);
+        script_now.now_ns--;
+        CHECK_EQ(flake_available(&gen), 65535);
     }
 }
 
@@ -166,11 +168,15 @@ TEST(after_the_last_ms_nobody_goes_on) {
         FAILS(flake128_next(&gen, &id), FLAKE_TIME_RANGE, id);
         clock_at(T);
         CHECK_EQ(flake_available(&gen), 1);
+        const flake_snapshot s = snapshot_of(&gen);
         id = drawn(&gen);
         CHECK_EQ(uuid_ms(id), INT64_MAX / MS - 1);
         FAILS(flake128_next(&gen, &id), FLAKE_TIME_RANGE, id);
         CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
         CHECK_EQ(flake_available(&gen), 0);
+        open_gen(&other);
+        CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
+        FAILS(flake128_next(&other, &id), FLAKE_TIME_RANGE, id);
     }
 }
 
