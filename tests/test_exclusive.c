@@ -257,7 +257,6 @@ TEST(what_can_t_be_exclusive_says_why) {
     o = options_of(7, 5, 300);
     CHECK_EQ(flake_init(&gen, &o, &why), FLAKE_OK);
     CHECK_EQ(flake_init(&other, &o, &why), FLAKE_IN_USE);
-    CHECK(strncmp(why.text, "exclusive_dir /", 15) == 0);
     CHECK_STR(strstr(why.text, ": node"), ": node 7, sequence 5 to 300 is in use by another generator, or "
                                           "by an earlier init of this one");
     flake_release(&gen);

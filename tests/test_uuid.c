@@ -290,20 +290,6 @@ TEST(counters_start_elsewhere_for_each_bit_of_ms_and_salt) {
         }
 }
 
-/* Whose last ns an int64_t does not tell, though it tells the first. */
-TEST(the_ms_past_the_last_is_not_gone_on_from) {
-    EACH_LAYOUT(l) {
-        flake128 id = untouched;
-        open_one(l);
-        (void)drawn(&gen);
-        CHECK_EQ(flake128_try_at(&gen, INT64_MAX / MS, &id), FLAKE_TIME_RANGE);
-        CHECK(is_none(&id));
-        clock_at(INT64_MAX / MS - 1);
-        CHECK_EQ(flake128_try_at(&gen, INT64_MAX / MS - 1, &id), FLAKE_OK);
-        CHECK_EQ(uuid_ms(id), INT64_MAX / MS - 1);
-    }
-}
-
 // >>beginning
 
 /* Of boundary's layout, too. */

@@ -456,7 +456,8 @@ enum { most_threads = 12, each = 60 };
 static pthread_t threads[most_threads];
 static void start_threads(unsigned n, void *(*run)(void *), void *rows, size_t size) {
     for (unsigned i = 0; i < n; i++)
-        if (pthread_create(&threads[i], NULL, run, (char *)rows + i * size) != 0) abort();
+        if (pthread_create(&threads[i], NULL, run, rows ? (char *)rows + i * size : NULL) != 0)
+            abort();
 }
 static void join_threads(unsigned n) {
     for (unsigned i = 0; i < n; i++) (void)pthread_join(threads[i], NULL);
