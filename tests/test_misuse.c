@@ -242,6 +242,23 @@ static void fail_each_way_sno(sno_gen *g) {
     check_sno_invalid(g);
 }
 
+static int64_t close_gate(void *fence) {
+    FLAKE_ATOMIC_STORE((flake_i_atomic64 *)fence, 0u, relaxed);
+    return INT64_MIN;
+}
+
+TEST(shards_are_made_all_or_none) {
+    static flake_gen shards[2];
+    flake_options o = begin();
+    FLAKE_ATOMIC_STORE(&closed, 7u, relaxed); /* until the first one is made */
+    o.gate.admit = admit_all;
+    o.gate.not_before_ns = close_gate;
+    o.gate.user = (void *)&closed;
+    o.gate.fence = &closed;
+    CHECK_EQ(flake_init_shards(shards, 2, &o, NULL), FLAKE_LEASE_LOST);
+    for (int i = 0; i < 2; i++) FAILS(flake_next(&shards[i], &id), FLAKE_INVALID, id);
+}
+
 /* Whatever the memory contained: another program's bytes, or a generator of any kind. */
 TEST(an_init_that_failed_leaves_no_generator) {
     static const uint8_t bytes[] = {0x00, 0x01, 0x02, 0x03, 0x5e, 0xff};
