@@ -275,8 +275,9 @@ TEST(counters_start_elsewhere_for_each_bit_of_ms_and_salt) {
     flake_i_set_keys(&keys, fresh);
     for (unsigned b = 0; b < 64 + 64 + 48; b++)
         for (unsigned differs = 0; differs < 2; differs++) {
-            const uint64_t bit = (uint64_t)differs << b % 64;
-            const flake_i_salt salt = {b / 64 == 1 ? bit : 0, b / 64 == 0 ? bit : 0};
+            const uint64_t bit = (uint64_t)differs << b % 64, all = b & 2 ? UINT64_MAX : 0;
+            const flake_i_salt salt = {all ^ (b / 64 == 1 ? bit : 0),
+                                       all ^ (b / 64 == 0 ? bit : 0)};
             const bool is_kept = b / 64 == 2 ? b % 64 < 38 : b >= 25 && b < 63;
             const uint64_t ms = b / 64 == 2 ? bit : 0;
             const uint64_t start = flake_i_start_of(&keys, salt, ms, 0);
