@@ -4182,7 +4182,7 @@ FLAKE_API flake_status flake_layout_named(const char *name, flake_layout *layout
 FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
                                        int64_t epoch_ms) {
     flake_layout l = flake_layout_default;
-    if (time_bits > 64 || node_bits > 64 || seq_bits > 64) time_bits = 0; /* fails the check */
+    if ((time_bits | node_bits | seq_bits) > 64) time_bits = 0; /* fails the check */
     l.name = "custom";
     l.epoch_ms = epoch_ms;
     l.time_bits = (uint8_t)time_bits;
@@ -5213,9 +5213,8 @@ FLAKE_I_FN flake_status flake_i_claim(flake_gen *g, unsigned request, uint64_t w
     return resume ? flake_i_ticket_slow(g, resume, word, now_ns, want, from, out) : FLAKE_OK;
 }
 
-/* Cuts those of the first unit off the claimed tickets, with indices in the whole range. False: none is
- * left. */
-FLAKE_I_FN bool flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_ticket *rest,
+/* Cuts those of the first unit off the claimed tickets, with indices in the whole range. */
+FLAKE_I_FN void flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_ticket *rest,
                             flake_i_ticket *unit) {
     const uint64_t cap = from ? from->engine.cap : g->engine.cap;
     *unit = *rest;
@@ -5224,7 +5223,6 @@ FLAKE_I_FN bool flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_
     rest->n -= unit->n;
     rest->index = 0;
     rest->time++;
-    return unit->n != 0;
 }
 
 /* A draw without a fast path of its own. */
@@ -5288,9 +5286,11 @@ FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned request, bool is_128
         if (is_128 && status != FLAKE_OK && g->continues)
             status = flake_i_continue(g, request, status, n - *done, &rest, &from);
         if (status != FLAKE_OK) return status;
-        for (; flake_i_cut(g, from, &rest, &unit); *done += (size_t)unit.n)
+        for (; rest.n; *done += (size_t)unit.n) {
+            flake_i_cut(g, from, &rest, &unit);
             if (is_128) flake_i_fill128(g, &unit, (flake128 *)ids + *done);
             else flake_i_fill(g, &unit, (uint64_t *)ids + *done);
+        }
     }
     return FLAKE_OK;
 }

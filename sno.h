@@ -1245,8 +1245,10 @@ FLAKE_I_FN flake_status sno_i_many(sno_gen *g, unsigned request, uint8_t meta, s
         flake_lane *from;
         const flake_status status = flake_i_claim(&g->gen, request, n - *done, &rest, &from);
         if (status != FLAKE_OK) return status;
-        for (; flake_i_cut(&g->gen, from, &rest, &unit); *done += (size_t)unit.n)
+        for (; rest.n; *done += (size_t)unit.n) {
+            flake_i_cut(&g->gen, from, &rest, &unit);
             sno_i_fill(g, meta, &unit, ids + *done);
+        }
     }
     return FLAKE_OK;
 }

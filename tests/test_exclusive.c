@@ -256,6 +256,12 @@ TEST(what_can_t_be_exclusive_says_why) {
     flake_release(&gen);
 
     flake_why why = {""};
+    o = options_of(7, 5, 300);
+    CHECK_EQ(flake_init(&gen, &o, &why), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, &o, &why), FLAKE_IN_USE);
+    CHECK_STR(strstr(why.text, ": node"), ": node 7, sequence 5 to 300 is in use by another generator, or "
+                                          "by an earlier init of this one");
+    flake_release(&gen);
     memset(&pool, 0, sizeof pool);
     CHECK_EQ(sno_init(&sno, &pool, &s, &why), FLAKE_IO);
     CHECK(strstr(why.text, s.exclusive_dir) != NULL);

@@ -594,6 +594,14 @@ TEST(a_queue_belongs_to_the_snapshot) {
     TRY_SAYS(FLAKE_AGAIN);
     CHECK_EQ(flake_retry_ns(&gen), 4 * MS);
     CHECK_EQ(stats_now().ids, 0);
+    const uint64_t countable = gen.engine.limit / 11; /* units, by one word */
+    open_three();
+    TRY(T, 10);
+    array[1].engine.word = array[0].engine.word + 4 * (countable - 1);
+    CHECK_EQ(snapshot_of(&gen).count, countable * 11);
+    array[1].engine.word += 4; /* else the newest unit's */
+    s = snapshot_of(&gen);
+    CHECK(s.unix_ms == T + (int64_t)countable && s.count == 11);
 }
 
 TEST(a_generators_snapshot_is_for_lanes_too) {

@@ -231,11 +231,12 @@ TEST(known_layouts_have_their_fields_and_are_found_by_name) {
         {"instagram", 1314220021721, 1, 41, 23, 13, 10, 10, 0, 0, 0, 0, 0, 0},
         {"mastodon", 0, 1, 48, 16, 0, 16, 16, 0, 0, 0, 0, 0, 0},
         {"js53", 1577836800000, 1, 41, 12, 5, 7, 7, 0, 0, 0, 0, 0, 0},
-        FLAKE_LAYOUT_BOUNDARY, /* of 128 bits: test_random_text.c */
-        FLAKE_LAYOUT_UUID7,
-        FLAKE_LAYOUT_UUID7_NODE,
-        FLAKE_LAYOUT_UUID8,
-        FLAKE_LAYOUT_ULID};
+        /* of 128 bits: test_random_text.c */
+        {"boundary", 0, 1, 64, 64, 48, 16, 16, 0, 0, 0, 0, 0, 1},
+        {"uuid7", 0, 1, 48, 80, 0, 0, 16, 48, 0, 0, 0, 0, 2},
+        {"uuid7_node", 0, 1, 48, 80, 48, 0, 16, 48, 0, 0, 0, 0, 3},
+        {"uuid8", 0, 1, 48, 80, 48, 0, 16, 48, 0, 0, 0, 0, 4},
+        {"ulid", 0, 1, 48, 80, 0, 0, 16, 0, 0, 0, 0, 0, 5}};
     const size_t count = sizeof known / sizeof *known;
     flake_layout layout = flake_layout_of(40, 12, 12, 5);
     CHECK_EQ(flake_layout_named("Twitter", &layout), FLAKE_INVALID);

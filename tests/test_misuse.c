@@ -159,8 +159,10 @@ static const struct failure {
     flake_status status;
     const char *reason;
 } failures[] = {
-    {{.node = 1024}, FLAKE_NODE_RANGE, "node 1024 is not from 0 to 1023"},
-    {{.node = 1000, .node_offset = 24}, FLAKE_NODE_RANGE, "node 1000 + node_offset 24 is above 1023"},
+    {{.node = 1024}, FLAKE_NODE_RANGE, "node 1024 is not from 0 to 1023, the layout's nodes"},
+    {{.node = 1000, .node_offset = 24},
+     FLAKE_NODE_RANGE,
+     "node 1000 + node_offset 24 is above 1023, the layout's last node"},
     {{.seq_max = 4096}, FLAKE_INVALID, "seq_max exceeds"},
     {{.seq_min = 10, .seq_max = 9}, FLAKE_INVALID, "seq_min is above seq_max"},
     {{.layout = {.format = FLAKE_I_ULID}}, FLAKE_INVALID, "layout: "},
@@ -202,7 +204,8 @@ static void fail_each_way(flake_gen *g) {
         no_random_bytes = f->status == FLAKE_IO;
         CHECK_EQ(flake_init(g, &f->options, &why), f->status);
         no_random_bytes = false;
-        CHECK(strstr(why.text, f->reason) != NULL);
+        const char *const said = strstr(why.text, f->reason);
+        CHECK(said && (f->status != FLAKE_NODE_RANGE || strcmp(said, f->reason) == 0));
         check_invalid(g);
     }
     CHECK_EQ(flake_init_shards(g, 0, &o, &why), FLAKE_INVALID);
@@ -237,6 +240,23 @@ static void fail_each_way_sno(sno_gen *g) {
     CHECK_EQ(sno_init_shards(g, 1, &pool, &o, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "lanes") != NULL);
     check_sno_invalid(g);
+}
+
+static int64_t close_gate(void *fence) {
+    FLAKE_ATOMIC_STORE((flake_i_atomic64 *)fence, 0u, relaxed);
+    return INT64_MIN;
+}
+
+TEST(shards_are_made_all_or_none) {
+    static flake_gen shards[2];
+    flake_options o = begin();
+    FLAKE_ATOMIC_STORE(&closed, 7u, relaxed); /* until the first one is made */
+    o.gate.admit = admit_all;
+    o.gate.not_before_ns = close_gate;
+    o.gate.user = (void *)&closed;
+    o.gate.fence = &closed;
+    CHECK_EQ(flake_init_shards(shards, 2, &o, NULL), FLAKE_LEASE_LOST);
+    for (int i = 0; i < 2; i++) FAILS(flake_next(&shards[i], &id), FLAKE_INVALID, id);
 }
 
 /* Whatever the memory contained: another program's bytes, or a generator of any kind. */
@@ -515,6 +535,7 @@ TEST(a_stock_is_dropped_when_units_are_scattered) {
         flake_prefetch stock;
         flake_options o = begin();
         o.layout = flake_layout_of(41, 5, 4, 0);
+        o.node = (uint64_t)t;
         o.max_wait_ms = 1;
         script_now.now_ns += t * 2 * MS;
         CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);

@@ -227,6 +227,7 @@ TEST(the_tails_key_is_new_each_second) {
     /* and an older second never is again */
     const uint64_t key0 = source.given[0], key1 = source.given[1];
     flake_i_renew_tail(&gen.keys, (uint64_t)second >> 10);
+    flake_i_renew_tail(&gen.keys, ((uint64_t)second >> 10) + 10);
     clock_at(second);
     (void)drawn(&gen);
     CHECK(tail_key_is(key0, key1) && source.calls == calls);
@@ -267,18 +268,27 @@ TEST(counters_begin_at_random_in_whatever_ms) {
     }
 }
 
-/* Whose last ns an int64_t does not tell, though it tells the first. */
-TEST(the_ms_past_the_last_is_not_gone_on_from) {
-    EACH_LAYOUT(l) {
-        flake128 id = untouched;
-        open_one(l);
-        (void)drawn(&gen);
-        CHECK_EQ(flake128_try_at(&gen, INT64_MAX / MS, &id), FLAKE_TIME_RANGE);
-        CHECK(is_none(&id));
-        clock_at(INT64_MAX / MS - 1);
-        CHECK_EQ(flake128_try_at(&gen, INT64_MAX / MS - 1, &id), FLAKE_OK);
-        CHECK_EQ(uuid_ms(id), INT64_MAX / MS - 1);
-    }
+/* A start that is cached is that of one ms and one salt (for UUIDs of 38 bits of each): other keys leave it. */
+TEST(counters_start_elsewhere_for_each_bit_of_ms_and_salt) {
+    const uint64_t fresh[4] = {1, 2, 3, 4};
+    flake_i_keys keys = {0};
+    flake_i_set_keys(&keys, fresh);
+    for (unsigned b = 0; b < 64 + 64 + 48; b++)
+        for (unsigned differs = 0; differs < 2; differs++) {
+            const uint64_t bit = (uint64_t)differs << b % 64, all = b & 2 ? UINT64_MAX : 0;
+            const flake_i_salt salt = {all ^ (b / 64 == 1 ? bit : 0),
+                                       all ^ (b / 64 == 0 ? bit : 0)};
+            const bool is_kept = b / 64 == 2 ? b % 64 < 38 : b >= 25 && b < 63;
+            const uint64_t ms = b / 64 == 2 ? bit : 0;
+            const uint64_t start = flake_i_start_of(&keys, salt, ms, 0);
+            const uint64_t most = flake_i_start_of(&keys, salt, ms, 1) % (1 << 15);
+            for (unsigned again = 0; again < 2; again++, keys.start[0] ^= 1) {
+                uint64_t above;
+                CHECK_EQ(flake_i_ulid_start(&keys, salt, ms, &above), start);
+                CHECK_EQ(above, most);
+                if (is_kept) CHECK_EQ(flake_i_uuid_start(&keys, salt, ms), start % (1 << 25));
+            }
+        }
 }
 
 // >>beginning

@@ -8,6 +8,41 @@
 #include "children.h"
 #include <sys/mman.h>
 
+/* ---- behind a gate: first, since it counts turns where nothing else ends a loop ---- */
+
+static int64_t refused; /* bit 0: the next time that the gate is asked; and so on */
+
+static flake_status gate_admits(void *unused, int64_t until_ns) {
+    (void)unused, (void)until_ns;
+    check_turn();
+    const bool is_refused = refused & 1;
+    refused >>= 1;
+    return is_refused ? FLAKE_AGAIN : FLAKE_OK;
+}
+
+TEST(who_waits_waits_for_a_gate_too_while_the_clock_is_back) {
+    begin(&flake_layout_uuid7);
+    last_number = 2;
+    options.gate.admit = gate_admits;
+    open_gen(&gen);
+    CHECK_EQ(flake128_next_n(&gen, ids, 3), FLAKE_OK);
+    flake128 last = ids[2], id = untouched;
+    clock_at(T - 1000);
+    refused = -1;
+    CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
+    CHECK_EQ(script_now.sleeps, 0);
+    refused = 0x7f;
+    CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
+    CHECK(script_now.sleeps > 0);
+    rises(&last, id);
+    refused = -1;
+    CHECK_EQ(flake128_next_n(&gen, ids, 3), FLAKE_AGAIN); /* after max_wait_ms */
+    clock_at(T - 1000);
+    refused = 0xb; /* it refuses once more when it has been waited for */
+    rises(&last, drawn(&gen));
+    CHECK_EQ(refused, 0);
+}
+
 // >>rising
 
 static void step_clock(uint64_t *seed) {
@@ -108,38 +143,38 @@ TEST(a_clock_before_1984_stops_nobody_who_has_begun) {
         script_now.now_ns++;
         CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
         CHECK_EQ(uuid_ms(id), 441763200000);
+        script_now.now_ns--;
+        CHECK_EQ(flake_available(&gen), 65535);
     }
 }
 
-/* ---- behind a gate ---- */
-
-static struct { unsigned refusals, asked; } gate;
-
-static flake_status gate_admits(void *unused, int64_t until_ns) {
-    (void)unused, (void)until_ns;
-    check_turn();
-    gate.asked++;
-    return gate.refusals && gate.refusals-- ? FLAKE_AGAIN : FLAKE_OK;
-}
-
-TEST(who_waits_waits_for_a_gate_too_while_the_clock_is_back) {
-    begin(&flake_layout_uuid7);
-    last_number = 2;
-    options.gate.admit = gate_admits;
-    open_gen(&gen);
-    CHECK_EQ(flake128_next_n(&gen, ids, 3), FLAKE_OK);
-    flake128 last = ids[2], id = untouched;
-    clock_at(T - 1000);
-    gate.refusals = 1000;
-    CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
-    CHECK_EQ(script_now.sleeps, 0);
-    gate.refusals = 7;
-    CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
-    CHECK(script_now.sleeps > 0);
-    rises(&last, id);
-    gate.refusals = UINT32_MAX;
-    CHECK_EQ(flake128_next_n(&gen, ids, 3), FLAKE_AGAIN); /* after max_wait_ms */
-    gate.refusals = 0;
+/* The last ms whose ns an int64_t tells: there is none after it, and once it is exhausted none to continue in. */
+TEST(nobody_goes_on_after_the_last_ms) {
+    const int64_t last_ms = INT64_MAX / MS - 1;
+    EACH_LAYOUT(l) {
+        flake128 id;
+        begin(l);
+        last_number = 2;
+        open_gen(&gen);
+        (void)drawn(&gen);
+        FAILS(flake128_try_at(&gen, last_ms + 1, &id), FLAKE_TIME_RANGE, id);
+        clock_at(last_ms);
+        CHECK_EQ(flake128_try_at(&gen, last_ms, &id), FLAKE_OK);
+        CHECK_EQ(uuid_ms(id), last_ms);
+        (void)drawn(&gen);
+        clock_at(last_ms + 1);
+        FAILS(flake128_next(&gen, &id), FLAKE_TIME_RANGE, id);
+        clock_at(T);
+        CHECK_EQ(flake_available(&gen), 1);
+        const flake_snapshot s = snapshot_of(&gen);
+        CHECK_EQ(uuid_ms(drawn(&gen)), last_ms);
+        FAILS(flake128_next(&gen, &id), FLAKE_TIME_RANGE, id);
+        CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
+        CHECK_EQ(flake_available(&gen), 0);
+        open_gen(&other);
+        CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
+        FAILS(flake128_next(&other, &id), FLAKE_TIME_RANGE, id);
+    }
 }
 
 // >>lanes

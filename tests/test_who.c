@@ -100,6 +100,10 @@ TEST(the_first_real_interface_has_the_word) {
     add_link(5, "eth1", "001a2b3c4d5f", false);
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, NULL, &worker, &why), FLAKE_OK);
     CHECK_EQ(worker, 0x001a2b3c4d5e);
+    entries[3].at.ifa_flags = FLAKE_I_UP;
+    CHECK_EQ(flake_i_pick_mac(&entries[0].at, NULL, &worker, &why), FLAKE_OK);
+    CHECK_EQ(worker, 0x001a2b3c4d5e);
+    entries[3].at.ifa_flags = 0;
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, "docker0", &worker, &why), FLAKE_OK);
     CHECK_EQ(worker, 0x0242ac110001);
     entries[3].at.ifa_next = NULL;

@@ -229,9 +229,10 @@ class Headers:
                     name = None
 
     def users(self, name, sources, seen):
-        """The programs that run a line which names it, or whose own source does."""
+        """The programs that run a line which names it, or forms its name by ##, or whose own source names it."""
         seen.add(name)
-        word = re.compile(rf"\b{name}\b")
+        formed = "|".join(name[:m.end()] for m in re.finditer("_", name)) or name
+        word = re.compile(rf"\b{name}\b|\b(?:{formed})##")
         found = {program for program, text in sources.items() if word.search(text)}
         for header, lines in self.bare.items():
             for number, line in enumerate(lines, 1):
