@@ -229,6 +229,25 @@ TEST(hazelcast_borrows_15_seconds_and_then_waits) {
     CHECK_PLACE(many[126], T + 15002, 63);
 }
 
+/* Only then is the word's time ahead of the clock, and no backward step; a time given from before is none after it. */
+TEST(a_loan_of_more_than_count_holds_ends_where_it_must) {
+    begin(flake_layout_mastodon);
+    options.max_ahead_ms = 11; /* just as much */
+    open_gen();
+    TRY(T, 0);
+    move_ns(-MS);
+    TRY(T, 1);
+    CHECK_EQ(stats_now().clock_backwards, 1);
+    begin(flake_layout_of(44, 1, 19, 0));
+    options.max_ahead_ms = 1;
+    open_gen();
+    draw_in_a_row(2 << 19, 1 << 19, 1, T);
+    TRY_SAYS(FLAKE_AGAIN);
+    CHECK_EQ(stats_now().clock_backwards, 0);
+    SAYS(FLAKE_AGAIN, flake_try_at(&gen, T - 5, &id));
+    GIVES(flake_try_at(&gen, T + 1, &id), T + 2, 0);
+}
+
 /* ---- layouts whose count has few bits to spare ---- */
 
 static void use_up_whole_units(flake_layout layout) {
@@ -245,9 +264,9 @@ static void use_up_whole_units(flake_layout layout) {
     TRY_SAYS(FLAKE_AGAIN);
     move_ns(-MS);
     TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
-    move_ns(1);
     NEXT(T + 1, 0);
     CHECK_EQ(script_now.now_ns, (T + 1) * MS);
+    CHECK_EQ(stats_now().waits, 1); /* however often it slept */
     CHECK_EQ(got64_n(&gen, many, 3), 3);
     CHECK_PLACE(many[2], T + 1, 3);
     move_ns(MS);
@@ -288,6 +307,9 @@ TEST(a_layout_that_fills_all_64_bits_ends_a_unit_earlier) {
     CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
     move_to_ms(last_ms);
     TRY_SAYS(FLAKE_TIME_RANGE);
+    begin(flake_layout_of(64, 0, 0, 0)); /* all of time, which ends with the clock */
+    open_gen();
+    TRY(T, 0);
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -225,6 +225,21 @@ TEST(units_of_a_ms_are_noted_once_a_ms_too) {
     CHECK(notes >= 2 && notes <= 20);
 }
 
+/* It counts those before it, though they may be dead. */
+TEST(who_sleeps_without_a_place_notes_the_queue) {
+    enum { cap = 1 << 19, most = 2 * cap - 1 };
+    begin(flake_layout_of(44, 1, 19, 0));
+    CHECK_EQ(flake_ring_init(&ring, slots, 64), FLAKE_OK);
+    options.overflow = &ring;
+    open_gen();
+    CHECK_EQ(got64_n(&gen, many, cap), cap);
+    (void)FLAKE_ATOMIC_ADD(&gen.engine.word, most - cap, relaxed);
+    NEXT(T + 1, cap - 1);
+    NOTE(T * MS, most - cap, 0);
+    NOTE((T + 1) * MS, 0, 1);
+    NEXT(T + 2, 0);
+}
+
 /* The caller has read one: there are no notes to read it for. */
 TEST(a_given_time_reads_no_clock_though_there_is_a_ring) {
     begin_overflow(64);

@@ -80,7 +80,7 @@ TEST(no_id_comes_out_of_two_stocks) {
     CHECK_EQ(count_duplicates(many, 3000), 0);
 }
 
-TEST(a_generator_made_anew_as_another_has_no_old_stock) {
+TEST(a_generator_made_anew_as_another_or_cloned_has_no_old_stock) {
     open_stock(5, 0);
     STOCK(T, 0);
     options.node = 3;
@@ -89,6 +89,14 @@ TEST(a_generator_made_anew_as_another_has_no_old_stock) {
     CHECK_EQ(parts_of(&gen, id).node, 3);
     STOCK(T, 1); /* and its new one it keeps */
     CHECK_EQ(stats_now().ids, 5);
+    if (!words_reach_other_processes) return;
+    options.shared_memory = true;
+    options.node = 4;
+    open_gen();
+    STOCK(T, 0);
+    flake_machine_cloned();
+    STOCK(T, 5);
+    STOCK(T, 6);
 }
 
 TEST(a_stock_without_a_generator_is_invalid) {

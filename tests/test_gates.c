@@ -409,6 +409,18 @@ TEST(a_place_in_the_queue_is_asked_for) {
     CHECK_EQ(atomic_load(&gen.engine.word), word); /* given back */
 }
 
+TEST(a_place_whose_unit_has_begun_is_not_waited_for) {
+    for (unsigned early = 0; early < 2; early++) {
+        flake_stats stats;
+        clock_to_ms(start_ms);
+        const uint64_t word = outrun(options_in_scene(0));
+        move_to_ns((start_ms + 1) * a_ms - early);
+        CHECK(draw_slowly(word) == FLAKE_OK && ticket.index == 3);
+        flake_stats_get(&gen, &stats);
+        CHECK_EQ(stats.waits, early);
+    }
+}
+
 TEST(a_place_after_the_last_unit_is_out_of_range) {
     flake_options o = options_in_scene(0);
     o.layout = flake_layout_of(10, 10, 12, start_ms - 1023);

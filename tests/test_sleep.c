@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The system's sleep, whose call is cut short by signals as often as the test says.
+ * The system's sleep, whose call is cut short by signals as often as the test says; and which counter suits.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -26,6 +26,17 @@ int clock_nanosleep(clockid_t id, int flags, const struct timespec *until, struc
 }
 #endif
 
+/* Of clock and counter. A reading takes its price in counts, and 100 more in all rounds but the last. */
+static unsigned readings;
+static int64_t take(void *price) {
+    static int64_t counter;
+    counter += *(const int64_t *)price + (readings++ / 67 < 3) * 100;
+    return counter;
+}
+static int64_t counter_price;
+#if defined(__GNUC__) && defined(__x86_64__)
+#define __builtin_ia32_rdtsc() (uint64_t) take(&counter_price)
+#endif
 #include "flake.h"
 
 static int64_t now_ns(void) {
@@ -57,5 +68,19 @@ TEST(a_sleep_for_ever_is_one) {
     CHECK_EQ(calls, 1);
     CHECK(end_ns[0] > now_ns() + 30ll * 365 * 86400 * a_second);
 }
+
+#ifdef __builtin_ia32_rdtsc
+/* 32 readings of the clock and one of the counter take 3/2 to 32 times as much as 33 of the counter. */
+TEST(a_counter_suits_that_is_cheaper_than_the_clock_but_not_by_far) {
+    static const int64_t prices[][3] = {{97, 64, 0}, {98, 64, 1}, {1054, 32, 1}, {1055, 32, 0}};
+    for (size_t i = 0; i < sizeof prices / sizeof *prices; i++) {
+        int64_t clock_price = prices[i][0];
+        const flake_clock clock = {.now_ns = take, .user = &clock_price};
+        counter_price = prices[i][1];
+        readings = 0;
+        CHECK_EQ(flake_i_counter_suits(&clock), prices[i][2]);
+    }
+}
+#endif
 
 int main(int argc, char **argv) { return check_main(argc, argv); }
