@@ -206,6 +206,12 @@ TEST(a_queued_batch_counts_by_its_places) {
     CHECK_EQ(flake_next_n(&gen, many, 2), FLAKE_OK);
     NOTE(T * MS + MS / 4, 2, 0);
     NOTE((T + 1) * MS, 2, 1);
+    begin_overflow(64);
+    options.max_ahead_ms = 10; /* what is lent is no queue */
+    open_gen();
+    CHECK_EQ(got64_n(&gen, many, 4), 4);
+    NEXT(T + 20, 0);
+    NOTE(T * MS + MS / 4, 1, 0);
 }
 
 TEST(units_of_a_ms_are_noted_once_a_ms_too) {
