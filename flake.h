@@ -691,7 +691,8 @@ typedef struct flake_state_options {
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options *,
                                         const flake_options *, uint64_t *number, flake_why *);
 /* Writes a new horizon now: from a timer, with manual_extend or to spare draws the write. From any thread of
- * the process that opened it. FLAKE_IO: the old horizon remains. FLAKE_MISMATCH: the state is lost. */
+ * the process that opened it. FLAKE_IO: the old horizon remains. FLAKE_MISMATCH: the state is lost.
+ * FLAKE_INVALID: it is not open, or is closed meanwhile. */
 FLAKE_API flake_status flake_state_extend(flake_state *, flake_why *);
 /* Writes the time of the last ID, so that the next run waits only if IDs ran ahead of the clock. Draws return
  * FLAKE_IO from the next unit on; the state's memory must last until no thread draws.
@@ -3573,7 +3574,9 @@ FLAKE_API flake_status flake_state_extend(flake_state *s, flake_why *why) {
         const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
         if (flake_i_state_is_stale(s)) status = flake_i_state_is_foreign(why);
         else if (!flake_i_state_move(s, flake_i_max(asked, flake_i_exact_ns(&s->clock))))
-            status = flake_i_state_unwritten(s, why);
+            status = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed) == FLAKE_I_CLOSED_STATE
+                         ? flake_i_state_is_closed(why)
+                         : flake_i_state_unwritten(s, why);
         flake_i_state_end_turn(s);
     }
     flake_i_cancel_guard_end(guard);

@@ -611,8 +611,10 @@ static bool write_slowly(const char *name) {
     return true;
 }
 
+static flake_why extended_why;
+
 static void *extend_the_state(void *unused) {
-    extended = flake_state_extend(&state, NULL);
+    extended = flake_state_extend(&state, &extended_why);
     atomic_store(&writes, true); /* nobody waits for what was not written */
     atomic_store(&has_ended, true);
     return unused;
@@ -652,7 +654,8 @@ TEST(a_close_behind_a_bump_waits_for_who_writes) {
     flake_machine_cloned();
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_FORKED);
     end_the_extension(writer);
-    CHECK_EQ(extended, FLAKE_IO); /* written, but let out for nobody any more */
+    CHECK_EQ(extended, FLAKE_INVALID); /* written, but for no draw any more */
+    CHECK_STR(extended_why.text, "state: is not open");
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
 }
 
@@ -683,7 +686,7 @@ TEST(a_state_that_is_not_opened_again_is_as_it_was) {
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
     CHECK_EQ(draw(), FLAKE_IO);                                        /* of the earlier run */
     FLAKE_ATOMIC_STORE(&state.horizon, FLAKE_I_CLOSED_STATE, relaxed); /* another closes it */
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_INVALID);
     CHECK_EQ((int64_t)atomic_load(&state.horizon), INT64_MIN);
 }
 
