@@ -199,7 +199,7 @@ TEST(opened_again_beside_a_timer) {
     open_ticking(0);
     atomic_store(&stop, false);
     const pthread_t timer = begin_thread(extend_often, NULL);
-    for (int round = 0; round < 1500; round++) {
+    for (int round = 0; round < 500; round++) {
         const unsigned before = atomic_load_explicit(&extended, memory_order_relaxed);
         while (atomic_load_explicit(&extended, memory_order_relaxed) == before) {
         }
