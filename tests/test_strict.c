@@ -69,7 +69,8 @@ TEST(the_clocks_are_the_systems_and_the_coarse_one_lags) {
         const int64_t coarse_ns = flake_i_system_ns(FLAKE_CLOCK_COARSE);
         const int64_t exact_ns = flake_i_system_ns(FLAKE_CLOCK_EXACT);
         CHECK(coarse_ns <= exact_ns && exact_ns - coarse_ns < 100000000);
-        CHECK_EQ((exact_ns - (int64_t)time(NULL) * 1000000000) / 2000000000, 0);
+        const int64_t after_ns = exact_ns - (int64_t)time(NULL) * 1000000000; /* which lags, too */
+        CHECK(after_ns >= 0 && after_ns < 1100000000);
         resolution_ns = lags_ns[i % 5][0]; /* the lag is twice that, or 50 ms */
         CHECK_EQ(flake_i_system_slack_ns(), lags_ns[i % 5][1]);
     }
@@ -79,7 +80,11 @@ TEST(the_clocks_are_the_systems_and_the_coarse_one_lags) {
 TEST(a_new_page_closes_no_stream) {
     flake_i_found file;
     const bool has_input = flake_i_find(NULL, 0, &file);
-    flake_i_drop_page(flake_i_new_page(true));
+    void *const page = flake_i_new_page(true);
+#if defined(__linux__)
+    CHECK(page != NULL);
+#endif
+    if (page) flake_i_drop_page(page);
     CHECK_EQ(flake_i_find(NULL, 0, &file), has_input);
 }
 

@@ -435,6 +435,7 @@ TEST(or_draws_alone_when_all_makers_are_gone) {
         atomic_store(&scripted_ns, T * MS);
         ids[i] = i % 2 ? uuid() : ulid();
         like_uuids += is_uuid7(ids[i]);
+        CHECK_EQ(flake_from_bytes(ids[i].bytes) >> 16, (uint64_t)atomic_load(&scripted_ns) / MS);
         CHECK_EQ(atomic_load(&sleeps), FLAKE_I_DEFAULT_NAPS);
     }
     CHECK(like_uuids < 15); /* a ULID's bits resemble a UUID's by chance: 1 in 64 */
