@@ -26,6 +26,7 @@ int clock_nanosleep(clockid_t id, int flags, const struct timespec *until, struc
 }
 #endif
 
+#if defined(__GNUC__) && defined(__x86_64__)
 /* Of clock and counter. A reading takes its price in counts, and 100 more in all rounds but the last. */
 static unsigned readings;
 static int64_t take(void *price) {
@@ -34,7 +35,6 @@ static int64_t take(void *price) {
     return counter;
 }
 static int64_t counter_price;
-#if defined(__GNUC__) && defined(__x86_64__)
 #define __builtin_ia32_rdtsc() (uint64_t) take(&counter_price)
 #endif
 #include "flake.h"
