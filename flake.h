@@ -5486,7 +5486,6 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flak
     if (status != FLAKE_OK)
         return flake_i_say(why, status, "snapshot", "its time is outside the layout's");
     if (!flake_i_has_lanes(g)) return FLAKE_OK;
-    flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
     const uint64_t units = (count + e->cap - 1) / e->cap; /* each lane continues after those begun */
     for (size_t i = 0; i < g->split.n; i++) {
         flake_i_engine *const lane = &flake_i_lane(&g->split, i)->engine;

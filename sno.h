@@ -977,14 +977,15 @@ FLAKE_I_FN flake_status sno_i_resolve(const sno_snapshot *from, const flake_opti
                               : flake_i_say(why, status, "partition", flake_status_str(status));
 }
 
-/* Sets up a generator of the pool's numbers. With `from`, `count` of them are drawn since unit wall_hi; NULL:
- * it starts at the clock. On failure the generator is unchanged. */
+/* Sets up a generator of the pool's numbers. With `from`, `count` of them are drawn since unit wall_hi, or if
+ * it is 0, those to pool->sequence; NULL: it starts at the clock. On failure the generator is unchanged. */
 FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_snapshot *from, uint64_t count,
                                        const sno_snapshot *pool, const flake_options *o,
                                        flake_why *why) {
     const flake_i_engine_config config = sno_i_engine_config_of(o, sno_i_numbers(pool));
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_engine *const e = &g->gen.engine;
+    if (!count) count = pool->sequence - pool->sequence_min + 1;
     sno_i_identity(pool, identity);
     const flake_status status = flake_i_gen_claim(&g->gen, &config, o, identity, why);
     if (status != FLAKE_OK) return status;
@@ -1012,7 +1013,7 @@ FLAKE_API flake_status sno_init(sno_gen *g, const sno_snapshot *from, const flak
     const flake_status status = sno_i_resolve(from, options, &o, &pool, why);
     flake_i_invalidate(&g->gen);
     if (status != FLAKE_OK) return status;
-    return sno_i_gen_init(g, from, pool.sequence - pool.sequence_min + 1, &pool, &o, why);
+    return sno_i_gen_init(g, from, 0, &pool, &o, why);
 }
 
 FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snapshot *from,
@@ -1076,7 +1077,7 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, const sno_snapshot *fro
     flake_status status = sno_i_resolve(from, options, &o, &pool, why);
     if (status != FLAKE_OK) return status;
     flake_i_file parents = g->gen.exclusive;
-    status = sno_i_gen_init(g, from, pool.sequence - pool.sequence_min + 1, &pool, &o, why);
+    status = sno_i_gen_init(g, from, 0, &pool, &o, why);
     if (status == FLAKE_OK) flake_i_exclude_end(&parents, true);
     return status;
 }

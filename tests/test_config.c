@@ -178,6 +178,8 @@ TEST(what_is_wrong_is_told_by_its_word) {
         /* a program that looks at no status draws nothing */
         CHECK_EQ(flake_init(&g, &config.options, NULL), FLAKE_INVALID);
         CHECK_EQ(flake_config_parse(refused[i][0], &config, NULL), FLAKE_INVALID);
+        config.options.seq_min = 0; /* what init refuses */
+        CHECK(is_zero(&config, sizeof config));
     }
 }
 

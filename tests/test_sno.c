@@ -67,7 +67,10 @@ static void check_refused_by(int line, const sno_snapshot *from, const flake_opt
     begin(7, 70);
     draw(3);
     sno_id id;
+    CHECK_EQ(sno_init(&some[0], NULL, NULL, NULL), FLAKE_OK);
     bool right = sno_init(&gen, from, o, &why) == FLAKE_INVALID && strstr(why.text, field);
+    CHECK_EQ(sno_init(&some[1], NULL, NULL, NULL), FLAKE_OK); /* nothing has taken a partition */
+    right &= sno_gen_partition(&some[1]) == (uint16_t)(sno_gen_partition(&some[0]) + 1);
     right &= sno_try(&gen, a_meta, &id) == FLAKE_INVALID;
     memset(some, 0x55, sizeof some);
     right &= sno_init_shards(some, 3, from, o, NULL) == FLAKE_INVALID;
