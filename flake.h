@@ -3574,11 +3574,11 @@ FLAKE_API flake_status flake_state_extend(flake_state *s, flake_why *why) {
         const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
         if (flake_i_state_is_stale(s)) status = flake_i_state_is_foreign(why);
         else if (!flake_i_state_move(s, flake_i_max(asked, flake_i_exact_ns(&s->clock))))
-            status = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed) == FLAKE_I_CLOSED_STATE
-                         ? flake_i_state_is_closed(why)
-                         : flake_i_state_unwritten(s, why);
+            status = flake_i_state_unwritten(s, why);
         flake_i_state_end_turn(s);
     }
+    if (status != FLAKE_FORKED && FLAKE_ATOMIC_LOAD(&s->horizon, relaxed) == FLAKE_I_CLOSED_STATE)
+        status = flake_i_state_is_closed(why);
     flake_i_cancel_guard_end(guard);
     return status;
 }
@@ -5097,7 +5097,8 @@ FLAKE_I_COLD flake_status flake_i_no_id(flake_status status, void *id, size_t si
 /* ---- draws ----
  *
  * flake_i_one compiles to a fast path for each kind of generator: flake_i_draw_fast reads the clock and moves
- * the word. All other cases continue in functions that are not inlined.
+ * the word. All other cases continue in functions that are not inlined, but for the first ID of a unit whose
+ * time is given.
  */
 
 /* Continues a draw of one ticket. `from` is NULL without lanes, or if the map has none. */
@@ -5489,7 +5490,9 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flak
     const uint64_t units = (count + e->cap - 1) / e->cap; /* each lane continues after those begun */
     for (size_t i = 0; i < g->split.n; i++) {
         flake_i_engine *const lane = &flake_i_lane(&g->split, i)->engine;
-        (void)flake_i_advance_to(lane, time, units * lane->cap);
+        const bool fits = units * lane->cap <= lane->limit; /* else the last unit alone */
+        (void)flake_i_advance_to(lane, fits ? time : flake_i_min(time + units - 1, e->max_time),
+                                 fits ? units * lane->cap : lane->cap);
     }
     return FLAKE_OK;
 }

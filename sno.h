@@ -977,8 +977,8 @@ FLAKE_I_FN flake_status sno_i_resolve(const sno_snapshot *from, const flake_opti
                               : flake_i_say(why, status, "partition", flake_status_str(status));
 }
 
-/* Sets up a generator of the pool's numbers. With `from`, `count` of them are drawn since unit wall_hi, or if
- * it is 0, those to pool->sequence; NULL: it starts at the clock. On failure the generator is unchanged. */
+/* Sets up a generator of the pool's numbers. With `from`, `count` of them are drawn since unit wall_hi (0: those
+ * up to pool->sequence); NULL: it starts at the clock. On failure the generator is unchanged. */
 FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_snapshot *from, uint64_t count,
                                        const sno_snapshot *pool, const flake_options *o,
                                        flake_why *why) {
@@ -1088,7 +1088,8 @@ FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options 
     sno_snapshot wanted = sno_i_resolved(pool);
     flake_state_options where = *given;
     flake_options used;
-    (void)flake_i_fill_in(options, &used, NULL); /* whether the others fit is the generator's concern */
+    memset(&used, 0, sizeof used);
+    if (options) used = *options;
     flake_i_opening o = flake_i_opening_of(&where, &used, why);
     if (wanted.sequence_max - wanted.sequence_min < 3)
         return flake_i_say(why, FLAKE_INVALID, "pool", "has fewer than 4 numbers");

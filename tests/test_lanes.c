@@ -618,6 +618,15 @@ TEST(a_generators_snapshot_is_for_lanes_too) {
     flake_snapshot wrong = s;
     wrong.seq_max++;
     CHECK_EQ(flake_restore(&gen, &wrong, NULL), FLAKE_INVALID);
+
+    begin(flake_layout_of(44, 0, 20, 0)); /* whole units of 629,146 exceed the word's count */
+    options.seq_max = 629145;
+    open_lanes(1);
+    wrong = snapshot_of(&gen);
+    wrong.count = 1038090;
+    wrong.unix_ms = T;
+    CHECK_EQ(flake_restore(&gen, &wrong, NULL), FLAKE_OK);
+    for (int i = 0; i < 3; i++, move_ns(MS)) CHECK_EQ(flake_try(&gen, &id) == FLAKE_OK, i == 2);
 }
 
 /* ---- fork ---- */
