@@ -19,6 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether to take little time. */
+#ifdef TEST_SMALL
+enum { small = 1 };
+#else
+enum { small = 0 };
+#endif
+
 typedef struct check_test {
     const char *name;
     void (*run)(void);

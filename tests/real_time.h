@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The system's clocks, short sleeps, and how much time a test has.
+ * The system's clocks, and short sleeps.
  */
 #ifndef REAL_TIME_H
 #define REAL_TIME_H
 
 #include <stdint.h>
 #include <time.h>
-
-/* Whether to take little of it. */
-#ifdef TEST_SMALL
-enum { small = 1 };
-#else
-enum { small = 0 };
-#endif
 
 static inline int64_t clock_ns(clockid_t id) {
     struct timespec t;

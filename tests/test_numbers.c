@@ -213,12 +213,7 @@ static void hold_one_for_a_while(void) {
 }
 
 TEST(whoever_has_a_number_next_repeats_nothing) {
-    const unsigned seeds =
-#ifdef TEST_SMALL
-        5;
-#else
-        25;
-#endif
+    const unsigned seeds = small ? 5 : 25;
     for (uint64_t seed = 1; seed <= seeds && !check_failures; seed++) {
         begin();
         random_state = seed * 0x9e3779b97f4a7c15;
@@ -379,16 +374,7 @@ TEST(a_count_of_0_is_1024) {
 
 /* ---- a crowd ---- */
 
-enum {
-#ifdef TEST_SMALL
-    crowd = 20,
-    claims = 500,
-#else
-    crowd = 60,
-    claims = 4000,
-#endif
-    numbers = 30
-};
+enum { crowd = small ? 20 : 60, claims = small ? 500 : 4000, numbers = 30 };
 
 typedef struct holders {
     _Atomic(int) of[numbers]; /* pid; below 0: he is about to die with it */

@@ -21,11 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifdef TEST_SMALL
-enum { kills = 20 };
-#else
-enum { kills = 100 };
-#endif
+enum { kills = small ? 20 : 100 };
 
 enum {
     seats = 4,          /* processes at a time */

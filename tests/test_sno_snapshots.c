@@ -317,11 +317,6 @@ static int two_callers(int where, size_t call) {
     }
 }
 
-#ifdef TEST_SMALL
-enum { one_in_three = true };
-#else
-enum { one_in_three = false };
-#endif
 
 TEST(two_callers_never_get_the_same_id_whatever_steps_they_take) {
     int steps = 0;
@@ -330,7 +325,7 @@ TEST(two_callers_never_get_the_same_id_whatever_steps_they_take) {
             for (meanwhile.call = 0; meanwhile.call < call_kinds; meanwhile.call++)
                 for (meanwhile.before = 0; meanwhile.before < before_kinds; meanwhile.before++)
                     for (meanwhile.after = 0; meanwhile.after < after_kinds; meanwhile.after++) {
-                        if (one_in_three && (meanwhile.before + meanwhile.after + call) % 3)
+                        if (small && (meanwhile.before + meanwhile.after + call) % 3)
                             continue;
                         steps += two_callers(where, call);
                         if (check_failures) return;

@@ -8,11 +8,6 @@
 #include "ways_to_draw.h"
 #include <pthread.h>
 
-#ifdef TEST_SMALL
-enum { runs_small = 1 };
-#else
-enum { runs_small = 0 };
-#endif
 
 /* ---- the disk ---- */
 
@@ -211,7 +206,7 @@ TEST(opened_again_beside_a_timer) {
 }
 
 TEST(closed_while_others_draw) {
-    for (int round = 0; round < (runs_small ? 20 : 100); round++) {
+    for (int round = 0; round < (small ? 20 : 100); round++) {
         pthread_t threads[drawers];
         static int seats[drawers] = {0, 1};
         open_ticking(20);
@@ -277,7 +272,7 @@ static void run_and_end_somehow(void) {
 }
 
 TEST(runs_that_end_anywhere_repeat_nothing) {
-    const uint64_t seeds = runs_small ? 6 : 30;
+    const uint64_t seeds = small ? 6 : 30;
     unsigned refused_runs = 0;
     for (uint64_t seed = 1; seed <= seeds && !check_failures; seed++) {
         begin();

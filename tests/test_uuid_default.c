@@ -89,11 +89,7 @@ static bool random_bytes(void *to, size_t n) {
     return true;
 }
 
-#ifdef TEST_SMALL
-enum { rounds = 30, forks = 6 };
-#else
-enum { rounds = 300, forks = 30 };
-#endif
+enum { rounds = small ? 30 : 300, forks = small ? 6 : 30 };
 
 static const flake128 untouched = {{0xaa, 1, 2, 3}};
 

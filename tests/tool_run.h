@@ -20,11 +20,7 @@
 
 #define FLAKE_CLOCK_NS(kind) script_read(&script_now)
 
-#if defined(TEST_SMALL)
-enum { run_moments = 100 };
-#else
-enum { run_moments = 1000 };
-#endif
+enum { run_moments = small ? 100 : 1000 };
 
 static char run_output[4096], run_complaint[1024];
 static size_t run_size;

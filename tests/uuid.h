@@ -53,11 +53,7 @@ static flake_options options;    /* of the test that runs */
 static uint32_t last_number;     /* 0: 65,535 */
 static flake128 ids[3 * 65536 + 1];
 
-#ifdef TEST_SMALL
-enum { steps = 600 };
-#else
-enum { steps = 6000 };
-#endif
+enum { steps = small ? 600 : 6000 };
 
 /* Layouts, by `format` from FLAKE_I_UUID7 on; and boundary's. */
 static const flake_layout layouts[] = {FLAKE_LAYOUT_UUID7, FLAKE_LAYOUT_UUID7_NODE,
