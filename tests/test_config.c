@@ -200,6 +200,7 @@ TEST(a_text_that_is_too_long_is_refused) {
     text[1000] = 0;
     CHECK_EQ(parse(text), FLAKE_INVALID);
     CHECK(strstr(why.text, "xxx: neither a layout nor an option") != NULL);
+    CHECK_EQ(strlen(why.text), 140);
 }
 
 /* ---- generators of a text ---- */

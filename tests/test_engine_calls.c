@@ -101,6 +101,11 @@ TEST(a_snapshot_of_another_node_range_or_time_is_refused) {
     }
     CHECK_EQ(flake_restore(&gen, &good, NULL), FLAKE_OK);
     NEXT(T, 12);
+    options.layout = flake_layout_of(12, 0, 32, T);
+    open_gen();
+    good = snapshot_of(&gen);
+    for (good.count = (uint64_t)1 << 46; good.count >> 49 == 0; good.count *= 2)
+        CHECK_EQ(flake_restore(&gen, &good, NULL), good.count >> 48 ? FLAKE_INVALID : FLAKE_OK);
 }
 
 /* ---- scatter ---- */
@@ -119,6 +124,9 @@ TEST(scattered_units_begin_at_different_numbers) {
         move_ns(MS);
     }
     CHECK(count_duplicates(many, 1000) < 200);
+    move_to_ms(100000018026); /* where the last bit of the factor matters: a restored one continues */
+    open_gen();
+    NEXT(100000018026, 2745);
 }
 
 TEST(at_one_scattered_id_a_unit_the_remainders_are_even) {

@@ -62,6 +62,11 @@ TEST(a_clock_put_back_drops_prefetched_ids_that_can_age) {
     SAYS(FLAKE_CLOCK_BACKWARDS, flake_prefetch_next(&stock, &id));
     move_to_ms(T);
     STOCK(T, 10);
+    open_stock(2, 0);
+    NEXT(T, 0);
+    move_ns(MS);
+    STOCK(T + 1, 0);
+    NEXT(T + 1, 2);
 }
 
 TEST(no_id_comes_out_of_two_stocks) {

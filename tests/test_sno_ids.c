@@ -154,8 +154,8 @@ static sno_id of_one_generator(size_t i, size_t n) {
 }
 
 TEST(sorting_is_qsort) {
-    static pattern *const patterns[] = {anything,    all_equal,       rising,
-                                        falling,     organ_pipe,      falling_across_head_and_tail,
+    static pattern *const patterns[] = {falling,     anything,        all_equal,
+                                        rising,      organ_pipe,      falling_across_head_and_tail,
                                         sawtooth,    two_values,      one_digit_at_a_time,
                                         sparse_bits, of_one_generator, the_second_is_last};
     static sno_id ids[5000];
