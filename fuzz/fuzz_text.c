@@ -70,10 +70,10 @@ static void text_check_written(flake128 id, size_t kind, bool fixed) {
     fuzz_same("parse", parse_kind(room, length, &k, &back), FLAKE_OK);
     fuzz_true("id read back", !flake128_compare(&back, &id));
     free(room);
-    const size_t small = fuzz_byte() % 2 ? length : (size_t)fuzz_below(length + 1);
-    room = text_room(small);
-    fuzz_same("length in a small buffer", (int64_t)format_kind(id, &k, fixed, room, small), 0);
-    for (size_t i = 0; i < small; i++) fuzz_same("small buffer", room[i], '~');
+    const size_t less = fuzz_byte() % 2 ? length : (size_t)fuzz_below(length + 1);
+    room = text_room(less);
+    fuzz_same("length in a small buffer", (int64_t)format_kind(id, &k, fixed, room, less), 0);
+    for (size_t i = 0; i < less; i++) fuzz_same("small buffer", room[i], '~');
     free(room);
     fuzz_same("length in no buffer", (int64_t)format_kind(id, &k, fixed, NULL, length + 1), 0);
 }
