@@ -1087,10 +1087,9 @@ FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options 
                                       flake_why *why) {
     sno_snapshot wanted = sno_i_resolved(pool);
     flake_state_options where = *given;
-    flake_options used;
-    memset(&used, 0, sizeof used);
-    if (options) used = *options;
-    flake_i_opening o = flake_i_opening_of(&where, &used, why);
+    flake_options defaults;
+    memset(&defaults, 0, sizeof defaults);
+    flake_i_opening o = flake_i_opening_of(&where, options ? options : &defaults, why);
     if (wanted.sequence_max - wanted.sequence_min < 3)
         return flake_i_say(why, FLAKE_INVALID, "pool", "has fewer than 4 numbers");
     /* An unset pool becomes the file's. Only if there is no file, the library chooses a partition. */
