@@ -2261,13 +2261,12 @@ FLAKE_I_FN void flake_i_set_cap(flake_i_engine *e, uint64_t cap) {
 }
 
 /* The owner is the instance owner id, or the gate's fence, which a fork wipes as well. */
-FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_options *o) {
-    flake_i_atomic64 *const gate_word = o->gate.admit ? o->gate.fence : NULL;
+FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_options *o,
+                                  flake_i_atomic64 *gate_word, uint64_t gate_id) {
     e->instance_word = NULL;
     e->instance_owner_id = o->shared_memory ? 0 : flake_i_instance_owner_id(&e->instance_word);
     e->owner_word = gate_word ? gate_word : e->instance_word;
-    e->owner_id = gate_word ? FLAKE_ATOMIC_LOAD(gate_word, relaxed) : e->instance_owner_id;
-    if (gate_word && !e->owner_id) e->owner_id = 1; /* closed just now: equal to nothing */
+    e->owner_id = gate_word ? gate_id : e->instance_owner_id;
     e->gate = o->gate;
     e->is_shared = o->shared_memory;
     e->state_at = (uintptr_t)o->state;
@@ -2302,8 +2301,9 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_eng
     const flake_options *const o = &config->options;
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
-    if (o->gate.admit && o->gate.fence && !FLAKE_ATOMIC_LOAD(o->gate.fence, relaxed))
-        return FLAKE_LEASE_LOST;
+    flake_i_atomic64 *const gate_word = o->gate.admit ? o->gate.fence : NULL;
+    const uint64_t gate_id = gate_word ? FLAKE_ATOMIC_LOAD(gate_word, relaxed) : 0;
+    if (gate_word && !gate_id) return FLAKE_LEASE_LOST;
     e->epoch_ns = (uint64_t)(config->epoch_ms * FLAKE_I_NS_PER_MS);
     e->unit_ns = (uint64_t)config->unit_ms * FLAKE_I_NS_PER_MS;
     e->tick_bits = config->tick_bits;
@@ -2320,7 +2320,7 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_eng
     e->home = (uintptr_t)e;
     flake_i_lay_out_word(e, config->time_bits, config->cap);
     flake_i_set_cap(e, config->cap);
-    flake_i_set_owner(e, o);
+    flake_i_set_owner(e, o, gate_word, gate_id);
     flake_i_atomic64 *const zeros[] = {
         &e->word,    &e->safe[0], &e->safe[1],         &e->drifts, &e->overflow, &e->rebased,
         &e->batches, &e->waits,   &e->clock_backwards, &e->fast_until,  &e->calibrated_at,    &e->calibration};

@@ -664,11 +664,28 @@ TEST(keys_depend_on_all_128_bits_evenly) {
 }
 
 #ifdef __linux__
-static bool wipes_none;
+static bool wipes_none, is_beaten;
+static uint64_t low_of_the_first;
 int madvise(void *at, size_t length, int advice);
 int madvise(void *at, size_t length, int advice) {
+    if (is_beaten) { /* another thread draws first, and then the machine is cloned */
+        is_beaten = false;
+        (void)uuid();
+        low_of_the_first = FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed);
+        flake_machine_cloned();
+    }
     if (wipes_none) return -1;
     return (int)syscall(SYS_madvise, at, length, advice);
+}
+
+/* `low` is half of the salt. */
+TEST(a_clone_takes_no_part_of_an_older_salt) {
+    memset((void *)&flake_i_process, 0, sizeof flake_i_process);
+    as_at_program_start();
+    is_beaten = true;
+    (void)uuid();
+    CHECK(!is_beaten && FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed) != low_of_the_first);
+    CHECK((uint32_t)FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed) != 0);
 }
 
 TEST(nor_where_the_pid_tells_them_apart) {
