@@ -1440,9 +1440,10 @@ FLAKE_I_COLD sno_id sno_i_generate_anew(uint8_t meta) {
         if (!e) { /* its first draw waits for nothing; without a tag no partition is left for it */
             sno_gen own;
             sno_id id = sno_i_id(0, 0);
-            if (sno_init(&own, NULL, NULL, NULL) == FLAKE_OK)
-                (void)!sno_next_n(&own, meta, &id, 1);
-            return id;
+            if (sno_init(&own, NULL, NULL, NULL) != FLAKE_OK ||
+                sno_next_n(&own, meta, &id, 1) != FLAKE_FORKED) /* cloned in between */
+                return id;
+            continue;
         }
         if (flake_i_draw(e, FLAKE_I_WAIT, 0, 1, &ticket) != FLAKE_OK) return sno_i_id(0, 0);
         if (sno_i_tag_is_ours(tag)) return sno_i_tagged_id(tag, meta, &ticket);

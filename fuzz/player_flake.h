@@ -8,12 +8,7 @@
 #include "player.h"
 #include "layout.h"
 
-typedef enum flake_kind {
-    FLAKE_GENERATOR,
-    FLAKE_SHARDS,
-    FLAKE_LANES,
-    FLAKE_WIDE
-} flake_kind;
+typedef enum flake_kind { FLAKE_GENERATOR, FLAKE_SHARDS, FLAKE_LANES, FLAKE_WIDE } flake_kind;
 
 static const uint64_t flake_own_node = 0xc0ffee123456, flake_nothing = 0x5e5e5e5e5e5e5e5e;
 
@@ -131,13 +126,12 @@ static flake_status flake_judge(const flake_options *given, flake_options *o) {
     if (o->node >= nodes || o->node + o->node_offset >= nodes) return FLAKE_NODE_RANGE;
     if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)(seqs - 1);
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
-    const bool unfit =
-        o->seq_min > o->seq_max || o->seq_max >= seqs || l->epoch_ms > most_ms ||
-        l->epoch_ms < -most_ms || (most_ms - l->epoch_ms) / l->unit_ms < 1 || o->max_ahead_ms < 0 ||
-        o->max_ahead_ms / l->unit_ms > INT32_MAX || o->max_wait_ms < 0 ||
-        o->clock.kind < FLAKE_CLOCK_EXACT || o->clock.kind > FLAKE_CLOCK_FAST ||
-        (l->format && o->seq_scatter) ||
-        (flake_counts(l) && (o->seq_min || o->seq_max != seqs - 1));
+    const bool unfit = o->seq_min > o->seq_max || o->seq_max >= seqs || l->epoch_ms > most_ms ||
+                       l->epoch_ms < -most_ms || (most_ms - l->epoch_ms) / l->unit_ms < 1 ||
+                       o->max_ahead_ms < 0 || o->max_ahead_ms / l->unit_ms > INT32_MAX ||
+                       o->max_wait_ms < 0 || o->clock.kind < FLAKE_CLOCK_EXACT ||
+                       o->clock.kind > FLAKE_CLOCK_FAST || (l->format && o->seq_scatter) ||
+                       (flake_counts(l) && (o->seq_min || o->seq_max != seqs - 1));
     return unfit ? FLAKE_INVALID : FLAKE_OK;
 }
 
@@ -258,9 +252,9 @@ static bool flake_open(const void *any_fixed) {
         given.lanes = o->lanes = LAST_OF(flake_lane_array, parts);
         given.lane_count = o->lane_count = parts;
     }
-    if (wanted == FLAKE_OK && (!parts || parts > cap || given.lane_count > cap ||
-                               (is_first_0_alone && !fixed) ||
-                               (is_split && flake_counts(&o->layout))))
+    if (wanted == FLAKE_OK &&
+        (!parts || parts > cap || given.lane_count > cap || (is_first_0_alone && !fixed) ||
+         (is_split && flake_counts(&o->layout))))
         wanted = FLAKE_INVALID;
     const bool lags = !given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_COARSE && more & 4;
     fuzz_slack_ns = lags ? 32 * FUZZ_MS : 0;
@@ -452,9 +446,9 @@ static void flake_play_prefetch(player_actor *a) {
     if (!a->stock.count || bad) {
         const uint64_t count = bad ? fuzz_number() & UINT32_MAX : 1 + fuzz_below(64);
         const int64_t valid_ms = bad ? (int64_t)fuzz_number() : (int64_t)fuzz_below(4) * 2;
-        const bool fits =
-            count >= 1 && count <= 100000 && valid_ms >= 0 && valid_ms <= INT64_MAX / FUZZ_MS &&
-            !flake_gen_options(a->gen)->single_thread;
+        const bool fits = count >= 1 && count <= 100000 && valid_ms >= 0 &&
+                          valid_ms <= INT64_MAX / FUZZ_MS &&
+                          !flake_gen_options(a->gen)->single_thread;
         fuzz_same("prefetch init",
                   flake_prefetch_init(&a->prefetch, a->gen, (uint32_t)count, valid_ms, NULL),
                   fits ? FLAKE_OK : FLAKE_INVALID);

@@ -119,9 +119,7 @@ static void uniqueid_row(char **field) {
     check_vector(&l, id, unix_ms, node, seq);
 }
 
-TEST(uniqueids_ids_of_both_modes_come_out) {
-    vectors_read("uniqueid.tsv", 6, uniqueid_row);
-}
+TEST(uniqueids_ids_of_both_modes_come_out) { vectors_read("uniqueid.tsv", 6, uniqueid_row); }
 
 static void hazelcast_row(char **field) {
     const flake_layout l = flake_layout_hazelcast;

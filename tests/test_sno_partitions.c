@@ -119,6 +119,21 @@ TEST(a_first_call_that_stalls_leaves_partitions_to_others) {
         in_child(stall_the_first_call);
 }
 
+/* No place is left for the first calls, and the machine is cloned while they draw. */
+static void clone_in_each_step(void) {
+    script_at_ms(unit_start_ns(start) / ms_ns);
+    while (flake_i_take_place(&sno_i_default.begun, SNO_I_DEFAULT_PLACES) < SNO_I_DEFAULT_PLACES) {
+    }
+    for (int i = 0; i < 80; i++) {
+        others = flake_machine_cloned;
+        others_after = i;
+        CHECK(!sno_is_zero(sno_generate(a_meta)));
+    }
+    CHECK(others != NULL); /* that was every step of one */
+}
+
+TEST(a_clone_beside_a_first_call_costs_no_id) { in_child(clone_in_each_step); }
+
 static bool is_last; /* one partition is left */
 
 /* Each begins while the one before it is stalled. */

@@ -317,7 +317,6 @@ static int two_callers(int where, size_t call) {
     }
 }
 
-
 TEST(two_callers_never_get_the_same_id_whatever_steps_they_take) {
     int steps = 0;
     for (int where = 0; where <= 7; where++)
@@ -325,8 +324,7 @@ TEST(two_callers_never_get_the_same_id_whatever_steps_they_take) {
             for (meanwhile.call = 0; meanwhile.call < call_kinds; meanwhile.call++)
                 for (meanwhile.before = 0; meanwhile.before < before_kinds; meanwhile.before++)
                     for (meanwhile.after = 0; meanwhile.after < after_kinds; meanwhile.after++) {
-                        if (small && (meanwhile.before + meanwhile.after + call) % 3)
-                            continue;
+                        if (small && (meanwhile.before + meanwhile.after + call) % 3) continue;
                         steps += two_callers(where, call);
                         if (check_failures) return;
                     }

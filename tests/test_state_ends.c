@@ -8,7 +8,6 @@
 #include "ways_to_draw.h"
 #include <pthread.h>
 
-
 /* ---- the disk ---- */
 
 static int step_to_die_at;

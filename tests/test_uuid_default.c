@@ -665,7 +665,7 @@ TEST(keys_depend_on_all_128_bits_evenly) {
 
 #ifdef __linux__
 static bool wipes_none, is_beaten;
-static uint64_t low_of_the_first;
+static uint64_t low_of_the_first; /* half of its salt */
 int madvise(void *at, size_t length, int advice);
 int madvise(void *at, size_t length, int advice) {
     if (is_beaten) { /* another thread draws first, and then the machine is cloned */
@@ -678,7 +678,6 @@ int madvise(void *at, size_t length, int advice) {
     return (int)syscall(SYS_madvise, at, length, advice);
 }
 
-/* `low` is half of the salt. */
 TEST(a_clone_takes_no_part_of_an_older_salt) {
     memset((void *)&flake_i_process, 0, sizeof flake_i_process);
     as_at_program_start();

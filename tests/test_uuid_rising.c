@@ -329,8 +329,7 @@ static void a_child(void) {
     CHECK_EQ(got128_n(&gen, &id, 1), 0);
     CHECK_EQ(flake_available(&gen), 0);
     CHECK(is_none(&id));
-    if (options.node)
-        CHECK_EQ(flake_reinit_after_fork(&gen, &options, NULL), FLAKE_NODE_OVERLAP);
+    if (options.node) CHECK_EQ(flake_reinit_after_fork(&gen, &options, NULL), FLAKE_NODE_OVERLAP);
     options.node = options.node ? 1 : 0;
     source.fails = true;
     CHECK_EQ(flake_reinit_after_fork(&gen, &options, NULL), FLAKE_IO);
@@ -373,7 +372,7 @@ static void draws_from_the_common_one(void) {
 TEST(in_shared_memory_ids_rise_in_all_processes) {
     if (!words_reach_other_processes) return;
     common = (flake_gen *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE,
-                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(common != MAP_FAILED);
     begin(&flake_layout_uuid7);
     options.shared_memory = true;
@@ -396,8 +395,7 @@ static flake_status open_state(flake_state_options *where) {
     memset(&state, 0, sizeof state);
     memset(where, 0, sizeof *where);
     where->path = path;
-    const flake_status status =
-        flake_state_open(&state, where, &options, NULL, &why);
+    const flake_status status = flake_state_open(&state, where, &options, NULL, &why);
     options.state = status == FLAKE_OK ? &state : NULL;
     return status;
 }

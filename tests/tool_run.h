@@ -113,15 +113,7 @@ static int run_tool(const char *const *words) {
 
 /* ---- texts that are hard to tell apart ---- */
 
-enum {
-    run_any,
-    run_digits,
-    run_letters,
-    run_bits,
-    run_hex,
-    run_like_sno,
-    run_kinds
-};
+enum { run_any, run_digits, run_letters, run_bits, run_hex, run_like_sno, run_kinds };
 
 static bool run_is(int kind, char c) {
     switch (kind) {

@@ -226,11 +226,9 @@ static inline uint64_t orders_mix_total(uint64_t hash, const unsigned *base) {
         const unsigned at = orders_total.access[i].at;
         const uint8_t read = orders_total.access[i].read, wrote = orders_total.access[i].wrote;
         uint64_t own = hash_mix(orders_total.access[i].name,
-                                  orders_names(orders_behind(orders_total.access[i].later)));
+                                orders_names(orders_behind(orders_total.access[i].later)));
         own = hash_mix(own, read == ORDERS_NONE || read < base[at] ? 0 : read - base[at] + 1);
-        own = hash_mix(own, wrote == ORDERS_NONE ? 0
-                              : wrote < base[at]   ? 1
-                                                   : wrote - base[at] + 2);
+        own = hash_mix(own, wrote == ORDERS_NONE ? 0 : wrote < base[at] ? 1 : wrote - base[at] + 2);
         sum += own;
     }
     return hash_mix(hash, sum);
@@ -238,8 +236,7 @@ static inline uint64_t orders_mix_total(uint64_t hash, const unsigned *base) {
 
 static inline uint64_t orders_mix_view(uint64_t hash, const orders_view *v, const unsigned *base) {
     uint64_t word = 0;
-    if (v->total)
-        hash = hash_mix(hash_mix(hash, orders_names(v->total)), orders_names(v->strong));
+    if (v->total) hash = hash_mix(hash_mix(hash, orders_names(v->total)), orders_names(v->strong));
     for (unsigned i = 0; i < orders_n; i++) {
         word = word << 8 | (v->of[i] > base[i] ? v->of[i] - base[i] : 0);
         if (i % 8 == 7) hash = hash_mix(hash, word);
@@ -667,7 +664,7 @@ static inline void orders_sleep(void) {
 
 /* Lines of sno.h as they are, those of flake.h in the upper half. */
 enum { ORDERS_FLAKE = ORDERS_LINES / 2 };
-#define ORDERS_HERE                     ((strstr(__FILE__, "flake.h") ? ORDERS_FLAKE : 0) + __LINE__)
+#define ORDERS_HERE     ((strstr(__FILE__, "flake.h") ? ORDERS_FLAKE : 0) + __LINE__)
 #define FLAKE_ATOMIC(T) T
 #define FLAKE_ATOMIC_LOAD(p, order) \
     ((__typeof__(*(p)))orders_load((p), sizeof *(p), ORDERS_##order, ORDERS_HERE))
@@ -675,8 +672,8 @@ enum { ORDERS_FLAKE = ORDERS_LINES / 2 };
     orders_store((p), sizeof *(p), (uint64_t)(v), ORDERS_##order, ORDERS_HERE)
 #define FLAKE_ATOMIC_ADD(p, v, order) \
     ((__typeof__(*(p)))orders_add((p), sizeof *(p), (uint64_t)(v), ORDERS_##order, ORDERS_HERE))
-#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                                        \
-    orders_cas((p), sizeof *(p), (seen), (uint64_t)(v), ORDERS_##success, ORDERS_##failure,   \
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                                      \
+    orders_cas((p), sizeof *(p), (seen), (uint64_t)(v), ORDERS_##success, ORDERS_##failure, \
                ORDERS_HERE)
 #define FLAKE_CLOCK_NS(kind)    ((kind) == FLAKE_CLOCK_COARSE ? orders_coarse() : orders_clock())
 #define FLAKE_CLOCK_SLACK_NS    ((uint64_t)ORDERS_SLACK_NS)

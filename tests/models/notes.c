@@ -19,8 +19,7 @@ void model_thread(unsigned who) {
 
 int main(void) {
     model_engine(&engine, 1, 0, 5);
-    FLAKE_ATOMIC_STORE(&engine.word, ((uint64_t)5 << engine.time_shift) + 6,
-                       relaxed); /* queued */
+    FLAKE_ATOMIC_STORE(&engine.word, ((uint64_t)5 << engine.time_shift) + 6, relaxed); /* queued */
     model_ok(flake_ring_init(&ring, slots, 2));
     engine.ring = &ring;
     model_clock(5);
