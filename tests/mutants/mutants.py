@@ -217,9 +217,14 @@ class Headers:
         self.owner = {h: dict(self.owners(h)) for h in coverage.HEADERS}
 
     def owners(self, header):
-        """(line, name) of the lines of each #define and of each table outside functions."""
-        name = None
+        """(line, name) of the lines of each #define, of each enumerator and of each table outside functions."""
+        name, is_enum = None, False
         for number, line in enumerate(self.bare[header], 1):
+            is_enum = is_enum or bool(re.match(r"(?:typedef )?enum\b.*{", line))
+            values = re.findall(r"(\w+) = ", line) if is_enum else []
+            if values:
+                yield number, "|".join(values)
+            is_enum = is_enum and "}" not in line
             begins = re.match(r"# *define (\w+)|(?:static|\w+_I_TABLE) .*?(\w+)(?:\[\w*\])? = ", line)
             if begins:
                 name, is_define = begins[1] or begins[2], bool(begins[1])
@@ -232,7 +237,7 @@ class Headers:
         """The programs that run a line which names it, or forms its name by ##, or whose own source names it."""
         seen.add(name)
         formed = "|".join(name[:m.end()] for m in re.finditer("_", name)) or name
-        word = re.compile(rf"\b{name}\b|\b(?:{formed})##")
+        word = re.compile(rf"\b(?:{name})\b|\b(?:{formed})##")
         found = {program for program, text in sources.items() if word.search(text)}
         for header, lines in self.bare.items():
             for number, line in enumerate(lines, 1):
