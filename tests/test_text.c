@@ -304,8 +304,8 @@ TEST(bytes) {
 }
 
 TEST(every_status_has_words_of_its_own) {
-    const char *words[FLAKE_IN_USE + 1];
-    for (int status = 0; status <= FLAKE_IN_USE; status++) {
+    const char *words[18]; /* their numbers never change */
+    for (int status = 0; status < 18; status++) {
         words[status] = flake_status_str((flake_status)status);
         CHECK(words[status] && *words[status]);
         CHECK(strcmp(words[status], flake_status_str((flake_status)99)) != 0);
@@ -313,7 +313,7 @@ TEST(every_status_has_words_of_its_own) {
             CHECK(strcmp(words[status], words[other]) != 0);
     }
     CHECK_STR(flake_status_str(FLAKE_OK), "ok");
-    CHECK_STR(flake_status_str((flake_status)(FLAKE_EXHAUSTED + 1)), "unknown status");
+    CHECK_STR(flake_status_str((flake_status)18), "unknown status");
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }
