@@ -244,7 +244,7 @@ TEST(what_can_t_be_exclusive_says_why) {
     longest[sizeof longest - 1] = 0;
     o.exclusive_dir = longest;
     CHECK(says_exclusive(&o));
-    longest[FLAKE_I_PATH - 1] = 0; /* there is room for it, and for the file's name behind */
+    longest[1023] = 0; /* there is room for it, and for the file's name behind */
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_IO);
     CHECK(options_why(&o) == NULL);
     o.exclusive_dir = our_folder;

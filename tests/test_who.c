@@ -110,7 +110,7 @@ TEST(the_first_real_interface_has_the_word) {
     CHECK_EQ(mac_of(NULL), 0x0242ac110001); /* rather than none */
     entries[3].at.ifa_next = &entries[4].at;
     add_link(4, "eth0", "0242ac110002", false);
-    entries[4].at.ifa_flags = FLAKE_I_UP;
+    entries[4].at.ifa_flags = 1; /* IFF_UP */
     add_link(5, "eth1", "0242ac110003", false);
     entries[5].at.ifa_flags = FLAKE_I_UP;
     CHECK_EQ(mac_of(NULL), 0x0242ac110002); /* docker0 is down */
