@@ -21,7 +21,7 @@
  *
  * WHICH CALL
  *
- *     flake_next       blocks until an ID is available; start with this one
+ *     flake_next       waits for an ID, up to 1 s; start with this one
  *     flake_try        never blocks; flake_retry_ns tells an event loop when to call again
  *     flake_next_n     a batch: one atomic operation per time unit
  *     flake_try_at     takes the current time from the caller instead of the clock
@@ -41,7 +41,7 @@
  * UNIQUENESS
  *
  * No ID is generated twice if generators that run at the same time, in one process or in several, have
- * different nodes or disjoint sequence ranges. On one host exclusive_dir detects it if they don't. A generator
+ * different nodes or disjoint sequence ranges. On one host exclusive_dir detects any that don't. A generator
  * that takes over the numbers of an earlier one must start in a later time unit (start_next_unit) with a clock
  * that did not go backwards, or use a state file, which ensures both.
  *
@@ -115,11 +115,11 @@
  * others: the names clash with a second copy of the header in the same program.
  *
  * For a shared library, compile that one file with -fPIC. It also has functions for other languages. It
- * exports nothing unless FLAKE_API does; programs that link it then define FLAKE_SHARED and FLAKE_API too.
+ * exports nothing unless FLAKE_API does; programs that link it define FLAKE_SHARED, and FLAKE_API as nothing.
  *
- * In C++ write `flake_options options = {};` and assign fields: g++ and clang from 18 on warn (-Wextra) of
+ * In C++ write `flake_options options = {};` and assign fields: g++ and clang from 18 on warn (-Wextra) about
  * those that {.node = 3} leaves out. A C++20 module can export the declarations. gcc before 14 and clang before
- * 16 lose structs that are exported by name, and this gcc functions too: wrap them in a class.
+ * 16 lose structs that are exported by name, and such a gcc functions too: wrap them in a class.
  *
  * Each section begins with a mark such as // >>public, which is what a program calls and sets. Users need not
  * read further than // >>objects. What asks the system is in // >>system and // >>own, the engine and its protocol
@@ -227,8 +227,8 @@ extern "C" {
 
 /* ---- status ----
  *
- * The groups are what the caller can do about it. Ignoring the status of an init or a draw is a compiler
- * warning; `(void)!flake_try(&ids, &id)` ignores it on purpose. (gcc does not accept a cast to void alone.)
+ * The groups are what the caller can do about it. Compilers warn if the status of an init or a draw is ignored;
+ * `(void)!flake_try(&ids, &id)` ignores it on purpose. (gcc does not accept a cast to void alone.)
  */
 typedef enum flake_status {
     FLAKE_OK = 0,
@@ -241,7 +241,7 @@ typedef enum flake_status {
     FLAKE_PARSE = 5,      /* not a text of this encoding */
     FLAKE_NODE_RANGE = 6, /* node, or node + node_offset, exceeds the node field */
     FLAKE_NODE_OVERLAP = 15,  /* after fork: the child asked for numbers that the parent is using */
-    FLAKE_FORKED = 8,         /* inherited through fork(), or the machine was cloned */
+    FLAKE_FORKED = 8,         /* after fork() or flake_machine_cloned: flake_reinit_after_fork */
     FLAKE_TOO_FAR_AHEAD = 16, /* the caller's time is too far ahead of the clock: flake_try_at */
     FLAKE_EXHAUSTED = 17,     /* sno.h: this process has used all partitions */
     /* tell the operator */
@@ -285,7 +285,7 @@ typedef struct flake_layout {
     uint8_t format; /* 0: 64 bits; else one of the 128-bit formats */
 } flake_layout;
 
-/* Initialisers for static layouts and options. 64 bits, most significant field first: */
+/* Initialisers; to assign, flake_layout_twitter and the like. 64 bits, most significant field first: */
 // clang-format off
 #define FLAKE_LAYOUT_DEFAULT /* 0, time 41, node 10, seq 12; since 2025: positive as a bigint until 2094 */ \
     {"default", INT64_C(1735689600000), 1, 41, 22, 10, 12, 12, 0, 0, 0, 0, 0, 0}
@@ -412,14 +412,14 @@ typedef struct flake_clock {
  */
 typedef struct flake_gate {
     /* FLAKE_OK: IDs of times up to until_ns (Unix) may be generated. FLAKE_AGAIN: not yet; a waiting caller
-     * asks again. Any other status is returned to the caller. NULL: no gate. */
+     * asks again. Any other is returned; UUIDs and ULIDs continue after FLAKE_CLOCK_BACKWARDS. NULL: no gate. */
     flake_status (*admit)(void *user, int64_t until_ns);
     /* IDs must be later than this Unix time; called by each init that has `admit`. NULL: any */
     int64_t (*not_before_ns)(void *user);
     void *user;
     /* NULL, or a word that is constant and not 0 while the gate is open. Changing it stops every draw with
      * FLAKE_LEASE_LOST. It must be in a page that fork wipes (MADV_WIPEONFORK): draws read this word instead
-     * of the one that detects a fork. */
+     * of the one that detects a fork; flake_machine_cloned stops them from their next unit on. */
     flake_i_atomic64 *fence;
 } flake_gate;
 
@@ -443,7 +443,7 @@ typedef struct flake_lane flake_lane;
 typedef struct flake_options {
     flake_layout layout;       /* all zero: flake_layout_default */
     uint64_t node;             /* unique among generators that run at the same time */
-    uint32_t node_offset;      /* Hazelcast: added to node */
+    uint32_t node_offset;      /* added to node */
     uint32_t seq_min, seq_max; /* sequence range of this generator; both 0: the whole field */
 
     flake_lane *lanes;  /* memory for lanes; NULL: a single word */
@@ -470,7 +470,7 @@ typedef struct flake_options {
      * POSIX, local file systems; not with shared_memory, UUIDv7 and ULID; NULL: no check */
     const char *exclusive_dir;
     /* Generate only from the next time unit on: required to take over numbers that were in use in this unit.
-     * The clock must be the same, and must not have gone backwards since. */
+     * The clock must be the same; it must not have gone backwards, nor an ID run ahead of it (flake_try_at). */
     bool start_next_unit;
     /* Generator and lanes are in memory shared by processes; fork does not invalidate them. The processes must
      * be forks of one another, or use the system's clock and no ring. No gate; a state only if it has
@@ -508,7 +508,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, 
                                                     size_t *got);
 /* With the caller's time, such as a cached reading of the clock. An older one counts as the newest unit.
  * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit plus max_ahead_ms (in whole
- * units); only the first draw of a unit reads the clock to check. FLAKE_INVALID: the generator has lanes. */
+ * units); only the first draw of a unit reads the clock to check. So IDs can run a unit ahead of the clock.
+ * FLAKE_INVALID: the generator has lanes. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
 
 /* 128-bit layouts. The calls above return FLAKE_INVALID for them, and these for 64-bit layouts. */
@@ -540,8 +541,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
  *
  * RANDOM BITS are a keyed function (SipHash-1-3) of the time and the counter, with keys from FLAKE_RANDOM_BYTES
  * that each init renews. Those of the last 48 bits are also renewed every second, if there are random bytes.
- * IDs are neither secrets nor tokens: anyone holding one can predict others from that ms, all but the last 48
- * bits of a uuid7, all bits of the others. A clone of a running machine uses the same counters until
+ * IDs are neither secrets nor tokens: anyone holding one can predict the others of its ms, except the last 48
+ * bits of a uuid7. A clone of a running machine uses the same counters until
  * flake_machine_cloned. */
 
 /* ---- queries: of every kind of generator; the answer may be out of date when it is returned ---- */
@@ -621,9 +622,9 @@ FLAKE_API bool flake_ring_pop(flake_ring *, flake_overflow *);
 
 /* ---- cloned machines ----
  *
- * Call it in each process after a virtual machine was resumed, restored or cloned: a process cannot detect
- * that. From then on every generator, except those in shared memory, behaves as after a fork. So do states:
- * close them and open others. From any thread. It reaches the generators of its own copy of this header and
+ * Call it in each process after a virtual machine is resumed, restored or cloned: a process cannot detect
+ * that. From then on every generator, except those in shared memory, behaves as after a fork; to keep its
+ * node, flake_release and flake_init it. So do states: close them and open them again. From any thread. It reaches the generators of its own copy of this header and
  * of sno.h. A shared library that hides its symbols, or was opened with RTLD_LOCAL, must call it too. */
 FLAKE_API void flake_machine_cloned(void);
 
@@ -643,8 +644,8 @@ FLAKE_API void flake_machine_cloned(void);
  *     ...
  *     flake_state_close(&state, &why);
  *
- * Or the processes of a host share a directory, in which each claims a node number: set where.dir to "/run/app"
- * instead, and pass &options.node for NULL.
+ * Or the processes of a host share a directory, in which each claims a node number: set where.dir, to
+ * "/var/lib/app", instead, and pass &options.node for NULL.
  *
  * A state keeps its file or number until it is closed, or until the process and its forked children have ended.
  * A number cannot be claimed again before its horizon has passed, so the next owner repeats no ID, either.
@@ -670,8 +671,8 @@ typedef struct flake_state_options {
     uint32_t first, count;   /* count 0: 1,024 */
     int64_t horizon_ms;      /* how far ahead of use the file is written; 0: 3,000 */
     int64_t max_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further in the past; 0: any */
-    int64_t wait_ms;         /* with dir: wait this long for a free number; 0: don't */
-    bool must_exist;         /* FLAKE_IO instead of creating a file: detects an unmounted volume */
+    int64_t wait_ms;         /* with dir: wait this long for a number; 0: don't */
+    bool must_exist;         /* after the first run: FLAKE_IO instead of creating a file (unmounted?) */
     bool no_wait;       /* don't sleep until the last run's horizon has passed: draws wait, or fail */
     bool manual_extend; /* draws don't write: the program calls flake_state_extend, at least twice per
                            horizon_ms. At the horizon draws return FLAKE_NOT_EXTENDED (waiting calls
@@ -679,14 +680,14 @@ typedef struct flake_state_options {
 } flake_state_options;
 
 /* Uses clock and shared_memory of the options and, with `path`, layout, node, node_offset, seq_min and seq_max;
- * they must be those of the generator. With `dir`, *number receives the claimed number, and any generator may
- * use the state. shared_memory implies manual_extend and needs `path`. The process that opened the state then
+ * they must be those of the generator. With `dir`, *number receives the claimed number: the node or partition of
+ * any generator that uses the state. shared_memory implies manual_extend and needs `path`. The process that opened the state then
  * extends it; draws of all processes stop at its horizon. After that process dies, another one may open the
  * state, and draws continue.
  *
  * On failure the file is unchanged: FLAKE_CORRUPT, FLAKE_MISMATCH (another generator's), FLAKE_CLOCK_BACKWARDS
  * (from the future), FLAKE_DOWNTIME, FLAKE_IN_USE (locked, also under another name), FLAKE_IO. With `dir` the
- * open skips such a number. If no other is free, it returns that number's status; FLAKE_IN_USE: all are taken;
+ * open skips that number. If no other is free, it returns that number's status; FLAKE_IN_USE: all are taken;
  * FLAKE_AGAIN: the others' horizons have not passed. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options *,
                                         const flake_options *, uint64_t *number, flake_why *);
@@ -700,7 +701,7 @@ FLAKE_API flake_status flake_state_extend(flake_state *, flake_why *);
  *     FLAKE_MISMATCH   closed, but the state was lost; the file is unchanged
  *     FLAKE_INVALID    it was not open
  *     FLAKE_AGAIN      still open: called in a signal handler that has interrupted a write of it
- *     FLAKE_FORKED     in a forked child or after flake_machine_cloned: the lock is released and the file
+ *     FLAKE_FORKED     in a forked child or after flake_machine_cloned: this process's lock ends, and the file is
  *                      unchanged. A state in shared memory remains open for the other processes */
 FLAKE_API flake_status flake_state_close(flake_state *, flake_why *);
 
@@ -725,7 +726,7 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, con
  *     twitter node=7 lanes=8 clock=fast state=/var/lib/app/ids
  *
  * For configuration files, command lines and other languages. Words are separated by blanks, in any order. They
- * are fields of flake_options and flake_state_options, with a number (node=7) or, if they are bool, alone
+ * are fields of flake_options (not shared_memory) and flake_state_options, with a number (node=7) or, if they are bool, alone
  * (single_thread); and:
  *
  *     twitter                    a layout, by its name; layout=twitter is the same
@@ -2360,13 +2361,9 @@ FLAKE_I_INLINE flake_status flake_i_lost(const flake_i_engine *e) {
     return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_LEASE_LOST;
 }
 
-FLAKE_I_FN flake_status flake_i_still_ours(const flake_i_engine *e) {
-    return flake_i_forked(e) ? flake_i_lost(e) : FLAKE_OK;
-}
-
-/* After a sleep or before a gate. A gate's fence does not show that the machine was cloned. */
+/* Off the fast path: a gate's fence does not show that the machine was cloned. */
 FLAKE_I_FN flake_status flake_i_check_owner(const flake_i_engine *e) {
-    return flake_i_is_inherited(e) ? FLAKE_FORKED : flake_i_still_ours(e);
+    return flake_i_is_inherited(e) ? FLAKE_FORKED : flake_i_forked(e) ? FLAKE_LEASE_LOST : FLAKE_OK;
 }
 
 FLAKE_I_INLINE bool flake_i_is_copy(const flake_i_engine *e) {
@@ -4120,8 +4117,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
     switch (status) {
     case FLAKE_OK: return "ok";
     case FLAKE_AGAIN:
-        return "no ID is available in this time unit, or the numbers left are held back: retry "
-               "(flake_retry_ns)";
+        return "no ID is available in this time unit, or the numbers left are held back: retry";
     case FLAKE_CLOCK_BACKWARDS: return "the clock is behind the newest ID";
     case FLAKE_NOT_EXTENDED:
         return "the state's horizon is reached: the process that opened it must call flake_state_extend";
@@ -4138,8 +4134,8 @@ FLAKE_API const char *flake_status_str(flake_status status) {
     case FLAKE_IO: return "a file, connection or random source failed, or the state is closed";
     case FLAKE_CORRUPT: return "the state file is truncated or damaged";
     case FLAKE_MISMATCH:
-        return "the state file is of another generator, or no state file, or was changed while it "
-               "was open";
+        return "the state file is of another generator or none at all, or was changed while open, or "
+               "the state does not cover these options";
     case FLAKE_DOWNTIME: return "the last run ended longer ago than max_downtime_ms";
     case FLAKE_IN_USE: return "another generator or process holds this number, file or range";
     case FLAKE_TOO_FAR_AHEAD:
@@ -4259,9 +4255,9 @@ FLAKE_I_FN uint64_t flake_i_layout_bits(const flake_layout *l) {
 FLAKE_API flake_status flake_layout_check(const flake_layout *l, flake_why *why) {
     if (l && (flake_i_layout_bits(l) || flake_i_is_128(l))) return FLAKE_OK;
     return flake_i_say(why, FLAKE_INVALID, "layout",
-                       l && l->format
-                           ? "those of 128 bits cannot be changed"
-                           : "has no time or unit, or its fields overlap or exceed 64 bits");
+                       l && l->format                      ? "those of 128 bits cannot be changed"
+                       : l && l->time_bits && l->unit_ms ? "its fields overlap or exceed 64 bits"
+                                                         : "has no time or unit");
 }
 
 /* Start of the unit that is `time` units after the epoch, or before it, in Unix ms; false: an int64_t cannot
@@ -4708,32 +4704,37 @@ FLAKE_I_FN uint64_t flake_i_last_seq(const uint8_t *identity) {
     return flake_i_get64(identity + FLAKE_I_WHOSE + 8);
 }
 
-/* UUIDv7 and ULID: nothing separates ranges of random numbers. */
+/* UUIDv7 and ULID, which have no node. */
+FLAKE_I_FN bool flake_i_is_random(const uint8_t *identity) {
+    return identity[0] == '7' || identity[0] == 'u';
+}
+
 FLAKE_I_FN bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
-    if (a[0] == '7' || a[0] == 'u') return false;
-    return memcmp(a, b, FLAKE_I_WHOSE) == 0 && flake_i_first_seq(a) <= flake_i_last_seq(b) &&
-           flake_i_first_seq(b) <= flake_i_last_seq(a);
+    return !flake_i_is_random(a) && memcmp(a, b, FLAKE_I_WHOSE) == 0 &&
+           flake_i_first_seq(a) <= flake_i_last_seq(b) && flake_i_first_seq(b) <= flake_i_last_seq(a);
 }
 
-/* Whether an open state covers this generator, whose range may be a part of the state's. A number claimed
- * from a directory serves any generator. */
-FLAKE_I_FN bool flake_i_state_fits(const flake_state *s, const uint8_t *own) {
-    if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return false;
-    return s->identity[0] == FLAKE_I_NUMBER_KIND ||
-           (memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
-            flake_i_first_seq(s->identity) <= flake_i_first_seq(own) &&
-            flake_i_last_seq(own) <= flake_i_last_seq(s->identity));
+/* Whether a state covers this generator, whose range may be a part of the state's. A claimed number must be the
+ * node, before node_offset, of IDs that are not random. */
+FLAKE_I_FN bool flake_i_state_fits(const flake_state *s, const flake_options *o,
+                                   const uint8_t *own) {
+    if (s->identity[0] == FLAKE_I_NUMBER_KIND)
+        return flake_i_is_random(own) || flake_i_get64(s->identity + 32) ==
+                                             flake_i_get64(own + 32) - o->node_offset;
+    return memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
+           flake_i_first_seq(s->identity) <= flake_i_first_seq(own) &&
+           flake_i_last_seq(own) <= flake_i_last_seq(s->identity);
 }
 
-FLAKE_I_FN flake_status flake_i_may_use_state(const flake_state *s, const uint8_t *identity,
+FLAKE_I_FN flake_status flake_i_may_use_state(const flake_options *o, const uint8_t *identity,
                                               flake_why *why) {
+    const flake_state *const s = o->state;
     if (!s) return FLAKE_OK;
-    const bool is_open = FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) != 0;
     if (flake_i_state_is_stale(s))
         return flake_i_say(why, FLAKE_FORKED, "state",
                            "was opened before a fork, or before the machine was cloned");
-    if (flake_i_state_fits(s, identity)) return FLAKE_OK;
-    if (!is_open) return flake_i_state_is_closed(why);
+    if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return flake_i_state_is_closed(why);
+    if (flake_i_state_fits(s, o, identity)) return FLAKE_OK;
     return flake_i_say(why, FLAKE_MISMATCH, s->path,
                        "was opened for another layout, node or sequence range");
 }
@@ -4742,10 +4743,10 @@ FLAKE_API flake_status flake_state_open(flake_state *s, const flake_state_option
                                         const flake_options *options, uint64_t *number,
                                         flake_why *why) {
     flake_options o;
-    const flake_status status = flake_i_fill_in(options, &o, why);
+    const flake_status status = flake_i_fill_in(options, &o, where->dir ? NULL : why);
     if (status != FLAKE_OK && !where->dir) return status;
     flake_i_opening opening = flake_i_opening_of(where, &o, why);
-    flake_i_identity(&o, opening.identity);
+    if (!where->dir) flake_i_identity(&o, opening.identity);
     const flake_status opened = flake_i_state_open(s, &opening, number);
     if (opened != FLAKE_OK && where->dir && number) *number = UINT64_MAX;
     return opened;
@@ -4788,7 +4789,7 @@ FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_engine_con
     flake_i_file file = {0, 0, -1};
     const char *const unfit = flake_i_unfit_setup(config);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
-    flake_status status = flake_i_may_use_state(o->state, identity, why);
+    flake_status status = flake_i_may_use_state(o, identity, why);
     if (status == FLAKE_OK && o->exclusive_dir)
         status = flake_i_exclude_range(&file, o->exclusive_dir, identity, why);
     if (status != FLAKE_OK) return status;
@@ -4931,7 +4932,7 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, const flake_options
     flake_i_identity(&g->options, inherited);
     if (flake_i_share_ids(fresh, inherited))
         return flake_i_say(why, FLAKE_NODE_OVERLAP, "options",
-                           "node and sequence range are the parent's");
+                           "node and sequence range are the parent's, or those before the clone");
     flake_i_file parents = g->exclusive;
     const flake_status begun = flake_i_gen_init(g, &o, why);
     if (begun == FLAKE_OK) flake_i_exclude_end(&parents, true);
@@ -5045,7 +5046,7 @@ FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
     if (!g->continues || flake_i_forked(e)) return 0;
     const flake_status status = flake_i_peek(e, &a);
     const bool before_first = status != FLAKE_OK && a.now_ns < (int64_t)e->epoch_ns;
-    if (before_first ? !(a.time || a.count) : status != FLAKE_OK || a.now + e->ahead >= a.time)
+    if (before_first ? !a.time : status != FLAKE_OK || a.now + e->ahead >= a.time)
         return 0;
     return a.time + a.count / e->cap > e->max_time ? 0 : e->cap - a.count % e->cap;
 }
@@ -5059,7 +5060,7 @@ FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned reques
     if (request & FLAKE_I_GIVEN) return status; /* an older time counts as the newest */
     if (status != FLAKE_TIME_RANGE && status != FLAKE_CLOCK_BACKWARDS) return status;
     if (status == FLAKE_TIME_RANGE && /* no ID yet, or the clock is past the layout's end */
-        (!FLAKE_ATOMIC_LOAD(&e->word, relaxed) ||
+        (!(FLAKE_ATOMIC_LOAD(&e->word, relaxed) >> e->time_shift) ||
          flake_i_exact_ns(&e->clock) >= (int64_t)flake_i_start_ns(e, e->max_time + 1)))
         return status;
     for (;;) {
@@ -5426,7 +5427,7 @@ FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapsho
     const flake_i_engine *const e = &g->engine;
     uint64_t time, count;
     if (flake_i_unfit_gen(g)) return FLAKE_INVALID;
-    const flake_status status = flake_i_still_ours(e);
+    const flake_status status = flake_i_check_owner(e);
     if (status != FLAKE_OK) return status;
     const flake_layout l = flake_i_layout_in_engine(&o->layout);
     if (flake_i_has_lanes(g)) { /* they count as having drawn all numbers of the units begun */
@@ -5546,7 +5547,7 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
         p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
         p->stock.n = 0;
     }
-    flake_status status = flake_i_still_ours(&g->engine);
+    flake_status status = flake_i_forked(&g->engine) ? flake_i_lost(&g->engine) : FLAKE_OK;
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     if (p->whose != g->whose) p->stock.n = 0;
     if (p->stock.n && p->valid_ns) {

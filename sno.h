@@ -136,8 +136,8 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
  *     if (sno_init(&ids, &mine, NULL, &why) != FLAKE_OK) ... why.text
  *
  * Without a snapshot the library chooses the partition. It differs from those that the library chose before,
- * in this process and in children forked after the first choice: partitions count up from a random one and
- * are not reused. Unrelated processes may get the same one: two collide with probability 1/65,536 for each
+ * in this process and in children forked after the first choice: partitions count up from a random one (after
+ * flake_machine_cloned from another) and are not reused. Unrelated processes may get the same one: two collide with probability 1/65,536 for each
  * partition used, and among 300 processes a collision is as likely as not. The same holds for two copies of
  * this header that the linker keeps apart in one process (libraries that hide their symbols, or were opened
  * with RTLD_LOCAL). Assign partitions yourself in such systems.
@@ -956,7 +956,7 @@ FLAKE_I_FN flake_status sno_i_resolve(const sno_snapshot *from, const flake_opti
         return flake_i_say(
             why, FLAKE_INVALID, "options",
             "layout, node, node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms "
-            "must be zero: the snapshot sets partition and pool");
+            "must be zero: a snapshot (partition=N in a text) sets the numbers");
     flake_status status = flake_i_fill_in(options, o, why);
     if (status != FLAKE_OK) return status;
     memset(&o->layout, 0, sizeof o->layout); /* snos have none */
@@ -964,7 +964,7 @@ FLAKE_I_FN flake_status sno_i_resolve(const sno_snapshot *from, const flake_opti
     memset(pool, 0, sizeof *pool);
     *pool = sno_i_resolved(from ? from : pool);
     if (from) unfit = sno_i_pool_why(pool);
-    else if (o->exclusive_dir) unfit = "exclusive_dir needs a snapshot";
+    else if (o->exclusive_dir) unfit = "exclusive_dir needs a snapshot, or partition=N in a text";
     const flake_i_engine_config config = sno_i_engine_config_of(o, sno_i_numbers(pool));
     if (!unfit) unfit = flake_i_unfit_setup(&config);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
@@ -1074,7 +1074,9 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, const sno_snapshot *fro
             return flake_i_say(why, FLAKE_NODE_OVERLAP, "snapshot",
                                "shares IDs with the parent's pool");
     }
-    flake_status status = sno_i_resolve(from, options, &o, &pool, why);
+    flake_status status;
+    do status = sno_i_resolve(from, options, &o, &pool, why);
+    while (!from && status == FLAKE_OK && pool.partition == g->partition); /* by chance */
     if (status != FLAKE_OK) return status;
     flake_i_file parents = g->gen.exclusive;
     status = sno_i_gen_init(g, from, 0, &pool, &o, why);
@@ -1285,7 +1287,7 @@ FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, 
     uint64_t units = 0;
     flake_status status = sno_i_is_here(g) ? sno_i_units_at(unix_ms, &units) : FLAKE_INVALID;
     if (status == FLAKE_OK)
-        status = flake_i_still_ours(e); /* a forked child would repeat its parent's numbers */
+        status = flake_i_check_owner(e); /* a forked child would repeat its parent's numbers */
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     const uint64_t turn = FLAKE_ATOMIC_ADD(&g->with_time, 1u, relaxed) % e->cap;
     *id = sno_i_id(sno_i_ticket_head(g, meta, units << SNO_I_TIME_SHIFT),
@@ -1299,7 +1301,7 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     uint64_t word, safe, drifts;
     unsigned tick;
     if (!sno_i_is_here(g)) return FLAKE_INVALID;
-    const flake_status status = flake_i_still_ours(e);
+    const flake_status status = flake_i_check_owner(e);
     if (status != FLAKE_OK) return status;
     memset(&s, 0, sizeof s);
     do { /* safe and drifts belong to the word if two readings of it, before and after, are equal */

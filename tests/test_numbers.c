@@ -67,6 +67,32 @@ static void begin_with_0(void) {
 
 /* ---- claims ---- */
 
+/* Or two processes that forget to set the node would repeat each other's IDs. */
+TEST(the_number_is_the_node_or_the_partition) {
+    flake_options o = clocked(), of_sno = options_of_sno(our_clock, NULL);
+    CHECK_EQ(claim_of(0, 2), 0);
+    CHECK_EQ(claim_of(1, 2), 1);
+    of_sno.state = &states[1];
+    for (uint16_t node = 0; node < 3; node++) {
+        const sno_snapshot pool = pool_of_numbers(node, 0, 9);
+        const flake_status fits = node == 1 ? FLAKE_OK : FLAKE_MISMATCH;
+        for (o.node_offset = 0; o.node_offset < 3; o.node_offset++) {
+            o.node = node;
+            CHECK_EQ(start_with(&gen, o, &states[1]), fits);
+        }
+        CHECK_EQ(sno_init(&sno, &pool, &of_sno, NULL), fits);
+    }
+    o = clocked();
+    o.layout = flake_layout_uuid7; /* has neither */
+    CHECK_EQ(start_with(&gen, o, &states[1]), FLAKE_OK);
+    o.layout.format = 200; /* a state of a directory is of any layout */
+    release(0);
+    const flake_state_options where = in_folder(1);
+    CHECK_EQ(flake_state_open(&states[0], &where, &o, &o.node, NULL), FLAKE_OK);
+    release(0);
+    release(1);
+}
+
 TEST(the_lowest_free_number_is_claimed) {
     for (int64_t i = 0; i < 3; i++) CHECK_EQ(claim_of((size_t)i, 3), i); /* one process, three */
     CHECK_EQ(claim_of(3, 3), -FLAKE_IN_USE);

@@ -87,6 +87,20 @@ static void partitions_are_counted_on_from(uint16_t first) {
     }
 }
 
+/* The partition that the library would choose is the parent's, which was given by a snapshot. */
+static void reinit_of_a_clone(void) {
+    const sno_snapshot pool = pool_of_numbers(7, 0, 65535);
+    script_at_ms(unit_start_ns(start) / ms_ns);
+    is_drawn = true;
+    drawn = 7 ^ sno_i_random_partition();
+    CHECK_EQ(sno_init(&gen, &pool, NULL, NULL), FLAKE_OK);
+    flake_machine_cloned();
+    CHECK_EQ(sno_reinit_after_fork(&gen, NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_gen_partition(&gen), 8);
+}
+
+TEST(a_clone_gets_another_partition) { in_child(reinit_of_a_clone); }
+
 static void begin_at_zero(void) { partitions_are_counted_on_from(0); }
 static void wrap_to_zero(void) { partitions_are_counted_on_from(65534); }
 
