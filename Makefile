@@ -265,7 +265,8 @@ install: install-headers lib $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) $
 	  install -m 755 $(BUILD)/lib$$name$(SO) "$(DESTDIR)$(LIBDIR)/" && \
 	  ln -sf lib$$name$(SO) "$(DESTDIR)$(LIBDIR)/lib$$name.so" && \
 	  printf '%s\n' 'libdir=$(LIBDIR)' '' "Name: lib$$name" "Description: $$name.h as a shared library, for other languages" \
-	    "Version: $$($(VERSION) $$name.h)" "Libs: -L\$${libdir} -l$$name" > "$(DESTDIR)$(LIBDIR)/pkgconfig/lib$$name.pc" && \
+	    "Version: $$($(VERSION) $$name.h)" "Requires: $$name" 'Cflags: -DFLAKE_SHARED -DFLAKE_API=' \
+	    "Libs: -L\$${libdir} -l$$name" > "$(DESTDIR)$(LIBDIR)/pkgconfig/lib$$name.pc" && \
 	  install -m 755 $(BUILD)/$$name "$(ROOT)/bin/" && \
 	  install -m 644 $(BUILD)/$$name.1 "$(ROOT)/share/man/man1/" && \
 	  install -m 644 $(BUILD)/$$name.h.3 "$(ROOT)/share/man/man3/" || exit 1; \

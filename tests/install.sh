@@ -115,22 +115,21 @@ builds_c() { (cd "$dir" && $CC -std=c11 $WARN $(flags) program.c -o program && .
 builds_cxx() { (cd "$dir" && $CXX -x c++ -std=c++11 $WARN $(flags) program.c -o program && ./program); }
 check a_program_builds_in_c builds_c
 command -v "${CXX%% *}" > /dev/null && check a_program_builds_in_cxx builds_cxx
-# A program without the header, as another language has it.
-cat > "$dir/foreign.c" <<END
+# A program that links the shared libraries in place of functions of its own.
+cat > "$dir/linked.c" <<END
+#include <sno.h>
 #include <stdio.h>
-const char *flake_version(void);
-const char *sno_version(void);
-int flake_uuid7(char out[37]);
 int main(void) {
-    char id[37];
-    printf("%s %s %d\n", flake_version(), sno_version(), flake_uuid7(id));
-    return 0;
+    flake_gen *const ids = flake_new("node=7", NULL);
+    uint64_t id;
+    printf("%s %s %d\n", flake_version(), sno_version(), flake_next(ids, &id));
+    return (int)flake_free(ids, NULL);
 }
 END
 # shellcheck disable=SC2046,SC2086
 links_the_libraries() {
-    (cd "$dir" && $CC -std=c11 $WARN foreign.c $(pkg-config --libs libflake libsno) -o foreign &&
-        [ "$(LD_LIBRARY_PATH=$root/lib ./foreign)" = "$version $version 0" ])
+    (cd "$dir" && $CC -std=c11 $WARN linked.c $(pkg-config --cflags --libs libflake libsno) -o linked &&
+        [ "$(LD_LIBRARY_PATH=$root/lib ./linked)" = "$version $version 0" ])
 }
 pc_tells_the_version() {
     [ "$(pkg-config --modversion flake flake_etcd sno)" = "$(printf '%s\n' "$version" "$version" "$version")" ]
