@@ -18,6 +18,9 @@ skip() { # PACKAGE...: of $host, which the script names
     close_with_counts
 }
 
+# Words of a flake_config that no module takes.
+refused_words=("state=$dir/state" "state_dir=$dir" partition=1 lanes=2 uuid7)
+
 # Modules are there to be read, and copied.
 is_short() { # SOURCE
     local lines

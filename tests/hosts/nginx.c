@@ -10,17 +10,17 @@
  *
  *     load_module modules/ngx_http_flake_module.so;
  *     http {
- *         flake_node 3;                               # 0 to 1023, unique to each nginx; default 0
+ *         flake_config "node=3";                      # a flake_config; the node is unique to each nginx
  *         add_header X-Request-Id $flake_id;          # one ID for each request and its subrequests
  *         log_format with_ids '$flake_id $request';   # $uuid7: a UUID of version 7
  *     }
  *
- * All workers draw from one generator, in a zone of shared memory that outlasts reloads. No worker ever waits:
- * IDs may run 10 ms ahead of the clock, which is 40,960 requests at once. If that is not enough, for example
- * after a longer backward step of the clock, the variable is empty. The log has the reason: [error] if later
- * requests will have IDs again, [crit] if the operator must act, [alert] for a bug of this module. An nginx and
- * its successor after USR2 have separate generators and need different nodes. Each worker generates its own
- * UUIDs: those of two workers are unordered within a ms.
+ * The layout is twitter if the text names none. All workers draw from one generator, in a zone of shared memory
+ * that outlasts reloads. No worker ever waits: IDs may run 10 ms ahead of the clock, which is 40,960 requests at
+ * once. If that is not enough, for example after a longer backward step of the clock, the variable is empty. The
+ * log has the reason: [error] if later requests will have IDs again, [crit] if the operator must act, [alert] for
+ * a bug of this module. An nginx and its successor after USR2 have separate generators and need different nodes.
+ * Each worker generates its own UUIDs: those of two workers are unordered within a ms.
  */
 #include <ngx_config.h>
 #include <ngx_core.h>
@@ -28,7 +28,7 @@
 #include "flake.h"
 
 typedef struct main_conf {
-    ngx_int_t node;
+    ngx_str_t text; // of a flake_config
     flake_gen *ids; // in the zone
 } main_conf;
 
@@ -39,37 +39,37 @@ extern ngx_module_t ngx_http_flake_module;
 static ngx_int_t zone_init(ngx_shm_zone_t *zone, void *of_old_cycle) {
     main_conf *conf = zone->data;
     const main_conf *old = of_old_cycle;
-    flake_options options = {0};
-    flake_why why = {"no room in the zone"};
-    if (old && old->node != conf->node) {
+    flake_config c;
+    flake_why why = {"takes no state, partition, single_thread, max_ahead_ms or 128-bit layout"};
+    if (old && ngx_strcmp(old->text.data, conf->text.data) != 0) {
         ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
-                      "flake_node changes with a restart, not a reload");
+                      "flake_config changes with a restart, not a reload");
         return NGX_ERROR;
     }
     if (old) {
         conf->ids = old->ids; // the old workers still draw from it
         return NGX_OK;
     }
-    options.layout = flake_layout_twitter;
-    options.node = (uint64_t)conf->node;
-    options.max_ahead_ms = 10;
-    options.shared_memory = true;
+    const bool fits = flake_config_parse((const char *)conf->text.data, &c, &why) == FLAKE_OK &&
+                      !c.state.path && !c.state.dir && c.partition < 0 &&
+                      !c.options.single_thread && !c.options.max_ahead_ms &&
+                      !c.options.layout.format;
+    if (!c.options.layout.name) c.options.layout = flake_layout_twitter;
+    c.options.max_ahead_ms = 10;
+    c.options.shared_memory = true;
     conf->ids = ngx_slab_alloc((ngx_slab_pool_t *)(void *)zone->shm.addr, sizeof *conf->ids);
-    if (conf->ids && flake_init(conf->ids, &options, &why) == FLAKE_OK) return NGX_OK;
-    ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0, "flake_node %i: %s", conf->node, why.text);
+    if (!conf->ids) return NGX_ERROR; // logged
+    if (fits && flake_init(conf->ids, &c.options, &why) == FLAKE_OK) return NGX_OK;
+    ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0, "flake_config: %s", why.text);
     return NGX_ERROR;
 }
 
-static void *create_main_conf(ngx_conf_t *cf) {
-    main_conf *conf = ngx_pcalloc(cf->pool, sizeof *conf);
-    if (conf) conf->node = NGX_CONF_UNSET;
-    return conf;
-}
+static void *create_main_conf(ngx_conf_t *cf) { return ngx_pcalloc(cf->pool, sizeof(main_conf)); }
 
 static char *init_main_conf(ngx_conf_t *cf, void *of_module) {
     main_conf *conf = of_module;
-    ngx_str_t name = ngx_string("flake");
-    ngx_conf_init_value(conf->node, 0);
+    ngx_str_t name = ngx_string("flake"), none = ngx_string("");
+    if (!conf->text.data) conf->text = none;
     ngx_shm_zone_t *zone =
         ngx_shared_memory_add(cf, &name, 8 * ngx_pagesize, &ngx_http_flake_module);
     if (!zone) return NGX_CONF_ERROR;
@@ -138,9 +138,9 @@ static ngx_int_t add_variables(ngx_conf_t *cf) {
 
 /* ---- what nginx looks for ---- */
 
-static ngx_command_t commands[] = {{ngx_string("flake_node"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1,
-                                    ngx_conf_set_num_slot, NGX_HTTP_MAIN_CONF_OFFSET,
-                                    offsetof(main_conf, node), NULL},
+static ngx_command_t commands[] = {{ngx_string("flake_config"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1,
+                                    ngx_conf_set_str_slot, NGX_HTTP_MAIN_CONF_OFFSET,
+                                    offsetof(main_conf, text), NULL},
                                    ngx_null_command};
 
 static ngx_http_module_t context = {.preconfiguration = add_variables,

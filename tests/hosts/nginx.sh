@@ -89,10 +89,19 @@ each_connection_rises() {
 }
 several_workers() { many true && [ "$(awk '{print $4}' "$dir/answers" | sort -u | wc -l)" -gt 1 ]; }
 
-configure 'flake_node 1024;'
-judge "nginx: a node too large is refused, and why" says 'flake_node 1024: .*is not from 0 to 1023' timeout 10 "$nginx" -t -p "$dir" \
-    -e "$dir/error.log" -c "$dir/nginx.conf"
-configure 'flake_node 3;'
+refuses() { # WHY TEXT...: each alone
+    local why=$1 text
+    shift
+    for text; do
+        configure "flake_config \"$text\";"
+        says "flake_config: $why" timeout 10 "$nginx" -t -p "$dir" -e "$dir/error.log" -c "$dir/nginx.conf" || return 1
+    done
+}
+judge "nginx: a node too large is refused, and why" refuses '.*is not from 0 to 1023' node=1024
+judge "nginx: no number is no node" refuses 'config: node: not a number' 'clock=fast node=one'
+judge "nginx: what is not for it" refuses 'takes no |.*lanes is missing|.*with shared_memory' "${refused_words[@]}" single_thread max_ahead_ms=1 \
+    "exclusive_dir=$dir"
+configure 'flake_config "node=3";'
 "${with_clock_back[@]}" "$nginx" -p "$dir" -e "$dir/error.log" -c "$dir/nginx.conf" > "$dir/log" 2>&1 &
 master=$!
 judge "nginx: starts with the module" within 10 answers || { cat "$dir/log" "$dir/error.log"; close_with_counts; }
@@ -127,14 +136,14 @@ judge "nginx: and no id comes twice" many true
 judge "nginx: nor from before that" [ "$(sort -n "$dir/answers" | head -n 1 | cut -d' ' -f1)" -gt "${before%% *}" ]
 
 refuses_another_node() {
-    configure 'flake_node 4;'
-    kill -HUP "$master" && within 10 grep -q 'flake_node changes with a restart' "$dir/error.log" && answers &&
+    configure 'flake_config "node=4";'
+    kill -HUP "$master" && within 10 grep -q 'flake_config changes with a restart' "$dir/error.log" && answers &&
         many true && [ $(($(head -n 1 "$dir/ids") >> 12 & 1023)) = 3 ]
 }
 judge "nginx: another node by a reload is refused, and the workers go on" refuses_another_node
 
 put_clock_back 10000
-configure 'flake_node 3;'
+configure 'flake_config "node=3";'
 judge "nginx: the clock put back by 10 s: no id, but a UUID" says '^  .*-.*-7' pipeline 1
 judge "nginx: and the log says why" grep -q '\[error\].*no id: .*clock' "$dir/error.log"
 judge "nginx: a reload meanwhile" reload

@@ -5,8 +5,8 @@
  *
  *     cc -O2 -fPIC -shared -I../.. -I"$(pg_config --includedir-server)" postgresql.c -o flake_ids.so
  *     cp flake_ids.so "$(pg_config --pkglibdir)"
- *     echo "shared_preload_libraries = 'flake_ids'" >> postgresql.conf   # flake.node = 3, too; restart
- *     psql -f postgresql.sql                                             # in each database
+ *     printf "shared_preload_libraries = 'flake_ids'\nflake.config = 'node=3'\n" >> postgresql.conf   # restart
+ *     psql -f postgresql.sql   # in each database
  *
  *     CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT flake_next(), what text);
  *
@@ -18,9 +18,10 @@
  * A query whose status asks for a retry waits, and can be cancelled. Another status is an error: SQLSTATE 58000
  * for the operator, XX000 for a bug of this module.
  *
- * flake.node, 0 to 1023, is unique among clusters whose IDs must differ; a standby needs its own before it is
- * promoted. A background worker opens the state files and writes them twice a second. If it cannot, IDs are
- * generated for two more seconds. The first ID after a start may wait as long.
+ * flake.config is the text of a flake_config for flake_next; the layout is twitter if it names none. The node is
+ * unique among clusters whose IDs must differ; a standby needs its own before it is promoted. Unless it is 0, it
+ * is the partition of snos, too. A background worker opens the state files and writes them twice a second. If it
+ * cannot, IDs are generated for two more seconds. The first ID after a start may wait as long.
  */
 #include <postgres.h>
 #include <fmgr.h>
@@ -52,7 +53,7 @@ typedef struct shared {
 } shared;
 
 static shared *all;
-static int node;
+static flake_config config;
 static shmem_request_hook_type request_before;
 static shmem_startup_hook_type startup_before;
 
@@ -60,35 +61,22 @@ enum { HORIZON_MS = 2000, WRITE_MS = 500, WAIT_MS = 100 };
 
 /* ---- the background worker: it alone opens the files ---- */
 
-static void open_states(flake_options *ids, flake_options *snos, sno_snapshot *pool) {
-    static flake_state_options where, sno_where;
-    char path[50], sno_path[50]; // in the data directory
-    flake_why why;
-    (void)snprintf(path, sizeof path, "flake_ids.%d", node);
-    (void)snprintf(sno_path, sizeof sno_path, "flake_ids.%d.sno", node);
-    where.path = path;
-    sno_where.path = sno_path;
-    where.horizon_ms = sno_where.horizon_ms = HORIZON_MS;
-    where.no_wait = sno_where.no_wait = true; // the draws wait
-    if (flake_state_open(&all->ids_state, &where, ids, NULL, &why) != FLAKE_OK ||
-        sno_state_open(&all->snos_state, &sno_where, snos, pool, &why) != FLAKE_OK)
-        ereport(FATAL, errmsg("flake_ids: %s", why.text));
-    ids->state = &all->ids_state;
-    snos->state = &all->snos_state;
-}
-
 static void begin(void) {
-    static flake_options ids, snos;
-    static sno_snapshot pool;
+    char path[50], sno_path[50]; // in the data directory
+    flake_options *ids = &config.options, snos = {.max_wait_ms = WAIT_MS, .shared_memory = true};
+    sno_snapshot pool = {.partition = (uint16_t)(ids->node + ids->node_offset)};
+    flake_state_options at = {.path = path, .horizon_ms = HORIZON_MS, .no_wait = true}, sno_at = at;
     flake_why why;
-    ids.layout = flake_layout_twitter; // 63 bits: bigint has a sign
-    ids.node = pool.partition = (uint16_t)node;
-    ids.max_wait_ms = snos.max_wait_ms = WAIT_MS;
-    ids.shared_memory = snos.shared_memory = true;
-    open_states(&ids, &snos, &pool);
-    if (pg_atomic_read_u32(&all->begun)) return; // by an earlier worker
-    if (flake_init(&all->ids, &ids, &why) != FLAKE_OK ||
-        sno_init(&all->snos, &pool, &snos, &why) != FLAKE_OK)
+    sno_at.path = sno_path;
+    (void)snprintf(path, sizeof path, "flake_ids.%d", pool.partition);
+    (void)snprintf(sno_path, sizeof sno_path, "flake_ids.%d.sno", pool.partition);
+    ids->state = &all->ids_state;
+    snos.state = &all->snos_state;
+    if (flake_state_open(ids->state, &at, ids, NULL, &why) != FLAKE_OK ||
+        sno_state_open(snos.state, &sno_at, &snos, &pool, &why) != FLAKE_OK ||
+        (!pg_atomic_read_u32(&all->begun) && // else by an earlier worker
+         (flake_init(&all->ids, ids, &why) != FLAKE_OK ||
+          sno_init(&all->snos, &pool, &snos, &why) != FLAKE_OK)))
         ereport(FATAL, errmsg("flake_ids: %s", why.text));
     pg_write_barrier();
     pg_atomic_write_u32(&all->begun, 1);
@@ -130,23 +118,35 @@ static void startup(void) {
     LWLockRelease(AddinShmemInitLock);
 }
 
+/* A configuration that the worker could not use prevents the start of the server. */
 void _PG_init(void) {
-    BackgroundWorker worker;
+    static char *text;
+    static flake_gen trial;
+    BackgroundWorker worker = {.bgw_flags = BGWORKER_SHMEM_ACCESS,
+                               .bgw_start_time = BgWorkerStart_PostmasterStart,
+                               .bgw_restart_time = 1,
+                               .bgw_name = "flake_ids",
+                               .bgw_library_name = "flake_ids",
+                               .bgw_function_name = "flake_ids_worker"};
+    flake_options *o = &config.options;
+    flake_why why = {"takes no state, partition, single_thread, max_wait_ms or 128-bit layout"};
     if (!process_shared_preload_libraries_in_progress)
         ereport(ERROR, errmsg("flake_ids must be in shared_preload_libraries"));
-    DefineCustomIntVariable("flake.node", "Node number of this cluster's ids.", NULL, &node, 0, 0,
-                            1023, PGC_POSTMASTER, 0, NULL, NULL, NULL);
+    DefineCustomStringVariable("flake.config", "Options of this cluster's ids.", NULL, &text, "",
+                               PGC_POSTMASTER, 0, NULL, NULL, NULL);
+    MarkGUCPrefixReserved("flake");
+    const bool fits = flake_config_parse(text, &config, &why) == FLAKE_OK && !config.state.path &&
+                      !config.state.dir && config.partition < 0 && !o->single_thread &&
+                      !o->max_wait_ms && !o->layout.format;
+    if (!o->layout.name) o->layout = flake_layout_twitter; // 63 bits: bigint has a sign
+    o->max_wait_ms = WAIT_MS;
+    o->shared_memory = true;
+    if (!fits || flake_init(&trial, o, &why) != FLAKE_OK)
+        ereport(ERROR, errmsg("flake.config: %s", why.text));
     request_before = shmem_request_hook;
     shmem_request_hook = request;
     startup_before = shmem_startup_hook;
     shmem_startup_hook = startup;
-    memset(&worker, 0, sizeof worker);
-    worker.bgw_flags = BGWORKER_SHMEM_ACCESS;
-    worker.bgw_start_time = BgWorkerStart_PostmasterStart;
-    worker.bgw_restart_time = 1;
-    (void)snprintf(worker.bgw_name, BGW_MAXLEN, "flake_ids");
-    (void)snprintf(worker.bgw_library_name, BGW_MAXLEN, "flake_ids");
-    (void)snprintf(worker.bgw_function_name, BGW_MAXLEN, "flake_ids_worker");
     RegisterBackgroundWorker(&worker);
 }
 

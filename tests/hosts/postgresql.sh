@@ -32,7 +32,7 @@ $as_owner "$bin/initdb" -D "$cluster" -U tester -A trust --no-sync -E UTF8 --loc
 cat >> "$cluster/postgresql.conf" << END
 dynamic_library_path = '$dir/pg'
 shared_preload_libraries = 'flake_ids'
-flake.node = 3
+flake.config = 'node=3'
 listen_addresses = ''
 unix_socket_directories = '$dir/pg'
 fsync = off
@@ -72,6 +72,17 @@ kill_all() {
 }
 has_rows() { [ "$(query -c "SELECT count(*) FROM ids WHERE run = $1")" -ge "$2" ]; }
 
+does_not_start() { # WHY TEXT...: each alone
+    local why=$1 text
+    shift
+    for text; do
+        says "flake.config: $why" timeout 10 $as_owner "$bin/postgres" -D "$cluster" -c flake.config="$text" || return 1
+    done
+}
+judge "PostgreSQL: a node too large is refused, and why" does_not_start '.*is not from 0 to 1023' node=1024
+judge "PostgreSQL: no number is no node" does_not_start 'config: node: not a number' 'clock=fast node=one'
+judge "PostgreSQL: what is not for it" does_not_start 'takes no |.*lanes is missing|.*with shared_memory' "${refused_words[@]}" single_thread max_wait_ms=1 \
+    "exclusive_dir=$dir"
 judge "PostgreSQL: starts with the extension" start || close_with_counts
 judge "PostgreSQL: its functions are made" query -f $hosts/postgresql.sql
 query -c 'CREATE TABLE ids (id bigint PRIMARY KEY DEFAULT flake_next(), sno text COLLATE "C" UNIQUE DEFAULT sno_next(42),
@@ -80,9 +91,10 @@ echo 'INSERT INTO ids (run) SELECT :run FROM generate_series(1, 20)' > "$dir/ins
 from_ms=$(ms_now)
 judge "PostgreSQL: $clients clients insert" a_run_more
 to_ms=$(ms_now)
-judge "PostgreSQL: the times of the ids are those of the run, and the node is flake.node" is t \
+judge "PostgreSQL: the times of the ids are those of the run, and the node is that of flake.config" is t \
     "SELECT min(id >> 22) + 1288834974657 >= $from_ms AND max(id >> 22) + 1288834974657 <= $to_ms
         AND min(id >> 12 & 1023) = 3 AND max(id >> 12 & 1023) = 3 FROM ids"
+judge "PostgreSQL: a name beside flake.config is refused" says 'invalid configuration parameter name "flake.node"' query -c 'SET flake.node = 3'
 judge "PostgreSQL: a UUID is of version 7" is t "SELECT bool_and(uuid::text ~ '^.{8}-.{4}-7.{3}-[89ab]') FROM ids"
 judge "PostgreSQL: a meta that is no byte is refused" says 'meta is 0 to 255' query -c 'SELECT sno_next(256)'
 
@@ -169,7 +181,7 @@ start_anew() {
     clock=()
     start
 }
-echo 'flake.node = 4' >> "$cluster/postgresql.conf"
+echo "flake.config = 'node=4'" >> "$cluster/postgresql.conf"
 judge "PostgreSQL: stops, and starts as another node, with the system's clock" start_anew
 judge "PostgreSQL: and goes on" is "t" \
     'SELECT flake_next() > max(id) AND sno_next(42) > max(sno) AND flake_next() >> 12 & 1023 = 4 FROM ids'

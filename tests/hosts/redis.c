@@ -3,9 +3,10 @@
  * IDs in Redis 7, as a module:
  *
  *     cc -O2 -fPIC -shared -I../.. redis.c -o flake.so
- *     redis-server --loadmodule "$PWD/flake.so" 3 twitter /run/redis   (node, layout, directory; or fewer)
+ *     redis-server --loadmodule "$PWD/flake.so" node=3 layout=twitter exclusive_dir=/run/redis
  *
- * Redis enters its --dir before it loads modules, so a relative path of the module fails.
+ * The arguments are words of a flake_config; the layout is twitter if they name none. Redis enters its --dir before it loads
+ * modules, so a relative path of the module fails.
  *
  *     FLAKE.NEXT          a 64-bit ID, as an integer; FLAKE.NEXT COUNT: an array of up to 100,000
  *     SNO.NEXT META       a sno of 16 characters; META 0 to 255
@@ -14,9 +15,9 @@
  * The event loop never sleeps for an ID. When this unit's IDs are exhausted, only the client that asks is
  * blocked, until a timer serves it in its turn. It gets the error TRYAGAIN instead if that would take more than a
  * second, because the clock went backwards, or within MULTI and scripts, where no client can be blocked. Any
- * other failure is an ERR, which the server logs, too. Each server needs a unique node; servers of a host that
- * share the directory detect a second one with the same node. IDs of the layout js53 are exact in
- * JavaScript; idgen's are negative from 2039 on.
+ * other failure is an ERR, which the server logs, too. Each server needs a unique node, the partition of its snos;
+ * servers of a host with the same exclusive_dir detect a second one with the same node. IDs of the layout js53
+ * are exact in JavaScript; idgen's are negative from 2039 on.
  */
 #define _GNU_SOURCE
 #include "flake.h"
@@ -164,29 +165,26 @@ static int sno_command(RedisModuleCtx *ctx, RedisModuleString **words, int count
     return answer(ctx, SNO, (uint8_t)meta, 0, false);
 }
 
-/* Why there are no generators; NULL: there are. */
-static const char *begin(RedisModuleString **words, int count) {
-    static flake_options options, uuid_options = {.layout = FLAKE_LAYOUT_UUID7};
-    static flake_why why;
-    static sno_snapshot pool;
-    long long node = 0;
-    if (count > 0 && RedisModule_StringToLongLong(words[0], &node) != REDISMODULE_OK) node = -1;
-    if (node < 0 || node > UINT16_MAX) return "the node is no number, or too large for any layout";
-    options.node = pool.partition = (uint16_t)node;
-    const char *layout = count > 1 ? RedisModule_StringPtrLen(words[1], NULL) : "twitter";
-    if (flake_layout_named(layout, &options.layout) != FLAKE_OK) return "no such layout";
-    if (count > 2) options.exclusive_dir = strdup(RedisModule_StringPtrLen(words[2], NULL));
-    const bool begun = flake_init(&flakes, &options, &why) == FLAKE_OK &&
-                       sno_init(&snos, &pool, NULL, &why) == FLAKE_OK &&
-                       flake_init(&uuids, &uuid_options, &why) == FLAKE_OK;
-    return begun ? NULL : why.text;
-}
-
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
+    static flake_config c;
+    static flake_options uuid_options = {.layout = FLAKE_LAYOUT_UUID7};
+    static sno_snapshot pool;
+    flake_why why = {"takes no state, partition, max_ahead_ms or 128-bit layout"};
+    char text[sizeof c.text + 1] = ""; // one byte more than a config takes
     if (RedisModule_Init(ctx, "flake", 1, REDISMODULE_APIVER_1) != REDISMODULE_OK)
         return REDISMODULE_ERR;
-    const char *failure = begin(words, count);
-    if (failure) return RedisModule_Log(ctx, "warning", "flake: %s", failure), REDISMODULE_ERR;
+    for (size_t i = 0, n = 0; i < (size_t)count && n < sizeof text; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s ",
+                              RedisModule_StringPtrLen(words[i], NULL));
+    const bool fits = flake_config_parse(text, &c, &why) == FLAKE_OK && !c.state.path &&
+                      !c.state.dir && c.partition < 0 && !c.options.max_ahead_ms &&
+                      !c.options.layout.format;
+    if (!c.options.layout.name) c.options.layout = flake_layout_twitter;
+    pool.partition = (uint16_t)(c.options.node + c.options.node_offset);
+    if (!fits || flake_init(&flakes, &c.options, &why) != FLAKE_OK ||
+        sno_init(&snos, &pool, NULL, &why) != FLAKE_OK ||
+        flake_init(&uuids, &uuid_options, &why) != FLAKE_OK)
+        return RedisModule_Log(ctx, "warning", "flake: %s", why.text), REDISMODULE_ERR;
     return RedisModule_CreateCommand(ctx, "flake.next", flake_command, "fast", 0, 0, 0) |
            RedisModule_CreateCommand(ctx, "sno.next", sno_command, "fast", 0, 0, 0) |
            RedisModule_CreateCommand(ctx, "uuid7.next", uuid_command, "fast", 0, 0, 0);

@@ -29,7 +29,7 @@ does_not_start() { # WHY MODULE_ARGUMENT...
     local why=$1
     shift
     timeout 10 redis-server --port "$(free_port)" --dir "$dir" --loadmodule "$dir/flake.so" "$@" > "$dir/log"
-    [ $? -eq 1 ] && grep -q "flake: $why" "$dir/log" || { tail -n 3 "$dir/log"; false; }
+    [ $? -eq 1 ] && grep -qE "flake: $why" "$dir/log" || { tail -n 3 "$dir/log"; false; }
 }
 # Sends a command so often without waiting for an answer. An id, or an error, a line.
 pipeline() { # COUNT COMMAND
@@ -40,10 +40,17 @@ pipeline() { # COUNT COMMAND
     exec 3>&-
 }
 
-judge "Redis: starts with the module" start 3 twitter "$dir" || close_with_counts
-judge "Redis: a node too large is refused, and why" does_not_start '.*is not from 0 to 1023' 1024
-judge "Redis: so is a layout that nobody knows" does_not_start 'no such layout' 1 none
-judge "Redis: and a node that another server here has" does_not_start '.*in use by another' 3 twitter "$dir"
+judge "Redis: starts with the module" start node=3 layout=twitter "exclusive_dir=$dir" || close_with_counts
+judge "Redis: a node too large is refused, and why" does_not_start '.*is not from 0 to 1023' node=1024
+judge "Redis: so is a layout that nobody knows" does_not_start 'config: layout: no such layout' node=1 layout=none
+judge "Redis: and a node that another server here has" does_not_start '.*in use by another' node=3 "exclusive_dir=$dir"
+judge "Redis: a word that does not exist" does_not_start 'config: 3: neither a layout nor an option' 3 twitter
+judge "Redis: more than the text has room for" does_not_start 'config: .*longer than 2047 bytes' node=3 "exclusive_dir=$(printf '%02040d' 0)"
+takes_no() { # WORD...: each alone
+    local word
+    for word; do does_not_start 'takes no |.*lanes is missing' "$word" || return 1; done
+}
+judge "Redis: what is not for it" takes_no "${refused_words[@]}" max_ahead_ms=1
 
 three_pipelines() {
     local jobs=()
@@ -93,7 +100,7 @@ judge "Redis: and is logged for the operator" within 10 grep -q 'flake: for the 
 put_clock_back 0
 
 # 256 ids in 10 ms: these take two seconds, and whoever asks for anything else has it at once.
-judge "Redis: a server with few ids starts" start 0 sonyflake
+judge "Redis: a server with few ids starts" start sonyflake
 others_are_served() {
     ask FLAKE.NEXT 51200 > "$dir/ids" &
     local waiting=$!

@@ -3,7 +3,7 @@
  * IDs in SQLite, as a loadable extension:
  *
  *     cc -O2 -fPIC -shared -I../.. sqlite.c -o flake.so
- *     FLAKE_NODE=3 sqlite3 shop.db
+ *     FLAKE_CONFIG="node=3 exclusive_dir=/run/app" sqlite3 shop.db
  *     .load ./flake
  *     CREATE TABLE orders (id INT PRIMARY KEY NOT NULL DEFAULT (flake_next()), what) WITHOUT ROWID;
  *     INSERT INTO orders (what) VALUES ('tea') RETURNING id;
@@ -18,9 +18,10 @@
  * A failed call returns SQLITE_BUSY if a retry may succeed, SQLITE_MISUSE after a mistake such as a fork, and else
  * SQLITE_ERROR, which SQLite's error log has, too: for the operator.
  *
- * FLAKE_NODE in the environment, 0 to 1023, is unique to each process that writes at the same time. If all of
- * them name the same directory in FLAKE_EXCLUSIVE, a second one with the same node is refused. UUIDs need
- * neither. (An INTEGER PRIMARY KEY is the row's number and takes no default. INT does.)
+ * FLAKE_CONFIG is the text of a flake_config; the layout is twitter if it names none. The node is unique to each
+ * process that writes at the same time. If all of them name the same exclusive_dir, a second one with the same
+ * node is refused. UUIDs need neither. (An INTEGER PRIMARY KEY is the row's number and takes no default. INT
+ * does.)
  */
 #define _GNU_SOURCE
 #include <sqlite3ext.h>
@@ -95,17 +96,17 @@ static void uuid_blob(sqlite3_context *context, int count, sqlite3_value **value
 
 /* Once per process, even if several connections load this. What is wrong, or NULL. */
 static char *begin(void) {
-    static flake_options options;
-    flake_why why;
+    static flake_config c;
+    const char *text = getenv("FLAKE_CONFIG");
+    flake_why why = {"takes no state, partition, single_thread, max_ahead_ms or 128-bit layout"};
     if (begun) return NULL;
-    memset(&options, 0, sizeof options);
-    options.layout = flake_layout_twitter; // 63 bits: SQLite's numbers have a sign
-    options.exclusive_dir = getenv("FLAKE_EXCLUSIVE");
-    if (getenv("FLAKE_NODE") && flake_node_from_env("FLAKE_NODE", &options.node, &why) != FLAKE_OK)
-        return sqlite3_mprintf("%s", why.text);
-    begun = flake_init(&ids, &options, &why) == FLAKE_OK;
-    return begun ? NULL
-                 : sqlite3_mprintf("node %llu: %s", (unsigned long long)options.node, why.text);
+    const bool fits = flake_config_parse(text ? text : "", &c, &why) == FLAKE_OK && !c.state.path &&
+                      !c.state.dir && c.partition < 0 && !c.options.single_thread &&
+                      !c.options.max_ahead_ms && !c.options.layout.format;
+    if (!c.options.layout.name)
+        c.options.layout = flake_layout_twitter; // 63 bits: SQLite's numbers have a sign
+    begun = fits && flake_init(&ids, &c.options, &why) == FLAKE_OK;
+    return begun ? NULL : sqlite3_mprintf("FLAKE_CONFIG: %s", why.text);
 }
 
 int sqlite3_extension_init(sqlite3 *db, char **error, const sqlite3_api_routines *api);

@@ -23,7 +23,7 @@ query 'CREATE TABLE orders (id INT PRIMARY KEY NOT NULL DEFAULT (flake_next()), 
 write_rows() { # PROCESS: its node, too
     for ((turn = 0; turn < rows; turn += 2000)); do
         echo "INSERT INTO orders (process, turn) SELECT $1, value FROM generate_series($turn, $turn + 1999);"
-    done | FLAKE_EXCLUSIVE=$dir FLAKE_NODE=$1 query
+    done | FLAKE_CONFIG="node=$1 exclusive_dir=$dir" query
 }
 all_write() {
     local jobs=() code=0
@@ -58,7 +58,7 @@ judge "SQLite: a UUID is of version 7, as text and as bytes" is "1|1" \
 draw_at_once() {
     local jobs=()
     for ((process = 0; process < processes; process++)); do
-        FLAKE_NODE=$process query 'SELECT flake_next() FROM generate_series(1, 100000)' > "$dir/drawn.$process" &
+        FLAKE_CONFIG="node=$process" query 'SELECT flake_next() FROM generate_series(1, 100000)' > "$dir/drawn.$process" &
         jobs+=($!)
     done
     wait "${jobs[@]}"
@@ -115,20 +115,28 @@ else echo "SKIPPED: a forked child: no Python whose sqlite3 loads extensions"; f
 
 node_is_held() {
     mkfifo "$dir/in" "$dir/out"
-    FLAKE_EXCLUSIVE=$dir FLAKE_NODE=7 query < "$dir/in" > "$dir/out" &
+    local seven="node=7 exclusive_dir=$dir"
+    FLAKE_CONFIG=$seven query < "$dir/in" > "$dir/out" &
     local holder=$! code=0
     exec 3> "$dir/in" 4< "$dir/out"
     echo "SELECT 'held';" >&3
     read -r _ <&4
-    FLAKE_EXCLUSIVE=$dir FLAKE_NODE=7 says 'node 7: .*in use by another' query 'SELECT 1' || code=1
-    FLAKE_EXCLUSIVE=$dir FLAKE_NODE=8 says '^1$' query 'SELECT 1' || code=1
+    FLAKE_CONFIG=$seven says 'FLAKE_CONFIG: .*in use by another' query 'SELECT 1' || code=1
+    FLAKE_CONFIG="node=8 exclusive_dir=$dir" says '^1$' query 'SELECT 1' || code=1
     exec 3>&- 4<&-
     wait $holder || code=1
-    FLAKE_EXCLUSIVE=$dir FLAKE_NODE=7 says '^1$' query 'SELECT 1' && return $code
+    FLAKE_CONFIG=$seven says '^1$' query 'SELECT 1' && return $code
 }
 judge "SQLite: a second process with the same node is refused while the first lives" node_is_held
-FLAKE_NODE=1024 judge "SQLite: a node too large is refused, and why" says 'node 1024: .*is not from 0 to 1023' query 'SELECT 1'
-FLAKE_NODE=one judge "SQLite: no number is no node" says 'FLAKE_NODE: is not a decimal number' query 'SELECT 1'
+refuses() { # WHY WORDS...: each alone
+    local why=$1 word
+    shift
+    for word; do FLAKE_CONFIG=$word says "FLAKE_CONFIG: $why" query 'SELECT 1' || return 1; done
+}
+judge "SQLite: a node too large is refused, and why" refuses '.*is not from 0 to 1023' node=1024
+judge "SQLite: no number is no node" refuses 'config: node: not a number' node=one
+judge "SQLite: a word that does not exist" refuses 'config: nod: no such option' nod=3
+judge "SQLite: what is not for it" refuses 'takes no |.*lanes is missing' "${refused_words[@]}" single_thread max_ahead_ms=1
 judge "SQLite: what is no id has no time" says 'flake_time: not an id' query 'SELECT flake_time(-1)'
 judge "SQLite: the time of NULL is NULL" is "" 'SELECT flake_time(NULL)'
 close_with_counts
