@@ -163,7 +163,7 @@ CHECKER ?= genmc
 models-checked: ## the models, and each order weakened in turn, in a checker of the C11 memory model (CHECKER=genmc)
 	tests/models/checker.sh $(BUILD)/models-checked $(CHECKER) $(MODELS)
 
-mutants: ## edits of the headers that tests must catch: all, or TABLE=only, SAMPLE=60, CHANGED=HEAD, PART=0/9
+mutants: ## edits of the headers that tests must catch: one of each line (PER_LINE=0: all) and the table, or TABLE=only, SAMPLE=60, CHANGED=HEAD
 	python3 tests/mutants/mutants.py $(BUILD)
 
 coverage: ## lines and branches of the headers that tests, replays and explorer do not execute (clang)

@@ -35,7 +35,7 @@ STEPS = $(BUILD)/steps
 check: ## what every commit must pass, in ten minutes: -O2, sanitizers, examples, tools, memory orders, mutants
 	@$(MAKE) --no-print-directory -s -k $(PARALLEL) $(CHECK:%=$(STEPS)/%.out) || :
 	@tests/run.sh --sum $(CHECK:%=$(STEPS)/%.out)
-nightly: ## the rest, in 100 minutes, or a tenth of it with SLICE=0 to 9: machines, explorer, all mutants, fuzzers
+nightly: ## the rest, in 100 minutes, or a tenth of it with SLICE=0 to 9: machines, explorer, 45 minutes of mutants, fuzzers
 	@$(MAKE) --no-print-directory -s -k $(PARALLEL) $(NIGHTLY:%=$(STEPS)/%.out) || :
 	@tests/run.sh --sum $(NIGHTLY:%=$(STEPS)/%.out)
 
