@@ -196,8 +196,10 @@ static void fail_each_way(flake_gen *g) {
     for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
         const struct failure *const f = &failures[i];
         no_random_bytes = f->status == FLAKE_IO;
-        if (f->status != FLAKE_IO) /* shards of UUIDs are refused anyway */
+        if (f->status != FLAKE_IO) { /* shards of UUIDs are refused anyway */
             CHECK_EQ(flake_init_shards(g, 1, &f->options, NULL), f->status);
+            CHECK(flake_gen_options(g) == NULL);
+        }
         CHECK_EQ(flake_init(g, &f->options, &why), f->status);
         no_random_bytes = false;
         const char *const said = strstr(why.text, f->reason);
