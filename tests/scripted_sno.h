@@ -6,8 +6,9 @@
 #ifndef SCRIPTED_SNO_H
 #define SCRIPTED_SNO_H
 
+static inline void let_others(void);
+#define BEFORE_ATOMIC(p, is_cas) let_others()
 #include "support.h"
-#include <stdatomic.h>
 
 /* ---- hooks ---- */
 
@@ -23,16 +24,6 @@ static inline void let_others(void) {
     others = NULL;
     now();
 }
-
-#define FLAKE_ATOMIC(T)             _Atomic(T)
-#define FLAKE_ATOMIC_LOAD(p, order) (let_others(), atomic_load_explicit(p, memory_order_##order))
-#define FLAKE_ATOMIC_STORE(p, v, order) \
-    (let_others(), atomic_store_explicit(p, v, memory_order_##order))
-#define FLAKE_ATOMIC_ADD(p, v, order) \
-    (let_others(), atomic_fetch_add_explicit(p, v, memory_order_##order))
-#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                                         \
-    (let_others(), atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
-                                                           memory_order_##failure))
 
 /* What other callers do while the call under test sleeps, once; if they sleep, so has he. */
 static void (*during_sleep)(void);

@@ -19,6 +19,20 @@
 #define VECTORS "tests/vectors/"
 #endif
 
+/* Atomics, with what the test does before each operation on *p: BEFORE_ATOMIC(p, is_cas). */
+#ifdef BEFORE_ATOMIC
+#define FLAKE_ATOMIC(T) _Atomic(T)
+#define FLAKE_ATOMIC_LOAD(p, order) \
+    (BEFORE_ATOMIC(p, false), atomic_load_explicit(p, memory_order_##order))
+#define FLAKE_ATOMIC_STORE(p, v, order) \
+    (BEFORE_ATOMIC(p, false), atomic_store_explicit(p, v, memory_order_##order))
+#define FLAKE_ATOMIC_ADD(p, v, order) \
+    (BEFORE_ATOMIC(p, false), atomic_fetch_add_explicit(p, v, memory_order_##order))
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                \
+    (BEFORE_ATOMIC(p, true), atomic_compare_exchange_strong_explicit( \
+                                 p, seen, v, memory_order_##success, memory_order_##failure))
+#endif
+
 /* Whether 64-bit atomics work between processes; where they take a lock, they don't. */
 enum { words_reach_other_processes = ATOMIC_LLONG_LOCK_FREE == 2 };
 

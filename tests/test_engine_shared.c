@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shards and their pool, and stocks of ids claimed ahead, on a scripted clock.
+ * Shards, and stocks of ids claimed ahead, on a scripted clock.
  */
 #include "scripted_flake.h"
 
-/* ---- shards and their pool ---- */
+/* ---- shards ---- */
 
 static flake_gen shards[8];
-
-TEST(more_shards_than_numbers_are_refused) {
-    begin_with_three();
-    CHECK_EQ(flake_init_shards(shards, 0, &options, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_init_shards(shards, 4, &options, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_init_shards(shards, 3, &options, NULL), FLAKE_OK);
-    options.node = 1024;
-    CHECK_EQ(flake_init_shards(shards, 3, &options, NULL), FLAKE_NODE_RANGE);
-}
 
 /* Options with the range 0 to 0 have the whole range: no shard has the number 0 alone, or a generator with
  * its options would repeat the other shards' IDs. */
@@ -34,6 +25,9 @@ TEST(options_of_a_shard_are_those_of_its_range) {
             }
         }
     }
+    begin_with_three();
+    CHECK_EQ(flake_init_shards(shards, 4, &options, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init_shards(shards, 3, &options, NULL), FLAKE_OK);
     begin(flake_layout_of(41, 22, 0, 0)); /* its whole range is the number 0 */
     CHECK_EQ(flake_init_shards(shards, 1, &options, NULL), FLAKE_OK);
 }
@@ -104,20 +98,13 @@ TEST(a_generator_made_anew_as_another_or_cloned_has_no_old_stock) {
     STOCK(T, 6);
 }
 
-TEST(a_stock_without_a_generator_is_invalid) {
-    static flake_prefetch none;
-    uint64_t got = 7;
-    CHECK_EQ(flake_prefetch_next(&none, &got), FLAKE_INVALID);
-    CHECK_EQ(flake_prefetch_init(&none, NULL, 4, 0, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_prefetch_next(&none, &got), FLAKE_INVALID);
-    CHECK_EQ(got, 0);
-}
-
-TEST(a_prefetch_count_has_bounds) {
+TEST(a_stock_has_a_generator_and_a_count_within_bounds) {
     open_stock(1, 0);
     STOCK(T, 0);
     STOCK(T, 1);
     CHECK_EQ(flake_prefetch_init(&stock, &gen, 100000, 600000, NULL), FLAKE_OK);
+    CHECK_EQ(flake_prefetch_init(&stock, NULL, 4, 0, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_prefetch_next(&stock, &id), FLAKE_INVALID);
     CHECK_EQ(flake_prefetch_init(&stock, &gen, 0, 0, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_prefetch_init(&stock, &gen, 100001, 0, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_prefetch_init(&stock, &gen, 5, -1, NULL), FLAKE_INVALID);

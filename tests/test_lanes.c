@@ -4,18 +4,11 @@
  * and what is said when none has an id.
  */
 #define _XOPEN_SOURCE 700
-#include <stdatomic.h>
 
 static unsigned thread_now; /* who draws */
 static void rob(const volatile void *at);
-#define FLAKE_LANE()                    thread_now
-#define FLAKE_ATOMIC(T)                 _Atomic(T)
-#define FLAKE_ATOMIC_LOAD(p, order)     atomic_load_explicit(p, memory_order_##order)
-#define FLAKE_ATOMIC_STORE(p, v, order) atomic_store_explicit(p, v, memory_order_##order)
-#define FLAKE_ATOMIC_ADD(p, v, order)   atomic_fetch_add_explicit(p, v, memory_order_##order)
-#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                                   \
-    (rob(p), atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
-                                                     memory_order_##failure))
+#define FLAKE_LANE()             thread_now
+#define BEFORE_ATOMIC(p, is_cas) (is_cas ? rob(p) : (void)0)
 #include "scripted_flake.h"
 #if !defined(_WIN32)
 #include "children.h"

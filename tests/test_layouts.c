@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Layouts: the peers' own ids, the fields of those that the header has, each up to its first and its last ms, and
- * what an init takes and refuses. (Random layouts and ids: test_random_text.c; their generators, and clocks outside a
+ * which of them an init takes. (Random layouts and ids: test_random_text.c; their generators, and clocks outside a
  * layout: test_random_flake.c.)
  */
 #include "support.h"
@@ -633,49 +633,6 @@ TEST(layouts_that_mean_nothing_are_refused) {
     CHECK_EQ(flake_layout_check(&turned, NULL), FLAKE_OK);
     REFUSES(turned, l.time_sign = 1);
     CHECK_EQ(flake_layout_check(NULL, NULL), FLAKE_INVALID);
-}
-
-/* Options of which each is good but for one thing. */
-enum { refused_count = 17 };
-static flake_status refused_options(int which, flake_options *o) {
-    *o = on_script(flake_layout_idgen, 5);
-    switch (which) {
-    case 0: o->node = 1024; return FLAKE_NODE_RANGE;
-    case 1: o->node_offset = 1019; return FLAKE_NODE_RANGE;
-    case 2: o->node_offset = UINT32_MAX; return FLAKE_NODE_RANGE;
-    case 3: o->seq_max = 4096; break;
-    case 4: o->seq_min = 1; break; /* above seq_max, which is 0 */
-    case 5: o->layout.unit_ms = 0; break;
-    case 6: o->layout.time_bits = 43; break;
-    case 7: o->layout.node_shift = 11; break;
-    case 8: o->layout.epoch_ms = INT64_MAX; break; /* no clock of 63 bits of ns gets there */
-    case 9: o->layout.epoch_ms = INT64_MIN; break;
-    case 10: o->max_ahead_ms = -1; break;
-    case 11: o->max_wait_ms = -1; break;
-    case 12: o->clock.kind = 3; break;
-    case 13: o->clock.kind = -1; break;
-    case 14: o->layout.epoch_ms = last_clock_ms + 1; break;
-    case 15: o->max_ahead_ms = (int64_t)INT32_MAX + 1; break;
-    default: o->node = UINT32_MAX; return FLAKE_NODE_RANGE;
-    }
-    return FLAKE_INVALID;
-}
-
-TEST(after_a_refused_init_nothing_is_drawn) {
-    flake_options good = on_script(flake_layout_hazelcast, 1234), bad;
-    uint64_t id = 0;
-    good.seq_min = 2;
-    good.seq_max = 40;
-    script_at_ms(1516028439000);
-    for (uint64_t i = 0; i < refused_count; i++) {
-        CHECK_EQ(flake_init(&gen, &good, NULL), FLAKE_OK);
-        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-        CHECK_EQ(id, 5300086112257234 + (2 << 16));
-        const flake_status status = refused_options((int)i, &bad);
-        CHECK_EQ(flake_init(&gen, &bad, NULL), status);
-        FAILS(flake_next(&gen, &id), FLAKE_INVALID, id);
-        CHECK(flake_gen_options(&gen) == NULL);
-    }
 }
 
 TEST(the_options_in_force_can_be_read_back) {

@@ -22,7 +22,10 @@ static void sleep_beside_another(int64_t ns) {
 
 static bool no_random_bytes;
 #define FLAKE_RANDOM_BYTES(to, n) (!no_random_bytes && flake_i_system_random(to, n))
+static void (*during_reading)(void); /* what another thread does during the next exact one, once */
 static int64_t system_ns(int is_coarse) {
+    void (*const another)(void) = is_coarse ? NULL : during_reading;
+    if (another) during_reading = NULL, another();
     return script_now.now_ns - (is_coarse ? 5000000 : 0); /* how far it lags */
 }
 #define FLAKE_CLOCK_NS(kind) system_ns((kind) == FLAKE_CLOCK_COARSE)
@@ -48,6 +51,8 @@ static sno_gen sno;
 static uint64_t id, ids[4];
 static flake128 id128, ids128[4];
 static sno_id sno_one, snos[4];
+static flake_prefetch stock;
+static flake128 thousands[70000];
 static size_t got;
 
 static flake_options begin(void) {
@@ -77,7 +82,6 @@ static flake_options kind_at(unsigned i) {
 static void check_answers_nothing(flake_gen *g) {
     const flake_options none = {0};
     flake_snapshot position = {0};
-    flake_prefetch stock;
     flake_stats stats;
     memset(&stats, 0xff, sizeof stats);
     CHECK_EQ(flake_prefetch_init(&stock, g, 2, 0, NULL), FLAKE_INVALID);
@@ -154,6 +158,8 @@ static void check_sno_invalid(sno_gen *g) {
 static flake_i_atomic64 closed; /* the word of a gate that is closed */
 static flake_ring no_ring;
 
+#define SINCE(epoch_ms) \
+    { "", epoch_ms, 1, 42, 22, 10, 12, 12, 0, 0, 0, 0, 0, 0 }
 static const struct failure {
     flake_options options;
     flake_status status;
@@ -165,14 +171,14 @@ static const struct failure {
      "node 1000 + node_offset 24 is above 1023, the layout's last node"},
     {{.seq_max = 4096}, FLAKE_INVALID, "seq_max exceeds"},
     {{.seq_min = 10, .seq_max = 9}, FLAKE_INVALID, "seq_min is above seq_max"},
+    {{.seq_min = 1}, FLAKE_INVALID, "seq_min is above seq_max, which is 0 only if"},
     {{.layout = {.format = FLAKE_I_ULID}}, FLAKE_INVALID, "layout: "},
     {{.layout = {.epoch_ms = 1}}, FLAKE_INVALID, "layout"},
-    {{.layout = {"", INT64_MAX / 1000, 1, 42, 22, 10, 12, 12, 0, 0, 0, 0, 0, 0}},
-     FLAKE_INVALID,
-     "layout"},
+    {{.layout = SINCE(INT64_MAX / 1000000 + 1)}, FLAKE_INVALID, "layout.epoch_ms"},
+    {{.layout = SINCE(-INT64_MAX / 1000000 - 1)}, FLAKE_INVALID, "layout.epoch_ms"},
     {{.max_wait_ms = -1}, FLAKE_INVALID, "max_wait_ms"},
     {{.max_ahead_ms = -1}, FLAKE_INVALID, "max_ahead_ms"},
-    {{.max_ahead_ms = INT64_MAX}, FLAKE_INVALID, "max_ahead_ms"},
+    {{.max_ahead_ms = (int64_t)INT32_MAX + 1}, FLAKE_INVALID, "max_ahead_ms"},
     {{.clock = {.kind = 3}}, FLAKE_INVALID, "clock.kind"},
     {{.clock = {.kind = -1}}, FLAKE_INVALID, "clock.kind"},
     {{.overflow = &no_ring}, FLAKE_INVALID, "overflow"},
@@ -182,19 +188,7 @@ static const struct failure {
     {{.lanes = lanes, .lane_count = 0}, FLAKE_INVALID, "lane_count"},
     {{.lanes = lanes, .lane_count = 2, .seq_min = 7, .seq_max = 7}, FLAKE_INVALID, "lane_count"},
     {{.lane_count = 1}, FLAKE_INVALID, "lanes is missing"},
-    /* not the whole range */
-    {{.layout = FLAKE_LAYOUT_UUID7, .seq_max = 32767}, FLAKE_INVALID, "seq_min and seq_max"},
-    {{.layout = FLAKE_LAYOUT_UUID7_NODE, .seq_min = 32768, .seq_max = 65535},
-     FLAKE_INVALID,
-     "seq_min and"},
-    {{.layout = FLAKE_LAYOUT_UUID8, .seq_max = 32767}, FLAKE_INVALID, "seq_min and seq_max"},
-    {{.layout = FLAKE_LAYOUT_ULID, .seq_min = 32768, .seq_max = 65535},
-     FLAKE_INVALID,
-     "seq_min and"},
     {{.layout = FLAKE_LAYOUT_UUID7}, FLAKE_IO, "random bytes"}}; /* there are none */
-
-static const flake_layout counting[] = {FLAKE_LAYOUT_UUID7, FLAKE_LAYOUT_UUID7_NODE,
-                                        FLAKE_LAYOUT_UUID8, FLAKE_LAYOUT_ULID};
 
 /* Each kind of failure, with a reason in words. */
 static void fail_each_way(flake_gen *g) {
@@ -202,6 +196,10 @@ static void fail_each_way(flake_gen *g) {
     for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
         const struct failure *const f = &failures[i];
         no_random_bytes = f->status == FLAKE_IO;
+        if (f->status != FLAKE_IO) { /* shards of UUIDs are refused anyway */
+            CHECK_EQ(flake_init_shards(g, 1, &f->options, NULL), f->status);
+            CHECK(flake_gen_options(g) == NULL);
+        }
         CHECK_EQ(flake_init(g, &f->options, &why), f->status);
         no_random_bytes = false;
         const char *const said = strstr(why.text, f->reason);
@@ -210,14 +208,9 @@ static void fail_each_way(flake_gen *g) {
     }
     CHECK_EQ(flake_init_shards(g, 0, &o, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "n: ") != NULL);
-    for (size_t i = 0; i < 4; i++) {
-        o.layout = counting[i];
-        CHECK_EQ(flake_init_shards(g, 1, &o, &why), FLAKE_INVALID);
-        CHECK(strstr(why.text, "layout") != NULL);
-        check_invalid(g);
-    }
     o = kind_at(2);
     CHECK_EQ(flake_init_shards(g, 1, &o, NULL), FLAKE_INVALID);
+    check_invalid(g);
 }
 
 static void fail_each_way_sno(sno_gen *g) {
@@ -323,15 +316,13 @@ TEST(a_reinit_that_failed_leaves_the_generator_forked) {
 /* ---- a status that is ignored ---- */
 
 TEST(a_failed_draw_zeroes_its_id) {
-    flake_prefetch stock;
     for (unsigned i = 0; i < KINDS; i++) {
         flake_options o = kind_at(i);
         CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
         check_no_id128(&gen, FLAKE_INVALID);
         FAILS(flake_try_at(&gen, INT64_MAX, &id), FLAKE_TIME_RANGE, id);
-        FAILS(flake_try_at(&gen, 0, &id), i % 3 == 2 ? FLAKE_INVALID : FLAKE_TIME_RANGE, id);
-        CHECK_EQ(flake_prefetch_init(&stock, &gen, 2, 0, &why), i % 3 ? FLAKE_INVALID : FLAKE_OK);
-        if (i % 3) CHECK(strstr(why.text, "single_thread") != NULL);
+        if (i % 3 != 2) FAILS(flake_try_at(&gen, 0, &id), FLAKE_TIME_RANGE, id);
+        (void)!flake_prefetch_init(&stock, &gen, 2, 0, NULL);
         FAILS((script_now.now_ns = 0, flake_prefetch_next(&stock, &id)),
               i % 3 ? FLAKE_INVALID : FLAKE_TIME_RANGE, id);
         script_now.now_ns = 0;
@@ -349,7 +340,6 @@ TEST(a_failed_draw_zeroes_its_id) {
         o.seq_max = 65535; /* the whole, in numbers */
         CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
         CHECK_EQ(flake_prefetch_init(&stock, &gen, 2, 0, NULL), FLAKE_INVALID);
-        if (i % 3 == 2) FAILS(flake128_try_at(&gen, T, &id128), FLAKE_INVALID, id128);
         check_no_id(&gen, FLAKE_INVALID);
         CHECK_EQ(flake_available(&gen), 65536);
         FAILS(flake128_try_at(&gen, INT64_MAX, &id128), FLAKE_TIME_RANGE, id128);
@@ -426,13 +416,110 @@ TEST(the_process_wide_generator_zeroes_its_text) {
     FAILS(flake_ulid(ulid), FLAKE_TIME_RANGE, ulid);
 }
 
+/* ---- calls that would repeat IDs ---- */
+
+/* A call is refused: if it succeeds, with ids[0], all these are out. */
+static void check_refused(flake_status status, void *ids_out, size_t n, size_t size) {
+    if (status == FLAKE_OK) CHECK_EQ(count_duplicates_of(ids_out, n, size), 0);
+    else CHECK(is_zero(ids_out, size));
+    CHECK_EQ(status, FLAKE_INVALID);
+}
+
+/* The thread's lane has a word like the whole's: a draw that moves one alone leaves its ID to the other. */
+#define CHECK_GIVEN(try_first, given, next, out)              \
+    do {                                                      \
+        CHECK_EQ(try_first, FLAKE_AGAIN);                     \
+        script_now.now_ns += 4 * MS;                          \
+        const flake_status status = given;                    \
+        CHECK_EQ(next, FLAKE_OK);                             \
+        check_refused(status, (void *)out, 2, sizeof *(out)); \
+    } while (0)
+
+TEST(a_time_given_to_lanes_is_refused_as_it_would_repeat_ids) {
+    for (unsigned i = 0; i < 4; i++) { /* plain, scattered, 128 bits, sno */
+        flake_options o = kind_at(i == 1 ? 5 : 2);
+        o.lane_count = 1;
+        o.start_next_unit = true;
+        if (i == 2) o.layout = flake_layout_boundary;
+        CHECK_EQ(i == 3 ? sno_init(&sno, NULL, &o, NULL) : flake_init(&gen, &o, NULL), FLAKE_OK);
+        if (i < 2)
+            CHECK_GIVEN(flake_try(&gen, ids), flake_try_at(&gen, T + 4, ids),
+                        flake_next(&gen, ids + 1), ids);
+        else if (i == 2)
+            CHECK_GIVEN(flake128_try(&gen, ids128), flake128_try_at(&gen, T + 4, ids128),
+                        flake128_next(&gen, ids128 + 1), ids128);
+        else
+            CHECK_GIVEN(sno_try(&sno, 1, snos), sno_try_at(&sno, 1, T + 4, snos),
+                        sno_next(&sno, 1, snos + 1), snos);
+    }
+}
+
+static flake_status took;
+static void take_from_stock(void) { took = flake_prefetch_next(&stock, &ids[0]); }
+
+/* Another thread takes from its stock while a draw has the word and reads the clock. */
+TEST(a_stock_of_lanes_or_of_one_thread_is_refused_as_it_would_repeat_ids) {
+    for (unsigned i = 0; i < 2 * KINDS; i++) {
+        const bool had_stock = i / KINDS; /* as another kind, before */
+        flake_options o = begin();
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_prefetch_init(&stock, &gen, 2, 0, NULL), FLAKE_OK);
+        o = kind_at(i % KINDS);
+        o.clock.kind = FLAKE_CLOCK_COARSE; /* the exact one is read after the word */
+        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        if (!had_stock && flake_prefetch_init(&stock, &gen, 2, 0, &why) != FLAKE_OK)
+            CHECK(strstr(why.text, "single_thread") != NULL);
+        during_reading = take_from_stock;
+        CHECK_EQ(flake_next(&gen, &ids[1]), FLAKE_OK);
+        CHECK(!during_reading);
+        if (i % 3) check_refused(took, ids, 2, sizeof *ids);
+        else CHECK(took == FLAKE_OK && ids[0] != ids[1]);
+    }
+}
+
+/* In the first ms in which their counters start near each other. */
+static size_t count_repeated(flake_gen *pair) {
+    enum { half = 32768 };
+    const flake_layout *const l = &flake_gen_options(pair)->layout;
+    flake_parts parts[2] = {{0, 0, 2 * half}, {0, 0, 0}};
+    for (unsigned ms = 0; ms < 20000 && parts[0].seq - parts[1].seq + half >= 2 * half; ms++) {
+        script_now.now_ns += MS;
+        for (unsigned k = 0; k < 2; k++) {
+            CHECK_EQ(flake128_next(&pair[k], &thousands[k * half]), FLAKE_OK);
+            CHECK_EQ(flake128_decompose(l, &thousands[k * half], &parts[k]), FLAKE_OK);
+        }
+    }
+    for (unsigned k = 0; k < 2; k++)
+        CHECK_EQ(flake128_next_n(&pair[k], &thousands[k * half + 1], half - 1), FLAKE_OK);
+    return count_duplicates(thousands, 2 * half);
+}
+
+TEST(ranges_of_counters_that_start_anywhere_are_refused_as_they_would_repeat_ids) {
+    const flake_layout counting[] = {FLAKE_LAYOUT_UUID8, FLAKE_LAYOUT_UUID7_NODE,
+                                     FLAKE_LAYOUT_UUID7, FLAKE_LAYOUT_ULID};
+    static flake_gen pair[2];
+    for (unsigned i = 0; i < 8; i++) {
+        flake_options o = begin();
+        flake_status status[2];
+        o.layout = counting[i / 2];
+        if (i % 2) status[0] = status[1] = flake_init_shards(pair, 2, &o, &why);
+        for (unsigned k = 0; k < 2 && i % 2 == 0; k++) {
+            o.seq_min = k ? 32768 : 0;
+            o.seq_max = k ? 65535 : 32767;
+            status[k] = flake_init(&pair[k], &o, &why);
+        }
+        if (status[0] == FLAKE_OK && status[1] == FLAKE_OK) CHECK_EQ(count_repeated(pair), 0);
+        CHECK(status[0] == FLAKE_INVALID && status[1] == FLAKE_INVALID);
+        CHECK(strstr(why.text, i % 2 ? "layout has counters" : "seq_min and seq_max") != NULL);
+    }
+}
+
 /* ---- a generator that was copied ---- */
 
 /* A copy's calls that take a `why` name the reason. */
 static void check_reasons_of_a_copy(flake_gen *g) {
     const flake_options none = {0};
     const flake_snapshot position = {0};
-    flake_prefetch stock;
     CHECK_EQ(flake_restore(g, &position, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "generator: was copied") != NULL);
     CHECK_EQ(flake_prefetch_init(&stock, g, 2, 0, &why), FLAKE_INVALID);
@@ -506,7 +593,7 @@ TEST(a_copy_with_lanes_repeats_nothing) {
 }
 
 TEST(a_copy_of_a_stock_is_refused) {
-    flake_prefetch stock, copy;
+    flake_prefetch copy;
     flake_options o = begin();
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_prefetch_init(&stock, &gen, 4, 0, NULL), FLAKE_OK);
@@ -518,21 +605,10 @@ TEST(a_copy_of_a_stock_is_refused) {
     FAILS(flake_prefetch_next(&copy, &id), FLAKE_INVALID, id);
 }
 
-TEST(lanes_made_of_a_generator_with_stock_have_none) {
-    flake_prefetch stock;
-    flake_options o = begin();
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_prefetch_init(&stock, &gen, 4, 0, NULL), FLAKE_OK);
-    o = kind_at(2);
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    FAILS(flake_prefetch_next(&stock, &id), FLAKE_INVALID, id);
-}
-
 /* The same numbers in another order: what is left of the old stock would be formed with the new one. */
 TEST(a_stock_is_dropped_when_units_are_scattered) {
     for (int64_t t = 0; t < 16; t++) {
         uint64_t taken[10];
-        flake_prefetch stock;
         flake_options o = begin();
         o.layout = flake_layout_of(41, 5, 4, 0);
         o.node = (uint64_t)t;
@@ -770,7 +846,6 @@ TEST(a_state_that_was_not_extended_in_time) {
 /* UUIDs that continue in the newest unit, after a backward step. */
 TEST(a_state_that_was_not_extended_while_uuids_continue) {
     const flake_options o = open_state(0, &flake_layout_uuid8);
-    static flake128 thousands[70000];
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     script_now.now_ns += 198 * MS;
     CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);

@@ -5,19 +5,10 @@
  */
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
-#include <stdatomic.h>
 
 /* Threads change over between any two steps of a draw when they are made to. */
 static void stumble(void);
-#define FLAKE_ATOMIC(T)             _Atomic(T)
-#define FLAKE_ATOMIC_LOAD(p, order) (stumble(), atomic_load_explicit(p, memory_order_##order))
-#define FLAKE_ATOMIC_STORE(p, v, order) \
-    (stumble(), atomic_store_explicit(p, v, memory_order_##order))
-#define FLAKE_ATOMIC_ADD(p, v, order) \
-    (stumble(), atomic_fetch_add_explicit(p, v, memory_order_##order))
-#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                                      \
-    (stumble(), atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
-                                                        memory_order_##failure))
+#define BEFORE_ATOMIC(p, is_cas) stumble()
 #include "warp.h"
 #include "sno.h"
 #include "options.h"
@@ -70,15 +61,6 @@ static sno_id from_shared(worker *w) { return (void)w, next_sno(&gen, a_meta); }
 static sno_id from_default(worker *w) { return (void)w, sno_generate(a_meta); }
 static sno_id from_shard(worker *w) { return next_sno(w->shard, a_meta); }
 static sno_id from_lanes(worker *w) { return (void)w, next_sno(&lanes, a_meta); }
-
-static sno_id from_try(worker *w) {
-    sno_id id = {0};
-    while (sno_try(&gen, a_meta, &id) != FLAKE_OK) {
-        const int64_t ns = flake_retry_ns(&gen.gen);
-        if (ns > 0) nap(ns < unit_ns ? ns : unit_ns);
-    }
-    return (void)w, id;
-}
 
 static void *work(void *at) {
     worker *w = (worker *)at;
@@ -172,7 +154,7 @@ TEST(threads_get_no_id_twice) {
     } rows[] = {{from_shared, FLAKE_CLOCK_EXACT, 8}, {from_shared, FLAKE_CLOCK_COARSE, 8},
                 {from_shard, FLAKE_CLOCK_EXACT, 8},  {from_shard, FLAKE_CLOCK_COARSE, 8},
                 {from_lanes, FLAKE_CLOCK_EXACT, 8},  {from_lanes, FLAKE_CLOCK_COARSE, 3},
-                {from_try, FLAKE_CLOCK_EXACT, 8},    {from_default, FLAKE_CLOCK_EXACT, 8}};
+                {from_default, FLAKE_CLOCK_EXACT, 8}};
     for (size_t i = 0; i < 4 * sizeof rows / sizeof *rows; i++) {
         plan p = plan_of(rows[i / 4].draw, crowd[i % 4], small ? 40000 : 1 << 20);
         flake_options o = options_of_sno(NULL, NULL);

@@ -11,7 +11,6 @@
 #include <curl/curl.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -326,9 +325,9 @@ static inline bool script_random(void *to, size_t n) {
 #define pthread_create(thread, kind, run, user) script_thread(run, user)
 #define pthread_join(thread, to) \
     (note_raw("joins the thread\n"), looks_at_join ? looks() : (void)0, 0)
-#define FLAKE_SLEEP_NS(ns)                      script_sleep_ns(ns)
-#define FLAKE_CLOCK_NS(kind)                    flake_i_system_ns(kind)
-#define FLAKE_RANDOM_BYTES(to, n)               script_random(to, n)
+#define FLAKE_SLEEP_NS(ns)        script_sleep_ns(ns)
+#define FLAKE_CLOCK_NS(kind)      flake_i_system_ns(kind)
+#define FLAKE_RANDOM_BYTES(to, n) script_random(to, n)
 
 /* What others do before the next compare-and-swap, once. */
 static void (*others)(void);
@@ -339,13 +338,7 @@ static inline void let_others(void) {
     if (now) now();
 }
 
-#define FLAKE_ATOMIC(T)                 _Atomic(T)
-#define FLAKE_ATOMIC_LOAD(p, order)     atomic_load_explicit(p, memory_order_##order)
-#define FLAKE_ATOMIC_STORE(p, v, order) atomic_store_explicit(p, v, memory_order_##order)
-#define FLAKE_ATOMIC_ADD(p, v, order)   atomic_fetch_add_explicit(p, v, memory_order_##order)
-#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                                         \
-    (let_others(), atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
-                                                           memory_order_##failure))
+#define BEFORE_ATOMIC(p, is_cas) (is_cas ? let_others() : (void)0)
 #include "cluster.h"
 
 /* ---- texts ---- */
