@@ -205,10 +205,10 @@
 
 #if defined(__GNUC__) /* aligned for i386, where plain 64-bit members are aligned to 4 */
 #define FLAKE_I_LOCK_FREE __GCC_ATOMIC_LLONG_LOCK_FREE
-typedef FLAKE_ATOMIC(uint64_t) flake_i_atomic64 __attribute__((aligned(8)));
+typedef FLAKE_ATOMIC(uint64_t) flake_atomic64 __attribute__((aligned(8)));
 #else
 #define FLAKE_I_LOCK_FREE ATOMIC_LLONG_LOCK_FREE
-typedef FLAKE_ATOMIC(uint64_t) flake_i_atomic64;
+typedef FLAKE_ATOMIC(uint64_t) flake_atomic64;
 #endif
 typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
 
@@ -420,7 +420,7 @@ typedef struct flake_gate {
     /* NULL, or a word that is constant and not 0 while the gate is open. Changing it stops every draw with
      * FLAKE_LEASE_LOST. It must be in a page that fork wipes (MADV_WIPEONFORK): draws read this word instead
      * of the one that detects a fork; flake_machine_cloned stops them from their next unit on. */
-    flake_i_atomic64 *fence;
+    flake_atomic64 *fence;
 } flake_gate;
 
 /* ---- generators ----
@@ -857,7 +857,7 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *, size_t n, flake128 *id
 
 struct flake_ring_slot {
     FLAKE_I_NO_COPY(flake_ring_slot)
-    flake_i_atomic64 turn;
+    flake_atomic64 turn;
     flake_overflow note;
 };
 
@@ -866,9 +866,9 @@ struct flake_ring {
     flake_ring_slot *slots;
     uint64_t size;
     char pad0[64];
-    flake_i_atomic64 head; /* next to push */
+    flake_atomic64 head; /* next to push */
     char pad1[56];
-    flake_i_atomic64 tail; /* next to pop */
+    flake_atomic64 tail; /* next to pop */
     char pad2[56];
 };
 
@@ -878,11 +878,11 @@ struct flake_ring {
 typedef struct flake_i_engine {
     FLAKE_I_NO_COPY(flake_i_engine)
     char pad0[48];
-    flake_i_atomic64 fast_until; /* fast clock: a unit, and the counter's value at its end */
-    flake_i_atomic64 word;
+    flake_atomic64 fast_until; /* fast clock: a unit, and the counter's value at its end */
+    flake_atomic64 word;
     char pad1[56];
 
-    flake_i_atomic64 *owner_word; /* the gate's, else the instance's; NULL: there is none, ... */
+    flake_atomic64 *owner_word; /* the gate's, else the instance's; NULL: there is none, ... */
     uint64_t owner_id;            /* ... so the pid is compared, or with 0 nothing */
     uint64_t epoch_ns, unit_ns;   /* wrapping arithmetic: only differences are used */
     uint64_t unit_share;          /* 2^64 / unit_ns, rounded down, to multiply instead of divide */
@@ -904,24 +904,24 @@ typedef struct flake_i_engine {
     uintptr_t home;         /* its own address at init: that of a copy differs */
     bool fail_on_backwards; /* waiting calls do not wait after a backward step */
     bool is_plain;          /* no gate, state, ring or windows; a full count carries into nothing */
-    flake_i_atomic64 ticks_per_window; /* of the counter; 1: not known yet, or clock.now_ns is set;
+    flake_atomic64 ticks_per_window; /* of the counter; 1: not known yet, or clock.now_ns is set;
                                           0: no windows */
     flake_ring *ring;
     flake_gate gate;
     uintptr_t state_at; /* the state's address, in shared memory relative to this engine; 0: none */
     uint64_t state_run; /* the state's run when this engine was set up */
-    flake_i_atomic64 *instance_word; /* owner_word, unless that is the gate's */
+    flake_atomic64 *instance_word; /* owner_word, unless that is the gate's */
     uint64_t instance_owner_id;
     bool is_shared;
     char pad2[64];
 
-    flake_i_atomic64 safe[2]; /* tick engines: see I5 */
-    flake_i_atomic64 drifts;  /* timelines left; may lack the last one, which its parity shows */
-    flake_i_atomic64 overflow;
-    flake_i_atomic64 rebased; /* tickets drawn that count no longer includes */
-    flake_i_atomic64 batches, waits, clock_backwards;
-    flake_i_atomic64 calibrated_at; /* an earlier reading of counter and clock */
-    flake_i_atomic64 calibration;   /* the window by that reading, or its errors in a row */
+    flake_atomic64 safe[2]; /* tick engines: see I5 */
+    flake_atomic64 drifts;  /* timelines left; may lack the last one, which its parity shows */
+    flake_atomic64 overflow;
+    flake_atomic64 rebased; /* tickets drawn that count no longer includes */
+    flake_atomic64 batches, waits, clock_backwards;
+    flake_atomic64 calibrated_at; /* an earlier reading of counter and clock */
+    flake_atomic64 calibration;   /* the window by that reading, or its errors in a row */
     char pad3[64];
 } flake_i_engine;
 
@@ -954,17 +954,17 @@ enum {
 /* Must not be moved while it is open. */
 struct flake_state {
     FLAKE_I_NO_COPY(flake_state)
-    flake_i_atomic64 horizon; /* IDs up to this Unix time in ns may be generated */
-    flake_i_atomic64 asked;   /* no ID of this run or the last one is later */
-    flake_i_atomic64 run;     /* changes each time it is opened */
-    flake_i_atomic64 writer;  /* id of the thread that writes, or 0; not 0 while it is not open */
-    flake_i_atomic64 patient; /* after a failed write, the time of the next try while there is
+    flake_atomic64 horizon; /* IDs up to this Unix time in ns may be generated */
+    flake_atomic64 asked;   /* no ID of this run or the last one is later */
+    flake_atomic64 run;     /* changes each time it is opened */
+    flake_atomic64 writer;  /* id of the thread that writes, or 0; not 0 while it is not open */
+    flake_atomic64 patient; /* after a failed write, the time of the next try while there is
                                  horizon left; INT64_MIN: the last write succeeded */
-    flake_i_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
+    flake_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
     flake_i_atomic32 manual_extend;
-    flake_i_atomic64 *instance_word;
+    flake_atomic64 *instance_word;
     uint64_t instance_owner_id;
-    flake_i_atomic64 holder; /* process owner id of the process that opened it */
+    flake_atomic64 holder; /* process owner id of the process that opened it */
     uint64_t self;           /* with is_open: distinguishes it from uninitialised memory */
     int64_t written_ns;      /* of the writer: the latest clock reading of a write */
     uint64_t number;         /* of the writer: number of the last record on disk */
@@ -1000,10 +1000,10 @@ typedef struct flake_i_lanes {
 /* Keys of the random bits. A thread that reads a half-renewed tail has a valid key, too. */
 typedef struct flake_i_keys {
     uint64_t start[2];
-    flake_i_atomic64 tail[2];
-    flake_i_atomic64 renewed; /* the second of the last renewal, approximately */
-    flake_i_atomic64 newest;  /* UUIDs: [ of which ms and salt:39 ][ start of its counter:25 ] */
-    flake_i_atomic64 ulid[3]; /* of the newest ms: see flake_i_ulid_start */
+    flake_atomic64 tail[2];
+    flake_atomic64 renewed; /* the second of the last renewal, approximately */
+    flake_atomic64 newest;  /* UUIDs: [ of which ms and salt:39 ][ start of its counter:25 ] */
+    flake_atomic64 ulid[3]; /* of the newest ms: see flake_i_ulid_start */
 } flake_i_keys;
 
 /* A generator's kind: how it draws, plus what it forms from a ticket; 0: not initialised. The fast path
@@ -1043,7 +1043,7 @@ struct flake_prefetch {
     flake_gen *gen;
     flake_i_ticket stock;
     uint64_t whose;                  /* the generator's when the stock was claimed */
-    flake_i_atomic64 *instance_word; /* a child must not use its parent's stock, */
+    flake_atomic64 *instance_word; /* a child must not use its parent's stock, */
     uint64_t instance_owner_id;      /* ... not even of a generator that both share */
     int64_t valid_ns, taken_ns;
     uint32_t count;
@@ -2013,7 +2013,7 @@ FLAKE_API flake_status flake_ring_init(flake_ring *ring, flake_ring_slot *slots,
 
 /* Linearises at the CAS. NULL: the slot of the next position does not have that phase (0 free, 1
  * filled). */
-FLAKE_I_FN flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_i_atomic64 *end,
+FLAKE_I_FN flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_atomic64 *end,
                                                uint64_t phase, uint64_t *turn) {
     uint64_t at = FLAKE_ATOMIC_LOAD(end, relaxed); /* a stale value fails the turn or the CAS */
     if (!ring->size) return NULL;                  /* was not initialised */
@@ -2071,8 +2071,8 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  */
 #define flake_i_process FLAKE_I_LAYOUT(flake_i_process, 2)
 struct flake_i_process {
-    FLAKE_ATOMIC(flake_i_atomic64 *) page; /* NULL: not requested yet */
-    flake_i_atomic64 instance_count;           /* survives a fork: a child's value is new */
+    FLAKE_ATOMIC(flake_atomic64 *) page; /* NULL: not requested yet */
+    flake_atomic64 instance_count;           /* survives a fork: a child's value is new */
     flake_i_atomic32 clone_count;                /* likewise: of the process and its ancestors */
     flake_i_page_room room;                /* of the page */
 };
@@ -2087,24 +2087,24 @@ FLAKE_I_COLD uint64_t flake_i_pageless_owner_id(void) {
 
 /* 0: not chosen yet. */
 FLAKE_I_INLINE uint64_t flake_i_instance_owner_now(void) {
-    flake_i_atomic64 *const page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
+    flake_atomic64 *const page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
     if (FLAKE_I_LIKELY(page != NULL)) return FLAKE_ATOMIC_LOAD(page, relaxed);
     return flake_i_pageless_owner_id();
 }
 
 /* Threads may register the page at once, and twice. The pointer needs no order: a later fork takes
  * the kernel's lock after the call that registered it. */
-FLAKE_I_FN flake_i_atomic64 *flake_i_fork_page(void) {
-    flake_i_atomic64 *page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
+FLAKE_I_FN flake_atomic64 *flake_i_fork_page(void) {
+    flake_atomic64 *page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
     if (page) return page;
-    page = (flake_i_atomic64 *)flake_i_page_align_up(&flake_i_process.room);
+    page = (flake_atomic64 *)flake_i_page_align_up(&flake_i_process.room);
     if (!page || !flake_i_wipe_on_fork(page)) return NULL;
     FLAKE_ATOMIC_STORE(&flake_i_process.page, page, relaxed);
     return page;
 }
 
 /* Chooses it if it is not chosen yet. *word is where it is stored; NULL without a page. */
-FLAKE_I_FN uint64_t flake_i_instance_owner_id(flake_i_atomic64 **word) {
+FLAKE_I_FN uint64_t flake_i_instance_owner_id(flake_atomic64 **word) {
     *word = flake_i_fork_page();
     if (!*word) return flake_i_pageless_owner_id();
     uint64_t owner_id = FLAKE_ATOMIC_LOAD(*word, relaxed);
@@ -2115,7 +2115,7 @@ FLAKE_I_FN uint64_t flake_i_instance_owner_id(flake_i_atomic64 **word) {
 
 /* Differs from every other process's, including those that share memory with this one. */
 FLAKE_I_FN uint64_t flake_i_process_owner_id(void) {
-    flake_i_atomic64 *page = flake_i_fork_page();
+    flake_atomic64 *page = flake_i_fork_page();
     if (!page) return flake_i_pid();
     uint64_t owner_id = FLAKE_ATOMIC_LOAD(page + 1, relaxed), next = 0;
     if (owner_id) return owner_id;
@@ -2129,7 +2129,7 @@ FLAKE_I_FN uint64_t flake_i_process_owner_id(void) {
 /* Takes one of a few places; `places`: none is left. A forked child has all of them again, a
  * process of a cloned machine does not, so the pid counts. *begun is [ pid:56 ][ places taken in
  * that process:8 ]. */
-FLAKE_I_FN unsigned flake_i_take_place(flake_i_atomic64 *begun, unsigned places) {
+FLAKE_I_FN unsigned flake_i_take_place(flake_atomic64 *begun, unsigned places) {
     const uint64_t none = flake_i_pid() << 8;
     uint64_t seen = FLAKE_ATOMIC_LOAD(begun, relaxed), n;
     do {
@@ -2140,7 +2140,7 @@ FLAKE_I_FN unsigned flake_i_take_place(flake_i_atomic64 *begun, unsigned places)
 }
 
 FLAKE_API void flake_machine_cloned(void) {
-    flake_i_atomic64 *page = flake_i_fork_page();
+    flake_atomic64 *page = flake_i_fork_page();
     const uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.instance_count, 1u, relaxed) + 1;
     (void)FLAKE_ATOMIC_ADD(&flake_i_process.clone_count, 1u, relaxed);
     if (page) FLAKE_ATOMIC_STORE(page, next, relaxed);
@@ -2151,7 +2151,7 @@ FLAKE_API void flake_machine_cloned(void) {
 FLAKE_I_RELY_ON(offsetof(flake_i_engine, word) == 56, "the word has 56 bytes before and after it");
 FLAKE_I_RELY_ON(offsetof(flake_i_engine, owner_word) >= offsetof(flake_i_engine, word) + 64,
                 "constant members share no cache line with the word");
-FLAKE_I_RELY_ON(sizeof(flake_i_atomic64) == 8, "a 64-bit atomic is its value alone");
+FLAKE_I_RELY_ON(sizeof(flake_atomic64) == 8, "a 64-bit atomic is its value alone");
 
 /* What a caller requests. Constants: each caller compiles to a straight line of its own. */
 enum flake_i_request {
@@ -2263,7 +2263,7 @@ FLAKE_I_FN void flake_i_set_cap(flake_i_engine *e, uint64_t cap) {
 
 /* The owner is the instance owner id, or the gate's fence, which a fork wipes as well. */
 FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_options *o,
-                                  flake_i_atomic64 *gate_word, uint64_t gate_id) {
+                                  flake_atomic64 *gate_word, uint64_t gate_id) {
     e->instance_word = NULL;
     e->instance_owner_id = o->shared_memory ? 0 : flake_i_instance_owner_id(&e->instance_word);
     e->owner_word = gate_word ? gate_word : e->instance_word;
@@ -2302,7 +2302,7 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_eng
     const flake_options *const o = &config->options;
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
-    flake_i_atomic64 *const gate_word = o->gate.admit ? o->gate.fence : NULL;
+    flake_atomic64 *const gate_word = o->gate.admit ? o->gate.fence : NULL;
     const uint64_t gate_id = gate_word ? FLAKE_ATOMIC_LOAD(gate_word, relaxed) : 0;
     if (gate_word && !gate_id) return FLAKE_LEASE_LOST;
     e->epoch_ns = (uint64_t)(config->epoch_ms * FLAKE_I_NS_PER_MS);
@@ -2322,7 +2322,7 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_eng
     flake_i_lay_out_word(e, config->time_bits, config->cap);
     flake_i_set_cap(e, config->cap);
     flake_i_set_owner(e, o, gate_word, gate_id);
-    flake_i_atomic64 *const zeros[] = {
+    flake_atomic64 *const zeros[] = {
         &e->word,    &e->safe[0], &e->safe[1],         &e->drifts, &e->overflow, &e->rebased,
         &e->batches, &e->waits,   &e->clock_backwards, &e->fast_until,  &e->calibrated_at,    &e->calibration};
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
@@ -2340,7 +2340,7 @@ FLAKE_I_COLD bool flake_i_is_another_pid(uint64_t owner_id) {
 }
 
 /* Whether the instance owner id has changed. 0 is not compared. */
-FLAKE_I_INLINE bool flake_i_forked_since(flake_i_atomic64 *word, uint64_t owner_id) {
+FLAKE_I_INLINE bool flake_i_forked_since(flake_atomic64 *word, uint64_t owner_id) {
     if (FLAKE_I_LIKELY(word != NULL)) return FLAKE_ATOMIC_LOAD(word, relaxed) != owner_id;
     return owner_id && flake_i_is_another_pid(owner_id);
 }
@@ -2410,7 +2410,7 @@ FLAKE_I_FN uint64_t flake_i_queued(const flake_i_engine *e, uint64_t since, uint
 }
 
 /* A statistic, on a cache line that the fast path does not touch. */
-FLAKE_I_FN void flake_i_tally(flake_i_atomic64 *tally, uint64_t more, unsigned request) {
+FLAKE_I_FN void flake_i_tally(flake_atomic64 *tally, uint64_t more, unsigned request) {
     if (!more) return;
     if (request & FLAKE_I_OWNED)
         FLAKE_ATOMIC_STORE(tally, FLAKE_ATOMIC_LOAD(tally, relaxed) + more, release); /* TALLY:R */
@@ -6324,9 +6324,9 @@ struct flake_i_uuids {
 };
 struct flake_i_default {
     FLAKE_ATOMIC(struct flake_i_uuids *) gen;   /* NULL: not published */
-    flake_i_atomic64 low, high, seal;           /* the salt, and its check */
-    flake_i_atomic64 parts[FLAKE_I_SALT_PARTS]; /* [ random:32 ][ tag:32 ] */
-    flake_i_atomic64 begun;                     /* see flake_i_take_place */
+    flake_atomic64 low, high, seal;           /* the salt, and its check */
+    flake_atomic64 parts[FLAKE_I_SALT_PARTS]; /* [ random:32 ][ tag:32 ] */
+    flake_atomic64 begun;                     /* see flake_i_take_place */
     struct flake_i_uuids places[FLAKE_I_DEFAULT_PLACES];
 };
 FLAKE_I_ONE_PER_PROCESS(struct flake_i_default, flake_i_default);
@@ -6341,7 +6341,7 @@ FLAKE_I_FN uint32_t flake_i_tag_of(uint64_t owner_id) {
  * that no part of a newer one is replaced. */
 FLAKE_I_FN bool flake_i_new_salt(void) {
     struct flake_i_default *const d = &flake_i_default;
-    flake_i_atomic64 *word;
+    flake_atomic64 *word;
     uint64_t part[FLAKE_I_SALT_PARTS], owner_id;
     uint32_t fresh[FLAKE_I_SALT_PARTS];
     unsigned agreed;

@@ -256,7 +256,7 @@ FLAKE_API const char *sno_version(void);
 struct sno_gen {
     flake_gen gen;
     uint16_t partition, sequence_min;
-    flake_i_atomic64 with_time; /* calls of sno_with_time */
+    flake_atomic64 with_time; /* calls of sno_with_time */
 };
 
 #ifdef __cplusplus
@@ -1391,8 +1391,8 @@ enum { SNO_I_DEFAULT_PLACES = 4 };
 #define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 3) /* its number: see flake_i_process */
 struct sno_i_default {
     FLAKE_ATOMIC(flake_i_engine *) engine; /* NULL: none yet */
-    flake_i_atomic64 tag;                  /* [ instance owner id:48 ][ partition:16 ]; 0: none yet */
-    flake_i_atomic64 begun;                /* see flake_i_take_place */
+    flake_atomic64 tag;                  /* [ instance owner id:48 ][ partition:16 ]; 0: none yet */
+    flake_atomic64 begun;                /* see flake_i_take_place */
     flake_i_engine places[SNO_I_DEFAULT_PLACES];
 };
 FLAKE_I_ONE_PER_PROCESS(struct sno_i_default, sno_i_default);
@@ -1403,7 +1403,7 @@ FLAKE_I_INLINE bool sno_i_tag_is_ours(uint64_t tag) {
 
 /* The tag of this process; 0: no partition is left. */
 FLAKE_I_FN uint64_t sno_i_own_tag(void) {
-    flake_i_atomic64 *word;
+    flake_atomic64 *word;
     uint64_t tag = FLAKE_ATOMIC_LOAD(&sno_i_default.tag, relaxed);
     uint16_t partition;
     const uint64_t owner = flake_i_instance_owner_id(&word) << 16; /* assigned by the first call: not 0 */

@@ -283,7 +283,7 @@ static bool fail_here(const char *name) {
     return strcmp(name, "close") == 0 || ++calls != fail_at;
 }
 
-static flake_i_atomic64 gate_word;
+static flake_atomic64 gate_word;
 
 static flake_status let_out(void *user, int64_t until_ns) {
     return user || until_ns < 0 ? FLAKE_INVALID : FLAKE_OK;

@@ -545,7 +545,7 @@ TEST(bumps_and_forks_leave_nothing_behind) {
 /* Where the kernel wipes pages, it has been told of one. */
 TEST(the_fork_page_is_in_use) {
     enum { wipe_on_fork = 18, senseless = -1 };
-    flake_i_atomic64 *word;
+    flake_atomic64 *word;
     const long size = sysconf(_SC_PAGESIZE);
     void *const page =
         mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -731,7 +731,7 @@ static void have_an_owner_id_of_its_own(void) {
 }
 
 TEST(a_bump_leaves_a_process_what_it_holds) {
-    flake_i_atomic64 *word;
+    flake_atomic64 *word;
     parents_owner_id = flake_i_process_owner_id();
     const uint64_t before = flake_i_instance_owner_id(&word);
     flake_machine_cloned();
@@ -761,7 +761,7 @@ static void draw_where_system_calls_kill(void) {
 }
 
 TEST(an_id_takes_no_system_call) {
-    flake_i_atomic64 *word;
+    flake_atomic64 *word;
     (void)flake_i_instance_owner_id(&word);
     if (word && !under_tsan) by_fork(draw_where_system_calls_kill);
 }

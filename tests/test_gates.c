@@ -9,7 +9,7 @@
 static flake_gen shards[2], wide;
 static sno_gen sno_shard;
 
-static flake_i_atomic64 gate_word;
+static flake_atomic64 gate_word;
 static flake_status gate_says;
 static int64_t gate_until_ns, gate_floor_at_ns;
 static int gate_asked;

@@ -153,7 +153,7 @@ TEST(a_reading_that_is_old_is_taken_again) {
 static size_t robbed;
 static int robberies;
 static void rob(const volatile void *at) {
-    flake_i_atomic64 *const word = &array[robbed].engine.word;
+    flake_atomic64 *const word = &array[robbed].engine.word;
     if (at != word || !robberies) return;
     robberies--;
     *word += 1;
@@ -365,7 +365,7 @@ TEST(a_gate_is_asked_by_each_lane) {
 
 /* The gate closes behind the whole, before the lanes, of which others have drawn: they are the new
  * options', and closed. */
-static flake_i_atomic64 closing;
+static flake_atomic64 closing;
 static int64_t closing_floor(void *user) {
     (void)user;
     closing = 0;

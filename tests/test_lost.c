@@ -11,7 +11,7 @@
 #include "options.h"
 #include "ways_to_draw.h"
 
-static flake_i_atomic64 claim;
+static flake_atomic64 claim;
 static flake_status gate_answer;
 
 static flake_status ask_gate(void *user, int64_t until_ns) {

@@ -155,7 +155,7 @@ static void check_sno_invalid(sno_gen *g) {
     check_no_sno(g, FLAKE_INVALID);
 }
 
-static flake_i_atomic64 closed; /* the word of a gate that is closed */
+static flake_atomic64 closed; /* the word of a gate that is closed */
 static flake_ring no_ring;
 
 #define SINCE(epoch_ms) \
@@ -239,7 +239,7 @@ static void fail_each_way_sno(sno_gen *g) {
 }
 
 static int64_t close_gate(void *fence) {
-    FLAKE_ATOMIC_STORE((flake_i_atomic64 *)fence, 0u, relaxed);
+    FLAKE_ATOMIC_STORE((flake_atomic64 *)fence, 0u, relaxed);
     return INT64_MIN;
 }
 

@@ -50,7 +50,7 @@
  *     FLAKE_I_BY_NAME, flake_i_timespec, flake_i_clock_gettime      elapsed time where strict C hides it
  *     flake_i_say, flake_i_put_why                                  reasons in words
  *     flake_i_decimal, flake_i_min, flake_i_max, flake_i_ns_until   numbers
- *     flake_i_atomic32, flake_i_atomic64                            types of the atomics
+ *     flake_i_atomic32, flake_atomic64                            types of the atomics
  *     FLAKE_I_FN, FLAKE_I_NO_COPY, FLAKE_I_IMPLEMENTED              declarations
  *
  *     // >>public      what a program calls and sets
@@ -135,14 +135,14 @@ FLAKE_API int64_t flake_etcd_left_ms(flake_etcd *);
 
 struct flake_etcd {
     FLAKE_I_NO_COPY(flake_etcd)
-    flake_i_atomic64 state;      /* number of the claim << 2 | one of the states below */
-    flake_i_atomic64 horizon_ns; /* of our latest write known to have succeeded */
-    flake_i_atomic64 asked_ns;   /* the latest time admitted, or the floor */
-    flake_i_atomic64 wanted_ns;  /* a time refused since the last attempt to extend, or 0 */
+    flake_atomic64 state;      /* number of the claim << 2 | one of the states below */
+    flake_atomic64 horizon_ns; /* of our latest write known to have succeeded */
+    flake_atomic64 asked_ns;   /* the latest time admitted, or the floor */
+    flake_atomic64 wanted_ns;  /* a time refused since the last attempt to extend, or 0 */
     flake_i_atomic32 trouble;    /* why that attempt failed: index of flake_i_etcd_troubles */
     int64_t floor_ns;            /* the H that the claim replaced: IDs are later */
     uint64_t process;            /* flake_i_process_owner_id of the claim's process */
-    flake_i_atomic64 *fence;     /* the gate's; its page outlives the claim, for generators of earlier claims */
+    flake_atomic64 *fence;     /* the gate's; its page outlives the claim, for generators of earlier claims */
     unsigned cluster, generator;
     struct flake_i_etcd *session;
     pthread_t thread;
@@ -1041,7 +1041,7 @@ FLAKE_I_FN void flake_i_etcd_close_gate(flake_etcd *c, uint64_t state, uint64_t 
 }
 
 /* Sets a time if the new one is later. */
-FLAKE_I_FN void flake_i_etcd_raise_time(flake_i_atomic64 *at, int64_t ns) {
+FLAKE_I_FN void flake_i_etcd_raise_time(flake_atomic64 *at, int64_t ns) {
     uint64_t seen = FLAKE_ATOMIC_LOAD(at, seq_cst); /* ADMIT:S */
     while ((int64_t)seen < ns &&
            !FLAKE_ATOMIC_CAS(at, &seen, (uint64_t)ns, seq_cst, seq_cst)) { /* ADMIT:S */
@@ -1368,7 +1368,7 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_any(flake_etcd *c, flake_i_etcd *s) {
 FLAKE_I_FN flake_status flake_i_etcd_start_thread(flake_etcd *c, flake_i_etcd *s) {
     if (!c->fence) {
         void *const page = flake_i_new_page(false);
-        if (page && flake_i_wipe_on_fork(page)) c->fence = (flake_i_atomic64 *)page;
+        if (page && flake_i_wipe_on_fork(page)) c->fence = (flake_atomic64 *)page;
         else if (page) flake_i_drop_page(page);
     }
     const uint64_t claim = (FLAKE_ATOMIC_LOAD(&c->state, relaxed) >> 2) + 1;

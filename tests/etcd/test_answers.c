@@ -276,7 +276,7 @@ TEST(the_gate_lets_nothing_past_the_horizon) {
     flake_parts parts = {0, 0, 0};
     uint64_t id;
     const int64_t s = 1000000000, unix_ns = 1700000000 * s;
-    c.fence = (flake_i_atomic64 *)flake_i_new_page(false);
+    c.fence = (flake_atomic64 *)flake_i_new_page(false);
     c.process = flake_i_process_owner_id();
     c.floor_ns = unix_ns + 7000000 / 2; /* within a unit of a generator */
     c.asked_ns = (uint64_t)c.floor_ns;

@@ -388,7 +388,7 @@ TEST(a_page_that_cannot_be_wiped_is_given_back) {
     CHECK_EQ(dropped, before + 1);
 }
 
-static flake_i_atomic64 raised;
+static flake_atomic64 raised;
 static void raise_to_50(void) { raised = 50; }
 static void raise_to_200(void) { raised = 200; }
 

@@ -90,7 +90,7 @@ static bool prepare_generators(void) {
     engines[0] = is_sno ? &our.sno.gen.engine : &our.flake.engine;
     well = well && (is_sno ? sno_init(&our.sno, &pool, &o, NULL) : flake_init(&our.flake, &o, NULL)) == FLAKE_OK;
     if (!o.shared_memory) {
-        flake_i_atomic64 *word;
+        flake_atomic64 *word;
         mark_at_start = flake_i_instance_owner_id(&word);
         fork_page = word;
     }

@@ -367,7 +367,7 @@ static void take_partition(void) {
 }
 
 static void take_owner_id(void) {
-    flake_i_atomic64 *word;
+    flake_atomic64 *word;
     const uint64_t mark = flake_i_instance_owner_id(&word);
     if (kept.n && kept.drawn[0] != mark) orders_fail("a process has two owner ids");
     if (!word || word != told_page) orders_fail("the kernel was not told of the fork page");
@@ -548,7 +548,7 @@ static void begin_ring(unsigned size) {
 
 /* This process's page has been asked for. */
 static void begin_process(void) {
-    flake_i_atomic64 *word;
+    flake_atomic64 *word;
     memset(&flake_i_process, 0, sizeof flake_i_process);
     n_pages = 0;
     (void)flake_i_instance_owner_id(&word);
