@@ -16,7 +16,7 @@ BENCH_INCLUDE ?= .
 hash := \#
 has_header = $(shell echo '$(hash)include <$(1)>' | $(CXX) -E -x c++ - >/dev/null 2>&1 && echo yes)
 BENCH_UUID = $(call has_header,uuid/uuid.h)
-# A peer that is a header, with uuidv7_generate: https://github.com/LiosK/uuidv7-h
+# A peer, as a header with uuidv7_generate: https://github.com/LiosK/uuidv7-h
 UUID7_H ?=
 BENCH_UUID7 = $(if $(UUID7_H),-isystem $(dir $(abspath $(UUID7_H))) -DUUID7_H='<$(notdir $(UUID7_H))>')
 BENCH_DEFINES = $(if $(BENCH_UUID),-DHAS_LIBUUID) $(BENCH_UUID7) -DBENCH_FLAGS='"$(BENCH_CFLAGS)"'

@@ -65,7 +65,7 @@ FUZZ_NORETURN static void campaign_usage(const char *what, const char *value) {
     exit(2);
 }
 
-/* The value of an option: a text, a number from `least` up, or a time in units of `unit_s`. */
+/* An option's value: a text, a number from `least` up, or a time in units of `unit_s`. */
 static const struct campaign_option {
     const char *name;
     const char **text;

@@ -27,7 +27,7 @@ static char *text_copy(const void *from, size_t n) {
     return room;
 }
 
-/* What is left of the input. */
+/* The rest of the input. */
 static char *text_rest(size_t *n) {
     *n = fuzz_left();
     return text_copy(fuzz_at, *n);
@@ -57,7 +57,7 @@ static char *text_edited(const char *text, size_t *n) {
 
 /* ---- flake ---- */
 
-/* Into a buffer of the exact size, and into one that is a byte too small and stays unchanged; then parsed. */
+/* Into a buffer of the exact size, and into one a byte smaller, which stays unchanged; then parsed. */
 static void text_check_written(flake128 id, size_t kind, bool fixed) {
     char wanted[130];
     const text_kind k = text_kind_of(kind);
@@ -225,7 +225,7 @@ static void text_put_bits(flake128 *id, unsigned from, unsigned n, uint64_t valu
         if (value & 1) id->bytes[i / 8] |= (uint8_t)(0x80 >> i % 8);
 }
 
-/* Bit by bit, as boundary's page, RFC 9562 and the ULID specification have it. */
+/* Bit by bit, as boundary's page, RFC 9562 and the ULID specification define them. */
 static flake128 text_id_128(const flake_layout *l, int64_t unix_ms, uint64_t node, uint64_t seq) {
     const uint64_t ms = (uint64_t)unix_ms;
     flake128 id = {{0}};
@@ -306,7 +306,7 @@ static void text_check_fields_128(void) {
 
 /* ---- node numbers ---- */
 
-/* What is left, or a right text with edits, as a string. */
+/* The rest of the input, or a valid text with edits, as a string. */
 static char *text_string(const char *right) {
     size_t length = strlen(right);
     char *text = fuzz_byte() % 4 ? text_edited(right, &length) : text_rest(&length);
@@ -397,12 +397,12 @@ static void text_check_fields(void) {
         fuzz_same("unit of its time", back.unix_ms, l.epoch_ms + (int64_t)(f.time * l.unit_ms));
     }
 
-    /* Any 64 bits: an id of the layout, or refused. */
+    /* Any 64 bits: an ID of the layout, or refused. */
     const uint64_t most = ((uint64_t)INT64_MAX - (uint64_t)l.epoch_ms) / l.unit_ms;
     const uint8_t how = fuzz_byte();
     uint64_t any = seed & (how % 4 ? mask : UINT64_MAX);
     f = layout_apart(&l, any);
-    f.time = most + (how >> 4) % 3 - 1; /* the last ms there is, and those beside it */
+    f.time = most + (how >> 4) % 3 - 1; /* the last ms, and its neighbours */
     if (how & 8 && layout_low(f.time, l.time_bits) == f.time) any = layout_id(&l, f);
     if (how >> 6 == 3) any |= layout_sign(&l);
     f = layout_apart(&l, any);

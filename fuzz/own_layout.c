@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The campaign on a layout and a clock of one's own: README.md's example.
+ * The campaign on a custom layout and clock: README.md's example.
  */
 #include <stdint.h>
 

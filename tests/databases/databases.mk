@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Ids in databases. Debian's `sqlite3` and `postgresql`; what is not installed is named and skipped.
+# IDs in databases. Debian's `sqlite3` and `postgresql`; what is not installed is listed as skipped.
 
 .PHONY: test-databases
 

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# databases.sh   stores IDS ids of each kind in SQLite and in PostgreSQL, reads them back in order, and
-# scans ranges of time: 64-bit flakes as bigint, 128-bit ones, UUIDs of version 7 and snos as bytes and as
-# uuid. The ids are loaded in another order than they were made in. Then UUIDs of version 7 and random
-# ones, of version 4, are inserted in the order of their making, and the sizes of their indexes told.
+# databases.sh   stores IDS IDs of each kind in SQLite and in PostgreSQL, reads them back in order, and
+# scans time ranges: 64-bit flakes as bigint; 128-bit ones, UUIDs of version 7 and snos as bytes and as
+# uuid. The IDs are loaded in another order than they were generated in. Then UUIDs of version 7 and of
+# version 4 (random) are inserted in the order of generation, and the sizes of their indexes are printed.
 build=${BUILD:-build}
 count=${IDS:-1000000}
 kinds="bigint flake_bytes sno_bytes uuid7_bytes flake_uuid sno_uuid uuid7"
@@ -25,7 +25,7 @@ same() { # FILE EXPECTED
 # The same lines in another order, to load.
 mix() { shuf --random-source="$dir/$kind.made" "$dir/$kind.made"; }
 
-# What a database has to do, in terms of: load, query SQL, literal TEXT, shown, by_index SQL.
+# A database implements: load, query SQL, literal TEXT, shown, by_index SQL.
 check_kinds() { # DATABASE
     for kind in $kinds; do
         local window least greatest range
@@ -44,7 +44,7 @@ check_kinds() { # DATABASE
     done
 }
 
-# In terms of: insert FILE, index_bytes. Says $rising and $random.
+# In terms of: insert FILE, index_bytes. Sets $rising and $random.
 index_sizes() { # DATABASE
     local made bytes
     for made in uuid7 random; do
@@ -85,8 +85,8 @@ sqlite() {
     shown() { case $kind in *_bytes) echo "lower(hex(id))" ;; *) echo id ;; esac; }
     by_index() { query "EXPLAIN QUERY PLAN $1" | grep -q 'SEARCH ids USING.*PRIMARY KEY'; }
     check_kinds SQLite
-    # The index is all that the file has. SQLite evens out neighbouring pages of an index, so that one of
-    # random keys is as full as one of keys that rise: nothing is claimed of the two sizes.
+    # The file has only the index. SQLite balances neighbouring pages of an index, so one of random keys
+    # is as full as one of rising keys: the two sizes are not compared.
     insert() {
         rm -f "$dir/sqlite"
         query "CREATE TABLE ids (id BLOB PRIMARY KEY) WITHOUT ROWID" || return 1

@@ -12,7 +12,7 @@ typedef struct place {
     unsigned tick;
 } place;
 
-/* What a call said: a status, or that it was short of a batch. */
+/* What a call returned: a status, or fewer IDs than a batch of n. */
 enum { SAID_FEWER = -1 };
 
 static int64_t given_ms(char letter) { return now->clock[0] + (letter == 'G' ? 2 : 0); }
@@ -43,7 +43,7 @@ enum { PARTITION = 7, SEQUENCE_MIN = 16 };
          ? ((void)!prefix##try_n(g, __VA_ARGS__ ids, 3, &n), (flake_status)FLAKE_OK) \
          : prefix##try_at(g, __VA_ARGS__ given_ms(letter), ids))
 
-/* How many places it got. */
+/* How many tickets it got. */
 static unsigned draw(unsigned me, char letter, place got[3], int *said) {
     const bool is_sno = now->of == SNO;
     const uint8_t meta = (uint8_t)(64 + me);
@@ -237,7 +237,7 @@ static void call_snapshot(unsigned me) {
         explore_fail("a snapshot from before this thread's last id");
 }
 
-/* While others draw. */
+/* While other threads draw. */
 static void call_stats(void) {
     flake_stats s;
     memset(&s, 0, sizeof s);
@@ -260,7 +260,7 @@ static void check_note(uint64_t position, const flake_overflow *note) {
         bool right = due & 1;
         if (unit_of(note->now_ns) * 2 + !note->waiting != due)
             explore_fail("a note is not what its writer was elected for");
-        for (unsigned k = 0; k < seen.n_past; k++) /* the queue was so long at some time */
+        for (unsigned k = 0; k < seen.n_past; k++) /* the queue had this length at some time */
             right |= point_of(seen.past[k].word).at ==
                      (unit_of(note->now_ns) + e->ahead + 1) * e->cap + note->waiting;
         if (!right) explore_fail("a note counts %" PRIu32 " callers", note->waiting);
@@ -290,8 +290,8 @@ static void call_pop(unsigned me) {
     check_note(seen.thread[me].popped, &note);
 }
 
-/* Go sno's New, reduced to its fast path: a CAS moves the time, a store and a fetch_add of their own
- * the sequence. */
+/* Go sno's New, reduced to its fast path: a CAS moves the time; a separate store and fetch_add
+ * move the sequence. */
 static void call_two_words(void) {
     uint64_t id, time = FLAKE_ATOMIC_LOAD(&our.two_time, acquire);
     const uint64_t clock = unit_of(FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT));
@@ -307,7 +307,7 @@ static void call_two_words(void) {
     seen.two_ids[seen.n_two_ids++] = id;
 }
 
-/* A place that is drawn after a bump has returned goes with no partition that was in use before it. */
+/* A ticket drawn after flake_machine_cloned has returned has no partition that was in use before. */
 static void call_generate(unsigned me) {
     const sno_id id = sno_generate(0);
     const uint64_t known =

@@ -56,8 +56,8 @@ static flake_options options_of_flake(void) {
     return o;
 }
 
-/* sno.h wants a pool of 4 numbers and units of 4 ms from 2010 on. Its engine is set up anew, with
- * the capacity asked for and units of 1 ms from 1970 on, which nothing above the engine minds. */
+/* sno.h wants a pool of 4 numbers and units of 4 ms from 2010 on. Its engine is set up anew,
+ * with the capacity asked for and units of 1 ms from 1970 on: only the engine uses them. */
 static bool prepare_sno_engine(flake_i_engine *e) {
     flake_i_engine_config config;
     memset(&config, 0, sizeof config);
@@ -117,7 +117,7 @@ static bool prepare_generators(void) {
     return well;
 }
 
-/* Nothing has been asked for but the page and the family, which take system calls. */
+/* The page and the family are there already, since they take system calls. */
 static void reset_default(void) {
     struct sno_i_family *const family = &sno_i_partitions.private_family;
     marks[0] = marks[1] = 0;
@@ -125,13 +125,13 @@ static void reset_default(void) {
     flake_i_process.instance_count = 0;
     flake_i_process.clone_count = 0;
     family->start =
-        1u << 16 | 0x3fffu << 17; /* its bumps are ahead: no start of another random choice */
+        1u << 16 | 0x3fffu << 17; /* its count is ahead: no start of another random choice */
     family->used = 0;
     sno_i_partitions.family = family;
     memset(&sno_i_default, 0, sizeof sno_i_default);
 }
 
-/* Places in excess of the ids have been dropped. */
+/* Tickets in excess of the IDs were dropped. */
 static void default_ended(void) {
     const flake_i_engine *const e = sno_i_default.engine;
     const uint64_t drawn = e->word & e->count_mask;
@@ -139,7 +139,7 @@ static void default_ended(void) {
     if (drawn > seen.n_generated) events |= DROPPED;
 }
 
-/* Builds at_start, which each execution begins with. */
+/* Builds at_start, the state in which each execution begins. */
 static void prepare(const scenario *s) {
     now = s;
     events = 0;
@@ -228,7 +228,7 @@ static void ended(void) {
 #define BACK_ONCE {100, 101, 98}
 #define BACK_TWICE {100, 98, 96}
 #define BACK_AND_ON {100, 97, 101}
-#define QUEUE .time = 100, .count = 3 /* of a capacity of 2: one waits for unit 101 already */
+#define QUEUE .time = 100, .count = 3 /* of a capacity of 2: one already waits for unit 101 */
 static const scenario scenarios[] = {
     {"two_words", "Go sno's New keeps time and sequence in two words: must be caught", {"ww", "w"}, {100, 101}, .of = TWO_WORDS, .caught = "twice"},
 
