@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What explore_orders.c explores: the headers on a system of their own, and the table of scenarios.
+ * What explore_orders.c explores: the headers on a simulated system, and the table of scenarios.
  */
 #ifndef ORDERS_SCENARIOS_H
 #define ORDERS_SCENARIOS_H
@@ -17,12 +17,12 @@
 
 // >>system
 //
-// What the headers ask of the system: pages, a file of which the horizon is kept, and who runs.
+// The system under the headers: pages, a file that stores only its horizon, and process IDs.
 
 enum { PAGES = 4, PAGE_BYTES = 4096, UNIT_NS = 4000000, FILE_DESCRIPTOR = 1001 };
 static _Alignas(4096) char pages[PAGES][PAGE_BYTES];
 static unsigned n_pages;
-static const void *told_page; /* that a child's is to be zeroed */
+static const void *told_page; /* whose copy in a child is zeroed */
 static void file_written(const void *bytes);
 static void file_read(int64_t at, void *bytes);
 static int file_synced(void);
@@ -54,11 +54,11 @@ int fdatasync(int fd) { return fd == FILE_DESCRIPTOR ? file_synced() : 0; }
 int fsync(int fd) { return fdatasync(fd); }
 int madvise(void *, size_t, int);
 int madvise(void *at, size_t n, int advice) {
-    if (n && advice == 18) told_page = at; /* and knows no other advice */
+    if (n && advice == 18) told_page = at; /* and supports no other advice */
     return advice == 18 ? 0 : -1;
 }
 void *mremap(void *, size_t, size_t, int, ...);
-void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where it is */
+void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* its address does not change */
     return at && n && to && flags ? MAP_FAILED : NULL;
 }
 
@@ -78,7 +78,7 @@ void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where 
 #define pthread_setcancelstate(to, was)            0
 #define FLAKE_NO_SIMD
 #define FLAKE_RANDOM_BYTES(to, n)                  (memset(to, (int)orders_now.me + 1, n), true) /* a thread's own */
-#define FLAKE_LANE() orders_now.me /* a place of the map for each thread */
+#define FLAKE_LANE() orders_now.me /* a map slot for each thread */
 #include "sno.h"
 #include "flake.h"
 #undef stat
@@ -90,24 +90,24 @@ typedef enum subject { LITMUS, RING, STATE, PAGE, ENGINE, SHARD, LANES } subject
 typedef struct scenario {
     const char *name, *shows;
     /* t try   n next   m try for two   o try on one's own shard   s snapshot   S stats   r retry_ns   a available
-     * q notes, as a caller who waits   u push   p pop
-     * 1 to 9: admit that unit   e extend   c close   O open again   N the same without a file
-     * of a state whose holder is dead: T take over   D open again
-     * f the family of partitions   P a partition   M a mark   g generate   U a UUID   b bump
+     * q notes, as a waiting caller   u push   p pop
+     * 1 to 9: admit that unit   e extend   c close   O reopen   N the same without a file
+     * of a state whose holder is dead: T take over   D reopen
+     * f the family of partitions   P a partition   M a mark   g generate   U a UUID   b clone
      * Litmus: x load   x=1 store   x+1 add   x?12 CAS from 1 to 2; before it A acquire, R release, S */
     const char *calls[FIBERS];
     subject of;
     unsigned cap;     /* of an engine, so of each lane; or slots of the ring */
-    int clock[9];     /* units, from 1. The engine stands at the first */
+    int clock[9];     /* units, from 1. The engine's unit at the start */
     unsigned count;   /* the word's, at the start */
     bool noted;       /* by draws, too */
     unsigned safe;    /* and used on the other timeline */
-    unsigned horizon; /* unit, at the start, 0: not open; it is written 8 ahead */
+    unsigned horizon; /* unit at the start, 0: not open; records are written 8 ahead */
     int kind;         /* of the clock; 0: exact */
     bool apart;       /* each thread begins in its own lane; else all in the first */
     const char *seen; /* litmus: what each thread loads, a colon, the ends of x and y; . any: */
-    bool seldom;      /* must come up; else it must not */
-    bool every;       /* once more without pruning, which must come to as many ends */
+    bool seldom;      /* must occur; else it must not */
+    bool every;       /* again without pruning, which must reach as many ends */
     unsigned long samples;
 } scenario;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a module offers to its host: calls of its own copy of the headers, and a script for its clock.
+ * A module's interface for its host: calls of its own copy of the headers, and a scripted clock.
  */
 #ifndef PLUGIN_H
 #define PLUGIN_H

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# A server that stamps its requests with ids, its test and its benchmark. Debian's `wrk` drives it.
+# A server that stamps its requests with IDs, its test and its benchmark. Debian's `wrk` drives it.
 
 .PHONY: server test-server bench-server
 
