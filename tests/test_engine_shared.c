@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shards and their pool, and stocks of ids claimed ahead, on a scripted clock.
+ * Shards and their pool, and stocks of IDs claimed ahead, on a scripted clock.
  */
 #include "scripted_flake.h"
 
@@ -17,8 +17,8 @@ TEST(more_shards_than_numbers_are_refused) {
     CHECK_EQ(flake_init_shards(shards, 3, &options, NULL), FLAKE_NODE_RANGE);
 }
 
-/* Options with the range 0 to 0 have the whole range: no shard has the number 0 alone, or a generator with
- * its options would repeat the other shards' IDs. */
+/* Options with the range 0 to 0 have the whole range: no shard has only the number 0, or a generator
+ * with its options would repeat the other shards' IDs. */
 TEST(options_of_a_shard_are_those_of_its_range) {
     begin(flake_layout_idgen);
     for (options.seq_max = 1; options.seq_max <= 7; options.seq_max++) {
@@ -92,7 +92,7 @@ TEST(a_generator_made_anew_as_another_or_cloned_has_no_old_stock) {
     open_gen();
     STOCK(T, 0);
     CHECK_EQ(parts_of(&gen, id).node, 3);
-    STOCK(T, 1); /* and its new one it keeps */
+    STOCK(T, 1); /* and it keeps its new one */
     CHECK_EQ(stats_now().ids, 5);
     if (!words_reach_other_processes) return;
     options.shared_memory = true;
