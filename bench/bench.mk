@@ -56,7 +56,7 @@ bench-smoke: $(BENCH)/bench ## every row of the benchmark briefly: checks that t
 	BENCH_SECONDS=0.0001 BENCH_SATURATION_SECONDS=0.02 $(BENCH)/bench \
 	  --benchmark_filter='$(FILTER)' > $(BENCH)/smoke.txt
 	bench/peers/run.sh $(BENCH) 1 10000
-	@echo "$$(grep manual_time $(BENCH)/smoke.txt | grep -vc 'duplicates=[1-9]') rows, each with unique ids"
+	@echo "$$(grep manual_time $(BENCH)/smoke.txt | grep -vc 'duplicates=[1-9]') rows, each with unique IDs"
 	@if command -v python3 >/dev/null; then python3 bench/report_test.py $(BENCH)/bench; \
 	  else echo "skipped: the test of report.py (install python3)"; fi
 

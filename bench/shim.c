@@ -134,7 +134,7 @@ enum { meta = 42, node = 3, prefetch_ids = 1024 };
 /* As many as threads run at once. */
 static size_t lanes(void) { return bench_cores() < most ? bench_cores() : most; }
 
-/* 24 bits of sequence: 16.8 billion ids a second, more than any row draws. 36 bits of ms are two
+/* 24 bits of sequence: 16.8 billion IDs a second, more than any row draws. 36 bits of ms are two
  * years, so the epoch is a day ago. */
 static flake_layout roomy(void) {
     const int64_t day_ms = 24 * 3600 * 1000;

@@ -29,7 +29,7 @@ typedef struct bench_row {
     /* Rows whose sum is a lower bound for this one's cost: "floor/a / 16 + floor/b"; "" if none. */
     const char *floor;
     bool (*begin)(unsigned threads);
-    /* Makes n ids, or takes the first n of what `begin` has prepared; false: something failed. */
+    /* Makes n IDs, or takes the first n of what `begin` has prepared; false: something failed. */
     bool (*draw)(unsigned thread, void *out, size_t n);
     unique_key (*key)(const void *ids, size_t at); /* NULL: no IDs */
     bool (*check)(const void *out, size_t n);      /* NULL, or is the output right? */

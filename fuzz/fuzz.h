@@ -193,7 +193,7 @@ static inline uint64_t fuzz_counter(void) {
 /* What the clock may do. */
 enum {
     FUZZ_BACK = 1,    /* go backwards */
-    FUZZ_STICK = 2,   /* stand still while a caller sleeps */
+    FUZZ_STICK = 2,   /* stop while a caller sleeps */
     FUZZ_OUTSIDE = 4, /* read times outside the layout */
     FUZZ_JUMP = 8,    /* jump anywhere during a sleep */
     FUZZ_FAR = 16,    /* jump by years */

@@ -37,7 +37,7 @@
 #include <unistd.h>
 
 enum {
-    kept_ms = 8000,    /* behind the clock */
+    kept_ms = 8000,    /* before the clock */
     window_ms = 16384, /* in all */
     most_late = 1 << 20,
     most_threads = 64,

@@ -542,7 +542,7 @@ TEST(bumps_and_forks_leave_nothing_behind) {
     by_fork(fork_on_and_draw);
 }
 
-/* Where the kernel wipes pages, it has been told of one. */
+/* Where the kernel wipes pages, this one was registered for that. */
 TEST(the_fork_page_is_in_use) {
     enum { wipe_on_fork = 18, senseless = -1 };
     flake_i_atomic64 *word;
@@ -720,7 +720,7 @@ static void bump_while_the_first_is_drawn(void) {
 
 TEST(a_bump_in_the_first_draw_drops_its_place) { by_fork(bump_while_the_first_is_drawn); }
 
-/* ---- the process owner id ---- */
+/* ---- the process owner ID ---- */
 
 static uint64_t parents_owner_id;
 

@@ -476,7 +476,7 @@ TEST(the_largest_horizon_is_the_clocks_last_ns) {
     crash_here();
     CHECK_EQ(open_with(&state, w, o), FLAKE_OK);
     CHECK_EQ((int64_t)atomic_load(&state.horizon), INT64_MAX);
-    CHECK_EQ(start_with(&gen, o, &state), FLAKE_OK); /* all that is left may have been handed out */
+    CHECK_EQ(start_with(&gen, o, &state), FLAKE_OK); /* all that is left may have been issued */
     CHECK(flake_try(&gen, &id) != FLAKE_OK);
 }
 

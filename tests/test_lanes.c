@@ -655,7 +655,7 @@ TEST(after_a_fork) {
     open_three();
     TRY(T, 10);
     in_child(a_child_draws_with_numbers_of_its_own);
-    TRY(T, 11); /* the parent's go on */
+    TRY(T, 11); /* the parent's continue */
 }
 #endif
 

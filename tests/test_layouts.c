@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Layouts: the peers' own IDs, the fields of the header's layouts, each at its first and its last ms, and what an
- * init accepts and refuses. (Random layouts and ids: test_random_text.c; their generators, and clocks outside a
+ * init accepts and refuses. (Random layouts and IDs: test_random_text.c; their generators, and clocks outside a
  * layout: test_random_flake.c.)
  */
 #include "support.h"
@@ -26,7 +26,7 @@ static flake_parts parts_of(int64_t unix_ms, uint64_t node, uint64_t seq) {
     return p;
 }
 
-/* The id bit by bit, as the layout's comments describe it. */
+/* The ID bit by bit, as the layout's comments describe it. */
 static uint64_t id_by_bits(const flake_layout *l, uint64_t time, uint64_t node, uint64_t seq) {
     uint64_t id = 0;
     for (unsigned b = 0; b < l->time_bits; b++) {

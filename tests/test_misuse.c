@@ -399,7 +399,7 @@ TEST(a_batch_zeroes_what_it_lacks_and_a_try_leaves_the_rest) {
         CHECK(got == 0 && ids[1] == UINT64_C(0x5e5e5e5e5e5e5e5e));
         FAILS(flake_try(&gen, &id), FLAKE_AGAIN, id);
         script_now.now_ns += MS;
-        script_now.per_sleep = 0; /* the clock stands still: the second unit is not reached */
+        script_now.per_sleep = 0; /* the clock does not move: the second unit is not reached */
         memset(ids, 0x5e, sizeof ids);
         CHECK_EQ(flake_next_n(&gen, ids, 4), FLAKE_AGAIN);
         CHECK(ids[0] && ids[1] && ids[2] && !ids[3]);

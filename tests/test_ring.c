@@ -276,8 +276,8 @@ static void *draw(void *at) {
     return NULL;
 }
 
-/* Saturates a generator with 256 ids a ms for some 250 ms. Then waits till the queue is gone, and draws once, for the note that says so. Returns how many
- * notes there were. */
+/* Saturates a generator with 256 IDs a ms for about 250 ms. Then waits until the queue is empty, and draws once, for
+ * its last note. Returns the number of notes. */
 static size_t saturate(size_t ring_size, size_t batch) {
     static uint64_t ids[drawers * 8192];
     drawer all[drawers];

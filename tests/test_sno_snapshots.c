@@ -160,7 +160,7 @@ TEST(shards_of_a_snapshot_do_not_repeat_its_ids) {
     for (size_t i = 0; i < 3; i++) CHECK_EQ(sno_units(next_sno(&shards[i], a_meta)), start + 3);
 }
 
-/* A queue in the last unit reaches past it, but no id is of a later unit. */
+/* A queue in the last unit reaches past it, but no ID is of a later unit. */
 TEST(a_snapshot_taken_at_the_end_of_time_is_accepted) {
     sno_snapshot s = pool_of(0, 99), again;
     const flake_options o = options_of();

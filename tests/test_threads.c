@@ -359,7 +359,7 @@ static void run(plan *p) {
 
 /* ---- checks ---- */
 
-/* Marks ids in a table of bits, time by sequence number from the lowest time on. A rising stream
+/* Marks IDs in a table of bits, time by sequence number from the lowest time on. A rising stream
  * passes through it in order, so millions of IDs need no sorting. */
 static size_t duplicates(const flake_layout *l) {
     const uint64_t ones = ((uint64_t)1 << l->seq_bits) - 1;

@@ -96,7 +96,7 @@ TEST(an_id_is_what_keys_time_and_place_make_it) {
             const flake128 expected = id_oracle(l, keys, keys + 2, T + i / 5, i % 5);
             CHECK(flake128_compare(&id, &expected) == 0);
         }
-        /* batches end with a unit, or go on into later ones */
+        /* batches end with a unit, or continue into later ones */
         CHECK_EQ(flake128_next_n(&gen, ids, 25), FLAKE_OK);
         const uint64_t first = (uint64_t)(uuid_ms(ids[0]) - T) * 10 + 0;
         for (unsigned i = 0; i < 25; i++) {

@@ -332,8 +332,8 @@ TEST(a_step_back_is_seen_when_the_lease_has_ended) {
     CHECK_EQ(uuid_ms(last), ms + 10);
 }
 
-/* The clock steps, the counter jumps and stands still. No ID is later than the clock was at its latest, but
- * for those that exhaust a ms after a step back: there are too few for that. */
+/* The clock steps; the counter jumps and stops. No ID is later than the clock was at its latest, but for
+ * those that exhaust a ms after a step back: there are too few for that. */
 TEST(ids_rise_whatever_clock_and_counter_read) {
     as_at_program_start();
     learn();

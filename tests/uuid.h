@@ -30,7 +30,7 @@ static inline bool scripted_random(void *to, size_t n) {
 }
 
 #define FLAKE_RANDOM_BYTES(to, n) scripted_random(to, n)
-static unsigned lane_now; /* the calls' place in the map */
+static unsigned lane_now; /* the calls' slot of the map */
 #define FLAKE_LANE() lane_now
 #include "flake.h"
 #include "options.h"

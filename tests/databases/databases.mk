@@ -7,5 +7,5 @@
 $(BUILD)/databases_%: tests/databases/%.c tests/support.h tests/check.h $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS)
 
-test-databases: $(BUILD)/databases_ids ## IDS=1000000 ids in SQLite and PostgreSQL as bigint, bytes and uuid
+test-databases: $(BUILD)/databases_ids ## IDS=1000000 IDs in SQLite and PostgreSQL as bigint, bytes and uuid
 	@BUILD=$(BUILD) $(if $(filter command environment,$(origin IDS)),IDS=$(IDS)) tests/databases/databases.sh

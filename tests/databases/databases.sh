@@ -30,13 +30,13 @@ check_kinds() { # DATABASE
     for kind in $kinds; do
         local window least greatest range
         judge "$1, $kind: loads" load || continue
-        judge "$1, $kind: has all ids" [ "$(query 'SELECT count(DISTINCT id) FROM ids')" = "$count" ]
+        judge "$1, $kind: has all IDs" [ "$(query 'SELECT count(DISTINCT id) FROM ids')" = "$count" ]
         query "SELECT number, $(shown) FROM ids ORDER BY id" > "$dir/read"
         judge "$1, $kind: gives them back in the order of their making" same "$dir/read" "$dir/$kind.made"
         while IFS=, read -r window least greatest; do
             range="FROM ids WHERE id BETWEEN $(literal "$least") AND $(literal "$greatest")"
             query "SELECT number, $(shown) $range ORDER BY id" > "$dir/read"
-            judge "$1, $kind: range of time, $window, $(wc -l < "$dir/$kind.$window") ids" \
+            judge "$1, $kind: range of time, $window, $(wc -l < "$dir/$kind.$window") IDs" \
                 same "$dir/read" "$dir/$kind.$window"
             [ "$window" != some_time ] || judge "$1, $kind: the range is found by the index" \
                 by_index "SELECT number $range"
@@ -49,7 +49,7 @@ index_sizes() { # DATABASE
     local made bytes
     for made in uuid7 random; do
         judge "$1, $made: is inserted in the order of making" insert "$dir/$made.made"
-        judge "$1, $made: has all ids" [ "$(query 'SELECT count(DISTINCT id) FROM ids')" = "$count" ]
+        judge "$1, $made: has all IDs" [ "$(query 'SELECT count(DISTINCT id) FROM ids')" = "$count" ]
         bytes=$(index_bytes)
         case $made in uuid7) rising=$bytes ;; random) random=$bytes ;; esac
     done
@@ -152,7 +152,7 @@ postgresql() {
     judge "PostgreSQL: the index of version 7 is no larger than that of version 4" [ "$rising" -le "$random" ]
 }
 
-judge "$count ids of each kind are made" "$build/databases_ids" "$dir" "$count"
+judge "$count IDs of each kind are generated" "$build/databases_ids" "$dir" "$count"
 if command -v sqlite3 > /dev/null; then sqlite; else echo "SKIPPED SQLite: the package sqlite3 is not installed"; fi
 postgresql
 echo "$passed passed, $failed failed"

@@ -10,7 +10,7 @@
 
 enum { PLACES = 64, WORDS = 64, NOTES = 16, UNITS = 256, LEASE_NS = 1 << 19 };
 
-/* A ticket drawn by a call that still runs, neither handed out nor returned. */
+/* A ticket drawn by a call that still runs, neither issued nor returned. */
 typedef struct held {
     uint64_t at; /* position */
     unsigned engine, tick, by;
@@ -49,10 +49,10 @@ static struct {
     unsigned n_two_ids;
     struct {
         uint64_t id;    /* time, partition, sequence */
-        unsigned begun; /* clones that had begun when this partition's first ID was handed out */
+        unsigned begun; /* clones that had begun when this partition's first ID was issued */
     } generated[8];
     unsigned n_generated, bumps_begun, bumps_done;
-    int64_t latest_ns;         /* until when IDs are handed out */
+    int64_t latest_ns;         /* until when IDs are issued */
     int64_t floor_ns;          /* of the state's next run; INT64_MAX: none */
     unsigned ends;             /* how often the state was closed */
     uint64_t latest_unit;      /* the exact clock's latest reading by any thread */
@@ -69,7 +69,7 @@ static struct {
         uint64_t word;    /* last seen */
         uint64_t reading; /* last unit read from the clock, or given by the caller */
         uint64_t bound;   /* the clock with which a given time was compared */
-        uint64_t reach;   /* the last unit it may hand out, not counting max_ahead */
+        uint64_t reach;   /* the last unit it may issue, not counting max_ahead */
         bool saw_clock;
         uint64_t counter; /* last seen */
         uint64_t popped;  /* ring position */
@@ -77,7 +77,7 @@ static struct {
         uint64_t before;  /* overflow, before it was closed */
         unsigned bumps;   /* complete when its ticket was drawn */
         /* of all its calls */
-        uint64_t last[ENGINES][2]; /* after the last position handed out */
+        uint64_t last[ENGINES][2]; /* after the last position issued */
         unsigned calls;
     } thread[EXPLORE_THREADS];
 } seen;

@@ -12,17 +12,17 @@
  * scenario, and are checked at each access (`watch`) and each return (`call`):
  *
  *   I1   A move of the word draws tickets after all those drawn before on that timeline and not
- *        returned. A returned ticket is the newest, is the caller's own, and has not been handed out. A
- *        caller is handed only tickets that it has drawn. So no ticket is handed out twice.
+ *        returned. A returned ticket is the newest, is the caller's own, and has not been issued. Only a
+ *        ticket's drawer issues it. So no ticket is issued twice.
  *   I2   A call that returns CLOCK_BACK or leaves a timeline does so on a reading that it took after it
  *        had loaded a word of a later time.
- *   I3   No ticket is handed out that is more than max_ahead after the reading by which it was drawn.
+ *   I3   No ticket is issued that is more than max_ahead after the reading by which it was drawn.
  *   I4   A call that fails has written nothing; a waiter has returned its ticket, unless another thread
  *        has moved the word since. (safe[] and drifts are checked separately.)
  *   I5   A move that leaves a timeline finds safe[] at or past the last time drawn on it.
- *   HORIZON   An ID that is handed out is at or before the horizon that a power cut would leave then,
- *        and before everything that the state's next run draws; one thread at a time writes, never over
- *        the newest record; IO only when the state was closed.
+ *   HORIZON   An issued ID is at or before the horizon that a power cut would leave then, and before
+ *        everything that the state's next run draws; one thread at a time writes, never over the newest
+ *        record; IO only when the state was closed.
  *   LOST A caller gets nothing, and the status for it, if the gate is closed or the process was cloned
  *        when the call begins or after a sleep.
  *   also drifts is settled before a timeline is left, lags by one at most, and adds up; AGAIN and

@@ -13,7 +13,7 @@
  * A new scenario is a line of the table in orders_scenarios.h: what each thread calls, one letter a call,
  * and what the clock may read. The rules do not depend on it:
  *
- *   ids      no ID is handed out twice; all time up to the start is used, on either timeline
+ *   ids      no ID is issued twice; all time up to the start is used, on either timeline
  *   I5       a thread that has read a word reads from safe[] what was used on the other timeline before it
  *   lanes    a snapshot is no older than the word that it read of each lane
  *   drifts   at the end as many as the timeline changed; one may be missing snapshot of one word: safe[]
@@ -590,7 +590,7 @@ static void begin_state(void) {
 
 static void begin_page(void) {
     begin_process();
-    if (calls_any('M')) { /* no page, no owner id yet */
+    if (calls_any('M')) { /* no page, no owner ID yet */
         memset(&flake_i_process, 0, sizeof flake_i_process);
         told_page = NULL;
     }

@@ -9,7 +9,7 @@
 #include "check.h"
 #include "children.h"
 
-/* early_other.cc: the first ID of its own generator, whose clock stands still, and more. */
+/* early_other.cc: the first ID of its own generator, whose clock does not move, and more. */
 int other_begin(uint64_t *id);
 int other_next(uint64_t *id);
 

@@ -9,7 +9,7 @@
 #include "sno.h"
 
 typedef struct plugin {
-    /* From now on the copy's clock stands still, and its random bytes are these two. */
+    /* From now on the copy's clock does not move, and its random bytes are these two. */
     void (*script)(uint16_t random);
     sno_id (*generate)(uint8_t meta);
     flake_status (*uuid7)(uint8_t out[16]);

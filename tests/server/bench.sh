@@ -71,7 +71,7 @@ for mode in none lanes shared shard; do
     fi
     printf ' %16s %14.0f %16s\n' "$of_rate" "$(column 2 "$dir/$mode" | median)" "$of_spent"
 done
-said="throughput with ids, by that without:" code=0
+said="throughput with IDs, divided by that without:" code=0
 for mode in lanes shared shard; do
     read -r middle scatter < <(ratio $mode 1)
     said="$said $mode $(printf '%.3f ± %.3f' "$middle" "$scatter"),"

@@ -199,7 +199,7 @@ TEST(who_reads_in_time_stays) {
     leave(c);
 }
 
-/* 256 ids in 10 ms: the last client waits for longer than a client may be idle. */
+/* 256 IDs in 10 ms: the last client waits for longer than a client may be idle. */
 TEST(who_waits_for_ids_is_not_idle) {
     enum { clients = 50, requests = 300 };
     server s = start("--layout=sonyflake", "--idle-ms=200");

@@ -89,7 +89,7 @@ no_id_twice_and_none_lost() { # MODE PIPELINE LAYOUT SECONDS REQUESTS_A_SECOND
     [ "$unseen" -le $((connections * $2 * 2)) ] || { echo "  $unseen were stamped, and did not come"; return 1; }
     responses=$(sed -n 's/^responses //p' "$dir/wrk")
     rate=$(sed -n 's/^Requests.sec: *//p' "$dir/wrk")
-    echo "  $came ids in $4 s, $rate a second"
+    echo "  $came IDs in $4 s, $rate a second"
     [ "$came" -gt 0 ] && [ "$came" = "$responses" ] || { echo "  wrk counted $responses responses"; return 1; }
     grep -qx 'errors 0' "$dir/wrk" || { grep errors "$dir/wrk"; return 1; }
     [ "${rate%.*}" -ge "$5" ] || { echo "  fewer than $5 requests a second"; return 1; }
@@ -117,11 +117,11 @@ for mode in lanes shared shard; do
 done
 if command -v wrk > /dev/null; then
     for mode in lanes shared shard; do
-        judge "$mode: no id twice and none lost" \
+        judge "$mode: no ID twice and none lost" \
             no_id_twice_and_none_lost $mode 1 default "$duration" "$least_rate"
-        judge "$mode, pipelined: no id twice and none lost" \
+        judge "$mode, pipelined: no ID twice and none lost" \
             no_id_twice_and_none_lost $mode 16 default "$brief" "$least_rate"
-        judge "$mode, more requests than ids: no id twice and none lost" \
+        judge "$mode, more requests than IDs: no ID twice and none lost" \
             no_id_twice_and_none_lost $mode 1 sonyflake "$brief" 0
         judge "$mode: no UUID twice" uuids_differ $mode "$brief"
     done
