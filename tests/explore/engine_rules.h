@@ -102,10 +102,10 @@ static bool let_go(unsigned me, unsigned i, uint64_t at, unsigned tick) {
 }
 
 static void watch_draw(unsigned me, unsigned i, uint64_t from, uint64_t to, unsigned tick) {
-    if (to - from > 3) explore_fail("I1: %" PRIu64 " places drawn at once", to - from);
-    if (from < seen.top[i][tick]) explore_fail("I1: a place that has been drawn is drawn again");
+    if (to - from > 3) explore_fail("I1: %" PRIu64 " tickets drawn at once", to - from);
+    if (from < seen.top[i][tick]) explore_fail("I1: a ticket is drawn again");
     for (uint64_t at = from; at < to; at++) {
-        if (seen.n_places == PLACES) explore_fail("the table of places is too small");
+        if (seen.n_places == PLACES) explore_fail("the table of tickets is too small");
         seen.places[seen.n_places++] = (held){at, i, tick, me, false};
     }
     seen.net[i] += to - from;
@@ -119,10 +119,10 @@ static void watch_draw(unsigned me, unsigned i, uint64_t from, uint64_t to, unsi
 }
 
 static void watch_give_back(unsigned me, unsigned i, uint64_t from, uint64_t to, unsigned tick) {
-    if (to != seen.top[i][tick]) explore_fail("I1: what is given back is not the newest");
+    if (to != seen.top[i][tick]) explore_fail("I1: the returned ticket is not the newest");
     for (uint64_t at = from; at < to; at++)
         if (!let_go(me, i, at, tick))
-            explore_fail("I1: another's place is given back, or one that is handed out");
+            explore_fail("I1: another thread's ticket is returned, or an issued one");
     seen.net[i] -= to - from;
     seen.top[i][tick] = from;
     events |= RETURNED;

@@ -303,7 +303,7 @@ static inline void explore_turn(unsigned who) {
         explore_now.exact_ns = s->clock_ns[s->coarse ? (at + 1) / 2 : at];
         explore_now.coarse_ns = s->clock_ns[s->coarse ? at / 2 : at];
         if (s->counter_ns) explore_now.counter = (uint64_t)s->counter_ns[at];
-        explore_say("the clock says %.6g ms%s", (double)explore_now.exact_ns / 1e6,
+        explore_say("the clock reads %.6g ms%s", (double)explore_now.exact_ns / 1e6,
                     explore_now.coarse_ns == explore_now.exact_ns ? ""
                                                                   : ", the coarse one not yet");
     } else {

@@ -100,7 +100,7 @@ static bool passes(const scenario *s) {
     } else if (s->caught) printf("     this was to fail: %s\n", s->caught);
     else if (!r.cut != !s->cuts) printf("     cut %lu executions\n", r.cut);
     for (unsigned i = 0; !r.failed && i < sizeof event_names / sizeof *event_names; i++)
-        if (missing >> i & 1) printf("     came up in no execution: %s\n", event_names[i]);
+        if (missing >> i & 1) printf("     occurred in no execution: %s\n", event_names[i]);
     return false;
 }
 

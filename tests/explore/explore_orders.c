@@ -144,7 +144,7 @@ static void wrote(unsigned i, unsigned p) {
     const uint64_t ms = elected_ms(l->message[p].value),
                    before = elected_ms(l->message[p - 1].value);
     if (ms <= before)
-        orders_fail("an election for ms %" PRIu64 " comes behind that for %" PRIu64, ms, before);
+        orders_fail("an election for ms %" PRIu64 " comes after that for %" PRIu64, ms, before);
 }
 
 static void saw(unsigned i, const orders_message *m) {
@@ -167,13 +167,13 @@ static void hand_out(const flake_i_ticket *ticket, uint64_t first) {
         const uint64_t used = ticket->tick ? now->safe : (uint64_t)now->clock[0] - 1;
         orders_say("got    %" PRIu64 "%c+%" PRIu64, id >> 24, "AB"[ticket->tick], id & 0xffff);
         if (id >> 24 <= used)
-            orders_fail("%" PRIu64 "%c+%" PRIu64 " may have been handed out before", id >> 24,
+            orders_fail("%" PRIu64 "%c+%" PRIu64 " may have been issued before", id >> 24,
                         "AB"[ticket->tick], id & 0xffff);
         for (unsigned i = 0; i < kept.n; i++)
             if (kept.drawn[i] == id)
-                orders_fail("%" PRIu64 "%c+%" PRIu64 " is handed out twice", id >> 24,
+                orders_fail("%" PRIu64 "%c+%" PRIu64 " is issued twice", id >> 24,
                             "AB"[ticket->tick], id & 0xffff);
-        if (kept.n == MOST_DRAWN) orders_fail("the table of ids is too small");
+        if (kept.n == MOST_DRAWN) orders_fail("the table of IDs is too small");
         kept.drawn[kept.n++] = id;
     }
 }
@@ -234,7 +234,7 @@ static void statistics(void) {
     for (unsigned p = 0; p < l->n; p++)
         if (l->message[p].fact[DRAWN] > drawn) drawn = l->message[p].fact[DRAWN];
     if (s.ids > drawn)
-        orders_fail("stats say %" PRIu64 " ids, but %" PRIu64 " were drawn", s.ids, drawn);
+        orders_fail("stats count %" PRIu64 " IDs, but %" PRIu64 " were drawn", s.ids, drawn);
 }
 
 // >>file
@@ -308,7 +308,7 @@ static void open_again(bool deleted) {
     flake_i_state_set_up(&state, &o);
     const flake_status status = flake_i_state_begin(&state, &o);
     orders_say("open   %d, horizon %" PRId64, (int)status, units(kept.floor));
-    if (status != FLAKE_OK) orders_fail("it can't be opened again");
+    if (status != FLAKE_OK) orders_fail("the state cannot be reopened");
     kept.is_closed = false;
 }
 
@@ -321,7 +321,7 @@ static void take_over(void) {
     o.last.horizon_ns = unit_ns(now->horizon);
     flake_i_state_set_up(&state, &o);
     if (!o.resumes || flake_i_state_begin(&state, &o) != FLAKE_OK)
-        orders_fail("it can't be taken over");
+        orders_fail("the state cannot be taken over");
 }
 
 static void close_state(void) {
@@ -348,7 +348,7 @@ static void call_ring(char letter) {
 static void keep_once(uint64_t is, const char *what) {
     for (unsigned i = 0; i < kept.n; i++)
         if (kept.drawn[i] == is) orders_fail("%s twice", what);
-    if (kept.n == MOST_DRAWN) orders_fail("the table of ids is too small");
+    if (kept.n == MOST_DRAWN) orders_fail("the table of IDs is too small");
     kept.drawn[kept.n++] = is;
 }
 
@@ -356,7 +356,7 @@ static void generate(void) {
     const sno_id id = sno_generate(0);
     const uint64_t is = flake_i_fnv((const uint8_t *)&id, sizeof id);
     if (sno_is_zero(id)) return; /* the clock's script has ended */
-    keep_once(is, "the process's generator gives an id");
+    keep_once(is, "the process's generator returns an ID");
 }
 
 static void take_partition(void) {
@@ -368,8 +368,8 @@ static void take_partition(void) {
 static void take_owner_id(void) {
     flake_i_atomic64 *word;
     const uint64_t mark = flake_i_instance_owner_id(&word);
-    if (kept.n && kept.drawn[0] != mark) orders_fail("a process has two owner ids");
-    if (!word || word != told_page) orders_fail("the kernel was not told of the fork page");
+    if (kept.n && kept.drawn[0] != mark) orders_fail("a process has two owner IDs");
+    if (!word || word != told_page) orders_fail("the fork page was not registered with the kernel");
     kept.drawn[0] = mark;
     kept.n = 1;
 }
@@ -378,7 +378,7 @@ static void generate_uuid(void) {
     uint8_t id[16], *const last = kept.thread[orders_now.me].uuid;
     if (flake_uuid7_bytes(id) != FLAKE_OK) return; /* the clock's script has ended */
     const uint64_t is = flake_i_fnv(id, sizeof id);
-    keep_once(is, "the process's generator gives a UUID");
+    keep_once(is, "the process's generator returns a UUID");
     if (!calls_any('b') && memcmp(last, id, sizeof id) >= 0)
         orders_fail("a UUID is not greater than the last");
     memcpy(last, id, sizeof id);
@@ -414,7 +414,7 @@ static void call(char letter) {
     case 'q': flake_i_notify(engine()); break;
     case 'e':
         if (flake_state_extend(&state, NULL) == FLAKE_FORKED && !is_dead_holders())
-            orders_fail("a timer takes the state for another process's");
+            orders_fail("a timer mistakes the state for another process's");
         break;
     case 'c': close_state(); break;
     case 'D':
@@ -732,7 +732,7 @@ static void ended_litmus(void) {
     bool same = n == strlen(now->seen);
     for (size_t i = 0; same && i < n; i++) same = now->seen[i] == '.' || end[i] == now->seen[i];
     came_up |= same;
-    if (same && !now->seldom) orders_fail("%s came up", end);
+    if (same && !now->seldom) orders_fail("%s occurred", end);
 }
 
 static void ended(void) {
@@ -750,7 +750,7 @@ static void ended(void) {
         const orders_location *disk = &orders_at[is_at.disk];
         const int64_t said = kept.floor ? kept.floor : (int64_t)disk->message[disk->n - 1].value;
         if (kept.latest > said)
-            orders_fail("%" PRId64 " was admitted, but the next run begins behind %" PRId64,
+            orders_fail("%" PRId64 " was admitted, but the next run begins after %" PRId64,
                         units(kept.latest), units(said));
     }
 }
@@ -879,7 +879,7 @@ static bool passes(unsigned i, const orders_setup *setup) {
     printf("%-4s %-16s %8lu executions %6lu ends %6lu cut %8lu states %6.2f s%s\n",
            well ? "ok" : "FAIL", s->name, r.executions, r.ends, r.cuts, r.states,
            (double)(clock() - begun) / CLOCKS_PER_SEC, s->samples ? "  sampled" : "");
-    if (!well) printf("     %s%s\n", s->shows, r.failed ? "" : ": what is looked for never came up");
+    if (!well) printf("     %s%s\n", s->shows, r.failed ? "" : ": the expected result never occurred");
     if (r.failed) {
         const orders_result simple = orders_simplest(setup, &r);
         printf("     %s\n     --replay %s %s\n", r.message, simple.choices, s->name);
@@ -938,7 +938,7 @@ static void run_labels(void) {
         const bool caught = is_caught(&by, &r, &executions);
         printf("%s %-10s %2u %s  %7lu executions  %-16s %s\n", count(caught), labels[k].name, lines,
                lines == 1 ? "line " : "lines", executions, caught ? by->name : "",
-               caught ? r.message : "and nothing is seen");
+               caught ? r.message : "and no scenario detects it");
         (void)fflush(stdout);
         memset(orders_weakened, 0, sizeof orders_weakened);
     }

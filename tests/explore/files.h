@@ -72,7 +72,7 @@ static ssize_t files_write(const void *bytes, size_t n) {
     if (at == 512 || at == 512 + 4096) {
         if (files_is_dirty(!i) || files_is_dirty(i))
             explore_fail("a record is written while another is not on disk");
-        if (files_number(i) > files_number(!i)) explore_fail("the newest record is written over");
+        if (files_number(i) > files_number(!i)) explore_fail("the newest record is overwritten");
         if (files_get(record) <= files_number(!i)) explore_fail("a record's number is not new");
     } else if (explore_now.me < EXPLORE_THREADS)
         explore_fail("a record is written beside its place: there are two writers");

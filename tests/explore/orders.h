@@ -196,7 +196,7 @@ static inline unsigned orders_choose(unsigned n, unsigned most) {
         orders_search.path[orders_search.length++].pick =
             (uint16_t)(orders_now.s->samples ? (*r >> 33) % most : 0);
     } else if (orders_search.path[orders_now.depth].n != most && !orders_now.trace)
-        orders_fail("the same choices lead elsewhere: reset leaves something as it was");
+        orders_fail("the same choices lead elsewhere: reset misses something");
     return orders_search.path[orders_now.depth++].pick;
 }
 
@@ -581,7 +581,7 @@ static inline int orders_find(const void *p, size_t size) {
     for (unsigned i = 1; i < orders_n; i++)
         if (orders_at[i].at == p) return (int)i;
     if (fiber_has(p) || is_plain(p)) return -1;
-    if (!is_shared(p)) orders_fail("an access to what is no location");
+    if (!is_shared(p)) orders_fail("an access to something that is no location");
     return (int)orders_locate(p, size, 0, "other");
 }
 
