@@ -248,7 +248,7 @@ static void campaign_tell_configuration(void) {
 }
 
 static void campaign_summary(void) {
-    printf("%" PRIu64 " inputs, %" PRIu64 " ids", fuzz_inputs, fuzz_ids);
+    printf("%" PRIu64 " inputs, %" PRIu64 " IDs", fuzz_inputs, fuzz_ids);
 }
 
 #ifdef FUZZ_LIBFUZZER

@@ -309,7 +309,7 @@ static inline void fuzz_set_clear(void) {
 static inline void fuzz_set_add(uint64_t id) {
     size_t at = (size_t)(id * 0x9e3779b97f4a7c15 >> 47);
     for (; fuzz_round_of[at] == fuzz_round; at = (at + 1) % fuzz_slots)
-        if (fuzz_slot[at] == id) fuzz_fail("an id that was given before", (int64_t)id, -1);
+        if (fuzz_slot[at] == id) fuzz_fail("a duplicate ID", (int64_t)id, -1);
     fuzz_round_of[at] = fuzz_round;
     fuzz_slot[at] = id;
     fuzz_set_size++;

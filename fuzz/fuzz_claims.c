@@ -397,14 +397,14 @@ static void claims_check_answer(void) {
         free(text);
         return;
     }
-    fuzz_same("its begin", v.at - text, claims_nodes[root].at - text);
+    fuzz_same("its start", v.at - text, claims_nodes[root].at - text);
     fuzz_same("its end", v.end - text, claims_nodes[root].end - text);
 
     flake_i_json name = flake_i_json_none, value = flake_i_json_none;
     int child = *v.at == '{' || *v.at == '[' ? claims_nodes[root].first : claims_none;
     while (flake_i_json_each(v, &name, &value)) {
         if (child < 0) fuzz_fail("values", 1, 0);
-        fuzz_same("a value's begin", value.at - text, claims_nodes[child].at - text);
+        fuzz_same("a value's start", value.at - text, claims_nodes[child].at - text);
         fuzz_same("a value's end", value.end - text, claims_nodes[child].end - text);
         if (*v.at == '{')
             fuzz_same("its name", name.at - 1 - text, claims_nodes[child].name - text);

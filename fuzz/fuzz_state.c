@@ -386,8 +386,8 @@ static void run_tell(const char *what, int64_t n) {
 
 static void run_keep(uint64_t key, int64_t unix_ns) {
     if (!fuzz_set_is_full()) fuzz_set_add(key);
-    if (unix_ns > run_least_ns) fuzz_fail("an id past the horizon on disk", unix_ns, run_least_ns);
-    if (unix_ns <= run_floor_ns) fuzz_fail("an id of the run before", unix_ns, run_floor_ns);
+    if (unix_ns > run_least_ns) fuzz_fail("an ID past the horizon on disk", unix_ns, run_least_ns);
+    if (unix_ns <= run_floor_ns) fuzz_fail("an ID of the earlier run", unix_ns, run_floor_ns);
 }
 
 static void run_keep_flake(uint64_t id) {
@@ -476,7 +476,7 @@ static void run_damage(void) {
     const plain wanted = disk_read_plainly(&damaged);
     if (wanted.status != FLAKE_OK) {
         fuzz_same("status of damage", run_open(), wanted.status);
-        fuzz_true("left as it was", memcmp(&damaged, &f->now, sizeof damaged) == 0);
+        fuzz_true("unchanged on failure", memcmp(&damaged, &f->now, sizeof damaged) == 0);
     }
     *f = kept;
 }

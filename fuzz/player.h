@@ -134,7 +134,7 @@ static inline void player_check_not_ahead(const player_actor *a, uint64_t time, 
         if (had < player_scene.began_at) had = player_scene.began_at;
         if (now < had + 1 + n * lanes / a->oracle.cap) now = had + 1 + n * lanes / a->oracle.cap;
     }
-    fuzz_true("id not ahead of the clock", time <= now + a->oracle.max_ahead);
+    fuzz_true("ID not ahead of the clock", time <= now + a->oracle.max_ahead);
 }
 
 /* What a call for n IDs leaves in player_ids: the first `given` are IDs. If it failed, the rest is zero; otherwise
@@ -147,13 +147,13 @@ static inline void player_check_ids(player_actor *a, const fuzz_wanted *w, flake
     for (size_t i = given; i < n; i++)
         fuzz_true(failed ? "rest of a call that failed" : "rest of a batch that was tried",
                   player_is(&player_ids[i], failed ? 0 : 0x5e));
-    fuzz_true("what lies behind the ids", player_is_untouched(&player_ids[n]));
+    fuzz_true("the elements after the IDs", player_is_untouched(&player_ids[n]));
     if (exact) {
         /* Blocked callers of sno.h look each unit: they give up within a unit, not at its start. */
         const bool may_be_late =
             a->oracle.ticks && (w->status == ORACLE_CLOCK_BACK || w->status == ORACLE_AGAIN);
         const int64_t late_ns = script_now.now_ns - w->after_ns;
-        fuzz_same("ids given", (int64_t)given, (int64_t)w->n);
+        fuzz_same("IDs returned", (int64_t)given, (int64_t)w->n);
         if (may_be_late && late_ns > 0)
             fuzz_true("clock after the call", late_ns < a->oracle.unit_ms * FUZZ_MS);
         else fuzz_same("clock after the call", script_now.now_ns, w->after_ns);

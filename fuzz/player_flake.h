@@ -327,7 +327,7 @@ static uint64_t flake_narrow(const player_actor *a, const flake128 *wide) {
     const bool is_boundary = flake_is(l, &flake_layout_boundary);
     flake_parts p;
     memset(&p, 0, sizeof p);
-    fuzz_same("wide id", flake128_decompose(l, wide, &p), FLAKE_OK);
+    fuzz_same("wide ID", flake128_decompose(l, wide, &p), FLAKE_OK);
     if (l->node_bits) fuzz_same_u64("node", p.node, flake_scene.node);
     if (!is_boundary && !flake_is(l, &flake_layout_ulid)) {
         fuzz_same("version", wide->bytes[6] >> 4, flake_is(l, &flake_layout_uuid8) ? 8 : 7);
@@ -353,7 +353,7 @@ static uint64_t flake_check_id(player_actor *a, const oracle_place *place, const
         f.seq = id & 0xffff;
     } else {
         f = layout_apart(l, id);
-        fuzz_same_u64("id and its fields", layout_id(l, f), id);
+        fuzz_same_u64("ID and its fields", layout_id(l, f), id);
     }
     fuzz_same_u64("node", f.node, s->node);
     fuzz_true("number in its range", f.seq >= a->seq_min && f.seq - a->seq_min < cap);
@@ -370,16 +370,16 @@ static uint64_t flake_check_id(player_actor *a, const oracle_place *place, const
             }
             index = (s->scatter_start[at] + index) % cap;
         }
-        fuzz_same_u64("unit of the id", f.time, place->unit);
-        fuzz_same_u64("number of the id", f.seq - a->seq_min, index);
+        fuzz_same_u64("unit of the ID", f.time, place->unit);
+        fuzz_same_u64("number of the ID", f.seq - a->seq_min, index);
     }
     if (player_scene.lends_greatly) fuzz_ids++; /* so many that each is the predicted one */
     else fuzz_set_add(id);
     if (in_order) {
         if (a->any && !player_scene.options.seq_scatter)
-            fuzz_true("id after the one before it",
+            fuzz_true("ID after the previous one",
                       f.time > a->last_time || (f.time == a->last_time && f.seq > a->last_seq));
-        if (a->any) fuzz_true("unit after the one before it", f.time >= a->last_time);
+        if (a->any) fuzz_true("unit after the previous one", f.time >= a->last_time);
         a->any = true;
         a->last_time = f.time;
         a->last_seq = f.seq;
@@ -397,7 +397,7 @@ static flake_status flake_draw_128(flake_gen *g, player_call call, int64_t unix_
     if (call == PLAYER_NEXT_N) return flake128_next_n(g, player_ids, n);
     if (call == PLAYER_TRY_N) return flake128_try_n(g, player_ids, n, given);
     fuzz_same("a call of 64 bits", flake_try(g, &narrow), FLAKE_INVALID);
-    fuzz_same_u64("its id", narrow, 0);
+    fuzz_same_u64("its ID", narrow, 0);
     if (call == PLAYER_NEXT) status = flake128_next(g, player_ids);
     else if (call == PLAYER_TRY) status = flake128_try(g, player_ids);
     else status = flake128_try_at(g, unix_ms, player_ids);
@@ -550,8 +550,8 @@ static void flake_check_position(player_actor *a) {
     const flake_snapshot s = flake_stand(a);
     const uint64_t unit =
         ((uint64_t)s.unix_ms - (uint64_t)a->oracle.epoch_ms) / (uint64_t)a->oracle.unit_ms;
-    fuzz_same_u64("unit of the next place", unit + s.count / a->oracle.cap, a->oracle.next.unit);
-    fuzz_same_u64("number of the next place", s.count % a->oracle.cap, a->oracle.next.index);
+    fuzz_same_u64("unit of the next ticket", unit + s.count / a->oracle.cap, a->oracle.next.unit);
+    fuzz_same_u64("number of the next ticket", s.count % a->oracle.cap, a->oracle.next.index);
 }
 
 /* ---- queries ---- */

@@ -217,14 +217,14 @@ static uint64_t sno_check_id(player_actor *a, const oracle_place *place, const f
     fuzz_same("partition", sno_partition(id), sno_partition_now);
     fuzz_true("number in its range", number < a->oracle.cap);
     if (place) {
-        fuzz_same_u64("unit of the id", unit, place->unit);
-        fuzz_same("tick of the id", sno_tick(id), place->tick);
-        fuzz_same_u64("number of the id", number, place->index);
+        fuzz_same_u64("unit of the ID", unit, place->unit);
+        fuzz_same("tick of the ID", sno_tick(id), place->tick);
+        fuzz_same_u64("number of the ID", number, place->index);
     }
     /* whatever the metabyte is */
     fuzz_set_add(unit << 17 | (uint64_t)sno_tick(id) << 16 | sno_sequence(id));
     if (a->any && !fuzz_stepped_back && in_order)
-        fuzz_true("id after the one before it",
+        fuzz_true("ID after the previous one",
                   unit > a->last_time || (unit == a->last_time && number > a->last_seq));
     a->any = true;
     a->last_time = unit;
@@ -315,7 +315,7 @@ static void sno_play_with_time(player_actor *a) {
     fuzz_same("status", status, (int64_t)oracle_unit_at(&a->oracle, player_ns_of(unix_ms), &unit));
     sno_check_unchanged(a);
     if (status != FLAKE_OK) {
-        fuzz_true("id of a call that failed", sno_is_zero(id));
+        fuzz_true("ID of a call that failed", sno_is_zero(id));
         return;
     }
     fuzz_same_u64("unit", sno_units(id), unit);

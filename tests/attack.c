@@ -222,7 +222,7 @@ static void report(void) {
     size_t n = atomic_load(&common->n);
     if (n > log_room) n = log_room;
     const size_t duplicates = twice();
-    printf("  %u kills, %u clean ends, %u power cuts, %u faults in %u writes, %zu ids\n", kills,
+    printf("  %u kills, %u clean ends, %u power cuts, %u faults in %u writes, %zu IDs\n", kills,
            clean_ends, atomic_load(&common->cuts), atomic_load(&common->faults),
            atomic_load(&common->writes), n);
     CHECK_EQ(duplicates, 0);

@@ -61,7 +61,7 @@ campaign=$dir/campaign
 
 # ---- its log: a line each minute, and one at the end ----
 
-told() { sed 's/[0-9]* ids, [0-9]* edges, [0-9]* inputs kept/.../'; }
+told() { sed 's/[0-9]* IDs, [0-9]* edges, [0-9]* inputs kept/.../'; }
 same "a fraction of an hour, with a line each minute" "flake, layout default, numbers 0 to 4095, ahead 0 ms, clock back, seed 1
 384 inputs, ..., 60 s so far
 512 inputs, ..., 90 s: no duplicate, no difference from the oracle" "$("$campaign" --hours 0.02 2>&1 | told)"
@@ -73,8 +73,8 @@ same "inputs count without a time" "100 inputs, ..., 20 s: no duplicate, no diff
 same "a configuration stands for the options" "flake, layout twitter, numbers 0 to 63, ahead 5 ms, clock back, seed 1" \
     "$("$campaign" --config "twitter node=7 seq_max=63 max_ahead_ms=5" --inputs 10 2>&1 | head -1)"
 
-same "a replay tells each call" "1 inputs, ... ids, nothing found" \
-    "$("$campaign" --replay 0102aAFF 2>&1 | tail -1 | sed 's/[0-9]* ids/... ids/')"
+same "a replay tells each call" "1 inputs, ... IDs, nothing found" \
+    "$("$campaign" --replay 0102aAFF 2>&1 | tail -1 | sed 's/[0-9]* IDs/... IDs/')"
 
 # ---- 128 bits: a second after the layout's epoch, and then any inputs ----
 
@@ -84,7 +84,7 @@ first_id() { # OPTION...
 begins() { # PATTERN LAYOUT OPTION...
     pattern=$1
     shift
-    if first_id --layout "$@" | grep -q -x -e "$pattern"; then ok; else fail "first id of $1" "$(first_id --layout "$@")"; fi
+    if first_id --layout "$@" | grep -q -x -e "$pattern"; then ok; else fail "first ID of $1" "$(first_id --layout "$@")"; fi
 }
 node=212205443363926 # c0ffee123456
 begins 00000000-0000-0400-c0ff-ee1234560000 boundary --node $node

@@ -570,7 +570,7 @@ static bool say_mode(const mode *m, unsigned threads, uint64_t wanted, bool was_
     const worker sum = sum_of(m);
     const bool well = count(sum.ids && sum.ids >= wanted && !sum.duplicates && !sum.failed &&
                             (!sum.misplaced || was_set) && (!wanted || !sum.refused));
-    printf("%2u threads, %-7s %-13s %13" PRIu64 " ids %4" PRIu64 " duplicates %4" PRIu64
+    printf("%2u threads, %-7s %-13s %13" PRIu64 " IDs %4" PRIu64 " duplicates %4" PRIu64
            " misplaced %4" PRIu64 " late %6" PRIu64 " times none free %4" PRIu64 " failed",
            threads, m->name, m->ids_of, sum.ids, sum.duplicates, sum.misplaced, sum.late,
            sum.refused, sum.failed);
@@ -579,7 +579,7 @@ static bool say_mode(const mode *m, unsigned threads, uint64_t wanted, bool was_
 
 static void say_progress(double seconds, const char *end) {
     const worker all = sum_of(NULL);
-    printf("%02d:%02d:%02d %" PRIu64 " ids %" PRIu64 " duplicates %" PRIu64 " late %" PRIu64
+    printf("%02d:%02d:%02d %" PRIu64 " IDs %" PRIu64 " duplicates %" PRIu64 " late %" PRIu64
            " failed, %" PRIu64 " forks %" PRIu64 " kills %" PRIu64 " restarts %7.3f M/s%s",
            (int)(seconds / 3600), (int)(seconds / 60) % 60, (int)seconds % 60, all.ids,
            all.duplicates, all.late, all.failed, (uint64_t)hours->forks, (uint64_t)hours->kills,
@@ -644,7 +644,7 @@ static void windows_move(void) {
         well &= w->duplicates == steps[i].duplicates && w->late == steps[i].late;
     }
     (void)count(well && hours->late_duplicates == 1);
-    printf("a window that moves forgets what it should, and late ids are compared\n");
+    printf("a window that moves forgets what it should, and late IDs are compared\n");
 }
 
 /* Two processes, each with a generator of the same node. */
@@ -662,7 +662,7 @@ static void twins_are_found(void) {
     if (child > 0) end_of(child);
     const uint64_t n = parent->duplicates + other->duplicates;
     (void)count(well && n && parent->ids + other->ids == 200000);
-    printf("%" PRIu64 " duplicates among %" PRIu64 " ids of two processes with one node\n", n,
+    printf("%" PRIu64 " duplicates among %" PRIu64 " IDs of two processes with one node\n", n,
            (uint64_t)(parent->ids + other->ids));
 }
 
@@ -685,7 +685,7 @@ static void soak_ids(uint64_t each) {
         printf(" %7.3f M/s\n", (double)each / (double)took_ns * 1e3);
         (void)fflush(stdout);
     }
-    printf("%" PRIu64 " ids, each of them once\n", proven);
+    printf("%" PRIu64 " IDs, no duplicates\n", proven);
 }
 
 static void soak_for(double seconds) {
@@ -754,7 +754,7 @@ int main(int argc, char **argv) {
     if (wanted_hours > 0) soak_for(wanted_hours * 3600);
     else soak_ids((ids + parts - 1) / parts * unit);
     (void)count(!hours->late_lost);
-    printf("%" PRIu64 " late ids were compared with none\n", (uint64_t)hours->late_lost);
+    printf("%" PRIu64 " late IDs were not compared\n", (uint64_t)hours->late_lost);
     (void)getrusage(RUSAGE_SELF, &usage);
     (void)count(usage.ru_maxrss / 1024 < most_mib);
     printf("%ld MiB of memory at most\n", usage.ru_maxrss / 1024);

@@ -133,7 +133,7 @@ static bool all_go_on(const uint64_t *had) {
         while (atomic_load(&our->seats[i].n) <= had[i]) {
             const int64_t since_ns = atomic_load(&our->seats[i].since_ns);
             if (clock_ns(CLOCK_MONOTONIC) > end_ns) {
-                printf("  process %u has %" PRIu64 " ids and draws no more; it is %s\n", i, had[i],
+                printf("  process %u has %" PRIu64 " IDs and draws no more; it is %s\n", i, had[i],
                        since_ns ? "in a call" : "between two calls");
                 return false;
             }
@@ -201,15 +201,15 @@ TEST(killed_wherever_it_stands) {
     static const way ways[] = {
         {"a shared generator", false, false, 4095, false},
         {"its queue", false, false, 256, false},
-        {"each id is waited for", false, false, 4, false},
-        {"the clock is put back", false, false, 256, true},
+        {"each ID is waited for", false, false, 4, false},
+        {"the clock goes backwards", false, false, 256, true},
         {"shards that successors take over", false, true, 1024, false},
-        {"shards, the clock is put back", false, true, 1024, true},
+        {"shards, the clock goes backwards", false, true, 1024, true},
         {"a shared sno generator", true, false, 65535, false},
         {"its queue", true, false, 512, false},
-        {"snos, the clock is put back", true, false, 4095, true},
+        {"snos, the clock goes backwards", true, false, 4095, true},
         {"sno shards that successors take over", true, true, 4095, false},
-        {"sno shards, the clock is put back", true, true, 4095, true},
+        {"sno shards, the clock goes backwards", true, true, 4095, true},
     };
     if (!words_reach_other_processes) {
         const flake_options shared = {.shared_memory = true};

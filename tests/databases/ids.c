@@ -141,7 +141,7 @@ int main(int argc, char **argv) {
     /* else the output would land in a file that replaced the closed one */
     for (int file = 0; file < 3; file++) MUST(fcntl(file, F_GETFD) != -1);
     count = strtoul(argv[2], NULL, 10);
-    if (count < 1000) return printf("%s ids are too few\n", argv[2]), 2;
+    if (count < 1000) return printf("%s IDs are too few\n", argv[2]), 2;
     rows = (row *)calloc(count, sizeof *rows);
     MUST(rows != NULL);
     make_rows();

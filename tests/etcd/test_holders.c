@@ -208,7 +208,7 @@ static void no_id_is_drawn_twice(void) {
     for (unsigned i = 0; i < seats; n += (size_t)seat_of[i++].n)
         memcpy(all + n, seat_of[i].ids, (size_t)seat_of[i].n * sizeof *all);
     CHECK_EQ(count_duplicates(all, n), 0);
-    printf("  %zu ids\n", n);
+    printf("  %zu IDs\n", n);
     free(all);
 }
 
