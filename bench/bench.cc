@@ -28,7 +28,7 @@ void fail(benchmark::State &state, const char *why) {
     state.SkipWithError(why);
 }
 
-// What is 0 does not apply.
+// Values of 0 do not apply.
 void finish(benchmark::State &state, const bench_row *row) {
     const bench_result r = bench_end(row);
     const bool has_order = row->order != any_order;

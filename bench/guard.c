@@ -44,7 +44,7 @@ extern const guard_part part_00, part_01, part_02, part_10, part_11, part_12, pa
     part_22, part_30, part_31, part_32;
 
 static int64_t guard_clock_ms; /* for callers that have the time, in ms */
-static flake_gen flakes;       /* of the way, like all that follow */
+static flake_gen flakes;       /* of the way; so do all that follow */
 static sno_gen snos;
 static uint64_t ids[many];
 static flake128 ids128[many];

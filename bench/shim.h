@@ -66,7 +66,7 @@ double bench_burst(const bench_row *, unsigned thread);
 void bench_saturate(const bench_row *, unsigned thread, double seconds);
 
 typedef struct bench_result {
-    const char *why; /* NULL: all is well; else what is wrong */
+    const char *why; /* NULL: no failure; else the reason */
     uint64_t ids, duplicates; /* how many were checked, and how many of them were duplicates */
     /* How many IDs were not greater than their thread's previous one; and how many of the calls made
      * before a row of several threads is timed returned less than was returned before they began. */

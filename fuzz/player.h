@@ -149,7 +149,7 @@ static inline void player_check_ids(player_actor *a, const fuzz_wanted *w, flake
                   player_is(&player_ids[i], failed ? 0 : 0x5e));
     fuzz_true("the elements after the IDs", player_is_untouched(&player_ids[n]));
     if (exact) {
-        /* Blocked callers of sno.h look each unit: they give up within a unit, not at its start. */
+        /* Blocked callers of sno.h check each unit: they give up within one, not at its start. */
         const bool may_be_late =
             a->oracle.ticks && (w->status == ORACLE_CLOCK_BACK || w->status == ORACLE_AGAIN);
         const int64_t late_ns = script_now.now_ns - w->after_ns;

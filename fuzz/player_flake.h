@@ -229,7 +229,7 @@ static bool flake_open(const void *any_fixed) {
     } else given = flake_options_from_bytes();
     const uint8_t more = fuzz_byte() & (fixed ? 0xf3 : 0xff);
     if (more & 1 && more & 2 && given.layout.unit_ms <= 1000) {
-        if (given.max_wait_ms > 1000) given.max_wait_ms = 1000; /* a waiter looks each ms */
+        if (given.max_wait_ms > 1000) given.max_wait_ms = 1000; /* a waiter checks each ms */
         fuzz_same("ring init", flake_ring_init(&player_notes, player_note_slots, 1 + (more >> 5)),
                   0);
         given.overflow = &player_notes;

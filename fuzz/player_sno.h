@@ -182,9 +182,9 @@ static bool sno_open(const void *any_fixed) {
                   FLAKE_OK);
         o->overflow = &player_notes;
     }
-    /* Unlimited patience needs a clock that moves; so does a waiter that looks each ms. */
+    /* Unlimited patience needs a clock that moves; so does a waiter that checks each ms. */
     if (o->max_wait_ms > 1000) scene->may &= ~(unsigned)FUZZ_STICK;
-    if (scene->exact) { /* a blocked caller looks each unit, the oracle does not */
+    if (scene->exact) { /* a blocked caller checks each unit, the oracle does not */
         if (o->overflow) scene->may &= ~(unsigned)(FUZZ_STICK | FUZZ_JUMP);
         if (o->max_wait_ms != INT64_MAX) scene->may &= ~(unsigned)FUZZ_JUMP;
     } else if (scene->may & FUZZ_STICK) scene->may |= FUZZ_SHORT;
@@ -262,7 +262,7 @@ static void sno_check_position(player_actor *a, bool waited) {
     const sno_snapshot s = sno_stand(a);
     const uint64_t cap = expect->cap;
     if (!player_scene.exact) return;
-    /* A blocked caller looks each unit, so it may have queued before its time had come. */
+    /* A blocked caller checks each unit, so it may have queued before its time had come. */
     if (waited && s.wall_hi >= 0 && (uint64_t)s.wall_hi < expect->recorded)
         expect->recorded = (uint64_t)s.wall_hi;
     fuzz_same("drifts", s.drifts, (int64_t)(uint32_t)(a->drifts_before + expect->drifts));

@@ -9,7 +9,7 @@
 
 #include <setjmp.h>
 
-/* What the bytes are besides random. */
+/* How the bytes differ from random ones. */
 typedef struct seeded {
     uint8_t first;   /* bits set in each first byte, which says what the clock may do */
     uint8_t call;    /* stored in place of some bytes, so that it occurs more often: */

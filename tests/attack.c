@@ -18,7 +18,7 @@
 
 enum { seats = 3, log_room = 8000000, journal_room = 64 };
 
-/* What the disk has where the kernel's cache has a newer record. */
+/* The disk's content where the kernel's cache has a newer record. */
 typedef struct undo {
     _Atomic(uint64_t) inode; /* 0: the disk has what the cache has */
     _Atomic(bool) is_dirty;  /* the next sync writes it; false: a sync of it has failed */

@@ -164,7 +164,7 @@ refuses "flake.h rejects this: options: node 4294967296 is not from 0 to 4294967
 takes "numbers $last32 to $last32" --layout 30-0-32 --seq-min $last32 --seq-max $last32
 refuses "--epoch-ms must be a number of 64 bits, not 9223372036854775808 " --epoch-ms 9223372036854775808
 refuses "rejects this: options: layout.epoch_ms" --epoch-ms $last63
-# What fits a header's ranges but not the layout's is named by the header.
+# The header names the option if a value fits its range but not the layout's.
 takes . --node 1023
 refuses "flake.h rejects this: options: node 1024 is not from 0 to 1023" --node 1024
 refuses "flake.h rejects this: options: seq_max exceeds layout.seq_bits" --seq-max 4096

@@ -167,7 +167,7 @@ shares() { # COMPILER: of the file that has the functions
 judge "C and C++ files share the functions of a C file, and its hooks" shares c_file
 judge "and of a C++ file" shares cxx_file
 
-# What a module exports by name, and what it wraps in a class, as these compilers require for structs.
+# The names that a module exports, and structs that it wraps in a class, as these compilers require.
 cat > "$dir/ids.cppm" <<'END'
 module;
 #include "flake.h"

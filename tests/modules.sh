@@ -103,7 +103,7 @@ mixed "two compilers" "${other:-$cc}" "" . 0
 mixed "functions of its own and shared ones" "$cc -DFLAKE_SHARED -DFLAKE_IMPLEMENTATION" "" . 0
 mixed "two versions of two compilers" "${other:-$cc}" "" "$dir/other" 4
 
-# What units share exists before any initialiser has run, also in C++20.
+# Shared objects exist before any initialiser has run, also in C++20.
 early() { # STD
     $cxx -std="$1" ${WARN:-} -I. -Itests -c tests/modules/early_other.cc -o "$dir/early_other.o" &&
         $cc $flags -I. -Itests -c tests/modules/early.c -o "$dir/early.o" &&
@@ -118,7 +118,7 @@ for std in c++11 c++20; do
     fi
 done
 
-# What files share takes memory once.
+# Shared objects take memory once.
 eight_files() {
     for i in 1 2 3 4 5 6 7 8; do
         printf '#include "flake.h"\nint f%s(char *);\nint f%s(char *text) { return flake_uuid7(text); }\n' $i $i > "$dir/f$i.c"

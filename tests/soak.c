@@ -62,7 +62,7 @@ typedef struct place { /* of an ID in its space */
     uint64_t unit, number;
 } place;
 
-/* What a thread, or a forked child, has done. */
+/* The work of a thread, or of a forked child. */
 typedef struct worker {
     _Atomic(uint64_t) busy; /* odd: between a load of the floor and the last bit set */
     _Atomic(uint64_t) ids, duplicates, late, refused, failed, misplaced;

@@ -33,7 +33,7 @@ TEST(a_coarse_clock_does_not_say_where_to_begin) {
     CHECK_EQ(exact_reads, 1);
 }
 
-/* Otherwise all draws of a unit would, once one has gone by the exact clock. */
+/* Otherwise all draws of a unit would use the exact clock, once one has. */
 TEST(who_was_overtaken_does_not_read_the_exact_clock) {
     open_coarse();
     for (unsigned i = 10; i <= 12; i++) TRY(T - 4, i);

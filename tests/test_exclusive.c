@@ -38,7 +38,7 @@ static flake_status take(flake_gen *g, uint32_t node, uint32_t seq_min, uint32_t
     return flake_init(g, &o, NULL);
 }
 
-/* On `pool`, which is made anew. */
+/* On `pool`, newly made. */
 static flake_options sno_options_now(uint16_t partition, uint16_t from, uint16_t to) {
     pool = pool_of_numbers(partition, from, to);
     flake_options o = options_of_sno(scene_clock, NULL);
@@ -360,7 +360,7 @@ static void wait_and_go_on_with_node_7(void) {
     EXPECT(descriptors() == before);
     o.node = 7;
     EXPECT(flake_reinit_after_fork(&gen, &o, NULL) == FLAKE_OK);
-    EXPECT(descriptors() == before); /* one came, one went */
+    EXPECT(descriptors() == before); /* one opened, one closed */
     pass_ms(1);
     EXPECT(flake_try(&gen, &id) == FLAKE_OK);
     tell(&from_child);

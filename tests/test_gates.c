@@ -346,7 +346,7 @@ TEST(whatever_is_begun_begins_behind_the_floor) {
     }
 }
 
-/* Nor one below the times used on the other tick. */
+/* Nor a floor before the times used on the other tick. */
 TEST(a_floor_under_the_other_ticks_units_changes_nothing_there) {
     sno_snapshot s = pool_of_four();
     flake_options o = gated_sno();

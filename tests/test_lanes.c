@@ -365,7 +365,7 @@ TEST(a_gate_is_asked_by_each_lane) {
     gate_says = FLAKE_AGAIN;
     gate_calls = 0;
     SAYS(FLAKE_AGAIN, flake_try(&gen, &id));
-    CHECK(gate_calls > 0 && gate_calls <= 5); /* each that has room twice, and the last once more */
+    CHECK(gate_calls > 0 && gate_calls <= 5); /* each with room twice, and the last once more */
     gate_says = FLAKE_OK;
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
 }

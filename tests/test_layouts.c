@@ -316,7 +316,7 @@ TEST(a_zeroed_layout_is_the_default) {
 
 /* ---- times outside ---- */
 
-/* What compose, min_at and max_at return for a time; on failure the output is unchanged. */
+/* The results of compose, min_at and max_at for a time; on failure the output is unchanged. */
 static void check_time(const flake_layout *l, int64_t unix_ms, flake_status status) {
     uint64_t id = 99;
     flake_parts p = parts_of(unix_ms, 0, 0);

@@ -42,7 +42,7 @@ static void check_pool(sno_snapshot s, uint32_t min, uint32_t max) {
 
 /* In either order; a maximum of 0 means 65535; four numbers are enough. */
 TEST(bounds_of_a_pool) {
-    static const uint32_t pools[][4] = {/* asked for, made */
+    static const uint32_t pools[][4] = {/* requested, made */
                                         {100, 200, 100, 200},
                                         {200, 100, 100, 200},
                                         {3, 0x8000, 3, 0x8000},

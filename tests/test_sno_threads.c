@@ -193,7 +193,7 @@ static bool covers(const sno_snapshot *s, sno_id id) {
     return sno_units(id) * cap + sno_sequence(id) - s->sequence_min <= newest;
 }
 
-/* What another thread reads of the shared generator, from which it draws too, or of a shard. */
+/* Another thread's view of the shared generator, from which it draws too, or of a shard. */
 static void *watch(void *at) {
     const plan *p = (const plan *)at;
     sno_gen *const g = p->draw == from_shard ? &shards[0] : &gen;

@@ -658,7 +658,7 @@ TEST(a_close_behind_a_bump_waits_for_who_writes) {
     flake_machine_cloned();
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_FORKED);
     end_the_extension(writer);
-    CHECK_EQ(extended, FLAKE_INVALID); /* written, but for no draw any more */
+    CHECK_EQ(extended, FLAKE_INVALID); /* written, but no draw needs it any more */
     CHECK_STR(extended_why.text, "state: is not open");
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
 }

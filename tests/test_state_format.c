@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * State files byte by byte: a run continues from one built by hand, and each kind of generator
- * writes the bytes listed here. What makes a file or an open state another's. System calls that do
- * less than requested, and the mode and descriptor of new files.
+ * writes the bytes listed here. The properties by which a file or an open state is another
+ * generator's. System calls that do less than requested, and the mode and descriptor of new files.
  */
 #define _GNU_SOURCE
 #include "scene.h"

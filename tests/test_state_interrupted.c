@@ -112,7 +112,7 @@ static void is_well_and_closes(void) {
     pass_ms(5);
 }
 
-/* What reads the file before it is opened leaves no trace either. */
+/* Reading the file before it is opened leaves no trace either. */
 TEST(an_open_leaves_its_thread_cancellable) {
     int before = PTHREAD_CANCEL_DISABLE;
     for (int i = 0; i < 2; i++, pass_ms(5)) {
@@ -230,7 +230,7 @@ static void no_sleep_in_a_handler(int64_t ns) {
     _exit(1);
 }
 
-/* What a handler gets whose thread writes the state, while the clock is past its horizon. */
+/* The status for a handler whose thread writes the state, while the clock is past its horizon. */
 static void draw_in_between(int signal_number) {
     uint64_t id = 7;
     (void)signal_number;

@@ -334,7 +334,7 @@ TEST(killed_in_any_line_of_an_extension) {
         calls = 0;
         child_is_killed(extends_and_is_killed);
         if (kill_at == 1) CHECK_EQ(link(path_of("ids"), path_of("the-same-ids")), 0);
-        name_of_it = "the-same-ids"; /* where the next one looks for it from then on */
+        name_of_it = "the-same-ids"; /* where the next process reads it from then on */
         const uint64_t written = record_of("ids").number;
         const unsigned sleeps = atomic_load(&our->sleeps);
         CHECK_EQ(draw_one(), FLAKE_OK);
@@ -544,7 +544,7 @@ static void open_and_stay(void) {
 static unsigned opens;
 static pid_t first_comer;
 
-/* Between the look at the path and the lock on the file beside it. */
+/* Between the check of the path and the lock on the file beside it. */
 static bool let_another_come_first(const char *name) {
     if (strcmp(name, "open") != 0 || ++opens != 2) return true;
     on_call = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The tool `flake`, at a thousand moments for each layout and form: what `generate` prints, `inspect`
- * reads back with the same options, whatever the text happens to look like.
+ * reads back with the same options, whatever the text looks like.
  */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include "tool_run.h"
@@ -69,7 +69,7 @@ static const char *generate_at(const choice *c, int64_t unix_ms, uint32_t unit_m
     return text;
 }
 
-/* What the scripted clock, in ns, can be put at. */
+/* The times, in ns, to which the scripted clock can be set. */
 enum { years_from_1970 = 290 };
 static const int64_t last_ms = (int64_t)years_from_1970 * 31536000000;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The tool `sno`, at a thousand moments for each form: what `generate` prints, `inspect` reads back,
- * whatever the text happens to look like.
+ * whatever the text looks like.
  */
 #include "tool_run.h"
 

@@ -26,7 +26,7 @@ static _Atomic(int64_t) per_reading_ns;
 static _Atomic(uint64_t) counter_ahead; /* to add to the script's steps */
 static atomic_uint readings;            /* of the clock */
 static atomic_uint sleeps;
-static atomic_uint randoms;     /* asked for */
+static atomic_uint randoms;     /* requested */
 static atomic_uint random_left; /* before the source fails */
 static void (*volatile meanwhile)(
     void); /* called in each reading, sleep and call for random bytes */

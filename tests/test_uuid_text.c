@@ -159,7 +159,7 @@ static void copes_with_any_size_and_address(const text_wide *f) {
     }
     for (size_t n = 0; n <= MOST; n++) {
         for (size_t shift = 0; shift < 32; shift++) {
-            /* What is read has no byte after the last text. */
+            /* There is no byte after the last text. */
             const size_t id_shift = (shift + n) % 32, read = n ? (f->width + 1) * n - 1 : 0;
             char *const in = (char *)exactly(id_shift + 16 * n);
             char *const text = (char *)exactly(shift + (f->width + 1) * n);

@@ -363,7 +363,7 @@ refuses ulid_too_large 2 "is not an ID" "$flake" inspect 8ZZZZZZZZZZZZZZZZZZZZZZ
 refuses uuid_without_a_hyphen 2 "is not an ID" "$flake" inspect 017F22E2-79B0-7CC3-98C4+DC0C0C07398F
 refuses uuid_for_64_bits 2 "is for 128-bit IDs: add --layout=uuid7" "$flake" generate --format=uuid
 refuses ulid_for_64_bits 2 "is for 128-bit IDs: add --layout=ulid" "$flake" generate --layout=twitter --format=ulid
-# What looks like one form may be another, so none is guessed.
+# A text that fits several forms is not guessed.
 needs() { # OPTIONS ID [OPTION]
     refuses "needs_a_form_$2" 2 "'$2' is not a .*: name its format with $1$" "$flake" inspect ${3:+"$3"} "$2"
 }

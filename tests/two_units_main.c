@@ -18,9 +18,9 @@
 #include "two_units.h"
 #include "check.h"
 
-/* What units share is versioned by its number. If a check here fails, units with the old layout must
- * not find the new object: increment the number in the name (the #define beside the struct), and here.
- * Once from one release to the next is enough. */
+/* Shared objects are versioned by a number. If a check here fails, units with the old layout must
+ * not find the new object: increment the number in the name (the #define beside the struct), and
+ * here. Once from one release to the next is enough. */
 #if defined(FLAKE_I_IMPLEMENTED) && defined(__x86_64__) && defined(__linux__) && defined(__LP64__)
 #define SIZE_IS(type, bytes)         _Static_assert(sizeof(type) == (bytes), #type)
 #define LIES_AT(type, member, bytes) _Static_assert(offsetof(type, member) == (bytes), #type)

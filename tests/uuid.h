@@ -40,7 +40,7 @@ static const int64_t T = 1700000000000;
 static const uint64_t a_node = 0x9ba1a5c50962;
 static const flake128 untouched = {{0xaa, 1, 2, 3}};
 
-/* What a failed draw leaves. */
+/* The output of a failed draw. */
 static inline bool is_none(const flake128 *id) {
     static const flake128 zero;
     return flake128_compare(id, &zero) == 0;

@@ -117,7 +117,7 @@ static script_easy easies[2];
 static int easies_n;
 static script_easy *watching;
 static int64_t watch_says_ms, watch_ends_ms, stop_ms; /* when; 0: never */
-static int64_t looks_ms;                              /* when the test looks; 0: never */
+static int64_t looks_ms;                              /* when the test checks; 0: never */
 static bool looks_at_join;
 static void (*looks)(void);
 static long last_http;
@@ -600,7 +600,7 @@ static inline void want(int64_t ms) {
 static int64_t wanted_ms;
 static inline void want_that(void) { want(wanted_ms); }
 
-/* The test looks at that time, or draws an ID then. */
+/* The test checks at that time, or draws an ID then. */
 static inline void look(int64_t at_ms, void (*what)(void)) {
     looks_ms = at_ms;
     looks = what;

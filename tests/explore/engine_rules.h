@@ -236,7 +236,7 @@ static void watch_clock(unsigned me, uint64_t unit) {
     uint64_t *const to = &seen.leased_to[unit % UNITS];
     *to = larger(*to, seen.thread[me].counter + LEASE_NS);
     seen.thread[me].behind = seen.thread[me].saw_word && point_of(seen.thread[me].word).time > unit;
-    /* each of several draws takes a reading, and so does each look at lanes */
+    /* each of several draws takes a reading, and so does each sweep over lanes */
     bool holds = is_many(seen.thread[me].letter) || is_laned(seen.thread[me].letter);
     for (unsigned p = 0; p < seen.n_places; p++) holds |= seen.places[p].by == me;
     seen.thread[me].reach = holds ? larger(seen.thread[me].reach, unit) : unit;

@@ -57,7 +57,7 @@ static flake_options options_of_flake(void) {
 }
 
 /* sno.h wants a pool of 4 numbers and units of 4 ms from 2010 on. Its engine is set up anew,
- * with the capacity asked for and units of 1 ms from 1970 on: only the engine uses them. */
+ * with the requested capacity and units of 1 ms from 1970 on: only the engine uses them. */
 static bool prepare_sno_engine(flake_i_engine *e) {
     flake_i_engine_config config;
     memset(&config, 0, sizeof config);

@@ -132,7 +132,7 @@ static uint64_t *fork_page, mark_at_start;
 
 enum { GATE_OPEN = 77 };
 
-/* What draws can detect: whether the engine is closed. */
+/* Whether the engine is closed, as draws can detect. */
 static bool is_bumped(void) { return fork_page && *fork_page != mark_at_start; }
 static bool is_lost(void) { return is_bumped() || our.gate_word == 0; }
 

@@ -196,7 +196,7 @@ static void draw(unsigned request, uint64_t want) {
     } else if (flake_i_draw(engine(), request, 0, want, &ticket) == FLAKE_OK) hand_out(&ticket, 0);
 }
 
-/* All that was used of a lane, at the word read from it, is in the snapshot. */
+/* All that was used of a lane, by the word read from it, is in the snapshot. */
 static void snapshot_of_lanes(void) {
     uint64_t time;
     const uint64_t newest = flake_i_lanes_newest(&split, &time);

@@ -210,7 +210,7 @@ static inline uint64_t orders_names(uint64_t set) {
     return sum;
 }
 
-/* All that come after one of those, and they. */
+/* Those after any of them, and they themselves. */
 static inline uint64_t orders_behind(uint64_t set) {
     for (uint64_t seen = 0; seen != set;) {
         seen = set;

@@ -75,7 +75,7 @@ static inline void model_stall(void) {}
 /* No model reads the fast clock, and the checker knows no rdtsc. */
 #define FLAKE_COUNTER() UINT64_C(0)
 
-/* What is added with release is a statistic, and no thread acts on those. */
+/* Only statistics are added with release, and no thread acts on those. */
 #define MODEL_ADD_relaxed(p, v) atomic_fetch_add_explicit(p, v, memory_order_relaxed)
 #ifdef MODEL_STATISTICS
 #define MODEL_ADD_release(p, v) atomic_fetch_add_explicit(p, v, memory_order_release)
@@ -169,7 +169,7 @@ static inline void model_engine(flake_i_engine *engine, uint64_t cap, unsigned t
     FLAKE_ATOMIC_STORE(&e->word, time << e->time_shift, relaxed);
 }
 
-/* What a thread has drawn. */
+/* A thread's IDs. */
 enum { MODEL_DRAWS = 4 };
 typedef struct model_ids {
     uint64_t id[MODEL_DRAWS]; /* time, tick, index; 0: the call failed */

@@ -15,7 +15,7 @@
 
 enum { MODULES = 64, COPIES = MODULES + 1, IDS = 500 }; /* the last copy is the program's own */
 
-/* What parent (0) and child (1) have drawn. */
+/* The IDs of parent (0) and child (1). */
 typedef struct drawn {
     uint64_t flakes[2][COPIES][IDS];
     uint8_t snos[2][COPIES][IDS][10];
