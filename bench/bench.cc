@@ -28,7 +28,7 @@ void fail(benchmark::State &state, const char *why) {
     state.SkipWithError(why);
 }
 
-// What is 0 does not apply.
+// Values of 0 do not apply.
 void finish(benchmark::State &state, const bench_row *row) {
     const bench_result r = bench_end(row);
     const bool has_order = row->order != any_order;
@@ -52,7 +52,7 @@ void finish(benchmark::State &state, const bench_row *row) {
     for (const auto &counter : told)
         if (counter.value > 0) state.counters[counter.name] = counter.value;
     if (r.why) fail(state, r.why);
-    if (bench_is_peer(row) || has_order) { // those of a row of ours are a failure
+    if (bench_is_peer(row) || has_order) { // // a duplicate in one of our rows is a failure
         state.counters["ids"] = static_cast<double>(r.ids);
         state.counters["duplicates"] = static_cast<double>(r.duplicates);
         if (r.duplicates)
@@ -70,8 +70,8 @@ void finish(benchmark::State &state, const bench_row *row) {
     state.SetLabel(row->floor);
 }
 
-// A burst that other work has interrupted says nothing about the row, so the middle one counts. Where
-// threads outnumber cores some bursts meet others and most don't: there it is the mean.
+// A burst that other work interrupts says nothing about the row, so the median counts. Where threads
+// outnumber cores, some bursts overlap and most don't: there the mean counts.
 double typical(std::vector<double> &of, unsigned threads) {
     if (of.empty()) return 0;
     if (threads > bench_cores())
@@ -81,7 +81,7 @@ double typical(std::vector<double> &of, unsigned threads) {
     return *at;
 }
 
-// Where a row that ends the program can be read afterwards.
+// Where a row that ends the program leaves its name.
 void note_row(const bench_row *row) {
     if (const char *file = std::getenv("BENCH_ROW_FILE")) std::ofstream(file) << row->name;
 }
@@ -93,7 +93,7 @@ bool is_among(const bench_row *row, const char *rows) {
     return false;
 }
 
-// The loop's begin and end are barriers: nobody bursts before bench_begin or after bench_end.
+// The loop's begin and end are barriers: no thread bursts before bench_begin or after bench_end.
 void run(benchmark::State &state, const bench_row *row) {
     const unsigned thread = static_cast<unsigned>(state.thread_index());
     const unsigned threads = static_cast<unsigned>(state.threads());
@@ -208,7 +208,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     std::thread([] {
-    }).join(); // glibc's mutex does without a locked instruction until there was one
+    }).join(); // // glibc's mutex uses no locked instruction before the first thread is started
     for (size_t i = 0; i < bench_rows(); i++) {
         const bench_row *row = bench_row_at(i);
         if (!is_left_out(row)) add(row);

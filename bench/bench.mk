@@ -16,7 +16,7 @@ BENCH_INCLUDE ?= .
 hash := \#
 has_header = $(shell echo '$(hash)include <$(1)>' | $(CXX) -E -x c++ - >/dev/null 2>&1 && echo yes)
 BENCH_UUID = $(call has_header,uuid/uuid.h)
-# A peer that is a header, with uuidv7_generate: https://github.com/LiosK/uuidv7-h
+# A peer, as a header with uuidv7_generate: https://github.com/LiosK/uuidv7-h
 UUID7_H ?=
 BENCH_UUID7 = $(if $(UUID7_H),-isystem $(dir $(abspath $(UUID7_H))) -DUUID7_H='<$(notdir $(UUID7_H))>')
 BENCH_DEFINES = $(if $(BENCH_UUID),-DHAS_LIBUUID) $(BENCH_UUID7) -DBENCH_FLAGS='"$(BENCH_CFLAGS)"'
@@ -56,7 +56,7 @@ bench-smoke: $(BENCH)/bench ## every row of the benchmark briefly: checks that t
 	BENCH_SECONDS=0.0001 BENCH_SATURATION_SECONDS=0.02 $(BENCH)/bench \
 	  --benchmark_filter='$(FILTER)' > $(BENCH)/smoke.txt
 	bench/peers/run.sh $(BENCH) 1 10000
-	@echo "$$(grep manual_time $(BENCH)/smoke.txt | grep -vc 'duplicates=[1-9]') rows, each with unique ids"
+	@echo "$$(grep manual_time $(BENCH)/smoke.txt | grep -vc 'duplicates=[1-9]') rows, each with unique IDs"
 	@if command -v python3 >/dev/null; then python3 bench/report_test.py $(BENCH)/bench; \
 	  else echo "skipped: the test of report.py (install python3)"; fi
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an id can't cost less than: the steps of a draw, with the same dependences. A word counts in ns,
- * so that none has to divide: the unit is 2^20 ns, and its places are the numbers from its start on.
- * What a CAS or a store writes comes from the reading and from the word: the next place, or the start of
- * the reading's unit if that is past it. A fetch-and-add writes no time; there the reading and the word
- * decide whether it may add. */
+ * Lower bounds for the cost of an ID: the steps of a draw, with the same dependences. A word counts
+ * in ns, so that no step divides: the unit is 2^20 ns, and its tickets are the numbers from its start
+ * on. A CAS or a store writes the next ticket, or the start of the reading's unit if that is later,
+ * so it depends on reading and word. A fetch-and-add writes no time; there reading and word decide
+ * whether it may add. */
 #ifndef BENCH_FLOORS_H
 #define BENCH_FLOORS_H
 
@@ -15,7 +15,7 @@ static inline uint64_t start_of_unit(int64_t now_ns) {
     return (uint64_t)now_ns & ~(((uint64_t)1 << 20) - 1);
 }
 
-/* Of a unit that is found already. */
+/* In a unit that is known already. */
 static inline uint64_t start_of_ms(uint64_t ms) { return ms << 20; }
 
 static inline uint64_t next_place(uint64_t seen, uint64_t start) {
@@ -50,7 +50,7 @@ static inline uint64_t by_store(_Atomic(uint64_t) *word, int64_t now_ns) {
     return by_store_from(word, start_of_unit(now_ns));
 }
 
-/* Steps without a time: a plain counter. */
+/* Steps without a clock: a plain counter. */
 static inline uint64_t cas_increment(_Atomic(uint64_t) *word) { return by_cas_from(word, 0); }
 
 static inline uint64_t add_increment(_Atomic(uint64_t) *word) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The hot paths, each in a function of its own that runs it `steps` times, for a tool that counts
- * instructions. The clock is a variable: so every run is the same, and all that counts is ours.
+ * The hot paths, for a tool that counts instructions. Each is a function that runs the path `steps` times. The
+ * clock is a variable: every run is the same, and only our code is counted.
  *
  *     guard --key     what the counts depend on: compiler, its version, machine
- *     guard --list    "function ids" for each path: the ids that it makes
+ *     guard --list    "function ids" for each path: how many IDs it makes
  *
- * Compiled once for each PART and WAY. A compiler puts a function that is called in one place into its caller,
- * as in the loops of the benchmark; so no part calls one in two, but for flake128_next and flake_uuid7_bytes.
+ * Compiled once for each PART and WAY. A compiler inlines a function that is called in one place only, as in
+ * the benchmark's loops; so no part calls one twice, except flake128_next and flake_uuid7_bytes.
  */
 #include <stdint.h>
 static int64_t guard_clock_ns;
@@ -25,7 +25,7 @@ static int64_t read_now(int kind) {
 #include <string.h>
 
 #define USUAL     0
-#define NEW_UNITS 1 /* each draw in one of its own, as where ids are few */
+#define NEW_UNITS 1 /* each draw in its own unit, as at a low rate */
 #define COARSE    2
 #define FAST      3
 /* WAY 0: generators for all threads, and everything else; 1: with lanes; 2: single_thread */
@@ -44,11 +44,11 @@ extern const guard_part part_00, part_01, part_02, part_10, part_11, part_12, pa
     part_22, part_30, part_31, part_32;
 
 static int64_t guard_clock_ms; /* for callers that have the time, in ms */
-static flake_gen flakes;       /* of the way, as all that follow */
+static flake_gen flakes;       /* of the way; so do all that follow */
 static sno_gen snos;
 static uint64_t ids[many];
 static flake128 ids128[many];
-static _Alignas(64) sno_id sno_ids[many]; /* what fills it takes other steps where it is aligned */
+static _Alignas(64) sno_id sno_ids[many]; /* filling takes other steps where it is aligned */
 static char texts[many * 37];
 static bool well = true;
 
@@ -57,7 +57,7 @@ static uint64_t id;
 static flake128 id128;
 static sno_id sno;
 
-/* The compiler must not see that nobody reads what a path has written. */
+/* The compiler must not know that no code reads what a path has written. */
 static void publish(void) {
     __asm__ volatile("" : : "r"(&id), "r"(&some_id), "r"(&id128), "r"(&sno) : "memory");
     __asm__ volatile("" : : "r"(ids), "r"(ids128), "r"(sno_ids), "r"(texts) : "memory");
@@ -68,7 +68,7 @@ static void move_clock(int64_t ms) {
     guard_clock_ns += ms * 1000000;
 }
 
-/* Paths are named flake_lanes_next_coarse, say: by their way and their part. */
+/* Paths are named after their way and their part: flake_lanes_next_coarse. */
 #if WAY == 0
 #define OF_WAY _
 #elif WAY == 1
@@ -200,7 +200,7 @@ static bool begin(void) {
     OK(flake_init(&flakes, &o, NULL));
     OK(sno_init(&snos, NULL, &s, NULL));
 #endif
-#if WAY == 0 && PART == USUAL /* it has drawn its first id, for which it asks the system */
+#if WAY == 0 && PART == USUAL /* it has drawn its first ID, which takes system calls */
     flake_options u = {0};
     u.layout = flake_layout_uuid7;
     OK(flake_prefetch_init(&prefetch, &flakes, 1000, 0, NULL));

@@ -3,11 +3,11 @@
 #
 # guard.sh PROGRAM FIGURES [--update]
 #
-# Counts the instructions of each hot path and compares them with those in FIGURES for the same
-# compiler: a path that grew by more than 5 % fails. One that shrank by more is reported: its figure is stale and would
-# let it grow back unnoticed. --update writes the counts to FIGURES instead.
-# Also counts the lines that an include of each header adds to a unit; FIGURES has their limits, written by hand:
-# "include HEADER_LANGUAGE LINES". Environment: CC, CXX, INCLUDE (the headers' directory).
+# Counts the instructions of each hot path and compares them with those in FIGURES for the same compiler: a path that
+# grew by more than 5 % fails. One that shrank by more is reported: its stale figure would let it grow back unnoticed.
+# --update writes the counts to FIGURES instead. Also counts the lines that an include of each header adds to a unit;
+# FIGURES has their limits, written by hand: "include HEADER_LANGUAGE LINES". Environment: CC, CXX, INCLUDE (the
+# headers' directory).
 program=$1 figures=$2 update=${3-}
 command -v valgrind > /dev/null && command -v callgrind_annotate > /dev/null || {
     echo "make bench-guard needs valgrind: apt-get install valgrind" >&2
@@ -32,7 +32,7 @@ callgrind_annotate --inclusive=yes --threshold=100 "$program.callgrind" | awk -v
     { cat "$program.counts"; exit 1; }
 if grep ' was not found' "$program.counts"; then exit 1; fi
 
-# What an include costs: lines after the preprocessor, above those of an empty unit.
+# The cost of an include: lines after the preprocessor, minus those of an empty unit.
 lines() { "$@" -E - | wc -l; }
 include_lines() { # compiler... (as C or C++), header
     for header in flake sno; do

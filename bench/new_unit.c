@@ -19,7 +19,7 @@ static int64_t leap_ns(void *user) {
     return *now_ns += 4000000;
 }
 
-/* The same of a caller, who has the time in ms: the clock keeps up, or it would be too far ahead of that. */
+/* The same with the caller's time, in ms: the clock keeps up, or that time would be too far ahead of it. */
 static int64_t leap_ms(void) {
     clock_ns += 4000000;
     return given_ms += 4;
@@ -56,7 +56,7 @@ bool begin_new_units(unsigned threads) {
         return well;                                  \
     }
 
-/* Where a clock says when, the unit must be found: a division that nobody can do without. */
+/* If the clock is read, the unit must be computed: a division is unavoidable. */
 static uint64_t start_by_clock(void) {
     static int64_t (*volatile const read_ns)(void *) = leap_ns;
     static int64_t now_ns;

@@ -15,7 +15,7 @@
 #endif
 #endif
 
-// What a program that needs no time, no restart and no second process would take.
+// The cost for a program that needs no time, no restarts and no second process.
 static std::atomic<uint64_t> counter;
 
 bool peer_counter(unsigned, void *out, size_t n) {

@@ -26,7 +26,7 @@
 enum {
     most = bench_most_threads,
     burst_ids = 8192,
-    batch_burst_ids = 4096, /* that stay in the first cache, in all sizes but the largest */
+    batch_burst_ids = 4096, /* fit in the L1 cache in all sizes but the largest */
     text_ids = 4096,
     text_stride = 24,
     uuid_text = 37, /* with its NUL */
@@ -34,7 +34,7 @@ enum {
     largest_id = uuid_text,
     paced_ids = 32768,     /* of all threads, in one unit of 65,536 */
     slow_burst_ids = 256,  /* of peers that take a microsecond */
-    uuid_burst_ids = 1024, /* which don't follow one another, so that each takes room */
+    uuid_burst_ids = 1024, /* in no order, so that each takes memory */
     rival_ids = 64
 };
 
@@ -49,7 +49,7 @@ static int64_t ns_of(clockid_t clock) {
 static int64_t exact_ns(void) { return ns_of(CLOCK_REALTIME); }
 static int64_t coarse_ns(void) { return ns_of(CLOCK_REALTIME_COARSE); }
 
-/* What the processor counts by itself; where that is not known, the exact clock. */
+/* The processor's own counter; on processors where it is unknown, the exact clock. */
 static int64_t counter_ticks(void) {
 #if defined(__x86_64__)
     return (int64_t)__builtin_ia32_rdtsc();
@@ -68,7 +68,7 @@ unsigned bench_cores(void) {
     return n > 0 ? (unsigned)n : 1;
 }
 
-/* A thread's burst of n ids, or texts: by `call`, which is true if it went well, for each `step`-th i. */
+/* A thread's burst of n IDs, or texts. `call` makes every `step`-th one; it is true on success. */
 #define BURST(name, type, step, before, call)                  \
     static bool name(unsigned thread, void *out, size_t n) {   \
         type *const ids = (type *)out;                         \
@@ -79,7 +79,7 @@ unsigned bench_cores(void) {
         return well;                                           \
     }
 #define EACH(name, type, call) BURST(name, type, 1, (void)0, call)
-/* One reading of the clock for a burst: that of an event loop, say. */
+/* One clock reading for a burst, as an event loop takes it. */
 #define EACH_AT(name, type, call) BURST(name, type, 1, const int64_t now_ns = exact_ns(), call)
 #define DONE(what)                ((what), true)
 /* All n by one call. */
@@ -89,7 +89,7 @@ unsigned bench_cores(void) {
         return (call);                                       \
     }
 
-/* ---- floors: what an id can't cost less than; each writes 8 bytes for it ---- */
+/* ---- floors: lower bounds for the cost of an ID; each writes 8 bytes for it ---- */
 
 static _Atomic(uint64_t) floor_word;
 
@@ -102,7 +102,7 @@ FLOOR(floor_cas, cas_increment(&floor_word))
 FLOOR(floor_add, add_increment(&floor_word))
 FLOOR(floor_store, own_increment(&own_words[thread].word))
 
-/* A clock, and an id by it: of a word that all threads share, or of the thread's own. */
+/* A clock, and an ID from it: from a word that all threads share, or from the thread's own. */
 #define FLOORS_BY(clock, reading)                                            \
     FLOOR(floor_##clock, (uint64_t)(reading))                                \
     FLOOR(floor_##clock##_cas, by_cas(&floor_word, reading))                 \
@@ -126,7 +126,7 @@ static flake_gen flakes, flakes128, laned_flakes, laned_flakes128, flake_shards[
 static sno_gen snos, laned_snos, sno_shards[most];
 static flake_lane flake_lanes_of_cores[most], wide_lanes_of_cores[most], sno_lanes_of_cores[most];
 static struct own_prefetch {
-    _Alignas(128) flake_prefetch stock; /* a line of its own for each thread's */
+    _Alignas(128) flake_prefetch stock; /* each thread's in its own cache line */
 } prefetches[most];
 
 enum { meta = 42, node = 3, prefetch_ids = 1024 };
@@ -134,8 +134,8 @@ enum { meta = 42, node = 3, prefetch_ids = 1024 };
 /* As many as threads run at once. */
 static size_t lanes(void) { return bench_cores() < most ? bench_cores() : most; }
 
-/* 24 bits of sequence: 16.8 billion ids a second, more than any row draws. 36 bits of ms are two years,
- * so the epoch lies a day back. */
+/* 24 bits of sequence: 16.8 billion IDs a second, more than any row draws. 36 bits of ms are two
+ * years, so the epoch is a day ago. */
 static flake_layout roomy(void) {
     const int64_t day_ms = 24 * 3600 * 1000;
     return flake_layout_of(36, 4, 24, (exact_ns() / 1000000 / day_ms - 1) * day_ms);
@@ -173,7 +173,7 @@ static bool begin_flake128(flake_layout layout, int kind) {
 }
 
 static bool begin_sno(unsigned threads, int kind) {
-    sno_snapshot pool; /* the whole of it */
+    sno_snapshot pool; /* the whole generator */
     static const flake_layout none;
     flake_options o = flake_opts(none, 0, 0, kind);
     memset(&pool, 0, sizeof pool);
@@ -185,9 +185,9 @@ static bool begin_sno(unsigned threads, int kind) {
     return sno_init(&laned_snos, &pool, &o, NULL) == FLAKE_OK;
 }
 
-/* The generator that is written by hand where there is no library: a mutex, the last millisecond and a sequence
- * number. It does what most such generators do, and as well as they can: one clock reading for each id, a full
- * unit is waited out with the lock held, and a clock that was put back is refused. */
+/* The generator that programs write by hand: a mutex, the last millisecond and a sequence number. It does
+ * what most of them do, as well as that can be done: one clock reading for each ID, a sleep with the lock
+ * held when a unit is exhausted, and an error when the clock goes backwards. */
 static struct mutex_snowflake {
     pthread_mutex_t lock;
     flake_layout layout;
@@ -228,7 +228,7 @@ BEGIN(uuid8_ids, begin_flake128(flake_layout_uuid8, FLAKE_CLOCK_EXACT))
 BEGIN(ulid_ids, begin_flake128(flake_layout_ulid, FLAKE_CLOCK_EXACT))
 BEGIN(mutex_roomy, begin_mutex(roomy()))
 BEGIN(mutex_idgen, begin_mutex(flake_layout_idgen))
-/* Generators that go by a clock. */
+/* Generators that read a clock. */
 #define GENERATORS_BY(clock, KIND)                                              \
     BEGIN(roomy_##clock, begin_flake(threads, roomy(), FLAKE_CLOCK_##KIND))     \
     BEGIN(flake128_##clock, begin_flake128(flake_layout_boundary, FLAKE_CLOCK_##KIND)) \
@@ -254,7 +254,7 @@ EACH(mutex_1, uint64_t, mutex_snowflake_next(&mutex_flakes, &ids[i]))
 EACH(sno_next_1, sno_id, sno_next(&snos, meta, &ids[i]) == FLAKE_OK)
 EACH(sno_lanes_next_1, sno_id, sno_next(&laned_snos, meta, &ids[i]) == FLAKE_OK)
 EACH(sno_shard_next_1, sno_id, sno_next(&sno_shards[thread], meta, &ids[i]) == FLAKE_OK)
-/* The check of ids finds a zero one, since a second one is a duplicate. */
+/* The check finds a zero ID, since a second one is a duplicate. */
 EACH(sno_generate_1, sno_id, (ids[i] = sno_generate(meta), true))
 
 EACH_AT(flake_try_at_1, uint64_t, flake_try_at(&flakes, now_ns / 1000000, &ids[i]) == FLAKE_OK)
@@ -263,7 +263,7 @@ EACH_AT(flake128_try_at_1, flake128, flake128_try_at(&flakes128, now_ns / 100000
 EACH_AT(sno_try_at_1, sno_id, sno_try_at(&snos, meta, now_ns / 1000000, &ids[i]) == FLAKE_OK)
 EACH_AT(sno_shard_try_at_1, sno_id, sno_try_at(&sno_shards[thread], meta, now_ns / 1000000, &ids[i]) == FLAKE_OK)
 
-/* The call asks for `size` ids. */
+/* The call takes `size` IDs. */
 #define BATCH(name, type, n, call) BURST(name##_##n, type, n, enum { size = n }, (call) == FLAKE_OK)
 #define BATCHES(name, type, call)                              \
     BATCH(name, type, 1, call) BATCH(name, type, 16, call)     \
@@ -286,7 +286,7 @@ EACH(libuuid_v7, unsigned char, DONE(uuid_generate_time_v7(ids + 16 * i)))
 #endif
 
 #ifdef UUID7_H
-/* What the user of uuidv7_generate writes: the newest id, and random bytes in stock. */
+/* What a user of uuidv7_generate writes: the newest ID, and a stock of random bytes. */
 typedef struct uuid7_source {
     uint8_t newest[16], random[256];
     size_t left;
@@ -322,7 +322,7 @@ EACH(uuid7_h, flake128, uuid7_from(uuid7_of_thread(), ids[i].bytes))
 EACH(uuid7_h_mutex, flake128, uuid7_from_shared(ids[i].bytes))
 #endif
 
-static const unique_key nothing; /* less than any id */
+static const unique_key nothing; /* less than any ID */
 
 static bool key_is_less(unique_key a, unique_key b) { return a.high != b.high ? a.high < b.high : a.low < b.low; }
 
@@ -344,7 +344,7 @@ static unique_key key_of_128(const void *ids, size_t at) {
     return key;
 }
 
-/* A text that can't be read is 0, and a second one a duplicate. */
+/* An unreadable text is 0, and a second one a duplicate. */
 static unique_key key_of_uuid(const void *ids, size_t at) {
     flake128 id = {{0}};
     (void)flake128_from_uuid((const char *)ids + uuid_text * at, uuid_text - 1, &id);
@@ -357,12 +357,12 @@ static unique_key key_of_ulid(const void *ids, size_t at) {
     return key_of_128(&id, 0);
 }
 
-/* ---- text: the ids of a day, and their texts ---- */
+/* ---- text: the IDs of a day, and their texts ---- */
 
 static uint64_t day_flakes[text_ids];
 static flake128 day_flakes128[text_ids];
 static sno_id day_snos[text_ids];
-static char day_texts[text_ids * 37]; /* of the row's form, where it reads */
+static char day_texts[text_ids * 37]; /* in the row's form, for rows that parse */
 static size_t day_lengths[text_ids];
 
 static bool begin_day(unsigned threads) {
@@ -387,7 +387,7 @@ static bool begin_day(unsigned threads) {
 
 #define TEXT_AT(texts, i) ((texts) + (size_t)(i)*text_stride)
 
-/* Whether the n texts, or ids, are those of the day. */
+/* Whether the n texts, or IDs, are those of the day. */
 #define CHECK_TEXTS(name, type, read, is_same)                                  \
     static bool check_##name(const void *out, size_t n) {                       \
         const char *const texts = (const char *)out;                            \
@@ -423,7 +423,7 @@ FLAKE_TEXT(base62, FLAKE_BASE62)
 
 EACH(printf_dec, char, snprintf(TEXT_AT(ids, i), text_stride, "%" PRIu64, day_flakes[i]) > 0)
 EACH(strtoull_dec, uint64_t, DONE(ids[i] = strtoull(TEXT_AT(day_texts, i), NULL, 10)))
-/* The least that a text costs: its bytes. */
+/* A lower bound for the cost of a text: its bytes. */
 EACH(floor_copy, char, DONE(memcpy(ids + 16 * i, &day_flakes128[i], 16)))
 
 EACH(format128, char, flake128_format(&day_flakes128[i], 62, TEXT_AT(ids, i), text_stride) > 0)
@@ -439,7 +439,7 @@ AT_ONCE(decode_n, sno_decode_n(day_texts, n, (sno_id *)out) == FLAKE_OK)
 CHECK_TEXTS(encode, sno_id, sno_decode(texts + 16 * i, 16, &id), sno_compare(id, day_snos[i]) == 0)
 BEGIN(sno_texts, begin_day(threads) && encode_1(0, day_texts, text_ids))
 
-/* UUIDs and ULIDs, one at a time and many; those read are of the ids of the day. */
+/* UUIDs and ULIDs, one at a time and many; the parsed ones are of the day's IDs. */
 #define ID_TEXTS(form, size)                                                                               \
     EACH(to_##form, char, DONE(flake128_to_##form(&day_flakes128[i], ids + (size)*i)))                      \
     AT_ONCE(to_##form##_n, DONE(flake128_to_##form##_n(day_flakes128, n, (char *)out)))                    \
@@ -487,7 +487,7 @@ ID_TEXTS(ulid, 27)
     ROW("sno/" name, floor, begin, draw, key_of_80, NULL, 10, burst_ids, SNO_CAP, FLAKE_CLOCK_##KIND, SNO_UNIT_NS, \
         true, false, 1, any_order)
 #define SNO_ROWS(name, floor, draw) ROWS_BY_CLOCK(SNO_ROW, name, floor, begin_sno, draw)
-/* Ids of 128 bits, or their texts. */
+/* IDs of 128 bits, or their texts. */
 #define FORM_ROW(name, floor, begin, draw, KIND, key, bytes, burst, order)                                             \
     ROW(name, floor, begin, draw, key, NULL, bytes, burst, WIDE_CAP, FLAKE_CLOCK_##KIND, WIDE_UNIT_NS, true, false, 1, \
         order)
@@ -640,16 +640,16 @@ static const bench_row rows[] = {
     SATURATION_ROW("peer/mutex_snowflake", begin_mutex_idgen, mutex_1, 1, key_of_64, 8, IDGEN_CAP),
 };
 
-/* ---- rows that go wrong, so that reports of it can be tried ---- */
+/* ---- rows that fail, to test the reports ---- */
 
-/* Each id twice; then unique ids, each second of which is less than the one before. */
+/* Each ID twice; then unique IDs, each second of which is less than the one before. */
 static _Atomic(uint64_t) trial_drawn;
 FLOOR(trial_repeats, add_increment(&trial_drawn) / 2)
 EACH(trial_fails, uint64_t, (ids[i] = add_increment(&trial_drawn) / 2, false))
 AT_ONCE(trial_dies, (memset(out, 0, n), abort(), false))
 FLOOR(trial_falls, add_increment(&trial_drawn) ^ 1)
 
-/* They rise in each thread, and are all less than those of each thread that has begun before. */
+/* They rise in each thread, and all are less than those of every thread that began before. */
 static _Atomic(uint64_t) trial_begun;
 static struct own_word trial_first[most];
 
@@ -706,9 +706,9 @@ const char *bench_compiler(void) {
 #endif
 }
 
-/* ---- the ids of a timed run, and those of them that came twice ---- */
+/* ---- the IDs of a timed run, and its duplicates ---- */
 
-/* low, low + 1 ... low + length - 1, all with the same high: they take no more room than one of them. */
+/* low, low + 1 ... low + length - 1, all with the same high: a range takes the memory of one ID. */
 typedef struct unique_run {
     uint64_t high, low, length;
 } unique_run;
@@ -774,19 +774,19 @@ static uint64_t unique_duplicates(const unique_ids *of_thread, unsigned threads)
 
 /* ---- the crew: the threads of a run, which begin each burst together ---- */
 
-/* When it began and ended, in numbers that all threads take from one counter, and what it returned. */
+/* When a call began and ended, by a counter that all threads increment, and what it returned. */
 typedef struct numbered_call {
     uint64_t began, ended;
     unique_key least, greatest;
-    unique_key before; /* the greatest id that had been returned when it began */
+    unique_key before; /* the greatest ID that had been returned when it began */
 } numbered_call;
 
 typedef struct worker {
     _Alignas(128) unsigned char *out;
-    size_t room, n; /* in ids */
+    size_t room, n; /* in IDs */
     unique_ids kept;
     unique_key newest;
-    uint64_t falls; /* ids that are not greater than the one before */
+    uint64_t falls; /* IDs that are not greater than the one before */
     numbered_call *calls;
     size_t n_calls, room_for_calls;
     bool failed, tried_order;
@@ -803,7 +803,7 @@ static bool spins; /* a core for each thread */
 static _Atomic(unsigned) arrived, round_, finished;
 static pthread_barrier_t barrier;
 static int64_t last_unit;
-static uint64_t alone;            /* bursts without their rivals */
+static uint64_t alone;            /* bursts in which the threads did not overlap */
 static _Atomic(uint64_t) numbers; /* of calls' begins and ends */
 
 static void meet(void) {
@@ -836,8 +836,8 @@ size_t bench_bursts(const bench_row *r, unsigned threads, double seconds) {
     const unsigned cores = bench_cores();
     double bursts = seconds / burst_s;
     if (threads > cores) bursts *= (double)cores / threads;
-    if (threads > 1 && r->at_once > 1) bursts /= 16;          /* many ids, all to be checked */
-    if (r->order != any_order && r->at_once > 1) bursts /= 8; /* ids that each take room */
+    if (threads > 1 && r->at_once > 1) bursts /= 16;          /* many IDs, all to be checked */
+    if (r->order != any_order && r->at_once > 1) bursts /= 8; /* each takes memory */
     if (r->unit_ns) {
         const size_t in_unit = paced_ids / largest_burst(r, threads);
         const double most_bursts = 5 * seconds / ((double)r->unit_ns / 1e9) * (double)(in_unit ? in_unit : 1);
@@ -846,7 +846,7 @@ size_t bench_bursts(const bench_row *r, unsigned threads, double seconds) {
     return bursts > 8 ? (size_t)bursts : 8;
 }
 
-/* Sees to it that a unit has enough ids left for a burst. Busy, so that the core stays awake. */
+/* Waits until a unit has enough IDs left for a burst. Busy, so that the core stays awake. */
 static size_t drawn_in_unit;
 
 static void wait_for_unit(const bench_row *r) {
@@ -868,8 +868,8 @@ static void grow(worker *w, size_t bytes) {
 
 /* ---- the floor beside a row ----
  *
- * The speed of a machine with other work changes from one moment to the next. So on one thread each burst
- * has one of its floor right before it or, every second time, right after it. */
+ * The speed of a machine with other work varies. So on one thread a burst of the floor runs right
+ * before each burst or, every second time, right after it. */
 
 typedef struct floor_term {
     const bench_row *row;
@@ -963,8 +963,8 @@ static void keep(const bench_row *r, worker *w, size_t n) {
 
 /* ---- order across threads ----
  *
- * Untimed calls, each with a number taken before it and one after it. Where the number after one is less
- * than that before another, all ids of the one must be less than those of the other. */
+ * Untimed calls. Each takes a number from a counter before it and another after it. If the number
+ * after call A is less than the number before call B, all IDs of A must be less than those of B. */
 
 static numbered_call *next_call(worker *w) {
     if (w->n_calls == w->room_for_calls) {
@@ -999,7 +999,7 @@ static void try_order(const bench_row *r, unsigned thread) {
     keep(r, w, n);
 }
 
-/* How many of all calls returned an id that is not greater than each one returned before they began. */
+/* How many calls returned an ID that is not greater than every ID returned before they began. */
 static uint64_t falls_of_crew(void) {
     uint64_t falls = 0;
     size_t n = 0;
@@ -1024,7 +1024,7 @@ static uint64_t falls_of_crew(void) {
     return falls;
 }
 
-/* On a machine with other work a thread may be kept waiting while its rival runs alone. */
+/* On a machine with other work a thread may be descheduled while the others run alone. */
 static bool ran_together(void) {
     int64_t first_ns = INT64_MAX, last_begin_ns = 0, last_end_ns = 0, shortest_ns = INT64_MAX;
     for (unsigned i = 0; i < crew; i++) {
@@ -1055,7 +1055,7 @@ static double burst_once(const bench_row *r, unsigned thread) {
     if (n_floor_terms && !floor_first) beside_ns = floor_ns(w, r, n);
     if (beside_ns > 0) add_ratio((double)took_ns / beside_ns);
 
-    /* Whoever is done stays a rival until all are. */
+    /* A thread that is done keeps drawing until all are. */
     size_t made = n;
     if (crew > 1 && spins && r->key) {
         const size_t few = r->at_once > rival_ids ? r->at_once : rival_ids;
@@ -1079,7 +1079,7 @@ double bench_burst(const bench_row *r, unsigned thread) {
         const double took_s = burst_once(r, thread);
         if (crew == 1 || !spins) return took_s;
         const bool together = ran_together();
-        meet(); /* before anybody begins anew */
+        meet(); /* before any thread begins again */
         if (together) return took_s;
         if (tries == most_tries) {
             if (thread == 0) alone++;
@@ -1100,8 +1100,8 @@ enum { most_known_ids = 600 };
 
 static const struct known_case {
     const char *name;
-    uint32_t runs[4][3]; /* thread, first id, how many from there on; 0: no more */
-    uint64_t duplicates; /* how many came once more than they should */
+    uint32_t runs[4][3]; /* thread, first ID, how many from there on; 0: end of the list */
+    uint64_t duplicates; /* how many duplicates */
 } known[] = {
     {"two threads, no id twice", {{0, 1000, 600}, {1, 1600, 600}, {0, 2200, 600}}, 0},
     {"ids that fall", {{0, 900, 1}, {0, 800, 2}, {1, 700, 3}, {1, 600, 4}}, 0},
@@ -1115,7 +1115,7 @@ static const struct known_case {
     {"the first and the last", {{0, 1000, 600}, {1, 1599, 1}, {2, 1000, 1}}, 2},
 };
 
-/* The id of a number, in the form of a row. Where there are fields, each gets bits of it. */
+/* The ID of a number, in the form of a row. If it has fields, each gets bits of the number. */
 static void known_id(const bench_row *r, uint32_t number, void *out, size_t at) {
     flake128 id = {{0}};
     id.bytes[0] = (uint8_t)(number >> 8);
@@ -1140,10 +1140,10 @@ static bool counts_as_known(const bench_row *r, const struct known_case *c) {
     return duplicates_of_crew() == c->duplicates;
 }
 
-/* Calls of known numbers, each in a thread of its own or after another, and which of them fell behind. */
+/* Calls of known numbers, each in its own thread or after another, and which returned too low an ID. */
 static const struct known_order {
     const char *name;
-    uint32_t calls[4][5]; /* thread, began, ended, least, greatest; ended 0: no more */
+    uint32_t calls[4][5]; /* thread, began, ended, least, greatest; ended 0: end of the list */
     uint64_t falls;
 } known_orders[] = {
     {"one after the other", {{0, 0, 1, 5, 5}, {1, 2, 3, 6, 6}}, 0},
@@ -1186,7 +1186,7 @@ const char *bench_try_check(void) {
 
 /* ---- saturation ---- */
 
-/* Which lane has given an id: each has numbers of its own. */
+/* Which lane returned an ID: lanes have disjoint numbers. */
 static size_t lane_of(const bench_row *r, const void *of, size_t at, size_t n_lanes) {
     size_t lane = n_lanes - 1;
     if (r->draw == sno_lanes_next_1) {
@@ -1231,7 +1231,7 @@ void bench_saturate(const bench_row *r, unsigned thread, double seconds) {
     memset(w->on_core, 0, sizeof w->on_core);
     bool well = true;
 
-    if (thread == 0) { /* or the window would have a unit more than is in its length */
+    if (thread == 0) { /* or the window would have one unit more than its length */
         const int64_t unit = exact_ns() / SNO_UNIT_NS;
         while (exact_ns() / SNO_UNIT_NS == unit) {
         }
@@ -1248,7 +1248,7 @@ void bench_saturate(const bench_row *r, unsigned thread, double seconds) {
     } while (w->ended_ns - w->began_ns < length_ns && n + r->burst <= room);
     w->cpu_s = (double)(ns_of(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) / 1e9;
     w->drawn = n;
-    meet(); /* or who has ended would take the time of those who draw */
+    meet(); /* or threads that are done would take time from those that draw */
     const size_t n_lanes = draws_from_lanes(r) ? lanes() : 0;
     for (size_t i = 0; n_lanes && i < n; i++) w->by_lane[lane_of(r, w->out, i, n_lanes)]++;
     keep(r, w, n);
@@ -1282,7 +1282,7 @@ static int falling(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* The most of n counts, as a multiple of the least. */
+/* The largest of n counts, as a multiple of the smallest. */
 static double most_to_least(const uint64_t *counts, size_t n) {
     uint64_t least = UINT64_MAX, greatest = 0;
     for (size_t i = 0; i < n; i++) {

@@ -65,7 +65,7 @@ FUZZ_NORETURN static void campaign_usage(const char *what, const char *value) {
     exit(2);
 }
 
-/* The value of an option: a text, a number from `least` up, or a time in units of `unit_s`. */
+/* An option's value: a text, a number from `least` up, or a time in units of `unit_s`. */
 static const struct campaign_option {
     const char *name;
     const char **text;
@@ -248,7 +248,7 @@ static void campaign_tell_configuration(void) {
 }
 
 static void campaign_summary(void) {
-    printf("%" PRIu64 " inputs, %" PRIu64 " ids", fuzz_inputs, fuzz_ids);
+    printf("%" PRIu64 " inputs, %" PRIu64 " IDs", fuzz_inputs, fuzz_ids);
 }
 
 #ifdef FUZZ_LIBFUZZER

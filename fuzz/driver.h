@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
         driver_replay(in);
         (void)fclose(in);
     }
-    printf("%" PRIu64 " inputs, %" PRIu64 " ids, nothing found\n", fuzz_inputs, fuzz_ids);
+    printf("%" PRIu64 " inputs, %" PRIu64 " IDs, nothing found\n", fuzz_inputs, fuzz_ids);
     return 0;
 }
 #endif

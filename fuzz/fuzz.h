@@ -30,7 +30,7 @@ static const uint8_t *fuzz_input; /* the current one */
 static size_t fuzz_input_size;
 static uint64_t fuzz_inputs, fuzz_ids; /* counts */
 static bool fuzz_traced;               /* prints each call */
-/* How to replay, printed after a failure, which then exits; NULL under libFuzzer: it aborts. */
+/* How to replay, printed before a failure exits; NULL under libFuzzer: a failure aborts. */
 static const char *fuzz_hint;
 static const char *fuzz_call = "begin";
 static unsigned fuzz_step;
@@ -113,7 +113,7 @@ static inline uint64_t fuzz_number(void) {
 #define FUZZ_READING(true_ns) (true_ns)
 enum { fuzz_own_clock = 0 };
 #else
-enum { fuzz_own_clock = 1 }; /* how far it is after a sleep depends on the steps slept by */
+enum { fuzz_own_clock = 1 }; /* sleeps move it further, in steps */
 #endif
 
 /* Readings and sleeps of each call are bounded. */
@@ -193,7 +193,7 @@ static inline uint64_t fuzz_counter(void) {
 /* What the clock may do. */
 enum {
     FUZZ_BACK = 1,    /* go backwards */
-    FUZZ_STICK = 2,   /* stand still while a caller sleeps */
+    FUZZ_STICK = 2,   /* stop while a caller sleeps */
     FUZZ_OUTSIDE = 4, /* read times outside the layout */
     FUZZ_JUMP = 8,    /* jump anywhere during a sleep */
     FUZZ_FAR = 16,    /* jump by years */
@@ -231,8 +231,8 @@ static inline int64_t fuzz_move_ns(const oracle *o, unsigned may) {
     case 7:
         if (may & FUZZ_FAR) ns = (int64_t)fuzz_below(UINT64_C(1) << 32) * 1000 * FUZZ_MS;
         break;
-    case 8: { /* to the newest unit drawn in, which may be none of the clock's any more, or the last on
-               * the other timeline */
+    case 8: { /* to the newest unit drawn in, which the clock may have left, or the last on the
+               * other timeline */
         const uint64_t unit = choice & 64 ? o->safe[o->next.tick ^ 1] : oracle_newest(o);
         if (unit > o->last_unit) return fuzz_way(now_ns, fuzz_end_ns(o));
         return fuzz_way(now_ns, oracle_start_ns(o, unit) + (choice & 128 ? unit_ns : 0));
@@ -309,7 +309,7 @@ static inline void fuzz_set_clear(void) {
 static inline void fuzz_set_add(uint64_t id) {
     size_t at = (size_t)(id * 0x9e3779b97f4a7c15 >> 47);
     for (; fuzz_round_of[at] == fuzz_round; at = (at + 1) % fuzz_slots)
-        if (fuzz_slot[at] == id) fuzz_fail("an id that was given before", (int64_t)id, -1);
+        if (fuzz_slot[at] == id) fuzz_fail("a duplicate ID", (int64_t)id, -1);
     fuzz_round_of[at] = fuzz_round;
     fuzz_slot[at] = id;
     fuzz_set_size++;
@@ -329,7 +329,7 @@ typedef struct fuzz_wanted {
     int64_t after_ns; /* the clock after the call */
 } fuzz_wanted;
 
-/* All that a batch of n gives; the clock is put back after it. */
+/* All that a batch of n returns; the clock is then restored. */
 static inline void fuzz_ask_oracle(oracle *o, oracle_how how, size_t n, fuzz_wanted *w) {
     const fuzz_moment before = fuzz_now();
     w->status = ORACLE_OK;

@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-/* The text, with some edits, or all that is left of the input; n bytes on the heap. */
+/* The text with some edits, or the rest of the input; n bytes on the heap. */
 static char *claims_text(const char *right, size_t *n) {
     char room[1024];
     const uint8_t how = fuzz_byte();
@@ -22,7 +22,7 @@ static char *claims_text(const char *right, size_t *n) {
     for (unsigned edits = how % 8 == 7 ? 0 : how % 8; edits; edits--) {
         const uint8_t edit = fuzz_byte();
         const size_t at = (size_t)fuzz_below(length + 1);
-        size_t more = edit % 4 == 0 ? 1 : edit % 4 == 3 ? edit / 8 : 0; /* put in, or repeated */
+        size_t more = edit % 4 == 0 ? 1 : edit % 4 == 3 ? edit / 8 : 0; /* inserted, or repeated */
         if (more > length - at && edit % 4 == 3) more = length - at;
         if (more > sizeof room - length) more = sizeof room - length;
         if (more) {
@@ -172,7 +172,7 @@ static int claims_member(int at, const char *name) {
         const claims_node *n = &claims_nodes[i];
         if ((size_t)(n->name_end - n->name) - 2 != strlen(name)) continue;
         if (strncmp(n->name + 1, name, strlen(name)) != 0) continue;
-        if (found >= 0) return claims_none; /* two: which? */
+        if (found >= 0) return claims_none; /* two: ambiguous */
         found = i;
     }
     return found;
@@ -192,7 +192,7 @@ static int claims_plain(int at, char out[1100]) {
     return n;
 }
 
-/* Of at most 63 bits, in quotes or not; -1: none. */
+/* Of at most 63 bits, quoted or not; -1: none. */
 static int64_t claims_whole(int at) {
     char digits[1100];
     if (at < 0) return -1;
@@ -225,7 +225,7 @@ static void claims_to_64(const uint8_t *bytes, size_t n, char *out) {
     out[at] = 0;
 }
 
-/* The bytes that are written so, if any are. */
+/* The bytes that the base64 encodes, if it is valid. */
 static size_t claims_from_64(const char *text, size_t n, uint8_t out[1100]) {
     char again[1500];
     size_t bits = 0;
@@ -280,14 +280,14 @@ static const char *const claims_answers[] = {
     "{" CLAIMS_HEADER "," CLAIMS_HORIZON "}",
     "{\"result\":{" CLAIMS_HEADER ",\"ID\":\"77\",\"TTL\":\"10\"}}",
     "{\"error\":{\"grpc_code\":5,\"message\":\"etcdserver: \\u00e9\\\"\",\"n\":[-1.5e+3,null]}}",
-    /* what is just within a bound, and what is just not */
+    /* values just within a bound, and just outside */
     " [ [ [ [ [ [ [ [ [ [ [ [ [ [ [ 1 , false ] ] ] ] ] ] ] ] ] ] ] ] ] ] ] ",
     "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]",
     "{\"result\":{" CLAIMS_HEADER ",\"ID\":\"77\",\"TTL\":\"2147483648\"}}",
     "[9223372036854775807,9223372036854775808,\"9223372036854775809\",-0,0.5]"};
 static const char claims_key64[] = "L3AvMTI=", claims_prefix[] = "/p/";
 
-/* The value of claims_key64 in a range; NULL: no sense; "": no such key. */
+/* The value of claims_key64 in a range; NULL: malformed; "": no such key. */
 static const char *claims_value_of(int range, char value[1100]) {
     char key[1100];
     *value = 0;
@@ -306,7 +306,7 @@ static const char *claims_value_of(int range, char value[1100]) {
     return value;
 }
 
-/* What came of a transaction that puts "eA==" where `known` was. */
+/* The result of a transaction that puts "eA==" if the value was `known`. */
 static flake_status claims_outcome(int txn, const char *known) {
     char room[1100];
     const int succeeded = claims_member(txn, "succeeded");
@@ -319,13 +319,13 @@ static flake_status claims_outcome(int txn, const char *known) {
     if (claims_member(horizon, "header") < 0 || claims_member(pool, "header") < 0) return FLAKE_IO;
     const char *const value = claims_value_of(horizon, room);
     if (!value) return FLAKE_LEASE_LOST;
-    /* a value with a NUL in it ends there */
+    /* a value with a NUL ends there */
     if (strcmp(value, "eA==") == 0) return FLAKE_OK;
     if (strcmp(value, known) != 0) return FLAKE_LEASE_LOST;
     return claims_member(pool, "kvs") >= 0 ? FLAKE_LEASE_LOST : FLAKE_AGAIN;
 }
 
-/* The H of "H TOKEN SEQ"; -1: it is none. */
+/* The H of "H TOKEN SEQ"; -1: malformed. */
 static int64_t claims_horizon(const uint8_t *bytes, size_t n) {
     char digits[24] = "";
     size_t length = 0;
@@ -341,7 +341,7 @@ static int64_t claims_horizon(const uint8_t *bytes, size_t n) {
     return (int64_t)strtoull(digits, NULL, 10);
 }
 
-/* The number of a key of ours: one that, written, is what stands there. */
+/* The number in a key of ours: it must print as the same key. */
 static size_t claims_slot(const char *digits, size_t n, size_t pool) {
     for (size_t slot = 0; slot < pool && slot < 10000; slot++) {
         char text[24];
@@ -397,14 +397,14 @@ static void claims_check_answer(void) {
         free(text);
         return;
     }
-    fuzz_same("its begin", v.at - text, claims_nodes[root].at - text);
+    fuzz_same("its start", v.at - text, claims_nodes[root].at - text);
     fuzz_same("its end", v.end - text, claims_nodes[root].end - text);
 
     flake_i_json name = flake_i_json_none, value = flake_i_json_none;
     int child = *v.at == '{' || *v.at == '[' ? claims_nodes[root].first : claims_none;
     while (flake_i_json_each(v, &name, &value)) {
         if (child < 0) fuzz_fail("values", 1, 0);
-        fuzz_same("a value's begin", value.at - text, claims_nodes[child].at - text);
+        fuzz_same("a value's start", value.at - text, claims_nodes[child].at - text);
         fuzz_same("a value's end", value.end - text, claims_nodes[child].end - text);
         if (*v.at == '{')
             fuzz_same("its name", name.at - 1 - text, claims_nodes[child].name - text);
@@ -451,7 +451,7 @@ static void claims_check_lists(void) {
         at = end;
         while (from < end && text[from] && strchr(" \t\r\n", text[from])) from++;
         while (end > from && text[end - 1] && strchr(" \t\r\n", text[end - 1])) end--;
-        right = end > from && end - from <= 20; /* digits of 64 bits: more are none, zeros or not */
+        right = end > from && end - from <= 20; /* more are invalid, even leading zeros */
         for (wanted[wanted_n] = 0; from < end && right; from++) {
             right = text[from] >= '0' && text[from] <= '9';
             wanted[wanted_n] = wanted[wanted_n] * 10 + (unsigned)(text[from] - '0');

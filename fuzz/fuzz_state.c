@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * State files, opened by path or claimed by number. The format: arbitrary bytes parse as in a simple parser, a
- * record is written back unchanged, each change of one byte is detected, and the verdict is that of a few simple
+ * record is written back unchanged, each change of one byte is detected, and the result is that of a few simple
  * comparisons. And whole runs, one after the other, with a disk in memory: generators and shards of both headers
- * draw, the clock moves in any way, writes fail, another file replaces the state, and runs end by close, crash or
- * a power cut that keeps any part of the unsynced data. No run uses a time that an earlier one may have used.
+ * draw, the clock moves arbitrarily, writes fail, another file replaces the state, and runs end by close, crash
+ * or a power cut that keeps any part of the unsynced data. No run uses a time that an earlier one may have used.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- a disk in memory: files with two names, and what would remain after a power cut ---- */
+/* ---- a disk in memory: files with two names, and what a power cut would leave ---- */
 
 enum {
     disk_files = 6,
@@ -52,7 +52,7 @@ static bool disk_ends(const char *path, const char *end) {
     return n >= m && strcmp(path + n - m, end) == 0;
 }
 
-/* The place of its number. */
+/* Its index in the list. */
 static int *disk_find(const char *path) {
     return disk_ends(path, ".new") ? &disk_now.fresh : &disk_now.file;
 }
@@ -342,7 +342,7 @@ static void disk_power_cut(void) {
     }
 }
 
-/* The lowest horizon that may remain after a power cut; INT64_MIN: none. */
+/* The lowest horizon that a power cut may leave; INT64_MIN: none. */
 static int64_t disk_least_horizon(void) {
     static disk_content spoilt;
     if (disk_lasting.file < 0) return INT64_MIN;
@@ -377,8 +377,8 @@ static flake_gen run_gen;
 static flake_gen run_shards[2];
 static sno_snapshot run_pool;
 static sno_gen run_sno;
-static int64_t run_floor_ns; /* of the file that this run has found */
-static int64_t run_least_ns; /* that a power cut would leave, after a draw */
+static int64_t run_floor_ns; /* in the file that this run has found */
+static int64_t run_least_ns; /* left by a power cut after a draw */
 
 static void run_tell(const char *what, int64_t n) {
     if (fuzz_traced) printf("  %s %" PRId64 ", clock %" PRId64 " ns\n", what, n, fuzz_reading_ns);
@@ -386,8 +386,8 @@ static void run_tell(const char *what, int64_t n) {
 
 static void run_keep(uint64_t key, int64_t unix_ns) {
     if (!fuzz_set_is_full()) fuzz_set_add(key);
-    if (unix_ns > run_least_ns) fuzz_fail("an id past the horizon on disk", unix_ns, run_least_ns);
-    if (unix_ns <= run_floor_ns) fuzz_fail("an id of the run before", unix_ns, run_floor_ns);
+    if (unix_ns > run_least_ns) fuzz_fail("an ID past the horizon on disk", unix_ns, run_least_ns);
+    if (unix_ns <= run_floor_ns) fuzz_fail("an ID of the earlier run", unix_ns, run_floor_ns);
 }
 
 static void run_keep_flake(uint64_t id) {
@@ -476,7 +476,7 @@ static void run_damage(void) {
     const plain wanted = disk_read_plainly(&damaged);
     if (wanted.status != FLAKE_OK) {
         fuzz_same("status of damage", run_open(), wanted.status);
-        fuzz_true("left as it was", memcmp(&damaged, &f->now, sizeof damaged) == 0);
+        fuzz_true("unchanged on failure", memcmp(&damaged, &f->now, sizeof damaged) == 0);
     }
     *f = kept;
 }

@@ -27,7 +27,7 @@ static char *text_copy(const void *from, size_t n) {
     return room;
 }
 
-/* What is left of the input. */
+/* The rest of the input. */
 static char *text_rest(size_t *n) {
     *n = fuzz_left();
     return text_copy(fuzz_at, *n);
@@ -57,7 +57,7 @@ static char *text_edited(const char *text, size_t *n) {
 
 /* ---- flake ---- */
 
-/* Into a buffer of the exact size, and into one that is a byte too small and stays unchanged; then parsed. */
+/* Into a buffer of the exact size, and into one a byte smaller, which stays unchanged; then parsed. */
 static void text_check_written(flake128 id, size_t kind, bool fixed) {
     char wanted[130];
     const text_kind k = text_kind_of(kind);
@@ -68,7 +68,7 @@ static void text_check_written(flake128 id, size_t kind, bool fixed) {
     fuzz_same("length written", (int64_t)format_kind(id, &k, fixed, room, length + 1), (int64_t)length);
     fuzz_true("text written", !memcmp(room, wanted, length) && !room[length]);
     fuzz_same("parse", parse_kind(room, length, &k, &back), FLAKE_OK);
-    fuzz_true("id read back", !flake128_compare(&back, &id));
+    fuzz_true("ID read back", !flake128_compare(&back, &id));
     free(room);
     const size_t less = fuzz_byte() % 2 ? length : (size_t)fuzz_below(length + 1);
     room = text_room(less);
@@ -108,7 +108,7 @@ static void text_check_parsed(const char *text, size_t length, const text_kind *
               fits    ? FLAKE_OK
               : known ? FLAKE_PARSE
                       : FLAKE_INVALID);
-    fuzz_true(fits ? "id" : "id of a call that failed",
+    fuzz_true(fits ? "ID" : "ID of a call that failed",
               !flake128_compare(&id, fits ? &wanted : &untouched));
     if (known) return;
     fuzz_same("text of an unknown form", (int64_t)format_kind(id, k, false, room, sizeof room), 0);
@@ -161,7 +161,7 @@ static void text_check_one_128(const text_wide *k) {
     k->to(&id, written);
     fuzz_true("written", !strcmp(written, wanted));
     fuzz_same("read back", k->from(written, k->width, &back), FLAKE_OK);
-    fuzz_true("id read back", !flake128_compare(&back, &id));
+    fuzz_true("ID read back", !flake128_compare(&back, &id));
     free(written);
     for (size_t i = fuzz_byte() % 40; i < length; i++) /* some letters in the other case */
         if (wanted[i] > '9' && i % 3) wanted[i] = (char)(wanted[i] ^ 32);
@@ -170,11 +170,11 @@ static void text_check_one_128(const text_wide *k) {
     back = id;
     const bool fits = length == k->width && k->slow_from(text, &number);
     fuzz_same("status", k->from(text, length, &id), fits ? FLAKE_OK : FLAKE_PARSE);
-    fuzz_true("id", !flake128_compare(&id, fits ? &number : &back));
+    fuzz_true("ID", !flake128_compare(&id, fits ? &number : &back));
     if (length == k->width) {
         id = back;
         fuzz_same("portable", flake_i_read_portable(k->width + 1, text, 1, &id), fits);
-        fuzz_true("portable id", !flake128_compare(&id, fits ? &number : &back));
+        fuzz_true("portable ID", !flake128_compare(&id, fits ? &number : &back));
     }
     free(text);
 }
@@ -203,7 +203,7 @@ static void text_check_many_128(const text_wide *k) {
         if (portable)
             fuzz_same("portable status", flake_i_read_portable(stride, parted, n, back), fit);
         for (size_t i = 0; i < n * 16; i++)
-            fuzz_same("ids of many", back[i / 16].bytes[i % 16],
+            fuzz_same("IDs of many", back[i / 16].bytes[i % 16],
                       fit ? ids[i / 16].bytes[i % 16] : '~');
         if (fit && n) memset(back, '~', n * sizeof *back);
     }
@@ -225,7 +225,7 @@ static void text_put_bits(flake128 *id, unsigned from, unsigned n, uint64_t valu
         if (value & 1) id->bytes[i / 8] |= (uint8_t)(0x80 >> i % 8);
 }
 
-/* Bit by bit, as boundary's page, RFC 9562 and the ULID specification have it. */
+/* Bit by bit, as boundary's page, RFC 9562 and the ULID specification define them. */
 static flake128 text_id_128(const flake_layout *l, int64_t unix_ms, uint64_t node, uint64_t seq) {
     const uint64_t ms = (uint64_t)unix_ms;
     flake128 id = {{0}};
@@ -271,7 +271,7 @@ static void text_check_fields_of(const flake_layout *l, const flake_parts *parts
     fuzz_same("flake128_compose", status, in_time || !large ? in_time : FLAKE_INVALID);
     fuzz_same("flake128_min_at", flake128_min_at(l, ms, &low), in_time);
     fuzz_same("flake128_max_at", flake128_max_at(l, ms, &high), in_time);
-    text_same_128("id", id, status ? untouched : text_id_128(l, ms, parts->node, parts->seq));
+    text_same_128("ID", id, status ? untouched : text_id_128(l, ms, parts->node, parts->seq));
     text_same_128("min_at", low, in_time ? untouched : text_id_128(l, ms, 0, 0));
     text_same_128("max_at", high, in_time ? untouched : text_id_128(l, ms, nodes, seqs));
     if (status == FLAKE_OK) {
@@ -279,9 +279,9 @@ static void text_check_fields_of(const flake_layout *l, const flake_parts *parts
         const unsigned bits[] = {48, 49, 50, 51, 64, 65}, bit = is_uuid ? bits[parts->seq % 6] : 0;
         wrong.bytes[bit / 8] ^= (uint8_t)(0x80 >> bit % 8);
         if (!is_ulid)
-            fuzz_same("flake128_decompose of no id", flake128_decompose(l, &wrong, &back),
+            fuzz_same("flake128_decompose of an invalid ID", flake128_decompose(l, &wrong, &back),
                       is_boundary ? FLAKE_TIME_RANGE : FLAKE_INVALID);
-        fuzz_true("parts of no id", back.unix_ms == 5 && back.node == 6 && back.seq == 7);
+        fuzz_true("parts of an invalid ID", back.unix_ms == 5 && back.node == 6 && back.seq == 7);
         fuzz_same("flake128_decompose", flake128_decompose(l, &id, &back), FLAKE_OK);
         fuzz_same("unix_ms", back.unix_ms, ms);
         fuzz_same_u64("node", back.node, parts->node);
@@ -306,7 +306,7 @@ static void text_check_fields_128(void) {
 
 /* ---- node numbers ---- */
 
-/* What is left, or a right text with edits, as a string. */
+/* The rest of the input, or a valid text with edits, as a string. */
 static char *text_string(const char *right) {
     size_t length = strlen(right);
     char *text = fuzz_byte() % 4 ? text_edited(right, &length) : text_rest(&length);
@@ -387,7 +387,7 @@ static void text_check_fields(void) {
     fuzz_same("compose", status, in_time || !large ? in_time : FLAKE_INVALID);
     fuzz_same("min_at", flake_min_at(&l, parts.unix_ms, &low), in_time);
     fuzz_same("max_at", flake_max_at(&l, parts.unix_ms, &high), in_time);
-    fuzz_same_u64("id", id, status ? untouched : layout_id(&l, f));
+    fuzz_same_u64("ID", id, status ? untouched : layout_id(&l, f));
     fuzz_same_u64("min_at", low, in_time ? untouched : layout_id(&l, least));
     fuzz_same_u64("max_at", high, in_time ? untouched : layout_id(&l, most_of));
     if (status == FLAKE_OK) {
@@ -397,12 +397,12 @@ static void text_check_fields(void) {
         fuzz_same("unit of its time", back.unix_ms, l.epoch_ms + (int64_t)(f.time * l.unit_ms));
     }
 
-    /* Any 64 bits: an id of the layout, or refused. */
+    /* Any 64 bits: an ID of the layout, or refused. */
     const uint64_t most = ((uint64_t)INT64_MAX - (uint64_t)l.epoch_ms) / l.unit_ms;
     const uint8_t how = fuzz_byte();
     uint64_t any = seed & (how % 4 ? mask : UINT64_MAX);
     f = layout_apart(&l, any);
-    f.time = most + (how >> 4) % 3 - 1; /* the last ms there is, and those beside it */
+    f.time = most + (how >> 4) % 3 - 1; /* the last ms, and its neighbours */
     if (how & 8 && layout_low(f.time, l.time_bits) == f.time) any = layout_id(&l, f);
     if (how >> 6 == 3) any |= layout_sign(&l);
     f = layout_apart(&l, any);
@@ -426,7 +426,7 @@ static void text_check_fields(void) {
         return;
     }
     fuzz_same("compose again", flake_compose(&l, &back, &id), FLAKE_OK);
-    fuzz_same_u64("id again", id, any);
+    fuzz_same_u64("ID again", id, any);
 }
 
 /* ---- sno ---- */
@@ -562,7 +562,7 @@ static void text_check_sno_ids(void) {
         for (size_t i = 0; i < n; i++) {
             text_write_sno(ids[i], wanted);
             fuzz_true("text of many", !memcmp(text + 16 * i, wanted, 16));
-            text_same_id("id of many", back[i], ids[i]);
+            text_same_id("ID of many", back[i], ids[i]);
         }
     }
     sno_sort(ids, n);
@@ -623,10 +623,10 @@ static void text_check_sno_texts(void) {
         for (size_t i = 0; i < n; i++) {
             if (all) {
                 (void)text_read_sno(texts + 16 * i, &wanted);
-                text_same_id("id of many", ids[i], wanted);
+                text_same_id("ID of many", ids[i], wanted);
             } else
                 for (size_t b = 0; b < sizeof ids[i]; b++)
-                    fuzz_same("ids of a bad text", ids[i].bytes[b], '~');
+                    fuzz_same("IDs of a bad text", ids[i].bytes[b], '~');
         }
 #ifdef SNO_I_AVX2
         if (__builtin_cpu_supports("avx2"))
@@ -639,7 +639,7 @@ static void text_check_sno_texts(void) {
     }
     }
     fuzz_same("status", status, fits ? FLAKE_OK : FLAKE_PARSE);
-    text_same_id("id", id, fits ? wanted : text_untouched());
+    text_same_id("ID", id, fits ? wanted : text_untouched());
     free(text);
 }
 
@@ -650,7 +650,7 @@ static void text_check_compose(void) {
     const uint16_t partition = (uint16_t)fuzz_bytes(2);
     const flake_status status = sno_compose(units, tick, 7, partition, 9, &id);
     fuzz_same("compose", status, units >> 39 ? FLAKE_TIME_RANGE : tick > 1 ? FLAKE_INVALID : FLAKE_OK);
-    if (status != FLAKE_OK) text_same_id("id of a call that failed", id, text_untouched());
+    if (status != FLAKE_OK) text_same_id("ID of a call that failed", id, text_untouched());
     else fuzz_same_u64("units", sno_units(id), units);
 }
 

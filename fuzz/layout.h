@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a layout means: the oracle of the layouts. Include flake.h first.
+ * The oracle of layouts: the meaning of a layout's fields. Include flake.h first.
  */
 #ifndef LAYOUT_H
 #define LAYOUT_H
@@ -80,7 +80,7 @@ static inline flake_layout layout_from_bytes(void) {
     return l;
 }
 
-/* The bits of a field, the gap's among the node's, join the mask; false: one is taken or outside. */
+/* Adds a field's bits to the mask, the gap's with the node's; false: one is taken or outside. */
 static inline bool layout_take(uint64_t *mask, unsigned shift, unsigned bits) {
     if (shift > 63) return false;
     for (unsigned i = 0; i < bits; i++) {
@@ -128,12 +128,12 @@ static inline uint64_t layout_id(const flake_layout *l, layout_fields f) {
            f.seq << l->seq_shift;
 }
 
-/* The bit that ids of before the epoch have; 0: the layout has no such ids. */
+/* The bit that IDs before the epoch have set; 0: the layout has no such IDs. */
 static inline uint64_t layout_sign(const flake_layout *l) {
     return l->time_sign ? (uint64_t)1 << (l->time_shift + l->time_bits) : 0;
 }
 
-/* Only of an id that has the gap bit. Without the sign of its time. */
+/* For an ID that has the gap bit. Without the sign of its time. */
 static inline layout_fields layout_apart(const flake_layout *l, uint64_t id) {
     layout_fields f;
     f.time = layout_low(id >> l->time_shift, l->time_bits);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plays one input on generators of either header: bytes choose options, calls and what the clock does. Each answer
- * must be the oracle's, no ID may come twice, and the invariants of the header hold. player_flake.h and player_sno.h
- * have what is different.
+ * Plays one input on generators of either header: bytes choose options, calls and the clock's steps. Each result
+ * must be the oracle's, no ID may repeat, and the header's invariants must hold. player_flake.h and player_sno.h
+ * have what differs.
  */
 #ifndef PLAYER_H
 #define PLAYER_H
@@ -23,9 +23,9 @@ typedef enum player_call {
     PLAYER_NONE
 } player_call;
 
-/* One that draws. */
+/* A generator under test. */
 typedef struct player_actor {
-    flake_gen *gen; /* of a sno_gen its first member */
+    flake_gen *gen; /* the first member of a sno_gen */
     struct oracle oracle;
     uint32_t seq_min;
     bool any;
@@ -42,39 +42,39 @@ enum { player_most_actors = 5, player_most_lanes = 4, player_ring_most = 8 };
 static player_actor player_actors[player_most_actors];
 static flake_ring player_notes;
 static flake_ring_slot player_note_slots[player_ring_most];
-static flake128 player_ids[fuzz_most_places + 1]; /* what a call left, 64 bits and snos in zeros */
+static flake128 player_ids[fuzz_most_places + 1]; /* output of a call; 64-bit IDs are zero-padded */
 
 static struct player_scene {
-    flake_options options; /* resolved; of all shards together */
+    flake_options options; /* resolved; for all shards together */
     size_t actors;
     unsigned may;
-    bool exact; /* the oracle can say what comes */
+    bool exact; /* the oracle can predict the next ID */
     bool has_lanes;
-    bool lends_greatly;   /* more than count holds, while the oracle can say what comes */
+    bool lends_greatly;   /* more than count holds, while the oracle can predict the next ID */
     bool has_zero;        /* one ID is zero */
     uint64_t began_at;    /* the clock's unit before the call */
     uint64_t most_queued; /* callers, in a note */
     uint8_t choice;       /* of the step */
 } player_scene;
 
-/* What is different. */
+/* What differs between the headers. */
 typedef struct player {
     player_call calls[16];
     uint64_t most_drawn;
     bool (*open)(const void *fixed); /* false: the options were refused, as they must be */
-    /* Calls for n IDs, which begin in player_ids; *given is how many a try_n gave. */
+    /* Calls for n IDs, which begin in player_ids; *given: how many a try_n returned. */
     flake_status (*draw)(player_actor *, player_call, int64_t unix_ms, size_t n, size_t *given);
-    /* `place` NULL: any that fits. Returns the unit. */
+    /* `place` NULL: any ticket that fits. Returns the unit. */
     uint64_t (*check_id)(player_actor *, const oracle_place *place, const flake128 *id,
                          bool in_order);
-    void (*remember)(player_actor *); /* the state, which a call that fails leaves unchanged */
+    void (*remember)(player_actor *); /* the state, which a failed call leaves unchanged */
     void (*check_unchanged)(player_actor *);
     void (*play_other)(player_actor *, player_call);
     void (*check_answers)(player_actor *);
 } player;
 static const player *player_now;
 
-/* How an oracle waits; 0: as long as usual. */
+/* How long an oracle waits; 0: the default. */
 static inline void player_set_waits(oracle *o, int64_t max_wait_ms) {
     if (!max_wait_ms) max_wait_ms = 1000;
     o->max_wait_ns = max_wait_ms > INT64_MAX / FUZZ_MS ? INT64_MAX : max_wait_ms * FUZZ_MS;
@@ -82,7 +82,7 @@ static inline void player_set_waits(oracle *o, int64_t max_wait_ms) {
     o->sleep = fuzz_sleep;
 }
 
-/* A coarse clock may read less than this, and a time before the end of all units. */
+/* A coarse clock may read less than this, and a time before the layout's last unit. */
 static inline uint64_t player_latest_unit(const oracle *o) {
     uint64_t now = 0;
     if (oracle_unit_at(o, fuzz_latest_ns(), &now) != ORACLE_OK)
@@ -106,7 +106,7 @@ static inline int64_t player_ns_of(int64_t unix_ms) {
     return unix_ms > most ? INT64_MAX : unix_ms < -most ? INT64_MIN : unix_ms * FUZZ_MS;
 }
 
-/* What try_at gives for that time. */
+/* The result of try_at for that time. */
 static inline void player_ask_at(oracle *o, int64_t unix_ms, fuzz_wanted *w) {
     oracle_run run = {{0, 0, 0}, 0};
     w->status = unix_ms > INT64_MAX / FUZZ_MS ? ORACLE_RANGE
@@ -124,8 +124,8 @@ static inline bool player_is(const flake128 *id, uint8_t byte) {
 
 static inline bool player_is_untouched(const flake128 *id) { return player_is(id, 0x5e); }
 
-/* I3 of the headers: none is ahead of the clock by more than max_ahead. For one that goes on the clock counts as
- * where its IDs had come to, and as far behind that as n IDs fill. */
+/* I3 of the headers: none is ahead of the clock by more than max_ahead. For a generator that continues after
+ * a backward step, the clock counts as the time of its newest ID, minus what n IDs fill. */
 static inline void player_check_not_ahead(const player_actor *a, uint64_t time, uint64_t had,
                                           size_t n) {
     uint64_t now = player_latest_unit(&a->oracle);
@@ -134,11 +134,11 @@ static inline void player_check_not_ahead(const player_actor *a, uint64_t time, 
         if (had < player_scene.began_at) had = player_scene.began_at;
         if (now < had + 1 + n * lanes / a->oracle.cap) now = had + 1 + n * lanes / a->oracle.cap;
     }
-    fuzz_true("id not ahead of the clock", time <= now + a->oracle.max_ahead);
+    fuzz_true("ID not ahead of the clock", time <= now + a->oracle.max_ahead);
 }
 
-/* What a call for n IDs has left in player_ids: the first `given` are IDs, the rest is zero if it failed, and else
- * untouched. */
+/* What a call for n IDs leaves in player_ids: the first `given` are IDs. If it failed, the rest is zero; otherwise
+ * it is untouched. */
 static inline void player_check_ids(player_actor *a, const fuzz_wanted *w, flake_status status,
                                     size_t n, size_t given, bool in_order, bool in_time) {
     const bool exact = player_scene.exact, failed = status != FLAKE_OK;
@@ -147,13 +147,13 @@ static inline void player_check_ids(player_actor *a, const fuzz_wanted *w, flake
     for (size_t i = given; i < n; i++)
         fuzz_true(failed ? "rest of a call that failed" : "rest of a batch that was tried",
                   player_is(&player_ids[i], failed ? 0 : 0x5e));
-    fuzz_true("what lies behind the ids", player_is_untouched(&player_ids[n]));
+    fuzz_true("the elements after the IDs", player_is_untouched(&player_ids[n]));
     if (exact) {
-        /* sno.h's blocked callers look up each unit: they give up within a unit, not at its beginning. */
+        /* Blocked callers of sno.h check each unit: they give up within one, not at its start. */
         const bool may_be_late =
             a->oracle.ticks && (w->status == ORACLE_CLOCK_BACK || w->status == ORACLE_AGAIN);
         const int64_t late_ns = script_now.now_ns - w->after_ns;
-        fuzz_same("ids given", (int64_t)given, (int64_t)w->n);
+        fuzz_same("IDs returned", (int64_t)given, (int64_t)w->n);
         if (may_be_late && late_ns > 0)
             fuzz_true("clock after the call", late_ns < a->oracle.unit_ms * FUZZ_MS);
         else fuzz_same("clock after the call", script_now.now_ns, w->after_ns);
@@ -194,17 +194,16 @@ static inline void player_play_draw(player_actor *a, player_call call, size_t n)
         status = FLAKE_OK;
     } else if (one) given = status == FLAKE_OK;
     else if (status != FLAKE_OK && exact) given = w.n;
-    else if (status !=
-             FLAKE_OK) /* zeros behind the IDs, of which only the first may be zero, too */
+    else if (status != FLAKE_OK) /* zeros after the IDs, of which only the first may be zero, too */
         for (given = n; given && player_is(&player_ids[given - 1], 0);) given--;
     else given = n;
     player_check_ids(a, &w, status, n, given, !player_scene.has_lanes,
                      one ? !at : status == FLAKE_OK && (!waits || fuzz_stepped_back == was_back));
-    /* Ahead of it: then the clock seems put back. */
+    /* Ahead of the clock: then the clock seems to go backwards. */
     if (at) fuzz_stepped_back |= player_ns_of(unix_ms) > fuzz_reading_ns;
 }
 
-/* By steps of a unit, as those do who sleep without a place, and years to go. */
+/* In steps of a unit, as callers without a ticket sleep, a wait of years takes too long. */
 static inline bool player_waits_for_ever(const player_actor *a) {
     if (player_scene.exact && !a->oracle.without_places && !a->oracle.ticks) return false;
     return flake_retry_ns(a->gen) > 60000 * FUZZ_MS;
@@ -224,7 +223,7 @@ static inline void player_play_step(void) {
     size_t n = (size_t)(choice & 16 ? fuzz_below(choice & 32 ? player_now->most_drawn : 256)
                                     : choice >> 5);
     if (s->lends_greatly && n > 256) n = fuzz_most_places;
-    const uint64_t most_waited = 8 * a->oracle.cap; /* a call has its end within a second of ours */
+    const uint64_t most_waited = 8 * a->oracle.cap; /* within a second of the predicted time */
     fuzz_begin_call();
     s->began_at = player_latest_unit(&a->oracle);
     if (waits && n > most_waited) n = (size_t)most_waited;
@@ -234,7 +233,7 @@ static inline void player_play_step(void) {
     else if (call != PLAYER_NONE) player_now->play_other(a, call);
     player_now->check_answers(a);
     flake_overflow
-        note; /* notes come while callers queue; whatever the clock did, they count a queue that there was */
+        note; /* notes are written while callers queue; with any clock, they count a queue that existed */
     while (s->options.overflow && flake_ring_pop(&player_notes, &note))
         fuzz_true("queued callers of a note", note.waiting <= s->most_queued);
 }

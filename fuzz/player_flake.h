@@ -19,7 +19,7 @@ static struct flake_scene {
     flake_kind kind;
     flake_layout layout; /* of the word: of 128 bits, times and numbers below 2^64 */
     uint64_t node;
-    bool forgets; /* what is borrowed may be more than count holds */
+    bool forgets;                                 /* max_ahead may exceed what count holds */
     uint64_t scatter_unit[64], scatter_start[64]; /* the first number of some units */
     bool scatter_known[64];
 } flake_scene;
@@ -68,7 +68,7 @@ static flake_options flake_options_from_bytes(void) {
     return o;
 }
 
-/* In all but names. */
+/* Equal in all but names. */
 static bool flake_same_layout(const flake_layout *a, const flake_layout *b) {
     return a->epoch_ms == b->epoch_ms && a->unit_ms == b->unit_ms && a->time_bits == b->time_bits &&
            a->time_shift == b->time_shift && a->node_bits == b->node_bits &&
@@ -84,7 +84,7 @@ static bool flake_layout_is_empty(const flake_layout *l) {
     return flake_same_layout(l, &none);
 }
 
-/* Those of 128 bits, as bytes choose them. */
+/* 128-bit layouts, chosen by bytes. */
 static flake_layout flake_layout_128(unsigned choice) {
     static const flake_layout layouts[] = {FLAKE_LAYOUT_BOUNDARY, FLAKE_LAYOUT_UUID7,
                                            FLAKE_LAYOUT_UUID7_NODE, FLAKE_LAYOUT_UUID8,
@@ -145,7 +145,7 @@ static oracle flake_oracle_of(const flake_options *o, uint64_t cap, const flake_
     const flake_layout *const l = &flake_scene.layout;
     oracle expect = oracle_of(l->epoch_ms, l->unit_ms, o->layout.time_bits, cap);
     const unsigned bits = flake_bits_of(expect.last_unit);
-    /* The last unit of a layout that leaves no bit to spare can't be told as full. */
+    /* The last unit of a layout with no spare bit cannot be recognised as full. */
     if (bits < 64 && cap == (uint64_t)1 << (64 - bits) &&
         !((expect.last_unit + 1) & expect.last_unit))
         expect.last_unit--;
@@ -153,8 +153,8 @@ static oracle flake_oracle_of(const flake_options *o, uint64_t cap, const flake_
     player_set_waits(&expect, o->max_wait_ms);
     expect.fail_on_backwards = o->fail_on_backwards;
     expect.without_places = (expect.max_ahead + 1) * cap >= e->limit;
-    /* Who borrows more than count holds forgets the newest reading: the oracle can say what comes
-     * while the clock only goes on, and nobody brings another time or snapshot along. */
+    /* If max_ahead exceeds what count holds, a generator forgets its newest reading: the oracle
+     * can predict it only while the clock goes forward and no call has another time or snapshot. */
     flake_scene.forgets = expect.max_ahead && (expect.max_ahead + 1) * cap > e->limit;
     if (flake_scene.forgets && player_scene.may) player_scene.exact = false;
     if (expect.without_places || o->overflow) { /* the oracle sleeps in one go */
@@ -176,13 +176,13 @@ static void flake_check_split(size_t n) {
     fuzz_same("last number of the shards", (int64_t)next - 1, o->seq_max);
 }
 
-/* A configuration of the caller's own, to be played instead of any. */
+/* A custom configuration to play; NULL: any. */
 typedef struct flake_fixed {
     flake_options options;
     unsigned may; /* what the clock may do, at most */
 } flake_fixed;
 
-/* Options of a generator of 128 bits; those that `more` leaves as they are of 64 bits are refused, mostly. */
+/* Options of a 128-bit generator; 64-bit options that `more` leaves unchanged are mostly refused. */
 static void flake_make_wide(flake_options *o, uint8_t more) {
     const unsigned choice = more >> 4;
     const bool own_numbers = more & 4;
@@ -229,7 +229,7 @@ static bool flake_open(const void *any_fixed) {
     } else given = flake_options_from_bytes();
     const uint8_t more = fuzz_byte() & (fixed ? 0xf3 : 0xff);
     if (more & 1 && more & 2 && given.layout.unit_ms <= 1000) {
-        if (given.max_wait_ms > 1000) given.max_wait_ms = 1000; /* a waiter looks up each ms */
+        if (given.max_wait_ms > 1000) given.max_wait_ms = 1000; /* a waiter checks each ms */
         fuzz_same("ring init", flake_ring_init(&player_notes, player_note_slots, 1 + (more >> 5)),
                   0);
         given.overflow = &player_notes;
@@ -310,7 +310,7 @@ static void flake_check_unchanged(player_actor *a) {
     fuzz_same_u64("count after a call that failed", after.count, flake_before.count);
 }
 
-/* The place of a UUID or ULID: how far its counter is behind where it begins in its ms. */
+/* The ticket of a UUID or ULID: how far its counter is after its start in its ms. */
 static uint64_t flake_place_of(const player_actor *a, const flake_parts *p) {
     const flake_i_keys *const keys = &a->gen->keys;
     const flake_i_salt none = {0, 0};
@@ -327,7 +327,7 @@ static uint64_t flake_narrow(const player_actor *a, const flake128 *wide) {
     const bool is_boundary = flake_is(l, &flake_layout_boundary);
     flake_parts p;
     memset(&p, 0, sizeof p);
-    fuzz_same("wide id", flake128_decompose(l, wide, &p), FLAKE_OK);
+    fuzz_same("wide ID", flake128_decompose(l, wide, &p), FLAKE_OK);
     if (l->node_bits) fuzz_same_u64("node", p.node, flake_scene.node);
     if (!is_boundary && !flake_is(l, &flake_layout_ulid)) {
         fuzz_same("version", wide->bytes[6] >> 4, flake_is(l, &flake_layout_uuid8) ? 8 : 7);
@@ -338,7 +338,7 @@ static uint64_t flake_narrow(const player_actor *a, const flake128 *wide) {
     return (uint64_t)(p.unix_ms - flake_scene.layout.epoch_ms) << 16 | seq;
 }
 
-/* Of a stock they are old, and no witnesses to the order. */
+/* IDs of a stock are old, and say nothing about the order. */
 static uint64_t flake_check_id(player_actor *a, const oracle_place *place, const flake128 *drawn,
                                bool in_order) {
     struct flake_scene *s = &flake_scene;
@@ -353,7 +353,7 @@ static uint64_t flake_check_id(player_actor *a, const oracle_place *place, const
         f.seq = id & 0xffff;
     } else {
         f = layout_apart(l, id);
-        fuzz_same_u64("id and its fields", layout_id(l, f), id);
+        fuzz_same_u64("ID and its fields", layout_id(l, f), id);
     }
     fuzz_same_u64("node", f.node, s->node);
     fuzz_true("number in its range", f.seq >= a->seq_min && f.seq - a->seq_min < cap);
@@ -370,17 +370,16 @@ static uint64_t flake_check_id(player_actor *a, const oracle_place *place, const
             }
             index = (s->scatter_start[at] + index) % cap;
         }
-        fuzz_same_u64("unit of the id", f.time, place->unit);
-        fuzz_same_u64("number of the id", f.seq - a->seq_min, index);
+        fuzz_same_u64("unit of the ID", f.time, place->unit);
+        fuzz_same_u64("number of the ID", f.seq - a->seq_min, index);
     }
-    if (player_scene.lends_greatly)
-        fuzz_ids++; /* so many of them: each is the one that must come */
+    if (player_scene.lends_greatly) fuzz_ids++; /* so many that each is the predicted one */
     else fuzz_set_add(id);
     if (in_order) {
         if (a->any && !player_scene.options.seq_scatter)
-            fuzz_true("id after the one before it",
+            fuzz_true("ID after the previous one",
                       f.time > a->last_time || (f.time == a->last_time && f.seq > a->last_seq));
-        if (a->any) fuzz_true("unit after the one before it", f.time >= a->last_time);
+        if (a->any) fuzz_true("unit after the previous one", f.time >= a->last_time);
         a->any = true;
         a->last_time = f.time;
         a->last_seq = f.seq;
@@ -398,7 +397,7 @@ static flake_status flake_draw_128(flake_gen *g, player_call call, int64_t unix_
     if (call == PLAYER_NEXT_N) return flake128_next_n(g, player_ids, n);
     if (call == PLAYER_TRY_N) return flake128_try_n(g, player_ids, n, given);
     fuzz_same("a call of 64 bits", flake_try(g, &narrow), FLAKE_INVALID);
-    fuzz_same_u64("its id", narrow, 0);
+    fuzz_same_u64("its ID", narrow, 0);
     if (call == PLAYER_NEXT) status = flake128_next(g, player_ids);
     else if (call == PLAYER_TRY) status = flake128_try(g, player_ids);
     else status = flake128_try_at(g, unix_ms, player_ids);
@@ -483,7 +482,7 @@ static bool flake_shows_its_bounds(const player_actor *a) {
     return o->seq_min || o->seq_max || !o->layout.seq_bits; /* 0, 0 would be the whole range */
 }
 
-/* Other lanes in the place of the old ones, restored from them. */
+/* Other lanes replace the old ones, restored from them. */
 static void flake_play_lanes_restore(player_actor *a) {
     flake_options o = *flake_gen_options(a->gen);
     const flake_snapshot s = flake_stand(a);
@@ -494,7 +493,7 @@ static void flake_play_lanes_restore(player_actor *a) {
     fuzz_same("restore", flake_restore(a->gen, &s, NULL), FLAKE_OK);
 }
 
-/* A new generator in the place of the old one, restored from it; and what changes nothing. */
+/* A new generator replaces the old one, restored from it; and calls that change nothing. */
 static void flake_play_restore(player_actor *a) {
     if (flake_is_wide() || !flake_shows_its_bounds(a)) return;
     if (player_scene.has_lanes) {
@@ -529,7 +528,7 @@ static void flake_play_restore(player_actor *a) {
         flake_check_unchanged(a);
     }
     if (choice & 8) a->old = s;
-    /* of another, who came further or less far */
+    /* of another, which is further or less far */
     if (choice & 16 && !player_scene.lends_greatly) {
         const uint64_t unit = a->oracle.recorded + fuzz_below(16) - 8;
         const uint64_t cap = a->oracle.cap, limit = a->gen->engine.limit;
@@ -551,11 +550,11 @@ static void flake_check_position(player_actor *a) {
     const flake_snapshot s = flake_stand(a);
     const uint64_t unit =
         ((uint64_t)s.unix_ms - (uint64_t)a->oracle.epoch_ms) / (uint64_t)a->oracle.unit_ms;
-    fuzz_same_u64("unit of the next place", unit + s.count / a->oracle.cap, a->oracle.next.unit);
-    fuzz_same_u64("number of the next place", s.count % a->oracle.cap, a->oracle.next.index);
+    fuzz_same_u64("unit of the next ticket", unit + s.count / a->oracle.cap, a->oracle.next.unit);
+    fuzz_same_u64("number of the next ticket", s.count % a->oracle.cap, a->oracle.next.index);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static void flake_check_statistics(const player_actor *a) {
     const oracle *expect = &a->oracle;
@@ -583,7 +582,7 @@ static void flake_check_answers(player_actor *a) {
                   (int64_t)oracle_lag(expect) * expect->unit_ms);
 }
 
-/* ---- the play ---- */
+/* ---- the player ---- */
 
 static void flake_play_other(player_actor *a, player_call call) {
     if (call == PLAYER_PREFETCH) flake_play_prefetch(a);

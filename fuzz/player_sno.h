@@ -18,7 +18,7 @@ static sno_gen sno_gens[player_most_actors];
 static flake_lane sno_lane_array[player_most_actors];
 static unsigned sno_taken; /* partitions of this process */
 
-static sno_kind sno_now; /* what the actors are */
+static sno_kind sno_now; /* the actors' kind */
 static uint16_t sno_partition_now;
 
 /* The generator of an actor. */
@@ -28,7 +28,7 @@ static uint8_t sno_meta_of_step(void) { return (uint8_t)(player_scene.choice * 3
 
 /* ---- options ---- */
 
-/* What a snapshot says once its defaults are filled in; false: it must be refused. */
+/* A snapshot with its defaults filled in; false: it must be refused. */
 static bool sno_judge(sno_snapshot *s) {
     const int64_t end = (int64_t)1 << 39;
     uint32_t low = s->sequence_min, high = s->sequence_max;
@@ -82,7 +82,7 @@ static oracle sno_oracle_of(uint64_t cap) {
     return expect;
 }
 
-/* Where a generator stands that was made from this snapshot. */
+/* The state of a generator made from this snapshot. */
 static void sno_oracle_go_on(oracle *expect, const sno_snapshot *s, uint64_t count) {
     const oracle_place zero = {(uint64_t)s->wall_hi, 0, s->drifts & 1};
     expect->recorded = zero.unit;
@@ -92,7 +92,7 @@ static void sno_oracle_go_on(oracle *expect, const sno_snapshot *s, uint64_t cou
     expect->ids = expect->batches = expect->waits = expect->clock_backwards = expect->drifts = 0;
 }
 
-/* n actors over the bounds of `s`, of one partition; `s` NULL: all that is fresh. */
+/* n actors over the bounds of `s`, of one partition; `s` NULL: all are new. */
 static void sno_cast(sno_kind kind, size_t n, const sno_snapshot *s) {
     const uint32_t low = s ? s->sequence_min : 0, high = s ? s->sequence_max : 65535;
     uint32_t next = low;
@@ -110,7 +110,7 @@ static void sno_cast(sno_kind kind, size_t n, const sno_snapshot *s) {
         if (s) {
             a->drifts_before = s->drifts;
             const uint64_t units = 1 + (s->sequence - low) / (high - low + 1);
-            /* Of shards, all that the units begun have: which of them had which is gone. */
+            /* For shards, all numbers of the units begun: which shard had which is not recorded. */
             sno_oracle_go_on(&a->oracle, s, kind == SNO_SHARDS ? units * cap : s->sequence - low + 1);
         }
         fuzz_same("partition", sno_gen_partition(&sno_gens[i]), sno_partition_now);
@@ -119,7 +119,7 @@ static void sno_cast(sno_kind kind, size_t n, const sno_snapshot *s) {
     fuzz_same("end of the numbers", next, (int64_t)high + 1);
 }
 
-/* Makes what `kind` says from `given`; false: the options were refused, as they must be. */
+/* Makes what `kind` names from `given`; false: the options were refused, as they must be. */
 static bool sno_make(sno_kind kind, size_t n, const sno_snapshot *given) {
     flake_options o = player_scene.options;
     sno_snapshot s;
@@ -149,7 +149,7 @@ static bool sno_make(sno_kind kind, size_t n, const sno_snapshot *given) {
     return true;
 }
 
-/* A configuration of the caller's own, to be played instead of any. */
+/* A custom configuration to play; NULL: any. */
 typedef struct sno_fixed {
     sno_snapshot snapshot;
     flake_options options;
@@ -182,9 +182,9 @@ static bool sno_open(const void *any_fixed) {
                   FLAKE_OK);
         o->overflow = &player_notes;
     }
-    /* Patience without an end needs a clock that moves; so does a waiter who looks up each ms. */
+    /* Unlimited patience needs a clock that moves; so does a waiter that checks each ms. */
     if (o->max_wait_ms > 1000) scene->may &= ~(unsigned)FUZZ_STICK;
-    if (scene->exact) { /* who is blocked looks up each unit, the oracle does not */
+    if (scene->exact) { /* a blocked caller checks each unit, the oracle does not */
         if (o->overflow) scene->may &= ~(unsigned)(FUZZ_STICK | FUZZ_JUMP);
         if (o->max_wait_ms != INT64_MAX) scene->may &= ~(unsigned)FUZZ_JUMP;
     } else if (scene->may & FUZZ_STICK) scene->may |= FUZZ_SHORT;
@@ -206,7 +206,7 @@ static bool sno_open(const void *any_fixed) {
     return true;
 }
 
-/* ---- ids ---- */
+/* ---- IDs ---- */
 
 static uint64_t sno_check_id(player_actor *a, const oracle_place *place, const flake128 *drawn,
                              bool in_order) {
@@ -217,14 +217,14 @@ static uint64_t sno_check_id(player_actor *a, const oracle_place *place, const f
     fuzz_same("partition", sno_partition(id), sno_partition_now);
     fuzz_true("number in its range", number < a->oracle.cap);
     if (place) {
-        fuzz_same_u64("unit of the id", unit, place->unit);
-        fuzz_same("tick of the id", sno_tick(id), place->tick);
-        fuzz_same_u64("number of the id", number, place->index);
+        fuzz_same_u64("unit of the ID", unit, place->unit);
+        fuzz_same("tick of the ID", sno_tick(id), place->tick);
+        fuzz_same_u64("number of the ID", number, place->index);
     }
     /* whatever the metabyte is */
     fuzz_set_add(unit << 17 | (uint64_t)sno_tick(id) << 16 | sno_sequence(id));
     if (a->any && !fuzz_stepped_back && in_order)
-        fuzz_true("id after the one before it",
+        fuzz_true("ID after the previous one",
                   unit > a->last_time || (unit == a->last_time && number > a->last_seq));
     a->any = true;
     a->last_time = unit;
@@ -262,7 +262,7 @@ static void sno_check_position(player_actor *a, bool waited) {
     const sno_snapshot s = sno_stand(a);
     const uint64_t cap = expect->cap;
     if (!player_scene.exact) return;
-    /* Who is blocked looks up each unit, so he may have queued up before his time had come. */
+    /* A blocked caller checks each unit, so it may have queued before its time had come. */
     if (waited && s.wall_hi >= 0 && (uint64_t)s.wall_hi < expect->recorded)
         expect->recorded = (uint64_t)s.wall_hi;
     fuzz_same("drifts", s.drifts, (int64_t)(uint32_t)(a->drifts_before + expect->drifts));
@@ -271,7 +271,7 @@ static void sno_check_position(player_actor *a, bool waited) {
     const uint64_t safe = expect->safe[expect->next.tick ^ 1], last = ((uint64_t)1 << 39) - 1;
     fuzz_same_u64("wall_safe", (uint64_t)s.wall_safe, safe < last ? safe : last); /* a queue may reach past it */
     if (!expect->next.unit && !expect->next.index)
-        return; /* no number drawn shows as the first one */
+        return; /* no number drawn looks like the first one */
     const uint64_t count = (uint64_t)s.sequence - a->seq_min + 1;
     fuzz_same_u64("unit of the next number", (uint64_t)s.wall_hi + count / cap, expect->next.unit);
     fuzz_same_u64("next number", count % cap, expect->next.index);
@@ -302,7 +302,7 @@ static flake_status sno_draw(player_actor *a, player_call call, int64_t unix_ms,
     return status;
 }
 
-/* Old ids: any time, a sequence of their own, and no effect on the others. */
+/* Old IDs: any time, a sequence of their own, and no effect on the others. */
 static void sno_play_with_time(player_actor *a) {
     const int64_t unix_ms = player_given_ms();
     const uint8_t meta = sno_meta_of_step();
@@ -315,7 +315,7 @@ static void sno_play_with_time(player_actor *a) {
     fuzz_same("status", status, (int64_t)oracle_unit_at(&a->oracle, player_ns_of(unix_ms), &unit));
     sno_check_unchanged(a);
     if (status != FLAKE_OK) {
-        fuzz_true("id of a call that failed", sno_is_zero(id));
+        fuzz_true("ID of a call that failed", sno_is_zero(id));
         return;
     }
     fuzz_same_u64("unit", sno_units(id), unit);
@@ -327,7 +327,7 @@ static void sno_play_with_time(player_actor *a) {
 
 /* ---- snapshots ---- */
 
-/* A new generator, or shards, in the place of a generator: they go on as it would have. */
+/* A new generator, or shards, replace a generator, and continue as it would have. */
 static void sno_play_restore(void) {
     player_actor *a = &player_actors[0];
     const uint8_t choice = fuzz_byte();
@@ -359,7 +359,7 @@ static void sno_play_restore(void) {
     const uint64_t last_time = a->last_time, last_seq = a->last_seq;
     if (choice & 2 && choice & 4 && !nothing_drawn) {
         size_t n = 1 + (choice >> 4) % player_most_actors % (size_t)a->oracle.cap;
-        if (n == a->oracle.cap && !s.sequence_min) n--; /* no shard has the number 0 alone */
+        if (n == a->oracle.cap && !s.sequence_min) n--; /* no shard has only the number 0 */
         fuzz_true("shards of a snapshot", sno_make(SNO_SHARDS, n, &s));
         return;
     }
@@ -369,16 +369,16 @@ static void sno_play_restore(void) {
     a->last_seq = last_seq;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
-/* What retry_ns says, tried out: then there is an id, and 1 ns before there is none. The generator is put
- * back from a copy, which could not draw itself. */
+/* A check of retry_ns: at that time there is an ID, and 1 ns earlier there is none. The generator is
+ * restored from a copy, which could not draw itself. */
 static void sno_check_retry(const player_actor *a, int64_t retry_ns) {
     const fuzz_moment then = fuzz_now();
     sno_gen before;
     sno_id id;
     if (retry_ns == INT64_MAX || fuzz_own_clock) return;
-    memcpy((void *)&before, (const void *)sno_of(a), sizeof before); /* which C++ has no `=` for */
+    memcpy((void *)&before, (const void *)sno_of(a), sizeof before); /* for which C++ has no `=` */
     if (retry_ns) {
         script_now.now_ns += retry_ns - 1;
         fuzz_reading_ns = script_now.now_ns;
@@ -413,7 +413,7 @@ static void sno_check_answers(player_actor *a) {
     fuzz_same_u64("stats.batches", stats.batches, expect->batches);
 }
 
-/* ---- the play ---- */
+/* ---- the player ---- */
 
 static void sno_play_other(player_actor *a, player_call call) {
     if (call == PLAYER_WITH_TIME) sno_play_with_time(a);

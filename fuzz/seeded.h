@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plays inputs that come from a seed, as a test of check.h: a failure is the test's, and prints the
- * input, which `xxd -r -p` makes a file of for build/fuzz/replay_flake or replay_sno. Include it behind
- * a player.
+ * Plays inputs generated from a seed, as a test of check.h. A failure fails the test and prints the
+ * input; `xxd -r -p` turns it into a file for build/fuzz/replay_flake or replay_sno. Include it after a
+ * player.
  */
 #ifndef SEEDED_H
 #define SEEDED_H
 
 #include <setjmp.h>
 
-/* What the bytes are besides random. */
+/* How the bytes differ from random ones. */
 typedef struct seeded {
-    uint8_t
-        first; /* bits that are set in each input's first byte, which says what the clock may do */
-    uint8_t call;    /* that stands in the place of some bytes, so that it is made more often: */
+    uint8_t first;   /* bits set in each first byte, which says what the clock may do */
+    uint8_t call;    /* stored in place of some bytes, so that it occurs more often: */
     uint8_t bits;    /* these bits of it, */
     unsigned one_in; /* in one of so many bytes; 0: in none */
 } seeded;

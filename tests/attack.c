@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * KILLS processes are killed, at a system call that writes or from outside at any moment, on a disk that
- * fails, while the clock steps back and forth; some runs end cleanly, and some kills are power cuts.
- * Such a cut loses or tears each record that is not on disk. After a failed sync the kernel keeps a
- * record in its cache that is not on disk, and later syncs do not write it: only another write of the
- * record and a sync do. Four kinds: runs of all generators with their states; runs of one generator
- * whose syncs often fail; a few processes that share the slots of a directory, with ids ahead of the
- * clock; generators in shared memory whose state is extended by one process after the other. No id
- * comes twice.
+ * fails, while the clock steps back and forth; some runs end cleanly, and some kills are power cuts. A
+ * power cut loses or tears each record that is not on disk. After a failed sync a record may be in the
+ * kernel's cache and not on disk, and later syncs do not write it: only another write of the record and
+ * a sync do. Four kinds: runs of all generators with their states; runs of one generator whose syncs
+ * often fail; a few processes that share the slots of a directory, with IDs ahead of the clock;
+ * generators in shared memory whose state is extended by one process after the other. No ID repeats.
  *
  *     attack [--kills=10000]
  */
@@ -19,7 +18,7 @@
 
 enum { seats = 3, log_room = 8000000, journal_room = 64 };
 
-/* What the disk has at the place of a record that is in the kernel's cache alone. */
+/* The disk's content where the kernel's cache has a newer record. */
 typedef struct undo {
     _Atomic(uint64_t) inode; /* 0: the disk has what the cache has */
     _Atomic(bool) is_dirty;  /* the next sync writes it; false: a sync of it has failed */
@@ -35,7 +34,7 @@ static struct common {
     _Atomic(size_t) n;
     _Atomic(unsigned) faults, crashes, writes, cuts;
     _Atomic(bool) power_fails; /* when this process has ended */
-    _Atomic(bool) made;        /* what follows is there for all */
+    _Atomic(bool) made;        /* all that follows is shared */
     _Atomic(unsigned) n_undo;
     undo journal[journal_room];
     flake_gen gen; /* of the shared kind */
@@ -70,7 +69,7 @@ static void keep(uint64_t family, uint64_t key) {
 static size_t twice(void) {
     size_t n = 0, count = atomic_load(&common->n);
     if (count > log_room) count = log_room;
-    for (size_t i = 0; i < count; i++) /* zeros: killed before it was written down */
+    for (size_t i = 0; i < count; i++) /* zeros: killed before it was recorded */
         if (common->log[i].family || common->log[i].key) common->log[n++] = common->log[i];
     return count_duplicates(common->log, n);
 }
@@ -135,8 +134,8 @@ static void take_back(const undo *u, const char *name) {
     (void)(close)(fd);
 }
 
-/* With all processes dead: a record that is not on disk is lost, or all but its first part if a sync
- * may have been writing it; and so is the memory that the processes shared. */
+/* With all processes dead, a record that is not on disk is lost, or all but its first part if a
+ * sync may have been writing it. The processes' shared memory is lost, too. */
 static void cut_power(void) {
     static const char *const names[] = {"flake",  "wide",   "sno",    "sno_shards", "syncs",
                                         "0.slot", "1.slot", "2.slot", "3.slot",     "shared"};
@@ -184,7 +183,7 @@ static void await_end(pid_t child) {
 
 static void pause_a_while(uint64_t most_us) { (void)usleep((useconds_t)below(most_us)); }
 
-/* Many processes at a time, and one of them killed again and again. */
+/* Many processes at a time, one of which is killed again and again. */
 static void kill_among(void (*run)(void), unsigned wanted) {
     pid_t children[seats];
     const unsigned had = kills;
@@ -223,7 +222,7 @@ static void report(void) {
     size_t n = atomic_load(&common->n);
     if (n > log_room) n = log_room;
     const size_t duplicates = twice();
-    printf("  %u kills, %u clean ends, %u power cuts, %u faults in %u writes, %zu ids\n", kills,
+    printf("  %u kills, %u clean ends, %u power cuts, %u faults in %u writes, %zu IDs\n", kills,
            clean_ends, atomic_load(&common->cuts), atomic_load(&common->faults),
            atomic_load(&common->writes), n);
     CHECK_EQ(duplicates, 0);
@@ -269,7 +268,7 @@ TEST(states) {
 
 // >>syncs
 
-/* Draws at a few times only, so that a horizon that was lost shows. */
+/* Draws at a few times only, so that a lost horizon shows. */
 static void run_of_syncs(void) {
     static flake_gen gen;
     static flake_state state;
@@ -342,11 +341,11 @@ static bool hold_shared(void) {
     flake_options o = {
         .shared_memory = true, .seq_max = 63, .max_wait_ms = 5, .clock.now_ns = scene_clock};
     if (flake_state_open(&common->state, &where, &o, NULL, NULL) != FLAKE_OK) {
-        pass_ms(5); /* which may have been put back to before the last write */
+        pass_ms(5); /* which may be older than the last write */
         return false;
     }
     if (atomic_load(&common->made)) return true;
-    o.state = &common->state; /* it is the first of all */
+    o.state = &common->state; /* it is the first run */
     o.seq_max = 31;
     if (flake_init(&common->gen, &o, NULL) != FLAKE_OK) _exit(1);
     o.seq_min = 32;
@@ -356,7 +355,7 @@ static bool hold_shared(void) {
     return true;
 }
 
-/* Draws with what is there; and holds the state, when nobody else does. */
+/* Draws with what is there; and holds the state, if no other process does. */
 static void run_of_shared(void) {
     bool holds = false;
     for (uint64_t draws = 20 + below(300); draws; draws--) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # builds.sh   builds and runs README.md's first program in each way of tests/builds/*.md whose tools are
-# installed, from those pages' blocks. The info string of a block, after the language, names where it goes:
+# installed, with those pages' code blocks. A block's info string, after the language, names where it goes:
 #
 #     ```cmake builds/find_package/CMakeLists.txt    to that file of a scratch directory
 #     ```sh builds/find_package                      commands that run there; the last line they print is a UUID
@@ -32,19 +32,19 @@ skip() { # NAME: WHY
 }
 . tests/at_hand.sh
 
-# Nothing of the user's own settings has a say.
+# The user's own settings have no effect.
 mkdir "$dir/home" "$dir/bin"
 export HOME="$dir/home" CONAN_HOME="$dir/home/conan" VCPKG_FORCE_SYSTEM_BINARIES=1 VCPKG_DISABLE_METRICS=1
 export VCPKG_BINARY_SOURCES=clear VCPKG_DOWNLOADS="$dir/home/vcpkg"
 unset CMAKE_PREFIX_PATH PKG_CONFIG_PATH
-# The page's cc is the compiler that is asked for.
+# The page's cc is the requested compiler.
 case $CC in *' '*) options=${CC#* } ;; *) options= ;; esac
 printf '#!/bin/sh\nexec %s %s "$@"\n' "$(command -v "${CC%% *}")" "$options" > "$dir/bin/cc"
 chmod +x "$dir/bin/cc"
 export PATH="$dir/bin:$PATH"
 has ninja && export CMAKE_GENERATOR=Ninja
 
-# ---- what is built: a repository, and an installation ----
+# ---- inputs: a repository, and an installation ----
 
 version=$(sed -n 's/^#define FLAKE_VERSION_STRING "\(.*\)"/\1/p' flake.h)
 minor=${version%.*}
@@ -81,7 +81,7 @@ awk -v dir="$dir/" -v url="file://$dir/repository" -v commit="$commit" '
     out {gsub("https://git[.]example/flake[.]git", url); gsub(/COMMIT/, commit); print > out}' $pages
 # shellcheck disable=SC2086
 judge four_times_the_version [ "$(cat $pages | grep -c "['\"/]$version\b")" = 4 ]
-# README.md's first program, whose header is not looked for beside it.
+# README.md's first program; its header must not be found beside it.
 awk '/^```c$/ {inside = 1; next} /^```/ {if (inside) exit} inside' README.md | sed 's/"flake.h"/<flake.h>/' > "$dir/app.c"
 
 builds() { # FOLDER [VARIABLE=VALUE...]: its commands succeed, and the last thing that they say is a UUID
@@ -112,13 +112,13 @@ try pkg-config pkg-config PKG_CONFIG_PATH="$ids/share/pkgconfig" PKG_CONFIG_SYSR
 # ---- CMake ----
 
 cp "$dir/builds/find_package/commands" "$dir/builds/fetch_content"
-# In a checkout of one's own, in C++; the target asks for C++11.
+# In a checkout, in C++; the target asks for C++11.
 variant find_package subdirectory
 cp -R "$dir/repository" "$dir/builds/subdirectory/flake"
 cp "$dir/app.c" "$dir/builds/subdirectory/app.cc"
 sed 's/(app C)/(app CXX)/; s/app\.c)/app.cc)/; s|find_package(.*)|add_subdirectory(flake/tests/builds)|' \
     "$dir/builds/find_package/CMakeLists.txt" > "$dir/builds/subdirectory/CMakeLists.txt"
-# Both headers in both languages, in standards that are too old for them.
+# Both headers in both languages, with standards that are too old for them.
 variant find_package both
 cat > "$dir/builds/both/CMakeLists.txt" << END_OF_FILE
 cmake_minimum_required(VERSION 3.11)
@@ -139,7 +139,7 @@ cat > "$dir/builds/both/other.c" << END_OF_FILE
 #error "C before C11"
 #endif
 END_OF_FILE
-# flake_etcd.h, installed and in a checkout of one's own.
+# flake_etcd.h, installed and in a checkout.
 cat > "$dir/builds/etcd/claims.c" << END_OF_FILE
 #include <flake_etcd.h>
 void (*destroys)(flake_etcd *) = flake_etcd_destroy;
@@ -201,11 +201,11 @@ echo "dependency('sno')" >> "$dir/builds/meson/meson.build"
 variant meson meson-installed
 rm -r "$dir/builds/meson-installed/subprojects"
 try meson "meson ninja git"
-# What it took was not a flake that this machine has.
+# Meson did not find a flake of this machine.
 if [ -d "$dir/builds/meson/build" ]; then judge meson_by_its_wrap [ -e "$dir/builds/meson/subprojects/flake/flake.h" ]; fi
 try meson-installed "meson ninja pkg-config" PKG_CONFIG_PATH="$ids/share/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$dir/moved"
 
-# ---- Bazel: the one of Debian's packages, whose rules for C have to be fitted to it ----
+# ---- Bazel: Debian's, whose rules for C need adapting ----
 
 rules=/usr/share/bazel/rules
 fit_bazel() {
@@ -229,7 +229,7 @@ else skip "bazel: the packages bazel-bootstrap and bazel-rules-cc are not instal
 
 for folder in vcpkg conan; do cp "$dir/builds/find_package/CMakeLists.txt" "$dir/builds/$folder"; done
 printf 'find_package(sno REQUIRED)\ntarget_link_libraries(app PRIVATE sno::sno)\n' >> "$dir/builds/vcpkg/CMakeLists.txt"
-# Without vcpkg its port is run as the script that it is.
+# Without vcpkg its port is run as a plain script.
 cat > "$dir/port.cmake" << END_OF_FILE
 function(vcpkg_from_git)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "OUT_SOURCE_PATH;URL;REF" "")
@@ -258,7 +258,7 @@ else skip "vcpkg: cmake or git is not installed"; fi
 has conan && conan profile detect > /dev/null 2>&1
 try conan "conan cmake git"
 
-# Each way of the page has been tried, or is named as skipped.
+# Each way of the pages has been tried, or is listed as skipped.
 each_is_tried() {
     for folder in "$dir"/builds/*; do
         case $told in *" $(basename "$folder") "*) ;; *) echo "$folder"; false ;; esac || return

@@ -31,7 +31,7 @@ takes() { # PATTERN OPTION...: begins with it, and ends well
     else fail "takes $*" "$said"; fi
 }
 
-# Each reading of the clock is 10 s after the last; the tenth is when Ctrl-C comes, if it does.
+# Each reading of the clock is 10 s after the last; Ctrl-C comes at the tenth, if at all.
 cat > "$dir/scripted.c" << 'END'
 static double scripted_now_s(void);
 #define CAMPAIGN_NOW_S() scripted_now_s()
@@ -59,9 +59,9 @@ done
 compile "$CC" -std=c11 || { echo "0 passed, 1 failed"; exit 1; }
 campaign=$dir/campaign
 
-# ---- what it prints to a log: a line each minute, and one at the end ----
+# ---- its log: a line each minute, and one at the end ----
 
-told() { sed 's/[0-9]* ids, [0-9]* edges, [0-9]* inputs kept/.../'; }
+told() { sed 's/[0-9]* IDs, [0-9]* edges, [0-9]* inputs kept/.../'; }
 same "a fraction of an hour, with a line each minute" "flake, layout default, numbers 0 to 4095, ahead 0 ms, clock back, seed 1
 384 inputs, ..., 60 s so far
 512 inputs, ..., 90 s: no duplicate, no difference from the oracle" "$("$campaign" --hours 0.02 2>&1 | told)"
@@ -73,10 +73,10 @@ same "inputs count without a time" "100 inputs, ..., 20 s: no duplicate, no diff
 same "a configuration stands for the options" "flake, layout twitter, numbers 0 to 63, ahead 5 ms, clock back, seed 1" \
     "$("$campaign" --config "twitter node=7 seq_max=63 max_ahead_ms=5" --inputs 10 2>&1 | head -1)"
 
-same "a replay tells each call" "1 inputs, ... ids, nothing found" \
-    "$("$campaign" --replay 0102aAFF 2>&1 | tail -1 | sed 's/[0-9]* ids/... ids/')"
+same "a replay tells each call" "1 inputs, ... IDs, nothing found" \
+    "$("$campaign" --replay 0102aAFF 2>&1 | tail -1 | sed 's/[0-9]* IDs/... IDs/')"
 
-# ---- of 128 bits: a second after the layout's beginning, and then any inputs ----
+# ---- 128 bits: a second after the layout's epoch, and then any inputs ----
 
 first_id() { # OPTION...
     "$campaign" "$@" --replay 000000040000 2>&1 | sed -n '/next/ { n; s/^ *//p; q; }'
@@ -84,7 +84,7 @@ first_id() { # OPTION...
 begins() { # PATTERN LAYOUT OPTION...
     pattern=$1
     shift
-    if first_id --layout "$@" | grep -q -x -e "$pattern"; then ok; else fail "first id of $1" "$(first_id --layout "$@")"; fi
+    if first_id --layout "$@" | grep -q -x -e "$pattern"; then ok; else fail "first ID of $1" "$(first_id --layout "$@")"; fi
 }
 node=212205443363926 # c0ffee123456
 begins 00000000-0000-0400-c0ff-ee1234560000 boundary --node $node
@@ -102,7 +102,7 @@ for layout in boundary uuid7 uuid7_node uuid8 ulid; do
     done
 done
 
-# A program, with the signals at their defaults: a shell can't undo that its caller ignores one.
+# Runs a program with default signals: a shell cannot undo that its caller ignores one.
 cat > "$dir/by_default.c" << 'END'
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
@@ -116,7 +116,7 @@ END
 # shellcheck disable=SC2086
 $CC -std=c11 $WARN "$dir/by_default.c" -o "$dir/by_default" || fail "by_default.c does not compile" ""
 
-# ---- Ctrl-C and kill: the summary, and the status of one who was ended by that ----
+# ---- Ctrl-C and kill: the summary, and the status of a process that such a signal ended ----
 
 for signal in 2:INT 15:TERM; do
     STOP_BY=${signal%:*} "$dir/by_default" "$campaign" --hours 8 > "$dir/out" 2>&1
@@ -124,11 +124,11 @@ for signal in 2:INT 15:TERM; do
     same "summary after SIG${signal#*:}" "576 inputs, ..., 100 s, ended by SIG${signal#*:}: no duplicate, no difference from the oracle" \
         "$(told < "$dir/out" | grep inputs | tail -1)"
 done
-# What nohup, or a shell's &, has ignored stays ignored.
+# A signal that nohup, or a shell's &, has ignored stays ignored.
 same "an ignored SIGINT ends nothing" "640 inputs, ..., 110 s: no duplicate, no difference from the oracle" \
     "$(trap '' INT; STOP_BY=2 "$campaign" --seconds 95 2>&1 | told | tail -1)"
 
-# ---- what it refuses: the message names the option, and its range is the true one ----
+# ---- refusals: the message names the option, and its true range ----
 
 last32=4294967295 last63=9223372036854775807 last64=18446744073709551615
 refuses "config: nodes: no such option" --nodes 1
@@ -164,14 +164,14 @@ refuses "flake.h rejects this: options: node 4294967296 is not from 0 to 4294967
 takes "numbers $last32 to $last32" --layout 30-0-32 --seq-min $last32 --seq-max $last32
 refuses "--epoch-ms must be a number of 64 bits, not 9223372036854775808 " --epoch-ms 9223372036854775808
 refuses "rejects this: options: layout.epoch_ms" --epoch-ms $last63
-# What fits a header's ranges, and not the layout's, is named by the header.
+# The header names the option if a value fits its range but not the layout's.
 takes . --node 1023
 refuses "flake.h rejects this: options: node 1024 is not from 0 to 1023" --node 1024
 refuses "flake.h rejects this: options: seq_max exceeds layout.seq_bits" --seq-max 4096
 refuses "flake.h rejects this: options: seq_min is above seq_max" --seq-min 5
 refuses "flake.h rejects this: options: max_ahead_ms is negative, or more than 2^31 units" --max-ahead-ms 2147483648
 takes "ahead 2147483647 ms" --max-ahead-ms 2147483647
-# Of 128 bits.
+# 128 bits.
 takes "layout boundary, numbers 0 to 65535" --layout boundary
 takes "layout boundary, numbers 7 to 65535" --layout boundary --seq-min 7 --seq-max 65535
 refuses "flake.h rejects this: options: seq_max exceeds" --layout boundary --seq-max 65536
@@ -185,7 +185,7 @@ for layout in boundary uuid7_node uuid8; do
     takes "layout $layout" --layout $layout --node 281474976710655
     refuses "options: node 281474976710656 is not from 0 to 281474976710655" --layout $layout --node 281474976710656
 done
-# Of sno.h.
+# sno.h.
 takes "sno, layout sno, numbers 0 to 65535" --header sno --node 65535
 takes "numbers 65535 to 65535" --header sno --seq-min 65535
 takes "numbers 3 to 9" --header sno --config "node=2 seq_min=3 seq_max=9 max_wait_ms=5"
@@ -196,7 +196,7 @@ for option in "--layout twitter" "--epoch-ms 1" "--max-ahead-ms 1" "--config seq
     refuses "sno.h has only node, seq_min, seq_max and max_wait_ms" $option --header sno
 done
 
-# ---- what it says of itself ----
+# ---- its own help ----
 
 "$campaign" --help > "$dir/help"
 same "help on stdout, with status 0" 0 $?

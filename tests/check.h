@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The test harness: a test is a function, a CHECK that fails says where and fails its test, and a
- * program closes with "N passed, N failed".
+ * The test harness: a test is a function; a failed CHECK prints its location and fails the test; a
+ * program's last line is "N passed, N failed".
  *
  *     TEST(adds) { CHECK(1 + 1 == 2); }
  *     int main(int argc, char **argv) { return check_main(argc, argv); }
@@ -28,7 +28,7 @@ enum { small = 0 };
 typedef struct check_test {
     const char *name;
     void (*run)(void);
-    int line; /* the order they run in */
+    int line; /* the order in which they run */
     struct check_test *next;
 } check_test;
 
@@ -49,23 +49,23 @@ static inline void check_add(check_test *test) {
     }                                                                       \
     static void name(void)
 
-static const char *check_running = "main"; /* the test that runs now, */
-static int check_failures;                 /* what failed in it, */
-static unsigned check_turns;               /* and its readings of and sleeps by a scripted clock */
+static const char *check_running = "main"; /* the running test, */
+static int check_failures;                 /* its failures, */
+static unsigned check_turns;               /* and its readings and sleeps of a scripted clock */
 static void (*check_before)(void), (*check_after)(void); /* called around each test */
 
 static inline void check_fail(const char *file, int line, const char *what) {
     if (++check_failures <= 5) printf("  %s:%d: %s\n", file, line, what);
 }
 
-/* A call does not return: the test fails, and with it the program. */
+/* A call that does not return fails the test, and with it the program. */
 static inline void check_endless(void) {
     printf("  a call does not return\nFAIL %s\n", check_running);
     (void)fflush(stdout);
     _Exit(1);
 }
 
-/* Each reading of a scripted clock and each sleep by one. Relaxed: it must not order what threads do. */
+/* Each reading of a scripted clock and each sleep. Relaxed: it must not order what threads do. */
 static inline unsigned check_turn_number(void) {
 #if defined(__GNUC__)
     return __atomic_fetch_add(&check_turns, 1u, __ATOMIC_RELAXED);
@@ -74,7 +74,7 @@ static inline unsigned check_turn_number(void) {
 #endif
 }
 
-/* Tests need six million turns at the most. */
+/* Tests need at most six million turns. */
 static inline void check_turn(void) {
     if (check_turn_number() >= 10000000) check_endless();
 }

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# cross.sh [MACHINE...]   builds and runs the tests for other machines: under qemu-user, with musl, and
-# for Windows under wine; and one small program, tests/bare/bare.c, with little or no operating system. Machines
-# whose tools are missing are named and skipped.
+# cross.sh [MACHINE...]   builds and runs the tests for other machines: under qemu-user, with musl, and for
+# Windows under wine; and one small program, tests/bare/bare.c, with little or no operating system. Machines
+# whose tools are missing are listed as skipped.
 #
 #   aarch64, armhf   weakly ordered          s390x, powerpc   big-endian; powerpc has 32 bits and no
 #   i686             32 bits                                  native 64-bit atomics (-latomic)
@@ -73,8 +73,8 @@ bare() { # NAME PACKAGES RUN_ENV COMPILER...   no RUN_ENV: the program is built,
 }
 
 wanted=$*
-# With PART=1, for who has less than an hour: where another machine of these has the same in common, what
-# reaches its own side. Each of them whole takes two to three minutes.
+# PART=1, for a run in less than an hour: where another machine has the same properties, only the tests
+# of this one's own. A complete machine takes two to three minutes.
 few=
 [ "${PART:-}" != 1 ] || few="test_engine test_engine_calls test_fast_clock test_lanes test_sno test_sno_ids test_sno_lanes test_wide
     test_layouts test_text test_uuid_text test_random_text test_random_flake test_random_sno test_state test_state_format test_threads test_uuid test_uuid_rising"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The system calls that the headers make for a file. Each is told to `on_call` before it is made, which may
- * kill, cancel or raise there, put another file in the place, or make the call fail; and those that write
- * can be made to fail, or to kill the process, by their number. What would be found after a power cut is
- * known; nothing is synced for real. Include it before the headers.
+ * The system calls that the headers make for a file. `on_call` is called before each: it may kill, cancel,
+ * raise a signal, replace the file, or make the call fail. Calls that write can be made to fail, or to kill
+ * the process, by their number. What a power cut would leave is recorded; nothing is really synced. Include
+ * it before the headers.
  */
 #ifndef DISK_H
 #define DISK_H
@@ -25,14 +25,14 @@ static inline bool call_made(const char *name) { return !on_call || on_call(name
 
 static struct disk {
     int calls;     /* of those that write, so far */
-    int fail_from; /* from this one on they fail, `fails` of them; 0: none */
+    int fail_from; /* from this one on `fails` of them fail; 0: none */
     int fails;
     bool only_syncs;  /* of these calls; writes reach the kernel's cache */
-    int kill_at;      /* here the process is killed, before the call; 0: nowhere */
-    int kill_at_sync; /* likewise, counting syncs in place alone */
-    char log[64]; /* o w s r: open, write, sync, rename of a new file; O S C: of the folder; w d: a
-                         write in place, and its sync */
-    int64_t written, synced, renamed, lasting; /* horizons, as far as they have come */
+    int kill_at;      /* the process is killed before this call; 0: never */
+    int kill_at_sync; /* likewise, counting only syncs of the file in place */
+    char log[64]; /* o w s r: open, write, sync, rename of a new file; O S C: of the directory; w
+                   *     d: a write in place, and its sync */
+    int64_t written, synced, renamed, lasting; /* horizons, as far as they were written */
     int folder;
 } disk = {.lasting = INT64_MIN, .folder = -1};
 
@@ -51,7 +51,7 @@ static inline void disk_fail(int from_now, int fails) {
     disk.fails = fails;
 }
 
-/* Whether this call may go on. */
+/* Whether this call may continue. */
 static inline bool disk_step(char what) {
     const size_t n = strlen(disk.log);
     disk.calls++;
@@ -87,7 +87,7 @@ static inline ssize_t disk_write(int fd, const void *bytes, size_t n) {
     if (!call_made("write")) return -1;
     for (size_t i = 8; i < 16 && i < n; i++) horizon = horizon << 8 | at[i];
     if (disk_on_write) disk_on_write(fd, n);
-    if (!disk_step('w')) { /* what fits is written */
+    if (!disk_step('w')) { /* it writes what fits */
         const ssize_t some = write(fd, bytes, n / 2);
         return some == (ssize_t)(n / 2) ? -1 : some;
     }

@@ -97,7 +97,7 @@ cp flake.h sno.h "$work"
 flake=$work/flake
 cp "$dir/blocks/01.text" "$work/app.c"
 has cc || cc() { $CC "$@"; }
-# The server that the README's curl lines ask, on a port of its own; not where judge would wait for it.
+# The server that the README's curl lines query, on its own port; judge does not wait for it.
 start_server() {
     $CC -std=c11 -pthread -I. tests/server/server.c -o "$dir/server" || return
     : > "$dir/port"
@@ -175,12 +175,12 @@ for info in "$dir"/blocks/*.info; do
     *) fail "$where: a block of an unknown kind: $language $rest" ;;
     esac
 done
-# The one that the reader sees first is short.
+# The first program is short.
 judge "the first program has twelve lines" [ "$(grep -c . "$dir/blocks/01.text")" -le 12 ]
 
 # ---- tables against the headers ----
 
-# Each layout as the tool tells it: its fields in the drawing, its unit, end and speed in the table.
+# Each layout as the tool prints it: fields in the drawing, unit, end and speed in the table.
 grouped() { sed -e ':again' -e 's/\([0-9]\)\([0-9]\{3\}\)\($\|,\)/\1,\2\3/' -e 't again'; }
 "$flake" layouts > "$dir/layouts" 2>&1 || fail "the tool is not built by the README's commands"
 awk '/^[a-z]/ {name = $1} /^  +.* [0-9]+,/ && !/units/ {fields = $0} /units of/ {print name "|" fields "|" $0}' \
@@ -197,7 +197,7 @@ while IFS='|' read -r name fields end; do
     speed=$(awk -v u="$unit" -v b="$bits" 'BEGIN {printf "%d", 1000 / u * 2 ^ b}' | grouped)
     judge "$name: $unit ms, $speed a second, until $until" \
         grep -q "^| \`$name\` .*| $unit ms | $speed | $until |" $formats
-    # Where ids turn negative in a signed column, the README says when.
+    # If IDs become negative in a signed column, the README says when.
     signed=$("$flake" inspect --layout="$name" 9223372036854775808 2> /dev/null |
         sed -n 's/^time *\(20[0-9]*-[0-9]*\)-.*/\1/p')
     [ -z "$signed" ] || judge "$name is negative from $signed on" sh -c "tr '\\n' ' ' < tests/recipes/README.md | grep -q '\`$name\`[^;,]* in $signed'"
@@ -241,7 +241,7 @@ for page in $pages bench/REPORT.md; do
     case $page in bench/*) continue ;; esac
     judge "$page has less than 200 lines" [ "$(wc -l < "$page")" -lt 200 ]
 done
-# Each test that is named for a promise is there.
+# The test named for each promise exists.
 for test in $({ sed -n '/^## What is promised/,/^## /p' $readme; cat tests/GUARANTEES.md; } | grep -o '`\(test_[a-z_]*\|tests/[a-z_]*\.sh\|make [a-z-]*\)`' | tr -d '\140' | sed 's/^make /make:/' | sort -u); do
     case $test in
     make:*) known_to_make "${test#make:}" ;;
@@ -254,7 +254,7 @@ judge "$readme has the marks of its bench" [ "$(grep -cx "<!-- bench \(begin\|en
 judge "$readme is a front page" [ "$(wc -l < $readme)" -le 320 ]
 ! has python3 || judge "tests/bits.svg is what tests/bits.py draws" sh -c "python3 tests/bits.py < $formats | cmp - tests/bits.svg"
 
-# Each source file names its licence, since files get copied alone.
+# Each source file names its licence, since files get copied individually.
 says_its_licence() { head -n 3 "$1" | grep -q 'SPDX-License-Identifier: MIT'; }
 for file in $(find Makefile .ci flake.h sno.h bench fuzz tests -type f | grep -E \
     '(^Makefile|^\.ci/run|/mutants/table|\.(c|h|cc|sh|mk|awk|lua|py|go|mjs))$'); do

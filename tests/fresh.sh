@@ -5,8 +5,8 @@
 # of the environment, and runs the README's commands: the first programs, `make`, `make test`, an installation, and a
 # program built through pkg-config.
 #
-# With ROOT it does this in a chroot, where nothing else of this machine can help, such as other versions of a
-# compiler. As root, make one with
+# With ROOT it does this in a chroot, where nothing else of this machine is available, such as other compiler
+# versions. As root, make one with
 #
 #     debootstrap --variant=minbase --include=gcc,libc6-dev,make,pkg-config bookworm ROOT
 set -u

@@ -17,7 +17,7 @@ check() { # NAME COMMAND...: the command succeeds and says nothing
         failed=$((failed + 1))
     fi
 }
-# make, for a scratch root; what it says matters only if it fails.
+# make, for a scratch root; its output matters only if it fails.
 scratch_make() {
     ${MAKE:-make} "$@" BUILD="$dir/build" DESTDIR="$dir/root" PREFIX=/opt/ids RUN_ENV= > "$dir/log" 2>&1 || {
         tail -n 20 "$dir/log"
@@ -26,7 +26,7 @@ scratch_make() {
 }
 root=$dir/root/opt/ids
 
-# A compiler with a warning of its own; make WERROR= goes on.
+# A compiler with an extra warning; make WERROR= continues.
 lib_with_a_warning() { scratch_make lib CFLAGS=-Wdeclaration-after-statement "$@"; }
 stops() { ! lib_with_a_warning WERROR=-Werror > /dev/null && grep -q 'Werror.*declaration' "$dir/log"; }
 continues_past_clock() { lib_with_a_warning WERROR= && grep -q Wdeclaration "$dir/log"; }
@@ -162,7 +162,7 @@ for page in man1/flake.1 man1/sno.1 man3/flake.h.3 man3/flake_etcd.h.3 man3/sno.
     without_warnings() { groff -man -Tutf8 -ww -z "$page"; }
     command -v groff > /dev/null && check "${name}_without_warnings" without_warnings
 done
-# Each of these words is in the page, so nothing is lost on the way to it.
+# Each of these words is in the page, so nothing is lost in formatting.
 words_are_in() {
     page=$1
     shift
@@ -183,7 +183,7 @@ check nothing_is_left nothing_is_left
 no_folder_of_ours() { ls -d "$root/share/cmake"/* 2> /dev/null; [ -d "$root/share/cmake" ]; }
 check no_folder_of_ours no_folder_of_ours
 
-# One file, where there is no other.
+# A single file, with no other beside it.
 single_compiles() { # COMPILER...
     printf '#include "sno.h"\nint main(void) { return sno_is_zero(sno_generate(1)); }\n' > "$dir/alone/program.c"
     (cd "$dir/alone" && "$@" $WARN -pthread program.c -o program && ./program)
@@ -195,7 +195,7 @@ check single_compiles_in_c single_compiles $CC -std=c11
 # shellcheck disable=SC2086
 command -v "${CXX%% *}" > /dev/null && check single_compiles_in_cxx single_compiles $CXX -x c++ -std=c++11
 
-# The headers alone, with these programs and no other.
+# The headers alone, with only these programs in PATH.
 mkdir "$dir/bin"
 make_itself=${MAKE:-make}
 for program in sh sed install; do ln -s "$(command -v $program)" "$dir/bin"; done

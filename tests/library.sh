@@ -48,7 +48,7 @@ fi
 
 # ---- configuration as text ----
 
-# Fields that a text can set, but for those that need a program: memory, functions, other objects.
+# Fields that a text can set, except those that need a program: memory, functions, other objects.
 named_fields() { # HEADER STRUCT
     sed -n "/^typedef struct $2 {/,/^} $2;/p" "$1" | tr '\n' ' ' |
         sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/||g; s/^[^{]*{//; s/}.*//' | tr ';' '\n' | while read -r _ rest; do
@@ -97,7 +97,7 @@ cxx_file() { $cxx -std=c++11 $WARN -O2 -I. -x c++ -c "$@"; }
 
 # ---- ignored statuses ----
 
-# Each init, open, restore, draw and look-up of a node number: a caller that ignores its status is warned.
+# Each init, open, restore, draw and look-up of a node number: ignoring its status causes a warning.
 ignoring() { # COMPILER STD LANGUAGE: an error for each of those calls
     local call calls n=0
     calls=$( (public flake.h; public sno.h) | sed -nE 's/.* ((flake|flake128|sno)_[a-z0-9_]*(init[a-z_]*|reinit_after_fork|restore|state_open|next|next_n|try|try_n|try_at|with_time|config_parse|node_from_[a-z]+|uuid7|uuid7_bytes|ulid|ulid_bytes))\(.*/\1/p' |
@@ -165,7 +165,7 @@ shares() { # COMPILER: of the file that has the functions
 judge "C and C++ files share the functions of a C file, and its hooks" shares c_file
 judge "and of a C++ file" shares cxx_file
 
-# What a module exports by name, and what it wraps in a class, as structs have to be with these compilers.
+# The names that a module exports, and structs that it wraps in a class, as these compilers require.
 cat > "$dir/ids.cppm" <<'END'
 module;
 #include "flake.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How many mappings this process has (Linux): what is left behind shows there.
+ * How many mappings this process has (Linux): a leaked mapping shows there.
  */
 #ifndef MAPPINGS_H
 #define MAPPINGS_H

@@ -10,13 +10,13 @@ trap 'rm -rf "$dir"' EXIT
 here=$PWD
 c_standards="c11 c17 gnu11 c2x" cxx_standards="c++11 c++14 c++17 c++20 c++2b"
 quietly() { said=$("$@" 2>&1) || { printf '%s\n' "$said" | head -20; return 1; }; }
-# Several compilations count as one test, which names the first that fails.
+# Several compilations count as one test, which prints the first that fails.
 compiles() { # COMMAND...
     quietly "$@" || { echo "    $*"; fine=false; }
 }
 all_did() { $fine; }
 
-# ---- both headers, as a program, and as a file with the functions that others share and one without ----
+# ---- both headers: in a program, and in files with and without the shared functions ----
 
 printf '#include "flake.h"\n#include "sno.h"\nint main(void) { return 0; }\n' | tee "$dir/all.c" > "$dir/all.cc"
 for compiler in gcc clang g++ clang++; do
@@ -57,7 +57,7 @@ for copied in flake.h "sno.h flake.h" "$dir/single/sno.h"; do
     cd "$here" || exit 1
 done
 
-# ---- a user's file, with more warnings: they are of its own code ----
+# ---- a user's file, with more warnings: only its own code may cause any ----
 
 cat > "$dir/user.c" << 'END'
 #include "flake.h"
@@ -82,7 +82,7 @@ int main(void) {
 }
 END
 sed 's/NULL/nullptr/g' "$dir/user.c" > "$dir/user.cc"
-# Options in C++ as the headers' first comments have them; a memset of them is no warning, either.
+# Options in C++ as in the headers' first comments; a memset of them causes no warning, either.
 cat > "$dir/options.cc" << 'END'
 #include "flake.h"
 #include "sno.h"
@@ -118,7 +118,7 @@ for compiler in gcc clang g++ clang++; do
     judge "a strict program by $compiler" all_did
 done
 
-# gcc's vectors of bytes compare in another way where char has no sign.
+# gcc's vectors of bytes compare differently where char is unsigned.
 for test in test_uuid_text test_sno_text; do
     fine=true
     compiles gcc -std=c11 -O2 -w -funsigned-char -pthread -I. tests/$test.c -o "$dir/$test"

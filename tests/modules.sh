@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# modules.sh   one process however it is linked: shared objects with their own copies of the headers, of both
-# compilers, opened by a program that has a copy as well; and units of one program whose headers differ. Skipped
+# modules.sh   one process however it is linked: shared objects with their own copies of the headers, by both
+# compilers, opened by a program that also has a copy; and units of one program whose headers differ. Skipped
 # without dlopen or without a compiler for this machine.
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -103,7 +103,7 @@ mixed "two compilers" "${other:-$cc}" "" . 0
 mixed "functions of its own and shared ones" "$cc -DFLAKE_SHARED -DFLAKE_IMPLEMENTATION" "" . 0
 mixed "two versions of two compilers" "${other:-$cc}" "" "$dir/other" 4
 
-# What units share is there before any initialiser has run, of C++20, too.
+# Shared objects exist before any initialiser has run, also in C++20.
 early() { # STD
     $cxx -std="$1" ${WARN:-} -I. -Itests -c tests/modules/early_other.cc -o "$dir/early_other.o" &&
         $cc $flags -I. -Itests -c tests/modules/early.c -o "$dir/early.o" &&
@@ -118,7 +118,7 @@ for std in c++11 c++20; do
     fi
 done
 
-# What files share takes memory once.
+# Shared objects take memory once.
 eight_files() {
     for i in 1 2 3 4 5 6 7 8; do
         printf '#include "flake.h"\nint f%s(char *);\nint f%s(char *text) { return flake_uuid7(text); }\n' $i $i > "$dir/f$i.c"
@@ -139,7 +139,7 @@ elif must "eight files" eight_files; then
     fi
 fi
 
-# A layout that changes without its number is what the test is there to see.
+# The test must detect a layout that changes without its number.
 unit mixed_one . $cc && unit mixed_two "$dir/careless" $cc &&
     $cc $flags tests/modules/mixed_main.c "$dir/mixed_one.o" "$dir/mixed_two.o" -o "$dir/mixed" 2> "$dir/log"
 if { "$dir/mixed" 5; } 2> /dev/null | grep -q "FAIL objects_are_apart"; then

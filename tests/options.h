@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Options that tests begin with: numbers and a clock, a layout whose time is Unix ms, and all else by default. Include it behind the
- * headers under test, of which there may be one.
+ * Options that tests begin with: numbers and a clock, a layout whose time is Unix ms, and defaults for the rest.
+ * Include it after the headers under test, of which there may be one.
  */
 #ifndef OPTIONS_H
 #define OPTIONS_H
@@ -44,7 +44,7 @@ static inline size_t got128_n(flake_gen *g, flake128 *ids, size_t n) {
     return got;
 }
 
-/* What flake_init says of options, without its subject; NULL: nothing. */
+/* flake_init's reason for options, without its subject; NULL: none. */
 static inline const char *options_why(const flake_options *o) {
     static flake_gen g;
     static flake_why why;
@@ -74,7 +74,7 @@ static inline sno_snapshot pool_of_numbers(uint16_t partition, uint16_t min, uin
     return s;
 }
 
-/* A caller waits as long as it takes. */
+/* A caller waits without a limit. */
 static inline flake_options options_of_sno(int64_t (*now_ns)(void *), void *user) {
     flake_options o;
     memset(&o, 0, sizeof o);
@@ -84,7 +84,7 @@ static inline flake_options options_of_sno(int64_t (*now_ns)(void *), void *user
     return o;
 }
 
-/* Draws whose status does not matter: the zero id if there is none, and how many. */
+/* Draws whose status does not matter: the zero ID if there is none, and how many. */
 static inline sno_id next_sno(sno_gen *g, uint8_t meta) {
     sno_id id;
     memset(&id, 0, sizeof id);

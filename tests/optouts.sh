@@ -46,8 +46,7 @@ for header in flake.h sno.h; do
     judge $? "$header: no header of the system's is included"
 done
 
-# Both in one program: what units share is not shared by the two kinds.
-# shellcheck disable=SC2086
+# Both in one program: units of the two kinds share nothing.
 $cc -std=c11 $flags -c -DFLAKE_NO_OS tests/bare/bare.c -o "$dir/bare.o" &&
     $cc -std=c11 $flags -c tests/bare/bare.c -o "$dir/whole.o" &&
     nm "$dir/bare.o" "$dir/whole.o" | sed -n 's/.* [VWv] //p' | sort | uniq -d > "$dir/shared" && [ ! -s "$dir/shared" ]
@@ -85,7 +84,7 @@ includes='stdbool|stddef|stdint|string|atomic|stdatomic|[a-z]mmintrin|arm_neon'
 for header in flake.h sno.h; do
     beyond_the_blocks $header > "$dir/code"
     {
-        # gcc for Windows does not align the stack for AVX: a matter of the compiler's
+        # gcc for Windows does not align the stack for AVX, which is the compiler's fault
         grep -wE "$macros" "$dir/code" | grep -vF '(_WIN32) || defined(__clang__)'
         grep -E "(^|[^A-Za-z0-9_])($names)($|[^A-Za-z0-9_])" "$dir/code"
         grep -E "(^|[^A-Za-z0-9_>.])($calls)\(" "$dir/code"

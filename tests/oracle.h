@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The oracle of tests and fuzzers, for both headers: what a generator must answer to one call after
- * the other. It knows what the headers promise and not how they do it: it packs no word, and nobody
- * draws beside it.
+ * The oracle of tests and fuzzers, for both headers: what a generator must return to one call after
+ * the other. It models what the headers promise, not how they do it: it packs no word, and has one
+ * thread.
  *
  *     oracle o = oracle_of(epoch_ms, unit_ms, time_bits, cap);   then set what differs, and the clock
- *     oracle_run run;
- *     if (oracle_draw(&o, ORACLE_WAIT, 1, &run) == ORACLE_OK) ... run.first is the place
+ *     oracle_run run; if (oracle_draw(&o, ORACLE_WAIT, 1, &run) == ORACLE_OK) ... run.first is the
+ *     ticket
  *
- * The statuses have the values that FLAKE_ and SNO_ statuses have.
+ * The statuses have the values of the FLAKE_ and SNO_ statuses.
  */
 #ifndef ORACLE_H
 #define ORACLE_H
@@ -33,7 +33,7 @@ typedef struct oracle_place {
     unsigned tick;
 } oracle_place;
 
-/* n places, each behind the one before it. */
+/* n tickets, each after the one before it. */
 typedef struct oracle_run {
     oracle_place first;
     uint64_t n;
@@ -41,23 +41,23 @@ typedef struct oracle_run {
 
 typedef struct oracle {
     int64_t epoch_ms, unit_ms;
-    uint64_t last_unit; /* that layout and clock can express */
-    uint64_t cap;       /* places a unit */
+    uint64_t last_unit; /* that layout and clock can represent */
+    uint64_t cap;       /* tickets a unit */
     uint64_t max_ahead; /* units */
     int64_t max_wait_ns;
-    bool fail_on_backwards;    /* waiting callers don't wait for a clock that was put back */
-    bool without_places; /* callers sleep without a place: a count with few bits to spare */
-    /* UUIDs and ULIDs: when the clock is put back they draw as if it stood at their next place. Set
-     * fail_on_backwards, too. */
+    bool fail_on_backwards;    /* a backward step fails waiting callers, too */
+    bool without_places; /* callers sleep without a ticket: a count with few bits to spare */
+    /* UUIDs and ULIDs: after a backward step they draw as if the clock read their next ticket's
+     * time. Set fail_on_backwards, too. */
     bool continues_past_clock;
     bool ticks; /* sno's tick-tock */
     const int64_t *clock_ns;
-    void (*sleep)(int64_t ns); /* moves the clock, as it likes */
+    void (*sleep)(int64_t ns); /* moves the clock arbitrarily */
 
-    uint64_t recorded; /* the highest clock reading at which a place was drawn */
-    oracle_place next; /* the first that nobody has drawn */
-    uint64_t safe[2];  /* the last unit used on each timeline that was left */
-    uint64_t ids, batches, waits, clock_backwards, drifts; /* draws that had to do with each */
+    uint64_t recorded; /* the highest clock reading at which a ticket was drawn */
+    oracle_place next; /* the first ticket not drawn */
+    uint64_t safe[2];  /* the last unit used on each abandoned timeline */
+    uint64_t ids, batches, waits, clock_backwards, drifts; /* draws that met each */
 } oracle;
 
 static inline oracle oracle_of(int64_t epoch_ms, int64_t unit_ms, unsigned time_bits,
@@ -68,7 +68,7 @@ static inline oracle oracle_of(int64_t epoch_ms, int64_t unit_ms, unsigned time_
     o.unit_ms = unit_ms;
     o.cap = cap;
     o.max_wait_ns = 1000 * 1000000;
-    /* the clock can't show the end of a later unit */
+    /* the clock cannot represent the end of a later unit */
     o.last_unit = (uint64_t)((INT64_MAX / 1000000 - epoch_ms) / unit_ms - 1);
     if (time_bits < 63 && o.last_unit >> time_bits) o.last_unit = ((uint64_t)1 << time_bits) - 1;
     return o;
@@ -93,7 +93,7 @@ static inline int64_t oracle_until_ns(int64_t due_ns, int64_t now_ns) {
     return now_ns < 0 && due_ns > INT64_MAX + now_ns ? INT64_MAX : due_ns - now_ns;
 }
 
-/* ---- places ---- */
+/* ---- tickets ---- */
 
 static inline oracle_place oracle_after(const oracle *o, oracle_place place, uint64_t n) {
     place.index += n;
@@ -102,26 +102,26 @@ static inline oracle_place oracle_after(const oracle *o, oracle_place place, uin
     return place;
 }
 
-/* The unit of the newest place drawn. */
+/* The unit of the newest ticket drawn. */
 static inline uint64_t oracle_newest(const oracle *o) {
     return o->next.index || !o->next.unit ? o->next.unit : o->next.unit - 1;
 }
 
-/* What a caller finds who comes at a certain time. */
+/* What a caller finds at a certain time. */
 typedef struct oracle_view {
-    oracle_status status; /* ORACLE_OK: `first` can be had now */
-    oracle_place first;   /* the next place for him */
-    uint64_t free;        /* how many can be had now, `first` included */
-    uint64_t now;         /* the unit of his clock */
+    oracle_status status; /* ORACLE_OK: `first` is available now */
+    oracle_place first;   /* the caller's next ticket */
+    uint64_t free;        /* how many are available now, `first` included */
+    uint64_t now;         /* the unit of its clock */
     int64_t due_ns;       /* if there are none: when there are */
-    bool leaves;          /* he goes over to the other timeline */
-    bool blocked;         /* his time was used on both timelines: there is no queue to stand in */
+    bool leaves;          /* it switches to the other timeline */
+    bool blocked;         /* its time was used on both timelines: there is no queue */
     int64_t blocked_ns;   /* until then */
 } oracle_view;
 
 static inline bool oracle_has_drawn(const oracle *o) { return o->next.unit || o->next.index; }
 
-/* `given`: the reading is the caller's own. One older than the newest recorded counts as that. */
+/* `given`: the reading is the caller's own. If the newest recorded one is later, that counts. */
 static inline oracle_view oracle_look(const oracle *o, int64_t now_ns, bool given) {
     oracle_view v;
     memset(&v, 0, sizeof v);
@@ -164,7 +164,7 @@ static inline oracle_view oracle_look(const oracle *o, int64_t now_ns, bool give
     return v;
 }
 
-/* Whether it goes on in spite of its clock, which lies before what it has drawn. */
+/* Whether it continues although its clock reads less than what it has drawn. */
 static inline bool oracle_goes_on(const oracle *o) {
     const int64_t now_ns = *o->clock_ns;
     if (!o->continues_past_clock || !oracle_has_drawn(o) || o->next.unit > o->last_unit) return false;
@@ -189,8 +189,8 @@ static inline void oracle_take(oracle *o, const oracle_view *v, uint64_t n, orac
     o->batches += n > 1;
 }
 
-/* Sleeps until the caller's place in a coming unit is due. False: the clock was put back, or his patience
- * is over, and he has no place. */
+/* Sleeps until the caller's ticket in a coming unit is due. False: the clock went backwards, or max_wait
+ * has elapsed, and the caller has no ticket. */
 static inline bool oracle_hold(const oracle *o, int64_t due_ns, int64_t *budget_ns) {
     const int64_t drawn_ns = *o->clock_ns;
     for (;;) {
@@ -235,8 +235,8 @@ static inline oracle_status oracle_draw_by_clock(oracle *o, oracle_how how, uint
     }
 }
 
-/* 1 to `want` places: those that are free now; if there are none and the caller waits, those that
- * he wants of the next unit. */
+/* 1 to `want` tickets: those that are free now. If there are none and the caller waits: those that
+ * it wants of the next unit. */
 static inline oracle_status oracle_draw(oracle *o, oracle_how how, uint64_t want, oracle_run *run) {
     const oracle_status status = oracle_draw_by_clock(o, how, want, run);
     if (status == ORACLE_OK || !oracle_goes_on(o)) return status;
@@ -245,13 +245,13 @@ static inline oracle_status oracle_draw(oracle *o, oracle_how how, uint64_t want
     return ORACLE_OK;
 }
 
-/* Whether it is ahead of the clock by more than may be borrowed and one unit. */
+/* Whether it is ahead of the clock by more than max_ahead and one unit. */
 static inline bool oracle_is_far_ahead(const oracle *o, int64_t given_ns) {
     const int64_t ahead_ns = oracle_until_ns(given_ns, *o->clock_ns);
     return ahead_ns && (uint64_t)((ahead_ns - 1) / (o->unit_ms * 1000000)) > o->max_ahead;
 }
 
-/* One place, by a reading that the caller brings along. The clock is read for that of a new unit. */
+/* One ticket, by a reading that the caller supplies. The clock is read for that of a new unit. */
 static inline oracle_status oracle_draw_at(oracle *o, int64_t given_ns, oracle_run *run) {
     const oracle_view v = oracle_look(o, given_ns, true);
     const bool is_new = v.now > o->recorded || !oracle_has_drawn(o);
@@ -261,7 +261,7 @@ static inline oracle_status oracle_draw_at(oracle *o, int64_t given_ns, oracle_r
     return v.status;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 /* How long until a try succeeds; INT64_MAX: it never does. */
 static inline int64_t oracle_retry_ns(const oracle *o) {
@@ -276,20 +276,20 @@ static inline int64_t oracle_retry_ns(const oracle *o) {
     return v.status == ORACLE_OK ? 0 : oracle_until_ns(v.due_ns, now_ns);
 }
 
-/* Of one that goes on, what its unit has left. */
+/* For one that continues: what its unit has left. */
 static inline uint64_t oracle_available(const oracle *o) {
     if (oracle_goes_on(o)) return o->cap - o->next.index;
     return oracle_look(o, *o->clock_ns, false).free;
 }
 
-/* How many units the newest place is ahead of the clock, whose time must be one with ids. */
+/* How many units the newest ticket is ahead of the clock, whose time must be within the layout. */
 static inline uint64_t oracle_lag(const oracle *o) {
     uint64_t now = 0;
     (void)oracle_unit_at(o, *o->clock_ns, &now);
     return oracle_newest(o) > now ? oracle_newest(o) - now : 0;
 }
 
-/* Goes on behind the `count` places drawn since `unit` began, or where it is if that is further. */
+/* Continues after the `count` tickets drawn since `unit` began, or where it is if that is later. */
 static inline void oracle_restore(oracle *o, uint64_t unit, uint64_t count) {
     oracle_place place = o->next;
     place.unit = unit;

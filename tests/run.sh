@@ -7,7 +7,7 @@
 # run.sh --sum OUT...            adds up the counts; a missing OUT is a failure: the program did not compile
 # run.sh --table OUT...          the steps as a table
 #
-# The last line of OUT is "N passed, N failed", of a step with "in N s".
+# The last line of OUT is "N passed, N failed", after a step with "in N s".
 counts='^[0-9][0-9]* passed, [0-9][0-9]* failed'
 
 case $1 in

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * For tests with files and several processes: a folder of one's own, and memory that children share,
- * with a clock in it and a list of all ids that any of them drew. A sleep moves that clock. Include it
+ * For tests with files and several processes: a private directory, and memory that children share,
+ * with a clock in it and a list of all IDs that any of them drew. A sleep moves that clock. Include it
  * in place of support.h, before the header under test.
  */
 #ifndef SCENE_H
@@ -9,7 +9,7 @@
 
 #include <sys/mman.h>
 #include <sys/wait.h>
-#define REAL_SLEEP /* what follows stands in its place */
+#define REAL_SLEEP /* replaced by what follows */
 #include "support.h"
 #include "disk.h"
 
@@ -23,7 +23,7 @@ typedef struct scene {
 } scene;
 
 static scene *our;
-static void (*on_sleep)(int64_t ns); /* NULL: the clock moves by what is asked for */
+static void (*on_sleep)(int64_t ns); /* NULL: the clock moves by the requested time */
 
 static inline int64_t scene_clock(void *user) {
     (void)user;
@@ -42,7 +42,7 @@ static inline void scene_sleep(int64_t ns) {
 
 #define FLAKE_SLEEP_NS(ns) scene_sleep(ns)
 
-/* ---- folder ---- */
+/* ---- directory ---- */
 
 static char home[200], our_folder[256]; /* a new one for each test */
 
@@ -54,7 +54,7 @@ static inline const char *path_of(const char *name) {
     return path;
 }
 
-/* Before each test, and within one for another scene: what the last one has left is seen to first. */
+/* Before each test, and within one for another scene: checks and cleans up the last one. */
 static inline void begin(void) {
     static unsigned count;
     if (check_after) check_after();
@@ -73,7 +73,7 @@ static inline int64_t scene_ns(void) { return atomic_load(&our->now_ns); }
 static inline void move_to_ns(int64_t ns) { atomic_store(&our->now_ns, ns); }
 static inline void pass_ms(int64_t time_ms) { atomic_fetch_add(&our->now_ns, time_ms * a_ms); }
 
-/* ---- ids ---- */
+/* ---- IDs ---- */
 
 static inline void note(uint64_t id) {
     if (our->n < sizeof our->ids / sizeof *our->ids) our->ids[our->n++] = id;
@@ -103,7 +103,7 @@ static inline pid_t start_child(void (*run)(void)) {
     _exit(0);
 }
 
-/* What wait says of it. */
+/* Its status by wait. */
 static inline int end_of(pid_t child) {
     int status = -1;
     CHECK_EQ(waitpid(child, &status, 0), child);
@@ -122,7 +122,7 @@ static inline void child_is_killed(void (*run)(void)) {
 
 static inline void be_killed(void) { (void)kill(getpid(), SIGKILL); }
 
-/* Lines between two processes: who waits goes on when the other has told him, or has ended. */
+/* Lines between two processes: a process waits until the other has written, or has ended. */
 typedef struct wire {
     int ends[2];
 } wire;
@@ -152,7 +152,7 @@ static inline int descriptors(void) {
     return n;
 }
 
-/* Maps a file of the home folder, which is made by whoever comes first. */
+/* Maps a file of the home directory; the first process to come makes it. */
 static inline void *map_shared(const char *name, size_t size) {
     char path[300];
     (void)snprintf(path, sizeof path, "%s/%s", home, name);

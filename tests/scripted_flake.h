@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * One generator of flake.h on a scripted clock, through the public API: to make it, to draw from it and
- * to say what a draw must give. For the tests test_engine*.c; it includes flake.h.
+ * One generator of flake.h on a scripted clock, through the public API: makes it, draws from it and
+ * checks each result. For the tests test_engine*.c; it includes flake.h.
  */
 #ifndef SCRIPTED_FLAKE_H
 #define SCRIPTED_FLAKE_H
 
 #include "support.h"
 
-/* The system's clocks follow the script too, the coarse one some way behind. */
+/* The system's clocks follow the script, too; the coarse one lags. */
 static int64_t coarse_lag_ns;
-static uint64_t coarse_slack_ns; /* asked for by each init */
+static uint64_t coarse_slack_ns; /* requested by each init */
 static int exact_reads;
 static uint64_t script_counter; /* the fast clock's */
 static void (*on_exact)(void);  /* called once, between the next exact reading and its return */
@@ -98,7 +98,7 @@ static inline flake_stats stats_now(void) {
     return stats;
 }
 
-/* A place may be told from more than one unit. */
+/* A ticket may be expressed by more than one unit. */
 static inline uint64_t position(flake_snapshot s) {
     const uint64_t cap = (uint64_t)s.seq_max - s.seq_min + 1;
     return (uint64_t)(s.unix_ms - s.epoch_ms) / s.unit_ms * cap + s.count;
@@ -108,7 +108,7 @@ static inline bool same_place(flake_snapshot a, flake_snapshot b) {
     return position(a) == position(b);
 }
 
-/* Every number of the unit once; returns the first. */
+/* Draws every number of the unit once; returns the first. */
 static inline uint32_t check_whole_unit(const uint64_t *ids, size_t n, int64_t ms,
                                         uint32_t seq_min) {
     static uint8_t seen[4096];
@@ -129,7 +129,7 @@ static inline uint32_t check_whole_unit(const uint64_t *ids, size_t n, int64_t m
         CHECK_EQ(parts_of(&gen, of).seq, number); \
     } while (0)
 
-/* The call gives this place. */
+/* The call returns this ticket. */
 #define GIVES(call, ms, number)      \
     do {                             \
         CHECK_EQ(call, FLAKE_OK);    \
@@ -139,7 +139,7 @@ static inline uint32_t check_whole_unit(const uint64_t *ids, size_t n, int64_t m
 #define NEXT(ms, number) GIVES(flake_next(&gen, &id), ms, number)
 #define TRY(ms, number)  GIVES(flake_try(&gen, &id), ms, number)
 
-/* The generator has not changed by the call, and `left` is left in `id`. */
+/* The call has not changed the generator, and has stored `left` in `id`. */
 #define LEAVES(left, status, call)                            \
     do {                                                      \
         const flake_snapshot before_call = snapshot_of(&gen); \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One generator of sno.h on a scripted clock, with hooks that let others act in the middle of a call: to
- * make it, to draw from it and to say what a draw must give. For the tests test_sno*.c; it includes sno.h.
+ * One generator of sno.h on a scripted clock, with hooks that let others act in the middle of a call:
+ * makes it, draws from it and checks each result. For the tests test_sno*.c; it includes sno.h.
  */
 #ifndef SCRIPTED_SNO_H
 #define SCRIPTED_SNO_H
@@ -57,7 +57,7 @@ static inline int64_t system_ns(int kind) {
 
 static const int64_t epoch_ns = 1262304000000000000, unit_ns = 4000000, ms_ns = 1000000;
 static const int64_t units = (int64_t)1 << 39;
-static const int64_t start = 100000000000; /* somewhen in 2022 */
+static const int64_t start = 100000000000; /* some time in 2022 */
 
 static inline int64_t unit_start_ns(int64_t unit) { return epoch_ns + unit * unit_ns; }
 static inline int64_t unit_start_ms(int64_t unit) { return unit_start_ns(unit) / ms_ns; }
@@ -114,7 +114,7 @@ static inline bool same_place(const sno_snapshot *a, const sno_snapshot *b) {
            a->wall_hi == b->wall_hi && a->wall_safe == b->wall_safe && a->drifts == b->drifts;
 }
 
-/* ---- ids ---- */
+/* ---- IDs ---- */
 
 static inline void keep(sno_id id) {
     if (got_n == sizeof got / sizeof *got) abort();
@@ -162,7 +162,7 @@ static inline void draw(uint32_t n) {
     while (n--) keep(new_id(&gen));
 }
 
-/* Every call that never waits says so, zeroes its one ID, and changes nothing else. */
+/* Every call that never waits returns this status, zeroes its one ID, and changes nothing else. */
 static inline void check_refused(int line, sno_gen *g, flake_status status) {
     const sno_snapshot before = snapshot_of(g);
     sno_id id = marker(), ids[2] = {marker(), marker()};
@@ -177,7 +177,7 @@ static inline void check_refused(int line, sno_gen *g, flake_status status) {
 
 #define CHECK_REFUSED(g, status) check_refused(__LINE__, g, status)
 
-/* flake_retry_ns says `ns`, and that is exactly when the next id is free. */
+/* flake_retry_ns returns `ns`, and exactly then the next ID is free. */
 static inline sno_id check_free_in(int line, sno_gen *g, int64_t ns) {
     sno_id id = marker();
     const int64_t at_ns = script_now.now_ns;
@@ -192,7 +192,7 @@ static inline sno_id check_free_in(int line, sno_gen *g, int64_t ns) {
 
 #define CHECK_FREE_IN(g, ns) check_free_in(__LINE__, g, ns)
 
-/* ---- states to begin from ---- */
+/* ---- initial states ---- */
 
 /* Tick 0 used up to start, tick 1 from start - 50 to start - 40. */
 static inline void use_both_ticks(uint32_t drawn) {
@@ -206,11 +206,11 @@ static inline void use_both_ticks(uint32_t drawn) {
     for (uint32_t k = 0; k < drawn; k++) CHECK_ID(got[3 + k], start - 40, 1, k);
 }
 
-/* Callers that come one after the other, each while the one before him sleeps. The last one sleeps
+/* Callers that come one after the other, each while the one before it sleeps. The last one sleeps
  * first, and they are served from the last back to the first. */
 static uint32_t queue_left;
 static sno_id queue_got[64];
-static void (*at_the_end)(void); /* what happens when all are asleep but the last */
+static void (*at_the_end)(void); /* when all but the last are asleep */
 
 static inline void queue_up(void) {
     if (!queue_left) return;

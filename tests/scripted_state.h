@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Generators with a state file in a scene: to open and to start them, to draw, and what a test may find in
- * the file. For test_state*.c and test_gates.c.
+ * Generators with a state file in a scene: opens and starts them, draws, and reads the file. For
+ * test_state*.c and test_gates.c.
  */
 #ifndef SCRIPTED_STATE_H
 #define SCRIPTED_STATE_H
@@ -88,7 +88,7 @@ static inline void close_if_open(flake_state *s) {
     CHECK(status == FLAKE_OK || status == FLAKE_INVALID);
 }
 
-/* At the end of each scene: no ID was repeated, and what is open can be closed. */
+/* At the end of each scene: no ID was repeated, and all open states can be closed. */
 static inline void end_scene(void) {
     on_sleep = NULL;
     disk_begin();
@@ -102,7 +102,7 @@ static inline int state_main(int argc, char **argv) {
     return scene_main(argc, argv);
 }
 
-/* The state is as after a crash of this process, as far as others can tell. */
+/* The state is as after a crash of this process, as far as others can detect. */
 static inline void crash_here(void) {
     flake_i_file_drop(&state.file, false);
     memset(&state, 0, sizeof state);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The texts of ids as a slow reference writes and reads them, for tests and fuzzers: a digit at a time, by
- * division of bytes. It shares nothing with the header. Ids of 64 bits are in the low half of a flake128.
+ * A slow reference for the texts of IDs, for tests and fuzzers: it writes and reads a digit at a time, by
+ * division of bytes. It shares no code with the header. 64-bit IDs are in the low half of a flake128.
  * Include flake.h first.
  */
 #ifndef SLOW_TEXT_H
@@ -14,15 +14,15 @@
 static const char digits62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 #define CROCKFORD "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-/* A form of 64-bit ids, or a base of those of 128 bits. */
+/* A form of 64-bit IDs, or a base of those of 128 bits. */
 typedef struct text_kind {
     unsigned base;
-    size_t width; /* characters of the greatest id */
+    size_t width; /* characters of the greatest ID */
     const char *digits;
     int form; /* a flake_encoding; of 128 bits: -1 */
 } text_kind;
 
-enum { text_forms = 11, text_kinds = text_forms + 61 }; /* bases 2 to 62 are behind the forms */
+enum { text_forms = 11, text_kinds = text_forms + 61 }; /* bases 2 to 62 come after the forms */
 
 static inline flake128 widen(uint64_t id) {
     flake128 wide = {{0}};
@@ -89,7 +89,7 @@ static inline size_t slow_write(flake128 id, const text_kind *k, bool fixed, cha
     return n;
 }
 
-/* The whole of a text. False: it is none of this kind, or too large. */
+/* Parses a whole text. False: it is none of this kind, or too large. */
 static inline bool slow_read(const char *text, size_t length, const text_kind *k, flake128 *id) {
     memset(id, 0, sizeof *id);
     if (!length || length > k->width || (is_grouped(k) && length < k->width)) return false;
@@ -156,7 +156,7 @@ static inline size_t format_kind(flake128 id, const text_kind *k, bool fixed, ch
     return (fixed ? flake_format_fixed : flake_format)(id64, (flake_encoding)k->form, text, size);
 }
 
-/* Of an id of 64 bits the high half becomes 0. */
+/* For a 64-bit ID the high half becomes 0. */
 static inline flake_status parse_kind(const char *text, size_t len, const text_kind *k, flake128 *id) {
     if (k->form < 0) return flake128_parse(text, len, k->base, id);
     uint64_t id64 = flake_from_bytes(id->bytes + 8);

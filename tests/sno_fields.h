@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the tests of ids and of their text share: the peer's own ids, read from a file, and a
+ * Shared by the tests of IDs and of their text: the peer's own IDs, read from a file, and a
  * repeatable source of others. Include it after support.h and sno.h.
  */
 #ifndef SNO_FIELDS_H

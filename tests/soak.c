@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * The soak: all ways to draw, on the real clock, and a proof that no id came twice, in memory that does not
- * grow with their number.
+ * The soak test draws in all ways on the real clock and proves that no ID repeats. Its memory use does not
+ * grow with the number of IDs.
  *
- *     soak [--ids=N]        N ids in all, 1,000,000,000 by default, from 2, 8 and 64 threads, in one way to
- *                           draw after the other; closes with "N passed, N failed"
- *     soak --hours=H        all ways at once, for so long or until it is interrupted, with a line each minute
+ *     soak [--ids=N]        N IDs in all, 1,000,000,000 by default, from 2, 8 and 64 threads, in one way
+ *                           after the other; the last line is "N passed, N failed"
+ *     soak --hours=H        all ways at once, for H hours or until it is interrupted, with a line each minute
  *
- * Ids that may be compared with each other make a space. It has a row of bits for each time unit, and a bit
- * for each number in it; the thread that draws an id sets its bit, and has found a duplicate if it is set
- * already. A space keeps a window of rows, some seconds to either side of the clock. Its floor follows the
- * clock: rows below it are closed, given back to the system, and used for later times. An id below the floor
- * is late: it is counted, and kept and compared with the other late ones.
+ * IDs that must differ from each other form a space. It has a row of bits for each time unit, and in it a bit
+ * for each number. The thread that draws an ID sets its bit; if the bit is already set, the ID is a
+ * duplicate. A space keeps a window of rows, some seconds to either side of the clock. Its floor follows the
+ * clock: rows below it are closed, returned to the system, and reused for later times. An ID below the floor
+ * is late: it is counted, stored, and compared with the other late ones.
  *
- * All of it is in memory that forked children share, and so are their ids.
+ * All of this is in memory that forked children share, so their IDs are compared, too.
  *
- * A mode, which is a way to draw, is a line in the table at the end.
+ * A mode, which is one way to draw, is a line of the table at the end.
  */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
@@ -37,14 +37,14 @@
 #include <unistd.h>
 
 enum {
-    kept_ms = 8000,    /* behind the clock */
+    kept_ms = 8000,    /* before the clock */
     window_ms = 16384, /* in all */
     most_late = 1 << 20,
     most_threads = 64,
-    most_workers = most_threads + 3, /* three for the checks of the check */
+    most_workers = most_threads + 3, /* three to test the checker itself */
     most_mib = 700,
-    most_ids = 64, /* of one call, or of several that are noted together */
-    calls = 8      /* noted together */
+    most_ids = 64, /* of one call, or of several that are recorded together */
+    calls = 8      /* recorded together */
 };
 
 /* ---- spaces ---- */
@@ -58,15 +58,15 @@ typedef struct space {
 
 enum { SPACE_MS, SPACE_ROOMY, SPACE_SNO, SPACE_WIDE, n_spaces };
 
-typedef struct place { /* of an id in its space */
+typedef struct place { /* of an ID in its space */
     uint64_t unit, number;
 } place;
 
-/* What a thread, or a forked child, has done. */
+/* The work of a thread, or of a forked child. */
 typedef struct worker {
-    _Atomic(uint64_t) busy; /* odd: between a look at the floor and the last bit that it set */
+    _Atomic(uint64_t) busy; /* odd: between a load of the floor and the last bit set */
     _Atomic(uint64_t) ids, duplicates, late, refused, failed, misplaced;
-    place last; /* that `next` returned */
+    place last; /* returned by `next` */
     char pad[64];
 } worker;
 
@@ -104,7 +104,7 @@ static bool space_init(space *s, int64_t unit_ms, int64_t epoch_ms, uint64_t row
     return true;
 }
 
-/* Waits until no thread sets a bit by a floor that it saw before. */
+/* Waits until no thread sets a bit by an earlier floor. */
 static void wait_for_workers(void) {
     for (unsigned i = 0; i < most_workers; i++) {
         const uint64_t seen = atomic_load(&hours->workers[i].busy);
@@ -129,7 +129,7 @@ static void space_move(space *s, uint64_t floor) {
     atomic_store(&s->ceiling, floor + s->rows);
 }
 
-/* Late ids are kept in a table; true: it was there. */
+/* Stores late IDs in a table; true: the ID was there already. */
 static bool keep_late(uint64_t key) {
     uint64_t at = key * 0x9e3779b97f4a7c15 >> 44;
     for (unsigned tries = 0; tries < 4096; tries++, at++) {
@@ -141,7 +141,7 @@ static bool keep_late(uint64_t key) {
     return false;
 }
 
-/* True: it was there. */
+/* True: it was there already. */
 static bool set(worker *w, unsigned of, const place *p, bool is_late) {
     space *const s = &hours->spaces[of];
     if (!is_late) {
@@ -170,10 +170,10 @@ static void note(worker *w, unsigned of, const place *p, size_t n) {
     if (found) atomic_fetch_add(&w->duplicates, found);
 }
 
-/* ---- generators, each with numbers of its own ---- */
+/* ---- generators, each with its own numbers ---- */
 
-/* Nodes of SPACE_MS, which has flake-idgen's layout; the first three are those of SPACE_ROOMY, too. The
- * children are four, in turn; a row is whole pages. */
+/* Nodes of SPACE_MS, which has flake-idgen's layout; the first three are those of SPACE_ROOMY, too.
+ * Four children take turns; a row is whole pages. */
 enum { NODE_SHARED, NODE_SHARDS, NODE_LANES, NODE_OTHERS, NODE_CHILDREN = 16, n_nodes = 24 };
 enum { NODE_STATE = 12, NODE_KILLED, NODE_TWINS };
 /* Partitions of SPACE_SNO. */
@@ -184,7 +184,7 @@ enum { n_lanes = 8, crowd = 2, meta = 42, first_partition = 4000, wide_node = 47
 static flake_gen ms_whole, ms_shards[most_threads], ms_lanes;
 static flake_gen roomy_whole, roomy_shards[most_threads], roomy_lanes, wide_lanes;
 static sno_gen sno_whole, sno_shards[most_threads], sno_lanes, sno_batches;
-/* By their clocks: one for batches, one for given times, one for stocks; then with lanes. */
+/* One for each clock: for batches, for given times, for stocks; then with lanes. */
 static const int kinds[] = {FLAKE_CLOCK_EXACT,  FLAKE_CLOCK_EXACT, FLAKE_CLOCK_EXACT,
                             FLAKE_CLOCK_COARSE, FLAKE_CLOCK_FAST,  FLAKE_CLOCK_COARSE,
                             FLAKE_CLOCK_FAST};
@@ -224,7 +224,7 @@ static bool make_three(flake_gen *whole, flake_gen *shards, flake_gen *lanes, fl
     return well & make_lanes(lanes, o, with);
 }
 
-/* Those that --ids draws from. */
+/* The ones that --ids draws from. */
 static bool make_first(unsigned threads, size_t with, int64_t max_wait_ms, uint32_t wide_max) {
     const sno_snapshot shared = pool_of(PART_SHARED), shards = pool_of(PART_SHARDS),
                        lanes = pool_of(PART_LANES);
@@ -265,14 +265,14 @@ static uint64_t random_of(uint64_t *state) {
     return *state >> 11;
 }
 
-/* Ids of any size. */
+/* IDs of any size. */
 typedef union drawn {
     uint64_t flake[most_ids];
     sno_id sno[most_ids];
     flake128 wide[most_ids];
 } drawn;
 
-/* False: another's. */
+/* False: another space's. */
 static bool find_place(unsigned of, const drawn *ids, size_t i, place *p) {
     if (of == SPACE_SNO) {
         const sno_id id = ids->sno[i];
@@ -296,7 +296,7 @@ static bool find_place(unsigned of, const drawn *ids, size_t i, place *p) {
     return p->number < hours->spaces[of].row_bits;
 }
 
-/* Up to n ids that a call returned, or a refusal: a full unit is no failure. */
+/* Up to n IDs that a call returned, or its status: an exhausted unit is no failure. */
 static void note_ids(worker *w, unsigned of, flake_status status, const drawn *ids, size_t n) {
     place places[most_ids];
     size_t ours = 0;
@@ -309,15 +309,15 @@ static void note_ids(worker *w, unsigned of, flake_status status, const drawn *i
     note(w, of, places, ours);
 }
 
-/* What is known of a thread's ids, which `next` returns: their order, or that their times are those of the exact
- * clock, a ms more or less. */
+/* What must hold for a thread's IDs, which `next` returns: they rise, or their times are those of the exact
+ * clock to within a ms. */
 typedef enum order { ANY, UNITS_RISE, IDS_RISE, NEAR_CLOCK } order;
 
 typedef struct mode {
     const char *name, *ids_of;
     unsigned space;
     void *gens;
-    size_t shard; /* bytes from one thread's to the next one's; 0: all have the same */
+    size_t shard; /* offset from one thread's generator to the next one's; 0: all share it */
     /* One at random: n next, several times   t try   N next_n   T try_n   a try_at a time of some ms ago
      * p from the thread's stock */
     const char *calls;
@@ -333,7 +333,7 @@ typedef struct mode {
      : (letter) == 't' ? prefix##try(g, __VA_ARGS__ ids)            \
                        : prefix##next(g, __VA_ARGS__ ids))
 
-/* Its ids at `at`; *n: how many are wanted, and come. */
+/* Its IDs at `at`; *n: how many are wanted, then how many there are. */
 static flake_status draw(const mode *m, void *g, char letter, drawn *ids, size_t at, size_t *n,
                          int64_t now_ms) {
     const flake_status status =
@@ -375,8 +375,8 @@ static void note_one(worker *w, unsigned of, flake_status status, const drawn *i
     note_ids(w, of, status, ids, status == FLAKE_OK);
 }
 
-/* Opens the state, draws for a while, and closes it. IN_USE: a child that was forked meanwhile has it
- * open too, until it ends. */
+/* Opens the state, draws for a while, and closes it. IN_USE: a child forked meanwhile keeps it open,
+ * too, until it ends. */
 static bool draw_run(worker *w, const char *name, unsigned node, int64_t ms) {
     static const flake_state closed;
     flake_state state = closed;
@@ -444,7 +444,7 @@ static void draw_killed(worker *w, uint64_t *random) {
     atomic_fetch_add(&hours->kills, 1);
 }
 
-/* A forked child: its parent's generators refuse it, until they have numbers of its own. */
+/* A forked child: its parent's generators fail there until they have numbers of their own. */
 static void draw_as_child(worker *w, unsigned turn) {
     const flake_options o = options_of(flake_layout_idgen, NODE_CHILDREN + turn, FLAKE_CLOCK_EXACT);
     const sno_snapshot pool = pool_of(PART_CHILDREN + turn);
@@ -514,7 +514,7 @@ static struct seat {
     unsigned nth;
 } seats[most_threads];
 static unsigned n_seats;
-static uint64_t share; /* of each thread, then it ends, or at a failure; 0: in hours */
+static uint64_t share; /* per thread, until it ends or fails; 0: for hours */
 static _Atomic(unsigned) ended;
 
 static void *sit(void *at) {
@@ -538,7 +538,7 @@ static void seat_all(const mode *m, unsigned threads, const char *letters) {
     }
 }
 
-/* The real clock less the one that is never put back. */
+/* The real clock minus the monotonic one. */
 static int64_t drift_ns(void) { return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); }
 static bool drift_is_new(int64_t before_ns) { return llabs(drift_ns() - before_ns) > 1000000; }
 
@@ -565,12 +565,12 @@ static bool count(bool well) {
     return well;
 }
 
-/* Snos fall after the clock was put back, as they should, and the fast clock notices a step late. */
+/* Snos fall after a backward step, as they should, and the fast clock notices a step late. */
 static bool say_mode(const mode *m, unsigned threads, uint64_t wanted, bool was_set) {
     const worker sum = sum_of(m);
     const bool well = count(sum.ids && sum.ids >= wanted && !sum.duplicates && !sum.failed &&
                             (!sum.misplaced || was_set) && (!wanted || !sum.refused));
-    printf("%2u threads, %-7s %-13s %13" PRIu64 " ids %4" PRIu64 " duplicates %4" PRIu64
+    printf("%2u threads, %-7s %-13s %13" PRIu64 " IDs %4" PRIu64 " duplicates %4" PRIu64
            " misplaced %4" PRIu64 " late %6" PRIu64 " times none free %4" PRIu64 " failed",
            threads, m->name, m->ids_of, sum.ids, sum.duplicates, sum.misplaced, sum.late,
            sum.refused, sum.failed);
@@ -579,7 +579,7 @@ static bool say_mode(const mode *m, unsigned threads, uint64_t wanted, bool was_
 
 static void say_progress(double seconds, const char *end) {
     const worker all = sum_of(NULL);
-    printf("%02d:%02d:%02d %" PRIu64 " ids %" PRIu64 " duplicates %" PRIu64 " late %" PRIu64
+    printf("%02d:%02d:%02d %" PRIu64 " IDs %" PRIu64 " duplicates %" PRIu64 " late %" PRIu64
            " failed, %" PRIu64 " forks %" PRIu64 " kills %" PRIu64 " restarts %7.3f M/s%s",
            (int)(seconds / 3600), (int)(seconds / 60) % 60, (int)seconds % 60, all.ids,
            all.duplicates, all.late, all.failed, (uint64_t)hours->forks, (uint64_t)hours->kills,
@@ -615,7 +615,7 @@ static void move_windows(void) {
     }
 }
 
-/* ---- whether duplicates are found ---- */
+/* ---- whether duplicates are detected ---- */
 
 /* A window that moves forgets what it should, and nothing else. */
 static void windows_move(void) {
@@ -644,10 +644,10 @@ static void windows_move(void) {
         well &= w->duplicates == steps[i].duplicates && w->late == steps[i].late;
     }
     (void)count(well && hours->late_duplicates == 1);
-    printf("a window that moves forgets what it should, and late ids are compared\n");
+    printf("a window that moves forgets what it should, and late IDs are compared\n");
 }
 
-/* Two processes with a generator of one node each. */
+/* Two processes, each with a generator of the same node. */
 static void twins_are_found(void) {
     worker *parent = &hours->workers[most_workers - 2], *other = &hours->workers[most_workers - 3];
     const pid_t child = fork();
@@ -662,7 +662,7 @@ static void twins_are_found(void) {
     if (child > 0) end_of(child);
     const uint64_t n = parent->duplicates + other->duplicates;
     (void)count(well && n && parent->ids + other->ids == 200000);
-    printf("%" PRIu64 " duplicates among %" PRIu64 " ids of two processes with one node\n", n,
+    printf("%" PRIu64 " duplicates among %" PRIu64 " IDs of two processes with one node\n", n,
            (uint64_t)(parent->ids + other->ids));
 }
 
@@ -685,7 +685,7 @@ static void soak_ids(uint64_t each) {
         printf(" %7.3f M/s\n", (double)each / (double)took_ns * 1e3);
         (void)fflush(stdout);
     }
-    printf("%" PRIu64 " ids, each of them once\n", proven);
+    printf("%" PRIu64 " IDs, no duplicates\n", proven);
 }
 
 static void soak_for(double seconds) {
@@ -754,7 +754,7 @@ int main(int argc, char **argv) {
     if (wanted_hours > 0) soak_for(wanted_hours * 3600);
     else soak_ids((ids + parts - 1) / parts * unit);
     (void)count(!hours->late_lost);
-    printf("%" PRIu64 " late ids were compared with none\n", (uint64_t)hours->late_lost);
+    printf("%" PRIu64 " late IDs were not compared\n", (uint64_t)hours->late_lost);
     (void)getrusage(RUSAGE_SELF, &usage);
     (void)count(usage.ru_maxrss / 1024 < most_mib);
     printf("%ld MiB of memory at most\n", usage.ru_maxrss / 1024);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What several tests need: a clock that follows a script, random numbers that repeat, the vectors,
- * and a check that many ids are all different. Included before the header under test, it replaces
- * the sleep by one that moves the scripted clock, unless REAL_SLEEP is defined.
+ * Shared by the tests: a scripted clock, repeatable random numbers, the vectors, and a check that
+ * many IDs are all different. Included before the header under test, it replaces the sleep by one
+ * that moves the scripted clock, unless REAL_SLEEP is defined.
  */
 #ifndef SUPPORT_H
 #define SUPPORT_H
@@ -40,9 +40,9 @@ enum { words_reach_other_processes = ATOMIC_LLONG_LOCK_FREE == 2 };
 
 typedef struct script {
     int64_t now_ns;
-    int64_t per_sleep;  /* ns by which a sleep moves the clock; -1: what was asked for */
-    int64_t slept_ns;   /* asked for, all in all */
-    int64_t jump_to_ns; /* where the clock is put at the next sleep, once; 0: nowhere */
+    int64_t per_sleep;  /* ns by which a sleep moves the clock; -1: the requested time */
+    int64_t slept_ns;   /* requested, in total */
+    int64_t jump_to_ns; /* the next sleep sets the clock to this, once; 0: it does not */
     int reads, sleeps;
 } script;
 
@@ -55,7 +55,7 @@ static inline int64_t script_read(void *user) {
     return s->now_ns;
 }
 
-/* A sum that stays at the end of the numbers: long waits are asked for again and again. */
+/* A saturating sum: long waits are requested again and again. */
 static inline int64_t script_sum(int64_t a, int64_t b) {
     if (b > 0 && a > INT64_MAX - b) return INT64_MAX;
     if (b < 0 && a < INT64_MIN - b) return INT64_MIN;
@@ -108,14 +108,14 @@ static inline void hex_bytes(const char *hex, uint8_t *bytes, size_t n) {
 
 /* ---- memory ---- */
 
-/* Exactly `size` bytes (so that AddressSanitizer sees one too many), or 1 in place of none. */
+/* Exactly `size` bytes, so that AddressSanitizer detects one too many; at least 1. */
 static inline void *exactly(size_t size) {
     void *memory = malloc(size > 0 ? size : 1);
     if (memory == NULL) abort();
     return memory;
 }
 
-/* The last n of an array: AddressSanitizer sees what runs past them. */
+/* The last n of an array: AddressSanitizer detects an overrun. */
 #define LAST_OF(array, n) ((array) + sizeof(array) / sizeof *(array) - (n))
 
 /* ---- files ---- */
@@ -157,9 +157,9 @@ static inline void vectors_read(const char *file, int fields, void (*row)(char *
     if (in) (void)fclose(in);
 }
 
-/* ---- ids ---- */
+/* ---- IDs ---- */
 
-/* When an id of idgen's layout was drawn. */
+/* When an ID of idgen's layout was drawn. */
 static inline int64_t ms_of(uint64_t id) { return (int64_t)(id >> 22); }
 
 static size_t compared_bytes;
@@ -167,7 +167,7 @@ static inline int compare_bytes(const void *a, const void *b) {
     return memcmp(a, b, compared_bytes);
 }
 
-/* Sorts the ids by their bytes, and counts those that equal the one before. */
+/* Sorts the IDs by their bytes, and counts those that equal the one before. */
 static inline size_t count_duplicates_of(void *ids, size_t n, size_t size) {
     const char *const bytes = (const char *)ids;
     size_t duplicates = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * options.start_next_unit, of both headers: a generator that takes over numbers released in this unit
- * begins in the next, in whichever way it begins.
+ * begins in the next, however it is initialised.
  */
 #include "support.h"
 #include "flake.h"
@@ -11,9 +11,9 @@
 #define T INT64_C(1700000000000) /* Unix ms; a unit of each layout begins then */
 enum { most_numbers = 3, into_unit_ns = 400000 };
 
-static bool later; /* what the option says */
+static bool later; /* the option's value */
 
-/* A way to begin: with one generator, with two shards, or with a generator of two lanes. */
+/* How it is initialised: as one generator, as two shards, or as a generator with two lanes. */
 static const struct way {
     enum { FLAKE, WIDE, SNO, SNO_OF_NO_POOL } kind;
     enum { ONE, SHARDS, LANES } form;
@@ -46,7 +46,7 @@ static const flake_options *formed(const struct way *w, const flake_options *o) 
     return w->form == LANES ? with_lanes(o, lane, 2) : o;
 }
 
-/* As if it were a forked child's. */
+/* The generators are as in a forked child. */
 static void inherit(void) {
     flake_machine_cloned();
     flake_machine_cloned();
@@ -81,7 +81,7 @@ static int64_t retry_ns(const struct way *w) {
     return flake_retry_ns(is_sno(w) ? &snos[last].gen : &gens[last]);
 }
 
-/* An id in bytes, and its time. */
+/* An ID as bytes, and its time. */
 typedef struct drawn {
     int64_t unix_ms;
     uint8_t bytes[16];
@@ -113,14 +113,14 @@ static flake_status draw_from(const struct way *w, size_t i, drawn *d) {
     return FLAKE_OK;
 }
 
-/* From the first shard, as long as it has numbers. */
+/* From the first shard, while it has numbers. */
 static flake_status draw(const struct way *w, drawn *d) {
     const flake_status status = draw_from(w, 0, d);
     return status != FLAKE_OK && w->form == SHARDS ? draw_from(w, 1, d) : status;
 }
 
-/* One process draws in this unit and gives its numbers up, and another takes them over: `second` is its first
- * ID, in the unit in which it may draw. */
+/* One process draws in this unit and releases its numbers, and another takes them over: `second` is its
+ * first ID, in the first unit in which it may draw. */
 static void take_over(const struct way *w, drawn *first, drawn *second) {
     const int64_t unit_ns = unit_ms(w) * 1000000;
     memset(first, 0, sizeof *first);
@@ -143,7 +143,7 @@ static void take_over(const struct way *w, drawn *first, drawn *second) {
     CHECK_EQ(draw(w, second), FLAKE_OK);
 }
 
-/* Without the option the second one's first ID is the first one's: what it is there for. */
+/* Without the option the second one's first ID is the first one's: the option prevents that. */
 TEST(who_takes_over_begins_in_the_next_unit) {
     drawn first, second;
     for (int i = 0; i < 2 * way_count; i++) {
@@ -169,7 +169,7 @@ TEST(a_waiting_call_waits_for_it) {
     CHECK(flake_gen_options(gens)->start_next_unit);
 }
 
-/* Before the layout's first unit there is nothing that another process could have drawn. */
+/* Before the layout's first unit no other process can have drawn. */
 TEST(before_the_epoch_there_is_nothing_to_leave_out) {
     uint64_t id = 0;
     later = true;

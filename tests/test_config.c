@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Configuration as text: flake_config_parse, and the calls of the shared library that make generators of a
- * text. That each option has its word is for tests/library.sh to see.
+ * text. tests/library.sh checks that each option has its word.
  */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include <stdlib.h>
@@ -58,7 +58,7 @@ TEST(each_word_sets_its_field) {
     CHECK(where->must_exist && where->no_wait && where->manual_extend);
 }
 
-/* What no word names is as in zeroed options. */
+/* Options that no word sets are as in zeroed options. */
 TEST(an_empty_text_is_all_defaults) {
     static const flake_options none;
     static const flake_state_options nowhere;
@@ -70,7 +70,7 @@ TEST(an_empty_text_is_all_defaults) {
     CHECK(memcmp(&config.options, &none, sizeof none) == 0);
     CHECK_EQ(flake_config_parse("node=3", &config, NULL), FLAKE_OK);
     CHECK_EQ(config.options.node, 3);
-    CHECK_EQ(parse(""), FLAKE_OK); /* nothing stays of an earlier text */
+    CHECK_EQ(parse(""), FLAKE_OK); /* nothing remains of an earlier text */
     CHECK_EQ(config.options.node, 0);
 }
 
@@ -103,8 +103,7 @@ TEST(a_value_with_blanks_is_in_quotes) {
     CHECK_STR(config.state.path, "/var/my ids/a=b");
     CHECK_EQ(config.options.node, 7);
     CHECK_STR(config.options.exclusive_dir, "x");
-    CHECK_EQ(parse("state_dir=a\"b\nnode_offset=1"),
-             FLAKE_OK); /* only a first one begins a quote */
+    CHECK_EQ(parse("state_dir=a\"b\nnode_offset=1"), FLAKE_OK); /* only a leading quote opens one */
     CHECK_STR(config.state.dir, "a\"b");
     CHECK_EQ(config.options.node_offset, 1);
     CHECK_EQ(parse("exclusive_dir=a=b"), FLAKE_OK);
@@ -175,7 +174,7 @@ TEST(what_is_wrong_is_told_by_its_word) {
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         CHECK_EQ(parse(refused[i][0]), FLAKE_INVALID);
         CHECK_STR(why.text, refused[i][1]);
-        /* a program that looks at no status draws nothing */
+        /* a program that ignores all statuses draws nothing */
         CHECK_EQ(flake_init(&g, &config.options, NULL), FLAKE_INVALID);
         CHECK_EQ(flake_config_parse(refused[i][0], &config, NULL), FLAKE_INVALID);
         config.options.seq_min = 0; /* what init refuses */
@@ -196,7 +195,7 @@ TEST(a_text_that_is_too_long_is_refused) {
     CHECK_STR(why.text, "config: the text is NULL, or longer than 2047 bytes");
     CHECK_EQ(parse(NULL), FLAKE_INVALID);
     CHECK_STR(why.text, "config: the text is NULL, or longer than 2047 bytes");
-    memset(text, 'x', 1000); /* a long word leaves room for what is wrong with it */
+    memset(text, 'x', 1000); /* a long word leaves room for the reason */
     text[1000] = 0;
     CHECK_EQ(parse(text), FLAKE_INVALID);
     CHECK(strstr(why.text, "xxx: neither a layout nor an option") != NULL);
@@ -205,7 +204,7 @@ TEST(a_text_that_is_too_long_is_refused) {
 
 /* ---- generators of a text ---- */
 
-/* The last refusal has these words. */
+/* The last error's reason contains these words. */
 static void says(const char *wanted) {
     if (!strstr(why.text, wanted)) check_fail(__FILE__, __LINE__, why.text);
 }
@@ -357,7 +356,7 @@ TEST(exclusive_numbers_are_released) {
     }
 }
 
-/* A child frees its copy, and the parent's stays as it was. */
+/* A child frees its copy, and the parent's is unchanged. */
 TEST(a_child_frees_what_it_inherited) {
     uint64_t id;
     int ended = -1;

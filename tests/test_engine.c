@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The engine through the public API, on a scripted clock: one id after the other. What is plain of units,
- * waits and a clock that is put back; the ends of time, loans, layouts whose count has few bits to spare. All
- * else the oracle of test_random_flake.c checks.
+ * The engine through the public API, on a scripted clock: one ID after the other. The plain cases of units,
+ * waits and a clock that goes backwards; the ends of time, max_ahead, layouts whose count has few bits to
+ * spare. The oracle of test_random_flake.c checks the rest.
  */
 #include "scripted_flake.h"
 
@@ -32,7 +32,7 @@ TEST(next_gives_up_after_max_wait_though_the_clock_stands_still) {
     NEXT(T + 1, 10);
 }
 
-/* ---- a clock that was put back ---- */
+/* ---- a clock that goes backwards ---- */
 
 TEST(next_waits_for_a_clock_that_is_back_by_max_wait_at_most) {
     static const int64_t given_ms[] = {500, 0}, waits_ms[] = {500, 1000}; /* by default a second */
@@ -183,7 +183,7 @@ TEST(a_leap_is_counted_and_its_given_time_may_be_of_any_past) {
 
 /* ---- max_ahead ---- */
 
-/* Draws `n` places in uneven batches, and sees that they follow each other from `first` on. */
+/* Draws `n` tickets in uneven batches, and checks that they follow each other from `first` on. */
 static void draw_in_a_row(uint64_t n, uint64_t cap, int64_t unit_ms, int64_t first_ms) {
     static const size_t sizes[] = {sizeof many / sizeof *many, 4097, 1, 65536, 3};
     const flake_layout *layout = &flake_gen_options(&gen)->layout;
@@ -229,10 +229,10 @@ TEST(hazelcast_borrows_15_seconds_and_then_waits) {
     CHECK_PLACE(many[126], T + 15002, 63);
 }
 
-/* Only then is the word's time ahead of the clock, and no backward step; a time given from before is none after it. */
+/* Only then is the word's time ahead of the clock, and no backward step; an earlier given time is none after it. */
 TEST(a_loan_of_more_than_count_holds_ends_where_it_must) {
     begin(flake_layout_mastodon);
-    options.max_ahead_ms = 11; /* just as much */
+    options.max_ahead_ms = 11; /* just as far */
     open_gen();
     TRY(T, 0);
     move_ns(-MS);
@@ -293,7 +293,7 @@ TEST(a_count_with_few_spare_bits_uses_up_each_unit) {
 #endif
 }
 
-/* Its clock goes on, but a full last unit would carry out of the word. */
+/* Its clock continues, but a full last unit would carry out of the word. */
 TEST(a_layout_that_fills_all_64_bits_ends_a_unit_earlier) {
     const int64_t epoch_ms = -INT64_C(9200000000000);
     const int64_t last_ms = epoch_ms + (INT64_C(1) << 44) - 2;

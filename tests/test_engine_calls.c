@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The engine on a scripted clock, where test_random_flake's oracle does not reach: great loans, the ends of a
- * caller's time, wrong snapshots, scattered numbers.
+ * The engine on a scripted clock, where test_random_flake's oracle does not reach: large max_ahead, the ends
+ * of a caller's time, wrong snapshots, scattered numbers.
  */
 #include "scripted_flake.h"
 
 /* ---- batches ---- */
 
-/* Its count has 21 bits, and a loan of so many places uses up all but one. */
+/* Its count has 21 bits, and max_ahead of so many tickets uses up all but one. */
 TEST(a_great_loan_does_not_overflow_its_count) {
     const size_t n = sizeof many / sizeof *many; /* 2^20 */
     begin(flake_layout_of(43, 0, 20, T - 1000));
@@ -36,7 +36,7 @@ TEST(try_at_refuses_a_time_that_the_layout_has_not) {
     SAYS(FLAKE_TIME_RANGE, flake_try_at(&gen, INT64_MAX, &id));
     SAYS(FLAKE_TIME_RANGE, flake_try_at(&gen, INT64_MAX / 1000000, &id));
     GIVES(flake_try_at(&gen, T, &id), T, 1);
-    GIVES(flake_try_at(&gen, T - 1, &id), T, 2); /* older than the newest unit, that's all */
+    GIVES(flake_try_at(&gen, T - 1, &id), T, 2); /* only older than the newest unit */
     move_to_ms(T + 1023999);
     GIVES(flake_try_at(&gen, T + 1023999, &id), T + 1023000, 1);
     SAYS(FLAKE_TIME_RANGE, flake_try_at(&gen, T + 1024000, &id));
@@ -50,7 +50,7 @@ TEST(try_at_takes_the_first_ms_of_an_int64_of_ns) {
     GIVES(flake_try_at(&gen, first_ms, &id), first_ms, 0);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 TEST(a_draw_that_rides_out_a_clock_behind_the_word_is_counted) {
     begin_with_three();

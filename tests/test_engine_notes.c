@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The engine on a scripted clock: the coarse clock, and the notes that tell of a queue.
+ * The engine on a scripted clock: the coarse clock, and the notes of a queue.
  */
 #include "scripted_flake.h"
 
@@ -33,7 +33,7 @@ TEST(a_coarse_clock_does_not_say_where_to_begin) {
     CHECK_EQ(exact_reads, 1);
 }
 
-/* Else all draws of a unit would, once one has gone by the exact clock. */
+/* Otherwise all draws of a unit would use the exact clock, once one has. */
 TEST(who_was_overtaken_does_not_read_the_exact_clock) {
     open_coarse();
     for (unsigned i = 10; i <= 12; i++) TRY(T - 4, i);
@@ -45,7 +45,7 @@ TEST(who_was_overtaken_does_not_read_the_exact_clock) {
     CHECK_EQ(exact_reads, 1);
 }
 
-/* Between one slack and two past the newest unit: an id of that unit would be late by more than the slack. */
+/* One to two slacks after the newest unit: an ID of that unit would be late by more than one. */
 TEST(a_coarse_clock_past_the_unit_begins_a_new_one) {
     for (int ms = 9; ms < 16; ms++) {
         open_coarse();
@@ -55,7 +55,7 @@ TEST(a_coarse_clock_past_the_unit_begins_a_new_one) {
     }
 }
 
-/* Of a unit that is not spent: by up to the slack, told by the coarse clock. */
+/* In a unit that is not exhausted: by up to the slack, as the coarse clock reads it. */
 TEST(a_short_step_back_is_ridden_out_by_a_coarse_clock) {
     open_coarse();
     TRY(T - 4, 10);
@@ -71,10 +71,10 @@ TEST(a_short_step_back_is_ridden_out_by_a_coarse_clock) {
     TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
     move_ns(1);
     TRY(T - 4, 12);
-    TRY_SAYS(FLAKE_CLOCK_BACKWARDS); /* spent */
+    TRY_SAYS(FLAKE_CLOCK_BACKWARDS); /* exhausted */
 }
 
-/* What lags is of the first unit, but not before the exact clock has begun with it. */
+/* The lag counts from the first unit, but not before the exact clock has entered it. */
 TEST(a_fresh_word_near_the_epoch_takes_an_exact_reading) {
     open_coarse();
     options.layout = flake_layout_of(41, 10, 12, T);
@@ -96,7 +96,7 @@ TEST(a_clock_of_ones_own_gets_no_slack) {
     TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
 }
 
-/* A place ahead of the clock is not had for longer because the clock lags. */
+/* A ticket ahead of the clock is not available for longer because the clock lags. */
 TEST(ids_ahead_of_a_coarse_clock_are_so_by_its_exact_reading) {
     open_coarse();
     options.max_ahead_ms = 2;
@@ -207,7 +207,7 @@ TEST(a_queued_batch_counts_by_its_places) {
     NOTE(T * MS + MS / 4, 2, 0);
     NOTE((T + 1) * MS, 2, 1);
     begin_overflow(64);
-    options.max_ahead_ms = 10; /* what is lent is no queue */
+    options.max_ahead_ms = 10; /* tickets ahead are no queue */
     open_gen();
     CHECK_EQ(got64_n(&gen, many, 4), 4);
     NEXT(T + 20, 0);
@@ -231,7 +231,7 @@ TEST(units_of_a_ms_are_noted_once_a_ms_too) {
     CHECK(notes >= 2 && notes <= 20);
 }
 
-/* It counts those before it, though they may be dead. */
+/* It counts those before it, although their processes may be dead. */
 TEST(who_sleeps_without_a_place_notes_the_queue) {
     enum { cap = 1 << 19, most = 2 * cap - 1 };
     begin(flake_layout_of(44, 1, 19, 0));
@@ -246,7 +246,7 @@ TEST(who_sleeps_without_a_place_notes_the_queue) {
     NEXT(T + 2, 0);
 }
 
-/* The caller has read one: there are no notes to read it for. */
+/* The caller supplies a reading: there are no notes to take one for. */
 TEST(a_given_time_reads_no_clock_though_there_is_a_ring) {
     begin_overflow(64);
     const int reads = script_now.reads;
@@ -273,7 +273,7 @@ TEST(a_full_ring_drops_notes_and_the_last_one_comes_later) {
     NO_NOTE();
 }
 
-/* Makes room in the ring at T + 5 ms. */
+/* Frees a slot of the ring at T + 5 ms. */
 static int64_t read_and_make_room(void *user) {
     flake_overflow note;
     if (script_now.now_ns == (T + 5) * MS) (void)flake_ring_pop(&ring, &note);
@@ -313,7 +313,7 @@ TEST(a_second_overflow_is_noted_from_its_own_begin) {
     NO_NOTE();
 }
 
-/* After hours of one, the next note begins another: the election has room for so many ms. */
+/* After hours of one overflow, the next note begins another: the election's time wraps around. */
 TEST(an_overflow_of_hours_is_noted_as_several) {
     for (unsigned one_less = 0; one_less < 2; one_less++) {
         const int64_t later = 0xfffffe - one_less;

@@ -86,7 +86,7 @@ TEST(a_generator_made_anew_as_another_or_cloned_has_no_old_stock) {
     open_gen();
     STOCK(T, 0);
     CHECK_EQ(parts_of(&gen, id).node, 3);
-    STOCK(T, 1); /* and its new one it keeps */
+    STOCK(T, 1); /* and it keeps its new one */
     CHECK_EQ(stats_now().ids, 5);
     if (!words_reach_other_processes) return;
     options.shared_memory = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * options.exclusive_dir: on one host, or in one process, no second generator draws the same numbers; and
- * what is let go, or whose holders have ended, is free.
+ * options.exclusive_dir: on one host, or in one process, no second generator draws the same numbers;
+ * released ranges, and those of ended processes, are free.
  */
 #define _GNU_SOURCE
 #include "scene.h"
@@ -38,7 +38,7 @@ static flake_status take(flake_gen *g, uint32_t node, uint32_t seq_min, uint32_t
     return flake_init(g, &o, NULL);
 }
 
-/* On `pool`, which is made anew. */
+/* On `pool`, newly made. */
 static flake_options sno_options_now(uint16_t partition, uint16_t from, uint16_t to) {
     pool = pool_of_numbers(partition, from, to);
     flake_options o = options_of_sno(scene_clock, NULL);
@@ -51,7 +51,7 @@ static flake_status take_sno(sno_gen *g, uint16_t partition, uint16_t from, uint
     return sno_init(g, &pool, &o, NULL);
 }
 
-/* At the end of each scene: to release one that was, or that never began, does no harm. */
+/* At the end of each scene: a second release, or one without an init, does no harm. */
 static void release_all(void) {
     flake_gen *const all[] = {
         &gen,       &other,     &wide,    &wider,           &shards[0],
@@ -62,7 +62,7 @@ static void release_all(void) {
     }
 }
 
-/* ---- who may, and who may not ---- */
+/* ---- allowed and refused ---- */
 
 static void find_node_1_taken(void) {
     EXPECT(take(&other, 1, 0, 0) == FLAKE_IN_USE);
@@ -84,10 +84,10 @@ TEST(a_second_generator_of_the_same_ids_is_refused) {
     find_node_1_taken();
     CHECK_EQ(flake_try(&other, &id), FLAKE_AGAIN);
     pass_ms(1);                                 /* each begins in the unit after its init's */
-    CHECK_EQ(flake_try(&other, &id), FLAKE_OK); /* retired or not, it is node 2's */
+    CHECK_EQ(flake_try(&other, &id), FLAKE_OK); /* released or not, it is node 2's */
     CHECK_EQ(descriptors(), before + 1);
     child_is_well(find_node_1_taken);
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK); /* and goes on as it was */
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK); /* and continues unchanged */
     flake_release(&gen);
     CHECK_EQ(descriptors(), before);
     flake_release(&gen); /* does no harm */
@@ -117,7 +117,7 @@ TEST(other_layouts_and_kinds_are_others) {
     CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_OK);
     flake_release(&other);
     o = options_of(0, 0, 0);
-    o.node_offset = 1; /* the same node, said otherwise */
+    o.node_offset = 1; /* the same node, expressed otherwise */
     CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_IN_USE);
     CHECK_EQ(take_wide(&wide, 1), FLAKE_OK);
     CHECK_EQ(take_wide(&wider, 1), FLAKE_IN_USE);
@@ -135,7 +135,7 @@ TEST(ranges_of_32_bits) {
     } rows[] = {
         {{0, 0}, {max, max}, FLAKE_IN_USE}, /* 0 and 0: all */
         {{max, max}, {0, max - 4}, FLAKE_OK},
-        {{max, max}, {0, max - 3}, FLAKE_IN_USE}, /* of those at the end four go together */
+        {{max, max}, {0, max - 3}, FLAKE_IN_USE}, /* the last four numbers share a lock */
         {{0, half - 2}, {half - 1, half - 1}, FLAKE_OK},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -149,7 +149,7 @@ TEST(ranges_of_32_bits) {
     }
 }
 
-/* A program of 32 bits and one of 64 lock the same bytes. */
+/* A 32-bit and a 64-bit program lock the same bytes. */
 TEST(the_bytes_are_the_same_for_all_programs) {
     CHECK_EQ(flake_i_exclude_at(4095), 4095);
     CHECK_EQ(flake_i_exclude_at(((uint64_t)1 << 30) - 1), ((uint64_t)1 << 30) - 1);
@@ -159,7 +159,7 @@ TEST(the_bytes_are_the_same_for_all_programs) {
     CHECK_EQ(access(path_of("flake-1453a9bf381b282d.exclusive"), F_OK), 0);
 }
 
-/* Runs that follow one another within a unit, as those of a small program that a loop starts. */
+/* Runs that follow one another within a unit, as those of a small program in a shell loop. */
 TEST(who_takes_it_next_begins_later) {
     uint64_t last = 0, id;
     sno_id last_sno = {0}, drawn;
@@ -211,7 +211,7 @@ TEST(shards_hold_their_parts) {
     CHECK_EQ(take(&gen, 1, 300, 400), FLAKE_OK);
     for (int i = 0; i < 3; i++) flake_release(&shards[i]);
     CHECK_EQ(descriptors(), before + 1);
-    o.seq_max = 310; /* the last of them meets the generator: none is held, nor by no shards */
+    o.seq_max = 310; /* the last one overlaps the generator: none is held; nor by 0 shards */
     CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_IN_USE);
     CHECK_EQ(flake_init_shards(shards, 0, &o, NULL), FLAKE_INVALID);
     for (int i = 0; i < 3; i++) CHECK_EQ(flake_next(&shards[i], &id), FLAKE_INVALID);
@@ -224,7 +224,7 @@ TEST(shards_hold_their_parts) {
     CHECK_EQ(descriptors(), before);
 }
 
-/* ---- what does not go ---- */
+/* ---- failures ---- */
 
 static bool says_exclusive(const flake_options *o) {
     const char *const said = options_why(o);
@@ -244,7 +244,7 @@ TEST(what_can_t_be_exclusive_says_why) {
     longest[sizeof longest - 1] = 0;
     o.exclusive_dir = longest;
     CHECK(says_exclusive(&o));
-    longest[1023] = 0; /* there is room for it, and for the file's name behind */
+    longest[1023] = 0; /* there is room for it, and for the file's name after it */
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_IO);
     CHECK(options_why(&o) == NULL);
     o.exclusive_dir = our_folder;
@@ -275,7 +275,7 @@ TEST(what_can_t_be_exclusive_says_why) {
     CHECK_EQ(descriptors(), before);
 }
 
-/* No descriptor is to be had: nothing is claimed, nothing lost. */
+/* No descriptor is available: nothing is claimed, nothing lost. */
 static int calls, fail_at;
 
 static bool fail_here(const char *name) {
@@ -294,7 +294,7 @@ static bool close_the_gate(const char *name) {
     return name != NULL;
 }
 
-/* Between the look at the gate and the generator's beginning there are system calls. */
+/* Between the check of the gate and the generator's start there are system calls. */
 TEST(a_gate_that_closes_meanwhile_leaves_nothing) {
     const int before = descriptors();
     flake_options o = options_of(1, 0, 0), s = sno_options_now(5, 0, 99);
@@ -360,7 +360,7 @@ static void wait_and_go_on_with_node_7(void) {
     EXPECT(descriptors() == before);
     o.node = 7;
     EXPECT(flake_reinit_after_fork(&gen, &o, NULL) == FLAKE_OK);
-    EXPECT(descriptors() == before); /* one came, one went */
+    EXPECT(descriptors() == before); /* one opened, one closed */
     pass_ms(1);
     EXPECT(flake_try(&gen, &id) == FLAKE_OK);
     tell(&from_child);
@@ -407,7 +407,7 @@ static void go_on_with_others(void) {
     flake_options s = sno_options_now(6, 0, 99);
     s.exclusive_dir = path_of("no-such-folder");
     EXPECT(sno_reinit_after_fork(&sno, &pool, &s, NULL) == FLAKE_IO);
-    EXPECT(descriptors() == before); /* its parent's is still there, to go with the next try */
+    EXPECT(descriptors() == before); /* its parent's, until the next attempt */
     s.exclusive_dir = our_folder;
     EXPECT(sno_reinit_after_fork(&sno, &pool, &s, NULL) == FLAKE_OK);
     EXPECT(take_sno(&another_sno, 6, 50, 60) == FLAKE_IN_USE);

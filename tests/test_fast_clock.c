@@ -11,7 +11,7 @@ static const int64_t lease_ns = 1 << 19;    /* the longest */
 static const int64_t spare_ns = 2000;       /* a lease ends so long before its unit */
 static const int64_t stretch_ns = 20000000; /* long enough to learn from */
 
-/* Clock and counter go on, together or apart. */
+/* Clock and counter advance, together or separately. */
 static void pass(int64_t ns) {
     move_ns(ns);
     script_counter += (uint64_t)(ns * RATE);
@@ -19,7 +19,7 @@ static void pass(int64_t ns) {
 static void count_on(int64_t ns) { script_counter += (uint64_t)(ns * RATE); }
 static void count_back(int64_t ns) { count_on(-ns); }
 
-/* The thread that draws next runs there. */
+/* Moves the thread that draws next to that processor. */
 static int64_t second_ahead_ns; /* by how much the second processor's counter is ahead */
 static void go_to(unsigned p) {
     const int64_t more_ns = ((int64_t)p - (int64_t)runs_on) * second_ahead_ns;
@@ -33,10 +33,10 @@ static void begin_fast(flake_layout layout) {
     begin(layout);
     options.clock.now_ns = NULL;
     options.clock.kind = FLAKE_CLOCK_FAST;
-    script_counter = UINT64_MAX - 12345; /* it comes round, too */
+    script_counter = UINT64_MAX - 12345; /* it wraps around, too */
 }
 
-/* As many stretches to learn from, one after the other, on one processor or in turn on both. */
+/* Enough stretches to learn from, one after the other, on one processor or alternating. */
 static void draw_stretches(unsigned n, bool on_both) {
     for (unsigned i = 0; i < n; i++) {
         if (on_both) go_to(i % 2);
@@ -45,7 +45,7 @@ static void draw_stretches(unsigned n, bool on_both) {
     }
 }
 
-/* Draws often enough to know the counter's pace, and once more at the begin of a ms. */
+/* Draws often enough to know the counter's pace, and once more at the start of a ms. */
 static void learn(void) {
     draw_stretches(4, false);
     pass(MS - script_now.now_ns % MS);
@@ -84,7 +84,7 @@ TEST(a_lease_ends_with_its_unit) {
     open_fast();
     const int64_t ms = now_ms();
     pass(MS / 2);
-    pass(MS / 4); /* behind the first lease */
+    pass(MS / 4); /* after the first lease */
     DRAWS(ms, 1);
     DRAWS(ms, 0);
     pass(MS / 4 - 2 * spare_ns);
@@ -122,7 +122,7 @@ TEST(nothing_is_leased_before_two_stretches_agree) {
     for (int i = 0; i < 20; i++) {
         pass(stretch_ns);
         count_on(i % 2 ? 0 : stretch_ns / 500); /* each differs from the one before by 1 in 500 */
-        DRAWS(now_ms(), i ? 1 : 2);             /* a fresh word's is read once more, behind it */
+        DRAWS(now_ms(), i ? 1 : 2);             /* a fresh word's is read once more, after it */
         DRAWS(now_ms(), 1);
     }
     pass(stretch_ns);
@@ -130,11 +130,11 @@ TEST(nothing_is_leased_before_two_stretches_agree) {
     DRAWS(now_ms(), 1);
     pass(stretch_ns);
     count_on(stretch_ns / 500 + stretch_ns / 2000);
-    DRAWS(now_ms(), 2); /* by 1 in 2,000; who learns it looks once more, for a lease */
+    DRAWS(now_ms(), 2); /* by 1 in 2,000; a thread that learns it reads once more, for a lease */
     DRAWS(now_ms(), 0);
 }
 
-/* Of which some us more or less are a small part. */
+/* Long enough that some us more or less matter little. */
 TEST(what_is_learned_is_learned_from_stretches_of_10_ms) {
     begin_fast(flake_layout_idgen);
     open_gen();
@@ -162,7 +162,7 @@ TEST(nothing_is_learned_from_short_or_long_stretches) {
     pass(INT64_C(3980) * MS);
     DRAWS(now_ms(), 1);
     pass(INT64_C(3980) * MS);
-    DRAWS(now_ms(), 2); /* who learns it looks once more, for a lease */
+    DRAWS(now_ms(), 2); /* a thread that learns it reads once more, for a lease */
     DRAWS(now_ms(), 0);
 }
 
@@ -174,7 +174,7 @@ TEST(a_counter_that_jumps_ahead_ends_the_lease) {
     DRAWS(ms, 0);
 }
 
-/* As another processor's may: the unit lasts for longer by as much, but not than a lease. */
+/* As another processor's may: the unit lasts longer by as much, but not by more than a lease. */
 TEST(a_counter_that_is_behind_makes_an_id_late_by_a_lease_at_most) {
     open_fast();
     const int64_t ms = now_ms();
@@ -291,7 +291,7 @@ TEST(a_unit_that_was_given_is_not_leased) {
     TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
     CHECK_EQ(flake_try_at(&gen, ms, &id), FLAKE_OK);
     CHECK_EQ(exact_reads,
-             3); /* how far ahead it is; then one each, which renews the lease, behind the word */
+             3); /* how far ahead it is; then one each, which renews the lease, after the word */
 }
 
 TEST(an_init_forgets_the_lease) {
@@ -322,7 +322,7 @@ static void draw_in_the_next_ms(void) {
     CHECK_EQ(flake_try(&gen, &other_id), FLAKE_OK);
 }
 
-/* The reading is older than the word that the other thread left: that is no backward step. */
+/* The reading is older than the word that the other thread stored: that is no backward step. */
 TEST(a_draw_that_another_thread_outruns_reads_the_clock_again) {
     open_fast();
     const int64_t ms = now_ms();
@@ -331,7 +331,7 @@ TEST(a_draw_that_another_thread_outruns_reads_the_clock_again) {
     GIVES(flake_try(&gen, &id), ms + 1, 1);
 }
 
-/* What is not leased is before the epoch, not at it: there the first unit would have no end. */
+/* An unleased time is before the epoch, not at it: there the first unit would have no end. */
 TEST(the_first_unit_of_all_is_leased_as_any_other_is) {
     begin_fast(flake_layout_of(40, 10, 12, T));
     options.layout.unit_ms = 1000;
@@ -355,7 +355,7 @@ TEST(batches_have_leases_too) {
 
 static const int64_t far_ns = 3600000 * MS;
 
-/* A thread on either: ids rise, and none is later than the counters differ, nor than a lease. */
+/* A thread on either: IDs rise, and none is late by more than the counters differ, or a lease. */
 static void draw_on_both(int64_t ahead_ns, int64_t late_ns) {
     enum { draws = 20000 };
     uint64_t random = 1, last = 0;
@@ -393,7 +393,7 @@ TEST(processors_whose_counters_differ_are_given_up) {
     for (int behind = 0; behind < 2; behind++) {
         open_fast();
         second_ahead_ns = behind ? -far_ns : far_ns;
-        for (unsigned i = 1; i <= 16; i++) { /* each stretch ends on the other */
+        for (unsigned i = 1; i <= 16; i++) { /* each stretch ends on the other processor */
             DRAWS(now_ms(), 0);
             go_to(i % 2);
             pass(stretch_ns);
@@ -434,7 +434,7 @@ TEST(lanes_follow_the_processor) {
         }
         CHECK_EQ(wrong, 0);
         CHECK_EQ(count_duplicates(many, draws), 0);
-        /* of each processor two a ms and one when it begins: it has leases of its own */
+        /* of each processor two a ms and one at its start: each has its own leases */
         CHECK(exact_reads <= 2 * 3 * (now_ms() - began_ms + 1));
     }
 }
@@ -490,7 +490,7 @@ TEST(one_id_a_unit_and_a_count_without_a_spare_bit_are_drawn_by_it) {
     }
 }
 
-/* A lease of 500 counts less its margin would be of 499: a counter so slow is no use. */
+/* A lease of 500 counts less its margin would be of 499: such a slow counter is useless. */
 TEST(a_slow_counter_is_used_from_501_counts_a_lease_on) {
     static const struct { uint64_t us, window; } cases[] = {{10047, 1}, {10027, 500}};
     for (size_t i = 0; i < 2; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a process draws that was forked from one with generators: nothing, until it says with which
- * ids of its own it goes on. Whichever way it came to be, and whichever way it draws. The same after
- * flake_machine_cloned, and where the pid has to tell processes apart.
+ * A process that was forked from one with generators draws no ID until it gives them numbers of its
+ * own. This holds for every way to fork and every way to draw, after flake_machine_cloned, and where
+ * only the pid distinguishes processes.
  */
 #define _GNU_SOURCE
 #include "scene.h"
@@ -43,7 +43,7 @@ enum { under_tsan = 0 };
 enum { under_tsan = 0 };
 #endif
 
-/* What processes tell each other, beside the scene. */
+/* What processes share, besides the scene. */
 static struct common {
     flake_gen gen, wide;
     sno_gen sno;
@@ -122,7 +122,7 @@ static void forget_the_pages(void) {
     run_by_pid();
 }
 
-/* Runs it with the page, and in a process that has to do without. */
+/* Runs it with the page, and in a process that has none. */
 static void with_and_without_a_page(body run) {
     begin();
     run();
@@ -131,7 +131,7 @@ static void with_and_without_a_page(body run) {
     by_fork(forget_the_pages);
 }
 
-/* ---- all is refused ---- */
+/* ---- every call is refused ---- */
 
 static void draw_by(const struct way *way, size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -170,7 +170,7 @@ static void all_is_refused(void) {
     EXPECT(flake_available(&ways.gen) == 0);
 }
 
-/* ---- each goes on with its own ---- */
+/* ---- each continues with its own numbers ---- */
 
 static unsigned next_who;
 
@@ -210,10 +210,10 @@ static void reinit_with_the_parents_ids(void) {
     flake_options o = ways_flake_options(&w, 99, 120), wide = ways_wide_options(&w);
     const flake_options s = ways_sno_options(&w);
     EXPECT(flake_reinit_after_fork(&ways.gen, &o, NULL) == FLAKE_NODE_OVERLAP);
-    EXPECT(flake_reinit_after_fork(&ways.gen, NULL, NULL) == FLAKE_OK); /* node 0 was nobody's */
+    EXPECT(flake_reinit_after_fork(&ways.gen, NULL, NULL) == FLAKE_OK); /* node 0 was free */
     EXPECT(flake_reinit_after_fork(&ways.wide, &wide, NULL) == FLAKE_NODE_OVERLAP);
     EXPECT(sno_reinit_after_fork(&ways.sno, &parents, &s, NULL) == FLAKE_NODE_OVERLAP);
-    o.seq_min = 100; /* the first number that was not this generator's */
+    o.seq_min = 100; /* the first number outside this generator's range */
     EXPECT(flake_reinit_after_fork(&ways.shards[1], &o, NULL) == FLAKE_OK);
     o.node = 2000;
     EXPECT(flake_reinit_after_fork(&ways.shards[0], &o, NULL) == FLAKE_NODE_RANGE);
@@ -378,7 +378,7 @@ TEST(forked_while_threads_draw) {
     for (unsigned i = 0; i < drawers; i++) (void)pthread_join(threads[i], NULL);
 }
 
-/* ---- the default sno generator, and partitions that are chosen for the user ---- */
+/* ---- the default sno generator, and partitions that the library chooses ---- */
 
 static void bump_all(void) {
     flake_machine_cloned();
@@ -436,7 +436,7 @@ static uint16_t first_of_a_family(void) {
     return partition;
 }
 
-/* The same clock, the same process: what differs is what the system's random source said. */
+/* The same clock, the same process: only the system's random bytes differ. */
 TEST(partitions_begin_at_random) {
     random_script.is_on = true;
     random_script.next = 0x1234;
@@ -454,7 +454,7 @@ TEST(partitions_begin_at_random) {
     CHECK(by_clock != by_later_clock);
 }
 
-/* One start for each bump, however many there were; from it on partitions are counted up. */
+/* Each flake_machine_cloned chooses one start; partitions are counted up from it. */
 static void take_after_bumps(void) {
     uint16_t before = 0, partition = 0, next = 0;
     forget_the_family();
@@ -475,7 +475,7 @@ static void take_after_bumps(void) {
     }
 }
 
-/* One who has missed the last bumps of its relatives takes the next of theirs. */
+/* A module that has missed its relatives' last invalidations adopts their next one. */
 static void take_with_fewer_bumps(void) {
     uint16_t partition = 0, next = 0;
     take_after_bumps();
@@ -490,8 +490,8 @@ static void take_with_fewer_bumps(void) {
 
 TEST(partitions_after_many_bumps_are_counted_up) { by_fork(take_with_fewer_bumps); }
 
-/* Two who ask at once must not both put a page in the module's place for it: the second would take the
- * first one's count away. */
+/* Of two threads that ask at once only one may store its page in the module's pointer: the second
+ * would discard the first one's count. */
 static bool is_in_the_room(const struct sno_i_family *family) {
     const uintptr_t at = (uintptr_t)family, room = (uintptr_t)&sno_i_partitions.room;
     return at >= room && at < room + sizeof sno_i_partitions.room;
@@ -521,7 +521,7 @@ static void bump_and_draw(void) {
     EXPECT(flake_init(&gen, NULL, NULL) == FLAKE_OK && flake_next(&gen, &id) == FLAKE_OK);
 }
 
-/* What checks the program maps now and then for itself; but not once each time. */
+/* The program's checks map memory now and then themselves, but not every time. */
 enum { many_times = 20, a_few = 5 };
 static unsigned mappings_before, forks_to_come;
 static void fork_on_and_draw(void) {
@@ -530,7 +530,7 @@ static void fork_on_and_draw(void) {
     else EXPECT(under_tsan || mappings() < mappings_before + a_few);
 }
 
-/* Neither a bump nor a fork makes a page that stays. */
+/* Neither an invalidation nor a fork leaks a page. */
 TEST(bumps_and_forks_leave_nothing_behind) {
     bump_and_draw();
     (void)mappings(); /* what the C library needs for it */
@@ -542,7 +542,7 @@ TEST(bumps_and_forks_leave_nothing_behind) {
     by_fork(fork_on_and_draw);
 }
 
-/* Where the kernel wipes pages, it has been told of one. */
+/* Where the kernel wipes pages, this one was registered for that. */
 TEST(the_fork_page_is_in_use) {
     enum { wipe_on_fork = 18, senseless = -1 };
     flake_atomic64 *word;
@@ -575,7 +575,7 @@ TEST(first_calls_leave_errno_alone) { with_and_without_a_page(begin_anew); }
 
 /* ---- generators in shared memory ---- */
 
-/* A stock is a process's own, whoever else draws from its generator. */
+/* A stock belongs to one process, even if others draw from the same generator. */
 static void draw_from_shared(void) {
     const struct way ways_to_them[] = {{"", FAMILY_FLAKE, &common->gen, BY_NEXT},
                                        {"", FAMILY_WIDE, &common->wide, BY_NEXT},
@@ -606,7 +606,7 @@ TEST(shared_memory_is_exempt) {
     CHECK(our->n >= 2 * starters_count * 80);
 }
 
-/* ---- bump ---- */
+/* ---- flake_machine_cloned ---- */
 
 static void bump_and_go_on(void) {
     make(0, false);
@@ -623,7 +623,7 @@ static void bump_and_go_on(void) {
     bump_all();
     all_is_refused();
     next_who = 9;
-    by_fork(go_on_as_another); /* a child of a bumped one */
+    by_fork(go_on_as_another); /* a child of a cloned process */
     make(4, true);
     draw_all(1);
 }
@@ -636,7 +636,7 @@ static void *bump_often(void *unused) {
     return NULL;
 }
 
-/* With many bumps at once and generators made meanwhile, all of them are stale after the last. */
+/* Many calls at once, with generators made meanwhile: all are stale after the last call. */
 TEST(bumps_from_many_threads) {
     pthread_t threads[drawers];
     static flake_gen gens[50];
@@ -651,7 +651,7 @@ TEST(bumps_from_many_threads) {
     CHECK_EQ(flake_try(&gens[0], &id), FLAKE_OK);
 }
 
-/* Makes of this process what a machine's clone would be: nothing that it shares with another. */
+/* Makes this process what a machine's clone would be: it shares nothing with another. */
 static void part_from_the_family(void) {
     struct sno_i_family *family = atomic_load(&sno_i_partitions.family);
     const struct sno_i_family copy = *family;
@@ -669,7 +669,7 @@ static void draw_as_a_clone(void) {
     EXPECT(common->partitions[place_in_family] != common->partitions[place_in_family - 16]);
 }
 
-/* Two clones that wake at different times are two families; by chance alone they meet. */
+/* Two clones that wake at different times are two families; they meet only by chance. */
 TEST(clones_of_a_machine_take_other_partitions) {
     unsigned same = 0;
     (void)sno_generate(1);
@@ -680,7 +680,7 @@ TEST(clones_of_a_machine_take_other_partitions) {
     CHECK(same < 3);
 }
 
-/* Relatives who bump after the same wake stay relatives. */
+/* Relatives that are cloned after the same wake-up stay relatives. */
 static void bump_and_tell(void) {
     flake_machine_cloned();
     tell_partition();
@@ -703,7 +703,7 @@ static void bump_here(void) {
     if (readings_before_the_bump && !--readings_before_the_bump) flake_machine_cloned();
 }
 
-/* Whenever in its first draw that comes: a copy of the machine may have the id already. */
+/* At any point of its first draw: a copy of the machine may have the ID already. */
 static void bump_while_the_first_is_drawn(void) {
     bool is_done = false;
     for (int n = 1; !is_done; n++) {
@@ -720,7 +720,7 @@ static void bump_while_the_first_is_drawn(void) {
 
 TEST(a_bump_in_the_first_draw_drops_its_place) { by_fork(bump_while_the_first_is_drawn); }
 
-/* ---- the process owner id ---- */
+/* ---- the process owner ID ---- */
 
 static uint64_t parents_owner_id;
 
@@ -740,7 +740,7 @@ TEST(a_bump_leaves_a_process_what_it_holds) {
     by_fork(have_an_owner_id_of_its_own);
 }
 
-/* ---- no system call an id ---- */
+/* ---- no system call per ID ---- */
 
 #if defined(__linux__)
 static void draw_where_system_calls_kill(void) {
@@ -749,7 +749,7 @@ static void draw_where_system_calls_kill(void) {
     (void)sno_generate(1);
     random_script.is_on = true; /* the processor's counter kills, too */
     enum { strict = 1 };
-    if (prctl(PR_SET_SECCOMP, strict, 0, 0, 0) != 0) _exit(0); /* not to be had */
+    if (prctl(PR_SET_SECCOMP, strict, 0, 0, 0) != 0) _exit(0); /* unavailable */
     for (unsigned t = 0; t < 100; t++, pass_ms(10)) {
         for (unsigned i = 0; i < ways_count; i++) {
             way_ids ids;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gates and floors: for what a gate is asked, its word, a gate beside a state, what restore asks; where a
- * floor puts a generator, and what the statistics say of it; the horizon where it is met to the ns.
+ * Gates and floors: the times that a gate is asked for, its word, a gate beside a state, restore's
+ * questions; where a generator with a floor begins, and its statistics; the horizon, exact to the ns.
  */
 #define _GNU_SOURCE
 #include "scripted_state.h"
@@ -26,7 +26,7 @@ static int64_t floor_of_gate(void *user) {
     return gate_floor_at_ns;
 }
 
-/* With a gate that lets all out. */
+/* With a gate that admits everything. */
 static flake_options behind_gate(flake_options o) {
     gate_says = FLAKE_OK;
     gate_asked = 0;
@@ -63,7 +63,7 @@ static flake_parts parts_of_wide(const flake128 *id) {
 
 /* ---- the gate's word ---- */
 
-/* Begins with options of both headers: their gates let all out, and have a word. */
+/* Begins with options of both headers: their gates admit everything, and have a word. */
 static void begin_with_word(flake_options *o, flake_options *s, unsigned word) {
     begin();
     *o = gated();
@@ -100,14 +100,14 @@ TEST(a_gates_word_is_looked_at_by_each_draw) {
         CHECK_EQ(sno_try(&sno, 0, &drawn), FLAKE_OK);
     }
     const int asked = gate_asked;
-    for (unsigned closed = 0; closed < 2; closed++) { /* closed, and open again for another */
+    for (unsigned closed = 0; closed < 2; closed++) { /* closed, and opened again for another */
         atomic_store(&gate_word, closed ? 6u : 0u);
         FAILS(flake_next(&gen, &id), FLAKE_LEASE_LOST, id);
         FAILS(flake_try(&gen, &id), FLAKE_LEASE_LOST, id);
         FAILS(sno_try(&sno, 0, &drawn), FLAKE_LEASE_LOST, drawn);
         CHECK_EQ(told(&gen), 3);
     }
-    CHECK_EQ(gate_asked, asked); /* the word alone says it */
+    CHECK_EQ(gate_asked, asked); /* the word alone closes it */
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     clock_to_ms(start_ms + 1);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
@@ -157,7 +157,7 @@ TEST(a_gate_is_asked_for_each_unit) {
     CHECK_EQ(gate_asked, 1);
     CHECK_EQ(gate_until_ns, (start_ms + 2) * a_ms - 1);
 
-    gate_says = FLAKE_LEASE_LOST; /* the unit that a snapshot stands in was not asked for either */
+    gate_says = FLAKE_LEASE_LOST; /* the gate was not asked for a snapshot's unit either */
     CHECK_EQ(flake_snapshot_take(&gen, &snapshot), FLAKE_OK);
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_restore(&gen, &snapshot, NULL), FLAKE_OK);
@@ -199,7 +199,7 @@ TEST(a_batch_asks_for_its_last_unit) {
     CHECK_EQ(gate_until_ns, (start_ms + 5) * a_ms - 1);
 }
 
-/* The gate has not been asked for the unit in which a snapshot stands. */
+/* The gate has not been asked for a snapshot's unit. */
 TEST(behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own) {
     const flake_options o = gated();
     flake_gen *const gens[] = {&gen, &wide};
@@ -246,14 +246,14 @@ TEST(gate_and_state_both_have_a_say) {
     CHECK_EQ(gate_asked, 1);
     CHECK_EQ((int64_t)atomic_load(&state.asked), gate_until_ns);
 
-    clock_to_ms(start_ms + 10); /* the gate refuses: the state hears nothing of it */
+    clock_to_ms(start_ms + 10); /* the gate refuses: the state is not asked */
     const uint64_t asked_of_state = atomic_load(&state.asked);
     gate_says = FLAKE_LEASE_LOST;
     CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE_LOST);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE_LOST);
     CHECK_EQ(atomic_load(&state.asked), asked_of_state);
 
-    gate_says = FLAKE_OK; /* the state refuses, and the gate would not */
+    gate_says = FLAKE_OK; /* the state refuses although the gate would not */
     clock_to_ms(start_ms + 4000);
     gate_asked = 0;
     FAILS(flake_try(&gen, &id), FLAKE_NOT_EXTENDED, id);
@@ -268,7 +268,7 @@ TEST(gate_and_state_both_have_a_say) {
     CHECK_EQ(ms_of(id), start_ms + 4000);
 }
 
-/* Of gate and state the later floor counts, whichever has it. */
+/* With a gate and a state the later floor counts. */
 TEST(the_later_floor_counts) {
     uint64_t id = 0;
     for (int i = 0; i < 2; i++) {
@@ -312,7 +312,7 @@ TEST(what_a_floor_skips_is_not_counted) {
     }
 }
 
-/* Also those with a partition that nobody chose: the gate may know what others have done with it. */
+/* Also with a partition that the library chose: the gate may know how others have used it. */
 TEST(whatever_is_begun_begins_behind_the_floor) {
     flake_options o = gated();
     const sno_snapshot pool = pool_of_four();
@@ -366,7 +366,7 @@ TEST(whatever_is_begun_begins_behind_the_floor) {
     }
 }
 
-/* Nor one under what the other tick has used. */
+/* Nor a floor before the times used on the other tick. */
 TEST(a_floor_under_the_other_ticks_units_changes_nothing_there) {
     sno_snapshot s = pool_of_four();
     flake_options o = gated_sno();
@@ -382,7 +382,7 @@ TEST(a_floor_under_the_other_ticks_units_changes_nothing_there) {
     CHECK_EQ(s.wall_hi, unit + 5);
 }
 
-/* A snapshot of a queue stands further than a floor of its first unit: its places are drawn. */
+/* A snapshot of a queue is later than a floor of its first unit: its tickets are drawn. */
 TEST(a_floor_under_a_longer_queue_changes_nothing) {
     const int64_t unit = unit_now();
     for (int floor = 0; floor < 5; floor++) {
@@ -403,7 +403,7 @@ TEST(a_floor_under_a_longer_queue_changes_nothing) {
     }
 }
 
-/* ---- a fetch_add that others outran ---- */
+/* ---- a fetch_add after which others draw more ---- */
 
 static flake_i_ticket ticket;
 
@@ -412,7 +412,7 @@ static flake_status draw_slowly(uint64_t word) {
     return flake_i_draw_slow(&gen.engine, request, word, start_ms * a_ms, 1, &ticket);
 }
 
-/* Draws one of ten a unit; and 12 others' after it, and one more, whose word this is. */
+/* Draws one of ten a unit; and after it 12 others', and one more, which returns this word. */
 static uint64_t outrun(flake_options o) {
     uint64_t id;
     o.seq_max = 9;
@@ -421,12 +421,12 @@ static uint64_t outrun(flake_options o) {
     return atomic_fetch_add(&gen.engine.word, 13u) + 12;
 }
 
-/* A caller whose place others have pushed into a later unit has to ask for that one. */
+/* A caller whose ticket others' draws have pushed into a later unit asks for that one. */
 TEST(a_place_in_the_queue_is_asked_for) {
     const uint64_t word = outrun(gated());
     gate_says = FLAKE_LEASE_LOST;
     CHECK_EQ(draw_slowly(word), FLAKE_LEASE_LOST);
-    CHECK_EQ(atomic_load(&gen.engine.word), word); /* given back */
+    CHECK_EQ(atomic_load(&gen.engine.word), word); /* returned */
 }
 
 TEST(a_place_whose_unit_has_begun_is_not_waited_for) {
@@ -449,13 +449,13 @@ TEST(a_place_after_the_last_unit_is_out_of_range) {
     CHECK_EQ(atomic_load(&our->sleeps), 0);
     clock_to_ms(start_ms + 1);
     CHECK_EQ(draw_slowly(word), FLAKE_TIME_RANGE);
-    CHECK_EQ(draw_slowly(word - 12 + 8), FLAKE_OK); /* its own last place is one of the layout */
+    CHECK_EQ(draw_slowly(word - 12 + 8), FLAKE_OK); /* its own last ticket is one of the layout */
     CHECK(ticket.time == 1023 && ticket.index == 9);
 }
 
 /* ---- the horizon, to the ns ---- */
 
-/* The last ns of a unit is the horizon, and no other can be written: the unit's ids are let out. */
+/* The horizon is a unit's last ns, and no later one can be written: the unit's IDs are admitted. */
 TEST(a_write_that_fails_harms_no_id_up_to_the_horizon) {
     const flake_options o = options_in_scene(0);
     uint64_t id = 7;
@@ -473,7 +473,7 @@ TEST(a_write_that_fails_harms_no_id_up_to_the_horizon) {
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
 }
 
-/* Three seconds before the clock ends the horizon is its last ns, and stays it. */
+/* Three seconds before the clock ends the horizon is its last ns, and does not change. */
 TEST(the_largest_horizon_is_the_clocks_last_ns) {
     flake_options o = options_in_scene(0);
     flake_state_options w = where_of("ids");
@@ -496,7 +496,7 @@ TEST(the_largest_horizon_is_the_clocks_last_ns) {
     crash_here();
     CHECK_EQ(open_with(&state, w, o), FLAKE_OK);
     CHECK_EQ((int64_t)atomic_load(&state.horizon), INT64_MAX);
-    CHECK_EQ(start_with(&gen, o, &state), FLAKE_OK); /* all that is left may have been handed out */
+    CHECK_EQ(start_with(&gen, o, &state), FLAKE_OK); /* all that is left may have been issued */
     CHECK(flake_try(&gen, &id) != FLAKE_OK);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Lanes of flake.h on a scripted clock: which lane a draw takes, that all of them are one generator,
- * and what is said when none has an id.
+ * and the status when none has an ID.
  */
 #define _XOPEN_SOURCE 700
 
-static unsigned thread_now; /* who draws */
+static unsigned thread_now; /* the drawing thread */
 static void rob(const volatile void *at);
 #define FLAKE_LANE()             thread_now
 #define BEFORE_ATOMIC(p, is_cas) (is_cas ? rob(p) : (void)0)
@@ -44,7 +44,7 @@ static size_t lane_of(uint64_t of) {
     return i;
 }
 
-/* ---- where a draw goes ---- */
+/* ---- which lane a draw takes ---- */
 
 TEST(one_thread_has_every_number_of_a_unit) {
     static const size_t counts[] = {1, 2, 3, 8, 16};
@@ -82,7 +82,7 @@ TEST(a_thread_that_comes_later_takes_the_next_in_turn) {
     }
 }
 
-/* Its own lane is spent: first those idle in this unit, though another with room is nearer. */
+/* Its own lane is exhausted: first those idle in this unit, though another with room is nearer. */
 TEST(a_spent_lane_leaves_for_an_idle_one) {
     open_three();
     thread_now = 0;
@@ -100,7 +100,7 @@ TEST(a_spent_lane_leaves_for_an_idle_one) {
     TRY(T + 1, 14);
 }
 
-/* A reading is taken once for all lanes, however many are spent. */
+/* One reading serves all lanes, however many are exhausted. */
 TEST(a_sweep_reads_the_clock_once) {
     begin(flake_layout_js53);
     open_lanes(16);
@@ -112,7 +112,7 @@ TEST(a_sweep_reads_the_clock_once) {
     CHECK_EQ(script_now.reads, 3);
 }
 
-/* What a thread that was slow after its reading would meet: all words in a later unit. */
+/* A thread that was slow after its reading: all words are in a later unit. */
 static int64_t slow_at_read, slow_by_ns;
 static int64_t slow_read(void *user) {
     script *s = (script *)user;
@@ -147,9 +147,9 @@ TEST(a_reading_that_is_old_is_taken_again) {
     CHECK_EQ(stats_now().clock_backwards, 0);
 }
 
-/* ---- a lane whose CAS was lost ---- */
+/* ---- a lane whose CAS failed ---- */
 
-/* Another thread draws from this lane, between the look and the CAS of who is to draw. */
+/* Another thread draws from this lane, between the drawing thread's load and its CAS. */
 static size_t robbed;
 static int robberies;
 static void rob(const volatile void *at) {
@@ -173,7 +173,7 @@ TEST(a_draw_that_is_outrun_steps_to_another_lane) {
     GIVES(flake_next(&gen, &id), T, 18);
     TRY(T, 19);
 
-    /* the lane stepped to serves if it can, though another is idle */
+    /* the next lane serves if it can, though another is idle */
     open_three();
     thread_now = 1;
     TRY(T, 10);
@@ -197,7 +197,7 @@ TEST(a_draw_that_is_outrun_steps_to_another_lane) {
     CHECK_EQ(gen.split.map[0], sizeof(flake_lane));
 }
 
-/* Its last number goes to another, after the look: the next lane that has one is asked. */
+/* Another thread takes its last number after the load: the next lane that has one is tried. */
 TEST(a_lane_that_is_drained_meanwhile) {
     static const unsigned drawn[] = {4, 3, 1};
     open_three();
@@ -233,7 +233,7 @@ TEST(step_goes_to_another_lane) {
     CHECK_EQ(flake_i_lanes_step(&gen.split, 5, 1), 1);
 }
 
-/* ---- no lane has an id ---- */
+/* ---- no lane has an ID ---- */
 
 TEST(a_waiting_call_waits_where_a_place_comes_first) {
     open_three();
@@ -243,7 +243,7 @@ TEST(a_waiting_call_waits_where_a_place_comes_first) {
     CHECK_EQ(script_now.slept_ns, MS);
     CHECK_EQ(stats_now().waits, 1);
 
-    /* two lanes whose queues reach further are not waited in */
+    /* two lanes with longer queues are not waited in */
     open_three();
     array[0].engine.word += 4 * 3;
     array[1].engine.word += 4 * 2;
@@ -284,7 +284,7 @@ TEST(retry_is_the_least) {
     CHECK_EQ(flake_available(&gen), 4 + 3);
 }
 
-/* Each lane decides for itself: those that the clock has not left behind go on. */
+/* Each lane decides for itself: those that the clock has not left behind continue. */
 TEST(a_clock_put_back) {
     open_three();
     move_ns(10 * MS);
@@ -295,10 +295,10 @@ TEST(a_clock_put_back) {
     CHECK_EQ(stats_now().clock_backwards, 0);
     for (int i = 0; i < 6; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     CHECK_EQ(lane_of(id), 2);
-    move_ns(-2 * MS); /* behind all */
+    move_ns(-2 * MS); /* after all */
     TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
     CHECK_EQ(stats_now().clock_backwards, 1);
-    CHECK_EQ(flake_retry_ns(&gen), 3 * MS); /* the lanes of T + 5 are spent */
+    CHECK_EQ(flake_retry_ns(&gen), 3 * MS); /* the lanes of T + 5 are exhausted */
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(parts_of(&gen, id).unix_ms, T + 6);
 }
@@ -349,7 +349,7 @@ TEST(a_gate_is_asked_by_each_lane) {
     options.gate.not_before_ns = gate_floor;
     gate_says = FLAKE_OK;
     open_lanes(3);
-    GIVES(flake_next(&gen, &id), T + 4, 0); /* behind its floor */
+    GIVES(flake_next(&gen, &id), T + 4, 0); /* before its floor */
     TRY(T + 4, 1);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     gate_says = FLAKE_LEASE_LOST;
@@ -358,7 +358,7 @@ TEST(a_gate_is_asked_by_each_lane) {
     gate_says = FLAKE_AGAIN;
     gate_calls = 0;
     SAYS(FLAKE_AGAIN, flake_try(&gen, &id));
-    CHECK(gate_calls > 0 && gate_calls <= 5); /* twice each that has room, and the last once more */
+    CHECK(gate_calls > 0 && gate_calls <= 5); /* each with room twice, and the last once more */
     gate_says = FLAKE_OK;
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
 }
@@ -397,7 +397,7 @@ TEST(a_gate_that_closes_during_init) {
     FAILS(flake_next(&gen, &id), FLAKE_LEASE_LOST, id);
 }
 
-/* What a draw rides out in its lane, a sweep does in the others. */
+/* What a draw tolerates in its lane, a sweep tolerates in the others. */
 TEST(a_sweep_rides_out_what_a_coarse_clock_lags) {
     begin(flake_layout_idgen);
     options.seq_min = 10;
@@ -454,8 +454,8 @@ TEST(scattered_and_spread) {
 
 /* ---- any calls, any clock ---- */
 
-/* Each id of each unit at most once, and a try that fails leaves none, but where the clock was put
- * back. The clock stays within 64 units. */
+/* No ID of a unit repeats, and a try fails only if none is left, unless the clock went backwards.
+ * The clock stays within 64 units. */
 TEST(random_scripts) {
     static uint8_t drawn[64][16];
     uint64_t random = 88172645463325252u, wrong = 0, ids = 0;
@@ -563,7 +563,7 @@ TEST(a_snapshot_counts_the_newest_unit_as_spent) {
         CHECK_EQ(stats_now().ids, 0);
         move_ns(MS);
         CHECK_EQ(got64_n(&gen, many, 50), 11);
-        CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_OK); /* goes nowhere back */
+        CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_OK); /* never goes back */
         CHECK_EQ(got64_n(&gen, many, 50), 0);
         move_ns(-MS);
     }
@@ -648,7 +648,7 @@ TEST(after_a_fork) {
     open_three();
     TRY(T, 10);
     in_child(a_child_draws_with_numbers_of_its_own);
-    TRY(T, 11); /* the parent's go on */
+    TRY(T, 11); /* the parent's continue */
 }
 #endif
 

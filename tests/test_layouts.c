@@ -26,7 +26,7 @@ static flake_parts parts_of(int64_t unix_ms, uint64_t node, uint64_t seq) {
     return p;
 }
 
-/* The id bit by bit, as the layout's comments describe it. */
+/* The ID bit by bit, as the layout's comments describe it. */
 static uint64_t id_by_bits(const flake_layout *l, uint64_t time, uint64_t node, uint64_t seq) {
     uint64_t id = 0;
     for (unsigned b = 0; b < l->time_bits; b++) {
@@ -51,7 +51,7 @@ static void check_parts(const flake_layout *l, uint64_t id, int64_t unix_ms, uin
     CHECK_EQ(p.seq, seq);
 }
 
-/* One id, made by compose and taken apart again. */
+/* One ID, composed and decomposed. */
 static void check_id(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node,
                      uint64_t seq) {
     uint64_t composed = ~id;
@@ -61,7 +61,7 @@ static void check_id(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64
     check_parts(l, id, unix_ms, node, seq);
 }
 
-/* The id that a fresh generator draws after `before` others at this time. */
+/* The ID that a fresh generator draws after `before` others at this time. */
 static void check_drawn(const flake_options *o, uint64_t id, int64_t unix_ms, uint64_t before) {
     for (int waits = 0; waits < 2; waits++) {
         uint64_t drawn = 0;
@@ -74,7 +74,7 @@ static void check_drawn(const flake_options *o, uint64_t id, int64_t unix_ms, ui
     CHECK_EQ(script_now.sleeps, 0);
 }
 
-/* An id of a peer. */
+/* An ID of a peer. */
 static void check_vector(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node,
                          uint64_t seq) {
     const flake_options o = on_script(*l, node);
@@ -82,7 +82,7 @@ static void check_vector(const flake_layout *l, uint64_t id, int64_t unix_ms, ui
     check_drawn(&o, id, unix_ms, seq);
 }
 
-/* ---- the peers' ids ---- */
+/* ---- the peers' IDs ---- */
 
 static uint64_t from_hex(const char *hex) { return (uint64_t)strtoull(hex, NULL, 16); }
 static int64_t from_dec(const char *dec) { return (int64_t)strtoll(dec, NULL, 10); }
@@ -126,7 +126,7 @@ static void hazelcast_row(char **field) {
     const int64_t now_ms = from_dec(field[0]);
     const uint64_t node = (uint32_t)from_dec(field[1]);
     const uint64_t seq = (uint64_t)from_dec(field[2]), id = (uint64_t)from_dec(field[3]);
-    if (now_ms < l.epoch_ms) { /* they are read, and nothing makes them */
+    if (now_ms < l.epoch_ms) { /* they can be read, but not generated */
         check_parts(&l, id, now_ms, node, seq);
         return;
     }
@@ -138,7 +138,7 @@ static void hazelcast_row(char **field) {
 
 TEST(hazelcasts_figures_come_out) { vectors_read("hazelcast.tsv", 4, hazelcast_row); }
 
-/* Examples from Wikipedia, Discord's reference and Instagram's article on its ids. */
+/* Examples from Wikipedia, Discord's reference and Instagram's article on its IDs. */
 TEST(published_ids_of_other_snowflakes_come_out) {
     flake_layout twitter = flake_layout_twitter, discord = flake_layout_discord;
     flake_layout instagram = flake_layout_instagram, mastodon = flake_layout_mastodon;
@@ -164,8 +164,8 @@ TEST(sonyflakes_version_2_is_its_layout_with_another_epoch) {
     check_id(&l, 2006541611843973197, 2214086400003, 77, 1023);
 }
 
-/* Before its epoch Hazelcast's ids are negative: a time of 42 bits with a sign. The first and the last id are
- * from Hazelcast's tests. */
+/* Before its epoch Hazelcast's IDs are negative: a time of 42 bits with a sign. The first and the last ID
+ * are from Hazelcast's tests. */
 TEST(hazelcasts_negative_ids_are_times_before_its_epoch) {
     static const struct {
         int64_t id, ms_since_epoch;
@@ -186,7 +186,7 @@ TEST(hazelcasts_negative_ids_are_times_before_its_epoch) {
         uint64_t composed = 99;
         check_parts(&plain, id, unix_ms, known[i].node, known[i].seq);
         check_parts(&same, id, unix_ms, known[i].node, known[i].seq);
-        /* nothing makes them, and without time_sign they are refused */
+        /* they cannot be generated, and without time_sign they are refused */
         CHECK_EQ(flake_compose(&plain, &p, &composed), known[i].id < 0 ? FLAKE_TIME_RANGE : FLAKE_OK);
         CHECK_EQ(composed, known[i].id < 0 ? 99 : id);
         CHECK_EQ(flake_decompose(&unsigned_one, id, &p),
@@ -207,7 +207,7 @@ TEST(a_time_with_a_sign_ends_with_its_ms) {
     CHECK_EQ(flake_decompose(&l, end - 3, &p), FLAKE_TIME_RANGE);
     CHECK_EQ(p.unix_ms, 77);
     CHECK_EQ(flake_decompose(&l, end, &p), FLAKE_INVALID);
-    l = flake_layout_of(63, 0, 0, 0); /* all that there is */
+    l = flake_layout_of(63, 0, 0, 0); /* the whole range */
     l.time_sign = 1;
     check_parts(&l, (uint64_t)1 << 63, INT64_MIN, 0, 0);
     check_parts(&l, UINT64_MAX, -1, 0, 0);
@@ -263,7 +263,7 @@ TEST(layout_of_is_time_node_seq_down_to_bit_0) {
     check_id(&l, ones(46), -5 + (1 << 30) - 1, 127, 511);
 }
 
-/* The sign bit is never set, and of js53 no bit that JavaScript's numbers do not hold. */
+/* The sign bit is never set, nor with js53 a bit that JavaScript's numbers cannot hold. */
 TEST(the_greatest_ids_fit_their_columns) {
     static const flake_layout positive[] = {FLAKE_LAYOUT_DEFAULT, FLAKE_LAYOUT_HAZELCAST,
                                             FLAKE_LAYOUT_TWITTER, FLAKE_LAYOUT_SONYFLAKE,
@@ -316,7 +316,7 @@ TEST(a_zeroed_layout_is_the_default) {
 
 /* ---- times outside ---- */
 
-/* What compose, min_at and max_at say of a time; a refusal leaves the output. */
+/* The results of compose, min_at and max_at for a time; on failure the output is unchanged. */
 static void check_time(const flake_layout *l, int64_t unix_ms, flake_status status) {
     uint64_t id = 99;
     flake_parts p = parts_of(unix_ms, 0, 0);
@@ -401,8 +401,8 @@ TEST(a_spent_last_unit_is_the_end) {
     CHECK_EQ(script_now.sleeps, 0);
 }
 
-/* Time and sequence fill all 64 bits of the engine's word: the last id of all must not lead to the
- * first again. (The last unit may be the price.) */
+/* Time and sequence fill all 64 bits of the engine's word: the last ID must not wrap around to
+ * the first. (The last unit may be lost.) */
 TEST(the_widest_layout_does_not_begin_again_after_its_last_id) {
     static uint64_t ids[1 << 20];
     const flake_layout l = flake_layout_of(44, 0, 20, -last_clock_ms);
@@ -422,8 +422,8 @@ TEST(the_widest_layout_does_not_begin_again_after_its_last_id) {
     }
 }
 
-/* On a generator that has a newest unit; a fresh one says FLAKE_TIME_RANGE. Some are times that ns cannot
- * tell. */
+/* On a generator that has a newest unit; a fresh one returns FLAKE_TIME_RANGE. Some times cannot be
+ * expressed in ns. */
 TEST(a_time_before_the_epoch_counts_as_the_newest_unit) {
     static const int64_t old_ms[] = {1514764800999,  1514764799999,  0,        -1,
                                      -9223372036854, -9223372036855, INT64_MIN};
@@ -439,7 +439,7 @@ TEST(a_time_before_the_epoch_counts_as_the_newest_unit) {
     }
 }
 
-/* Such a layout is refused, or keeps what it promises. */
+/* Such a layout is refused, or works. */
 static void check_first_ids(const flake_layout *l, int64_t unix_ms, uint64_t n) {
     flake_options o = on_script(*l, 0);
     const uint64_t time = ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms;
@@ -478,7 +478,7 @@ TEST(an_epoch_in_the_clocks_last_ms_has_one_unit_at_most) {
     CHECK_EQ(flake_try(&gen, &id), FLAKE_TIME_RANGE);
 }
 
-/* volatile: a compiler may else take the sign of an overflow for granted */
+/* volatile: otherwise a compiler may assume that nothing overflows */
 static volatile int64_t wait_ns;
 
 /* The step is longer than an int64_t of ns. */
@@ -498,7 +498,7 @@ TEST(a_clock_put_back_by_centuries_is_a_clock_put_back) {
     CHECK_EQ(script_now.sleeps, 0);
 }
 
-/* ---- what an init takes and refuses ---- */
+/* ---- what an init accepts and refuses ---- */
 
 TEST(node_numbers_have_bounds) {
     CHECK_EQ(flake_idgen_node(0, 0), 0);
@@ -519,7 +519,7 @@ TEST(node_numbers_have_bounds) {
     }
 }
 
-/* A layout that check, init and all that take one must refuse. */
+/* A layout that check, init and every call with a layout must refuse. */
 static void check_layout_refused(flake_layout l) {
     flake_options o = on_script(l, 0);
     flake_parts p = parts_of(l.epoch_ms, 0, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A claim that is lost, a machine that is cloned, a process that forks: what becomes of callers who
- * sleep at that moment, and what each call says afterwards. Nobody gets an id that by then is
- * another's.
+ * A claim is lost, a machine is cloned, or a process forks: what happens to callers that sleep at
+ * that moment, and what each call returns afterwards. No caller gets an ID that by then belongs to
+ * another.
  */
 #define _GNU_SOURCE
 #include "scene.h"
@@ -20,7 +20,7 @@ static flake_status ask_gate(void *user, int64_t until_ns) {
     return gate_answer;
 }
 
-/* With a claim: a gate with a word, that may be closed. */
+/* With a claim: a gate with a word that may be closed. */
 static ways_setup setup_of(bool with_claim) {
     ways_setup w = {0};
     if (with_claim) w.gate.admit = ask_gate, w.gate.fence = &claim;
@@ -48,9 +48,9 @@ static void make_of_numbers(uint32_t seq_min, uint32_t seq_max) {
     CHECK_EQ(flake_init(&ways.gen, &o, NULL), FLAKE_OK);
 }
 
-/* ---- who sleeps ----
+/* ---- sleeping callers ----
  *
- * Each way is set up so that the next draw has to sleep, once. */
+ * Each way is set up so that the next draw sleeps once. */
 
 static const struct way *way_now;
 
@@ -71,7 +71,7 @@ static void spend_one(void) {
 }
 static flake_status sleep_one(void) { return draw(&one_gen); }
 
-/* By fetch_add, and others were faster. */
+/* By fetch_add, after others' draws. */
 static void spend_all(void) {
     make_of_numbers(0, 4095);
     for (int i = 0; i < 4096; i++) CHECK_EQ(draw(&one_gen), FLAKE_OK);
@@ -125,7 +125,7 @@ static struct sleeper sleeper_at(unsigned i) {
     return s;
 }
 
-/* ---- what happens meanwhile ---- */
+/* ---- events during the sleep ---- */
 
 static pid_t forked; /* 0: this is the child */
 
@@ -197,7 +197,7 @@ TEST(a_fork_in_a_sleep_gives_the_parent_alone_an_id) {
     for (unsigned claims = 0; claims < 2; claims++) each_sleeps(claims, fork_meanwhile, FLAKE_OK);
 }
 
-/* ---- in front of a gate ---- */
+/* ---- before a gate ---- */
 
 static void (*then)(int64_t ns);
 
@@ -269,7 +269,7 @@ TEST(who_waits_for_a_state_looks_again) {
     }
 }
 
-/* ---- what each call says of a lost claim ---- */
+/* ---- what each call returns after a lost claim ---- */
 
 TEST(a_lost_claim_is_told_by_each_call) {
     flake_snapshot snapshot;

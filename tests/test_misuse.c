@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Mistakes of a program: it goes on after a failed init, copies a generator, ignores a status, passes a time
- * from the future, forgets to extend its state, or makes a call that this kind of generator does not have. It
- * gets a status, a reason or a compiler warning.
+ * Mistakes of a program: it continues after a failed init, copies a generator, ignores a status, passes a
+ * time from the future, forgets to extend its state, or makes a call that this kind of generator does not
+ * have. It gets a status, a reason or a compiler warning.
  */
 #define _GNU_SOURCE
 #include "support.h"
@@ -78,7 +78,7 @@ static flake_options kind_at(unsigned i) {
 
 /* ---- an init that failed ---- */
 
-/* Queries and all calls but draws answer as if there were no generator. */
+/* Queries, and all calls except draws, return what they would without a generator. */
 static void check_answers_nothing(flake_gen *g) {
     const flake_options none = {0};
     flake_snapshot position = {0};
@@ -97,7 +97,7 @@ static void check_answers_nothing(flake_gen *g) {
     CHECK(is_zero(&stats, sizeof stats));
 }
 
-/* sno.h's calls but draws, on what is no generator of snos. */
+/* sno.h's calls except draws, on a generator of another kind. */
 static void check_no_sno_gen(sno_gen *g) {
     const flake_options none = {0};
     sno_snapshot position;
@@ -255,7 +255,7 @@ TEST(shards_are_made_all_or_none) {
     for (int i = 0; i < 2; i++) FAILS(flake_next(&shards[i], &id), FLAKE_INVALID, id);
 }
 
-/* Whatever the memory contained: another program's bytes, or a generator of any kind. */
+/* With any previous contents of the memory: another program's bytes, or a generator of any kind. */
 TEST(an_init_that_failed_leaves_no_generator) {
     static const uint8_t bytes[] = {0x00, 0x01, 0x02, 0x03, 0x5e, 0xff};
     const flake_layout *const layouts[] = {&flake_layout_default, &flake_layout_boundary,
@@ -288,7 +288,7 @@ TEST(an_init_that_failed_leaves_no_sno_generator) {
     free(memory);
 }
 
-/* A child, or a process after flake_machine_cloned, that was refused. */
+/* In a child, or a process after flake_machine_cloned, that was refused. */
 TEST(a_reinit_that_failed_leaves_the_generator_forked) {
     flake_options o = begin(), wrong = o;
     sno_snapshot pool = {0};
@@ -356,7 +356,7 @@ TEST(a_failed_draw_zeroes_its_id) {
     for (unsigned i = 0; i < 3; i++) {
         flake_options o = kind_at(i);
         CHECK_EQ(flake_init(&sno.gen, &o, NULL), FLAKE_OK);
-        sno.partition = sno.sequence_min = 7; /* queries don't look at these either */
+        sno.partition = sno.sequence_min = 7; /* queries ignore these, too */
         check_no_sno_gen(&sno);
         check_no_sno(&sno, FLAKE_INVALID);
         CHECK_EQ(sno_init(&sno, NULL, &o, NULL), FLAKE_OK);
@@ -392,7 +392,7 @@ TEST(a_batch_zeroes_what_it_lacks_and_a_try_leaves_the_rest) {
         CHECK(got == 0 && ids[1] == UINT64_C(0x5e5e5e5e5e5e5e5e));
         FAILS(flake_try(&gen, &id), FLAKE_AGAIN, id);
         script_now.now_ns += MS;
-        script_now.per_sleep = 0; /* the clock stands still: the second unit is not reached */
+        script_now.per_sleep = 0; /* the clock does not move: the second unit is not reached */
         memset(ids, 0x5e, sizeof ids);
         CHECK_EQ(flake_next_n(&gen, ids, 4), FLAKE_AGAIN);
         CHECK(ids[0] && ids[1] && ids[2] && !ids[3]);
@@ -519,7 +519,7 @@ TEST(ranges_of_counters_that_start_anywhere_are_refused_as_they_would_repeat_ids
 
 /* ---- a generator that was copied ---- */
 
-/* A copy's calls that take a `why` name the reason. */
+/* A copy's calls with a `why` give the reason. */
 static void check_reasons_of_a_copy(flake_gen *g) {
     const flake_options none = {0};
     const flake_snapshot position = {0};
@@ -530,7 +530,7 @@ static void check_reasons_of_a_copy(flake_gen *g) {
     CHECK_EQ(flake_reinit_after_fork(g, &none, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "generator: was copied") != NULL);
 }
-/* Of all kinds and clocks: in the unit of the copy, and in each one after it, whatever the clock does. */
+/* Of all kinds and clocks: in the unit of the copy, and in each later one, whatever the clock does. */
 TEST(a_copy_of_a_generator_stops_when_its_unit_ends) {
     for (unsigned i = 0; i < KINDS * 3; i++) {
         flake_options o = kind_at(i % KINDS);
@@ -653,7 +653,7 @@ TEST(in_shared_memory_addresses_may_differ) {
 
 /* ---- a time from the future ---- */
 
-/* The last time that is accepted while the clock reads T. The one after it is refused, and changes nothing. */
+/* The last time that is accepted while the clock reads T. The next one is refused, and changes nothing. */
 static void check_furthest(flake_gen *g, int64_t furthest_ms) {
     const bool is_128 = flake_gen_options(g)->layout.format != 0;
     flake_snapshot before, after;
@@ -812,11 +812,11 @@ static void close_state(void) {
     end_folder();
 }
 
-/* The horizon is past; then it is extended during a wait. */
+/* The horizon has passed; then it is extended during a wait. */
 static void check_not_extended(flake_gen *g) {
     const bool is_128 = flake_gen_options(g)->layout.format != 0;
     script_now.now_ns += 500 * MS;
-    for (int i = 0; i < 2; i++) { /* a generator that continues, too, is asked about its unit */
+    for (int i = 0; i < 2; i++) { /* a generator that continues asks for its unit, too */
         if (is_128) FAILS(flake128_try(g, &id128), FLAKE_NOT_EXTENDED, id128);
         else FAILS(flake_try(g, &id), FLAKE_NOT_EXTENDED, id);
     }
@@ -846,7 +846,7 @@ TEST(a_state_that_was_not_extended_in_time) {
     }
 }
 
-/* UUIDs that continue in the newest unit, after a backward step. */
+/* UUIDs that continue in the newest unit after a backward step. */
 TEST(a_state_that_was_not_extended_while_uuids_continue) {
     const flake_options o = open_state(0, &flake_layout_uuid8);
     CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);

@@ -2,8 +2,8 @@
  *
  * States claimed by number: node numbers that the processes of a host share in a directory. No two
  * processes hold one at a time, and the next holder of a number repeats no ID of an earlier one, even if
- * IDs ran ahead, the clock went backwards, or the holder was killed. What such a state has in common with
- * one that is opened by path is in test_state.c and its siblings.
+ * IDs ran ahead, the clock went backwards, or the holder was killed. test_state.c and its siblings test
+ * what such a state has in common with one opened by path.
  */
 #define _GNU_SOURCE
 #include "scripted_state.h"
@@ -43,7 +43,7 @@ static void release_all(void) {
     for (size_t i = 0; i < most_states; i++) close_if_open(&states[i]);
 }
 
-/* A generator with the number that was claimed, that may run ahead. */
+/* A generator with the claimed number, which may run ahead. */
 static flake_status draw_with(size_t i, int64_t max_ahead_ms) {
     flake_options o = clocked();
     o.node = numbers_held[i];
@@ -52,7 +52,7 @@ static flake_status draw_with(size_t i, int64_t max_ahead_ms) {
     return start_with(&gen, o, &states[i]);
 }
 
-/* Draws all that can be had now; the time of the last. */
+/* Draws all that are available now; returns the time of the last. */
 static int64_t draw_all(size_t most) {
     uint64_t id, newest = 0;
     for (size_t i = 0; i < most && flake_try(&gen, &id) == FLAKE_OK; i++) note(newest = id);
@@ -170,7 +170,7 @@ TEST(who_may_wait_gets_a_number_later) {
     CHECK_EQ(atomic_load(&our->slept_ns), 20 * a_ms);
 }
 
-/* ---- no id twice ---- */
+/* ---- no duplicate ID ---- */
 
 TEST(ids_that_ran_ahead_are_not_repeated) {
     flake_state_options o = in_folder(2);
@@ -212,7 +212,7 @@ TEST(a_clock_put_back_before_or_after_the_release) {
     }
 }
 
-/* Many runs, of which some are killed, on a clock that goes back now and then. */
+/* Many runs, some of them killed, on a clock that steps back now and then. */
 static uint64_t random_state;
 
 static void hold_one_for_a_while(void) {
@@ -257,14 +257,14 @@ TEST(whoever_has_a_number_next_repeats_nothing) {
     }
 }
 
-/* ---- files that can't be used ---- */
+/* ---- unusable files ---- */
 
 TEST(a_number_whose_file_can_t_be_used_is_passed_over) {
     CHECK_EQ(mkdir(path_of("0.slot"), 0777), 0);
     CHECK_EQ(mkfifo(path_of("1.slot"), 0666), 0);
     write_file(path_of("2.slot"), (const uint8_t *)"id = 7\n", 7);
     CHECK_EQ(claim_of(0, 4), 3);
-    CHECK_EQ(claim_of(1, 4), -FLAKE_IO); /* all others are taken: the first that can't be used */
+    CHECK_EQ(claim_of(1, 4), -FLAKE_IO); /* all others are taken: the first unusable one */
     CHECK(why_is_of("0.slot"));
     flake_state_options o = in_folder(3);
     o.first = 1;
@@ -370,7 +370,7 @@ TEST(a_number_that_was_not_held_for_long) {
 
 static unsigned opens;
 
-/* Another makes the file while this one is about to. */
+/* Another process makes the file while this one is about to. */
 static bool make_it_first(const char *name) {
     if (strcmp(name, "open") == 0 && ++opens == 2)
         write_file(path_of("0.slot"), (const uint8_t *)"", 0);
@@ -403,13 +403,13 @@ TEST(a_count_of_0_is_1024) {
 enum { crowd = small ? 20 : 60, claims = small ? 500 : 4000, numbers = 30 };
 
 typedef struct holders {
-    _Atomic(int) of[numbers]; /* pid; below 0: he is about to die with it */
+    _Atomic(int) of[numbers]; /* pid; below 0: the process is about to die with it */
     _Atomic(int) clashes, claims, deaths, refused;
 } holders;
 
 static holders *their;
 
-static int64_t fast_clock(void *user) { /* a ms a reading, so that nobody's death is long felt */
+static int64_t fast_clock(void *user) { /* a ms a reading, so that a death has no effect for long */
     (void)user;
     return atomic_fetch_add(&our->now_ns, a_ms);
 }

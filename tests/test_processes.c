@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Several processes on one generator in shared memory, or on a shard each, and one of them killed
- * by SIGKILL again and again, wherever it stands. No id comes twice, those that the killed have
- * drawn included; nobody waits longer than the queue's bound; who is left goes on, and a new process
- * takes the killed one's place, and its shard.
+ * Several processes on one generator in shared memory, or on a shard each; SIGKILL ends one of them
+ * again and again, at any instruction. No ID repeats, including those of the killed processes; no
+ * process waits longer than the queue's bound; the others continue, and a new process replaces the
+ * killed one, with its shard.
  */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
@@ -31,7 +31,7 @@ enum {
     stall_ms = 5000 /* that the machine may add */
 };
 
-/* What one process at a time draws into; its successor goes on behind it. */
+/* The generators of one process at a time; its successor continues with them. */
 typedef struct seat {
     _Atomic(uint64_t) n;
     _Atomic(int64_t) since_ns; /* when the call that runs began; 0: none runs */
@@ -45,7 +45,7 @@ typedef struct common {
     flake_gen flake_shards[seats];
     sno_gen sno;
     sno_gen sno_shards[seats];
-    _Atomic(int64_t) offset_ns; /* how far the clock was put back */
+    _Atomic(int64_t) offset_ns; /* how far the clock has stepped back */
     _Atomic(uint64_t) allowed;
     seat seats[seats];
 } common;
@@ -58,12 +58,12 @@ static int64_t stepping_clock(void *user) {
            atomic_load_explicit(&our->offset_ns, memory_order_relaxed);
 }
 
-/* ---- ways to the ids ---- */
+/* ---- ways to draw ---- */
 
 typedef struct way {
     const char *name;
     bool is_sno, of_shards;
-    uint32_t cap; /* ids a unit */
+    uint32_t cap; /* IDs a unit */
     bool clock_steps;
 } way;
 
@@ -91,8 +91,8 @@ static void init(const way *w) {
 
 /* ---- processes ---- */
 
-/* What was drawn is kept before the next is drawn; who is killed between the two has had that one
- * id, and nobody else may have it. */
+/* An ID is recorded before the next is drawn; a process killed before that has drawn one
+ * unrecorded ID, and no other process may draw it. */
 static _Noreturn void draw_on(unsigned i, const way *w, pid_t parent) {
     seat *s = &our->seats[i];
     for (;;) {
@@ -126,14 +126,14 @@ static pid_t start(unsigned i, const way *w) {
     return child;
 }
 
-/* Waits until every process has drawn more than it had; false: one does not. */
+/* Waits until every process has drawn more than `had`; false: one does not. */
 static bool all_go_on(const uint64_t *had) {
     const int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + (max_wait_ms + stall_ms) * INT64_C(1000000);
     for (unsigned i = 0; i < seats; i++)
         while (atomic_load(&our->seats[i].n) <= had[i]) {
             const int64_t since_ns = atomic_load(&our->seats[i].since_ns);
             if (clock_ns(CLOCK_MONOTONIC) > end_ns) {
-                printf("  process %u has %" PRIu64 " ids and draws no more; it is %s\n", i, had[i],
+                printf("  process %u has %" PRIu64 " IDs and draws no more; it is %s\n", i, had[i],
                        since_ns ? "in a call" : "between two calls");
                 return false;
             }
@@ -142,7 +142,7 @@ static bool all_go_on(const uint64_t *had) {
     return true;
 }
 
-/* Starts all, kills one after the other, and says how many ids fell below the one before. */
+/* Starts all, kills one after the other, and returns how many IDs were below the one before. */
 static size_t kill_again_and_again(const way *w) {
     pid_t children[seats];
     uint64_t random = 88172645463325252u, had[seats] = {0};
@@ -201,15 +201,15 @@ TEST(killed_wherever_it_stands) {
     static const way ways[] = {
         {"a shared generator", false, false, 4095, false},
         {"its queue", false, false, 256, false},
-        {"each id is waited for", false, false, 4, false},
-        {"the clock is put back", false, false, 256, true},
+        {"each ID is waited for", false, false, 4, false},
+        {"the clock goes backwards", false, false, 256, true},
         {"shards that successors take over", false, true, 1024, false},
-        {"shards, the clock is put back", false, true, 1024, true},
+        {"shards, the clock goes backwards", false, true, 1024, true},
         {"a shared sno generator", true, false, 65535, false},
         {"its queue", true, false, 512, false},
-        {"snos, the clock is put back", true, false, 4095, true},
+        {"snos, the clock goes backwards", true, false, 4095, true},
         {"sno shards that successors take over", true, true, 4095, false},
-        {"sno shards, the clock is put back", true, true, 4095, true},
+        {"sno shards, the clock goes backwards", true, true, 4095, true},
     };
     if (!words_reach_other_processes) {
         const flake_options shared = {.shared_memory = true};

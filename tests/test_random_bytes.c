@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random bytes on Linux: a machine that has just started waits for them, rather than take such as a copy of it may
- * have as well.
+ * Random bytes on Linux: a machine that has just started waits for them, rather than take bytes that a copy of it
+ * may also get.
  */
 #include "check.h"
 #if defined(__linux__)
@@ -18,7 +18,7 @@ static struct {
     unsigned flags; /* of all calls */
 } kernel;
 
-/* In place of the C library's. */
+/* Replaces the C library's. */
 long syscall(long number, ...);
 long syscall(long number, ...) {
     va_list values;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Random scripts of calls and clock readings on generators of flake.h: the fuzzers' player, with bytes
- * from a seed in the place of a fuzzer's.
+ * from a seed in place of a fuzzer's.
  */
 #include "../fuzz/player_flake.h"
 #include "../fuzz/seeded.h"
@@ -21,13 +21,13 @@ TEST(random_scripts_follow_the_oracle) {
     seeded_play(play_one, 4000000, 5000, others);    /* snapshots of other generators */
 }
 
-/* UUIDs and ULIDs go on, or with fail_on_backwards don't. */
+/* UUIDs and ULIDs continue, or with fail_on_backwards don't. */
 TEST(random_scripts_of_128_bits_follow_the_oracle) {
     const seeded how = {FLAKE_WIDE | FUZZ_BACK << 2, 0, 0, 0};
     seeded_play(play_one, 6000000, 10000, how);
 }
 
-/* More is borrowed than count holds. */
+/* max_ahead exceeds what count holds. */
 TEST(random_scripts_with_great_loans_follow_the_oracle) {
     static flake_fixed loan;
     const seeded how = {0, great_try_n, 255, 2};
@@ -45,7 +45,7 @@ TEST(random_scripts_with_great_loans_follow_the_oracle) {
 /* The word has no bit to spare: the count of a full unit carries into time. */
 TEST(random_scripts_with_full_words_follow_the_oracle) {
     static flake_fixed full;
-    const seeded how = {0, restore | 16 | 32, 63, 4}; /* the choice that follows says where from */
+    const seeded how = {0, restore | 16 | 32, 63, 4}; /* the next choice selects the source */
     full.options.layout = flake_layout_of(43, 0, 21, 0);
     full.options.clock.now_ns = fuzz_read;
     fixed = &full;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The oracle against ids that the original sno made; then random scripts of calls and clock readings on
- * generators of sno.h against the oracle: the fuzzers' player, with bytes from a seed in the place of a
+ * The oracle against IDs that the original sno made; then random scripts of calls and clock readings on
+ * generators of sno.h against the oracle: the fuzzers' player, with bytes from a seed in place of a
  * fuzzer's.
  */
 #include "../fuzz/player_sno.h"
@@ -39,7 +39,7 @@ TEST(the_oracle_draws_what_sno_drew) {
 
 /* ---- random scripts ---- */
 
-/* Small pools, so that units are used up: their tick-tock and their queues are what there is to see. */
+/* Small pools, so that units are exhausted: this exercises tick-tock and queues. */
 static sno_fixed pool;
 
 static void play_any(const uint8_t *bytes, size_t size) { sno_play(bytes, size, NULL); }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random texts, fields, names and layouts: the fuzz target of conversions, with bytes from a seed in the place of
- * a fuzzer's.
+ * Random texts, fields, names and layouts: the fuzz target of conversions, with bytes from a seed in place of a
+ * fuzzer's.
  */
 #define FUZZ_LIBFUZZER /* for driver.h: no main */
 #include "../fuzz/fuzz_text.c"

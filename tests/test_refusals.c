@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bad input to the calls that are made seldom: the status that names the cause, and nothing changed. What
- * a program meets daily stands with the call's other tests.
+ * Bad input to rarely used calls: the status names the cause, and nothing is changed. Common cases are
+ * with each call's other tests.
  */
 #define _GNU_SOURCE
 #include "scene.h"
@@ -13,7 +13,7 @@
 static sno_gen sno;
 static flake_why why;
 
-/* For the option that the reason begins with. */
+/* The reason begins with this option. */
 #define CHECK_REFUSED(call, option)                            \
     do {                                                       \
         CHECK_EQ(call, FLAKE_INVALID);                         \
@@ -79,7 +79,7 @@ TEST(a_reason_is_cut_to_its_room) {
     flake_state_options w = {0};
     fresh();
     memset(&told, '!', sizeof told);
-    memset(long_name, 'x', sizeof long_name - 1); /* no folder has names as long */
+    memset(long_name, 'x', sizeof long_name - 1); /* no directory has a name that long */
     w.path = long_name;
     CHECK_EQ(flake_state_open(&state, &w, NULL, NULL, &told.why), FLAKE_IO);
     CHECK_EQ(strlen(told.why.text), sizeof told.why.text - 1);
@@ -99,7 +99,7 @@ static void ask_in_a_folder_that_is_gone(void) {
     EXPECT(strstr(why.text, "gone") != NULL);
 }
 
-/* A folder that is named from a deep one: what the name of a slot is put behind is the whole of it. */
+/* A directory that is named from a deep one: a slot's name is appended to the absolute path. */
 static void claim_from_a_deep_folder(void) {
     const flake_options clock = options_in_scene(0);
     char name[101], here[2048], dir[101];
@@ -164,7 +164,7 @@ TEST(layouts_that_do_not_hold_together) {
     CHECK_EQ(flake_layout_end_ms(&l), INT64_MAX - 1);
 }
 
-/* All zero stands for a layout; with any member set it is one, which then lacks the others. */
+/* All zero is no layout; with any member set it is one, which then lacks the others. */
 TEST(a_layout_with_one_member_is_none) {
     static const flake_options with_one[] = {
         {.layout = {.epoch_ms = 1}},  {.layout = {.unit_ms = 1}},
@@ -210,7 +210,7 @@ TEST(pools_and_paths_at_their_borders) {
     CHECK_EQ(open_pool(&pool, long_path), FLAKE_INVALID);
     pool.sequence_min = 1, pool.sequence_max = 3;
     CHECK_REFUSED(open_pool(&pool, path_of("ids")), "pool");
-    pool.sequence_min = 0; /* bounds alone are a wish, too: partition 0 */
+    pool.sequence_min = 0; /* bounds alone are a request, too: partition 0 */
     CHECK_EQ(open_pool(&pool, path_of("ids")), FLAKE_OK);
     CHECK(pool.partition == 0 && pool.sequence_min == 0 && pool.sequence_max == 3);
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
@@ -218,11 +218,11 @@ TEST(pools_and_paths_at_their_borders) {
     pool.sequence_min = 9, pool.sequence_max = 0;
     CHECK_EQ(open_pool(&pool, path_of("snos")), FLAKE_OK);
     CHECK(pool.partition == 0 && pool.sequence_min == 9 && pool.sequence_max == 65535);
-    CHECK_EQ(pool.wall_hi, 0); /* the state knows */
+    CHECK_EQ(pool.wall_hi, 0); /* the state has it */
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
-/* The library chooses a partition for a new file alone: the next one is the next generator's. */
+/* The library chooses a partition only for a new file: the next one is the next generator's. */
 TEST(an_unset_pool_is_the_files) {
     uint16_t chosen = 0;
     fresh();

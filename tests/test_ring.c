@@ -19,7 +19,7 @@ static flake_ring_slot slots[most_slots];
 static const size_t sizes[] = {1, 2, 3, 7, 64};
 enum { size_count = sizeof sizes / sizeof *sizes };
 
-/* All fields tell the same serial number, so that a torn note shows. */
+/* All fields have the same serial number, so that a torn note shows. */
 static flake_overflow note_of(uint32_t producer, uint32_t serial) {
     flake_overflow note;
     note.now_ns = (int64_t)((uint64_t)producer << 32 | serial);
@@ -75,7 +75,7 @@ TEST(init_empties_a_used_ring) {
     CHECK(flake_ring_pop(&ring, &note) && note_is(&note, 1, 1));
 }
 
-/* Fills, drains and goes round at random beside a count of what must be in it. */
+/* Fills, drains and wraps around at random, compared with a count of its contents. */
 TEST(any_size_holds_that_many_in_order_however_often_it_wraps) {
     for (size_t i = 0; i < size_count; i++) {
         uint64_t random = 88172645463325252u;
@@ -110,7 +110,7 @@ typedef struct side {
     pthread_t thread;
     uint32_t index, pushes; /* notes to push */
     size_t pushed, disordered, torn;
-    uint32_t after[crowd]; /* serial that a producer's next note has at the least */
+    uint32_t after[crowd]; /* least serial of a producer's next note */
 } side;
 
 static side producers[crowd], consumers[crowd];
@@ -143,7 +143,7 @@ static void *produce(void *at) {
     return NULL;
 }
 
-/* Each byte of `seen` has one writer at a time, or a note came twice. */
+/* Each byte of `seen` has one writer at a time, unless a note was popped twice. */
 static void *consume(void *at) {
     side *s = (side *)at;
     flake_overflow note = {0, 0, 0};
@@ -260,7 +260,7 @@ enum { drawers = 8, unit_cap = 256 };
 
 typedef struct drawer {
     pthread_t thread;
-    size_t draws, batch; /* calls, ids for each */
+    size_t draws, batch; /* calls, IDs for each */
     size_t refused, n;
     uint64_t *ids;
 } drawer;
@@ -276,8 +276,8 @@ static void *draw(void *at) {
     return NULL;
 }
 
-/* Saturates a generator with 256 ids a ms for some 250 ms. Then waits till the queue is gone, and draws once, for the note that says so. Returns how many
- * notes there were. */
+/* Saturates a generator with 256 IDs a ms for about 250 ms. Then waits until the queue is empty, and draws once, for
+ * its last note. Returns the number of notes. */
 static size_t saturate(size_t ring_size, size_t batch) {
     static uint64_t ids[drawers * 8192];
     drawer all[drawers];
@@ -316,8 +316,8 @@ static int compare_notes(const void *a, const void *b) {
     return x->now_ns < y->now_ns ? -1 : x->now_ns > y->now_ns;
 }
 
-/* Whoever is elected to write may be stopped before it pushes, so notes are put in order first.
- * Returns how many overflows there were; `complete`: none was dropped. */
+/* An elected thread may be descheduled before it pushes, so notes are sorted first. Returns how
+ * many overflows there were; `complete`: none was dropped. */
 static size_t check_notes(size_t n, uint32_t most_queued, bool complete) {
     size_t over = 0;
     int64_t began_ms = 0;
@@ -341,7 +341,7 @@ static size_t check_notes(size_t n, uint32_t most_queued, bool complete) {
     return over;
 }
 
-/* With batches each thread queues with most of a unit's places, so the queue lasts for many units. */
+/* With batches each thread queues for most of a unit's tickets, so the queue lasts many units. */
 TEST(a_saturated_generator_notes_its_queue_at_most_once_a_ms) {
     for (size_t batch = 1; batch <= 1024; batch += 1023) {
         const bool is_long = batch > 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The system's sleep, whose call is cut short by signals as often as the test says; and which counter suits.
+ * The system's sleep, whose call signals interrupt as often as the test says; and which counter is suitable.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -8,7 +8,7 @@
 #include <time.h>
 
 static const int64_t a_second = 1000000000;
-static int64_t end_ns[100]; /* what each call asks for */
+static int64_t end_ns[100]; /* each call's request */
 static unsigned calls, cut_short;
 
 static int64_t ns_of(const struct timespec *t) {
@@ -27,7 +27,7 @@ int clock_nanosleep(clockid_t id, int flags, const struct timespec *until, struc
 #endif
 
 #if defined(__GNUC__) && defined(__x86_64__)
-/* Of clock and counter. A reading takes its price in counts, and 100 more in all rounds but the last. */
+/* Of clock and counter. A reading takes its cost in counts, and 100 more in all rounds but the last. */
 static unsigned readings;
 static int64_t take(void *price) {
     static int64_t counter;

@@ -42,7 +42,7 @@ static void check_pool(sno_snapshot s, uint32_t min, uint32_t max) {
 
 /* In either order; a maximum of 0 means 65535; four numbers are enough. */
 TEST(bounds_of_a_pool) {
-    static const uint32_t pools[][4] = {/* asked for, made */
+    static const uint32_t pools[][4] = {/* requested, made */
                                         {100, 200, 100, 200},
                                         {200, 100, 100, 200},
                                         {3, 0x8000, 3, 0x8000},
@@ -109,7 +109,7 @@ TEST(snapshots_that_do_not_fit_are_refused_by_field) {
     }
 }
 
-/* The snapshot says what most of these say of other generators. */
+/* The snapshot contains most of what these return for other generators. */
 TEST(options_that_do_not_fit_are_refused_by_field) {
     static const struct {
         flake_options options;
@@ -148,11 +148,11 @@ TEST(a_time_given_outside_2010_to_2079) {
     }
 }
 
-/* The batch of n that begins with the number `first` is right id by id; nothing beside it is touched. */
+/* Each ID of the batch of n from the number `first` on is correct; nothing beside it is touched. */
 static void check_batch(uint32_t first, size_t n) {
     enum { most = 1000, beside = 64 };
     static uint8_t memory[beside + most * sizeof(sno_id) + beside], untouched[beside];
-    const size_t at = beside - (first + n) % 32; /* vectors may want to be aligned */
+    const size_t at = beside - (first + n) % 32; /* vectors may require alignment */
     const unsigned tick = (first ^ n) & 1;
     const uint8_t meta = (uint8_t)(n * 89 + first);
     const uint16_t min = first & 0xfffc, partition = (uint16_t)(n * 40503 + first);
@@ -217,7 +217,7 @@ TEST(with_time_takes_any_time) {
     CHECK_EQ(script_now.reads, 0);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 #define CHECK_ASKED(len, sequence)                  \
     do {                                            \
@@ -302,7 +302,7 @@ TEST(outside_2010_to_2079_there_are_no_ids) {
 TEST(the_first_and_the_last_ms_have_ids_until_they_run_out) {
     for (int last = 0; last < 2; last++) {
         const int64_t unit = last ? units - 1 : 0;
-        begin(last ? 1 : 0, 4); /* the snapshot says that number 0 of unit 0 is drawn */
+        begin(last ? 1 : 0, 4); /* in the snapshot number 0 of unit 0 is drawn */
         script_now.now_ns = last ? unit_start_ns(units) - 1 : epoch_ns;
         CHECK_ID(new_id(&gen), unit, 0, 1);
         CHECK_ID(tried(&gen), unit, 0, 2);
@@ -335,7 +335,7 @@ TEST(one_step_back_anywhere_makes_nobody_wait) {
             }
 }
 
-/* Both ticks have used the time of unit `to`: the next id is of unit `free`. */
+/* Both ticks have used the time of unit `to`: the next ID is of unit `free`. */
 static void check_blocked(bool waits, int64_t to, int64_t free, unsigned tick, uint32_t number) {
     clock_to(to);
     script_now.now_ns += 1000;

@@ -76,7 +76,7 @@ TEST(comparing_is_memcmp) {
     for (int i = 0; i < 20000; i++) {
         const sno_id a = random_id();
         sno_id b = i % 2 ? a : random_id();
-        /* Ids that differ in one bit alone reach every byte. */
+        /* IDs that differ in a single bit reach every byte. */
         if (i % 4 == 1) b.bytes[i / 4 % 10] ^= (uint8_t)(1U << (i / 40 % 8));
         const int wanted = sign(memcmp(&a, &b, sizeof a));
         CHECK_EQ(sign(sno_compare(a, b)), wanted);
@@ -135,7 +135,7 @@ static sno_id two_values(size_t i, size_t n) {
     return (void)i, (void)n, id_with_number(8, random_bits() >> 40 & 1);
 }
 static sno_id one_digit_at_a_time(size_t i, size_t n) {
-    /* Half of the ids leave at each level, so the sort goes as deep as it can. */
+    /* Half of the IDs leave at each level, so the sort goes as deep as it can. */
     sno_id id = {{0}};
     size_t depth = 0;
     for (size_t rest = i; depth < 9 && rest % 2; rest /= 2) depth++;
@@ -165,7 +165,7 @@ TEST(sorting_is_qsort) {
             CHECK(sorts_as_qsort_does(ids, n));
         }
     }
-    /* A single bit that differs, at each place. */
+    /* A single bit that differs, at each position. */
     for (size_t bit = 0; bit < 80; bit++) {
         for (size_t i = 0; i < 100; i++) {
             ids[i] = id_with_number(3, 0x1234);

@@ -3,7 +3,7 @@
  * Lanes of sno.h on a scripted clock: ticks, pools, partitions and snapshots. test_lanes.c tests which
  * lane a draw takes.
  */
-static unsigned thread_now; /* who draws */
+static unsigned thread_now; /* the drawing thread */
 #define FLAKE_LANE() thread_now
 #include "scripted_sno.h"
 
@@ -49,7 +49,7 @@ TEST(all_numbers_of_a_unit) {
     CHECK_EQ(script_now.slept_ns, unit_ns);
 }
 
-/* Idle lanes go on without a tick, the others change it; a second step back blocks what was used twice. */
+/* Idle lanes keep the tick, the others change it; a second step back blocks times used twice. */
 TEST(a_clock_put_back) {
     flake_stats stats;
     begin_lanes();
@@ -107,7 +107,7 @@ TEST(a_snapshot_has_both_ticks_of_all_lanes) {
     }
 }
 
-/* What a generator had drawn counts for all its lanes, and where it was on the other tick. */
+/* A generator's past draws count for all its lanes, and so does its time on the other tick. */
 TEST(lanes_from_a_generators_snapshot) {
     begin(100, 110);
     clock_to(start + 5);

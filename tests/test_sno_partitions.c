@@ -74,7 +74,7 @@ TEST(the_default_generator_gives_the_zero_id_without_a_partition) {
     in_child(use_up_partitions_before_the_default_generator);
 }
 
-/* 0 is a partition like any other, also as the first. It is chosen once: another choice would be `first`. */
+/* 0 is a partition like any other, also as the first. Only one is chosen: a second would be `first`. */
 static void partitions_are_counted_on_from(uint16_t first) {
     script_at_ms(unit_start_ns(start) / ms_ns);
     is_drawn = true;
@@ -109,7 +109,7 @@ TEST(partition_zero_is_chosen_once) {
     in_child(wrap_to_zero);
 }
 
-/* As many as a thread draws in the ms for which another is not scheduled. */
+/* As many IDs as a thread draws in the ms in which another is not scheduled. */
 static void generate_many(void) {
     for (int i = 0; i < whole_pool + 1000; i++) keep(sno_generate(a_meta));
 }
@@ -171,7 +171,7 @@ static void stall_eight_first_calls(void) {
     CHECK_EQ(count_duplicates(got, got_n), 0);
 }
 
-/* The partition that is left is the default generator's: a call without it returns the zero ID. */
+/* The last partition is the default generator's: a call without one returns the zero ID. */
 static void stall_eight_first_calls_for_one_partition(void) {
     uint16_t partition;
     for (int i = 1; i < whole_pool - 1; i++) (void)sno_i_take_partition(&partition);
@@ -227,7 +227,7 @@ TEST(generate_draws_from_one_generator) {
         CHECK_EQ(sno_sequence(id), sno_sequence(before) + 1);
         before = id;
     }
-    CHECK_EQ(sno_i_own_tag() & 0xffff, sno_partition(before)); /* also by the longer way */
+    CHECK_EQ(sno_i_own_tag() & 0xffff, sno_partition(before)); /* also on the slow path */
     CHECK_EQ(sno_i_own_tag() & 0xffff, sno_partition(before));
 }
 

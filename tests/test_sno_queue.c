@@ -48,7 +48,7 @@ static void take_shot_of_shards(void) {
     CHECK_EQ(sno_shards_snapshot(shards, 2, &shards_shot), FLAKE_OK);
 }
 
-/* A shard whose thread waits has drawn of a unit to come, of which all counts as drawn then. */
+/* A shard whose thread waits has drawn in a future unit, all of which then counts as drawn. */
 TEST(a_snapshot_of_shards_counts_what_one_waits_for) {
     begin_shards(2, 100, 107);
     for (int i = 0; i < 4; i++) (void)next_sno(&shards[1], 0);
@@ -69,7 +69,7 @@ TEST(a_step_back_frees_the_queue) {
         at_the_end = step_back_far;
         if (callers == 1) step_back_far();
         queue_of(callers);
-        /* the last one wakes first, and gives his place back, being the newest */
+        /* the last one wakes first, and returns its ticket, the newest */
         for (uint32_t k = 0; k < callers && k < 4; k++) CHECK_ID(queue_got[k], start - 100, 1, k);
         CHECK_EQ(script_now.sleeps, 1 + (callers - 1) / 4);
         CHECK_EQ(snapshot_of(&gen).drifts, 1);
@@ -84,7 +84,7 @@ TEST(a_step_back_into_used_time_keeps_the_queue_waiting) {
     use_both_ticks(4);
     at_the_end = step_back_into_used_time;
     queue_of(3);
-    CHECK_ID(queue_got[0], start - 39, 1, 2); /* his place was given back */
+    CHECK_ID(queue_got[0], start - 39, 1, 2); /* its ticket was returned */
     CHECK_EQ(snapshot_of(&gen).drifts, 1);
     CHECK_EQ(count_duplicates(queue_got, 3), 0);
 }
@@ -94,7 +94,7 @@ static void spend_the_unit_and_step_back(void) {
     clock_to(start - 1000);
 }
 
-/* One place was left when he looked, and another caller was faster. */
+/* One ticket was left when it looked, and another caller was faster. */
 TEST(a_step_back_makes_nobody_wait_who_was_outrun) {
     for (others_after = 0;;) {
         const int after = others_after;
@@ -159,7 +159,7 @@ static void step_back_and_draw(void) {
     draw(1);
 }
 
-/* The second time, another caller has drawn at the earlier time: how long the overflow was is not known. */
+/* The second time, another caller has drawn at the earlier time: the overflow's length is unknown. */
 TEST(a_step_back_during_an_overflow_is_noted_too) {
     for (int i = 0; i < 2; i++) {
         begin_noting();
@@ -187,7 +187,7 @@ TEST(a_coarse_clock_that_was_put_back_changes_the_tick) {
     coarse_lag_ns = unit_ns;
     CHECK_ID(new_id(&gen), start - 1, 0, 0);
     clock_to(start - 10);
-    CHECK_EQ(sno_units(new_id(&gen)), start - 10); /* by the exact clock, which was asked */
+    CHECK_EQ(sno_units(new_id(&gen)), start - 10); /* by the exact clock */
     CHECK_EQ(snapshot_of(&gen).drifts, 1);
     CHECK_EQ(script_now.sleeps, 0);
 }

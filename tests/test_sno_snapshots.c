@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where sno's generators stand, and what goes on from there: snapshots, shards and their pool, and two
- * callers of whom one acts in the middle of the other's call.
+ * The positions of sno's generators, and what continues from them: snapshots, shards and their pool,
+ * and two callers of which one acts in the middle of the other's call.
  */
 #include "scripted_sno.h"
 
@@ -55,7 +55,7 @@ TEST(a_snapshot_that_was_restored_reads_the_same) {
     CHECK_EQ(again.now, start);
 }
 
-/* Brings the generator somewhere; false: there is no such place. */
+/* Brings the generator to a position; false: there is none like that. */
 static bool bring_to(int where) {
     use_both_ticks(where == 4 ? 4 : 3);
     switch (where) {
@@ -68,7 +68,7 @@ static bool bring_to(int where) {
     case 3:
         clock_to(start + 9);
         draw(4);
-        return true; /* spent */
+        return true; /* exhausted */
     case 4: return true;
     case 5: clock_to(start - 45); return true; /* blocked */
     case 6:
@@ -128,7 +128,7 @@ TEST(shards_are_at_most_as_many_as_the_pools_numbers) {
     sno_snapshot s = pool_of(100, 103);
     CHECK_EQ(sno_init_shards(shards, 5, &s, &o, NULL), FLAKE_INVALID);
     CHECK_EQ(sno_init_shards(shards, 4, &s, &o, NULL), FLAKE_OK);
-    s = pool_of(0, 3); /* a snapshot of the number 0 alone would have the whole pool's bounds */
+    s = pool_of(0, 3); /* a snapshot of only the number 0 would have the whole pool's bounds */
     CHECK_EQ(sno_init_shards(shards, 4, &s, &o, NULL), FLAKE_INVALID);
     CHECK_EQ(sno_init_shards(shards, 3, &s, &o, NULL), FLAKE_OK);
 }
@@ -154,13 +154,13 @@ TEST(shards_of_a_snapshot_do_not_repeat_its_ids) {
     CHECK_REFUSED(&shards[2], FLAKE_CLOCK_BACKWARDS);
     CHECK_EQ(flake_retry_ns(&shards[2].gen), unit_ns);
 
-    s.sequence = 16 + 16 + 2; /* a queue into the second unit to come */
+    s.sequence = 16 + 16 + 2; /* a queue into the second future unit */
     CHECK_EQ(sno_init_shards(shards, 3, &s, &o, NULL), FLAKE_OK);
     clock_to(start);
     for (size_t i = 0; i < 3; i++) CHECK_EQ(sno_units(next_sno(&shards[i], a_meta)), start + 3);
 }
 
-/* A queue in the last unit reaches past it, but no id is of a later unit. */
+/* A queue in the last unit reaches past it, but no ID is of a later unit. */
 TEST(a_snapshot_taken_at_the_end_of_time_is_accepted) {
     sno_snapshot s = pool_of(0, 99), again;
     const flake_options o = options_of();
@@ -232,12 +232,12 @@ TEST(a_snapshot_of_shards_says_that_all_is_drawn) {
 
 /* ---- two callers at once ----
  *
- * One draws, and between any two of his steps another does his whole call, or moves the clock and
+ * One draws, and between any two of its steps another makes its whole call, or moves the clock and
  * calls.
  */
 
 static sno_snapshot shot;
-static size_t shot_after; /* ids that were there when it was begun */
+static size_t shot_after; /* IDs returned before its call began */
 
 enum { call_kinds = 6 };
 static void call_by(size_t kind) {
@@ -291,7 +291,7 @@ static size_t ids_that_a_restored_one_repeats(const sno_snapshot *s, size_t n) {
     return repeated;
 }
 
-/* How often the other acts before he comes too late. */
+/* How often the other acts before the call has ended. */
 static int two_callers(int where, size_t call) {
     for (int at = 0;; at++) {
         (void)bring_to(where);

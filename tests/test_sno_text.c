@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The text, JSON and UUID forms of a sno. Every way in which this machine can do a step is held
- * against the slow way below, bit by bit.
+ * The text, JSON and UUID forms of a sno. Every implementation of a step that this machine can run
+ * is compared with the slow one below, bit by bit.
  */
 #include "support.h"
 #include "sno.h"
@@ -26,7 +26,7 @@ static bool slow_is_text(const char *text) {
     return true;
 }
 
-/* One id at a time. */
+/* One ID at a time. */
 typedef struct single {
     const char *name;
     void (*encode)(sno_id, char *);
@@ -142,8 +142,8 @@ enum { MOST = 70, SHIFTS = 32, GUARD = 24 };
 static sno_id ids_of_texts[MOST];
 static char texts_of_ids[MOST * 16], guard[GUARD];
 
-/* The arrays begin so many bytes past an aligned address. They end where sanitizers see what runs past them,
- * or with a guard, which stays also where no sanitizer looks. */
+/* The arrays begin so many bytes after an aligned address. They end where sanitizers detect an overrun,
+ * or with guard bytes, which detect one without a sanitizer. */
 static void convert(const batch *b, size_t n, size_t shift, size_t text_shift, size_t guarded) {
     char *const in = (char *)exactly(shift + 10 * n), *const out =
                                                           (char *)exactly(shift + 10 * n + guarded);
@@ -198,7 +198,7 @@ TEST(one_bad_character_and_nothing_is_decoded) {
     }
 }
 
-/* Everything that reads text, and takes exactly `right` characters of it. */
+/* Every call that reads text, and accepts exactly `right` characters of it. */
 static void refuses_other_lengths(flake_status (*read)(const char *, size_t, sno_id *),
                                   const char *text, size_t right) {
     char longer[64];
@@ -209,7 +209,7 @@ static void refuses_other_lengths(flake_status (*read)(const char *, size_t, sno
     for (size_t len = 0; len < sizeof longer; len++) {
         if (len == right) continue;
         CHECK_EQ(read(longer, len, &id), FLAKE_PARSE);
-        /* Of what it refuses for the length alone it reads no more than that. */
+        /* If the length alone is wrong, it reads no more than that. */
         char *exact = (char *)exactly(len);
         memcpy(exact, longer, len);
         CHECK_EQ(read(exact, len, &id), FLAKE_PARSE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tests of sno's texts where all is done by portable code.
+ * The tests of sno's texts, with portable code only.
  */
 #define FLAKE_NO_SIMD
 #include "test_sno_text.c"

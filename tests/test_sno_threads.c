@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * sno from many threads at once, on the real clock and on one that is put back thousands of times:
- * no id comes twice, and snapshots are whole. test_threads.c tests queues, and all calls.
+ * sno from many threads at once, on the real clock and on one that steps back thousands of times:
+ * no ID repeats, and snapshots are consistent. test_threads.c tests queues, and all calls.
  */
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
 
-/* Threads change over between any two steps of a draw when they are made to. */
+/* With this, threads switch between any two steps of a draw. */
 static void stumble(void);
 #define BEFORE_ATOMIC(p, is_cas) stumble()
 #include "warp.h"
@@ -31,9 +31,9 @@ typedef struct worker worker;
 typedef struct plan {
     sno_id (*draw)(worker *);
     unsigned threads;
-    size_t share; /* of ids, that each thread draws */
+    size_t share; /* of IDs that each thread draws */
     uint64_t stumble_every;
-    bool in_order;          /* the ids of each thread rise */
+    bool in_order;          /* each thread's IDs rise */
     void *(*watch)(void *); /* what one more thread does meanwhile, if anything */
 } plan;
 
@@ -43,7 +43,7 @@ struct worker {
     uint64_t seed;
     sno_gen *shard;
     sno_id *ids;
-    size_t falls; /* ids that were not above the one before */
+    size_t falls; /* IDs that were not greater than the one before */
 };
 
 static sno_gen gen;
@@ -78,7 +78,7 @@ static void *work(void *at) {
     return NULL;
 }
 
-/* No id comes twice. */
+/* No ID repeats. */
 static void run(const plan *p) {
     const size_t n = p->share * p->threads;
     pthread_t watcher;
@@ -133,7 +133,7 @@ static void call_at_once(void) {
     CHECK(sno_partition(sno_generate(0)) != sno_gen_partition(&gen));
 }
 
-/* Stands first: in a child of a process with threads a sanitizer's own may be missing. */
+/* Must be first: a child of a process with threads may lack the sanitizer's own. */
 TEST(first_calls_of_the_default_generator_come_from_all_threads_at_once) {
     static const unsigned crowd[] = {2, 8, most_threads};
     for (unsigned round = 0; round < (small ? 3u : 10u); round++)
@@ -143,7 +143,7 @@ TEST(first_calls_of_the_default_generator_come_from_all_threads_at_once) {
         }
 }
 
-/* ---- no id twice ---- */
+/* ---- no duplicate ID ---- */
 
 TEST(threads_get_no_id_twice) {
     static const unsigned crowd[] = {1, 2, 8, most_threads};
@@ -167,7 +167,7 @@ TEST(threads_get_no_id_twice) {
 
 /* ---- steps back ---- */
 
-/* Whether whoever goes on from the snapshot will not give this id. */
+/* Whether no generator restored from the snapshot will return this ID. */
 static bool covers(const sno_snapshot *s, sno_id id) {
     const uint64_t cap = (uint64_t)(s->sequence_max - s->sequence_min) + 1;
     if (sno_tick(id) != (s->drifts & 1)) return (int64_t)sno_units(id) <= s->wall_safe;
@@ -175,7 +175,7 @@ static bool covers(const sno_snapshot *s, sno_id id) {
     return sno_units(id) * cap + sno_sequence(id) - s->sequence_min <= newest;
 }
 
-/* What another thread sees of the shared generator, from which it draws too, or of a shard. */
+/* Another thread's view of the shared generator, from which it draws too, or of a shard. */
 static void *watch(void *at) {
     const plan *p = (const plan *)at;
     sno_gen *const g = p->draw == from_shard ? &shards[0] : &gen;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * State files in their plain course: what a run goes on from, waits for and refuses by name, with the clock
- * put back before, during and after; the lock, forks, timers, later generators.
+ * State files in normal operation: what a run continues from, waits for and refuses by name, with backward
+ * steps of the clock before, during and after it; the lock, forks, timers, later generators.
  */
 #define _GNU_SOURCE
 #include "scripted_state.h"
@@ -21,7 +21,7 @@ static void crash(void) {
 
 static flake_status open_ids(void) { return open_at(&state, "ids"); }
 
-/* What it refuses it names, and leaves as it was. */
+/* A refusal names the cause, and leaves the file unchanged. */
 static void refused(flake_status status, flake_status wanted) {
     CHECK_EQ(status, wanted);
     CHECK(why_is_of("ids") && strlen(why.text) > strlen(path_of("ids")) + 5);
@@ -29,7 +29,7 @@ static void refused(flake_status status, flake_status wanted) {
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_INVALID);
 }
 
-/* ---- the plain course of things ---- */
+/* ---- normal operation ---- */
 
 TEST(a_run_goes_on_where_the_last_was_closed) {
     for (int run = 0; run < 20; run++) {
@@ -73,7 +73,7 @@ TEST(who_does_not_wait_draws_later) {
     CHECK(newest_ms() > horizon_ns / a_ms);
 }
 
-/* Of a program that does not wait, draws nothing and dies, with a shorter horizon than the file's. */
+/* A program that does not wait, draws nothing and dies, with a shorter horizon than the file's. */
 TEST(crash_loops_don_t_run_the_horizon_away) {
     flake_state_options w = where_of("ids");
     w.no_wait = true;
@@ -105,7 +105,7 @@ TEST(the_file_is_written_each_half_horizon) {
 
 static uint8_t image[FLAKE_I_FILE + 10], again[FLAKE_I_FILE + 10];
 
-/* The file with these bytes is refused, and stays as it is. */
+/* The file with these bytes is refused, and unchanged. */
 static void refused_bytes(size_t n, flake_status wanted) {
     write_file(path_of("ids"), image, n);
     refused(open_ids(), wanted);
@@ -134,7 +134,7 @@ TEST(what_is_not_whole_is_refused) {
     CHECK_EQ(open_ids(), FLAKE_OK);
 }
 
-/* A write that was cut short has damaged the older record alone. */
+/* A write that was cut short has damaged only the older record. */
 TEST(the_newest_whole_record_counts) {
     crash();
     const flake_i_record first = record_of("ids");
@@ -156,8 +156,8 @@ TEST(the_newest_whole_record_counts) {
     }
 }
 
-/* Else two records in a row might be spoilt by one power cut. And the file's name is: who made it may have
- * died before that was. */
+/* Otherwise one power cut might damage two records in a row. The directory is synced, too: the process
+ * that made the file may have died before that. */
 TEST(what_the_last_run_wrote_is_synced_before_the_next_write) {
     crash();
     move_to_ns(horizon_at("ids") + a_ms);
@@ -169,7 +169,7 @@ TEST(what_the_last_run_wrote_is_synced_before_the_next_write) {
     refused(open_ids(), FLAKE_IO);
 }
 
-/* Rewrites the checksum behind a change of the record. */
+/* Rewrites the checksum after a change of the record. */
 static void change_record(size_t at, uint8_t to) {
     uint8_t *const record = image + flake_i_record_at(1);
     CHECK_EQ(read_file(path_of("ids"), image, sizeof image), FLAKE_I_FILE);
@@ -187,7 +187,7 @@ TEST(what_is_anothers_is_refused) {
     refused_bytes(FLAKE_I_FILE, FLAKE_MISMATCH);
     image[11] = 2;
     write_file(path_of("ids"), image, FLAKE_I_FILE);
-    for (size_t at = 104; at < 120; at++) { /* what this version has no meaning for */
+    for (size_t at = 104; at < 120; at++) { /* undefined in this version */
         change_record(at, 1);
         refused(open_ids(), FLAKE_MISMATCH);
         CHECK(strstr(why.text, "of another version"));
@@ -297,9 +297,9 @@ static void find_it_free(void) {
 TEST(one_run_at_a_time) {
     CHECK_EQ(open_ids(), FLAKE_OK);
     find_it_taken();
-    child_is_well(find_it_taken); /* and what it tried has not let go of the lock */
+    child_is_well(find_it_taken); /* and the failed attempt has kept the lock */
     child_is_well(find_it_taken);
-    /* A record lock of POSIX would go when any descriptor of its file is closed. */
+    /* A POSIX record lock would be lost when any descriptor of its file is closed. */
     sno_snapshot pool = pool_of_numbers(8, 0, 99);
     const flake_state_options w = where_of("ids");
     CHECK(sno_state_open(&snos, &w, NULL, &pool, NULL) != FLAKE_OK);
@@ -336,7 +336,7 @@ TEST(a_change_of_folder_does_not_move_the_file) {
     CHECK_EQ(chdir(was), 0);
 }
 
-/* ---- fork and bump ---- */
+/* ---- fork and flake_machine_cloned ---- */
 
 static void leave_the_parents_file_alone(void) {
     static flake_gen mine;
@@ -396,11 +396,11 @@ TEST(a_timer_writes_instead_of_draws) {
     pass_ms(3000); /* the timer is late */
     CHECK_EQ(flake_try(&gen, &id), FLAKE_NOT_EXTENDED);
     const int64_t began_ns = scene_ns();
-    CHECK_EQ(draw(), FLAKE_NOT_EXTENDED); /* waits for it as long as it may */
+    CHECK_EQ(draw(), FLAKE_NOT_EXTENDED); /* waits for it for max_wait_ms */
     CHECK_EQ(scene_ns() - began_ns, 1000 * a_ms);
     disk_fail(1, 1);
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_IO); /* the timer has come, and the disk failed it */
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_IO); /* the timer runs, and the disk fails */
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
     CHECK_EQ(draw(), FLAKE_OK);
 }
@@ -427,7 +427,7 @@ TEST(a_timer_keeps_up_with_ids_ahead_of_the_clock) {
     }
 }
 
-/* ---- generators that come later ---- */
+/* ---- later generators ---- */
 
 TEST(a_state_is_for_its_generators_alone) {
     static const struct {
@@ -483,7 +483,7 @@ static bool same_pool(const sno_snapshot *a, const sno_snapshot *b) {
 
 TEST(a_sno_state_brings_its_pool) {
     static const uint16_t others[][2] = {{0, 199}, {101, 199}, {100, 198}, {100, 200}, {0, 99}};
-    for (int chosen = 0; chosen < 2; chosen++) { /* or a partition of its choice */
+    for (int chosen = 0; chosen < 2; chosen++) { /* or a partition that it chooses */
         const sno_snapshot wanted = pool_of_numbers(0x1234, 100, 199);
         sno_snapshot pool = chosen ? wanted : pool_of_numbers(0, 0, 0), found;
         sno_id id;
@@ -507,13 +507,13 @@ TEST(a_sno_state_brings_its_pool) {
                 found = pool_of_numbers(0x1234, others[i][0], others[i][1]);
                 CHECK_EQ(open_snos("snos", &found), FLAKE_MISMATCH);
             }
-            memset(&found, 0, sizeof found); /* the file knows */
+            memset(&found, 0, sizeof found); /* the file has it */
             CHECK_EQ(open_snos("snos", &found), FLAKE_OK);
             CHECK(same_pool(&pool, &found));
         }
         CHECK_EQ(start_sno(&pool), FLAKE_OK);
         CHECK_EQ(sno_try(&sno, 7, &id), FLAKE_OK);
-        pass_ms(-8); /* no tick has used it, but both count as if they had */
+        pass_ms(-8); /* no tick has used it, but both count as used */
         CHECK_EQ(sno_try(&sno, 7, &id), FLAKE_CLOCK_BACKWARDS);
         pool.partition ^= 1;
         CHECK_EQ(start_sno(&pool), FLAKE_MISMATCH);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs with a state file that end anywhere: by SIGKILL at any system call, on a full disk,
- * by a close while others draw. The next run repeats nothing.
+ * Runs with a state file that end anywhere: by SIGKILL at any system call, on a full disk, by a
+ * close while others draw. The next run repeats no ID.
  */
 #define _GNU_SOURCE
 #include "scripted_state.h"
@@ -20,7 +20,7 @@ static void die_at_a_step(void) {
 TEST(killed_at_each_system_call) {
     for (step_to_die_at = 1; step_to_die_at <= 24; step_to_die_at++) {
         child_is_killed(die_at_a_step);
-        /* the next run starts at the time at which this one died, as far as ids tell, or earlier */
+        /* by its IDs' times, the next run starts when this one died, or earlier */
         move_to_ns(record_of("ids").written_ns);
         for (size_t i = 0; i < our->n; i++) CHECK(ms_of(our->ids[i]) * a_ms <= horizon_at("ids"));
     }
@@ -49,12 +49,12 @@ TEST(a_full_disk_stops_draws_at_the_horizon) {
     }
 }
 
-/* Not by each draw: one would wait for a slow disk after the other. A sixteenth of the horizon later. */
+/* Not by each draw, or each would wait for a slow disk. A sixteenth of the horizon later. */
 TEST(a_write_that_failed_is_tried_again_soon) {
     begin_with_ids();
     disk_fail(1, 1000000);
     pass_ms(1600);
-    CHECK_EQ(draw(), FLAKE_OK); /* more than half of 3 s: it has tried, in vain */
+    CHECK_EQ(draw(), FLAKE_OK); /* more than half of 3 s: it has tried, and failed */
     CHECK(disk.calls >= disk.fail_from);
     const int calls = disk.calls;
     pass_ms(150);
@@ -69,7 +69,7 @@ TEST(a_write_that_failed_is_tried_again_soon) {
 
 /* ---- a record that is in the kernel's cache, and not on disk ----
  *
- * After a failed sync its page counts as clean, and only another write of it brings it to the disk.
+ * After a failed sync its page counts as clean, and only another write stores it on disk.
  */
 
 static struct cached {
@@ -83,7 +83,7 @@ static void mark_dirty(int fd, size_t n) {
     if (n == FLAKE_I_RECORD) cached->is_dirty[at >= FLAKE_I_RECORD_STRIDE] = true;
 }
 
-/* When the power fails, half of what is new in a dirty page reaches the disk. */
+/* When the power fails, half of the new data in a dirty page reaches the disk. */
 static void sync_pages(int fd, bool well) {
     uint8_t now[FLAKE_I_FILE];
     const bool cut = cached->syncs_left && --cached->syncs_left == 0;
@@ -136,7 +136,7 @@ TEST(a_failed_sync_and_a_torn_write_repeat_nothing) {
     }
 }
 
-/* ---- threads: who is admitted, the closing thread knows of ---- */
+/* ---- threads: the closing thread knows of every admitted one ---- */
 
 enum { drawers = 2 };
 static _Atomic(uint64_t) newest[drawers];
@@ -188,7 +188,7 @@ static void open_ticking(int64_t horizon_ms) {
     CHECK_EQ(open_with(&state, w, ticking_options()), FLAKE_OK);
 }
 
-/* For ThreadSanitizer: what the open writes, the timer's thread must not read unordered. */
+/* For ThreadSanitizer: the timer's thread must not read unordered what the open writes. */
 TEST(opened_again_beside_a_timer) {
     open_ticking(0);
     atomic_store(&stop, false);
@@ -231,7 +231,7 @@ TEST(closed_while_others_draw) {
     }
 }
 
-/* ---- all ways to an id, killed anywhere ---- */
+/* ---- all ways to an ID, killed anywhere ---- */
 
 static uint64_t random_state;
 

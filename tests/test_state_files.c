@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * State files as what they are: links to them, files that are replaced or taken away while they are
- * open, files of version 0.1.0, files that are opened again; and how long the next run waits.
+ * State files as file system objects: links, files that are replaced or deleted while open, files
+ * of version 0.1.0, states that are opened again; and how long the next run waits.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -16,7 +16,7 @@ static bool has_no_random_bytes;
 
 static flake_state other;
 
-/* ---- one file, whatever it is called ---- */
+/* ---- one file under several names ---- */
 
 static const char *name_to_try;
 
@@ -59,7 +59,7 @@ TEST(all_names_of_a_file_are_one) {
     CHECK(S_ISREG(file.st_mode) && file.st_nlink == 2 && file.st_ino == same.st_ino);
 }
 
-/* What it should be a link to may come to be by its own name. */
+/* A link's target may be created under its own name. */
 TEST(a_link_to_nothing_is_not_replaced) {
     CHECK_EQ(symlink("ids", path_of("link")), 0);
     CHECK_EQ(open_at(&state, "link"), FLAKE_IO);
@@ -81,7 +81,7 @@ static void is_lost(void (*lose)(void)) {
     CHECK_EQ(draw(), FLAKE_OK);
     lose();
     pass_ms(2900);
-    CHECK_EQ(draw(), FLAKE_OK); /* up to the horizon that was on disk */
+    CHECK_EQ(draw(), FLAKE_OK); /* up to the horizon on disk */
     pass_ms(200);
     CHECK_EQ(draw(), FLAKE_IO);
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
@@ -100,7 +100,7 @@ TEST(a_file_that_is_no_longer_there_ends_the_ids) {
     is_lost(move_it);
 }
 
-/* A daemon closes all descriptors, and the next file that it opens has the number of the state's. */
+/* A daemon closes all descriptors, and the next file that it opens gets the state's number. */
 TEST(a_descriptor_that_is_anothers_by_now_is_not_written_to) {
     uint8_t bytes[16];
     CHECK_EQ(open_and_start(), FLAKE_OK);
@@ -134,7 +134,7 @@ static void put_anothers(void) {
     write_file(path_of("ids"), bytes, sizeof bytes);
 }
 
-/* A later record of another run follows the one that counts, or a byte of that one is changed. */
+/* A later record of another run follows the newest one, or a byte of the newest is changed. */
 static void change_records(bool adds_one) {
     uint8_t bytes[8192];
     flake_i_record r;
@@ -167,7 +167,7 @@ static void is_lost_in_place(void (*change)(void), bool manual_extend) {
     memset(changed, 0, sizeof changed);
     memset(after, 0, sizeof after);
     const size_t n = read_file(path_of("ids"), changed, sizeof changed);
-    pass_ms(1600); /* within the horizon, but the file is due */
+    pass_ms(1600); /* within the horizon, but an extension is due */
     if (manual_extend) CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_MISMATCH);
     CHECK_EQ(draw(), FLAKE_MISMATCH);
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_MISMATCH);
@@ -179,7 +179,7 @@ static void is_lost_in_place(void (*change)(void), bool manual_extend) {
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_MISMATCH);
     CHECK_EQ(read_file(path_of("ids"), after, sizeof after), sizeof after);
     CHECK(memcmp(after, before, sizeof after) == 0);
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK); /* and what was opened anew is not */
+    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK); /* and the new descriptor stays open */
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
     CHECK_EQ(draw(), FLAKE_OK);
 }
@@ -203,7 +203,7 @@ static bool fail_that(const char *name) {
     return strcmp(name, failing_call) != 0;
 }
 
-/* Neither may change what counts, nor be taken for a change by another. */
+/* Neither may change the newest record, nor count as a change by another process. */
 TEST(a_call_that_fails_for_a_while_loses_nothing) {
     static const char *const names[] = {"read", "lseek", "write", "fdatasync"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -222,7 +222,7 @@ TEST(a_call_that_fails_for_a_while_loses_nothing) {
 }
 
 /* A program closes all its descriptors, and another of its objects opens the same file: it gets the
- * descriptor's number, and the lock is gone. */
+ * same descriptor, and the lock is gone. */
 TEST(two_objects_with_one_descriptor_repeat_nothing) {
     flake_gen others;
     flake_status status[2] = {FLAKE_OK, FLAKE_OK};
@@ -243,7 +243,7 @@ TEST(two_objects_with_one_descriptor_repeat_nothing) {
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_MISMATCH);
 }
 
-/* The first object writes while the second waits for its horizon to pass. */
+/* The first object writes while the second waits for the first's horizon to pass. */
 static void write_meanwhile(int64_t ns) {
     atomic_fetch_add(&our->now_ns, ns);
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
@@ -261,7 +261,7 @@ TEST(an_open_that_waits_finds_out_that_another_writes) {
              FLAKE_IO); /* the failed open has closed the descriptor */
 }
 
-/* A new file is made beside the path, with .new behind it, where something else may stand. */
+/* A new file is made beside the path, with the suffix .new, where another file may exist. */
 TEST(what_stands_beside_the_path_is_not_taken) {
     CHECK_EQ(open_with(&other, where_of("ids.new"), options_in_scene(5)), FLAKE_OK);
     close_it(&other);
@@ -279,8 +279,8 @@ TEST(what_stands_beside_the_path_is_not_taken) {
     }
 }
 
-/* A run died while it made a new file. After a power cut its place may be there, and nothing in it, or its
- * first blocks did not get to the disk. */
+/* A run died while it made a new file. After a power cut its name may exist with no data, or without its
+ * first blocks. */
 TEST(what_a_run_has_left_beside_the_path_is_taken) {
     uint8_t bytes[FLAKE_I_FILE + 1] = "idstate\n";
     for (int i = 0; i < 5; i++) {
@@ -297,7 +297,7 @@ TEST(what_a_run_has_left_beside_the_path_is_taken) {
     }
 }
 
-/* Another file is put in the place between two system calls of an open. */
+/* Another file replaces the state's between two system calls of an open. */
 static int calls, swap_at;
 static bool swaps_again;
 
@@ -309,7 +309,7 @@ static bool swap_here(const char *name) {
     return true;
 }
 
-/* Opens "ids" while "next" is put in its place; false: there are not so many calls. */
+/* Opens "ids" while "next" replaces it; false: an open makes fewer calls than that. */
 static bool swapped_meanwhile(flake_status *status) {
     calls = 0;
     on_call = swap_here;
@@ -330,7 +330,7 @@ TEST(a_file_put_in_the_place_meanwhile_is_the_one_that_is_locked) {
         const int64_t horizon_ns = horizon_at("next");
         if (!swapped_meanwhile(&status)) break;
         if (swap_at <= 5) CHECK_EQ(status, FLAKE_OK); /* open, two fcntl, fstat, stat */
-        /* either all of it was done with the file that was, or all with the one that came */
+        /* the open used either the old file throughout, or the new one */
         if (status == FLAKE_OK && horizon_at("ids") == horizon_ns) {
             pass_ms(5000);
             CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
@@ -364,7 +364,7 @@ TEST(a_file_that_is_replaced_for_ever_is_refused) {
     on_call = swap_often;
     swaps_left = 10000;
     CHECK_EQ(open_at(&state, "ids"), FLAKE_IO);
-    swaps_left = 1; /* and what is there after one exchange is no state */
+    swaps_left = 1; /* and after one exchange the file is no state */
     CHECK_EQ(open_at(&state, "ids"), FLAKE_MISMATCH);
     on_call = NULL;
     CHECK_EQ(descriptors(), before);
@@ -390,7 +390,7 @@ TEST(a_file_made_meanwhile_is_gone_on_from) {
     CHECK(swap_at > 11);
 }
 
-/* They are refused and stay as they are, whole or cut short, with the record of this generator. */
+/* They are refused and unchanged, whole or cut short, with this generator's record. */
 TEST(files_of_version_0_1_0_are_refused) {
     flake_options o;
     uint8_t old[FLAKE_I_RECORD] = "idstate\n", found[FLAKE_I_RECORD];
@@ -412,7 +412,7 @@ TEST(files_of_version_0_1_0_are_refused) {
 }
 
 static const char *call_meant; /* NULL: any */
-static int calls_before;       /* of those, the one that is meant not among them */
+static int calls_before;       /* of those, without the intended one */
 
 static bool is_meant(const char *name) {
     return (!call_meant || strcmp(name, call_meant) == 0) && !calls_before--;
@@ -425,7 +425,7 @@ static bool kill_here(const char *name) {
 
 /* ---- killed while the file is made ---- */
 
-static flake_status open_and_close_snos(void) { /* with a partition that nobody chose */
+static flake_status open_and_close_snos(void) { /* with a partition that the library chose */
     sno_snapshot pool = {0};
     const flake_status status = open_snos("snos", &pool);
     if (status == FLAKE_OK) close_it(&snos);
@@ -438,10 +438,10 @@ static void open_and_be_killed(void) {
     (void)!open_at(&state, "ids");
 }
 
-/* Its name may not be on disk, so the next run sees to that before it goes on from the file. */
+/* Its name may not be on disk, so the next run syncs the directory before it uses the file. */
 TEST(a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next) {
     call_meant = "fsync";
-    calls_before = 3; /* of snos, and the file's own */
+    calls_before = 3; /* of sno.h, and the file's own */
     child_is_killed(open_and_be_killed);
     CHECK(horizon_at("ids") > 0);
     disk_begin();
@@ -475,7 +475,7 @@ static void look_at_the_floor(int64_t ns) {
     pass_ms(ns / a_ms + 1);
 }
 
-/* Who begins on it while an open waits for the last run's ids finds the gate closed, and no lower floor. */
+/* A generator made while an open waits for the last run finds the gate closed, and no lower floor. */
 TEST(the_floor_stays_until_an_open_has_waited) {
     uint64_t id;
     begin_with_ids();
@@ -494,7 +494,7 @@ TEST(the_floor_stays_until_an_open_has_waited) {
     CHECK(atomic_load(&our->sleeps) > 0);
 }
 
-/* ---- what the system says ---- */
+/* ---- what the system reports ---- */
 
 static int refused_with;
 
@@ -520,14 +520,14 @@ TEST(a_file_system_that_can_t_sync_a_folder_is_one_all_the_same) {
     CHECK_EQ(open_with_a_call_refused("fsync", EINVAL), FLAKE_OK);
 }
 
-/* What can't be looked at may be somebody's: it is looked at again. */
+/* A file that cannot be examined may be another process's: it is examined again. */
 TEST(a_path_that_can_t_be_looked_at_gets_no_file_yet) {
     CHECK_EQ(open_with_a_call_refused("stat", EIO), FLAKE_OK);
     CHECK(calls_before < -2); /* and each later one */
 }
 
-/* A child's copy of its parent's object is opened anew, as a shared one: it goes on from the file that the
- * parent has closed by then, but with no run of the parent's. */
+/* A child opens its copy of the parent's object as a shared one: it continues from the file that the
+ * parent has closed by then, and with no run of the parent's. */
 static wire may_open;
 
 static void open_anew_as_a_shared_one(void) {
@@ -566,7 +566,7 @@ static void fork_while_a_state_is_open(void) {
 }
 
 TEST(a_child_with_its_parents_pid_has_not_its_state) {
-    if (!flake_i_fork_page()) return; /* here the pid is all that tells them apart */
+    if (!flake_i_fork_page()) return; /* here only the pid distinguishes them */
     pid_of_all = 42;
     child_is_well(fork_while_a_state_is_open);
     has_no_random_bytes = true;
@@ -575,7 +575,7 @@ TEST(a_child_with_its_parents_pid_has_not_its_state) {
     pid_of_all = 0;
 }
 
-/* ---- a child forked in the middle of its parent's write, by the thread that writes ---- */
+/* ---- a child forked in the middle of its parent's write, by the writing thread ---- */
 
 static void be_another_than_the_writer(void) {
     pid_of_all++;
@@ -619,7 +619,7 @@ static flake_why extended_why;
 
 static void *extend_the_state(void *unused) {
     extended = flake_state_extend(&state, &extended_why);
-    atomic_store(&writes, true); /* nobody waits for what was not written */
+    atomic_store(&writes, true); /* no thread waits for the unwritten horizon */
     atomic_store(&has_ended, true);
     return unused;
 }
@@ -633,7 +633,7 @@ static void let_the_timer_end(int64_t ns) {
 static pthread_t begin_a_slow_extension(const char *call) {
     pthread_t timer;
     begin_with_ids();
-    pass_ms(10000); /* nothing is waited for but the timer */
+    pass_ms(10000); /* the only wait is for the timer */
     atomic_store(&writes, false);
     atomic_store(&may_write, false);
     atomic_store(&has_written, false);
@@ -658,7 +658,7 @@ TEST(a_close_behind_a_bump_waits_for_who_writes) {
     flake_machine_cloned();
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_FORKED);
     end_the_extension(writer);
-    CHECK_EQ(extended, FLAKE_INVALID); /* written, but for no draw any more */
+    CHECK_EQ(extended, FLAKE_INVALID); /* written, but no draw needs it any more */
     CHECK_STR(extended_why.text, "state: is not open");
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
 }
@@ -676,7 +676,7 @@ TEST(a_state_opened_again_has_one_writer) {
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
 }
 
-/* An open that fails gives the turn back: the state is as it was. */
+/* A failed open returns the writer's turn: the state is unchanged. */
 TEST(a_state_that_is_not_opened_again_is_as_it_was) {
     begin_with_ids();
     CHECK_EQ((close)(state.file.fd), 0);
@@ -715,7 +715,7 @@ TEST(a_state_opened_again_does_not_revive_its_generators) {
     CHECK_EQ(draw_from(&old), FLAKE_IO);
     child_is_well(another_run_of_the_file);
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
-    for (int i = -15; i < 15; i++, pass_ms(i < 0 ? -1 : 1)) { /* what the other run has used, too */
+    for (int i = -15; i < 15; i++, pass_ms(i < 0 ? -1 : 1)) { /* the other run's time, too */
         if (scene_ns() / a_ms > start_ms) CHECK(draw_from(&old) != FLAKE_OK);
         else if (flake_try(&old, &id) == FLAKE_OK)
             note(id); /* in its last unit, which is its own */
@@ -726,13 +726,13 @@ TEST(a_state_opened_again_does_not_revive_its_generators) {
     CHECK_EQ(draw_from(&old), FLAKE_IO);
 }
 
-/* A child opens its parent's object for a file of its own, and that fails. */
+/* A child opens its parent's object for another file, and the open fails. */
 static void fail_to_open_the_parents_object(void) {
     struct stat file;
     EXPECT(open_at(&other, "mine") == FLAKE_OK);
     EXPECT(flake_state_close(&other, NULL) == FLAKE_OK);
     pass_ms(1);
-    disk_fail(4, 100); /* the folder was synced */
+    disk_fail(4, 100); /* the directory was synced */
     EXPECT(open_at(&state, "mine") == FLAKE_IO);
     disk_begin();
     const int fd =
@@ -777,7 +777,7 @@ static wire childs_end;
 
 static void keep_what_is_inherited(void) { (void)await_word(&childs_end); }
 
-/* A child that has the descriptor, too, keeps nothing taken once its parent has closed the state. */
+/* A child that shares the descriptor does not hold the lock once its parent has closed the state. */
 TEST(a_file_that_is_closed_is_free_though_a_child_has_it_open) {
     childs_end = new_line();
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);

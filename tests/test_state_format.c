@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * State files byte by byte: one that was put together by hand is gone on from, and each kind of
- * generator writes what stands here. What makes a file or an open state another's. The system calls
- * under them that do less than they were asked for, and the mode and descriptor of what they make.
+ * State files byte by byte: a run continues from one built by hand, and each kind of generator
+ * writes the bytes listed here. The properties by which a file or an open state is another
+ * generator's. System calls that do less than requested, and the mode and descriptor of new files.
  */
 #define _GNU_SOURCE
 #include "scene.h"
@@ -186,7 +186,7 @@ TEST(a_file_made_by_hand_is_gone_on_from) {
                 continue;
             }
             CHECK_EQ(read_image(kind_file(kind)), file_size);
-            CHECK(memcmp(image + 512, expected + 512, record_size) == 0); /* the newest stands */
+            CHECK(memcmp(image + 512, expected + 512, record_size) == 0); /* the newest remains */
             memcpy(expected + 4608 + 24, image + 4608 + 24, 16);
             put_record(4608, 9, start_ns + 3000 * a_ms, start_ns, image + 4608 + 24,
                        kinds_hex[kind]);
@@ -195,7 +195,7 @@ TEST(a_file_made_by_hand_is_gone_on_from) {
         }
 }
 
-/* ---- what is another's ---- */
+/* ---- another generator's file ---- */
 
 /* Neither the file nor the open state of the first is the second's. */
 static void are_foreign(flake_options first, flake_options second) {
@@ -237,16 +237,16 @@ TEST(one_field_of_a_layout_makes_it_another) {
     with_one.layout.gap_bit = 1;
     are_foreign(with_gap, with_one);
 
-    begin(); /* a name, a sign and a node told in two parts are none */
+    begin(); /* a name, a sign and a node split in two do not count */
     CHECK_EQ(open_ids(base), FLAKE_OK);
     base.layout.name = "another";
-    base.layout.time_sign = 1; /* no id differs */
+    base.layout.time_sign = 1; /* no ID differs */
     base.node = 3;
     base.node_offset = 2;
     CHECK_EQ(start_with(&gen, base, &state), FLAKE_OK);
 }
 
-/* Mastodon's layout is what wide ids are drawn by, and worker 0 has the number of its only node. */
+/* Wide IDs are drawn by Mastodon's layout, and worker 0 has the number of its only node. */
 TEST(narrow_and_wide_are_foreign_to_each_other) {
     flake_options narrow = options_in_scene(0), wide = narrow, other = options_in_scene(1);
     narrow.layout = flake_layout_mastodon;
@@ -267,7 +267,7 @@ TEST(a_file_of_flakes_is_no_pool) {
         CHECK_EQ(open_snos("ids", &pool), FLAKE_MISMATCH);
     }
     CHECK_EQ(descriptors(), before);
-    CHECK_EQ(mkfifo(path_of("pipe"), 0666), 0); /* nor is a pipe, which nobody writes to */
+    CHECK_EQ(mkfifo(path_of("pipe"), 0666), 0); /* nor is a pipe without a writer */
     CHECK_EQ(open_snos("pipe", &(sno_snapshot){0}), FLAKE_MISMATCH);
 }
 
@@ -341,7 +341,7 @@ static bool refuse_locks(const char *name) {
     return strcmp(name, "fcntl") != 0;
 }
 
-/* Somebody else's lock is one thing, a file system without locks another. */
+/* A lock of another process is one error, a file system without locks another. */
 TEST(a_lock_that_can_t_be_had_is_not_anothers) {
     static const struct {
         int error;
@@ -372,7 +372,7 @@ TEST(a_lock_that_can_t_be_had_is_not_anothers) {
     }
 }
 
-/* ---- what is made ---- */
+/* ---- new files ---- */
 
 static unsigned mode_of(const char *path) {
     struct stat file;
@@ -412,7 +412,7 @@ static bool streams_are_as_they_were(void) {
 static void open_without_streams(void) {
     for (int fd = 0; fd < 3; fd++)
         if (closed_streams >> fd & 1) (void)close(fd);
-    for (int run = 0; run < 2; run++, pass_ms(5)) { /* a new file, and one that is there */
+    for (int run = 0; run < 2; run++, pass_ms(5)) { /* a new file, and an existing one */
         EXPECT(open_at(&state, "ids") == FLAKE_OK && state.file.fd > 2);
         EXPECT(open_slot() == FLAKE_OK && numbered.file.fd > 2);
         EXPECT(start_exclusive(&state) == FLAKE_OK && gen.exclusive.fd > 2);

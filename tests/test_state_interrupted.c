@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Threads that are cancelled, and signal handlers that draw, at each system call that a state, a slot
- * or a claimed range makes: nothing is left half done, nobody waits for the interrupted, and no id
- * comes twice.
+ * or a claimed range makes: nothing is left half done, no thread waits for an interrupted one, and no
+ * ID repeats.
  */
 #define _GNU_SOURCE
 #include "scripted_state.h"
@@ -23,7 +23,7 @@ static const struct kind {
     flake_state *state;
     flake_status (*start)(void), (*draw)(void);
 } kinds[] = {{"ids", &state, open_and_start, draw}, {"snos", &snos, open_and_start_sno, draw_sno}};
-static const struct kind *const no_more = kinds + 2, *k; /* the kind at hand */
+static const struct kind *const no_more = kinds + 2, *k; /* the current kind */
 
 static flake_status start(void) { return k->start(); }
 static flake_status draw_one(void) { return k->draw(); }
@@ -85,7 +85,7 @@ static void *do_and_be_cancelled(void *unused) {
     return NULL;
 }
 
-/* Does it in a thread that is cancelled at that call. False: there are not so many. */
+/* Does it in a thread that is cancelled at that call. False: it makes fewer calls. */
 static bool cancelled_at(int call, flake_status (*what)(void)) {
     pthread_t thread;
     void *end = NULL;
@@ -112,11 +112,11 @@ static void is_well_and_closes(void) {
     pass_ms(5);
 }
 
-/* What looks into the file before it is opened leaves no trace either. */
+/* Reading the file before it is opened leaves no trace either. */
 TEST(an_open_leaves_its_thread_cancellable) {
     int before = PTHREAD_CANCEL_DISABLE;
     for (int i = 0; i < 2; i++, pass_ms(5)) {
-        sno_snapshot pool = {0}; /* the file's, or one that is drawn */
+        sno_snapshot pool = {0}; /* the file's, or a random one */
         CHECK_EQ(open_snos("snos", &pool), FLAKE_OK);
         CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before), 0);
         CHECK_EQ(before, PTHREAD_CANCEL_ENABLE);
@@ -129,7 +129,7 @@ static void run_and_die(void) {
     be_killed();
 }
 
-/* Of a new file, of one, or of one with a crash to wait for. */
+/* For a new file, an existing one, or one with a crash to wait for. */
 static void open_is_not_cancelled(bool waits) {
     for (k = kinds; k < no_more; k++) {
         begin();
@@ -222,7 +222,7 @@ static bool raise_here(const char *name) {
     return true;
 }
 
-/* Who waits for the thread that he has interrupted would do so for ever. */
+/* A handler that waits for the thread that it has interrupted would do so for ever. */
 static void no_sleep_in_a_handler(int64_t ns) {
     (void)ns;
     printf("  a call in the handler sleeps\nFAIL a_draw_in_a_handler_is_answered_at_once\n");
@@ -230,7 +230,7 @@ static void no_sleep_in_a_handler(int64_t ns) {
     _exit(1);
 }
 
-/* What a handler gets whose thread writes the state, beyond whose horizon the clock is. */
+/* The status for a handler whose thread writes the state, while the clock is past its horizon. */
 static void draw_in_between(int signal_number) {
     uint64_t id = 7;
     (void)signal_number;
@@ -238,7 +238,7 @@ static void draw_in_between(int signal_number) {
     on_sleep = no_sleep_in_a_handler;
     const flake_status late = manual_extend ? FLAKE_NOT_EXTENDED : FLAKE_AGAIN;
     CHECK_EQ(draw_one(), late);
-    CHECK_EQ(extend(), FLAKE_OK); /* somebody is at it */
+    CHECK_EQ(extend(), FLAKE_OK); /* another is writing */
     CHECK_EQ(shut(), FLAKE_AGAIN);
     if (k == kinds) {
         CHECK_EQ(flake_try(&gen, &id), late);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Generators with a state in memory that processes share, forks of one another or not: who opened the
- * state extends it, the draws of all stop at its horizon, and when he is killed another opens it and
- * all go on. A peer is this program started anew, with the memory at another address.
+ * Generators with a state in memory that processes share, related by fork or not: the process that
+ * opened the state extends it, all draws stop at its horizon, and when it is killed another opens the
+ * state and all continue. A peer is this program started anew, with the memory at another address.
  */
 #define _GNU_SOURCE
 #include "scene.h"
@@ -76,7 +76,7 @@ static void draws_up_to_the_horizon(void) {
     EXPECT(status == FLAKE_NOT_EXTENDED);
     const unsigned sleeps = atomic_load(&our->sleeps);
     uint64_t id;
-    EXPECT(flake_next(&all->gen, &id) == FLAKE_NOT_EXTENDED); /* waits for the extension in vain */
+    EXPECT(flake_next(&all->gen, &id) == FLAKE_NOT_EXTENDED); /* the extension never comes */
     EXPECT(atomic_load(&our->sleeps) - sleeps <= 20);
 }
 
@@ -118,7 +118,7 @@ static void takes_over(void) {
     EXPECT(open_it() == FLAKE_OK);
     on_call = NULL;
     EXPECT(atomic_load(&our->sleeps) == sleeps);
-    EXPECT(draw_one() == FLAKE_OK); /* by the generator that was there */
+    EXPECT(draw_one() == FLAKE_OK); /* by the existing generator */
     pass_ms(2000);
     EXPECT(extend() == FLAKE_OK);
     pass_ms(2900);
@@ -148,7 +148,7 @@ static void can_t_take_over(void) {
 
 static void opens_after_another_run(void) {
     EXPECT(open_it() == FLAKE_OK);
-    EXPECT(draw_one() == FLAKE_IO); /* that run's ids are not known to the generator */
+    EXPECT(draw_one() == FLAKE_IO); /* the generator does not know that run's IDs */
     EXPECT(start_it() == FLAKE_OK);
     pass_ms(1);
     for (int i = 0; i < 100; i++) EXPECT(draw_one() == FLAKE_OK);
@@ -161,7 +161,7 @@ static void draws_from_each_lane(void) {
     for (unsigned i = 0; i < 2; i++) {
         const bool finds_it = flake_i_state_of(&all->lane[i].engine) == &all->state;
         EXPECT(finds_it);
-        if (!finds_it) return; /* what lies elsewhere might keep a draw waiting for ever */
+        if (!finds_it) return; /* a draw by other data might wait for ever */
         for (unsigned k = 0; k < 256; k++) flake_i_lanes_map(&all->lanes.split, k, i + 1);
         EXPECT(flake_try(&all->lanes, &id) == FLAKE_OK);
         note(id);
@@ -191,7 +191,7 @@ static void play(const char *name) {
         if (strcmp(roles[i].name, name) == 0) roles[i].play();
 }
 
-/* Starts the program anew; where that is not to be had, as under some emulators, this process goes on
+/* Starts the program anew; if that is unavailable, as under some emulators, this process continues
  * with the memory at another address. */
 static void be_a_peer(void) {
     char *const arguments[] = {(char *)(uintptr_t)program,
@@ -213,7 +213,7 @@ static void be_a_fork(void) { play(role_at_hand); }
 static int peer_main(char **argv) {
     (void)snprintf(home, sizeof home, "%s", argv[2]);
     (void)snprintf(our_folder, sizeof our_folder, "%s", argv[3]);
-    (void)map_shared("all", sizeof *all); /* so that what follows lies elsewhere */
+    (void)map_shared("all", sizeof *all); /* so that what follows is elsewhere */
     our = (scene *)map_shared("scene", sizeof *our);
     all = (struct shared *)map_shared("all", sizeof *all);
     play(argv[4]);
@@ -298,7 +298,7 @@ TEST(another_takes_over) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
         CHECK(WIFSIGNALED(as_other(fork_only, "opens_draws_and_is_killed")));
-        CHECK_EQ(draw_one(), FLAKE_OK); /* there is horizon left */
+        CHECK_EQ(draw_one(), FLAKE_OK); /* some horizon is left */
         for (int i = 0; i < 3; i++) {
             CHECK(WIFSIGNALED(as_other(fork_only, "opens_draws_and_is_killed")));
             other(fork_only, "takes_over"); /* and ends without a close */
@@ -319,7 +319,7 @@ static bool kill_here(const char *name) {
 }
 
 static void extends_and_is_killed(void) {
-    clocks_user = &calls; /* which others may not have there */
+    clocks_user = &calls; /* which may not exist in the others */
     EXPECT(open_and_start_it() == FLAKE_OK);
     EXPECT(draw_one() == FLAKE_OK);
     pass_ms(2500);
@@ -334,7 +334,7 @@ TEST(killed_in_any_line_of_an_extension) {
         calls = 0;
         child_is_killed(extends_and_is_killed);
         if (kill_at == 1) CHECK_EQ(link(path_of("ids"), path_of("the-same-ids")), 0);
-        name_of_it = "the-same-ids"; /* where the next one looks for it from then on */
+        name_of_it = "the-same-ids"; /* where the next process reads it from then on */
         const uint64_t written = record_of("ids").number;
         const unsigned sleeps = atomic_load(&our->sleeps);
         CHECK_EQ(draw_one(), FLAKE_OK);
@@ -359,7 +359,7 @@ TEST(a_take_over_that_fails_writes_to_nothing_else) {
     }
 }
 
-/* ---- a file that was put back to what it was ---- */
+/* ---- a file that was restored to an earlier copy ---- */
 
 static uint8_t earlier[FLAKE_I_FILE];
 
@@ -392,7 +392,7 @@ static void leaves_a_child_behind(void) {
     if (fork() == 0) {
         tell(&from_orphan);
         if (await_word(&to_orphan)) EXPECT(close_all() == FLAKE_FORKED);
-        EXPECT(draw_one() == FLAKE_OK); /* it draws on */
+        EXPECT(draw_one() == FLAKE_OK); /* it continues to draw */
         tell(&from_orphan);
         (void)await_word(&to_orphan);
         _exit(0);
@@ -437,7 +437,7 @@ TEST(a_run_in_between_ends_the_generators_before_it) {
     }
 }
 
-/* ---- what does not go together ---- */
+/* ---- conflicts ---- */
 
 TEST(a_state_that_is_not_shared_is_refused) {
     uint64_t id = 0;
@@ -514,7 +514,7 @@ static bool let_another_open(const char *name) {
     return true;
 }
 
-/* Who does not get the lock changes nothing of the object, also where there is no file yet. */
+/* A process that fails to lock leaves the object unchanged, also if there is no file yet. */
 TEST(who_comes_second_at_the_first_start_changes_nothing) {
     static const char *const places[] = {"write", "fsync", "rename"};
     for (int i = 0; i < 3; i++) {
@@ -544,7 +544,7 @@ static void open_and_stay(void) {
 static unsigned opens;
 static pid_t first_comer;
 
-/* Between the look at the path and the lock on the file beside it. */
+/* Between the check of the path and the lock on the file beside it. */
 static bool let_another_come_first(const char *name) {
     if (strcmp(name, "open") != 0 || ++opens != 2) return true;
     on_call = NULL;
@@ -568,7 +568,7 @@ TEST(who_finds_the_file_made_meanwhile_changes_nothing) {
 
 static void open_when_told(void) {
     int others[20];
-    for (int i = 0; i < 20; i++) others[i] = dup(0); /* a number that the parent has for another */
+    for (int i = 0; i < 20; i++) others[i] = dup(0); /* a number that the parent uses for another */
     (void)await_word(&may_open);
     EXPECT(open_it() == FLAKE_OK);
     tell(&has_opened);
@@ -586,7 +586,7 @@ static bool hand_over_at_close(const char *name) {
     return true;
 }
 
-/* Once the file is unlocked, the object is another's. */
+/* Once the file is unlocked, the object belongs to another. */
 TEST(who_closes_lets_go_of_his_own_descriptor) {
     int others[40];
     begin_shared();

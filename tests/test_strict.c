@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program in strict C, which hides from the header what a system adds: it asks for that by its number,
- * or by the function's own name.
+ * A program in strict C, which hides system extensions from the header: it uses them by their numbers,
+ * or by the functions' names.
  */
 #if !defined(SHOW_POSIX)
 #undef _REENTRANT /* for this macro of -pthread glibc declares the clocks */
@@ -37,7 +37,7 @@ TEST(a_file_in_use_is_refused_at_once) {
     CHECK_EQ(remove(path), 0);
 }
 
-/* Or a program that is started meanwhile would keep the lock. Linux tells what flags a descriptor has. */
+/* Otherwise a program started meanwhile would keep the lock. Linux reports a descriptor's flags. */
 TEST(descriptors_end_with_the_program) {
     char name[64], line[100];
     unsigned long flags = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The texts of ids, against the peers' own and against the slow reference. (Random ones, and small buffers:
- * test_random_text.c.)
+ * The texts of IDs, compared with the peers' own and with the slow reference. (Random ones, and small
+ * buffers: test_random_text.c.)
  */
 #include "support.h"
 #include "flake.h"
@@ -41,7 +41,7 @@ static int refused(const char *text, size_t len, const text_kind *k) {
     return parse_kind(text, len, k, &id) == FLAKE_PARSE && same(id, widen(77));
 }
 
-/* Everything that holds for one id in one form. */
+/* Everything that holds for one ID in one form. */
 static void check_id(flake128 id, const text_kind *k) {
     for (int fixed = 0; fixed < 2; fixed++) {
         char wanted[FLAKE128_TEXT_SIZE], text[FLAKE128_TEXT_SIZE] = "";
@@ -52,7 +52,7 @@ static void check_id(flake128 id, const text_kind *k) {
     }
 }
 
-/* A text that is known, and its id. */
+/* A known text, and its ID. */
 static void check_known(const text_kind *k, flake128 id, const char *known) {
     char text[FLAKE128_TEXT_SIZE] = "";
     CHECK(format_kind(id, k, false, text, sizeof text) > 0);
@@ -95,7 +95,7 @@ static void bwmarrin_row(char **column) {
 
 TEST(bwmarrin_texts) { vectors_read("bwmarrin.tsv", 5, bwmarrin_row); }
 
-/* ---- one id at a time ---- */
+/* ---- one ID at a time ---- */
 
 TEST(known_texts) {
     static const struct {

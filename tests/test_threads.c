@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Many threads at once, on the real clock: no id comes twice, the ids of each thread rise, none
- * lies ahead of the clock, and every one is counted. How fast they are served is for bench/.
+ * Many threads at once, on the real clock: no ID repeats, each thread's IDs rise, none is ahead of
+ * the clock, and every one is counted. bench/ measures the speed.
  */
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
@@ -12,13 +12,13 @@
 
 enum { most_threads = 64, most_batch = 4096, stock_size = 50, handler_room = 1 << 14 };
 
-/* ---- what a thread was given ---- */
+/* ---- what a thread received ---- */
 
 typedef struct stream {
     uint64_t *ids;
     size_t n, room;
     uint64_t last;
-    size_t falls; /* ids that were not above the one before */
+    size_t falls; /* IDs that were not greater than the one before */
 } stream;
 
 static void keep(stream *s, uint64_t id) {
@@ -43,16 +43,16 @@ typedef struct plan {
     void (*step)(worker *);
     unsigned threads;
     unsigned shards; /* for the ways that use them */
-    size_t ids;      /* to be drawn in all; 0: as many as come in ... */
+    size_t ids;      /* to draw in all; 0: as many as possible in ... */
     int64_t ms;      /* ... so long a time */
-    uint64_t batch;  /* most ids asked for at once */
+    uint64_t batch;  /* most IDs a call */
     bool may_refuse; /* calls that fail are expected */
-    bool interrupts; /* each thread gets a signal each ms, whose handler draws an id */
-    unsigned askers; /* threads that ask the generators how they are */
+    bool interrupts; /* each thread gets a signal each ms; its handler draws an ID */
+    unsigned askers; /* threads that query the generators */
     flake_options options;
 } plan;
 
-/* Streams that rise each for itself: ids from stock are older than those drawn meanwhile. */
+/* Streams that each rise: IDs from a stock are older than those drawn meanwhile. */
 enum { own, stocked, in_handler, streams };
 
 struct worker {
@@ -63,7 +63,7 @@ struct worker {
     flake_prefetch stock;
     stream got[streams];
     size_t early, refused;
-    size_t older; /* ids of lanes, of an older unit than one that was returned before the call */
+    size_t older; /* IDs of lanes, of an older unit than one returned before the call */
 };
 
 static flake_gen gen;
@@ -72,7 +72,7 @@ static flake_gen wide;
 static flake_lane lane_array[most_threads], wide_lane_array[most_threads];
 static flake_gen lanes;
 static flake_gen wide_lanes;
-static _Atomic(uint64_t) newest_unit; /* of all ids of lanes */
+static _Atomic(uint64_t) newest_unit; /* of all IDs of lanes */
 static worker workers[most_threads];
 static atomic_uint ready, running;
 static _Thread_local worker *me;
@@ -105,7 +105,7 @@ static flake_status narrow(flake_status status, flake128 id, uint64_t *out) {
     return FLAKE_OK;
 }
 
-/* Lanes order units, across threads, and within a unit nothing: with the exact clock, and while it does not go
+/* Lanes order units across threads, and nothing within a unit: with the exact clock, while it does not go
  * backwards. */
 static void was_before(worker *w, uint64_t newest, uint64_t id) {
     const uint64_t unit = id >> w->p->options.layout.time_shift;
@@ -157,7 +157,7 @@ static size_t draw_n(worker *w, bool waits, uint64_t *out, size_t n) {
     return done;
 }
 
-/* ---- steps: each draws some ids ---- */
+/* ---- steps: each draws some IDs ---- */
 
 static void took(worker *w, unsigned which, flake_status status, uint64_t id) {
     if (status == FLAKE_OK) keep(&w->got[which], id);
@@ -263,8 +263,8 @@ typedef struct asker {
     size_t asked, wrong;
 } asker;
 
-/* A place in absolute terms; it only grows, so one of a torn snapshot would fall now and then. That of lanes
- * is behind the newest unit: what is given back, by waiters, would fall. */
+/* A position in absolute terms: it only grows, so one from a torn snapshot would fall now and then. That of
+ * lanes is behind the newest unit: there a ticket that a waiter returns would make it fall. */
 static size_t ask(const plan *p, flake_gen *g, uint64_t *newest) {
     const flake_options *o = flake_gen_options(g);
     const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1, given = atomic_load(&newest_unit);
@@ -357,10 +357,10 @@ static void run(plan *p) {
     }
 }
 
-/* ---- judgement ---- */
+/* ---- checks ---- */
 
-/* Marks ids in a table of bits, time by sequence number from the lowest time on. A rising stream
- * walks through it, so millions take no sorting. */
+/* Marks IDs in a table of bits, time by sequence number from the lowest time on. A rising stream
+ * passes through it in order, so millions of IDs need no sorting. */
 static size_t duplicates(const flake_layout *l) {
     const uint64_t ones = ((uint64_t)1 << l->seq_bits) - 1;
     uint64_t first = UINT64_MAX, last = 0;
@@ -389,7 +389,7 @@ static size_t duplicates(const flake_layout *l) {
     return found;
 }
 
-/* Checks what holds for every run; how many ids it drew. */
+/* Checks what holds for every run; returns how many IDs it drew. */
 static size_t judge(const plan *p) {
     const flake_layout l = is_wide(p) ? flake_layout_mastodon : p->options.layout;
     size_t ids = 0, falls = 0, early = 0, refused = 0, stock = 0, older = 0;
@@ -445,7 +445,7 @@ static plan plan_of(face way, void (*step)(worker *), unsigned threads) {
     return p;
 }
 
-/* So many numbers a unit that nobody ever waits for the clock. */
+/* So many numbers a unit that no thread waits for the clock. */
 static flake_layout roomy(void) { return flake_layout_of(40, 4, 20, 1577836800000); }
 
 static const unsigned crowds[] = {1, 2, 8, most_threads};
@@ -481,7 +481,7 @@ static void *init_and_draw(void *at) {
     return flake_next_n(&generators[i], ids[i], 100) == FLAKE_OK ? ids[i] : NULL;
 }
 
-/* Stands first: only the first init of a process publishes what all generators share. */
+/* Must be first: only the first init of a process publishes what all generators share. */
 TEST(threads_that_init_at_once_all_get_working_generators) {
     pthread_t threads[8];
     static uint64_t all[800];
@@ -515,7 +515,7 @@ TEST(lanes_of_128_bits_all_calls_mixed) { draw_each_way(WIDE_LANED, step_mixed, 
 TEST(wide_generator_singles) { draw_each_way(WIDES, step_next, 0); }
 TEST(wide_generator_all_calls_mixed) { draw_each_way(WIDES, step_mixed, 0); }
 
-/* More than Hazelcast's layout has in the time ahead, so that callers borrow first and then wait.
+/* More than Hazelcast's layout has in the time ahead, so that callers first borrow and then wait.
  */
 TEST(ids_may_run_ahead_of_the_clock_by_max_ahead) {
     for (unsigned i = 0; i < 2; i++) {
@@ -532,14 +532,14 @@ TEST(ids_may_run_ahead_of_the_clock_by_max_ahead) {
 static plan saturation_of(void (*step)(worker *), unsigned threads) {
     plan p = plan_of(SHARED, step, threads);
     p.ms = 200;
-    if (small) { /* what is slow can saturate this too */
+    if (small) { /* slow machines can exhaust this, too */
         p.options.seq_max = 255;
         p.batch = 20;
     }
     return p;
 }
 
-/* With a place a unit for each thread the queue alone decides. */
+/* With a ticket a unit for each thread only the queue decides. */
 TEST(a_saturated_generator_repeats_no_id) {
     static const struct {
         face way;
@@ -583,9 +583,9 @@ TEST(questions_beside_the_drawing_are_answered_and_change_nothing) {
 
 /* ---- units that pass in microseconds ---- */
 
-/* A clock that runs fast, also put back thousands of times a second: with an hour of patience each that waits
- * gets its id. With little patience places are given back all the time, while others draw: with few numbers
- * a unit, drawn one by one, and with so many that the first to come late finds others behind it. */
+/* A clock that runs fast, and steps back thousands of times a second. With an hour of patience each waiter
+ * gets its ID. With little patience waiters often return tickets while others draw: with few numbers a
+ * unit, drawn one by one, and with so many that others' tickets follow the first late one. */
 static const struct {
     face way;
     bool both; /* step_next, too, not step_mixed alone */
@@ -639,8 +639,8 @@ TEST(units_of_a_microsecond_on_a_clock_that_is_put_back) {
     }
 }
 
-/* 44 + 20 bits leave count none to spare: a full unit carries into the time. The clock runs slow,
- * or a million ids a unit would be too many to draw. */
+/* 44 + 20 bits leave count none to spare: a full unit carries into the time. The clock runs
+ * slow, or no test could draw a million IDs a unit. */
 TEST(a_count_with_no_bit_to_spare) {
     plan p = plan_of(SHARED, step_mixed, 4);
     p.options.layout = flake_layout_of(44, 0, 20, 0);
@@ -657,7 +657,7 @@ TEST(a_count_with_no_bit_to_spare) {
 #if !defined(_WIN32)
 /* ---- signals ---- */
 
-/* Where a 64-bit atomic takes a lock, the handler may have interrupted who has it. */
+/* Where a 64-bit atomic takes a lock, the handler may have interrupted the thread that holds it. */
 TEST(a_signal_handler_may_draw_too) {
     struct sigaction action = {0};
     if (ATOMIC_LLONG_LOCK_FREE != 2) return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The tool `flake`, at a thousand moments for each layout and form: what `generate` prints, `inspect`
- * reads back with the same options, whatever the text happens to look like.
+ * reads back with the same options, whatever the text looks like.
  */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include "tool_run.h"
@@ -69,18 +69,18 @@ static const char *generate_at(const choice *c, int64_t unix_ms, uint32_t unit_m
     return text;
 }
 
-/* What the scripted clock, in ns, can be put at. */
+/* The times, in ns, to which the scripted clock can be set. */
 enum { years_from_1970 = 290 };
 static const int64_t last_ms = (int64_t)years_from_1970 * 31536000000;
 
 /* ---- 64 bits ---- */
 
-/* How ids of the tool's form are written; -1: its default. */
+/* How IDs of the tool's form are written; -1: its default. */
 static text_kind digits_of(int form) {
     return text_kind_of(form < 0 ? FLAKE_DEC : form == FLAKE_BIN4 ? FLAKE_BIN : (size_t)form);
 }
 
-/* An id whose text is of that kind; if the layout has none such, some id of it. */
+/* An ID whose text is of that kind; if the layout has none, any of its IDs. */
 static uint64_t id_of_kind(const flake_layout *l, int form, int kind, flake_parts *parts) {
     const text_kind k = digits_of(form);
     char text[FLAKE_TEXT_SIZE];
@@ -131,8 +131,8 @@ TEST(what_generate_prints_inspect_reads_back) {
         if (!l.format) round_trips(&l, l.name, NULL);
 }
 
-/* What looks like one form may be another: without --format no text but a decimal one is read, and
- * what would read it is said. */
+/* What looks like one form may be another: without --format only a decimal text is read, and the
+ * message names the options that would read it. */
 TEST(no_form_is_guessed) {
     const flake_layout l = flake_layout_default;
     char text[256], option[32];
@@ -188,7 +188,7 @@ static void write_wide(flake128 wide, unsigned base, char *text) {
     else (void)flake128_format(&wide, base, text, FLAKE128_TEXT_SIZE);
 }
 
-/* From 1984 on, when these begin to be drawn. */
+/* From 1984 on: they cannot be drawn before. */
 static int64_t random_ms(void) {
     const int64_t first = INT64_C(441763200000);
     return first + 1 + (int64_t)random_below(&seed, (uint64_t)(last_ms - first));
@@ -243,7 +243,7 @@ TEST(what_generate_prints_of_128_bits_inspect_reads_back) {
     for (size_t k = 0; k < wide_layout_count; k++) wide_round_trips(&wide_layouts[k]);
 }
 
-/* Their texts name them. */
+/* Their texts identify them. */
 TEST(a_uuid_and_a_ulid_are_known_by_their_texts) {
     static const size_t known[] = {0, 2, 3}; /* a uuid7_node looks like a uuid7 */
     char text[64], layout[32];
@@ -294,9 +294,9 @@ TEST(uuids_are_drawn_from_1984_on) {
     }
 }
 
-/* ---- what surrounds ids ---- */
+/* ---- what surrounds IDs ---- */
 
-/* A run that ends before it can release its slot has left word of its ids. */
+/* A run that ends before it can release its slot has recorded its IDs. */
 TEST(a_slot_knows_the_ids_that_were_generated) {
 #if !defined(_WIN32)
     char folder[] = "/tmp/slots-XXXXXX", file[64], option[64];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The tool `sno`, at a thousand moments for each form: what `generate` prints, `inspect` reads back,
- * whatever the text happens to look like.
+ * whatever the text looks like.
  */
 #include "tool_run.h"
 
@@ -21,7 +21,7 @@ static const form forms[] = {{"", "23456789abcdefghijklmnopqrstuvwx", 16},
                              {"--format=hex", "0123456789abcdef", 20},
                              {"--format=uuid", "23456789abcdefghijklmnopqrstuvwx", 16}};
 
-/* `inspect`, told the form or not, finds the id's parts in the text. */
+/* `inspect`, with or without the form, finds the ID's parts in the text. */
 static void inspect_finds(const char *option, const char *text, sno_id id) {
     char parts[256];
     (void)snprintf(parts, sizeof parts,
@@ -56,7 +56,7 @@ static sno_id id_of_kind(const form *f, int kind) {
     return id;
 }
 
-/* `generate` in the unit of the id, with its metabyte and partition. */
+/* `generate` in the unit of the ID, with its metabyte and partition. */
 static void generate_like(const form *f, sno_id id, char text[64]) {
     char meta[32], partition[32];
     (void)snprintf(meta, sizeof meta, "--meta=%u", (unsigned)sno_meta(id));

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * UUIDs of version 7 and 8 and ULIDs: what RFC 9562 and the ULID spec say of their bits, by an oracle of the
- * test's own; their keys, and ids of other libraries. (That they rise: test_uuid_rising.c; calls in one line:
- * test_uuid_default.c.)
+ * UUIDs of version 7 and 8 and ULIDs: their bits by RFC 9562 and the ULID spec, compared with an oracle of
+ * the test's own; their keys, and IDs of other libraries. (That they rise: test_uuid_rising.c; calls in one
+ * line: test_uuid_default.c.)
  */
 #define _GNU_SOURCE
 #include "uuid.h"
 
 // >>oracle
 
-/* SipHash-c-d as its paper has it, of any bytes. */
+/* SipHash-c-d as its paper defines it, of any bytes. */
 static uint64_t rotated(uint64_t x, unsigned by) { return x << by | x >> (64 - by); }
 
 static uint64_t sip_oracle(unsigned c, unsigned d, const uint64_t key[2], const uint8_t *text,
@@ -47,7 +47,7 @@ static void put_bits(flake128 *id, unsigned from, unsigned n, uint64_t value) {
     }
 }
 
-/* The id of a place, from the keys: two words for where counters begin, and two for tails. */
+/* The ID of a ticket, by the keys: two words for the start of counters, and two for tails. */
 static flake128 id_oracle(const flake_layout *l, const uint64_t start[2], const uint64_t tail[2],
                           int64_t ms, uint64_t ticket) {
     flake128 id = {{0}};
@@ -96,7 +96,7 @@ TEST(an_id_is_what_keys_time_and_place_make_it) {
             const flake128 expected = id_oracle(l, keys, keys + 2, T + i / 5, i % 5);
             CHECK(flake128_compare(&id, &expected) == 0);
         }
-        /* batches end with a unit, or go on into later ones */
+        /* batches end with a unit, or continue into later ones */
         CHECK_EQ(flake128_next_n(&gen, ids, 25), FLAKE_OK);
         const uint64_t first = (uint64_t)(uuid_ms(ids[0]) - T) * 10 + 0;
         for (unsigned i = 0; i < 25; i++) {
@@ -109,7 +109,7 @@ TEST(an_id_is_what_keys_time_and_place_make_it) {
 
 // >>rfc
 
-/* Time first, version and variant, the node, and where counters begin: method 1 of 6.2 keeps a bit free. */
+/* Time first, version and variant, the node, and the start of counters: 6.2's method 1 keeps a bit. */
 TEST(rfc9562_4_1_to_6_11_fields) {
     EACH_LAYOUT(l) {
         open_one(l);
@@ -154,15 +154,15 @@ TEST(rfc9562_6_2_a_full_ms_is_followed_by_the_next_and_no_counter_wraps) {
     }
 }
 
-/* A ULID's counter that ends in ones carries into what stands above 64 bits, and no further. */
+/* A ULID's counter of all ones carries into the bits above 64, and no further. */
 TEST(a_ulids_counter_carries_and_never_leaves_the_ms) {
     flake_i_keys keys = {0};
     const uint64_t fresh[4] = {1, 2, 3, 4};
     flake_i_set_keys(&keys, fresh);
     unsigned carries = 0;
     for (uint64_t place = 1; place < 65536; place += 13) {
-        /* a salt for which the low word is close to its end can't be had by search: so the run is asked
-         * from a place as far behind it as that */
+        /* a salt for which the low word is close to its end cannot be found by search: so the run
+         * begins at a ticket as far after it as that */
         const flake_i_salt salt = {0, place};
         const uint64_t low = flake_i_start_of(&keys, salt, 5, 0);
         flake_i_form_run(FLAKE_I_ULID, &keys, salt, 0, 5, 0 - low - 2, ids, 4);
@@ -224,7 +224,7 @@ TEST(the_tails_key_is_new_each_second) {
         CHECK_EQ(source.calls, ++calls);
         CHECK(!tail_key_is(key0, key1));
     }
-    /* and an older second never is again */
+    /* and an older second never returns */
     const uint64_t key0 = source.given[0], key1 = source.given[1];
     flake_i_renew_tail(&gen.keys, (uint64_t)second >> 10);
     flake_i_renew_tail(&gen.keys, ((uint64_t)second >> 10) + 10);
@@ -243,7 +243,7 @@ TEST(a_renewal_that_fails_keeps_the_key_until_the_next) {
         clock_at(T + 1024 * i);
         for (int k = 0; k < 5; k++) rises(&last, drawn(&gen));
         CHECK(tail_key_is(key0, key1));
-        CHECK_EQ(source.calls, calls + i); /* asked once in each */
+        CHECK_EQ(source.calls, calls + i); /* once in each */
     }
     source.fails = false;
     clock_at(T + 1024 * 4);
@@ -251,8 +251,8 @@ TEST(a_renewal_that_fails_keeps_the_key_until_the_next) {
     CHECK(!tail_key_is(key0, key1));
 }
 
-/* What a generator keeps of its newest ms says nothing of any ms before the first draw: not even of one whose
- * number has zeros where an empty word has them. */
+/* What a generator caches of its newest ms does not apply to any ms before the first draw: not even to one
+ * whose number has zeros where an empty word has them. */
 TEST(counters_begin_at_random_in_whatever_ms) {
     static const int64_t round_ms[] = {INT64_C(1) << 40, INT64_C(3) << 39, INT64_C(7) << 38};
     for (size_t i = 0; i < sizeof round_ms / sizeof *round_ms; i++) {
@@ -268,7 +268,7 @@ TEST(counters_begin_at_random_in_whatever_ms) {
     }
 }
 
-/* A start that is cached is that of one ms and one salt (for UUIDs of 38 bits of each): other keys leave it. */
+/* A cached start is that of one ms and one salt (38 bits of each for UUIDs): other keys do not use it. */
 TEST(counters_start_elsewhere_for_each_bit_of_ms_and_salt) {
     const uint64_t fresh[4] = {1, 2, 3, 4};
     flake_i_keys keys = {0};
@@ -327,7 +327,7 @@ TEST(what_init_refuses) {
 }
 
 // >>peers
-/* Ids of other libraries, in the order that theirs is. */
+/* IDs of other libraries, in their own order. */
 
 static flake128 last_of_peer;
 static unsigned rows_of_peers;
@@ -353,7 +353,7 @@ static void check_peers_id(const flake_layout *l, const char *text, flake128 exp
     last_of_peer = id;
 }
 
-/* Peer, text, ms; the bits of the peer's counter, the counter, and what it fills the 74 bits up with. */
+/* Peer, text, ms; the bits of the peer's counter, the counter, and the rest of the 74 bits. */
 static void uuid7_row(char **field) {
     const unsigned width = (unsigned)strtoul(field[3], NULL, 10);
     flake128 expected = {{0}}, free_bits = {{0}}; /* 74: the counter, and then the rest */
@@ -373,7 +373,7 @@ TEST(peers_uuids_are_read) {
     CHECK_EQ(rows_of_peers, 32);
 }
 
-/* Peer, text, ms, and the 80 bits behind it. */
+/* Peer, text, ms, and the 80 bits after it. */
 static void ulid_row(char **field) {
     flake128 expected = {{0}};
     put_bits(&expected, 0, 48, strtoull(field[2], NULL, 10));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * UUIDs and ULIDs in one line, from the generator that a process has by itself: by threads that all begin at
- * once, in handlers, behind forks and bumps, without random bytes, and with the clock put back. Clock and
+ * UUIDs and ULIDs in one line, from a process's default generator: by threads that all begin at once, in
+ * handlers, after forks and clones, without random bytes, and when the clock goes backwards. Clock and
  * counter are scripted: each reading and each sleep moves them.
  */
 #define _GNU_SOURCE
@@ -23,13 +23,13 @@ static const int64_t T = 1700000000000;
 
 static _Atomic(int64_t) scripted_ns;
 static _Atomic(int64_t) per_reading_ns;
-static _Atomic(uint64_t) counter_ahead; /* of where the clock's steps would take it */
+static _Atomic(uint64_t) counter_ahead; /* to add to the script's steps */
 static atomic_uint readings;            /* of the clock */
 static atomic_uint sleeps;
-static atomic_uint randoms;     /* asked for */
+static atomic_uint randoms;     /* requested */
 static atomic_uint random_left; /* before the source fails */
 static void (*volatile meanwhile)(
-    void); /* happens in each reading, sleep and call for random bytes */
+    void); /* called in each reading, sleep and call for random bytes */
 
 static void let_it_happen(void) {
     if (meanwhile) meanwhile();
@@ -201,7 +201,7 @@ TEST(one_word_serves_all_calls) {
     CHECK(uuid_ms(last) == T + 5 && uuid_ms(last_ulid) == T + 5);
 }
 
-/* What is kept of a ULID's counter counts only if its words belong together. */
+/* A cached ULID counter counts only if its words belong together. */
 TEST(words_of_two_ms_are_no_start) {
     with_a_clock_that_stops();
     uint64_t last = ulid_counter(ulid());
@@ -255,7 +255,7 @@ TEST(before_1984_is_no_time_to_begin) {
     CHECK_EQ(uuid_ms(uuid()), 441763200000);
 }
 
-/* Nobody can sleep a second away that does not pass. */
+/* A sleep cannot end if the second does not pass. */
 TEST(a_clock_that_stands_still_gives_a_ms_of_ids) {
     with_a_clock_that_stops();
     for (int i = 0; i < 65536; i++) (void)uuid();
@@ -277,7 +277,7 @@ TEST(after_2262_there_are_none) {
 
 // >>leases
 
-/* The clock is put back or ahead, and the counter knows nothing of it. */
+/* The clock steps back or forward, and the counter does not. */
 static void step_clock(int64_t ns) {
     (void)atomic_fetch_add(&scripted_ns, ns);
     (void)atomic_fetch_sub(&counter_ahead, (uint64_t)ns * RATE);
@@ -332,8 +332,8 @@ TEST(a_step_back_is_seen_when_the_lease_has_ended) {
     CHECK_EQ(uuid_ms(last), ms + 10);
 }
 
-/* The clock steps, the counter jumps and stands still. No ID is later than the clock was at its latest, but
- * for those that exhaust a ms after a step back: there are too few for that. */
+/* The clock steps; the counter jumps and stops. No ID is later than the clock was at its latest, but for
+ * those that exhaust a ms after a step back: there are too few for that. */
 TEST(ids_rise_whatever_clock_and_counter_read) {
     as_at_program_start();
     learn();
@@ -387,7 +387,7 @@ TEST(ids_go_on_when_the_source_ends) {
         rises(&last, uuid());
     }
     CHECK(atomic_load(&randoms) > 90);
-    flake_machine_cloned(); /* but keys of one's own are a must */
+    flake_machine_cloned(); /* but without keys none is made */
     no_call_gives(FLAKE_IO);
     atomic_store(&random_left, UINT32_MAX);
     atomic_fetch_add(&scripted_ns, MS);
@@ -465,7 +465,7 @@ static void join_threads(unsigned n) {
 static struct {
     pthread_barrier_t begin;
     pthread_mutex_t lock;
-    flake128 greatest; /* that was returned to anybody */
+    flake128 greatest; /* that was returned to any thread */
     flake128 ids[most_threads][each];
     atomic_uint wrong;
 } race;
@@ -532,7 +532,7 @@ static void draw_in_handlers(bool leased) {
     action.sa_handler = handler;
     (void)sigaction(SIGUSR1, &action, NULL);
     int at = 1;
-    for (handled = 1; handled; at++) { /* until there is nothing left to interrupt */
+    for (handled = 1; handled; at++) { /* until no step is left to interrupt */
         as_at_program_start();
         handled = 0;
         if (leased) learn();
@@ -581,7 +581,7 @@ static void child_that_bumps_first(void) {
     draw_for_the_family();
 }
 
-/* All in one ms, from the same place on. */
+/* All in one ms, from the same ticket on. */
 static void relatives(bool has_drawn, bool leased) {
     with_a_clock_that_stops();
     if (leased) learn();
@@ -599,7 +599,7 @@ static void relatives(bool has_drawn, bool leased) {
     CHECK_EQ(count_duplicates(family->ids, n), 0);
 }
 
-/* So long as tails differ, duplicates don't show that counters begin alike. */
+/* While tails differ, duplicates do not reveal equal counters. */
 static void tell_counter(void) { family->ids[0] = uuid(); }
 
 TEST(counters_begin_elsewhere_in_each_process) {
@@ -628,8 +628,8 @@ static unsigned bits_that_differ(const uint8_t *a, const uint8_t *b, unsigned n)
     return differ;
 }
 
-/* The first ids after a bump: a UUID's counter and tail, and a ULID's counter. Bit `turned` of the random bytes
- * that the bump takes is another; 128: none is. */
+/* The first IDs after flake_machine_cloned: a UUID's counter and tail, and a ULID's counter. Bit `turned` of
+ * the random bytes that it takes is flipped; 128: none is. */
 static void ids_after_a_bump(uint64_t seed, unsigned turned, flake128 found[2]) {
     as_at_program_start();
     source.is_scripted = true;
@@ -644,7 +644,7 @@ static void ids_after_a_bump(uint64_t seed, unsigned turned, flake128 found[2]) 
     CHECK_EQ(source.n_next, 0);
 }
 
-/* Each of the 128 bits that distinguish processes turns half of the bits that look random. */
+/* Each of the 128 bits that distinguish processes flips half of the bits that look random. */
 TEST(keys_depend_on_all_128_bits_evenly) {
     enum { samples = 16 };
     for (unsigned turned = 0; turned < 128; turned++) {
@@ -731,7 +731,7 @@ TEST(forked_while_threads_draw_and_begin) {
     CHECK_EQ(count_duplicates(family->ids, atomic_load(&family->n)), 0);
 }
 
-/* Threads draw on while the machine is copied again and again: none gets an id twice. */
+/* Threads draw while the machine is copied again and again: no ID repeats. */
 static void *draw_and_note(void *unused) {
     for (unsigned i = 0; i < 40; i++)
         for (unsigned k = 0; k < of_each; k++)

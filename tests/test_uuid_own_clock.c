@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A clock of the program's own, without a counter: it is read for each UUID.
+ * The program's own clock, without a counter: it is read for each UUID.
  */
 #include "support.h"
 #include <time.h>
@@ -15,7 +15,7 @@ static int64_t read_slowly(void) {
 #define FLAKE_CLOCK_NS(kind) read_slowly()
 #include "flake.h"
 
-/* The processor's counter knows nothing of the script. */
+/* The processor's counter does not follow the script. */
 TEST(the_processors_counter_is_not_read) {
     uint8_t id[16];
     script_at_ms(1700000000000);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * UUIDs and ULIDs of a generator rise when the clock is put back, over lanes, gates, snapshots, forks, restarts;
- * and questions are answered by what a try does then. (Any calls and any clock: test_random_flake.c.)
+ * UUIDs and ULIDs of a generator rise when the clock goes backwards, over lanes, gates, snapshots, forks,
+ * restarts; and queries return what a try would do. (Any calls and any clock: test_random_flake.c.)
  */
 #define _GNU_SOURCE
 #include "uuid.h"
 #include "children.h"
 #include <sys/mman.h>
 
-/* ---- behind a gate: first, since it counts turns where nothing else ends a loop ---- */
+/* ---- after a gate: first, since it counts turns where nothing else ends a loop ---- */
 
 static int64_t refused; /* bit 0: the next time that the gate is asked; and so on */
 
@@ -38,7 +38,7 @@ TEST(who_waits_waits_for_a_gate_too_while_the_clock_is_back) {
     refused = -1;
     CHECK_EQ(flake128_next_n(&gen, ids, 3), FLAKE_AGAIN); /* after max_wait_ms */
     clock_at(T - 1000);
-    refused = 0xb; /* it refuses once more when it has been waited for */
+    refused = 0xb; /* it refuses once more after the wait */
     rises(&last, drawn(&gen));
     CHECK_EQ(refused, 0);
 }
@@ -50,7 +50,7 @@ static void step_clock(uint64_t *seed) {
     switch (random_below(seed, 24)) {
     case 0: script_now.now_ns -= MS; break;
     case 1: script_now.now_ns -= 3600 * 1000 * MS; break;
-    case 2: script_now.now_ns = 1; break; /* 1970, as a clock without a battery says */
+    case 2: script_now.now_ns = 1; break; /* 1970, as a clock without a battery reads */
     case 3: clock_at(T + (int64_t)random_below(seed, 3600 * 1000)); break;
     case 4:
         if (script_now.now_ns < (T + 7200 * 1000) * MS) script_now.now_ns += 1000 * MS;
@@ -151,7 +151,7 @@ TEST(a_clock_before_1984_stops_nobody_who_has_begun) {
     }
 }
 
-/* The last ms whose ns an int64_t tells: there is none after it, and once it is exhausted none to continue in. */
+/* The last ms whose ns fit into an int64_t: no unit follows it, and once it is exhausted none can continue. */
 TEST(nobody_goes_on_after_the_last_ms) {
     const int64_t last_ms = INT64_MAX / MS - 1;
     EACH_LAYOUT(l) {
@@ -195,7 +195,7 @@ TEST(lanes_rise_by_units_and_count_from_one_start) {
                 if (flake128_compare(&ids[i], &greatest) > 0) greatest = ids[i];
             }
             CHECK(uuid_ms(least) == ms && uuid_ms(greatest) == ms);
-            if (l->format == FLAKE_I_ULID) { /* as many numbers as ids, so each once */
+            if (l->format == FLAKE_I_ULID) { /* as many numbers as IDs, so each once */
                 for (int i = 0; i < 65535; i++) least = ulid_plus_one(least);
                 CHECK(flake128_compare(&least, &greatest) == 0);
             } else CHECK_EQ(counter_of(greatest) - counter_of(least), 65535);
@@ -220,7 +220,7 @@ TEST(what_lanes_ahead_have_left_counts_for_each_of_them) {
     }
 }
 
-/* Of lanes that the clock finds spent, and one that lies ahead of it, that one goes on. */
+/* Of exhausted lanes, and one that is ahead of the clock, that one continues. */
 TEST(lanes_go_on_with_the_one_that_lies_ahead) {
     EACH_LAYOUT(l) {
         flake128 id;
@@ -229,7 +229,7 @@ TEST(lanes_go_on_with_the_one_that_lies_ahead) {
         open_lanes();
         clock_at(T + 5);
         CHECK_EQ(flake128_try(&lanes, &id), FLAKE_OK);
-        lane_now++; /* who prefers another */
+        lane_now++; /* which prefers another */
         clock_at(T);
         for (; n < 65536; n++) {
             CHECK_EQ(flake128_try(&lanes, &id), FLAKE_OK);
@@ -254,7 +254,7 @@ TEST(snapshots_are_of_one_node_and_range) {
     CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_TIME_RANGE);
 }
 
-/* What came of the ms of a snapshot is spent, and no more than that. */
+/* The IDs drawn in a snapshot's ms are used up, and no more than that. */
 TEST(a_restored_one_goes_on_in_the_next_ms) {
     EACH_LAYOUT(l) {
         flake128 id;
@@ -271,7 +271,7 @@ TEST(a_restored_one_goes_on_in_the_next_ms) {
     }
 }
 
-/* A count that is rounded up past what the word can hold is that of the next ms. */
+/* A count that is rounded up past the word's range is that of the next ms. */
 TEST(the_greatest_count_of_a_snapshot_is_restored) {
     begin(&flake_layout_uuid8);
     last_number = 9;
@@ -293,7 +293,7 @@ TEST(the_greatest_count_of_a_snapshot_is_restored) {
     CHECK(s.unix_ms == next && s.count == 1);
 }
 
-/* Counters begin elsewhere under new keys, so an id of the same ms would be greater by chance alone. */
+/* Counters start elsewhere under new keys, so an ID of the same ms would be greater only by chance. */
 TEST(ids_rise_over_snapshots_into_another_generator) {
     EACH_LAYOUT(l) for (unsigned i = 0; i < 24; i++) {
         begin(l);
@@ -362,7 +362,7 @@ TEST(a_child_needs_a_beginning_of_its_own) {
     }
 }
 
-/* Two processes draw from one generator in shared memory: its ids rise, whoever draws. */
+/* Two processes draw from one generator in shared memory: its IDs rise, whichever draws. */
 static flake_gen *common;
 static void draws_from_the_common_one(void) {
     for (int i = 0; i < 100; i++) {
@@ -403,7 +403,7 @@ static flake_status open_state(flake_state_options *where) {
     return status;
 }
 
-/* A run; `which` that is odd ends without a close. */
+/* One run; if `which` is odd it ends without a close. */
 static unsigned which;
 static void a_run(void) {
     flake_state_options where;
@@ -425,7 +425,7 @@ TEST(ids_rise_over_restarts_with_a_state_file) {
         for (which = 0; which < 8; which++) {
             source.seed += which;
             in_child(a_run);
-            script_now.now_ns = shared->now_ns - which % 2 * 60 * MS; /* put back after a crash */
+            script_now.now_ns = shared->now_ns - which % 2 * 60 * MS; /* back after a crash */
         }
         options.layout = flake_layout_boundary;
         CHECK_EQ(open_state(&where), FLAKE_MISMATCH);
@@ -448,7 +448,7 @@ TEST(exclusive_goes_with_a_node) {
         options.exclusive_dir = folder;
         open_gen(&gen);
         flake128 last = drawn(&gen);
-        CHECK_EQ(uuid_ms(last), T + 1); /* somebody may have drawn in this one */
+        CHECK_EQ(uuid_ms(last), T + 1); /* another process may have drawn in this one */
         CHECK_EQ(flake_init(&other, &options, NULL), FLAKE_IN_USE);
         options.node = a_node + 1;
         CHECK_EQ(flake_init(&other, &options, NULL), FLAKE_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The texts of UUIDs and ULIDs, against the slow reference. The calls use AVX2 where the processor has it, in
- * test_uuid_text_plain.c portable code.
+ * The texts of UUIDs and ULIDs, compared with the slow reference. The calls use AVX2 where the processor has
+ * it, in test_uuid_text_plain.c portable code.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "support.h"
@@ -40,7 +40,7 @@ TEST(a_uuid_is_the_16_bytes) {
     CHECK(same(again, id));
 }
 
-/* ULIDs of which the times are known. */
+/* ULIDs with known times. */
 TEST(the_specifications_own_are_read) {
     static const struct {
         const char *ulid;
@@ -82,7 +82,7 @@ TEST(texts_order_as_ids_do) {
     }
 }
 
-/* In a text by itself, and in each of four: the first of many is read in another way than the others. */
+/* In a single text, and in each of four: the first of many is read differently from the others. */
 static void judges_every_byte(const text_wide *f) {
     for (size_t place = 0; place < f->width; place++) {
         for (int byte = 0; byte < 256; byte++) {
@@ -118,7 +118,7 @@ static void refuses_other_lengths(const text_wide *f) {
     for (size_t len = 0; len < sizeof longer; len++) {
         if (len == f->width) continue;
         CHECK_EQ(f->from(longer, len, &id), FLAKE_PARSE);
-        /* Of what it refuses for the length alone it reads no more than that. */
+        /* If the length alone is wrong, it reads no more than that. */
         char *const exact = (char *)exactly(len);
         memcpy(exact, longer, len);
         CHECK_EQ(f->from(exact, len, &id), FLAKE_PARSE);
@@ -159,7 +159,7 @@ static void copes_with_any_size_and_address(const text_wide *f) {
     }
     for (size_t n = 0; n <= MOST; n++) {
         for (size_t shift = 0; shift < 32; shift++) {
-            /* What is read has no byte behind the last text. */
+            /* There is no byte after the last text. */
             const size_t id_shift = (shift + n) % 32, read = n ? (f->width + 1) * n - 1 : 0;
             char *const in = (char *)exactly(id_shift + 16 * n);
             char *const text = (char *)exactly(shift + (f->width + 1) * n);
@@ -201,14 +201,14 @@ static void reads_all_or_none(const text_wide *f) {
             }
             texts[place] = good;
         }
-        CHECK_EQ(f->from_n(texts, n, before), FLAKE_OK); /* and they were good but for that */
+        CHECK_EQ(f->from_n(texts, n, before), FLAKE_OK); /* and they were valid otherwise */
         memcpy(out, before, sizeof out);
     }
 }
 TEST(one_bad_character_and_nothing_is_read) { EACH_FORM(f) reads_all_or_none(f); }
 
 #ifndef _WIN32
-/* Texts and ids that begin or end where memory does. */
+/* Texts and IDs that begin or end where memory does. */
 static void stays_in_its_pages(const text_wide *f) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *const memory =
@@ -219,7 +219,7 @@ static void stays_in_its_pages(const text_wide *f) {
         flake128 wanted[5];
         char right[5 * 37];
         for (size_t at_end = 0; at_end < 2; at_end++) {
-            /* One page for texts, one for ids. */
+            /* One page for texts, one for IDs. */
             const size_t size = (f->width + 1) * n;
             char *const texts = at_end ? memory + 2 * page - size : memory + page;
             char *const ids = at_end ? memory + 4 * page - 16 * n : memory + 3 * page;

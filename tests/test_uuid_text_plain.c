@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tests of texts of UUIDs and ULIDs where all is done by portable code.
+ * The tests of texts of UUIDs and ULIDs, with portable code only.
  */
 #define FLAKE_NO_SIMD
 #include "test_uuid_text.c"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A call waits no longer than max_wait_ms, whatever the clock does: stands still, creeps, goes back,
- * jumps. The scripted sleep counts how often a caller slept, and for how long he asked; a sleep takes
- * 50 us at the least, however short it was meant to be.
+ * A call waits no longer than max_wait_ms, whatever the clock does: stops, creeps, steps back, jumps.
+ * The scripted sleep counts how often a caller slept, and the requested times; a sleep takes at least
+ * 50 us, however short the request.
  */
 #define _GNU_SOURCE
 #include "scene.h"
@@ -156,7 +156,7 @@ TEST(no_wait_outlasts_its_patience) {
                 }
 }
 
-/* An honest clock: who waits for the next unit gets its id, however short the sleeps. */
+/* An honest clock: a caller that waits for the next unit gets its ID, however short the sleeps. */
 TEST(a_wait_that_is_short_enough_ends_well) {
     for (int with_ring = 0; with_ring < 2; with_ring++) {
         const flake_options o = options_of(with_ring);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where node numbers come from: addresses, names and variables. And random bytes from a file.
+ * Sources of node numbers: addresses, names and variables. And random bytes from a file.
  */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
@@ -33,7 +33,7 @@ static void free_interfaces(struct ifaddrs *list) {
 #define getifaddrs(list)  list_interfaces(list)
 #define freeifaddrs(list) free_interfaces(list)
 
-static const char *host_name; /* NULL: it can't be read */
+static const char *host_name; /* NULL: unreadable */
 
 static int name_host(struct utsname *system) {
     if (host_name) (void)snprintf(system->nodename, sizeof system->nodename, "%s", host_name);
@@ -134,7 +134,7 @@ TEST(an_interface_without_an_address_is_refused_by_name) {
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, NULL, &worker, &why), FLAKE_INVALID);
     CHECK_STR(why.text, "this machine: no interface has an Ethernet address");
     add_link(2, "eth0", "001122334455", false);
-    chain(3, "tun0"); /* the one before it is not looked at again */
+    chain(3, "tun0"); /* the one before it is not read again */
     CHECK_EQ(flake_i_pick_mac(&entries[0].at, "tun0", &worker, &why), FLAKE_INVALID);
     CHECK_STR(why.text, "tun0: no interface of this name has an Ethernet address");
     CHECK_EQ(worker, 77);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * 128-bit ids of boundary/flake: its own, and what test_random_flake.c and test_random_text.c do not see.
+ * 128-bit IDs of boundary/flake: its own, and what test_random_flake.c and test_random_text.c miss.
  */
 #define _GNU_SOURCE
 #include "uuid.h"
@@ -32,7 +32,7 @@ static void check_id(flake128 id, int64_t unix_ms, uint64_t worker, uint32_t seq
     CHECK(is_same(composed, id));
 }
 
-/* ---- the peer's ids ---- */
+/* ---- the peer's IDs ---- */
 
 static void boundary_row(char **field) {
     const int64_t unix_ms = (int64_t)strtoll(field[0], NULL, 10);
@@ -76,7 +76,7 @@ TEST(next_n_waits_for_as_many_ms_as_it_needs) {
     CHECK(is_drawn(ids[0], T + 3, 1));
 }
 
-/* The batch of n of a generator with these numbers is right id by id, wherever it lies in memory. */
+/* The batch of n of a generator with these numbers is correct ID by ID, at any alignment. */
 static void check_batch(uint32_t first, uint32_t last, size_t n) {
     static uint8_t memory[16 + 1001 * sizeof(flake128)];
     flake128 *const batch = (flake128 *)(memory + (first + n) % 16);

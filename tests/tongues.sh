@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# tongues.sh   builds the shared libraries, and runs tests/recipes/ids.* in each language that is installed
-# here: an ID of each kind, with the requested node and the current time, IDs of several threads, and errors by
-# their names.
-# Libraries and Go's output stay in build/tongues for the next run; Node's koffi is searched there and among npm's
-# global packages.
+# tongues.sh   builds the shared libraries, and runs tests/recipes/ids.* in each installed language: an ID of each
+# kind, with the requested node and the current time, IDs of several threads, and errors by their names. Libraries
+# and Go's output stay in build/tongues for the next run; Node's koffi is searched there and among npm's global
+# packages.
 cd "$(dirname "$0")/.." || exit 1
 . tests/judge.sh
 . tests/at_hand.sh
@@ -13,7 +12,7 @@ cc=${CC:-cc} room=$PWD/build/tongues
 mkdir -p "$room/go" "$room/node"
 export LD_LIBRARY_PATH="$room"
 
-# What a command says, if it fails.
+# A command's output, if it fails.
 quietly() { said=$(limited "$@" 2>&1) || { printf '%s\n' "$said"; return 1; }; }
 is_now() { # WHAT SECONDS
     local ago=$(($(date +%s) - $2))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs a command-line tool inside of a test, by a scripted clock: what it prints lands in memory, and
- * its end ends the run alone. Included before the tool's code, which it stands under.
+ * Runs a command-line tool inside a test, with a scripted clock: its output is stored in memory, and
+ * its exit ends only the run. Included before the tool's code, whose system calls it replaces.
  *
  *     run_tool((const char *[]){"generate", "--json", NULL});
  *     CHECK_STR(run_output, "...");
  *
- * And makes texts that are hard to tell apart: of digits alone, of letters alone, with zeros in front.
+ * And makes texts that are hard to distinguish: only digits, only letters, with leading zeros.
  */
 #ifndef TOOL_RUN_H
 #define TOOL_RUN_H
@@ -79,7 +79,7 @@ _Noreturn static void run_exit(int code) { longjmp(run_end, code + 1); }
 #define putchar(c)                     run_putchar(c)
 #define fwrite(text, size, n, file)    run_fwrite(text, size, n)
 #define vfprintf(file, format, values) run_complain(format, values)
-#define fputs(text, file)              (void)0 /* what stands around a complaint */
+#define fputs(text, file)              (void)0 /* the text around a complaint */
 #define fputc(c, file)                 (void)0
 #define exit(code)                     run_exit(code)
 #define main(count, words)             tool_main(count, words)
@@ -111,7 +111,7 @@ static int run_tool(const char *const *words) {
     return jumped ? jumped - 1 : tool_main(run_count, run_words);
 }
 
-/* ---- texts that are hard to tell apart ---- */
+/* ---- texts that are hard to distinguish ---- */
 
 enum { run_any, run_digits, run_letters, run_bits, run_hex, run_like_sno, run_kinds };
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# tools.sh   uses the command-line tools as a person would, built by the README's commands.
+# tools.sh   uses the command-line tools as a user would, built by the README's commands.
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 here=$(pwd)
@@ -58,7 +58,7 @@ strict() { # COMPILER LANGUAGE
 says strict_c11 "" strict "$CC" "-std=c11 -x c"
 command -v "${CXX%% *}" > /dev/null && says strict_cxx11 "" strict "$CXX" "-std=c++11 -x c++"
 
-# ---- plain `make`: needs a C compiler alone, and prints one screen ----
+# ---- plain `make`: needs only a C compiler, and prints one screen ----
 
 first() { # ARGUMENT...: as from a prompt, and not from within make
     env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "$MAKE" CXX=no-such-compiler CFLAGS=-O0 BUILD="$dir/built" "$@" 2>&1
@@ -83,7 +83,7 @@ first > "$dir/again"
 same make_prints_it_again "$(lines "$dir/screen")" "$(lines "$dir/again")"
 same make_shows_new_ids "" "$(grep -F -e "$id" -e "$uuid" -e "$new_sno" "$dir/again")"
 
-# ---- what every tool has ----
+# ---- common to all tools ----
 
 for tool in flake sno; do
     version=$(sed -n 's/^#define [A-Z]*_VERSION_STRING "\(.*\)"/\1/p' $tool.h)
@@ -118,7 +118,7 @@ for tool in flake sno; do
         done
     fi
 done
-# A standard file that is closed is not replaced by one that a tool opens: no id lands in a slot's file.
+# A closed standard file is not replaced by one that a tool opens: no ID lands in a slot's file.
 mkdir "$dir/closed"
 slot="--slot-dir=$dir/closed"
 for words in "flake generate 3" "flake generate $slot 3" "flake help" "flake version" "flake layouts" \
@@ -140,10 +140,10 @@ for tool in flake sno; do
     no_input() { "$dir/$tool" inspect - <&-; }
     refuses "${tool}_closed_input_is_not_empty" 1 "^$tool: the standard input cannot be read: " no_input
 done
-# Where a broken pipe does not end a program, the tools end all the same.
+# Where a broken pipe does not end a program, the tools still end.
 (trap '' PIPE; "$flake" generate 1000000000 2> "$dir/err"; echo $? > "$dir/status") | head -n 1 > "$dir/out"
 same broken_pipe_ignored "1 1 0" "$(cat "$dir/status") $(wc -l < "$dir/out" | tr -d ' ') $(wc -l < "$dir/err" | tr -d ' ')"
-# Runs that follow one another never meet.
+# Runs that follow one another never share a unit.
 for count in 3 3 3 3 3 3 3 3; do "$flake" generate $count; done > "$dir/ids"
 same runs_do_not_meet 24 "$(sort -u "$dir/ids" | wc -l | tr -d ' ')"
 for count in 1 1 1 1; do "$sno" generate --partition=3 $count; done > "$dir/ids"
@@ -161,7 +161,7 @@ fi
 field() { # NAME: that of the inspection on stdin, to the first blank
     sed -n "s/^$1  *\([^ ]*\).*/\1/p"
 }
-# What the time of day makes of the texts is left to test_tool_flake, which has a clock of its own.
+# test_tool_flake, which has its own clock, tests how the time of day affects the texts.
 made_now() { # NAME MS: a time between those of the last call of begin_now and of this one
     if [ "$2" -ge "${begun}000" ] && [ "$2" -le "$(date +%s)999" ]; then ok "$1"; else fail "$1" "$2 is not now"; fi
 }
@@ -218,7 +218,7 @@ has uuid8_is_one '^[0-9a-f]\{8\}-[0-9a-f]\{4\}-8[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\
 has ulid_is_one '^0[0-9A-HJKMNP-TV-Z]\{25\}$' "$flake" generate --layout=ulid
 mkdir "$dir/uuids"
 has uuid8_of_a_slot '^.*-000000000000$' "$flake" generate --layout=uuid8 --slot-dir="$dir/uuids"
-# An own layout needs its epoch for the way back.
+# A custom layout needs its epoch for the way back.
 begin_now
 id=$("$flake" generate --layout=41-10-12 --epoch=1577836800000 --node=1023)
 "$flake" inspect --layout=41-10-12 --epoch=2020-01-01 "$id" > "$dir/out"
@@ -236,7 +236,7 @@ for form in text hex uuid; do
     same "round_trip_sno_$form" "42 4711 0" "$(field meta < "$dir/out") $(field partition < "$dir/out") $(field sequence < "$dir/out")"
 done
 
-# ---- ids of other makers ----
+# ---- IDs of other makers ----
 
 tab=$(printf '\t')
 # idgen: now, epoch, datacenter, worker, counter, bytes, dec, hex, bin4
@@ -351,7 +351,7 @@ texts       ulid 01FWHE4YDGFK1SHH6W1G60EECF  hex 017f22e279b07cc398c4dc0c0c07398
 says uuid7_is_drawn "$wanted" "$flake" inspect --layout=uuid7 017f22e2-79b0-7cc3-98c4-dc0c0c07398f
 has ulid_is_drawn '^    000000010101011000111110001110101011010111010011 1101011001110110$' "$flake" inspect 01ARZ3NDEKTSV4RRFFQ69G5FAV
 refuses uuid_of_version_4 2 "is a UUID of version 4 (random bits), but only versions 7 and 8 can be decoded. If it is another ID in UUID form, name its layout: --layout=boundary, or " "$flake" inspect 919108f7-52d1-4320-9bac-f847db4148a8
-# The first line that cannot be read ends it, and those before it are told.
+# The first unreadable line ends the run, and those before it are printed.
 printf '7\n919108f7-52d1-4320-9bac-f847db4148a8\n8\n' | "$flake" inspect --json - > "$dir/out" 2> "$dir/err"
 same status_of_a_uuid_of_version_4_among_others 2 $?
 same ids_before_it_are_told 7 "$(sed 's/^{"id":"\([0-9]*\)".*/\1/' "$dir/out")"
@@ -363,7 +363,7 @@ refuses ulid_too_large 2 "is not an ID" "$flake" inspect 8ZZZZZZZZZZZZZZZZZZZZZZ
 refuses uuid_without_a_hyphen 2 "is not an ID" "$flake" inspect 017F22E2-79B0-7CC3-98C4+DC0C0C07398F
 refuses uuid_for_64_bits 2 "is for 128-bit IDs: add --layout=uuid7" "$flake" generate --format=uuid
 refuses ulid_for_64_bits 2 "is for 128-bit IDs: add --layout=ulid" "$flake" generate --layout=twitter --format=ulid
-# What looks like one form may be another, so none is guessed.
+# A text that fits several forms is not guessed.
 needs() { # OPTIONS ID [OPTION]
     refuses "needs_a_form_$2" 2 "'$2' is not a .*: name its format with $1$" "$flake" inspect ${3:+"$3"} "$2"
 }
@@ -381,7 +381,7 @@ refuses a_sno_has_its_tool 2 "is not a decimal number.*or .sno inspect." "$flake
 refuses a_flake_has_its_tool 2 "not a sno.*flake inspect" "$sno" inspect 5828128208445124608
 refuses a_sno_in_another_form 2 "is not a sno in --format=hex" "$sno" inspect --format=hex xxxxxxxxj4fp2vgl
 has names_the_form "^id  *EXepkGjrPP5 (base58)$" "$flake" inspect --format=base58 EXepkGjrPP5
-# bwmarrin's Base32, Base36 and Base58 of an id.
+# bwmarrin's Base32, Base36 and Base58 of an ID.
 while read -r id zbase32 base36 base58; do
     for text in "zbase32 $zbase32" "base36lower $base36" "base58flickr $base58"; do
         same "${text%% *}_of_$id" "$id" "$("$flake" inspect --layout=twitter --json --format=${text% *} ${text#* } | sed -n 's/.*"dec":"\([0-9]*\)".*/\1/p')"
@@ -399,7 +399,7 @@ same ids_from_a_pipe 4 "$(printf '1\n\n2\r\n3\n' | "$flake" inspect 0 - | grep -
 long_line() { printf "{\"id\":\"%s\",\"rest\":\"$1\"}\n7\n" 5 5 | "$flake" inspect --json -; }
 same long_lines 2 "$(long_line %0400d | grep -c '"id":"[57]"')"
 refuses too_long_a_line 2 "^flake: line 1 of the standard input: longer than 4095 characters$" long_line %09000d
-# Bytes that no text has, and objects that are cut off, do not hide behind an ID.
+# Bytes that no text has, and objects that are cut off, do not hide after an ID.
 for tool in flake sno; do
     case $tool in flake) id=7530733197374521344 ;; *) id=xxxxxxxxj4fp2vgl ;; esac
     piped() { # FORMAT: the line that printf makes of it and the ID, after one that is read
@@ -521,7 +521,7 @@ refuses range_before_the_epoch 2 "the range of layout twitter: 2010-11-04T01:42:
 refuses range_of_spread 2 "not ordered by time" "$flake" range --layout=uniqueid_spread --from=2024-01-01 --to=2024-01-02
 refuses range_with_a_count 2 "takes no '5'" "$flake" range --from=2024-01-01 --to=2024-01-02 5
 
-# ---- who makes the ids ----
+# ---- node numbers ----
 
 refuses node_too_large 2 "node=1024 is not a number from 0 to 1023, the range of layout default" "$flake" generate --node=1024
 refuses node_negative 2 "node=-18446744073709551611 is not a number from 0 to 1023" "$flake" generate --node=-18446744073709551611
@@ -547,7 +547,7 @@ refuses layout_that_has_ended 1 "another --epoch or --layout" "$flake" generate 
 refuses option_of_another_command 2 "inspect has no option --node" "$flake" inspect --node=1 5
 refuses base7_is_wide 2 "none of dec, hex" "$flake" generate --format=base7
 
-# Who am I: the number is in the id.
+# The number is in the ID.
 made_by() { # LAYOUT ID...: their nodes, or workers
     who_layout=$1
     shift
@@ -568,7 +568,7 @@ says env_has_the_number 517 who hazelcast --env=TOOLS_NODE
 refuses env_that_is_not_set 1 "^flake: --env: TOOLS_NOWHERE: " "$flake" generate --env=TOOLS_NOWHERE
 refuses env_that_is_empty 1 "^flake: --env: TOOLS_EMPTY: " "$flake" generate --env=TOOLS_EMPTY
 
-# Two runs at once claim two numbers. Each waits, with its number, for somebody to read its next ids.
+# Two runs at once claim two numbers. Each holds its number until its next IDs are read.
 mkdir "$dir/slots"
 mkfifo "$dir/run0" "$dir/run1"
 slots="--layout=41-1-20 --slot-dir=$dir/slots"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What two_units_other.cc has, for two_units_main.c. Include it after both headers.
+ * The functions of two_units_other.cc, for two_units_main.c. Include it after both headers.
  */
 #ifndef TWO_UNITS_H
 #define TWO_UNITS_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Two units of one program, one in C and one in C++, share each header's process-wide objects and a
- * generator. It is built twice: the headers are included in one order here and in the other one in
- * two_units_other.cc, and with -DREVERSED the other way round. With -DFLAKE_SHARED, too, when they share
- * the functions: this unit has them, or with -DREVERSED the other one.
+ * generator. It is built twice: here the headers are included in one order and in two_units_other.cc in
+ * the other, and with -DREVERSED vice versa. With -DFLAKE_SHARED they also share the functions: this
+ * unit has them, or with -DREVERSED the other one.
  */
 #if defined(FLAKE_SHARED) && !defined(REVERSED)
 #define FLAKE_IMPLEMENTATION
@@ -18,9 +18,9 @@
 #include "two_units.h"
 #include "check.h"
 
-/* What units share, as its number says. Something here no longer holds? Then units with the old layout
- * must not find the new object: raise the number in the name (the #define beside the struct), and here.
- * Once from one release to the next is enough. */
+/* Shared objects are versioned by a number. If a check here fails, units with the old layout must
+ * not find the new object: increment the number in the name (the #define beside the struct), and
+ * here. Once from one release to the next is enough. */
 #if defined(FLAKE_I_IMPLEMENTED) && defined(__x86_64__) && defined(__linux__) && defined(__LP64__)
 #define SIZE_IS(type, bytes)         _Static_assert(sizeof(type) == (bytes), #type)
 #define LIES_AT(type, member, bytes) _Static_assert(offsetof(type, member) == (bytes), #type)

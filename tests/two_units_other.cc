@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The other unit of two_units_main.c, which says what is tested. Compiles as C++ and as C.
+// The other unit of two_units_main.c, which describes the test. Compiles as C++ and as C.
 #if defined(FLAKE_SHARED) && defined(REVERSED)
 #define FLAKE_IMPLEMENTATION
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Generators of 128 bits on the scripted clock, with random bytes by a script; and what the bits of UUIDs and ULIDs
- * say. It includes flake.h. Define _GNU_SOURCE first.
+ * Generators of 128 bits on the scripted clock, with scripted random bytes; and the fields of UUIDs and ULIDs. It
+ * includes flake.h. Define _GNU_SOURCE first.
  */
 #ifndef UUID_H
 #define UUID_H
 
 #include "support.h"
 
-/* Random bytes by a script: they repeat, and may fail. */
+/* Scripted random bytes: they repeat, and may fail. */
 static struct {
     uint64_t seed;
     unsigned calls;
-    bool fails, repeats; /* repeats: gives the same bytes to each call */
+    bool fails, repeats; /* repeats: returns the same bytes to each call */
     uint64_t given[8]; /* by the last call */
 } source;
 
@@ -30,7 +30,7 @@ static inline bool scripted_random(void *to, size_t n) {
 }
 
 #define FLAKE_RANDOM_BYTES(to, n) scripted_random(to, n)
-static unsigned lane_now; /* whose map place the calls have */
+static unsigned lane_now; /* the calls' slot of the map */
 #define FLAKE_LANE() lane_now
 #include "flake.h"
 #include "options.h"
@@ -40,7 +40,7 @@ static const int64_t T = 1700000000000;
 static const uint64_t a_node = 0x9ba1a5c50962;
 static const flake128 untouched = {{0xaa, 1, 2, 3}};
 
-/* What a draw that fails leaves. */
+/* The output of a failed draw. */
 static inline bool is_none(const flake128 *id) {
     static const flake128 zero;
     return flake128_compare(id, &zero) == 0;
@@ -48,8 +48,8 @@ static inline bool is_none(const flake128 *id) {
 
 static flake_gen gen, other;
 static flake_gen lanes;
-static flake_lane lane_array[3]; /* as many as lanes have: sanitizers see what runs past them */
-static flake_options options;    /* of the test that runs */
+static flake_lane lane_array[3]; /* as many as lanes have: sanitizers detect an overrun */
+static flake_options options;    /* of the current test */
 static uint32_t last_number;     /* 0: 65,535 */
 static flake128 ids[3 * 65536 + 1];
 
@@ -71,7 +71,7 @@ static inline void begin(const flake_layout *l) {
     last_number = 0;
 }
 
-/* With fewer numbers than an init accepts, so that few draws exhaust a ms. */
+/* With fewer numbers than an init accepts, so that a few draws exhaust a ms. */
 static inline void open_gen(flake_gen *g) {
     flake_options o;
     CHECK_EQ(flake_i_fill_in(&options, &o, NULL), FLAKE_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * For tests with threads: a clock that runs faster or slower than the real one and is put back and forth now
- * and then, and sleeps that last as long on it. It includes flake.h.
+ * For tests with threads: a clock that runs faster or slower than the real one and steps back and forth now
+ * and then, and sleeps of the requested length on it. It includes flake.h.
  */
 #ifndef WARP_H
 #define WARP_H

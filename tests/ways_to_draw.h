@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * One generator of each kind of both headers, and all ways to draw from them, as one table: for tests
- * of what must hold whichever way an id is come by. Include it after scene.h and both headers.
+ * of what must hold for every way to draw. Include it after scene.h and both headers.
  */
 #ifndef WAYS_TO_DRAW_H
 #define WAYS_TO_DRAW_H
@@ -25,11 +25,11 @@ static struct ways {
     sno_gen sno_lanes;
 } ways;
 
-/* What a draw gave: n ids, told as numbers. Ids of different families may have the same number. */
+/* The result of a draw: n IDs, as numbers. IDs of different families may have the same number. */
 typedef struct way_ids {
     size_t n;
     uint64_t keys[way_batch];
-    bool left_ids; /* a call that gave nothing: try_n has written, or another has left no zeros */
+    bool left_ids; /* a call that returned none: try_n has written, or another has left no zeros */
 } way_ids;
 
 static const uint64_t way_blank = 0x5a5a5a5a5a5a5a5a;
@@ -114,7 +114,7 @@ static inline flake_status way_draw_sno(sno_gen *g, way_call call, way_ids *out)
     return way_give_snos(out, call, status, id, n ? n : way_batch);
 }
 
-/* Ids of one family differ by their keys. */
+/* IDs of one family differ by their keys. */
 enum { FAMILY_FLAKE, FAMILY_WIDE, FAMILY_SNO, FAMILY_SNO_SHARDS, FAMILY_SNO_LANES, families };
 
 #define WAYS_OF(family, g)                                                                 \
@@ -150,7 +150,7 @@ static inline flake_status way_draw(const struct way *w, way_ids *out) {
     return way_draw_sno((sno_gen *)w->gen, w->call, out);
 }
 
-/* ---- who the generators are ---- */
+/* ---- the generators ---- */
 
 typedef struct ways_setup {
     unsigned who; /* node, worker and partitions follow from it */
@@ -208,7 +208,7 @@ static inline unsigned way_fails_sno(const ways_setup *w, sno_gen *g, const sno_
            FLAKE_OK;
 }
 
-/* After the others' numbers, with states that hold these, too. */
+/* With the numbers after the others', and with states that hold these, too. */
 static inline unsigned ways_make_lanes(const ways_setup *w) {
     const flake_options f = way_lanes_of(ways_flake_options(w, 300, 399), ways.lane);
     flake_options wide = way_lanes_of(ways_wide_options(w), ways.wide_lane);
@@ -279,7 +279,7 @@ static inline void ways_close(void) {
     for (int i = 0; i < way_states; i++) (void)flake_state_close(&ways_state[i], NULL);
 }
 
-/* Notes what was drawn, in the scene. */
+/* Records what was drawn, in the scene. */
 static inline void way_note(unsigned family, const way_ids *ids) {
     for (size_t i = 0; i < ids->n; i++) note(ids->keys[i] * 0x9e3779b97f4a7c15 + family);
 }

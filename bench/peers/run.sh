@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# run.sh DIRECTORY REPEATS IDS [CACHE]   measures the Go and npm peers, ids IDS each time, and leaves in
-# DIRECTORY: go.txt, npm.txt, versions.txt, skipped.txt, failed_peers.txt. What is not installed is named as
-# skipped, and a peer that fails is named as well and stops no other. What is built and fetched for them lies
-# in CACHE, by default DIRECTORY. GO_PEERS: where Debian's Go packages lie. PEER_VERSIONS: of those that are not
+# run.sh DIRECTORY REPEATS IDS [CACHE]   measures the Go and npm peers, with IDS IDs each time, and writes to
+# DIRECTORY: go.txt, npm.txt, versions.txt, skipped.txt, failed_peers.txt. Missing tools are listed as skipped;
+# a peer that fails is listed and does not stop the others. Builds and downloads go to CACHE, by default
+# DIRECTORY. GO_PEERS: the directory of Debian's Go packages. PEER_VERSIONS: versions of peers that are not
 # Debian's, such as "google/uuid=1.6.0 boost=1.90".
 here=$(cd "$(dirname "$0")" && pwd)
 out=$1 repeats=$2 ids=$3 cache=${4-$1}
@@ -39,7 +39,7 @@ else
     fi
     if (cd "$here" && GO111MODULE=off GOFLAGS= GOPATH="$gopath" GOCACHE="$cache/go-cache" \
         go test -tags "$tags" -c -o "$cache/peers.test") > "$out/go.errors" 2>&1; then
-        # One process for each, so that one that ends it stops no other.
+        # One process for each, so that a peer that ends it does not stop the others.
         for name in $("$cache/peers.test" -test.list '^Benchmark'); do
             case $name in
             *Trial*) [ -n "${PEER_TRIALS-}" ] || continue ;;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The headers with parts left out, and on machines that have none: optouts.sh builds it with each of
- * the macros FLAKE_NO_FILES, FLAKE_NO_NET and FLAKE_NO_OS, in C and in C++, and cross.sh for a processor
- * without an operating system, and for WASI.
+ * The headers with parts left out, or on machines without them: optouts.sh builds this with each of the
+ * macros FLAKE_NO_FILES, FLAKE_NO_NET and FLAKE_NO_OS, in C and in C++; cross.sh builds it for a
+ * processor without an operating system, and for WASI.
  *
- * Without an operating system the clock stands still but for sleeps, as a timer's would whose interrupt
- * is the only thing that wakes the processor. PLAIN_ATOMICS: for a processor that has no 64-bit atomics,
- * where one core draws, and no interrupt does.
+ * Without an operating system the clock moves only during sleeps, like that of a timer whose interrupt
+ * alone wakes the processor. PLAIN_ATOMICS: for a processor without 64-bit atomics, where one core
+ * draws, and no interrupt handler does.
  */
 #include "../check.h"
 #include <stdbool.h>
@@ -57,7 +57,7 @@ enum { has_net = 0 };
 enum { has_net = FILES_OF(!has_system, 0) };
 #endif
 
-/* The macro that leaves it out, or what else is wanting, is named. */
+/* The reason names the macro that leaves it out, or what else is missing. */
 static bool names_the_cause(const char *why) {
     return why && (strstr(why, "FLAKE_NO_") || strstr(why, "POSIX"));
 }

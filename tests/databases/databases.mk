@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 #
-# Ids in databases. Debian's `sqlite3` and `postgresql`; what is not installed is named and skipped.
+# IDs in databases. Debian's `sqlite3` and `postgresql`; what is not installed is listed as skipped.
 
 .PHONY: test-databases
 
 $(BUILD)/databases_%: tests/databases/%.c tests/support.h tests/check.h $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS)
 
-test-databases: $(BUILD)/databases_ids ## IDS=1000000 ids in SQLite and PostgreSQL as bigint, bytes and uuid
+test-databases: $(BUILD)/databases_ids ## IDS=1000000 IDs in SQLite and PostgreSQL as bigint, bytes and uuid
 	@BUILD=$(BUILD) $(if $(filter command environment,$(origin IDS)),IDS=$(IDS)) tests/databases/databases.sh

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# databases.sh   stores IDS ids of each kind in SQLite and in PostgreSQL, reads them back in order, and
-# scans ranges of time: 64-bit flakes as bigint, 128-bit ones, UUIDs of version 7 and snos as bytes and as
-# uuid. The ids are loaded in another order than they were made in. Then UUIDs of version 7 and random
-# ones, of version 4, are inserted in the order of their making, and the sizes of their indexes told.
+# databases.sh   stores IDS IDs of each kind in SQLite and in PostgreSQL, reads them back in order, and
+# scans time ranges: 64-bit flakes as bigint; 128-bit ones, UUIDs of version 7 and snos as bytes and as
+# uuid. The IDs are loaded in another order than they were generated in. Then UUIDs of version 7 and of
+# version 4 (random) are inserted in the order of generation, and the sizes of their indexes are printed.
 build=${BUILD:-build}
 count=${IDS:-1000000}
 kinds="bigint flake_bytes sno_bytes uuid7_bytes flake_uuid sno_uuid uuid7"
@@ -25,18 +25,18 @@ same() { # FILE EXPECTED
 # The same lines in another order, to load.
 mix() { shuf --random-source="$dir/$kind.made" "$dir/$kind.made"; }
 
-# What a database has to do, in terms of: load, query SQL, literal TEXT, shown, by_index SQL.
+# A database implements: load, query SQL, literal TEXT, shown, by_index SQL.
 check_kinds() { # DATABASE
     for kind in $kinds; do
         local window least greatest range
         judge "$1, $kind: loads" load || continue
-        judge "$1, $kind: has all ids" [ "$(query 'SELECT count(DISTINCT id) FROM ids')" = "$count" ]
+        judge "$1, $kind: has all IDs" [ "$(query 'SELECT count(DISTINCT id) FROM ids')" = "$count" ]
         query "SELECT number, $(shown) FROM ids ORDER BY id" > "$dir/read"
         judge "$1, $kind: gives them back in the order of their making" same "$dir/read" "$dir/$kind.made"
         while IFS=, read -r window least greatest; do
             range="FROM ids WHERE id BETWEEN $(literal "$least") AND $(literal "$greatest")"
             query "SELECT number, $(shown) $range ORDER BY id" > "$dir/read"
-            judge "$1, $kind: range of time, $window, $(wc -l < "$dir/$kind.$window") ids" \
+            judge "$1, $kind: range of time, $window, $(wc -l < "$dir/$kind.$window") IDs" \
                 same "$dir/read" "$dir/$kind.$window"
             [ "$window" != some_time ] || judge "$1, $kind: the range is found by the index" \
                 by_index "SELECT number $range"
@@ -44,12 +44,12 @@ check_kinds() { # DATABASE
     done
 }
 
-# In terms of: insert FILE, index_bytes. Says $rising and $random.
+# In terms of: insert FILE, index_bytes. Sets $rising and $random.
 index_sizes() { # DATABASE
     local made bytes
     for made in uuid7 random; do
         judge "$1, $made: is inserted in the order of making" insert "$dir/$made.made"
-        judge "$1, $made: has all ids" [ "$(query 'SELECT count(DISTINCT id) FROM ids')" = "$count" ]
+        judge "$1, $made: has all IDs" [ "$(query 'SELECT count(DISTINCT id) FROM ids')" = "$count" ]
         bytes=$(index_bytes)
         case $made in uuid7) rising=$bytes ;; random) random=$bytes ;; esac
     done
@@ -85,8 +85,8 @@ sqlite() {
     shown() { case $kind in *_bytes) echo "lower(hex(id))" ;; *) echo id ;; esac; }
     by_index() { query "EXPLAIN QUERY PLAN $1" | grep -q 'SEARCH ids USING.*PRIMARY KEY'; }
     check_kinds SQLite
-    # The index is all that the file has. SQLite evens out neighbouring pages of an index, so that one of
-    # random keys is as full as one of keys that rise: nothing is claimed of the two sizes.
+    # The file has only the index. SQLite balances neighbouring pages of an index, so one of random keys
+    # is as full as one of rising keys: the two sizes are not compared.
     insert() {
         rm -f "$dir/sqlite"
         query "CREATE TABLE ids (id BLOB PRIMARY KEY) WITHOUT ROWID" || return 1
@@ -152,7 +152,7 @@ postgresql() {
     judge "PostgreSQL: the index of version 7 is no larger than that of version 4" [ "$rising" -le "$random" ]
 }
 
-judge "$count ids of each kind are made" "$build/databases_ids" "$dir" "$count"
+judge "$count IDs of each kind are generated" "$build/databases_ids" "$dir" "$count"
 if command -v sqlite3 > /dev/null; then sqlite; else echo "SKIPPED SQLite: the package sqlite3 is not installed"; fi
 postgresql
 echo "$passed passed, $failed failed"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * ids.c FOLDER COUNT   draws COUNT ids of each kind over some hours of the caller's time, and writes
- * for each kind
+ * ids.c DIRECTORY COUNT   draws COUNT IDs of each kind over some hours of the caller's time, and
+ * writes for each kind
  *
- *     KIND.made     number,id    in the order of their making
+ *     KIND.made     number,id    in the order of generation
  *     KIND.ranges   name,least,greatest    windows of time, as min_at and max_at bound them
- *     KIND.NAME     the lines of the ids whose time, taken from them, lies in that window
+ *     KIND.NAME     the lines of the IDs whose decoded time is in that window
  *
  * and random.made, as many UUIDs of version 4, to compare with.
  */
@@ -37,7 +37,7 @@ static uint64_t random_state = 88172645463325252u;
     ((condition) ? (void)0 : (printf("%s:%d: %s\n", __FILE__, __LINE__, #condition), exit(1)))
 #define WELL(call) MUST((call) == FLAKE_OK)
 
-/* Three of four ids share the ms of the one before; over all a million take six hours. */
+/* Three of four IDs share the ms of the one before; a million of them take six hours. */
 static void make_rows(void) {
     static flake_gen gens[snos];
     static sno_gen sno_ids;
@@ -138,10 +138,10 @@ static void write_random(const char *folder) {
 
 int main(int argc, char **argv) {
     if (argc != 3) return 2;
-    /* else what is printed would land in a file that took the closed one's place */
+    /* else the output would land in a file that replaced the closed one */
     for (int file = 0; file < 3; file++) MUST(fcntl(file, F_GETFD) != -1);
     count = strtoul(argv[2], NULL, 10);
-    if (count < 1000) return printf("%s ids are too few\n", argv[2]), 2;
+    if (count < 1000) return printf("%s IDs are too few\n", argv[2]), 2;
     rows = (row *)calloc(count, sizeof *rows);
     MUST(rows != NULL);
     make_rows();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the tests of claims share: etcd members that etcd.sh has started, what is done to them and to their
- * keys, and a way to them that can be cut. The clock of a process can be skewed.
+ * Shared by the tests of claims: etcd members that etcd.sh has started, operations on them and on their
+ * keys, and a connection to them that can be cut. The clock of a process can be skewed.
  */
 #ifndef CLUSTER_H
 #define CLUSTER_H
@@ -34,7 +34,7 @@ static inline int64_t unix_ms(void) { return flake_i_system_ns(FLAKE_CLOCK_EXACT
 
 static inline void nap_ms(int64_t ms) { flake_i_system_sleep(ms * 1000000); }
 
-/* ---- what the tests do to etcd ---- */
+/* ---- operations on etcd ---- */
 
 static inline flake_i_etcd *admin(const char *endpoints) {
     flake_etcd_options o = {0};
@@ -48,9 +48,9 @@ static inline flake_i_etcd *admin(const char *endpoints) {
     return s;
 }
 
-static flake_i_etcd *etcd; /* the tests' session with all members */
+static flake_i_etcd *etcd; /* the test's session with all members */
 
-/* Asks until etcd answers, for a while. */
+/* Retries for a while until etcd answers. */
 static inline flake_i_json ask(flake_i_etcd *s, const char *path, const char *body) {
     const int64_t end_ms = now_ms() + 8000;
     flake_status result;
@@ -111,7 +111,7 @@ static inline flake_i_json ask_of_lease(const char *key, const char *call) {
     return flake_i_etcd_call(etcd, call, body) == FLAKE_OK ? etcd->answer : flake_i_json_none;
 }
 
-/* All keys that begin so. */
+/* All keys with this prefix. */
 static inline void delete_keys(const char *prefix) {
     char end[300], rest[700];
     (void)snprintf(end, sizeof end, "%s", prefix);
@@ -120,7 +120,7 @@ static inline void delete_keys(const char *prefix) {
     (void)ask(etcd, "kv/deleterange", key_body(prefix, rest));
 }
 
-/* Takes numbers of a pool as another client does, from 0 on, all but those from `from` to `to`. */
+/* Takes numbers of a pool as another client does, from 0 on, except those from `from` to `to`. */
 static inline void fill(const char *name_space, unsigned cluster, unsigned size, unsigned from,
                         unsigned to) {
     static char body[20000];
@@ -139,7 +139,7 @@ static inline void fill(const char *name_space, unsigned cluster, unsigned size,
     }
 }
 
-/* In a name space of a test's own the numbers from `from` to `to` of cluster 0 are free, and no others. */
+/* In the test's own name space only the numbers from `from` to `to` of cluster 0 are free. */
 static inline void leave_free(const char *name_space, unsigned from, unsigned to) {
     delete_keys(name_space);
     fill(name_space, 0, 256, from, to);
@@ -164,7 +164,7 @@ static inline void member_start(int member) {
     CHECK(system(command) == 0);
 }
 
-/* All of the cluster, or one, answer a linearizable read. */
+/* All members, or one, answer a linearizable read. */
 static inline bool ready(const char *urls, int64_t within_ms) {
     char list[512];
     const int64_t end_ms = now_ms() + within_ms;
@@ -184,13 +184,13 @@ static inline bool ready(const char *urls, int64_t within_ms) {
     return all;
 }
 
-/* ---- a way to etcd that can be cut ---- */
+/* ---- a connection to etcd that can be cut ---- */
 
 enum {
     PASS,
-    STALL /* takes everything, passes nothing */,
+    STALL /* accepts everything, passes nothing */,
     CUT /* closes, refuses */,
-    SWALLOW_CLAIM /* passes requests, but no answer once a transaction was asked for */
+    SWALLOW_CLAIM /* passes requests, but no answer once a transaction was requested */
 };
 enum { way_pairs = 24 };
 
@@ -305,7 +305,7 @@ static inline flake_status init_ahead(flake_gen *gen, flake_etcd *c, int64_t max
     o.node = flake_etcd_node(c);
     o.gate = flake_etcd_gate(c);
     o.max_ahead_ms = max_ahead_ms;
-    o.max_wait_ms = max_ahead_ms ? 3000 : 0; /* 0: as usual */
+    o.max_wait_ms = max_ahead_ms ? 3000 : 0; /* 0: the default */
     return flake_init(gen, &o, NULL);
 }
 
@@ -323,7 +323,7 @@ static inline void hold(flake_etcd *c, flake_gen *gen, const flake_etcd_options 
     CHECK_EQ(init(gen, c), FLAKE_OK);
 }
 
-/* Draws for so long, or until a draw fails. */
+/* Draws for that long, or until a draw fails. */
 static inline flake_status draw_for(flake_gen *gen, int64_t ms) {
     const int64_t begin_ms = now_ms();
     uint64_t id;
@@ -332,7 +332,7 @@ static inline flake_status draw_for(flake_gen *gen, int64_t ms) {
     return status;
 }
 
-/* Draws until it is wanted: whether it comes within the time. */
+/* Draws until the wanted status; returns whether it came within the time. */
 static inline bool comes_to(flake_gen *gen, flake_status wanted, int64_t within_ms) {
     const int64_t end_ms = now_ms() + within_ms;
     uint64_t id;
@@ -357,10 +357,10 @@ static inline int64_t horizon_of(const char *key) {
     return flake_i_etcd_horizon_in(value, strlen(value));
 }
 
-/* ---- the run: of programs whose tests need members, and of those that do not ----
+/* ---- main, with and without members ----
  *
- * Called with --ready URLS DIR a program only says whether the members answer. Returns 77 when it has no test
- * of the names that are asked for: another program may have.
+ * Called with --ready URLS DIR, a program only reports whether the members answer. Returns 77 if it has none
+ * of the requested tests: another program may have them.
  */
 
 static inline int alone_main(int argc, char **argv) {

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 #
 # etcd.sh run DIR EXAMPLE PROGRAM... -- [NAME...]  starts etcd members on free ports of the loopback, with all
-#                                    their files in DIR, runs the programs' tests, those that have one of the
-#                                    words in their names, and kills the members whatever comes; 75: the
-#                                    members don't run, or don't answer
-# etcd.sh start DIR MEMBER           starts one member (again); DIR/MEMBER.pid says its process
+#                                    their files in DIR, runs the programs' tests whose names contain one of
+#                                    the words, and kills the members in any case; 75: the members don't run,
+#                                    or don't answer
+# etcd.sh start DIR MEMBER           starts one member (again); its process ID is in DIR/MEMBER.pid
 #
-# Members 0 to 2 are a cluster; 3 stands alone, and speaks https.
+# Members 0 to 2 are a cluster; 3 is a cluster of its own, and speaks https.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$2

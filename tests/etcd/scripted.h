@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * An etcd behind a libcurl and a clock of its own, for one thread: what it is asked, with what options and
- * when, is noted as text, and it answers as a list tells. A claim's thread runs when and as long as the test
- * says. The header runs as it is.
+ * A scripted etcd with its own libcurl and clock, for one thread. Each request is noted as text, with its
+ * options and time, and the answers come from a list. A claim's thread runs when and as long as the test
+ * says. The header runs unmodified.
  */
 #ifndef SCRIPTED_H
 #define SCRIPTED_H
@@ -21,7 +21,7 @@
 /* ---- the clock, in ms since the test began; begin_s: its Unix time then ---- */
 
 enum { begin_s = 1700000000 };
-static int64_t clock_ms, clock_ahead_ms; /* ahead: of the time of day */
+static int64_t clock_ms, clock_ahead_ms; /* ahead of the time of day */
 
 static inline int script_clock(clockid_t id, struct timespec *to) {
     const int64_t ms =
@@ -65,16 +65,16 @@ static inline void forget_noted(void) {
     notes_n = 0;
 }
 
-/* ---- what etcd answers: the first that is left of the list whose `to` is in the request ---- */
+/* ---- etcd's answers: the first remaining one whose `to` is in the request ---- */
 
 typedef struct told {
     const char *to,
         *text;        /* ' for "; $known and $put, $horizon and $pool: of the last write, base64 */
     int http;         /* 0: 200 */
-    CURLcode sent;    /* anything but 0: it breaks off, after the text */
-    int ms;           /* until it is there; 0: 10 */
+    CURLcode sent;    /* not 0: the connection breaks, after the text */
+    int ms;           /* until it arrives; 0: 10 */
     const char *date; /* header lines; NULL: none */
-    int times;        /* that it answers; 0: once */
+    int times;        /* uses of this answer; 0: once */
     int answered;
 } told;
 
@@ -116,13 +116,13 @@ static script_easy easies[2];
 static int easies_n;
 static script_easy *watching;
 static int64_t watch_says_ms, watch_ends_ms, stop_ms; /* when; 0: never */
-static int64_t looks_ms;                              /* when the test looks in; 0: never */
+static int64_t looks_ms;                              /* when the test checks; 0: never */
 static bool looks_at_join;
 static void (*looks)(void);
 static long last_http;
 static char multi;
 
-/* A test may have each call refused. */
+/* A test may have each call fail. */
 #ifndef SCRIPT_REFUSES
 #define SCRIPT_REFUSES() false
 #endif
@@ -185,7 +185,7 @@ static inline const told *told_to(const script_easy *e) {
     return a;
 }
 
-/* In memory of its size: who reads behind it is seen. */
+/* In memory of its exact size: reads past the end are detected. */
 static inline bool hand_over(on_bytes to, const char *text, size_t n, void *user) {
     char *const copy = (char *)(malloc)(n + !n);
     if (!copy) abort();
@@ -257,7 +257,7 @@ static inline CURLMcode script_poll(CURLM *m, int ms) {
         if (events[i] > clock_ms && events[i] < end_ms) end_ms = events[i];
     waits_n++;
     waited_ms += (int)(end_ms - clock_ms);
-    if (waits_n > 100000) note_raw("%300000s", ""); /* goes on and on */
+    if (waits_n > 100000) note_raw("%300000s", ""); /* endless */
     clock_ms = end_ms;
     if (looks_ms && clock_ms >= looks_ms) {
         looks_ms = 0;
@@ -292,12 +292,12 @@ static inline int script_thread(void *(*run)(void *), void *user) {
 
 static inline void script_sleep_ns(int64_t ns) {
     if (ns % 1000000) note_raw("sleeps %lld ns\n", (long long)ns);
-    if (++sleeps > 100000) note_raw("%300000s", ""); /* goes on and on */
+    if (++sleeps > 100000) note_raw("%300000s", ""); /* endless */
     slept_ms += (int)(ns / 1000000);
     clock_ms += ns / 1000000;
 }
 
-/* The last byte makes 21 the first number that is looked at. */
+/* Its last byte makes 21 the first number tried. */
 #define SCRIPT_TOKEN "0123456789abcdeffedcba9876543215"
 static inline bool script_random(void *to, size_t n) {
     const uint64_t words[] = {0x0123456789abcdef, 0xfedcba9876543215};
@@ -329,7 +329,7 @@ static inline bool script_random(void *to, size_t n) {
 #define FLAKE_CLOCK_NS(kind)      flake_i_system_ns(kind)
 #define FLAKE_RANDOM_BYTES(to, n) script_random(to, n)
 
-/* What others do before the next compare-and-swap, once. */
+/* What other clients do before the next compare-and-swap, once. */
 static void (*others)(void);
 
 static inline void let_others(void) {
@@ -343,7 +343,7 @@ static inline void let_others(void) {
 
 /* ---- texts ---- */
 
-/* Notes all of a request: base64 as <decoded>, and a horizon's time in ns of the test's clock. */
+/* Notes a whole request: base64 as <decoded>, and a horizon's time in ns of the test's clock. */
 static inline void note_request(const char *what, const script_easy *e) {
     note_time();
     note_raw("%s ", what);
@@ -395,7 +395,7 @@ static inline const char *answer_to(const script_easy *e, const told *a) {
     return text;
 }
 
-/* ---- expected events: a test lists the lines that it expects to be noted, in their order ---- */
+/* ---- expected events: the lines that a test expects to be noted, in order ---- */
 
 #define TEXT(x)                  #x
 #define NOTE(text)               text "\n"
@@ -425,8 +425,8 @@ static inline const char *answer_to(const script_easy *e, const told *a) {
 #define WATCHES(at, where)         WATCHES_KEYS(at, where, KEY("pool/2:21"), "''")
 #define WATCHES_POOL(at, where, c) WATCHES_KEYS(at, where, KEY("pool/" c ":"), "<" SPACE "pool/" c ";>")
 
-/* A transaction that claims, extends, heals or releases a number, on two conditions. If one does not hold, it reads
- * the horizon and the key of the pool. */
+/* A transaction that claims, extends, heals or releases a number, on two conditions. If one fails, it reads the
+ * horizon and the key of the pool. */
 #define WRITES(at, where, n, horizon_is, pool_is, puts_ms, seq, more)                        \
     ASKS(at, where, "kv/txn",                                                                \
          "{'compare':[{" KEY("horizon/" n) ",'target':" horizon_is "},{" KEY("pool/" n)      \
@@ -458,7 +458,7 @@ static inline const char *answer_to(const script_easy *e, const told *a) {
 #define EXTENDS_4(at_1, at_2, at_3, at_4, ...)                                                     \
     EXTENDS(at_1, M1, __VA_ARGS__), EXTENDS(at_2, M2, __VA_ARGS__), EXTENDS(at_3, M1, __VA_ARGS__), \
         EXTENDS(at_4, M2, __VA_ARGS__)
-/* what a claim asks for before its write */
+/* a claim's requests before its write */
 #define ASKS_FOR_A_NUMBER \
     READS_CLUSTERS(1000, M1), READS_NUMBERS(1010, M1, "0"), GRANTS(1020, M1, 3)
 
@@ -475,15 +475,15 @@ static inline const char *answer_to(const script_easy *e, const told *a) {
         CHECK(has_happened);                                                       \
     } while (0)
 
-/* A claim is held so long, while etcd answers what it is told to, and the watch, which is the first that it asks for,
- * says something and ends when it is told to (0: it does not). */
+/* A claim is held for that long, while etcd answers from its list. The watch is the first request; it reports a
+ * change and ends at the given times (0: never). */
 #define HOLDS(told, says_at_ms, ends_at_ms, ms, ...) \
     begin_claimed(told);                             \
     watch_ends_ms = ends_at_ms;                      \
     hold_told(says_at_ms, ms);                       \
     HAPPENED(WATCHES(1030, M1), __VA_ARGS__)
 
-/* Whether these lines were noted, in this order, and no others; then forgets what was noted. */
+/* Whether exactly these lines were noted, in this order; then forgets what was noted. */
 static inline bool happened(const char *const *lines) {
     note_waits();
     const char *at = notes;
@@ -507,14 +507,14 @@ static inline void stop_thread(void) {
     claim.session->stop = 1;
 }
 
-/* Runs the claim's thread until so long from now. */
+/* Runs the claim's thread for that long. */
 static inline void hold_ms(int64_t ms) {
     stop_ms = clock_ms + ms;
     (void)thread_run(thread_user);
     claim.session->stop = 0;
 }
 
-/* The watch says something meanwhile. */
+/* The watch reports a change meanwhile. */
 static inline void hold_told(int64_t says_ms, int64_t ms) {
     watch_says_ms = says_ms;
     hold_ms(ms);
@@ -534,7 +534,7 @@ static inline void script_begin(void) {
 
 static flake_why why;
 
-/* Claims from such an etcd. */
+/* Claims a number from such an etcd. */
 static inline flake_status claim_from(const told *list, const flake_etcd_options *o) {
     script_begin();
     tell(list);
@@ -552,7 +552,7 @@ static inline flake_etcd_options scripted(void) {
 #define RANGE(kvs)  "{'response_range':{'header':{}" kvs "}}"
 #define BOTH(horizon, pool)                                \
     "{'header':{},'responses':[" RANGE(horizon) "," RANGE( \
-        pool) "]}" /* of a write that is refused */
+        pool) "]}" /* of a write that fails */
 #define HORIZON(value) ",'kvs':[{'key':'$horizon','value':'" value "'}]"
 #define POOL           ",'kvs':[{'key':'$pool','value':'eA=='}]"
 
@@ -566,7 +566,7 @@ static inline flake_etcd_options scripted_cluster(unsigned cluster) {
     return o;
 }
 
-/* A claim of number 21 of cluster 2, by three requests. */
+/* A claim of number 21 of cluster 2, in three requests. */
 static inline void begin_claimed(const told *then) {
     const flake_etcd_options o = scripted_cluster(2);
     CHECK_EQ(claim_from(NULL, &o), FLAKE_OK);
@@ -593,7 +593,7 @@ static inline void want(int64_t ms) {
 static int64_t wanted_ms;
 static inline void want_that(void) { want(wanted_ms); }
 
-/* The test looks in at that time, or wants an id then. */
+/* The test checks at that time, or draws an ID then. */
 static inline void look(int64_t at_ms, void (*what)(void)) {
     looks_ms = at_ms;
     looks = what;
@@ -604,7 +604,7 @@ static inline void want_at(int64_t at_ms, int64_t ms) {
     look(at_ms, want_that);
 }
 
-/* The answer to who reads a cluster's numbers: keys from..to are taken, and a horizon of a number. */
+/* The answer to a read of a cluster's numbers: keys from..to are taken, and a horizon of a number. */
 static inline const char *numbers(unsigned cluster, unsigned from, unsigned to, unsigned number,
                                   int64_t horizon_ms) {
     static char text[8][20000];

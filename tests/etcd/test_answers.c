@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What needs no member: JSON, base64 and what etcd's answers say, the choice of a number, the gate of a claim, and
- * an address where nobody answers.
+ * Tests that need no member: JSON, base64 and etcd's answers, the choice of a number, the gate of a claim, and an
+ * address that does not answer.
  */
 #include "cluster.h"
 
@@ -23,7 +23,7 @@ TEST(json_is_read_strictly) {
         CHECK(json(ill[i]).at == NULL);
         if (json(ill[i]).at) printf("  taken for JSON: %s\n", ill[i]);
     }
-    /* Every beginning of a well-formed text is malformed; no byte behind it is looked at. */
+    /* Every prefix of a well-formed text is malformed, and no byte after it is read. */
     const char *const whole = "{\"a\":[{\"b\":\"\\u0041\"},-1.5e3,true],\"c\":null}";
     for (size_t n = 0; n < strlen(whole); n++) {
         char *const part = (char *)malloc(n + 1);
@@ -39,10 +39,10 @@ TEST(json_is_read_strictly) {
 TEST(members_are_found) {
     static const struct {
         const char *path, *text; /* NULL: there is none */
-    } members[] = {{"a/a", "\"12\""}, {"ab", "7"},  {"b", NULL},     {"d", NULL}, /* which of the two? */
+    } members[] = {{"a/a", "\"12\""}, {"ab", "7"},  {"b", NULL},     {"d", NULL}, /* ambiguous */
                    {"t", "true"},     {"0", NULL},  {"a/a/a", NULL}, {"none/0", NULL},
                    {"list/0/x", "\"y\""}, {"list/1", "2"}, {"list/2", NULL}, {"list/x", NULL},
-                   {"ten/9", "9"}, {"ten/:", NULL}}; /* one digit, and behind '9' there is ':' */
+                   {"ten/9", "9"}, {"ten/:", NULL}}; /* one digit; ':' comes after '9' */
     static const struct {
         const char *text;
         int64_t number; /* -1: none */
@@ -203,7 +203,7 @@ TEST(answers_are_taken_at_their_word_only) {
     CHECK(!NOTE("garbage", false));
 }
 
-/* The first of the order that is free and has passed; else the first of those that pass first. */
+/* The first free number whose horizon has passed; else the free one whose horizon passes first. */
 TEST(the_number_that_can_be_had_first_is_chosen) {
     const int64_t now_ns = INT64_C(1700000000000000000), minute_ns = INT64_C(60000000000);
     const int64_t horizons_ns[] = {INT64_MIN,  now_ns - 1,         now_ns,
@@ -290,7 +290,7 @@ TEST(the_gate_lets_nothing_past_the_horizon) {
     CHECK_EQ(flake_i_etcd_gate(&c, unix_ns + 4000000), FLAKE_OK);
     CHECK(c.asked_ns == (uint64_t)unix_ns + 5000000); /* the latest */
     CHECK_EQ(flake_i_etcd_gate(&c, unix_ns + 100 * s + 1), FLAKE_AGAIN);
-    CHECK(c.asked_ns == (uint64_t)unix_ns + 5000000); /* what was refused is not among them */
+    CHECK(c.asked_ns == (uint64_t)unix_ns + 5000000); /* failed requests do not count */
     CHECK(c.wanted_ns == (uint64_t)(unix_ns + 100 * s + 1));
     c.trouble = FLAKE_I_ETCD_UNREACHED;
     CHECK_EQ(flake_i_etcd_gate(&c, INT64_MAX), FLAKE_IO);
@@ -303,7 +303,7 @@ TEST(the_gate_lets_nothing_past_the_horizon) {
     CHECK_STR(why.text, "the claim belongs to the parent process");
     c.process--;
 
-    /* Every init asks for the floor: the unit in which it lies is the others'. */
+    /* Every init reads the floor: its unit belongs to the earlier holders. */
     int64_t still_ns = unix_ns;
     c.asked_ns = (uint64_t)c.floor_ns;
     o.gate = flake_etcd_gate(&c);
@@ -341,7 +341,7 @@ TEST(nobody_answers) {
     flake_why why;
     int port;
     char urls[160], deaf[64];
-    const int listener = listen_anywhere(&port); /* takes connections, answers nothing */
+    const int listener = listen_anywhere(&port); /* accepts connections, does not answer */
     (void)snprintf(deaf, sizeof deaf, "http://127.0.0.1:%d", port);
     (void)snprintf(urls, sizeof urls, "http://127.0.0.1:1,%s", deaf);
     const flake_etcd_options o = from(urls, "x/");

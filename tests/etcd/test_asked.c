@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which requests a claim sends to etcd, and when; and what each answer leads to.
+ * Which requests a claim sends to etcd, and when; and the effect of each answer.
  */
 #include "scripted.h"
 
@@ -34,7 +34,7 @@ TEST(what_etcd_is_asked) {
         REVOKES(4550));
 }
 
-/* A lease's time is rounded up; with a second name space, certificates and a cluster that is given. */
+/* A lease's time is rounded up; with a second name space, certificates and a requested cluster. */
 TEST(what_is_given_is_asked_for) {
     flake_etcd_options o = scripted_cluster(15);
     o.ttl_ms = 2000;
@@ -61,7 +61,7 @@ TEST(what_is_given_is_asked_for) {
 #define SPACE "x/"
 }
 
-/* Who is told that he is not logged in logs in, and asks again with the token. */
+/* A client that etcd rejects as not logged in logs in, and repeats the request with the token. */
 TEST(who_is_logged_out_logs_in) {
     static const told first[] = {
         {.to = "kv/range", .http = 401, .text = "{'error':'etcdserver: no','code':16}"}, {0}};
@@ -98,7 +98,7 @@ TEST(who_is_logged_out_logs_in) {
         UNWATCHES(5, 470, 4060));
 }
 
-/* A login that is refused is no reason to ask as before. */
+/* After a failed login the request is not repeated. */
 TEST(a_login_that_is_refused_ends_it) {
     static const told refuses[] = {
         {.to = "kv/range", .http = 401, .text = "{'error':'etcdserver: no','code':16}"},
@@ -113,7 +113,7 @@ TEST(a_login_that_is_refused_ends_it) {
         CLOSES_ALL);
 }
 
-/* A claim that fails gives back what it has. */
+/* A failed claim releases what it holds. */
 TEST(a_claim_that_fails_leaves_nothing) {
     static const told lost[] = {{.to = "CREATE", .http = 503, .text = "{'code':14}", .times = 4}, {0}};
     static const told no_lease[] = {{.to = "grant", .text = "{'header':{},'ID':'7','TTL':'0'}"}, {0}};
@@ -226,7 +226,7 @@ TEST(who_waits_for_a_number_watches_the_pool) {
         NOTE("starts the thread"));
 
     script_begin();
-    watch_says_ms = 1500; /* what it says is over when the claim is there */
+    watch_says_ms = 1500; /* once the claim is made, its answer no longer matters */
     tell(frees + 1);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     forget_noted();
@@ -263,7 +263,7 @@ TEST(who_waits_for_a_number_watches_the_pool) {
         NOTE("is \"flake_etcd_options.pool_size: all numbers are taken, or have a horizon that is unreadable or more than 60 s ahead of this clock\""));
 }
 
-/* The number whose horizon passes first is claimed, and waited for as long as wait_ms allows. */
+/* The number whose horizon passes first is claimed; the wait for it is at most wait_ms. */
 TEST(a_horizon_that_lies_ahead_is_waited_for) {
     const told ahead[] = {{.to = "keys_only", .text = numbers(2, 0, 254, 255, 1070)}, {0}};
     flake_etcd_options o = scripted_cluster(2);

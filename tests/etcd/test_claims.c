@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A claim on a node number, and its release: whose the keys are, which number is taken, where its ids begin,
+ * A claim on a node number, and its release: the owner of the keys, the number chosen, the first ID's time,
  * forked children, https and users.
  */
 #include "cluster.h"
@@ -52,7 +52,7 @@ TEST(a_claim_is_a_leased_key_and_a_horizon) {
     CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
     is_ahead(horizon);
 
-    /* What the release leaves: the time of the last id, and no key in the pool. */
+    /* The release leaves the time of the last ID, and no key in the pool. */
     const int64_t last_ms = ms_of_next(&ids, flake_uniqueid_node(0, number));
     let_go(&claim);
     CHECK_STR(value_of(etcd, pool), "");
@@ -66,7 +66,7 @@ TEST(a_claim_is_a_leased_key_and_a_horizon) {
     let_go(&claim);
 }
 
-/* The answers of a real etcd. How lists are read and in which order clusters are tried is test_asked.c's. */
+/* A real etcd's answers. test_asked.c tests how lists are read and the order of clusters. */
 TEST(the_cluster_stands_in_its_key) {
     flake_etcd_options o = from(all_members, "clusters/");
     put_key("clusters/cluster-id", "3, 4"); /* the first is full */
@@ -95,7 +95,7 @@ TEST(a_full_pool_is_waited_for_with_a_deadline) {
         CHECK_EQ(flake_etcd_claim(&second, &o, NULL), FLAKE_AGAIN);
         CHECK(now_ms() - begin_ms >= 600 && now_ms() - begin_ms < 2500);
 
-        /* A child frees another number while we wait. */
+        /* A child releases another number while this process waits. */
         (void)fflush(stdout);
         const pid_t child = fork();
         if (child == 0) {
@@ -116,7 +116,7 @@ TEST(a_full_pool_is_waited_for_with_a_deadline) {
     }
 }
 
-/* Ids run 20 s ahead, and the clock of the next holder lags: he begins behind them all the same. */
+/* IDs run 20 s ahead, and the clock of the next holder lags: it still begins after all of them. */
 TEST(a_released_number_begins_behind_its_last_id) {
     const flake_etcd_options o = from(all_members, "ahead/");
     uint64_t id, newest = 0;
@@ -133,7 +133,7 @@ TEST(a_released_number_begins_behind_its_last_id) {
     hold(&second, &ids, &o);
     CHECK(flake_try(&ids, &id) != FLAKE_OK);
     CHECK(flake_try_at(&ids, unix_ms() - 60000, &id) != FLAKE_OK);
-    CHECK_EQ(init_ahead(&ids, &second, 50000), FLAKE_OK); /* rather than wait for 40 s */
+    CHECK_EQ(init_ahead(&ids, &second, 50000), FLAKE_OK); /* instead of waiting 40 s */
     CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
     CHECK(id > newest);
     let_go(&second);
@@ -154,7 +154,7 @@ TEST(a_clock_far_ahead_moves_no_horizon) {
     skew_ns = 0;
     hold(&claim, &ids, &o);
     CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
-    skew_ns = far_ns; /* it was set, meanwhile */
+    skew_ns = far_ns; /* it has been set meanwhile */
     CHECK(comes_to(&ids, FLAKE_IO, 5000));
     CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_IO);
     CHECK(strstr(why.text, "60 s ahead of etcd's") != NULL);
@@ -164,10 +164,10 @@ TEST(a_clock_far_ahead_moves_no_horizon) {
     CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
     CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
     let_go(&claim);
-    put_key("far/horizon/0:9", "x"); /* a number whose horizon cannot be read is left */
+    put_key("far/horizon/0:9", "x"); /* a number with an unreadable horizon is not claimed */
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_AGAIN);
     CHECK(strstr(why.text, "60 s ahead of this clock") != NULL);
-    delete_key(etcd, "far/horizon/0:9"); /* the way out */
+    delete_key(etcd, "far/horizon/0:9"); /* the remedy */
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     let_go(&claim);
 }
@@ -203,7 +203,7 @@ TEST(of_many_who_claim_at_once_one_gets_it) {
 
 /* ---- fork ---- */
 
-static bool is_process_1; /* of a namespace, as its child will be of another */
+static bool is_process_1; /* of one namespace; its child will be of another */
 
 static void has_no_claim(void) {
     uint64_t id;
@@ -218,7 +218,7 @@ static void has_no_claim(void) {
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     const flake_etcd_options o = from(all_members, "fork/");
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);   /* its own */
-    CHECK(flake_next(&ids, &id) != FLAKE_OK); /* the parent's, still shut */
+    CHECK(flake_next(&ids, &id) != FLAKE_OK); /* the parent's, still closed */
     CHECK_EQ(init(&ids, &claim), FLAKE_OK);
     CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
@@ -267,14 +267,14 @@ TEST(https_and_users) {
     (void)ask(s, "auth/user/add", "{\"name\":\"root\",\"password\":\"q\\\"\\\\w\"}");
     (void)ask(s, "auth/user/grant", "{\"user\":\"root\",\"role\":\"root\"}");
     (void)ask(s, "auth/enable", "{}");
-    CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_IO); /* nobody */
+    CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_IO); /* no user */
     o.user = "root";
     o.password = "wrong";
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_IO);
     o.password = "q\"\\w";
     hold(&claim, &ids, &o);
     CHECK_EQ(draw_for(&ids, 300), FLAKE_OK);
-    /* Its tokens die with a member: the next renewal logs in again. */
+    /* A member's tokens end with it: the next renewal logs in again. */
     member_signal(3, SIGKILL);
     member_start(3);
     CHECK(draw_for(&ids, 3000) != FLAKE_LEASE_LOST);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Holders in trouble: keys deleted, put and restored by others, leases revoked, connections cut, answers
- * lost, etcd stopped, frozen and killed, clocks that differ, and many who claim few numbers. What counts
- * is that no id comes twice.
+ * Holders under faults: keys deleted, put and restored by others, leases revoked, connections cut,
+ * answers lost, etcd stopped, frozen and killed, clocks that differ, and many processes that claim few
+ * numbers. In all cases no ID may repeat.
  */
 #include "cluster.h"
 #include "children.h"
 
 static flake_gen ids;
 
-enum { patience_ms = 5000 }; /* for what takes milliseconds on an idle machine */
+enum { patience_ms = 5000 }; /* for steps that take milliseconds on an idle machine */
 
 /* Until the key of the pool is ours again. */
 static bool is_healed(flake_i_etcd *s, const flake_etcd *c, int64_t within_ms) {
@@ -29,7 +29,7 @@ static bool is_extended(flake_gen *gen, const char *horizon, const char *bytes) 
     return false;
 }
 
-/* A deleted pool key is put back, or the claim ends, long before the next re-check. */
+/* A deleted pool key is restored, or the claim ends, long before the next re-check. */
 TEST(what_others_do_to_a_holders_keys) {
     enum { delete_pool, revoke_lease, put_pool, delete_horizon, restore_horizon, kinds };
     for (int kind = 0; kind < kinds; kind++) {
@@ -42,7 +42,7 @@ TEST(what_others_do_to_a_holders_keys) {
         (void)snprintf(pool, sizeof pool, "%s", key_of(&claim, "pool"));
         (void)snprintf(horizon, sizeof horizon, "%s", key_of(&claim, "horizon"));
         (void)snprintf(backup, sizeof backup, "%s", value_of(etcd, horizon));
-        CHECK_EQ(draw_for(&ids, 300), FLAKE_OK); /* the watch stands by then, as a rule */
+        CHECK_EQ(draw_for(&ids, 300), FLAKE_OK); /* by then the watch has usually started */
         if (kind == restore_horizon) CHECK(is_extended(&ids, horizon, backup));
         if (kind == delete_pool) delete_key(etcd, pool);
         if (kind == revoke_lease) CHECK(ask_of_lease(pool, "lease/revoke").at != NULL);
@@ -60,9 +60,9 @@ TEST(what_others_do_to_a_holders_keys) {
         }
         let_go(&claim);
         if (kind == restore_horizon)
-            CHECK_STR(value_of(etcd, horizon), backup); /* not written over */
+            CHECK_STR(value_of(etcd, horizon), backup); /* not overwritten */
         CHECK_EQ(member_of_key(pool, "kvs/0/key").at != NULL,
-                 kind == put_pool); /* that is not ours to delete */
+                 kind == put_pool); /* another client's, so it is not deleted */
         delete_keys("others/");
     }
 }
@@ -76,7 +76,7 @@ TEST(a_deleted_key_is_put_back_without_the_watch) {
     o.horizon_ms = 9000;
     hold(&claim, &ids, &o);
     nap_ms(300);
-    member_signal(0, SIGSTOP); /* who watches for us */
+    member_signal(0, SIGSTOP); /* the member that serves the watch */
     delete_key(s, key_of(&claim, "pool"));
     CHECK(is_healed(s, &claim, 6500)); /* a third of the horizon, and a timeout or two */
     member_signal(0, SIGCONT);
@@ -108,7 +108,7 @@ TEST(whoever_is_cut_off_stops_before_another_begins) {
         CHECK_EQ(status, FLAKE_IO);
         CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_IO);
         const int64_t over_ms = now_ms() - begin_ms;
-        CHECK(over_ms > 1000 && over_ms <= 3000); /* what was left of the horizon */
+        CHECK(over_ms > 1000 && over_ms <= 3000); /* the rest of the horizon */
         CHECK_EQ(flake_etcd_claim(&second, &direct, NULL), FLAKE_OK);
         CHECK_EQ(init(&next, &second), FLAKE_OK);
         CHECK_EQ(flake_next(&next, &first), FLAKE_OK);
@@ -116,7 +116,7 @@ TEST(whoever_is_cut_off_stops_before_another_begins) {
         atomic_store(&w.mode, PASS);
         CHECK(comes_to(&ids, FLAKE_LEASE_LOST, 3000)); /* for good */
         let_go(&claim);
-        CHECK_EQ(flake_next(&next, &id), FLAKE_OK); /* and took nothing with it */
+        CHECK_EQ(flake_next(&next, &id), FLAKE_OK); /* and deleted nothing */
         let_go(&second);
         way_end(&w);
     }
@@ -153,7 +153,7 @@ TEST(one_member_after_the_other_fails) {
     static const int sig[] = {SIGKILL, SIGSTOP, SIGTERM};
     for (int member = 0; member < 3; member++) {
         member_signal(member, sig[member]);
-        CHECK_EQ(draw_for(&ids, 4500), FLAKE_OK); /* longer than a claim lasts by itself */
+        CHECK_EQ(draw_for(&ids, 4500), FLAKE_OK); /* longer than a claim lasts without renewal */
         if (sig[member] == SIGSTOP) member_signal(member, SIGCONT);
         else member_start(member);
         CHECK_EQ(draw_for(&ids, 500), FLAKE_OK);
@@ -181,20 +181,20 @@ TEST(without_etcd_ids_go_on_up_to_the_horizon) {
     CHECK_EQ(flake_etcd_left_ms(&claim), 0);
     for (int member = 0; member < 3; member++) member_start(member);
     CHECK(ready(all_members, 10000));
-    CHECK(comes_to(&ids, FLAKE_OK, 5000)); /* it was nobody else's, so it goes on */
+    CHECK(comes_to(&ids, FLAKE_OK, 5000)); /* no other client had it, so it continues */
     CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
     CHECK(id > last);
     CHECK(is_healed(etcd, &claim, 3000));
     let_go(&claim);
 }
 
-/* ---- holders in processes of their own, and what each has drawn ---- */
+/* ---- holders in their own processes, and the IDs of each ---- */
 
 enum { seats = 5, free_numbers = 3, room = 1 << 21 };
 
 typedef struct seat {
     _Atomic(uint64_t) n, claims, losses;
-    _Atomic(int) state; /* 1: claimed and draws; 2: lost; 3: over */
+    _Atomic(int) state; /* 1: claimed, drawing; 2: lost; 3: ended */
     uint64_t ids[room];
 } seat;
 
@@ -208,11 +208,11 @@ static void no_id_is_drawn_twice(void) {
     for (unsigned i = 0; i < seats; n += (size_t)seat_of[i++].n)
         memcpy(all + n, seat_of[i].ids, (size_t)seat_of[i].n * sizeof *all);
     CHECK_EQ(count_duplicates(all, n), 0);
-    printf("  %zu ids\n", n);
+    printf("  %zu IDs\n", n);
     free(all);
 }
 
-/* Claims, draws for a while, some ids each 0.2 ms, and releases. False: somebody else has the number, or had. */
+/* Claims, draws some IDs each 0.2 ms for a while, releases. False: another process has, or had, the number. */
 static bool draw_once(seat *me, const flake_etcd_options *o, int64_t ahead_ms, int64_t for_ms) {
     static flake_etcd mine;
     static flake_gen gen;
@@ -254,7 +254,7 @@ static pid_t draw_in_child(unsigned who, const flake_etcd_options *o, int64_t sk
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     skew_ns = skew;
     const int64_t patient_ms =
-        now_ms() + 9000; /* a claim that waits would wait for the horizon, too */
+        now_ms() + 9000; /* a waiting claim would wait for the horizon, too */
     while (!draw_once(&seat_of[who], o, ahead_ms, for_ms))
         if (now_ms() > patient_ms) _exit(1);
         else nap_ms(20);
@@ -267,8 +267,8 @@ static bool wait_for_state(unsigned who, int state, int64_t within_ms) {
     return atomic_load(&seat_of[who].state) >= state;
 }
 
-/* The clocks differ by seconds and by minutes, either way; the first holder is stopped, the second takes
- * his number, and the first goes on. */
+/* The clocks differ by seconds and by minutes, either way; the first holder is stopped, the second
+ * takes its number, and the first continues. */
 TEST(clocks_may_differ_by_any_amount) {
     static const int64_t skew_s[][2] = {{0, 0},    {0, -2}, {3, 0},   {0, -55},
                                         {-300, 0}, {0, 50}, {20, -20}};
@@ -288,7 +288,7 @@ TEST(clocks_may_differ_by_any_amount) {
         end_child(first);
         end_child(other);
         CHECK(seat_of[0].n > 0 && seat_of[1].n > 0);
-        CHECK_EQ(seat_of[0].state, 2); /* it was told */
+        CHECK_EQ(seat_of[0].state, 2); /* it was notified */
         no_id_is_drawn_twice();
     }
 }
@@ -308,9 +308,9 @@ static int leader(void) {
     return 0;
 }
 
-/* A leader that stood still believes, when it goes on, that all leases have run out, and revokes them,
- * though another was elected meanwhile and they were renewed. Somebody waits for the number, with a clock
- * that lags. */
+/* A leader that was frozen considers all leases expired when it continues, and revokes them, although
+ * another was elected meanwhile and the leases were renewed. Another process, whose clock lags, waits
+ * for the number. */
 TEST(a_stale_leader_that_revokes_live_leases_ends_no_uniqueness) {
     flake_etcd_options o = from(all_members, "stale/");
     int status;
@@ -324,7 +324,7 @@ TEST(a_stale_leader_that_revokes_live_leases_ends_no_uniqueness) {
     member_signal(stale, SIGSTOP);
     nap_ms(4300);
     member_signal(stale, SIGCONT);
-    for (int i = 0; i < 3; i++) { /* whether or not it does it this time: we do what it would */
+    for (int i = 0; i < 3; i++) { /* the test revokes it if the leader does not */
         nap_ms(300);
         (void)ask_of_lease("stale/pool/0:9", "lease/revoke");
     }
@@ -361,7 +361,7 @@ static uint64_t losses(void) {
     return sum;
 }
 
-/* For 15 s, or until somebody has lost his claim, which is as chance would have it. */
+/* For 15 s, or until a process has lost its claim, which happens by chance. */
 TEST(two_never_hold_one_number) {
     pid_t child[seats];
     int64_t frozen_until_ms[seats] = {0};

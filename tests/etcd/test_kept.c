@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the holder of a claim and its release ask etcd for, and when; and what comes of each answer.
+ * Which requests a holder and its release send to etcd, and when; and the effect of each answer.
  */
 #define _GNU_SOURCE
 #include <stdbool.h>
@@ -12,7 +12,7 @@ static bool wipe_fails;
 static int dropped; /* pages */
 #define munmap(page, n) (dropped++, munmap(page, n))
 
-/* In libc's stead: this is how a page is asked to be wiped in forked children. */
+/* Replaces libc's: it records how a page is requested to be wiped in forked children. */
 int madvise(void *page, size_t n, int kind) {
     return wipe_fails && kind == 18 ? -1 : (int)syscall(SYS_madvise, page, n, kind);
 }
@@ -22,7 +22,7 @@ int madvise(void *page, size_t n, int kind) {
 /* One event per line. */
 // clang-format off
 
-/* The lease has run out and the key with it: a write with a new lease puts it back. */
+/* The lease has expired, and the key with it: a write with a new lease restores it. */
 TEST(a_key_that_is_gone_is_put_back) {
     static const told gone[] = {{.to = "lease/keepalive", .text = "{'result':{'header':{}}}"},
                                 {.to = "LEASE", .text = BOTH(HORIZON("$known"), "")},
@@ -53,7 +53,7 @@ TEST(a_key_that_is_gone_is_put_back) {
     CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_IO);
 }
 
-/* The same bytes are sent until it is known what came of them; only then others. */
+/* The same bytes are sent until their result is known; only then others. */
 TEST(an_answer_that_is_lost_is_asked_for_again) {
     static const told lost[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .ms = 300, .times = 2},
                                 {.to = "LEASE", .text = "{'header':{}}", .times = 2},
@@ -98,7 +98,7 @@ TEST(an_answer_that_is_lost_is_asked_for_again) {
         NOTE("1700: watches no more"));
 }
 
-/* Soon is a twelfth of the lease, a request's time, or 250 ms, whichever is least. */
+/* Soon: within a twelfth of the lease, a request's time, or 250 ms, whichever is least. */
 TEST(what_failed_is_tried_again_soon) {
     static const told grants[][2] = {
         {{.to = "lease/grant", .text = "{'header':{},'ID':'9','TTL':'1'}"}, {0}},
@@ -147,7 +147,7 @@ static void lose_it(void) {
     claim.state = (state & ~(uint64_t)3) | FLAKE_I_ETCD_LOST;
 }
 
-/* A loss that the thread comes upon as the release begins; and a child's release, which sends nothing. */
+/* A loss that the thread detects as the release begins; and a child's release, which sends nothing. */
 TEST(a_release_writes_only_what_is_held) {
     begin_claimed(NULL);
     looks_at_join = true;
@@ -165,7 +165,7 @@ TEST(a_release_writes_only_what_is_held) {
     curl_slist_free_all(headers);
 }
 
-/* Nothing is left of a claim in the next one of the same object. */
+/* A new claim of the same object keeps nothing of the old one. */
 TEST(a_claim_begins_anew) {
     static const told fails[] = {{.to = "LEASE", .http = 503, .text = "{'code':14}", .times = 4}, {0}};
     const told later[] = {{.to = "keys_only", .text = numbers(0, 0, 20, 21, -7000)}, {0}};
@@ -233,7 +233,7 @@ TEST(an_old_generator_stays_shut) {
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
 }
 
-/* A watch that says something, and one that ends, are reasons to look. */
+/* The thread checks its claim when the watch reports a change, and when it ends. */
 TEST(a_watch_is_a_reason_to_look) {
     static const told moved[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .ms = 20}, {0}};
     HOLDS(moved, 1234, 0, 800, /* the write goes to the next member, and the watch with it */
@@ -283,7 +283,7 @@ TEST(a_watch_is_a_reason_to_look) {
         UNWATCHES(2, 190, 3730));
 }
 
-/* Draws that wait for the horizon bring it forward, but not more than a minute past etcd's clock. */
+/* Draws that wait for the horizon advance it, but at most a minute past etcd's clock. */
 TEST(what_draws_wait_for_is_written_at_once) {
     static const told dated[] = {{.to = "LEASE",
                                   .text = "{'header':{},'succeeded':true}",
@@ -336,7 +336,7 @@ TEST(what_draws_wait_for_is_written_at_once) {
         NOTE("4430: is io \"IDs were requested more than 60 s ahead of etcd's clock\", left 63410 ms"));
 }
 
-/* A write that is not settled is settled before the release. */
+/* A write with an unknown result is resolved before the release. */
 TEST(what_is_not_settled_is_settled_first) {
     static const told lost[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .times = 4}, {0}};
     static const told gone[] = {{.to = "LEASE", .text = BOTH(HORIZON("$known"), "")}, {0}};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * An etcd that answers what a real one never would, and a system that refuses memory, pages, threads or what
- * libcurl is asked for: each is a status and a reason, and nothing is held. What just fits into a claim's options,
- * buffers and dates, and what is one more.
+ * Answers that a real etcd never sends, and a system that refuses memory, pages, threads or libcurl's options:
+ * each leads to a status and a reason, and nothing is held. Also the limits of a claim's options, buffers and
+ * dates, and one more.
  */
 #define _GNU_SOURCE
 #include <curl/curl.h>
@@ -26,7 +26,7 @@ static bool is_refused(void) { return calls_until_refused && --calls_until_refus
 
 static char long_token[2100], unprintable[400];
 
-/* One member, or `urls`, which gives this answer as often as it is asked for. */
+/* One member, or `urls`, which always gives this answer. */
 static flake_etcd_options from_one(told answer, const char *urls) {
     const told list[] = {answer, {0}};
     flake_etcd_options o = scripted();
@@ -93,7 +93,7 @@ TEST(what_etcd_says_is_told) {
     }
 }
 
-/* etcd has answered, and won't: no other member is asked, but after what may be this member's trouble. */
+/* After a refusal no other member is tried, unless the error may be this member's own. */
 TEST(a_refusal_is_no_reason_to_ask_the_next) {
     static const told answers[] = {
         {.http = 400, .text = REFUSED(3)},  {.http = 404, .text = REFUSED(5)},
@@ -133,7 +133,7 @@ TEST(logins_are_read_strictly) {
     }
     tell(refuses);
     CHECK_EQ(flake_i_etcd_log_in(s), FLAKE_INVALID);
-    tell(refuses + 1); /* logs in once, and is refused again */
+    tell(refuses + 1); /* logs in once, and is rejected again */
     CHECK_EQ(flake_i_etcd_call(s, "kv/range", "{}"), FLAKE_INVALID);
     CHECK_EQ(told_list[0].answered, 2);
     flake_i_etcd_close_session(s);
@@ -195,7 +195,7 @@ TEST(options_that_just_fit_are_taken) {
     for (size_t k = 0; k < sizeof urls / sizeof *urls; k++) FITS(endpoints, "http://a", urls[k]);
     CHECK_EQ(flake_etcd_claim(NULL, NULL, NULL), FLAKE_INVALID);
 
-    /* All of the longest write is sent. */
+    /* The longest write is sent in full. */
     o = scripted_cluster(15);
     o.pool_size = 2048;
     o.name_space = name_space + 1;
@@ -255,7 +255,7 @@ TEST(a_lease_of_68_years_is_taken) {
     CHECK_EQ(claim.session->ttl_ms, INT64_C(2147483647000));
 }
 
-/* A refusal is told up to 127 of its characters, those that can be printed. */
+/* An error's text is reported up to 127 characters, printable ones only. */
 TEST(a_long_refusal_is_cut) {
     char error[400] = "{'error':'\x7f~", wanted[200] = "http://m1: ~";
     const told refuses[] = {{.to = "kv/range", .http = 400, .text = error}, {0}};
@@ -266,7 +266,7 @@ TEST(a_long_refusal_is_cut) {
     strcat(error, "'}");
     CHECK_EQ(claim_from(refuses, &o), FLAKE_IO);
     CHECK_STR(why.text, wanted);
-    /* Nothing is left of a longer one before. */
+    /* Nothing remains of a longer earlier one. */
     flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
     flake_i_etcd_say_refusal(s, flake_i_json_text("\"longer\"", 8));
     flake_i_etcd_say_refusal(s, flake_i_json_text("\"at\"", 4));
@@ -274,12 +274,12 @@ TEST(a_long_refusal_is_cut) {
     free(s);
 }
 
-/* Whether the header's line is taken, and for which Unix time; -1: it is not. `n` bytes of memory are its own. */
+/* The Unix time of a header's line, whose `n` bytes are allocated exactly; -1: it is not accepted. */
 static int64_t date_of(const char *line, size_t n) {
     flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
     static char longer[63];
     char *const copy = (char *)malloc(n);
-    memset(longer, 'x', sizeof longer); /* nothing is left of a longer line before */
+    memset(longer, 'x', sizeof longer); /* nothing remains of a longer earlier line */
     memcpy(copy, line, n);
     s->etcd_ns = INT64_MIN;
     CHECK_EQ(flake_i_etcd_on_header(longer, 1, sizeof longer, s), sizeof longer);
@@ -296,7 +296,7 @@ TEST(dates_are_read_to_the_last_byte_that_has_room) {
     memset(line, ' ', sizeof line);
     memcpy(line, "DATE:", 5);
     for (size_t n = 5; n < 34; n++) CHECK_EQ(date_of(line, n), -1);
-    /* The last digits stand in the last bytes that are read: 63. */
+    /* The last digits are in the last bytes that are read: 63. */
     memcpy(line + 63 - 24, "14 Nov 2023 22:13:20 GMT", 24);
     CHECK_EQ(date_of(line, 63), begin_s);
     CHECK_EQ(date_of(line, 64), -1);
@@ -319,7 +319,7 @@ TEST(dates_are_read_to_the_last_byte_that_has_room) {
         CHECK_EQ(date_of(lines[i].line, strlen(lines[i].line)), lines[i].s);
 }
 
-/* The lease is left to run out. */
+/* The lease is left to expire. */
 TEST(a_release_whose_answer_makes_no_sense_says_so) {
     static const told no_write[] = {{.to = "LEASE", .text = "{}", .times = 9}, {0}};
     for (int i = 0; i < 2; i++) {
@@ -330,7 +330,7 @@ TEST(a_release_whose_answer_makes_no_sense_says_so) {
     CHECK(strstr(why.text, ": unexpected answer to a transaction") != NULL);
 }
 
-/* Each call that a claim, its watch and its release make is refused once. */
+/* Each call that a claim, its watch and its release make fails once. */
 TEST(what_the_system_refuses_is_a_status) {
     static const char rejects[] = "http://m1: libcurl rejects the request, or out of memory",
                       unsent[] = "http://m1: Failed sending data to the peer",
@@ -344,7 +344,7 @@ TEST(what_the_system_refuses_is_a_status) {
                    {1, "the system has no random bytes"},
                    {5, rejects}, {1, unsent}, {2, cut}, /* the cluster, */
                    {5, rejects}, {1, unsent}, {2, cut}, /* its numbers, */
-                   {5, rejects}, {1, unsent}, {2, cut}, /* and a lease are asked for; */
+                   {5, rejects}, {1, unsent}, {2, cut}, /* and a lease are requested; */
                    {9, ""},                             /* a write is sent twice */
                    {1, "pthread_create failed"},
                    {99, ""}};
@@ -377,7 +377,7 @@ TEST(what_the_system_refuses_is_a_status) {
                 CHECK(released == FLAKE_OK || released == FLAKE_IO);
                 is_past_all = calls_until_refused > 0;
                 calls_until_refused = 0;
-                /* Old generators could not tell the next claim from this one. */
+                /* Old generators could not distinguish the next claim from this one. */
                 if (is_wordless) CHECK_EQ(flake_etcd_claim(&claim, &o, NULL), FLAKE_INVALID);
             }
             flake_etcd_destroy(&claim);

@@ -12,7 +12,7 @@ typedef struct place {
     unsigned tick;
 } place;
 
-/* What a call said: a status, or that it was short of a batch. */
+/* What a call returned: a status, or fewer IDs than a batch of n. */
 enum { SAID_FEWER = -1 };
 
 static int64_t given_ms(char letter) { return now->clock[0] + (letter == 'G' ? 2 : 0); }
@@ -43,7 +43,7 @@ enum { PARTITION = 7, SEQUENCE_MIN = 16 };
          ? ((void)!prefix##try_n(g, __VA_ARGS__ ids, 3, &n), (flake_status)FLAKE_OK) \
          : prefix##try_at(g, __VA_ARGS__ given_ms(letter), ids))
 
-/* How many places it got. */
+/* How many tickets it got. */
 static unsigned draw(unsigned me, char letter, place got[3], int *said) {
     const bool is_sno = now->of == SNO;
     const uint8_t meta = (uint8_t)(64 + me);
@@ -80,7 +80,7 @@ static unsigned draw(unsigned me, char letter, place got[3], int *said) {
             got[k] = (place){(uint64_t)parts.unix_ms, parts.seq - o->seq_min, 0};
             continue;
         }
-        explore_fail("not an id of this generator");
+        explore_fail("not an ID of this generator");
     }
     return (unsigned)n;
 }
@@ -93,14 +93,14 @@ static void check_place(unsigned me, unsigned i, char letter, place got) {
                 : got.tick     ? "B"
                                : "A",
                 got.index);
-    if (now->gate && got.time > now->gate) explore_fail("an id of a unit that the gate refused");
-    if (seen.thread[me].was_lost) explore_fail("an id of an engine that was taken away");
+    if (now->gate && got.time > now->gate) explore_fail("an ID of a unit that the gate refused");
+    if (seen.thread[me].was_lost) explore_fail("an ID of a closed engine");
     if (now->horizon_ms) {
         const int64_t until_ns = (int64_t)(got.time + 1) * MS - 1;
         if (until_ns > files_lasting())
-            explore_fail("HORIZON: a power cut now would forget the id");
+            explore_fail("HORIZON: a power cut now would forget the ID");
         if (until_ns > seen.floor_ns)
-            explore_fail("HORIZON: the state's next run does not know the id");
+            explore_fail("HORIZON: the state's next run does not know the ID");
         if (until_ns > seen.latest_ns) seen.latest_ns = until_ns;
     }
     if (got.index >= e->cap) explore_fail("I1: an index past the capacity");
@@ -108,14 +108,14 @@ static void check_place(unsigned me, unsigned i, char letter, place got) {
         explore_fail("I1: unit %" PRIu64 ", index %" PRIu64
                      " is handed out, but not drawn by this call",
                      got.time, got.index);
-    if (at < seen.thread[me].last[i][got.tick]) explore_fail("a thread's ids fall");
+    if (at < seen.thread[me].last[i][got.tick]) explore_fail("a thread's IDs fall");
     seen.thread[me].last[i][got.tick] = at + 1;
     if (letter != 'f' && !continues_past_clock(letter) &&
         got.time > seen.thread[me].reach + e->ahead + (unsigned)now->slack_ms)
-        explore_fail("I3: an id of unit %" PRIu64 ", when the clock said %" PRIu64, got.time,
+        explore_fail("I3: an ID of unit %" PRIu64 ", when the clock read %" PRIu64, got.time,
                      seen.thread[me].reach);
     if (is_given(letter) && got.time > seen.latest_unit + 1 + e->ahead)
-        explore_fail("an id of unit %" PRIu64 ", when the latest clock said %" PRIu64, got.time,
+        explore_fail("an ID of unit %" PRIu64 ", when the latest reading was %" PRIu64, got.time,
                      seen.latest_unit);
     if (now->counter[1] && !seen.thread[me].saw_clock &&
         seen.thread[me].counter >= seen.leased_to[got.time % UNITS])
@@ -131,7 +131,7 @@ static void check_failure(unsigned me, unsigned i, char letter, int said, unsign
     if ((said == SAID_FEWER && is_lost()) || said == FLAKE_FORKED ||
         (said == FLAKE_LEASE_LOST && calls_any('x'))) {
         if (said == FLAKE_FORKED ? !is_bumped() : said != SAID_FEWER && our.gate_word)
-            explore_fail("%s, which is not so", said == FLAKE_FORKED ? "FORKED" : "LEASE");
+            explore_fail("%s, which is wrong", said == FLAKE_FORKED ? "FORKED" : "LEASE");
         events |= SHUT;
         return;
     }
@@ -142,13 +142,13 @@ static void check_failure(unsigned me, unsigned i, char letter, int said, unsign
         return;
     }
     if (said == FLAKE_NOT_EXTENDED) {
-        if (!now->manual_extend) explore_fail("NOT_EXTENDED, though draws write");
+        if (!now->manual_extend) explore_fail("NOT_EXTENDED, although draws write");
         events |= UNEXTENDED;
         return;
     }
     if (said == FLAKE_TOO_FAR_AHEAD) {
         if (!is_given(letter) || seen.thread[me].reading <= seen.thread[me].bound + 1 + e->ahead)
-            explore_fail("TOO_FAR_AHEAD, which is not so");
+            explore_fail("TOO_FAR_AHEAD, which is wrong");
         if (seen.thread[me].wrote) explore_fail("I4: a call that failed wrote");
         events |= FAR;
         return;
@@ -157,10 +157,10 @@ static void check_failure(unsigned me, unsigned i, char letter, int said, unsign
         said != SAID_FEWER)
         explore_fail("neither AGAIN nor CLOCK_BACK");
     if (continues_past_clock(letter) && back)
-        explore_fail("the clock was put back, and it does not go on");
-    if (said == FLAKE_AGAIN && back) explore_fail("AGAIN, though the clock was put back");
+        explore_fail("the clock went backwards, and the draw does not continue");
+    if (said == FLAKE_AGAIN && back) explore_fail("AGAIN, although the clock went backwards");
     if (said == FLAKE_CLOCK_BACKWARDS && !back)
-        explore_fail("CLOCK_BACK, though the clock is not behind the word");
+        explore_fail("CLOCK_BACK, although the clock is not before the word");
     if (!got && !waits(letter) && seen.thread[me].wrote)
         explore_fail("I4: a call that failed wrote");
     if (said == FLAKE_LEASE_LOST || (said == SAID_FEWER && now->gate)) {
@@ -170,14 +170,14 @@ static void check_failure(unsigned me, unsigned i, char letter, int said, unsign
     }
     events |= back ? BACK : AGAIN;
     if (!back && p.at / e->cap <= reading + e->ahead)
-        explore_fail("AGAIN, though a place was free");
+        explore_fail("AGAIN, although a ticket was free");
     if (is_laned(letter) && !(back && now->fail_on_backwards) &&
         seen.thread[me].full != (1u << n_engines) - 1)
-        explore_fail("no id, though a lane had a place all the time");
+        explore_fail("no ID, although a lane always had a ticket");
     if (back && !seen.thread[me].behind)
         explore_fail("I2: CLOCK_BACK on a reading older than the word");
     if (back && e->tick_bits && reading * e->cap >= seen.ever[i][p.tick ^ 1])
-        explore_fail("CLOCK_BACK, though the other timeline was free");
+        explore_fail("CLOCK_BACK, although the other timeline was free");
 }
 
 static void call_draw(unsigned me, char letter) {
@@ -187,7 +187,7 @@ static void call_draw(unsigned me, char letter) {
     if (is_given(letter))
         seen.thread[me].reading = seen.thread[me].reach = unit_of(given_ms(letter) * MS);
     const unsigned n = draw(me, letter, got, &said);
-    explore_say("%c returns%s", letter, said == FLAKE_OK ? "" : ", short of what it was to draw");
+    explore_say("%c returns%s", letter, said == FLAKE_OK ? "" : ", with fewer than requested");
     for (unsigned k = 0; k < n; k++) {
         if (is_laned(letter)) i = lane_of(&got[k].index);
         check_place(me, i, letter, got[k]);
@@ -200,7 +200,7 @@ static void call_draw(unsigned me, char letter) {
             p++;
             continue;
         }
-        if (!h->followed) explore_fail("I4: a place is neither handed out nor given back");
+        if (!h->followed) explore_fail("I4: a ticket is neither issued nor returned");
         seen.places[p] = seen.places[--seen.n_places];
         events |= UNUSED;
     }
@@ -234,10 +234,10 @@ static void call_snapshot(unsigned me) {
     }
     if (!was) explore_fail("a torn snapshot");
     if (point_of(word).at < seen.thread[me].last[0][point_of(word).tick])
-        explore_fail("a snapshot from before this thread's last id");
+        explore_fail("a snapshot from before this thread's last ID");
 }
 
-/* While others draw. */
+/* While other threads draw. */
 static void call_stats(void) {
     flake_stats s;
     memset(&s, 0, sizeof s);
@@ -260,7 +260,7 @@ static void check_note(uint64_t position, const flake_overflow *note) {
         bool right = due & 1;
         if (unit_of(note->now_ns) * 2 + !note->waiting != due)
             explore_fail("a note is not what its writer was elected for");
-        for (unsigned k = 0; k < seen.n_past; k++) /* the queue was so long at some time */
+        for (unsigned k = 0; k < seen.n_past; k++) /* the queue had this length at some time */
             right |= point_of(seen.past[k].word).at ==
                      (unit_of(note->now_ns) + e->ahead + 1) * e->cap + note->waiting;
         if (!right) explore_fail("a note counts %" PRIu32 " callers", note->waiting);
@@ -290,8 +290,8 @@ static void call_pop(unsigned me) {
     check_note(seen.thread[me].popped, &note);
 }
 
-/* Go sno's New, reduced to its fast path: a CAS moves the time, a store and a fetch_add of their own
- * the sequence. */
+/* Go sno's New, reduced to its fast path: a CAS moves the time; a separate store and fetch_add
+ * move the sequence. */
 static void call_two_words(void) {
     uint64_t id, time = FLAKE_ATOMIC_LOAD(&our.two_time, acquire);
     const uint64_t clock = unit_of(FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT));
@@ -302,25 +302,25 @@ static void call_two_words(void) {
     explore_say("w returns unit %" PRIu64 ", sequence %" PRIu64, id >> 16, id & 0xffff);
     for (unsigned k = 0; k < seen.n_two_ids; k++)
         if (seen.two_ids[k] == id)
-            explore_fail("unit %" PRIu64 ", sequence %" PRIu64 " is handed out twice", id >> 16,
+            explore_fail("unit %" PRIu64 ", sequence %" PRIu64 " is issued twice", id >> 16,
                          id & 0xffff);
     seen.two_ids[seen.n_two_ids++] = id;
 }
 
-/* A place that is drawn after a bump has returned goes with no partition that was in use before it. */
+/* A ticket drawn after flake_machine_cloned has returned has no partition that was in use before. */
 static void call_generate(unsigned me) {
     const sno_id id = sno_generate(0);
     const uint64_t known =
         sno_units(id) << 32 | (uint64_t)sno_partition(id) << 16 | sno_sequence(id);
     unsigned begun = seen.bumps_begun;
     explore_say("d returns partition %u, sequence %u", sno_partition(id), sno_sequence(id));
-    if (sno_is_zero(id)) explore_fail("no id");
+    if (sno_is_zero(id)) explore_fail("no ID");
     for (unsigned k = 0; k < seen.n_generated; k++) {
-        if (seen.generated[k].id == known) explore_fail("an id is handed out twice");
+        if (seen.generated[k].id == known) explore_fail("an ID is issued twice");
         if (((seen.generated[k].id ^ known) >> 16 & 0xffff) == 0) begun = seen.generated[k].begun;
         else events |= RETAGGED;
     }
-    if (begun < seen.thread[me].bumps) explore_fail("a partition from before the bump");
+    if (begun < seen.thread[me].bumps) explore_fail("a partition from before the clone");
     seen.generated[seen.n_generated].id = known;
     seen.generated[seen.n_generated++].begun = begun;
     seen.thread[me].bumps = 0;
@@ -344,19 +344,19 @@ static flake_state_options state_options(void) {
 
 static void call_close(bool and_open) {
     seen.ends++;
-    if (flake_state_close(&our.state, NULL) != FLAKE_OK) explore_fail("can't be closed");
+    if (flake_state_close(&our.state, NULL) != FLAKE_OK) explore_fail("the state cannot be closed");
     if (!and_open) return;
     const flake_state_options where = state_options();
     if (flake_state_open(&our.state, &where, flake_gen_options(&our.flake), NULL, NULL) != FLAKE_OK)
-        explore_fail("can't be opened again");
+        explore_fail("the state cannot be reopened");
     seen.floor_ns = flake_i_state_not_before(&our.state);
     if (seen.latest_ns > seen.floor_ns)
-        explore_fail("HORIZON: the next run begins before the last id");
+        explore_fail("HORIZON: the next run begins before the last ID");
 }
 
 static void call_extend(void) {
     const flake_status status = flake_state_extend(&our.state, NULL);
-    if (status != FLAKE_OK && !seen.ends) explore_fail("extend says %d", (int)status);
+    if (status != FLAKE_OK && !seen.ends) explore_fail("extend returns %d", (int)status);
 }
 
 static void call(unsigned me, char letter) {
@@ -384,7 +384,7 @@ static void call(unsigned me, char letter) {
     case 'd': call_generate(me); break;
     default: call_draw(me, letter);
     }
-    if (strchr("svr", letter) && seen.thread[me].wrote) explore_fail("a question wrote");
+    if (strchr("svr", letter) && seen.thread[me].wrote) explore_fail("a query wrote");
     seen.thread[me].calls++;
     seen.thread[me].was_lost = false;
     seen.thread[me].letter = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What must hold in each execution of explore_engine.c, whose head lists it: looked at when the word, a
- * note, the ring or the clock is accessed. And what of that makes two states differ.
+ * The rules that explore_engine.c's first comment lists: checked at each access to the word, a note,
+ * the ring or the clock. And which of their data distinguishes two states.
  */
 #ifndef ENGINE_RULES_H
 #define ENGINE_RULES_H
@@ -10,20 +10,20 @@
 
 enum { PLACES = 64, WORDS = 64, NOTES = 16, UNITS = 256, LEASE_NS = 1 << 19 };
 
-/* A place that has been drawn by a call which still runs, and is neither handed out nor given back. */
+/* A ticket drawn by a call that still runs, neither issued nor returned. */
 typedef struct held {
     uint64_t at; /* position */
     unsigned engine, tick, by;
-    bool followed; /* the word was moved by another since */
+    bool followed; /* another thread has moved the word since */
 } held;
 
-/* What the word has been, and what went with it. */
+/* Past values of the word, with the rules' data for each. */
 typedef struct past {
     uint64_t word, toggles;
-    uint64_t used, ever; /* last time drawn on the other timeline; given back ones too */
+    uint64_t used, ever; /* last time drawn on the other timeline, with returned tickets */
 } past;
 
-/* A note is known by its ms * 2, + 1 when it is an overflow's last; one pushed by hand by a number
+/* A note's key is its ms * 2, + 1 for an overflow's last one; a note pushed by a test has a number
  * from OWN_NOTE on. */
 enum { NO_NOTE = 0, OWN_NOTE = 1 << 20 };
 
@@ -32,12 +32,12 @@ typedef struct election {
     bool owed, pushed;
 } election;
 
-/* What the rules remember of an execution; `digest` says what of it counts. */
+/* The rules' data of an execution; `digest` hashes what distinguishes states. */
 static struct {
     held places[PLACES];
     unsigned n_places;
-    uint64_t net[ENGINES], gross;               /* places drawn, without those given back; with */
-    uint64_t top[ENGINES][2], ever[ENGINES][2]; /* above all drawn; above given back ones too */
+    uint64_t net[ENGINES], gross;               /* tickets drawn, without returned ones; with */
+    uint64_t top[ENGINES][2], ever[ENGINES][2]; /* after all drawn; after returned ones too */
     uint64_t toggles[ENGINES], batches;
     past past[WORDS];
     unsigned n_past;
@@ -49,35 +49,35 @@ static struct {
     unsigned n_two_ids;
     struct {
         uint64_t id;    /* time, partition, sequence */
-        unsigned begun; /* bumps that had begun when a first id of this partition was handed out */
+        unsigned begun; /* clones that had begun when this partition's first ID was issued */
     } generated[8];
     unsigned n_generated, bumps_begun, bumps_done;
-    int64_t latest_ns;         /* until when ids are handed out */
-    int64_t floor_ns;          /* of the state's next run; INT64_MAX: there is none */
+    int64_t latest_ns;         /* until when IDs are issued */
+    int64_t floor_ns;          /* of the state's next run; INT64_MAX: none */
     unsigned ends;             /* how often the state was closed */
-    uint64_t latest_unit;      /* that the exact clock has said to anyone */
-    uint64_t leased_to[UNITS]; /* by the counter: when each unit was said, and a lease on */
+    uint64_t latest_unit;      /* the exact clock's latest reading by any thread */
+    uint64_t leased_to[UNITS]; /* by the counter: when a thread read each unit, and a lease on */
 
     struct {
-        /* of the call that runs */
+        /* of the running call */
         char letter;
         bool saw_word, behind, wrote;
         bool was_lost;   /* when it began, or woke */
-        unsigned full;   /* engines that had no place, by the clock, at some time during it */
+        unsigned full;   /* engines that had no ticket, by the clock, at some time during it */
         unsigned engine; /* whose word it saw last */
         unsigned sleeps;
         uint64_t word;    /* last seen */
-        uint64_t reading; /* last unit that the clock said, or the caller */
-        uint64_t bound;   /* the clock that a time given was compared with */
-        uint64_t reach;   /* the last unit it may hand out, but for max_ahead */
+        uint64_t reading; /* last unit read from the clock, or given by the caller */
+        uint64_t bound;   /* the clock with which a given time was compared */
+        uint64_t reach;   /* the last unit it may issue, not counting max_ahead */
         bool saw_clock;
         uint64_t counter; /* last seen */
         uint64_t popped;  /* ring position */
         uint64_t pushing; /* note */
         uint64_t before;  /* overflow, before it was closed */
-        unsigned bumps;   /* done when it drew its place */
+        unsigned bumps;   /* complete when its ticket was drawn */
         /* of all its calls */
-        uint64_t last[ENGINES][2]; /* above the last position handed out */
+        uint64_t last[ENGINES][2]; /* after the last position issued */
         unsigned calls;
     } thread[EXPLORE_THREADS];
 } seen;
@@ -90,7 +90,7 @@ static bool continues_past_clock(char letter) { return letter == 'c' || letter =
 static bool waits(char letter) { return strchr("nNoflQC", letter) != NULL; }
 static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-/* Takes a place out of the table; false: this thread does not hold it. */
+/* Removes a ticket from the table; false: this thread does not hold it. */
 static bool let_go(unsigned me, unsigned i, uint64_t at, unsigned tick) {
     for (unsigned p = 0; p < seen.n_places; p++) {
         const held *h = &seen.places[p];
@@ -102,10 +102,10 @@ static bool let_go(unsigned me, unsigned i, uint64_t at, unsigned tick) {
 }
 
 static void watch_draw(unsigned me, unsigned i, uint64_t from, uint64_t to, unsigned tick) {
-    if (to - from > 3) explore_fail("I1: %" PRIu64 " places drawn at once", to - from);
-    if (from < seen.top[i][tick]) explore_fail("I1: a place that has been drawn is drawn again");
+    if (to - from > 3) explore_fail("I1: %" PRIu64 " tickets drawn at once", to - from);
+    if (from < seen.top[i][tick]) explore_fail("I1: a ticket is drawn again");
     for (uint64_t at = from; at < to; at++) {
-        if (seen.n_places == PLACES) explore_fail("the table of places is too small");
+        if (seen.n_places == PLACES) explore_fail("the table of tickets is too small");
         seen.places[seen.n_places++] = (held){at, i, tick, me, false};
     }
     seen.net[i] += to - from;
@@ -119,10 +119,10 @@ static void watch_draw(unsigned me, unsigned i, uint64_t from, uint64_t to, unsi
 }
 
 static void watch_give_back(unsigned me, unsigned i, uint64_t from, uint64_t to, unsigned tick) {
-    if (to != seen.top[i][tick]) explore_fail("I1: what is given back is not the newest");
+    if (to != seen.top[i][tick]) explore_fail("I1: the returned ticket is not the newest");
     for (uint64_t at = from; at < to; at++)
         if (!let_go(me, i, at, tick))
-            explore_fail("I1: another's place is given back, or one that is handed out");
+            explore_fail("I1: another thread's ticket is returned, or an issued one");
     seen.net[i] -= to - from;
     seen.top[i][tick] = from;
     events |= RETURNED;
@@ -236,20 +236,20 @@ static void watch_clock(unsigned me, uint64_t unit) {
     uint64_t *const to = &seen.leased_to[unit % UNITS];
     *to = larger(*to, seen.thread[me].counter + LEASE_NS);
     seen.thread[me].behind = seen.thread[me].saw_word && point_of(seen.thread[me].word).time > unit;
-    /* each of several draws has a reading of its own, as each look at lanes has */
+    /* each of several draws takes a reading, and so does each sweep over lanes */
     bool holds = is_many(seen.thread[me].letter) || is_laned(seen.thread[me].letter);
     for (unsigned p = 0; p < seen.n_places; p++) holds |= seen.places[p].by == me;
     seen.thread[me].reach = holds ? larger(seen.thread[me].reach, unit) : unit;
 }
 
-/* What a draw writes there it may, though it fails. */
+/* A draw may write these although it fails. */
 static bool is_of_state(const void *at) {
     const char *const byte = (const char *)at;
     return (byte >= (const char *)&our.state && byte < (const char *)(&our.state + 1)) ||
            (byte >= (const char *)&files && byte < (const char *)(&files + 1));
 }
 
-/* For who says AGAIN: lanes without a place, by the clock as it is now. */
+/* Before AGAIN is returned: lanes without a ticket, by the clock now. */
 static void watch_lanes(void) {
     for (unsigned i = 0; i < n_engines; i++) {
         const flake_i_engine *e = engines[i];
@@ -277,7 +277,7 @@ static void watch(unsigned me, const explore_access *a) {
         return;
     }
     if (a->at == &explore_now.counter) seen.thread[me].counter = a->seen;
-    if (i < n_engines && a->at == &e->fast_until) /* a unit that the clock has said */
+    if (i < n_engines && a->at == &e->fast_until) /* a unit that a reading has returned */
         seen.thread[me].reach = larger(seen.thread[me].reach, seen.latest_unit);
     if (a->wrote && (a->at == &our.ring.head || a->at == &our.ring.tail)) watch_ring(me, a);
     if (a->wrote && name_of(a->at) && !is_of_state(a->at) && !is_hint(a->at))
@@ -317,7 +317,7 @@ static uint64_t set_of(uint64_t set, uint64_t a, uint64_t b) {
     return set + hash_mix(hash_mix(2, a), b);
 }
 
-/* Without order where order does not matter, so that more states are the same. */
+/* Unordered where order does not matter, so that more states are equal. */
 static uint64_t digest(unsigned thread) {
     uint64_t hash = 0, set = 0;
     if (thread < EXPLORE_THREADS && now->calls[thread]) {
@@ -345,7 +345,7 @@ static uint64_t digest(unsigned thread) {
             hash = hash_mix(hash, seen.ever[i][tick]);
         }
         hash = hash_mix(hash, seen.toggles[i]);
-        hash = hash_mix(hash, e->rebased - seen.net[i]); /* as it will show in stats.ids */
+        hash = hash_mix(hash, e->rebased - seen.net[i]); /* as stats.ids will show it */
         hash = hash_mix(hash, e->batches - seen.batches);
     }
     if (ask_stats) hash = hash_mix(hash, seen.gross);

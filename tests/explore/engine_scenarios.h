@@ -56,8 +56,8 @@ static flake_options options_of_flake(void) {
     return o;
 }
 
-/* sno.h wants a pool of 4 numbers and units of 4 ms from 2010 on. Its engine is set up anew, with
- * the capacity asked for and units of 1 ms from 1970 on, which nothing above the engine minds. */
+/* sno.h wants a pool of 4 numbers and units of 4 ms from 2010 on. Its engine is set up anew,
+ * with the requested capacity and units of 1 ms from 1970 on: only the engine uses them. */
 static bool prepare_sno_engine(flake_i_engine *e) {
     flake_i_engine_config config;
     memset(&config, 0, sizeof config);
@@ -117,7 +117,7 @@ static bool prepare_generators(void) {
     return well;
 }
 
-/* Nothing has been asked for but the page and the family, which take system calls. */
+/* The page and the family are there already, since they take system calls. */
 static void reset_default(void) {
     struct sno_i_family *const family = &sno_i_partitions.private_family;
     marks[0] = marks[1] = 0;
@@ -125,21 +125,21 @@ static void reset_default(void) {
     flake_i_process.instance_count = 0;
     flake_i_process.clone_count = 0;
     family->start =
-        1u << 16 | 0x3fffu << 17; /* its bumps are ahead: no start of another random choice */
+        1u << 16 | 0x3fffu << 17; /* its count is ahead: no start of another random choice */
     family->used = 0;
     sno_i_partitions.family = family;
     memset(&sno_i_default, 0, sizeof sno_i_default);
 }
 
-/* Places in excess of the ids have been dropped. */
+/* Tickets in excess of the IDs were dropped. */
 static void default_ended(void) {
     const flake_i_engine *const e = sno_i_default.engine;
     const uint64_t drawn = e->word & e->count_mask;
-    if (drawn < seen.n_generated) explore_fail("more ids than places");
+    if (drawn < seen.n_generated) explore_fail("more IDs than tickets");
     if (drawn > seen.n_generated) events |= DROPPED;
 }
 
-/* Builds at_start, which each execution begins with. */
+/* Builds at_start, the state in which each execution begins. */
 static void prepare(const scenario *s) {
     now = s;
     events = 0;
@@ -228,160 +228,160 @@ static void ended(void) {
 #define BACK_ONCE {100, 101, 98}
 #define BACK_TWICE {100, 98, 96}
 #define BACK_AND_ON {100, 97, 101}
-#define QUEUE .time = 100, .count = 3 /* of a capacity of 2: one waits for unit 101 already */
+#define QUEUE .time = 100, .count = 3 /* of a capacity of 2: one already waits for unit 101 */
 static const scenario scenarios[] = {
     {"two_words", "Go sno's New keeps time and sequence in two words: must be caught", {"ww", "w"}, {100, 101}, .of = TWO_WORDS, .caught = "twice"},
 
     {"every_stuck", "the explorer itself: without pruning as many schedules and ends", {"t", "t"}, STUCK, .must = OUTRUN, .stuck = true, .every = true},
-    {"every_back", "the same, and the clock put back", {"t", "t"}, {100, 99}, .must = OUTRUN | BACK, .every = true},
+    {"every_back", "the same, and a step back", {"t", "t"}, {100, 99}, .must = OUTRUN | BACK, .every = true},
     {"every_next", "the same with fetch_add and sleeps", {"n", "n"}, {100, 101}, .must = SLEPT | QUEUED, .cap = 1, .every = true},
     {"every_sno", "the same with a change of the timeline", {"t", "t"}, {100, 98}, .must = TOGGLED, .every = true, .of = SNO},
     {"every_bound", "the same under a bound: 2 preemptions", {"tt", "tt"}, {100, 101}, .must = OUTRUN, .bound = 2, .every = true},
     {"every_bound3", "the same with three threads", {"t", "n", "n"}, STUCK, .must = OUTRUN, .bound = 2, .stuck = true, .cap = 3, .every = true},
     {"every_ring", "the same with a ring", {"u", "p"}, STUCK, .must = REFUSED, .ring = 1, .every = true, .of = RING},
 
-    {"flake_add_forward", "fetch_add, 2 x 3: late places wait their turn, the queue is carried on", {"nnn", "nnn"}, FORWARD, .must = SLEPT | QUEUED | REBASED | LATE},
+    {"flake_add_forward", "fetch_add, 2 x 3: late tickets wait their turn, the queue is carried over", {"nnn", "nnn"}, FORWARD, .must = SLEPT | QUEUED | REBASED | LATE},
     {"flake_add_stuck", "a clock that stands still: the wait is cut", {"nnn", "nnn"}, STUCK, .must = SLEPT | QUEUED | LATE, .stuck = true, .cuts = true},
-    {"flake_add_back", "without a tick the word counts on from its own time", {"nnn", "nnn"}, BACK_ONCE, .must = SLEPT | QUEUED | MOVED},
-    {"flake_add_back2", "put back twice", {"nnn", "nnn"}, BACK_TWICE, .must = SLEPT | QUEUED},
-    {"flake_add_queue", "put back while callers queue", {"nnn", "nnn"}, {100, 97}, .must = SLEPT | QUEUED, QUEUE},
-    {"flake_add_far", "put back further than max_wait: places are given back, or left", {"nn", "nn"}, {6000, 100}, .must = SLEPT | QUEUED | RETURNED | UNUSED | BACK, .stuck = true, .time = 6000, .count = 1},
+    {"flake_add_back", "without a tick the word continues from its own time", {"nnn", "nnn"}, BACK_ONCE, .must = SLEPT | QUEUED | MOVED},
+    {"flake_add_back2", "two steps back", {"nnn", "nnn"}, BACK_TWICE, .must = SLEPT | QUEUED},
+    {"flake_add_queue", "a step back while callers queue", {"nnn", "nnn"}, {100, 97}, .must = SLEPT | QUEUED, QUEUE},
+    {"flake_add_far", "a step back further than max_wait: tickets are returned, or left", {"nn", "nn"}, {6000, 100}, .must = SLEPT | QUEUED | RETURNED | UNUSED | BACK, .stuck = true, .time = 6000, .count = 1},
 
     {"flake_cas_forward", "CAS alone, 2 x 3", {"nnn", "nnn"}, FORWARD, .must = SLEPT | QUEUED | REBASED | OUTRUN, .wait_ms = 9},
-    {"flake_cas_stuck", "a clock that stands still: AGAIN when the wait is over, places given back", {"nnn", "nnn"}, STUCK, .must = SLEPT | QUEUED | RETURNED | UNUSED | AGAIN, .wait_ms = 2, .stuck = true},
-    {"flake_cas_back", "put back further than max_wait", {"nnn", "nnn"}, BACK_ONCE, .must = SLEPT | QUEUED | RETURNED | UNUSED | BACK, .wait_ms = 2},
-    {"flake_cas_back2", "put back twice", {"nnn", "nnn"}, BACK_TWICE, .must = SLEPT | QUEUED | BACK, .wait_ms = 2},
-    {"flake_cas_queue", "put back while callers queue", {"nnn", "nnn"}, {100, 97}, .must = SLEPT | QUEUED | RETURNED | UNUSED | BACK, .wait_ms = 3, QUEUE},
+    {"flake_cas_stuck", "a clock that stands still: AGAIN when the wait is over, tickets returned", {"nnn", "nnn"}, STUCK, .must = SLEPT | QUEUED | RETURNED | UNUSED | AGAIN, .wait_ms = 2, .stuck = true},
+    {"flake_cas_back", "a step back further than max_wait", {"nnn", "nnn"}, BACK_ONCE, .must = SLEPT | QUEUED | RETURNED | UNUSED | BACK, .wait_ms = 2},
+    {"flake_cas_back2", "two steps back", {"nnn", "nnn"}, BACK_TWICE, .must = SLEPT | QUEUED | BACK, .wait_ms = 2},
+    {"flake_cas_queue", "a step back while callers queue", {"nnn", "nnn"}, {100, 97}, .must = SLEPT | QUEUED | RETURNED | UNUSED | BACK, .wait_ms = 3, QUEUE},
     {"flake_early", "sleeps that end early", {"nn", "nn"}, FORWARD, .must = SLEPT | QUEUED | RETURNED, .wait_ms = 2, .early = true},
-    {"flake_refuse", "fail_on_backwards: waiting calls say CLOCK_BACK at once", {"nnn", "nnn"}, BACK_AND_ON, .must = QUEUED | RETURNED | BACK, .fail_on_backwards = true},
+    {"flake_refuse", "fail_on_backwards: waiting calls return CLOCK_BACK at once", {"nnn", "nnn"}, BACK_AND_ON, .must = QUEUED | RETURNED | BACK, .fail_on_backwards = true},
 
     {"flake_try_forward", "tries, 2 x 3", {"ttt", "ttt"}, FORWARD, .must = OUTRUN | AGAIN},
     {"flake_try_back", "CLOCK_BACK, and nothing written", {"ttt", "ttt"}, BACK_AND_ON, .must = OUTRUN | AGAIN | BACK},
-    {"flake_try_queue", "a try behind a queue", {"ttt", "nn"}, {100, 101, 97}, .must = SLEPT | QUEUED | AGAIN | BACK, QUEUE},
+    {"flake_try_queue", "a try after a queue", {"ttt", "nn"}, {100, 101, 97}, .must = SLEPT | QUEUED | AGAIN | BACK, QUEUE},
     {"flake_mixed", "next, try and batches at once", {"ntN", "Tn"}, FORWARD, .must = SLEPT | QUEUED | BATCHED, .cap = 3},
     {"flake_batch", "batches over the end of a unit", {"Nn", "NT"}, FORWARD, .must = SLEPT | QUEUED | BATCHED | REBASED},
     {"flake_batch_cas", "the same by CAS alone", {"Nn", "NT"}, {100, 101, 99}, .must = SLEPT | QUEUED | BATCHED | RETURNED, .wait_ms = 2},
-    {"flake_given", "readings of the caller's, old and ahead", {"gGg", "ntn"}, FORWARD, .must = FAR | SLEPT | LEAPT | AGAIN},
-    {"flake_on", "who goes on when the clock is put back, and for good", {"cccc", "ccc"}, BACK_ONCE, .must = OUTRUN | AGAIN, .fail_on_backwards = true},
-    {"flake_on_waits", "the same by callers who wait, one of whom is in the queue", {"CCC", "CcC"}, BACK_ONCE, .must = SLEPT | QUEUED, .cap = 1, .fail_on_backwards = true},
-    {"flake_on_there", "and on again", {"CcC", "ccc"}, BACK_AND_ON, .must = AGAIN, .cap = 1, .fail_on_backwards = true},
-    {"flake_given_back", "the same, and the clock put back", {"gGg", "tnt"}, BACK_AND_ON, .must = FAR | SLEPT | LEAPT | AGAIN | BACK},
+    {"flake_given", "the caller's readings, old and ahead", {"gGg", "ntn"}, FORWARD, .must = FAR | SLEPT | LEAPT | AGAIN},
+    {"flake_on", "draws that continue after a backward step, for good", {"cccc", "ccc"}, BACK_ONCE, .must = OUTRUN | AGAIN, .fail_on_backwards = true},
+    {"flake_on_waits", "the same with waiting callers, one of them queued", {"CCC", "CcC"}, BACK_ONCE, .must = SLEPT | QUEUED, .cap = 1, .fail_on_backwards = true},
+    {"flake_on_there", "and forward again", {"CcC", "ccc"}, BACK_AND_ON, .must = AGAIN, .cap = 1, .fail_on_backwards = true},
+    {"flake_given_back", "the same, and a step back", {"gGg", "tnt"}, BACK_AND_ON, .must = FAR | SLEPT | LEAPT | AGAIN | BACK},
     {"flake_ahead", "Hazelcast's: two units ahead of the clock, then wait", {"nnn", "nnn"}, FORWARD, .must = SLEPT | QUEUED, .cap = 1, .ahead_ms = 2},
-    {"flake_ahead_back", "the same, and the clock put back", {"nnn", "ttt"}, BACK_ONCE, .must = SLEPT | QUEUED | BACK, .cap = 1, .ahead_ms = 2},
+    {"flake_ahead_back", "the same, and a step back", {"nnn", "ttt"}, BACK_ONCE, .must = SLEPT | QUEUED | BACK, .cap = 1, .ahead_ms = 2},
     {"flake_limit", "so far ahead that count is full: whole units move to time", {"nn", "nn"}, FORWARD, .must = LEAPT, .cap = 1, .ahead_ms = 1 << 23, .time = 100, .count = (3 << 20) - 1},
     {"flake_full", "a unit that fills its count carries into time", {"ntn", "sn"}, FORWARD, .must = SLEPT | AGAIN, .full = true, .time = 100, .count = (1 << 20) - 2},
-    {"flake_full_back", "the same, and the clock put back", {"nn", "Ts"}, BACK_ONCE, .must = SLEPT | LEAPT | BATCHED, .full = true, .time = 100, .count = (1 << 20) - 2},
-    {"flake_coarse", "a clock that lags: the exact one is asked before a wait or a step back", {"ntn", "nn"}, {100, 101, 99}, .must = SLEPT | QUEUED, .coarse = true},
+    {"flake_full_back", "the same, and a step back", {"nn", "Ts"}, BACK_ONCE, .must = SLEPT | LEAPT | BATCHED, .full = true, .time = 100, .count = (1 << 20) - 2},
+    {"flake_coarse", "a clock that lags: the exact one is read before a wait or a step back", {"ntn", "nn"}, {100, 101, 99}, .must = SLEPT | QUEUED, .coarse = true},
     {"flake_slack", "a clock that lags by a unit, and counts as of the word's", {"ntn", "nn"}, {100, 101, 102}, .must = SLEPT | QUEUED, .coarse = true, .slack_ms = 2},
-    {"flake_slack3", "by three units, and is put back by more than the slack", {"tnt", "tn"}, {100, 103, 96}, .must = SLEPT | QUEUED | BACK, .coarse = true, .slack_ms = 6},
-    {"flake_slack_cas", "the same by CAS alone, put back by less", {"nnn", "tt"}, {100, 103, 102}, .must = SLEPT | QUEUED | OUTRUN, .wait_ms = 9, .coarse = true, .slack_ms = 6},
+    {"flake_slack3", "by three units, and steps back by more than the slack", {"tnt", "tn"}, {100, 103, 96}, .must = SLEPT | QUEUED | BACK, .coarse = true, .slack_ms = 6},
+    {"flake_slack_cas", "the same by CAS alone, a smaller step back", {"nnn", "tt"}, {100, 103, 102}, .must = SLEPT | QUEUED | OUTRUN, .wait_ms = 9, .coarse = true, .slack_ms = 6},
     {"flake_slack_3", "three threads with a clock that lags", {"t", "n", "t"}, {100, 102, 99}, .must = OUTRUN | QUEUED, .coarse = true, .slack_ms = 4},
-    {"flake_fast", "leases on a unit: they outlast it, end, and are told by who was stopped", {"nt", "tn"}, FORWARD, .must = QUEUED | OUTRUN, .wait_ms = 9, .counter = {0, 300, 700}},
+    {"flake_fast", "leases on a unit: they outlast it, end, and are used by a thread that was stopped", {"nt", "tn"}, FORWARD, .must = QUEUED | OUTRUN, .wait_ms = 9, .counter = {0, 300, 700}},
     {"flake_fast_add", "the same by fetch_add", {"nn", "tn"}, FORWARD, .must = QUEUED | LATE, .counter = {0, 300, 700}},
-    {"flake_fast_back", "the clock put back while a unit is leased", {"ttt", "tt"}, BACK_AND_ON, .must = OUTRUN | AGAIN | BACK, .counter = {0, 100, 800}},
-    {"flake_fast_given", "readings of the caller's beside leases", {"gGg", "tt"}, {100, 101}, .must = FAR | LEAPT | BACK, .counter = {0, 300}},
-    {"flake_fast_jumps", "a counter that goes back, and far ahead", {"tt", "tt"}, {100, 101, 102, 103}, .must = OUTRUN | AGAIN, .counter = {900, 1200, 300, 5000}},
+    {"flake_fast_back", "a step back while a unit is leased", {"ttt", "tt"}, BACK_AND_ON, .must = OUTRUN | AGAIN | BACK, .counter = {0, 100, 800}},
+    {"flake_fast_given", "the caller's readings beside leases", {"gGg", "tt"}, {100, 101}, .must = FAR | LEAPT | BACK, .counter = {0, 300}},
+    {"flake_fast_jumps", "a counter that jumps back, and far ahead", {"tt", "tt"}, {100, 101, 102, 103}, .must = OUTRUN | AGAIN, .counter = {900, 1200, 300, 5000}},
     {"flake_fast_3", "three threads; 3 preemptions", {"nt", "tt", "tn"}, {100, 101}, .must = OUTRUN | QUEUED, .wait_ms = 9, .counter = {0, 300}, .bound = 3},
-    {"flake_gate", "a gate that refuses a unit: places taken in it are given back, or left", {"nn", "nt", "n"}, {100, 101}, .must = QUEUED | LATE | SHUT | RETURNED | UNUSED, .gate = 100},
+    {"flake_gate", "a gate that refuses a unit: tickets drawn in it are returned, or left", {"nn", "nt", "n"}, {100, 101}, .must = QUEUED | LATE | SHUT | RETURNED | UNUSED, .gate = 100},
     {"flake_gate_cas", "the same by CAS alone: nothing is drawn", {"nnn", "ntn"}, {100, 101}, .must = SHUT, .gate = 100, .wait_ms = 2},
-    {"gate_closes", "the gate is closed, by its word, while callers sleep: they look when they wake", {"nn", "nn", "x"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST, QUEUE},
+    {"gate_closes", "the gate is closed, by its word, while callers sleep: they check it when they wake", {"nn", "nn", "x"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST, QUEUE},
     {"gate_closes_cas", "the same by CAS alone", {"nn", "n", "x"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST | RETURNED, .wait_ms = 9, QUEUE},
-    {"bumped", "the process is bumped while callers sleep", {"nn", "nn", "b"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST, QUEUE},
-    {"state_draws", "a state, by CAS: who is near the horizon writes the next, others go on or wait", {"nn", "nn"}, {100, 101, 102}, .must = WRITTEN | SLEPT, .wait_ms = 9, .horizon_ms = 2},
+    {"bumped", "the process is cloned while callers sleep", {"nn", "nn", "b"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST, QUEUE},
+    {"state_draws", "a state, by CAS: a draw near the horizon writes the next, others continue or wait", {"nn", "nn"}, {100, 101, 102}, .must = WRITTEN | SLEPT, .wait_ms = 9, .horizon_ms = 2},
     {"state_add", "the same by fetch_add", {"nn", "n"}, {100, 102}, .must = WRITTEN | SLEPT, .cap = 1, .horizon_ms = 2},
     {"state_extend", "a timer writes, and draws do; 2 preemptions", {"t", "t", "e"}, {100, 102}, .must = WRITTEN | OUTRUN, .horizon_ms = 2, .bound = 2},
-    {"state_by_timer", "a timer alone writes; 2 preemptions", {"t", "t", "ee"}, {100, 103}, .must = WRITTEN | UNEXTENDED, .horizon_ms = 2, .manual_extend = true, .bound = 2},
-    {"state_close", "closed while others draw, and a timer writes: the file knows all ids; 3 preemptions", {"tt", "e", "k"}, {100, 101, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 3},
+    {"state_by_timer", "only a timer writes; 2 preemptions", {"t", "t", "ee"}, {100, 103}, .must = WRITTEN | UNEXTENDED, .horizon_ms = 2, .manual_extend = true, .bound = 2},
+    {"state_close", "closed while others draw, and a timer writes: the file covers all IDs; 3 preemptions", {"tt", "e", "k"}, {100, 101, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 3},
     {"state_close_waiting", "closed while two draw, with fetch_add; 2 preemptions", {"n", "n", "k"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 2},
-    {"state_reopen", "closed and opened again, while draws of the earlier run go on", {"ttt", "K"}, {100, 101, 103}, .must = WRITTEN | ENDED, .horizon_ms = 2},
+    {"state_reopen", "closed and reopened, while draws of the earlier run continue", {"ttt", "K"}, {100, 101, 103}, .must = WRITTEN | ENDED, .horizon_ms = 2},
     {"state_reopen_3", "the same with two that draw; 3 preemptions", {"t", "t", "K"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 3},
     {"state_reopen_timer", "the same with a timer; 3 preemptions", {"t", "e", "K"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .manual_extend = true, .bound = 3},
     {"flake_snapshot", "snapshots and retry while others draw", {"srs", "nnn"}, FORWARD, .must = QUEUED},
     {"flake_stats", "statistics while others draw", {"vv", "nnn"}, FORWARD, .must = QUEUED},
     {"flake_prefetch", "two threads' stocks, dropped after 1 ms", {"fff", "fff"}, FORWARD, .must = BATCHED},
-    {"flake_3x1", "three threads, a call each: the clock put back and on, while callers queue", {"n", "n", "t"}, BACK_AND_ON, .must = QUEUED | OUTRUN | AGAIN | BACK, QUEUE},
+    {"flake_3x1", "three threads, a call each: a step back, then forward, while callers queue", {"n", "n", "t"}, BACK_AND_ON, .must = QUEUED | OUTRUN | AGAIN | BACK, QUEUE},
     {"flake_3x1_forward", "three that wait", {"n", "n", "n"}, FORWARD, .must = SLEPT | QUEUED | LATE},
     {"flake_3x1_stuck", "three that wait for a clock that stands still: the wait is cut", {"n", "n", "n"}, STUCK, .must = SLEPT | QUEUED | LATE, .stuck = true, .cuts = true},
-    {"flake_3x1_there", "three that wait, the clock put back once, and on", {"n", "n", "n"}, BACK_AND_ON, .must = SLEPT | QUEUED, QUEUE},
-    {"flake_3x1_back", "three that try, the clock put back once", {"t", "t", "t"}, BACK_ONCE, .must = OUTRUN | BACK},
-    {"flake_3x1_back2", "put back twice while callers queue", {"n", "n", "t"}, BACK_TWICE, .must = QUEUED | AGAIN | BACK, QUEUE},
-    {"flake_3x1_queue", "three that wait behind a queue, the clock put back twice", {"n", "n", "n"}, BACK_TWICE, .must = SLEPT | QUEUED, QUEUE},
-    {"flake_3x1_cas", "three that wait by CAS alone, behind a queue, the clock put back", {"n", "n", "n"}, {100, 97}, .must = SLEPT | QUEUED | RETURNED | UNUSED | OUTRUN | BACK, .wait_ms = 3, QUEUE},
-    {"flake_3x1_cas_back2", "the same, put back twice", {"n", "n", "n"}, BACK_TWICE, .must = SLEPT | OUTRUN | BACK, .wait_ms = 3, QUEUE},
+    {"flake_3x1_there", "three that wait, one step back, then forward", {"n", "n", "n"}, BACK_AND_ON, .must = SLEPT | QUEUED, QUEUE},
+    {"flake_3x1_back", "three that try, one step back", {"t", "t", "t"}, BACK_ONCE, .must = OUTRUN | BACK},
+    {"flake_3x1_back2", "two steps back while callers queue", {"n", "n", "t"}, BACK_TWICE, .must = QUEUED | AGAIN | BACK, QUEUE},
+    {"flake_3x1_queue", "three that wait after a queue, two steps back", {"n", "n", "n"}, BACK_TWICE, .must = SLEPT | QUEUED, QUEUE},
+    {"flake_3x1_cas", "three that wait by CAS alone, after a queue, a step back", {"n", "n", "n"}, {100, 97}, .must = SLEPT | QUEUED | RETURNED | UNUSED | OUTRUN | BACK, .wait_ms = 3, QUEUE},
+    {"flake_3x1_cas_back2", "the same, two steps back", {"n", "n", "n"}, BACK_TWICE, .must = SLEPT | OUTRUN | BACK, .wait_ms = 3, QUEUE},
     {"flake_3x2", "three threads, two calls each; 3 preemptions", {"nn", "nn", "nn"}, FORWARD, .must = SLEPT | QUEUED | LATE, .bound = 3},
-    {"flake_3x2_back", "the same, and the clock put back", {"nt", "nt", "nt"}, BACK_ONCE, .must = SLEPT | QUEUED | AGAIN | BACK, .bound = 3},
+    {"flake_3x2_back", "the same, and a step back", {"nt", "nt", "nt"}, BACK_ONCE, .must = SLEPT | QUEUED | AGAIN | BACK, .bound = 3},
     {"flake_3x2_stuck", "the same, and a clock that stands still", {"nt", "nt", "tn"}, STUCK, .must = SLEPT | QUEUED | AGAIN, .bound = 3, .stuck = true, .cuts = true},
     {"flake_4x2", "four threads, two calls each; 3 preemptions", {"nn", "nn", "nn", "nn"}, {100, 99}, .must = SLEPT | QUEUED, .bound = 3},
-    {"flake_4x2_forward", "the same, and the clock goes on", {"nn", "nn", "nn", "nn"}, {100, 101}, .must = SLEPT | QUEUED | REBASED | LATE, .bound = 3},
-    {"flake_4x2_try", "tries by four, the clock put back and on; 3 preemptions", {"tt", "tt", "tt", "tt"}, BACK_AND_ON, .must = OUTRUN | AGAIN | BACK, .bound = 3},
+    {"flake_4x2_forward", "the same, and the clock advances", {"nn", "nn", "nn", "nn"}, {100, 101}, .must = SLEPT | QUEUED | REBASED | LATE, .bound = 3},
+    {"flake_4x2_try", "tries by four, a step back, then forward; 3 preemptions", {"tt", "tt", "tt", "tt"}, BACK_AND_ON, .must = OUTRUN | AGAIN | BACK, .bound = 3},
 
     {"sno_add_forward", "fetch_add, 2 x 3; no tick-tock without a step back", {"nnn", "nnn"}, FORWARD, .must = SLEPT | QUEUED | REBASED | LATE, .of = SNO},
     {"sno_add_stuck", "a clock that stands still: the wait is cut", {"nnn", "nnn"}, STUCK, .must = SLEPT | QUEUED, .stuck = true, .cuts = true, .of = SNO},
     {"sno_add_back", "tick-tock", {"nnn", "nnn"}, BACK_ONCE, .must = SLEPT | QUEUED | TOGGLED | MOVED, .of = SNO},
-    {"sno_add_back2", "put back twice: the second step into used time waits", {"nnn", "nnn"}, BACK_TWICE, .must = SLEPT | QUEUED | TOGGLED, .of = SNO},
-    {"sno_add_queue", "put back while callers queue", {"nnn", "nnn"}, {100, 97}, .must = SLEPT | QUEUED | TOGGLED | RETURNED | UNUSED, QUEUE, .of = SNO},
+    {"sno_add_back2", "two steps back: the second, into used time, waits", {"nnn", "nnn"}, BACK_TWICE, .must = SLEPT | QUEUED | TOGGLED, .of = SNO},
+    {"sno_add_queue", "a step back while callers queue", {"nnn", "nnn"}, {100, 97}, .must = SLEPT | QUEUED | TOGGLED | RETURNED | UNUSED, QUEUE, .of = SNO},
     {"sno_cas_forward", "CAS alone, 2 x 3", {"nnn", "nnn"}, FORWARD, .must = SLEPT | QUEUED | REBASED | OUTRUN, .wait_ms = 9, .of = SNO},
     {"sno_cas_back", "tick-tock by CAS", {"nnn", "nnn"}, BACK_ONCE, .must = SLEPT | QUEUED | TOGGLED | OUTRUN, .wait_ms = 2, .of = SNO},
     {"sno_try_back", "tries change the timeline, there and back", {"ttt", "ttt"}, {100, 98, 102, 101}, .must = TOGGLED | OUTRUN | AGAIN, .of = SNO},
     {"sno_try_back2", "a second step back into used time: CLOCK_BACK, and nothing written", {"ttt", "ttt"}, {100, 98, 99, 97}, .must = TOGGLED | OUTRUN | AGAIN | BACK, .of = SNO},
     {"sno_blocked", "both timelines used: waits for the first free time", {"nn", "tn"}, {100, 98, 101}, .must = SLEPT | BACK, .time = 101, .tick = 1, .count = 1, .safe = {99, 0}, .of = SNO},
-    {"sno_gate_closes", "the gate is closed while callers sleep who hold no place", {"nn", "x"}, {100, 98, 101}, .must = SLEPT | SHUT | LOST, .time = 101, .tick = 1, .count = 1, .safe = {99, 0}, .of = SNO},
+    {"sno_gate_closes", "the gate is closed while callers without a ticket sleep", {"nn", "x"}, {100, 98, 101}, .must = SLEPT | SHUT | LOST, .time = 101, .tick = 1, .count = 1, .safe = {99, 0}, .of = SNO},
     {"sno_mixed", "waiting and trying, timelines changed twice", {"nt", "tn"}, {100, 98, 100, 99}, .must = SLEPT | TOGGLED, .time = 99, .count = 2, .of = SNO},
-    {"sno_batch", "batches, and the clock put back", {"Nn", "TN"}, {100, 101, 99}, .must = SLEPT | QUEUED | BATCHED | TOGGLED, .cap = 3, .of = SNO},
-    {"sno_given", "readings of the caller's never change the timeline", {"gGg", "tnt"}, BACK_AND_ON, .must = FAR | LEAPT | TOGGLED, .of = SNO},
+    {"sno_batch", "batches, and a step back", {"Nn", "TN"}, {100, 101, 99}, .must = SLEPT | QUEUED | BATCHED | TOGGLED, .cap = 3, .of = SNO},
+    {"sno_given", "the caller's readings never change the timeline", {"gGg", "tnt"}, BACK_AND_ON, .must = FAR | LEAPT | TOGGLED, .of = SNO},
     {"sno_coarse", "a clock that lags", {"tn", "nt"}, {100, 101, 99}, .must = TOGGLED, .coarse = true, .of = SNO},
-    {"sno_slack", "a clock that lags, and is put back by more than the slack: the tick changes on exact readings alone", {"tn", "nt"}, {100, 102, 97}, .must = TOGGLED, .coarse = true, .slack_ms = 4, .of = SNO},
+    {"sno_slack", "a clock that lags, and steps back by more than the slack: the tick changes only on exact readings", {"tn", "nt"}, {100, 102, 97}, .must = TOGGLED, .coarse = true, .slack_ms = 4, .of = SNO},
     {"sno_fast", "leases beside changes of the timeline", {"tn", "tt"}, {100, 101, 98}, .must = TOGGLED | OUTRUN, .counter = {0, 300, 600}, .of = SNO},
-    {"sno_fast_back", "put back while a unit is leased, and on again", {"ttt", "tt"}, {100, 98, 101}, .must = TOGGLED | OUTRUN, .counter = {0, 300, 600}, .of = SNO},
-    {"sno_gate", "a gate that refuses a unit, and the clock put back to before it", {"nnn", "nnn"}, {100, 101, 98}, .must = SHUT | TOGGLED, .gate = 100, .of = SNO},
+    {"sno_fast_back", "a step back while a unit is leased, and forward again", {"ttt", "tt"}, {100, 98, 101}, .must = TOGGLED | OUTRUN, .counter = {0, 300, 600}, .of = SNO},
+    {"sno_gate", "a gate that refuses a unit, and a step back to before it", {"nnn", "nnn"}, {100, 101, 98}, .must = SHUT | TOGGLED, .gate = 100, .of = SNO},
     {"sno_snapshot", "snapshots are not torn by a change of the timeline", {"sr", "ttt"}, {100, 98, 102, 101}, .must = TOGGLED, .of = SNO},
     {"sno_stats", "statistics while the timeline changes", {"v", "tttt"}, {100, 98, 100}, .must = TOGGLED, .of = SNO},
-    {"sno_3x1", "three threads, a call each, the clock put back", {"n", "n", "t"}, BACK_ONCE, .must = TOGGLED | OUTRUN, .of = SNO},
+    {"sno_3x1", "three threads, a call each, a step back", {"n", "n", "t"}, BACK_ONCE, .must = TOGGLED | OUTRUN, .of = SNO},
     {"sno_3x1_forward", "three that wait", {"n", "n", "n"}, FORWARD, .must = SLEPT | QUEUED | LATE, .of = SNO},
     {"sno_3x1_stuck", "three that wait for a clock that stands still: the wait is cut", {"n", "n", "n"}, STUCK, .must = SLEPT | QUEUED | LATE, .stuck = true, .cuts = true, .of = SNO},
-    {"sno_3x1_back", "three that wait, the clock put back once", {"n", "n", "n"}, BACK_ONCE, .must = TOGGLED | OUTRUN, .of = SNO},
-    {"sno_3x1_there", "three that try, the clock put back, and on", {"t", "t", "t"}, BACK_AND_ON, .must = TOGGLED | OUTRUN, .of = SNO},
-    {"sno_3x1_back2", "put back twice", {"n", "n", "t"}, BACK_TWICE, .must = TOGGLED | OUTRUN, .of = SNO},
-    {"sno_3x1_wait_back2", "three that wait, the clock put back twice", {"n", "n", "n"}, BACK_TWICE, .must = TOGGLED | OUTRUN, .of = SNO},
-    {"sno_3x1_try_queue", "three that try behind a queue, the clock put back twice", {"t", "t", "t"}, BACK_TWICE, .must = TOGGLED | OUTRUN, QUEUE, .of = SNO},
-    {"sno_3x1_cas", "three that wait by CAS alone, the clock put back once", {"n", "n", "n"}, BACK_ONCE, .must = TOGGLED | OUTRUN, .wait_ms = 2, .of = SNO},
-    {"sno_3x1_queue", "three that wait, put back while callers queue; bounded: 4 preemptions, without a bound it does not end", {"n", "n", "n"}, {100, 97}, .must = TOGGLED | RETURNED | UNUSED, QUEUE, .bound = 4, .of = SNO},
+    {"sno_3x1_back", "three that wait, one step back", {"n", "n", "n"}, BACK_ONCE, .must = TOGGLED | OUTRUN, .of = SNO},
+    {"sno_3x1_there", "three that try, a step back, then forward", {"t", "t", "t"}, BACK_AND_ON, .must = TOGGLED | OUTRUN, .of = SNO},
+    {"sno_3x1_back2", "two steps back", {"n", "n", "t"}, BACK_TWICE, .must = TOGGLED | OUTRUN, .of = SNO},
+    {"sno_3x1_wait_back2", "three that wait, two steps back", {"n", "n", "n"}, BACK_TWICE, .must = TOGGLED | OUTRUN, .of = SNO},
+    {"sno_3x1_try_queue", "three that try after a queue, two steps back", {"t", "t", "t"}, BACK_TWICE, .must = TOGGLED | OUTRUN, QUEUE, .of = SNO},
+    {"sno_3x1_cas", "three that wait by CAS alone, one step back", {"n", "n", "n"}, BACK_ONCE, .must = TOGGLED | OUTRUN, .wait_ms = 2, .of = SNO},
+    {"sno_3x1_queue", "three that wait, a step back while callers queue; bounded: 4 preemptions, the unbounded search does not end", {"n", "n", "n"}, {100, 97}, .must = TOGGLED | RETURNED | UNUSED, QUEUE, .bound = 4, .of = SNO},
     {"sno_3x2", "three threads, two calls each; 3 preemptions", {"nn", "nn", "nn"}, {100, 98}, .must = SLEPT | QUEUED | TOGGLED, .bound = 3, .of = SNO},
-    {"sno_3x2_forward", "the same, and the clock goes on", {"nn", "nn", "nn"}, FORWARD, .must = SLEPT | QUEUED | LATE, .bound = 3, .of = SNO},
-    {"sno_3x2_back2", "tries by three, the clock put back twice; 3 preemptions", {"tt", "tt", "tt"}, BACK_TWICE, .must = TOGGLED | OUTRUN | AGAIN | BACK, .bound = 3, .of = SNO},
+    {"sno_3x2_forward", "the same, and the clock advances", {"nn", "nn", "nn"}, FORWARD, .must = SLEPT | QUEUED | LATE, .bound = 3, .of = SNO},
+    {"sno_3x2_back2", "tries by three, two steps back; 3 preemptions", {"tt", "tt", "tt"}, BACK_TWICE, .must = TOGGLED | OUTRUN | AGAIN | BACK, .bound = 3, .of = SNO},
     {"sno_4x2", "four threads, two tries each; 3 preemptions", {"tt", "tt", "tt", "tt"}, {100, 98}, .must = TOGGLED, .bound = 3, .of = SNO},
-    {"sno_4x2_forward", "four that wait, two calls each, the clock goes on; 3 preemptions", {"nn", "nn", "nn", "nn"}, {100, 101}, .must = SLEPT | QUEUED | LATE, .bound = 3, .of = SNO},
-    {"sno_4x2_queue", "tries by four behind a queue, the clock put back; 3 preemptions", {"tt", "tt", "tt", "tt"}, {100, 97}, .must = TOGGLED | OUTRUN, QUEUE, .bound = 3, .of = SNO},
+    {"sno_4x2_forward", "four that wait, two calls each, the clock advances; 3 preemptions", {"nn", "nn", "nn", "nn"}, {100, 101}, .must = SLEPT | QUEUED | LATE, .bound = 3, .of = SNO},
+    {"sno_4x2_queue", "tries by four after a queue, a step back; 3 preemptions", {"tt", "tt", "tt", "tt"}, {100, 97}, .must = TOGGLED | OUTRUN, QUEUE, .bound = 3, .of = SNO},
 
     {"ring_push", "two producers, one consumer, a ring of two", {"uu", "uu", "pp"}, STUCK, .must = REFUSED, .ring = 2, .fine = true, .of = RING},
     {"ring_pop", "one producer, two consumers, a ring of one", {"uuu", "pp", "pp"}, STUCK, .must = REFUSED, .ring = 1, .fine = true, .of = RING},
     {"ring_room", "a ring with room for all takes all", {"up", "up"}, STUCK, .must = 0, .ring = 4, .fine = true, .of = RING},
     {"ring_3x2", "three that push and pop; 4 preemptions", {"up", "up", "pu"}, STUCK, .must = REFUSED, .ring = 2, .bound = 4, .fine = true, .of = RING},
     {"note_queue", "a note each ms while callers queue, and a last one", {"nnn", "nnn"}, FORWARD, .must = NOTED | CLOSED, .ring = 4},
-    {"note_small", "a ring of one: notes are dropped, the last one stays owed", {"nnn", "nnn"}, FORWARD, .must = NOTED | OWED, .ring = 1},
+    {"note_small", "a ring of one: notes are dropped, the last one is written later", {"nnn", "nnn"}, FORWARD, .must = NOTED | OWED, .ring = 1},
     {"note_popped", "the same, with a consumer", {"nn", "nn", "pp"}, FORWARD, .must = NOTED | CLOSED, .ring = 1, .bound = 3},
     {"note_sno", "notes over a change of the timeline", {"nn", "n"}, {100, 101, 102, 99}, .must = NOTED | CLOSED | TOGGLED, .ring = 4, .of = SNO},
 
-    {"default_first", "two first calls of sno_generate at once: one generator, one tag, no id twice", {"d", "d"}, STUCK, .must = 0, .of = DEFAULT},
+    {"default_first", "two first calls of sno_generate at once: one generator, one tag, no duplicate ID", {"d", "d"}, STUCK, .must = 0, .of = DEFAULT},
     {"default_3x1", "three; 4 preemptions", {"d", "d", "d"}, STUCK, .must = 0, .bound = 4, .of = DEFAULT},
-    {"default_bump", "a bump while another draws: a place drawn after it goes with a partition taken after it; 6 preemptions", {"dd", "bd"}, STUCK, .must = RETAGGED | DROPPED, .bound = 6, .of = DEFAULT},
-    {"default_bump2", "two bumps while two draw; 4 preemptions", {"dd", "dd", "bb"}, STUCK, .must = RETAGGED | DROPPED, .bound = 4, .of = DEFAULT},
+    {"default_bump", "a clone while another draws: a ticket drawn after it has a partition taken after it; 6 preemptions", {"dd", "bd"}, STUCK, .must = RETAGGED | DROPPED, .bound = 6, .of = DEFAULT},
+    {"default_bump2", "two clones while two draw; 4 preemptions", {"dd", "dd", "bb"}, STUCK, .must = RETAGGED | DROPPED, .bound = 4, .of = DEFAULT},
 
     {"shard", "owned words, and a snapshot of one by another thread", {"ooO", "Mo", "s"}, FORWARD, .must = SLEPT | BATCHED, .shards = 2},
-    {"shard_sno", "owned words, and the clock put back", {"oOo", "sMo"}, {100, 98}, .must = TOGGLED, .shards = 2, .of = SNO},
-    {"lanes", "two threads with a lane each, and each with all ids of a unit", {"LLL", "LL"}, FORWARD, .must = AGAIN | OUTRUN, .lanes = 2},
-    {"lanes_wait", "two that wait: where a place comes first", {"lll", "ll"}, FORWARD, .must = SLEPT | QUEUED, .lanes = 2, .wait_ms = 9},
-    {"lanes_meet", "two in one lane: who is outrun steps to the other", {"LL", "LL"}, {100, 101}, .must = OUTRUN, .lanes = 2, .one_slot = true, .cap = 3},
-    {"lanes_back", "a sweep beside a draw, and the clock put back: lanes behind it are passed by", {"LL", "LL"}, BACK_AND_ON, .must = BACK, .lanes = 2, .cap = 1},
-    {"lanes_refuse", "the same, and refused at once", {"Ll", "Ll"}, BACK_AND_ON, .must = BACK, .lanes = 2, .cap = 1, .fail_on_backwards = true},
+    {"shard_sno", "owned words, and a step back", {"oOo", "sMo"}, {100, 98}, .must = TOGGLED, .shards = 2, .of = SNO},
+    {"lanes", "two threads with a lane each, and each with all IDs of a unit", {"LLL", "LL"}, FORWARD, .must = AGAIN | OUTRUN, .lanes = 2},
+    {"lanes_wait", "two that wait: in the lane whose ticket comes first", {"lll", "ll"}, FORWARD, .must = SLEPT | QUEUED, .lanes = 2, .wait_ms = 9},
+    {"lanes_meet", "two in one lane: the one whose CAS fails moves to the other", {"LL", "LL"}, {100, 101}, .must = OUTRUN, .lanes = 2, .one_slot = true, .cap = 3},
+    {"lanes_back", "a sweep beside a draw, and a step back: lanes ahead of the clock are skipped", {"LL", "LL"}, BACK_AND_ON, .must = BACK, .lanes = 2, .cap = 1},
+    {"lanes_refuse", "the same, with an immediate failure", {"Ll", "Ll"}, BACK_AND_ON, .must = BACK, .lanes = 2, .cap = 1, .fail_on_backwards = true},
     {"lanes_batch", "batches over lanes and units", {"Qq", "Q"}, {100, 101}, .must = SLEPT | BATCHED, .lanes = 2, .wait_ms = 9},
-    {"lanes_fast", "each lane with leases of its own, and the clock put back", {"LLL", "LL"}, BACK_AND_ON, .must = BACK, .lanes = 2, .cap = 2, .counter = {0, 300, 600}},
-    {"lanes_slack", "a clock that lags by one to three units, and is put back: a reading counts as of the word's unit for that lane alone", {"LL", "LL"}, {100, 101, 104, 96}, .must = BACK | OUTRUN, .lanes = 2, .one_slot = true, .coarse = true, .slack_ms = 6},
+    {"lanes_fast", "each lane with its own leases, and a step back", {"LLL", "LL"}, BACK_AND_ON, .must = BACK, .lanes = 2, .cap = 2, .counter = {0, 300, 600}},
+    {"lanes_slack", "a clock that lags by one to three units, and steps back: a reading counts as of the word's unit only for that lane", {"LL", "LL"}, {100, 101, 104, 96}, .must = BACK | OUTRUN, .lanes = 2, .one_slot = true, .coarse = true, .slack_ms = 6},
     {"lanes_stuck", "a clock that stands still: AGAIN when the wait is over", {"lL", "lL"}, STUCK, .must = AGAIN | RETURNED, .lanes = 2, .cap = 1, .wait_ms = 2, .stuck = true},
     {"lanes_ahead", "two units ahead of the clock", {"LLL", "LLL"}, {100, 101}, .must = AGAIN, .lanes = 2, .cap = 1, .ahead_ms = 1},
     {"lanes_3x2", "three threads, two lanes; 3 preemptions", {"Ll", "lL", "LL"}, {100, 101}, .must = SLEPT | OUTRUN, .lanes = 2, .wait_ms = 9, .cap = 1, .bound = 3},
-    {"lanes_late", "a unit begins during a sweep, and others draw in it: it looks again; 3 preemptions", {"LL", "L", "LL"}, {100, 101}, .must = AGAIN | OUTRUN, .lanes = 2, .time = 100, .count = 1, .bound = 3},
-    {"lanes_sno", "lanes with ticks, and the clock put back", {"LL", "LL"}, {100, 98, 101}, .must = TOGGLED, .lanes = 2, .of = SNO},
+    {"lanes_late", "a unit begins during a sweep, and others draw in it: the sweep repeats; 3 preemptions", {"LL", "L", "LL"}, {100, 101}, .must = AGAIN | OUTRUN, .lanes = 2, .time = 100, .count = 1, .bound = 3},
+    {"lanes_sno", "lanes with ticks, and a step back", {"LL", "LL"}, {100, 98, 101}, .must = TOGGLED, .lanes = 2, .of = SNO},
     {"lanes_sno_wait", "the same, and they wait", {"ll", "ll"}, {100, 98}, .must = TOGGLED, .lanes = 2, .wait_ms = 9, .of = SNO},
 };
 // clang-format on

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
- * What explore_engine.c explores: what a scenario says and can come by, and the objects that its threads
- * share.
+ * What explore_engine.c explores: a scenario's fields, the events it can reach, and the objects that its
+ * threads share.
  */
 #ifndef ENGINE_SUBJECT_H
 #define ENGINE_SUBJECT_H
 
 #include "explore.h"
 #include "files.h"
-/* the same each time, or no two states would be one */
+/* constant, or equal states would have different hashes */
 #define FLAKE_RANDOM_BYTES(to, n) ((void)(to), (void)(n), false)
 #define MS                        INT64_C(1000000)
 #define FLAKE_CLOCK_SLACK_NS      slack_ns()
 static inline uint64_t slack_ns(void);
-/* threads have a place of the map each, or all have one */
+/* threads have a map slot each, or all share one */
 static unsigned who_draws(void);
 #define FLAKE_LANE() who_draws()
 #include "flake.h"
 #include "sno.h"
 
-/* ---- what a scenario can come by ---- */
+/* ---- events that a scenario can reach ---- */
 enum {
     SLEPT = 1 << 0,
-    QUEUED = 1 << 1,   /* drew a place in a unit to come */
+    QUEUED = 1 << 1,   /* drew a ticket in a future unit */
     REBASED = 1 << 2,  /* a queue was carried into a later unit */
-    LATE = 1 << 3,     /* a fetch_add landed behind the unit's last place */
-    MOVED = 1 << 4,    /* a fetch_add landed in another unit or timeline than was looked at */
+    LATE = 1 << 3,     /* a fetch_add took a ticket after the unit's last */
+    MOVED = 1 << 4,    /* a fetch_add took a ticket in a unit or timeline other than the one read */
     OUTRUN = 1 << 5,   /* a CAS on the word failed */
-    BATCHED = 1 << 6,  /* several places with one move */
-    RETURNED = 1 << 7, /* a place was given back */
-    UNUSED = 1 << 8,   /* a place was left unused */
+    BATCHED = 1 << 6,  /* several tickets with one move */
+    RETURNED = 1 << 7, /* a ticket was returned */
+    UNUSED = 1 << 8,   /* a ticket was left unused */
     AGAIN = 1 << 9,
     BACK = 1 << 10,    /* CLOCK_BACK */
     TOGGLED = 1 << 11, /* the timeline */
@@ -40,11 +40,11 @@ enum {
     REFUSED = 1 << 16,   /* ring full or empty */
     SHUT = 1 << 17,      /* the gate refused */
     RETAGGED = 1 << 18,  /* sno_generate changed over to another partition */
-    DROPPED = 1 << 19,   /* and a place that was drawn before that is nobody's */
+    DROPPED = 1 << 19,   /* and a ticket drawn before that is discarded */
     WRITTEN = 1 << 20,   /* a horizon, by a draw or a timer */
     ENDED = 1 << 21,     /* the state was closed: IO */
-    LOST = 1 << 22,      /* asleep, while the engine was taken away */
-    FAR = 1 << 23,       /* a time given was too far ahead */
+    LOST = 1 << 22,      /* asleep while the engine was closed */
+    FAR = 1 << 23,       /* a given time was too far ahead */
     UNEXTENDED = 1 << 24 /* the timer was late */
 };
 static const char *const event_names[] = {
@@ -57,40 +57,40 @@ typedef enum subject { FLAKE, SNO, RING, TWO_WORDS, DEFAULT } subject;
 
 typedef struct scenario {
     const char *name, *shows;
-    /* n next   t try   N next_n of 3   T try_n of 3   f prefetch_next, two at a time
-     * c try and C next, which go on when the clock was put back
+    /* n next   t try   N next_n of 3   T try_n of 3   f prefetch_next, two at a time c try and C
+     * next, which continue after a backward step
      * g try_at with the time of the start   G the same, 2 ms later
      * s snapshot   r retry_ns   v stats
      * o next on one's shard   O try   M try_n of 3
      * l next from lanes   L try   Q next_n of 3   q try_n of 3
      * k close the state   K and open it again   e extend it
-     * x close the gate, by its word   b bump
+     * x close the gate, by its word   b clone
      * u push a note of its own   p pop a note   w the generator of two words
      * d sno_generate */
     const char *calls[EXPLORE_THREADS];
     int clock[7];   /* ms: the start, then each step, then 0 */
     int slack_ms;   /* the coarse clock's */
-    int counter[7]; /* us that the fast clock's counter says at each step; {0}: another clock */
+    int counter[7]; /* us that the fast clock's counter reads at each step; {0}: another clock */
     unsigned must;  /* events */
     subject of;
     unsigned cap; /* 0: 2 */
     int wait_ms;  /* 0: 5,000, and draws are by fetch_add; up to 1,000: by CAS alone */
     int ahead_ms;
-    unsigned gate;              /* the last unit that it lets out; 0: no gate */
-    int horizon_ms;             /* of a state, which the file is ahead of use; 0: no state */
+    unsigned gate;              /* the last unit that it admits; 0: no gate */
+    int horizon_ms;             /* how far a state's file is ahead of use; 0: no state */
     bool manual_extend;         /* the state's */
     unsigned time, tick, count; /* the word at the start, */
     unsigned safe[2];           /* and the time used on each timeline */
     unsigned shards;            /* 0: one generator; else thread i has shard i */
     unsigned lanes;             /* 0: none */
-    bool one_slot;              /* the threads have one place of the lanes' map */
+    bool one_slot;              /* the threads share one slot of the lanes' map */
     unsigned ring;              /* slots */
-    unsigned sleeps;            /* of one call, past which it is cut; 0: 8 */
+    unsigned sleeps;            /* of one call, after which it is cut; 0: 8 */
     int bound;                  /* preemptions; 0: any number */
     bool full;                  /* a unit of 2^20 fills the count, and carries into time */
     bool fail_on_backwards, coarse, stuck, early, fine;
-    bool cuts;          /* some executions run into the cut */
-    bool every;         /* once more without pruning, which must come to the same */
+    bool cuts;          /* some executions are cut */
+    bool every;         /* again without pruning, with equal results */
     const char *caught; /* it must fail, with this in the message */
 } scenario;
 
@@ -132,15 +132,15 @@ static uint64_t *fork_page, mark_at_start;
 
 enum { GATE_OPEN = 77 };
 
-/* What draws can find out: whether the engine is taken away. */
+/* Whether the engine is closed, as draws can detect. */
 static bool is_bumped(void) { return fork_page && *fork_page != mark_at_start; }
 static bool is_lost(void) { return is_bumped() || our.gate_word == 0; }
 
 static flake_i_engine *engines[ENGINES];
 static unsigned n_engines;
-static bool ask_stats, ask_past; /* whether anyone asks for stats, for past words */
+static bool ask_stats, ask_past; /* whether any thread calls stats, for past words */
 
-/* Of the default generator; what else it looks at never changes here. */
+/* Of the default generator; the rest of it never changes here. */
 static uint64_t marks[2];
 static const char *name_of_default(const void *at) {
     for (unsigned i = 0; i < SNO_I_DEFAULT_PLACES; i++)
@@ -161,13 +161,13 @@ static const uint32_t *lanes_map(void) {
     return now->of == SNO ? our.sno_laned.gen.split.map : our.flake_laned.split.map;
 }
 
-/* The hints of lanes, which a draw may write though it fails. */
+/* The hints of lanes, which a draw may write although it fails. */
 static bool is_hint(const void *at) {
     return at == lanes_turn() ||
            (at >= (const void *)lanes_map() && at < (const void *)(lanes_map() + EXPLORE_THREADS));
 }
 
-/* What is there; NULL: no thread acts on it, so that an access is no step of its own. */
+/* The object at an address; NULL: no thread acts on it, so an access is not a step. */
 static const char *name_of(const void *at) {
     static const struct {
         const void *at;
@@ -230,7 +230,7 @@ static unsigned engine_of(const void *at) {
     return i;
 }
 
-/* A word taken apart. `at` is the position it tells: places since time 0. */
+/* A word, decoded. `at` is its position: tickets since time 0. */
 typedef struct point {
     uint64_t time, count, at;
     unsigned tick;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * The explorer: runs two to four virtual threads through a header in every order that is possible,
- * and stops at the first that breaks a rule. Included before flake.h or sno.h it replaces their atomics,
- * clock, sleep and relax hint.
+ * The explorer: runs two to four virtual threads through a header in every possible order, and stops at
+ * the first that breaks a rule. Included before flake.h or sno.h it replaces their atomics, clock, sleep
+ * and relax hint.
  *
- * A STEP    A virtual thread is a fiber. It runs up to its next shared access, makes it, and gives
- *           way; code between two accesses belongs to the step of the later one. (So plain data that
- *           is written too late, after the atomic that publishes it, is seen missing. With `fine`
- *           it gives way before the access as well, and data read too early shows too.)
+ * A STEP    A virtual thread is a fiber. It runs up to its next shared access, makes it, and yields;
+ *           code between two accesses belongs to the step of the later one. (So plain data that is
+ *           written too late, after the atomic that publishes it, is seen missing. With `fine` it yields
+ *           before the access as well, and data read too early shows too.)
  * SCHEDULE  One letter a step: a b c d the threads, t the clock. The search is depth first and
- *           stateless: each execution starts anew, replays the letters of the last one up to the
- *           deepest that has an alternative, and takes that. A failing schedule is searched for once
- *           more with as few preemptions as will do.
- * CLOCK     One more thread, whose steps come from a list: forward, back, or none ("stuck").
- *           With `coarse` each is two steps: the exact clock moves, then the coarse one follows.
+ *           stateless: each execution starts anew, replays the letters of the last one up to the deepest
+ *           that has an alternative, and takes that. After a failure the search is repeated for a
+ *           schedule with as few preemptions as possible.
+ * CLOCK     One more thread, whose steps come from a list: forward, backward, or none ("stuck"). With
+ *           `coarse` each is two steps: the exact clock moves, then the coarse one follows.
  * SLEEP     A sleeper continues once the clock thread has moved (a sleep may end early), or by itself
  *           when no other thread can run: then the clock moves to the end of the shortest sleep,
  *           unless `stuck`. With `early` it may continue at any time, as after a signal.
@@ -21,21 +21,21 @@
  *           nothing is checked after that. An execution of EXPLORE_STEPS steps has a loop that makes
  *           no progress, and fails.
  *
- * PRUNING   by states seen. What a thread does next follows from the values that its accesses have
- * returned. So these, with memory, clock, and what the rules keep, are the whole state, fiber stacks
- * included, and two schedules that arrive at one state have one future: the second stops there
- * ("merged"). Steps that commute arrive at one state, so this leaves out what sleep sets or DPOR would,
+ * PRUNING   by visited states. A thread's next step follows from the values that its accesses have
+ * returned. These values, with memory, clock, and the rules' data, are therefore the whole state, fiber
+ * stacks included. Two schedules that reach the same state have the same future: the second stops there
+ * ("merged"). Steps that commute reach the same state, so this prunes what sleep sets or DPOR would,
  * also under a bound on preemptions: there the state includes which thread ran last and how many
- * preemptions were spent. Between two calls a thread has mostly forgotten what it saw, and says so
- * (explore_forget), which merges far more; threads of one role may change places. A state is known by a
- * hash of 64 bits: among a million states the odds that two are taken for one are one in 37 million.
- * `every` switches pruning off: all that comes up must be the same, which the scenarios every_... check.
+ * preemptions were used. Between two calls a thread has mostly forgotten what it read, and says so
+ * (explore_forget), which merges far more; threads of one role are interchangeable. A state is
+ * identified by a 64-bit hash: among a million states the odds of a collision are one in 37 million.
+ * `every` switches pruning off: the results must be equal, which the scenarios every_... check.
  *
- * A scenario must keep to this: `thread` depends on nothing but what accesses return (plain data that
- * others write is passed to explore_saw), and `digest` has all that `watch` keeps, but for what follows
- * from what the threads have seen since they last forgot.
+ * A scenario must obey two rules: `thread` depends only on what accesses return (plain data that others
+ * write is passed to explore_saw), and `digest` covers all that `watch` keeps, except what follows from
+ * what the threads have read since they last forgot.
  *
- * NOT ITS JOB    memory orders, which are the business of orders.h: here all is sequentially consistent.
+ * NOT ITS JOB    memory orders, which orders.h explores: here everything is sequentially consistent.
  */
 #ifndef EXPLORE_H
 #define EXPLORE_H
@@ -58,25 +58,25 @@ typedef enum explore_kind {
 typedef struct explore_access {
     explore_kind kind;
     const void *at;      /* NULL: the clock */
-    uint64_t seen, left; /* what was there before it and after; of the clock: ns */
+    uint64_t seen, left; /* value before and after; of the clock: ns */
     bool wrote;          /* false: a load, or a CAS that failed */
 } explore_access;
 
 typedef struct explore_setup {
     unsigned threads;
-    unsigned role[EXPLORE_THREADS]; /* threads of one role may change places */
+    unsigned role[EXPLORE_THREADS]; /* threads of one role are interchangeable */
     const int64_t *clock_ns;        /* the start, then a step each */
     const int64_t *counter_ns;      /* what the processor's counter says then; NULL: 0 */
     unsigned clocks;
-    int preemptions; /* at most so many; EXPLORE_ANY. The clock's steps are no preemptions */
+    int preemptions; /* a limit; EXPLORE_ANY. The clock's steps are no preemptions */
     unsigned sleeps; /* since it last forgot */
     bool coarse, stuck, early, fine, every;
 } explore_setup;
 
-/* The explorer's: everything shared, and what `watch` keeps, as at the start; what thread i does; each access,
- * just made; all threads have returned. The last two may fail. */
+/* The explorer's: sets everything shared, and what `watch` keeps, to the start; what thread i does; called
+ * after each access; called when all threads have returned. The last two may fail. */
 static void reset(void), thread(unsigned i), watch(unsigned i, const explore_access *), ended(void);
-/* A hash of what `watch` keeps: for thread i, or of what is nobody's (i == threads) */
+/* A hash of what `watch` keeps: for thread i, or for no thread (i == threads) */
 static uint64_t digest(unsigned i);
 static const char *name_of(const void *at); /* NULL: no thread acts on it, so no step */
 static void show(const void *at, uint64_t value, char *out, size_t size);
@@ -86,11 +86,11 @@ typedef struct explore_result {
     char message[200];
     char schedule[EXPLORE_STEPS + 1];
     unsigned long
-        complete; /* executions to the end, no two to the same end state; with `every` too */
+        complete; /* complete executions, no two with the same end state; with `every` too */
     unsigned long cut;
-    unsigned long merged; /* stopped where another had been */
+    unsigned long merged; /* stopped at a visited state */
     unsigned long states;
-    double schedules; /* interleavings up to an end that these stand for */
+    double schedules; /* interleavings up to an end that these represent */
 } explore_result;
 
 // >>execution
@@ -105,23 +105,23 @@ typedef struct explore_thread {
 
 enum { EXPLORE_CLOCK_THREAD = EXPLORE_THREADS, EXPLORE_NOBODY };
 
-/* The execution that is under way. */
+/* The current execution. */
 static struct {
     const explore_setup *s;
     explore_result *r;
     explore_thread thread[EXPLORE_THREADS];
     fiber_context scheduler;
-    unsigned me, last; /* who makes a step now; who made the last but for the clock */
+    unsigned me, last; /* the stepping thread; the one before, not the clock */
     int preempted;
     unsigned clock_at;                     /* the clock thread's steps so far */
-    int64_t exact_ns, coarse_ns, slept_ns; /* slept_ns: what standstills have added */
+    int64_t exact_ns, coarse_ns, slept_ns; /* slept_ns: added by standstills */
     uint64_t counter;
-    uint64_t memory; /* hash of what is there now against what was at the start */
+    uint64_t memory; /* hash of the current objects against those of the start */
     unsigned steps;
     bool trace;
 } explore_now = {.me = EXPLORE_NOBODY};
 
-/* A rule is broken. From a fiber it does not return. */
+/* Reports a broken rule. From a fiber it does not return. */
 __attribute__((format(printf, 1, 2))) static inline void explore_fail(const char *format, ...) {
     va_list args;
     if (!explore_now.r->failed) {
@@ -152,7 +152,7 @@ static inline void explore_saw(uint64_t value) {
     t->history = hash_mix(t->history, value);
 }
 
-/* All that this thread still knows of what it has seen is `value`. */
+/* The thread forgets all that it has read, except `value`. */
 static inline void explore_forget(uint64_t value) {
     explore_thread *t = &explore_now.thread[explore_now.me];
     t->history = hash_mix(0, value);
@@ -169,7 +169,7 @@ static void fiber_main(void) {
     for (;;) explore_give_way();
 }
 
-/* The step of which this access is the end. */
+/* The step that ends with this access. */
 static inline void explore_step(const explore_access *a) {
     static const char *const verbs[] = {"load", "store", "add", "cas", "clock"};
     explore_thread *t = &explore_now.thread[explore_now.me];
@@ -199,13 +199,13 @@ static inline bool explore_before(const void *at) {
     if (explore_now.me == EXPLORE_NOBODY) return false; /* reset and ended run outside */
     if (fiber_has(at)) return false;                    /* on a fiber's own stack */
     if (explore_now.s->fine && (!at || name_of(at))) {
-        explore_saw(1); /* it stands elsewhere now, so this is another state */
+        explore_saw(1); /* the thread is at another point now, so this is another state */
         explore_give_way();
     }
     return true;
 }
 
-/* What was there. A CAS compares it with *expected, and leaves it there if it differs. */
+/* The old value. A CAS compares it with *expected, and leaves it if they differ. */
 static inline uint64_t explore_touch(explore_kind kind, void *at, size_t size, void *expected,
                                      uint64_t value) {
     const bool inside = explore_before(at);
@@ -264,8 +264,8 @@ static inline void explore_begin(const explore_setup *s, explore_result *r, bool
     }
 }
 
-/* Who may make the next step, the one that made the last first; 0: all have returned. At a
- * standstill the shortest sleep ends. */
+/* The threads that may make the next step, the one that made the last first; 0: all have returned.
+ * At a standstill the shortest sleep ends. */
 static inline unsigned explore_choices(uint8_t choices[EXPLORE_THREADS + 1]) {
     const explore_setup *s = explore_now.s;
     unsigned n = 0, left = 0, last = explore_now.last;
@@ -303,7 +303,7 @@ static inline void explore_turn(unsigned who) {
         explore_now.exact_ns = s->clock_ns[s->coarse ? (at + 1) / 2 : at];
         explore_now.coarse_ns = s->clock_ns[s->coarse ? at / 2 : at];
         if (s->counter_ns) explore_now.counter = (uint64_t)s->counter_ns[at];
-        explore_say("the clock says %.6g ms%s", (double)explore_now.exact_ns / 1e6,
+        explore_say("the clock reads %.6g ms%s", (double)explore_now.exact_ns / 1e6,
                     explore_now.coarse_ns == explore_now.exact_ns ? ""
                                                                   : ", the coarse one not yet");
     } else {
@@ -337,7 +337,7 @@ static inline uint64_t explore_state(void) {
         own = hash_mix(own, !t->asleep ? t->done : explore_awake(t) ? 2 : 3);
         own = hash_mix(own, last);
         if (t->asleep) own = hash_mix(own, (uint64_t)t->until_ns);
-        unsigned at = i; /* sorted: who of those with one role is which does not matter */
+        unsigned at = i; /* sorted: threads of one role are interchangeable */
         for (; at && part[at - 1] > own; at--) part[at] = part[at - 1];
         part[at] = own;
     }
@@ -347,7 +347,7 @@ static inline uint64_t explore_state(void) {
 
 // >>search
 
-/* A place where the schedule has alternatives. */
+/* A point where the schedule has alternatives. */
 typedef struct explore_node {
     uint64_t state;
     double schedules;
@@ -355,7 +355,7 @@ typedef struct explore_node {
     uint8_t choices[EXPLORE_THREADS + 1];
 } explore_node;
 
-/* One execution: replays `path`, adds to it, and returns how many schedules lie behind its end. */
+/* One execution: replays `path`, extends it, and returns how many schedules its end represents. */
 static inline double explore_run(explore_node *path, unsigned *length) {
     explore_result *r = explore_now.r;
     for (unsigned depth = 0;; depth++) {
@@ -437,8 +437,8 @@ static inline explore_result explore(const explore_setup *s) {
     return r;
 }
 
-/* One execution along the letters of `schedule`, each step printed; where they end or don't fit,
- * whoever ran goes on. */
+/* One execution along the letters of `schedule`, each step printed; after their end, or where one
+ * does not fit, the last thread continues. */
 static inline explore_result explore_replay(const explore_setup *s, const char *schedule) {
     explore_result r;
     memset(&r, 0, sizeof r);

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every interleaving of a few calls to flake.h and sno.h, and of a clock that is put forward and
- * back between any two accesses. explore.h says how.
+ * Every interleaving of a few calls to flake.h and sno.h, and of a clock that steps forward and backward
+ * between any two accesses. explore.h describes the search.
  *
  *     explore_engine                     all scenarios; the last line is "N passed, N failed"
  *     explore_engine WORD...             those whose names contain one of the words
  *     explore_engine --replay LIST NAME  one execution, step by step; LIST is what a failure printed
  *
  * A scenario is a line of the table in engine_scenarios.h: what each thread calls, one letter a call,
- * what the clock does meanwhile, and where the engine is at the start. What must hold does not depend on
- * the scenario, and is checked at each access (`watch`) and each return (`call`):
+ * what the clock does meanwhile, and the engine's state at the start. The rules do not depend on the
+ * scenario, and are checked at each access (`watch`) and each return (`call`):
  *
- *   I1   A move of the word draws places above all that have been drawn before on that timeline and
- *        not been given back. What is given back is the newest, is the giver's, and has not been
- *        handed out. What is handed out the caller has drawn. So nothing is handed out twice.
+ *   I1   A move of the word draws tickets after all those drawn before on that timeline and not
+ *        returned. A returned ticket is the newest, is the caller's own, and has not been issued. Only a
+ *        ticket's drawer issues it. So no ticket is issued twice.
  *   I2   A call that returns CLOCK_BACK or leaves a timeline does so on a reading that it took after it
  *        had loaded a word of a later time.
- *   I3   No place is handed out that is more than max_ahead after the reading it was drawn on.
- *   I4   A call that fails has written nothing; what a waiter drew it has given back, unless the word
- *        was moved by another since. (safe[] and drifts have checks of their own.)
+ *   I3   No ticket is issued that is more than max_ahead after the reading by which it was drawn.
+ *   I4   A call that fails has written nothing; a waiter has returned its ticket, unless another thread
+ *        has moved the word since. (safe[] and drifts are checked separately.)
  *   I5   A move that leaves a timeline finds safe[] at or past the last time drawn on it.
- *   HORIZON   An id that is handed out is at or before the horizon that a power cut would leave then,
- *        and before all that the next run of its state begins with; one thread at a time writes, never
- *        over the newest record; IO only when the state was closed.
- *   LOST A caller that finds, when it begins or after a sleep, that the gate's owner has closed the gate
- *        or that the process was bumped, gets nothing, and is told which.
+ *   HORIZON   An issued ID is at or before the horizon that a power cut would leave then, and before
+ *        everything that the state's next run draws; one thread at a time writes, never over the newest
+ *        record; IO only when the state was closed.
+ *   LOST A caller gets nothing, and the status for it, if the gate is closed or the process was cloned
+ *        when the call begins or after a sleep.
  *   also drifts is settled before a timeline is left, lags by one at most, and adds up; AGAIN and
- *        CLOCK_BACK are true; a thread's ids rise; a snapshot is a state that there was; an election
- *        leads to its note, once, and there is one election for each ms; statistics add up.
+ *        CLOCK_BACK are true; a thread's IDs rise; a snapshot is a state that existed; an election leads
+ *        to exactly one note, and each ms has one election; statistics add up.
  *
- * A scenario names the events that must have come up in some execution, and fails without them. It fails
- * too if an execution was cut and it does not say that some are.
+ * A scenario names the events that must occur in some execution, and fails without them. It fails, too,
+ * if an execution was cut unexpectedly.
  */
 #include "engine_scenarios.h"
 
@@ -40,7 +40,7 @@ static explore_setup setup_of(const scenario *s) {
     memset(&e, 0, sizeof e);
     prepare(s);
     for (; e.threads < EXPLORE_THREADS && s->calls[e.threads]; e.threads++) {
-        unsigned like = e.threads;         /* threads with the same calls may change places, */
+        unsigned like = e.threads;         /* threads with the same calls are interchangeable, */
         if (!s->shards && !s->lanes && !calls_any('u')) /* unless they have something of their own */
             for (like = 0; strcmp(s->calls[like], s->calls[e.threads]) != 0;) like++;
         e.role[e.threads] = like;
@@ -60,8 +60,8 @@ static explore_setup setup_of(const scenario *s) {
     return e;
 }
 
-/* Whether the search that prunes nothing ends in as many states, after as many schedules, and comes by
- * the same events. */
+/* Whether the search without pruning reaches as many states, by as many schedules, and the same
+ * events. */
 static bool prunes_rightly(const explore_setup *setup, const explore_result *pruned) {
     const unsigned events_then = events;
     explore_setup all = *setup;
@@ -77,7 +77,7 @@ static bool prunes_rightly(const explore_setup *setup, const explore_result *pru
     return same;
 }
 
-/* Explores it; false: it is not as it should be. */
+/* Explores it; false: a result is unexpected. */
 static bool passes(const scenario *s) {
     const explore_setup setup = setup_of(s);
     const clock_t begun = clock();
@@ -100,7 +100,7 @@ static bool passes(const scenario *s) {
     } else if (s->caught) printf("     this was to fail: %s\n", s->caught);
     else if (!r.cut != !s->cuts) printf("     cut %lu executions\n", r.cut);
     for (unsigned i = 0; !r.failed && i < sizeof event_names / sizeof *event_names; i++)
-        if (missing >> i & 1) printf("     came up in no execution: %s\n", event_names[i]);
+        if (missing >> i & 1) printf("     occurred in no execution: %s\n", event_names[i]);
     return false;
 }
 

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * The memory orders of flake.h and sno.h: a few calls by two to four threads, in every way that C11's
- * memory model allows; and each order that has a label in the headers once more without it, which must
- * break a rule. orders.h says which rules these are.
+ * The memory orders of flake.h and sno.h: a few calls by two to four threads, in every execution that C11's
+ * memory model allows. Each order with a label in the headers is also weakened, which must break a rule.
+ * orders.h describes the model.
  *
- *     explore_orders                       the standing set, then each label; the last line is "N passed, N
+ *     explore_orders                       the standard set, then each label; the last line is "N passed, N
  *                                          failed"
  *     explore_orders WORD...               scenarios whose names contain one of the words
  *     explore_orders --replay CHOICES NAME one execution, step by step, with the line of each access;
  *                                          CHOICES is what a failure printed
  *
- * A new scenario is a line of the table in orders_scenarios.h: what each thread calls, one letter a
- * call, and what the clock may say. What must hold does not depend on it:
+ * A new scenario is a line of the table in orders_scenarios.h: what each thread calls, one letter a call,
+ * and what the clock may read. The rules do not depend on it:
  *
- *   ids      none is handed out twice; all time up to the beginning is used, on either timeline
- *   I5       who has seen a word sees in safe[] what was used on the other timeline before it
- *   lanes    a snapshot of them is no older than what was used at the word that it saw of each
- *   drifts   in the end as many as there were changes of the timeline; one may be missing
- *   snapshot of one word: its safe[] and its drifts are what they were at it
- *   stats    never more ids than were drawn
- *   notes    with a clock that only goes forward the ms of elections rise
- *   ring     a note is popped once, and a slot is nobody else's from the claim to its turn
- *   state    what is admitted is known to be on disk, and no later than what the last write says; one
- *            thread at a time is the writer, and knows what the one before him did; it is closed once
- *   page     who finds a pointer finds what it points to
- *   uuids    a thread's rise, but for a bump
+ *   ids      no ID is issued twice; all time up to the start is used, on either timeline
+ *   I5       a thread that has read a word reads from safe[] what was used on the other timeline before it
+ *   lanes    a snapshot is no older than the word that it read of each lane
+ *   drifts   at the end as many as the timeline changed; one may be missing snapshot of one word: safe[]
+ *   and drifts are those of the same moment
+ *   stats    never more IDs than were drawn
+ *   notes    while the clock only goes forward, the ms of elections rise
+ *   ring     a note is popped once, and a claimed slot has one owner until its turn
+ *   state    an admitted time is on disk, and no later than the last record written; one thread at a time
+ *            is the writer, and knows what the one before it did; it is closed once
+ *   page     a thread that reads a pointer sees the object
+ *   uuids    a thread's UUIDs rise, except over a clone
  *   salt     threads of a process agree on one
  *
- * And in any of them: an access to an address that is neither a location nor a statistic is an error.
+ * And in all of them, an access to an address that is neither a location nor a statistic is an error.
  *
- * A new location is located in `reset` with a name; what is only counted is added to `is_plain`; what
- * a rule needs to know of a message is a `fact` that `wrote` puts in it.
+ * To add a location, name it in `reset`; add a mere statistic to `is_plain`; what a rule needs to know of a
+ * message is a `fact` that `wrote` stores in it.
  */
 #include "orders_scenarios.h"
 #include <regex.h>
@@ -47,18 +47,17 @@ static flake_ring_slot slots[2];
 static flake_state state;
 static uint64_t litmus[3]; /* x, y, z */
 
-/* Locations; 0: there is none. Those of an engine follow one another, as `part` has them; a lane's those of
- * the lane before it. */
+/* Locations; 0: there is none. An engine's are consecutive, in the order of `part`; so are the lanes'. */
 static struct { unsigned litmus, word, overflow, disk; } is_at;
 enum part { WORD, SAFE, DRIFTS = SAFE + 2, PARTS };
 
 enum { MOST_DRAWN = 32 };
-static struct { /* what the rules keep */
+static struct { /* the rules' data */
     uint64_t drawn[MOST_DRAWN];
     unsigned n;
     uint64_t run;            /* the state's, of the draws */
     int64_t pending[FIBERS]; /* horizon written, not synced */
-    int64_t latest, floor;   /* admitted; on disk when it was opened again */
+    int64_t latest, floor;   /* admitted; on disk when it was reopened */
     bool is_closed;
     unsigned popped; /* bits */
     flake_i_salt salt;
@@ -66,7 +65,7 @@ static struct { /* what the rules keep */
     struct {
         unsigned pushed;
         struct {
-            uint64_t word, used[2]; /* as it saw the word last; 0: not yet */
+            uint64_t word, used[2]; /* as it last read the word; 0: not yet */
         } of[LANES_OF];
         char loads[8];
         uint8_t uuid[16]; /* its newest */
@@ -81,17 +80,17 @@ static bool calls_any(char letter) {
 
 // >>rules
 
-/* Facts of a word: the last unit drawn on each timeline, changes of the timeline, places drawn. */
+/* Facts of a word: the last unit drawn on each timeline, changes of the timeline, tickets drawn. */
 enum { USED, CHANGES = 2, DRAWN };
 
 static unsigned engines(void) { return now->of == LANES ? LANES_OF : now->of >= ENGINE; }
 static flake_i_engine *nth_engine(unsigned n) {
     return now->of == LANES ? &lanes[n].engine : now->of == SHARD ? &shard.gen.engine : &gen.gen.engine;
 }
-/* Lanes differ in no more than their places. */
+/* Lanes differ only in their locations. */
 static flake_i_engine *engine(void) { return nth_engine(0); }
 
-/* Whether location i is a part of an engine: *n, of which it is, and *part. */
+/* Whether location i is part of an engine: its number *n, and *part. */
 static bool is_of_engine(unsigned i, unsigned *n, unsigned *part) {
     if (!is_at.word || i < is_at.word || i >= is_at.word + engines() * PARTS) return false;
     *n = (i - is_at.word) / PARTS;
@@ -141,11 +140,11 @@ static void wrote(unsigned i, unsigned p) {
     l->message[p].fact[0] = orders_now.me + 1;
     if (p > 1 && l->message[p].value == l->message[p - 2].value &&
         l->message[p].fact[0] == l->message[p - 1].fact[0])
-        return; /* a last note that did not fit stays owed */
+        return; /* a last note that did not fit is written later */
     const uint64_t ms = elected_ms(l->message[p].value),
                    before = elected_ms(l->message[p - 1].value);
     if (ms <= before)
-        orders_fail("an election for ms %" PRIu64 " comes behind that for %" PRIu64, ms, before);
+        orders_fail("an election for ms %" PRIu64 " comes after that for %" PRIu64, ms, before);
 }
 
 static void saw(unsigned i, const orders_message *m) {
@@ -162,19 +161,19 @@ static void saw(unsigned i, const orders_message *m) {
 
 static void hand_out(const flake_i_ticket *ticket, uint64_t first) {
     for (uint64_t k = 0; k < ticket->n; k++) {
-        const uint64_t at = ticket->index + k; /* a run may go on into later units */
+        const uint64_t at = ticket->index + k; /* a run of tickets may continue into later units */
         const uint64_t id = (ticket->time + at / engine()->cap) << 24 | ticket->tick << 16 |
                             (first + at % engine()->cap);
         const uint64_t used = ticket->tick ? now->safe : (uint64_t)now->clock[0] - 1;
         orders_say("got    %" PRIu64 "%c+%" PRIu64, id >> 24, "AB"[ticket->tick], id & 0xffff);
         if (id >> 24 <= used)
-            orders_fail("%" PRIu64 "%c+%" PRIu64 " may have been handed out before", id >> 24,
+            orders_fail("%" PRIu64 "%c+%" PRIu64 " may have been issued before", id >> 24,
                         "AB"[ticket->tick], id & 0xffff);
         for (unsigned i = 0; i < kept.n; i++)
             if (kept.drawn[i] == id)
-                orders_fail("%" PRIu64 "%c+%" PRIu64 " is handed out twice", id >> 24,
+                orders_fail("%" PRIu64 "%c+%" PRIu64 " is issued twice", id >> 24,
                             "AB"[ticket->tick], id & 0xffff);
-        if (kept.n == MOST_DRAWN) orders_fail("the table of ids is too small");
+        if (kept.n == MOST_DRAWN) orders_fail("the table of IDs is too small");
         kept.drawn[kept.n++] = id;
     }
 }
@@ -197,7 +196,7 @@ static void draw(unsigned request, uint64_t want) {
     } else if (flake_i_draw(engine(), request, 0, want, &ticket) == FLAKE_OK) hand_out(&ticket, 0);
 }
 
-/* All that was used of a lane, at the word that was read of it, is in the snapshot. */
+/* All that was used of a lane, by the word read from it, is in the snapshot. */
 static void snapshot_of_lanes(void) {
     uint64_t time;
     const uint64_t newest = flake_i_lanes_newest(&split, &time);
@@ -208,7 +207,7 @@ static void snapshot_of_lanes(void) {
                             newest, kept.thread[orders_now.me].of[n].used[tick]);
 }
 
-/* A place that was drawn and given back may count as used. */
+/* A ticket that was drawn and returned may count as used. */
 static void snapshot(void) {
     sno_snapshot s;
     const orders_location *l = &orders_at[is_at.word];
@@ -235,7 +234,7 @@ static void statistics(void) {
     for (unsigned p = 0; p < l->n; p++)
         if (l->message[p].fact[DRAWN] > drawn) drawn = l->message[p].fact[DRAWN];
     if (s.ids > drawn)
-        orders_fail("stats say %" PRIu64 " ids, but %" PRIu64 " were drawn", s.ids, drawn);
+        orders_fail("stats count %" PRIu64 " IDs, but %" PRIu64 " were drawn", s.ids, drawn);
 }
 
 // >>file
@@ -295,7 +294,7 @@ static flake_i_opening opening_of(bool shared) {
     return o;
 }
 
-/* The file is as it was left, or was deleted meanwhile. */
+/* The file is as it was left, or has been deleted. */
 static void open_again(bool deleted) {
     const orders_location *l = &orders_at[is_at.disk];
     flake_i_opening o = opening_of(false);
@@ -309,7 +308,7 @@ static void open_again(bool deleted) {
     flake_i_state_set_up(&state, &o);
     const flake_status status = flake_i_state_begin(&state, &o);
     orders_say("open   %d, horizon %" PRId64, (int)status, units(kept.floor));
-    if (status != FLAKE_OK) orders_fail("it can't be opened again");
+    if (status != FLAKE_OK) orders_fail("the state cannot be reopened");
     kept.is_closed = false;
 }
 
@@ -322,7 +321,7 @@ static void take_over(void) {
     o.last.horizon_ns = unit_ns(now->horizon);
     flake_i_state_set_up(&state, &o);
     if (!o.resumes || flake_i_state_begin(&state, &o) != FLAKE_OK)
-        orders_fail("it can't be taken over");
+        orders_fail("the state cannot be taken over");
 }
 
 static void close_state(void) {
@@ -345,19 +344,19 @@ static void call_ring(char letter) {
     kept.popped |= 1u << note.waiting;
 }
 
-/* It is what nothing was before. */
+/* A value different from all before. */
 static void keep_once(uint64_t is, const char *what) {
     for (unsigned i = 0; i < kept.n; i++)
         if (kept.drawn[i] == is) orders_fail("%s twice", what);
-    if (kept.n == MOST_DRAWN) orders_fail("the table of ids is too small");
+    if (kept.n == MOST_DRAWN) orders_fail("the table of IDs is too small");
     kept.drawn[kept.n++] = is;
 }
 
 static void generate(void) {
     const sno_id id = sno_generate(0);
     const uint64_t is = flake_i_fnv((const uint8_t *)&id, sizeof id);
-    if (sno_is_zero(id)) return; /* the clock has no more to say */
-    keep_once(is, "the process's generator gives an id");
+    if (sno_is_zero(id)) return; /* the clock's script has ended */
+    keep_once(is, "the process's generator returns an ID");
 }
 
 static void take_partition(void) {
@@ -369,23 +368,23 @@ static void take_partition(void) {
 static void take_owner_id(void) {
     flake_atomic64 *word;
     const uint64_t mark = flake_i_instance_owner_id(&word);
-    if (kept.n && kept.drawn[0] != mark) orders_fail("a process has two owner ids");
-    if (!word || word != told_page) orders_fail("the kernel was not told of the fork page");
+    if (kept.n && kept.drawn[0] != mark) orders_fail("a process has two owner IDs");
+    if (!word || word != told_page) orders_fail("the fork page was not registered with the kernel");
     kept.drawn[0] = mark;
     kept.n = 1;
 }
 
 static void generate_uuid(void) {
     uint8_t id[16], *const last = kept.thread[orders_now.me].uuid;
-    if (flake_uuid7_bytes(id) != FLAKE_OK) return; /* the clock has no more to say */
+    if (flake_uuid7_bytes(id) != FLAKE_OK) return; /* the clock's script has ended */
     const uint64_t is = flake_i_fnv(id, sizeof id);
-    keep_once(is, "the process's generator gives a UUID");
+    keep_once(is, "the process's generator returns a UUID");
     if (!calls_any('b') && memcmp(last, id, sizeof id) >= 0)
         orders_fail("a UUID is not greater than the last");
     memcpy(last, id, sizeof id);
 }
 
-/* The salt that an owner id has: one, whoever makes it and reads it. */
+/* The salt of an owner ID: the same for every thread that makes or reads it. */
 static void agree_on_salt(void) {
     if (!flake_i_new_salt()) orders_fail("no salt without random bytes");
     const flake_i_salt salt = {FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed),
@@ -415,7 +414,7 @@ static void call(char letter) {
     case 'q': flake_i_notify(engine()); break;
     case 'e':
         if (flake_state_extend(&state, NULL) == FLAKE_FORKED && !is_dead_holders())
-            orders_fail("a timer takes the state for another process's");
+            orders_fail("a timer mistakes the state for another process's");
         break;
     case 'c': close_state(); break;
     case 'D':
@@ -434,7 +433,7 @@ static void call(char letter) {
     }
 }
 
-/* One access of a litmus test; returns what comes after it. */
+/* One access of a litmus test; returns the rest of the string. */
 static const char *litmus_access(const char *c) {
     const unsigned order = *c == 'A'   ? ORDERS_acquire
                            : *c == 'R' ? ORDERS_release
@@ -462,7 +461,7 @@ static void thread(unsigned i) {
             orders_say("%c", *c);
             call(*c++);
         }
-        /* Only of engines all that there is lies in locations. */
+        /* Only engines have everything in locations. */
         memset(kept.thread[i].of, 0, sizeof kept.thread[i].of);
         if (now->of >= ENGINE)
             orders_forget((uint64_t)(c - now->calls[i]));
@@ -476,7 +475,7 @@ static void begin_lanes(flake_i_engine_config *config) {
     if (flake_i_engine_init(&gen.gen.engine, config) != FLAKE_OK) exit(2);
     if (now->kind == FLAKE_CLOCK_FAST) FLAKE_ATOMIC_STORE(&gen.gen.engine.ticks_per_window, ORDERS_WINDOW, relaxed);
     flake_i_lanes_begin(&split, lanes, LANES_OF, &gen.gen.engine);
-    /* Found by their address, as in one process, so that the straight line is explored. */
+    /* Identified by address, as in one process, so that the straight path is explored. */
     split.from = 0;
     split.lanes_at = (uintptr_t)lanes - sizeof *lanes;
     for (unsigned i = 0; i < FIBERS; i++)
@@ -546,7 +545,7 @@ static void begin_ring(unsigned size) {
     }
 }
 
-/* This process's page has been asked for. */
+/* This process's page has been requested. */
 static void begin_process(void) {
     flake_atomic64 *word;
     memset(&flake_i_process, 0, sizeof flake_i_process);
@@ -591,7 +590,7 @@ static void begin_state(void) {
 
 static void begin_page(void) {
     begin_process();
-    if (calls_any('M')) { /* no page, no owner id yet */
+    if (calls_any('M')) { /* no page, no owner ID yet */
         memset(&flake_i_process, 0, sizeof flake_i_process);
         told_page = NULL;
     }
@@ -636,7 +635,7 @@ static bool within(const void *p, const void *object, size_t size) {
     return (const char *)p >= (const char *)object && (const char *)p < (const char *)object + size;
 }
 
-/* Found at the first access: all of a process has one copy of these. */
+/* Resolved at the first access: a process has one copy of each. */
 static bool is_shared(const void *p) {
     return within(p, &flake_i_process, sizeof flake_i_process) || within(p, pages, sizeof pages) ||
            within(p, &sno_i_partitions, sizeof sno_i_partitions) ||
@@ -644,7 +643,7 @@ static bool is_shared(const void *p) {
            within(p, &flake_i_default, sizeof flake_i_default);
 }
 
-/* Statistics, and a generator that is nobody else's yet. */
+/* Statistics, and a generator that no other thread has yet. */
 static bool is_plain(const void *p) {
     const flake_i_engine *const e = engine();
     for (unsigned n = 0; n < engines(); n++) {
@@ -689,11 +688,11 @@ static uint64_t digest(unsigned i) {
             hash = hash_mix(hash, kept.thread[i].of[n].word);
             for (unsigned k = 0; k < 2; k++) hash = hash_mix(hash, kept.thread[i].of[n].used[k]);
         }
-        if (now->of == LANES) hash = hash_mix(hash, split.map[i]); /* its own place */
+        if (now->of == LANES) hash = hash_mix(hash, split.map[i]); /* the thread's own slot */
         return hash_mix(hash, (uint64_t)kept.pending[i]);
     }
     for (unsigned k = 0; k < kept.n; k++)
-        sum += hash_mix(hash, kept.drawn[k]); /* whoever has it */
+        sum += hash_mix(hash, kept.drawn[k]); /* any thread's */
     hash = hash_mix(hash_mix(hash, sum), kept.popped);
     hash = hash_mix(hash_mix(hash, (uint64_t)kept.latest), (uint64_t)kept.floor);
     hash = hash_mix(hash_mix(hash, kept.salt.low), kept.salt.high);
@@ -718,7 +717,7 @@ static void show(unsigned i, uint64_t value, char *out, size_t size) {
 
 // >>ends
 
-static bool came_up; /* what a litmus test looks for */
+static bool came_up; /* the result that a litmus test looks for */
 
 static void ended_litmus(void) {
     char end[FIBERS * 8 + 4] = "";
@@ -733,7 +732,7 @@ static void ended_litmus(void) {
     bool same = n == strlen(now->seen);
     for (size_t i = 0; same && i < n; i++) same = now->seen[i] == '.' || end[i] == now->seen[i];
     came_up |= same;
-    if (same && !now->seldom) orders_fail("%s came up", end);
+    if (same && !now->seldom) orders_fail("%s occurred", end);
 }
 
 static void ended(void) {
@@ -751,7 +750,7 @@ static void ended(void) {
         const orders_location *disk = &orders_at[is_at.disk];
         const int64_t said = kept.floor ? kept.floor : (int64_t)disk->message[disk->n - 1].value;
         if (kept.latest > said)
-            orders_fail("%" PRId64 " was admitted, but the next run begins behind %" PRId64,
+            orders_fail("%" PRId64 " was admitted, but the next run begins after %" PRId64,
                         units(kept.latest), units(said));
     }
 }
@@ -760,7 +759,7 @@ static void ended(void) {
 
 enum { LABELS = 64, MARKS = 256, MOST_TEXT = 400 };
 static struct {
-    char name[24]; /* with what it takes away: LOOK:A */
+    char name[24]; /* with what it removes: LOOK:A */
     bool in_table;
 } labels[LABELS];
 static unsigned n_labels;
@@ -797,7 +796,7 @@ static bool is_access(const char *line) {
            (strstr(c, "LOAD(") || strstr(c, "STORE(") || strstr(c, "ADD(") || strstr(c, "CAS("));
 }
 
-/* Labels stand behind the access that they name, at its last line or the one behind. */
+/* Labels are after the access that they name, on its last line or the next. */
 static void scan(const char *path, int offset) {
     char line[MOST_TEXT];
     int access = 0;
@@ -841,7 +840,7 @@ static uint8_t loses(const char *label) {
 // >>runs
 
 static bool reached[SCENARIOS][ORDERS_LINES];
-static unsigned long size_of[SCENARIOS]; /* executions; 0: was not explored */
+static unsigned long size_of[SCENARIOS]; /* executions; 0: not explored */
 static orders_setup setup_of(const scenario *s) {
     orders_setup setup;
     memset(&setup, 0, sizeof setup);
@@ -855,7 +854,7 @@ static orders_setup setup_of(const scenario *s) {
     return setup;
 }
 
-/* The search that prunes nothing ends in as many states. */
+/* The search without pruning reaches as many states. */
 static bool prunes_rightly(const orders_setup *setup, const orders_result *pruned) {
     orders_setup all = *setup;
     all.every = true;
@@ -866,7 +865,7 @@ static bool prunes_rightly(const orders_setup *setup, const orders_result *prune
     return same;
 }
 
-/* Explores it; false: it is not as it should be. */
+/* Explores it; false: a result is unexpected. */
 static bool passes(unsigned i, const orders_setup *setup) {
     const scenario *s = &scenarios[i];
     const clock_t begun = clock();
@@ -880,7 +879,7 @@ static bool passes(unsigned i, const orders_setup *setup) {
     printf("%-4s %-16s %8lu executions %6lu ends %6lu cut %8lu states %6.2f s%s\n",
            well ? "ok" : "FAIL", s->name, r.executions, r.ends, r.cuts, r.states,
            (double)(clock() - begun) / CLOCKS_PER_SEC, s->samples ? "  sampled" : "");
-    if (!well) printf("     %s%s\n", s->shows, r.failed ? "" : ": what is looked for never came up");
+    if (!well) printf("     %s%s\n", s->shows, r.failed ? "" : ": the expected result never occurred");
     if (r.failed) {
         const orders_result simple = orders_simplest(setup, &r);
         printf("     %s\n     --replay %s %s\n", r.message, simple.choices, s->name);
@@ -891,8 +890,8 @@ static bool passes(unsigned i, const orders_setup *setup) {
 
 enum { MOST_WEAKENED = 200000 }; /* executions of a scenario */
 
-/* Whether some scenario breaks a rule with the orders that are weakened now; those that take least come
- * first. What was done and seen is left in *by, *r. */
+/* Whether some scenario breaks a rule with the currently weakened orders; the cheapest run first.
+ * The scenario and its result are left in *by, *r. */
 static bool is_caught(const scenario **by, orders_result *r, unsigned long *executions) {
     bool tried[SCENARIOS] = {false};
     *executions = 0;
@@ -921,7 +920,7 @@ static const char *count(bool well) {
     return well ? "ok  " : "FAIL";
 }
 
-/* Each label, weakened at all its lines: which scenario notices that. */
+/* Each label, weakened at all its lines: which scenario detects it. */
 static void run_labels(void) {
     for (unsigned k = 0; k < n_labels; k++) {
         const scenario *by = NULL;
@@ -939,7 +938,7 @@ static void run_labels(void) {
         const bool caught = is_caught(&by, &r, &executions);
         printf("%s %-10s %2u %s  %7lu executions  %-16s %s\n", count(caught), labels[k].name, lines,
                lines == 1 ? "line " : "lines", executions, caught ? by->name : "",
-               caught ? r.message : "and nothing is seen");
+               caught ? r.message : "and no scenario detects it");
         (void)fflush(stdout);
         memset(orders_weakened, 0, sizeof orders_weakened);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What both explorers are made of. Fibers: virtual threads, each on a stack of its own, of which one runs at a
- * time; fiber_main, which each explorer defines, is what a fiber begins with and never returns from. And the
- * states that were seen, known by their hashes.
+ * Shared by both explorers. Fibers: virtual threads, each on its own stack, of which one runs at a time; each
+ * explorer defines fiber_main, where a fiber starts and from which it never returns. And the set of visited
+ * states, identified by their hashes.
  */
 #ifndef FIBERS_H
 #define FIBERS_H
@@ -27,7 +27,7 @@ enum { FIBERS = 4, FIBER_STACK = 256 << 10 };
 static char fiber_stacks[FIBERS][FIBER_STACK] __attribute__((aligned(16)));
 static void fiber_main(void);
 
-/* Whether that lies on the stack of one. */
+/* Whether the address is on a fiber's stack. */
 static inline bool fiber_has(const void *at) {
     const char *const first = (const char *)fiber_stacks;
     return (const char *)at >= first && (const char *)at < first + sizeof fiber_stacks;
@@ -41,8 +41,8 @@ void __asan_unpoison_memory_region(void const volatile *, size_t);
 
 #if defined(__linux__) && defined(__LP64__) && defined(__x86_64__)
 
-/* Keeps the registers that a callee must on its stack, leaves the stack pointer in *from, and goes
- * on where `to` was left. swapcontext does the same with two system calls. */
+/* Saves the callee-saved registers on the stack, stores the stack pointer in *from, and continues
+ * where `to` was left. swapcontext does the same with two system calls. */
 typedef void *fiber_context;
 void fiber_switch(fiber_context *from, fiber_context to) __asm__("fiber_switch");
 
@@ -56,7 +56,7 @@ __asm__(".text\n"
         "  ret\n");
 
 static inline void fiber_start(fiber_context *fiber, char *stack) {
-    __asan_unpoison_memory_region(stack, FIBER_STACK); /* what an earlier one has left */
+    __asan_unpoison_memory_region(stack, FIBER_STACK); /* left by an earlier one */
     void (*entry)(void) = fiber_main;
     char *frame = stack + FIBER_STACK - FIBER_FRAME * sizeof(void *);
     memset(frame, 0, FIBER_FRAME * sizeof(void *));
@@ -72,7 +72,7 @@ static inline void fiber_start(fiber_context *fiber, char *stack) {
 typedef ucontext_t fiber_context;
 
 static inline void fiber_start(fiber_context *fiber, char *stack) {
-    __asan_unpoison_memory_region(stack, FIBER_STACK); /* what an earlier one has left */
+    __asan_unpoison_memory_region(stack, FIBER_STACK); /* left by an earlier one */
     (void)getcontext(fiber);
     fiber->uc_stack.ss_sp = stack;
     fiber->uc_stack.ss_size = FIBER_STACK;
@@ -116,7 +116,7 @@ static struct {
     size_t size, used;
 } states;
 
-/* Where it is, or would be. */
+/* Its slot, or where it would be. */
 static inline state_slot *states_find(uint64_t state) {
     size_t at = (size_t)state & (states.size - 1);
     while (states.slot[at].state && states.slot[at].state != state)
@@ -143,7 +143,7 @@ static inline void states_forget(void) {
     states_resize(1 << 12);
 }
 
-/* False: it was seen before. */
+/* False: it was visited before. */
 static inline bool states_add(uint64_t state) {
     if (states_find(state)->state) return false;
     if (++states.used * 4 > states.size * 3) states_resize(states.size * 2);

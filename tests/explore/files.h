@@ -18,7 +18,7 @@ enum { FILES_FD = 1001, FILES_SIZE = 8192, FILES_RECORD = 128 };
 static struct files {
     bool is_there;
     uint64_t position;
-    uint64_t record[2]; /* [ number ][ horizon, ns:40 ][ not synced:1 ] of what stands in bytes */
+    uint64_t record[2]; /* [ number ][ horizon, ns:40 ][ not synced:1 ] of the record in bytes */
     uint8_t bytes[FILES_SIZE];
 } files;
 
@@ -31,7 +31,7 @@ static uint64_t files_get(const uint8_t *in) {
 static uint64_t files_number(unsigned i) { return files.record[i] >> 41; }
 static bool files_is_dirty(unsigned i) { return files.record[i] & 1; }
 
-/* The horizon that a power cut leaves at least, ns. */
+/* The least horizon that a power cut leaves, ns. */
 static int64_t files_lasting(void) {
     const unsigned newer = files_number(1) > files_number(0), older = !newer;
     const unsigned left = files_is_dirty(newer) ? older : newer;
@@ -65,14 +65,14 @@ static ssize_t files_write(const void *bytes, size_t n) {
     const unsigned i = at >= FILES_SIZE / 2;
     const uint8_t *record = (const uint8_t *)bytes;
     files_told(files_hash(record, n));
-    if (memcmp(files.bytes + at, bytes, n) == 0) { /* a record is settled: it stays as it was */
+    if (memcmp(files.bytes + at, bytes, n) == 0) { /* a record is settled: it does not change */
         files.position += n;
         return (ssize_t)n;
     }
     if (at == 512 || at == 512 + 4096) {
         if (files_is_dirty(!i) || files_is_dirty(i))
             explore_fail("a record is written while another is not on disk");
-        if (files_number(i) > files_number(!i)) explore_fail("the newest record is written over");
+        if (files_number(i) > files_number(!i)) explore_fail("the newest record is overwritten");
         if (files_get(record) <= files_number(!i)) explore_fail("a record's number is not new");
     } else if (explore_now.me < EXPLORE_THREADS)
         explore_fail("a record is written beside its place: there are two writers");
@@ -112,7 +112,7 @@ static int files_stat(struct stat *out) {
     return 0;
 }
 
-/* Locks are of no use among threads that have the file open. */
+/* Locks have no effect among threads that share the open file. */
 static int files_say(int fd, ...) { return fd < 3 ? -1 : 0; }
 
 /* Fibers are threads. */

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * The explorer of memory orders: runs up to four virtual threads through a header in every way that the
- * memory model of C11 allows, and stops at the first that breaks a rule. (explore.h has more threads'
- * turns in it, and one order for all.)
+ * The explorer of memory orders: runs up to four virtual threads through a header in every execution that
+ * C11's memory model allows, and stops at the first that breaks a rule. (explore.h runs longer schedules,
+ * with sequential consistency.)
  *
- * THE RULES   RC11 without fences: what C11 and C++20 allow, but that nothing is read before it was
- * written, which comes by itself where an execution is made step by step.
+ * THE RULES   RC11 without fences: C11 and C++20, except that no value is read before it is written, which
+ * follows from making an execution step by step.
  *
- *   location    has the messages that were written to it, in modification order
- *   view        for each location the oldest message that may still be read. Each thread has one; the
- *               one in a message is what its reader learns if it acquires
+ *   location    holds the messages written to it, in modification order
+ *   view        for each location the oldest message that may still be read. Each thread has one; a reader
+ *               that acquires joins the message's view into its own
  *   load        of any message from the thread's view on, which moves the view up to it
- *   store       to any place after the thread's view, but never between an RMW and what that has read.
- *               It carries the thread's view if it releases, else nothing
- *   RMW         reads any message from the view on that no other RMW has read, and comes right after it.
- *               It carries on what that message carried, with the thread's view if it releases
- *   CAS         that fails is a load, in its failure order, of a message with another value
+ *   store       to any position after the thread's view, but never between an RMW and the message that it
+ *               read. It carries the thread's view if it releases, else none
+ *   RMW         reads any message from the view on that no other RMW has read, and is stored right after
+ *               it. It carries that message's view, joined with the thread's if it releases
+ *   CAS         on failure a load, in its failure order, of a message with another value
  *   seq_cst     acquires and releases, and RC11's order of such accesses (psc, as in C++20) has no cycle
- *   plain data  is touched where a location says so (`guards`, `carries`): touches are messages that
- *               nobody reads, and a thread that touches without knowing the last one has a data race
- *   clock       location 0. All its messages, the script, are there from the start: a reading may be as
- *               old as the thread's view allows. A sleep moves that on by one; after the script's end
- *               the execution is cut
+ *   plain data  is touched where a location says so (`guards`, `carries`): touches are messages that no
+ *               thread reads, and a thread that touches without knowing the last one has a data race
+ *   clock       location 0. Its messages, the script, exist from the start: a reading may be as old as the
+ *               thread's view allows. A sleep advances that by one; after the script's end the execution is
+ *               cut
  *
  * LEFT OUT   fences and consume (the headers have none), a weak CAS, load buffering, accesses of several
  * sizes, a signal handler's view of its own thread, forks.
  *
- * THE SEARCH   depth first, each execution from the start. A load changes nothing that others see, and no
- * message goes away; so a thread gives way after its writes only. States that were seen before end an
- * execution: a state is the messages that some thread may still read, counted from the oldest such, and of
- * each thread its view and what its accesses have returned since it last forgot. `every` does without that.
- * With `samples` the choices are drawn at random, so many executions.
+ * THE SEARCH   depth first, each execution from the start. A load changes nothing that other threads see,
+ * and no message disappears; so a thread yields only after its writes. An execution ends at a state visited
+ * before. A state is the messages that some thread may still read, counted from the oldest such, and each
+ * thread's view and what its accesses have returned since it last forgot. `every` switches that off. With
+ * `samples` that many executions choose at random.
  */
 #ifndef ORDERS_H
 #define ORDERS_H
@@ -53,7 +53,7 @@ enum {
     ORDERS_MANY = UINT8_MAX - 1
 };
 
-/* An order as bits: what it acquires, releases, and whether it is one of the total order. */
+/* An order as bits: acquire, release, and whether it is in the total order. */
 enum { ORDERS_A = 1, ORDERS_R = 2, ORDERS_S = 4 };
 enum {
     ORDERS_relaxed = 0,
@@ -65,8 +65,8 @@ enum {
 
 typedef struct orders_view {
     uint8_t of[ORDERS_LOCATIONS];
-    /* Accesses with seq_cst that happened before, a bit each; and those of them behind which their
-     * thread had made one elsewhere, that happened before, too. */
+    /* Accesses with seq_cst that happened before, a bit each; and those after which their thread
+     * had accessed another location with seq_cst, that happened before, too. */
     uint64_t total, strong;
 } orders_view;
 
@@ -78,30 +78,30 @@ typedef struct orders_message {
 } orders_message;
 
 typedef struct orders_location {
-    const void *at; /* NULL: no memory, but the clock, or touches */
+    const void *at; /* NULL: no memory: the clock, or touches */
     char name[20];
     unsigned n;
-    /* Touches of plain data, 0: none. guards: a CAS takes it, a store gives it to the next. carries: who
-     * stores anything but 0 has written there, who loads that reads there. */
+    /* Touches of plain data, 0: none. guards: a CAS takes it, a store gives it to the next. carries:
+     * a thread that stores anything but 0 has written the data, one that loads that reads it. */
     unsigned guards, carries;
     orders_message message[ORDERS_MESSAGES];
 } orders_location;
 
 typedef struct orders_setup {
     unsigned threads;
-    unsigned role[FIBERS]; /* threads of one role may change places */
+    unsigned role[FIBERS]; /* threads of one role are interchangeable */
     unsigned long samples; /* 0: all */
-    unsigned long most;    /* executions, then it gives up; 0: any number */
+    unsigned long most;    /* executions, then the search gives up; 0: any number */
     bool every;
 } orders_setup;
 
-/* The explorer's: all that is shared as at the start, and its locations; what thread i does; all have
- * returned; a message of location i was read, or is new. The last three may fail. */
+/* The explorer's callbacks: sets everything shared to the start, with its locations; what thread i
+ * does; all have returned; a message of location i was read, or is new. The last three may fail. */
 static void reset(void), thread(unsigned i), ended(void);
 static void saw(unsigned i, const orders_message *), wrote(unsigned i, unsigned message);
-/* A hash of what the rules keep and others have written plainly: thread i's, or nobody's */
+/* A hash of the rules' data that others have written plainly: thread i's, or no thread's */
 static uint64_t digest(unsigned i);
-/* What is there is a location from the first access on; or no thread acts on it yet, or ever */
+/* The address is a location from the first access on; or no thread acts on it yet, or ever */
 static bool is_shared(const void *), is_plain(const void *);
 static void show(unsigned i, uint64_t value, char *out, size_t size);
 
@@ -120,12 +120,12 @@ typedef struct orders_thread {
     uint8_t through[ORDERS_TOTAL];
 } orders_thread;
 
-/* The execution under way. */
+/* The current execution. */
 static struct {
     const orders_setup *s;
     orders_thread thread[FIBERS];
     fiber_context scheduler;
-    unsigned me, last; /* who runs; who ran before */
+    unsigned me, last; /* the running thread; the one before */
     bool failed, cut, merged, trace;
     char why[160];
     unsigned steps, depth, switches;
@@ -135,8 +135,8 @@ static struct {
 static struct {
     struct {
         uint8_t at, read, wrote; /* location and messages; ORDERS_NONE: none */
-        uint64_t name;           /* whose, and his which */
-        uint64_t later;          /* those that come behind it at once, a bit each */
+        uint64_t name;           /* thread, and which of its accesses */
+        uint64_t later;          /* those directly after it, a bit each */
     } access[ORDERS_TOTAL];
     unsigned n, by[FIBERS];
 } orders_total;
@@ -150,7 +150,7 @@ static struct {
         uint16_t n, pick;
     } path[ORDERS_CHOICES];
     unsigned length;
-    int most_switches; /* of threads that could have gone on; -1: any number */
+    int most_switches; /* of threads that could have continued; -1: any number */
     uint64_t random;
 } orders_search = {.most_switches = -1};
 
@@ -175,7 +175,7 @@ __attribute__((format(printf, 1, 2))) static inline void orders_say(const char *
     va_end(args);
 }
 
-/* A rule is broken. From a thread it does not return. */
+/* Reports a broken rule. From a thread it does not return. */
 __attribute__((format(printf, 1, 2))) static inline void orders_fail(const char *format, ...) {
     va_list args;
     va_start(args, format);
@@ -185,7 +185,7 @@ __attribute__((format(printf, 1, 2))) static inline void orders_fail(const char 
     while (orders_now.me != ORDERS_NOBODY) orders_give_way();
 }
 
-/* One of n alternatives, of which the first `most` are looked at. */
+/* One of n alternatives, of which the first `most` are explored. */
 static inline unsigned orders_choose(unsigned n, unsigned most) {
     if (n < 2) return 0;
     if (orders_now.depth == ORDERS_CHOICES) orders_fail("too many choices");
@@ -196,13 +196,13 @@ static inline unsigned orders_choose(unsigned n, unsigned most) {
         orders_search.path[orders_search.length++].pick =
             (uint16_t)(orders_now.s->samples ? (*r >> 33) % most : 0);
     } else if (orders_search.path[orders_now.depth].n != most && !orders_now.trace)
-        orders_fail("the same choices lead elsewhere: reset leaves something as it was");
+        orders_fail("the same choices lead elsewhere: reset misses something");
     return orders_search.path[orders_now.depth++].pick;
 }
 
 // >>states
 
-/* Of a set of accesses with seq_cst, in whatever order they were made. */
+/* Of a set of accesses with seq_cst, in any order. */
 static inline uint64_t orders_names(uint64_t set) {
     uint64_t sum = 0;
     for (unsigned i = 0; i < orders_total.n; i++)
@@ -210,7 +210,7 @@ static inline uint64_t orders_names(uint64_t set) {
     return sum;
 }
 
-/* All that come behind one of those, and they. */
+/* Those after any of them, and they themselves. */
 static inline uint64_t orders_behind(uint64_t set) {
     for (uint64_t seen = 0; seen != set;) {
         seen = set;
@@ -260,7 +260,7 @@ static inline uint64_t orders_mix_location(uint64_t hash, const orders_location 
 static inline uint64_t orders_state(void) {
     const orders_setup *s = orders_now.s;
     const bool bounded = orders_search.most_switches >= 0;
-    unsigned base[ORDERS_LOCATIONS]; /* nobody can read what is older */
+    unsigned base[ORDERS_LOCATIONS]; /* no thread can read older ones */
     uint64_t part[FIBERS], hash = digest(s->threads);
     for (unsigned i = 0; i < orders_n; i++) {
         base[i] = orders_at[i].n - 1;
@@ -284,7 +284,7 @@ static inline uint64_t orders_state(void) {
                     through += hash_mix(orders_total.access[a].name, t->through[a]);
             own = hash_mix(own, through);
         }
-        unsigned to = k; /* sorted: who of those with one role is which does not matter */
+        unsigned to = k; /* sorted: threads of one role are interchangeable */
         for (; to && part[to - 1] > own; to--) part[to] = part[to - 1];
         part[to] = own;
     }
@@ -293,27 +293,27 @@ static inline uint64_t orders_state(void) {
     return hash ? hash : 1;
 }
 
-/* Whether all that can follow is known already. */
+/* Whether all continuations are known already. */
 static inline bool orders_is_known(void) {
     return orders_now.depth == orders_search.length && !orders_now.s->every &&
            !orders_now.s->samples && !states_add(orders_state());
 }
 
-/* All that this thread still knows of what its accesses have returned is `value`. */
+/* The thread forgets what its accesses have returned, except `value`. */
 static inline void orders_forget(uint64_t value) {
     orders_me()->history = hash_mix(0, value);
     orders_now.merged = orders_is_known();
     if (orders_now.merged) orders_give_way();
 }
 
-/* It keeps that, and knows `value` besides: of plain data that others write. */
+/* The thread keeps that, and adds `value`: plain data that others write. */
 static inline void orders_learn(uint64_t value) {
     orders_me()->history = hash_mix(orders_me()->history, value);
 }
 
 // >>accesses
 
-/* A location with one message, what lies there now; at NULL with `value`. */
+/* A location with one message, its current value; at NULL with `value`. */
 static inline unsigned orders_locate(const void *at, size_t size, uint64_t value,
                                      const char *name) {
     orders_location *l = &orders_at[orders_n];
@@ -356,8 +356,8 @@ static inline void orders_join(orders_view *to, const orders_view *from) {
 
 /* ---- the order of accesses with seq_cst ---- */
 
-/* Those on location i that must come behind one that reads message `read` and writes, if it does, before
- * what is now message `wrote`; and those that must come before it. */
+/* The accesses on location i that must come after one that reads message `read` and writes, if it does,
+ * before what is now message `wrote`; and those that must come before it. */
 static inline uint64_t orders_later(unsigned i, unsigned read, unsigned wrote) {
     uint64_t set = 0;
     for (unsigned k = 0; k < orders_total.n; k++) {
@@ -369,8 +369,8 @@ static inline uint64_t orders_later(unsigned i, unsigned read, unsigned wrote) {
     return set;
 }
 
-/* As RC11 has it: what is sequenced before it; what happened before it with an access elsewhere at either
- * end; what happened before it at the same location, by what it acquires, too; and by modification order. */
+/* As RC11 defines it: what is sequenced before it; what happened before it with an access elsewhere at
+ * either end; what happened before it at the same location, by what it acquires, too; modification order. */
 static inline uint64_t orders_earlier(unsigned i, unsigned wrote, uint64_t acquired) {
     const orders_thread *t = orders_me();
     uint64_t set = 0;
@@ -412,7 +412,7 @@ static inline bool orders_fits(unsigned order, unsigned i, unsigned read, unsign
              orders_earlier(i, wrote, orders_acquired(i, read)));
 }
 
-/* Before its message is there, and before it has acquired anything. */
+/* Before its message exists, and before it has acquired anything. */
 static inline void orders_enter(unsigned order, unsigned i, unsigned read, unsigned wrote) {
     const unsigned k = orders_total.n;
     if (!(order & ORDERS_S)) return;
@@ -423,7 +423,7 @@ static inline void orders_enter(unsigned order, unsigned i, unsigned read, unsig
         if (earlier >> e & 1) orders_total.access[e].later |= (uint64_t)1 << k;
     orders_total.access[k].at = (uint8_t)i;
     orders_total.access[k].read = (uint8_t)read;
-    orders_total.access[k].wrote = ORDERS_NONE; /* put says where, when it is there */
+    orders_total.access[k].wrote = ORDERS_NONE; /* put determines it */
     orders_total.access[k].name = orders_now.me | ++orders_total.by[orders_now.me] << 2;
     orders_total.access[k].later = later;
     orders_total.n++;
@@ -444,7 +444,7 @@ static inline void orders_touch(unsigned touches, uint64_t value) {
     orders_learn(2);
 }
 
-/* Whoever goes on holds what the location guards, or lets it go. */
+/* A thread that continues holds what the location guards, or releases it. */
 static inline void orders_guarded(unsigned i) {
     const unsigned touches = orders_at[i].guards;
     if (!touches) return;
@@ -466,7 +466,7 @@ static inline uint64_t orders_see(unsigned i, unsigned p, unsigned order) {
     return value;
 }
 
-/* Room for a message at p: those from there on move back by one. */
+/* Makes room for a message at p: later ones move by one. */
 static inline void orders_make_room(unsigned i, unsigned p) {
     orders_location *l = &orders_at[i];
     if (l->n == ORDERS_MESSAGES) orders_fail("too many messages to %s", l->name);
@@ -491,7 +491,7 @@ static inline void orders_make_room(unsigned i, unsigned p) {
     l->n++;
 }
 
-/* A new message at p; `seen`: what an RMW has read. */
+/* A new message at p; `seen`: the message that an RMW has read. */
 static inline void orders_put(unsigned i, unsigned p, uint64_t value, const orders_message *seen,
                               unsigned order) {
     orders_location *l = &orders_at[i];
@@ -513,7 +513,7 @@ static inline void orders_put(unsigned i, unsigned p, uint64_t value, const orde
     orders_give_way();
 }
 
-/* What was done so far has no way on: there is no such execution. */
+/* The execution cannot continue: it does not exist. */
 static inline void orders_stuck(void) {
     orders_now.merged = true;
     orders_give_way();
@@ -555,7 +555,7 @@ static inline bool orders_rmw_at(unsigned i, uint64_t *expected, uint64_t value,
     orders_begin();
     for (unsigned p = l->n; p-- > t->view.of[i];) {
         const bool same = add || l->message[p].value == *expected;
-        if (same && p + 1 < l->n && l->message[p + 1].is_rmw) continue; /* another has read it */
+        if (same && p + 1 < l->n && l->message[p + 1].is_rmw) continue; /* taken by another RMW */
         if (same ? orders_fits(success, i, p, p + 1) : orders_fits(failure, i, p, ORDERS_NONE))
             places[n++] = p;
     }
@@ -575,20 +575,20 @@ static inline bool orders_rmw_at(unsigned i, uint64_t *expected, uint64_t value,
 
 // >>hooks
 
-/* The location of p; -1: nobody acts on what lies there, or no thread runs. */
+/* The location of p; -1: no thread acts on it, or no thread runs. */
 static inline int orders_find(const void *p, size_t size) {
     if (orders_now.me == ORDERS_NOBODY) return -1;
     for (unsigned i = 1; i < orders_n; i++)
         if (orders_at[i].at == p) return (int)i;
     if (fiber_has(p) || is_plain(p)) return -1;
-    if (!is_shared(p)) orders_fail("an access to what is no location");
+    if (!is_shared(p)) orders_fail("an access to something that is no location");
     return (int)orders_locate(p, size, 0, "other");
 }
 
 static inline unsigned orders_order(unsigned order, int line) {
     const unsigned lost = orders_weakened[line];
     orders_reached[line] = true;
-    /* what is left of seq_cst without a part of it is no more than the other part */
+    /* seq_cst minus one of its parts is no more than the other part */
     return lost & order ? order & ~lost & ~(unsigned)ORDERS_S : order;
 }
 
@@ -631,7 +631,7 @@ static inline int64_t orders_clock(void) {
                                                     : orders_load_at(0, ORDERS_relaxed, 0));
 }
 
-/* One of two values, whichever. */
+/* One of two values. */
 static inline uint64_t orders_either(uint64_t a, uint64_t b) {
     if (orders_now.me == ORDERS_NOBODY) return a;
     const uint64_t value = orders_choose(2, 2) ? b : a;
@@ -644,8 +644,8 @@ static inline uint64_t orders_either(uint64_t a, uint64_t b) {
 enum { ORDERS_SLACK_NS = 4 };
 static inline int64_t orders_coarse(void) { return orders_clock() - (int64_t)orders_either(0, 1); }
 
-/* A lease ends within a window. The counter reads one of two values that are further apart: no lease that was
- * made at the one lasts at the other. Where nothing is leased it does not matter what it reads. */
+/* A lease ends within a window. The counter reads one of two values that are further apart: a lease made
+ * at one has ended at the other. Without leases its value does not matter. */
 enum { ORDERS_WINDOW = 1 << 19 };
 static bool orders_leases;
 static inline uint64_t orders_counter(void) {
@@ -662,7 +662,7 @@ static inline void orders_sleep(void) {
     t->view.of[0]++;
 }
 
-/* Lines of sno.h as they are, those of flake.h in the upper half. */
+/* Lines of sno.h unchanged, those of flake.h in the upper half. */
 enum { ORDERS_FLAKE = ORDERS_LINES / 2 };
 #define ORDERS_HERE     ((strstr(__FILE__, "flake.h") ? ORDERS_FLAKE : 0) + __LINE__)
 #define FLAKE_ATOMIC(T) T
@@ -709,7 +709,7 @@ static inline void orders_go_on(unsigned k) {
     orders_now.me = ORDERS_NOBODY;
 }
 
-/* One execution along the path, which gets longer; true: it came to an end that is new. */
+/* One execution along the path, which grows; true: it reached a new end. */
 static inline bool orders_execute(void) {
     const orders_setup *s = orders_now.s;
     orders_now.failed = orders_now.cut = orders_now.merged = false;
@@ -769,7 +769,7 @@ static inline orders_result orders_explore(const orders_setup *s) {
     return r;
 }
 
-/* What has failed once more, with as few changes of threads as will do. */
+/* Repeats a failure with as few switches of threads as possible. */
 static inline orders_result orders_simplest(const orders_setup *s, const orders_result *found) {
     orders_setup all = *s;
     orders_result r = *found;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What explore_orders.c explores: the headers on a system of their own, and the table of scenarios.
+ * What explore_orders.c explores: the headers on a simulated system, and the table of scenarios.
  */
 #ifndef ORDERS_SCENARIOS_H
 #define ORDERS_SCENARIOS_H
@@ -17,12 +17,12 @@
 
 // >>system
 //
-// What the headers ask of the system: pages, a file of which the horizon is kept, and who runs.
+// The system under the headers: pages, a file that stores only its horizon, and process IDs.
 
 enum { PAGES = 4, PAGE_BYTES = 4096, UNIT_NS = 4000000, FILE_DESCRIPTOR = 1001 };
 static _Alignas(4096) char pages[PAGES][PAGE_BYTES];
 static unsigned n_pages;
-static const void *told_page; /* that a child's is to be zeroed */
+static const void *told_page; /* whose copy in a child is zeroed */
 static void file_written(const void *bytes);
 static void file_read(int64_t at, void *bytes);
 static int file_synced(void);
@@ -54,11 +54,11 @@ int fdatasync(int fd) { return fd == FILE_DESCRIPTOR ? file_synced() : 0; }
 int fsync(int fd) { return fdatasync(fd); }
 int madvise(void *, size_t, int);
 int madvise(void *at, size_t n, int advice) {
-    if (n && advice == 18) told_page = at; /* and knows no other advice */
+    if (n && advice == 18) told_page = at; /* and supports no other advice */
     return advice == 18 ? 0 : -1;
 }
 void *mremap(void *, size_t, size_t, int, ...);
-void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where it is */
+void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* its address does not change */
     return at && n && to && flags ? MAP_FAILED : NULL;
 }
 
@@ -78,7 +78,7 @@ void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* it stays where 
 #define pthread_setcancelstate(to, was)            0
 #define FLAKE_NO_SIMD
 #define FLAKE_RANDOM_BYTES(to, n)                  (memset(to, (int)orders_now.me + 1, n), true) /* a thread's own */
-#define FLAKE_LANE() orders_now.me /* a place of the map for each thread */
+#define FLAKE_LANE() orders_now.me /* a map slot for each thread */
 #include "sno.h"
 #include "flake.h"
 #undef stat
@@ -90,24 +90,24 @@ typedef enum subject { LITMUS, RING, STATE, PAGE, ENGINE, SHARD, LANES } subject
 typedef struct scenario {
     const char *name, *shows;
     /* t try   n next   m try for two   o try on one's own shard   s snapshot   S stats   r retry_ns   a available
-     * q notes, as a caller who waits   u push   p pop
-     * 1 to 9: admit that unit   e extend   c close   O open again   N the same without a file
-     * of a state whose holder is dead: T take over   D open again
-     * f the family of partitions   P a partition   M a mark   g generate   U a UUID   b bump
+     * q notes, as a waiting caller   u push   p pop
+     * 1 to 9: admit that unit   e extend   c close   O reopen   N the same without a file
+     * of a state whose holder is dead: T take over   D reopen
+     * f the family of partitions   P a partition   M a mark   g generate   U a UUID   b clone
      * Litmus: x load   x=1 store   x+1 add   x?12 CAS from 1 to 2; before it A acquire, R release, S */
     const char *calls[FIBERS];
     subject of;
     unsigned cap;     /* of an engine, so of each lane; or slots of the ring */
-    int clock[9];     /* units, from 1. The engine stands at the first */
+    int clock[9];     /* units, from 1. The engine's unit at the start */
     unsigned count;   /* the word's, at the start */
     bool noted;       /* by draws, too */
     unsigned safe;    /* and used on the other timeline */
-    unsigned horizon; /* unit, at the start, 0: not open; it is written 8 ahead */
+    unsigned horizon; /* unit at the start, 0: not open; records are written 8 ahead */
     int kind;         /* of the clock; 0: exact */
     bool apart;       /* each thread begins in its own lane; else all in the first */
     const char *seen; /* litmus: what each thread loads, a colon, the ends of x and y; . any: */
-    bool seldom;      /* must come up; else it must not */
-    bool every;       /* once more without pruning, which must come to as many ends */
+    bool seldom;      /* must occur; else it must not */
+    bool every;       /* again without pruning, which must reach as many ends */
     unsigned long samples;
 } scenario;
 
@@ -115,7 +115,7 @@ typedef struct scenario {
 static const scenario scenarios[] = {
     {"litmus_sb", "store buffering", {"x=1 y", "y=1 x"}, .seen = "00:..", .seldom = true},
     {"litmus_sb_sc", "the same, seq_cst", {"Sx=1 Sy", "Sy=1 Sx"}, .seen = "00:.."},
-    {"litmus_sb_half", "the same, one side no more than acquire and release", {"Sx=1 Sy", "Ry=1 Ax"}, .seen = "00:..", .seldom = true},
+    {"litmus_sb_half", "the same, one side only acquire and release", {"Sx=1 Sy", "Ry=1 Ax"}, .seen = "00:..", .seldom = true},
     {"litmus_mp", "a message without orders", {"x=1 y=1", "y x"}, .seen = "10:..", .seldom = true},
     {"litmus_mp_r", "released, not acquired", {"x=1 Ry=1", "y x"}, .seen = "10:..", .seldom = true},
     {"litmus_mp_a", "acquired, not released", {"x=1 y=1", "Ay x"}, .seen = "10:..", .seldom = true},
@@ -129,42 +129,42 @@ static const scenario scenarios[] = {
     {"litmus_lb", "read before written", {"y x=1", "x y=1"}, .seen = "11:.."},
     {"litmus_iriw", "two readers disagree", {"Rx=1", "Ry=1", "Ax Ay", "Ay Ax"}, .seen = "1010:..", .seldom = true},
     {"litmus_iriw_sc", "the same, seq_cst", {"Sx=1", "Sy=1", "Sx Sy", "Sy Sx"}, .seen = "1010:.."},
-    {"litmus_close", "one sees what another has raised, who closes does not", {"Sy+1", "y Sx", "Sx=1 Sy"}, .seen = "0100:..", .seldom = true},
+    {"litmus_close", "one reads what another has raised, the closing thread does not", {"Sy+1", "y Sx", "Sx=1 Sy"}, .seen = "0100:..", .seldom = true},
     {"litmus_close_a", "the same, acquired (which C11 forbids, C++20 does not)", {"Sy+1", "Ay Sx", "Sx=1 Sy"}, .seen = "0100:..", .seldom = true},
     {"litmus_close_sc", "the same, all seq_cst", {"Sy+1", "Sy Sx", "Sx=1 Sy"}, .seen = "0100:.."},
     {"litmus_failed", "a CAS that fails has read something old", {"x=1 x=2 y=1", "y x?23"}, .seen = "10:..", .seldom = true},
-    {"litmus_chain", "what was acquired is released on", {"x=1 Ry=1", "Ay Rz=1", "Az x"}, .seen = "110:.."},
+    {"litmus_chain", "what was acquired is released onwards", {"x=1 Ry=1", "Ay Rz=1", "Az x"}, .seen = "110:.."},
 
-    {"safe_532", "put back twice, into time used on both timelines", {"tt", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2}, .every = true},
-    {"safe_2532", "the same from further back", {"tt", "tt"}, ENGINE, .cap = 1, .clock = {2, 5, 3, 2}},
-    {"safe_53877", "back, on, and back again", {"tt", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 8, 7, 7}},
-    {"safe_cap2", "two places a unit", {"tt", "tt"}, ENGINE, .cap = 2, .clock = {2, 5, 3, 2}},
-    {"safe_look", "one who is two changes of the timeline behind", {"ttt", "t"}, ENGINE, .cap = 1, .clock = {5, 3, 8, 7}},
+    {"safe_532", "two steps back, into time used on both timelines", {"tt", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2}, .every = true},
+    {"safe_2532", "the same from an earlier time", {"tt", "tt"}, ENGINE, .cap = 1, .clock = {2, 5, 3, 2}},
+    {"safe_53877", "back, forward, and back again", {"tt", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 8, 7, 7}},
+    {"safe_cap2", "two tickets a unit", {"tt", "tt"}, ENGINE, .cap = 2, .clock = {2, 5, 3, 2}},
+    {"safe_look", "a thread that missed two changes of the timeline", {"ttt", "t"}, ENGINE, .cap = 1, .clock = {5, 3, 8, 7}},
     {"safe_3", "three threads", {"t", "t", "t"}, ENGINE, .cap = 1, .clock = {2, 5, 3, 2}},
     {"safe_2x3", "three tries each", {"ttt", "ttt"}, ENGINE, .cap = 2, .clock = {2, 5, 3, 2}},
     {"safe_3x2", "three threads, two tries each", {"tt", "tt", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
-    {"safe_many", "two places at once", {"mt", "mt"}, ENGINE, .cap = 2, .clock = {2, 5, 3, 2}},
+    {"safe_many", "two tickets at once", {"mt", "mt"}, ENGINE, .cap = 2, .clock = {2, 5, 3, 2}},
     {"safe_add", "draws by fetch_add", {"nn", "nt"}, ENGINE, .cap = 4, .clock = {5, 3, 4, 3}},
     {"drifts", "changes of the timeline are counted", {"tt", "tt"}, ENGINE, .cap = 100, .clock = {5, 3, 8, 7, 12, 11}},
     {"wait_blocked", "one sleeps, the other changes the timeline", {"n", "ttt"}, ENGINE, .cap = 1, .clock = {5, 3, 2, 8, 7}},
     {"wait_reload", "one sleeps, and finds another timeline", {"n", "t"}, ENGINE, .cap = 1, .clock = {5, 2, 4, 3}, .safe = 3},
-    {"wait_back", "a place given back", {"nt", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2, 5, 8, 7}},
+    {"wait_back", "a returned ticket", {"nt", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2, 5, 8, 7}},
     {"wait_late", "fetch_adds that come late", {"nn", "nn"}, ENGINE, .cap = 1, .clock = {5, 3, 5, 6, 7}},
-    {"wait_back_532", "the same, and one who only tries", {"n", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2, 8}},
-    {"ask_retry", "who only asks when", {"tt", "r"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
-    {"ask_available", "who only asks how many", {"tt", "a"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
+    {"wait_back_532", "the same, and one that only tries", {"n", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2, 8}},
+    {"ask_retry", "one only asks when", {"tt", "r"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
+    {"ask_available", "one only asks how many", {"tt", "a"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
 
     {"snapshot_53", "a snapshot while the timeline changes", {"tt", "s"}, ENGINE, .cap = 4, .clock = {5, 3}},
     {"snapshot_5387", "and changes back", {"tttt", "s"}, ENGINE, .cap = 4, .clock = {5, 3, 8, 7}, .every = true},
     {"snapshot_2", "while two draw", {"tt", "tt", "s"}, ENGINE, .cap = 4, .clock = {5, 3, 8, 7}},
-    {"snapshot_help", "two, while one who has changed it is slow to count that", {"t", "s", "s"}, ENGINE, .cap = 4, .clock = {5, 3}},
+    {"snapshot_help", "two, while the thread that changed it has not counted that", {"t", "s", "s"}, ENGINE, .cap = 4, .clock = {5, 3}},
     {"snapshot_owned", "of another's shard", {"oo", "s"}, SHARD, .cap = 4, .clock = {5, 3}},
     {"stats", "statistics while the word is re-based", {"tt", "S"}, ENGINE, .cap = 4, .clock = {5, 6, 7}},
     {"stats_2", "by two", {"mt", "t", "S"}, ENGINE, .cap = 4, .clock = {5, 6, 7}, .every = true},
     {"stats_owned", "of another's shard", {"ooo", "S"}, SHARD, .cap = 4, .clock = {5, 6, 7}},
-    {"note_2", "an election, and one who comes late to it", {"q", "q"}, ENGINE, .cap = 1, .clock = {5, 6, 7}, .count = 6, .every = true},
-    {"note_draws", "notes of callers who wait", {"n", "n"}, ENGINE, .cap = 1, .clock = {5, 6, 7}, .count = 1, .noted = true},
-    {"note_end", "the last note, and one who comes late", {"q", "q", "q"}, ENGINE, .cap = 1, .clock = {5, 6}, .count = 2},
+    {"note_2", "an election, and a late thread", {"q", "q"}, ENGINE, .cap = 1, .clock = {5, 6, 7}, .count = 6, .every = true},
+    {"note_draws", "notes of waiting callers", {"n", "n"}, ENGINE, .cap = 1, .clock = {5, 6, 7}, .count = 1, .noted = true},
+    {"note_end", "the last note, and a late thread", {"q", "q", "q"}, ENGINE, .cap = 1, .clock = {5, 6}, .count = 2},
     {"mix_words", "all calls at once", {"nts", "mtS", "tnr"}, ENGINE, .cap = 2, .clock = {4, 5, 3, 8, 7, 6, 9}, .samples = 300000},
     {"mix_notes", "with notes", {"nqt", "nq", "tS"}, ENGINE, .cap = 2, .clock = {5, 6, 7, 8, 9, 10, 11}, .count = 2, .samples = 300000},
     {"lanes_532", "a sweep joins a lane that leaves its timeline", {"tt", "tt"}, LANES, .cap = 1, .clock = {5, 3, 2}},
@@ -181,30 +181,30 @@ static const scenario scenarios[] = {
     {"ring_2", "two slots", {"uu", "u", "pp"}, RING, .cap = 2, .every = true},
 
     {"state_write", "two whose time is near the horizon", {"9", "9"}, STATE, .clock = {5, 6}, .horizon = 8},
-    {"state_later", "one of whom asks for more", {"69", "8"}, STATE, .clock = {5, 6}, .horizon = 7, .every = true},
+    {"state_later", "one of them asks for more", {"69", "8"}, STATE, .clock = {5, 6}, .horizon = 7, .every = true},
     {"state_extend", "two timers, and a draw", {"e", "e", "9"}, STATE, .clock = {5, 7}, .horizon = 8},
     {"state_open", "opened, and a timer", {"O", "e"}, STATE, .clock = {5, 6}, .every = true},
-    {"state_extend_again", "a timer while the state is closed and opened again", {"cO", "e"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
+    {"state_extend_again", "a timer while the state is closed and reopened", {"cO", "e"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
     {"state_take_over", "a dead holder's state is taken over, and a timer", {"T", "e"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
-    {"state_after_death", "a dead holder's state is opened again, and a timer", {"D", "e"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
+    {"state_after_death", "a dead holder's state is reopened, and a timer", {"D", "e"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
     {"state_close", "closed while two draw", {"7", "7", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 20, .every = true},
     {"state_close_apart", "closed while two draw, one further than the other", {"7", "8", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
-    {"state_close_twice", "two who close it", {"c", "c", "7"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
-    {"state_close_3", "closed while two draw, one of whom writes", {"9", "9", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
+    {"state_close_twice", "two that close it", {"c", "c", "7"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
+    {"state_close_3", "closed while two draw, one of which writes", {"9", "9", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
     {"state_close_near", "closed while a draw writes", {"9", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
-    {"state_close_late", "closed while a draw writes, whose thread draws on", {"78", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
+    {"state_close_late", "closed while a draw writes, whose thread continues to draw", {"78", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
     {"state_again_near", "the same, with a draw that writes", {"9", "cO"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
-    {"state_new", "closed, deleted, and opened again", {"9", "cN"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
-    {"state_again", "closed, and opened again", {"7", "cO"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
+    {"state_new", "closed, deleted, and reopened", {"9", "cN"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
+    {"state_again", "closed, and reopened", {"7", "cO"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
 
     {"page_family", "the family of partitions", {"f", "f"}, PAGE, .clock = {5, 6, 7}},
     {"page_partition", "each call takes another partition", {"PP", "P"}, PAGE, .clock = {5}},
     {"page_mark", "the process has one mark", {"M", "M"}, PAGE, .clock = {5}},
     {"page_default", "the process's own generator", {"g", "g"}, PAGE, .clock = {5, 6}, .every = true},
     {"page_uuids", "the process's own generator of UUIDs", {"U", "U"}, PAGE, .clock = {5}, .every = true},
-    {"page_uuids_2", "two calls each, while the clock goes on", {"UU", "U"}, PAGE, .clock = {5, 6}},
+    {"page_uuids_2", "two calls each, while the clock advances", {"UU", "U"}, PAGE, .clock = {5, 6}},
     {"page_salt", "the salt of its keys", {"k", "k"}, PAGE, .clock = {5}, .every = true},
-    {"page_bump", "and keys that change under a draw", {"UU", "b"}, PAGE, .clock = {5}},
+    {"page_bump", "and keys that change during a draw", {"UU", "b"}, PAGE, .clock = {5}},
 };
 // clang-format on
 enum { SCENARIOS = sizeof scenarios / sizeof *scenarios };

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # checker.sh DIR CHECKER [MODEL...]   runs the models, or those of these names, under a checker of the C11
-# memory model (GenMC, or what takes its arguments): each as it is, which must hold; with -DREACH,
-# and without each of the orders that stand behind `Weakened:` in its first comment, which must fail. Models
-# that have no such line run with real threads alone. MOST_S bounds each run in seconds (120).
+# memory model (GenMC, or one with its arguments): each unchanged, which must hold; with -DREACH, and
+# without each of the orders listed after `Weakened:` in its first comment, which must fail. Models without
+# such a line run only with real threads. MOST_S bounds each run in seconds (120).
 export LC_ALL=C
 dir=$1 checker=$2
 shift 2

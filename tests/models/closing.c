@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * HORIZON: a state file is closed while two threads ask for times that it still covers. Whatever was
- * admitted is at or before the last horizon written, or the next run would hand it out again. One of
- * them raises `asked`, the other may see it raised, or raise it further. With the look at `asked`
- * relaxed, or with less than seq_cst where CLOSED is stored, a time is admitted that the close has
- * not seen.
+ * HORIZON: a state file is closed while two threads ask for times that it still covers. Every
+ * admitted time is at or before the last horizon written, or the next run would repeat it. One
+ * thread raises `asked`, the other may see it raised, or raise it further. If the load of `asked` is
+ * relaxed, or the store of CLOSED is weaker than seq_cst, a time is admitted that the close has not
+ * seen.
  *
  * Weakened: ASK:S, SHUT:S
  */
@@ -31,7 +31,7 @@ int main(void) {
     model_run(3);
     assert(files_writes == 1);
     for (unsigned i = 0; i < 2; i++) assert(admitted[i] * UNIT_NS <= files_horizon_ns);
-    /* one was in time, the other not */
+    /* one was in time, the other was not */
     MODEL_REACHED((admitted[0] != 0) != (admitted[1] != 0));
     return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * PAGE: three threads make the first calls of sno_generate; the third finds no place of its own where
- * the other two have taken the last ones. Whoever comes sees the generator as its maker left it
- * (PAGE:R, PAGE:A), nobody gets an id that another has, and a tag is one process's and one partition's.
- * For a checker there are two threads, and no id is put together.
+ * PAGE: three threads make the first calls of sno_generate; the third finds no free place if the other
+ * two have taken the last ones. Each thread sees the generator fully initialised (PAGE:R, PAGE:A), no
+ * two get the same ID, and a tag belongs to one process and one partition. Under a checker there are
+ * two threads, and no ID is formed.
  *
  * Weakened: PAGE:R, PAGE:A
  */

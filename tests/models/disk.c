@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * DISK: two threads ask for a time past the horizon. One writes a new one; who is admitted, by what he
- * or the other has written, sees the file as it was written (DISK:R, DISK:A), since a power cut
- * must find it so.
+ * DISK: two threads ask for a time past the horizon. One writes a new one. A thread that is admitted
+ * by either one's record sees the file as written (DISK:R, DISK:A), since a power cut must leave that
+ * record.
  *
  * Weakened: DISK:R, DISK:A, TURN:R, TURN:A
  */

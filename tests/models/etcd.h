@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * An etcd for models, behind a libcurl of its own: a store that takes one request after the other, and
- * a network on which requests and answers get lost, or arrive late; leases end when the store likes,
- * as under a leader that revokes what it should not. The header runs as it is. Include it before
- * flake.h and model.h.
+ * An etcd for models, behind its own libcurl: a store that takes one request after the other, and a
+ * network on which requests and answers get lost, or arrive late. Leases end at any time, as under a
+ * leader that revokes them wrongly. The header runs unmodified. Include this before flake.h and
+ * model.h.
  */
 #ifndef ETCD_H
 #define ETCD_H
@@ -61,7 +61,7 @@ static _Thread_local long etcd_status;
 static inline CURLcode etcd_answered(const CURL *easy, long *status) {
     return *status = etcd_status, easy ? CURLE_OK : CURLE_LOST;
 }
-/* A watch says now and then that something may have changed. */
+/* A watch reports now and then that something may have changed. */
 static inline CURLMcode curl_multi_perform(CURLM *multi, int *running) {
     char nothing = 0;
     *running = 1;
@@ -91,7 +91,7 @@ static inline CURLMcode etcd_watch(CURLM *multi, CURL *easy) { return *multi = e
 
 #include "../etcd/flake_etcd.h"
 
-/* ---- the store: of one number, all others of which are taken for good ---- */
+/* ---- the store: of one number; all others are taken for good ---- */
 
 enum { ETCD_LEASES = 4096, ETCD_LATE = 2 };
 typedef struct etcd_entry {
@@ -103,7 +103,7 @@ static pthread_mutex_t etcd_lock = PTHREAD_MUTEX_INITIALIZER;
 static etcd_entry etcd_pool, etcd_horizon; /* create 0: no such key */
 static bool etcd_leases[ETCD_LEASES];
 static int64_t etcd_revision, etcd_next_lease;
-static CURL etcd_late[ETCD_LATE]; /* requests under way, whose senders wait no more */
+static CURL etcd_late[ETCD_LATE]; /* requests under way, whose senders no longer wait */
 static char etcd_others[16384];   /* the keys of the other numbers */
 static _Thread_local bool etcd_is_cut_off;
 
@@ -150,7 +150,7 @@ static bool etcd_is(flake_i_json v, const char *text) {
            !memcmp(v.at + 1, text, strlen(text));
 }
 
-/* NULL: the beginning of a range. */
+/* NULL: the start of a range. */
 static etcd_entry *etcd_entry_of(flake_i_json op) {
     const flake_i_json key = flake_i_json_get(op, "key");
     return etcd_is(key, etcd_pool.key64)      ? &etcd_pool
@@ -266,7 +266,7 @@ static CURLcode curl_easy_perform(CURL *easy) {
     if (fate > 2) etcd_serve(easy, out, sizeof out); /* else it is lost */
     (void)pthread_mutex_unlock(&etcd_lock);
     model_stall();
-    if (fate < 5) return CURLE_LOST; /* with 3 and 4 the answer alone */
+    if (fate < 5) return CURLE_LOST; /* with 3 and 4 only the answer is lost */
     (void)easy->on_body(out, 1, strlen(out), easy->user);
     return CURLE_OK;
 }

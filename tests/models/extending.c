@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * OPEN: a timer extends a state while another thread opens it, closes it and opens it again. The
- * extend never takes the state for another process's (OPEN:R, OPEN:A), and reads what an open writes
+ * OPEN: a timer extends a state while another thread opens it, closes it and reopens it. The extend
+ * never mistakes the state for another process's (OPEN:R, OPEN:A), and reads what an open writes
  * only as the writer (TURN:R, TURN:A).
  *
  * Weakened: OPEN:R, OPEN:A, TURN:R, TURN:A

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A disk for models, of which there is no more than the horizon in the state file, in plain memory on purpose:
- * whoever reads it must have come after whoever wrote it, or the checker reports a race. Include it before model.h.
+ * A disk for models: only the horizon in the state file, deliberately in plain memory. A read of it must happen
+ * after the write, or the checker reports a race. Include this before model.h.
  *
- * Where the header calls one of these five it comes here; its own functions, which need files, go by other names.
+ * The header's calls of these five functions come here; its own, which need files, are renamed.
  */
 #ifndef FILES_H
 #define FILES_H
@@ -70,7 +70,7 @@ static inline void files_begin(flake_state *s, int64_t horizon_units, int64_t ah
     files_writes = 0;
 }
 
-/* What flake_i_state_open does with a file that is there, in its order. */
+/* What flake_i_state_open does with an existing file, in the same order. */
 static inline flake_status files_open_again(flake_state *s, int64_t ahead_units) {
     static flake_state_options where; /* zero */
     static flake_i_opening o;

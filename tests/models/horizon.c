@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * CLAIMS: two processes claim the same number again and again, each with its own thread that extends,
- * and one that is admitted while the claim is released; on a network that loses, and from an etcd that
- * ends leases when it likes (etcd.h). What one holder was ever admitted to, and what any other was, lie
- * apart: however late a thread is, whoever is cut off, whatever was lost.
+ * and one that is admitted while the claim is released; on a lossy network, and from an etcd that ends
+ * leases at any time (etcd.h). The times admitted by one holder and by any other are disjoint: however
+ * late a thread is, whichever process is cut off, whatever was lost.
  */
 #include "etcd.h"
 
@@ -27,7 +27,7 @@ static void note(holder *h, int64_t ns) {
     }
 }
 
-/* Asks for a time that its clock, whatever it is, may read. */
+/* Asks for a time that its clock, whichever it is, may read. */
 static flake_status admit(holder *h) {
     const int64_t floor_ns = h->claim.floor_ns;
     const int64_t from_ns =
@@ -67,7 +67,7 @@ static void hold(holder *h) {
     atomic_store(&h->last, INT64_MIN);
     for (int tries = 0; tries < 20 && !h->held; tries++) {
         h->held = flake_etcd_claim(&h->claim, &o, &why) == FLAKE_OK;
-        model_clock(1000 + etcd_random(3000)); /* anybody's clock may read anything */
+        model_clock(1000 + etcd_random(3000)); /* any process's clock may read anything */
     }
     if (!h->held) return;
     const struct timespec retry = {0, 1000000};
@@ -75,8 +75,8 @@ static void hold(holder *h) {
         const int64_t before_ns = (int64_t)FLAKE_ATOMIC_LOAD(&h->claim.horizon_ns, relaxed);
         (void)admit(h);
         model_clock(1000 + etcd_random(3000));
-        if (etcd_random(8) == 0) (void)nanosleep(&retry, NULL); /* what failed is tried again */
-        /* while a number is held its horizon does not go back */
+        if (etcd_random(8) == 0) (void)nanosleep(&retry, NULL); /* a failed call is repeated */
+        /* while a number is held its horizon does not go backwards */
         const int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&h->claim.horizon_ns, relaxed);
         assert(horizon_ns >= before_ns);
         (void)before_ns;
@@ -84,7 +84,7 @@ static void hold(holder *h) {
     if (pthread_create(&late, NULL, be_late, h) != 0) abort();
     if (etcd_random(2)) (void)sched_yield();
     if (flake_etcd_check(&h->claim, NULL) == FLAKE_LEASE_LOST) {
-        assert(!is_written_by(h)); /* then another has written */
+        assert(!is_written_by(h)); /* then another process has written */
         atomic_fetch_add(&lost_horizons, 1u);
     }
     etcd_is_cut_off = etcd_random(4) == 0; /* dies, as etcd sees it */

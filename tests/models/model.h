@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the models share. A model is a program of two or three threads that make a few calls into
- * the engine as the header has it, while another puts the clock forward and back; in the end it
- * asserts. A checker of the C11 memory model runs it once and explores all of its executions (README.md).
- * For a checker there is no system, nothing but pthreads, C11 atomics and assert; no struct of the threads'
- * is copied as a whole, and each loop is bounded.
+ * Shared by the models. A model is a program of two or three threads that make a few calls into the
+ * header's engine, while another moves the clock forward and backward; at the end it asserts. A checker of
+ * the C11 memory model runs it once and explores all of its executions (README.md). Under a checker there
+ * is no system, only pthreads, C11 atomics and assert; no struct of the threads is copied as a whole, and
+ * each loop is bounded.
  *
- * RUNS      how often the model that asks the system (horizon.c) does it all over, with real threads
- * REACH     one more assertion, that what the model is about has not come about; it must fail, or
- *           the others hold for want of anything to look at
+ * RUNS      how often the model that uses the system (horizon.c) is repeated, with real threads
+ * REACH     one more assertion: the case that the model is about has not occurred. It must fail, or the
+ *           other assertions hold vacuously
  *
  * A model may define, before it includes this:
  *
- * MODEL_WITH_SYSTEM   it asks the system, and is not for checkers
- * MODEL_STATISTICS    it looks at statistics; for checkers of other models draws don't tell any
+ * MODEL_WITH_SYSTEM   it uses the system, and is not for checkers
+ * MODEL_STATISTICS    it checks statistics; in other models, draws under a checker count none
  *
- * The last lines of a model's first comment name the labels of which it finds the orders weakened.
+ * The last lines of a model's first comment name the labels whose weakened orders it detects.
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -34,7 +34,7 @@
 #define FLAKE_NO_OS
 #endif
 
-/* ---- real threads: now and then one stands still beside an access, and others go on ---- */
+/* ---- real threads: now and then one is delayed beside an access while others run ---- */
 
 #ifdef MODEL_WITH_SYSTEM
 static _Atomic(unsigned) model_seed;
@@ -65,9 +65,9 @@ static inline void model_stall(void) {
 #else
 static inline void model_stall(void) {}
 
-/* No engine here lies ahead of its clock, so a unit's ids are due when it begins. (Where the header calls
- * this it comes here; its own, of which compilers make a saturating subtraction that GenMC does not
- * know, goes by another name.) */
+/* No engine here is ahead of its clock, so a unit's IDs are due when it begins. (The header's calls of
+ * this come here; its own function, which compilers turn into a saturating subtraction that GenMC does
+ * not support, is renamed.) */
 #define flake_i_due_ns(e, unit) MODEL_DUE_##e, unit)
 #define MODEL_DUE_const         flake_i_due_ns_ahead(const
 #define MODEL_DUE_e             (int64_t)flake_i_start_ns(e
@@ -75,7 +75,7 @@ static inline void model_stall(void) {}
 /* No model reads the fast clock, and the checker knows no rdtsc. */
 #define FLAKE_COUNTER() UINT64_C(0)
 
-/* What is added with release is a statistic, and nobody acts on those. */
+/* Only statistics are added with release, and no thread acts on those. */
 #define MODEL_ADD_relaxed(p, v) atomic_fetch_add_explicit(p, v, memory_order_relaxed)
 #ifdef MODEL_STATISTICS
 #define MODEL_ADD_release(p, v) atomic_fetch_add_explicit(p, v, memory_order_release)
@@ -83,8 +83,8 @@ static inline void model_stall(void) {}
 #define MODEL_ADD_release(p, v) ((void)(p), (void)(v), 0)
 #endif
 
-/* GenMC takes a CAS that fails for a load of the order that it has when it succeeds. Where C11 means
- * another, a fence says it. */
+/* GenMC gives a failed CAS the order of a successful one. Where C11 means another, a fence adds
+ * it. */
 #define MODEL_ACQUIRE() atomic_thread_fence(memory_order_acquire)
 #define MODEL_STRONG(p, seen, v, success, failure)                              \
     atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
@@ -108,7 +108,7 @@ static inline void model_stall(void) {}
 #define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) MODEL_CAS_##success##_##failure(p, seen, v)
 #endif
 
-/* ---- the clock: in units, for all who ask; a sleep moves it on ---- */
+/* ---- the clock: in units, shared by all threads; a sleep advances it ---- */
 
 enum { UNIT_NS = 1000000 };
 static _Atomic(int64_t) model_unit;
@@ -139,7 +139,7 @@ static inline void model_clock(int64_t unit) {
 #define FLAKE_RELAX()        ((void)0)
 #include "flake.h"
 
-/* With assertions switched off nothing looks at it. */
+/* With assertions switched off nothing reads it. */
 static inline void model_ok(flake_status status) {
     assert(status == FLAKE_OK);
     (void)status;
@@ -151,7 +151,7 @@ static inline void model_ok(flake_status status) {
 #define MODEL_REACHED(condition) ((void)(condition))
 #endif
 
-/* An engine with `cap` places a unit that is at unit `time`, nothing drawn. GenMC takes copies to memory whose
+/* An engine with `cap` tickets a unit, at unit `time`, nothing drawn. GenMC supports copies to memory whose
  * address is a variable. */
 static inline void model_engine(flake_i_engine *engine, uint64_t cap, unsigned tick_bits,
                                 uint64_t time) {
@@ -169,7 +169,7 @@ static inline void model_engine(flake_i_engine *engine, uint64_t cap, unsigned t
     FLAKE_ATOMIC_STORE(&e->word, time << e->time_shift, relaxed);
 }
 
-/* What a thread has drawn. */
+/* A thread's IDs. */
 enum { MODEL_DRAWS = 4 };
 typedef struct model_ids {
     uint64_t id[MODEL_DRAWS]; /* time, tick, index; 0: the call failed */
@@ -189,7 +189,7 @@ static inline void model_draw(flake_i_engine *e, unsigned request, model_ids *id
 static inline uint64_t model_time(uint64_t id) { return id >> 16; }
 static inline unsigned model_tick(uint64_t id) { return (unsigned)(id >> 8 & 1); }
 
-/* No id of these threads, or before, comes twice. Whether one is of a timeline that the clock went back to. */
+/* No ID of these threads, or before, repeats. Returns whether one follows a backward step. */
 static inline bool model_different(const model_ids *of, unsigned n) {
     bool ridden = false;
     for (const model_ids *a = of; a < of + n; a++)

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# models.sh DIR RUNS COMPILER FLAGS...   compiles the models of a checker as the checker does, looks in
-# the result for what the checker does not know, and runs it once with real threads (checker.sh has it
-# checked). A model for no checker runs with real threads, RUNS times; with -DREACH it must fail.
+# models.sh DIR RUNS COMPILER FLAGS...   compiles the models as the checker does, searches the result
+# for what the checker does not support, and runs it once with real threads (checker.sh checks it).
+# Models for no checker run with real threads, RUNS times; with -DREACH they must fail.
 export LC_ALL=C
 dir=$1 runs=$2
 shift 2
@@ -14,10 +14,10 @@ say() {
     if [ "$1" = ok ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 }
 
-# The functions that the checker knows.
+# The functions that the checker supports.
 known='llvm\.(lifetime\.(start|end)|mem(set|cpy))\.[a-z0-9.]*|pthread_(create|join|exit|self)|__assert_fail'
 
-# A memset of some of a struct's fields, which clang makes of two stores, it does not know either.
+# Nor does it support a memset of some of a struct's fields, which clang makes of two stores.
 compiles() { # NAME: for a checker
     clang -std=c11 -O1 -I. -S -emit-llvm "tests/models/$1.c" -o "$dir/$1.ll" || return
     grep -E '^declare|^@.* external | asm ' "$dir/$1.ll" | grep -vE "^declare .*@($known)\(" && return 1

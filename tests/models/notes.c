@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Two callers wait, and the clock goes on by a ms: each ms has one note, and they count on. Who sees
- * that a ms was noted reads no clock from before it (NOTE:R, NOTE:A), or he takes it for one put back,
- * and begins to count anew.
+ * Two callers wait, and the clock advances by a ms: each ms has one note, and the counts continue. A
+ * thread that sees a ms noted reads no clock from before it (NOTE:R, NOTE:A); otherwise it would
+ * detect a backward step and restart the count.
  *
  * Weakened: NOTE:R, NOTE:A
  */

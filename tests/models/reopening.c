@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * HORIZON: a state is closed and opened again while a draw of the earlier run asks it. That one gets
- * only times that the close has seen, and so are before all of the new run; and it does not write
- * while the state is opened. Without the second look at `run`, or with `run` stored after the
- * horizon, a time is admitted that nobody knows.
+ * HORIZON: a state is closed and reopened while a draw of the earlier run asks it. That draw gets
+ * only times that the close has seen, which are before all times of the new run; and it does not
+ * write while the state is being opened. Without the second load of `run`, or with `run` stored
+ * after the horizon, a time is admitted that neither run knows.
  *
  * Weakened: DISK:R, DISK:A
  */
@@ -14,7 +14,7 @@ enum { HORIZON = 20, AHEAD = 40, WANTED = 18 }; /* near enough to a horizon to w
 static flake_state state;
 static uint64_t earlier;
 static bool admitted, opened_again;
-static int64_t floor_ns; /* behind which the new run begins */
+static int64_t floor_ns; /* after which the new run begins */
 
 void model_thread(unsigned who) {
     bool pointless = false;
@@ -36,7 +36,7 @@ int main(void) {
     model_run(2);
     if (!opened_again) return 0; /* a checker does not wait for ever */
     assert(!admitted || WANTED * (int64_t)UNIT_NS <= floor_ns);
-    /* the earlier run was asked for and refused, after the new one's horizon was there */
+    /* the earlier run asked and was refused, after the new one's horizon was stored */
     MODEL_REACHED(!admitted && floor_ns < WANTED * (int64_t)UNIT_NS &&
                   flake_i_state_not_before(&state) == WANTED * (int64_t)UNIT_NS);
     return 0;

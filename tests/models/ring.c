@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Two threads push two notes each into a ring of two slots, a third pops. No note is torn, lost or
- * doubled, and those of one thread come in their order.
+ * duplicated, and those of one thread keep their order.
  *
  * Weakened: FILL:R, FILL:A, DRAIN:R, DRAIN:A
  */

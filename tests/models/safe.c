@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * I5: the clock goes back, on, and back again while two threads draw. No place is drawn twice on
- * either timeline. With the orders of LEAVE:R and LOOK:A taken away this repeats one.
+ * I5: the clock goes backwards, forward, and backwards again while two threads draw. No ticket is
+ * drawn twice on either timeline. With LEAVE:R or LOOK:A relaxed, one is.
  *
  * Weakened: LEAVE:R, LOOK:A
  */

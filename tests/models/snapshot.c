@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One thread draws while the clock goes back twice, another takes snapshots. A snapshot's parts
- * belong together: its count of the steps back, the tick, and the last unit used on the other tick.
+ * One thread draws while the clock goes backwards twice, another takes snapshots. A snapshot is
+ * consistent: its count of backward steps, the tick, and the last unit used on the other tick.
  *
  * Weakened: SAFE:R, SAFE:A, SETTLE:R, SETTLE:A
  */
@@ -13,7 +13,7 @@ static sno_snapshot taken;
 static uint64_t units[4];
 static unsigned ticks[4];
 
-/* sno's unit is 4 ms, its epoch 2010: its clock stands `unit` units of its own behind that. */
+/* sno's unit is 4 ms, its epoch 2010: its clock is `unit` units after that. */
 static void clock_at(int64_t unit) { model_clock(INT64_C(1262304000000) + 4 * unit); }
 
 static void draw_at(unsigned i) {
@@ -25,7 +25,7 @@ static void draw_at(unsigned i) {
     ticks[i] = ticket.tick;
 }
 
-/* What sno_init comes to, which copies structs. */
+/* The result of sno_init, which copies structs. */
 static void begin(void) {
     flake_i_engine *const e = &gen.gen.engine;
     e->epoch_ns = (uint64_t)SNO_I_EPOCH_MS * 1000000;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Statistics are asked for while a draw begins a new unit, which moves places from the word to a tally.
- * Who finds them in the tally sees the word that no longer has them (TALLY:R, TALLY:A), so that none
- * counts twice.
+ * Statistics are read while a draw begins a new unit, which moves tickets from the word to a tally. A
+ * thread that finds them in the tally reads the word that no longer has them (TALLY:R, TALLY:A), so
+ * none counts twice.
  *
  * Weakened: TALLY:R, TALLY:A
  */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# awk -v label=LEAVE:R -f weaken.awk flake.h   the header without an order: where the label stands behind
-# an access R takes release away, A acquire, and S leaves acquire and release of seq_cst.
+# awk -v label=LEAVE:R -f weaken.awk flake.h   the header without an order: at an access with the label,
+# R removes release, A removes acquire, and S turns seq_cst into acquire and release.
 function weaker(line) {
     if (label ~ /:R$/) gsub(/release/, "relaxed", line)
     if (label ~ /:A$/) gsub(/acquire/, "relaxed", line)

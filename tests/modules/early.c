@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Draws before the initialisers of the other unit run, which is early_other.cc as C++20: what units share must stay
- * as the first user left it.
+ * Draws before the initialisers of the other unit run, which is early_other.cc as C++20: they must not reset what
+ * units share.
  */
 #define _GNU_SOURCE
 #include "flake.h"
@@ -9,7 +9,7 @@
 #include "check.h"
 #include "children.h"
 
-/* early_other.cc: the first id of a generator of its own whose clock stands still, and more. */
+/* early_other.cc: the first ID of its own generator, whose clock does not move, and more. */
 int other_begin(uint64_t *id);
 int other_next(uint64_t *id);
 
@@ -28,7 +28,7 @@ static bool begin(void) {
            other_begin(&first_of_other) == 0;
 }
 
-/* Initialisers of C++ come behind those with a number. */
+/* C++ initialisers run after those with a number. */
 __attribute__((constructor(101))) static void before_all(void) {
     was_begun = begin();
     by_default = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed);

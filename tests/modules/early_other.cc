@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The other unit of early.c. In C++20 a std::atomic has a constructor: it would wipe, when this unit's turn has come,
-// what is drawn from already; and units with another version or other hooks would share it. Nor is anything copied that
-// must stay where it is.
+// The other unit of early.c. In C++20 a std::atomic has a constructor: run with this unit's initialisers, it would
+// reset objects that are already in use; and units with another version or other hooks would share it. Nor is anything
+// copied whose address must not change.
 #include "flake.h"
 #include "sno.h"
 #include <type_traits>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program that opens modules, each with a copy of the headers that the linker keeps apart, and has one
- * itself. MODULES names a folder with 0.so, 1.so ... of all kinds, and closing.so.
+ * A program that opens modules, each with a private copy of the headers, and has a copy itself. MODULES
+ * names a directory with 0.so, 1.so ... of all kinds, and closing.so.
  */
 #define _GNU_SOURCE
 #define REAL_SLEEP
@@ -15,13 +15,13 @@
 
 enum { MODULES = 64, COPIES = MODULES + 1, IDS = 500 }; /* the last copy is the program's own */
 
-/* What parent (0) and child (1) have drawn. */
+/* The IDs of parent (0) and child (1). */
 typedef struct drawn {
     uint64_t flakes[2][COPIES][IDS];
     uint8_t snos[2][COPIES][IDS][10];
     uint8_t uuids[2][COPIES][IDS][16];
     uint16_t partitions[2][COPIES];
-    unsigned refused; /* copies that know in the child that it is one */
+    unsigned refused; /* copies that detect in the child that they are in one */
 } drawn;
 static drawn *our;
 static const plugin *copies[COPIES];
@@ -70,7 +70,7 @@ static void open_modules(void) {
     our = (drawn *)memory;
 }
 
-/* ---- no id twice ---- */
+/* ---- no duplicate ID ---- */
 
 static void draw(unsigned who) {
     for (int i = 0; i < COPIES; i++) {
@@ -92,8 +92,8 @@ static void draw_in_child(void) {
     draw(1);
 }
 
-/* The copies' partitions begin 256 apart, since their random sources say so: clock and process, which
- * have a part in it, are the same for all. A child's follow its parent's. */
+/* The copies' partitions begin 256 apart, by their random sources: clock and process, which also
+ * count, are the same for all. A child's follow its parent's. */
 TEST(copies_and_their_children_give_no_id_twice) {
     for (int i = 0; i < COPIES; i++) {
         copies[i]->script((uint16_t)(i << 8));
@@ -111,7 +111,7 @@ TEST(copies_and_their_children_give_no_id_twice) {
     CHECK_EQ(count_duplicates(our->flakes[0][0], 2 * COPIES * IDS), 0);
 }
 
-/* ---- what is one for each copy ---- */
+/* ---- what each copy has separately ---- */
 
 TEST(a_bump_reaches_its_own_copy) {
     for (int i = 0; i < COPIES; i++) MAKE(init, i, i);
@@ -213,7 +213,7 @@ TEST(a_state_file_is_one_modules) {
     (void)snprintf(state_path, sizeof state_path, "%s/state", folder);
     CHECK_EQ(open_state(4), FLAKE_OK);
     CHECK_EQ(open_state(5), FLAKE_IN_USE);
-    in_child(open_in_another_process); /* the attempt has cost the first module nothing */
+    in_child(open_in_another_process); /* the failed attempt did not affect the first module */
     release(4);
     CHECK_EQ(open_state(5), FLAKE_OK);
     release(5);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a unit of mixed.c has: its process-wide objects, and draws by its version of the headers.
+ * A unit of mixed.c: its process-wide objects, and draws by its version of the headers.
  */
 #ifndef MIXED_H
 #define MIXED_H

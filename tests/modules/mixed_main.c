@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * mixed_main APART   two units of one program have their first APART objects apart, and share the others
- *                    whole; no object lies in another, and each unit draws and knows of a fork.
+ * mixed_main APART   two units of one program have separate copies of their first APART objects, and
+ *                    share the others; no objects overlap, and each unit draws and detects a fork.
  */
 #define _GNU_SOURCE
 #include "support.h"

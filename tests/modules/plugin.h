@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a module offers to its host: calls of its own copy of the headers, and a script for its clock.
+ * A module's interface for its host: calls of its own copy of the headers, and a scripted clock.
  */
 #ifndef PLUGIN_H
 #define PLUGIN_H
@@ -9,7 +9,7 @@
 #include "sno.h"
 
 typedef struct plugin {
-    /* From now on the copy's clock stands still, and its random bytes are these two. */
+    /* From now on the copy's clock does not move, and its random bytes are these two. */
     void (*script)(uint16_t random);
     sno_id (*generate)(uint8_t meta);
     flake_status (*uuid7)(uint8_t out[16]);

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# bench.sh   requests a second with ids (lanes, a shared generator, a shard a thread), by that without: pairs of
-# runs right after one another, with ids first in every second one, since a machine's speed changes.
-# Beside it the processor time that the server spent on a request, which other programs that run at the
-# same time disturb less.
+# bench.sh   requests a second with IDs (lanes, a shared generator, a shard a thread), divided by those without:
+# in pairs of consecutive runs, with IDs first in every second one, since a machine's speed varies. Also the
+# server's processor time per request, which other running programs disturb less.
 #
 #   ROUNDS=9     pairs of each mode      DURATION=1   seconds of a run
 #   THREADS      the server's and wrk's; half of the processors
@@ -72,7 +71,7 @@ for mode in none lanes shared shard; do
     fi
     printf ' %16s %14.0f %16s\n' "$of_rate" "$(column 2 "$dir/$mode" | median)" "$of_spent"
 done
-said="throughput with ids, by that without:" code=0
+said="throughput with IDs, divided by that without:" code=0
 for mode in lanes shared shard; do
     read -r middle scatter < <(ratio $mode 1)
     said="$said $mode $(printf '%.3f ± %.3f' "$middle" "$scatter"),"

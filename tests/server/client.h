@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A server that a test starts, and a client that says and hears bytes. Define _GNU_SOURCE first.
+ * A server that a test starts, and a client that exchanges bytes. Define _GNU_SOURCE first.
  */
 #ifndef CLIENT_H
 #define CLIENT_H
@@ -22,7 +22,7 @@
 
 static const char *server_path, *server_mode;
 
-/* Ids of one connection rise; those of lanes by units, and inside one they differ. */
+/* IDs of one connection rise; those of lanes by units, and inside one they differ. */
 static inline bool is_later(const flake_layout *l, uint64_t id, uint64_t last) {
     if (strcmp(server_mode, "lanes") != 0) return id > last;
     return id != last && id >> l->time_shift >= last >> l->time_shift;
@@ -97,7 +97,7 @@ typedef struct client {
 } client;
 
 typedef struct response {
-    int status; /* 0: the connection ended, or what came is no response */
+    int status; /* 0: the connection ended, or the bytes are no response */
     bool closes;
     char id[64], head[1024];
     size_t length;
@@ -156,7 +156,7 @@ static inline void drop(client *c, size_t n) {
     c->held -= n;
 }
 
-/* Takes what stands before `end`, and the end. */
+/* Takes what is before `end`, and the end. */
 static inline bool hear_until(client *c, const char *end, char *text, size_t room) {
     char *found;
     while ((found = (char *)memmem(c->buffer, c->held, end, strlen(end))) == NULL)
@@ -212,14 +212,14 @@ static inline response *hear(client *c, bool head_only) {
     return r;
 }
 
-/* It is asked, and answers. */
+/* The server receives a request, and answers. */
 #define SERVES(c, target)                      \
     do {                                       \
         ask(c, target);                        \
         CHECK_EQ(hear(c, false)->status, 200); \
     } while (0)
 
-/* The server has closed in order, without a reset, and said nothing more. */
+/* The server has closed in order, without a reset, and sent nothing more. */
 static inline bool hears_the_end(client *c) {
     return c->held == 0 && recv(c->socket, c->buffer, sizeof c->buffer, 0) == 0;
 }
@@ -242,7 +242,7 @@ static inline void begin_clients(int argc, char **argv) {
     if (argc < 3) exit(2);
     server_path = argv[1];
     server_mode = argv[2];
-    (void)alarm(60); /* whoever hangs, hangs no longer */
+    (void)alarm(60); /* ends a server that hangs */
 }
 
 static inline int end_clients(int argc, char **argv, const server *s, int n) {

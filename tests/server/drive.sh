@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Sourced: start_server OPTION..., stop_server.   $port, $server and the folder $dir are theirs.
+# Sourced: start_server OPTION..., stop_server.   They use $port, $server and the directory $dir.
 start_server() {
     : > "$dir/out"
     "$build/server" "$@" > "$dir/out" &

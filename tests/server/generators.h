@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the server's ids come from: a generator of each layout, in one of the ways to share it.
+ * The server's sources of IDs: a generator of each layout, in one of the ways to share it.
  */
 #ifndef GENERATORS_H
 #define GENERATORS_H
@@ -10,7 +10,7 @@
 
 enum {
     max_threads = 64,
-    batch = 100 /* ids drawn at once */
+    batch = 100 /* IDs drawn at once */
 };
 
 enum { sno = 16, generators }; /* the layouts of flake.h, and then snos */
@@ -48,7 +48,7 @@ static unsigned mode_made;
 /* The first one for all threads, or with shards one for each. */
 static flake_gen gens[sno][max_threads];
 static flake_lane lanes[sno][max_threads];
-/* Drawn in batches only, each of them one read-modify-write: shared in each mode. */
+/* Drawn only in batches, each by one read-modify-write: shared in each mode. */
 static sno_gen snos;
 
 static bool is_wide(unsigned layout) { return layout != sno && layouts[layout].format; }
@@ -68,7 +68,7 @@ static unsigned layout_named(const char *name) {
     return layout;
 }
 
-/* Of a list that names none. */
+/* For a list that names none. */
 static unsigned usual_format(unsigned layout) {
     if (layout == sno) return text;
     if (!is_wide(layout)) return dec;
@@ -129,7 +129,7 @@ static bool has_format(unsigned layout, unsigned format) {
     return formats[format].flake >= 0;
 }
 
-/* The room holds it with its NUL, which is not counted: how many characters. */
+/* `to` holds it with its NUL, which does not count; returns the number of characters. */
 static size_t write_wide(unsigned format, flake128 id, char *at) {
     if (formats[format].wide == 16) { /* as flake writes it: all digits, in lower case */
         const size_t length = flake128_format_fixed(&id, 16, at, FLAKE128_TEXT_SIZE);
@@ -144,7 +144,7 @@ static size_t write_wide(unsigned format, flake128 id, char *at) {
     return format == uuid ? 36 : 26;
 }
 
-/* The same; no end is written to a sno's text. */
+/* The same; a sno's text has no NUL. */
 static size_t write_id(unsigned layout, unsigned format, const ids *drawn, size_t i, char *at) {
     if (is_wide(layout)) return write_wide(format, drawn->wide[i], at);
     if (layout != sno)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The head of a request, by the letter of RFC 9112. What the letter forbids is refused, never
- * repaired: where two programs repair the same bytes differently, one of them takes for a second
- * request what the other takes for a body. However a body's length is told, the request is refused.
+ * The head of a request, strictly by RFC 9112. What the RFC forbids is refused, never repaired: if
+ * two programs repair the same bytes differently, one of them reads a second request where the
+ * other reads a body. A request with a body is refused, however it states the length.
  */
 #ifndef HEAD_H
 #define HEAD_H
@@ -20,8 +20,8 @@ typedef struct request_head {
     bool has_host, has_body, wants_close;
 } request_head;
 
-/* How many bytes the head has, its empty line included; 0: its end has not come. What came so far
- * may be malformed already: then `*why` says so. */
+/* How many bytes the head has, its empty line included; 0: its end has not arrived. What has
+ * arrived may already be malformed: then `*why` is the reason. */
 static size_t head_size(const char *bytes, size_t n, const char **why) {
     *why = NULL;
     for (size_t i = 0; i < n; i++) {
@@ -58,7 +58,7 @@ static bool read_request_line(request_head *h, char *line) {
            isdigit((unsigned char)at[7]) && !at[8];
 }
 
-/* A name or an address, and maybe a port. */
+/* A name or an address, and optionally a port. */
 static bool is_host(const char *value) {
     static const char digits[] = "0123456789";
     if (*value == '[') {
@@ -111,7 +111,7 @@ static char *cut_line(char *line) {
     return end + 2;
 }
 
-/* Takes apart what head_size found whole. NULL, or why it is malformed. */
+/* Parses a head that head_size found complete. NULL, or why it is malformed. */
 static const char *read_head(request_head *h, char *bytes, size_t size) {
     bytes[size - 2] = 0; /* the empty line */
     memset(h, 0, sizeof *h);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * limits.c SERVER MODE [NAME...]   starts the server where something is scarce: its port, descriptors, time,
- * ids. Clients that are slow, idle, greedy, or go away at the wrong moment.
+ * limits.c SERVER MODE [NAME...]   starts the server with something scarce: its port, descriptors, time,
+ * IDs. Clients that are slow, idle, greedy, or disconnect at the wrong moment.
  */
 #define _GNU_SOURCE
 #include "client.h"
@@ -36,7 +36,7 @@ TEST(a_port_has_one_server) {
             owners += s[i].port != 0;
             if (!s[i].port) CHECK_STR(said, expected);
         }
-        CHECK(owners <= (round > 0)); /* those who try at the same moment may all fail */
+        CHECK(owners <= (round > 0)); /* attempts at the same moment may all fail */
         for (int i = 0; i < rivals; i++)
             if (s[i].port) stop(s[i]);
             else CHECK_EQ(exit_code(s[i]), 1);
@@ -92,7 +92,7 @@ static void runs_out_of_descriptors(const char *threads) {
         answered[i] = poll(&arrived, 1, 0) == 1;
         if (answered[i]) {
             CHECK_EQ(hear(c[i], false)->status, 200);
-            SERVES(c[i], "/"); /* and goes on being served */
+            SERVES(c[i], "/"); /* and is still served */
             taken++;
         }
     }
@@ -132,7 +132,7 @@ TEST(an_idle_connection_ends) {
     }
 }
 
-/* Says a byte now and then, until the server has closed; false: it does not. */
+/* Sends a byte now and then, until the server has closed; false: it does not. */
 static bool is_cut_off_while_saying(client *c, const char *byte) {
     struct pollfd closed = {c->socket, 0, 0};
     const int64_t begin_ms = now_ms();
@@ -158,13 +158,13 @@ TEST(what_trickles_in_ends_the_connection) {
         client *c = connect_to(impatient);
         for (int k = 0; k < cases[i].times; k++) say(c, cases[i].said);
         if (cases[i].status) CHECK_EQ(hear(c, false)->status, cases[i].status);
-        if (cases[i].status == 405) CHECK(hears_the_end(c)); /* it says no more */
+        if (cases[i].status == 405) CHECK(hears_the_end(c)); /* it sends no more */
         CHECK(is_cut_off_while_saying(c, cases[i].byte));
         leave(c);
     }
 }
 
-/* Time begins anew with an answer, and with a head's first byte. */
+/* The time starts again with an answer, and with a head's first byte. */
 TEST(who_asks_in_time_stays) {
     client *c = connect_to(impatient);
     for (int i = 0; i < 4; i++) {
@@ -174,7 +174,7 @@ TEST(who_asks_in_time_stays) {
         const int64_t said_ms = now_ms();
         (void)poll(NULL, 0, idle_ms * 6 / 10);
         say(c, "ET / HTTP/1.1\r\nHost: test\r\n\r\n");
-        const bool late = /* if this machine stood still */
+        const bool late = /* unless this machine stood still */
             said_ms - begin_ms > idle_ms * 8 / 10 || now_ms() - said_ms > idle_ms * 8 / 10;
         const bool answered = hear(c, false)->status == 200;
         CHECK(answered || late);
@@ -199,7 +199,7 @@ TEST(who_reads_in_time_stays) {
     leave(c);
 }
 
-/* 256 ids in 10 ms: the last client waits for longer than a client may be idle. */
+/* 256 IDs in 10 ms: the last client waits for longer than a client may be idle. */
 TEST(who_waits_for_ids_is_not_idle) {
     enum { clients = 50, requests = 300 };
     server s = start("--layout=sonyflake", "--idle-ms=200");
@@ -224,9 +224,9 @@ TEST(who_waits_for_ids_is_not_idle) {
     stop(s);
 }
 
-/* ---- more requests than ids ---- */
+/* ---- more requests than IDs ---- */
 
-/* 256 ids in 10 ms; in shards 128 a thread. */
+/* 256 IDs in 10 ms; in shards 128 a thread. */
 static server scarce;
 
 TEST(requests_wait_for_the_next_unit_in_their_order) {
@@ -264,7 +264,7 @@ TEST(nobody_starves_behind_a_long_list) {
     leave(list);
 }
 
-/* Each asks again as soon as it is answered, all of them more often than there are ids. */
+/* Each asks again as soon as it is answered, all of them faster than there are IDs. */
 TEST(all_who_wait_are_served_alike) {
     enum { connections = 400 };
     static struct pollfd sockets[connections];
@@ -310,7 +310,7 @@ TEST(who_waits_may_leave) {
 
 /* ---- the end ---- */
 
-/* What is sent to a server that stands still is held by the system. */
+/* The system holds what is sent to a stopped server. */
 static void halt(server s) {
     int status;
     CHECK_EQ(kill(s.pid, SIGSTOP), 0);
@@ -345,7 +345,7 @@ TEST(what_was_received_is_answered_before_it_ends) {
     CHECK_EQ(exit_code(s), 0);
 }
 
-/* More than a connection's buffers hold, a client that reads late, and one that has said its last. */
+/* More than a connection's buffers hold, a client that reads late, and one that has shut down. */
 TEST(long_answers_are_sent_before_it_ends) {
     enum { requests = 400 };
     server s = start("--node=5", "--drain-ms=20000");
@@ -384,7 +384,7 @@ TEST(a_request_that_has_begun_may_be_finished) {
     SERVES(idle, "/");
     say(c, "GET / HTTP/1.1\r\nHo");
     tell_to_end(s);
-    CHECK(hears_the_end(idle)); /* so the server has heard of the signal */
+    CHECK(hears_the_end(idle)); /* so the server has received the signal */
     say(c, "st: test\r\n\r\n");
     CHECK_EQ(hear(c, false)->status, 200);
     CHECK(heard.closes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * requests.c SERVER MODE [NAME...]   starts the server, and sends it what a client may send: well formed
- * or not, whole or byte by byte, one or many at once; stamps and lists.
+ * requests.c SERVER MODE [NAME...]   starts the server, and sends it well-formed and malformed requests,
+ * whole or byte by byte, one or many at once; stamps and lists.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -106,7 +106,7 @@ TEST(a_head_request_gets_no_body) {
     leave(c);
 }
 
-/* Refused with that status and a reason that has the word, and nothing behind it is answered. */
+/* Refused with that status and a reason with the word, and nothing after it is answered. */
 static void is_refused(const char *bytes, size_t n, int status, const char *why) {
     const int failures = check_failures;
     client *c = connect_to(usual);
@@ -130,7 +130,7 @@ static bool next_text(const char **texts, const char **text, int *width) {
     return *text != NULL;
 }
 
-/* Each of the texts is, between two others. */
+/* Each text, between two others. */
 static void are_refused(const char *before, const char *texts, const char *after, int status,
                         const char *why) {
     char request[512];
@@ -163,7 +163,7 @@ TEST(a_malformed_request_line_is_refused) {
                 "\r\nHost: test\r\n\r\n", 400, "request line");
 }
 
-/* What one program may take for a body is no second request to this one. */
+/* Bytes that another program may read as a body are no second request to this one. */
 TEST(a_malformed_header_is_refused_with_what_follows) {
     static const char *const cases[][2] = {
         {"NAME: VALUE", "Content-Length : 34|Content-Length\t: 34|Transfer-Encoding : chunked|"
@@ -297,21 +297,21 @@ TEST(who_says_no_more_still_hears_every_answer) {
 
 /* ---- lists ---- */
 
-/* Walks over the lines of the response's body. */
+/* Iterates over the lines of the response's body. */
 static char *next_line(char **rest) { return strtok_r(*rest, "\n", rest); }
 
-enum { as_uuid = 1, as_ulid = 3, usual_form = 99 }; /* in place of a base */
+enum { as_uuid = 1, as_ulid = 3, usual_form = 99 }; /* instead of a base */
 static const struct {
     const char *name;
     flake_encoding narrow;
-    unsigned wide; /* a base, or one of those above; 0: there is none */
+    unsigned wide; /* a base, or one of those above; 0: none */
 } forms[] = {{"&format=dec", FLAKE_DEC, 10},        {"&format=hex", FLAKE_HEX, 16},
              {"&format=bin", FLAKE_BIN, 2},         {"&format=base32", FLAKE_BASE32, 0},
              {"&format=base36", FLAKE_BASE36, 36},  {"&format=base58", FLAKE_BASE58, 0},
              {"&format=base62", FLAKE_BASE62, 62},  {"", FLAKE_DEC, usual_form},
              {"&format=uuid", FLAKE_BIN4, as_uuid}, {"&format=ulid", FLAKE_BIN4, as_ulid}};
 
-/* An id as bytes, of which the last eight are 0 if it has 64 bits. */
+/* An ID as bytes, of which the last eight are 0 if it has 64 bits. */
 static flake128 read_id(const flake_layout *l, unsigned form, char *line, flake_parts *parts) {
     const size_t n = strlen(line);
     flake128 id = {{0}};
@@ -418,8 +418,8 @@ TEST(a_wrong_parameter_is_named) {
     leave(c);
 }
 
-/* Reads lists that several connections asked for at once: no id comes twice, nor do the stamps, if they are of
- * the same layout. */
+/* Reads lists that several connections requested at once: no ID repeats, nor do the stamps, if they are of the
+ * same layout. */
 static void lists_of(const char *layout, bool is_wide) {
     enum {
         connections = 8,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * A small HTTP/1.1 server that stamps each request with an id: a thread a core, each with an epoll
- * of its own, keep-alive, pipelining. The main thread takes the connections for them.
+ * A small HTTP/1.1 server that stamps each request with an ID: a thread per core, each with its own
+ * epoll, keep-alive, pipelining. The main thread accepts the connections for them.
  *
  *     GET /anything    answers "hello" with the header  X-Request-Id: 8306849466254995456
- *     GET /ids?count=1000&layout=twitter&format=base58          ids for other programs, one a line
+ *     GET /ids?count=1000&layout=twitter&format=base58          IDs for other programs, one a line
  *     GET /ids?layout=uuid7                                     a UUID
  *
- * An event loop must not sleep in a generator. When a unit's ids are all drawn, the request waits in
- * a queue of its generator, and epoll wakes the thread when the next unit begins.
+ * An event loop must not sleep in a generator. When a unit is exhausted, the request waits in a
+ * queue of its generator, and epoll wakes the thread when the next unit begins.
  *
- * A port has one owner, since two servers with the same node number would repeat each other's ids.
- * A head that RFC 9112 forbids is refused (head.h).
+ * A port has one owner, since two servers with the same node number would repeat each other's IDs. A
+ * head that RFC 9112 forbids is refused (head.h).
  *
  * SIGTERM and SIGINT end it: it accepts the connections that the system holds and no others, answers
  * what it has received for at most --drain-ms, and exits.
@@ -36,9 +36,9 @@
 #include <sys/socket.h>
 
 enum {
-    max_count = 100000,       /* ids in one answer */
-    patience_ns = 1000000000, /* a request waits no longer for a clock that was put back */
-    pause_ms = 50,            /* when a connection can't be taken, until it is tried again */
+    max_count = 100000,       /* IDs in one answer */
+    patience_ns = 1000000000, /* a request waits at most that long after a backward step */
+    pause_ms = 50,            /* until an accept that failed is repeated */
     request_room = 8192,      /* the longest head of a request */
     response_room = 32768,    /* pipelined requests are answered until it may be full */
     answer_room = 512 + batch * FLAKE128_TEXT_SIZE /* the longest head, or a chunk */
@@ -62,13 +62,13 @@ typedef struct connection {
     int64_t deadline_ns;       /* in `open`: it is closed then */
     int socket;
     uint32_t watched;  /* epoll's events */
-    bool has_turn;     /* was the first of those who wait */
+    bool has_turn;     /* was the first in a queue */
     bool earned_time;  /* in this step */
     bool last_request; /* what follows is not read */
     bool input_ended, shut_down;
     phase phase;
     bool head_only;
-    const char *status, *body; /* of the answer that is under way; no body: a list of ids */
+    const char *status, *body; /* of the answer that is under way; no body: a list of IDs */
     unsigned layout, format, ids_left;
     size_t received, consumed, written, sent;
     char request[request_room];
@@ -78,7 +78,7 @@ typedef struct connection {
 typedef struct worker {
     pthread_t thread;
     unsigned index;
-    int epoll, mailbox[2]; /* a pipe: the connections that were taken for it, and at the end -1 */
+    int epoll, mailbox[2]; /* a pipe: the accepted connections, and at the end -1 */
     atomic_uint connections;
     bool stopped;   /* gets no more connections */
     int64_t now_ns; /* when epoll returned */
@@ -89,7 +89,7 @@ typedef struct worker {
 
 static worker workers[max_threads];
 static int listener;
-static _Atomic int64_t end_ns; /* when the server ends at the latest; 0: it has not been told to */
+static _Atomic int64_t end_ns; /* when the server ends at the latest; 0: it was not asked to */
 
 static void move_to(connection *c, struct connections *queue) {
     TAILQ_REMOVE(c->queue, c, link);
@@ -97,17 +97,17 @@ static void move_to(connection *c, struct connections *queue) {
     c->queue = queue;
 }
 
-/* A clock that was put back far makes a request fail rather than wait. */
+/* After a large backward step a request fails rather than wait. */
 static bool is_due(int64_t wait_ns) { return wait_ns == 0 || wait_ns > patience_ns; }
 
-/* Who finds others in the queue stands behind them, unless it is his turn. */
+/* A request that finds others in the queue joins its end, unless it is its turn. */
 static bool others_wait(worker *w, connection *c, unsigned layout) {
     return !c->has_turn && !TAILQ_EMPTY(&w->waiting[layout]);
 }
 
 /* ---- answers ---- */
 
-/* Whether bytes were received that the last request did not take, but for those that are thrown away. */
+/* Whether bytes were received that the last request did not take, except those that are discarded. */
 static bool has_more_input(const connection *c) {
     int unread = 0;
     return (!c->last_request && c->consumed != c->received) ||
@@ -130,13 +130,13 @@ static bool write_head(connection *c, const char *id) {
     return true;
 }
 
-/* The next chunk of a list; false: no id is free. */
+/* The next chunk of a list; false: no ID is free. */
 static bool write_chunk(worker *w, connection *c) {
     ids drawn;
     const size_t wanted = c->ids_left < batch ? c->ids_left : batch;
     const size_t n = others_wait(w, c, c->layout) ? 0 : draw(w->index, c->layout, &drawn, wanted);
     if (n == 0) return false;
-    char *const begin = c->response + c->written, *at = begin + 6; /* behind the size */
+    char *const begin = c->response + c->written, *at = begin + 6; /* after the size */
     for (size_t i = 0; i < n; i++) {
         at += write_id(c->layout, c->format, &drawn, i, at);
         *at++ = '\n';
@@ -223,7 +223,7 @@ static void read_request(connection *c, char *text_of_head, size_t size) {
         list_ids(c, h.target + 4 + (h.target[4] == '?'));
 }
 
-/* Takes the next request out of what was received; false: it is not there as a whole. */
+/* Takes the next request out of what was received; false: it is not complete. */
 static bool take_request(connection *c) {
     char *begin = c->request + c->consumed;
     const size_t n = c->received - c->consumed;
@@ -242,8 +242,8 @@ static bool take_request(connection *c) {
 
 /* ---- connections ---- */
 
-/* The connection has --idle-ms for what it does next. Single bytes earn no time: a head does when it
- * begins, and what was written when it is all sent. Who waits for an id loses none. */
+/* The connection has --idle-ms for its next step. Single bytes do not restart that time: the
+ * start of a head does, and the end of what was written. Waiting for an ID does not count. */
 static void give_time(worker *w, connection *c) {
     c->deadline_ns = w->now_ns + (int64_t)options.idle_ms * 1000000;
     move_to(c, &w->open);
@@ -282,7 +282,7 @@ static void adopt(worker *w, int socket) {
 }
 
 static bool receive(connection *c) {
-    if (c->last_request) c->consumed = c->received; /* what follows is thrown away */
+    if (c->last_request) c->consumed = c->received; /* what follows is discarded */
     memmove(c->request, c->request + c->consumed, c->received - c->consumed);
     c->received -= c->consumed;
     c->consumed = 0;
@@ -311,7 +311,7 @@ static bool stamp(worker *w, connection *c);
 
 typedef enum progress { needs_input, needs_ids, needs_room, needs_another_clock } progress;
 
-/* Answers what was received, until something is lacking. */
+/* Answers what was received, until something is missing. */
 static progress answer(worker *w, connection *c) {
     while (response_room - c->written >= answer_room) {
         if (c->phase == phase_reading && !take_request(c)) return needs_input;
@@ -328,7 +328,7 @@ static progress answer(worker *w, connection *c) {
     return needs_room;
 }
 
-/* One step: reads once, answers, writes once. Then others have their turn. */
+/* One step: reads once, answers, writes once. Then other connections have their turn. */
 static void advance(worker *w, connection *c, uint32_t events, bool has_turn) {
     c->has_turn = has_turn;
     c->earned_time = false;
@@ -357,13 +357,13 @@ static void advance(worker *w, connection *c, uint32_t events, bool has_turn) {
     (void)epoll_ctl(w->epoll, EPOLL_CTL_MOD, c->socket, &event);
 }
 
-/* The clock went far back. */
+/* A large backward step of the clock. */
 static bool fail(connection *c, flake_status status) {
     refuse(c, "503 Service Unavailable", flake_status_str(status));
     return write_head(c, NULL);
 }
 
-/* Those who wait for a generator go on in their order, as long as it has ids. */
+/* Requests that wait for a generator continue in their order, as long as it has IDs. */
 static void resume(worker *w) {
     for (unsigned i = 0; i < generators; i++)
         for (connection *c;
@@ -373,7 +373,7 @@ static void resume(worker *w) {
         }
 }
 
-/* How long epoll may sleep: until the next unit of a generator that somebody waits for, until a
+/* How long epoll may sleep: until the next unit of a generator that a request waits for, until a
  * connection's time is over, until the server ends. */
 static const struct timespec *until_next(worker *w, struct timespec *room) {
     int64_t least_ns = INT64_MAX;
@@ -461,8 +461,8 @@ _Noreturn static void give_up(const char *what) {
     exit(1);
 }
 
-/* Without SO_REUSEPORT, which would let another server of the same user have the port, too.
- * SO_REUSEADDR only overlooks connections of old: where one listens, another can't. */
+/* Without SO_REUSEPORT, which would let another server of the same user share the port.
+ * SO_REUSEADDR only ignores old connections: while a program listens, another cannot. */
 static void listen_to_port(void) {
     char name[32];
     struct sockaddr_in address;
@@ -498,11 +498,11 @@ static void start(worker *w) {
     }
 }
 
-/* False: a descriptor, or memory, is lacking. */
+/* False: no descriptor, or no memory. */
 static bool take_connection(void) {
     const int socket = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket < 0) return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
-    worker *w = workers; /* who has the fewest */
+    worker *w = workers; /* the one with the fewest */
     for (worker *other = workers; other < workers + options.threads; other++)
         if (atomic_load(&other->connections) < atomic_load(&w->connections)) w = other;
     atomic_fetch_add(&w->connections, 1);
@@ -510,12 +510,12 @@ static bool take_connection(void) {
     return true;
 }
 
-/* Takes connections until the file of signals says that the server is to end, then those that the system holds. */
+/* Accepts connections until the signal descriptor reports the end, then those that the system holds. */
 static void take_connections(int signals) {
     const int none = -1;
     struct pollfd arrivals[2] = {{listener, POLLIN, 0}, {signals, POLLIN, 0}};
     for (int wait_ms = -1; (void)poll(arrivals, 2, wait_ms), !arrivals[1].revents;) {
-        /* With no descriptor left the listener stays readable, and is left alone for a while. */
+        /* With no descriptor left the listener stays readable, and is ignored for a while. */
         const bool is_lacking = arrivals[0].revents && !take_connection();
         arrivals[0].fd = is_lacking ? -1 : listener;
         wait_ms = is_lacking ? pause_ms : -1;
@@ -529,7 +529,7 @@ static void take_connections(int signals) {
         (void)!write(workers[i].mailbox[1], &none, sizeof none);
 }
 
-/* What is printed on a full disk must not be taken for printed. */
+/* Output to a full disk must not count as printed. */
 static void print(const char *text_to_print) {
     if (fputs(text_to_print, stdout) < 0 || fflush(stdout) != 0) give_up("standard output");
 }
@@ -614,8 +614,8 @@ static bool read_option(const char *argument) {
     return strncmp(argument, "--log=", 6) == 0;
 }
 
-/* A log or a connection would take the place of a standard file that is closed, and what is meant for
- * that one would land in it. */
+/* A log or a connection would replace a closed standard file, and the output meant for that one would
+ * land in it. */
 static void insist_on_standard_files(void) {
     static const char *const names[] = {"standard input", "standard output", "standard error"};
     for (int file = 0; file < 3; file++)

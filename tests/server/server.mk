@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 #
-# A server that stamps its requests with ids, its test and its benchmark. Debian's `wrk` drives it.
+# A server that stamps its requests with IDs, its test and its benchmark. Debian's `wrk` drives it.
 
 .PHONY: server test-server bench-server
 
-server: $(BUILD)/server ## the example: an HTTP server that stamps each request with an id
+server: $(BUILD)/server ## the example: an HTTP server that stamps each request with an ID
 
 $(BUILD)/server: tests/server/server.c tests/server/generators.h tests/server/head.h $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
@@ -12,8 +12,8 @@ $(BUILD)/server: tests/server/server.c tests/server/generators.h tests/server/he
 $(BUILD)/server_%: tests/server/%.c tests/server/client.h tests/support.h tests/check.h $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS)
 
-test-server: $(BUILD)/server $(BUILD)/server_requests $(BUILD)/server_limits ## the server under wrk (DURATION=10 s a mode): no id twice, none lost, no mode slow
+test-server: $(BUILD)/server $(BUILD)/server_requests $(BUILD)/server_limits ## the server under wrk (DURATION=10 s a mode): no duplicate ID, none lost, no mode slow
 	@BUILD=$(BUILD) tests/server/server.sh
 
-bench-server: $(BUILD)/server ## the server's throughput with ids, by that without (ROUNDS=9, DURATION=1, THREADS); fails below 0.98
+bench-server: $(BUILD)/server ## the server's throughput with IDs, divided by that without (ROUNDS=9, DURATION=1, THREADS); fails below 0.98
 	@BUILD=$(BUILD) tests/server/bench.sh

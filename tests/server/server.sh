@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# server.sh   the server, driven by wrk: every id that comes in a response comes once, was stamped by
-# one of the server's threads, and none is lost. Before that, what a client may send
-# (requests.c), and a server that is short of ports, descriptors, time or ids (limits.c). UUIDs come in
-# lists, which are not logged: no two are the same.
+# server.sh   the server, driven by wrk: every ID in a response is unique, was stamped by one of the
+# server's threads, and none is lost. Before that, all kinds of requests (requests.c), and a server that
+# lacks ports, descriptors, time or IDs (limits.c). UUIDs come in lists, which are not logged: no two
+# are the same.
 #
 #   DURATION=10   seconds of each mode with one request at a time
-#   BRIEF=2       seconds of each of the others: pipelined, more requests than the layout has ids, UUIDs
-#   RATE=10000    requests a second that there must be, where the layout has ids enough. A quiet core
-#                 serves many times that: it is there to find a server that sleeps where it need not
+#   BRIEF=2       seconds of each of the others: pipelined, more requests than the layout has IDs, UUIDs
+#   RATE=10000    required requests a second, if the layout has enough IDs. A quiet core serves many
+#                 times that: the bound detects a server that sleeps unnecessarily
 build=${BUILD:-build}
 duration=${DURATION:-10}
 brief=${BRIEF:-2}
@@ -36,7 +36,7 @@ clients() { # PROGRAM MODE
     esac
 }
 
-# No log takes the place of a standard file that is closed.
+# No log replaces a closed standard file.
 refuses_to_start_with_closed() { # REDIRECTION
     local said
     said=$(eval "timeout 5 '$build/server' --threads=1 --log='$dir/log' $1" 2>&1)
@@ -46,7 +46,7 @@ judge "does not start with a closed standard input" refuses_to_start_with_closed
 judge "does not start with a closed standard output" refuses_to_start_with_closed '>&-'
 judge "does not start with a closed standard error" refuses_to_start_with_closed '2>&-'
 
-# It ends with 1, and a line that says why. Its standard output is full.
+# It ends with 1, and a line with the reason. Its standard output is full.
 fails_saying() { # LINE OPTION...
     local wanted=$1 said
     shift
@@ -84,12 +84,12 @@ no_id_twice_and_none_lost() { # MODE PIPELINE LAYOUT SECONDS REQUESTS_A_SECOND
     done
     wrong=$(LC_ALL=C comm -13 "$dir/stamped" "$dir/came" | head -1)
     [ -z "$wrong" ] || { echo "  it came, and no thread has stamped it: $wrong"; return 1; }
-    # wrk leaves when its time is over: what was stamped then does not come.
+    # wrk disconnects when its time is over: later stamps never arrive.
     unseen=$(LC_ALL=C comm -23 "$dir/stamped" "$dir/came" | wc -l)
     [ "$unseen" -le $((connections * $2 * 2)) ] || { echo "  $unseen were stamped, and did not come"; return 1; }
     responses=$(sed -n 's/^responses //p' "$dir/wrk")
     rate=$(sed -n 's/^Requests.sec: *//p' "$dir/wrk")
-    echo "  $came ids in $4 s, $rate a second"
+    echo "  $came IDs in $4 s, $rate a second"
     [ "$came" -gt 0 ] && [ "$came" = "$responses" ] || { echo "  wrk counted $responses responses"; return 1; }
     grep -qx 'errors 0' "$dir/wrk" || { grep errors "$dir/wrk"; return 1; }
     [ "${rate%.*}" -ge "$5" ] || { echo "  fewer than $5 requests a second"; return 1; }
@@ -117,11 +117,11 @@ for mode in lanes shared shard; do
 done
 if command -v wrk > /dev/null; then
     for mode in lanes shared shard; do
-        judge "$mode: no id twice and none lost" \
+        judge "$mode: no ID twice and none lost" \
             no_id_twice_and_none_lost $mode 1 default "$duration" "$least_rate"
-        judge "$mode, pipelined: no id twice and none lost" \
+        judge "$mode, pipelined: no ID twice and none lost" \
             no_id_twice_and_none_lost $mode 16 default "$brief" "$least_rate"
-        judge "$mode, more requests than ids: no id twice and none lost" \
+        judge "$mode, more requests than IDs: no ID twice and none lost" \
             no_id_twice_and_none_lost $mode 1 sonyflake "$brief" 0
         judge "$mode: no UUID twice" uuids_differ $mode "$brief"
     done
