@@ -118,11 +118,11 @@ for tool in flake sno; do
         done
     fi
 done
-# A standard file that is closed is not replaced by one that a tool opens: no id lands in a slot's file.
+# A standard file that is closed is not replaced by one that a tool opens: no id is written to a state file.
 mkdir "$dir/closed"
-slot="--slot-dir=$dir/closed"
-for words in "flake generate 3" "flake generate $slot 3" "flake help" "flake version" "flake layouts" \
-    "flake inspect 5" "flake time $slot 10" "sno generate 3" "sno inspect xxxxxxxxj4fp2vgl"; do
+state="--state-dir=$dir/closed"
+for words in "flake generate 3" "flake generate $state 3" "flake help" "flake version" "flake layouts" \
+    "flake inspect 5" "flake time $state 10" "sno generate 3" "sno inspect xxxxxxxxj4fp2vgl"; do
     name=$(printf '%s' "$words" | sed "s|=.*[^ ]||; s/ /_/g")
     # shellcheck disable=SC2086
     no_output() { "$dir"/$words >&-; }
@@ -133,9 +133,9 @@ for words in "flake generate 3" "flake generate $slot 3" "flake help" "flake ver
     same "all_closed_$name" 1 $?
 done
 same closed_output_claims_nothing "" "$(ls "$dir/closed")"
-no_errors() { "$flake" generate "$slot" 3 <&- 2>&- | wc -l | tr -d ' '; }
+no_errors() { "$flake" generate "$state" 3 <&- 2>&- | wc -l | tr -d ' '; }
 says closed_input_and_errors_are_no_harm 3 no_errors
-same closed_files_are_not_the_slot "" "$(grep -h '^[0-9]' "$dir"/closed/*)"
+same closed_files_are_not_the_state "" "$(grep -h '^[0-9]' "$dir"/closed/*)"
 for tool in flake sno; do
     no_input() { "$dir/$tool" inspect - <&-; }
     refuses "${tool}_closed_input_is_not_empty" 1 "^$tool: the standard input cannot be read: " no_input
@@ -217,7 +217,7 @@ has uuid7_is_one '^[0-9a-f]\{8\}-[0-9a-f]\{4\}-7[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\
 has uuid8_is_one '^[0-9a-f]\{8\}-[0-9a-f]\{4\}-8[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\}-00000000001f$' "$flake" generate --layout=uuid8 --node=0x1f
 has ulid_is_one '^0[0-9A-HJKMNP-TV-Z]\{25\}$' "$flake" generate --layout=ulid
 mkdir "$dir/uuids"
-has uuid8_of_a_slot '^.*-000000000000$' "$flake" generate --layout=uuid8 --slot-dir="$dir/uuids"
+has uuid8_of_a_claimed_number '^.*-000000000000$' "$flake" generate --layout=uuid8 --state-dir="$dir/uuids"
 # An own layout needs its epoch for the way back.
 begin_now
 id=$("$flake" generate --layout=41-10-12 --epoch=1577836800000 --node=1023)
@@ -569,24 +569,24 @@ refuses env_that_is_not_set 1 "^flake: --env: TOOLS_NOWHERE: " "$flake" generate
 refuses env_that_is_empty 1 "^flake: --env: TOOLS_EMPTY: " "$flake" generate --env=TOOLS_EMPTY
 
 # Two runs at once claim two numbers. Each waits, with its number, for somebody to read its next ids.
-mkdir "$dir/slots"
+mkdir "$dir/numbers"
 mkfifo "$dir/run0" "$dir/run1"
-slots="--layout=41-1-20 --slot-dir=$dir/slots"
+numbers="--layout=41-1-20 --state-dir=$dir/numbers"
 # shellcheck disable=SC2086
 {
-    "$flake" generate $slots 1000000000 > "$dir/run0" 2> "$dir/runs" &
-    "$flake" generate $slots 1000000000 > "$dir/run1" 2>> "$dir/runs" &
+    "$flake" generate $numbers 1000000000 > "$dir/run0" 2> "$dir/runs" &
+    "$flake" generate $numbers 1000000000 > "$dir/run1" 2>> "$dir/runs" &
 }
 exec 3< "$dir/run0" 4< "$dir/run1"
 read -r id0 <&3
 read -r id1 <&4
-same slots_of_two_runs_differ "0 1" "$(made_by 41-1-20 "$id0" "$id1" | tr ' ' '\n' | sort | paste -sd' ' -)"
+same numbers_of_two_runs_differ "0 1" "$(made_by 41-1-20 "$id0" "$id1" | tr ' ' '\n' | sort | paste -sd' ' -)"
 # shellcheck disable=SC2086
-refuses slots_all_taken 1 "^flake: --slot-dir: $dir/slots: " "$flake" generate $slots
+refuses numbers_all_taken 1 "^flake: --state-dir: $dir/numbers: " "$flake" generate $numbers
 exec 3<&- 4<&-
 wait
-same slots_are_claimed_silently "" "$(cat "$dir/runs")"
-refuses slots_without_a_folder 1 "^flake: --slot-dir: $dir/nosuch/0.slot: " "$flake" generate --slot-dir="$dir/nosuch"
+same numbers_are_claimed_silently "" "$(cat "$dir/runs")"
+refuses numbers_without_a_folder 1 "^flake: --state-dir: $dir/nosuch/0.slot: " "$flake" generate --state-dir="$dir/nosuch"
 
 refuses interface_that_is_not_there 1 "^flake: --interface: nosuch: no interface of this name" "$flake" generate --layout=boundary --interface=nosuch
 macs=$(cat /sys/class/net/*/address 2> /dev/null | grep -v '^00:00:00:00:00:00$' | tr -d :)

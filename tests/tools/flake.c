@@ -65,7 +65,7 @@ static const char *const tool_help[] = {
     "    --hostname[=NAME]   the number at the end of a host name, web-3: 3; the default is this\n"
     "                        host's name\n"
     "    --env=NAME          the number in an environment variable\n"
-    "    --slot-dir=DIR      a number claimed in DIR: no other process on this host claims the\n"
+    "    --state-dir=DIR     a number claimed in DIR: no other process on this host claims the\n"
     "                        same one there\n"
     "    --low-bits          uses only the low bits of a MAC address (48 bits) or IPv4 address\n"
     "                        (16 bits) that is longer than the layout's node number. Without this\n"
@@ -96,7 +96,7 @@ static const char *const tool_help[] = {
     "UNIQUENESS\n"
     "    Each run starts in a new time unit, so it never repeats the IDs of an earlier run unless\n"
     "    the clock went backwards. Two runs at the same time need different node numbers, except\n"
-    "    with uuid7 and ulid, which have random bits: --slot-dir claims one on this host.\n"
+    "    with uuid7 and ulid, which have random bits: --state-dir claims one on this host.\n"
     "\n"
     "EXIT STATUS\n"
     "    0                   success\n"
@@ -134,7 +134,7 @@ enum { TOOL_GENERATE = 1, TOOL_INSPECT = 2, TOOL_RANGE = 4, TOOL_TIME = 8, TOOL_
     X(IP, "--ip", NULL, TOOL_DRAWS, false)                                          \
     X(HOSTNAME, "--hostname", "NAME", TOOL_DRAWS, true)                             \
     X(ENV, "--env", "NAME", TOOL_DRAWS, false)                                      \
-    X(SLOT_DIR, "--slot-dir", "DIR", TOOL_DRAWS, false)                             \
+    X(STATE_DIR, "--state-dir", "DIR", TOOL_DRAWS, false)                           \
     X(LOW_BITS, "--low-bits", NULL, TOOL_DRAWS, false)
 #define TOOL_ITS_NUMBER(number, ...) TOOL_##number,
 #define TOOL_ITS_ROW(number, ...)    {__VA_ARGS__},
@@ -614,8 +614,8 @@ TOOL_ENDS static void tool_needs_form(const tool_choice *c, const char *text, bo
 
 /* ---- the node number ---- */
 
-static flake_state tool_slot;
-static bool tool_slot_claimed;
+static flake_state tool_state;
+static bool tool_state_is_open;
 static flake_why tool_why; /* why the last source has no number */
 
 /* The node number from the options for its two parts, one of which may be missing. */
@@ -666,14 +666,14 @@ static uint64_t tool_read_node(const tool_choice *c, int option) {
         memset(&where, 0, sizeof where);
         where.dir = given;
         where.count = bits < 16 ? (uint32_t)1 << bits : 65536;
-        status = flake_state_open(&tool_slot, &where, NULL, &number, &tool_why);
-        tool_slot_claimed = status == FLAKE_OK;
+        status = flake_state_open(&tool_state, &where, NULL, &number, &tool_why);
+        tool_state_is_open = status == FLAKE_OK;
     }
     if (status != FLAKE_OK) tool_failed("%s: %s", name, tool_why.text);
     if (of_hosts > bits && !tool_given[TOOL_LOW_BITS])
         tool_misused("%s has %u bits, but the node number of layout %s has %u: two hosts could get "
                      "the same. Accept that with --low-bits, or choose --node, "
-                     "--hostname, --env or --slot-dir",
+                     "--hostname, --env or --state-dir",
                      name, of_hosts, c->known->name, bits);
     if (of_hosts > bits) return number & tool_ones(bits);
     if (number > tool_ones(bits))
@@ -685,7 +685,7 @@ static uint64_t tool_read_node(const tool_choice *c, int option) {
 static uint64_t tool_choose_node(const tool_choice *c) {
     const char *option = NULL; /* the one given, or the first of a pair */
     int source = TOOL_NODE;
-    for (int i = TOOL_NODE; i <= TOOL_SLOT_DIR; i++) {
+    for (int i = TOOL_NODE; i <= TOOL_STATE_DIR; i++) {
         const bool is_second = i == TOOL_WORKER || i == TOOL_GENERATOR;
         if (!tool_given[i] || (is_second && tool_given[i - 1])) continue;
         if (option)
@@ -736,13 +736,13 @@ static void tool_start(const tool_choice *c) {
         if (!options.lanes) tool_failed("out of memory for the lanes");
     }
     if (tool_config.state.path || tool_config.state.dir) {
-        if (tool_slot_claimed) tool_misused("--config and --slot-dir both open a state");
-        if (flake_state_open(&tool_slot, &tool_config.state, &options, &options.node, &tool_why) !=
+        if (tool_state_is_open) tool_misused("--config and --state-dir both open a state");
+        if (flake_state_open(&tool_state, &tool_config.state, &options, &options.node, &tool_why) !=
             FLAKE_OK)
             tool_failed("%s", tool_why.text);
-        tool_slot_claimed = true;
+        tool_state_is_open = true;
     }
-    if (tool_slot_claimed) options.state = &tool_slot;
+    if (tool_state_is_open) options.state = &tool_state;
     const flake_status status = flake_init(&tool_gen, &options, &tool_why);
     if (status == FLAKE_INVALID && tool_given[TOOL_CONFIG]) tool_misused("%s", tool_why.text);
     if (status == FLAKE_NODE_RANGE || status == FLAKE_IN_USE) tool_misused("%s", tool_why.text);
@@ -751,7 +751,7 @@ static void tool_start(const tool_choice *c) {
 }
 
 static void tool_stop(void) {
-    if (tool_slot_claimed) (void)flake_state_close(&tool_slot, NULL);
+    if (tool_state_is_open) (void)flake_state_close(&tool_state, NULL);
 }
 
 /* At most the IDs of 64 ms, so that a slow layout's IDs do not wait in the buffer. */
