@@ -627,9 +627,22 @@ refuses config_with_a_wrong_word 2 "^flake: config: nod: no such option" "$flake
 refuses config_beyond_the_layout 2 "^flake: options: node 1024 is not from 0 to 1023" "$flake" generate --config=node=1024
 refuses config_and_layout 2 "both name a layout" "$flake" inspect --config=twitter --layout=idgen 5
 refuses config_and_node 2 "both set" "$flake" generate --config=node=7 --node=7
+sno_of() { "$sno" inspect "$("$sno" generate --config="$1")"; }
 refuses config_with_a_partition 2 "only a sno has one" "$flake" generate --config=partition=7
 refuses config_ahead_without_a_state 2 "max_ahead_ms: needs state" "$flake" generate --config=max_ahead_ms=7
 refuses config_of_time_with_lanes 2 "remove lanes" "$flake" time --config=lanes=2 100
+has sno_config_generates "^partition  *7$" sno_of "partition=7 single_thread clock=coarse"
+"$sno" generate --config="partition=0 lanes=2 clock=fast" 20000 > "$dir/ids"
+same sno_config_lanes_differ 20000 "$(LC_ALL=C sort -u "$dir/ids" | wc -l | tr -d ' ')"
+has sno_config_has_a_state "^partition  *0$" sno_of "partition=0 state=$dir/snos"
+has sno_config_takes_the_state_s_partition "^partition  *0$" sno_of "state=$dir/snos"
+refuses sno_config_of_another_partition 1 "snos: " "$sno" generate --config="state=$dir/snos" --partition=6
+has sno_config_claims_a_partition "^partition  *65535$" sno_of "state_dir=$dir/config first=65535"
+refuses sno_config_claims_no_partition 2 "the last is 65535" "$sno" generate --config="state_dir=$dir/config first=65536"
+refuses sno_config_with_a_wrong_word 2 "^sno: config: part: no such option" "$sno" generate --config=part=7
+refuses sno_config_with_a_layout 2 "^sno: options: layout, node, " "$sno" generate --config=twitter
+refuses sno_config_and_partition 2 "both set" "$sno" generate --config=partition=7 --partition=7
+refuses sno_config_of_inspect 2 "inspect has no option --config" "$sno" inspect --config=partition=7 xxxxxxxxj4fp2vgl
 
 # ---- time COUNT, layouts, --json ----
 

@@ -143,7 +143,6 @@ enum { TOOL_EACH_OPTION(TOOL_ITS_NUMBER) TOOL_OPTIONS };
 static const tool_option tool_options[] = {TOOL_EACH_OPTION(TOOL_ITS_ROW)};
 
 static const char *tool_given[TOOL_OPTIONS];
-static flake_config tool_config; /* parsed from --config */
 
 /* ---- parsing of times ---- */
 
@@ -343,11 +342,7 @@ static const tool_layout *tool_layout_of(const char *name) {
 
 /* Parses --config; its layout becomes that of --layout. */
 static void tool_read_config(void) {
-    flake_why why;
-    memset((void *)&tool_config, 0, sizeof tool_config);
-    if (!tool_given[TOOL_CONFIG]) return;
-    if (flake_config_parse(tool_given[TOOL_CONFIG], &tool_config, &why) != FLAKE_OK)
-        tool_misused("%s", why.text);
+    tool_parse_config(tool_given[TOOL_CONFIG]);
     if (tool_config.partition >= 0)
         tool_misused("config: partition: only a sno has one: use `sno generate`");
     if (tool_config.options.max_ahead_ms && !tool_config.state.path && !tool_config.state.dir)
@@ -614,8 +609,6 @@ TOOL_ENDS static void tool_needs_form(const tool_choice *c, const char *text, bo
 
 /* ---- the node number ---- */
 
-static flake_state tool_state;
-static bool tool_state_is_open;
 static flake_why tool_why; /* why the last source has no number */
 
 /* The node number from the options for its two parts, one of which may be missing. */
@@ -731,10 +724,7 @@ static void tool_start(const tool_choice *c) {
     flake_options options = tool_config.options;
     options.layout = c->layout;
     options.node = tool_choose_node(c);
-    if (options.lane_count) {
-        options.lanes = (flake_lane *)calloc(options.lane_count, sizeof *options.lanes);
-        if (!options.lanes) tool_failed("out of memory for the lanes");
-    }
+    tool_allocate_lanes(&options);
     if (tool_config.state.path || tool_config.state.dir) {
         if (tool_state_is_open) tool_misused("--config and --state-dir both open a state");
         if (flake_state_open(&tool_state, &tool_config.state, &options, &options.node, &tool_why) !=
@@ -748,10 +738,6 @@ static void tool_start(const tool_choice *c) {
     if (status == FLAKE_NODE_RANGE || status == FLAKE_IN_USE) tool_misused("%s", tool_why.text);
     if (status != FLAKE_OK) tool_cannot_draw(c, status);
     tool_wait_for_next_unit(c->layout.epoch_ms, (int64_t)c->layout.unit_ms);
-}
-
-static void tool_stop(void) {
-    if (tool_state_is_open) (void)flake_state_close(&tool_state, NULL);
 }
 
 /* At most the IDs of 64 ms, so that a slow layout's IDs do not wait in the buffer. */
@@ -795,7 +781,7 @@ static int tool_generate(int others, char **words) {
         tool_progress_show(&progress, done, count);
     }
     tool_progress_end(&progress);
-    tool_stop();
+    tool_close_state();
     return tool_done();
 }
 
@@ -843,7 +829,7 @@ static int tool_time_it(int others, char **words) {
     }
     const double seconds = (double)(TOOL_CLOCK_NS() - start_ns) / 1e9;
     tool_progress_end(&progress);
-    tool_stop();
+    tool_close_state();
     const double rate = seconds > 0 ? (double)count / seconds : 0;
     printf(tool_given[TOOL_JSON]
                ? "{\"layout\":\"%s\",\"ids\":%" PRIu64 ",\"seconds\":%.6f,\"ids_per_second\":%.0f,"

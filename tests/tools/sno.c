@@ -17,7 +17,7 @@ static const char *const tool_help[] = {
     "sno: unique, time-ordered 80-bit IDs with a metabyte\n"
     "\n"
     "USAGE\n"
-    "    sno generate [--meta=N] [--partition=N] [--format=FORM] [--json] [COUNT]\n"
+    "    sno generate [OPTION]... [COUNT]\n"
     "                        prints COUNT new IDs, one per line (default 1)\n"
     "    sno inspect [--format=FORM] [--json] ID...\n"
     "                        decodes IDs, in any format or only in the given one; the ID - reads\n"
@@ -30,6 +30,10 @@ static const char *const tool_help[] = {
     "    --partition=N       0 to 65535. Two generators that run at the same time need different\n"
     "                        partitions. The default is a random one: two runs at the same time\n"
     "                        have the same one with probability 1/65,536\n"
+    "    --config=WORDS      options of generate as in a configuration file: \"partition=7 lanes=8\n"
+    "                        state=FILE\". The words are listed in flake.h, at flake_config; those\n"
+    "                        about a layout or a node number are not for snos. A state or state_dir\n"
+    "                        has a partition for you\n"
     "    --format=FORM       text format of IDs: text (16 characters, the default), hex (20\n"
     "                        digits) or uuid\n"
     "    --json              prints one JSON object per line\n"
@@ -48,7 +52,7 @@ static const char *const tool_help[] = {
     "\n"
     "EXIT STATUS\n"
     "    0                   success\n"
-    "    1                   failure: the clock, the output\n"
+    "    1                   failure: the clock, the output, a file\n"
     "    2                   invalid command line or ID; the message says what to change\n"
     "\n"
     "EXAMPLES\n"
@@ -58,11 +62,12 @@ static const char *const tool_help[] = {
     NULL};
 
 enum { TOOL_GENERATE = 1, TOOL_INSPECT = 2 };
-enum { TOOL_META, TOOL_PARTITION, TOOL_FORMAT, TOOL_JSON, TOOL_OPTIONS };
+enum { TOOL_META, TOOL_PARTITION, TOOL_CONFIG, TOOL_FORMAT, TOOL_JSON, TOOL_OPTIONS };
 
 static const tool_option tool_options[TOOL_OPTIONS] = {
     {"--meta", "N", TOOL_GENERATE, false},
     {"--partition", "N", TOOL_GENERATE, false},
+    {"--config", "WORDS", TOOL_GENERATE, false},
     {"--format", "FORM", TOOL_GENERATE | TOOL_INSPECT, false},
     {"--json", NULL, TOOL_GENERATE | TOOL_INSPECT, false},
 };
@@ -101,17 +106,43 @@ static size_t tool_spell(sno_id id, int form, char *text) {
     }
 }
 
-static void tool_start(sno_gen *gen) {
+/* The partition of the options; -1: none. */
+static int32_t tool_chosen_partition(void) {
     const char *const partition = tool_given[TOOL_PARTITION];
-    sno_snapshot snapshot;
-    memset(&snapshot, 0, sizeof snapshot);
+    if (!partition) return tool_config.partition;
+    if (tool_config.partition >= 0 || tool_config.state.dir)
+        tool_misused("--config and --partition both set the partition: use one of them");
+    return (int32_t)tool_number_to("--partition", partition, UINT16_MAX, "");
+}
+
+static void tool_start(sno_gen *gen) {
+    flake_options *const options = &tool_config.options;
+    const flake_state_options *const where = &tool_config.state;
+    const int32_t partition = tool_chosen_partition();
+    uint64_t claimed = 0;
+    sno_snapshot pool;
     sno_id zero; /* of the first unit */
     flake_why why;
+    flake_status status = FLAKE_OK;
     memset(&zero, 0, sizeof zero);
-    if (partition)
-        snapshot.partition = (uint16_t)tool_number_to("--partition", partition, UINT16_MAX, "");
-    if (sno_init(gen, partition ? &snapshot : NULL, NULL, &why) != FLAKE_OK)
-        tool_failed("%s", why.text);
+    memset(&pool, 0, sizeof pool);
+    if (partition >= 0) {
+        pool.partition = (uint16_t)partition;
+        pool.sequence_max = UINT16_MAX; /* an all-zero pool takes the partition of the state file */
+    }
+    tool_allocate_lanes(options);
+    if (where->path) status = sno_state_open(&tool_state, where, options, &pool, &why);
+    else if (where->dir) status = flake_state_open(&tool_state, where, options, &claimed, &why);
+    if (status != FLAKE_OK) tool_failed("%s", why.text);
+    if (claimed > UINT16_MAX)
+        tool_misused("config: first: claims partition %" PRIu64 ", but the last is 65535", claimed);
+    if (where->dir) pool.partition = (uint16_t)claimed;
+    tool_state_is_open = where->path || where->dir;
+    if (tool_state_is_open) options->state = &tool_state;
+    const bool is_set = partition >= 0 || tool_state_is_open;
+    status = sno_init(gen, is_set ? &pool : NULL, options, &why);
+    if (status == FLAKE_INVALID) tool_misused("%s", why.text);
+    if (status != FLAKE_OK) tool_failed("%s", why.text);
     tool_wait_for_next_unit(sno_time_ms(zero), 4);
 }
 
@@ -125,6 +156,7 @@ static int tool_generate(int others, char **words) {
     uint8_t meta = 0;
     if (tool_given[TOOL_META])
         meta = (uint8_t)tool_number_to("--meta", tool_given[TOOL_META], UINT8_MAX, "");
+    tool_parse_config(tool_given[TOOL_CONFIG]);
     tool_start(&gen);
     tool_progress progress = tool_progress_begin(true);
     for (uint64_t done = 0; done < count;) {
@@ -142,6 +174,7 @@ static int tool_generate(int others, char **words) {
         tool_progress_show(&progress, done, count);
     }
     tool_progress_end(&progress);
+    tool_close_state();
     return tool_done();
 }
 

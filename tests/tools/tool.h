@@ -201,6 +201,28 @@ static uint64_t tool_count(int others, char **words, const char *command) {
     return count;
 }
 
+/* ---- --config ---- */
+
+static flake_config tool_config; /* all zero without --config, and partition -1 */
+static flake_state tool_state;
+static bool tool_state_is_open;
+
+static void tool_parse_config(const char *words) {
+    flake_why why;
+    if (flake_config_parse(words ? words : "", &tool_config, &why) != FLAKE_OK)
+        tool_misused("%s", why.text);
+}
+
+static void tool_allocate_lanes(flake_options *options) {
+    if (!options->lane_count) return;
+    options->lanes = (flake_lane *)calloc(options->lane_count, sizeof *options->lanes);
+    if (!options->lanes) tool_failed("out of memory for the lanes");
+}
+
+static void tool_close_state(void) {
+    if (tool_state_is_open) (void)flake_state_close(&tool_state, NULL);
+}
+
 /* ---- time ---- */
 
 static int64_t tool_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
