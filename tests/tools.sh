@@ -582,11 +582,11 @@ read -r id0 <&3
 read -r id1 <&4
 same numbers_of_two_runs_differ "0 1" "$(made_by 41-1-20 "$id0" "$id1" | tr ' ' '\n' | sort | paste -sd' ' -)"
 # shellcheck disable=SC2086
-refuses numbers_all_taken 1 "^flake: --state-dir: $dir/numbers: " "$flake" generate $numbers
+refuses numbers_all_taken 1 "^flake: $dir/numbers: " "$flake" generate $numbers
 exec 3<&- 4<&-
 wait
 same numbers_are_claimed_silently "" "$(cat "$dir/runs")"
-refuses numbers_without_a_folder 1 "^flake: --state-dir: $dir/nosuch/0.slot: " "$flake" generate --state-dir="$dir/nosuch"
+refuses numbers_without_a_folder 1 "^flake: $dir/nosuch/0.slot: " "$flake" generate --state-dir="$dir/nosuch"
 
 refuses interface_that_is_not_there 1 "^flake: --interface: nosuch: no interface of this name" "$flake" generate --layout=boundary --interface=nosuch
 macs=$(cat /sys/class/net/*/address 2> /dev/null | grep -v '^00:00:00:00:00:00$' | tr -d :)
@@ -626,6 +626,7 @@ same config_claims_a_node 9 "$(made_by default "$("$flake" generate --config="st
 refuses config_with_a_wrong_word 2 "^flake: config: nod: no such option" "$flake" generate --config=nod=7
 refuses config_beyond_the_layout 2 "^flake: options: node 1024 is not from 0 to 1023" "$flake" generate --config=node=1024
 refuses config_and_layout 2 "both name a layout" "$flake" inspect --config=twitter --layout=idgen 5
+refuses config_state_and_state_dir 2 "both open a state" "$flake" generate --config="state=$dir/ids.state" --state-dir="$dir/config"
 refuses config_and_node 2 "both set" "$flake" generate --config=node=7 --node=7
 sno_of() { "$sno" inspect "$("$sno" generate --config="$1")"; }
 refuses config_with_a_partition 2 "only a sno has one" "$flake" generate --config=partition=7
@@ -638,7 +639,7 @@ has sno_config_has_a_state "^partition  *0$" sno_of "partition=0 state=$dir/snos
 has sno_config_takes_the_state_s_partition "^partition  *0$" sno_of "state=$dir/snos"
 refuses sno_config_of_another_partition 1 "snos: " "$sno" generate --config="state=$dir/snos" --partition=6
 has sno_config_claims_a_partition "^partition  *65535$" sno_of "state_dir=$dir/config first=65535"
-refuses sno_config_claims_no_partition 2 "the last is 65535" "$sno" generate --config="state_dir=$dir/config first=65536"
+refuses sno_config_claims_no_partition 2 "exceeds 65535 partitions" "$sno" generate --config="state_dir=$dir/config first=65536"
 refuses sno_config_with_a_wrong_word 2 "^sno: config: part: no such option" "$sno" generate --config=part=7
 refuses sno_config_with_a_layout 2 "^sno: options: layout, node, " "$sno" generate --config=twitter
 refuses sno_config_and_partition 2 "both set" "$sno" generate --config=partition=7 --partition=7

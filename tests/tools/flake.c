@@ -6,10 +6,8 @@
  */
 #include "flake.h"
 
-#define TOOL_NAME         "flake"
-#define TOOL_VERSION      FLAKE_VERSION_STRING
-#define TOOL_CLOCK_NS()   FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT)
-#define TOOL_SLEEP_NS(ns) FLAKE_SLEEP_NS(ns)
+#define TOOL_NAME    "flake"
+#define TOOL_VERSION FLAKE_VERSION_STRING
 #include "tool.h"
 
 /* Printed by `flake help`; flake(1) is made from it. */
@@ -635,7 +633,6 @@ static uint64_t tool_read_node(const tool_choice *c, int option) {
     unsigned of_hosts = 0; /* bits, each of which distinguishes hosts */
     uint64_t number = 0;
     flake_status status;
-    flake_state_options where;
     char range[64];
     switch (option) {
     case TOOL_NODE:
@@ -656,11 +653,10 @@ static uint64_t tool_read_node(const tool_choice *c, int option) {
     case TOOL_HOSTNAME: status = flake_node_from_hostname(value, &number, &tool_why); break;
     case TOOL_ENV: status = flake_node_from_env(given, &number, &tool_why); break;
     default:
-        memset(&where, 0, sizeof where);
-        where.dir = given;
-        where.count = bits < 16 ? (uint32_t)1 << bits : 65536;
-        status = flake_state_open(&tool_state, &where, NULL, &number, &tool_why);
-        tool_state_is_open = status == FLAKE_OK;
+        if (tool_config.state.path) tool_misused("--config and --state-dir both open a state");
+        tool_config.state.dir = given; /* which has the number, once it is open */
+        tool_config.state.count = bits < 16 ? (uint32_t)1 << bits : 65536;
+        return 0;
     }
     if (status != FLAKE_OK) tool_failed("%s: %s", name, tool_why.text);
     if (of_hosts > bits && !tool_given[TOOL_LOW_BITS])
@@ -721,19 +717,17 @@ TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status
 }
 
 static void tool_start(const tool_choice *c) {
-    flake_options options = tool_config.options;
-    options.layout = c->layout;
-    options.node = tool_choose_node(c);
-    tool_allocate_lanes(&options);
-    if (tool_config.state.path || tool_config.state.dir) {
-        if (tool_state_is_open) tool_misused("--config and --state-dir both open a state");
-        if (flake_state_open(&tool_state, &tool_config.state, &options, &options.node, &tool_why) !=
-            FLAKE_OK)
+    flake_options *const options = &tool_config.options;
+    const flake_state_options *const where = &tool_config.state;
+    options->layout = c->layout;
+    options->node = tool_choose_node(c);
+    tool_allocate_lanes(options);
+    if (where->path || where->dir) {
+        if (flake_state_open(&tool_state, where, options, &options->node, &tool_why) != FLAKE_OK)
             tool_failed("%s", tool_why.text);
-        tool_state_is_open = true;
+        options->state = &tool_state;
     }
-    if (tool_state_is_open) options.state = &tool_state;
-    const flake_status status = flake_init(&tool_gen, &options, &tool_why);
+    const flake_status status = flake_init(&tool_gen, options, &tool_why);
     if (status == FLAKE_INVALID && tool_given[TOOL_CONFIG]) tool_misused("%s", tool_why.text);
     if (status == FLAKE_NODE_RANGE || status == FLAKE_IN_USE) tool_misused("%s", tool_why.text);
     if (status != FLAKE_OK) tool_cannot_draw(c, status);

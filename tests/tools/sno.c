@@ -6,10 +6,8 @@
  */
 #include "sno.h"
 
-#define TOOL_NAME         "sno"
-#define TOOL_VERSION      SNO_VERSION_STRING
-#define TOOL_CLOCK_NS()   FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT)
-#define TOOL_SLEEP_NS(ns) FLAKE_SLEEP_NS(ns)
+#define TOOL_NAME    "sno"
+#define TOOL_VERSION SNO_VERSION_STRING
 #include "tool.h"
 
 /* Printed by `sno help`; sno(1) is made from it. */
@@ -28,12 +26,12 @@ static const char *const tool_help[] = {
     "OPTIONS\n"
     "    --meta=N            the metabyte, 0 to 255, with a meaning that you define; default 0\n"
     "    --partition=N       0 to 65535. Two generators that run at the same time need different\n"
-    "                        partitions. The default is a random one: two runs at the same time\n"
-    "                        have the same one with probability 1/65,536\n"
+    "                        partitions. The default is that of a state, the number claimed in a\n"
+    "                        state_dir, or a random one: two runs at the same time have the same one\n"
+    "                        with probability 1/65,536\n"
     "    --config=WORDS      options of generate as in a configuration file: \"partition=7 lanes=8\n"
     "                        state=FILE\". The words are listed in flake.h, at flake_config; those\n"
-    "                        about a layout or a node number are not for snos. A state or state_dir\n"
-    "                        has a partition for you\n"
+    "                        about a layout or a node number are not for snos\n"
     "    --format=FORM       text format of IDs: text (16 characters, the default), hex (20\n"
     "                        digits) or uuid\n"
     "    --json              prints one JSON object per line\n"
@@ -106,41 +104,31 @@ static size_t tool_spell(sno_id id, int form, char *text) {
     }
 }
 
-/* The partition of the options; -1: none. */
-static int32_t tool_chosen_partition(void) {
-    const char *const partition = tool_given[TOOL_PARTITION];
-    if (!partition) return tool_config.partition;
-    if (tool_config.partition >= 0 || tool_config.state.dir)
-        tool_misused("--config and --partition both set the partition: use one of them");
-    return (int32_t)tool_number_to("--partition", partition, UINT16_MAX, "");
-}
-
 static void tool_start(sno_gen *gen) {
     flake_options *const options = &tool_config.options;
     const flake_state_options *const where = &tool_config.state;
-    const int32_t partition = tool_chosen_partition();
-    uint64_t claimed = 0;
+    const char *const partition = tool_given[TOOL_PARTITION];
+    const sno_id zero = {{0}}; /* of the first unit */
     sno_snapshot pool;
-    sno_id zero; /* of the first unit */
+    uint64_t claimed = 0;
     flake_why why;
     flake_status status = FLAKE_OK;
-    memset(&zero, 0, sizeof zero);
     memset(&pool, 0, sizeof pool);
-    if (partition >= 0) {
-        pool.partition = (uint16_t)partition;
-        pool.sequence_max = UINT16_MAX; /* an all-zero pool takes the partition of the state file */
-    }
+    if (partition && (tool_config.partition >= 0 || where->dir))
+        tool_misused("--config and --partition both set the partition: use one of them");
+    if (partition)
+        tool_config.partition = (int32_t)tool_number_to("--partition", partition, UINT16_MAX, "");
+    const bool is_set = tool_config.partition >= 0;
+    if (is_set) pool.partition = (uint16_t)tool_config.partition;
+    if (is_set) pool.sequence_max = UINT16_MAX; /* else sno_state_open takes the file's partition */
     tool_allocate_lanes(options);
     if (where->path) status = sno_state_open(&tool_state, where, options, &pool, &why);
     else if (where->dir) status = flake_state_open(&tool_state, where, options, &claimed, &why);
     if (status != FLAKE_OK) tool_failed("%s", why.text);
-    if (claimed > UINT16_MAX)
-        tool_misused("config: first: claims partition %" PRIu64 ", but the last is 65535", claimed);
+    if (claimed > UINT16_MAX) tool_misused("config: first: exceeds 65535 partitions");
     if (where->dir) pool.partition = (uint16_t)claimed;
-    tool_state_is_open = where->path || where->dir;
-    if (tool_state_is_open) options->state = &tool_state;
-    const bool is_set = partition >= 0 || tool_state_is_open;
-    status = sno_init(gen, is_set ? &pool : NULL, options, &why);
+    if (where->path || where->dir) options->state = &tool_state;
+    status = sno_init(gen, is_set || options->state ? &pool : NULL, options, &why);
     if (status == FLAKE_INVALID) tool_misused("%s", why.text);
     if (status != FLAKE_OK) tool_failed("%s", why.text);
     tool_wait_for_next_unit(sno_time_ms(zero), 4);
