@@ -700,11 +700,6 @@ enum { TOOL_BATCH = 4096 };
 
 static flake_gen tool_gen;
 
-/* The time of the first possible ID. */
-static int64_t tool_first_ms(const tool_choice *c) {
-    return tool_counts(c) ? TOOL_1984_MS : c->layout.epoch_ms;
-}
-
 TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status) {
     char text[TOOL_TIME_SIZE];
     if (status == FLAKE_TIME_RANGE ||
@@ -712,7 +707,7 @@ TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status
         tool_failed(
             "the clock is outside the time of layout %s, which begins at %s: choose "
             "another --epoch or --layout",
-            c->known->name, tool_time(tool_first_ms(c), text));
+            c->known->name, tool_time(tool_counts(c) ? TOOL_1984_MS : c->layout.epoch_ms, text));
     tool_failed("%s", flake_status_str(status));
 }
 
@@ -734,10 +729,15 @@ static void tool_start(const tool_choice *c) {
     tool_wait_for_next_unit(c->layout.epoch_ms, (int64_t)c->layout.unit_ms);
 }
 
+/* The layout's capacity. */
+static double tool_ids_a_second(const tool_choice *c) {
+    if (c->wide) return 65536e3;
+    return (double)(tool_ones(c->layout.seq_bits) + 1) * 1e3 / (double)c->layout.unit_ms;
+}
+
 /* At most the IDs of 64 ms, so that a slow layout's IDs do not wait in the buffer. */
 static size_t tool_batch(const tool_choice *c) {
-    if (c->wide) return TOOL_BATCH;
-    const uint64_t few = (tool_ones(c->layout.seq_bits) + 1) * 64 / c->layout.unit_ms;
+    const double few = tool_ids_a_second(c) * 64 / 1000;
     return few < TOOL_BATCH ? (size_t)few : (size_t)TOOL_BATCH;
 }
 
@@ -777,12 +777,6 @@ static int tool_generate(int others, char **words) {
     tool_progress_end(&progress);
     tool_close_state();
     return tool_done();
-}
-
-/* The layout's capacity. */
-static double tool_ids_a_second(const tool_choice *c) {
-    if (c->wide) return 65536e3;
-    return (double)(tool_ones(c->layout.seq_bits) + 1) * 1e3 / (double)c->layout.unit_ms;
 }
 
 /* Whether an ID is after another one of the same generator. */
@@ -916,13 +910,6 @@ static const tool_layout *tool_layout_of_uuid(flake128 id) {
 
 /* Reports 128 bits that are not a UUID of the expected version. */
 TOOL_ENDS static void tool_other_uuid(const char *text, flake128 id) {
-    static const char *const versions[] = {"",
-                                           " (time in steps of 100 ns, and a MAC address)",
-                                           " (DCE security)",
-                                           " (MD5 of a name)",
-                                           " (random bits)",
-                                           " (SHA-1 of a name)",
-                                           " (time in steps of 100 ns, the largest first)"};
     static const char *const variants[] = {"NCS's", "NCS's", "NCS's",       "NCS's",
                                            "",      "",      "Microsoft's", "kept for later"};
     static const uint8_t bytes_of_one[16] = {255, 255, 255, 255, 255, 255, 255, 255,
@@ -943,9 +930,8 @@ TOOL_ENDS static void tool_other_uuid(const char *text, flake128 id) {
     if (variants[variant][0])
         tool_misused("'%s' is not a UUID of RFC 9562: its variant is %s%s", text,
                      variants[variant], otherwise);
-    tool_misused("'%s' is a UUID of version %u%s, but only versions 7 and 8 can be decoded%s", text,
-                 version, version < sizeof versions / sizeof *versions ? versions[version] : "",
-                 otherwise);
+    tool_misused("'%s' is a UUID of version %u, but only versions 7 and 8 can be decoded%s", text,
+                 version, otherwise);
 }
 
 /* The layout of an id of 128 bits. */
