@@ -551,10 +551,6 @@ static bool tool_recognise(const tool_choice *c, const char *text, bool narrow, 
            (wide && f->base && (either || !narrow) && tool_parse(text, f, true, id));
 }
 
-static bool tool_looks_like_sno(const char *text) {
-    return strlen(text) == 16 && strspn(text, "23456789abcdefghijklmnopqrstuvwx") == 16;
-}
-
 /* Whether a text is a valid ID in this format. */
 static bool tool_could_be(const tool_choice *c, const char *text, int form, bool wide,
                           tool_id *id) {
@@ -588,6 +584,8 @@ static char *tool_put_readings(char *end, const tool_choice *c, const char *text
 TOOL_ENDS static void tool_needs_form(const tool_choice *c, const char *text, bool narrow,
                                       bool wide) {
     char options[512], *end = options;
+    const bool looks_like_sno =
+        strlen(text) == 16 && strspn(text, "23456789abcdefghijklmnopqrstuvwx") == 16;
     tool_id id;
     if (narrow) end = tool_put_readings(end, c, text, false, "");
     if (wide && end == options)
@@ -602,7 +600,7 @@ TOOL_ENDS static void tool_needs_form(const tool_choice *c, const char *text, bo
                      tool_given[TOOL_LAYOUT] ? tool_given[TOOL_LAYOUT] : "");
     tool_misused("'%s' is not a %s: name its format with %s%s", text,
                  narrow ? "decimal number of 64 bits" : tool_forms[c->known->form].name, options,
-                 narrow && wide && tool_looks_like_sno(text) ? ", or `sno inspect`" : "");
+                 narrow && wide && looks_like_sno ? ", or `sno inspect`" : "");
 }
 
 /* ---- the node number ---- */

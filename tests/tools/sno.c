@@ -129,8 +129,8 @@ static void tool_start(sno_gen *gen) {
     if (where->dir) pool.partition = (uint16_t)claimed;
     if (where->path || where->dir) options->state = &tool_state;
     status = sno_init(gen, is_set || options->state ? &pool : NULL, options, &why);
-    if (status == FLAKE_INVALID) tool_misused("%s", why.text);
-    if (status != FLAKE_OK) tool_failed("%s", why.text);
+    if (status != FLAKE_OK)
+        tool_end(status == FLAKE_INVALID ? TOOL_MISUSED : TOOL_FAILED, "%s", why.text);
     tool_wait_for_next_unit(sno_time_ms(zero), 4);
 }
 
