@@ -156,7 +156,7 @@ explore-orders: $(BUILD)/explore_orders ## memory orders: every value that each 
 $(BUILD)/explore_%: tests/explore/explore_%.c $(wildcard tests/explore/*.h) $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
-models: $(BUILD)/flags ## compiles the models for a checker of the C11 memory model, and runs them with threads
+models: $(BUILD)/flags ## compiles the models for a checker of C11's memory model; runs each once with threads: shows no weak order
 	tests/models/models.sh $(BUILD)/models 3000 $(CC) $(FLAGS) -I.
 
 CHECKER ?= genmc

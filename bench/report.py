@@ -399,13 +399,13 @@ ONE_ID = [
     ("sno/shard_try_at", "`sno_try_at` with `single_thread`", GIVEN),
     *new_units("sno"),
     *by_clock("flake128/next", "`flake128_next`"),
-    *by_clock("flake128/lanes_next", "`flake128_lanes_next`"),
+    *by_clock("flake128/lanes_next", "`flake128_next` with lanes"),
     ("flake128/try_at", "`flake128_try_at`", GIVEN),
     *((f"flake/{call}", f"`flake_{call}`{'' if 'bytes' in call else ', text'}", "fast clock")
       for call in ("uuid7_bytes", "uuid7", "ulid_bytes", "ulid")),
     *((f"flake128/{form}_next", f"`flake128_next`, {label}", EXACT)
       for form, label in (("uuid7", "UUIDv7"), ("uuid8", "UUIDv8"), ("ulid", "ULID"))),
-    ("flake128/uuid7_lanes_next", "`flake128_lanes_next`, UUIDv7", EXACT),
+    ("flake128/uuid7_lanes_next", "`flake128_next` with lanes, UUIDv7", EXACT),
 ]
 
 FLOORS = [
@@ -439,13 +439,13 @@ FLOOR_OF_AN_ID = "floor/exact_fetch_add"
 
 BATCH_ROWS = [
     ("flake", "64 bits, `flake_next_n`"),
-    ("flake/lanes", "64 bits, `flake_lanes_next_n`"),
-    ("flake/shard", "64 bits, `flake_shard_next_n`"),
+    ("flake/lanes", "64 bits, `flake_next_n` with lanes"),
+    ("flake/shard", "64 bits, `flake_next_n` with `single_thread`"),
     ("sno", "80 bits, `sno_next_n`"),
-    ("sno/lanes", "80 bits, `sno_lanes_next_n`"),
-    ("sno/shard", "80 bits, `sno_shard_next_n`"),
+    ("sno/lanes", "80 bits, `sno_next_n` with lanes"),
+    ("sno/shard", "80 bits, `sno_next_n` with `single_thread`"),
     ("flake128", "128 bits, `flake128_next_n`"),
-    ("flake128/lanes", "128 bits, `flake128_lanes_next_n`"),
+    ("flake128/lanes", "128 bits, `flake128_next_n` with lanes"),
     ("flake128/uuid7", "UUIDv7, `flake128_next_n`"),
 ]
 
@@ -774,11 +774,18 @@ def first_of_uuids():
     return textwrap.fill(text, 112, break_on_hyphens=False) + "\n"
 
 
+def call_of(path):
+    """The call and the options that a name in guard.c stands for."""
+    ways = {"lanes": "lanes", "shard": "`single_thread`"}
+    way = re.search("_(lanes|shard)_", path)
+    return f"`{path.replace(way[0], '_')}` with {ways[way[1]]}" if way else f"`{path}`"
+
+
 def instructions():
     if not INSTRUCTIONS:
         return "Not measured in this run.\n"
     return f"For {GUARD_KEY}, with a clock that is a variable:\n\n" + table(
-        ("path", "instructions per ID"), [(f"`{k}`", say(v)) for k, v in sorted(INSTRUCTIONS.items())])
+        ("path", "instructions per ID"), [(call_of(k), say(v)) for k, v in sorted(INSTRUCTIONS.items())])
 
 
 def lines_of(source):
@@ -830,8 +837,8 @@ def steps(path):
 
 
 # What the instructions of a call are for: those of lines that match, the first that does.
-FORK, PLACE, THE_ID = "whose it is: the fork word", "moving the word", "the id"
-UNIT, COUNT, GIVEN = "the time against the word's unit", "whether the unit has a place left", "ms to ns, in range"
+FORK, PLACE, THE_ID = "whose it is: the owner word", "moving the word", "the id"
+UNIT, COUNT, GIVEN = "the time against the word's unit", "whether the unit has a ticket left", "ms to ns, in range"
 OF_A_DRAW = [(FORK, r"^forked|\bforked\("), (GIVEN, "^given_ns"),
              (PLACE, r"^move|\(move\(|ATOMIC_LOAD\(&e->word|^(by_cas|by_store|own_increment)"),
              (UNIT, "late_ns|unit_ns|^(start_of_unit|next_place)"), (COUNT, "count - 1 < e->"),
@@ -857,7 +864,7 @@ def purposes_table(paths, purposes):
     rows = [(words, *(f"{found[words]:.0f}" if found[words] >= 0.5 else "" for found in counted)) for words in shown
             if any(found[words] >= 0.5 for found in counted)]
     rows.append(("all", *(f"{sum(found.values()):.0f}" for found in counted)))
-    name = lambda path: f"`{path}`" if not path.startswith("floor") else {
+    name = lambda path: call_of(path) if not path.startswith("floor") else {
         "floor_given_cas": "floor: CAS", "floor_given_store": "floor: store", "floor_store": "floor"}[path]
     return table(("instructions per ID", *map(name, paths)), rows)
 
@@ -897,7 +904,7 @@ floor reads a word, compares it with the time, and writes it. A call does that a
 `flake_try_at` with `single_thread` makes {whole(in_loop('flake_shard_try_at'))} instructions in {say(shard_ns)} ns, the bare floor
 {whole(in_loop('floor_given_store'))} in {say(floor_ns)}: {say(shard_rate)} a ns against {say(floor_rate)}. {waits}At the
 call's rate, 1.5 times the floor would be {whole(1.5 * floor_ns * shard_rate)} instructions; without composing the ID the call has
-{whole(in_loop('flake_shard_try_at') - shard[THE_ID])}, without the fork word {whole(in_loop('flake_shard_try_at') - shard[FORK])}.
+{whole(in_loop('flake_shard_try_at') - shard[THE_ID])}, without the owner word {whole(in_loop('flake_shard_try_at') - shard[FORK])}.
 `sno_try_at` with `single_thread` has {whole(more('sno_shard_try_at', 'floor_given_store'))} more than the floor, and writes 10 bytes with
 two stores: {times_of(ratio('sno/shard_try_at'))} times the floor.
 
@@ -910,7 +917,7 @@ long. Next to a locked instruction, {say(cas_ns)} ns in a loop with its word, mo
 
 {purposes_table(("flake_prefetch_next", "floor_store"), OF_A_STOCK)}
 The floor only takes one off: it decrements the stock, increments the number, and compares it with the end of the unit. The
-fork word is read twice, for the stock and for the generator: a child that has reinitialised the generator may still hold
+owner word is read twice, for the stock and for the generator: a child that has reinitialised the generator may still hold
 its parent's stock. {whole(stock[STILL] + stock[FRESH])} instructions check that there is a generator, that it has not been
 reinitialised, and that the stock is neither empty nor too old; {whole(stock[THE_ID])} compose the ID. That is
 {times_of(ratio('flake/prefetch_1024'))} times its floor.
@@ -1065,10 +1072,10 @@ def plots():
                [(plain(label), [ns(f"{name}/batch_{n}") for n in BATCHES], False) for name, label in BATCH_ROWS])
     series = [("floor/exact_fetch_add", "floor: clock, fetch-and-add", True),
               ("flake/next", "flake_next", False),
-              ("flake/lanes_next", "flake_lanes_next", False), ("flake/lanes_next_fast", "flake_lanes_next, fast", False),
-              ("flake/shard_next", "flake_shard_next", False),
-              ("flake/shard_next_coarse", "flake_shard_next, coarse", False),
-              ("flake/shard_try_at", "flake_shard_try_at", False),
+              ("flake/lanes_next", "flake_next, lanes", False), ("flake/lanes_next_fast", "flake_next, lanes, fast", False),
+              ("flake/shard_next", "flake_next, single_thread", False),
+              ("flake/shard_next_coarse", "flake_next, single_thread, coarse", False),
+              ("flake/shard_try_at", "flake_try_at, single_thread", False),
               ("peer/atomic_counter", "std::atomic counter", True),
               ("peer/mutex_snowflake", "mutex snowflake", True)]
     plot_lines("threads.svg", "Threads at once, under capacity", "threads", "ns of one core per ID", CROWDS,

@@ -44,7 +44,14 @@ static inline size_t got128_n(flake_gen *g, flake128 *ids, size_t n) {
     return got;
 }
 
-/* flake_init's reason for options, without its subject; NULL: none. */
+static inline flake_snapshot snapshot_of(flake_gen *g) {
+    flake_snapshot s;
+    memset(&s, 0, sizeof s);
+    CHECK_EQ(flake_snapshot_take(g, &s), FLAKE_OK);
+    return s;
+}
+
+/* What flake_init says of options, without its subject; NULL: nothing. */
 static inline const char *options_why(const flake_options *o) {
     static flake_gen g;
     static flake_why why;

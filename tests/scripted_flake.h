@@ -85,13 +85,6 @@ static inline flake_parts parts_of(const flake_gen *g, uint64_t of) {
     return parts;
 }
 
-static inline flake_snapshot snapshot_of(flake_gen *g) {
-    flake_snapshot s;
-    memset(&s, 0, sizeof s);
-    CHECK_EQ(flake_snapshot_take(g, &s), FLAKE_OK);
-    return s;
-}
-
 static inline flake_stats stats_now(void) {
     flake_stats stats;
     flake_stats_get(&gen, &stats);

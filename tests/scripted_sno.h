@@ -101,7 +101,7 @@ static inline void begin_with(const flake_options *o, uint16_t min, uint16_t max
     CHECK_EQ(sno_init(&gen, &s, o, NULL), FLAKE_OK);
 }
 
-static inline sno_snapshot snapshot_of(sno_gen *g) {
+static inline sno_snapshot snapshot_of_sno(sno_gen *g) {
     sno_snapshot s;
     memset(&s, 0xff, sizeof s);
     CHECK_EQ(sno_snapshot_take(g, &s), FLAKE_OK);
@@ -164,13 +164,13 @@ static inline void draw(uint32_t n) {
 
 /* Every call that never waits returns this status, zeroes its one ID, and changes nothing else. */
 static inline void check_refused(int line, sno_gen *g, flake_status status) {
-    const sno_snapshot before = snapshot_of(g);
+    const sno_snapshot before = snapshot_of_sno(g);
     sno_id id = marker(), ids[2] = {marker(), marker()};
     const int sleeps = script_now.sleeps;
     bool right = sno_try(g, a_meta, &id) == status && sno_is_zero(id);
     size_t n = 1;
     right &= sno_try_n(g, a_meta, ids, 2, &n) == status && n == 0 && sno_equal(ids[0], marker());
-    const sno_snapshot after = snapshot_of(g);
+    const sno_snapshot after = snapshot_of_sno(g);
     right &= same_place(&before, &after) && script_now.sleeps == sleeps;
     if (!right) check_fail(__FILE__, line, "not refused as expected");
 }

@@ -30,7 +30,7 @@ TEST(the_originals_traces_come_out_byte_for_byte) { vectors_read("sno_trace.tsv"
 
 static void check_pool(sno_snapshot s, uint32_t min, uint32_t max) {
     restore(&gen, s);
-    const sno_snapshot made = snapshot_of(&gen);
+    const sno_snapshot made = snapshot_of_sno(&gen);
     CHECK_EQ(made.sequence_min, min);
     CHECK_EQ(made.sequence_max, max);
     CHECK_EQ(made.partition, a_partition);
@@ -139,7 +139,7 @@ TEST(a_time_given_outside_2010_to_2079) {
         CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
         FAILS(sno_try_at(&gen, a_meta, outside_ms[i], &id), FLAKE_TIME_RANGE, id);
         FAILS(sno_with_time(&gen, a_meta, outside_ms[i], &id), FLAKE_TIME_RANGE, id);
-        CHECK_EQ(snapshot_of(&gen).wall_hi, 0);
+        CHECK_EQ(snapshot_of_sno(&gen).wall_hi, 0);
         begin(0, 3);
         (void)tried(&gen);
         if (i < 3) CHECK_ID(tried_at(&gen, outside_ms[i]), start, 0, 1);
@@ -192,13 +192,13 @@ TEST(with_time_has_a_rolling_sequence_of_its_own) {
     draw(3);
     clock_to(start - 5);
     CHECK_ID(tried(&gen), start - 5, 1, 100);
-    const sno_snapshot before = snapshot_of(&gen);
+    const sno_snapshot before = snapshot_of_sno(&gen);
     for (int i = 0; i < 30; i++) {
         sno_id id = marker();
         CHECK_EQ(sno_with_time(&gen, a_meta, unit_start_ms(i / 10) + i % 4, &id), FLAKE_OK);
         CHECK_ID(id, i / 10, 0, 100 + (uint32_t)i % 10);
     }
-    const sno_snapshot after = snapshot_of(&gen);
+    const sno_snapshot after = snapshot_of_sno(&gen);
     CHECK(same_place(&before, &after));
     CHECK_ID(tried(&gen), start - 5, 1, 101);
 }
@@ -330,8 +330,8 @@ TEST(one_step_back_anywhere_makes_nobody_wait) {
                 CHECK_ID(CHECK_FREE_IN(&gen, 0), clock_unit(), 1, 0);
                 CHECK_ID(new_id(&gen), clock_unit(), 1, 1);
                 CHECK_EQ(script_now.sleeps, 0);
-                CHECK_EQ(snapshot_of(&gen).drifts, 1);
-                CHECK_EQ(snapshot_of(&gen).wall_safe, start + on + 1);
+                CHECK_EQ(snapshot_of_sno(&gen).drifts, 1);
+                CHECK_EQ(snapshot_of_sno(&gen).wall_safe, start + on + 1);
             }
 }
 

@@ -115,7 +115,7 @@ TEST(lanes_from_a_generators_snapshot) {
     clock_to(start + 3);
     const sno_id back = next_sno(&gen, a_meta);
     CHECK_EQ(sno_tick(back), 1);
-    const sno_snapshot s = snapshot_of(&gen);
+    const sno_snapshot s = snapshot_of_sno(&gen);
     make(&s, 3);
     CHECK_EQ(try_all(), 0);
     clock_to(start + 4);

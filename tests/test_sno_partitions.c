@@ -209,7 +209,7 @@ TEST(a_default_generator_has_the_whole_pool) {
     for (int i = 0; i < 2; i++) {
         CHECK_EQ(sno_init(&gen, NULL, i ? &o : NULL, NULL), FLAKE_OK);
         CHECK_EQ(sno_cap(&gen), whole_pool);
-        const sno_snapshot s = snapshot_of(&gen);
+        const sno_snapshot s = snapshot_of_sno(&gen);
         CHECK_EQ(s.sequence_min, 0);
         CHECK_EQ(s.sequence_max, 65535);
         for (uint32_t k = 0; k < 10; k++) CHECK_EQ(sno_sequence(new_id(&gen)), k);

@@ -19,7 +19,7 @@ TEST(callers_are_served_in_the_order_in_which_they_came) {
 }
 
 static sno_snapshot queue_shot;
-static void take_shot(void) { queue_shot = snapshot_of(&gen); }
+static void take_shot(void) { queue_shot = snapshot_of_sno(&gen); }
 
 TEST(a_snapshot_of_a_queue_has_a_sequence_past_the_pool) {
     begin(100, 103);
@@ -72,8 +72,8 @@ TEST(a_step_back_frees_the_queue) {
         /* the last one wakes first, and returns its ticket, the newest */
         for (uint32_t k = 0; k < callers && k < 4; k++) CHECK_ID(queue_got[k], start - 100, 1, k);
         CHECK_EQ(script_now.sleeps, 1 + (callers - 1) / 4);
-        CHECK_EQ(snapshot_of(&gen).drifts, 1);
-        CHECK_EQ(snapshot_of(&gen).wall_safe, start + (callers + 2) / 4);
+        CHECK_EQ(snapshot_of_sno(&gen).drifts, 1);
+        CHECK_EQ(snapshot_of_sno(&gen).wall_safe, start + (callers + 2) / 4);
         CHECK_EQ(count_duplicates(queue_got, callers), 0);
     }
 }
@@ -84,8 +84,8 @@ TEST(a_step_back_into_used_time_keeps_the_queue_waiting) {
     use_both_ticks(4);
     at_the_end = step_back_into_used_time;
     queue_of(3);
-    CHECK_ID(queue_got[0], start - 39, 1, 2); /* its ticket was returned */
-    CHECK_EQ(snapshot_of(&gen).drifts, 1);
+    CHECK_ID(queue_got[0], start - 39, 1, 2); /* his place was given back */
+    CHECK_EQ(snapshot_of_sno(&gen).drifts, 1);
     CHECK_EQ(count_duplicates(queue_got, 3), 0);
 }
 
@@ -187,8 +187,8 @@ TEST(a_coarse_clock_that_was_put_back_changes_the_tick) {
     coarse_lag_ns = unit_ns;
     CHECK_ID(new_id(&gen), start - 1, 0, 0);
     clock_to(start - 10);
-    CHECK_EQ(sno_units(new_id(&gen)), start - 10); /* by the exact clock */
-    CHECK_EQ(snapshot_of(&gen).drifts, 1);
+    CHECK_EQ(sno_units(new_id(&gen)), start - 10); /* by the exact clock, which was asked */
+    CHECK_EQ(snapshot_of_sno(&gen).drifts, 1);
     CHECK_EQ(script_now.sleeps, 0);
 }
 
@@ -218,7 +218,7 @@ TEST(a_lease_does_not_change_the_tick) {
     CHECK_ID(new_id(&gen), unit, 0, 1);
     pass(ms_ns);
     CHECK_ID(new_id(&gen), unit - 3, 1, 0);
-    CHECK_EQ(snapshot_of(&gen).drifts, 1);
+    CHECK_EQ(snapshot_of_sno(&gen).drifts, 1);
     CHECK_ID(new_id(&gen), unit - 3, 1, 1);
 }
 

@@ -13,7 +13,7 @@ TEST(a_snapshot_says_where_the_generator_stands) {
     begin(100, 109);
     draw(3);
     script_now.now_ns += 7 * unit_ns + 17;
-    sno_snapshot s = snapshot_of(&gen);
+    sno_snapshot s = snapshot_of_sno(&gen);
     CHECK_EQ(s.partition, a_partition);
     CHECK_EQ(s.sequence_min, 100);
     CHECK_EQ(s.sequence_max, 109);
@@ -27,7 +27,7 @@ TEST(a_snapshot_says_where_the_generator_stands) {
     draw(1);
     clock_to(start - 3);
     draw(2);
-    s = snapshot_of(&gen);
+    s = snapshot_of_sno(&gen);
     CHECK_EQ(s.sequence, 101);
     CHECK_EQ(s.wall_hi, start - 3);
     CHECK_EQ(s.wall_safe, start);
@@ -36,7 +36,7 @@ TEST(a_snapshot_says_where_the_generator_stands) {
     static const int64_t before_sno[] = {epoch_ns - 1, INT64_MIN + 1};
     for (size_t i = 0; i < 2; i++) {
         script_now.now_ns = before_sno[i];
-        s = snapshot_of(&gen);
+        s = snapshot_of_sno(&gen);
         CHECK_EQ(s.now, 0);
     }
 }
@@ -50,7 +50,7 @@ TEST(a_snapshot_that_was_restored_reads_the_same) {
     s.drifts = 4000000001;
     s.now = start;
     restore(&gen, s);
-    const sno_snapshot again = snapshot_of(&gen);
+    const sno_snapshot again = snapshot_of_sno(&gen);
     CHECK(same_place(&s, &again));
     CHECK_EQ(again.now, start);
 }
@@ -94,10 +94,10 @@ TEST(the_parity_of_the_drifts_is_the_tick) {
         restore(&gen, s);
         clock_to(start);
         CHECK_ID(new_id(&gen), start, s.drifts & 1, 0);
-        CHECK_EQ(snapshot_of(&gen).drifts, s.drifts);
+        CHECK_EQ(snapshot_of_sno(&gen).drifts, s.drifts);
         clock_to(start - 1);
         CHECK_ID(new_id(&gen), start - 1, (s.drifts & 1) ^ 1, 0);
-        CHECK_EQ(snapshot_of(&gen).drifts, (uint32_t)(s.drifts + 1));
+        CHECK_EQ(snapshot_of_sno(&gen).drifts, (uint32_t)(s.drifts + 1));
     }
 }
 
@@ -170,7 +170,7 @@ TEST(a_snapshot_taken_at_the_end_of_time_is_accepted) {
     restore(&gen, s);
     clock_to(start);
     CHECK_ID(new_id(&gen), start, 1, 0);
-    again = snapshot_of(&gen);
+    again = snapshot_of_sno(&gen);
     CHECK_EQ(again.drifts, 1);
     CHECK_EQ(again.wall_safe, units - 1);
     restore(&twin, again);
@@ -259,7 +259,7 @@ static void call_by(size_t kind) {
         n = tried_n(&gen, a_meta, ids, 3);
         keep_all(ids, n);
         break;
-    default: shot = snapshot_of(&gen); shot_after = n;
+    default: shot = snapshot_of_sno(&gen); shot_after = n;
     }
 }
 
@@ -295,7 +295,7 @@ static size_t ids_that_a_restored_one_repeats(const sno_snapshot *s, size_t n) {
 static int two_callers(int where, size_t call) {
     for (int at = 0;; at++) {
         (void)bring_to(where);
-        shot = snapshot_of(&gen);
+        shot = snapshot_of_sno(&gen);
         shot_after = got_n;
         others_after = at;
         others = act_meanwhile;
@@ -304,7 +304,7 @@ static int two_callers(int where, size_t call) {
         others = NULL;
         call_by(call_kinds - 1 - call % 2);
         CHECK_EQ(ids_that_a_restored_one_repeats(&shot, shot_after), 0);
-        const sno_snapshot last = snapshot_of(&gen);
+        const sno_snapshot last = snapshot_of_sno(&gen);
         CHECK(shot.drifts <= last.drifts);
         CHECK_EQ(ids_that_a_restored_one_repeats(&last, got_n), 0);
         clock_to(units - 1);

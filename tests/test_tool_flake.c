@@ -296,20 +296,20 @@ TEST(uuids_are_drawn_from_1984_on) {
 
 /* ---- what surrounds IDs ---- */
 
-/* A run that ends before it can release its slot has recorded its IDs. */
-TEST(a_slot_knows_the_ids_that_were_generated) {
+/* A run that ends before it can close its state leaves a horizon after its ids. */
+TEST(a_state_knows_the_ids_that_were_generated) {
 #if !defined(_WIN32)
-    char folder[] = "/tmp/slots-XXXXXX", file[64], option[64];
+    char folder[] = "/tmp/states-XXXXXX", file[64], option[64];
     if (!mkdtemp(folder)) abort();
-    (void)snprintf(option, sizeof option, "--slot-dir=%s", folder);
+    (void)snprintf(option, sizeof option, "--state-dir=%s", folder);
     (void)snprintf(file, sizeof file, "%s/0.slot", folder);
     script_at_ms(1700000000000);
     run_writes_left = 400;
     CHECK_EQ(run_tool((const char *[]){"generate", "--layout=js53", option, "9000000", NULL}), 1);
     run_writes_left = UINT_MAX;
     CHECK(script_now.now_ns > INT64_C(1700000005000) * 1000000);
-    CHECK((int64_t)tool_slot.horizon >= script_now.now_ns);
-    CHECK_EQ(flake_state_close(&tool_slot, NULL), FLAKE_OK);
+    CHECK((int64_t)tool_state.horizon >= script_now.now_ns);
+    CHECK_EQ(flake_state_close(&tool_state, NULL), FLAKE_OK);
     CHECK_EQ(unlink(file), 0);
     CHECK_EQ(rmdir(folder), 0);
 #endif

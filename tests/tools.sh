@@ -118,11 +118,11 @@ for tool in flake sno; do
         done
     fi
 done
-# A closed standard file is not replaced by one that a tool opens: no ID lands in a slot's file.
+# A standard file that is closed is not replaced by one that a tool opens: no id is written to a state file.
 mkdir "$dir/closed"
-slot="--slot-dir=$dir/closed"
-for words in "flake generate 3" "flake generate $slot 3" "flake help" "flake version" "flake layouts" \
-    "flake inspect 5" "flake time $slot 10" "sno generate 3" "sno inspect xxxxxxxxj4fp2vgl"; do
+state="--state-dir=$dir/closed"
+for words in "flake generate 3" "flake generate $state 3" "flake help" "flake version" "flake layouts" \
+    "flake inspect 5" "flake time $state 10" "sno generate 3" "sno inspect xxxxxxxxj4fp2vgl"; do
     name=$(printf '%s' "$words" | sed "s|=.*[^ ]||; s/ /_/g")
     # shellcheck disable=SC2086
     no_output() { "$dir"/$words >&-; }
@@ -133,9 +133,9 @@ for words in "flake generate 3" "flake generate $slot 3" "flake help" "flake ver
     same "all_closed_$name" 1 $?
 done
 same closed_output_claims_nothing "" "$(ls "$dir/closed")"
-no_errors() { "$flake" generate "$slot" 3 <&- 2>&- | wc -l | tr -d ' '; }
+no_errors() { "$flake" generate "$state" 3 <&- 2>&- | wc -l | tr -d ' '; }
 says closed_input_and_errors_are_no_harm 3 no_errors
-same closed_files_are_not_the_slot "" "$(grep -h '^[0-9]' "$dir"/closed/*)"
+same closed_files_are_not_the_state "" "$(grep -h '^[0-9]' "$dir"/closed/*)"
 for tool in flake sno; do
     no_input() { "$dir/$tool" inspect - <&-; }
     refuses "${tool}_closed_input_is_not_empty" 1 "^$tool: the standard input cannot be read: " no_input
@@ -217,8 +217,8 @@ has uuid7_is_one '^[0-9a-f]\{8\}-[0-9a-f]\{4\}-7[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\
 has uuid8_is_one '^[0-9a-f]\{8\}-[0-9a-f]\{4\}-8[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\}-00000000001f$' "$flake" generate --layout=uuid8 --node=0x1f
 has ulid_is_one '^0[0-9A-HJKMNP-TV-Z]\{25\}$' "$flake" generate --layout=ulid
 mkdir "$dir/uuids"
-has uuid8_of_a_slot '^.*-000000000000$' "$flake" generate --layout=uuid8 --slot-dir="$dir/uuids"
-# A custom layout needs its epoch for the way back.
+has uuid8_of_a_claimed_number '^.*-000000000000$' "$flake" generate --layout=uuid8 --state-dir="$dir/uuids"
+# An own layout needs its epoch for the way back.
 begin_now
 id=$("$flake" generate --layout=41-10-12 --epoch=1577836800000 --node=1023)
 "$flake" inspect --layout=41-10-12 --epoch=2020-01-01 "$id" > "$dir/out"
@@ -350,12 +350,12 @@ texts       ulid 01FWHE4YDGFK1SHH6W1G60EECF  hex 017f22e279b07cc398c4dc0c0c07398
     variant = 2  [63..62]'
 says uuid7_is_drawn "$wanted" "$flake" inspect --layout=uuid7 017f22e2-79b0-7cc3-98c4-dc0c0c07398f
 has ulid_is_drawn '^    000000010101011000111110001110101011010111010011 1101011001110110$' "$flake" inspect 01ARZ3NDEKTSV4RRFFQ69G5FAV
-refuses uuid_of_version_4 2 "is a UUID of version 4 (random bits), but only versions 7 and 8 can be decoded. If it is another ID in UUID form, name its layout: --layout=boundary, or " "$flake" inspect 919108f7-52d1-4320-9bac-f847db4148a8
-# The first unreadable line ends the run, and those before it are printed.
+refuses uuid_of_version_4 2 "is a UUID of version 4, but only versions 7 and 8 can be decoded. If it is another ID in UUID form, name its layout: --layout=boundary, or " "$flake" inspect 919108f7-52d1-4320-9bac-f847db4148a8
+# The first line that cannot be read ends it, and those before it are told.
 printf '7\n919108f7-52d1-4320-9bac-f847db4148a8\n8\n' | "$flake" inspect --json - > "$dir/out" 2> "$dir/err"
 same status_of_a_uuid_of_version_4_among_others 2 $?
 same ids_before_it_are_told 7 "$(sed 's/^{"id":"\([0-9]*\)".*/\1/' "$dir/out")"
-refuses uuid_of_version_1 2 "is a UUID of version 1 (time in steps of 100 ns, and a MAC address)" "$flake" inspect C232AB00-9414-11EC-B3C8-9E6BDECED846
+refuses uuid_of_version_1 2 "is a UUID of version 1, but only" "$flake" inspect C232AB00-9414-11EC-B3C8-9E6BDECED846
 refuses uuid_of_microsoft 2 "its variant is Microsoft's" "$flake" inspect 919108f7-52d1-7320-dbac-f847db4148a8
 refuses uuid_7_is_no_8 2 "is a UUID of version 7: --layout=uuid7$" "$flake" inspect --layout=uuid8 017F22E2-79B0-7CC3-98C4-DC0C0C07398F
 refuses nil_uuid 2 "the nil UUID" "$flake" inspect 00000000-0000-0000-0000-000000000000
@@ -568,25 +568,25 @@ says env_has_the_number 517 who hazelcast --env=TOOLS_NODE
 refuses env_that_is_not_set 1 "^flake: --env: TOOLS_NOWHERE: " "$flake" generate --env=TOOLS_NOWHERE
 refuses env_that_is_empty 1 "^flake: --env: TOOLS_EMPTY: " "$flake" generate --env=TOOLS_EMPTY
 
-# Two runs at once claim two numbers. Each holds its number until its next IDs are read.
-mkdir "$dir/slots"
+# Two runs at once claim two numbers. Each waits, with its number, for somebody to read its next ids.
+mkdir "$dir/numbers"
 mkfifo "$dir/run0" "$dir/run1"
-slots="--layout=41-1-20 --slot-dir=$dir/slots"
+numbers="--layout=41-1-20 --state-dir=$dir/numbers"
 # shellcheck disable=SC2086
 {
-    "$flake" generate $slots 1000000000 > "$dir/run0" 2> "$dir/runs" &
-    "$flake" generate $slots 1000000000 > "$dir/run1" 2>> "$dir/runs" &
+    "$flake" generate $numbers 1000000000 > "$dir/run0" 2> "$dir/runs" &
+    "$flake" generate $numbers 1000000000 > "$dir/run1" 2>> "$dir/runs" &
 }
 exec 3< "$dir/run0" 4< "$dir/run1"
 read -r id0 <&3
 read -r id1 <&4
-same slots_of_two_runs_differ "0 1" "$(made_by 41-1-20 "$id0" "$id1" | tr ' ' '\n' | sort | paste -sd' ' -)"
+same numbers_of_two_runs_differ "0 1" "$(made_by 41-1-20 "$id0" "$id1" | tr ' ' '\n' | sort | paste -sd' ' -)"
 # shellcheck disable=SC2086
-refuses slots_all_taken 1 "^flake: --slot-dir: $dir/slots: " "$flake" generate $slots
+refuses numbers_all_taken 1 "^flake: $dir/numbers: " "$flake" generate $numbers
 exec 3<&- 4<&-
 wait
-same slots_are_claimed_silently "" "$(cat "$dir/runs")"
-refuses slots_without_a_folder 1 "^flake: --slot-dir: $dir/nosuch/0.slot: " "$flake" generate --slot-dir="$dir/nosuch"
+same numbers_are_claimed_silently "" "$(cat "$dir/runs")"
+refuses numbers_without_a_folder 1 "^flake: $dir/nosuch/0.slot: " "$flake" generate --state-dir="$dir/nosuch"
 
 refuses interface_that_is_not_there 1 "^flake: --interface: nosuch: no interface of this name" "$flake" generate --layout=boundary --interface=nosuch
 macs=$(cat /sys/class/net/*/address 2> /dev/null | grep -v '^00:00:00:00:00:00$' | tr -d :)
@@ -626,10 +626,24 @@ same config_claims_a_node 9 "$(made_by default "$("$flake" generate --config="st
 refuses config_with_a_wrong_word 2 "^flake: config: nod: no such option" "$flake" generate --config=nod=7
 refuses config_beyond_the_layout 2 "^flake: options: node 1024 is not from 0 to 1023" "$flake" generate --config=node=1024
 refuses config_and_layout 2 "both name a layout" "$flake" inspect --config=twitter --layout=idgen 5
+refuses config_state_and_state_dir 2 "both open a state" "$flake" generate --config="state=$dir/ids.state" --state-dir="$dir/config"
 refuses config_and_node 2 "both set" "$flake" generate --config=node=7 --node=7
+sno_of() { "$sno" inspect "$("$sno" generate --config="$1")"; }
 refuses config_with_a_partition 2 "only a sno has one" "$flake" generate --config=partition=7
 refuses config_ahead_without_a_state 2 "max_ahead_ms: needs state" "$flake" generate --config=max_ahead_ms=7
 refuses config_of_time_with_lanes 2 "remove lanes" "$flake" time --config=lanes=2 100
+has sno_config_generates "^partition  *7$" sno_of "partition=7 single_thread clock=coarse"
+"$sno" generate --config="partition=0 lanes=2 clock=fast" 20000 > "$dir/ids"
+same sno_config_lanes_differ 20000 "$(LC_ALL=C sort -u "$dir/ids" | wc -l | tr -d ' ')"
+has sno_config_has_a_state "^partition  *0$" sno_of "partition=0 state=$dir/snos"
+has sno_config_takes_the_state_s_partition "^partition  *0$" sno_of "state=$dir/snos"
+refuses sno_config_of_another_partition 1 "snos: " "$sno" generate --config="state=$dir/snos" --partition=6
+has sno_config_claims_a_partition "^partition  *65535$" sno_of "state_dir=$dir/config first=65535"
+refuses sno_config_claims_no_partition 2 "exceeds 65535 partitions" "$sno" generate --config="state_dir=$dir/config first=65536"
+refuses sno_config_with_a_wrong_word 2 "^sno: config: part: no such option" "$sno" generate --config=part=7
+refuses sno_config_with_a_layout 2 "^sno: options: layout, node, " "$sno" generate --config=twitter
+refuses sno_config_and_partition 2 "both set" "$sno" generate --config=partition=7 --partition=7
+refuses sno_config_of_inspect 2 "inspect has no option --config" "$sno" inspect --config=partition=7 xxxxxxxxj4fp2vgl
 
 # ---- time COUNT, layouts, --json ----
 

@@ -103,13 +103,6 @@ static inline void rises(flake128 *last, flake128 id) {
     *last = id;
 }
 
-static inline flake_snapshot snapshot_of(flake_gen *g) {
-    flake_snapshot s;
-    memset(&s, 0, sizeof s);
-    CHECK_EQ(flake_snapshot_take(g, &s), FLAKE_OK);
-    return s;
-}
-
 /* n bits from bit `from` on, as the RFC counts them: 0 is the first of the first byte. */
 static inline uint64_t bits(flake128 id, unsigned from, unsigned n) {
     uint64_t value = 0;

@@ -152,7 +152,10 @@ postgresql() {
     judge "PostgreSQL: the index of version 7 is no larger than that of version 4" [ "$rising" -le "$random" ]
 }
 
-judge "$count IDs of each kind are generated" "$build/databases_ids" "$dir" "$count"
+judge "$count ids of each kind are made" "$build/databases_ids" "$dir" "$count"
+# UUIDs of version 4, of which the variant is one digit alone.
+od -An -v -w16 -tx1 -N$((16 * count)) /dev/urandom | tr -d ' ' | awk '{
+    print NR - 1 "," substr($0, 1, 8) "-" substr($0, 9, 4) "-4" substr($0, 14, 3) "-8" substr($0, 18, 3) "-" substr($0, 21)}' > "$dir/random.made"
 if command -v sqlite3 > /dev/null; then sqlite; else echo "SKIPPED SQLite: the package sqlite3 is not installed"; fi
 postgresql
 echo "$passed passed, $failed failed"

@@ -5,9 +5,7 @@
  *
  *     KIND.made     number,id    in the order of generation
  *     KIND.ranges   name,least,greatest    windows of time, as min_at and max_at bound them
- *     KIND.NAME     the lines of the IDs whose decoded time is in that window
- *
- * and random.made, as many UUIDs of version 4, to compare with.
+ *     KIND.NAME     the lines of the ids whose time, taken from them, lies in that window
  */
 #define REAL_SLEEP
 #include "support.h"
@@ -122,20 +120,6 @@ static void write_rows(const char *folder, unsigned k, const char *what, int64_t
     MUST(fclose(out) == 0);
 }
 
-static void write_random(const char *folder) {
-    FILE *out = open_file(folder, "random", "made");
-    for (size_t i = 0; i < count; i++) {
-        flake128 id;
-        char text[37];
-        for (size_t k = 0; k < 16; k++) id.bytes[k] = (uint8_t)random_below(&random_state, 256);
-        id.bytes[6] = (uint8_t)(0x40 | (id.bytes[6] & 15));
-        id.bytes[8] = (uint8_t)(0x80 | (id.bytes[8] & 63));
-        flake128_to_uuid(&id, text);
-        (void)fprintf(out, "%zu,%s\n", i, text);
-    }
-    MUST(fclose(out) == 0);
-}
-
 int main(int argc, char **argv) {
     if (argc != 3) return 2;
     /* else the output would land in a file that replaced the closed one */
@@ -168,7 +152,6 @@ int main(int argc, char **argv) {
         }
         MUST(fclose(ranges) == 0);
     }
-    write_random(argv[1]);
     free(rows);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * README.md's example: a node number from an etcd cluster. `example ENDPOINTS` prints it.
+ * A node number from an etcd cluster. `example ENDPOINTS` prints it.
  */
 #include "flake.h"
 #include "flake_etcd.h"
@@ -20,8 +20,12 @@ int main(int argc, char **argv) {
         return fprintf(stderr, "%s\n", why.text), 1;
     options.layout = flake_layout_uniqueid_ordered;
     options.node = flake_etcd_node(&claim);
-    options.gate = flake_etcd_gate(&claim); // // FLAKE_LEASE_LOST after this if the claim is lost
-    if (flake_init(&ids, &options, NULL) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
+    options.gate = flake_etcd_gate(&claim); // FLAKE_LEASE_LOST from here on when the claim is lost
+    if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+    const flake_status status = flake_next(&ids, &id);
+    if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
     printf("cluster %u, generator %u\n", flake_etcd_cluster(&claim), flake_etcd_generator(&claim));
-    return flake_etcd_release(&claim, &why) != FLAKE_OK; // // after the last ID
+    if (flake_etcd_release(&claim, &why) != FLAKE_OK) // after the last ID
+        return fprintf(stderr, "%s\n", why.text), 1;
+    return 0;
 }

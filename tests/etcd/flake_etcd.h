@@ -10,12 +10,12 @@
  *     static flake_etcd_options from;  // zero in a field is its default
  *     from.endpoints = "https://a:2379,https://b:2379,https://c:2379";
  *     from.name_space = "unique-id/";
- *     if (flake_etcd_claim(&claim, &from, &why) != FLAKE_OK) ... why.text
+ *     if (flake_etcd_claim(&claim, &from, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
  *
  *     options.layout = flake_layout_uniqueid_ordered;
  *     options.node = flake_etcd_node(&claim);
  *     options.gate = flake_etcd_gate(&claim);
- *     flake_init(&ids, &options, NULL);
+ *     if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
  *     ...                              // FLAKE_LEASE_LOST from the generator: release, claim and init again
  *     flake_etcd_release(&claim, &why);
  *

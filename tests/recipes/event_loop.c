@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * When a thread must never block. flake_try returns at once, and its status says who acts: the loop tries again,
- * the program is wrong, or the operator is told. Meanwhile requests stay in the loop's own list, and
+ * the program is wrong, the operator is told, or the machine was cloned. Meanwhile requests stay in the loop's own list, and
  * flake_retry_ns is its timeout.
  */
 #include "flake.h"
@@ -18,6 +18,18 @@ static int timeout_ms(void) {
     return ms < 1000 ? (int)ms : 1000;
 }
 
+/* After flake_machine_cloned, which the program calls when its machine was resumed or cloned. This keeps the node:
+ * only one copy of a machine may; others set options.node first, as a forked child does. With a state close it,
+ * which returns FLAKE_FORKED, and open it again, before the init. */
+static bool starts_again(void) {
+    flake_why why;
+    flake_release(&ids);            // if exclusive_dir is set
+    options.start_next_unit = true; // not needed with a state
+    if (flake_init(&ids, &options, &why) == FLAKE_OK) return true;
+    (void)fprintf(stderr, "for the operator: %s\n", why.text);
+    return false;
+}
+
 /* Whether the draw succeeded, or will after some time. */
 static bool may_continue(flake_status status) {
     switch (status) {
@@ -25,6 +37,7 @@ static bool may_continue(flake_status status) {
     case FLAKE_AGAIN:
     case FLAKE_CLOCK_BACKWARDS:
     case FLAKE_NOT_EXTENDED: return true;
+    case FLAKE_FORKED: return starts_again(); // a child that fork made: flake_reinit_after_fork
     case FLAKE_TIME_RANGE:
     case FLAKE_LEASE_LOST:
     case FLAKE_IO:
@@ -51,6 +64,7 @@ int main(void) {
     if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     if (pipe(ends) != 0 || write(ends[1], requests, sizeof requests) != sizeof requests)
         return perror("pipe"), 1;
+    flake_machine_cloned(); // as if it were
     while (answered < 1000) {
         struct pollfd event = {ends[0], POLLIN, 0};
         if (poll(&event, 1, waiting ? timeout_ms() : -1) < 0) return perror("poll"), 1;

@@ -27,6 +27,7 @@ flake.flake_next_n.argtypes = address, address, size
 flake.flake_decompose.argtypes = address, ctypes.c_uint64, address
 sno.sno_next_n.argtypes = address, ctypes.c_uint8, address, size
 sno.sno_encode_n.argtypes = address, size, address
+sno.sno_decode.argtypes = ctypes.c_char_p, size, address
 FORKED = 8  # its number in flake_status
 
 
@@ -40,6 +41,21 @@ class Parts(ctypes.Structure):
     """flake_parts: the time, the node, and the position within the time unit."""
 
     _fields_ = [("unix_ms", ctypes.c_int64), ("node", ctypes.c_uint64), ("seq", ctypes.c_uint32)]
+
+
+class SnoId(ctypes.Structure):
+    """sno_id, which calls take by value."""
+
+    _fields_ = [("bytes", ctypes.c_uint8 * 10)]
+
+
+for call, part in (
+    (sno.sno_time_ms, ctypes.c_int64),
+    (sno.sno_meta, ctypes.c_uint8),
+    (sno.sno_partition, ctypes.c_uint16),
+    (sno.sno_sequence, ctypes.c_uint16),
+):
+    call.restype, call.argtypes = part, (SnoId,)
 
 
 def check(status):
@@ -110,6 +126,14 @@ class SnoGenerator:
         sno.sno_encode_n(ids, n, texts)
         return [texts.raw[at : at + 16].decode() for at in range(0, 16 * n, 16)]
 
+    @staticmethod
+    def decode(text):
+        """Its time in Unix ms, metabyte, partition and sequence."""
+        one, given = SnoId(), text.encode()
+        check(sno.sno_decode(given, len(given), ctypes.byref(one)))
+        calls = sno.sno_time_ms, sno.sno_meta, sno.sno_partition, sno.sno_sequence
+        return tuple(call(one) for call in calls)
+
 
 def uuid7():
     """Greater than all that it returned before in this process."""
@@ -126,7 +150,11 @@ def main():
     print("flake", first)
     print(f"made {when:%Y-%m-%dT%H:%M:%SZ} by node {parts.node}")
     print("uuid7", uuid7())
-    print("sno", snos.next(meta=42))
+    sno_text = snos.next(meta=42)
+    print("sno", sno_text)
+    sno_ms, *rest = snos.decode(sno_text)
+    if rest != [42, 7, 0] or abs(sno_ms / 1000 - time.time()) > 60:
+        sys.exit(f"{sno_text} is of {sno_ms} with {rest}")
 
     begin = time.monotonic()
     seen = [ids.next() for _ in range(1_000_000)]

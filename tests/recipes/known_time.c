@@ -17,7 +17,7 @@ int main(void) {
     for (int turn = 0; turn < 100; turn++) {
         struct timespec now;
         uint64_t id;
-        if (timespec_get(&now, TIME_UTC) != TIME_UTC) return 1;
+        if (timespec_get(&now, TIME_UTC) != TIME_UTC) return fprintf(stderr, "no clock\n"), 1;
         const int64_t unix_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
         for (int event = 0; event < 50; event++) {
             const flake_status status = flake_try_at(&ids, unix_ms, &id);

@@ -17,10 +17,8 @@ static void *serve(void *ended_well) {
     uint64_t id;
     for (int i = 0; i < REQUESTS; i++) {
         const flake_status status = flake_next(&ids, &id);
-        if (status != FLAKE_OK) {
-            fprintf(stderr, "%s\n", flake_status_str(status));
-            return NULL;
-        }
+        if (status != FLAKE_OK)
+            return fprintf(stderr, "%s\n", flake_status_str(status)), (void *)NULL;
     }
     return ended_well;
 }
@@ -35,8 +33,9 @@ int main(void) {
     options.clock.kind = FLAKE_CLOCK_FAST;
     if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&threads[i], NULL, serve, &ids) != 0) return 1;
+        if (pthread_create(&threads[i], NULL, serve, &ids) != 0)
+            return fprintf(stderr, "no thread\n"), 1;
     for (int i = 0; i < THREADS; i++)
-        if (pthread_join(threads[i], &ended) != 0 || !ended) return 1;
+        if (pthread_join(threads[i], &ended) != 0 || !ended) return 1; // its thread printed why
     return 0;
 }

@@ -22,5 +22,6 @@ int main(void) {
     flake_status status = flake_next(&ids, &id);
     if (status == FLAKE_OK) status = flake_decompose(&flake_layout_default, id, &parts);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
-    return parts.unix_ms != now_ns / 1000000;
+    if (parts.unix_ms != now_ns / 1000000) return fprintf(stderr, "an ID of another time\n"), 1;
+    return 0;
 }

@@ -2,12 +2,13 @@
  *
  * When a server forks workers. A child that continued with its parent's generator would repeat its IDs, so
  * it gets FLAKE_FORKED until it has numbers of its own: another node, or another sequence range. (A program
- * that becomes a daemon has forked, too: initialise generators after that.) A worker that takes over the
- * number of a dead one must start in a later time unit, which start_next_unit ensures. sno_generate needs none
- * of this, if it was called once before the fork: in a child it takes another partition.
+ * that becomes a daemon has forked, too: initialise generators after that.) sno_generate needs none of this, if
+ * it was called once before the fork: in a child it takes another partition.
  *
- * With a state, each child opens one of its own and sets options.state before it calls flake_reinit_after_fork.
- * exclusive_dir is checked there, too.
+ * Here each process claims its node number from a directory. A child first closes the state that it inherited:
+ * until then it keeps the parent's claim, and if the parent dies, its restart cannot have that number, or with
+ * `path` gets FLAKE_IN_USE. Without a state, set options.node: a worker that takes over the number of a dead one
+ * also sets start_next_unit, so that it starts in a later time unit.
  */
 #include "flake.h"
 #include <stdio.h>
@@ -17,27 +18,36 @@
 enum { WORKERS = 4 };
 static flake_gen ids;
 static flake_options options;
+static flake_state state;
+static flake_state_options where;
 
-static int work(unsigned worker) {
+static int work(void) {
     flake_why why;
     uint64_t id;
-    if (flake_next(&ids, &id) != FLAKE_FORKED) return 1;
-    options.node = worker;
-    options.start_next_unit = true;
-    if (flake_reinit_after_fork(&ids, &options, &why) != FLAKE_OK)
+    (void)flake_state_close(&state, NULL); // the parent's: returns FLAKE_FORKED, its file is unchanged
+    if (flake_state_open(&state, &where, &options, &options.node, &why) != FLAKE_OK ||
+        flake_reinit_after_fork(&ids, &options, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     const flake_status status = flake_next(&ids, &id);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
+    if (flake_state_close(&state, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     return 0;
 }
 
 int main(void) {
     flake_why why;
     int status, failed = 0;
-    options.node = 0; // the parent's
-    if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
-    for (unsigned worker = 1; worker <= WORKERS; worker++)
-        if (fork() == 0) _exit(work(worker));
+    where.dir = "."; // "/run/app" in production
+    options.state = &state;
+    if (flake_state_open(&state, &where, &options, &options.node, &why) != FLAKE_OK ||
+        flake_init(&ids, &options, &why) != FLAKE_OK)
+        return fprintf(stderr, "%s\n", why.text), 1;
+    for (int worker = 0; worker < WORKERS; worker++) {
+        const pid_t child = fork();
+        if (child == 0) _exit(work());
+        if (child == -1) return perror("fork"), 1;
+    }
     while (wait(&status) > 0) failed |= status;
+    if (flake_state_close(&state, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     return failed != 0;
 }

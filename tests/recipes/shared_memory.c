@@ -31,8 +31,11 @@ int main(void) {
     options.node = 7; // yours: unique among generators that run at the same time
     options.shared_memory = true;
     if (flake_init(ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
-    for (int worker = 0; worker < WORKERS; worker++)
-        if (fork() == 0) _exit(work(ids));
+    for (int worker = 0; worker < WORKERS; worker++) {
+        const pid_t child = fork();
+        if (child == 0) _exit(work(ids));
+        if (child == -1) return perror("fork"), 1;
+    }
     while (wait(&status) > 0) failed |= status;
     return failed != 0;
 }

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * When a Kubernetes StatefulSet numbers the pods: their host names end in the number. A pod that starts
- * again, perhaps on a host whose clock is behind, has the same number: put a state file on its volume
- * (restarts.c). A pod that was deleted by force may still run next to its successor.
+ * When a Kubernetes StatefulSet numbers the pods: their names end in the number. It is unique in one StatefulSet:
+ * give others a node_offset, since web-0 and api-0 have the same. A pod that starts again, perhaps on a host whose
+ * clock is behind, has the same number, so its volume holds a state file. A pod that was deleted by force may
+ * still run next to its successor. In the StatefulSet's spec:
+ *
+ *     template: {spec: {containers: [{name: app, image: app, workingDir: /ids,
+ *       env: [{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}],
+ *       volumeMounts: [{name: ids, mountPath: /ids}]}]}}
+ *     volumeClaimTemplates: [{metadata: {name: ids}, spec: {accessModes: [ReadWriteOncePod],
+ *       resources: {requests: {storage: 1Mi}}}}]
  *
  * Environment: POD_NAME=web-3
  */
@@ -12,13 +19,20 @@
 
 static flake_gen ids;
 static flake_options options;
+static flake_state state;
+static flake_state_options where;
 
 int main(void) {
     flake_why why;
     const char *pod = getenv("POD_NAME"); // NULL if it is not set: this host's name
+    where.path = "ids.state";
+    options.state = &state;
     if (flake_node_from_hostname(pod, &options.node, &why) != FLAKE_OK ||
+        flake_state_open(&state, &where, &options, NULL, &why) != FLAKE_OK ||
         flake_init(&ids, &options, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     printf("node %llu\n", (unsigned long long)options.node);
+    if (flake_state_close(&state, &why) != FLAKE_OK) // the next run need not wait
+        return fprintf(stderr, "%s\n", why.text), 1;
     return 0;
 }

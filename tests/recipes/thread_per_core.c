@@ -15,10 +15,8 @@ static void *serve(void *mine) {
     uint64_t id;
     for (int i = 0; i < REQUESTS; i++) {
         const flake_status status = flake_next((flake_gen *)mine, &id);
-        if (status != FLAKE_OK) {
-            fprintf(stderr, "%s\n", flake_status_str(status));
-            return NULL;
-        }
+        if (status != FLAKE_OK)
+            return fprintf(stderr, "%s\n", flake_status_str(status)), (void *)NULL;
     }
     return mine;
 }
@@ -31,8 +29,9 @@ int main(void) {
     if (flake_init_shards(shards, THREADS, &options, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&threads[i], NULL, serve, &shards[i]) != 0) return 1;
+        if (pthread_create(&threads[i], NULL, serve, &shards[i]) != 0)
+            return fprintf(stderr, "no thread\n"), 1;
     for (int i = 0; i < THREADS; i++)
-        if (pthread_join(threads[i], &ended) != 0 || !ended) return 1;
+        if (pthread_join(threads[i], &ended) != 0 || !ended) return 1; // its thread printed why
     return 0;
 }

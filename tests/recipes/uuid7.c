@@ -14,11 +14,9 @@ static void *serve(void *ended_well) {
     char id[37], last[37] = "";
     for (int i = 0; i < REQUESTS; i++) {
         const flake_status status = flake_uuid7(id);
-        if (status != FLAKE_OK) {
-            fprintf(stderr, "%s\n", flake_status_str(status));
-            return NULL;
-        }
-        if (strcmp(last, id) >= 0) return NULL;
+        if (status != FLAKE_OK)
+            return fprintf(stderr, "%s\n", flake_status_str(status)), (void *)NULL;
+        if (strcmp(last, id) >= 0) return fprintf(stderr, "%s after %s\n", id, last), (void *)NULL;
         memcpy(last, id, sizeof last);
     }
     return ended_well;
@@ -31,7 +29,7 @@ static int from_a_node(void) {
     flake128 id, first, last;
     char id_text[37], first_text[37], last_text[37];
     options.layout = flake_layout_uuid7_node; // uuid7 has random bits in place of the node
-    options.node = 17;                        // see "Who am I"
+    options.node = 17;                        // README.md, "Node numbers"
     if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     flake_status status = flake128_next(&ids, &id);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
@@ -53,8 +51,9 @@ int main(void) {
     pthread_t threads[THREADS];
     void *ended;
     for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&threads[i], NULL, serve, threads) != 0) return 1;
+        if (pthread_create(&threads[i], NULL, serve, threads) != 0)
+            return fprintf(stderr, "no thread\n"), 1;
     for (int i = 0; i < THREADS; i++)
-        if (pthread_join(threads[i], &ended) != 0 || !ended) return 1;
+        if (pthread_join(threads[i], &ended) != 0 || !ended) return 1; // its thread printed why
     return from_a_node();
 }

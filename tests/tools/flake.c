@@ -6,10 +6,8 @@
  */
 #include "flake.h"
 
-#define TOOL_NAME         "flake"
-#define TOOL_VERSION      FLAKE_VERSION_STRING
-#define TOOL_CLOCK_NS()   FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT)
-#define TOOL_SLEEP_NS(ns) FLAKE_SLEEP_NS(ns)
+#define TOOL_NAME    "flake"
+#define TOOL_VERSION FLAKE_VERSION_STRING
 #include "tool.h"
 
 /* Printed by `flake help`; flake(1) is made from it. */
@@ -65,7 +63,7 @@ static const char *const tool_help[] = {
     "    --hostname[=NAME]   the number at the end of a host name, web-3: 3; the default is this\n"
     "                        host's name\n"
     "    --env=NAME          the number in an environment variable\n"
-    "    --slot-dir=DIR      a number claimed in DIR: no other process on this host claims the\n"
+    "    --state-dir=DIR     a number claimed in DIR: no other process on this host claims the\n"
     "                        same one there\n"
     "    --low-bits          uses only the low bits of a MAC address (48 bits) or IPv4 address\n"
     "                        (16 bits) that is longer than the layout's node number. Without this\n"
@@ -96,7 +94,7 @@ static const char *const tool_help[] = {
     "UNIQUENESS\n"
     "    Each run starts in a new time unit, so it never repeats the IDs of an earlier run unless\n"
     "    the clock went backwards. Two runs at the same time need different node numbers, except\n"
-    "    with uuid7 and ulid, which have random bits: --slot-dir claims one on this host.\n"
+    "    with uuid7 and ulid, which have random bits: --state-dir claims one on this host.\n"
     "\n"
     "EXIT STATUS\n"
     "    0                   success\n"
@@ -134,7 +132,7 @@ enum { TOOL_GENERATE = 1, TOOL_INSPECT = 2, TOOL_RANGE = 4, TOOL_TIME = 8, TOOL_
     X(IP, "--ip", NULL, TOOL_DRAWS, false)                                          \
     X(HOSTNAME, "--hostname", "NAME", TOOL_DRAWS, true)                             \
     X(ENV, "--env", "NAME", TOOL_DRAWS, false)                                      \
-    X(SLOT_DIR, "--slot-dir", "DIR", TOOL_DRAWS, false)                             \
+    X(STATE_DIR, "--state-dir", "DIR", TOOL_DRAWS, false)                           \
     X(LOW_BITS, "--low-bits", NULL, TOOL_DRAWS, false)
 #define TOOL_ITS_NUMBER(number, ...) TOOL_##number,
 #define TOOL_ITS_ROW(number, ...)    {__VA_ARGS__},
@@ -143,7 +141,6 @@ enum { TOOL_EACH_OPTION(TOOL_ITS_NUMBER) TOOL_OPTIONS };
 static const tool_option tool_options[] = {TOOL_EACH_OPTION(TOOL_ITS_ROW)};
 
 static const char *tool_given[TOOL_OPTIONS];
-static flake_config tool_config; /* parsed from --config */
 
 /* ---- parsing of times ---- */
 
@@ -343,11 +340,7 @@ static const tool_layout *tool_layout_of(const char *name) {
 
 /* Parses --config; its layout becomes that of --layout. */
 static void tool_read_config(void) {
-    flake_why why;
-    memset((void *)&tool_config, 0, sizeof tool_config);
-    if (!tool_given[TOOL_CONFIG]) return;
-    if (flake_config_parse(tool_given[TOOL_CONFIG], &tool_config, &why) != FLAKE_OK)
-        tool_misused("%s", why.text);
+    tool_parse_config(tool_given[TOOL_CONFIG]);
     if (tool_config.partition >= 0)
         tool_misused("config: partition: only a sno has one: use `sno generate`");
     if (tool_config.options.max_ahead_ms && !tool_config.state.path && !tool_config.state.dir)
@@ -558,10 +551,6 @@ static bool tool_recognise(const tool_choice *c, const char *text, bool narrow, 
            (wide && f->base && (either || !narrow) && tool_parse(text, f, true, id));
 }
 
-static bool tool_looks_like_sno(const char *text) {
-    return strlen(text) == 16 && strspn(text, "23456789abcdefghijklmnopqrstuvwx") == 16;
-}
-
 /* Whether a text is a valid ID in this format. */
 static bool tool_could_be(const tool_choice *c, const char *text, int form, bool wide,
                           tool_id *id) {
@@ -595,6 +584,8 @@ static char *tool_put_readings(char *end, const tool_choice *c, const char *text
 TOOL_ENDS static void tool_needs_form(const tool_choice *c, const char *text, bool narrow,
                                       bool wide) {
     char options[512], *end = options;
+    const bool looks_like_sno =
+        strlen(text) == 16 && strspn(text, "23456789abcdefghijklmnopqrstuvwx") == 16;
     tool_id id;
     if (narrow) end = tool_put_readings(end, c, text, false, "");
     if (wide && end == options)
@@ -609,13 +600,11 @@ TOOL_ENDS static void tool_needs_form(const tool_choice *c, const char *text, bo
                      tool_given[TOOL_LAYOUT] ? tool_given[TOOL_LAYOUT] : "");
     tool_misused("'%s' is not a %s: name its format with %s%s", text,
                  narrow ? "decimal number of 64 bits" : tool_forms[c->known->form].name, options,
-                 narrow && wide && tool_looks_like_sno(text) ? ", or `sno inspect`" : "");
+                 narrow && wide && looks_like_sno ? ", or `sno inspect`" : "");
 }
 
 /* ---- the node number ---- */
 
-static flake_state tool_slot;
-static bool tool_slot_claimed;
 static flake_why tool_why; /* why the last source has no number */
 
 /* The node number from the options for its two parts, one of which may be missing. */
@@ -642,7 +631,6 @@ static uint64_t tool_read_node(const tool_choice *c, int option) {
     unsigned of_hosts = 0; /* bits, each of which distinguishes hosts */
     uint64_t number = 0;
     flake_status status;
-    flake_state_options where;
     char range[64];
     switch (option) {
     case TOOL_NODE:
@@ -663,17 +651,16 @@ static uint64_t tool_read_node(const tool_choice *c, int option) {
     case TOOL_HOSTNAME: status = flake_node_from_hostname(value, &number, &tool_why); break;
     case TOOL_ENV: status = flake_node_from_env(given, &number, &tool_why); break;
     default:
-        memset(&where, 0, sizeof where);
-        where.dir = given;
-        where.count = bits < 16 ? (uint32_t)1 << bits : 65536;
-        status = flake_state_open(&tool_slot, &where, NULL, &number, &tool_why);
-        tool_slot_claimed = status == FLAKE_OK;
+        if (tool_config.state.path) tool_misused("--config and --state-dir both open a state");
+        tool_config.state.dir = given; /* which has the number, once it is open */
+        tool_config.state.count = bits < 16 ? (uint32_t)1 << bits : 65536;
+        return 0;
     }
     if (status != FLAKE_OK) tool_failed("%s: %s", name, tool_why.text);
     if (of_hosts > bits && !tool_given[TOOL_LOW_BITS])
         tool_misused("%s has %u bits, but the node number of layout %s has %u: two hosts could get "
                      "the same. Accept that with --low-bits, or choose --node, "
-                     "--hostname, --env or --slot-dir",
+                     "--hostname, --env or --state-dir",
                      name, of_hosts, c->known->name, bits);
     if (of_hosts > bits) return number & tool_ones(bits);
     if (number > tool_ones(bits))
@@ -685,7 +672,7 @@ static uint64_t tool_read_node(const tool_choice *c, int option) {
 static uint64_t tool_choose_node(const tool_choice *c) {
     const char *option = NULL; /* the one given, or the first of a pair */
     int source = TOOL_NODE;
-    for (int i = TOOL_NODE; i <= TOOL_SLOT_DIR; i++) {
+    for (int i = TOOL_NODE; i <= TOOL_STATE_DIR; i++) {
         const bool is_second = i == TOOL_WORKER || i == TOOL_GENERATOR;
         if (!tool_given[i] || (is_second && tool_given[i - 1])) continue;
         if (option)
@@ -711,11 +698,6 @@ enum { TOOL_BATCH = 4096 };
 
 static flake_gen tool_gen;
 
-/* The time of the first possible ID. */
-static int64_t tool_first_ms(const tool_choice *c) {
-    return tool_counts(c) ? TOOL_1984_MS : c->layout.epoch_ms;
-}
-
 TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status) {
     char text[TOOL_TIME_SIZE];
     if (status == FLAKE_TIME_RANGE ||
@@ -723,41 +705,37 @@ TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status
         tool_failed(
             "the clock is outside the time of layout %s, which begins at %s: choose "
             "another --epoch or --layout",
-            c->known->name, tool_time(tool_first_ms(c), text));
+            c->known->name, tool_time(tool_counts(c) ? TOOL_1984_MS : c->layout.epoch_ms, text));
     tool_failed("%s", flake_status_str(status));
 }
 
 static void tool_start(const tool_choice *c) {
-    flake_options options = tool_config.options;
-    options.layout = c->layout;
-    options.node = tool_choose_node(c);
-    if (options.lane_count) {
-        options.lanes = (flake_lane *)calloc(options.lane_count, sizeof *options.lanes);
-        if (!options.lanes) tool_failed("out of memory for the lanes");
-    }
-    if (tool_config.state.path || tool_config.state.dir) {
-        if (tool_slot_claimed) tool_misused("--config and --slot-dir both open a state");
-        if (flake_state_open(&tool_slot, &tool_config.state, &options, &options.node, &tool_why) !=
-            FLAKE_OK)
+    flake_options *const options = &tool_config.options;
+    const flake_state_options *const where = &tool_config.state;
+    options->layout = c->layout;
+    options->node = tool_choose_node(c);
+    tool_allocate_lanes(options);
+    if (where->path || where->dir) {
+        if (flake_state_open(&tool_state, where, options, &options->node, &tool_why) != FLAKE_OK)
             tool_failed("%s", tool_why.text);
-        tool_slot_claimed = true;
+        options->state = &tool_state;
     }
-    if (tool_slot_claimed) options.state = &tool_slot;
-    const flake_status status = flake_init(&tool_gen, &options, &tool_why);
+    const flake_status status = flake_init(&tool_gen, options, &tool_why);
     if (status == FLAKE_INVALID && tool_given[TOOL_CONFIG]) tool_misused("%s", tool_why.text);
     if (status == FLAKE_NODE_RANGE || status == FLAKE_IN_USE) tool_misused("%s", tool_why.text);
     if (status != FLAKE_OK) tool_cannot_draw(c, status);
     tool_wait_for_next_unit(c->layout.epoch_ms, (int64_t)c->layout.unit_ms);
 }
 
-static void tool_stop(void) {
-    if (tool_slot_claimed) (void)flake_state_close(&tool_slot, NULL);
+/* The layout's capacity. */
+static double tool_ids_a_second(const tool_choice *c) {
+    if (c->wide) return 65536e3;
+    return (double)(tool_ones(c->layout.seq_bits) + 1) * 1e3 / (double)c->layout.unit_ms;
 }
 
 /* At most the IDs of 64 ms, so that a slow layout's IDs do not wait in the buffer. */
 static size_t tool_batch(const tool_choice *c) {
-    if (c->wide) return TOOL_BATCH;
-    const uint64_t few = (tool_ones(c->layout.seq_bits) + 1) * 64 / c->layout.unit_ms;
+    const double few = tool_ids_a_second(c) * 64 / 1000;
     return few < TOOL_BATCH ? (size_t)few : (size_t)TOOL_BATCH;
 }
 
@@ -795,14 +773,8 @@ static int tool_generate(int others, char **words) {
         tool_progress_show(&progress, done, count);
     }
     tool_progress_end(&progress);
-    tool_stop();
+    tool_close_state();
     return tool_done();
-}
-
-/* The layout's capacity. */
-static double tool_ids_a_second(const tool_choice *c) {
-    if (c->wide) return 65536e3;
-    return (double)(tool_ones(c->layout.seq_bits) + 1) * 1e3 / (double)c->layout.unit_ms;
 }
 
 /* Whether an ID is after another one of the same generator. */
@@ -843,7 +815,7 @@ static int tool_time_it(int others, char **words) {
     }
     const double seconds = (double)(TOOL_CLOCK_NS() - start_ns) / 1e9;
     tool_progress_end(&progress);
-    tool_stop();
+    tool_close_state();
     const double rate = seconds > 0 ? (double)count / seconds : 0;
     printf(tool_given[TOOL_JSON]
                ? "{\"layout\":\"%s\",\"ids\":%" PRIu64 ",\"seconds\":%.6f,\"ids_per_second\":%.0f,"
@@ -936,13 +908,6 @@ static const tool_layout *tool_layout_of_uuid(flake128 id) {
 
 /* Reports 128 bits that are not a UUID of the expected version. */
 TOOL_ENDS static void tool_other_uuid(const char *text, flake128 id) {
-    static const char *const versions[] = {"",
-                                           " (time in steps of 100 ns, and a MAC address)",
-                                           " (DCE security)",
-                                           " (MD5 of a name)",
-                                           " (random bits)",
-                                           " (SHA-1 of a name)",
-                                           " (time in steps of 100 ns, the largest first)"};
     static const char *const variants[] = {"NCS's", "NCS's", "NCS's",       "NCS's",
                                            "",      "",      "Microsoft's", "kept for later"};
     static const uint8_t bytes_of_one[16] = {255, 255, 255, 255, 255, 255, 255, 255,
@@ -963,9 +928,8 @@ TOOL_ENDS static void tool_other_uuid(const char *text, flake128 id) {
     if (variants[variant][0])
         tool_misused("'%s' is not a UUID of RFC 9562: its variant is %s%s", text,
                      variants[variant], otherwise);
-    tool_misused("'%s' is a UUID of version %u%s, but only versions 7 and 8 can be decoded%s", text,
-                 version, version < sizeof versions / sizeof *versions ? versions[version] : "",
-                 otherwise);
+    tool_misused("'%s' is a UUID of version %u, but only versions 7 and 8 can be decoded%s", text,
+                 version, otherwise);
 }
 
 /* The layout of an id of 128 bits. */

@@ -6,10 +6,8 @@
  */
 #include "sno.h"
 
-#define TOOL_NAME         "sno"
-#define TOOL_VERSION      SNO_VERSION_STRING
-#define TOOL_CLOCK_NS()   FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT)
-#define TOOL_SLEEP_NS(ns) FLAKE_SLEEP_NS(ns)
+#define TOOL_NAME    "sno"
+#define TOOL_VERSION SNO_VERSION_STRING
 #include "tool.h"
 
 /* Printed by `sno help`; sno(1) is made from it. */
@@ -17,7 +15,7 @@ static const char *const tool_help[] = {
     "sno: unique, time-ordered 80-bit IDs with a metabyte\n"
     "\n"
     "USAGE\n"
-    "    sno generate [--meta=N] [--partition=N] [--format=FORM] [--json] [COUNT]\n"
+    "    sno generate [OPTION]... [COUNT]\n"
     "                        prints COUNT new IDs, one per line (default 1)\n"
     "    sno inspect [--format=FORM] [--json] ID...\n"
     "                        decodes IDs, in any format or only in the given one; the ID - reads\n"
@@ -28,8 +26,12 @@ static const char *const tool_help[] = {
     "OPTIONS\n"
     "    --meta=N            the metabyte, 0 to 255, with a meaning that you define; default 0\n"
     "    --partition=N       0 to 65535. Two generators that run at the same time need different\n"
-    "                        partitions. The default is a random one: two runs at the same time\n"
-    "                        have the same one with probability 1/65,536\n"
+    "                        partitions. The default is that of a state, the number claimed in a\n"
+    "                        state_dir, or a random one: two runs at the same time have the same one\n"
+    "                        with probability 1/65,536\n"
+    "    --config=WORDS      options of generate as in a configuration file: \"partition=7 lanes=8\n"
+    "                        state=FILE\". The words are listed in flake.h, at flake_config; those\n"
+    "                        about a layout or a node number are not for snos\n"
     "    --format=FORM       text format of IDs: text (16 characters, the default), hex (20\n"
     "                        digits) or uuid\n"
     "    --json              prints one JSON object per line\n"
@@ -48,7 +50,7 @@ static const char *const tool_help[] = {
     "\n"
     "EXIT STATUS\n"
     "    0                   success\n"
-    "    1                   failure: the clock, the output\n"
+    "    1                   failure: the clock, the output, a file\n"
     "    2                   invalid command line or ID; the message says what to change\n"
     "\n"
     "EXAMPLES\n"
@@ -58,11 +60,12 @@ static const char *const tool_help[] = {
     NULL};
 
 enum { TOOL_GENERATE = 1, TOOL_INSPECT = 2 };
-enum { TOOL_META, TOOL_PARTITION, TOOL_FORMAT, TOOL_JSON, TOOL_OPTIONS };
+enum { TOOL_META, TOOL_PARTITION, TOOL_CONFIG, TOOL_FORMAT, TOOL_JSON, TOOL_OPTIONS };
 
 static const tool_option tool_options[TOOL_OPTIONS] = {
     {"--meta", "N", TOOL_GENERATE, false},
     {"--partition", "N", TOOL_GENERATE, false},
+    {"--config", "WORDS", TOOL_GENERATE, false},
     {"--format", "FORM", TOOL_GENERATE | TOOL_INSPECT, false},
     {"--json", NULL, TOOL_GENERATE | TOOL_INSPECT, false},
 };
@@ -102,16 +105,32 @@ static size_t tool_spell(sno_id id, int form, char *text) {
 }
 
 static void tool_start(sno_gen *gen) {
+    flake_options *const options = &tool_config.options;
+    const flake_state_options *const where = &tool_config.state;
     const char *const partition = tool_given[TOOL_PARTITION];
-    sno_snapshot snapshot;
-    memset(&snapshot, 0, sizeof snapshot);
-    sno_id zero; /* of the first unit */
+    const sno_id zero = {{0}}; /* of the first unit */
+    sno_snapshot pool;
+    uint64_t claimed = 0;
     flake_why why;
-    memset(&zero, 0, sizeof zero);
+    flake_status status = FLAKE_OK;
+    memset(&pool, 0, sizeof pool);
+    if (partition && (tool_config.partition >= 0 || where->dir))
+        tool_misused("--config and --partition both set the partition: use one of them");
     if (partition)
-        snapshot.partition = (uint16_t)tool_number_to("--partition", partition, UINT16_MAX, "");
-    if (sno_init(gen, partition ? &snapshot : NULL, NULL, &why) != FLAKE_OK)
-        tool_failed("%s", why.text);
+        tool_config.partition = (int32_t)tool_number_to("--partition", partition, UINT16_MAX, "");
+    const bool is_set = tool_config.partition >= 0;
+    if (is_set) pool.partition = (uint16_t)tool_config.partition;
+    if (is_set) pool.sequence_max = UINT16_MAX; /* else sno_state_open takes the file's partition */
+    tool_allocate_lanes(options);
+    if (where->path) status = sno_state_open(&tool_state, where, options, &pool, &why);
+    else if (where->dir) status = flake_state_open(&tool_state, where, options, &claimed, &why);
+    if (status != FLAKE_OK) tool_failed("%s", why.text);
+    if (claimed > UINT16_MAX) tool_misused("config: first: exceeds 65535 partitions");
+    if (where->dir) pool.partition = (uint16_t)claimed;
+    if (where->path || where->dir) options->state = &tool_state;
+    status = sno_init(gen, is_set || options->state ? &pool : NULL, options, &why);
+    if (status != FLAKE_OK)
+        tool_end(status == FLAKE_INVALID ? TOOL_MISUSED : TOOL_FAILED, "%s", why.text);
     tool_wait_for_next_unit(sno_time_ms(zero), 4);
 }
 
@@ -125,6 +144,7 @@ static int tool_generate(int others, char **words) {
     uint8_t meta = 0;
     if (tool_given[TOOL_META])
         meta = (uint8_t)tool_number_to("--meta", tool_given[TOOL_META], UINT8_MAX, "");
+    tool_parse_config(tool_given[TOOL_CONFIG]);
     tool_start(&gen);
     tool_progress progress = tool_progress_begin(true);
     for (uint64_t done = 0; done < count;) {
@@ -142,6 +162,7 @@ static int tool_generate(int others, char **words) {
         tool_progress_show(&progress, done, count);
     }
     tool_progress_end(&progress);
+    tool_close_state();
     return tool_done();
 }
 

@@ -2,10 +2,8 @@
  *
  * Shared by the command-line tools. flake.c and sno.c include it after the library's header and
  *
- *     #define TOOL_NAME         "flake"                 the tool's name
- *     #define TOOL_VERSION      FLAKE_VERSION_STRING
- *     #define TOOL_CLOCK_NS()   ...                     Unix time in ns
- *     #define TOOL_SLEEP_NS(ns) ...
+ *     #define TOOL_NAME    "flake"                 the tool's name
+ *     #define TOOL_VERSION FLAKE_VERSION_STRING
  */
 #ifndef TOOL_H
 #define TOOL_H
@@ -201,7 +199,30 @@ static uint64_t tool_count(int others, char **words, const char *command) {
     return count;
 }
 
+/* ---- --config ---- */
+
+static flake_config tool_config; /* all zero without --config, and partition -1 */
+static flake_state tool_state;
+
+static void tool_parse_config(const char *words) {
+    flake_why why;
+    if (flake_config_parse(words ? words : "", &tool_config, &why) != FLAKE_OK)
+        tool_misused("%s", why.text);
+}
+
+static void tool_allocate_lanes(flake_options *options) {
+    if (!options->lane_count) return;
+    options->lanes = (flake_lane *)calloc(options->lane_count, sizeof *options->lanes);
+    if (!options->lanes) tool_failed("out of memory for the lanes");
+}
+
+static void tool_close_state(void) {
+    if (tool_config.options.state) (void)flake_state_close(&tool_state, NULL);
+}
+
 /* ---- time ---- */
+
+#define TOOL_CLOCK_NS() FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT)
 
 static int64_t tool_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
@@ -244,7 +265,7 @@ static void tool_wait_for_next_unit(int64_t epoch_ms, int64_t unit_ms) {
     const int64_t next_ns = (tool_floor_div(start_ns - shift_ns, unit_ns) + 1) * unit_ns + shift_ns;
     for (int64_t now_ns = start_ns; now_ns >= start_ns && now_ns < next_ns;
          now_ns = TOOL_CLOCK_NS())
-        TOOL_SLEEP_NS(next_ns - now_ns);
+        FLAKE_SLEEP_NS(next_ns - now_ns);
 }
 
 /* ---- progress, shown on a terminal ---- */
