@@ -623,9 +623,10 @@ FLAKE_API bool flake_ring_pop(flake_ring *, flake_overflow *);
 /* ---- cloned machines ----
  *
  * Call it in each process after a virtual machine is resumed, restored or cloned: a process cannot detect
- * that. From then on every generator, except those in shared memory, behaves as after a fork; to keep its
- * node, flake_release and flake_init it. So do states: close them and open them again. From any thread. It reaches the generators of its own copy of this header and
- * of sno.h. A shared library that hides its symbols, or was opened with RTLD_LOCAL, must call it too. */
+ * that. From then on every generator, except those in shared memory, behaves as after a fork. So do states:
+ * close them and open others. The only copy keeps its node by flake_release and flake_init, with a state or
+ * start_next_unit. From any thread. It reaches the generators of its own copy of this header and of sno.h. A
+ * shared library that hides its symbols, or was opened with RTLD_LOCAL, must call it too. */
 FLAKE_API void flake_machine_cloned(void);
 
 /* ---- state: no repeated ID after a crash, restart or clock step ----
@@ -4716,11 +4717,10 @@ FLAKE_I_FN bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
 
 /* Whether a state covers this generator, whose range may be a part of the state's. A claimed number must be the
  * node, before node_offset, of IDs that are not random. */
-FLAKE_I_FN bool flake_i_state_fits(const flake_state *s, const flake_options *o,
-                                   const uint8_t *own) {
+FLAKE_I_FN bool flake_i_state_fits(const flake_state *s, uint32_t node_offset, const uint8_t *own) {
     if (s->identity[0] == FLAKE_I_NUMBER_KIND)
         return flake_i_is_random(own) || flake_i_get64(s->identity + 32) ==
-                                             flake_i_get64(own + 32) - o->node_offset;
+                                             flake_i_get64(own + 32) - node_offset;
     return memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
            flake_i_first_seq(s->identity) <= flake_i_first_seq(own) &&
            flake_i_last_seq(own) <= flake_i_last_seq(s->identity);
@@ -4734,7 +4734,7 @@ FLAKE_I_FN flake_status flake_i_may_use_state(const flake_options *o, const uint
         return flake_i_say(why, FLAKE_FORKED, "state",
                            "was opened before a fork, or before the machine was cloned");
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return flake_i_state_is_closed(why);
-    if (flake_i_state_fits(s, o, identity)) return FLAKE_OK;
+    if (flake_i_state_fits(s, o->node_offset, identity)) return FLAKE_OK;
     return flake_i_say(why, FLAKE_MISMATCH, s->path,
                        "was opened for another layout, node or sequence range");
 }

@@ -210,7 +210,7 @@ done < "$dir/layout_lines"
 for name in $(grep -ohE '\b(flake|sno|FLAKE|SNO)(128)?_[A-Za-z0-9_]+' $pages | sort -u); do
     case $name in
     *_) grep -q "\b$name" flake.h sno.h ;;
-    *) grep -qw "$name" flake.h sno.h tests/etcd/flake_etcd.h || grep -q "X(${name#flake_layout_}," flake.h || [ -e "tests/$name.c" ] || [ -e "tests/recipes/$name.c" ] ;;
+    *) grep -qw "$name" flake.h sno.h tests/etcd/flake_etcd.h tests/hosts/*.c || grep -q "X(${name#flake_layout_}," flake.h || [ -e "tests/$name.c" ] || [ -e "tests/recipes/$name.c" ] ;;
     esac || printf '%s ' "$name"
 done > "$dir/unknown"
 nothing "names that the headers don't have" "$(cat "$dir/unknown")"

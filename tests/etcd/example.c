@@ -6,7 +6,7 @@
 #include "flake_etcd.h"
 #include <stdio.h>
 
-static flake_etcd claim; // // its address must not change
+static flake_etcd claim; // its address must not change
 static flake_etcd_options cluster;
 static flake_gen ids;
 static flake_options options;
