@@ -5046,7 +5046,7 @@ FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
     if (!g->continues || flake_i_forked(e)) return 0;
     const flake_status status = flake_i_peek(e, &a);
     const bool before_first = status != FLAKE_OK && a.now_ns < (int64_t)e->epoch_ns;
-    if (before_first ? !a.time : status != FLAKE_OK || a.now + e->ahead >= a.time)
+    if (before_first ? !(a.time || a.count % e->cap) : status != FLAKE_OK || a.now + e->ahead >= a.time)
         return 0;
     return a.time + a.count / e->cap > e->max_time ? 0 : e->cap - a.count % e->cap;
 }
@@ -5056,11 +5056,11 @@ FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
 FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned request, flake_status status,
                                               uint64_t want, flake_i_ticket *out) {
     int64_t budget_ns = e->wait_ns;
-    uint64_t tried = UINT64_MAX;
+    uint64_t tried = UINT64_MAX, word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
     if (request & FLAKE_I_GIVEN) return status; /* an older time counts as the newest */
     if (status != FLAKE_TIME_RANGE && status != FLAKE_CLOCK_BACKWARDS) return status;
     if (status == FLAKE_TIME_RANGE && /* no ID yet, or the clock is past the layout's end */
-        (!(FLAKE_ATOMIC_LOAD(&e->word, relaxed) >> e->time_shift) ||
+        (!word || word == e->cap || /* unit 0 is exhausted for a gate */
          flake_i_exact_ns(&e->clock) >= (int64_t)flake_i_start_ns(e, e->max_time + 1)))
         return status;
     for (;;) {

@@ -85,7 +85,7 @@ TEST(the_number_is_the_node_or_the_partition) {
     o = clocked();
     o.layout = flake_layout_uuid7; /* has neither */
     CHECK_EQ(start_with(&gen, o, &states[1]), FLAKE_OK);
-    o.layout.format = 200; /* a state of a directory is of any layout */
+    o.layout.format = 6; /* a state of a directory is of any layout */
     release(0);
     const flake_state_options where = in_folder(1);
     CHECK_EQ(flake_state_open(&states[0], &where, &o, &o.node, NULL), FLAKE_OK);
