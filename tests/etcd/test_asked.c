@@ -118,39 +118,28 @@ TEST(a_claim_that_fails_leaves_nothing) {
     static const told lost[] = {{.to = "CREATE", .http = 503, .text = "{'code':14}", .times = 4}, {0}};
     static const told no_lease[] = {{.to = "grant", .text = "{'header':{},'ID':'7','TTL':'0'}"}, {0}};
     const flake_etcd_options o = scripted();
-    for (int i = 0; i < 3; i++) {
-        thread_fails = i == 2;
-        CHECK_EQ(claim_from(i == 0 ? lost : i == 1 ? no_lease : NULL, &o), FLAKE_IO);
-        thread_fails = false;
-        note_raw("is \"%s\"\n", why.text);
-        CHECK(claim.session == NULL);
-        say_how_it_is();
-        CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_INVALID);
-        CHECK_STR(why.text, "flake_etcd_release: no number is claimed");
-        if (i == 0)
-            HAPPENED(
-                ASKS_FOR_A_NUMBER,
-                TAKES(1030, M1, "0:21", ABSENT, 8520, 1, 7),
-                TAKES(1040, M2, "0:21", ABSENT, 8520, 1, 7),
-                TAKES(1050, M1, "0:21", ABSENT, 8520, 1, 7),
-                TAKES(1060, M2, "0:21", ABSENT, 8520, 1, 7),
-                REVOKES(1070),
-                NOTE("is \"https://m2: etcd refused without a reason\""),
-                NOTE("1080: is lost \"no number is claimed\", left 0 ms"));
-        if (i == 1)
-            HAPPENED(
-                ASKS_FOR_A_NUMBER,
-                CLOSES_ALL,
-                NOTE("is \"http://m1: no lease in etcd's answer\""),
-                NOTE("1030: is lost \"no number is claimed\", left 0 ms"));
-        if (i == 2)
-            HAPPENED(
-                ASKS_FOR_A_NUMBER,
-                TAKES(1030, M1, "0:21", ABSENT, 8520, 1, 7),
-                REVOKES(1040),
-                NOTE("is \"pthread_create failed\""),
-                NOTE("1050: is lost \"no number is claimed\", left 0 ms"));
-    }
+#define LEAVES_NOTHING(told, says, at, ...)                                    \
+    CHECK_EQ(claim_from(told, &o), FLAKE_IO);                                  \
+    CHECK_STR(why.text, says);                                                 \
+    CHECK(claim.session == NULL);                                              \
+    say_how_it_is();                                                           \
+    CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_INVALID);                 \
+    CHECK_STR(why.text, "flake_etcd_release: no number is claimed");           \
+    HAPPENED(ASKS_FOR_A_NUMBER, __VA_ARGS__,                                   \
+             NOTE(#at ": is lost \"no number is claimed\", left 0 ms"))
+    LEAVES_NOTHING(lost, "https://m2: etcd refused without a reason", 1080,
+        TAKES(1030, M1, "0:21", ABSENT, 8520, 1, 7),
+        TAKES(1040, M2, "0:21", ABSENT, 8520, 1, 7),
+        TAKES(1050, M1, "0:21", ABSENT, 8520, 1, 7),
+        TAKES(1060, M2, "0:21", ABSENT, 8520, 1, 7),
+        REVOKES(1070));
+    LEAVES_NOTHING(no_lease, "http://m1: no lease in etcd's answer", 1030,
+        CLOSES_ALL);
+    thread_fails = true;
+    LEAVES_NOTHING(NULL, "pthread_create failed", 1050,
+        TAKES(1030, M1, "0:21", ABSENT, 8520, 1, 7),
+        REVOKES(1040));
+    thread_fails = false;
     CHECK(claim.fence != NULL && *claim.fence == 0);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_INVALID);
