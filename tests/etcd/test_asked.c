@@ -198,8 +198,7 @@ TEST(who_waits_for_a_number_watches_the_pool) {
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(claim.floor_ns, (begin_s * 1000LL + 3000) * 1000000);
     HAPPENED(
-        WATCHES_POOL(1000, M1, "2"),
-        READS_NUMBERS(1000, M1, "2"),
+        LOOKS_INTO(1000, "2"),
         WAITS(1, 1000),
         SLEEPS(1, 10),
         READS_NUMBERS(2020, M1, "2"),
@@ -228,8 +227,7 @@ TEST(who_waits_for_a_number_watches_the_pool) {
     CHECK_EQ(claim_from(full, &o), FLAKE_AGAIN);
     note_raw("is \"%s\"\n", why.text);
     HAPPENED(
-        WATCHES_POOL(1000, M1, "2"),
-        READS_NUMBERS(1000, M1, "2"),
+        LOOKS_INTO(1000, "2"),
         WAITS(1, 1000),
         SLEEPS(1, 10),
         READS_NUMBERS(2020, M1, "2"),
@@ -263,8 +261,7 @@ TEST(a_horizon_that_lies_ahead_is_waited_for) {
         CHECK_EQ(clock_ms, cases[i][1]);
     }
     HAPPENED(
-        WATCHES_POOL(1000, M1, "2"),
-        READS_NUMBERS(1000, M1, "2"),
+        LOOKS_INTO(1000, "2"),
         GRANTS(1010, M1, 3),
         TAKES(1020, M1, "2:255", IS(1070, TOKEN, 9), 8570, 1, 7),
         NOTE("1030: watches no more"),
@@ -288,19 +285,15 @@ TEST(clusters_are_tried_in_their_order) {
     CHECK_EQ(flake_etcd_generator(&claim), 22);
     HAPPENED(
         READS_CLUSTERS(1000, M1),
-        WATCHES_POOL(1010, M1, "4"),
-        READS_NUMBERS(1010, M1, "4"),
+        LOOKS_INTO(1010, "4"),
         NOTE("1020: watches no more"),
-        WATCHES_POOL(1020, M1, "3"),
-        READS_NUMBERS(1020, M1, "3"),
+        LOOKS_INTO(1020, "3"),
         WAITS(1, 1000),
         SLEEPS(1, 10),
         NOTE("2040: watches no more"),
-        WATCHES_POOL(2040, M1, "4"),
-        READS_NUMBERS(2040, M1, "4"),
+        LOOKS_INTO(2040, "4"),
         NOTE("2050: watches no more"),
-        WATCHES_POOL(2050, M1, "3"),
-        READS_NUMBERS(2050, M1, "3"),
+        LOOKS_INTO(2050, "3"),
         GRANTS(2060, M1, 3),
         TAKES(2070, M1, "3:21", IS(-5, TOKEN, 9), 9560, 1, 7),
         READS_NUMBERS(2080, M1, "3"),
