@@ -345,11 +345,11 @@ static unique_key key_of_128(const void *ids, size_t at) {
 }
 
 /* An unreadable text is 0, and a second one a duplicate. */
-#define KEY_OF_TEXT(form)                                                                           \
-    static unique_key key_of_##form(const void *ids, size_t at) {                                   \
-        flake128 id = {{0}};                                                                        \
-        (void)flake128_from_##form((const char *)ids + form##_text * at, form##_text - 1, &id);     \
-        return key_of_128(&id, 0);                                                                  \
+#define KEY_OF_TEXT(form)                                                                       \
+    static unique_key key_of_##form(const void *ids, size_t at) {                               \
+        flake128 id = {{0}};                                                                    \
+        (void)flake128_from_##form((const char *)ids + form##_text * at, form##_text - 1, &id); \
+        return key_of_128(&id, 0);                                                              \
     }
 KEY_OF_TEXT(uuid)
 KEY_OF_TEXT(ulid)
@@ -965,7 +965,8 @@ static void keep(const bench_row *r, worker *w, size_t n) {
  * after call A is less than the number before call B, all IDs of A must be less than those of B. */
 
 static numbered_call *next_call(worker *w) {
-    w->calls = (numbered_call *)with_room(w->calls, w->n_calls, &w->room_for_calls, sizeof *w->calls);
+    w->calls =
+        (numbered_call *)with_room(w->calls, w->n_calls, &w->room_for_calls, sizeof *w->calls);
     return &w->calls[w->n_calls++];
 }
 

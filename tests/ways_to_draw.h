@@ -77,15 +77,15 @@ static inline flake_status way_give_wide(way_ids *out, way_call call, flake_stat
 static inline int64_t way_now_ms(void) { return flake_i_exact_ns(&ways.gen.engine.clock) / 1000000; }
 
 /* Room for the IDs of a call, and how many of them it is to fill. */
-#define WAY_ROOM(type, name)                    \
-    type name[way_batch];                       \
+#define WAY_ROOM(type, name)                      \
+    type name[way_batch];                         \
     size_t n = call == BY_NEXT_N ? way_batch : 1; \
     memset(name, 0x5a, sizeof name)
-#define WAY_DRAW(prefix, ...)                                              \
-    (call == BY_NEXT     ? prefix##_next(__VA_ARGS__, id)                  \
-     : call == BY_TRY    ? prefix##_try(__VA_ARGS__, id)                   \
-     : call == BY_NEXT_N ? prefix##_next_n(__VA_ARGS__, id, way_batch)     \
-     : call == BY_TRY_N  ? prefix##_try_n(__VA_ARGS__, id, way_batch, &n)  \
+#define WAY_DRAW(prefix, ...)                                             \
+    (call == BY_NEXT     ? prefix##_next(__VA_ARGS__, id)                 \
+     : call == BY_TRY    ? prefix##_try(__VA_ARGS__, id)                  \
+     : call == BY_NEXT_N ? prefix##_next_n(__VA_ARGS__, id, way_batch)    \
+     : call == BY_TRY_N  ? prefix##_try_n(__VA_ARGS__, id, way_batch, &n) \
                          : prefix##_try_at(__VA_ARGS__, way_now_ms(), id))
 
 static inline flake_status way_draw64(flake_gen *g, way_call call, way_ids *out) {
