@@ -345,17 +345,14 @@ static unique_key key_of_128(const void *ids, size_t at) {
 }
 
 /* An unreadable text is 0, and a second one a duplicate. */
-static unique_key key_of_uuid(const void *ids, size_t at) {
-    flake128 id = {{0}};
-    (void)flake128_from_uuid((const char *)ids + uuid_text * at, uuid_text - 1, &id);
-    return key_of_128(&id, 0);
-}
-
-static unique_key key_of_ulid(const void *ids, size_t at) {
-    flake128 id = {{0}};
-    (void)flake128_from_ulid((const char *)ids + ulid_text * at, ulid_text - 1, &id);
-    return key_of_128(&id, 0);
-}
+#define KEY_OF_TEXT(form)                                                                       \
+    static unique_key key_of_##form(const void *ids, size_t at) {                               \
+        flake128 id = {{0}};                                                                    \
+        (void)flake128_from_##form((const char *)ids + form##_text * at, form##_text - 1, &id); \
+        return key_of_128(&id, 0);                                                              \
+    }
+KEY_OF_TEXT(uuid)
+KEY_OF_TEXT(ulid)
 
 /* ---- text: the IDs of a day, and their texts ---- */
 
@@ -725,6 +722,13 @@ static void *must(void *memory) {
     return memory;
 }
 
+/* `of` with room for one behind its n members. */
+static void *with_room(void *of, size_t n, size_t *room, size_t size) {
+    if (n < *room) return of;
+    *room = 2 * *room + 1024;
+    return must(realloc(of, *room * size));
+}
+
 static void unique_add(unique_ids *u, unique_key id) {
     u->ids++;
     if (u->n > 0) {
@@ -734,10 +738,7 @@ static void unique_add(unique_ids *u, unique_key id) {
             return;
         }
     }
-    if (u->n == u->room) {
-        u->room = u->room ? 2 * u->room : 1024;
-        u->runs = (unique_run *)must(realloc(u->runs, u->room * sizeof *u->runs));
-    }
+    u->runs = (unique_run *)with_room(u->runs, u->n, &u->room, sizeof *u->runs);
     const unique_run run = {id.high, id.low, 1};
     u->runs[u->n++] = run;
 }
@@ -908,10 +909,7 @@ static double floor_ns(worker *w, const bench_row *r, size_t n) {
 }
 
 static void add_ratio(double ratio) {
-    if (n_ratios == room_for_ratios) {
-        room_for_ratios = 2 * room_for_ratios + 64;
-        ratios = (double *)must(realloc(ratios, room_for_ratios * sizeof *ratios));
-    }
+    ratios = (double *)with_room(ratios, n_ratios, &room_for_ratios, sizeof *ratios);
     ratios[n_ratios++] = ratio;
 }
 
@@ -967,10 +965,8 @@ static void keep(const bench_row *r, worker *w, size_t n) {
  * after call A is less than the number before call B, all IDs of A must be less than those of B. */
 
 static numbered_call *next_call(worker *w) {
-    if (w->n_calls == w->room_for_calls) {
-        w->room_for_calls = 2 * w->room_for_calls + 1024;
-        w->calls = (numbered_call *)must(realloc(w->calls, w->room_for_calls * sizeof *w->calls));
-    }
+    w->calls =
+        (numbered_call *)with_room(w->calls, w->n_calls, &w->room_for_calls, sizeof *w->calls);
     return &w->calls[w->n_calls++];
 }
 

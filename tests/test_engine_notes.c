@@ -33,18 +33,6 @@ TEST(a_coarse_clock_does_not_say_where_to_begin) {
     CHECK_EQ(exact_reads, 1);
 }
 
-/* Otherwise all draws of a unit would use the exact clock, once one has. */
-TEST(who_was_overtaken_does_not_read_the_exact_clock) {
-    open_coarse();
-    for (unsigned i = 10; i <= 12; i++) TRY(T - 4, i);
-    TRY(T, 10);
-    CHECK_EQ(exact_reads, 1);
-    TRY(T, 11);
-    CHECK_EQ(got64_n(&gen, many, 1), 1);
-    CHECK_PLACE(many[0], T, 12);
-    CHECK_EQ(exact_reads, 1);
-}
-
 /* One to two slacks after the newest unit: an ID of that unit would be late by more than one. */
 TEST(a_coarse_clock_past_the_unit_begins_a_new_one) {
     for (int ms = 9; ms < 16; ms++) {
@@ -72,6 +60,8 @@ TEST(a_short_step_back_is_ridden_out_by_a_coarse_clock) {
     move_ns(1);
     TRY(T - 4, 12);
     TRY_SAYS(FLAKE_CLOCK_BACKWARDS); /* exhausted */
+    move_ns(8 * MS);
+    TRY(T, 10);
 }
 
 /* The lag counts from the first unit, but not before the exact clock has entered it. */
@@ -105,18 +95,17 @@ TEST(ids_ahead_of_a_coarse_clock_are_so_by_its_exact_reading) {
     TRY_SAYS(FLAKE_AGAIN);
 }
 
-TEST(a_coarse_clock_alone_is_read_while_ids_are_free) {
+TEST(a_coarse_clock_that_lags_is_no_clock_put_back) {
     open_coarse();
     NEXT(T - 4, 10);
     TRY(T - 4, 11);
     CHECK_EQ(got64_n(&gen, many, 1), 1);
-    CHECK_EQ(exact_reads, 0);
-}
-
-TEST(a_coarse_clock_that_lags_is_no_clock_put_back) {
-    open_coarse();
-    for (unsigned i = 10; i <= 12; i++) TRY(T - 4, i);
-    for (unsigned i = 10; i <= 12; i++) TRY(T, i);
+    CHECK_EQ(exact_reads, 0); /* while IDs are free */
+    TRY(T, 10);
+    TRY(T, 11);
+    CHECK_EQ(got64_n(&gen, many, 1), 1);
+    CHECK_PLACE(many[0], T, 12);
+    CHECK_EQ(exact_reads, 1); /* once one has used the exact clock, not all do */
     TRY_SAYS(FLAKE_AGAIN);
     CHECK_EQ(flake_retry_ns(&gen), MS);
     NEXT(T + 1, 10);
@@ -135,27 +124,22 @@ TEST(a_coarse_clock_never_wakes_a_waiter_late) {
     CHECK_EQ(script_now.now_ns, (T + 8) * MS);
 }
 
-TEST(an_exact_clock_put_back_is_believed) {
-    open_coarse();
-    for (unsigned i = 10; i <= 12; i++) TRY(T - 4, i);
-    move_ns(-5 * MS);
-    TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
-    move_ns(5 * MS);
-    TRY(T, 10);
-}
-
 /* ---- overflow notes ---- */
 
 static flake_ring ring;
 static flake_ring_slot slots[64];
 
+static void open_noted(size_t ring_slots) {
+    CHECK_EQ(flake_ring_init(&ring, slots, ring_slots), FLAKE_OK);
+    options.overflow = &ring;
+    open_gen();
+}
+
 /* Units of 10 ms with two numbers each, both drawn at T + 0.25 ms. */
 static void begin_overflow(size_t ring_slots) {
     begin(flake_layout_sonyflake);
-    CHECK_EQ(flake_ring_init(&ring, slots, ring_slots), FLAKE_OK);
     options.seq_max = 1;
-    options.overflow = &ring;
-    open_gen();
+    open_noted(ring_slots);
     move_ns(MS / 4);
     CHECK_EQ(got64_n(&gen, many, 2), 2);
 }
@@ -168,6 +152,11 @@ static void begin_overflow(size_t ring_slots) {
         CHECK_EQ(note.waiting, callers);     \
         CHECK_EQ(note.elapsed_ms, since);    \
     } while (0)
+
+static void drop_notes(int n) {
+    flake_overflow note;
+    for (; n > 0; n--) CHECK(flake_ring_pop(&ring, &note));
+}
 
 #define NO_NOTE()                             \
     do {                                      \
@@ -216,9 +205,7 @@ TEST(a_queued_batch_counts_by_its_places) {
 
 TEST(units_of_a_ms_are_noted_once_a_ms_too) {
     begin_with_three();
-    CHECK_EQ(flake_ring_init(&ring, slots, 64), FLAKE_OK);
-    options.overflow = &ring;
-    open_gen();
+    open_noted(64);
     move_ns(MS / 4);
     for (int i = 0; i < 60; i++) CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     flake_overflow note = {0, 0, 0};
@@ -235,9 +222,7 @@ TEST(units_of_a_ms_are_noted_once_a_ms_too) {
 TEST(who_sleeps_without_a_place_notes_the_queue) {
     enum { cap = 1 << 19, most = 2 * cap - 1 };
     begin(flake_layout_of(44, 1, 19, 0));
-    CHECK_EQ(flake_ring_init(&ring, slots, 64), FLAKE_OK);
-    options.overflow = &ring;
-    open_gen();
+    open_noted(64);
     CHECK_EQ(got64_n(&gen, many, cap), cap);
     (void)FLAKE_ATOMIC_ADD(&gen.engine.word, most - cap, relaxed);
     NEXT(T + 1, cap - 1);
@@ -283,10 +268,8 @@ static int64_t read_and_make_room(void *user) {
 TEST(when_there_is_room_again_the_next_ms_is_noted) {
     begin(flake_layout_sonyflake);
     options.clock.now_ns = read_and_make_room;
-    CHECK_EQ(flake_ring_init(&ring, slots, 1), FLAKE_OK);
     options.seq_max = 1;
-    options.overflow = &ring;
-    open_gen();
+    open_noted(1);
     CHECK_EQ(got64_n(&gen, many, 2), 2);
     NEXT(T + 10, 0);
     NOTE((T + 5) * MS, 1, 5);
@@ -297,18 +280,12 @@ TEST(a_second_overflow_is_noted_from_its_own_begin) {
     begin_overflow(64);
     NEXT(T + 10, 0);
     NEXT(T + 10, 1);
-    for (int i = 0; i < 11; i++) {
-        flake_overflow note;
-        CHECK(flake_ring_pop(&ring, &note));
-    }
+    drop_notes(11);
     move_ns(3 * MS + MS / 2);
     NEXT(T + 20, 0);
     NOTE((T + 13) * MS + MS / 2, 1, 0);
     NOTE((T + 14) * MS, 1, 1);
-    for (int i = 0; i < 5; i++) {
-        flake_overflow note;
-        CHECK(flake_ring_pop(&ring, &note));
-    }
+    drop_notes(5);
     NOTE((T + 20) * MS, 0, 7);
     NO_NOTE();
 }

@@ -198,25 +198,25 @@ TEST(a_counter_that_stands_still_is_late_until_the_unit_is_spent) {
     CHECK_EQ(parts_of(&gen, id).seq, 0);
 }
 
-TEST(a_counter_that_is_often_wrong_is_given_up_for_good) {
-    open_fast();
-    for (int i = 0; i < 15; i++) { /* half its pace */
+static void draw_at_half_pace(unsigned n) {
+    for (unsigned i = 0; i < n; i++) {
         pass(stretch_ns);
         count_back(stretch_ns / 2);
         DRAWS(now_ms(), 1);
     }
+}
+
+TEST(a_counter_that_is_often_wrong_is_given_up_for_good) {
+    open_fast();
+    draw_at_half_pace(15);
     pass(stretch_ns); /* right once: all is forgotten */
     DRAWS(now_ms(), 1);
     DRAWS(now_ms(), 0);
     for (int i = 0; i < 15; i++) {
         DRAWS(now_ms(), 0);
-        pass(stretch_ns);
-        count_back(stretch_ns / 2);
-        DRAWS(now_ms(), 1);
+        draw_at_half_pace(1);
     }
-    pass(stretch_ns);
-    count_back(stretch_ns / 2);
-    DRAWS(now_ms(), 1);
+    draw_at_half_pace(1);
     for (int i = 0; i < 100; i++) {
         pass(stretch_ns);
         DRAWS(now_ms(), 1);
@@ -229,11 +229,7 @@ TEST(a_counter_that_is_wrong_from_the_first_on_is_given_up) {
     open_gen();
     draw_stretches(3, false);
     DRAWS(now_ms(), 0); /* just learned */
-    for (int i = 0; i < 16; i++) {
-        pass(stretch_ns);
-        count_back(stretch_ns / 2);
-        DRAWS(now_ms(), 1);
-    }
+    draw_at_half_pace(16);
     DRAWS(now_ms(), 1);
 }
 

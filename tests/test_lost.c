@@ -131,16 +131,19 @@ static pid_t forked; /* 0: this is the child */
 
 static void sleep_on(int64_t ns) { atomic_fetch_add(&our->now_ns, ns); }
 
-static void clone_meanwhile(int64_t ns) {
+static void sleep_once(int64_t ns) {
     sleep_on(ns);
     on_sleep = sleep_on;
+}
+
+static void clone_meanwhile(int64_t ns) {
+    sleep_once(ns);
     flake_machine_cloned();
     flake_machine_cloned();
 }
 
 static void lose_the_claim_meanwhile(int64_t ns) {
-    sleep_on(ns);
-    on_sleep = sleep_on;
+    sleep_once(ns);
     atomic_store(&claim, 0u);
 }
 
@@ -217,11 +220,6 @@ static void in_front_of_a_gate(void (*meanwhile)(int64_t ns), flake_status wante
         then = meanwhile;
         check_sleep(&s, open_the_gate_meanwhile, wanted);
     }
-}
-
-static void sleep_once(int64_t ns) {
-    sleep_on(ns);
-    on_sleep = sleep_on;
 }
 
 TEST(who_waits_for_a_gate_looks_again) {

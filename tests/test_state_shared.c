@@ -240,12 +240,16 @@ TEST(the_opener_extends_and_all_draw) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
         CHECK_EQ(open_and_start_it(), FLAKE_OK);
+        other(fork_only, "is_not_the_holder");
         CHECK_EQ(draw_one(), FLAKE_OK);
         other(fork_only, "draws_up_to_the_horizon");
         CHECK_EQ(draw_one(), FLAKE_NOT_EXTENDED);
         CHECK_EQ(extend(), FLAKE_OK);
         other(fork_only, "draws_one");
         CHECK_EQ(draw_one(), FLAKE_OK);
+        static flake_state elsewhere; /* a copy of the object has not opened the file */
+        memcpy((void *)&elsewhere, (const void *)&all->state, sizeof elsewhere);
+        CHECK_EQ(flake_state_extend(&elsewhere, NULL), FLAKE_FORKED);
         pass_ms(10000);
         disk_fail(1, 100);
         CHECK_EQ(extend(), FLAKE_IO);
@@ -274,20 +278,6 @@ TEST(lanes_stop_at_the_horizon_too) {
         CHECK_EQ(extend(), FLAKE_OK);
         other(fork_only, "draws_from_each_lane");
         CHECK_EQ(repeated(), 0);
-        CHECK_EQ(close_all(), FLAKE_OK);
-    }
-}
-
-TEST(what_is_the_openers_others_leave_alone) {
-    for (int fork_only = 0; fork_only < 2; fork_only++) {
-        begin_shared();
-        CHECK_EQ(open_and_start_it(), FLAKE_OK);
-        other(fork_only, "is_not_the_holder");
-        CHECK_EQ(extend(), FLAKE_OK);
-        other(fork_only, "draws_one");
-        static flake_state elsewhere; /* a copy of the object has not opened the file */
-        memcpy((void *)&elsewhere, (const void *)&all->state, sizeof elsewhere);
-        CHECK_EQ(flake_state_extend(&elsewhere, NULL), FLAKE_FORKED);
         CHECK_EQ(close_all(), FLAKE_OK);
     }
 }

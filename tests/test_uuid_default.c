@@ -143,21 +143,16 @@ static uint32_t counter_of(flake128 id) {
 /* The lower half of a ULID's. */
 static uint64_t ulid_counter(flake128 id) { return flake_from_bytes(id.bytes + 8); }
 
-static flake128 uuid_of_text(void) {
-    char text[37] = "";
-    flake128 id = untouched;
-    CHECK_EQ(flake_uuid7(text), FLAKE_OK);
-    CHECK_EQ(flake128_from_uuid(text, strlen(text), &id), FLAKE_OK);
-    return id;
-}
-
-static flake128 ulid(void) {
-    char text[27] = "";
-    flake128 id = untouched;
-    CHECK_EQ(flake_ulid(text), FLAKE_OK);
-    CHECK_EQ(flake128_from_ulid(text, strlen(text), &id), FLAKE_OK);
-    return id;
-}
+#define OF_TEXT(name, spell, read, room)                   \
+    static flake128 name(void) {                           \
+        char text[room] = "";                              \
+        flake128 id = untouched;                           \
+        CHECK_EQ(spell(text), FLAKE_OK);                   \
+        CHECK_EQ(read(text, strlen(text), &id), FLAKE_OK); \
+        return id;                                         \
+    }
+OF_TEXT(uuid_of_text, flake_uuid7, flake128_from_uuid, 37)
+OF_TEXT(ulid, flake_ulid, flake128_from_ulid, 27)
 
 static flake128 ulid_of_bytes(void) {
     flake128 id = untouched;

@@ -74,43 +74,36 @@ static inline flake_status way_give_wide(way_ids *out, way_call call, flake_stat
     return way_give(out, call, status, keys, n);
 }
 
-#define WAY_ROOM(type, name) \
-    type name[way_batch];    \
-    memset(name, 0x5a, sizeof name)
-
 static inline int64_t way_now_ms(void) { return flake_i_exact_ns(&ways.gen.engine.clock) / 1000000; }
+
+/* Room for the IDs of a call, and how many of them it is to fill. */
+#define WAY_ROOM(type, name)                      \
+    type name[way_batch];                         \
+    size_t n = call == BY_NEXT_N ? way_batch : 1; \
+    memset(name, 0x5a, sizeof name)
+#define WAY_DRAW(prefix, ...)                                             \
+    (call == BY_NEXT     ? prefix##_next(__VA_ARGS__, id)                 \
+     : call == BY_TRY    ? prefix##_try(__VA_ARGS__, id)                  \
+     : call == BY_NEXT_N ? prefix##_next_n(__VA_ARGS__, id, way_batch)    \
+     : call == BY_TRY_N  ? prefix##_try_n(__VA_ARGS__, id, way_batch, &n) \
+                         : prefix##_try_at(__VA_ARGS__, way_now_ms(), id))
 
 static inline flake_status way_draw64(flake_gen *g, way_call call, way_ids *out) {
     WAY_ROOM(uint64_t, id);
-    size_t n = call == BY_NEXT_N ? way_batch : 1;
-    const flake_status status = call == BY_NEXT     ? flake_next(g, id)
-                                : call == BY_TRY    ? flake_try(g, id)
-                                : call == BY_NEXT_N ? flake_next_n(g, id, way_batch)
-                                : call == BY_TRY_N  ? flake_try_n(g, id, way_batch, &n)
-                                : call == BY_TRY_AT ? flake_try_at(g, way_now_ms(), id)
-                                                    : flake_prefetch_next(&ways.stock, id);
+    const flake_status status =
+        call == BY_PREFETCH ? flake_prefetch_next(&ways.stock, id) : WAY_DRAW(flake, g);
     return way_give(out, call, status, id, n ? n : way_batch);
 }
 
 static inline flake_status way_draw128(flake_gen *g, way_call call, way_ids *out) {
     WAY_ROOM(flake128, id);
-    size_t n = call == BY_NEXT_N ? way_batch : 1;
-    const flake_status status = call == BY_NEXT     ? flake128_next(g, id)
-                                : call == BY_TRY    ? flake128_try(g, id)
-                                : call == BY_NEXT_N ? flake128_next_n(g, id, way_batch)
-                                : call == BY_TRY_N  ? flake128_try_n(g, id, way_batch, &n)
-                                                    : flake128_try_at(g, way_now_ms(), id);
+    const flake_status status = WAY_DRAW(flake128, g);
     return way_give_wide(out, call, status, id, n ? n : way_batch);
 }
 
 static inline flake_status way_draw_sno(sno_gen *g, way_call call, way_ids *out) {
     WAY_ROOM(sno_id, id);
-    size_t n = call == BY_NEXT_N ? way_batch : 1;
-    const flake_status status = call == BY_NEXT     ? sno_next(g, 7, id)
-                                : call == BY_TRY    ? sno_try(g, 7, id)
-                                : call == BY_NEXT_N ? sno_next_n(g, 7, id, way_batch)
-                                : call == BY_TRY_N  ? sno_try_n(g, 7, id, way_batch, &n)
-                                                    : sno_try_at(g, 7, way_now_ms(), id);
+    const flake_status status = WAY_DRAW(sno, g, 7);
     return way_give_snos(out, call, status, id, n ? n : way_batch);
 }
 

@@ -118,39 +118,28 @@ TEST(a_claim_that_fails_leaves_nothing) {
     static const told lost[] = {{.to = "CREATE", .http = 503, .text = "{'code':14}", .times = 4}, {0}};
     static const told no_lease[] = {{.to = "grant", .text = "{'header':{},'ID':'7','TTL':'0'}"}, {0}};
     const flake_etcd_options o = scripted();
-    for (int i = 0; i < 3; i++) {
-        thread_fails = i == 2;
-        CHECK_EQ(claim_from(i == 0 ? lost : i == 1 ? no_lease : NULL, &o), FLAKE_IO);
-        thread_fails = false;
-        note_raw("is \"%s\"\n", why.text);
-        CHECK(claim.session == NULL);
-        say_how_it_is();
-        CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_INVALID);
-        CHECK_STR(why.text, "flake_etcd_release: no number is claimed");
-        if (i == 0)
-            HAPPENED(
-                ASKS_FOR_A_NUMBER,
-                TAKES(1030, M1, "0:21", ABSENT, 8520, 1, 7),
-                TAKES(1040, M2, "0:21", ABSENT, 8520, 1, 7),
-                TAKES(1050, M1, "0:21", ABSENT, 8520, 1, 7),
-                TAKES(1060, M2, "0:21", ABSENT, 8520, 1, 7),
-                REVOKES(1070),
-                NOTE("is \"https://m2: etcd refused without a reason\""),
-                NOTE("1080: is lost \"no number is claimed\", left 0 ms"));
-        if (i == 1)
-            HAPPENED(
-                ASKS_FOR_A_NUMBER,
-                CLOSES_ALL,
-                NOTE("is \"http://m1: no lease in etcd's answer\""),
-                NOTE("1030: is lost \"no number is claimed\", left 0 ms"));
-        if (i == 2)
-            HAPPENED(
-                ASKS_FOR_A_NUMBER,
-                TAKES(1030, M1, "0:21", ABSENT, 8520, 1, 7),
-                REVOKES(1040),
-                NOTE("is \"pthread_create failed\""),
-                NOTE("1050: is lost \"no number is claimed\", left 0 ms"));
-    }
+#define LEAVES_NOTHING(told, says, at, ...)                                    \
+    CHECK_EQ(claim_from(told, &o), FLAKE_IO);                                  \
+    CHECK_STR(why.text, says);                                                 \
+    CHECK(claim.session == NULL);                                              \
+    say_how_it_is();                                                           \
+    CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_INVALID);                 \
+    CHECK_STR(why.text, "flake_etcd_release: no number is claimed");           \
+    HAPPENED(ASKS_FOR_A_NUMBER, __VA_ARGS__,                                   \
+             NOTE(#at ": is lost \"no number is claimed\", left 0 ms"))
+    LEAVES_NOTHING(lost, "https://m2: etcd refused without a reason", 1080,
+        TAKES(1030, M1, "0:21", ABSENT, 8520, 1, 7),
+        TAKES(1040, M2, "0:21", ABSENT, 8520, 1, 7),
+        TAKES(1050, M1, "0:21", ABSENT, 8520, 1, 7),
+        TAKES(1060, M2, "0:21", ABSENT, 8520, 1, 7),
+        REVOKES(1070));
+    LEAVES_NOTHING(no_lease, "http://m1: no lease in etcd's answer", 1030,
+        CLOSES_ALL);
+    thread_fails = true;
+    LEAVES_NOTHING(NULL, "pthread_create failed", 1050,
+        TAKES(1030, M1, "0:21", ABSENT, 8520, 1, 7),
+        REVOKES(1040));
+    thread_fails = false;
     CHECK(claim.fence != NULL && *claim.fence == 0);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(flake_etcd_claim(&claim, &o, &why), FLAKE_INVALID);
@@ -209,8 +198,7 @@ TEST(who_waits_for_a_number_watches_the_pool) {
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(claim.floor_ns, (begin_s * 1000LL + 3000) * 1000000);
     HAPPENED(
-        WATCHES_POOL(1000, M1, "2"),
-        READS_NUMBERS(1000, M1, "2"),
+        LOOKS_INTO(1000, "2"),
         WAITS(1, 1000),
         SLEEPS(1, 10),
         READS_NUMBERS(2020, M1, "2"),
@@ -239,8 +227,7 @@ TEST(who_waits_for_a_number_watches_the_pool) {
     CHECK_EQ(claim_from(full, &o), FLAKE_AGAIN);
     note_raw("is \"%s\"\n", why.text);
     HAPPENED(
-        WATCHES_POOL(1000, M1, "2"),
-        READS_NUMBERS(1000, M1, "2"),
+        LOOKS_INTO(1000, "2"),
         WAITS(1, 1000),
         SLEEPS(1, 10),
         READS_NUMBERS(2020, M1, "2"),
@@ -274,8 +261,7 @@ TEST(a_horizon_that_lies_ahead_is_waited_for) {
         CHECK_EQ(clock_ms, cases[i][1]);
     }
     HAPPENED(
-        WATCHES_POOL(1000, M1, "2"),
-        READS_NUMBERS(1000, M1, "2"),
+        LOOKS_INTO(1000, "2"),
         GRANTS(1010, M1, 3),
         TAKES(1020, M1, "2:255", IS(1070, TOKEN, 9), 8570, 1, 7),
         NOTE("1030: watches no more"),
@@ -299,19 +285,15 @@ TEST(clusters_are_tried_in_their_order) {
     CHECK_EQ(flake_etcd_generator(&claim), 22);
     HAPPENED(
         READS_CLUSTERS(1000, M1),
-        WATCHES_POOL(1010, M1, "4"),
-        READS_NUMBERS(1010, M1, "4"),
+        LOOKS_INTO(1010, "4"),
         NOTE("1020: watches no more"),
-        WATCHES_POOL(1020, M1, "3"),
-        READS_NUMBERS(1020, M1, "3"),
+        LOOKS_INTO(1020, "3"),
         WAITS(1, 1000),
         SLEEPS(1, 10),
         NOTE("2040: watches no more"),
-        WATCHES_POOL(2040, M1, "4"),
-        READS_NUMBERS(2040, M1, "4"),
+        LOOKS_INTO(2040, "4"),
         NOTE("2050: watches no more"),
-        WATCHES_POOL(2050, M1, "3"),
-        READS_NUMBERS(2050, M1, "3"),
+        LOOKS_INTO(2050, "3"),
         GRANTS(2060, M1, 3),
         TAKES(2070, M1, "3:21", IS(-5, TOKEN, 9), 9560, 1, 7),
         READS_NUMBERS(2080, M1, "3"),

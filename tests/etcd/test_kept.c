@@ -341,39 +341,27 @@ TEST(what_is_not_settled_is_settled_first) {
     static const told lost[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .times = 4}, {0}};
     static const told gone[] = {{.to = "LEASE", .text = BOTH(HORIZON("$known"), "")}, {0}};
     static const told other[] = {{.to = "LEASE", .text = BOTH("", POOL)}, {0}};
-    for (int i = 0; i < 4; i++) {
-        begin_claimed(lost);
-        hold_told(1100, 110);
-        forget_noted();
-        tell(i == 0 ? NULL : i == 1 ? gone : i == 2 ? other : lost);
-        CHECK_EQ(flake_etcd_release(&claim, &why), i < 3 ? FLAKE_OK : FLAKE_IO);
-        note_raw("is \"%s\"\n", why.text);
-        if (i == 0)
-            HAPPENED(
-                ENDS_THREAD,
-                EXTENDS(1140, M1, 8510, 1, 8600, 2),
-                RELEASES(1150, M1, 8600, 2, AT_0_MS, 3),
-                REVOKES(1160),
-                NOTE("is \"\""));
-        if (i == 1)
-            HAPPENED(
-                ENDS_THREAD,
-                EXTENDS(1140, M1, 8510, 1, 8600, 2),
-                CLOSES_ALL,
-                NOTE("is \"\""));
-        if (i == 2)
-            HAPPENED(
-                ENDS_THREAD,
-                EXTENDS(1140, M1, 8510, 1, 8600, 2),
-                REVOKES(1150),
-                NOTE("is \"\""));
-        if (i == 3)
-            HAPPENED(
-                ENDS_THREAD,
-                EXTENDS_4(1140, 1150, 1160, 1170, 8510, 1, 8600, 2),
-                CLOSES_ALL,
-                NOTE("is \"https://m2: Server returned nothing (no headers, no data)\""));
-    }
+#define SETTLES(told, status, says, ...)                    \
+    begin_claimed(lost);                                    \
+    hold_told(1100, 110);                                   \
+    forget_noted();                                         \
+    tell(told);                                             \
+    CHECK_EQ(flake_etcd_release(&claim, &why), status);     \
+    CHECK_STR(why.text, says);                              \
+    HAPPENED(ENDS_THREAD, __VA_ARGS__)
+    SETTLES(NULL, FLAKE_OK, "",
+        EXTENDS(1140, M1, 8510, 1, 8600, 2),
+        RELEASES(1150, M1, 8600, 2, AT_0_MS, 3),
+        REVOKES(1160));
+    SETTLES(gone, FLAKE_OK, "",
+        EXTENDS(1140, M1, 8510, 1, 8600, 2),
+        CLOSES_ALL);
+    SETTLES(other, FLAKE_OK, "",
+        EXTENDS(1140, M1, 8510, 1, 8600, 2),
+        REVOKES(1150));
+    SETTLES(lost, FLAKE_IO, "https://m2: Server returned nothing (no headers, no data)",
+        EXTENDS_4(1140, 1150, 1160, 1170, 8510, 1, 8600, 2),
+        CLOSES_ALL);
 }
 
 TEST(a_page_that_cannot_be_wiped_is_given_back) {
