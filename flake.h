@@ -542,8 +542,7 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
  * RANDOM BITS are a keyed function (SipHash-1-3) of the time and the counter, with keys from FLAKE_RANDOM_BYTES
  * that each init renews. Those of the last 48 bits are also renewed every second, if there are random bytes.
  * IDs are neither secrets nor tokens: anyone holding one can predict the others of its ms, except the last 48
- * bits of a uuid7. A clone of a running machine uses the same counters until
- * flake_machine_cloned. */
+ * bits of a uuid7. A clone of a running machine uses the same counters until flake_machine_cloned. */
 
 /* ---- queries: of every kind of generator; the answer may be out of date when it is returned ---- */
 
@@ -681,14 +680,14 @@ typedef struct flake_state_options {
 } flake_state_options;
 
 /* Uses clock and shared_memory of the options and, with `path`, layout, node, node_offset, seq_min and seq_max;
- * they must be those of the generator. With `dir`, *number receives the claimed number: the node or partition of
- * any generator that uses the state. shared_memory implies manual_extend and needs `path`. The process that opened the state then
- * extends it; draws of all processes stop at its horizon. After that process dies, another one may open the
- * state, and draws continue.
+ * they must be those of the generator. With `dir`, *number receives the claimed number: the node or partition
+ * of each generator that uses the state. shared_memory implies manual_extend and needs `path`. The process that
+ * opened the state extends it; draws of all processes stop at its horizon. After that process dies, another one
+ * may open the state, and draws continue.
  *
  * On failure the file is unchanged: FLAKE_CORRUPT, FLAKE_MISMATCH (another generator's), FLAKE_CLOCK_BACKWARDS
  * (from the future), FLAKE_DOWNTIME, FLAKE_IN_USE (locked, also under another name), FLAKE_IO. With `dir` the
- * open skips that number. If no other is free, it returns that number's status; FLAKE_IN_USE: all are taken;
+ * open skips the number of such a file; its status is returned if no other is free. FLAKE_IN_USE: all are taken;
  * FLAKE_AGAIN: the others' horizons have not passed. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options *,
                                         const flake_options *, uint64_t *number, flake_why *);
@@ -727,8 +726,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, con
  *     twitter node=7 lanes=8 clock=fast state=/var/lib/app/ids
  *
  * For configuration files, command lines and other languages. Words are separated by blanks, in any order. They
- * are fields of flake_options (not shared_memory) and flake_state_options, with a number (node=7) or, if they are bool, alone
- * (single_thread); and:
+ * are fields of flake_options (not shared_memory) and flake_state_options, with a number (node=7) or, if they
+ * are bool, alone (single_thread); and:
  *
  *     twitter                    a layout, by its name; layout=twitter is the same
  *     lanes=8                    options.lane_count; the program sets options.lanes to as many lanes

@@ -137,10 +137,10 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
  *
  * Without a snapshot the library chooses the partition. It differs from those that the library chose before,
  * in this process and in children forked after the first choice: partitions count up from a random one (after
- * flake_machine_cloned from another) and are not reused. Unrelated processes may get the same one: two collide with probability 1/65,536 for each
- * partition used, and among 300 processes a collision is as likely as not. The same holds for two copies of
- * this header that the linker keeps apart in one process (libraries that hide their symbols, or were opened
- * with RTLD_LOCAL). Assign partitions yourself in such systems.
+ * flake_machine_cloned from another) and are not reused. Unrelated processes may get the same one: two collide
+ * with probability 1/65,536 for each partition used, and among 300 processes a collision is as likely as not.
+ * The same holds for two copies of this header that the linker keeps apart in one process (libraries that hide
+ * their symbols, or were opened with RTLD_LOCAL). Assign partitions yourself in such systems.
  */
 typedef struct sno_gen sno_gen;
 
