@@ -52,7 +52,7 @@ void finish(benchmark::State &state, const bench_row *row) {
     for (const auto &counter : told)
         if (counter.value > 0) state.counters[counter.name] = counter.value;
     if (r.why) fail(state, r.why);
-    if (bench_is_peer(row) || has_order) { // // a duplicate in one of our rows is a failure
+    if (bench_is_peer(row) || has_order) { // a duplicate in one of our rows is a failure
         state.counters["ids"] = static_cast<double>(r.ids);
         state.counters["duplicates"] = static_cast<double>(r.duplicates);
         if (r.duplicates)
@@ -208,7 +208,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     std::thread([] {
-    }).join(); // // glibc's mutex uses no locked instruction before the first thread is started
+    }).join(); // glibc's mutex uses no locked instruction before the first thread is started
     for (size_t i = 0; i < bench_rows(); i++) {
         const bench_row *row = bench_row_at(i);
         if (!is_left_out(row)) add(row);
