@@ -656,7 +656,7 @@ TEST(in_shared_memory_addresses_may_differ) {
 /* The last time that is accepted while the clock reads T. The next one is refused, and changes nothing. */
 static void check_furthest(flake_gen *g, int64_t furthest_ms) {
     const bool is_128 = flake_gen_options(g)->layout.format != 0;
-    flake_snapshot before, after;
+    flake_snapshot before = {0}, after = {0};
     CHECK_EQ(flake_snapshot_take(g, &before), FLAKE_OK);
     gate_asked = 0;
     if (is_128) FAILS(flake128_try_at(g, furthest_ms + 1, &id128), FLAKE_TOO_FAR_AHEAD, id128);
