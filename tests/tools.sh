@@ -350,12 +350,12 @@ texts       ulid 01FWHE4YDGFK1SHH6W1G60EECF  hex 017f22e279b07cc398c4dc0c0c07398
     variant = 2  [63..62]'
 says uuid7_is_drawn "$wanted" "$flake" inspect --layout=uuid7 017f22e2-79b0-7cc3-98c4-dc0c0c07398f
 has ulid_is_drawn '^    000000010101011000111110001110101011010111010011 1101011001110110$' "$flake" inspect 01ARZ3NDEKTSV4RRFFQ69G5FAV
-refuses uuid_of_version_4 2 "is a UUID of version 4, but only versions 7 and 8 can be decoded. If it is another ID in UUID form, name its layout: --layout=boundary, or " "$flake" inspect 919108f7-52d1-4320-9bac-f847db4148a8
+refuses uuid_of_version_4 2 "is a UUID of version 4 (random bits), but only versions 7 and 8 can be decoded. If it is another ID in UUID form, name its layout: --layout=boundary, or " "$flake" inspect 919108f7-52d1-4320-9bac-f847db4148a8
 # The first line that cannot be read ends it, and those before it are told.
 printf '7\n919108f7-52d1-4320-9bac-f847db4148a8\n8\n' | "$flake" inspect --json - > "$dir/out" 2> "$dir/err"
 same status_of_a_uuid_of_version_4_among_others 2 $?
 same ids_before_it_are_told 7 "$(sed 's/^{"id":"\([0-9]*\)".*/\1/' "$dir/out")"
-refuses uuid_of_version_1 2 "is a UUID of version 1, but only" "$flake" inspect C232AB00-9414-11EC-B3C8-9E6BDECED846
+refuses uuid_of_version_1 2 "is a UUID of version 1 (time in steps of 100 ns, and a MAC address), but only" "$flake" inspect C232AB00-9414-11EC-B3C8-9E6BDECED846
 refuses uuid_of_microsoft 2 "its variant is Microsoft's" "$flake" inspect 919108f7-52d1-7320-dbac-f847db4148a8
 refuses uuid_7_is_no_8 2 "is a UUID of version 7: --layout=uuid7$" "$flake" inspect --layout=uuid8 017F22E2-79B0-7CC3-98C4-DC0C0C07398F
 refuses nil_uuid 2 "the nil UUID" "$flake" inspect 00000000-0000-0000-0000-000000000000

@@ -928,8 +928,16 @@ TOOL_ENDS static void tool_other_uuid(const char *text, flake128 id) {
     if (variants[variant][0])
         tool_misused("'%s' is not a UUID of RFC 9562: its variant is %s%s", text,
                      variants[variant], otherwise);
-    tool_misused("'%s' is a UUID of version %u, but only versions 7 and 8 can be decoded%s", text,
-                 version, otherwise);
+    static const char *const versions[] = {"",
+                                           " (time in steps of 100 ns, and a MAC address)",
+                                           " (DCE security)",
+                                           " (MD5 of a name)",
+                                           " (random bits)",
+                                           " (SHA-1 of a name)",
+                                           " (time in steps of 100 ns, the largest first)"};
+    tool_misused("'%s' is a UUID of version %u%s, but only versions 7 and 8 can be decoded%s", text,
+                 version, version < sizeof versions / sizeof *versions ? versions[version] : "",
+                 otherwise);
 }
 
 /* The layout of an id of 128 bits. */
