@@ -1093,7 +1093,7 @@ struct flake_prefetch {
  *     system_random                   n random bytes; false: none            bare: always false
  *     system_lane                     the processor, or else a hash of the thread    bare, WASI: 0
  *     pid                             the process id                         no fork: 1
- *     new_page, drop_page             a page of zeros, optionally shared with children   WASI, bare: NULL
+ *     new_page, drop_page             8 KiB of zeros, optionally shared with children   WASI, bare: NULL
  *     page_align_up, wipe_on_fork     the page inside a page_room, zeroed in a child     else: NULL, false
  *     ONE_PER_PROCESS                 an object that all files of a process share
  *
@@ -1235,7 +1235,7 @@ FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
 FLAKE_I_FN unsigned flake_i_system_lane(void) { return GetCurrentProcessorNumber(); }
 
 FLAKE_I_FN void *flake_i_new_page(bool shared) {
-    return shared ? NULL : VirtualAlloc(NULL, 4096, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
+    return shared ? NULL : VirtualAlloc(NULL, 8192, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
 }
 
 FLAKE_I_FN void flake_i_drop_page(void *page) { (void)VirtualFree(page, 0, MEM_RELEASE); }
@@ -1435,13 +1435,13 @@ FLAKE_I_FN void *flake_i_new_page(bool shared) {
 #else                     /* Where its value differs, mmap fails, and each draw calls getpid. */
     const int anonymous = 0x20, zeros = -1;
 #endif
-    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+    void *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
                       (shared ? MAP_SHARED : MAP_PRIVATE) | anonymous, zeros, 0);
     if (zeros >= 0) (void)close(zeros);
     return page == MAP_FAILED ? NULL : page;
 }
 
-FLAKE_I_FN void flake_i_drop_page(void *page) { (void)munmap(page, 4096); }
+FLAKE_I_FN void flake_i_drop_page(void *page) { (void)munmap(page, 8192); }
 
 #if FLAKE_I_HAS_FORK_PAGES
 FLAKE_I_FN void *flake_i_page_align_up(flake_i_page_room *room) {
@@ -1883,6 +1883,7 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *     DISK:R     horizon published                    DISK:A       that it is on disk, and the run
  *     OPEN:R     state is open                        OPEN:A       its holder, and the turn it took
  *     HOLD:R     state has a new holder               HOLD:A       that its open has the turn
+ *     CLONE:R    owner id of a cloned machine         CLONE:A      the count of clones (sno.h)
  *     ASK:S      `asked` raised, or seen raised,      SHUT:S       one of the two sees the other
  *                then horizon read
  *     SHUT:S     horizon closed, then `asked` read    ASK:S
@@ -2081,7 +2082,8 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_process, flake_i_process);
 
 /* Without a page. The count of generations, which a page stores, stays below bit 47. */
 FLAKE_I_COLD uint64_t flake_i_pageless_owner_id(void) {
-    const uint64_t generation = FLAKE_ATOMIC_LOAD(&flake_i_process.instance_count, relaxed);
+    const uint64_t generation =
+        FLAKE_ATOMIC_LOAD(&flake_i_process.instance_count, acquire); /* CLONE:A */
     return ((uint64_t)1 << 47) + (generation << 32) + flake_i_pid();
 }
 
@@ -2107,7 +2109,7 @@ FLAKE_I_FN flake_atomic64 *flake_i_fork_page(void) {
 FLAKE_I_FN uint64_t flake_i_instance_owner_id(flake_atomic64 **word) {
     *word = flake_i_fork_page();
     if (!*word) return flake_i_pageless_owner_id();
-    uint64_t owner_id = FLAKE_ATOMIC_LOAD(*word, relaxed);
+    uint64_t owner_id = FLAKE_ATOMIC_LOAD(*word, acquire); /* CLONE:A */
     if (owner_id) return owner_id;
     uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.instance_count, 1u, relaxed) + 1;
     return FLAKE_ATOMIC_CAS(*word, &owner_id, next, relaxed, relaxed) ? next : owner_id;
@@ -2141,9 +2143,10 @@ FLAKE_I_FN unsigned flake_i_take_place(flake_atomic64 *begun, unsigned places) {
 
 FLAKE_API void flake_machine_cloned(void) {
     flake_atomic64 *page = flake_i_fork_page();
-    const uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.instance_count, 1u, relaxed) + 1;
     (void)FLAKE_ATOMIC_ADD(&flake_i_process.clone_count, 1u, relaxed);
-    if (page) FLAKE_ATOMIC_STORE(page, next, relaxed);
+    const uint64_t next =
+        FLAKE_ATOMIC_ADD(&flake_i_process.instance_count, 1u, release) + 1; /* CLONE:R */
+    if (page) FLAKE_ATOMIC_STORE(page, next, release); /* CLONE:R */
 }
 
 /* ---- engine ---- */
@@ -4140,7 +4143,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
     case FLAKE_IN_USE: return "another generator or process holds this number, file or range";
     case FLAKE_TOO_FAR_AHEAD:
         return "the given time is ahead of the clock by more than max_ahead_ms and a time unit";
-    case FLAKE_EXHAUSTED: return "this process has used all 65,535 partitions";
+    case FLAKE_EXHAUSTED: return "this process has used all 65,536 partitions";
     }
     return "unknown status";
 }

@@ -136,11 +136,14 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
  *     if (sno_init(&ids, &mine, NULL, &why) != FLAKE_OK) ... why.text
  *
  * Without a snapshot the library chooses the partition. It differs from those that the library chose before,
- * in this process and in children forked after the first choice: partitions count up from a random one (after
- * flake_machine_cloned from another) and are not reused. Unrelated processes may get the same one: two collide
- * with probability 1/65,536 for each partition used, and among 300 processes a collision is as likely as not.
- * The same holds for two copies of this header that the linker keeps apart in one process (libraries that hide
- * their symbols, or were opened with RTLD_LOCAL). Assign partitions yourself in such systems.
+ * in this process and its relatives, which are the children forked after the first choice, and theirs. That
+ * holds whichever of them call flake_machine_cloned, and when. Partitions count up from a random one and are
+ * not reused. A process that has called flake_machine_cloned counts up from another one, drawn after the call.
+ * So the processes of two clones of a machine are unrelated. Unrelated processes may get the same partition:
+ * two collide with probability 1/65,536 for each partition used, and among 300 processes a collision is as
+ * likely as not. The same holds for two copies of this header that the linker keeps apart in one process
+ * (libraries that hide their symbols, or were opened with RTLD_LOCAL). In such systems assign partitions
+ * yourself.
  */
 typedef struct sno_gen sno_gen;
 
@@ -162,9 +165,9 @@ typedef struct sno_snapshot {
  * snapshot. With lanes, IDs of one unit are unordered. After a backward step each lane decides by itself
  * whether it flips the tick, so IDs of one unit may have either.
  *
- * FLAKE_INVALID; FLAKE_EXHAUSTED: this process has used all partitions; with exclusive_dir FLAKE_IN_USE,
- * FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST. After a failure every
- * call on the generator returns FLAKE_INVALID.
+ * FLAKE_INVALID; FLAKE_EXHAUSTED: the process and its relatives have used all partitions; with exclusive_dir
+ * FLAKE_IN_USE, FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST. After a
+ * failure every call on the generator returns FLAKE_INVALID.
  *
  * The generator starts at the clock. If a run with the same partition drew in this 4 ms unit or in a later
  * one, IDs can repeat, unless the generator has a state or that run's snapshot. start_next_unit is enough if the
@@ -196,7 +199,7 @@ FLAKE_I_MUST_USE FLAKE_API flake_status sno_with_time(sno_gen *, uint8_t meta, i
  * without limit. Returns the zero ID for a time outside 2010..2079, and when no partition is left. If the
  * process calls it before it forks, parent and children have different partitions. Each copy of this header
  * that the linker keeps apart has a generator. Assign partitions yourself if a long-lived process forks many
- * short-lived ones: they use up the 65,535. */
+ * short-lived ones: they use up the 65,536. */
 FLAKE_API sno_id sno_generate(uint8_t meta);
 
 /* Lock-free, never torn. With lanes, all IDs of all units up to the newest of any lane count as drawn, with
@@ -277,7 +280,7 @@ extern void *sno_i_mremap(void *, size_t, size_t, int, ...) __asm__("mremap");
 
 FLAKE_I_FN void *sno_i_move_page(void *page, flake_i_page_room *room) {
     enum { may_move = 1, to_a_fixed_place = 2 };
-    const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t size = 8192; /* the kernel rounds it up to whole pages */
     void *const place = flake_i_page_align_up(room);
     const int errno_before = errno;
     if (place && sno_i_mremap(page, size, size, may_move | to_a_fixed_place, place) == place)
@@ -862,27 +865,34 @@ FLAKE_I_FN uint32_t sno_i_numbers(const sno_snapshot *pool) {
     return (uint32_t)(pool->sequence_max - pool->sequence_min) + 1;
 }
 
-/* Chosen partitions count up from a random start. A family is a process and its forked children. Its counter
- * is in a page that they share, so two relatives never get the same partition. A cloned machine has a copy of
- * the counter: the first relative that takes a partition after flake_machine_cloned chooses another start.
+/* A family is a process and its forked children. They share a map of the partitions taken, a bit each. The CAS
+ * that sets a bit decides which caller gets the partition, and no bit is ever cleared. So no two relatives
+ * get the same one, whatever start each counts up from, and in whatever order they take partitions, fork, and
+ * call flake_machine_cloned. Relaxed suffices: one word decides.
+ *
+ * A clone of the machine has a copy of the map, so only chance keeps the two apart. Each process has a start of
+ * its own, which its children inherit, and stores with it how often it had called flake_machine_cloned before it
+ * drew it. After another call it draws another start. A start that a relative has drawn will not do: nothing
+ * shows whether the relative drew it before the machine was cloned, or after.
  *
  *     label      at                                   pairs with   and carries
  *     PAGE:R     family, default generator published  PAGE:A       its contents
  *
- * On Linux the shared page replaces one of the module's own pages, so closing the module unmaps it. That
- * works once: a second page moved there would destroy the first one's counter. So the first caller moves its
- * page, and the others wait for up to 1 ms. If that was pointless (the first caller may be the code that this
- * signal handler has interrupted), they publish a page elsewhere, which stays mapped. */
+ * On Linux the shared pages replace some of the module's own, so closing the module unmaps them. That
+ * works once: others moved there would destroy the first one's bits. So the first caller moves its pages,
+ * and the others wait for up to 1 ms. If that was pointless (the first caller may be the code that this
+ * signal handler has interrupted), they publish pages elsewhere, which stay mapped. */
 struct sno_i_family {
-    flake_i_atomic32 start; /* [ clone count:15 ][ 1 ][ first:16 ]; 0: not chosen yet */
-    flake_i_atomic32 used;
+    flake_i_atomic32 taken[(UINT16_MAX + 1) / 32]; /* a bit each */
 };
-#define sno_i_partitions FLAKE_I_LAYOUT(sno_i_partitions, 2) /* its number: see flake_i_process */
+FLAKE_I_RELY_ON(sizeof(struct sno_i_family) == 8192, "flake_i_new_page maps as much");
+#define sno_i_partitions FLAKE_I_LAYOUT(sno_i_partitions, 3) /* its number: see flake_i_process */
 struct sno_i_partitions {
     FLAKE_ATOMIC(struct sno_i_family *) family; /* NULL: there is none yet */
+    flake_atomic64 next;                        /* [ clone count:32 ][ 1 ][ number:16 ]; 0: no start yet */
     struct sno_i_family private_family;         /* if memory cannot be shared */
     flake_i_atomic32 asked;                     /* calls while there was none */
-    flake_i_page_room room;                     /* for the family's page */
+    flake_i_page_room room[2];                  /* for the family's pages */
 };
 FLAKE_I_ONE_PER_PROCESS(struct sno_i_partitions, sno_i_partitions);
 
@@ -903,9 +913,10 @@ FLAKE_I_FN struct sno_i_family *sno_i_get_family(void) {
     const bool is_first = FLAKE_ATOMIC_ADD(&p->asked, 1u, relaxed) == 0;
     if (!is_first && (family = sno_i_await_family()) != NULL) return family;
     void *const page = flake_i_new_page(true);
-    void *const moved = page && is_first ? sno_i_move_page(page, &p->room) : page;
+    void *const moved = page && is_first ? sno_i_move_page(page, p->room) : page;
     struct sno_i_family *fresh = moved ? (struct sno_i_family *)moved : &p->private_family;
-    if (FLAKE_ATOMIC_CAS(&p->family, &family, fresh, release, acquire)) return fresh; /* PAGE:R */
+    if (FLAKE_ATOMIC_CAS(&p->family, &family, fresh, release, acquire)) /* PAGE:R, PAGE:A */
+        return fresh;
     if (page && moved == page) flake_i_drop_page(page); /* a moved page belongs to the module */
     return family;
 }
@@ -919,22 +930,33 @@ FLAKE_I_FN uint16_t sno_i_random_partition(void) {
     return (uint16_t)(drawn ^ own * 0x9e3779b97f4a7c15 >> 48);
 }
 
-/* Lock-free once there is a family. Relaxed suffices: the RMW on `used` alone makes partitions unique. */
+/* Lock-free once there is a family. */
 FLAKE_I_FN flake_status sno_i_take_partition(uint16_t *partition) {
-    struct sno_i_family *family = sno_i_get_family();
-    uint32_t start = FLAKE_ATOMIC_LOAD(&family->start, relaxed);
-    const uint32_t bumps = FLAKE_ATOMIC_LOAD(&flake_i_process.clone_count, relaxed) & 0x7fff;
-    const uint32_t missed = (bumps - (start >> 17)) & 0x7fff; /* half and more: is ahead of us */
-    if (!start || (missed && missed < 0x4000)) {
-        const uint32_t chosen = sno_i_random_partition() | 1u << 16 | bumps << 17;
-        if (FLAKE_ATOMIC_CAS(&family->start, &start, chosen, relaxed, relaxed)) start = chosen;
+    struct sno_i_family *const family = sno_i_get_family();
+    flake_atomic64 *const at = &sno_i_partitions.next, *word;
+    /* CLONE:A: a thread that has seen the owner id of a clone sees it again here, and the count with it. */
+    (void)flake_i_instance_owner_id(&word);
+    const uint64_t clones = FLAKE_ATOMIC_LOAD(&flake_i_process.clone_count, relaxed);
+    const uint64_t label = clones << 32 | 1u << 16;
+    uint64_t next = FLAKE_ATOMIC_LOAD(at, relaxed);
+    while ((next & ~(uint64_t)UINT16_MAX) != label) {
+        const uint64_t chosen = label | sno_i_random_partition();
+        if (FLAKE_ATOMIC_CAS(at, &next, chosen, relaxed, relaxed)) next = chosen;
     }
-    uint32_t used = FLAKE_ATOMIC_LOAD(&family->used, relaxed);
-    do {
-        if (used == UINT16_MAX) return FLAKE_EXHAUSTED;
-    } while (!FLAKE_ATOMIC_CAS(&family->used, &used, used + 1, relaxed, relaxed));
-    *partition = (uint16_t)(start + used);
-    return FLAKE_OK;
+    for (uint32_t i = 0; i <= UINT16_MAX; i++) {
+        const uint16_t number = (uint16_t)(next + i);
+        flake_i_atomic32 *const bits = &family->taken[number / 32];
+        const uint32_t bit = (uint32_t)1 << number % 32;
+        uint32_t taken = FLAKE_ATOMIC_LOAD(bits, relaxed);
+        while (!(taken & bit)) {
+            if (!FLAKE_ATOMIC_CAS(bits, &taken, taken | bit, relaxed, relaxed)) continue;
+            /* Only a hint: if it fails, another thread has changed it. */
+            (void)FLAKE_ATOMIC_CAS(at, &next, label | (uint16_t)(number + 1), relaxed, relaxed);
+            *partition = number;
+            return FLAKE_OK;
+        }
+    }
+    return FLAKE_EXHAUSTED;
 }
 
 /* The identity stored in a state file. */

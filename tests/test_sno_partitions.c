@@ -2,6 +2,7 @@
  *
  * Which generator has which partition: default ones, and those of forked children.
  */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <stdbool.h>
 #include <stddef.h>
 static bool draw_bytes(void *to, size_t n);
@@ -19,6 +20,7 @@ static bool draw_bytes(void *to, size_t n) {
 }
 #if !defined(_WIN32)
 #include "children.h"
+#include <sys/mman.h>
 #endif
 
 /* ---- partitions ----
@@ -40,7 +42,7 @@ static void use_up_partitions(void) {
     script_at_ms(unit_start_ns(start) / ms_ns);
     const sno_id before = sno_generate(a_meta);
     taken[sno_partition(before)] = 1;
-    for (int i = 1; i < whole_pool - 1; i++) {
+    for (int i = 1; i < whole_pool; i++) {
         CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
         CHECK(!taken[sno_gen_partition(&gen)]++);
     }
@@ -68,7 +70,7 @@ static void use_up_partitions_before_the_default_generator(void) {
     draw_no_default_id();
 }
 
-TEST(the_65536th_default_partition_is_refused) { in_child(use_up_partitions); }
+TEST(the_65537th_default_partition_is_refused) { in_child(use_up_partitions); }
 
 TEST(the_default_generator_gives_the_zero_id_without_a_partition) {
     in_child(use_up_partitions_before_the_default_generator);
@@ -100,6 +102,72 @@ static void reinit_of_a_clone(void) {
 }
 
 TEST(a_clone_gets_another_partition) { in_child(reinit_of_a_clone); }
+
+/* Relatives count in common what they have taken. */
+static uint8_t *taken_by_relatives;
+
+static uint16_t take_as_a_relative(void) {
+    CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
+    const uint16_t partition = sno_gen_partition(&gen);
+    CHECK(!taken_by_relatives[partition]++);
+    return partition;
+}
+
+/* After it, this process's next start is `first`, if it draws one. */
+static void clone_and_draw(uint16_t first) {
+    flake_machine_cloned();
+    is_drawn = true;
+    drawn = 0;
+    drawn = first ^ sno_i_random_partition();
+}
+
+static uint16_t parents; /* the first of the family */
+
+static void begin_a_family(void) {
+    script_at_ms(unit_start_ns(start) / ms_ns);
+    taken_by_relatives =
+        (uint8_t *)mmap(NULL, whole_pool, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(taken_by_relatives != MAP_FAILED);
+    parents = take_as_a_relative();
+}
+
+static void start_at_the_parents(void) {
+    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 1));
+    clone_and_draw(parents);
+    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 2));
+    clone_and_draw((uint16_t)(parents - 1));
+    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents - 1));
+    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 3));
+}
+
+static void have_relatives_that_are_cloned(void) {
+    begin_a_family();
+    in_child(start_at_the_parents);
+    (void)take_as_a_relative(); /* this process has not called flake_machine_cloned yet */
+    clone_and_draw(parents);
+    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 5));
+}
+
+TEST(a_start_after_a_clone_is_not_a_relatives_partition) { in_child(have_relatives_that_are_cloned); }
+
+static void be_cloned_twice(void) {
+    clone_and_draw((uint16_t)(parents + 1000));
+    clone_and_draw((uint16_t)(parents + 2000));
+    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 2000));
+}
+
+/* The relative's start may be from before this process's clone, which then has it, too. */
+static void be_cloned_less_often(void) {
+    begin_a_family();
+    in_child(be_cloned_twice);
+    for (unsigned i = 3; i < 6; i++) {
+        clone_and_draw((uint16_t)(parents + 1000 * i));
+        CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 1000 * i));
+        CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 1000 * i + 1));
+    }
+}
+
+TEST(each_clone_draws_a_start_whatever_relatives_have_drawn) { in_child(be_cloned_less_often); }
 
 static void begin_at_zero(void) { partitions_are_counted_on_from(0); }
 static void wrap_to_zero(void) { partitions_are_counted_on_from(65534); }
@@ -174,7 +242,7 @@ static void stall_eight_first_calls(void) {
 /* The last partition is the default generator's: a call without one returns the zero ID. */
 static void stall_eight_first_calls_for_one_partition(void) {
     uint16_t partition;
-    for (int i = 1; i < whole_pool - 1; i++) (void)sno_i_take_partition(&partition);
+    for (int i = 1; i < whole_pool; i++) (void)sno_i_take_partition(&partition);
     is_last = true;
     stall_eight_first_calls();
     for (size_t i = 0; i < got_n; i++) CHECK_EQ(sno_partition(got[i]), sno_partition(got[0]));

@@ -332,6 +332,25 @@ static void call_bump(void) {
     seen.bumps_done++;
 }
 
+/* No two relatives take the same partition, and one that was cloned looks from a start that it drew since. */
+static void call_take(unsigned me) {
+    uint16_t partition;
+    if (sno_i_take_partition(&partition) != FLAKE_OK) explore_fail("no partition");
+    explore_say("P takes %u", partition);
+    for (unsigned k = 0; k < seen.n_generated; k++)
+        if (seen.generated[k].id == partition) explore_fail("a partition is taken twice");
+    if (relatives[me].cloned && !relatives[me].drew) explore_fail("a start from before the clone");
+    if (relatives[me].drew && partition != any_start) events |= MET;
+    relatives[me].cloned = relatives[me].drew = false;
+    seen.generated[seen.n_generated++].id = partition;
+}
+
+static void call_clone_of_relatives(unsigned me) {
+    flake_machine_cloned();
+    relatives[me].cloned = true;
+    relatives[me].drew = false;
+}
+
 static flake_state_options state_options(void) {
     flake_state_options o;
     memset(&o, 0, sizeof o);
@@ -372,7 +391,12 @@ static void call(unsigned me, char letter) {
     case 'K': call_close(true); break;
     case 'e': call_extend(); break;
     case 'x': FLAKE_ATOMIC_STORE(&our.gate_word, 0u, seq_cst); break;
-    case 'b': now->of == DEFAULT ? call_bump() : flake_machine_cloned(); break;
+    case 'b':
+        now->of == DEFAULT     ? call_bump()
+        : now->of == RELATIVES ? call_clone_of_relatives(me)
+                               : flake_machine_cloned();
+        break;
+    case 'P': call_take(me); break;
     case 's': call_snapshot(me); break;
     case 'v': call_stats(); break;
     case 'r':

@@ -324,6 +324,7 @@ static uint64_t digest(unsigned thread) {
         hash = hash_mix(seen.thread[thread].calls, thread);
         hash = hash_mix(hash, seen.thread[thread].bumps);
         hash = hash_mix(hash, seen.thread[thread].was_lost);
+        hash = hash_mix(hash, relatives[thread].cloned << 1 | relatives[thread].drew);
         if (now->lanes) {
             hash = hash_mix(hash, seen.thread[thread].full);
             hash = hash_mix(hash, lanes_map()[now->one_slot ? 0 : thread]);

@@ -124,10 +124,12 @@ static void reset_default(void) {
     flake_i_process.page = marks;
     flake_i_process.instance_count = 0;
     flake_i_process.clone_count = 0;
-    family->start =
-        1u << 16 | 0x3fffu << 17; /* its count is ahead: no start of another random choice */
-    family->used = 0;
+    memset((void *)family, 0, sizeof *family);
+    any_start = sno_i_random_partition();
+    sno_i_partitions.next = 1u << 16 | any_start;
     sno_i_partitions.family = family;
+    memset(relatives, 0, sizeof relatives);
+    for (unsigned i = 0; i < EXPLORE_THREADS; i++) relatives[i].next = sno_i_partitions.next;
     memset(&sno_i_default, 0, sizeof sno_i_default);
 }
 
@@ -152,7 +154,7 @@ static void prepare(const scenario *s) {
     for (unsigned i = 0; i < ENGINES; i++) engines[i] = &our.flake.engine; /* until there are more */
     bool right = flake_ring_init(&our.ring, our.slots, s->ring ? s->ring : 1) == FLAKE_OK &&
                  prepare_generators();
-    if (s->of == DEFAULT) n_engines = 0;
+    if (s->of >= DEFAULT) n_engines = 0;
     for (unsigned i = 0; i < n_engines; i++) {
         flake_i_engine *e = engines[i];
         const bool by_add = !s->wait_ms && !s->full;
@@ -179,7 +181,7 @@ static void reset(void) {
     flake_i_process = process_at_start;
     if (fork_page) *fork_page = mark_at_start;
     memset(&seen, 0, sizeof seen);
-    if (now->of == DEFAULT) reset_default();
+    if (now->of >= DEFAULT) reset_default();
     for (unsigned i = 0; i < n_engines; i++) {
         const flake_i_engine *e = engines[i];
         const point p = point_of(e->word);
@@ -366,6 +368,9 @@ static const scenario scenarios[] = {
     {"default_3x1", "three; 4 preemptions", {"d", "d", "d"}, STUCK, .must = 0, .bound = 4, .of = DEFAULT},
     {"default_bump", "a clone while another draws: a ticket drawn after it has a partition taken after it; 6 preemptions", {"dd", "bd"}, STUCK, .must = RETAGGED | DROPPED, .bound = 6, .of = DEFAULT},
     {"default_bump2", "two clones while two draw; 4 preemptions", {"dd", "dd", "bb"}, STUCK, .must = RETAGGED | DROPPED, .bound = 4, .of = DEFAULT},
+
+    {"relatives", "processes of a family, each cloned at any time, and their starts all meet", {"PbPP", "PbbP"}, STUCK, .must = MET, .of = RELATIVES},
+    {"relatives_3", "three, of which one is not cloned, and one twice; 3 preemptions", {"PbPbP", "bPP", "PP"}, STUCK, .must = MET, .bound = 3, .of = RELATIVES},
 
     {"shard", "owned words, and a snapshot of one by another thread", {"ooO", "Mo", "s"}, FORWARD, .must = SLEPT | BATCHED, .shards = 2},
     {"shard_sno", "owned words, and a step back", {"oOo", "sMo"}, {100, 98}, .must = TOGGLED, .shards = 2, .of = SNO},

@@ -9,7 +9,8 @@
 #include "explore.h"
 #include "files.h"
 /* constant, or equal states would have different hashes */
-#define FLAKE_RANDOM_BYTES(to, n) ((void)(to), (void)(n), false)
+static bool draw_none(void);
+#define FLAKE_RANDOM_BYTES(to, n) ((void)(to), (void)(n), draw_none())
 #define MS                        INT64_C(1000000)
 #define FLAKE_CLOCK_SLACK_NS      slack_ns()
 static inline uint64_t slack_ns(void);
@@ -45,15 +46,17 @@ enum {
     ENDED = 1 << 21,     /* the state was closed: IO */
     LOST = 1 << 22,      /* asleep while the engine was closed */
     FAR = 1 << 23,       /* a given time was too far ahead */
-    UNEXTENDED = 1 << 24 /* the timer was late */
+    UNEXTENDED = 1 << 24, /* the timer was late */
+    MET = 1 << 25         /* a start is a partition that a relative has taken */
 };
 static const char *const event_names[] = {
     "slept",    "queued",  "rebased", "late",  "moved", "outrun", "batched",   "returned", "unused",
     "again",    "back",    "toggled", "leapt", "noted", "closed", "owed",      "refused",  "shut",
-    "retagged", "dropped", "written", "ended", "lost",  "far",    "unextended"};
+    "retagged", "dropped", "written", "ended", "lost",  "far",    "unextended",
+    "met"};
 static unsigned events; /* of all executions of a scenario */
 
-typedef enum subject { FLAKE, SNO, RING, TWO_WORDS, DEFAULT } subject;
+typedef enum subject { FLAKE, SNO, RING, TWO_WORDS, DEFAULT, RELATIVES } subject;
 
 typedef struct scenario {
     const char *name, *shows;
@@ -66,7 +69,7 @@ typedef struct scenario {
      * k close the state   K and open it again   e extend it
      * x close the gate, by its word   b clone
      * u push a note of its own   p pop a note   w the generator of two words
-     * d sno_generate */
+     * d sno_generate   P take a partition, as a process of a family */
     const char *calls[EXPLORE_THREADS];
     int clock[7];   /* ms: the start, then each step, then 0 */
     int slack_ms;   /* the coarse clock's */
@@ -140,6 +143,35 @@ static flake_i_engine *engines[ENGINES];
 static unsigned n_engines;
 static bool ask_stats, ask_past; /* whether any thread calls stats, for past words */
 
+/* Of RELATIVES each thread is a process: the family's pages are shared, this is not. */
+static struct {
+    uint64_t next;
+    uint32_t clone_count;
+    bool cloned, drew; /* since it took a partition; a start since it was cloned */
+} relatives[EXPLORE_THREADS];
+static uint16_t any_start; /* all random starts are this one */
+
+static void *own(void *at) {
+    if (now->of != RELATIVES || explore_now.me >= EXPLORE_THREADS) return at;
+    if (at == &sno_i_partitions.next) return &relatives[explore_now.me].next;
+    return at == &flake_i_process.clone_count ? &relatives[explore_now.me].clone_count : at;
+}
+
+static bool draw_none(void) {
+    if (explore_now.me < EXPLORE_THREADS) relatives[explore_now.me].drew = true;
+    return false;
+}
+
+static const char *name_of_relatives(const void *at) {
+    static const char *const next[] = {"next_a", "next_b", "next_c", "next_d"};
+    for (unsigned i = 0; i < EXPLORE_THREADS; i++) {
+        if (at == &relatives[i].next) return next[i];
+        if (at == &relatives[i].clone_count) return "clones";
+    }
+    const struct sno_i_family *const family = &sno_i_partitions.private_family;
+    return at >= (const void *)family && at < (const void *)(family + 1) ? "taken" : NULL;
+}
+
 /* Of the default generator; the rest of it never changes here. */
 static uint64_t marks[2];
 static const char *name_of_default(const void *at) {
@@ -149,9 +181,10 @@ static const char *name_of_default(const void *at) {
            : at == &sno_i_default.tag                    ? "tag"
            : at == &sno_i_default.begun                  ? "begun"
            : at == &flake_i_process.instance_count       ? "generation"
-           : at == &sno_i_partitions.private_family.used ? "used"
+           : at == &flake_i_process.clone_count          ? "clones"
+           : at == &sno_i_partitions.next                ? "next"
            : at == &marks[0]                             ? "mark"
-                                                         : NULL;
+                                                         : name_of_relatives(at);
 }
 
 static const uint32_t *lanes_turn(void) {
@@ -199,6 +232,7 @@ static const char *name_of(const void *at) {
         {&our.two_seq, "sequence"},
     };
     if (now->of == DEFAULT) return name_of_default(at);
+    if (now->of == RELATIVES) return name_of_relatives(at);
     for (unsigned i = 0; i < n_engines; i++) {
         const flake_i_engine *e = engines[i];
         if (at == &e->word) return i ? "word1" : "word";

@@ -78,6 +78,7 @@ typedef struct explore_setup {
 static void reset(void), thread(unsigned i), watch(unsigned i, const explore_access *), ended(void);
 /* A hash of what `watch` keeps: for thread i, or for no thread (i == threads) */
 static uint64_t digest(unsigned i);
+static void *own(void *at);                 /* the thread's copy, where each has one */
 static const char *name_of(const void *at); /* NULL: no thread acts on it, so no step */
 static void show(const void *at, uint64_t value, char *out, size_t size);
 
@@ -208,6 +209,7 @@ static inline bool explore_before(const void *at) {
 /* The old value. A CAS compares it with *expected, and leaves it if they differ. */
 static inline uint64_t explore_touch(explore_kind kind, void *at, size_t size, void *expected,
                                      uint64_t value) {
+    at = own(at);
     const bool inside = explore_before(at);
     const uint64_t seen = memory_peek(at, size);
     explore_access a = {kind, at, seen, seen, kind != EXPLORE_LOAD};

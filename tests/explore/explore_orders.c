@@ -365,6 +365,14 @@ static void take_partition(void) {
     keep_once(partition, "a partition is taken");
 }
 
+/* A thread that has seen the owner id of a cloned machine looks from another start than before. */
+static void take_after_a_clone(void) {
+    uint16_t partition;
+    const bool cloned = flake_i_instance_owner_now() != 1;
+    if (sno_i_take_partition(&partition) != FLAKE_OK) orders_fail("no partition");
+    if (cloned && partition < 20) orders_fail("a partition after a clone from the start before it");
+}
+
 static void take_owner_id(void) {
     flake_atomic64 *word;
     const uint64_t mark = flake_i_instance_owner_id(&word);
@@ -424,6 +432,7 @@ static void call(char letter) {
     case 'f': (void)sno_i_get_family(); break;
     case 'g': generate(); break;
     case 'P': take_partition(); break;
+    case 'C': take_after_a_clone(); break;
     case 'M': take_owner_id(); break;
     case 'U': generate_uuid(); break;
     case 'b': flake_machine_cloned(); break;
@@ -597,9 +606,8 @@ static void begin_page(void) {
     memset(&sno_i_partitions, 0, sizeof sno_i_partitions);
     memset(&sno_i_default, 0, sizeof sno_i_default);
     memset(&flake_i_default, 0, sizeof flake_i_default);
-    if (calls_any('g') || calls_any('P')) { /* a family that has chosen */
-        sno_i_partitions.private_family.start = 1u << 16 | 7;
-        sno_i_partitions.private_family.used = 0;
+    if (calls_any('g') || calls_any('P') || calls_any('C')) { /* a family that has chosen */
+        sno_i_partitions.next = 1u << 16 | 7;
         sno_i_partitions.family = &sno_i_partitions.private_family;
     }
     const unsigned family = orders_locate(&sno_i_partitions, 8, 0, "family");

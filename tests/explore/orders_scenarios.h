@@ -93,7 +93,7 @@ typedef struct scenario {
      * q notes, as a waiting caller   u push   p pop
      * 1 to 9: admit that unit   e extend   c close   O reopen   N the same without a file
      * of a state whose holder is dead: T take over   D reopen
-     * f the family of partitions   P a partition   M a mark   g generate   U a UUID   b clone
+     * f the family of partitions   P a partition   C the same, after a clone   M a mark   g generate   U a UUID   b clone
      * Litmus: x load   x=1 store   x+1 add   x?12 CAS from 1 to 2; before it A acquire, R release, S */
     const char *calls[FIBERS];
     subject of;
@@ -199,6 +199,7 @@ static const scenario scenarios[] = {
 
     {"page_family", "the family of partitions", {"f", "f"}, PAGE, .clock = {5, 6, 7}},
     {"page_partition", "each call takes another partition", {"PP", "P"}, PAGE, .clock = {5}},
+    {"page_clone", "after a clone, from another start", {"C", "C", "b"}, PAGE, .clock = {5}},
     {"page_mark", "the process has one mark", {"M", "M"}, PAGE, .clock = {5}},
     {"page_default", "the process's own generator", {"g", "g"}, PAGE, .clock = {5, 6}, .every = true},
     {"page_uuids", "the process's own generator of UUIDs", {"U", "U"}, PAGE, .clock = {5}, .every = true},
