@@ -652,9 +652,8 @@ static inline uint64_t orders_counter(void) {
     return orders_leases ? orders_either(1, 1 + 2 * ORDERS_WINDOW) : 1;
 }
 
-/* One shorter than a reading of the clock does not advance it. */
-static inline void orders_sleep(int64_t ns) {
-    if (orders_now.me == ORDERS_NOBODY || ns < 1000000) return;
+static inline void orders_sleep(void) {
+    if (orders_now.me == ORDERS_NOBODY) return;
     orders_thread *t = orders_me();
     orders_say("sleep");
     orders_learn(3);
@@ -679,7 +678,7 @@ enum { ORDERS_FLAKE = ORDERS_LINES / 2 };
 #define FLAKE_CLOCK_NS(kind)    ((kind) == FLAKE_CLOCK_COARSE ? orders_coarse() : orders_clock())
 #define FLAKE_CLOCK_SLACK_NS    ((uint64_t)ORDERS_SLACK_NS)
 #define FLAKE_COUNTER()         orders_counter()
-#define FLAKE_SLEEP_NS(ns)      orders_sleep(ns)
+#define FLAKE_SLEEP_NS(ns)      orders_sleep()
 #define FLAKE_RELAX()           ((void)0)
 #define FLAKE_ASSERT(condition) ((condition) ? (void)0 : orders_fail("assert: " #condition))
 
