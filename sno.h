@@ -905,7 +905,8 @@ FLAKE_I_FN struct sno_i_family *sno_i_get_family(void) {
     void *const page = flake_i_new_page(true);
     void *const moved = page && is_first ? sno_i_move_page(page, &p->room) : page;
     struct sno_i_family *fresh = moved ? (struct sno_i_family *)moved : &p->private_family;
-    if (FLAKE_ATOMIC_CAS(&p->family, &family, fresh, release, acquire)) return fresh; /* PAGE:R */
+    if (FLAKE_ATOMIC_CAS(&p->family, &family, fresh, release, acquire)) /* PAGE:R, PAGE:A */
+        return fresh;
     if (page && moved == page) flake_i_drop_page(page); /* a moved page belongs to the module */
     return family;
 }
@@ -1426,7 +1427,7 @@ FLAKE_I_FN flake_i_engine *sno_i_default_engine(void) {
     fresh->owner_word = fresh->instance_word = NULL; /* the tag is checked instead */
     fresh->owner_id = fresh->instance_owner_id = 0;
     if (FLAKE_ATOMIC_CAS(&sno_i_default.engine, &found, fresh, release, acquire))
-        return fresh; /* PAGE:R */
+        return fresh; /* PAGE:R, PAGE:A */
     return found;
 }
 

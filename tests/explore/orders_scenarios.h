@@ -79,6 +79,9 @@ void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* its address doe
 #define FLAKE_NO_SIMD
 #define FLAKE_RANDOM_BYTES(to, n)                  (memset(to, (int)orders_now.me + 1, n), true) /* a thread's own */
 #define FLAKE_LANE() orders_now.me /* a map slot for each thread */
+static bool is_nap(void); /* so short that the clock does not advance */
+#undef FLAKE_SLEEP_NS
+#define FLAKE_SLEEP_NS(ns) (is_nap() ? (void)0 : orders_sleep())
 #include "sno.h"
 #include "flake.h"
 #undef stat
@@ -153,6 +156,8 @@ static const scenario scenarios[] = {
     {"wait_back_532", "the same, and one that only tries", {"n", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2, 8}},
     {"ask_retry", "one only asks when", {"tt", "r"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
     {"ask_available", "one only asks how many", {"tt", "a"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
+
+    {"fast_567", "a window is renewed after another draw began a unit", {"t", "t"}, ENGINE, .cap = 2, .clock = {5, 6, 7}, .count = 1, .kind = FLAKE_CLOCK_FAST, .every = true},
 
     {"snapshot_53", "a snapshot while the timeline changes", {"tt", "s"}, ENGINE, .cap = 4, .clock = {5, 3}},
     {"snapshot_5387", "and changes back", {"tttt", "s"}, ENGINE, .cap = 4, .clock = {5, 3, 8, 7}, .every = true},
