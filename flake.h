@@ -61,7 +61,8 @@
  *                      extend: any thread
  *
  * A signal handler that draws must return: if it jumps out of the write of a state, or ends its thread there,
- * that state becomes permanently unusable. It must not draw from a single_thread generator if it may have
+ * that state becomes permanently unusable. The same goes for asynchronous cancellation: threads that draw may use
+ * deferred cancellation only. A handler must not draw from a single_thread generator if it may have
  * interrupted a draw from it, and from none where 64-bit atomics take a lock (ATOMIC_LLONG_LOCK_FREE below 2:
  * 32-bit PowerPC and MIPS, old ARM).
  *
@@ -102,9 +103,9 @@
  *
  * ONE COPY OF THE FUNCTIONS
  *
- * By default each file has its own copy of the functions, about 12 KB, and may have its own hooks. To share one
- * copy among the files of a program or of a shared library, C and C++ alike, define FLAKE_SHARED in all of them
- * and FLAKE_IMPLEMENTATION in one:
+ * By default each file has its own copy of the functions, 18 to 24 KB with flake_init and flake_try, and may
+ * have its own hooks. To share one copy among the files of a program or of a shared library, C and C++ alike,
+ * define FLAKE_SHARED in all of them and FLAKE_IMPLEMENTATION in one:
  *
  *     #define FLAKE_SHARED
  *     #define FLAKE_IMPLEMENTATION // in one file only
@@ -112,7 +113,8 @@
  *
  * The other files see only declarations. In them, defining a hook from FLAKE_CLOCK_NS to FLAKE_ASSERT is an
  * #error. FLAKE_ATOMIC and FLAKE_API must be the same in all files. Do not use this in a static library for
- * others: the names clash with a second copy of the header in the same program.
+ * others: the names clash with a second copy of the header in the same program. Without FLAKE_SHARED the layouts
+ * are internal to each file, so a language that links C by name (cgo: C.flake_layout_twitter) does not find them.
  *
  * For a shared library, compile that one file with -fPIC. It also has functions for other languages. It
  * exports nothing unless FLAKE_API does; programs that link it define FLAKE_SHARED, and FLAKE_API as nothing.
@@ -430,8 +432,9 @@ typedef struct flake_gate {
  * initialised it.
  *
  * It must not be copied or moved once initialised. Draws from a copy return FLAKE_INVALID, but only from the
- * next time unit on: within the unit they repeat the original's IDs. Queries answer as if it had not been
- * initialised. (Copies in shared memory are not detected.)
+ * next time unit on: within the unit, and with the coarse clock for as long as that lags, mostly some ms, they
+ * repeat the original's IDs. Queries answer as if it had not been initialised. (Copies in shared memory are not
+ * detected.)
  *
  * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return FLAKE_TIME_RANGE,
  * FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID; with a state FLAKE_IO, FLAKE_MISMATCH, FLAKE_NOT_EXTENDED;
@@ -572,8 +575,8 @@ typedef struct flake_snapshot {
     uint32_t unit_ms, seq_min, seq_max;
     bool seq_scatter;
 } flake_snapshot;
-/* With lanes, all numbers of each unit begun count as drawn. A snapshot can be restored with any number of
- * lanes, or without. */
+/* Take it when no call is in progress: a call that has begun may still draw. With lanes, all numbers of each unit
+ * begun count as drawn. A snapshot can be restored with any number of lanes, or without. */
 FLAKE_API flake_status flake_snapshot_take(flake_gen *, flake_snapshot *);
 /* Continues after the snapshot, or after the generator's own position if that is later; UUIDs and ULIDs in a
  * later ms. FLAKE_INVALID: another node, layout or range. */
@@ -1903,8 +1906,9 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  * for every later draw. A refused call has changed nothing (I4): gate, state and word come later. A
  * draw that continues after a backward step is not compared: the library chooses its unit.
  *
- * Why a copy of a generator repeats IDs for at most a unit. Its first tickets are also the
- * original's. But an engine stores its address at init, and a draw that enters another unit
+ * Why a copy of a generator repeats IDs for at most a unit, plus the lag of a coarse clock, or half a ms for
+ * the fast clock. Its first tickets are also the original's. But an engine stores its address at
+ * init, and a draw that enters another unit
  * compares it (flake_i_draw_slow, or the caller of flake_i_draw_first). A copy is refused, and the
  * unit in its word marked as exhausted: after a backward step it could otherwise draw from that
  * again. The address never changes, so it needs no order. (In shared memory addresses differ, and
@@ -6397,7 +6401,7 @@ FLAKE_I_COLD void flake_i_default_begin(struct flake_i_uuids *fresh, const uint6
  * fail any more, since it is never released. */
 FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     uint64_t keys[4];
-    *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
+    *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed); /* the caller loads it again: PAGE:A */
     if (*g) return FLAKE_OK;
     if (!flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
     const unsigned place = flake_i_take_place(&flake_i_default.begun, FLAKE_I_DEFAULT_PLACES);
@@ -6406,7 +6410,7 @@ FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     flake_i_default_begin(fresh, keys);
     fresh->engine.owner_word = fresh->engine.instance_word = NULL; /* the salt detects forks instead */
     fresh->engine.owner_id = fresh->engine.instance_owner_id = 0;
-    if (FLAKE_ATOMIC_CAS(&flake_i_default.gen, g, fresh, release, acquire)) *g = fresh; /* PAGE:R */
+    if (FLAKE_ATOMIC_CAS(&flake_i_default.gen, g, fresh, release, relaxed)) *g = fresh; /* PAGE:R */
     return FLAKE_OK;
 }
 

@@ -1448,7 +1448,7 @@ FLAKE_I_FN flake_i_engine *sno_i_default_engine(void) {
     fresh->owner_word = fresh->instance_word = NULL; /* the tag is checked instead */
     fresh->owner_id = fresh->instance_owner_id = 0;
     if (FLAKE_ATOMIC_CAS(&sno_i_default.engine, &found, fresh, release, acquire))
-        return fresh; /* PAGE:R */
+        return fresh; /* PAGE:R, PAGE:A */
     return found;
 }
 

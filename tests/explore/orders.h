@@ -82,8 +82,10 @@ typedef struct orders_location {
     char name[20];
     unsigned n;
     /* Touches of plain data, 0: none. guards: a CAS takes it, a store gives it to the next. carries:
-     * a thread that stores anything but 0 has written the data, one that loads that reads it. */
+     * a thread that stores an address has written the object there, of `carried` bytes; each access to that
+     * reads it. */
     unsigned guards, carries;
+    size_t carried;
     orders_message message[ORDERS_MESSAGES];
 } orders_location;
 
@@ -461,8 +463,6 @@ static inline uint64_t orders_see(unsigned i, unsigned p, unsigned order) {
     orders_passed(i);
     orders_learn(value);
     saw(i, &l->message[p]);
-    if (l->carries && value && !orders_knows(l->carries))
-        orders_fail("a data race on %s", orders_at[l->carries].name);
     return value;
 }
 
@@ -575,9 +575,21 @@ static inline bool orders_rmw_at(unsigned i, uint64_t *expected, uint64_t value,
 
 // >>hooks
 
+/* p is in no object that another thread has written, as far as this thread knows. */
+static inline void orders_enter_object(const void *p) {
+    for (unsigned i = 1; i < orders_n; i++) {
+        const orders_location *const touches = &orders_at[orders_at[i].carries];
+        if (!orders_at[i].carries) continue;
+        for (unsigned q = orders_me()->view.of[orders_at[i].carries] + 1u; q < touches->n; q++)
+            if ((uintptr_t)p - touches->message[q].value < orders_at[i].carried)
+                orders_fail("a data race on %s", touches->name);
+    }
+}
+
 /* The location of p; -1: no thread acts on it, or no thread runs. */
 static inline int orders_find(const void *p, size_t size) {
     if (orders_now.me == ORDERS_NOBODY) return -1;
+    orders_enter_object(p);
     for (unsigned i = 1; i < orders_n; i++)
         if (orders_at[i].at == p) return (int)i;
     if (fiber_has(p) || is_plain(p)) return -1;

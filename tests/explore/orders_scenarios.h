@@ -157,6 +157,8 @@ static const scenario scenarios[] = {
     {"ask_retry", "one only asks when", {"tt", "r"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
     {"ask_available", "one only asks how many", {"tt", "a"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
 
+    {"fast_567", "a window is renewed after another draw began a unit", {"t", "t"}, ENGINE, .cap = 2, .clock = {5, 6, 7}, .count = 1, .kind = FLAKE_CLOCK_FAST, .every = true},
+
     {"snapshot_53", "a snapshot while the timeline changes", {"tt", "s"}, ENGINE, .cap = 4, .clock = {5, 3}},
     {"snapshot_5387", "and changes back", {"tttt", "s"}, ENGINE, .cap = 4, .clock = {5, 3, 8, 7}, .every = true},
     {"snapshot_2", "while two draw", {"tt", "tt", "s"}, ENGINE, .cap = 4, .clock = {5, 3, 8, 7}},

@@ -37,7 +37,7 @@ run() { # HEADERS MODEL FLAG...
     headers=$1 model=$2
     shift 2
     timeout "${MOST_S:-120}" "$checker" --disable-estimation --disable-spin-assume --disable-loop-jump-threading \
-        --disable-instruction-caching -- -std=c11 -O1 "$@" -I"$headers" -I. "$model" > "$dir/out" 2>&1
+        --disable-instruction-caching -- -std=c11 -O1 -mllvm -bonus-inst-threshold=0 "$@" -I"$headers" -I. "$model" > "$dir/out" 2>&1
     code=$?
 }
 
