@@ -30,7 +30,7 @@ step_smoke-tsan      = sanitize-tsan-gcc sanitize-tsan-clang THREADED="test_ring
 step_smoke-asan      = sanitize-asan-clang TESTS=test_uuid_text PROGRAMS=two_units
 step_smoke-hosts     = test-hosts
 step_smoke-databases = test-databases IDS=1000
-step_smoke-server    = test-server DURATION=1
+step_smoke-server    = test-server MODES=lanes DURATION=1 BRIEF=1 RATE=1000
 step_smoke-etcd      = test-etcd NAMES="json_is_read_strictly a_claim_is_a_leased_key_and_a_horizon"
 step_smoke-etcd-sanitized = sanitize-etcd ETCD_SANITIZED=json_is_read_strictly
 step_smoke-fresh     = test-fresh FRESH_TESTS=test_engine
