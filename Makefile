@@ -126,7 +126,7 @@ $(BUILD)/single/sno.h: $(HEADERS)
 	awk '$$0 == "#include \"flake.h\"" { while ((getline line < "flake.h") > 0) print line; next } 1' sno.h > $@
 
 matrix: ## both compilers, every -std of C and C++, -O0 to -O3
-	@WARN="$(WARN)" tests/matrix.sh
+	@WARN="$(WARN)" C_STANDARDS="$(C_STANDARDS)" CXX_STANDARDS="$(CXX_STANDARDS)" OPTIMISE="$(OPTIMISE)" tests/matrix.sh
 
 everything: $(BUILD)/flags ## clang's -Weverything, with the exceptions named in the Makefile
 	for h in $(HEADERS); do \
@@ -217,10 +217,10 @@ campaign: fuzz/campaign.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/flags ## HOUR
 MACHINES = aarch64 s390x i686 armhf powerpc musl windows cortex-a9 cortex-m4 wasi
 cross: $(MACHINES:%=cross-%) ## the tests on other machines (those of MACHINES that are installed); faster with -j2 -Otarget
 $(MACHINES:%=cross-%): cross-%: FORCE
-	@MAKE="$(MAKE)" BUILD=$(BUILD) WARN="$(WARN)" tests/cross.sh $*
+	@MAKE="$(MAKE)" BUILD=$(BUILD) WARN="$(WARN)" FEW="$(FEW)" tests/cross.sh $*
 
 test-fresh: ## the README's commands in an empty directory, or with FRESH=ROOT in another system
-	tests/fresh.sh $(FRESH)
+	FRESH_TESTS=$(FRESH_TESTS) tests/fresh.sh $(FRESH)
 
 PREFIX  ?= /usr/local
 DESTDIR ?=

@@ -2363,14 +2363,21 @@ FLAKE_I_COLD bool flake_i_is_inherited(const flake_i_engine *e) {
     return flake_i_forked_since(e->instance_word, e->instance_owner_id);
 }
 
-/* Why the owner's word changed: another process set the engine up, or the gate is closed. */
-FLAKE_I_INLINE flake_status flake_i_lost(const flake_i_engine *e) {
-    return flake_i_is_inherited(e) ? FLAKE_FORKED : FLAKE_LEASE_LOST;
+/* Otherwise the owner's word is the instance's. */
+FLAKE_I_INLINE bool flake_i_has_fence(const flake_i_engine *e) {
+    return e->owner_word != e->instance_word;
 }
 
-/* Off the fast path: a gate's fence does not show that the machine was cloned. */
+/* Why the owner's word changed: another process set the engine up, or the gate is closed. */
+FLAKE_I_INLINE flake_status flake_i_lost(const flake_i_engine *e) {
+    return flake_i_has_fence(e) && !flake_i_is_inherited(e) ? FLAKE_LEASE_LOST : FLAKE_FORKED;
+}
+
+/* Off the fast path: a gate's fence does not show that the machine was cloned. One load of each word:
+ * a second one of the instance's might see a clone, and report it as a closed gate. */
 FLAKE_I_FN flake_status flake_i_check_owner(const flake_i_engine *e) {
-    return flake_i_is_inherited(e) ? FLAKE_FORKED : flake_i_forked(e) ? FLAKE_LEASE_LOST : FLAKE_OK;
+    if (flake_i_is_inherited(e)) return FLAKE_FORKED;
+    return flake_i_has_fence(e) && flake_i_forked(e) ? FLAKE_LEASE_LOST : FLAKE_OK;
 }
 
 FLAKE_I_INLINE bool flake_i_is_copy(const flake_i_engine *e) {
@@ -5062,9 +5069,10 @@ FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
 FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned request, flake_status status,
                                               uint64_t want, flake_i_ticket *out) {
     int64_t budget_ns = e->wait_ns;
-    uint64_t tried = UINT64_MAX, word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
+    uint64_t tried = UINT64_MAX;
     if (request & FLAKE_I_GIVEN) return status; /* an older time counts as the newest */
     if (status != FLAKE_TIME_RANGE && status != FLAKE_CLOCK_BACKWARDS) return status;
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
     if (status == FLAKE_TIME_RANGE && /* no ID yet, or the clock is past the layout's end */
         (!word || word == e->cap || /* unit 0 is exhausted for a gate */
          flake_i_exact_ns(&e->clock) >= (int64_t)flake_i_start_ns(e, e->max_time + 1)))

@@ -109,7 +109,7 @@ def puts_order_first(folder):
     _, _, text = report(folder)
     part = text[text.index("## UUIDv7 and ULID"):text.index("## Instructions")]
     found = re.findall(r"^\| (?:\*\*)?(.*?)(?:\*\*, .*?)? \| ([\d.]+) \| ([\d.]+) \| (\S+) \| (\S+) \| (.*) \|$", part, re.M)
-    lanes, ulid, uuid8 = "`flake128_lanes_next`, UUIDv7", "`flake128_next`, ULID", "`flake128_next`, UUIDv8"
+    lanes, ulid, uuid8 = "`flake128_next` with lanes, UUIDv7", "`flake128_next`, ULID", "`flake128_next`, UUIDv8"
     check("who rises across threads comes first, then in a thread, and the quicker before the slower",
           [row[0] for row in found] == ["peer/trial_repeats_but_rises", "`flake_uuid7_bytes`", uuid8, "uuidv7.h, a mutex",
                                         "peer/trial_slow", lanes, ulid, "libuuid v7"])
@@ -161,13 +161,13 @@ def says_what_instructions_are_for(folder):
     part = text[text.index("### Given time and stock"):text.index("### What contention") if "### What contention" in text else None]
     cells = lambda words: [row.split(" | ") for row in re.findall(rf"^\| {words} \| (.*) \|$", part, re.M)] or [[""] * 6]
     check("each instruction of a draw has its purpose", [cells(words)[0][3] for words in (
-        "whose it is: the fork word", "ms to ns, in range", "the time against the word's unit",
-        "whether the unit has a place left", "moving the word", "the id", "the loop, and keeping the result")]
+        "whose it is: the owner word", "ms to ns, in range", "the time against the word's unit",
+        "whether the unit has a ticket left", "moving the word", "the id", "the loop, and keeping the result")]
         == ["3", "7", "8", "4", "1", "9", "2"])
     check("and of its floor", cells("the time against the word's unit")[0][5] == "5" and cells("the id")[0][5] == "")
     check("they are all, and not those of a function that is called", [row[3] if len(row) > 3 else row[0] for row in cells("all")] == ["34", "21"])
     check("those of a stock have theirs", [cells(words)[-1][0] for words in (
-        "whose it is: the fork word", "its age, and whether it is empty", "taking one off the stock",
+        "whose it is: the owner word", "its age, and whether it is empty", "taking one off the stock",
         "whether the stock is of this generator, as it is now")] == ["6", "5", "4", "3"])
     check("what has no purpose is not left out", cells("what else they do") == [["1", ""]])
     said = " ".join(part.split())

@@ -3,12 +3,12 @@
 #
 # matrix.sh   no warning by gcc or clang, in any -std of C and C++, at any -O: of both headers together, of flake.h,
 # sno.h with it, and the file of `make single`, each in an empty directory, and of a program that enables more warnings
-# than the headers are written for. WARN: the project's warnings.
+# than the headers are written for. WARN: the project's warnings. C_STANDARDS, CXX_STANDARDS, OPTIMISE: some of them.
 . tests/judge.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 here=$PWD
-c_standards="c11 c17 gnu11 c2x" cxx_standards="c++11 c++14 c++17 c++20 c++2b"
+c_standards=${C_STANDARDS:-c11 c17 gnu11 c2x} cxx_standards=${CXX_STANDARDS:-c++11 c++14 c++17 c++20 c++2b}
 quietly() { said=$("$@" 2>&1) || { printf '%s\n' "$said" | head -20; return 1; }; }
 # Several compilations count as one test, which prints the first that fails.
 compiles() { # COMMAND...
@@ -23,7 +23,7 @@ for compiler in gcc clang g++ clang++; do
     case $compiler in *++) file=$dir/all.cc standards=$cxx_standards ;; *) file=$dir/all.c standards=$c_standards ;; esac
     for std in $standards; do
         fine=true
-        for o in 0 1 2 3 s; do compiles $compiler -std=$std -O$o $WARN -I. "$file" -o "$dir/program"; done
+        for o in ${OPTIMISE:-0 1 2 3 s}; do compiles $compiler -std=$std -O$o $WARN -I. "$file" -o "$dir/program"; done
         compiles $compiler -std=$std -O2 $WARN -DFLAKE_SHARED -DFLAKE_IMPLEMENTATION -I. "$file" -o "$dir/program"
         compiles $compiler -std=$std $WARN -DFLAKE_SHARED -fsyntax-only -I. "$file"
         judge "$compiler -std=$std" all_did
@@ -112,7 +112,7 @@ for compiler in gcc clang g++ clang++; do
         ;;
     *)
         for std in $c_standards; do compiles $compiler -std=$std $strict_c -O2 -I. "$dir/user.c" -o "$dir/program" -pthread; done
-        for o in 0 1 3; do compiles $compiler -std=c11 $strict_c -O$o -I. "$dir/user.c" -o "$dir/program" -pthread; done
+        for o in ${OPTIMISE:-0 1 3}; do compiles $compiler -std=c11 $strict_c -O$o -I. "$dir/user.c" -o "$dir/program" -pthread; done
         ;;
     esac
     judge "a strict program by $compiler" all_did

@@ -44,13 +44,6 @@ static inline size_t got128_n(flake_gen *g, flake128 *ids, size_t n) {
     return got;
 }
 
-static inline flake_snapshot snapshot_of(flake_gen *g) {
-    flake_snapshot s;
-    memset(&s, 0, sizeof s);
-    CHECK_EQ(flake_snapshot_take(g, &s), FLAKE_OK);
-    return s;
-}
-
 /* What flake_init says of options, without its subject; NULL: nothing. */
 static inline const char *options_why(const flake_options *o) {
     static flake_gen g;
@@ -61,6 +54,15 @@ static inline const char *options_why(const flake_options *o) {
     if (status != FLAKE_INVALID && status != FLAKE_NODE_RANGE) return NULL;
     return strncmp(why.text, subject, sizeof subject - 1) == 0 ? why.text + sizeof subject - 1
                                                                : why.text;
+}
+#endif
+
+#if defined(FLAKE_H) && defined(CHECK_H)
+static inline flake_snapshot snapshot_of(flake_gen *g) {
+    flake_snapshot s;
+    memset(&s, 0, sizeof s);
+    CHECK_EQ(flake_snapshot_take(g, &s), FLAKE_OK);
+    return s;
 }
 #endif
 

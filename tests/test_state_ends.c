@@ -158,15 +158,16 @@ static void *draw_until_closed(void *seat) {
     return NULL;
 }
 
-static _Atomic(unsigned) extended; /* relaxed: it must not order what the threads do */
+/* relaxed: they must not order what the threads do */
+static _Atomic(unsigned) rounds; /* of the timer */
+static _Atomic(bool) paused;     /* it does not extend */
 
 static void *extend_often(void *unused) {
     (void)unused;
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
-        const flake_status status = flake_state_extend(&state, NULL);
-        EXPECT(status != FLAKE_FORKED);
-        if (status == FLAKE_OK)
-            (void)atomic_fetch_add_explicit(&extended, 1u, memory_order_relaxed);
+        if (!atomic_load_explicit(&paused, memory_order_relaxed))
+            EXPECT(flake_state_extend(&state, NULL) != FLAKE_FORKED);
+        (void)atomic_fetch_add_explicit(&rounds, 1u, memory_order_relaxed);
         (void)sched_yield(); /* on a busy machine it would use up all turns */
     }
     return NULL;
@@ -190,16 +191,37 @@ static void open_ticking(int64_t horizon_ms) {
     CHECK_EQ(open_with(&state, w, ticking_options()), FLAKE_OK);
 }
 
+/* Until the timer has begun a round and ended it. */
+static void await_round(void) {
+    const unsigned before = atomic_load_explicit(&rounds, memory_order_relaxed);
+    while (atomic_load_explicit(&rounds, memory_order_relaxed) - before < 2) (void)sched_yield();
+}
+
+static pthread_t opener;
+
+/* The timer finds that the opener is the writer, and from then on it does nothing. */
+static void pause_timer(int fd, bool well) {
+    (void)fd, (void)well;
+    if (!pthread_equal(pthread_self(), opener)) return;
+    await_round();
+    atomic_store_explicit(&paused, true, memory_order_relaxed);
+    await_round();
+}
+
 /* For ThreadSanitizer: the timer's thread must not read unordered what the open writes. */
 TEST(opened_again_beside_a_timer) {
     open_ticking(0);
     atomic_store(&stop, false);
+    opener = pthread_self();
+    disk_on_sync = pause_timer;
     const pthread_t timer = begin_thread(extend_often, NULL);
-    for (int round = 0; round < 500; round++) {
-        const unsigned before = atomic_load_explicit(&extended, memory_order_relaxed);
-        while (atomic_load_explicit(&extended, memory_order_relaxed) == before) (void)sched_yield();
+    for (int round = 0; round < 20; round++) {
+        while (!atomic_load_explicit(&paused, memory_order_relaxed)) /* or the timer is the writer */
+            CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
         close_it(&state);
         open_ticking(0);
+        atomic_store_explicit(&paused, false, memory_order_relaxed);
+        await_round();
     }
     atomic_store(&stop, true);
     (void)pthread_join(timer, NULL);

@@ -10,32 +10,55 @@ step_scripts         = test TESTS= PROGRAMS= BUILD=$(BUILD)/scripts \
 step_builds          = test TESTS= PROGRAMS= BUILD=$(BUILD)/builds \
 	SCRIPTS="$(patsubst %,tests/%.sh,builds tongues optouts)"
 step_mutants-changed = mutants CHANGED=HEAD~1 SAMPLE=20
-step_mutants-tenth   = mutants PART=$(SLICE)/10 MINUTES=5
+step_mutants-tenth   = mutants PART=$(firstword $(SLICE))/10 MINUTES=5
 step_mutants         = mutants MINUTES=45
 step_soak            = soak IDS=200000000
 step_fuzz            = fuzz SECONDS=60
 step_test-databases  = test-databases IDS=100000
+step_explore-0       = explore SCENARIOS=--part=0/4
+step_explore-1       = explore SCENARIOS=--part=1/4
+step_explore-2       = explore SCENARIOS=--part=2/4
+step_explore-3       = explore SCENARIOS=--part=3/4
 
-CHECK = mutants-changed scripts sanitize-asan-gcc programs-O2 explore-orders fuzz-replay bench-guard everything models
+# Each step of `make nightly` builds its programs in `make check`, too, and runs them for a few seconds.
+step_smoke-explore   = explore SCENARIOS=--states=200000
+step_smoke-soak      = soak IDS=1000000
+step_smoke-attack    = attack KILLS=300
+step_smoke-fuzz      = fuzz SECONDS=4
+step_smoke-cross     = cross FEW="test_engine test_state_format test_text"
+step_smoke-tsan      = sanitize-tsan-gcc sanitize-tsan-clang THREADED="test_ring test_state_ends"
+step_smoke-asan      = sanitize-asan-clang TESTS=test_uuid_text PROGRAMS=two_units
+step_smoke-hosts     = test-hosts
+step_smoke-databases = test-databases IDS=1000
+step_smoke-server    = test-server MODES=lanes DURATION=1 BRIEF=1 RATE=1000
+step_smoke-etcd      = test-etcd NAMES="json_is_read_strictly a_claim_is_a_leased_key_and_a_horizon"
+step_smoke-etcd-sanitized = sanitize-etcd ETCD_SANITIZED=json_is_read_strictly
+step_smoke-fresh     = test-fresh FRESH_TESTS=test_engine
+step_smoke-matrix    = matrix C_STANDARDS=c11 CXX_STANDARDS=c++17 OPTIMISE=2
+SMOKE = explore fuzz cross hosts etcd etcd-sanitized server tsan asan matrix fresh databases soak attack
 
-NIGHTLY_0 = explore bench-smoke
-NIGHTLY_1 = cross-s390x cross-windows
+CHECK = mutants-changed scripts sanitize-asan-gcc programs-O2 explore-orders fuzz-replay bench-guard everything models \
+	builds bench-smoke $(SMOKE:%=smoke-%)
+
+# The steps of a slice together take about as long as those of any other.
+NIGHTLY_0 = explore-0 cross-windows
+NIGHTLY_1 = cross-s390x
 NIGHTLY_2 = cross-aarch64 cross-i686 cross-cortex-a9 cross-cortex-m4 cross-wasi
 NIGHTLY_3 = cross-armhf cross-musl
 NIGHTLY_4 = cross-powerpc test-hosts test-databases test-fresh
-NIGHTLY_5 = sanitize-tsan-gcc sanitize-asan-clang
-NIGHTLY_6 = sanitize-tsan-clang test-server builds
+NIGHTLY_5 = explore-1 sanitize-asan-clang
+NIGHTLY_6 = explore-2 sanitize-tsan-gcc sanitize-tsan-clang test-server
 NIGHTLY_7 = fuzz test-etcd
-NIGHTLY_8 = sanitize-etcd soak attack
+NIGHTLY_8 = explore-3 sanitize-etcd soak attack
 NIGHTLY_9 = matrix
 SLICES    = 0 1 2 3 4 5 6 7 8 9
-NIGHTLY   = $(if $(SLICE),mutants-tenth $(NIGHTLY_$(SLICE)),mutants $(foreach slice,$(SLICES),$(NIGHTLY_$(slice))))
+NIGHTLY   = $(if $(SLICE),mutants-tenth,mutants) $(foreach slice,$(or $(SLICE),$(SLICES)),$(NIGHTLY_$(slice)))
 
 STEPS = $(BUILD)/steps
-check: ## what every commit must pass, in ten minutes: -O2, sanitizers, examples, tools, memory orders, mutants
+check: ## what every commit must pass, in ten minutes: -O2, sanitizers, examples, tools, memory orders, mutants, a smoke of each nightly step
 	@$(MAKE) --no-print-directory -s -k $(PARALLEL) $(CHECK:%=$(STEPS)/%.out) || :
 	@tests/run.sh --sum $(CHECK:%=$(STEPS)/%.out)
-nightly: ## the rest, in 100 minutes, or a tenth of it with SLICE=0 to 9: machines, explorer, 45 minutes of mutants, fuzzers
+nightly: ## the rest, in 100 minutes, or tenths of it with SLICE="0 3 7": machines, explorer, 45 minutes of mutants, fuzzers
 	@$(MAKE) --no-print-directory -s -k $(PARALLEL) $(NIGHTLY:%=$(STEPS)/%.out) || :
 	@tests/run.sh --sum $(NIGHTLY:%=$(STEPS)/%.out)
 

@@ -289,6 +289,7 @@ static const scenario scenarios[] = {
     {"gate_closes", "the gate is closed, by its word, while callers sleep: they check it when they wake", {"nn", "nn", "x"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST, QUEUE},
     {"gate_closes_cas", "the same by CAS alone", {"nn", "n", "x"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST | RETURNED, .wait_ms = 9, QUEUE},
     {"bumped", "the process is cloned while callers sleep", {"nn", "nn", "b"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST, QUEUE},
+    {"bumped_gate", "the same, and the gate is closed by its word: each has its status", {"nn", "x", "b"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST, QUEUE},
     {"state_draws", "a state, by CAS: a draw near the horizon writes the next, others continue or wait", {"nn", "nn"}, {100, 101, 102}, .must = WRITTEN | SLEPT, .wait_ms = 9, .horizon_ms = 2},
     {"state_add", "the same by fetch_add", {"nn", "n"}, {100, 102}, .must = WRITTEN | SLEPT, .cap = 1, .horizon_ms = 2},
     {"state_extend", "a timer writes, and draws do; 2 preemptions", {"t", "t", "e"}, {100, 102}, .must = WRITTEN | OUTRUN, .horizon_ms = 2, .bound = 2},

@@ -70,6 +70,7 @@ typedef struct explore_setup {
     unsigned clocks;
     int preemptions; /* a limit; EXPLORE_ANY. The clock's steps are no preemptions */
     unsigned sleeps; /* since it last forgot */
+    unsigned long most_states;      /* after which the search ends; 0: any number */
     bool coarse, stuck, early, fine, every;
 } explore_setup;
 
@@ -92,6 +93,7 @@ typedef struct explore_result {
     unsigned long merged; /* stopped at a visited state */
     unsigned long states;
     double schedules; /* interleavings up to an end that these represent */
+    bool ended_early; /* with most_states */
 } explore_result;
 
 // >>execution
@@ -416,7 +418,8 @@ static inline explore_result explore_search(const explore_setup *s) {
             if (!s->every) states_find(node->state)->schedules = schedules;
         }
         if (!length) r.schedules = schedules;
-    } while (length);
+        r.ended_early = length && s->most_states && r.states >= s->most_states;
+    } while (length && !r.ended_early);
     return r;
 }
 

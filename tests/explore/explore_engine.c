@@ -5,6 +5,8 @@
  *
  *     explore_engine                     all scenarios; the last line is "N passed, N failed"
  *     explore_engine WORD...             those whose names contain one of the words
+ *     explore_engine --states=N [WORD...]  of each at most N states: "part" if that is not all of them
+ *     explore_engine --part=K/N          every Nth scenario, from the Kth
  *     explore_engine --replay LIST NAME  one execution, step by step; LIST is what a failure printed
  *
  * A scenario is a line of the table in engine_scenarios.h: what each thread calls, one letter a call,
@@ -34,6 +36,8 @@
  */
 #include "engine_scenarios.h"
 
+static unsigned long most_states; /* 0: any number */
+
 static explore_setup setup_of(const scenario *s) {
     static int64_t clock_ns[7], counter_ns[7];
     explore_setup e;
@@ -53,6 +57,7 @@ static explore_setup setup_of(const scenario *s) {
     e.counter_ns = s->counter[1] ? counter_ns : NULL;
     e.preemptions = s->bound ? s->bound : EXPLORE_ANY;
     e.sleeps = s->sleeps ? s->sleeps : 8;
+    e.most_states = most_states;
     e.coarse = s->coarse;
     e.stuck = s->stuck;
     e.early = s->early;
@@ -85,11 +90,13 @@ static bool passes(const scenario *s) {
     const unsigned missing = s->must & ~events;
     const bool passed =
         (s->caught ? r.failed && strstr(r.message, s->caught)
-                   : !r.failed && !missing && (s->cuts ? r.cut : !r.cut && r.complete)) &&
-        (!s->every || prunes_rightly(&setup, &r));
+         : r.ended_early
+             ? !r.failed
+             : !r.failed && !missing && (s->cuts ? r.cut : !r.cut && r.complete)) &&
+        (!s->every || r.ended_early || prunes_rightly(&setup, &r));
     const double seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
     printf("%-4s %-20s %7lu complete %5lu cut %8lu merged %8lu states %8.1e schedules %6.2f s\n",
-           passed ? "ok" : "FAIL", s->name, r.complete, r.cut, r.merged, r.states, r.schedules,
+           !passed ? "FAIL" : r.ended_early ? "part" : "ok", s->name, r.complete, r.cut, r.merged, r.states, r.schedules,
            seconds);
     if (r.failed) printf("     %s\n     --replay %s %s\n", r.message, r.schedule, s->name);
     if (passed) return true;
@@ -106,11 +113,19 @@ static bool passes(const scenario *s) {
 
 int main(int argc, char **argv) {
     const bool replays = argc == 4 && !strcmp(argv[1], "--replay");
-    int passed = 0, failed = 0;
+    int passed = 0, failed = 0, words = 1;
+    unsigned part = 0, parts = 1;
+    for (; words < argc && !replays && !strncmp(argv[words], "--", 2); words++) {
+        const bool is_limit = sscanf(argv[words], "--states=%lu", &most_states) == 1 && most_states;
+        if (!is_limit && (sscanf(argv[words], "--part=%u/%u", &part, &parts) != 2 || part >= parts)) {
+            (void)fprintf(stderr, "%s: neither --states=N nor --part=K/N\n", argv[words]);
+            return 2;
+        }
+    }
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
         const scenario *s = &scenarios[i];
-        bool wanted = argc == 1 || (replays && !strcmp(s->name, argv[3]));
-        for (int a = 1; a < argc && !replays; a++) wanted |= strstr(s->name, argv[a]) != NULL;
+        bool wanted = replays ? !strcmp(s->name, argv[3]) : words == argc && i % parts == part;
+        for (int a = words; a < argc && !replays; a++) wanted |= strstr(s->name, argv[a]) != NULL;
         if (!wanted) continue;
         if (replays) {
             const explore_setup setup = setup_of(s);

@@ -10,7 +10,7 @@
     SEED=...        chooses which (the commit's hash)
     PART=K/N        every Nth mutant, from the Kth
     MINUTES=...     starts no mutant later than that; the next call continues
-    JOBS=2          at a time;  CC=clang  compiler of the programs
+    JOBS=...        at a time (the number of cores);  CC=clang  compiler of the programs
     ARGUED=1        the mutants that tests/mutants/survivors has a reason for, too
     ETCD=1          the etcd section too, by the tests that need no etcd members (libcurl)
 
@@ -617,20 +617,26 @@ def main():
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     given = os.environ.get
-    began, jobs, curl = time.time(), int(given("JOBS") or 2), coverage.has_curl()
+    began, jobs, curl = time.time(), int(given("JOBS") or os.cpu_count() or 2), coverage.has_curl()
     sample, names, only = int(given("SAMPLE") or 0), (given("NAMES") or "").split(), (given("ONLY") or "").split()
     if not all(map(shutil.which, ("clang", "gcc", "llvm-cov", "llvm-profdata"))):
         sys.exit("mutants needs clang, gcc, llvm-cov and llvm-profdata")
     if given("ETCD") and not curl:
         sys.exit("ETCD=1 needs libcurl")
-    if given("CHANGED") and subprocess.call(["git", "rev-parse", "-q", "--verify", given("CHANGED")],
-                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
-        print(f"SKIPPED mutants of changed lines: no commit {given('CHANGED')} here\n1 passed, 0 failed")
-        return 0
-    lines = changed_lines(given("CHANGED")) if given("CHANGED") else None
-    if lines is not None and not lines:
-        print("no header line changed\n1 passed, 0 failed")
-        return 0
+    is_known = not given("CHANGED") or not subprocess.call(["git", "rev-parse", "-q", "--verify", given("CHANGED")],
+                                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    lines = changed_lines(given("CHANGED")) if given("CHANGED") and is_known else None
+    if not is_known or lines == set():            # then the table is checked alone: it must fit the headers
+        bad, known = [], coverage.programs(".", False)
+        for m in Headers(Path("."), {}).table(bad):
+            bad += [f"{TABLE}: {m.id}: no program {by}" for by in (first.split()[0].partition("-")[0] for first in m.first)
+                    if by not in known and (curl or "etcd" not in by)]
+        print("no header line changed" if is_known else
+              f"SKIPPED mutants of changed lines: no commit {given('CHANGED')} here")
+        for why in bad:
+            print(f"FAIL {why}")
+        print(f"{int(not bad)} passed, {len(bad)} failed")
+        return bool(bad)
     seed = given("SEED") or subprocess.getoutput("git rev-parse HEAD")
     folder = Path(sys.argv[1]).resolve() / "mutants"
     base = folder / "base"

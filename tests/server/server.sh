@@ -8,6 +8,7 @@
 #
 #   DURATION=10   seconds of each mode with one request at a time
 #   BRIEF=2       seconds of each of the others: pipelined, more requests than the layout has IDs, UUIDs
+#   MODES=lanes   only these of lanes, shared and shard
 #   RATE=10000    required requests a second, if the layout has enough IDs. A quiet core serves many
 #                 times that: the bound detects a server that sleeps unnecessarily
 build=${BUILD:-build}
@@ -111,12 +112,12 @@ uuids_differ() { # MODE SECONDS
     [ "$came" -gt 0 ] && [ "$came" = "$responses" ] || { echo "  in $responses responses"; return 1; }
 }
 
-for mode in lanes shared shard; do
+for mode in ${MODES:-lanes shared shard}; do
     clients requests $mode
     clients limits $mode
 done
 if command -v wrk > /dev/null; then
-    for mode in lanes shared shard; do
+    for mode in ${MODES:-lanes shared shard}; do
         judge "$mode: no ID twice and none lost" \
             no_id_twice_and_none_lost $mode 1 default "$duration" "$least_rate"
         judge "$mode, pipelined: no ID twice and none lost" \
