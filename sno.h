@@ -959,6 +959,12 @@ FLAKE_I_FN flake_status sno_i_take_partition(uint16_t *partition) {
     return FLAKE_EXHAUSTED;
 }
 
+/* A generator loads its owner id after its partition is taken. If this count has changed by then, the machine
+ * may have been cloned in between, and another partition is needed. */
+FLAKE_I_FN uint32_t sno_i_clones(void) {
+    return FLAKE_ATOMIC_LOAD(&flake_i_process.clone_count, relaxed);
+}
+
 /* The identity stored in a state file. */
 FLAKE_I_FN void sno_i_identity(const sno_snapshot *pool, uint8_t out[FLAKE_I_IDENTITY]) {
     memset(out, 0, FLAKE_I_IDENTITY);
@@ -1032,10 +1038,12 @@ FLAKE_API flake_status sno_init(sno_gen *g, const sno_snapshot *from, const flak
                                 flake_why *why) {
     flake_options o;
     sno_snapshot pool;
-    const flake_status status = sno_i_resolve(from, options, &o, &pool, why);
+    const uint32_t clones = sno_i_clones();
+    flake_status status = sno_i_resolve(from, options, &o, &pool, why);
     flake_i_invalidate(&g->gen);
-    if (status != FLAKE_OK) return status;
-    return sno_i_gen_init(g, from, 0, &pool, &o, why);
+    if (status == FLAKE_OK) status = sno_i_gen_init(g, from, 0, &pool, &o, why);
+    if (from || status != FLAKE_OK || sno_i_clones() == clones) return status;
+    return sno_init(g, from, options, why);
 }
 
 FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snapshot *from,
@@ -1044,6 +1052,7 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snap
     sno_snapshot pool;
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_file all = {0, 0, -1};
+    const uint32_t clones = sno_i_clones();
     flake_status status = sno_i_resolve(from, options, &o, &pool, why);
     for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i].gen);
     if (status != FLAKE_OK) return status;
@@ -1069,6 +1078,8 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snap
         status = sno_i_gen_init(&shards[i], from, (uint64_t)units * share, &pool, &o, why);
         shards[i].gen.options.exclusive_dir = dir;
     }
+    if (!from && status == FLAKE_OK && sno_i_clones() != clones)
+        return sno_init_shards(shards, n, from, options, why);
     if (status == FLAKE_OK) {
         shards[0].gen.exclusive = all;
         return FLAKE_OK;
@@ -1096,13 +1107,19 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, const sno_snapshot *fro
             return flake_i_say(why, FLAKE_NODE_OVERLAP, "snapshot",
                                "shares IDs with the parent's pool");
     }
-    flake_status status;
-    do status = sno_i_resolve(from, options, &o, &pool, why);
-    while (!from && status == FLAKE_OK && pool.partition == g->partition); /* by chance */
-    if (status != FLAKE_OK) return status;
     flake_i_file parents = g->gen.exclusive;
-    status = sno_i_gen_init(g, from, 0, &pool, &o, why);
+    const uint16_t before = g->partition;
+    flake_status status;
+    uint32_t clones;
+    do {
+        clones = sno_i_clones();
+        do status = sno_i_resolve(from, options, &o, &pool, why);
+        while (!from && status == FLAKE_OK && pool.partition == before); /* by chance */
+        if (status == FLAKE_OK) status = sno_i_gen_init(g, from, 0, &pool, &o, why);
+    } while (!from && status == FLAKE_OK && sno_i_clones() != clones);
     if (status == FLAKE_OK) flake_i_exclude_end(&parents, true);
+    else if (!from && g->partition != before)
+        flake_i_invalidate(&g->gen); /* the second pass failed */
     return status;
 }
 

@@ -103,6 +103,8 @@ static void reinit_of_a_clone(void) {
 
 TEST(a_clone_gets_another_partition) { in_child(reinit_of_a_clone); }
 
+static int stalled_at; /* after so many of its steps */
+
 /* Relatives count in common what they have taken. */
 static uint8_t *taken_by_relatives;
 
@@ -169,6 +171,53 @@ static void be_cloned_less_often(void) {
 
 TEST(each_clone_draws_a_start_whatever_relatives_have_drawn) { in_child(be_cloned_less_often); }
 
+static void clone_beside_it(void) { clone_and_draw((uint16_t)(parents + 1000)); }
+
+/* A generator with a partition from before a clone must not draw after it. */
+static void set_up_beside_a_clone(void) {
+    flake_status status;
+    sno_id id;
+    begin_a_family();
+    others = clone_beside_it;
+    others_after = stalled_at / 3;
+    if (stalled_at % 3 == 0) status = sno_init(&gen, NULL, NULL, NULL);
+    else if (stalled_at % 3 == 1) status = sno_init_shards(&gen, 1, NULL, NULL, NULL);
+    else {
+        flake_machine_cloned();
+        status = sno_reinit_after_fork(&gen, NULL, NULL, NULL);
+    }
+    CHECK_EQ(status, FLAKE_OK);
+    const bool cloned = !others;
+    others = NULL;
+    if (cloned && sno_try(&gen, a_meta, &id) == FLAKE_OK)
+        CHECK((uint16_t)(sno_partition(id) - parents - 1000) < 10);
+}
+
+TEST(a_generator_set_up_beside_a_clone_has_a_partition_from_after_it) {
+    for (stalled_at = 0; stalled_at < 150 && !check_failures; stalled_at++)
+        in_child(set_up_beside_a_clone);
+}
+
+/* The last partition is from before the clone. */
+static void set_up_beside_a_clone_with_the_last_partition(void) {
+    uint16_t partition;
+    sno_id id;
+    begin_a_family();
+    for (int i = 2; i < whole_pool; i++) (void)sno_i_take_partition(&partition);
+    flake_machine_cloned();
+    others = flake_machine_cloned;
+    others_after = stalled_at;
+    const flake_status status = sno_reinit_after_fork(&gen, NULL, NULL, NULL);
+    CHECK(status == FLAKE_OK || status == FLAKE_EXHAUSTED);
+    if (!others) CHECK(sno_try(&gen, a_meta, &id) != FLAKE_OK || status == FLAKE_OK);
+    others = NULL;
+}
+
+TEST(a_generator_without_a_partition_from_after_a_clone_does_not_draw) {
+    for (stalled_at = 0; stalled_at < 60 && !check_failures; stalled_at++)
+        in_child(set_up_beside_a_clone_with_the_last_partition);
+}
+
 static void begin_at_zero(void) { partitions_are_counted_on_from(0); }
 static void wrap_to_zero(void) { partitions_are_counted_on_from(65534); }
 
@@ -181,8 +230,6 @@ TEST(partition_zero_is_chosen_once) {
 static void generate_many(void) {
     for (int i = 0; i < whole_pool + 1000; i++) keep(sno_generate(a_meta));
 }
-
-static int stalled_at; /* after so many of its steps */
 
 static void stall_the_first_call(void) {
     got_n = 0;
