@@ -216,7 +216,7 @@ TEST(opened_again_beside_a_timer) {
     disk_on_sync = pause_timer;
     const pthread_t timer = begin_thread(extend_often, NULL);
     for (int round = 0; round < 20; round++) {
-        while (!atomic_load_explicit(&paused, memory_order_relaxed)) /* or the timer is the writer */
+        while (!atomic_load_explicit(&paused, memory_order_relaxed)) /* the timer was the writer */
             CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
         close_it(&state);
         open_ticking(0);

@@ -68,9 +68,9 @@ typedef struct explore_setup {
     const int64_t *clock_ns;        /* the start, then a step each */
     const int64_t *counter_ns;      /* what the processor's counter says then; NULL: 0 */
     unsigned clocks;
-    int preemptions; /* a limit; EXPLORE_ANY. The clock's steps are no preemptions */
-    unsigned sleeps; /* since it last forgot */
-    unsigned long most_states;      /* after which the search ends; 0: any number */
+    int preemptions;           /* a limit; EXPLORE_ANY. The clock's steps are no preemptions */
+    unsigned sleeps;           /* since it last forgot */
+    unsigned long most_states; /* after which the search ends; 0: any number */
     bool coarse, stuck, early, fine, every;
 } explore_setup;
 

@@ -89,15 +89,14 @@ static bool passes(const scenario *s) {
     const explore_result r = explore(&setup);
     const unsigned missing = s->must & ~events;
     const bool passed =
-        (s->caught ? r.failed && strstr(r.message, s->caught)
-         : r.ended_early
-             ? !r.failed
-             : !r.failed && !missing && (s->cuts ? r.cut : !r.cut && r.complete)) &&
+        (s->caught       ? r.failed && strstr(r.message, s->caught)
+         : r.ended_early ? !r.failed
+                         : !r.failed && !missing && (s->cuts ? r.cut : !r.cut && r.complete)) &&
         (!s->every || r.ended_early || prunes_rightly(&setup, &r));
     const double seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
     printf("%-4s %-20s %7lu complete %5lu cut %8lu merged %8lu states %8.1e schedules %6.2f s\n",
-           !passed ? "FAIL" : r.ended_early ? "part" : "ok", s->name, r.complete, r.cut, r.merged, r.states, r.schedules,
-           seconds);
+           !passed ? "FAIL" : r.ended_early ? "part" : "ok", s->name, r.complete, r.cut,
+           r.merged, r.states, r.schedules, seconds);
     if (r.failed) printf("     %s\n     --replay %s %s\n", r.message, r.schedule, s->name);
     if (passed) return true;
     printf("     %s\n", s->shows);
