@@ -741,6 +741,7 @@ typedef struct flake_config {
     flake_options options;
     flake_state_options state; /* path and dir are NULL if the text names neither */
     int32_t partition;         /* -1: the text names none */
+    bool has_node;             /* the text has node=N */
     char text[2048];
 } flake_config;
 
@@ -6698,6 +6699,7 @@ FLAKE_API flake_status flake_config_parse(const char *text, flake_config *c, fla
         name = flake_i_words[i].name;
         if (given >> i & 1) wrong = flake_i_unfit_word(c, flake_i_words[i].at);
     }
+    c->has_node = given & 2; /* the bit of "node" */
     if (!wrong) return FLAKE_OK;
     flake_i_put_why(&shown, name, "", "");
     shown.text[100] = 0; /* leaves room for `wrong` */

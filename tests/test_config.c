@@ -43,7 +43,7 @@ TEST(each_word_sets_its_field) {
     const flake_options *o = &config.options;
     CHECK_STR(o->layout.name, "twitter");
     CHECK_EQ(o->layout.epoch_ms, flake_layout_twitter.epoch_ms);
-    CHECK(o->node == 7 && o->node_offset == 1 && o->seq_min == 2 && o->seq_max == 3);
+    CHECK(config.has_node && o->node == 7 && o->node_offset == 1 && o->seq_min == 2 && o->seq_max == 3);
     CHECK(o->lane_count == 8 && o->lanes == NULL);
     CHECK(o->single_thread && o->fail_on_backwards && o->seq_scatter && o->start_next_unit);
     CHECK_EQ(o->clock.kind, FLAKE_CLOCK_FAST);
@@ -66,6 +66,9 @@ TEST(an_empty_text_is_all_defaults) {
     CHECK(memcmp(&config.options, &none, sizeof none) == 0);
     CHECK(memcmp(&config.state, &nowhere, sizeof nowhere) == 0);
     CHECK_EQ(config.partition, -1);
+    CHECK(!config.has_node);
+    CHECK_EQ(parse("node_offset=7 twitter"), FLAKE_OK);
+    CHECK(!config.has_node);
     CHECK_EQ(parse(" \t\r\n"), FLAKE_OK);
     CHECK(memcmp(&config.options, &none, sizeof none) == 0);
     CHECK_EQ(flake_config_parse("node=3", &config, NULL), FLAKE_OK);
