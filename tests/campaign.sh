@@ -169,7 +169,7 @@ refuses "--hours must be above 0 and at most 1000000, not" --hours 1000000.5
 takes . --hours 1000000 --seconds 3600000000 --seconds .5
 for value in -1 +1 " 1" 1.5 x "" 0x10 18446744073709551616; do
     for option in node seq-min seq-max max-ahead-ms max-wait-ms; do
-        refuses "flake.h rejects this: config: $(echo "$option" | tr - _): not a number\|config: $(echo "$option" | tr - _): needs a value" --$option "$value"
+        refuses "flake.h rejects this: config: $(echo "$option" | tr - _): \".*\" is not a number\|config: $(echo "$option" | tr - _): needs a value" --$option "$value"
     done
     refuses "--inputs must be a number from 1 to $last64, not" --inputs "$value"
     refuses "--seed must be a number from 0 to $last64, not" --seed "$value"

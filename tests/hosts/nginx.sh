@@ -98,7 +98,7 @@ refuses() { # WHY TEXT...: each alone
     done
 }
 judge "nginx: a node too large is refused, and why" refuses '.*is not from 0 to 1023' node=1024
-judge "nginx: no number is no node" refuses 'config: node: not a number' 'clock=fast node=one'
+judge "nginx: no number is no node" refuses 'config: node: "one" is not a number' 'clock=fast node=one'
 judge "nginx: what is not for it" refuses 'takes no |.*lanes is missing|.*with shared_memory' "${refused_words[@]}" "node=1 single_thread" \
     "node=1 max_ahead_ms=1" "node=1 exclusive_dir=$dir"
 judge "nginx: a configuration without a node is refused" refuses 'node is missing: node=7' clock=fast

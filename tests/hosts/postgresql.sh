@@ -80,7 +80,7 @@ does_not_start() { # WHY TEXT...: each alone
     done
 }
 judge "PostgreSQL: a node too large is refused, and why" does_not_start '.*is not from 0 to 1023' node=1024
-judge "PostgreSQL: no number is no node" does_not_start 'config: node: not a number' 'clock=fast node=one'
+judge "PostgreSQL: no number is no node" does_not_start 'config: node: "one" is not a number' 'clock=fast node=one'
 judge "PostgreSQL: what is not for it" does_not_start 'takes no |.*lanes is missing|.*with shared_memory' "${refused_words[@]}" "node=1 single_thread" \
     "node=1 max_wait_ms=1" "node=1 exclusive_dir=$dir"
 judge "PostgreSQL: a configuration without a node" does_not_start 'node is missing: node=7' clock=fast

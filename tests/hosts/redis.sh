@@ -42,7 +42,7 @@ pipeline() { # COUNT COMMAND
 
 judge "Redis: starts with the module" start node=3 layout=twitter "exclusive_dir=$dir" || close_with_counts
 judge "Redis: a node too large is refused, and why" does_not_start '.*is not from 0 to 1023' node=1024
-judge "Redis: so is a layout that nobody knows" does_not_start 'config: layout: no such layout' node=1 layout=none
+judge "Redis: so is a layout that nobody knows" does_not_start 'config: layout: "none" is not a layout' node=1 layout=none
 judge "Redis: and a node that another server here has" does_not_start '.*in use by another' node=3 "exclusive_dir=$dir"
 judge "Redis: a word that does not exist" does_not_start 'config: 3: neither a layout nor an option' 3 twitter
 judge "Redis: arguments without a node" does_not_start 'node is missing: node=7' clock=fast

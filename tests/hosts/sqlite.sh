@@ -144,7 +144,7 @@ judge "SQLite: and the time of an id" unconfigured '^1288834974657$' 'SELECT fla
 judge "SQLite: a configuration without a node is refused" refuses 'node is missing: node=7' clock=fast node_offset=7
 judge "SQLite: a layout without a node needs none" says '^[0-9]+$' env FLAKE_CONFIG=mastodon sqlite3 -bail -cmd ".load $dir/flake" "$dir/db" 'SELECT flake_next()'
 judge "SQLite: a node too large is refused, and why" refuses '.*is not from 0 to 1023' node=1024
-judge "SQLite: no number is no node" refuses 'config: node: not a number' node=one
+judge "SQLite: no number is no node" refuses 'config: node: "one" is not a number' node=one
 judge "SQLite: a word that does not exist" refuses 'config: nod: no such option' nod=3
 judge "SQLite: what is not for it" refuses 'takes no |.*lanes is missing' "${refused_words[@]}" "node=1 single_thread" "node=1 max_ahead_ms=1"
 judge "SQLite: what is no id has no time" says 'flake_time: not an id' query 'SELECT flake_time(-1)'
