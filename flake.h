@@ -3331,18 +3331,20 @@ FLAKE_I_FN flake_status flake_i_file_get(const uint8_t *in, size_t n, flake_i_re
     return n < FLAKE_I_FILE ? FLAKE_CORRUPT : flake_i_records_get(in, r);
 }
 
-/* Whether the fresh file is empty, or a dead process's for the same state (any: the same kind). */
-FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity, bool any) {
+/* FLAKE_MISMATCH: the fresh file is neither empty nor a dead process's for the same state (any: the same kind). */
+FLAKE_I_FN flake_status flake_i_fresh_judge(const flake_i_file *f, const uint8_t *identity, bool any) {
     uint8_t bytes[FLAKE_I_FILE + 1] = {0};
     flake_i_record r;
     const int n = flake_i_read_at(f->fd, 0, bytes, FLAKE_I_FILE + 1);
-    if (n < 0 || n > FLAKE_I_FILE) return false;
+    if (n < 0) return FLAKE_IO;
+    if (n > FLAKE_I_FILE) return FLAKE_MISMATCH;
     /* a power cut may leave zeros up to the first record */
     const bool is_cut = flake_i_all_zero(bytes, (size_t)flake_i_record_at(1));
     const flake_status status =
         is_cut ? flake_i_records_get(bytes, &r) : flake_i_file_get(bytes, (size_t)n, &r);
-    if (status != FLAKE_OK) return status == FLAKE_CORRUPT;
-    return memcmp(r.identity, identity, any ? 1 : FLAKE_I_IDENTITY) == 0;
+    if (status == FLAKE_CORRUPT) return FLAKE_OK;
+    if (status != FLAKE_OK) return status;
+    return memcmp(r.identity, identity, any ? 1 : FLAKE_I_IDENTITY) == 0 ? FLAKE_OK : FLAKE_MISMATCH;
 }
 
 /* Opens and locks a fresh file beside the path. FLAKE_AGAIN: the path has a file by now.
@@ -3356,8 +3358,9 @@ FLAKE_I_FN flake_status flake_i_file_begin(flake_i_file *f, const char *path,
     if (flake_i_is_link(fresh)) return FLAKE_MISMATCH;
     flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
     if (status != FLAKE_OK) return status;
-    if (!flake_i_is_left_over(f, identity, any)) status = FLAKE_MISMATCH;
-    else if (flake_i_find(path, -1, &at_path) || !flake_i_error_is_absent()) {
+    status = flake_i_fresh_judge(f, identity, any);
+    if (status != FLAKE_OK) return status;
+    if (flake_i_find(path, -1, &at_path) || !flake_i_error_is_absent()) {
         flake_i_unlink(fresh);
         status = FLAKE_AGAIN;
     }
