@@ -602,8 +602,9 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, ui
 /* ---- overflow events: bounded, lock-free, many producers and consumers ----
  *
  * Only callers that wait produce events: a program that draws with flake_try gets none, and counts FLAKE_AGAIN
- * itself. A full ring drops events, and drops are not counted. Order them by now_ns: those of different ms may arrive out of order. The last event
- * of an overflow has waiting = 0; a caller that waited pushes it, or the next draw. Lanes push their own.
+ * itself. A full ring drops events, and drops are not counted. Order them by now_ns: those of different ms may
+ * arrive out of order. The last event of an overflow has waiting = 0; a caller that waited pushes it, or the next
+ * draw. Lanes push their own.
  */
 typedef struct flake_ring flake_ring;
 typedef struct flake_ring_slot flake_ring_slot;

@@ -16,11 +16,12 @@
  *     }
  *
  * The layout is twitter if the text names none. Without flake_config there is no $flake_id. All workers draw from
- * one generator, in a zone of shared memory that outlasts reloads. No worker ever waits: IDs may run 10 ms ahead of the clock, which is 40,960 requests at
- * once. If that is not enough, for example after a longer backward step of the clock, the variable is empty. The
- * log has the reason: [error] if later requests will have IDs again, [crit] if the operator must act, [alert] for
- * a bug of this module. An nginx and its successor after USR2 have separate generators and need different nodes.
- * Each worker generates its own UUIDs: those of two workers are unordered within a ms.
+ * one generator, in a zone of shared memory that outlasts reloads. No worker ever waits: IDs may run 10 ms ahead
+ * of the clock, which is 40,960 requests at once. If that is not enough, for example after a longer backward step
+ * of the clock, the variable is empty. The log has the reason: [error] if later requests will have IDs again,
+ * [crit] if the operator must act, [alert] for a bug of this module. An nginx and its successor after USR2 have
+ * separate generators and need different nodes. Each worker generates its own UUIDs: those of two workers are
+ * unordered within a ms.
  */
 #include <ngx_config.h>
 #include <ngx_core.h>

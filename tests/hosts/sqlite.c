@@ -20,8 +20,8 @@
  *
  * FLAKE_CONFIG is the text of a flake_config; the layout is twitter if it names none. The node is unique to each
  * process that writes at the same time; without one flake_next() is an error. If all of them name the same
- * exclusive_dir, a second one with the same node is refused. UUIDs need neither. (An INTEGER PRIMARY KEY is the row's number and takes no default. INT
- * does.)
+ * exclusive_dir, a second one with the same node is refused. UUIDs need neither. (An INTEGER PRIMARY KEY is the
+ * row's number and takes no default. INT does.)
  */
 #define _GNU_SOURCE
 #include <sqlite3ext.h>
