@@ -273,7 +273,7 @@ typedef struct flake_why {
  */
 typedef struct flake_layout {
     const char *name;
-    int64_t epoch_ms; /* Unix time of time 0 */
+    int64_t epoch_ms; /* Unix time of time 0, in ms; init refuses 10^8 up to 10^10, which are in seconds */
     uint32_t unit_ms; /* resolution of the time field */
     uint8_t time_bits, time_shift;
     uint8_t node_bits, node_shift; /* node_bits up to 32 */
@@ -604,8 +604,10 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, ui
 // >>restarts
 /* ---- overflow events: bounded, lock-free, many producers and consumers ----
  *
- * A full ring drops events. Order them by now_ns: those of different ms may arrive out of order. The last event
- * of an overflow has waiting = 0; a caller that waited pushes it, or the next draw. Lanes push their own.
+ * Only callers that wait produce events: a program that draws with flake_try gets none, and counts FLAKE_AGAIN
+ * itself. A full ring drops events, and drops are not counted. Order them by now_ns: those of different ms may
+ * arrive out of order. The last event of an overflow has waiting = 0; a caller that waited pushes it, or the next
+ * draw. Lanes push their own.
  */
 typedef struct flake_ring flake_ring;
 typedef struct flake_ring_slot flake_ring_slot;
@@ -744,6 +746,7 @@ typedef struct flake_config {
     flake_options options;
     flake_state_options state; /* path and dir are NULL if the text names neither */
     int32_t partition;         /* -1: the text names none */
+    bool has_node;             /* the text has node=N */
     char text[2048];
 } flake_config;
 
@@ -772,7 +775,7 @@ FLAKE_API const char *flake_version(void);
  * factory-assigned address, else the first that is up, else any; never loopback or all zeros. Unique on a
  * network, for one process a host. FLAKE_IO: the system does not list its interfaces. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *node48, flake_why *);
-/* Sonyflake's default: the last 16 bits of this host's first private IPv4 address. */
+/* Sonyflake's default: the last 16 bits of this host's first private or link-local IPv4 address. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_ip(uint64_t *node16, flake_why *);
 /* The ordinal of a StatefulSet's pod: 3 for web-3 and web-3.web.prod.svc. NULL: this host's name. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t *node, flake_why *);
@@ -2209,6 +2212,8 @@ FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) 
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS, epoch_ms = config->epoch_ms;
     if (epoch_ms < -max_ms || epoch_ms > max_ms)
         return "layout.epoch_ms is further from 1970 than 64 bits of ns";
+    if (epoch_ms >= 100000000 && epoch_ms < 10000000000) /* as seconds: 1973 to 2286 */
+        return "layout.epoch_ms is in the first months of 1970: is it in seconds?";
     if (!config->unit_ms || !config->cap) return "layout: a unit has no length, or no ids";
     if (o->max_ahead_ms < 0 || o->max_ahead_ms / config->unit_ms > INT32_MAX)
         return "max_ahead_ms is negative, or more than 2^31 units";
@@ -3341,18 +3346,20 @@ FLAKE_I_FN flake_status flake_i_file_get(const uint8_t *in, size_t n, flake_i_re
     return n < FLAKE_I_FILE ? FLAKE_CORRUPT : flake_i_records_get(in, r);
 }
 
-/* Whether the fresh file is empty, or a dead process's for the same state (any: the same kind). */
-FLAKE_I_FN bool flake_i_is_left_over(const flake_i_file *f, const uint8_t *identity, bool any) {
+/* FLAKE_MISMATCH: the fresh file is neither empty nor a dead process's for the same state (any: the same kind). */
+FLAKE_I_FN flake_status flake_i_fresh_judge(const flake_i_file *f, const uint8_t *identity, bool any) {
     uint8_t bytes[FLAKE_I_FILE + 1] = {0};
     flake_i_record r;
     const int n = flake_i_read_at(f->fd, 0, bytes, FLAKE_I_FILE + 1);
-    if (n < 0 || n > FLAKE_I_FILE) return false;
+    if (n < 0) return FLAKE_IO;
+    if (n > FLAKE_I_FILE) return FLAKE_MISMATCH;
     /* a power cut may leave zeros up to the first record */
     const bool is_cut = flake_i_all_zero(bytes, (size_t)flake_i_record_at(1));
     const flake_status status =
         is_cut ? flake_i_records_get(bytes, &r) : flake_i_file_get(bytes, (size_t)n, &r);
-    if (status != FLAKE_OK) return status == FLAKE_CORRUPT;
-    return memcmp(r.identity, identity, any ? 1 : FLAKE_I_IDENTITY) == 0;
+    if (status == FLAKE_CORRUPT) return FLAKE_OK;
+    if (status != FLAKE_OK) return status;
+    return memcmp(r.identity, identity, any ? 1 : FLAKE_I_IDENTITY) == 0 ? FLAKE_OK : FLAKE_MISMATCH;
 }
 
 /* Opens and locks a fresh file beside the path. FLAKE_AGAIN: the path has a file by now.
@@ -3366,8 +3373,9 @@ FLAKE_I_FN flake_status flake_i_file_begin(flake_i_file *f, const char *path,
     if (flake_i_is_link(fresh)) return FLAKE_MISMATCH;
     flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
     if (status != FLAKE_OK) return status;
-    if (!flake_i_is_left_over(f, identity, any)) status = FLAKE_MISMATCH;
-    else if (flake_i_find(path, -1, &at_path) || !flake_i_error_is_absent()) {
+    status = flake_i_fresh_judge(f, identity, any);
+    if (status != FLAKE_OK) return status;
+    if (flake_i_find(path, -1, &at_path) || !flake_i_error_is_absent()) {
         flake_i_unlink(fresh);
         status = FLAKE_AGAIN;
     }
@@ -4271,7 +4279,8 @@ FLAKE_API flake_status flake_layout_check(const flake_layout *l, flake_why *why)
     return flake_i_say(why, FLAKE_INVALID, "layout",
                        l && l->format                      ? "those of 128 bits cannot be changed"
                        : l && l->time_bits && l->unit_ms ? "its fields overlap or exceed 64 bits"
-                                                         : "has no time or unit");
+                                                         : "has no time or unit: start from one: "
+                                                             "options.layout = flake_layout_default");
 }
 
 /* Start of the unit that is `time` units after the epoch, or before it, in Unix ms; false: an int64_t cannot
@@ -6526,8 +6535,10 @@ FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *list, uint64_t
     flake_i_interface i;
     while (flake_i_interface_next(&list, &i)) {
         const unsigned net = (unsigned)i.ip[0] << 8 | i.ip[1];
-        /* 10/8, 172.16/12, 192.168/16 */
-        if (net >> 8 != 10 && net >> 4 != (172 << 4 | 1) && net != (192 << 8 | 168)) continue;
+        /* 10/8, 172.16/12, 192.168/16, 169.254/16 */
+        if (net >> 8 != 10 && net >> 4 != (172 << 4 | 1) && net != (192 << 8 | 168) &&
+            net != (169 << 8 | 254))
+            continue;
         *node16 = (uint64_t)i.ip[2] << 8 | i.ip[3];
         return FLAKE_OK;
     }
@@ -6588,7 +6599,7 @@ FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node,
 enum { FLAKE_I_IS_FLAG, FLAKE_I_IS_TEXT, FLAKE_I_IS_LAYOUT, FLAKE_I_IS_CLOCK, FLAKE_I_IS_NUMBER };
 
 /* A word, the member of flake_config that it sets, the largest number, and what is wrong with a value that
- * the member cannot have. */
+ * the member cannot have; it begins with a quote if the message quotes the value. */
 typedef struct flake_i_word {
     const char *name;
     size_t at, size;
@@ -6601,19 +6612,20 @@ typedef struct flake_i_word {
     {name, offsetof(flake_config, member), sizeof(((flake_config *)0)->member), kind, most, wrong}
 #define FLAKE_I_FLAG(name, member) \
     FLAKE_I_WORD(name, member, FLAKE_I_IS_FLAG, 0, ": takes no value")
-#define FLAKE_I_TEXT(name, member) FLAKE_I_WORD(name, member, FLAKE_I_IS_TEXT, 0, ": needs a value")
+#define FLAKE_I_TEXT(name, member) FLAKE_I_WORD(name, member, FLAKE_I_IS_TEXT, 0, NULL)
 #define FLAKE_I_NUMBER(name, member, most) \
-    FLAKE_I_WORD(name, member, FLAKE_I_IS_NUMBER, UINT64_C(most), ": not a number from 0 to " #most)
+    FLAKE_I_WORD(name, member, FLAKE_I_IS_NUMBER, UINT64_C(most), \
+                 "\" is not a number from 0 to " #most "; words are separated by blanks")
 static const flake_i_word flake_i_words[] = {
     /* first: it also takes bare names */
-    FLAKE_I_WORD("layout", options.layout, FLAKE_I_IS_LAYOUT, 0, ": no such layout"),
+    FLAKE_I_WORD("layout", options.layout, FLAKE_I_IS_LAYOUT, 0, "\" is not a layout"),
     FLAKE_I_NUMBER("node", options.node, 18446744073709551614),
     FLAKE_I_NUMBER("node_offset", options.node_offset, 4294967295),
     FLAKE_I_NUMBER("seq_min", options.seq_min, 4294967295),
     FLAKE_I_NUMBER("seq_max", options.seq_max, 4294967295),
     FLAKE_I_NUMBER("lanes", options.lane_count, 65535),
     FLAKE_I_FLAG("single_thread", options.single_thread),
-    FLAKE_I_WORD("clock", options.clock.kind, FLAKE_I_IS_CLOCK, 2, ": not exact, fast or coarse"),
+    FLAKE_I_WORD("clock", options.clock.kind, FLAKE_I_IS_CLOCK, 2, "\" is not exact, fast or coarse"),
     FLAKE_I_NUMBER("max_wait_ms", options.max_wait_ms, 9223372036854775807),
     FLAKE_I_NUMBER("max_ahead_ms", options.max_ahead_ms, 9223372036854775807),
     FLAKE_I_FLAG("fail_on_backwards", options.fail_on_backwards),
@@ -6666,7 +6678,9 @@ FLAKE_I_FN const char *flake_i_take_word(flake_config *c, const char *name, cons
     if (i == FLAKE_I_WORDS && value) return ": no such option";
     i %= FLAKE_I_WORDS;
     if (!flake_i_set_word(c, &flake_i_words[i], is_bare ? name : value))
-        return is_bare ? ": neither a layout nor an option" : flake_i_words[i].wrong;
+        return is_bare ? ": neither a layout nor an option"
+               : flake_i_words[i].kind == FLAKE_I_IS_FLAG || (value && *value) ? flake_i_words[i].wrong
+                                                                               : ": needs a value";
     if (*given >> i & 1) return ": given twice";
     *given |= (uint32_t)1 << i;
     return NULL;
@@ -6687,7 +6701,7 @@ FLAKE_I_FN const char *flake_i_unfit_word(const flake_config *c, size_t at) {
 FLAKE_API flake_status flake_config_parse(const char *text, flake_config *c, flake_why *why) {
     static const char blanks[] = " \t\r\n";
     const size_t length = text ? strlen(text) : sizeof c->text;
-    const char *name = "the text", *wrong = NULL;
+    const char *name = "the text", *value = NULL, *wrong = NULL;
     flake_why shown;
     uint32_t given = 0;
     memset((void *)c, 0, sizeof *c);
@@ -6695,7 +6709,7 @@ FLAKE_API flake_status flake_config_parse(const char *text, flake_config *c, fla
     if (length < sizeof c->text) memcpy(c->text, text, length);
     else wrong = " is NULL, or longer than 2047 bytes";
     for (char *at = c->text; !wrong && *(at += strspn(at, blanks));) {
-        const char *value = NULL;
+        value = NULL;
         name = at++;
         at += strcspn(at, " \t\r\n=");
         if (*at == '=') {
@@ -6713,8 +6727,10 @@ FLAKE_API flake_status flake_config_parse(const char *text, flake_config *c, fla
         name = flake_i_words[i].name;
         if (given >> i & 1) wrong = flake_i_unfit_word(c, flake_i_words[i].at);
     }
+    c->has_node = given & 2; /* the bit of "node" */
     if (!wrong) return FLAKE_OK;
-    flake_i_put_why(&shown, name, "", "");
+    const bool is_quoted = *wrong == '"';
+    flake_i_put_why(&shown, name, is_quoted ? ": \"" : "", is_quoted ? value : "");
     shown.text[100] = 0; /* leaves room for `wrong` */
     flake_i_put_why(why, "config: ", shown.text, wrong);
     memset((void *)c, 0, sizeof *c);

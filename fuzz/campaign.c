@@ -10,6 +10,9 @@
  *     FUZZ_READING(true_ns)    what your clock reads at that Unix time in ns
  *     CAMPAIGN_LAYOUT          your flake_layout, selected by --layout mine
  *
+ * If the layout is in a header that includes flake.h, include "fuzz/fuzz.h" between FUZZ_READING and that header:
+ * it replaces the clock of flake.h.
+ *
  * The campaign generates and mutates its inputs, and keeps those that reach new code if the compiler counts
  * coverage: clang -fsanitize-coverage=inline-8bit-counters, gcc -fsanitize-coverage=trace-pc. With
  * -DFUZZ_LIBFUZZER -fsanitize=fuzzer, libFuzzer does that. Then the configuration is given as

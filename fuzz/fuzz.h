@@ -12,6 +12,10 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
+#ifdef FLAKE_H /* it would read the system's clock */
+#error "include fuzz/fuzz.h before flake.h: it replaces the clock"
+#endif
+
 #define REAL_SLEEP /* the hooks are below */
 #include "../tests/support.h"
 #include "../tests/oracle.h"

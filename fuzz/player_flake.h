@@ -127,7 +127,8 @@ static flake_status flake_judge(const flake_options *given, flake_options *o) {
     if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)(seqs - 1);
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
     const bool unfit = o->seq_min > o->seq_max || o->seq_max >= seqs || l->epoch_ms > most_ms ||
-                       l->epoch_ms < -most_ms || (most_ms - l->epoch_ms) / l->unit_ms < 1 ||
+                       l->epoch_ms < -most_ms ||
+                       (l->epoch_ms >= 100000000 && l->epoch_ms < 10000000000) || (most_ms - l->epoch_ms) / l->unit_ms < 1 ||
                        o->max_ahead_ms < 0 || o->max_ahead_ms / l->unit_ms > INT32_MAX ||
                        o->max_wait_ms < 0 || o->clock.kind < FLAKE_CLOCK_EXACT ||
                        o->clock.kind > FLAKE_CLOCK_FAST || (l->format && o->seq_scatter) ||

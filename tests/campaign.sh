@@ -102,6 +102,25 @@ for layout in boundary uuid7 uuid7_node uuid8 ulid; do
     done
 done
 
+# ---- a layout by a function ----
+
+cat > "$dir/mine.c" << 'END'
+#include FIRST
+#include "flake.h"
+static flake_layout mine(void) { return flake_layout_of(41, 10, 12, INT64_C(1577836800000)); }
+#define CAMPAIGN_LAYOUT mine()
+#include "fuzz/campaign.c"
+END
+compile_mine() { # HEADER: included first. Without the flags that hide flake.h's warnings
+    # shellcheck disable=SC2086
+    $CC -std=c11 $WARN -O1 -pthread -I. "-DFIRST=\"$1\"" "$dir/mine.c" -o "$dir/mine" 2>&1
+}
+same "a layout by a function compiles after fuzz/fuzz.h" "" "$(compile_mine fuzz/fuzz.h)"
+same "and differs nowhere" "500 inputs, ..., no duplicate, no difference from the oracle" \
+    "$("$dir/mine" --layout mine --node 17 --inputs 500 2>&1 | told | tail -1 | sed 's/, [0-9]* s:/,/')"
+if compile_mine flake.h | grep -q "error.*include fuzz/fuzz.h before flake.h"; then ok
+else fail "flake.h first, which then has the system's clock, does not compile" "$(compile_mine flake.h)"; fi
+
 # Runs a program with default signals: a shell cannot undo that its caller ignores one.
 cat > "$dir/by_default.c" << 'END'
 #define _POSIX_C_SOURCE 200809L
@@ -150,7 +169,7 @@ refuses "--hours must be above 0 and at most 1000000, not" --hours 1000000.5
 takes . --hours 1000000 --seconds 3600000000 --seconds .5
 for value in -1 +1 " 1" 1.5 x "" 0x10 18446744073709551616; do
     for option in node seq-min seq-max max-ahead-ms max-wait-ms; do
-        refuses "flake.h rejects this: config: $(echo "$option" | tr - _): not a number\|config: $(echo "$option" | tr - _): needs a value" --$option "$value"
+        refuses "flake.h rejects this: config: $(echo "$option" | tr - _): \".*\" is not a number\|config: $(echo "$option" | tr - _): needs a value" --$option "$value"
     done
     refuses "--inputs must be a number from 1 to $last64, not" --inputs "$value"
     refuses "--seed must be a number from 0 to $last64, not" --seed "$value"

@@ -43,7 +43,8 @@ TEST(each_word_sets_its_field) {
     const flake_options *o = &config.options;
     CHECK_STR(o->layout.name, "twitter");
     CHECK_EQ(o->layout.epoch_ms, flake_layout_twitter.epoch_ms);
-    CHECK(o->node == 7 && o->node_offset == 1 && o->seq_min == 2 && o->seq_max == 3);
+    CHECK(config.has_node && o->node == 7 && o->node_offset == 1 && o->seq_min == 2 &&
+          o->seq_max == 3);
     CHECK(o->lane_count == 8 && o->lanes == NULL);
     CHECK(o->single_thread && o->fail_on_backwards && o->seq_scatter && o->start_next_unit);
     CHECK_EQ(o->clock.kind, FLAKE_CLOCK_FAST);
@@ -66,6 +67,9 @@ TEST(an_empty_text_is_all_defaults) {
     CHECK(memcmp(&config.options, &none, sizeof none) == 0);
     CHECK(memcmp(&config.state, &nowhere, sizeof nowhere) == 0);
     CHECK_EQ(config.partition, -1);
+    CHECK(!config.has_node);
+    CHECK_EQ(parse("node_offset=7 twitter"), FLAKE_OK);
+    CHECK(!config.has_node);
     CHECK_EQ(parse(" \t\r\n"), FLAKE_OK);
     CHECK(memcmp(&config.options, &none, sizeof none) == 0);
     CHECK_EQ(flake_config_parse("node=3", &config, NULL), FLAKE_OK);
@@ -136,32 +140,40 @@ TEST(the_largest_numbers_are_read) {
 
 TEST(what_is_wrong_is_told_by_its_word) {
     static const char *const refused[][2] = {
-        {"node=abc", "config: node: not a number from 0 to 18446744073709551614"},
-        {"node=-1", "config: node: not a number from 0 to 18446744073709551614"},
-        {"node=18446744073709551615", "config: node: not a number from 0 to 18446744073709551614"},
-        {"node=0x1f", "config: node: not a number from 0 to 18446744073709551614"},
-        {"seq_min=4294967296", "config: seq_min: not a number from 0 to 4294967295"},
-        {"partition=4294967303", "config: partition: not a number from 0 to 65535"},
+        {"node=abc", "config: node: \"abc\" is not a number from 0 to 18446744073709551614; words "
+                     "are separated by blanks"},
+        {"node=-1", "config: node: \"-1\" is not a number from 0 to 18446744073709551614; words "
+                    "are separated by blanks"},
+        {"node=18446744073709551615", "config: node: \"18446744073709551615\" is not a number from "
+                                      "0 to 18446744073709551614; words are separated by blanks"},
+        {"node=0x1f", "config: node: \"0x1f\" is not a number from 0 to 18446744073709551614; "
+                      "words are separated by blanks"},
+        {"seq_min=4294967296", "config: seq_min: \"4294967296\" is not a number from 0 to "
+                               "4294967295; words are separated by blanks"},
+        {"partition=4294967303", "config: partition: \"4294967303\" is not a number from 0 to "
+                                 "65535; words are separated by blanks"},
         {"node=7 node=8", "config: node: given twice"},
         {"twitter uuid7", "config: uuid7: given twice"},
         {"twitter layout=twitter", "config: layout: given twice"},
         {"seq_scatter seq_scatter", "config: seq_scatter: given twice"},
-        {"node", "config: node: not a number from 0 to 18446744073709551614"},
-        {"node=", "config: node: not a number from 0 to 18446744073709551614"},
+        {"node", "config: node: needs a value"},
+        {"node=", "config: node: needs a value"},
         {"exclusive_dir=\"\"", "config: exclusive_dir: needs a value"},
-        {"layout", "config: layout: no such layout"},
+        {"layout", "config: layout: needs a value"},
+        {"node=7,lanes=2", "config: node: \"7,lanes=2\" is not a number from 0 to "
+                           "18446744073709551614; words are separated by blanks"},
         {"exclusive_dir", "config: exclusive_dir: needs a value"},
         {"single_thread=yes", "config: single_thread: takes no value"},
         {"no_wait= state=x", "config: no_wait: takes no value"},
         {"nod=7", "config: nod: no such option"},
-        {"node =7", "config: node: not a number from 0 to 18446744073709551614"},
+        {"node =7", "config: node: needs a value"},
         {"=7", "config: =7: neither a layout nor an option"},
         {"==7", "config: =: no such option"},
         {"Twitter", "config: Twitter: neither a layout nor an option"},
         {"twitte", "config: twitte: neither a layout nor an option"},
-        {"layout=twitte", "config: layout: no such layout"},
-        {"clock=slow", "config: clock: not exact, fast or coarse"},
-        {"clock=fast2", "config: clock: not exact, fast or coarse"},
+        {"layout=twitte", "config: layout: \"twitte\" is not a layout"},
+        {"clock=slow", "config: clock: \"slow\" is not exact, fast or coarse"},
+        {"clock=fast2", "config: clock: \"fast2\" is not exact, fast or coarse"},
         {"state=\"/x y", "config: state: the value needs a second quote, and a blank after it"},
         {"state=\"/x\"y", "config: state: the value needs a second quote, and a blank after it"},
         {"state=x state_dir=y", "config: state_dir: state is given, too"},
@@ -200,6 +212,11 @@ TEST(a_text_that_is_too_long_is_refused) {
     CHECK_EQ(parse(text), FLAKE_INVALID);
     CHECK(strstr(why.text, "xxx: neither a layout nor an option") != NULL);
     CHECK_EQ(strlen(why.text), 140);
+    memcpy(text, "node=", 5); /* so does a long value */
+    CHECK_EQ(parse(text), FLAKE_INVALID);
+    CHECK(strstr(why.text, "xxx\" is not a number from 0 to 18446744073709551614; words are") !=
+          NULL);
+    CHECK(strlen(why.text) < sizeof why.text - 1);
 }
 
 /* ---- generators of a text ---- */
@@ -252,7 +269,7 @@ TEST(its_lanes_are_made_too) {
 }
 
 TEST(what_cannot_be_made_is_null_and_why) {
-    refuses("node=abc", "config: node: not a number");
+    refuses("node=abc", "config: node: \"abc\" is not a number");
     refuses("twitter node=1024", "node");
     refuses("js53 lanes=65535", "lane_count");
     refuses("partition=7", "config: partition: only of a sno_gen");

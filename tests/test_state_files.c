@@ -297,6 +297,19 @@ TEST(what_a_run_has_left_beside_the_path_is_taken) {
     }
 }
 
+static bool reads_fail(const char *name) {
+    errno = EIO;
+    return strcmp(name, "read") != 0;
+}
+
+TEST(a_fresh_file_that_cannot_be_read_is_no_foreign_file) {
+    begin();
+    on_call = reads_fail;
+    CHECK_EQ(open_at(&state, "ids"), FLAKE_IO);
+    on_call = NULL;
+    CHECK(strstr(why.text, "cannot be created: ") != NULL);
+}
+
 /* Another file replaces the state's between two system calls of an open. */
 static int calls, swap_at;
 static bool swaps_again;

@@ -149,7 +149,7 @@ TEST(the_first_private_ip_gives_16_bits) {
     } cases[] = {{0x0a000001, true},  {0x0affffff, true},  {0x0b000001, false}, {0x09ffffff, false},
                  {0xac100102, true},  {0xac1fffff, true},  {0xac200001, false}, {0xac0fffff, false},
                  {0xc0a80708, true},  {0xc0a90708, false}, {0xc0a7ffff, false}, {0x7f000001, false},
-                 {0x08080808, false}, {0xa9fe0102, false}};
+                 {0x08080808, false}, {0xa9fe0102, true},  {0xa9ff0102, false}, {0xa9fd0102, false}};
     flake_why why;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t node = 0xabcdef;

@@ -32,7 +32,7 @@ refused: [^
 ]*node[^
 ]*
 refused: config: twitte: neither a layout nor an option
-refused: config: partition: not a number from 0 to 65535"
+refused: config: partition: \"65536\" is not a number from 0 to 65535; words are separated by blanks"
 by_name='
 refused: meta is 0 to 255
 refused: meta is 0 to 255'

@@ -648,6 +648,7 @@ refuses sno_config_of_inspect 2 "inspect has no option --config" "$sno" inspect 
 # ---- time COUNT, layouts, --json ----
 
 "$flake" time 30000 > "$dir/out"
+has time_explains_the_limit 'ids/s  *[0-9]* (the layout has 4096000: faster draws wait for its next unit)' cat "$dir/out"
 same time_counts "30000 0" "$(field ids < "$dir/out") $(field duplicates < "$dir/out")"
 has time_of_spread '"ids":5000,.*"duplicates":0}' "$flake" time --json --layout=uniqueid_spread --cluster=1 5000
 has time_of_boundary '"layout":"boundary","ids":100000,.*"capacity_per_second":65536000,"duplicates":0}' "$flake" time --json --layout=boundary 100000

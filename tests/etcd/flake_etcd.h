@@ -99,7 +99,9 @@ typedef struct flake_etcd_options {
     /* how far ahead of use the horizon is written, and so how long IDs continue without etcd: 1,000 to
      * 3,600,000; 0: 30,000 */
     int64_t horizon_ms;
-    int64_t wait_ms;    /* longest wait for a free number and for its horizon to pass; 0: no wait */
+    /* longest wait for a free number and for its horizon to pass; 0: no wait, but each number that looks free is
+     * tried once, with two requests, and another process may take it first */
+    int64_t wait_ms;
     int64_t timeout_ms; /* of one request, at most 3,600,000; 0: ttl_ms / 8 */
     /* PEM, for https; NULL: the system's authorities, and no client certificate */
     const char *ca_file, *cert_file, *key_file;
@@ -1086,6 +1088,7 @@ FLAKE_I_FN void *flake_i_etcd_keep_claim(void *user) {
     const int64_t soon_ms = (int64_t)flake_i_min(
         flake_i_min((uint64_t)tick_ms / 4, (uint64_t)s->options.timeout_ms), 250);
     int64_t renew_ms = flake_i_elapsed_ms() + tick_ms, extend_ms = flake_i_elapsed_ms() + third_ms;
+    int64_t look_ms = 0; /* no earlier, whatever the watch reports: it may report all the time */
     flake_i_etcd_watch(s, s->pool.base64, "");
     while (flake_i_etcd_is_held(state) && !FLAKE_ATOMIC_LOAD(&s->stop, relaxed)) {
         int64_t now_ms = flake_i_elapsed_ms();
@@ -1094,6 +1097,10 @@ FLAKE_I_FN void *flake_i_etcd_keep_claim(void *user) {
             s->must_look = s->must_look || renewed == FLAKE_INVALID;
             now_ms = flake_i_elapsed_ms();
             renew_ms = now_ms + (renewed == FLAKE_IO ? soon_ms : tick_ms);
+        }
+        if (s->must_look && now_ms < look_ms) { /* the report is kept, and the wait is not for another */
+            s->must_look = false;
+            if (extend_ms > look_ms) extend_ms = look_ms;
         }
         if (!s->must_look && now_ms < extend_ms && !flake_i_etcd_is_wanted(c)) {
             const int64_t due_ms = (extend_ms < renew_ms ? extend_ms : renew_ms) - now_ms;
@@ -1110,7 +1117,8 @@ FLAKE_I_FN void *flake_i_etcd_keep_claim(void *user) {
             flake_i_etcd_close_gate(c, state, FLAKE_I_ETCD_LOST);
             break;
         }
-        extend_ms = flake_i_elapsed_ms() + (status == FLAKE_OK ? third_ms : soon_ms);
+        look_ms = flake_i_elapsed_ms() + soon_ms;
+        extend_ms = status == FLAKE_OK ? look_ms - soon_ms + third_ms : look_ms;
         if (status == FLAKE_OK) flake_i_etcd_watch(s, s->pool.base64, "");
         else flake_i_etcd_unwatch(s);
     }

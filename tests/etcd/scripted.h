@@ -116,6 +116,7 @@ static script_easy easies[2];
 static int easies_n;
 static script_easy *watching;
 static int64_t watch_says_ms, watch_ends_ms, stop_ms; /* when; 0: never */
+static int64_t watch_every_ms; /* and again after that; 0: once */
 static int64_t looks_ms;                              /* when the test checks; 0: never */
 static bool looks_at_join;
 static void (*looks)(void);
@@ -241,7 +242,7 @@ static inline CURLMcode script_multi_perform(CURLM *m, int *running) {
     (void)m;
     *running = watching != NULL;
     if (watching && watch_says_ms && clock_ms >= watch_says_ms) {
-        watch_says_ms = 0;
+        watch_says_ms = watch_every_ms ? clock_ms + watch_every_ms : 0;
         note_time();
         note_raw("the watch says something\n");
         if (!hand_over(watching->on_body, "{}", 2, watching->of_body)) abort();
@@ -526,7 +527,7 @@ static inline void script_begin(void) {
     flake_etcd_destroy(&claim);
     memset(&claim, 0, sizeof claim);
     clock_ms = 1000;
-    clock_ahead_ms = watch_says_ms = watch_ends_ms = stop_ms = looks_ms = 0;
+    clock_ahead_ms = watch_says_ms = watch_every_ms = watch_ends_ms = stop_ms = looks_ms = 0;
     easies_n = 0;
     looks_at_join = false;
     watching = NULL;

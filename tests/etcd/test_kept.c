@@ -233,6 +233,18 @@ TEST(an_old_generator_stays_shut) {
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
 }
 
+/* At most one request in 250 ms, besides those that keep the lease and extend the horizon. */
+TEST(a_watch_that_talks_constantly_asks_no_more) {
+    int asked = 0;
+    begin_claimed(NULL);
+    watch_says_ms = clock_ms + 5;
+    watch_every_ms = 5;
+    hold_ms(900);
+    for (const char *at = notes; (at = strstr(at, ": asks")) != NULL; at++) asked++;
+    CHECK(asked >= 3);
+    CHECK(asked <= 5);
+}
+
 /* The thread checks its claim when the watch reports a change, and when it ends. */
 TEST(a_watch_is_a_reason_to_look) {
     static const told moved[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .ms = 20}, {0}};

@@ -15,12 +15,13 @@
  *         log_format with_ids '$flake_id $request';   # $uuid7: a UUID of version 7
  *     }
  *
- * The layout is twitter if the text names none. All workers draw from one generator, in a zone of shared memory
- * that outlasts reloads. No worker ever waits: IDs may run 10 ms ahead of the clock, which is 40,960 requests at
- * once. If that is not enough, for example after a longer backward step of the clock, the variable is empty. The
- * log has the reason: [error] if later requests will have IDs again, [crit] if the operator must act, [alert] for
- * a bug of this module. An nginx and its successor after USR2 have separate generators and need different nodes.
- * Each worker generates its own UUIDs: those of two workers are unordered within a ms.
+ * The layout is twitter if the text names none. Without flake_config there is no $flake_id. All workers draw from
+ * one generator, in a zone of shared memory that outlasts reloads. No worker ever waits: IDs may run 10 ms ahead
+ * of the clock, which is 40,960 requests at once. If that is not enough, for example after a longer backward step
+ * of the clock, the variable is empty. The log has the reason: [error] if later requests will have IDs again,
+ * [crit] if the operator must act, [alert] for a bug of this module. An nginx and its successor after USR2 have
+ * separate generators and need different nodes. Each worker generates its own UUIDs: those of two workers are
+ * unordered within a ms.
  */
 #include <ngx_config.h>
 #include <ngx_core.h>
@@ -33,6 +34,7 @@ typedef struct main_conf {
 } main_conf;
 
 extern ngx_module_t ngx_http_flake_module;
+static const flake_why no_node = {"node is missing: node=7"};
 
 /* ---- the zone ---- */
 
@@ -50,11 +52,12 @@ static ngx_int_t zone_init(ngx_shm_zone_t *zone, void *of_old_cycle) {
         conf->ids = old->ids; // the old workers still draw from it
         return NGX_OK;
     }
-    const bool fits = flake_config_parse((const char *)conf->text.data, &c, &why) == FLAKE_OK &&
-                      !c.state.path && !c.state.dir && c.partition < 0 &&
-                      !c.options.single_thread && !c.options.max_ahead_ms &&
-                      !c.options.layout.format;
+    if (!conf->text.len) return NGX_OK; // UUIDs alone
+    bool fits = flake_config_parse((const char *)conf->text.data, &c, &why) == FLAKE_OK &&
+                !c.state.path && !c.state.dir && c.partition < 0 && !c.options.single_thread &&
+                !c.options.max_ahead_ms && !c.options.layout.format;
     if (!c.options.layout.name) c.options.layout = flake_layout_twitter;
+    if (fits && !c.has_node && c.options.layout.node_bits) fits = false, why = no_node;
     c.options.max_ahead_ms = 10;
     c.options.shared_memory = true;
     conf->ids = ngx_slab_alloc((ngx_slab_pool_t *)(void *)zone->shm.addr, sizeof *conf->ids);
@@ -114,6 +117,11 @@ static ngx_int_t flake_id(ngx_http_request_t *r, ngx_http_variable_value_t *v, u
     char text[FLAKE_TEXT_SIZE];
     uint64_t id = 0;
     (void)unused;
+    if (!conf->ids) {
+        ngx_log_error(NGX_LOG_CRIT, r->connection->log, 0, "no id: flake_config: %s", no_node.text);
+        v->not_found = 1;
+        return NGX_OK;
+    }
     const flake_status status = flake_try(conf->ids, &id);
     (void)flake_format(id, FLAKE_DEC, text, sizeof text);
     return put(r, v, status, text);

@@ -20,7 +20,7 @@ made() {
 }
 of_nginx() { printf -- '-isystem %s ' "$dir"/src/src/{core,event,event/modules,os/unix,http,http/modules} "$dir/src/objs"; }
 judge "nginx: the module is made from nginx's sources" made || close_with_counts
-judge "nginx: fewer than 200 lines" is_short nginx.c
+judge "nginx: fewer than 225 lines" is_short nginx.c
 # shellcheck disable=SC2046
 judge "nginx: compiles without a warning" compile nginx.c "$dir/module.o" -c $(of_nginx)
 judge "the clock that can be put back compiles" compile_clock_back || close_with_counts
@@ -98,9 +98,10 @@ refuses() { # WHY TEXT...: each alone
     done
 }
 judge "nginx: a node too large is refused, and why" refuses '.*is not from 0 to 1023' node=1024
-judge "nginx: no number is no node" refuses 'config: node: not a number' 'clock=fast node=one'
-judge "nginx: what is not for it" refuses 'takes no |.*lanes is missing|.*with shared_memory' "${refused_words[@]}" single_thread max_ahead_ms=1 \
-    "exclusive_dir=$dir"
+judge "nginx: no number is no node" refuses 'config: node: "one" is not a number' 'clock=fast node=one'
+judge "nginx: what is not for it" refuses 'takes no |.*lanes is missing|.*with shared_memory' "${refused_words[@]}" "node=1 single_thread" \
+    "node=1 max_ahead_ms=1" "node=1 exclusive_dir=$dir"
+judge "nginx: a configuration without a node is refused" refuses 'node is missing: node=7' clock=fast
 configure 'flake_config "node=3";'
 "${with_clock_back[@]}" "$nginx" -p "$dir" -e "$dir/error.log" -c "$dir/nginx.conf" > "$dir/log" 2>&1 &
 master=$!
@@ -153,4 +154,16 @@ judge "nginx: the clock right again" many true
 put_clock_back -1892160000000
 judge "nginx: a clock past the layout's end: no id" says '^  ' pipeline 1
 judge "nginx: which the log has for the operator" grep -q '\[crit\].*no id: ' "$dir/error.log"
+
+put_clock_back 0
+restart_without_a_node() {
+    kill "$master" && wait "$master"
+    configure ''
+    "$nginx" -p "$dir" -e "$dir/error.log" -c "$dir/nginx.conf" > "$dir/log" 2>&1 &
+    master=$!
+    within 10 answers
+}
+judge "nginx: starts without a configuration" restart_without_a_node
+judge "nginx: then there is no id, but a UUID" says '^  .*-.*-7' pipeline 1
+judge "nginx: and the log says why" grep -q '\[crit\].*no id: flake_config: node is missing: node=7' "$dir/error.log"
 close_with_counts

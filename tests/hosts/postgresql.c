@@ -15,14 +15,15 @@
  *     uuid7()         uuid of version 7, from a generator of each backend: those of two backends are
  *                     unordered within a ms
  *
- * A query whose status asks for a retry waits, and can be cancelled. Another status is an error: SQLSTATE 58000
- * for the operator, XX000 for a bug of this module.
+ * A query whose status asks for a retry waits for 10 to 20 s, and can be cancelled. Another status is an error:
+ * SQLSTATE 58000 for the operator, XX000 for a bug of this module.
  *
  * flake.config is the text of a flake_config for flake_next; the layout is twitter if it names none. The node is
  * unique among clusters whose IDs must differ; a standby needs its own before it is promoted. Unless it is 0, it
- * is the partition of snos, too. A background worker opens the state files and writes them twice a second. If it
- * cannot, IDs are generated for two more seconds. The first ID after a start may wait as long.
+ * is the partition of snos, too. Without a text flake_next() is an error. A background worker opens the state files
+ * and writes them twice a second. If it cannot, IDs are generated for 2 s more. A first ID may wait as long.
  */
+#define _GNU_SOURCE
 #include <postgres.h>
 #include <fmgr.h>
 #include <miscadmin.h>
@@ -37,6 +38,7 @@
 #include <utils/guc.h>
 #include <utils/uuid.h>
 #include <utils/wait_event.h>
+#include <dlfcn.h>
 #include "flake.h"
 #include "sno.h"
 
@@ -54,10 +56,12 @@ typedef struct shared {
 
 static shared *all;
 static flake_config config;
+static bool has_ids; // else there is no configuration, and so no node
+static const flake_why no_node = {"node is missing: node=7"};
 static shmem_request_hook_type request_before;
 static shmem_startup_hook_type startup_before;
 
-enum { HORIZON_MS = 2000, WRITE_MS = 500, WAIT_MS = 100 };
+enum { HORIZON_MS = 2000, WRITE_MS = 500, WAIT_MS = 100, MOST_WAITS = 100 };
 
 /* ---- the background worker: it alone opens the files ---- */
 
@@ -72,10 +76,10 @@ static void begin(void) {
     (void)snprintf(sno_path, sizeof sno_path, "flake_ids.%d.sno", pool.partition);
     ids->state = &all->ids_state;
     snos.state = &all->snos_state;
-    if (flake_state_open(ids->state, &at, ids, NULL, &why) != FLAKE_OK ||
+    if ((has_ids && flake_state_open(ids->state, &at, ids, NULL, &why) != FLAKE_OK) ||
         sno_state_open(snos.state, &sno_at, &snos, &pool, &why) != FLAKE_OK ||
         (!pg_atomic_read_u32(&all->begun) && // else by an earlier worker
-         (flake_init(&all->ids, ids, &why) != FLAKE_OK ||
+         ((has_ids && flake_init(&all->ids, ids, &why) != FLAKE_OK) ||
           sno_init(&all->snos, &pool, &snos, &why) != FLAKE_OK)))
         ereport(FATAL, errmsg("flake_ids: %s", why.text));
     pg_write_barrier();
@@ -94,8 +98,8 @@ void flake_ids_worker(Datum unused) {
                         PG_WAIT_EXTENSION);
         ResetLatch(MyLatch);
         CHECK_FOR_INTERRUPTS();
-        flake_state *const states[] = {&all->ids_state, &all->snos_state};
-        for (int i = 0; i < 2; i++)
+        flake_state *const states[] = {&all->snos_state, &all->ids_state};
+        for (int i = 0; i < 1 + has_ids; i++)
             if (flake_state_extend(states[i], &why) != FLAKE_OK)
                 ereport(WARNING, errmsg("flake_ids: %s", why.text));
     }
@@ -126,23 +130,31 @@ void _PG_init(void) {
                                .bgw_start_time = BgWorkerStart_PostmasterStart,
                                .bgw_restart_time = 1,
                                .bgw_name = "flake_ids",
-                               .bgw_library_name = "flake_ids",
                                .bgw_function_name = "flake_ids_worker"};
     flake_options *o = &config.options;
     flake_why why = {"takes no state, partition, single_thread, max_wait_ms or 128-bit layout"};
+    Dl_info here;
     if (!process_shared_preload_libraries_in_progress)
         ereport(ERROR, errmsg("flake_ids must be in shared_preload_libraries"));
     DefineCustomStringVariable("flake.config", "Options of this cluster's ids.", NULL, &text, "",
                                PGC_POSTMASTER, 0, NULL, NULL, NULL);
     MarkGUCPrefixReserved("flake");
-    const bool fits = flake_config_parse(text, &config, &why) == FLAKE_OK && !config.state.path &&
-                      !config.state.dir && config.partition < 0 && !o->single_thread &&
-                      !o->max_wait_ms && !o->layout.format;
+    bool fits = flake_config_parse(text, &config, &why) == FLAKE_OK && !config.state.path &&
+                !config.state.dir && config.partition < 0 && !o->single_thread && !o->max_wait_ms &&
+                !o->layout.format;
+    has_ids = *text != 0;
     if (!o->layout.name) o->layout = flake_layout_twitter; // 63 bits: bigint has a sign
+    if (fits && has_ids && !config.has_node && o->layout.node_bits) fits = false, why = no_node;
     o->max_wait_ms = WAIT_MS;
     o->shared_memory = true;
     if (!fits || flake_init(&trial, o, &why) != FLAKE_OK)
         ereport(ERROR, errmsg("flake.config: %s", why.text));
+    // The worker loads this file by its path: another name may not be found.
+    if (!dladdr(&config, &here) ||
+        strlcpy(worker.bgw_library_name, here.dli_fname, sizeof worker.bgw_library_name) >=
+            sizeof worker.bgw_library_name)
+        ereport(ERROR, errmsg("flake_ids: the path of the module is too long for a worker: %s",
+                              here.dli_fname));
     request_before = shmem_request_hook;
     shmem_request_hook = request;
     startup_before = shmem_startup_hook;
@@ -152,28 +164,40 @@ void _PG_init(void) {
 
 /* ---- what SQL calls ---- */
 
-static void wait_for_the_worker(void) {
-    for (; !pg_atomic_read_u32(&all->begun); pg_usleep(10000)) CHECK_FOR_INTERRUPTS();
+static void wait_for_the_worker(const char *function) {
+    for (int waits = 0; !pg_atomic_read_u32(&all->begun); pg_usleep(WAIT_MS * 1000)) {
+        CHECK_FOR_INTERRUPTS();
+        if (waits++ == MOST_WAITS)
+            ereport(ERROR, errcode(ERRCODE_SYSTEM_ERROR),
+                    errmsg("%s: the worker cannot begin: see the server's log", function));
+    }
     pg_read_barrier();
 }
 
 /* A draw waits for at most 100 ms, so that a query can be cancelled before the draw is retried. */
-static bool is_to_retry(const char *function, flake_status status) {
+static bool is_to_retry(const char *function, flake_status status, int *waits) {
     const bool is_bug = status == FLAKE_INVALID || status == FLAKE_FORKED;
     CHECK_FOR_INTERRUPTS();
     if (status == FLAKE_OK) return false;
-    if (status != FLAKE_AGAIN && status != FLAKE_CLOCK_BACKWARDS && status != FLAKE_NOT_EXTENDED)
+    if ((status != FLAKE_AGAIN && status != FLAKE_CLOCK_BACKWARDS &&
+         status != FLAKE_NOT_EXTENDED) ||
+        ++*waits == MOST_WAITS)
         ereport(ERROR, errcode(is_bug ? ERRCODE_INTERNAL_ERROR : ERRCODE_SYSTEM_ERROR),
                 errmsg("%s: %s", function, flake_status_str(status)));
+    pg_usleep(WAIT_MS * 1000); // a draw whose wait is pointless returns at once
     return true;
 }
 
 PG_FUNCTION_INFO_V1(pg_flake_next);
 Datum pg_flake_next(PG_FUNCTION_ARGS) {
     uint64_t id;
+    int waits = 0;
     (void)fcinfo;
-    wait_for_the_worker();
-    while (is_to_retry("flake_next", flake_next(&all->ids, &id))) continue;
+    if (!has_ids)
+        ereport(ERROR, errcode(ERRCODE_SYSTEM_ERROR),
+                errmsg("flake_next: flake.config: %s", no_node.text));
+    wait_for_the_worker("flake_next");
+    while (is_to_retry("flake_next", flake_next(&all->ids, &id), &waits)) continue;
     PG_RETURN_INT64((int64)id);
 }
 
@@ -182,9 +206,10 @@ Datum pg_sno_next(PG_FUNCTION_ARGS) {
     const int32 meta = PG_GETARG_INT32(0);
     char text[16];
     sno_id id;
+    int waits = 0;
     if (meta < 0 || meta > 255) ereport(ERROR, errmsg("sno_next: meta is 0 to 255"));
-    wait_for_the_worker();
-    while (is_to_retry("sno_next", sno_next_n(&all->snos, (uint8_t)meta, &id, 1))) continue;
+    wait_for_the_worker("sno_next");
+    while (is_to_retry("sno_next", sno_next_n(&all->snos, (uint8_t)meta, &id, 1), &waits)) continue;
     sno_encode(id, text);
     PG_RETURN_TEXT_P(cstring_to_text_with_len(text, sizeof text));
 }
@@ -192,7 +217,8 @@ Datum pg_sno_next(PG_FUNCTION_ARGS) {
 PG_FUNCTION_INFO_V1(pg_uuid7);
 Datum pg_uuid7(PG_FUNCTION_ARGS) {
     pg_uuid_t *uuid = palloc(sizeof *uuid);
+    int waits = 0;
     (void)fcinfo;
-    while (is_to_retry("uuid7", flake_uuid7_bytes(uuid->data))) continue;
+    while (is_to_retry("uuid7", flake_uuid7_bytes(uuid->data), &waits)) continue;
     PG_RETURN_UUID_P(uuid);
 }

@@ -24,7 +24,7 @@ fi
 cluster=$dir/pg/cluster
 stop_host() { [ ! -f "$cluster/postmaster.pid" ] || $as_owner "$bin/pg_ctl" -D "$cluster" -m immediate stop > /dev/null; }
 
-judge "PostgreSQL: fewer than 200 lines" is_short postgresql.c
+judge "PostgreSQL: fewer than 225 lines" is_short postgresql.c
 judge "PostgreSQL: compiles without a warning" compile postgresql.c "$dir/pg/flake_ids.so" -isystem "$headers" || close_with_counts
 judge "the clock that can be put back compiles" compile_clock_back || close_with_counts
 $as_owner "$bin/initdb" -D "$cluster" -U tester -A trust --no-sync -E UTF8 --locale=C > "$dir/log" ||
@@ -80,9 +80,10 @@ does_not_start() { # WHY TEXT...: each alone
     done
 }
 judge "PostgreSQL: a node too large is refused, and why" does_not_start '.*is not from 0 to 1023' node=1024
-judge "PostgreSQL: no number is no node" does_not_start 'config: node: not a number' 'clock=fast node=one'
-judge "PostgreSQL: what is not for it" does_not_start 'takes no |.*lanes is missing|.*with shared_memory' "${refused_words[@]}" single_thread max_wait_ms=1 \
-    "exclusive_dir=$dir"
+judge "PostgreSQL: no number is no node" does_not_start 'config: node: "one" is not a number' 'clock=fast node=one'
+judge "PostgreSQL: what is not for it" does_not_start 'takes no |.*lanes is missing|.*with shared_memory' "${refused_words[@]}" "node=1 single_thread" \
+    "node=1 max_wait_ms=1" "node=1 exclusive_dir=$dir"
+judge "PostgreSQL: a configuration without a node" does_not_start 'node is missing: node=7' clock=fast
 judge "PostgreSQL: starts with the extension" start || close_with_counts
 judge "PostgreSQL: its functions are made" query -f $hosts/postgresql.sql
 query -c 'CREATE TABLE ids (id bigint PRIMARY KEY DEFAULT flake_next(), sno text COLLATE "C" UNIQUE DEFAULT sno_next(42),
@@ -185,6 +186,39 @@ echo "flake.config = 'node=4'" >> "$cluster/postgresql.conf"
 judge "PostgreSQL: stops, and starts as another node, with the system's clock" start_anew
 judge "PostgreSQL: and goes on" is "t" \
     'SELECT flake_next() > max(id) AND sno_next(42) > max(sno) AND flake_next() >> 12 & 1023 = 4 FROM ids'
+
+start_by_a_path() { # without a node
+    $as_owner "$bin/pg_ctl" -D "$cluster" -m fast stop > "$dir/log" || return 1
+    mkdir "$dir/pg/elsewhere" && mv "$dir/pg/flake_ids.so" "$dir/pg/elsewhere/by_a_path.so" || return 1
+    printf "shared_preload_libraries = '%s'\nflake.config = '%s'\n" "$dir/pg/elsewhere/by_a_path" "$1" >> "$cluster/postgresql.conf"
+    start
+}
+functions_by_the_path() {
+    sed "s|CREATE|CREATE OR REPLACE|; s|'flake_ids'|'$dir/pg/elsewhere/by_a_path'|" $hosts/postgresql.sql > "$dir/by_a_path.sql" &&
+        query -f "$dir/by_a_path.sql"
+}
+judge "PostgreSQL: starts with the extension at a path, without a configuration" start_by_a_path ''
+judge "PostgreSQL: its functions are made" functions_by_the_path
+judge "PostgreSQL: without a node there is no id, and why" says '58000: flake_next: flake.config: node is missing: node=7' \
+    query -v VERBOSITY=verbose -c 'SELECT flake_next()'
+judge "PostgreSQL: but a sno, of a worker that was found at the path" says '^.{16}$' query -c 'SELECT sno_next(42)'
+judge "PostgreSQL: and a UUID" says '^.{8}-.{4}-7' query -c 'SELECT uuid7()'
+start_with_a_node() {
+    $as_owner "$bin/pg_ctl" -D "$cluster" -m fast stop > "$dir/log" || return 1
+    echo "flake.config = 'node=4'" >> "$cluster/postgresql.conf"
+    start
+}
+judge "PostgreSQL: starts with a node" start_with_a_node
+judge "PostgreSQL: and goes on" is t 'SELECT flake_next() > max(id) FROM ids'
+hide_the_state() { mv "$cluster/flake_ids.4" "$cluster/hidden" && mkdir "$cluster/flake_ids.4"; }
+judge "PostgreSQL: stops" $as_owner "$bin/pg_ctl" -D "$cluster" -m fast stop -s
+judge "PostgreSQL: the state cannot be opened" hide_the_state
+judge "PostgreSQL: starts" start
+judge "PostgreSQL: an id is an error after a while, which says where the reason is" \
+    says '58000: flake_next: the worker cannot begin: .* log' query -v VERBOSITY=verbose -c 'SELECT flake_next()'
+show_the_state() { rmdir "$cluster/flake_ids.4" && mv "$cluster/hidden" "$cluster/flake_ids.4"; }
+judge "PostgreSQL: the state can be opened" show_the_state
+judge "PostgreSQL: and goes on" is t 'SELECT flake_next() > max(id) FROM ids'
 
 # What an id takes here: no assertion, the machine may be busy. flake_next has 4,096 a ms, 244 ns each.
 query -c 'CREATE SEQUENCE numbers'

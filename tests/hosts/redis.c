@@ -16,8 +16,9 @@
  * blocked, until a timer serves it in its turn. It gets the error TRYAGAIN instead if that would take more than a
  * second, because the clock went backwards, or within MULTI and scripts, where no client can be blocked. Any
  * other failure is an ERR, which the server logs, too. Each server needs a unique node, the partition of its snos;
- * servers of a host with the same exclusive_dir detect a second one with the same node. IDs of the layout js53
- * are exact in JavaScript; idgen's are negative from 2039 on.
+ * without arguments FLAKE.NEXT is an ERR, and the library chooses the partition. Servers of a host with the same
+ * exclusive_dir detect a second one with the same node. IDs of the layout js53 are exact in JavaScript; idgen's
+ * are negative from 2039 on.
  */
 #define _GNU_SOURCE
 #include "flake.h"
@@ -44,8 +45,10 @@ typedef struct request {
 static struct queue {
     request *first, **end; // in the order of arrival
 } waiting[KINDS];
+#define NO_NODE "node is missing: node=7"
 static flake_gen flakes, uuids;
 static sno_gen snos;
+static bool has_ids; // else the module has no configuration, and so no node
 
 static int64_t retry_ns(int kind) {
     return flake_retry_ns(kind == FLAKE ? &flakes : kind == SNO ? &snos.gen : &uuids);
@@ -152,6 +155,7 @@ static int next_command(RedisModuleCtx *ctx, RedisModuleString **words, int coun
     return answer(ctx, kind, 0, (size_t)wanted, count == 2);
 }
 static int flake_command(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
+    if (!has_ids) return RedisModule_ReplyWithError(ctx, "ERR no id: " NO_NODE);
     return next_command(ctx, words, count, FLAKE);
 }
 static int uuid_command(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
@@ -176,12 +180,14 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **words, int count
     for (size_t i = 0, n = 0; i < (size_t)count && n < sizeof text; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s ",
                               RedisModule_StringPtrLen(words[i], NULL));
-    const bool fits = flake_config_parse(text, &c, &why) == FLAKE_OK && !c.state.path &&
-                      !c.state.dir && c.partition < 0 && !c.options.max_ahead_ms &&
-                      !c.options.layout.format;
+    bool fits = flake_config_parse(text, &c, &why) == FLAKE_OK && !c.state.path && !c.state.dir &&
+                c.partition < 0 && !c.options.max_ahead_ms && !c.options.layout.format;
     if (!c.options.layout.name) c.options.layout = flake_layout_twitter;
     pool.partition = (uint16_t)(c.options.node + c.options.node_offset);
-    if (!fits || flake_init(&flakes, &c.options, &why) != FLAKE_OK ||
+    has_ids = count > 0;
+    if (fits && has_ids && !c.has_node && c.options.layout.node_bits)
+        fits = false, (void)strcpy(why.text, NO_NODE);
+    if (!fits || (has_ids && flake_init(&flakes, &c.options, &why) != FLAKE_OK) ||
         sno_init(&snos, &pool, NULL, &why) != FLAKE_OK ||
         flake_init(&uuids, &uuid_options, &why) != FLAKE_OK)
         return RedisModule_Log(ctx, "warning", "flake: %s", why.text), REDISMODULE_ERR;

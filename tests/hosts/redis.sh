@@ -10,7 +10,7 @@ command -v redis-cli > /dev/null || skip redis-tools
 servers=()
 stop_host() { [ ${#servers[@]} -eq 0 ] || { kill "${servers[@]}" && wait "${servers[@]}"; }; }
 
-judge "Redis: fewer than 200 lines" is_short redis.c
+judge "Redis: fewer than 225 lines" is_short redis.c
 judge "Redis: compiles without a warning" compile redis.c "$dir/flake.so" || close_with_counts
 judge "the clock that can be put back compiles" compile_clock_back || close_with_counts
 
@@ -42,15 +42,17 @@ pipeline() { # COUNT COMMAND
 
 judge "Redis: starts with the module" start node=3 layout=twitter "exclusive_dir=$dir" || close_with_counts
 judge "Redis: a node too large is refused, and why" does_not_start '.*is not from 0 to 1023' node=1024
-judge "Redis: so is a layout that nobody knows" does_not_start 'config: layout: no such layout' node=1 layout=none
+judge "Redis: so is a layout that nobody knows" does_not_start 'config: layout: "none" is not a layout' node=1 layout=none
 judge "Redis: and a node that another server here has" does_not_start '.*in use by another' node=3 "exclusive_dir=$dir"
 judge "Redis: a word that does not exist" does_not_start 'config: 3: neither a layout nor an option' 3 twitter
+judge "Redis: arguments without a node" does_not_start 'node is missing: node=7' clock=fast
 judge "Redis: more than the text has room for" does_not_start 'config: .*longer than 2047 bytes' node=3 "exclusive_dir=$(printf '%02040d' 0)"
 takes_no() { # WORD...: each alone
     local word
-    for word; do does_not_start 'takes no |.*lanes is missing' "$word" || return 1; done
+    # shellcheck disable=SC2086
+    for word; do does_not_start 'takes no |.*lanes is missing' $word || return 1; done
 }
-judge "Redis: what is not for it" takes_no "${refused_words[@]}" max_ahead_ms=1
+judge "Redis: what is not for it" takes_no "${refused_words[@]}" "node=1 max_ahead_ms=1"
 
 three_pipelines() {
     local jobs=()
@@ -100,7 +102,7 @@ judge "Redis: and is logged for the operator" within 10 grep -q 'flake: for the 
 put_clock_back 0
 
 # 256 ids in 10 ms: these take two seconds, and whoever asks for anything else has it at once.
-judge "Redis: a server with few ids starts" start sonyflake
+judge "Redis: a server with few ids starts" start sonyflake node=1
 others_are_served() {
     ask FLAKE.NEXT 51200 > "$dir/ids" &
     local waiting=$!
@@ -117,8 +119,13 @@ judge "Redis: within MULTI" says 'TRYAGAIN no id: no ID is available in this tim
 judge "Redis: few enough are ids there, too, when the next unit is there" within 10 \
     says '^[0-9]+$' ask EVAL "return redis.call('FLAKE.NEXT', 2)[2]" 0
 
+judge "Redis: starts without arguments" start
+judge "Redis: then there is no id, and why" says '^ERR no id: node is missing: node=7' ask FLAKE.NEXT
+judge "Redis: but a UUID" says '^.{8}-.{4}-7' ask UUID7.NEXT
+judge "Redis: and a sno, of a partition that the library chooses" says '^[2-9a-x]{16}$' ask SNO.NEXT 42
+
 port=$(free_port)
-redis-server --port "$port" --save '' --dir "$dir" --loadmodule "$dir/flake.so" > "$dir/log" &
+redis-server --port "$port" --save '' --dir "$dir" --loadmodule "$dir/flake.so" node=1 > "$dir/log" &
 servers+=($!)
 within 10 answers
 for call in INCR\ counter FLAKE.NEXT UUID7.NEXT 'SNO.NEXT 42'; do

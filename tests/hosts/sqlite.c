@@ -19,9 +19,9 @@
  * SQLITE_ERROR, which SQLite's error log has, too: for the operator.
  *
  * FLAKE_CONFIG is the text of a flake_config; the layout is twitter if it names none. The node is unique to each
- * process that writes at the same time. If all of them name the same exclusive_dir, a second one with the same
- * node is refused. UUIDs need neither. (An INTEGER PRIMARY KEY is the row's number and takes no default. INT
- * does.)
+ * process that writes at the same time; without one flake_next() is an error. If all of them name the same
+ * exclusive_dir, a second one with the same node is refused. UUIDs need neither. (An INTEGER PRIMARY KEY is the
+ * row's number and takes no default. INT does.)
  */
 #define _GNU_SOURCE
 #include <sqlite3ext.h>
@@ -30,7 +30,9 @@
 SQLITE_EXTENSION_INIT1
 
 static flake_gen ids; // one for all connections and threads of this process
-static bool begun;
+static flake_config config;
+static bool begun, has_ids;
+static const flake_why no_node = {"node is missing: node=7"};
 
 static void say(sqlite3_context *context, const char *function, const char *what) {
     char *text = sqlite3_mprintf("%s: %s", function, what);
@@ -54,7 +56,8 @@ static void next(sqlite3_context *context, int count, sqlite3_value **values) {
     uint64_t id;
     (void)count, (void)values;
     const flake_status status = flake_next(&ids, &id);
-    if (status == FLAKE_OK) sqlite3_result_int64(context, (sqlite3_int64)id);
+    if (!has_ids) say(context, "flake_next: FLAKE_CONFIG", no_node.text);
+    else if (status == FLAKE_OK) sqlite3_result_int64(context, (sqlite3_int64)id);
     else refuse(context, "flake_next", status);
 }
 
@@ -62,8 +65,8 @@ static void time_of(sqlite3_context *context, int count, sqlite3_value **values)
     flake_parts parts;
     (void)count;
     if (sqlite3_value_type(values[0]) == SQLITE_NULL) return; // the result is NULL
-    const flake_status status = flake_decompose(&flake_gen_options(&ids)->layout,
-                                                (uint64_t)sqlite3_value_int64(values[0]), &parts);
+    const flake_status status =
+        flake_decompose(&config.options.layout, (uint64_t)sqlite3_value_int64(values[0]), &parts);
     if (sqlite3_value_type(values[0]) != SQLITE_INTEGER || status != FLAKE_OK)
         say(context, "flake_time", "not an id of this layout");
     else sqlite3_result_int64(context, parts.unix_ms);
@@ -73,7 +76,7 @@ static void least_of(sqlite3_context *context, int count, sqlite3_value **values
     uint64_t id;
     (void)count;
     const flake_status status =
-        flake_min_at(&flake_gen_options(&ids)->layout, sqlite3_value_int64(values[0]), &id);
+        flake_min_at(&config.options.layout, sqlite3_value_int64(values[0]), &id);
     if (status == FLAKE_OK) sqlite3_result_int64(context, (sqlite3_int64)id);
     else say(context, "flake_min", flake_status_str(status));
 }
@@ -96,16 +99,17 @@ static void uuid_blob(sqlite3_context *context, int count, sqlite3_value **value
 
 /* Once per process, even if several connections load this. What is wrong, or NULL. */
 static char *begin(void) {
-    static flake_config c;
+    flake_options *o = &config.options;
     const char *text = getenv("FLAKE_CONFIG");
     flake_why why = {"takes no state, partition, single_thread, max_ahead_ms or 128-bit layout"};
     if (begun) return NULL;
-    const bool fits = flake_config_parse(text ? text : "", &c, &why) == FLAKE_OK && !c.state.path &&
-                      !c.state.dir && c.partition < 0 && !c.options.single_thread &&
-                      !c.options.max_ahead_ms && !c.options.layout.format;
-    if (!c.options.layout.name)
-        c.options.layout = flake_layout_twitter; // 63 bits: SQLite's numbers have a sign
-    begun = fits && flake_init(&ids, &c.options, &why) == FLAKE_OK;
+    bool fits = flake_config_parse(text ? text : "", &config, &why) == FLAKE_OK &&
+                !config.state.path && !config.state.dir && config.partition < 0 &&
+                !o->single_thread && !o->max_ahead_ms && !o->layout.format;
+    if (!o->layout.name) o->layout = flake_layout_twitter; // 63 bits: SQLite's numbers have a sign
+    has_ids = text && *text;                               // else UUIDs alone
+    if (fits && has_ids && !config.has_node && o->layout.node_bits) fits = false, why = no_node;
+    begun = fits && (!has_ids || flake_init(&ids, o, &why) == FLAKE_OK);
     return begun ? NULL : sqlite3_mprintf("FLAKE_CONFIG: %s", why.text);
 }
 

@@ -8,7 +8,7 @@ host=SQLite
 command -v sqlite3 > /dev/null || skip sqlite3
 echo '#include <sqlite3ext.h>' | cc -E -x c - > /dev/null 2>&1 || skip libsqlite3-dev
 
-judge "SQLite: fewer than 200 lines" is_short sqlite.c
+judge "SQLite: fewer than 225 lines" is_short sqlite.c
 judge "SQLite: compiles without a warning" compile sqlite.c "$dir/flake.so" || close_with_counts
 query() { sqlite3 -bail -cmd '.timeout 60000' -cmd ".load $dir/flake" "$dir/db" "$@"; }
 is() { # WANTED SQL
@@ -73,7 +73,7 @@ reconnects() {
         echo ".open :memory:"
         echo ".load $dir/flake"
         echo "SELECT flake_next();"
-    done | sqlite3 -bail > "$dir/ids"
+    done | FLAKE_CONFIG=node=3 sqlite3 -bail > "$dir/ids"
     are_unique 300 "$dir/ids" && rise "$dir/ids"
 }
 judge "SQLite: a connection closed and opened anew repeats nothing" reconnects
@@ -83,13 +83,13 @@ judge "the clock that can be put back compiles" compile_clock_back || close_with
 put_back_and_draw() { # MS
     put_clock_back 0
     printf '%s\n' ".log stderr" "SELECT flake_next();" ".shell printf '%-16d' $1 1<> $dir/clock_back" "SELECT flake_next();" |
-        "${with_clock_back[@]}" sqlite3 -cmd ".load $dir/flake" "$dir/db"
+        "${with_clock_back[@]}" env FLAKE_CONFIG=node=3 sqlite3 -cmd ".load $dir/flake" "$dir/db"
 }
 judge "SQLite: a clock put back by 10 s is BUSY: retry" says 'flake_next: .*clock.*\(5\)' put_back_and_draw 10000
 judge "SQLite: a clock past the layout's end is an error for the operator's log" \
     says '\(1\) flake_next: .*time' put_back_and_draw -1892160000000
 draw_in_a_child() {
-    "$python" - "$dir/flake" << 'END'
+    FLAKE_CONFIG=node=3 "$python" - "$dir/flake" << 'END'
 import os, sqlite3, sys
 db = sqlite3.connect(":memory:")
 db.enable_load_extension(True)
@@ -133,10 +133,20 @@ refuses() { # WHY WORDS...: each alone
     shift
     for word; do FLAKE_CONFIG=$word says "FLAKE_CONFIG: $why" query 'SELECT 1' || return 1; done
 }
+unconfigured() { # WANTED SQL
+    local FLAKE_CONFIG=
+    unset FLAKE_CONFIG
+    says "$1" query "$2"
+}
+judge "SQLite: without a node there is no id, and why" unconfigured 'flake_next: FLAKE_CONFIG: node is missing: node=7' 'SELECT flake_next()'
+judge "SQLite: but a UUID" unconfigured '^.{8}-.{4}-7' 'SELECT uuid7()'
+judge "SQLite: and the time of an id" unconfigured '^1288834974657$' 'SELECT flake_time(flake_min(1288834974657))'
+judge "SQLite: a configuration without a node is refused" refuses 'node is missing: node=7' clock=fast node_offset=7
+judge "SQLite: a layout without a node needs none" says '^[0-9]+$' env FLAKE_CONFIG=mastodon sqlite3 -bail -cmd ".load $dir/flake" "$dir/db" 'SELECT flake_next()'
 judge "SQLite: a node too large is refused, and why" refuses '.*is not from 0 to 1023' node=1024
-judge "SQLite: no number is no node" refuses 'config: node: not a number' node=one
+judge "SQLite: no number is no node" refuses 'config: node: "one" is not a number' node=one
 judge "SQLite: a word that does not exist" refuses 'config: nod: no such option' nod=3
-judge "SQLite: what is not for it" refuses 'takes no |.*lanes is missing' "${refused_words[@]}" single_thread max_ahead_ms=1
+judge "SQLite: what is not for it" refuses 'takes no |.*lanes is missing' "${refused_words[@]}" "node=1 single_thread" "node=1 max_ahead_ms=1"
 judge "SQLite: what is no id has no time" says 'flake_time: not an id' query 'SELECT flake_time(-1)'
 judge "SQLite: the time of NULL is NULL" is "" 'SELECT flake_time(NULL)'
 close_with_counts

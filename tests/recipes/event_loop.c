@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * When a thread must never block. flake_try returns at once, and its status says who acts: the loop tries again,
- * the program is wrong, the operator is told, or the machine was cloned. Meanwhile requests stay in the loop's own list, and
- * flake_retry_ns is its timeout.
+ * the program is wrong, the operator is told, or the machine was cloned. Meanwhile requests stay in the loop's own
+ * list, and flake_retry_ns is its timeout. options.overflow reports nothing here, because no call waits: count the
+ * requests in the list after FLAKE_AGAIN, and the time since the first one, instead.
  */
 #include "flake.h"
 #include <poll.h>

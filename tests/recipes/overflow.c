@@ -2,7 +2,8 @@
  *
  * When an operator is to know that a generator is too slow for its callers. While they wait, an event goes
  * into a ring once a millisecond: how many wait, and for how long already. The last event has 0 waiting. No
- * caller waits for the ring: when it is full, events are dropped.
+ * caller waits for the ring: when it is full, events are dropped, and not counted. Draws by flake_try wait for
+ * nothing and report nothing.
  */
 #include "flake.h"
 #include <stdio.h>

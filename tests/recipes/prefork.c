@@ -37,7 +37,7 @@ static int work(void) {
 int main(void) {
     flake_why why;
     int status, failed = 0;
-    where.dir = "."; // "/run/app" in production
+    where.dir = "."; // "/var/lib/app" in production: a disk that outlives a reboot
     options.state = &state;
     if (flake_state_open(&state, &where, &options, &options.node, &why) != FLAKE_OK ||
         flake_init(&ids, &options, &why) != FLAKE_OK)

@@ -821,7 +821,7 @@ static int tool_time_it(int others, char **words) {
                ? "{\"layout\":\"%s\",\"ids\":%" PRIu64 ",\"seconds\":%.6f,\"ids_per_second\":%.0f,"
                  "\"capacity_per_second\":%.0f,\"duplicates\":%" PRIu64 "}\n"
                : "layout      %s\nids         %" PRIu64 "\nseconds     %.6f\nids/s       %.0f (the "
-                 "layout has %.0f)\nduplicates  %" PRIu64 "\n",
+                 "layout has %.0f: faster draws wait for its next unit)\nduplicates  %" PRIu64 "\n",
            c.known->name, count, seconds, rate, tool_ids_a_second(&c), duplicates);
     const int code = tool_done();
     return duplicates ? TOOL_FAILED : code;
