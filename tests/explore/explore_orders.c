@@ -378,10 +378,12 @@ static void take_partition(void) {
     keep_once(partition, "a partition is taken");
 }
 
+static uint64_t owner_before_clone;
+
 /* A thread that has seen the owner id of a cloned machine looks from another start than before. */
 static void take_after_a_clone(void) {
     uint16_t partition;
-    const bool cloned = flake_i_instance_owner_now() != 1;
+    const bool cloned = flake_i_instance_owner_now() != owner_before_clone;
     if (sno_i_take_partition(&partition) != FLAKE_OK) orders_fail("no partition");
     if (cloned && partition < 20) orders_fail("a partition after a clone from the start before it");
 }
@@ -624,10 +626,12 @@ static void carry(unsigned i, size_t size, const char *object) {
 
 static void begin_page(void) {
     begin_process();
-    if (calls_any('M')) { /* no page, no owner ID yet */
+    zeroes_no_page = now->pageless;
+    if (calls_any('M') || now->pageless) { /* no page, no owner ID yet */
         memset(&flake_i_process, 0, sizeof flake_i_process);
         told_page = NULL;
     }
+    owner_before_clone = flake_i_instance_owner_now();
     memset(&sno_i_partitions, 0, sizeof sno_i_partitions);
     memset(&sno_i_default, 0, sizeof sno_i_default);
     memset(&flake_i_default, 0, sizeof flake_i_default);

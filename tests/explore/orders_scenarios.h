@@ -23,6 +23,7 @@ enum { PAGES = 4, PAGE_BYTES = 4096, UNIT_NS = 4000000, FILE_DESCRIPTOR = 1001 }
 static _Alignas(4096) char pages[PAGES][PAGE_BYTES];
 static unsigned n_pages;
 static const void *told_page; /* whose copy in a child is zeroed */
+static bool zeroes_no_page;  /* a kernel without that */
 static void file_written(const void *bytes);
 static void file_read(int64_t at, void *bytes);
 static int file_synced(void);
@@ -54,8 +55,9 @@ int fdatasync(int fd) { return fd == FILE_DESCRIPTOR ? file_synced() : 0; }
 int fsync(int fd) { return fdatasync(fd); }
 int madvise(void *, size_t, int);
 int madvise(void *at, size_t n, int advice) {
-    if (n && advice == 18) told_page = at; /* and supports no other advice */
-    return advice == 18 ? 0 : -1;
+    if (advice != 18 || zeroes_no_page) return -1; /* no other advice is supported */
+    if (n) told_page = at;
+    return 0;
 }
 void *mremap(void *, size_t, size_t, int, ...);
 void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* its address does not change */
@@ -111,6 +113,7 @@ typedef struct scenario {
     const char *seen; /* litmus: what each thread loads, a colon, the ends of x and y; . any: */
     bool seldom;      /* must occur; else it must not */
     bool every;       /* again without pruning, which must reach as many ends */
+    bool pageless;    /* the kernel zeroes no page in children */
     unsigned long samples;
 } scenario;
 
@@ -205,6 +208,7 @@ static const scenario scenarios[] = {
     {"page_family", "the family of partitions", {"f", "f"}, PAGE, .clock = {5, 6, 7}},
     {"page_partition", "each call takes another partition", {"PP", "P"}, PAGE, .clock = {5}},
     {"page_clone", "after a clone, from another start", {"C", "C", "b"}, PAGE, .clock = {5}},
+    {"page_clone_pageless", "the same where the kernel zeroes no page in children", {"C", "C", "b"}, PAGE, .clock = {5}, .pageless = true},
     {"page_mark", "the process has one mark", {"M", "M"}, PAGE, .clock = {5}},
     {"page_default", "the process's own generator", {"g", "g"}, PAGE, .clock = {5, 6}, .every = true},
     {"page_uuids", "the process's own generator of UUIDs", {"U", "U"}, PAGE, .clock = {5}, .every = true},
