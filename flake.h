@@ -1840,6 +1840,12 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  * below cap. Before it adds, each other thread may add one ticket. A quarter of the count's range,
  * at least 2^18, is reserved for those. A CAS knows the exact count.
  *
+ * Why a unit may fill its count (time and sequence have 64 bits). Its last ticket carries into time,
+ * and leaves count 0. Each other word with a time has a count of at least 1, so count 0 means that the
+ * unit before is exhausted (flake_i_decode), and the fast path draws from no such word. From any other
+ * it takes at most the tickets that are left: it may take the last, and carries no further. A last unit
+ * that would carry out of the word is not used.
+ *
  * Why a coarse clock is safe. It lags the exact clock by less than half of the slack and never
  * leads it, so a unit that it has reached may be drawn from. When an exact reading has moved the
  * word past an exhausted unit, coarse readings are before the word for a while. Those that are
@@ -2255,7 +2261,7 @@ FLAKE_I_FN void flake_i_set_cap(flake_i_engine *e, uint64_t cap) {
                         units * cap >= FLAKE_I_ADD_TICKETS;
     e->cap = cap;
     e->add_limit = by_add ? cap - 1 : 0;
-    e->fast_limit = cap == range ? 0 : cap - 1;
+    e->fast_limit = cap - 1;
     e->limit = by_add ? range - range / 4 : range - (cap < range);
     /* If count cannot hold IDs so far ahead, they move time past all readings (see flake_i_plan). */
     e->time_lead = (e->ahead + 1) * cap > e->limit ? e->ahead : 0;
@@ -5967,7 +5973,7 @@ FLAKE_I_INLINE flake128 flake_i_id_of_text(size_t stride, const char *text, uint
 FLAKE_I_NOINLINE bool flake_i_read_portable(size_t stride, const char *text, size_t n,
                                             flake128 *ids) {
     uint64_t bad = 0;
-    flake128 id = {{0}};
+    flake128 id;
     for (size_t i = 0; i < n; i++) id = flake_i_id_of_text(stride, text + stride * i, &bad);
     if (bad) return false;
     for (size_t i = 0; i < n; i++)
