@@ -4525,23 +4525,22 @@ FLAKE_I_FN unsigned flake_i_uuid_version(unsigned format) {
 FLAKE_I_INLINE void flake_i_form_run(unsigned format, flake_i_keys *k, flake_i_salt salt,
                                      uint64_t node, uint64_t ms, uint64_t ticket, flake128 *ids,
                                      uint64_t n) {
-    const uint64_t end = ticket + n;
     if (format == FLAKE_I_ULID) {
         uint64_t above;
         const uint64_t start = flake_i_ulid_start(k, salt, ms, &above);
-        for (; ticket < end; ticket++)
+        for (; n; n--, ticket++)
             *ids++ = flake_i_128(ms << 16 | (above + (start + ticket < start)), start + ticket);
         return;
     }
     const uint64_t first = flake_i_uuid_start(k, salt, ms);
     const unsigned version = flake_i_uuid_version(format);
     if (format != FLAKE_I_UUID7) {
-        for (; ticket < end; ticket++) *ids++ = flake_i_uuid(version, ms, first + ticket, node);
+        for (; n; n--, ticket++) *ids++ = flake_i_uuid(version, ms, first + ticket, node);
         return;
     }
     if (ms >> FLAKE_I_RENEWAL_BITS > FLAKE_ATOMIC_LOAD(&k->renewed, relaxed))
         flake_i_renew_tail(k, ms >> FLAKE_I_RENEWAL_BITS);
-    for (; ticket < end; ticket++)
+    for (; n; n--, ticket++)
         *ids++ = flake_i_uuid(version, ms, first + ticket, flake_i_tail_of(k, salt, ms, ticket));
 }
 
