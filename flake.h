@@ -933,7 +933,7 @@ typedef struct flake_i_engine {
 
 /* A run of n tickets, from `index` of unit `time` on; index < cap. */
 typedef struct flake_i_ticket {
-    uint64_t time, index, n;
+    uint64_t time, index, n; /* lanes read n after a failed draw, too: not 0 if a gate refused */
     unsigned tick;
     uint64_t head; /* time and tick as they are in the word: for IDs that are formed from it */
 } flake_i_ticket;
@@ -1846,6 +1846,12 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  * below cap. Before it adds, each other thread may add one ticket. A quarter of the count's range,
  * at least 2^18, is reserved for those. A CAS knows the exact count.
  *
+ * Why a unit may fill its count (time and sequence have 64 bits). Its last ticket carries into time,
+ * and leaves count 0. Each other word with a time has a count of at least 1, so count 0 means that the
+ * unit before is exhausted (flake_i_decode), and the fast path draws from no such word. From any other
+ * it takes at most the tickets that are left: it may take the last, and carries no further. A last unit
+ * that would carry out of the word is not used.
+ *
  * Why a coarse clock is safe. It lags the exact clock by less than half of the slack and never
  * leads it, so a unit that it has reached may be drawn from. When an exact reading has moved the
  * word past an exhausted unit, coarse readings are before the word for a while. Those that are
@@ -2267,7 +2273,7 @@ FLAKE_I_FN void flake_i_set_cap(flake_i_engine *e, uint64_t cap) {
                         units * cap >= FLAKE_I_ADD_TICKETS;
     e->cap = cap;
     e->add_limit = by_add ? cap - 1 : 0;
-    e->fast_limit = cap == range ? 0 : cap - 1;
+    e->fast_limit = cap - 1;
     e->limit = by_add ? range - range / 4 : range - (cap < range);
     /* If count cannot hold IDs so far ahead, they move time past all readings (see flake_i_plan). */
     e->time_lead = (e->ahead + 1) * cap > e->limit ? e->ahead : 0;
@@ -3012,6 +3018,7 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
             flake_i_plan(e, &a);
             const uint64_t last = a.base + (a.ticket + a.n - 1) / e->cap;
             if (flake_i_has_gate(e)) status = flake_i_pass_gates(e, request, last, &a.budget_ns);
+            if (status != FLAKE_OK) out->n = a.n;
         }
         if (status != FLAKE_OK) return status;
         if (slept) flake_i_reload(e, &a);
@@ -3951,14 +3958,22 @@ FLAKE_I_FN void flake_i_exclude_end(flake_i_file *file, bool inherited) {
  *           left, the entry moves to the next lane in turn, and a sweep begins. If it loses
  *           otherwise, as for the first ticket of a unit, the draw retries in the same lane. A lane
  *           that is exhausted, or that the clock is before, begins a sweep, too.
- * SWEEP     One exact reading, and a look at each word: the first lane if it has a ticket, then
- *           those that have not been drawn from in this unit, then all that have one. A word may be
- *           newer than the reading, and its lane is then skipped: if a later reading is of another
- *           unit, all lanes are looked at again. If none has a ticket, the lane with the earliest
- *           next ticket is drawn from last, with a reading of its own (I2), and a waiting caller
- *           waits there. So when a try fails, each lane was exhausted, or after the clock, in the
- *           unit of its last reading.
- * PROGRESS  As the engine's, with two looks at each lane for each unit that begins meanwhile.
+ * SWEEP     One exact reading, and a look at each word: the first lane serves if it has a ticket,
+ *           then those that have not been drawn from in this unit. A second reading follows. If a
+ *           lane has a ticket by either, or the clock went backwards, each word is looked at again,
+ *           and any lane may serve. Last of all a draw with a reading of its own (I2) is tried in the lane
+ *           with the earliest next ticket, and a waiting caller waits there.
+ * GATE      The answer depends on the unit alone, and a refusal covers later units. So no lane is
+ *           drawn from after one, except the last, whose unit may be earlier (max_ahead).
+ *
+ * Why a failed try has missed no ticket that was always there. Without second looks, no lane had one at
+ * the second reading: a word only moves on. With them, a lane without a ticket by the reading before its
+ * word was loaded, which may be of an older unit, gets a reading after that (I2). By this one it has
+ * none, or it is drawn from, and fails only if other threads have drawn the rest.
+ *
+ * PROGRESS  As the engine's. However long a look or a gate takes, a try looks at its first lane, twice at
+ *           each lane, and at the last one; and it asks the gate twice: the first refusal ends the draws
+ *           of the sweep, and the last draw is the second.
  */
 
 FLAKE_I_FN flake_lane *flake_i_lane_at(const flake_i_lanes *l, uintptr_t distance) {
@@ -4026,37 +4041,48 @@ FLAKE_I_FN bool flake_i_others_may_serve(flake_status status) {
            status == FLAKE_NOT_EXTENDED;
 }
 
-/* From lane *at or a later one; *at becomes the one that served. FLAKE_AGAIN: by this reading none
- * has a ticket; *at becomes the one with the next ticket. */
-FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t now_ns, uint64_t want,
+/* From lane *at or a later one; *at becomes the one that served. FLAKE_AGAIN: none has a ticket, or a gate
+ * refused (out->n, which may be set before, is not 0); *at becomes the one with the next ticket. */
+FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t *now_ns, uint64_t want,
                                            size_t *at, flake_i_ticket *out) {
     const size_t own = *at;
-    uint64_t opens = UINT64_MAX;
-    for (unsigned pass = 0; pass < 2; pass++)
+    for (unsigned pass = 0; pass < 2; pass++) {
+        const int64_t from_ns = *now_ns;
+        uint64_t opens = UINT64_MAX;
+        bool has_tickets = false;
         for (size_t i = 0; i < l->n; i++) {
             const size_t k = i < l->n - own ? own + i : i - (l->n - own);
             flake_i_engine *const e = &flake_i_lane(l, k)->engine;
             const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
             flake_i_attempt a;
-            if (flake_i_look(e, 0, word, flake_i_lag_adjusted_ns(e, word, now_ns), &a) != FLAKE_OK)
-                continue;
-            if (a.is_free && (pass || !i || a.time < a.now)) {
-                const flake_status status =
-                    flake_i_draw_slow(e, FLAKE_I_LANE, word, now_ns, want, out);
+            flake_status status =
+                flake_i_look(e, 0, word, flake_i_lag_adjusted_ns(e, word, *now_ns), &a);
+            if (pass && !(status == FLAKE_OK && a.is_free)) {
+                *now_ns = flake_i_exact_ns(&e->clock);
+                status = flake_i_look(e, 0, word, *now_ns, &a);
+            }
+            if (status != FLAKE_OK) continue;
+            has_tickets |= a.is_free;
+            if (a.is_free && !out->n && (pass || !i || a.time < a.now)) {
+                status = flake_i_draw_slow(e, FLAKE_I_LANE, word, *now_ns, want, out);
                 if (!flake_i_others_may_serve(status)) {
                     *at = k;
                     return status;
                 }
             }
-            if (pass && a.opens < opens) {
+            if (a.opens < opens) {
                 opens = a.opens;
                 *at = k;
             }
         }
+        const flake_i_engine *const e = &flake_i_lane(l, own)->engine;
+        *now_ns = flake_i_exact_ns(&e->clock);
+        const uint64_t unit = flake_i_units(e, (uint64_t)*now_ns - e->epoch_ns);
+        if (out->n || (!has_tickets && *now_ns >= from_ns && unit + e->ahead < opens)) break;
+    }
     return FLAKE_AGAIN;
 }
 
-/* Looks at all lanes until one serves, or no unit has begun meanwhile. */
 FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request, unsigned slot,
                                               bool back, uint64_t want, size_t *at,
                                               flake_i_ticket *out) {
@@ -4064,14 +4090,7 @@ FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request
     flake_i_engine *e = &flake_i_lane(l, own)->engine;
     int64_t now_ns = flake_i_exact_ns(&e->clock);
     flake_status status = FLAKE_AGAIN;
-    for (bool ends = back && e->fail_on_backwards; !ends && status == FLAKE_AGAIN;) {
-        status = flake_i_lanes_look(l, now_ns, want, at, out);
-        if (status != FLAKE_AGAIN) break;
-        const int64_t was_ns = now_ns;
-        now_ns = flake_i_exact_ns(&e->clock);
-        ends = flake_i_units(e, (uint64_t)now_ns - e->epoch_ns) ==
-               flake_i_units(e, (uint64_t)was_ns - e->epoch_ns);
-    }
+    if (!(back && e->fail_on_backwards)) status = flake_i_lanes_look(l, &now_ns, want, at, out);
     if (status == FLAKE_AGAIN) {
         e = &flake_i_lane(l, *at)->engine;
         const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
@@ -4106,6 +4125,7 @@ FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsi
     }
     const bool lost = outcome & FLAKE_I_LOST;
     flake_status status = FLAKE_AGAIN;
+    out->n = 0;
     if (!lost)
         status = flake_i_draw_slow(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
     if (!flake_i_others_may_serve(status)) return status;
@@ -4528,23 +4548,22 @@ FLAKE_I_FN unsigned flake_i_uuid_version(unsigned format) {
 FLAKE_I_INLINE void flake_i_form_run(unsigned format, flake_i_keys *k, flake_i_salt salt,
                                      uint64_t node, uint64_t ms, uint64_t ticket, flake128 *ids,
                                      uint64_t n) {
-    const uint64_t end = ticket + n;
     if (format == FLAKE_I_ULID) {
         uint64_t above;
         const uint64_t start = flake_i_ulid_start(k, salt, ms, &above);
-        for (; ticket < end; ticket++)
+        for (; n; n--, ticket++)
             *ids++ = flake_i_128(ms << 16 | (above + (start + ticket < start)), start + ticket);
         return;
     }
     const uint64_t first = flake_i_uuid_start(k, salt, ms);
     const unsigned version = flake_i_uuid_version(format);
     if (format != FLAKE_I_UUID7) {
-        for (; ticket < end; ticket++) *ids++ = flake_i_uuid(version, ms, first + ticket, node);
+        for (; n; n--, ticket++) *ids++ = flake_i_uuid(version, ms, first + ticket, node);
         return;
     }
     if (ms >> FLAKE_I_RENEWAL_BITS > FLAKE_ATOMIC_LOAD(&k->renewed, relaxed))
         flake_i_renew_tail(k, ms >> FLAKE_I_RENEWAL_BITS);
-    for (; ticket < end; ticket++)
+    for (; n; n--, ticket++)
         *ids++ = flake_i_uuid(version, ms, first + ticket, flake_i_tail_of(k, salt, ms, ticket));
 }
 
@@ -5977,7 +5996,7 @@ FLAKE_I_INLINE flake128 flake_i_id_of_text(size_t stride, const char *text, uint
 FLAKE_I_NOINLINE bool flake_i_read_portable(size_t stride, const char *text, size_t n,
                                             flake128 *ids) {
     uint64_t bad = 0;
-    flake128 id = {{0}};
+    flake128 id;
     for (size_t i = 0; i < n; i++) id = flake_i_id_of_text(stride, text + stride * i, &bad);
     if (bad) return false;
     for (size_t i = 0; i < n; i++)

@@ -28,6 +28,7 @@ static int64_t read_now(int kind) {
 #define NEW_UNITS 1 /* each draw in its own unit, as at a low rate */
 #define COARSE    2
 #define FAST      3
+#define FULL      4 /* a unit fills its count; WAY 0 only */
 /* WAY 0: generators for all threads, and everything else; 1: with lanes; 2: single_thread */
 
 enum { all_steps = 1000, many = 1024 };
@@ -41,7 +42,7 @@ typedef struct guard_part {
 #define PART_NUMBER(number, way) PART_NAMED(number, way)
 #define PART_NAMED(number, way)  part_##number##way
 extern const guard_part part_00, part_01, part_02, part_10, part_11, part_12, part_20, part_21,
-    part_22, part_30, part_31, part_32;
+    part_22, part_30, part_31, part_32, part_40;
 
 static int64_t guard_clock_ms; /* for callers that have the time, in ms */
 static flake_gen flakes;       /* of the way; so do all that follow */
@@ -85,6 +86,8 @@ static void move_clock(int64_t ms) {
 #define OF_PART _coarse
 #elif PART == FAST
 #define OF_PART _fast
+#elif PART == FULL
+#define OF_PART _full_count
 #else
 #define OF_PART
 #endif
@@ -96,9 +99,14 @@ static void move_clock(int64_t ms) {
 #define WELL(is) \
     if (!(is)) well = false
 
-#define NEXT_PATHS(PATH)                                          \
-    PATH(NAME(flake, next), 1, STEP OK(flake_next(&flakes, &id))) \
+#define FLAKE_PATH(PATH) PATH(NAME(flake, next), 1, STEP OK(flake_next(&flakes, &id)))
+#if PART == FULL
+#define NEXT_PATHS(PATH) FLAKE_PATH(PATH)
+#else
+#define NEXT_PATHS(PATH) \
+    FLAKE_PATH(PATH)     \
     PATH(NAME(sno, next), 1, STEP OK(sno_next(&snos, 42, &sno)))
+#endif
 #define TRY_AT_PATHS(PATH)
 #define MANY_PATHS(PATH)
 #define OTHER_PATHS(PATH)
@@ -183,7 +191,8 @@ static void list(void) { PATHS(LIST) }
 static bool begin(void) {
     flake_options o = {0}, s = {0};
     move_clock(1767225600000);
-    o.layout = flake_layout_of(36, 4, 24, guard_clock_ms - 1000);
+    o.layout = PART == FULL ? flake_layout_of(44, 0, 20, 0)
+                            : flake_layout_of(36, 4, 24, guard_clock_ms - 1000);
     o.clock.kind = s.clock.kind = PART == COARSE ? FLAKE_CLOCK_COARSE
                                   : PART == FAST ? FLAKE_CLOCK_FAST
                                                  : FLAKE_CLOCK_EXACT;
@@ -232,7 +241,8 @@ const guard_part PART_NUMBER(PART, WAY) = {begin, run, list};
 int main(int argc, char **argv) {
     static const guard_part *const parts[] = {&part_00, &part_01, &part_02, &part_10,
                                               &part_11, &part_12, &part_20, &part_21,
-                                              &part_22, &part_30, &part_31, &part_32};
+                                              &part_22, &part_30, &part_31, &part_32,
+                                              &part_40};
     if (argc > 1 && strcmp(argv[1], "--key") == 0) {
 #if defined(__clang__)
         (void)printf("clang-%d.%d.%d-%s\n", __clang_major__, __clang_minor__, __clang_patchlevel__,

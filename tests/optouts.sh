@@ -46,6 +46,21 @@ for header in flake.h sno.h; do
     judge $? "$header: no header of the system's is included"
 done
 
+# gcc warns in an inlined function of a system header, too.
+cat > "$dir/unit.c" << 'END'
+#include <stdint.h>
+extern int64_t my_ns(void);
+#define FLAKE_CLOCK_NS(kind) my_ns()
+#define FLAKE_SLEEP_NS(ns)   ((void)(ns))
+#include "flake.h"
+int use(char *text);
+int use(char *text) { return flake_uuid7(text) != FLAKE_OK; }
+END
+for show in -UFLAKE_SHOW_WARNINGS -DFLAKE_SHOW_WARNINGS; do
+    $cc -std=c11 -O2 -Wall -Wextra -Werror -I. -DFLAKE_NO_OS $show -c "$dir/unit.c" -o "$dir/unit.o"
+    judge $? "no warning at -O2 with the program's clock, $show"
+done
+
 # Both in one program: units of the two kinds share nothing.
 $cc -std=c11 $flags -c -DFLAKE_NO_OS tests/bare/bare.c -o "$dir/bare.o" &&
     $cc -std=c11 $flags -c tests/bare/bare.c -o "$dir/whole.o" &&

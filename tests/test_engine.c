@@ -287,6 +287,31 @@ TEST(a_count_with_few_spare_bits_or_none_uses_up_each_unit) {
 #endif
 }
 
+/* By the fast path alone: each ticket after the first, and the last, which carries into time. */
+TEST(a_unit_that_fills_its_count_is_drawn_fast) {
+    enum { cap = 1 << 20 };
+    uint64_t word;
+    flake_i_ticket ticket;
+    begin(flake_layout_of(44, 0, 20, 0));
+    open_gen();
+    flake_i_engine *const e = &gen.engine;
+    int64_t now_ns;
+    for (uint64_t n = 1; n <= 3; n++) { /* the last alone, and in batches */
+        const uint64_t unit = (uint64_t)(T + (int64_t)n);
+        move_ns(MS);
+        TRY((int64_t)unit, 0);
+        e->word += cap - 1 - n;
+        for (uint64_t drawn = 0; drawn < n; drawn += ticket.n) {
+            CHECK_EQ(flake_i_draw_any(e, 0, drawn ? 5 : 1, &word, &now_ns, &ticket), 0);
+            CHECK(ticket.time == unit && ticket.index == cap - n + drawn && ticket.n == (drawn ? n - 1 : 1));
+        }
+        CHECK_EQ(e->word, (unit + 1) << e->time_shift);
+        CHECK_EQ(flake_i_draw_any(e, 0, 1, &word, &now_ns, &ticket), FLAKE_I_ELSE);
+        TRY_SAYS(FLAKE_AGAIN);
+    }
+    CHECK_EQ(stats_now().ids, 3 * cap);
+}
+
 /* Its clock continues, but a full last unit would carry out of the word. */
 TEST(a_layout_that_fills_all_64_bits_ends_a_unit_earlier) {
     const int64_t epoch_ms = -INT64_C(9200000000000);

@@ -7,8 +7,9 @@
 
 static unsigned thread_now; /* the drawing thread */
 static void rob(const volatile void *at);
+static void count_look(const volatile void *at);
 #define FLAKE_LANE()             thread_now
-#define BEFORE_ATOMIC(p, is_cas) (is_cas ? rob(p) : (void)0)
+#define BEFORE_ATOMIC(p, is_cas) (is_cas ? rob(p) : count_look(p))
 #include "scripted_flake.h"
 #if !defined(_WIN32)
 #include "children.h"
@@ -152,7 +153,15 @@ TEST(a_reading_that_is_old_is_taken_again) {
 /* Another thread draws from this lane, between the drawing thread's load and its CAS. */
 static size_t robbed;
 static int robberies;
+static bool robs_ahead; /* each lane, of all tickets up to three units ahead */
 static void rob(const volatile void *at) {
+    for (size_t i = 0; robs_ahead && i < gen.split.n && robberies; i++) {
+        flake_i_engine *const e = &array[i].engine;
+        if (at != &e->word) continue;
+        robberies--;
+        e->word = flake_i_word_at(e, (uint64_t)(script_now.now_ns / MS) + 3, 0) + e->cap;
+    }
+    if (robs_ahead) return;
     flake_atomic64 *const word = &array[robbed].engine.word;
     if (at != word || !robberies) return;
     robberies--;
@@ -342,7 +351,136 @@ static int64_t gate_floor(void *user) {
     return (T + 3) * MS;
 }
 
-TEST(a_gate_is_asked_by_each_lane) {
+/* Loads of the lanes' words. */
+static unsigned looks;
+static void count_look(const volatile void *at) {
+    for (size_t i = 0; i < gen.split.n; i++) looks += at == &array[i].engine.word;
+}
+
+/* Twice each, and the first and the last of a try. */
+static unsigned most_looks(void) { return (unsigned)gen.split.n * 2 + 2; }
+
+/* The clock moves by so much with each reading, and so do a gate's questions. */
+static int64_t step_ns;
+static int64_t stepping_read(void *user) {
+    script *s = (script *)user;
+    s->reads++;
+    return s->now_ns += step_ns;
+}
+
+/* A gate that takes a unit to say "not yet". It admits at last, so that no call is endless. */
+enum { PATIENCE = 1000 };
+static int64_t admits_until_ns;
+static flake_status gate_slow(void *user, int64_t until_ns) {
+    (void)user;
+    gate_calls++;
+    move_ns(step_ns);
+    return until_ns <= admits_until_ns || gate_calls > PATIENCE ? FLAKE_OK : FLAKE_AGAIN;
+}
+
+static void open_with_slow_gate(size_t n) {
+    begin(flake_layout_idgen);
+    options.seq_max = (uint32_t)n * 2 - 1;
+    options.max_wait_ms = 10;
+    options.gate.admit = gate_slow;
+    admits_until_ns = INT64_MAX;
+    step_ns = 0;
+    open_lanes(n);
+    gate_calls = 0;
+    looks = 0;
+}
+
+TEST(a_gate_that_refuses_slowly_is_asked_twice) {
+    for (size_t n = 1; n <= most; n *= 2) {
+        open_with_slow_gate(n);
+        step_ns = MS;
+        admits_until_ns = 0;
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN);
+        CHECK_EQ(gate_calls, 2);
+        CHECK(looks <= most_looks());
+        CHECK_EQ(script_now.sleeps, 0);
+        for (int draws = 0; draws < 3; draws++) { /* in turns, the last of them in a lane that is spent */
+            admits_until_ns = draws < 2 ? INT64_MAX : 0;
+            step_ns = draws < 2 ? 0 : MS;
+            gate_calls = 0;
+            looks = 0;
+            CHECK_EQ(flake_try(&gen, &id), draws < 2 ? FLAKE_OK : FLAKE_AGAIN);
+            CHECK(gate_calls <= 2);
+            CHECK(looks <= most_looks());
+        }
+    }
+}
+
+TEST(a_gate_that_admits_an_earlier_unit_lets_another_lane_serve) {
+    begin(flake_layout_idgen);
+    options.seq_max = 5;
+    options.max_ahead_ms = 2;
+    options.gate.admit = gate_slow;
+    admits_until_ns = INT64_MAX;
+    step_ns = 0;
+    open_lanes(3);
+    for (int i = 0; i < 4; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    CHECK_EQ(parts_of(&gen, id).unix_ms, T + 1);
+    admits_until_ns = (T + 1) * MS - 1;
+    for (int i = 0; i < 4; i++) { /* two of each other lane */
+        gate_calls = 0;
+        thread_now = 0;
+        gen.split.map[0] = sizeof(flake_lane);
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+        CHECK_EQ(parts_of(&gen, id).unix_ms, T);
+        CHECK_EQ(gate_calls, 2);
+    }
+    gate_calls = 0;
+    TRY_SAYS(FLAKE_AGAIN);
+    CHECK_EQ(gate_calls, 2);
+}
+
+TEST(a_waiting_call_waits_for_a_gate_within_its_limit) {
+    open_with_slow_gate(8);
+    admits_until_ns = 0;
+    SAYS(FLAKE_AGAIN, flake_next(&gen, &id));
+    CHECK_EQ(script_now.slept_ns, 10 * MS);
+    gate_calls = PATIENCE - 5;
+    script_now.slept_ns = 0;
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    CHECK_EQ(script_now.slept_ns, 4 * MS);
+}
+
+/* Each reading is of another unit, and all lanes are ahead of it. */
+TEST(a_slow_sweep_after_a_backward_step_ends) {
+    begin(flake_layout_idgen);
+    options.seq_max = 2 * most - 1;
+    options.clock.now_ns = stepping_read;
+    step_ns = 0;
+    open_lanes(most);
+    move_ns(PATIENCE * MS);
+    CHECK_EQ(got64_n(&gen, many, 100), 2 * most);
+    move_ns(-PATIENCE * MS);
+    looks = 0;
+    step_ns = MS;
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_CLOCK_BACKWARDS);
+    CHECK(looks <= most_looks());
+    CHECK(script_now.now_ns < (T + 10) * MS);
+}
+
+/* Each lane has a ticket at each look, and another thread draws it. */
+TEST(a_sweep_that_is_outrun_in_each_lane_ends) {
+    begin(flake_layout_idgen);
+    options.seq_max = 2 * most - 1;
+    options.clock.now_ns = stepping_read;
+    step_ns = 2 * MS;
+    open_lanes(most);
+    robs_ahead = true;
+    robberies = PATIENCE;
+    looks = 0;
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_CLOCK_BACKWARDS);
+    CHECK(robberies < PATIENCE - most); /* also in the second looks */
+    CHECK(looks <= most_looks());
+    robs_ahead = false;
+    robberies = 0;
+}
+
+TEST(a_gates_answer_is_for_all_lanes) {
     begin(flake_layout_idgen);
     options.seq_max = 5;
     options.gate.admit = gate_ask;
@@ -358,7 +496,7 @@ TEST(a_gate_is_asked_by_each_lane) {
     gate_says = FLAKE_AGAIN;
     gate_calls = 0;
     SAYS(FLAKE_AGAIN, flake_try(&gen, &id));
-    CHECK(gate_calls > 0 && gate_calls <= 5); /* each with room twice, and the last once more */
+    CHECK_EQ(gate_calls, 2); /* a refusal is of all lanes; the last one asks once more */
     gate_says = FLAKE_OK;
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
 }

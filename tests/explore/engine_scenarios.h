@@ -273,6 +273,7 @@ static const scenario scenarios[] = {
     {"flake_limit", "so far ahead that count is full: whole units move to time", {"nn", "nn"}, FORWARD, .must = LEAPT, .cap = 1, .ahead_ms = 1 << 23, .time = 100, .count = (3 << 20) - 1},
     {"flake_full", "a unit that fills its count carries into time", {"ntn", "sn"}, FORWARD, .must = SLEPT | AGAIN, .full = true, .time = 100, .count = (1 << 20) - 2},
     {"flake_full_back", "the same, and a step back", {"nn", "Ts"}, BACK_ONCE, .must = SLEPT | LEAPT | BATCHED, .full = true, .time = 100, .count = (1 << 20) - 2},
+    {"flake_full_fast", "two units that several callers fill, alone and by batches, from their last tickets on", {"Nt", "tT", "t"}, {100, 101}, .must = BATCHED | OUTRUN | AGAIN, .full = true, .time = 100, .count = (1 << 20) - 4, .bound = 3},
     {"flake_coarse", "a clock that lags: the exact one is read before a wait or a step back", {"ntn", "nn"}, {100, 101, 99}, .must = SLEPT | QUEUED, .coarse = true},
     {"flake_slack", "a clock that lags by a unit, and counts as of the word's", {"ntn", "nn"}, {100, 101, 102}, .must = SLEPT | QUEUED, .coarse = true, .slack_ms = 2},
     {"flake_slack3", "by three units, and steps back by more than the slack", {"tnt", "tn"}, {100, 103, 96}, .must = SLEPT | QUEUED | BACK, .coarse = true, .slack_ms = 6},
