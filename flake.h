@@ -4548,23 +4548,24 @@ FLAKE_I_FN unsigned flake_i_uuid_version(unsigned format) {
 FLAKE_I_INLINE void flake_i_form_run(unsigned format, flake_i_keys *k, flake_i_salt salt,
                                      uint64_t node, uint64_t ms, uint64_t ticket, flake128 *ids,
                                      uint64_t n) {
+    flake128 *const end = ids + n;
     if (format == FLAKE_I_ULID) {
         uint64_t above;
         const uint64_t start = flake_i_ulid_start(k, salt, ms, &above);
-        for (; n; n--, ticket++)
-            *ids++ = flake_i_128(ms << 16 | (above + (start + ticket < start)), start + ticket);
+        for (; ids < end; ids++, ticket++)
+            *ids = flake_i_128(ms << 16 | (above + (start + ticket < start)), start + ticket);
         return;
     }
     const uint64_t first = flake_i_uuid_start(k, salt, ms);
     const unsigned version = flake_i_uuid_version(format);
     if (format != FLAKE_I_UUID7) {
-        for (; n; n--, ticket++) *ids++ = flake_i_uuid(version, ms, first + ticket, node);
+        for (; ids < end; ids++, ticket++) *ids = flake_i_uuid(version, ms, first + ticket, node);
         return;
     }
     if (ms >> FLAKE_I_RENEWAL_BITS > FLAKE_ATOMIC_LOAD(&k->renewed, relaxed))
         flake_i_renew_tail(k, ms >> FLAKE_I_RENEWAL_BITS);
-    for (; n; n--, ticket++)
-        *ids++ = flake_i_uuid(version, ms, first + ticket, flake_i_tail_of(k, salt, ms, ticket));
+    for (; ids < end; ids++, ticket++)
+        *ids = flake_i_uuid(version, ms, first + ticket, flake_i_tail_of(k, salt, ms, ticket));
 }
 
 FLAKE_I_NOINLINE void flake_i_unsalted_run(unsigned format, flake_i_keys *k, uint64_t node,
