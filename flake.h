@@ -123,9 +123,31 @@
  * those that {.node = 3} leaves out. A C++20 module can export the declarations. gcc before 14 and clang before
  * 16 lose structs that are exported by name, and such a gcc functions too: wrap them in a class.
  *
- * Each section begins with a mark such as // >>public, which is what a program calls and sets. Users need not
- * read further than // >>objects. What asks the system is in // >>system and // >>own, the engine and its protocol
- * in // >>common.
+ * SECTIONS
+ *
+ * Each begins with a mark. A user need not read further than // >>public.
+ *
+ *     // >>hooks            the hooks that the declarations need
+ *     // >>public           what a program sets and calls
+ *     // >>structs          the members of a program's objects
+ *     // >>basics           the other hooks that need no system; numbers, bytes, reasons in words
+ *     // >>system           everything that asks the operating system
+ *     // >>clock            clock, sleep, counter; owner ids, which detect forks and clones
+ *     // >>layouts          64-bit IDs: their bits, from and to their parts
+ *     // >>128-bit          UUIDs, ULIDs, boundary's IDs: the same, and their random bits
+ *     // >>ring             overflow events
+ *     // >>engine           the protocol; tickets from one word: set-up, fast clock, draw, queries
+ *     // >>lanes            tickets from several engines
+ *     // >>draws            IDs of tickets; flake_next and the other calls that generate IDs
+ *     // >>directory        claims of files, state files, exclusive_dir
+ *     // >>set-up           options and identities; init, shards, fork, release
+ *     // >>queries          what a generator reports; snapshots; prefetch
+ *     // >>text             IDs as texts
+ *     // >>process-wide     flake_uuid7, flake_ulid
+ *     // >>node numbers     from interfaces, the host's name, the environment
+ *     // >>configuration    options as a text; generators for other languages
+ *
+ * Engine, lanes and draws need two functions of // >>directory, and nothing else that comes after them.
  */
 
 /* Your warning flags are for your own code. */
@@ -149,7 +171,8 @@
 #include <string.h>
 
 // >>hooks
-/* Defaults of the hooks. They apply to sno.h too. */
+/* Defaults of the hooks that the declarations need; those of the others are in // >>basics and // >>clock.
+ * They apply to sno.h too. */
 
 /* FLAKE_API comes before public functions. */
 #ifndef FLAKE_SHARED
@@ -265,7 +288,6 @@ typedef struct flake_why {
     char text[200];
 } flake_why;
 
-// >>settings
 /* ---- layouts: the meaning of an ID's bits ----
  *
  * A plain struct: copy one and change fields. Bits not covered by a field are zero. Layouts of 128 bits cannot
@@ -601,7 +623,6 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, fl
 /* Blocks like flake_next. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id);
 
-// >>restarts
 /* ---- overflow events: bounded, lock-free, many producers and consumers ----
  *
  * Only callers that wait produce events: a program that draws with flake_try gets none, and counts FLAKE_AGAIN
@@ -859,7 +880,7 @@ FLAKE_API flake_status flake128_from_uuid_n(const char *, size_t n, flake128 *id
 FLAKE_API void flake128_to_ulid_n(const flake128 *, size_t n, char *out);
 FLAKE_API flake_status flake128_from_ulid_n(const char *, size_t n, flake128 *ids);
 
-// >>objects
+// >>structs
 
 struct flake_ring_slot {
     FLAKE_I_NO_COPY(flake_ring_slot)
@@ -1074,6 +1095,10 @@ struct flake_prefetch {
 #else
 #define FLAKE_I_IMPLEMENTED
 
+// >>basics
+
+/* ---- hooks, inlining, static assertions ---- */
+
 #define FLAKE_I_FN static inline /* before each function that is not public */
 
 #ifndef FLAKE_ASSERT
@@ -1090,7 +1115,147 @@ struct flake_prefetch {
 #endif
 #endif
 
-// >>system begin
+#if defined(__GNUC__) || defined(__clang__)
+#define FLAKE_I_INLINE    FLAKE_I_FN __attribute__((always_inline))
+#define FLAKE_I_NOINLINE  static __attribute__((noinline, unused))
+#define FLAKE_I_COLD      static __attribute__((noinline, cold, unused))
+#define FLAKE_I_LIKELY(x) __builtin_expect(!!(x), 1)
+#elif defined(_MSC_VER)
+#define FLAKE_I_INLINE    static __forceinline
+#define FLAKE_I_NOINLINE  static __declspec(noinline)
+#define FLAKE_I_COLD      static __declspec(noinline)
+#define FLAKE_I_LIKELY(x) (x)
+#else
+#define FLAKE_I_INLINE    FLAKE_I_FN
+#define FLAKE_I_NOINLINE  FLAKE_I_FN
+#define FLAKE_I_COLD      FLAKE_I_FN
+#define FLAKE_I_LIKELY(x) (x)
+#endif
+
+/* Likely enough that the other way may cost whatever it costs. */
+#define FLAKE_I_SURE(x) FLAKE_I_LIKELY(x)
+#ifdef __has_builtin
+#if __has_builtin(__builtin_expect_with_probability)
+#undef FLAKE_I_SURE
+#define FLAKE_I_SURE(x) __builtin_expect_with_probability(!!(x), 1, 1.0)
+#endif
+#endif
+
+#if defined(__cplusplus)
+#define FLAKE_I_RELY_ON(condition, what) static_assert(condition, what)
+#else
+#define FLAKE_I_RELY_ON(condition, what) _Static_assert(condition, what)
+#endif
+
+/* ---- numbers and bytes ---- */
+
+FLAKE_I_FN uint64_t flake_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+FLAKE_I_FN int64_t flake_i_max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+FLAKE_I_FN uint64_t flake_i_ones(unsigned bits) {
+    return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
+}
+
+/* To and from big-endian. gcc makes slow vectors of two neighbouring series of byte stores. */
+FLAKE_I_FN uint64_t flake_i_big_endian(uint64_t value) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return __builtin_bswap64(value);
+#else
+    uint8_t bytes[sizeof value];
+    memcpy(bytes, &value, sizeof value);
+    value = 0;
+    for (size_t i = 0; i < sizeof value; i++) value = value << 8 | bytes[i];
+    return value;
+#endif
+}
+
+FLAKE_I_FN void flake_i_put64(void *out, uint64_t value) {
+    value = flake_i_big_endian(value);
+    memcpy(out, &value, sizeof value);
+}
+
+FLAKE_I_FN uint64_t flake_i_get64(const void *in) {
+    uint64_t value;
+    memcpy(&value, in, sizeof value);
+    return flake_i_big_endian(value);
+}
+
+FLAKE_I_FN bool flake_i_all_zero(const uint8_t *bytes, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i]) return false;
+    return true;
+}
+
+/* Each step is a bijection: any change of one byte changes the hash. */
+FLAKE_I_FN uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
+    uint64_t hash = 0xcbf29ce484222325;
+    for (size_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * 0x100000001b3;
+    return hash;
+}
+
+/* ---- reasons in words ---- */
+
+/* As far as they fit. */
+FLAKE_I_FN void flake_i_put_why(flake_why *why, const char *first, const char *second,
+                                const char *third) {
+    if (!why) return;
+    const char *const parts[] = {first, second, third};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        for (const char *c = parts[i]; *c && n < sizeof why->text - 1; c++) why->text[n++] = *c;
+    why->text[n] = 0;
+}
+
+FLAKE_I_FN flake_status flake_i_say(flake_why *why, flake_status status, const char *subject,
+                                    const char *what) {
+    flake_i_put_why(why, subject, ": ", what);
+    return status;
+}
+
+/* Writes `form` with a number in place of each #, three at most. */
+FLAKE_I_FN void flake_i_put_numbers(char *to, const char *form, uint64_t first, uint64_t second,
+                                    uint64_t third) {
+    const uint64_t numbers[] = {first, second, third};
+    for (size_t n = 0; *form; form++)
+        if (*form == '#') to += flake_format(numbers[n++], FLAKE_DEC, to, FLAKE_TEXT_SIZE);
+        else *to++ = *form;
+    *to = 0;
+}
+
+FLAKE_API const char *flake_status_str(flake_status status) {
+    switch (status) {
+    case FLAKE_OK: return "ok";
+    case FLAKE_AGAIN:
+        return "no ID is available in this time unit, or the numbers left are held back: retry";
+    case FLAKE_CLOCK_BACKWARDS: return "the clock is behind the newest ID";
+    case FLAKE_NOT_EXTENDED:
+        return "the state's horizon is reached: the process that opened it must call flake_state_extend";
+    case FLAKE_TIME_RANGE: return "the time is before layout.epoch_ms or after flake_layout_end_ms";
+    case FLAKE_INVALID:
+        return "a bad argument or option (flake_why names it); from a draw: the generator is not "
+               "initialised or was copied, or this call does not suit its layout or lanes";
+    case FLAKE_PARSE: return "not a text of this encoding";
+    case FLAKE_NODE_RANGE: return "node, or node + node_offset, exceeds layout.node_bits";
+    case FLAKE_NODE_OVERLAP: return "the parent used some of these numbers before the fork";
+    case FLAKE_LEASE_LOST: return "the claim on the node number was lost";
+    case FLAKE_FORKED:
+        return "the generator was inherited through fork(), or the machine was cloned";
+    case FLAKE_IO: return "a file, connection or random source failed, or the state is closed";
+    case FLAKE_CORRUPT: return "the state file is truncated or damaged";
+    case FLAKE_MISMATCH:
+        return "the state file is of another generator or none at all, or was changed while open, or "
+               "the state does not cover these options";
+    case FLAKE_DOWNTIME: return "the last run ended longer ago than max_downtime_ms";
+    case FLAKE_IN_USE: return "another generator or process holds this number, file or range";
+    case FLAKE_TOO_FAR_AHEAD:
+        return "the given time is ahead of the clock by more than max_ahead_ms and a time unit";
+    case FLAKE_EXHAUSTED: return "this process has used all 65,536 partitions";
+    }
+    return "unknown status";
+}
+
+// >>system
 /*
  * Everything that asks the operating system. The code after this section knows no platform and uses only:
  *
@@ -1110,6 +1275,10 @@ struct flake_prefetch {
  *     error_text
  *     open ... working_dir            files, by path and descriptor. lock_bytes does not wait
  *
+ *     environment, host_name,         NULL: unknown                          bare: NULL
+ *     zeroed, free                    memory                                 bare: NULL
+ *     list_interfaces ...             addresses of the machine               bare, WASI, Windows: false
+ *
  * Platforms: bare (FLAKE_NO_OS), Windows, WASI (neither has files), POSIX.
  */
 #if defined(FLAKE_NO_OS)
@@ -1124,12 +1293,6 @@ struct flake_prefetch {
 #else
 #define FLAKE_I_HAS_FILES    1
 #define FLAKE_I_WHY_NO_FILES ""
-#endif
-
-#if defined(__cplusplus)
-#define FLAKE_I_RELY_ON(condition, what) static_assert(condition, what)
-#else
-#define FLAKE_I_RELY_ON(condition, what) _Static_assert(condition, what)
 #endif
 
 /* Defines an object of which a process has one, however many files include the header. In C++20 std::atomic,
@@ -1553,7 +1716,7 @@ FLAKE_I_FN void flake_i_close(int fd) {
 }
 
 /* Locks or unlocks bytes of an open file (count 0: all); returns 0, or -1 and an error. The lock belongs to the
- * open file description where the system has that: see >>common, files. */
+ * open file description where the system has that: see // >>directory. */
 FLAKE_I_FN int flake_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
 #if defined(F_OFD_SETLK) || defined(__linux__)
 #if defined(F_OFD_SETLK)
@@ -1687,12 +1850,9 @@ FLAKE_I_FN bool flake_i_rename(const char *from, const char *to) {
 FLAKE_I_FN void flake_i_unlink(const char *path) { (void)path; }
 FLAKE_I_FN bool flake_i_working_dir(char *out, size_t size) { return (void)out, (void)size, false; }
 #endif
-// >>system end
 
-// >>own begin
-/*
- * What this header alone asks of the operating system, for // >>who and // >>library.
- */
+/* ---- environment, memory, names: for // >>node numbers and // >>configuration ---- */
+
 typedef struct flake_i_interface {
     const char *name;
     uint8_t mac[6], ip[4]; /* zeros: none */
@@ -1787,9 +1947,662 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
     return true;
 }
 #endif
-// >>own end
 
-// >>common
+// >>clock
+
+/* ---- clock, sleep, lane ---- */
+
+#ifndef FLAKE_CLOCK_SLACK_NS
+#ifdef FLAKE_CLOCK_NS
+#define FLAKE_CLOCK_SLACK_NS UINT64_C(0)
+#else
+#define FLAKE_CLOCK_SLACK_NS flake_i_system_slack_ns()
+#endif
+#endif
+#ifndef FLAKE_CLOCK_NS
+#define FLAKE_I_CLOCK_OF_OURS
+#define FLAKE_CLOCK_NS(kind) flake_i_system_ns(kind)
+#endif
+#ifndef FLAKE_SLEEP_NS
+#define FLAKE_SLEEP_NS(ns) flake_i_system_sleep(ns)
+#endif
+
+/* The processor's counter; 0: none is known. */
+#ifndef FLAKE_COUNTER
+#define FLAKE_I_COUNTER_OF_OURS
+#if defined(__GNUC__) && defined(__x86_64__)
+#define FLAKE_COUNTER() __builtin_ia32_rdtsc()
+#elif defined(__GNUC__) && defined(__aarch64__)
+FLAKE_I_FN uint64_t flake_i_counter(void) {
+    uint64_t count;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
+    return count;
+}
+#define FLAKE_COUNTER() flake_i_counter()
+#else
+#define FLAKE_COUNTER() UINT64_C(0)
+#endif
+#endif
+
+#ifndef FLAKE_LANE
+#define FLAKE_LANE() flake_i_system_lane()
+#endif
+#ifndef FLAKE_RANDOM_BYTES
+#define FLAKE_RANDOM_BYTES(to, n) flake_i_system_random(to, n)
+#endif
+
+FLAKE_I_FN bool flake_i_random_bytes(void *to, size_t n) { return FLAKE_RANDOM_BYTES(to, n); }
+
+/* For queries and prefetch; a draw reads the clock in flake_i_draw_fast. */
+FLAKE_I_INLINE int64_t flake_i_now_ns(const flake_clock *c) {
+    return FLAKE_I_LIKELY(!c->now_ns) ? FLAKE_CLOCK_NS(c->kind) : c->now_ns(c->user);
+}
+
+FLAKE_I_FN int64_t flake_i_exact_ns(const flake_clock *c) {
+    return c->now_ns ? c->now_ns(c->user) : FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
+}
+
+/* `due` must be later than `now`. */
+FLAKE_I_FN int64_t flake_i_ns_until(int64_t due_ns, int64_t now_ns) {
+    const uint64_t ns = (uint64_t)due_ns - (uint64_t)now_ns;
+    return ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)ns;
+}
+
+enum { FLAKE_I_NS_PER_MS = 1000000 };
+
+/* ---- owner ids ----
+ *
+ *     instance owner id   changed by a fork and by a clone of the machine: owns a generator
+ *     process owner id    changed by a fork alone: holds a file or a claim
+ *     run                 of a state: changed by each open (see below: state file)
+ *
+ * The first two are words in a page that the kernel wipes in a forked child. A generator stores the
+ * instance owner id at init; only the first init in a process writes it. Without such a page (Linux
+ * before 4.14, other systems) the pid serves, at the price of a system call per ID.
+ *
+ * Each copy of the header that the linker keeps separate has a page. Its name contains the number
+ * of its layout, so that units with another layout have another object: a change of the struct
+ * raises the number (tests/two_units_main.c).
+ */
+#define flake_i_process FLAKE_I_LAYOUT(flake_i_process, 2)
+struct flake_i_process {
+    FLAKE_ATOMIC(flake_atomic64 *) page; /* NULL: not requested yet */
+    flake_atomic64 instance_count;           /* survives a fork: a child's value is new */
+    flake_i_atomic32 clone_count;                /* likewise: of the process and its ancestors */
+    flake_i_page_room room;                /* of the page */
+};
+
+FLAKE_I_ONE_PER_PROCESS(struct flake_i_process, flake_i_process);
+
+/* Without a page. The count of generations, which a page stores, stays below bit 47. */
+FLAKE_I_COLD uint64_t flake_i_pageless_owner_id(void) {
+    const uint64_t generation =
+        FLAKE_ATOMIC_LOAD(&flake_i_process.instance_count, acquire); /* CLONE:A */
+    return ((uint64_t)1 << 47) + (generation << 32) + flake_i_pid();
+}
+
+/* 0: not chosen yet. */
+FLAKE_I_INLINE uint64_t flake_i_instance_owner_now(void) {
+    flake_atomic64 *const page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
+    if (FLAKE_I_LIKELY(page != NULL)) return FLAKE_ATOMIC_LOAD(page, relaxed);
+    return flake_i_pageless_owner_id();
+}
+
+/* Threads may register the page at once, and twice. The pointer needs no order: a later fork takes
+ * the kernel's lock after the call that registered it. */
+FLAKE_I_FN flake_atomic64 *flake_i_fork_page(void) {
+    flake_atomic64 *page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
+    if (page) return page;
+    page = (flake_atomic64 *)flake_i_page_align_up(&flake_i_process.room);
+    if (!page || !flake_i_wipe_on_fork(page)) return NULL;
+    FLAKE_ATOMIC_STORE(&flake_i_process.page, page, relaxed);
+    return page;
+}
+
+/* Chooses it if it is not chosen yet. *word is where it is stored; NULL without a page. */
+FLAKE_I_FN uint64_t flake_i_instance_owner_id(flake_atomic64 **word) {
+    *word = flake_i_fork_page();
+    if (!*word) return flake_i_pageless_owner_id();
+    uint64_t owner_id = FLAKE_ATOMIC_LOAD(*word, acquire); /* CLONE:A */
+    if (owner_id) return owner_id;
+    uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.instance_count, 1u, relaxed) + 1;
+    return FLAKE_ATOMIC_CAS(*word, &owner_id, next, relaxed, relaxed) ? next : owner_id;
+}
+
+/* Differs from every other process's, including those that share memory with this one. */
+FLAKE_I_FN uint64_t flake_i_process_owner_id(void) {
+    flake_atomic64 *page = flake_i_fork_page();
+    if (!page) return flake_i_pid();
+    uint64_t owner_id = FLAKE_ATOMIC_LOAD(page + 1, relaxed), next = 0;
+    if (owner_id) return owner_id;
+    (void)flake_i_random_bytes(&next, sizeof next);
+    next ^= flake_i_pid() << 32;
+    next ^= FLAKE_ATOMIC_ADD(&flake_i_process.instance_count, 1u, relaxed) << 1;
+    next |= 1;
+    return FLAKE_ATOMIC_CAS(page + 1, &owner_id, next, relaxed, relaxed) ? next : owner_id;
+}
+
+/* Takes one of a few places; `places`: none is left. A forked child has all of them again, a
+ * process of a cloned machine does not, so the pid counts. *begun is [ pid:56 ][ places taken in
+ * that process:8 ]. */
+FLAKE_I_FN unsigned flake_i_take_place(flake_atomic64 *begun, unsigned places) {
+    const uint64_t none = flake_i_pid() << 8;
+    uint64_t seen = FLAKE_ATOMIC_LOAD(begun, relaxed), n;
+    do {
+        n = seen - none < 0x100 ? seen - none : 0;
+        if (n == places) return places;
+    } while (!FLAKE_ATOMIC_CAS(begun, &seen, none + n + 1, relaxed, relaxed));
+    return (unsigned)n;
+}
+
+FLAKE_API void flake_machine_cloned(void) {
+    flake_atomic64 *page = flake_i_fork_page();
+    (void)FLAKE_ATOMIC_ADD(&flake_i_process.clone_count, 1u, relaxed);
+    const uint64_t next =
+        FLAKE_ATOMIC_ADD(&flake_i_process.instance_count, 1u, release) + 1; /* CLONE:R */
+    if (page) FLAKE_ATOMIC_STORE(page, next, release); /* CLONE:R */
+}
+
+// >>layouts
+enum { FLAKE_I_LAYOUTS_OF_64 = 11 }; /* those of 128 bits come after them, in the order of their formats */
+
+/* Formats of 128 bits. From UUID7 on a counter starts anywhere in each ms. */
+enum { FLAKE_I_BOUNDARY = 1, FLAKE_I_UUID7, FLAKE_I_UUID7_NODE, FLAKE_I_UUID8, FLAKE_I_ULID };
+
+#ifdef FLAKE_SHARED
+#define FLAKE_I_LAYOUT_OBJECT(name, NAME) \
+    const flake_layout flake_layout_##name = FLAKE_LAYOUT_##NAME;
+FLAKE_I_EACH_LAYOUT(FLAKE_I_LAYOUT_OBJECT)
+#endif
+
+FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *layout) {
+#define FLAKE_I_LAYOUT_VALUE(name, NAME) FLAKE_LAYOUT_##NAME,
+    static const flake_layout known[] = {FLAKE_I_EACH_LAYOUT(FLAKE_I_LAYOUT_VALUE)};
+    FLAKE_I_RELY_ON(sizeof known / sizeof *known - FLAKE_I_LAYOUTS_OF_64 == FLAKE_I_ULID,
+                    "FLAKE_I_LAYOUTS_OF_64 counts the layouts of 64 bits");
+    if (i >= sizeof known / sizeof *known) return FLAKE_INVALID;
+    *layout = known[i];
+    return FLAKE_OK;
+}
+
+FLAKE_API flake_status flake_layout_named(const char *name, flake_layout *layout) {
+    flake_layout l;
+    for (size_t i = 0; name && flake_layout_at(i, &l) == FLAKE_OK; i++)
+        if (strcmp(l.name, name) == 0) return flake_layout_at(i, layout);
+    return FLAKE_INVALID;
+}
+
+FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
+                                       int64_t epoch_ms) {
+    flake_layout l = flake_layout_default;
+    if ((time_bits | node_bits | seq_bits) > 64) time_bits = 0; /* fails the check */
+    l.name = "custom";
+    l.epoch_ms = epoch_ms;
+    l.time_bits = (uint8_t)time_bits;
+    l.time_shift = (uint8_t)(node_bits + seq_bits);
+    l.node_bits = (uint8_t)node_bits;
+    l.node_shift = (uint8_t)seq_bits;
+    l.seq_bits = (uint8_t)seq_bits;
+    return l;
+}
+
+FLAKE_API flake_layout flake_layout_hazelcast_of(unsigned node_bits, unsigned seq_bits) {
+    const unsigned time_bits =
+        seq_bits < 63 && node_bits < 63 - seq_bits ? 63 - seq_bits - node_bits : 0;
+    flake_layout l = flake_layout_hazelcast;
+    l.time_bits = (uint8_t)time_bits;
+    l.time_shift = (uint8_t)(node_bits + seq_bits);
+    l.node_bits = l.seq_shift = (uint8_t)node_bits;
+    l.seq_bits = (uint8_t)seq_bits;
+    return l;
+}
+
+/* All but the name; there is no padding between these members. */
+FLAKE_I_FN bool flake_i_same_layout(const flake_layout *a, const flake_layout *b) {
+    const size_t at = offsetof(flake_layout, epoch_ms), end = offsetof(flake_layout, format) + 1;
+    return memcmp((const char *)a + at, (const char *)b + at, end - at) == 0;
+}
+
+/* Whether it is one of 128 bits. */
+FLAKE_I_FN bool flake_i_is_128(const flake_layout *layout) {
+    flake_layout l;
+    return layout && layout->format &&
+           flake_layout_at(FLAKE_I_LAYOUTS_OF_64 - 1 + (size_t)layout->format, &l) == FLAKE_OK &&
+           flake_i_same_layout(layout, &l);
+}
+
+/* The layout of a generator's word. Words of UUIDs and ULIDs count from 1984: late enough for 43 bits of
+ * time, which leaves room for fetch_add. */
+#define FLAKE_I_1984_MS INT64_C(441763200000)
+FLAKE_I_FN flake_layout flake_i_layout_in_engine(const flake_layout *layout) {
+    if (!layout->format) return *layout;
+    flake_layout l = flake_layout_mastodon; /* ms since 1970 and 16 bits of sequence, too */
+    if (layout->format != FLAKE_I_BOUNDARY) l.epoch_ms = FLAKE_I_1984_MS;
+    return l;
+}
+
+/* The node field, with the gap's bit, in its position in the ID. */
+FLAKE_I_FN uint64_t flake_i_node_field(const flake_layout *l, uint64_t node) {
+    uint64_t low = l->gap_at ? node & flake_i_ones(l->gap_at) : node;
+    uint64_t high = node ^ low;
+    uint64_t gap = l->gap_at ? (uint64_t)l->gap_bit << l->gap_at : 0;
+    return (high << 1 | gap | low) << l->node_shift;
+}
+
+/* The bits that a 64-bit layout uses; 0: it is malformed. */
+FLAKE_I_FN uint64_t flake_i_layout_bits(const flake_layout *l) {
+    unsigned node_bits = (unsigned)l->node_bits + (l->gap_at ? 1 : 0);
+    unsigned time_bits = (unsigned)l->time_bits + l->time_sign;
+    if (!l->unit_ms || !l->time_bits || l->node_bits > 32 || l->seq_bits > 32 ||
+        l->time_reversed > 1 || l->time_sign > 1 || l->gap_bit > 1 ||
+        (l->gap_at ? l->gap_at > l->node_bits : l->gap_bit) || l->format)
+        return 0;
+    if (time_bits + l->time_shift > 64 || node_bits + l->node_shift > 64 ||
+        l->seq_bits + l->seq_shift > 64 || l->node_shift > 63 || l->seq_shift > 63)
+        return 0;
+    uint64_t time = flake_i_ones(time_bits) << l->time_shift;
+    uint64_t node = flake_i_ones(node_bits) << l->node_shift;
+    uint64_t seq = flake_i_ones(l->seq_bits) << l->seq_shift;
+    return time & node || time & seq || node & seq ? 0 : time | node | seq;
+}
+
+FLAKE_API flake_status flake_layout_check(const flake_layout *l, flake_why *why) {
+    if (l && (flake_i_layout_bits(l) || flake_i_is_128(l))) return FLAKE_OK;
+    return flake_i_say(why, FLAKE_INVALID, "layout",
+                       l && l->format                      ? "those of 128 bits cannot be changed"
+                       : l && l->time_bits && l->unit_ms ? "its fields overlap or exceed 64 bits"
+                                                         : "has no time or unit: start from one: "
+                                                             "options.layout = flake_layout_default");
+}
+
+/* Start of the unit that is `time` units after the epoch, or before it, in Unix ms; false: an int64_t cannot
+ * represent it. The unsigned difference is right for an epoch of either sign. */
+FLAKE_I_FN bool flake_i_unix_ms(const flake_layout *l, uint64_t time, bool before,
+                                int64_t *unix_ms) {
+    const uint64_t epoch = (uint64_t)l->epoch_ms;
+    const uint64_t most = before ? epoch - (uint64_t)INT64_MIN : (uint64_t)INT64_MAX - epoch;
+    if (time > most / l->unit_ms) return false;
+    *unix_ms = (int64_t)(before ? epoch - time * l->unit_ms : epoch + time * l->unit_ms);
+    return true;
+}
+
+FLAKE_API int64_t flake_layout_end_ms(const flake_layout *l) {
+    int64_t start;
+    if (flake_layout_check(l, NULL) != FLAKE_OK) return INT64_MIN;
+    if (!flake_i_unix_ms(l, flake_i_ones(l->time_bits), false, &start)) return INT64_MAX;
+    return start > INT64_MAX - (int64_t)(l->unit_ms - 1) ? INT64_MAX
+                                                         : start + (int64_t)(l->unit_ms - 1);
+}
+
+FLAKE_API uint64_t flake_idgen_node(unsigned datacenter, unsigned worker) {
+    return datacenter < 32 && worker < 32 ? (uint64_t)(datacenter << 5 | worker) : UINT64_MAX;
+}
+
+FLAKE_API uint64_t flake_uniqueid_node(unsigned cluster, unsigned generator) {
+    return cluster < 16 && generator < 2048 ? (uint64_t)(generator << 4 | cluster) : UINT64_MAX;
+}
+
+FLAKE_I_FN uint64_t flake_i_reverse(uint64_t x, unsigned bits) {
+    x = (x & 0x5555555555555555) << 1 | (x >> 1 & 0x5555555555555555);
+    x = (x & 0x3333333333333333) << 2 | (x >> 2 & 0x3333333333333333);
+    x = (x & 0x0f0f0f0f0f0f0f0f) << 4 | (x >> 4 & 0x0f0f0f0f0f0f0f0f);
+    x = (x & 0x00ff00ff00ff00ff) << 8 | (x >> 8 & 0x00ff00ff00ff00ff);
+    x = (x & 0x0000ffff0000ffff) << 16 | (x >> 16 & 0x0000ffff0000ffff);
+    return (x << 32 | x >> 32) >> (64 - bits);
+}
+
+FLAKE_I_FN uint64_t flake_i_time_field(const flake_layout *l, uint64_t time) {
+    return (l->time_reversed ? flake_i_reverse(time, l->time_bits) : time) << l->time_shift;
+}
+
+/* The unit of unix_ms in a valid layout. */
+FLAKE_I_FN flake_status flake_i_time_at(const flake_layout *l, int64_t unix_ms, uint64_t *time) {
+    if (unix_ms < l->epoch_ms) return FLAKE_TIME_RANGE;
+    uint64_t t = ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms;
+    if (t > flake_i_ones(l->time_bits)) return FLAKE_TIME_RANGE;
+    *time = t;
+    return FLAKE_OK;
+}
+
+enum { FLAKE_I_COUNTER_BITS = 26 }; /* of a UUID; it starts in the lower half */
+
+/* The largest parts of a time. */
+FLAKE_I_FN flake_parts flake_i_last_parts(const flake_layout *l, int64_t unix_ms) {
+    flake_parts parts = {unix_ms, flake_i_ones(l->node_bits), (uint32_t)flake_i_ones(l->seq_bits)};
+    if (l->format) parts.node = flake_i_ones(l->format == FLAKE_I_ULID ? 64 : 48);
+    if (l->format > FLAKE_I_BOUNDARY && l->format != FLAKE_I_ULID)
+        parts.seq = (uint32_t)flake_i_ones(FLAKE_I_COUNTER_BITS);
+    return parts;
+}
+
+FLAKE_I_FN bool flake_i_has_parts(const flake_layout *l, const flake_parts *parts) {
+    const flake_parts last = flake_i_last_parts(l, parts->unix_ms);
+    return parts->node <= last.node && parts->seq <= last.seq;
+}
+
+FLAKE_API flake_status flake_compose(const flake_layout *l, const flake_parts *parts,
+                                     uint64_t *id) {
+    uint64_t time;
+    if (!l || !flake_i_layout_bits(l)) return FLAKE_INVALID;
+    const flake_status status = flake_i_time_at(l, parts->unix_ms, &time);
+    if (status != FLAKE_OK) return status;
+    if (!flake_i_has_parts(l, parts)) return FLAKE_INVALID;
+    *id = flake_i_time_field(l, time) | flake_i_node_field(l, parts->node) |
+          (uint64_t)parts->seq << l->seq_shift;
+    return FLAKE_OK;
+}
+
+FLAKE_API flake_status flake_decompose(const flake_layout *l, uint64_t id, flake_parts *parts) {
+    flake_parts p;
+    const uint64_t bits = l ? flake_i_layout_bits(l) : 0;
+    if (!bits || (id & ~bits)) return FLAKE_INVALID;
+    uint64_t time = id >> l->time_shift & flake_i_ones(l->time_bits);
+    if (l->time_reversed) time = flake_i_reverse(time, l->time_bits);
+    p.seq = (uint32_t)(id >> l->seq_shift & flake_i_ones(l->seq_bits));
+    uint64_t node = id >> l->node_shift;
+    if (l->gap_at) {
+        if ((node >> l->gap_at & 1) != l->gap_bit) return FLAKE_INVALID;
+        node = (node & flake_i_ones(l->gap_at)) | (node >> (l->gap_at + 1)) << l->gap_at;
+    }
+    p.node = node & flake_i_ones(l->node_bits);
+    const bool before = l->time_sign && id >> (l->time_shift + l->time_bits) & 1;
+    if (before) time = flake_i_ones(l->time_bits) + 1 - time; /* of a two's complement */
+    if (!flake_i_unix_ms(l, time, before, &p.unix_ms)) return FLAKE_TIME_RANGE;
+    *parts = p;
+    return FLAKE_OK;
+}
+
+FLAKE_API flake_status flake_min_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
+    const flake_parts parts = {unix_ms, 0, 0};
+    return flake_compose(l, &parts, id);
+}
+
+FLAKE_API flake_status flake_max_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
+    if (!l || !flake_i_layout_bits(l)) return FLAKE_INVALID;
+    const flake_parts parts = flake_i_last_parts(l, unix_ms);
+    return flake_compose(l, &parts, id);
+}
+
+// >>128-bit
+/* 128-bit IDs are formed of tickets: a time in ms, and an index within that ms. */
+
+enum {
+    FLAKE_I_TICKET_BITS = 16,
+    FLAKE_I_RENEWAL_BITS = 10 /* log2 of the ms after which the tail's keys are renewed */
+};
+
+FLAKE_I_INLINE flake128 flake_i_128(uint64_t high, uint64_t low) {
+    const uint64_t halves[2] = {flake_i_big_endian(high), flake_i_big_endian(low)};
+    flake128 id;
+    memcpy(id.bytes, halves, 16);
+    return id;
+}
+
+FLAKE_I_FN uint64_t flake_i_turned(uint64_t x, unsigned by) { return x << by | x >> (64 - by); }
+
+FLAKE_I_INLINE void flake_i_sip_round(uint64_t v[4]) {
+    v[0] += v[1];
+    v[2] += v[3];
+    v[1] = flake_i_turned(v[1], 13) ^ v[0];
+    v[3] = flake_i_turned(v[3], 16) ^ v[2];
+    v[0] = flake_i_turned(v[0], 32) + v[3];
+    v[2] += v[1];
+    v[1] = flake_i_turned(v[1], 17) ^ v[2];
+    v[3] = flake_i_turned(v[3], 21) ^ v[0];
+    v[2] = flake_i_turned(v[2], 32);
+}
+
+FLAKE_I_INLINE void flake_i_sip_take(uint64_t v[4], uint64_t word) {
+    v[3] ^= word;
+    flake_i_sip_round(v);
+    v[0] ^= word;
+}
+
+/* SipHash-1-3 of one word. A stream cipher would be no faster, and its buffer would need guarding against
+ * signals and forks. Without loops: gcc would not unroll them, and keep the words in memory. */
+FLAKE_I_INLINE uint64_t flake_i_siphash(uint64_t key0, uint64_t key1, uint64_t word) {
+    uint64_t v[4] = {key0 ^ UINT64_C(0x736f6d6570736575), key1 ^ UINT64_C(0x646f72616e646f6d),
+                     key0 ^ UINT64_C(0x6c7967656e657261), key1 ^ UINT64_C(0x7465646279746573)};
+    flake_i_sip_take(v, word);
+    flake_i_sip_take(v, (uint64_t)8 << 56); /* the length in bytes comes last */
+    v[2] ^= 0xff;
+    flake_i_sip_round(v);
+    flake_i_sip_round(v);
+    flake_i_sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* No other thread may use the keys meanwhile. */
+FLAKE_I_FN void flake_i_set_keys(flake_i_keys *k, const uint64_t fresh[4]) {
+    for (unsigned i = 0; i < 2; i++) {
+        k->start[i] = fresh[i];
+        FLAKE_ATOMIC_STORE(&k->tail[i], fresh[2 + i], relaxed);
+    }
+    FLAKE_ATOMIC_STORE(&k->renewed, 0u, relaxed);
+    FLAKE_ATOMIC_STORE(&k->newest, 0u, relaxed);
+    for (unsigned i = 0; i < 3; i++) FLAKE_ATOMIC_STORE(&k->ulid[i], 0u, relaxed);
+}
+
+/* Renews the tail's keys, so that copies of a running machine, which share its keys, diverge. Without
+ * random bytes the old keys stay in use. */
+FLAKE_I_COLD void flake_i_renew_tail(flake_i_keys *k, uint64_t now) {
+    uint64_t seen = FLAKE_ATOMIC_LOAD(&k->renewed, relaxed), fresh[2];
+    if (now <= seen || !FLAKE_ATOMIC_CAS(&k->renewed, &seen, now, relaxed, relaxed)) return;
+    if (!flake_i_random_bytes(fresh, sizeof fresh)) return;
+    for (unsigned i = 0; i < 2; i++) FLAKE_ATOMIC_STORE(&k->tail[i], fresh[i], relaxed);
+}
+
+/* Distinguishes processes that have inherited the same keys. */
+typedef struct flake_i_salt {
+    uint64_t low, high;
+} flake_i_salt;
+
+/* Where the counter of a ms starts, below 2^64 (part 0), and the bits above those (part 1). It is a
+ * function of ms, keys and salt alone, so all threads count from the same number. */
+FLAKE_I_INLINE uint64_t flake_i_start_of(const flake_i_keys *k, flake_i_salt salt, uint64_t ms,
+                                         unsigned part) {
+    return flake_i_siphash(k->start[0] ^ salt.low, k->start[1] ^ salt.high, ms << 1 | part);
+}
+
+/* The start for UUIDs. That of the newest ms is cached in one word, with 38 bits of its ms, which wrap
+ * around in 8 years, and of its salt. The 1 below them distinguishes it from an empty word. */
+FLAKE_I_INLINE uint64_t flake_i_uuid_start(flake_i_keys *k, flake_i_salt salt, uint64_t ms) {
+    const unsigned bits = FLAKE_I_COUNTER_BITS - 1;
+    const uint64_t whose = ((ms ^ salt.high >> bits) << 1 | 1) << bits;
+    const uint64_t kept = FLAKE_ATOMIC_LOAD(&k->newest, relaxed);
+    if (FLAKE_I_LIKELY((kept ^ whose) >> bits == 0)) return kept & flake_i_ones(bits);
+    const uint64_t start = flake_i_start_of(k, salt, ms, 0) & flake_i_ones(bits);
+    FLAKE_ATOMIC_STORE(&k->newest, whose | start, relaxed);
+    return start;
+}
+
+/* The start for ULIDs, and the bits above it. Those of the newest ms are cached: the start, then [
+ * whose:48 ][ 1 ][ above:15 ], and the XOR of both words. Words of two ms pass the comparison with
+ * probability 2^-64, so relaxed is enough. */
+FLAKE_I_INLINE uint64_t flake_i_ulid_start(flake_i_keys *k, flake_i_salt salt, uint64_t ms,
+                                           uint64_t *above) {
+    const uint64_t whose = ((ms ^ salt.high >> 16) << 1 | 1) << 15;
+    const uint64_t rest = salt.low ^ salt.high << 48; /* the salt's bits that `whose` lacks */
+    uint64_t start = FLAKE_ATOMIC_LOAD(&k->ulid[0], relaxed);
+    uint64_t kept = FLAKE_ATOMIC_LOAD(&k->ulid[1], relaxed);
+    const uint64_t seal = FLAKE_ATOMIC_LOAD(&k->ulid[2], relaxed);
+    if (!FLAKE_I_LIKELY((kept ^ whose) >> 15 == 0 && (start ^ kept ^ rest) == seal)) {
+        start = flake_i_start_of(k, salt, ms, 0);
+        kept = whose | (flake_i_start_of(k, salt, ms, 1) & flake_i_ones(15));
+        FLAKE_ATOMIC_STORE(&k->ulid[0], start, relaxed);
+        FLAKE_ATOMIC_STORE(&k->ulid[1], kept, relaxed);
+        FLAKE_ATOMIC_STORE(&k->ulid[2], start ^ kept ^ rest, relaxed);
+    }
+    *above = kept & flake_i_ones(15);
+    return start;
+}
+
+FLAKE_I_INLINE uint64_t flake_i_tail_of(const flake_i_keys *k, flake_i_salt salt, uint64_t ms,
+                                        uint64_t ticket) {
+    const uint64_t key0 = FLAKE_ATOMIC_LOAD(&k->tail[0], relaxed);
+    const uint64_t key1 = FLAKE_ATOMIC_LOAD(&k->tail[1], relaxed);
+    return flake_i_siphash(key0 ^ salt.low, key1 ^ salt.high, ms << FLAKE_I_TICKET_BITS | ticket) >>
+           16;
+}
+
+/* `tail` has 48 bits. */
+FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t counter,
+                                     uint64_t tail) {
+    return flake_i_128(ms << 16 | (uint64_t)version << 12 | counter >> 14,
+                       (uint64_t)2 << 62 | (counter & flake_i_ones(14)) << 48 | tail);
+}
+
+FLAKE_I_FN unsigned flake_i_uuid_version(unsigned format) {
+    return format == FLAKE_I_UUID8 ? 8 : 7;
+}
+
+/* `n` IDs of one ms, from `ticket` on. */
+FLAKE_I_INLINE void flake_i_form_run(unsigned format, flake_i_keys *k, flake_i_salt salt,
+                                     uint64_t node, uint64_t ms, uint64_t ticket, flake128 *ids,
+                                     uint64_t n) {
+    flake128 *const end = ids + n;
+    if (format == FLAKE_I_ULID) {
+        uint64_t above;
+        const uint64_t start = flake_i_ulid_start(k, salt, ms, &above);
+        for (; ids < end; ids++, ticket++)
+            *ids = flake_i_128(ms << 16 | (above + (start + ticket < start)), start + ticket);
+        return;
+    }
+    const uint64_t first = flake_i_uuid_start(k, salt, ms);
+    const unsigned version = flake_i_uuid_version(format);
+    if (format != FLAKE_I_UUID7) {
+        for (; ids < end; ids++, ticket++) *ids = flake_i_uuid(version, ms, first + ticket, node);
+        return;
+    }
+    if (ms >> FLAKE_I_RENEWAL_BITS > FLAKE_ATOMIC_LOAD(&k->renewed, relaxed))
+        flake_i_renew_tail(k, ms >> FLAKE_I_RENEWAL_BITS);
+    for (; ids < end; ids++, ticket++)
+        *ids = flake_i_uuid(version, ms, first + ticket, flake_i_tail_of(k, salt, ms, ticket));
+}
+
+FLAKE_I_NOINLINE void flake_i_unsalted_run(unsigned format, flake_i_keys *k, uint64_t node,
+                                           uint64_t ms, uint64_t ticket, flake128 *ids,
+                                           uint64_t n) {
+    const flake_i_salt none = {0, 0};
+    flake_i_form_run(format, k, none, node, ms, ticket, ids, n);
+}
+
+/* `n` IDs of one unit, of a layout with counters. */
+FLAKE_I_INLINE void flake_i_counted(flake_gen *g, uint64_t time, uint64_t index, flake128 *ids,
+                                    uint64_t n) {
+    flake_i_unsalted_run(g->options.layout.format, &g->keys, g->base, FLAKE_I_1984_MS + time, index,
+                         ids, n);
+}
+
+FLAKE_API flake_status flake128_compose(const flake_layout *l, const flake_parts *p, flake128 *id) {
+    if (!flake_i_is_128(l)) return FLAKE_INVALID;
+    const unsigned format = l->format;
+    if (p->unix_ms < 0 || (format != FLAKE_I_BOUNDARY && p->unix_ms >> 48)) return FLAKE_TIME_RANGE;
+    if (!flake_i_has_parts(l, p)) return FLAKE_INVALID;
+    const uint64_t ms = (uint64_t)p->unix_ms;
+    if (format == FLAKE_I_BOUNDARY) *id = flake_i_128(ms, p->node << 16 | p->seq);
+    else if (format == FLAKE_I_ULID) *id = flake_i_128(ms << 16 | p->seq, p->node);
+    else *id = flake_i_uuid(flake_i_uuid_version(format), ms, p->seq, p->node);
+    return FLAKE_OK;
+}
+
+FLAKE_API flake_status flake128_decompose(const flake_layout *l, const flake128 *id,
+                                          flake_parts *parts) {
+    const uint64_t high = flake_from_bytes(id->bytes), low = flake_from_bytes(id->bytes + 8);
+    flake_parts p = {(int64_t)(high >> 16), low, (uint32_t)(high & 0xffff)}; /* of a ULID */
+    if (!flake_i_is_128(l)) return FLAKE_INVALID;
+    if (l->format == FLAKE_I_BOUNDARY) {
+        if (high > (uint64_t)INT64_MAX) return FLAKE_TIME_RANGE;
+        p.unix_ms = (int64_t)high;
+        p.node = low >> 16;
+        p.seq = (uint32_t)(low & 0xffff);
+    } else if (l->format != FLAKE_I_ULID) {
+        if (p.seq >> 12 != flake_i_uuid_version(l->format) || low >> 62 != 2) return FLAKE_INVALID;
+        p.node = low & flake_i_ones(48);
+        p.seq = (p.seq & 0xfff) << 14 | (uint32_t)(low >> 48 & flake_i_ones(14));
+    }
+    *parts = p;
+    return FLAKE_OK;
+}
+
+FLAKE_API flake_status flake128_min_at(const flake_layout *l, int64_t unix_ms, flake128 *id) {
+    const flake_parts parts = {unix_ms, 0, 0};
+    return flake128_compose(l, &parts, id);
+}
+
+FLAKE_API flake_status flake128_max_at(const flake_layout *l, int64_t unix_ms, flake128 *id) {
+    if (!l) return FLAKE_INVALID;
+    const flake_parts parts = flake_i_last_parts(l, unix_ms);
+    return flake128_compose(l, &parts, id);
+}
+
+FLAKE_API int flake128_compare(const flake128 *a, const flake128 *b) {
+    return memcmp(a->bytes, b->bytes, 16);
+}
+
+// >>ring
+/* Bounded, many producers, many consumers, lock-free.
+ *
+ * The turn of a slot is 2r while it is free for the producer of round r, and 2r + 1 while it holds
+ * the note of that round. head and tail only grow; 64 bits do not wrap around. A producer that is
+ * stopped between its CAS and FILL:R hides its note and later ones, and blocks no thread.
+ */
+
+FLAKE_API flake_status flake_ring_init(flake_ring *ring, flake_ring_slot *slots, size_t n) {
+    if (!ring || !slots || !n) return FLAKE_INVALID;
+    ring->slots = slots;
+    ring->size = n;
+    FLAKE_ATOMIC_STORE(&ring->head, 0u, relaxed);
+    FLAKE_ATOMIC_STORE(&ring->tail, 0u, relaxed);
+    for (size_t i = 0; i < n; i++) FLAKE_ATOMIC_STORE(&slots[i].turn, 0u, relaxed);
+    return FLAKE_OK;
+}
+
+/* Linearises at the CAS. NULL: the slot of the next position does not have that phase (0 free, 1
+ * filled). */
+FLAKE_I_FN flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_atomic64 *end,
+                                               uint64_t phase, uint64_t *turn) {
+    uint64_t at = FLAKE_ATOMIC_LOAD(end, relaxed); /* a stale value fails the turn or the CAS */
+    if (!ring->size) return NULL;                  /* was not initialised */
+    for (;;) {
+        flake_ring_slot *slot = &ring->slots[at % ring->size];
+        *turn = at / ring->size * 2 + phase;
+        if (FLAKE_ATOMIC_LOAD(&slot->turn, acquire) == *turn) { /* FILL:A, DRAIN:A */
+            if (FLAKE_ATOMIC_CAS(end, &at, at + 1, relaxed, relaxed)) return slot;
+        } else {
+            uint64_t before = at;
+            at = FLAKE_ATOMIC_LOAD(end, relaxed);
+            if (at == before) return NULL;
+        }
+    }
+}
+
+/* Member by member: checkers of the memory model do not know copies of shared structs. */
+FLAKE_I_FN void flake_i_ring_copy(const flake_overflow *note, flake_overflow *out) {
+    out->now_ns = note->now_ns;
+    out->waiting = note->waiting;
+    out->elapsed_ms = note->elapsed_ms;
+}
+
+FLAKE_API bool flake_ring_push(flake_ring *ring, const flake_overflow *note) {
+    uint64_t turn;
+    flake_ring_slot *slot = flake_i_ring_claim(ring, &ring->head, 0, &turn);
+    if (!slot) return false;
+    flake_i_ring_copy(note, &slot->note);
+    FLAKE_ATOMIC_STORE(&slot->turn, turn + 1, release); /* FILL:R */
+    return true;
+}
+
+FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
+    uint64_t turn;
+    flake_ring_slot *slot = flake_i_ring_claim(ring, &ring->tail, 1, &turn);
+    if (!slot) return false;
+    flake_i_ring_copy(&slot->note, note);
+    FLAKE_ATOMIC_STORE(&slot->turn, turn + 1, release); /* DRAIN:R */
+    return true;
+}
+
+// >>engine
 /*
  * The engine.
  *
@@ -1930,238 +2743,6 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
  *  and blocks no other call: a thread that dies at any line holds nothing but its own ticket.
  */
 
-#if defined(__GNUC__) || defined(__clang__)
-#define FLAKE_I_INLINE    FLAKE_I_FN __attribute__((always_inline))
-#define FLAKE_I_NOINLINE  static __attribute__((noinline, unused))
-#define FLAKE_I_COLD      static __attribute__((noinline, cold, unused))
-#define FLAKE_I_LIKELY(x) __builtin_expect(!!(x), 1)
-#elif defined(_MSC_VER)
-#define FLAKE_I_INLINE    static __forceinline
-#define FLAKE_I_NOINLINE  static __declspec(noinline)
-#define FLAKE_I_COLD      static __declspec(noinline)
-#define FLAKE_I_LIKELY(x) (x)
-#else
-#define FLAKE_I_INLINE    FLAKE_I_FN
-#define FLAKE_I_NOINLINE  FLAKE_I_FN
-#define FLAKE_I_COLD      FLAKE_I_FN
-#define FLAKE_I_LIKELY(x) (x)
-#endif
-
-/* Likely enough that the other way may cost whatever it costs. */
-#define FLAKE_I_SURE(x) FLAKE_I_LIKELY(x)
-#ifdef __has_builtin
-#if __has_builtin(__builtin_expect_with_probability)
-#undef FLAKE_I_SURE
-#define FLAKE_I_SURE(x) __builtin_expect_with_probability(!!(x), 1, 1.0)
-#endif
-#endif
-
-/* ---- clock, sleep, lane ---- */
-
-#ifndef FLAKE_CLOCK_SLACK_NS
-#ifdef FLAKE_CLOCK_NS
-#define FLAKE_CLOCK_SLACK_NS UINT64_C(0)
-#else
-#define FLAKE_CLOCK_SLACK_NS flake_i_system_slack_ns()
-#endif
-#endif
-#ifndef FLAKE_CLOCK_NS
-#define FLAKE_I_CLOCK_OF_OURS
-#define FLAKE_CLOCK_NS(kind) flake_i_system_ns(kind)
-#endif
-#ifndef FLAKE_SLEEP_NS
-#define FLAKE_SLEEP_NS(ns) flake_i_system_sleep(ns)
-#endif
-
-/* The processor's counter; 0: none is known. */
-#ifndef FLAKE_COUNTER
-#define FLAKE_I_COUNTER_OF_OURS
-#if defined(__GNUC__) && defined(__x86_64__)
-#define FLAKE_COUNTER() __builtin_ia32_rdtsc()
-#elif defined(__GNUC__) && defined(__aarch64__)
-FLAKE_I_FN uint64_t flake_i_counter(void) {
-    uint64_t count;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
-    return count;
-}
-#define FLAKE_COUNTER() flake_i_counter()
-#else
-#define FLAKE_COUNTER() UINT64_C(0)
-#endif
-#endif
-
-#ifndef FLAKE_LANE
-#define FLAKE_LANE() flake_i_system_lane()
-#endif
-#ifndef FLAKE_RANDOM_BYTES
-#define FLAKE_RANDOM_BYTES(to, n) flake_i_system_random(to, n)
-#endif
-
-FLAKE_I_FN bool flake_i_random_bytes(void *to, size_t n) { return FLAKE_RANDOM_BYTES(to, n); }
-
-/* For queries and prefetch; a draw reads the clock in flake_i_draw_fast. */
-FLAKE_I_INLINE int64_t flake_i_now_ns(const flake_clock *c) {
-    return FLAKE_I_LIKELY(!c->now_ns) ? FLAKE_CLOCK_NS(c->kind) : c->now_ns(c->user);
-}
-
-FLAKE_I_FN int64_t flake_i_exact_ns(const flake_clock *c) {
-    return c->now_ns ? c->now_ns(c->user) : FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
-}
-
-/* ---- ring: bounded, many producers, many consumers, lock-free ----
- *
- * The turn of a slot is 2r while it is free for the producer of round r, and 2r + 1 while it holds
- * the note of that round. head and tail only grow; 64 bits do not wrap around. A producer that is
- * stopped between its CAS and FILL:R hides its note and later ones, and blocks no thread.
- */
-
-FLAKE_API flake_status flake_ring_init(flake_ring *ring, flake_ring_slot *slots, size_t n) {
-    if (!ring || !slots || !n) return FLAKE_INVALID;
-    ring->slots = slots;
-    ring->size = n;
-    FLAKE_ATOMIC_STORE(&ring->head, 0u, relaxed);
-    FLAKE_ATOMIC_STORE(&ring->tail, 0u, relaxed);
-    for (size_t i = 0; i < n; i++) FLAKE_ATOMIC_STORE(&slots[i].turn, 0u, relaxed);
-    return FLAKE_OK;
-}
-
-/* Linearises at the CAS. NULL: the slot of the next position does not have that phase (0 free, 1
- * filled). */
-FLAKE_I_FN flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_atomic64 *end,
-                                               uint64_t phase, uint64_t *turn) {
-    uint64_t at = FLAKE_ATOMIC_LOAD(end, relaxed); /* a stale value fails the turn or the CAS */
-    if (!ring->size) return NULL;                  /* was not initialised */
-    for (;;) {
-        flake_ring_slot *slot = &ring->slots[at % ring->size];
-        *turn = at / ring->size * 2 + phase;
-        if (FLAKE_ATOMIC_LOAD(&slot->turn, acquire) == *turn) { /* FILL:A, DRAIN:A */
-            if (FLAKE_ATOMIC_CAS(end, &at, at + 1, relaxed, relaxed)) return slot;
-        } else {
-            uint64_t before = at;
-            at = FLAKE_ATOMIC_LOAD(end, relaxed);
-            if (at == before) return NULL;
-        }
-    }
-}
-
-/* Member by member: checkers of the memory model do not know copies of shared structs. */
-FLAKE_I_FN void flake_i_ring_copy(const flake_overflow *note, flake_overflow *out) {
-    out->now_ns = note->now_ns;
-    out->waiting = note->waiting;
-    out->elapsed_ms = note->elapsed_ms;
-}
-
-FLAKE_API bool flake_ring_push(flake_ring *ring, const flake_overflow *note) {
-    uint64_t turn;
-    flake_ring_slot *slot = flake_i_ring_claim(ring, &ring->head, 0, &turn);
-    if (!slot) return false;
-    flake_i_ring_copy(note, &slot->note);
-    FLAKE_ATOMIC_STORE(&slot->turn, turn + 1, release); /* FILL:R */
-    return true;
-}
-
-FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
-    uint64_t turn;
-    flake_ring_slot *slot = flake_i_ring_claim(ring, &ring->tail, 1, &turn);
-    if (!slot) return false;
-    flake_i_ring_copy(&slot->note, note);
-    FLAKE_ATOMIC_STORE(&slot->turn, turn + 1, release); /* DRAIN:R */
-    return true;
-}
-
-/* ---- owner ids ----
- *
- *     instance owner id   changed by a fork and by a clone of the machine: owns a generator
- *     process owner id    changed by a fork alone: holds a file or a claim
- *     run                 of a state: changed by each open (see below: state file)
- *
- * The first two are words in a page that the kernel wipes in a forked child. A generator stores the
- * instance owner id at init; only the first init in a process writes it. Without such a page (Linux
- * before 4.14, other systems) the pid serves, at the price of a system call per ID.
- *
- * Each copy of the header that the linker keeps separate has a page. Its name contains the number
- * of its layout, so that units with another layout have another object: a change of the struct
- * raises the number (tests/two_units_main.c).
- */
-#define flake_i_process FLAKE_I_LAYOUT(flake_i_process, 2)
-struct flake_i_process {
-    FLAKE_ATOMIC(flake_atomic64 *) page; /* NULL: not requested yet */
-    flake_atomic64 instance_count;           /* survives a fork: a child's value is new */
-    flake_i_atomic32 clone_count;                /* likewise: of the process and its ancestors */
-    flake_i_page_room room;                /* of the page */
-};
-
-FLAKE_I_ONE_PER_PROCESS(struct flake_i_process, flake_i_process);
-
-/* Without a page. The count of generations, which a page stores, stays below bit 47. */
-FLAKE_I_COLD uint64_t flake_i_pageless_owner_id(void) {
-    const uint64_t generation =
-        FLAKE_ATOMIC_LOAD(&flake_i_process.instance_count, acquire); /* CLONE:A */
-    return ((uint64_t)1 << 47) + (generation << 32) + flake_i_pid();
-}
-
-/* 0: not chosen yet. */
-FLAKE_I_INLINE uint64_t flake_i_instance_owner_now(void) {
-    flake_atomic64 *const page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
-    if (FLAKE_I_LIKELY(page != NULL)) return FLAKE_ATOMIC_LOAD(page, relaxed);
-    return flake_i_pageless_owner_id();
-}
-
-/* Threads may register the page at once, and twice. The pointer needs no order: a later fork takes
- * the kernel's lock after the call that registered it. */
-FLAKE_I_FN flake_atomic64 *flake_i_fork_page(void) {
-    flake_atomic64 *page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
-    if (page) return page;
-    page = (flake_atomic64 *)flake_i_page_align_up(&flake_i_process.room);
-    if (!page || !flake_i_wipe_on_fork(page)) return NULL;
-    FLAKE_ATOMIC_STORE(&flake_i_process.page, page, relaxed);
-    return page;
-}
-
-/* Chooses it if it is not chosen yet. *word is where it is stored; NULL without a page. */
-FLAKE_I_FN uint64_t flake_i_instance_owner_id(flake_atomic64 **word) {
-    *word = flake_i_fork_page();
-    if (!*word) return flake_i_pageless_owner_id();
-    uint64_t owner_id = FLAKE_ATOMIC_LOAD(*word, acquire); /* CLONE:A */
-    if (owner_id) return owner_id;
-    uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.instance_count, 1u, relaxed) + 1;
-    return FLAKE_ATOMIC_CAS(*word, &owner_id, next, relaxed, relaxed) ? next : owner_id;
-}
-
-/* Differs from every other process's, including those that share memory with this one. */
-FLAKE_I_FN uint64_t flake_i_process_owner_id(void) {
-    flake_atomic64 *page = flake_i_fork_page();
-    if (!page) return flake_i_pid();
-    uint64_t owner_id = FLAKE_ATOMIC_LOAD(page + 1, relaxed), next = 0;
-    if (owner_id) return owner_id;
-    (void)flake_i_random_bytes(&next, sizeof next);
-    next ^= flake_i_pid() << 32;
-    next ^= FLAKE_ATOMIC_ADD(&flake_i_process.instance_count, 1u, relaxed) << 1;
-    next |= 1;
-    return FLAKE_ATOMIC_CAS(page + 1, &owner_id, next, relaxed, relaxed) ? next : owner_id;
-}
-
-/* Takes one of a few places; `places`: none is left. A forked child has all of them again, a
- * process of a cloned machine does not, so the pid counts. *begun is [ pid:56 ][ places taken in
- * that process:8 ]. */
-FLAKE_I_FN unsigned flake_i_take_place(flake_atomic64 *begun, unsigned places) {
-    const uint64_t none = flake_i_pid() << 8;
-    uint64_t seen = FLAKE_ATOMIC_LOAD(begun, relaxed), n;
-    do {
-        n = seen - none < 0x100 ? seen - none : 0;
-        if (n == places) return places;
-    } while (!FLAKE_ATOMIC_CAS(begun, &seen, none + n + 1, relaxed, relaxed));
-    return (unsigned)n;
-}
-
-FLAKE_API void flake_machine_cloned(void) {
-    flake_atomic64 *page = flake_i_fork_page();
-    (void)FLAKE_ATOMIC_ADD(&flake_i_process.clone_count, 1u, relaxed);
-    const uint64_t next =
-        FLAKE_ATOMIC_ADD(&flake_i_process.instance_count, 1u, release) + 1; /* CLONE:R */
-    if (page) FLAKE_ATOMIC_STORE(page, next, release); /* CLONE:R */
-}
-
 /* ---- engine ---- */
 
 FLAKE_I_RELY_ON(offsetof(flake_i_engine, word) == 56, "the word has 56 bytes before and after it");
@@ -2200,16 +2781,6 @@ typedef struct flake_i_engine_config {
 FLAKE_I_FN flake_status flake_i_state_gate(struct flake_state *, uint64_t run, int64_t until_ns,
                                             bool *pointless);
 FLAKE_I_FN bool flake_i_state_is_late(const struct flake_state *, int64_t until_ns);
-
-FLAKE_I_FN uint64_t flake_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
-/* `due` must be later than `now`. */
-FLAKE_I_FN int64_t flake_i_ns_until(int64_t due_ns, int64_t now_ns) {
-    const uint64_t ns = (uint64_t)due_ns - (uint64_t)now_ns;
-    return ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)ns;
-}
-
-enum { FLAKE_I_NS_PER_MS = 1000000 };
 
 /* Why engine or lanes cannot be set up like this; NULL: they can. */
 FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) {
@@ -2719,8 +3290,6 @@ FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
 
 /* ---- draw ---- */
 
-FLAKE_I_FN int64_t flake_i_max(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /* The least that a sleep takes from a caller's budget: a clock that stopped just before a unit
  * would otherwise be read a million times per ms of budget. */
 enum { FLAKE_I_LEAST_NAP_NS = 50000 };
@@ -3101,6 +3670,664 @@ FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *sum) {
     sum->clock_backwards += FLAKE_ATOMIC_LOAD(&e->clock_backwards, relaxed);
 }
 
+// >>lanes
+/* One generator's numbers on several engines.
+ *
+ * A lane is an engine with its own word and its own numbers, so no ticket is drawn twice, whichever
+ * lane a draw uses (I1). The map stores, for each value of FLAKE_LANE(), the lane that served there
+ * last. Map and turn are relaxed and publish nothing; a stale entry costs a step to another lane.
+ * Lanes are not ordered among one another, so there are no new pairs of labels. But each load of a
+ * word is a LOOK:A, in a sweep too: a draw that joins a timeline, and a snapshot of the newest unit,
+ * rely on that lane's safe[] (I5).
+ *
+ * DRAW      An attempt in the lane of the map. If its CAS loses in the usual case, a unit with tickets
+ *           left, the entry moves to the next lane in turn, and a sweep begins. If it loses
+ *           otherwise, as for the first ticket of a unit, the draw retries in the same lane. A lane
+ *           that is exhausted, or that the clock is before, begins a sweep, too.
+ * SWEEP     One exact reading, and a look at each word: the first lane serves if it has a ticket,
+ *           then those that have not been drawn from in this unit. A second reading follows. If a
+ *           lane has a ticket by either, or the clock went backwards, each word is looked at again,
+ *           and any lane may serve. Last of all a draw with a reading of its own (I2) is tried in the lane
+ *           with the earliest next ticket, and a waiting caller waits there.
+ * GATE      The answer depends on the unit alone, and a refusal covers later units. So no lane is
+ *           drawn from after one, except the last, whose unit may be earlier (max_ahead).
+ *
+ * Why a failed try has missed no ticket that was always there. Without second looks, no lane had one at
+ * the second reading: a word only moves on. With them, a lane without a ticket by the reading before its
+ * word was loaded, which may be of an older unit, gets a reading after that (I2). By this one it has
+ * none, or it is drawn from, and fails only if other threads have drawn the rest.
+ *
+ * PROGRESS  As the engine's. However long a look or a gate takes, a try looks at its first lane, twice at
+ *           each lane, and at the last one; and it asks the gate twice: the first refusal ends the draws
+ *           of the sweep, and the last draw is the second.
+ */
+
+FLAKE_I_FN flake_lane *flake_i_lane_at(const flake_i_lanes *l, uintptr_t distance) {
+    return (flake_lane *)(((uintptr_t)l & l->from) + l->lanes_at + distance);
+}
+
+FLAKE_I_NOINLINE flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
+    return flake_i_lane_at(l, (i + 1) * sizeof(flake_lane));
+}
+
+/* The fast path finds lanes by address: not those in shared memory, whose entries are negative. */
+FLAKE_I_FN void flake_i_lanes_map(flake_i_lanes *l, unsigned slot, uint32_t own) {
+    const uint32_t distance = own * (uint32_t)sizeof(flake_lane);
+    FLAKE_ATOMIC_STORE(&l->map[slot], distance | ((uint32_t)l->from & 0x80000000), relaxed);
+}
+
+/* A copy of the whole with `cap` numbers of its own. Which numbers of the word's unit are drawn is
+ * unknown: all count as drawn. */
+FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whole, uint64_t cap) {
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&whole->word, relaxed);
+    uint64_t time, count;
+    flake_i_decode(whole, word, &time, &count);
+    count = (count + whole->cap - 1) / whole->cap * cap;
+    memcpy((void *)e, (const void *)whole, sizeof *e);
+    flake_i_set_cap(e, cap);
+    e->home = (uintptr_t)e;
+    if (e->state_at && e->is_shared) e->state_at += (uintptr_t)whole - (uintptr_t)e;
+    FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, time, flake_i_tick(whole, word)) + count,
+                       relaxed);
+    FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
+}
+
+/* The n lanes fit. The whole has begun, and no thread draws from it. */
+FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t n,
+                                    const flake_i_engine *whole) {
+    uint64_t first = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t cap = whole->cap / n + (i < whole->cap % n);
+        flake_i_lane_begin(&lanes[i].engine, whole, cap);
+        lanes[i].first = first;
+        first += cap;
+    }
+    for (size_t i = 0; i < sizeof l->map / sizeof *l->map; i++)
+        FLAKE_ATOMIC_STORE(&l->map[i], 0u, relaxed);
+    FLAKE_ATOMIC_STORE(&l->turn, 0u, relaxed);
+    l->from = whole->is_shared ? UINTPTR_MAX : 0;
+    l->lanes_at = (uintptr_t)lanes - sizeof(flake_lane) - ((uintptr_t)l & l->from);
+    l->home = (uintptr_t)l;
+    l->n = n;
+}
+
+/* Another lane than `was`, if there is one. 0: there are no lanes. */
+FLAKE_I_COLD uint32_t flake_i_lanes_step(flake_i_lanes *l, unsigned slot, uint32_t was) {
+    if (!l->n) return 0;
+    uint32_t to = 0;
+    for (unsigned tries = 0; tries < 2 && (!to || to == was); tries++)
+        to = (uint32_t)(FLAKE_ATOMIC_ADD(&l->turn, 1u, relaxed) % l->n) + 1;
+    flake_i_lanes_map(l, slot, to);
+    return to;
+}
+
+/* A status that concerns one lane alone: others may have tickets. */
+FLAKE_I_FN bool flake_i_others_may_serve(flake_status status) {
+    return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TIME_RANGE ||
+           status == FLAKE_NOT_EXTENDED;
+}
+
+/* From lane *at or a later one; *at becomes the one that served. FLAKE_AGAIN: none has a ticket, or a gate
+ * refused (out->n, which may be set before, is not 0); *at becomes the one with the next ticket. */
+FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t *now_ns, uint64_t want,
+                                           size_t *at, flake_i_ticket *out) {
+    const size_t own = *at;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        const int64_t from_ns = *now_ns;
+        uint64_t opens = UINT64_MAX;
+        bool has_tickets = false;
+        for (size_t i = 0; i < l->n; i++) {
+            const size_t k = i < l->n - own ? own + i : i - (l->n - own);
+            flake_i_engine *const e = &flake_i_lane(l, k)->engine;
+            const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+            flake_i_attempt a;
+            flake_status status =
+                flake_i_look(e, 0, word, flake_i_lag_adjusted_ns(e, word, *now_ns), &a);
+            if (pass && !(status == FLAKE_OK && a.is_free)) {
+                *now_ns = flake_i_exact_ns(&e->clock);
+                status = flake_i_look(e, 0, word, *now_ns, &a);
+            }
+            if (status != FLAKE_OK) continue;
+            has_tickets |= a.is_free;
+            if (a.is_free && !out->n && (pass || !i || a.time < a.now)) {
+                status = flake_i_draw_slow(e, FLAKE_I_LANE, word, *now_ns, want, out);
+                if (!flake_i_others_may_serve(status)) {
+                    *at = k;
+                    return status;
+                }
+            }
+            if (a.opens < opens) {
+                opens = a.opens;
+                *at = k;
+            }
+        }
+        const flake_i_engine *const e = &flake_i_lane(l, own)->engine;
+        *now_ns = flake_i_exact_ns(&e->clock);
+        const uint64_t unit = flake_i_units(e, (uint64_t)*now_ns - e->epoch_ns);
+        if (out->n || (!has_tickets && *now_ns >= from_ns && unit + e->ahead < opens)) break;
+    }
+    return FLAKE_AGAIN;
+}
+
+FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request, unsigned slot,
+                                              bool back, uint64_t want, size_t *at,
+                                              flake_i_ticket *out) {
+    const size_t own = *at;
+    flake_i_engine *e = &flake_i_lane(l, own)->engine;
+    int64_t now_ns = flake_i_exact_ns(&e->clock);
+    flake_status status = FLAKE_AGAIN;
+    if (!(back && e->fail_on_backwards)) status = flake_i_lanes_look(l, &now_ns, want, at, out);
+    if (status == FLAKE_AGAIN) {
+        e = &flake_i_lane(l, *at)->engine;
+        const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+        status = flake_i_draw_slow(e, request, word, now_ns, want, out);
+    }
+    if (status == FLAKE_OK && *at != own) flake_i_lanes_map(l, slot, (uint32_t)*at + 1);
+    return status;
+}
+
+/* False: the map has none, or one in shared memory. */
+FLAKE_I_INLINE bool flake_i_lanes_own(const flake_i_lanes *l, flake_lane **from) {
+    const uint32_t own = FLAKE_ATOMIC_LOAD(&l->map[(uint8_t)FLAKE_LANE()], relaxed);
+    if (!FLAKE_I_LIKELY((int32_t)own > 0)) return false;
+    *from = (flake_lane *)(l->lanes_at + own);
+    return true;
+}
+
+/* Perhaps on another processor by now: its slot of the map is as good. */
+FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsigned resume, uint64_t word,
+                                                 int64_t now_ns, uint64_t want, flake_i_ticket *out,
+                                                 flake_lane **from) {
+    const unsigned slot = (uint8_t)FLAKE_LANE(), request = resume & FLAKE_I_WAIT;
+    unsigned outcome = resume - request;
+    if (l->home != (uintptr_t)l && !l->from) return FLAKE_INVALID; /* a copy */
+    if (!*from) {
+        size_t distance = FLAKE_ATOMIC_LOAD(&l->map[slot], relaxed) & INT32_MAX;
+        if (!distance) distance = flake_i_lanes_step(l, slot, 0) * sizeof(flake_lane);
+        if (!distance) return FLAKE_INVALID;
+        *from = flake_i_lane_at(l, distance);
+        outcome = flake_i_draw_any(&(*from)->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
+        if (!outcome) return FLAKE_OK;
+    }
+    const bool lost = outcome & FLAKE_I_LOST;
+    flake_status status = FLAKE_AGAIN;
+    out->n = 0;
+    if (!lost)
+        status = flake_i_draw_slow(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
+    if (!flake_i_others_may_serve(status)) return status;
+    uint32_t own = (uint32_t)(*from - flake_i_lane(l, 0)) + 1;
+    if (lost) own = flake_i_lanes_step(l, slot, own);
+    size_t at = own - 1;
+    status = flake_i_lanes_sweep(l, request, slot, status == FLAKE_CLOCK_BACKWARDS, want, &at, out);
+    *from = flake_i_lane(l, at);
+    return status;
+}
+
+/* On either timeline. The word is loaded first: a draw that left a timeline had raised safe[] by
+ * then. */
+FLAKE_I_FN uint64_t flake_i_lanes_newest(const flake_i_lanes *l, uint64_t *word_time) {
+    uint64_t newest = *word_time = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        flake_i_engine *const e = &flake_i_lane(l, i)->engine;
+        uint64_t time, count;
+        flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, acquire), &time, &count); /* LOOK:A */
+        if (time > *word_time) *word_time = time;
+        const uint64_t last[] = {time + (count ? (count - 1) / e->cap : 0),
+                                 FLAKE_ATOMIC_LOAD(&e->safe[0], relaxed),
+                                 FLAKE_ATOMIC_LOAD(&e->safe[1], relaxed)};
+        for (unsigned k = 0; k < 3; k++)
+            if (last[k] > newest) newest = last[k];
+    }
+    return newest;
+}
+
+// >>draws
+
+/* ---- kinds of generators ---- */
+
+/* Whether it is initialised, and not part of another generator. */
+FLAKE_I_FN bool flake_i_is_whole(const flake_gen *g) {
+    return g->kind && !(g->kind & FLAKE_I_PART);
+}
+
+FLAKE_I_FN bool flake_i_has_lanes(const flake_gen *g) {
+    return (g->kind & FLAKE_I_WAY) == FLAKE_I_LANES;
+}
+
+/* Whether it is initialised, and not a copy. */
+FLAKE_I_FN bool flake_i_is_here(const flake_gen *g) {
+    return g->kind && !flake_i_is_copy(&g->engine);
+}
+
+/* ---- IDs of tickets ---- */
+
+/* Which number of the range a unit starts with: a hash of its time, scaled to the capacity. */
+FLAKE_I_FN uint64_t flake_i_scatter(const flake_gen *g, uint64_t time) {
+    return g->options.seq_scatter ? (time * 0x9e3779b97f4a7c15 >> 32) * g->engine.cap >> 32 : 0;
+}
+
+/* `seq` counts from seq_min. */
+FLAKE_I_INLINE uint64_t flake_i_id(const flake_gen *g, uint64_t time_field, uint64_t seq) {
+    return time_field + g->base + (seq << g->seq_shift);
+}
+
+/* For any 64-bit layout. */
+FLAKE_I_COLD flake_status flake_i_put_odd_id(const flake_gen *g, uint64_t time, uint64_t index,
+                                             uint64_t *id) {
+    uint64_t seq = flake_i_scatter(g, time) + index;
+    if (seq >= g->engine.cap) seq -= g->engine.cap;
+    *id = flake_i_id(g, flake_i_time_field(&g->options.layout, time), seq);
+    return FLAKE_OK;
+}
+
+/* `id` points to a flake128 or a uint64_t. */
+FLAKE_I_INLINE void flake_i_put_id(flake_gen *g, bool is_128, uint64_t time, uint64_t index,
+                                   void *id) {
+    if (!is_128) *(uint64_t *)id = flake_i_id(g, time << g->time_shift, index);
+    else if (FLAKE_I_LIKELY(!g->counts)) *(flake128 *)id = flake_i_128(time, g->base + index);
+    else flake_i_counted(g, time, index, (flake128 *)id, 1);
+}
+
+#if defined(__GNUC__)
+typedef uint64_t flake_i_pair __attribute__((vector_size(16)));
+typedef uint8_t flake_i_bytes __attribute__((vector_size(16)));
+#endif
+
+/* first, first + step, ... in vectors, which gcc -O2 does not use unasked. */
+FLAKE_I_FN void flake_i_fill_run(uint64_t *ids, uint64_t n, uint64_t first, uint64_t step) {
+    uint64_t i = 0;
+#if defined(__GNUC__)
+    const flake_i_pair step2 = {2 * step, 2 * step}, step4 = step2 + step2;
+    flake_i_pair even = {first, first + step}, odd = even + step2;
+    for (; n - i >= 8; i += 8) {
+        memcpy(ids + i, &even, sizeof even);
+        memcpy(ids + i + 2, &odd, sizeof odd);
+        even += step4;
+        odd += step4;
+        memcpy(ids + i + 4, &even, sizeof even);
+        memcpy(ids + i + 6, &odd, sizeof odd);
+        even += step4;
+        odd += step4;
+    }
+#endif
+    for (; i < n; i++) ids[i] = first + i * step;
+}
+
+FLAKE_I_FN void flake_i_fill(const flake_gen *g, const flake_i_ticket *unit, uint64_t *ids) {
+    const uint64_t cap = g->engine.cap, step = (uint64_t)1 << g->seq_shift;
+    const uint64_t field = flake_i_time_field(&g->options.layout, unit->time);
+    uint64_t seq = flake_i_scatter(g, unit->time) + unit->index;
+    if (seq >= cap) seq -= cap;
+    for (uint64_t left = unit->n, run; left; left -= run, ids += run, seq = 0) {
+        run = flake_i_min(cap - seq, left);
+        flake_i_fill_run(ids, run, flake_i_id(g, field, seq), step);
+    }
+}
+
+/* IDs that differ in the last byte alone. */
+FLAKE_I_FN void flake_i_fill_run128(flake128 *ids, uint64_t n, uint64_t high, uint64_t low) {
+    uint64_t i = 0;
+#if defined(__GNUC__)
+    const flake_i_bytes one = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    const flake_i_bytes two = one + one, four = two + two;
+    const flake_i_pair halves = {flake_i_big_endian(high), flake_i_big_endian(low)};
+    flake_i_bytes id0 = (flake_i_bytes)halves, id1 = id0 + one, id2 = id0 + two, id3 = id1 + two;
+    for (; n - i >= 4; i += 4, id0 += four, id1 += four, id2 += four, id3 += four) {
+        memcpy(ids + i, &id0, sizeof id0);
+        memcpy(ids + i + 1, &id1, sizeof id1);
+        memcpy(ids + i + 2, &id2, sizeof id2);
+        memcpy(ids + i + 3, &id3, sizeof id3);
+    }
+#endif
+    for (; i < n; i++) ids[i] = flake_i_128(high, low + i);
+}
+
+FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_ticket *unit, flake128 *ids) {
+    uint64_t low = g->base + unit->index;
+    if (g->counts) flake_i_counted(g, unit->time, unit->index, ids, unit->n);
+    else
+        for (uint64_t left = unit->n, run; left; left -= run, low += run, ids += run) {
+            run = flake_i_min(left, 256 - low % 256);
+            flake_i_fill_run128(ids, run, unit->time, low);
+        }
+}
+
+/* ---- backward steps of UUIDs and ULIDs ---- */
+
+/* How many IDs a generator that continues has in an engine's newest unit while the clock is behind that
+ * unit; 0: the clock is not, or the generator waits for it. */
+FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
+    flake_i_attempt a;
+    if (!g->continues || flake_i_forked(e)) return 0;
+    const flake_status status = flake_i_peek(e, &a);
+    const bool before_first = status != FLAKE_OK && a.now_ns < (int64_t)e->epoch_ns;
+    if (before_first ? !(a.time || a.count % e->cap) : status != FLAKE_OK || a.now + e->ahead >= a.time)
+        return 0;
+    return a.time + a.count / e->cap > e->max_time ? 0 : e->cap - a.count % e->cap;
+}
+
+/* After a failed draw: if the clock went backwards, draws from the newest unit, or if that is exhausted
+ * from the next one, as if the clock read that. */
+FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned request, flake_status status,
+                                              uint64_t want, flake_i_ticket *out) {
+    int64_t budget_ns = e->wait_ns;
+    uint64_t tried = UINT64_MAX;
+    if (request & FLAKE_I_GIVEN) return status; /* an older time counts as the newest */
+    if (status != FLAKE_TIME_RANGE && status != FLAKE_CLOCK_BACKWARDS) return status;
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
+    if (status == FLAKE_TIME_RANGE && /* no ID yet, or the clock is past the layout's end */
+        (!word || word == e->cap || /* unit 0 is exhausted for a gate */
+         flake_i_exact_ns(&e->clock) >= (int64_t)flake_i_start_ns(e, e->max_time + 1)))
+        return status;
+    for (;;) {
+        uint64_t time, count;
+        flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
+        const uint64_t unit = time + count / e->cap;
+        if (unit > e->max_time) return FLAKE_TIME_RANGE;
+        status = flake_i_draw(e, FLAKE_I_GIVEN, (int64_t)flake_i_start_ns(e, unit), want, out);
+        if (status != FLAKE_AGAIN && status != FLAKE_NOT_EXTENDED) return status;
+        /* Other threads have exhausted the unit; the second time it is the gate: wait for that. */
+        if (unit == tried) status = flake_i_pass_gates(e, request, unit, &budget_ns);
+        if (unit == tried && status != FLAKE_OK) return status;
+        tried = unit;
+    }
+}
+
+/* If lane *from is exhausted, a lane that is ahead of the clock continues in its place. */
+FLAKE_I_COLD flake_status flake_i_continue(flake_gen *g, unsigned resume, flake_status status,
+                                           uint64_t want, flake_i_ticket *out, flake_lane **from) {
+    for (size_t i = 0; *from && i < g->split.n && status == FLAKE_AGAIN; i++) {
+        flake_lane *const lane = flake_i_lane(&g->split, i);
+        if (!flake_i_spare(g, &lane->engine)) continue;
+        *from = lane;
+        status = FLAKE_CLOCK_BACKWARDS;
+    }
+    return flake_i_continue_in(*from ? &(*from)->engine : &g->engine, resume, status, want, out);
+}
+
+/* Zeroes the output of a failed draw. */
+FLAKE_I_COLD flake_status flake_i_no_id(flake_status status, void *id, size_t size) {
+    memset(id, 0, size);
+    return status;
+}
+
+/* ---- draws ----
+ *
+ * flake_i_one compiles to a fast path for each kind of generator: flake_i_draw_fast reads the clock and moves
+ * the word. All other cases continue in functions that are not inlined, but for the first ID of a unit whose
+ * time is given.
+ */
+
+/* Continues a draw of one ticket. `from` is NULL without lanes, or if the map has none. */
+FLAKE_I_INLINE bool flake_i_ticket_first(flake_gen *g, unsigned resume, bool is_bound, uint64_t *word,
+                                         int64_t now_ns, flake_lane *from, flake_i_ticket *out) {
+    flake_i_engine *const e = from ? &from->engine : &g->engine;
+    if (flake_i_is_copy(&g->engine) || !flake_i_draw_first(e, resume, is_bound, word, now_ns, out))
+        return false;
+    if (from) out->index = from->first;
+    return true;
+}
+
+FLAKE_I_FN flake_status flake_i_ticket_slow(flake_gen *g, unsigned resume, uint64_t word,
+                                            int64_t now_ns, uint64_t want, flake_lane **from,
+                                            flake_i_ticket *out) {
+    if (!(resume & FLAKE_I_LANE))
+        return flake_i_draw_slow(&g->engine, resume, word, now_ns, want, out);
+    return flake_i_lanes_draw_continue(&g->split, resume, word, now_ns, want, out, from);
+}
+
+FLAKE_I_COLD flake_status flake_i_one_slow(flake_gen *g, unsigned resume, uint64_t word,
+                                           int64_t now_ns, flake_lane *from, uint64_t *id) {
+    flake_i_ticket ticket;
+    const flake_status status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
+    if (from) ticket.index += from->first;
+    return flake_i_put_odd_id(g, ticket.time, ticket.index, id);
+}
+
+FLAKE_I_INLINE flake_status flake_i_one_after(flake_gen *g, unsigned resume, bool is_bound,
+                                              uint64_t word, int64_t now_ns, flake_lane *from,
+                                              uint64_t *id) {
+    flake_i_ticket ticket;
+    if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket))
+        return flake_i_one_slow(g, resume, word, now_ns, from, id);
+    if (g->kind & FLAKE_I_ODD) return flake_i_put_odd_id(g, ticket.time, ticket.index, id);
+    flake_i_put_id(g, false, ticket.time, ticket.index, id);
+    return FLAKE_OK;
+}
+
+FLAKE_I_NOINLINE flake_status flake_i_one_continue(flake_gen *g, unsigned resume, uint64_t word,
+                                                   int64_t now_ns, flake_lane *from, uint64_t *id) {
+    return flake_i_one_after(g, resume, false, word, now_ns, from, id);
+}
+
+FLAKE_I_NOINLINE flake_status flake_i_one128_continue(flake_gen *g, unsigned resume, uint64_t word,
+                                                      int64_t now_ns, flake_lane *from,
+                                                      flake128 *id) {
+    flake_i_ticket ticket;
+    flake_status status = FLAKE_OK;
+    const bool is_bound = resume & FLAKE_I_BOUND;
+    if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket)) {
+        status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
+        if (status != FLAKE_OK && g->continues)
+            status = flake_i_continue(g, resume, status, 1, &ticket, &from);
+        if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
+        if (from) ticket.index += from->first;
+    }
+    flake_i_put_id(g, true, ticket.time, ticket.index, id);
+    return FLAKE_OK;
+}
+
+/* The fast path of a draw: a ticket of the whole range and 0, or how to continue. */
+FLAKE_I_INLINE unsigned flake_i_ticket_fast(flake_gen *g, unsigned request, uint64_t *word,
+                                            int64_t *now_ns, flake_lane **from,
+                                            flake_i_ticket *out) {
+    *word = 0;
+    *from = NULL;
+    if (!(request & FLAKE_I_LANE))
+        return flake_i_draw_fast(&g->engine, request, 1, word, now_ns, out);
+    if (!FLAKE_I_LIKELY(flake_i_lanes_own(&g->split, from))) return FLAKE_I_LOST;
+    const unsigned outcome =
+        flake_i_draw_fast(&(*from)->engine, FLAKE_I_LANE, 1, word, now_ns, out);
+    if (FLAKE_I_LIKELY(!outcome)) out->index += (*from)->first;
+    return outcome;
+}
+
+/* For any kind: 0, or request and outcome. */
+FLAKE_I_FN unsigned flake_i_ticket_any(flake_gen *g, unsigned request, uint64_t want, uint64_t *word,
+                                       int64_t *now_ns, flake_i_ticket *out) {
+    *word = 0;
+    if (flake_i_has_lanes(g)) return request | FLAKE_I_LANE | FLAKE_I_LOST;
+    if ((g->kind & FLAKE_I_WAY) == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
+    const unsigned outcome = flake_i_draw_any(&g->engine, request, want, word, now_ns, out);
+    return outcome ? request | outcome : 0;
+}
+
+FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool is_128,
+                                           int64_t now_ns, void *id) {
+    flake_i_ticket ticket;
+    uint64_t word;
+    flake_lane *from;
+    const unsigned outcome = flake_i_ticket_fast(g, request, &word, &now_ns, &from, &ticket);
+    if (!FLAKE_I_LIKELY(!outcome)) {
+        if (is_128)
+            return flake_i_one128_continue(g, request | outcome, word, now_ns, from, (flake128 *)id);
+        if (request & FLAKE_I_BOUND)
+            return flake_i_one_after(g, request | outcome, true, word, now_ns, NULL, (uint64_t *)id);
+        return flake_i_one_continue(g, request | outcome, word, now_ns, from, (uint64_t *)id);
+    }
+    flake_i_put_id(g, is_128, ticket.time, ticket.index, id);
+    return FLAKE_OK;
+}
+
+/* Claims 1 to `want` tickets. With lanes, *from is set to their lane. */
+FLAKE_I_FN flake_status flake_i_claim(flake_gen *g, unsigned request, uint64_t want,
+                                      flake_i_ticket *out, flake_lane **from) {
+    uint64_t word;
+    int64_t now_ns = 0;
+    unsigned resume;
+    *from = NULL;
+    if (flake_i_has_lanes(g) && flake_i_lanes_own(&g->split, from)) {
+        resume = flake_i_draw_any(&(*from)->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
+        if (resume) resume |= request | FLAKE_I_LANE;
+    } else resume = flake_i_ticket_any(g, request, want, &word, &now_ns, out);
+    return resume ? flake_i_ticket_slow(g, resume, word, now_ns, want, from, out) : FLAKE_OK;
+}
+
+/* Cuts those of the first unit off the claimed tickets, with indices in the whole range. */
+FLAKE_I_FN void flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_ticket *rest,
+                            flake_i_ticket *unit) {
+    const uint64_t cap = from ? from->engine.cap : g->engine.cap;
+    *unit = *rest;
+    if (from) unit->index += from->first;
+    unit->n = flake_i_min(rest->n, cap - rest->index);
+    rest->n -= unit->n;
+    rest->index = 0;
+    rest->time++;
+}
+
+/* A draw without a fast path of its own. */
+FLAKE_I_NOINLINE flake_status flake_i_one_odd(flake_gen *g, unsigned request, int64_t now_ns,
+                                              uint64_t *id) {
+    flake_i_ticket ticket;
+    uint64_t word;
+    if (!(g->kind & FLAKE_I_ODD) || (flake_i_has_lanes(g) && (request & FLAKE_I_GIVEN)))
+        return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
+    const unsigned resume = flake_i_ticket_any(g, request, 1, &word, &now_ns, &ticket);
+    if (resume)
+        return request & FLAKE_I_BOUND ? flake_i_one_slow(g, resume, word, now_ns, NULL, id)
+                                       : flake_i_one_continue(g, resume, word, now_ns, NULL, id);
+    return flake_i_put_odd_id(g, ticket.time, ticket.index, id);
+}
+
+FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned request, int64_t given_ns,
+                                        uint64_t *id) {
+    const int kind = (int8_t)g->kind, usual = FLAKE_I_MULTI | FLAKE_I_PLAIN;
+    if (FLAKE_I_LIKELY(kind == usual)) return flake_i_one_by(g, request, false, given_ns, id);
+    if (kind > usual) return flake_i_one_by(g, request | FLAKE_I_OWNED, false, given_ns, id);
+    if (kind == (FLAKE_I_LANES | FLAKE_I_PLAIN) && !(request & FLAKE_I_GIVEN))
+        return flake_i_one_by(g, request | FLAKE_I_LANE, false, 0, id);
+    return flake_i_one_odd(g, request, given_ns, id);
+}
+
+/* In separate functions, so that each fast path needs few registers. */
+FLAKE_I_NOINLINE flake_status flake_i_one128_single(flake_gen *g, unsigned request, int64_t given_ns,
+                                                    flake128 *id) {
+    if (g->kind != (FLAKE_I_SINGLE | FLAKE_I_128))
+        return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
+    return flake_i_one_by(g, request | FLAKE_I_OWNED, true, given_ns, id);
+}
+
+FLAKE_I_NOINLINE flake_status flake_i_one128_multi(flake_gen *g, unsigned request, int64_t given_ns,
+                                                   flake128 *id) {
+    return g->kind == (FLAKE_I_MULTI | FLAKE_I_128) ? flake_i_one_by(g, request, true, given_ns, id)
+                                                    : flake_i_one128_single(g, request, given_ns, id);
+}
+
+FLAKE_I_NOINLINE flake_status flake_i_one128_lanes(flake_gen *g, unsigned request, flake128 *id) {
+    return flake_i_one_by(g, request | FLAKE_I_LANE, true, 0, id);
+}
+
+FLAKE_I_INLINE flake_status flake_i_one128(flake_gen *g, unsigned request, int64_t given_ns,
+                                           flake128 *id) {
+    return g->kind == (FLAKE_I_LANES | FLAKE_I_128) && !(request & FLAKE_I_GIVEN)
+               ? flake_i_one128_lanes(g, request, id)
+               : flake_i_one128_multi(g, request, given_ns, id);
+}
+
+/* Generates up to n IDs; *done is their number, also on failure. */
+FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned request, bool is_128, void *ids, size_t n,
+                                     size_t *done) {
+    *done = 0;
+    if (!flake_i_is_whole(g) || ((g->kind & FLAKE_I_128) != 0) != is_128) return FLAKE_INVALID;
+    while (*done < n) {
+        flake_i_ticket rest, unit;
+        flake_lane *from;
+        flake_status status = flake_i_claim(g, request, n - *done, &rest, &from);
+        if (is_128 && status != FLAKE_OK && g->continues)
+            status = flake_i_continue(g, request, status, n - *done, &rest, &from);
+        if (status != FLAKE_OK) return status;
+        for (; rest.n; *done += (size_t)unit.n) {
+            flake_i_cut(g, from, &rest, &unit);
+            if (is_128) flake_i_fill128(g, &unit, (flake128 *)ids + *done);
+            else flake_i_fill(g, &unit, (uint64_t *)ids + *done);
+        }
+    }
+    return FLAKE_OK;
+}
+
+FLAKE_I_FN flake_status flake_i_all(flake_gen *g, bool is_128, void *ids, size_t n) {
+    const size_t size = is_128 ? sizeof(flake128) : sizeof(uint64_t);
+    size_t done;
+    const flake_status status = flake_i_many(g, FLAKE_I_WAIT, is_128, ids, n, &done);
+    if (done < n) memset((uint8_t *)ids + done * size, 0, (n - done) * size);
+    return status;
+}
+
+FLAKE_I_FN flake_status flake_i_some(flake_gen *g, bool is_128, void *ids, size_t n, size_t *got) {
+    const flake_status status = flake_i_many(g, 0, is_128, ids, n, got);
+    return *got ? FLAKE_OK : status;
+}
+
+/* Unix ms to ns; false: too late for an int64_t. Times too early are all equally old. */
+FLAKE_I_INLINE bool flake_i_given_ns(int64_t unix_ms, int64_t *ns) {
+#if defined(__GNUC__)
+    if (FLAKE_I_LIKELY(!__builtin_mul_overflow(unix_ms, FLAKE_I_NS_PER_MS, ns))) return true;
+#else
+    const int64_t most = INT64_MAX / FLAKE_I_NS_PER_MS;
+    *ns = (int64_t)((uint64_t)unix_ms * FLAKE_I_NS_PER_MS);
+    if (unix_ms <= most && unix_ms >= -most) return true;
+#endif
+    *ns = INT64_MIN;
+    return unix_ms < 0;
+}
+
+FLAKE_API flake_status flake_next(flake_gen *g, uint64_t *id) {
+    return flake_i_one(g, FLAKE_I_WAIT, 0, id);
+}
+
+FLAKE_API flake_status flake_try(flake_gen *g, uint64_t *id) {
+    return flake_i_one(g, 0, 0, id);
+}
+
+FLAKE_API flake_status flake_next_n(flake_gen *g, uint64_t *ids, size_t n) {
+    return flake_i_all(g, false, ids, n);
+}
+
+FLAKE_API flake_status flake_try_n(flake_gen *g, uint64_t *ids, size_t n, size_t *got) {
+    return flake_i_some(g, false, ids, n, got);
+}
+
+FLAKE_API flake_status flake_try_at(flake_gen *g, int64_t unix_ms, uint64_t *id) {
+    int64_t ns;
+    if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
+    return flake_i_one(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, id);
+}
+
+FLAKE_API flake_status flake128_next(flake_gen *g, flake128 *id) {
+    return flake_i_one128(g, FLAKE_I_WAIT, 0, id);
+}
+
+FLAKE_API flake_status flake128_try(flake_gen *g, flake128 *id) {
+    return flake_i_one128(g, 0, 0, id);
+}
+
+FLAKE_API flake_status flake128_next_n(flake_gen *g, flake128 *ids, size_t n) {
+    return flake_i_all(g, true, ids, n);
+}
+
+FLAKE_API flake_status flake128_try_n(flake_gen *g, flake128 *ids, size_t n, size_t *got) {
+    return flake_i_some(g, true, ids, n, got);
+}
+
+FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *id) {
+    int64_t ns;
+    if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
+    return flake_i_one128(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, id);
+}
+
+// >>directory
+
 /* ---- files ----
  *
  * A claim is a lock on the claimed file itself. The lock belongs to an open file description, so it
@@ -3109,23 +4336,6 @@ FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *sum) {
  * too, has ended or released it. Only the holder writes, and in place: a rename would leave the
  * lock with the old file.
  */
-
-/* As far as they fit. */
-FLAKE_I_FN void flake_i_put_why(flake_why *why, const char *first, const char *second,
-                                const char *third) {
-    if (!why) return;
-    const char *const parts[] = {first, second, third};
-    size_t n = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        for (const char *c = parts[i]; *c && n < sizeof why->text - 1; c++) why->text[n++] = *c;
-    why->text[n] = 0;
-}
-
-FLAKE_I_FN flake_status flake_i_say(flake_why *why, flake_status status, const char *subject,
-                                    const char *what) {
-    flake_i_put_why(why, subject, ": ", what);
-    return status;
-}
 
 /* FLAKE_IO, with the system's error text. */
 FLAKE_I_FN flake_status flake_i_say_errno(flake_why *why, const char *path, const char *what) {
@@ -3262,37 +4472,6 @@ FLAKE_I_FN uint64_t flake_i_state_run(const flake_state *s) {
     return FLAKE_ATOMIC_LOAD(&s->run, relaxed);
 }
 
-/* To and from big-endian. gcc makes slow vectors of two neighbouring series of byte stores. */
-FLAKE_I_FN uint64_t flake_i_big_endian(uint64_t value) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return __builtin_bswap64(value);
-#else
-    uint8_t bytes[sizeof value];
-    memcpy(bytes, &value, sizeof value);
-    value = 0;
-    for (size_t i = 0; i < sizeof value; i++) value = value << 8 | bytes[i];
-    return value;
-#endif
-}
-
-FLAKE_I_FN void flake_i_put64(void *out, uint64_t value) {
-    value = flake_i_big_endian(value);
-    memcpy(out, &value, sizeof value);
-}
-
-FLAKE_I_FN uint64_t flake_i_get64(const void *in) {
-    uint64_t value;
-    memcpy(&value, in, sizeof value);
-    return flake_i_big_endian(value);
-}
-
-/* Each step is a bijection: any change of one byte changes the hash. */
-FLAKE_I_FN uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
-    uint64_t hash = 0xcbf29ce484222325;
-    for (size_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * 0x100000001b3;
-    return hash;
-}
-
 #define FLAKE_I_MAGIC   "idstate\n"
 #define FLAKE_I_VERSION ((uint64_t)2 << 32)
 
@@ -3313,12 +4492,6 @@ FLAKE_I_FN void flake_i_record_put(const flake_i_record *r, uint8_t out[FLAKE_I_
     memcpy(out + 24, r->run, FLAKE_I_RUN);
     memcpy(out + 40, r->identity, FLAKE_I_IDENTITY);
     flake_i_put64(out + 120, flake_i_fnv(out, 120));
-}
-
-FLAKE_I_FN bool flake_i_all_zero(const uint8_t *bytes, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (bytes[i]) return false;
-    return true;
 }
 
 /* FLAKE_CORRUPT: damaged, or never written. FLAKE_MISMATCH: of a later version. */
@@ -3945,692 +5118,7 @@ FLAKE_I_FN void flake_i_exclude_end(flake_i_file *file, bool inherited) {
     flake_i_cancel_guard_end(guard);
 }
 
-/* ---- lanes: one generator's numbers on several engines ----
- *
- * A lane is an engine with its own word and its own numbers, so no ticket is drawn twice, whichever
- * lane a draw uses (I1). The map stores, for each value of FLAKE_LANE(), the lane that served there
- * last. Map and turn are relaxed and publish nothing; a stale entry costs a step to another lane.
- * Lanes are not ordered among one another, so there are no new pairs of labels. But each load of a
- * word is a LOOK:A, in a sweep too: a draw that joins a timeline, and a snapshot of the newest unit,
- * rely on that lane's safe[] (I5).
- *
- * DRAW      An attempt in the lane of the map. If its CAS loses in the usual case, a unit with tickets
- *           left, the entry moves to the next lane in turn, and a sweep begins. If it loses
- *           otherwise, as for the first ticket of a unit, the draw retries in the same lane. A lane
- *           that is exhausted, or that the clock is before, begins a sweep, too.
- * SWEEP     One exact reading, and a look at each word: the first lane serves if it has a ticket,
- *           then those that have not been drawn from in this unit. A second reading follows. If a
- *           lane has a ticket by either, or the clock went backwards, each word is looked at again,
- *           and any lane may serve. Last of all a draw with a reading of its own (I2) is tried in the lane
- *           with the earliest next ticket, and a waiting caller waits there.
- * GATE      The answer depends on the unit alone, and a refusal covers later units. So no lane is
- *           drawn from after one, except the last, whose unit may be earlier (max_ahead).
- *
- * Why a failed try has missed no ticket that was always there. Without second looks, no lane had one at
- * the second reading: a word only moves on. With them, a lane without a ticket by the reading before its
- * word was loaded, which may be of an older unit, gets a reading after that (I2). By this one it has
- * none, or it is drawn from, and fails only if other threads have drawn the rest.
- *
- * PROGRESS  As the engine's. However long a look or a gate takes, a try looks at its first lane, twice at
- *           each lane, and at the last one; and it asks the gate twice: the first refusal ends the draws
- *           of the sweep, and the last draw is the second.
- */
-
-FLAKE_I_FN flake_lane *flake_i_lane_at(const flake_i_lanes *l, uintptr_t distance) {
-    return (flake_lane *)(((uintptr_t)l & l->from) + l->lanes_at + distance);
-}
-
-FLAKE_I_NOINLINE flake_lane *flake_i_lane(const flake_i_lanes *l, size_t i) {
-    return flake_i_lane_at(l, (i + 1) * sizeof(flake_lane));
-}
-
-/* The fast path finds lanes by address: not those in shared memory, whose entries are negative. */
-FLAKE_I_FN void flake_i_lanes_map(flake_i_lanes *l, unsigned slot, uint32_t own) {
-    const uint32_t distance = own * (uint32_t)sizeof(flake_lane);
-    FLAKE_ATOMIC_STORE(&l->map[slot], distance | ((uint32_t)l->from & 0x80000000), relaxed);
-}
-
-/* A copy of the whole with `cap` numbers of its own. Which numbers of the word's unit are drawn is
- * unknown: all count as drawn. */
-FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whole, uint64_t cap) {
-    const uint64_t word = FLAKE_ATOMIC_LOAD(&whole->word, relaxed);
-    uint64_t time, count;
-    flake_i_decode(whole, word, &time, &count);
-    count = (count + whole->cap - 1) / whole->cap * cap;
-    memcpy((void *)e, (const void *)whole, sizeof *e);
-    flake_i_set_cap(e, cap);
-    e->home = (uintptr_t)e;
-    if (e->state_at && e->is_shared) e->state_at += (uintptr_t)whole - (uintptr_t)e;
-    FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, time, flake_i_tick(whole, word)) + count,
-                       relaxed);
-    FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
-}
-
-/* The n lanes fit. The whole has begun, and no thread draws from it. */
-FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t n,
-                                    const flake_i_engine *whole) {
-    uint64_t first = 0;
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t cap = whole->cap / n + (i < whole->cap % n);
-        flake_i_lane_begin(&lanes[i].engine, whole, cap);
-        lanes[i].first = first;
-        first += cap;
-    }
-    for (size_t i = 0; i < sizeof l->map / sizeof *l->map; i++)
-        FLAKE_ATOMIC_STORE(&l->map[i], 0u, relaxed);
-    FLAKE_ATOMIC_STORE(&l->turn, 0u, relaxed);
-    l->from = whole->is_shared ? UINTPTR_MAX : 0;
-    l->lanes_at = (uintptr_t)lanes - sizeof(flake_lane) - ((uintptr_t)l & l->from);
-    l->home = (uintptr_t)l;
-    l->n = n;
-}
-
-/* Another lane than `was`, if there is one. 0: there are no lanes. */
-FLAKE_I_COLD uint32_t flake_i_lanes_step(flake_i_lanes *l, unsigned slot, uint32_t was) {
-    if (!l->n) return 0;
-    uint32_t to = 0;
-    for (unsigned tries = 0; tries < 2 && (!to || to == was); tries++)
-        to = (uint32_t)(FLAKE_ATOMIC_ADD(&l->turn, 1u, relaxed) % l->n) + 1;
-    flake_i_lanes_map(l, slot, to);
-    return to;
-}
-
-/* A status that concerns one lane alone: others may have tickets. */
-FLAKE_I_FN bool flake_i_others_may_serve(flake_status status) {
-    return status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TIME_RANGE ||
-           status == FLAKE_NOT_EXTENDED;
-}
-
-/* From lane *at or a later one; *at becomes the one that served. FLAKE_AGAIN: none has a ticket, or a gate
- * refused (out->n, which may be set before, is not 0); *at becomes the one with the next ticket. */
-FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t *now_ns, uint64_t want,
-                                           size_t *at, flake_i_ticket *out) {
-    const size_t own = *at;
-    for (unsigned pass = 0; pass < 2; pass++) {
-        const int64_t from_ns = *now_ns;
-        uint64_t opens = UINT64_MAX;
-        bool has_tickets = false;
-        for (size_t i = 0; i < l->n; i++) {
-            const size_t k = i < l->n - own ? own + i : i - (l->n - own);
-            flake_i_engine *const e = &flake_i_lane(l, k)->engine;
-            const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-            flake_i_attempt a;
-            flake_status status =
-                flake_i_look(e, 0, word, flake_i_lag_adjusted_ns(e, word, *now_ns), &a);
-            if (pass && !(status == FLAKE_OK && a.is_free)) {
-                *now_ns = flake_i_exact_ns(&e->clock);
-                status = flake_i_look(e, 0, word, *now_ns, &a);
-            }
-            if (status != FLAKE_OK) continue;
-            has_tickets |= a.is_free;
-            if (a.is_free && !out->n && (pass || !i || a.time < a.now)) {
-                status = flake_i_draw_slow(e, FLAKE_I_LANE, word, *now_ns, want, out);
-                if (!flake_i_others_may_serve(status)) {
-                    *at = k;
-                    return status;
-                }
-            }
-            if (a.opens < opens) {
-                opens = a.opens;
-                *at = k;
-            }
-        }
-        const flake_i_engine *const e = &flake_i_lane(l, own)->engine;
-        *now_ns = flake_i_exact_ns(&e->clock);
-        const uint64_t unit = flake_i_units(e, (uint64_t)*now_ns - e->epoch_ns);
-        if (out->n || (!has_tickets && *now_ns >= from_ns && unit + e->ahead < opens)) break;
-    }
-    return FLAKE_AGAIN;
-}
-
-FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request, unsigned slot,
-                                              bool back, uint64_t want, size_t *at,
-                                              flake_i_ticket *out) {
-    const size_t own = *at;
-    flake_i_engine *e = &flake_i_lane(l, own)->engine;
-    int64_t now_ns = flake_i_exact_ns(&e->clock);
-    flake_status status = FLAKE_AGAIN;
-    if (!(back && e->fail_on_backwards)) status = flake_i_lanes_look(l, &now_ns, want, at, out);
-    if (status == FLAKE_AGAIN) {
-        e = &flake_i_lane(l, *at)->engine;
-        const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-        status = flake_i_draw_slow(e, request, word, now_ns, want, out);
-    }
-    if (status == FLAKE_OK && *at != own) flake_i_lanes_map(l, slot, (uint32_t)*at + 1);
-    return status;
-}
-
-/* False: the map has none, or one in shared memory. */
-FLAKE_I_INLINE bool flake_i_lanes_own(const flake_i_lanes *l, flake_lane **from) {
-    const uint32_t own = FLAKE_ATOMIC_LOAD(&l->map[(uint8_t)FLAKE_LANE()], relaxed);
-    if (!FLAKE_I_LIKELY((int32_t)own > 0)) return false;
-    *from = (flake_lane *)(l->lanes_at + own);
-    return true;
-}
-
-/* Perhaps on another processor by now: its slot of the map is as good. */
-FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsigned resume, uint64_t word,
-                                                 int64_t now_ns, uint64_t want, flake_i_ticket *out,
-                                                 flake_lane **from) {
-    const unsigned slot = (uint8_t)FLAKE_LANE(), request = resume & FLAKE_I_WAIT;
-    unsigned outcome = resume - request;
-    if (l->home != (uintptr_t)l && !l->from) return FLAKE_INVALID; /* a copy */
-    if (!*from) {
-        size_t distance = FLAKE_ATOMIC_LOAD(&l->map[slot], relaxed) & INT32_MAX;
-        if (!distance) distance = flake_i_lanes_step(l, slot, 0) * sizeof(flake_lane);
-        if (!distance) return FLAKE_INVALID;
-        *from = flake_i_lane_at(l, distance);
-        outcome = flake_i_draw_any(&(*from)->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
-        if (!outcome) return FLAKE_OK;
-    }
-    const bool lost = outcome & FLAKE_I_LOST;
-    flake_status status = FLAKE_AGAIN;
-    out->n = 0;
-    if (!lost)
-        status = flake_i_draw_slow(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
-    if (!flake_i_others_may_serve(status)) return status;
-    uint32_t own = (uint32_t)(*from - flake_i_lane(l, 0)) + 1;
-    if (lost) own = flake_i_lanes_step(l, slot, own);
-    size_t at = own - 1;
-    status = flake_i_lanes_sweep(l, request, slot, status == FLAKE_CLOCK_BACKWARDS, want, &at, out);
-    *from = flake_i_lane(l, at);
-    return status;
-}
-
-/* On either timeline. The word is loaded first: a draw that left a timeline had raised safe[] by
- * then. */
-FLAKE_I_FN uint64_t flake_i_lanes_newest(const flake_i_lanes *l, uint64_t *word_time) {
-    uint64_t newest = *word_time = 0;
-    for (size_t i = 0; i < l->n; i++) {
-        flake_i_engine *const e = &flake_i_lane(l, i)->engine;
-        uint64_t time, count;
-        flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, acquire), &time, &count); /* LOOK:A */
-        if (time > *word_time) *word_time = time;
-        const uint64_t last[] = {time + (count ? (count - 1) / e->cap : 0),
-                                 FLAKE_ATOMIC_LOAD(&e->safe[0], relaxed),
-                                 FLAKE_ATOMIC_LOAD(&e->safe[1], relaxed)};
-        for (unsigned k = 0; k < 3; k++)
-            if (last[k] > newest) newest = last[k];
-    }
-    return newest;
-}
-
-FLAKE_API const char *flake_status_str(flake_status status) {
-    switch (status) {
-    case FLAKE_OK: return "ok";
-    case FLAKE_AGAIN:
-        return "no ID is available in this time unit, or the numbers left are held back: retry";
-    case FLAKE_CLOCK_BACKWARDS: return "the clock is behind the newest ID";
-    case FLAKE_NOT_EXTENDED:
-        return "the state's horizon is reached: the process that opened it must call flake_state_extend";
-    case FLAKE_TIME_RANGE: return "the time is before layout.epoch_ms or after flake_layout_end_ms";
-    case FLAKE_INVALID:
-        return "a bad argument or option (flake_why names it); from a draw: the generator is not "
-               "initialised or was copied, or this call does not suit its layout or lanes";
-    case FLAKE_PARSE: return "not a text of this encoding";
-    case FLAKE_NODE_RANGE: return "node, or node + node_offset, exceeds layout.node_bits";
-    case FLAKE_NODE_OVERLAP: return "the parent used some of these numbers before the fork";
-    case FLAKE_LEASE_LOST: return "the claim on the node number was lost";
-    case FLAKE_FORKED:
-        return "the generator was inherited through fork(), or the machine was cloned";
-    case FLAKE_IO: return "a file, connection or random source failed, or the state is closed";
-    case FLAKE_CORRUPT: return "the state file is truncated or damaged";
-    case FLAKE_MISMATCH:
-        return "the state file is of another generator or none at all, or was changed while open, or "
-               "the state does not cover these options";
-    case FLAKE_DOWNTIME: return "the last run ended longer ago than max_downtime_ms";
-    case FLAKE_IN_USE: return "another generator or process holds this number, file or range";
-    case FLAKE_TOO_FAR_AHEAD:
-        return "the given time is ahead of the clock by more than max_ahead_ms and a time unit";
-    case FLAKE_EXHAUSTED: return "this process has used all 65,536 partitions";
-    }
-    return "unknown status";
-}
-
-// >>layouts
-enum { FLAKE_I_LAYOUTS_OF_64 = 11 }; /* those of 128 bits come after them, in the order of their formats */
-
-/* Formats of 128 bits. From UUID7 on a counter starts anywhere in each ms. */
-enum { FLAKE_I_BOUNDARY = 1, FLAKE_I_UUID7, FLAKE_I_UUID7_NODE, FLAKE_I_UUID8, FLAKE_I_ULID };
-
-#ifdef FLAKE_SHARED
-#define FLAKE_I_LAYOUT_OBJECT(name, NAME) \
-    const flake_layout flake_layout_##name = FLAKE_LAYOUT_##NAME;
-FLAKE_I_EACH_LAYOUT(FLAKE_I_LAYOUT_OBJECT)
-#endif
-
-FLAKE_I_FN uint64_t flake_i_ones(unsigned bits) {
-    return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
-}
-
-FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *layout) {
-#define FLAKE_I_LAYOUT_VALUE(name, NAME) FLAKE_LAYOUT_##NAME,
-    static const flake_layout known[] = {FLAKE_I_EACH_LAYOUT(FLAKE_I_LAYOUT_VALUE)};
-    FLAKE_I_RELY_ON(sizeof known / sizeof *known - FLAKE_I_LAYOUTS_OF_64 == FLAKE_I_ULID,
-                    "FLAKE_I_LAYOUTS_OF_64 counts the layouts of 64 bits");
-    if (i >= sizeof known / sizeof *known) return FLAKE_INVALID;
-    *layout = known[i];
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake_layout_named(const char *name, flake_layout *layout) {
-    flake_layout l;
-    for (size_t i = 0; name && flake_layout_at(i, &l) == FLAKE_OK; i++)
-        if (strcmp(l.name, name) == 0) return flake_layout_at(i, layout);
-    return FLAKE_INVALID;
-}
-
-FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
-                                       int64_t epoch_ms) {
-    flake_layout l = flake_layout_default;
-    if ((time_bits | node_bits | seq_bits) > 64) time_bits = 0; /* fails the check */
-    l.name = "custom";
-    l.epoch_ms = epoch_ms;
-    l.time_bits = (uint8_t)time_bits;
-    l.time_shift = (uint8_t)(node_bits + seq_bits);
-    l.node_bits = (uint8_t)node_bits;
-    l.node_shift = (uint8_t)seq_bits;
-    l.seq_bits = (uint8_t)seq_bits;
-    return l;
-}
-
-FLAKE_API flake_layout flake_layout_hazelcast_of(unsigned node_bits, unsigned seq_bits) {
-    const unsigned time_bits =
-        seq_bits < 63 && node_bits < 63 - seq_bits ? 63 - seq_bits - node_bits : 0;
-    flake_layout l = flake_layout_hazelcast;
-    l.time_bits = (uint8_t)time_bits;
-    l.time_shift = (uint8_t)(node_bits + seq_bits);
-    l.node_bits = l.seq_shift = (uint8_t)node_bits;
-    l.seq_bits = (uint8_t)seq_bits;
-    return l;
-}
-
-/* All but the name; there is no padding between these members. */
-FLAKE_I_FN bool flake_i_same_layout(const flake_layout *a, const flake_layout *b) {
-    const size_t at = offsetof(flake_layout, epoch_ms), end = offsetof(flake_layout, format) + 1;
-    return memcmp((const char *)a + at, (const char *)b + at, end - at) == 0;
-}
-
-/* Whether it is one of 128 bits. */
-FLAKE_I_FN bool flake_i_is_128(const flake_layout *layout) {
-    flake_layout l;
-    return layout && layout->format &&
-           flake_layout_at(FLAKE_I_LAYOUTS_OF_64 - 1 + (size_t)layout->format, &l) == FLAKE_OK &&
-           flake_i_same_layout(layout, &l);
-}
-
-/* The layout of a generator's word. Words of UUIDs and ULIDs count from 1984: late enough for 43 bits of
- * time, which leaves room for fetch_add. */
-#define FLAKE_I_1984_MS INT64_C(441763200000)
-FLAKE_I_FN flake_layout flake_i_layout_in_engine(const flake_layout *layout) {
-    if (!layout->format) return *layout;
-    flake_layout l = flake_layout_mastodon; /* ms since 1970 and 16 bits of sequence, too */
-    if (layout->format != FLAKE_I_BOUNDARY) l.epoch_ms = FLAKE_I_1984_MS;
-    return l;
-}
-
-/* The node field, with the gap's bit, in its position in the ID. */
-FLAKE_I_FN uint64_t flake_i_node_field(const flake_layout *l, uint64_t node) {
-    uint64_t low = l->gap_at ? node & flake_i_ones(l->gap_at) : node;
-    uint64_t high = node ^ low;
-    uint64_t gap = l->gap_at ? (uint64_t)l->gap_bit << l->gap_at : 0;
-    return (high << 1 | gap | low) << l->node_shift;
-}
-
-/* The bits that a 64-bit layout uses; 0: it is malformed. */
-FLAKE_I_FN uint64_t flake_i_layout_bits(const flake_layout *l) {
-    unsigned node_bits = (unsigned)l->node_bits + (l->gap_at ? 1 : 0);
-    unsigned time_bits = (unsigned)l->time_bits + l->time_sign;
-    if (!l->unit_ms || !l->time_bits || l->node_bits > 32 || l->seq_bits > 32 ||
-        l->time_reversed > 1 || l->time_sign > 1 || l->gap_bit > 1 ||
-        (l->gap_at ? l->gap_at > l->node_bits : l->gap_bit) || l->format)
-        return 0;
-    if (time_bits + l->time_shift > 64 || node_bits + l->node_shift > 64 ||
-        l->seq_bits + l->seq_shift > 64 || l->node_shift > 63 || l->seq_shift > 63)
-        return 0;
-    uint64_t time = flake_i_ones(time_bits) << l->time_shift;
-    uint64_t node = flake_i_ones(node_bits) << l->node_shift;
-    uint64_t seq = flake_i_ones(l->seq_bits) << l->seq_shift;
-    return time & node || time & seq || node & seq ? 0 : time | node | seq;
-}
-
-FLAKE_API flake_status flake_layout_check(const flake_layout *l, flake_why *why) {
-    if (l && (flake_i_layout_bits(l) || flake_i_is_128(l))) return FLAKE_OK;
-    return flake_i_say(why, FLAKE_INVALID, "layout",
-                       l && l->format                      ? "those of 128 bits cannot be changed"
-                       : l && l->time_bits && l->unit_ms ? "its fields overlap or exceed 64 bits"
-                                                         : "has no time or unit: start from one: "
-                                                             "options.layout = flake_layout_default");
-}
-
-/* Start of the unit that is `time` units after the epoch, or before it, in Unix ms; false: an int64_t cannot
- * represent it. The unsigned difference is right for an epoch of either sign. */
-FLAKE_I_FN bool flake_i_unix_ms(const flake_layout *l, uint64_t time, bool before,
-                                int64_t *unix_ms) {
-    const uint64_t epoch = (uint64_t)l->epoch_ms;
-    const uint64_t most = before ? epoch - (uint64_t)INT64_MIN : (uint64_t)INT64_MAX - epoch;
-    if (time > most / l->unit_ms) return false;
-    *unix_ms = (int64_t)(before ? epoch - time * l->unit_ms : epoch + time * l->unit_ms);
-    return true;
-}
-
-FLAKE_API int64_t flake_layout_end_ms(const flake_layout *l) {
-    int64_t start;
-    if (flake_layout_check(l, NULL) != FLAKE_OK) return INT64_MIN;
-    if (!flake_i_unix_ms(l, flake_i_ones(l->time_bits), false, &start)) return INT64_MAX;
-    return start > INT64_MAX - (int64_t)(l->unit_ms - 1) ? INT64_MAX
-                                                         : start + (int64_t)(l->unit_ms - 1);
-}
-
-FLAKE_API uint64_t flake_idgen_node(unsigned datacenter, unsigned worker) {
-    return datacenter < 32 && worker < 32 ? (uint64_t)(datacenter << 5 | worker) : UINT64_MAX;
-}
-
-FLAKE_API uint64_t flake_uniqueid_node(unsigned cluster, unsigned generator) {
-    return cluster < 16 && generator < 2048 ? (uint64_t)(generator << 4 | cluster) : UINT64_MAX;
-}
-
-FLAKE_I_FN uint64_t flake_i_reverse(uint64_t x, unsigned bits) {
-    x = (x & 0x5555555555555555) << 1 | (x >> 1 & 0x5555555555555555);
-    x = (x & 0x3333333333333333) << 2 | (x >> 2 & 0x3333333333333333);
-    x = (x & 0x0f0f0f0f0f0f0f0f) << 4 | (x >> 4 & 0x0f0f0f0f0f0f0f0f);
-    x = (x & 0x00ff00ff00ff00ff) << 8 | (x >> 8 & 0x00ff00ff00ff00ff);
-    x = (x & 0x0000ffff0000ffff) << 16 | (x >> 16 & 0x0000ffff0000ffff);
-    return (x << 32 | x >> 32) >> (64 - bits);
-}
-
-FLAKE_I_FN uint64_t flake_i_time_field(const flake_layout *l, uint64_t time) {
-    return (l->time_reversed ? flake_i_reverse(time, l->time_bits) : time) << l->time_shift;
-}
-
-/* The unit of unix_ms in a valid layout. */
-FLAKE_I_FN flake_status flake_i_time_at(const flake_layout *l, int64_t unix_ms, uint64_t *time) {
-    if (unix_ms < l->epoch_ms) return FLAKE_TIME_RANGE;
-    uint64_t t = ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms;
-    if (t > flake_i_ones(l->time_bits)) return FLAKE_TIME_RANGE;
-    *time = t;
-    return FLAKE_OK;
-}
-
-enum { FLAKE_I_COUNTER_BITS = 26 }; /* of a UUID; it starts in the lower half */
-
-/* The largest parts of a time. */
-FLAKE_I_FN flake_parts flake_i_last_parts(const flake_layout *l, int64_t unix_ms) {
-    flake_parts parts = {unix_ms, flake_i_ones(l->node_bits), (uint32_t)flake_i_ones(l->seq_bits)};
-    if (l->format) parts.node = flake_i_ones(l->format == FLAKE_I_ULID ? 64 : 48);
-    if (l->format > FLAKE_I_BOUNDARY && l->format != FLAKE_I_ULID)
-        parts.seq = (uint32_t)flake_i_ones(FLAKE_I_COUNTER_BITS);
-    return parts;
-}
-
-FLAKE_I_FN bool flake_i_has_parts(const flake_layout *l, const flake_parts *parts) {
-    const flake_parts last = flake_i_last_parts(l, parts->unix_ms);
-    return parts->node <= last.node && parts->seq <= last.seq;
-}
-
-FLAKE_API flake_status flake_compose(const flake_layout *l, const flake_parts *parts,
-                                     uint64_t *id) {
-    uint64_t time;
-    if (!l || !flake_i_layout_bits(l)) return FLAKE_INVALID;
-    const flake_status status = flake_i_time_at(l, parts->unix_ms, &time);
-    if (status != FLAKE_OK) return status;
-    if (!flake_i_has_parts(l, parts)) return FLAKE_INVALID;
-    *id = flake_i_time_field(l, time) | flake_i_node_field(l, parts->node) |
-          (uint64_t)parts->seq << l->seq_shift;
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake_decompose(const flake_layout *l, uint64_t id, flake_parts *parts) {
-    flake_parts p;
-    const uint64_t bits = l ? flake_i_layout_bits(l) : 0;
-    if (!bits || (id & ~bits)) return FLAKE_INVALID;
-    uint64_t time = id >> l->time_shift & flake_i_ones(l->time_bits);
-    if (l->time_reversed) time = flake_i_reverse(time, l->time_bits);
-    p.seq = (uint32_t)(id >> l->seq_shift & flake_i_ones(l->seq_bits));
-    uint64_t node = id >> l->node_shift;
-    if (l->gap_at) {
-        if ((node >> l->gap_at & 1) != l->gap_bit) return FLAKE_INVALID;
-        node = (node & flake_i_ones(l->gap_at)) | (node >> (l->gap_at + 1)) << l->gap_at;
-    }
-    p.node = node & flake_i_ones(l->node_bits);
-    const bool before = l->time_sign && id >> (l->time_shift + l->time_bits) & 1;
-    if (before) time = flake_i_ones(l->time_bits) + 1 - time; /* of a two's complement */
-    if (!flake_i_unix_ms(l, time, before, &p.unix_ms)) return FLAKE_TIME_RANGE;
-    *parts = p;
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake_min_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
-    const flake_parts parts = {unix_ms, 0, 0};
-    return flake_compose(l, &parts, id);
-}
-
-FLAKE_API flake_status flake_max_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
-    if (!l || !flake_i_layout_bits(l)) return FLAKE_INVALID;
-    const flake_parts parts = flake_i_last_parts(l, unix_ms);
-    return flake_compose(l, &parts, id);
-}
-
-// >>forms
-/* 128-bit IDs are formed of tickets: a time in ms, and an index within that ms. */
-
-enum {
-    FLAKE_I_TICKET_BITS = 16,
-    FLAKE_I_RENEWAL_BITS = 10 /* log2 of the ms after which the tail's keys are renewed */
-};
-
-FLAKE_I_INLINE flake128 flake_i_128(uint64_t high, uint64_t low) {
-    const uint64_t halves[2] = {flake_i_big_endian(high), flake_i_big_endian(low)};
-    flake128 id;
-    memcpy(id.bytes, halves, 16);
-    return id;
-}
-
-FLAKE_I_FN uint64_t flake_i_turned(uint64_t x, unsigned by) { return x << by | x >> (64 - by); }
-
-FLAKE_I_INLINE void flake_i_sip_round(uint64_t v[4]) {
-    v[0] += v[1];
-    v[2] += v[3];
-    v[1] = flake_i_turned(v[1], 13) ^ v[0];
-    v[3] = flake_i_turned(v[3], 16) ^ v[2];
-    v[0] = flake_i_turned(v[0], 32) + v[3];
-    v[2] += v[1];
-    v[1] = flake_i_turned(v[1], 17) ^ v[2];
-    v[3] = flake_i_turned(v[3], 21) ^ v[0];
-    v[2] = flake_i_turned(v[2], 32);
-}
-
-FLAKE_I_INLINE void flake_i_sip_take(uint64_t v[4], uint64_t word) {
-    v[3] ^= word;
-    flake_i_sip_round(v);
-    v[0] ^= word;
-}
-
-/* SipHash-1-3 of one word. A stream cipher would be no faster, and its buffer would need guarding against
- * signals and forks. Without loops: gcc would not unroll them, and keep the words in memory. */
-FLAKE_I_INLINE uint64_t flake_i_siphash(uint64_t key0, uint64_t key1, uint64_t word) {
-    uint64_t v[4] = {key0 ^ UINT64_C(0x736f6d6570736575), key1 ^ UINT64_C(0x646f72616e646f6d),
-                     key0 ^ UINT64_C(0x6c7967656e657261), key1 ^ UINT64_C(0x7465646279746573)};
-    flake_i_sip_take(v, word);
-    flake_i_sip_take(v, (uint64_t)8 << 56); /* the length in bytes comes last */
-    v[2] ^= 0xff;
-    flake_i_sip_round(v);
-    flake_i_sip_round(v);
-    flake_i_sip_round(v);
-    return v[0] ^ v[1] ^ v[2] ^ v[3];
-}
-
-/* No other thread may use the keys meanwhile. */
-FLAKE_I_FN void flake_i_set_keys(flake_i_keys *k, const uint64_t fresh[4]) {
-    for (unsigned i = 0; i < 2; i++) {
-        k->start[i] = fresh[i];
-        FLAKE_ATOMIC_STORE(&k->tail[i], fresh[2 + i], relaxed);
-    }
-    FLAKE_ATOMIC_STORE(&k->renewed, 0u, relaxed);
-    FLAKE_ATOMIC_STORE(&k->newest, 0u, relaxed);
-    for (unsigned i = 0; i < 3; i++) FLAKE_ATOMIC_STORE(&k->ulid[i], 0u, relaxed);
-}
-
-/* Renews the tail's keys, so that copies of a running machine, which share its keys, diverge. Without
- * random bytes the old keys stay in use. */
-FLAKE_I_COLD void flake_i_renew_tail(flake_i_keys *k, uint64_t now) {
-    uint64_t seen = FLAKE_ATOMIC_LOAD(&k->renewed, relaxed), fresh[2];
-    if (now <= seen || !FLAKE_ATOMIC_CAS(&k->renewed, &seen, now, relaxed, relaxed)) return;
-    if (!flake_i_random_bytes(fresh, sizeof fresh)) return;
-    for (unsigned i = 0; i < 2; i++) FLAKE_ATOMIC_STORE(&k->tail[i], fresh[i], relaxed);
-}
-
-/* Distinguishes processes that have inherited the same keys. */
-typedef struct flake_i_salt {
-    uint64_t low, high;
-} flake_i_salt;
-
-/* Where the counter of a ms starts, below 2^64 (part 0), and the bits above those (part 1). It is a
- * function of ms, keys and salt alone, so all threads count from the same number. */
-FLAKE_I_INLINE uint64_t flake_i_start_of(const flake_i_keys *k, flake_i_salt salt, uint64_t ms,
-                                         unsigned part) {
-    return flake_i_siphash(k->start[0] ^ salt.low, k->start[1] ^ salt.high, ms << 1 | part);
-}
-
-/* The start for UUIDs. That of the newest ms is cached in one word, with 38 bits of its ms, which wrap
- * around in 8 years, and of its salt. The 1 below them distinguishes it from an empty word. */
-FLAKE_I_INLINE uint64_t flake_i_uuid_start(flake_i_keys *k, flake_i_salt salt, uint64_t ms) {
-    const unsigned bits = FLAKE_I_COUNTER_BITS - 1;
-    const uint64_t whose = ((ms ^ salt.high >> bits) << 1 | 1) << bits;
-    const uint64_t kept = FLAKE_ATOMIC_LOAD(&k->newest, relaxed);
-    if (FLAKE_I_LIKELY((kept ^ whose) >> bits == 0)) return kept & flake_i_ones(bits);
-    const uint64_t start = flake_i_start_of(k, salt, ms, 0) & flake_i_ones(bits);
-    FLAKE_ATOMIC_STORE(&k->newest, whose | start, relaxed);
-    return start;
-}
-
-/* The start for ULIDs, and the bits above it. Those of the newest ms are cached: the start, then [
- * whose:48 ][ 1 ][ above:15 ], and the XOR of both words. Words of two ms pass the comparison with
- * probability 2^-64, so relaxed is enough. */
-FLAKE_I_INLINE uint64_t flake_i_ulid_start(flake_i_keys *k, flake_i_salt salt, uint64_t ms,
-                                           uint64_t *above) {
-    const uint64_t whose = ((ms ^ salt.high >> 16) << 1 | 1) << 15;
-    const uint64_t rest = salt.low ^ salt.high << 48; /* the salt's bits that `whose` lacks */
-    uint64_t start = FLAKE_ATOMIC_LOAD(&k->ulid[0], relaxed);
-    uint64_t kept = FLAKE_ATOMIC_LOAD(&k->ulid[1], relaxed);
-    const uint64_t seal = FLAKE_ATOMIC_LOAD(&k->ulid[2], relaxed);
-    if (!FLAKE_I_LIKELY((kept ^ whose) >> 15 == 0 && (start ^ kept ^ rest) == seal)) {
-        start = flake_i_start_of(k, salt, ms, 0);
-        kept = whose | (flake_i_start_of(k, salt, ms, 1) & flake_i_ones(15));
-        FLAKE_ATOMIC_STORE(&k->ulid[0], start, relaxed);
-        FLAKE_ATOMIC_STORE(&k->ulid[1], kept, relaxed);
-        FLAKE_ATOMIC_STORE(&k->ulid[2], start ^ kept ^ rest, relaxed);
-    }
-    *above = kept & flake_i_ones(15);
-    return start;
-}
-
-FLAKE_I_INLINE uint64_t flake_i_tail_of(const flake_i_keys *k, flake_i_salt salt, uint64_t ms,
-                                        uint64_t ticket) {
-    const uint64_t key0 = FLAKE_ATOMIC_LOAD(&k->tail[0], relaxed);
-    const uint64_t key1 = FLAKE_ATOMIC_LOAD(&k->tail[1], relaxed);
-    return flake_i_siphash(key0 ^ salt.low, key1 ^ salt.high, ms << FLAKE_I_TICKET_BITS | ticket) >>
-           16;
-}
-
-/* `tail` has 48 bits. */
-FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t counter,
-                                     uint64_t tail) {
-    return flake_i_128(ms << 16 | (uint64_t)version << 12 | counter >> 14,
-                       (uint64_t)2 << 62 | (counter & flake_i_ones(14)) << 48 | tail);
-}
-
-FLAKE_I_FN unsigned flake_i_uuid_version(unsigned format) {
-    return format == FLAKE_I_UUID8 ? 8 : 7;
-}
-
-/* `n` IDs of one ms, from `ticket` on. */
-FLAKE_I_INLINE void flake_i_form_run(unsigned format, flake_i_keys *k, flake_i_salt salt,
-                                     uint64_t node, uint64_t ms, uint64_t ticket, flake128 *ids,
-                                     uint64_t n) {
-    flake128 *const end = ids + n;
-    if (format == FLAKE_I_ULID) {
-        uint64_t above;
-        const uint64_t start = flake_i_ulid_start(k, salt, ms, &above);
-        for (; ids < end; ids++, ticket++)
-            *ids = flake_i_128(ms << 16 | (above + (start + ticket < start)), start + ticket);
-        return;
-    }
-    const uint64_t first = flake_i_uuid_start(k, salt, ms);
-    const unsigned version = flake_i_uuid_version(format);
-    if (format != FLAKE_I_UUID7) {
-        for (; ids < end; ids++, ticket++) *ids = flake_i_uuid(version, ms, first + ticket, node);
-        return;
-    }
-    if (ms >> FLAKE_I_RENEWAL_BITS > FLAKE_ATOMIC_LOAD(&k->renewed, relaxed))
-        flake_i_renew_tail(k, ms >> FLAKE_I_RENEWAL_BITS);
-    for (; ids < end; ids++, ticket++)
-        *ids = flake_i_uuid(version, ms, first + ticket, flake_i_tail_of(k, salt, ms, ticket));
-}
-
-FLAKE_I_NOINLINE void flake_i_unsalted_run(unsigned format, flake_i_keys *k, uint64_t node,
-                                           uint64_t ms, uint64_t ticket, flake128 *ids,
-                                           uint64_t n) {
-    const flake_i_salt none = {0, 0};
-    flake_i_form_run(format, k, none, node, ms, ticket, ids, n);
-}
-
-/* `n` IDs of one unit, of a layout with counters. */
-FLAKE_I_INLINE void flake_i_counted(flake_gen *g, uint64_t time, uint64_t index, flake128 *ids,
-                                    uint64_t n) {
-    flake_i_unsalted_run(g->options.layout.format, &g->keys, g->base, FLAKE_I_1984_MS + time, index,
-                         ids, n);
-}
-
-FLAKE_API flake_status flake128_compose(const flake_layout *l, const flake_parts *p, flake128 *id) {
-    if (!flake_i_is_128(l)) return FLAKE_INVALID;
-    const unsigned format = l->format;
-    if (p->unix_ms < 0 || (format != FLAKE_I_BOUNDARY && p->unix_ms >> 48)) return FLAKE_TIME_RANGE;
-    if (!flake_i_has_parts(l, p)) return FLAKE_INVALID;
-    const uint64_t ms = (uint64_t)p->unix_ms;
-    if (format == FLAKE_I_BOUNDARY) *id = flake_i_128(ms, p->node << 16 | p->seq);
-    else if (format == FLAKE_I_ULID) *id = flake_i_128(ms << 16 | p->seq, p->node);
-    else *id = flake_i_uuid(flake_i_uuid_version(format), ms, p->seq, p->node);
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake128_decompose(const flake_layout *l, const flake128 *id,
-                                          flake_parts *parts) {
-    const uint64_t high = flake_from_bytes(id->bytes), low = flake_from_bytes(id->bytes + 8);
-    flake_parts p = {(int64_t)(high >> 16), low, (uint32_t)(high & 0xffff)}; /* of a ULID */
-    if (!flake_i_is_128(l)) return FLAKE_INVALID;
-    if (l->format == FLAKE_I_BOUNDARY) {
-        if (high > (uint64_t)INT64_MAX) return FLAKE_TIME_RANGE;
-        p.unix_ms = (int64_t)high;
-        p.node = low >> 16;
-        p.seq = (uint32_t)(low & 0xffff);
-    } else if (l->format != FLAKE_I_ULID) {
-        if (p.seq >> 12 != flake_i_uuid_version(l->format) || low >> 62 != 2) return FLAKE_INVALID;
-        p.node = low & flake_i_ones(48);
-        p.seq = (p.seq & 0xfff) << 14 | (uint32_t)(low >> 48 & flake_i_ones(14));
-    }
-    *parts = p;
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake128_min_at(const flake_layout *l, int64_t unix_ms, flake128 *id) {
-    const flake_parts parts = {unix_ms, 0, 0};
-    return flake128_compose(l, &parts, id);
-}
-
-FLAKE_API flake_status flake128_max_at(const flake_layout *l, int64_t unix_ms, flake128 *id) {
-    if (!l) return FLAKE_INVALID;
-    const flake_parts parts = flake_i_last_parts(l, unix_ms);
-    return flake128_compose(l, &parts, id);
-}
-
-FLAKE_API int flake128_compare(const flake128 *a, const flake128 *b) {
-    return memcmp(a->bytes, b->bytes, 16);
-}
-
-// >>generators
-
-/* ---- set-up ---- */
+// >>set-up
 
 /* The engine's configuration. UUIDs and ULIDs need to know of each backward step, to continue after it. */
 FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o) {
@@ -4678,16 +5166,6 @@ FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
     if (o->shared_memory || !*o->exclusive_dir || strlen(o->exclusive_dir) >= FLAKE_I_PATH)
         return "exclusive_dir is empty or too long, or combined with shared_memory";
     return NULL;
-}
-
-/* Writes `form` with a number in place of each #, three at most. */
-FLAKE_I_FN void flake_i_put_numbers(char *to, const char *form, uint64_t first, uint64_t second,
-                                    uint64_t third) {
-    const uint64_t numbers[] = {first, second, third};
-    for (size_t n = 0; *form; form++)
-        if (*form == '#') to += flake_format(numbers[n++], FLAKE_DEC, to, FLAKE_TEXT_SIZE);
-        else *to++ = *form;
-    *to = 0;
 }
 
 FLAKE_I_FN flake_status flake_i_say_node(flake_why *why, uint64_t node, uint64_t offset,
@@ -4940,20 +5418,6 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flak
     return status;
 }
 
-/* Whether it is initialised, and not part of another generator. */
-FLAKE_I_FN bool flake_i_is_whole(const flake_gen *g) {
-    return g->kind && !(g->kind & FLAKE_I_PART);
-}
-
-FLAKE_I_FN bool flake_i_has_lanes(const flake_gen *g) {
-    return (g->kind & FLAKE_I_WAY) == FLAKE_I_LANES;
-}
-
-/* Whether it is initialised, and not a copy. */
-FLAKE_I_FN bool flake_i_is_here(const flake_gen *g) {
-    return g->kind && !flake_i_is_copy(&g->engine);
-}
-
 /* Why it is not a generator that flake_init or flake_init_shards has initialised here; NULL: it is. */
 FLAKE_I_FN const char *flake_i_unfit_gen(const flake_gen *g) {
     if (!g->kind) return "is not initialised";
@@ -4986,434 +5450,9 @@ FLAKE_API void flake_release(flake_gen *g) {
         flake_i_exclude_end(&g->exclusive, flake_i_is_inherited(&g->engine));
 }
 
-/* ---- IDs of tickets ---- */
+// >>queries
 
-/* Which number of the range a unit starts with: a hash of its time, scaled to the capacity. */
-FLAKE_I_FN uint64_t flake_i_scatter(const flake_gen *g, uint64_t time) {
-    return g->options.seq_scatter ? (time * 0x9e3779b97f4a7c15 >> 32) * g->engine.cap >> 32 : 0;
-}
-
-/* `seq` counts from seq_min. */
-FLAKE_I_INLINE uint64_t flake_i_id(const flake_gen *g, uint64_t time_field, uint64_t seq) {
-    return time_field + g->base + (seq << g->seq_shift);
-}
-
-/* For any 64-bit layout. */
-FLAKE_I_COLD flake_status flake_i_put_odd_id(const flake_gen *g, uint64_t time, uint64_t index,
-                                             uint64_t *id) {
-    uint64_t seq = flake_i_scatter(g, time) + index;
-    if (seq >= g->engine.cap) seq -= g->engine.cap;
-    *id = flake_i_id(g, flake_i_time_field(&g->options.layout, time), seq);
-    return FLAKE_OK;
-}
-
-/* `id` points to a flake128 or a uint64_t. */
-FLAKE_I_INLINE void flake_i_put_id(flake_gen *g, bool is_128, uint64_t time, uint64_t index,
-                                   void *id) {
-    if (!is_128) *(uint64_t *)id = flake_i_id(g, time << g->time_shift, index);
-    else if (FLAKE_I_LIKELY(!g->counts)) *(flake128 *)id = flake_i_128(time, g->base + index);
-    else flake_i_counted(g, time, index, (flake128 *)id, 1);
-}
-
-#if defined(__GNUC__)
-typedef uint64_t flake_i_pair __attribute__((vector_size(16)));
-typedef uint8_t flake_i_bytes __attribute__((vector_size(16)));
-#endif
-
-/* first, first + step, ... in vectors, which gcc -O2 does not use unasked. */
-FLAKE_I_FN void flake_i_fill_run(uint64_t *ids, uint64_t n, uint64_t first, uint64_t step) {
-    uint64_t i = 0;
-#if defined(__GNUC__)
-    const flake_i_pair step2 = {2 * step, 2 * step}, step4 = step2 + step2;
-    flake_i_pair even = {first, first + step}, odd = even + step2;
-    for (; n - i >= 8; i += 8) {
-        memcpy(ids + i, &even, sizeof even);
-        memcpy(ids + i + 2, &odd, sizeof odd);
-        even += step4;
-        odd += step4;
-        memcpy(ids + i + 4, &even, sizeof even);
-        memcpy(ids + i + 6, &odd, sizeof odd);
-        even += step4;
-        odd += step4;
-    }
-#endif
-    for (; i < n; i++) ids[i] = first + i * step;
-}
-
-FLAKE_I_FN void flake_i_fill(const flake_gen *g, const flake_i_ticket *unit, uint64_t *ids) {
-    const uint64_t cap = g->engine.cap, step = (uint64_t)1 << g->seq_shift;
-    const uint64_t field = flake_i_time_field(&g->options.layout, unit->time);
-    uint64_t seq = flake_i_scatter(g, unit->time) + unit->index;
-    if (seq >= cap) seq -= cap;
-    for (uint64_t left = unit->n, run; left; left -= run, ids += run, seq = 0) {
-        run = flake_i_min(cap - seq, left);
-        flake_i_fill_run(ids, run, flake_i_id(g, field, seq), step);
-    }
-}
-
-/* IDs that differ in the last byte alone. */
-FLAKE_I_FN void flake_i_fill_run128(flake128 *ids, uint64_t n, uint64_t high, uint64_t low) {
-    uint64_t i = 0;
-#if defined(__GNUC__)
-    const flake_i_bytes one = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-    const flake_i_bytes two = one + one, four = two + two;
-    const flake_i_pair halves = {flake_i_big_endian(high), flake_i_big_endian(low)};
-    flake_i_bytes id0 = (flake_i_bytes)halves, id1 = id0 + one, id2 = id0 + two, id3 = id1 + two;
-    for (; n - i >= 4; i += 4, id0 += four, id1 += four, id2 += four, id3 += four) {
-        memcpy(ids + i, &id0, sizeof id0);
-        memcpy(ids + i + 1, &id1, sizeof id1);
-        memcpy(ids + i + 2, &id2, sizeof id2);
-        memcpy(ids + i + 3, &id3, sizeof id3);
-    }
-#endif
-    for (; i < n; i++) ids[i] = flake_i_128(high, low + i);
-}
-
-FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_ticket *unit, flake128 *ids) {
-    uint64_t low = g->base + unit->index;
-    if (g->counts) flake_i_counted(g, unit->time, unit->index, ids, unit->n);
-    else
-        for (uint64_t left = unit->n, run; left; left -= run, low += run, ids += run) {
-            run = flake_i_min(left, 256 - low % 256);
-            flake_i_fill_run128(ids, run, unit->time, low);
-        }
-}
-
-/* ---- backward steps of UUIDs and ULIDs ---- */
-
-/* How many IDs a generator that continues has in an engine's newest unit while the clock is behind that
- * unit; 0: the clock is not, or the generator waits for it. */
-FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
-    flake_i_attempt a;
-    if (!g->continues || flake_i_forked(e)) return 0;
-    const flake_status status = flake_i_peek(e, &a);
-    const bool before_first = status != FLAKE_OK && a.now_ns < (int64_t)e->epoch_ns;
-    if (before_first ? !(a.time || a.count % e->cap) : status != FLAKE_OK || a.now + e->ahead >= a.time)
-        return 0;
-    return a.time + a.count / e->cap > e->max_time ? 0 : e->cap - a.count % e->cap;
-}
-
-/* After a failed draw: if the clock went backwards, draws from the newest unit, or if that is exhausted
- * from the next one, as if the clock read that. */
-FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned request, flake_status status,
-                                              uint64_t want, flake_i_ticket *out) {
-    int64_t budget_ns = e->wait_ns;
-    uint64_t tried = UINT64_MAX;
-    if (request & FLAKE_I_GIVEN) return status; /* an older time counts as the newest */
-    if (status != FLAKE_TIME_RANGE && status != FLAKE_CLOCK_BACKWARDS) return status;
-    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
-    if (status == FLAKE_TIME_RANGE && /* no ID yet, or the clock is past the layout's end */
-        (!word || word == e->cap || /* unit 0 is exhausted for a gate */
-         flake_i_exact_ns(&e->clock) >= (int64_t)flake_i_start_ns(e, e->max_time + 1)))
-        return status;
-    for (;;) {
-        uint64_t time, count;
-        flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
-        const uint64_t unit = time + count / e->cap;
-        if (unit > e->max_time) return FLAKE_TIME_RANGE;
-        status = flake_i_draw(e, FLAKE_I_GIVEN, (int64_t)flake_i_start_ns(e, unit), want, out);
-        if (status != FLAKE_AGAIN && status != FLAKE_NOT_EXTENDED) return status;
-        /* Other threads have exhausted the unit; the second time it is the gate: wait for that. */
-        if (unit == tried) status = flake_i_pass_gates(e, request, unit, &budget_ns);
-        if (unit == tried && status != FLAKE_OK) return status;
-        tried = unit;
-    }
-}
-
-/* If lane *from is exhausted, a lane that is ahead of the clock continues in its place. */
-FLAKE_I_COLD flake_status flake_i_continue(flake_gen *g, unsigned resume, flake_status status,
-                                           uint64_t want, flake_i_ticket *out, flake_lane **from) {
-    for (size_t i = 0; *from && i < g->split.n && status == FLAKE_AGAIN; i++) {
-        flake_lane *const lane = flake_i_lane(&g->split, i);
-        if (!flake_i_spare(g, &lane->engine)) continue;
-        *from = lane;
-        status = FLAKE_CLOCK_BACKWARDS;
-    }
-    return flake_i_continue_in(*from ? &(*from)->engine : &g->engine, resume, status, want, out);
-}
-
-/* Zeroes the output of a failed draw. */
-FLAKE_I_COLD flake_status flake_i_no_id(flake_status status, void *id, size_t size) {
-    memset(id, 0, size);
-    return status;
-}
-
-/* ---- draws ----
- *
- * flake_i_one compiles to a fast path for each kind of generator: flake_i_draw_fast reads the clock and moves
- * the word. All other cases continue in functions that are not inlined, but for the first ID of a unit whose
- * time is given.
- */
-
-/* Continues a draw of one ticket. `from` is NULL without lanes, or if the map has none. */
-FLAKE_I_INLINE bool flake_i_ticket_first(flake_gen *g, unsigned resume, bool is_bound, uint64_t *word,
-                                         int64_t now_ns, flake_lane *from, flake_i_ticket *out) {
-    flake_i_engine *const e = from ? &from->engine : &g->engine;
-    if (flake_i_is_copy(&g->engine) || !flake_i_draw_first(e, resume, is_bound, word, now_ns, out))
-        return false;
-    if (from) out->index = from->first;
-    return true;
-}
-
-FLAKE_I_FN flake_status flake_i_ticket_slow(flake_gen *g, unsigned resume, uint64_t word,
-                                            int64_t now_ns, uint64_t want, flake_lane **from,
-                                            flake_i_ticket *out) {
-    if (!(resume & FLAKE_I_LANE))
-        return flake_i_draw_slow(&g->engine, resume, word, now_ns, want, out);
-    return flake_i_lanes_draw_continue(&g->split, resume, word, now_ns, want, out, from);
-}
-
-FLAKE_I_COLD flake_status flake_i_one_slow(flake_gen *g, unsigned resume, uint64_t word,
-                                           int64_t now_ns, flake_lane *from, uint64_t *id) {
-    flake_i_ticket ticket;
-    const flake_status status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
-    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    if (from) ticket.index += from->first;
-    return flake_i_put_odd_id(g, ticket.time, ticket.index, id);
-}
-
-FLAKE_I_INLINE flake_status flake_i_one_after(flake_gen *g, unsigned resume, bool is_bound,
-                                              uint64_t word, int64_t now_ns, flake_lane *from,
-                                              uint64_t *id) {
-    flake_i_ticket ticket;
-    if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket))
-        return flake_i_one_slow(g, resume, word, now_ns, from, id);
-    if (g->kind & FLAKE_I_ODD) return flake_i_put_odd_id(g, ticket.time, ticket.index, id);
-    flake_i_put_id(g, false, ticket.time, ticket.index, id);
-    return FLAKE_OK;
-}
-
-FLAKE_I_NOINLINE flake_status flake_i_one_continue(flake_gen *g, unsigned resume, uint64_t word,
-                                                   int64_t now_ns, flake_lane *from, uint64_t *id) {
-    return flake_i_one_after(g, resume, false, word, now_ns, from, id);
-}
-
-FLAKE_I_NOINLINE flake_status flake_i_one128_continue(flake_gen *g, unsigned resume, uint64_t word,
-                                                      int64_t now_ns, flake_lane *from,
-                                                      flake128 *id) {
-    flake_i_ticket ticket;
-    flake_status status = FLAKE_OK;
-    const bool is_bound = resume & FLAKE_I_BOUND;
-    if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket)) {
-        status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
-        if (status != FLAKE_OK && g->continues)
-            status = flake_i_continue(g, resume, status, 1, &ticket, &from);
-        if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-        if (from) ticket.index += from->first;
-    }
-    flake_i_put_id(g, true, ticket.time, ticket.index, id);
-    return FLAKE_OK;
-}
-
-/* The fast path of a draw: a ticket of the whole range and 0, or how to continue. */
-FLAKE_I_INLINE unsigned flake_i_ticket_fast(flake_gen *g, unsigned request, uint64_t *word,
-                                            int64_t *now_ns, flake_lane **from,
-                                            flake_i_ticket *out) {
-    *word = 0;
-    *from = NULL;
-    if (!(request & FLAKE_I_LANE))
-        return flake_i_draw_fast(&g->engine, request, 1, word, now_ns, out);
-    if (!FLAKE_I_LIKELY(flake_i_lanes_own(&g->split, from))) return FLAKE_I_LOST;
-    const unsigned outcome =
-        flake_i_draw_fast(&(*from)->engine, FLAKE_I_LANE, 1, word, now_ns, out);
-    if (FLAKE_I_LIKELY(!outcome)) out->index += (*from)->first;
-    return outcome;
-}
-
-/* For any kind: 0, or request and outcome. */
-FLAKE_I_FN unsigned flake_i_ticket_any(flake_gen *g, unsigned request, uint64_t want, uint64_t *word,
-                                       int64_t *now_ns, flake_i_ticket *out) {
-    *word = 0;
-    if (flake_i_has_lanes(g)) return request | FLAKE_I_LANE | FLAKE_I_LOST;
-    if ((g->kind & FLAKE_I_WAY) == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
-    const unsigned outcome = flake_i_draw_any(&g->engine, request, want, word, now_ns, out);
-    return outcome ? request | outcome : 0;
-}
-
-FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool is_128,
-                                           int64_t now_ns, void *id) {
-    flake_i_ticket ticket;
-    uint64_t word;
-    flake_lane *from;
-    const unsigned outcome = flake_i_ticket_fast(g, request, &word, &now_ns, &from, &ticket);
-    if (!FLAKE_I_LIKELY(!outcome)) {
-        if (is_128)
-            return flake_i_one128_continue(g, request | outcome, word, now_ns, from, (flake128 *)id);
-        if (request & FLAKE_I_BOUND)
-            return flake_i_one_after(g, request | outcome, true, word, now_ns, NULL, (uint64_t *)id);
-        return flake_i_one_continue(g, request | outcome, word, now_ns, from, (uint64_t *)id);
-    }
-    flake_i_put_id(g, is_128, ticket.time, ticket.index, id);
-    return FLAKE_OK;
-}
-
-/* Claims 1 to `want` tickets. With lanes, *from is set to their lane. */
-FLAKE_I_FN flake_status flake_i_claim(flake_gen *g, unsigned request, uint64_t want,
-                                      flake_i_ticket *out, flake_lane **from) {
-    uint64_t word;
-    int64_t now_ns = 0;
-    unsigned resume;
-    *from = NULL;
-    if (flake_i_has_lanes(g) && flake_i_lanes_own(&g->split, from)) {
-        resume = flake_i_draw_any(&(*from)->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
-        if (resume) resume |= request | FLAKE_I_LANE;
-    } else resume = flake_i_ticket_any(g, request, want, &word, &now_ns, out);
-    return resume ? flake_i_ticket_slow(g, resume, word, now_ns, want, from, out) : FLAKE_OK;
-}
-
-/* Cuts those of the first unit off the claimed tickets, with indices in the whole range. */
-FLAKE_I_FN void flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_ticket *rest,
-                            flake_i_ticket *unit) {
-    const uint64_t cap = from ? from->engine.cap : g->engine.cap;
-    *unit = *rest;
-    if (from) unit->index += from->first;
-    unit->n = flake_i_min(rest->n, cap - rest->index);
-    rest->n -= unit->n;
-    rest->index = 0;
-    rest->time++;
-}
-
-/* A draw without a fast path of its own. */
-FLAKE_I_NOINLINE flake_status flake_i_one_odd(flake_gen *g, unsigned request, int64_t now_ns,
-                                              uint64_t *id) {
-    flake_i_ticket ticket;
-    uint64_t word;
-    if (!(g->kind & FLAKE_I_ODD) || (flake_i_has_lanes(g) && (request & FLAKE_I_GIVEN)))
-        return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
-    const unsigned resume = flake_i_ticket_any(g, request, 1, &word, &now_ns, &ticket);
-    if (resume)
-        return request & FLAKE_I_BOUND ? flake_i_one_slow(g, resume, word, now_ns, NULL, id)
-                                       : flake_i_one_continue(g, resume, word, now_ns, NULL, id);
-    return flake_i_put_odd_id(g, ticket.time, ticket.index, id);
-}
-
-FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned request, int64_t given_ns,
-                                        uint64_t *id) {
-    const int kind = (int8_t)g->kind, usual = FLAKE_I_MULTI | FLAKE_I_PLAIN;
-    if (FLAKE_I_LIKELY(kind == usual)) return flake_i_one_by(g, request, false, given_ns, id);
-    if (kind > usual) return flake_i_one_by(g, request | FLAKE_I_OWNED, false, given_ns, id);
-    if (kind == (FLAKE_I_LANES | FLAKE_I_PLAIN) && !(request & FLAKE_I_GIVEN))
-        return flake_i_one_by(g, request | FLAKE_I_LANE, false, 0, id);
-    return flake_i_one_odd(g, request, given_ns, id);
-}
-
-/* In separate functions, so that each fast path needs few registers. */
-FLAKE_I_NOINLINE flake_status flake_i_one128_single(flake_gen *g, unsigned request, int64_t given_ns,
-                                                    flake128 *id) {
-    if (g->kind != (FLAKE_I_SINGLE | FLAKE_I_128))
-        return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
-    return flake_i_one_by(g, request | FLAKE_I_OWNED, true, given_ns, id);
-}
-
-FLAKE_I_NOINLINE flake_status flake_i_one128_multi(flake_gen *g, unsigned request, int64_t given_ns,
-                                                   flake128 *id) {
-    return g->kind == (FLAKE_I_MULTI | FLAKE_I_128) ? flake_i_one_by(g, request, true, given_ns, id)
-                                                    : flake_i_one128_single(g, request, given_ns, id);
-}
-
-FLAKE_I_NOINLINE flake_status flake_i_one128_lanes(flake_gen *g, unsigned request, flake128 *id) {
-    return flake_i_one_by(g, request | FLAKE_I_LANE, true, 0, id);
-}
-
-FLAKE_I_INLINE flake_status flake_i_one128(flake_gen *g, unsigned request, int64_t given_ns,
-                                           flake128 *id) {
-    return g->kind == (FLAKE_I_LANES | FLAKE_I_128) && !(request & FLAKE_I_GIVEN)
-               ? flake_i_one128_lanes(g, request, id)
-               : flake_i_one128_multi(g, request, given_ns, id);
-}
-
-/* Generates up to n IDs; *done is their number, also on failure. */
-FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned request, bool is_128, void *ids, size_t n,
-                                     size_t *done) {
-    *done = 0;
-    if (!flake_i_is_whole(g) || ((g->kind & FLAKE_I_128) != 0) != is_128) return FLAKE_INVALID;
-    while (*done < n) {
-        flake_i_ticket rest, unit;
-        flake_lane *from;
-        flake_status status = flake_i_claim(g, request, n - *done, &rest, &from);
-        if (is_128 && status != FLAKE_OK && g->continues)
-            status = flake_i_continue(g, request, status, n - *done, &rest, &from);
-        if (status != FLAKE_OK) return status;
-        for (; rest.n; *done += (size_t)unit.n) {
-            flake_i_cut(g, from, &rest, &unit);
-            if (is_128) flake_i_fill128(g, &unit, (flake128 *)ids + *done);
-            else flake_i_fill(g, &unit, (uint64_t *)ids + *done);
-        }
-    }
-    return FLAKE_OK;
-}
-
-FLAKE_I_FN flake_status flake_i_all(flake_gen *g, bool is_128, void *ids, size_t n) {
-    const size_t size = is_128 ? sizeof(flake128) : sizeof(uint64_t);
-    size_t done;
-    const flake_status status = flake_i_many(g, FLAKE_I_WAIT, is_128, ids, n, &done);
-    if (done < n) memset((uint8_t *)ids + done * size, 0, (n - done) * size);
-    return status;
-}
-
-FLAKE_I_FN flake_status flake_i_some(flake_gen *g, bool is_128, void *ids, size_t n, size_t *got) {
-    const flake_status status = flake_i_many(g, 0, is_128, ids, n, got);
-    return *got ? FLAKE_OK : status;
-}
-
-/* Unix ms to ns; false: too late for an int64_t. Times too early are all equally old. */
-FLAKE_I_INLINE bool flake_i_given_ns(int64_t unix_ms, int64_t *ns) {
-#if defined(__GNUC__)
-    if (FLAKE_I_LIKELY(!__builtin_mul_overflow(unix_ms, FLAKE_I_NS_PER_MS, ns))) return true;
-#else
-    const int64_t most = INT64_MAX / FLAKE_I_NS_PER_MS;
-    *ns = (int64_t)((uint64_t)unix_ms * FLAKE_I_NS_PER_MS);
-    if (unix_ms <= most && unix_ms >= -most) return true;
-#endif
-    *ns = INT64_MIN;
-    return unix_ms < 0;
-}
-
-FLAKE_API flake_status flake_next(flake_gen *g, uint64_t *id) {
-    return flake_i_one(g, FLAKE_I_WAIT, 0, id);
-}
-
-FLAKE_API flake_status flake_try(flake_gen *g, uint64_t *id) {
-    return flake_i_one(g, 0, 0, id);
-}
-
-FLAKE_API flake_status flake_next_n(flake_gen *g, uint64_t *ids, size_t n) {
-    return flake_i_all(g, false, ids, n);
-}
-
-FLAKE_API flake_status flake_try_n(flake_gen *g, uint64_t *ids, size_t n, size_t *got) {
-    return flake_i_some(g, false, ids, n, got);
-}
-
-FLAKE_API flake_status flake_try_at(flake_gen *g, int64_t unix_ms, uint64_t *id) {
-    int64_t ns;
-    if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
-    return flake_i_one(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, id);
-}
-
-FLAKE_API flake_status flake128_next(flake_gen *g, flake128 *id) {
-    return flake_i_one128(g, FLAKE_I_WAIT, 0, id);
-}
-
-FLAKE_API flake_status flake128_try(flake_gen *g, flake128 *id) {
-    return flake_i_one128(g, 0, 0, id);
-}
-
-FLAKE_API flake_status flake128_next_n(flake_gen *g, flake128 *ids, size_t n) {
-    return flake_i_all(g, true, ids, n);
-}
-
-FLAKE_API flake_status flake128_try_n(flake_gen *g, flake128 *ids, size_t n, size_t *got) {
-    return flake_i_some(g, true, ids, n, got);
-}
-
-FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *id) {
-    int64_t ns;
-    if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
-    return flake_i_one128(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, id);
-}
-
-/* ---- queries ---- */
+/* ---- what a generator reports ---- */
 
 /* The engines that draws use: index 0, 1, ...; NULL: no more. */
 FLAKE_I_FN flake_i_engine *flake_i_engine_at(flake_gen *g, size_t i) {
@@ -5464,6 +5503,8 @@ FLAKE_API void flake_stats_get(flake_gen *g, flake_stats *sum) {
 FLAKE_API const flake_options *flake_gen_options(const flake_gen *g) {
     return flake_i_is_here(g) ? &g->options : NULL;
 }
+
+/* ---- snapshots ---- */
 
 FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapshot) {
     const flake_options *const o = &g->options;
@@ -5541,7 +5582,8 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flak
     return FLAKE_OK;
 }
 
-// >>prefetch
+/* ---- prefetch ---- */
+
 /* Whether one word serves all threads with 64-bit IDs: a stock of another generator would repeat IDs. */
 FLAKE_I_FN bool flake_i_may_prefetch(const flake_gen *g) {
     return (g->kind & ~(FLAKE_I_PLAIN | FLAKE_I_ODD)) == FLAKE_I_MULTI;
@@ -6337,7 +6379,7 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
     return is_read ? FLAKE_OK : FLAKE_PARSE;
 }
 
-// >>default
+// >>process-wide
 /* The process-wide generator: one engine for the module's lifetime, and a salt that makes its keys this
  * process's own. A forked child, and a process after flake_machine_cloned, continues with a copy of the
  * word and a new salt; nothing is initialised again.
@@ -6524,7 +6566,7 @@ FLAKE_API flake_status flake_ulid(char out[27]) {
     return FLAKE_OK;
 }
 
-// >>who
+// >>node numbers
 
 /* The MAC of the named interface, or of the best one: factory-assigned before locally administered ones,
  * such as those of bridges and containers, and of these one that is up. */
@@ -6615,7 +6657,7 @@ FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node,
     return FLAKE_OK;
 }
 
-// >>library
+// >>configuration
 enum { FLAKE_I_IS_FLAG, FLAKE_I_IS_TEXT, FLAKE_I_IS_LAYOUT, FLAKE_I_IS_CLOCK, FLAKE_I_IS_NUMBER };
 
 /* A word, the member of flake_config that it sets, the largest number, and what is wrong with a value that

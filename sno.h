@@ -41,12 +41,20 @@
  * Without an operating system (FLAKE_NO_OS) partitions derive from the clock alone, unless
  * FLAKE_RANDOM_BYTES is defined.
  *
- * Sections, by the marks to search for:
+ * Sections, by their marks; flake.h has a list of its own:
  *
- *     // >>public      types and calls
- *     // >>objects     the struct of a generator
- *     // >>ids     // >>sort     // >>text     // >>generators     // >>default
- *     // >>library     for other languages, in a shared library
+ *     // >>public           what a program sets and calls
+ *     // >>structs          the members of a generator
+ *     // >>system           what this header alone asks the operating system
+ *     // >>ids              their bits, from and to their parts
+ *     // >>sort
+ *     // >>text             IDs as texts; before draws, which fill arrays with its vectors
+ *     // >>draws            sno_next and the other calls that generate IDs
+ *     // >>partitions       those that the library chooses
+ *     // >>set-up           options and pools; init, shards, fork, state files
+ *     // >>queries          snapshots; what a generator reports
+ *     // >>process-wide     sno_generate
+ *     // >>configuration    generators for other languages
  */
 
 /* A program's warning flags do not apply to this header. */
@@ -252,7 +260,7 @@ FLAKE_API flake_status sno_gen_free(sno_gen *, flake_why *);
 FLAKE_API const char *sno_version(void);
 #endif
 
-// >>objects
+// >>structs
 
 /* Large, as a flake_gen is. `gen` is for flake.h's queries and flake_release; flake_next and the like return
  * FLAKE_INVALID for it. */
@@ -270,7 +278,7 @@ struct sno_gen {
 #if defined(FLAKE_I_IMPLEMENTED) && !defined(SNO_I_IMPLEMENTED)
 #define SNO_I_IMPLEMENTED
 
-// >>own begin
+// >>system
 /* The one service of the operating system that only this header uses: moving a fresh page into a room. If
  * that fails, the page stays at its address. mremap checks that it can succeed before it unmaps the
  * destination. mmap at a fixed address could run out of memory after unmapping, and leave a hole for other
@@ -291,7 +299,6 @@ FLAKE_I_FN void *sno_i_move_page(void *page, flake_i_page_room *room) {
 #else
 FLAKE_I_FN void *sno_i_move_page(void *page, flake_i_page_room *room) { return (void)room, page; }
 #endif
-// >>own end
 
 // >>ids
 
@@ -818,339 +825,11 @@ FLAKE_API flake_status sno_from_uuid(const char *uuid, size_t len, sno_id *id) {
                               : status;
 }
 
-// >>generators
-
-/* A snapshot with defaults filled in and bounds in order. */
-FLAKE_I_FN sno_snapshot sno_i_resolved(const sno_snapshot *given) {
-    sno_snapshot s = *given;
-    if (!s.sequence_max && s.sequence_min != UINT16_MAX) s.sequence_max = UINT16_MAX;
-    if (s.sequence_min > s.sequence_max) {
-        uint16_t min = s.sequence_max;
-        s.sequence_max = s.sequence_min;
-        s.sequence_min = min;
-    }
-    if (!s.sequence) s.sequence = s.sequence_min;
-    return s;
-}
-
-/* The engine's part of resolved options; NULL: of sno_generate, which waits without limit. */
-FLAKE_I_FN flake_i_engine_config sno_i_engine_config_of(const flake_options *o, uint32_t cap) {
-    flake_i_engine_config config;
-    memset(&config, 0, sizeof config);
-    config.options.max_wait_ms = INT64_MAX;
-    if (o) config = flake_i_engine_config_of(o);
-    config.epoch_ms = SNO_I_EPOCH_MS;
-    config.unit_ms = SNO_I_UNIT_MS;
-    config.time_bits = 39;
-    config.tick_bits = 1;
-    config.cap = cap;
-    return config;
-}
-
-/* What is wrong with a pool; NULL: nothing. */
-FLAKE_I_FN const char *sno_i_pool_why(const sno_snapshot *s) {
-    const int64_t last = (int64_t)1 << 39;
-    if (s->sequence_max - s->sequence_min < 3)
-        return "snapshot.sequence_min and sequence_max span fewer than 4 numbers";
-    if (s->sequence < s->sequence_min) return "snapshot.sequence is below sequence_min";
-    if (s->sequence - s->sequence_min >= 3u << 22)
-        return "snapshot.sequence is further above sequence_max than a queue can be";
-    if (s->wall_hi < 0 || s->wall_hi >= last || s->wall_safe < 0 || s->wall_safe >= last)
-        return "snapshot.wall_hi or wall_safe is outside 2010..2079";
-    return NULL;
-}
-
-/* The size of a pool. */
-FLAKE_I_FN uint32_t sno_i_numbers(const sno_snapshot *pool) {
-    return (uint32_t)(pool->sequence_max - pool->sequence_min) + 1;
-}
-
-/* A family is a process and its forked children. They share a map of the partitions taken, a bit each. The CAS
- * that sets a bit decides which caller gets the partition, and no bit is ever cleared. So no two relatives
- * get the same one, whatever start each counts up from, and in whatever order they take partitions, fork, and
- * call flake_machine_cloned. Relaxed suffices: one word decides.
- *
- * A clone of the machine has a copy of the map, so only chance keeps the two apart. Each process has a start of
- * its own, which its children inherit, and stores with it how often it had called flake_machine_cloned before it
- * drew it. After another call it draws another start. A start that a relative has drawn will not do: nothing
- * shows whether the relative drew it before the machine was cloned, or after.
- *
- *     label      at                                   pairs with   and carries
- *     PAGE:R     family, default generator published  PAGE:A       its contents
- *
- * On Linux the shared pages replace some of the module's own, so closing the module unmaps them. That
- * works once: others moved there would destroy the first one's bits. So the first caller moves its pages,
- * and the others wait for up to 1 ms. If that was pointless (the first caller may be the code that this
- * signal handler has interrupted), they publish pages elsewhere, which stay mapped. */
-struct sno_i_family {
-    flake_i_atomic32 taken[(UINT16_MAX + 1) / 32]; /* a bit each */
-};
-FLAKE_I_RELY_ON(sizeof(struct sno_i_family) == 8192, "flake_i_new_page maps as much");
-#define sno_i_partitions FLAKE_I_LAYOUT(sno_i_partitions, 3) /* its number: see flake_i_process */
-struct sno_i_partitions {
-    FLAKE_ATOMIC(struct sno_i_family *) family; /* NULL: there is none yet */
-    flake_atomic64 next;                        /* [ clone count:32 ][ 1 ][ number:16 ]; 0: no start yet */
-    struct sno_i_family private_family;         /* if memory cannot be shared */
-    flake_i_atomic32 asked;                     /* calls while there was none */
-    flake_i_page_room room[2];                  /* for the family's pages */
-};
-FLAKE_I_ONE_PER_PROCESS(struct sno_i_partitions, sno_i_partitions);
-
-/* Waits for another thread to publish the family: at most 50 sleeps of 20 us. NULL: not yet. */
-FLAKE_I_COLD struct sno_i_family *sno_i_await_family(void) {
-    struct sno_i_family *family = NULL;
-    for (int naps = 0; naps < 50 && !family; naps++) {
-        FLAKE_SLEEP_NS(20000);
-        family = FLAKE_ATOMIC_LOAD(&sno_i_partitions.family, acquire); /* PAGE:A */
-    }
-    return family;
-}
-
-FLAKE_I_FN struct sno_i_family *sno_i_get_family(void) {
-    struct sno_i_partitions *const p = &sno_i_partitions;
-    struct sno_i_family *family = FLAKE_ATOMIC_LOAD(&p->family, acquire); /* PAGE:A */
-    if (family) return family;
-    const bool is_first = FLAKE_ATOMIC_ADD(&p->asked, 1u, relaxed) == 0;
-    if (!is_first && (family = sno_i_await_family()) != NULL) return family;
-    void *const page = flake_i_new_page(true);
-    void *const moved = page && is_first ? sno_i_move_page(page, p->room) : page;
-    struct sno_i_family *fresh = moved ? (struct sno_i_family *)moved : &p->private_family;
-    if (FLAKE_ATOMIC_CAS(&p->family, &family, fresh, release, acquire)) /* PAGE:R, PAGE:A */
-        return fresh;
-    if (page && moved == page) flake_i_drop_page(page); /* a moved page belongs to the module */
-    return family;
-}
-
-/* From the system's random bytes, mixed with time and process: clones of a machine may get the same bytes, and
- * some systems have none. */
-FLAKE_I_FN uint16_t sno_i_random_partition(void) {
-    const uint64_t own = (uint64_t)FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) ^ flake_i_pid() << 40;
-    uint16_t drawn = 0;
-    (void)flake_i_random_bytes(&drawn, sizeof drawn);
-    return (uint16_t)(drawn ^ own * 0x9e3779b97f4a7c15 >> 48);
-}
-
-/* Lock-free once there is a family. */
-FLAKE_I_FN flake_status sno_i_take_partition(uint16_t *partition) {
-    struct sno_i_family *const family = sno_i_get_family();
-    flake_atomic64 *const at = &sno_i_partitions.next, *word;
-    /* CLONE:A: a thread that has seen the owner id of a clone sees it again here, and the count with it. */
-    (void)flake_i_instance_owner_id(&word);
-    const uint64_t clones = FLAKE_ATOMIC_LOAD(&flake_i_process.clone_count, relaxed);
-    const uint64_t label = clones << 32 | 1u << 16;
-    uint64_t next = FLAKE_ATOMIC_LOAD(at, relaxed);
-    while ((next & ~(uint64_t)UINT16_MAX) != label) {
-        const uint64_t chosen = label | sno_i_random_partition();
-        if (FLAKE_ATOMIC_CAS(at, &next, chosen, relaxed, relaxed)) next = chosen;
-    }
-    for (uint32_t i = 0; i <= UINT16_MAX; i++) {
-        const uint16_t number = (uint16_t)(next + i);
-        flake_i_atomic32 *const bits = &family->taken[number / 32];
-        const uint32_t bit = (uint32_t)1 << number % 32;
-        uint32_t taken = FLAKE_ATOMIC_LOAD(bits, relaxed);
-        while (!(taken & bit)) {
-            if (!FLAKE_ATOMIC_CAS(bits, &taken, taken | bit, relaxed, relaxed)) continue;
-            /* Only a hint: if it fails, another thread has changed it. */
-            (void)FLAKE_ATOMIC_CAS(at, &next, label | (uint16_t)(number + 1), relaxed, relaxed);
-            *partition = number;
-            return FLAKE_OK;
-        }
-    }
-    return FLAKE_EXHAUSTED;
-}
-
-/* A generator loads its owner id after its partition is taken. If this count has changed by then, the machine
- * may have been cloned in between, and another partition is needed. */
-FLAKE_I_FN uint32_t sno_i_clones(void) {
-    return FLAKE_ATOMIC_LOAD(&flake_i_process.clone_count, relaxed);
-}
-
-/* The identity stored in a state file. */
-FLAKE_I_FN void sno_i_identity(const sno_snapshot *pool, uint8_t out[FLAKE_I_IDENTITY]) {
-    memset(out, 0, FLAKE_I_IDENTITY);
-    out[0] = 's';
-    flake_i_put64(out + 32, pool->partition);
-    flake_i_put64(out + 40, pool->sequence_min);
-    flake_i_put64(out + 48, pool->sequence_max);
-}
-
-/* Checks and fills in snapshot and options; without a snapshot it takes a partition. */
-FLAKE_I_FN flake_status sno_i_resolve(const sno_snapshot *from, const flake_options *options,
-                                      flake_options *o, sno_snapshot *pool, flake_why *why) {
-    const char *unfit = NULL;
-    if (options &&
-        (!flake_i_no_layout(&options->layout) || options->node || options->node_offset ||
-         options->seq_min || options->seq_max || options->seq_scatter || options->max_ahead_ms))
-        return flake_i_say(
-            why, FLAKE_INVALID, "options",
-            "layout, node, node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms "
-            "must be zero: a snapshot (partition=N in a text) sets the numbers");
-    flake_status status = flake_i_fill_in(options, o, why);
-    if (status != FLAKE_OK) return status;
-    memset(&o->layout, 0, sizeof o->layout); /* snos have none */
-    o->seq_max = 0;
-    memset(pool, 0, sizeof *pool);
-    *pool = sno_i_resolved(from ? from : pool);
-    if (from) unfit = sno_i_pool_why(pool);
-    else if (o->exclusive_dir) unfit = "exclusive_dir needs a snapshot, or partition=N in a text";
-    const flake_i_engine_config config = sno_i_engine_config_of(o, sno_i_numbers(pool));
-    if (!unfit) unfit = flake_i_unfit_setup(&config);
-    if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
-    if (from) return FLAKE_OK;
-    if (o->state)
-        return flake_i_say(why, FLAKE_MISMATCH, "state",
-                           "needs the snapshot that sno_state_open filled in");
-    status = sno_i_take_partition(&pool->partition);
-    return status == FLAKE_OK ? status
-                              : flake_i_say(why, status, "partition", flake_status_str(status));
-}
-
-/* Sets up a generator of the pool's numbers. With `from`, `count` of them are drawn since unit wall_hi (0: those
- * up to pool->sequence); NULL: it starts at the clock. On failure the generator is unchanged. */
-FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_snapshot *from, uint64_t count,
-                                       const sno_snapshot *pool, const flake_options *o,
-                                       flake_why *why) {
-    const flake_i_engine_config config = sno_i_engine_config_of(o, sno_i_numbers(pool));
-    uint8_t identity[FLAKE_I_IDENTITY];
-    flake_i_engine *const e = &g->gen.engine;
-    if (!count) count = pool->sequence - pool->sequence_min + 1;
-    sno_i_identity(pool, identity);
-    const flake_status status = flake_i_gen_claim(&g->gen, &config, o, identity, why);
-    if (status != FLAKE_OK) return status;
-    FLAKE_ASSERT(e->time_shift == SNO_I_TIME_SHIFT);
-    g->gen.base = g->partition = pool->partition;
-    g->sequence_min = pool->sequence_min;
-    g->gen.continues = false;
-    FLAKE_ATOMIC_STORE(&g->with_time, 0u, relaxed);
-    if (from) {
-        const uint64_t time = (uint64_t)pool->wall_hi, tick = pool->drifts & 1;
-        FLAKE_ATOMIC_STORE(&e->word, time << e->time_shift | tick << (e->time_shift - 1) | count,
-                           relaxed);
-        FLAKE_ATOMIC_STORE(&e->safe[tick ^ 1], (uint64_t)pool->wall_safe, relaxed);
-        FLAKE_ATOMIC_STORE(&e->drifts, pool->drifts, relaxed);
-        FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
-    }
-    flake_i_gen_begin(&g->gen, FLAKE_I_PART);
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status sno_init(sno_gen *g, const sno_snapshot *from, const flake_options *options,
-                                flake_why *why) {
-    flake_options o;
-    sno_snapshot pool;
-    const uint32_t clones = sno_i_clones();
-    flake_status status = sno_i_resolve(from, options, &o, &pool, why);
-    flake_i_invalidate(&g->gen);
-    if (status == FLAKE_OK) status = sno_i_gen_init(g, from, 0, &pool, &o, why);
-    if (from || status != FLAKE_OK || sno_i_clones() == clones) return status;
-    return sno_init(g, from, options, why);
-}
-
-FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snapshot *from,
-                                       const flake_options *options, flake_why *why) {
-    flake_options o;
-    sno_snapshot pool;
-    uint8_t identity[FLAKE_I_IDENTITY];
-    flake_i_file all = {0, 0, -1};
-    const uint32_t clones = sno_i_clones();
-    flake_status status = sno_i_resolve(from, options, &o, &pool, why);
-    for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i].gen);
-    if (status != FLAKE_OK) return status;
-    const uint32_t cap = sno_i_numbers(&pool);
-    if (o.lanes) return flake_i_say(why, FLAKE_INVALID, "options", "shards have no lanes");
-    if (!n || n > cap) return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or exceeds the pool");
-    if (n == cap && !pool.sequence_min) /* bounds 0 and 0 are the whole pool's */
-        return flake_i_say(why, FLAKE_INVALID, "n", "leaves the first shard the number 0 alone");
-    const char *const dir = o.exclusive_dir;
-    sno_i_identity(&pool, identity);
-    if (dir) status = flake_i_exclude_range(&all, dir, identity, why);
-    if (status != FLAKE_OK) return status;
-    o.exclusive_dir = NULL;
-    o.single_thread = true;
-    /* All numbers of the units in the snapshot count as drawn: which shard had which is unknown. */
-    const uint32_t units = 1 + (pool.sequence - pool.sequence_min) / cap;
-    uint32_t next = pool.sequence_min;
-    for (size_t i = 0; i < n && status == FLAKE_OK; i++) {
-        const uint32_t share = (uint32_t)(cap / n + (i < cap % n));
-        pool.sequence_min = (uint16_t)next;
-        next += share;
-        pool.sequence_max = (uint16_t)(next - 1);
-        status = sno_i_gen_init(&shards[i], from, (uint64_t)units * share, &pool, &o, why);
-        shards[i].gen.options.exclusive_dir = dir;
-    }
-    if (!from && status == FLAKE_OK && sno_i_clones() != clones)
-        return sno_init_shards(shards, n, from, options, why);
-    if (status == FLAKE_OK) {
-        shards[0].gen.exclusive = all;
-        return FLAKE_OK;
-    }
-    flake_i_exclude_end(&all, false);
-    for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i].gen);
-    return status;
-}
+// >>draws
 
 /* Whether it is an initialised generator of snos, and not a copy. */
 FLAKE_I_FN bool sno_i_is_here(const sno_gen *g) {
     return g->gen.kind & FLAKE_I_PART && flake_i_is_here(&g->gen);
-}
-
-FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, const sno_snapshot *from,
-                                             const flake_options *options, flake_why *why) {
-    flake_options o;
-    sno_snapshot pool;
-    if (!sno_i_is_here(g) || !flake_i_is_inherited(&g->gen.engine))
-        return flake_i_say(why, FLAKE_INVALID, "generator", "was not inherited through fork");
-    if (from) {
-        const sno_snapshot s = sno_i_resolved(from);
-        if (s.partition == g->partition && s.sequence_min < g->sequence_min + g->gen.engine.cap &&
-            g->sequence_min <= s.sequence_max)
-            return flake_i_say(why, FLAKE_NODE_OVERLAP, "snapshot",
-                               "shares IDs with the parent's pool");
-    }
-    flake_i_file parents = g->gen.exclusive;
-    const uint16_t before = g->partition;
-    flake_status status;
-    uint32_t clones;
-    do {
-        clones = sno_i_clones();
-        do status = sno_i_resolve(from, options, &o, &pool, why);
-        while (!from && status == FLAKE_OK && pool.partition == before); /* by chance */
-        if (status == FLAKE_OK) status = sno_i_gen_init(g, from, 0, &pool, &o, why);
-    } while (!from && status == FLAKE_OK && sno_i_clones() != clones);
-    if (status == FLAKE_OK) flake_i_exclude_end(&parents, true);
-    else if (!from && g->partition != before)
-        flake_i_invalidate(&g->gen); /* the second pass failed */
-    return status;
-}
-
-FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options *given,
-                                      const flake_options *options, sno_snapshot *pool,
-                                      flake_why *why) {
-    sno_snapshot wanted = sno_i_resolved(pool);
-    flake_state_options where = *given;
-    flake_options defaults;
-    memset(&defaults, 0, sizeof defaults);
-    flake_i_opening o = flake_i_opening_of(&where, options ? options : &defaults, why);
-    if (wanted.sequence_max - wanted.sequence_min < 3)
-        return flake_i_say(why, FLAKE_INVALID, "pool", "has fewer than 4 numbers");
-    /* An unset pool becomes the file's. Only if there is no file, the library chooses a partition. */
-    o.any = !pool->partition && !pool->sequence_min && !pool->sequence_max;
-    where.must_exist = given->must_exist || o.any;
-    sno_i_identity(&wanted, o.identity);
-    flake_status status = flake_i_state_open(s, &o, NULL);
-    if (status == FLAKE_IO && !given->must_exist && o.any) {
-        if (sno_i_take_partition(&wanted.partition) != FLAKE_OK)
-            return flake_i_say(why, FLAKE_EXHAUSTED, "pool", "all partitions are used");
-        where.must_exist = false;
-        sno_i_identity(&wanted, o.identity);
-        status = flake_i_state_open(s, &o, NULL);
-    }
-    if (status != FLAKE_OK) return status;
-    memset(pool, 0, sizeof *pool); /* no position: the state keeps the generator after earlier runs */
-    pool->partition = (uint16_t)flake_i_get64(o.identity + 32);
-    pool->sequence_min = (uint16_t)flake_i_get64(o.identity + 40);
-    pool->sequence_max = (uint16_t)flake_i_get64(o.identity + 48);
-    return FLAKE_OK;
 }
 
 /* Time and tick have the same position in an ID and in the word. */
@@ -1334,6 +1013,340 @@ FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, 
     return FLAKE_OK;
 }
 
+// >>partitions
+
+/* A family is a process and its forked children. They share a map of the partitions taken, a bit each. The CAS
+ * that sets a bit decides which caller gets the partition, and no bit is ever cleared. So no two relatives
+ * get the same one, whatever start each counts up from, and in whatever order they take partitions, fork, and
+ * call flake_machine_cloned. Relaxed suffices: one word decides.
+ *
+ * A clone of the machine has a copy of the map, so only chance keeps the two apart. Each process has a start of
+ * its own, which its children inherit, and stores with it how often it had called flake_machine_cloned before it
+ * drew it. After another call it draws another start. A start that a relative has drawn will not do: nothing
+ * shows whether the relative drew it before the machine was cloned, or after.
+ *
+ *     label      at                                   pairs with   and carries
+ *     PAGE:R     family, default generator published  PAGE:A       its contents
+ *
+ * On Linux the shared pages replace some of the module's own, so closing the module unmaps them. That
+ * works once: others moved there would destroy the first one's bits. So the first caller moves its pages,
+ * and the others wait for up to 1 ms. If that was pointless (the first caller may be the code that this
+ * signal handler has interrupted), they publish pages elsewhere, which stay mapped. */
+struct sno_i_family {
+    flake_i_atomic32 taken[(UINT16_MAX + 1) / 32]; /* a bit each */
+};
+FLAKE_I_RELY_ON(sizeof(struct sno_i_family) == 8192, "flake_i_new_page maps as much");
+#define sno_i_partitions FLAKE_I_LAYOUT(sno_i_partitions, 3) /* its number: see flake_i_process */
+struct sno_i_partitions {
+    FLAKE_ATOMIC(struct sno_i_family *) family; /* NULL: there is none yet */
+    flake_atomic64 next;                        /* [ clone count:32 ][ 1 ][ number:16 ]; 0: no start yet */
+    struct sno_i_family private_family;         /* if memory cannot be shared */
+    flake_i_atomic32 asked;                     /* calls while there was none */
+    flake_i_page_room room[2];                  /* for the family's pages */
+};
+FLAKE_I_ONE_PER_PROCESS(struct sno_i_partitions, sno_i_partitions);
+
+/* Waits for another thread to publish the family: at most 50 sleeps of 20 us. NULL: not yet. */
+FLAKE_I_COLD struct sno_i_family *sno_i_await_family(void) {
+    struct sno_i_family *family = NULL;
+    for (int naps = 0; naps < 50 && !family; naps++) {
+        FLAKE_SLEEP_NS(20000);
+        family = FLAKE_ATOMIC_LOAD(&sno_i_partitions.family, acquire); /* PAGE:A */
+    }
+    return family;
+}
+
+FLAKE_I_FN struct sno_i_family *sno_i_get_family(void) {
+    struct sno_i_partitions *const p = &sno_i_partitions;
+    struct sno_i_family *family = FLAKE_ATOMIC_LOAD(&p->family, acquire); /* PAGE:A */
+    if (family) return family;
+    const bool is_first = FLAKE_ATOMIC_ADD(&p->asked, 1u, relaxed) == 0;
+    if (!is_first && (family = sno_i_await_family()) != NULL) return family;
+    void *const page = flake_i_new_page(true);
+    void *const moved = page && is_first ? sno_i_move_page(page, p->room) : page;
+    struct sno_i_family *fresh = moved ? (struct sno_i_family *)moved : &p->private_family;
+    if (FLAKE_ATOMIC_CAS(&p->family, &family, fresh, release, acquire)) /* PAGE:R, PAGE:A */
+        return fresh;
+    if (page && moved == page) flake_i_drop_page(page); /* a moved page belongs to the module */
+    return family;
+}
+
+/* From the system's random bytes, mixed with time and process: clones of a machine may get the same bytes, and
+ * some systems have none. */
+FLAKE_I_FN uint16_t sno_i_random_partition(void) {
+    const uint64_t own = (uint64_t)FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) ^ flake_i_pid() << 40;
+    uint16_t drawn = 0;
+    (void)flake_i_random_bytes(&drawn, sizeof drawn);
+    return (uint16_t)(drawn ^ own * 0x9e3779b97f4a7c15 >> 48);
+}
+
+/* Lock-free once there is a family. */
+FLAKE_I_FN flake_status sno_i_take_partition(uint16_t *partition) {
+    struct sno_i_family *const family = sno_i_get_family();
+    flake_atomic64 *const at = &sno_i_partitions.next, *word;
+    /* CLONE:A: a thread that has seen the owner id of a clone sees it again here, and the count with it. */
+    (void)flake_i_instance_owner_id(&word);
+    const uint64_t clones = FLAKE_ATOMIC_LOAD(&flake_i_process.clone_count, relaxed);
+    const uint64_t label = clones << 32 | 1u << 16;
+    uint64_t next = FLAKE_ATOMIC_LOAD(at, relaxed);
+    while ((next & ~(uint64_t)UINT16_MAX) != label) {
+        const uint64_t chosen = label | sno_i_random_partition();
+        if (FLAKE_ATOMIC_CAS(at, &next, chosen, relaxed, relaxed)) next = chosen;
+    }
+    for (uint32_t i = 0; i <= UINT16_MAX; i++) {
+        const uint16_t number = (uint16_t)(next + i);
+        flake_i_atomic32 *const bits = &family->taken[number / 32];
+        const uint32_t bit = (uint32_t)1 << number % 32;
+        uint32_t taken = FLAKE_ATOMIC_LOAD(bits, relaxed);
+        while (!(taken & bit)) {
+            if (!FLAKE_ATOMIC_CAS(bits, &taken, taken | bit, relaxed, relaxed)) continue;
+            /* Only a hint: if it fails, another thread has changed it. */
+            (void)FLAKE_ATOMIC_CAS(at, &next, label | (uint16_t)(number + 1), relaxed, relaxed);
+            *partition = number;
+            return FLAKE_OK;
+        }
+    }
+    return FLAKE_EXHAUSTED;
+}
+
+/* A generator loads its owner id after its partition is taken. If this count has changed by then, the machine
+ * may have been cloned in between, and another partition is needed. */
+FLAKE_I_FN uint32_t sno_i_clones(void) {
+    return FLAKE_ATOMIC_LOAD(&flake_i_process.clone_count, relaxed);
+}
+
+// >>set-up
+
+/* A snapshot with defaults filled in and bounds in order. */
+FLAKE_I_FN sno_snapshot sno_i_resolved(const sno_snapshot *given) {
+    sno_snapshot s = *given;
+    if (!s.sequence_max && s.sequence_min != UINT16_MAX) s.sequence_max = UINT16_MAX;
+    if (s.sequence_min > s.sequence_max) {
+        uint16_t min = s.sequence_max;
+        s.sequence_max = s.sequence_min;
+        s.sequence_min = min;
+    }
+    if (!s.sequence) s.sequence = s.sequence_min;
+    return s;
+}
+
+/* The engine's part of resolved options; NULL: of sno_generate, which waits without limit. */
+FLAKE_I_FN flake_i_engine_config sno_i_engine_config_of(const flake_options *o, uint32_t cap) {
+    flake_i_engine_config config;
+    memset(&config, 0, sizeof config);
+    config.options.max_wait_ms = INT64_MAX;
+    if (o) config = flake_i_engine_config_of(o);
+    config.epoch_ms = SNO_I_EPOCH_MS;
+    config.unit_ms = SNO_I_UNIT_MS;
+    config.time_bits = 39;
+    config.tick_bits = 1;
+    config.cap = cap;
+    return config;
+}
+
+/* What is wrong with a pool; NULL: nothing. */
+FLAKE_I_FN const char *sno_i_pool_why(const sno_snapshot *s) {
+    const int64_t last = (int64_t)1 << 39;
+    if (s->sequence_max - s->sequence_min < 3)
+        return "snapshot.sequence_min and sequence_max span fewer than 4 numbers";
+    if (s->sequence < s->sequence_min) return "snapshot.sequence is below sequence_min";
+    if (s->sequence - s->sequence_min >= 3u << 22)
+        return "snapshot.sequence is further above sequence_max than a queue can be";
+    if (s->wall_hi < 0 || s->wall_hi >= last || s->wall_safe < 0 || s->wall_safe >= last)
+        return "snapshot.wall_hi or wall_safe is outside 2010..2079";
+    return NULL;
+}
+
+/* The size of a pool. */
+FLAKE_I_FN uint32_t sno_i_numbers(const sno_snapshot *pool) {
+    return (uint32_t)(pool->sequence_max - pool->sequence_min) + 1;
+}
+
+/* The identity stored in a state file. */
+FLAKE_I_FN void sno_i_identity(const sno_snapshot *pool, uint8_t out[FLAKE_I_IDENTITY]) {
+    memset(out, 0, FLAKE_I_IDENTITY);
+    out[0] = 's';
+    flake_i_put64(out + 32, pool->partition);
+    flake_i_put64(out + 40, pool->sequence_min);
+    flake_i_put64(out + 48, pool->sequence_max);
+}
+
+/* Checks and fills in snapshot and options; without a snapshot it takes a partition. */
+FLAKE_I_FN flake_status sno_i_resolve(const sno_snapshot *from, const flake_options *options,
+                                      flake_options *o, sno_snapshot *pool, flake_why *why) {
+    const char *unfit = NULL;
+    if (options &&
+        (!flake_i_no_layout(&options->layout) || options->node || options->node_offset ||
+         options->seq_min || options->seq_max || options->seq_scatter || options->max_ahead_ms))
+        return flake_i_say(
+            why, FLAKE_INVALID, "options",
+            "layout, node, node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms "
+            "must be zero: a snapshot (partition=N in a text) sets the numbers");
+    flake_status status = flake_i_fill_in(options, o, why);
+    if (status != FLAKE_OK) return status;
+    memset(&o->layout, 0, sizeof o->layout); /* snos have none */
+    o->seq_max = 0;
+    memset(pool, 0, sizeof *pool);
+    *pool = sno_i_resolved(from ? from : pool);
+    if (from) unfit = sno_i_pool_why(pool);
+    else if (o->exclusive_dir) unfit = "exclusive_dir needs a snapshot, or partition=N in a text";
+    const flake_i_engine_config config = sno_i_engine_config_of(o, sno_i_numbers(pool));
+    if (!unfit) unfit = flake_i_unfit_setup(&config);
+    if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
+    if (from) return FLAKE_OK;
+    if (o->state)
+        return flake_i_say(why, FLAKE_MISMATCH, "state",
+                           "needs the snapshot that sno_state_open filled in");
+    status = sno_i_take_partition(&pool->partition);
+    return status == FLAKE_OK ? status
+                              : flake_i_say(why, status, "partition", flake_status_str(status));
+}
+
+/* Sets up a generator of the pool's numbers. With `from`, `count` of them are drawn since unit wall_hi (0: those
+ * up to pool->sequence); NULL: it starts at the clock. On failure the generator is unchanged. */
+FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_snapshot *from, uint64_t count,
+                                       const sno_snapshot *pool, const flake_options *o,
+                                       flake_why *why) {
+    const flake_i_engine_config config = sno_i_engine_config_of(o, sno_i_numbers(pool));
+    uint8_t identity[FLAKE_I_IDENTITY];
+    flake_i_engine *const e = &g->gen.engine;
+    if (!count) count = pool->sequence - pool->sequence_min + 1;
+    sno_i_identity(pool, identity);
+    const flake_status status = flake_i_gen_claim(&g->gen, &config, o, identity, why);
+    if (status != FLAKE_OK) return status;
+    FLAKE_ASSERT(e->time_shift == SNO_I_TIME_SHIFT);
+    g->gen.base = g->partition = pool->partition;
+    g->sequence_min = pool->sequence_min;
+    g->gen.continues = false;
+    FLAKE_ATOMIC_STORE(&g->with_time, 0u, relaxed);
+    if (from) {
+        const uint64_t time = (uint64_t)pool->wall_hi, tick = pool->drifts & 1;
+        FLAKE_ATOMIC_STORE(&e->word, time << e->time_shift | tick << (e->time_shift - 1) | count,
+                           relaxed);
+        FLAKE_ATOMIC_STORE(&e->safe[tick ^ 1], (uint64_t)pool->wall_safe, relaxed);
+        FLAKE_ATOMIC_STORE(&e->drifts, pool->drifts, relaxed);
+        FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
+    }
+    flake_i_gen_begin(&g->gen, FLAKE_I_PART);
+    return FLAKE_OK;
+}
+
+FLAKE_API flake_status sno_init(sno_gen *g, const sno_snapshot *from, const flake_options *options,
+                                flake_why *why) {
+    flake_options o;
+    sno_snapshot pool;
+    const uint32_t clones = sno_i_clones();
+    flake_status status = sno_i_resolve(from, options, &o, &pool, why);
+    flake_i_invalidate(&g->gen);
+    if (status == FLAKE_OK) status = sno_i_gen_init(g, from, 0, &pool, &o, why);
+    if (from || status != FLAKE_OK || sno_i_clones() == clones) return status;
+    return sno_init(g, from, options, why);
+}
+
+FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snapshot *from,
+                                       const flake_options *options, flake_why *why) {
+    flake_options o;
+    sno_snapshot pool;
+    uint8_t identity[FLAKE_I_IDENTITY];
+    flake_i_file all = {0, 0, -1};
+    const uint32_t clones = sno_i_clones();
+    flake_status status = sno_i_resolve(from, options, &o, &pool, why);
+    for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i].gen);
+    if (status != FLAKE_OK) return status;
+    const uint32_t cap = sno_i_numbers(&pool);
+    if (o.lanes) return flake_i_say(why, FLAKE_INVALID, "options", "shards have no lanes");
+    if (!n || n > cap) return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or exceeds the pool");
+    if (n == cap && !pool.sequence_min) /* bounds 0 and 0 are the whole pool's */
+        return flake_i_say(why, FLAKE_INVALID, "n", "leaves the first shard the number 0 alone");
+    const char *const dir = o.exclusive_dir;
+    sno_i_identity(&pool, identity);
+    if (dir) status = flake_i_exclude_range(&all, dir, identity, why);
+    if (status != FLAKE_OK) return status;
+    o.exclusive_dir = NULL;
+    o.single_thread = true;
+    /* All numbers of the units in the snapshot count as drawn: which shard had which is unknown. */
+    const uint32_t units = 1 + (pool.sequence - pool.sequence_min) / cap;
+    uint32_t next = pool.sequence_min;
+    for (size_t i = 0; i < n && status == FLAKE_OK; i++) {
+        const uint32_t share = (uint32_t)(cap / n + (i < cap % n));
+        pool.sequence_min = (uint16_t)next;
+        next += share;
+        pool.sequence_max = (uint16_t)(next - 1);
+        status = sno_i_gen_init(&shards[i], from, (uint64_t)units * share, &pool, &o, why);
+        shards[i].gen.options.exclusive_dir = dir;
+    }
+    if (!from && status == FLAKE_OK && sno_i_clones() != clones)
+        return sno_init_shards(shards, n, from, options, why);
+    if (status == FLAKE_OK) {
+        shards[0].gen.exclusive = all;
+        return FLAKE_OK;
+    }
+    flake_i_exclude_end(&all, false);
+    for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i].gen);
+    return status;
+}
+
+FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, const sno_snapshot *from,
+                                             const flake_options *options, flake_why *why) {
+    flake_options o;
+    sno_snapshot pool;
+    if (!sno_i_is_here(g) || !flake_i_is_inherited(&g->gen.engine))
+        return flake_i_say(why, FLAKE_INVALID, "generator", "was not inherited through fork");
+    if (from) {
+        const sno_snapshot s = sno_i_resolved(from);
+        if (s.partition == g->partition && s.sequence_min < g->sequence_min + g->gen.engine.cap &&
+            g->sequence_min <= s.sequence_max)
+            return flake_i_say(why, FLAKE_NODE_OVERLAP, "snapshot",
+                               "shares IDs with the parent's pool");
+    }
+    flake_i_file parents = g->gen.exclusive;
+    const uint16_t before = g->partition;
+    flake_status status;
+    uint32_t clones;
+    do {
+        clones = sno_i_clones();
+        do status = sno_i_resolve(from, options, &o, &pool, why);
+        while (!from && status == FLAKE_OK && pool.partition == before); /* by chance */
+        if (status == FLAKE_OK) status = sno_i_gen_init(g, from, 0, &pool, &o, why);
+    } while (!from && status == FLAKE_OK && sno_i_clones() != clones);
+    if (status == FLAKE_OK) flake_i_exclude_end(&parents, true);
+    else if (!from && g->partition != before)
+        flake_i_invalidate(&g->gen); /* the second pass failed */
+    return status;
+}
+
+FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options *given,
+                                      const flake_options *options, sno_snapshot *pool,
+                                      flake_why *why) {
+    sno_snapshot wanted = sno_i_resolved(pool);
+    flake_state_options where = *given;
+    flake_options defaults;
+    memset(&defaults, 0, sizeof defaults);
+    flake_i_opening o = flake_i_opening_of(&where, options ? options : &defaults, why);
+    if (wanted.sequence_max - wanted.sequence_min < 3)
+        return flake_i_say(why, FLAKE_INVALID, "pool", "has fewer than 4 numbers");
+    /* An unset pool becomes the file's. Only if there is no file, the library chooses a partition. */
+    o.any = !pool->partition && !pool->sequence_min && !pool->sequence_max;
+    where.must_exist = given->must_exist || o.any;
+    sno_i_identity(&wanted, o.identity);
+    flake_status status = flake_i_state_open(s, &o, NULL);
+    if (status == FLAKE_IO && !given->must_exist && o.any) {
+        if (sno_i_take_partition(&wanted.partition) != FLAKE_OK)
+            return flake_i_say(why, FLAKE_EXHAUSTED, "pool", "all partitions are used");
+        where.must_exist = false;
+        sno_i_identity(&wanted, o.identity);
+        status = flake_i_state_open(s, &o, NULL);
+    }
+    if (status != FLAKE_OK) return status;
+    memset(pool, 0, sizeof *pool); /* no position: the state keeps the generator after earlier runs */
+    pool->partition = (uint16_t)flake_i_get64(o.identity + 32);
+    pool->sequence_min = (uint16_t)flake_i_get64(o.identity + 40);
+    pool->sequence_max = (uint16_t)flake_i_get64(o.identity + 48);
+    return FLAKE_OK;
+}
+
+// >>queries
+
 FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     flake_i_engine *const e = &g->gen.engine;
     sno_snapshot s;
@@ -1413,7 +1426,7 @@ FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapsh
     return FLAKE_OK;
 }
 
-// >>default
+// >>process-wide
 /* The process-wide generator is one engine for the module's lifetime, and a tag with the owner and partition
  * of its IDs. A forked child, and a process after flake_machine_cloned, continues from the engine's word under a
  * new tag.
@@ -1502,7 +1515,7 @@ FLAKE_API sno_id sno_generate(uint8_t meta) {
     return sno_i_generate_anew(meta);
 }
 
-// >>library
+// >>configuration
 #ifdef FLAKE_SHARED
 /* Opens the state that the config names, if any, and finds the partition. */
 FLAKE_I_FN flake_status sno_i_open_owned(flake_i_owned *own, sno_snapshot *pool, bool *chosen,

@@ -11,7 +11,7 @@ cc=${CC:-cc} cxx=${CXX:-c++}
 
 # The public part of a header without comments.
 public() { # HEADER
-    sed -nE '\,^// >>public,,\,^// >>objects,p' "$1" |
+    sed -nE '\,^// >>public,,\,^// >>structs,p' "$1" |
         tr '\n' ' ' | sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/||g' | tr ';' '\n'
 }
 same() { # FILE FILE

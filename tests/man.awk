@@ -76,7 +76,6 @@ section == 1 {
 }
 
 # The header: its first comment, then its public part with its sections.
-/^\/\/ >>(settings|restarts)/ { next }
 /^\/\/ >>/ {
     part = $2
     if (part == ">>public") heading(".SH", "DECLARATIONS")

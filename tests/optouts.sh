@@ -72,8 +72,7 @@ judge $? "units with and without an operating system share no object"
 # The code of a header without comments, and without its blocks for the operating system; each line
 # with its number.
 beyond_the_blocks() {
-    awk '/^\/\/ >>(system|own) begin/ { block = 1 }
-        /^\/\/ >>(system|own) end/ { block = 0 }
+    awk '/^\/\/ >>/ { block = /^\/\/ >>system$/ }
         {
             line = $0; code = ""
             while (line != "") {

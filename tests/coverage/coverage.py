@@ -195,14 +195,14 @@ def measure_all(root, build, etcd, jobs):
 # ---- what is taken ----
 
 def sections(text):
-    """The section of each line, by its number from 1; the engine's are parted further: common/PART."""
+    """The section of each line, by its number from 1; the engine's are parted further: engine/PART."""
     names, section, part = [""], "", ""
     for line in text:
-        if mark := re.match(r"// >>(\w+)( \w+)?", line):
-            section, part = "" if mark[2] == " end" else mark[1], ""
-        elif section == "common" and (mark := re.match(r"/\* ---- (.+?)( ----|:)", line)):
+        if mark := re.match(r"// >>(.+)", line):
+            section, part = mark[1], ""
+        elif section == "engine" and (mark := re.match(r"/\* ---- (.+?)( ----|:)", line)):
             part = mark[1].strip()
-        names.append(f"common/{part}" if section == "common" else section)
+        names.append(f"engine/{part}" if section == "engine" else section)
     return names
 
 

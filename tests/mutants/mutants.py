@@ -5,7 +5,7 @@
     SAMPLE=60       so many rule-made mutants, and not the table
     CHANGED=REV     rule-made mutants of the lines changed since REV, at most SAMPLE, and not the table
     TABLE=only      the table;  NAMES="WORD..."  its rows whose names contain a word
-    ONLY="WORD..."  the sections whose names contain a word, such as "common/engine text"
+    ONLY="WORD..."  the sections whose names contain a word, such as "engine/draw text"
     PER_LINE=1      rule-made mutants of each line; 0: all
     SEED=...        chooses which (the commit's hash)
     PART=K/N        every Nth mutant, from the Kth
