@@ -1149,9 +1149,9 @@ struct flake_prefetch {
 
 /* ---- numbers and bytes ---- */
 
-FLAKE_I_FN uint64_t flake_i_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
+FLAKE_I_FN uint64_t flake_i_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-FLAKE_I_FN int64_t flake_i_max(int64_t a, int64_t b) { return a > b ? a : b; }
+FLAKE_I_FN int64_t flake_i_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 FLAKE_I_FN uint64_t flake_i_ones(unsigned bits) {
     return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
@@ -2785,7 +2785,7 @@ FLAKE_I_FN bool flake_i_state_is_late(const struct flake_state *, int64_t until_
 /* Why engine or lanes cannot be set up like this; NULL: they can. */
 FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) {
     const flake_options *const o = &config->options;
-    const uint64_t most_lanes = flake_i_min(config->cap, INT32_MAX / sizeof(flake_lane) - 1);
+    const uint64_t most_lanes = flake_i_min_u64(config->cap, INT32_MAX / sizeof(flake_lane) - 1);
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS, epoch_ms = config->epoch_ms;
     if (epoch_ms < -max_ms || epoch_ms > max_ms)
         return "layout.epoch_ms is further from 1970 than 64 bits of ns";
@@ -2817,7 +2817,7 @@ FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) 
  * least as many as the layout has outside its time. */
 FLAKE_I_FN void flake_i_lay_out_word(flake_i_engine *e, unsigned time_bits, uint64_t cap) {
     e->max_time = ((uint64_t)INT64_MAX - e->epoch_ns) / e->unit_ns - 1;
-    if (time_bits < 64) e->max_time = flake_i_min(e->max_time, ((uint64_t)1 << time_bits) - 1);
+    if (time_bits < 64) e->max_time = flake_i_min_u64(e->max_time, ((uint64_t)1 << time_bits) - 1);
     e->time_shift = 63;
     for (uint64_t t = e->max_time >> 1; t; t >>= 1) e->time_shift--;
     const unsigned count_bits = e->time_shift - e->tick_bits;
@@ -2837,9 +2837,9 @@ enum {
 /* fetch_add needs a reserve for simultaneous additions, a quarter of the count's range. Its callers
  * must wait long enough that they do not push a ticket past what another caller waits. */
 FLAKE_I_FN void flake_i_set_cap(flake_i_engine *e, uint64_t cap) {
-    const uint64_t range = flake_i_min(e->count_mask + 1, (uint64_t)1 << FLAKE_I_RANGE_BITS);
+    const uint64_t range = flake_i_min_u64(e->count_mask + 1, (uint64_t)1 << FLAKE_I_RANGE_BITS);
     const uint64_t units =
-        flake_i_min((uint64_t)e->wait_ns / e->unit_ns + e->ahead, FLAKE_I_ADD_TICKETS);
+        flake_i_min_u64((uint64_t)e->wait_ns / e->unit_ns + e->ahead, FLAKE_I_ADD_TICKETS);
     const bool by_add = range >> FLAKE_I_ADD_BITS && cap <= range / FLAKE_I_ADD_ROOM &&
                         units * cap >= FLAKE_I_ADD_TICKETS;
     e->cap = cap;
@@ -2875,8 +2875,8 @@ FLAKE_I_COLD bool flake_i_counter_suits(const flake_clock *c) {
         for (unsigned k = 0; k < READINGS; k++) (void)flake_i_exact_ns(c);
         const uint64_t second = FLAKE_COUNTER();
         for (unsigned k = 0; k < READINGS; k++) (void)FLAKE_COUNTER();
-        clock = flake_i_min(clock, second - first);
-        counter = flake_i_min(counter, FLAKE_COUNTER() - second);
+        clock = flake_i_min_u64(clock, second - first);
+        counter = flake_i_min_u64(counter, FLAKE_COUNTER() - second);
     }
     return clock * 2 > counter * 3 && clock < counter * MOST;
 #else
@@ -3048,7 +3048,7 @@ FLAKE_I_FN void flake_i_exhaust_unit(flake_i_engine *e) {
 FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
     if (floor_ns < (int64_t)e->epoch_ns) return;
     const uint64_t floor =
-        flake_i_min(((uint64_t)floor_ns - e->epoch_ns) / e->unit_ns, e->max_time);
+        flake_i_min_u64(((uint64_t)floor_ns - e->epoch_ns) / e->unit_ns, e->max_time);
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
     uint64_t time, count;
     for (unsigned i = 0; i < e->tick_bits * 2; i++)
@@ -3121,7 +3121,7 @@ FLAKE_I_COLD int64_t flake_i_renew_window(flake_i_engine *e, uint64_t counter) {
     const uint64_t unit_left_ns = flake_i_start_ns(e, unit + 1) - (uint64_t)now_ns;
     if (unit_left_ns <= FLAKE_I_WINDOW_MARGIN_NS) return now_ns;
     const uint64_t left_ns =
-        flake_i_min(unit_left_ns - FLAKE_I_WINDOW_MARGIN_NS, (uint64_t)1 << FLAKE_I_WINDOW_BITS);
+        flake_i_min_u64(unit_left_ns - FLAKE_I_WINDOW_MARGIN_NS, (uint64_t)1 << FLAKE_I_WINDOW_BITS);
     const uint64_t end = counter + (left_ns * window >> FLAKE_I_WINDOW_BITS);
     FLAKE_ATOMIC_STORE(&e->fast_until, end + unit * flake_i_golden64, relaxed);
     return now_ns;
@@ -3204,7 +3204,7 @@ FLAKE_I_FN int64_t flake_i_lag_adjusted_ns(const flake_i_engine *e, uint64_t wor
 
 FLAKE_I_FN uint64_t flake_i_available_by(const flake_i_engine *e, const flake_i_attempt *a) {
     if (!a->is_free) return 0;
-    return (flake_i_min(a->now + e->ahead, e->max_time) + 1 - a->base) * e->cap - a->ticket;
+    return (flake_i_min_u64(a->now + e->ahead, e->max_time) + 1 - a->base) * e->cap - a->ticket;
 }
 
 FLAKE_I_FN int64_t flake_i_due_ns(const flake_i_engine *e, uint64_t unit) {
@@ -3303,7 +3303,7 @@ FLAKE_I_FN int64_t flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns, in
     FLAKE_SLEEP_NS(ns);
     const int64_t after_ns = flake_i_exact_ns(&e->clock);
     const bool shown = after_ns > now_ns && flake_i_ns_until(after_ns, now_ns) >= ns;
-    *budget_ns -= shown ? ns : flake_i_max(ns, FLAKE_I_LEAST_NAP_NS);
+    *budget_ns -= shown ? ns : flake_i_max_i64(ns, FLAKE_I_LEAST_NAP_NS);
     return after_ns;
 }
 
@@ -3388,19 +3388,19 @@ FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, boo
     *slept = a->blocked || a->ticket >= e->limit;
     if (!*slept) return FLAKE_OK;
     if (!a->blocked) flake_i_notify(e);
-    (void)flake_i_nap(e, a->now_ns, (int64_t)flake_i_min((uint64_t)left_ns, e->unit_ns),
+    (void)flake_i_nap(e, a->now_ns, (int64_t)flake_i_min_u64((uint64_t)left_ns, e->unit_ns),
                       &a->budget_ns);
     return flake_i_check_owner(e);
 }
 
 /* Decide: how many tickets, and which. */
 FLAKE_I_FN void flake_i_plan(const flake_i_engine *e, flake_i_attempt *a) {
-    a->n = flake_i_min(a->want, a->is_free ? flake_i_available_by(e, a) : e->cap - a->ticket % e->cap);
+    a->n = flake_i_min_u64(a->want, a->is_free ? flake_i_available_by(e, a) : e->cap - a->ticket % e->cap);
     if (a->is_free && a->ticket >= e->cap && a->ticket + a->n > e->limit) {
         a->ticket %= e->cap; /* far ahead of the clock: whole units move from count to time */
         a->base = a->unit;
     }
-    a->n = flake_i_min(a->n, e->limit - a->ticket);
+    a->n = flake_i_min_u64(a->n, e->limit - a->ticket);
     a->next = flake_i_word_at(e, a->base, a->tick) + a->ticket + a->n;
 }
 
@@ -3500,7 +3500,7 @@ FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, u
         if (!FLAKE_I_LIKELY(index < e->cap)) return FLAKE_I_OVERSHOT;
     } else {
         if (!FLAKE_I_LIKELY(count - 1 < e->fast_limit)) return FLAKE_I_ELSE;
-        if (want > 1) n = flake_i_min(want, e->cap - count);
+        if (want > 1) n = flake_i_min_u64(want, e->cap - count);
         if (n < want && e->ahead) return FLAKE_I_ELSE;
         if (!FLAKE_I_SURE(flake_i_move(e, request, word, *word + n))) return FLAKE_I_LOST;
     }
@@ -3959,7 +3959,7 @@ FLAKE_I_FN void flake_i_fill(const flake_gen *g, const flake_i_ticket *unit, uin
     uint64_t seq = flake_i_scatter(g, unit->time) + unit->index;
     if (seq >= cap) seq -= cap;
     for (uint64_t left = unit->n, run; left; left -= run, ids += run, seq = 0) {
-        run = flake_i_min(cap - seq, left);
+        run = flake_i_min_u64(cap - seq, left);
         flake_i_fill_run(ids, run, flake_i_id(g, field, seq), step);
     }
 }
@@ -3987,7 +3987,7 @@ FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_ticket *unit, flake1
     if (g->counts) flake_i_counted(g, unit->time, unit->index, ids, unit->n);
     else
         for (uint64_t left = unit->n, run; left; left -= run, low += run, ids += run) {
-            run = flake_i_min(left, 256 - low % 256);
+            run = flake_i_min_u64(left, 256 - low % 256);
             flake_i_fill_run128(ids, run, unit->time, low);
         }
 }
@@ -4180,7 +4180,7 @@ FLAKE_I_FN void flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_
     const uint64_t cap = from ? from->engine.cap : g->engine.cap;
     *unit = *rest;
     if (from) unit->index += from->first;
-    unit->n = flake_i_min(rest->n, cap - rest->index);
+    unit->n = flake_i_min_u64(rest->n, cap - rest->index);
     rest->n -= unit->n;
     rest->index = 0;
     rest->time++;
@@ -4772,7 +4772,7 @@ FLAKE_API flake_status flake_state_extend(flake_state *s, flake_why *why) {
         /* plain members are the writer's: the state may have been closed and opened again */
         const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
         if (flake_i_state_is_stale(s)) status = flake_i_state_is_foreign(why);
-        else if (!flake_i_state_move(s, flake_i_max(asked, flake_i_exact_ns(&s->clock))))
+        else if (!flake_i_state_move(s, flake_i_max_i64(asked, flake_i_exact_ns(&s->clock))))
             status = flake_i_state_unwritten(s, why);
         flake_i_state_end_turn(s);
     }
@@ -4786,7 +4786,7 @@ FLAKE_API flake_status flake_state_extend(flake_state *s, flake_why *why) {
 FLAKE_I_FN flake_status flake_i_state_write_last(flake_state *s, flake_why *why) {
     const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
     const int64_t now_ns = flake_i_exact_ns(&s->clock);
-    const bool well = flake_i_state_write(s, flake_i_max(asked, now_ns), now_ns);
+    const bool well = flake_i_state_write(s, flake_i_max_i64(asked, now_ns), now_ns);
     return well ? FLAKE_OK : flake_i_state_unwritten(s, why);
 }
 
@@ -4980,7 +4980,7 @@ FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, flake_i_opening *o) 
     flake_status status = FLAKE_OK;
     if (!o->resumes && !o->where->no_wait) status = flake_i_state_wait(s, o);
     int64_t from_ns = o->now_ns; /* the first horizon is counted from here */
-    if (o->resumes) from_ns = flake_i_max(from_ns, flake_i_state_not_before(s));
+    if (o->resumes) from_ns = flake_i_max_i64(from_ns, flake_i_state_not_before(s));
     else if (status == FLAKE_OK) {
         /* so far no draw was admitted, and `asked` was what the last run knew */
         FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
@@ -5576,7 +5576,7 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flak
     for (size_t i = 0; i < g->split.n; i++) {
         flake_i_engine *const lane = &flake_i_lane(&g->split, i)->engine;
         const bool fits = units * lane->cap <= lane->limit; /* else the last unit alone */
-        (void)flake_i_advance_to(lane, fits ? time : flake_i_min(time + units - 1, e->max_time),
+        (void)flake_i_advance_to(lane, fits ? time : flake_i_min_u64(time + units - 1, e->max_time),
                                  fits ? units * lane->cap : lane->cap);
     }
     return FLAKE_OK;

@@ -1372,13 +1372,13 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
                 : (int64_t)(((uint64_t)now_ns - e->epoch_ns) / e->unit_ns);
     s.wall_hi = (int64_t)(word >> e->time_shift);
     s.wall_safe =
-        (int64_t)flake_i_min(safe, e->max_time); /* a queue may extend beyond the last unit */
+        (int64_t)flake_i_min_u64(safe, e->max_time); /* a queue may extend beyond the last unit */
     s.drifts = (uint32_t)drifts;
     if (flake_i_has_lanes(&g->gen)) {
         /* The newest unit of either tick counts, not that of the words: ticks compare with it. */
         uint64_t word_time;
         const uint64_t newest = flake_i_lanes_newest(&g->gen.split, &word_time);
-        s.wall_hi = s.wall_safe = (int64_t)flake_i_min(newest, e->max_time);
+        s.wall_hi = s.wall_safe = (int64_t)flake_i_min_u64(newest, e->max_time);
         s.sequence = s.sequence_max;
     }
     *snapshot = s;
@@ -1389,7 +1389,7 @@ FLAKE_API uint32_t sno_len(sno_gen *g) {
     flake_i_engine *const e = &g->gen.engine;
     flake_i_attempt a;
     if (!sno_i_is_here(g) || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time) return 0;
-    return (uint32_t)flake_i_min(a.ticket, e->cap);
+    return (uint32_t)flake_i_min_u64(a.ticket, e->cap);
 }
 
 FLAKE_API uint32_t sno_sequence_now(sno_gen *g) {
@@ -1415,7 +1415,7 @@ FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapsh
         if (i == 0) all = one;
         const uint32_t queued = (one.sequence - one.sequence_min) / sno_cap(&shards[i]);
         const int64_t newest =
-            (int64_t)flake_i_min((uint64_t)one.wall_hi + queued, shards[i].gen.engine.max_time);
+            (int64_t)flake_i_min_u64((uint64_t)one.wall_hi + queued, shards[i].gen.engine.max_time);
         if (newest > all.wall_safe) all.wall_safe = newest;
         if (one.wall_safe > all.wall_safe) all.wall_safe = one.wall_safe;
         all.sequence_max = one.sequence_max;

@@ -76,7 +76,7 @@ static void check_answers(void) {
     CHECK((retry_ns == 0) == (free_now > 0));
     if (free_now) {
         const size_t n = tried(30);
-        CHECK(is_back ? n >= flake_i_min(free_now, 30) : n == flake_i_min(free_now, 30));
+        CHECK(is_back ? n >= flake_i_min_u64(free_now, 30) : n == flake_i_min_u64(free_now, 30));
         return;
     }
     CHECK_EQ(tried(1), 0);

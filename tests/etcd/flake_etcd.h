@@ -49,7 +49,8 @@
  *     flake_i_random_bytes                                          random bytes
  *     FLAKE_I_BY_NAME, flake_i_timespec, flake_i_clock_gettime      elapsed time where strict C hides it
  *     flake_i_say, flake_i_put_why                                  reasons in words
- *     flake_i_decimal, flake_i_min, flake_i_max, flake_i_ns_until   numbers
+ *     flake_i_decimal, flake_i_min_u64, flake_i_max_i64,            numbers
+ *     flake_i_ns_until
  *     flake_i_atomic32, flake_atomic64                            types of the atomics
  *     FLAKE_I_FN, FLAKE_I_NO_COPY, FLAKE_I_IMPLEMENTED              declarations
  *
@@ -1002,8 +1003,8 @@ FLAKE_I_FN bool flake_i_etcd_next_horizon(flake_etcd *c, int64_t *put_ns) {
     for (int i = 0; i < 2; i++)
         if (flake_i_etcd_is_too_far(s, asked_ns[i]))
             FLAKE_ATOMIC_STORE(&c->trouble, FLAKE_I_ETCD_TOO_FAR, relaxed);
-        else base_ns = flake_i_max(base_ns, asked_ns[i]);
-    *put_ns = flake_i_max(flake_i_etcd_ahead_of(s, base_ns),
+        else base_ns = flake_i_max_i64(base_ns, asked_ns[i]);
+    *put_ns = flake_i_max_i64(flake_i_etcd_ahead_of(s, base_ns),
                           (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed));
     return true;
 }
@@ -1085,8 +1086,8 @@ FLAKE_I_FN void *flake_i_etcd_keep_claim(void *user) {
     flake_i_etcd *s = c->session;
     const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
     const int64_t tick_ms = s->ttl_ms / 3, third_ms = s->options.horizon_ms / 3;
-    const int64_t soon_ms = (int64_t)flake_i_min(
-        flake_i_min((uint64_t)tick_ms / 4, (uint64_t)s->options.timeout_ms), 250);
+    const int64_t soon_ms = (int64_t)flake_i_min_u64(
+        flake_i_min_u64((uint64_t)tick_ms / 4, (uint64_t)s->options.timeout_ms), 250);
     int64_t renew_ms = flake_i_elapsed_ms() + tick_ms, extend_ms = flake_i_elapsed_ms() + third_ms;
     int64_t look_ms = 0; /* no earlier, whatever the watch reports: it may report all the time */
     flake_i_etcd_watch(s, s->pool.base64, "");
@@ -1293,7 +1294,7 @@ FLAKE_I_FN size_t flake_i_etcd_choose_number(const flake_i_etcd_numbers *numbers
 /* Claims a number in the state that the answer shows. FLAKE_LEASE_LOST: another process was faster. */
 FLAKE_I_FN flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s, unsigned cluster,
                                                   unsigned slot, int64_t floor_ns, int64_t now_ns) {
-    const int64_t put_ns = flake_i_etcd_ahead_of(s, flake_i_max(floor_ns, now_ns));
+    const int64_t put_ns = flake_i_etcd_ahead_of(s, flake_i_max_i64(floor_ns, now_ns));
     flake_status status = FLAKE_AGAIN;
     s->pool = flake_i_etcd_key_of(s, "pool/%u:%u", cluster, slot);
     s->horizon = flake_i_etcd_key_of(s, "horizon/%u:%u", cluster, slot);
@@ -1426,7 +1427,7 @@ FLAKE_I_FN flake_status flake_i_etcd_release_number(flake_etcd *c) {
     flake_status status = s->is_unsettled ? flake_i_etcd_settle_write(s) : FLAKE_OK;
     if (status == FLAKE_OK) {
         const int64_t asked_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->asked_ns, seq_cst); /* END:S */
-        flake_i_etcd_compose_write(s, FLAKE_I_ETCD_RELEASE, flake_i_max(asked_ns, 0));
+        flake_i_etcd_compose_write(s, FLAKE_I_ETCD_RELEASE, flake_i_max_i64(asked_ns, 0));
         status = flake_i_etcd_settle_write(s);
     }
     return status == FLAKE_IO ? FLAKE_IO : FLAKE_OK;
