@@ -135,6 +135,14 @@ everything: $(BUILD)/flags ## clang's -Weverything, with the exceptions named in
 	  clang++ -x c++ -std=c++17 -I. $(CLANG_EVERYTHING_CXX) -Werror -fsyntax-only $(BUILD)/everything.c || exit 1; \
 	done
 
+.PHONY: format format-check
+FORMATTED = $(HEADERS) tests/etcd/flake_etcd.h
+format: ## formats the headers, with clang-format 14: other versions write some lines otherwise
+	clang-format-14 -i $(FORMATTED)
+format-check: ## the headers are as make format writes them
+	@command -v clang-format-14 > /dev/null || { echo "SKIPPED: needs clang-format-14"; exit 0; }; \
+	for h in $(FORMATTED); do clang-format-14 $$h | diff -u $$h - || { echo "FAIL: $$h: make format"; exit 1; }; done
+
 SANITIZED = tsan-gcc asan-gcc tsan-clang asan-clang
 # The thread sanitizer finds nothing in programs with one thread and no signal handler.
 THREADED = $(patsubst tests/%.c,%,$(shell grep -lE 'pthread_create|sigaction|SIG[A-Z]+' tests/test_*.c))

@@ -295,7 +295,8 @@ typedef struct flake_why {
  */
 typedef struct flake_layout {
     const char *name;
-    int64_t epoch_ms; /* Unix time of time 0, in ms; init refuses 10^8 up to 10^10, which are in seconds */
+    /* Unix time of time 0, in ms; init refuses 10^8 up to 10^10, which are in seconds */
+    int64_t epoch_ms;
     uint32_t unit_ms; /* resolution of the time field */
     uint8_t time_bits, time_shift;
     uint8_t node_bits, node_shift; /* node_bits up to 32 */
@@ -390,8 +391,8 @@ typedef struct flake128 {
 /* An ID taken apart. */
 typedef struct flake_parts {
     int64_t unix_ms; /* the first ms of its time unit */
-    uint64_t node;   /* 128 bits: the last field, node or random; ULID: the lower 64 of its 80 bits */
-    uint32_t seq;    /* UUIDs: the counter's 26 bits; ULID: the upper 16 of its 80 bits */
+    uint64_t node; /* 128 bits: the last field, node or random; ULID: the lower 64 of its 80 bits */
+    uint32_t seq;  /* UUIDs: the counter's 26 bits; ULID: the upper 16 of its 80 bits */
 } flake_parts;
 
 /* FLAKE_TIME_RANGE: the layout cannot express the time. FLAKE_INVALID: a part is too large, or the layout has
@@ -425,7 +426,8 @@ FLAKE_API int flake128_compare(const flake128 *, const flake128 *);
 enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_FAST = 2 };
 
 typedef struct flake_clock {
-    int64_t (*now_ns)(void *user); /* your own clock, Unix time in ns; NULL: the system's, of this kind: */
+    /* your own clock, Unix time in ns; NULL: the system's, of this kind: */
+    int64_t (*now_ns)(void *user);
     void *user;
     int kind; /* ignored with now_ns */
 } flake_clock;
@@ -471,8 +473,9 @@ typedef struct flake_options {
     uint32_t node_offset;      /* added to node */
     uint32_t seq_min, seq_max; /* sequence range of this generator; both 0: the whole field */
 
-    flake_lane *lanes;  /* memory for lanes; NULL: a single word */
-    size_t lane_count;  /* as many as threads that run at the same time: cores, or the CPU quota rounded up */
+    flake_lane *lanes; /* memory for lanes; NULL: a single word */
+    /* as many as threads that run at the same time: cores, or the CPU quota rounded up */
+    size_t lane_count;
     bool single_thread; /* one thread at a time generates, with plain loads and stores */
 
     flake_clock clock;    /* all zero: the exact system clock */
@@ -698,11 +701,12 @@ typedef struct flake_state_options {
     int64_t horizon_ms;      /* how far ahead of use the file is written; 0: 3,000 */
     int64_t max_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further in the past; 0: any */
     int64_t wait_ms;         /* with dir: wait this long for a number; 0: don't */
-    bool must_exist;         /* after the first run: FLAKE_IO instead of creating a file (unmounted?) */
-    bool no_wait;       /* don't sleep until the last run's horizon has passed: draws wait, or fail */
-    bool manual_extend; /* draws don't write: the program calls flake_state_extend, at least twice per
-                           horizon_ms. At the horizon draws return FLAKE_NOT_EXTENDED (waiting calls
-                           after max_wait_ms), or FLAKE_IO if a write failed */
+    bool must_exist; /* after the first run: FLAKE_IO instead of creating a file (unmounted?) */
+    bool no_wait;    /* don't sleep until the last run's horizon has passed: draws wait, or fail */
+    /* draws don't write: the program calls flake_state_extend, at least twice per horizon_ms. At
+     * the horizon draws return FLAKE_NOT_EXTENDED (waiting calls after max_wait_ms), or FLAKE_IO
+     * if a write failed */
+    bool manual_extend;
 } flake_state_options;
 
 /* Uses clock and shared_memory of the options and, with `path`, layout, node, node_offset, seq_min and seq_max;
@@ -716,7 +720,8 @@ typedef struct flake_state_options {
  * open skips the number of such a file; its status is returned if no other is free. FLAKE_IN_USE: all are taken;
  * FLAKE_AGAIN: the others' horizons have not passed. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options *,
-                                        const flake_options *, uint64_t *number, flake_why *);
+                                                         const flake_options *, uint64_t *number,
+                                                         flake_why *);
 /* Writes a new horizon now: from a timer, with manual_extend or to spare draws the write. From any thread of
  * the process that opened it. FLAKE_IO: the old horizon remains. FLAKE_MISMATCH: the state is lost.
  * FLAKE_INVALID: it is not open, or is closed meanwhile. */
@@ -773,7 +778,8 @@ typedef struct flake_config {
 
 /* The config must not be copied or moved afterwards and must outlive the generator: options point into it.
  * FLAKE_INVALID: `why` names the word, and flake_init, which checks that numbers fit, rejects the options. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_config_parse(const char *text, flake_config *, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_config_parse(const char *text, flake_config *,
+                                                           flake_why *);
 
 #ifdef FLAKE_SHARED
 /* For other languages, in a shared library. Allocates a generator with its lanes, opens the state that the text
@@ -795,13 +801,16 @@ FLAKE_API const char *flake_version(void);
 /* The 48-bit Ethernet address of an interface, as boundary's worker. NULL: the first interface with a
  * factory-assigned address, else the first that is up, else any; never loopback or all zeros. Unique on a
  * network, for one process a host. FLAKE_IO: the system does not list its interfaces. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *node48, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *node48,
+                                                            flake_why *);
 /* Sonyflake's default: the last 16 bits of this host's first private or link-local IPv4 address. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_ip(uint64_t *node16, flake_why *);
 /* The ordinal of a StatefulSet's pod: 3 for web-3 and web-3.web.prod.svc. NULL: this host's name. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t *node, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t *node,
+                                                                 flake_why *);
 /* The variable's value, a decimal number below 2^64. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node,
+                                                            flake_why *);
 
 /* ---- text ---- */
 
@@ -910,12 +919,12 @@ typedef struct flake_i_engine {
     char pad1[56];
 
     flake_atomic64 *owner_word; /* the gate's, else the instance's; NULL: there is none, ... */
-    uint64_t owner_id;            /* ... so the pid is compared, or with 0 nothing */
-    uint64_t epoch_ns, unit_ns;   /* wrapping arithmetic: only differences are used */
-    uint64_t unit_share;          /* 2^64 / unit_ns, rounded down, to multiply instead of divide */
-    uint64_t slack_ns;            /* how far a reading may lag behind the word's unit */
-    uint64_t reach_ns;            /* unit_ns + slack_ns */
-    uint64_t late_from_ns;        /* epoch_ns - slack_ns */
+    uint64_t owner_id;          /* ... so the pid is compared, or with 0 nothing */
+    uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are used */
+    uint64_t unit_share;        /* 2^64 / unit_ns, rounded down, to multiply instead of divide */
+    uint64_t slack_ns;          /* how far a reading may lag behind the word's unit */
+    uint64_t reach_ns;          /* unit_ns + slack_ns */
+    uint64_t late_from_ns;      /* epoch_ns - slack_ns */
     uint64_t count_mask;
     uint64_t cap;        /* tickets per unit: the range of the generator, shard or lane */
     uint64_t fast_limit; /* the fast path may draw after 1 to this many tickets: cap - 1, or 0; */
@@ -992,9 +1001,9 @@ struct flake_state {
     flake_atomic64 *instance_word;
     uint64_t instance_owner_id;
     flake_atomic64 holder; /* process owner id of the process that opened it */
-    uint64_t self;           /* with is_open: distinguishes it from uninitialised memory */
-    int64_t written_ns;      /* of the writer: the latest clock reading of a write */
-    uint64_t number;         /* of the writer: number of the last record on disk */
+    uint64_t self;         /* with is_open: distinguishes it from uninitialised memory */
+    int64_t written_ns;    /* of the writer: the latest clock reading of a write */
+    uint64_t number;       /* of the writer: number of the last record on disk */
     flake_i_atomic32 is_open;
     bool is_shared;
     bool is_lost; /* of the writer: the record that counts was not `last` */
@@ -1012,13 +1021,13 @@ struct flake_lane {
 };
 
 typedef struct flake_i_lanes {
+    /* by FLAKE_LANE(): a lane's distance from lanes_at (shared: + 2^31); 0: none yet */
     FLAKE_I_NO_COPY(flake_i_lanes)
-    flake_i_atomic32 map[256]; /* by FLAKE_LANE(): a lane's distance from lanes_at (shared: + 2^31); 0:
-                                  none yet */
-    uintptr_t lanes_at;        /* address of lane -1; in shared memory relative to this struct */
-    uintptr_t from;            /* in shared memory all ones, else 0 */
-    uintptr_t home;            /* see flake_i_engine */
-    size_t n;                  /* 0: not initialised */
+    flake_i_atomic32 map[256];
+    uintptr_t lanes_at; /* address of lane -1; in shared memory relative to this struct */
+    uintptr_t from;     /* in shared memory all ones, else 0 */
+    uintptr_t home;     /* see flake_i_engine */
+    size_t n;           /* 0: not initialised */
     char pad[64];
     flake_i_atomic32 turn; /* the lane to try next */
     char pad2[60];
@@ -1069,9 +1078,9 @@ struct flake_prefetch {
     const flake_prefetch *home; /* see flake_i_engine; NULL: not initialised */
     flake_gen *gen;
     flake_i_ticket stock;
-    uint64_t whose;                  /* the generator's when the stock was claimed */
+    uint64_t whose;                /* the generator's when the stock was claimed */
     flake_atomic64 *instance_word; /* a child must not use its parent's stock, */
-    uint64_t instance_owner_id;      /* ... not even of a generator that both share */
+    uint64_t instance_owner_id;    /* ... not even of a generator that both share */
     int64_t valid_ns, taken_ns;
     uint32_t count;
     char pad[64]; /* two threads' objects share no cache line */
@@ -1230,7 +1239,8 @@ FLAKE_API const char *flake_status_str(flake_status status) {
         return "no ID is available in this time unit, or the numbers left are held back: retry";
     case FLAKE_CLOCK_BACKWARDS: return "the clock is behind the newest ID";
     case FLAKE_NOT_EXTENDED:
-        return "the state's horizon is reached: the process that opened it must call flake_state_extend";
+        return "the state's horizon is reached: the process that opened it must call "
+               "flake_state_extend";
     case FLAKE_TIME_RANGE: return "the time is before layout.epoch_ms or after flake_layout_end_ms";
     case FLAKE_INVALID:
         return "a bad argument or option (flake_why names it); from a draw: the generator is not "
@@ -1244,8 +1254,8 @@ FLAKE_API const char *flake_status_str(flake_status status) {
     case FLAKE_IO: return "a file, connection or random source failed, or the state is closed";
     case FLAKE_CORRUPT: return "the state file is truncated or damaged";
     case FLAKE_MISMATCH:
-        return "the state file is of another generator or none at all, or was changed while open, or "
-               "the state does not cover these options";
+        return "the state file is of another generator or none at all, or was changed while open, "
+               "or the state does not cover these options";
     case FLAKE_DOWNTIME: return "the last run ended longer ago than max_downtime_ms";
     case FLAKE_IN_USE: return "another generator or process holds this number, file or range";
     case FLAKE_TOO_FAR_AHEAD:
@@ -2027,9 +2037,9 @@ enum { FLAKE_I_NS_PER_MS = 1000000 };
 #define flake_i_process FLAKE_I_LAYOUT(flake_i_process, 2)
 struct flake_i_process {
     FLAKE_ATOMIC(flake_atomic64 *) page; /* NULL: not requested yet */
-    flake_atomic64 instance_count;           /* survives a fork: a child's value is new */
-    flake_i_atomic32 clone_count;                /* likewise: of the process and its ancestors */
-    flake_i_page_room room;                /* of the page */
+    flake_atomic64 instance_count;       /* survives a fork: a child's value is new */
+    flake_i_atomic32 clone_count;        /* likewise: of the process and its ancestors */
+    flake_i_page_room room;              /* of the page */
 };
 
 FLAKE_I_ONE_PER_PROCESS(struct flake_i_process, flake_i_process);
@@ -2100,11 +2110,12 @@ FLAKE_API void flake_machine_cloned(void) {
     (void)FLAKE_ATOMIC_ADD(&flake_i_process.clone_count, 1u, relaxed);
     const uint64_t next =
         FLAKE_ATOMIC_ADD(&flake_i_process.instance_count, 1u, release) + 1; /* CLONE:R */
-    if (page) FLAKE_ATOMIC_STORE(page, next, release); /* CLONE:R */
+    if (page) FLAKE_ATOMIC_STORE(page, next, release);                      /* CLONE:R */
 }
 
+/* those of 128 bits come after them, in the order of their formats */
 // >>layouts
-enum { FLAKE_I_LAYOUTS_OF_64 = 11 }; /* those of 128 bits come after them, in the order of their formats */
+enum { FLAKE_I_LAYOUTS_OF_64 = 11 };
 
 /* Formats of 128 bits. From UUID7 on a counter starts anywhere in each ms. */
 enum { FLAKE_I_BOUNDARY = 1, FLAKE_I_UUID7, FLAKE_I_UUID7_NODE, FLAKE_I_UUID8, FLAKE_I_ULID };
@@ -2173,7 +2184,7 @@ FLAKE_I_FN bool flake_i_is_128(const flake_layout *layout) {
 
 /* The layout of a generator's word. Words of UUIDs and ULIDs count from 1984: late enough for 43 bits of
  * time, which leaves room for fetch_add. */
-#define FLAKE_I_1984_MS INT64_C(441763200000)
+#define FLAKE_I_1984_MS                  INT64_C(441763200000)
 FLAKE_I_FN flake_layout flake_i_layout_in_engine(const flake_layout *layout) {
     if (!layout->format) return *layout;
     flake_layout l = flake_layout_mastodon; /* ms since 1970 and 16 bits of sequence, too */
@@ -2209,10 +2220,10 @@ FLAKE_I_FN uint64_t flake_i_layout_bits(const flake_layout *l) {
 FLAKE_API flake_status flake_layout_check(const flake_layout *l, flake_why *why) {
     if (l && (flake_i_layout_bits(l) || flake_i_is_128(l))) return FLAKE_OK;
     return flake_i_say(why, FLAKE_INVALID, "layout",
-                       l && l->format                      ? "those of 128 bits cannot be changed"
+                       l && l->format                    ? "those of 128 bits cannot be changed"
                        : l && l->time_bits && l->unit_ms ? "its fields overlap or exceed 64 bits"
                                                          : "has no time or unit: start from one: "
-                                                             "options.layout = flake_layout_default");
+                                                           "options.layout = flake_layout_default");
 }
 
 /* Start of the unit that is `time` units after the epoch, or before it, in Unix ms; false: an int64_t cannot
@@ -2765,8 +2776,9 @@ enum flake_i_request {
 enum flake_i_outcome {
     FLAKE_I_ELSE = 32,     /* no ticket of the word's unit by this reading */
     FLAKE_I_NOT_OURS = 64, /* the owner's word has changed */
-    FLAKE_I_OVERSHOT = 128,    /* a fetch_add took a ticket after the unit's last, or in another unit */
-    FLAKE_I_LOST = 256     /* another thread moved the word first; with lanes also: the map has none */
+    /* a fetch_add took a ticket after the unit's last, or in another unit */
+    FLAKE_I_OVERSHOT = 128,
+    FLAKE_I_LOST = 256 /* another thread moved the word first; with lanes also: the map has none */
 };
 
 typedef struct flake_i_engine_config {
@@ -2779,7 +2791,7 @@ typedef struct flake_i_engine_config {
 
 /* The state file, defined below. */
 FLAKE_I_FN flake_status flake_i_state_gate(struct flake_state *, uint64_t run, int64_t until_ns,
-                                            bool *pointless);
+                                           bool *pointless);
 FLAKE_I_FN bool flake_i_state_is_late(const struct flake_state *, int64_t until_ns);
 
 /* Why engine or lanes cannot be set up like this; NULL: they can. */
@@ -2803,7 +2815,8 @@ FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) 
     if (o->shared_memory && o->state && !o->state->is_shared)
         return "shared_memory needs a state with shared_memory, in the same memory";
     if (o->shared_memory && FLAKE_I_LOCK_FREE != 2)
-        return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not share";
+        return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not "
+               "share";
     if ((uint64_t)INT64_MAX - (uint64_t)(epoch_ms * FLAKE_I_NS_PER_MS) <
         (uint64_t)config->unit_ms * FLAKE_I_NS_PER_MS)
         return "layout: the clock ends before the first unit does";
@@ -2828,9 +2841,9 @@ FLAKE_I_FN void flake_i_lay_out_word(flake_i_engine *e, unsigned time_bits, uint
 }
 
 enum {
-    FLAKE_I_RANGE_BITS = 48,  /* of count at most: sums of counts must not overflow */
-    FLAKE_I_ADD_BITS = 20,    /* fetch_add needs a count of so many bits, ... */
-    FLAKE_I_ADD_ROOM = 16,    /* ... with a range of so many times the cap, ... */
+    FLAKE_I_RANGE_BITS = 48,   /* of count at most: sums of counts must not overflow */
+    FLAKE_I_ADD_BITS = 20,     /* fetch_add needs a count of so many bits, ... */
+    FLAKE_I_ADD_ROOM = 16,     /* ... with a range of so many times the cap, ... */
     FLAKE_I_ADD_TICKETS = 4096 /* ... and callers that wait for so many tickets */
 };
 
@@ -2887,7 +2900,8 @@ FLAKE_I_COLD bool flake_i_counter_suits(const flake_clock *c) {
 
 /* Takes a fit configuration. Caller must have exclusive access. FLAKE_LEASE_LOST: its gate is closed,
  * or is another process's; the engine is unchanged. */
-FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_engine_config *config) {
+FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
+                                            const flake_i_engine_config *config) {
     const flake_options *const o = &config->options;
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
@@ -2911,9 +2925,10 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_eng
     flake_i_lay_out_word(e, config->time_bits, config->cap);
     flake_i_set_cap(e, config->cap);
     flake_i_set_owner(e, o, gate_word, gate_id);
-    flake_atomic64 *const zeros[] = {
-        &e->word,    &e->safe[0], &e->safe[1],         &e->drifts, &e->overflow, &e->rebased,
-        &e->batches, &e->waits,   &e->clock_backwards, &e->fast_until,  &e->calibrated_at,    &e->calibration};
+    flake_atomic64 *const zeros[] = {&e->word,       &e->safe[0],       &e->safe[1],
+                                     &e->drifts,     &e->overflow,      &e->rebased,
+                                     &e->batches,    &e->waits,         &e->clock_backwards,
+                                     &e->fast_until, &e->calibrated_at, &e->calibration};
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
         FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
     const bool has_windows = is_fast && flake_i_counter_suits(&e->clock);
@@ -2998,7 +3013,7 @@ FLAKE_I_INLINE uint64_t flake_i_word_at(const flake_i_engine *e, uint64_t time, 
 
 /* Of the `count` tickets drawn since unit `since`, those that belong to unit `from` or later. */
 FLAKE_I_FN uint64_t flake_i_queued(const flake_i_engine *e, uint64_t since, uint64_t count,
-                                 uint64_t from) {
+                                   uint64_t from) {
     if (from <= since) return count;
     if (count <= e->cap) return 0; /* nearly always, without a division */
     uint64_t passed = from - since;
@@ -3056,14 +3071,15 @@ FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
             FLAKE_ATOMIC_STORE(&e->safe[i], floor, relaxed);
     flake_i_decode(e, word, &time, &count);
     if (time > floor || flake_i_queued(e, time, count, floor) >= e->cap) return;
-    FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, floor, flake_i_tick(e, word)) + e->cap, relaxed);
+    FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, floor, flake_i_tick(e, word)) + e->cap,
+                       relaxed);
     flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* not drawn here */
 }
 
 /* ---- the fast clock ---- */
 
 enum {
-    FLAKE_I_WINDOW_BITS = 19,       /* the longest window in bits of ns: 0.52 ms */
+    FLAKE_I_WINDOW_BITS = 19,        /* the longest window in bits of ns: 0.52 ms */
     FLAKE_I_WINDOW_MARGIN_NS = 2000, /* each ends so early, for counters read early */
     FLAKE_I_CALIBRATION_SHORTEST_US = 10000,
     FLAKE_I_CALIBRATION_LONGEST_US = 4000000,
@@ -3120,8 +3136,8 @@ FLAKE_I_COLD int64_t flake_i_renew_window(flake_i_engine *e, uint64_t counter) {
     const uint64_t unit = flake_i_units(e, (uint64_t)now_ns - e->epoch_ns);
     const uint64_t unit_left_ns = flake_i_start_ns(e, unit + 1) - (uint64_t)now_ns;
     if (unit_left_ns <= FLAKE_I_WINDOW_MARGIN_NS) return now_ns;
-    const uint64_t left_ns =
-        flake_i_min_u64(unit_left_ns - FLAKE_I_WINDOW_MARGIN_NS, (uint64_t)1 << FLAKE_I_WINDOW_BITS);
+    const uint64_t left_ns = flake_i_min_u64(unit_left_ns - FLAKE_I_WINDOW_MARGIN_NS,
+                                             (uint64_t)1 << FLAKE_I_WINDOW_BITS);
     const uint64_t end = counter + (left_ns * window >> FLAKE_I_WINDOW_BITS);
     FLAKE_ATOMIC_STORE(&e->fast_until, end + unit * flake_i_golden64, relaxed);
     return now_ns;
@@ -3153,11 +3169,11 @@ typedef struct flake_i_attempt {
     uint64_t time, count, now; /* the word's, the clock's unit */
     unsigned tick;
     uint64_t base, ticket; /* the next ticket: counted from unit base, on timeline tick */
-    uint64_t unit;        /* the ticket's unit */
-    bool leaves;          /* drawing it leaves the word's timeline */
-    bool blocked;         /* the clock reads a time that both timelines have used: there is none */
-    bool is_free;         /* it is available without waiting */
-    uint64_t opens; /* the unit to wait for: the ticket's, or the first that has one */
+    uint64_t unit;         /* the ticket's unit */
+    bool leaves;           /* drawing it leaves the word's timeline */
+    bool blocked;          /* the clock reads a time that both timelines have used: there is none */
+    bool is_free;          /* it is available without waiting */
+    uint64_t opens;        /* the unit to wait for: the ticket's, or the first that has one */
     /* and what the draw decides: */
     uint64_t n, next; /* how many tickets, and the word after them */
 } flake_i_attempt;
@@ -3252,7 +3268,8 @@ FLAKE_I_FN void flake_i_note(flake_i_engine *e, uint64_t seen, int64_t now_ns, u
     uint64_t noted = seen & FLAKE_I_NOTED_MAX;
     const bool is_over = !noted || noted == FLAKE_I_NOTED_MAX;
     uint64_t began_ms = seen >> FLAKE_I_NOTED_BITS;
-    uint64_t ticks = (ms - began_ms) & mask; /* ms since it began; very many after a backward step */
+    /* ms since it began; very many after a backward step */
+    uint64_t ticks = (ms - began_ms) & mask;
     flake_overflow note;
     if (queued && (is_over || ticks >= FLAKE_I_NOTED_MAX - 1)) {
         /* a new one: also after hours, or after a backward step */
@@ -3283,7 +3300,8 @@ FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
     if (!e->ring) return;
     const uint64_t old = FLAKE_ATOMIC_LOAD(&e->overflow, acquire); /* NOTE:A */
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
-    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed); /* only for the length of the queue */
+    /* only for the length of the queue */
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
     if (flake_i_look(e, 0, word, now_ns, &a) != FLAKE_OK || a.now + e->time_lead < a.time) return;
     flake_i_note(e, old, now_ns, flake_i_queued(e, a.time, a.count, a.now + e->ahead + 1));
 }
@@ -3312,7 +3330,7 @@ FLAKE_I_FN int64_t flake_i_end_ns(const flake_i_engine *e, uint64_t unit) {
 }
 
 FLAKE_I_COLD flake_status flake_i_pass_gates(flake_i_engine *e, unsigned request, uint64_t unit,
-                                        int64_t *budget_ns) {
+                                             int64_t *budget_ns) {
     const int64_t until_ns = flake_i_end_ns(e, unit), nap_ns = 1000000;
     for (unsigned state = 0; state < 2; state++)
         for (;; *budget_ns -= nap_ns) {
@@ -3321,7 +3339,8 @@ FLAKE_I_COLD flake_status flake_i_pass_gates(flake_i_engine *e, unsigned request
             if (status != FLAKE_OK) return status;
             if (!state && e->gate.admit) status = e->gate.admit(e->gate.user, until_ns);
             if (state && e->state_at)
-                status = flake_i_state_gate(flake_i_state_of(e), e->state_run, until_ns, &pointless);
+                status =
+                    flake_i_state_gate(flake_i_state_of(e), e->state_run, until_ns, &pointless);
             if (status == FLAKE_OK) break;
             const bool not_yet = status == FLAKE_AGAIN || (state && status == FLAKE_NOT_EXTENDED);
             const bool waits = (request & FLAKE_I_WAIT) && *budget_ns >= nap_ns;
@@ -3360,7 +3379,8 @@ FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
  * reading that lags. */
 FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt *a) {
     for (;;) {
-        const int64_t as_ns = a->confirmed ? a->now_ns : flake_i_lag_adjusted_ns(e, a->word, a->now_ns);
+        const int64_t as_ns =
+            a->confirmed ? a->now_ns : flake_i_lag_adjusted_ns(e, a->word, a->now_ns);
         const flake_status status = flake_i_look(e, a->request, a->word, as_ns, a);
         const bool suffices = status == FLAKE_OK && a->is_free && a->now >= a->time && a->time;
         if (!a->confirmed && !suffices) {
@@ -3395,7 +3415,8 @@ FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, boo
 
 /* Decide: how many tickets, and which. */
 FLAKE_I_FN void flake_i_plan(const flake_i_engine *e, flake_i_attempt *a) {
-    a->n = flake_i_min_u64(a->want, a->is_free ? flake_i_available_by(e, a) : e->cap - a->ticket % e->cap);
+    a->n = flake_i_min_u64(a->want,
+                           a->is_free ? flake_i_available_by(e, a) : e->cap - a->ticket % e->cap);
     if (a->is_free && a->ticket >= e->cap && a->ticket + a->n > e->limit) {
         a->ticket %= e->cap; /* far ahead of the clock: whole units move from count to time */
         a->base = a->unit;
@@ -3484,7 +3505,8 @@ FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, u
     if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
     if (!(request & FLAKE_I_GIVEN)) {
         const uint64_t window = FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
-        *now_ns = FLAKE_I_LIKELY(!window) ? FLAKE_CLOCK_NS(e->clock.kind) : flake_i_fast_ns(e, window);
+        *now_ns =
+            FLAKE_I_LIKELY(!window) ? FLAKE_CLOCK_NS(e->clock.kind) : flake_i_fast_ns(e, window);
     }
     *word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     const uint64_t late_ns = /* from the unit's start to the reading, plus the slack */
@@ -3521,7 +3543,7 @@ FLAKE_I_NOINLINE unsigned flake_i_draw_any(flake_i_engine *e, unsigned request, 
 /* After fetch_add took a ticket past the unit's last, or of another unit. False: it was not worth
  * the wait, and was returned if it was still the newest; the draw begins again. */
 FLAKE_I_FN bool flake_i_draw_overshoot(flake_i_engine *e, flake_i_attempt *a, flake_i_ticket *out,
-                                  flake_status *status) {
+                                       flake_status *status) {
     const int64_t drawn_ns = a->now_ns;
     a->now_ns = flake_i_exact_ns(&e->clock);
     a->base = a->word >> e->time_shift;
@@ -3599,9 +3621,11 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
 }
 
 FLAKE_I_INLINE flake_status flake_i_draw_continue(flake_i_engine *e, unsigned resume, uint64_t word,
-                                            int64_t now_ns, uint64_t want, flake_i_ticket *out) {
+                                                  int64_t now_ns, uint64_t want,
+                                                  flake_i_ticket *out) {
     flake_i_ticket ticket; /* for the call; *out stays in registers */
-    if (want == 1 && !flake_i_is_copy(e) && flake_i_draw_first(e, resume, false, &word, now_ns, out))
+    if (want == 1 && !flake_i_is_copy(e) &&
+        flake_i_draw_first(e, resume, false, &word, now_ns, out))
         return FLAKE_OK;
     const flake_status status = flake_i_draw_slow(e, resume, word, now_ns, want, &ticket);
     if (status == FLAKE_OK) *out = ticket;
@@ -3622,7 +3646,7 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, in
 /* Looks as flake_try would. */
 FLAKE_I_FN flake_status flake_i_peek(flake_i_engine *e, flake_i_attempt *a) {
     a->request = 0;
-    a->back_told = true; /* a backward step is not counted */
+    a->back_told = true;                            /* a backward step is not counted */
     a->word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     a->confirmed = !e->slack_ns;
     a->now_ns = a->confirmed ? flake_i_exact_ns(&e->clock) : flake_i_now_ns(&e->clock);
@@ -3835,9 +3859,10 @@ FLAKE_I_INLINE bool flake_i_lanes_own(const flake_i_lanes *l, flake_lane **from)
 }
 
 /* Perhaps on another processor by now: its slot of the map is as good. */
-FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsigned resume, uint64_t word,
-                                                 int64_t now_ns, uint64_t want, flake_i_ticket *out,
-                                                 flake_lane **from) {
+FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsigned resume,
+                                                          uint64_t word, int64_t now_ns,
+                                                          uint64_t want, flake_i_ticket *out,
+                                                          flake_lane **from) {
     const unsigned slot = (uint8_t)FLAKE_LANE(), request = resume & FLAKE_I_WAIT;
     unsigned outcome = resume - request;
     if (l->home != (uintptr_t)l && !l->from) return FLAKE_INVALID; /* a copy */
@@ -3853,7 +3878,8 @@ FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsi
     flake_status status = FLAKE_AGAIN;
     out->n = 0;
     if (!lost)
-        status = flake_i_draw_slow(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
+        status =
+            flake_i_draw_slow(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
     if (!flake_i_others_may_serve(status)) return status;
     uint32_t own = (uint32_t)(*from - flake_i_lane(l, 0)) + 1;
     if (lost) own = flake_i_lanes_step(l, slot, own);
@@ -4001,22 +4027,24 @@ FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
     if (!g->continues || flake_i_forked(e)) return 0;
     const flake_status status = flake_i_peek(e, &a);
     const bool before_first = status != FLAKE_OK && a.now_ns < (int64_t)e->epoch_ns;
-    if (before_first ? !(a.time || a.count % e->cap) : status != FLAKE_OK || a.now + e->ahead >= a.time)
+    if (before_first ? !(a.time || a.count % e->cap)
+                     : status != FLAKE_OK || a.now + e->ahead >= a.time)
         return 0;
     return a.time + a.count / e->cap > e->max_time ? 0 : e->cap - a.count % e->cap;
 }
 
 /* After a failed draw: if the clock went backwards, draws from the newest unit, or if that is exhausted
  * from the next one, as if the clock read that. */
-FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned request, flake_status status,
-                                              uint64_t want, flake_i_ticket *out) {
+FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned request,
+                                              flake_status status, uint64_t want,
+                                              flake_i_ticket *out) {
     int64_t budget_ns = e->wait_ns;
     uint64_t tried = UINT64_MAX;
     if (request & FLAKE_I_GIVEN) return status; /* an older time counts as the newest */
     if (status != FLAKE_TIME_RANGE && status != FLAKE_CLOCK_BACKWARDS) return status;
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
     if (status == FLAKE_TIME_RANGE && /* no ID yet, or the clock is past the layout's end */
-        (!word || word == e->cap || /* unit 0 is exhausted for a gate */
+        (!word || word == e->cap ||   /* unit 0 is exhausted for a gate */
          flake_i_exact_ns(&e->clock) >= (int64_t)flake_i_start_ns(e, e->max_time + 1)))
         return status;
     for (;;) {
@@ -4059,8 +4087,9 @@ FLAKE_I_COLD flake_status flake_i_no_id(flake_status status, void *id, size_t si
  */
 
 /* Continues a draw of one ticket. `from` is NULL without lanes, or if the map has none. */
-FLAKE_I_INLINE bool flake_i_ticket_first(flake_gen *g, unsigned resume, bool is_bound, uint64_t *word,
-                                         int64_t now_ns, flake_lane *from, flake_i_ticket *out) {
+FLAKE_I_INLINE bool flake_i_ticket_first(flake_gen *g, unsigned resume, bool is_bound,
+                                         uint64_t *word, int64_t now_ns, flake_lane *from,
+                                         flake_i_ticket *out) {
     flake_i_engine *const e = from ? &from->engine : &g->engine;
     if (flake_i_is_copy(&g->engine) || !flake_i_draw_first(e, resume, is_bound, word, now_ns, out))
         return false;
@@ -4134,8 +4163,8 @@ FLAKE_I_INLINE unsigned flake_i_ticket_fast(flake_gen *g, unsigned request, uint
 }
 
 /* For any kind: 0, or request and outcome. */
-FLAKE_I_FN unsigned flake_i_ticket_any(flake_gen *g, unsigned request, uint64_t want, uint64_t *word,
-                                       int64_t *now_ns, flake_i_ticket *out) {
+FLAKE_I_FN unsigned flake_i_ticket_any(flake_gen *g, unsigned request, uint64_t want,
+                                       uint64_t *word, int64_t *now_ns, flake_i_ticket *out) {
     *word = 0;
     if (flake_i_has_lanes(g)) return request | FLAKE_I_LANE | FLAKE_I_LOST;
     if ((g->kind & FLAKE_I_WAY) == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
@@ -4151,9 +4180,11 @@ FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool 
     const unsigned outcome = flake_i_ticket_fast(g, request, &word, &now_ns, &from, &ticket);
     if (!FLAKE_I_LIKELY(!outcome)) {
         if (is_128)
-            return flake_i_one128_continue(g, request | outcome, word, now_ns, from, (flake128 *)id);
+            return flake_i_one128_continue(g, request | outcome, word, now_ns, from,
+                                           (flake128 *)id);
         if (request & FLAKE_I_BOUND)
-            return flake_i_one_after(g, request | outcome, true, word, now_ns, NULL, (uint64_t *)id);
+            return flake_i_one_after(g, request | outcome, true, word, now_ns, NULL,
+                                     (uint64_t *)id);
         return flake_i_one_continue(g, request | outcome, word, now_ns, from, (uint64_t *)id);
     }
     flake_i_put_id(g, is_128, ticket.time, ticket.index, id);
@@ -4211,8 +4242,8 @@ FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned request, int64_t 
 }
 
 /* In separate functions, so that each fast path needs few registers. */
-FLAKE_I_NOINLINE flake_status flake_i_one128_single(flake_gen *g, unsigned request, int64_t given_ns,
-                                                    flake128 *id) {
+FLAKE_I_NOINLINE flake_status flake_i_one128_single(flake_gen *g, unsigned request,
+                                                    int64_t given_ns, flake128 *id) {
     if (g->kind != (FLAKE_I_SINGLE | FLAKE_I_128))
         return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
     return flake_i_one_by(g, request | FLAKE_I_OWNED, true, given_ns, id);
@@ -4220,8 +4251,9 @@ FLAKE_I_NOINLINE flake_status flake_i_one128_single(flake_gen *g, unsigned reque
 
 FLAKE_I_NOINLINE flake_status flake_i_one128_multi(flake_gen *g, unsigned request, int64_t given_ns,
                                                    flake128 *id) {
-    return g->kind == (FLAKE_I_MULTI | FLAKE_I_128) ? flake_i_one_by(g, request, true, given_ns, id)
-                                                    : flake_i_one128_single(g, request, given_ns, id);
+    return g->kind == (FLAKE_I_MULTI | FLAKE_I_128)
+               ? flake_i_one_by(g, request, true, given_ns, id)
+               : flake_i_one128_single(g, request, given_ns, id);
 }
 
 FLAKE_I_NOINLINE flake_status flake_i_one128_lanes(flake_gen *g, unsigned request, flake128 *id) {
@@ -4236,8 +4268,8 @@ FLAKE_I_INLINE flake_status flake_i_one128(flake_gen *g, unsigned request, int64
 }
 
 /* Generates up to n IDs; *done is their number, also on failure. */
-FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned request, bool is_128, void *ids, size_t n,
-                                     size_t *done) {
+FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned request, bool is_128, void *ids,
+                                     size_t n, size_t *done) {
     *done = 0;
     if (!flake_i_is_whole(g) || ((g->kind & FLAKE_I_128) != 0) != is_128) return FLAKE_INVALID;
     while (*done < n) {
@@ -4286,9 +4318,7 @@ FLAKE_API flake_status flake_next(flake_gen *g, uint64_t *id) {
     return flake_i_one(g, FLAKE_I_WAIT, 0, id);
 }
 
-FLAKE_API flake_status flake_try(flake_gen *g, uint64_t *id) {
-    return flake_i_one(g, 0, 0, id);
-}
+FLAKE_API flake_status flake_try(flake_gen *g, uint64_t *id) { return flake_i_one(g, 0, 0, id); }
 
 FLAKE_API flake_status flake_next_n(flake_gen *g, uint64_t *ids, size_t n) {
     return flake_i_all(g, false, ids, n);
@@ -4472,8 +4502,8 @@ FLAKE_I_FN uint64_t flake_i_state_run(const flake_state *s) {
     return FLAKE_ATOMIC_LOAD(&s->run, relaxed);
 }
 
-#define FLAKE_I_MAGIC   "idstate\n"
-#define FLAKE_I_VERSION ((uint64_t)2 << 32)
+#define FLAKE_I_MAGIC        "idstate\n"
+#define FLAKE_I_VERSION      ((uint64_t)2 << 32)
 
 FLAKE_I_FN int64_t flake_i_record_at(uint64_t number) {
     return FLAKE_I_FIRST_RECORD + (int64_t)(number & 1) * FLAKE_I_RECORD_STRIDE;
@@ -4527,7 +4557,8 @@ FLAKE_I_FN flake_status flake_i_file_get(const uint8_t *in, size_t n, flake_i_re
 }
 
 /* FLAKE_MISMATCH: the fresh file is neither empty nor a dead process's for the same state (any: the same kind). */
-FLAKE_I_FN flake_status flake_i_fresh_judge(const flake_i_file *f, const uint8_t *identity, bool any) {
+FLAKE_I_FN flake_status flake_i_fresh_judge(const flake_i_file *f, const uint8_t *identity,
+                                            bool any) {
     uint8_t bytes[FLAKE_I_FILE + 1] = {0};
     flake_i_record r;
     const int n = flake_i_read_at(f->fd, 0, bytes, FLAKE_I_FILE + 1);
@@ -4539,7 +4570,8 @@ FLAKE_I_FN flake_status flake_i_fresh_judge(const flake_i_file *f, const uint8_t
         is_cut ? flake_i_records_get(bytes, &r) : flake_i_file_get(bytes, (size_t)n, &r);
     if (status == FLAKE_CORRUPT) return FLAKE_OK;
     if (status != FLAKE_OK) return status;
-    return memcmp(r.identity, identity, any ? 1 : FLAKE_I_IDENTITY) == 0 ? FLAKE_OK : FLAKE_MISMATCH;
+    return memcmp(r.identity, identity, any ? 1 : FLAKE_I_IDENTITY) == 0 ? FLAKE_OK
+                                                                         : FLAKE_MISMATCH;
 }
 
 /* Opens and locks a fresh file beside the path. FLAKE_AGAIN: the path has a file by now.
@@ -5171,8 +5203,9 @@ FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
 FLAKE_I_FN flake_status flake_i_say_node(flake_why *why, uint64_t node, uint64_t offset,
                                          uint64_t last) {
     char text[160];
-    flake_i_put_numbers(text, offset ? "node # + node_offset # is above #, the layout's last node"
-                                     : "node # is not from # to #, the layout's nodes",
+    flake_i_put_numbers(text,
+                        offset ? "node # + node_offset # is above #, the layout's last node"
+                               : "node # is not from # to #, the layout's nodes",
                         node, offset, last);
     return flake_i_say(why, FLAKE_NODE_RANGE, "options", text);
 }
@@ -5232,15 +5265,16 @@ FLAKE_I_FN bool flake_i_is_random(const uint8_t *identity) {
 
 FLAKE_I_FN bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
     return !flake_i_is_random(a) && memcmp(a, b, FLAKE_I_WHOSE) == 0 &&
-           flake_i_first_seq(a) <= flake_i_last_seq(b) && flake_i_first_seq(b) <= flake_i_last_seq(a);
+           flake_i_first_seq(a) <= flake_i_last_seq(b) &&
+           flake_i_first_seq(b) <= flake_i_last_seq(a);
 }
 
 /* Whether a state covers this generator, whose range may be a part of the state's. A claimed number must be the
  * node, before node_offset, of IDs that are not random. */
 FLAKE_I_FN bool flake_i_state_fits(const flake_state *s, uint32_t node_offset, const uint8_t *own) {
     if (s->identity[0] == FLAKE_I_NUMBER_KIND)
-        return flake_i_is_random(own) || flake_i_get64(s->identity + 32) ==
-                                             flake_i_get64(own + 32) - node_offset;
+        return flake_i_is_random(own) ||
+               flake_i_get64(s->identity + 32) == flake_i_get64(own + 32) - node_offset;
     return memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
            flake_i_first_seq(s->identity) <= flake_i_first_seq(own) &&
            flake_i_last_seq(own) <= flake_i_last_seq(s->identity);
@@ -5295,8 +5329,8 @@ FLAKE_I_FN flake_status flake_i_exclude_range(flake_i_file *file, const char *di
     if (status != FLAKE_IN_USE) return status;
     char text[160];
     flake_i_put_numbers(text,
-                        ": node #, sequence # to # is in use by another generator, or by an earlier init "
-                        "of this one",
+                        ": node #, sequence # to # is in use by another generator, or by an "
+                        "earlier init of this one",
                         flake_i_get64(identity + 32), first, last);
     flake_i_put_why(why, "exclusive_dir ", dir, text);
     return status;
@@ -5320,7 +5354,8 @@ FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_engine_con
     }
     g->exclusive = file;
     g->options = *o;
-    g->whose = flake_i_fnv(identity, FLAKE_I_IDENTITY) ^ o->seq_scatter; /* which changes the IDs of a stock */
+    /* which changes the IDs of a stock */
+    g->whose = flake_i_fnv(identity, FLAKE_I_IDENTITY) ^ o->seq_scatter;
     return FLAKE_OK;
 }
 
@@ -5396,7 +5431,8 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flak
     const uint64_t cap = (uint64_t)o.seq_max - o.seq_min + 1;
     if (!n || n > cap)
         return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or exceeds the sequence range");
-    if (n == cap && !o.seq_min && o.seq_max) /* options with the range 0 to 0 have the whole range */
+    /* options with the range 0 to 0 have the whole range */
+    if (n == cap && !o.seq_min && o.seq_max)
         return flake_i_say(why, FLAKE_INVALID, "n", "leaves the first shard the number 0 alone");
     const char *const dir = o.exclusive_dir;
     flake_i_identity(&o, identity);
@@ -5446,8 +5482,7 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, const flake_options
 }
 
 FLAKE_API void flake_release(flake_gen *g) {
-    if (flake_i_is_here(g))
-        flake_i_exclude_end(&g->exclusive, flake_i_is_inherited(&g->engine));
+    if (flake_i_is_here(g)) flake_i_exclude_end(&g->exclusive, flake_i_is_inherited(&g->engine));
 }
 
 // >>queries
@@ -5533,7 +5568,7 @@ FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapsho
 
 /* Moves the engine to where `snapshot_count` tickets since unit `time` are drawn, unless it is past that. */
 FLAKE_I_FN flake_status flake_i_advance_to(flake_i_engine *e, uint64_t time,
-                                          uint64_t snapshot_count) {
+                                           uint64_t snapshot_count) {
     uint64_t own_time, own_count;
     if (time > e->max_time) return FLAKE_TIME_RANGE;
     flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &own_time, &own_count);
@@ -5543,7 +5578,7 @@ FLAKE_I_FN flake_status flake_i_advance_to(flake_i_engine *e, uint64_t time,
     if (count < own_rest || (count == own_rest && later == own_time)) return FLAKE_OK;
     FLAKE_ATOMIC_STORE(&e->word, (later << e->time_shift) + count, relaxed);
     flake_i_tally(&e->rebased, own_count - count, FLAKE_I_OWNED); /* not drawn by this engine */
-    if (flake_i_has_gate(e)) flake_i_exhaust_unit(e); /* the fast path asks no gate */
+    if (flake_i_has_gate(e)) flake_i_exhaust_unit(e);             /* the fast path asks no gate */
     return FLAKE_OK;
 }
 
@@ -5572,7 +5607,8 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flak
     if (status != FLAKE_OK)
         return flake_i_say(why, status, "snapshot", "its time is outside the layout's");
     if (!flake_i_has_lanes(g)) return FLAKE_OK;
-    const uint64_t units = (count + e->cap - 1) / e->cap; /* each lane continues after those begun */
+    /* each lane continues after those begun */
+    const uint64_t units = (count + e->cap - 1) / e->cap;
     for (size_t i = 0; i < g->split.n; i++) {
         flake_i_engine *const lane = &flake_i_lane(&g->split, i)->engine;
         const bool fits = units * lane->cap <= lane->limit; /* else the last unit alone */
@@ -5670,8 +5706,8 @@ static const flake_i_alphabet flake_i_base62 = {
 static const flake_i_alphabet flake_i_base58 = {
     "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
     ".012345678.......9:;<=>?@.ABCDE.FGHIJKLMNOP......QRSTUVWXYZ[.\\]^_`abcdefghi"};
-static const flake_i_alphabet flake_i_crockford = {
-    "0123456789ABCDEFGHJKMNPQRSTVWXYZ", "0123456789.......:;<=>?@A.BC.DE.FGHIJ.KLMNO"};
+static const flake_i_alphabet flake_i_crockford = {"0123456789ABCDEFGHJKMNPQRSTVWXYZ",
+                                                   "0123456789.......:;<=>?@A.BC.DE.FGHIJ.KLMNO"};
 /* also hex */
 static const flake_i_alphabet flake_i_lower = {
     "0123456789abcdefghijklmnopqrstuvwxyz",
@@ -5919,7 +5955,7 @@ static const char flake_i_ulid_values[] =
     "................................................0123456789......"
     ".:;<=>?@A1BC1DE0FGHIJ.KLMNO......:;<=>?@A1BC1DE0FGHIJ.KLMNO.....";
 
-#define FLAKE_I_EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
+#define FLAKE_I_EACH_BYTE(byte)     (UINT64_C(0x0101010101010101) * (byte))
 /* Of ASCII, bit 7 of each byte: whether it is c or above. Other bytes carry into a neighbour, but are in
  * no range themselves. */
 #define FLAKE_I_NOT_BELOW(bytes, c) ((bytes) + FLAKE_I_EACH_BYTE(0x80 - (c)))
@@ -6275,10 +6311,12 @@ FLAKE_I_AVX2 FLAKE_I_FN void flake_i_write_avx2(size_t stride, const flake128 *i
                                                 char *out) {
     if (stride == FLAKE_I_ULID_STRIDE)
         for (size_t i = 0; i < n; i++)
-            flake_i_write_ulid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_ULID_STRIDE * i);
+            flake_i_write_ulid(flake_i_load_halves(&ids[i], &ids[i]),
+                               out + FLAKE_I_ULID_STRIDE * i);
     else
         for (size_t i = 0; i < n; i++)
-            flake_i_write_uuid(flake_i_load_halves(&ids[i], &ids[i]), out + FLAKE_I_UUID_STRIDE * i);
+            flake_i_write_uuid(flake_i_load_halves(&ids[i], &ids[i]),
+                               out + FLAKE_I_UUID_STRIDE * i);
 }
 
 FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_uuids(const char *text, size_t n, flake128 *ids) {
@@ -6325,7 +6363,7 @@ FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_read_avx2(size_t stride, const char *text, 
                                          : n == 0 || flake_i_read_ulids(text, n, ids);
 }
 
-#endif /* FLAKE_I_AVX2 */
+#endif
 
 FLAKE_API void flake128_to_uuid(const flake128 *id, char out[37]) {
     uint64_t words[2];
@@ -6408,7 +6446,7 @@ struct flake_i_uuids {
     flake_i_keys keys;
 };
 struct flake_i_default {
-    FLAKE_ATOMIC(struct flake_i_uuids *) gen;   /* NULL: not published */
+    FLAKE_ATOMIC(struct flake_i_uuids *) gen; /* NULL: not published */
     flake_atomic64 low, high, seal;           /* the salt, and its check */
     flake_atomic64 parts[FLAKE_I_SALT_PARTS]; /* [ random:32 ][ tag:32 ] */
     flake_atomic64 begun;                     /* see flake_i_take_place */
@@ -6480,14 +6518,16 @@ FLAKE_I_COLD void flake_i_default_begin(struct flake_i_uuids *fresh, const uint6
  * fail any more, since it is never released. */
 FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     uint64_t keys[4];
-    *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed); /* to test it; the caller loads it again */
+    *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen,
+                           relaxed); /* to test it; the caller loads it again */
     if (*g) return FLAKE_OK;
     if (!flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
     const unsigned place = flake_i_take_place(&flake_i_default.begun, FLAKE_I_DEFAULT_PLACES);
     if (place == FLAKE_I_DEFAULT_PLACES) return FLAKE_OK;
     struct flake_i_uuids *const fresh = &flake_i_default.places[place];
     flake_i_default_begin(fresh, keys);
-    fresh->engine.owner_word = fresh->engine.instance_word = NULL; /* the salt detects forks instead */
+    /* the salt detects forks instead */
+    fresh->engine.owner_word = fresh->engine.instance_word = NULL;
     fresh->engine.owner_id = fresh->engine.instance_owner_id = 0;
     if (FLAKE_ATOMIC_CAS(&flake_i_default.gen, g, fresh, release, relaxed)) *g = fresh; /* PAGE:R */
     return FLAKE_OK;
@@ -6509,8 +6549,8 @@ FLAKE_I_COLD flake_status flake_i_default_alone(unsigned format, flake128 *id) {
     flake_i_default_begin(&own, keys);
     const flake_status status = flake_i_default_draw(&own, &ticket);
     if (status == FLAKE_OK)
-        flake_i_form_run(format, &own.keys, none, 0, FLAKE_I_1984_MS + ticket.time, ticket.index, id,
-                         1);
+        flake_i_form_run(format, &own.keys, none, 0, FLAKE_I_1984_MS + ticket.time, ticket.index,
+                         id, 1);
     return status;
 }
 
@@ -6671,11 +6711,11 @@ typedef struct flake_i_word {
 } flake_i_word;
 
 #define FLAKE_I_WORD(name, member, kind, most, wrong) \
-    {name, offsetof(flake_config, member), sizeof(((flake_config *)0)->member), kind, most, wrong}
+    { name, offsetof(flake_config, member), sizeof(((flake_config *)0)->member), kind, most, wrong }
 #define FLAKE_I_FLAG(name, member) \
     FLAKE_I_WORD(name, member, FLAKE_I_IS_FLAG, 0, ": takes no value")
 #define FLAKE_I_TEXT(name, member) FLAKE_I_WORD(name, member, FLAKE_I_IS_TEXT, 0, NULL)
-#define FLAKE_I_NUMBER(name, member, most) \
+#define FLAKE_I_NUMBER(name, member, most)                        \
     FLAKE_I_WORD(name, member, FLAKE_I_IS_NUMBER, UINT64_C(most), \
                  "\" is not a number from 0 to " #most "; words are separated by blanks")
 static const flake_i_word flake_i_words[] = {
@@ -6687,7 +6727,8 @@ static const flake_i_word flake_i_words[] = {
     FLAKE_I_NUMBER("seq_max", options.seq_max, 4294967295),
     FLAKE_I_NUMBER("lanes", options.lane_count, 65535),
     FLAKE_I_FLAG("single_thread", options.single_thread),
-    FLAKE_I_WORD("clock", options.clock.kind, FLAKE_I_IS_CLOCK, 2, "\" is not exact, fast or coarse"),
+    FLAKE_I_WORD("clock", options.clock.kind, FLAKE_I_IS_CLOCK, 2,
+                 "\" is not exact, fast or coarse"),
     FLAKE_I_NUMBER("max_wait_ms", options.max_wait_ms, 9223372036854775807),
     FLAKE_I_NUMBER("max_ahead_ms", options.max_ahead_ms, 9223372036854775807),
     FLAKE_I_FLAG("fail_on_backwards", options.fail_on_backwards),
@@ -6741,8 +6782,9 @@ FLAKE_I_FN const char *flake_i_take_word(flake_config *c, const char *name, cons
     i %= FLAKE_I_WORDS;
     if (!flake_i_set_word(c, &flake_i_words[i], is_bare ? name : value))
         return is_bare ? ": neither a layout nor an option"
-               : flake_i_words[i].kind == FLAKE_I_IS_FLAG || (value && *value) ? flake_i_words[i].wrong
-                                                                               : ": needs a value";
+               : flake_i_words[i].kind == FLAKE_I_IS_FLAG || (value && *value)
+                   ? flake_i_words[i].wrong
+                   : ": needs a value";
     if (*given >> i & 1) return ": given twice";
     *given |= (uint32_t)1 << i;
     return NULL;
@@ -6751,8 +6793,8 @@ FLAKE_I_FN const char *flake_i_take_word(flake_config *c, const char *name, cons
 /* Why the option at this offset conflicts with others; NULL: it does not. */
 FLAKE_I_FN const char *flake_i_unfit_word(const flake_config *c, size_t at) {
     if (c->state.path && at == offsetof(flake_config, state.dir)) return ": state is given, too";
-    if (c->state.dir && (at == offsetof(flake_config, options.node) ||
-                         at == offsetof(flake_config, partition)))
+    if (c->state.dir &&
+        (at == offsetof(flake_config, options.node) || at == offsetof(flake_config, partition)))
         return ": state_dir claims the number";
     if (at >= offsetof(flake_config, state) && at < offsetof(flake_config, partition) &&
         !c->state.path && !c->state.dir)

@@ -127,7 +127,8 @@ FLAKE_API void sno_encode_n(const sno_id *, size_t n, char *out);      /* 16 * n
 FLAKE_API flake_status sno_decode_n(const char *, size_t n, sno_id *); /* all n or none */
 FLAKE_API void sno_to_json(sno_id, char out[19]); /* in quotes; the zero ID is null */
 FLAKE_API flake_status sno_from_json(const char *, size_t len, sno_id *);
-FLAKE_API void sno_to_uuid(sno_id, char out[37]); /* the text's 16 characters as a UUID's 16 bytes */
+/* the text's 16 characters as a UUID's 16 bytes */
+FLAKE_API void sno_to_uuid(sno_id, char out[37]);
 FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
 
 /* ---- generators ----
@@ -160,7 +161,8 @@ typedef struct sno_snapshot {
     uint16_t partition;
     /* The pool: at least 4 numbers, bounds in either order; max 0: 65535. */
     uint16_t sequence_min, sequence_max;
-    uint32_t sequence; /* last number drawn, above the maximum while callers queue; 0: the minimum */
+    /* last number drawn, above the maximum while callers queue; 0: the minimum */
+    uint32_t sequence;
     int64_t now;       /* the clock when the snapshot was taken */
     int64_t wall_hi;   /* the newest unit with an ID */
     int64_t wall_safe; /* the last unit used with the other tick */
@@ -247,8 +249,9 @@ FLAKE_I_MUST_USE FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const s
  * `pool` is read and filled in. Of the options only clock and shared_memory are used. A partition can also be
  * a number that flake_state_open claims from a directory: pass that state, and a snapshot with the number as
  * partition. */
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_state_open(flake_state *, const flake_state_options *, const flake_options *,
-                                      sno_snapshot *pool, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_state_open(flake_state *, const flake_state_options *,
+                                                       const flake_options *, sno_snapshot *pool,
+                                                       flake_why *);
 
 #ifdef FLAKE_SHARED
 /* For other languages, in a shared library: as flake_new, flake_extend and flake_free. The text must not
@@ -855,8 +858,9 @@ FLAKE_I_COLD flake_status sno_i_one_slow(sno_gen *g, unsigned resume, uint64_t w
     return FLAKE_OK;
 }
 
-FLAKE_I_INLINE flake_status sno_i_one_after(sno_gen *g, unsigned resume, bool is_bound, uint64_t word,
-                                            int64_t now_ns, flake_lane *from, sno_id *id) {
+FLAKE_I_INLINE flake_status sno_i_one_after(sno_gen *g, unsigned resume, bool is_bound,
+                                            uint64_t word, int64_t now_ns, flake_lane *from,
+                                            sno_id *id) {
     flake_i_ticket ticket;
     if (!flake_i_ticket_first(&g->gen, resume, is_bound, &word, now_ns, from, &ticket))
         return sno_i_one_slow(g, resume, word, now_ns, from, id);
@@ -869,17 +873,16 @@ FLAKE_I_NOINLINE flake_status sno_i_one_continue(sno_gen *g, unsigned resume, ui
     return sno_i_one_after(g, resume, false, word, now_ns, from, id);
 }
 
-FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned request, int64_t now_ns, unsigned meta,
-                                         sno_id *id) {
+FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned request, int64_t now_ns,
+                                         unsigned meta, sno_id *id) {
     flake_i_ticket ticket;
     uint64_t word;
     flake_lane *from;
     const unsigned outcome = flake_i_ticket_fast(&g->gen, request, &word, &now_ns, &from, &ticket);
     if (!FLAKE_I_LIKELY(!outcome)) {
         const unsigned resume = request | outcome | meta << 16;
-        return request & FLAKE_I_BOUND
-                   ? sno_i_one_after(g, resume, true, word, now_ns, NULL, id)
-                   : sno_i_one_continue(g, resume, word, now_ns, from, id);
+        return request & FLAKE_I_BOUND ? sno_i_one_after(g, resume, true, word, now_ns, NULL, id)
+                                       : sno_i_one_continue(g, resume, word, now_ns, from, id);
     }
     *id = sno_i_ticket_id(g, meta, &ticket);
     return FLAKE_OK;
@@ -1039,10 +1042,10 @@ FLAKE_I_RELY_ON(sizeof(struct sno_i_family) == 8192, "flake_i_new_page maps as m
 #define sno_i_partitions FLAKE_I_LAYOUT(sno_i_partitions, 3) /* its number: see flake_i_process */
 struct sno_i_partitions {
     FLAKE_ATOMIC(struct sno_i_family *) family; /* NULL: there is none yet */
-    flake_atomic64 next;                        /* [ clone count:32 ][ 1 ][ number:16 ]; 0: no start yet */
-    struct sno_i_family private_family;         /* if memory cannot be shared */
-    flake_i_atomic32 asked;                     /* calls while there was none */
-    flake_i_page_room room[2];                  /* for the family's pages */
+    flake_atomic64 next;                /* [ clone count:32 ][ 1 ][ number:16 ]; 0: no start yet */
+    struct sno_i_family private_family; /* if memory cannot be shared */
+    flake_i_atomic32 asked;             /* calls while there was none */
+    flake_i_page_room room[2];          /* for the family's pages */
 };
 FLAKE_I_ONE_PER_PROCESS(struct sno_i_partitions, sno_i_partitions);
 
@@ -1338,7 +1341,8 @@ FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options 
         status = flake_i_state_open(s, &o, NULL);
     }
     if (status != FLAKE_OK) return status;
-    memset(pool, 0, sizeof *pool); /* no position: the state keeps the generator after earlier runs */
+    /* no position: the state keeps the generator after earlier runs */
+    memset(pool, 0, sizeof *pool);
     pool->partition = (uint16_t)flake_i_get64(o.identity + 32);
     pool->sequence_min = (uint16_t)flake_i_get64(o.identity + 40);
     pool->sequence_max = (uint16_t)flake_i_get64(o.identity + 48);
@@ -1359,7 +1363,8 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     do { /* safe and drifts belong to the word if two readings of it, before and after, are equal */
         word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
         tick = flake_i_tick(e, word);
-        safe = FLAKE_ATOMIC_LOAD(&e->safe[tick ^ 1], acquire); /* SAFE:A: the second reading's word */
+        /* the second reading's word */
+        safe = FLAKE_ATOMIC_LOAD(&e->safe[tick ^ 1], acquire); /* SAFE:A */
     } while (!flake_i_drifts_at(e, word, tick, &drifts));
     const uint64_t count = word & e->count_mask;
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
@@ -1443,8 +1448,8 @@ enum { SNO_I_DEFAULT_PLACES = 4 };
 #define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 3) /* its number: see flake_i_process */
 struct sno_i_default {
     FLAKE_ATOMIC(flake_i_engine *) engine; /* NULL: none yet */
-    flake_atomic64 tag;                  /* [ instance owner id:48 ][ partition:16 ]; 0: none yet */
-    flake_atomic64 begun;                /* see flake_i_take_place */
+    flake_atomic64 tag;   /* [ instance owner id:48 ][ partition:16 ]; 0: none yet */
+    flake_atomic64 begun; /* see flake_i_take_place */
     flake_i_engine places[SNO_I_DEFAULT_PLACES];
 };
 FLAKE_I_ONE_PER_PROCESS(struct sno_i_default, sno_i_default);
@@ -1458,7 +1463,8 @@ FLAKE_I_FN uint64_t sno_i_own_tag(void) {
     flake_atomic64 *word;
     uint64_t tag = FLAKE_ATOMIC_LOAD(&sno_i_default.tag, relaxed);
     uint16_t partition;
-    const uint64_t owner = flake_i_instance_owner_id(&word) << 16; /* assigned by the first call: not 0 */
+    /* assigned by the first call: not 0 */
+    const uint64_t owner = flake_i_instance_owner_id(&word) << 16;
     if ((tag & ~(uint64_t)0xffff) == owner) return tag;
     if (sno_i_take_partition(&partition) != FLAKE_OK) return 0;
     return FLAKE_ATOMIC_CAS(&sno_i_default.tag, &tag, owner | partition, relaxed, relaxed)
@@ -1534,7 +1540,8 @@ FLAKE_I_FN flake_status sno_i_open_owned(flake_i_owned *own, sno_snapshot *pool,
     else if (own->config.state.dir) {
         status = flake_state_open(&own->state, &own->config.state, o, &number, why);
         if (status == FLAKE_OK && number > UINT16_MAX)
-            status = flake_i_say(why, FLAKE_NODE_RANGE, "config: first", "exceeds 65535 partitions");
+            status =
+                flake_i_say(why, FLAKE_NODE_RANGE, "config: first", "exceeds 65535 partitions");
         pool->partition = (uint16_t)number;
     }
     if (flake_i_has_state(own)) o->state = &own->state;
@@ -1548,8 +1555,7 @@ FLAKE_API sno_gen *sno_gen_new(const char *text, flake_why *why) {
     if (!g) return NULL;
     flake_i_owned *const own = flake_i_owned_by(g, sizeof *g);
     flake_status status = sno_i_open_owned(own, &pool, &chosen, why);
-    if (status == FLAKE_OK)
-        status = sno_init(g, chosen ? &pool : NULL, &own->config.options, why);
+    if (status == FLAKE_OK) status = sno_init(g, chosen ? &pool : NULL, &own->config.options, why);
     if (status == FLAKE_OK) return g;
     (void)flake_i_free_owned(g, own, NULL);
     return NULL;

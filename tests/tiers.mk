@@ -37,7 +37,7 @@ step_smoke-fresh     = test-fresh FRESH_TESTS=test_engine
 step_smoke-matrix    = matrix C_STANDARDS=c11 CXX_STANDARDS=c++17 OPTIMISE=2
 SMOKE = explore fuzz cross hosts etcd etcd-sanitized server tsan asan matrix fresh databases soak attack
 
-CHECK = mutants-changed scripts sanitize-asan-gcc programs-O2 explore-orders fuzz-replay bench-guard everything models \
+CHECK = mutants-changed scripts sanitize-asan-gcc programs-O2 explore-orders fuzz-replay bench-guard everything format-check models \
 	builds bench-smoke $(SMOKE:%=smoke-%)
 
 # The steps of a slice together take about as long as those of any other.

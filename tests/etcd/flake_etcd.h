@@ -142,10 +142,11 @@ struct flake_etcd {
     flake_atomic64 horizon_ns; /* of our latest write known to have succeeded */
     flake_atomic64 asked_ns;   /* the latest time admitted, or the floor */
     flake_atomic64 wanted_ns;  /* a time refused since the last attempt to extend, or 0 */
-    flake_i_atomic32 trouble;    /* why that attempt failed: index of flake_i_etcd_troubles */
-    int64_t floor_ns;            /* the H that the claim replaced: IDs are later */
-    uint64_t process;            /* flake_i_process_owner_id of the claim's process */
-    flake_atomic64 *fence;     /* the gate's; its page outlives the claim, for generators of earlier claims */
+    flake_i_atomic32 trouble;  /* why that attempt failed: index of flake_i_etcd_troubles */
+    int64_t floor_ns;          /* the H that the claim replaced: IDs are later */
+    uint64_t process;          /* flake_i_process_owner_id of the claim's process */
+    /* the gate's; its page outlives the claim, for generators of earlier claims */
+    flake_atomic64 *fence;
     unsigned cluster, generator;
     struct flake_i_etcd *session;
     pthread_t thread;
@@ -506,7 +507,8 @@ FLAKE_I_FN flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *ho
     if (!flake_i_json_get(horizon, "header").at) return FLAKE_IO;
     if (!flake_i_json_get(pool, "header").at) return FLAKE_IO;
     if (!flake_i_etcd_value_of(horizon, horizon64, value64)) return FLAKE_LEASE_LOST;
-    if (strcmp(value64, put64) == 0) return FLAKE_OK; /* an earlier request with these bytes was applied */
+    /* an earlier request with these bytes was applied */
+    if (strcmp(value64, put64) == 0) return FLAKE_OK;
     if (strcmp(value64, known64) != 0) return FLAKE_LEASE_LOST;
     return flake_i_json_get(pool, "kvs").at ? FLAKE_LEASE_LOST : FLAKE_AGAIN;
 }
@@ -640,7 +642,8 @@ static const char *const flake_i_etcd_troubles[] = {
     "", "no endpoint confirmed the new horizon", "this clock is more than 60 s ahead of etcd's",
     "IDs were requested more than 60 s ahead of etcd's clock"};
 
-#define FLAKE_I_ETCD_AHEAD_NS 60000000000 /* a base time further ahead of etcd's clock moves no horizon */
+/* a base time further ahead of etcd's clock moves no horizon */
+#define FLAKE_I_ETCD_AHEAD_NS 60000000000
 
 FLAKE_I_FN int64_t flake_i_elapsed_ms(void) { return flake_i_elapsed_ns() / 1000000; }
 
@@ -1005,7 +1008,7 @@ FLAKE_I_FN bool flake_i_etcd_next_horizon(flake_etcd *c, int64_t *put_ns) {
             FLAKE_ATOMIC_STORE(&c->trouble, FLAKE_I_ETCD_TOO_FAR, relaxed);
         else base_ns = flake_i_max_i64(base_ns, asked_ns[i]);
     *put_ns = flake_i_max_i64(flake_i_etcd_ahead_of(s, base_ns),
-                          (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed));
+                              (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed));
     return true;
 }
 
@@ -1040,7 +1043,8 @@ FLAKE_I_FN bool flake_i_etcd_is_held(uint64_t state) { return (state & 3) == FLA
 FLAKE_I_FN void flake_i_etcd_close_gate(flake_etcd *c, uint64_t state, uint64_t reason) {
     const uint64_t closed = (state & ~(uint64_t)3) | reason;
     if (FLAKE_ATOMIC_CAS(&c->state, &state, closed, seq_cst, relaxed) && c->fence) /* END:S */
-        FLAKE_ATOMIC_STORE(c->fence, 0u, relaxed); /* a draw that misses it asks the gate in the next unit */
+        /* a draw that misses it asks the gate in the next unit */
+        FLAKE_ATOMIC_STORE(c->fence, 0u, relaxed);
 }
 
 /* Sets a time if the new one is later. */
@@ -1099,7 +1103,8 @@ FLAKE_I_FN void *flake_i_etcd_keep_claim(void *user) {
             now_ms = flake_i_elapsed_ms();
             renew_ms = now_ms + (renewed == FLAKE_IO ? soon_ms : tick_ms);
         }
-        if (s->must_look && now_ms < look_ms) { /* the report is kept, and the wait is not for another */
+        /* the report is kept, and the wait is not for another */
+        if (s->must_look && now_ms < look_ms) {
             s->must_look = false;
             if (extend_ms > look_ms) extend_ms = look_ms;
         }
@@ -1263,8 +1268,8 @@ FLAKE_I_FN flake_status flake_i_etcd_read_numbers(flake_i_etcd *s, unsigned clus
                      pool.base64, pool_end.base64);
     flake_i_etcd_add(&body, "'keys_only':true}},{'request_range':{'key':'%s','range_end':'%s'}}]}",
                      horizon.base64, horizon_end.base64);
-    if (s->options.wait_ms)
-        flake_i_etcd_watch(s, pool.base64, pool_end.base64); /* before reading, so no change is missed */
+    /* before reading, so no change is missed */
+    if (s->options.wait_ms) flake_i_etcd_watch(s, pool.base64, pool_end.base64);
     if (flake_i_etcd_call(s, "kv/txn", body.text) != FLAKE_OK) return FLAKE_IO;
     for (size_t i = 0; i < size; i++) numbers->horizon_ns[i] = INT64_MIN;
     if (flake_i_etcd_note_numbers(flake_i_json_get(s->answer, "responses/0/response_range"),
@@ -1396,15 +1401,17 @@ FLAKE_API flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_options 
                                         flake_why *why) {
     if (!c || c->session || (c->process && !c->fence)) {
         /* Without a fence, generators of the last claim could not distinguish it from this one. */
-        flake_i_put_why(why, "flake_etcd_claim: the object has an earlier claim: release it, or use another object",
-                        "", "");
+        flake_i_put_why(
+            why,
+            "flake_etcd_claim: the object has an earlier claim: release it, or use another object",
+            "", "");
         return FLAKE_INVALID;
     }
     flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
     if (!s) return flake_i_say(why, FLAKE_IO, "flake_etcd_claim", "out of memory");
     flake_status status = flake_i_etcd_open_session(s, options);
-    const int64_t end_ms =
-        flake_i_elapsed_ms() + (status == FLAKE_OK ? s->options.wait_ms : 0); /* unchecked otherwise */
+    /* unchecked otherwise */
+    const int64_t end_ms = flake_i_elapsed_ms() + (status == FLAKE_OK ? s->options.wait_ms : 0);
     if (status == FLAKE_OK) status = flake_i_etcd_claim_any(c, s);
     flake_i_etcd_unwatch(s);
     if (status == FLAKE_OK) status = flake_i_etcd_start_thread(c, s);
@@ -1495,8 +1502,9 @@ FLAKE_API flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {
     const char *text = flake_i_etcd_troubles[trouble];
     flake_status status = trouble == FLAKE_I_ETCD_WELL ? FLAKE_OK : FLAKE_IO;
     if (state != FLAKE_I_ETCD_HELD) {
-        text = state == FLAKE_I_ETCD_LOST ? "another process has written the number's keys: release and claim again"
-                                          : "no number is claimed";
+        text = state == FLAKE_I_ETCD_LOST
+                   ? "another process has written the number's keys: release and claim again"
+                   : "no number is claimed";
         status = FLAKE_LEASE_LOST;
     } else if (c->process != flake_i_process_owner_id()) {
         text = "the claim belongs to the parent process";
