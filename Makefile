@@ -27,7 +27,7 @@ WINDOWS_TESTS = \
 	test_engine_shared test_engine_notes test_fast_clock test_lanes test_sno_lanes test_random_flake test_random_text test_ring \
 	test_threads test_sno test_sno_queue test_sno_snapshots test_sno_partitions test_random_sno test_sno_ids \
 	test_sno_text test_misuse test_config
-ALL_TESTS = $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
+ALL_TESTS = $(sort $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c)))
 TESTS  ?= $(if $(filter Windows_NT,$(OS)),$(WINDOWS_TESTS),$(ALL_TESTS))
 STD    ?= c11
 # Tests that are scripts; `make test` runs none.
@@ -60,7 +60,7 @@ all: tools ## builds the tools and prints three IDs, one of them decoded, and wh
 	  'README.md' 'how to use flake.h and sno.h in a program')
 
 tools: $(TOOLS:%=$(BUILD)/%) ## builds the command-line tools only
-$(TOOLS:%=$(BUILD)/%): $(BUILD)/%: tests/tools/%.c tests/tools/tool.h $(HEADERS) $(BUILD)/flags
+$(TOOLS:%=$(BUILD)/%): $(BUILD)/%: tools/%.c tools/tool.h $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
 # Shared libraries for other languages; they export the public names only. Before 1.0 a minor version may change calls
@@ -83,30 +83,34 @@ SMALL   = $(if $(filter command environment,$(origin CFLAGS)),$(CFLAGS),-O0 -g -
 # Programs of two files, one of them C++, that include both headers in either order, with and without shared
 # functions.
 PROGRAMS ?= two_units two_units_reversed two_units_shared two_units_shared_reversed
-RESULTS = $(TESTS:%=$(BUILD)/%.out) $(PROGRAMS:%=$(BUILD)/%.out) $(SCRIPTS:tests/%.sh=$(BUILD)/%.sh.out)
+RESULTS = $(TESTS:%=$(BUILD)/%.out) $(PROGRAMS:%=$(BUILD)/%.out) $(SCRIPTS:tests/scripts/%.sh=$(BUILD)/%.sh.out)
 test: ## every test program, on all cores; needs only a C compiler and make
 	@rm -f $(RESULTS:$(BUILD)/%=$(BUILD)/test/%)
 	@$(MAKE) --no-print-directory -s -k $(PARALLEL) BUILD=$(BUILD)/test CFLAGS="$(SMALL)" run-tests || :
-	@tests/run.sh --sum $(RESULTS:$(BUILD)/%=$(BUILD)/test/%)
+	@tests/scripts/run.sh --sum $(RESULTS:$(BUILD)/%=$(BUILD)/test/%)
 run-tests: $(RESULTS)
 
-$(BUILD)/%.sh.out: tests/%.sh FORCE
-	@$(SCRIPT_ENV) tests/run.sh $@ $<
+$(BUILD)/%.sh.out: tests/scripts/%.sh FORCE
+	@$(SCRIPT_ENV) tests/scripts/run.sh $@ $<
 
 $(BUILD)/%.out: $(BUILD)/% FORCE
-	@tests/run.sh $@ $(RUN_ENV) $<
+	@tests/scripts/run.sh $@ $(RUN_ENV) $<
 
 # A file that changes with the flags; everything depends on it.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(BUILD)
 	@echo '$(CC) $(CXX) $(FLAGS) $(LDLIBS)' | cmp -s - $@ || echo '$(CC) $(CXX) $(FLAGS) $(LDLIBS)' > $@
 
-$(BUILD)/%: tests/%.c $(wildcard tests/*.h tests/tools/* fuzz/*.h) $(HEADERS) $(BUILD)/flags
-	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
+TEST_PARTS = $(wildcard tests/support/*.h tools/* fuzz/*.h) $(HEADERS) $(BUILD)/flags
+$(BUILD)/%: tests/unit/%.c $(TEST_PARTS)
+	$(CC) $(FLAGS) -I. -Itests/support $< -o $@ $(LDLIBS)
 
-$(BUILD)/test_strict_posix: tests/test_strict.c
-$(BUILD)/test_sno_text_plain: tests/test_sno_text.c
-$(BUILD)/test_uuid_text_plain: tests/test_uuid_text.c
+$(BUILD)/%: tests/stress/%.c $(TEST_PARTS)
+	$(CC) $(FLAGS) -I. -Itests/support $< -o $@ $(LDLIBS)
+
+$(BUILD)/test_strict_posix: tests/unit/test_strict.c
+$(BUILD)/test_sno_text_plain: tests/unit/test_sno_text.c
+$(BUILD)/test_uuid_text_plain: tests/unit/test_uuid_text.c
 
 # The two files must share one object per process. With FLAKE_SHARED the C file has the implementation, reversed the
 # C++ file.
@@ -114,11 +118,11 @@ $(BUILD)/two_units: TWO_UNITS =
 $(BUILD)/two_units_reversed: TWO_UNITS = -DREVERSED
 $(BUILD)/two_units_shared: TWO_UNITS = -DFLAKE_SHARED
 $(BUILD)/two_units_shared_reversed: TWO_UNITS = -DFLAKE_SHARED -DREVERSED
-$(patsubst %,$(BUILD)/%,two_units two_units_reversed two_units_shared two_units_shared_reversed): $(wildcard tests/two_units*) tests/check.h $(HEADERS) $(BUILD)/flags
-	$(CC) $(FLAGS) $(TWO_UNITS) -I. -c tests/two_units_main.c -o $@.o
+$(patsubst %,$(BUILD)/%,two_units two_units_reversed two_units_shared two_units_shared_reversed): $(wildcard tests/unit/two_units*) tests/support/check.h $(HEADERS) $(BUILD)/flags
+	$(CC) $(FLAGS) $(TWO_UNITS) -I. -Itests/support -c tests/unit/two_units_main.c -o $@.o
 	if command -v $(firstword $(CXX)) >/dev/null; then \
-	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread $(TWO_UNITS) -I. tests/two_units_other.cc $@.o -o $@ $(LDLIBS); \
-	else $(CC) $(FLAGS) $(TWO_UNITS) -I. -x c tests/two_units_other.cc -x none $@.o -o $@ $(LDLIBS); fi
+	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread $(TWO_UNITS) -I. -Itests/support tests/unit/two_units_other.cc $@.o -o $@ $(LDLIBS); \
+	else $(CC) $(FLAGS) $(TWO_UNITS) -I. -Itests/support -x c tests/unit/two_units_other.cc -x none $@.o -o $@ $(LDLIBS); fi
 
 single: $(BUILD)/single/sno.h ## sno.h with flake.h in it: one file to copy
 $(BUILD)/single/sno.h: $(HEADERS)
@@ -126,7 +130,7 @@ $(BUILD)/single/sno.h: $(HEADERS)
 	awk '$$0 == "#include \"flake.h\"" { while ((getline line < "flake.h") > 0) print line; next } 1' sno.h > $@
 
 matrix: ## both compilers, every -std of C and C++, -O0 to -O3
-	@WARN="$(WARN)" C_STANDARDS="$(C_STANDARDS)" CXX_STANDARDS="$(CXX_STANDARDS)" OPTIMISE="$(OPTIMISE)" tests/matrix.sh
+	@WARN="$(WARN)" C_STANDARDS="$(C_STANDARDS)" CXX_STANDARDS="$(CXX_STANDARDS)" OPTIMISE="$(OPTIMISE)" tests/scripts/matrix.sh
 
 everything: $(BUILD)/flags ## clang's -Weverything, with the exceptions named in the Makefile
 	for h in $(HEADERS); do \
@@ -136,7 +140,7 @@ everything: $(BUILD)/flags ## clang's -Weverything, with the exceptions named in
 	done
 
 .PHONY: format format-check
-FORMATTED = $(HEADERS) tests/etcd/flake_etcd.h
+FORMATTED = $(HEADERS) extras/etcd/flake_etcd.h
 format: ## formats the headers, with clang-format 14: other versions write some lines otherwise
 	clang-format-14 -i $(FORMATTED)
 format-check: ## the headers are as make format writes them
@@ -145,7 +149,7 @@ format-check: ## the headers are as make format writes them
 
 SANITIZED = tsan-gcc asan-gcc tsan-clang asan-clang
 # The thread sanitizer finds nothing in programs with one thread and no signal handler.
-THREADED = $(patsubst tests/%.c,%,$(shell grep -lE 'pthread_create|sigaction|SIG[A-Z]+' tests/test_*.c))
+THREADED = $(patsubst tests/unit/%.c,%,$(shell grep -lE 'pthread_create|sigaction|SIG[A-Z]+' tests/unit/test_*.c))
 sanitize: $(SANITIZED:%=sanitize-%) ## the tests under thread, address and undefined sanitizers, gcc and clang; faster with -j2 -Otarget
 sanitize-tsan-%: WATCH = -fsanitize=thread
 sanitize-tsan-%: SOME = TESTS="$(THREADED)" PROGRAMS=
@@ -189,7 +193,7 @@ SECONDS ?= 60
 SEED ?= 0
 FUZZERS  = flake sno text state claims
 FUZZ_FLAGS = -std=c11 $(WARN) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-	-DFUZZ_LIBFUZZER -I. -Itests
+	-DFUZZ_LIBFUZZER -I. -Itests/support -Iextras/etcd
 FUZZ_CURL = $(if $(filter claims,$*),-lcurl)
 # The fuzzer of claims is skipped without libcurl.
 FUZZ_SKIPPED = if [ $* = claims ] && ! $(CC) -E -x c -include curl/curl.h /dev/null >/dev/null 2>&1; then \
@@ -206,9 +210,9 @@ fuzz-%: FORCE $(BUILD)/flags
 	{ echo "fuzz_$*:"; if [ $$code -eq 0 ]; then grep '^Done\|^stat::' $(BUILD)/fuzz/$*.log; \
 	  else tail -n 60 $(BUILD)/fuzz/$*.log; fi; } > $(BUILD)/fuzz/$*.end; cat $(BUILD)/fuzz/$*.end; exit $$code
 
-$(BUILD)/fuzz/replay_%: fuzz/fuzz_%.c $(wildcard fuzz/*.h) tests/support.h tests/oracle.h tests/slow_text.h $(HEADERS) tests/etcd/flake_etcd.h $(BUILD)/flags
+$(BUILD)/fuzz/replay_%: fuzz/fuzz_%.c $(wildcard fuzz/*.h) tests/support/support.h tests/support/oracle.h tests/support/slow_text.h $(HEADERS) extras/etcd/flake_etcd.h $(BUILD)/flags
 	@mkdir -p $(BUILD)/fuzz
-	@$(FUZZ_SKIPPED) set -x; $(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS) $(FUZZ_CURL)
+	@$(FUZZ_SKIPPED) set -x; $(CC) $(FLAGS) -I. -Itests/support -Iextras/etcd $< -o $@ $(LDLIBS) $(FUZZ_CURL)
 
 fuzz-replay: $(FUZZERS:%=$(BUILD)/fuzz/replay_%) ## the fuzzers' corpus, with any compiler
 	for target in $(FUZZERS); do [ ! -x $(BUILD)/fuzz/replay_$$target ] || \
@@ -219,33 +223,33 @@ HOURS ?= 1
 COVERAGE = -fsanitize-coverage=$(if $(findstring clang,$(shell $(CC) --version)),inline-8bit-counters,trace-pc)
 campaign: fuzz/campaign.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/flags ## HOURS=1 of search for a duplicate, with CAMPAIGN="--layout ..."
 	@mkdir -p $(BUILD)/fuzz
-	$(CC) $(FLAGS) $(COVERAGE) -I. -Itests fuzz/campaign.c -o $(BUILD)/fuzz/campaign $(LDLIBS)
+	$(CC) $(FLAGS) $(COVERAGE) -I. -Itests/support fuzz/campaign.c -o $(BUILD)/fuzz/campaign $(LDLIBS)
 	$(BUILD)/fuzz/campaign --hours $(HOURS) $(CAMPAIGN)
 
 MACHINES = aarch64 s390x i686 armhf powerpc musl windows cortex-a9 cortex-m4 wasi
 cross: $(MACHINES:%=cross-%) ## the tests on other machines (those of MACHINES that are installed); faster with -j2 -Otarget
 $(MACHINES:%=cross-%): cross-%: FORCE
-	@MAKE="$(MAKE)" BUILD=$(BUILD) WARN="$(WARN)" FEW="$(FEW)" tests/cross.sh $*
+	@MAKE="$(MAKE)" BUILD=$(BUILD) WARN="$(WARN)" FEW="$(FEW)" tests/scripts/cross.sh $*
 
 test-fresh: ## the README's commands in an empty directory, or with FRESH=ROOT in another system
-	FRESH_TESTS=$(FRESH_TESTS) tests/fresh.sh $(FRESH)
+	FRESH_TESTS=$(FRESH_TESTS) tests/scripts/fresh.sh $(FRESH)
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
 LIBDIR  ?= $(PREFIX)/lib
 ROOT     = $(DESTDIR)$(PREFIX)
 VERSION  = sed -n 's/^\#define [A-Z]*_VERSION_STRING "\(.*\)"/\1/p'
-MAN      = awk -f tests/man.awk -v version="$$($(VERSION) $*.h)"
+MAN      = awk -f tools/man.awk -v version="$$($(VERSION) $*.h)"
 
 # Man pages are made from the output of `flake help` and from the headers.
-$(BUILD)/%.1: $(BUILD)/% tests/man.awk
+$(BUILD)/%.1: $(BUILD)/% tools/man.awk
 	$(RUN_ENV) $< help | $(MAN) -v name=$* -v section=1 > $@
 
-$(BUILD)/%.h.3: %.h tests/man.awk $(BUILD)/flags
+$(BUILD)/%.h.3: %.h tools/man.awk $(BUILD)/flags
 	$(MAN) -v name=$*.h -v section=3 $< > $@
 
-$(BUILD)/flake_etcd.h.3: tests/etcd/flake_etcd.h tests/man.awk $(BUILD)/flags
-	awk -f tests/man.awk -v version="$$($(VERSION) flake.h)" -v name=flake_etcd.h -v section=3 $< > $@
+$(BUILD)/flake_etcd.h.3: extras/etcd/flake_etcd.h tools/man.awk $(BUILD)/flags
+	awk -f tools/man.awk -v version="$$($(VERSION) flake.h)" -v name=flake_etcd.h -v section=3 $< > $@
 
 install-headers: ## headers, pkg-config files and CMake packages, with PREFIX=/usr/local DESTDIR=; needs no compiler
 	install -d "$(ROOT)/include" "$(ROOT)/share/pkgconfig"
@@ -258,13 +262,13 @@ install-headers: ## headers, pkg-config files and CMake packages, with PREFIX=/u
 	    "Requires:$$(sed -n 's/^#include "\(.*\)\.h"$$/ \1 = '$$version/p $$name.h)" \
 	    'Cflags: -I$${includedir}' > "$(ROOT)/share/pkgconfig/$$name.pc" && \
 	  for file in Config ConfigVersion; do \
-	    sed "s|@name@|$$name|g; s|@version@|$$version|; s|@include@|../../../include|" tests/builds/$$file.cmake.in \
+	    sed "s|@name@|$$name|g; s|@version@|$$version|; s|@include@|../../../include|" extras/packaging/$$file.cmake.in \
 	      > "$(ROOT)/share/cmake/$$name/$$name$$file.cmake" || exit 1; \
 	  done || exit 1; \
 	done
-	install -m 644 tests/etcd/flake_etcd.h "$(ROOT)/include/"
+	install -m 644 extras/etcd/flake_etcd.h "$(ROOT)/include/"
 	version=$$($(VERSION) flake.h) && \
-	printf '%s\n' 'Name: flake_etcd' "Description: $$(sed -n '1s/^[^:]*: *//p' tests/etcd/flake_etcd.h)" "Version: $$version" \
+	printf '%s\n' 'Name: flake_etcd' "Description: $$(sed -n '1s/^[^:]*: *//p' extras/etcd/flake_etcd.h)" "Version: $$version" \
 	  "Requires: flake = $$version, libcurl" 'Cflags: -pthread' 'Libs: -pthread' > "$(ROOT)/share/pkgconfig/flake_etcd.pc"
 
 install: install-headers lib $(TOOLS:%=$(BUILD)/%.1) $(TOOLS:%=$(BUILD)/%.h.3) $(BUILD)/flake_etcd.h.3 ## headers, tools, man pages, and shared libraries in LIBDIR=PREFIX/lib

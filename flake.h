@@ -564,7 +564,7 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
  * from the newest time, each lane from its own; an exhausted ms is then followed by the next one at once. With
  * a clock before 1984 the first draw returns FLAKE_TIME_RANGE. seq_min and seq_max must be the whole range.
  *
- * One generator repeats no ID. Two of uuid7 or ulid may, though it is unlikely: tests/FORMATS.md has the
+ * One generator repeats no ID. Two of uuid7 or ulid may, though it is unlikely: docs/formats.md has the
  * figures. Those of uuid8 and uuid7_node, an extension of RFC 9562 (6.4), do not if their nodes differ.
  *
  * RANDOM BITS are a keyed function (SipHash-1-3) of the time and the counter, with keys from FLAKE_RANDOM_BYTES
@@ -682,7 +682,7 @@ FLAKE_API void flake_machine_cloned(void);
  * A state does not detect a second generator that uses the same flake_state, nor, with `path`, one with the
  * same node and another file. exclusive_dir does, in one directory, but does not protect against a clock that
  * went backwards, or IDs that ran ahead of it, before a restart. So use both, unless all processes claim their
- * numbers from one `dir`: tests/GUARANTEES.md has a table. Neither works on a network file system, whose locks
+ * numbers from one `dir`: docs/guarantees.md has a table. Neither works on a network file system, whose locks
  * are unreliable. If there is no local disk, claim numbers from etcd (flake_etcd.h).
  *
  * An open state must not be moved, nor its file be deleted or replaced. If another program overwrites or
@@ -2032,7 +2032,7 @@ enum { FLAKE_I_NS_PER_MS = 1000000 };
  *
  * Each copy of the header that the linker keeps separate has a page. Its name contains the number
  * of its layout, so that units with another layout have another object: a change of the struct
- * raises the number (tests/two_units_main.c).
+ * raises the number (tests/unit/two_units_main.c).
  */
 #define flake_i_process FLAKE_I_LAYOUT(flake_i_process, 2)
 struct flake_i_process {

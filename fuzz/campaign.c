@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The uniqueness campaign: runs random scripts of calls and clock readings on your own configuration for
- * hours, and checks that no ID repeats and that each result is the oracle's (tests/oracle.h).
+ * hours, and checks that no ID repeats and that each result is the oracle's (tests/support/oracle.h).
  *
  *     campaign --header flake --layout hazelcast --max-ahead-ms 15000 --clock back --hours 8
  *

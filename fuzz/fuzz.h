@@ -17,8 +17,8 @@
 #endif
 
 #define REAL_SLEEP /* the hooks are below */
-#include "../tests/support.h"
-#include "../tests/oracle.h"
+#include "../tests/support/support.h"
+#include "../tests/support/oracle.h"
 
 #ifdef __cplusplus
 #define FUZZ_NORETURN [[noreturn]]

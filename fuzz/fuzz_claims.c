@@ -5,7 +5,7 @@
  * address sanitizer sees an access beyond them. Built with -lcurl; nothing is sent.
  */
 #include "fuzz.h"
-#include "etcd/flake_etcd.h"
+#include "flake_etcd.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

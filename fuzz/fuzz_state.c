@@ -165,7 +165,7 @@ static int disk_lock(int fd, ...) { return fd < disk_fd ? -1 : 0; }
 #include "fuzz.h"
 #include "flake.h"
 #include "sno.h"
-#include "../tests/sno_key.h"
+#include "../tests/support/sno_key.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

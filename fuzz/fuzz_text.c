@@ -7,7 +7,7 @@
 #include "fuzz.h"
 #include "flake.h"
 #include "sno.h"
-#include "../tests/slow_text.h"
+#include "../tests/support/slow_text.h"
 #include "layout.h"
 #include <errno.h>
 

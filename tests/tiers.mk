@@ -6,9 +6,9 @@
 # Target and variables of steps that are not named after their target.
 step_programs-O2     = test CFLAGS=-O2 BUILD=$(BUILD)/O2
 step_scripts         = test TESTS= PROGRAMS= BUILD=$(BUILD)/scripts \
-	SCRIPTS="$(patsubst %,tests/%.sh,tools examples modules library campaign install recipes)"
+	SCRIPTS="$(patsubst %,tests/scripts/%.sh,tools examples modules library campaign install recipes)"
 step_builds          = test TESTS= PROGRAMS= BUILD=$(BUILD)/builds \
-	SCRIPTS="$(patsubst %,tests/%.sh,builds tongues optouts)"
+	SCRIPTS="$(patsubst %,tests/scripts/%.sh,builds tongues optouts)"
 step_mutants-changed = mutants CHANGED=HEAD~1 SAMPLE=20
 step_mutants-tenth   = mutants PART=$(firstword $(SLICE))/10 MINUTES=5
 step_mutants         = mutants MINUTES=45
@@ -57,17 +57,17 @@ NIGHTLY   = $(if $(SLICE),mutants-tenth,mutants) $(foreach slice,$(or $(SLICE),$
 STEPS = $(BUILD)/steps
 check: ## what every commit must pass, in ten minutes: -O2, sanitizers, examples, tools, memory orders, mutants, a smoke of each nightly step
 	@$(MAKE) --no-print-directory -s -k $(PARALLEL) $(CHECK:%=$(STEPS)/%.out) || :
-	@tests/run.sh --sum $(CHECK:%=$(STEPS)/%.out)
+	@tests/scripts/run.sh --sum $(CHECK:%=$(STEPS)/%.out)
 nightly: ## the rest, in 100 minutes, or tenths of it with SLICE="0 3 7": machines, explorer, 45 minutes of mutants, fuzzers
 	@$(MAKE) --no-print-directory -s -k $(PARALLEL) $(NIGHTLY:%=$(STEPS)/%.out) || :
-	@tests/run.sh --sum $(NIGHTLY:%=$(STEPS)/%.out)
+	@tests/scripts/run.sh --sum $(NIGHTLY:%=$(STEPS)/%.out)
 
 # With -n make still runs recipe lines that call make: a step then prints its commands and has no result.
 IS_DRY = $(findstring n,$(firstword -$(MAKEFLAGS)))
 $(STEPS)/%.out: FORCE
-	@$(if $(IS_DRY),,tests/run.sh --step $@) $(MAKE) --no-print-directory $(or $(step_$*),$*)
+	@$(if $(IS_DRY),,tests/scripts/run.sh --step $@) $(MAKE) --no-print-directory $(or $(step_$*),$*)
 
 evidence: ## tests/EVIDENCE.md, from the steps of the last `make check` and `make nightly`
-	tests/run.sh --table $(STEPS)/*.out > $(BUILD)/evidence
+	tests/scripts/run.sh --table $(STEPS)/*.out > $(BUILD)/evidence
 	sed -i -e '/^| step/,$$d' tests/EVIDENCE.md && cat $(BUILD)/evidence >> tests/EVIDENCE.md
 .PHONY: check nightly evidence

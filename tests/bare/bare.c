@@ -8,7 +8,7 @@
  * alone wakes the processor. PLAIN_ATOMICS: for a processor without 64-bit atomics, where one core
  * draws, and no interrupt handler does.
  */
-#include "../check.h"
+#include "../support/check.h"
 #include <stdbool.h>
 #ifndef PRId64 /* newlib hides it from strict C */
 #define PRId64 "lld"

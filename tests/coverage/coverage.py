@@ -32,9 +32,9 @@ import sys
 import time
 from pathlib import Path
 
-HEADERS = tuple(h for h in ("flake.h", "sno.h", "tests/etcd/flake_etcd.h") if Path(h).exists())
+HEADERS = tuple(h for h in ("flake.h", "sno.h", "extras/etcd/flake_etcd.h") if Path(h).exists())
 FLAGS = ["-std=c11", "-w", "-DFLAKE_SHOW_WARNINGS", "-pthread", "-DTEST_SMALL", "-DRUNS=3000",
-         "-Itests"]
+         "-Itests/support", "-Iextras/etcd"]
 COUNT = ["-O0", "-fprofile-instr-generate", "-fcoverage-mapping", "-mllvm", "-runtime-counter-relocation"]
 # The explorer's scenarios that take less than half a second each; the others take minutes together.
 SCENARIOS = ("every_ flake_add flake_cas flake_try flake_full flake_g flake_ah flake_l flake_c flake_e "
@@ -81,8 +81,8 @@ def programs(root, etcd):
         if corpus.name != "claims" or has_curl():
             add(f"replay_{corpus.name}", f"fuzz/fuzz_{corpus.name}.c",
                 words=sorted(str(seed.resolve()) for seed in corpus.iterdir()), flags=curl)
-    for test in sorted((root / "tests").glob("test_*.c")):
-        add(test.stem, f"tests/{test.name}")
+    for test in sorted((root / "tests/unit").glob("test_*.c")):
+        add(test.stem, f"tests/unit/{test.name}")
     add("explore_engine", "tests/explore/explore_engine.c", words=SCENARIOS, flags=["-O1"])
     add("explore_orders", "tests/explore/explore_orders.c", words=ORDERS, flags=["-O1"])
     if has_curl():
@@ -100,7 +100,7 @@ def programs(root, etcd):
 def digest(root):
     """Of all that the programs are made of."""
     whole = hashlib.sha256()
-    for top in ("flake.h", "sno.h", "tests", "fuzz"):
+    for top in ("flake.h", "sno.h", "tools", "extras", "tests", "fuzz"):
         top = Path(root) / top
         for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
             is_part = path.suffix in (".h", ".c", ".tsv") or "corpus" in path.parts or path.name == "coverage.py"

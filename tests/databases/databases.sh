@@ -8,7 +8,7 @@
 build=${BUILD:-build}
 count=${IDS:-1000000}
 kinds="bigint flake_bytes sno_bytes uuid7_bytes flake_uuid sno_uuid uuid7"
-. tests/judge.sh
+. tests/scripts/judge.sh
 as_owner=
 dir=$(mktemp -d)
 end() {

@@ -2,24 +2,24 @@
 
 ETCD_TESTS = $(patsubst tests/etcd/%.c,$(BUILD)/etcd_%,$(wildcard tests/etcd/test_*.c))
 ETCD_READY = $(BUILD)/etcd_ready
-$(ETCD_READY): $(HEADERS) tests/etcd/flake_etcd.h $(BUILD)/flags
+$(ETCD_READY): $(HEADERS) extras/etcd/flake_etcd.h $(BUILD)/flags
 	@command -v etcd >/dev/null || { echo "test-etcd needs etcd: package etcd-server"; exit 1; }
 	@echo '#include <curl/curl.h>' | $(CC) -x c -fsyntax-only - 2>/dev/null || \
 	  { echo "test-etcd needs libcurl: package libcurl4-openssl-dev"; exit 1; }
 	@command -v openssl >/dev/null || { echo "test-etcd needs certificates: package openssl"; exit 1; }
-	echo '#include "flake_etcd.h"' | $(CC) -std=c11 $(WARN) -I. -Itests/etcd -x c -fsyntax-only -
+	echo '#include "flake_etcd.h"' | $(CC) -std=c11 $(WARN) -I. -Iextras/etcd -x c -fsyntax-only -
 	if command -v $(firstword $(CXX)) >/dev/null; then \
-	  echo '#include "flake_etcd.h"' | $(CXX) -std=c++11 $(WARN) -I. -Itests/etcd -x c++ -fsyntax-only -; fi
+	  echo '#include "flake_etcd.h"' | $(CXX) -std=c++11 $(WARN) -I. -Iextras/etcd -x c++ -fsyntax-only -; fi
 	@touch $@
 
-$(ETCD_TESTS): $(BUILD)/etcd_%: tests/etcd/%.c $(wildcard tests/etcd/*.h tests/*.h) $(HEADERS) $(ETCD_READY)
-	$(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS) -lcurl
+$(ETCD_TESTS): $(BUILD)/etcd_%: tests/etcd/%.c $(wildcard tests/etcd/*.h tests/support/*.h) $(HEADERS) extras/etcd/flake_etcd.h $(ETCD_READY)
+	$(CC) $(FLAGS) -I. -Itests/support -Iextras/etcd $< -o $@ $(LDLIBS) -lcurl
 
-$(BUILD)/etcd_example: tests/etcd/example.c $(HEADERS) tests/etcd/flake_etcd.h $(BUILD)/flags
+$(BUILD)/etcd_example: examples/etcd.c $(HEADERS) extras/etcd/flake_etcd.h $(BUILD)/flags
 	if command -v $(firstword $(CXX)) >/dev/null; then \
-	  echo '#include "flake_etcd.h"' | $(CC) $(FLAGS) -I. -Itests/etcd -DFLAKE_SHARED -DFLAKE_IMPLEMENTATION -x c -c - -o $@.o && \
-	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread -I. -DFLAKE_SHARED -x c++ $< -x none $@.o -o $@-cxx $(LDLIBS) -lcurl; fi
-	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS) -lcurl
+	  echo '#include "flake_etcd.h"' | $(CC) $(FLAGS) -I. -Iextras/etcd -DFLAKE_SHARED -DFLAKE_IMPLEMENTATION -x c -c - -o $@.o && \
+	  $(CXX) -std=c++11 $(WARN) $(CFLAGS) -pthread -I. -Iextras/etcd -DFLAKE_SHARED -x c++ $< -x none $@.o -o $@-cxx $(LDLIBS) -lcurl; fi
+	$(CC) $(FLAGS) -I. -Iextras/etcd $< -o $@ $(LDLIBS) -lcurl
 
 test-etcd: $(ETCD_TESTS) $(BUILD)/etcd_example ## claims of node numbers, with etcd members that are killed and frozen
 	tests/etcd/etcd.sh run $(abspath $(BUILD))/etcd $(abspath $(BUILD)/etcd_example $(ETCD_TESTS)) -- $(NAMES)

@@ -3,8 +3,8 @@
 #
 # Sourced by the scripts beside it: compile, and what looks at ids. $dir is a folder that goes
 # with the script, after `stop_host` if there is one.
-. tests/judge.sh
-hosts=tests/hosts
+. tests/scripts/judge.sh
+module=extras/$(basename "$0" .sh)
 dir=$(mktemp -d)
 end() {
     ! declare -F stop_host > /dev/null || stop_host
@@ -24,7 +24,7 @@ refused_words=("node=1 state=$dir/state" "state_dir=$dir" "node=1 partition=1" "
 # Modules are there to be read, and copied.
 is_short() { # SOURCE
     local lines
-    lines=$(wc -l < "$hosts/$1")
+    lines=$(wc -l < "$module/$1")
     [ "$lines" -lt 225 ] || { echo "  $1 has $lines lines"; false; }
 }
 
@@ -33,10 +33,10 @@ compile() { # SOURCE OUTPUT FLAG...
     local source=$1 output=$2
     shift 2
     # shellcheck disable=SC2086
-    ${COMPILE:-cc -std=c11 -pedantic -Wall -Wextra -Werror -O2 -I.} -fPIC -shared "$@" "$hosts/$source" -o "$output"
+    ${COMPILE:-cc -std=c11 -pedantic -Wall -Wextra -Werror -O2 -I.} -fPIC -shared "$@" "$source" -o "$output"
 }
 compile_clock_back() {
-    compile clock_back.c "$dir/clock_back.so" && put_clock_back 0
+    compile tests/hosts/clock_back.c "$dir/clock_back.so" && put_clock_back 0
 }
 put_clock_back() { # MS: the clock of programs that were started as "${with_clock_back[@]}" PROGRAM ...
     [ -e "$dir/clock_back" ] || printf '%-16d' 0 > "$dir/clock_back"

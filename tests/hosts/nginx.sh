@@ -13,7 +13,7 @@ stop_host() { [ -z "$master" ] || { kill "$master" && wait "$master"; }; }
 
 # As the recipe says, and once more with all warnings.
 cp -r $sources "$dir/src"
-folder=$PWD/$hosts
+folder=$PWD/$module
 made() {
     (cd "$dir/src" && ./configure --with-compat --add-dynamic-module="$folder" && make -f objs/Makefile modules) > "$dir/log" 2>&1 ||
         { tail -n 5 "$dir/log"; false; }
@@ -22,7 +22,7 @@ of_nginx() { printf -- '-isystem %s ' "$dir"/src/src/{core,event,event/modules,o
 judge "nginx: the module is made from nginx's sources" made || close_with_counts
 judge "nginx: fewer than 225 lines" is_short nginx.c
 # shellcheck disable=SC2046
-judge "nginx: compiles without a warning" compile nginx.c "$dir/module.o" -c $(of_nginx)
+judge "nginx: compiles without a warning" compile "$module/nginx.c" "$dir/module.o" -c $(of_nginx)
 judge "the clock that can be put back compiles" compile_clock_back || close_with_counts
 
 port=$(free_port)

@@ -25,7 +25,7 @@ cluster=$dir/pg/cluster
 stop_host() { [ ! -f "$cluster/postmaster.pid" ] || $as_owner "$bin/pg_ctl" -D "$cluster" -m immediate stop > /dev/null; }
 
 judge "PostgreSQL: fewer than 225 lines" is_short postgresql.c
-judge "PostgreSQL: compiles without a warning" compile postgresql.c "$dir/pg/flake_ids.so" -isystem "$headers" || close_with_counts
+judge "PostgreSQL: compiles without a warning" compile "$module/postgresql.c" "$dir/pg/flake_ids.so" -isystem "$headers" || close_with_counts
 judge "the clock that can be put back compiles" compile_clock_back || close_with_counts
 $as_owner "$bin/initdb" -D "$cluster" -U tester -A trust --no-sync -E UTF8 --locale=C > "$dir/log" ||
     { cat "$dir/log"; judge "PostgreSQL: a cluster is made" false; close_with_counts; }
@@ -85,7 +85,7 @@ judge "PostgreSQL: what is not for it" does_not_start 'takes no |.*lanes is miss
     "node=1 max_wait_ms=1" "node=1 exclusive_dir=$dir"
 judge "PostgreSQL: a configuration without a node" does_not_start 'node is missing: node=7' clock=fast
 judge "PostgreSQL: starts with the extension" start || close_with_counts
-judge "PostgreSQL: its functions are made" query -f $hosts/postgresql.sql
+judge "PostgreSQL: its functions are made" query -f "$module"/postgresql.sql
 query -c 'CREATE TABLE ids (id bigint PRIMARY KEY DEFAULT flake_next(), sno text COLLATE "C" UNIQUE DEFAULT sno_next(42),
     uuid uuid UNIQUE DEFAULT uuid7(), run int, backend int DEFAULT pg_backend_pid(), turn bigserial)'
 echo 'INSERT INTO ids (run) SELECT :run FROM generate_series(1, 20)' > "$dir/insert.sql"

@@ -11,7 +11,7 @@ servers=()
 stop_host() { [ ${#servers[@]} -eq 0 ] || { kill "${servers[@]}" && wait "${servers[@]}"; }; }
 
 judge "Redis: fewer than 225 lines" is_short redis.c
-judge "Redis: compiles without a warning" compile redis.c "$dir/flake.so" || close_with_counts
+judge "Redis: compiles without a warning" compile "$module/redis.c" "$dir/flake.so" || close_with_counts
 judge "the clock that can be put back compiles" compile_clock_back || close_with_counts
 
 start() { # MODULE_ARGUMENT...: on $port

@@ -9,7 +9,7 @@ command -v sqlite3 > /dev/null || skip sqlite3
 echo '#include <sqlite3ext.h>' | cc -E -x c - > /dev/null 2>&1 || skip libsqlite3-dev
 
 judge "SQLite: fewer than 225 lines" is_short sqlite.c
-judge "SQLite: compiles without a warning" compile sqlite.c "$dir/flake.so" || close_with_counts
+judge "SQLite: compiles without a warning" compile "$module/sqlite.c" "$dir/flake.so" || close_with_counts
 query() { sqlite3 -bail -cmd '.timeout 60000' -cmd ".load $dir/flake" "$dir/db" "$@"; }
 is() { # WANTED SQL
     local got

@@ -89,7 +89,7 @@ static inline CURLMcode etcd_watch(CURLM *multi, CURL *easy) { return *multi = e
 
 #include "model.h"
 
-#include "../etcd/flake_etcd.h"
+#include "../../extras/etcd/flake_etcd.h"
 
 /* ---- the store: of one number; all others are taken for good ---- */
 

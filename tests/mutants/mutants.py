@@ -643,7 +643,7 @@ def main():
     for old in (base, folder / "plain", *folder.glob("work*")):
         shutil.rmtree(old, ignore_errors=True)
     base.mkdir(parents=True)
-    for top in ("flake.h", "sno.h", "tests", "fuzz"):
+    for top in ("flake.h", "sno.h", "tools", "extras", "tests", "fuzz"):
         (shutil.copytree if Path(top).is_dir() else shutil.copy)(top, base / top)
     measured = coverage.measure_all(base, sys.argv[1], False, jobs)
     print(f"{len(measured)} programs, {time.time() - began:.0f} s to see which lines they run; SEED={seed}", flush=True)

@@ -6,11 +6,11 @@
 
 server: $(BUILD)/server ## the example: an HTTP server that stamps each request with an ID
 
-$(BUILD)/server: tests/server/server.c tests/server/generators.h tests/server/head.h $(HEADERS) $(BUILD)/flags
+$(BUILD)/server: examples/server/server.c examples/server/generators.h examples/server/head.h $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
-$(BUILD)/server_%: tests/server/%.c tests/server/client.h tests/support.h tests/check.h $(HEADERS) $(BUILD)/flags
-	$(CC) $(FLAGS) -I. -Itests $< -o $@ $(LDLIBS)
+$(BUILD)/server_%: tests/server/%.c tests/server/client.h tests/support/support.h tests/support/check.h $(HEADERS) $(BUILD)/flags
+	$(CC) $(FLAGS) -I. -Itests/support $< -o $@ $(LDLIBS)
 
 test-server: $(BUILD)/server $(BUILD)/server_requests $(BUILD)/server_limits ## the server under wrk (DURATION=10 s a mode): no duplicate ID, none lost, no mode slow
 	@BUILD=$(BUILD) tests/server/server.sh

@@ -16,7 +16,7 @@ duration=${DURATION:-10}
 brief=${BRIEF:-2}
 least_rate=${RATE:-10000}
 . tests/server/drive.sh
-. tests/judge.sh
+. tests/scripts/judge.sh
 dir=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$dir"' EXIT
@@ -130,7 +130,7 @@ else
     echo "SKIPPED what wrk drives: the package wrk is not installed"
 fi
 judge "its README shows the part between two marks as it is" diff \
-    <(sed -n '/^\/\/ >>example begin/,/^\/\/ >>example end/p' tests/server/server.c | sed '1d;$d') \
-    <(sed -n '/^```c tests\/server\/server.c/,/^```$/p' tests/server/README.md | sed '1d;$d')
+    <(sed -n '/^\/\/ >>example begin/,/^\/\/ >>example end/p' examples/server/server.c | sed '1d;$d') \
+    <(sed -n '/^```c examples\/server\/server.c/,/^```$/p' examples/server/README.md | sed '1d;$d')
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]

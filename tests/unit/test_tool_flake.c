@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tool `flake`, at a thousand moments for each layout and form: what `generate` prints, `inspect`
+ * reads back with the same options, whatever the text looks like.
+ */
+#define _XOPEN_SOURCE 700 /* mkdtemp */
+#include "tool_run.h"
+
+#include "../../tools/flake.c"
+#include "slow_text.h"
+
+static void run_forget(void) { memset(tool_given, 0, sizeof tool_given); }
+
+static uint64_t seed = 20240229;
+
+/* Options of both commands. NULL: none, which leaves it to the default. */
+typedef struct choice {
+    const char *layout, *epoch, *format;
+} choice;
+static const choice none = {NULL, NULL, NULL};
+
+static const char *word_of(const char *name, const char *value, char word[64]) {
+    (void)snprintf(word, 64, "%s=%s", name, value ? value : "");
+    return value ? word : "";
+}
+
+static int run_with(const choice *c, const char *command, const char *node, const char *text) {
+    char layout[64], epoch[64], format[64];
+    return run_tool((const char *[]){
+        command, word_of("--layout", c->layout, layout), word_of("--epoch", c->epoch, epoch),
+        word_of("--format", c->format, format), strcmp(command, "inspect") == 0 ? "--json" : "",
+        node, text, NULL});
+}
+
+/* `inspect` with those options finds the time and both pieces of JSON in the text. */
+static void inspect_prints(const choice *c, const char *text, int64_t unix_ms, const char *maker,
+                           const char *number) {
+    char moment[64], said[1024];
+    (void)snprintf(moment, sizeof moment, "\"unix_ms\":%" PRId64 ",", unix_ms);
+    const int code = run_with(c, "inspect", "", text);
+    if (code == 0 && strstr(run_output, moment) && strstr(run_output, maker) &&
+        strstr(run_output, number))
+        return;
+    (void)snprintf(said, sizeof said, "--layout=%s --format=%s %.160s: %s%s%s, not %.200s",
+                   c->layout ? c->layout : "(none)", c->format ? c->format : "(none)", text, moment,
+                   maker, number, run_output);
+    check_fail(__FILE__, __LINE__, said);
+}
+
+/* These parts. */
+static void inspect_finds(const choice *c, const char *text, int64_t unix_ms, const char *who,
+                          uint64_t node, uint32_t seq) {
+    char maker[64], number[64];
+    (void)snprintf(maker, sizeof maker, "\"%s\":%" PRIu64 ",", who, node);
+    (void)snprintf(number, sizeof number, "\"sequence\":%" PRIu32 "}\n", seq);
+    inspect_prints(c, text, unix_ms, maker, number);
+}
+
+/* `generate` with those options, in the unit that begins then. */
+static const char *generate_at(const choice *c, int64_t unix_ms, uint32_t unit_ms, uint64_t node,
+                               char *text) {
+    char who[64];
+    (void)snprintf(who, sizeof who, "--node=%" PRIu64, node);
+    script_at_ms(unix_ms - unit_ms);
+    CHECK_EQ(run_with(c, "generate", node ? who : "", ""), 0);
+    CHECK(run_size > 1 && run_output[run_size - 1] == '\n' && run_size < 256);
+    memcpy(text, run_output, run_size);
+    text[run_size - 1] = '\0';
+    return text;
+}
+
+/* The times, in ns, to which the scripted clock can be set. */
+enum { years_from_1970 = 290 };
+static const int64_t last_ms = (int64_t)years_from_1970 * 31536000000;
+
+/* ---- 64 bits ---- */
+
+/* How IDs of the tool's form are written; -1: its default. */
+static text_kind digits_of(int form) {
+    return text_kind_of(form < 0 ? FLAKE_DEC : form == FLAKE_BIN4 ? FLAKE_BIN : (size_t)form);
+}
+
+/* An ID whose text is of that kind; if the layout has none, any of its IDs. */
+static uint64_t id_of_kind(const flake_layout *l, int form, int kind, flake_parts *parts) {
+    const text_kind k = digits_of(form);
+    char text[FLAKE_TEXT_SIZE];
+    uint64_t id;
+    for (int tries = 0; tries < 64; tries++) {
+        const size_t length = tries < 32 ? k.width : 1 + (size_t)random_below(&seed, k.width);
+        run_random_text(&seed, tries < 48 ? kind : run_any, k.digits, k.base, length, text);
+        if (flake_parse(text, length, (flake_encoding)k.form, &id) != FLAKE_OK) continue;
+        if (l->gap_at) /* the mode's bit */
+            id = l->gap_bit ? id | (uint64_t)1 << l->gap_at : id & ~((uint64_t)1 << l->gap_at);
+        if (flake_decompose(l, id, parts) == FLAKE_OK && parts->unix_ms > l->epoch_ms &&
+            parts->unix_ms < last_ms)
+            return id;
+    }
+    memset(parts, 0, sizeof *parts);
+    const uint64_t most = (uint64_t)(flake_layout_end_ms(l) - l->epoch_ms) / l->unit_ms;
+    parts->unix_ms = l->epoch_ms + (int64_t)(1 + random_below(&seed, most)) * l->unit_ms;
+    if (parts->unix_ms > last_ms) parts->unix_ms = last_ms;
+    parts->node = random_below(&seed, flake_i_ones(l->node_bits) + 1);
+    CHECK_EQ(flake_compose(l, parts, &id), FLAKE_OK);
+    CHECK_EQ(flake_decompose(l, id, parts), FLAKE_OK);
+    return id;
+}
+
+static void round_trips(const flake_layout *l, const char *name, const char *epoch) {
+    char text[256];
+    for (int form = -1; form < TOOL_UUID; form++) {
+        const choice c = {name, epoch, form < 0 ? NULL : tool_forms[form].name};
+        for (int i = 0; i < run_moments; i++) {
+            flake_parts parts;
+            const uint64_t id = id_of_kind(l, form, i % run_kinds, &parts);
+            (void)flake_format(id, (flake_encoding)(form < 0 ? 0 : form), text, sizeof text);
+            inspect_finds(&c, text, parts.unix_ms, "node", parts.node, parts.seq);
+            (void)generate_at(&c, parts.unix_ms, l->unit_ms, parts.node, text);
+            inspect_finds(&c, text, parts.unix_ms, "node", parts.node, 0);
+        }
+    }
+}
+
+TEST(what_generate_prints_inspect_reads_back) {
+    flake_layout l = flake_layout_of(41, 10, 12, 1577836800000);
+    round_trips(&l, "41-10-12", "2020-01-01");
+    l = flake_layout_hazelcast_of(8, 10);
+    round_trips(&l, "hazelcast-10-8", NULL);
+    l = flake_layout_default;
+    round_trips(&l, NULL, NULL);
+    for (size_t i = 0; flake_layout_at(i, &l) == FLAKE_OK; i++)
+        if (!l.format) round_trips(&l, l.name, NULL);
+}
+
+/* What looks like one form may be another: without --format only a decimal text is read, and the
+ * message names the options that would read it. */
+TEST(no_form_is_guessed) {
+    const flake_layout l = flake_layout_default;
+    char text[256], option[32];
+    flake_parts parts;
+    unsigned refused = 0;
+    for (int form = FLAKE_HEX; form < TOOL_UUID; form++)
+        for (int i = 0; i < run_moments && form != FLAKE_BIN4; i++) { /* whose blanks name it */
+            const uint64_t id = id_of_kind(&l, form, i % run_kinds, &parts);
+            (void)flake_format(id, (flake_encoding)form, text, sizeof text);
+            if (!text[strspn(text, "0123456789")] && strlen(text) < 20) continue;
+            CHECK_EQ(run_with(&none, "inspect", "", text), 2);
+            (void)snprintf(option, sizeof option, "--format=%s", tool_forms[form].name);
+            if (!strstr(run_complaint, option)) check_fail(__FILE__, __LINE__, run_complaint);
+            refused++;
+        }
+    CHECK(refused > run_moments);
+}
+
+/* ---- 128 bits ---- */
+
+typedef struct wide_layout {
+    const char *name, *maker; /* maker: the 48 bits that distinguish generators; NULL: a ULID */
+    const char *counter;
+    flake_layout layout;
+    bool has_node;
+} wide_layout;
+
+static const wide_layout wide_layouts[] = {
+    {"uuid7", "random", "counter", FLAKE_LAYOUT_UUID7, false},
+    {"uuid7_node", "node", "counter", FLAKE_LAYOUT_UUID7_NODE, true},
+    {"uuid8", "node", "counter", FLAKE_LAYOUT_UUID8, true},
+    {"ulid", NULL, "counter", FLAKE_LAYOUT_ULID, false},
+    {"boundary", "worker", "sequence", FLAKE_LAYOUT_BOUNDARY, true}};
+enum { uuid_layout_count = 4, wide_layout_count = 5 };
+static const wide_layout *const boundary = &wide_layouts[uuid_layout_count];
+
+enum { wide_form_count = 67 };
+/* A form's name, of which NULL is the layout's own, and its base; 0: UUID, 1: ULID. Of UUIDs and ULIDs not all
+ * bases are tried. */
+static bool wide_form(const wide_layout *l, unsigned i, const char **name, unsigned *base) {
+    static const char *const names[] = {NULL, "uuid", "ulid", "hex", "dec", "bin"};
+    static const unsigned bases[] = {0, 0, 1, 16, 10, 2};
+    static char text[16];
+    *name = i < 6 ? names[i] : text;
+    *base = i > 5 ? i - 4 : i ? bases[i] : l == boundary ? 62 : !l->maker;
+    (void)snprintf(text, sizeof text, "base%u", *base);
+    return i < 6 || l == boundary || *base == 7 || *base == 32 || *base == 36 || *base == 62;
+}
+
+static void write_wide(flake128 wide, unsigned base, char *text) {
+    if (base == 0) flake128_to_uuid(&wide, text);
+    else if (base == 1) flake128_to_ulid(&wide, text);
+    else (void)flake128_format(&wide, base, text, FLAKE128_TEXT_SIZE);
+}
+
+/* From 1984 on: they cannot be drawn before. */
+static int64_t random_ms(void) {
+    const int64_t first = INT64_C(441763200000);
+    return first + 1 + (int64_t)random_below(&seed, (uint64_t)(last_ms - first));
+}
+
+static flake_parts random_parts(const wide_layout *l) {
+    flake_parts parts = {0};
+    parts.unix_ms = random_ms();
+    parts.node = l->maker ? random_next(&seed) >> 16 : random_next(&seed);
+    parts.seq = (uint32_t)random_below(&seed, l->maker && l != boundary ? 1 << 26 : 1 << 16);
+    return parts;
+}
+
+static flake128 wide_of(const wide_layout *l, const flake_parts *parts) {
+    flake128 wide = {0};
+    CHECK_EQ(flake128_compose(&l->layout, parts, &wide), FLAKE_OK);
+    return wide;
+}
+
+static void inspect_finds_wide(const choice *c, const wide_layout *l, const char *text,
+                               const flake_parts *p) {
+    char maker[64], number[64];
+    (void)snprintf(maker, sizeof maker, "\"%s\":%" PRIu64 ",", l->maker ? l->maker : "", p->node);
+    if (l->maker)
+        (void)snprintf(number, sizeof number, "\"%s\":%" PRIu32 "}\n", l->counter, p->seq);
+    else
+        (void)snprintf(number, sizeof number, "\"counter\":\"%04x%016" PRIx64 "\"}\n",
+                       (unsigned)p->seq, p->node);
+    inspect_prints(c, text, p->unix_ms, l->maker ? maker : "", number);
+}
+
+static void wide_round_trips(const wide_layout *l) {
+    char text[256], maker[64];
+    for (unsigned f = 0; f < wide_form_count; f++) {
+        choice c = {l->name, NULL, NULL};
+        unsigned base;
+        if (!wide_form(l, f, &c.format, &base)) continue;
+        for (int i = 0; i < run_moments / 4; i++) {
+            const flake_parts parts = random_parts(l);
+            write_wide(wide_of(l, &parts), base, text);
+            inspect_finds_wide(&c, l, text, &parts);
+            (void)generate_at(&c, parts.unix_ms, 1, l->has_node ? parts.node : 0, text);
+            (void)snprintf(maker, sizeof maker, "\"%s\":%" PRIu64 ",", l->maker ? l->maker : "",
+                           parts.node);
+            inspect_prints(&c, text, parts.unix_ms, l->has_node ? maker : "",
+                           l == boundary ? "\"sequence\":0}\n" : "");
+        }
+    }
+}
+
+TEST(what_generate_prints_of_128_bits_inspect_reads_back) {
+    for (size_t k = 0; k < wide_layout_count; k++) wide_round_trips(&wide_layouts[k]);
+}
+
+/* Their texts identify them. */
+TEST(a_uuid_and_a_ulid_are_known_by_their_texts) {
+    static const size_t known[] = {0, 2, 3}; /* a uuid7_node looks like a uuid7 */
+    char text[64], layout[32];
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        for (int i = 0; i < run_moments; i++) {
+            const wide_layout *l = &wide_layouts[known[k]];
+            flake_parts parts = random_parts(l);
+            parts.unix_ms = (int64_t)(random_next(&seed) >> 16); /* of any maker */
+            write_wide(wide_of(l, &parts), !l->maker, text);
+            for (char *at = text; *at; at++)
+                *at = (char)(i % 2 ? tolower((unsigned char)*at) : toupper((unsigned char)*at));
+            inspect_finds_wide(&none, l, text, &parts);
+            (void)snprintf(layout, sizeof layout, "\"layout\":\"%s\"", l->name);
+            if (!strstr(run_output, layout)) check_fail(__FILE__, __LINE__, run_output);
+        }
+}
+
+TEST(a_uuid_of_another_kind_is_called_by_its_version) {
+    char text[37], why[64];
+    for (unsigned version = 0; version < 16; version++)
+        for (size_t k = 0; k < 4; k++) { /* without a layout, and with those of UUIDs */
+            const choice c = {k ? wide_layouts[k - 1].name : NULL, NULL, NULL};
+            flake128 wide;
+            for (size_t i = 0; i < 16; i++) wide.bytes[i] = (uint8_t)random_next(&seed);
+            wide.bytes[6] = (uint8_t)(version << 4 | (wide.bytes[6] & 15));
+            wide.bytes[8] = (uint8_t)(128 | (wide.bytes[8] & 63));
+            flake128_to_uuid(&wide, text);
+            const bool fits = k == 0 ? version == 7 || version == 8 : version == (k == 3 ? 8 : 7);
+            (void)snprintf(why, sizeof why, "is a UUID of version %u", version);
+            CHECK_EQ(run_with(&c, "inspect", "", text), fits ? 0 : 2);
+            if (!fits && !strstr(run_complaint, why)) check_fail(__FILE__, __LINE__, run_complaint);
+            wide.bytes[8] |= 64;
+            flake128_to_uuid(&wide, text);
+            CHECK_EQ(run_with(&c, "inspect", "", text), 2);
+            CHECK(strstr(run_complaint, wide.bytes[8] & 32 ? "kept for later" : "Microsoft's"));
+        }
+}
+
+TEST(uuids_are_drawn_from_1984_on) {
+    for (size_t k = 0; k < uuid_layout_count; k++) {
+        char layout[64];
+        (void)snprintf(layout, sizeof layout, "--layout=%s", wide_layouts[k].name);
+        script_at_ms(INT64_C(441763200000) - 2);
+        CHECK_EQ(run_tool((const char *[]){"generate", layout, NULL}), 1);
+        CHECK(strstr(run_complaint, "begins at 1984-01-01") != NULL);
+        script_at_ms(INT64_C(441763200000));
+        CHECK_EQ(run_tool((const char *[]){"generate", layout, NULL}), 0);
+    }
+}
+
+/* ---- what surrounds IDs ---- */
+
+/* A run that ends before it can close its state leaves a horizon after its ids. */
+TEST(a_state_knows_the_ids_that_were_generated) {
+#if !defined(_WIN32)
+    char folder[] = "/tmp/states-XXXXXX", file[64], option[64];
+    if (!mkdtemp(folder)) abort();
+    (void)snprintf(option, sizeof option, "--state-dir=%s", folder);
+    (void)snprintf(file, sizeof file, "%s/0.slot", folder);
+    script_at_ms(1700000000000);
+    run_writes_left = 400;
+    CHECK_EQ(run_tool((const char *[]){"generate", "--layout=js53", option, "9000000", NULL}), 1);
+    run_writes_left = UINT_MAX;
+    CHECK(script_now.now_ns > INT64_C(1700000005000) * 1000000);
+    CHECK((int64_t)tool_state.horizon >= script_now.now_ns);
+    CHECK_EQ(flake_state_close(&tool_state, NULL), FLAKE_OK);
+    CHECK_EQ(unlink(file), 0);
+    CHECK_EQ(rmdir(folder), 0);
+#endif
+}
+
+#undef main
+int main(int argc, char **argv) { return check_main(argc, argv); }
