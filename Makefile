@@ -21,12 +21,7 @@ CLANG_EVERYTHING_CXX = $(CLANG_EVERYTHING) -Wno-c++98-compat-pedantic -Wno-old-s
 
 HEADERS = flake.h sno.h
 TOOLS   = flake sno
-# Tests that need neither fork nor POSIX.
-WINDOWS_TESTS = \
-	test_text test_uuid_text test_layouts test_wide test_engine test_engine_calls \
-	test_engine_shared test_engine_notes test_fast_clock test_lanes test_sno_lanes test_random_flake test_random_text test_ring \
-	test_threads test_sno test_sno_queue test_sno_snapshots test_sno_partitions test_random_sno test_sno_ids \
-	test_sno_text test_misuse test_config
+WINDOWS_TESTS = $(patsubst tests/unit/%.c,%,$(shell grep -l "^ . Runs on Windows" tests/unit/test_*.c))
 ALL_TESTS = $(sort $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c)))
 TESTS  ?= $(if $(filter Windows_NT,$(OS)),$(WINDOWS_TESTS),$(ALL_TESTS))
 STD    ?= c11

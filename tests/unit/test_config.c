@@ -2,6 +2,7 @@
  *
  * Configuration as text: flake_config_parse, and the calls of the shared library that make generators of a
  * text. tests/scripts/library.sh checks that each option has its word.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include <stdlib.h>

@@ -3,6 +3,7 @@
  * The engine through the public API, on a scripted clock: one ID after the other. The plain cases of units,
  * waits and a clock that goes backwards; the ends of time, max_ahead, layouts whose count has few bits to
  * spare. The oracle of test_random_flake.c checks the rest.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "scripted_flake.h"
 

@@ -2,6 +2,7 @@
  *
  * The engine on a scripted clock, where test_random_flake's oracle does not reach: large max_ahead, the ends
  * of a caller's time, wrong snapshots, scattered numbers.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "scripted_flake.h"
 

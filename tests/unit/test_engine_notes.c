@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The engine on a scripted clock: the coarse clock, and the notes of a queue.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "scripted_flake.h"
 

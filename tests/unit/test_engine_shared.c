@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Shards, and stocks of ids claimed ahead, on a scripted clock.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "scripted_flake.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The fast clock: leases on a unit by the processor's counter, on a scripted clock and counter.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 static unsigned runs_on; /* one of two processors: the thread that draws */
 #define FLAKE_LANE() runs_on

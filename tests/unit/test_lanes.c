@@ -2,6 +2,7 @@
  *
  * Lanes of flake.h on a scripted clock: which lane a draw takes, that all of them are one generator,
  * and the status when none has an ID.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #define _XOPEN_SOURCE 700
 

@@ -3,6 +3,7 @@
  * Layouts: the peers' own ids, the fields of those that the header has, each up to its first and its last ms, and
  * which of them an init takes. (Random layouts and ids: test_random_text.c; their generators, and clocks outside a
  * layout: test_random_flake.c.)
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "support.h"
 #include <limits.h>

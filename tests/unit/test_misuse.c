@@ -3,6 +3,7 @@
  * Mistakes of a program: it continues after a failed init, copies a generator, ignores a status, passes a
  * time from the future, forgets to extend its state, or makes a call that this kind of generator does not
  * have. It gets a status, a reason or a compiler warning.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #define _GNU_SOURCE
 #include "support.h"

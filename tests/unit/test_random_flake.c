@@ -2,6 +2,7 @@
  *
  * Random scripts of calls and clock readings on generators of flake.h: the fuzzers' player, with bytes
  * from a seed in place of a fuzzer's.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "../../fuzz/player_flake.h"
 #include "../../fuzz/seeded.h"

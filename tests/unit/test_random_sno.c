@@ -3,6 +3,7 @@
  * The oracle against IDs that the original sno made; then random scripts of calls and clock readings on
  * generators of sno.h against the oracle: the fuzzers' player, with bytes from a seed in place of a
  * fuzzer's.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "../../fuzz/player_sno.h"
 #include "../../fuzz/seeded.h"

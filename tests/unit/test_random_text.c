@@ -2,6 +2,7 @@
  *
  * Random texts, fields, names and layouts: the fuzz target of conversions, with bytes from a seed in place of a
  * fuzzer's.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #define FUZZ_LIBFUZZER /* for driver.h: no main */
 #include "../../fuzz/fuzz_text.c"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The ring alone, and the notes that a saturated generator writes into it.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #define _GNU_SOURCE
 #define REAL_SLEEP

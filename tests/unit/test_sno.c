@@ -2,6 +2,7 @@
  *
  * sno's generators on a scripted clock: the original's traces, options, every call at the edges of a unit
  * and of time, tick-tock.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "scripted_sno.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The fields of a sno, their order, and sno_sort.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "support.h"
 #include "sno.h"

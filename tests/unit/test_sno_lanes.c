@@ -2,6 +2,7 @@
  *
  * Lanes of sno.h on a scripted clock: ticks, pools, partitions and snapshots. test_lanes.c tests which
  * lane a draw takes.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 static unsigned thread_now; /* the drawing thread */
 #define FLAKE_LANE() thread_now

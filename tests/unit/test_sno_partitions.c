@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which generator has which partition: default ones, and those of forked children.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <stdbool.h>

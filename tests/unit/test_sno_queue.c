@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * sno.h: the queue of an exhausted unit, and its notes, coarse and fast clock where the tick matters.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "scripted_sno.h"
 

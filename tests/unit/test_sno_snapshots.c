@@ -2,6 +2,7 @@
  *
  * The positions of sno's generators, and what continues from them: snapshots, shards and their pool,
  * and two callers of which one acts in the middle of the other's call.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "scripted_sno.h"
 

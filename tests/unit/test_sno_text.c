@@ -2,6 +2,7 @@
  *
  * The text, JSON and UUID forms of a sno. Every implementation of a step that this machine can run
  * is compared with the slow one below, bit by bit.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "support.h"
 #include "sno.h"

@@ -2,6 +2,7 @@
  *
  * The texts of IDs, compared with the peers' own and with the slow reference. (Random ones, and small
  * buffers: test_random_text.c.)
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "support.h"
 #include "flake.h"

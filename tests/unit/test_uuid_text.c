@@ -2,6 +2,7 @@
  *
  * The texts of UUIDs and ULIDs, compared with the slow reference. The calls use AVX2 where the processor has
  * it, in test_uuid_text_plain.c portable code.
+ * Runs on Windows: it needs neither fork nor POSIX.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "support.h"
