@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The targets of `make bench...`. They need libbenchmark-dev.
 
+### Measure
+
 MIN_TIME     ?= 0.02# seconds per row and repetition
 REPETITIONS  ?= 3
 FILTER       ?= .
@@ -46,13 +48,13 @@ $(BENCH)/%.o: bench/%.cc $(wildcard bench/*.h) $(BENCH)/flags | bench-needs
 $(BENCH)/bench: $(BENCH)/bench.o $(BENCH)/peers.o $(BENCH)/shim.o $(BENCH)/new_unit.o
 	$(CXX) $^ -pthread -o $@ $(BENCH_LIBS)
 
-bench: $(BENCH)/bench ## every figure on the terminal: MIN_TIME, REPETITIONS, FILTER
+bench: $(BENCH)/bench ## every figure on the terminal (MIN_TIME, REPETITIONS, FILTER)
 	BENCH_SECONDS=$(MIN_TIME) bench/measure.sh $(BENCH)/bench $(BENCH) $(BENCH_ROWS) --benchmark_display_aggregates_only=true
 	@grep -E '^Benchmark|_median' $(BENCH)/results.txt
 	-bench/peers/run.sh $(BENCH) 1 100000
 	@cat $(BENCH)/go.txt $(BENCH)/npm.txt
 
-bench-smoke: $(BENCH)/bench ## every row of the benchmark briefly: checks that the IDs are unique
+bench-smoke: $(BENCH)/bench ## every row of the benchmark briefly: the IDs are unique
 	BENCH_SECONDS=0.0001 BENCH_SATURATION_SECONDS=0.02 $(BENCH)/bench \
 	  --benchmark_filter='$(FILTER)' > $(BENCH)/smoke.txt
 	bench/peers/run.sh $(BENCH) 1 10000
@@ -72,7 +74,7 @@ $(BENCH)/guard: $(foreach part,USUAL NEW_UNITS COARSE FAST,$(foreach way,0 1 2,$
 # If Debian's peers are too old for UUIDv7, with newer ones:
 #   CPLUS_INCLUDE_PATH=... GO_PEERS=... PEER_VERSIONS="boost=1.90 google/uuid=1.6.0" \
 #   make bench-report UUID7_H=path/to/uuidv7.h
-bench-report: $(BENCH)/bench $(BENCH)/guard ## writes bench/REPORT.md and README.md's table from the run of RUNS=3 with the least noise, if it has less than the present report (or FORCE=1)
+bench-report: $(BENCH)/bench $(BENCH)/guard ## writes bench/REPORT.md from the run of RUNS=3 with the least noise
 	@command -v python3 >/dev/null || { echo "make bench-report needs python3" >&2; exit 1; }
 	rm -rf $(BENCH)/run[0-9]*
 	i=0; while [ $$((i += 1)) -le $(RUNS) ]; do \
@@ -84,8 +86,8 @@ bench-report: $(BENCH)/bench $(BENCH)/guard ## writes bench/REPORT.md and README
 	python3 bench/report.py $(BENCH) --report $(REPORT) $(if $(filter bench/REPORT.md,$(REPORT)),--readme README.md) \
 	  $(if $(filter 1,$(FORCE)),--force)
 
-bench-guard: $(BENCH)/guard ## instructions of the hot paths, lines of the headers: fails if one has grown by 5 %, reports one that shrank (valgrind)
+bench-guard: $(BENCH)/guard ## instructions of the hot paths (valgrind); bench-guard-update writes them
 	CC="$(CC)" CXX="$(CXX)" INCLUDE="$(BENCH_INCLUDE)" bench/guard.sh $(BENCH)/guard bench/guard.txt
 
-bench-guard-update: $(BENCH)/guard ## writes these counts to bench/guard.txt, for this compiler
+bench-guard-update: $(BENCH)/guard
 	CC="$(CC)" CXX="$(CXX)" INCLUDE="$(BENCH_INCLUDE)" bench/guard.sh $(BENCH)/guard bench/guard.txt --update

@@ -55,10 +55,10 @@ SLICES    = 0 1 2 3 4 5 6 7 8 9
 NIGHTLY   = $(if $(SLICE),mutants-tenth,mutants) $(foreach slice,$(or $(SLICE),$(SLICES)),$(NIGHTLY_$(slice)))
 
 STEPS = $(BUILD)/steps
-check: ## what every commit must pass, in ten minutes: -O2, sanitizers, examples, tools, memory orders, mutants, a smoke of each nightly step
+check: ## what every commit must pass, in ten minutes
 	@$(MAKE) --no-print-directory -s -k $(PARALLEL) $(CHECK:%=$(STEPS)/%.out) || :
 	@tests/scripts/run.sh --sum $(CHECK:%=$(STEPS)/%.out)
-nightly: ## the rest, in 100 minutes, or tenths of it with SLICE="0 3 7": machines, explorer, 45 minutes of mutants, fuzzers
+nightly: ## the rest, in 100 minutes, or tenths of it with SLICE="0 3 7"
 	@$(MAKE) --no-print-directory -s -k $(PARALLEL) $(NIGHTLY:%=$(STEPS)/%.out) || :
 	@tests/scripts/run.sh --sum $(NIGHTLY:%=$(STEPS)/%.out)
 
@@ -67,7 +67,7 @@ IS_DRY = $(findstring n,$(firstword -$(MAKEFLAGS)))
 $(STEPS)/%.out: FORCE
 	@$(if $(IS_DRY),,tests/scripts/run.sh --step $@) $(MAKE) --no-print-directory $(or $(step_$*),$*)
 
-evidence: ## tests/EVIDENCE.md, from the steps of the last `make check` and `make nightly`
+evidence:
 	tests/scripts/run.sh --table $(STEPS)/*.out > $(BUILD)/evidence
 	sed -i -e '/^| step/,$$d' tests/EVIDENCE.md && cat $(BUILD)/evidence >> tests/EVIDENCE.md
 .PHONY: check nightly evidence

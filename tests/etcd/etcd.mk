@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 
+### Test what is around the headers
+
 ETCD_TESTS = $(patsubst tests/etcd/%.c,$(BUILD)/etcd_%,$(wildcard tests/etcd/test_*.c))
 ETCD_READY = $(BUILD)/etcd_ready
 $(ETCD_READY): $(HEADERS) extras/etcd/flake_etcd.h $(BUILD)/flags
@@ -33,7 +35,7 @@ ETCD_SANITIZED = json_is_read_strictly members_are_found base64_is_read_strictly
 	a_claim_whose_answer_is_lost_is_one_claim \
 	two_never_hold_one_number what_is_not_given_is_usual \
 	the_number_that_can_be_had_first_is_chosen $(shell sed -n 's/^TEST(\([a-z_]*\)).*/\1/p' $(addprefix tests/etcd/test_,asked.c kept.c refusals.c))
-sanitize-etcd: ## test-etcd under thread, address and undefined sanitizers
+sanitize-etcd:
 	for kind in thread address,undefined; do \
 	  $(MAKE) test-etcd BUILD=$(BUILD)/etcd-$${kind%%,*} NAMES="$(ETCD_SANITIZED)" \
 	    CFLAGS="-O1 -g -fsanitize=$$kind -fno-sanitize-recover=all -DTEST_SMALL" || exit 1; \

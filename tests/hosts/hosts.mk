@@ -5,6 +5,6 @@
 
 .PHONY: test-hosts
 
-test-hosts: ## the headers in PostgreSQL, SQLite, Redis and nginx, each a module of its own and driven by its clients
+test-hosts: ## the modules in PostgreSQL, SQLite, Redis and nginx
 	@code=0; for host in postgresql sqlite redis nginx; do \
 	  COMPILE="$(CC) $(FLAGS) -I." tests/hosts/$$host.sh || code=1; done; exit $$code

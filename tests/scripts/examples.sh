@@ -87,7 +87,7 @@ known_to_make() { # WORD...: targets, and variables that the Makefile has a use 
     for word; do
         case $word in
         -*) ;;
-        *=*) grep -q "^ *${word%%=*} *[?:]*=\|[$]([^)]*\b${word%%=*}\b" Makefile ./*/*.mk tests/*/*.mk ;;
+        *=*) grep -q "^ *${word%%=*} *[?:]*=\|[$]([^)]*\b${word%%=*}\b" Makefile ./*/*.mk ./*/*/*.mk ;;
         *) grep -q "^$word:" "$dir/database" ;;
         esac || { echo "make knows no $word"; return 1; }
     done

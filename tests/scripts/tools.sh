@@ -82,6 +82,12 @@ first > "$dir/again"
 same make_prints_it_again "$(lines "$dir/screen")" "$(lines "$dir/again")"
 same make_shows_new_ids "" "$(grep -F -e "$id" -e "$uuid" -e "$new_sno" "$dir/again")"
 
+first -s help > "$dir/help"
+same make_help_fits_a_screen yes "$([ "$(lines "$dir/help")" -le 40 ] && awk 'length > 100 {exit 1}' "$dir/help" && echo yes)"
+for target in all test check install fuzz bench; do
+    has "make_help_names_$target" "^  $target[ ,]" cat "$dir/help"
+done
+
 # ---- common to all tools ----
 
 for tool in flake sno; do

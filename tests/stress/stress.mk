@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MIT
+
+.PHONY: soak attack
+
+IDS ?= 1000000000
+soak: $(BUILD)/soak ## unique IDs: IDS=1000000000 from 64 threads, or HOURS=8 of all generators
+	$(BUILD)/soak $(if $(filter command environment,$(origin HOURS)),--hours=$(HOURS),--ids=$(IDS))
+
+KILLS ?= 10000
+attack: $(BUILD)/attack ## KILLS=10000 killed processes on a failing disk: no duplicate
+	$(BUILD)/attack --kills=$(KILLS)
