@@ -210,7 +210,7 @@ done < "$dir/layout_lines"
 for name in $(grep -ohE '\b(flake|sno|FLAKE|SNO)(128)?_[A-Za-z0-9_]+' $pages | sort -u); do
     case $name in
     *_) grep -q "\b$name" flake.h sno.h ;;
-    *) grep -qw "$name" flake.h sno.h extras/etcd/flake_etcd.h extras/*/*.c || grep -q "X(${name#flake_layout_}," flake.h || [ -e "tests/unit/$name.c" ] || [ -e "examples/$name.c" ] ;;
+    *) grep -qw "$name" flake.h sno.h extras/etcd/flake_etcd.h extras/*/*.c || grep -q "X(${name#flake_layout_}," flake.h || [ -e "tests/unit/$name.c" ] || [ -e "tests/support/$name.h" ] || [ -e "examples/$name.c" ] ;;
     esac || printf '%s ' "$name"
 done > "$dir/unknown"
 nothing "names that the headers don't have" "$(cat "$dir/unknown")"
@@ -250,6 +250,17 @@ for test in $({ sed -n '/^## What is promised/,/^## /p' $readme; cat docs/guaran
     esac || printf '%s ' "$test"
 done > "$dir/unknown"
 nothing "tests that are not there" "$(cat "$dir/unknown")"
+# The page on tests is a map: it names each test, header, script and directory, and nothing else.
+for file in tests/unit/* tests/support/* tests/scripts/* tests/*/; do
+    name=$(basename "$file")
+    case $file in */) name=$name/ ;; *.mk | */judge.sh | */at_hand.sh | */two_units.h) continue ;; esac
+    grep -qF -e "$name\`" -e "/$name\`" tests/README.md || printf '%s ' "$file"
+done > "$dir/unknown"
+nothing "places that the page on tests does not name" "$(cat "$dir/unknown")"
+for name in $(grep -o '`[a-z_][a-z_/]*\.\(c\|cc\|h\|sh\|py\)`' tests/README.md | tr -d '\140' | sort -u); do
+    [ -n "$(find tests bench -path "*/$name")" ] || printf '%s ' "$name"
+done > "$dir/unknown"
+nothing "places that the page on tests names and that are gone" "$(cat "$dir/unknown")"
 judge "$readme has the marks of its bench" [ "$(grep -cx "<!-- bench \(begin\|end\) -->" $readme)" = 2 ]
 judge "$readme is a front page" [ "$(wc -l < $readme)" -le 320 ]
 ! has python3 || judge "docs/bits.svg is what docs/bits.py draws" sh -c "python3 docs/bits.py < $formats | cmp - docs/bits.svg"
