@@ -224,12 +224,20 @@ leads() { # PAGE LINK
     if [ -n "$file" ]; then file=$(dirname "$1")/$file; else file=$1; fi
     [ -e "$file" ] && { [ -z "$heading" ] || slugs "$file" | grep -qxF -- "$heading"; }
 }
-for page in $pages; do
+for page in $pages CHANGELOG.md bench/REPORT.md; do
     for link in $(grep -o '](\([^)]*\))' "$page" | sed 's/^](//; s/)$//'); do
         leads "$page" "$link" || printf '%s: %s ' "$page" "$link"
     done
 done > "$dir/unknown"
 nothing "links that lead nowhere" "$(cat "$dir/unknown")"
+# A path from the root, in whatever file, leads somewhere, too. CHANGELOG.md keeps those of its versions.
+# shellcheck disable=SC2046
+for path in $(find Makefile README.md .ci .github flake.h sno.h docs examples tools extras bench tests fuzz -type f ! -path 'fuzz/corpus/*' -exec \
+    grep -ohE '(^|[^A-Za-z0-9_./>-])(\.\./)*(docs|examples|tools|extras|tests|bench|fuzz)/[A-Za-z0-9_][A-Za-z0-9_/.-]*\.(c|h|cc|sh|py|md|mk|awk|svg|sql|go|mjs|rs|lua|tsv)\b' {} + |
+    sed 's/^[^.a-z]*//; s,^\(\.\./\)*,,' | sort -u); do
+    case $path in */NAME.c) ;; *) [ -e "$path" ] || printf '%s ' "$path" ;; esac
+done > "$dir/unknown"
+nothing "paths that lead nowhere" "$(cat "$dir/unknown")"
 # Each page is short, and one link leads to it; others lead to a heading.
 place() { (cd "$(dirname "$1")" 2> /dev/null && printf '%s/%s\n' "$(pwd)" "$(basename "$1")"); }
 for page in $pages; do
