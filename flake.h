@@ -7,14 +7,14 @@
  *     #include "flake.h"
  *     #include <stdio.h>
  *
- *     static flake_gen ids;         // one generator for all threads
- *     static flake_options options; // zero selects every default
+ *     static flake_gen ids; // one generator for all threads
  *
  *     int main(void) {
  *         flake_why why;
  *         uint64_t id;
- *         options.node = 7; // each process, and each generator in it, needs its own node number
- *         if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+ *         // 7: each process, and each generator in it, needs its own node number. NULL: all defaults
+ *         if (flake_init(&ids, flake_node_fixed(NULL, 7), NULL, &why) != FLAKE_OK)
+ *             return fprintf(stderr, "%s\n", why.text), 1;
  *         if (flake_next(&ids, &id) != FLAKE_OK) return 1; // from any thread
  *         printf("%llu\n", (unsigned long long)id);
  *     }
@@ -120,8 +120,8 @@
  * exports nothing unless FLAKE_API does; programs that link it define FLAKE_SHARED, and FLAKE_API as nothing.
  *
  * In C++ write `flake_options options = {};` and assign fields: g++ and clang from 18 on warn (-Wextra) about
- * those that {.node = 3} leaves out. A C++20 module can export the declarations. gcc before 14 and clang before
- * 16 lose structs that are exported by name, and such a gcc functions too: wrap them in a class.
+ * those that {.seq_max = 99} leaves out. A C++20 module can export the declarations. gcc before 14 and clang
+ * before 16 lose structs that are exported by name, and such a gcc functions too: wrap them in a class.
  *
  * SECTIONS
  *
@@ -264,7 +264,7 @@ typedef enum flake_status {
     /* fix the program */
     FLAKE_INVALID = 4,    /* bad argument, option or layout; an uninitialised or copied generator */
     FLAKE_PARSE = 5,      /* not a text of this encoding */
-    FLAKE_NODE_RANGE = 6, /* node, or node + node_offset, exceeds the node field */
+    FLAKE_NODE_RANGE = 6, /* the node exceeds the node field */
     FLAKE_NODE_OVERLAP = 15,  /* after fork: the child asked for numbers that the parent is using */
     FLAKE_FORKED = 8,         /* after fork() or flake_machine_cloned: flake_reinit_after_fork */
     FLAKE_TOO_FAR_AHEAD = 16, /* the caller's time is too far ahead of the clock: flake_try_at */
@@ -377,7 +377,8 @@ FLAKE_API flake_status flake_layout_check(const flake_layout *, flake_why *);
  * generator ends a unit earlier if time and sequence fill all 64 bits, and on 2262-04-11 with its clock. */
 FLAKE_API int64_t flake_layout_end_ms(const flake_layout *);
 
-/* Node numbers that consist of parts. UINT64_MAX, which flake_init rejects, if a part is out of range. */
+/* Node numbers that consist of parts. If a part is out of range: a number that init refuses, as from a failed
+ * flake_node_from_... call. */
 FLAKE_API uint64_t flake_idgen_node(unsigned datacenter /* 0..31 */, unsigned worker /* 0..31 */);
 FLAKE_API uint64_t flake_uniqueid_node(unsigned cluster /* 0..15 */,
                                        unsigned generator /* 0..2047 */);
@@ -438,9 +439,9 @@ typedef struct flake_clock {
  */
 typedef struct flake_gate {
     /* FLAKE_OK: IDs of times up to until_ns (Unix) may be generated. FLAKE_AGAIN: not yet; a waiting caller
-     * asks again. Any other is returned; UUIDs and ULIDs continue after FLAKE_CLOCK_BACKWARDS. NULL: no gate. */
+     * asks again. Any other is returned; UUIDs and ULIDs continue after FLAKE_CLOCK_BACKWARDS. */
     flake_status (*admit)(void *user, int64_t until_ns);
-    /* IDs must be later than this Unix time; called by each init that has `admit`. NULL: any */
+    /* IDs must be later than this Unix time; called by each init. NULL: any */
     int64_t (*not_before_ns)(void *user);
     void *user;
     /* NULL, or a word that is constant and not 0 while the gate is open. Changing it stops every draw with
@@ -448,6 +449,24 @@ typedef struct flake_gate {
      * of the one that detects a fork; flake_machine_cloned stops them from their next unit on. */
     flake_atomic64 *fence;
 } flake_gate;
+
+/* ---- node: the number in an ID that distinguishes generators ----
+ *
+ * Generators that run at the same time need different numbers: in one process, on one host, on all hosts. An init
+ * takes a flake_node from one of these calls. They never fail; init checks their arguments, and copies them.
+ */
+typedef struct flake_node {
+    int kind; /* these members are set by the calls alone; all zero is refused */
+    const char *dir;
+    uint64_t number;
+    flake_gate gate;
+} flake_node;
+/* This number. Nothing checks that it is unique. dir must be NULL. */
+FLAKE_API flake_node flake_node_fixed(const char *dir, uint64_t number);
+/* A number from another service, such as etcd (flake_etcd.h). The gate stops the generator when the claim ends. */
+FLAKE_API flake_node flake_node_gated(const flake_gate *, uint64_t number);
+/* uuid7, ulid, mastodon, and each layout with node_bits 0, have no node. In sno.h: the library chooses one. */
+FLAKE_API flake_node flake_node_none(void);
 
 /* ---- generators ----
  *
@@ -469,8 +488,6 @@ typedef struct flake_lane flake_lane;
 
 typedef struct flake_options {
     flake_layout layout;       /* all zero: flake_layout_default */
-    uint64_t node;             /* unique among generators that run at the same time */
-    uint32_t node_offset;      /* added to node */
     uint32_t seq_min, seq_max; /* sequence range of this generator; both 0: the whole field */
 
     flake_lane *lanes; /* memory for lanes; NULL: a single word */
@@ -505,21 +522,21 @@ typedef struct flake_options {
      * shared_memory. FLAKE_INVALID where 64-bit atomics take a lock. */
     bool shared_memory;
     struct flake_ring *overflow; /* receives an event per ms while callers wait; NULL: none */
-    flake_gate gate;             /* {0}: none. See flake_etcd.h for one */
 } flake_options;
 
-/* Options NULL: all defaults, and so node 0. FLAKE_INVALID, FLAKE_NODE_RANGE; with exclusive_dir FLAKE_IN_USE,
- * FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST; for UUIDs and ULIDs
- * FLAKE_IO (no random bytes). After a failure every call on the generator returns FLAKE_INVALID.
+/* Options NULL: all defaults. FLAKE_INVALID, FLAKE_NODE_RANGE; with exclusive_dir FLAKE_IN_USE, FLAKE_IO; with
+ * a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST; for UUIDs and ULIDs FLAKE_IO (no random
+ * bytes). After a failure every call on the generator returns FLAKE_INVALID.
  * The generator knows of no earlier IDs: it repeats those of the current time unit if its numbers were in use
  * in that unit, unless it has start_next_unit or a state, or continues from a snapshot (flake_restore). */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, const flake_options *, flake_why *);
-/* n generators that share one sequence range, each with single_thread and for one thread at a time; in
- * shared memory for one process. All or none. FLAKE_INVALID: n is 0, exceeds the range, or is the whole of a
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, flake_node, const flake_options *,
+                                                   flake_why *);
+/* n generators that share one node and its sequence range, each with single_thread and for one thread at a time;
+ * in shared memory for one process. All or none. FLAKE_INVALID: n is 0, exceeds the range, or is the whole of a
  * range from 0 (the first shard's would be 0 to 0, which options read as the whole field); or the layout is of
  * UUIDs or ULIDs, whose counters start anywhere. With exclusive_dir the first one holds the numbers of all:
  * release that one. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n,
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node,
                                                           const flake_options *, flake_why *);
 
 /* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
@@ -582,6 +599,7 @@ FLAKE_API uint64_t flake_available(flake_gen *); /* IDs available now */
 FLAKE_API int64_t flake_ahead_ms(flake_gen *);   /* how far the newest ID is ahead of the clock */
 /* The options in effect, with layout, range and defaults filled in; NULL: not initialised. */
 FLAKE_API const flake_options *flake_gen_options(const flake_gen *);
+FLAKE_API uint64_t flake_gen_node(const flake_gen *); /* UINT64_MAX: none, or not initialised */
 
 typedef struct flake_stats {
     uint64_t ids;             /* IDs generated, each of a batch */
@@ -667,14 +685,15 @@ FLAKE_API void flake_machine_cloned(void);
  *     static flake_state_options where;
  *     flake_why why;
  *     where.path = "/var/lib/app/ids";
- *     if (flake_state_open(&state, &where, &options, NULL, &why) != FLAKE_OK) ... why.text
+ *     const flake_node node = flake_node_fixed(NULL, 7);
+ *     if (flake_state_open(&state, &where, node, &options, NULL, &why) != FLAKE_OK) ... why.text
  *     options.state = &state;
- *     if (flake_init(&ids, &options, &why) != FLAKE_OK) ... // or flake_init_shards
+ *     if (flake_init(&ids, node, &options, &why) != FLAKE_OK) ... // or flake_init_shards
  *     ...
  *     flake_state_close(&state, &why);
  *
  * Or the processes of a host share a directory, in which each claims a node number: set where.dir, to
- * "/var/lib/app", instead, and pass &options.node for NULL.
+ * "/var/lib/app", instead; open with flake_node_none() and &number; init with flake_node_fixed(NULL, number).
  *
  * A state keeps its file or number until it is closed, or until the process and its forked children have ended.
  * A number cannot be claimed again before its horizon has passed, so the next owner repeats no ID, either.
@@ -709,19 +728,19 @@ typedef struct flake_state_options {
     bool manual_extend;
 } flake_state_options;
 
-/* Uses clock and shared_memory of the options and, with `path`, layout, node, node_offset, seq_min and seq_max;
- * they must be those of the generator. With `dir`, *number receives the claimed number: the node or partition
- * of each generator that uses the state. shared_memory implies manual_extend and needs `path`. The process that
- * opened the state extends it; draws of all processes stop at its horizon. After that process dies, another one
- * may open the state, and draws continue.
+/* Uses clock and shared_memory of the options and, with `path`, layout, seq_min and seq_max; they and the node
+ * must be those of the generator. With `dir` the node is flake_node_none(), and *number receives the claimed
+ * number: the node or partition of each generator that uses the state. shared_memory implies manual_extend and
+ * needs `path`. The process that opened the state extends it; draws of all processes stop at its horizon. After
+ * that process dies, another one may open the state, and draws continue.
  *
  * On failure the file is unchanged: FLAKE_CORRUPT, FLAKE_MISMATCH (another generator's), FLAKE_CLOCK_BACKWARDS
  * (from the future), FLAKE_DOWNTIME, FLAKE_IN_USE (locked, also under another name), FLAKE_IO. With `dir` the
  * open skips the number of such a file; its status is returned if no other is free. FLAKE_IN_USE: all are taken;
  * FLAKE_AGAIN: the others' horizons have not passed. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options *,
-                                                         const flake_options *, uint64_t *number,
-                                                         flake_why *);
+                                                         flake_node, const flake_options *,
+                                                         uint64_t *number, flake_why *);
 /* Writes a new horizon now: from a timer, with manual_extend or to spare draws the write. From any thread of
  * the process that opened it. FLAKE_IO: the old horizon remains. FLAKE_MISMATCH: the state is lost.
  * FLAKE_INVALID: it is not open, or is closed meanwhile. */
@@ -749,35 +768,41 @@ FLAKE_API flake_status flake_state_close(flake_state *, flake_why *);
  * namespace in which the child has its parent's pid. Where 64-bit atomics take a lock, a process whose threads
  * draw must not fork.
  */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, const flake_options *,
-                                                                flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, flake_node,
+                                                                const flake_options *, flake_why *);
 
 /* ---- configuration as text ----
  *
- *     twitter node=7 lanes=8 clock=fast state=/var/lib/app/ids
+ *     twitter node=7 dir=none lanes=8 clock=fast
+ *     layout=39-8-16 unit_ms=10 epoch_ms=1577836800000 node=7 state=/var/lib/app/ids
  *
  * For configuration files, command lines and other languages. Words are separated by blanks, in any order. They
- * are fields of flake_options (not shared_memory) and flake_state_options, with a number (node=7) or, if they
+ * are fields of flake_options (not shared_memory) and flake_state_options, with a number (seq_max=99) or, if they
  * are bool, alone (single_thread); and:
  *
- *     twitter                    a layout, by its name; layout=twitter is the same
+ *     twitter                    a layout, by its name, or by its bits of time, node and sequence, as in
+ *                                39-8-16; layout=twitter is the same. Without one: default
+ *     unit_ms=10  epoch_ms=MS    instead of the layout's; of 39-8-16 these are 1 and 0, the year 1970
+ *     node=7  dir=none           flake_node_fixed(NULL, 7)
  *     lanes=8                    options.lane_count; the program sets options.lanes to as many lanes
  *     clock=fast                 or exact, coarse
  *     exclusive_dir="/run/my app"    a value with blanks is in double quotes
- *     state=FILE, state_dir=DIR  one of them: path or dir of flake_state_options
- *     partition=7                of a sno_gen: see sno_gen_new
+ *     state=FILE, state_dir=DIR  one of them: path or dir of flake_state_options. state_dir claims the node
+ *
+ * A layout with a node needs node=N, and dir=none, state or exclusive_dir, so that a text says what checks that the
+ * node is unique; or state_dir alone. A layout without one takes neither node nor dir.
  */
 typedef struct flake_config {
     FLAKE_I_NO_COPY(flake_config)
-    flake_options options;
+    flake_node node;           /* flake_node_none() also with state_dir: see flake_state_open */
+    flake_options options;     /* with a layout */
     flake_state_options state; /* path and dir are NULL if the text names neither */
-    int32_t partition;         /* -1: the text names none */
-    bool has_node;             /* the text has node=N */
     char text[2048];
 } flake_config;
 
 /* The config must not be copied or moved afterwards and must outlive the generator: options point into it.
- * FLAKE_INVALID: `why` names the word, and flake_init, which checks that numbers fit, rejects the options. */
+ * FLAKE_INVALID: `why` names the word, and the config is zero, which flake_init rejects. That numbers fit the layout
+ * is checked by flake_init. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_config_parse(const char *text, flake_config *,
                                                            flake_why *);
 
@@ -795,21 +820,23 @@ FLAKE_API const char *flake_version(void);
 /* ---- where node numbers come from ----
  *
  * The caller ensures that no other generator has the number at the same time. FLAKE_INVALID: there is no such
- * number here; `why` has the reason. On failure the number is UINT64_MAX, which flake_init rejects, as it does
- * any number that does not fit the layout.
+ * number here; `why` has the reason. On failure *number is one that init refuses, with any layout, also with
+ * something added to it or multiplied by a power of two.
  */
 /* The 48-bit Ethernet address of an interface, as boundary's worker. NULL: the first interface with a
  * factory-assigned address, else the first that is up, else any; never loopback or all zeros. Unique on a
  * network, for one process a host. FLAKE_IO: the system does not list its interfaces. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *node48,
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *number48,
                                                             flake_why *);
 /* Sonyflake's default: the last 16 bits of this host's first private or link-local IPv4 address. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_ip(uint64_t *node16, flake_why *);
-/* The ordinal of a StatefulSet's pod: 3 for web-3 and web-3.web.prod.svc. NULL: this host's name. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t *node,
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_ip(uint64_t *number16, flake_why *);
+/* `first` plus the ordinal of a StatefulSet's pod: first + 3 for web-3 and web-3.web.prod.svc. NULL: this host's
+ * name. FLAKE_INVALID also if that exceeds `last`: it could be a number of another set. */
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t first,
+                                                                 uint64_t last, uint64_t *number,
                                                                  flake_why *);
 /* The variable's value, a decimal number below 2^64. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node,
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *number,
                                                             flake_why *);
 
 /* ---- text ---- */
@@ -1069,6 +1096,7 @@ struct flake_gen {
     uint64_t whose; /* hash of the identity: changes if it is initialised with another one */
     flake_i_keys keys;
     flake_options options;
+    uint64_t node;          /* 0 if it has none */
     flake_i_file exclusive; /* fd below 0: none */
     flake_i_lanes split;
 };
@@ -1246,7 +1274,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
         return "a bad argument or option (flake_why names it); from a draw: the generator is not "
                "initialised or was copied, or this call does not suit its layout or lanes";
     case FLAKE_PARSE: return "not a text of this encoding";
-    case FLAKE_NODE_RANGE: return "node, or node + node_offset, exceeds layout.node_bits";
+    case FLAKE_NODE_RANGE: return "the node exceeds layout.node_bits";
     case FLAKE_NODE_OVERLAP: return "the parent used some of these numbers before the fork";
     case FLAKE_LEASE_LOST: return "the claim on the node number was lost";
     case FLAKE_FORKED:
@@ -2245,12 +2273,18 @@ FLAKE_API int64_t flake_layout_end_ms(const flake_layout *l) {
                                                          : start + (int64_t)(l->unit_ms - 1);
 }
 
+/* What a call sets that has no node number. All numbers from 2^48 on are refused, and so this one is with
+ * anything added that is a node or a range's end, and after a shift: no 16 of its bits in a row are 0. */
+#define FLAKE_I_NO_NUMBER                UINT64_C(0xBFFFFFFFBFFFBFFF)
+
 FLAKE_API uint64_t flake_idgen_node(unsigned datacenter, unsigned worker) {
-    return datacenter < 32 && worker < 32 ? (uint64_t)(datacenter << 5 | worker) : UINT64_MAX;
+    return datacenter < 32 && worker < 32 ? (uint64_t)(datacenter << 5 | worker)
+                                          : FLAKE_I_NO_NUMBER;
 }
 
 FLAKE_API uint64_t flake_uniqueid_node(unsigned cluster, unsigned generator) {
-    return cluster < 16 && generator < 2048 ? (uint64_t)(generator << 4 | cluster) : UINT64_MAX;
+    return cluster < 16 && generator < 2048 ? (uint64_t)(generator << 4 | cluster)
+                                            : FLAKE_I_NO_NUMBER;
 }
 
 FLAKE_I_FN uint64_t flake_i_reverse(uint64_t x, unsigned bits) {
@@ -2787,6 +2821,7 @@ typedef struct flake_i_engine_config {
     unsigned time_bits, tick_bits;
     uint64_t cap;
     flake_options options; /* all that concern an engine, from max_ahead_ms on */
+    flake_gate gate;       /* of a gated node */
 } flake_i_engine_config;
 
 /* The state file, defined below. */
@@ -2811,7 +2846,7 @@ FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) 
     if (o->state && !FLAKE_I_HAS_FILES) return "state " FLAKE_I_WHY_NO_FILES;
     if (o->clock.kind < FLAKE_CLOCK_EXACT || o->clock.kind > FLAKE_CLOCK_FAST)
         return "clock.kind is not FLAKE_CLOCK_EXACT, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_FAST";
-    if (o->shared_memory && o->gate.admit) return "shared_memory does not go with a gate";
+    if (o->shared_memory && config->gate.admit) return "shared_memory does not go with a gate";
     if (o->shared_memory && o->state && !o->state->is_shared)
         return "shared_memory needs a state with shared_memory, in the same memory";
     if (o->shared_memory && FLAKE_I_LOCK_FREE != 2)
@@ -2864,13 +2899,14 @@ FLAKE_I_FN void flake_i_set_cap(flake_i_engine *e, uint64_t cap) {
 }
 
 /* The owner is the instance owner id, or the gate's fence, which a fork wipes as well. */
-FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_options *o,
+FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_engine_config *config,
                                   flake_atomic64 *gate_word, uint64_t gate_id) {
+    const flake_options *const o = &config->options;
     e->instance_word = NULL;
     e->instance_owner_id = o->shared_memory ? 0 : flake_i_instance_owner_id(&e->instance_word);
     e->owner_word = gate_word ? gate_word : e->instance_word;
     e->owner_id = gate_word ? gate_id : e->instance_owner_id;
-    e->gate = o->gate;
+    e->gate = config->gate;
     e->is_shared = o->shared_memory;
     e->state_at = (uintptr_t)o->state;
     if (o->state && o->shared_memory) e->state_at -= (uintptr_t)e;
@@ -2905,7 +2941,7 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
     const flake_options *const o = &config->options;
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
-    flake_atomic64 *const gate_word = o->gate.admit ? o->gate.fence : NULL;
+    flake_atomic64 *const gate_word = config->gate.fence;
     const uint64_t gate_id = gate_word ? FLAKE_ATOMIC_LOAD(gate_word, relaxed) : 0;
     if (gate_word && !gate_id) return FLAKE_LEASE_LOST;
     e->epoch_ns = (uint64_t)(config->epoch_ms * FLAKE_I_NS_PER_MS);
@@ -2924,7 +2960,7 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
     e->home = (uintptr_t)e;
     flake_i_lay_out_word(e, config->time_bits, config->cap);
     flake_i_set_cap(e, config->cap);
-    flake_i_set_owner(e, o, gate_word, gate_id);
+    flake_i_set_owner(e, config, gate_word, gate_id);
     flake_atomic64 *const zeros[] = {&e->word,       &e->safe[0],       &e->safe[1],
                                      &e->drifts,     &e->overflow,      &e->rebased,
                                      &e->batches,    &e->waits,         &e->clock_backwards,
@@ -2933,7 +2969,7 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
         FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
     const bool has_windows = is_fast && flake_i_counter_suits(&e->clock);
     FLAKE_ATOMIC_STORE(&e->ticks_per_window, has_windows || o->clock.now_ns, relaxed);
-    e->is_plain = !o->overflow && !o->gate.admit && !o->state && e->cap <= e->count_mask &&
+    e->is_plain = !o->overflow && !config->gate.admit && !o->state && e->cap <= e->count_mask &&
                   !has_windows; /* with windows a new unit needs an exact reading after the word */
     return FLAKE_OK;
 }
@@ -5086,7 +5122,7 @@ FLAKE_I_FN const char *flake_i_state_why(const flake_i_opening *o, const uint64_
     const int64_t max_ms = INT64_MAX / 1000000 / 4;
     if (w->dir && w->path) return "path and dir: only one of them may be set";
     if (w->dir && !*w->dir) return "dir: is empty";
-    if (w->dir && !number) return "dir: pass &options.node for the number";
+    if (w->dir && !number) return "dir: pass &number, which receives the node";
     if (w->dir && o->options->shared_memory) return "dir: does not go with shared_memory";
     if (!w->dir && (!w->path || !*w->path)) return "path or dir: is missing";
     if (w->first > UINT32_MAX - flake_i_numbers(w)) return "first + count: is past 32 bits";
@@ -5152,8 +5188,33 @@ FLAKE_I_FN void flake_i_exclude_end(flake_i_file *file, bool inherited) {
 
 // >>set-up
 
+/* No kind is a small number: memory that no call has filled in is not taken for a node. */
+enum { FLAKE_I_NO_NODE = 'n', FLAKE_I_FIXED_NODE = 'f', FLAKE_I_GATED_NODE = 'g' };
+
+FLAKE_I_FN flake_node flake_i_node(int kind, const char *dir, uint64_t number) {
+    flake_node node;
+    memset(&node, 0, sizeof node);
+    node.kind = kind;
+    node.dir = dir;
+    node.number = number;
+    return node;
+}
+
+FLAKE_API flake_node flake_node_fixed(const char *dir, uint64_t number) {
+    return flake_i_node(FLAKE_I_FIXED_NODE, dir, number);
+}
+
+FLAKE_API flake_node flake_node_gated(const flake_gate *gate, uint64_t number) {
+    flake_node node = flake_i_node(FLAKE_I_GATED_NODE, NULL, number);
+    if (gate) node.gate = *gate;
+    return node;
+}
+
+FLAKE_API flake_node flake_node_none(void) { return flake_i_node(FLAKE_I_NO_NODE, NULL, 0); }
+
 /* The engine's configuration. UUIDs and ULIDs need to know of each backward step, to continue after it. */
-FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o) {
+FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o,
+                                                          const flake_gate *gate) {
     const flake_layout l = flake_i_layout_in_engine(&o->layout);
     flake_i_engine_config s;
     memset(&s, 0, sizeof s);
@@ -5162,6 +5223,7 @@ FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o
     s.time_bits = l.time_bits;
     s.cap = (uint64_t)o->seq_max - o->seq_min + 1;
     s.options = *o;
+    if (gate) s.gate = *gate;
     s.options.fail_on_backwards = o->fail_on_backwards || o->layout.format;
     return s;
 }
@@ -5200,14 +5262,29 @@ FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
     return NULL;
 }
 
-FLAKE_I_FN flake_status flake_i_say_node(flake_why *why, uint64_t node, uint64_t offset,
-                                         uint64_t last) {
+/* Checks a node, of which IDs have this many bits. A layout without one needs none; in sno.h it is optional. */
+FLAKE_I_FN flake_status flake_i_check_node(const flake_node *node, unsigned bits, bool is_optional,
+                                           flake_why *why) {
+    const uint64_t last = flake_i_ones(bits), number = node->number;
+    const char *unfit = NULL;
     char text[160];
+    if (node->kind == FLAKE_I_NO_NODE) {
+        if (bits && !is_optional)
+            unfit = "is missing, and this layout needs one: flake_node_none() is for others";
+    } else if (node->kind != FLAKE_I_FIXED_NODE && node->kind != FLAKE_I_GATED_NODE)
+        unfit = "was not made by flake_node_fixed or another of these calls";
+    else if (!bits) unfit = "the layout has none: pass flake_node_none()";
+    else if (node->dir) unfit = "dir must be NULL";
+    else if (node->kind == FLAKE_I_GATED_NODE && !node->gate.admit)
+        unfit = "flake_node_gated needs a gate with a function `admit`";
+    if (unfit) return flake_i_say(why, FLAKE_INVALID, "node", unfit);
+    if (number <= last) return FLAKE_OK;
     flake_i_put_numbers(text,
-                        offset ? "node # + node_offset # is above #, the layout's last node"
-                               : "node # is not from # to #, the layout's nodes",
-                        node, offset, last);
-    return flake_i_say(why, FLAKE_NODE_RANGE, "options", text);
+                        number >> 48 ? "# is above #, the layout's last node; has a call of "
+                                       "flake_node_from_... failed?"
+                                     : "# is above #, the layout's last node",
+                        number, last, 0);
+    return flake_i_say(why, FLAKE_NODE_RANGE, "node", text);
 }
 
 /* Fills in the defaults, and checks all but the engine's options. */
@@ -5217,9 +5294,6 @@ FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_option
     else *o = *given;
     if (flake_i_no_layout(&o->layout)) o->layout = flake_layout_default;
     if (flake_layout_check(&o->layout, why) != FLAKE_OK) return FLAKE_INVALID;
-    const uint64_t nodes = flake_i_ones(o->layout.node_bits);
-    if (o->node > nodes || o->node_offset > nodes - o->node)
-        return flake_i_say_node(why, o->node, o->node_offset, nodes);
     if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)flake_i_ones(o->layout.seq_bits);
     const char *unfit = flake_i_unfit_numbers(o);
     if (!unfit) unfit = flake_i_unfit_kind(o);
@@ -5230,12 +5304,18 @@ FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_option
     return FLAKE_OK;
 }
 
-FLAKE_I_FN uint64_t flake_i_full_node(const flake_options *o) { return o->node + o->node_offset; }
+/* The same of a generator of flake.h, and its node. */
+FLAKE_I_FN flake_status flake_i_resolve(const flake_options *given, const flake_node *node,
+                                        flake_options *o, flake_why *why) {
+    const flake_status status = flake_i_fill_in(given, o, why);
+    return status == FLAKE_OK ? flake_i_check_node(node, o->layout.node_bits, false, why) : status;
+}
 
 /* Two generators whose identities agree in the first bytes share layout and node; the range comes after. */
 enum { FLAKE_I_WHOSE = 40 };
 
-FLAKE_I_FN void flake_i_identity(const flake_options *o, uint8_t out[FLAKE_I_IDENTITY]) {
+FLAKE_I_FN void flake_i_identity(const flake_options *o, uint64_t node,
+                                 uint8_t out[FLAKE_I_IDENTITY]) {
     static const char kinds[] = {'f', 'w', '7', 'm', '8', 'u'}; /* by format */
     const flake_layout l = flake_i_layout_in_engine(&o->layout);
     const uint8_t fields[] = {l.time_bits, l.time_shift,    l.node_bits, l.node_shift, l.seq_bits,
@@ -5245,7 +5325,7 @@ FLAKE_I_FN void flake_i_identity(const flake_options *o, uint8_t out[FLAKE_I_IDE
     memcpy(out + 1, fields, sizeof fields);
     flake_i_put64(out + 16, (uint64_t)l.epoch_ms);
     flake_i_put64(out + 24, l.unit_ms);
-    flake_i_put64(out + 32, flake_i_full_node(o));
+    flake_i_put64(out + 32, node);
     flake_i_put64(out + 40, o->seq_min);
     flake_i_put64(out + 48, o->seq_max);
 }
@@ -5270,11 +5350,10 @@ FLAKE_I_FN bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
 }
 
 /* Whether a state covers this generator, whose range may be a part of the state's. A claimed number must be the
- * node, before node_offset, of IDs that are not random. */
-FLAKE_I_FN bool flake_i_state_fits(const flake_state *s, uint32_t node_offset, const uint8_t *own) {
+ * node of IDs that are not random. */
+FLAKE_I_FN bool flake_i_state_fits(const flake_state *s, const uint8_t *own) {
     if (s->identity[0] == FLAKE_I_NUMBER_KIND)
-        return flake_i_is_random(own) ||
-               flake_i_get64(s->identity + 32) == flake_i_get64(own + 32) - node_offset;
+        return flake_i_is_random(own) || flake_i_get64(s->identity + 32) == flake_i_get64(own + 32);
     return memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
            flake_i_first_seq(s->identity) <= flake_i_first_seq(own) &&
            flake_i_last_seq(own) <= flake_i_last_seq(s->identity);
@@ -5288,22 +5367,33 @@ FLAKE_I_FN flake_status flake_i_may_use_state(const flake_options *o, const uint
         return flake_i_say(why, FLAKE_FORKED, "state",
                            "was opened before a fork, or before the machine was cloned");
     if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return flake_i_state_is_closed(why);
-    if (flake_i_state_fits(s, o->node_offset, identity)) return FLAKE_OK;
+    if (flake_i_state_fits(s, identity)) return FLAKE_OK;
     return flake_i_say(why, FLAKE_MISMATCH, s->path,
                        "was opened for another layout, node or sequence range");
 }
 
+/* Options and node of a claim, whose number is not known yet: only clock and shared_memory matter. */
+FLAKE_I_FN flake_status flake_i_check_claim(const flake_node *node, const flake_options *given,
+                                            flake_options *o, flake_why *why) {
+    (void)flake_i_fill_in(given, o, NULL);
+    return node->kind == FLAKE_I_NO_NODE ? FLAKE_OK
+                                         : flake_i_say(why, FLAKE_INVALID, "dir",
+                                                       "claims the number: pass flake_node_none()");
+}
+
 FLAKE_API flake_status flake_state_open(flake_state *s, const flake_state_options *where,
-                                        const flake_options *options, uint64_t *number,
-                                        flake_why *why) {
+                                        flake_node node, const flake_options *options,
+                                        uint64_t *number, flake_why *why) {
     flake_options o;
-    const flake_status status = flake_i_fill_in(options, &o, where->dir ? NULL : why);
-    if (status != FLAKE_OK && !where->dir) return status;
-    flake_i_opening opening = flake_i_opening_of(where, &o, why);
-    if (!where->dir) flake_i_identity(&o, opening.identity);
-    const flake_status opened = flake_i_state_open(s, &opening, number);
-    if (opened != FLAKE_OK && where->dir && number) *number = UINT64_MAX;
-    return opened;
+    flake_status status = where->dir ? flake_i_check_claim(&node, options, &o, why)
+                                     : flake_i_resolve(options, &node, &o, why);
+    if (status == FLAKE_OK) {
+        flake_i_opening opening = flake_i_opening_of(where, &o, why);
+        if (!where->dir) flake_i_identity(&o, node.number, opening.identity);
+        status = flake_i_state_open(s, &opening, number);
+    }
+    if (status != FLAKE_OK && where->dir && number) *number = UINT64_MAX;
+    return status;
 }
 
 /* Claims the identity's sequence range in a directory: locks bytes of a file that is named by the hash of the
@@ -5354,6 +5444,7 @@ FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_engine_con
     }
     g->exclusive = file;
     g->options = *o;
+    g->node = flake_i_get64(identity + 32);
     /* which changes the IDs of a stock */
     g->whose = flake_i_fnv(identity, FLAKE_I_IDENTITY) ^ o->seq_scatter;
     return FLAKE_OK;
@@ -5377,18 +5468,19 @@ FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, unsigned forms) {
 }
 
 /* Takes resolved options. On failure nothing has changed. */
-FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_options *o, flake_why *why) {
+FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_node *from,
+                                         const flake_options *o, flake_why *why) {
     const unsigned format = o->layout.format;
+    const uint64_t node = from->number;
     const bool counts = format > FLAKE_I_BOUNDARY;
-    const flake_i_engine_config config = flake_i_engine_config_of(o);
+    const flake_i_engine_config config = flake_i_engine_config_of(o, &from->gate);
     uint8_t identity[FLAKE_I_IDENTITY];
     uint64_t keys[4] = {0, 0, 0, 0};
-    flake_i_identity(o, identity);
+    flake_i_identity(o, node, identity);
     if (counts && !flake_i_random_bytes(keys, sizeof keys))
         return flake_i_say(why, FLAKE_IO, "random bytes", "the system has none");
     const flake_status status = flake_i_gen_claim(g, &config, o, identity, why);
     if (status != FLAKE_OK) return status;
-    const uint64_t node = flake_i_full_node(o);
     g->base = counts   ? node
               : format ? node << 16 | o->seq_min
                        : flake_i_node_field(&o->layout, node) | (uint64_t)o->seq_min
@@ -5409,19 +5501,20 @@ FLAKE_I_FN void flake_i_invalidate(flake_gen *g) {
     g->whose = 0;
 }
 
-FLAKE_API flake_status flake_init(flake_gen *g, const flake_options *options, flake_why *why) {
+FLAKE_API flake_status flake_init(flake_gen *g, flake_node node, const flake_options *options,
+                                  flake_why *why) {
     flake_options o;
-    const flake_status status = flake_i_fill_in(options, &o, why);
+    const flake_status status = flake_i_resolve(options, &node, &o, why);
     flake_i_invalidate(g);
-    return status == FLAKE_OK ? flake_i_gen_init(g, &o, why) : status;
+    return status == FLAKE_OK ? flake_i_gen_init(g, &node, &o, why) : status;
 }
 
-FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flake_options *options,
-                                         flake_why *why) {
+FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node node,
+                                         const flake_options *options, flake_why *why) {
     flake_options o;
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_file all = {0, 0, -1}; /* the claim on the whole range, which the first shard holds */
-    flake_status status = flake_i_fill_in(options, &o, why);
+    flake_status status = flake_i_resolve(options, &node, &o, why);
     for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
     if (status != FLAKE_OK) return status;
     if (o.lanes) return flake_i_say(why, FLAKE_INVALID, "options", "shards have no lanes");
@@ -5435,7 +5528,7 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flak
     if (n == cap && !o.seq_min && o.seq_max)
         return flake_i_say(why, FLAKE_INVALID, "n", "leaves the first shard the number 0 alone");
     const char *const dir = o.exclusive_dir;
-    flake_i_identity(&o, identity);
+    flake_i_identity(&o, node.number, identity);
     if (dir) status = flake_i_exclude_range(&all, dir, identity, why);
     if (status != FLAKE_OK) return status;
     o.exclusive_dir = NULL;
@@ -5445,7 +5538,7 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, const flak
         o.seq_min = (uint32_t)next;
         next += cap / n + (i < cap % n);
         o.seq_max = (uint32_t)(next - 1);
-        status = flake_i_gen_init(&shards[i], &o, why);
+        status = flake_i_gen_init(&shards[i], &node, &o, why);
         shards[i].options.exclusive_dir = dir;
     }
     if (status == FLAKE_OK) shards[0].exclusive = all;
@@ -5461,22 +5554,22 @@ FLAKE_I_FN const char *flake_i_unfit_gen(const flake_gen *g) {
     return flake_i_is_whole(g) ? NULL : "is part of another generator, which has calls of its own";
 }
 
-FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, const flake_options *options,
-                                               flake_why *why) {
+FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, flake_node node,
+                                               const flake_options *options, flake_why *why) {
     flake_options o;
     uint8_t fresh[FLAKE_I_IDENTITY], inherited[FLAKE_I_IDENTITY];
     const char *unfit = flake_i_unfit_gen(g);
     if (!unfit && !flake_i_is_inherited(&g->engine)) unfit = "was not inherited through fork";
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
-    const flake_status status = flake_i_fill_in(options, &o, why);
+    const flake_status status = flake_i_resolve(options, &node, &o, why);
     if (status != FLAKE_OK) return status;
-    flake_i_identity(&o, fresh);
-    flake_i_identity(&g->options, inherited);
+    flake_i_identity(&o, node.number, fresh);
+    flake_i_identity(&g->options, g->node, inherited);
     if (flake_i_share_ids(fresh, inherited))
         return flake_i_say(why, FLAKE_NODE_OVERLAP, "options",
                            "node and sequence range are the parent's, or those before the clone");
     flake_i_file parents = g->exclusive;
-    const flake_status begun = flake_i_gen_init(g, &o, why);
+    const flake_status begun = flake_i_gen_init(g, &node, &o, why);
     if (begun == FLAKE_OK) flake_i_exclude_end(&parents, true);
     return begun;
 }
@@ -5539,6 +5632,12 @@ FLAKE_API const flake_options *flake_gen_options(const flake_gen *g) {
     return flake_i_is_here(g) ? &g->options : NULL;
 }
 
+FLAKE_API uint64_t flake_gen_node(const flake_gen *g) {
+    const bool has_node =
+        flake_i_is_here(g) && (g->options.layout.node_bits || !flake_i_is_whole(g));
+    return has_node ? g->node : UINT64_MAX;
+}
+
 /* ---- snapshots ---- */
 
 FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapshot) {
@@ -5557,7 +5656,7 @@ FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapsho
     } else flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
     snapshot->unix_ms = l.epoch_ms + (int64_t)(time * l.unit_ms);
     snapshot->count = count;
-    snapshot->node = flake_i_full_node(o);
+    snapshot->node = g->node;
     snapshot->epoch_ms = l.epoch_ms;
     snapshot->unit_ms = l.unit_ms;
     snapshot->seq_min = o->seq_min;
@@ -5588,7 +5687,7 @@ FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flak
     const char *const unfit = flake_i_unfit_gen(g);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
     const flake_layout l = flake_i_layout_in_engine(&o->layout);
-    if (s->epoch_ms != l.epoch_ms || s->unit_ms != l.unit_ms || s->node != flake_i_full_node(o) ||
+    if (s->epoch_ms != l.epoch_ms || s->unit_ms != l.unit_ms || s->node != g->node ||
         s->seq_min != o->seq_min || s->seq_max != o->seq_max || s->seq_scatter != o->seq_scatter ||
         s->count > e->limit)
         return flake_i_say(why, FLAKE_INVALID, "snapshot",
@@ -6509,7 +6608,7 @@ FLAKE_I_COLD void flake_i_default_begin(struct flake_i_uuids *fresh, const uint6
     given.layout = flake_layout_uuid7;
     given.clock.kind = FLAKE_I_DEFAULT_CLOCK;
     (void)flake_i_fill_in(&given, &o, NULL); /* defaults are valid */
-    const flake_i_engine_config config = flake_i_engine_config_of(&o);
+    const flake_i_engine_config config = flake_i_engine_config_of(&o, NULL);
     (void)flake_i_engine_init(&fresh->engine, &config);
     flake_i_set_keys(&fresh->keys, keys);
 }
@@ -6611,7 +6710,7 @@ FLAKE_API flake_status flake_ulid(char out[27]) {
 /* The MAC of the named interface, or of the best one: factory-assigned before locally administered ones,
  * such as those of bridges and containers, and of these one that is up. */
 FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *list, const char *name,
-                                         uint64_t *node48, flake_why *why) {
+                                         uint64_t *number48, flake_why *why) {
     flake_i_interface i;
     uint8_t best[6];
     int best_rank = -1;
@@ -6627,12 +6726,12 @@ FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *list, const c
         return flake_i_say(why, FLAKE_INVALID, name ? name : "this machine",
                            name ? "no interface of this name has an Ethernet address"
                                 : "no interface has an Ethernet address");
-    *node48 = 0;
-    for (size_t at = 0; at < 6; at++) *node48 = *node48 << 8 | best[at];
+    *number48 = 0;
+    for (size_t at = 0; at < 6; at++) *number48 = *number48 << 8 | best[at];
     return FLAKE_OK;
 }
 
-FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *list, uint64_t *node16,
+FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *list, uint64_t *number16,
                                         flake_why *why) {
     flake_i_interface i;
     while (flake_i_interface_next(&list, &i)) {
@@ -6641,29 +6740,29 @@ FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *list, uint64_t
         if (net >> 8 != 10 && net >> 4 != (172 << 4 | 1) && net != (192 << 8 | 168) &&
             net != (169 << 8 | 254))
             continue;
-        *node16 = (uint64_t)i.ip[2] << 8 | i.ip[3];
+        *number16 = (uint64_t)i.ip[2] << 8 | i.ip[3];
         return FLAKE_OK;
     }
     return flake_i_say(why, FLAKE_INVALID, "this machine",
                        "no interface has a private IPv4 address");
 }
 
-FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *node48, flake_why *why) {
+FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *number48, flake_why *why) {
     flake_i_interfaces *list = NULL;
-    *node48 = UINT64_MAX;
+    *number48 = FLAKE_I_NO_NUMBER;
     if (!flake_i_list_interfaces(&list))
         return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
-    const flake_status status = flake_i_pick_mac(list, device, node48, why);
+    const flake_status status = flake_i_pick_mac(list, device, number48, why);
     flake_i_free_interfaces(list);
     return status;
 }
 
-FLAKE_API flake_status flake_node_from_ip(uint64_t *node16, flake_why *why) {
+FLAKE_API flake_status flake_node_from_ip(uint64_t *number16, flake_why *why) {
     flake_i_interfaces *list = NULL;
-    *node16 = UINT64_MAX;
+    *number16 = FLAKE_I_NO_NUMBER;
     if (!flake_i_list_interfaces(&list))
         return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
-    const flake_status status = flake_i_pick_ip(list, node16, why);
+    const flake_status status = flake_i_pick_ip(list, number16, why);
     flake_i_free_interfaces(list);
     return status;
 }
@@ -6673,32 +6772,49 @@ FLAKE_I_FN bool flake_i_decimal(const char *text, const char *end, uint64_t *num
     return flake_parse(text, (size_t)(end - text), FLAKE_DEC, number) == FLAKE_OK;
 }
 
-FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t *node, flake_why *why) {
+FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t first, uint64_t last,
+                                                uint64_t *number, flake_why *why) {
     char room[257];
-    *node = UINT64_MAX;
+    char text[160];
+    uint64_t ordinal;
+    *number = FLAKE_I_NO_NUMBER;
     if (!name) name = flake_i_host_name(room, sizeof room);
     if (!name) return flake_i_say(why, FLAKE_IO, "hostname", "can't be read");
     const char *end = name;
     while (*end && *end != '.') end++; /* first label of web-3.web.prod.svc */
     const char *digits = end;
     while (digits > name && digits[-1] != '-') digits--;
-    if (digits == name || !flake_i_decimal(digits, end, node))
+    if (digits == name || !flake_i_decimal(digits, end, &ordinal))
         return flake_i_say(why, FLAKE_INVALID, name, "does not end in -NUMBER, as web-3 does");
+    if (first > last || ordinal > last - first) {
+        flake_i_put_numbers(text, "first # plus ordinal # is above last #", first, ordinal, last);
+        return flake_i_say(why, FLAKE_INVALID, name, text);
+    }
+    *number = first + ordinal;
     return FLAKE_OK;
 }
 
-FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *node, flake_why *why) {
-    *node = UINT64_MAX;
+FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *number, flake_why *why) {
+    uint64_t value;
+    *number = FLAKE_I_NO_NUMBER;
     if (!variable) return flake_i_say(why, FLAKE_INVALID, "variable", "is missing");
     const char *text = flake_i_environment(variable);
     if (!text) return flake_i_say(why, FLAKE_INVALID, variable, "is not set");
-    if (!flake_i_decimal(text, text + strlen(text), node))
+    if (!flake_i_decimal(text, text + strlen(text), &value))
         return flake_i_say(why, FLAKE_INVALID, variable, "is not a decimal number below 2^64");
+    *number = value;
     return FLAKE_OK;
 }
 
 // >>configuration
-enum { FLAKE_I_IS_FLAG, FLAKE_I_IS_TEXT, FLAKE_I_IS_LAYOUT, FLAKE_I_IS_CLOCK, FLAKE_I_IS_NUMBER };
+enum {
+    FLAKE_I_IS_FLAG,
+    FLAKE_I_IS_TEXT,
+    FLAKE_I_IS_LAYOUT,
+    FLAKE_I_IS_CLOCK,
+    FLAKE_I_IS_NONE, /* this word alone */
+    FLAKE_I_IS_NUMBER
+};
 
 /* A word, the member of flake_config that it sets, the largest number, and what is wrong with a value that
  * the member cannot have; it begins with a quote if the message quotes the value. */
@@ -6718,11 +6834,21 @@ typedef struct flake_i_word {
 #define FLAKE_I_NUMBER(name, member, most)                        \
     FLAKE_I_WORD(name, member, FLAKE_I_IS_NUMBER, UINT64_C(most), \
                  "\" is not a number from 0 to " #most "; words are separated by blanks")
+/* The first words; the layout is the first of all, since it also takes bare names. */
+enum {
+    FLAKE_I_LAYOUT_WORD,
+    FLAKE_I_UNIT_WORD,
+    FLAKE_I_EPOCH_WORD,
+    FLAKE_I_NODE_WORD,
+    FLAKE_I_DIR_WORD
+};
 static const flake_i_word flake_i_words[] = {
-    /* first: it also takes bare names */
-    FLAKE_I_WORD("layout", options.layout, FLAKE_I_IS_LAYOUT, 0, "\" is not a layout"),
-    FLAKE_I_NUMBER("node", options.node, 18446744073709551614),
-    FLAKE_I_NUMBER("node_offset", options.node_offset, 4294967295),
+    FLAKE_I_WORD("layout", options.layout, FLAKE_I_IS_LAYOUT, 0,
+                 "\" is neither a layout's name nor T-N-S, the bits of time, node and sequence"),
+    FLAKE_I_NUMBER("unit_ms", options.layout.unit_ms, 4294967295),
+    FLAKE_I_NUMBER("epoch_ms", options.layout.epoch_ms, 9223372036854775807),
+    FLAKE_I_NUMBER("node", node.number, 281474976710655),
+    FLAKE_I_WORD("dir", node.dir, FLAKE_I_IS_NONE, 0, "\" is not none"),
     FLAKE_I_NUMBER("seq_min", options.seq_min, 4294967295),
     FLAKE_I_NUMBER("seq_max", options.seq_max, 4294967295),
     FLAKE_I_NUMBER("lanes", options.lane_count, 65535),
@@ -6735,7 +6861,6 @@ static const flake_i_word flake_i_words[] = {
     FLAKE_I_FLAG("seq_scatter", options.seq_scatter),
     FLAKE_I_TEXT("exclusive_dir", options.exclusive_dir),
     FLAKE_I_FLAG("start_next_unit", options.start_next_unit),
-    FLAKE_I_NUMBER("partition", partition, 65535),
     FLAKE_I_TEXT("state", state.path),
     FLAKE_I_TEXT("state_dir", state.dir),
     FLAKE_I_NUMBER("first", state.first, 4294967295),
@@ -6748,8 +6873,35 @@ static const flake_i_word flake_i_words[] = {
     FLAKE_I_FLAG("manual_extend", state.manual_extend)};
 enum { FLAKE_I_WORDS = sizeof flake_i_words / sizeof *flake_i_words };
 
+/* Whether words of the text so far, a bit for each, include this one. */
+FLAKE_I_FN bool flake_i_is_given(uint32_t given, size_t word) { return given >> word & 1; }
+
+/* A layout of the bits T-N-S, in units of 1 ms since 1970. False: the text is something else. */
+FLAKE_I_FN bool flake_i_layout_of_bits(const char *text, flake_layout *l) {
+    unsigned bits[3] = {0, 0, 0};
+    for (size_t i = 0; i < 3; i++, text++) {
+        if (*text == '-' || !*text) return false;
+        for (; *text >= '0' && *text <= '9' && bits[i] <= 64; text++)
+            bits[i] = bits[i] * 10 + (unsigned)(*text - '0');
+        if (bits[i] > 64 || *text != (i < 2 ? '-' : 0)) return false;
+    }
+    *l = flake_layout_of(bits[0], bits[1], bits[2], 0);
+    return true;
+}
+
+/* Sets the layout, but neither unit nor epoch if the text has named them. False: there is no such layout. */
+FLAKE_I_FN bool flake_i_set_layout(flake_layout *to, const char *text, uint32_t given) {
+    flake_layout l;
+    if (flake_layout_named(text, &l) != FLAKE_OK && !flake_i_layout_of_bits(text, &l)) return false;
+    if (flake_i_is_given(given, FLAKE_I_UNIT_WORD)) l.unit_ms = to->unit_ms;
+    if (flake_i_is_given(given, FLAKE_I_EPOCH_WORD)) l.epoch_ms = to->epoch_ms;
+    *to = l;
+    return true;
+}
+
 /* Sets a word's member. False: it cannot have this value (NULL: none). */
-FLAKE_I_FN bool flake_i_set_word(flake_config *c, const flake_i_word *word, const char *value) {
+FLAKE_I_FN bool flake_i_set_word(flake_config *c, const flake_i_word *word, const char *value,
+                                 uint32_t given) {
     static const char *const clocks[] = {"exact", "coarse", "fast"}; /* in the order of the kinds */
     void *const to = (char *)c + word->at;
     uint64_t number = 0;
@@ -6762,8 +6914,9 @@ FLAKE_I_FN bool flake_i_set_word(flake_config *c, const flake_i_word *word, cons
         *(const char **)to = value;
         return true;
     }
+    if (word->kind == FLAKE_I_IS_NONE) return strcmp(value, "none") == 0;
     if (word->kind == FLAKE_I_IS_LAYOUT)
-        return flake_layout_named(value, (flake_layout *)to) == FLAKE_OK;
+        return flake_i_set_layout((flake_layout *)to, value, given);
     if (word->kind == FLAKE_I_IS_CLOCK)
         while (number < 3 && strcmp(value, clocks[number]) != 0) number++;
     else if (flake_parse(value, strlen(value), FLAKE_DEC, &number) != FLAKE_OK) return false;
@@ -6780,36 +6933,57 @@ FLAKE_I_FN const char *flake_i_take_word(flake_config *c, const char *name, cons
     const bool is_bare = i == FLAKE_I_WORDS && !value;
     if (i == FLAKE_I_WORDS && value) return ": no such option";
     i %= FLAKE_I_WORDS;
-    if (!flake_i_set_word(c, &flake_i_words[i], is_bare ? name : value))
+    if (!flake_i_set_word(c, &flake_i_words[i], is_bare ? name : value, *given))
         return is_bare ? ": neither a layout nor an option"
                : flake_i_words[i].kind == FLAKE_I_IS_FLAG || (value && *value)
                    ? flake_i_words[i].wrong
                    : ": needs a value";
-    if (*given >> i & 1) return ": given twice";
+    if (flake_i_is_given(*given, i)) return ": given twice";
     *given |= (uint32_t)1 << i;
     return NULL;
 }
 
-/* Why the option at this offset conflicts with others; NULL: it does not. */
-FLAKE_I_FN const char *flake_i_unfit_word(const flake_config *c, size_t at) {
+/* Why a word conflicts with others; NULL: it does not. */
+FLAKE_I_FN const char *flake_i_unfit_word(const flake_config *c, size_t word, uint32_t given,
+                                          bool is_sno) {
+    const size_t at = flake_i_words[word].at;
+    const bool has_state = c->state.path || c->state.dir;
+    if (is_sno && word < FLAKE_I_NODE_WORD) return ": a sno has its own";
     if (c->state.path && at == offsetof(flake_config, state.dir)) return ": state is given, too";
-    if (c->state.dir &&
-        (at == offsetof(flake_config, options.node) || at == offsetof(flake_config, partition)))
-        return ": state_dir claims the number";
-    if (at >= offsetof(flake_config, state) && at < offsetof(flake_config, partition) &&
-        !c->state.path && !c->state.dir)
-        return ": needs state or state_dir";
-    return NULL;
+    if (c->state.dir && word == FLAKE_I_NODE_WORD) return ": state_dir claims the number";
+    if (at >= offsetof(flake_config, state) && !has_state) return ": needs state or state_dir";
+    if (word != FLAKE_I_NODE_WORD && word != FLAKE_I_DIR_WORD) return NULL;
+    if (!is_sno) return c->options.layout.node_bits ? NULL : ": the layout has no node";
+    return flake_i_is_given(given, FLAKE_I_NODE_WORD) || c->state.dir ? NULL : ": needs node";
 }
 
-FLAKE_API flake_status flake_config_parse(const char *text, flake_config *c, flake_why *why) {
+/* The first thing that is wrong with all words together; *name is its subject. NULL: nothing is. */
+FLAKE_I_FN const char *flake_i_unfit_words(const flake_config *c, uint32_t given, bool is_sno,
+                                           const char **name) {
+    const bool has_node = flake_i_is_given(given, FLAKE_I_NODE_WORD);
+    for (size_t i = 0; i < FLAKE_I_WORDS; i++) {
+        const char *const wrong =
+            flake_i_is_given(given, i) ? flake_i_unfit_word(c, i, given, is_sno) : NULL;
+        *name = flake_i_words[i].name;
+        if (wrong) return wrong;
+    }
+    if (!(is_sno ? has_node : c->options.layout.node_bits > 0) || c->state.dir) return NULL;
+    *name = has_node ? "dir is missing" : "node is missing";
+    if (!has_node) return ": node=7; and dir=none if nothing is to check it";
+    return flake_i_is_given(given, FLAKE_I_DIR_WORD) || c->state.path || c->options.exclusive_dir
+               ? NULL
+               : ": dir=none if nothing is to check the node";
+}
+
+/* Snos have no layout in the options, and need no node. */
+FLAKE_I_FN flake_status flake_i_parse_config(const char *text, flake_config *c, bool is_sno,
+                                             flake_why *why) {
     static const char blanks[] = " \t\r\n";
     const size_t length = text ? strlen(text) : sizeof c->text;
     const char *name = "the text", *value = NULL, *wrong = NULL;
     flake_why shown;
     uint32_t given = 0;
     memset((void *)c, 0, sizeof *c);
-    c->partition = -1;
     if (length < sizeof c->text) memcpy(c->text, text, length);
     else wrong = " is NULL, or longer than 2047 bytes";
     for (char *at = c->text; !wrong && *(at += strspn(at, blanks));) {
@@ -6827,19 +7001,25 @@ FLAKE_API flake_status flake_config_parse(const char *text, flake_config *c, fla
         if (*at) *at++ = 0;
         if (!wrong) wrong = flake_i_take_word(c, name, value, &given);
     }
-    for (size_t i = 0; i < FLAKE_I_WORDS && !wrong; i++) {
-        name = flake_i_words[i].name;
-        if (given >> i & 1) wrong = flake_i_unfit_word(c, flake_i_words[i].at);
+    if (!is_sno && !flake_i_is_given(given, FLAKE_I_LAYOUT_WORD))
+        (void)flake_i_set_layout(&c->options.layout, "default", given);
+    if (!wrong) wrong = flake_i_unfit_words(c, given, is_sno, &name);
+    c->node = flake_i_is_given(given, FLAKE_I_NODE_WORD) ? flake_node_fixed(NULL, c->node.number)
+                                                         : flake_node_none();
+    if (wrong) {
+        const bool is_quoted = *wrong == '"';
+        flake_i_put_why(&shown, name, is_quoted ? ": \"" : "", is_quoted ? value : "");
+        shown.text[100] = 0; /* leaves room for `wrong` */
+        flake_i_put_why(why, "config: ", shown.text, wrong);
     }
-    c->has_node = given & 2; /* the bit of "node" */
-    if (!wrong) return FLAKE_OK;
-    const bool is_quoted = *wrong == '"';
-    flake_i_put_why(&shown, name, is_quoted ? ": \"" : "", is_quoted ? value : "");
-    shown.text[100] = 0; /* leaves room for `wrong` */
-    flake_i_put_why(why, "config: ", shown.text, wrong);
+    if (!wrong && (is_sno || flake_layout_check(&c->options.layout, why) == FLAKE_OK))
+        return FLAKE_OK;
     memset((void *)c, 0, sizeof *c);
-    c->options.seq_min = 1; /* above seq_max */
     return FLAKE_INVALID;
+}
+
+FLAKE_API flake_status flake_config_parse(const char *text, flake_config *c, flake_why *why) {
+    return flake_i_parse_config(text, c, false, why);
 }
 
 #ifdef FLAKE_SHARED
@@ -6858,15 +7038,15 @@ FLAKE_I_FN bool flake_i_has_state(const flake_i_owned *own) {
 }
 
 /* Zeroed memory for a generator, with a parsed config and its lanes. NULL: `why` has the reason. */
-FLAKE_I_FN void *flake_i_allocate(const char *text, size_t gen_size, flake_why *why) {
+FLAKE_I_FN void *flake_i_allocate(const char *text, size_t gen_size, bool is_sno, flake_why *why) {
     void *const gen = flake_i_zeroed(1, gen_size + sizeof(flake_i_owned));
     if (!gen) return flake_i_put_why(why, "config: no memory", "", ""), (void *)NULL;
-    flake_options *const o = &flake_i_owned_by(gen, gen_size)->config.options;
-    if (flake_config_parse(text, &flake_i_owned_by(gen, gen_size)->config, why) != FLAKE_OK)
+    flake_config *const c = &flake_i_owned_by(gen, gen_size)->config;
+    if (flake_i_parse_config(text, c, is_sno, why) != FLAKE_OK)
         return flake_i_free(gen), (void *)NULL;
-    if (!o->lane_count) return gen;
-    o->lanes = (flake_lane *)flake_i_zeroed(o->lane_count, sizeof(flake_lane));
-    if (o->lanes) return gen;
+    if (!c->options.lane_count) return gen;
+    c->options.lanes = (flake_lane *)flake_i_zeroed(c->options.lane_count, sizeof(flake_lane));
+    if (c->options.lanes) return gen;
     flake_i_put_why(why, "config: no memory for lanes", "", "");
     return flake_i_free(gen), (void *)NULL;
 }
@@ -6883,18 +7063,19 @@ FLAKE_I_FN flake_status flake_i_free_owned(void *gen, flake_i_owned *own, flake_
 }
 
 FLAKE_API flake_gen *flake_new(const char *text, flake_why *why) {
-    flake_gen *const g = (flake_gen *)flake_i_allocate(text, sizeof *g, why);
+    flake_gen *const g = (flake_gen *)flake_i_allocate(text, sizeof *g, false, why);
     if (!g) return NULL;
     flake_i_owned *const own = flake_i_owned_by(g, sizeof *g);
     flake_options *const o = &own->config.options;
+    flake_node node = own->config.node;
+    uint64_t number = 0;
     flake_status status = FLAKE_OK;
-    if (own->config.partition >= 0)
-        status = flake_i_say(why, FLAKE_INVALID, "config: partition", "only of a sno_gen");
-    else if (flake_i_has_state(own)) {
-        status = flake_state_open(&own->state, &own->config.state, o, &o->node, why);
+    if (flake_i_has_state(own)) {
+        status = flake_state_open(&own->state, &own->config.state, node, o, &number, why);
         o->state = &own->state;
+        if (own->config.state.dir && o->layout.node_bits) node = flake_node_fixed(NULL, number);
     }
-    if (status == FLAKE_OK) status = flake_init(g, o, why);
+    if (status == FLAKE_OK) status = flake_init(g, node, o, why);
     if (status == FLAKE_OK) return g;
     (void)flake_i_free_owned(g, own, NULL);
     return NULL;

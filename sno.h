@@ -54,7 +54,7 @@
  *     // >>set-up           options and pools; init, shards, fork, state files
  *     // >>queries          snapshots; what a generator reports
  *     // >>process-wide     sno_generate
- *     // >>configuration    generators for other languages
+ *     // >>configuration    options as a text; generators for other languages
  */
 
 /* A program's warning flags do not apply to this header. */
@@ -138,13 +138,11 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
  * exclusive_dir, call flake_release before another init and before the memory is freed. A draw that fails
  * leaves the generator unchanged, zeroes the ID, and may return the statuses of a flake_gen's draw.
  *
- * To choose the partition yourself, with the whole pool of sequence numbers:
+ * The partition is the generator's node. To choose it yourself, with the whole pool of sequence numbers:
  *
- *     static sno_snapshot mine; // all zero
- *     mine.partition = 7;
- *     if (sno_init(&ids, &mine, NULL, &why) != FLAKE_OK) ... why.text
+ *     if (sno_init(&ids, flake_node_fixed(NULL, 7), NULL, NULL, &why) != FLAKE_OK) ... why.text
  *
- * Without a snapshot the library chooses the partition. It differs from those that the library chose before,
+ * With flake_node_none() the library chooses the partition. It differs from those that the library chose before,
  * in this process and its relatives, which are the children forked after the first choice, and theirs. That
  * holds whichever of them call flake_machine_cloned, and when. Partitions count up from a random one and are
  * not reused. A process that has called flake_machine_cloned counts up from another one, drawn after the call.
@@ -169,25 +167,25 @@ typedef struct sno_snapshot {
     uint32_t drifts;   /* how often the clock went backwards; its parity is the tick */
 } sno_snapshot;
 
-/* The snapshot sets pool, partition and position; only this call reads it. NULL: the whole pool, and a
- * partition chosen by the library. The options set the rest; NULL: all defaults. Their fields layout, node,
- * node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms must be zero, and exclusive_dir needs a
- * snapshot. With lanes, IDs of one unit are unordered. After a backward step each lane decides by itself
- * whether it flips the tick, so IDs of one unit may have either.
+/* The node is the partition, at most 65535. The snapshot, which only this call reads, sets pool and position, and
+ * must be of this partition. With flake_node_none() it sets the pool alone. NULL: the whole pool. The options set
+ * the rest; NULL: all defaults. Their fields layout, seq_min, seq_max, seq_scatter and max_ahead_ms must be zero,
+ * and exclusive_dir needs flake_node_fixed. With lanes, IDs of one unit are unordered. After a backward step each
+ * lane decides by itself whether it flips the tick, so IDs of one unit may have either.
  *
- * FLAKE_INVALID; FLAKE_EXHAUSTED: the process and its relatives have used all partitions; with exclusive_dir
- * FLAKE_IN_USE, FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST. After a
- * failure every call on the generator returns FLAKE_INVALID.
+ * FLAKE_INVALID, FLAKE_NODE_RANGE; FLAKE_EXHAUSTED: the process and its relatives have used all partitions; with
+ * exclusive_dir FLAKE_IN_USE, FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST.
+ * After a failure every call on the generator returns FLAKE_INVALID.
  *
  * The generator starts at the clock. If a run with the same partition drew in this 4 ms unit or in a later
  * one, IDs can repeat, unless the generator has a state or that run's snapshot. start_next_unit is enough if the
  * clock did not go backwards. */
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_init(sno_gen *, const sno_snapshot *,
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_init(sno_gen *, flake_node, const sno_snapshot *,
                                                  const flake_options *, flake_why *);
-/* n generators that share one pool, each with single_thread and for one thread at a time. All or none.
- * FLAKE_INVALID: n is 0, more than there are numbers, or as many with sequence_min 0 (bounds 0 and 0 are the
- * whole pool's). With exclusive_dir release the first one. */
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n,
+/* n generators that share one partition and pool, each with single_thread and for one thread at a time. All or
+ * none. FLAKE_INVALID: n is 0, more than there are numbers, or as many with sequence_min 0 (bounds 0 and 0 are
+ * the whole pool's). With exclusive_dir release the first one. */
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node,
                                                         const sno_snapshot *, const flake_options *,
                                                         flake_why *);
 /* As flake_next, flake_try, flake_next_n, flake_try_n and flake_try_at, with a metabyte. FLAKE_TOO_FAR_AHEAD:
@@ -226,11 +224,12 @@ FLAKE_API uint16_t sno_gen_partition(const sno_gen *);
 /* ---- after fork, crash and restart ----
  *
  * A forked child, and a process after flake_machine_cloned(), gets FLAKE_FORKED until it calls this with
- * another pool; NULL: a partition chosen by the library. (sno_generate takes a new partition by itself.)
+ * another partition or pool, or flake_node_none(). (sno_generate takes a new partition by itself.)
  * FLAKE_NODE_OVERLAP: the pool overlaps that of the parent's generator or shard; sno_init in a child does
  * not check this. FLAKE_INVALID: the generator was not inherited. After a failure the generator is unchanged.
  */
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const sno_snapshot *,
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, flake_node,
+                                                              const sno_snapshot *,
                                                               const flake_options *, flake_why *);
 
 /* With a state file no run repeats IDs of an earlier one. `state` is static, or in shared memory:
@@ -242,21 +241,26 @@ FLAKE_I_MUST_USE FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, const s
  *     where.path = "/var/lib/app/snos";
  *     if (sno_state_open(&state, &where, &options, &pool, &why) != FLAKE_OK) ... why.text
  *     options.state = &state;
- *     if (sno_init(&ids, &pool, &options, &why) != FLAKE_OK) ... // or sno_init_shards
+ *     const flake_node node = flake_node_fixed(NULL, pool.partition);
+ *     if (sno_init(&ids, node, &pool, &options, &why) != FLAKE_OK) ... // or sno_init_shards
  *     ...
  *     flake_state_close(&state, NULL);
  *
  * `pool` is read and filled in. Of the options only clock and shared_memory are used. A partition can also be
- * a number that flake_state_open claims from a directory: pass that state, and a snapshot with the number as
- * partition. */
+ * a number that flake_state_open claims from a directory: pass that state and number to sno_init. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_state_open(flake_state *, const flake_state_options *,
                                                        const flake_options *, sno_snapshot *pool,
                                                        flake_why *);
 
+/* As flake_config_parse, for snos: node=5 dir=none seq_min=0 seq_max=32767. The node is the partition; without one it
+ * is the state's, or the library chooses it. seq_min and seq_max are the pool's bounds. layout, unit_ms and epoch_ms
+ * are refused here, seq_scatter and max_ahead_ms by sno_init. *pool is for sno_state_open or sno_init. */
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_config_parse(const char *text, flake_config *,
+                                                         sno_snapshot *pool, flake_why *);
+
 #ifdef FLAKE_SHARED
-/* For other languages, in a shared library: as flake_new, flake_extend and flake_free. The text must not
- * contain layout, node, node_offset, seq_min, seq_max, seq_scatter or max_ahead_ms. Without partition=N the
- * partition is that of the state file, the number claimed in state_dir, or one that the library chooses. */
+/* For other languages, in a shared library: as flake_new, flake_extend and flake_free, with the words of
+ * sno_config_parse. */
 FLAKE_API sno_gen *sno_gen_new(const char *text, flake_why *);
 FLAKE_API flake_status sno_gen_extend(sno_gen *, flake_why *);
 FLAKE_API flake_status sno_gen_free(sno_gen *, flake_why *);
@@ -269,7 +273,7 @@ FLAKE_API const char *sno_version(void);
  * FLAKE_INVALID for it. */
 struct sno_gen {
     flake_gen gen;
-    uint16_t partition, sequence_min;
+    uint16_t sequence_min;    /* the partition is gen.node */
     flake_atomic64 with_time; /* calls of sno_with_time */
 };
 
@@ -1134,11 +1138,12 @@ FLAKE_I_FN sno_snapshot sno_i_resolved(const sno_snapshot *given) {
 }
 
 /* The engine's part of resolved options; NULL: of sno_generate, which waits without limit. */
-FLAKE_I_FN flake_i_engine_config sno_i_engine_config_of(const flake_options *o, uint32_t cap) {
+FLAKE_I_FN flake_i_engine_config sno_i_engine_config_of(const flake_options *o,
+                                                        const flake_gate *gate, uint32_t cap) {
     flake_i_engine_config config;
     memset(&config, 0, sizeof config);
     config.options.max_wait_ms = INT64_MAX;
-    if (o) config = flake_i_engine_config_of(o);
+    if (o) config = flake_i_engine_config_of(o, gate);
     config.epoch_ms = SNO_I_EPOCH_MS;
     config.unit_ms = SNO_I_UNIT_MS;
     config.time_bits = 39;
@@ -1174,32 +1179,50 @@ FLAKE_I_FN void sno_i_identity(const sno_snapshot *pool, uint8_t out[FLAKE_I_IDE
     flake_i_put64(out + 48, pool->sequence_max);
 }
 
-/* Checks and fills in snapshot and options; without a snapshot it takes a partition. */
-FLAKE_I_FN flake_status sno_i_resolve(const sno_snapshot *from, const flake_options *options,
-                                      flake_options *o, sno_snapshot *pool, flake_why *why) {
-    const char *unfit = NULL;
-    if (options &&
-        (!flake_i_no_layout(&options->layout) || options->node || options->node_offset ||
-         options->seq_min || options->seq_max || options->seq_scatter || options->max_ahead_ms))
-        return flake_i_say(
-            why, FLAKE_INVALID, "options",
-            "layout, node, node_offset, seq_min, seq_max, seq_scatter and max_ahead_ms "
-            "must be zero: a snapshot (partition=N in a text) sets the numbers");
+/* Whether the library chooses the partition. A snapshot then has no position, only the pool's bounds. */
+FLAKE_I_FN bool sno_i_chooses(const flake_node *node) { return node->kind == FLAKE_I_NO_NODE; }
+
+/* The pool that node and snapshot (NULL: none) describe. */
+FLAKE_I_FN sno_snapshot sno_i_pool_of(const flake_node *node, const sno_snapshot *from) {
+    sno_snapshot pool;
+    memset(&pool, 0, sizeof pool);
+    if (from && !sno_i_chooses(node)) pool = *from;
+    else if (from) {
+        pool.sequence_min = from->sequence_min;
+        pool.sequence_max = from->sequence_max;
+    }
+    pool.partition = (uint16_t)node->number;
+    return sno_i_resolved(&pool);
+}
+
+/* Checks and fills in node, snapshot and options, and takes a partition if the library chooses it. */
+FLAKE_I_FN flake_status sno_i_resolve(const flake_node *node, const sno_snapshot *from,
+                                      const flake_options *options, flake_options *o,
+                                      sno_snapshot *pool, flake_why *why) {
+    const bool chooses = sno_i_chooses(node);
+    if (options && (!flake_i_no_layout(&options->layout) || options->seq_min || options->seq_max ||
+                    options->seq_scatter || options->max_ahead_ms))
+        return flake_i_say(why, FLAKE_INVALID, "options",
+                           "layout, seq_min, seq_max, seq_scatter and max_ahead_ms must be zero: "
+                           "a snapshot sets the numbers");
     flake_status status = flake_i_fill_in(options, o, why);
+    if (status == FLAKE_OK) status = flake_i_check_node(node, 16, true, why);
     if (status != FLAKE_OK) return status;
     memset(&o->layout, 0, sizeof o->layout); /* snos have none */
     o->seq_max = 0;
-    memset(pool, 0, sizeof *pool);
-    *pool = sno_i_resolved(from ? from : pool);
-    if (from) unfit = sno_i_pool_why(pool);
-    else if (o->exclusive_dir) unfit = "exclusive_dir needs a snapshot, or partition=N in a text";
-    const flake_i_engine_config config = sno_i_engine_config_of(o, sno_i_numbers(pool));
+    *pool = sno_i_pool_of(node, from);
+    const char *unfit = sno_i_pool_why(pool);
+    if (from && !chooses && from->partition != pool->partition)
+        unfit = "snapshot.partition is not the node";
+    else if (chooses && o->exclusive_dir) unfit = "exclusive_dir needs flake_node_fixed";
+    const flake_i_engine_config config =
+        sno_i_engine_config_of(o, &node->gate, sno_i_numbers(pool));
     if (!unfit) unfit = flake_i_unfit_setup(&config);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
-    if (from) return FLAKE_OK;
+    if (!chooses) return FLAKE_OK;
     if (o->state)
         return flake_i_say(why, FLAKE_MISMATCH, "state",
-                           "needs the snapshot that sno_state_open filled in");
+                           "needs the partition that sno_state_open filled in, as the node");
     status = sno_i_take_partition(&pool->partition);
     return status == FLAKE_OK ? status
                               : flake_i_say(why, status, "partition", flake_status_str(status));
@@ -1207,10 +1230,10 @@ FLAKE_I_FN flake_status sno_i_resolve(const sno_snapshot *from, const flake_opti
 
 /* Sets up a generator of the pool's numbers. With `from`, `count` of them are drawn since unit wall_hi (0: those
  * up to pool->sequence); NULL: it starts at the clock. On failure the generator is unchanged. */
-FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_snapshot *from, uint64_t count,
-                                       const sno_snapshot *pool, const flake_options *o,
-                                       flake_why *why) {
-    const flake_i_engine_config config = sno_i_engine_config_of(o, sno_i_numbers(pool));
+FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const flake_gate *gate, const sno_snapshot *from,
+                                       uint64_t count, const sno_snapshot *pool,
+                                       const flake_options *o, flake_why *why) {
+    const flake_i_engine_config config = sno_i_engine_config_of(o, gate, sno_i_numbers(pool));
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_engine *const e = &g->gen.engine;
     if (!count) count = pool->sequence - pool->sequence_min + 1;
@@ -1218,7 +1241,7 @@ FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_snapshot *from, uin
     const flake_status status = flake_i_gen_claim(&g->gen, &config, o, identity, why);
     if (status != FLAKE_OK) return status;
     FLAKE_ASSERT(e->time_shift == SNO_I_TIME_SHIFT);
-    g->gen.base = g->partition = pool->partition;
+    g->gen.base = pool->partition;
     g->sequence_min = pool->sequence_min;
     g->gen.continues = false;
     FLAKE_ATOMIC_STORE(&g->with_time, 0u, relaxed);
@@ -1234,26 +1257,28 @@ FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_snapshot *from, uin
     return FLAKE_OK;
 }
 
-FLAKE_API flake_status sno_init(sno_gen *g, const sno_snapshot *from, const flake_options *options,
-                                flake_why *why) {
+FLAKE_API flake_status sno_init(sno_gen *g, flake_node node, const sno_snapshot *from,
+                                const flake_options *options, flake_why *why) {
     flake_options o;
     sno_snapshot pool;
+    const bool chooses = sno_i_chooses(&node);
     const uint32_t clones = sno_i_clones();
-    flake_status status = sno_i_resolve(from, options, &o, &pool, why);
+    flake_status status = sno_i_resolve(&node, from, options, &o, &pool, why);
     flake_i_invalidate(&g->gen);
-    if (status == FLAKE_OK) status = sno_i_gen_init(g, from, 0, &pool, &o, why);
-    if (from || status != FLAKE_OK || sno_i_clones() == clones) return status;
-    return sno_init(g, from, options, why);
+    if (status == FLAKE_OK) status = sno_i_gen_init(g, &node.gate, from, 0, &pool, &o, why);
+    if (!chooses || status != FLAKE_OK || sno_i_clones() == clones) return status;
+    return sno_init(g, node, from, options, why);
 }
 
-FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snapshot *from,
-                                       const flake_options *options, flake_why *why) {
+FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node node,
+                                       const sno_snapshot *from, const flake_options *options,
+                                       flake_why *why) {
     flake_options o;
     sno_snapshot pool;
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_file all = {0, 0, -1};
     const uint32_t clones = sno_i_clones();
-    flake_status status = sno_i_resolve(from, options, &o, &pool, why);
+    flake_status status = sno_i_resolve(&node, from, options, &o, &pool, why);
     for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i].gen);
     if (status != FLAKE_OK) return status;
     const uint32_t cap = sno_i_numbers(&pool);
@@ -1275,11 +1300,12 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snap
         pool.sequence_min = (uint16_t)next;
         next += share;
         pool.sequence_max = (uint16_t)(next - 1);
-        status = sno_i_gen_init(&shards[i], from, (uint64_t)units * share, &pool, &o, why);
+        status =
+            sno_i_gen_init(&shards[i], &node.gate, from, (uint64_t)units * share, &pool, &o, why);
         shards[i].gen.options.exclusive_dir = dir;
     }
-    if (!from && status == FLAKE_OK && sno_i_clones() != clones)
-        return sno_init_shards(shards, n, from, options, why);
+    if (sno_i_chooses(&node) && status == FLAKE_OK && sno_i_clones() != clones)
+        return sno_init_shards(shards, n, node, from, options, why);
     if (status == FLAKE_OK) {
         shards[0].gen.exclusive = all;
         return FLAKE_OK;
@@ -1289,31 +1315,29 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, const sno_snap
     return status;
 }
 
-FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, const sno_snapshot *from,
+FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, flake_node node, const sno_snapshot *from,
                                              const flake_options *options, flake_why *why) {
     flake_options o;
     sno_snapshot pool;
+    const bool chooses = sno_i_chooses(&node);
     if (!sno_i_is_here(g) || !flake_i_is_inherited(&g->gen.engine))
         return flake_i_say(why, FLAKE_INVALID, "generator", "was not inherited through fork");
-    if (from) {
-        const sno_snapshot s = sno_i_resolved(from);
-        if (s.partition == g->partition && s.sequence_min < g->sequence_min + g->gen.engine.cap &&
-            g->sequence_min <= s.sequence_max)
-            return flake_i_say(why, FLAKE_NODE_OVERLAP, "snapshot",
-                               "shares IDs with the parent's pool");
-    }
     flake_i_file parents = g->gen.exclusive;
-    const uint16_t before = g->partition;
+    const uint64_t before = g->gen.node;
     flake_status status;
     uint32_t clones;
     do {
         clones = sno_i_clones();
-        do status = sno_i_resolve(from, options, &o, &pool, why);
-        while (!from && status == FLAKE_OK && pool.partition == before); /* by chance */
-        if (status == FLAKE_OK) status = sno_i_gen_init(g, from, 0, &pool, &o, why);
-    } while (!from && status == FLAKE_OK && sno_i_clones() != clones);
+        do status = sno_i_resolve(&node, from, options, &o, &pool, why);
+        while (chooses && status == FLAKE_OK && pool.partition == before); /* by chance */
+        if (status == FLAKE_OK && pool.partition == before &&
+            g->sequence_min <= pool.sequence_max &&
+            pool.sequence_min < g->sequence_min + g->gen.engine.cap)
+            return flake_i_say(why, FLAKE_NODE_OVERLAP, "node", "is the parent's, with its pool");
+        if (status == FLAKE_OK) status = sno_i_gen_init(g, &node.gate, from, 0, &pool, &o, why);
+    } while (chooses && status == FLAKE_OK && sno_i_clones() != clones);
     if (status == FLAKE_OK) flake_i_exclude_end(&parents, true);
-    else if (!from && g->partition != before)
+    else if (chooses && g->gen.node != before)
         flake_i_invalidate(&g->gen); /* the second pass failed */
     return status;
 }
@@ -1368,7 +1392,7 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     } while (!flake_i_drifts_at(e, word, tick, &drifts));
     const uint64_t count = word & e->count_mask;
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
-    s.partition = g->partition;
+    s.partition = (uint16_t)g->gen.node;
     s.sequence_min = g->sequence_min;
     s.sequence_max = (uint16_t)(g->sequence_min + e->cap - 1);
     s.sequence = (uint32_t)(g->sequence_min + (count ? count - 1 : 0));
@@ -1407,7 +1431,7 @@ FLAKE_API uint32_t sno_cap(const sno_gen *g) {
 }
 
 FLAKE_API uint16_t sno_gen_partition(const sno_gen *g) {
-    return sno_i_is_here(g) ? g->partition : 0;
+    return sno_i_is_here(g) ? (uint16_t)g->gen.node : 0;
 }
 
 FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapshot *snapshot) {
@@ -1479,7 +1503,7 @@ FLAKE_I_FN flake_i_engine *sno_i_default_engine(void) {
     const unsigned place = flake_i_take_place(&sno_i_default.begun, SNO_I_DEFAULT_PLACES);
     if (place == SNO_I_DEFAULT_PLACES) return NULL;
     flake_i_engine *const fresh = &sno_i_default.places[place];
-    const flake_i_engine_config config = sno_i_engine_config_of(NULL, UINT16_MAX + 1);
+    const flake_i_engine_config config = sno_i_engine_config_of(NULL, NULL, UINT16_MAX + 1);
     if (flake_i_engine_init(fresh, &config) != FLAKE_OK) return NULL;
     fresh->owner_word = fresh->instance_word = NULL; /* the tag is checked instead */
     fresh->owner_id = fresh->instance_owner_id = 0;
@@ -1500,7 +1524,7 @@ FLAKE_I_COLD sno_id sno_i_generate_anew(uint8_t meta) {
         if (!e) { /* its first draw waits for nothing; without a tag no partition is left for it */
             sno_gen own;
             sno_id id = sno_i_id(0, 0);
-            if (sno_init(&own, NULL, NULL, NULL) != FLAKE_OK ||
+            if (sno_init(&own, flake_node_none(), NULL, NULL, NULL) != FLAKE_OK ||
                 sno_next_n(&own, meta, &id, 1) != FLAKE_FORKED) /* cloned in between */
                 return id;
             continue;
@@ -1522,40 +1546,70 @@ FLAKE_API sno_id sno_generate(uint8_t meta) {
 }
 
 // >>configuration
+/* Moves a parsed config's numbers to the pool. */
+FLAKE_I_FN flake_status sno_i_take_pool(flake_config *c, sno_snapshot *pool, flake_why *why) {
+    flake_options *const o = &c->options;
+    const bool has_node = !sno_i_chooses(&c->node), has_bounds = (o->seq_min | o->seq_max) != 0;
+    const char *const too_large = c->node.number > UINT16_MAX ? "config: node"
+                                  : o->seq_min > UINT16_MAX   ? "config: seq_min"
+                                  : o->seq_max > UINT16_MAX   ? "config: seq_max"
+                                                              : NULL;
+    memset(pool, 0, sizeof *pool);
+    if (too_large)
+        return flake_i_say(why, FLAKE_INVALID, too_large, "exceeds 65535, the largest of a sno");
+    if (c->state.path && has_bounds && !has_node)
+        return flake_i_say(why, FLAKE_INVALID, "config: state",
+                           "needs node, too, if the text has seq_min or seq_max");
+    pool->partition = (uint16_t)c->node.number;
+    pool->sequence_min = (uint16_t)o->seq_min;
+    pool->sequence_max = (uint16_t)o->seq_max;
+    /* to sno_state_open an all-zero pool is an unset one */
+    if (has_node && !has_bounds) pool->sequence_max = UINT16_MAX;
+    o->seq_min = o->seq_max = 0;
+    return FLAKE_OK;
+}
+
+FLAKE_API flake_status sno_config_parse(const char *text, flake_config *c, sno_snapshot *pool,
+                                        flake_why *why) {
+    memset(pool, 0, sizeof *pool);
+    if (flake_i_parse_config(text, c, true, why) == FLAKE_OK &&
+        sno_i_take_pool(c, pool, why) == FLAKE_OK)
+        return FLAKE_OK;
+    memset((void *)c, 0, sizeof *c);
+    return FLAKE_INVALID;
+}
+
 #ifdef FLAKE_SHARED
 /* Opens the state that the config names, if any, and finds the partition. */
-FLAKE_I_FN flake_status sno_i_open_owned(flake_i_owned *own, sno_snapshot *pool, bool *chosen,
+FLAKE_I_FN flake_status sno_i_open_owned(flake_i_owned *own, flake_node *node, sno_snapshot *pool,
                                          flake_why *why) {
     flake_options *const o = &own->config.options;
     uint64_t number = 0;
     flake_status status = FLAKE_OK;
-    memset(pool, 0, sizeof *pool);
-    *chosen = own->config.partition >= 0 || flake_i_has_state(own);
-    if (own->config.partition >= 0) {
-        pool->partition = (uint16_t)own->config.partition;
-        pool->sequence_max = UINT16_MAX; /* to sno_state_open an all-zero pool is an unset one */
-    }
+    if (!flake_i_has_state(own)) return FLAKE_OK;
     if (own->config.state.path)
         status = sno_state_open(&own->state, &own->config.state, o, pool, why);
-    else if (own->config.state.dir) {
-        status = flake_state_open(&own->state, &own->config.state, o, &number, why);
+    else {
+        status = flake_state_open(&own->state, &own->config.state, *node, o, &number, why);
         if (status == FLAKE_OK && number > UINT16_MAX)
-            status =
-                flake_i_say(why, FLAKE_NODE_RANGE, "config: first", "exceeds 65535 partitions");
+            status = flake_i_say(why, FLAKE_NODE_RANGE, "config: first",
+                                 "exceeds 65535, the largest of a sno");
         pool->partition = (uint16_t)number;
     }
-    if (flake_i_has_state(own)) o->state = &own->state;
+    o->state = &own->state;
+    *node = flake_node_fixed(NULL, pool->partition);
     return status;
 }
 
 FLAKE_API sno_gen *sno_gen_new(const char *text, flake_why *why) {
     sno_snapshot pool;
-    bool chosen;
-    sno_gen *const g = (sno_gen *)flake_i_allocate(text, sizeof *g, why);
+    sno_gen *const g = (sno_gen *)flake_i_allocate(text, sizeof *g, true, why);
     if (!g) return NULL;
     flake_i_owned *const own = flake_i_owned_by(g, sizeof *g);
-    flake_status status = sno_i_open_owned(own, &pool, &chosen, why);
-    if (status == FLAKE_OK) status = sno_init(g, chosen ? &pool : NULL, &own->config.options, why);
+    flake_node node = own->config.node;
+    flake_status status = sno_i_take_pool(&own->config, &pool, why);
+    if (status == FLAKE_OK) status = sno_i_open_owned(own, &node, &pool, why);
+    if (status == FLAKE_OK) status = sno_init(g, node, &pool, &own->config.options, why);
     if (status == FLAKE_OK) return g;
     (void)flake_i_free_owned(g, own, NULL);
     return NULL;

@@ -189,6 +189,7 @@ static bool run(void) {
 static void list(void) { PATHS(LIST) }
 
 static bool begin(void) {
+    const flake_node node = PART == FULL ? flake_node_none() : flake_node_fixed(NULL, 0);
     flake_options o = {0}, s = {0};
     move_clock(1767225600000);
     o.layout = PART == FULL ? flake_layout_of(44, 0, 20, 0)
@@ -203,25 +204,24 @@ static bool begin(void) {
     o.lane_count = s.lane_count = 2;
 #endif
 #if WAY == 2
-    OK(flake_init_shards(&flakes, 1, &o, NULL));
-    OK(sno_init_shards(&snos, 1, NULL, &s, NULL));
+    OK(flake_init_shards(&flakes, 1, node, &o, NULL));
+    OK(sno_init_shards(&snos, 1, flake_node_none(), NULL, &s, NULL));
 #else
-    OK(flake_init(&flakes, &o, NULL));
-    OK(sno_init(&snos, NULL, &s, NULL));
+    OK(flake_init(&flakes, node, &o, NULL));
+    OK(sno_init(&snos, flake_node_none(), NULL, &s, NULL));
 #endif
 #if WAY == 0 && PART == USUAL /* it has drawn its first ID, which takes system calls */
     flake_options u = {0};
     u.layout = flake_layout_uuid7;
     OK(flake_prefetch_init(&prefetch, &flakes, 1000, 0, NULL));
-    OK(flake_init(&uuids, &u, NULL));
+    OK(flake_init(&uuids, flake_node_none(), &u, NULL));
     OK(flake128_next(&uuids, &id128));
 #endif
 #if WAY != 2 && PART == USUAL
     static flake_lane wide_lane[2];
     o.layout = flake_layout_boundary;
-    o.node = 1;
     if (o.lanes) o.lanes = wide_lane;
-    OK(flake_init(&flakes128, &o, NULL));
+    OK(flake_init(&flakes128, flake_node_fixed(NULL, 1), &o, NULL));
 #endif
 #if PART == FAST /* they know the counter's pace, and have a lease */
     steps = 1;

@@ -26,25 +26,23 @@ static int64_t leap_ms(void) {
 }
 
 bool begin_new_units(unsigned threads) {
-    flake_options f = {0};
-    sno_snapshot pool = {0};
-    flake_options s = {0};
+    const flake_node node = flake_node_fixed(NULL, 3);
+    flake_options f = {0}, s = {0};
     clock_ns = (int64_t)time(NULL) * 1000000000;
     given_ms = clock_ns / 1000000;
     atomic_store(&given_word, 0);
     f.clock.now_ns = s.clock.now_ns = leap_ns;
     f.clock.user = s.clock.user = &clock_ns;
-    f.node = pool.partition = 3;
-    if (threads != 1 || flake_init(&flake_whole, &f, NULL) != FLAKE_OK ||
-        flake_init_shards(&flake_shard, 1, &f, NULL) != FLAKE_OK ||
-        sno_init(&sno_whole, &pool, &s, NULL) != FLAKE_OK ||
-        sno_init_shards(&sno_shard, 1, &pool, &s, NULL) != FLAKE_OK)
+    if (threads != 1 || flake_init(&flake_whole, node, &f, NULL) != FLAKE_OK ||
+        flake_init_shards(&flake_shard, 1, node, &f, NULL) != FLAKE_OK ||
+        sno_init(&sno_whole, node, NULL, &s, NULL) != FLAKE_OK ||
+        sno_init_shards(&sno_shard, 1, node, NULL, &s, NULL) != FLAKE_OK)
         return false;
     f.lanes = lanes_of_flakes;
     s.lanes = lanes_of_snos;
     f.lane_count = s.lane_count = most_lanes;
-    return flake_init(&flake_laned, &f, NULL) == FLAKE_OK &&
-           sno_init(&sno_laned, &pool, &s, NULL) == FLAKE_OK;
+    return flake_init(&flake_laned, node, &f, NULL) == FLAKE_OK &&
+           sno_init(&sno_laned, node, NULL, &s, NULL) == FLAKE_OK;
 }
 
 #define ONE_BY_ONE(name, type, ...)                   \

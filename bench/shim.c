@@ -141,48 +141,48 @@ static flake_layout roomy(void) {
     return flake_layout_of(36, 4, 24, (exact_ns() / 1000000 / day_ms - 1) * day_ms);
 }
 
-static flake_options flake_opts(flake_layout layout, uint64_t node_number, int64_t max_wait_ms, int kind) {
+static flake_options flake_opts(flake_layout layout, int64_t max_wait_ms, int kind) {
     flake_options o;
     memset(&o, 0, sizeof o);
     o.layout = layout;
-    o.node = node_number;
     o.max_wait_ms = max_wait_ms;
     o.clock.kind = kind;
     return o;
 }
 
 /* One generator for all threads, and one with a lane for each core. */
-static bool begin_pair(flake_gen *g, flake_gen *laned, flake_lane *lanes_of_cores, const flake_options *o) {
+static bool begin_pair(flake_gen *g, flake_gen *laned, flake_lane *lanes_of_cores, flake_node from,
+                       const flake_options *o) {
     flake_options with = *o;
     with.lanes = lanes_of_cores;
     with.lane_count = lanes();
-    return flake_init(g, o, NULL) == FLAKE_OK && flake_init(laned, &with, NULL) == FLAKE_OK;
+    return flake_init(g, from, o, NULL) == FLAKE_OK && flake_init(laned, from, &with, NULL) == FLAKE_OK;
 }
 
 static bool begin_flake(unsigned threads, flake_layout layout, int kind) {
-    const flake_options o = flake_opts(layout, node, 60000, kind);
-    if (!begin_pair(&flakes, &laned_flakes, flake_lanes_of_cores, &o)) return false;
+    const flake_node from = flake_node_fixed(NULL, node);
+    const flake_options o = flake_opts(layout, 60000, kind);
+    if (!begin_pair(&flakes, &laned_flakes, flake_lanes_of_cores, from, &o)) return false;
     for (unsigned i = 0; i < threads; i++)
         if (flake_prefetch_init(&prefetches[i].stock, &flakes, prefetch_ids, 0, NULL) != FLAKE_OK) return false;
-    return flake_init_shards(flake_shards, threads, &o, NULL) == FLAKE_OK;
+    return flake_init_shards(flake_shards, threads, from, &o, NULL) == FLAKE_OK;
 }
 
 static bool begin_flake128(flake_layout layout, int kind) {
-    const flake_options o = flake_opts(layout, layout.node_bits ? 0x0242ac110002 : 0, 0, kind);
-    return begin_pair(&flakes128, &laned_flakes128, wide_lanes_of_cores, &o);
+    const flake_node from = layout.node_bits ? flake_node_fixed(NULL, 0x0242ac110002) : flake_node_none();
+    const flake_options o = flake_opts(layout, 0, kind);
+    return begin_pair(&flakes128, &laned_flakes128, wide_lanes_of_cores, from, &o);
 }
 
 static bool begin_sno(unsigned threads, int kind) {
-    sno_snapshot pool; /* the whole generator */
     static const flake_layout none;
-    flake_options o = flake_opts(none, 0, 0, kind);
-    memset(&pool, 0, sizeof pool);
-    pool.partition = node;
-    if (sno_init(&snos, &pool, &o, NULL) != FLAKE_OK) return false;
-    if (sno_init_shards(sno_shards, threads, &pool, &o, NULL) != FLAKE_OK) return false;
+    const flake_node from = flake_node_fixed(NULL, node);
+    flake_options o = flake_opts(none, 0, kind);
+    if (sno_init(&snos, from, NULL, &o, NULL) != FLAKE_OK) return false;
+    if (sno_init_shards(sno_shards, threads, from, NULL, &o, NULL) != FLAKE_OK) return false;
     o.lanes = sno_lanes_of_cores;
     o.lane_count = lanes();
-    return sno_init(&laned_snos, &pool, &o, NULL) == FLAKE_OK;
+    return sno_init(&laned_snos, from, NULL, &o, NULL) == FLAKE_OK;
 }
 
 /* The generator that programs write by hand: a mutex, the last millisecond and a sequence number. It does

@@ -16,9 +16,10 @@ int main(void) {
     flake_why why;
     uint64_t id;
     options.layout = flake_layout_hazelcast;
-    options.node = 1234;
     options.max_ahead_ms = 15000; // as Hazelcast: IDs may be up to 15 s ahead of the clock
-    if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+    // 1234 is yours: unique among generators that run at the same time, on all hosts
+    if (flake_init(&ids, flake_node_fixed(NULL, 1234), &options, &why) != FLAKE_OK)
+        return fprintf(stderr, "%s\n", why.text), 1;
     flake_status status = flake_next_n(&ids, many, 10000);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
     if (flake_prefetch_init(&stock, &ids, 100, 10000, &why) != FLAKE_OK) // 100 IDs, for 10 s

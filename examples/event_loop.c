@@ -19,16 +19,21 @@ static int timeout_ms(void) {
     return ms < 1000 ? (int)ms : 1000;
 }
 
-/* After flake_machine_cloned, which the program calls when its machine was resumed or cloned. This keeps the node:
- * only one copy of a machine may; others set options.node first, as a forked child does. With a state close it,
- * which returns FLAKE_FORKED, and open it again, before the init. */
-static bool starts_again(void) {
+static bool starts(void) {
     flake_why why;
-    flake_release(&ids);            // if exclusive_dir is set
-    options.start_next_unit = true; // not needed with a state
-    if (flake_init(&ids, &options, &why) == FLAKE_OK) return true;
+    // 7 is yours: unique among generators that run at the same time, on all hosts
+    if (flake_init(&ids, flake_node_fixed(NULL, 7), &options, &why) == FLAKE_OK) return true;
     (void)fprintf(stderr, "for the operator: %s\n", why.text);
     return false;
+}
+
+/* After flake_machine_cloned, which the program calls when its machine was resumed or cloned. This keeps the node:
+ * only one copy of a machine may; others take another number, as a forked child does. With a state close it,
+ * which returns FLAKE_FORKED, and open it again, before the init. */
+static bool starts_again(void) {
+    flake_release(&ids);            // if exclusive_dir is set
+    options.start_next_unit = true; // not needed with a state
+    return starts();
 }
 
 /* Whether the draw succeeded, or will after some time. */
@@ -57,12 +62,10 @@ static bool may_continue(flake_status status) {
 int main(void) {
     static char requests[1000];
     int ends[2], waiting = 0, answered = 0;
-    flake_why why;
     flake_status status = FLAKE_OK;
     uint64_t id;
-    options.node = 7; // yours: unique among generators that run at the same time
     options.layout = flake_layout_sonyflake; // 256 IDs in 10 ms are soon exhausted
-    if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+    if (!starts()) return 1;
     if (pipe(ends) != 0 || write(ends[1], requests, sizeof requests) != sizeof requests)
         return perror("pipe"), 1;
     flake_machine_cloned(); // as if it were

@@ -15,7 +15,9 @@ int main(void) {
     saved.sequence = 17;
     saved.wall_hi = INT64_C(100507406277);
     saved.drifts = 1;
-    if (sno_init(&ids, &saved, NULL, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+    // the partition is unique among generators that run at the same time: the one in Go has ended
+    if (sno_init(&ids, flake_node_fixed(NULL, saved.partition), &saved, NULL, &why) != FLAKE_OK)
+        return fprintf(stderr, "%s\n", why.text), 1;
     const flake_status status = sno_next(&ids, 42, &id);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
     // IDs that Go made mean the same here.

@@ -81,7 +81,7 @@ func UUID7() (string, error) {
 	return C.GoString(&text[0]), err
 }
 
-// A SnoGenerator of 80-bit IDs, here as texts. Those that run at once need partitions of their own.
+// A SnoGenerator of 80-bit IDs, here as texts. Those that run at once need different nodes.
 type SnoGenerator struct{ gen *C.sno_gen }
 
 func NewSnoGenerator(config string) (*SnoGenerator, error) {
@@ -112,7 +112,7 @@ func (g *SnoGenerator) Next(meta uint8) (string, error) {
 }
 
 func main() {
-	ids, err := NewGenerator("twitter node=7")
+	ids, err := NewGenerator("twitter node=7 dir=none")
 	must(err)
 	id, err := ids.Next()
 	must(err)
@@ -123,7 +123,16 @@ func main() {
 	uuid, err := UUID7()
 	must(err)
 	fmt.Println("uuid7", uuid)
-	snos, err := NewSnoGenerator("partition=7")
+	// Bits of time, node and sequence of your own, in units of 10 ms since 2020.
+	own, err := NewGenerator("layout=39-8-16 unit_ms=10 epoch_ms=1577836800000 node=200 dir=none")
+	must(err)
+	id, err = own.Next()
+	must(err)
+	made, node, err = own.Decode(id)
+	must(err)
+	fmt.Println("own", id, "of", made.UnixMilli(), "by node", node)
+	must(own.Close())
+	snos, err := NewSnoGenerator("node=7 dir=none")
 	must(err)
 	sno, err := snos.Next(42)
 	must(err)
@@ -166,14 +175,14 @@ func main() {
 	}
 	fmt.Println("4 threads: 2400000 ids, all differ")
 
-	for _, config := range []string{"twitter node=99999", "twitte"} {
+	for _, config := range []string{"twitter node=99999 dir=none", "twitte", "twitter"} {
 		if _, err = NewGenerator(config); err == nil {
 			log.Fatal("not refused: ", config)
 		}
 		fmt.Println("refused:", err)
 	}
-	if _, err = NewSnoGenerator("partition=65536"); err == nil {
-		log.Fatal("partition 65536 was not refused")
+	if _, err = NewSnoGenerator("node=65536 dir=none"); err == nil {
+		log.Fatal("node 65536 was not refused")
 	}
 	fmt.Println("refused:", err)
 	must(ids.Close())

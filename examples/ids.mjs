@@ -85,7 +85,7 @@ function uuid7() {
   return text.toString("latin1", 0, 36);
 }
 
-/** 80-bit IDs, here as texts: new SnoGenerator("partition=7"). */
+/** 80-bit IDs, here as texts: new SnoGenerator("node=7 dir=none"). */
 class SnoGenerator {
   constructor(config) {
     this.address = made(sno.sno_gen_new, config);
@@ -106,13 +106,18 @@ if (!isMainThread) {
   const ids = new Generator(workerData);
   parentPort.postMessage(Array.from({ length: 100_000 }, () => ids.next()));
 } else {
-  const ids = Generator.create("twitter node=7");
+  const ids = Generator.create("twitter node=7 dir=none");
   const first = ids.next();
   console.log("flake", String(first));
   const parts = ids.decode(first);
   console.log(`made ${parts.made.toISOString().replace(/\.\d+/, "")} by node ${parts.node}`);
   console.log("uuid7", uuid7());
-  const snos = new SnoGenerator("partition=7");
+  // Bits of time, node and sequence of your own, in units of 10 ms since 2020.
+  const own = Generator.create("layout=39-8-16 unit_ms=10 epoch_ms=1577836800000 node=200 dir=none");
+  const id = own.next();
+  console.log(`own ${id} of ${own.decode(id).made.getTime()} by node ${own.decode(id).node}`);
+  own.close();
+  const snos = new SnoGenerator("node=7 dir=none");
   console.log("sno", snos.next(42));
 
   let begin = performance.now();
@@ -127,9 +132,10 @@ if (!isMainThread) {
   console.log("4 threads: 2400000 ids, all differ");
 
   for (const refuse of [
-    () => Generator.create("twitter node=99999"),
+    () => Generator.create("twitter node=99999 dir=none"),
     () => Generator.create("twitte"),
-    () => new SnoGenerator("partition=65536"),
+    () => Generator.create("twitter"),
+    () => new SnoGenerator("node=65536 dir=none"),
     () => snos.next(256),
     () => snos.next(-1),
   ]) {

@@ -106,7 +106,7 @@ class Generator:
 
 
 class SnoGenerator:
-    """80-bit IDs, as texts of 16 characters: SnoGenerator("partition=7")."""
+    """80-bit IDs, as texts of 16 characters: SnoGenerator("node=7 dir=none")."""
 
     def __init__(self, config):
         self._gen = made(sno.sno_gen_new, config)
@@ -143,13 +143,19 @@ def uuid7():
 
 
 def main():
-    ids, snos = Generator("twitter node=7"), SnoGenerator("partition=7")
+    ids, snos = Generator("twitter node=7 dir=none"), SnoGenerator("node=7 dir=none")
     first = ids.next()
     parts = ids.decode(first)
     when = datetime.datetime.fromtimestamp(parts.unix_ms // 1000, datetime.timezone.utc)
     print("flake", first)
     print(f"made {when:%Y-%m-%dT%H:%M:%SZ} by node {parts.node}")
     print("uuid7", uuid7())
+    # Bits of time, node and sequence of your own, in units of 10 ms since 2020.
+    own = Generator("layout=39-8-16 unit_ms=10 epoch_ms=1577836800000 node=200 dir=none")
+    an_id = own.next()
+    parts = own.decode(an_id)
+    print(f"own {an_id} of {parts.unix_ms} by node {parts.node}")
+    own.close()
     sno_text = snos.next(meta=42)
     print("sno", sno_text)
     sno_ms, *rest = snos.decode(sno_text)
@@ -171,9 +177,10 @@ def main():
     print("4 threads: 2400000 ids, all differ")
 
     for refuse in (
-        lambda: Generator("twitter node=99999"),
+        lambda: Generator("twitter node=99999 dir=none"),
         lambda: Generator("twitte"),
-        lambda: SnoGenerator("partition=65536"),
+        lambda: Generator("twitter"),
+        lambda: SnoGenerator("node=65536 dir=none"),
         lambda: snos.next(meta=256),
         lambda: snos.next(meta=-1),
     ):
@@ -188,7 +195,7 @@ def main():
             ids.next()
         except IdError as refused:
             if refused.status == FORKED:
-                ids = Generator("twitter node=8")
+                ids = Generator("twitter node=8 dir=none")
                 os._exit(ids.decode(ids.next()).node != 8)
         os._exit(1)
     if os.waitpid(child, 0)[1] != 0:

@@ -111,7 +111,7 @@ pub fn uuid7() -> Result<String> {
     Ok(unsafe { string(text.as_ptr()) })
 }
 
-/// 80-bit IDs, here as texts: SnoGenerator::new("partition=7").
+/// 80-bit IDs, here as texts: SnoGenerator::new("node=7 dir=none").
 pub struct SnoGenerator(*mut SnoGen);
 unsafe impl Send for SnoGenerator {}
 unsafe impl Sync for SnoGenerator {}
@@ -133,12 +133,19 @@ impl Drop for SnoGenerator {
 }
 
 fn main() -> Result<()> {
-    let (ids, snos) = (Generator::new("twitter node=7")?, SnoGenerator::new("partition=7")?);
+    let ids = Generator::new("twitter node=7 dir=none")?;
+    let snos = SnoGenerator::new("node=7 dir=none")?;
     let first = ids.next()?;
     let parts = ids.decode(first)?;
     println!("flake {}", first);
     println!("made {} by node {}", parts.unix_ms / 1000, parts.node);
     println!("uuid7 {}", uuid7()?);
+    // Bits of time, node and sequence of your own, in units of 10 ms since 2020.
+    let own = "layout=39-8-16 unit_ms=10 epoch_ms=1577836800000 node=200 dir=none";
+    let own = Generator::new(own)?;
+    let id = own.next()?;
+    println!("own {} of {} by node {}", id, own.decode(id)?.unix_ms, own.decode(id)?.node);
+    own.close()?;
     println!("sno {}", snos.next(42)?);
 
     let begin = Instant::now();
@@ -162,14 +169,14 @@ fn main() -> Result<()> {
     }
     println!("4 threads: 2400000 ids, all differ");
 
-    for config in ["twitter node=99999", "twitte"] {
+    for config in ["twitter node=99999 dir=none", "twitte", "twitter"] {
         match Generator::new(config) {
             Ok(_) => return Err(format!("not refused: {}", config).into()),
             Err(refused) => println!("refused: {}", refused),
         }
     }
-    match SnoGenerator::new("partition=65536") {
-        Ok(_) => return Err("not refused: partition 65536".into()),
+    match SnoGenerator::new("node=65536 dir=none") {
+        Ok(_) => return Err("not refused: node 65536".into()),
         Err(refused) => println!("refused: {}", refused),
     }
     ids.close()

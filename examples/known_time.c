@@ -8,12 +8,12 @@
 #include <time.h>
 
 static flake_gen ids;
-static flake_options options;
 
 int main(void) {
     flake_why why;
-    options.node = 7; // yours: unique among generators that run at the same time
-    if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+    // 7 is yours: unique among generators that run at the same time, on all hosts
+    if (flake_init(&ids, flake_node_fixed(NULL, 7), NULL, &why) != FLAKE_OK)
+        return fprintf(stderr, "%s\n", why.text), 1;
     for (int turn = 0; turn < 100; turn++) {
         struct timespec now;
         uint64_t id;

@@ -27,11 +27,12 @@ int main(void) {
     pthread_t threads[THREADS];
     void *ended;
     flake_why why;
-    options.node = 7; // yours: unique among generators that run at the same time
     options.lanes = lanes;
     options.lane_count = THREADS;
     options.clock.kind = FLAKE_CLOCK_FAST;
-    if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+    // 7 is yours: unique among generators that run at the same time, on all hosts
+    if (flake_init(&ids, flake_node_fixed(NULL, 7), &options, &why) != FLAKE_OK)
+        return fprintf(stderr, "%s\n", why.text), 1;
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, serve, &ids) != 0)
             return fprintf(stderr, "no thread\n"), 1;

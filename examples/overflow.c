@@ -17,12 +17,13 @@ static uint64_t many[1000];
 int main(void) {
     flake_why why;
     flake_overflow event;
-    options.node = 7; // yours: unique among generators that run at the same time
     options.layout = flake_layout_hazelcast; // 64 IDs a ms
     options.overflow = &ring;
     flake_status status = flake_ring_init(&ring, slots, 64);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
-    if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+    // 7 is yours: unique among generators that run at the same time, on all hosts
+    if (flake_init(&ids, flake_node_fixed(NULL, 7), &options, &why) != FLAKE_OK)
+        return fprintf(stderr, "%s\n", why.text), 1;
     status = flake_next_n(&ids, many, 1000);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
     while (flake_ring_pop(&ring, &event)) // from any thread

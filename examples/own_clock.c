@@ -15,10 +15,11 @@ int main(void) {
     flake_why why;
     flake_parts parts;
     uint64_t id;
-    options.node = 7; // yours: unique among generators that run at the same time
     options.clock.now_ns = steady_ns;
     options.clock.user = &now_ns;
-    if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+    // 7 is yours: unique among generators that run at the same time, on all hosts
+    if (flake_init(&ids, flake_node_fixed(NULL, 7), &options, &why) != FLAKE_OK)
+        return fprintf(stderr, "%s\n", why.text), 1;
     flake_status status = flake_next(&ids, &id);
     if (status == FLAKE_OK) status = flake_decompose(&flake_layout_default, id, &parts);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;

@@ -7,8 +7,9 @@
  *
  * Here each process claims its node number from a directory. A child first closes the state that it inherited:
  * until then it keeps the parent's claim, and if the parent dies, its restart cannot have that number, or with
- * `path` gets FLAKE_IN_USE. Without a state, set options.node: a worker that takes over the number of a dead one
- * also sets start_next_unit, so that it starts in a later time unit.
+ * `path` gets FLAKE_IN_USE. Other hosts do not see this directory, and need another range (where.first, where.count).
+ * Without a state, number the workers: one that takes over the number of a dead one sets start_next_unit, so that it
+ * starts in a later time unit.
  */
 #include "flake.h"
 #include <stdio.h>
@@ -23,10 +24,10 @@ static flake_state_options where;
 
 static int work(void) {
     flake_why why;
-    uint64_t id;
+    uint64_t id, number;
     (void)flake_state_close(&state, NULL); // the parent's: returns FLAKE_FORKED, its file is unchanged
-    if (flake_state_open(&state, &where, &options, &options.node, &why) != FLAKE_OK ||
-        flake_reinit_after_fork(&ids, &options, &why) != FLAKE_OK)
+    if (flake_state_open(&state, &where, flake_node_none(), &options, &number, &why) != FLAKE_OK ||
+        flake_reinit_after_fork(&ids, flake_node_fixed(NULL, number), &options, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     const flake_status status = flake_next(&ids, &id);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
@@ -36,11 +37,12 @@ static int work(void) {
 
 int main(void) {
     flake_why why;
+    uint64_t number;
     int status, failed = 0;
     where.dir = "."; // "/var/lib/app" in production: a disk that outlives a reboot
     options.state = &state;
-    if (flake_state_open(&state, &where, &options, &options.node, &why) != FLAKE_OK ||
-        flake_init(&ids, &options, &why) != FLAKE_OK)
+    if (flake_state_open(&state, &where, flake_node_none(), &options, &number, &why) != FLAKE_OK ||
+        flake_init(&ids, flake_node_fixed(NULL, number), &options, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     for (int worker = 0; worker < WORKERS; worker++) {
         const pid_t child = fork();

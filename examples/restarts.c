@@ -20,13 +20,15 @@ static flake_state_options where;
 int main(void) {
     uint64_t id;
     flake_why why;
-    options.node = 7; // yours: unique among generators that run at the same time
-    options.exclusive_dir = "."; // detects another generator with this node; the same directory in all processes
+    // 7 is yours: unique among generators that run at the same time, on all hosts
+    const flake_node node = flake_node_fixed(NULL, 7);
+    options.exclusive_dir = "."; // detects another generator with this node on this host, if it names this directory
     where.path = "ids.state";
-    if (flake_state_open(&state, &where, &options, NULL, &why) != FLAKE_OK)
+    if (flake_state_open(&state, &where, node, &options, NULL, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     options.state = &state;
-    if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+    if (flake_init(&ids, node, &options, &why) != FLAKE_OK)
+        return fprintf(stderr, "%s\n", why.text), 1;
     const flake_status status = flake_next(&ids, &id);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
     if (flake_state_close(&state, &why) != FLAKE_OK) // the next run need not wait

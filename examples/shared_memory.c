@@ -28,9 +28,10 @@ int main(void) {
         mmap(NULL, sizeof(flake_gen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     flake_gen *ids = (flake_gen *)memory;
     if (memory == MAP_FAILED) return perror("mmap"), 1;
-    options.node = 7; // yours: unique among generators that run at the same time
     options.shared_memory = true;
-    if (flake_init(ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+    // 7 is yours: unique among generators that run at the same time, on all hosts
+    if (flake_init(ids, flake_node_fixed(NULL, 7), &options, &why) != FLAKE_OK)
+        return fprintf(stderr, "%s\n", why.text), 1;
     for (int worker = 0; worker < WORKERS; worker++) {
         const pid_t child = fork();
         if (child == 0) _exit(work(ids));

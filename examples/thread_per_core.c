@@ -9,7 +9,6 @@
 
 enum { THREADS = 4, REQUESTS = 10000 };
 static flake_gen shards[THREADS];
-static flake_options options;
 
 static void *serve(void *mine) {
     uint64_t id;
@@ -25,8 +24,8 @@ int main(void) {
     pthread_t threads[THREADS];
     void *ended;
     flake_why why;
-    options.node = 7; // yours: unique among generators that run at the same time
-    if (flake_init_shards(shards, THREADS, &options, &why) != FLAKE_OK)
+    // 7 is yours: unique among generators that run at the same time, on all hosts
+    if (flake_init_shards(shards, THREADS, flake_node_fixed(NULL, 7), NULL, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, serve, &shards[i]) != 0)

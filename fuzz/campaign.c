@@ -3,7 +3,7 @@
  * The uniqueness campaign: runs random scripts of calls and clock readings on your own configuration for
  * hours, and checks that no ID repeats and that each result is the oracle's (tests/support/oracle.h).
  *
- *     campaign --header flake --layout hazelcast --max-ahead-ms 15000 --clock back --hours 8
+ *     campaign --header flake --layout hazelcast --node 7 --max-ahead-ms 15000 --clock back --hours 8
  *
  * To test your own layout and clock, define these before you include this file:
  *
@@ -27,8 +27,8 @@
 
 static const char campaign_help[] =
     "campaign [OPTION VALUE | OPTION=VALUE]...\n"
-    "  --header flake|sno        (flake; sno.h has no --layout and --epoch-ms, and of the\n"
-    "                            configuration node, seq_min, seq_max and max_wait_ms)\n"
+    "  --header flake|sno        (flake; sno.h has of the configuration node, seq_min, seq_max\n"
+    "                            and max_wait_ms)\n"
     "  --layout NAME             default idgen hazelcast uniqueid_ordered uniqueid_spread twitter\n"
     "                            sonyflake discord instagram mastodon js53 (default), of 128 bits "
     "boundary\n"
@@ -36,13 +36,12 @@ static const char campaign_help[] =
     "                            and sequence from the top\n"
     "  --epoch-ms N              start of the layout's time, Unix time in ms (the layout's; of\n"
     "                            T-N-S 0); those of 128 bits have none\n"
-    "  --config WORDS            options as in a configuration file, \"twitter node=7 "
-    "seq_scatter\"\n"
-    "  --node N  --seq-min N  --seq-max N  --max-ahead-ms N  --max-wait-ms N\n"
-    "                            the same as node=N, seq_min=N and so on in --config; of sno.h "
-    "the\n"
-    "                            node is the partition, and a wait has no limit unless the clock\n"
-    "                            may stand still\n"
+    "  --node N                  the node, which a layout with one needs; of sno.h the partition "
+    "(any)\n"
+    "  --seq-min N  --seq-max N  --unit-ms N  --max-ahead-ms N  --max-wait-ms N\n"
+    "                            a wait of sno.h has no limit unless the clock may stand still\n"
+    "  --config WORDS            these options as words of a configuration file,\n"
+    "                            \"twitter node=7 dir=none seq_scatter\"\n"
     "  --clock forward|stuck|back|wild   what the clock may do: move forward; also stand still;\n"
     "                            also go backwards; anything, also jump by years and leave the\n"
     "                            layout's time (back)\n"
@@ -53,11 +52,12 @@ static const char campaign_help[] =
     "  --replay HEX              plays this input and prints each call\n";
 
 static struct campaign {
-    const char *header, *layout, *clock, *replay, *epoch_ms;
+    const char *header, *clock, *replay;
+    bool is_mine; /* the layout is CAMPAIGN_LAYOUT */
     uint64_t inputs, seed;
     double seconds;
     char words[4096]; /* the configuration; more than 2047 bytes are refused */
-} campaign = {"flake", NULL, "back", NULL, NULL, 0, 1, 60, ""};
+} campaign = {"flake", "back", NULL, false, 0, 1, 60, ""};
 
 static flake_fixed campaign_flake;
 static sno_fixed campaign_sno;
@@ -77,8 +77,6 @@ static const struct campaign_option {
     bool is_libfuzzers; /* which has its own */
 } campaign_options[] = {
     {"--header", &campaign.header, NULL, 0, 0, false},
-    {"--layout", &campaign.layout, NULL, 0, 0, false},
-    {"--epoch-ms", &campaign.epoch_ms, NULL, 0, 0, false},
     {"--clock", &campaign.clock, NULL, 0, 0, false},
     {"--replay", &campaign.replay, NULL, 0, 0, true},
     {"--seconds", NULL, NULL, 0, 1, true},
@@ -113,14 +111,31 @@ static void campaign_set(const struct campaign_option *o, const char *value) {
     }
 }
 
+#ifdef CAMPAIGN_LAYOUT
+/* A layout that has as many nodes, so that the text needs one or none. */
+static void campaign_take_mine(char *words, size_t room) {
+    const flake_layout l = CAMPAIGN_LAYOUT;
+    campaign.is_mine = true;
+    if (l.format) (void)snprintf(words, room, " layout=%s", l.node_bits ? "uuid8" : "uuid7");
+    else (void)snprintf(words, room, " layout=%u-%u-%u", l.time_bits, l.node_bits, l.seq_bits);
+}
+#endif
+
 /* Appends to the configuration: the value of --config, or a word and its value. */
 static void campaign_add_words(const char *name, size_t length, const char *value) {
     char word[32] = "";
     const size_t size = strlen(campaign.words), room = sizeof campaign.words - size;
     for (size_t i = 0; i < length && i + 1 < sizeof word; i++)
         word[i] = (char)(name[i] == '-' ? '_' : name[i]);
+#ifdef CAMPAIGN_LAYOUT
+    if (!strcmp(word, "layout") && !strcmp(value, "mine")) {
+        campaign_take_mine(campaign.words + size, room);
+        return;
+    }
+#endif
     if (!strcmp(word, "config")) (void)snprintf(campaign.words + size, room, " %s", value);
-    else (void)snprintf(campaign.words + size, room, " %s=\"%s\"", word, value);
+    else (void)snprintf(campaign.words + size, room, " %s=\"%s\"%s", word, value,
+                        strcmp(word, "node") ? "" : " dir=none");
 }
 
 /* Reads options that begin with --; all others are libFuzzer's. */
@@ -153,65 +168,41 @@ static unsigned campaign_may(void) {
     campaign_usage("no such clock:", campaign.clock);
 }
 
-static flake_layout campaign_layout(void) {
-    flake_layout l;
-    unsigned bits[3];
-    int length = 0;
-    if (flake_layout_named(campaign.layout, &l) == FLAKE_OK) return l;
-#ifdef CAMPAIGN_LAYOUT
-    if (!strcmp(campaign.layout, "mine")) return CAMPAIGN_LAYOUT;
-#endif
-    if (campaign.layout[strspn(campaign.layout, "-0123456789")] ||
-        sscanf(campaign.layout, "%2u-%2u-%2u%n", &bits[0], &bits[1], &bits[2], &length) != 3 ||
-        campaign.layout[length])
-        campaign_usage("no such layout:", campaign.layout);
-    l = flake_layout_of(bits[0], bits[1], bits[2], 0);
-    if (flake_layout_check(&l, NULL) != FLAKE_OK)
-        campaign_usage("not a layout of 64 bits (node and sequence have 32 at most):",
-                       campaign.layout);
-    return l;
-}
-
-static void campaign_configure_sno(const flake_options *given) {
+static void campaign_configure_sno(const flake_config *config, const sno_snapshot *pool) {
     flake_options *o = &campaign_sno.options;
-    sno_snapshot *const s = &campaign_sno.snapshot;
     flake_why why;
-    if (campaign.layout || campaign.epoch_ms || given->layout.name || given->node_offset ||
-        given->max_ahead_ms || given->seq_scatter || given->fail_on_backwards)
+    *o = config->options;
+    if (o->max_ahead_ms || o->seq_scatter || o->fail_on_backwards)
         campaign_usage("sno.h has only node, seq_min, seq_max and max_wait_ms:", campaign.words);
-    if (given->node > UINT16_MAX || given->seq_min > UINT16_MAX || given->seq_max > UINT16_MAX)
-        campaign_usage("node, seq_min and seq_max of sno.h end with 65535:", campaign.words);
-    s->partition = (uint16_t)given->node;
-    s->sequence_min = (uint16_t)given->seq_min;
-    s->sequence_max = (uint16_t)given->seq_max;
-    o->max_wait_ms = given->max_wait_ms;
     campaign_sno.may = campaign_may();
     if (!o->max_wait_ms) o->max_wait_ms = campaign_sno.may & FUZZ_STICK ? 1000 : INT64_MAX;
-    if (sno_init(&sno_gens[0], s, o, &why) != FLAKE_OK)
+    if (sno_init(&sno_gens[0], config->node, pool, o, &why) != FLAKE_OK)
         campaign_usage("sno.h rejects this:", why.text);
+    campaign_sno.snapshot = *pool;
+    campaign_sno.snapshot.partition = sno_gen_partition(&sno_gens[0]);
 }
 
-static void campaign_configure_flake(const flake_options *given) {
+static void campaign_configure_flake(const flake_config *config) {
     flake_options *o = &campaign_flake.options;
     flake_why why;
-    char *end = NULL;
     campaign_flake.may = campaign_may();
-    *o = *given;
-    if (o->layout.name && campaign.layout) campaign_usage("--config already sets", "--layout");
-    if (!campaign.layout) campaign.layout = o->layout.name ? o->layout.name : "default";
-    o->layout = campaign_layout();
-    errno = 0;
-    if (campaign.epoch_ms) o->layout.epoch_ms = strtoll(campaign.epoch_ms, &end, 10);
-    if (end && (*end || end == campaign.epoch_ms || errno))
-        campaign_usage("--epoch-ms must be a number of 64 bits, not", campaign.epoch_ms);
+    *o = config->options;
+#ifdef CAMPAIGN_LAYOUT
+    if (campaign.is_mine) {
+        if (o->layout.epoch_ms) campaign_usage("the layout has its own epoch:", campaign.words);
+        o->layout = CAMPAIGN_LAYOUT;
+    }
+#endif
     o->clock.now_ns = fuzz_read;
-    if (flake_init(&flake_gens[0], o, &why) != FLAKE_OK)
+    if (flake_init(&flake_gens[0], config->node, o, &why) != FLAKE_OK)
         campaign_usage("flake.h rejects this:", why.text);
+    campaign_flake.node = o->layout.node_bits ? flake_gen_node(&flake_gens[0]) : 0;
 }
 
 static void campaign_configure(void) {
     static flake_config config;
     const flake_options *const o = &config.options;
+    sno_snapshot pool;
     const char *hex = campaign.replay;
     flake_why why;
     if (hex && (strlen(hex) % 2 || hex[strspn(hex, "0123456789abcdefABCDEF")]))
@@ -219,16 +210,16 @@ static void campaign_configure(void) {
     campaign_is_sno = !strcmp(campaign.header, "sno");
     if (!campaign_is_sno && strcmp(campaign.header, "flake") != 0)
         campaign_usage("no such header:", campaign.header);
-    if (flake_config_parse(campaign.words, &config, &why) != FLAKE_OK)
-        campaign_usage("flake.h rejects this:", why.text);
-    if (config.state.path || config.state.dir || config.partition >= 0 || o->lane_count ||
-        o->single_thread || o->start_next_unit || o->exclusive_dir || o->clock.kind)
-        campaign_usage(
-            "the campaign cannot use lanes, single_thread, start_next_unit, exclusive_dir, "
-            "clock, state and partition:",
-            campaign.words);
-    if (campaign_is_sno) campaign_configure_sno(o);
-    else campaign_configure_flake(o);
+    if ((campaign_is_sno ? sno_config_parse(campaign.words, &config, &pool, &why)
+                         : flake_config_parse(campaign.words, &config, &why)) != FLAKE_OK)
+        campaign_usage(campaign_is_sno ? "sno.h rejects this:" : "flake.h rejects this:", why.text);
+    if (config.state.path || config.state.dir || o->lane_count || o->single_thread ||
+        o->start_next_unit || o->exclusive_dir || o->clock.kind)
+        campaign_usage("the campaign cannot use lanes, single_thread, start_next_unit, "
+                       "exclusive_dir, clock and state:",
+                       campaign.words);
+    if (campaign_is_sno) campaign_configure_sno(&config, &pool);
+    else campaign_configure_flake(&config);
 }
 
 FUZZ_C int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -239,11 +230,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     return 0;
 }
 
+static const char *campaign_layout(void) {
+    static char bits[16];
+    const flake_layout *const l = &campaign_flake.options.layout;
+    flake_layout known;
+    if (campaign_is_sno) return "sno";
+    if (campaign.is_mine) return "mine";
+    if (flake_layout_named(l->name, &known) == FLAKE_OK) return l->name;
+    (void)snprintf(bits, sizeof bits, "%u-%u-%u", l->time_bits, l->node_bits, l->seq_bits);
+    return bits;
+}
+
 static void campaign_tell_configuration(void) {
     const flake_options *const o = campaign_is_sno ? NULL : flake_gen_options(&flake_gens[0]);
     const sno_snapshot *const s = &campaign_sno.snapshot;
     printf("%s, layout %s, numbers %u to %u, ahead %" PRId64 " ms, clock %s", campaign.header,
-           o ? campaign.layout : "sno", o ? o->seq_min : s->sequence_min,
+           campaign_layout(), o ? o->seq_min : s->sequence_min,
            o                 ? o->seq_max
            : s->sequence_max ? s->sequence_max
                              : UINT16_MAX,

@@ -31,10 +31,11 @@ fuzz-replay: $(FUZZERS:%=$(BUILD)/fuzz/replay_%) ## the fuzzers' corpus, with an
 	for target in $(FUZZERS); do [ ! -x $(BUILD)/fuzz/replay_$$target ] || \
 	  $(BUILD)/fuzz/replay_$$target fuzz/corpus/$$target/* || exit 1; done
 
-HOURS ?= 1
+HOURS    ?= 1
+CAMPAIGN ?= --node 1
 # If the compiler counts coverage, inputs that reach new code are kept.
 COVERAGE = -fsanitize-coverage=$(if $(findstring clang,$(shell $(CC) --version)),inline-8bit-counters,trace-pc)
-campaign: fuzz/campaign.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/flags ## HOURS=1 of search for a duplicate, with CAMPAIGN="--layout ..."
+campaign: fuzz/campaign.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/flags ## HOURS=1 of search for a duplicate, with CAMPAIGN="--layout ... --node N"
 	@mkdir -p $(BUILD)/fuzz
 	$(CC) $(FLAGS) $(COVERAGE) -I. -Itests/support fuzz/campaign.c -o $(BUILD)/fuzz/campaign $(LDLIBS)
 	$(BUILD)/fuzz/campaign --hours $(HOURS) $(CAMPAIGN)

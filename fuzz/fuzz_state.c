@@ -372,6 +372,7 @@ static void disk_put(const uint8_t *bytes, size_t n) {
 static enum { RUN_FLAKE, RUN_SNO, RUN_NUMBER } run_of;
 static flake_state run_state;
 static flake_state_options run_where;
+static uint64_t run_node; /* claimed, or chosen */
 static flake_options run_options;
 static flake_gen run_gen;
 static flake_gen run_shards[2];
@@ -400,16 +401,18 @@ static void run_make_generators(void) {
     flake_options o = run_options;
     o.state = &run_state;
     if (run_of == RUN_SNO) {
-        fuzz_same("sno_init", sno_init(&run_sno, &run_pool, &o, NULL), FLAKE_OK);
+        const flake_node partition = flake_node_fixed(NULL, run_pool.partition);
+        fuzz_same("sno_init", sno_init(&run_sno, partition, &run_pool, &o, NULL), FLAKE_OK);
         return;
     }
+    const flake_node node = flake_node_fixed(NULL, run_node);
     const uint32_t half = (o.seq_min + o.seq_max) / 2;
     flake_options part = o;
     part.seq_max = half;
-    fuzz_same("init", flake_init(&run_gen, &part, NULL), FLAKE_OK);
+    fuzz_same("init", flake_init(&run_gen, node, &part, NULL), FLAKE_OK);
     part.seq_min = half + 1;
     part.seq_max = o.seq_max;
-    fuzz_same("shards_init", flake_init_shards(run_shards, 2, &part, NULL), FLAKE_OK);
+    fuzz_same("shards_init", flake_init_shards(run_shards, 2, node, &part, NULL), FLAKE_OK);
 }
 
 static void run_move_clock_to(int64_t to_ns) {
@@ -420,10 +423,11 @@ static void run_move_clock_to(int64_t to_ns) {
 
 static flake_status run_open(void) {
     sno_snapshot pool = run_pool;
-    uint64_t number = 0;
-    if (run_of != RUN_SNO)
-        return flake_state_open(&run_state, &run_where, &run_options, &number, NULL);
-    return sno_state_open(&run_state, &run_where, &run_options, &pool, NULL);
+    if (run_of == RUN_SNO) return sno_state_open(&run_state, &run_where, &run_options, &pool, NULL);
+    const bool claims = run_of == RUN_NUMBER;
+    const flake_node node = claims ? flake_node_none() : flake_node_fixed(NULL, run_node);
+    return flake_state_open(&run_state, &run_where, node, &run_options, claims ? &run_node : NULL,
+                            NULL);
 }
 
 /* Opens until it succeeds; only time and the disk may prevent it. */
@@ -561,6 +565,7 @@ static void run_set_up(void) {
         run_options.seq_max = flake_seq_max;
         run_options.max_ahead_ms = kind & 64 ? 1500 : 0;
     }
+    run_node = run_of == RUN_NUMBER ? UINT64_MAX : 5;
     run_pool.partition = 9;
     run_pool.sequence_max = (uint16_t)sno_seq_max;
     run_options.max_wait_ms = 1000; /* as usual */

@@ -338,16 +338,19 @@ static void text_check_node(void) {
                                         "db-0004294967294",
                                         "7."};
     char *text = text_string(names[fuzz_byte() % 8]);
-    uint64_t node = 0x5e5e5e5e5e5e5e5e, wanted = 0;
+    uint64_t node = 0x5e5e5e5e5e5e5e5e, ordinal = 0;
     flake_why why;
     memset(&why, '~', sizeof why);
     const size_t label = strcspn(text, ".");
     size_t behind = label; /* the last hyphen of the label */
     while (behind > 0 && text[behind - 1] != '-') behind--;
-    const bool fits = behind > 0 && text_read_node(text + behind, label - behind, &wanted);
-    fuzz_same("flake_node_from_hostname", flake_node_from_hostname(text, &node, &why),
+    const uint64_t first = fuzz_number(), last = UINT64_MAX - fuzz_number();
+    const bool fits = behind > 0 && text_read_node(text + behind, label - behind, &ordinal) &&
+                      first <= last && ordinal <= last - first;
+    fuzz_same("flake_node_from_hostname",
+              flake_node_from_hostname(text, first, last, &node, &why),
               fits ? FLAKE_OK : FLAKE_INVALID);
-    fuzz_same_u64("node", node, fits ? wanted : UINT64_MAX);
+    fuzz_same_u64("node", node, fits ? first + ordinal : 0xBFFFFFFFBFFFBFFF);
     fuzz_true("why ends", fits || memchr(why.text, 0, sizeof why.text));
     free(text);
 }

@@ -57,6 +57,82 @@ static struct player_scene {
     uint8_t choice;       /* of the step */
 } player_scene;
 
+/* ---- where the node comes from ---- */
+
+typedef enum player_source {
+    PLAYER_USUAL, /* the number, or of a layout without one, none */
+    PLAYER_FIXED,
+    PLAYER_NONE_AT_ALL,
+    PLAYER_GATED,
+    PLAYER_NO_GATE, /* gated by NULL */
+    PLAYER_IN_DIR,
+    PLAYER_ZEROED
+} player_source;
+
+typedef struct player_node {
+    player_source from;
+    uint64_t number;
+} player_node;
+
+/* Any; mostly one that must be refused. What a failed flake_node_from_... sets does not become a number by
+ * arithmetic. */
+static inline player_node player_node_from_bytes(uint64_t number) {
+    static const uint64_t failed = 0xBFFFFFFFBFFFBFFF;
+    const uint64_t with = fuzz_number();
+    const player_node any[] = {{PLAYER_FIXED, number},
+                               {PLAYER_FIXED, with},
+                               {PLAYER_FIXED, failed + with % 65536},
+                               {PLAYER_FIXED, failed << with % 17},
+                               {PLAYER_NONE_AT_ALL, 0},
+                               {PLAYER_GATED, number},
+                               {PLAYER_GATED, failed - with % 65536},
+                               {PLAYER_NO_GATE, number},
+                               {PLAYER_IN_DIR, number},
+                               {PLAYER_ZEROED, 0}};
+    return any[fuzz_byte() % (sizeof any / sizeof *any)];
+}
+
+static flake_status player_admit(void *user, int64_t until_ns) {
+    (void)user;
+    (void)until_ns;
+    return FLAKE_OK;
+}
+
+/* With the source that is meant: nodes of 0 bits are none, unless there is a number. */
+static inline player_node player_node_for(player_node node, unsigned bits) {
+    if (node.from == PLAYER_USUAL)
+        node.from = bits || node.number ? PLAYER_FIXED : PLAYER_NONE_AT_ALL;
+    return node;
+}
+
+static inline flake_node player_flake_node(player_node node) {
+    flake_gate gate;
+    flake_node zeroed;
+    memset(&gate, 0, sizeof gate);
+    memset(&zeroed, 0, sizeof zeroed);
+    gate.admit = player_admit;
+    switch (node.from) {
+    case PLAYER_NONE_AT_ALL: return flake_node_none();
+    case PLAYER_GATED: return flake_node_gated(&gate, node.number);
+    case PLAYER_NO_GATE: return flake_node_gated(NULL, node.number);
+    case PLAYER_IN_DIR: return flake_node_fixed("ids", node.number);
+    case PLAYER_ZEROED: return zeroed;
+    default: return flake_node_fixed(NULL, node.number);
+    }
+}
+
+/* The status that init must return for it, if an ID has so many bits of node. */
+static inline flake_status player_judge_node(player_node node, unsigned bits) {
+    switch (node.from) {
+    case PLAYER_NONE_AT_ALL: return bits ? FLAKE_INVALID : FLAKE_OK;
+    case PLAYER_FIXED:
+    case PLAYER_GATED:
+        if (!bits) return FLAKE_INVALID;
+        return node.number < UINT64_C(1) << bits ? FLAKE_OK : FLAKE_NODE_RANGE;
+    default: return FLAKE_INVALID;
+    }
+}
+
 /* What differs between the headers. */
 typedef struct player {
     player_call calls[16];

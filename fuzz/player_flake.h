@@ -18,7 +18,8 @@ static flake_lane flake_lane_array[player_most_lanes];
 static struct flake_scene {
     flake_kind kind;
     flake_layout layout; /* of the word: of 128 bits, times and numbers below 2^64 */
-    uint64_t node;
+    player_node from;
+    uint64_t node; /* in the IDs */
     bool forgets;                                 /* max_ahead may exceed what count holds */
     uint64_t scatter_unit[64], scatter_start[64]; /* the first number of some units */
     bool scatter_known[64];
@@ -27,7 +28,7 @@ static struct flake_scene {
 /* ---- options ---- */
 
 /* Fields that fit, mostly. */
-static flake_options flake_options_from_bytes(void) {
+static flake_options flake_options_from_bytes(player_node *node) {
     static const int64_t waits[] = {0, 1, 3, 40, 100, 1000, 20000, INT64_MAX};
     flake_options o;
     memset(&o, 0, sizeof o);
@@ -37,8 +38,8 @@ static flake_options flake_options_from_bytes(void) {
     const uint64_t nodes = (uint64_t)1 << (l.node_bits % 33),
                    seqs = (uint64_t)1 << (l.seq_bits % 33);
     const uint8_t with = fuzz_byte();
-    if (with & 1) o.node = fuzz_below(nodes);
-    if (with & 2) o.node_offset = (uint32_t)fuzz_below(nodes - o.node + (with >> 7));
+    if (with & 1) node->number = fuzz_below(nodes);
+    if (with & 2) node->number += fuzz_below(nodes - node->number + (with >> 7));
     if (with & 4) {
         o.seq_min = (uint32_t)fuzz_below(seqs);
         o.seq_max = (uint32_t)(o.seq_min + fuzz_below(with & 8 ? 256 : 6));
@@ -55,8 +56,8 @@ static flake_options flake_options_from_bytes(void) {
     else if (more & 64) o.clock.kind = more & 128 ? FLAKE_CLOCK_FAST : FLAKE_CLOCK_COARSE;
     if (fuzz_one_in(16)) { /* one that may not fit */
         switch (fuzz_byte() % 8) {
-        case 0: o.node = fuzz_number(); break;
-        case 1: o.node_offset = (uint32_t)fuzz_number(); break;
+        case 0: node->number = fuzz_number(); break;
+        case 1: *node = player_node_from_bytes(node->number); break;
         case 2: o.seq_min = (uint32_t)fuzz_number(); break;
         case 3: o.seq_max = (uint32_t)fuzz_number(); break;
         case 4: o.max_ahead_ms = (int64_t)fuzz_number(); break;
@@ -114,25 +115,29 @@ static bool flake_is_sound_128(const flake_layout *l) {
     return l->format <= 5 && flake_same_layout(l, &known);
 }
 
-/* The status that options must get, and what they mean. */
-static flake_status flake_judge(const flake_options *given, flake_options *o) {
+/* The status that node and options must get, and what they mean. */
+static flake_status flake_judge(const flake_options *given, flake_options *o, player_node *node) {
     const int64_t most_ms = INT64_MAX / FUZZ_MS;
     uint64_t mask;
     *o = *given;
     if (flake_layout_is_empty(&o->layout)) o->layout = flake_layout_default;
     const flake_layout *l = &o->layout;
     if (!(l->format ? flake_is_sound_128(l) : layout_is_sound(l, &mask))) return FLAKE_INVALID;
-    const uint64_t nodes = (uint64_t)1 << l->node_bits, seqs = (uint64_t)1 << l->seq_bits;
-    if (o->node >= nodes || o->node + o->node_offset >= nodes) return FLAKE_NODE_RANGE;
+    const uint64_t seqs = (uint64_t)1 << l->seq_bits;
     if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)(seqs - 1);
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
-    const bool unfit = o->seq_min > o->seq_max || o->seq_max >= seqs || l->epoch_ms > most_ms ||
-                       l->epoch_ms < -most_ms ||
+    if (o->seq_min > o->seq_max || o->seq_max >= seqs || (l->format && o->seq_scatter) ||
+        (flake_counts(l) && (o->seq_min || o->seq_max != seqs - 1)))
+        return FLAKE_INVALID;
+    *node = player_node_for(*node, l->node_bits);
+    const flake_status status = player_judge_node(*node, l->node_bits);
+    if (status != FLAKE_OK) return status;
+    const bool unfit = l->epoch_ms > most_ms || l->epoch_ms < -most_ms ||
                        (l->epoch_ms >= 100000000 && l->epoch_ms < 10000000000) || (most_ms - l->epoch_ms) / l->unit_ms < 1 ||
                        o->max_ahead_ms < 0 || o->max_ahead_ms / l->unit_ms > INT32_MAX ||
                        o->max_wait_ms < 0 || o->clock.kind < FLAKE_CLOCK_EXACT ||
-                       o->clock.kind > FLAKE_CLOCK_FAST || (l->format && o->seq_scatter) ||
-                       (flake_counts(l) && (o->seq_min || o->seq_max != seqs - 1));
+                       o->clock.kind > FLAKE_CLOCK_FAST ||
+                       (node->from == PLAYER_GATED && o->shared_memory);
     return unfit ? FLAKE_INVALID : FLAKE_OK;
 }
 
@@ -179,24 +184,25 @@ static void flake_check_split(size_t n) {
 
 /* A custom configuration to play; NULL: any. */
 typedef struct flake_fixed {
+    uint64_t node; /* unless the layout has none */
     flake_options options;
     unsigned may; /* what the clock may do, at most */
 } flake_fixed;
 
 /* Options of a 128-bit generator; 64-bit options that `more` leaves unchanged are mostly refused. */
-static void flake_make_wide(flake_options *o, uint8_t more) {
+static void flake_make_wide(flake_options *o, uint64_t *node, uint8_t more) {
     const unsigned choice = more >> 4;
     const bool own_numbers = more & 4;
     if (!own_numbers) {
         memset(&o->layout, 0, sizeof o->layout);
-        o->node = o->node_offset = 0;
+        *node = 0;
         o->seq_scatter = false;
     }
     const bool bare = flake_layout_is_empty(&o->layout);
     if (bare) o->layout = flake_layout_128(choice);
     else o->layout.format = flake_layout_128(choice).format;
-    if (!own_numbers && o->layout.node_bits) o->node = flake_own_node;
-    if (more & 8) o->node |= UINT64_C(1) << 48;
+    if (!own_numbers && o->layout.node_bits) *node = flake_own_node;
+    if (more & 8) *node |= UINT64_C(1) << 48;
     if (flake_counts(&o->layout) && !own_numbers) o->seq_min = o->seq_max = 0;
     if (choice / 5 == 1) o->single_thread = true;
     if (choice / 5 == 2) {
@@ -225,9 +231,10 @@ static bool flake_open(const void *any_fixed) {
     if (fixed) {
         const bool is_wide = fixed->options.layout.format != 0;
         given = fixed->options;
+        f->from.number = fixed->node;
         if (f->kind == FLAKE_WIDE || is_wide) f->kind = is_wide ? FLAKE_WIDE : FLAKE_GENERATOR;
         s->may &= fixed->may;
-    } else given = flake_options_from_bytes();
+    } else given = flake_options_from_bytes(&f->from);
     const uint8_t more = fuzz_byte() & (fixed ? 0xf3 : 0xff);
     if (more & 1 && more & 2 && given.layout.unit_ms <= 1000) {
         if (given.max_wait_ms > 1000) given.max_wait_ms = 1000; /* a waiter checks each ms */
@@ -238,13 +245,13 @@ static bool flake_open(const void *any_fixed) {
 
     const bool is_split = f->kind == FLAKE_SHARDS;
     size_t parts = 1;
-    if (f->kind == FLAKE_WIDE && !fixed) flake_make_wide(&given, more);
+    if (f->kind == FLAKE_WIDE && !fixed) flake_make_wide(&given, &f->from.number, more);
     if (is_split && (more & 0xcc) == 0xcc) given.layout = flake_layout_128(more >> 4);
     if (is_split || f->kind == FLAKE_LANES)
         parts = (size_t)(more >> 4) % ((is_split ? player_most_actors : player_most_lanes) + 1u);
     if (f->kind == FLAKE_GENERATOR && more & 16) given.single_thread = true;
     if (fixed && !parts) parts = 1;
-    flake_status wanted = flake_judge(&given, o);
+    flake_status wanted = flake_judge(&given, o, &f->from);
     const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1;
     if (fixed && parts > cap) parts = (size_t)cap;
     const bool is_first_0_alone = is_split && parts == cap && !o->seq_min && o->seq_max;
@@ -260,22 +267,27 @@ static bool flake_open(const void *any_fixed) {
     const bool lags = !given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_COARSE && more & 4;
     fuzz_slack_ns = lags ? 32 * FUZZ_MS : 0;
     s->actors = is_split ? parts : 1;
-    const flake_status status = is_split ? flake_init_shards(flake_gens, parts, &given, NULL)
-                                         : flake_init(&flake_gens[0], &given, NULL);
+    const flake_node node = player_flake_node(f->from);
+    flake_why why = {""};
+    const flake_status status = is_split ? flake_init_shards(flake_gens, parts, node, &given, &why)
+                                         : flake_init(&flake_gens[0], node, &given, &why);
+    fuzz_true("a reason if it is refused", (*why.text != 0) == (status != FLAKE_OK));
     if (status != FLAKE_OK && s->actors)
         fuzz_true("a generator whose init failed", !flake_gen_options(&flake_gens[0]));
     fuzz_same("init", status, wanted);
     if (wanted != FLAKE_OK) return false;
     if (is_split) flake_check_split(s->actors);
     s->has_lanes = o->lanes != NULL;
-    if (s->has_lanes) s->exact = false;
-    f->node = o->node + o->node_offset;
+    /* With a gate, a unit that has tickets left may begin exhausted. */
+    if (s->has_lanes || f->from.from == PLAYER_GATED) s->exact = false;
+    f->node = f->from.number;
     f->layout = flake_word_of(&o->layout);
     const bool continues_past_clock = flake_counts(&o->layout) && !o->fail_on_backwards;
     if (o->layout.format) o->fail_on_backwards = true;
     for (size_t i = 0; i < s->actors; i++) {
         player_actor *a = &player_actors[i];
         a->gen = &flake_gens[i];
+        fuzz_same_u64("node", flake_gen_node(a->gen), o->layout.node_bits ? f->node : UINT64_MAX);
         const flake_options *part = flake_gen_options(a->gen);
         a->seq_min = part->seq_min;
         a->oracle =
@@ -490,7 +502,7 @@ static void flake_play_lanes_restore(player_actor *a) {
     const size_t n = 1 + fuzz_byte() % player_most_lanes % (size_t)a->oracle.cap;
     o.lanes = LAST_OF(flake_lane_array, n);
     o.lane_count = n;
-    fuzz_same("init", flake_init(a->gen, &o, NULL), FLAKE_OK);
+    fuzz_same("init", flake_init(a->gen, player_flake_node(flake_scene.from), &o, NULL), FLAKE_OK);
     fuzz_same("restore", flake_restore(a->gen, &s, NULL), FLAKE_OK);
 }
 
@@ -506,9 +518,10 @@ static void flake_play_restore(player_actor *a) {
     flake_snapshot s = flake_before;
     if (choice & 1) {
         const flake_options o = *flake_gen_options(a->gen);
-        fuzz_same("init", flake_init(a->gen, &o, NULL), FLAKE_OK);
+        fuzz_same("init", flake_init(a->gen, player_flake_node(flake_scene.from), &o, NULL), FLAKE_OK);
         fuzz_same("restore", flake_restore(a->gen, &s, NULL), FLAKE_OK);
         a->counted = false;
+        if (flake_scene.from.from == PLAYER_GATED) flake_remember(a); /* its unit is exhausted */
     }
     if (choice & 2) {
         fuzz_same("restore of an old snapshot", flake_restore(a->gen, &a->old, NULL), FLAKE_OK);

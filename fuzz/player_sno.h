@@ -92,9 +92,9 @@ static void sno_oracle_go_on(oracle *expect, const sno_snapshot *s, uint64_t cou
     expect->ids = expect->batches = expect->waits = expect->clock_backwards = expect->drifts = 0;
 }
 
-/* n actors over the bounds of `s`, of one partition; `s` NULL: all are new. */
-static void sno_cast(sno_kind kind, size_t n, const sno_snapshot *s) {
-    const uint32_t low = s ? s->sequence_min : 0, high = s ? s->sequence_max : 65535;
+/* n actors over the bounds of `s`, of one partition. */
+static void sno_cast(sno_kind kind, size_t n, const sno_snapshot *s, bool continues) {
+    const uint32_t low = s->sequence_min, high = s->sequence_max;
     uint32_t next = low;
     sno_now = kind;
     player_scene.actors = n;
@@ -107,7 +107,7 @@ static void sno_cast(sno_kind kind, size_t n, const sno_snapshot *s) {
         fuzz_true("numbers of a shard", cap >= 1 && next + cap <= high + 1);
         a->seq_min = next;
         a->oracle = sno_oracle_of(cap);
-        if (s) {
+        if (continues) {
             a->drifts_before = s->drifts;
             const uint64_t units = 1 + (s->sequence - low) / (high - low + 1);
             /* For shards, all numbers of the units begun: which shard had which is not recorded. */
@@ -119,34 +119,68 @@ static void sno_cast(sno_kind kind, size_t n, const sno_snapshot *s) {
     fuzz_same("end of the numbers", next, (int64_t)high + 1);
 }
 
-/* Makes what `kind` names from `given`; false: the options were refused, as they must be. */
-static bool sno_make(sno_kind kind, size_t n, const sno_snapshot *given) {
+/* Makes what `kind` names from node and `given`, which is NULL for the whole pool; false: they were refused, as
+ * they must be. */
+static bool sno_make(sno_kind kind, size_t n, player_node from, const sno_snapshot *given) {
+    const bool chooses = from.from == PLAYER_NONE_AT_ALL; /* the library, a partition */
+    const bool continues = given && !chooses;
     flake_options o = player_scene.options;
     sno_snapshot s;
-    if (!given && sno_taken >= sno_most_taken) return false;
-    if (given) s = *given;
-    bool fits = !given || sno_judge(&s);
+    if (chooses && sno_taken >= sno_most_taken) return false;
+    memset(&s, 0, sizeof s);
+    if (continues) s = *given;
+    else if (given) { /* a pool: its bounds, and nothing else */
+        s.sequence_min = given->sequence_min;
+        s.sequence_max = given->sequence_max;
+    }
+    bool fits = sno_judge(&s);
     fits &=
         o.max_wait_ms >= 0 && o.clock.kind >= FLAKE_CLOCK_EXACT && o.clock.kind <= FLAKE_CLOCK_FAST;
+    fits &= !continues || s.partition == from.number;
+    fits &= from.from != PLAYER_GATED || !o.shared_memory;
     if (kind == SNO_LANES) {
         o.lanes = LAST_OF(sno_lane_array, n);
         o.lane_count = n;
     }
     if (kind == SNO_GENERATOR) n = 1;
-    else if (!n || (given && fits && n > (size_t)(s.sequence_max - s.sequence_min) + 1) ||
-             (kind == SNO_SHARDS && given && fits && !s.sequence_min && n == (size_t)s.sequence_max + 1))
+    else if (!n || (fits && n > (size_t)(s.sequence_max - s.sequence_min) + 1) ||
+             (kind == SNO_SHARDS && fits && !s.sequence_min && n == (size_t)s.sequence_max + 1))
         fits = false;
+    flake_status wanted = chooses ? FLAKE_OK : player_judge_node(from, 16);
+    if (wanted == FLAKE_OK && !fits) wanted = FLAKE_INVALID;
+    const flake_node node = player_flake_node(from);
     flake_why why = {""};
     const flake_status status = kind == SNO_SHARDS
-                                    ? sno_init_shards(sno_gens, n, given, &o, &why)
-                                    : sno_init(&sno_gens[0], given, &o, &why);
+                                    ? sno_init_shards(sno_gens, n, node, given, &o, &why)
+                                    : sno_init(&sno_gens[0], node, given, &o, &why);
     fuzz_true("a reason if it is refused", (*why.text != 0) == (status != FLAKE_OK));
-    fuzz_same("init", status, fits ? FLAKE_OK : FLAKE_INVALID);
-    if (!fits) return false;
-    sno_taken += !given;
-    sno_partition_now = given ? s.partition : sno_gen_partition(&sno_gens[0]);
-    sno_cast(kind, kind == SNO_LANES ? 1 : n, given ? &s : NULL);
+    fuzz_same("init", status, wanted);
+    if (wanted != FLAKE_OK) return false;
+    /* With a gate, a unit that has tickets left may begin exhausted. */
+    if (from.from == PLAYER_GATED) player_scene.exact = false;
+    sno_taken += chooses;
+    sno_partition_now = chooses ? sno_gen_partition(&sno_gens[0]) : (uint16_t)from.number;
+    fuzz_same_u64("node", flake_gen_node(&sno_gens[0].gen), sno_partition_now);
+    sno_cast(kind, kind == SNO_LANES ? 1 : n, &s, continues);
     return true;
+}
+
+static player_node sno_fixed_node(uint16_t partition) {
+    const player_node node = {PLAYER_FIXED, partition};
+    return node;
+}
+
+/* The same, with a node that comes from bytes, and mostly is the snapshot's partition. */
+static bool sno_make_any(sno_kind kind, size_t n, const sno_snapshot *s) {
+    static const player_node none = {PLAYER_NONE_AT_ALL, 0};
+    switch (fuzz_below(64)) {
+    case 59: return sno_make(kind, n, sno_fixed_node((uint16_t)(s->partition + 1)), s);
+    case 60: return sno_make(kind, n, sno_fixed_node(s->partition), NULL);
+    case 61: return sno_make(kind, n, player_node_from_bytes(s->partition), s);
+    case 62: return sno_make(kind, n, none, s);
+    case 63: return sno_make(kind, n, none, NULL);
+    default: return sno_make(kind, n, sno_fixed_node(s->partition), s);
+    }
 }
 
 /* A custom configuration to play; NULL: any. */
@@ -191,8 +225,8 @@ static bool sno_open(const void *any_fixed) {
     if (!fixed || fixed->may & FUZZ_FAR) scene->may |= FUZZ_FAR;
     const size_t n = 1 + (size_t)(kind >> 4) % player_most_actors;
     const sno_snapshot s = fixed ? fixed->snapshot : sno_snapshot_from_bytes();
-    if (!sno_make(sno_kinds[kind & 3], fixed || with & 31 ? n : n - 1,
-                  !fixed && fuzz_one_in(64) ? NULL : &s))
+    if (fixed ? !sno_make(sno_kinds[kind & 3], n, sno_fixed_node(s.partition), &s)
+              : !sno_make_any(sno_kinds[kind & 3], with & 31 ? n : n - 1, &s))
         return false;
     const oracle *expect = &player_actors[0].oracle;
     if (expect->recorded && (with & 3) != 1) /* near the snapshot, or anywhere */
@@ -334,21 +368,23 @@ static void sno_play_restore(void) {
     if (sno_now == SNO_LANES) {
         const sno_snapshot all = sno_stand(a);
         const size_t n = 1 + choice % player_most_actors % (size_t)a->oracle.cap;
-        fuzz_true("lanes of a snapshot", sno_make(SNO_LANES, n, &all));
+        fuzz_true("lanes of a snapshot", sno_make(SNO_LANES, n, sno_fixed_node(all.partition), &all));
         return;
     }
     if (sno_now != SNO_GENERATOR) return;
     const sno_snapshot s = sno_stand(a);
     if (!(choice & 1)) {
         sno_snapshot bad = s;
-        switch (choice >> 1 & 3) {
+        switch (choice & 8 ? 4 : choice >> 1 & 3) {
         case 0: bad.wall_hi = -1; break;
         case 1: bad.wall_safe = (int64_t)1 << 39; break;
         case 2: bad.sequence = bad.sequence_min + (3u << 22); break;
-        default: bad.sequence_max = (uint16_t)(bad.sequence_min + 2); break;
+        case 3: bad.sequence_max = (uint16_t)(bad.sequence_min + 2); break;
+        default: bad.partition++; break;
         }
         flake_options o = player_scene.options;
-        fuzz_same("init with a wrong snapshot", sno_init(&sno_gens[1], &bad, &o, NULL),
+        fuzz_same("init with a wrong snapshot",
+                  sno_init(&sno_gens[1], flake_node_fixed(NULL, s.partition), &bad, &o, NULL),
                   FLAKE_INVALID);
         sno_id id;
         fuzz_same("next after it", sno_next(&sno_gens[1], 0, &id), FLAKE_INVALID);
@@ -360,10 +396,10 @@ static void sno_play_restore(void) {
     if (choice & 2 && choice & 4 && !nothing_drawn) {
         size_t n = 1 + (choice >> 4) % player_most_actors % (size_t)a->oracle.cap;
         if (n == a->oracle.cap && !s.sequence_min) n--; /* no shard has only the number 0 */
-        fuzz_true("shards of a snapshot", sno_make(SNO_SHARDS, n, &s));
+        fuzz_true("shards of a snapshot", sno_make(SNO_SHARDS, n, sno_fixed_node(s.partition), &s));
         return;
     }
-    fuzz_true("restore", sno_make(SNO_GENERATOR, 1, &s));
+    fuzz_true("restore", sno_make(SNO_GENERATOR, 1, sno_fixed_node(s.partition), &s));
     a->any = any;
     a->last_time = last_time;
     a->last_seq = last_seq;

@@ -35,24 +35,28 @@ static const char *const tool_help[] = {
     "                        hazelcast-S-N. The default is `default`. For a 128-bit ID it is that\n"
     "                        of its UUID version, ulid for a ULID, otherwise boundary\n"
     "    --epoch=MS          start of the IDs' time, as Unix time in ms or a date. The default is\n"
-    "                        the layout's epoch\n"
+    "                        the layout's epoch, of T-N-S 1970\n"
+    "    --unit=MS           ms in a unit of the IDs' time. The default is the layout's unit, of\n"
+    "                        T-N-S 1\n"
     "    --format=FORM       text format of IDs. For 64 bits: dec (default), hex, bin, bin4\n"
     "                        (groups of four bits), base32, base36, base58, base62, and as in\n"
     "                        bwmarrin/snowflake zbase32, base36lower, base58flickr. For 128 bits:\n"
     "                        uuid (default for uuid7, uuid7_node, uuid8), ulid (default for ulid),\n"
     "                        base62 (default for boundary), dec, hex, bin, and base2 to base62,\n"
     "                        with digits, upper case, lower case\n"
-    "    --config=WORDS      options as in a configuration file: \"twitter node=7 lanes=8\". The\n"
-    "                        words are listed in flake.h, at flake_config. They must not repeat\n"
-    "                        other options\n"
+    "    --config=WORDS      a whole configuration, as in a file: \"twitter node=7 dir=none\". The\n"
+    "                        words are listed in flake.h, at flake_config. Layout, epoch, unit\n"
+    "                        and node are words of it, not options beside it\n"
     "    --json              prints one JSON object per line; IDs are strings, because a\n"
     "                        JavaScript number is exact only up to 53 bits\n"
     "\n",
     "NODE NUMBER (generate, time)\n"
-    "    --node=N            the layout's node number, decimal or hex (0x1f); the default is 0.\n"
-    "                        For boundary it has 48 bits. Two generators that run at the same\n"
-    "                        time need different node numbers. uuid7 and ulid have none: random\n"
-    "                        bits distinguish their generators\n"
+    "    Generate needs one of these. Two generators that run at the same time need different\n"
+    "    node numbers. uuid7 and ulid have none: random bits distinguish their generators; nor\n"
+    "    has mastodon. Time, which prints no ID, is node 0 without one.\n"
+    "\n"
+    "    --node=N            this number, decimal or hex (0x1f). For boundary it has 48 bits.\n"
+    "                        Nothing checks that it is unique\n"
     "    --datacenter=N --worker=N\n"
     "                        the two parts of the node number of idgen and twitter\n"
     "    --cluster=N --generator=N\n"
@@ -104,6 +108,7 @@ static const char *const tool_help[] = {
     "EXAMPLES\n"
     "    $ flake generate --node=97 1000000 > ids\n"
     "    $ flake inspect --layout=idgen 5828128208445124608\n"
+    "    $ flake inspect --layout=39-8-16 --unit=10 --epoch=2020-01-01 1234567890123456\n"
     "    $ flake generate --layout=boundary --interface | flake inspect --layout=boundary -\n"
     "    $ flake generate --layout=uuid7 | flake inspect -\n"
     "    $ flake range --layout=twitter --from=2024-01-01 --to=2024-01-31T23:59:59.999\n"
@@ -118,6 +123,7 @@ enum { TOOL_GENERATE = 1, TOOL_INSPECT = 2, TOOL_RANGE = 4, TOOL_TIME = 8, TOOL_
 #define TOOL_EACH_OPTION(X)                                                         \
     X(LAYOUT, "--layout", "NAME", TOOL_ALL, false)                                  \
     X(EPOCH, "--epoch", "MS", TOOL_ALL, false)                                      \
+    X(UNIT, "--unit", "MS", TOOL_ALL, false)                                        \
     X(FORMAT, "--format", "FORM", TOOL_GENERATE | TOOL_INSPECT | TOOL_RANGE, false) \
     X(CONFIG, "--config", "WORDS", TOOL_ALL, false)                                 \
     X(JSON, "--json", NULL, TOOL_ALL | TOOL_LAYOUTS, false)                         \
@@ -324,11 +330,14 @@ static tool_choice tool_choose_known(const tool_layout *known) {
     return c;
 }
 
-static void tool_set_epoch(tool_choice *c) {
-    const char *epoch = tool_given[TOOL_EPOCH];
-    if (!epoch) return;
-    if (c->wide) tool_misused("--epoch cannot be used with 128-bit IDs: their time begins in 1970");
-    c->layout.epoch_ms = tool_read_time("--epoch", epoch, true);
+static void tool_set_time(tool_choice *c) {
+    const char *const epoch = tool_given[TOOL_EPOCH], *const unit = tool_given[TOOL_UNIT];
+    if (epoch && c->wide)
+        tool_misused("--epoch cannot be used with 128-bit IDs: their time begins in 1970");
+    if (unit && c->wide) tool_misused("--unit cannot be used with 128-bit IDs: it is 1 ms");
+    if (epoch) c->layout.epoch_ms = tool_read_time("--epoch", epoch, true);
+    if (unit) c->layout.unit_ms = (uint32_t)tool_number_to("--unit", unit, UINT32_MAX, "");
+    if (unit && !c->layout.unit_ms) tool_misused("--unit=0: a unit has at least 1 ms");
 }
 
 /* The layout of this name; NULL: there is none. */
@@ -338,16 +347,25 @@ static const tool_layout *tool_layout_of(const char *name) {
     return NULL;
 }
 
-/* Parses --config; its layout becomes that of --layout. */
+/* Parses --config, which replaces some options; the name of its layout becomes the value of --layout. */
 static void tool_read_config(void) {
-    tool_parse_config(tool_given[TOOL_CONFIG]);
-    if (tool_config.partition >= 0)
-        tool_misused("config: partition: only a sno has one: use `sno generate`");
+    static const int replaced[] = {TOOL_LAYOUT, TOOL_EPOCH, TOOL_UNIT};
+    static char bits[16];
+    const flake_layout *const l = &tool_config.options.layout;
+    flake_why why;
+    memset((void *)&tool_config, 0, sizeof tool_config);
+    if (!tool_given[TOOL_CONFIG]) return;
+    for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)
+        if (tool_given[replaced[i]])
+            tool_misused("--config is a whole configuration, and %s a word of it: use one of them",
+                         tool_options[replaced[i]].name);
+    if (flake_config_parse(tool_given[TOOL_CONFIG], &tool_config, &why) != FLAKE_OK)
+        tool_misused("%s", why.text);
     if (tool_config.options.max_ahead_ms && !tool_config.state.path && !tool_config.state.dir)
         tool_misused("config: max_ahead_ms: needs state or state_dir: otherwise the next run could repeat IDs");
-    if (!tool_config.options.layout.name) return;
-    if (tool_given[TOOL_LAYOUT]) tool_misused("--config and --layout both name a layout");
-    tool_given[TOOL_LAYOUT] = tool_config.options.layout.name;
+    (void)snprintf(bits, sizeof bits, "%u-%u-%u", (unsigned)l->time_bits, (unsigned)l->node_bits,
+                   (unsigned)l->seq_bits);
+    tool_given[TOOL_LAYOUT] = tool_layout_of(l->name) ? l->name : bits;
 }
 
 /* The layout that --layout names, or `otherwise`. */
@@ -375,7 +393,8 @@ static tool_choice tool_choose(const tool_layout *otherwise) {
                 "node and sequence, at most 64 in all",
                 word);
     }
-    tool_set_epoch(&c);
+    tool_set_time(&c);
+    if (tool_given[TOOL_CONFIG]) c.layout = tool_config.options.layout; /* perhaps another epoch */
     return c;
 }
 
@@ -648,10 +667,11 @@ static uint64_t tool_read_node(const tool_choice *c, int option) {
         status = flake_node_from_ip(&number, &tool_why);
         of_hosts = 16;
         break;
-    case TOOL_HOSTNAME: status = flake_node_from_hostname(value, &number, &tool_why); break;
+    case TOOL_HOSTNAME:
+        status = flake_node_from_hostname(value, 0, UINT64_MAX, &number, &tool_why);
+        break;
     case TOOL_ENV: status = flake_node_from_env(given, &number, &tool_why); break;
     default:
-        if (tool_config.state.path) tool_misused("--config and --state-dir both open a state");
         tool_config.state.dir = given; /* which has the number, once it is open */
         tool_config.state.count = bits < 16 ? (uint32_t)1 << bits : 65536;
         return 0;
@@ -669,7 +689,8 @@ static uint64_t tool_read_node(const tool_choice *c, int option) {
     return number;
 }
 
-static uint64_t tool_choose_node(const tool_choice *c) {
+/* Of --config or an option; without both, IDs that are not printed are node 0's. */
+static flake_node tool_choose_node(const tool_choice *c, bool is_for_ids) {
     const char *option = NULL; /* the one given, or the first of a pair */
     int source = TOOL_NODE;
     for (int i = TOOL_NODE; i <= TOOL_STATE_DIR; i++) {
@@ -683,12 +704,17 @@ static uint64_t tool_choose_node(const tool_choice *c) {
     }
     if (tool_given[TOOL_LOW_BITS] && source != TOOL_INTERFACE && source != TOOL_IP)
         tool_misused("--low-bits needs --interface or --ip");
-    if (option && (tool_config.options.node || tool_config.state.dir))
+    if (option && tool_given[TOOL_CONFIG])
         tool_misused("--config and %s both set the node number: use one of them", option);
-    if (!option) return tool_config.options.node;
-    if (!c->layout.node_bits)
+    if (tool_given[TOOL_CONFIG]) return tool_config.node;
+    if (option && !c->layout.node_bits)
         tool_misused("layout %s has no bits for a node number: remove %s", c->known->name, option);
-    return tool_read_node(c, source);
+    if (!c->layout.node_bits) return flake_node_none();
+    if (!option && is_for_ids)
+        tool_misused("node is missing: --node=7, or --state-dir=DIR to claim a free one");
+    if (!option) return flake_node_fixed(NULL, 0);
+    const uint64_t number = tool_read_node(c, source);
+    return tool_config.state.dir ? flake_node_none() : flake_node_fixed(NULL, number);
 }
 
 /* ---- generate, time ---- */
@@ -709,18 +735,20 @@ TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status
     tool_failed("%s", flake_status_str(status));
 }
 
-static void tool_start(const tool_choice *c) {
+static void tool_start(const tool_choice *c, bool is_for_ids) {
     flake_options *const options = &tool_config.options;
     const flake_state_options *const where = &tool_config.state;
+    flake_node node = tool_choose_node(c, is_for_ids);
+    uint64_t claimed;
     options->layout = c->layout;
-    options->node = tool_choose_node(c);
     tool_allocate_lanes(options);
     if (where->path || where->dir) {
-        if (flake_state_open(&tool_state, where, options, &options->node, &tool_why) != FLAKE_OK)
+        if (flake_state_open(&tool_state, where, node, options, &claimed, &tool_why) != FLAKE_OK)
             tool_failed("%s", tool_why.text);
+        if (where->dir) node = flake_node_fixed(NULL, claimed);
         options->state = &tool_state;
     }
-    const flake_status status = flake_init(&tool_gen, options, &tool_why);
+    const flake_status status = flake_init(&tool_gen, node, options, &tool_why);
     if (status == FLAKE_INVALID && tool_given[TOOL_CONFIG]) tool_misused("%s", tool_why.text);
     if (status == FLAKE_NODE_RANGE || status == FLAKE_IN_USE) tool_misused("%s", tool_why.text);
     if (status != FLAKE_OK) tool_cannot_draw(c, status);
@@ -753,7 +781,7 @@ static int tool_generate(int others, char **words) {
     id.form = format ? tool_choose_form(format, !id.wide, id.wide) : tool_forms[c.known->form];
     const bool json = tool_given[TOOL_JSON] != NULL;
     const size_t batch = tool_batch(&c);
-    tool_start(&c);
+    tool_start(&c, true);
     tool_progress progress = tool_progress_begin(true);
     for (uint64_t done = 0; done < count;) {
         const size_t n = count - done < batch ? (size_t)(count - done) : batch;
@@ -800,7 +828,7 @@ static int tool_time_it(int others, char **words) {
     memset(&id, 0, sizeof id);
     id.wide = c.wide;
     newest = id;
-    tool_start(&c);
+    tool_start(&c, false);
     /* Strictly increasing IDs are unique. An ID out of order counts as a duplicate here. */
     uint64_t duplicates = 0;
     tool_progress progress = tool_progress_begin(false);
@@ -954,7 +982,7 @@ static void tool_check_time(const tool_item *item, const tool_choice *c, int64_t
     const int64_t theirs = item->unix_ms ? strtoll(item->unix_ms, NULL, 10) : unix_ms;
     if (theirs != unix_ms)
         tool_misused("the object has unix_ms %" PRId64 ", but the ID has %" PRId64
-                     " with layout %s: name the --epoch or --layout that it was generated with",
+                     " with layout %s: name the --layout, --epoch and --unit that it was generated with",
                      theirs, unix_ms, c->known->name);
 }
 

@@ -26,12 +26,11 @@ static const char *const tool_help[] = {
     "OPTIONS\n"
     "    --meta=N            the metabyte, 0 to 255, with a meaning that you define; default 0\n"
     "    --partition=N       0 to 65535. Two generators that run at the same time need different\n"
-    "                        partitions. The default is that of a state, the number claimed in a\n"
-    "                        state_dir, or a random one: two runs at the same time have the same one\n"
-    "                        with probability 1/65,536\n"
-    "    --config=WORDS      options of generate as in a configuration file: \"partition=7 lanes=8\n"
-    "                        state=FILE\". The words are listed in flake.h, at flake_config; those\n"
-    "                        about a layout or a node number are not for snos\n"
+    "                        partitions. The default is a random one: two runs at the same time have\n"
+    "                        the same one with probability 1/65,536\n"
+    "    --config=WORDS      a whole configuration of generate, as in a file: \"node=7 dir=none\n"
+    "                        lanes=8\". The node is the partition. The words are listed in flake.h,\n"
+    "                        at flake_config, and in sno.h, at sno_config_parse\n"
     "    --format=FORM       text format of IDs: text (16 characters, the default), hex (20\n"
     "                        digits) or uuid\n"
     "    --json              prints one JSON object per line\n"
@@ -107,28 +106,28 @@ static size_t tool_spell(sno_id id, int form, char *text) {
 static void tool_start(sno_gen *gen) {
     flake_options *const options = &tool_config.options;
     const flake_state_options *const where = &tool_config.state;
-    const char *const partition = tool_given[TOOL_PARTITION];
+    const char *const partition = tool_given[TOOL_PARTITION], *const words = tool_given[TOOL_CONFIG];
     const sno_id zero = {{0}}; /* of the first unit */
     sno_snapshot pool;
     uint64_t claimed = 0;
     flake_why why;
     flake_status status = FLAKE_OK;
-    memset(&pool, 0, sizeof pool);
-    if (partition && (tool_config.partition >= 0 || where->dir))
+    if (partition && words)
         tool_misused("--config and --partition both set the partition: use one of them");
+    if (sno_config_parse(words ? words : "", &tool_config, &pool, &why) != FLAKE_OK)
+        tool_misused("%s", why.text);
     if (partition)
-        tool_config.partition = (int32_t)tool_number_to("--partition", partition, UINT16_MAX, "");
-    const bool is_set = tool_config.partition >= 0;
-    if (is_set) pool.partition = (uint16_t)tool_config.partition;
-    if (is_set) pool.sequence_max = UINT16_MAX; /* else sno_state_open takes the file's partition */
+        pool.partition = (uint16_t)tool_number_to("--partition", partition, UINT16_MAX, "");
     tool_allocate_lanes(options);
     if (where->path) status = sno_state_open(&tool_state, where, options, &pool, &why);
-    else if (where->dir) status = flake_state_open(&tool_state, where, options, &claimed, &why);
+    else if (where->dir)
+        status = flake_state_open(&tool_state, where, tool_config.node, options, &claimed, &why);
     if (status != FLAKE_OK) tool_failed("%s", why.text);
-    if (claimed > UINT16_MAX) tool_misused("config: first: exceeds 65535 partitions");
+    if (claimed > UINT16_MAX) tool_misused("config: first: exceeds 65535, the largest of a sno");
     if (where->dir) pool.partition = (uint16_t)claimed;
     if (where->path || where->dir) options->state = &tool_state;
-    status = sno_init(gen, is_set || options->state ? &pool : NULL, options, &why);
+    if (partition || options->state) tool_config.node = flake_node_fixed(NULL, pool.partition);
+    status = sno_init(gen, tool_config.node, &pool, options, &why);
     if (status != FLAKE_OK)
         tool_end(status == FLAKE_INVALID ? TOOL_MISUSED : TOOL_FAILED, "%s", why.text);
     tool_wait_for_next_unit(sno_time_ms(zero), 4);
@@ -144,7 +143,6 @@ static int tool_generate(int others, char **words) {
     uint8_t meta = 0;
     if (tool_given[TOOL_META])
         meta = (uint8_t)tool_number_to("--meta", tool_given[TOOL_META], UINT8_MAX, "");
-    tool_parse_config(tool_given[TOOL_CONFIG]);
     tool_start(&gen);
     tool_progress progress = tool_progress_begin(true);
     for (uint64_t done = 0; done < count;) {

@@ -201,14 +201,8 @@ static uint64_t tool_count(int others, char **words, const char *command) {
 
 /* ---- --config ---- */
 
-static flake_config tool_config; /* all zero without --config, and partition -1 */
+static flake_config tool_config; /* all zero without --config */
 static flake_state tool_state;
-
-static void tool_parse_config(const char *words) {
-    flake_why why;
-    if (flake_config_parse(words ? words : "", &tool_config, &why) != FLAKE_OK)
-        tool_misused("%s", why.text);
-}
 
 static void tool_allocate_lanes(flake_options *options) {
     if (!options->lane_count) return;

@@ -79,6 +79,7 @@ static unsigned usual_format(unsigned layout) {
 
 /* A layout whose bits don't hold the node number is not offered. */
 static flake_status made[generators];
+static flake_why reasons[generators];
 
 /* A lane for each thread, but 32 numbers or more for each lane. */
 static unsigned lanes_for(unsigned threads, const flake_layout *l) {
@@ -86,22 +87,24 @@ static unsigned lanes_for(unsigned threads, const flake_layout *l) {
     return threads < most ? threads : most;
 }
 
-/* Each layout with the same options. */
-static void make_generators(unsigned mode, unsigned threads, uint64_t node,
+/* Each layout with the same options. UUIDs and ULIDs have no node. */
+static void make_generators(unsigned mode, unsigned threads, flake_node node,
                             const flake_options *common) {
     mode_made = mode;
     for (unsigned i = 0; i < sno; i++) {
         flake_options o = *common;
         o.layout = layouts[i];
-        o.node = layouts[i].format && !layouts[i].node_bits ? 0 : node;
+        const bool is_random = layouts[i].format && !layouts[i].node_bits;
+        const flake_node its = is_random ? flake_node_none() : node;
         if (mode == mode_lanes) {
             o.lanes = lanes[i];
             o.lane_count = lanes_for(threads, &o.layout);
         }
-        made[i] = mode == mode_shard && !is_wide(i) ? flake_init_shards(gens[i], threads, &o, NULL)
-                                                    : flake_init(gens[i], &o, NULL);
+        made[i] = mode == mode_shard && !is_wide(i)
+                      ? flake_init_shards(gens[i], threads, its, &o, &reasons[i])
+                      : flake_init(gens[i], its, &o, &reasons[i]);
     }
-    made[sno] = sno_init(&snos, NULL, NULL, NULL);
+    made[sno] = sno_init(&snos, flake_node_none(), NULL, NULL, &reasons[sno]);
 }
 
 typedef union ids {

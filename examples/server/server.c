@@ -45,7 +45,9 @@ enum {
 };
 
 static struct {
-    unsigned port, threads, mode, layout, node, idle_ms, drain_ms;
+    unsigned port, threads, mode, layout, number, idle_ms, drain_ms;
+    flake_node node;
+    bool has_node;
     const char *log;
 } options = {.idle_ms = 30000, .drain_ms = 2000};
 static flake_config config; /* --config: what all generators have in common */
@@ -188,7 +190,7 @@ static void list_ids(connection *c, char *query) {
                   "uuid7_node, uuid8, ulid or sno\n";
     else if (made[layout] == FLAKE_IO) c->body = "this server's system has no random bytes\n";
     else if (made[layout] != FLAKE_OK)
-        c->body = "layout has no room for this server's node number\n";
+        c->body = "layout has no room for this server's node number, or the server has none\n";
     else if (format > format_count || !has_format(layout, format))
         c->body = layout == sno ? "format must be text or uuid for snos\n"
                   : is_wide(layout)
@@ -550,8 +552,9 @@ static const char usage[] =
     "thread;\n"
     "                none: no stamp at all\n"
     "--layout=default of the stamps, and of /ids when it names none\n"
-    "--node=0        the node number, and boundary's worker; each server needs another\n"
-    "--config=WORDS  such as \"twitter node=7 clock=fast\": the words are in flake.h, at "
+    "--node=N        the node number, and boundary's worker; each server needs another.\n"
+    "                Only the stamps of layout mastodon need none\n"
+    "--config=WORDS  such as \"twitter node=7 dir=none clock=fast\": the words are in flake.h, at "
     "flake_config\n"
     "--idle-ms=30000 until a connection ends on which no request begins or no answer is read\n"
     "--drain-ms=2000 until it exits at the latest after SIGTERM or SIGINT\n"
@@ -569,10 +572,12 @@ static bool read_config(const char *words) {
         fprintf(stderr, "%s\n", why.text);
         exit(2);
     }
-    options.node = o->node < UINT32_MAX ? (unsigned)o->node : UINT32_MAX;
-    return !config.state.path && !config.state.dir && config.partition < 0 && !o->lane_count &&
-           !o->single_thread && !o->seq_min && !o->seq_max && !o->exclusive_dir &&
-           (!o->layout.name || set_layout(o->layout.name));
+    options.node = config.node;
+    options.has_node = true; /* if the layout has one */
+    return !config.state.path && !config.state.dir && !o->lane_count && !o->single_thread &&
+           !o->seq_min && !o->seq_max && !o->exclusive_dir && o->layout.name &&
+           set_layout(o->layout.name) &&
+           memcmp(&o->layout, &layouts[options.layout], sizeof o->layout) == 0;
 }
 
 static bool is_number(const char *value) {
@@ -588,7 +593,7 @@ static bool read_option(const char *argument) {
         unsigned *number, least, most;
     } numbers[] = {{"--port", &options.port, 0, 65535},
                    {"--threads", &options.threads, 1, max_threads},
-                   {"--node", &options.node, 0, UINT32_MAX},
+                   {"--node", &options.number, 0, UINT32_MAX},
                    {"--idle-ms", &options.idle_ms, 1, 1000000000},
                    {"--drain-ms", &options.drain_ms, 0, 1000000000}};
     if (!value) return false;
@@ -597,6 +602,10 @@ static bool read_option(const char *argument) {
             const unsigned long long number =
                 is_number(value) ? strtoull(value, NULL, 10) : UINT64_MAX;
             *numbers[i].number = (unsigned)number;
+            if (numbers[i].number == &options.number) {
+                options.node = flake_node_fixed(NULL, number);
+                options.has_node = true;
+            }
             if (number >= numbers[i].least && number <= numbers[i].most) return true;
             fprintf(stderr, "%s is not a number from %u to %u\n", argument, numbers[i].least,
                     numbers[i].most);
@@ -626,6 +635,7 @@ int main(int argc, char **argv) {
     insist_on_standard_files();
     if (!list_layouts()) return fprintf(stderr, "flake.h has another number of layouts\n"), 2;
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    options.node = flake_node_none();
     options.threads = processors > max_threads ? max_threads : (unsigned)processors;
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         print(usage);
@@ -636,17 +646,14 @@ int main(int argc, char **argv) {
             fprintf(stderr, "%s is no option, or its value does not fit:\n%s", argv[i], usage);
             return 2;
         }
-    const uint64_t most = ((uint64_t)1 << layouts[options.layout].node_bits) - 1;
-    if (options.node > most) {
-        fprintf(stderr, "--node=%u: layout %s has 0 to %" PRIu64 "\n", options.node,
-                layout_name(options.layout), most);
+    if (layouts[options.layout].node_bits && !options.has_node) {
+        fprintf(stderr, "node is missing: --node=7, and another number for each other server\n");
         return 2;
     }
     make_generators(options.mode, options.threads, options.node, &config.options);
-    const flake_status status = made[options.layout];
-    if (status != FLAKE_OK) {
-        fprintf(stderr, "layout %s, node %u: %s\n", layout_name(options.layout), options.node,
-                flake_status_str(status));
+    if (made[options.layout] != FLAKE_OK) {
+        fprintf(stderr, "layout %s: %s\n", layout_name(options.layout),
+                reasons[options.layout].text);
         return 2;
     }
     sigset_t ends;

@@ -9,23 +9,21 @@
  *     static flake_etcd claim;         // all zero; must not move
  *     static flake_etcd_options from;  // zero in a field is its default
  *     from.endpoints = "https://a:2379,https://b:2379,https://c:2379";
- *     from.name_space = "unique-id/";
- *     if (flake_etcd_claim(&claim, &from, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
- *
- *     options.layout = flake_layout_uniqueid_ordered;
- *     options.node = flake_etcd_node(&claim);
- *     options.gate = flake_etcd_gate(&claim);
- *     if (flake_init(&ids, &options, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+ *     from.name_space = "orders/";     // of all programs whose IDs must differ
+ *     from.last = 1023;                // the numbers 0 to 1023
+ *     if (flake_etcd_claim(&claim, &from, &why) != FLAKE_OK ||
+ *         flake_init(&ids, flake_etcd_node(&claim), NULL, &why) != FLAKE_OK)
+ *         return fprintf(stderr, "%s\n", why.text), 1;
  *     ...                              // FLAKE_LEASE_LOST from the generator: release, claim and init again
  *     flake_etcd_release(&claim, &why);
  *
- * It talks to etcd 3.4 or later through the JSON gateway. Use the uniqueid layouts, and one layout per pool.
+ * It talks to etcd 3.4 or later through the JSON gateway. Use one layout per name_space.
  *
  * A wrong clock cannot block a number for years: a program whose clock is more than 60 s ahead of etcd's (the
  * date in its answers) can neither claim nor extend, and IDs requested further ahead do not move a horizon. A
  * claim prefers a number whose horizon has passed, and never takes one whose horizon is more than 60 s ahead.
  * If a number is blocked nevertheless, make sure that no process holds it and delete its key
- * horizon/CLUSTER:NUMBER.
+ * node/horizon:NUMBER, with uniqueid horizon/CLUSTER:NUMBER.
  *
  * Each holder writes once per horizon_ms / 3. etcd keeps old revisions: enable its auto-compaction.
  *
@@ -89,9 +87,14 @@ typedef struct flake_etcd_options {
     /* 1 to 16 URLs, separated by commas; if one fails the next is used. NULL: http://127.0.0.1:2379 */
     const char *endpoints;
     const char *name_space; /* prefix of each key, at most 255 bytes; NULL: none */
-    unsigned pool_size;     /* generators 0 to pool_size - 1: 256 or 2048; 0: 256 */
-    /* true: use `cluster`. false: the value of the key cluster-id, one cluster or several separated by commas,
-     * tried in this order; no such key: 0 */
+    /* The pool: its numbers, at most 2,048, which the layout must have. Pools of one name_space may overlap: a
+     * number has one holder. `last` must be given. */
+    uint64_t first, last;
+    /* true: the pools of Lable's uniqueid, for its layouts: the numbers are generators of a cluster, 0..2047, and
+     * the keys have Lable's names. `last` 0: 255. Claims with and without it do not exclude one another. */
+    bool uniqueid;
+    /* with uniqueid. true: use `cluster`. false: the value of the key cluster-id, one cluster or several separated
+     * by commas, tried in this order; no such key: 0 */
     bool cluster_given;
     unsigned cluster; /* 0..15; 0 unless cluster_given */
     /* duration of the lease, after which a dead holder's number is free: 1,000 to 300,000; etcd rounds up to
@@ -124,12 +127,10 @@ FLAKE_API flake_status flake_etcd_release(flake_etcd *, flake_why *);
 /* Releases the claim if there is one, and frees the last page: no generator may use the gate any more. */
 FLAKE_API void flake_etcd_destroy(flake_etcd *);
 
-FLAKE_API uint64_t flake_etcd_node(const flake_etcd *); /* for flake_options.node */
-FLAKE_API unsigned flake_etcd_cluster(const flake_etcd *);
-FLAKE_API unsigned flake_etcd_generator(const flake_etcd *);
-/* For flake_options.gate. Draws after the horizon return FLAKE_AGAIN, or FLAKE_IO after a failed attempt to
- * extend it; FLAKE_LEASE_LOST: the claim is lost, because another process has written the number's keys. */
-FLAKE_API flake_gate flake_etcd_gate(flake_etcd *);
+/* The claimed number, for an init: of one generator at a time, or of the shards of one init. Its draws after the
+ * horizon return FLAKE_AGAIN, or FLAKE_IO after a failed attempt to extend it; FLAKE_LEASE_LOST: the claim is
+ * lost, because another process has written the number's keys, or it was released. */
+FLAKE_API flake_node flake_etcd_node(flake_etcd *);
 /* FLAKE_OK: the number is held; FLAKE_IO: it is held, but the last attempt to extend the horizon failed, for
  * the reason in `why`: IDs continue up to the horizon; FLAKE_LEASE_LOST: not held, or lost; FLAKE_FORKED. */
 FLAKE_API flake_status flake_etcd_check(flake_etcd *, flake_why *);
@@ -147,7 +148,7 @@ struct flake_etcd {
     uint64_t process;          /* flake_i_process_owner_id of the claim's process */
     /* the gate's; its page outlives the claim, for generators of earlier claims */
     flake_atomic64 *fence;
-    unsigned cluster, generator;
+    uint64_t node;
     struct flake_i_etcd *session;
     pthread_t thread;
 };
@@ -409,15 +410,6 @@ FLAKE_I_FN bool flake_i_etcd_clusters_in(const char *text, size_t len, unsigned 
     return false;
 }
 
-/* Parses the number at the end of a key. SIZE_MAX: not a number of this pool; other users of etcd may write any
- * key. */
-FLAKE_I_FN size_t flake_i_etcd_number_in(const char *digits, size_t len, size_t pool_size) {
-    int64_t number;
-    const bool is_ours =
-        flake_i_whole(digits, digits + len, &number) && (uint64_t)number < pool_size;
-    return is_ours ? (size_t)number : SIZE_MAX;
-}
-
 /* 16: not a hex digit */
 FLAKE_I_FN unsigned flake_i_hex_value(char c) {
     if (c >= '0' && c <= '9') return (unsigned)(c - '0');
@@ -440,10 +432,13 @@ FLAKE_I_FN int64_t flake_i_etcd_horizon_in(const char *bytes, size_t len) {
     return horizon_ns;
 }
 
-/* The state of a pool's numbers. */
+enum { FLAKE_I_ETCD_NUMBERS = 2048 }; /* of a pool */
+
+/* The state of a pool's numbers, by their distance from the first. */
 typedef struct flake_i_etcd_numbers {
-    bool taken[2048];
-    int64_t horizon_ns[2048]; /* INT64_MIN: no key; INT64_MAX: unreadable */
+    uint64_t first;
+    bool taken[FLAKE_I_ETCD_NUMBERS];
+    int64_t horizon_ns[FLAKE_I_ETCD_NUMBERS]; /* INT64_MIN: no key; INT64_MAX: unreadable */
 } flake_i_etcd_numbers;
 
 /* Records the numbers of a range's keys that begin with `prefix`. False: the answer is malformed. */
@@ -455,12 +450,14 @@ FLAKE_I_FN bool flake_i_etcd_note_numbers(flake_i_json range, const char *prefix
     if (!flake_i_json_get(range, "header").at || (kvs.at && *kvs.at != '[')) return false;
     while (flake_i_json_each(kvs, &name, &kv)) {
         char bytes[FLAKE_I_ETCD_KEY + 1];
+        int64_t number;
         const flake_i_json key = flake_i_json_get(kv, "key");
         if (!key.at) return false;
         size_t len = flake_i_json_bytes(key, bytes, sizeof bytes);
         if (len == SIZE_MAX || len < skip || memcmp(bytes, prefix, skip) != 0) continue;
-        const size_t slot = flake_i_etcd_number_in(bytes + skip, len - skip, pool_size);
-        if (slot == SIZE_MAX) continue;
+        if (!flake_i_whole(bytes + skip, bytes + len, &number)) continue; /* another client's */
+        const uint64_t slot = (uint64_t)number - numbers->first;
+        if (slot >= pool_size) continue;
         if (!horizons) {
             numbers->taken[slot] = true;
             continue;
@@ -517,13 +514,15 @@ FLAKE_I_FN flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *ho
 /*
  * Claims in etcd: each number has a horizon that only its holder moves.
  *
- * KEYS, each with the prefix name_space; C is a cluster, G a generator, both decimal
+ * KEYS, each with the prefix name_space; N is a number, C a cluster, both decimal
  *
- *     cluster-id    "3", or "3, 4": the clusters to try, in this order; no key: 0
- *     pool/C:G      the token of the number's current holder; attached to the holder's lease
- *     horizon/C:G   "H TOKEN SEQ", without a lease, and never deleted. H is a Unix time in ns; no ID of any
- *                   holder so far is later. TOKEN is 128 bits of FLAKE_RANDOM_BYTES per claim, SEQ counts the
- *                   claim's writes, so no value recurs
+ *     node/pool:N      the token of the number's current holder; attached to the holder's lease
+ *     node/horizon:N   "H TOKEN SEQ", without a lease, and never deleted. H is a Unix time in ns; no ID of any
+ *                      holder so far is later. TOKEN is 128 bits of FLAKE_RANDOM_BYTES per claim, SEQ counts the
+ *                      claim's writes, so no value recurs
+ *
+ *     With uniqueid they are pool/C:N and horizon/C:N, as Lable's, and the key cluster-id lists the clusters to
+ *     try: "3, 4"; no key: 0. Lable's programs count all keys below pool/: node/ is elsewhere.
  *
  * WRITES, each one transaction: if one of its conditions does not hold, nothing is written
  *
@@ -585,7 +584,7 @@ FLAKE_I_FN int64_t flake_i_elapsed_ns(void) {
 
 enum {
     FLAKE_I_ETCD_ENDPOINTS = 16,
-    FLAKE_I_ETCD_ANSWER = 4 << 20, /* longest answer accepted: a pool of 2048 long keys is 2 MB */
+    FLAKE_I_ETCD_ANSWER = 4 << 20, /* longest answer accepted: 2,048 long keys are 2 MB */
     /* gRPC status codes */
     FLAKE_I_ETCD_BAD_ARGUMENT = 3,
     FLAKE_I_ETCD_NOT_FOUND = 5,
@@ -624,7 +623,7 @@ typedef struct flake_i_etcd {
     int64_t etcd_ns;     /* etcd's clock - flake_i_elapsed_ns; INT64_MIN: unknown */
 
     char token[33];
-    size_t start; /* the first number to try */
+    size_t pool_size, start; /* `start` is tried first */
     uint64_t seq;
     flake_i_etcd_key horizon, pool;
     char known64[FLAKE_I_ETCD_VALUE]; /* the horizon as last written or read; "": none */
@@ -1139,14 +1138,17 @@ FLAKE_I_FN const char *flake_i_etcd_resolve(flake_etcd_options *o) {
     const int64_t hour_ms = 3600000;
     if (!o->endpoints) o->endpoints = "http://127.0.0.1:2379";
     if (!o->name_space) o->name_space = "";
-    if (!o->pool_size) o->pool_size = 256;
+    if (o->uniqueid && !o->last) o->last = 255;
     if (!o->ttl_ms) o->ttl_ms = 10000;
     if (!o->horizon_ms) o->horizon_ms = 30000;
     if (!o->timeout_ms) o->timeout_ms = o->ttl_ms / 8;
     if (strlen(o->name_space) > 255) return "name_space: longer than 255 bytes";
-    if (o->pool_size != 256 && o->pool_size != 2048) return "pool_size: neither 256 nor 2048";
-    if (o->cluster > (o->cluster_given ? 15 : 0))
-        return "cluster: exceeds 15, or is set without cluster_given";
+    if (!o->last) return "last: is 0: first and last are the numbers of the pool";
+    if (o->last >> (o->uniqueid ? 11 : 48)) return "last: exceeds 2^48 - 1, or uniqueid's 2,047";
+    if (o->first > o->last || o->last - o->first >= FLAKE_I_ETCD_NUMBERS)
+        return "first: exceeds last, or the pool has more than 2,048 numbers";
+    if (o->cluster > (o->cluster_given ? 15 : 0) || (o->cluster_given && !o->uniqueid))
+        return "cluster: exceeds 15, or is set without cluster_given and uniqueid";
     if (o->ttl_ms < 1000 || o->ttl_ms > 300000) return "ttl_ms: not 1,000 to 300,000";
     if (o->horizon_ms < 1000 || o->horizon_ms > hour_ms)
         return "horizon_ms: not 1,000 to 3,600,000";
@@ -1190,7 +1192,8 @@ FLAKE_I_FN bool flake_i_etcd_draw_token(flake_i_etcd *s) {
     if (!flake_i_random_bytes(random, sizeof random)) return false;
     (void)flake_format_fixed(random[0], FLAKE_HEX, s->token, 17);
     (void)flake_format_fixed(random[1], FLAKE_HEX, s->token + 16, 17);
-    s->start = (size_t)(random[1] % s->options.pool_size);
+    s->pool_size = (size_t)(s->options.last - s->options.first) + 1;
+    s->start = (size_t)(random[1] % s->pool_size);
     return true;
 }
 
@@ -1241,7 +1244,7 @@ FLAKE_I_FN flake_status flake_i_etcd_read_clusters(flake_i_etcd *s, unsigned *cl
     const flake_i_etcd_key key = flake_i_etcd_key_of(s, "cluster-id");
     clusters[0] = s->options.cluster;
     *n = 1;
-    if (s->options.cluster_given) return FLAKE_OK;
+    if (s->options.cluster_given || !s->options.uniqueid) return FLAKE_OK;
     flake_i_etcd_add(&body, "{'key':'%s'}", key.base64);
     if (flake_i_etcd_call(s, "kv/range", body.text) != FLAKE_OK) return FLAKE_IO;
     if (!flake_i_json_get(s->answer, "header").at)
@@ -1255,14 +1258,20 @@ FLAKE_I_FN flake_status flake_i_etcd_read_clusters(flake_i_etcd *s, unsigned *cl
     return FLAKE_INVALID;
 }
 
+/* A key of a pool, see KEYS. The rest is ":N", or one byte for the bounds of all its numbers. */
+FLAKE_I_FN flake_i_etcd_key flake_i_etcd_pool_key(const flake_i_etcd *s, const char *kind,
+                                                  unsigned cluster, const char *rest) {
+    return s->options.uniqueid ? flake_i_etcd_key_of(s, "%s/%u%s", kind, cluster, rest)
+                               : flake_i_etcd_key_of(s, "node/%s%s", kind, rest);
+}
+
 /* Reads the pool and its horizons in one transaction. Linearizable: etcd asks a majority. */
 FLAKE_I_FN flake_status flake_i_etcd_read_numbers(flake_i_etcd *s, unsigned cluster,
                                                   flake_i_etcd_numbers *numbers) {
-    const flake_i_etcd_key pool = flake_i_etcd_key_of(s, "pool/%u:", cluster);
-    const flake_i_etcd_key pool_end = flake_i_etcd_key_of(s, "pool/%u;", cluster);
-    const flake_i_etcd_key horizon = flake_i_etcd_key_of(s, "horizon/%u:", cluster);
-    const flake_i_etcd_key horizon_end = flake_i_etcd_key_of(s, "horizon/%u;", cluster);
-    const size_t size = s->options.pool_size;
+    const flake_i_etcd_key pool = flake_i_etcd_pool_key(s, "pool", cluster, ":");
+    const flake_i_etcd_key pool_end = flake_i_etcd_pool_key(s, "pool", cluster, ";");
+    const flake_i_etcd_key horizon = flake_i_etcd_pool_key(s, "horizon", cluster, ":");
+    const flake_i_etcd_key horizon_end = flake_i_etcd_pool_key(s, "horizon", cluster, ";");
     flake_i_etcd_body body = {"", 0};
     flake_i_etcd_add(&body, "{'success':[{'request_range':{'key':'%s','range_end':'%s',",
                      pool.base64, pool_end.base64);
@@ -1271,11 +1280,12 @@ FLAKE_I_FN flake_status flake_i_etcd_read_numbers(flake_i_etcd *s, unsigned clus
     /* before reading, so no change is missed */
     if (s->options.wait_ms) flake_i_etcd_watch(s, pool.base64, pool_end.base64);
     if (flake_i_etcd_call(s, "kv/txn", body.text) != FLAKE_OK) return FLAKE_IO;
-    for (size_t i = 0; i < size; i++) numbers->horizon_ns[i] = INT64_MIN;
+    numbers->first = s->options.first;
+    for (size_t i = 0; i < s->pool_size; i++) numbers->horizon_ns[i] = INT64_MIN;
     if (flake_i_etcd_note_numbers(flake_i_json_get(s->answer, "responses/0/response_range"),
-                                  pool.text, size, false, numbers) &&
+                                  pool.text, s->pool_size, false, numbers) &&
         flake_i_etcd_note_numbers(flake_i_json_get(s->answer, "responses/1/response_range"),
-                                  horizon.text, size, true, numbers))
+                                  horizon.text, s->pool_size, true, numbers))
         return FLAKE_OK;
     return flake_i_etcd_say(s, "unexpected answer to a range request");
 }
@@ -1298,11 +1308,14 @@ FLAKE_I_FN size_t flake_i_etcd_choose_number(const flake_i_etcd_numbers *numbers
 
 /* Claims a number in the state that the answer shows. FLAKE_LEASE_LOST: another process was faster. */
 FLAKE_I_FN flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s, unsigned cluster,
-                                                  unsigned slot, int64_t floor_ns, int64_t now_ns) {
+                                                  uint64_t number, int64_t floor_ns,
+                                                  int64_t now_ns) {
     const int64_t put_ns = flake_i_etcd_ahead_of(s, flake_i_max_i64(floor_ns, now_ns));
     flake_status status = FLAKE_AGAIN;
-    s->pool = flake_i_etcd_key_of(s, "pool/%u:%u", cluster, slot);
-    s->horizon = flake_i_etcd_key_of(s, "horizon/%u:%u", cluster, slot);
+    char rest[24];
+    (void)snprintf(rest, sizeof rest, ":%llu", (unsigned long long)number);
+    s->pool = flake_i_etcd_pool_key(s, "pool", cluster, rest);
+    s->horizon = flake_i_etcd_pool_key(s, "horizon", cluster, rest);
     if (!flake_i_etcd_value_of(flake_i_json_get(s->answer, "responses/1/response_range"),
                                s->horizon.base64, s->known64))
         return FLAKE_LEASE_LOST;
@@ -1316,8 +1329,7 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s
         (void)flake_i_etcd_say(s, "leases expire at once, or answers contradict each other");
     if (status != FLAKE_OK) return status == FLAKE_LEASE_LOST ? FLAKE_LEASE_LOST : FLAKE_IO;
     c->floor_ns = floor_ns;
-    c->cluster = cluster;
-    c->generator = slot;
+    c->node = s->options.uniqueid ? flake_uniqueid_node(cluster, (unsigned)number) : number;
     FLAKE_ATOMIC_STORE(&c->asked_ns, (uint64_t)floor_ns, relaxed);
     FLAKE_ATOMIC_STORE(&c->wanted_ns, 0u, relaxed);
     FLAKE_ATOMIC_STORE(&c->trouble, FLAKE_I_ETCD_WELL, relaxed);
@@ -1329,10 +1341,9 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s
 FLAKE_I_FN flake_status flake_i_etcd_claim_in_cluster(flake_etcd *c, flake_i_etcd *s,
                                                       unsigned cluster, bool *is_blocked) {
     flake_i_etcd_numbers numbers;
-    const size_t size = s->options.pool_size;
     size_t doubts = 0;
     memset(numbers.taken, 0, sizeof numbers.taken);
-    for (size_t tries = 0; tries < size; tries++) {
+    for (size_t tries = 0; tries < s->pool_size; tries++) {
         int64_t now_ns;
         flake_status status = flake_i_etcd_read_numbers(s, cluster, &numbers);
         if (status != FLAKE_OK) return status;
@@ -1341,11 +1352,11 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_in_cluster(flake_etcd *c, flake_i_etc
             continue;
         }
         const size_t slot =
-            flake_i_etcd_choose_number(&numbers, size, s->start, now_ns, is_blocked);
+            flake_i_etcd_choose_number(&numbers, s->pool_size, s->start, now_ns, is_blocked);
         if (slot == SIZE_MAX) break;
         numbers.taken[slot] = true; /* each is tried once */
-        status = flake_i_etcd_claim_number(c, s, cluster, (unsigned)slot, numbers.horizon_ns[slot],
-                                           now_ns);
+        status = flake_i_etcd_claim_number(c, s, cluster, numbers.first + slot,
+                                           numbers.horizon_ns[slot], now_ns);
         if (status != FLAKE_LEASE_LOST) return status;
     }
     return FLAKE_AGAIN;
@@ -1368,7 +1379,7 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_any(flake_etcd *c, flake_i_etcd *s) {
         }
         const int64_t left_ms = end_ms - flake_i_elapsed_ms();
         if (left_ms <= 0) {
-            flake_i_put_why(&s->why, "flake_etcd_options.pool_size: all numbers are taken",
+            flake_i_put_why(&s->why, "flake_etcd_options: all numbers from first to last are taken",
                             is_blocked ? blocked : "", "");
             return FLAKE_AGAIN;
         }
@@ -1481,19 +1492,13 @@ FLAKE_API void flake_etcd_destroy(flake_etcd *c) {
 
 /* ---- queries ---- */
 
-FLAKE_API unsigned flake_etcd_cluster(const flake_etcd *c) { return c->cluster; }
-FLAKE_API unsigned flake_etcd_generator(const flake_etcd *c) { return c->generator; }
-FLAKE_API uint64_t flake_etcd_node(const flake_etcd *c) {
-    return flake_uniqueid_node(c->cluster, c->generator);
-}
-
-FLAKE_API flake_gate flake_etcd_gate(flake_etcd *c) {
+FLAKE_API flake_node flake_etcd_node(flake_etcd *c) {
     flake_gate gate;
     gate.admit = flake_i_etcd_gate;
     gate.not_before_ns = flake_i_etcd_not_before;
     gate.user = c;
     gate.fence = c->fence;
-    return gate;
+    return flake_node_gated(&gate, c->node);
 }
 
 FLAKE_API flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {

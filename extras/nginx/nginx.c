@@ -10,15 +10,15 @@
  *
  *     load_module modules/ngx_http_flake_module.so;
  *     http {
- *         flake_config "node=3";                      # a flake_config; the node is unique to each nginx
+ *         flake_config "node=3 dir=none";             # a flake_config; the node is unique to each nginx
  *         add_header X-Request-Id $flake_id;          # one ID for each request and its subrequests
  *         log_format with_ids '$flake_id $request';   # $uuid7: a UUID of version 7
  *     }
  *
- * The layout is twitter if the text names none. Without flake_config there is no $flake_id. All workers draw from
- * one generator, in a zone of shared memory that outlasts reloads. No worker ever waits: IDs may run 10 ms ahead
- * of the clock, which is 40,960 requests at once. If that is not enough, for example after a longer backward step
- * of the clock, the variable is empty. The log has the reason: [error] if later requests will have IDs again,
+ * Without flake_config there is no $flake_id. All workers draw from one generator, in a zone of shared memory that
+ * outlasts reloads. No worker ever waits: IDs may run 10 ms ahead of the clock, which is 40,960 requests at once.
+ * If that is not enough, for example after a longer backward step of the clock, the variable is empty. The log has
+ * the reason: [error] if later requests will have IDs again,
  * [crit] if the operator must act, [alert] for a bug of this module. An nginx and its successor after USR2 have
  * separate generators and need different nodes. Each worker generates its own UUIDs: those of two workers are
  * unordered within a ms.
@@ -34,7 +34,7 @@ typedef struct main_conf {
 } main_conf;
 
 extern ngx_module_t ngx_http_flake_module;
-static const flake_why no_node = {"node is missing: node=7"};
+static flake_why no_ids; // why there is no $flake_id
 
 /* ---- the zone ---- */
 
@@ -42,7 +42,7 @@ static ngx_int_t zone_init(ngx_shm_zone_t *zone, void *of_old_cycle) {
     main_conf *conf = zone->data;
     const main_conf *old = of_old_cycle;
     flake_config c;
-    flake_why why = {"takes no state, partition, single_thread, max_ahead_ms or 128-bit layout"};
+    flake_why why = {"takes no state, single_thread, max_ahead_ms or 128-bit layout"};
     if (old && ngx_strcmp(old->text.data, conf->text.data) != 0) {
         ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
                       "flake_config changes with a restart, not a reload");
@@ -52,17 +52,17 @@ static ngx_int_t zone_init(ngx_shm_zone_t *zone, void *of_old_cycle) {
         conf->ids = old->ids; // the old workers still draw from it
         return NGX_OK;
     }
-    if (!conf->text.len) return NGX_OK; // UUIDs alone
-    bool fits = flake_config_parse((const char *)conf->text.data, &c, &why) == FLAKE_OK &&
-                !c.state.path && !c.state.dir && c.partition < 0 && !c.options.single_thread &&
-                !c.options.max_ahead_ms && !c.options.layout.format;
-    if (!c.options.layout.name) c.options.layout = flake_layout_twitter;
-    if (fits && !c.has_node && c.options.layout.node_bits) fits = false, why = no_node;
+    bool fits = flake_config_parse((const char *)conf->text.data, &c, &no_ids) == FLAKE_OK;
+    if (!fits && !conf->text.len) return NGX_OK; // UUIDs alone
+    if (fits)
+        fits = !c.state.path && !c.state.dir && !c.options.single_thread &&
+               !c.options.max_ahead_ms && !c.options.layout.format;
+    else why = no_ids;
     c.options.max_ahead_ms = 10;
     c.options.shared_memory = true;
     conf->ids = ngx_slab_alloc((ngx_slab_pool_t *)(void *)zone->shm.addr, sizeof *conf->ids);
     if (!conf->ids) return NGX_ERROR; // logged
-    if (fits && flake_init(conf->ids, &c.options, &why) == FLAKE_OK) return NGX_OK;
+    if (fits && flake_init(conf->ids, c.node, &c.options, &why) == FLAKE_OK) return NGX_OK;
     ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0, "flake_config: %s", why.text);
     return NGX_ERROR;
 }
@@ -118,7 +118,7 @@ static ngx_int_t flake_id(ngx_http_request_t *r, ngx_http_variable_value_t *v, u
     uint64_t id = 0;
     (void)unused;
     if (!conf->ids) {
-        ngx_log_error(NGX_LOG_CRIT, r->connection->log, 0, "no id: flake_config: %s", no_node.text);
+        ngx_log_error(NGX_LOG_CRIT, r->connection->log, 0, "no id: flake_config: %s", no_ids.text);
         v->not_found = 1;
         return NGX_OK;
     }

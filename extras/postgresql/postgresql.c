@@ -5,12 +5,12 @@
  *
  *     cc -O2 -fPIC -shared -I../.. -I"$(pg_config --includedir-server)" postgresql.c -o flake_ids.so
  *     cp flake_ids.so "$(pg_config --pkglibdir)"
- *     printf "shared_preload_libraries = 'flake_ids'\nflake.config = 'node=3'\n" >> postgresql.conf   # restart
+ *     printf "shared_preload_libraries = 'flake_ids'\nflake.config = 'node=3 dir=none'\n" >> postgresql.conf # restart
  *     psql -f postgresql.sql   # in each database
  *
  *     CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT flake_next(), what text);
  *
- *     flake_next()    bigint, positive until 2080
+ *     flake_next()    bigint, positive until 2094
  *     sno_next(meta)  text of 16 characters, meta 0 to 255; declare the column COLLATE "C"
  *     uuid7()         uuid of version 7, from a generator of each backend: those of two backends are
  *                     unordered within a ms
@@ -18,10 +18,10 @@
  * A query whose status asks for a retry waits for 10 to 20 s, and can be cancelled. Another status is an error:
  * SQLSTATE 58000 for the operator, XX000 for a bug of this module.
  *
- * flake.config is the text of a flake_config for flake_next; the layout is twitter if it names none. The node is
- * unique among clusters whose IDs must differ; a standby needs its own before it is promoted. Unless it is 0, it
- * is the partition of snos, too. Without a text flake_next() is an error. A background worker opens the state files
- * and writes them twice a second. If it cannot, IDs are generated for 2 s more. A first ID may wait as long.
+ * flake.config is the text of a flake_config for flake_next. The node is unique among clusters whose IDs must differ,
+ * and also the partition of snos; a standby needs its own before it is promoted. Without a text flake_next() is an
+ * error, and the library chooses the partition. A background worker opens the state files and writes them twice a
+ * second. If it cannot, IDs are generated for 2 s more. A first ID may wait as long.
  */
 #define _GNU_SOURCE
 #include <postgres.h>
@@ -56,8 +56,8 @@ typedef struct shared {
 
 static shared *all;
 static flake_config config;
-static bool has_ids; // else there is no configuration, and so no node
-static const flake_why no_node = {"node is missing: node=7"};
+static bool has_ids;
+static flake_why no_ids; // why flake_next() is an error if not
 static shmem_request_hook_type request_before;
 static shmem_startup_hook_type startup_before;
 
@@ -68,19 +68,21 @@ enum { HORIZON_MS = 2000, WRITE_MS = 500, WAIT_MS = 100, MOST_WAITS = 100 };
 static void begin(void) {
     char path[50], sno_path[50]; // in the data directory
     flake_options *ids = &config.options, snos = {.max_wait_ms = WAIT_MS, .shared_memory = true};
-    sno_snapshot pool = {.partition = (uint16_t)(ids->node + ids->node_offset)};
+    const bool has_node = has_ids && ids->layout.node_bits; // else the library chooses a partition
+    const unsigned node = has_node ? (unsigned)config.node.number : 0;
+    sno_snapshot pool = {.partition = (uint16_t)node, .sequence_max = has_node ? UINT16_MAX : 0};
     flake_state_options at = {.path = path, .horizon_ms = HORIZON_MS, .no_wait = true}, sno_at = at;
     flake_why why;
     sno_at.path = sno_path;
-    (void)snprintf(path, sizeof path, "flake_ids.%d", pool.partition);
-    (void)snprintf(sno_path, sizeof sno_path, "flake_ids.%d.sno", pool.partition);
+    (void)snprintf(path, sizeof path, "flake_ids.%u", node);
+    (void)snprintf(sno_path, sizeof sno_path, has_node ? "flake_ids.%u.sno" : "flake_ids.sno", node);
     ids->state = &all->ids_state;
     snos.state = &all->snos_state;
-    if ((has_ids && flake_state_open(ids->state, &at, ids, NULL, &why) != FLAKE_OK) ||
+    if ((has_ids && flake_state_open(ids->state, &at, config.node, ids, NULL, &why) != FLAKE_OK) ||
         sno_state_open(snos.state, &sno_at, &snos, &pool, &why) != FLAKE_OK ||
         (!pg_atomic_read_u32(&all->begun) && // else by an earlier worker
-         ((has_ids && flake_init(&all->ids, ids, &why) != FLAKE_OK) ||
-          sno_init(&all->snos, &pool, &snos, &why) != FLAKE_OK)))
+         ((has_ids && flake_init(&all->ids, config.node, ids, &why) != FLAKE_OK) ||
+          sno_init(&all->snos, flake_node_fixed(NULL, pool.partition), &pool, &snos, &why))))
         ereport(FATAL, errmsg("flake_ids: %s", why.text));
     pg_write_barrier();
     pg_atomic_write_u32(&all->begun, 1);
@@ -117,37 +119,36 @@ static void startup(void) {
     if (startup_before) startup_before();
     LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
     all = ShmemInitStruct("flake_ids", sizeof(shared), &found);
-    if (!found) memset(all, 0, sizeof *all);
-    if (!found) pg_atomic_init_u32(&all->begun, 0);
+    if (!found) memset(all, 0, sizeof *all), pg_atomic_init_u32(&all->begun, 0);
     LWLockRelease(AddinShmemInitLock);
 }
 
-/* A configuration that the worker could not use prevents the start of the server. */
+/* A wrong configuration prevents the start of the server. */
 void _PG_init(void) {
     static char *text;
-    static flake_gen trial;
+    static sno_gen trial;
     BackgroundWorker worker = {.bgw_flags = BGWORKER_SHMEM_ACCESS,
                                .bgw_start_time = BgWorkerStart_PostmasterStart,
                                .bgw_restart_time = 1,
                                .bgw_name = "flake_ids",
                                .bgw_function_name = "flake_ids_worker"};
     flake_options *o = &config.options;
-    flake_why why = {"takes no state, partition, single_thread, max_wait_ms or 128-bit layout"};
+    flake_why why = {"takes no state, single_thread, max_wait_ms or 128-bit layout"};
     Dl_info here;
     if (!process_shared_preload_libraries_in_progress)
         ereport(ERROR, errmsg("flake_ids must be in shared_preload_libraries"));
     DefineCustomStringVariable("flake.config", "Options of this cluster's ids.", NULL, &text, "",
                                PGC_POSTMASTER, 0, NULL, NULL, NULL);
     MarkGUCPrefixReserved("flake");
-    bool fits = flake_config_parse(text, &config, &why) == FLAKE_OK && !config.state.path &&
-                !config.state.dir && config.partition < 0 && !o->single_thread && !o->max_wait_ms &&
+    has_ids = flake_config_parse(text, &config, &no_ids) == FLAKE_OK;
+    if (!has_ids) why = no_ids;
+    bool fits = !config.state.path && !config.state.dir && !o->single_thread && !o->max_wait_ms &&
                 !o->layout.format;
-    has_ids = *text != 0;
-    if (!o->layout.name) o->layout = flake_layout_twitter; // 63 bits: bigint has a sign
-    if (fits && has_ids && !config.has_node && o->layout.node_bits) fits = false, why = no_node;
     o->max_wait_ms = WAIT_MS;
     o->shared_memory = true;
-    if (!fits || flake_init(&trial, o, &why) != FLAKE_OK)
+    if (has_ids ? !fits || flake_init(&trial.gen, config.node, o, &why) != FLAKE_OK ||
+                      sno_init(&trial, config.node, NULL, NULL, &why) != FLAKE_OK
+                : *text)
         ereport(ERROR, errmsg("flake.config: %s", why.text));
     // The worker loads this file by its path: another name may not be found.
     if (!dladdr(&config, &here) ||
@@ -194,8 +195,7 @@ Datum pg_flake_next(PG_FUNCTION_ARGS) {
     int waits = 0;
     (void)fcinfo;
     if (!has_ids)
-        ereport(ERROR, errcode(ERRCODE_SYSTEM_ERROR),
-                errmsg("flake_next: flake.config: %s", no_node.text));
+        ereport(ERROR, errcode(ERRCODE_SYSTEM_ERROR), errmsg("flake_next: flake.config: %s", no_ids.text));
     wait_for_the_worker("flake_next");
     while (is_to_retry("flake_next", flake_next(&all->ids, &id), &waits)) continue;
     PG_RETURN_INT64((int64)id);

@@ -3,10 +3,10 @@
  * IDs in Redis 7, as a module:
  *
  *     cc -O2 -fPIC -shared -I../.. redis.c -o flake.so
- *     redis-server --loadmodule "$PWD/flake.so" node=3 layout=twitter exclusive_dir=/run/redis
+ *     redis-server --loadmodule "$PWD/flake.so" node=3 exclusive_dir=/run/redis
  *
- * The arguments are words of a flake_config; the layout is twitter if they name none. Redis enters its --dir before it loads
- * modules, so a relative path of the module fails.
+ * The arguments are words of a flake_config. Redis enters its --dir before it loads modules, so a relative path of
+ * the module fails.
  *
  *     FLAKE.NEXT          a 64-bit ID, as an integer; FLAKE.NEXT COUNT: an array of up to 100,000
  *     SNO.NEXT META       a sno of 16 characters; META 0 to 255
@@ -17,8 +17,8 @@
  * second, because the clock went backwards, or within MULTI and scripts, where no client can be blocked. Any
  * other failure is an ERR, which the server logs, too. Each server needs a unique node, the partition of its snos;
  * without arguments FLAKE.NEXT is an ERR, and the library chooses the partition. Servers of a host with the same
- * exclusive_dir detect a second one with the same node. IDs of the layout js53 are exact in JavaScript; idgen's
- * are negative from 2039 on.
+ * exclusive_dir detect a second one with the same node; dir=none instead: nothing checks it. IDs of the layout
+ * js53 are exact in JavaScript; idgen's are negative from 2039 on.
  */
 #define _GNU_SOURCE
 #include "flake.h"
@@ -45,10 +45,9 @@ typedef struct request {
 static struct queue {
     request *first, **end; // in the order of arrival
 } waiting[KINDS];
-#define NO_NODE "node is missing: node=7"
 static flake_gen flakes, uuids;
 static sno_gen snos;
-static bool has_ids; // else the module has no configuration, and so no node
+static char no_ids[250]; // the error of FLAKE.NEXT; empty: it has IDs
 
 static int64_t retry_ns(int kind) {
     return flake_retry_ns(kind == FLAKE ? &flakes : kind == SNO ? &snos.gen : &uuids);
@@ -155,7 +154,7 @@ static int next_command(RedisModuleCtx *ctx, RedisModuleString **words, int coun
     return answer(ctx, kind, 0, (size_t)wanted, count == 2);
 }
 static int flake_command(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
-    if (!has_ids) return RedisModule_ReplyWithError(ctx, "ERR no id: " NO_NODE);
+    if (*no_ids) return RedisModule_ReplyWithError(ctx, no_ids);
     return next_command(ctx, words, count, FLAKE);
 }
 static int uuid_command(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
@@ -172,24 +171,25 @@ static int sno_command(RedisModuleCtx *ctx, RedisModuleString **words, int count
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
     static flake_config c;
     static flake_options uuid_options = {.layout = FLAKE_LAYOUT_UUID7};
-    static sno_snapshot pool;
-    flake_why why = {"takes no state, partition, max_ahead_ms or 128-bit layout"};
+    flake_why why = {"takes no state, max_ahead_ms or 128-bit layout"}, no_node;
     char text[sizeof c.text + 1] = ""; // one byte more than a config takes
     if (RedisModule_Init(ctx, "flake", 1, REDISMODULE_APIVER_1) != REDISMODULE_OK)
         return REDISMODULE_ERR;
     for (size_t i = 0, n = 0; i < (size_t)count && n < sizeof text; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s ",
                               RedisModule_StringPtrLen(words[i], NULL));
-    bool fits = flake_config_parse(text, &c, &why) == FLAKE_OK && !c.state.path && !c.state.dir &&
-                c.partition < 0 && !c.options.max_ahead_ms && !c.options.layout.format;
-    if (!c.options.layout.name) c.options.layout = flake_layout_twitter;
-    pool.partition = (uint16_t)(c.options.node + c.options.node_offset);
-    has_ids = count > 0;
-    if (fits && has_ids && !c.has_node && c.options.layout.node_bits)
-        fits = false, (void)strcpy(why.text, NO_NODE);
-    if (!fits || (has_ids && flake_init(&flakes, &c.options, &why) != FLAKE_OK) ||
-        sno_init(&snos, &pool, NULL, &why) != FLAKE_OK ||
-        flake_init(&uuids, &uuid_options, &why) != FLAKE_OK)
+    bool fits = flake_config_parse(text, &c, &no_node) == FLAKE_OK;
+    if (fits) {
+        fits = !c.state.path && !c.state.dir && !c.options.max_ahead_ms && !c.options.layout.format &&
+               flake_init(&flakes, c.node, &c.options, &why) == FLAKE_OK;
+    } else {
+        (void)snprintf(no_ids, sizeof no_ids, "ERR no id: %s", no_node.text);
+        why = no_node;
+        c.node = flake_node_none();
+        fits = count == 0;
+    }
+    if (!fits || sno_init(&snos, c.node, NULL, NULL, &why) != FLAKE_OK ||
+        flake_init(&uuids, flake_node_none(), &uuid_options, &why) != FLAKE_OK)
         return RedisModule_Log(ctx, "warning", "flake: %s", why.text), REDISMODULE_ERR;
     return RedisModule_CreateCommand(ctx, "flake.next", flake_command, "fast", 0, 0, 0) |
            RedisModule_CreateCommand(ctx, "sno.next", sno_command, "fast", 0, 0, 0) |

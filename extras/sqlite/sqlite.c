@@ -10,7 +10,7 @@
  *     SELECT datetime(flake_time(id) / 1000, 'unixepoch') FROM orders
  *         WHERE id >= flake_min(1700000000000);
  *
- *     flake_next()     a 64-bit ID, positive until 2080; waits while this ms is exhausted
+ *     flake_next()     a 64-bit ID, positive until 2094; waits while this ms is exhausted
  *     flake_time(id)   the Unix time of an ID, in ms
  *     flake_min(ms)    the smallest ID of that time, for ranges
  *     uuid7()          a UUID of version 7 as text; uuid7_blob() as 16 bytes
@@ -18,10 +18,10 @@
  * A failed call returns SQLITE_BUSY if a retry may succeed, SQLITE_MISUSE after a mistake such as a fork, and else
  * SQLITE_ERROR, which SQLite's error log has, too: for the operator.
  *
- * FLAKE_CONFIG is the text of a flake_config; the layout is twitter if it names none. The node is unique to each
- * process that writes at the same time; without one flake_next() is an error. If all of them name the same
- * exclusive_dir, a second one with the same node is refused. UUIDs need neither. (An INTEGER PRIMARY KEY is the
- * row's number and takes no default. INT does.)
+ * FLAKE_CONFIG is the text of a flake_config. The node is unique to each process that writes at the same time. If
+ * all of them name the same exclusive_dir, a second one with the same node is refused; dir=none instead: nothing
+ * checks it. Without a text flake_next() is an error. UUIDs need none. (An INTEGER PRIMARY KEY is the row's
+ * number and takes no default. INT does.)
  */
 #define _GNU_SOURCE
 #include <sqlite3ext.h>
@@ -31,8 +31,8 @@ SQLITE_EXTENSION_INIT1
 
 static flake_gen ids; // one for all connections and threads of this process
 static flake_config config;
-static bool begun, has_ids;
-static const flake_why no_node = {"node is missing: node=7"};
+static bool begun;
+static flake_why no_ids; // why flake_next() is an error; empty: it is none
 
 static void say(sqlite3_context *context, const char *function, const char *what) {
     char *text = sqlite3_mprintf("%s: %s", function, what);
@@ -56,7 +56,7 @@ static void next(sqlite3_context *context, int count, sqlite3_value **values) {
     uint64_t id;
     (void)count, (void)values;
     const flake_status status = flake_next(&ids, &id);
-    if (!has_ids) say(context, "flake_next: FLAKE_CONFIG", no_node.text);
+    if (*no_ids.text) say(context, "flake_next: FLAKE_CONFIG", no_ids.text);
     else if (status == FLAKE_OK) sqlite3_result_int64(context, (sqlite3_int64)id);
     else refuse(context, "flake_next", status);
 }
@@ -101,15 +101,15 @@ static void uuid_blob(sqlite3_context *context, int count, sqlite3_value **value
 static char *begin(void) {
     flake_options *o = &config.options;
     const char *text = getenv("FLAKE_CONFIG");
-    flake_why why = {"takes no state, partition, single_thread, max_ahead_ms or 128-bit layout"};
+    flake_why why = {"takes no state, single_thread, max_ahead_ms or 128-bit layout"};
     if (begun) return NULL;
-    bool fits = flake_config_parse(text ? text : "", &config, &why) == FLAKE_OK &&
-                !config.state.path && !config.state.dir && config.partition < 0 &&
-                !o->single_thread && !o->max_ahead_ms && !o->layout.format;
-    if (!o->layout.name) o->layout = flake_layout_twitter; // 63 bits: SQLite's numbers have a sign
-    has_ids = text && *text;                               // else UUIDs alone
-    if (fits && has_ids && !config.has_node && o->layout.node_bits) fits = false, why = no_node;
-    begun = fits && (!has_ids || flake_init(&ids, o, &why) == FLAKE_OK);
+    if (flake_config_parse(text ? text : "", &config, &no_ids) != FLAKE_OK) {
+        o->layout = flake_layout_default; // of flake_time and flake_min
+        begun = !text || !*text;          // UUIDs alone
+        return begun ? NULL : sqlite3_mprintf("FLAKE_CONFIG: %s", no_ids.text);
+    }
+    begun = !config.state.path && !config.state.dir && !o->single_thread && !o->max_ahead_ms &&
+            !o->layout.format && flake_init(&ids, config.node, o, &why) == FLAKE_OK;
     return begun ? NULL : sqlite3_mprintf("FLAKE_CONFIG: %s", why.text);
 }
 

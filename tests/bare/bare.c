@@ -64,11 +64,14 @@ static bool names_the_cause(const char *why) {
 
 enum { IDS = 20000 }; /* of several units */
 
+/* What a call for a node number sets on failure. */
+static const uint64_t no_number = 0xBFFFFFFFBFFFBFFF;
+
 static flake_gen ids;
 
 TEST(flake_ids_rise) {
     uint64_t last = 0, id = 0;
-    CHECK_EQ(flake_init(&ids, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
     for (int i = 0; i < IDS; i++) {
         CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
         CHECK(id > last);
@@ -85,8 +88,7 @@ TEST(flake128_ids_rise) {
     flake_options options;
     memset(&options, 0, sizeof options);
     options.layout = flake_layout_boundary;
-    options.node = 0x001a2b3c4d5e;
-    CHECK_EQ(flake_init(&wide, &options, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, flake_node_fixed(NULL, 0x001a2b3c4d5e), &options, NULL), FLAKE_OK);
     CHECK_EQ(flake128_next_n(&wide, batch, IDS), FLAKE_OK);
     for (int i = 1; i < IDS; i++) CHECK(flake128_compare(&batch[i - 1], &batch[i]) < 0);
 }
@@ -94,7 +96,7 @@ TEST(flake128_ids_rise) {
 TEST(shards_differ) {
     static flake_gen shards[4];
     uint64_t last[4] = {0, 0, 0, 0}, id = 0;
-    CHECK_EQ(flake_init_shards(shards, 4, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(shards, 4, flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
     for (unsigned i = 0; i < IDS; i++) {
         CHECK_EQ(flake_next(&shards[i % 4], &id), FLAKE_OK);
         CHECK(id > last[i % 4]);
@@ -114,7 +116,7 @@ TEST(sno_ids_rise) {
 
 TEST(a_bump_stops_all) {
     uint64_t id = 0;
-    CHECK_EQ(flake_init(&ids, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
     flake_machine_cloned();
     CHECK_EQ(flake_try(&ids, &id), FLAKE_FORKED);
     const sno_id before = sno_generate(1);
@@ -138,14 +140,19 @@ TEST(files_are_there_or_say_why) {
         if (kind == BY_DIR) where.dir = ".";
         else where.path = "bare.ids";
         CHECK_EQ(kind == OF_SNO ? sno_state_open(&state, &where, &options, &pool, &why)
-                                : flake_state_open(&state, &where, &options,
-                                                   kind == BY_DIR ? &number : NULL, &why),
+                 : kind == BY_DIR
+                     ? flake_state_open(&state, &where, flake_node_none(), &options, &number, &why)
+                     : flake_state_open(&state, &where, flake_node_fixed(NULL, number), &options,
+                                        NULL, &why),
                  has_files ? FLAKE_OK : FLAKE_IO);
         CHECK(has_files || names_the_cause(why.text));
         CHECK_EQ(number, kind != BY_DIR ? 77 : has_files ? 0 : UINT64_MAX);
+        if (kind == OF_SNO) number = pool.partition;
+        else if (!has_files) number = 77; /* so that the state is refused, and not the node */
         options.state = &state;
-        CHECK_EQ(kind == OF_SNO ? sno_init(&snos, &pool, &options, &why)
-                                : flake_init(&ids, &options, &why),
+        const flake_node node = flake_node_fixed(NULL, number);
+        CHECK_EQ(kind == OF_SNO ? sno_init(&snos, node, &pool, &options, &why)
+                                : flake_init(&ids, node, &options, &why),
                  has_files ? FLAKE_OK : FLAKE_INVALID);
         CHECK(has_files || names_the_cause(why.text));
         if (!has_files) CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_INVALID);
@@ -161,11 +168,13 @@ TEST(exclusive_is_there_or_says_why) {
     flake_why why = {""};
     memset(&options, 0, sizeof options);
     options.exclusive_dir = ".";
-    if (!has_files) CHECK_EQ(sno_init(&snos, NULL, &options, &why), FLAKE_INVALID);
+    if (!has_files)
+        CHECK_EQ(sno_init(&snos, flake_node_fixed(NULL, 0), NULL, &options, &why), FLAKE_INVALID);
     CHECK(has_files || names_the_cause(why.text));
     for (int i = 0; i < 2; i++) {
         options.layout = layouts[i];
-        CHECK_EQ(flake_init(&ids, &options, &why), has_files ? FLAKE_OK : FLAKE_INVALID);
+        CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 0), &options, &why),
+                 has_files ? FLAKE_OK : FLAKE_INVALID);
         CHECK(has_files || names_the_cause(why.text));
         flake_release(&ids);
     }
@@ -179,20 +188,20 @@ TEST(addresses_are_there_or_say_why) {
             i ? flake_node_from_mac(NULL, &node, &why) : flake_node_from_ip(&node, &why);
         if (has_net)
             CHECK(status == FLAKE_OK || status == FLAKE_INVALID); /* a host may have none */
-        else CHECK(status == FLAKE_IO && node == UINT64_MAX && names_the_cause(why.text));
+        else CHECK(status == FLAKE_IO && node == no_number && names_the_cause(why.text));
     }
 }
 
 TEST(names_are_read_or_not_there) {
     uint64_t node = 77;
     flake_why why = {""};
-    CHECK_EQ(flake_node_from_hostname("web-3.web.prod.svc", &node, &why), FLAKE_OK);
-    CHECK_EQ(node, 3);
+    CHECK_EQ(flake_node_from_hostname("web-3.web.prod.svc", 100, 199, &node, &why), FLAKE_OK);
+    CHECK_EQ(node, 103);
     CHECK_EQ(flake_node_from_env("NO_VARIABLE_HAS_THIS_NAME", &node, &why), FLAKE_INVALID);
     if (has_system) return;
     CHECK_EQ(flake_node_from_env("PATH", &node, &why), FLAKE_INVALID);
-    CHECK_EQ(flake_node_from_hostname(NULL, &node, &why), FLAKE_IO);
-    CHECK_EQ(node, UINT64_MAX);
+    CHECK_EQ(flake_node_from_hostname(NULL, 100, 199, &node, &why), FLAKE_IO);
+    CHECK_EQ(node, no_number);
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

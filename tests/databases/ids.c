@@ -39,13 +39,13 @@ static uint64_t random_state = 88172645463325252u;
 static void make_rows(void) {
     static flake_gen gens[snos];
     static sno_gen sno_ids;
-    const sno_snapshot partition = {.partition = 4711};
+    const flake_node nodes[] = {flake_node_fixed(NULL, 97), flake_node_fixed(NULL, 0x0242ac110002),
+                                flake_node_none()};
     for (unsigned g = 0; g < snos; g++) {
-        const uint64_t nodes[] = {97, 0x0242ac110002, 0};
-        const flake_options options = {.layout = layouts[g], .node = nodes[g]};
-        WELL(flake_init(&gens[g], &options, NULL));
+        const flake_options options = {.layout = layouts[g]};
+        WELL(flake_init(&gens[g], nodes[g], &options, NULL));
     }
-    WELL(sno_init(&sno_ids, &partition, NULL, NULL));
+    WELL(sno_init(&sno_ids, flake_node_fixed(NULL, 4711), NULL, NULL, NULL));
     int64_t unix_ms = 1750000000000; /* the default layout begins in 2025 */
     for (row *r = rows; r < rows + count; r++) {
         uint64_t flake;

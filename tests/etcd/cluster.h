@@ -40,6 +40,7 @@ static inline flake_i_etcd *admin(const char *endpoints) {
     flake_etcd_options o = {0};
     char ca[sizeof etcd_dir + 16];
     o.endpoints = endpoints;
+    o.last = 1; /* it claims nothing */
     o.timeout_ms = 2000;
     (void)snprintf(ca, sizeof ca, "%s/ca.pem", etcd_dir);
     o.ca_file = ca;
@@ -289,10 +290,12 @@ static inline void way_end(way *w) {
 
 static flake_etcd claim, second;
 
+/* A pool of uniqueid's, cluster 0. */
 static inline flake_etcd_options from(const char *endpoints, const char *name_space) {
     flake_etcd_options o = {0};
     o.endpoints = endpoints;
     o.name_space = name_space;
+    o.uniqueid = true;
     o.ttl_ms = 3000;
     o.horizon_ms = 3000;
     o.timeout_ms = 500;
@@ -302,14 +305,16 @@ static inline flake_etcd_options from(const char *endpoints, const char *name_sp
 static inline flake_status init_ahead(flake_gen *gen, flake_etcd *c, int64_t max_ahead_ms) {
     flake_options o = {0};
     o.layout = flake_layout_uniqueid_ordered;
-    o.node = flake_etcd_node(c);
-    o.gate = flake_etcd_gate(c);
     o.max_ahead_ms = max_ahead_ms;
     o.max_wait_ms = max_ahead_ms ? 3000 : 0; /* 0: the default */
-    return flake_init(gen, &o, NULL);
+    return flake_init(gen, flake_etcd_node(c), &o, NULL);
 }
 
 static inline flake_status init(flake_gen *gen, flake_etcd *c) { return init_ahead(gen, c, 0); }
+
+/* flake_uniqueid_node composes them. */
+static inline unsigned cluster_of(const flake_etcd *c) { return (unsigned)c->node & 15; }
+static inline unsigned generator_of(const flake_etcd *c) { return (unsigned)(c->node >> 4); }
 
 static inline flake_status claims(flake_etcd *c, const flake_etcd_options *o) {
     flake_why why;
@@ -343,12 +348,13 @@ static inline bool comes_to(flake_gen *gen, flake_status wanted, int64_t within_
 
 static inline void let_go(flake_etcd *c) { CHECK_EQ(flake_etcd_release(c, NULL), FLAKE_OK); }
 
+/* The key of the pool or the horizon; of uniqueid's pools. */
 static inline const char *key_of(const flake_etcd *c, const char *kind) {
     static char key[2][64];
     static int next;
     char *const out = key[next++ % 2];
-    (void)snprintf(out, 64, "%.30s%s/%u:%u", c->session->name_space, kind, c->cluster,
-                   c->generator);
+    (void)snprintf(out, 64, "%.30s%s/%u:%u", c->session->name_space, kind, cluster_of(c),
+                   generator_of(c));
     return out;
 }
 

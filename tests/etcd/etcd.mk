@@ -28,7 +28,7 @@ test-etcd: $(ETCD_TESTS) $(BUILD)/etcd_example ## claims of node numbers, with e
 
 # The tests that reach every state of the claim's thread, the gate and the parsers; the others mostly wait.
 ETCD_SANITIZED = json_is_read_strictly members_are_found base64_is_read_strictly \
-	clusters_and_numbers_are_read_strictly horizons_are_read_strictly \
+	clusters_are_read_strictly numbers_of_keys_are_read_strictly horizons_are_read_strictly \
 	answers_are_taken_at_their_word_only the_gate_lets_nothing_past_the_horizon nobody_answers \
 	a_claim_is_a_leased_key_and_a_horizon \
 	of_many_who_claim_at_once_one_gets_it what_others_do_to_a_holders_keys \

@@ -408,33 +408,38 @@ static inline const char *answer_to(const script_easy *e, const told *a) {
 #define M1_AS(token)             HEADERS "[Authorization: " token "] http://m1/v3/"
 #define ASKS(at, where, what, body) NOTE(#at ": asks " where what " within 700 ms " body)
 
-/* C: a cluster. N: a number, CLUSTER:GENERATOR. KEY, HORIZON: a name */
+/* C: a cluster. N: a number, CLUSTER:GENERATOR. KEY, HORIZON: a name. NUMBER and BOUND: names of uniqueid's pools */
 #define SPACE                     "x/"
 #define KEY(name)                 "'key':<" SPACE name ">"
+#define NUMBER(kind, n)           kind "/" n
+#define BOUND(kind, c, end)       kind "/" c end
 #define READS_CLUSTERS(at, where) ASKS(at, where, "kv/range", "{" KEY("cluster-id") "}")
 #define READS_NUMBERS(at, where, c)                                                         \
     ASKS(at, where, "kv/txn",                                                               \
-         "{'success':[{'request_range':{" KEY("pool/" c ":") ",'range_end':<" SPACE "pool/" c \
-         ";>,'keys_only':true}},{'request_range':{" KEY("horizon/" c ":") ",'range_end':<"  \
-         SPACE "horizon/" c ";>}}]}")
+         "{'success':[{'request_range':{" KEY(BOUND("pool", c, ":")) ",'range_end':<" SPACE \
+         BOUND("pool", c, ";") ">,'keys_only':true}},{'request_range':{"                    \
+         KEY(BOUND("horizon", c, ":")) ",'range_end':<" SPACE BOUND("horizon", c, ";") ">}}]}")
 #define GRANTS(at, where, s)      ASKS(at, where, "lease/grant", "{'TTL':'" #s "'}")
 #define RENEWS(at, where)         ASKS(at, where, "lease/keepalive", "{'ID':'7'}")
 #define LOGS_IN(at, user, password) \
     ASKS(at, M1, "auth/authenticate", "{'name':'" user "','password':'" password "'}")
 #define WATCHES_KEYS(at, where, key, end)        \
     NOTE(#at ": watches " where "watch within 0 ms {'create_request':{" key ",'range_end':" end "}}")
-#define WATCHES(at, where)         WATCHES_KEYS(at, where, KEY("pool/2:21"), "''")
-#define WATCHES_POOL(at, where, c) WATCHES_KEYS(at, where, KEY("pool/" c ":"), "<" SPACE "pool/" c ";>")
+#define WATCHES_OF(at, where, n)   WATCHES_KEYS(at, where, KEY(NUMBER("pool", n)), "''")
+#define WATCHES(at, where)         WATCHES_OF(at, where, "2:21")
+#define WATCHES_POOL(at, where, c) \
+    WATCHES_KEYS(at, where, KEY(BOUND("pool", c, ":")), "<" SPACE BOUND("pool", c, ";") ">")
 #define LOOKS_INTO(at, c)          WATCHES_POOL(at, M1, c) READS_NUMBERS(at, M1, c)
 
 /* A transaction that claims, extends, heals or releases a number, on two conditions. If one fails, it reads the
  * horizon and the key of the pool. */
 #define WRITES(at, where, n, horizon_is, pool_is, puts_ms, seq, more)                        \
     ASKS(at, where, "kv/txn",                                                                \
-         "{'compare':[{" KEY("horizon/" n) ",'target':" horizon_is "},{" KEY("pool/" n)      \
-         ",'target':" pool_is "}],'success':[{'request_put':{" KEY("horizon/" n) ",'value':" \
-         VALUE(puts_ms, SCRIPT_TOKEN, seq) "}}" more "],'failure':[{'request_range':{"       \
-         KEY("horizon/" n) "}},{'request_range':{" KEY("pool/" n) "}}]}")
+         "{'compare':[{" KEY(NUMBER("horizon", n)) ",'target':" horizon_is "},{"             \
+         KEY(NUMBER("pool", n)) ",'target':" pool_is "}],'success':[{'request_put':{"        \
+         KEY(NUMBER("horizon", n)) ",'value':" VALUE(puts_ms, SCRIPT_TOKEN, seq) "}}" more   \
+         "],'failure':[{'request_range':{" KEY(NUMBER("horizon", n)) "}},{'request_range':{" \
+         KEY(NUMBER("pool", n)) "}}]}")
 #define VALUE(ms, token, seq)      "<" TEXT(ms) "000000 " token " " #seq ">"
 #define AT_0_MS                    -1700000000000 /* the Unix time 0 */
 #define ABSENT                     "'CREATE','create_revision':'0'"
@@ -442,12 +447,12 @@ static inline const char *answer_to(const script_easy *e, const told *a) {
 #define HAS_OURS                   "'LEASE','lease':'7'"
 #define TAKES(at, where, n, horizon_is, puts_ms, seq, lease)   \
     WRITES(at, where, n, horizon_is, ABSENT, puts_ms, seq,     \
-           ",{'request_put':{" KEY("pool/" n) ",'value':<" SCRIPT_TOKEN ">,'lease':'" #lease "'}}")
+           ",{'request_put':{" KEY(NUMBER("pool", n)) ",'value':<" SCRIPT_TOKEN ">,'lease':'" #lease "'}}")
 #define EXTENDS_OF(at, where, n, was_ms, was_seq, puts_ms, seq) \
     WRITES(at, where, n, IS(was_ms, SCRIPT_TOKEN, was_seq), HAS_OURS, puts_ms, seq, "")
 #define RELEASES_OF(at, where, n, was_ms, was_seq, puts_ms, seq)                     \
     WRITES(at, where, n, IS(was_ms, SCRIPT_TOKEN, was_seq), HAS_OURS, puts_ms, seq,  \
-           ",{'request_delete_range':{" KEY("pool/" n) "}}")
+           ",{'request_delete_range':{" KEY(NUMBER("pool", n)) "}}")
 /* of number 21 of cluster 2 */
 #define EXTENDS(at, where, was_ms, was_seq, puts_ms, seq) \
     EXTENDS_OF(at, where, "2:21", was_ms, was_seq, puts_ms, seq)
@@ -573,8 +578,7 @@ static inline void begin_claimed(const told *then) {
     const flake_etcd_options o = scripted_cluster(2);
     CHECK_EQ(claim_from(NULL, &o), FLAKE_OK);
     CHECK_EQ(clock_ms, 1030);
-    CHECK_EQ(flake_etcd_cluster(&claim), 2);
-    CHECK_EQ(flake_etcd_generator(&claim), 21);
+    CHECK_EQ(claim.node, flake_uniqueid_node(2, 21));
     forget_noted();
     tell(then);
 }
@@ -606,23 +610,32 @@ static inline void want_at(int64_t at_ms, int64_t ms) {
     look(at_ms, want_that);
 }
 
-/* The answer to a read of a cluster's numbers: keys from..to are taken, and a horizon of a number. */
-static inline const char *numbers(unsigned cluster, unsigned from, unsigned to, unsigned number,
-                                  int64_t horizon_ms) {
+/* The answer to a read of a pool, by the beginnings of its keys: from..to are taken, and a horizon of a number. */
+static inline const char *numbers_of(const char *pool, const char *horizon, unsigned from,
+                                     unsigned to, unsigned number, int64_t horizon_ms) {
     static char text[8][20000];
     static int next;
     char *const out = text[next++ % 8], key[40], value[80];
     int n = sprintf(out, "{'header':{},'responses':[{'response_range':{'header':{},'kvs':[");
     for (unsigned i = from; i <= to; i++) {
-        (void)snprintf(key, sizeof key, "x/pool/%u:%u", cluster, i);
+        (void)snprintf(key, sizeof key, "x/%s%u", pool, i);
         n += sprintf(out + n, "%s{'key':'%s'}", i == from ? "" : ",", base64_of(key));
     }
-    (void)snprintf(key, sizeof key, "x/horizon/%u:%u", cluster, number);
+    (void)snprintf(key, sizeof key, "x/%s%u", horizon, number);
     (void)snprintf(value, sizeof value, "%lld " TOKEN " 9",
                    (begin_s * 1000LL + horizon_ms) * 1000000);
     (void)sprintf(out + n, "]}},{'response_range':{'header':{},'kvs':[{'key':'%s','value':'%s'}]}}]}",
                   base64_of(key), base64_of(value));
     return out;
+}
+
+/* Of a cluster of uniqueid's. */
+static inline const char *numbers(unsigned cluster, unsigned from, unsigned to, unsigned number,
+                                  int64_t horizon_ms) {
+    char pool[16], horizon[16];
+    (void)snprintf(pool, sizeof pool, "pool/%u:", cluster);
+    (void)snprintf(horizon, sizeof horizon, "horizon/%u:", cluster);
+    return numbers_of(pool, horizon, from, to, number, horizon_ms);
 }
 
 #endif

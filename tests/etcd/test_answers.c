@@ -88,7 +88,7 @@ TEST(base64_is_read_strictly) {
     CHECK(flake_i_from_base64("Zm\0v", 4, bytes, 9) == SIZE_MAX);
 }
 
-TEST(clusters_and_numbers_are_read_strictly) {
+TEST(clusters_are_read_strictly) {
     unsigned clusters[16];
     size_t n;
     CHECK(flake_i_etcd_clusters_in("3", 1, clusters, &n) && n == 1 && clusters[0] == 3);
@@ -99,19 +99,47 @@ TEST(clusters_and_numbers_are_read_strictly) {
         "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0"};
     for (size_t i = 0; i < sizeof ill / sizeof *ill; i++)
         CHECK(!flake_i_etcd_clusters_in(ill[i], strlen(ill[i]), clusters, &n));
-    static const struct {
-        const char *text;
-        size_t pool, number;
-    } numbers[] = {{"0", 256, 0},          {"255", 256, 255},        {"2047", 2048, 2047},
-                   {"256", 256, SIZE_MAX}, {"2048", 2048, SIZE_MAX}, {"", 256, SIZE_MAX},
-                   {"007", 256, SIZE_MAX}, {"1a", 256, SIZE_MAX},    {"99999", 2048, SIZE_MAX}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        const char *const text = numbers[i].text;
-        CHECK_EQ(flake_i_etcd_number_in(text, strlen(text), numbers[i].pool), numbers[i].number);
-    }
 }
 
 #define HEADER "\"header\":{\"member_id\":\"12428976124636271536\",\"raft_term\":\"5\"}"
+
+/* Of keys after "pool/0:", in a pool; others write any key. */
+TEST(numbers_of_keys_are_read_strictly) {
+    static const struct {
+        const char *text;
+        uint64_t first;
+        size_t size, slot; /* SIZE_MAX: not of this pool */
+    } keys[] = {{"0", 0, 256, 0},
+                {"255", 0, 256, 255},
+                {"2047", 0, 2048, 2047},
+                {"256", 0, 256, SIZE_MAX},
+                {"2048", 0, 2048, SIZE_MAX},
+                {"", 0, 256, SIZE_MAX},
+                {"007", 0, 256, SIZE_MAX},
+                {"1a", 0, 256, SIZE_MAX},
+                {"-1", 0, 256, SIZE_MAX},
+                {"99999", 0, 2048, SIZE_MAX},
+                {"99", 100, 2, SIZE_MAX},
+                {"100", 100, 2, 0},
+                {"101", 100, 2, 1},
+                {"102", 100, 2, SIZE_MAX},
+                {"0", 100, 2, SIZE_MAX},
+                {"281474976710655", 281474976708608, 2048, 2047},
+                {"281474976710656", 281474976708608, 2048, SIZE_MAX},
+                {"9223372036854775807", 1, 2048, SIZE_MAX},
+                {"18446744073709551615", 1, 2048, SIZE_MAX}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        static flake_i_etcd_numbers n;
+        char key[64], text[300];
+        memset(&n, 0, sizeof n);
+        n.first = keys[i].first;
+        (void)snprintf(key, sizeof key, "pool/0:%s", keys[i].text);
+        (void)snprintf(text, sizeof text, "{" HEADER ",\"kvs\":[{\"key\":\"%s\"}]}", base64_of(key));
+        CHECK(flake_i_etcd_note_numbers(json(text), "pool/0:", keys[i].size, false, &n));
+        for (size_t slot = 0; slot < FLAKE_I_ETCD_NUMBERS; slot++)
+            CHECK_EQ(n.taken[slot], slot == keys[i].slot);
+    }
+}
 
 TEST(horizons_are_read_strictly) {
 #define H(text) flake_i_etcd_horizon_in(text, strlen(text))
@@ -236,13 +264,21 @@ TEST(the_number_that_can_be_had_first_is_chosen) {
 TEST(what_is_not_given_is_usual) {
     flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
     char endpoints[16 * 257 + 1] = "", longest[256] = "https://";
-    CHECK_EQ(flake_i_etcd_open_session(s, NULL), FLAKE_OK);
+    flake_etcd_options o = {0};
+    CHECK_EQ(flake_i_etcd_open_session(s, NULL), FLAKE_INVALID);
+    CHECK_STR(s->why.text, "flake_etcd_options.last: is 0: first and last are the numbers of the pool");
+    o.uniqueid = true;
+    CHECK(flake_i_etcd_resolve(&o) == NULL);
+    CHECK(o.first == 0 && o.last == 255);
+    memset(&o, 0, sizeof o);
+    o.last = 1023;
+    CHECK_EQ(flake_i_etcd_open_session(s, &o), FLAKE_OK);
     CHECK(s->endpoint_count == 1 && s->login == NULL);
     CHECK_STR(s->endpoint[0], "http://127.0.0.1:2379");
     CHECK_STR(s->name_space, "");
-    CHECK(s->options.pool_size == 256 && s->options.ttl_ms == 10000 && s->options.wait_ms == 0);
+    CHECK(s->pool_size == 1024 && s->options.ttl_ms == 10000 && s->options.wait_ms == 0);
     CHECK(s->options.horizon_ms == 30000 && s->options.timeout_ms == 1250);
-    CHECK(strlen(s->token) == 32 && s->start < 256);
+    CHECK(strlen(s->token) == 32 && s->start < 1024);
 
     const int64_t ahead_ns = 30000000000;
     CHECK_EQ(flake_i_etcd_ahead_of(s, 5), 5 + ahead_ns);
@@ -306,18 +342,17 @@ TEST(the_gate_lets_nothing_past_the_horizon) {
     /* Every init reads the floor: its unit belongs to the earlier holders. */
     int64_t still_ns = unix_ns;
     c.asked_ns = (uint64_t)c.floor_ns;
-    o.gate = flake_etcd_gate(&c);
     o.clock.now_ns = still_clock;
     o.clock.user = &still_ns;
     o.max_ahead_ms = 50;
     o.layout = flake_layout_idgen;
     flake_gen shards[2], wide;
     flake128 wide_id = {{0}};
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_init_shards(shards, 2, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_etcd_node(&c), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(shards, 2, flake_etcd_node(&c), &o, NULL), FLAKE_OK);
     flake_options wide_options = o;
     wide_options.layout = flake_layout_boundary;
-    CHECK_EQ(flake_init(&wide, &wide_options, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, flake_etcd_node(&c), &wide_options, NULL), FLAKE_OK);
     for (int i = 0; i < 2; i++) {
         CHECK_EQ(flake_next(i ? &shards[1] : &gen, &id), FLAKE_OK);
         CHECK_EQ(flake_decompose(&o.layout, id, &parts), FLAKE_OK);

@@ -18,7 +18,7 @@ TEST(what_etcd_is_asked) {
     hold_ms(3500);
     want(11040);
     HAPPENED(
-        WATCHES_KEYS(1040, M1, KEY("pool/0:21"), "''"),
+        WATCHES_OF(1040, M1, "0:21"),
         KEEPS(10, 1000, 2040),
         KEEPS(10, 1000, 3050),
         WAITS(5, 480),
@@ -39,13 +39,13 @@ TEST(what_is_given_is_asked_for) {
     flake_etcd_options o = scripted_cluster(15);
     o.ttl_ms = 2000;
     o.name_space = "";
-    o.pool_size = 2048;
+    o.last = 2047;
     o.ca_file = "ca.pem";
     o.cert_file = "cert.pem";
     o.key_file = "key.pem";
     CHECK_EQ(claim_from(NULL, &o), FLAKE_OK);
     CHECK_OPTIONS(USUAL_OPTIONS FILE_OPTIONS);
-    CHECK_EQ(flake_etcd_generator(&claim), 0x215);
+    CHECK_EQ(claim.node, flake_uniqueid_node(15, 0x215));
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
 #undef SPACE
 #define SPACE ""
@@ -84,7 +84,7 @@ TEST(who_is_logged_out_logs_in) {
     tell(later);
     hold_ms(3000);
     HAPPENED(
-        WATCHES_KEYS(1060, M1_AS("t.1"), KEY("pool/0:21"), "''"),
+        WATCHES_OF(1060, M1_AS("t.1"), "0:21"),
         WAITS(10, 1000),
         RENEWS(2060, M1_AS("t.1")),
         WAITS(10, 1000),
@@ -94,7 +94,7 @@ TEST(who_is_logged_out_logs_in) {
         NOTE("3570: watches no more"),
         LOGS_IN(3570, "me", "\\u0022secret\\u0022"),
         EXTENDS_OF(3580, M1_AS("t.22"), "0:21", 8540, 1, 11060, 2),
-        WATCHES_KEYS(3590, M1_AS("t.22"), KEY("pool/0:21"), "''"),
+        WATCHES_OF(3590, M1_AS("t.22"), "0:21"),
         UNWATCHES(5, 470, 4060));
 }
 
@@ -220,7 +220,7 @@ TEST(who_waits_for_a_number_watches_the_pool) {
     forget_noted();
     hold_ms(250);
     HAPPENED(
-        WATCHES_KEYS(3010, M1, KEY("pool/2:255"), "''"),
+        WATCHES_OF(3010, M1, "2:255"),
         UNWATCHES(3, 250, 3260));
 
     o.wait_ms = 1030;
@@ -233,7 +233,7 @@ TEST(who_waits_for_a_number_watches_the_pool) {
         READS_NUMBERS(2020, M1, "2"),
         NOTE("2030: watches no more"),
         CLOSES_ALL,
-        NOTE("is \"flake_etcd_options.pool_size: all numbers are taken\""));
+        NOTE("is \"flake_etcd_options: all numbers from first to last are taken\""));
 
     for (int left_ms = 998; left_ms <= 1001; left_ms++) {
         o.wait_ms = 10 + left_ms;
@@ -247,7 +247,7 @@ TEST(who_waits_for_a_number_watches_the_pool) {
     HAPPENED(
         READS_NUMBERS(1000, M1, "2"),
         CLOSES_ALL,
-        NOTE("is \"flake_etcd_options.pool_size: all numbers are taken, or have a horizon that is unreadable or more than 60 s ahead of this clock\""));
+        NOTE("is \"flake_etcd_options: all numbers from first to last are taken, or have a horizon that is unreadable or more than 60 s ahead of this clock\""));
 }
 
 /* The number whose horizon passes first is claimed; the wait for it is at most wait_ms. */
@@ -281,8 +281,7 @@ TEST(clusters_are_tried_in_their_order) {
     flake_etcd_options o = scripted();
     o.wait_ms = 5000;
     CHECK_EQ(claim_from(two, &o), FLAKE_OK);
-    CHECK_EQ(flake_etcd_cluster(&claim), 3);
-    CHECK_EQ(flake_etcd_generator(&claim), 22);
+    CHECK_EQ(claim.node, flake_uniqueid_node(3, 22));
     HAPPENED(
         READS_CLUSTERS(1000, M1),
         LOOKS_INTO(1010, "4"),
@@ -300,6 +299,103 @@ TEST(clusters_are_tried_in_their_order) {
         TAKES(2090, M1, "3:22", ABSENT, 9590, 2, 7),
         NOTE("2100: watches no more"),
         NOTE("starts the thread"));
+}
+
+/* ---- pools for any layout ---- */
+
+#undef NUMBER
+#undef BOUND
+#define NUMBER(kind, n)     "node/" kind ":" n
+#define BOUND(kind, c, end) "node/" kind c end
+#define ALL                 "" /* no cluster */
+
+static flake_etcd_options scripted_pool(uint64_t first, uint64_t last) {
+    flake_etcd_options o = scripted();
+    o.uniqueid = false;
+    o.first = first;
+    o.last = last;
+    return o;
+}
+
+TEST(a_pool_for_any_layout_has_its_own_keys) {
+    const flake_etcd_options o = scripted_pool(700, 955);
+    CHECK_EQ(claim_from(NULL, &o), FLAKE_OK);
+    HAPPENED(
+        READS_NUMBERS(1000, M1, ALL),
+        GRANTS(1010, M1, 3),
+        TAKES(1020, M1, "721", ABSENT, 8510, 1, 7),
+        NOTE("starts the thread"));
+    hold_ms(2700);
+    HAPPENED(
+        WATCHES_OF(1030, M1, "721"),
+        KEEPS(10, 1000, 2030),
+        KEEPS(10, 1000, 3040),
+        WAITS(5, 480),
+        EXTENDS_OF(3530, M1, "721", 8510, 1, 11030, 2),
+        UNWATCHES(2, 190, 3730));
+    CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
+    HAPPENED(
+        ENDS_THREAD,
+        RELEASES_OF(3730, M1, "721", 11030, 2, AT_0_MS, 3),
+        REVOKES(3740));
+}
+
+/* An init needs the claim alone: the number and its end come with it. */
+TEST(a_node_of_any_layout_ends_with_its_claim) {
+    const flake_etcd_options o = scripted_pool(1000, 1023);
+    flake_options options = {0};
+    static flake_etcd unclaimed;
+    flake_gen ids, wide;
+    flake128 wide_id;
+    flake_parts parts = {0, 0, 0};
+    uint64_t id = 0;
+    CHECK_EQ(claim_from(NULL, &o), FLAKE_OK);
+    options.layout = flake_layout_twitter;
+    CHECK_EQ(flake_init(&ids, flake_etcd_node(&claim), &options, &why), FLAKE_OK);
+    CHECK_EQ(flake_gen_node(&ids), 1000 + 0xfedcba9876543215 % 24);
+    CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
+    CHECK_EQ(flake_decompose(&options.layout, id, &parts), FLAKE_OK);
+    CHECK_EQ(parts.node, claim.node);
+    options.layout = flake_layout_js53; /* 32 nodes */
+    CHECK_EQ(flake_init(&wide, flake_etcd_node(&claim), &options, &why), FLAKE_NODE_RANGE);
+    options.layout = flake_layout_uuid7; /* none */
+    CHECK_EQ(flake_init(&wide, flake_etcd_node(&claim), &options, &why), FLAKE_INVALID);
+    options.layout = flake_layout_boundary;
+    CHECK_EQ(flake_init(&wide, flake_etcd_node(&claim), &options, &why), FLAKE_OK);
+    CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_OK);
+    CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
+    CHECK_EQ(flake_next(&ids, &id), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_LEASE_LOST);
+    options.layout = flake_layout_twitter;
+    CHECK_EQ(flake_init(&ids, flake_etcd_node(&claim), &options, &why), FLAKE_LEASE_LOST);
+    CHECK(flake_init(&ids, flake_etcd_node(&unclaimed), &options, &why) != FLAKE_OK ||
+          flake_next(&ids, &id) == FLAKE_LEASE_LOST);
+}
+
+/* Other pools of the name space overlap this one, and others write keys of their own there. */
+TEST(a_number_is_taken_whichever_pool_it_was_claimed_from) {
+    static const struct {
+        uint64_t first, last;
+        unsigned from, to; /* taken */
+        unsigned ahead;    /* the number of the horizon, which passes last */
+        uint64_t claimed;  /* UINT64_MAX: none */
+    } cases[] = {{100, 199, 0, 198, 0, 199},         {100, 199, 101, 300, 0, 100},
+                 {100, 199, 90, 199, 0, UINT64_MAX}, {100, 101, 7, 8, 100, 101},
+                 {100, 101, 7, 8, 101, 100},         {100, 101, 101, 102, 100, 100},
+                 {1, 2, 0, 1, 3, 2},                 {2, 2, 0, 1, 3, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const told taken[] = {
+            {.to = "keys_only",
+             .text = numbers_of("node/pool:", "node/horizon:", cases[i].from, cases[i].to,
+                                cases[i].ahead, 30000)}, {0}};
+        const flake_etcd_options o = scripted_pool(cases[i].first, cases[i].last);
+        const bool is_free = cases[i].claimed != UINT64_MAX;
+        CHECK_EQ(claim_from(taken, &o), is_free ? FLAKE_OK : FLAKE_AGAIN);
+        if (is_free) CHECK_EQ(claim.node, cases[i].claimed);
+        else CHECK_STR(why.text, "flake_etcd_options: all numbers from first to last are taken");
+        CHECK_EQ(claim.floor_ns == (begin_s * 1000LL + 30000) * 1000000,
+                 is_free && cases[i].claimed == cases[i].ahead);
+    }
 }
 
 // clang-format on

@@ -28,10 +28,10 @@ TEST(a_claim_is_a_leased_key_and_a_horizon) {
     const flake_etcd_options o = from(all_members, "two-keys/");
     delete_keys("two-keys/");
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    const unsigned number = flake_etcd_generator(&claim);
+    const unsigned number = generator_of(&claim);
     (void)snprintf(pool, sizeof pool, "%s", key_of(&claim, "pool"));
     (void)snprintf(horizon, sizeof horizon, "%s", key_of(&claim, "horizon"));
-    CHECK_EQ(flake_etcd_cluster(&claim), 0);
+    CHECK_EQ(cluster_of(&claim), 0);
     CHECK(number < 256);
     CHECK(flake_etcd_left_ms(&claim) > 1500 && flake_etcd_left_ms(&claim) <= 3000);
     CHECK_EQ(flake_etcd_claim(&claim, &o, NULL), FLAKE_INVALID);
@@ -72,24 +72,68 @@ TEST(the_cluster_stands_in_its_key) {
     put_key("clusters/cluster-id", "3, 4"); /* the first is full */
     fill("clusters/", 3, 256, 1, 0);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    CHECK_EQ(flake_etcd_cluster(&claim), 4);
-    CHECK_EQ(flake_etcd_node(&claim), flake_uniqueid_node(4, flake_etcd_generator(&claim)));
+    CHECK_EQ(claim.node, flake_uniqueid_node(4, generator_of(&claim)));
+    CHECK_EQ(init(&ids, &claim), FLAKE_OK);
+    CHECK_EQ(flake_gen_node(&ids), claim.node);
     let_go(&claim);
     put_key("clusters/cluster-id", "");
     CHECK_EQ(flake_etcd_claim(&claim, &o, NULL), FLAKE_INVALID);
+}
+
+/* The default layout, from pools that overlap; uniqueid's keys of the same name space are others. */
+TEST(any_layout_claims_from_pools_that_overlap) {
+    flake_etcd_options o = from(all_members, "any/"), of_lable = o;
+    static flake_etcd third;
+    flake_gen other;
+    char horizon[64];
+    o.uniqueid = false;
+    o.first = 100;
+    o.last = 101;
+    delete_keys("any/");
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK(claim.node == 100 || claim.node == 101);
+    (void)snprintf(horizon, sizeof horizon, "any/node/horizon:%u", (unsigned)claim.node);
+    is_ahead(horizon);
+    o.first = claim.node; /* one number in common, which is taken */
+    o.last = claim.node + 1;
+    CHECK_EQ(claims(&second, &o), FLAKE_OK);
+    CHECK_EQ(second.node, claim.node + 1);
+    CHECK_EQ(flake_etcd_claim(&third, &o, NULL), FLAKE_AGAIN);
+    CHECK_STR(value_of(etcd, "any/pool/0:100"), "");
+    of_lable.cluster_given = true;
+    of_lable.first = of_lable.last = claim.node;
+    CHECK_EQ(claims(&third, &of_lable), FLAKE_OK);
+    CHECK_EQ(third.node, flake_uniqueid_node(0, (unsigned)claim.node));
+    let_go(&third);
+
+    CHECK_EQ(flake_init(&ids, flake_etcd_node(&claim), NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, flake_etcd_node(&second), NULL, NULL), FLAKE_OK);
+    const int64_t last_ms = ms_of_next(&ids, claim.node);
+    CHECK(ms_of_next(&other, second.node) >= last_ms);
+    const uint64_t node = claim.node;
+    let_go(&claim);
+    CHECK(horizon_of(horizon) == last_ms * 1000000 + 999999);
+    uint64_t id;
+    CHECK_EQ(flake_next(&ids, &id), FLAKE_LEASE_LOST);
+    o.first = o.last = node; /* the next holder starts after it */
+    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
+    CHECK_EQ(flake_init(&ids, flake_etcd_node(&claim), NULL, NULL), FLAKE_OK);
+    CHECK(ms_of_next(&ids, node) > last_ms);
+    let_go(&claim);
+    let_go(&second);
 }
 
 TEST(a_full_pool_is_waited_for_with_a_deadline) {
     flake_etcd_options o = from(all_members, "full/");
     for (unsigned size = 256; size <= 2048; size *= 8) {
         flake_why why;
-        o.pool_size = size;
+        o.last = size - 1;
         fill("full/", 0, size, size - 2, size - 2);
         o.wait_ms = 0;
         CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-        CHECK_EQ(flake_etcd_generator(&claim), size - 2);
+        CHECK_EQ(generator_of(&claim), size - 2);
         CHECK_EQ(flake_etcd_claim(&second, &o, &why), FLAKE_AGAIN);
-        CHECK(strstr(why.text, "pool_size") != NULL);
+        CHECK_STR(why.text, "flake_etcd_options: all numbers from first to last are taken");
         o.wait_ms = 600;
         int64_t begin_ms = now_ms();
         CHECK_EQ(flake_etcd_claim(&second, &o, NULL), FLAKE_AGAIN);
@@ -107,7 +151,7 @@ TEST(a_full_pool_is_waited_for_with_a_deadline) {
         o.wait_ms = 10000;
         begin_ms = now_ms();
         CHECK_EQ(claims(&second, &o), FLAKE_OK);
-        CHECK_EQ(flake_etcd_generator(&second), 17);
+        CHECK_EQ(generator_of(&second), 17);
         CHECK(now_ms() - begin_ms >= 600 && now_ms() - begin_ms < 3000);
         end_child(child);
         let_go(&second);
@@ -181,8 +225,7 @@ static void *claim_with_the_others(void *user) {
     atomic_fetch_add(&rivals_ready, 1);
     while (atomic_load(&rivals_ready) % rivals) {
     }
-    c->generator = flake_etcd_claim(c, &o, NULL) == FLAKE_OK;
-    return NULL;
+    return flake_etcd_claim(c, &o, NULL) == FLAKE_OK ? c : NULL;
 }
 
 TEST(of_many_who_claim_at_once_one_gets_it) {
@@ -193,8 +236,11 @@ TEST(of_many_who_claim_at_once_one_gets_it) {
         fill("rivals/", 0, 256, 77, 77);
         for (int i = 0; i < rivals; i++)
             if (pthread_create(&thread[i], NULL, claim_with_the_others, &rival[i]) != 0) abort();
-        for (int i = 0; i < rivals; i++) (void)pthread_join(thread[i], NULL);
-        for (int i = 0; i < rivals; i++) won += rival[i].generator;
+        for (int i = 0; i < rivals; i++) {
+            void *winner = NULL;
+            (void)pthread_join(thread[i], &winner);
+            won += winner != NULL;
+        }
         CHECK_EQ(won, 1);
         for (int i = 0; i < rivals; i++) flake_etcd_destroy(&rival[i]);
         delete_keys("rivals/");
@@ -208,12 +254,11 @@ static bool is_process_1; /* of one namespace; its child will be of another */
 static void has_no_claim(void) {
     uint64_t id;
     flake_gen own;
-    const flake_gate gate = flake_etcd_gate(&claim);
     CHECK(!is_process_1 || getpid() == 1);
     CHECK_EQ(flake_next(&ids, &id), FLAKE_FORKED);
     CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_FORKED);
     CHECK_EQ(flake_etcd_left_ms(&claim), 0);
-    CHECK_EQ(gate.admit(gate.user, flake_i_system_ns(FLAKE_CLOCK_EXACT)), FLAKE_FORKED);
+    CHECK_EQ(flake_i_etcd_gate(&claim, flake_i_system_ns(FLAKE_CLOCK_EXACT)), FLAKE_FORKED);
     CHECK(init(&own, &claim) != FLAKE_OK);
     CHECK_EQ(flake_etcd_release(&claim, NULL), FLAKE_OK);
     const flake_etcd_options o = from(all_members, "fork/");

@@ -344,6 +344,9 @@ static pid_t start(unsigned i, uint64_t random) {
     if (child < 0) abort();
     if (child > 0) return child;
     flake_etcd_options o = from(all_members, "many/");
+    o.uniqueid = false; /* a pool for any layout; others of the name space overlap it */
+    o.first = 100 + i % 2;
+    o.last = o.first + free_numbers - 2;
     o.ttl_ms = 1000;
     o.horizon_ms = 1000 + (int64_t)random_below(&random, 1000);
     o.wait_ms = 2000;

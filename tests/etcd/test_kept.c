@@ -126,8 +126,7 @@ TEST(what_another_has_written_is_lost) {
     static const told other[] = {{.to = "LEASE", .text = BOTH(HORIZON("eA=="), POOL)}, {0}};
     begin_claimed(other);
     watch_says_ms = 1500;
-    const flake_gate gate = flake_etcd_gate(&claim);
-    CHECK_EQ(gate.not_before_ns(gate.user), INT64_MIN);
+    CHECK_EQ(flake_i_etcd_not_before(&claim), INT64_MIN);
     (void)thread_run(thread_user); /* ends by itself */
     say_how_it_is();
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
@@ -199,7 +198,7 @@ TEST(a_claim_begins_anew) {
     easies_n = 0;
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK(claim.state != state && *claim.fence != word && *claim.fence != 0);
-    const flake_gate gate = flake_etcd_gate(&claim);
+    const flake_gate gate = flake_etcd_node(&claim).gate;
     CHECK(gate.not_before_ns(gate.user) == (begin_s * 1000LL - 7000) * 1000000);
     CHECK(gate.fence == claim.fence && gate.user == &claim);
     CHECK(!flake_i_etcd_is_wanted(&claim));

@@ -65,7 +65,7 @@ TEST(what_etcd_says_is_told) {
          ": unexpected answer to a range request"},
         {{.to = "keys_only", .text = BOTH("", ",'kvs':[{}]")}, ": unexpected answer to a range request"},
         {{.to = "keys_only", .text = BOTH("", ",'kvs':[{'key':'\\u0041'}]")},
-         "pool_size: all numbers are taken"},
+         "all numbers from first to last are taken"},
         {{.to = "CREATE", .text = "{}"}, ": unexpected answer to a transaction"},
         {{.to = "CREATE", .text = "{'header':{}}"}, ": unexpected answer to a transaction"},
         {{.to = "CREATE", .http = 400, .text = REFUSED(3)}, ": etcdserver: no"},
@@ -151,7 +151,7 @@ TEST(what_is_no_cluster_claims_nothing) {
         (void)snprintf(answer, sizeof answer, "{'header':{},'kvs':[{'value':'%s'}]}", key64);
         CHECK_EQ(claim_from(listed, &o), i == 0 ? FLAKE_OK : FLAKE_INVALID);
         CHECK_STR(why.text, i == 0 ? "" : "the key x/cluster-id is not a number from 0 to 15, or a list of them");
-        if (i == 0) CHECK_EQ(flake_etcd_cluster(&claim), 5);
+        if (i == 0) CHECK_EQ(cluster_of(&claim), 5);
     }
 }
 
@@ -180,12 +180,28 @@ TEST(options_that_just_fit_are_taken) {
     FITS(timeout_ms, 1, -1);
     FITS(timeout_ms, 3600000, 3600001);
     FITS(cluster, 15, 16);
-    FITS(pool_size, 2048, 2047);
-    FITS(pool_size, 256, 257);
+    FITS(first, 255, 256);
+    FITS(last, 2047, 2048);
+    FITS(last, 0, UINT64_MAX);
     FITS(password, NULL, "x");
     FITS(name_space, name_space + 1, name_space);
     o.cluster_given = false;
     FITS(cluster, 0, 1);
+    o.uniqueid = false;
+    FITS(last, 1, 0); /* it was forgotten */
+    o.last = ((uint64_t)1 << 48) - 1;
+    FITS(first, o.last - 2047, o.last - 2048);
+    FITS(first, o.last, o.last + 1);
+    o.first = o.last;
+    FITS(last, o.last, o.last + 1);
+    o.first = 5;
+    FITS(last, 5, 0);
+    o.first = 0;
+    o.last = 31;
+    o.cluster_given = true;
+    CHECK_EQ(claim_from(NULL, &o), FLAKE_INVALID);
+    CHECK_STR(why.text, "flake_etcd_options.cluster: exceeds 15, or is set without cluster_given and uniqueid");
+    o.cluster_given = false;
     char seventeen[17 * 9 + 1] = "", url[8 + 255] = "http://";
     for (int i = 0; i < 17; i++) strcat(seventeen, "http://a,");
     memset(url + 7, 'a', 249);
@@ -196,8 +212,7 @@ TEST(options_that_just_fit_are_taken) {
     CHECK_EQ(flake_etcd_claim(NULL, NULL, NULL), FLAKE_INVALID);
 
     /* The longest write is sent in full. */
-    o = scripted_cluster(15);
-    o.pool_size = 2048;
+    o.first = o.last = ((uint64_t)1 << 48) - 1;
     o.name_space = name_space + 1;
     CHECK_EQ(claim_from(NULL, &o), FLAKE_OK);
     const flake_i_json write = flake_i_json_text(easies[0].body, strlen(easies[0].body));
@@ -205,7 +220,8 @@ TEST(options_that_just_fit_are_taken) {
                                        "failure/0/request_range/key", "compare/1/key",
                                        "success/1/request_put/key", "failure/1/request_range/key"};
     for (int i = 0; i < 6; i++) {
-        const char *const wanted = i < 3 ? "horizon/15:533" : "pool/15:533";
+        const char *const wanted =
+            i < 3 ? "node/horizon:281474976710655" : "node/pool:281474976710655";
         char key[300];
         const size_t n = flake_i_json_bytes(flake_i_json_get(write, keys[i]), key, sizeof key);
         CHECK_EQ(n, 255 + strlen(wanted));

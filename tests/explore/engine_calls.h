@@ -33,7 +33,7 @@ static flake_status draw_on(flake_gen *g, unsigned resume, uint64_t *id) {
     return status;
 }
 
-enum { PARTITION = 7, SEQUENCE_MIN = 16 };
+enum { NODE = 5, PARTITION = 7, SEQUENCE_MIN = 16 };
 
 #define DRAW(prefix, g, ids, ...)                                                    \
     (strchr("nlo", letter)   ? prefix##next(g, __VA_ARGS__ ids)                      \
@@ -76,7 +76,8 @@ static unsigned draw(unsigned me, char letter, place got[3], int *said) {
                 sno_sequence(snos[k]) >= min)
                 continue;
         } else if (flake_decompose(&o->layout, ids[k], &parts) == FLAKE_OK &&
-                   parts.node == o->node && parts.seq >= o->seq_min && parts.seq <= o->seq_max) {
+                   parts.node == (now->full ? 0u : NODE) && parts.seq >= o->seq_min &&
+                   parts.seq <= o->seq_max) {
             got[k] = (place){(uint64_t)parts.unix_ms, parts.seq - o->seq_min, 0};
             continue;
         }
@@ -351,6 +352,25 @@ static void call_clone_of_relatives(unsigned me) {
     relatives[me].drew = false;
 }
 
+static flake_status flake_admit(void *user, int64_t until_ns) {
+    (void)user;
+    return now->gate && unit_of(until_ns) > now->gate ? FLAKE_LEASE_LOST : FLAKE_OK;
+}
+
+static bool has_gate(void) { return now->gate || calls_any('x'); }
+
+static flake_gate gate_of(void) {
+    const flake_gate gate = {.admit = flake_admit, .fence = calls_any('x') ? &our.gate_word : NULL};
+    return gate;
+}
+
+static flake_node node_of_flake(void) {
+    const flake_gate gate = gate_of();
+    return now->full    ? flake_node_none()
+           : has_gate() ? flake_node_gated(&gate, NODE)
+                        : flake_node_fixed(NULL, NODE);
+}
+
 static flake_state_options state_options(void) {
     flake_state_options o;
     memset(&o, 0, sizeof o);
@@ -366,7 +386,8 @@ static void call_close(bool and_open) {
     if (flake_state_close(&our.state, NULL) != FLAKE_OK) explore_fail("the state cannot be closed");
     if (!and_open) return;
     const flake_state_options where = state_options();
-    if (flake_state_open(&our.state, &where, flake_gen_options(&our.flake), NULL, NULL) != FLAKE_OK)
+    if (flake_state_open(&our.state, &where, node_of_flake(), flake_gen_options(&our.flake), NULL,
+                         NULL) != FLAKE_OK)
         explore_fail("the state cannot be reopened");
     seen.floor_ns = flake_i_state_not_before(&our.state);
     if (seen.latest_ns > seen.floor_ns)

@@ -9,11 +9,6 @@
 
 static unsigned cap_of(const scenario *s) { return s->full ? 1u << 20 : s->cap ? s->cap : 2; }
 
-static flake_status flake_admit(void *user, int64_t until_ns) {
-    (void)user;
-    return now->gate && unit_of(until_ns) > now->gate ? FLAKE_LEASE_LOST : FLAKE_OK;
-}
-
 /* Opens it on a file that an earlier run has left. */
 static bool prepare_state(flake_options *o) {
     const flake_state_options where = state_options();
@@ -22,13 +17,13 @@ static bool prepare_state(flake_options *o) {
     explore_now.exact_ns = now->clock[0] * MS;
     r.number = 1;
     r.horizon_ns = r.written_ns = explore_now.exact_ns - 10 * MS;
-    flake_i_identity(o, r.identity);
+    flake_i_identity(o, NODE, r.identity);
     flake_i_header_put(files.bytes);
     flake_i_record_put(&r, files.bytes + flake_i_record_at(1));
     files.record[1] = r.number << 41 | (uint64_t)r.horizon_ns << 1;
     files.is_there = true;
     o->state = &our.state;
-    return flake_state_open(&our.state, &where, o, NULL, NULL) == FLAKE_OK;
+    return flake_state_open(&our.state, &where, node_of_flake(), o, NULL, NULL) == FLAKE_OK;
 }
 
 static int clock_kind(void) {
@@ -41,16 +36,12 @@ static flake_options options_of_flake(void) {
     flake_options o;
     memset(&o, 0, sizeof o);
     o.layout = now->full ? flake_layout_of(44, 0, 20, 0) : flake_layout_of(42, 10, 12, 0);
-    o.node = now->full ? 0 : 5;
     o.seq_min = now->full ? 0 : SEQUENCE_MIN;
     o.seq_max = o.seq_min + cap_of(now) * n_engines - 1;
     o.max_ahead_ms = now->ahead_ms;
     o.max_wait_ms = now->wait_ms ? now->wait_ms : 5000;
     o.fail_on_backwards = now->fail_on_backwards;
-    const bool has_gate = now->gate || calls_any('x');
-    o.shared_memory = !has_gate && !now->horizon_ms && !calls_any('b'); /* no fork word */
-    o.gate.admit = has_gate ? flake_admit : NULL;
-    o.gate.fence = calls_any('x') ? &our.gate_word : NULL;
+    o.shared_memory = !has_gate() && !now->horizon_ms && !calls_any('b'); /* no fork word */
     o.clock.kind = clock_kind();
     o.overflow = now->ring && now->of == FLAKE ? &our.ring : NULL;
     return o;
@@ -66,9 +57,8 @@ static bool prepare_sno_engine(flake_i_engine *e) {
     config.tick_bits = 1;
     config.cap = cap_of(now);
     config.options.max_wait_ms = now->wait_ms ? now->wait_ms : INT64_MAX;
-    config.options.shared_memory = !now->gate && !calls_any('x');
-    config.options.gate.admit = config.options.shared_memory ? NULL : flake_admit;
-    config.options.gate.fence = calls_any('x') ? &our.gate_word : NULL;
+    config.options.shared_memory = !has_gate();
+    if (has_gate()) config.gate = gate_of();
     config.options.clock.kind = clock_kind();
     config.options.overflow = now->ring ? &our.ring : NULL;
     return flake_i_engine_init(e, &config) == FLAKE_OK;
@@ -88,7 +78,9 @@ static bool prepare_generators(void) {
     else o = options_of_flake();
     bool well = !now->horizon_ms || prepare_state(&o);
     engines[0] = is_sno ? &our.sno.gen.engine : &our.flake.engine;
-    well = well && (is_sno ? sno_init(&our.sno, &pool, &o, NULL) : flake_init(&our.flake, &o, NULL)) == FLAKE_OK;
+    const flake_node node = is_sno ? flake_node_fixed(NULL, PARTITION) : node_of_flake();
+    well = well && (is_sno ? sno_init(&our.sno, node, &pool, &o, NULL)
+                           : flake_init(&our.flake, node, &o, NULL)) == FLAKE_OK;
     if (!o.shared_memory) {
         flake_atomic64 *word;
         mark_at_start = flake_i_instance_owner_id(&word);
@@ -98,14 +90,14 @@ static bool prepare_generators(void) {
         well = well &&
                flake_prefetch_init(&our.prefetch[i], &our.flake, 2, 1, NULL) == FLAKE_OK;
     if (now->shards)
-        well = well && (is_sno ? sno_init_shards(our.sno_shards, now->shards, &pool, &o, NULL)
-                               : flake_init_shards(our.flake_shards, now->shards, &o, NULL)) ==
+        well = well && (is_sno ? sno_init_shards(our.sno_shards, now->shards, node, &pool, &o, NULL)
+                               : flake_init_shards(our.flake_shards, now->shards, node, &o, NULL)) ==
                            FLAKE_OK;
     o.lanes = our.flake_lane;
     o.lane_count = now->lanes;
     if (now->lanes)
-        well = well && (is_sno ? sno_init(&our.sno_laned, &pool, &o, NULL)
-                               : flake_init(&our.flake_laned, &o, NULL)) == FLAKE_OK;
+        well = well && (is_sno ? sno_init(&our.sno_laned, node, &pool, &o, NULL)
+                               : flake_init(&our.flake_laned, node, &o, NULL)) == FLAKE_OK;
     if (is_sno) well = well && prepare_sno_engine(engines[0]);
     for (unsigned i = 0; i < n_engines; i++) {
         if (now->lanes) engines[i] = &our.flake_lane[i].engine;

@@ -534,8 +534,9 @@ static void begin_engine(void) {
     static flake_i_engine_config config;
     static flake_options options;
     static const sno_snapshot bounds = {.partition = 1, .sequence_max = 3};
+    const flake_node node = flake_node_fixed(NULL, bounds.partition);
     options.shared_memory = config.options.shared_memory = true; /* no fork word */
-    if (now->of == SHARD) (void)!sno_init_shards(&shard, 1, &bounds, &options, NULL);
+    if (now->of == SHARD) (void)!sno_init_shards(&shard, 1, node, &bounds, &options, NULL);
     config.epoch_ms = SNO_I_EPOCH_MS;
     config.unit_ms = UNIT_NS / 1000000;
     config.time_bits = 39;

@@ -19,7 +19,8 @@ skip() { # PACKAGE...: of $host, which the script names
 }
 
 # Words of a flake_config that no module takes.
-refused_words=("node=1 state=$dir/state" "state_dir=$dir" "node=1 partition=1" "node=1 lanes=2" uuid7)
+refused_words=("node=1 state=$dir/state" "state_dir=$dir" "node=1 dir=none lanes=2" uuid7)
+no_node="node is missing: node=7; and dir=none if nothing is to check it"
 
 # Modules are there to be read, and copied.
 is_short() { # SOURCE

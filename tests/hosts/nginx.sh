@@ -97,12 +97,13 @@ refuses() { # WHY TEXT...: each alone
         says "flake_config: $why" timeout 10 "$nginx" -t -p "$dir" -e "$dir/error.log" -c "$dir/nginx.conf" || return 1
     done
 }
-judge "nginx: a node too large is refused, and why" refuses '.*is not from 0 to 1023' node=1024
+judge "nginx: a node too large is refused, and why" refuses '.*above 1023' "node=1024 dir=none"
 judge "nginx: no number is no node" refuses 'config: node: "one" is not a number' 'clock=fast node=one'
-judge "nginx: what is not for it" refuses 'takes no |.*lanes is missing|.*with shared_memory' "${refused_words[@]}" "node=1 single_thread" \
-    "node=1 max_ahead_ms=1" "node=1 exclusive_dir=$dir"
-judge "nginx: a configuration without a node is refused" refuses 'node is missing: node=7' clock=fast
-configure 'flake_config "node=3";'
+judge "nginx: what is not for it" refuses 'takes no |.*lanes is missing|.*with shared_memory' "${refused_words[@]}" "node=1 dir=none single_thread" \
+    "node=1 dir=none max_ahead_ms=1" "node=1 exclusive_dir=$dir"
+judge "nginx: a configuration without a node is refused" refuses "config: $no_node" clock=fast
+judge "nginx: a node that nothing checks, unless the text says so" refuses 'config: dir is missing: dir=none' node=7
+configure 'flake_config "node=3 dir=none";'
 "${with_clock_back[@]}" "$nginx" -p "$dir" -e "$dir/error.log" -c "$dir/nginx.conf" > "$dir/log" 2>&1 &
 master=$!
 judge "nginx: starts with the module" within 10 answers || { cat "$dir/log" "$dir/error.log"; close_with_counts; }
@@ -137,21 +138,21 @@ judge "nginx: and no id comes twice" many true
 judge "nginx: nor from before that" [ "$(sort -n "$dir/answers" | head -n 1 | cut -d' ' -f1)" -gt "${before%% *}" ]
 
 refuses_another_node() {
-    configure 'flake_config "node=4";'
+    configure 'flake_config "node=4 dir=none";'
     kill -HUP "$master" && within 10 grep -q 'flake_config changes with a restart' "$dir/error.log" && answers &&
         many true && [ $(($(head -n 1 "$dir/ids") >> 12 & 1023)) = 3 ]
 }
 judge "nginx: another node by a reload is refused, and the workers go on" refuses_another_node
 
 put_clock_back 10000
-configure 'flake_config "node=3";'
+configure 'flake_config "node=3 dir=none";'
 judge "nginx: the clock put back by 10 s: no id, but a UUID" says '^  .*-.*-7' pipeline 1
 judge "nginx: and the log says why" grep -q '\[error\].*no id: .*clock' "$dir/error.log"
 judge "nginx: a reload meanwhile" reload
 judge "nginx: has the same generator: no id, but a UUID" says '^  .*-.*-7' pipeline 1
 put_clock_back 0
 judge "nginx: the clock right again" many true
-put_clock_back -1892160000000
+put_clock_back -2207520000000
 judge "nginx: a clock past the layout's end: no id" says '^  ' pipeline 1
 judge "nginx: which the log has for the operator" grep -q '\[crit\].*no id: ' "$dir/error.log"
 
@@ -165,5 +166,5 @@ restart_without_a_node() {
 }
 judge "nginx: starts without a configuration" restart_without_a_node
 judge "nginx: then there is no id, but a UUID" says '^  .*-.*-7' pipeline 1
-judge "nginx: and the log says why" grep -q '\[crit\].*no id: flake_config: node is missing: node=7' "$dir/error.log"
+judge "nginx: and the log says why" grep -q "\[crit\].*no id: flake_config: config: $no_node" "$dir/error.log"
 close_with_counts

@@ -32,7 +32,7 @@ $as_owner "$bin/initdb" -D "$cluster" -U tester -A trust --no-sync -E UTF8 --loc
 cat >> "$cluster/postgresql.conf" << END
 dynamic_library_path = '$dir/pg'
 shared_preload_libraries = 'flake_ids'
-flake.config = 'node=3'
+flake.config = 'node=3 dir=none'
 listen_addresses = ''
 unix_socket_directories = '$dir/pg'
 fsync = off
@@ -79,11 +79,13 @@ does_not_start() { # WHY TEXT...: each alone
         says "flake.config: $why" timeout 10 $as_owner "$bin/postgres" -D "$cluster" -c flake.config="$text" || return 1
     done
 }
-judge "PostgreSQL: a node too large is refused, and why" does_not_start '.*is not from 0 to 1023' node=1024
+judge "PostgreSQL: a node too large is refused, and why" does_not_start '.*above 1023' "node=1024 dir=none"
+judge "PostgreSQL: a node that is no partition" does_not_start '.*above 65535' "layout=31-20-12 epoch_ms=1735689600000 node=65536 dir=none"
 judge "PostgreSQL: no number is no node" does_not_start 'config: node: "one" is not a number' 'clock=fast node=one'
-judge "PostgreSQL: what is not for it" does_not_start 'takes no |.*lanes is missing|.*with shared_memory' "${refused_words[@]}" "node=1 single_thread" \
-    "node=1 max_wait_ms=1" "node=1 exclusive_dir=$dir"
-judge "PostgreSQL: a configuration without a node" does_not_start 'node is missing: node=7' clock=fast
+judge "PostgreSQL: what is not for it" does_not_start 'takes no |.*lanes is missing|.*with shared_memory' "${refused_words[@]}" "node=1 dir=none single_thread" \
+    "node=1 dir=none max_wait_ms=1" "node=1 exclusive_dir=$dir"
+judge "PostgreSQL: a configuration without a node" does_not_start "config: $no_node" clock=fast
+judge "PostgreSQL: a node that nothing checks, unless the text says so" does_not_start 'config: dir is missing: dir=none' node=7
 judge "PostgreSQL: starts with the extension" start || close_with_counts
 judge "PostgreSQL: its functions are made" query -f "$module"/postgresql.sql
 query -c 'CREATE TABLE ids (id bigint PRIMARY KEY DEFAULT flake_next(), sno text COLLATE "C" UNIQUE DEFAULT sno_next(42),
@@ -93,7 +95,7 @@ from_ms=$(ms_now)
 judge "PostgreSQL: $clients clients insert" a_run_more
 to_ms=$(ms_now)
 judge "PostgreSQL: the times of the ids are those of the run, and the node is that of flake.config" is t \
-    "SELECT min(id >> 22) + 1288834974657 >= $from_ms AND max(id >> 22) + 1288834974657 <= $to_ms
+    "SELECT min(id >> 22) + 1735689600000 >= $from_ms AND max(id >> 22) + 1735689600000 <= $to_ms
         AND min(id >> 12 & 1023) = 3 AND max(id >> 12 & 1023) = 3 FROM ids"
 judge "PostgreSQL: a name beside flake.config is refused" says 'invalid configuration parameter name "flake.node"' query -c 'SET flake.node = 3'
 judge "PostgreSQL: a UUID is of version 7" is t "SELECT bool_and(uuid::text ~ '^.{8}-.{4}-7.{3}-[89ab]') FROM ids"
@@ -172,7 +174,7 @@ judge "PostgreSQL: each run's ids are greater than all before it" is $((run - 1)
     'SELECT count(*) FROM (SELECT min(id) > lag(max(id)) OVER (ORDER BY run) AS rises FROM ids GROUP BY run) AS runs WHERE rises'
 
 # The state files keep this horizon; the node that follows has others.
-put_clock_back -1892160000000
+put_clock_back -2207520000000
 judge "PostgreSQL: a clock past the layout's end is an error for the operator" \
     says '58000: flake_next: ' query -v VERBOSITY=verbose -c 'SELECT flake_next()'
 judge "PostgreSQL: of a sno, too" says '58000: sno_next: ' query -v VERBOSITY=verbose -c 'SELECT sno_next(42)'
@@ -182,7 +184,7 @@ start_anew() {
     clock=()
     start
 }
-echo "flake.config = 'node=4'" >> "$cluster/postgresql.conf"
+echo "flake.config = 'node=4 dir=none'" >> "$cluster/postgresql.conf"
 judge "PostgreSQL: stops, and starts as another node, with the system's clock" start_anew
 judge "PostgreSQL: and goes on" is "t" \
     'SELECT flake_next() > max(id) AND sno_next(42) > max(sno) AND flake_next() >> 12 & 1023 = 4 FROM ids'
@@ -194,18 +196,18 @@ start_by_a_path() { # without a node
     start
 }
 functions_by_the_path() {
-    sed "s|CREATE|CREATE OR REPLACE|; s|'flake_ids'|'$dir/pg/elsewhere/by_a_path'|" $hosts/postgresql.sql > "$dir/by_a_path.sql" &&
+    sed "s|CREATE|CREATE OR REPLACE|; s|'flake_ids'|'$dir/pg/elsewhere/by_a_path'|" "$module"/postgresql.sql > "$dir/by_a_path.sql" &&
         query -f "$dir/by_a_path.sql"
 }
 judge "PostgreSQL: starts with the extension at a path, without a configuration" start_by_a_path ''
 judge "PostgreSQL: its functions are made" functions_by_the_path
-judge "PostgreSQL: without a node there is no id, and why" says '58000: flake_next: flake.config: node is missing: node=7' \
+judge "PostgreSQL: without a node there is no id, and why" says "58000: flake_next: flake.config: config: $no_node" \
     query -v VERBOSITY=verbose -c 'SELECT flake_next()'
 judge "PostgreSQL: but a sno, of a worker that was found at the path" says '^.{16}$' query -c 'SELECT sno_next(42)'
 judge "PostgreSQL: and a UUID" says '^.{8}-.{4}-7' query -c 'SELECT uuid7()'
 start_with_a_node() {
     $as_owner "$bin/pg_ctl" -D "$cluster" -m fast stop > "$dir/log" || return 1
-    echo "flake.config = 'node=4'" >> "$cluster/postgresql.conf"
+    echo "flake.config = 'node=4 dir=none'" >> "$cluster/postgresql.conf"
     start
 }
 judge "PostgreSQL: starts with a node" start_with_a_node

@@ -40,19 +40,20 @@ pipeline() { # COUNT COMMAND
     exec 3>&-
 }
 
-judge "Redis: starts with the module" start node=3 layout=twitter "exclusive_dir=$dir" || close_with_counts
-judge "Redis: a node too large is refused, and why" does_not_start '.*is not from 0 to 1023' node=1024
-judge "Redis: so is a layout that nobody knows" does_not_start 'config: layout: "none" is not a layout' node=1 layout=none
+judge "Redis: starts with the module" start node=3 "exclusive_dir=$dir" || close_with_counts
+judge "Redis: a node too large is refused, and why" does_not_start '.*above 1023' node=1024 dir=none
+judge "Redis: so is a layout that nobody knows" does_not_start 'config: layout: "none" is neither' node=1 dir=none layout=none
 judge "Redis: and a node that another server here has" does_not_start '.*in use by another' node=3 "exclusive_dir=$dir"
 judge "Redis: a word that does not exist" does_not_start 'config: 3: neither a layout nor an option' 3 twitter
-judge "Redis: arguments without a node" does_not_start 'node is missing: node=7' clock=fast
+judge "Redis: arguments without a node" does_not_start "config: $no_node" clock=fast
+judge "Redis: a node that nothing checks, unless the arguments say so" does_not_start 'config: dir is missing: dir=none' node=7
 judge "Redis: more than the text has room for" does_not_start 'config: .*longer than 2047 bytes' node=3 "exclusive_dir=$(printf '%02040d' 0)"
 takes_no() { # WORD...: each alone
     local word
     # shellcheck disable=SC2086
     for word; do does_not_start 'takes no |.*lanes is missing' $word || return 1; done
 }
-judge "Redis: what is not for it" takes_no "${refused_words[@]}" "node=1 max_ahead_ms=1"
+judge "Redis: what is not for it" takes_no "${refused_words[@]}" "node=1 dir=none max_ahead_ms=1"
 
 three_pipelines() {
     local jobs=()
@@ -68,7 +69,7 @@ judge "Redis: three clients with pipelines: no id twice, each client's rise" thr
 to_ms=$(ms_now)
 of_the_run() { # and of the node
     awk -v from="$from_ms" -v to="$to_ms" '
-        {ms = int($1 / 4194304) + 1288834974657} ms < from || ms > to {print "  not of this time: " $1; exit 1}' "$dir/ids.1" &&
+        {ms = int($1 / 4194304) + 1735689600000} ms < from || ms > to {print "  not of this time: " $1; exit 1}' "$dir/ids.1" &&
         [ $(($(head -n 1 "$dir/ids.1") >> 12 & 1023)) = 3 ]
 }
 judge "Redis: the times of the ids are those of the run, and the node is the one given" of_the_run
@@ -96,13 +97,13 @@ judge "Redis: a clock put back by 10 s is an error that says so" says '^TRYAGAIN
 judge "Redis: UUIDs go on" says '^.{8}-.{4}-7' ask UUID7.NEXT
 put_clock_back 0
 judge "Redis: and ids, when it is right again" says '^[0-9]+$' ask FLAKE.NEXT
-put_clock_back -1892160000000
+put_clock_back -2207520000000
 judge "Redis: a clock past the layout's end is no reason to retry" says '^ERR no id: ' ask FLAKE.NEXT
 judge "Redis: and is logged for the operator" within 10 grep -q 'flake: for the operator: ' "$dir/log.$port"
 put_clock_back 0
 
 # 256 ids in 10 ms: these take two seconds, and whoever asks for anything else has it at once.
-judge "Redis: a server with few ids starts" start sonyflake node=1
+judge "Redis: a server with few ids starts" start sonyflake node=1 dir=none
 others_are_served() {
     ask FLAKE.NEXT 51200 > "$dir/ids" &
     local waiting=$!
@@ -120,12 +121,12 @@ judge "Redis: few enough are ids there, too, when the next unit is there" within
     says '^[0-9]+$' ask EVAL "return redis.call('FLAKE.NEXT', 2)[2]" 0
 
 judge "Redis: starts without arguments" start
-judge "Redis: then there is no id, and why" says '^ERR no id: node is missing: node=7' ask FLAKE.NEXT
+judge "Redis: then there is no id, and why" says "^ERR no id: config: $no_node" ask FLAKE.NEXT
 judge "Redis: but a UUID" says '^.{8}-.{4}-7' ask UUID7.NEXT
 judge "Redis: and a sno, of a partition that the library chooses" says '^[2-9a-x]{16}$' ask SNO.NEXT 42
 
 port=$(free_port)
-redis-server --port "$port" --save '' --dir "$dir" --loadmodule "$dir/flake.so" node=1 > "$dir/log" &
+redis-server --port "$port" --save '' --dir "$dir" --loadmodule "$dir/flake.so" node=1 dir=none > "$dir/log" &
 servers+=($!)
 within 10 answers
 for call in INCR\ counter FLAKE.NEXT UUID7.NEXT 'SNO.NEXT 42'; do

@@ -58,7 +58,7 @@ judge "SQLite: a UUID is of version 7, as text and as bytes" is "1|1" \
 draw_at_once() {
     local jobs=()
     for ((process = 0; process < processes; process++)); do
-        FLAKE_CONFIG="node=$process" query 'SELECT flake_next() FROM generate_series(1, 100000)' > "$dir/drawn.$process" &
+        FLAKE_CONFIG="node=$process dir=none" query 'SELECT flake_next() FROM generate_series(1, 100000)' > "$dir/drawn.$process" &
         jobs+=($!)
     done
     wait "${jobs[@]}"
@@ -73,7 +73,7 @@ reconnects() {
         echo ".open :memory:"
         echo ".load $dir/flake"
         echo "SELECT flake_next();"
-    done | FLAKE_CONFIG=node=3 sqlite3 -bail > "$dir/ids"
+    done | FLAKE_CONFIG="node=3 dir=none" sqlite3 -bail > "$dir/ids"
     are_unique 300 "$dir/ids" && rise "$dir/ids"
 }
 judge "SQLite: a connection closed and opened anew repeats nothing" reconnects
@@ -83,13 +83,13 @@ judge "the clock that can be put back compiles" compile_clock_back || close_with
 put_back_and_draw() { # MS
     put_clock_back 0
     printf '%s\n' ".log stderr" "SELECT flake_next();" ".shell printf '%-16d' $1 1<> $dir/clock_back" "SELECT flake_next();" |
-        "${with_clock_back[@]}" env FLAKE_CONFIG=node=3 sqlite3 -cmd ".load $dir/flake" "$dir/db"
+        "${with_clock_back[@]}" env FLAKE_CONFIG="node=3 dir=none" sqlite3 -cmd ".load $dir/flake" "$dir/db"
 }
 judge "SQLite: a clock put back by 10 s is BUSY: retry" says 'flake_next: .*clock.*\(5\)' put_back_and_draw 10000
 judge "SQLite: a clock past the layout's end is an error for the operator's log" \
-    says '\(1\) flake_next: .*time' put_back_and_draw -1892160000000
+    says '\(1\) flake_next: .*time' put_back_and_draw -2207520000000
 draw_in_a_child() {
-    FLAKE_CONFIG=node=3 "$python" - "$dir/flake" << 'END'
+    FLAKE_CONFIG="node=3 dir=none" "$python" - "$dir/flake" << 'END'
 import os, sqlite3, sys
 db = sqlite3.connect(":memory:")
 db.enable_load_extension(True)
@@ -133,20 +133,29 @@ refuses() { # WHY WORDS...: each alone
     shift
     for word; do FLAKE_CONFIG=$word says "FLAKE_CONFIG: $why" query 'SELECT 1' || return 1; done
 }
+has_times() { # of a layout each: an ID's time is now
+    local text
+    for text in "" twitter layout=discord "layout=39-8-16 unit_ms=10 epoch_ms=1577836800000"; do
+        FLAKE_CONFIG="$text node=7 dir=none" is "1|1" "SELECT abs(flake_time(flake_next()) - $(ms_now)) < 60000, flake_time(flake_min(1700000000000 + 100000000000)) = 1800000000000" || return 1
+    done
+    FLAKE_CONFIG="node=7 dir=none" is 1735689600000 'SELECT flake_time(7 << 12)'
+}
 unconfigured() { # WANTED SQL
     local FLAKE_CONFIG=
     unset FLAKE_CONFIG
     says "$1" query "$2"
 }
-judge "SQLite: without a node there is no id, and why" unconfigured 'flake_next: FLAKE_CONFIG: node is missing: node=7' 'SELECT flake_next()'
+judge "SQLite: without a node there is no id, and why" unconfigured "flake_next: FLAKE_CONFIG: config: $no_node" 'SELECT flake_next()'
 judge "SQLite: but a UUID" unconfigured '^.{8}-.{4}-7' 'SELECT uuid7()'
-judge "SQLite: and the time of an id" unconfigured '^1288834974657$' 'SELECT flake_time(flake_min(1288834974657))'
-judge "SQLite: a configuration without a node is refused" refuses 'node is missing: node=7' clock=fast node_offset=7
+judge "SQLite: and the time of an id" unconfigured '^1735689600123$' 'SELECT flake_time(flake_min(1735689600123))'
+judge "SQLite: a configuration without a node is refused" refuses "config: $no_node" clock=fast twitter dir=none "exclusive_dir=$dir"
+judge "SQLite: a node that nothing checks, unless the text says so" refuses 'config: dir is missing: dir=none' node=7 "twitter node=7"
+judge "SQLite: the layout is the default, and any other can be named" has_times
 judge "SQLite: a layout without a node needs none" says '^[0-9]+$' env FLAKE_CONFIG=mastodon sqlite3 -bail -cmd ".load $dir/flake" "$dir/db" 'SELECT flake_next()'
-judge "SQLite: a node too large is refused, and why" refuses '.*is not from 0 to 1023' node=1024
+judge "SQLite: a node too large is refused, and why" refuses '.*above 1023' "node=1024 dir=none"
 judge "SQLite: no number is no node" refuses 'config: node: "one" is not a number' node=one
 judge "SQLite: a word that does not exist" refuses 'config: nod: no such option' nod=3
-judge "SQLite: what is not for it" refuses 'takes no |.*lanes is missing' "${refused_words[@]}" "node=1 single_thread" "node=1 max_ahead_ms=1"
+judge "SQLite: what is not for it" refuses 'takes no |.*lanes is missing' "${refused_words[@]}" "node=1 dir=none single_thread" "node=1 dir=none max_ahead_ms=1"
 judge "SQLite: what is no id has no time" says 'flake_time: not an id' query 'SELECT flake_time(-1)'
 judge "SQLite: the time of NULL is NULL" is "" 'SELECT flake_time(NULL)'
 close_with_counts

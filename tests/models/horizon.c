@@ -60,7 +60,7 @@ static void hold(holder *h) {
     pthread_t late;
     flake_why why;
     memset(&o, 0, sizeof o);
-    o.cluster_given = true;
+    o.uniqueid = o.cluster_given = true;
     o.ttl_ms = o.horizon_ms = 1000;
     o.timeout_ms = 1;
     atomic_store(&h->first, INT64_MAX);

@@ -42,7 +42,7 @@ static void begin(void) {
     e->limit = e->count_mask;
     e->is_shared = true;
     gen.gen.kind = FLAKE_I_PART | FLAKE_I_MULTI;
-    gen.partition = 1;
+    gen.gen.node = 1;
 }
 
 void model_thread(unsigned who) {

@@ -22,8 +22,8 @@ static uint64_t first_of_other;
 static bool begin(void) {
     char text[37];
     sno_id id;
-    return flake_init(&gen, NULL, NULL) == FLAKE_OK &&
-           sno_init(&partitioned, NULL, NULL, NULL) == FLAKE_OK &&
+    return flake_init(&gen, flake_node_fixed(NULL, 0), NULL, NULL) == FLAKE_OK &&
+           sno_init(&partitioned, flake_node_none(), NULL, NULL, NULL) == FLAKE_OK &&
            sno_try(&partitioned, 0, &id) == FLAKE_OK && flake_uuid7(text) == FLAKE_OK &&
            other_begin(&first_of_other) == 0;
 }
@@ -38,7 +38,7 @@ TEST(what_units_share_stays) {
     static sno_gen next;
     CHECK(was_begun);
     CHECK((void *)FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed) == by_default);
-    CHECK_EQ(sno_init(&next, NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&next, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
     CHECK_EQ((uint16_t)(sno_gen_partition(&next) - sno_gen_partition(&partitioned)), 1);
 }
 
@@ -51,7 +51,8 @@ TEST(a_generator_of_the_other_unit_stays) {
 static void draw_in_the_child(void) {
     static flake_gen own;
     uint64_t id;
-    CHECK_EQ(flake_init(&own, NULL, NULL), FLAKE_OK); /* the child has a mark from here on */
+    /* The child has a mark from here on. */
+    CHECK_EQ(flake_init(&own, flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_FORKED);
 }
 

@@ -26,7 +26,7 @@ static int64_t always(void *) { return INT64_C(1800000000000000000); }
 extern "C" int other_begin(uint64_t *id) {
     flake_options o = flake_options();
     o.clock.now_ns = always;
-    const flake_status status = flake_init(&gen, &o, NULL);
+    const flake_status status = flake_init(&gen, flake_node_fixed(NULL, 0), &o, NULL);
     return status == FLAKE_OK ? flake_next(&gen, id) : status;
 }
 

@@ -33,8 +33,8 @@ static flake_state states[COPIES];
     do {                                                                                   \
         flake_options options = {0};                                                       \
         options.layout = flake_layout_idgen; /* the clock is before the default's epoch */ \
-        options.node = (uint64_t)(number);                                                 \
-        CHECK_EQ(copies[i]->call(&gens[i], &options, NULL), FLAKE_OK);                     \
+        const flake_node node = flake_node_fixed(NULL, (uint64_t)(number));                \
+        CHECK_EQ(copies[i]->call(&gens[i], node, &options, NULL), FLAKE_OK);               \
     } while (0)
 
 static flake_status draw_of(int i) {
@@ -131,7 +131,7 @@ static void open_use_and_close(bool with_a_bump) {
     uint8_t uuid[16];
     uint64_t id;
     const plugin *const calls = open_module("closing", &handle);
-    CHECK_EQ(calls->init(&gen, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(calls->init(&gen, flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
     CHECK_EQ(calls->next_n(&gen, &id, 1), FLAKE_OK);
     (void)calls->generate(1);
     CHECK_EQ(calls->uuid7(uuid), FLAKE_OK);
@@ -171,7 +171,8 @@ static uint64_t claim(int i, int64_t passed_ns) {
     where.dir = folder;
     options.clock.now_ns = told;
     told_ns = begin_ns + passed_ns;
-    CHECK_EQ(copies[i]->open(&states[i], &where, &options, &number, NULL), FLAKE_OK);
+    CHECK_EQ(copies[i]->open(&states[i], &where, flake_node_none(), &options, &number, NULL),
+             FLAKE_OK);
     return number;
 }
 
@@ -203,7 +204,7 @@ static flake_status open_state(int i) {
     flake_state_options where = {0};
     options.layout = flake_layout_idgen;
     where.path = state_path;
-    return copies[i]->open(&states[i], &where, &options, NULL, NULL);
+    return copies[i]->open(&states[i], &where, flake_node_fixed(NULL, 0), &options, NULL, NULL);
 }
 
 static void open_in_another_process(void) { CHECK_EQ(open_state(6), FLAKE_IN_USE); }

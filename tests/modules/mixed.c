@@ -10,10 +10,7 @@
 static flake_gen gen;
 
 static int make(uint32_t node) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.node = node;
-    return (int)flake_init(&gen, &o, NULL);
+    return (int)flake_init(&gen, flake_node_fixed(NULL, node), NULL, NULL);
 }
 
 static int next(uint64_t *id) { return (int)flake_next(&gen, id); }

@@ -13,12 +13,12 @@ typedef struct plugin {
     void (*script)(uint16_t random);
     sno_id (*generate)(uint8_t meta);
     flake_status (*uuid7)(uint8_t out[16]);
-    flake_status (*init)(flake_gen *, const flake_options *, flake_why *);
+    flake_status (*init)(flake_gen *, flake_node, const flake_options *, flake_why *);
     flake_status (*next_n)(flake_gen *, uint64_t *ids, size_t n);
-    flake_status (*reinit)(flake_gen *, const flake_options *, flake_why *);
+    flake_status (*reinit)(flake_gen *, flake_node, const flake_options *, flake_why *);
     void (*bump)(void);
-    flake_status (*open)(flake_state *, const flake_state_options *, const flake_options *,
-                         uint64_t *number, flake_why *);
+    flake_status (*open)(flake_state *, const flake_state_options *, flake_node,
+                         const flake_options *, uint64_t *number, flake_why *);
     flake_status (*close)(flake_state *, flake_why *);
 } plugin;
 

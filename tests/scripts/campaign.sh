@@ -64,17 +64,24 @@ campaign=$dir/campaign
 told() { sed 's/[0-9]* IDs, [0-9]* edges, [0-9]* inputs kept/.../'; }
 same "a fraction of an hour, with a line each minute" "flake, layout default, numbers 0 to 4095, ahead 0 ms, clock back, seed 1
 384 inputs, ..., 60 s so far
-512 inputs, ..., 90 s: no duplicate, no difference from the oracle" "$("$campaign" --hours 0.02 2>&1 | told)"
+512 inputs, ..., 90 s: no duplicate, no difference from the oracle" "$("$campaign" --node 7 --hours 0.02 2>&1 | told)"
 same "the last of two times counts" "192 inputs, ..., 40 s: no duplicate, no difference from the oracle" \
-    "$("$campaign" --hours 8 --seconds=22.5 2>&1 | told | tail -1)"
+    "$("$campaign" --node 7 --hours 8 --seconds=22.5 2>&1 | told | tail -1)"
 same "inputs count without a time" "100 inputs, ..., 20 s: no duplicate, no difference from the oracle" \
-    "$("$campaign" --inputs 100 2>&1 | told | tail -1)"
+    "$("$campaign" --node 7 --inputs 100 2>&1 | told | tail -1)"
 
 same "a configuration stands for the options" "flake, layout twitter, numbers 0 to 63, ahead 5 ms, clock back, seed 1" \
-    "$("$campaign" --config "twitter node=7 seq_max=63 max_ahead_ms=5" --inputs 10 2>&1 | head -1)"
+    "$("$campaign" --config "twitter node=7 dir=none seq_max=63 max_ahead_ms=5" --inputs 10 2>&1 | head -1)"
+
+# Bits, units and epoch of one's own: Sonyflake's, from the first unit on.
+own="layout=39-8-16 unit_ms=10 epoch_ms=1577836800000"
+same "own units by a configuration" "500 inputs, ..., no duplicate, no difference from the oracle" \
+    "$("$campaign" --inputs 500 --config "$own node=255 dir=none" 2>&1 | told | tail -1 | sed 's/, [0-9]* s:/,/')"
+same "own units by options" "$("$campaign" --inputs 50 --config "$own node=9 dir=none" 2>&1)" \
+    "$("$campaign" --inputs 50 --layout 39-8-16 --unit-ms 10 --epoch-ms 1577836800000 --node 9 2>&1)"
 
 same "a replay tells each call" "1 inputs, ... IDs, nothing found" \
-    "$("$campaign" --replay 0102aAFF 2>&1 | tail -1 | sed 's/[0-9]* IDs/... IDs/')"
+    "$("$campaign" --node 7 --replay 0102aAFF 2>&1 | tail -1 | sed 's/[0-9]* IDs/... IDs/')"
 
 # ---- 128 bits: a second after the layout's epoch, and then any inputs ----
 
@@ -93,12 +100,13 @@ begins '0066db23-8000-7[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\}-c0ffee123456' uuid7_nod
 begins '0066db23-8000-8[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\}-c0ffee123456' uuid8 --node $node
 begins '00CVDJ7000[0-9A-Z]\{16\}' ulid
 for layout in boundary uuid7 uuid7_node uuid8 ulid; do
-    few=
+    few= number=
     [ $layout != boundary ] || few="--seq-max 9"
+    case $layout in uuid7 | ulid) ;; *) number="--node $node" ;; esac
     for options in "" "--clock wild --max-ahead-ms 3 $few" "--config fail_on_backwards"; do
         # shellcheck disable=SC2086
         same "$layout $options" "500 inputs, ..., 80 s: no duplicate, no difference from the oracle" \
-            "$("$campaign" --inputs 500 --layout $layout $options 2>&1 | told | tail -1)"
+            "$("$campaign" --inputs 500 --layout $layout $number $options 2>&1 | told | tail -1)"
     done
 done
 
@@ -138,27 +146,32 @@ $CC -std=c11 $WARN "$dir/by_default.c" -o "$dir/by_default" || fail "by_default.
 # ---- Ctrl-C and kill: the summary, and the status of a process that such a signal ended ----
 
 for signal in 2:INT 15:TERM; do
-    STOP_BY=${signal%:*} "$dir/by_default" "$campaign" --hours 8 > "$dir/out" 2>&1
+    STOP_BY=${signal%:*} "$dir/by_default" "$campaign" --node 7 --hours 8 > "$dir/out" 2>&1
     same "status after SIG${signal#*:}" $((128 + ${signal%:*})) $?
     same "summary after SIG${signal#*:}" "576 inputs, ..., 100 s, ended by SIG${signal#*:}: no duplicate, no difference from the oracle" \
         "$(told < "$dir/out" | grep inputs | tail -1)"
 done
 # A signal that nohup, or a shell's &, has ignored stays ignored.
 same "an ignored SIGINT ends nothing" "640 inputs, ..., 110 s: no duplicate, no difference from the oracle" \
-    "$(trap '' INT; STOP_BY=2 "$campaign" --seconds 95 2>&1 | told | tail -1)"
+    "$(trap '' INT; STOP_BY=2 "$campaign" --node 7 --seconds 95 2>&1 | told | tail -1)"
 
 # ---- refusals: the message names the option, and its true range ----
 
 last32=4294967295 last63=9223372036854775807 last64=18446744073709551615
 refuses "config: nodes: no such option" --nodes 1
 refuses "missing value after --node " --node
-refuses "no such clock: fast" --clock fast
+refuses "no such clock: fast" --node 7 --clock fast
 refuses "config: twiter: neither a layout nor an option" --config twiter
 refuses "config: node: given twice" --config "node=7" --node 7
-refuses "--config already sets --layout" --config twitter --layout idgen
-refuses "the campaign cannot use lanes" --config "lanes=2"
-refuses "no such layout: 41-10" --layout 41-10
-refuses "not a layout of 64 bits.*41-10-14" --layout 41-10-14
+refuses "config: layout: given twice" --config twitter --layout idgen
+refuses "the campaign cannot use lanes" --config "lanes=2" --node 7
+refuses "layout: \"41-10\" is neither" --layout 41-10
+refuses "layout: its fields overlap or exceed 64 bits" --layout 41-10-14 --node 7
+for text in "" twitter "layout=41-10-12"; do
+    refuses "rejects this: config: node is missing: node=7; and dir=none if nothing is to check it" --config "$text"
+done
+refuses "rejects this: config: dir is missing: dir=none if nothing is to check the node" --config node=7
+refuses "rejects this: config: dir: \"/tmp\" is not none" --config "node=7 dir=/tmp"
 refuses "no such header: ulid" --header ulid
 for hex in 0 0g 0x00 "00 1"; do refuses "--replay must be an input in hex.*, not $hex " --replay "$hex"; done
 for value in 0 -1 3600000001 x 1x nan inf ""; do
@@ -166,9 +179,9 @@ for value in 0 -1 3600000001 x 1x nan inf ""; do
     refuses "^campaign: --seconds must be above 0 and at most 3600000000, not $value " --seconds "$value"
 done
 refuses "--hours must be above 0 and at most 1000000, not" --hours 1000000.5
-takes . --hours 1000000 --seconds 3600000000 --seconds .5
+takes . --node 7 --hours 1000000 --seconds 3600000000 --seconds .5
 for value in -1 +1 " 1" 1.5 x "" 0x10 18446744073709551616; do
-    for option in node seq-min seq-max max-ahead-ms max-wait-ms; do
+    for option in node seq-min seq-max unit-ms epoch-ms max-ahead-ms max-wait-ms; do
         refuses "flake.h rejects this: config: $(echo "$option" | tr - _): \".*\" is not a number\|config: $(echo "$option" | tr - _): needs a value" --$option "$value"
     done
     refuses "--inputs must be a number from 1 to $last64, not" --inputs "$value"
@@ -176,41 +189,50 @@ for value in -1 +1 " 1" 1.5 x "" 0x10 18446744073709551616; do
 done
 refuses "--inputs must be a number from 1 to $last64, not 0 " --inputs 0
 refuses "longer than 2047 bytes" --config "$(printf %05000d 0)"
-takes "seed $last64" --seed $last64
-takes . --max-wait-ms $last63
+takes "seed $last64" --node 7 --seed $last64
+takes . --node 7 --max-wait-ms $last63
 takes "layout 30-32-0" --layout 30-32-0 --node $last32
-refuses "flake.h rejects this: options: node 4294967296 is not from 0 to 4294967295" --layout 30-32-0 --node 4294967296
+refuses "flake.h rejects this: node: 4294967296 is above 4294967295, the layout's last node" --layout 30-32-0 --node 4294967296
 takes "numbers $last32 to $last32" --layout 30-0-32 --seq-min $last32 --seq-max $last32
-refuses "--epoch-ms must be a number of 64 bits, not 9223372036854775808 " --epoch-ms 9223372036854775808
-refuses "rejects this: options: layout.epoch_ms" --epoch-ms $last63
+refuses "config: epoch_ms: \"9223372036854775808\" is not a number" --epoch-ms 9223372036854775808
+refuses "rejects this: options: layout.epoch_ms" --node 7 --epoch-ms $last63
 # The header names the option if a value fits its range but not the layout's.
 takes . --node 1023
-refuses "flake.h rejects this: options: node 1024 is not from 0 to 1023" --node 1024
-refuses "flake.h rejects this: options: seq_max exceeds layout.seq_bits" --seq-max 4096
-refuses "flake.h rejects this: options: seq_min is above seq_max" --seq-min 5
-refuses "flake.h rejects this: options: max_ahead_ms is negative, or more than 2^31 units" --max-ahead-ms 2147483648
-takes "ahead 2147483647 ms" --max-ahead-ms 2147483647
+refuses "flake.h rejects this: node: 1024 is above 1023, the layout's last node" --node 1024
+refuses "flake.h rejects this: options: seq_max exceeds layout.seq_bits" --node 7 --seq-max 4096
+refuses "flake.h rejects this: options: seq_min is above seq_max" --node 7 --seq-min 5
+refuses "flake.h rejects this: options: max_ahead_ms is negative, or more than 2^31 units" --node 7 --max-ahead-ms 2147483648
+takes "ahead 2147483647 ms" --node 7 --max-ahead-ms 2147483647
 # 128 bits.
-takes "layout boundary, numbers 0 to 65535" --layout boundary
-takes "layout boundary, numbers 7 to 65535" --layout boundary --seq-min 7 --seq-max 65535
-refuses "flake.h rejects this: options: seq_max exceeds" --layout boundary --seq-max 65536
+takes "layout boundary, numbers 0 to 65535" --layout boundary --node 7
+takes "layout boundary, numbers 7 to 65535" --layout boundary --node 7 --seq-min 7 --seq-max 65535
+refuses "flake.h rejects this: options: seq_max exceeds" --layout boundary --node 7 --seq-max 65536
 for layout in boundary uuid7 uuid7_node uuid8 ulid; do
-    refuses "flake.h rejects this: options: seq_scatter is for 64-bit" --layout $layout --config seq_scatter
-    refuses "flake.h rejects this: layout: " --layout $layout --epoch-ms 1
-    [ $layout = boundary ] || refuses "seq_min and seq_max of UUIDs and ULIDs must be" --layout $layout --seq-max 1
+    case $layout in uuid7 | ulid) number= ;; *) number="--node 7" ;; esac
+    # shellcheck disable=SC2086
+    refuses "flake.h rejects this: options: seq_scatter is for 64-bit" --layout $layout $number --config seq_scatter
+    # shellcheck disable=SC2086
+    refuses "flake.h rejects this: layout: " --layout $layout $number --epoch-ms 1
+    # shellcheck disable=SC2086
+    [ $layout = boundary ] || refuses "seq_min and seq_max of UUIDs and ULIDs must be" --layout $layout $number --seq-max 1
 done
-for layout in uuid7 ulid; do refuses "options: node 1 is not from 0 to 0" --layout $layout --node 1; done
+for layout in uuid7 ulid; do refuses "config: node: the layout has no node" --layout $layout --node 1; done
 for layout in boundary uuid7_node uuid8; do
     takes "layout $layout" --layout $layout --node 281474976710655
-    refuses "options: node 281474976710656 is not from 0 to 281474976710655" --layout $layout --node 281474976710656
+    refuses "config: node: \"281474976710656\" is not a number from 0 to 281474976710655" --layout $layout --node 281474976710656
 done
 # sno.h.
 takes "sno, layout sno, numbers 0 to 65535" --header sno --node 65535
 takes "numbers 65535 to 65535" --header sno --seq-min 65535
-takes "numbers 3 to 9" --header sno --config "node=2 seq_min=3 seq_max=9 max_wait_ms=5"
-for option in node seq-min seq-max; do refuses "of sno.h end with 65535: .*=.65536" --header sno --$option 65536; done
+takes "numbers 0 to 65535" --header sno
+takes "numbers 3 to 9" --header sno --config "node=2 dir=none seq_min=3 seq_max=9 max_wait_ms=5"
+for option in node seq-min seq-max; do refuses "config: $(echo $option | tr - _): exceeds 65535" --header sno --$option 65536; done
 refuses "sno.h rejects this: " --header sno --seq-min 1 --seq-max 3
-for option in "--layout twitter" "--epoch-ms 1" "--max-ahead-ms 1" "--config seq_scatter" "--config fail_on_backwards" "--config twitter" --node-offset=1; do
+for option in "--layout twitter" "--unit-ms 4" "--epoch-ms 1" "--config twitter"; do
+    # shellcheck disable=SC2086
+    refuses "sno.h rejects this: config: .*: a sno has its own" $option --header sno
+done
+for option in "--max-ahead-ms 1" "--config seq_scatter" "--config fail_on_backwards"; do
     # shellcheck disable=SC2086
     refuses "sno.h has only node, seq_min, seq_max and max_wait_ms" $option --header sno
 done
@@ -223,7 +245,9 @@ for option in $(sed -n 's/^    {"--\([a-z-]*\)".*/\1/p' fuzz/campaign.c); do
     if grep -q -e "--$option " "$dir/help"; then ok; else fail "help names --$option" "$(cat "$dir/help")"; fi
 done
 for layout in $(sed -n '/--layout NAME/,/mine,/p' "$dir/help" | sed 's/mine,.*//' | tr ' ,' '\n\n' | grep -x '[a-z][a-z0-9_]*' | grep -vx 'of\|bits'); do
-    takes "layout $layout," --layout "$layout"
+    case $layout in uuid7 | ulid | mastodon) number= ;; *) number="--node 7" ;; esac
+    # shellcheck disable=SC2086
+    takes "layout $layout," --layout "$layout" $number
 done
 
 echo "$passed passed, $failed failed"

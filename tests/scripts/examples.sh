@@ -101,7 +101,7 @@ has cc || cc() { $CC "$@"; }
 start_server() {
     $CC -std=c11 -pthread -I. examples/server/server.c -o "$dir/server" || return
     : > "$dir/port"
-    "$dir/server" --port=0 > "$dir/port" 2>&1 < /dev/null &
+    "$dir/server" --port=0 --node=7 > "$dir/port" 2>&1 < /dev/null &
     server=$!
     for try in 1 2 3 4 5 6 7 8 9 10; do
         port=$(sed -n 's/^port //p' "$dir/port")

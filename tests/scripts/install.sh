@@ -103,7 +103,7 @@ static flake_gen ids;
 
 int main(void) {
     uint64_t id;
-    return flake_init(&ids, NULL, NULL) == FLAKE_OK && flake_next(&ids, &id) == FLAKE_OK &&
+    return flake_init(&ids, flake_node_fixed(NULL, 7), NULL, NULL) == FLAKE_OK && flake_next(&ids, &id) == FLAKE_OK &&
                    !sno_is_zero(sno_generate(1))
                ? 0
                : 1;
@@ -120,7 +120,7 @@ cat > "$dir/linked.c" <<END
 #include <sno.h>
 #include <stdio.h>
 int main(void) {
-    flake_gen *const ids = flake_new("node=7", NULL);
+    flake_gen *const ids = flake_new("node=7 dir=none", NULL);
     uint64_t id;
     printf("%s %s %d\n", flake_version(), sno_version(), flake_next(ids, &id));
     return (int)flake_free(ids, NULL);

@@ -56,9 +56,9 @@ named_fields() { # HEADER STRUCT
     done | grep .
 }
 each_field_has_its_word() {
-    { named_fields flake.h flake_options | grep -vxE 'lanes|state|shared_memory|overflow|gate'
+    { named_fields flake.h flake_options | grep -vxE 'lanes|state|shared_memory|overflow'
         named_fields flake.h flake_state_options; } | sort > "$dir/fields"
-    sed -n 's/^ *FLAKE_I_[A-Z]*("[a-z_]*", \([a-z_.]*\).*/\1/p' flake.h | grep -vx partition |
+    sed -n 's/^ *FLAKE_I_[A-Z]*("[a-z_]*", \([a-z_.]*\).*/\1/p' flake.h | grep -vE '^(node|options\.layout)\.' |
         sed 's/^[a-z]*\.//; s/\..*//' | sort > "$dir/words"
     same "$dir/fields" "$dir/words"
 }
@@ -86,7 +86,7 @@ int main(void) {
     static flake_gen ids;
     uint64_t first, second;
     if (strcmp(flake_version(), FLAKE_VERSION_STRING) || strcmp(sno_version(), SNO_VERSION_STRING)) return 1;
-    if (flake_init(&ids, NULL, NULL) || by_c(&ids, &first) || by_cxx(&ids, &second)) return 1;
+    if (flake_init(&ids, flake_node_fixed(NULL, 7), NULL, NULL) || by_c(&ids, &first) || by_cxx(&ids, &second)) return 1;
     return (int64_t)(first >> 22) + flake_layout_default.epoch_ms == 1800000000000 && second == first + 1 && !sno_is_zero(sno_generate(0)) ? 0 : 1;
 }
 END
@@ -111,14 +111,85 @@ ignoring() { # COMPILER STD LANGUAGE: an error for each of those calls
     done
     [ $n -eq "$(echo "$calls" | wc -l)" ]
 }
-# Zeros for its parameters.
+# Zeros for its parameters; a node is a struct.
 public_arguments() { # CALL
-    (public flake.h; public sno.h) | sed -nE "s/.* $1\(([^)]*)\).*/\1/p" | head -n 1 | awk -F, '{for (i = 1; i <= NF; i++) printf "%s0", (i > 1 ? ", " : "")}'
+    (public flake.h; public sno.h) | sed -nE "s/.* $1\(([^)]*)\).*/\1/p" | head -n 1 | awk -F, '{for (i = 1; i <= NF; i++) printf "%s%s", (i > 1 ? ", " : ""), $i ~ /flake_node *$/ ? "flake_node_none()" : "0"}'
 }
 judge "ignoring a status is a warning: C" ignoring "$cc" c11 c
 ! command -v "${cxx%% *}" > /dev/null || judge "and in C++" ignoring "$cxx" c++17 c++
 waived() { printf '#include "flake.h"\nint main(void) { uint64_t id; (void)!flake_try(NULL, &id); }\n' | $cc -std=c11 -Wall -Wextra -Werror -I. -x c -c - -o "$dir/ignored.o"; }
 judge "unless it is ignored on purpose" waived
+
+# ---- a node that is forgotten, or in the wrong place ----
+
+# LINE: no compiler accepts it. Then the same call as it should be, which each accepts.
+cat > "$dir/calls" <<'END'
+flake_init(&ids, NULL, &why)                                       flake_init(&ids, node, NULL, &why)
+flake_init(&ids, &options, &why)                                   flake_init(&ids, node, &options, &why)
+flake_init(&ids, NULL, NULL, &why)                                 flake_init(&ids, node, NULL, &why)
+flake_init(&ids, 7, NULL, &why)                                    flake_init(&ids, flake_node_fixed(NULL, 7), NULL, &why)
+flake_init(&ids, number, NULL, &why)                               flake_init(&ids, flake_node_fixed(NULL, number), NULL, &why)
+flake_init(&ids, &node, NULL, &why)                                flake_init(&ids, node, NULL, &why)
+flake_init(&ids, NULL, node, &why)                                 flake_init(&ids, node, NULL, &why)
+flake_init(&ids, flake_node_none, NULL, &why)                      flake_init(&ids, flake_node_none(), NULL, &why)
+flake_init_shards(&ids, 1, NULL, &why)                             flake_init_shards(&ids, 1, node, NULL, &why)
+flake_init_shards(&ids, 1, NULL, NULL, &why)                       flake_init_shards(&ids, 1, node, NULL, &why)
+flake_init_shards(&ids, 1, 7, NULL, &why)                          flake_init_shards(&ids, 1, node, NULL, &why)
+flake_init_shards(&ids, node, 1, NULL, &why)                       flake_init_shards(&ids, 1, node, NULL, &why)
+flake_reinit_after_fork(&ids, NULL, &why)                          flake_reinit_after_fork(&ids, node, NULL, &why)
+flake_reinit_after_fork(&ids, NULL, NULL, &why)                    flake_reinit_after_fork(&ids, node, NULL, &why)
+flake_reinit_after_fork(&ids, 7, NULL, &why)                       flake_reinit_after_fork(&ids, node, NULL, &why)
+flake_reinit_after_fork(&ids, NULL, node, &why)                    flake_reinit_after_fork(&ids, node, NULL, &why)
+sno_init(&snos, NULL, NULL, &why)                                  sno_init(&snos, node, NULL, NULL, &why)
+sno_init(&snos, &pool, &options, &why)                             sno_init(&snos, node, &pool, &options, &why)
+sno_init(&snos, NULL, NULL, NULL, &why)                            sno_init(&snos, node, NULL, NULL, &why)
+sno_init(&snos, 7, NULL, NULL, &why)                               sno_init(&snos, node, NULL, NULL, &why)
+sno_init(&snos, NULL, node, NULL, &why)                            sno_init(&snos, node, NULL, NULL, &why)
+sno_init_shards(&snos, 1, NULL, NULL, &why)                        sno_init_shards(&snos, 1, node, NULL, NULL, &why)
+sno_init_shards(&snos, 1, NULL, NULL, NULL, &why)                  sno_init_shards(&snos, 1, node, NULL, NULL, &why)
+sno_init_shards(&snos, 1, 7, NULL, NULL, &why)                     sno_init_shards(&snos, 1, node, NULL, NULL, &why)
+sno_init_shards(&snos, node, 1, NULL, NULL, &why)                  sno_init_shards(&snos, 1, node, NULL, NULL, &why)
+sno_reinit_after_fork(&snos, NULL, NULL, &why)                     sno_reinit_after_fork(&snos, node, NULL, NULL, &why)
+sno_reinit_after_fork(&snos, NULL, NULL, NULL, &why)               sno_reinit_after_fork(&snos, node, NULL, NULL, &why)
+sno_reinit_after_fork(&snos, 7, NULL, NULL, &why)                  sno_reinit_after_fork(&snos, node, NULL, NULL, &why)
+options.node = 7                                                   options.seq_max = 7
+options.gate = gate                                                node = flake_node_gated(&gate, 7)
+END
+accepts() { # COMPILER STD LANGUAGE LINE
+    cat > "$dir/call.c" <<END
+#include "sno.h"
+int main(void) {
+    static flake_gen ids;
+    static sno_gen snos;
+    static flake_options options;
+    static sno_snapshot pool;
+    static flake_gate gate;
+    flake_node node = flake_node_fixed(NULL, 7);
+    uint64_t number = 7;
+    flake_why why;
+    $4;
+    (void)ids, (void)snos, (void)options, (void)pool, (void)gate, (void)node, (void)number, (void)why;
+    return 0;
+}
+END
+    "$1" -std="$2" -x "$3" -w -DFLAKE_SHARED -I. -fsyntax-only "$dir/call.c" 2> "$dir/log"
+}
+needs_a_node() { # COMPILER STD LANGUAGE
+    local wrong right n=0
+    while IFS='|' read -r wrong right; do
+        n=$((n + 1))
+        ! accepts "$@" "$wrong" || { echo "    accepted: $wrong"; return 1; }
+        accepts "$@" "$right" || { echo "    refused: $right"; cat "$dir/log"; return 1; }
+    done < <(sed 's/   */|/' "$dir/calls")
+    [ $n -ge 30 ]
+}
+for compiler in gcc clang g++ clang++; do
+    case $compiler in *++) standards="c++11 c++20" language=c++ ;; *) standards="c11 gnu17" language=c ;; esac
+    command -v $compiler > /dev/null || { echo "SKIPPED: there is no $compiler"; continue; }
+    for std in $standards; do
+        judge "a call without a node does not compile: $compiler -std=$std" needs_a_node $compiler $std $language
+    done
+done
 
 has_text_below() { # BYTES FILE FLAG...
     local bytes=$1 file=$2 text
@@ -175,9 +246,7 @@ using ::flake_uuid7;
 class generator {
   public:
     explicit generator(unsigned node) : ids() {
-        flake_options options = {};
-        options.node = node;
-        fits = flake_init(&ids, &options, NULL) == FLAKE_OK;
+        fits = flake_init(&ids, flake_node_fixed(NULL, node), NULL, NULL) == FLAKE_OK;
     }
     bool next(unsigned long long &to) {
         uint64_t id = 0;

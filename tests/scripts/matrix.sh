@@ -74,10 +74,10 @@ int main(void) {
     if (flake_next(&lanes, &id) == FLAKE_OK || sno_next(&laned, 1, &sno) == FLAKE_OK) return 1;
     options.lane_count = 2;
     options.lanes = lane;
-    if (flake_init(&lanes, &options, NULL) != FLAKE_OK) return 1;
+    if (flake_init(&lanes, flake_node_fixed(NULL, 7), &options, NULL) != FLAKE_OK) return 1;
     options.lanes = sno_lane;
-    if (sno_init(&laned, NULL, &options, NULL) != FLAKE_OK) return 1;
-    if (flake_init(&ids, NULL, NULL) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
+    if (sno_init(&laned, flake_node_none(), NULL, &options, NULL) != FLAKE_OK) return 1;
+    if (flake_init(&ids, flake_node_fixed(NULL, 8), NULL, NULL) != FLAKE_OK || flake_next(&ids, &id) != FLAKE_OK) return 1;
     return sno_decode(text, sizeof text, &sno) == FLAKE_OK ? 0 : FLAKE_VERSION_MAJOR + SNO_VERSION_MAJOR + 1;
 }
 END
@@ -90,9 +90,8 @@ cat > "$dir/options.cc" << 'END'
 int main() {
     flake_options options = {};
     options.layout = flake_layout_twitter;
-    options.node = 3;
     static flake_gen ids;
-    const bool fit = flake_init(&ids, &options, nullptr) == FLAKE_OK;
+    const bool fit = flake_init(&ids, flake_node_fixed(nullptr, 3), &options, nullptr) == FLAKE_OK;
     std::memset(&options, 0, sizeof options);
     return fit ? 0 : 1;
 }

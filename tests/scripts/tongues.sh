@@ -24,6 +24,7 @@ hex='[0-9a-f]'
 lines="flake ([0-9]{19})
 made ([0-9TZ:-]+) by node 7
 uuid7 ($hex{8})-($hex{4})-7$hex{3}-[89ab]$hex{3}-$hex{12}
+own ([0-9]+) of ([0-9]+) by node 200
 sno [2-9a-x]{8}7a22g222
 one by one: [1-9][0-9]* ids/s
 in batches: [1-9][0-9]* ids/s
@@ -32,12 +33,13 @@ refused: [^
 ]*node[^
 ]*
 refused: config: twitte: neither a layout nor an option
-refused: config: partition: \"65536\" is not a number from 0 to 65535; words are separated by blanks"
+refused: config: node is missing: node=7; and dir=none if nothing is to check it
+refused: config: node: exceeds 65535, the largest of a sno"
 by_name='
 refused: meta is 0 to 255
 refused: meta is 0 to 255'
 gives_ids() { # REFUSED COMMAND...: what else is refused, a line each
-    local code id made node ms refused=$1
+    local code id made node ms own own_ms refused=$1
     shift
     said=$(limited "$@" 2>&1)
     code=$?
@@ -46,10 +48,13 @@ gives_ids() { # REFUSED COMMAND...: what else is refused, a line each
         return 1
     fi
     id=${BASH_REMATCH[1]} made=${BASH_REMATCH[2]} ms=$((0x${BASH_REMATCH[3]}${BASH_REMATCH[4]})) node=$((id >> 12 & 1023))
+    own=${BASH_REMATCH[5]} own_ms=${BASH_REMATCH[6]}
     [ $node -eq 7 ] || { echo "node $node"; return 1; }
     case $made in *T*) made=$(date -d "$made" +%s) ;; esac
     [ "$made" -eq $((((id >> 22) + 1288834974657) / 1000)) ] || { echo "$id was not made at $made"; return 1; }
-    is_now "the flake" "$made" && is_now "the UUID" $((ms / 1000))
+    [ $((own >> 16 & 255)) -eq 200 ] && [ "$own_ms" -eq $(((own >> 24) * 10 + 1577836800000)) ] ||
+        { echo "$own is not of node 200 at $own_ms"; return 1; }
+    is_now "the ID of an own layout" $((own_ms / 1000)) && is_now "the flake" "$made" && is_now "the UUID" $((ms / 1000))
 }
 koffi() {
     local global

@@ -105,18 +105,19 @@ for tool in flake sno; do
     refuses ${tool}_json_with_a_value 2 "--json takes no value" "$dir/$tool" generate --json=1
     refuses ${tool}_inspect_nothing 2 "needs an ID" "$dir/$tool" inspect
     refuses ${tool}_bad_form 2 "none of" "$dir/$tool" generate --format=morse
+    case $tool in flake) number=--node=7 ;; *) number=--partition=7 ;; esac
     for n in 0 1 7 10000; do
-        same ${tool}_generate_$n $n "$("$dir/$tool" generate $n | wc -l | tr -d ' ')"
+        same ${tool}_generate_$n $n "$("$dir/$tool" generate $number $n | wc -l | tr -d ' ')"
     done
-    same ${tool}_no_count_is_one 1 "$("$dir/$tool" generate | wc -l | tr -d ' ')"
-    "$dir/$tool" generate 20000 > "$dir/ids"
+    same ${tool}_no_count_is_one 1 "$("$dir/$tool" generate $number | wc -l | tr -d ' ')"
+    "$dir/$tool" generate $number 20000 > "$dir/ids"
     same ${tool}_ids_differ 20000 "$(LC_ALL=C sort -u "$dir/ids" | wc -l | tr -d ' ')"
     case $tool in flake) by=-n ;; *) by= ;; esac # numbers may get one digit more
     LC_ALL=C sort $by -c "$dir/ids" 2> "$dir/err"
     same ${tool}_ids_rise "" "$(cat "$dir/err")"
-    same ${tool}_billion_into_head 2 "$("$dir/$tool" generate 1000000000 2>&1 | head -n 2 | wc -l | tr -d ' ')"
+    same ${tool}_billion_into_head 2 "$("$dir/$tool" generate $number 1000000000 2>&1 | head -n 2 | wc -l | tr -d ' ')"
     if [ -c /dev/full ]; then
-        for words in "generate 5" "generate 100000" help version; do
+        for words in "generate $number 5" "generate $number 100000" help version; do
             # shellcheck disable=SC2086
             full() { "$dir/$tool" $words > /dev/full; }
             refuses "${tool}_full_disk_${words%% *}_${words##* }" 1 "$tool: the output cannot be written: " full
@@ -126,7 +127,7 @@ done
 # A standard file that is closed is not replaced by one that a tool opens: no id is written to a state file.
 mkdir "$dir/closed"
 state="--state-dir=$dir/closed"
-for words in "flake generate 3" "flake generate $state 3" "flake help" "flake version" "flake layouts" \
+for words in "flake generate --node=7 3" "flake generate $state 3" "flake help" "flake version" "flake layouts" \
     "flake inspect 5" "flake time $state 10" "sno generate 3" "sno inspect xxxxxxxxj4fp2vgl"; do
     name=$(printf '%s' "$words" | sed "s|=.*[^ ]||; s/ /_/g")
     # shellcheck disable=SC2086
@@ -146,15 +147,15 @@ for tool in flake sno; do
     refuses "${tool}_closed_input_is_not_empty" 1 "^$tool: the standard input cannot be read: " no_input
 done
 # Where a broken pipe does not end a program, the tools still end.
-(trap '' PIPE; "$flake" generate 1000000000 2> "$dir/err"; echo $? > "$dir/status") | head -n 1 > "$dir/out"
+(trap '' PIPE; "$flake" generate --node=7 1000000000 2> "$dir/err"; echo $? > "$dir/status") | head -n 1 > "$dir/out"
 same broken_pipe_ignored "1 1 0" "$(cat "$dir/status") $(wc -l < "$dir/out" | tr -d ' ') $(wc -l < "$dir/err" | tr -d ' ')"
 # Runs that follow one another never share a unit.
-for count in 3 3 3 3 3 3 3 3; do "$flake" generate $count; done > "$dir/ids"
+for count in 3 3 3 3 3 3 3 3; do "$flake" generate --node=7 $count; done > "$dir/ids"
 same runs_do_not_meet 24 "$(sort -u "$dir/ids" | wc -l | tr -d ' ')"
 for count in 1 1 1 1; do "$sno" generate --partition=3 $count; done > "$dir/ids"
 same sno_runs_do_not_meet 4 "$(sort -u "$dir/ids" | wc -l | tr -d ' ')"
 if command -v script > /dev/null && script -qec true /dev/null > /dev/null 2>&1; then
-    script -qec "'$flake' generate --layout=sonyflake 40000 > '$dir/ids'" /dev/null > "$dir/out" < /dev/null
+    script -qec "'$flake' generate --layout=sonyflake --node=7 40000 > '$dir/ids'" /dev/null > "$dir/out" < /dev/null
     same progress_leaves_ids_alone 40000 "$(wc -l < "$dir/ids" | tr -d ' ')"
     has progress_on_a_terminal "of 40000 (.*%).*a second.* left" cat "$dir/out"
     script -qec "'$flake' time --layout=sonyflake 40000" /dev/null > "$dir/out" < /dev/null
@@ -179,7 +180,7 @@ round_trip() { # LAYOUT NODE OPTIONS FORM...
         case $form in default) format= ;; *) format=--format=$form ;; esac
         begin_now
         # shellcheck disable=SC2086
-        id=$("$flake" generate --layout=$layout $options $format)
+        id=$("$flake" generate --layout=$layout $options $format 2>&1)
         # shellcheck disable=SC2086
         "$flake" inspect --layout="$layout" $format "$id" > "$dir/out" 2>&1
         made="node $(grep -E '^(node|worker) ' "$dir/out" | field '[a-z]*'), sequence $(field sequence < "$dir/out")"
@@ -229,10 +230,36 @@ id=$("$flake" generate --layout=41-10-12 --epoch=1577836800000 --node=1023)
 "$flake" inspect --layout=41-10-12 --epoch=2020-01-01 "$id" > "$dir/out"
 made_now own_layout_and_epoch "$(unix_ms)"
 has own_layout_has_its_name "^layout  *41-10-12: your own; units of 1 ms since 2020-01-01" cat "$dir/out"
+# Bits, units and epoch of one's own, as options and as the words of a configuration.
+begin_now
+mine="--layout=39-8-16 --unit=10 --epoch=2020-01-01" words="layout=39-8-16 unit_ms=10 epoch_ms=1577836800000 node=200 dir=none"
+# shellcheck disable=SC2086
+id=$("$flake" generate $mine --node=200)
+# shellcheck disable=SC2086
+"$flake" inspect $mine "$id" > "$dir/out"
+made_now own_units "$(unix_ms)"
+has own_units_have_their_name "^layout  *39-8-16: your own; units of 10 ms since 2020-01-01" cat "$dir/out"
+same own_units_node_and_sequence "200 0" "$(field node < "$dir/out") $(field sequence < "$dir/out")"
+says own_units_by_a_configuration "$(cat "$dir/out")" "$flake" inspect --config="$words" "$id"
+begin_now
+id=$("$flake" generate --config="$words")
+# shellcheck disable=SC2086
+"$flake" inspect $mine "$id" > "$dir/out"
+made_now own_units_generated_by_a_configuration "$(unix_ms)"
+same own_units_of_a_configuration "200 0" "$(field node < "$dir/out") $(field sequence < "$dir/out")"
+# shellcheck disable=SC2086
+"$flake" generate --json $mine --node=200 3 | "$flake" inspect --json $mine - > "$dir/out"
+same own_units_from_a_pipe 3 "$(grep -c '"layout":"39-8-16",.*"node":200,' "$dir/out")"
+has known_layouts_may_have_other_units "units of 10 ms since 2010-11-04" "$flake" inspect --layout=twitter --unit=10 5
+has units_of_a_day 1970-02-08T00:00:00.000Z "$flake" inspect --layout=41-10-12 --unit=86400000 $((38 << 22))
+has a_range_in_other_units "^smallest *$((4 << 24))$" "$flake" range --layout=39-8-16 --unit=10 --from=1970-01-01T00:00:00.040 --to=1970-01-01T00:00:00.049
+for value in 0 -1 x 4294967296; do refuses "unit_of_$value" 2 "^flake: --unit=$value" "$flake" inspect --unit=$value 5; done
+refuses unit_of_a_uuid 2 "unit cannot be used with 128-bit" "$flake" inspect --layout=uuid7 --unit=10 017F22E2-79B0-7CC3-98C4-DC0C0C07398F
 id=$("$flake" generate --layout=hazelcast-10-8 --node=255)
 has hazelcast_with_other_bits "^node  *255" "$flake" inspect --layout=hazelcast-10-8 "$id"
 for options in --layout=boundary --format=hex --layout=discord --layout=uuid7 --layout=ulid; do
-    "$flake" generate --json $options 3 | "$flake" inspect --json $options - > "$dir/out" 2>&1
+    case $options in *uuid7 | *ulid) number= ;; *) number=--node=7 ;; esac
+    "$flake" generate --json $options $number 3 | "$flake" inspect --json $options - > "$dir/out" 2>&1
     same "objects_from_a_pipe_$options" 3 "$(grep -c '^{"id":' "$dir/out")"
 done
 for form in text hex uuid; do
@@ -434,7 +461,9 @@ done
 for options in --layout=twitter --format=hex "--layout=discord --format=base58" --layout=41-1-20 --layout=uniqueid-spread \
     --layout=uuid8 "--layout=uuid7_node --format=hex" "--layout=boundary --format=base35" "--layout=ulid --format=uuid"; do
     # shellcheck disable=SC2086
-    "$flake" generate $options 3 | "$flake" inspect --json $options - > "$dir/told"
+    case $options in *=ulid*) number= ;; *) number=--node=1 ;; esac
+    # shellcheck disable=SC2086
+    "$flake" generate $options $number 3 | "$flake" inspect --json $options - > "$dir/told"
     told=$(cat "$dir/told")
     says "object_names_its_own_$options" "$told" "$flake" inspect --json - < "$dir/told"
     # shellcheck disable=SC2086
@@ -528,6 +557,13 @@ refuses range_with_a_count 2 "takes no '5'" "$flake" range --from=2024-01-01 --t
 
 # ---- node numbers ----
 
+missing="node is missing: --node=7, or --state-dir=DIR to claim a free one"
+for layout in default twitter boundary uuid8 uuid7_node 41-10-12 hazelcast-10-8; do
+    refuses "node_missing_for_$layout" 2 "^flake: $missing$" "$flake" generate --layout=$layout
+done
+for layout in uuid7 ulid mastodon 48-0-16; do
+    same "node_needless_for_$layout" 1 "$("$flake" generate --layout=$layout | wc -l | tr -d ' ')"
+done
 refuses node_too_large 2 "node=1024 is not a number from 0 to 1023, the range of layout default" "$flake" generate --node=1024
 refuses node_negative 2 "node=-18446744073709551611 is not a number from 0 to 1023" "$flake" generate --node=-18446744073709551611
 refuses node_without_a_value 2 "needs a value: --node=N" "$flake" generate --node 5
@@ -546,9 +582,9 @@ refuses partition_too_large 2 "partition=65536 is not a number from 0 to 65535" 
 refuses no_such_layout 2 "flake layouts. lists them" "$flake" generate --layout=snowflake
 refuses layout_too_large 2 "does not fit 64 bits" "$flake" generate --layout=41-20-12
 refuses epoch_for_boundary 2 "begins in 1970" "$flake" generate --layout=boundary --epoch=5
-refuses epoch_to_come 1 "begins at 2200-01-01" "$flake" generate --epoch=2200-01-01
-refuses epoch_far_to_come 1 "begins at 3000-01-01" "$flake" generate --epoch=3000-01-01
-refuses layout_that_has_ended 1 "another --epoch or --layout" "$flake" generate --layout=30-10-12
+refuses epoch_to_come 1 "begins at 2200-01-01" "$flake" generate --node=7 --epoch=2200-01-01
+refuses epoch_far_to_come 1 "begins at 3000-01-01" "$flake" generate --node=7 --epoch=3000-01-01
+refuses layout_that_has_ended 1 "another --epoch or --layout" "$flake" generate --node=7 --layout=30-10-12
 refuses option_of_another_command 2 "inspect has no option --node" "$flake" inspect --node=1 5
 refuses base7_is_wide 2 "none of dec, hex" "$flake" generate --format=base7
 
@@ -616,10 +652,11 @@ fi
 
 # ---- --config, the words of a configuration file ----
 
-config="twitter node=33 lanes=2 clock=fast"
+config="twitter node=33 dir=none lanes=2 clock=fast"
 id=$("$flake" generate --config="$config")
-has config_generates "^node  *33 (datacenter 1, worker 1)" "$flake" inspect --config=twitter "$id"
-has config_of_128_bits '^.*-8[0-9a-f]\{3\}-.*-00000000001f$' "$flake" generate --config="uuid8 node=31"
+has config_generates "^node  *33 (datacenter 1, worker 1)" "$flake" inspect --config="$config" "$id"
+has config_of_128_bits '^.*-8[0-9a-f]\{3\}-.*-00000000001f$' "$flake" generate --config="uuid8 node=31 dir=none"
+has config_without_a_node '^.*-7[0-9a-f]\{3\}-.*$' "$flake" generate --config=uuid7
 "$flake" generate --config="$config" 20000 > "$dir/ids"
 same config_lanes_differ 20000 "$(LC_ALL=C sort -u "$dir/ids" | wc -l | tr -d ' ')"
 "$flake" generate --config="layout=idgen node=5 state=\"$dir/my ids\" max_ahead_ms=5" 20000 > "$dir/ids"
@@ -628,27 +665,40 @@ same config_has_a_state 40000 "$(LC_ALL=C sort -u "$dir/ids" | wc -l | tr -d ' '
 refuses config_of_another_node 1 "my ids: " "$flake" generate --config="layout=idgen node=6 state=\"$dir/my ids\""
 mkdir "$dir/config"
 same config_claims_a_node 9 "$(made_by default "$("$flake" generate --config="state_dir=$dir/config first=9")")"
+for command in generate "inspect 5" "time 5" "range --from=2025-01-01 --to=2025-01-02"; do
+    # shellcheck disable=SC2086
+    refuses "config_without_a_node_$command" 2 "^flake: config: node is missing: node=7; and dir=none if nothing is to check it$" \
+        "$flake" $command --config="twitter clock=fast"
+done
+refuses config_that_nothing_checks 2 "^flake: config: dir is missing: dir=none if nothing is to check the node$" "$flake" generate --config=node=7
 refuses config_with_a_wrong_word 2 "^flake: config: nod: no such option" "$flake" generate --config=nod=7
-refuses config_beyond_the_layout 2 "^flake: options: node 1024 is not from 0 to 1023" "$flake" generate --config=node=1024
-refuses config_and_layout 2 "both name a layout" "$flake" inspect --config=twitter --layout=idgen 5
-refuses config_state_and_state_dir 2 "both open a state" "$flake" generate --config="state=$dir/ids.state" --state-dir="$dir/config"
-refuses config_and_node 2 "both set" "$flake" generate --config=node=7 --node=7
+refuses config_beyond_the_layout 2 "^flake: node: 1024 is above 1023, the layout's last node$" "$flake" generate --config="node=1024 dir=none"
+for option in --layout=idgen --epoch=0 --unit=10; do
+    refuses "config_and_$option" 2 "and ${option%=*} a word of it: use one of them" "$flake" inspect --config=mastodon $option 5
+done
+for option in --node=7 --state-dir="$dir/config" --hostname=web-3 --worker=1; do
+    refuses "config_and_${option%%=*}" 2 "^flake: --config and ${option%%=*} both set the node" "$flake" generate --config="node=7 dir=none" "$option"
+done
 sno_of() { "$sno" inspect "$("$sno" generate --config="$1")"; }
-refuses config_with_a_partition 2 "only a sno has one" "$flake" generate --config=partition=7
-refuses config_ahead_without_a_state 2 "max_ahead_ms: needs state" "$flake" generate --config=max_ahead_ms=7
-refuses config_of_time_with_lanes 2 "remove lanes" "$flake" time --config=lanes=2 100
-has sno_config_generates "^partition  *7$" sno_of "partition=7 single_thread clock=coarse"
-"$sno" generate --config="partition=0 lanes=2 clock=fast" 20000 > "$dir/ids"
+refuses config_with_a_partition 2 "config: partition: no such option" "$flake" generate --config=partition=7
+refuses config_ahead_without_a_state 2 "max_ahead_ms: needs state" "$flake" generate --config="node=7 dir=none max_ahead_ms=7"
+refuses config_of_time_with_lanes 2 "remove lanes" "$flake" time --config="node=7 dir=none lanes=2" 100
+has sno_config_generates "^partition  *7$" sno_of "node=7 dir=none single_thread clock=coarse"
+has sno_config_of_any_partition "^sequence  *0$" sno_of "clock=coarse"
+has sno_config_with_bounds "^sequence  *99$" sno_of "node=7 dir=none seq_min=99 seq_max=999"
+has sno_config_with_bounds_alone "^sequence  *99$" sno_of "seq_min=99 seq_max=999"
+"$sno" generate --config="node=0 dir=none lanes=2 clock=fast" 20000 > "$dir/ids"
 same sno_config_lanes_differ 20000 "$(LC_ALL=C sort -u "$dir/ids" | wc -l | tr -d ' ')"
-has sno_config_has_a_state "^partition  *0$" sno_of "partition=0 state=$dir/snos"
+has sno_config_has_a_state "^partition  *0$" sno_of "node=0 state=$dir/snos"
 has sno_config_takes_the_state_s_partition "^partition  *0$" sno_of "state=$dir/snos"
-refuses sno_config_of_another_partition 1 "snos: " "$sno" generate --config="state=$dir/snos" --partition=6
+refuses sno_config_of_another_partition 1 "snos: " "$sno" generate --config="node=6 state=$dir/snos"
 has sno_config_claims_a_partition "^partition  *65535$" sno_of "state_dir=$dir/config first=65535"
-refuses sno_config_claims_no_partition 2 "exceeds 65535 partitions" "$sno" generate --config="state_dir=$dir/config first=65536"
+refuses sno_config_claims_no_partition 2 "first: exceeds 65535, the largest of a sno" "$sno" generate --config="state_dir=$dir/config first=65536"
 refuses sno_config_with_a_wrong_word 2 "^sno: config: part: no such option" "$sno" generate --config=part=7
-refuses sno_config_with_a_layout 2 "^sno: options: layout, node, " "$sno" generate --config=twitter
-refuses sno_config_and_partition 2 "both set" "$sno" generate --config=partition=7 --partition=7
-refuses sno_config_of_inspect 2 "inspect has no option --config" "$sno" inspect --config=partition=7 xxxxxxxxj4fp2vgl
+refuses sno_config_with_a_layout 2 "^sno: config: layout: a sno has its own" "$sno" generate --config=twitter
+refuses sno_config_that_nothing_checks 2 "^sno: config: dir is missing: dir=none" "$sno" generate --config=node=7
+refuses sno_config_and_partition 2 "both set" "$sno" generate --config="clock=fast" --partition=7
+refuses sno_config_of_inspect 2 "inspect has no option --config" "$sno" inspect --config=node=7 xxxxxxxxj4fp2vgl
 
 # ---- time COUNT, layouts, --json ----
 
@@ -664,8 +714,8 @@ has uuid7_shows_its_bits "time 48, version 4, counter 12, variant 2, counter 14,
 has ulid_shows_its_bits "time 48, counter 80$" "$flake" layouts
 has layouts_show_their_bits "time 42, sequence 6, generator 3, mode 1, generator 8, cluster 4" "$flake" layouts
 {
-    "$flake" generate --json 3
-    "$flake" generate --json --layout=boundary 3
+    "$flake" generate --json --node=7 3
+    "$flake" generate --json --layout=boundary --node=7 3
     "$flake" layouts --json
     "$flake" inspect --json --layout=idgen 5828128208445124608 0x1f
     "$flake" inspect --json 0x00000173cf50e1a49ba1a5c50962e183

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
-# Sourced: start_server OPTION..., stop_server.   They use $port, $server and the directory $dir.
+# Sourced: start_server OPTION... (of node 5), stop_server.   They use $port, $server and the directory $dir.
 start_server() {
     : > "$dir/out"
-    "$build/server" "$@" > "$dir/out" &
+    "$build/server" --node=5 "$@" > "$dir/out" &
     server=$!
     local deadline=$((SECONDS + 10))
     until port=$(sed -n 's/^port //p' "$dir/out") && [ -n "$port" ]; do

@@ -72,7 +72,7 @@ static int64_t processor_ms(server s) {
 
 static void runs_out_of_descriptors(const char *threads) {
     enum { clients = 3 * few_descriptors, window_ms = 500 };
-    server s = start_with(threads, NULL, true);
+    server s = start_with(threads, "--node=5", true);
     client *c[clients];
     bool answered[clients] = {false}, all_heard = true;
     int taken = 0;
@@ -202,7 +202,7 @@ TEST(who_reads_in_time_stays) {
 /* 256 IDs in 10 ms: the last client waits for longer than a client may be idle. */
 TEST(who_waits_for_ids_is_not_idle) {
     enum { clients = 50, requests = 300 };
-    server s = start("--layout=sonyflake", "--idle-ms=200");
+    server s = start("--config=sonyflake node=5 dir=none", "--idle-ms=200");
     client *c[clients];
     bool in_time[clients];
     char all[requests * 40] = "";
@@ -325,7 +325,7 @@ static void tell_to_end(server s) {
 /* More requests than the unit has IDs, and half of the connections are not accepted yet. */
 TEST(what_was_received_is_answered_before_it_ends) {
     enum { clients = 384, requests = 3 };
-    server s = start("--layout=sonyflake", "--drain-ms=20000");
+    server s = start("--config=sonyflake node=5 dir=none", "--drain-ms=20000");
     client *c[clients];
     int complete = 0;
     for (int i = 0; i < clients; i++) {
@@ -425,16 +425,27 @@ TEST(a_wrong_option_is_named_with_its_range) {
     static const struct {
         const char *option, *another, *why;
     } cases[] = {
-        {"--node=1024", NULL, "--node=1024: layout default has 0 to 1023\n"},
-        {"--node=65536", "--layout=sonyflake", "--node=65536: layout sonyflake has 0 to 65535\n"},
+        {"--node=1024", NULL, "layout default: node: 1024 is above 1023, the layout's last node\n"},
+        {"--node=65536", "--layout=sonyflake",
+         "layout sonyflake: node: 65536 is above 65535, the layout's last node\n"},
         {"--node=4294967296", NULL, "--node=4294967296 is not a number from 0 to 4294967295\n"},
         {"--node=-18446744073709551611", NULL,
          "--node=-18446744073709551611 is not a number from 0 to 4294967295\n"},
         {"--node=+5", NULL, "--node=+5 is not a number from 0 to 4294967295\n"},
         {"--node=", NULL, "--node= is not a number from 0 to 4294967295\n"},
-        {"--config=sonyflake node=65536", NULL, "--node=65536: layout sonyflake has 0 to 65535\n"},
+        {"--config=sonyflake node=65536 dir=none", NULL,
+         "layout sonyflake: node: 65536 is above 65535, the layout's last node\n"},
+        {"--idle-ms=300", NULL, "node is missing: --node=7, and another number for each other server\n"},
+        {"--layout=mastodon", "--node=1",
+         "layout mastodon: node: the layout has none: pass flake_node_none()\n"},
+        {"--config=twitter", NULL,
+         "config: node is missing: node=7; and dir=none if nothing is to check it\n"},
+        {"--config=41-10-12 node=7 dir=none", NULL,
+         "--config=41-10-12 node=7 dir=none is no option, or its value does not fit:\n"},
+        {"--config=twitter unit_ms=2 node=7 dir=none", NULL,
+         "--config=twitter unit_ms=2 node=7 dir=none is no option, or its value does not fit:\n"},
         {"--config=nod=7", NULL, "config: nod: no such option\n"},
-        {"--config=lanes=7", NULL, "--config=lanes=7 is no option, or its value does not fit:\n"},
+        {"--config=node=7 dir=none lanes=7", NULL, "--config=node=7 dir=none lanes=7 is no option, or its value does not fit:\n"},
         {"--threads=0", NULL, "--threads=0 is not a number from 1 to 64\n"},
         {"--idle-ms=0", NULL, "--idle-ms=0 is not a number from 1 to 1000000000\n"},
         {"--mode=x", NULL, "--mode=x is no option, or its value does not fit:\n"},

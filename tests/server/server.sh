@@ -40,7 +40,7 @@ clients() { # PROGRAM MODE
 # No log replaces a closed standard file.
 refuses_to_start_with_closed() { # REDIRECTION
     local said
-    said=$(eval "timeout 5 '$build/server' --threads=1 --log='$dir/log' $1" 2>&1)
+    said=$(eval "timeout 5 '$build/server' --node=5 --threads=1 --log='$dir/log' $1" 2>&1)
     [ $? -eq 1 ] && [ -z "$(ls "$dir")" ] || { echo "  $said"; ls "$dir"; false; }
 }
 judge "does not start with a closed standard input" refuses_to_start_with_closed '<&-'
@@ -55,7 +55,7 @@ fails_saying() { # LINE OPTION...
     [ $? -eq 1 ] && [ "$said" = "$wanted" ] || { echo "  $said"; false; }
 }
 judge "--help to a full disk fails" fails_saying "standard output: No space left on device" --help
-judge "a port that can't be printed fails" fails_saying "standard output: No space left on device" --port=0
+judge "a port that can't be printed fails" fails_saying "standard output: No space left on device" --node=5
 log_is_full() {
     local code
     ln -s /dev/full "$dir/log.0"

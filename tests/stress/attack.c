@@ -273,10 +273,11 @@ static void run_of_syncs(void) {
     static flake_gen gen;
     static flake_state state;
     const flake_state_options where = {.path = path_of("syncs"), .no_wait = true};
+    const flake_node node = flake_node_fixed(NULL, 0);
     flake_options o = {.clock.now_ns = scene_clock};
-    if (flake_state_open(&state, &where, &o, NULL, NULL) != FLAKE_OK) return;
+    if (flake_state_open(&state, &where, node, &o, NULL, NULL) != FLAKE_OK) return;
     o.state = &state;
-    if (flake_init(&gen, &o, NULL) != FLAKE_OK) _exit(1);
+    if (flake_init(&gen, node, &o, NULL) != FLAKE_OK) _exit(1);
     if (!disk.fail_from && below(2)) {
         disk_fail(1 + (int)below(4), 1000000);
         disk.only_syncs = true;
@@ -313,13 +314,13 @@ static void run_of_slots(void) {
     flake_options o = {.clock.now_ns = scene_clock, .seq_max = 3};
     uint64_t number = 0;
     o.max_ahead_ms = (int64_t)below(3) * 400;
-    for (int tries = 0; flake_state_open(&state, &where, &o, &number, NULL) != FLAKE_OK; tries++) {
+    for (int tries = 0;
+         flake_state_open(&state, &where, flake_node_none(), &o, &number, NULL) != FLAKE_OK; tries++) {
         if (tries == 50) return;
         pass_ms(20);
     }
-    o.node = (uint32_t)number;
     o.state = &state;
-    if (flake_init(&gen, &o, NULL) != FLAKE_OK) _exit(1);
+    if (flake_init(&gen, flake_node_fixed(NULL, number), &o, NULL) != FLAKE_OK) _exit(1);
     for (uint64_t draws = 20 + below(400); draws; draws--) {
         uint64_t ids[5];
         const size_t n = got64_n(&gen, ids, 1 + (size_t)below(5));
@@ -338,19 +339,20 @@ TEST(slots) { kill_among(run_of_slots, all_kills / 10 * 3); }
 static bool hold_shared(void) {
     const flake_state_options where = {
         .path = path_of("shared"), .horizon_ms = 500, .no_wait = true};
+    const flake_node node = flake_node_fixed(NULL, 0);
     flake_options o = {
         .shared_memory = true, .seq_max = 63, .max_wait_ms = 5, .clock.now_ns = scene_clock};
-    if (flake_state_open(&common->state, &where, &o, NULL, NULL) != FLAKE_OK) {
+    if (flake_state_open(&common->state, &where, node, &o, NULL, NULL) != FLAKE_OK) {
         pass_ms(5); /* which may be older than the last write */
         return false;
     }
     if (atomic_load(&common->made)) return true;
     o.state = &common->state; /* it is the first run */
     o.seq_max = 31;
-    if (flake_init(&common->gen, &o, NULL) != FLAKE_OK) _exit(1);
+    if (flake_init(&common->gen, node, &o, NULL) != FLAKE_OK) _exit(1);
     o.seq_min = 32;
     o.seq_max = 63;
-    if (flake_init_shards(common->shards, 2, &o, NULL) != FLAKE_OK) _exit(1);
+    if (flake_init_shards(common->shards, 2, node, &o, NULL) != FLAKE_OK) _exit(1);
     atomic_store(&common->made, true);
     return true;
 }

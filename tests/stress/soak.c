@@ -196,60 +196,56 @@ static char folder[512];
 /* So many numbers a unit that no thread waits for the clock. */
 static flake_layout roomy(void) { return flake_layout_of(40, 4, 20, INT64_C(1577836800000)); }
 
-static flake_options options_of(flake_layout layout, unsigned node, int kind) {
+static flake_options options_of(flake_layout layout, int kind) {
     flake_options o = {0};
     o.layout = layout;
-    o.node = node;
     o.clock.kind = kind;
     return o;
 }
 
-static sno_snapshot pool_of(unsigned part) {
-    return pool_of_numbers((uint16_t)(first_partition + part), 0, 0);
-}
+static flake_node node_of(unsigned part) { return flake_node_fixed(NULL, first_partition + part); }
 
-static bool make_lanes(flake_gen *g, flake_options o, size_t n) {
+static bool make_lanes(flake_gen *g, uint64_t node, flake_options o, size_t n) {
     static flake_lane lanes_of[5][n_lanes];
     static unsigned used;
-    return flake_init(g, with_lanes(&o, lanes_of[used++ % 5], n), NULL) == FLAKE_OK;
+    return flake_init(g, flake_node_fixed(NULL, node), with_lanes(&o, lanes_of[used++ % 5], n),
+                      NULL) == FLAKE_OK;
 }
 
 /* One generator for all threads, shards, and one with lanes. */
 static bool make_three(flake_gen *whole, flake_gen *shards, flake_gen *lanes, flake_options o,
                        unsigned threads, size_t with) {
-    bool well = flake_init(whole, &o, NULL) == FLAKE_OK;
-    o.node = NODE_SHARDS;
-    well &= flake_init_shards(shards, threads, &o, NULL) == FLAKE_OK;
-    o.node = NODE_LANES;
-    return well & make_lanes(lanes, o, with);
+    const flake_node node = flake_node_fixed(NULL, NODE_SHARDS);
+    bool well = flake_init(whole, flake_node_fixed(NULL, NODE_SHARED), &o, NULL) == FLAKE_OK;
+    well &= flake_init_shards(shards, threads, node, &o, NULL) == FLAKE_OK;
+    return well & make_lanes(lanes, NODE_LANES, o, with);
 }
 
 /* The ones that --ids draws from. */
 static bool make_first(unsigned threads, size_t with, int64_t max_wait_ms, uint32_t wide_max) {
-    const sno_snapshot shared = pool_of(PART_SHARED), shards = pool_of(PART_SHARDS),
-                       lanes = pool_of(PART_LANES);
     static flake_lane sno_lane[n_lanes];
-    flake_options o = options_of(flake_layout_idgen, NODE_SHARED, FLAKE_CLOCK_EXACT);
+    flake_options o = options_of(flake_layout_idgen, FLAKE_CLOCK_EXACT);
     o.max_wait_ms = max_wait_ms;
     bool well = make_three(&ms_whole, ms_shards, &ms_lanes, o, threads, with);
     o.layout = roomy();
     well &= make_three(&roomy_whole, roomy_shards, &roomy_lanes, o, threads, with);
     o.layout = flake_layout_boundary;
-    o.node = wide_node;
     o.seq_max = wide_max;
-    return well & make_lanes(&wide_lanes, o, with) &&
-           sno_init(&sno_whole, &shared, NULL, NULL) == FLAKE_OK &&
-           sno_init_shards(sno_shards, threads, &shards, NULL, NULL) == FLAKE_OK &&
-           sno_init(&sno_lanes, &lanes, with_lanes(NULL, sno_lane, with), NULL) == FLAKE_OK;
+    return well & make_lanes(&wide_lanes, wide_node, o, with) &&
+           sno_init(&sno_whole, node_of(PART_SHARED), NULL, NULL, NULL) == FLAKE_OK &&
+           sno_init_shards(sno_shards, threads, node_of(PART_SHARDS), NULL, NULL, NULL) ==
+               FLAKE_OK &&
+           sno_init(&sno_lanes, node_of(PART_LANES), NULL, with_lanes(NULL, sno_lane, with),
+                    NULL) == FLAKE_OK;
 }
 
 static bool make_others(void) {
-    const sno_snapshot pool = pool_of(PART_BATCHES);
-    bool well = sno_init(&sno_batches, &pool, NULL, NULL) == FLAKE_OK;
+    bool well = sno_init(&sno_batches, node_of(PART_BATCHES), NULL, NULL, NULL) == FLAKE_OK;
     for (unsigned i = 0; i < n_others; i++) {
-        const flake_options o = options_of(flake_layout_idgen, NODE_OTHERS + i, kinds[i]);
-        well &= i < first_laned ? flake_init(&others[i], &o, NULL) == FLAKE_OK
-                                : make_lanes(&others[i], o, 3);
+        const flake_options o = options_of(flake_layout_idgen, kinds[i]);
+        const flake_node node = flake_node_fixed(NULL, NODE_OTHERS + i);
+        well &= i < first_laned ? flake_init(&others[i], node, &o, NULL) == FLAKE_OK
+                                : make_lanes(&others[i], NODE_OTHERS + i, o, 3);
     }
     for (unsigned i = 0; i < crowd; i++)
         well &= flake_prefetch_init(&stocks[i], &others[2], 100, 50, NULL) == FLAKE_OK;
@@ -377,24 +373,25 @@ static void note_one(worker *w, unsigned of, flake_status status, const drawn *i
 
 /* Opens the state, draws for a while, and closes it. IN_USE: a child forked meanwhile keeps it open,
  * too, until it ends. */
-static bool draw_run(worker *w, const char *name, unsigned node, int64_t ms) {
+static bool draw_run(worker *w, const char *name, flake_node node, int64_t ms) {
     static const flake_state closed;
     flake_state state = closed;
     flake_state_options where = {0};
-    flake_options o = options_of(flake_layout_idgen, node, FLAKE_CLOCK_EXACT);
+    flake_options o = options_of(flake_layout_idgen, FLAKE_CLOCK_EXACT);
     flake_gen gen;
     char path[600];
     flake_status status;
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
     where.path = path;
     where.horizon_ms = 200;
-    for (int tries = 0; (status = flake_state_open(&state, &where, &o, NULL, NULL)) == FLAKE_IN_USE;
+    for (int tries = 0;
+         (status = flake_state_open(&state, &where, node, &o, NULL, NULL)) == FLAKE_IN_USE;
          tries++) {
         if (tries == 5000) break;
         nap_us(2000);
     }
     o.state = &state;
-    if (status == FLAKE_OK) status = flake_init(&gen, &o, NULL);
+    if (status == FLAKE_OK) status = flake_init(&gen, node, &o, NULL);
     if (status != FLAKE_OK) {
         atomic_fetch_add(&w->failed, 1);
         nap_us(100000);
@@ -411,7 +408,8 @@ static bool draw_run(worker *w, const char *name, unsigned node, int64_t ms) {
 }
 
 static void draw_state(worker *w, uint64_t *random) {
-    if (draw_run(w, "closed", NODE_STATE, (int64_t)(random_of(random) % 400)))
+    const int64_t ms = (int64_t)(random_of(random) % 400);
+    if (draw_run(w, "closed", flake_node_fixed(NULL, NODE_STATE), ms))
         atomic_fetch_add(&hours->restarts, 1);
 }
 
@@ -434,7 +432,7 @@ static void draw_killed(worker *w, uint64_t *random) {
     const pid_t child = start(w);
     if (child < 0) return;
     if (child == 0) {
-        (void)draw_run(w, "killed", NODE_KILLED, 60000);
+        (void)draw_run(w, "killed", flake_node_fixed(NULL, NODE_KILLED), 60000);
         _exit(0);
     }
     nap_us(1000 * (long)(50 + random_of(random) % 700));
@@ -446,8 +444,8 @@ static void draw_killed(worker *w, uint64_t *random) {
 
 /* A forked child: its parent's generators fail there until they have numbers of their own. */
 static void draw_as_child(worker *w, unsigned turn) {
-    const flake_options o = options_of(flake_layout_idgen, NODE_CHILDREN + turn, FLAKE_CLOCK_EXACT);
-    const sno_snapshot pool = pool_of(PART_CHILDREN + turn);
+    const flake_options o = options_of(flake_layout_idgen, FLAKE_CLOCK_EXACT);
+    const flake_node node = flake_node_fixed(NULL, NODE_CHILDREN + turn);
     drawn ids = {{0}};
     for (int again = 0; again < 2; again++) {
         const flake_status status =
@@ -455,8 +453,9 @@ static void draw_as_child(worker *w, unsigned turn) {
         if (status == FLAKE_FORKED) atomic_fetch_add(&hours->refusals, 1);
         else note_one(w, again ? SPACE_SNO : SPACE_MS, status, &ids);
     }
-    if (flake_reinit_after_fork(&ms_whole, &o, NULL) != FLAKE_OK ||
-        sno_reinit_after_fork(&sno_whole, &pool, NULL, NULL) != FLAKE_OK) {
+    if (flake_reinit_after_fork(&ms_whole, node, &o, NULL) != FLAKE_OK ||
+        sno_reinit_after_fork(&sno_whole, node_of(PART_CHILDREN + turn), NULL, NULL, NULL) !=
+            FLAKE_OK) {
         atomic_fetch_add(&w->failed, 1);
         return;
     }
@@ -651,9 +650,10 @@ static void windows_move(void) {
 static void twins_are_found(void) {
     worker *parent = &hours->workers[most_workers - 2], *other = &hours->workers[most_workers - 3];
     const pid_t child = fork();
-    const flake_options o = options_of(flake_layout_idgen, NODE_TWINS, FLAKE_CLOCK_EXACT);
+    const flake_options o = options_of(flake_layout_idgen, FLAKE_CLOCK_EXACT);
     flake_gen gen;
-    const bool well = child >= 0 && flake_init(&gen, &o, NULL) == FLAKE_OK;
+    const flake_node node = flake_node_fixed(NULL, NODE_TWINS);
+    const bool well = child >= 0 && flake_init(&gen, node, &o, NULL) == FLAKE_OK;
     for (int i = 0; well && i < 100000; i++) {
         drawn id = {{0}};
         note_one(child ? parent : other, SPACE_MS, flake_next(&gen, id.flake), &id);

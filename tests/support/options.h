@@ -7,17 +7,21 @@
 #define OPTIONS_H
 
 #ifdef FLAKE_H
-static inline flake_options options_of_flake(uint64_t node, uint32_t seq_min, uint32_t seq_max,
+static inline flake_options options_of_flake(uint32_t seq_min, uint32_t seq_max,
                                              int64_t (*now_ns)(void *), void *user) {
     flake_options o;
     memset(&o, 0, sizeof o);
     o.layout = flake_layout_idgen;
-    o.node = node;
     o.seq_min = seq_min;
     o.seq_max = seq_max;
     o.clock.now_ns = now_ns;
     o.clock.user = user;
     return o;
+}
+
+/* That number, or none where the layout has no node. Zeroed, it is the default, which has one. */
+static inline flake_node node_in(const flake_layout *l, uint64_t number) {
+    return l->node_bits || !l->unit_ms ? flake_node_fixed(NULL, number) : flake_node_none();
 }
 
 /* Copies of options, which last until the next call of the same function. NULL: all defaults. */
@@ -45,11 +49,11 @@ static inline size_t got128_n(flake_gen *g, flake128 *ids, size_t n) {
 }
 
 /* What flake_init says of options, without its subject; NULL: nothing. */
-static inline const char *options_why(const flake_options *o) {
+static inline const char *options_why(flake_node node, const flake_options *o) {
     static flake_gen g;
     static flake_why why;
     static const char subject[] = "options: ";
-    const flake_status status = flake_init(&g, o, &why);
+    const flake_status status = flake_init(&g, node, o, &why);
     flake_release(&g);
     if (status != FLAKE_INVALID && status != FLAKE_NODE_RANGE) return NULL;
     return strncmp(why.text, subject, sizeof subject - 1) == 0 ? why.text + sizeof subject - 1
@@ -67,8 +71,8 @@ static inline flake_snapshot snapshot_of(flake_gen *g) {
 #endif
 
 #if defined(FLAKE_H) && defined(SCENE_H)
-static inline flake_options options_in_scene(uint32_t node) {
-    return options_of_flake(node, 0, 0, scene_clock, NULL);
+static inline flake_options options_in_scene(void) {
+    return options_of_flake(0, 0, scene_clock, NULL);
 }
 #endif
 

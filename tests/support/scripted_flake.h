@@ -38,25 +38,29 @@ static inline int64_t system_ns(int is_coarse) {
 #define NOTHING UINT64_C(0x5e5e5e5e5e5e5e5e)
 
 static flake_options options;
+static flake_node gens_node; /* of `gen`: 0, or none in a layout without a node */
 static flake_gen gen;
 static uint64_t id;
 static uint64_t many[1 << 20];
 
 static inline flake_options scripted(flake_layout layout) {
-    flake_options o = options_of_flake(0, 0, 0, script_read, &script_now);
+    flake_options o = options_of_flake(0, 0, script_read, &script_now);
     o.layout = layout;
     return o;
 }
 
-/* A script at T, and options for the test to complete. */
+/* A script at T; options, and a node, for the test to complete. */
 static inline void begin(flake_layout layout) {
     script_at_ms(T);
     coarse_lag_ns = 0;
     coarse_slack_ns = 0;
     options = scripted(layout);
+    gens_node = node_in(&layout, 0);
 }
 
-static inline void open_gen(void) { CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_OK); }
+static inline void open_gen(void) {
+    CHECK_EQ(flake_init(&gen, gens_node, &options, NULL), FLAKE_OK);
+}
 
 /* flake-idgen's layout with the numbers 10, 11 and 12 of each ms. */
 static inline void begin_with_three(void) {

@@ -84,7 +84,7 @@ static inline flake_options options_of(void) {
 
 static inline void restore(sno_gen *g, sno_snapshot s) {
     const flake_options o = options_of();
-    CHECK_EQ(sno_init(g, &s, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(g, flake_node_fixed(NULL, s.partition), &s, &o, NULL), FLAKE_OK);
 }
 
 /* `gen` with this pool, and the clock at the beginning of unit `start`. */
@@ -98,7 +98,7 @@ static inline void begin(uint16_t min, uint16_t max) {
 static inline void begin_with(const flake_options *o, uint16_t min, uint16_t max) {
     const sno_snapshot s = pool_of(min, max);
     begin(min, max);
-    CHECK_EQ(sno_init(&gen, &s, o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&gen, flake_node_fixed(NULL, a_partition), &s, o, NULL), FLAKE_OK);
 }
 
 static inline sno_snapshot snapshot_of_sno(sno_gen *g) {
@@ -233,7 +233,8 @@ static inline void begin_shards(size_t n, uint16_t min, uint16_t max) {
     const sno_snapshot s = pool_of(min, max);
     const flake_options o = options_of();
     begin(min, max);
-    CHECK_EQ(sno_init_shards(shards, n, &s, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(shards, n, flake_node_fixed(NULL, a_partition), &s, &o, NULL),
+             FLAKE_OK);
 }
 
 #endif

@@ -21,13 +21,14 @@ static inline flake_state_options where_of(const char *name) {
     return (flake_state_options){.path = path_of(name)};
 }
 
-static inline flake_status open_with(flake_state *s, flake_state_options w, flake_options o) {
+static inline flake_status open_with(flake_state *s, flake_state_options w, flake_node node,
+                                     flake_options o) {
     memset(&why, 0, sizeof why);
-    return flake_state_open(s, &w, &o, NULL, &why);
+    return flake_state_open(s, &w, node, &o, NULL, &why);
 }
 
 static inline flake_status open_at(flake_state *s, const char *name) {
-    return open_with(s, where_of(name), options_in_scene(1));
+    return open_with(s, where_of(name), flake_node_fixed(NULL, 1), options_in_scene());
 }
 
 static inline flake_status open_snos(const char *name, sno_snapshot *pool) {
@@ -37,19 +38,21 @@ static inline flake_status open_snos(const char *name, sno_snapshot *pool) {
     return sno_state_open(&snos, &w, &o, pool, &why);
 }
 
-static inline flake_status start_with(flake_gen *g, flake_options o, flake_state *s) {
+static inline flake_status start_with(flake_gen *g, flake_node node, flake_options o,
+                                      flake_state *s) {
     o.state = s;
-    return flake_init(g, &o, NULL);
+    return flake_init(g, node, &o, NULL);
 }
 
 static inline flake_status start_on(flake_gen *g, flake_state *s) {
-    return start_with(g, options_in_scene(1), s);
+    return start_with(g, flake_node_fixed(NULL, 1), options_in_scene(), s);
 }
 
 static inline flake_status start_sno(const sno_snapshot *pool) {
     flake_options o = options_of_sno(scene_clock, NULL);
     o.state = &snos;
-    return sno_init(&sno, pool, &o, NULL);
+    return sno_init(&sno, pool ? flake_node_fixed(NULL, pool->partition) : flake_node_none(), pool,
+                    &o, NULL);
 }
 
 static inline flake_status open_and_start(void) {

@@ -49,7 +49,8 @@ static inline bool is_none(const flake128 *id) {
 static flake_gen gen, other;
 static flake_gen lanes;
 static flake_lane lane_array[3]; /* as many as lanes have: sanitizers detect an overrun */
-static flake_options options;    /* of the current test */
+static flake_options options;    /* of the current test, */
+static flake_node gens_node;     /* and a node: a_node, or none in a layout without one */
 static uint32_t last_number;     /* 0: 65,535 */
 static flake128 ids[3 * 65536 + 1];
 
@@ -66,7 +67,8 @@ static inline void begin(const flake_layout *l) {
     source.fails = source.repeats = false;
     lane_now = 0;
     source.seed = 0x0123456789abcdef + l->format - 1;
-    options = options_of_flake(l->node_bits ? a_node : 0, 0, 0, script_read, &script_now);
+    options = options_of_flake(0, 0, script_read, &script_now);
+    gens_node = node_in(l, a_node);
     options.layout = *l;
     last_number = 0;
 }
@@ -74,9 +76,9 @@ static inline void begin(const flake_layout *l) {
 /* With fewer numbers than an init accepts, so that a few draws exhaust a ms. */
 static inline void open_gen(flake_gen *g) {
     flake_options o;
-    CHECK_EQ(flake_i_fill_in(&options, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_i_resolve(&options, &gens_node, &o, NULL), FLAKE_OK);
     if (last_number) o.seq_max = last_number;
-    CHECK_EQ(flake_i_gen_init(g, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_i_gen_init(g, &gens_node, &o, NULL), FLAKE_OK);
 }
 
 static inline void open_one(const flake_layout *l) {

@@ -157,25 +157,28 @@ static inline uint16_t ways_partition(unsigned who, unsigned family) {
     return (uint16_t)(8 * (who + 1) + family);
 }
 
+static inline flake_node ways_node(const ways_setup *w, uint64_t number) {
+    return w->gate.admit ? flake_node_gated(&w->gate, number) : flake_node_fixed(NULL, number);
+}
+static inline flake_node ways_flake_node(const ways_setup *w) { return ways_node(w, w->who + 1); }
+static inline flake_node ways_wide_node(const ways_setup *w) { return ways_node(w, w->who); }
+
 static inline flake_options ways_flake_options(const ways_setup *w, uint32_t seq_min,
                                                uint32_t seq_max) {
-    flake_options o = options_of_flake(w->who + 1, seq_min, seq_max, scene_clock, NULL);
+    flake_options o = options_of_flake(seq_min, seq_max, scene_clock, NULL);
     o.state = w->flake;
-    o.gate = w->gate;
     return o;
 }
 
 static inline flake_options ways_wide_options(const ways_setup *w) {
     flake_options o = ways_flake_options(w, 0, 99);
     o.layout = flake_layout_boundary;
-    o.node = w->who;
     o.state = w->wide;
     return o;
 }
 
-static inline flake_options ways_sno_options(const ways_setup *w) {
+static inline flake_options ways_sno_options(void) {
     flake_options o = options_of_sno(scene_clock, NULL);
-    o.gate = w->gate;
     o.max_wait_ms = 1000;
     return o;
 }
@@ -191,14 +194,17 @@ static inline flake_options way_lanes_of(flake_options o, flake_lane *lanes) {
 }
 
 /* 1: it failed. */
-static inline unsigned way_fails(const ways_setup *w, flake_gen *g, const flake_options *o) {
-    return (w->again ? flake_reinit_after_fork(g, o, NULL) : flake_init(g, o, NULL)) != FLAKE_OK;
+static inline unsigned way_fails(const ways_setup *w, flake_gen *g, flake_node node,
+                                 const flake_options *o) {
+    return (w->again ? flake_reinit_after_fork(g, node, o, NULL) : flake_init(g, node, o, NULL)) !=
+           FLAKE_OK;
 }
 
 static inline unsigned way_fails_sno(const ways_setup *w, sno_gen *g, const sno_snapshot *pool,
                                      const flake_options *o) {
-    return (w->again ? sno_reinit_after_fork(g, pool, o, NULL) : sno_init(g, pool, o, NULL)) !=
-           FLAKE_OK;
+    const flake_node node = ways_node(w, pool->partition);
+    return (w->again ? sno_reinit_after_fork(g, node, pool, o, NULL)
+                     : sno_init(g, node, pool, o, NULL)) != FLAKE_OK;
 }
 
 /* With the numbers after the others', and with states that hold these, too. */
@@ -206,33 +212,37 @@ static inline unsigned ways_make_lanes(const ways_setup *w) {
     const flake_options f = way_lanes_of(ways_flake_options(w, 300, 399), ways.lane);
     flake_options wide = way_lanes_of(ways_wide_options(w), ways.wide_lane);
     const sno_snapshot pool = ways_pool(w->who, FAMILY_SNO_LANES, 0, 99);
-    const flake_options s = way_lanes_of(ways_sno_options(w), ways.sno_lane);
+    const flake_options s = way_lanes_of(ways_sno_options(), ways.sno_lane);
     wide.seq_min = 100, wide.seq_max = 199;
-    return way_fails(w, &ways.lanes, &f) + way_fails(w, &ways.wide_lanes, &wide) +
+    return way_fails(w, &ways.lanes, ways_flake_node(w), &f) +
+           way_fails(w, &ways.wide_lanes, ways_wide_node(w), &wide) +
            way_fails_sno(w, &ways.sno_lanes, &pool, &s);
 }
 
 static inline unsigned ways_make(const ways_setup *w) {
     unsigned wrong = ways_make_lanes(w);
     flake_options f = ways_flake_options(w, 0, 99), half = f, wide = ways_wide_options(w);
+    const flake_node node = ways_flake_node(w);
     sno_snapshot pool = ways_pool(w->who, FAMILY_SNO, 0, 99);
-    flake_options s = ways_sno_options(w);
+    flake_options s = ways_sno_options();
     s.state = w->sno;
-    wrong += way_fails(w, &ways.gen, &f) + way_fails(w, &ways.wide, &wide) +
+    wrong += way_fails(w, &ways.gen, node, &f) +
+             way_fails(w, &ways.wide, ways_wide_node(w), &wide) +
              way_fails_sno(w, &ways.sno, &pool, &s);
     if (!w->again) {
         wrong += flake_prefetch_init(&ways.stock, &ways.gen, 4, 0, NULL) != FLAKE_OK;
         half.seq_min = 100, half.seq_max = 199;
-        wrong += flake_init_shards(ways.shards, way_halves, &half, NULL) != FLAKE_OK;
+        wrong += flake_init_shards(ways.shards, way_halves, node, &half, NULL) != FLAKE_OK;
         pool = ways_pool(w->who, FAMILY_SNO_SHARDS, 0, 99);
         s.state = w->sno_shards;
-        wrong += sno_init_shards(ways.sno_shards, way_halves, &pool, &s, NULL) != FLAKE_OK;
+        wrong += sno_init_shards(ways.sno_shards, way_halves, ways_node(w, pool.partition), &pool,
+                                 &s, NULL) != FLAKE_OK;
         return wrong;
     }
     half.single_thread = s.single_thread = true;
     for (unsigned i = 0; i < way_halves; i++) {
         half.seq_min = 100 + 50 * i, half.seq_max = half.seq_min + 49;
-        wrong += way_fails(w, &ways.shards[i], &half);
+        wrong += way_fails(w, &ways.shards[i], node, &half);
         const uint16_t min = (uint16_t)(50 * i);
         pool = ways_pool(w->who, FAMILY_SNO_SHARDS, min, (uint16_t)(min + 49));
         wrong += way_fails_sno(w, &ways.sno_shards[i], &pool, &s);
@@ -249,15 +259,16 @@ static flake_state ways_state[way_states];
  * generators on them. */
 static inline flake_status ways_open(const char *const paths[way_states], bool no_wait) {
     ways_setup setup = {0};
-    const flake_options of_snos = ways_sno_options(&setup);
+    const flake_options of_snos = ways_sno_options();
     flake_options o[] = {ways_flake_options(&setup, 0, 399), ways_wide_options(&setup), of_snos,
                          of_snos};
+    const flake_node nodes[] = {ways_flake_node(&setup), ways_wide_node(&setup)};
     sno_snapshot pools[] = {ways_pool(0, FAMILY_SNO, 0, 99), ways_pool(0, FAMILY_SNO_SHARDS, 0, 99)};
     o[1].seq_max = 199; /* the generator's, and the lanes' */
     for (int i = 0; i < way_states; i++) {
         const flake_state_options w = {.path = paths[i], .no_wait = no_wait};
         flake_state *const s = &ways_state[i];
-        const flake_status status = i < 2 ? flake_state_open(s, &w, &o[i], NULL, NULL)
+        const flake_status status = i < 2 ? flake_state_open(s, &w, nodes[i], &o[i], NULL, NULL)
                                           : sno_state_open(s, &w, &o[i], &pools[i - 2], NULL);
         if (status != FLAKE_OK) return status;
     }

@@ -35,8 +35,8 @@ static bool is_sno(const struct way *w) { return w->kind >= SNO; }
 
 static int64_t unit_ms(const struct way *w) { return is_sno(w) ? 4 : w->kind == WIDE ? 1 : 10; }
 
-static flake_options flake_numbers(const struct way *w, uint32_t node) {
-    flake_options o = options_of_flake(node, 1, most_numbers, script_read, &script_now);
+static flake_options flake_numbers(const struct way *w) {
+    flake_options o = options_of_flake(1, most_numbers, script_read, &script_now);
     o.layout = w->kind == WIDE ? flake_layout_boundary : flake_layout_sonyflake;
     o.start_next_unit = later;
     return o;
@@ -53,23 +53,27 @@ static void inherit(void) {
 }
 
 static flake_status begin_flake(const struct way *w) {
-    const flake_options before = flake_numbers(w, 4), o = flake_numbers(w, 5);
-    if (w->form == SHARDS) return flake_init_shards(gens, 2, &o, NULL);
-    if (!w->anew) return flake_init(gens, formed(w, &o), NULL);
-    CHECK_EQ(flake_init(gens, &before, NULL), FLAKE_OK);
+    const flake_node node = flake_node_fixed(NULL, 5);
+    const flake_options o = flake_numbers(w);
+    if (w->form == SHARDS) return flake_init_shards(gens, 2, node, &o, NULL);
+    if (!w->anew) return flake_init(gens, node, formed(w, &o), NULL);
+    CHECK_EQ(flake_init(gens, flake_node_fixed(NULL, 4), &o, NULL), FLAKE_OK);
     inherit();
-    return flake_reinit_after_fork(gens, formed(w, &o), NULL);
+    return flake_reinit_after_fork(gens, node, formed(w, &o), NULL);
 }
 
 static flake_status begin_sno(const struct way *w) {
     const sno_snapshot before = pool_of_numbers(4, 1, 4), pool = pool_of_numbers(5, 1, 4);
+    const flake_node node = flake_node_fixed(NULL, 5);
     flake_options o = options_of_sno(script_read, &script_now);
     o.start_next_unit = later;
-    if (w->form == SHARDS) return sno_init_shards(snos, 2, &pool, &o, NULL);
-    if (!w->anew) return sno_init(snos, w->kind == SNO ? &pool : NULL, formed(w, &o), NULL);
-    CHECK_EQ(sno_init(snos, &before, &o, NULL), FLAKE_OK);
+    if (w->form == SHARDS) return sno_init_shards(snos, 2, node, &pool, &o, NULL);
+    if (w->kind == SNO_OF_NO_POOL)
+        return sno_init(snos, flake_node_none(), NULL, formed(w, &o), NULL);
+    if (!w->anew) return sno_init(snos, node, &pool, formed(w, &o), NULL);
+    CHECK_EQ(sno_init(snos, flake_node_fixed(NULL, 4), &before, &o, NULL), FLAKE_OK);
     inherit();
-    return sno_reinit_after_fork(snos, &pool, &o, NULL);
+    return sno_reinit_after_fork(snos, node, &pool, &o, NULL);
 }
 
 static void begin(const struct way *w) {
@@ -173,10 +177,10 @@ TEST(a_waiting_call_waits_for_it) {
 TEST(before_the_epoch_there_is_nothing_to_leave_out) {
     uint64_t id = 0;
     later = true;
-    flake_options o = flake_numbers(&ways[0], 5);
+    flake_options o = flake_numbers(&ways[0]);
     o.layout.epoch_ms = T;
     script_at_ms(T - 1);
-    CHECK_EQ(flake_init(gens, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(gens, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(gens, &id), FLAKE_TIME_RANGE);
     script_now.now_ns += 1000000;
     CHECK_EQ(flake_try(gens, &id), FLAKE_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Configuration as text: flake_config_parse, and the calls of the shared library that make generators of a
- * text. tests/scripts/library.sh checks that each option has its word.
+ * Configuration as text: flake_config_parse, sno_config_parse, and the calls of the shared library that make
+ * generators of a text. tests/scripts/library.sh checks that each option has its word.
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
@@ -34,24 +34,32 @@ static flake_status parse(const char *text) {
 
 /* ---- the text ---- */
 
+/* The number that a generator of the config has. */
+static uint64_t number(void) {
+    static flake_gen g;
+    flake_options o = {0};
+    o.layout = config.options.layout;
+    CHECK_EQ(flake_init(&g, config.node, &o, &why), FLAKE_OK);
+    return flake_gen_node(&g);
+}
+
 TEST(each_word_sets_its_field) {
     static const char all[] =
-        "twitter node=7 node_offset=1 seq_min=2 seq_max=3 lanes=8 single_thread clock=fast "
-        "max_wait_ms=4 max_ahead_ms=5 fail_on_backwards seq_scatter exclusive_dir=/run/app "
-        "start_next_unit partition=65535 state=/var/ids first=6 count=9 horizon_ms=10 "
-        "max_downtime_ms=11 wait_ms=12 must_exist no_wait manual_extend";
+        "layout=twitter unit_ms=20 epoch_ms=1577836800000 node=7 dir=none seq_min=2 seq_max=3 "
+        "lanes=8 single_thread clock=fast max_wait_ms=4 max_ahead_ms=5 fail_on_backwards "
+        "seq_scatter exclusive_dir=/run/app start_next_unit state=/var/ids first=6 count=9 "
+        "horizon_ms=10 max_downtime_ms=11 wait_ms=12 must_exist no_wait manual_extend";
     CHECK_EQ(parse(all), FLAKE_OK);
     const flake_options *o = &config.options;
     CHECK_STR(o->layout.name, "twitter");
-    CHECK_EQ(o->layout.epoch_ms, flake_layout_twitter.epoch_ms);
-    CHECK(config.has_node && o->node == 7 && o->node_offset == 1 && o->seq_min == 2 &&
-          o->seq_max == 3);
+    CHECK(o->layout.unit_ms == 20 && o->layout.epoch_ms == 1577836800000);
+    CHECK_EQ(number(), 7);
+    CHECK(o->seq_min == 2 && o->seq_max == 3);
     CHECK(o->lane_count == 8 && o->lanes == NULL);
     CHECK(o->single_thread && o->fail_on_backwards && o->seq_scatter && o->start_next_unit);
     CHECK_EQ(o->clock.kind, FLAKE_CLOCK_FAST);
     CHECK(o->max_wait_ms == 4 && o->max_ahead_ms == 5);
     CHECK_STR(o->exclusive_dir, "/run/app");
-    CHECK_EQ(config.partition, 65535);
     const flake_state_options *where = &config.state;
     CHECK_STR(where->path, "/var/ids");
     CHECK(where->dir == NULL);
@@ -61,31 +69,72 @@ TEST(each_word_sets_its_field) {
 }
 
 /* Options that no word sets are as in zeroed options. */
-TEST(an_empty_text_is_all_defaults) {
-    static const flake_options none;
+TEST(what_a_text_does_not_name_has_its_default) {
+    static flake_options defaults;
     static const flake_state_options nowhere;
-    CHECK_EQ(parse(""), FLAKE_OK);
-    CHECK(memcmp(&config.options, &none, sizeof none) == 0);
+    defaults.layout = flake_layout_default;
+    CHECK_EQ(parse("node=0 dir=none"), FLAKE_OK);
+    CHECK(memcmp(&config.options, &defaults, sizeof defaults) == 0);
     CHECK(memcmp(&config.state, &nowhere, sizeof nowhere) == 0);
-    CHECK_EQ(config.partition, -1);
-    CHECK(!config.has_node);
-    CHECK_EQ(parse("node_offset=7 twitter"), FLAKE_OK);
-    CHECK(!config.has_node);
-    CHECK_EQ(parse(" \t\r\n"), FLAKE_OK);
-    CHECK(memcmp(&config.options, &none, sizeof none) == 0);
-    CHECK_EQ(flake_config_parse("node=3", &config, NULL), FLAKE_OK);
-    CHECK_EQ(config.options.node, 3);
-    CHECK_EQ(parse(""), FLAKE_OK); /* nothing remains of an earlier text */
-    CHECK_EQ(config.options.node, 0);
+    CHECK_EQ(number(), 0);
+    CHECK_EQ(flake_config_parse("node=3 dir=none clock=fast", &config, NULL), FLAKE_OK);
+    CHECK_EQ(number(), 3);
+    CHECK_EQ(parse("dir=none node=0"), FLAKE_OK); /* nothing remains of an earlier text */
+    CHECK(memcmp(&config.options, &defaults, sizeof defaults) == 0);
+}
+
+#define MISSING "config: node is missing: node=7; and dir=none if nothing is to check it"
+
+TEST(a_text_without_a_node_is_refused) {
+    static const char *const texts[] = {
+        "",        " \t\r\n",          "twitter",   "dir=none",        "default clock=fast",
+        "uuid8",   "state=/var/lib/ids", "boundary",  "exclusive_dir=x", "layout=41-10-12",
+        "lanes=2", "twitter dir=none",   "seq_max=7", "epoch_ms=5"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        CHECK_EQ(parse(texts[i]), FLAKE_INVALID);
+        CHECK_STR(why.text, MISSING);
+    }
+}
+
+/* The number alone does not say that another has not got it, too. */
+TEST(so_is_a_node_that_nothing_checks_unless_the_text_says_so) {
+    static const char *const texts[] = {"node=7", "node=0", "twitter node=7", "node=7 uuid8"};
+    static const char *const checked[] = {"node=7 dir=none", "node=7 state=x",
+                                          "exclusive_dir=x node=7", "state=x dir=none node=7",
+                                          "exclusive_dir=x dir=none node=7"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        CHECK_EQ(parse(texts[i]), FLAKE_INVALID);
+        CHECK_STR(why.text, "config: dir is missing: dir=none if nothing is to check the node");
+    }
+    for (size_t i = 0; i < sizeof checked / sizeof *checked; i++) {
+        CHECK_EQ(parse(checked[i]), FLAKE_OK);
+        CHECK_EQ(number(), 7);
+    }
+}
+
+TEST(layouts_without_a_node_need_none_and_take_none) {
+    static const char *const layouts[] = {"uuid7", "ulid", "mastodon", "layout=48-0-16"};
+    static const char *const words[] = {"node=0", "dir=none", "node=7 dir=none"};
+    char text[64];
+    for (size_t i = 0; i < 4; i++) {
+        CHECK_EQ(parse(layouts[i]), FLAKE_OK);
+        CHECK_EQ(number(), UINT64_MAX);
+        for (size_t k = 0; k < 3; k++) {
+            (void)snprintf(text, sizeof text, "%s %s", layouts[i], words[k]);
+            CHECK_EQ(parse(text), FLAKE_INVALID);
+            CHECK_STR(why.text, k == 1 ? "config: dir: the layout has no node"
+                                       : "config: node: the layout has no node");
+        }
+    }
 }
 
 TEST(blanks_and_line_ends_separate_words) {
-    CHECK_EQ(parse("\n node=3\ttwitter\r\n\r\nclock=coarse\n seq_max=9 "), FLAKE_OK);
-    CHECK_EQ(config.options.node, 3);
+    CHECK_EQ(parse("\n node=3\ttwitter\r\n\r\nclock=coarse\n seq_max=9 dir=none "), FLAKE_OK);
+    CHECK_EQ(number(), 3);
     CHECK_STR(config.options.layout.name, "twitter");
     CHECK_EQ(config.options.clock.kind, FLAKE_CLOCK_COARSE);
     CHECK_EQ(config.options.seq_max, 9);
-    CHECK_EQ(parse("clock=exact"), FLAKE_OK);
+    CHECK_EQ(parse("clock=exact uuid7"), FLAKE_OK);
     CHECK_EQ(config.options.clock.kind, FLAKE_CLOCK_EXACT);
 }
 
@@ -93,67 +142,117 @@ TEST(a_layout_needs_no_name_in_front) {
     char text[64];
     flake_layout l;
     size_t n = 0;
-    for (; flake_layout_at(n, &l) == FLAKE_OK; n++) {
-        CHECK_EQ(parse(l.name), FLAKE_OK);
-        CHECK(memcmp(&config.options.layout, &l, sizeof l) == 0);
-        (void)snprintf(text, sizeof text, "node=0 layout=%s", l.name);
-        CHECK_EQ(parse(text), FLAKE_OK);
-        CHECK(memcmp(&config.options.layout, &l, sizeof l) == 0);
-    }
+    for (; flake_layout_at(n, &l) == FLAKE_OK; n++)
+        for (int named = 0; named < 2; named++) {
+            (void)snprintf(text, sizeof text, "%s%s%s", l.node_bits ? "node=0 dir=none " : "",
+                           named ? "layout=" : "", l.name);
+            CHECK_EQ(parse(text), FLAKE_OK);
+            CHECK(memcmp(&config.options.layout, &l, sizeof l) == 0);
+        }
     CHECK(n > 10);
+}
+
+/* Sonyflake's bits and units with another epoch. */
+TEST(a_layout_of_ones_own_is_made_of_its_bits) {
+    flake_layout wanted = flake_layout_of(39, 8, 16, 1577836800000);
+    wanted.unit_ms = 10;
+    for (int turn = 0; turn < 2; turn++) { /* in any order */
+        CHECK_EQ(parse(turn ? "epoch_ms=1577836800000 unit_ms=10 layout=39-8-16 node=255 dir=none"
+                            : "node=255 dir=none layout=39-8-16 unit_ms=10 epoch_ms=1577836800000"),
+                 FLAKE_OK);
+        CHECK(memcmp(&config.options.layout, &wanted, sizeof wanted) == 0);
+        CHECK_EQ(number(), 255);
+    }
+    wanted = flake_layout_of(41, 10, 12, 0); /* units of 1 ms since 1970 */
+    CHECK_EQ(parse("41-10-12 node=1 dir=none"), FLAKE_OK);
+    CHECK(memcmp(&config.options.layout, &wanted, sizeof wanted) == 0);
+    wanted = flake_layout_default;
+    wanted.epoch_ms = 1577836800000;
+    CHECK_EQ(parse("node=1 dir=none epoch_ms=1577836800000"), FLAKE_OK);
+    CHECK(memcmp(&config.options.layout, &wanted, sizeof wanted) == 0);
+    static const char *const of_no_layout[] = {"41-10",     "41-10-",     "41--12",   "41-10-12-",
+                                               "-41-10-12", "41-10-12 ",  "041-10-12x",
+                                               "41-10-+12", "256-10-12",  "41-266-12",
+                                               "41-10-4294967308", "41-10-18446744073709551628"};
+    for (size_t i = 0; i < sizeof of_no_layout / sizeof *of_no_layout; i++) {
+        char text[64], reason[128];
+        (void)snprintf(text, sizeof text, "node=1 dir=none layout=\"%s\"", of_no_layout[i]);
+        (void)snprintf(reason, sizeof reason,
+                       "config: layout: \"%s\" is neither a layout's name nor T-N-S, the bits of "
+                       "time, node and sequence",
+                       of_no_layout[i]);
+        CHECK_EQ(parse(text), FLAKE_INVALID);
+        CHECK_STR(why.text, reason);
+    }
+}
+
+/* What flake_layout_check rejects, in its words. */
+TEST(a_layout_that_cannot_be_is_refused) {
+    static const char *const texts[] = {"41-11-13 node=1 dir=none", "0-10-12 node=1 dir=none",
+                                        "41-10-12 unit_ms=0 node=1 dir=none", "uuid7 unit_ms=2",
+                                        "30-33-1 node=1 dir=none", "ulid epoch_ms=1"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        CHECK_EQ(parse(texts[i]), FLAKE_INVALID);
+        if (strncmp(why.text, "layout: ", 8) != 0) check_fail(__FILE__, __LINE__, why.text);
+    }
 }
 
 TEST(a_value_with_blanks_is_in_quotes) {
     CHECK_EQ(parse("state=\"/var/my ids/a=b\" node=\"7\" exclusive_dir=\"x\""), FLAKE_OK);
     CHECK_STR(config.state.path, "/var/my ids/a=b");
-    CHECK_EQ(config.options.node, 7);
+    CHECK_EQ(number(), 7);
     CHECK_STR(config.options.exclusive_dir, "x");
-    CHECK_EQ(parse("state_dir=a\"b\nnode_offset=1"), FLAKE_OK); /* only a leading quote opens one */
+    CHECK_EQ(parse("state_dir=a\"b\nlanes=1"), FLAKE_OK); /* only a leading quote opens one */
     CHECK_STR(config.state.dir, "a\"b");
-    CHECK_EQ(config.options.node_offset, 1);
-    CHECK_EQ(parse("exclusive_dir=a=b"), FLAKE_OK);
+    CHECK_EQ(config.options.lane_count, 1);
+    CHECK_EQ(parse("node=7 exclusive_dir=a=b"), FLAKE_OK);
     CHECK_STR(config.options.exclusive_dir, "a=b");
 }
 
 TEST(the_largest_numbers_are_read) {
     static const char all[] =
-        "node=18446744073709551614 node_offset=4294967295 seq_max=4294967295 lanes=65535 "
-        "max_wait_ms=9223372036854775807 partition=0";
+        "uuid8 node=281474976710655 dir=none seq_max=4294967295 lanes=65535 "
+        "max_wait_ms=9223372036854775807";
     CHECK_EQ(parse(all), FLAKE_OK);
-    CHECK(config.options.node == UINT64_MAX - 1 && config.options.node_offset == UINT32_MAX);
+    CHECK_EQ(number(), (UINT64_C(1) << 48) - 1);
     CHECK(config.options.seq_max == UINT32_MAX && config.options.lane_count == 65535);
     CHECK_EQ(config.options.max_wait_ms, INT64_MAX);
-    CHECK_EQ(config.partition, 0);
     static const char *const largest[] = {"9223372036854775807", "4294967295", "65535"};
     static const char *const of[][5] = {
         {"max_wait_ms", "max_ahead_ms", "horizon_ms", "max_downtime_ms", "wait_ms"},
-        {"node_offset", "seq_min", "seq_max", "first", "count"},
-        {"lanes", "partition"}};
+        {"unit_ms", "seq_min", "seq_max", "first", "count"},
+        {"lanes"}};
     for (size_t i = 0; i < 15; i++) {
         char text[64];
         if (!of[i / 5][i % 5]) continue;
-        (void)snprintf(text, sizeof text, "state=x %s=%s", of[i / 5][i % 5], largest[i / 5]);
+        (void)snprintf(text, sizeof text, "node=1 state=x %s=%s", of[i / 5][i % 5], largest[i / 5]);
         CHECK_EQ(parse(text), FLAKE_OK);
         text[strlen(text) - 1]++;
         CHECK_EQ(parse(text), FLAKE_INVALID);
     }
 }
 
+#define NOT_A_NODE "\" is not a number from 0 to 281474976710655; words are separated by blanks"
+
 TEST(what_is_wrong_is_told_by_its_word) {
     static const char *const refused[][2] = {
-        {"node=abc", "config: node: \"abc\" is not a number from 0 to 18446744073709551614; words "
-                     "are separated by blanks"},
-        {"node=-1", "config: node: \"-1\" is not a number from 0 to 18446744073709551614; words "
-                    "are separated by blanks"},
-        {"node=18446744073709551615", "config: node: \"18446744073709551615\" is not a number from "
-                                      "0 to 18446744073709551614; words are separated by blanks"},
-        {"node=0x1f", "config: node: \"0x1f\" is not a number from 0 to 18446744073709551614; "
-                      "words are separated by blanks"},
+        {"node=abc", "config: node: \"abc" NOT_A_NODE},
+        {"node=-1", "config: node: \"-1" NOT_A_NODE},
+        {"node=281474976710656", "config: node: \"281474976710656" NOT_A_NODE},
+        {"node=18446744073709551615", "config: node: \"18446744073709551615" NOT_A_NODE},
+        {"node=0x1f", "config: node: \"0x1f" NOT_A_NODE},
+        {"node=0-1023", "config: node: \"0-1023" NOT_A_NODE},
+        {"node=7,lanes=2", "config: node: \"7,lanes=2" NOT_A_NODE},
         {"seq_min=4294967296", "config: seq_min: \"4294967296\" is not a number from 0 to "
                                "4294967295; words are separated by blanks"},
-        {"partition=4294967303", "config: partition: \"4294967303\" is not a number from 0 to "
-                                 "65535; words are separated by blanks"},
+        {"epoch_ms=-1", "config: epoch_ms: \"-1\" is not a number from 0 to "
+                        "9223372036854775807; words are separated by blanks"},
+        {"node=7 dir=/var/lib/app", "config: dir: \"/var/lib/app\" is not none"},
+        {"node=7 dir=nonesuch", "config: dir: \"nonesuch\" is not none"},
+        {"node=7 dir=", "config: dir: needs a value"},
+        {"node=7 dir", "config: dir: needs a value"},
         {"node=7 node=8", "config: node: given twice"},
+        {"node=7 dir=none dir=none", "config: dir: given twice"},
         {"twitter uuid7", "config: uuid7: given twice"},
         {"twitter layout=twitter", "config: layout: given twice"},
         {"seq_scatter seq_scatter", "config: seq_scatter: given twice"},
@@ -161,47 +260,46 @@ TEST(what_is_wrong_is_told_by_its_word) {
         {"node=", "config: node: needs a value"},
         {"exclusive_dir=\"\"", "config: exclusive_dir: needs a value"},
         {"layout", "config: layout: needs a value"},
-        {"node=7,lanes=2", "config: node: \"7,lanes=2\" is not a number from 0 to "
-                           "18446744073709551614; words are separated by blanks"},
         {"exclusive_dir", "config: exclusive_dir: needs a value"},
         {"single_thread=yes", "config: single_thread: takes no value"},
         {"no_wait= state=x", "config: no_wait: takes no value"},
         {"nod=7", "config: nod: no such option"},
+        {"node_offset=7", "config: node_offset: no such option"},
+        {"partition=7", "config: partition: no such option"},
         {"node =7", "config: node: needs a value"},
         {"=7", "config: =7: neither a layout nor an option"},
         {"==7", "config: =: no such option"},
         {"Twitter", "config: Twitter: neither a layout nor an option"},
         {"twitte", "config: twitte: neither a layout nor an option"},
-        {"layout=twitte", "config: layout: \"twitte\" is not a layout"},
+        {"layout=twitte", "config: layout: \"twitte\" is neither a layout's name nor T-N-S, the "
+                          "bits of time, node and sequence"},
         {"clock=slow", "config: clock: \"slow\" is not exact, fast or coarse"},
         {"clock=fast2", "config: clock: \"fast2\" is not exact, fast or coarse"},
         {"state=\"/x y", "config: state: the value needs a second quote, and a blank after it"},
         {"state=\"/x\"y", "config: state: the value needs a second quote, and a blank after it"},
         {"state=x state_dir=y", "config: state_dir: state is given, too"},
         {"state_dir=y node=7", "config: node: state_dir claims the number"},
-        {"state_dir=y partition=7", "config: partition: state_dir claims the number"},
         {"horizon_ms=5", "config: horizon_ms: needs state or state_dir"},
-        {"node=1 manual_extend", "config: manual_extend: needs state or state_dir"},
+        {"node=1 dir=none manual_extend", "config: manual_extend: needs state or state_dir"},
         {"first=1", "config: first: needs state or state_dir"}};
     static flake_gen g;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         CHECK_EQ(parse(refused[i][0]), FLAKE_INVALID);
         CHECK_STR(why.text, refused[i][1]);
         /* a program that ignores all statuses draws nothing */
-        CHECK_EQ(flake_init(&g, &config.options, NULL), FLAKE_INVALID);
-        CHECK_EQ(flake_config_parse(refused[i][0], &config, NULL), FLAKE_INVALID);
-        config.options.seq_min = 0; /* what init refuses */
         CHECK(is_zero(&config, sizeof config));
+        CHECK_EQ(flake_init(&g, config.node, &config.options, NULL), FLAKE_INVALID);
+        CHECK_EQ(flake_config_parse(refused[i][0], &config, NULL), FLAKE_INVALID);
     }
 }
 
 TEST(a_text_that_is_too_long_is_refused) {
     static char text[3000];
     memset(text, ' ', sizeof text - 1);
-    memcpy(text, "node=7", 6);
+    memcpy(text, "node=7 dir=none", 15);
     text[2047] = 0;
     CHECK_EQ(parse(text), FLAKE_OK);
-    CHECK_EQ(config.options.node, 7);
+    CHECK_EQ(number(), 7);
     text[2047] = ' ';
     text[2048] = 0;
     CHECK_EQ(parse(text), FLAKE_INVALID);
@@ -215,9 +313,49 @@ TEST(a_text_that_is_too_long_is_refused) {
     CHECK_EQ(strlen(why.text), 140);
     memcpy(text, "node=", 5); /* so does a long value */
     CHECK_EQ(parse(text), FLAKE_INVALID);
-    CHECK(strstr(why.text, "xxx\" is not a number from 0 to 18446744073709551614; words are") !=
-          NULL);
+    CHECK(strstr(why.text, "xxx\" is not a number from 0 to 281474976710655; words are") != NULL);
     CHECK(strlen(why.text) < sizeof why.text - 1);
+}
+
+/* ---- the text of a sno ---- */
+
+static sno_snapshot pool;
+static flake_status parse_sno(const char *text) {
+    memset(&why, 0, sizeof why);
+    return sno_config_parse(text, &config, &pool, &why);
+}
+
+TEST(a_sno_s_node_is_its_partition_and_needs_to_be_checked_too) {
+    static const char *const refused[][2] = {
+        {"node=7", "config: dir is missing: dir=none if nothing is to check the node"},
+        {"node=65536 dir=none", "config: node: exceeds 65535, the largest of a sno"},
+        {"seq_max=65536", "config: seq_max: exceeds 65535, the largest of a sno"},
+        {"seq_min=65536", "config: seq_min: exceeds 65535, the largest of a sno"},
+        {"dir=none", "config: dir: needs node"},
+        {"twitter", "config: layout: a sno has its own"},
+        {"39-8-16", "config: layout: a sno has its own"},
+        {"unit_ms=4", "config: unit_ms: a sno has its own"},
+        {"epoch_ms=1577836800000", "config: epoch_ms: a sno has its own"},
+        {"partition=7", "config: partition: no such option"},
+        {"state_dir=x node=7", "config: node: state_dir claims the number"},
+        {"state=x seq_max=99", "config: state: needs node, too, if the text has seq_min or seq_max"},
+        {"node=7 dir=x", "config: dir: \"x\" is not none"}};
+    sno_gen g;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        CHECK_EQ(parse_sno(refused[i][0]), FLAKE_INVALID);
+        CHECK_STR(why.text, refused[i][1]);
+        CHECK(is_zero(&config, sizeof config));
+        CHECK_EQ(sno_init(&g, config.node, &pool, &config.options, NULL), FLAKE_INVALID);
+        CHECK_EQ(sno_config_parse(refused[i][0], &config, &pool, NULL), FLAKE_INVALID);
+    }
+    CHECK_EQ(parse_sno("node=65535 dir=none seq_min=3 seq_max=65535 clock=coarse"), FLAKE_OK);
+    CHECK_EQ(sno_init(&g, config.node, &pool, &config.options, &why), FLAKE_OK);
+    CHECK_EQ(sno_gen_partition(&g), 65535);
+    CHECK_EQ(flake_gen_options(&g.gen)->clock.kind, FLAKE_CLOCK_COARSE);
+    CHECK(pool.sequence_min == 3 && pool.sequence_max == 65535);
+    CHECK_EQ(parse_sno(""), FLAKE_OK); /* the library chooses */
+    CHECK_EQ(sno_init(&g, config.node, &pool, &config.options, &why), FLAKE_OK);
+    CHECK(pool.sequence_min == 0 && pool.sequence_max == 0);
 }
 
 /* ---- generators of a text ---- */
@@ -251,9 +389,10 @@ static uint64_t node_of(flake_gen *g) {
 }
 
 TEST(a_generator_is_made_of_a_text) {
-    flake_gen *g = made("twitter node=7 max_wait_ms=500");
+    flake_gen *g = made("twitter node=7 dir=none max_wait_ms=500");
     CHECK_EQ(flake_gen_options(g)->max_wait_ms, 500);
     CHECK_EQ(node_of(g), 7);
+    CHECK_EQ(flake_gen_node(g), 7);
     CHECK_EQ(flake_extend(g, &why), FLAKE_INVALID); /* there is no state */
     CHECK_EQ(flake_free(g, &why), FLAKE_OK);
     CHECK_EQ(flake_free(NULL, &why), FLAKE_OK);
@@ -262,7 +401,7 @@ TEST(a_generator_is_made_of_a_text) {
 
 TEST(its_lanes_are_made_too) {
     uint64_t id;
-    flake_gen *g = made("lanes=4");
+    flake_gen *g = made("lanes=4 node=0 dir=none");
     CHECK(flake_gen_options(g)->lane_count == 4 && flake_gen_options(g)->lanes != NULL);
     CHECK_EQ(flake_try_at(g, 0, &id), FLAKE_INVALID);
     CHECK_EQ(node_of(g), 0);
@@ -271,30 +410,60 @@ TEST(its_lanes_are_made_too) {
 
 TEST(what_cannot_be_made_is_null_and_why) {
     refuses("node=abc", "config: node: \"abc\" is not a number");
-    refuses("twitter node=1024", "node");
-    refuses("js53 lanes=65535", "lane_count");
-    refuses("partition=7", "config: partition: only of a sno_gen");
+    refuses("twitter node=1024 dir=none", "node");
+    refuses("js53 lanes=65535 node=1 dir=none", "lane_count");
+    refuses("node=1 dir=none epoch_ms=1577836800", "epoch_ms");
+    refuses("", MISSING);
+    refuses("twitter", MISSING);
     allocations_left = 0;
-    CHECK(flake_new("lanes=2", &why) == NULL);
+    CHECK(flake_new("node=1 dir=none lanes=2", &why) == NULL);
     CHECK_STR(why.text, "config: no memory");
     allocations_left = 1;
-    CHECK(flake_new("lanes=2", &why) == NULL);
+    CHECK(flake_new("node=1 dir=none lanes=2", &why) == NULL);
     CHECK_STR(why.text, "config: no memory for lanes");
     allocations_left = 0;
-    CHECK(sno_gen_new("partition=2", &why) == NULL);
+    CHECK(sno_gen_new("lanes=2", &why) == NULL);
+    CHECK_STR(why.text, "config: no memory");
+    allocations_left = 1;
+    CHECK(sno_gen_new("lanes=2", &why) == NULL);
+    CHECK_STR(why.text, "config: no memory for lanes");
     allocations_left = 1000;
 }
 
+/* Own bits, units and epoch, and what a language without structs needs to read an ID back. */
+TEST(a_generator_of_ones_own_layout_is_made_of_a_text) {
+    flake_parts parts;
+    uint64_t id;
+    flake_gen *g = made("layout=39-8-16 unit_ms=10 epoch_ms=1577836800000 node=200 dir=none");
+    CHECK_EQ(flake_next(g, &id), FLAKE_OK);
+    CHECK_EQ(id >> 16 & 255, 200);
+    CHECK_EQ(flake_decompose(&flake_gen_options(g)->layout, id, &parts), FLAKE_OK);
+    CHECK(parts.node == 200 && parts.seq == (id & 65535));
+    CHECK_EQ(parts.unix_ms, INT64_C(1577836800000) + (int64_t)(id >> 24) * 10);
+    CHECK(parts.unix_ms > INT64_C(1700000000000));
+    CHECK_EQ(flake_free(g, &why), FLAKE_OK);
+}
+
+TEST(without_a_node_a_generator_is_made_of_a_text) {
+    uint64_t id;
+    flake_gen *g = made("layout=48-0-16");
+    CHECK_EQ(flake_gen_node(g), UINT64_MAX);
+    CHECK_EQ(flake_next(g, &id), FLAKE_OK);
+    CHECK_EQ(flake_free(g, &why), FLAKE_OK);
+}
+
 TEST(a_sno_generator_is_made_of_a_text) {
-    static const char *const refused[][2] = {{"node=7", "must be zero"},
-                                             {"twitter", "must be zero"},
-                                             {"seq_max=7", "must be zero"},
-                                             {"nod=7", "config: nod: no such option"}};
+    static const char *const refused[][2] = {
+        {"node=7", "config: dir is missing"}, {"twitter", "config: layout: a sno has its own"},
+        {"max_ahead_ms=7", "must be zero"},   {"seq_min=1 seq_max=3", "sequence"},
+        {"nod=7", "config: nod: no such option"}};
     sno_id id;
-    sno_gen *g = sno_gen_new("partition=4711 clock=fast", &why);
+    sno_gen *g = sno_gen_new("node=4711 dir=none clock=fast seq_min=17 seq_max=30000", &why);
     CHECK(g != NULL);
+    if (!g) return;
     CHECK_EQ(sno_next(g, 42, &id), FLAKE_OK);
     CHECK_EQ(sno_partition(id), 4711);
+    CHECK_EQ(sno_sequence(id), 17);
     CHECK_EQ(flake_gen_options(&g->gen)->clock.kind, FLAKE_CLOCK_FAST);
     CHECK_EQ(sno_gen_extend(g, &why), FLAKE_INVALID);
     CHECK_EQ(sno_gen_free(g, &why), FLAKE_OK);
@@ -304,6 +473,9 @@ TEST(a_sno_generator_is_made_of_a_text) {
     CHECK(g && other && sno_gen_partition(g) != sno_gen_partition(other));
     CHECK_EQ(sno_gen_free(g, NULL), FLAKE_OK);
     CHECK_EQ(sno_gen_free(other, NULL), FLAKE_OK);
+    g = sno_gen_new("seq_min=17 seq_max=30000", &why); /* the same, with bounds */
+    CHECK(g && sno_next(g, 42, &id) == FLAKE_OK && sno_sequence(id) == 17);
+    CHECK_EQ(sno_gen_free(g, NULL), FLAKE_OK);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         CHECK(sno_gen_new(refused[i][0], &why) == NULL);
         says(refused[i][1]);
@@ -323,14 +495,14 @@ static const char *in_dir(const char *format) {
 }
 
 TEST(a_state_that_cannot_be_opened_is_null_and_why) {
-    refuses(in_dir("state=%s/none/ids"), "/none/ids");
+    refuses(in_dir("node=1 state=%s/none/ids"), "/none/ids");
     refuses(in_dir("state_dir=%s/none"), "/none");
 }
 
 TEST(its_state_is_opened_extended_and_closed) {
     flake_state_options where = {0};
     static flake_state state;
-    flake_options options = {0};
+    const flake_options options = {0};
     char path[64];
     uint64_t id;
     (void)snprintf(path, sizeof path, "%s/ids", dir);
@@ -339,14 +511,12 @@ TEST(its_state_is_opened_extended_and_closed) {
     CHECK(flake_gen_options(g)->state != NULL);
     CHECK_EQ(flake_extend(g, &why), FLAKE_OK);
     where.path = path;
-    options.node = 7;
-    CHECK_EQ(flake_state_open(&state, &where, &options, NULL, NULL), FLAKE_IN_USE);
+    const flake_node seven = flake_node_fixed(NULL, 7), eight = flake_node_fixed(NULL, 8);
+    CHECK_EQ(flake_state_open(&state, &where, seven, &options, NULL, NULL), FLAKE_IN_USE);
     refuses(in_dir("node=7 state=%s/ids"), "/ids: ");
     CHECK_EQ(flake_free(g, &why), FLAKE_OK);
-    options.node = 8; /* it is node 7's */
-    CHECK_EQ(flake_state_open(&state, &where, &options, NULL, NULL), FLAKE_MISMATCH);
-    options.node = 7;
-    CHECK_EQ(flake_state_open(&state, &where, &options, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&state, &where, eight, &options, NULL, NULL), FLAKE_MISMATCH);
+    CHECK_EQ(flake_state_open(&state, &where, seven, &options, NULL, NULL), FLAKE_OK);
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     CHECK_EQ(unlink(path), 0);
 }
@@ -363,6 +533,16 @@ TEST(a_number_is_claimed_in_a_directory) {
     CHECK_EQ(flake_free(two, NULL), FLAKE_OK);
     CHECK_EQ(unlink(in_dir("%s/5.slot")), 0);
     CHECK_EQ(unlink(in_dir("%s/6.slot")), 0);
+}
+
+/* Their horizon is kept; the number is in no ID. */
+TEST(a_state_dir_of_uuids_claims_a_number_that_no_id_has) {
+    flake128 id;
+    flake_gen *g = made(in_dir("uuid7 state_dir=%s first=5"));
+    CHECK_EQ(flake_gen_node(g), UINT64_MAX);
+    CHECK_EQ(flake128_next(g, &id), FLAKE_OK);
+    CHECK_EQ(flake_free(g, NULL), FLAKE_OK);
+    CHECK_EQ(unlink(in_dir("%s/5.slot")), 0);
 }
 
 TEST(exclusive_numbers_are_released) {
@@ -392,7 +572,7 @@ TEST(a_child_frees_what_it_inherited) {
 TEST(a_sno_generator_has_its_state) {
     for (unsigned partition = 0; partition < 2; partition++) { /* 0 is one, too */
         char text[128];
-        (void)snprintf(text, sizeof text, "partition=%u state=%s/snos", partition, dir);
+        (void)snprintf(text, sizeof text, "node=%u state=%s/snos", partition, dir);
         sno_gen *g = sno_gen_new(text, &why);
         CHECK(g && sno_gen_partition(g) == partition);
         if (!g) return;
@@ -410,7 +590,7 @@ TEST(a_sno_generator_has_its_state) {
     CHECK_EQ(sno_gen_free(g, &why), FLAKE_OK);
     CHECK_EQ(unlink(in_dir("%s/77.slot")), 0);
     CHECK(sno_gen_new(in_dir("state_dir=%s first=65536"), &why) == NULL);
-    CHECK_STR(why.text, "config: first: exceeds 65535 partitions");
+    CHECK_STR(why.text, "config: first: exceeds 65535, the largest of a sno");
     CHECK_EQ(unlink(in_dir("%s/65536.slot")), 0);
 }
 

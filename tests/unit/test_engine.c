@@ -150,13 +150,14 @@ TEST(a_leap_of_any_length_lands_in_the_unit_that_a_division_says) {
                 (int64_t)(random_next(&state) >> (2 + random_next(&state) % 60));
             const int64_t whole_ns = leap_ns / unit_ns * unit_ns - begin_ns % unit_ns;
             script_now.now_ns = begin_ns;
-            if (begin_ns < unit_ns || flake_init(&gen, &options, NULL) != FLAKE_OK ||
+            if (begin_ns < unit_ns || flake_init(&gen, gens_node, &options, NULL) != FLAKE_OK ||
                 flake_try(&gen, &id) != FLAKE_OK)
                 continue;
             const int64_t ends[] = {leap_ns, whole_ns - 1, whole_ns, whole_ns + 1};
             for (unsigned n = 0; n < 4; n++) {
                 script_now.now_ns = begin_ns + ends[n];
-                if (ends[n] < 0 || flake_init(&gen, &options, NULL) != FLAKE_OK) continue;
+                if (ends[n] < 0 || flake_init(&gen, gens_node, &options, NULL) != FLAKE_OK)
+                    continue;
                 CHECK_EQ(flake_try_at(&gen, begin_ns / MS, &id), FLAKE_OK);
                 const flake_status status = flake_try(&gen, &id);
                 if (status == FLAKE_OK)
@@ -200,7 +201,7 @@ static void draw_in_a_row(uint64_t n, uint64_t cap, int64_t unit_ms, int64_t fir
                 flake_parts parts = {0};
                 parts.unix_ms = first_ms + (int64_t)(drawn / cap) * unit_ms;
                 parts.seq = flake_gen_options(&gen)->seq_min;
-                parts.node = flake_gen_options(&gen)->node;
+                if (layout->node_bits) parts.node = flake_gen_node(&gen);
                 CHECK_EQ(flake_compose(layout, &parts, &expected), FLAKE_OK);
                 index = 0;
             }
@@ -212,7 +213,7 @@ static void draw_in_a_row(uint64_t n, uint64_t cap, int64_t unit_ms, int64_t fir
 
 TEST(hazelcast_borrows_15_seconds_and_then_waits) {
     begin(flake_layout_hazelcast);
-    options.node = 7;
+    gens_node = flake_node_fixed(NULL, 7);
     options.max_ahead_ms = 15000;
     open_gen();
     CHECK_EQ(flake_available(&gen), 15001 * 64);

@@ -55,8 +55,7 @@ TEST(try_at_takes_the_first_ms_of_an_int64_of_ns) {
 
 TEST(a_snapshot_of_another_node_range_or_time_is_refused) {
     begin_with_three();
-    options.node = 900;
-    options.node_offset = 99;
+    gens_node = flake_node_fixed(NULL, 999);
     open_gen();
     NEXT(T, 10);
     flake_snapshot good = snapshot_of(&gen);
@@ -82,7 +81,7 @@ TEST(a_snapshot_of_another_node_range_or_time_is_refused) {
     CHECK_EQ(flake_restore(&gen, &good, NULL), FLAKE_OK);
     NEXT(T, 12);
     options.layout = flake_layout_of(12, 0, 32, T);
-    options.node = options.node_offset = 0;
+    gens_node = flake_node_none();
     open_gen();
     good = snapshot_of(&gen);
     for (good.count = (uint64_t)1 << 46; good.count >> 49 == 0; good.count *= 2)

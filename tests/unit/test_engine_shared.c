@@ -15,22 +15,22 @@ TEST(options_of_a_shard_are_those_of_its_range) {
     begin(flake_layout_idgen);
     for (options.seq_max = 1; options.seq_max <= 7; options.seq_max++) {
         const size_t numbers = options.seq_max + 1;
-        CHECK_EQ(flake_init_shards(shards, numbers, &options, NULL), FLAKE_INVALID);
+        CHECK_EQ(flake_init_shards(shards, numbers, gens_node, &options, NULL), FLAKE_INVALID);
         for (size_t n = 1; n < numbers; n++) {
-            CHECK_EQ(flake_init_shards(shards, n, &options, NULL), FLAKE_OK);
+            CHECK_EQ(flake_init_shards(shards, n, gens_node, &options, NULL), FLAKE_OK);
             for (size_t i = 0; i < n; i++) {
                 const flake_options of_shard = *flake_gen_options(&shards[i]);
-                CHECK_EQ(flake_init(&gen, &of_shard, NULL), FLAKE_OK);
+                CHECK_EQ(flake_init(&gen, gens_node, &of_shard, NULL), FLAKE_OK);
                 CHECK_EQ(flake_gen_options(&gen)->seq_min, of_shard.seq_min);
                 CHECK_EQ(flake_gen_options(&gen)->seq_max, of_shard.seq_max);
             }
         }
     }
     begin_with_three();
-    CHECK_EQ(flake_init_shards(shards, 4, &options, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_init_shards(shards, 3, &options, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(shards, 4, gens_node, &options, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init_shards(shards, 3, gens_node, &options, NULL), FLAKE_OK);
     begin(flake_layout_of(41, 22, 0, 0)); /* its whole range is the number 0 */
-    CHECK_EQ(flake_init_shards(shards, 1, &options, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(shards, 1, gens_node, &options, NULL), FLAKE_OK);
 }
 
 /* ---- prefetch ---- */
@@ -83,7 +83,7 @@ TEST(no_id_comes_out_of_two_stocks) {
 TEST(a_generator_made_anew_as_another_or_cloned_has_no_old_stock) {
     open_stock(5, 0);
     STOCK(T, 0);
-    options.node = 3;
+    gens_node = flake_node_fixed(NULL, 3);
     open_gen();
     STOCK(T, 0);
     CHECK_EQ(parts_of(&gen, id).node, 3);
@@ -91,7 +91,7 @@ TEST(a_generator_made_anew_as_another_or_cloned_has_no_old_stock) {
     CHECK_EQ(stats_now().ids, 5);
     if (!words_reach_other_processes) return;
     options.shared_memory = true;
-    options.node = 4;
+    gens_node = flake_node_fixed(NULL, 4);
     open_gen();
     STOCK(T, 0);
     flake_machine_cloned();

@@ -16,26 +16,26 @@ static sno_gen sno, another_sno;
 static sno_gen sno_shards[3];
 static sno_snapshot pool;
 
-static flake_options options_of(uint64_t node, uint32_t seq_min, uint32_t seq_max) {
-    flake_options o = options_of_flake(node, seq_min, seq_max, scene_clock, NULL);
+static flake_options options_of(uint32_t seq_min, uint32_t seq_max) {
+    flake_options o = options_of_flake(seq_min, seq_max, scene_clock, NULL);
     o.exclusive_dir = our_folder;
     return o;
 }
 
-static flake_options wide_options_of(uint64_t node) {
-    flake_options o = options_of(node, 0, 0);
+static flake_options wide_options(void) {
+    flake_options o = options_of(0, 0);
     o.layout = flake_layout_boundary;
     return o;
 }
 
 static flake_status take_wide(flake_gen *g, uint64_t node) {
-    const flake_options o = wide_options_of(node);
-    return flake_init(g, &o, NULL);
+    const flake_options o = wide_options();
+    return flake_init(g, flake_node_fixed(NULL, node), &o, NULL);
 }
 
 static flake_status take(flake_gen *g, uint32_t node, uint32_t seq_min, uint32_t seq_max) {
-    const flake_options o = options_of(node, seq_min, seq_max);
-    return flake_init(g, &o, NULL);
+    const flake_options o = options_of(seq_min, seq_max);
+    return flake_init(g, flake_node_fixed(NULL, node), &o, NULL);
 }
 
 /* On `pool`, newly made. */
@@ -48,7 +48,12 @@ static flake_options sno_options_now(uint16_t partition, uint16_t from, uint16_t
 
 static flake_status take_sno(sno_gen *g, uint16_t partition, uint16_t from, uint16_t to) {
     const flake_options o = sno_options_now(partition, from, to);
-    return sno_init(g, &pool, &o, NULL);
+    return sno_init(g, flake_node_fixed(NULL, partition), &pool, &o, NULL);
+}
+
+/* A gate that admits everything. */
+static flake_status let_out(void *user, int64_t until_ns) {
+    return user || until_ns < 0 ? FLAKE_INVALID : FLAKE_OK;
 }
 
 /* At the end of each scene: a second release, or one without an init, does no harm. */
@@ -112,13 +117,13 @@ TEST(ranges_that_don_t_overlap_go_together) {
 
 TEST(other_layouts_and_kinds_are_others) {
     CHECK_EQ(take(&gen, 1, 0, 0), FLAKE_OK);
-    flake_options o = options_of(1, 0, 0);
+    flake_options o = options_of(0, 0);
     o.layout = flake_layout_twitter;
-    CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, flake_node_fixed(NULL, 1), &o, NULL), FLAKE_OK);
     flake_release(&other);
-    o = options_of(0, 0, 0);
-    o.node_offset = 1; /* the same node, expressed otherwise */
-    CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_IN_USE);
+    const flake_gate gate = {.admit = let_out};
+    o = options_of(0, 0); /* the same node, expressed otherwise */
+    CHECK_EQ(flake_init(&other, flake_node_gated(&gate, 1), &o, NULL), FLAKE_IN_USE);
     CHECK_EQ(take_wide(&wide, 1), FLAKE_OK);
     CHECK_EQ(take_wide(&wider, 1), FLAKE_IN_USE);
     CHECK_EQ(take_wide(&wider, 2), FLAKE_OK);
@@ -139,11 +144,11 @@ TEST(ranges_of_32_bits) {
         {{0, half - 2}, {half - 1, half - 1}, FLAKE_OK},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        flake_options o = options_of(0, rows[i].of[0], rows[i].of[1]);
+        flake_options o = options_of(rows[i].of[0], rows[i].of[1]);
         o.layout = flake_layout_of(32, 0, 32, start_ms);
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, flake_node_none(), &o, NULL), FLAKE_OK);
         o.seq_min = rows[i].others[0], o.seq_max = rows[i].others[1];
-        CHECK_EQ(flake_init(&other, &o, NULL), rows[i].status);
+        CHECK_EQ(flake_init(&other, flake_node_none(), &o, NULL), rows[i].status);
         flake_release(&gen);
         if (rows[i].status == FLAKE_OK) flake_release(&other);
     }
@@ -166,9 +171,12 @@ TEST(who_takes_it_next_begins_later) {
     for (int run = 0; run < 20; run++) {
         const bool of_shards = run % 2;
         const int64_t began_ns = scene_ns();
-        const flake_options o = options_of(1, 0, 299);
+        const flake_options o = options_of(0, 299);
         flake_gen *const g = of_shards ? shards : &gen;
-        CHECK_EQ(of_shards ? flake_init_shards(g, 3, &o, NULL) : flake_init(g, &o, NULL), FLAKE_OK);
+        const flake_node node = flake_node_fixed(NULL, 1), partition = flake_node_fixed(NULL, 5);
+        CHECK_EQ(of_shards ? flake_init_shards(g, 3, node, &o, NULL)
+                           : flake_init(g, node, &o, NULL),
+                 FLAKE_OK);
         CHECK_EQ(flake_next(g, &id), FLAKE_OK);
         CHECK(id > last);
         CHECK(scene_ns() - began_ns <= a_ms);
@@ -176,8 +184,8 @@ TEST(who_takes_it_next_begins_later) {
         flake_release(g);
         const flake_options s = sno_options_now(5, 0, 299);
         sno_gen *const of = of_shards ? sno_shards : &sno;
-        CHECK_EQ(of_shards ? sno_init_shards(of, 3, &pool, &s, NULL)
-                           : sno_init(of, &pool, &s, NULL),
+        CHECK_EQ(of_shards ? sno_init_shards(of, 3, partition, &pool, &s, NULL)
+                           : sno_init(of, partition, &pool, &s, NULL),
                  FLAKE_OK);
         for (int i = of_shards ? 2 : 0; i >= 0; i--)
             CHECK_STR(flake_gen_options(&of[i].gen)->exclusive_dir, s.exclusive_dir);
@@ -191,9 +199,9 @@ TEST(who_takes_it_next_begins_later) {
 /* Also in the very first unit. */
 TEST(who_takes_it_at_the_epoch_begins_later_too) {
     uint64_t id = 7;
-    flake_options o = options_of(1, 0, 0);
+    flake_options o = options_of(0, 0);
     o.layout = flake_layout_of(10, 10, 12, start_ms);
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 1), &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN);
     pass_ms(1);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
@@ -202,8 +210,8 @@ TEST(who_takes_it_at_the_epoch_begins_later_too) {
 TEST(shards_hold_their_parts) {
     uint64_t id;
     const int before = descriptors();
-    flake_options o = options_of(1, 0, 299);
-    CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_OK);
+    flake_options o = options_of(0, 299);
+    CHECK_EQ(flake_init_shards(shards, 3, flake_node_fixed(NULL, 1), &o, NULL), FLAKE_OK);
     CHECK_EQ(descriptors(), before + 1); /* the first has the range of all */
     for (int i = 0; i < 3; i++)
         CHECK_STR(flake_gen_options(&shards[i])->exclusive_dir, o.exclusive_dir);
@@ -212,14 +220,14 @@ TEST(shards_hold_their_parts) {
     for (int i = 0; i < 3; i++) flake_release(&shards[i]);
     CHECK_EQ(descriptors(), before + 1);
     o.seq_max = 310; /* the last one overlaps the generator: none is held; nor by 0 shards */
-    CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_IN_USE);
-    CHECK_EQ(flake_init_shards(shards, 0, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init_shards(shards, 3, flake_node_fixed(NULL, 1), &o, NULL), FLAKE_IN_USE);
+    CHECK_EQ(flake_init_shards(shards, 0, flake_node_fixed(NULL, 1), &o, NULL), FLAKE_INVALID);
     for (int i = 0; i < 3; i++) CHECK_EQ(flake_next(&shards[i], &id), FLAKE_INVALID);
     CHECK_EQ(descriptors(), before + 1);
     CHECK_EQ(take(&other, 1, 0, 299), FLAKE_OK);
     flake_release(&other);
     flake_release(&gen);
-    CHECK_EQ(flake_init_shards(shards, 3, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(shards, 3, flake_node_fixed(NULL, 1), &o, NULL), FLAKE_OK);
     for (int i = 0; i < 3; i++) flake_release(&shards[i]);
     CHECK_EQ(descriptors(), before);
 }
@@ -227,7 +235,7 @@ TEST(shards_hold_their_parts) {
 /* ---- failures ---- */
 
 static bool says_exclusive(const flake_options *o) {
-    const char *const said = options_why(o);
+    const char *const said = options_why(flake_node_fixed(NULL, 1), o);
     return said && strstr(said, "exclusive") != NULL;
 }
 
@@ -235,9 +243,9 @@ TEST(what_can_t_be_exclusive_says_why) {
     char longest[2000];
     uint64_t id;
     const int before = descriptors();
-    flake_options o = options_of(1, 0, 0), s = {.exclusive_dir = "/proc/no-such-folder"};
+    flake_options o = options_of(0, 0), s = {.exclusive_dir = "/proc/no-such-folder"};
     o.exclusive_dir = s.exclusive_dir;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_IO);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 1), &o, NULL), FLAKE_IO);
     o.exclusive_dir = "";
     CHECK(says_exclusive(&o));
     memset(longest, 'x', sizeof longest);
@@ -245,32 +253,32 @@ TEST(what_can_t_be_exclusive_says_why) {
     o.exclusive_dir = longest;
     CHECK(says_exclusive(&o));
     longest[1023] = 0; /* there is room for it, and for the file's name after it */
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_IO);
-    CHECK(options_why(&o) == NULL);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 1), &o, NULL), FLAKE_IO);
+    CHECK(options_why(flake_node_fixed(NULL, 1), &o) == NULL);
     o.exclusive_dir = our_folder;
     o.shared_memory = true;
     CHECK(says_exclusive(&o));
     o.shared_memory = false;
-    CHECK(options_why(&o) == NULL);
+    CHECK(options_why(flake_node_fixed(NULL, 1), &o) == NULL);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_INVALID); /* never initialised */
     flake_release(&gen);
 
     flake_why why = {""};
-    o = options_of(7, 5, 300);
-    CHECK_EQ(flake_init(&gen, &o, &why), FLAKE_OK);
-    CHECK_EQ(flake_init(&other, &o, &why), FLAKE_IN_USE);
+    o = options_of(5, 300);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 7), &o, &why), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, flake_node_fixed(NULL, 7), &o, &why), FLAKE_IN_USE);
     CHECK_STR(strstr(why.text, ": node"), ": node 7, sequence 5 to 300 is in use by another generator, or "
                                           "by an earlier init of this one");
     flake_release(&gen);
     memset(&pool, 0, sizeof pool);
-    CHECK_EQ(sno_init(&sno, &pool, &s, &why), FLAKE_IO);
+    CHECK_EQ(sno_init(&sno, flake_node_fixed(NULL, 0), &pool, &s, &why), FLAKE_IO);
     CHECK(strstr(why.text, s.exclusive_dir) != NULL);
     s.exclusive_dir = "";
-    CHECK_EQ(sno_init(&sno, &pool, &s, &why), FLAKE_INVALID);
+    CHECK_EQ(sno_init(&sno, flake_node_fixed(NULL, 0), &pool, &s, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "exclusive") != NULL);
     s.exclusive_dir = our_folder;
     s.shared_memory = true;
-    CHECK_EQ(sno_init(&sno, &pool, &s, &why), FLAKE_INVALID);
+    CHECK_EQ(sno_init(&sno, flake_node_fixed(NULL, 0), &pool, &s, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "exclusive") != NULL || !words_reach_other_processes);
     CHECK_EQ(descriptors(), before);
 }
@@ -285,10 +293,6 @@ static bool fail_here(const char *name) {
 
 static flake_atomic64 gate_word;
 
-static flake_status let_out(void *user, int64_t until_ns) {
-    return user || until_ns < 0 ? FLAKE_INVALID : FLAKE_OK;
-}
-
 static bool close_the_gate(const char *name) {
     atomic_store(&gate_word, 0u);
     return name != NULL;
@@ -297,17 +301,18 @@ static bool close_the_gate(const char *name) {
 /* Between the check of the gate and the generator's start there are system calls. */
 TEST(a_gate_that_closes_meanwhile_leaves_nothing) {
     const int before = descriptors();
-    flake_options o = options_of(1, 0, 0), s = sno_options_now(5, 0, 99);
-    o.gate.admit = s.gate.admit = let_out;
-    o.gate.fence = s.gate.fence = &gate_word;
+    const flake_options o = options_of(0, 0), s = sno_options_now(5, 0, 99);
+    const flake_gate gate = {.admit = let_out, .fence = &gate_word};
+    const flake_node node = flake_node_gated(&gate, 1), partition = flake_node_gated(&gate, 5);
     on_call = close_the_gate;
     for (int way = 0; way < 4; way++) {
         atomic_store(&gate_word, 5u);
-        CHECK_EQ(way == 0   ? flake_init(&gen, &o, NULL)
-                 : way == 1 ? flake_init_shards(shards, 2, &o, NULL)
-                 : way == 2 ? sno_init(&sno, &pool, &s, NULL)
-                            : sno_init_shards(sno_shards, 2, &pool, &s, NULL),
-                 FLAKE_LEASE_LOST);
+        const flake_status status =
+            way == 0   ? flake_init(&gen, node, &o, NULL)
+            : way == 1 ? flake_init_shards(shards, 2, node, &o, NULL)
+            : way == 2 ? sno_init(&sno, partition, &pool, &s, NULL)
+                       : sno_init_shards(sno_shards, 2, partition, &pool, &s, NULL);
+        CHECK_EQ(status, FLAKE_LEASE_LOST);
     }
     on_call = NULL;
     CHECK_EQ(descriptors(), before);
@@ -349,17 +354,16 @@ TEST(the_dead_hold_nothing) {
 static wire to_child, from_child;
 
 static void wait_and_go_on_with_node_7(void) {
-    flake_options o = options_of(7, 0, 0);
+    const flake_options o = options_of(0, 0);
     uint64_t id;
     (void)await_word(&to_child);
     EXPECT(flake_try(&gen, &id) == FLAKE_FORKED);
     EXPECT(take(&other, 1, 0, 0) == FLAKE_IN_USE); /* it inherited the lock itself */
     const int before = descriptors();
-    o.node = 1;
-    EXPECT(flake_reinit_after_fork(&gen, &o, NULL) == FLAKE_NODE_OVERLAP);
+    EXPECT(flake_reinit_after_fork(&gen, flake_node_fixed(NULL, 1), &o, NULL) ==
+           FLAKE_NODE_OVERLAP);
     EXPECT(descriptors() == before);
-    o.node = 7;
-    EXPECT(flake_reinit_after_fork(&gen, &o, NULL) == FLAKE_OK);
+    EXPECT(flake_reinit_after_fork(&gen, flake_node_fixed(NULL, 7), &o, NULL) == FLAKE_OK);
     EXPECT(descriptors() == before); /* one opened, one closed */
     pass_ms(1);
     EXPECT(flake_try(&gen, &id) == FLAKE_OK);
@@ -399,17 +403,18 @@ static void retire_what_is_the_parents(void) {
 }
 
 static void go_on_with_others(void) {
-    const flake_options parents = wide_options_of(1), o = wide_options_of(2);
+    const flake_node parents = flake_node_fixed(NULL, 1), own = flake_node_fixed(NULL, 2);
+    const flake_options o = wide_options();
     const int before = descriptors();
-    EXPECT(flake_reinit_after_fork(&wide, &parents, NULL) == FLAKE_NODE_OVERLAP);
-    EXPECT(flake_reinit_after_fork(&wide, &o, NULL) == FLAKE_OK);
-    EXPECT(flake_init(&wider, &o, NULL) == FLAKE_IN_USE);
+    EXPECT(flake_reinit_after_fork(&wide, parents, &o, NULL) == FLAKE_NODE_OVERLAP);
+    EXPECT(flake_reinit_after_fork(&wide, own, &o, NULL) == FLAKE_OK);
+    EXPECT(flake_init(&wider, own, &o, NULL) == FLAKE_IN_USE);
     flake_options s = sno_options_now(6, 0, 99);
     s.exclusive_dir = path_of("no-such-folder");
-    EXPECT(sno_reinit_after_fork(&sno, &pool, &s, NULL) == FLAKE_IO);
+    EXPECT(sno_reinit_after_fork(&sno, flake_node_fixed(NULL, 6), &pool, &s, NULL) == FLAKE_IO);
     EXPECT(descriptors() == before); /* its parent's, until the next attempt */
     s.exclusive_dir = our_folder;
-    EXPECT(sno_reinit_after_fork(&sno, &pool, &s, NULL) == FLAKE_OK);
+    EXPECT(sno_reinit_after_fork(&sno, flake_node_fixed(NULL, 6), &pool, &s, NULL) == FLAKE_OK);
     EXPECT(take_sno(&another_sno, 6, 50, 60) == FLAKE_IN_USE);
     EXPECT(descriptors() == before);
 }
@@ -446,11 +451,12 @@ TEST(partitions_and_pools_of_snos) {
     CHECK_EQ(descriptors(), before);
 
     const flake_options o = sno_options_now(5, 0, 299);
-    CHECK_EQ(sno_init_shards(sno_shards, 3, &pool, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(sno_shards, 3, flake_node_fixed(NULL, 5), &pool, &o, NULL), FLAKE_OK);
     const sno_snapshot whole = pool;
     CHECK_EQ(take_sno(&sno, 5, 290, 310), FLAKE_IN_USE);
     pool = whole;
-    CHECK_EQ(sno_init_shards(sno_shards + 1, 1, &pool, &o, NULL), FLAKE_IN_USE);
+    CHECK_EQ(sno_init_shards(sno_shards + 1, 1, flake_node_fixed(NULL, 5), &pool, &o, NULL),
+             FLAKE_IN_USE);
     flake_release(&sno_shards[0].gen);
     CHECK_EQ(descriptors(), before);
 }

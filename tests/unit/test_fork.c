@@ -207,29 +207,33 @@ TEST(parents_and_children_share_no_id) {
 static void reinit_with_the_parents_ids(void) {
     const sno_snapshot parents = ways_pool(0, FAMILY_SNO, 50, 200);
     const ways_setup w = {0};
+    const flake_node node = ways_flake_node(&w);
     flake_options o = ways_flake_options(&w, 99, 120), wide = ways_wide_options(&w);
-    const flake_options s = ways_sno_options(&w);
-    EXPECT(flake_reinit_after_fork(&ways.gen, &o, NULL) == FLAKE_NODE_OVERLAP);
-    EXPECT(flake_reinit_after_fork(&ways.gen, NULL, NULL) == FLAKE_OK); /* node 0 was free */
-    EXPECT(flake_reinit_after_fork(&ways.wide, &wide, NULL) == FLAKE_NODE_OVERLAP);
-    EXPECT(sno_reinit_after_fork(&ways.sno, &parents, &s, NULL) == FLAKE_NODE_OVERLAP);
+    const flake_options s = ways_sno_options();
+    EXPECT(flake_reinit_after_fork(&ways.gen, node, &o, NULL) == FLAKE_NODE_OVERLAP);
+    EXPECT(flake_reinit_after_fork(&ways.gen, flake_node_fixed(NULL, 0), NULL, NULL) == FLAKE_OK);
+    EXPECT(flake_reinit_after_fork(&ways.wide, ways_wide_node(&w), &wide, NULL) ==
+           FLAKE_NODE_OVERLAP);
+    EXPECT(sno_reinit_after_fork(&ways.sno, flake_node_fixed(NULL, parents.partition), &parents, &s,
+                                 NULL) == FLAKE_NODE_OVERLAP);
     o.seq_min = 100; /* the first number outside this generator's range */
-    EXPECT(flake_reinit_after_fork(&ways.shards[1], &o, NULL) == FLAKE_OK);
-    o.node = 2000;
-    EXPECT(flake_reinit_after_fork(&ways.shards[0], &o, NULL) == FLAKE_NODE_RANGE);
-    EXPECT(sno_reinit_after_fork(&ways.sno, NULL, NULL, NULL) == FLAKE_OK);
+    EXPECT(flake_reinit_after_fork(&ways.shards[1], node, &o, NULL) == FLAKE_OK);
+    EXPECT(flake_reinit_after_fork(&ways.shards[0], flake_node_fixed(NULL, 2000), &o, NULL) ==
+           FLAKE_NODE_RANGE);
+    EXPECT(sno_reinit_after_fork(&ways.sno, flake_node_none(), NULL, NULL, NULL) == FLAKE_OK);
     EXPECT(sno_gen_partition(&ways.sno) != parents.partition);
 }
 
 static void refusals_of_reinit(void) {
     const ways_setup w = {0};
+    const flake_node node = ways_flake_node(&w);
     const flake_options o = ways_flake_options(&w, 0, 99);
     flake_gen never = {0};
     make(0, false);
-    EXPECT(flake_reinit_after_fork(&ways.gen, &o, NULL) == FLAKE_INVALID); /* no fork */
-    EXPECT(flake_reinit_after_fork(&never, &o, NULL) == FLAKE_INVALID);
-    EXPECT(flake_reinit_after_fork(&ways.wide, &o, NULL) == FLAKE_INVALID);
-    EXPECT(sno_reinit_after_fork(&ways.sno, NULL, NULL, NULL) == FLAKE_INVALID);
+    EXPECT(flake_reinit_after_fork(&ways.gen, node, &o, NULL) == FLAKE_INVALID); /* no fork */
+    EXPECT(flake_reinit_after_fork(&never, node, &o, NULL) == FLAKE_INVALID);
+    EXPECT(flake_reinit_after_fork(&ways.wide, node, &o, NULL) == FLAKE_INVALID);
+    EXPECT(sno_reinit_after_fork(&ways.sno, flake_node_none(), NULL, NULL, NULL) == FLAKE_INVALID);
     by_fork(reinit_with_the_parents_ids);
     draw_all(1);
 }
@@ -242,15 +246,17 @@ enum { NARROW, WIDE, SNOS, kinds };
 static flake_status init(unsigned kind, bool again, unsigned who, uint16_t min, uint16_t max) {
     const ways_setup w = {.who = who};
     flake_options o = kind == WIDE ? ways_wide_options(&w) : ways_flake_options(&w, 0, 0);
-    const flake_options s = ways_sno_options(&w);
+    const flake_options s = ways_sno_options();
     const sno_snapshot pool = ways_pool(who, FAMILY_SNO, min, max);
+    const flake_node partition = flake_node_fixed(NULL, pool.partition);
+    const flake_node node = kind == WIDE ? ways_wide_node(&w) : ways_flake_node(&w);
     flake_gen *const g = kind == WIDE ? &ways.wide : &ways.gen;
     o.seq_min = min;
     o.seq_max = max;
     if (kind == SNOS)
-        return again ? sno_reinit_after_fork(&ways.sno, &pool, &s, NULL)
-                     : sno_init(&ways.sno, &pool, &s, NULL);
-    return again ? flake_reinit_after_fork(g, &o, NULL) : flake_init(g, &o, NULL);
+        return again ? sno_reinit_after_fork(&ways.sno, partition, &pool, &s, NULL)
+                     : sno_init(&ways.sno, partition, &pool, &s, NULL);
+    return again ? flake_reinit_after_fork(g, node, &o, NULL) : flake_init(g, node, &o, NULL);
 }
 
 static flake_status draw_one(unsigned kind, uint32_t *seq) {
@@ -344,12 +350,10 @@ static void *draw_meanwhile(void *unused) {
 
 static void be_refused_and_go_on(void) {
     uint64_t id;
-    flake_options o = {0};
     flake_parts parts;
-    o.node = 1;
     EXPECT(flake_try(&common_gen, &id) == FLAKE_FORKED);
     EXPECT(flake_next(&common_gen, &id) == FLAKE_FORKED);
-    EXPECT(flake_reinit_after_fork(&common_gen, &o, NULL) == FLAKE_OK);
+    EXPECT(flake_reinit_after_fork(&common_gen, flake_node_fixed(NULL, 1), NULL, NULL) == FLAKE_OK);
     for (unsigned i = 0; i < 100; i++) {
         EXPECT(flake_next(&common_gen, &id) == FLAKE_OK);
         EXPECT(flake_decompose(&flake_gen_options(&common_gen)->layout, id, &parts) == FLAKE_OK &&
@@ -363,7 +367,7 @@ TEST(forked_while_threads_draw) {
         printf("  skipped: a child may inherit the lock of an atomic that another thread held\n");
         return;
     }
-    CHECK_EQ(flake_init(&common_gen, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&common_gen, flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
     atomic_store(&stop, false);
     for (unsigned i = 0; i < drawers; i++)
         if (pthread_create(&threads[i], NULL, draw_meanwhile, NULL) != 0) abort();
@@ -506,7 +510,8 @@ static void bump_and_draw(void) {
     uint64_t id;
     bump_all();
     EXPECT(!sno_is_zero(sno_generate(1)));
-    EXPECT(flake_init(&gen, NULL, NULL) == FLAKE_OK && flake_next(&gen, &id) == FLAKE_OK);
+    EXPECT(flake_init(&gen, flake_node_fixed(NULL, 0), NULL, NULL) == FLAKE_OK &&
+           flake_next(&gen, &id) == FLAKE_OK);
 }
 
 /* The program's checks map memory now and then themselves, but not every time. */
@@ -554,7 +559,8 @@ static void begin_anew(void) {
     forget_the_family();
     memset((void *)&sno_i_default, 0, sizeof sno_i_default);
     errno = EDOM;
-    EXPECT(flake_init(&gen, NULL, NULL) == FLAKE_OK && flake_next(&gen, &id) == FLAKE_OK);
+    EXPECT(flake_init(&gen, flake_node_fixed(NULL, 0), NULL, NULL) == FLAKE_OK &&
+           flake_next(&gen, &id) == FLAKE_OK);
     EXPECT(!sno_is_zero(sno_generate(1)));
     EXPECT(errno == EDOM);
 }
@@ -575,13 +581,14 @@ static void draw_from_shared(void) {
 TEST(shared_memory_is_exempt) {
     const ways_setup w = {0};
     flake_options o = ways_flake_options(&w, 0, 0), wide = ways_wide_options(&w);
-    flake_options s = ways_sno_options(&w);
+    flake_options s = ways_sno_options();
     const sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 9999);
     if (!words_reach_other_processes) return;
     o.shared_memory = wide.shared_memory = s.shared_memory = true;
-    CHECK_EQ(flake_init(&common->gen, &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_init(&common->wide, &wide, NULL), FLAKE_OK);
-    CHECK_EQ(sno_init(&common->sno, &pool, &s, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&common->gen, ways_flake_node(&w), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&common->wide, ways_wide_node(&w), &wide, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&common->sno, flake_node_fixed(NULL, pool.partition), &pool, &s, NULL),
+             FLAKE_OK);
     CHECK_EQ(flake_prefetch_init(&ways.stock, &common->gen, 1000, 0, NULL), FLAKE_OK);
     draw_from_shared();
     for (unsigned i = 0; i < starters_count; i++) {
@@ -631,11 +638,12 @@ TEST(bumps_from_many_threads) {
     uint64_t id;
     for (unsigned i = 0; i < drawers; i++)
         if (pthread_create(&threads[i], NULL, bump_often, NULL) != 0) abort();
-    for (unsigned i = 0; i < 50; i++) CHECK_EQ(flake_init(&gens[i], NULL, NULL), FLAKE_OK);
+    for (unsigned i = 0; i < 50; i++)
+        CHECK_EQ(flake_init(&gens[i], flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
     for (unsigned i = 0; i < drawers; i++) (void)pthread_join(threads[i], NULL);
     bump_all();
     for (unsigned i = 0; i < 50; i++) CHECK_EQ(flake_try(&gens[i], &id), FLAKE_FORKED);
-    CHECK_EQ(flake_init(&gens[0], NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gens[0], flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gens[0], &id), FLAKE_OK);
 }
 

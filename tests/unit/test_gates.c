@@ -26,17 +26,16 @@ static int64_t floor_of_gate(void *user) {
     return gate_floor_at_ns;
 }
 
-/* With a gate that admits everything. */
-static flake_options behind_gate(flake_options o) {
+static flake_gate gate;
+
+/* It admits everything. */
+static void open_gate(void) {
     gate_says = FLAKE_OK;
     gate_asked = 0;
-    o.gate.admit = ask_gate;
-    o.gate.user = &gate_says;
-    return o;
+    gate = (flake_gate){.admit = ask_gate, .user = &gate_says};
 }
 
-static flake_options gated(void) { return behind_gate(options_in_scene(0)); }
-static flake_options gated_sno(void) { return behind_gate(options_of_sno(scene_clock, NULL)); }
+static flake_options sno_options(void) { return options_of_sno(scene_clock, NULL); }
 static sno_snapshot pool_of_four(void) { return pool_of_numbers(5, 0, 3); }
 
 static int64_t unit_now(void) { return (scene_ns() - SNO_I_EPOCH_MS * a_ms) / (4 * a_ms); }
@@ -52,7 +51,7 @@ static uint64_t told(flake_gen *g) {
 
 static flake_status init_wide(flake_options o) {
     o.layout = flake_layout_boundary;
-    return flake_init(&wide, &o, NULL);
+    return flake_init(&wide, flake_node_gated(&gate, 0), &o, NULL);
 }
 
 static flake_parts parts_of_wide(const flake128 *id) {
@@ -63,38 +62,55 @@ static flake_parts parts_of_wide(const flake128 *id) {
 
 /* ---- the gate's word ---- */
 
-/* Begins with options of both headers: their gates admit everything, and have a word. */
-static void begin_with_word(flake_options *o, flake_options *s, unsigned word) {
+/* The gate admits everything, and has a word. */
+static void begin_with_word(unsigned word) {
     begin();
-    *o = gated();
-    *s = gated_sno();
-    o->gate.fence = s->gate.fence = &gate_word;
+    open_gate();
+    gate.fence = &gate_word;
     atomic_store(&gate_word, word);
 }
 
 TEST(nothing_begins_behind_a_closed_gate) {
     const sno_snapshot pool = pool_of_four();
-    flake_options o, s;
-    begin_with_word(&o, &s, 0);
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_LEASE_LOST);
-    CHECK_EQ(flake_init_shards(shards, 1, &o, NULL), FLAKE_LEASE_LOST);
+    const flake_options o = options_in_scene(), s = sno_options();
+    begin_with_word(0);
+    CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_init_shards(shards, 1, flake_node_gated(&gate, 0), &o, NULL), FLAKE_LEASE_LOST);
     CHECK_EQ(init_wide(o), FLAKE_LEASE_LOST);
-    CHECK_EQ(sno_init(&sno, &pool, &s, NULL), FLAKE_LEASE_LOST);
-    CHECK_EQ(sno_init_shards(&sno_shard, 1, &pool, &s, NULL), FLAKE_LEASE_LOST);
+    CHECK_EQ(sno_init(&sno, flake_node_gated(&gate, 5), &pool, &s, NULL), FLAKE_LEASE_LOST);
+    CHECK_EQ(sno_init_shards(&sno_shard, 1, flake_node_gated(&gate, 5), &pool, &s, NULL),
+             FLAKE_LEASE_LOST);
     CHECK_EQ(gate_asked, 0);
     CHECK(!gen.engine.cap && !shards->engine.cap && !wide.engine.cap && !sno.gen.engine.cap);
-    o.gate.admit = NULL; /* there is no gate: its word means nothing */
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+}
+
+TEST(a_gate_without_a_function_is_refused) {
+    const flake_gate empty = {0};
+    const sno_snapshot pool = pool_of_four();
+    const flake_options o = options_in_scene(), s = sno_options();
+    begin_with_word(5);
+    gate.admit = NULL; /* nor does its word replace it */
+    const flake_gate *const gates[] = {NULL, &empty, &gate};
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_EQ(flake_init(&gen, flake_node_gated(gates[i], 0), &o, &why), FLAKE_INVALID);
+        CHECK(strstr(why.text, "admit") != NULL);
+        CHECK_EQ(flake_init_shards(shards, 2, flake_node_gated(gates[i], 0), &o, NULL),
+                 FLAKE_INVALID);
+        CHECK_EQ(sno_init(&sno, flake_node_gated(gates[i], 5), &pool, &s, &why), FLAKE_INVALID);
+        CHECK(strstr(why.text, "admit") != NULL);
+        CHECK_EQ(sno_init_shards(&sno_shard, 1, flake_node_gated(gates[i], 5), &pool, &s, NULL),
+                 FLAKE_INVALID);
+    }
 }
 
 TEST(a_gates_word_is_looked_at_by_each_draw) {
     const sno_snapshot pool = pool_of_four();
-    flake_options o, s;
+    const flake_options o = options_in_scene(), s = sno_options();
     uint64_t id = 7;
     sno_id drawn;
-    begin_with_word(&o, &s, 5);
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    CHECK_EQ(sno_init(&sno, &pool, &s, NULL), FLAKE_OK);
+    begin_with_word(5);
+    CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&sno, flake_node_gated(&gate, 5), &pool, &s, NULL), FLAKE_OK);
     for (int i = 0; i < 3; i++) {
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
         CHECK_EQ(sno_try(&sno, 0, &drawn), FLAKE_OK);
@@ -108,8 +124,8 @@ TEST(a_gates_word_is_looked_at_by_each_draw) {
         CHECK_EQ(told(&gen), 3);
     }
     CHECK_EQ(gate_asked, asked); /* the word alone closes it */
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    CHECK_EQ(sno_init(&sno, &pool, &s, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&sno, flake_node_gated(&gate, 5), &pool, &s, NULL), FLAKE_OK);
     clock_to_ms(start_ms + 1);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
 
@@ -124,15 +140,53 @@ TEST(a_gates_word_is_looked_at_by_each_draw) {
     FAILS(flake_try(&gen, &id), FLAKE_FORKED, id);
 }
 
+TEST(a_reinit_has_its_own_nodes_gate) {
+    const sno_snapshot before = pool_of_four();
+    const flake_options o = options_in_scene(), s = sno_options();
+    uint64_t id;
+    sno_id drawn;
+    begin_with_word(5);
+    CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&sno, flake_node_gated(&gate, 5), &before, &s, NULL), FLAKE_OK);
+    for (uint64_t number = 6; number < 10; number++) {
+        const bool is_gated = number % 2;
+        const flake_node node =
+            is_gated ? flake_node_gated(&gate, number) : flake_node_fixed(NULL, number);
+        const flake_status status = is_gated ? FLAKE_LEASE_LOST : FLAKE_OK;
+        flake_machine_cloned();
+        atomic_store(&gate_word, 0u);
+        CHECK_EQ(flake_reinit_after_fork(&gen, node, &o, NULL), status);
+        CHECK_EQ(sno_reinit_after_fork(&sno, node, NULL, &s, NULL), status);
+        if (is_gated) { /* nothing has changed */
+            FAILS(flake_try(&gen, &id), FLAKE_FORKED, id);
+            FAILS(sno_try(&sno, 0, &drawn), FLAKE_FORKED, drawn);
+            atomic_store(&gate_word, 7u);
+            CHECK_EQ(flake_reinit_after_fork(&gen, node, &o, NULL), FLAKE_OK);
+            CHECK_EQ(sno_reinit_after_fork(&sno, node, NULL, &s, NULL), FLAKE_OK);
+        }
+        gate_says = FLAKE_LEASE_LOST;
+        gate_asked = 0;
+        CHECK_EQ(flake_try(&gen, &id), status);
+        CHECK_EQ(gate_asked, is_gated);
+        CHECK_EQ(sno_try(&sno, 0, &drawn), status);
+        CHECK_EQ(gate_asked, 2 * is_gated);
+        gate_says = FLAKE_OK;
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+        CHECK_EQ(sno_try(&sno, 0, &drawn), FLAKE_OK);
+        CHECK(flake_gen_node(&gen) == number && sno_gen_partition(&sno) == number);
+    }
+}
+
 /* ---- what a gate is asked for ---- */
 
 TEST(a_gate_is_asked_for_each_unit) {
-    flake_options o = gated();
+    flake_options o = options_in_scene();
     flake_snapshot snapshot;
     uint64_t id = 7, ids[10];
+    open_gate();
     o.seq_max = 9;
     gate_says = FLAKE_LEASE_LOST;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL), FLAKE_OK);
     FAILS(flake_next(&gen, &id), FLAKE_LEASE_LOST, id);
     FAILS(flake_try(&gen, &id), FLAKE_LEASE_LOST, id);
     FAILS(flake_try_at(&gen, start_ms, &id), FLAKE_LEASE_LOST, id);
@@ -150,21 +204,22 @@ TEST(a_gate_is_asked_for_each_unit) {
 
     gate_says = FLAKE_LEASE_LOST; /* the gate was not asked for a snapshot's unit either */
     CHECK_EQ(flake_snapshot_take(&gen, &snapshot), FLAKE_OK);
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_restore(&gen, &snapshot, NULL), FLAKE_OK);
     CHECK(flake_try(&gen, &id) != FLAKE_OK);
     o.layout = flake_layout_of(41, 10, 12, start_ms); /* and the first since the epoch */
     clock_to_ms(start_ms);
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL), FLAKE_OK);
     CHECK(flake_try(&gen, &id) != FLAKE_OK);
 }
 
 TEST(a_gate_that_says_again_is_waited_for) {
-    flake_options o = gated();
+    flake_options o = options_in_scene();
     uint64_t id;
+    open_gate();
     o.max_wait_ms = 50;
     gate_says = FLAKE_AGAIN;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN);
     CHECK_EQ(gate_asked, 1);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_AGAIN);
@@ -173,11 +228,12 @@ TEST(a_gate_that_says_again_is_waited_for) {
 }
 
 TEST(a_batch_asks_for_its_last_unit) {
-    flake_options o = gated();
+    flake_options o = options_in_scene();
     uint64_t ids[35];
+    open_gate();
     o.seq_max = 9;
     o.max_ahead_ms = 5;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL), FLAKE_OK);
     CHECK_EQ(got64_n(&gen, ids, 35), 35);
     CHECK_EQ(ms_of(ids[34]), start_ms + 3);
     CHECK_EQ(gate_asked, 1);
@@ -192,15 +248,17 @@ TEST(a_batch_asks_for_its_last_unit) {
 
 /* The gate has not been asked for a snapshot's unit. */
 TEST(behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own) {
-    const flake_options o = gated();
+    const flake_options o = options_in_scene();
     flake_gen *const gens[] = {&gen, &wide};
     uint64_t id = 7;
     flake128 wide_id;
+    open_gate();
     for (int i = 0; i < 2; i++) {
         flake_snapshot at = {0};
         clock_to_ms(start_ms);
         for (int restored = 0; restored < 2; restored++) {
-            CHECK_EQ(i ? init_wide(o) : flake_init(&gen, &o, NULL), FLAKE_OK);
+            CHECK_EQ(i ? init_wide(o) : flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL),
+                     FLAKE_OK);
             if (restored) CHECK_EQ(flake_restore(gens[i], &at, NULL), FLAKE_OK);
             else CHECK_EQ(i ? flake128_next(&wide, &wide_id) : flake_next(&gen, &id), FLAKE_OK);
             CHECK_EQ(flake_snapshot_take(gens[i], &at), FLAKE_OK);
@@ -221,18 +279,19 @@ TEST(behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own) {
 
 /* ---- a gate and a state ---- */
 
-static flake_status open_state(int64_t horizon_ms, bool manual_extend, flake_options o) {
+static flake_status open_state(int64_t horizon_ms, bool manual_extend, flake_node node) {
     flake_state_options w = where_of("ids");
     w.horizon_ms = horizon_ms;
     w.manual_extend = manual_extend;
-    return open_with(&state, w, o);
+    return open_with(&state, w, node, options_in_scene());
 }
 
 TEST(gate_and_state_both_have_a_say) {
-    const flake_options o = gated();
     uint64_t id = 7;
-    CHECK_EQ(open_state(3000, true, o), FLAKE_OK);
-    CHECK_EQ(start_with(&gen, o, &state), FLAKE_OK);
+    open_gate();
+    const flake_node node = flake_node_gated(&gate, 0);
+    CHECK_EQ(open_state(3000, true, node), FLAKE_OK);
+    CHECK_EQ(start_with(&gen, node, options_in_scene(), &state), FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(gate_asked, 1);
     CHECK_EQ((int64_t)atomic_load(&state.asked), gate_until_ns);
@@ -263,14 +322,16 @@ TEST(gate_and_state_both_have_a_say) {
 TEST(the_later_floor_counts) {
     uint64_t id = 0;
     for (int i = 0; i < 2; i++) {
-        flake_options o = gated();
         begin();
-        CHECK_EQ(open_state(3000, false, o), FLAKE_OK);
-        CHECK_EQ(start_with(&gen, o, &state), FLAKE_OK);
+        open_gate();
+        CHECK_EQ(open_state(3000, false, flake_node_gated(&gate, 0)), FLAKE_OK);
+        CHECK_EQ(start_with(&gen, flake_node_gated(&gate, 0), options_in_scene(), &state),
+                 FLAKE_OK);
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
         gate_floor_at_ns = (start_ms + (i ? 5 : -5)) * a_ms;
-        o.gate.not_before_ns = floor_of_gate;
-        CHECK_EQ(start_with(&gen, o, &state), FLAKE_OK);
+        gate.not_before_ns = floor_of_gate;
+        CHECK_EQ(start_with(&gen, flake_node_gated(&gate, 0), options_in_scene(), &state),
+                 FLAKE_OK);
         CHECK_EQ(flake_try(&gen, &id), i ? FLAKE_CLOCK_BACKWARDS : FLAKE_AGAIN);
         clock_to_ms(start_ms + 3);
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
@@ -282,16 +343,17 @@ TEST(the_later_floor_counts) {
 
 TEST(what_a_floor_skips_is_not_counted) {
     const sno_snapshot pool = pool_of_four();
-    flake_options o = gated(), s = gated_sno();
+    const flake_options o = options_in_scene(), s = sno_options();
     uint64_t ids[3];
     flake128 wides[3];
     sno_id drawn[3];
+    open_gate();
     for (int with_floor = 0; with_floor < 2; with_floor++) {
-        o.gate.not_before_ns = s.gate.not_before_ns = with_floor ? floor_of_gate : NULL;
+        gate.not_before_ns = with_floor ? floor_of_gate : NULL;
         gate_floor_at_ns = scene_ns();
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL), FLAKE_OK);
         CHECK_EQ(init_wide(o), FLAKE_OK);
-        CHECK_EQ(sno_init(&sno, &pool, &s, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&sno, flake_node_gated(&gate, 5), &pool, &s, NULL), FLAKE_OK);
         for (unsigned n = 0;; n += 3, pass_ms(4)) {
             CHECK(told(&gen) == n && told(&wide) == n && told(&sno.gen) == n);
             if (n == 6) break;
@@ -303,25 +365,26 @@ TEST(what_a_floor_skips_is_not_counted) {
     }
 }
 
-/* Also with a partition that the library chose: the gate may know how others have used it. */
+/* Also a sno's generator of the whole pool. */
 TEST(whatever_is_begun_begins_behind_the_floor) {
-    flake_options o = gated();
+    const flake_options o = options_in_scene(), s = sno_options();
     const sno_snapshot pool = pool_of_four();
     uint64_t id = 0;
     flake128 wide_id = {0};
     sno_id drawn = {0};
     sno_snapshot at;
     const int64_t unit = unit_now();
-    o.gate.not_before_ns = floor_of_gate;
+    open_gate();
+    gate.not_before_ns = floor_of_gate;
     for (int within = 0; within < 2; within++) { /* a unit, or where one begins: it is not ours */
         gate_floor_at_ns = (start_ms + 8) * a_ms + within;
         clock_to_ms(start_ms);
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL), FLAKE_OK);
         CHECK(flake_try(&gen, &id) != FLAKE_OK);
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
         CHECK_EQ(ms_of(id), start_ms + 9);
         clock_to_ms(start_ms);
-        CHECK_EQ(flake_init_shards(shards, 2, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init_shards(shards, 2, flake_node_gated(&gate, 0), &o, NULL), FLAKE_OK);
         CHECK_EQ(flake_next(&shards[within], &id), FLAKE_OK);
         CHECK_EQ(ms_of(id), start_ms + 9);
         clock_to_ms(start_ms);
@@ -337,11 +400,10 @@ TEST(whatever_is_begun_begins_behind_the_floor) {
     for (int i = 0; i < 4; i++) {
         const sno_snapshot *const given = i & 1 ? &pool : NULL;
         sno_gen *const from = i & 2 ? &sno_shard : &sno;
-        flake_options s = gated_sno();
-        s.gate.not_before_ns = floor_of_gate;
+        gate.fence = NULL;
         clock_to_ms(start_ms);
-        CHECK_EQ(i & 2 ? sno_init_shards(from, 1, given, &s, NULL)
-                       : sno_init(from, given, &s, NULL),
+        CHECK_EQ(i & 2 ? sno_init_shards(from, 1, flake_node_gated(&gate, 5), given, &s, NULL)
+                       : sno_init(from, flake_node_gated(&gate, 5), given, &s, NULL),
                  FLAKE_OK);
         drawn = next_sno(from, 0);
         CHECK_EQ((int64_t)sno_units(drawn), unit + 3);
@@ -349,9 +411,9 @@ TEST(whatever_is_begun_begins_behind_the_floor) {
         CHECK_EQ(at.drifts, 0);
         if (i & 2) continue;
         atomic_store(&gate_word, 0u);
-        s.gate.fence = &gate_word;
+        gate.fence = &gate_word;
         gate_floor_at_ns += 100 * a_ms;
-        CHECK_EQ(sno_init(&sno, given, &s, NULL), FLAKE_LEASE_LOST);
+        CHECK_EQ(sno_init(&sno, flake_node_gated(&gate, 5), given, &s, NULL), FLAKE_LEASE_LOST);
         CHECK_EQ(sno_next(&sno, 0, &drawn), FLAKE_INVALID);
         gate_floor_at_ns -= 100 * a_ms;
     }
@@ -360,14 +422,15 @@ TEST(whatever_is_begun_begins_behind_the_floor) {
 /* Nor a floor before the times used on the other tick. */
 TEST(a_floor_under_the_other_ticks_units_changes_nothing_there) {
     sno_snapshot s = pool_of_four();
-    flake_options o = gated_sno();
+    const flake_options o = sno_options();
     const int64_t unit = unit_now();
+    open_gate();
     s.wall_hi = unit - 3;
     s.wall_safe = unit + 10;
     s.drifts = 1;
     gate_floor_at_ns = unit_ns(unit + 5);
-    o.gate.not_before_ns = floor_of_gate;
-    CHECK_EQ(sno_init(&sno, &s, &o, NULL), FLAKE_OK);
+    gate.not_before_ns = floor_of_gate;
+    CHECK_EQ(sno_init(&sno, flake_node_gated(&gate, 5), &s, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_snapshot_take(&sno, &s), FLAKE_OK);
     CHECK_EQ(s.wall_safe, unit + 10);
     CHECK_EQ(s.wall_hi, unit + 5);
@@ -378,14 +441,15 @@ TEST(a_floor_under_a_longer_queue_changes_nothing) {
     const int64_t unit = unit_now();
     for (int floor = 0; floor < 5; floor++) {
         sno_snapshot s = pool_of_four();
-        flake_options o = gated_sno();
+        const flake_options o = sno_options();
         sno_id drawn = {0};
+        open_gate();
         s.wall_hi = unit;
         s.sequence = 3 * 4 - 1; /* three units */
         gate_floor_at_ns = unit_ns(unit + floor);
-        o.gate.not_before_ns = floor_of_gate;
+        gate.not_before_ns = floor_of_gate;
         clock_to_ms(start_ms);
-        CHECK_EQ(sno_init(&sno, &s, &o, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&sno, flake_node_gated(&gate, 5), &s, &o, NULL), FLAKE_OK);
         CHECK_EQ(told(&sno.gen), 0);
         CHECK_EQ(sno_next(&sno, 0, &drawn), FLAKE_OK);
         CHECK_EQ((int64_t)sno_units(drawn), floor < 3 ? unit + 3 : unit + floor + 1);
@@ -404,17 +468,18 @@ static flake_status draw_slowly(uint64_t word) {
 }
 
 /* Draws one of ten a unit; and after it 12 others', and one more, which returns this word. */
-static uint64_t outrun(flake_options o) {
+static uint64_t outrun(flake_node node, flake_options o) {
     uint64_t id;
     o.seq_max = 9;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     return atomic_fetch_add(&gen.engine.word, 13u) + 12;
 }
 
 /* A caller whose ticket others' draws have pushed into a later unit asks for that one. */
 TEST(a_place_in_the_queue_is_asked_for) {
-    const uint64_t word = outrun(gated());
+    open_gate();
+    const uint64_t word = outrun(flake_node_gated(&gate, 0), options_in_scene());
     gate_says = FLAKE_LEASE_LOST;
     CHECK_EQ(draw_slowly(word), FLAKE_LEASE_LOST);
     CHECK_EQ(atomic_load(&gen.engine.word), word); /* returned */
@@ -424,7 +489,7 @@ TEST(a_place_whose_unit_has_begun_is_not_waited_for) {
     for (unsigned early = 0; early < 2; early++) {
         flake_stats stats;
         clock_to_ms(start_ms);
-        const uint64_t word = outrun(options_in_scene(0));
+        const uint64_t word = outrun(flake_node_fixed(NULL, 0), options_in_scene());
         move_to_ns((start_ms + 1) * a_ms - early);
         CHECK(draw_slowly(word) == FLAKE_OK && ticket.index == 3);
         flake_stats_get(&gen, &stats);
@@ -433,9 +498,9 @@ TEST(a_place_whose_unit_has_begun_is_not_waited_for) {
 }
 
 TEST(a_place_after_the_last_unit_is_out_of_range) {
-    flake_options o = options_in_scene(0);
+    flake_options o = options_in_scene();
     o.layout = flake_layout_of(10, 10, 12, start_ms - 1023);
-    const uint64_t word = outrun(o);
+    const uint64_t word = outrun(flake_node_fixed(NULL, 0), o);
     CHECK_EQ(draw_slowly(word), FLAKE_TIME_RANGE);
     CHECK_EQ(atomic_load(&our->sleeps), 0);
     clock_to_ms(start_ms + 1);
@@ -448,12 +513,12 @@ TEST(a_place_after_the_last_unit_is_out_of_range) {
 
 /* The horizon is a unit's last ns, and no later one can be written: the unit's IDs are admitted. */
 TEST(a_write_that_fails_harms_no_id_up_to_the_horizon) {
-    const flake_options o = options_in_scene(0);
+    const flake_node node = flake_node_fixed(NULL, 0);
     uint64_t id = 7;
     move_to_ns((start_ms + 1) * a_ms - 1);
-    CHECK_EQ(open_state(3000, false, o), FLAKE_OK);
+    CHECK_EQ(open_state(3000, false, node), FLAKE_OK);
     CHECK_EQ((int64_t)atomic_load(&state.horizon), (start_ms + 3001) * a_ms - 1);
-    CHECK_EQ(start_with(&gen, o, &state), FLAKE_OK);
+    CHECK_EQ(start_with(&gen, node, options_in_scene(), &state), FLAKE_OK);
     disk_fail(1, 1000);
     clock_to_ms(start_ms + 3000);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
@@ -466,14 +531,15 @@ TEST(a_write_that_fails_harms_no_id_up_to_the_horizon) {
 
 /* Three seconds before the clock ends the horizon is its last ns, and does not change. */
 TEST(the_largest_horizon_is_the_clocks_last_ns) {
-    flake_options o = options_in_scene(0);
+    const flake_node node = flake_node_fixed(NULL, 0);
+    flake_options o = options_in_scene();
     flake_state_options w = where_of("ids");
     uint64_t id;
     w.no_wait = true;
     o.layout = flake_layout_of(44, 8, 12, 0);
     move_to_ns(INT64_MAX - 3000 * a_ms);
-    CHECK_EQ(open_with(&state, w, o), FLAKE_OK);
-    CHECK_EQ(start_with(&gen, o, &state), FLAKE_OK);
+    CHECK_EQ(open_with(&state, w, node, o), FLAKE_OK);
+    CHECK_EQ(start_with(&gen, node, o, &state), FLAKE_OK);
     for (int i = 0; i < 2998; i++, pass_ms(1)) {
         CHECK_EQ(draw(), FLAKE_OK);
         if (i > 2000) CHECK_EQ((int64_t)atomic_load(&state.horizon), INT64_MAX);
@@ -485,18 +551,19 @@ TEST(the_largest_horizon_is_the_clocks_last_ns) {
     disk_begin();
     CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
     crash_here();
-    CHECK_EQ(open_with(&state, w, o), FLAKE_OK);
+    CHECK_EQ(open_with(&state, w, node, o), FLAKE_OK);
     CHECK_EQ((int64_t)atomic_load(&state.horizon), INT64_MAX);
-    CHECK_EQ(start_with(&gen, o, &state), FLAKE_OK); /* all that is left may have been issued */
+    CHECK_EQ(start_with(&gen, node, o, &state), FLAKE_OK);
+    /* all that is left may have been issued */
     CHECK(flake_try(&gen, &id) != FLAKE_OK);
 }
 
 TEST(a_horizon_has_bounds) {
-    const flake_options o = options_in_scene(0);
+    const flake_node node = flake_node_fixed(NULL, 0);
     const int64_t most_ms = INT64_MAX / 1000000 / 4;
-    CHECK_EQ(open_state(most_ms + 1, false, o), FLAKE_INVALID);
-    CHECK_EQ(open_state(INT64_MAX, false, o), FLAKE_INVALID);
-    CHECK_EQ(open_state(most_ms, false, o), FLAKE_OK);
+    CHECK_EQ(open_state(most_ms + 1, false, node), FLAKE_INVALID);
+    CHECK_EQ(open_state(INT64_MAX, false, node), FLAKE_INVALID);
+    CHECK_EQ(open_state(most_ms, false, node), FLAKE_OK);
     CHECK_EQ((int64_t)atomic_load(&state.horizon), (start_ms + most_ms) * a_ms);
 }
 

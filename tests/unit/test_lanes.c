@@ -27,7 +27,7 @@ static void open_lanes(size_t n) {
     thread_now = 0;
     flake_release(&gen);
     array = LAST_OF(lane_room, n);
-    CHECK_EQ(flake_init(&gen, with_lanes(&options, array, n), NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, gens_node, with_lanes(&options, array, n), NULL), FLAKE_OK);
     CHECK_EQ(gen.split.n, n);
 }
 
@@ -379,11 +379,13 @@ static flake_status gate_slow(void *user, int64_t until_ns) {
     return until_ns <= admits_until_ns || gate_calls > PATIENCE ? FLAKE_OK : FLAKE_AGAIN;
 }
 
+static const flake_gate slow_gate = {.admit = gate_slow};
+
 static void open_with_slow_gate(size_t n) {
     begin(flake_layout_idgen);
     options.seq_max = (uint32_t)n * 2 - 1;
     options.max_wait_ms = 10;
-    options.gate.admit = gate_slow;
+    gens_node = flake_node_gated(&slow_gate, 0);
     admits_until_ns = INT64_MAX;
     step_ns = 0;
     open_lanes(n);
@@ -416,7 +418,7 @@ TEST(a_gate_that_admits_an_earlier_unit_lets_another_lane_serve) {
     begin(flake_layout_idgen);
     options.seq_max = 5;
     options.max_ahead_ms = 2;
-    options.gate.admit = gate_slow;
+    gens_node = flake_node_gated(&slow_gate, 0);
     admits_until_ns = INT64_MAX;
     step_ns = 0;
     open_lanes(3);
@@ -482,10 +484,10 @@ TEST(a_sweep_that_is_outrun_in_each_lane_ends) {
 }
 
 TEST(a_gates_answer_is_for_all_lanes) {
+    const flake_gate gate = {.admit = gate_ask, .not_before_ns = gate_floor};
     begin(flake_layout_idgen);
     options.seq_max = 5;
-    options.gate.admit = gate_ask;
-    options.gate.not_before_ns = gate_floor;
+    gens_node = flake_node_gated(&gate, 0);
     gate_says = FLAKE_OK;
     open_lanes(3);
     GIVES(flake_next(&gen, &id), T + 4, 0); /* before its floor */
@@ -511,23 +513,22 @@ static int64_t closing_floor(void *user) {
     return 0;
 }
 TEST(a_gate_that_closes_during_init) {
+    flake_gate gate = {gate_ask, closing_floor, NULL, &closing};
     begin(flake_layout_idgen);
-    options.node = 1;
+    gens_node = flake_node_fixed(NULL, 1);
     open_lanes(2);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     closing = 7;
-    options.node = 2;
-    options.gate.admit = gate_ask;
-    options.gate.fence = &closing;
-    options.gate.not_before_ns = closing_floor;
+    gens_node = flake_node_gated(&gate, 2);
     gate_says = FLAKE_OK;
     open_lanes(3);
     for (thread_now = 0; thread_now < 3; thread_now++)
         FAILS(flake_try(&gen, &id), FLAKE_LEASE_LOST, id);
     CHECK_EQ(flake_available(&gen), 0);
-    options.gate.not_before_ns = NULL;
+    gate.not_before_ns = NULL;
+    gens_node = flake_node_gated(&gate, 2);
     flake_release(&gen);
-    CHECK_EQ(flake_init(&gen, with_lanes(&options, array, 3), NULL), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_init(&gen, gens_node, with_lanes(&options, array, 3), NULL), FLAKE_LEASE_LOST);
     closing = 7;
     open_lanes(3);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
@@ -651,12 +652,12 @@ TEST(exclusive_is_for_the_whole_range) {
     CHECK_EQ(got64_n(&gen, many, 200), 128);
     flake_options last = options;
     last.seq_min = last.seq_max = 127;
-    CHECK_EQ(flake_init(&other, &last, NULL), FLAKE_IN_USE);
+    CHECK_EQ(flake_init(&other, gens_node, &last, NULL), FLAKE_IN_USE);
     flake_release(&gen);
-    CHECK_EQ(flake_init(&other, &last, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, gens_node, &last, NULL), FLAKE_OK);
     flake_release(&other);
     options.exclusive_dir = in_folder("absent");
-    CHECK_EQ(flake_init(&gen, with_lanes(&options, array, 4), NULL), FLAKE_IO);
+    CHECK_EQ(flake_init(&gen, gens_node, with_lanes(&options, array, 4), NULL), FLAKE_IO);
 }
 
 TEST(a_state_floors_each_lane) {
@@ -666,7 +667,7 @@ TEST(a_state_floors_each_lane) {
     where.no_wait = true;
     begin(flake_layout_js53);
     for (int run = 0; run < 2; run++) {
-        CHECK_EQ(flake_state_open(&state, &where, &options, NULL, NULL), FLAKE_OK);
+        CHECK_EQ(flake_state_open(&state, &where, gens_node, &options, NULL, NULL), FLAKE_OK);
         options.state = &state;
         open_lanes(4);
         if (run) TRY_SAYS(FLAKE_AGAIN); /* no lane, though each is fresh */
@@ -707,7 +708,8 @@ TEST(a_snapshot_counts_the_newest_unit_as_spent) {
         move_ns(-MS);
     }
     flake_release(&gen);
-    CHECK_EQ(flake_init(&other, &options, NULL), FLAKE_OK); /* a generator of the same range */
+    /* A generator of the same range: */
+    CHECK_EQ(flake_init(&other, gens_node, &options, NULL), FLAKE_OK);
     CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
     FAILS(flake_try(&other, &id), FLAKE_AGAIN, id);
     flake_release(&other);
@@ -739,7 +741,7 @@ TEST(a_queue_belongs_to_the_snapshot) {
 TEST(a_generators_snapshot_is_for_lanes_too) {
     begin_with_three();
     flake_release(&gen);
-    CHECK_EQ(flake_init(&other, &options, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, gens_node, &options, NULL), FLAKE_OK);
     CHECK_EQ(flake_next_n(&other, many, 7), FLAKE_OK); /* in T + 2 */
     const flake_snapshot s = snapshot_of(&other);
     flake_release(&other);
@@ -772,12 +774,13 @@ static void a_child_draws_with_numbers_of_its_own(void) {
     CHECK_EQ(flake_available(&gen), 0);
     CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
     CHECK_EQ(flake_snapshot_take(&gen, &s), FLAKE_FORKED);
-    CHECK_EQ(flake_reinit_after_fork(&gen, with_lanes(&own, array, 3), NULL), FLAKE_NODE_OVERLAP);
-    own.node = 1;
+    CHECK_EQ(flake_reinit_after_fork(&gen, gens_node, with_lanes(&own, array, 3), NULL),
+             FLAKE_NODE_OVERLAP);
+    const flake_node node = flake_node_fixed(NULL, 1);
     own.seq_max = 11; /* fewer than the lanes */
-    CHECK_EQ(flake_reinit_after_fork(&gen, with_lanes(&own, array, 3), NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&gen, node, with_lanes(&own, array, 3), NULL), FLAKE_INVALID);
     own.seq_min = 30, own.seq_max = 35;
-    CHECK_EQ(flake_reinit_after_fork(&gen, with_lanes(&own, array, 3), NULL), FLAKE_OK);
+    CHECK_EQ(flake_reinit_after_fork(&gen, node, with_lanes(&own, array, 3), NULL), FLAKE_OK);
     CHECK_EQ(got64_n(&gen, many, 20), 6);
     check_whole_unit(many, 6, T, 30);
     CHECK_EQ(parts_of(&gen, many[0]).node, 1);
@@ -803,7 +806,7 @@ static void check_wide(const flake128 *of, int64_t ms, uint32_t number) {
 
 TEST(of_128_bits) {
     begin(flake_layout_boundary);
-    options.node = 77;
+    gens_node = flake_node_fixed(NULL, 77);
     options.seq_min = 100;
     options.seq_max = 110;
     open_lanes(3);

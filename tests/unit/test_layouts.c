@@ -14,8 +14,8 @@ static flake_gen gen;
 
 static const int64_t last_clock_ms = INT64_MAX / 1000000;
 
-static flake_options on_script(flake_layout layout, uint64_t node) {
-    flake_options o = options_of_flake(node, 0, 0, script_read, &script_now);
+static flake_options on_script(flake_layout layout) {
+    flake_options o = options_of_flake(0, 0, script_read, &script_now);
     o.layout = layout;
     return o;
 }
@@ -63,11 +63,12 @@ static void check_id(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64
 }
 
 /* The ID that a fresh generator draws after `before` others at this time. */
-static void check_drawn(const flake_options *o, uint64_t id, int64_t unix_ms, uint64_t before) {
+static void check_drawn(uint64_t node, const flake_options *o, uint64_t id, int64_t unix_ms,
+                        uint64_t before) {
     for (int waits = 0; waits < 2; waits++) {
         uint64_t drawn = 0;
         script_at_ms(unix_ms);
-        CHECK_EQ(flake_init(&gen, o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, node), o, NULL), FLAKE_OK);
         for (uint64_t i = 0; i <= before; i++)
             CHECK_EQ(waits ? flake_next(&gen, &drawn) : flake_try(&gen, &drawn), FLAKE_OK);
         CHECK_EQ(drawn, id);
@@ -78,9 +79,9 @@ static void check_drawn(const flake_options *o, uint64_t id, int64_t unix_ms, ui
 /* An ID of a peer. */
 static void check_vector(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node,
                          uint64_t seq) {
-    const flake_options o = on_script(*l, node);
+    const flake_options o = on_script(*l);
     check_id(l, id, unix_ms, node, seq);
-    check_drawn(&o, id, unix_ms, seq);
+    check_drawn(node, &o, id, unix_ms, seq);
 }
 
 /* ---- the peers' IDs ---- */
@@ -132,9 +133,6 @@ static void hazelcast_row(char **field) {
         return;
     }
     check_vector(&l, id, now_ms, node, seq);
-    flake_options o = on_script(l, 1000); /* Hazelcast's node-id-offset */
-    o.node_offset = (uint32_t)node - 1000;
-    check_drawn(&o, id, now_ms, seq);
 }
 
 TEST(hazelcasts_figures_come_out) { vectors_read("hazelcast.tsv", 4, hazelcast_row); }
@@ -305,12 +303,12 @@ TEST(hazelcast_takes_other_widths) {
 
 TEST(a_zeroed_layout_is_the_default) {
     flake_layout zero = {0};
-    flake_options o = on_script(zero, 97);
-    check_drawn(&o, (uint64_t)5 << 22 | 97 << 12 | 3, 1735689600000 + 5, 3);
+    flake_options o = on_script(zero);
+    check_drawn(97, &o, (uint64_t)5 << 22 | 97 << 12 | 3, 1735689600000 + 5, 3);
     CHECK_STR(flake_gen_options(&gen)->layout.name, "default");
     CHECK_EQ(flake_gen_options(&gen)->layout.time_bits, 41);
     CHECK_EQ(flake_gen_options(&gen)->layout.unit_ms, 1);
-    CHECK_EQ(flake_init(&gen, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
     CHECK_STR(flake_gen_options(&gen)->layout.name, "default");
     CHECK_EQ(flake_layout_check(&zero, NULL), FLAKE_INVALID); /* but no layout in itself */
 }
@@ -390,10 +388,10 @@ TEST(the_ends_of_int64_are_times_like_others) {
 
 TEST(a_spent_last_unit_is_the_end) {
     const flake_layout l = flake_layout_js53;
-    flake_options o = on_script(l, 31);
+    flake_options o = on_script(l);
     uint64_t id = 0;
     script_at_ms(flake_layout_end_ms(&l));
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 31), &o, NULL), FLAKE_OK);
     for (int i = 0; i < 128; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     CHECK_EQ(id, ones(53));
     FAILS(flake_try(&gen, &id), FLAKE_TIME_RANGE, id);
@@ -407,9 +405,9 @@ TEST(a_spent_last_unit_is_the_end) {
 TEST(the_widest_layout_does_not_begin_again_after_its_last_id) {
     static uint64_t ids[1 << 20];
     const flake_layout l = flake_layout_of(44, 0, 20, -last_clock_ms);
-    flake_options o = on_script(l, 0);
+    flake_options o = on_script(l);
     script_at_ms(flake_layout_end_ms(&l) - 1);
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_none(), &o, NULL), FLAKE_OK);
     for (uint64_t time = ones(44) - 1; time <= ones(44); time++) {
         uint64_t id;
         const size_t n = got64_n(&gen, ids, 1 << 20);
@@ -429,10 +427,10 @@ TEST(a_time_before_the_epoch_counts_as_the_newest_unit) {
     static const int64_t old_ms[] = {1514764800999,  1514764799999,  0,        -1,
                                      -9223372036854, -9223372036855, INT64_MIN};
     const flake_layout l = flake_layout_hazelcast;
-    flake_options o = on_script(l, 7);
+    flake_options o = on_script(l);
     uint64_t id = 0;
     script_at_ms(l.epoch_ms + 1000);
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 7), &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     for (uint64_t i = 0; i < sizeof old_ms / sizeof *old_ms; i++) {
         CHECK_EQ(flake_try_at(&gen, old_ms[i], &id), FLAKE_OK);
@@ -442,11 +440,11 @@ TEST(a_time_before_the_epoch_counts_as_the_newest_unit) {
 
 /* Such a layout is refused, or works. */
 static void check_first_ids(const flake_layout *l, int64_t unix_ms, uint64_t n) {
-    flake_options o = on_script(*l, 0);
+    flake_options o = on_script(*l);
     const uint64_t time = ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms;
     uint64_t id = 0;
     script_at_ms(unix_ms);
-    flake_status status = flake_init(&gen, &o, NULL);
+    const flake_status status = flake_init(&gen, node_in(l, 0), &o, NULL);
     CHECK(status == FLAKE_OK || status == FLAKE_INVALID);
     if (status != FLAKE_OK) return;
     for (uint64_t seq = 0; seq < n; seq++) {
@@ -471,10 +469,10 @@ TEST(units_that_fit_the_clock_once_or_twice_are_counted_like_others) {
 
 TEST(an_epoch_in_the_clocks_last_ms_has_one_unit_at_most) {
     const flake_layout l = flake_layout_of(42, 10, 12, last_clock_ms);
-    flake_options o = on_script(l, 0);
+    flake_options o = on_script(l);
     uint64_t id = 0;
     check_first_ids(&l, last_clock_ms, 4096);
-    if (flake_init(&gen, &o, NULL) != FLAKE_OK) return;
+    if (flake_init(&gen, flake_node_fixed(NULL, 0), &o, NULL) != FLAKE_OK) return;
     for (int i = 0; i < 4096; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_TIME_RANGE);
 }
@@ -485,10 +483,10 @@ static volatile int64_t wait_ns;
 /* The step is longer than an int64_t of ns. */
 TEST(a_clock_put_back_by_centuries_is_a_clock_put_back) {
     const flake_layout l = flake_layout_of(45, 5, 13, -last_clock_ms);
-    flake_options o = on_script(l, 0);
+    flake_options o = on_script(l);
     uint64_t id;
     script_at_ms(8000000000000);
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 0), &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     script_at_ms(-8000000000000);
     FAILS(flake_try(&gen, &id), FLAKE_CLOCK_BACKWARDS, id);
@@ -501,32 +499,35 @@ TEST(a_clock_put_back_by_centuries_is_a_clock_put_back) {
 
 /* ---- what an init accepts and refuses ---- */
 
+/* Of a call that finds no number: init refuses it, also with something added to it. */
+#define NO_NUMBER UINT64_C(0xBFFFFFFFBFFFBFFF)
+
 TEST(node_numbers_have_bounds) {
     CHECK_EQ(flake_idgen_node(0, 0), 0);
     CHECK_EQ(flake_idgen_node(31, 31), 1023);
-    CHECK_EQ(flake_idgen_node(32, 0), UINT64_MAX);
-    CHECK_EQ(flake_idgen_node(0, 32), UINT64_MAX);
-    CHECK_EQ(flake_idgen_node(UINT_MAX, UINT_MAX), UINT64_MAX);
-    CHECK_EQ(flake_idgen_node(1u << 27, 0), UINT64_MAX); /* would be shifted out */
+    CHECK_EQ(flake_idgen_node(32, 0), NO_NUMBER);
+    CHECK_EQ(flake_idgen_node(0, 32), NO_NUMBER);
+    CHECK_EQ(flake_idgen_node(UINT_MAX, UINT_MAX), NO_NUMBER);
+    CHECK_EQ(flake_idgen_node(1u << 27, 0), NO_NUMBER); /* would be shifted out */
     CHECK_EQ(flake_uniqueid_node(0, 0), 0);
     CHECK_EQ(flake_uniqueid_node(15, 2047), 32767);
-    CHECK_EQ(flake_uniqueid_node(16, 0), UINT64_MAX);
-    CHECK_EQ(flake_uniqueid_node(0, 2048), UINT64_MAX);
-    CHECK_EQ(flake_uniqueid_node(0, 1u << 28), UINT64_MAX);
+    CHECK_EQ(flake_uniqueid_node(16, 0), NO_NUMBER);
+    CHECK_EQ(flake_uniqueid_node(0, 2048), NO_NUMBER);
+    CHECK_EQ(flake_uniqueid_node(0, 1u << 28), NO_NUMBER);
     for (int i = 0; i < 2; i++) {
-        flake_options o = on_script(i ? flake_layout_uniqueid_ordered : flake_layout_idgen,
-                                    i ? flake_uniqueid_node(16, 0) : flake_idgen_node(0, 32));
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_NODE_RANGE);
+        const flake_options o = on_script(i ? flake_layout_uniqueid_ordered : flake_layout_idgen);
+        const uint64_t none = i ? flake_uniqueid_node(16, 0) : flake_idgen_node(0, 32);
+        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, none), &o, NULL), FLAKE_NODE_RANGE);
     }
 }
 
 /* A layout that check, init and every call with a layout must refuse. */
 static void check_layout_refused(flake_layout l) {
-    flake_options o = on_script(l, 0);
+    flake_options o = on_script(l);
     flake_parts p = parts_of(l.epoch_ms, 0, 0);
     uint64_t id = 99;
     CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&gen, node_in(&l, 0), &o, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_compose(&l, &p, &id), FLAKE_INVALID);
     CHECK_EQ(flake_min_at(&l, l.epoch_ms, &id), FLAKE_INVALID);
     CHECK_EQ(flake_max_at(&l, l.epoch_ms, &id), FLAKE_INVALID);
@@ -588,12 +589,12 @@ TEST(one_bit_at_the_top_is_a_field) {
         if (field == 1) l.node_bits = 1, l.node_shift = 63;
         if (field == 2) l.time_bits = 1, l.time_shift = 63, l.unit_ms = 2000000000;
         CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_OK);
-        flake_options o = on_script(l, 1);
+        flake_options o = on_script(l);
         uint64_t ids[2] = {0, 0};
         flake_parts parts = {0, 0, 0};
         script_at_ms(field == 2 ? 3000000000 : 1000);
         o.seq_max = field == 0 ? 1 : 0;
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 1), &o, NULL), FLAKE_OK);
         CHECK_EQ(got64_n(&gen, ids, 2), 2);
         CHECK_EQ(ids[0], id_by_bits(&l, field == 2 ? 1 : 1000, 1, 0));
         CHECK_EQ(ids[1], id_by_bits(&l, field == 2 ? 1 : 1000, 1, 1));
@@ -638,17 +639,18 @@ TEST(layouts_that_mean_nothing_are_refused) {
 
 TEST(the_options_in_force_can_be_read_back) {
     flake_options o = {0};
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 0), &o, NULL), FLAKE_OK);
     const flake_options *in_force = flake_gen_options(&gen);
-    CHECK(in_force->seq_min == 0 && in_force->seq_max == 4095 && in_force->node == 0);
+    CHECK(in_force->seq_min == 0 && in_force->seq_max == 4095);
+    CHECK_EQ(flake_gen_node(&gen), 0);
     CHECK(in_force->max_wait_ms == 1000 && in_force->max_ahead_ms == 0);
 
     o.max_ahead_ms = INT32_MAX;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 1023), &o, NULL), FLAKE_OK);
     CHECK_EQ(in_force->max_ahead_ms, INT32_MAX);
+    CHECK_EQ(flake_gen_node(&gen), 1023);
 
-    o = on_script(flake_layout_hazelcast, 1234);
-    o.node_offset = 7;
+    o = on_script(flake_layout_hazelcast);
     o.seq_min = 3;
     o.seq_max = 9;
     o.max_ahead_ms = 15000;
@@ -656,15 +658,19 @@ TEST(the_options_in_force_can_be_read_back) {
     o.fail_on_backwards = true;
     o.seq_scatter = true;
     o.shared_memory = words_reach_other_processes;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 1241), &o, NULL), FLAKE_OK);
     in_force = flake_gen_options(&gen);
     CHECK_STR(in_force->layout.name, "hazelcast");
-    CHECK(in_force->node == 1234 && in_force->node_offset == 7);
+    CHECK_EQ(flake_gen_node(&gen), 1241);
     CHECK(in_force->seq_min == 3 && in_force->seq_max == 9);
     CHECK(in_force->max_ahead_ms == 15000 && in_force->max_wait_ms == 1);
     CHECK(in_force->clock.now_ns == script_read && in_force->clock.user == &script_now);
     CHECK(in_force->fail_on_backwards && in_force->seq_scatter);
     CHECK_EQ(in_force->shared_memory, (bool)words_reach_other_processes);
+
+    o = on_script(flake_layout_mastodon);
+    CHECK_EQ(flake_init(&gen, flake_node_none(), &o, NULL), FLAKE_OK);
+    CHECK(flake_gen_node(&gen) == UINT64_MAX);
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -45,7 +45,7 @@ static void make(void) {
 static void make_of_numbers(uint32_t seq_min, uint32_t seq_max) {
     const ways_setup w = setup_of(with_claim);
     flake_options o = ways_flake_options(&w, seq_min, seq_max);
-    CHECK_EQ(flake_init(&ways.gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&ways.gen, ways_flake_node(&w), &o, NULL), FLAKE_OK);
 }
 
 /* ---- sleeping callers ----
@@ -243,20 +243,20 @@ static void close_the_state_meanwhile(int64_t ns) {
 
 TEST(who_waits_for_a_state_looks_again) {
     for (unsigned i = 0; i < 4; i++) {
-        ways_setup w = setup_of(false);
+        const ways_setup w = setup_of(false);
         flake_state_options where = {0};
         sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 3);
         begin_with(false);
-        flake_options o = ways_flake_options(&w, 0, 0), p = ways_sno_options(&w);
+        flake_options o = ways_flake_options(&w, 0, 0), p = ways_sno_options();
         where.path = path_of("ids");
         where.manual_extend = true;
-        CHECK_EQ(flake_state_open(&state, &where, &o, NULL, NULL), FLAKE_OK);
+        CHECK_EQ(flake_state_open(&state, &where, ways_flake_node(&w), &o, NULL, NULL), FLAKE_OK);
         where.path = path_of("snos");
         CHECK_EQ(sno_state_open(&snos, &where, &p, &pool, NULL), FLAKE_OK);
         o.state = &state;
         p.state = &snos;
-        CHECK_EQ(flake_init(&ways.gen, &o, NULL), FLAKE_OK);
-        CHECK_EQ(sno_init(&ways.sno, &pool, &p, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&ways.gen, ways_flake_node(&w), &o, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&ways.sno, ways_node(&w, pool.partition), &pool, &p, NULL), FLAKE_OK);
         pass_ms(10000);
         extends = i / 2;
         on_sleep = close_the_state_meanwhile;
@@ -278,10 +278,12 @@ TEST(a_lost_claim_is_told_by_each_call) {
     for (unsigned i = 0; i < ways_count; i++)
         CHECK_EQ(draw(&all_ways[i]), FLAKE_OK); /* three are left in stock */
     const flake_options closed = *flake_gen_options(&ways.gen);
+    const ways_setup claimed = setup_of(true);
     ways_setup free = setup_of(false);
     free.who = 1;
     const flake_options o = ways_flake_options(&free, 0, 99), wide = ways_wide_options(&free);
-    const flake_options s = ways_sno_options(&free);
+    const flake_options s = ways_sno_options();
+    const flake_node node = ways_flake_node(&free);
     atomic_store(&claim, 0u);
     for (unsigned i = 0; i < ways_count; i++) CHECK_EQ(draw(&all_ways[i]), FLAKE_LEASE_LOST);
     FAILS(sno_with_time(&ways.sno, 0, start_ms, &sno), FLAKE_LEASE_LOST, sno);
@@ -291,13 +293,16 @@ TEST(a_lost_claim_is_told_by_each_call) {
     CHECK_EQ(flake_retry_ns(&ways.gen), INT64_MAX);
     CHECK_EQ(flake_retry_ns(&ways.sno.gen), INT64_MAX);
     const sno_snapshot pool = ways_pool(1, FAMILY_SNO, 0, 99);
-    CHECK_EQ(flake_reinit_after_fork(&ways.gen, &o, NULL), FLAKE_INVALID); /* it was not forked */
-    CHECK_EQ(flake_reinit_after_fork(&ways.shards[0], &o, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_reinit_after_fork(&ways.wide, &wide, NULL), FLAKE_INVALID);
-    CHECK_EQ(sno_reinit_after_fork(&ways.sno, &pool, &s, NULL), FLAKE_INVALID);
-    CHECK_EQ(sno_reinit_after_fork(&ways.sno_shards[0], &pool, &s, NULL), FLAKE_INVALID);
+    const flake_node partition = ways_node(&free, pool.partition);
+    /* They were not forked. */
+    CHECK_EQ(flake_reinit_after_fork(&ways.gen, node, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&ways.shards[0], node, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&ways.wide, ways_wide_node(&free), &wide, NULL),
+             FLAKE_INVALID);
+    CHECK_EQ(sno_reinit_after_fork(&ways.sno, partition, &pool, &s, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_reinit_after_fork(&ways.sno_shards[0], partition, &pool, &s, NULL), FLAKE_INVALID);
     CHECK_EQ(draw(&one_gen), FLAKE_LEASE_LOST);
-    CHECK_EQ(flake_init(&ways.gen, &closed, NULL), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_init(&ways.gen, ways_flake_node(&claimed), &closed, NULL), FLAKE_LEASE_LOST);
     CHECK_EQ(draw(&one_gen), FLAKE_INVALID);
 }
 

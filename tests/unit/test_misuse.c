@@ -33,6 +33,7 @@ static int64_t system_ns(int is_coarse) {
 #define FLAKE_CLOCK_SLACK_NS UINT64_C(20000000)
 #define FLAKE_COUNTER()      UINT64_C(0)
 #include "sno.h"
+#include "options.h"
 
 #define MS INT64_C(1000000)       /* in ns */
 #define T  INT64_C(1760000000000) /* Unix ms: where the scripts begin */
@@ -44,6 +45,8 @@ static flake_status admit_all(void *user, int64_t until_ns) {
     gate_asked++;
     return FLAKE_OK;
 }
+
+static const flake_gate open_gate = {.admit = admit_all};
 
 static flake_why why;
 static flake_gen gen, other;
@@ -89,11 +92,12 @@ static void check_answers_nothing(flake_gen *g) {
     FAILS(flake_prefetch_next(&stock, &id), FLAKE_INVALID, id);
     CHECK_EQ(flake_snapshot_take(g, &position), FLAKE_INVALID);
     CHECK_EQ(flake_restore(g, &position, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_reinit_after_fork(g, &none, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(g, flake_node_fixed(NULL, 0), &none, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_retry_ns(g), INT64_MAX);
     CHECK_EQ(flake_available(g), 0);
     CHECK_EQ(flake_ahead_ms(g), 0);
     CHECK(flake_gen_options(g) == NULL);
+    CHECK(flake_gen_node(g) == UINT64_MAX);
     flake_stats_get(g, &stats);
     CHECK(is_zero(&stats, sizeof stats));
 }
@@ -104,7 +108,7 @@ static void check_no_sno_gen(sno_gen *g) {
     sno_snapshot position;
     CHECK_EQ(sno_snapshot_take(g, &position), FLAKE_INVALID);
     CHECK_EQ(sno_shards_snapshot(g, 1, &position), FLAKE_INVALID);
-    CHECK_EQ(sno_reinit_after_fork(g, NULL, &none, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_reinit_after_fork(g, flake_node_none(), NULL, &none, NULL), FLAKE_INVALID);
     CHECK_EQ(sno_cap(g), 0);
     CHECK_EQ(sno_len(g), 0);
     CHECK_EQ(sno_sequence_now(g), 0);
@@ -157,6 +161,7 @@ static void check_sno_invalid(sno_gen *g) {
 }
 
 static flake_atomic64 closed; /* the word of a gate that is closed */
+static const flake_gate closed_gate = {.admit = admit_all, .fence = &closed};
 static flake_ring no_ring;
 
 #define SINCE(epoch_ms) \
@@ -166,13 +171,6 @@ static const struct failure {
     flake_status status;
     const char *reason;
 } failures[] = {
-    {{.node = 1024}, FLAKE_NODE_RANGE, "node 1024 is not from 0 to 1023, the layout's nodes"},
-    {{.node = 1000, .node_offset = 24},
-     FLAKE_NODE_RANGE,
-     "node 1000 + node_offset 24 is above 1023, the layout's last node"},
-    {{.node = UINT64_MAX, .node_offset = 1},
-     FLAKE_NODE_RANGE,
-     "node 18446744073709551615 + node_offset 1 is above 1023, the layout's last node"},
     {{.seq_max = 4096}, FLAKE_INVALID, "seq_max exceeds"},
     {{.seq_min = 10, .seq_max = 9}, FLAKE_INVALID, "seq_min is above seq_max"},
     {{.seq_min = 1}, FLAKE_INVALID, "seq_min is above seq_max, which is 0 only if"},
@@ -191,55 +189,57 @@ static const struct failure {
     {{.clock = {.kind = 3}}, FLAKE_INVALID, "clock.kind"},
     {{.clock = {.kind = -1}}, FLAKE_INVALID, "clock.kind"},
     {{.overflow = &no_ring}, FLAKE_INVALID, "overflow"},
-    {{.shared_memory = true, .gate = {.admit = admit_all}}, FLAKE_INVALID, "shared_memory"},
-    {{.gate = {.admit = admit_all, .fence = &closed}}, FLAKE_LEASE_LOST, "gate"},
     {{.lanes = lanes, .lane_count = 2, .single_thread = true}, FLAKE_INVALID, "single_thread"},
     {{.lanes = lanes, .lane_count = 0}, FLAKE_INVALID, "lane_count"},
     {{.lanes = lanes, .lane_count = 2, .seq_min = 7, .seq_max = 7}, FLAKE_INVALID, "lane_count"},
     {{.lane_count = 1}, FLAKE_INVALID, "lanes is missing"},
     {{.layout = FLAKE_LAYOUT_UUID7}, FLAKE_IO, "random bytes"}}; /* there are none */
 
+static void check_fails(flake_gen *g, flake_node node, const struct failure *f) {
+    no_random_bytes = f->status == FLAKE_IO;
+    if (f->status != FLAKE_IO) { /* shards of UUIDs are refused anyway */
+        CHECK_EQ(flake_init_shards(g, 1, node, &f->options, NULL), f->status);
+        CHECK(flake_gen_options(g) == NULL);
+    }
+    CHECK_EQ(flake_init(g, node, &f->options, &why), f->status);
+    no_random_bytes = false;
+    CHECK(strstr(why.text, f->reason) != NULL);
+    check_invalid(g);
+}
+
 /* Each kind of failure, with a reason in words. */
 static void fail_each_way(flake_gen *g) {
+    static const struct failure shared = {{.shared_memory = true}, FLAKE_INVALID, "shared_memory"},
+                                is_closed = {{.seq_max = 0}, FLAKE_LEASE_LOST, "gate"};
     flake_options o = begin();
-    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
-        const struct failure *const f = &failures[i];
-        no_random_bytes = f->status == FLAKE_IO;
-        if (f->status != FLAKE_IO) { /* shards of UUIDs are refused anyway */
-            CHECK_EQ(flake_init_shards(g, 1, &f->options, NULL), f->status);
-            CHECK(flake_gen_options(g) == NULL);
-        }
-        CHECK_EQ(flake_init(g, &f->options, &why), f->status);
-        no_random_bytes = false;
-        const char *const said = strstr(why.text, f->reason);
-        CHECK(said && (f->status != FLAKE_NODE_RANGE || strcmp(said, f->reason) == 0));
-        check_invalid(g);
-    }
-    CHECK_EQ(flake_init_shards(g, 0, &o, &why), FLAKE_INVALID);
+    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++)
+        check_fails(g, node_in(&failures[i].options.layout, 0), &failures[i]);
+    check_fails(g, flake_node_gated(&open_gate, 0), &shared);
+    check_fails(g, flake_node_gated(&closed_gate, 0), &is_closed);
+    CHECK_EQ(flake_init_shards(g, 0, flake_node_fixed(NULL, 0), &o, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "n: ") != NULL);
     o = kind_at(2);
-    CHECK_EQ(flake_init_shards(g, 1, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init_shards(g, 1, flake_node_fixed(NULL, 0), &o, NULL), FLAKE_INVALID);
     check_invalid(g);
 }
 
 static void fail_each_way_sno(sno_gen *g) {
     sno_snapshot pool = {0};
     flake_options o = begin();
-    o.node = 1;
-    CHECK_EQ(sno_init(g, NULL, &o, &why), FLAKE_INVALID);
-    CHECK(strstr(why.text, "node") != NULL);
+    const flake_node node = flake_node_fixed(NULL, 0);
+    CHECK_EQ(sno_init(g, flake_node_fixed(NULL, 1), &pool, &o, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "partition") != NULL);
     check_sno_invalid(g);
-    o.node = 0;
     pool.sequence_max = 2;
-    CHECK_EQ(sno_init(g, &pool, &o, &why), FLAKE_INVALID);
+    CHECK_EQ(sno_init(g, node, &pool, &o, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "fewer than 4 numbers") != NULL);
     check_sno_invalid(g);
     pool.sequence_max = 0;
-    CHECK_EQ(sno_init_shards(g, 0, &pool, &o, &why), FLAKE_INVALID);
+    CHECK_EQ(sno_init_shards(g, 0, node, &pool, &o, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "n: ") != NULL);
     o.lanes = lanes;
     o.lane_count = 2;
-    CHECK_EQ(sno_init_shards(g, 1, &pool, &o, &why), FLAKE_INVALID);
+    CHECK_EQ(sno_init_shards(g, 1, node, &pool, &o, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "lanes") != NULL);
     check_sno_invalid(g);
 }
@@ -251,13 +251,10 @@ static int64_t close_gate(void *fence) {
 
 TEST(shards_are_made_all_or_none) {
     static flake_gen shards[2];
-    flake_options o = begin();
+    const flake_options o = begin();
+    const flake_gate gate = {admit_all, close_gate, (void *)&closed, &closed};
     FLAKE_ATOMIC_STORE(&closed, 7u, relaxed); /* until the first one is made */
-    o.gate.admit = admit_all;
-    o.gate.not_before_ns = close_gate;
-    o.gate.user = (void *)&closed;
-    o.gate.fence = &closed;
-    CHECK_EQ(flake_init_shards(shards, 2, &o, NULL), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_init_shards(shards, 2, flake_node_gated(&gate, 0), &o, NULL), FLAKE_LEASE_LOST);
     for (int i = 0; i < 2; i++) FAILS(flake_next(&shards[i], &id), FLAKE_INVALID, id);
 }
 
@@ -275,7 +272,7 @@ TEST(an_init_that_failed_leaves_no_generator) {
     for (unsigned i = 0; i < 9; i++) {
         flake_options o = kind_at(i / 3);
         o.layout = *layouts[i % 3];
-        CHECK_EQ(flake_init(memory, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(memory, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
         fail_each_way(memory);
     }
     free(memory);
@@ -289,7 +286,7 @@ TEST(an_init_that_failed_leaves_no_sno_generator) {
         if (!bytes[i]) check_sno_invalid(memory);
         fail_each_way_sno(memory);
     }
-    CHECK_EQ(sno_init(memory, NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(memory, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
     fail_each_way_sno(memory);
     free(memory);
 }
@@ -298,28 +295,140 @@ TEST(an_init_that_failed_leaves_no_sno_generator) {
 TEST(a_reinit_that_failed_leaves_the_generator_forked) {
     flake_options o = begin(), wrong = o;
     sno_snapshot pool = {0};
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    CHECK_EQ(sno_init(&sno, &pool, NULL, NULL), FLAKE_OK);
+    const flake_node parents = flake_node_fixed(NULL, 0), own = flake_node_fixed(NULL, 8);
+    CHECK_EQ(flake_init(&gen, parents, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&sno, parents, &pool, NULL, NULL), FLAKE_OK);
     flake_machine_cloned();
-    CHECK_EQ(flake_reinit_after_fork(&gen, &o, &why), FLAKE_NODE_OVERLAP);
+    CHECK_EQ(flake_reinit_after_fork(&gen, parents, &o, &why), FLAKE_NODE_OVERLAP);
     CHECK(strstr(why.text, "parent") != NULL);
-    o.node = 1024;
-    CHECK_EQ(flake_reinit_after_fork(&gen, &o, &why), FLAKE_NODE_RANGE);
-    o.node = 8;
+    CHECK_EQ(flake_reinit_after_fork(&gen, flake_node_fixed(NULL, 1024), &o, &why),
+             FLAKE_NODE_RANGE);
     o.max_ahead_ms = -1; /* found last, by the engine */
-    CHECK_EQ(flake_reinit_after_fork(&gen, &o, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&gen, own, &o, &why), FLAKE_INVALID);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_FORKED);
     CHECK(flake_gen_options(&gen) != NULL);
     o.max_ahead_ms = 0;
-    CHECK_EQ(flake_reinit_after_fork(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_reinit_after_fork(&gen, own, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-    CHECK_EQ(sno_reinit_after_fork(&sno, &pool, NULL, &why), FLAKE_NODE_OVERLAP);
-    pool.partition = 1;
+    CHECK_EQ(sno_reinit_after_fork(&sno, parents, &pool, NULL, &why), FLAKE_NODE_OVERLAP);
+    pool.partition = 8;
     wrong.max_wait_ms = -1;
-    CHECK_EQ(sno_reinit_after_fork(&sno, &pool, &wrong, &why), FLAKE_INVALID);
+    CHECK_EQ(sno_reinit_after_fork(&sno, own, &pool, &wrong, &why), FLAKE_INVALID);
     CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_FORKED);
-    CHECK_EQ(sno_reinit_after_fork(&sno, &pool, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_reinit_after_fork(&sno, own, &pool, NULL, NULL), FLAKE_OK);
     CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_OK);
+}
+
+/* ---- a node that does not fit, or is forgotten ---- */
+
+/* Of each init, on generators that exist: on failure there is none. */
+static void check_node_refused(flake_node node, const flake_layout *l, flake_status status,
+                               const char *reason) {
+    flake_options o = begin();
+    o.layout = *l;
+    CHECK_EQ(flake_init(&gen, node_in(l, 5), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, node, &o, &why), status);
+    CHECK(strstr(why.text, reason) != NULL);
+    check_invalid(&gen);
+    if (l->format < FLAKE_I_UUID7) { /* or shards are refused anyway */
+        memset(&why, 0, sizeof why);
+        CHECK_EQ(flake_init_shards(&gen, 1, node, &o, &why), status);
+        CHECK(strstr(why.text, reason) != NULL);
+        check_invalid(&gen);
+    }
+    CHECK_EQ(flake_init(&gen, node_in(l, 5), &o, NULL), FLAKE_OK);
+    flake_machine_cloned();
+    memset(&why, 0, sizeof why);
+    CHECK_EQ(flake_reinit_after_fork(&gen, node, &o, &why), status);
+    CHECK(strstr(why.text, reason) != NULL);
+    if (l->format) FAILS(flake128_next(&gen, &id128), FLAKE_FORKED, id128);
+    else FAILS(flake_next(&gen, &id), FLAKE_FORKED, id);
+    CHECK(flake_gen_node(&gen) == (l->node_bits ? 5 : UINT64_MAX));
+}
+
+TEST(a_node_that_the_layout_lacks_is_refused) {
+    const flake_layout with[] = {flake_layout_default, flake_layout_hazelcast,
+                                 flake_layout_boundary, flake_layout_uuid7_node,
+                                 flake_layout_uuid8};
+    const flake_layout without[] = {flake_layout_mastodon, flake_layout_uuid7, flake_layout_ulid,
+                                    flake_layout_of(41, 0, 22, 0)};
+    const flake_node zeroed = {0};
+    for (size_t i = 0; i < sizeof with / sizeof *with; i++) {
+        const uint64_t nodes = (uint64_t)1 << with[i].node_bits;
+        const uint64_t beyond[] = {nodes, (uint64_t)1 << 48, flake_idgen_node(32, 0), UINT64_MAX};
+        check_node_refused(zeroed, &with[i], FLAKE_INVALID, "node");
+        check_node_refused(flake_node_none(), &with[i], FLAKE_INVALID, "node");
+        check_node_refused(flake_node_fixed("ids", 0), &with[i], FLAKE_INVALID, "dir");
+        for (size_t k = 0; k < sizeof beyond / sizeof *beyond; k++) {
+            check_node_refused(flake_node_fixed(NULL, beyond[k]), &with[i], FLAKE_NODE_RANGE,
+                               "node");
+            check_node_refused(flake_node_gated(&open_gate, beyond[k]), &with[i], FLAKE_NODE_RANGE,
+                               "node");
+        }
+        flake_options o = begin();
+        o.layout = with[i];
+        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, nodes - 1), &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_gen_node(&gen), nodes - 1);
+        CHECK_EQ(flake_init(&gen, flake_node_gated(&open_gate, nodes - 1), &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_gen_node(&gen), nodes - 1);
+    }
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+        check_node_refused(zeroed, &without[i], FLAKE_INVALID, "node");
+        check_node_refused(flake_node_fixed(NULL, 0), &without[i], FLAKE_INVALID, "node");
+        check_node_refused(flake_node_fixed("ids", 0), &without[i], FLAKE_INVALID, "node");
+        check_node_refused(flake_node_gated(&open_gate, 0), &without[i], FLAKE_INVALID, "node");
+    }
+}
+
+TEST(a_node_out_of_range_is_named_with_the_layouts_last) {
+    const flake_options o = begin();
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 1024), &o, &why), FLAKE_NODE_RANGE);
+    CHECK_STR(why.text, "node: 1024 is above 1023, the layout's last node");
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, UINT64_MAX), &o, &why), FLAKE_NODE_RANGE);
+    CHECK_STR(why.text, "node: 18446744073709551615 is above 1023, the layout's last node; "
+                        "has a call of flake_node_from_... failed?");
+}
+
+TEST(a_failed_number_is_refused_whatever_is_added) {
+    static const uint64_t factors[] = {1, 2, 16, 256, 1024, 65536}, terms[] = {0, 1, 256, 65536};
+    const uint64_t failed = flake_idgen_node(32, 0);
+    flake_options o = begin();
+    for (unsigned i = 0; i < 24; i++) {
+        const uint64_t number = failed * factors[i % 6] + terms[i / 6];
+        o.layout = flake_layout_boundary; /* with the most nodes */
+        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, number), &o, &why), FLAKE_NODE_RANGE);
+    }
+    CHECK(flake_uniqueid_node(16, 0) == failed);
+}
+
+TEST(a_node_that_is_no_partition_is_refused) {
+    const flake_node zeroed = {0};
+    const sno_snapshot of_7 = {.partition = 7};
+    const struct {
+        flake_node node;
+        flake_status status;
+        const char *reason;
+    } rows[] = {{zeroed, FLAKE_INVALID, "node"},
+                {flake_node_fixed(NULL, 6), FLAKE_INVALID, "partition"},
+                {flake_node_gated(&open_gate, 6), FLAKE_INVALID, "partition"},
+                {flake_node_fixed("ids", 7), FLAKE_INVALID, "dir"},
+                {flake_node_fixed(NULL, 65536 + 7), FLAKE_NODE_RANGE, "65535"},
+                {flake_node_gated(&open_gate, UINT64_MAX), FLAKE_NODE_RANGE, "65535"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        (void)begin();
+        CHECK_EQ(sno_init(&sno, rows[i].node, &of_7, NULL, &why), rows[i].status);
+        CHECK(strstr(why.text, rows[i].reason) != NULL);
+        check_sno_invalid(&sno);
+        memset(&why, 0, sizeof why);
+        CHECK_EQ(sno_init_shards(&sno, 1, rows[i].node, &of_7, NULL, &why), rows[i].status);
+        CHECK(strstr(why.text, rows[i].reason) != NULL);
+        check_sno_invalid(&sno);
+        CHECK_EQ(sno_init(&sno, flake_node_fixed(NULL, 5), NULL, NULL, NULL), FLAKE_OK);
+        CHECK_EQ(sno_gen_partition(&sno), 5);
+        flake_machine_cloned();
+        CHECK_EQ(sno_reinit_after_fork(&sno, rows[i].node, &of_7, NULL, NULL), rows[i].status);
+        FAILS(sno_next(&sno, 1, &sno_one), FLAKE_FORKED, sno_one);
+    }
 }
 
 /* ---- a status that is ignored ---- */
@@ -327,7 +436,7 @@ TEST(a_reinit_that_failed_leaves_the_generator_forked) {
 TEST(a_failed_draw_zeroes_its_id) {
     for (unsigned i = 0; i < KINDS; i++) {
         flake_options o = kind_at(i);
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
         check_no_id128(&gen, FLAKE_INVALID);
         FAILS(flake_try_at(&gen, INT64_MAX, &id), FLAKE_TIME_RANGE, id);
         if (i % 3 != 2) FAILS(flake_try_at(&gen, 0, &id), FLAKE_TIME_RANGE, id);
@@ -347,7 +456,7 @@ TEST(a_failed_draw_zeroes_its_id) {
         flake_options o = kind_at(i % 3);
         o.layout = layouts[i / 3];
         o.seq_max = 65535; /* the whole, in numbers */
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
         CHECK_EQ(flake_prefetch_init(&stock, &gen, 2, 0, NULL), FLAKE_INVALID);
         check_no_id(&gen, FLAKE_INVALID);
         CHECK_EQ(flake_available(&gen), 65536);
@@ -361,11 +470,11 @@ TEST(a_failed_draw_zeroes_its_id) {
     }
     for (unsigned i = 0; i < 3; i++) {
         flake_options o = kind_at(i);
-        CHECK_EQ(flake_init(&sno.gen, &o, NULL), FLAKE_OK);
-        sno.partition = sno.sequence_min = 7; /* queries ignore these, too */
+        CHECK_EQ(flake_init(&sno.gen, flake_node_fixed(NULL, 0), &o, NULL), FLAKE_OK);
+        sno.gen.node = sno.sequence_min = 7; /* queries ignore these, too */
         check_no_sno_gen(&sno);
         check_no_sno(&sno, FLAKE_INVALID);
-        CHECK_EQ(sno_init(&sno, NULL, &o, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&sno, flake_node_none(), NULL, &o, NULL), FLAKE_OK);
         check_no_id(&sno.gen, FLAKE_INVALID);
         check_no_id128(&sno.gen, FLAKE_INVALID);
         FAILS(sno_try_at(&sno, 1, INT64_MAX, &sno_one), FLAKE_TIME_RANGE, sno_one);
@@ -385,7 +494,7 @@ TEST(a_batch_zeroes_what_it_lacks_and_a_try_leaves_the_rest) {
     for (unsigned i = 0; i < KINDS; i++) {
         flake_options o = kind_at(i);
         o.seq_max = 2;
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
         memset(ids, 0x5e, sizeof ids);
         CHECK_EQ(flake_try_n(&gen, ids, 2, &got), FLAKE_OK);
         while (got < 2 && flake_try(&gen, &ids[got]) == FLAKE_OK) got++;
@@ -407,7 +516,7 @@ TEST(a_batch_zeroes_what_it_lacks_and_a_try_leaves_the_rest) {
         flake_options o = kind_at(i);
         sno_snapshot pool = {0};
         pool.sequence_max = 3;
-        CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&sno, flake_node_fixed(NULL, 0), &pool, &o, NULL), FLAKE_OK);
         CHECK_EQ(sno_next_n(&sno, 1, snos, 4), FLAKE_OK);
         script_now.per_sleep = 0;
         check_no_sno(&sno, FLAKE_AGAIN);
@@ -450,7 +559,9 @@ TEST(a_time_given_to_lanes_is_refused_as_it_would_repeat_ids) {
         o.lane_count = 1;
         o.start_next_unit = true;
         if (i == 2) o.layout = flake_layout_boundary;
-        CHECK_EQ(i == 3 ? sno_init(&sno, NULL, &o, NULL) : flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(i == 3 ? sno_init(&sno, flake_node_none(), NULL, &o, NULL)
+                        : flake_init(&gen, flake_node_fixed(NULL, 0), &o, NULL),
+                 FLAKE_OK);
         if (i < 2)
             CHECK_GIVEN(flake_try(&gen, ids), flake_try_at(&gen, T + 4, ids),
                         flake_next(&gen, ids + 1), ids);
@@ -471,11 +582,11 @@ TEST(a_stock_of_lanes_or_of_one_thread_is_refused_as_it_would_repeat_ids) {
     for (unsigned i = 0; i < 2 * KINDS; i++) {
         const bool had_stock = i / KINDS; /* as another kind, before */
         flake_options o = begin();
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
         CHECK_EQ(flake_prefetch_init(&stock, &gen, 2, 0, NULL), FLAKE_OK);
         o = kind_at(i % KINDS);
         o.clock.kind = FLAKE_CLOCK_COARSE; /* the exact one is read after the word */
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
         if (!had_stock && flake_prefetch_init(&stock, &gen, 2, 0, &why) != FLAKE_OK)
             CHECK(strstr(why.text, "single_thread") != NULL);
         during_reading = take_from_stock;
@@ -511,11 +622,12 @@ TEST(ranges_of_counters_that_start_anywhere_are_refused_as_they_would_repeat_ids
         flake_options o = begin();
         flake_status status[2];
         o.layout = counting[i / 2];
-        if (i % 2) status[0] = status[1] = flake_init_shards(pair, 2, &o, &why);
+        const flake_node node = node_in(&o.layout, 0);
+        if (i % 2) status[0] = status[1] = flake_init_shards(pair, 2, node, &o, &why);
         for (unsigned k = 0; k < 2 && i % 2 == 0; k++) {
             o.seq_min = k ? 32768 : 0;
             o.seq_max = k ? 65535 : 32767;
-            status[k] = flake_init(&pair[k], &o, &why);
+            status[k] = flake_init(&pair[k], node, &o, &why);
         }
         if (status[0] == FLAKE_OK && status[1] == FLAKE_OK) CHECK_EQ(count_repeated(pair), 0);
         CHECK(status[0] == FLAKE_INVALID && status[1] == FLAKE_INVALID);
@@ -533,7 +645,7 @@ static void check_reasons_of_a_copy(flake_gen *g) {
     CHECK(strstr(why.text, "generator: was copied") != NULL);
     CHECK_EQ(flake_prefetch_init(&stock, g, 2, 0, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "generator: was copied") != NULL);
-    CHECK_EQ(flake_reinit_after_fork(g, &none, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(g, flake_node_fixed(NULL, 0), &none, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "generator: was copied") != NULL);
 }
 /* Of all kinds and clocks: in the unit of the copy, and in each later one, whatever the clock does. */
@@ -541,7 +653,7 @@ TEST(a_copy_of_a_generator_stops_when_its_unit_ends) {
     for (unsigned i = 0; i < KINDS * 3; i++) {
         flake_options o = kind_at(i % KINDS);
         o.clock.kind = (int)(i / KINDS);
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
         memcpy((void *)&other, (const void *)&gen, sizeof gen);
         check_answers_nothing(&other);
@@ -554,7 +666,8 @@ TEST(a_copy_of_a_generator_stops_when_its_unit_ends) {
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
         script_now.now_ns += MS;
         CHECK_EQ(flake_next_n(&gen, ids, 4), FLAKE_OK);
-        CHECK_EQ(flake_init(&other, &o, NULL), FLAKE_OK); /* its memory serves another one */
+        /* Its memory serves another one. */
+        CHECK_EQ(flake_init(&other, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
         CHECK_EQ(flake_next(&other, &id), FLAKE_OK);
     }
     for (unsigned i = 0; i < 9; i++) {
@@ -562,7 +675,7 @@ TEST(a_copy_of_a_generator_stops_when_its_unit_ends) {
                                         flake_layout_ulid};
         flake_options o = kind_at(i % 3);
         o.layout = layouts[i / 3];
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
         CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
         memcpy((void *)&other, (const void *)&gen, sizeof gen);
         script_now.now_ns += MS;
@@ -578,7 +691,7 @@ TEST(a_copy_of_a_sno_generator_stops_when_its_unit_ends) {
     static sno_gen copy;
     for (unsigned i = 0; i < 3; i++) {
         flake_options o = kind_at(i);
-        CHECK_EQ(sno_init(&sno, NULL, &o, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&sno, flake_node_none(), NULL, &o, NULL), FLAKE_OK);
         CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_OK);
         memcpy((void *)&copy, (const void *)&sno, sizeof sno);
         check_answers_nothing(&copy.gen);
@@ -592,7 +705,7 @@ TEST(a_copy_of_a_sno_generator_stops_when_its_unit_ends) {
 /* A copy with lanes has the lanes of the original, and so repeats nothing. */
 TEST(a_copy_with_lanes_repeats_nothing) {
     flake_options o = kind_at(2);
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &ids[0]), FLAKE_OK);
     memcpy((void *)&other, (const void *)&gen, sizeof gen);
     CHECK_EQ(flake_next(&other, &ids[1]), FLAKE_OK);
@@ -604,7 +717,7 @@ TEST(a_copy_with_lanes_repeats_nothing) {
 TEST(a_copy_of_a_stock_is_refused) {
     flake_prefetch copy;
     flake_options o = begin();
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_prefetch_init(&stock, &gen, 4, 0, NULL), FLAKE_OK);
     CHECK_EQ(flake_prefetch_next(&stock, &id), FLAKE_OK);
     memcpy((void *)&copy, (const void *)&stock, sizeof stock);
@@ -620,14 +733,14 @@ TEST(a_stock_is_dropped_when_units_are_scattered) {
         uint64_t taken[10];
         flake_options o = begin();
         o.layout = flake_layout_of(41, 5, 4, 0);
-        o.node = (uint64_t)t;
+        const flake_node node = flake_node_fixed(NULL, (uint64_t)t);
         o.max_wait_ms = 1;
         script_now.now_ns += t * 2 * MS;
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
         CHECK_EQ(flake_prefetch_init(&stock, &gen, 10, 0, NULL), FLAKE_OK);
         for (int i = 0; i < 4; i++) CHECK_EQ(flake_prefetch_next(&stock, &taken[i]), FLAKE_OK);
         o.seq_scatter = o.start_next_unit = true;
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
         script_now.now_ns += MS;
         for (int i = 4; i < 10; i++) CHECK_EQ(flake_prefetch_next(&stock, &taken[i]), FLAKE_OK);
         CHECK_EQ(count_duplicates(taken, 10), 0);
@@ -646,7 +759,7 @@ TEST(in_shared_memory_addresses_may_differ) {
         o.shared_memory = true;
         if (i == 1) o.lanes = first.lanes;
         o.lane_count = i == 1 ? 2 : 0;
-        CHECK_EQ(flake_init(&first.gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&first.gen, flake_node_fixed(NULL, 0), &o, NULL), FLAKE_OK);
         CHECK_EQ(flake_next(&first.gen, &id), FLAKE_OK);
         memcpy((void *)&second, (const void *)&first, sizeof first);
         memset((void *)&first, 0, sizeof first);
@@ -683,36 +796,38 @@ static void check_furthest(flake_gen *g, int64_t furthest_ms) {
 
 TEST(a_time_given_is_ahead_by_a_unit_at_most) {
     const flake_layout layouts[] = {flake_layout_default, flake_layout_mastodon,
-                                    flake_layout_boundary, flake_layout_uuid7};
-    for (unsigned i = 0; i < 4 * KINDS; i++) {
+                                    flake_layout_boundary, flake_layout_uuid7,
+                                    flake_layout_uuid7_node};
+    for (unsigned i = 0; i < 5 * KINDS; i++) {
         flake_options o = kind_at(i % KINDS);
         o.layout = layouts[i / KINDS];
         if (o.lanes || (o.layout.format && o.seq_scatter)) continue;
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
         check_furthest(&gen, T + 1);
         (void)begin();
         o.max_ahead_ms = 10;
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
         check_furthest(&gen, T + 11);
         (void)begin();
         o.clock.kind = FLAKE_CLOCK_COARSE; /* the exact clock counts */
-        o.gate.admit = admit_all;
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        const bool is_gated = o.layout.node_bits != 0;
+        const flake_node node = is_gated ? flake_node_gated(&open_gate, 0) : flake_node_none();
+        CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
         check_furthest(&gen, T + 11);
-        CHECK(gate_asked > 0);
+        CHECK_EQ(gate_asked > 0, is_gated);
     }
     flake_options o = begin();
     o.layout = flake_layout_sonyflake;
     o.max_ahead_ms = 15; /* a unit of 10 ms */
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
     check_furthest(&gen, T + 20);
     o = begin();
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
     script_now.now_ns--; /* a ns too early */
     FAILS(flake_try_at(&gen, T + 1, &id), FLAKE_TOO_FAR_AHEAD, id);
     CHECK_EQ(flake_try_at(&gen, T, &id), FLAKE_OK);
     o = begin();
-    CHECK_EQ(sno_init(&sno, NULL, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&sno, flake_node_none(), NULL, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_OK);
     FAILS(sno_try_at(&sno, 1, T + 5, &sno_one), FLAKE_TOO_FAR_AHEAD, sno_one);
     CHECK_EQ(sno_next(&sno, 1, &sno_one), FLAKE_OK);
@@ -729,10 +844,10 @@ TEST(a_reason_names_directory_node_and_numbers) {
     flake_options o = begin();
     sno_snapshot pool = {0};
     begin_folder();
-    o.node = 7;
+    const flake_node node = flake_node_fixed(NULL, 7);
     o.exclusive_dir = folder;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_init(&other, &o, &why), FLAKE_IN_USE);
+    CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, node, &o, &why), FLAKE_IN_USE);
     (void)snprintf(text, sizeof text, "exclusive_dir %s: node 7, sequence 0 to 4095 is in use",
                    folder);
     CHECK(strstr(why.text, text) == why.text);
@@ -740,11 +855,10 @@ TEST(a_reason_names_directory_node_and_numbers) {
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     flake_release(&gen);
     o.exclusive_dir = in_folder("none");
-    CHECK_EQ(flake_init(&gen, &o, &why), FLAKE_IO);
+    CHECK_EQ(flake_init(&gen, node, &o, &why), FLAKE_IO);
     CHECK(strstr(why.text, "none/flake-") != NULL && strstr(why.text, "No such file") != NULL);
     check_invalid(&gen);
-    o.node = 0;
-    CHECK_EQ(sno_init(&sno, &pool, &o, &why), FLAKE_IO);
+    CHECK_EQ(sno_init(&sno, flake_node_fixed(NULL, 0), &pool, &o, &why), FLAKE_IO);
     CHECK(strstr(why.text, "No such file") != NULL);
     check_sno_invalid(&sno);
     end_folder();
@@ -753,14 +867,14 @@ TEST(a_reason_names_directory_node_and_numbers) {
 TEST(releasing_a_copy_leaves_the_file_alone) {
     flake_options o = begin();
     begin_folder();
-    o.node = 7;
+    const flake_node node = flake_node_fixed(NULL, 7);
     o.exclusive_dir = folder;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
     memcpy((void *)&other, (const void *)&gen, sizeof gen);
     flake_release(&other);
-    CHECK_EQ(flake_init(&other, &o, &why), FLAKE_IN_USE);
+    CHECK_EQ(flake_init(&other, node, &o, &why), FLAKE_IN_USE);
     flake_release(&gen);
-    CHECK_EQ(flake_init(&other, &o, &why), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, node, &o, &why), FLAKE_OK);
     flake_release(&other);
     end_folder();
 }
@@ -772,19 +886,18 @@ TEST(a_reason_tells_what_is_wrong_with_a_state) {
     begin_folder();
     where.path = in_folder("ids");
     o.state = &state;
-    CHECK_EQ(flake_init(&gen, &o, &why), FLAKE_INVALID);
+    const flake_node node = flake_node_fixed(NULL, 0);
+    CHECK_EQ(flake_init(&gen, node, &o, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "state: is not open") != NULL);
     check_invalid(&gen);
     o.state = NULL;
-    CHECK_EQ(flake_state_open(&state, &where, &o, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&state, &where, node, &o, NULL, NULL), FLAKE_OK);
     o.state = &state;
-    o.node = 8;
-    CHECK_EQ(flake_init(&gen, &o, &why), FLAKE_MISMATCH);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 8), &o, &why), FLAKE_MISMATCH);
     CHECK(strstr(why.text, "ids: was opened for another layout, node") != NULL);
     check_invalid(&gen);
-    o.node = 0;
     flake_machine_cloned();
-    CHECK_EQ(flake_init(&gen, &o, &why), FLAKE_FORKED);
+    CHECK_EQ(flake_init(&gen, node, &o, &why), FLAKE_FORKED);
     CHECK(strstr(why.text, "state: was opened before a fork") != NULL);
     check_invalid(&gen);
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_FORKED);
@@ -807,7 +920,7 @@ static flake_options open_state(unsigned kind, const flake_layout *layout) {
     where.horizon_ms = 200;
     o.layout = *layout;
     o.max_wait_ms = 50;
-    CHECK_EQ(flake_state_open(&state, &where, &o, NULL, &why), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&state, &where, flake_node_fixed(NULL, 0), &o, NULL, &why), FLAKE_OK);
     o.state = &state;
     return o;
 }
@@ -846,7 +959,7 @@ TEST(a_state_that_was_not_extended_in_time) {
     for (unsigned i = 0; i < 3 * KINDS; i++) {
         if (i >= KINDS && i % KINDS >= 3) continue; /* 128 bits are not scattered */
         const flake_options o = open_state(i % KINDS, &layouts[i / KINDS]);
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
         check_not_extended(&gen);
         close_state();
     }
@@ -855,7 +968,7 @@ TEST(a_state_that_was_not_extended_in_time) {
 /* UUIDs that continue in the newest unit after a backward step. */
 TEST(a_state_that_was_not_extended_while_uuids_continue) {
     const flake_options o = open_state(0, &flake_layout_uuid8);
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
     script_now.now_ns += 198 * MS;
     CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
     script_now.now_ns -= 100 * MS;

@@ -14,7 +14,7 @@ static uint32_t numbers_held[most_states];
 
 static int64_t (*our_clock)(void *user) = scene_clock;
 
-static flake_options clocked(void) { return options_of_flake(0, 0, 0, our_clock, NULL); }
+static flake_options clocked(void) { return options_of_flake(0, 0, our_clock, NULL); }
 
 static flake_state_options in_folder(uint32_t count) {
     return (flake_state_options){.dir = our_folder, .count = count};
@@ -25,7 +25,8 @@ static int64_t claim(size_t i, const flake_state_options *o) {
     const flake_options clock = clocked();
     uint64_t number = UINT64_MAX;
     memset(&why, 0, sizeof why);
-    const flake_status status = flake_state_open(&states[i], o, &clock, &number, &why);
+    const flake_status status =
+        flake_state_open(&states[i], o, flake_node_none(), &clock, &number, &why);
     if (status != FLAKE_OK) CHECK_EQ(number, UINT64_MAX);
     else numbers_held[i] = (uint32_t)number;
     return status == FLAKE_OK ? (int64_t)number : -(int64_t)status;
@@ -46,10 +47,9 @@ static void release_all(void) {
 /* A generator with the claimed number, which may run ahead. */
 static flake_status draw_with(size_t i, int64_t max_ahead_ms) {
     flake_options o = clocked();
-    o.node = numbers_held[i];
     o.seq_max = max_ahead_ms < 1000 ? 9 : 1;
     o.max_ahead_ms = max_ahead_ms;
-    return start_with(&gen, o, &states[i]);
+    return start_with(&gen, flake_node_fixed(NULL, numbers_held[i]), o, &states[i]);
 }
 
 /* Draws all that are available now; returns the time of the last. */
@@ -67,8 +67,13 @@ static void begin_with_0(void) {
 
 /* ---- claims ---- */
 
-/* Or two processes that forget to set the node would repeat each other's IDs. */
+static flake_status admit_all(void *user, int64_t until_ns) {
+    return user || until_ns < 0 ? FLAKE_INVALID : FLAKE_OK;
+}
+
+/* Or two processes that ignore the number would repeat each other's IDs. */
 TEST(the_number_is_the_node_or_the_partition) {
+    const flake_gate gate = {.admit = admit_all};
     flake_options o = clocked(), of_sno = options_of_sno(our_clock, NULL);
     CHECK_EQ(claim_of(0, 2), 0);
     CHECK_EQ(claim_of(1, 2), 1);
@@ -76,19 +81,20 @@ TEST(the_number_is_the_node_or_the_partition) {
     for (uint16_t node = 0; node < 3; node++) {
         const sno_snapshot pool = pool_of_numbers(node, 0, 9);
         const flake_status fits = node == 1 ? FLAKE_OK : FLAKE_MISMATCH;
-        for (o.node_offset = 0; o.node_offset < 3; o.node_offset++) {
-            o.node = node;
-            CHECK_EQ(start_with(&gen, o, &states[1]), fits);
-        }
-        CHECK_EQ(sno_init(&sno, &pool, &of_sno, NULL), fits);
+        CHECK_EQ(start_with(&gen, flake_node_fixed(NULL, node), o, &states[1]), fits);
+        CHECK_EQ(start_with(&gen, flake_node_gated(&gate, node), o, &states[1]), fits);
+        CHECK_EQ(sno_init(&sno, flake_node_fixed(NULL, node), &pool, &of_sno, NULL), fits);
+        CHECK_EQ(sno_init(&sno, flake_node_gated(&gate, node), &pool, &of_sno, NULL), fits);
     }
     o = clocked();
     o.layout = flake_layout_uuid7; /* has neither */
-    CHECK_EQ(start_with(&gen, o, &states[1]), FLAKE_OK);
+    CHECK_EQ(start_with(&gen, flake_node_none(), o, &states[1]), FLAKE_OK);
     o.layout.format = 6; /* a state of a directory is of any layout */
     release(0);
     const flake_state_options where = in_folder(1);
-    CHECK_EQ(flake_state_open(&states[0], &where, &o, &o.node, NULL), FLAKE_OK);
+    uint64_t number = 9;
+    CHECK_EQ(flake_state_open(&states[0], &where, flake_node_none(), &o, &number, NULL), FLAKE_OK);
+    CHECK_EQ(number, 0);
     release(0);
     release(1);
 }
@@ -311,21 +317,26 @@ TEST(options_that_do_not_go_with_a_directory) {
     CHECK_EQ(claim(0, &o), -FLAKE_INVALID);
     CHECK(strncmp(why.text, "path and dir", 12) == 0);
     o.path = NULL;
-    CHECK_EQ(flake_state_open(&states[0], &o, NULL, NULL, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_state_open(&states[0], &o, flake_node_none(), NULL, NULL, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "number") != NULL);
     shared.shared_memory = true;
-    CHECK_EQ(flake_state_open(&states[0], &o, &shared, &number, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_state_open(&states[0], &o, flake_node_none(), &shared, &number, &why),
+             FLAKE_INVALID);
     CHECK(strstr(why.text, "shared_memory") != NULL);
     CHECK_EQ(number, UINT64_MAX); /* which init rejects */
     CHECK(access(path_of("0.slot"), F_OK) != 0);
 }
 
-TEST(a_number_is_claimed_before_the_node_is_known) {
-    flake_options o = clocked();
+/* The directory gives the number; or a program would ask for one and get another. */
+TEST(a_number_is_claimed_and_not_given) {
+    const flake_options o = clocked();
     uint64_t number = 9;
     const flake_state_options w = in_folder(1);
-    o.node = UINT32_MAX; /* fits no layout */
-    CHECK_EQ(flake_state_open(&states[0], &w, &o, &number, &why), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&states[0], &w, flake_node_fixed(NULL, 0), &o, &number, &why),
+             FLAKE_INVALID);
+    CHECK(strstr(why.text, "node") != NULL);
+    CHECK(access(path_of("0.slot"), F_OK) != 0);
+    CHECK_EQ(flake_state_open(&states[0], &w, flake_node_none(), &o, &number, &why), FLAKE_OK);
     CHECK_EQ(number, 0);
     close_it(&states[0]);
 }

@@ -76,17 +76,19 @@ static bool draw_id(const way *w, unsigned i, uint64_t *id) {
 }
 
 static void init(const way *w) {
-    flake_options f = options_of_flake(0, 1, w->cap < 4095 ? w->cap : 4095, NULL, NULL), s = {0};
+    flake_options f = options_of_flake(1, w->cap < 4095 ? w->cap : 4095, NULL, NULL), s = {0};
     const sno_snapshot pool = pool_of_numbers(5, 1, (uint16_t)(w->cap < 16 ? 16 : w->cap));
     memset(our, 0, offsetof(common, seats));
     for (unsigned i = 0; i < seats; i++) memset(&our->seats[i], 0, offsetof(seat, ids));
     s.shared_memory = f.shared_memory = true;
     f.max_wait_ms = s.max_wait_ms = max_wait_ms;
     if (w->clock_steps) f.clock.now_ns = s.clock.now_ns = stepping_clock;
-    CHECK_EQ(flake_init(&our->flake, &f, NULL), FLAKE_OK);
-    CHECK_EQ(flake_init_shards(our->flake_shards, seats, &f, NULL), FLAKE_OK);
-    CHECK_EQ(sno_init(&our->sno, &pool, &s, NULL), FLAKE_OK);
-    CHECK_EQ(sno_init_shards(our->sno_shards, seats, &pool, &s, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&our->flake, flake_node_fixed(NULL, 0), &f, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(our->flake_shards, seats, flake_node_fixed(NULL, 0), &f, NULL),
+             FLAKE_OK);
+    CHECK_EQ(sno_init(&our->sno, flake_node_fixed(NULL, 5), &pool, &s, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(our->sno_shards, seats, flake_node_fixed(NULL, 5), &pool, &s, NULL),
+             FLAKE_OK);
 }
 
 /* ---- processes ---- */
@@ -213,7 +215,7 @@ TEST(killed_wherever_it_stands) {
     };
     if (!words_reach_other_processes) {
         const flake_options shared = {.shared_memory = true};
-        CHECK_EQ(flake_init(&our->flake, &shared, NULL), FLAKE_INVALID);
+        CHECK_EQ(flake_init(&our->flake, flake_node_fixed(NULL, 0), &shared, NULL), FLAKE_INVALID);
         return;
     }
     for (const way *w = ways; w < ways + sizeof ways / sizeof *ways && !check_failures; w++) {

@@ -32,9 +32,11 @@ static flake_state state; /* stays closed, mostly */
 
 /* As a state without a number, or as one of a directory's. */
 static flake_status open_with(const flake_state_options *w) {
-    const flake_options o = options_in_scene(0);
+    const flake_node node = w->dir ? flake_node_none() : flake_node_fixed(NULL, 0);
+    const flake_options o = options_in_scene();
     uint64_t number = 77;
-    const flake_status status = flake_state_open(&state, w, &o, w->dir ? &number : NULL, &why);
+    const flake_status status =
+        flake_state_open(&state, w, node, &o, w->dir ? &number : NULL, &why);
     CHECK_EQ(number, w->dir ? UINT64_MAX : 77);
     return status;
 }
@@ -70,6 +72,26 @@ TEST(a_state_without_a_path_or_with_endless_times) {
     CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
 }
 
+/* A directory claims the number: one that was given would be ignored. A file is of one node. */
+TEST(a_state_with_a_node_that_does_not_suit_it) {
+    const flake_options o = options_in_scene();
+    flake_state_options w = {0}, of_dir = {0};
+    flake_node unset;
+    uint64_t number = 77;
+    fresh();
+    w.path = path_of("ids");
+    of_dir.dir = our_folder;
+    memset(&unset, 0, sizeof unset);
+    CHECK_REFUSED(flake_state_open(&state, &of_dir, flake_node_fixed(NULL, 7), &o, &number, &why),
+                  "dir");
+    CHECK_EQ(number, UINT64_MAX);
+    CHECK(access(path_of("7.slot"), F_OK) != 0 && access(path_of("0.slot"), F_OK) != 0);
+    CHECK_REFUSED(flake_state_open(&state, &of_dir, unset, &o, &number, &why), "dir");
+    CHECK_REFUSED(flake_state_open(&state, &w, flake_node_none(), &o, NULL, &why), "node");
+    CHECK_REFUSED(flake_state_open(&state, &w, unset, &o, NULL, &why), "node");
+    CHECK(access(path_of("ids"), F_OK) != 0);
+}
+
 TEST(a_reason_is_cut_to_its_room) {
     static char long_name[900];
     struct {
@@ -81,7 +103,8 @@ TEST(a_reason_is_cut_to_its_room) {
     memset(&told, '!', sizeof told);
     memset(long_name, 'x', sizeof long_name - 1); /* no directory has a name that long */
     w.path = long_name;
-    CHECK_EQ(flake_state_open(&state, &w, NULL, NULL, &told.why), FLAKE_IO);
+    CHECK_EQ(flake_state_open(&state, &w, flake_node_fixed(NULL, 0), NULL, NULL, &told.why),
+             FLAKE_IO);
     CHECK_EQ(strlen(told.why.text), sizeof told.why.text - 1);
     CHECK_EQ(told.behind, '!');
 }
@@ -101,7 +124,7 @@ static void ask_in_a_folder_that_is_gone(void) {
 
 /* A directory that is named from a deep one: a slot's name is appended to the absolute path. */
 static void claim_from_a_deep_folder(void) {
-    const flake_options clock = options_in_scene(0);
+    const flake_options clock = options_in_scene();
     char name[101], here[2048], dir[101];
     uint64_t number;
     memset(name, 'd', sizeof name);
@@ -122,7 +145,8 @@ static void claim_from_a_deep_folder(void) {
         memset(dir, 'e', n);
         dir[n] = 0;
         EXPECT(mkdir(dir, 0777) == 0);
-        const flake_status status = flake_state_open(&state, &o, &clock, &number, &why);
+        const flake_status status =
+            flake_state_open(&state, &o, flake_node_none(), &clock, &number, &why);
         EXPECT(status == (whole <= 1000 ? FLAKE_OK : FLAKE_INVALID));
         if (status == FLAKE_OK) EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
         else EXPECT(strstr(why.text, "too long") != NULL);
@@ -174,7 +198,7 @@ TEST(a_layout_with_one_member_is_none) {
         {.layout = {.gap_at = 1}},    {.layout = {.time_reversed = 1}},
         {.layout = {.gap_bit = 1}},   {.layout = {.time_sign = 1}}};
     for (size_t i = 0; i < sizeof with_one / sizeof *with_one; i++)
-        CHECK(strstr(options_why(&with_one[i]), "layout") != NULL);
+        CHECK(strstr(options_why(node_in(&with_one[i].layout, 0), &with_one[i]), "layout") != NULL);
 }
 
 TEST(this_hosts_name_is_asked_for) {
@@ -182,8 +206,8 @@ TEST(this_hosts_name_is_asked_for) {
     uint64_t by_name = 7, by_host = 7;
     fresh();
     CHECK_EQ(uname(&system), 0);
-    CHECK_EQ(flake_node_from_hostname(NULL, &by_host, &why),
-             flake_node_from_hostname(system.nodename, &by_name, &why));
+    CHECK_EQ(flake_node_from_hostname(NULL, 0, 1023, &by_host, &why),
+             flake_node_from_hostname(system.nodename, 0, 1023, &by_name, &why));
     CHECK_EQ(by_host, by_name);
 }
 
@@ -202,8 +226,8 @@ TEST(pools_and_paths_at_their_borders) {
     sno_snapshot pool = {0};
     fresh();
     o.exclusive_dir = our_folder; /* of which pool? */
-    CHECK_EQ(sno_init(&sno, NULL, &o, &why), FLAKE_INVALID);
-    CHECK(strstr(why.text, "snapshot") != NULL);
+    CHECK_EQ(sno_init(&sno, flake_node_none(), NULL, &o, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "exclusive_dir needs flake_node_fixed") != NULL);
     CHECK_REFUSED(open_pool(&pool, NULL), "path");
     memset(long_path, 'x', sizeof long_path - 1);
     long_path[0] = '/';
@@ -233,7 +257,7 @@ TEST(an_unset_pool_is_the_files) {
         CHECK(pool.sequence_min == 0 && pool.sequence_max == 65535);
         if (run == 0) chosen = pool.partition;
         CHECK_EQ(pool.partition, chosen);
-        CHECK_EQ(sno_init(&sno, NULL, NULL, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&sno, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
         CHECK_EQ(sno_gen_partition(&sno), (uint16_t)(chosen + 1 + run));
     }
 }

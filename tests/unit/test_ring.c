@@ -289,7 +289,7 @@ static size_t saturate(size_t ring_size, size_t batch) {
     options.seq_max = unit_cap - 1;
     options.overflow = &ring;
     CHECK_EQ(flake_ring_init(&ring, slots, ring_size), FLAKE_OK);
-    CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 0), &options, NULL), FLAKE_OK);
     memset(all, 0, sizeof all);
     atomic_store(&ready, 0);
     for (unsigned i = 0; i < drawers; i++) {

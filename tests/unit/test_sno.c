@@ -61,20 +61,21 @@ TEST(bounds_of_a_pool) {
     }
 }
 
-static void check_refused_by(int line, const sno_snapshot *from, const flake_options *o,
-                             const char *field) {
+static void check_refused_by(int line, flake_status status, flake_node node,
+                             const sno_snapshot *from, const flake_options *o, const char *field) {
     sno_gen some[3];
     flake_why why = {""};
     begin(7, 70);
     draw(3);
     sno_id id;
-    CHECK_EQ(sno_init(&some[0], NULL, NULL, NULL), FLAKE_OK);
-    bool right = sno_init(&gen, from, o, &why) == FLAKE_INVALID && strstr(why.text, field);
-    CHECK_EQ(sno_init(&some[1], NULL, NULL, NULL), FLAKE_OK); /* nothing has taken a partition */
+    CHECK_EQ(sno_init(&some[0], flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
+    bool right = sno_init(&gen, node, from, o, &why) == status && strstr(why.text, field);
+    /* nothing has taken a partition */
+    CHECK_EQ(sno_init(&some[1], flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
     right &= sno_gen_partition(&some[1]) == (uint16_t)(sno_gen_partition(&some[0]) + 1);
     right &= sno_try(&gen, a_meta, &id) == FLAKE_INVALID;
     memset(some, 0x55, sizeof some);
-    right &= sno_init_shards(some, 3, from, o, NULL) == FLAKE_INVALID;
+    right &= sno_init_shards(some, 3, node, from, o, NULL) == status;
     for (size_t i = 0; i < 3; i++) right &= sno_try(&some[i], a_meta, &id) == FLAKE_INVALID;
     if (!right) check_fail(__FILE__, line, *why.text ? why.text : "not refused");
 }
@@ -105,7 +106,8 @@ TEST(snapshots_that_do_not_fit_are_refused_by_field) {
         s.sequence = rows[i].sequence;
         s.wall_hi = rows[i].wall_hi;
         s.wall_safe = rows[i].wall_safe;
-        check_refused_by(__LINE__, &s, NULL, rows[i].field);
+        check_refused_by(__LINE__, FLAKE_INVALID, flake_node_fixed(NULL, a_partition), &s, NULL,
+                         rows[i].field);
         if (check_failures) printf("  row %zu\n", i);
     }
 }
@@ -115,9 +117,7 @@ TEST(options_that_do_not_fit_are_refused_by_field) {
     static const struct {
         flake_options options;
         const char *field;
-    } rows[] = {{{.node = 1}, "must be zero"},
-                {{.node_offset = 1}, "must be zero"},
-                {{.seq_min = 1}, "must be zero"},
+    } rows[] = {{{.seq_min = 1}, "must be zero"},
                 {{.seq_max = 1}, "must be zero"},
                 {{.seq_scatter = true}, "must be zero"},
                 {{.max_ahead_ms = 1}, "must be zero"},
@@ -125,7 +125,70 @@ TEST(options_that_do_not_fit_are_refused_by_field) {
                 {{.layout = {.unit_ms = 1}}, "must be zero"},
                 {{.max_wait_ms = -1}, "max_wait_ms"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        check_refused_by(__LINE__, NULL, &rows[i].options, rows[i].field);
+        check_refused_by(__LINE__, FLAKE_INVALID, flake_node_none(), NULL, &rows[i].options,
+                         rows[i].field);
+}
+
+TEST(nodes_that_do_not_fit_are_refused) {
+    static const flake_gate none_to_ask = {NULL, NULL, NULL, NULL};
+    const sno_snapshot pool = pool_of(0, 9), next = pool_of_numbers(a_partition + 1, 0, 9);
+    const sno_snapshot zero = {0};
+    const flake_node mine = flake_node_fixed(NULL, a_partition);
+    const flake_node above = flake_node_fixed(NULL, a_partition + UINT64_C(65536));
+    const flake_node asks_nothing = flake_node_gated(&none_to_ask, a_partition);
+    flake_node unset;
+    memset(&unset, 0, sizeof unset);
+    for (int with = 0; with < 2; with++) {
+        const sno_snapshot *const s = with ? &pool : NULL;
+        check_refused_by(__LINE__, FLAKE_NODE_RANGE, above, s, NULL, "node");
+        check_refused_by(__LINE__, FLAKE_INVALID, unset, s, NULL, "node");
+        check_refused_by(__LINE__, FLAKE_INVALID, asks_nothing, s, NULL, "admit");
+        check_refused_by(__LINE__, FLAKE_INVALID, flake_node_fixed("/tmp", a_partition), s, NULL,
+                         "dir");
+    }
+    check_refused_by(__LINE__, FLAKE_INVALID, mine, &next, NULL, "snapshot.partition");
+    check_refused_by(__LINE__, FLAKE_INVALID, mine, &zero, NULL, "snapshot.partition");
+}
+
+TEST(a_partition_without_a_snapshot_has_the_whole_pool) {
+    begin(7, 70);
+    CHECK_EQ(sno_init(&gen, flake_node_fixed(NULL, a_partition), NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_gen_partition(&gen), a_partition);
+    CHECK_EQ(flake_gen_node(&gen.gen), a_partition);
+    CHECK_EQ(sno_cap(&gen), whole_pool);
+    CHECK_ID(tried(&gen), start, 0, 0);
+}
+
+/* Its partition is another one, and it begins at the clock. */
+TEST(a_snapshot_is_only_a_pool_if_the_library_chooses_the_partition) {
+    sno_gen before, two[2];
+    sno_snapshot s = pool_of(100, 109);
+    begin(7, 70);
+    s.sequence = UINT32_MAX; /* a position that a generator of this partition would refuse */
+    s.wall_hi = start + 1000;
+    s.wall_safe = -1;
+    s.drifts = 1;
+    CHECK_EQ(sno_init(&before, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
+    s.partition = sno_gen_partition(&before);
+    CHECK_EQ(sno_init(&gen, flake_node_none(), &s, NULL, NULL), FLAKE_OK);
+    const uint16_t chosen = sno_gen_partition(&gen);
+    CHECK_EQ(chosen, (uint16_t)(s.partition + 1));
+    CHECK_EQ(flake_gen_node(&gen.gen), chosen);
+    CHECK_EQ(sno_cap(&gen), 10);
+    for (uint16_t k = 0; k < 10; k++) {
+        const sno_id id = tried(&gen);
+        CHECK(sno_units(id) == (uint64_t)start && sno_tick(id) == 0 && sno_sequence(id) == 100 + k);
+        CHECK_EQ(sno_partition(id), chosen);
+    }
+    CHECK_REFUSED(&gen, FLAKE_AGAIN);
+    CHECK_EQ(sno_init_shards(two, 2, flake_node_none(), &s, NULL, NULL), FLAKE_OK);
+    for (uint16_t k = 0; k < 2; k++) {
+        const sno_id id = tried(&two[k]);
+        CHECK(sno_units(id) == (uint64_t)start && sno_sequence(id) == 100 + 5 * k);
+        CHECK_EQ(sno_partition(id), (uint16_t)(chosen + 1));
+    }
+    s = pool_of(100, 102); /* bounds are checked all the same */
+    check_refused_by(__LINE__, FLAKE_INVALID, flake_node_none(), &s, NULL, "sequence_max");
 }
 
 /* ---- draws ---- */
@@ -137,7 +200,7 @@ TEST(a_time_given_outside_2010_to_2079) {
     for (size_t i = 0; i < 5; i++) {
         sno_id id;
         begin(0, 3);
-        CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
         FAILS(sno_try_at(&gen, a_meta, outside_ms[i], &id), FLAKE_TIME_RANGE, id);
         FAILS(sno_with_time(&gen, a_meta, outside_ms[i], &id), FLAKE_TIME_RANGE, id);
         CHECK_EQ(snapshot_of_sno(&gen).wall_hi, 0);

@@ -15,9 +15,10 @@ static sno_gen lanes;
 static sno_snapshot eleven(void) { return pool_of(100, 110); }
 
 static void make(const sno_snapshot *s, size_t n) {
+    const flake_node node = flake_node_fixed(NULL, a_partition);
     const flake_options o = options_of();
     array = LAST_OF(lane_room, n);
-    CHECK_EQ(sno_init(&lanes, s, with_lanes(&o, array, n), NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&lanes, node, s, with_lanes(&o, array, n), NULL), FLAKE_OK);
     thread_now = 0;
 }
 
@@ -131,7 +132,8 @@ TEST(lanes_from_a_generators_snapshot) {
 
 TEST(a_partition_that_nobody_chose) {
     begin(0, 10);
-    CHECK_EQ(sno_init(&lanes, NULL, with_lanes(NULL, lane_room, 8), NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&lanes, flake_node_none(), NULL, with_lanes(NULL, lane_room, 8), NULL),
+             FLAKE_OK);
     CHECK_EQ(flake_available(&lanes.gen), whole_pool);
     CHECK_EQ(sno_partition(next_sno(&lanes, a_meta)), sno_gen_partition(&lanes));
 }

@@ -44,12 +44,12 @@ static void use_up_partitions(void) {
     const sno_id before = sno_generate(a_meta);
     taken[sno_partition(before)] = 1;
     for (int i = 1; i < whole_pool; i++) {
-        CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
         CHECK(!taken[sno_gen_partition(&gen)]++);
     }
     for (int i = 0; i < 3; i++) {
-        CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_EXHAUSTED);
-        CHECK_EQ(sno_init_shards(&shard, 1, NULL, NULL, NULL), FLAKE_EXHAUSTED);
+        CHECK_EQ(sno_init(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_EXHAUSTED);
+        CHECK_EQ(sno_init_shards(&shard, 1, flake_node_none(), NULL, NULL, NULL), FLAKE_EXHAUSTED);
     }
     CHECK_EQ(sno_try(&gen, a_meta, &id), FLAKE_INVALID);
     where.path = "absent/snos";
@@ -65,7 +65,7 @@ static void use_up_partitions(void) {
 static void draw_no_default_id(void) { CHECK(sno_is_zero(sno_generate(a_meta))); }
 
 static void use_up_partitions_before_the_default_generator(void) {
-    while (sno_init(&gen, NULL, NULL, NULL) == FLAKE_OK) {
+    while (sno_init(&gen, flake_node_none(), NULL, NULL, NULL) == FLAKE_OK) {
     }
     draw_no_default_id();
     draw_no_default_id();
@@ -84,7 +84,7 @@ static void partitions_are_counted_on_from(uint16_t first) {
     const uint16_t mixed_in = sno_i_random_partition();
     drawn = first ^ mixed_in;
     for (unsigned i = 0; i < 5; i++) {
-        CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
         CHECK_EQ(sno_gen_partition(&gen), (uint16_t)(first + i));
         drawn = (uint16_t)(first - 1) ^ mixed_in;
     }
@@ -96,9 +96,9 @@ static void reinit_of_a_clone(void) {
     script_at_ms(unit_start_ns(start) / ms_ns);
     is_drawn = true;
     drawn = 7 ^ sno_i_random_partition();
-    CHECK_EQ(sno_init(&gen, &pool, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&gen, flake_node_fixed(NULL, 7), &pool, NULL, NULL), FLAKE_OK);
     flake_machine_cloned();
-    CHECK_EQ(sno_reinit_after_fork(&gen, NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_reinit_after_fork(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
     CHECK_EQ(sno_gen_partition(&gen), 8);
 }
 
@@ -110,7 +110,7 @@ static int stalled_at; /* after so many of its steps */
 static uint8_t *taken_by_relatives;
 
 static uint16_t take_as_a_relative(void) {
-    CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
     const uint16_t partition = sno_gen_partition(&gen);
     CHECK(!taken_by_relatives[partition]++);
     return partition;
@@ -181,11 +181,12 @@ static void set_up_beside_a_clone(void) {
     begin_a_family();
     others = clone_beside_it;
     others_after = stalled_at / 3;
-    if (stalled_at % 3 == 0) status = sno_init(&gen, NULL, NULL, NULL);
-    else if (stalled_at % 3 == 1) status = sno_init_shards(&gen, 1, NULL, NULL, NULL);
+    if (stalled_at % 3 == 0) status = sno_init(&gen, flake_node_none(), NULL, NULL, NULL);
+    else if (stalled_at % 3 == 1)
+        status = sno_init_shards(&gen, 1, flake_node_none(), NULL, NULL, NULL);
     else {
         flake_machine_cloned();
-        status = sno_reinit_after_fork(&gen, NULL, NULL, NULL);
+        status = sno_reinit_after_fork(&gen, flake_node_none(), NULL, NULL, NULL);
     }
     CHECK_EQ(status, FLAKE_OK);
     const bool cloned = !others;
@@ -208,7 +209,7 @@ static void set_up_beside_a_clone_with_the_last_partition(void) {
     flake_machine_cloned();
     others = flake_machine_cloned;
     others_after = stalled_at;
-    const flake_status status = sno_reinit_after_fork(&gen, NULL, NULL, NULL);
+    const flake_status status = sno_reinit_after_fork(&gen, flake_node_none(), NULL, NULL, NULL);
     CHECK(status == FLAKE_OK || status == FLAKE_EXHAUSTED);
     if (!others) CHECK(sno_try(&gen, a_meta, &id) != FLAKE_OK || status == FLAKE_OK);
     others = NULL;
@@ -241,7 +242,7 @@ static void stall_the_first_call(void) {
     others = NULL;
     CHECK_EQ(count_duplicates(got, got_n), 0);
     CHECK(!sno_is_zero(got[0]));
-    CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
 }
 
 TEST(a_first_call_that_stalls_leaves_partitions_to_others) {
@@ -309,10 +310,10 @@ TEST(default_partitions_are_all_different) {
     memset(taken, 0, sizeof taken);
     for (int i = 0; i < 500; i++) {
         sno_gen two[2];
-        CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
         CHECK(!taken[sno_gen_partition(&gen)]++);
         CHECK_EQ(sno_partition(tried(&gen)), sno_gen_partition(&gen));
-        CHECK_EQ(sno_init_shards(two, 2, NULL, NULL, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init_shards(two, 2, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
         CHECK(!taken[sno_gen_partition(&two[0])]++);
         CHECK_EQ(sno_gen_partition(&two[0]), sno_gen_partition(&two[1]));
     }
@@ -323,7 +324,7 @@ TEST(a_default_generator_has_the_whole_pool) {
     flake_options o = options_of();
     begin(0, 0);
     for (int i = 0; i < 2; i++) {
-        CHECK_EQ(sno_init(&gen, NULL, i ? &o : NULL, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&gen, flake_node_none(), NULL, i ? &o : NULL, NULL), FLAKE_OK);
         CHECK_EQ(sno_cap(&gen), whole_pool);
         const sno_snapshot s = snapshot_of_sno(&gen);
         CHECK_EQ(s.sequence_min, 0);

@@ -125,24 +125,26 @@ TEST(shards_share_the_pool_and_each_number_comes_once_a_unit) {
 }
 
 TEST(shards_are_at_most_as_many_as_the_pools_numbers) {
+    const flake_node node = flake_node_fixed(NULL, a_partition);
     const flake_options o = options_of();
     sno_snapshot s = pool_of(100, 103);
-    CHECK_EQ(sno_init_shards(shards, 5, &s, &o, NULL), FLAKE_INVALID);
-    CHECK_EQ(sno_init_shards(shards, 4, &s, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(shards, 5, node, &s, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_init_shards(shards, 4, node, &s, &o, NULL), FLAKE_OK);
     s = pool_of(0, 3); /* a snapshot of only the number 0 would have the whole pool's bounds */
-    CHECK_EQ(sno_init_shards(shards, 4, &s, &o, NULL), FLAKE_INVALID);
-    CHECK_EQ(sno_init_shards(shards, 3, &s, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(shards, 4, node, &s, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_init_shards(shards, 3, node, &s, &o, NULL), FLAKE_OK);
 }
 
 TEST(shards_of_a_snapshot_do_not_repeat_its_ids) {
     sno_snapshot s = pool_of(0, 15);
+    const flake_node node = flake_node_fixed(NULL, a_partition);
     const flake_options o = options_of();
     begin(0, 0);
     s.wall_hi = start;
     s.wall_safe = start - 10;
     s.sequence = 5;
     s.drifts = 1;
-    CHECK_EQ(sno_init_shards(shards, 3, &s, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(shards, 3, node, &s, &o, NULL), FLAKE_OK);
     for (size_t i = 0; i < 3; i++) {
         CHECK_REFUSED(&shards[i], FLAKE_AGAIN);
         CHECK_EQ(flake_retry_ns(&shards[i].gen), unit_ns);
@@ -156,7 +158,7 @@ TEST(shards_of_a_snapshot_do_not_repeat_its_ids) {
     CHECK_EQ(flake_retry_ns(&shards[2].gen), unit_ns);
 
     s.sequence = 16 + 16 + 2; /* a queue into the second future unit */
-    CHECK_EQ(sno_init_shards(shards, 3, &s, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(shards, 3, node, &s, &o, NULL), FLAKE_OK);
     clock_to(start);
     for (size_t i = 0; i < 3; i++) CHECK_EQ(sno_units(next_sno(&shards[i], a_meta)), start + 3);
 }
@@ -164,6 +166,7 @@ TEST(shards_of_a_snapshot_do_not_repeat_its_ids) {
 /* A queue in the last unit reaches past it, but no ID is of a later unit. */
 TEST(a_snapshot_taken_at_the_end_of_time_is_accepted) {
     sno_snapshot s = pool_of(0, 99), again;
+    const flake_node node = flake_node_fixed(NULL, a_partition);
     const flake_options o = options_of();
     begin(0, 0);
     s.wall_hi = units - 1;
@@ -175,7 +178,7 @@ TEST(a_snapshot_taken_at_the_end_of_time_is_accepted) {
     CHECK_EQ(again.drifts, 1);
     CHECK_EQ(again.wall_safe, units - 1);
     restore(&twin, again);
-    CHECK_EQ(sno_init_shards(shards, 3, &s, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(shards, 3, node, &s, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_shards_snapshot(shards, 3, &again), FLAKE_OK);
     CHECK(again.wall_hi == units - 1 && again.wall_safe == units - 1);
     restore(&twin, again);
@@ -194,18 +197,19 @@ static void draw_some(uint64_t *random, size_t n) {
 
 /* From a snapshot of them all, wherever clock and ticks are. */
 TEST(shards_made_again_repeat_nothing) {
+    const flake_node node = flake_node_fixed(NULL, a_partition);
     for (uint64_t seed = 1; seed <= 300 && !check_failures; seed++) {
         uint64_t random = seed * 0x9e3779b97f4a7c15;
         sno_snapshot s = pool_of(0, (uint16_t)(9 + random_below(&random, 10)));
         const flake_options o = options_of();
         const size_t n = 1 + (size_t)random_below(&random, 5);
         begin(0, 0);
-        CHECK_EQ(sno_init_shards(shards, n, &s, &o, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init_shards(shards, n, node, &s, &o, NULL), FLAKE_OK);
         for (int restart = 0; restart < 5; restart++) {
             draw_some(&random, n);
             CHECK_EQ(sno_shards_snapshot(shards, n, &s), FLAKE_OK);
             CHECK_EQ(s.partition, a_partition);
-            CHECK_EQ(sno_init_shards(shards, n, &s, &o, NULL), FLAKE_OK);
+            CHECK_EQ(sno_init_shards(shards, n, node, &s, &o, NULL), FLAKE_OK);
         }
         CHECK(got_n > 10);
         CHECK_EQ(count_duplicates(got, got_n), 0);
@@ -215,6 +219,7 @@ TEST(shards_made_again_repeat_nothing) {
 /* The last number of the newest unit, whatever the shards have drawn of it. */
 TEST(a_snapshot_of_shards_says_that_all_is_drawn) {
     sno_snapshot s;
+    const flake_node node = flake_node_fixed(NULL, a_partition);
     const flake_options o = options_of();
     begin_shards(4, 10, 29);
     CHECK_ID(new_id(&shards[1]), start, 0, 15);
@@ -224,7 +229,7 @@ TEST(a_snapshot_of_shards_says_that_all_is_drawn) {
     CHECK_EQ(sno_shards_snapshot(shards, 4, &s), FLAKE_OK);
     CHECK(s.partition == a_partition && s.sequence_min == 10 && s.sequence_max == 29);
     CHECK(s.sequence == 29 && s.wall_hi == start + 1 && s.wall_safe == start + 1);
-    CHECK_EQ(sno_init_shards(shards, 4, &s, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(shards, 4, node, &s, &o, NULL), FLAKE_OK);
     CHECK_REFUSED(&shards[0], FLAKE_AGAIN); /* of any shard */
     CHECK_REFUSED(&shards[2], FLAKE_AGAIN);
     clock_to(start + 2);

@@ -114,11 +114,12 @@ static plan plan_of(sno_id (*draw)(worker *), unsigned threads, size_t ids) {
 /* All generators, with numbers up to `max`. */
 static void make(const plan *p, const flake_options *o, uint16_t max, size_t lane_count) {
     const sno_snapshot numbers = pool_of_numbers(a_partition, 0, max);
-    CHECK_EQ(sno_init(&gen, &numbers, o, NULL), FLAKE_OK);
-    CHECK_EQ(sno_init_shards(shards, p->draw == from_shard ? p->threads : 1, &numbers, o, NULL),
-             FLAKE_OK);
-    CHECK_EQ(sno_init(&lanes, &numbers, with_lanes(o, LAST_OF(lane_array, lane_count), lane_count),
-                      NULL),
+    const flake_node node = flake_node_fixed(NULL, a_partition);
+    CHECK_EQ(sno_init(&gen, node, &numbers, o, NULL), FLAKE_OK);
+    const size_t shard_count = p->draw == from_shard ? p->threads : 1;
+    CHECK_EQ(sno_init_shards(shards, shard_count, node, &numbers, o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&lanes, node, &numbers,
+                      with_lanes(o, LAST_OF(lane_array, lane_count), lane_count), NULL),
              FLAKE_OK);
 }
 
@@ -129,7 +130,7 @@ static unsigned first_callers;
 static void call_at_once(void) {
     const plan p = plan_of(from_default, first_callers, small ? 20000 : 200000);
     run(&p);
-    CHECK_EQ(sno_init(&gen, NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
     CHECK(sno_partition(sno_generate(0)) != sno_gen_partition(&gen));
 }
 

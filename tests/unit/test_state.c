@@ -63,7 +63,7 @@ TEST(who_does_not_wait_draws_later) {
     crash();
     w.no_wait = true;
     const int64_t began_ns = scene_ns(), horizon_ns = horizon_at("ids");
-    CHECK_EQ(open_with(&state, w, options_in_scene(1)), FLAKE_OK);
+    CHECK_EQ(open_with(&state, w, flake_node_fixed(NULL, 1), options_in_scene()), FLAKE_OK);
     CHECK_EQ(scene_ns(), began_ns);
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_CLOCK_BACKWARDS);
@@ -79,7 +79,7 @@ TEST(crash_loops_don_t_run_the_horizon_away) {
     w.no_wait = true;
     w.horizon_ms = 10000;
     for (int run = 0; run < 26; run++) {
-        CHECK_EQ(open_with(&state, w, options_in_scene(1)), FLAKE_OK);
+        CHECK_EQ(open_with(&state, w, flake_node_fixed(NULL, 1), options_in_scene()), FLAKE_OK);
         crash_here();
         const int64_t ahead_ns = horizon_at("ids") - scene_ns();
         CHECK(run > 5 ? ahead_ns <= 1001 * a_ms : ahead_ns == (10000 - run * 10) * a_ms);
@@ -181,7 +181,8 @@ static void change_record(size_t at, uint8_t to) {
 TEST(what_is_anothers_is_refused) {
     static const char text[] = "id = 7\n";
     crash();
-    refused(open_with(&state, where_of("ids"), options_in_scene(2)), FLAKE_MISMATCH);
+    refused(open_with(&state, where_of("ids"), flake_node_fixed(NULL, 2), options_in_scene()),
+            FLAKE_MISMATCH);
     CHECK_EQ(read_file(path_of("ids"), image, sizeof image), FLAKE_I_FILE);
     image[11] = 3; /* a later version */
     refused_bytes(FLAKE_I_FILE, FLAKE_MISMATCH);
@@ -205,12 +206,13 @@ TEST(what_is_anothers_is_refused) {
 
 TEST(what_can_t_be_read_or_made_is_refused) {
     char longest[2000];
-    const flake_options o = options_in_scene(1);
+    const flake_node node = flake_node_fixed(NULL, 1);
+    const flake_options o = options_in_scene();
     CHECK_EQ(open_at(&state, "nowhere/ids"), FLAKE_IO);
     CHECK(why_is_of("nowhere/ids"));
     flake_state_options w = where_of("ids");
     w.must_exist = true;
-    refused(open_with(&state, w, o), FLAKE_IO);
+    refused(open_with(&state, w, node, o), FLAKE_IO);
     CHECK(access(w.path, F_OK) != 0);
     memset(longest, 'x', sizeof longest);
     longest[sizeof longest - 1] = 0;
@@ -218,11 +220,11 @@ TEST(what_can_t_be_read_or_made_is_refused) {
                                          {.path = w.path, .max_downtime_ms = -1},
                                          {.path = longest}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        CHECK_EQ(open_with(&state, wrong[i], o), FLAKE_INVALID);
+        CHECK_EQ(open_with(&state, wrong[i], node, o), FLAKE_INVALID);
         CHECK((strncmp(why.text, "horizon_ms", 10) == 0) == (i == 0));
     }
-    CHECK_EQ(open_with(&state, where_of("ids"), options_in_scene(5000)), FLAKE_NODE_RANGE);
-    CHECK(strncmp(why.text, "options", 7) == 0);
+    CHECK_EQ(open_with(&state, where_of("ids"), flake_node_fixed(NULL, 5000), o), FLAKE_NODE_RANGE);
+    CHECK(strncmp(why.text, "node: ", 6) == 0);
     disk_fail(1, 100);
     refused(open_ids(), FLAKE_IO);
 }
@@ -270,16 +272,17 @@ TEST(a_clock_put_back_while_a_crash_is_waited_out) {
 
 TEST(too_long_a_downtime_is_refused) {
     flake_state_options w = where_of("ids");
-    const flake_options o = options_in_scene(1);
+    const flake_node node = flake_node_fixed(NULL, 1);
+    const flake_options o = options_in_scene();
     crash();
     w.max_downtime_ms = 60000;
     move_to_ns(horizon_at("ids") + 60000 * a_ms + 1);
-    refused(open_with(&state, w, o), FLAKE_DOWNTIME);
+    refused(open_with(&state, w, node, o), FLAKE_DOWNTIME);
     move_to_ns(scene_ns() - 1);
-    CHECK_EQ(open_with(&state, w, o), FLAKE_OK);
+    CHECK_EQ(open_with(&state, w, node, o), FLAKE_OK);
     pass_ms(7200000); /* two hours without a draw are no downtime */
     close_it(&state);
-    CHECK_EQ(open_with(&state, w, o), FLAKE_OK);
+    CHECK_EQ(open_with(&state, w, node, o), FLAKE_OK);
 }
 
 /* ---- the lock ---- */
@@ -324,7 +327,8 @@ TEST(a_change_of_folder_does_not_move_the_file) {
     char was[300];
     CHECK(getcwd(was, sizeof was) != NULL);
     CHECK_EQ(chdir(our_folder), 0);
-    CHECK_EQ(open_with(&state, (flake_state_options){.path = "ids"}, options_in_scene(1)),
+    CHECK_EQ(open_with(&state, (flake_state_options){.path = "ids"}, flake_node_fixed(NULL, 1),
+                       options_in_scene()),
              FLAKE_OK);
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
     CHECK_EQ(mkdir("elsewhere", 0777), 0); /* here there may be an "ids" */
@@ -341,7 +345,8 @@ TEST(a_change_of_folder_does_not_move_the_file) {
 static void leave_the_parents_file_alone(void) {
     static flake_gen mine;
     const int64_t horizon_ns = horizon_at("ids");
-    flake_options o = options_in_scene(2);
+    const flake_node node = flake_node_fixed(NULL, 2);
+    const flake_options o = options_in_scene();
     pass_ms(10000);
     EXPECT(draw() == FLAKE_FORKED);
     EXPECT(start_on(&mine, &state) == FLAKE_FORKED); /* a new one on the parent's state */
@@ -350,9 +355,9 @@ static void leave_the_parents_file_alone(void) {
     EXPECT(flake_state_close(&state, NULL) == FLAKE_FORKED);
     find_it_taken();
     EXPECT(horizon_at("ids") == horizon_ns);
-    EXPECT(flake_reinit_after_fork(&gen, &o, NULL) == FLAKE_OK);
+    EXPECT(flake_reinit_after_fork(&gen, node, &o, NULL) == FLAKE_OK);
     EXPECT(draw() == FLAKE_OK);
-    EXPECT(open_with(&state, where_of("childs"), o) == FLAKE_OK); /* with a file of its own */
+    EXPECT(open_with(&state, where_of("childs"), node, o) == FLAKE_OK); /* with a file of its own */
     EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
 }
 
@@ -385,7 +390,7 @@ TEST(a_timer_writes_instead_of_draws) {
     flake_state_options w = where_of("ids");
     uint64_t id;
     w.manual_extend = true;
-    CHECK_EQ(open_with(&state, w, options_in_scene(1)), FLAKE_OK);
+    CHECK_EQ(open_with(&state, w, flake_node_fixed(NULL, 1), options_in_scene()), FLAKE_OK);
     CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
     for (int i = 0; i < 10000; i++, pass_ms(1)) {
         if (i % 1000 == 999) CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
@@ -407,7 +412,8 @@ TEST(a_timer_writes_instead_of_draws) {
 
 TEST(a_timer_keeps_up_with_ids_ahead_of_the_clock) {
     flake_state_options w = where_of("ids");
-    flake_options o = options_in_scene(1);
+    const flake_node node = flake_node_fixed(NULL, 1);
+    flake_options o = options_in_scene();
     uint64_t id;
     w.manual_extend = true;
     w.horizon_ms = 1; /* shorter than a unit */
@@ -415,8 +421,8 @@ TEST(a_timer_keeps_up_with_ids_ahead_of_the_clock) {
     o.seq_max = 9;
     o.max_ahead_ms = 15000;
     for (unsigned wanted = 15000; wanted; wanted = wanted > 1) {
-        CHECK_EQ(open_with(&state, w, o), FLAKE_OK);
-        CHECK_EQ(start_with(&gen, o, &state), FLAKE_OK);
+        CHECK_EQ(open_with(&state, w, node, o), FLAKE_OK);
+        CHECK_EQ(start_with(&gen, node, o, &state), FLAKE_OK);
         unsigned drawn = 0;
         for (int i = 0; i < 40000 && drawn < wanted; i++) {
             if (flake_try(&gen, &id) == FLAKE_OK) drawn++, note(id);
@@ -437,14 +443,14 @@ TEST(a_state_is_for_its_generators_alone) {
                 {1, 4, 9, FLAKE_MISMATCH},
                 {1, 6, 10, FLAKE_MISMATCH},
                 {1, 6, 8, FLAKE_OK}};
-    flake_options o = options_of_flake(1, 5, 9, scene_clock, NULL);
-    CHECK_EQ(open_with(&state, where_of("ids"), o), FLAKE_OK);
+    flake_options o = options_of_flake(5, 9, scene_clock, NULL);
+    CHECK_EQ(open_with(&state, where_of("ids"), flake_node_fixed(NULL, 1), o), FLAKE_OK);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        o = options_of_flake(rows[i].node, rows[i].seq_min, rows[i].seq_max, scene_clock, NULL);
-        CHECK_EQ(start_with(&gen, o, &state), rows[i].status);
+        o = options_of_flake(rows[i].seq_min, rows[i].seq_max, scene_clock, NULL);
+        CHECK_EQ(start_with(&gen, flake_node_fixed(NULL, rows[i].node), o, &state), rows[i].status);
     }
     close_it(&state);
-    CHECK_EQ(start_with(&gen, o, &state), FLAKE_INVALID);
+    CHECK_EQ(start_with(&gen, flake_node_fixed(NULL, 1), o, &state), FLAKE_INVALID);
 }
 
 TEST(a_snapshot_does_not_pass_by_the_horizon) {
@@ -520,7 +526,8 @@ TEST(a_sno_state_brings_its_pool) {
         CHECK_EQ(start_sno(NULL), FLAKE_MISMATCH);
         flake_options o = options_of_sno(scene_clock, NULL);
         o.state = &snos;
-        CHECK_EQ(sno_init_shards(&sno, 1, &pool, &o, NULL), FLAKE_MISMATCH);
+        CHECK_EQ(sno_init_shards(&sno, 1, flake_node_fixed(NULL, pool.partition), &pool, &o, NULL),
+                 FLAKE_MISMATCH);
         close_it(&snos);
         const flake_state_options w = where_of("snos");
         CHECK_EQ(sno_state_open(&snos, &w, NULL, &found, NULL), FLAKE_OK); /* by the system's clock */

@@ -181,14 +181,14 @@ static pthread_t begin_thread(void *(*run)(void *), void *with) {
 
 /* A state that does not wait, on a clock that ticks. */
 static flake_options ticking_options(void) {
-    return options_of_flake(1, 0, 0, ticking_clock, NULL);
+    return options_of_flake(0, 0, ticking_clock, NULL);
 }
 
 static void open_ticking(int64_t horizon_ms) {
     flake_state_options w = where_of("ids");
     w.horizon_ms = horizon_ms;
     w.no_wait = true;
-    CHECK_EQ(open_with(&state, w, ticking_options()), FLAKE_OK);
+    CHECK_EQ(open_with(&state, w, flake_node_fixed(NULL, 1), ticking_options()), FLAKE_OK);
 }
 
 /* Until the timer has begun a round and ended it. */
@@ -232,7 +232,7 @@ TEST(closed_while_others_draw) {
         pthread_t threads[drawers];
         static int seats[drawers] = {0, 1};
         open_ticking(20);
-        CHECK_EQ(start_with(&gen, ticking_options(), &state), FLAKE_OK);
+        CHECK_EQ(start_with(&gen, flake_node_fixed(NULL, 1), ticking_options(), &state), FLAKE_OK);
         atomic_store(&stop, false);
         for (int i = 0; i < drawers; i++) {
             atomic_store(&newest[i], 0u);

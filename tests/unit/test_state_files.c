@@ -263,7 +263,8 @@ TEST(an_open_that_waits_finds_out_that_another_writes) {
 
 /* A new file is made beside the path, with the suffix .new, where another file may exist. */
 TEST(what_stands_beside_the_path_is_not_taken) {
-    CHECK_EQ(open_with(&other, where_of("ids.new"), options_in_scene(5)), FLAKE_OK);
+    CHECK_EQ(open_with(&other, where_of("ids.new"), flake_node_fixed(NULL, 5), options_in_scene()),
+             FLAKE_OK);
     close_it(&other);
     const int64_t horizon_ns = horizon_at("ids.new");
     CHECK_EQ(open_at(&state, "ids"), FLAKE_MISMATCH);
@@ -407,12 +408,12 @@ TEST(a_file_made_meanwhile_is_gone_on_from) {
 TEST(files_of_version_0_1_0_are_refused) {
     flake_options o;
     uint8_t old[FLAKE_I_RECORD] = "idstate\n", found[FLAKE_I_RECORD];
-    const flake_options given = options_in_scene(1);
+    const flake_options given = options_in_scene();
     CHECK_EQ(flake_i_fill_in(&given, &o, NULL), FLAKE_OK);
     flake_i_put64(old + 8, (uint64_t)1 << 32);
     flake_i_put64(old + 16, (uint64_t)(start_ms * a_ms));
     flake_i_put64(old + 24, (uint64_t)((start_ms - 3000) * a_ms));
-    flake_i_identity(&o, old + 32);
+    flake_i_identity(&o, 1, old + 32);
     flake_i_put64(old + 120, flake_i_fnv(old, 120));
     for (size_t n = 0; n <= sizeof old; n++) {
         begin();
@@ -492,11 +493,11 @@ static void look_at_the_floor(int64_t ns) {
 TEST(the_floor_stays_until_an_open_has_waited) {
     uint64_t id;
     begin_with_ids();
-    flake_options o = options_in_scene(1);
+    flake_options o = options_in_scene();
     o.max_ahead_ms = 500;
     o.seq_max = 1;
     o.state = &state;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 1), &o, NULL), FLAKE_OK);
     while (flake_try(&gen, &id) == FLAKE_OK) {
     }
     asked_before = atomic_load(&state.asked);
@@ -544,11 +545,11 @@ TEST(a_path_that_can_t_be_looked_at_gets_no_file_yet) {
 static wire may_open;
 
 static void open_anew_as_a_shared_one(void) {
-    flake_options o = options_in_scene(1);
+    flake_options o = options_in_scene();
     o.shared_memory = true;
     const uint64_t run = flake_i_state_run(&state);
     (void)await_word(&may_open);
-    EXPECT(open_with(&state, where_of("ids"), o) == FLAKE_OK);
+    EXPECT(open_with(&state, where_of("ids"), flake_node_fixed(NULL, 1), o) == FLAKE_OK);
     EXPECT(state.is_shared && flake_i_state_run(&state) != run);
     EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
 }
@@ -766,19 +767,20 @@ TEST(an_open_that_fails_leaves_nothing_open) {
 static void draw_ahead(flake_options o, int64_t max_ahead_ms) {
     uint64_t id;
     o.max_ahead_ms = max_ahead_ms;
-    CHECK_EQ(start_with(&gen, o, &state), FLAKE_OK);
+    CHECK_EQ(start_with(&gen, flake_node_fixed(NULL, 1), o, &state), FLAKE_OK);
     while (flake_try(&gen, &id) == FLAKE_OK) note(id);
 }
 
 TEST(a_run_waits_for_the_last_id_and_no_longer) {
-    const flake_options o = options_of_flake(1, 0, 1, scene_clock, NULL);
+    const flake_options o = options_of_flake(0, 1, scene_clock, NULL);
+    const flake_node node = flake_node_fixed(NULL, 1);
     for (int64_t ahead_ms = 0; ahead_ms <= 15000; ahead_ms += 15000) {
         begin();
-        CHECK_EQ(open_with(&state, where_of("ids"), o), FLAKE_OK);
+        CHECK_EQ(open_with(&state, where_of("ids"), node, o), FLAKE_OK);
         draw_ahead(o, ahead_ms);
         CHECK_EQ(newest_ms(), start_ms + ahead_ms);
         close_it(&state);
-        CHECK_EQ(open_with(&state, where_of("ids"), o), FLAKE_OK);
+        CHECK_EQ(open_with(&state, where_of("ids"), node, o), FLAKE_OK);
         const int64_t slept_ns = atomic_load(&our->slept_ns);
         CHECK(slept_ns >= ahead_ms * a_ms);
         CHECK(slept_ns <= (ahead_ms + 1) * a_ms); /* the unit in which it has drawn */
@@ -821,12 +823,12 @@ static bool keep_no_more(const char *name) {
 }
 
 static void open_each_kind(void) {
-    flake_options o = options_in_scene(1);
+    flake_options o = options_in_scene();
     o.exclusive_dir = our_folder;
     kept_before = kept_on_exec();
     on_call = keep_no_more;
     EXPECT(open_at(&state, "ids") == FLAKE_OK);
-    EXPECT(flake_init(&gen, &o, NULL) == FLAKE_OK);
+    EXPECT(flake_init(&gen, flake_node_fixed(NULL, 1), &o, NULL) == FLAKE_OK);
     EXPECT(flake_state_extend(&state, NULL) == FLAKE_OK);
     EXPECT(open_and_close_snos() == FLAKE_OK);
 }

@@ -44,7 +44,9 @@ static ssize_t stint_write(int fd, const void *from, size_t n) {
 
 static flake_state numbered;
 
-static flake_status open_ids(flake_options o) { return open_with(&state, where_of("ids"), o); }
+static flake_status open_ids(flake_node node, flake_options o) {
+    return open_with(&state, where_of("ids"), node, o);
+}
 
 /* ---- the bytes ---- */
 
@@ -114,14 +116,17 @@ static void begin_expected(void) {
 static size_t read_image(const char *name) { return read_file(path_of(name), image, sizeof image); }
 
 static flake_options kind_options(size_t kind) {
-    flake_options o = options_in_scene(0);
-    if (kind == 0) o.node = 3;
-    if (kind == 1)
-        o.layout = flake_layout_sonyflake, o.node = 0xabcd, o.seq_min = 16, o.seq_max = 31;
+    flake_options o = options_in_scene();
+    if (kind == 1) o.layout = flake_layout_sonyflake, o.seq_min = 16, o.seq_max = 31;
     if (kind == 2) o.layout = flake_layout_boundary, o.seq_min = 5, o.seq_max = 65534;
     if (kind == 5) o.layout = flake_layout_uuid8;
-    if (kind == 2 || kind == 5) o.node = 0x001a2b3c4d5e;
     return kind == 3 ? options_of_sno(scene_clock, NULL) : o;
+}
+
+/* Kind 4 claims the number. */
+static flake_node kind_node(size_t kind) {
+    static const uint64_t numbers[kinds_count] = {3, 0xabcd, 0x001a2b3c4d5e, 0, 0, 0x001a2b3c4d5e};
+    return kind == 4 ? flake_node_none() : flake_node_fixed(NULL, numbers[kind]);
 }
 
 static const char *kind_file(size_t kind) {
@@ -137,7 +142,7 @@ static flake_status open_kind(flake_state *s, size_t kind) {
     memset(&why, 0, sizeof why);
     if (kind == 3) return sno_state_open(s, &w, &o, &pool, &why);
     if (kind == 4) w = (flake_state_options){.dir = our_folder, .first = 7, .count = 1};
-    const flake_status status = flake_state_open(s, &w, &o, &number, &why);
+    const flake_status status = flake_state_open(s, &w, kind_node(kind), &o, &number, &why);
     CHECK_EQ(number, kind == 4 && status != FLAKE_OK ? UINT64_MAX : 7);
     return status;
 }
@@ -198,18 +203,26 @@ TEST(a_file_made_by_hand_is_gone_on_from) {
 /* ---- another generator's file ---- */
 
 /* Neither the file nor the open state of the first is the second's. */
-static void are_foreign(flake_options first, flake_options second) {
+static void are_foreign(flake_node firsts, flake_options first, flake_node seconds,
+                        flake_options second) {
     begin();
-    CHECK_EQ(open_ids(first), FLAKE_OK);
-    CHECK_EQ(start_with(&gen, second, &state), FLAKE_MISMATCH);
-    CHECK_EQ(start_with(&gen, first, &state), FLAKE_OK);
+    CHECK_EQ(open_ids(firsts, first), FLAKE_OK);
+    CHECK_EQ(start_with(&gen, seconds, second, &state), FLAKE_MISMATCH);
+    CHECK_EQ(start_with(&gen, firsts, first, &state), FLAKE_OK);
     close_it(&state);
     pass_ms(10);
-    CHECK_EQ(open_ids(second), FLAKE_MISMATCH);
+    CHECK_EQ(open_ids(seconds, second), FLAKE_MISMATCH);
+}
+
+static flake_status admit_all(void *user, int64_t until_ns) {
+    (void)user, (void)until_ns;
+    return FLAKE_OK;
 }
 
 TEST(one_field_of_a_layout_makes_it_another) {
-    flake_options base = options_in_scene(5);
+    static const flake_gate open_gate = {.admit = admit_all};
+    const flake_node five = flake_node_fixed(NULL, 5);
+    flake_options base = options_in_scene();
     base.layout = flake_layout_of(40, 8, 8, 0);
     base.layout.time_shift = 20;
     base.layout.node_shift = 10;
@@ -228,37 +241,35 @@ TEST(one_field_of_a_layout_makes_it_another) {
         if (field == 8) l->time_reversed = 1;
         if (field == 9) l->gap_at = 3;
         if (field == 10) o.seq_max = 101;
-        if (field == 11) o.node = 6;
         CHECK_EQ(flake_layout_check(l, NULL), FLAKE_OK);
-        are_foreign(base, o);
+        are_foreign(five, base, field == 11 ? flake_node_fixed(NULL, 6) : five, o);
     }
     flake_options with_gap = base, with_one = base;
     with_gap.layout.gap_at = with_one.layout.gap_at = 3;
     with_one.layout.gap_bit = 1;
-    are_foreign(with_gap, with_one);
+    are_foreign(five, with_gap, five, with_one);
 
-    begin(); /* a name, a sign and a node split in two do not count */
-    CHECK_EQ(open_ids(base), FLAKE_OK);
+    begin(); /* a name, a sign and where the node came from do not count */
+    CHECK_EQ(open_ids(five, base), FLAKE_OK);
     base.layout.name = "another";
     base.layout.time_sign = 1; /* no ID differs */
-    base.node = 3;
-    base.node_offset = 2;
-    CHECK_EQ(start_with(&gen, base, &state), FLAKE_OK);
+    CHECK_EQ(start_with(&gen, flake_node_gated(&open_gate, 5), base, &state), FLAKE_OK);
 }
 
 /* Wide IDs are drawn by Mastodon's layout, and worker 0 has the number of its only node. */
 TEST(narrow_and_wide_are_foreign_to_each_other) {
-    flake_options narrow = options_in_scene(0), wide = narrow, other = options_in_scene(1);
+    const flake_node none = flake_node_none(), zero = flake_node_fixed(NULL, 0);
+    flake_options narrow = options_in_scene(), wide = narrow;
     narrow.layout = flake_layout_mastodon;
-    wide.layout = other.layout = flake_layout_boundary;
-    are_foreign(narrow, wide);
-    are_foreign(wide, narrow);
-    are_foreign(wide, other);
+    wide.layout = flake_layout_boundary;
+    are_foreign(none, narrow, zero, wide);
+    are_foreign(zero, wide, none, narrow);
+    are_foreign(zero, wide, flake_node_fixed(NULL, 1), wide);
 }
 
 TEST(a_file_of_flakes_is_no_pool) {
-    CHECK_EQ(open_ids(options_of_flake(0, 5, 5, scene_clock, NULL)),
-             FLAKE_OK); /* fewer than a pool has */
+    const flake_options one = options_of_flake(5, 5, scene_clock, NULL); /* fewer than a pool has */
+    CHECK_EQ(open_ids(flake_node_fixed(NULL, 0), one), FLAKE_OK);
     close_it(&state);
     pass_ms(10);
     const int before = descriptors();
@@ -279,7 +290,8 @@ static void begin_stint(void) {
 }
 
 TEST(what_is_written_and_read_in_parts_is_whole) {
-    const flake_options o = options_in_scene(0);
+    const flake_node node = flake_node_fixed(NULL, 0);
+    const flake_options o = options_in_scene();
     for (size_t most = 1; most < 200; most = most * 3 + 1)
         for (int interrupts = 0; interrupts < 2; interrupts++) {
             begin_stint();
@@ -287,9 +299,9 @@ TEST(what_is_written_and_read_in_parts_is_whole) {
             stint.interrupts = interrupts;
             for (int run = 0; run < 3; run++, pass_ms(5)) {
                 stint.calls = 0;
-                CHECK_EQ(open_ids(o), FLAKE_OK);
+                CHECK_EQ(open_ids(node, o), FLAKE_OK);
                 CHECK(stint.calls > 8192 / 200);
-                CHECK_EQ(start_with(&gen, o, &state), FLAKE_OK);
+                CHECK_EQ(start_with(&gen, node, o, &state), FLAKE_OK);
                 for (int i = 0; i < 3; i++, pass_ms(2900)) CHECK_EQ(draw(), FLAKE_OK);
                 close_it(&state);
             }
@@ -329,9 +341,9 @@ TEST(a_write_of_nothing_is_a_failed_one) {
 }
 
 static flake_status start_exclusive(flake_state *s) {
-    flake_options o = options_in_scene(1);
+    flake_options o = options_in_scene();
     o.exclusive_dir = our_folder;
-    return start_with(&gen, o, s);
+    return start_with(&gen, flake_node_fixed(NULL, 1), o, s);
 }
 
 static int lock_error;

@@ -31,25 +31,25 @@ static flake_status extend(void) { return flake_state_extend(k->state, NULL); }
 static flake_status shut(void) { return flake_state_close(k->state, NULL); }
 
 static flake_status claim_slot(void) {
-    const flake_options o = options_in_scene(0);
+    const flake_options o = options_in_scene();
     const flake_state_options w = {.dir = our_folder, .count = 1, .wait_ms = 5000};
     uint64_t number;
-    return flake_state_open(&numbered, &w, &o, &number, NULL);
+    return flake_state_open(&numbered, &w, flake_node_none(), &o, &number, NULL);
 }
 
 static flake_status release_slot(void) { return flake_state_close(&numbered, NULL); }
 
 static flake_status exclude_flake(void) {
-    flake_options o = options_in_scene(1);
+    flake_options o = options_in_scene();
     o.exclusive_dir = our_folder;
-    return flake_init(&gen, &o, NULL);
+    return flake_init(&gen, flake_node_fixed(NULL, 1), &o, NULL);
 }
 
 static flake_status exclude_sno(void) {
     const sno_snapshot pool = pool_of_numbers(5, 0, 99);
     flake_options o = options_of_sno(scene_clock, NULL);
     o.exclusive_dir = our_folder;
-    return sno_init(&sno, &pool, &o, NULL);
+    return sno_init(&sno, flake_node_fixed(NULL, 5), &pool, &o, NULL);
 }
 
 static flake_status retire_flake(void) {

@@ -25,7 +25,7 @@ static const char *program;
 /* ---- what a process does ---- */
 
 static flake_options options_now(flake_state *s) {
-    flake_options o = options_of_flake(1, 0, 0, NULL, NULL);
+    flake_options o = options_of_flake(0, 0, NULL, NULL);
     o.shared_memory = true;
     o.max_wait_ms = 20;
     o.state = s;
@@ -39,12 +39,12 @@ static const char *name_of_it = "ids";
 static flake_status open_it(void) {
     flake_options o = options_now(&all->state);
     o.clock.user = clocks_user;
-    return open_with(&all->state, where_of(name_of_it), o);
+    return open_with(&all->state, where_of(name_of_it), flake_node_fixed(NULL, 1), o);
 }
 
 static flake_status start_it(void) {
     const flake_options o = options_now(&all->state);
-    return flake_init(&all->gen, &o, NULL);
+    return flake_init(&all->gen, flake_node_fixed(NULL, 1), &o, NULL);
 }
 
 static flake_status open_and_start_it(void) {
@@ -92,7 +92,7 @@ static void is_not_the_holder(void) {
     EXPECT(extend() == FLAKE_FORKED);
     static flake_gen own;
     const flake_options o = options_now(&all->state);
-    EXPECT(flake_init(&own, &o, NULL) == FLAKE_FORKED);
+    EXPECT(flake_init(&own, flake_node_fixed(NULL, 1), &o, NULL) == FLAKE_FORKED);
     EXPECT(record_of("ids").number == number);
     EXPECT(draw_one() == FLAKE_OK);
 }
@@ -268,9 +268,10 @@ TEST(the_opener_extends_and_all_draw) {
 TEST(lanes_stop_at_the_horizon_too) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
+        const flake_node node = flake_node_fixed(NULL, 1);
         const flake_options o = options_now(&all->state);
         CHECK_EQ(open_it(), FLAKE_OK);
-        CHECK_EQ(flake_init(&all->lanes, with_lanes(&o, all->lane, 2), NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&all->lanes, node, with_lanes(&o, all->lane, 2), NULL), FLAKE_OK);
         draws_from_each_lane();
         other(fork_only, "draws_from_each_lane");
         pass_ms(10000);
@@ -433,16 +434,17 @@ TEST(a_state_that_is_not_shared_is_refused) {
     uint64_t id = 0;
     begin_shared();
     CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
+    const flake_node node = flake_node_fixed(NULL, 1);
     flake_options o = options_now(&state);
-    CHECK_EQ(flake_init(&all->gen, &o, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_init_shards(all->shards, 2, &o, NULL), FLAKE_INVALID);
-    CHECK(options_why(&o) && strstr(options_why(&o), "shared_memory") != NULL);
+    CHECK_EQ(flake_init(&all->gen, node, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_init_shards(all->shards, 2, node, &o, NULL), FLAKE_INVALID);
+    CHECK(options_why(node, &o) && strstr(options_why(node, &o), "shared_memory") != NULL);
     close_it(&state);
     pass_ms(1);
     CHECK_EQ(open_it(), FLAKE_OK);
     o.state = &all->state;
-    CHECK(options_why(&o) == NULL);
-    CHECK_EQ(flake_init_shards(all->shards, 2, &o, NULL), FLAKE_OK);
+    CHECK(options_why(node, &o) == NULL);
+    CHECK_EQ(flake_init_shards(all->shards, 2, node, &o, NULL), FLAKE_OK);
     for (int i = 0; i < 2; i++) {
         CHECK_EQ(flake_try(&all->shards[i], &id), FLAKE_OK);
         note(id);
@@ -471,7 +473,7 @@ static void open_snos_and_be_killed(void) {
     sno_snapshot pool;
     EXPECT(open_all_snos(&pool) == FLAKE_OK);
     const flake_options o = {.shared_memory = true, .state = &all->snos};
-    EXPECT(sno_init(&all->sno, &pool, &o, NULL) == FLAKE_OK);
+    EXPECT(sno_init(&all->sno, flake_node_fixed(NULL, 5), &pool, &o, NULL) == FLAKE_OK);
     for (int i = 0; i < 100; i++) EXPECT(draw_one_sno() == FLAKE_OK);
     be_killed();
 }

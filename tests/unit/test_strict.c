@@ -17,7 +17,7 @@ static char path[400];
 static flake_status open_at_path(flake_state *s) {
     flake_state_options o = {0};
     o.path = path;
-    return flake_state_open(s, &o, NULL, NULL, NULL);
+    return flake_state_open(s, &o, flake_node_fixed(NULL, 0), NULL, NULL, NULL);
 }
 
 static bool names_a_file(void) {

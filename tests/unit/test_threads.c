@@ -50,6 +50,7 @@ typedef struct plan {
     bool may_refuse; /* calls that fail are expected */
     bool interrupts; /* each thread gets a signal each ms; its handler draws an ID */
     unsigned askers; /* threads that query the generators */
+    flake_node node; /* of all but the 128-bit generators */
     flake_options options;
 } plan;
 
@@ -92,6 +93,8 @@ static flake_gen *gen_of(const worker *w) {
     flake_gen *const all[] = {&gen, w->shard, &wide, &lanes, &wide_lanes};
     return all[w->p->way];
 }
+
+enum { a_node = 5 };
 
 /* A 128-bit ID without its worker is a 64-bit one of mastodon's layout. */
 static const uint64_t wide_worker = 0x9ba1a5c50962;
@@ -278,7 +281,7 @@ static size_t ask(const plan *p, flake_gen *g, uint64_t *newest) {
     wrong += !p->may_refuse && place < *newest;
     wrong += g == &lanes && given && place < (given + 1) * cap;
     *newest = place;
-    wrong += s.seq_min != o->seq_min || s.seq_max != o->seq_max || s.node != o->node;
+    wrong += s.seq_min != o->seq_min || s.seq_max != o->seq_max || s.node != a_node;
     wrong += flake_available(g) > cap * (uint64_t)(o->max_ahead_ms + 1);
     const int64_t lag_ms = flake_ahead_ms(g), retry_ns = flake_retry_ns(g);
     wrong += lag_ms < 0 || lag_ms > max_ns / 1000000;
@@ -305,22 +308,22 @@ static void run(plan *p) {
     asker askers[4];
     flake_options wide_options = p->options;
     wide_options.layout = flake_layout_boundary;
-    wide_options.node = wide_worker;
-    CHECK_EQ(flake_init(&gen, &p->options, NULL), FLAKE_OK);
-    CHECK_EQ(flake_init(&wide, &wide_options, NULL), FLAKE_OK);
+    const flake_node wide_node = flake_node_fixed(NULL, wide_worker);
+    CHECK_EQ(flake_init(&gen, p->node, &p->options, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&wide, wide_node, &wide_options, NULL), FLAKE_OK);
     if (has_lanes(p)) {
-        CHECK_EQ(flake_init(&lanes,
+        CHECK_EQ(flake_init(&lanes, p->node,
                             with_lanes(&p->options, LAST_OF(lane_array, p->shards), p->shards),
                             NULL),
                  FLAKE_OK);
         CHECK_EQ(
-            flake_init(&wide_lanes,
+            flake_init(&wide_lanes, wide_node,
                        with_lanes(&wide_options, LAST_OF(wide_lane_array, p->shards), p->shards),
                        NULL),
             FLAKE_OK);
         atomic_store(&newest_unit, 0);
     } else if (p->shards)
-        CHECK_EQ(flake_init_shards(shards, p->shards, &p->options, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init_shards(shards, p->shards, p->node, &p->options, NULL), FLAKE_OK);
     p->options = *flake_gen_options(&gen);
 
     atomic_store(&ready, 0);
@@ -442,7 +445,7 @@ static plan plan_of(face way, void (*step)(worker *), unsigned threads) {
     p.shards = way == SHARDED ? threads : way >= LANED ? 8 : 0;
     p.batch = 300;
     p.options.layout = flake_layout_idgen;
-    p.options.node = 5;
+    p.node = flake_node_fixed(NULL, a_node);
     return p;
 }
 
@@ -474,11 +477,9 @@ static flake_gen generators[most_threads];
 static void *init_and_draw(void *at) {
     static uint64_t ids[most_threads][100];
     const size_t i = (size_t)((flake_gen *)at - generators);
-    flake_options options = {0};
-    options.node = (uint32_t)i;
     (void)atomic_fetch_add(&ready, 1);
     while (atomic_load(&ready) < 8) (void)sched_yield();
-    if (flake_init(&generators[i], &options, NULL) != FLAKE_OK) return NULL;
+    if (flake_init(&generators[i], flake_node_fixed(NULL, i), NULL, NULL) != FLAKE_OK) return NULL;
     return flake_next_n(&generators[i], ids[i], 100) == FLAKE_OK ? ids[i] : NULL;
 }
 
@@ -645,7 +646,7 @@ TEST(units_of_a_microsecond_on_a_clock_that_is_put_back) {
 TEST(a_count_with_no_bit_to_spare) {
     plan p = plan_of(SHARED, step_mixed, 4);
     p.options.layout = flake_layout_of(44, 0, 20, 0);
-    p.options.node = 0;
+    p.node = flake_node_none();
     p.options.clock = warp_start(1, small ? 400 : 20, 0, 0);
     p.options.max_wait_ms = 3600000;
     p.ids = (size_t)(small ? 2 : 5) << 20;

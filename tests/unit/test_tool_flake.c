@@ -15,9 +15,9 @@ static uint64_t seed = 20240229;
 
 /* Options of both commands. NULL: none, which leaves it to the default. */
 typedef struct choice {
-    const char *layout, *epoch, *format;
+    const char *layout, *epoch, *unit, *format;
 } choice;
-static const choice none = {NULL, NULL, NULL};
+static const choice none = {NULL, NULL, NULL, NULL};
 
 static const char *word_of(const char *name, const char *value, char word[64]) {
     (void)snprintf(word, 64, "%s=%s", name, value ? value : "");
@@ -25,11 +25,11 @@ static const char *word_of(const char *name, const char *value, char word[64]) {
 }
 
 static int run_with(const choice *c, const char *command, const char *node, const char *text) {
-    char layout[64], epoch[64], format[64];
+    char layout[64], epoch[64], unit[64], format[64];
     return run_tool((const char *[]){
         command, word_of("--layout", c->layout, layout), word_of("--epoch", c->epoch, epoch),
-        word_of("--format", c->format, format), strcmp(command, "inspect") == 0 ? "--json" : "",
-        node, text, NULL});
+        word_of("--unit", c->unit, unit), word_of("--format", c->format, format),
+        strcmp(command, "inspect") == 0 ? "--json" : "", node, text, NULL});
 }
 
 /* `inspect` with those options finds the time and both pieces of JSON in the text. */
@@ -56,13 +56,15 @@ static void inspect_finds(const choice *c, const char *text, int64_t unix_ms, co
     inspect_prints(c, text, unix_ms, maker, number);
 }
 
+enum { no_node = -1 };
+
 /* `generate` with those options, in the unit that begins then. */
 static const char *generate_at(const choice *c, int64_t unix_ms, uint32_t unit_ms, uint64_t node,
                                char *text) {
-    char who[64];
-    (void)snprintf(who, sizeof who, "--node=%" PRIu64, node);
+    char who[64] = "";
+    if (node != (uint64_t)no_node) (void)snprintf(who, sizeof who, "--node=%" PRIu64, node);
     script_at_ms(unix_ms - unit_ms);
-    CHECK_EQ(run_with(c, "generate", node ? who : "", ""), 0);
+    CHECK_EQ(run_with(c, "generate", who, ""), 0);
     CHECK(run_size > 1 && run_output[run_size - 1] == '\n' && run_size < 256);
     memcpy(text, run_output, run_size);
     text[run_size - 1] = '\0';
@@ -105,16 +107,18 @@ static uint64_t id_of_kind(const flake_layout *l, int form, int kind, flake_part
     return id;
 }
 
-static void round_trips(const flake_layout *l, const char *name, const char *epoch) {
+static void round_trips(const flake_layout *l, const char *name, const char *epoch,
+                        const char *unit) {
     char text[256];
     for (int form = -1; form < TOOL_UUID; form++) {
-        const choice c = {name, epoch, form < 0 ? NULL : tool_forms[form].name};
+        const choice c = {name, epoch, unit, form < 0 ? NULL : tool_forms[form].name};
         for (int i = 0; i < run_moments; i++) {
             flake_parts parts;
             const uint64_t id = id_of_kind(l, form, i % run_kinds, &parts);
             (void)flake_format(id, (flake_encoding)(form < 0 ? 0 : form), text, sizeof text);
             inspect_finds(&c, text, parts.unix_ms, "node", parts.node, parts.seq);
-            (void)generate_at(&c, parts.unix_ms, l->unit_ms, parts.node, text);
+            (void)generate_at(&c, parts.unix_ms, l->unit_ms,
+                              l->node_bits ? parts.node : (uint64_t)no_node, text);
             inspect_finds(&c, text, parts.unix_ms, "node", parts.node, 0);
         }
     }
@@ -122,13 +126,19 @@ static void round_trips(const flake_layout *l, const char *name, const char *epo
 
 TEST(what_generate_prints_inspect_reads_back) {
     flake_layout l = flake_layout_of(41, 10, 12, 1577836800000);
-    round_trips(&l, "41-10-12", "2020-01-01");
+    round_trips(&l, "41-10-12", "2020-01-01", NULL);
+    l = flake_layout_of(39, 8, 16, 1577836800000);
+    l.unit_ms = 10;
+    round_trips(&l, "39-8-16", "2020-01-01", "10");
+    l = flake_layout_twitter;
+    l.unit_ms = 3;
+    round_trips(&l, "twitter", NULL, "3");
     l = flake_layout_hazelcast_of(8, 10);
-    round_trips(&l, "hazelcast-10-8", NULL);
+    round_trips(&l, "hazelcast-10-8", NULL, NULL);
     l = flake_layout_default;
-    round_trips(&l, NULL, NULL);
+    round_trips(&l, NULL, NULL, NULL);
     for (size_t i = 0; flake_layout_at(i, &l) == FLAKE_OK; i++)
-        if (!l.format) round_trips(&l, l.name, NULL);
+        if (!l.format) round_trips(&l, l.name, NULL, NULL);
 }
 
 /* What looks like one form may be another: without --format only a decimal text is read, and the
@@ -223,14 +233,15 @@ static void inspect_finds_wide(const choice *c, const wide_layout *l, const char
 static void wide_round_trips(const wide_layout *l) {
     char text[256], maker[64];
     for (unsigned f = 0; f < wide_form_count; f++) {
-        choice c = {l->name, NULL, NULL};
+        choice c = {l->name, NULL, NULL, NULL};
         unsigned base;
         if (!wide_form(l, f, &c.format, &base)) continue;
         for (int i = 0; i < run_moments / 4; i++) {
             const flake_parts parts = random_parts(l);
             write_wide(wide_of(l, &parts), base, text);
             inspect_finds_wide(&c, l, text, &parts);
-            (void)generate_at(&c, parts.unix_ms, 1, l->has_node ? parts.node : 0, text);
+            (void)generate_at(&c, parts.unix_ms, 1, l->has_node ? parts.node : (uint64_t)no_node,
+                              text);
             (void)snprintf(maker, sizeof maker, "\"%s\":%" PRIu64 ",", l->maker ? l->maker : "",
                            parts.node);
             inspect_prints(&c, text, parts.unix_ms, l->has_node ? maker : "",
@@ -265,7 +276,7 @@ TEST(a_uuid_of_another_kind_is_called_by_its_version) {
     char text[37], why[64];
     for (unsigned version = 0; version < 16; version++)
         for (size_t k = 0; k < 4; k++) { /* without a layout, and with those of UUIDs */
-            const choice c = {k ? wide_layouts[k - 1].name : NULL, NULL, NULL};
+            const choice c = {k ? wide_layouts[k - 1].name : NULL, NULL, NULL, NULL};
             flake128 wide;
             for (size_t i = 0; i < 16; i++) wide.bytes[i] = (uint8_t)random_next(&seed);
             wide.bytes[6] = (uint8_t)(version << 4 | (wide.bytes[6] & 15));
@@ -285,12 +296,13 @@ TEST(a_uuid_of_another_kind_is_called_by_its_version) {
 TEST(uuids_are_drawn_from_1984_on) {
     for (size_t k = 0; k < uuid_layout_count; k++) {
         char layout[64];
+        const char *const node = wide_layouts[k].has_node ? "--node=7" : "";
         (void)snprintf(layout, sizeof layout, "--layout=%s", wide_layouts[k].name);
         script_at_ms(INT64_C(441763200000) - 2);
-        CHECK_EQ(run_tool((const char *[]){"generate", layout, NULL}), 1);
+        CHECK_EQ(run_tool((const char *[]){"generate", layout, node, NULL}), 1);
         CHECK(strstr(run_complaint, "begins at 1984-01-01") != NULL);
         script_at_ms(INT64_C(441763200000));
-        CHECK_EQ(run_tool((const char *[]){"generate", layout, NULL}), 0);
+        CHECK_EQ(run_tool((const char *[]){"generate", layout, node, NULL}), 0);
     }
 }
 

@@ -88,6 +88,7 @@ TEST(an_id_is_what_keys_time_and_place_make_it) {
         begin(l);
         last_number = 9;
         open_gen(&gen);
+        CHECK_EQ(flake_gen_node(&gen), l->node_bits ? a_node : UINT64_MAX);
         uint64_t keys[4];
         memcpy(keys, source.given, sizeof keys);
         for (unsigned i = 0; i < 300; i++, clock_at(T + i / 5)) {
@@ -194,10 +195,10 @@ TEST(without_random_bytes_no_generator_begins) {
         flake128 id;
         open_one(l);
         source.fails = true;
-        CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_IO);
+        CHECK_EQ(flake_init(&gen, gens_node, &options, NULL), FLAKE_IO);
         CHECK_EQ(flake128_next(&gen, &id), FLAKE_INVALID);
         options.layout = flake_layout_boundary; /* which needs none */
-        CHECK_EQ(flake_init(&gen, &options, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, a_node), &options, NULL), FLAKE_OK);
     }
 }
 
@@ -293,13 +294,19 @@ TEST(counters_start_elsewhere_for_each_bit_of_ms_and_salt) {
 
 // >>beginning
 
+static flake_status admit_all(void *user, int64_t until_ns) {
+    (void)user, (void)until_ns;
+    return FLAKE_OK;
+}
+
 /* Of boundary's layout, too. */
 TEST(what_init_refuses) {
-    static const char *const named[] = {"layout",  "layout",       "layout",      "layout",
-                                        "layout",  "node",         "node_offset", "seq_scatter",
+    static const flake_gate gate = {.admit = admit_all};
+    static const char *const named[] = {"layout", "layout", "layout",      "layout",  "layout",
+                                        "node",   "node",   "node",        "seq_scatter",
                                         "seq_max", "exclusive_dir"};
     for (const flake_layout *l = layouts; l < layouts + 5; l++)
-        for (int i = 0; i < 10; i++) {
+        for (int i = 0; i < 11; i++) {
             flake_why why;
             flake128 id;
             begin(l);
@@ -309,20 +316,21 @@ TEST(what_init_refuses) {
             case 2: options.layout.epoch_ms = 1577836800000; break;
             case 3: options.layout.gap_bit = 1; break;
             case 4: options.layout.format = FLAKE_I_ULID + 1; break;
-            case 5: options.node = l->node_bits ? UINT64_C(1) << 48 : 1; break;
+            case 5: gens_node = flake_node_fixed(NULL, l->node_bits ? UINT64_C(1) << 48 : 0); break;
             case 6:
-                options.node_offset = l->node_bits ? UINT32_MAX : 1;
-                if (l->node_bits) options.node = (UINT64_C(1) << 48) - UINT32_MAX;
+                gens_node = l->node_bits ? flake_node_none() : flake_node_gated(&gate, 0);
                 break;
-            case 7: options.seq_scatter = true; break;
-            case 8: options.seq_max = 65536; break;
+            case 7: memset(&gens_node, 0, sizeof gens_node); break;
+            case 8: options.seq_scatter = true; break;
+            case 9: options.seq_max = 65536; break;
             default: options.exclusive_dir = "/tmp"; break;
             }
-            if (i == 9 && l->node_bits) continue;
-            CHECK_EQ(flake_init(&gen, &options, &why),
-                     i == 5 || i == 6 ? FLAKE_NODE_RANGE : FLAKE_INVALID);
+            if (i == 10 && l->node_bits) continue;
+            CHECK_EQ(flake_init(&gen, gens_node, &options, &why),
+                     i == 5 && l->node_bits ? FLAKE_NODE_RANGE : FLAKE_INVALID);
             CHECK(strstr(why.text, named[i]) != NULL);
             FAILS(flake128_next(&gen, &id), FLAKE_INVALID, id);
+            CHECK_EQ(flake_gen_node(&gen), UINT64_MAX);
         }
 }
 

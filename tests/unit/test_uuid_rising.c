@@ -20,10 +20,12 @@ static flake_status gate_admits(void *unused, int64_t until_ns) {
     return is_refused ? FLAKE_AGAIN : FLAKE_OK;
 }
 
+static const flake_gate gate = {.admit = gate_admits};
+
 TEST(who_waits_waits_for_a_gate_too_while_the_clock_is_back) {
-    begin(&flake_layout_uuid7);
+    begin(&flake_layout_uuid7_node);
     last_number = 2;
-    options.gate.admit = gate_admits;
+    gens_node = flake_node_gated(&gate, a_node);
     open_gen(&gen);
     CHECK_EQ(flake128_next_n(&gen, ids, 3), FLAKE_OK);
     flake128 last = ids[2], id = untouched;
@@ -134,8 +136,9 @@ TEST(a_clock_before_1984_stops_nobody_who_has_begun) {
         CHECK_EQ(flake_retry_ns(&gen), 0);
         CHECK_EQ(flake_available(&gen), 65534);
         CHECK_EQ(uuid_ms(id), T);
-        for (int gated = 1; gated >= 0; gated--) { /* before its first ID it waits for the clock to be set */
-            options.gate.admit = gated ? gate_admits : NULL;
+        for (int gated = l->node_bits ? 1 : 0; gated >= 0; gated--) {
+            /* before its first ID it waits for the clock to be set */
+            gens_node = gated ? flake_node_gated(&gate, a_node) : node_in(l, a_node);
             open_gen(&gen);
             CHECK_EQ(flake128_next(&gen, &id), FLAKE_TIME_RANGE);
             CHECK_EQ(flake_available(&gen), 0);
@@ -332,13 +335,14 @@ static void a_child(void) {
     CHECK_EQ(got128_n(&gen, &id, 1), 0);
     CHECK_EQ(flake_available(&gen), 0);
     CHECK(is_none(&id));
-    if (options.node) CHECK_EQ(flake_reinit_after_fork(&gen, &options, NULL), FLAKE_NODE_OVERLAP);
-    options.node = options.node ? 1 : 0;
+    if (options.layout.node_bits)
+        CHECK_EQ(flake_reinit_after_fork(&gen, gens_node, &options, NULL), FLAKE_NODE_OVERLAP);
+    gens_node = node_in(&options.layout, 1);
     source.fails = true;
-    CHECK_EQ(flake_reinit_after_fork(&gen, &options, NULL), FLAKE_IO);
+    CHECK_EQ(flake_reinit_after_fork(&gen, gens_node, &options, NULL), FLAKE_IO);
     source.fails = false;
     source.seed += (uint64_t)getpid();
-    CHECK_EQ(flake_reinit_after_fork(&gen, &options, NULL), FLAKE_OK);
+    CHECK_EQ(flake_reinit_after_fork(&gen, gens_node, &options, NULL), FLAKE_OK);
     shared->newest = drawn(&gen);
 }
 
@@ -355,8 +359,8 @@ TEST(a_child_needs_a_beginning_of_its_own) {
         rises(&mine, drawn(&gen));
         flake_machine_cloned();
         CHECK_EQ(flake128_try(&gen, ids), FLAKE_FORKED);
-        options.node = l->node_bits ? 1 : 0;
-        CHECK_EQ(flake_reinit_after_fork(&gen, &options, NULL), FLAKE_OK);
+        gens_node = node_in(l, 1);
+        CHECK_EQ(flake_reinit_after_fork(&gen, gens_node, &options, NULL), FLAKE_OK);
         const flake128 anew = drawn(&gen);
         CHECK(flake128_compare(&anew, &mine) && uuid_ms(anew) == T);
     }
@@ -398,7 +402,7 @@ static flake_status open_state(flake_state_options *where) {
     memset(&state, 0, sizeof state);
     memset(where, 0, sizeof *where);
     where->path = path;
-    const flake_status status = flake_state_open(&state, where, &options, NULL, &why);
+    const flake_status status = flake_state_open(&state, where, gens_node, &options, NULL, &why);
     options.state = status == FLAKE_OK ? &state : NULL;
     return status;
 }
@@ -428,14 +432,15 @@ TEST(ids_rise_over_restarts_with_a_state_file) {
             script_now.now_ns = shared->now_ns - which % 2 * 60 * MS; /* back after a crash */
         }
         options.layout = flake_layout_boundary;
+        gens_node = flake_node_fixed(NULL, a_node);
         CHECK_EQ(open_state(&where), FLAKE_MISMATCH);
         EACH_LAYOUT(opened) {
             options.layout = *opened;
-            options.node = opened->node_bits ? a_node : 0;
+            gens_node = node_in(opened, a_node);
             if (opened != l) CHECK_EQ(open_state(&where), FLAKE_MISMATCH);
         }
         options.layout = *l;
-        options.node = l->node_bits ? a_node : 0;
+        gens_node = node_in(l, a_node);
         clock_at(T - 1000); /* before the last run began */
         CHECK_EQ(open_state(&where), FLAKE_CLOCK_BACKWARDS);
         CHECK_EQ(unlink(path), 0);
@@ -449,10 +454,8 @@ TEST(exclusive_goes_with_a_node) {
         open_gen(&gen);
         flake128 last = drawn(&gen);
         CHECK_EQ(uuid_ms(last), T + 1); /* another process may have drawn in this one */
-        CHECK_EQ(flake_init(&other, &options, NULL), FLAKE_IN_USE);
-        options.node = a_node + 1;
-        CHECK_EQ(flake_init(&other, &options, NULL), FLAKE_OK);
-        options.node = a_node;
+        CHECK_EQ(flake_init(&other, gens_node, &options, NULL), FLAKE_IN_USE);
+        CHECK_EQ(flake_init(&other, flake_node_fixed(NULL, a_node + 1), &options, NULL), FLAKE_OK);
         flake_release(&other);
         flake_release(&gen);
         open_gen(&other);

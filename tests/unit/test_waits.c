@@ -70,7 +70,7 @@ static flake_status gate_says(void *user, int64_t until_ns) {
 }
 
 static flake_options options_of(bool with_ring) {
-    flake_options o = options_of_flake(0, 1, 1, odd_clock, NULL); /* one ID a ms */
+    flake_options o = options_of_flake(1, 1, odd_clock, NULL); /* one ID a ms */
     o.max_wait_ms = patience_ms;
     CHECK_EQ(flake_ring_init(&ring, ring_slots, 8), FLAKE_OK);
     if (with_ring) o.overflow = &ring;
@@ -87,14 +87,16 @@ static const char *const waits[] = {"next", "shard", "wide", "late", "gate", "sn
 
 /* The unit's one ID is drawn, or a gate is asked before the first. */
 static void wait_for_one(unsigned kind, bool with_ring) {
+    static const flake_gate gate = {.admit = gate_says};
+    const flake_node node =
+        kind == GATE ? flake_node_gated(&gate, 0) : flake_node_fixed(NULL, 0);
     flake_options o = options_of(with_ring);
     flake_i_ticket ticket;
     uint64_t id;
     flake128 wide;
     o.single_thread = kind == SHARD;
     if (kind == WIDE) o.layout = flake_layout_boundary;
-    if (kind == GATE) o.gate.admit = gate_says;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
     if (kind != GATE) (void)!(kind == WIDE ? flake128_try(&gen, &wide) : flake_try(&gen, &id));
     no_sleep_yet();
     if (kind == LATE) {
@@ -114,7 +116,7 @@ static void wait_for_sno(bool is_blocked, bool with_ring) {
     memset(&o.layout, 0, sizeof o.layout);
     o.seq_min = o.seq_max = 0;
     if (is_blocked) goes_back_ns = 0;
-    CHECK_EQ(sno_init(&sno, &pool, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&sno, flake_node_fixed(NULL, 1), &pool, &o, NULL), FLAKE_OK);
     if (is_blocked) {
         CHECK_EQ(sno_try(&sno, 0, ids), FLAKE_OK);
         atomic_store(&our->now_ns, now_ns - 100 * a_ms);
@@ -163,7 +165,7 @@ TEST(a_wait_that_is_short_enough_ends_well) {
         uint64_t id;
         begin();
         goes_back_ns = 0;
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 0), &o, NULL), FLAKE_OK);
         for (int i = 0; i < 1000; i++) {
             CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
             note(id);

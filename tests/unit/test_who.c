@@ -51,6 +51,8 @@ static int flags_of_file; /* of that which was read */
 #endif
 #include "flake.h"
 
+static const uint64_t no_number = 0xBFFFFFFFBFFFBFFF; /* after a failure */
+
 /* ---- addresses ---- */
 
 typedef struct entry {
@@ -167,7 +169,7 @@ TEST(the_first_private_ip_gives_16_bits) {
 
 /* The call itself, whatever addresses this host has. */
 TEST(this_hosts_own_address) {
-    uint64_t node = 0xabcdef, expected = UINT64_MAX;
+    uint64_t node = 0xabcdef, expected = no_number;
     struct ifaddrs *list = NULL;
     CHECK_EQ(getifaddrs(&list), 0);
     const flake_status status = flake_i_pick_ip(list, &expected, NULL);
@@ -189,11 +191,11 @@ TEST(the_list_of_interfaces_is_asked_for_and_let_go) {
     CHECK_EQ(flake_node_from_ip(&node, &why), FLAKE_IO);
     CHECK_STR(why.text, "interfaces: are not listed by the system");
     CHECK_EQ(flake_node_from_mac(NULL, &worker, &why), FLAKE_IO);
-    CHECK(node == UINT64_MAX && worker == UINT64_MAX);
+    CHECK(node == no_number && worker == no_number);
     interfaces.fails = false;
     interfaces.list = NULL; /* a host without any */
     CHECK_EQ(flake_node_from_ip(&node, NULL), FLAKE_INVALID);
-    CHECK_EQ(node, UINT64_MAX);
+    CHECK_EQ(node, no_number);
     interfaces.list = &entries[0].at;
     CHECK_EQ(flake_node_from_ip(&node, &why), FLAKE_OK);
     CHECK_EQ(node, 0x0203);
@@ -205,33 +207,73 @@ TEST(the_list_of_interfaces_is_asked_for_and_let_go) {
 
 /* ---- names ---- */
 
+/* A range from `first` to `last` and a name; the number, or what is wrong. */
+typedef struct host_case {
+    const char *name;
+    uint64_t first, last, number;
+    const char *why; /* after the name; NULL: there is a number */
+} host_case;
+
+/* Of the name, and of a host that has it. */
+static void check_host(const host_case *c) {
+    for (int of_host = 0; of_host < 2; of_host++) {
+        uint64_t number = 99;
+        flake_why why = {"untouched"};
+        host_name = c->name;
+        const flake_status status = flake_node_from_hostname(of_host ? NULL : c->name, c->first,
+                                                             c->last, &number, &why);
+        CHECK_EQ(status, c->why ? FLAKE_INVALID : FLAKE_OK);
+        CHECK(number == (c->why ? no_number : c->number));
+        if (c->why)
+            CHECK(strncmp(why.text, c->name, strlen(c->name)) == 0 &&
+                  strcmp(why.text + strlen(c->name), c->why) == 0);
+        if (check_failures) printf("  %s: %s\n", c->name, why.text);
+    }
+}
+
 TEST(the_ordinal_of_a_hostname) {
-    static const struct {
-        const char *name;
-        uint64_t node;
-    } cases[] = {{"web-3", 3},
-                 {"web-0.web.prod.svc.cluster.local", 0},
-                 {"a-b-12", 12},
-                 {"web-4294967295", 4294967295},
-                 {"web-18446744073709551615", UINT64_MAX}};
+    static const host_case cases[] = {
+        {"web-3", 0, UINT64_MAX, 3, NULL},
+        {"web-0.web.prod.svc.cluster.local", 0, UINT64_MAX, 0, NULL},
+        {"a-b-12", 0, UINT64_MAX, 12, NULL},
+        {"web-4294967295", 0, UINT64_MAX, 4294967295, NULL},
+        {"web-18446744073709551615", 0, UINT64_MAX, UINT64_MAX, NULL}};
     static const char *const wrong[] = {"web-18446744073709551616", "web-99999999999999999999",
                                         "web3", "web-", "web-3a", "web.prod-3", "", "7", "db"};
-    enum { right = sizeof cases / sizeof *cases, all = right + sizeof wrong / sizeof *wrong };
-    flake_why why;
-    for (size_t i = 0; i < 2 * all; i++) {
-        uint64_t node = 99;
-        const bool is_right = i / 2 < right;
-        host_name = is_right ? cases[i / 2].name : wrong[i / 2 - right];
-        CHECK_EQ(flake_node_from_hostname(i % 2 ? NULL : host_name, &node, &why),
-                 is_right ? FLAKE_OK : FLAKE_INVALID);
-        CHECK_EQ(node, is_right ? cases[i / 2].node : UINT64_MAX);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_host(&cases[i]);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const host_case none = {wrong[i], 0, UINT64_MAX, 0,
+                                ": does not end in -NUMBER, as web-3 does"};
+        check_host(&none);
     }
-    CHECK_STR(why.text, "db: does not end in -NUMBER, as web-3 does");
+}
+
+/* first + ordinal, at most last: another set's hosts have the numbers after it. */
+TEST(a_hostname_has_a_number_of_its_range) {
+    static const host_case cases[] = {
+        {"web-0", 100, 199, 100, NULL},
+        {"web-3", 100, 199, 103, NULL},
+        {"web-99", 100, 199, 199, NULL},
+        /* another set's */
+        {"web-100", 100, 199, 0, ": first 100 plus ordinal 100 is above last 199"},
+        {"web-0", 7, 7, 7, NULL},
+        {"web-1", 7, 7, 0, ": first 7 plus ordinal 1 is above last 7"},
+        {"web-0", 8, 7, 0, ": first 8 plus ordinal 0 is above last 7"},
+        /* whose sum would be 99 */
+        {"web-18446744073709551615", 100, 199, 0,
+         ": first 100 plus ordinal 18446744073709551615 is above last 199"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_host(&cases[i]);
+}
+
+TEST(a_host_without_a_name_has_no_number) {
+    uint64_t number = 99;
+    flake_why why;
+    char room[5];
     host_name = NULL;
-    CHECK_EQ(flake_node_from_hostname(NULL, &(uint64_t){0}, &why), FLAKE_IO);
+    CHECK_EQ(flake_node_from_hostname(NULL, 0, 1023, &number, &why), FLAKE_IO);
+    CHECK(number == no_number);
     CHECK_STR(why.text, "hostname: can't be read");
     host_name = "db-7";
-    char room[5];
     CHECK(flake_i_host_name(room, 5) == room && !flake_i_host_name(room, 4));
 }
 
@@ -245,25 +287,58 @@ TEST(a_number_in_the_environment) {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         CHECK_EQ(setenv("FLAKE_TEST_NODE", wrong[i], 1), 0);
         CHECK_EQ(flake_node_from_env("FLAKE_TEST_NODE", &node, &why), FLAKE_INVALID);
+        CHECK(node == no_number);
     }
     CHECK_STR(why.text, "FLAKE_TEST_NODE: is not a decimal number below 2^64");
     CHECK_EQ(unsetenv("FLAKE_TEST_NODE"), 0);
     CHECK_EQ(flake_node_from_env("FLAKE_TEST_NODE", &node, &why), FLAKE_INVALID);
     CHECK_STR(why.text, "FLAKE_TEST_NODE: is not set");
+    CHECK(node == no_number);
     CHECK_EQ(flake_node_from_env(NULL, &node, &why), FLAKE_INVALID);
-    CHECK_EQ(node, UINT64_MAX);
+    CHECK_EQ(node, no_number);
 }
 
 TEST(a_number_that_does_not_fit_is_refused_by_init) {
     flake_gen gen;
-    flake_options o = {0};
-    for (o.node = 1024; o.node; o.node = o.node == 1024 ? UINT64_MAX : 0)
-        CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_NODE_RANGE);
-    o.node = 1000;
-    o.node_offset = 23;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
-    o.node_offset = 24;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_NODE_RANGE);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 1023), NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_gen_node(&gen), 1023);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 1024), NULL, NULL), FLAKE_NODE_RANGE);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, UINT64_MAX), NULL, NULL), FLAKE_NODE_RANGE);
+}
+
+/* With every layout that has a node. */
+static void check_is_refused(uint64_t number) {
+    const flake_layout layouts[] = {flake_layout_default, flake_layout_hazelcast,
+                                    flake_layout_of(30, 32, 2, 1577836800000),
+                                    flake_layout_boundary, flake_layout_uuid7_node,
+                                    flake_layout_uuid8};
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        const flake_options o = {.layout = layouts[i]};
+        flake_gen gen;
+        flake_why why = {""};
+        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, number), &o, &why), FLAKE_NODE_RANGE);
+        CHECK(strstr(why.text, "flake_node_from_") != NULL);
+    }
+}
+
+/* The number of a failed call, also as a part of another one: UINT64_MAX + 256 would be 255, and 2^63
+ * times 16 would be 0. */
+TEST(a_number_that_there_is_not_stays_refused) {
+    static const uint64_t nodes[] = {1, 31, 255, 256, 1023, 65535, 65536, UINT32_MAX};
+    uint64_t number = 99;
+    CHECK_EQ(flake_node_from_env(NULL, &number, NULL), FLAKE_INVALID);
+    check_is_refused(number);
+    check_is_refused(number + ((UINT64_C(1) << 48) - 1));
+    check_is_refused(flake_idgen_node(32, 0));
+    check_is_refused(flake_uniqueid_node(0, 2048));
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+        check_is_refused(number + nodes[i]);
+        check_is_refused(number - nodes[i]);
+    }
+    for (unsigned bits = 1; bits < 64; bits++) {
+        check_is_refused(number << bits);
+        check_is_refused(number << bits | (UINT64_MAX >> (64 - bits)));
+    }
 }
 
 /* ---- random bytes ---- */

@@ -44,7 +44,7 @@ static void boundary_row(char **field) {
     check_id(id, unix_ms, worker, seq);
 
     begin_at(unix_ms);
-    options.node = worker;
+    gens_node = flake_node_fixed(NULL, worker);
     open_gen(&gen);
     CHECK_EQ(flake128_next_n(&gen, ids, seq + 1), FLAKE_OK);
     CHECK(is_same(ids[seq], id));
@@ -57,7 +57,7 @@ TEST(the_id_on_boundarys_page_comes_out) {
     const flake128 id = {{0, 0, 1, 52, 212, 33, 45, 67, 16, 154, 221, 94, 14, 143, 0, 0}};
     check_id(id, 0x134d4212d43, 0x109add5e0e8f, 0);
     begin_at(0x134d4212d43);
-    options.node = 0x109add5e0e8f;
+    gens_node = flake_node_fixed(NULL, 0x109add5e0e8f);
     open_gen(&gen);
     CHECK_EQ(flake128_try(&gen, ids), FLAKE_OK);
     CHECK(is_same(ids[0], id));

@@ -73,8 +73,8 @@ TEST(generators_cross_languages) {
     sno_id sno, last_sno;
     CHECK_EQ(other_unit.flake_gen_size, sizeof(flake_gen));
     CHECK_EQ(other_unit.sno_gen_size, sizeof(sno_gen));
-    CHECK_EQ(flake_init(&gen, NULL, NULL), FLAKE_OK);
-    CHECK_EQ(sno_init(&snos, NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&snos, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &last), FLAKE_OK);
     CHECK_EQ(sno_next(&snos, 0, &last_sno), FLAKE_OK);
     for (int i = 0; i < 1000; i++, last = id, last_sno = sno) {
