@@ -6075,7 +6075,7 @@ FLAKE_I_INLINE flake128 flake_i_id_of_text(size_t stride, const char *text, uint
 FLAKE_I_NOINLINE bool flake_i_read_portable(size_t stride, const char *text, size_t n,
                                             flake128 *ids) {
     uint64_t bad = 0;
-    flake128 id;
+    flake128 id = {{0}};
     for (size_t i = 0; i < n; i++) id = flake_i_id_of_text(stride, text + stride * i, &bad);
     if (bad) return false;
     for (size_t i = 0; i < n; i++)

@@ -194,7 +194,7 @@ start_by_a_path() { # without a node
     start
 }
 functions_by_the_path() {
-    sed "s|CREATE|CREATE OR REPLACE|; s|'flake_ids'|'$dir/pg/elsewhere/by_a_path'|" $hosts/postgresql.sql > "$dir/by_a_path.sql" &&
+    sed "s|CREATE|CREATE OR REPLACE|; s|'flake_ids'|'$dir/pg/elsewhere/by_a_path'|" "$module"/postgresql.sql > "$dir/by_a_path.sql" &&
         query -f "$dir/by_a_path.sql"
 }
 judge "PostgreSQL: starts with the extension at a path, without a configuration" start_by_a_path ''
