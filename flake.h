@@ -865,6 +865,10 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7(char out[37]);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_ulid(char out[27]);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_ulid_bytes(uint8_t out[16]);
+/* A UUIDv7 of a given time, to give old rows a key. It uses no generator: its other 74 bits are random, so it is
+ * not ordered with others of its ms. FLAKE_TIME_RANGE: before 1970, or more than 48 bits. FLAKE_IO: the system has
+ * no random bytes. On failure `out` is unchanged. */
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7_at(int64_t unix_ms, char out[37]);
 
 /* ---- texts of 128 bits ---- */
 
@@ -6603,6 +6607,17 @@ FLAKE_API flake_status flake_ulid(char out[27]) {
     const flake_status status = flake_i_default_id(FLAKE_I_ULID, &id);
     if (status != FLAKE_OK) return flake_i_no_id(status, out, 27);
     flake128_to_ulid(&id, out);
+    return FLAKE_OK;
+}
+
+FLAKE_API flake_status flake_uuid7_at(int64_t unix_ms, char out[37]) {
+    if (unix_ms < 0 || unix_ms >> 48) return FLAKE_TIME_RANGE;
+    flake128 id;
+    flake_i_put64(id.bytes, (uint64_t)unix_ms << 16);
+    if (!flake_i_random_bytes(id.bytes + 6, 10)) return FLAKE_IO;
+    id.bytes[6] = (uint8_t)((id.bytes[6] & 0x0f) | 0x70); /* version 7 */
+    id.bytes[8] = (uint8_t)((id.bytes[8] & 0x3f) | 0x80); /* variant 10 */
+    flake128_to_uuid(&id, out);
     return FLAKE_OK;
 }
 
