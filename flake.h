@@ -237,15 +237,20 @@ typedef FLAKE_ATOMIC(uint64_t) flake_atomic64;
 #endif
 typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
 
-/* C++ refuses to copy these objects. */
+/* Members in C++: of objects that must not be copied, and of IDs, which are compared by their bytes. */
 #ifdef __cplusplus
 #define FLAKE_I_NO_COPY(type)    \
     type() = default;            \
     type(const type &) = delete; \
     type &operator=(const type &) = delete;
+#define FLAKE_I_ORDERED(type)                                                                    \
+    bool operator==(const type &id) const { return memcmp(bytes, id.bytes, sizeof bytes) == 0; } \
+    bool operator!=(const type &id) const { return !(*this == id); }                             \
+    bool operator<(const type &id) const { return memcmp(bytes, id.bytes, sizeof bytes) < 0; }
 extern "C" {
 #else
 #define FLAKE_I_NO_COPY(type)
+#define FLAKE_I_ORDERED(type)
 #endif
 
 // >>public
@@ -385,8 +390,23 @@ FLAKE_API uint64_t flake_uniqueid_node(unsigned cluster /* 0..15 */,
 /* ---- IDs ---- */
 
 typedef struct flake128 {
-    uint8_t bytes[16]; /* big-endian: memcmp sorts them */
+    FLAKE_I_ORDERED(flake128) /* in C++: ==, != and < */
+    uint8_t bytes[16];        /* big-endian: memcmp sorts them */
 } flake128;
+
+#ifdef __cplusplus
+extern "C++" {
+/* Of a flake128 or sno_id: std::unordered_set<flake128, flake_hash>. FNV-1a without a key: a client that chooses
+ * IDs can make their hashes collide. */
+struct flake_hash {
+    template <typename ID> size_t operator()(const ID &id) const noexcept {
+        uint64_t hash = 0xcbf29ce484222325;
+        for (const uint8_t byte : id.bytes) hash = (hash ^ byte) * 0x100000001b3;
+        return static_cast<size_t>(hash);
+    }
+};
+}
+#endif
 
 /* An ID taken apart. */
 typedef struct flake_parts {

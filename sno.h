@@ -92,6 +92,7 @@ extern "C" {
  *     [ time:39 ][ tick:1 ][ meta:8 ][ partition:16 ][ sequence:16 ]    time: 4 ms since 2010
  */
 typedef struct sno_id {
+    FLAKE_I_ORDERED(sno_id) /* in C++: ==, != and <; and flake_hash takes one */
     uint8_t bytes[10];
 } sno_id;
 

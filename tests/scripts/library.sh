@@ -179,6 +179,12 @@ class generator {
         options.node = node;
         fits = flake_init(&ids, &options, NULL) == FLAKE_OK;
     }
+    flake128 uuid() {
+        flake128 id = {};
+        fits = flake_uuid7_bytes(id.bytes) == FLAKE_OK;
+        return id;
+    }
+    flake_hash hash() { return flake_hash(); }
     bool next(unsigned long long &to) {
         uint64_t id = 0;
         const bool drawn = fits && flake_next(&ids, &id) == FLAKE_OK;
@@ -198,6 +204,11 @@ int main() {
     static ids::generator of_node_3(3);
     unsigned long long id;
     if (!of_node_3.next(id) || (id >> 12 & 1023) != 3) return 1;
+#if !defined(__clang__) || __clang_major__ >= 15 // an older one does not know the struct here
+    const auto first = of_node_3.uuid(), second = of_node_3.uuid();
+    if (!(first < second) || first == second || !(first != second)) return 1;
+    if (of_node_3.hash()(first) == of_node_3.hash()(second)) return 1;
+#endif
 #ifdef BY_NAME
     char text[37];
     if (ids::flake_uuid7(text) || text[14] != '7') return 1;
