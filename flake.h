@@ -268,7 +268,7 @@ typedef enum flake_status {
     FLAKE_NODE_OVERLAP = 15,  /* after fork: the child asked for numbers that the parent is using */
     FLAKE_FORKED = 8,         /* after fork() or flake_machine_cloned: flake_reinit_after_fork */
     FLAKE_TOO_FAR_AHEAD = 16, /* the caller's time is too far ahead of the clock: flake_try_at */
-    FLAKE_EXHAUSTED = 17,     /* sno.h: this process has used all partitions */
+    FLAKE_EXHAUSTED = 17,     /* sno.h: no partition is left for this process and its relatives */
     /* tell the operator */
     FLAKE_TIME_RANGE = 3, /* before the layout's epoch, or after its last representable time */
     FLAKE_LEASE_LOST = 7, /* the claim on the node number was lost */
@@ -1260,7 +1260,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
     case FLAKE_IN_USE: return "another generator or process holds this number, file or range";
     case FLAKE_TOO_FAR_AHEAD:
         return "the given time is ahead of the clock by more than max_ahead_ms and a time unit";
-    case FLAKE_EXHAUSTED: return "this process has used all 65,536 partitions";
+    case FLAKE_EXHAUSTED: return "this process and its relatives have used all 65,536 partitions";
     }
     return "unknown status";
 }
@@ -1611,7 +1611,11 @@ FLAKE_I_FN void *flake_i_new_page(bool shared) {
     const int anonymous = MAP_ANON, zeros = -1;
 #elif !defined(__linux__) /* the flag exists, but strict C hides its value */
     const int anonymous = 0, zeros = open("/dev/zero", O_RDWR);
-#else                     /* Where its value differs, mmap fails, and each draw calls getpid. */
+#elif defined(__mips__) || defined(__xtensa__)
+    const int anonymous = 0x800, zeros = -1;
+#elif defined(__alpha__) || defined(__hppa__)
+    const int anonymous = 0x10, zeros = -1;
+#else
     const int anonymous = 0x20, zeros = -1;
 #endif
     void *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
@@ -2105,6 +2109,7 @@ FLAKE_I_FN unsigned flake_i_take_place(flake_atomic64 *begun, unsigned places) {
     return (unsigned)n;
 }
 
+/* Of two calls at once either may store its number last. A generator set up between the two stores stops, too. */
 FLAKE_API void flake_machine_cloned(void) {
     flake_atomic64 *page = flake_i_fork_page();
     (void)FLAKE_ATOMIC_ADD(&flake_i_process.clone_count, 1u, relaxed);
