@@ -3728,7 +3728,8 @@ FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *sum) {
  *
  * PROGRESS  As the engine's. However long a look or a gate takes, a try looks at its first lane, twice at
  *           each lane, and at the last one; and it asks the gate twice: the first refusal ends the draws
- *           of the sweep, and the last draw is the second.
+ *           of the sweep, and the last draw is the second. A UUID or ULID that continues in a lane that is ahead
+ *           of the clock asks up to three times more (flake_i_continue_in).
  */
 
 FLAKE_I_FN flake_lane *flake_i_lane_at(const flake_i_lanes *l, uintptr_t distance) {
