@@ -456,8 +456,8 @@ typedef struct flake_gate {
  * initialised it.
  *
  * It must not be copied or moved once initialised. Draws from a copy return FLAKE_INVALID, but only from the
- * next time unit on: within the unit, and with the coarse clock for as long as that lags, mostly some ms, they
- * repeat the original's IDs. Queries answer as if it had not been initialised. (Copies in shared memory are not
+ * next time unit on: within the unit, plus the coarse clock's lag (mostly some ms), or half a ms for the fast
+ * clock, they repeat the original's IDs. Queries answer as if it had not been initialised. (Copies in shared memory are not
  * detected.)
  *
  * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return FLAKE_TIME_RANGE,
@@ -2746,8 +2746,7 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *
  * Why a copy of a generator repeats IDs for at most a unit, plus the lag of a coarse clock, or half a ms for
  * the fast clock. Its first tickets are also the original's. But an engine stores its address at
- * init, and a draw that enters another unit
- * compares it (flake_i_draw_slow, or the caller of flake_i_draw_first). A copy is refused, and the
+ * init, and a draw that enters another unit compares it (flake_i_draw_slow, or the caller of flake_i_draw_first). A copy is refused, and the
  * unit in its word marked as exhausted: after a backward step it could otherwise draw from that
  * again. The address never changes, so it needs no order. (In shared memory addresses differ, and
  * nothing is compared.) A copy with lanes draws from the original's words, and repeats no ticket.
@@ -6719,7 +6718,7 @@ typedef struct flake_i_word {
 #define FLAKE_I_WORD(name, member, kind, most, wrong) \
     { name, offsetof(flake_config, member), sizeof(((flake_config *)0)->member), kind, most, wrong }
 #define FLAKE_I_FLAG(name, member) \
-    FLAKE_I_WORD(name, member, FLAKE_I_IS_FLAG, 0, ": takes no value")
+    FLAKE_I_WORD(name, member, FLAKE_I_IS_FLAG, 0, "\": the option takes no value")
 #define FLAKE_I_TEXT(name, member) FLAKE_I_WORD(name, member, FLAKE_I_IS_TEXT, 0, NULL)
 #define FLAKE_I_NUMBER(name, member, most)                        \
     FLAKE_I_WORD(name, member, FLAKE_I_IS_NUMBER, UINT64_C(most), \
