@@ -273,7 +273,7 @@ typedef enum flake_status {
     FLAKE_NODE_OVERLAP = 15,  /* after fork: the child asked for numbers that the parent is using */
     FLAKE_FORKED = 8,         /* after fork() or flake_machine_cloned: flake_reinit_after_fork */
     FLAKE_TOO_FAR_AHEAD = 16, /* the caller's time is too far ahead of the clock: flake_try_at */
-    FLAKE_EXHAUSTED = 17,     /* sno.h: this process has used all partitions */
+    FLAKE_EXHAUSTED = 17,     /* sno.h: no partition is left for this process and its relatives */
     /* tell the operator */
     FLAKE_TIME_RANGE = 3, /* before the layout's epoch, or after its last representable time */
     FLAKE_LEASE_LOST = 7, /* the claim on the node number was lost */
@@ -476,8 +476,8 @@ typedef struct flake_gate {
  * initialised it.
  *
  * It must not be copied or moved once initialised. Draws from a copy return FLAKE_INVALID, but only from the
- * next time unit on: within the unit, and with the coarse clock for as long as that lags, mostly some ms, they
- * repeat the original's IDs. Queries answer as if it had not been initialised. (Copies in shared memory are not
+ * next time unit on: within the unit, plus the coarse clock's lag (mostly some ms), or half a ms for the fast
+ * clock, they repeat the original's IDs. Queries answer as if it had not been initialised. (Copies in shared memory are not
  * detected.)
  *
  * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return FLAKE_TIME_RANGE,
@@ -1284,7 +1284,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
     case FLAKE_IN_USE: return "another generator or process holds this number, file or range";
     case FLAKE_TOO_FAR_AHEAD:
         return "the given time is ahead of the clock by more than max_ahead_ms and a time unit";
-    case FLAKE_EXHAUSTED: return "this process has used all 65,536 partitions";
+    case FLAKE_EXHAUSTED: return "this process and its relatives have used all 65,536 partitions";
     }
     return "unknown status";
 }
@@ -1635,7 +1635,11 @@ FLAKE_I_FN void *flake_i_new_page(bool shared) {
     const int anonymous = MAP_ANON, zeros = -1;
 #elif !defined(__linux__) /* the flag exists, but strict C hides its value */
     const int anonymous = 0, zeros = open("/dev/zero", O_RDWR);
-#else                     /* Where its value differs, mmap fails, and each draw calls getpid. */
+#elif defined(__mips__) || defined(__xtensa__)
+    const int anonymous = 0x800, zeros = -1;
+#elif defined(__alpha__) || defined(__hppa__)
+    const int anonymous = 0x10, zeros = -1;
+#else
     const int anonymous = 0x20, zeros = -1;
 #endif
     void *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
@@ -2129,6 +2133,7 @@ FLAKE_I_FN unsigned flake_i_take_place(flake_atomic64 *begun, unsigned places) {
     return (unsigned)n;
 }
 
+/* Of two calls at once either may store its number last. A generator set up between the two stores stops, too. */
 FLAKE_API void flake_machine_cloned(void) {
     flake_atomic64 *page = flake_i_fork_page();
     (void)FLAKE_ATOMIC_ADD(&flake_i_process.clone_count, 1u, relaxed);
@@ -2765,8 +2770,7 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *
  * Why a copy of a generator repeats IDs for at most a unit, plus the lag of a coarse clock, or half a ms for
  * the fast clock. Its first tickets are also the original's. But an engine stores its address at
- * init, and a draw that enters another unit
- * compares it (flake_i_draw_slow, or the caller of flake_i_draw_first). A copy is refused, and the
+ * init, and a draw that enters another unit compares it (flake_i_draw_slow, or the caller of flake_i_draw_first). A copy is refused, and the
  * unit in its word marked as exhausted: after a backward step it could otherwise draw from that
  * again. The address never changes, so it needs no order. (In shared memory addresses differ, and
  * nothing is compared.) A copy with lanes draws from the original's words, and repeats no ticket.
@@ -3747,7 +3751,8 @@ FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *sum) {
  *
  * PROGRESS  As the engine's. However long a look or a gate takes, a try looks at its first lane, twice at
  *           each lane, and at the last one; and it asks the gate twice: the first refusal ends the draws
- *           of the sweep, and the last draw is the second.
+ *           of the sweep, and the last draw is the second. A UUID or ULID that continues in a lane that is ahead
+ *           of the clock asks up to three times more (flake_i_continue_in).
  */
 
 FLAKE_I_FN flake_lane *flake_i_lane_at(const flake_i_lanes *l, uintptr_t distance) {
@@ -6748,7 +6753,7 @@ typedef struct flake_i_word {
 #define FLAKE_I_WORD(name, member, kind, most, wrong) \
     { name, offsetof(flake_config, member), sizeof(((flake_config *)0)->member), kind, most, wrong }
 #define FLAKE_I_FLAG(name, member) \
-    FLAKE_I_WORD(name, member, FLAKE_I_IS_FLAG, 0, ": takes no value")
+    FLAKE_I_WORD(name, member, FLAKE_I_IS_FLAG, 0, "\": the option takes no value")
 #define FLAKE_I_TEXT(name, member) FLAKE_I_WORD(name, member, FLAKE_I_IS_TEXT, 0, NULL)
 #define FLAKE_I_NUMBER(name, member, most)                        \
     FLAKE_I_WORD(name, member, FLAKE_I_IS_NUMBER, UINT64_C(most), \

@@ -164,8 +164,8 @@ TEST(what_is_wrong_is_told_by_its_word) {
         {"node=7,lanes=2", "config: node: \"7,lanes=2\" is not a number from 0 to "
                            "18446744073709551614; words are separated by blanks"},
         {"exclusive_dir", "config: exclusive_dir: needs a value"},
-        {"single_thread=yes", "config: single_thread: takes no value"},
-        {"no_wait= state=x", "config: no_wait: takes no value"},
+        {"single_thread=yes", "config: single_thread: \"yes\": the option takes no value"},
+        {"no_wait= state=x", "config: no_wait: \"\": the option takes no value"},
         {"nod=7", "config: nod: no such option"},
         {"node =7", "config: node: needs a value"},
         {"=7", "config: =7: neither a layout nor an option"},
