@@ -237,15 +237,20 @@ typedef FLAKE_ATOMIC(uint64_t) flake_atomic64;
 #endif
 typedef FLAKE_ATOMIC(uint32_t) flake_i_atomic32;
 
-/* C++ refuses to copy these objects. */
+/* Members in C++: of objects that must not be copied, and of IDs, which are compared by their bytes. */
 #ifdef __cplusplus
 #define FLAKE_I_NO_COPY(type)    \
     type() = default;            \
     type(const type &) = delete; \
     type &operator=(const type &) = delete;
+#define FLAKE_I_ORDERED(type)                                                                    \
+    bool operator==(const type &id) const { return memcmp(bytes, id.bytes, sizeof bytes) == 0; } \
+    bool operator!=(const type &id) const { return !(*this == id); }                             \
+    bool operator<(const type &id) const { return memcmp(bytes, id.bytes, sizeof bytes) < 0; }
 extern "C" {
 #else
 #define FLAKE_I_NO_COPY(type)
+#define FLAKE_I_ORDERED(type)
 #endif
 
 // >>public
@@ -268,7 +273,7 @@ typedef enum flake_status {
     FLAKE_NODE_OVERLAP = 15,  /* after fork: the child asked for numbers that the parent is using */
     FLAKE_FORKED = 8,         /* after fork() or flake_machine_cloned: flake_reinit_after_fork */
     FLAKE_TOO_FAR_AHEAD = 16, /* the caller's time is too far ahead of the clock: flake_try_at */
-    FLAKE_EXHAUSTED = 17,     /* sno.h: this process has used all partitions */
+    FLAKE_EXHAUSTED = 17,     /* sno.h: no partition is left for this process and its relatives */
     /* tell the operator */
     FLAKE_TIME_RANGE = 3, /* before the layout's epoch, or after its last representable time */
     FLAKE_LEASE_LOST = 7, /* the claim on the node number was lost */
@@ -386,8 +391,23 @@ FLAKE_API uint64_t flake_uniqueid_node(unsigned cluster /* 0..15 */,
 /* ---- IDs ---- */
 
 typedef struct flake128 {
-    uint8_t bytes[16]; /* big-endian: memcmp sorts them */
+    FLAKE_I_ORDERED(flake128) /* in C++: ==, != and < */
+    uint8_t bytes[16];        /* big-endian: memcmp sorts them */
 } flake128;
+
+#ifdef __cplusplus
+extern "C++" {
+/* Of a flake128 or sno_id: std::unordered_set<flake128, flake_hash>. FNV-1a without a key: a client that chooses
+ * IDs can make their hashes collide. */
+struct flake_hash {
+    template <typename ID> size_t operator()(const ID &id) const noexcept {
+        uint64_t hash = 0xcbf29ce484222325;
+        for (const uint8_t byte : id.bytes) hash = (hash ^ byte) * 0x100000001b3;
+        return static_cast<size_t>(hash);
+    }
+};
+}
+#endif
 
 /* An ID taken apart. */
 typedef struct flake_parts {
@@ -475,8 +495,8 @@ FLAKE_API flake_node flake_node_none(void);
  * initialised it.
  *
  * It must not be copied or moved once initialised. Draws from a copy return FLAKE_INVALID, but only from the
- * next time unit on: within the unit, and with the coarse clock for as long as that lags, mostly some ms, they
- * repeat the original's IDs. Queries answer as if it had not been initialised. (Copies in shared memory are not
+ * next time unit on: within the unit, plus the coarse clock's lag (mostly some ms), or half a ms for the fast
+ * clock, they repeat the original's IDs. Queries answer as if it had not been initialised. (Copies in shared memory are not
  * detected.)
  *
  * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return FLAKE_TIME_RANGE,
@@ -892,6 +912,10 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7(char out[37]);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_ulid(char out[27]);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_ulid_bytes(uint8_t out[16]);
+/* A UUIDv7 of a given time, to give old rows a key. It uses no generator: its other 74 bits are random, so it is
+ * not ordered with others of its ms. FLAKE_TIME_RANGE: before 1970, or more than 48 bits. FLAKE_IO: the system has
+ * no random bytes. On failure `out` is unchanged. */
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7_at(int64_t unix_ms, char out[37]);
 
 /* ---- texts of 128 bits ---- */
 
@@ -1288,7 +1312,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
     case FLAKE_IN_USE: return "another generator or process holds this number, file or range";
     case FLAKE_TOO_FAR_AHEAD:
         return "the given time is ahead of the clock by more than max_ahead_ms and a time unit";
-    case FLAKE_EXHAUSTED: return "this process has used all 65,536 partitions";
+    case FLAKE_EXHAUSTED: return "this process and its relatives have used all 65,536 partitions";
     }
     return "unknown status";
 }
@@ -1639,7 +1663,11 @@ FLAKE_I_FN void *flake_i_new_page(bool shared) {
     const int anonymous = MAP_ANON, zeros = -1;
 #elif !defined(__linux__) /* the flag exists, but strict C hides its value */
     const int anonymous = 0, zeros = open("/dev/zero", O_RDWR);
-#else                     /* Where its value differs, mmap fails, and each draw calls getpid. */
+#elif defined(__mips__) || defined(__xtensa__)
+    const int anonymous = 0x800, zeros = -1;
+#elif defined(__alpha__) || defined(__hppa__)
+    const int anonymous = 0x10, zeros = -1;
+#else
     const int anonymous = 0x20, zeros = -1;
 #endif
     void *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
@@ -2133,6 +2161,7 @@ FLAKE_I_FN unsigned flake_i_take_place(flake_atomic64 *begun, unsigned places) {
     return (unsigned)n;
 }
 
+/* Of two calls at once either may store its number last. A generator set up between the two stores stops, too. */
 FLAKE_API void flake_machine_cloned(void) {
     flake_atomic64 *page = flake_i_fork_page();
     (void)FLAKE_ATOMIC_ADD(&flake_i_process.clone_count, 1u, relaxed);
@@ -2775,8 +2804,7 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *
  * Why a copy of a generator repeats IDs for at most a unit, plus the lag of a coarse clock, or half a ms for
  * the fast clock. Its first tickets are also the original's. But an engine stores its address at
- * init, and a draw that enters another unit
- * compares it (flake_i_draw_slow, or the caller of flake_i_draw_first). A copy is refused, and the
+ * init, and a draw that enters another unit compares it (flake_i_draw_slow, or the caller of flake_i_draw_first). A copy is refused, and the
  * unit in its word marked as exhausted: after a backward step it could otherwise draw from that
  * again. The address never changes, so it needs no order. (In shared memory addresses differ, and
  * nothing is compared.) A copy with lanes draws from the original's words, and repeats no ticket.
@@ -3759,7 +3787,8 @@ FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *sum) {
  *
  * PROGRESS  As the engine's. However long a look or a gate takes, a try looks at its first lane, twice at
  *           each lane, and at the last one; and it asks the gate twice: the first refusal ends the draws
- *           of the sweep, and the last draw is the second.
+ *           of the sweep, and the last draw is the second. A UUID or ULID that continues in a lane that is ahead
+ *           of the clock asks up to three times more (flake_i_continue_in).
  */
 
 FLAKE_I_FN flake_lane *flake_i_lane_at(const flake_i_lanes *l, uintptr_t distance) {
@@ -6174,7 +6203,7 @@ FLAKE_I_INLINE flake128 flake_i_id_of_text(size_t stride, const char *text, uint
 FLAKE_I_NOINLINE bool flake_i_read_portable(size_t stride, const char *text, size_t n,
                                             flake128 *ids) {
     uint64_t bad = 0;
-    flake128 id;
+    flake128 id = {{0}};
     for (size_t i = 0; i < n; i++) id = flake_i_id_of_text(stride, text + stride * i, &bad);
     if (bad) return false;
     for (size_t i = 0; i < n; i++)
@@ -6705,6 +6734,17 @@ FLAKE_API flake_status flake_ulid(char out[27]) {
     return FLAKE_OK;
 }
 
+FLAKE_API flake_status flake_uuid7_at(int64_t unix_ms, char out[37]) {
+    if (unix_ms < 0 || unix_ms >> 48) return FLAKE_TIME_RANGE;
+    flake128 id;
+    flake_i_put64(id.bytes, (uint64_t)unix_ms << 16);
+    if (!flake_i_random_bytes(id.bytes + 6, 10)) return FLAKE_IO;
+    id.bytes[6] = (uint8_t)((id.bytes[6] & 0x0f) | 0x70); /* version 7 */
+    id.bytes[8] = (uint8_t)((id.bytes[8] & 0x3f) | 0x80); /* variant 10 */
+    flake128_to_uuid(&id, out);
+    return FLAKE_OK;
+}
+
 // >>node numbers
 
 /* The MAC of the named interface, or of the best one: factory-assigned before locally administered ones,
@@ -6829,7 +6869,7 @@ typedef struct flake_i_word {
 #define FLAKE_I_WORD(name, member, kind, most, wrong) \
     { name, offsetof(flake_config, member), sizeof(((flake_config *)0)->member), kind, most, wrong }
 #define FLAKE_I_FLAG(name, member) \
-    FLAKE_I_WORD(name, member, FLAKE_I_IS_FLAG, 0, ": takes no value")
+    FLAKE_I_WORD(name, member, FLAKE_I_IS_FLAG, 0, "\": the option takes no value")
 #define FLAKE_I_TEXT(name, member) FLAKE_I_WORD(name, member, FLAKE_I_IS_TEXT, 0, NULL)
 #define FLAKE_I_NUMBER(name, member, most)                        \
     FLAKE_I_WORD(name, member, FLAKE_I_IS_NUMBER, UINT64_C(most), \

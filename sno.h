@@ -92,6 +92,7 @@ extern "C" {
  *     [ time:39 ][ tick:1 ][ meta:8 ][ partition:16 ][ sequence:16 ]    time: 4 ms since 2010
  */
 typedef struct sno_id {
+    FLAKE_I_ORDERED(sno_id) /* in C++: ==, != and <; and flake_hash takes one */
     uint8_t bytes[10];
 } sno_id;
 
@@ -144,8 +145,9 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
  *
  * With flake_node_none() the library chooses the partition. It differs from those that the library chose before,
  * in this process and its relatives, which are the children forked after the first choice, and theirs. That
- * holds whichever of them call flake_machine_cloned, and when. Partitions count up from a random one and are
- * not reused. A process that has called flake_machine_cloned counts up from another one, drawn after the call.
+ * holds whichever of them call flake_machine_cloned, and when, unless mmap refuses them shared memory. Partitions
+ * count up from a random one and are not reused. A process that has called flake_machine_cloned counts up from another
+ * one, drawn after the call.
  * So the processes of two clones of a machine are unrelated. Unrelated processes may get the same partition:
  * two collide with probability 1/65,536 for each partition used, and among 300 processes a collision is as
  * likely as not. The same holds for two copies of this header that the linker keeps apart in one process
@@ -1030,7 +1032,9 @@ FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, 
  * A clone of the machine has a copy of the map, so only chance keeps the two apart. Each process has a start of
  * its own, which its children inherit, and stores with it how often it had called flake_machine_cloned before it
  * drew it. After another call it draws another start. A start that a relative has drawn will not do: nothing
- * shows whether the relative drew it before the machine was cloned, or after.
+ * shows whether the relative drew it before the machine was cloned, or after. So the label of a start is
+ * [ clone count:32 ][ 1:16 ]. Without shared memory each process has a map of its own, and chance keeps it apart from
+ * its relatives, too: the label is the owner id, which a fork and a clone change.
  *
  *     label      at                                   pairs with   and carries
  *     PAGE:R     family, default generator published  PAGE:A       its contents
@@ -1046,10 +1050,10 @@ FLAKE_I_RELY_ON(sizeof(struct sno_i_family) == 8192, "flake_i_new_page maps as m
 #define sno_i_partitions FLAKE_I_LAYOUT(sno_i_partitions, 3) /* its number: see flake_i_process */
 struct sno_i_partitions {
     FLAKE_ATOMIC(struct sno_i_family *) family; /* NULL: there is none yet */
-    flake_atomic64 next;                /* [ clone count:32 ][ 1 ][ number:16 ]; 0: no start yet */
-    struct sno_i_family private_family; /* if memory cannot be shared */
-    flake_i_atomic32 asked;             /* calls while there was none */
-    flake_i_page_room room[2];          /* for the family's pages */
+    flake_atomic64 next;                        /* [ label:48 ][ number:16 ]; 0: no start yet */
+    struct sno_i_family private_family;         /* if memory cannot be shared */
+    flake_i_atomic32 asked;                     /* calls while there was none */
+    flake_i_page_room room[sizeof(flake_i_page_room) > 8192 ? 1 : 2]; /* for whole pages of 8 KiB */
 };
 FLAKE_I_ONE_PER_PROCESS(struct sno_i_partitions, sno_i_partitions);
 
@@ -1087,14 +1091,23 @@ FLAKE_I_FN uint16_t sno_i_random_partition(void) {
     return (uint16_t)(drawn ^ own * 0x9e3779b97f4a7c15 >> 48);
 }
 
+/* Loaded before a generator's partition is taken, and again after it has stored the id of its owner. If the two
+ * differ, the process was forked in between (in a signal handler that interrupted this call) or the machine
+ * cloned: a relative may draw with this partition, and another one is needed. */
+FLAKE_I_FN uint64_t sno_i_owner(void) {
+    flake_atomic64 *word;
+    return flake_i_instance_owner_id(&word);
+}
+
 /* Lock-free once there is a family. */
 FLAKE_I_FN flake_status sno_i_take_partition(uint16_t *partition) {
     struct sno_i_family *const family = sno_i_get_family();
-    flake_atomic64 *const at = &sno_i_partitions.next, *word;
+    flake_atomic64 *const at = &sno_i_partitions.next;
     /* CLONE:A: a thread that has seen the owner id of a clone sees it again here, and the count with it. */
-    (void)flake_i_instance_owner_id(&word);
+    const uint64_t owner = sno_i_owner();
     const uint64_t clones = FLAKE_ATOMIC_LOAD(&flake_i_process.clone_count, relaxed);
-    const uint64_t label = clones << 32 | 1u << 16;
+    const bool is_alone = family == &sno_i_partitions.private_family;
+    const uint64_t label = is_alone ? owner << 16 : clones << 32 | 1u << 16;
     uint64_t next = FLAKE_ATOMIC_LOAD(at, relaxed);
     while ((next & ~(uint64_t)UINT16_MAX) != label) {
         const uint64_t chosen = label | sno_i_random_partition();
@@ -1105,6 +1118,7 @@ FLAKE_I_FN flake_status sno_i_take_partition(uint16_t *partition) {
         flake_i_atomic32 *const bits = &family->taken[number / 32];
         const uint32_t bit = (uint32_t)1 << number % 32;
         uint32_t taken = FLAKE_ATOMIC_LOAD(bits, relaxed);
+        if (taken == UINT32_MAX) i += 31 - number % 32; /* the word's last */
         while (!(taken & bit)) {
             if (!FLAKE_ATOMIC_CAS(bits, &taken, taken | bit, relaxed, relaxed)) continue;
             /* Only a hint: if it fails, another thread has changed it. */
@@ -1114,12 +1128,6 @@ FLAKE_I_FN flake_status sno_i_take_partition(uint16_t *partition) {
         }
     }
     return FLAKE_EXHAUSTED;
-}
-
-/* A generator loads its owner id after its partition is taken. If this count has changed by then, the machine
- * may have been cloned in between, and another partition is needed. */
-FLAKE_I_FN uint32_t sno_i_clones(void) {
-    return FLAKE_ATOMIC_LOAD(&flake_i_process.clone_count, relaxed);
 }
 
 // >>set-up
@@ -1262,11 +1270,11 @@ FLAKE_API flake_status sno_init(sno_gen *g, flake_node node, const sno_snapshot 
     flake_options o;
     sno_snapshot pool;
     const bool chooses = sno_i_chooses(&node);
-    const uint32_t clones = sno_i_clones();
+    const uint64_t owner = sno_i_owner();
     flake_status status = sno_i_resolve(&node, from, options, &o, &pool, why);
     flake_i_invalidate(&g->gen);
     if (status == FLAKE_OK) status = sno_i_gen_init(g, &node.gate, from, 0, &pool, &o, why);
-    if (!chooses || status != FLAKE_OK || sno_i_clones() == clones) return status;
+    if (!chooses || status != FLAKE_OK || sno_i_owner() == owner) return status;
     return sno_init(g, node, from, options, why);
 }
 
@@ -1277,7 +1285,7 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node nod
     sno_snapshot pool;
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_file all = {0, 0, -1};
-    const uint32_t clones = sno_i_clones();
+    const uint64_t owner = sno_i_owner();
     flake_status status = sno_i_resolve(&node, from, options, &o, &pool, why);
     for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i].gen);
     if (status != FLAKE_OK) return status;
@@ -1304,7 +1312,7 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node nod
             sno_i_gen_init(&shards[i], &node.gate, from, (uint64_t)units * share, &pool, &o, why);
         shards[i].gen.options.exclusive_dir = dir;
     }
-    if (sno_i_chooses(&node) && status == FLAKE_OK && sno_i_clones() != clones)
+    if (sno_i_chooses(&node) && status == FLAKE_OK && sno_i_owner() != owner)
         return sno_init_shards(shards, n, node, from, options, why);
     if (status == FLAKE_OK) {
         shards[0].gen.exclusive = all;
@@ -1325,9 +1333,9 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, flake_node node, const 
     flake_i_file parents = g->gen.exclusive;
     const uint64_t before = g->gen.node;
     flake_status status;
-    uint32_t clones;
+    uint64_t owner;
     do {
-        clones = sno_i_clones();
+        owner = sno_i_owner();
         do status = sno_i_resolve(&node, from, options, &o, &pool, why);
         while (chooses && status == FLAKE_OK && pool.partition == before); /* by chance */
         if (status == FLAKE_OK && pool.partition == before &&
@@ -1335,7 +1343,7 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, flake_node node, const 
             pool.sequence_min < g->sequence_min + g->gen.engine.cap)
             return flake_i_say(why, FLAKE_NODE_OVERLAP, "node", "is the parent's, with its pool");
         if (status == FLAKE_OK) status = sno_i_gen_init(g, &node.gate, from, 0, &pool, &o, why);
-    } while (chooses && status == FLAKE_OK && sno_i_clones() != clones);
+    } while (chooses && status == FLAKE_OK && sno_i_owner() != owner);
     if (status == FLAKE_OK) flake_i_exclude_end(&parents, true);
     else if (chooses && g->gen.node != before)
         flake_i_invalidate(&g->gen); /* the second pass failed */

@@ -114,6 +114,13 @@ TEST(sno_ids_rise) {
     }
 }
 
+TEST(a_uuid_of_a_given_time_needs_random_bytes) {
+    char text[37] = "unchanged";
+    CHECK_EQ(flake_uuid7_at(1645557742000, text), has_system ? FLAKE_OK : FLAKE_IO);
+    CHECK(!memcmp(text, has_system ? "017f22e2-79b0-7" : "unchanged", has_system ? 15 : 10));
+    CHECK_EQ(flake_uuid7_at(-1, text), FLAKE_TIME_RANGE);
+}
+
 TEST(a_bump_stops_all) {
     uint64_t id = 0;
     CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);

@@ -111,15 +111,14 @@ static bool prepare_generators(void) {
 
 /* The page and the family are there already, since they take system calls. */
 static void reset_default(void) {
-    struct sno_i_family *const family = &sno_i_partitions.private_family;
     marks[0] = marks[1] = 0;
     flake_i_process.page = marks;
     flake_i_process.instance_count = 0;
     flake_i_process.clone_count = 0;
-    memset((void *)family, 0, sizeof *family);
+    memset((void *)&family, 0, sizeof family);
     any_start = sno_i_random_partition();
     sno_i_partitions.next = 1u << 16 | any_start;
-    sno_i_partitions.family = family;
+    sno_i_partitions.family = &family;
     memset(relatives, 0, sizeof relatives);
     for (unsigned i = 0; i < EXPLORE_THREADS; i++) relatives[i].next = sno_i_partitions.next;
     memset(&sno_i_default, 0, sizeof sno_i_default);

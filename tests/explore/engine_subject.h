@@ -150,6 +150,7 @@ static struct {
     bool cloned, drew; /* since it took a partition; a start since it was cloned */
 } relatives[EXPLORE_THREADS];
 static uint16_t any_start; /* all random starts are this one */
+static struct sno_i_family family;
 
 static void *own(void *at) {
     if (now->of != RELATIVES || explore_now.me >= EXPLORE_THREADS) return at;
@@ -168,8 +169,7 @@ static const char *name_of_relatives(const void *at) {
         if (at == &relatives[i].next) return next[i];
         if (at == &relatives[i].clone_count) return "clones";
     }
-    const struct sno_i_family *const family = &sno_i_partitions.private_family;
-    return at >= (const void *)family && at < (const void *)(family + 1) ? "taken" : NULL;
+    return at >= (const void *)&family && at < (const void *)(&family + 1) ? "taken" : NULL;
 }
 
 /* Of the default generator; the rest of it never changes here. */

@@ -625,6 +625,8 @@ static void carry(unsigned i, size_t size, const char *object) {
     orders_at[i].carried = size;
 }
 
+static struct sno_i_family a_family;
+
 static void begin_page(void) {
     begin_process();
     zeroes_no_page = now->pageless;
@@ -638,7 +640,8 @@ static void begin_page(void) {
     memset(&flake_i_default, 0, sizeof flake_i_default);
     if (calls_any('g') || calls_any('P') || calls_any('C')) { /* a family that has chosen */
         sno_i_partitions.next = 1u << 16 | 7;
-        sno_i_partitions.family = &sno_i_partitions.private_family;
+        sno_i_partitions.family = &a_family;
+        memset((void *)&a_family, 0, sizeof a_family);
     }
     const unsigned family = orders_locate(&sno_i_partitions, 8, 0, "family");
     const unsigned generator = orders_locate(&sno_i_default, 8, 0, "generator");
@@ -677,6 +680,7 @@ static bool within(const void *p, const void *object, size_t size) {
 static bool is_shared(const void *p) {
     return within(p, &flake_i_process, sizeof flake_i_process) || within(p, pages, sizeof pages) ||
            within(p, &sno_i_partitions, sizeof sno_i_partitions) ||
+           within(p, &a_family, sizeof a_family) ||
            within(p, &sno_i_default, sizeof sno_i_default) ||
            within(p, &flake_i_default, sizeof flake_i_default);
 }

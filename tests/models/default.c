@@ -11,6 +11,7 @@
 #include "sno.h"
 
 static const flake_i_engine *found[2];
+static struct sno_i_family family;
 static flake_i_ticket ticket[2];
 
 void model_thread(unsigned who) {
@@ -24,7 +25,7 @@ int main(void) {
     model_clock(1600000000000); /* after sno's epoch */
     const uint64_t all_but_two = flake_i_pid() << 8 | (SNO_I_DEFAULT_PLACES - 2);
     FLAKE_ATOMIC_STORE(&sno_i_partitions.next, 1u << 16, relaxed);
-    FLAKE_ATOMIC_STORE(&sno_i_partitions.family, &sno_i_partitions.private_family, relaxed); /* no system call */
+    FLAKE_ATOMIC_STORE(&sno_i_partitions.family, &family, relaxed); /* no system call */
     FLAKE_ATOMIC_STORE(&sno_i_default.begun, all_but_two, relaxed);
     model_run(2);
     const flake_i_engine *const made = FLAKE_ATOMIC_LOAD(&sno_i_default.engine, relaxed);

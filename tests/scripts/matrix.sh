@@ -26,6 +26,8 @@ for compiler in gcc clang g++ clang++; do
         for o in ${OPTIMISE:-0 1 2 3 s}; do compiles $compiler -std=$std -O$o $WARN -I. "$file" -o "$dir/program"; done
         compiles $compiler -std=$std -O2 $WARN -DFLAKE_SHARED -DFLAKE_IMPLEMENTATION -I. "$file" -o "$dir/program"
         compiles $compiler -std=$std $WARN -DFLAKE_SHARED -fsyntax-only -I. "$file"
+        # containers of IDs
+        [ "$file" = "$dir/all.c" ] || compiles $compiler -std=$std $WARN -fsyntax-only -I. tests/unit/two_units_other.cc
         judge "$compiler -std=$std" all_did
     done
 done

@@ -365,8 +365,8 @@ static unsigned most_looks(void) { return (unsigned)gen.split.n * 2 + 2; }
 static int64_t step_ns;
 static int64_t stepping_read(void *user) {
     script *s = (script *)user;
-    s->reads++;
-    return s->now_ns += step_ns;
+    s->now_ns += step_ns;
+    return script_read(s);
 }
 
 /* A gate that takes a unit to say "not yet". It admits at last, so that no call is endless. */
@@ -677,6 +677,37 @@ TEST(a_state_floors_each_lane) {
         move_ns(run * MS);
         if (run) FAILS(flake_try(&gen, &id), FLAKE_IO, id);
     }
+    flake_release(&gen);
+}
+
+/* Each reading is of another unit. */
+TEST(a_state_that_is_not_extended_ends_each_call) {
+    static flake_state state;
+    flake_state_options where = {0};
+    where.path = in_folder("late");
+    where.no_wait = where.manual_extend = true;
+    begin(flake_layout_idgen);
+    options.seq_max = 2 * most - 1;
+    options.max_wait_ms = 20;
+    CHECK_EQ(flake_state_open(&state, &where, &options, NULL, NULL), FLAKE_OK);
+    options.clock.now_ns = stepping_read;
+    options.state = &state;
+    step_ns = 0;
+    open_lanes(most);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    move_ns(4000 * MS);
+    step_ns = MS;
+    looks = 0;
+    FAILS(flake_try(&gen, &id), FLAKE_NOT_EXTENDED, id);
+    CHECK(looks <= most_looks());
+    CHECK_EQ(script_now.sleeps, 0);
+    looks = 0;
+    FAILS(flake_next(&gen, &id), FLAKE_NOT_EXTENDED, id);
+    CHECK(looks <= most_looks());
+    CHECK_EQ(script_now.slept_ns, 20 * MS);
+    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
     flake_release(&gen);
 }
 #endif

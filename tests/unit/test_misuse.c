@@ -687,6 +687,23 @@ TEST(a_copy_of_a_generator_stops_when_its_unit_ends) {
     }
 }
 
+/* The coarse clock lags by 5 ms: a copy draws as the original does until that clock has left the unit. */
+TEST(a_copy_with_the_coarse_clock_stops_after_its_unit_and_the_lag) {
+    flake_options o = begin();
+    uint64_t copied = 0;
+    o.clock.kind = FLAKE_CLOCK_COARSE;
+    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    memcpy((void *)&other, (const void *)&gen, sizeof gen);
+    for (int half_ms = 0; half_ms < 12; half_ms++, script_now.now_ns += MS / 2) {
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+        CHECK_EQ(flake_try(&other, &copied), FLAKE_OK);
+        CHECK_EQ(copied, id);
+    }
+    check_no_id(&other, FLAKE_INVALID);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+}
+
 TEST(a_copy_of_a_sno_generator_stops_when_its_unit_ends) {
     static sno_gen copy;
     for (unsigned i = 0; i < 3; i++) {

@@ -72,6 +72,48 @@ TEST(a_clock_put_back) {
     CHECK(stats.clock_backwards > 0);
 }
 
+/* The clock goes back before one of a call's readings. */
+static int back_before;
+static int64_t read_and_step_back(void *user) {
+    if (back_before && !--back_before) clock_to(start + 8);
+    return script_read(user);
+}
+
+/* The drawing thread's lane was used at that time with both ticks, the others with one. They are found, even if
+ * the sweep has looked at them by the reading before the step. After the sweep its last reading is the last
+ * draw's, in the first lane. */
+TEST(a_step_back_during_a_sweep_lets_other_lanes_serve) {
+    enum { most = 20 };
+    flake_status status[most];
+    flake_options o = options_of();
+    const sno_snapshot s = eleven();
+    sno_id id;
+    int n = 0;
+    o.clock.now_ns = read_and_step_back;
+    o.clock.user = &script_now;
+    for (back_before = 0; n < most && !back_before; n++) {
+        begin(0, 10);
+        array = LAST_OF(lane_room, 3);
+        back_before = 0;
+        CHECK_EQ(sno_init(&lanes, &s, with_lanes(&o, array, 3), NULL), FLAKE_OK);
+        thread_now = 0;
+        clock_to(start + 9);
+        (void)next_sno(&lanes, a_meta);
+        clock_to(start + 8);
+        CHECK_EQ(sno_tick(next_sno(&lanes, a_meta)), 1);
+        clock_to(start + 12);
+        CHECK_EQ(try_all(), 11);
+        lanes.gen.split.map[0] = sizeof(flake_lane); /* the first lane again */
+        back_before = n + 1;
+        status[n] = sno_try(&lanes, a_meta, &id);
+        if (status[n] == FLAKE_OK) CHECK_EQ(sno_units(id), start + 8);
+    }
+    CHECK(n > 4 && n < most);
+    for (int i = 0; i < n - 2; i++) CHECK_EQ(status[i], FLAKE_OK);
+    CHECK_EQ(status[n - 2], FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(status[n - 1], FLAKE_AGAIN); /* that was every reading */
+}
+
 TEST(a_snapshot_taken_at_the_end_of_time_is_accepted) {
     sno_snapshot s = pool_of(100, 110);
     s.wall_hi = units - 1;

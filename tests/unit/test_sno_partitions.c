@@ -6,6 +6,15 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <stdbool.h>
 #include <stddef.h>
+#if !defined(_WIN32)
+#include <sys/mman.h>
+static bool shares_nothing; /* the system refuses memory for a family */
+static void *map(void *at, size_t n, int access, int flags, int file, off_t from) {
+    if (shares_nothing && (flags & MAP_SHARED)) return MAP_FAILED;
+    return mmap(at, n, access, flags, file, from);
+}
+#define mmap map
+#endif
 static bool draw_bytes(void *to, size_t n);
 #define FLAKE_RANDOM_BYTES(to, n) draw_bytes(to, n)
 #include "scripted_sno.h"
@@ -21,7 +30,6 @@ static bool draw_bytes(void *to, size_t n) {
 }
 #if !defined(_WIN32)
 #include "children.h"
-#include <sys/mman.h>
 #endif
 
 /* ---- partitions ----
@@ -174,12 +182,11 @@ TEST(each_clone_draws_a_start_whatever_relatives_have_drawn) { in_child(be_clone
 
 static void clone_beside_it(void) { clone_and_draw((uint16_t)(parents + 1000)); }
 
-/* A generator with a partition from before a clone must not draw after it. */
-static void set_up_beside_a_clone(void) {
+/* By each call that chooses a partition, while others act in one of its steps. */
+static void set_up_beside(void (*act)(void)) {
     flake_status status;
-    sno_id id;
     begin_a_family();
-    others = clone_beside_it;
+    others = act;
     others_after = stalled_at / 3;
     if (stalled_at % 3 == 0) status = sno_init(&gen, flake_node_none(), NULL, NULL, NULL);
     else if (stalled_at % 3 == 1)
@@ -189,6 +196,12 @@ static void set_up_beside_a_clone(void) {
         status = sno_reinit_after_fork(&gen, flake_node_none(), NULL, NULL, NULL);
     }
     CHECK_EQ(status, FLAKE_OK);
+}
+
+/* A generator with a partition from before a clone must not draw after it. */
+static void set_up_beside_a_clone(void) {
+    sno_id id;
+    set_up_beside(clone_beside_it);
     const bool cloned = !others;
     others = NULL;
     if (cloned && sno_try(&gen, a_meta, &id) == FLAKE_OK)
@@ -198,6 +211,25 @@ static void set_up_beside_a_clone(void) {
 TEST(a_generator_set_up_beside_a_clone_has_a_partition_from_after_it) {
     for (stalled_at = 0; stalled_at < 150 && !check_failures; stalled_at++)
         in_child(set_up_beside_a_clone);
+}
+
+/* The child returns into the call, too. */
+static void fork_beside_it(void) {
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child > 0) end_child(child);
+}
+
+static void set_up_beside_a_fork(void) {
+    sno_id id;
+    set_up_beside(fork_beside_it);
+    others = NULL;
+    if (sno_try(&gen, a_meta, &id) == FLAKE_OK) CHECK(!taken_by_relatives[sno_partition(id)]++);
+}
+
+TEST(a_generator_set_up_beside_a_fork_draws_with_a_partition_of_its_own) {
+    for (stalled_at = 0; stalled_at < 150 && !check_failures; stalled_at++)
+        in_child(set_up_beside_a_fork);
 }
 
 /* The last partition is from before the clone. */
@@ -219,6 +251,73 @@ TEST(a_generator_without_a_partition_from_after_a_clone_does_not_draw) {
     for (stalled_at = 0; stalled_at < 60 && !check_failures; stalled_at++)
         in_child(set_up_beside_a_clone_with_the_last_partition);
 }
+
+/* Each takes partitions of both halves of the map. */
+static void take_in_both_halves(void) {
+    clone_and_draw((uint16_t)(parents + 100));
+    for (unsigned i = 0; i < 2; i++) (void)take_as_a_relative();
+    clone_and_draw((uint16_t)(parents + 100 + whole_pool / 2));
+    for (unsigned i = 0; i < 2; i++) (void)take_as_a_relative();
+}
+
+static void have_a_child_take_in_both_halves(void) {
+    begin_a_family();
+    take_in_both_halves();
+    in_child(take_in_both_halves);
+    take_in_both_halves();
+}
+
+TEST(relatives_share_the_whole_map) { in_child(have_a_child_take_in_both_halves); }
+
+/* A start of its own, whatever was taken before. */
+static void draw_a_start_in_a_child(void) {
+    is_drawn = true;
+    drawn = 0;
+    drawn = (uint16_t)(parents + 1000) ^ sno_i_random_partition();
+    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 1000));
+    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 1001));
+    clone_and_draw((uint16_t)(parents + 2000));
+    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 2000));
+}
+
+/* taken_by_relatives is shared all the same. */
+static void have_relatives_that_share_nothing(void) {
+    begin_a_family();
+    shares_nothing = true;
+    memset((void *)&sno_i_partitions, 0, sizeof sno_i_partitions);
+    parents = take_as_a_relative();
+    in_child(draw_a_start_in_a_child);
+    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 1));
+}
+
+TEST(without_shared_memory_each_process_draws_a_start) { in_child(have_relatives_that_share_nothing); }
+
+/* One partition is left; a search begins at `first`. The number of steps that it takes. */
+static int steps_to_the_last(unsigned last, unsigned first, flake_status expected) {
+    struct sno_i_family *const family = sno_i_get_family();
+    uint16_t found = 0;
+    memset((void *)family, 0xff, sizeof *family);
+    if (expected == FLAKE_OK) family->taken[last / 32] = ~((uint32_t)1 << last % 32);
+    sno_i_partitions.next = (sno_i_partitions.next & ~(uint64_t)UINT16_MAX) | first;
+    others = fork_beside_it; /* never */
+    others_after = whole_pool * 2;
+    CHECK_EQ(sno_i_take_partition(&found), expected);
+    others = NULL;
+    CHECK_EQ(found, expected == FLAKE_OK ? last : 0);
+    return whole_pool * 2 - others_after;
+}
+
+static void find_the_last(void) {
+    begin_a_family();
+    static const unsigned at[] = {0, 1, 30, 31, 32, 33, 63, 64, whole_pool - 32, whole_pool - 1};
+    enum { places = sizeof at / sizeof *at };
+    for (unsigned i = 0; i < places; i++) {
+        for (unsigned k = 0; k < places; k++) (void)steps_to_the_last(at[i], at[k], FLAKE_OK);
+        CHECK(steps_to_the_last(0, at[i], FLAKE_EXHAUSTED) < whole_pool / 32 + 50);
+    }
+}
+
+TEST(the_last_partition_is_found_wherever_the_search_begins) { in_child(find_the_last); }
 
 static void begin_at_zero(void) { partitions_are_counted_on_from(0); }
 static void wrap_to_zero(void) { partitions_are_counted_on_from(65534); }

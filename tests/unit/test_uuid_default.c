@@ -389,6 +389,74 @@ TEST(ids_go_on_when_the_source_ends) {
     rises(&last, uuid());
 }
 
+// >>of a given time
+
+/* The random bytes follow the time, except where version and variant are. */
+TEST(a_uuid_of_a_given_time_has_random_bits) {
+    static const struct {
+        int64_t ms;
+        uint8_t random[10];
+        const char *text;
+    } of[] = {
+        {0, {0}, "00000000-0000-7000-8000-000000000000"},
+        {1645557742000, /* the RFC's example */
+         {0x1c, 0xc3, 0xd8, 0xc4, 0xdc, 0x0c, 0x0c, 0x07, 0x39, 0x8f},
+         "017f22e2-79b0-7cc3-98c4-dc0c0c07398f"},
+        {T, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, "018bcfe5-6800-7fff-bfff-ffffffffffff"},
+        {T, {0xf0, 0x00, 0xc0}, "018bcfe5-6800-7000-8000-000000000000"},
+        {T, {0x0f, 0xff, 0x3f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, "018bcfe5-6800-7fff-bfff-ffffffffffff"},
+        {((int64_t)1 << 48) - 1, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, "ffffffff-ffff-7102-8304-05060708090a"},
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        char text[37];
+        flake128 id;
+        flake_parts parts;
+        as_at_program_start();
+        source.is_scripted = true;
+        source.n_next = sizeof source.next;
+        memcpy(source.next, of[i].random, sizeof of[i].random);
+        CHECK_EQ(flake_uuid7_at(of[i].ms, text), FLAKE_OK);
+        CHECK_STR(text, of[i].text);
+        CHECK_EQ(source.n_next, sizeof source.next - 10);
+        CHECK_EQ(flake128_from_uuid(text, 36, &id), FLAKE_OK);
+        CHECK_EQ(flake128_decompose(&flake_layout_uuid7, &id, &parts), FLAKE_OK);
+        CHECK_EQ(parts.unix_ms, of[i].ms);
+        CHECK(!atomic_load(&readings) && !FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed));
+    }
+}
+
+TEST(a_uuid_of_a_given_time_fails_without_a_change) {
+    static const int64_t outside[] = {INT64_MIN, -1, (int64_t)1 << 48, INT64_MAX};
+    char text[37] = "unchanged";
+    as_at_program_start();
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
+        CHECK_EQ(flake_uuid7_at(outside[i], text), FLAKE_TIME_RANGE);
+    CHECK_EQ(atomic_load(&randoms), 0);
+    atomic_store(&random_left, 0u);
+    CHECK_EQ(flake_uuid7_at(T, text), FLAKE_IO);
+    CHECK_STR(text, "unchanged");
+}
+
+/* The system's bytes: each of 74 bits is 1 in some, 0 in others. */
+TEST(uuids_of_one_given_time_differ) {
+    static flake128 ids[1000];
+    uint64_t ones[2] = {0, 0}, zeros[2] = {0, 0};
+    as_at_program_start();
+    for (int i = 0; i < 1000; i++) {
+        char text[37];
+        CHECK_EQ(flake_uuid7_at(T, text), FLAKE_OK);
+        CHECK_EQ(flake128_from_uuid(text, 36, &ids[i]), FLAKE_OK);
+        for (int half = 0; half < 2; half++) {
+            const uint64_t bits = flake_from_bytes(ids[i].bytes + 8 * half);
+            ones[half] |= bits;
+            zeros[half] |= ~bits;
+        }
+    }
+    CHECK_EQ(ones[0] & zeros[0], 0xfff);
+    CHECK_EQ(ones[1] & zeros[1], 0x3fffffffffffffff);
+    CHECK_EQ(count_duplicates(ids, 1000), 0);
+}
+
 // >>places
 
 static flake128 makers;

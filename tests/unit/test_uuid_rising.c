@@ -185,6 +185,43 @@ TEST(nobody_goes_on_after_the_last_ms) {
 
 // >>lanes
 
+static int asked;
+static flake_status gate_refuses(void *refuses, int64_t until_ns) {
+    (void)until_ns;
+    asked++;
+    return *(const bool *)refuses ? FLAKE_AGAIN : FLAKE_OK;
+}
+
+/* A sweep asks twice. A lane that is ahead of the clock then continues, and asks three times: its first
+ * refusal may be due to other threads, the second is the gate's, for which a waiting call would wait. */
+TEST(a_try_of_lanes_asks_a_gate_five_times_at_most) {
+    int most = 0;
+    EACH_LAYOUT(l) for (unsigned drawn = 0; drawn < 256; drawn++) {
+        static bool refuses;
+        flake128 id;
+        begin(l);
+        options.gate.admit = gate_refuses;
+        options.gate.user = &refuses;
+        last_number = 5; /* two of each lane */
+        refuses = false;
+        open_lanes();
+        for (unsigned i = 0; i < 8; i++) { /* each with the clock at either time */
+            clock_at(drawn >> i & 1 ? T + 5 : T);
+            lane_now = i % 3;
+            CHECK(flake128_try(&lanes, &id) == FLAKE_OK || is_none(&id));
+        }
+        for (int64_t ms = T - 1; ms < T + 8; ms++)
+            for (lane_now = 0; lane_now < 4; lane_now++) {
+                clock_at(ms);
+                refuses = true;
+                asked = 0;
+                CHECK(flake128_try(&lanes, &id) == FLAKE_OK || is_none(&id));
+                if (asked > most) most = asked;
+            }
+    }
+    CHECK_EQ(most, 5);
+}
+
 TEST(lanes_rise_by_units_and_count_from_one_start) {
     EACH_LAYOUT(l) {
         begin(l);

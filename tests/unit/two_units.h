@@ -11,6 +11,7 @@ typedef struct unit {
     sno_id (*generate)(uint8_t meta);
     flake_status (*uuid7)(uint8_t out[16]);
     size_t flake_gen_size, sno_gen_size;
+    const char *(*what_containers_miss)(void); /* "": nothing. NULL in C */
     void *objects[4]; /* none with FLAKE_SHARED: only the unit with the implementation knows them */
 } unit;
 #ifdef __cplusplus
