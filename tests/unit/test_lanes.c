@@ -689,7 +689,7 @@ TEST(a_state_that_is_not_extended_ends_each_call) {
     begin(flake_layout_idgen);
     options.seq_max = 2 * most - 1;
     options.max_wait_ms = 20;
-    CHECK_EQ(flake_state_open(&state, &where, &options, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_state_open(&state, &where, gens_node, &options, NULL, NULL), FLAKE_OK);
     options.clock.now_ns = stepping_read;
     options.state = &state;
     step_ns = 0;

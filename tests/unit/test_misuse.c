@@ -692,7 +692,7 @@ TEST(a_copy_with_the_coarse_clock_stops_after_its_unit_and_the_lag) {
     flake_options o = begin();
     uint64_t copied = 0;
     o.clock.kind = FLAKE_CLOCK_COARSE;
-    CHECK_EQ(flake_init(&gen, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 1), &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     memcpy((void *)&other, (const void *)&gen, sizeof gen);
     for (int half_ms = 0; half_ms < 12; half_ms++, script_now.now_ns += MS / 2) {

@@ -95,7 +95,7 @@ TEST(a_step_back_during_a_sweep_lets_other_lanes_serve) {
         begin(0, 10);
         array = LAST_OF(lane_room, 3);
         back_before = 0;
-        CHECK_EQ(sno_init(&lanes, &s, with_lanes(&o, array, 3), NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&lanes, flake_node_fixed(NULL, s.partition), &s, with_lanes(&o, array, 3), NULL), FLAKE_OK);
         thread_now = 0;
         clock_to(start + 9);
         (void)next_sno(&lanes, a_meta);
