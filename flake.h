@@ -483,7 +483,8 @@ typedef struct flake_node {
 } flake_node;
 /* This number. Nothing checks that it is unique. dir must be NULL. */
 FLAKE_API flake_node flake_node_fixed(const char *dir, uint64_t number);
-/* A number from another service, such as etcd (flake_etcd.h). The gate stops the generator when the claim ends. */
+/* A number from another service, such as etcd (flake_etcd.h). The gate, which is copied here, stops the generator
+ * when the claim ends. */
 FLAKE_API flake_node flake_node_gated(const flake_gate *, uint64_t number);
 /* uuid7, ulid, mastodon, and each layout with node_bits 0, have no node. In sno.h: the library chooses one. */
 FLAKE_API flake_node flake_node_none(void);
@@ -5421,7 +5422,7 @@ FLAKE_API flake_status flake_state_open(flake_state *s, const flake_state_option
         if (!where->dir) flake_i_identity(&o, node.number, opening.identity);
         status = flake_i_state_open(s, &opening, number);
     }
-    if (status != FLAKE_OK && where->dir && number) *number = UINT64_MAX;
+    if (status != FLAKE_OK && where->dir && number) *number = FLAKE_I_NO_NUMBER;
     return status;
 }
 

@@ -27,7 +27,7 @@ static int64_t claim(size_t i, const flake_state_options *o) {
     memset(&why, 0, sizeof why);
     const flake_status status =
         flake_state_open(&states[i], o, flake_node_none(), &clock, &number, &why);
-    if (status != FLAKE_OK) CHECK_EQ(number, UINT64_MAX);
+    if (status != FLAKE_OK) CHECK_EQ(number, FLAKE_I_NO_NUMBER);
     else numbers_held[i] = (uint32_t)number;
     return status == FLAKE_OK ? (int64_t)number : -(int64_t)status;
 }
@@ -323,7 +323,7 @@ TEST(options_that_do_not_go_with_a_directory) {
     CHECK_EQ(flake_state_open(&states[0], &o, flake_node_none(), &shared, &number, &why),
              FLAKE_INVALID);
     CHECK(strstr(why.text, "shared_memory") != NULL);
-    CHECK_EQ(number, UINT64_MAX); /* which init rejects */
+    CHECK_EQ(number, FLAKE_I_NO_NUMBER); /* which init rejects */
     CHECK(access(path_of("0.slot"), F_OK) != 0);
 }
 

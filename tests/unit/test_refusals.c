@@ -37,7 +37,7 @@ static flake_status open_with(const flake_state_options *w) {
     uint64_t number = 77;
     const flake_status status =
         flake_state_open(&state, w, node, &o, w->dir ? &number : NULL, &why);
-    CHECK_EQ(number, w->dir ? UINT64_MAX : 77);
+    CHECK_EQ(number, w->dir ? FLAKE_I_NO_NUMBER : 77);
     return status;
 }
 
@@ -84,7 +84,7 @@ TEST(a_state_with_a_node_that_does_not_suit_it) {
     memset(&unset, 0, sizeof unset);
     CHECK_REFUSED(flake_state_open(&state, &of_dir, flake_node_fixed(NULL, 7), &o, &number, &why),
                   "dir");
-    CHECK_EQ(number, UINT64_MAX);
+    CHECK_EQ(number, FLAKE_I_NO_NUMBER);
     CHECK(access(path_of("7.slot"), F_OK) != 0 && access(path_of("0.slot"), F_OK) != 0);
     CHECK_REFUSED(flake_state_open(&state, &of_dir, unset, &o, &number, &why), "dir");
     CHECK_REFUSED(flake_state_open(&state, &w, flake_node_none(), &o, NULL, &why), "node");

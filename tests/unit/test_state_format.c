@@ -143,7 +143,7 @@ static flake_status open_kind(flake_state *s, size_t kind) {
     if (kind == 3) return sno_state_open(s, &w, &o, &pool, &why);
     if (kind == 4) w = (flake_state_options){.dir = our_folder, .first = 7, .count = 1};
     const flake_status status = flake_state_open(s, &w, kind_node(kind), &o, &number, &why);
-    CHECK_EQ(number, kind == 4 && status != FLAKE_OK ? UINT64_MAX : 7);
+    CHECK_EQ(number, kind == 4 && status != FLAKE_OK ? FLAKE_I_NO_NUMBER : 7);
     return status;
 }
 
