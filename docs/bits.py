@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""bits.py < FORMATS.md > bits.svg   draws three of the formats that the page lists, bit by bit, for README.md."""
+"""bits.py < docs/formats.md > bits.svg   draws three of the formats that the page lists, bit by bit, for README.md."""
 import re
 import sys
 

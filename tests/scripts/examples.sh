@@ -238,6 +238,13 @@ for path in $(find Makefile README.md .ci .github flake.h sno.h docs examples to
     case $path in */NAME.c) ;; *) [ -e "$path" ] || printf '%s ' "$path" ;; esac
 done > "$dir/unknown"
 nothing "paths that lead nowhere" "$(cat "$dir/unknown")"
+# So does the name of a page without a path, as in a comment.
+# shellcheck disable=SC2046
+for name in $(find Makefile README.md .ci .github flake.h sno.h docs examples tools extras bench tests fuzz -type f ! -path 'fuzz/corpus/*' -exec \
+    grep -ohE '[A-Za-z0-9_-]{2,}\.md\b' {} + | sort -u); do
+    case " $pages CHANGELOG.md bench/REPORT.md" in *[\ /]"$name"*) ;; *) printf '%s ' "$name" ;; esac
+done > "$dir/unknown"
+nothing "names of pages that are gone" "$(cat "$dir/unknown")"
 # Each page is short, and one link leads to it; others lead to a heading.
 place() { (cd "$(dirname "$1")" 2> /dev/null && printf '%s/%s\n' "$(pwd)" "$(basename "$1")"); }
 for page in $pages; do
