@@ -244,7 +244,7 @@ static const char *campaign_layout(void) {
 static void campaign_tell_configuration(void) {
     const flake_options *const o = campaign_is_sno ? NULL : flake_gen_options(&flake_gens[0]);
     const sno_snapshot *const s = &campaign_sno.snapshot;
-    printf("%s, layout %s, numbers %u to %u, ahead %" PRId64 " ms, clock %s", campaign.header,
+    printf("%s, layout %s, sequence %u to %u, ahead %" PRId64 " ms, clock %s", campaign.header,
            campaign_layout(), o ? o->seq_min : s->sequence_min,
            o                 ? o->seq_max
            : s->sequence_max ? s->sequence_max

@@ -62,7 +62,7 @@ campaign=$dir/campaign
 # ---- its log: a line each minute, and one at the end ----
 
 told() { sed 's/[0-9]* IDs, [0-9]* edges, [0-9]* inputs kept/.../'; }
-same "a fraction of an hour, with a line each minute" "flake, layout default, numbers 0 to 4095, ahead 0 ms, clock back, seed 1
+same "a fraction of an hour, with a line each minute" "flake, layout default, sequence 0 to 4095, ahead 0 ms, clock back, seed 1
 384 inputs, ..., 60 s so far
 512 inputs, ..., 90 s: no duplicate, no difference from the oracle" "$("$campaign" --node 7 --hours 0.02 2>&1 | told)"
 same "the last of two times counts" "192 inputs, ..., 40 s: no duplicate, no difference from the oracle" \
@@ -70,7 +70,7 @@ same "the last of two times counts" "192 inputs, ..., 40 s: no duplicate, no dif
 same "inputs count without a time" "100 inputs, ..., 20 s: no duplicate, no difference from the oracle" \
     "$("$campaign" --node 7 --inputs 100 2>&1 | told | tail -1)"
 
-same "a configuration stands for the options" "flake, layout twitter, numbers 0 to 63, ahead 5 ms, clock back, seed 1" \
+same "a configuration stands for the options" "flake, layout twitter, sequence 0 to 63, ahead 5 ms, clock back, seed 1" \
     "$("$campaign" --config "twitter node=7 dir=none seq_max=63 max_ahead_ms=5" --inputs 10 2>&1 | head -1)"
 
 # Bits, units and epoch of one's own: Sonyflake's, from the first unit on.
@@ -193,7 +193,7 @@ takes "seed $last64" --node 7 --seed $last64
 takes . --node 7 --max-wait-ms $last63
 takes "layout 30-32-0" --layout 30-32-0 --node $last32
 refuses "flake.h rejects this: node: 4294967296 is above 4294967295, the layout's last node" --layout 30-32-0 --node 4294967296
-takes "numbers $last32 to $last32" --layout 30-0-32 --seq-min $last32 --seq-max $last32
+takes "sequence $last32 to $last32" --layout 30-0-32 --seq-min $last32 --seq-max $last32
 refuses "config: epoch_ms: \"9223372036854775808\" is not a number" --epoch-ms 9223372036854775808
 refuses "rejects this: options: layout.epoch_ms" --node 7 --epoch-ms $last63
 # The header names the option if a value fits its range but not the layout's.
@@ -204,8 +204,8 @@ refuses "flake.h rejects this: options: seq_min is above seq_max" --node 7 --seq
 refuses "flake.h rejects this: options: max_ahead_ms is negative, or more than 2^31 units" --node 7 --max-ahead-ms 2147483648
 takes "ahead 2147483647 ms" --node 7 --max-ahead-ms 2147483647
 # 128 bits.
-takes "layout boundary, numbers 0 to 65535" --layout boundary --node 7
-takes "layout boundary, numbers 7 to 65535" --layout boundary --node 7 --seq-min 7 --seq-max 65535
+takes "layout boundary, sequence 0 to 65535" --layout boundary --node 7
+takes "layout boundary, sequence 7 to 65535" --layout boundary --node 7 --seq-min 7 --seq-max 65535
 refuses "flake.h rejects this: options: seq_max exceeds" --layout boundary --node 7 --seq-max 65536
 for layout in boundary uuid7 uuid7_node uuid8 ulid; do
     case $layout in uuid7 | ulid) number= ;; *) number="--node 7" ;; esac
@@ -222,10 +222,10 @@ for layout in boundary uuid7_node uuid8; do
     refuses "config: node: \"281474976710656\" is not a number from 0 to 281474976710655" --layout $layout --node 281474976710656
 done
 # sno.h.
-takes "sno, layout sno, numbers 0 to 65535" --header sno --node 65535
-takes "numbers 65535 to 65535" --header sno --seq-min 65535
-takes "numbers 0 to 65535" --header sno
-takes "numbers 3 to 9" --header sno --config "node=2 dir=none seq_min=3 seq_max=9 max_wait_ms=5"
+takes "sno, layout sno, sequence 0 to 65535" --header sno --node 65535
+takes "sequence 65535 to 65535" --header sno --seq-min 65535
+takes "sequence 0 to 65535" --header sno
+takes "sequence 3 to 9" --header sno --config "node=2 dir=none seq_min=3 seq_max=9 max_wait_ms=5"
 for option in node seq-min seq-max; do refuses "config: $(echo $option | tr - _): exceeds 65535" --header sno --$option 65536; done
 refuses "sno.h rejects this: " --header sno --seq-min 1 --seq-max 3
 for option in "--layout twitter" "--unit-ms 4" "--epoch-ms 1" "--config twitter"; do
