@@ -132,7 +132,7 @@
  *     // >>structs          the members of a program's objects
  *     // >>basics           the other hooks that need no system; numbers, bytes, reasons in words
  *     // >>system           everything that asks the operating system
- *     // >>clock            clock, sleep, counter; owner ids, which detect forks and clones
+ *     // >>clock            clock (draws read it in // >>engine), sleep, counter; owner ids: forks and clones
  *     // >>layouts          64-bit IDs: their bits, from and to their parts
  *     // >>128-bit          UUIDs, ULIDs, boundary's IDs: the same, and their random bits
  *     // >>ring             overflow events
@@ -497,8 +497,8 @@ FLAKE_API flake_node flake_node_none(void);
  *
  * It must not be copied or moved once initialised. Draws from a copy return FLAKE_INVALID, but only from the
  * next time unit on: within the unit, plus the coarse clock's lag (mostly some ms), or half a ms for the fast
- * clock, they repeat the original's IDs. Queries answer as if it had not been initialised. (Copies in shared memory are not
- * detected.)
+ * clock, they repeat the original's IDs. Queries answer as if it had not been initialised. (Copies in shared
+ * memory are not detected.)
  *
  * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return FLAKE_TIME_RANGE,
  * FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID; with a state FLAKE_IO, FLAKE_MISMATCH, FLAKE_NOT_EXTENDED;
@@ -532,8 +532,8 @@ typedef struct flake_options {
     /* A directory that the programs of a host share, such as "/run/app": init returns FLAKE_IN_USE if another
      * generator, of any process, has the same layout and node and an overlapping sequence range. Implies
      * start_next_unit. The numbers are freed by flake_release, or when the process and its children have ended.
-     * Deleting the file in it or closing its descriptor (as daemons that close all do) disables the check.
-     * POSIX, local file systems; not with shared_memory, UUIDv7 and ULID; NULL: no check */
+     * Deleting its file, flake-HASH.exclusive, or closing the descriptor (as daemons that close all do) disables
+     * the check. POSIX, local file systems; not with shared_memory, UUIDv7 and ULID; NULL: no check */
     const char *exclusive_dir;
     /* Generate only from the next time unit on: required to take over numbers that were in use in this unit.
      * The clock must be the same; it must not have gone backwards, nor an ID run ahead of it (flake_try_at). */
@@ -647,10 +647,10 @@ FLAKE_API flake_status flake_snapshot_take(flake_gen *, flake_snapshot *);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_restore(flake_gen *, const flake_snapshot *,
                                                       flake_why *);
 
-/* Frees the numbers that exclusive_dir holds; other generators can then use them. Draws still succeed, and nothing
- * detects a duplicate: call it when no thread draws any more. Call it before the memory is freed and before another
- * flake_init of this generator: otherwise, even if that init fails, the numbers stay locked until the process
- * ends. Not in signal handlers. */
+/* Frees the numbers that exclusive_dir holds; other generators can then use them. Draws still succeed, and
+ * nothing detects a duplicate: call it when no thread draws any more. Call it before the memory is freed and
+ * before another flake_init of this generator: otherwise, even if that init fails, the numbers stay locked
+ * until the process ends. Not in signal handlers. */
 FLAKE_API void flake_release(flake_gen *);
 
 /* ---- prefetch: a thread's private stock of IDs, claimed in one batch ----
@@ -807,11 +807,11 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, fla
  *     node=7  dir=none           flake_node_fixed(NULL, 7)
  *     lanes=8                    options.lane_count; the program sets options.lanes to as many lanes
  *     clock=fast                 or exact, coarse
- *     exclusive_dir="/run/my app"    a value with blanks is in double quotes
+ *     exclusive_dir="/run/a b"   a value with blanks is in double quotes
  *     state=FILE, state_dir=DIR  one of them: path or dir of flake_state_options. state_dir claims the node
  *
- * A layout with a node needs node=N, and dir=none, state or exclusive_dir, so that a text says what checks that the
- * node is unique; or state_dir alone. A layout without one takes neither node nor dir.
+ * A layout with a node needs node=N, and dir=none, state or exclusive_dir, so that a text says what checks
+ * that the node is unique; or state_dir alone. A layout without one takes neither node nor dir.
  */
 typedef struct flake_config {
     FLAKE_I_NO_COPY(flake_config)
@@ -822,8 +822,8 @@ typedef struct flake_config {
 } flake_config;
 
 /* The config must not be copied or moved afterwards and must outlive the generator: options point into it.
- * FLAKE_INVALID: `why` names the word, and the config is zero, which flake_init rejects. That numbers fit the layout
- * is checked by flake_init. */
+ * FLAKE_INVALID: `why` names the word, and the config is zero, which flake_init rejects. That numbers fit the
+ * layout is checked by flake_init. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_config_parse(const char *text, flake_config *,
                                                            flake_why *);
 
@@ -2017,7 +2017,7 @@ FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_
 
 // >>clock
 
-/* ---- clock, sleep, lane ---- */
+/* ---- clock, which draws read in // >>engine; sleep, lane ---- */
 
 #ifndef FLAKE_CLOCK_SLACK_NS
 #ifdef FLAKE_CLOCK_NS
@@ -2804,11 +2804,11 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  * draw that continues after a backward step is not compared: the library chooses its unit.
  *
  * Why a copy of a generator repeats IDs for at most a unit, plus the lag of a coarse clock, or half a ms for
- * the fast clock. Its first tickets are also the original's. But an engine stores its address at
- * init, and a draw that enters another unit compares it (flake_i_draw_slow, or the caller of flake_i_draw_first). A copy is refused, and the
- * unit in its word marked as exhausted: after a backward step it could otherwise draw from that
- * again. The address never changes, so it needs no order. (In shared memory addresses differ, and
- * nothing is compared.) A copy with lanes draws from the original's words, and repeats no ticket.
+ * the fast clock. Its first tickets are also the original's. But an engine stores its address at init, and a
+ * draw that enters another unit compares it (flake_i_draw_slow, or the caller of flake_i_draw_first). A copy is
+ * refused, and the unit in its word marked as exhausted: after a backward step it could otherwise draw from
+ * that again. The address never changes, so it needs no order. (In shared memory addresses differ, and nothing
+ * is compared.) A copy with lanes draws from the original's words, and repeats no ticket.
  *
  * PROGRESS
  *

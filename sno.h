@@ -145,14 +145,13 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
  *
  * With flake_node_none() the library chooses the partition. It differs from those that the library chose before,
  * in this process and its relatives, which are the children forked after the first choice, and theirs. That
- * holds whichever of them call flake_machine_cloned, and when, unless mmap refuses them shared memory. Partitions
- * count up from a random one and are not reused. A process that has called flake_machine_cloned counts up from another
- * one, drawn after the call.
- * So the processes of two clones of a machine are unrelated. Unrelated processes may get the same partition:
- * two collide with probability 1/65,536 for each partition used, and among 300 processes a collision is as
- * likely as not. The same holds for two copies of this header that the linker keeps apart in one process
- * (libraries that hide their symbols, or were opened with RTLD_LOCAL). In such systems assign partitions
- * yourself.
+ * holds whichever of them call flake_machine_cloned, and when, unless mmap refuses them shared memory.
+ * Partitions count up from a random one and are not reused. A process that has called flake_machine_cloned
+ * counts up from another one, drawn after the call. So the processes of two clones of a machine are unrelated.
+ * Unrelated processes may get the same partition: two collide with probability 1/65,536 for each partition used,
+ * and among 300 processes a collision is as likely as not. The same holds for two copies of this header that the
+ * linker keeps apart in one process (libraries that hide their symbols, or were opened with RTLD_LOCAL). In such
+ * systems assign partitions yourself.
  */
 typedef struct sno_gen sno_gen;
 
@@ -254,9 +253,10 @@ FLAKE_I_MUST_USE FLAKE_API flake_status sno_state_open(flake_state *, const flak
                                                        const flake_options *, sno_snapshot *pool,
                                                        flake_why *);
 
-/* As flake_config_parse, for snos: node=5 dir=none seq_min=0 seq_max=32767. The node is the partition; without one it
- * is the state's, or the library chooses it. seq_min and seq_max are the pool's bounds. layout, unit_ms and epoch_ms
- * are refused here, seq_scatter and max_ahead_ms by sno_init. *pool is for sno_state_open or sno_init. */
+/* As flake_config_parse, for snos: node=5 dir=none seq_min=0 seq_max=32767. The node is the partition; without
+ * one it is the state's, or the library chooses it. seq_min and seq_max are the pool's bounds. layout, unit_ms
+ * and epoch_ms are refused here, seq_scatter and max_ahead_ms by sno_init. *pool is for sno_state_open or
+ * sno_init. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_config_parse(const char *text, flake_config *,
                                                          sno_snapshot *pool, flake_why *);
 
@@ -1033,8 +1033,8 @@ FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, 
  * its own, which its children inherit, and stores with it how often it had called flake_machine_cloned before it
  * drew it. After another call it draws another start. A start that a relative has drawn will not do: nothing
  * shows whether the relative drew it before the machine was cloned, or after. So the label of a start is
- * [ clone count:32 ][ 1:16 ]. Without shared memory each process has a map of its own, and chance keeps it apart from
- * its relatives, too: the label is the owner id, which a fork and a clone change.
+ * [ clone count:32 ][ 1:16 ]. Without shared memory each process has a map of its own, and chance keeps it
+ * apart from its relatives, too: the label is the owner id, which a fork and a clone change.
  *
  *     label      at                                   pairs with   and carries
  *     PAGE:R     family, default generator published  PAGE:A       its contents

@@ -989,8 +989,8 @@ FLAKE_I_FN flake_status flake_i_etcd_settle_write(flake_i_etcd *s) {
     return status;
 }
 
-/* The next horizon: ahead of the clock and of the times requested, and never earlier than the last one. False: this
- * clock is ahead of etcd's. */
+/* The next horizon: ahead of the clock and of the times requested, and never earlier than the last one. False:
+ * this clock is ahead of etcd's. */
 FLAKE_I_FN bool flake_i_etcd_next_horizon(flake_etcd *c, int64_t *put_ns) {
     flake_i_etcd *const s = c->session;
     int64_t base_ns;
