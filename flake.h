@@ -3779,12 +3779,15 @@ FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *sum) {
  *           and any lane may serve. Last of all a draw with a reading of its own (I2) is tried in the lane
  *           with the earliest next ticket, and a waiting caller waits there.
  * GATE      The answer depends on the unit alone, and a refusal covers later units. So no lane is
- *           drawn from after one, except the last, whose unit may be earlier (max_ahead).
+ *           drawn from after one, except the last, whose unit may be earlier (max_ahead). If another
+ *           thread takes that lane's last ticket of this unit meanwhile, the try fails, although a third
+ *           lane may have one: that is the price of two questions.
  *
- * Why a failed try has missed no ticket that was always there. Without second looks, no lane had one at
- * the second reading: a word only moves on. With them, a lane without a ticket by the reading before its
- * word was loaded, which may be of an older unit, gets a reading after that (I2). By this one it has
- * none, or it is drawn from, and fails only if other threads have drawn the rest.
+ * Why a failed try has missed no ticket that was always there, unless a gate refused. Without second
+ * looks, no lane had one at the second reading: a word only moves on. With them, a lane without a
+ * ticket by the reading before its word was loaded, which may be of an older unit, gets a reading
+ * after that (I2). By this one it has none, or it is drawn from, and fails only if other threads have
+ * drawn the rest.
  *
  * PROGRESS  As the engine's. However long a look or a gate takes, a try looks at its first lane, twice at
  *           each lane, and at the last one; and it asks the gate twice: the first refusal ends the draws
