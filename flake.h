@@ -476,17 +476,19 @@ typedef struct flake_gate {
  * takes a flake_node from one of these calls. They never fail; init checks their arguments, and copies them.
  */
 typedef struct flake_node {
-    int kind; /* these members are set by the calls alone; all zero is refused */
-    const char *dir;
+    const char *dir; /* these members are set by the calls alone; all zero is refused */
+    int kind;
     uint64_t number;
     flake_gate gate;
+    uint64_t fence_value; /* the word of gate.fence when the node was made */
 } flake_node;
 /* This number. Nothing checks that it is unique. dir must be NULL. */
 FLAKE_API flake_node flake_node_fixed(const char *dir, uint64_t number);
 /* A number from another service, such as etcd (flake_etcd.h). The gate, which is copied here, stops the generator
- * when the claim ends. */
+ * when the claim ends. If its fence has changed since this call, init returns FLAKE_LEASE_LOST. */
 FLAKE_API flake_node flake_node_gated(const flake_gate *, uint64_t number);
-/* uuid7, ulid, mastodon, and each layout with node_bits 0, have no node. In sno.h: the library chooses one. */
+/* uuid7, ulid, mastodon, and each layout with node_bits 0, have no node. IDs of 64 bits without a node come from one
+ * generator alone: two repeat each other's IDs. In sno.h: the library chooses a partition. */
 FLAKE_API flake_node flake_node_none(void);
 
 /* ---- generators ----
@@ -2851,6 +2853,7 @@ typedef struct flake_i_engine_config {
     uint64_t cap;
     flake_options options; /* all that concern an engine, from max_ahead_ms on */
     flake_gate gate;       /* of a gated node */
+    uint64_t fence_value;
 } flake_i_engine_config;
 
 /* The state file, defined below. */
@@ -2972,7 +2975,7 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
     const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
     flake_atomic64 *const gate_word = config->gate.fence;
     const uint64_t gate_id = gate_word ? FLAKE_ATOMIC_LOAD(gate_word, relaxed) : 0;
-    if (gate_word && !gate_id) return FLAKE_LEASE_LOST;
+    if (gate_word && (!gate_id || gate_id != config->fence_value)) return FLAKE_LEASE_LOST;
     e->epoch_ns = (uint64_t)(config->epoch_ms * FLAKE_I_NS_PER_MS);
     e->unit_ns = (uint64_t)config->unit_ms * FLAKE_I_NS_PER_MS;
     e->tick_bits = config->tick_bits;
@@ -5222,7 +5225,7 @@ FLAKE_I_FN void flake_i_exclude_end(flake_i_file *file, bool inherited) {
 // >>set-up
 
 /* No kind is a small number: memory that no call has filled in is not taken for a node. */
-enum { FLAKE_I_NO_NODE = 'n', FLAKE_I_FIXED_NODE = 'f', FLAKE_I_GATED_NODE = 'g' };
+enum { FLAKE_I_NO_NODE = 0x6e6f6465, FLAKE_I_FIXED_NODE, FLAKE_I_GATED_NODE };
 
 FLAKE_I_FN flake_node flake_i_node(int kind, const char *dir, uint64_t number) {
     flake_node node;
@@ -5240,6 +5243,7 @@ FLAKE_API flake_node flake_node_fixed(const char *dir, uint64_t number) {
 FLAKE_API flake_node flake_node_gated(const flake_gate *gate, uint64_t number) {
     flake_node node = flake_i_node(FLAKE_I_GATED_NODE, NULL, number);
     if (gate) node.gate = *gate;
+    if (gate && gate->fence) node.fence_value = FLAKE_ATOMIC_LOAD(gate->fence, relaxed);
     return node;
 }
 
@@ -5247,7 +5251,7 @@ FLAKE_API flake_node flake_node_none(void) { return flake_i_node(FLAKE_I_NO_NODE
 
 /* The engine's configuration. UUIDs and ULIDs need to know of each backward step, to continue after it. */
 FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o,
-                                                          const flake_gate *gate) {
+                                                          const flake_node *node) {
     const flake_layout l = flake_i_layout_in_engine(&o->layout);
     flake_i_engine_config s;
     memset(&s, 0, sizeof s);
@@ -5256,7 +5260,8 @@ FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o
     s.time_bits = l.time_bits;
     s.cap = (uint64_t)o->seq_max - o->seq_min + 1;
     s.options = *o;
-    if (gate) s.gate = *gate;
+    if (node) s.gate = node->gate;
+    if (node) s.fence_value = node->fence_value;
     s.options.fail_on_backwards = o->fail_on_backwards || o->layout.format;
     return s;
 }
@@ -5506,7 +5511,7 @@ FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_node *from,
     const unsigned format = o->layout.format;
     const uint64_t node = from->number;
     const bool counts = format > FLAKE_I_BOUNDARY;
-    const flake_i_engine_config config = flake_i_engine_config_of(o, &from->gate);
+    const flake_i_engine_config config = flake_i_engine_config_of(o, from);
     uint8_t identity[FLAKE_I_IDENTITY];
     uint64_t keys[4] = {0, 0, 0, 0};
     flake_i_identity(o, node, identity);

@@ -1147,11 +1147,11 @@ FLAKE_I_FN sno_snapshot sno_i_resolved(const sno_snapshot *given) {
 
 /* The engine's part of resolved options; NULL: of sno_generate, which waits without limit. */
 FLAKE_I_FN flake_i_engine_config sno_i_engine_config_of(const flake_options *o,
-                                                        const flake_gate *gate, uint32_t cap) {
+                                                        const flake_node *node, uint32_t cap) {
     flake_i_engine_config config;
     memset(&config, 0, sizeof config);
     config.options.max_wait_ms = INT64_MAX;
-    if (o) config = flake_i_engine_config_of(o, gate);
+    if (o) config = flake_i_engine_config_of(o, node);
     config.epoch_ms = SNO_I_EPOCH_MS;
     config.unit_ms = SNO_I_UNIT_MS;
     config.time_bits = 39;
@@ -1223,8 +1223,7 @@ FLAKE_I_FN flake_status sno_i_resolve(const flake_node *node, const sno_snapshot
     if (from && !chooses && from->partition != pool->partition)
         unfit = "snapshot.partition is not the node";
     else if (chooses && o->exclusive_dir) unfit = "exclusive_dir needs flake_node_fixed";
-    const flake_i_engine_config config =
-        sno_i_engine_config_of(o, &node->gate, sno_i_numbers(pool));
+    const flake_i_engine_config config = sno_i_engine_config_of(o, node, sno_i_numbers(pool));
     if (!unfit) unfit = flake_i_unfit_setup(&config);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
     if (!chooses) return FLAKE_OK;
@@ -1238,10 +1237,10 @@ FLAKE_I_FN flake_status sno_i_resolve(const flake_node *node, const sno_snapshot
 
 /* Sets up a generator of the pool's numbers. With `from`, `count` of them are drawn since unit wall_hi (0: those
  * up to pool->sequence); NULL: it starts at the clock. On failure the generator is unchanged. */
-FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const flake_gate *gate, const sno_snapshot *from,
+FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const flake_node *node, const sno_snapshot *from,
                                        uint64_t count, const sno_snapshot *pool,
                                        const flake_options *o, flake_why *why) {
-    const flake_i_engine_config config = sno_i_engine_config_of(o, gate, sno_i_numbers(pool));
+    const flake_i_engine_config config = sno_i_engine_config_of(o, node, sno_i_numbers(pool));
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_engine *const e = &g->gen.engine;
     if (!count) count = pool->sequence - pool->sequence_min + 1;
@@ -1273,7 +1272,7 @@ FLAKE_API flake_status sno_init(sno_gen *g, flake_node node, const sno_snapshot 
     const uint64_t owner = sno_i_owner();
     flake_status status = sno_i_resolve(&node, from, options, &o, &pool, why);
     flake_i_invalidate(&g->gen);
-    if (status == FLAKE_OK) status = sno_i_gen_init(g, &node.gate, from, 0, &pool, &o, why);
+    if (status == FLAKE_OK) status = sno_i_gen_init(g, &node, from, 0, &pool, &o, why);
     if (!chooses || status != FLAKE_OK || sno_i_owner() == owner) return status;
     return sno_init(g, node, from, options, why);
 }
@@ -1308,8 +1307,7 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node nod
         pool.sequence_min = (uint16_t)next;
         next += share;
         pool.sequence_max = (uint16_t)(next - 1);
-        status =
-            sno_i_gen_init(&shards[i], &node.gate, from, (uint64_t)units * share, &pool, &o, why);
+        status = sno_i_gen_init(&shards[i], &node, from, (uint64_t)units * share, &pool, &o, why);
         shards[i].gen.options.exclusive_dir = dir;
     }
     if (sno_i_chooses(&node) && status == FLAKE_OK && sno_i_owner() != owner)
@@ -1342,7 +1340,7 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, flake_node node, const 
             g->sequence_min <= pool.sequence_max &&
             pool.sequence_min < g->sequence_min + g->gen.engine.cap)
             return flake_i_say(why, FLAKE_NODE_OVERLAP, "node", "is the parent's, with its pool");
-        if (status == FLAKE_OK) status = sno_i_gen_init(g, &node.gate, from, 0, &pool, &o, why);
+        if (status == FLAKE_OK) status = sno_i_gen_init(g, &node, from, 0, &pool, &o, why);
     } while (chooses && status == FLAKE_OK && sno_i_owner() != owner);
     if (status == FLAKE_OK) flake_i_exclude_end(&parents, true);
     else if (chooses && g->gen.node != before)

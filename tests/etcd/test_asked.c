@@ -363,13 +363,14 @@ TEST(a_node_of_any_layout_ends_with_its_claim) {
     options.layout = flake_layout_boundary;
     CHECK_EQ(flake_init(&wide, flake_etcd_node(&claim), &options, &why), FLAKE_OK);
     CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_OK);
+    const flake_node claimed = flake_etcd_node(&claim);
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
     CHECK_EQ(flake_next(&ids, &id), FLAKE_LEASE_LOST);
     CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_LEASE_LOST);
     options.layout = flake_layout_twitter;
-    CHECK_EQ(flake_init(&ids, flake_etcd_node(&claim), &options, &why), FLAKE_LEASE_LOST);
-    CHECK(flake_init(&ids, flake_etcd_node(&unclaimed), &options, &why) != FLAKE_OK ||
-          flake_next(&ids, &id) == FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_init(&ids, claimed, &options, &why), FLAKE_LEASE_LOST);
+    CHECK_EQ(flake_init(&ids, flake_etcd_node(&claim), &options, &why), FLAKE_NODE_RANGE);
+    CHECK_EQ(flake_init(&ids, flake_etcd_node(&unclaimed), &options, &why), FLAKE_NODE_RANGE);
 }
 
 /* Other pools of the name space overlap this one, and others write keys of their own there. */

@@ -59,6 +59,7 @@ static bool prepare_sno_engine(flake_i_engine *e) {
     config.options.max_wait_ms = now->wait_ms ? now->wait_ms : INT64_MAX;
     config.options.shared_memory = !has_gate();
     if (has_gate()) config.gate = gate_of();
+    if (config.gate.fence) config.fence_value = *config.gate.fence;
     config.options.clock.kind = clock_kind();
     config.options.overflow = now->ring ? &our.ring : NULL;
     return flake_i_engine_init(e, &config) == FLAKE_OK;

@@ -160,9 +160,12 @@ TEST(a_reinit_has_its_own_nodes_gate) {
         if (is_gated) { /* nothing has changed */
             FAILS(flake_try(&gen, &id), FLAKE_FORKED, id);
             FAILS(sno_try(&sno, 0, &drawn), FLAKE_FORKED, drawn);
-            atomic_store(&gate_word, 7u);
-            CHECK_EQ(flake_reinit_after_fork(&gen, node, &o, NULL), FLAKE_OK);
-            CHECK_EQ(sno_reinit_after_fork(&sno, node, NULL, &s, NULL), FLAKE_OK);
+            atomic_store(&gate_word, 7u); /* another claim, perhaps of another number */
+            CHECK_EQ(flake_reinit_after_fork(&gen, node, &o, NULL), FLAKE_LEASE_LOST);
+            CHECK_EQ(sno_reinit_after_fork(&sno, node, NULL, &s, NULL), FLAKE_LEASE_LOST);
+            const flake_node now = flake_node_gated(&gate, number);
+            CHECK_EQ(flake_reinit_after_fork(&gen, now, &o, NULL), FLAKE_OK);
+            CHECK_EQ(sno_reinit_after_fork(&sno, now, NULL, &s, NULL), FLAKE_OK);
         }
         gate_says = FLAKE_LEASE_LOST;
         gate_asked = 0;

@@ -126,6 +126,8 @@ TEST(a_node_that_no_call_has_made_is_refused) {
         CHECK(says(&why, "node: was not made by flake_node_fixed"));
         CHECK_EQ(flake_init_shards(ids, 2, zeroed, &options, &why), FLAKE_INVALID);
         CHECK(says(&why, "node: was not made by flake_node_fixed"));
+        for (zeroed.kind = 1; zeroed.kind < 1024; zeroed.kind++) /* a number in its place */
+            CHECK_EQ(flake_init(&ids[0], zeroed, &options, &why), FLAKE_INVALID);
     }
 }
 
