@@ -482,7 +482,7 @@ typedef struct flake_node {
     flake_gate gate;
     uint64_t fence_value; /* the word of gate.fence when the node was made */
 } flake_node;
-/* This number. Nothing checks that it is unique. dir must be NULL. */
+/* This number. Nothing checks that it is unique. dir is reserved and must be NULL. */
 FLAKE_API flake_node flake_node_fixed(const char *dir, uint64_t number);
 /* A number from another service, such as etcd (flake_etcd.h). The gate, which is copied here, stops the generator
  * when the claim ends. If its fence has changed since this call, init returns FLAKE_LEASE_LOST. */
@@ -753,9 +753,10 @@ typedef struct flake_state_options {
 
 /* Uses clock and shared_memory of the options and, with `path`, layout, seq_min and seq_max; they and the node
  * must be those of the generator. With `dir` the node is flake_node_none(), and *number receives the claimed
- * number: the node or partition of each generator that uses the state. shared_memory implies manual_extend and
- * needs `path`. The process that opened the state extends it; draws of all processes stop at its horizon. After
- * that process dies, another one may open the state, and draws continue.
+ * number: the node or partition of each generator that uses the state. On failure *number is one that init
+ * refuses. shared_memory implies manual_extend and needs `path`. The process that opened the state extends it;
+ * draws of all processes stop at its horizon. After that process dies, another one may open the state, and draws
+ * continue.
  *
  * On failure the file is unchanged: FLAKE_CORRUPT, FLAKE_MISMATCH (another generator's), FLAKE_CLOCK_BACKWARDS
  * (from the future), FLAKE_DOWNTIME, FLAKE_IN_USE (locked, also under another name), FLAKE_IO. With `dir` the
@@ -5305,24 +5306,23 @@ FLAKE_I_FN flake_status flake_i_check_node(const flake_node *node, unsigned bits
                                            flake_why *why) {
     const uint64_t last = flake_i_ones(bits), number = node->number;
     const char *unfit = NULL;
-    char text[160];
+    char text[80];
     if (node->kind == FLAKE_I_NO_NODE) {
         if (bits && !is_optional)
-            unfit = "is missing, and this layout needs one: flake_node_none() is for others";
+            unfit = "is missing, and this layout needs one: flake_node_fixed(NULL, 7)";
     } else if (node->kind != FLAKE_I_FIXED_NODE && node->kind != FLAKE_I_GATED_NODE)
         unfit = "was not made by flake_node_fixed or another of these calls";
     else if (!bits) unfit = "the layout has none: pass flake_node_none()";
-    else if (node->dir) unfit = "dir must be NULL";
+    else if (node->dir)
+        unfit = "dir is reserved and must be NULL; options.exclusive_dir names a directory";
     else if (node->kind == FLAKE_I_GATED_NODE && !node->gate.admit)
         unfit = "flake_node_gated needs a gate with a function `admit`";
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "node", unfit);
     if (number <= last) return FLAKE_OK;
-    flake_i_put_numbers(text,
-                        number >> 48 ? "# is above #, the layout's last node; has a call of "
-                                       "flake_node_from_... failed?"
-                                     : "# is above #, the layout's last node",
-                        number, last, 0);
-    return flake_i_say(why, FLAKE_NODE_RANGE, "node", text);
+    flake_i_put_numbers(text, "node: # is above #, the ", number, last, 0);
+    flake_i_put_why(why, text, is_optional ? "last partition" : "layout's last node",
+                    number >> 48 ? "; has a call of flake_node_from_... failed?" : "");
+    return FLAKE_NODE_RANGE;
 }
 
 /* Fills in the defaults, and checks all but the engine's options. */
@@ -5604,8 +5604,9 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, flake_node node,
     flake_i_identity(&o, node.number, fresh);
     flake_i_identity(&g->options, g->node, inherited);
     if (flake_i_share_ids(fresh, inherited))
-        return flake_i_say(why, FLAKE_NODE_OVERLAP, "options",
-                           "node and sequence range are the parent's, or those before the clone");
+        return flake_i_say(why, FLAKE_NODE_OVERLAP, "node",
+                           "is the parent's, or that of before the clone, and the sequence ranges "
+                           "overlap");
     flake_i_file parents = g->exclusive;
     const flake_status begun = flake_i_gen_init(g, &node, &o, why);
     if (begun == FLAKE_OK) flake_i_exclude_end(&parents, true);
@@ -6897,7 +6898,8 @@ static const flake_i_word flake_i_words[] = {
     FLAKE_I_NUMBER("unit_ms", options.layout.unit_ms, 4294967295),
     FLAKE_I_NUMBER("epoch_ms", options.layout.epoch_ms, 9223372036854775807),
     FLAKE_I_NUMBER("node", node.number, 281474976710655),
-    FLAKE_I_WORD("dir", node.dir, FLAKE_I_IS_NONE, 0, "\" is not none"),
+    FLAKE_I_WORD("dir", node.dir, FLAKE_I_IS_NONE, 0,
+                 "\" is not none; exclusive_dir=DIR names a directory"),
     FLAKE_I_NUMBER("seq_min", options.seq_min, 4294967295),
     FLAKE_I_NUMBER("seq_max", options.seq_max, 4294967295),
     FLAKE_I_NUMBER("lanes", options.lane_count, 65535),
@@ -7017,11 +7019,11 @@ FLAKE_I_FN const char *flake_i_unfit_words(const flake_config *c, uint32_t given
         if (wrong) return wrong;
     }
     if (!(is_sno ? has_node : c->options.layout.node_bits > 0) || c->state.dir) return NULL;
-    *name = has_node ? "dir is missing" : "node is missing";
-    if (!has_node) return ": node=7; and dir=none if nothing is to check it";
-    return flake_i_is_given(given, FLAKE_I_DIR_WORD) || c->state.path || c->options.exclusive_dir
-               ? NULL
-               : ": dir=none if nothing is to check the node";
+    const bool is_checked =
+        flake_i_is_given(given, FLAKE_I_DIR_WORD) || c->state.path || c->options.exclusive_dir;
+    *name = has_node ? "node is unchecked" : "node is missing";
+    if (has_node) return is_checked ? NULL : ": add exclusive_dir=DIR or state=FILE, or dir=none";
+    return is_checked ? ": node=7" : ": node=7 and dir=none, or state_dir=DIR to claim a free one";
 }
 
 /* Snos have no layout in the options, and need no node. */

@@ -169,10 +169,10 @@ typedef struct sno_snapshot {
 } sno_snapshot;
 
 /* The node is the partition, at most 65535. The snapshot, which only this call reads, sets pool and position, and
- * must be of this partition. With flake_node_none() it sets the pool alone. NULL: the whole pool. The options set
- * the rest; NULL: all defaults. Their fields layout, seq_min, seq_max, seq_scatter and max_ahead_ms must be zero,
- * and exclusive_dir needs flake_node_fixed. With lanes, IDs of one unit are unordered. After a backward step each
- * lane decides by itself whether it flips the tick, so IDs of one unit may have either.
+ * must be of this partition. With flake_node_none() only its bounds count: it does not continue a run. NULL: the
+ * whole pool. The options set the rest; NULL: all defaults. Their fields layout, seq_min, seq_max, seq_scatter
+ * and max_ahead_ms must be zero, and exclusive_dir needs a given node. With lanes, IDs of one unit are unordered.
+ * After a backward step each lane decides by itself whether it flips the tick, so IDs of one unit may have either.
  *
  * FLAKE_INVALID, FLAKE_NODE_RANGE; FLAKE_EXHAUSTED: the process and its relatives have used all partitions; with
  * exclusive_dir FLAKE_IN_USE, FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST.
@@ -1208,6 +1208,7 @@ FLAKE_I_FN flake_status sno_i_resolve(const flake_node *node, const sno_snapshot
                                       const flake_options *options, flake_options *o,
                                       sno_snapshot *pool, flake_why *why) {
     const bool chooses = sno_i_chooses(node);
+    char text[80];
     if (options && (!flake_i_no_layout(&options->layout) || options->seq_min || options->seq_max ||
                     options->seq_scatter || options->max_ahead_ms))
         return flake_i_say(why, FLAKE_INVALID, "options",
@@ -1219,10 +1220,13 @@ FLAKE_I_FN flake_status sno_i_resolve(const flake_node *node, const sno_snapshot
     memset(&o->layout, 0, sizeof o->layout); /* snos have none */
     o->seq_max = 0;
     *pool = sno_i_pool_of(node, from);
+    if (from && !chooses && from->partition != pool->partition) {
+        flake_i_put_numbers(text, "partition # is not the node, #", from->partition,
+                            pool->partition, 0);
+        return flake_i_say(why, FLAKE_INVALID, "snapshot", text);
+    }
     const char *unfit = sno_i_pool_why(pool);
-    if (from && !chooses && from->partition != pool->partition)
-        unfit = "snapshot.partition is not the node";
-    else if (chooses && o->exclusive_dir) unfit = "exclusive_dir needs flake_node_fixed";
+    if (chooses && o->exclusive_dir) unfit = "exclusive_dir needs a given node: flake_node_fixed";
     const flake_i_engine_config config = sno_i_engine_config_of(o, node, sno_i_numbers(pool));
     if (!unfit) unfit = flake_i_unfit_setup(&config);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
@@ -1339,7 +1343,9 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, flake_node node, const 
         if (status == FLAKE_OK && pool.partition == before &&
             g->sequence_min <= pool.sequence_max &&
             pool.sequence_min < g->sequence_min + g->gen.engine.cap)
-            return flake_i_say(why, FLAKE_NODE_OVERLAP, "node", "is the parent's, with its pool");
+            return flake_i_say(why, FLAKE_NODE_OVERLAP, "node",
+                               "is the parent's, or that of before the clone, and the pools "
+                               "overlap");
         if (status == FLAKE_OK) status = sno_i_gen_init(g, &node, from, 0, &pool, &o, why);
     } while (chooses && status == FLAKE_OK && sno_i_owner() != owner);
     if (status == FLAKE_OK) flake_i_exclude_end(&parents, true);

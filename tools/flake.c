@@ -359,6 +359,9 @@ static void tool_read_config(void) {
         if (tool_given[replaced[i]])
             tool_misused("--config is a whole configuration, and %s a word of it: use one of them",
                          tool_options[replaced[i]].name);
+    for (int i = TOOL_NODE; i <= TOOL_STATE_DIR; i++)
+        if (tool_given[i])
+            tool_misused("--config and %s both set the node number: use one of them", tool_options[i].name);
     if (flake_config_parse(tool_given[TOOL_CONFIG], &tool_config, &why) != FLAKE_OK)
         tool_misused("%s", why.text);
     if (tool_config.options.max_ahead_ms && !tool_config.state.path && !tool_config.state.dir)
@@ -704,8 +707,6 @@ static flake_node tool_choose_node(const tool_choice *c, bool is_for_ids) {
     }
     if (tool_given[TOOL_LOW_BITS] && source != TOOL_INTERFACE && source != TOOL_IP)
         tool_misused("--low-bits needs --interface or --ip");
-    if (option && tool_given[TOOL_CONFIG])
-        tool_misused("--config and %s both set the node number: use one of them", option);
     if (tool_given[TOOL_CONFIG]) return tool_config.node;
     if (option && !c->layout.node_bits)
         tool_misused("layout %s has no bits for a node number: remove %s", c->known->name, option);

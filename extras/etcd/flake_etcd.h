@@ -1143,7 +1143,8 @@ FLAKE_I_FN const char *flake_i_etcd_resolve(flake_etcd_options *o) {
     if (!o->horizon_ms) o->horizon_ms = 30000;
     if (!o->timeout_ms) o->timeout_ms = o->ttl_ms / 8;
     if (strlen(o->name_space) > 255) return "name_space: longer than 255 bytes";
-    if (!o->last) return "last: is 0: first and last are the numbers of the pool";
+    if (!o->last)
+        return "last: is 0: first and last are the numbers of the pool; or uniqueid = true";
     if (o->last >> (o->uniqueid ? 11 : 48)) return "last: exceeds 2^48 - 1, or uniqueid's 2,047";
     if (o->first > o->last || o->last - o->first >= FLAKE_I_ETCD_NUMBERS)
         return "first: exceeds last, or the pool has more than 2,048 numbers";

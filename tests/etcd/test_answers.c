@@ -266,7 +266,7 @@ TEST(what_is_not_given_is_usual) {
     char endpoints[16 * 257 + 1] = "", longest[256] = "https://";
     flake_etcd_options o = {0};
     CHECK_EQ(flake_i_etcd_open_session(s, NULL), FLAKE_INVALID);
-    CHECK_STR(s->why.text, "flake_etcd_options.last: is 0: first and last are the numbers of the pool");
+    CHECK_STR(s->why.text, "flake_etcd_options.last: is 0: first and last are the numbers of the pool; or uniqueid = true");
     o.uniqueid = true;
     CHECK(flake_i_etcd_resolve(&o) == NULL);
     CHECK(o.first == 0 && o.last == 255);

@@ -20,7 +20,7 @@ skip() { # PACKAGE...: of $host, which the script names
 
 # Words of a flake_config that no module takes.
 refused_words=("node=1 state=$dir/state" "state_dir=$dir" "node=1 dir=none lanes=2" uuid7)
-no_node="node is missing: node=7; and dir=none if nothing is to check it"
+no_node="node is missing: node=7"
 
 # Modules are there to be read, and copied.
 is_short() { # SOURCE

@@ -102,7 +102,7 @@ judge "nginx: no number is no node" refuses 'config: node: "one" is not a number
 judge "nginx: what is not for it" refuses 'takes no |.*lanes is missing|.*with shared_memory' "${refused_words[@]}" "node=1 dir=none single_thread" \
     "node=1 dir=none max_ahead_ms=1" "node=1 exclusive_dir=$dir"
 judge "nginx: a configuration without a node is refused" refuses "config: $no_node" clock=fast
-judge "nginx: a node that nothing checks, unless the text says so" refuses 'config: dir is missing: dir=none' node=7
+judge "nginx: a node that nothing checks, unless the text says so" refuses 'config: node is unchecked: add exclusive_dir=DIR' node=7
 configure 'flake_config "node=3 dir=none";'
 "${with_clock_back[@]}" "$nginx" -p "$dir" -e "$dir/error.log" -c "$dir/nginx.conf" > "$dir/log" 2>&1 &
 master=$!

@@ -85,7 +85,7 @@ judge "PostgreSQL: no number is no node" does_not_start 'config: node: "one" is 
 judge "PostgreSQL: what is not for it" does_not_start 'takes no |.*lanes is missing|.*with shared_memory' "${refused_words[@]}" "node=1 dir=none single_thread" \
     "node=1 dir=none max_wait_ms=1" "node=1 exclusive_dir=$dir"
 judge "PostgreSQL: a configuration without a node" does_not_start "config: $no_node" clock=fast
-judge "PostgreSQL: a node that nothing checks, unless the text says so" does_not_start 'config: dir is missing: dir=none' node=7
+judge "PostgreSQL: a node that nothing checks, unless the text says so" does_not_start 'config: node is unchecked: add exclusive_dir=DIR' node=7
 judge "PostgreSQL: starts with the extension" start || close_with_counts
 judge "PostgreSQL: its functions are made" query -f "$module"/postgresql.sql
 query -c 'CREATE TABLE ids (id bigint PRIMARY KEY DEFAULT flake_next(), sno text COLLATE "C" UNIQUE DEFAULT sno_next(42),

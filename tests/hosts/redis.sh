@@ -46,7 +46,7 @@ judge "Redis: so is a layout that nobody knows" does_not_start 'config: layout: 
 judge "Redis: and a node that another server here has" does_not_start '.*in use by another' node=3 "exclusive_dir=$dir"
 judge "Redis: a word that does not exist" does_not_start 'config: 3: neither a layout nor an option' 3 twitter
 judge "Redis: arguments without a node" does_not_start "config: $no_node" clock=fast
-judge "Redis: a node that nothing checks, unless the arguments say so" does_not_start 'config: dir is missing: dir=none' node=7
+judge "Redis: a node that nothing checks, unless the arguments say so" does_not_start 'config: node is unchecked: add exclusive_dir=DIR' node=7
 judge "Redis: more than the text has room for" does_not_start 'config: .*longer than 2047 bytes' node=3 "exclusive_dir=$(printf '%02040d' 0)"
 takes_no() { # WORD...: each alone
     local word

@@ -149,7 +149,7 @@ judge "SQLite: without a node there is no id, and why" unconfigured "flake_next:
 judge "SQLite: but a UUID" unconfigured '^.{8}-.{4}-7' 'SELECT uuid7()'
 judge "SQLite: and the time of an id" unconfigured '^1735689600123$' 'SELECT flake_time(flake_min(1735689600123))'
 judge "SQLite: a configuration without a node is refused" refuses "config: $no_node" clock=fast twitter dir=none "exclusive_dir=$dir"
-judge "SQLite: a node that nothing checks, unless the text says so" refuses 'config: dir is missing: dir=none' node=7 "twitter node=7"
+judge "SQLite: a node that nothing checks, unless the text says so" refuses 'config: node is unchecked: add exclusive_dir=DIR' node=7 "twitter node=7"
 judge "SQLite: the layout is the default, and any other can be named" has_times
 judge "SQLite: a layout without a node needs none" says '^[0-9]+$' env FLAKE_CONFIG=mastodon sqlite3 -bail -cmd ".load $dir/flake" "$dir/db" 'SELECT flake_next()'
 judge "SQLite: a node too large is refused, and why" refuses '.*above 1023' "node=1024 dir=none"

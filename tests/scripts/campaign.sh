@@ -168,10 +168,10 @@ refuses "the campaign cannot use lanes" --config "lanes=2" --node 7
 refuses "layout: \"41-10\" is neither" --layout 41-10
 refuses "layout: its fields overlap or exceed 64 bits" --layout 41-10-14 --node 7
 for text in "" twitter "layout=41-10-12"; do
-    refuses "rejects this: config: node is missing: node=7; and dir=none if nothing is to check it" --config "$text"
+    refuses "rejects this: config: node is missing: node=7 and dir=none, or state_dir=DIR to claim a free one" --config "$text"
 done
-refuses "rejects this: config: dir is missing: dir=none if nothing is to check the node" --config node=7
-refuses "rejects this: config: dir: \"/tmp\" is not none" --config "node=7 dir=/tmp"
+refuses "rejects this: config: node is unchecked: add exclusive_dir=DIR or state=FILE, or dir=none" --config node=7
+refuses "rejects this: config: dir: \"/tmp\" is not none; exclusive_dir=DIR names a directory" --config "node=7 dir=/tmp"
 refuses "no such header: ulid" --header ulid
 for hex in 0 0g 0x00 "00 1"; do refuses "--replay must be an input in hex.*, not $hex " --replay "$hex"; done
 for value in 0 -1 3600000001 x 1x nan inf ""; do

@@ -667,10 +667,10 @@ mkdir "$dir/config"
 same config_claims_a_node 9 "$(made_by default "$("$flake" generate --config="state_dir=$dir/config first=9")")"
 for command in generate "inspect 5" "time 5" "range --from=2025-01-01 --to=2025-01-02"; do
     # shellcheck disable=SC2086
-    refuses "config_without_a_node_$command" 2 "^flake: config: node is missing: node=7; and dir=none if nothing is to check it$" \
+    refuses "config_without_a_node_$command" 2 "^flake: config: node is missing: node=7 and dir=none, or state_dir=DIR to claim a free one$" \
         "$flake" $command --config="twitter clock=fast"
 done
-refuses config_that_nothing_checks 2 "^flake: config: dir is missing: dir=none if nothing is to check the node$" "$flake" generate --config=node=7
+refuses config_that_nothing_checks 2 "^flake: config: node is unchecked: add exclusive_dir=DIR or state=FILE, or dir=none$" "$flake" generate --config=node=7
 refuses config_with_a_wrong_word 2 "^flake: config: nod: no such option" "$flake" generate --config=nod=7
 refuses config_beyond_the_layout 2 "^flake: node: 1024 is above 1023, the layout's last node$" "$flake" generate --config="node=1024 dir=none"
 for option in --layout=idgen --epoch=0 --unit=10; do
@@ -678,6 +678,7 @@ for option in --layout=idgen --epoch=0 --unit=10; do
 done
 for option in --node=7 --state-dir="$dir/config" --hostname=web-3 --worker=1; do
     refuses "config_and_${option%%=*}" 2 "^flake: --config and ${option%%=*} both set the node" "$flake" generate --config="node=7 dir=none" "$option"
+    refuses "config_without_a_node_and_${option%%=*}" 2 "^flake: --config and ${option%%=*} both set the node" "$flake" generate --config="lanes=8" "$option"
 done
 sno_of() { "$sno" inspect "$("$sno" generate --config="$1")"; }
 refuses config_with_a_partition 2 "config: partition: no such option" "$flake" generate --config=partition=7
@@ -696,7 +697,7 @@ has sno_config_claims_a_partition "^partition  *65535$" sno_of "state_dir=$dir/c
 refuses sno_config_claims_no_partition 2 "first: exceeds 65535, the largest of a sno" "$sno" generate --config="state_dir=$dir/config first=65536"
 refuses sno_config_with_a_wrong_word 2 "^sno: config: part: no such option" "$sno" generate --config=part=7
 refuses sno_config_with_a_layout 2 "^sno: config: layout: a sno has its own" "$sno" generate --config=twitter
-refuses sno_config_that_nothing_checks 2 "^sno: config: dir is missing: dir=none" "$sno" generate --config=node=7
+refuses sno_config_that_nothing_checks 2 "^sno: config: node is unchecked: add exclusive_dir=DIR" "$sno" generate --config=node=7
 refuses sno_config_and_partition 2 "both set" "$sno" generate --config="clock=fast" --partition=7
 refuses sno_config_of_inspect 2 "inspect has no option --config" "$sno" inspect --config=node=7 xxxxxxxxj4fp2vgl
 

@@ -83,15 +83,22 @@ TEST(what_a_text_does_not_name_has_its_default) {
     CHECK(memcmp(&config.options, &defaults, sizeof defaults) == 0);
 }
 
-#define MISSING "config: node is missing: node=7; and dir=none if nothing is to check it"
+#define MISSING  "config: node is missing: node=7"
+#define AND_A_DIR " and dir=none, or state_dir=DIR to claim a free one"
 
 TEST(a_text_without_a_node_is_refused) {
     static const char *const texts[] = {
-        "",        " \t\r\n",          "twitter",   "dir=none",        "default clock=fast",
-        "uuid8",   "state=/var/lib/ids", "boundary",  "exclusive_dir=x", "layout=41-10-12",
-        "lanes=2", "twitter dir=none",   "seq_max=7", "epoch_ms=5"};
+        "",      " \t\r\n", "twitter",         "default clock=fast",
+        "uuid8", "boundary", "layout=41-10-12", "lanes=2",
+        "seq_max=7", "epoch_ms=5"};
+    static const char *const checked[] = {"dir=none", "state=/var/lib/ids", "exclusive_dir=x",
+                                          "twitter dir=none"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         CHECK_EQ(parse(texts[i]), FLAKE_INVALID);
+        CHECK_STR(why.text, MISSING AND_A_DIR);
+    }
+    for (size_t i = 0; i < sizeof checked / sizeof *checked; i++) {
+        CHECK_EQ(parse(checked[i]), FLAKE_INVALID);
         CHECK_STR(why.text, MISSING);
     }
 }
@@ -104,7 +111,7 @@ TEST(so_is_a_node_that_nothing_checks_unless_the_text_says_so) {
                                           "exclusive_dir=x dir=none node=7"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         CHECK_EQ(parse(texts[i]), FLAKE_INVALID);
-        CHECK_STR(why.text, "config: dir is missing: dir=none if nothing is to check the node");
+        CHECK_STR(why.text, "config: node is unchecked: add exclusive_dir=DIR or state=FILE, or dir=none");
     }
     for (size_t i = 0; i < sizeof checked / sizeof *checked; i++) {
         CHECK_EQ(parse(checked[i]), FLAKE_OK);
@@ -247,8 +254,8 @@ TEST(what_is_wrong_is_told_by_its_word) {
                                "4294967295; words are separated by blanks"},
         {"epoch_ms=-1", "config: epoch_ms: \"-1\" is not a number from 0 to "
                         "9223372036854775807; words are separated by blanks"},
-        {"node=7 dir=/var/lib/app", "config: dir: \"/var/lib/app\" is not none"},
-        {"node=7 dir=nonesuch", "config: dir: \"nonesuch\" is not none"},
+        {"node=7 dir=/var/lib/app", "config: dir: \"/var/lib/app\" is not none; exclusive_dir=DIR names a directory"},
+        {"node=7 dir=nonesuch", "config: dir: \"nonesuch\" is not none; exclusive_dir=DIR names a directory"},
         {"node=7 dir=", "config: dir: needs a value"},
         {"node=7 dir", "config: dir: needs a value"},
         {"node=7 node=8", "config: node: given twice"},
@@ -327,7 +334,7 @@ static flake_status parse_sno(const char *text) {
 
 TEST(a_sno_s_node_is_its_partition_and_needs_to_be_checked_too) {
     static const char *const refused[][2] = {
-        {"node=7", "config: dir is missing: dir=none if nothing is to check the node"},
+        {"node=7", "config: node is unchecked: add exclusive_dir=DIR or state=FILE, or dir=none"},
         {"node=65536 dir=none", "config: node: exceeds 65535, the largest of a sno"},
         {"seq_max=65536", "config: seq_max: exceeds 65535, the largest of a sno"},
         {"seq_min=65536", "config: seq_min: exceeds 65535, the largest of a sno"},
@@ -339,7 +346,7 @@ TEST(a_sno_s_node_is_its_partition_and_needs_to_be_checked_too) {
         {"partition=7", "config: partition: no such option"},
         {"state_dir=x node=7", "config: node: state_dir claims the number"},
         {"state=x seq_max=99", "config: state: needs node, too, if the text has seq_min or seq_max"},
-        {"node=7 dir=x", "config: dir: \"x\" is not none"}};
+        {"node=7 dir=x", "config: dir: \"x\" is not none; exclusive_dir=DIR names a directory"}};
     sno_gen g;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         CHECK_EQ(parse_sno(refused[i][0]), FLAKE_INVALID);
@@ -454,7 +461,7 @@ TEST(without_a_node_a_generator_is_made_of_a_text) {
 
 TEST(a_sno_generator_is_made_of_a_text) {
     static const char *const refused[][2] = {
-        {"node=7", "config: dir is missing"}, {"twitter", "config: layout: a sno has its own"},
+        {"node=7", "config: node is unchecked"}, {"twitter", "config: layout: a sno has its own"},
         {"max_ahead_ms=7", "must be zero"},   {"seq_min=1 seq_max=3", "sequence"},
         {"nod=7", "config: nod: no such option"}};
     sno_id id;

@@ -85,10 +85,10 @@ TEST(a_layout_with_a_node_needs_one) {
         if (!layout.node_bits) continue;
         CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 1), &options, &why), FLAKE_OK);
         CHECK_EQ(flake_init(&ids, flake_node_none(), &options, &why), FLAKE_INVALID);
-        CHECK(says(&why, "node: is missing"));
+        CHECK(says(&why, "node: is missing, and this layout needs one: flake_node_fixed(NULL, 7)"));
         FAILS(flake_next(&ids, &id), FLAKE_INVALID, id);
         CHECK_EQ(flake_init_shards(&ids, 1, flake_node_none(), &options, &why), FLAKE_INVALID);
-        CHECK(says(&why, "node: is missing"));
+        CHECK(says(&why, "node: is missing, and this layout needs one: flake_node_fixed(NULL, 7)"));
     }
 }
 
@@ -135,7 +135,7 @@ TEST(a_directory_is_refused) {
     static flake_gen ids;
     flake_why why;
     CHECK_EQ(flake_init(&ids, flake_node_fixed("/var/lib/app", 7), NULL, &why), FLAKE_INVALID);
-    CHECK(says(&why, "node: dir must be NULL"));
+    CHECK(says(&why, "node: dir is reserved and must be NULL; options.exclusive_dir names a directory"));
     CHECK_EQ(flake_init(&ids, flake_node_fixed("", 7), NULL, &why), FLAKE_INVALID);
 }
 
@@ -223,8 +223,9 @@ TEST(reinit_takes_another_node) {
     flake_machine_cloned(); /* generators are inherited ones, as after a fork */
     FAILS(flake_next(&ids, &id), FLAKE_FORKED, id);
     CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 7), &options, &why), FLAKE_NODE_OVERLAP);
+    CHECK(says(&why, "node: is the parent's, or that of before the clone, and the sequence ranges overlap"));
     CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_none(), &options, &why), FLAKE_INVALID);
-    CHECK(says(&why, "node: is missing"));
+    CHECK(says(&why, "node: is missing, and this layout needs one: flake_node_fixed(NULL, 7)"));
     CHECK_EQ(flake_reinit_after_fork(&ids, zeroed, &options, &why), FLAKE_INVALID);
     CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed("/tmp", 8), &options, &why), FLAKE_INVALID);
     CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 1024), &options, &why), FLAKE_NODE_RANGE);
@@ -255,6 +256,7 @@ TEST(reinit_of_snos_takes_another_partition) {
     flake_machine_cloned();
     CHECK_EQ(sno_reinit_after_fork(&snos, flake_node_fixed(NULL, 0), NULL, NULL, &why), FLAKE_NODE_OVERLAP);
     CHECK_EQ(sno_reinit_after_fork(&snos, flake_node_fixed(NULL, 0), &upper, NULL, &why), FLAKE_NODE_OVERLAP);
+    CHECK(says(&why, "node: is the parent's, or that of before the clone, and the pools overlap"));
     CHECK_EQ(sno_reinit_after_fork(&snos, zeroed, NULL, NULL, &why), FLAKE_INVALID);
     CHECK_EQ(sno_reinit_after_fork(&snos, flake_node_fixed(NULL, 65536), NULL, NULL, &why), FLAKE_NODE_RANGE);
     CHECK_EQ(sno_gen_partition(&snos), 0);
@@ -277,7 +279,7 @@ TEST(snos_have_the_partition_given) {
     CHECK_EQ(sno_gen_partition(&snos), 65535);
     CHECK(flake_gen_node(&snos.gen) == 65535);
     CHECK_EQ(sno_init(&snos, flake_node_fixed(NULL, 65536), NULL, NULL, &why), FLAKE_NODE_RANGE);
-    CHECK(says(&why, "node: 65536 is above 65535,"));
+    CHECK(says(&why, "node: 65536 is above 65535, the last partition"));
     FAILS(sno_next(&snos, 1, &id), FLAKE_INVALID, id);
     CHECK(flake_gen_node(&snos.gen) == UINT64_MAX);
     CHECK_EQ(sno_init_shards(&snos, 1, flake_node_fixed(NULL, 65536), NULL, NULL, &why), FLAKE_NODE_RANGE);
@@ -301,7 +303,7 @@ TEST(snos_refuse_a_node_that_no_call_has_made_and_a_directory) {
     CHECK_EQ(sno_init_shards(snos, 2, zeroed, NULL, NULL, &why), FLAKE_INVALID);
     CHECK(says(&why, "node: was not made by flake_node_fixed"));
     CHECK_EQ(sno_init(&snos[0], flake_node_fixed("/var/lib/app", 7), NULL, NULL, &why), FLAKE_INVALID);
-    CHECK(says(&why, "node: dir must be NULL"));
+    CHECK(says(&why, "node: dir is reserved and must be NULL; options.exclusive_dir names a directory"));
 }
 
 TEST(a_snapshot_continues_with_its_own_partition_only) {
@@ -314,9 +316,9 @@ TEST(a_snapshot_continues_with_its_own_partition_only) {
     CHECK_EQ(sno_snapshot_take(&snos, &before), FLAKE_OK);
     before.wall_hi += 100000; /* 400 s ahead */
     CHECK_EQ(sno_init(&snos, flake_node_fixed(NULL, 8), &before, NULL, &why), FLAKE_INVALID);
-    CHECK(says(&why, "snapshot.partition is not the node"));
+    CHECK(says(&why, "snapshot: partition 7 is not the node, 8"));
     CHECK_EQ(sno_init_shards(shards, 2, flake_node_fixed(NULL, 8), &before, NULL, &why), FLAKE_INVALID);
-    CHECK(says(&why, "snapshot.partition is not the node"));
+    CHECK(says(&why, "snapshot: partition 7 is not the node, 8"));
     CHECK_EQ(sno_init(&snos, flake_node_fixed(NULL, 7), &before, NULL, &why), FLAKE_OK);
     CHECK_EQ(sno_snapshot_take(&snos, &after), FLAKE_OK);
     CHECK(after.wall_hi == before.wall_hi && after.sequence == before.sequence);
@@ -440,7 +442,7 @@ TEST(a_state_has_the_node_of_its_generator) {
     CHECK(says(&why, "dir: claims the number"));
     CHECK(number == no_number);
     CHECK_EQ(flake_state_open(&state, &file, flake_node_none(), NULL, NULL, &why), FLAKE_INVALID);
-    CHECK(says(&why, "node: is missing"));
+    CHECK(says(&why, "node: is missing, and this layout needs one: flake_node_fixed(NULL, 7)"));
     CHECK_EQ(flake_state_open(&state, &file, flake_node_fixed(NULL, 1024), NULL, NULL, &why), FLAKE_NODE_RANGE);
     CHECK_EQ(flake_state_open(&state, &file, flake_node_fixed(NULL, 0), &uuids, NULL, &why), FLAKE_INVALID);
     CHECK(says(&why, "node: the layout has none"));

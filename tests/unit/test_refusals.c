@@ -227,7 +227,7 @@ TEST(pools_and_paths_at_their_borders) {
     fresh();
     o.exclusive_dir = our_folder; /* of which pool? */
     CHECK_EQ(sno_init(&sno, flake_node_none(), NULL, &o, &why), FLAKE_INVALID);
-    CHECK(strstr(why.text, "exclusive_dir needs flake_node_fixed") != NULL);
+    CHECK(strstr(why.text, "exclusive_dir needs a given node: flake_node_fixed") != NULL);
     CHECK_REFUSED(open_pool(&pool, NULL), "path");
     memset(long_path, 'x', sizeof long_path - 1);
     long_path[0] = '/';

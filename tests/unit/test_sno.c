@@ -146,8 +146,8 @@ TEST(nodes_that_do_not_fit_are_refused) {
         check_refused_by(__LINE__, FLAKE_INVALID, flake_node_fixed("/tmp", a_partition), s, NULL,
                          "dir");
     }
-    check_refused_by(__LINE__, FLAKE_INVALID, mine, &next, NULL, "snapshot.partition");
-    check_refused_by(__LINE__, FLAKE_INVALID, mine, &zero, NULL, "snapshot.partition");
+    check_refused_by(__LINE__, FLAKE_INVALID, mine, &next, NULL, "snapshot: partition");
+    check_refused_by(__LINE__, FLAKE_INVALID, mine, &zero, NULL, "snapshot: partition");
 }
 
 TEST(a_partition_without_a_snapshot_has_the_whole_pool) {
