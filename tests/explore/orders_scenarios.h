@@ -157,6 +157,7 @@ static const scenario scenarios[] = {
     {"wait_back", "a returned ticket", {"nt", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2, 5, 8, 7}},
     {"wait_late", "fetch_adds that come late", {"nn", "nn"}, ENGINE, .cap = 1, .clock = {5, 3, 5, 6, 7}},
     {"wait_back_532", "the same, and one that only tries", {"n", "tt"}, ENGINE, .cap = 1, .clock = {5, 3, 2, 8}},
+    {"wait_returned", "a fetch_add that joins another timeline, and returns its ticket", {"n", "tt"}, ENGINE, .cap = 4, .clock = {5, 3, 2, 8}, .count = 1},
     {"ask_retry", "one only asks when", {"tt", "r"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
     {"ask_available", "one only asks how many", {"tt", "a"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
 

@@ -48,6 +48,7 @@ static struct common {
     flake_gen gen, wide;
     sno_gen sno;
     uint16_t partitions[64];
+    uint64_t owners[2];
 } * common;
 
 /* ---- ways to a child ---- */
@@ -459,6 +460,20 @@ TEST(partitions_begin_at_random) {
     CHECK(by_clock != by_later_clock);
 }
 
+static unsigned place_of_child;
+static void tell_what_is_drawn(void) {
+    random_script.is_on = random_script.has_none = true;
+    common->owners[place_of_child] = flake_i_process_owner_id();
+    common->partitions[place_of_child] = sno_i_random_partition();
+}
+
+/* The same clock, the same counts, no random bytes: only the pids differ. */
+TEST(processes_without_random_bytes_draw_by_their_pids) {
+    for (place_of_child = 0; place_of_child < 2; place_of_child++) by_fork(tell_what_is_drawn);
+    CHECK(common->owners[0] != common->owners[1]);
+    CHECK(common->partitions[0] != common->partitions[1]);
+}
+
 /* Each flake_machine_cloned chooses one start; partitions are counted up from it. */
 static void take_after_bumps(void) {
     uint16_t before = 0, partition = 0, next = 0;
@@ -549,6 +564,24 @@ TEST(the_fork_page_is_in_use) {
     (void)flake_i_instance_owner_id(&word);
     if (can_be) CHECK(word != NULL && (uintptr_t)word % (uintptr_t)size == 0);
     else printf("  skipped: no page is wiped here\n");
+}
+
+static char *three_pages;
+static void find_the_second_page_wiped(void) {
+    const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    EXPECT(three_pages[0] == 7 && three_pages[size] == 0 && three_pages[2 * size] == 7);
+}
+
+/* The next page has the program's own variables. */
+TEST(no_other_page_is_wiped) {
+    const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    void *const pages =
+        mmap(NULL, 3 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(pages != MAP_FAILED);
+    three_pages = (char *)memset(pages, 7, 3 * size);
+    if (flake_i_wipe_on_fork(three_pages + size)) by_fork(find_the_second_page_wiped);
+    else printf("  skipped: no page is wiped here\n");
+    (void)munmap(pages, 3 * size);
 }
 #endif
 

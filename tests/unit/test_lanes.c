@@ -149,6 +149,32 @@ TEST(a_reading_that_is_old_is_taken_again) {
     CHECK_EQ(stats_now().clock_backwards, 0);
 }
 
+/* A unit begins at this reading, and another thread exhausts the first lane. */
+static int64_t read_as_a_unit_begins(void *user) {
+    script *s = (script *)user;
+    if (++s->reads != slow_at_read) return s->now_ns;
+    s->now_ns += MS;
+    for (uint32_t number = 0; number < 2; number++) {
+        uint64_t others;
+        CHECK_EQ(flake_try(&gen, &others), FLAKE_OK);
+        CHECK_PLACE(others, T + 1, number);
+    }
+    return s->now_ns;
+}
+
+TEST(a_unit_that_begins_during_a_sweep_is_looked_for_in_all_lanes) {
+    begin(flake_layout_idgen);
+    options.seq_max = 5;
+    options.clock.now_ns = read_as_a_unit_begins;
+    slow_at_read = 0;
+    open_lanes(3);
+    CHECK_EQ(got64_n(&gen, many, 7), 6);
+    gen.split.map[0] = sizeof(flake_lane); /* the first lane again */
+    script_now.reads = 0;
+    slow_at_read = 4; /* the sweep's last */
+    TRY(T + 1, 2);
+}
+
 /* ---- a lane whose CAS failed ---- */
 
 /* Another thread draws from this lane, between the drawing thread's load and its CAS. */

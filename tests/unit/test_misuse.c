@@ -192,6 +192,11 @@ static const struct failure {
     {{.lanes = lanes, .lane_count = 2, .single_thread = true}, FLAKE_INVALID, "single_thread"},
     {{.lanes = lanes, .lane_count = 0}, FLAKE_INVALID, "lane_count"},
     {{.lanes = lanes, .lane_count = 2, .seq_min = 7, .seq_max = 7}, FLAKE_INVALID, "lane_count"},
+    {{.layout = {"", 0, 1, 39, 24, 0, 24, 24, 0, 0, 0, 0, 0, 0},
+      .lanes = lanes,
+      .lane_count = INT32_MAX / sizeof(flake_lane)},
+     FLAKE_INVALID,
+     "2 GB of memory"},
     {{.lane_count = 1}, FLAKE_INVALID, "lanes is missing"},
     {{.layout = FLAKE_LAYOUT_UUID7}, FLAKE_IO, "random bytes"}}; /* there are none */
 

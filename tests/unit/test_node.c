@@ -259,7 +259,9 @@ TEST(reinit_of_snos_takes_another_partition) {
     CHECK(says(&why, "node: is the parent's, or that of before the clone, and the pools overlap"));
     CHECK_EQ(sno_reinit_after_fork(&snos, zeroed, NULL, NULL, &why), FLAKE_INVALID);
     CHECK_EQ(sno_reinit_after_fork(&snos, flake_node_fixed(NULL, 65536), NULL, NULL, &why), FLAKE_NODE_RANGE);
-    CHECK_EQ(sno_gen_partition(&snos), 0);
+    const flake_options refused = {.max_wait_ms = -1};
+    CHECK_EQ(sno_reinit_after_fork(&snos, flake_node_none(), NULL, &refused, &why), FLAKE_INVALID);
+    CHECK_EQ(sno_gen_partition(&snos), 0); /* a refused call changes nothing */
     CHECK_EQ(sno_reinit_after_fork(&snos, flake_node_none(), NULL, NULL, &why), FLAKE_OK);
     CHECK(sno_gen_partition(&snos) != 0);
     flake_machine_cloned();

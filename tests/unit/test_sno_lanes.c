@@ -149,6 +149,14 @@ TEST(a_snapshot_has_both_ticks_of_all_lanes) {
         clock_to(start + 10);
         CHECK_EQ(try_all(), 11);
     }
+    /* A generator of the same pool: the lanes may have drawn any number. */
+    sno_id id;
+    const flake_options o = options_of();
+    CHECK_EQ(sno_init(&gen, flake_node_fixed(NULL, a_partition), &s, &o, NULL), FLAKE_OK);
+    clock_to(start + 9);
+    FAILS(sno_try(&gen, a_meta, &id), FLAKE_AGAIN, id);
+    clock_to(start + 10);
+    CHECK_ID(next_sno(&gen, a_meta), start + 10, 0, 100);
 }
 
 /* A generator's past draws count for all its lanes, and so does its time on the other tick. */

@@ -55,6 +55,18 @@ TEST(descriptors_end_with_the_program) {
     CHECK_EQ(remove(path), 0);
 }
 
+/* Where threads know their processor; else each has one of 256 lanes. */
+TEST(a_threads_lane_is_its_processor) {
+    int processor;
+    unsigned lane;
+    do { /* again if the thread has moved meanwhile */
+        processor = flake_i_processor();
+        lane = flake_i_system_lane();
+    } while (processor != flake_i_processor());
+    if (processor >= 0) CHECK_EQ(lane, processor);
+    else CHECK(lane < 256);
+}
+
 #if defined(__linux__) && defined(__LP64__)
 static long resolution_ns; /* of the coarse clock; below 0: unknown */
 

@@ -136,6 +136,7 @@ TEST(a_clock_before_1984_stops_nobody_who_has_begun) {
         CHECK_EQ(flake_retry_ns(&gen), 0);
         CHECK_EQ(flake_available(&gen), 65534);
         CHECK_EQ(uuid_ms(id), T);
+        CHECK_EQ(flake_ahead_ms(&gen), T - 441763200000);
         for (int gated = l->node_bits ? 1 : 0; gated >= 0; gated--) {
             /* before its first ID it waits for the clock to be set */
             gens_node = gated ? flake_node_gated(&gate, a_node) : node_in(l, a_node);
@@ -180,6 +181,28 @@ TEST(nobody_goes_on_after_the_last_ms) {
         open_gen(&other);
         CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
         FAILS(flake128_next(&other, &id), FLAKE_TIME_RANGE, id);
+    }
+}
+
+/* This many of a call's readings are past the end; later ones are in the last ms. */
+static int reads_past_the_end;
+static int64_t read_past_the_end(void *unused) {
+    (void)unused;
+    return (INT64_MAX / MS - (reads_past_the_end-- > 0 ? 0 : 1)) * MS;
+}
+
+TEST(a_clock_that_goes_back_to_the_last_ms_stops_nobody) {
+    EACH_LAYOUT(l) {
+        flake128 id;
+        int reads = 0;
+        begin(l);
+        options.clock.now_ns = read_past_the_end;
+        open_gen(&gen);
+        (void)drawn(&gen);
+        for (; reads_past_the_end = reads, flake128_try(&gen, &id) == FLAKE_OK; reads++)
+            CHECK_EQ(uuid_ms(id), INT64_MAX / MS - 1);
+        CHECK_EQ(reads_past_the_end, 0); /* each reading was past the end */
+        CHECK(reads > 2);
     }
 }
 
