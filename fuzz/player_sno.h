@@ -123,12 +123,12 @@ static void sno_cast(sno_kind kind, size_t n, const sno_snapshot *s, bool contin
  * they must be. */
 static bool sno_make(sno_kind kind, size_t n, player_node from, const sno_snapshot *given) {
     const bool chooses = from.from == PLAYER_NONE_AT_ALL; /* the library, a partition */
-    const bool continues = given && !chooses;
+    const bool continues = given != NULL; /* if the library chooses: in unit 0 of 2010, which the clock is after */
     flake_options o = player_scene.options;
     sno_snapshot s;
     if (chooses && sno_taken >= sno_most_taken) return false;
     memset(&s, 0, sizeof s);
-    if (continues) s = *given;
+    if (given && !chooses) s = *given;
     else if (given) { /* a pool: its bounds, and nothing else */
         s.sequence_min = given->sequence_min;
         s.sequence_max = given->sequence_max;
@@ -136,7 +136,7 @@ static bool sno_make(sno_kind kind, size_t n, player_node from, const sno_snapsh
     bool fits = sno_judge(&s);
     fits &=
         o.max_wait_ms >= 0 && o.clock.kind >= FLAKE_CLOCK_EXACT && o.clock.kind <= FLAKE_CLOCK_FAST;
-    fits &= !continues || s.partition == from.number;
+    fits &= !given || chooses || s.partition == from.number;
     fits &= from.from != PLAYER_GATED || !o.shared_memory;
     if (kind == SNO_LANES) {
         o.lanes = LAST_OF(sno_lane_array, n);

@@ -44,7 +44,7 @@ for model in tests/models/*.c; do
 done
 # The page counts what checker.sh checks: two runs of each model, and one for each label.
 checks=$(awk '/^ \* Weakened: / { n += 2 + ($3 == "none" ? 0 : NF - 2) } END { print n }' tests/models/*.c)
-if grep -q "^These are $checks checks" tests/models/README.md; then say ok "README.md counts $checks checks"
+if grep -qw "These are $checks checks" tests/models/README.md; then say ok "README.md counts $checks checks"
 else say FAIL "README.md does not say that these are $checks checks"; fi
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]

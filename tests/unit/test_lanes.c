@@ -556,6 +556,7 @@ TEST(a_gate_that_closes_during_init) {
     flake_release(&gen);
     CHECK_EQ(flake_init(&gen, gens_node, with_lanes(&options, array, 3), NULL), FLAKE_LEASE_LOST);
     closing = 7;
+    gens_node = flake_node_gated(&gate, 2);
     open_lanes(3);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     closing = 0;

@@ -410,7 +410,7 @@ TEST(a_uuid_of_a_given_time_has_random_bits) {
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         char text[37];
         flake128 id;
-        flake_parts parts;
+        flake_parts parts = {0, 0, 0};
         as_at_program_start();
         source.is_scripted = true;
         source.n_next = sizeof source.next;
