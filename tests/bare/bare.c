@@ -146,14 +146,14 @@ TEST(files_are_there_or_say_why) {
         memset(&pool, 0, sizeof pool);
         if (kind == BY_DIR) where.dir = ".";
         else where.path = "bare.ids";
-        CHECK_EQ(kind == OF_SNO ? sno_state_open(&state, &where, &options, &pool, &why)
-                 : kind == BY_DIR
-                     ? flake_state_open(&state, &where, flake_node_none(), &options, &number, &why)
-                     : flake_state_open(&state, &where, flake_node_fixed(NULL, number), &options,
-                                        NULL, &why),
-                 has_files ? FLAKE_OK : FLAKE_IO);
+        const flake_node its = kind == BY_DIR ? flake_node_none() : flake_node_fixed(NULL, number);
+        const flake_status opened =
+            kind == OF_SNO ? sno_state_open(&state, &where, &options, &pool, &why)
+                           : flake_state_open(&state, &where, its, &options,
+                                              kind == BY_DIR ? &number : NULL, &why);
+        CHECK_EQ(opened, has_files ? FLAKE_OK : FLAKE_IO);
         CHECK(has_files || names_the_cause(why.text));
-        CHECK_EQ(number, kind != BY_DIR ? 77 : has_files ? 0 : UINT64_MAX);
+        CHECK_EQ(number, kind != BY_DIR ? 77 : has_files ? 0 : FLAKE_I_NO_NUMBER);
         if (kind == OF_SNO) number = pool.partition;
         else if (!has_files) number = 77; /* so that the state is refused, and not the node */
         options.state = &state;
