@@ -5302,8 +5302,8 @@ FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
 }
 
 /* Checks a node, of which IDs have this many bits. A layout without one needs none; in sno.h it is optional. */
-FLAKE_I_FN flake_status flake_i_check_node(const flake_node *node, unsigned bits, bool is_optional,
-                                           flake_why *why) {
+FLAKE_I_COLD flake_status flake_i_check_node(const flake_node *node, unsigned bits,
+                                             bool is_optional, flake_why *why) {
     const uint64_t last = flake_i_ones(bits), number = node->number;
     const char *unfit = NULL;
     char text[80];

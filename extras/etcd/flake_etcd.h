@@ -44,7 +44,7 @@
  *
  *     flake_i_new_page, flake_i_wipe_on_fork, flake_i_drop_page     a page that fork wipes
  *     flake_i_process_owner_id                                      the process's owner id
- *     flake_i_random_bytes                                          random bytes
+ *     flake_i_random_bytes, FLAKE_I_NO_NUMBER                       random bytes; what no init takes
  *     FLAKE_I_BY_NAME, flake_i_timespec, flake_i_clock_gettime      elapsed time where strict C hides it
  *     flake_i_say, flake_i_put_why                                  reasons in words
  *     flake_i_decimal, flake_i_min_u64, flake_i_max_i64,            numbers
