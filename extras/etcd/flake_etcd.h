@@ -1499,7 +1499,7 @@ FLAKE_API flake_node flake_etcd_node(flake_etcd *c) {
     gate.not_before_ns = flake_i_etcd_not_before;
     gate.user = c;
     gate.fence = c->fence;
-    return flake_node_gated(&gate, c->session ? c->node : FLAKE_I_NO_NUMBER);
+    return flake_node_gated(&gate, c->fence ? c->node : FLAKE_I_NO_NUMBER);
 }
 
 FLAKE_API flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {

@@ -369,7 +369,7 @@ TEST(a_node_of_any_layout_ends_with_its_claim) {
     CHECK_EQ(flake128_next(&wide, &wide_id), FLAKE_LEASE_LOST);
     options.layout = flake_layout_twitter;
     CHECK_EQ(flake_init(&ids, claimed, &options, &why), FLAKE_LEASE_LOST);
-    CHECK_EQ(flake_init(&ids, flake_etcd_node(&claim), &options, &why), FLAKE_NODE_RANGE);
+    CHECK_EQ(flake_init(&ids, flake_etcd_node(&claim), &options, &why), FLAKE_LEASE_LOST);
     CHECK_EQ(flake_init(&ids, flake_etcd_node(&unclaimed), &options, &why), FLAKE_NODE_RANGE);
 }
 
