@@ -258,7 +258,7 @@ lossy() { # statements and answers
     local i
     for i in {1..4}; do begin "lossy$i" $((i * 300)) lossy; done
     for i in {1..20}; do
-        query "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()" > "$dir/log"
+        query "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()" > "$dir/log" 2>&1
         go_on 200 lossy{1..4} || return
     done
 }
