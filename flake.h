@@ -4989,6 +4989,7 @@ FLAKE_I_FN flake_status flake_i_scan(flake_i_search *s, uint64_t first, uint64_t
         flake_why reason = {""};
         s->why = &reason;
         const flake_status status = flake_i_try_number(s, n);
+        s->why = why;
         if (status == FLAKE_OK) {
             if (first == last || s->now_ns > s->last.horizon_ns) return status;
             if (s->last.horizon_ns < earliest_ns) {
@@ -5001,7 +5002,6 @@ FLAKE_I_FN flake_status flake_i_scan(flake_i_search *s, uint64_t first, uint64_t
             if (why && (status != FLAKE_IN_USE || first == last)) *why = reason;
         }
     }
-    s->why = why;
     if (earliest_ns < INT64_MAX && !s->is_pointless) return flake_i_try_number(s, earliest);
     if (worst != FLAKE_IN_USE || first == last) return worst;
     s->claim->path[s->dir_length] = 0;
