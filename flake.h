@@ -41,9 +41,12 @@
  * UNIQUENESS
  *
  * No ID is generated twice if generators that run at the same time, in one process or in several, have
- * different nodes or disjoint sequence ranges. On one host exclusive_dir detects any that don't. A generator
- * that takes over the numbers of an earlier one must start in a later time unit (start_next_unit) with a clock
- * that did not go backwards, or use a state file, which ensures both.
+ * different nodes or disjoint sequence ranges. On one host exclusive_dir detects any that don't.
+ *
+ * A generator may take over the node of an earlier one: it starts in the next time unit, so its first draw waits
+ * for up to one unit. No ID is repeated if the earlier one's draws ended before init was called, both read one
+ * host's clock, it was not set back in between, and the earlier one had neither max_ahead_ms nor flake_try_at. A
+ * state file ensures the rest. options.after_unix_ms starts after a time that is known, such as that of max(id).
  *
  * IDs increase in call order while the clock does not go backwards, except with seq_scatter and in a layout
  * that reverses the time. With lanes only their time units do. Of two concurrent calls either may come
@@ -51,8 +54,8 @@
  *
  * THREAD SAFETY
  *
- *     flake_gen        every call, from any thread and from signal handlers, except init, restore,
- *                      release and reinit_after_fork, which need exclusive access. With single_thread:
+ *     flake_gen        every call, from any thread and from signal handlers, except init, release and
+ *                      reinit_after_fork, which need exclusive access. With single_thread:
  *                      one thread at a time generates; queries from any thread. With shared_memory:
  *                      from several processes
  *     flake_prefetch   one thread at a time
@@ -141,7 +144,7 @@
  *     // >>draws            IDs of tickets; flake_next and the other calls that generate IDs
  *     // >>directory        claims of files, state files, exclusive_dir
  *     // >>set-up           options and identities; init, shards, fork, release
- *     // >>queries          what a generator reports; snapshots; prefetch
+ *     // >>queries          what a generator reports; prefetch
  *     // >>text             IDs as texts
  *     // >>process-wide     flake_uuid7, flake_ulid
  *     // >>node numbers     from interfaces, the host's name, the environment
@@ -521,9 +524,14 @@ typedef struct flake_options {
     flake_clock clock;    /* all zero: the exact system clock */
     int64_t max_wait_ms;  /* longest a call blocks, per time unit; 0: 1,000; INT64_MAX: no limit */
     int64_t max_ahead_ms; /* IDs may be this far ahead of the clock; Hazelcast: 15,000 */
-    /* Return FLAKE_CLOCK_BACKWARDS at once instead of waiting. boundary always does; UUIDs and ULIDs, which
-     * continue, return it only with this option. */
-    bool fail_on_backwards;
+    /* The first ID is of the unit after the init, since a predecessor may have used this one: the first draw waits
+     * for up to one unit, and flake_try returns FLAKE_AGAIN. Init waits if units are longer than max_wait_ms.
+     * true: this unit. Ignored with clock.now_ns, UUIDs and ULIDs, which start in this unit. */
+    bool start_this_unit;
+    /* All IDs are of later units than this Unix time, such as that of max(id) of a table, or flake_newest_ms of
+     * the last run. Init waits for it. 0: any. FLAKE_INVALID: before the layout's epoch, a day ahead of the clock,
+     * in the first months of 1970 (is it in ms?), or for UUIDs and ULIDs. */
+    int64_t after_unix_ms;
     /* Start each unit at a pseudo-random number (a hash of its time) and wrap around, so that id % n is even
      * at low rates. IDs of a unit are then unordered. 64 bits. */
     bool seq_scatter;
@@ -532,14 +540,11 @@ typedef struct flake_options {
      * use it at a time; a second one is not detected. */
     struct flake_state *state;
     /* A directory that the programs of a host share, such as "/run/app": init returns FLAKE_IN_USE if another
-     * generator, of any process, has the same layout and node and an overlapping sequence range. Implies
-     * start_next_unit. The numbers are freed by flake_release, or when the process and its children have ended.
+     * generator, of any process, has the same layout and node and an overlapping sequence range. start_this_unit
+     * is ignored. The numbers are freed by flake_release, or when the process and its children have ended.
      * Deleting its file, flake-HASH.exclusive, or closing the descriptor (as daemons that close all do) disables
      * the check. POSIX, local file systems; not with shared_memory, UUIDv7 and ULID; NULL: no check */
     const char *exclusive_dir;
-    /* Generate only from the next time unit on: required to take over numbers that were in use in this unit.
-     * The clock must be the same; it must not have gone backwards, nor an ID run ahead of it (flake_try_at). */
-    bool start_next_unit;
     /* Generator and lanes are in memory shared by processes; fork does not invalidate them. The processes must
      * be forks of one another, or use the system's clock and no ring. No gate; a state only if it has
      * shared_memory. FLAKE_INVALID where 64-bit atomics take a lock. */
@@ -549,9 +554,8 @@ typedef struct flake_options {
 
 /* Options NULL: all defaults. FLAKE_INVALID, FLAKE_NODE_RANGE; with exclusive_dir FLAKE_IN_USE, FLAKE_IO; with
  * a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST; for UUIDs and ULIDs FLAKE_IO (no random
- * bytes). After a failure every call on the generator returns FLAKE_INVALID.
- * The generator knows of no earlier IDs: it repeats those of the current time unit if its numbers were in use
- * in that unit, unless it has start_next_unit or a state, or continues from a snapshot (flake_restore). */
+ * bytes); FLAKE_CLOCK_BACKWARDS while it waits for after_unix_ms or a long unit. After a failure every call on
+ * the generator returns FLAKE_INVALID. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, flake_node, const flake_options *,
                                                    flake_why *);
 /* n generators that share one node and its sequence range, each with single_thread and for one thread at a time;
@@ -563,7 +567,7 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, siz
                                                           const flake_options *, flake_why *);
 
 /* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
- * FLAKE_CLOCK_BACKWARDS. Wait-free while IDs are available; with lanes lock-free. */
+ * FLAKE_CLOCK_BACKWARDS, which boundary returns at once. Wait-free while IDs are available; with lanes lock-free. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_next(flake_gen *, uint64_t *id);
 /* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. (With a state file without manual_extend, one
  * call every 1 to 2 s writes the file.) */
@@ -574,7 +578,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids,
 /* As many as are available now, *got of them; the rest of the array is unchanged. FLAKE_OK if at least one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n,
                                                     size_t *got);
-/* With the caller's time, such as a cached reading of the clock. An older one counts as the newest unit.
+/* With the caller's time, such as a cached reading of the clock. An older one counts as the newest unit, and
+ * is FLAKE_AGAIN before the unit in which the generator starts.
  * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit plus max_ahead_ms (in whole
  * units); only the first draw of a unit reads the clock to check. So IDs can run a unit ahead of the clock.
  * FLAKE_INVALID: the generator has lanes. */
@@ -620,6 +625,11 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
 FLAKE_API int64_t flake_retry_ns(flake_gen *);
 FLAKE_API uint64_t flake_available(flake_gen *); /* IDs available now */
 FLAKE_API int64_t flake_ahead_ms(flake_gen *);   /* how far the newest ID is ahead of the clock */
+/* Unix time of the newest ID's unit, for after_unix_ms of the next run: call it when no draw is in progress. IDs
+ * ahead of the clock count. Before the first ID: the unit after which IDs start, or the layout's epoch, so a run
+ * without an ID does not forget the one before it. Each shard reports its own: take the latest. INT64_MIN: not
+ * initialised. */
+FLAKE_API int64_t flake_newest_ms(flake_gen *);
 /* The options in effect, with layout, range and defaults filled in; NULL: not initialised. */
 FLAKE_API const flake_options *flake_gen_options(const flake_gen *);
 FLAKE_API uint64_t flake_gen_node(const flake_gen *); /* UINT64_MAX: none, or not initialised */
@@ -627,27 +637,10 @@ FLAKE_API uint64_t flake_gen_node(const flake_gen *); /* UINT64_MAX: none, or no
 typedef struct flake_stats {
     uint64_t ids;             /* IDs generated, each of a batch */
     uint64_t batches;         /* calls that generated more than one */
-    uint64_t waits;           /* calls that had to sleep */
+    uint64_t waits;           /* calls that had to sleep, but not for the unit in which IDs start */
     uint64_t clock_backwards; /* calls that found the clock behind the newest ID */
 } flake_stats;
 FLAKE_API void flake_stats_get(flake_gen *, flake_stats *);
-
-/* The position of a generator, to continue after it in another one. Lock-free, never torn. */
-typedef struct flake_snapshot {
-    int64_t unix_ms;  /* start of the unit that count counts from */
-    uint64_t count;   /* IDs drawn since, including those queued and ahead of the clock */
-    uint64_t node;    /* this and what follows must equal those of the generator that is restored */
-    int64_t epoch_ms; /* of the state word; UUIDs and ULIDs: 1984 */
-    uint32_t unit_ms, seq_min, seq_max;
-    bool seq_scatter;
-} flake_snapshot;
-/* Take it when no call is in progress: a call that has begun may still draw. With lanes, all numbers of each unit
- * begun count as drawn. A snapshot can be restored with any number of lanes, or without. */
-FLAKE_API flake_status flake_snapshot_take(flake_gen *, flake_snapshot *);
-/* Continues after the snapshot, or after the generator's own position if that is later; UUIDs and ULIDs in a
- * later ms. FLAKE_INVALID: another node, layout or range. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_restore(flake_gen *, const flake_snapshot *,
-                                                      flake_why *);
 
 /* Frees the numbers that exclusive_dir holds; other generators can then use them. Draws still succeed, and
  * nothing detects a duplicate: call it when no thread draws any more. Call it before the memory is freed and
@@ -693,8 +686,7 @@ FLAKE_API bool flake_ring_pop(flake_ring *, flake_overflow *);
  *
  * Call it in each process after a virtual machine is resumed, restored or cloned: a process cannot detect
  * that. From then on every generator, except those in shared memory, behaves as after a fork. So do states:
- * close them and open others. The only copy keeps its node by flake_release and flake_init, with a state or
- * start_next_unit. From any thread. It reaches the generators of its own copy of this header and of sno.h. A
+ * close them and open others. The only copy keeps its node by flake_release and flake_init. From any thread. It reaches the generators of its own copy of this header and of sno.h. A
  * shared library that hides its symbols, or was opened with RTLD_LOCAL, must call it too. */
 FLAKE_API void flake_machine_cloned(void);
 
@@ -992,6 +984,7 @@ typedef struct flake_i_engine {
     uint64_t ahead;         /* units that IDs may be ahead of the clock */
     uint64_t time_lead;     /* units that time itself may be: ahead, or 0 */
     int64_t wait_ns;        /* longest sleep of one call */
+    uint64_t start_unit;    /* if init set a start: the first unit that has IDs, else 0 */
     uintptr_t home;         /* its own address at init: that of a copy differs */
     bool fail_on_backwards; /* waiting calls do not wait after a backward step */
     bool is_plain;          /* no gate, state, ring or windows; a full count carries into nothing */
@@ -1119,8 +1112,7 @@ struct flake_gen {
                       FLAKE_I_PART: free for the generator that contains this one */
     uint8_t kind;
     uint8_t time_shift, seq_shift;
-    bool counts;    /* UUIDs and ULIDs: the ID also depends on the keys */
-    bool continues; /* from its newest time after a backward step of the clock */
+    bool counts; /* UUIDs and ULIDs: the ID depends on the keys, too, and a backward step on none */
     uint64_t whose; /* hash of the identity: changes if it is initialised with another one */
     flake_i_keys keys;
     flake_options options;
@@ -1217,6 +1209,7 @@ struct flake_prefetch {
 FLAKE_I_FN uint64_t flake_i_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 FLAKE_I_FN int64_t flake_i_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+FLAKE_I_FN uint64_t flake_i_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 FLAKE_I_FN uint64_t flake_i_ones(unsigned bits) {
     return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
@@ -2078,6 +2071,20 @@ FLAKE_I_FN int64_t flake_i_ns_until(int64_t due_ns, int64_t now_ns) {
     return ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
+/* Of an init: sleeps until the clock has passed this time. *now_ns is a reading, and becomes the last one. */
+FLAKE_I_FN flake_status flake_i_wait_past(const flake_clock *c, int64_t floor_ns, int64_t *now_ns,
+                                          const char *subject, flake_why *why) {
+    while (*now_ns <= floor_ns) {
+        const int64_t before_ns = *now_ns;
+        FLAKE_SLEEP_NS(flake_i_ns_until(floor_ns, before_ns - 1));
+        *now_ns = flake_i_exact_ns(c);
+        if (*now_ns <= before_ns)
+            return flake_i_say(why, FLAKE_CLOCK_BACKWARDS, subject,
+                               "the clock went backwards, or stands still");
+    }
+    return FLAKE_OK;
+}
+
 enum { FLAKE_I_NS_PER_MS = 1000000 };
 
 /* ---- owner ids ----
@@ -2852,7 +2859,8 @@ typedef struct flake_i_engine_config {
     uint32_t unit_ms;
     unsigned time_bits, tick_bits;
     uint64_t cap;
-    flake_options options; /* all that concern an engine, from max_ahead_ms on */
+    bool fail_on_backwards;
+    flake_options options; /* all that concern an engine, from max_wait_ms on */
     flake_gate gate;       /* of a gated node */
     uint64_t fence_value;
 } flake_i_engine_config;
@@ -2861,6 +2869,20 @@ typedef struct flake_i_engine_config {
 FLAKE_I_FN flake_status flake_i_state_gate(struct flake_state *, uint64_t run, int64_t until_ns,
                                            bool *pointless);
 FLAKE_I_FN bool flake_i_state_is_late(const struct flake_state *, int64_t until_ns);
+
+/* What is wrong with after_unix_ms; NULL: nothing. */
+FLAKE_I_FN const char *flake_i_unfit_after(const flake_options *o, int64_t epoch_ms) {
+    const int64_t after_ms = o->after_unix_ms, day_ms = 86400000;
+    if (!after_ms) return NULL;
+    const int64_t now_ms = flake_i_exact_ns(&o->clock) / FLAKE_I_NS_PER_MS;
+    if (after_ms < epoch_ms) return "after_unix_ms is before the layout's epoch: is it in ms?";
+    if (after_ms - day_ms > now_ms)
+        return "after_unix_ms is more than a day ahead of the clock: is it in ms, and the clock "
+               "set?";
+    if (after_ms >= 100000000 && after_ms < 10000000000 && now_ms >= 10000000000)
+        return "after_unix_ms is in the first months of 1970: is it in seconds?";
+    return NULL;
+}
 
 /* Why engine or lanes cannot be set up like this; NULL: they can. */
 FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) {
@@ -2891,7 +2913,7 @@ FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) 
     if (o->lanes && !o->lane_count) return "lane_count is 0: it must be the number of lanes";
     if (o->lanes && o->lane_count > most_lanes)
         return "lane_count exceeds the sequence range, or 2 GB of memory";
-    return NULL;
+    return flake_i_unfit_after(o, epoch_ms);
 }
 
 /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at
@@ -2982,7 +3004,8 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
     e->tick_bits = config->tick_bits;
     e->ahead = (uint64_t)o->max_ahead_ms / config->unit_ms;
     e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * FLAKE_I_NS_PER_MS;
-    e->fail_on_backwards = o->fail_on_backwards;
+    e->fail_on_backwards = config->fail_on_backwards;
+    e->start_unit = 0;
     e->clock = o->clock;
     if (o->clock.kind == FLAKE_CLOCK_FAST) e->clock.kind = FLAKE_CLOCK_EXACT;
     e->ring = o->overflow;
@@ -3127,8 +3150,8 @@ FLAKE_I_FN void flake_i_exhaust_unit(flake_i_engine *e) {
     flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* not drawn here */
 }
 
-/* The next ID is of a later unit than this time, on either timeline. Caller must have exclusive
- * access. */
+/* The next ID is of a later unit than this time, on either timeline: of start_unit, unless the word has passed
+ * that. Caller must have exclusive access. */
 FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
     if (floor_ns < (int64_t)e->epoch_ns) return;
     const uint64_t floor =
@@ -3140,6 +3163,7 @@ FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
             FLAKE_ATOMIC_STORE(&e->safe[i], floor, relaxed);
     flake_i_decode(e, word, &time, &count);
     if (time > floor || flake_i_queued(e, time, count, floor) >= e->cap) return;
+    e->start_unit = floor + 1;
     FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, floor, flake_i_tick(e, word)) + e->cap,
                        relaxed);
     flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* not drawn here */
@@ -3361,7 +3385,8 @@ FLAKE_I_FN void flake_i_note(flake_i_engine *e, uint64_t seen, int64_t now_ns, u
         (void)FLAKE_ATOMIC_CAS(&e->overflow, &next, owed, relaxed, relaxed);
 }
 
-/* Not while the clock is before the word: the callers then wait for the clock, not for capacity.
+/* Not while the clock is before the word: the callers then wait for the clock, not for capacity. Nor do those
+ * that wait for the start unit.
  * The reading is taken after the election was loaded: if it is before that ms, the clock went
  * backwards. */
 FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
@@ -3372,7 +3397,8 @@ FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
     /* only for the length of the queue */
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
     if (flake_i_look(e, 0, word, now_ns, &a) != FLAKE_OK || a.now + e->time_lead < a.time) return;
-    flake_i_note(e, old, now_ns, flake_i_queued(e, a.time, a.count, a.now + e->ahead + 1));
+    const uint64_t served = flake_i_max_u64(a.now + e->ahead, e->start_unit);
+    flake_i_note(e, old, now_ns, flake_i_queued(e, a.time, a.count, served + 1));
 }
 
 /* ---- draw ---- */
@@ -3472,8 +3498,10 @@ FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, boo
     const int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, a->opens), a->now_ns);
     if (!(a->request & FLAKE_I_WAIT) || (back && e->fail_on_backwards) || left_ns > a->budget_ns)
         return back ? FLAKE_CLOCK_BACKWARDS : FLAKE_AGAIN;
-    if (!a->wait_told) flake_i_tally(&e->waits, 1, a->request);
-    a->wait_told = true;
+    if (!a->wait_told && a->opens > e->start_unit) {
+        flake_i_tally(&e->waits, 1, a->request);
+        a->wait_told = true;
+    }
     *slept = a->blocked || a->ticket >= e->limit;
     if (!*slept) return FLAKE_OK;
     if (!a->blocked) flake_i_notify(e);
@@ -3741,6 +3769,16 @@ FLAKE_I_FN uint64_t flake_i_available(flake_i_engine *e) {
     return flake_i_available_by(e, &a);
 }
 
+/* The newest unit of a ticket, on either timeline. The word is loaded first: a draw that left a timeline had
+ * raised safe[] by then. */
+FLAKE_I_FN uint64_t flake_i_newest(flake_i_engine *e) {
+    uint64_t time, count;
+    flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, acquire), &time, &count); /* LOOK:A */
+    const uint64_t safe = flake_i_max_u64(FLAKE_ATOMIC_LOAD(&e->safe[0], relaxed),
+                                          FLAKE_ATOMIC_LOAD(&e->safe[1], relaxed));
+    return flake_i_max_u64(time + (count ? (count - 1) / e->cap : 0), safe);
+}
+
 /* Whether the next ticket waits for flake_state_extend. The word's unit is admitted already. */
 FLAKE_I_FN bool flake_i_is_late(flake_i_engine *e) {
     flake_i_attempt a;
@@ -3962,21 +4000,11 @@ FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsi
     return status;
 }
 
-/* On either timeline. The word is loaded first: a draw that left a timeline had raised safe[] by
- * then. */
-FLAKE_I_FN uint64_t flake_i_lanes_newest(const flake_i_lanes *l, uint64_t *word_time) {
-    uint64_t newest = *word_time = 0;
-    for (size_t i = 0; i < l->n; i++) {
-        flake_i_engine *const e = &flake_i_lane(l, i)->engine;
-        uint64_t time, count;
-        flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, acquire), &time, &count); /* LOOK:A */
-        if (time > *word_time) *word_time = time;
-        const uint64_t last[] = {time + (count ? (count - 1) / e->cap : 0),
-                                 FLAKE_ATOMIC_LOAD(&e->safe[0], relaxed),
-                                 FLAKE_ATOMIC_LOAD(&e->safe[1], relaxed)};
-        for (unsigned k = 0; k < 3; k++)
-            if (last[k] > newest) newest = last[k];
-    }
+/* On either timeline. */
+FLAKE_I_FN uint64_t flake_i_lanes_newest(const flake_i_lanes *l) {
+    uint64_t newest = 0;
+    for (size_t i = 0; i < l->n; i++)
+        newest = flake_i_max_u64(newest, flake_i_newest(&flake_i_lane(l, i)->engine));
     return newest;
 }
 
@@ -4097,7 +4125,7 @@ FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_ticket *unit, flake1
  * unit; 0: the clock is not, or the generator waits for it. */
 FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
     flake_i_attempt a;
-    if (!g->continues || flake_i_forked(e)) return 0;
+    if (!g->counts || flake_i_forked(e)) return 0;
     const flake_status status = flake_i_peek(e, &a);
     const bool before_first = status != FLAKE_OK && a.now_ns < (int64_t)e->epoch_ns;
     if (before_first ? !(a.time || a.count % e->cap)
@@ -4211,7 +4239,7 @@ FLAKE_I_NOINLINE flake_status flake_i_one128_continue(flake_gen *g, unsigned res
     const bool is_bound = resume & FLAKE_I_BOUND;
     if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket)) {
         status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
-        if (status != FLAKE_OK && g->continues)
+        if (status != FLAKE_OK && g->counts)
             status = flake_i_continue(g, resume, status, 1, &ticket, &from);
         if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
         if (from) ticket.index += from->first;
@@ -4349,7 +4377,7 @@ FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned request, bool is_128
         flake_i_ticket rest, unit;
         flake_lane *from;
         flake_status status = flake_i_claim(g, request, n - *done, &rest, &from);
-        if (is_128 && status != FLAKE_OK && g->continues)
+        if (is_128 && status != FLAKE_OK && g->counts)
             status = flake_i_continue(g, request, status, n - *done, &rest, &from);
         if (status != FLAKE_OK) return status;
         for (; rest.n; *done += (size_t)unit.n) {
@@ -5036,19 +5064,6 @@ FLAKE_I_FN void flake_i_state_set_up(flake_state *s, flake_i_opening *o) {
     FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
 }
 
-FLAKE_I_FN flake_status flake_i_state_wait(const flake_state *s, flake_i_opening *o) {
-    const int64_t floor_ns = o->last.horizon_ns;
-    while (o->now_ns <= floor_ns) {
-        FLAKE_SLEEP_NS(flake_i_ns_until(floor_ns, o->now_ns - 1));
-        const int64_t before_ns = o->now_ns;
-        o->now_ns = flake_i_exact_ns(&s->clock);
-        if (o->now_ns <= before_ns)
-            return flake_i_say(o->why, FLAKE_CLOCK_BACKWARDS, s->path,
-                               "the clock went backwards, or stands still");
-    }
-    return FLAKE_OK;
-}
-
 /* FLAKE_AGAIN: the path has a foreign file by now. */
 FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_i_opening *o) {
     uint8_t bytes[FLAKE_I_FILE];
@@ -5083,7 +5098,8 @@ FLAKE_I_FN flake_status flake_i_state_continue(flake_state *s, const flake_i_ope
 FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, flake_i_opening *o) {
     const int64_t floor_ns = o->last.horizon_ns, lead_ns = flake_i_lead_ns(s);
     flake_status status = FLAKE_OK;
-    if (!o->resumes && !o->where->no_wait) status = flake_i_state_wait(s, o);
+    if (!o->resumes && !o->where->no_wait)
+        status = flake_i_wait_past(&s->clock, floor_ns, &o->now_ns, s->path, o->why);
     int64_t from_ns = o->now_ns; /* the first horizon is counted from here */
     if (o->resumes) from_ns = flake_i_max_i64(from_ns, flake_i_state_not_before(s));
     else if (status == FLAKE_OK) {
@@ -5263,7 +5279,7 @@ FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o
     s.options = *o;
     if (node) s.gate = node->gate;
     if (node) s.fence_value = node->fence_value;
-    s.options.fail_on_backwards = o->fail_on_backwards || o->layout.format;
+    s.fail_on_backwards = o->layout.format != 0;
     return s;
 }
 
@@ -5292,6 +5308,8 @@ FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
     const uint8_t format = o->layout.format;
     if (o->lanes && o->single_thread) return "lanes and single_thread exclude each other";
     if (!o->lanes && o->lane_count) return "lanes is missing, but lane_count is not 0";
+    if (o->after_unix_ms && format > FLAKE_I_BOUNDARY)
+        return "after_unix_ms is not for UUIDs and ULIDs";
     if (!o->exclusive_dir) return NULL;
     if (!FLAKE_I_HAS_FILES) return "exclusive_dir " FLAKE_I_WHY_NO_FILES;
     if (format == FLAKE_I_UUID7 || format == FLAKE_I_ULID)
@@ -5336,8 +5354,8 @@ FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_option
     const char *unfit = flake_i_unfit_numbers(o);
     if (!unfit) unfit = flake_i_unfit_kind(o);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
-    if (o->exclusive_dir) o->start_next_unit = true;
-    if (o->layout.format == FLAKE_I_BOUNDARY) o->fail_on_backwards = true;
+    if (o->exclusive_dir) o->start_this_unit = false;
+    else if (o->clock.now_ns || o->layout.format > FLAKE_I_BOUNDARY) o->start_this_unit = true;
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
     return FLAKE_OK;
 }
@@ -5464,10 +5482,28 @@ FLAKE_I_FN flake_status flake_i_exclude_range(flake_i_file *file, const char *di
     return status;
 }
 
+/* IDs are of later units than *floor_ns: this unit, which a predecessor may have used, and after_unix_ms. Shards
+ * pass what the first one has found; INT64_MIN: nothing. Waits for after_unix_ms, as for a horizon, and for
+ * a unit that is longer than a draw would wait. Call it with the claim: a predecessor has drawn until then. */
+FLAKE_I_FN flake_status flake_i_find_start(const flake_i_engine_config *config, int64_t *floor_ns,
+                                           flake_why *why) {
+    const flake_options *const o = &config->options;
+    const int64_t unit_ns = (int64_t)config->unit_ms * FLAKE_I_NS_PER_MS;
+    const int64_t epoch_ns = config->epoch_ms * FLAKE_I_NS_PER_MS;
+    if (*floor_ns != INT64_MIN || (o->start_this_unit && !o->after_unix_ms)) return FLAKE_OK;
+    int64_t now_ns = flake_i_exact_ns(&o->clock);
+    int64_t past_ns = o->after_unix_ms ? o->after_unix_ms * FLAKE_I_NS_PER_MS : INT64_MIN;
+    *floor_ns = o->start_this_unit ? past_ns : flake_i_max_i64(past_ns, now_ns);
+    if (!o->start_this_unit && *floor_ns >= epoch_ns && config->unit_ms > o->max_wait_ms &&
+        config->unit_ms > o->max_ahead_ms)
+        past_ns = flake_i_later(*floor_ns, unit_ns - 1 - (*floor_ns - epoch_ns) % unit_ns);
+    return flake_i_wait_past(&o->clock, past_ns, &now_ns, "init", why);
+}
+
 /* Claims an identity's numbers and initialises the engine. On failure nothing has changed. */
 FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_engine_config *config,
                                           const flake_options *o, const uint8_t *identity,
-                                          flake_why *why) {
+                                          int64_t *floor_ns, flake_why *why) {
     flake_i_file file = {0, 0, -1};
     const char *const unfit = flake_i_unfit_setup(config);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
@@ -5475,10 +5511,12 @@ FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_engine_con
     if (status == FLAKE_OK && o->exclusive_dir)
         status = flake_i_exclude_range(&file, o->exclusive_dir, identity, why);
     if (status != FLAKE_OK) return status;
-    status = flake_i_engine_init(&g->engine, config);
+    status = flake_i_find_start(config, floor_ns, why);
+    if (status == FLAKE_OK && flake_i_engine_init(&g->engine, config) != FLAKE_OK)
+        status = flake_i_say(why, FLAKE_LEASE_LOST, "gate", "is closed: the claim was lost");
     if (status != FLAKE_OK) {
         flake_i_exclude_end(&file, false);
-        return flake_i_say(why, status, "gate", "is closed: the claim was lost");
+        return status;
     }
     g->exclusive = file;
     g->options = *o;
@@ -5489,25 +5527,25 @@ FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_engine_con
 }
 
 /* The engine is positioned. From here on the generator draws: after all IDs that gate and state know
- * of, and with start_next_unit after the current unit, in which an earlier owner of the range may
- * have drawn. */
-FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, unsigned forms) {
+ * of, and after floor_ns. */
+FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, unsigned forms, int64_t floor_ns) {
     const flake_options *const o = &g->options;
     flake_i_engine *const e = &g->engine;
     if (flake_i_has_gate(e)) flake_i_exhaust_unit(e); /* the fast path asks no gate */
     if (e->gate.admit && e->gate.not_before_ns)
         flake_i_engine_not_before(e, e->gate.not_before_ns(e->gate.user));
     if (o->state) flake_i_engine_not_before(e, flake_i_state_not_before(o->state));
-    if (o->start_next_unit) flake_i_engine_not_before(e, flake_i_exact_ns(&e->clock));
+    flake_i_engine_not_before(e, floor_ns);
     if (o->lanes) flake_i_lanes_begin(&g->split, o->lanes, o->lane_count, e);
     g->kind = (uint8_t)(forms | (o->lanes           ? FLAKE_I_LANES
                                  : o->single_thread ? FLAKE_I_SINGLE
                                                     : FLAKE_I_MULTI));
 }
 
-/* Takes resolved options. On failure nothing has changed. */
+/* Takes resolved options. On failure nothing has changed. *floor_ns: see flake_i_find_start. */
 FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_node *from,
-                                         const flake_options *o, flake_why *why) {
+                                         const flake_options *o, int64_t *floor_ns,
+                                         flake_why *why) {
     const unsigned format = o->layout.format;
     const uint64_t node = from->number;
     const bool counts = format > FLAKE_I_BOUNDARY;
@@ -5517,7 +5555,7 @@ FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_node *from,
     flake_i_identity(o, node, identity);
     if (counts && !flake_i_random_bytes(keys, sizeof keys))
         return flake_i_say(why, FLAKE_IO, "random bytes", "the system has none");
-    const flake_status status = flake_i_gen_claim(g, &config, o, identity, why);
+    const flake_status status = flake_i_gen_claim(g, &config, o, identity, floor_ns, why);
     if (status != FLAKE_OK) return status;
     g->base = counts   ? node
               : format ? node << 16 | o->seq_min
@@ -5526,10 +5564,9 @@ FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_node *from,
     g->time_shift = o->layout.time_shift;
     g->seq_shift = o->layout.seq_shift;
     g->counts = counts;
-    g->continues = counts && !o->fail_on_backwards;
     flake_i_set_keys(&g->keys, keys);
     const bool is_odd = o->seq_scatter || o->layout.time_reversed;
-    flake_i_gen_begin(g, format ? FLAKE_I_128 : is_odd ? FLAKE_I_ODD : FLAKE_I_PLAIN);
+    flake_i_gen_begin(g, format ? FLAKE_I_128 : is_odd ? FLAKE_I_ODD : FLAKE_I_PLAIN, *floor_ns);
     return FLAKE_OK;
 }
 
@@ -5542,9 +5579,10 @@ FLAKE_I_FN void flake_i_invalidate(flake_gen *g) {
 FLAKE_API flake_status flake_init(flake_gen *g, flake_node node, const flake_options *options,
                                   flake_why *why) {
     flake_options o;
+    int64_t floor_ns = INT64_MIN;
     const flake_status status = flake_i_resolve(options, &node, &o, why);
     flake_i_invalidate(g);
-    return status == FLAKE_OK ? flake_i_gen_init(g, &node, &o, why) : status;
+    return status == FLAKE_OK ? flake_i_gen_init(g, &node, &o, &floor_ns, why) : status;
 }
 
 FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node node,
@@ -5552,6 +5590,7 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node
     flake_options o;
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_file all = {0, 0, -1}; /* the claim on the whole range, which the first shard holds */
+    int64_t floor_ns = INT64_MIN;
     flake_status status = flake_i_resolve(options, &node, &o, why);
     for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
     if (status != FLAKE_OK) return status;
@@ -5576,7 +5615,7 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node
         o.seq_min = (uint32_t)next;
         next += cap / n + (i < cap % n);
         o.seq_max = (uint32_t)(next - 1);
-        status = flake_i_gen_init(&shards[i], &node, &o, why);
+        status = flake_i_gen_init(&shards[i], &node, &o, &floor_ns, why);
         shards[i].options.exclusive_dir = dir;
     }
     if (status == FLAKE_OK) shards[0].exclusive = all;
@@ -5608,7 +5647,8 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, flake_node node,
                            "is the parent's, or that of before the clone, and the sequence ranges "
                            "overlap");
     flake_i_file parents = g->exclusive;
-    const flake_status begun = flake_i_gen_init(g, &node, &o, why);
+    int64_t floor_ns = INT64_MIN;
+    const flake_status begun = flake_i_gen_init(g, &node, &o, &floor_ns, why);
     if (begun == FLAKE_OK) flake_i_exclude_end(&parents, true);
     return begun;
 }
@@ -5661,6 +5701,16 @@ FLAKE_API int64_t flake_ahead_ms(flake_gen *g) {
     return (int64_t)(most_ns / FLAKE_I_NS_PER_MS);
 }
 
+FLAKE_API int64_t flake_newest_ms(flake_gen *g) {
+    flake_i_engine *const e = flake_i_engine_at(g, 0);
+    if (!e) return INT64_MIN;
+    const uint64_t unit =
+        flake_i_has_lanes(g) ? flake_i_lanes_newest(&g->split) : flake_i_newest(e);
+    const uint64_t ns = flake_i_start_ns(e, flake_i_min_u64(unit, e->max_time));
+    const int64_t ms = (int64_t)ns / FLAKE_I_NS_PER_MS;
+    return ms ? ms : 1; /* as after_unix_ms, 0 would be none */
+}
+
 FLAKE_API void flake_stats_get(flake_gen *g, flake_stats *sum) {
     flake_i_engine *e;
     memset(sum, 0, sizeof *sum);
@@ -5675,85 +5725,6 @@ FLAKE_API uint64_t flake_gen_node(const flake_gen *g) {
     const bool has_node =
         flake_i_is_here(g) && (g->options.layout.node_bits || !flake_i_is_whole(g));
     return has_node ? g->node : UINT64_MAX;
-}
-
-/* ---- snapshots ---- */
-
-FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapshot) {
-    const flake_options *const o = &g->options;
-    const flake_i_engine *const e = &g->engine;
-    uint64_t time, count;
-    if (flake_i_unfit_gen(g)) return FLAKE_INVALID;
-    const flake_status status = flake_i_check_owner(e);
-    if (status != FLAKE_OK) return status;
-    const flake_layout l = flake_i_layout_in_engine(&o->layout);
-    if (flake_i_has_lanes(g)) { /* they count as having drawn all numbers of the units begun */
-        const uint64_t newest = flake_i_lanes_newest(&g->split, &time);
-        /* A lane's queue can exceed what the whole's word can count. */
-        if ((newest - time + 1) * e->cap > e->limit) time = newest;
-        count = (newest - time + 1) * e->cap;
-    } else flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
-    snapshot->unix_ms = l.epoch_ms + (int64_t)(time * l.unit_ms);
-    snapshot->count = count;
-    snapshot->node = g->node;
-    snapshot->epoch_ms = l.epoch_ms;
-    snapshot->unit_ms = l.unit_ms;
-    snapshot->seq_min = o->seq_min;
-    snapshot->seq_max = o->seq_max;
-    snapshot->seq_scatter = o->seq_scatter;
-    return FLAKE_OK;
-}
-
-/* Moves the engine to where `snapshot_count` tickets since unit `time` are drawn, unless it is past that. */
-FLAKE_I_FN flake_status flake_i_advance_to(flake_i_engine *e, uint64_t time,
-                                           uint64_t snapshot_count) {
-    uint64_t own_time, own_count;
-    if (time > e->max_time) return FLAKE_TIME_RANGE;
-    flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &own_time, &own_count);
-    const uint64_t later = time > own_time ? time : own_time;
-    const uint64_t count = flake_i_queued(e, time, snapshot_count, later);
-    const uint64_t own_rest = flake_i_queued(e, own_time, own_count, later);
-    if (count < own_rest || (count == own_rest && later == own_time)) return FLAKE_OK;
-    FLAKE_ATOMIC_STORE(&e->word, (later << e->time_shift) + count, relaxed);
-    flake_i_tally(&e->rebased, own_count - count, FLAKE_I_OWNED); /* not drawn by this engine */
-    if (flake_i_has_gate(e)) flake_i_exhaust_unit(e);             /* the fast path asks no gate */
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flake_why *why) {
-    const flake_i_engine *const e = &g->engine;
-    const flake_options *const o = &g->options;
-    const char *const unfit = flake_i_unfit_gen(g);
-    if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
-    const flake_layout l = flake_i_layout_in_engine(&o->layout);
-    if (s->epoch_ms != l.epoch_ms || s->unit_ms != l.unit_ms || s->node != g->node ||
-        s->seq_min != o->seq_min || s->seq_max != o->seq_max || s->seq_scatter != o->seq_scatter ||
-        s->count > e->limit)
-        return flake_i_say(why, FLAKE_INVALID, "snapshot",
-                           "is of another node, layout or sequence range");
-    uint64_t time, count = s->count;
-    flake_status status = flake_i_time_at(&l, s->unix_ms, &time);
-    if (status == FLAKE_OK && o->layout.format > FLAKE_I_BOUNDARY) {
-        /* Other keys start elsewhere, so the unit counts as exhausted. */
-        count = (count + e->cap - 1) / e->cap * e->cap;
-        if (count > e->limit) {
-            count -= e->cap;
-            time++;
-        }
-    }
-    if (status == FLAKE_OK) status = flake_i_advance_to(&g->engine, time, count);
-    if (status != FLAKE_OK)
-        return flake_i_say(why, status, "snapshot", "its time is outside the layout's");
-    if (!flake_i_has_lanes(g)) return FLAKE_OK;
-    /* each lane continues after those begun */
-    const uint64_t units = (count + e->cap - 1) / e->cap;
-    for (size_t i = 0; i < g->split.n; i++) {
-        flake_i_engine *const lane = &flake_i_lane(&g->split, i)->engine;
-        const bool fits = units * lane->cap <= lane->limit; /* else the last unit alone */
-        (void)flake_i_advance_to(lane, fits ? time : flake_i_min_u64(time + units - 1, e->max_time),
-                                 fits ? units * lane->cap : lane->cap);
-    }
-    return FLAKE_OK;
 }
 
 /* ---- prefetch ---- */
@@ -6578,7 +6549,7 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
  * zeros are never compared: the first salt precedes the generator. A thread that reads an old owner id while
  * the machine is cloned may replace a part of the new salt, which then changes once more.) */
 enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_DEFAULT_NAPS = 10000, FLAKE_I_SALT_PARTS = 4 };
-#define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 4) /* its number: see flake_i_process */
+#define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 5) /* its number: see flake_i_process */
 struct flake_i_uuids {
     flake_i_engine engine;
     flake_i_keys keys;
@@ -6908,10 +6879,10 @@ static const flake_i_word flake_i_words[] = {
                  "\" is not exact, fast or coarse"),
     FLAKE_I_NUMBER("max_wait_ms", options.max_wait_ms, 9223372036854775807),
     FLAKE_I_NUMBER("max_ahead_ms", options.max_ahead_ms, 9223372036854775807),
-    FLAKE_I_FLAG("fail_on_backwards", options.fail_on_backwards),
+    FLAKE_I_FLAG("start_this_unit", options.start_this_unit),
+    FLAKE_I_NUMBER("after_unix_ms", options.after_unix_ms, 9223372036854775807),
     FLAKE_I_FLAG("seq_scatter", options.seq_scatter),
     FLAKE_I_TEXT("exclusive_dir", options.exclusive_dir),
-    FLAKE_I_FLAG("start_next_unit", options.start_next_unit),
     FLAKE_I_TEXT("state", state.path),
     FLAKE_I_TEXT("state_dir", state.dir),
     FLAKE_I_NUMBER("first", state.first, 4294967295),

@@ -31,8 +31,8 @@
  * in signal handlers and after fork. A program that includes both headers contains one engine.
  *
  * Two generators that run at the same time, in one process or in several, need different partitions or
- * disjoint sequence ranges. A generator that follows another one with the same partition needs a state, the
- * other's snapshot, or start_next_unit and a clock that did not go backwards.
+ * disjoint sequence ranges. A generator may follow another one with the same partition, as flake.h describes
+ * (UNIQUENESS). It starts in the next time unit, unless it continues from the other's snapshot.
  *
  * IDs of one generator and one metabyte increase in call order while the clock does not go backwards. (The
  * metabyte comes before the sequence.) When the clock goes backwards, the tick bit flips, and no caller
@@ -178,9 +178,9 @@ typedef struct sno_snapshot {
  * exclusive_dir FLAKE_IN_USE, FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST.
  * After a failure every call on the generator returns FLAKE_INVALID.
  *
- * The generator starts at the clock. If a run with the same partition drew in this 4 ms unit or in a later
- * one, IDs can repeat, unless the generator has a state or that run's snapshot. start_next_unit is enough if the
- * clock did not go backwards. */
+ * The generator starts in the next unit of 4 ms (options.start_this_unit). It starts at once if the library chose
+ * the partition, or if the snapshot has a position: then it continues after that. If a run with the same partition
+ * drew in a later unit, or after its snapshot, IDs can repeat, unless the generator has a state. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_init(sno_gen *, flake_node, const sno_snapshot *,
                                                  const flake_options *, flake_why *);
 /* n generators that share one partition and pool, each with single_thread and for one thread at a time. All or
@@ -1240,21 +1240,23 @@ FLAKE_I_FN flake_status sno_i_resolve(const flake_node *node, const sno_snapshot
 }
 
 /* Sets up a generator of the pool's numbers. With `from`, `count` of them are drawn since unit wall_hi (0: those
- * up to pool->sequence); NULL: it starts at the clock. On failure the generator is unchanged. */
+ * up to pool->sequence); NULL: it starts at the clock. One that continues, or whose partition no predecessor had,
+ * starts in this unit. On failure the generator is unchanged. *floor_ns: see flake_i_find_start. */
 FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const flake_node *node, const sno_snapshot *from,
                                        uint64_t count, const sno_snapshot *pool,
-                                       const flake_options *o, flake_why *why) {
-    const flake_i_engine_config config = sno_i_engine_config_of(o, node, sno_i_numbers(pool));
+                                       const flake_options *o, int64_t *floor_ns, flake_why *why) {
+    flake_i_engine_config config = sno_i_engine_config_of(o, node, sno_i_numbers(pool));
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_engine *const e = &g->gen.engine;
     if (!count) count = pool->sequence - pool->sequence_min + 1;
     sno_i_identity(pool, identity);
-    const flake_status status = flake_i_gen_claim(&g->gen, &config, o, identity, why);
+    if (sno_i_chooses(node) || pool->wall_hi) config.options.start_this_unit = true;
+    const flake_status status = flake_i_gen_claim(&g->gen, &config, o, identity, floor_ns, why);
     if (status != FLAKE_OK) return status;
     FLAKE_ASSERT(e->time_shift == SNO_I_TIME_SHIFT);
     g->gen.base = pool->partition;
     g->sequence_min = pool->sequence_min;
-    g->gen.continues = false;
+    g->gen.counts = false;
     FLAKE_ATOMIC_STORE(&g->with_time, 0u, relaxed);
     if (from) {
         const uint64_t time = (uint64_t)pool->wall_hi, tick = pool->drifts & 1;
@@ -1264,7 +1266,7 @@ FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const flake_node *node, const
         FLAKE_ATOMIC_STORE(&e->drifts, pool->drifts, relaxed);
         FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
     }
-    flake_i_gen_begin(&g->gen, FLAKE_I_PART);
+    flake_i_gen_begin(&g->gen, FLAKE_I_PART, *floor_ns);
     return FLAKE_OK;
 }
 
@@ -1272,11 +1274,12 @@ FLAKE_API flake_status sno_init(sno_gen *g, flake_node node, const sno_snapshot 
                                 const flake_options *options, flake_why *why) {
     flake_options o;
     sno_snapshot pool;
+    int64_t floor_ns = INT64_MIN;
     const bool chooses = sno_i_chooses(&node);
     const uint64_t owner = sno_i_owner();
     flake_status status = sno_i_resolve(&node, from, options, &o, &pool, why);
     flake_i_invalidate(&g->gen);
-    if (status == FLAKE_OK) status = sno_i_gen_init(g, &node, from, 0, &pool, &o, why);
+    if (status == FLAKE_OK) status = sno_i_gen_init(g, &node, from, 0, &pool, &o, &floor_ns, why);
     if (!chooses || status != FLAKE_OK || sno_i_owner() == owner) return status;
     return sno_init(g, node, from, options, why);
 }
@@ -1288,6 +1291,7 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node nod
     sno_snapshot pool;
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_file all = {0, 0, -1};
+    int64_t floor_ns = INT64_MIN;
     const uint64_t owner = sno_i_owner();
     flake_status status = sno_i_resolve(&node, from, options, &o, &pool, why);
     for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i].gen);
@@ -1311,7 +1315,8 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node nod
         pool.sequence_min = (uint16_t)next;
         next += share;
         pool.sequence_max = (uint16_t)(next - 1);
-        status = sno_i_gen_init(&shards[i], &node, from, (uint64_t)units * share, &pool, &o, why);
+        status = sno_i_gen_init(&shards[i], &node, from, (uint64_t)units * share, &pool, &o,
+                                &floor_ns, why);
         shards[i].gen.options.exclusive_dir = dir;
     }
     if (sno_i_chooses(&node) && status == FLAKE_OK && sno_i_owner() != owner)
@@ -1335,6 +1340,7 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, flake_node node, const 
     flake_i_file parents = g->gen.exclusive;
     const uint64_t before = g->gen.node;
     flake_status status;
+    int64_t floor_ns = INT64_MIN;
     uint64_t owner;
     do {
         owner = sno_i_owner();
@@ -1346,7 +1352,8 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, flake_node node, const 
             return flake_i_say(why, FLAKE_NODE_OVERLAP, "node",
                                "is the parent's, or that of before the clone, and the pools "
                                "overlap");
-        if (status == FLAKE_OK) status = sno_i_gen_init(g, &node, from, 0, &pool, &o, why);
+        if (status == FLAKE_OK)
+            status = sno_i_gen_init(g, &node, from, 0, &pool, &o, &floor_ns, why);
     } while (chooses && status == FLAKE_OK && sno_i_owner() != owner);
     if (status == FLAKE_OK) flake_i_exclude_end(&parents, true);
     else if (chooses && g->gen.node != before)
@@ -1417,8 +1424,7 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     s.drifts = (uint32_t)drifts;
     if (flake_i_has_lanes(&g->gen)) {
         /* The newest unit of either tick counts, not that of the words: ticks compare with it. */
-        uint64_t word_time;
-        const uint64_t newest = flake_i_lanes_newest(&g->gen.split, &word_time);
+        const uint64_t newest = flake_i_lanes_newest(&g->gen.split);
         s.wall_hi = s.wall_safe = (int64_t)flake_i_min_u64(newest, e->max_time);
         s.sequence = s.sequence_max;
     }
@@ -1429,7 +1435,9 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
 FLAKE_API uint32_t sno_len(sno_gen *g) {
     flake_i_engine *const e = &g->gen.engine;
     flake_i_attempt a;
-    if (!sno_i_is_here(g) || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time) return 0;
+    if (!sno_i_is_here(g) || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time ||
+        a.now < e->start_unit)
+        return 0;
     return (uint32_t)flake_i_min_u64(a.ticket, e->cap);
 }
 
@@ -1481,7 +1489,7 @@ FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapsh
  * dropped. Relaxed suffices: the tag publishes nothing else. It never returns to an earlier value, because
  * each new one contains a partition that was just taken. */
 enum { SNO_I_DEFAULT_PLACES = 4 };
-#define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 3) /* its number: see flake_i_process */
+#define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 4) /* its number: see flake_i_process */
 struct sno_i_default {
     FLAKE_ATOMIC(flake_i_engine *) engine; /* NULL: none yet */
     flake_atomic64 tag;   /* [ instance owner id:48 ][ partition:16 ]; 0: none yet */
