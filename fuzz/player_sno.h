@@ -150,6 +150,9 @@ static bool sno_make(sno_kind kind, size_t n, player_node from, const sno_snapsh
     if (wanted == FLAKE_OK && !fits) wanted = FLAKE_INVALID;
     const flake_node node = player_flake_node(from);
     const int64_t began_ns = fuzz_reading_ns;
+    if (fuzz_own_clock) o.start_this_unit = true;
+    script_now.per_sleep = -1; /* the clock advances while init waits */
+    script_now.jump_to_ns = 0;
     flake_why why = {""};
     const flake_status status = kind == SNO_SHARDS
                                     ? sno_init_shards(sno_gens, n, node, given, &o, &why)
@@ -164,7 +167,7 @@ static bool sno_make(sno_kind kind, size_t n, player_node from, const sno_snapsh
     fuzz_same_u64("node", flake_gen_node(&sno_gens[0].gen), sno_partition_now);
     sno_cast(kind, kind == SNO_LANES ? 1 : n, &s, continues);
     for (size_t i = 0; i < player_scene.actors; i++) /* without a position: in the next unit */
-        if (!chooses && !s.wall_hi && !o.clock.now_ns)
+        if (!chooses && !s.wall_hi && !o.clock.now_ns && !o.start_this_unit)
             oracle_start_after(&player_actors[i].oracle, began_ns);
     return true;
 }
