@@ -45,8 +45,9 @@
  *
  * A generator may take over the node of an earlier one: it starts in the next time unit, so its first draw waits
  * for up to one unit. No ID is repeated if the earlier one's draws ended before init was called, both read one
- * host's clock, it was not set back in between, and the earlier one had neither max_ahead_ms nor flake_try_at. A
- * state file ensures the rest. options.after_unix_ms starts after a time that is known, such as that of max(id).
+ * host's clock, that was not set back since the earlier one's first ID, and the earlier one had neither
+ * max_ahead_ms nor flake_try_at. options.after_unix_ms starts after a time that is known, such as flake_newest_ms of
+ * the earlier one, or that of max(id) of a table; a state file ensures all of it.
  *
  * IDs increase in call order while the clock does not go backwards, except with seq_scatter and in a layout
  * that reverses the time. With lanes only their time units do. Of two concurrent calls either may come

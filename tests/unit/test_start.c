@@ -657,6 +657,33 @@ TEST(ids_from_before_a_backward_step_are_repeated) {
     CHECK(repeats(last));
 }
 
+/* A step while the earlier one still draws is such a step, too: its first ID is ahead of the clock by then. Of a
+ * sno the last ID is on the other timeline. */
+TEST(ids_from_before_a_step_in_the_life_of_the_earlier_one_are_repeated) {
+    const flake_options o = three_numbers();
+    const sno_snapshot pool = pool_of_numbers(5, 1, 4);
+    sno_id first, second;
+    clock_at(T);
+    CHECK_EQ(flake_init(&earlier, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    script_now.now_ns += 5 * MS;
+    const uint64_t id = next(&earlier);
+    script_now.now_ns -= 3 * MS;
+    CHECK_EQ(flake_try(&earlier, &(uint64_t){0}), FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK(repeats(id));
+    clock_at(T);
+    CHECK_EQ(sno_init(&earlier_sno, flake_node_fixed(NULL, 5), &pool, NULL, NULL), FLAKE_OK);
+    script_now.now_ns += 20 * MS;
+    CHECK_EQ(sno_next(&earlier_sno, 7, &first), FLAKE_OK);
+    script_now.now_ns -= 12 * MS;
+    CHECK_EQ(sno_next(&earlier_sno, 7, &second), FLAKE_OK);
+    CHECK(sno_tick(first) == 0 && sno_tick(second) == 1);
+    CHECK_EQ(sno_init(&later_sno, flake_node_fixed(NULL, 5), &pool, NULL, NULL), FLAKE_OK);
+    do CHECK_EQ(sno_next(&later_sno, 7, &second), FLAKE_OK);
+    while (sno_compare(second, first) < 0);
+    CHECK(sno_equal(first, second));
+}
+
 static int64_t host_ahead(void *user) { return script_read(user) + 3 * MS; }
 
 TEST(ids_by_the_clock_of_another_host_are_repeated) {
