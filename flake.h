@@ -41,9 +41,13 @@
  * UNIQUENESS
  *
  * No ID is generated twice if generators that run at the same time, in one process or in several, have
- * different nodes or disjoint sequence ranges. On one host a directory ensures different nodes. A generator
- * that takes over the numbers of an earlier one must start in a later time unit (start_next_unit) with a clock
- * that did not go backwards, or use a directory, which ensures both.
+ * different nodes or disjoint sequence ranges. On one host a directory ensures different nodes.
+ *
+ * A generator may take over the node of an earlier one: it starts in the next time unit, so its first draw waits
+ * for up to one unit. No ID is repeated if the earlier one's draws ended before init was called, both read one
+ * host's clock, that was not set back since the earlier one's first ID, and the earlier one had neither
+ * max_ahead_ms nor flake_try_at. options.after_unix_ms starts after a time that is known, such as flake_newest_ms of
+ * the earlier one, or that of max(id) of a table; a directory ensures all of it.
  *
  * IDs increase in call order while the clock does not go backwards, except with seq_scatter and in a layout
  * that reverses the time. With lanes only their time units do. Of two concurrent calls either may come
@@ -51,10 +55,10 @@
  *
  * THREAD SAFETY
  *
- *     flake_gen        every call, from any thread and from signal handlers, except init, restore, reinit,
- *                      close and take_over, which need exclusive access. With single_thread: one thread at
- *                      a time generates; queries from any thread. With shared_memory: from several
- *                      processes, and take_over beside draws
+ *     flake_gen        every call, from any thread and from signal handlers, except init, reinit, close and
+ *                      take_over, which need exclusive access. With single_thread: one thread at a time
+ *                      generates; queries from any thread. With shared_memory: from several processes, and
+ *                      take_over beside draws
  *     flake_prefetch   one thread at a time
  *     flake_ring       push and pop: any thread
  *
@@ -139,7 +143,7 @@
  *     // >>draws            IDs of tickets; flake_next and the other calls that generate IDs
  *     // >>directory        claims of numbers, horizons
  *     // >>set-up           options and identities; init, shards, fork, close
- *     // >>queries          what a generator reports; snapshots; prefetch
+ *     // >>queries          what a generator reports; prefetch
  *     // >>text             IDs as texts
  *     // >>process-wide     flake_uuid7, flake_ulid
  *     // >>node numbers     from interfaces, the host's name, the environment
@@ -553,24 +557,25 @@ typedef struct flake_options {
     flake_clock clock;    /* all zero: the exact system clock */
     int64_t max_wait_ms;  /* longest a call blocks, per time unit; 0: 1,000; INT64_MAX: no limit */
     int64_t max_ahead_ms; /* IDs may be this far ahead of the clock; Hazelcast: 15,000 */
-    /* Return FLAKE_CLOCK_BACKWARDS at once instead of waiting. boundary always does; UUIDs and ULIDs, which
-     * continue, return it only with this option. */
-    bool fail_on_backwards;
+    /* The first ID is of the unit after the init, since a predecessor may have used this one: the first draw waits
+     * for up to one unit, and flake_try returns FLAKE_AGAIN. Init waits if units are longer than max_wait_ms.
+     * true: this unit. Ignored with clock.now_ns, UUIDs and ULIDs, which start in this unit. */
+    bool start_this_unit;
+    /* All IDs are of later units than this Unix time, such as that of max(id) of a table, or flake_newest_ms of
+     * the last run. Init waits for it. 0: any. FLAKE_INVALID: before the layout's epoch, a day ahead of the clock,
+     * in the first months of 1970 (is it in ms?), or for UUIDs and ULIDs. */
+    int64_t after_unix_ms;
     /* Start each unit at a pseudo-random number (a hash of its time) and wrap around, so that id % n is even
      * at low rates. IDs of a unit are then unordered. 64 bits. */
     bool seq_scatter;
 
-    /* Generate only from the next time unit on: required to take over numbers that were in use in this unit.
-     * The clock must be the same; it must not have gone backwards, nor an ID run ahead of it (flake_try_at). */
-    bool start_next_unit;
-
     /* with a directory; else FLAKE_INVALID */
     int64_t claim_wait_ms; /* init waits this long for a number in use; 0: not at all */
     int64_t horizon_ms;    /* how far ahead of use the file is written, up to a day; 0: 3,000 */
-    int64_t
-        max_downtime_ms; /* FLAKE_DOWNTIME if the horizon is older (a restored copy?); 0: any age */
-    bool must_exist;     /* a fixed number's file must be there: FLAKE_IO if not (unmounted?) */
-    bool no_wait;        /* init does not wait for the last run's horizon: draws wait, or fail */
+    /* FLAKE_DOWNTIME if the horizon is older (a restored copy?); 0: any age */
+    int64_t max_downtime_ms;
+    bool must_exist; /* a fixed number's file must be there: FLAKE_IO if not (unmounted?) */
+    bool no_wait;    /* init does not wait, also not for after_unix_ms: draws wait, or fail */
     /* Draws do not write: call flake_extend at least twice per horizon_ms. At the horizon draws return
      * FLAKE_NOT_EXTENDED (waiting calls after max_wait_ms), or FLAKE_IO if a write failed. */
     bool manual_extend;
@@ -581,11 +586,9 @@ typedef struct flake_options {
 /* Init, reinit and close need exclusive access to the generator. Init does not look at what the memory held: close a
  * generator before its next init. Options NULL: all defaults. After a failed init every draw returns FLAKE_INVALID,
  * and flake_close FLAKE_OK. FLAKE_INVALID, FLAKE_NODE_RANGE; with a gate FLAKE_LEASE_LOST; for UUIDs and ULIDs
- * FLAKE_IO (no random bytes); with a directory FLAKE_IN_USE: the number, or all of the range, have holders; the
+ * FLAKE_IO (no random bytes); FLAKE_CLOCK_BACKWARDS while it waits; with a directory FLAKE_IN_USE: the number, or all of the range, have holders; the
  * file: FLAKE_IO, FLAKE_CORRUPT, FLAKE_MISMATCH, FLAKE_CLOCK_BACKWARDS, FLAKE_DOWNTIME. A range skips unusable files;
- * the first is the reason if no number is free.
- * Without a directory the generator knows of no earlier IDs: it repeats those of the current time unit if its
- * numbers were in use in that unit, unless it has start_next_unit or continues from a snapshot (flake_restore). */
+ * the first is the reason if no number is free. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, flake_node, const flake_options *,
                                                    flake_why *);
 /* n generators that share one number and its sequence range, each with single_thread and for one thread at a time;
@@ -625,7 +628,7 @@ FLAKE_API flake_status flake_extend(flake_gen *, flake_why *);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_take_over(flake_gen *, flake_why *);
 
 /* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
- * FLAKE_CLOCK_BACKWARDS. Wait-free while IDs are available; with lanes lock-free. */
+ * FLAKE_CLOCK_BACKWARDS, which boundary returns at once. Wait-free while IDs are available; with lanes lock-free. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_next(flake_gen *, uint64_t *id);
 /* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. (With a directory, but without manual_extend, one
  * call every 1 to 2 s writes the file.) */
@@ -636,7 +639,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids,
 /* As many as are available now, *got of them; the rest of the array is unchanged. FLAKE_OK if at least one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n,
                                                     size_t *got);
-/* With the caller's time, such as a cached reading of the clock. An older one counts as the newest unit.
+/* With the caller's time, such as a cached reading of the clock. An older one counts as the newest unit, and
+ * is FLAKE_AGAIN before the unit in which the generator starts.
  * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit plus max_ahead_ms (in whole
  * units); only the first draw of a unit reads the clock to check. So IDs can run a unit ahead of the clock.
  * FLAKE_INVALID: the generator has lanes. */
@@ -682,6 +686,11 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
 FLAKE_API int64_t flake_retry_ns(flake_gen *);
 FLAKE_API uint64_t flake_available(flake_gen *); /* IDs available now */
 FLAKE_API int64_t flake_ahead_ms(flake_gen *);   /* how far the newest ID is ahead of the clock */
+/* Unix time of the newest ID's unit, for after_unix_ms of the next run: call it when no draw is in progress. IDs
+ * ahead of the clock count. Before the first ID: the unit after which IDs start, or the layout's epoch, so a run
+ * without an ID does not forget the one before it. Each shard reports its own: take the latest. INT64_MIN: not
+ * initialised. */
+FLAKE_API int64_t flake_newest_ms(flake_gen *);
 /* The options in effect, with layout, range and defaults filled in; NULL: not initialised. */
 FLAKE_API const flake_options *flake_gen_options(const flake_gen *);
 FLAKE_API uint64_t flake_gen_node(const flake_gen *); /* UINT64_MAX: none, or not initialised */
@@ -689,27 +698,10 @@ FLAKE_API uint64_t flake_gen_node(const flake_gen *); /* UINT64_MAX: none, or no
 typedef struct flake_stats {
     uint64_t ids;             /* IDs generated, each of a batch */
     uint64_t batches;         /* calls that generated more than one */
-    uint64_t waits;           /* calls that had to sleep */
+    uint64_t waits;           /* calls that had to sleep, but not for the unit in which IDs start */
     uint64_t clock_backwards; /* calls that found the clock behind the newest ID */
 } flake_stats;
 FLAKE_API void flake_stats_get(flake_gen *, flake_stats *);
-
-/* The position of a generator, to continue after it in another one. Lock-free, never torn. */
-typedef struct flake_snapshot {
-    int64_t unix_ms;  /* start of the unit that count counts from */
-    uint64_t count;   /* IDs drawn since, including those queued and ahead of the clock */
-    uint64_t node;    /* this and what follows must equal those of the generator that is restored */
-    int64_t epoch_ms; /* of the state word; UUIDs and ULIDs: 1984 */
-    uint32_t unit_ms, seq_min, seq_max;
-    bool seq_scatter;
-} flake_snapshot;
-/* Take it when no call is in progress: a call that has begun may still draw. With lanes, all numbers of each unit
- * begun count as drawn. A snapshot can be restored with any number of lanes, or without. */
-FLAKE_API flake_status flake_snapshot_take(flake_gen *, flake_snapshot *);
-/* Continues after the snapshot, or after the generator's own position if that is later; UUIDs and ULIDs in a
- * later ms. FLAKE_INVALID: another node, layout or range. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_restore(flake_gen *, const flake_snapshot *,
-                                                      flake_why *);
 
 /* ---- prefetch: a thread's private stock of IDs, claimed in one batch ----
  *
@@ -948,6 +940,7 @@ typedef struct flake_i_engine {
     uint64_t ahead;         /* units that IDs may be ahead of the clock */
     uint64_t time_lead;     /* units that time itself may be: ahead, or 0 */
     int64_t wait_ns;        /* longest sleep of one call */
+    uint64_t start_unit;    /* if init set a start: the first unit that has IDs, else 0 */
     uintptr_t home;         /* its own address at init: that of a copy differs */
     bool fail_on_backwards; /* waiting calls do not wait after a backward step */
     flake_atomic64
@@ -1075,8 +1068,7 @@ struct flake_gen {
                       FLAKE_I_PART: free for the generator that contains this one */
     uint8_t kind;
     uint8_t time_shift, seq_shift;
-    bool counts;    /* UUIDs and ULIDs: the ID also depends on the keys */
-    bool continues; /* from its newest time after a backward step of the clock */
+    bool counts; /* UUIDs and ULIDs: the ID depends on the keys, too, and a backward step on none */
     uint64_t whose; /* hash of the identity: changes if it is initialised with another one */
     flake_i_keys keys;
     flake_options options;
@@ -1175,6 +1167,7 @@ struct flake_prefetch {
 FLAKE_I_FN uint64_t flake_i_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 FLAKE_I_FN int64_t flake_i_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+FLAKE_I_FN uint64_t flake_i_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 FLAKE_I_FN uint64_t flake_i_ones(unsigned bits) {
     return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
@@ -2070,6 +2063,10 @@ FLAKE_I_FN int64_t flake_i_ns_until(int64_t due_ns, int64_t now_ns) {
     return ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
+FLAKE_I_FN int64_t flake_i_add_saturated(int64_t ns, int64_t by_ns) {
+    return ns > INT64_MAX - by_ns ? INT64_MAX : ns + by_ns;
+}
+
 enum { FLAKE_I_NS_PER_MS = 1000000 };
 
 /* ---- owner ids ----
@@ -2844,15 +2841,32 @@ typedef struct flake_i_engine_config {
     uint32_t unit_ms;
     unsigned time_bits, tick_bits;
     uint64_t cap;
-    flake_options options; /* all that concern an engine, from max_ahead_ms on */
+    bool fail_on_backwards;
+    flake_options options; /* all that concern an engine, from max_wait_ms on */
     flake_gate gate;       /* of a gated node */
     uint64_t fence_value;
+    /* of a generator, by flake_i_claim_init: */
     const flake_i_claim *claim; /* NULL: no directory */
+    int64_t floor_ns;           /* IDs are of later units than that of this time */
 } flake_i_engine_config;
 
 /* Claims, defined in // >>directory. */
 FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *, int64_t until_ns, bool *pointless);
 FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *, int64_t until_ns);
+
+/* What is wrong with after_unix_ms; NULL: nothing. */
+FLAKE_I_FN const char *flake_i_unfit_after(const flake_options *o, int64_t epoch_ms) {
+    const int64_t after_ms = o->after_unix_ms, day_ms = 86400000;
+    if (!after_ms) return NULL;
+    const int64_t now_ms = flake_i_exact_ns(&o->clock) / FLAKE_I_NS_PER_MS;
+    if (after_ms < epoch_ms) return "after_unix_ms is before the layout's epoch: is it in ms?";
+    if (after_ms - day_ms > now_ms)
+        return "after_unix_ms is more than a day ahead of the clock: is it in ms, and the clock "
+               "set?";
+    if (after_ms >= 100000000 && after_ms < 10000000000 && now_ms >= 10000000000)
+        return "after_unix_ms is in the first months of 1970: is it in seconds?";
+    return NULL;
+}
 
 /* Why engine or lanes cannot be set up like this; NULL: they can. */
 FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) {
@@ -2880,7 +2894,7 @@ FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) 
     if (o->lanes && !o->lane_count) return "lane_count is 0: it must be the number of lanes";
     if (o->lanes && o->lane_count > most_lanes)
         return "lane_count exceeds the sequence range, or 2 GB of memory";
-    return NULL;
+    return flake_i_unfit_after(o, epoch_ms);
 }
 
 /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at
@@ -2969,7 +2983,8 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
     e->tick_bits = config->tick_bits;
     e->ahead = (uint64_t)o->max_ahead_ms / config->unit_ms;
     e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * FLAKE_I_NS_PER_MS;
-    e->fail_on_backwards = o->fail_on_backwards;
+    e->fail_on_backwards = config->fail_on_backwards;
+    e->start_unit = 0;
     e->clock = o->clock;
     if (o->clock.kind == FLAKE_CLOCK_FAST) e->clock.kind = FLAKE_CLOCK_EXACT;
     e->ring = o->overflow;
@@ -3126,8 +3141,8 @@ FLAKE_I_FN void flake_i_exhaust_unit(flake_i_engine *e) {
     flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* not drawn here */
 }
 
-/* The next ID is of a later unit than this time, on either timeline. Caller must have exclusive
- * access. */
+/* The next ID is of a later unit than this time, on either timeline: of start_unit, unless the word has passed
+ * that. Caller must have exclusive access. */
 FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
     if (floor_ns < (int64_t)e->epoch_ns) return;
     const uint64_t floor =
@@ -3139,6 +3154,7 @@ FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
             FLAKE_ATOMIC_STORE(&e->safe[i], floor, relaxed);
     flake_i_decode(e, word, &time, &count);
     if (time > floor || flake_i_queued(e, time, count, floor) >= e->cap) return;
+    e->start_unit = floor + 1;
     FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, floor, flake_i_tick(e, word)) + e->cap,
                        relaxed);
     flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* not drawn here */
@@ -3370,7 +3386,8 @@ FLAKE_I_FN void flake_i_note(flake_i_engine *e, uint64_t seen, int64_t now_ns, u
         (void)FLAKE_ATOMIC_CAS(&e->overflow, &next, owed, relaxed, relaxed);
 }
 
-/* Not while the clock is before the word: the callers then wait for the clock, not for capacity.
+/* Not while the clock is before the word: the callers then wait for the clock, not for capacity. Nor do those
+ * that wait for the start unit.
  * The reading is taken after the election was loaded: if it is before that ms, the clock went
  * backwards. */
 FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
@@ -3381,7 +3398,8 @@ FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
     /* only for the length of the queue */
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
     if (flake_i_look(e, 0, word, now_ns, &a) != FLAKE_OK || a.now + e->time_lead < a.time) return;
-    flake_i_note(e, old, now_ns, flake_i_queued(e, a.time, a.count, a.now + e->ahead + 1));
+    const uint64_t served = flake_i_max_u64(a.now + e->ahead, e->start_unit);
+    flake_i_note(e, old, now_ns, flake_i_queued(e, a.time, a.count, served + 1));
 }
 
 /* ---- draw ---- */
@@ -3472,8 +3490,10 @@ FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, boo
     const int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, a->opens), a->now_ns);
     if (!(a->request & FLAKE_I_WAIT) || (back && e->fail_on_backwards) || left_ns > a->budget_ns)
         return back ? FLAKE_CLOCK_BACKWARDS : FLAKE_AGAIN;
-    if (!a->wait_told) flake_i_tally(&e->waits, 1, a->request);
-    a->wait_told = true;
+    if (!a->wait_told && a->opens > e->start_unit) {
+        flake_i_tally(&e->waits, 1, a->request);
+        a->wait_told = true;
+    }
     *slept = a->blocked || a->ticket >= e->limit;
     if (!*slept) return FLAKE_OK;
     if (!a->blocked) flake_i_notify(e);
@@ -3742,6 +3762,16 @@ FLAKE_I_FN uint64_t flake_i_available(flake_i_engine *e) {
     return flake_i_available_by(e, &a);
 }
 
+/* The newest unit of a ticket, on either timeline. The word is loaded first: a draw that left a timeline had
+ * raised safe[] by then. */
+FLAKE_I_FN uint64_t flake_i_newest(flake_i_engine *e) {
+    uint64_t time, count;
+    flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, acquire), &time, &count); /* LOOK:A */
+    const uint64_t safe = flake_i_max_u64(FLAKE_ATOMIC_LOAD(&e->safe[0], relaxed),
+                                          FLAKE_ATOMIC_LOAD(&e->safe[1], relaxed));
+    return flake_i_max_u64(time + (count ? (count - 1) / e->cap : 0), safe);
+}
+
 /* Whether the next ticket waits for flake_extend. The word's unit is admitted already. */
 FLAKE_I_FN bool flake_i_is_late(flake_i_engine *e) {
     flake_i_attempt a;
@@ -3965,21 +3995,11 @@ FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsi
     return status;
 }
 
-/* On either timeline. The word is loaded first: a draw that left a timeline had raised safe[] by
- * then. */
-FLAKE_I_FN uint64_t flake_i_lanes_newest(const flake_i_lanes *l, uint64_t *word_time) {
-    uint64_t newest = *word_time = 0;
-    for (size_t i = 0; i < l->n; i++) {
-        flake_i_engine *const e = &flake_i_lane(l, i)->engine;
-        uint64_t time, count;
-        flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, acquire), &time, &count); /* LOOK:A */
-        if (time > *word_time) *word_time = time;
-        const uint64_t last[] = {time + (count ? (count - 1) / e->cap : 0),
-                                 FLAKE_ATOMIC_LOAD(&e->safe[0], relaxed),
-                                 FLAKE_ATOMIC_LOAD(&e->safe[1], relaxed)};
-        for (unsigned k = 0; k < 3; k++)
-            if (last[k] > newest) newest = last[k];
-    }
+/* On either timeline. */
+FLAKE_I_FN uint64_t flake_i_lanes_newest(const flake_i_lanes *l) {
+    uint64_t newest = 0;
+    for (size_t i = 0; i < l->n; i++)
+        newest = flake_i_max_u64(newest, flake_i_newest(&flake_i_lane(l, i)->engine));
     return newest;
 }
 
@@ -4100,7 +4120,7 @@ FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_ticket *unit, flake1
  * unit; 0: the clock is not, or the generator waits for it. */
 FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
     flake_i_attempt a;
-    if (!g->continues || flake_i_is_over(e)) return 0;
+    if (!g->counts || flake_i_is_over(e)) return 0;
     const flake_status status = flake_i_peek(e, &a);
     const bool before_first = status != FLAKE_OK && a.now_ns < (int64_t)e->epoch_ns;
     if (before_first ? !(a.time || a.count % e->cap)
@@ -4214,7 +4234,7 @@ FLAKE_I_NOINLINE flake_status flake_i_one128_continue(flake_gen *g, unsigned res
     const bool is_bound = resume & FLAKE_I_BOUND;
     if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket)) {
         status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
-        if (status != FLAKE_OK && g->continues)
+        if (status != FLAKE_OK && g->counts)
             status = flake_i_continue(g, resume, status, 1, &ticket, &from);
         if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
         if (from) ticket.index += from->first;
@@ -4352,7 +4372,7 @@ FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned request, bool is_128
         flake_i_ticket rest, unit;
         flake_lane *from;
         flake_status status = flake_i_take_tickets(g, request, n - *done, &rest, &from);
-        if (is_128 && status != FLAKE_OK && g->continues)
+        if (is_128 && status != FLAKE_OK && g->counts)
             status = flake_i_continue(g, request, status, n - *done, &rest, &from);
         if (status != FLAKE_OK) return status;
         for (; rest.n; *done += (size_t)unit.n) {
@@ -4485,6 +4505,35 @@ FLAKE_I_FN flake_status flake_i_say_closed(flake_why *why) {
 /* Whether this process called init or flake_take_over. */
 FLAKE_I_FN bool flake_i_is_holder(const flake_i_claim *c) {
     return FLAKE_ATOMIC_LOAD(&c->holder, acquire) == flake_i_process_owner_id(); /* HOLD:A */
+}
+
+/* The time that the IDs of an init must be later than: that of the file's horizon (INT64_MIN: none), after_unix_ms,
+ * and the end of this unit, which a predecessor may have used. Call it with the claim: a predecessor has drawn until
+ * then. Waits for the first two, and for a unit that is longer than a draw would wait. */
+FLAKE_I_FN flake_status flake_i_find_start(flake_i_engine_config *config, int64_t horizon_ns,
+                                           const char *subject, flake_why *why) {
+    const flake_options *const o = &config->options;
+    const int64_t unit_ns = (int64_t)config->unit_ms * FLAKE_I_NS_PER_MS;
+    const int64_t epoch_ns = config->epoch_ms * FLAKE_I_NS_PER_MS;
+    int64_t now_ns = flake_i_exact_ns(&o->clock), past_ns = horizon_ns;
+    /* draws were admitted in whole units: none in the one that contains the horizon, unless it ends there */
+    if (past_ns >= epoch_ns)
+        past_ns -= (int64_t)(((uint64_t)past_ns - (uint64_t)epoch_ns + 1) % (uint64_t)unit_ns);
+    if (o->after_unix_ms) past_ns = flake_i_max_i64(past_ns, o->after_unix_ms * FLAKE_I_NS_PER_MS);
+    config->floor_ns = o->start_this_unit ? past_ns : flake_i_max_i64(past_ns, now_ns);
+    if (!o->start_this_unit && config->floor_ns >= epoch_ns && config->unit_ms > o->max_wait_ms &&
+        config->unit_ms > o->max_ahead_ms)
+        past_ns = flake_i_add_saturated(config->floor_ns,
+                                        unit_ns - 1 - (config->floor_ns - epoch_ns) % unit_ns);
+    while (past_ns > INT64_MIN && now_ns <= past_ns && !o->no_wait) {
+        const int64_t before_ns = now_ns;
+        FLAKE_SLEEP_NS(flake_i_add_saturated(flake_i_ns_until(past_ns, now_ns), 1));
+        now_ns = flake_i_exact_ns(&o->clock);
+        if (now_ns <= before_ns)
+            return flake_i_say(why, FLAKE_CLOCK_BACKWARDS, subject,
+                               "the clock went backwards, or stands still");
+    }
+    return FLAKE_OK;
 }
 
 #if FLAKE_I_HAS_FILES
@@ -4683,10 +4732,6 @@ FLAKE_I_FN flake_status flake_i_say_unwritten(const flake_i_claim *c, flake_why 
     return c->is_lost ? flake_i_say(why, FLAKE_MISMATCH, c->path,
                                     "was changed, removed or closed while the generator used it")
                       : flake_i_say_errno(why, c->path, ": cannot be written: ");
-}
-
-FLAKE_I_FN int64_t flake_i_add_saturated(int64_t ns, int64_t by_ns) {
-    return ns > INT64_MAX - by_ns ? INT64_MAX : ns + by_ns;
 }
 
 /* Moves the horizon to lead_ns after until_ns. Caller must be the writer. */
@@ -5008,19 +5053,6 @@ FLAKE_I_FN flake_status flake_i_scan(flake_i_search *s, uint64_t first, uint64_t
     return flake_i_say(why, worst, s->claim->path, "all numbers of the range are in use");
 }
 
-/* Until the clock has passed the last run's horizon. */
-FLAKE_I_FN flake_status flake_i_wait_for_horizon(flake_i_search *s) {
-    while (s->now_ns <= s->last.horizon_ns) {
-        const int64_t before_ns = s->now_ns;
-        FLAKE_SLEEP_NS(flake_i_add_saturated(flake_i_ns_until(s->last.horizon_ns, before_ns), 1));
-        s->now_ns = flake_i_exact_ns(&s->options->clock);
-        if (s->now_ns <= before_ns)
-            return flake_i_say(s->why, FLAKE_CLOCK_BACKWARDS, s->claim->path,
-                               "the clock went backwards, or stands still");
-    }
-    return FLAKE_OK;
-}
-
 /* Writes the fresh file and gives it its name, complete or not at all. It remains locked. */
 FLAKE_I_FN bool flake_i_slot_create(flake_i_claim *c, int64_t now_ns) {
     uint8_t bytes[FLAKE_I_FILE];
@@ -5050,9 +5082,9 @@ FLAKE_I_FN bool flake_i_slot_create(flake_i_claim *c, int64_t now_ns) {
 FLAKE_I_FN flake_status flake_i_claim_begin(flake_i_search *s) {
     flake_i_claim *const c = s->claim;
     const flake_options *const o = s->options;
-    const int64_t floor_ns = s->last.horizon_ns;
+    const int64_t last_ns = s->last.horizon_ns;
     uint64_t drawn[2] = {0, 0}; /* without random bytes: time, address and process */
-    if (!o->no_wait && flake_i_wait_for_horizon(s) != FLAKE_OK) return FLAKE_CLOCK_BACKWARDS;
+    s->now_ns = flake_i_exact_ns(&o->clock);
     (void)flake_i_random_bytes(drawn, sizeof drawn);
     flake_i_put64(c->run, drawn[0] ^ (uint64_t)s->now_ns ^ (uint64_t)(uintptr_t)c << 24);
     flake_i_put64(c->run + 8, drawn[1] ^ flake_i_process_owner_id());
@@ -5062,7 +5094,7 @@ FLAKE_I_FN flake_status flake_i_claim_begin(flake_i_search *s) {
     c->pid = flake_i_pid();
     c->claimed_ns = s->now_ns;
     c->written_ns = INT64_MIN;
-    FLAKE_ATOMIC_STORE(&c->admitted_ns, (uint64_t)floor_ns, relaxed);
+    FLAKE_ATOMIC_STORE(&c->admitted_ns, (uint64_t)last_ns, relaxed);
     FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_NO_HORIZON, relaxed);
     FLAKE_ATOMIC_STORE(&c->retry_from_ns, (uint64_t)INT64_MIN, relaxed);
     if (!s->last.number)
@@ -5071,8 +5103,8 @@ FLAKE_I_FN flake_status flake_i_claim_begin(flake_i_search *s) {
                    : flake_i_say_errno(s->why, c->path, ": cannot be created: ");
     /* not past the file's horizon or the clock's: a crash loop must not run away */
     int64_t from_ns = s->now_ns;
-    if (floor_ns > from_ns && flake_i_ns_until(floor_ns, from_ns) > c->lead_ns)
-        from_ns = floor_ns - c->lead_ns;
+    if (last_ns > from_ns && flake_i_ns_until(last_ns, from_ns) > c->lead_ns)
+        from_ns = last_ns - c->lead_ns;
     /* the process that named the file may have died before the name was on disk */
     const bool has_name = s->last.number > 1 || flake_i_sync_names(c->path);
     return has_name && flake_i_rewrite_record(c, &s->last) && flake_i_move_horizon(c, from_ns)
@@ -5107,8 +5139,9 @@ FLAKE_I_FN flake_status flake_i_open_dir(flake_i_search *s, const char *dir) {
 
 /* Claims a number of a node with a directory. */
 FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node *node,
-                                             const flake_options *o, flake_i_claim *inherited,
-                                             flake_why *why) {
+                                             flake_i_engine_config *config,
+                                             flake_i_claim *inherited, flake_why *why) {
+    const flake_options *const o = &config->options;
     flake_i_search s;
     memset(&s, 0, sizeof s);
     s.claim = c;
@@ -5124,6 +5157,7 @@ FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node 
         while ((status = flake_i_scan(&s, node->number, node->last)) != FLAKE_OK && s.met_holder &&
                !s.is_pointless && flake_i_monotonic_ns() - begun_ns < patience_ns)
             FLAKE_SLEEP_NS(FLAKE_I_CLAIM_NAP_NS);
+    if (status == FLAKE_OK) status = flake_i_find_start(config, s.last.horizon_ns, c->path, why);
     if (status == FLAKE_OK) status = flake_i_claim_begin(&s);
     if (status != FLAKE_OK) flake_i_file_drop(&c->file, false);
     flake_i_cancel_guard_end(guard);
@@ -5161,9 +5195,9 @@ FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engi
     return (void)c, (void)e, (void)why, FLAKE_IO;
 }
 FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node *node,
-                                             const flake_options *o, flake_i_claim *inherited,
-                                             flake_why *why) {
-    return (void)c, (void)node, (void)o, (void)inherited, (void)why, FLAKE_IO;
+                                             flake_i_engine_config *config,
+                                             flake_i_claim *inherited, flake_why *why) {
+    return (void)c, (void)node, (void)config, (void)inherited, (void)why, FLAKE_IO;
 }
 #endif
 
@@ -5212,7 +5246,7 @@ FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o
     s.options = *o;
     if (node) s.gate = node->gate;
     if (node) s.fence_value = node->fence_value;
-    s.options.fail_on_backwards = o->fail_on_backwards || o->layout.format;
+    s.fail_on_backwards = o->layout.format != 0;
     return s;
 }
 
@@ -5240,6 +5274,8 @@ FLAKE_I_FN const char *flake_i_unfit_numbers(const flake_options *o) {
 FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
     if (o->lanes && o->single_thread) return "lanes and single_thread exclude each other";
     if (!o->lanes && o->lane_count) return "lanes is missing, but lane_count is not 0";
+    if (o->after_unix_ms && o->layout.format > FLAKE_I_BOUNDARY)
+        return "after_unix_ms is not for UUIDs and ULIDs";
     return NULL;
 }
 
@@ -5317,19 +5353,20 @@ FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_option
     const char *unfit = flake_i_unfit_numbers(o);
     if (!unfit) unfit = flake_i_unfit_kind(o);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
-    if (o->layout.format == FLAKE_I_BOUNDARY) o->fail_on_backwards = true;
+    if (o->clock.now_ns || o->layout.format > FLAKE_I_BOUNDARY) o->start_this_unit = true;
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
     return FLAKE_OK;
 }
 
-/* The same of a generator of flake.h, with its node and the engine's options. */
+/* The configuration of a generator of flake.h: options with defaults, checked with node and engine. */
 FLAKE_I_FN flake_status flake_i_resolve(const flake_options *given, const flake_node *node,
-                                        flake_options *o, flake_why *why) {
-    flake_status status = flake_i_fill_in(given, o, why);
-    if (status == FLAKE_OK) status = flake_i_check_node(node, o, o->layout.node_bits, false, why);
+                                        flake_i_engine_config *config, flake_why *why) {
+    flake_options o;
+    flake_status status = flake_i_fill_in(given, &o, why);
+    if (status == FLAKE_OK) status = flake_i_check_node(node, &o, o.layout.node_bits, false, why);
     if (status != FLAKE_OK) return status;
-    const flake_i_engine_config config = flake_i_engine_config_of(o, node);
-    const char *const unfit = flake_i_unfit_setup(&config);
+    *config = flake_i_engine_config_of(&o, node);
+    const char *const unfit = flake_i_unfit_setup(config);
     return unfit ? flake_i_say(why, FLAKE_INVALID, "options", unfit) : FLAKE_OK;
 }
 
@@ -5371,16 +5408,19 @@ FLAKE_I_FN bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
            flake_i_first_seq(b) <= flake_i_last_seq(a);
 }
 
-/* Begins a claim, and with a directory claims a number, which *node then has. `inherited`: see flake_i_search. */
+/* Begins a claim, waits for the start, and with a directory claims a number, which *node then has. `inherited`: see
+ * flake_i_search. */
 FLAKE_I_FN flake_status flake_i_claim_init(flake_i_claim *c, flake_node *node,
-                                           const flake_options *o, flake_i_claim *inherited,
+                                           flake_i_engine_config *config, flake_i_claim *inherited,
                                            flake_why *why) {
     memset((void *)c, 0, sizeof *c);
     c->file.fd = -1;
+    const flake_status status = node->dir ? flake_i_claim_number(c, node, config, inherited, why)
+                                          : flake_i_find_start(config, INT64_MIN, "init", why);
+    if (status != FLAKE_OK) return status;
     if (node->dir) {
-        const flake_status status = flake_i_claim_number(c, node, o, inherited, why);
-        if (status != FLAKE_OK) return status;
         node->number = c->node;
+        config->claim = c;
     }
     c->self_address = (uintptr_t)c;
     FLAKE_ATOMIC_STORE(&c->holder, flake_i_process_owner_id(), relaxed);
@@ -5389,33 +5429,28 @@ FLAKE_I_FN flake_status flake_i_claim_init(flake_i_claim *c, flake_node *node,
 
 /* Initialises the engine. On failure nothing has changed. */
 FLAKE_I_FN flake_status flake_i_gen_set_up(flake_gen *g, const flake_i_engine_config *config,
-                                           const flake_options *o, const uint8_t *identity,
-                                           flake_why *why) {
+                                           const uint8_t *identity, flake_why *why) {
     const flake_status status = flake_i_engine_init(&g->engine, config);
     if (status != FLAKE_OK)
         return flake_i_say(why, status, "gate", "is closed: the claim was lost");
-    g->options = *o;
+    g->options = config->options;
     g->node = flake_i_get64(identity + 32);
     g->shard = 0;
     g->next_shard = 0;
     /* which changes the IDs of a stock */
-    g->whose = flake_i_fnv(identity, FLAKE_I_IDENTITY) ^ o->seq_scatter;
+    g->whose = flake_i_fnv(identity, FLAKE_I_IDENTITY) ^ g->options.seq_scatter;
     return FLAKE_OK;
 }
 
-/* The engine is positioned. From here on the generator draws: after all IDs that gate and directory know
- * of, and with start_next_unit after the current unit, in which an earlier owner of the range may
- * have drawn. */
-FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, unsigned forms) {
+/* The engine is positioned. From here on the generator draws: after all IDs that gate and directory know of, and
+ * after floor_ns. */
+FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, unsigned forms, int64_t floor_ns) {
     const flake_options *const o = &g->options;
     flake_i_engine *const e = &g->engine;
     if (flake_i_has_gate(e)) flake_i_exhaust_unit(e); /* the fast path asks no gate */
     if (e->gate.admit && e->gate.not_before_ns)
         flake_i_engine_not_before(e, e->gate.not_before_ns(e->gate.user));
-    if (e->claim_at)
-        flake_i_engine_not_before(
-            e, (int64_t)FLAKE_ATOMIC_LOAD(&flake_i_claim_of(e)->admitted_ns, relaxed));
-    if (o->start_next_unit) flake_i_engine_not_before(e, flake_i_exact_ns(&e->clock));
+    flake_i_engine_not_before(e, floor_ns);
     if (o->lanes) flake_i_lanes_begin(&g->split, o->lanes, o->lane_count, e);
     g->kind = (uint8_t)(forms | (o->lanes           ? FLAKE_I_LANES
                                  : o->single_thread ? FLAKE_I_SINGLE
@@ -5431,18 +5466,18 @@ FLAKE_I_FN flake_status flake_i_draw_keys(const flake_options *o, uint64_t keys[
     return flake_i_say(why, FLAKE_IO, "random bytes", "the system has none");
 }
 
-/* Takes resolved options, and a node whose number is claimed. On failure nothing has changed. */
-FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_i_claim *claim,
-                                         const flake_node *from, const flake_options *o,
+/* Takes the config of a claimed node, and the options of this generator or shard. On failure nothing has changed. */
+FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_i_engine_config *claimed,
+                                         uint64_t node, const flake_options *o,
                                          const uint64_t keys[4], flake_why *why) {
     const unsigned format = o->layout.format;
-    const uint64_t node = from->number;
     const bool counts = format > FLAKE_I_BOUNDARY;
-    flake_i_engine_config config = flake_i_engine_config_of(o, from);
+    flake_i_engine_config config = *claimed;
     uint8_t identity[FLAKE_I_IDENTITY];
-    if (from->dir) config.claim = claim;
+    config.options = *o;
+    config.cap = (uint64_t)o->seq_max - o->seq_min + 1;
     flake_i_identity(o, node, identity);
-    const flake_status status = flake_i_gen_set_up(g, &config, o, identity, why);
+    const flake_status status = flake_i_gen_set_up(g, &config, identity, why);
     if (status != FLAKE_OK) return status;
     g->base = counts   ? node
               : format ? node << 16 | o->seq_min
@@ -5451,10 +5486,13 @@ FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_i_claim *clai
     g->time_shift = o->layout.time_shift;
     g->seq_shift = o->layout.seq_shift;
     g->counts = counts;
-    g->continues = counts && !o->fail_on_backwards;
     flake_i_set_keys(&g->keys, keys);
     const bool is_odd = o->seq_scatter || o->layout.time_reversed;
-    flake_i_gen_begin(g, format ? FLAKE_I_128 : is_odd ? FLAKE_I_ODD : FLAKE_I_PLAIN);
+    flake_i_gen_begin(g,
+                      format   ? FLAKE_I_128
+                      : is_odd ? FLAKE_I_ODD
+                               : FLAKE_I_PLAIN,
+                      config.floor_ns);
     return FLAKE_OK;
 }
 
@@ -5472,23 +5510,25 @@ FLAKE_I_FN void flake_i_chain(flake_gen *shard, size_t i, size_t n, size_t size)
 
 FLAKE_API flake_status flake_init(flake_gen *g, flake_node node, const flake_options *options,
                                   flake_why *why) {
-    flake_options o;
+    flake_i_engine_config config;
     uint64_t keys[4];
     flake_i_invalidate(g);
-    flake_status status = flake_i_resolve(options, &node, &o, why);
-    if (status == FLAKE_OK) status = flake_i_draw_keys(&o, keys, why);
-    if (status == FLAKE_OK) status = flake_i_claim_init(&g->claim, &node, &o, NULL, why);
-    if (status == FLAKE_OK) status = flake_i_gen_init(g, &g->claim, &node, &o, keys, why);
+    flake_status status = flake_i_resolve(options, &node, &config, why);
+    const flake_options *const o = &config.options;
+    if (status == FLAKE_OK) status = flake_i_draw_keys(o, keys, why);
+    if (status == FLAKE_OK) status = flake_i_claim_init(&g->claim, &node, &config, NULL, why);
+    if (status == FLAKE_OK) status = flake_i_gen_init(g, &config, node.number, o, keys, why);
     return status;
 }
 
 FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node node,
                                          const flake_options *options, flake_why *why) {
     static const uint64_t no_keys[4] = {0, 0, 0, 0};
-    flake_options o;
-    flake_status status = flake_i_resolve(options, &node, &o, why);
+    flake_i_engine_config config;
+    flake_status status = flake_i_resolve(options, &node, &config, why);
     for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
     if (status != FLAKE_OK) return status;
+    flake_options o = config.options;
     if (o.lanes) return flake_i_say(why, FLAKE_INVALID, "options", "shards have no lanes");
     if (o.layout.format > FLAKE_I_BOUNDARY)
         return flake_i_say(why, FLAKE_INVALID, "options",
@@ -5499,14 +5539,14 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node
     /* options with the range 0 to 0 have the whole range */
     if (n == cap && !o.seq_min && o.seq_max)
         return flake_i_say(why, FLAKE_INVALID, "n", "leaves the first shard the number 0 alone");
-    status = flake_i_claim_init(&shards[0].claim, &node, &o, NULL, why);
+    status = flake_i_claim_init(&shards[0].claim, &node, &config, NULL, why);
     o.single_thread = true;
     uint64_t next = o.seq_min;
     for (size_t i = 0; i < n && status == FLAKE_OK; i++) {
         o.seq_min = (uint32_t)next;
         next += cap / n + (i < cap % n);
         o.seq_max = (uint32_t)(next - 1);
-        status = flake_i_gen_init(&shards[i], &shards[0].claim, &node, &o, no_keys, why);
+        status = flake_i_gen_init(&shards[i], &config, node.number, &o, no_keys, why);
         flake_i_chain(&shards[i], i, n, sizeof shards[i]);
     }
     for (size_t i = 0; i < n && status != FLAKE_OK; i++) flake_i_invalidate(&shards[i]);
@@ -5536,7 +5576,7 @@ FLAKE_I_FN flake_options flake_i_inherited_options(const flake_gen *g, const fla
 
 FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, flake_node node,
                                                const flake_options *options, flake_why *why) {
-    flake_options o, given;
+    flake_i_engine_config config;
     flake_i_claim parents;
     uint64_t keys[4];
     uint8_t fresh[FLAKE_I_IDENTITY], inherited[FLAKE_I_IDENTITY];
@@ -5544,19 +5584,20 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, flake_node node,
     if (!unfit && !flake_i_is_inherited(&g->engine)) unfit = "was not inherited through fork";
     if (!unfit && g->shard) unfit = "is a shard: flake_close the first, then flake_init_shards";
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
-    given = flake_i_inherited_options(g, options, &node);
-    flake_status status = flake_i_resolve(&given, &node, &o, why);
-    if (status == FLAKE_OK) status = flake_i_draw_keys(&o, keys, why);
+    const flake_options given = flake_i_inherited_options(g, options, &node);
+    const flake_options *const o = &config.options;
+    flake_status status = flake_i_resolve(&given, &node, &config, why);
+    if (status == FLAKE_OK) status = flake_i_draw_keys(o, keys, why);
     if (status != FLAKE_OK) return status;
-    flake_i_identity(&o, node.number, fresh);
+    flake_i_identity(o, node.number, fresh);
     flake_i_identity(&g->options, g->node, inherited);
     if (!node.dir && flake_i_share_ids(fresh, inherited))
         return flake_i_say(why, FLAKE_NODE_OVERLAP, "node",
                            "is the parent's, or that of before the clone, and the sequence ranges "
                            "overlap");
     memcpy((void *)&parents, (const void *)&g->claim, sizeof parents);
-    status = flake_i_claim_init(&g->claim, &node, &o, &parents, why);
-    if (status == FLAKE_OK) status = flake_i_gen_init(g, &g->claim, &node, &o, keys, why);
+    status = flake_i_claim_init(&g->claim, &node, &config, &parents, why);
+    if (status == FLAKE_OK) status = flake_i_gen_init(g, &config, node.number, o, keys, why);
     flake_i_reinit_end(g, &parents, status);
     return status;
 }
@@ -5667,6 +5708,16 @@ FLAKE_API int64_t flake_ahead_ms(flake_gen *g) {
     return (int64_t)(most_ns / FLAKE_I_NS_PER_MS);
 }
 
+FLAKE_API int64_t flake_newest_ms(flake_gen *g) {
+    flake_i_engine *const e = flake_i_engine_at(g, 0);
+    if (!e) return INT64_MIN;
+    const uint64_t unit =
+        flake_i_has_lanes(g) ? flake_i_lanes_newest(&g->split) : flake_i_newest(e);
+    const uint64_t ns = flake_i_start_ns(e, flake_i_min_u64(unit, e->max_time));
+    const int64_t ms = (int64_t)ns / FLAKE_I_NS_PER_MS;
+    return ms ? ms : 1; /* as after_unix_ms, 0 would be none */
+}
+
 FLAKE_API void flake_stats_get(flake_gen *g, flake_stats *sum) {
     flake_i_engine *e;
     memset(sum, 0, sizeof *sum);
@@ -5681,85 +5732,6 @@ FLAKE_API uint64_t flake_gen_node(const flake_gen *g) {
     const bool has_node =
         flake_i_is_here(g) && (g->options.layout.node_bits || !flake_i_is_whole(g));
     return has_node ? g->node : UINT64_MAX;
-}
-
-/* ---- snapshots ---- */
-
-FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapshot) {
-    const flake_options *const o = &g->options;
-    const flake_i_engine *const e = &g->engine;
-    uint64_t time, count;
-    if (flake_i_unfit_gen(g)) return FLAKE_INVALID;
-    const flake_status status = flake_i_check_owner(e);
-    if (status != FLAKE_OK) return status;
-    const flake_layout l = flake_i_layout_in_engine(&o->layout);
-    if (flake_i_has_lanes(g)) { /* they count as having drawn all numbers of the units begun */
-        const uint64_t newest = flake_i_lanes_newest(&g->split, &time);
-        /* A lane's queue can exceed what the whole's word can count. */
-        if ((newest - time + 1) * e->cap > e->limit) time = newest;
-        count = (newest - time + 1) * e->cap;
-    } else flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
-    snapshot->unix_ms = l.epoch_ms + (int64_t)(time * l.unit_ms);
-    snapshot->count = count;
-    snapshot->node = g->node;
-    snapshot->epoch_ms = l.epoch_ms;
-    snapshot->unit_ms = l.unit_ms;
-    snapshot->seq_min = o->seq_min;
-    snapshot->seq_max = o->seq_max;
-    snapshot->seq_scatter = o->seq_scatter;
-    return FLAKE_OK;
-}
-
-/* Moves the engine to where `snapshot_count` tickets since unit `time` are drawn, unless it is past that. */
-FLAKE_I_FN flake_status flake_i_advance_to(flake_i_engine *e, uint64_t time,
-                                           uint64_t snapshot_count) {
-    uint64_t own_time, own_count;
-    if (time > e->max_time) return FLAKE_TIME_RANGE;
-    flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &own_time, &own_count);
-    const uint64_t later = time > own_time ? time : own_time;
-    const uint64_t count = flake_i_queued(e, time, snapshot_count, later);
-    const uint64_t own_rest = flake_i_queued(e, own_time, own_count, later);
-    if (count < own_rest || (count == own_rest && later == own_time)) return FLAKE_OK;
-    FLAKE_ATOMIC_STORE(&e->word, (later << e->time_shift) + count, relaxed);
-    flake_i_tally(&e->rebased, own_count - count, FLAKE_I_OWNED); /* not drawn by this engine */
-    if (flake_i_has_gate(e)) flake_i_exhaust_unit(e);             /* the fast path asks no gate */
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flake_why *why) {
-    const flake_i_engine *const e = &g->engine;
-    const flake_options *const o = &g->options;
-    const char *const unfit = flake_i_unfit_gen(g);
-    if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
-    const flake_layout l = flake_i_layout_in_engine(&o->layout);
-    if (s->epoch_ms != l.epoch_ms || s->unit_ms != l.unit_ms || s->node != g->node ||
-        s->seq_min != o->seq_min || s->seq_max != o->seq_max || s->seq_scatter != o->seq_scatter ||
-        s->count > e->limit)
-        return flake_i_say(why, FLAKE_INVALID, "snapshot",
-                           "is of another node, layout or sequence range");
-    uint64_t time, count = s->count;
-    flake_status status = flake_i_time_at(&l, s->unix_ms, &time);
-    if (status == FLAKE_OK && o->layout.format > FLAKE_I_BOUNDARY) {
-        /* Other keys start elsewhere, so the unit counts as exhausted. */
-        count = (count + e->cap - 1) / e->cap * e->cap;
-        if (count > e->limit) {
-            count -= e->cap;
-            time++;
-        }
-    }
-    if (status == FLAKE_OK) status = flake_i_advance_to(&g->engine, time, count);
-    if (status != FLAKE_OK)
-        return flake_i_say(why, status, "snapshot", "its time is outside the layout's");
-    if (!flake_i_has_lanes(g)) return FLAKE_OK;
-    /* each lane continues after those begun */
-    const uint64_t units = (count + e->cap - 1) / e->cap;
-    for (size_t i = 0; i < g->split.n; i++) {
-        flake_i_engine *const lane = &flake_i_lane(&g->split, i)->engine;
-        const bool fits = units * lane->cap <= lane->limit; /* else the last unit alone */
-        (void)flake_i_advance_to(lane, fits ? time : flake_i_min_u64(time + units - 1, e->max_time),
-                                 fits ? units * lane->cap : lane->cap);
-    }
-    return FLAKE_OK;
 }
 
 /* ---- prefetch ---- */
@@ -6915,9 +6887,9 @@ static const flake_i_word flake_i_words[] = {
                  "\" is not exact, fast or coarse"),
     FLAKE_I_NUMBER("max_wait_ms", options.max_wait_ms, 9223372036854775807),
     FLAKE_I_NUMBER("max_ahead_ms", options.max_ahead_ms, 9223372036854775807),
-    FLAKE_I_FLAG("fail_on_backwards", options.fail_on_backwards),
+    FLAKE_I_FLAG("start_this_unit", options.start_this_unit),
+    FLAKE_I_NUMBER("after_unix_ms", options.after_unix_ms, 9223372036854775807),
     FLAKE_I_FLAG("seq_scatter", options.seq_scatter),
-    FLAKE_I_FLAG("start_next_unit", options.start_next_unit),
     FLAKE_I_NUMBER("claim_wait_ms", options.claim_wait_ms, 9223372036854775807),
     FLAKE_I_NUMBER("horizon_ms", options.horizon_ms, 9223372036854775807),
     FLAKE_I_NUMBER("max_downtime_ms", options.max_downtime_ms, 9223372036854775807),

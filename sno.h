@@ -31,8 +31,8 @@
  * in signal handlers and after fork. A program that includes both headers contains one engine.
  *
  * Two generators that run at the same time, in one process or in several, need different partitions or
- * disjoint sequence ranges. A generator that follows another one with the same partition needs a state, the
- * other's snapshot, or start_next_unit and a clock that did not go backwards.
+ * disjoint sequence ranges. A generator may follow another one with the same partition, as flake.h describes
+ * (UNIQUENESS). It starts in the next time unit, unless it continues from the other's snapshot.
  *
  * IDs of one generator and one metabyte increase in call order while the clock does not go backwards. (The
  * metabyte comes before the sequence.) When the clock goes backwards, the tick bit flips, and no caller
@@ -177,9 +177,9 @@ typedef struct sno_snapshot {
  * The statuses of flake_init; and FLAKE_EXHAUSTED: the process and its relatives have used all partitions. After a
  * failure every call on the generator returns FLAKE_INVALID, but flake_close FLAKE_OK.
  *
- * The generator starts at the clock. If a run with the same partition drew in this 4 ms unit or in a later
- * one, IDs can repeat, unless the generator has a directory or that run's snapshot. start_next_unit is enough if
- * the clock did not go backwards. */
+ * The generator starts in the next unit of 4 ms (options.start_this_unit). It starts at once if the library chose
+ * the partition, or if the snapshot has a position: then it continues after that. If a run with the same partition
+ * drew in a later unit, or after its snapshot, IDs can repeat, unless the generator has a directory. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_init(sno_gen *, flake_node, const sno_snapshot *,
                                                  const flake_options *, flake_why *);
 /* n generators that share one partition and pool, each with single_thread and for one thread at a time. All or
@@ -1212,27 +1212,37 @@ FLAKE_I_FN flake_status sno_i_resolve(const flake_node *node, const sno_snapshot
                               : flake_i_say(why, status, "partition", flake_status_str(status));
 }
 
-/* Sets up a generator of the pool's numbers, whose partition is claimed. With `from`, `count` of them are drawn since
- * unit wall_hi (0: those up to pool->sequence); NULL: it starts at the clock. On failure the generator is
+/* Claims the partition. A generator that continues, or whose partition no predecessor had, starts in this unit. */
+FLAKE_I_FN flake_status sno_i_claim(flake_i_claim *c, flake_node *node, const flake_options *o,
+                                    flake_i_claim *inherited, sno_snapshot *pool,
+                                    flake_i_engine_config *config, flake_why *why) {
+    *config = sno_i_engine_config_of(o, node, sno_i_numbers(pool));
+    if (sno_i_chooses(node) || pool->wall_hi) config->options.start_this_unit = true;
+    const flake_status status = flake_i_claim_init(c, node, config, inherited, why);
+    config->options.start_this_unit = o->start_this_unit;
+    if (node->dir) pool->partition = (uint16_t)node->number;
+    return status;
+}
+
+/* Sets up a generator of the pool's numbers, whose partition is claimed. With `from`, `count` of them are drawn
+ * since unit wall_hi (0: those up to pool->sequence); NULL: it starts at the clock. On failure the generator is
  * unchanged. */
-FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const flake_i_claim *claim,
-                                       const flake_node *node, const sno_snapshot *from,
-                                       uint64_t count, const sno_snapshot *pool,
-                                       const flake_options *o, flake_why *why) {
-    flake_i_engine_config config = sno_i_engine_config_of(o, node, sno_i_numbers(pool));
+FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, flake_i_engine_config config,
+                                       const sno_snapshot *from, uint64_t count,
+                                       const sno_snapshot *pool, flake_why *why) {
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_engine *const e = &g->gen.engine;
-    if (node->dir) config.claim = claim;
+    config.cap = sno_i_numbers(pool);
     if (!count) count = pool->sequence - pool->sequence_min + 1;
     sno_i_identity(pool, identity);
-    const flake_status status = flake_i_gen_set_up(&g->gen, &config, o, identity, why);
+    const flake_status status = flake_i_gen_set_up(&g->gen, &config, identity, why);
     if (status != FLAKE_OK) return status;
     FLAKE_ASSERT(e->time_shift == SNO_I_TIME_SHIFT);
     g->gen.base = pool->partition;
     g->sequence_min = pool->sequence_min;
-    g->gen.continues = false;
+    g->gen.counts = false;
     FLAKE_ATOMIC_STORE(&g->with_time, 0u, relaxed);
-    if (from && sno_i_continues(node)) {
+    if (from) {
         const uint64_t time = (uint64_t)pool->wall_hi, tick = pool->drifts & 1;
         FLAKE_ATOMIC_STORE(&e->word, time << e->time_shift | tick << (e->time_shift - 1) | count,
                            relaxed);
@@ -1240,29 +1250,22 @@ FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const flake_i_claim *claim,
         FLAKE_ATOMIC_STORE(&e->drifts, pool->drifts, relaxed);
         FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
     }
-    flake_i_gen_begin(&g->gen, FLAKE_I_PART);
+    flake_i_gen_begin(&g->gen, FLAKE_I_PART, config.floor_ns);
     return FLAKE_OK;
-}
-
-/* Claims the partition of a directory. */
-FLAKE_I_FN flake_status sno_i_claim(flake_i_claim *c, flake_node *node, const flake_options *o,
-                                    flake_i_claim *inherited, sno_snapshot *pool, flake_why *why) {
-    const flake_status status = flake_i_claim_init(c, node, o, inherited, why);
-    if (node->dir) pool->partition = (uint16_t)node->number;
-    return status;
 }
 
 FLAKE_API flake_status sno_init(sno_gen *g, flake_node node, const sno_snapshot *from,
                                 const flake_options *options, flake_why *why) {
     flake_options o;
+    flake_i_engine_config config;
     sno_snapshot pool;
     const bool chooses = sno_i_chooses(&node);
     const uint64_t owner = sno_i_owner();
     flake_status status = sno_i_resolve(&node, from, options, &o, &pool, why);
     flake_i_invalidate(&g->gen);
-    if (status == FLAKE_OK) status = sno_i_claim(&g->gen.claim, &node, &o, NULL, &pool, why);
     if (status == FLAKE_OK)
-        status = sno_i_gen_init(g, &g->gen.claim, &node, from, 0, &pool, &o, why);
+        status = sno_i_claim(&g->gen.claim, &node, &o, NULL, &pool, &config, why);
+    if (status == FLAKE_OK) status = sno_i_gen_init(g, config, from, 0, &pool, why);
     if (!chooses || status != FLAKE_OK || sno_i_owner() == owner) return status;
     return sno_init(g, node, from, options, why);
 }
@@ -1271,6 +1274,7 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node nod
                                        const sno_snapshot *from, const flake_options *options,
                                        flake_why *why) {
     flake_options o;
+    flake_i_engine_config config;
     sno_snapshot pool;
     const uint64_t owner = sno_i_owner();
     flake_status status = sno_i_resolve(&node, from, options, &o, &pool, why);
@@ -1281,8 +1285,8 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node nod
     if (!n || n > cap) return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or exceeds the pool");
     if (n == cap && !pool.sequence_min) /* bounds 0 and 0 are the whole pool's */
         return flake_i_say(why, FLAKE_INVALID, "n", "leaves the first shard the number 0 alone");
-    status = sno_i_claim(&shards[0].gen.claim, &node, &o, NULL, &pool, why);
-    o.single_thread = true;
+    status = sno_i_claim(&shards[0].gen.claim, &node, &o, NULL, &pool, &config, why);
+    config.options.single_thread = true;
     /* All numbers of the units in the snapshot count as drawn: which shard had which is unknown. */
     const uint32_t units = 1 + (pool.sequence - pool.sequence_min) / cap;
     uint32_t next = pool.sequence_min;
@@ -1291,8 +1295,7 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node nod
         pool.sequence_min = (uint16_t)next;
         next += share;
         pool.sequence_max = (uint16_t)(next - 1);
-        status = sno_i_gen_init(&shards[i], &shards[0].gen.claim, &node, from,
-                                (uint64_t)units * share, &pool, &o, why);
+        status = sno_i_gen_init(&shards[i], config, from, (uint64_t)units * share, &pool, why);
         flake_i_chain(&shards[i].gen, i, n, sizeof shards[i]);
     }
     if (sno_i_chooses(&node) && status == FLAKE_OK && sno_i_owner() != owner)
@@ -1303,14 +1306,15 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node nod
 
 FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, flake_node node, const sno_snapshot *from,
                                              const flake_options *options, flake_why *why) {
-    flake_options o, given;
+    flake_options o;
+    flake_i_engine_config config;
     sno_snapshot pool;
     flake_i_claim parents;
     const bool chooses = sno_i_chooses(&node);
     if (!sno_i_is_here(g) || !flake_i_is_inherited(&g->gen.engine) || g->gen.shard)
         return flake_i_say(why, FLAKE_INVALID, "generator",
                            "was not inherited through fork, or is a shard");
-    given = flake_i_inherited_options(&g->gen, options, &node);
+    const flake_options given = flake_i_inherited_options(&g->gen, options, &node);
     const uint64_t before = g->gen.node;
     flake_status status;
     uint64_t owner;
@@ -1326,9 +1330,8 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, flake_node node, const 
                                "is the parent's, or that of before the clone, and the pools "
                                "overlap");
         if (status == FLAKE_OK)
-            status = sno_i_claim(&g->gen.claim, &node, &o, &parents, &pool, why);
-        if (status == FLAKE_OK)
-            status = sno_i_gen_init(g, &g->gen.claim, &node, from, 0, &pool, &o, why);
+            status = sno_i_claim(&g->gen.claim, &node, &o, &parents, &pool, &config, why);
+        if (status == FLAKE_OK) status = sno_i_gen_init(g, config, from, 0, &pool, why);
     } while (chooses && status == FLAKE_OK && sno_i_owner() != owner);
     flake_i_reinit_end(&g->gen, &parents, status);
     if (status != FLAKE_OK && chooses && g->gen.node != before)
@@ -1368,8 +1371,7 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     s.drifts = (uint32_t)drifts;
     if (flake_i_has_lanes(&g->gen)) {
         /* The newest unit of either tick counts, not that of the words: ticks compare with it. */
-        uint64_t word_time;
-        const uint64_t newest = flake_i_lanes_newest(&g->gen.split, &word_time);
+        const uint64_t newest = flake_i_lanes_newest(&g->gen.split);
         s.wall_hi = s.wall_safe = (int64_t)flake_i_min_u64(newest, e->max_time);
         s.sequence = s.sequence_max;
     }
@@ -1380,7 +1382,9 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
 FLAKE_API uint32_t sno_len(sno_gen *g) {
     flake_i_engine *const e = &g->gen.engine;
     flake_i_attempt a;
-    if (!sno_i_is_here(g) || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time) return 0;
+    if (!sno_i_is_here(g) || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time ||
+        a.now < e->start_unit)
+        return 0;
     return (uint32_t)flake_i_min_u64(a.ticket, e->cap);
 }
 

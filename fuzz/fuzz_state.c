@@ -534,14 +534,6 @@ static void run_draw_flake(uint8_t way) {
     run_tell("ids", (int64_t)n);
 }
 
-static void run_restore(void) {
-    flake_snapshot s;
-    if (run_of == RUN_SNO || flake_snapshot_take(&run_gen, &s) != FLAKE_OK) return;
-    s.unix_ms += (int64_t)fuzz_below(5000);
-    s.count = fuzz_byte();
-    (void)!flake_restore(&run_gen, &s, NULL);
-}
-
 static void run_set_up(void) {
     const uint8_t kind = fuzz_byte(), more = fuzz_byte();
     memset(&run_where, 0, sizeof run_where);
@@ -595,7 +587,6 @@ static void run_check(void) {
             run_begin();
             break;
         case 8: run_make_generators(); break;
-        case 9: run_restore(); break;
         case 10: { /* another file replaces the state: an earlier copy */
             const disk_content file = disk_file[disk_now.file].now;
             if (with < 32) disk_put(file.bytes, file.n);

@@ -32,7 +32,6 @@ typedef struct player_actor {
     uint64_t last_time, last_seq; /* of the newest ID */
     flake_prefetch prefetch;
     oracle_stock stock;
-    flake_snapshot old;
     bool counted;           /* statistics since the beginning */
     uint32_t drifts_before; /* of the snapshot that it was made from */
     uint64_t with_time;     /* calls */

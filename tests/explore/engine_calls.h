@@ -43,6 +43,9 @@ enum { NODE = 5, PARTITION = 7, SEQUENCE_MIN = 16 };
          ? ((void)!prefix##try_n(g, __VA_ARGS__ ids, 3, &n), (flake_status)FLAKE_OK) \
          : prefix##try_at(g, __VA_ARGS__ given_ms(letter), ids))
 
+/* With a start the first unit of IDs. */
+static uint64_t first_unit(void) { return now->starts ? (uint64_t)now->clock[0] + 1 : 0; }
+
 /* How many tickets it got. */
 static unsigned draw(unsigned me, char letter, place got[3], int *said) {
     const bool is_sno = now->of == SNO;
@@ -89,6 +92,7 @@ static unsigned draw(unsigned me, char letter, place got[3], int *said) {
 static void check_place(unsigned me, unsigned i, char letter, place got) {
     const flake_i_engine *e = engines[i];
     const uint64_t at = got.time * e->cap + got.index;
+    if (got.time < first_unit()) explore_fail("START: an ID of a unit that the predecessor used");
     explore_say("  unit %" PRIu64 "%s, index %" PRIu64, got.time,
                 now->of != SNO ? ""
                 : got.tick     ? "B"
@@ -207,30 +211,39 @@ static void call_draw(unsigned me, char letter) {
     }
 }
 
+/* Not 0, as after_unix_ms that would be none. */
+static uint64_t newest_of(point p) { return p.at > engines[0]->cap * 2 ? (p.at - 1) / engines[0]->cap : 1; }
+
+/* That of one word, at some time, and not before this thread's last ID. */
+static void call_newest(unsigned me) {
+    flake_gen *const g = now->shards ? our.flake_shards : &our.flake;
+    const uint64_t newest = (uint64_t)flake_newest_ms(g), last = seen.thread[me].last[0][0];
+    bool was = false;
+    for (unsigned k = 0; k < seen.n_past; k++)
+        was |= newest_of(point_of(seen.past[k].word)) == newest;
+    if (!was) explore_fail("the newest unit was never the newest");
+    if (last && (last - 1) / engines[0]->cap > newest)
+        explore_fail("the newest unit is before this thread's last ID");
+}
+
 static void call_snapshot(unsigned me) {
     const flake_i_engine *e = engines[0];
     bool was = false;
-    uint64_t word = 0, drifts = 0, safe = 0;
     sno_snapshot s;
-    flake_snapshot f;
     memset(&s, 0, sizeof s);
-    memset(&f, 0, sizeof f);
-    if ((now->of == SNO
-             ? sno_snapshot_take(now->shards ? our.sno_shards : &our.sno, &s)
-             : flake_snapshot_take(now->shards ? our.flake_shards : &our.flake, &f)) != FLAKE_OK)
-        explore_fail("no snapshot");
-    word = ((uint64_t)f.unix_ms << e->time_shift) + f.count;
-    if (now->of == SNO) {
-        drifts = s.drifts;
-        safe = (uint64_t)s.wall_safe;
-        /* the first number and none at all look the same */
-        word = ((uint64_t)s.wall_hi << 1 | (drifts & 1)) << (e->time_shift - 1) |
-               (s.sequence - s.sequence_min + 1u);
+    if (now->of != SNO) {
+        call_newest(me);
+        return;
     }
+    if (sno_snapshot_take(now->shards ? our.sno_shards : &our.sno, &s) != FLAKE_OK)
+        explore_fail("no snapshot");
+    const uint64_t drifts = s.drifts, safe = (uint64_t)s.wall_safe;
+    /* the first number and none at all look the same */
+    const uint64_t word = ((uint64_t)s.wall_hi << 1 | (drifts & 1)) << (e->time_shift - 1) |
+                          (s.sequence - s.sequence_min + 1u);
     for (unsigned k = 0; k < seen.n_past; k++) {
         const past *p = &seen.past[k];
-        was |= (p->word == word ||
-                (now->of == SNO && p->word == word - 1 && !point_of(p->word).count)) &&
+        was |= (p->word == word || (p->word == word - 1 && !point_of(p->word).count)) &&
                p->toggles == drifts && safe >= p->used && safe <= p->ever;
     }
     if (!was) explore_fail("a torn snapshot");
@@ -263,7 +276,8 @@ static void check_note(uint64_t position, const flake_overflow *note) {
             explore_fail("a note is not what its writer was elected for");
         for (unsigned k = 0; k < seen.n_past; k++) /* the queue had this length at some time */
             right |= point_of(seen.past[k].word).at ==
-                     (unit_of(note->now_ns) + e->ahead + 1) * e->cap + note->waiting;
+                     (larger(unit_of(note->now_ns) + e->ahead, first_unit()) + 1) * e->cap +
+                         note->waiting;
         if (!right) explore_fail("a note counts %" PRIu32 " callers", note->waiting);
     }
     if (position < NOTES) seen.pushed[position] = NO_NOTE;

@@ -63,7 +63,7 @@ typedef struct scenario {
     /* n next   t try   N next_n of 3   T try_n of 3   f prefetch_next, two at a time c try and C
      * next, which continue after a backward step
      * g try_at with the time of the start   G the same, 2 ms later
-     * s snapshot   r retry_ns   v stats
+     * s the newest unit; of a sno a snapshot   r retry_ns   v stats
      * o next on one's shard   O try   M try_n of 3
      * l next from lanes   L try   Q next_n of 3   q try_n of 3
      * k close the state   K and open it again   e extend it
@@ -91,6 +91,7 @@ typedef struct scenario {
     unsigned sleeps;            /* of one call, after which it is cut; 0: 8 */
     int bound;                  /* preemptions; 0: any number */
     bool full;                  /* a unit of 2^20 fills the count, and carries into time */
+    bool starts; /* the engine starts in the next unit, and a predecessor has used this one */
     bool fail_on_backwards, coarse, stuck, early, fine;
     bool cuts;          /* some executions are cut */
     bool every;         /* again without pruning, with equal results */

@@ -211,8 +211,7 @@ static void draw(unsigned request, uint64_t want) {
 
 /* All that was used of a lane, by the word read from it, is in the snapshot. */
 static void snapshot_of_lanes(void) {
-    uint64_t time;
-    const uint64_t newest = flake_i_lanes_newest(&split, &time);
+    const uint64_t newest = flake_i_lanes_newest(&split);
     for (unsigned n = 0; n < LANES_OF; n++)
         for (unsigned tick = 0; tick < 2; tick++)
             if (newest < kept.thread[orders_now.me].of[n].used[tick])

@@ -76,9 +76,10 @@ static inline void begin(const flake_layout *l) {
 /* With fewer numbers than an init accepts, so that a few draws exhaust a ms. */
 static inline void open_gen(flake_gen *g) {
     flake_options o;
+    int64_t floor_ns = INT64_MIN;
     CHECK_EQ(flake_i_resolve(&options, &gens_node, &o, NULL), FLAKE_OK);
     if (last_number) o.seq_max = last_number;
-    CHECK_EQ(flake_i_gen_init(g, &gens_node, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_i_gen_init(g, &gens_node, &o, &floor_ns, NULL), FLAKE_OK);
 }
 
 static inline void open_one(const flake_layout *l) {

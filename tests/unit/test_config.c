@@ -46,8 +46,8 @@ static uint64_t number(void) {
 TEST(each_word_sets_its_field) {
     static const char all[] =
         "layout=twitter unit_ms=20 epoch_ms=1577836800000 node=7 dir=none seq_min=2 seq_max=3 "
-        "lanes=8 single_thread clock=fast max_wait_ms=4 max_ahead_ms=5 fail_on_backwards "
-        "seq_scatter exclusive_dir=/run/app start_next_unit state=/var/ids first=6 count=9 "
+        "lanes=8 single_thread clock=fast max_wait_ms=4 max_ahead_ms=5 start_this_unit "
+        "seq_scatter exclusive_dir=/run/app after_unix_ms=2 state=/var/ids first=6 count=9 "
         "horizon_ms=10 max_downtime_ms=11 wait_ms=12 must_exist no_wait manual_extend";
     CHECK_EQ(parse(all), FLAKE_OK);
     const flake_options *o = &config.options;
@@ -56,7 +56,7 @@ TEST(each_word_sets_its_field) {
     CHECK_EQ(number(), 7);
     CHECK(o->seq_min == 2 && o->seq_max == 3);
     CHECK(o->lane_count == 8 && o->lanes == NULL);
-    CHECK(o->single_thread && o->fail_on_backwards && o->seq_scatter && o->start_next_unit);
+    CHECK(o->single_thread && o->start_this_unit && o->seq_scatter && o->after_unix_ms == 2);
     CHECK_EQ(o->clock.kind, FLAKE_CLOCK_FAST);
     CHECK(o->max_wait_ms == 4 && o->max_ahead_ms == 5);
     CHECK_STR(o->exclusive_dir, "/run/app");

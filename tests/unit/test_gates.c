@@ -130,10 +130,8 @@ TEST(a_gates_word_is_looked_at_by_each_draw) {
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
 
     /* Draws look at the fence alone until their unit ends. */
-    flake_snapshot of_gen;
     sno_snapshot of_sno;
     flake_machine_cloned();
-    CHECK_EQ(flake_snapshot_take(&gen, &of_gen), FLAKE_FORKED);
     CHECK_EQ(sno_snapshot_take(&sno, &of_sno), FLAKE_FORKED);
     FAILS(sno_with_time(&sno, 0, start_ms, &drawn), FLAKE_FORKED, drawn);
     clock_to_ms(start_ms + 2);
@@ -184,7 +182,6 @@ TEST(a_reinit_has_its_own_nodes_gate) {
 
 TEST(a_gate_is_asked_for_each_unit) {
     flake_options o = options_in_scene();
-    flake_snapshot snapshot;
     uint64_t id = 7, ids[10];
     open_gate();
     o.seq_max = 9;
@@ -205,12 +202,8 @@ TEST(a_gate_is_asked_for_each_unit) {
     CHECK_EQ(gate_asked, 1);
     CHECK_EQ(gate_until_ns, (start_ms + 2) * a_ms - 1);
 
-    gate_says = FLAKE_LEASE_LOST; /* the gate was not asked for a snapshot's unit either */
-    CHECK_EQ(flake_snapshot_take(&gen, &snapshot), FLAKE_OK);
-    CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_restore(&gen, &snapshot, NULL), FLAKE_OK);
-    CHECK(flake_try(&gen, &id) != FLAKE_OK);
-    o.layout = flake_layout_of(41, 10, 12, start_ms); /* and the first since the epoch */
+    gate_says = FLAKE_LEASE_LOST;
+    o.layout = flake_layout_of(41, 10, 12, start_ms); /* the first since the epoch, too */
     clock_to_ms(start_ms);
     CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL), FLAKE_OK);
     CHECK(flake_try(&gen, &id) != FLAKE_OK);
@@ -247,37 +240,6 @@ TEST(a_batch_asks_for_its_last_unit) {
     gate_says = FLAKE_OK;
     CHECK_EQ(got64_n(&gen, ids, 6), 6);
     CHECK_EQ(gate_until_ns, (start_ms + 5) * a_ms - 1);
-}
-
-/* The gate has not been asked for a snapshot's unit. */
-TEST(behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own) {
-    const flake_options o = options_in_scene();
-    flake_gen *const gens[] = {&gen, &wide};
-    uint64_t id = 7;
-    flake128 wide_id;
-    open_gate();
-    for (int i = 0; i < 2; i++) {
-        flake_snapshot at = {0};
-        clock_to_ms(start_ms);
-        for (int restored = 0; restored < 2; restored++) {
-            CHECK_EQ(i ? init_wide(o) : flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL),
-                     FLAKE_OK);
-            if (restored) CHECK_EQ(flake_restore(gens[i], &at, NULL), FLAKE_OK);
-            else CHECK_EQ(i ? flake128_next(&wide, &wide_id) : flake_next(&gen, &id), FLAKE_OK);
-            CHECK_EQ(flake_snapshot_take(gens[i], &at), FLAKE_OK);
-        }
-        CHECK_EQ(told(gens[i]), 0);
-        gate_asked = 0;
-        CHECK_EQ(i ? flake128_try(&wide, &wide_id) : flake_try(&gen, &id), FLAKE_AGAIN);
-        CHECK_EQ(gate_asked, 0);
-        clock_to_ms(start_ms + 1);
-        CHECK_EQ(i ? flake128_try(&wide, &wide_id) : flake_try(&gen, &id), FLAKE_OK);
-        CHECK_EQ(gate_asked, 1);
-        CHECK_EQ(told(gens[i]), 1);
-    }
-    CHECK(ms_of(id) == start_ms + 1 && (id & 0xfff) == 0);
-    const flake_parts parts = parts_of_wide(&wide_id);
-    CHECK(parts.unix_ms == start_ms + 1 && parts.seq == 0);
 }
 
 /* ---- a gate and a state ---- */

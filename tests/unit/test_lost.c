@@ -270,7 +270,6 @@ TEST(who_waits_for_a_state_looks_again) {
 /* ---- what each call returns after a lost claim ---- */
 
 TEST(a_lost_claim_is_told_by_each_call) {
-    flake_snapshot snapshot;
     sno_snapshot taken;
     sno_id sno;
     begin_with(true);
@@ -287,7 +286,6 @@ TEST(a_lost_claim_is_told_by_each_call) {
     atomic_store(&claim, 0u);
     for (unsigned i = 0; i < ways_count; i++) CHECK_EQ(draw(&all_ways[i]), FLAKE_LEASE_LOST);
     FAILS(sno_with_time(&ways.sno, 0, start_ms, &sno), FLAKE_LEASE_LOST, sno);
-    CHECK_EQ(flake_snapshot_take(&ways.gen, &snapshot), FLAKE_LEASE_LOST);
     CHECK_EQ(sno_snapshot_take(&ways.sno, &taken), FLAKE_LEASE_LOST);
     CHECK_EQ(sno_shards_snapshot(ways.sno_shards, 2, &taken), FLAKE_LEASE_LOST);
     CHECK_EQ(flake_retry_ns(&ways.gen), INT64_MAX);

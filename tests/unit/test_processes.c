@@ -228,6 +228,57 @@ TEST(killed_wherever_it_stands) {
     }
 }
 
+/* ---- one after the other, with the same number ---- */
+
+enum { takers = small ? 100 : 1000, ids_each = 3 };
+
+/* One generator's life. */
+static void take_over(uint64_t *ids, bool is_sno, bool this_unit) {
+    static flake_gen flake;
+    static sno_gen snos;
+    const flake_options o = {.start_this_unit = this_unit};
+    CHECK_EQ(is_sno ? sno_init(&snos, flake_node_fixed(NULL, 5), NULL, &o, NULL)
+                    : flake_init(&flake, flake_node_fixed(NULL, 5), &o, NULL),
+             FLAKE_OK);
+    for (unsigned i = 0; i < ids_each; i++)
+        if (is_sno) ids[i] = sno_key(next_sno(&snos, 7));
+        else CHECK_EQ(flake_next(&flake, &ids[i]), FLAKE_OK);
+}
+
+static size_t falls_of(const uint64_t *ids, size_t n) {
+    size_t falls = 0;
+    for (size_t i = 1; i < n; i++) falls += ids[i] <= ids[i - 1];
+    return falls;
+}
+
+/* Each begins as soon as the one before has drawn, mostly in the same unit. */
+TEST(a_generator_takes_over_a_number_in_the_unit_of_the_one_before) {
+    uint64_t *const ids = our->seats[0].ids;
+    for (int is_sno = 0; is_sno < 2; is_sno++) {
+        for (unsigned i = 0; i < takers; i++) take_over(ids + ids_each * i, is_sno, false);
+        CHECK_EQ(falls_of(ids, ids_each * takers), 0);
+        for (unsigned i = 0; i < takers; i++) take_over(ids + ids_each * i, is_sno, true);
+        CHECK(falls_of(ids, ids_each * takers) > 0); /* what the default prevents */
+    }
+}
+
+TEST(a_process_takes_over_a_number_in_the_unit_of_the_one_before) {
+    uint64_t *const ids = our->seats[0].ids;
+    for (int is_sno = 0; is_sno < 2; is_sno++) {
+        for (unsigned i = 0; i < takers; i++) {
+            (void)fflush(stdout);
+            const pid_t child = fork();
+            if (child == 0) {
+                take_over(ids + ids_each * i, is_sno, false);
+                _exit(check_failures != 0);
+            }
+            int status = -1;
+            CHECK(waitpid(child, &status, 0) == child && status == 0);
+        }
+        CHECK_EQ(falls_of(ids, ids_each * takers), 0);
+    }
+}
+
 int main(int argc, char **argv) {
     void *page = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) return 1;

@@ -151,8 +151,9 @@ TEST(nodes_that_do_not_fit_are_refused) {
 }
 
 TEST(a_partition_without_a_snapshot_has_the_whole_pool) {
+    const flake_options o = options_of();
     begin(7, 70);
-    CHECK_EQ(sno_init(&gen, flake_node_fixed(NULL, a_partition), NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&gen, flake_node_fixed(NULL, a_partition), NULL, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_gen_partition(&gen), a_partition);
     CHECK_EQ(flake_gen_node(&gen.gen), a_partition);
     CHECK_EQ(sno_cap(&gen), whole_pool);

@@ -454,20 +454,7 @@ TEST(a_state_is_for_its_generators_alone) {
 }
 
 TEST(a_snapshot_does_not_pass_by_the_horizon) {
-    flake_snapshot snapshot = {0};
     begin_with_ids();
-    CHECK_EQ(flake_snapshot_take(&gen, &snapshot), FLAKE_OK);
-    snapshot.unix_ms = start_ms + 10000;
-    snapshot.count = 5;
-    CHECK_EQ(flake_restore(&gen, &snapshot, NULL), FLAKE_OK);
-    move_to_ns(snapshot.unix_ms * a_ms);
-    for (int i = 0; i < 10; i++) {
-        CHECK_EQ(draw(), FLAKE_OK);
-        CHECK(newest_ms() * a_ms < disk.lasting);
-    }
-    crash_here();
-    opens_without_a_repeat();
-
     sno_snapshot pool = pool_of_numbers(8, 0, 99);
     sno_id id;
     CHECK_EQ(open_snos("snos", &pool), FLAKE_OK);

@@ -27,6 +27,7 @@ static const char *program;
 static flake_options options_now(flake_state *s) {
     flake_options o = options_of_flake(0, 0, NULL, NULL);
     o.shared_memory = true;
+    o.start_this_unit = true;
     o.max_wait_ms = 20;
     o.state = s;
     return o;
@@ -472,7 +473,7 @@ static flake_status draw_one_sno(void) {
 static void open_snos_and_be_killed(void) {
     sno_snapshot pool;
     EXPECT(open_all_snos(&pool) == FLAKE_OK);
-    const flake_options o = {.shared_memory = true, .state = &all->snos};
+    const flake_options o = {.shared_memory = true, .start_this_unit = true, .state = &all->snos};
     EXPECT(sno_init(&all->sno, flake_node_fixed(NULL, 5), &pool, &o, NULL) == FLAKE_OK);
     for (int i = 0; i < 100; i++) EXPECT(draw_one_sno() == FLAKE_OK);
     be_killed();

@@ -173,14 +173,11 @@ TEST(nobody_goes_on_after_the_last_ms) {
         FAILS(flake128_next(&gen, &id), FLAKE_TIME_RANGE, id);
         clock_at(T);
         CHECK_EQ(flake_available(&gen), 1);
-        const flake_snapshot s = snapshot_of(&gen);
         CHECK_EQ(uuid_ms(drawn(&gen)), last_ms);
         FAILS(flake128_next(&gen, &id), FLAKE_TIME_RANGE, id);
         CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
         CHECK_EQ(flake_available(&gen), 0);
-        open_gen(&other);
-        CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
-        FAILS(flake128_next(&other, &id), FLAKE_TIME_RANGE, id);
+        CHECK_EQ(flake_newest_ms(&gen), last_ms);
     }
 }
 
@@ -301,85 +298,6 @@ TEST(lanes_go_on_with_the_one_that_lies_ahead) {
         }
         CHECK(n >= 2 * (65536 / 3) && n <= 2 * (65536 / 3) + 1);
         CHECK_EQ(uuid_ms(id), T + 5);
-    }
-}
-
-// >>others
-
-TEST(snapshots_are_of_one_node_and_range) {
-    open_one(&flake_layout_uuid8);
-    (void)drawn(&gen);
-    flake_snapshot s = snapshot_of(&gen);
-    CHECK(s.unix_ms == T && s.count == 1 && s.node == a_node && s.seq_max == 65535);
-    s.node++;
-    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_INVALID);
-    s.node--;
-    s.unix_ms = INT64_C(441763200000) - 1;
-    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_TIME_RANGE);
-}
-
-/* The IDs drawn in a snapshot's ms are used up, and no more than that. */
-TEST(a_restored_one_goes_on_in_the_next_ms) {
-    EACH_LAYOUT(l) {
-        flake128 id;
-        begin(l);
-        open_gen(&gen);
-        (void)drawn(&gen);
-        flake_snapshot s = snapshot_of(&gen);
-        open_gen(&other);
-        CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
-        CHECK_EQ(flake128_try(&other, &id), FLAKE_AGAIN);
-        clock_at(T + 1);
-        CHECK_EQ(flake128_try(&other, &id), FLAKE_OK);
-        CHECK_EQ(uuid_ms(id), T + 1);
-    }
-}
-
-/* A count that is rounded up past the word's range is that of the next ms. */
-TEST(the_greatest_count_of_a_snapshot_is_restored) {
-    begin(&flake_layout_uuid8);
-    last_number = 9;
-    options.max_wait_ms = 100000;
-    open_gen(&gen);
-    flake_snapshot s = snapshot_of(&gen);
-    s.unix_ms = T;
-    s.count = gen.engine.limit;
-    CHECK(s.count % 10 != 0);
-    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_OK);
-    const int64_t next = T + (int64_t)(s.count / 10) + 1;
-    clock_at(next - 1);
-    flake128 id;
-    CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
-    clock_at(next);
-    CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
-    CHECK_EQ(uuid_ms(id), next);
-    s = snapshot_of(&gen);
-    CHECK(s.unix_ms == next && s.count == 1);
-}
-
-/* Counters start elsewhere under new keys, so an ID of the same ms would be greater only by chance. */
-TEST(ids_rise_over_snapshots_into_another_generator) {
-    EACH_LAYOUT(l) for (unsigned i = 0; i < 24; i++) {
-        begin(l);
-        source.seed += i;
-        flake128 last;
-        if (i % 2) last_number = 9;
-        open_gen(&gen);
-        CHECK_EQ(flake128_next_n(&gen, ids, 5 + 3 * i), FLAKE_OK);
-        last = ids[4 + 3 * i];
-        flake_snapshot s = snapshot_of(&gen);
-        if (i % 3 == 0) clock_at(T - 1000);
-        open_gen(&other);
-        CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
-        rises(&last, drawn(&other));
-        CHECK(uuid_ms(last) <= uuid_ms(ids[4 + 3 * i]) + 1);
-        if (i % 4 == 0) { /* lanes, too */
-            s = snapshot_of(&other);
-            open_lanes();
-            CHECK_EQ(flake_restore(&lanes, &s, NULL), FLAKE_OK);
-            CHECK_EQ(flake128_next(&lanes, ids), FLAKE_OK);
-            rises(&last, ids[0]);
-        }
     }
 }
 
