@@ -66,16 +66,18 @@ rise() { # FILE [text]: one after the other, as numbers or as bytes
     # shellcheck disable=SC2086
     LC_ALL=C sort -c $by "$1" 2> "$dir/falls" || { echo "  $(cat "$dir/falls")"; false; }
 }
-within() { # SECONDS COMMAND...: until it succeeds
-    local deadline=$((SECONDS + $1))
-    shift
+# Seconds: only a host that hangs takes as long. A busy machine is slow.
+patience=120
+eventually() { # COMMAND...: until it succeeds
+    local deadline=$((SECONDS + patience))
     until "$@" 2> /dev/null; do
         [ $SECONDS -lt $deadline ] || return 1
         sleep 0.05
     done
 }
+# cat passes over a process that ends before its file is opened. There mawk would end, and leave out what follows.
 children() { # PID
-    awk -v parent="$1" '$4 == parent {print $1}' /proc/[0-9]*/stat 2> /dev/null
+    cat /proc/[0-9]*/stat 2> /dev/null | awk -v parent="$1" '{pid = $1; sub(/.*\) /, "")} $2 == parent {print pid}'
 }
 free_port() {
     local port

@@ -87,14 +87,20 @@ each_connection_rises() {
         rise "$dir/ids" || return 1
     done
 }
-several_workers() { many true && [ "$(awk '{print $4}' "$dir/answers" | sort -u | wc -l)" -gt 1 ]; }
+several_workers() { # sooner or later: a busy machine may run one of them alone
+    for _ in {1..50}; do
+        many true || return 1
+        [ "$(awk '{print $4}' "$dir/answers" | sort -u | wc -l)" -eq 1 ] || return 0
+    done
+    false
+}
 
 refuses() { # WHY TEXT...: each alone
     local why=$1 text
     shift
     for text; do
         configure "flake_config \"$text\";"
-        says "flake_config: $why" timeout 10 "$nginx" -t -p "$dir" -e "$dir/error.log" -c "$dir/nginx.conf" || return 1
+        says "flake_config: $why" timeout $patience "$nginx" -t -p "$dir" -e "$dir/error.log" -c "$dir/nginx.conf" || return 1
     done
 }
 judge "nginx: a node too large is refused, and why" refuses '.*above 1023' "node=1024 dir=none"
@@ -106,17 +112,17 @@ judge "nginx: a node that nothing checks, unless the text says so" refuses 'conf
 configure 'flake_config "node=3 dir=none";'
 "${with_clock_back[@]}" "$nginx" -p "$dir" -e "$dir/error.log" -c "$dir/nginx.conf" > "$dir/log" 2>&1 &
 master=$!
-judge "nginx: starts with the module" within 10 answers || { cat "$dir/log" "$dir/error.log"; close_with_counts; }
+judge "nginx: starts with the module" eventually answers || { cat "$dir/log" "$dir/error.log"; close_with_counts; }
 judge "nginx: four workers give no id twice" many true
 judge "nginx: the requests of a connection have ids that rise" each_connection_rises
-judge "nginx: more than one worker gives them" within 30 several_workers
+judge "nginx: more than one worker gives them" several_workers
 judge "nginx: they are of the node" [ $(($(head -n 1 "$dir/ids") >> 12 & 1023)) = 3 ]
 
 worker_of() { awk '{print $NF}' < <(pipeline 1); }
 reload() { # until a worker answers that was not there, and those that were, who cut connections, are gone
     local old
     old=$(children "$master")
-    kill -HUP "$master" && within 10 is_none_of "$old" && within 30 are_gone "$old"
+    kill -HUP "$master" && eventually is_none_of "$old" && eventually are_gone "$old"
 }
 are_gone() { ! grep -qxF "$1" < <(children "$master"); } # PIDS
 is_none_of() { # PIDS
@@ -130,7 +136,7 @@ judge "nginx: and goes on behind the ids from before that" [ "$(sort -n "$dir/an
 kill_a_worker() {
     local old
     old=$(worker_of)
-    kill -9 "$old" && within 10 answers
+    kill -9 "$old" && eventually answers
 }
 before=$(sort -n "$dir/answers" | tail -n 1)
 judge "nginx: a worker is killed with kill -9" kill_a_worker
@@ -139,7 +145,7 @@ judge "nginx: nor from before that" [ "$(sort -n "$dir/answers" | head -n 1 | cu
 
 refuses_another_node() {
     configure 'flake_config "node=4 dir=none";'
-    kill -HUP "$master" && within 10 grep -q 'flake_config changes with a restart' "$dir/error.log" && answers &&
+    kill -HUP "$master" && eventually grep -q 'flake_config changes with a restart' "$dir/error.log" && answers &&
         many true && [ $(($(head -n 1 "$dir/ids") >> 12 & 1023)) = 3 ]
 }
 judge "nginx: another node by a reload is refused, and the workers go on" refuses_another_node
@@ -162,7 +168,7 @@ restart_without_a_node() {
     configure ''
     "$nginx" -p "$dir" -e "$dir/error.log" -c "$dir/nginx.conf" > "$dir/log" 2>&1 &
     master=$!
-    within 10 answers
+    eventually answers
 }
 judge "nginx: starts without a configuration" restart_without_a_node
 judge "nginx: then there is no id, but a UUID" says '^  .*-.*-7' pipeline 1

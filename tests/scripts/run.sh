@@ -58,9 +58,15 @@ else said=$(tail -n 1 "$out.part" | grep "$counts"); fi
 case $said/$code in
 *" passed, 0 failed/0") [ ! "$step" ] || printf 'ok   %-20s %s in %s\n' "$name" "$said" "$took" ;;
 *)
-    tests=$(awk '$1 == "FAIL" {printf "%s ", $2}' "$out.part")
-    [ "$tests" ] || tests="exit code $code after $(awk '$1 == "ok" {last = $2} END {print last ? last : "no test"}' "$out.part") "
-    echo "FAIL $name: $tests($out)"
+    # The name of a test ends at three blanks: its figures follow.
+    tests=$(awk '
+        $1 == "ok" || $1 == "FAIL" {test = $0; sub(/^[A-Za-z]+ +/, "", test); sub(/   .*/, "", test); last = test}
+        $1 == "FAIL" && ++failed <= 4 {said = said (said ? "; " : "") test}
+        END {
+            if (failed > 4) said = said " and " failed - 4 " more"
+            print failed ? said : "exit code '"$code"' after " (last ? last : "no test")
+        }' "$out.part")
+    echo "FAIL $name: $tests ($out)"
     [ ! "$step" ] || tail -n 40 "$out.part" | sed 's/^/     /'
     # A program that ends early, or whose exit code contradicts its counts, has failed.
     case $said in '' | *" 0 failed") said="${said:-0 passed, 0 failed}" && said="${said%0 failed}1 failed" ;; esac

@@ -5,7 +5,7 @@ start_server() {
     : > "$dir/out"
     "$build/server" --node=5 "$@" > "$dir/out" &
     server=$!
-    local deadline=$((SECONDS + 10))
+    local deadline=$((SECONDS + 60))
     until port=$(sed -n 's/^port //p' "$dir/out") && [ -n "$port" ]; do
         kill -0 $server 2> /dev/null && [ $SECONDS -lt $deadline ] || return 1
     done

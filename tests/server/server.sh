@@ -40,7 +40,7 @@ clients() { # PROGRAM MODE
 # No log replaces a closed standard file.
 refuses_to_start_with_closed() { # REDIRECTION
     local said
-    said=$(eval "timeout 5 '$build/server' --node=5 --threads=1 --log='$dir/log' $1" 2>&1)
+    said=$(eval "timeout 60 '$build/server' --node=5 --threads=1 --log='$dir/log' $1" 2>&1)
     [ $? -eq 1 ] && [ -z "$(ls "$dir")" ] || { echo "  $said"; ls "$dir"; false; }
 }
 judge "does not start with a closed standard input" refuses_to_start_with_closed '<&-'
@@ -51,7 +51,7 @@ judge "does not start with a closed standard error" refuses_to_start_with_closed
 fails_saying() { # LINE OPTION...
     local wanted=$1 said
     shift
-    said=$(timeout 5 "$build/server" "$@" 2>&1 > /dev/full)
+    said=$(timeout 60 "$build/server" "$@" 2>&1 > /dev/full)
     [ $? -eq 1 ] && [ "$said" = "$wanted" ] || { echo "  $said"; false; }
 }
 judge "--help to a full disk fails" fails_saying "standard output: No space left on device" --help
