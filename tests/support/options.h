@@ -54,7 +54,7 @@ static inline const char *options_why(flake_node node, const flake_options *o) {
     static flake_why why;
     static const char subject[] = "options: ";
     const flake_status status = flake_init(&g, node, o, &why);
-    flake_release(&g);
+    (void)flake_close(&g, NULL);
     if (status != FLAKE_INVALID && status != FLAKE_NODE_RANGE) return NULL;
     return strncmp(why.text, subject, sizeof subject - 1) == 0 ? why.text + sizeof subject - 1
                                                                : why.text;
