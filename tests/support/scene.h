@@ -47,6 +47,7 @@ static inline void scene_sleep(int64_t ns) {
 
 #if defined(__linux__)
 #include <sys/syscall.h>
+#define SCENE_MONOTONIC
 /* In place of the library's, so a wait for a number in use takes no real time. */
 int clock_gettime(clockid_t id, struct timespec *t) {
     if (id != CLOCK_MONOTONIC || !our) return (int)syscall(SYS_clock_gettime, id, t);
