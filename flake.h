@@ -12,11 +12,12 @@
  *     int main(void) {
  *         flake_why why;
  *         uint64_t id;
- *         // 7: each process, and each generator in it, needs its own node number. NULL: all defaults
- *         if (flake_init(&ids, flake_node_fixed(NULL, 7), NULL, &why) != FLAKE_OK)
+ *         // a free node number of the directory "ids", which is made if it is missing. NULL: all defaults
+ *         if (flake_init(&ids, flake_node_any("ids", 0, 1023), NULL, &why) != FLAKE_OK)
  *             return fprintf(stderr, "%s\n", why.text), 1;
  *         if (flake_next(&ids, &id) != FLAKE_OK) return 1; // from any thread
  *         printf("%llu\n", (unsigned long long)id);
+ *         return flake_close(&ids, NULL) != FLAKE_OK;
  *     }
  *
  * WHICH CALL
@@ -55,16 +56,15 @@
  *
  * THREAD SAFETY
  *
- *     flake_gen        every call, from any thread and from signal handlers, except init, reinit, close and
- *                      take_over, which need exclusive access. With single_thread: one thread at a time
- *                      generates; queries from any thread. With shared_memory: from several processes, and
- *                      take_over beside draws
+ *     flake_gen        every call, from any thread and from signal handlers, except init, reinit and close,
+ *                      which need exclusive access. With single_thread: one thread at a time generates;
+ *                      queries from any thread. With shared_memory: from several processes
  *     flake_prefetch   one thread at a time
  *     flake_ring       push and pop: any thread
  *
  * A signal handler that draws must return: if it jumps out of the write of a file, or ends its thread there,
- * that generator becomes permanently unusable. The same goes for asynchronous cancellation: threads that draw may use
- * deferred cancellation only. A handler must not draw from a single_thread generator if it may have
+ * that generator becomes permanently unusable. The same goes for asynchronous cancellation: threads that draw
+ * may use deferred cancellation only. A handler must not draw from a single_thread generator if it may have
  * interrupted a draw from it, and from none where 64-bit atomics take a lock (ATOMIC_LLONG_LOCK_FREE below 2:
  * 32-bit PowerPC and MIPS, old ARM).
  *
@@ -586,9 +586,10 @@ typedef struct flake_options {
 /* Init, reinit and close need exclusive access to the generator. Init does not look at what the memory held: close a
  * generator before its next init. Options NULL: all defaults. After a failed init every draw returns FLAKE_INVALID,
  * and flake_close FLAKE_OK. FLAKE_INVALID, FLAKE_NODE_RANGE; with a gate FLAKE_LEASE_LOST; for UUIDs and ULIDs
- * FLAKE_IO (no random bytes); FLAKE_CLOCK_BACKWARDS while it waits; with a directory FLAKE_IN_USE: the number, or all of the range, have holders; the
- * file: FLAKE_IO, FLAKE_CORRUPT, FLAKE_MISMATCH, FLAKE_CLOCK_BACKWARDS, FLAKE_DOWNTIME. A range skips unusable files;
- * the first is the reason if no number is free. */
+ * FLAKE_IO (no random bytes); FLAKE_CLOCK_BACKWARDS while it waits. With a
+ * directory FLAKE_IN_USE: the number, or all of the range, have holders; the file: FLAKE_IO, FLAKE_CORRUPT,
+ * FLAKE_MISMATCH, FLAKE_CLOCK_BACKWARDS, FLAKE_DOWNTIME. A range skips unusable files; the first is the reason if no
+ * number is free. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, flake_node, const flake_options *,
                                                    flake_why *);
 /* n generators that share one number and its sequence range, each with single_thread and for one thread at a time;
@@ -624,7 +625,7 @@ FLAKE_API flake_status flake_close(flake_gen *, flake_why *);
 FLAKE_API flake_status flake_extend(flake_gen *, flake_why *);
 /* shared_memory, and the process that called init has died: makes this process the holder, and draws continue.
  * FLAKE_IN_USE: the holder lives, or a forked child of it has not called flake_close. FLAKE_CLOSED. FLAKE_INVALID: the
- * memory is zero. FLAKE_MISMATCH: the number has had another holder. FLAKE_IO. */
+ * memory is zero. FLAKE_MISMATCH: the number has had another holder since. FLAKE_IO. Also beside draws and extend. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_take_over(flake_gen *, flake_why *);
 
 /* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
@@ -1741,12 +1742,14 @@ enum { FLAKE_I_READ, FLAKE_I_WRITE, FLAKE_I_CREATE }; /* ways to open a file */
 
 /* Never returns 0 to 2, the standard streams, even if the program has closed those. */
 FLAKE_I_FN int flake_i_open(const char *path, int how) {
-    const int flags = (how == FLAKE_I_READ ? O_RDONLY : O_RDWR) |
-                      (how == FLAKE_I_CREATE ? O_CREAT | O_EXCL : 0) | FLAKE_I_NOFOLLOW |
-                      O_NONBLOCK | FLAKE_I_CLOEXEC; /* a pipe would have no end */
-    int fd = open(path, flags, 0600);
-    if (fd < 0 && how == FLAKE_I_CREATE && errno == EEXIST)
-        return flake_i_open(path, FLAKE_I_WRITE);
+    const int flags = (how == FLAKE_I_READ ? O_RDONLY : O_RDWR) | FLAKE_I_NOFOLLOW | O_NONBLOCK |
+                      FLAKE_I_CLOEXEC; /* a pipe would have no end */
+    int fd = how == FLAKE_I_CREATE ? -1 : open(path, flags);
+    for (bool again = how == FLAKE_I_CREATE; again;) {
+        fd = open(path, flags | O_CREAT | O_EXCL,
+                  0600); /* the only way that follows no link anywhere */
+        again = fd < 0 && errno == EEXIST && (fd = open(path, flags)) < 0 && errno == ENOENT;
+    }
     if (fd >= 0 && fd <= 2) {
         const int low = fd;
         fd = fcntl(low, FLAKE_I_DUP, 3);
@@ -4859,6 +4862,12 @@ FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_shared) {
     flake_i_cancel_guard_end(guard);
 }
 
+enum {
+    FLAKE_I_MOMENT_NS =
+        50000000, /* a number may be locked for a moment, by a scan or a failed claim */
+    FLAKE_I_CLAIM_NAP_NS = 10000000
+};
+
 /* Opens and locks the file of a number. */
 FLAKE_I_FN flake_status flake_i_slot_lock(flake_i_file *f, const char *path, flake_why *why) {
     const flake_status status = flake_i_file_open(f, path, FLAKE_I_WRITE);
@@ -4884,11 +4893,27 @@ FLAKE_I_FN flake_status flake_i_slot_read(const flake_i_file *f, const char *pat
                                                : "is not of a number, or of another version");
 }
 
+/* The record of a number, and whether it has a holder: for those that do not claim it, such as a list of the
+ * directory. Where the system can tell, no lock is taken (flake_i_is_locked). */
+FLAKE_I_FN flake_status flake_i_slot_look(const char *path, flake_i_record *r, bool *is_held,
+                                          flake_why *why) {
+    flake_i_file file = {0, 0, flake_i_open(path, FLAKE_I_READ)};
+    if (file.fd < 0) return flake_i_say_errno(why, path, ": cannot be opened: ");
+    *is_held = flake_i_is_locked(file.fd);
+    const flake_status status = flake_i_slot_read(&file, path, r, why);
+    flake_i_close(file.fd);
+    return status;
+}
+
 /* Takes the claim over from a dead holder. Its file is never created: an absent one is another run's. */
 FLAKE_I_FN flake_status flake_i_claim_take_over(flake_i_claim *c, flake_why *why) {
     flake_i_file file, dead_holders = c->file;
     flake_i_record r;
-    flake_status status = flake_i_slot_lock(&file, c->path, why);
+    const int64_t begun_ns = flake_i_monotonic_ns();
+    flake_status status;
+    while ((status = flake_i_slot_lock(&file, c->path, why)) == FLAKE_IN_USE &&
+           flake_i_monotonic_ns() - begun_ns < FLAKE_I_MOMENT_NS)
+        FLAKE_SLEEP_NS(FLAKE_I_CLAIM_NAP_NS);
     if (status != FLAKE_OK) return status;
     status = flake_i_slot_read(&file, c->path, &r, why);
     /* looked at with the lock, which a holder that closes has until the claim is CLOSED */
@@ -4927,15 +4952,11 @@ typedef struct flake_i_search {
     flake_why *why;
     size_t dir_length; /* of the claim's path */
     bool met_holder;   /* a number was in use: it is worth waiting for */
+    bool lost_race;    /* one was free a moment ago */
     bool is_pointless; /* the error concerns the directory: other numbers have it, too */
     int64_t now_ns;
     flake_i_record last; /* of the file; number 0: it has no name yet */
 } flake_i_search;
-
-enum {
-    FLAKE_I_MOMENT_NS = 50000000, /* for a claim that meets another's scan or creation of a file */
-    FLAKE_I_CLAIM_NAP_NS = 10000000
-};
 
 /* Where a file is until it is complete. */
 FLAKE_I_FN void flake_i_fresh_path(const char *path, char out[FLAKE_I_PATH]) {
@@ -4991,17 +5012,28 @@ FLAKE_I_FN flake_status flake_i_slot_judge(const flake_i_search *s) {
     return FLAKE_OK;
 }
 
-/* Locks, reads and judges the file of a number, or begins a fresh one. */
-FLAKE_I_FN flake_status flake_i_try_number(flake_i_search *s, uint64_t number) {
-    flake_i_claim *const c = s->claim;
-    flake_i_file_id id, named;
-    char *const end = c->path + s->dir_length;
+FLAKE_I_FN void flake_i_select(flake_i_search *s, uint64_t number) {
+    char *const end = s->claim->path + s->dir_length;
     *end = '/';
     const size_t digits = flake_format(number, FLAKE_DEC, end + 1, FLAKE_I_ENDING);
     memcpy(end + 1 + digits, ".slot", sizeof ".slot");
-    c->node = number;
+    s->claim->node = number;
+    s->now_ns = flake_i_exact_ns(&s->options->clock);
     memset(&s->last, 0, sizeof s->last);
     s->last.horizon_ns = INT64_MIN;
+}
+
+/* Whether the selected number is free, but its horizon has not passed. */
+FLAKE_I_FN bool flake_i_is_free_later(flake_i_search *s) {
+    bool is_held = false;
+    return flake_i_slot_look(s->claim->path, &s->last, &is_held, NULL) == FLAKE_OK && !is_held &&
+           s->now_ns <= s->last.horizon_ns && flake_i_slot_judge(s) == FLAKE_OK;
+}
+
+/* Locks, reads and judges the selected number's file, or begins a fresh one. */
+FLAKE_I_FN flake_status flake_i_take_number(flake_i_search *s) {
+    flake_i_claim *const c = s->claim;
+    flake_i_file_id id, named;
     flake_status status = flake_i_slot_lock(&c->file, c->path, s->why);
     if (status == FLAKE_IN_USE && s->inherited && flake_i_stat(c->path, -1, &named) &&
         flake_i_file_is_open(&s->inherited->file, &id) && id.device == named.device &&
@@ -5014,7 +5046,8 @@ FLAKE_I_FN flake_status flake_i_try_number(flake_i_search *s, uint64_t number) {
         status = flake_i_slot_begin(s);
     else if (status == FLAKE_OK) {
         status = flake_i_slot_read(&c->file, c->path, &s->last, s->why);
-        s->now_ns = flake_i_exact_ns(&s->options->clock);
+        s->now_ns =
+            flake_i_exact_ns(&s->options->clock); /* its last holder may have written just now */
         if (status == FLAKE_OK) status = flake_i_slot_judge(s);
     }
     s->met_holder |= status == FLAKE_IN_USE;
@@ -5029,25 +5062,29 @@ FLAKE_I_FN flake_status flake_i_scan(flake_i_search *s, uint64_t first, uint64_t
     flake_status worst = FLAKE_IN_USE;
     uint64_t earliest = first;
     int64_t earliest_ns = INT64_MAX;
-    s->met_holder = false;
+    s->met_holder = s->lost_race = false;
     for (uint64_t n = first; n <= last && !s->is_pointless; n++) {
         flake_why reason = {""};
         s->why = &reason;
-        const flake_status status = flake_i_try_number(s, n);
+        flake_i_select(s, n);
+        const bool is_later = first < last && flake_i_is_free_later(s);
+        const flake_status status = is_later ? FLAKE_IN_USE : flake_i_take_number(s);
         s->why = why;
-        if (status == FLAKE_OK) {
-            if (first == last || s->now_ns > s->last.horizon_ns) return status;
-            if (s->last.horizon_ns < earliest_ns) {
-                earliest = n;
-                earliest_ns = s->last.horizon_ns;
-            }
-            flake_i_file_drop(&s->claim->file, false);
-        } else if (worst == FLAKE_IN_USE) {
-            worst = status;
-            if (why && (status != FLAKE_IN_USE || first == last)) *why = reason;
+        if (status == FLAKE_OK) return status;
+        if (is_later && s->last.horizon_ns < earliest_ns) {
+            earliest = n;
+            earliest_ns = s->last.horizon_ns;
         }
+        if (worst != FLAKE_IN_USE) continue;
+        worst = status;
+        if (why && (status != FLAKE_IN_USE || first == last)) *why = reason;
     }
-    if (earliest_ns < INT64_MAX && !s->is_pointless) return flake_i_try_number(s, earliest);
+    if (earliest_ns < INT64_MAX && !s->is_pointless) {
+        flake_i_select(s, earliest);
+        const flake_status status = flake_i_take_number(s);
+        s->lost_race = status == FLAKE_IN_USE;
+        return status;
+    }
     if (worst != FLAKE_IN_USE || first == last) return worst;
     s->claim->path[s->dir_length] = 0;
     return flake_i_say(why, worst, s->claim->path, "all numbers of the range are in use");
@@ -5153,25 +5190,17 @@ FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node 
     const int64_t patience_ns =
         flake_i_max_i64(o->claim_wait_ms * FLAKE_I_NS_PER_MS, FLAKE_I_MOMENT_NS);
     flake_status status = flake_i_open_dir(&s, node->dir);
-    if (status == FLAKE_OK)
-        while ((status = flake_i_scan(&s, node->number, node->last)) != FLAKE_OK && s.met_holder &&
-               !s.is_pointless && flake_i_monotonic_ns() - begun_ns < patience_ns)
-            FLAKE_SLEEP_NS(FLAKE_I_CLAIM_NAP_NS);
+    while (status == FLAKE_OK &&
+           (status = flake_i_scan(&s, node->number, node->last)) != FLAKE_OK) {
+        const bool waits = s.met_holder && flake_i_monotonic_ns() - begun_ns < patience_ns;
+        if (s.is_pointless || !(waits || s.lost_race)) break;
+        if (!s.lost_race) FLAKE_SLEEP_NS(FLAKE_I_CLAIM_NAP_NS);
+        status = FLAKE_OK;
+    }
     if (status == FLAKE_OK) status = flake_i_find_start(config, s.last.horizon_ns, c->path, why);
     if (status == FLAKE_OK) status = flake_i_claim_begin(&s);
     if (status != FLAKE_OK) flake_i_file_drop(&c->file, false);
     flake_i_cancel_guard_end(guard);
-    return status;
-}
-
-/* For a list of a directory: the record of a file, and whether it has a holder. Takes no lock that lasts. */
-FLAKE_I_FN flake_status flake_i_slot_look(const char *path, flake_i_record *r, bool *is_held,
-                                          flake_why *why) {
-    flake_i_file file = {0, 0, flake_i_open(path, FLAKE_I_READ)};
-    if (file.fd < 0) return flake_i_say_errno(why, path, ": cannot be opened: ");
-    *is_held = flake_i_is_locked(file.fd);
-    const flake_status status = flake_i_slot_read(&file, path, r, why);
-    flake_i_close(file.fd);
     return status;
 }
 
@@ -5611,7 +5640,7 @@ FLAKE_I_FN flake_i_engine *flake_i_engine_at(flake_gen *g, size_t i) {
     return i < g->split.n ? &flake_i_lane(&g->split, i)->engine : NULL;
 }
 
-/* Why its claim is not to be used by this call: *status, and a reason; NULL: it is. */
+/* Why it does not have the claim that it shows; NULL: it has. */
 FLAKE_I_FN const char *flake_i_unfit_claim(const flake_gen *g) {
     const flake_i_claim *const c = &g->claim;
     if (flake_i_is_copy(&g->engine) || (flake_i_is_holder(c) && c->self_address != (uintptr_t)c))
