@@ -1000,8 +1000,8 @@ typedef struct flake_i_claim {
     flake_atomic64 writer;        /* id of the thread that writes, or 0; after close not 0 */
     flake_atomic64 retry_from_ns; /* after a failed write, the time of the next try while there is
                                      horizon left; INT64_MIN: the last write succeeded */
-    flake_atomic64
-        holder; /* owner id of the process that called init, or flake_take_over; also without a directory */
+    /* owner id of the process that called init, or flake_take_over; also without a directory */
+    flake_atomic64 holder;
     /* constant after init */
     int64_t lead_ns; /* how far the horizon is ahead of use when it is written */
     bool manual_extend;
@@ -1013,11 +1013,11 @@ typedef struct flake_i_claim {
     uintptr_t self_address; /* in the holder */
     uint64_t pid;           /* of the holder, and when it claimed the number */
     int64_t claimed_ns;
-    int64_t written_ns; /* the latest clock reading of a write */
-    uint64_t written;   /* number of the last record on disk */
-    bool is_lost;       /* the record that counts was not `last`, or the file is gone */
+    int64_t written_ns;           /* the latest clock reading of a write */
+    uint64_t written;             /* number of the last record on disk */
+    uint8_t last[FLAKE_I_RECORD]; /* that record */
+    bool is_lost;                 /* another record counts, or the file is gone */
     flake_i_file file;
-    uint8_t last[FLAKE_I_RECORD]; /* the last record on disk */
 } flake_i_claim;
 
 struct flake_lane {
@@ -5387,16 +5387,22 @@ FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_option
     return FLAKE_OK;
 }
 
-/* The configuration of a generator of flake.h: options with defaults, checked with node and engine. */
+/* The configuration of a generator of flake.h: options with defaults, checked with node and engine; and the keys, if
+ * it has a counter. */
 FLAKE_I_FN flake_status flake_i_resolve(const flake_options *given, const flake_node *node,
-                                        flake_i_engine_config *config, flake_why *why) {
+                                        flake_i_engine_config *config, uint64_t keys[4],
+                                        flake_why *why) {
     flake_options o;
     flake_status status = flake_i_fill_in(given, &o, why);
     if (status == FLAKE_OK) status = flake_i_check_node(node, &o, o.layout.node_bits, false, why);
     if (status != FLAKE_OK) return status;
     *config = flake_i_engine_config_of(&o, node);
     const char *const unfit = flake_i_unfit_setup(config);
-    return unfit ? flake_i_say(why, FLAKE_INVALID, "options", unfit) : FLAKE_OK;
+    if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
+    memset(keys, 0, 4 * sizeof *keys);
+    return o.layout.format <= FLAKE_I_BOUNDARY || flake_i_random_bytes(keys, 4 * sizeof *keys)
+               ? FLAKE_OK
+               : flake_i_say(why, FLAKE_IO, "random bytes", "the system has none");
 }
 
 /* Two generators whose identities agree in the first bytes share layout and node; the range comes after. */
@@ -5418,23 +5424,15 @@ FLAKE_I_FN void flake_i_identity(const flake_options *o, uint64_t node,
     flake_i_put64(out + 48, o->seq_max);
 }
 
-FLAKE_I_FN uint64_t flake_i_first_seq(const uint8_t *identity) {
-    return flake_i_get64(identity + FLAKE_I_WHOSE);
-}
-
-FLAKE_I_FN uint64_t flake_i_last_seq(const uint8_t *identity) {
-    return flake_i_get64(identity + FLAKE_I_WHOSE + 8);
-}
-
-/* UUIDv7 and ULID, which have no node. */
-FLAKE_I_FN bool flake_i_is_random(const uint8_t *identity) {
-    return identity[0] == '7' || identity[0] == 'u';
-}
-
-FLAKE_I_FN bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
-    return !flake_i_is_random(a) && memcmp(a, b, FLAKE_I_WHOSE) == 0 &&
-           flake_i_first_seq(a) <= flake_i_last_seq(b) &&
-           flake_i_first_seq(b) <= flake_i_last_seq(a);
+/* Whether two generators can generate the same ID. UUIDs of version 7 and ULIDs, which have no node, are random. */
+FLAKE_I_FN bool flake_i_share_ids(const flake_options *a, uint64_t node_a, const flake_options *b,
+                                  uint64_t node_b) {
+    uint8_t identity_a[FLAKE_I_IDENTITY], identity_b[FLAKE_I_IDENTITY];
+    flake_i_identity(a, node_a, identity_a);
+    flake_i_identity(b, node_b, identity_b);
+    return a->layout.format != FLAKE_I_UUID7 && a->layout.format != FLAKE_I_ULID &&
+           memcmp(identity_a, identity_b, FLAKE_I_WHOSE) == 0 && a->seq_min <= b->seq_max &&
+           b->seq_min <= a->seq_max;
 }
 
 /* Begins a claim, waits for the start, and with a directory claims a number, which *node then has. `inherited`: see
@@ -5486,15 +5484,6 @@ FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, unsigned forms, int64_t floor_ns
                                                     : FLAKE_I_MULTI));
 }
 
-/* Random bits of a generator with a counter. They come before the claim, which costs time. */
-FLAKE_I_FN flake_status flake_i_draw_keys(const flake_options *o, uint64_t keys[4],
-                                          flake_why *why) {
-    memset(keys, 0, 4 * sizeof *keys);
-    if (o->layout.format <= FLAKE_I_BOUNDARY || flake_i_random_bytes(keys, 4 * sizeof *keys))
-        return FLAKE_OK;
-    return flake_i_say(why, FLAKE_IO, "random bytes", "the system has none");
-}
-
 /* Takes the config of a claimed node, and the options of this generator or shard. On failure nothing has changed. */
 FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_i_engine_config *claimed,
                                          uint64_t node, const flake_options *o,
@@ -5542,9 +5531,8 @@ FLAKE_API flake_status flake_init(flake_gen *g, flake_node node, const flake_opt
     flake_i_engine_config config;
     uint64_t keys[4];
     flake_i_invalidate(g);
-    flake_status status = flake_i_resolve(options, &node, &config, why);
+    flake_status status = flake_i_resolve(options, &node, &config, keys, why);
     const flake_options *const o = &config.options;
-    if (status == FLAKE_OK) status = flake_i_draw_keys(o, keys, why);
     if (status == FLAKE_OK) status = flake_i_claim_init(&g->claim, &node, &config, NULL, why);
     if (status == FLAKE_OK) status = flake_i_gen_init(g, &config, node.number, o, keys, why);
     return status;
@@ -5552,9 +5540,9 @@ FLAKE_API flake_status flake_init(flake_gen *g, flake_node node, const flake_opt
 
 FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node node,
                                          const flake_options *options, flake_why *why) {
-    static const uint64_t no_keys[4] = {0, 0, 0, 0};
     flake_i_engine_config config;
-    flake_status status = flake_i_resolve(options, &node, &config, why);
+    uint64_t keys[4];
+    flake_status status = flake_i_resolve(options, &node, &config, keys, why);
     for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
     if (status != FLAKE_OK) return status;
     flake_options o = config.options;
@@ -5575,7 +5563,7 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node
         o.seq_min = (uint32_t)next;
         next += cap / n + (i < cap % n);
         o.seq_max = (uint32_t)(next - 1);
-        status = flake_i_gen_init(&shards[i], &config, node.number, &o, no_keys, why);
+        status = flake_i_gen_init(&shards[i], &config, node.number, &o, keys, why);
         flake_i_chain(&shards[i], i, n, sizeof shards[i]);
     }
     for (size_t i = 0; i < n && status != FLAKE_OK; i++) flake_i_invalidate(&shards[i]);
@@ -5608,19 +5596,15 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, flake_node node,
     flake_i_engine_config config;
     flake_i_claim parents;
     uint64_t keys[4];
-    uint8_t fresh[FLAKE_I_IDENTITY], inherited[FLAKE_I_IDENTITY];
     const char *unfit = flake_i_unfit_gen(g);
     if (!unfit && !flake_i_is_inherited(&g->engine)) unfit = "was not inherited through fork";
     if (!unfit && g->shard) unfit = "is a shard: flake_close the first, then flake_init_shards";
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
     const flake_options given = flake_i_inherited_options(g, options, &node);
     const flake_options *const o = &config.options;
-    flake_status status = flake_i_resolve(&given, &node, &config, why);
-    if (status == FLAKE_OK) status = flake_i_draw_keys(o, keys, why);
+    flake_status status = flake_i_resolve(&given, &node, &config, keys, why);
     if (status != FLAKE_OK) return status;
-    flake_i_identity(o, node.number, fresh);
-    flake_i_identity(&g->options, g->node, inherited);
-    if (!node.dir && flake_i_share_ids(fresh, inherited))
+    if (!node.dir && flake_i_share_ids(o, node.number, &g->options, g->node))
         return flake_i_say(why, FLAKE_NODE_OVERLAP, "node",
                            "is the parent's, or that of before the clone, and the sequence ranges "
                            "overlap");
@@ -5643,9 +5627,10 @@ FLAKE_I_FN flake_i_engine *flake_i_engine_at(flake_gen *g, size_t i) {
 /* Why it does not have the claim that it shows; NULL: it has. */
 FLAKE_I_FN const char *flake_i_unfit_claim(const flake_gen *g) {
     const flake_i_claim *const c = &g->claim;
-    if (flake_i_is_copy(&g->engine) || (flake_i_is_holder(c) && c->self_address != (uintptr_t)c))
-        return "is a copy: only the original has the number";
-    return g->shard > 1 ? "is not the first shard, which has the number" : NULL;
+    if (g->shard > 1) return "is not the first shard, which has the number";
+    return flake_i_is_copy(&g->engine) || (flake_i_is_holder(c) && c->self_address != (uintptr_t)c)
+               ? "is a copy: only the original has the number"
+               : NULL;
 }
 
 /* Draws of a generator, and of its shards, return FLAKE_CLOSED from here on. */
