@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * State files as file system objects: links, files that are replaced or deleted while open, files
- * of version 0.1.0, states that are opened again; and how long the next run waits.
+ * A directory and its files as file system objects: what init makes, links, files of other users, files that are
+ * replaced or deleted while in use, network file systems; runs that are killed, meet an error or lose power at
+ * each system call of init, extend and close; and how long the next run waits.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -12,176 +13,361 @@ static pid_t pid_here(void) { return pid_of_all ? pid_of_all : getpid(); }
 #define getpid() pid_here()
 static bool has_no_random_bytes;
 #define FLAKE_RANDOM_BYTES(to, n) (!has_no_random_bytes && flake_i_system_random(to, n))
-#include "scripted_state.h"
+#include "scripted_directory.h"
 
-static flake_state other;
+static flake_status init_in(flake_gen *g, const char *dir) {
+    return init_with(g, flake_node_fixed(dir, 1), options_in_scene());
+}
 
-/* ---- one file under several names ---- */
+static flake_status init_range(flake_gen *g, uint64_t first, uint64_t last) {
+    return init_with(g, flake_node_any(our_folder, first, last), options_in_scene());
+}
+
+/* ---- the directory ---- */
+
+TEST(a_missing_directory_is_made_and_its_parent_synced) {
+    struct stat made;
+    CHECK_EQ(init_in(&gen, path_of("ids")), FLAKE_OK);
+    CHECK_STR(disk.log, "mowsrOSCOSC");
+    CHECK_EQ(strcmp(disk.made, path_of("ids")), 0);
+    CHECK((int64_t)gen.claim.horizon_ns <= disk.lasting); /* both names are on disk */
+    CHECK_EQ(stat(path_of("ids"), &made), 0);
+    CHECK(S_ISDIR(made.st_mode) && (made.st_mode & 0777) == 0700);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+}
+
+/* Another process has made it, and died before it synced its parent. */
+TEST(a_directory_that_is_new_is_synced_by_who_makes_a_file_in_it) {
+    CHECK_EQ((mkdir)(path_of("ids"), 0700), 0);
+    CHECK_EQ(init_in(&gen, path_of("ids")), FLAKE_OK);
+    CHECK_STR(disk.log, "owsrOSCOSC");
+    CHECK_EQ(strcmp(disk.folder_path, path_of("")), 0); /* the last one that was synced */
+}
+
+TEST(parents_are_never_made) {
+    CHECK_EQ(init_in(&gen, path_of("parent/ids")), FLAKE_IO);
+    CHECK(strstr(why.text, ": cannot be created: ") && strstr(why.text, strerror(ENOENT)));
+    CHECK_EQ(access(path_of("parent"), F_OK), -1);
+    CHECK_STR(disk.log, "m");
+    CHECK_EQ((mkdir)(path_of("parent"), 0700), 0);
+    CHECK_EQ(init_in(&gen, path_of("parent/ids")), FLAKE_OK);
+}
+
+TEST(a_file_is_no_directory) {
+    write_file(path_of("ids"), (const uint8_t *)"text", 4);
+    CHECK_EQ(init_in(&gen, path_of("ids")), FLAKE_IO);
+    CHECK(strstr(why.text, strerror(ENOTDIR)));
+    CHECK_EQ(symlink("nowhere", path_of("link")), 0); /* nor is a link to nothing */
+    CHECK_EQ(init_in(&gen, path_of("link")), FLAKE_IO);
+    CHECK_EQ(access(path_of("nowhere"), F_OK), -1);
+}
 
 static const char *name_to_try;
 
 static void find_it_taken(void) {
-    EXPECT(open_at(&other, name_to_try) == FLAKE_IN_USE);
+    EXPECT(init_in(&other, name_to_try) == FLAKE_IN_USE);
     EXPECT(strstr(why.text, "in use") != NULL);
+    EXPECT(flake_close(&other, NULL) == FLAKE_OK);
 }
 
-static bool is_link(const char *name) {
-    struct stat file;
-    return lstat(path_of(name), &file) == 0 && S_ISLNK(file.st_mode);
-}
-
-TEST(all_names_of_a_file_are_one) {
-    static const char *const names[] = {"ids",        "link",  "chain",      "hard",
-                                        "sub/../ids", "./ids", "folder/ids", "folder/hard"};
-    CHECK_EQ(mkdir(path_of("sub"), 0777), 0);
-    CHECK_EQ(symlink(".", path_of("folder")), 0);
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
-    close_it(&state);
+TEST(all_names_of_a_directory_are_one) {
+    static const char *const names[] = {"ids",     "link",       "chain", "sub/../ids",
+                                        "ids////", "home/ids/.", "ids/"};
+    char was[300];
+    CHECK_EQ((mkdir)(path_of("ids"), 0700), 0);
+    CHECK_EQ((mkdir)(path_of("sub"), 0700), 0);
+    CHECK_EQ(symlink(".", path_of("home")), 0);
     CHECK_EQ(symlink("ids", path_of("link")), 0);
     CHECK_EQ(symlink(path_of("link"), path_of("chain")), 0);
-    CHECK_EQ(link(path_of("ids"), path_of("hard")), 0);
+    CHECK(getcwd(was, sizeof was) != NULL);
+    CHECK_EQ(chdir(path_of("ids")), 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        pass_ms(1);
-        CHECK_EQ(open_at(&state, names[i]), FLAKE_OK);
-        CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
+        CHECK_EQ(init_in(&gen, path_of(names[i])), FLAKE_OK);
         for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-            name_to_try = names[k];
+            name_to_try = path_of(names[k]);
             find_it_taken();
-            child_is_well(find_it_taken);
         }
-        for (int draws = 0; draws < 10; draws++, pass_ms(2000)) CHECK_EQ(draw(), FLAKE_OK);
-        close_it(&state);
+        name_to_try = ".";
+        child_is_well(find_it_taken);
+        name_to_try = "../ids/";
+        child_is_well(find_it_taken);
+        for (int draws = 0; draws < 10; draws++, pass_ms(2000)) CHECK_EQ(draw_from(&gen), FLAKE_OK);
+        close_it(&gen);
     }
-    struct stat file, same;
-    CHECK(is_link("link") && is_link("chain"));
-    CHECK_EQ(lstat(path_of("ids"), &file), 0);
-    CHECK_EQ(lstat(path_of("hard"), &same), 0);
-    CHECK(S_ISREG(file.st_mode) && file.st_nlink == 2 && file.st_ino == same.st_ino);
+    CHECK_EQ(chdir(was), 0);
 }
 
-/* A link's target may be created under its own name. */
-TEST(a_link_to_nothing_is_not_replaced) {
-    CHECK_EQ(symlink("ids", path_of("link")), 0);
-    CHECK_EQ(open_at(&state, "link"), FLAKE_IO);
-    CHECK(why_is_of("link"));
-    CHECK(is_link("link"));
-    CHECK(access(path_of("link.new"), F_OK) != 0);
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
-    CHECK_EQ(open_at(&other, "link"), FLAKE_IN_USE);
+/* Its name is made absolute. */
+TEST(a_change_of_directory_does_not_move_the_file) {
+    char was[300];
+    CHECK(getcwd(was, sizeof was) != NULL);
+    CHECK_EQ(chdir(our_folder), 0);
+    char name[] = "ids"; /* it is copied, too */
+    CHECK_EQ(init_in(&gen, name), FLAKE_OK);
+    memset(name, 'x', 3);
+    CHECK_EQ((mkdir)("elsewhere", 0700), 0); /* here there may be an "ids" */
+    CHECK_EQ(chdir("elsewhere"), 0);
+    for (int i = 0; i < 100; i++, pass_ms(100)) CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    CHECK(record_at(path_of("ids/1.slot")).horizon_ns > scene_ns());
+    CHECK(strstr(gen.claim.path, path_of("ids/1.slot")) == gen.claim.path);
+    close_it(&gen);
+    CHECK_EQ(access("ids", F_OK), -1);
+    CHECK_EQ(rmdir(path_of("elsewhere")), 0); /* there is no working directory */
+    CHECK_EQ(init_in(&gen, "ids"), FLAKE_INVALID);
+    CHECK_EQ(chdir(was), 0);
 }
 
-/* ---- files that are replaced ---- */
+static void give_up_root_and_rights(void) {
+    EXPECT(init_slot(&gen, 1) == FLAKE_OK);
+    EXPECT(draw_from(&gen) == FLAKE_OK);
+    EXPECT(chroot(path_of("cage")) == 0 && chdir("/") == 0);
+    EXPECT(setgid(65534) == 0 && setuid(65534) == 0);
+    for (int i = 0; i < 10; i++, pass_ms(2000)) EXPECT(draw_from(&gen) == FLAKE_OK);
+    EXPECT(flake_extend(&gen, NULL) == FLAKE_OK);
+    EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
+}
+
+/* Whether the file is still there is asked of its descriptor. */
+TEST(a_program_may_change_its_root_and_user) {
+    if (geteuid() != 0) {
+        printf("  skipped: needs root\n");
+        return;
+    }
+    CHECK_EQ((mkdir)(path_of("cage"), 0700), 0);
+    child_is_well(give_up_root_and_rights);
+    CHECK(record_of(1).number > 5);
+}
+
+/* ---- what is no file of this user, with one name ---- */
+
+static void is_foreign(void) {
+    const int before = descriptors();
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_MISMATCH);
+    CHECK(why_is_of(1));
+    CHECK_EQ(descriptors(), before);
+    CHECK_EQ(init_range(&gen, 1, 2), FLAKE_OK); /* a range skips it */
+    CHECK_EQ(flake_gen_node(&gen), 2);
+    close_it(&gen);
+    pass_ms(1);
+}
+
+TEST(no_link_is_followed) {
+    CHECK_EQ(symlink(path_of("far"), path_of("1.slot")), 0);
+    is_foreign();
+    CHECK_EQ(access(path_of("far"), F_OK), -1);
+    CHECK_EQ(rename(path_of("2.slot"), path_of("far")), 0); /* one to a file of a number */
+    is_foreign();
+    CHECK_EQ(unlink(path_of("1.slot")), 0);
+    CHECK_EQ(symlink(path_of("near"), path_of("1.slot.new")), 0); /* what would become the file */
+    is_foreign();
+    CHECK_EQ(access(path_of("near"), F_OK), -1);
+}
+
+TEST(a_file_with_two_names_is_refused) {
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    close_it(&gen);
+    pass_ms(1);
+    CHECK_EQ(link(path_of("1.slot"), path_of("hard")), 0);
+    is_foreign();
+    CHECK_EQ(unlink(path_of("1.slot")), 0);
+    CHECK_EQ(rename(path_of("hard"), path_of("1.slot.new")), 0);
+    CHECK_EQ(link(path_of("1.slot.new"), path_of("hard")), 0);
+    const int64_t horizon_ns = record_at(path_of("hard")).horizon_ns;
+    is_foreign();
+    CHECK_EQ(record_at(path_of("hard")).horizon_ns, horizon_ns); /* it is not overwritten */
+}
+
+TEST(what_is_not_regular_is_refused) {
+    CHECK_EQ(mkfifo(path_of("1.slot"), 0600), 0); /* an open would wait */
+    is_foreign();
+    CHECK_EQ(unlink(path_of("1.slot")), 0);
+    CHECK_EQ((mkdir)(path_of("1.slot"), 0700), 0);
+    is_foreign();
+    CHECK_EQ(rmdir(path_of("1.slot")), 0);
+    CHECK_EQ(mkfifo(path_of("1.slot.new"), 0600), 0);
+    is_foreign();
+    CHECK_EQ(unlink(path_of("1.slot.new")), 0);
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+}
+
+static void is_foreign_to_another_user(void) {
+    EXPECT(setgid(65534) == 0 && setuid(65534) == 0);
+    is_foreign();
+    if (check_failures) trouble(__FILE__, __LINE__, "another user");
+}
+
+TEST(files_of_other_users_are_refused) {
+    if (geteuid() != 0) {
+        printf("  skipped: needs root\n");
+        return;
+    }
+    for (unsigned mode = 0600; mode <= 0666; mode += 066) {
+        begin();
+        CHECK_EQ(chmod(home, 0755), 0);
+        CHECK_EQ(chmod(our_folder, 01777), 0);
+        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+        close_it(&gen);
+        pass_ms(1);
+        CHECK_EQ(chmod(path_of("1.slot"), (mode_t)mode), 0);
+        child_is_well(is_foreign_to_another_user);
+        CHECK_EQ(chown(path_of("1.slot"), 65534, 65534), 0); /* root could open it */
+        CHECK_EQ(unlink(path_of("2.slot")), 0);
+        is_foreign();
+    }
+}
+
+#if defined(__linux__)
+/* Their locks and syncs are unreliable. */
+TEST(network_file_systems_are_refused) {
+    static const struct {
+        uint32_t type;
+        flake_status status;
+    } rows[] = {{0x6969, FLAKE_IO},      /* NFS */
+                {0x517b, FLAKE_IO},      /* SMB */
+                {0xff534d42, FLAKE_IO},  /* CIFS */
+                {0xfe534d42, FLAKE_IO},  /* SMB 2 */
+                {0xef53, FLAKE_OK},      /* ext4 */
+                {0x01021994, FLAKE_OK},  /* tmpfs */
+                {0x9123683e, FLAKE_OK}}; /* btrfs */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int is_range = 0; is_range < 2; is_range++) {
+            begin();
+            disk_type = rows[i].type;
+            CHECK_EQ(is_range ? init_range(&gen, 1, 9) : init_slot(&gen, 1), rows[i].status);
+            CHECK_EQ(access(path_of("1.slot"), F_OK), rows[i].status == FLAKE_OK ? 0 : -1);
+            if (rows[i].status != FLAKE_OK) CHECK(strstr(why.text, "network file system"));
+        }
+}
+#endif
+
+/* ---- files that are replaced or deleted ---- */
+
+static void make_another(void) { /* of the same number, elsewhere */
+    CHECK_EQ(init_in(&other, path_of("another")), FLAKE_OK);
+    close_it(&other);
+}
 
 static void is_lost(void (*lose)(void)) {
+    uint64_t id;
     begin();
-    CHECK_EQ(open_at(&other, "another"), FLAKE_OK);
-    close_it(&other);
-    const int64_t anothers = horizon_at("another");
-    CHECK_EQ(open_and_start(), FLAKE_OK);
-    CHECK_EQ(draw(), FLAKE_OK);
+    make_another();
+    pass_ms(1);
+    const int64_t anothers = record_at(path_of("another/1.slot")).horizon_ns;
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
     lose();
-    pass_ms(2900);
-    CHECK_EQ(draw(), FLAKE_OK); /* up to the horizon on disk */
-    pass_ms(200);
-    CHECK_EQ(draw(), FLAKE_IO);
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
-    CHECK_EQ(draw(), FLAKE_IO);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_IO);
-    if (access(path_of("ids"), F_OK) == 0) CHECK_EQ(horizon_at("ids"), anothers);
+    pass_ms(1000);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK); /* there is nothing to write yet */
+    pass_ms(1000);
+    FAILS(flake_next(&gen, &id), FLAKE_MISMATCH, id);
+    CHECK_EQ(flake_extend(&gen, &why), FLAKE_MISMATCH);
+    CHECK(why_is_of(1) && strstr(why.text, "was changed, removed or closed"));
+    FAILS(flake_try(&gen, &id), FLAKE_MISMATCH, id);
+    CHECK_EQ(flake_close(&gen, &why), FLAKE_MISMATCH);
+    CHECK(why_is_of(1));
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+    if (access(path_of("1.slot"), F_OK) == 0) CHECK_EQ(horizon_of(1), anothers);
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    pass_ms(1);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
 }
 
-static void replace_it(void) { CHECK_EQ(rename(path_of("another"), path_of("ids")), 0); }
-static void delete_it(void) { CHECK_EQ(unlink(path_of("ids")), 0); }
-static void move_it(void) { CHECK_EQ(rename(path_of("ids"), path_of("elsewhere")), 0); }
+static void replace_it(void) { CHECK_EQ(rename(path_of("another/1.slot"), path_of("1.slot")), 0); }
+
+static void delete_it(void) { CHECK_EQ(unlink(path_of("1.slot")), 0); }
+
+static void delete_all(void) {
+    delete_it();
+    CHECK_EQ(rename(our_folder, path_of("../gone")), 0);
+    CHECK_EQ((mkdir)(our_folder, 0700), 0);
+}
 
 TEST(a_file_that_is_no_longer_there_ends_the_ids) {
     is_lost(replace_it);
     is_lost(delete_it);
-    is_lost(move_it);
+    is_lost(delete_all);
 }
 
-/* A daemon closes all descriptors, and the next file that it opens gets the state's number. */
+/* A daemon closes all descriptors, and the next file that it opens gets the number's. */
 TEST(a_descriptor_that_is_anothers_by_now_is_not_written_to) {
     uint8_t bytes[16];
-    CHECK_EQ(open_and_start(), FLAKE_OK);
-    CHECK_EQ(draw(), FLAKE_OK);
-    const int fd = state.file.fd;
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    const int fd = gen.claim.file.fd;
     write_file(path_of("mine"), (const uint8_t *)"mine", 4);
     const int mine = open(path_of("mine"), O_RDWR);
     CHECK_EQ(dup2(mine, fd), fd);
     (void)close(mine);
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_MISMATCH);
     pass_ms(60000);
-    CHECK_EQ(draw(), FLAKE_IO);
-    CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
+    CHECK_EQ(draw_from(&gen), FLAKE_MISMATCH);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_MISMATCH);
+    CHECK_EQ(lseek(fd, 0, SEEK_SET), 0); /* nor closed */
     CHECK_EQ(read(fd, bytes, sizeof bytes), 4);
-    (void)flake_state_close(&state, NULL);
     (void)close(fd);
-    memset(&state, 0, sizeof state);
 }
 
 /* ---- files that are changed in place, and descriptors that get another owner ---- */
 
-static uint8_t earlier[8192];
+static uint8_t earlier[FLAKE_I_FILE];
 
-static void cut_all(void) { CHECK_EQ(truncate(path_of("ids"), 0), 0); }
-static void cut_a_record(void) { CHECK_EQ(truncate(path_of("ids"), 4096 + 512 + 100), 0); }
-static void put_an_earlier_one(void) { write_file(path_of("ids"), earlier, sizeof earlier); }
+static void cut_all(void) { CHECK_EQ(truncate(path_of("1.slot"), 0), 0); }
+static void cut_a_record(void) { CHECK_EQ(truncate(path_of("1.slot"), 4096 + 512 + 100), 0); }
+static void put_an_earlier_one(void) { write_file(path_of("1.slot"), earlier, sizeof earlier); }
 
 static void put_anothers(void) {
-    uint8_t bytes[8192];
-    CHECK_EQ(read_file(path_of("another"), bytes, sizeof bytes), sizeof bytes);
-    write_file(path_of("ids"), bytes, sizeof bytes);
+    uint8_t bytes[FLAKE_I_FILE];
+    CHECK_EQ(read_file(path_of("another/1.slot"), bytes, sizeof bytes), sizeof bytes);
+    write_file(path_of("1.slot"), bytes, sizeof bytes);
 }
 
 /* A later record of another run follows the newest one, or a byte of the newest is changed. */
 static void change_records(bool adds_one) {
-    uint8_t bytes[8192];
+    uint8_t bytes[FLAKE_I_FILE];
     flake_i_record r;
-    CHECK_EQ(read_file(path_of("ids"), bytes, sizeof bytes), sizeof bytes);
-    CHECK_EQ(flake_i_records_get(bytes, &r), FLAKE_OK);
+    CHECK_EQ(read_file(path_of("1.slot"), bytes, sizeof bytes), sizeof bytes);
+    CHECK_EQ(flake_i_slot_get(bytes, sizeof bytes, &r), FLAKE_OK);
     if (adds_one) {
         r.number++;
         r.run[0] ^= 1;
         flake_i_record_put(&r, bytes + flake_i_record_at(r.number));
     } else bytes[flake_i_record_at(r.number) + 20] ^= 1;
-    write_file(path_of("ids"), bytes, sizeof bytes);
+    write_file(path_of("1.slot"), bytes, sizeof bytes);
 }
 
 static void put_a_later_record(void) { change_records(true); }
 static void change_a_byte(void) { change_records(false); }
 
 static void is_lost_in_place(void (*change)(void), bool manual_extend) {
-    uint8_t before[8192], changed[8192], after[8192];
+    uint8_t before[FLAKE_I_FILE], changed[FLAKE_I_FILE], after[FLAKE_I_FILE];
+    flake_options o = options_in_scene();
     begin();
-    CHECK_EQ(open_at(&other, "another"), FLAKE_OK);
-    close_it(&other);
-    CHECK_EQ(open_and_start(), FLAKE_OK);
-    FLAKE_ATOMIC_STORE(&state.manual_extend, manual_extend ? 1u : 0u, relaxed);
-    CHECK_EQ(read_file(path_of("ids"), earlier, sizeof earlier), sizeof earlier);
+    make_another();
+    o.manual_extend = manual_extend;
+    CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+    CHECK_EQ(read_file(path_of("1.slot"), earlier, sizeof earlier), sizeof earlier);
     pass_ms(1600);
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
-    CHECK_EQ(draw(), FLAKE_OK);
-    CHECK_EQ(read_file(path_of("ids"), before, sizeof before), sizeof before);
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    CHECK_EQ(read_file(path_of("1.slot"), before, sizeof before), sizeof before);
     change();
     memset(changed, 0, sizeof changed);
     memset(after, 0, sizeof after);
-    const size_t n = read_file(path_of("ids"), changed, sizeof changed);
+    const size_t n = read_file(path_of("1.slot"), changed, sizeof changed);
     pass_ms(1600); /* within the horizon, but an extension is due */
-    if (manual_extend) CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(draw(), FLAKE_MISMATCH);
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(read_file(path_of("ids"), after, sizeof after), n);
+    if (manual_extend) CHECK_EQ(flake_extend(&gen, NULL), FLAKE_MISMATCH);
+    CHECK_EQ(draw_from(&gen), FLAKE_MISMATCH);
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_MISMATCH);
+    CHECK_EQ(read_file(path_of("1.slot"), after, sizeof after), n);
     CHECK(memcmp(after, changed, sizeof after) == 0);
-    write_file(path_of("ids"), before, sizeof before); /* it stays lost */
-    CHECK_EQ(draw(), FLAKE_MISMATCH);
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(read_file(path_of("ids"), after, sizeof after), sizeof after);
+    write_file(path_of("1.slot"), before, sizeof before); /* it stays lost */
+    CHECK_EQ(draw_from(&gen), FLAKE_MISMATCH);
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_MISMATCH);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_MISMATCH);
+    CHECK_EQ(read_file(path_of("1.slot"), after, sizeof after), sizeof after);
     CHECK(memcmp(after, before, sizeof after) == 0);
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK); /* and the new descriptor stays open */
-    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
-    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK); /* the lock is free */
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
 }
 
 TEST(a_file_changed_in_place_ends_the_ids) {
@@ -192,9 +378,10 @@ TEST(a_file_changed_in_place_ends_the_ids) {
 }
 
 TEST(a_close_notices_a_changed_file) {
-    begin_with_ids();
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
     cut_all();
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_MISMATCH);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_MISMATCH);
+    CHECK_EQ(init_slot(&other, 1), FLAKE_CORRUPT);
 }
 
 static const char *failing_call;
@@ -207,95 +394,87 @@ static bool fail_that(const char *name) {
 TEST(a_call_that_fails_for_a_while_loses_nothing) {
     static const char *const names[] = {"read", "lseek", "write", "fdatasync"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        begin_with_ids();
+        begin();
+        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
         failing_call = names[i];
         on_call = fail_that;
         pass_ms(2900);
-        CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
-        CHECK_EQ(draw(), FLAKE_OK);
+        CHECK_EQ(flake_extend(&gen, &why), FLAKE_IO);
+        CHECK(why_is_of(1) && strstr(why.text, strerror(EIO)));
+        CHECK_EQ(draw_from(&gen), FLAKE_OK);
         pass_ms(200);
-        CHECK_EQ(draw(), FLAKE_IO);
+        CHECK_EQ(draw_from(&gen), FLAKE_IO);
         on_call = NULL;
-        CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
-        CHECK_EQ(draw(), FLAKE_OK);
+        CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
+        CHECK_EQ(draw_from(&gen), FLAKE_OK);
     }
 }
 
-/* A program closes all its descriptors, and another of its objects opens the same file: it gets the
- * same descriptor, and the lock is gone. */
-TEST(two_objects_with_one_descriptor_repeat_nothing) {
-    flake_gen others;
+/* A program closes all its descriptors, and another of its generators opens the same file: it gets the same
+ * descriptor, and the lock is gone. */
+TEST(two_generators_with_one_descriptor_repeat_nothing) {
     flake_status status[2] = {FLAKE_OK, FLAKE_OK};
-    begin_with_ids();
-    const int fd = state.file.fd;
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    const int fd = gen.claim.file.fd;
     (void)(close)(fd);
-    CHECK_EQ(open_at(&other, "ids"), FLAKE_OK);
-    CHECK_EQ(other.file.fd, fd);
-    CHECK_EQ(start_on(&others, &other), FLAKE_OK);
+    CHECK_EQ(init_slot(&other, 1), FLAKE_OK);
+    CHECK_EQ(other.claim.file.fd, fd);
     for (int i = 0; i < 10000; i++, pass_ms(1)) {
         status[0] = draw_from(&gen);
-        status[1] = draw_from(&others);
+        status[1] = draw_from(&other);
     }
     CHECK(status[0] == FLAKE_MISMATCH && status[1] == FLAKE_OK);
     CHECK(our->n > 9990);
     CHECK_EQ(repeated(), 0);
     close_it(&other);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_MISMATCH);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_MISMATCH);
 }
 
-/* The first object writes while the second waits for the first's horizon to pass. */
+/* The first generator writes while the second waits for the first's horizon to pass. */
 static void write_meanwhile(int64_t ns) {
     atomic_fetch_add(&our->now_ns, ns);
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
 }
 
-TEST(an_open_that_waits_finds_out_that_another_writes) {
-    begin_with_ids();
-    (void)(close)(state.file.fd);
+TEST(an_init_that_waits_finds_out_that_another_writes) {
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    (void)(close)(gen.claim.file.fd);
     on_sleep = write_meanwhile;
-    CHECK_EQ(open_at(&other, "ids"), FLAKE_MISMATCH);
+    CHECK_EQ(init_slot(&other, 1), FLAKE_MISMATCH);
     CHECK(strstr(why.text, "was changed") != NULL);
     on_sleep = NULL;
-    CHECK_EQ(flake_state_close(&other, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_state_close(&state, NULL),
-             FLAKE_IO); /* the failed open has closed the descriptor */
+    /* the failed init has closed the descriptor */
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_MISMATCH);
 }
 
-/* A new file is made beside the path, with the suffix .new, where another file may exist. */
-TEST(what_stands_beside_the_path_is_not_taken) {
-    CHECK_EQ(open_with(&other, where_of("ids.new"), flake_node_fixed(NULL, 5), options_in_scene()),
-             FLAKE_OK);
-    close_it(&other);
-    const int64_t horizon_ns = horizon_at("ids.new");
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_MISMATCH);
+/* ---- new files ---- */
+
+/* A new file is made beside its name, with the suffix .new, where another file may exist. */
+TEST(what_stands_beside_the_file_is_not_taken) {
+    write_file(path_of("1.slot.new"), (const uint8_t *)"a letter", 8);
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_MISMATCH);
     CHECK(strstr(why.text, ".new") != NULL);
-    CHECK_EQ(horizon_at("ids.new"), horizon_ns);
-    CHECK_EQ(link(path_of("ids.new"), path_of("snos.new")), 0);
-    CHECK_EQ(open_snos("snos", &(sno_snapshot){0}), FLAKE_MISMATCH);
-    for (int is_link = 0; is_link < 2; is_link++) {
-        CHECK_EQ(unlink(path_of("ids.new")), 0);
-        if (is_link) CHECK_EQ(symlink("far", path_of("ids.new")), 0);
-        write_file(path_of("ids.new"), (const uint8_t *)"a letter", is_link ? 0 : 8);
-        CHECK_EQ(open_at(&state, "ids"), FLAKE_MISMATCH);
-    }
+    uint8_t letter[9];
+    CHECK_EQ(read_file(path_of("1.slot.new"), letter, 9), 8);
+    CHECK_EQ(memcmp(letter, "a letter", 8), 0);
+    CHECK_EQ(access(path_of("1.slot"), F_OK), -1);
 }
 
 /* A run died while it made a new file. After a power cut its name may exist with no data, or without its
  * first blocks. */
-TEST(what_a_run_has_left_beside_the_path_is_taken) {
-    uint8_t bytes[FLAKE_I_FILE + 1] = "idstate\n";
-    for (int i = 0; i < 5; i++) {
-        const bool is_too_long = i == 3, is_anothers = i >= 3;
-        begin();
-        if (i == 4) bytes[4607] = 'x'; /* before the first record */
-        write_file(path_of("ids.new"), bytes, i ? FLAKE_I_FILE + is_too_long : 8);
-        const int before = descriptors();
-        CHECK_EQ(open_at(&state, "ids"), is_anothers ? FLAKE_MISMATCH : FLAKE_OK);
-        if (is_anothers) CHECK_EQ(descriptors(), before);
-        else close_it(&state);
-        if (i == 1) CHECK_EQ(read_file(path_of("ids"), bytes, sizeof bytes), FLAKE_I_FILE);
-        memset(bytes, 0, i == 1 ? 4608 : sizeof bytes);
-    }
+TEST(what_a_run_has_left_beside_the_file_is_taken) {
+    uint8_t bytes[FLAKE_I_FILE] = "idstate\n";
+    for (size_t n = 0; n <= FLAKE_I_FILE; n = n < 8 ? n + 1 : n * 2)
+        for (int is_zero = 0; is_zero < 2; is_zero++) {
+            begin();
+            bytes[0] = is_zero ? 0 : 'i';
+            memcpy(bytes, is_zero ? "\0\0\0\0\0\0\0\0" : "idstate\n", 8);
+            write_file(path_of("1.slot.new"), bytes, n);
+            CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+            CHECK_EQ(draw_from(&gen), FLAKE_OK);
+            CHECK_EQ(record_of(1).number, 1);
+            CHECK_EQ(access(path_of("1.slot.new"), F_OK), -1);
+        }
 }
 
 static bool reads_fail(const char *name) {
@@ -303,15 +482,14 @@ static bool reads_fail(const char *name) {
     return strcmp(name, "read") != 0;
 }
 
-TEST(a_fresh_file_that_cannot_be_read_is_no_foreign_file) {
-    begin();
+TEST(a_new_file_that_cannot_be_read_is_no_foreign_file) {
     on_call = reads_fail;
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_IO);
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_IO);
     on_call = NULL;
     CHECK(strstr(why.text, "cannot be created: ") != NULL);
 }
 
-/* Another file replaces the state's between two system calls of an open. */
+/* Another file replaces the number's between two system calls of an init. */
 static int calls, swap_at;
 static bool swaps_again;
 
@@ -319,45 +497,62 @@ static bool swap_here(const char *name) {
     (void)name;
     if (++calls != swap_at) return true;
     on_call = NULL;
-    CHECK_EQ(rename(path_of("next"), path_of("ids")), 0);
+    CHECK_EQ(rename(path_of("another/1.slot"), path_of("1.slot")), 0);
     return true;
 }
 
-/* Opens "ids" while "next" replaces it; false: an open makes fewer calls than that. */
+/* Claims the number while "another" replaces its file; false: an init makes fewer calls than that. */
 static bool swapped_meanwhile(flake_status *status) {
     calls = 0;
     on_call = swap_here;
-    *status = open_at(&state, "ids");
+    *status = init_slot(&gen, 1);
     const bool swapped = on_call == NULL;
     on_call = NULL;
     return swapped;
 }
 
+/* The generator has either the file that is there now, or notices at its next write. */
+static void has_or_loses_it(flake_status status) {
+    struct stat there;
+    CHECK_EQ(stat(path_of("1.slot"), &there), 0);
+    const bool has_it = gen.claim.file.inode == (uint64_t)there.st_ino;
+    pass_ms(5000);
+    if (status == FLAKE_OK) CHECK_EQ(flake_extend(&gen, NULL), has_it ? FLAKE_OK : FLAKE_MISMATCH);
+    if (status == FLAKE_OK && has_it) CHECK_EQ(init_slot(&other, 1), FLAKE_IN_USE);
+    (void)flake_close(&gen, NULL);
+}
+
 TEST(a_file_put_in_the_place_meanwhile_is_the_one_that_is_locked) {
-    for (swap_at = 1;; swap_at++) {
+    bool swapped = true;
+    for (swap_at = 1; swapped && !check_failures; swap_at++) {
         flake_status status;
         begin();
-        for (int i = 0; i < 2; i++, pass_ms(1000)) {
-            CHECK_EQ(open_at(&state, i ? "next" : "ids"), FLAKE_OK);
-            close_it(&state);
-        }
-        const int64_t horizon_ns = horizon_at("next");
-        if (!swapped_meanwhile(&status)) break;
-        if (swap_at <= 5) CHECK_EQ(status, FLAKE_OK); /* open, two fcntl, fstat, stat */
-        /* the open used either the old file throughout, or the new one */
-        if (status == FLAKE_OK && horizon_at("ids") == horizon_ns) {
-            pass_ms(5000);
-            CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_IO);
-        } else if (status == FLAKE_OK) {
-            CHECK(state.number > 1);
-            CHECK(flake_i_file_is_at(&state.file, path_of("ids")));
-            CHECK_EQ(open_at(&other, "ids"), FLAKE_IN_USE);
-            CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
-        } else CHECK_EQ(status, FLAKE_IO);
-        (void)flake_state_close(&state, NULL);
+        make_another();
+        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+        close_it(&gen);
+        pass_ms(1);
+        const uint64_t open_before = (uint64_t)descriptors();
+        swapped = swapped_meanwhile(&status);
+        if (swap_at <= 7) CHECK_EQ(status, FLAKE_OK); /* up to the stat of the locked file */
+        CHECK(status == FLAKE_OK || status == FLAKE_MISMATCH || status == FLAKE_IO);
+        has_or_loses_it(status);
+        CHECK_EQ(descriptors(), open_before);
     }
-    CHECK(swap_at > 8);
-    (void)flake_state_close(&state, NULL);
+    CHECK(swap_at > 12);
+}
+
+/* Another process makes the file while this one is about to. */
+TEST(a_file_made_meanwhile_is_continued_from) {
+    bool swapped = true;
+    for (swap_at = 1; swapped && !check_failures; swap_at++) {
+        flake_status status;
+        begin();
+        make_another();
+        swapped = swapped_meanwhile(&status);
+        CHECK_EQ(access(path_of("1.slot.new"), F_OK), -1);
+        has_or_loses_it(status);
+    }
+    CHECK(swap_at > 14);
 }
 
 static int swaps_left;
@@ -366,63 +561,226 @@ static bool swap_often(const char *name) {
     swaps_again = true;
     const uint8_t byte = 'x';
     write_file(path_of("fresh"), &byte, 1);
-    CHECK_EQ(rename(path_of("fresh"), path_of("ids")), 0);
+    CHECK_EQ(rename(path_of("fresh"), path_of("1.slot")), 0);
     swaps_again = false;
     return true;
 }
 
 TEST(a_file_that_is_replaced_for_ever_is_refused) {
     const int before = descriptors();
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
-    close_it(&state);
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    close_it(&gen);
     on_call = swap_often;
-    swaps_left = 10000;
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_IO);
-    swaps_left = 1; /* and after one exchange the file is no state */
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_MISMATCH);
+    swaps_left = 100000;
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_IN_USE);
+    swaps_left = 1; /* and after one exchange the file is of no number */
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_MISMATCH);
     on_call = NULL;
     CHECK_EQ(descriptors(), before);
 }
 
-/* Another process makes the file while this one is about to. */
-TEST(a_file_made_meanwhile_is_gone_on_from) {
-    bool swapped = true;
-    for (swap_at = 1; swapped && !check_failures; swap_at++) {
-        flake_status status;
-        begin();
-        CHECK_EQ(open_at(&state, "next"), FLAKE_OK);
-        close_it(&state);
-        swapped = swapped_meanwhile(&status);
-        CHECK(access(path_of("ids.new"), F_OK) != 0);
-        if (status == FLAKE_OK) {
-            const bool is_ours = flake_i_file_is_at(&state.file, path_of("ids"));
-            pass_ms(5000);
-            CHECK_EQ(flake_state_extend(&state, NULL), is_ours ? FLAKE_OK : FLAKE_IO);
-        }
-        (void)flake_state_close(&state, NULL);
-    }
-    CHECK(swap_at > 11);
+/* ---- killed, or an error, or a power cut, at each system call ---- */
+
+static const struct stage {
+    const char *name;
+    bool has_file, runs; /* before the call: a file exists, the generator is initialised */
+    int at_least;        /* system calls of it */
+} stages[] = {{"init, with a new directory", false, false, 20},
+              {"init, with a file", true, false, 20},
+              {"extend", true, true, 7},
+              {"close", true, true, 10}};
+enum { stages_count = sizeof stages / sizeof *stages };
+static const struct stage *stage;
+
+static const char *stage_dir(void) { return path_of("ids"); }
+static const char *stage_file(void) { return path_of("ids/1.slot"); }
+
+static flake_status do_stage(void) {
+    const size_t which = (size_t)(stage - stages);
+    return which < 2   ? init_in(&gen, stage_dir())
+           : which < 3 ? flake_extend(&gen, &why)
+                       : flake_close(&gen, &why);
 }
 
-/* They are refused and unchanged, whole or cut short, with this generator's record. */
-TEST(files_of_version_0_1_0_are_refused) {
-    flake_options o;
-    uint8_t old[FLAKE_I_RECORD] = "idstate\n", found[FLAKE_I_RECORD];
-    const flake_options given = options_in_scene();
-    CHECK_EQ(flake_i_fill_in(&given, &o, NULL), FLAKE_OK);
-    flake_i_put64(old + 8, (uint64_t)1 << 32);
-    flake_i_put64(old + 16, (uint64_t)(start_ms * a_ms));
-    flake_i_put64(old + 24, (uint64_t)((start_ms - 3000) * a_ms));
-    flake_i_identity(&o, 1, old + 32);
-    flake_i_put64(old + 120, flake_i_fnv(old, 120));
-    for (size_t n = 0; n <= sizeof old; n++) {
-        begin();
-        write_file(path_of("ids"), old, n);
-        CHECK_EQ(open_at(&state, "ids"), n < sizeof old ? FLAKE_CORRUPT : FLAKE_MISMATCH);
-        CHECK_EQ(read_file(path_of("ids"), found, sizeof found), n);
-        CHECK(memcmp(found, old, n) == 0);
+/* Up to the call. */
+static void begin_stage(void) {
+    if (stage->has_file) {
+        EXPECT(init_in(&gen, stage_dir()) == FLAKE_OK);
+        EXPECT(draw_from(&gen) == FLAKE_OK);
+        pass_ms(1600);
+        EXPECT(draw_from(&gen) == FLAKE_OK); /* both records are in use */
+        EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
+        pass_ms(1);
     }
-    CHECK(strstr(why.text, "of another version") != NULL);
+    if (stage->runs) {
+        EXPECT(init_in(&gen, stage_dir()) == FLAKE_OK);
+        for (int i = 0; i < 5; i++, pass_ms(300)) EXPECT(draw_from(&gen) == FLAKE_OK);
+        pass_ms(2000); /* past the horizon */
+    }
+    disk_begin();
+    calls = 0;
+}
+
+/* What would be on disk if the power failed now: the file's bytes by the last sync, its name by that of the
+ * directories. A write that no sync has followed may have reached the disk in part. */
+static struct platter {
+    bool has_file;
+    size_t names_to_sync;
+    uint8_t bytes[FLAKE_I_FILE], fresh[FLAKE_I_FILE];
+    char last_call[16]; /* its effect is not in here yet */
+} * platter;
+
+static void store_last_call(void) {
+    const char *const call = platter->last_call;
+    if (strcmp(call, "fdatasync") == 0) (void)read_file(stage_file(), platter->bytes, FLAKE_I_FILE);
+    if (strcmp(call, "rename") == 0) {
+        platter->names_to_sync = 2;
+        (void)read_file(stage_file(), platter->fresh, FLAKE_I_FILE);
+    } else if (strcmp(call, "fsync") == 0 && platter->names_to_sync &&
+               --platter->names_to_sync == 0) {
+        platter->has_file = true;
+        memcpy(platter->bytes, platter->fresh, FLAKE_I_FILE);
+    }
+}
+
+static int end_at; /* the call, from 1 */
+
+static bool store_and_end_here(const char *name) {
+    store_last_call();
+    (void)snprintf(platter->last_call, sizeof platter->last_call, "%s", name);
+    if (++calls == end_at) be_killed();
+    return true;
+}
+
+static void run_and_be_killed(void) {
+    begin_stage();
+    platter->has_file = read_file(stage_file(), platter->bytes, FLAKE_I_FILE) == FLAKE_I_FILE;
+    on_call = store_and_end_here;
+    const flake_status status = do_stage();
+    EXPECT(status == FLAKE_OK);
+    if (stage < stages + 3) /* until the close has returned, it may draw */
+        for (int i = 0; i < 100; i++, pass_ms(10)) EXPECT(draw_from(&gen) == FLAKE_OK);
+}
+
+/* False: the stage makes fewer calls, and has ended well. */
+static bool killed_at(int call) {
+    if (!platter) platter = (struct platter *)map_shared("platter", sizeof *platter);
+    memset(platter, 0, sizeof *platter);
+    end_at = call;
+    const int status = in_child(run_and_be_killed);
+    const bool was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    CHECK(was_killed || status == 0);
+    return was_killed;
+}
+
+/* The number has no holder, and the next run repeats nothing, though the clock may be back at the last write. */
+static void is_free_and_repeats_nothing(void) {
+    if (access(stage_file(), F_OK) == 0) {
+        const flake_i_record left = record_at(stage_file());
+        for (size_t i = 0; i < our->n; i++) CHECK(ms_of(our->ids[i]) * a_ms <= left.horizon_ns);
+        if (scene_ns() > left.written_ns) move_to_ns(left.written_ns);
+    } else CHECK_EQ(our->n, 0);
+    CHECK_EQ(init_in(&gen, stage_dir()), FLAKE_OK);
+    if (check_failures) printf("  %s, call %d: %s\n", stage->name, end_at, why.text);
+    CHECK_EQ(init_in(&other, stage_dir()), FLAKE_IN_USE);
+    for (int i = 0; i < 10; i++, pass_ms(1000)) CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    CHECK_EQ(repeated(), 0);
+    close_it(&gen);
+}
+
+TEST(killed_at_each_system_call_a_run_repeats_nothing) {
+    for (stage = stages; stage < stages + stages_count; stage++) {
+        bool was_killed = true;
+        int call = 0;
+        while (was_killed && !check_failures) {
+            begin();
+            was_killed = killed_at(++call);
+            disk_begin();
+            is_free_and_repeats_nothing();
+        }
+        CHECK(call > stage->at_least);
+    }
+}
+
+/* The power fails before the call. */
+static void restore_the_platter(bool tears) {
+    uint8_t now[FLAKE_I_FILE];
+    const bool is_there = read_file(stage_file(), now, sizeof now) == FLAKE_I_FILE;
+    for (size_t at = 512; at < FLAKE_I_FILE && tears && is_there && platter->has_file; at += 4096)
+        if (memcmp(platter->bytes + at, now + at, FLAKE_I_RECORD) != 0)
+            memcpy(platter->bytes + at, now + at, FLAKE_I_RECORD / 2);
+    if (platter->has_file) write_file(stage_file(), platter->bytes, FLAKE_I_FILE);
+    else (void)unlink(stage_file());
+}
+
+TEST(without_power_at_each_system_call_a_run_repeats_nothing) {
+    for (stage = stages; stage < stages + stages_count; stage++)
+        for (int tears = 0; tears < 2; tears++) {
+            bool was_killed = true;
+            int call = 0;
+            while (was_killed && !check_failures) {
+                begin();
+                was_killed = killed_at(++call);
+                if (!was_killed) break;
+                disk_begin();
+                restore_the_platter(tears);
+                is_free_and_repeats_nothing();
+            }
+            CHECK(call > stage->at_least);
+        }
+}
+
+static int error_to_meet, errors_left;
+
+static bool meet_an_error(const char *name) {
+    if (++calls < end_at || !errors_left) return true;
+    errors_left--;
+    errno = error_to_meet;
+    /* which closes, whatever it returns; and an open file of a local disk can always be examined */
+    return strcmp(name, "close") == 0 || strcmp(name, "fstat") == 0;
+}
+
+/* Nothing is left open or half done, the number is neither lost nor held twice. */
+static void meets_errors(int call, int error, int count) {
+    begin();
+    const int open_before = descriptors();
+    begin_stage();
+    end_at = call;
+    error_to_meet = error;
+    errors_left = count;
+    on_call = meet_an_error;
+    const flake_status status = do_stage();
+    on_call = NULL;
+    const bool runs = stage->runs ? stage < stages + 3 : status == FLAKE_OK;
+    if (status != FLAKE_OK) CHECK(strlen(why.text) > 5);
+    if (runs) {
+        CHECK_EQ(init_in(&other, stage_dir()), FLAKE_IN_USE);
+        const flake_status drawn = draw_from(&gen);
+        CHECK(drawn == FLAKE_OK || (drawn == FLAKE_MISMATCH && status == FLAKE_MISMATCH));
+        if (drawn == FLAKE_OK) CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
+        CHECK_EQ(flake_close(&gen, NULL), drawn);
+    } else CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+    CHECK_EQ(descriptors(), open_before);
+    is_free_and_repeats_nothing();
+    CHECK_EQ(descriptors(), open_before);
+    CHECK_EQ(access(path_of("ids/1.slot.new"), F_OK), -1);
+}
+
+TEST(an_error_at_each_system_call_loses_no_number) {
+    static const int errors[] = {EIO, ENOSPC, EACCES, EAGAIN, ENOENT};
+    for (stage = stages; stage < stages + stages_count; stage++)
+        for (size_t e = 0; e < sizeof errors / sizeof *errors; e++)
+            for (int count = 1; count <= 1000; count += 999) {
+                errors_left = 0;
+                for (int call = 1; !errors_left && !check_failures; call++) {
+                    meets_errors(call, errors[e], count);
+                    if (check_failures)
+                        printf("  %s, call %d, %s\n", stage->name, call, strerror(errors[e]));
+                    if (errors_left == count) break; /* it makes fewer calls */
+                    errors_left = 0;
+                    CHECK(call < 1000);
+                }
+            }
 }
 
 static const char *call_meant; /* NULL: any */
@@ -437,75 +795,28 @@ static bool kill_here(const char *name) {
     return true;
 }
 
-/* ---- killed while the file is made ---- */
-
-static flake_status open_and_close_snos(void) { /* with a partition that the library chose */
-    sno_snapshot pool = {0};
-    const flake_status status = open_snos("snos", &pool);
-    if (status == FLAKE_OK) close_it(&snos);
-    return status;
-}
-
-static void open_and_be_killed(void) {
+static void init_and_be_killed(void) {
     on_call = kill_here;
-    (void)!open_and_close_snos();
-    (void)!open_at(&state, "ids");
+    (void)!init_slot(&gen, 1);
 }
 
-/* Its name may not be on disk, so the next run syncs the directory before it uses the file. */
-TEST(a_run_that_died_before_the_folder_was_synced_leaves_that_to_the_next) {
+/* Its name may not be on disk, so the next run syncs the directories before it uses the file. */
+TEST(a_run_that_died_before_the_directory_was_synced_leaves_that_to_the_next) {
     call_meant = "fsync";
-    calls_before = 3; /* of sno.h, and the file's own */
-    child_is_killed(open_and_be_killed);
-    CHECK(horizon_at("ids") > 0);
-    disk_begin();
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
-    CHECK_STR(disk.log, "OSCwdwd");
-    close_it(&state);
-    pass_ms(1);
-    disk_begin();
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
-    CHECK(strchr(disk.log, 'S') == NULL); /* but once */
-}
-
-TEST(a_run_of_snos_that_died_at_its_first_start_is_gone_on_from) {
-    static const char *const calls_made[] = {"write", "fsync", "rename", "fsync"};
-    for (unsigned i = 0; i < 4; i++) {
+    for (int synced = 1; synced <= 2; synced++) { /* the file, the directory */
         begin();
-        call_meant = calls_made[i];
-        calls_before = i == 3;
-        child_is_killed(open_and_be_killed);
-        CHECK_EQ(open_and_close_snos(), FLAKE_OK);
+        calls_before = synced;
+        child_is_killed(init_and_be_killed);
+        CHECK(horizon_of(1) > 0);
+        disk_begin();
+        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+        CHECK_STR(disk.log, "OSCOSCwdwd");
+        close_it(&gen);
+        pass_ms(1);
+        disk_begin();
+        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+        CHECK(strchr(disk.log, 'S') == NULL); /* but once */
     }
-}
-
-/* ---- beside an open ---- */
-
-static uint64_t asked_before;
-
-static void look_at_the_floor(int64_t ns) {
-    CHECK_EQ((int64_t)atomic_load(&state.horizon), INT64_MIN);
-    CHECK_EQ(atomic_load(&state.asked), asked_before);
-    pass_ms(ns / a_ms + 1);
-}
-
-/* A generator made while an open waits for the last run finds the gate closed, and no lower floor. */
-TEST(the_floor_stays_until_an_open_has_waited) {
-    uint64_t id;
-    begin_with_ids();
-    flake_options o = options_in_scene();
-    o.max_ahead_ms = 500;
-    o.seq_max = 1;
-    o.state = &state;
-    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 1), &o, NULL), FLAKE_OK);
-    while (flake_try(&gen, &id) == FLAKE_OK) {
-    }
-    asked_before = atomic_load(&state.asked);
-    CHECK((int64_t)asked_before > (start_ms + 500) * a_ms);
-    close_it(&state);
-    on_sleep = look_at_the_floor;
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
-    CHECK(atomic_load(&our->sleeps) > 0);
 }
 
 /* ---- what the system reports ---- */
@@ -518,83 +829,69 @@ static bool refuse_here(const char *name) {
     return false;
 }
 
-static flake_status open_with_a_call_refused(const char *call, int error) {
+static flake_status init_with_a_call_refused(const char *call, int before, int error) {
     begin();
     call_meant = call;
     refused_with = error;
-    calls_before = 1; /* the new file's own */
+    calls_before = before;
     on_call = refuse_here;
-    const flake_status status = open_at(&state, "ids");
+    const flake_status status = init_slot(&gen, 1);
     on_call = NULL;
     return status;
 }
 
-TEST(a_file_system_that_can_t_sync_a_folder_is_one_all_the_same) {
-    CHECK_EQ(open_with_a_call_refused("fsync", EIO), FLAKE_IO);
-    CHECK_EQ(open_with_a_call_refused("fsync", EINVAL), FLAKE_OK);
+TEST(a_file_system_that_cannot_sync_a_directory_is_one_all_the_same) {
+    CHECK_EQ(init_with_a_call_refused("fsync", 0, EINVAL), FLAKE_IO); /* the file must be */
+    for (int which = 1; which <= 2; which++) { /* the directory, its parent */
+        CHECK_EQ(init_with_a_call_refused("fsync", which, EIO), FLAKE_IO);
+        CHECK_EQ(init_with_a_call_refused("fsync", which, EINVAL), FLAKE_OK);
+    }
 }
 
-/* A file that cannot be examined may be another process's: it is examined again. */
-TEST(a_path_that_can_t_be_looked_at_gets_no_file_yet) {
-    CHECK_EQ(open_with_a_call_refused("stat", EIO), FLAKE_OK);
-    CHECK(calls_before < -2); /* and each later one */
+/* A parent that this user cannot read was not made by him. */
+TEST(a_parent_that_cannot_be_opened_needs_no_sync) {
+    CHECK_EQ(init_with_a_call_refused("open", 3, EACCES), FLAKE_OK);
+    CHECK_STR(disk.log, "owsrOSC");
+    CHECK_EQ(init_with_a_call_refused("open", 2, EACCES), FLAKE_IO);
+    CHECK_EQ(access(path_of("1.slot"), F_OK), -1);
 }
 
-/* A child opens its copy of the parent's object as a shared one: it continues from the file that the
- * parent has closed by then, and with no run of the parent's. */
-static wire may_open;
+/* ---- forked children ---- */
 
-static void open_anew_as_a_shared_one(void) {
-    flake_options o = options_in_scene();
-    o.shared_memory = true;
-    const uint64_t run = flake_i_state_run(&state);
-    (void)await_word(&may_open);
-    EXPECT(open_with(&state, where_of("ids"), flake_node_fixed(NULL, 1), o) == FLAKE_OK);
-    EXPECT(state.is_shared && flake_i_state_run(&state) != run);
-    EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
+/* A child with its parent's pid, as in a pid namespace of its own. */
+static void drop_the_parents(void) {
+    uint64_t id;
+    EXPECT(flake_next(&gen, &id) == FLAKE_FORKED);
+    EXPECT(flake_extend(&gen, NULL) == FLAKE_INVALID);
+    EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
 }
 
-TEST(a_childs_copy_may_be_opened_anew_as_a_shared_one) {
-    if (!words_reach_other_processes) return;
-    may_open = new_line();
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
-    const pid_t child = start_child(open_anew_as_a_shared_one);
-    close_it(&state);
-    pass_ms(10);
-    tell(&may_open);
-    CHECK_EQ(end_of(child), 0);
-    hang_up(&may_open);
-}
+static void find_the_parents_taken(void) { EXPECT(init_slot(&other, 1) == FLAKE_IN_USE); }
 
-/* ---- a child with its parent's pid, as in a pid namespace of its own ---- */
-
-static void let_go_of_the_parents(void) { EXPECT(flake_state_close(&state, NULL) == FLAKE_FORKED); }
-
-static void find_the_parents_taken(void) { EXPECT(open_at(&other, "ids") == FLAKE_IN_USE); }
-
-static void fork_while_a_state_is_open(void) {
-    EXPECT(open_at(&state, "ids") == FLAKE_OK);
-    EXPECT(in_child(let_go_of_the_parents) == 0);
+static void fork_while_a_generator_is_open(void) {
+    EXPECT(init_slot(&gen, 1) == FLAKE_OK);
+    EXPECT(in_child(drop_the_parents) == 0);
     EXPECT(in_child(find_the_parents_taken) == 0);
-    EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
+    EXPECT(draw_from(&gen) == FLAKE_OK);
+    EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
+    pass_ms(1);
 }
 
-TEST(a_child_with_its_parents_pid_has_not_its_state) {
+TEST(a_child_with_its_parents_pid_has_not_its_number) {
     if (!flake_i_fork_page()) return; /* here only the pid distinguishes them */
     pid_of_all = 42;
-    child_is_well(fork_while_a_state_is_open);
+    child_is_well(fork_while_a_generator_is_open);
     has_no_random_bytes = true;
-    child_is_well(fork_while_a_state_is_open);
+    child_is_well(fork_while_a_generator_is_open);
     has_no_random_bytes = false;
     pid_of_all = 0;
 }
 
-/* ---- a child forked in the middle of its parent's write, by the writing thread ---- */
-
+/* A child forked in the middle of its parent's write, by the writing thread. */
 static void be_another_than_the_writer(void) {
     pid_of_all++;
-    EXPECT(flake_state_extend(&state, NULL) == FLAKE_FORKED);
-    EXPECT(flake_state_close(&state, NULL) == FLAKE_FORKED);
+    EXPECT(flake_extend(&gen, NULL) == FLAKE_INVALID);
+    EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
 }
 
 static bool fork_at_the_sync(const char *name) {
@@ -606,13 +903,53 @@ static bool fork_at_the_sync(const char *name) {
 
 TEST(a_child_of_the_writer_is_not_the_writer) {
     pid_of_all = 42;
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
     pass_ms(10000);
     on_call = fork_at_the_sync;
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
     CHECK(!on_call);
-    close_it(&state);
+    close_it(&gen);
     pid_of_all = 0;
+}
+
+static wire childs_end;
+
+static void keep_what_is_inherited(void) { (void)await_word(&childs_end); }
+
+/* A child that shares the descriptor does not hold the lock once its parent has closed the generator. */
+TEST(a_number_that_is_closed_is_free_though_a_child_has_it_open) {
+    childs_end = new_line();
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    const pid_t child = start_child(keep_what_is_inherited);
+    close_it(&gen);
+    pass_ms(1);
+    CHECK_EQ(init_slot(&other, 1), FLAKE_OK);
+    close_it(&other);
+    tell(&childs_end);
+    CHECK_EQ(end_of(child), 0);
+    hang_up(&childs_end);
+}
+
+static void have_a_child_and_be_killed(void) {
+    EXPECT(init_slot(&gen, 1) == FLAKE_OK);
+    EXPECT(draw_from(&gen) == FLAKE_OK);
+    (void)start_child(keep_what_is_inherited);
+    be_killed();
+}
+
+/* The lock is the child's, too. */
+TEST(a_number_is_taken_until_the_last_child_has_ended) {
+    flake_options o = options_in_scene();
+    childs_end = new_line();
+    child_is_killed(have_a_child_and_be_killed);
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_IN_USE);
+    tell(&childs_end);
+    hang_up(&childs_end);
+    o.claim_wait_ms = 100000000;
+    o.no_wait = true;
+    for (int i = 0; i < 1000 && flake_init(&gen, slot(1), &o, NULL) != FLAKE_OK; i++)
+        (void)usleep(1000); /* it ends in its own time */
+    CHECK_EQ(flake_gen_node(&gen), 1);
 }
 
 /* ---- a timer that is still in a write ---- */
@@ -620,6 +957,7 @@ TEST(a_child_of_the_writer_is_not_the_writer) {
 static _Atomic(bool) writes, may_write, has_written, has_ended;
 static const char *slow_call;
 static flake_status extended;
+static flake_why extended_why;
 
 static bool write_slowly(const char *name) {
     if (strcmp(name, "close") == 0) CHECK(atomic_load(&has_written));
@@ -629,10 +967,8 @@ static bool write_slowly(const char *name) {
     return true;
 }
 
-static flake_why extended_why;
-
-static void *extend_the_state(void *unused) {
-    extended = flake_state_extend(&state, &extended_why);
+static void *extend_it(void *unused) {
+    extended = flake_extend(&gen, &extended_why);
     atomic_store(&writes, true); /* no thread waits for the unwritten horizon */
     atomic_store(&has_ended, true);
     return unused;
@@ -646,7 +982,8 @@ static void let_the_timer_end(int64_t ns) {
 
 static pthread_t begin_a_slow_extension(const char *call) {
     pthread_t timer;
-    begin_with_ids();
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
     pass_ms(10000); /* the only wait is for the timer */
     atomic_store(&writes, false);
     atomic_store(&may_write, false);
@@ -655,7 +992,7 @@ static pthread_t begin_a_slow_extension(const char *call) {
     slow_call = call;
     on_call = write_slowly;
     on_sleep = let_the_timer_end;
-    if (pthread_create(&timer, NULL, extend_the_state, NULL) != 0) abort();
+    if (pthread_create(&timer, NULL, extend_it, NULL) != 0) abort();
     while (!atomic_load(&writes)) (void)sched_yield();
     return timer;
 }
@@ -667,99 +1004,20 @@ static void end_the_extension(pthread_t timer) {
     on_sleep = NULL;
 }
 
-TEST(a_close_behind_a_bump_waits_for_who_writes) {
-    const pthread_t writer = begin_a_slow_extension("fdatasync");
-    flake_machine_cloned();
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_FORKED);
-    end_the_extension(writer);
-    CHECK_EQ(extended, FLAKE_INVALID); /* written, but no draw needs it any more */
-    CHECK_STR(extended_why.text, "state: is not open");
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
-}
-
-TEST(a_state_opened_again_has_one_writer) {
-    const pthread_t timer = begin_a_slow_extension("write");
-    CHECK_EQ((close)(state.file.fd), 0);
-    CHECK_EQ(open_at(&other, "nowhere/ids"), FLAKE_IO); /* another object does not wait */
-    CHECK(!atomic_load(&has_ended));
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
-    CHECK(atomic_load(&has_ended));
-    end_the_extension(timer);
-    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
-    for (int i = 0; i < 5; i++, pass_ms(1600)) CHECK_EQ(draw(), FLAKE_OK);
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
-}
-
-/* A failed open returns the writer's turn: the state is unchanged. */
-TEST(a_state_that_is_not_opened_again_is_as_it_was) {
-    begin_with_ids();
-    CHECK_EQ((close)(state.file.fd), 0);
-    CHECK_EQ(open_at(&state, "nowhere/ids"), FLAKE_IO);
-    CHECK_EQ(draw(), FLAKE_OK);
-    CHECK_EQ((uint64_t)FLAKE_ATOMIC_LOAD(&state.writer, relaxed), 0);
-    FLAKE_ATOMIC_STORE(&state.writer, flake_i_thread_id(), relaxed); /* as in a handler */
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_IN_USE);
-    CHECK(strstr(why.text, "written") != NULL);
-    FLAKE_ATOMIC_STORE(&state.writer, 0u, relaxed);
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
-    CHECK_EQ(draw(), FLAKE_IO);                                        /* of the earlier run */
-    FLAKE_ATOMIC_STORE(&state.horizon, FLAKE_I_CLOSED_STATE, relaxed); /* another closes it */
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_INVALID);
-    CHECK_EQ((int64_t)atomic_load(&state.horizon), INT64_MIN);
-}
-
-/* ---- opened again ---- */
-
-static void another_run_of_the_file(void) {
-    EXPECT(open_at(&other, "ids") == FLAKE_OK);
-    EXPECT(start_on(&gen, &other) == FLAKE_OK);
-    for (int i = 0; i < 100; i++) EXPECT(draw() == FLAKE_OK);
-    pass_ms(2);
-    EXPECT(flake_state_close(&other, NULL) == FLAKE_OK);
-}
-
-TEST(a_state_opened_again_does_not_revive_its_generators) {
-    static flake_gen old;
-    uint64_t id;
-    begin_with_ids();
-    CHECK_EQ(start_on(&old, &state), FLAKE_OK);
-    CHECK_EQ(draw_from(&old), FLAKE_OK);
-    close_it(&state);
-    pass_ms(1);
-    CHECK_EQ(draw_from(&old), FLAKE_IO);
-    child_is_well(another_run_of_the_file);
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
-    for (int i = -15; i < 15; i++, pass_ms(i < 0 ? -1 : 1)) { /* the other run's time, too */
-        if (scene_ns() / a_ms > start_ms) CHECK(draw_from(&old) != FLAKE_OK);
-        else if (flake_try(&old, &id) == FLAKE_OK)
-            note(id); /* in its last unit, which is its own */
-    }
-    CHECK_EQ(start_on(&gen, &state), FLAKE_OK);
-    pass_ms(5);
-    CHECK_EQ(draw(), FLAKE_OK);
-    CHECK_EQ(draw_from(&old), FLAKE_IO);
-}
-
-/* A child opens its parent's object for another file, and the open fails. */
-static void fail_to_open_the_parents_object(void) {
-    struct stat file;
-    EXPECT(open_at(&other, "mine") == FLAKE_OK);
-    EXPECT(flake_state_close(&other, NULL) == FLAKE_OK);
-    pass_ms(1);
-    disk_fail(4, 100); /* the directory was synced */
-    EXPECT(open_at(&state, "mine") == FLAKE_IO);
-    disk_begin();
-    const int fd =
-        open(path_of("bystander"), O_RDWR | O_CREAT, 0666); /* has its descriptor by now */
-    EXPECT(flake_state_extend(&state, NULL) == FLAKE_INVALID);
-    EXPECT(flake_state_close(&state, NULL) == FLAKE_INVALID);
-    EXPECT(fstat(fd, &file) == 0 && file.st_size == 0);
-}
-
-TEST(an_open_that_fails_leaves_nothing_open) {
-    begin_with_ids();
-    child_is_well(fail_to_open_the_parents_object);
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
+/* Otherwise it would write to whatever has the descriptor's number by then. */
+TEST(a_close_waits_for_who_writes) {
+    static const char *const slow_calls[] = {"lseek", "write", "fdatasync"};
+    for (size_t i = 0; i < 3; i++)
+        for (int cloned = 0; cloned < 2; cloned++) {
+            begin();
+            const pthread_t timer = begin_a_slow_extension(slow_calls[i]);
+            if (cloned) flake_machine_cloned();
+            CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+            end_the_extension(timer);
+            CHECK_EQ(extended, FLAKE_OK);
+            CHECK_EQ(init_slot(&other, 1), FLAKE_OK);
+            close_it(&other);
+        }
 }
 
 /* ---- how long the next run waits ---- */
@@ -767,43 +1025,22 @@ TEST(an_open_that_fails_leaves_nothing_open) {
 static void draw_ahead(flake_options o, int64_t max_ahead_ms) {
     uint64_t id;
     o.max_ahead_ms = max_ahead_ms;
-    CHECK_EQ(start_with(&gen, flake_node_fixed(NULL, 1), o, &state), FLAKE_OK);
+    CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
     while (flake_try(&gen, &id) == FLAKE_OK) note(id);
 }
 
 TEST(a_run_waits_for_the_last_id_and_no_longer) {
     const flake_options o = options_of_flake(0, 1, scene_clock, NULL);
-    const flake_node node = flake_node_fixed(NULL, 1);
     for (int64_t ahead_ms = 0; ahead_ms <= 15000; ahead_ms += 15000) {
         begin();
-        CHECK_EQ(open_with(&state, where_of("ids"), node, o), FLAKE_OK);
         draw_ahead(o, ahead_ms);
         CHECK_EQ(newest_ms(), start_ms + ahead_ms);
-        close_it(&state);
-        CHECK_EQ(open_with(&state, where_of("ids"), node, o), FLAKE_OK);
+        close_it(&gen);
+        draw_ahead(o, ahead_ms);
         const int64_t slept_ns = atomic_load(&our->slept_ns);
         CHECK(slept_ns >= ahead_ms * a_ms);
         CHECK(slept_ns <= (ahead_ms + 1) * a_ms); /* the unit in which it has drawn */
-        draw_ahead(o, ahead_ms);
     }
-}
-
-static wire childs_end;
-
-static void keep_what_is_inherited(void) { (void)await_word(&childs_end); }
-
-/* A child that shares the descriptor does not hold the lock once its parent has closed the state. */
-TEST(a_file_that_is_closed_is_free_though_a_child_has_it_open) {
-    childs_end = new_line();
-    CHECK_EQ(open_at(&state, "ids"), FLAKE_OK);
-    const pid_t child = start_child(keep_what_is_inherited);
-    close_it(&state);
-    pass_ms(1);
-    CHECK_EQ(open_at(&other, "ids"), FLAKE_OK);
-    close_it(&other);
-    tell(&childs_end);
-    CHECK_EQ(end_of(child), 0);
-    hang_up(&childs_end);
 }
 
 /* ---- programs started meanwhile ---- */
@@ -822,27 +1059,27 @@ static bool keep_no_more(const char *name) {
     return true;
 }
 
-static void open_each_kind(void) {
-    flake_options o = options_in_scene();
-    o.exclusive_dir = our_folder;
+static void run_watched(void) {
     kept_before = kept_on_exec();
     on_call = keep_no_more;
-    EXPECT(open_at(&state, "ids") == FLAKE_OK);
-    EXPECT(flake_init(&gen, flake_node_fixed(NULL, 1), &o, NULL) == FLAKE_OK);
-    EXPECT(flake_state_extend(&state, NULL) == FLAKE_OK);
-    EXPECT(open_and_close_snos() == FLAKE_OK);
+    EXPECT(init_slot(&gen, 1) == FLAKE_OK);
+    EXPECT(init_sno(&sno, flake_node_any(our_folder, 1, 2), NULL) == FLAKE_OK);
+    pass_ms(4000);
+    EXPECT(flake_extend(&gen, NULL) == FLAKE_OK);
+    EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
+    EXPECT(flake_close(&sno.gen, NULL) == FLAKE_OK);
 }
 
-static void open_each_kind_without_an_input(void) {
+static void run_watched_without_an_input(void) {
     (void)(close)(STDIN_FILENO); /* its number is free for a file */
-    open_each_kind();
+    run_watched();
 }
 
 TEST(a_program_started_at_any_call_gets_no_descriptor) {
-    child_is_well(open_each_kind);
+    child_is_well(run_watched);
     pass_ms(1);
-    child_is_well(open_each_kind_without_an_input);
+    child_is_well(run_watched_without_an_input);
 }
 #endif
 
-int main(int argc, char **argv) { return state_main(argc, argv); }
+int main(int argc, char **argv) { return directory_main(argc, argv); }
