@@ -103,7 +103,7 @@ for layout in boundary uuid7 uuid7_node uuid8 ulid; do
     few= number=
     [ $layout != boundary ] || few="--seq-max 9"
     case $layout in uuid7 | ulid) ;; *) number="--node $node" ;; esac
-    for options in "" "--clock wild --max-ahead-ms 3 $few" "--config fail_on_backwards"; do
+    for options in "" "--clock wild --max-ahead-ms 3 $few"; do
         # shellcheck disable=SC2086
         same "$layout $options" "500 inputs, ..., 80 s: no duplicate, no difference from the oracle" \
             "$("$campaign" --inputs 500 --layout $layout $number $options 2>&1 | told | tail -1)"
@@ -168,10 +168,11 @@ refuses "the campaign cannot use lanes" --config "lanes=2" --node 7
 refuses "layout: \"41-10\" is neither" --layout 41-10
 refuses "layout: its fields overlap or exceed 64 bits" --layout 41-10-14 --node 7
 for text in "" twitter "layout=41-10-12"; do
-    refuses "rejects this: config: node is missing: node=7 and dir=none, or state_dir=DIR to claim a free one" --config "$text"
+    refuses "rejects this: config: node is missing: node=7, or node=0-1023 to claim a free one; and dir=DIR, or dir=none if nothing is to check it" --config "$text"
 done
-refuses "rejects this: config: node is unchecked: add exclusive_dir=DIR or state=FILE, or dir=none" --config node=7
-refuses "rejects this: config: dir: \"/tmp\" is not none; exclusive_dir=DIR names a directory" --config "node=7 dir=/tmp"
+refuses "rejects this: config: node is unchecked: add dir=DIR, or dir=none if nothing is to check it" --config node=7
+refuses "the campaign cannot use .*dir" --config "node=7 dir=/tmp"
+refuses "rejects this: config: node: a range needs dir=DIR" --config "node=0-9 dir=none"
 refuses "no such header: ulid" --header ulid
 for hex in 0 0g 0x00 "00 1"; do refuses "--replay must be an input in hex.*, not $hex " --replay "$hex"; done
 for value in 0 -1 3600000001 x 1x nan inf ""; do
@@ -232,7 +233,7 @@ for option in "--layout twitter" "--unit-ms 4" "--epoch-ms 1" "--config twitter"
     # shellcheck disable=SC2086
     refuses "sno.h rejects this: config: .*: a sno has its own" $option --header sno
 done
-for option in "--max-ahead-ms 1" "--config seq_scatter" "--config fail_on_backwards"; do
+for option in "--max-ahead-ms 1" "--config seq_scatter"; do
     # shellcheck disable=SC2086
     refuses "sno.h has only node, seq_min, seq_max and max_wait_ms" $option --header sno
 done
