@@ -22,6 +22,7 @@ static void close_all(void) {
     for (int i = 0; i < 4; i++) close_it(&many[i]);
     close_it(&shards[0]);
     close_it(&sno_shards[0].gen);
+    CHECK_EQ(atomic_load(&our->trouble), 0); /* of orphans, too */
 }
 
 static flake_status init_in(const char *dir, flake_gen *g, uint64_t number) {
@@ -316,6 +317,7 @@ TEST(calls_after_close_say_that_it_is_closed) {
         FAILS(sno_try(&sno, 1, &of_sno), FLAKE_CLOSED, of_sno);
         CHECK_EQ(flake_extend(&gen, &why), FLAKE_CLOSED);
         CHECK_EQ(flake_extend(&sno.gen, &why), FLAKE_CLOSED);
+        CHECK_EQ(flake_extend(&many[1], &why), FLAKE_CLOSED);
     }
 }
 
