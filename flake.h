@@ -1290,7 +1290,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
  *     cancel_guard_begin, ..._end     no cancellation in between; errno is restored
  *     thread_id                       unique among threads of all processes that share memory
  *     error_is_absent, _is_taken,     why the last call failed; close and unlink leave that unchanged
- *     error_text
+ *     _is_closed, error_text
  *     open ... working_dir            files, by path and descriptor. lock_bytes does not wait
  *
  *     environment, host_name,         NULL: unknown                          bare: NULL
@@ -1736,6 +1736,7 @@ FLAKE_I_FN uint64_t flake_i_thread_id(void) {
 
 FLAKE_I_FN bool flake_i_error_is_absent(void) { return errno == ENOENT; }
 FLAKE_I_FN bool flake_i_error_is_taken(void) { return errno == EACCES || errno == EAGAIN; }
+FLAKE_I_FN bool flake_i_error_is_closed(void) { return errno == EBADF; }
 FLAKE_I_FN const char *flake_i_error_text(void) { return strerror(errno); }
 
 enum { FLAKE_I_READ, FLAKE_I_WRITE, FLAKE_I_CREATE }; /* ways to open a file */
@@ -1862,13 +1863,16 @@ FLAKE_I_FN bool flake_i_stat(const char *path, int fd, flake_i_file_id *id) {
     return true;
 }
 
-/* A symbolic link, even to nothing. */
-FLAKE_I_FN bool flake_i_is_link(const char *path) {
+/* Whether the path leads to something else than a regular file of this user; no symbolic link, even to nothing, is
+ * one. */
+FLAKE_I_FN bool flake_i_is_foreign(const char *path) {
     const int errno_before = errno;
     char target;
-    const bool is_link = flake_i_readlink(path, &target, 1) >= 0;
+    flake_i_file_id id;
+    const bool is_foreign =
+        flake_i_readlink(path, &target, 1) >= 0 || (flake_i_stat(path, -1, &id) && !id.is_own);
     errno = errno_before;
-    return is_link;
+    return is_foreign;
 }
 
 /* Whose locks and syncs cannot be relied on: NFS, SMB. Where the system does not tell: false. */
@@ -4608,16 +4612,19 @@ FLAKE_I_FN flake_status flake_i_slot_get(const uint8_t *in, size_t n, flake_i_re
 
 /* ---- files ---- */
 
+FLAKE_I_FN bool flake_i_file_is(const flake_i_file *f, const flake_i_file_id *id) {
+    return f->device == id->device && f->inode == id->inode;
+}
+
 /* Whether the descriptor is still the file: the program may have closed it, and opened another. */
-FLAKE_I_FN bool flake_i_file_is_open(const flake_i_file *f, flake_i_file_id *id) {
-    return f->fd >= 0 && flake_i_stat(NULL, f->fd, id) && f->device == id->device &&
-           f->inode == id->inode;
+FLAKE_I_FN bool flake_i_file_is_open(const flake_i_file *f) {
+    flake_i_file_id id;
+    return f->fd >= 0 && flake_i_stat(NULL, f->fd, &id) && flake_i_file_is(f, &id);
 }
 
 /* In a forked child the lock remains the parent's. */
 FLAKE_I_FN void flake_i_file_drop(flake_i_file *f, bool is_inherited) {
-    flake_i_file_id id;
-    if (flake_i_file_is_open(f, &id)) {
+    if (flake_i_file_is_open(f)) {
         if (!is_inherited) (void)flake_i_lock(f->fd, false); /* children have it, too */
         flake_i_close(f->fd);
     }
@@ -4629,8 +4636,7 @@ FLAKE_I_FN flake_status flake_i_file_open(flake_i_file *f, const char *path, int
     for (int tries = 0; tries < 100; tries++) {
         flake_i_file_id opened, named;
         f->fd = flake_i_open(path, how);
-        if (f->fd < 0 && flake_i_stat(path, -1, &named) && !named.is_own) return FLAKE_MISMATCH;
-        if (f->fd < 0) return flake_i_is_link(path) ? FLAKE_MISMATCH : FLAKE_IO;
+        if (f->fd < 0) return flake_i_is_foreign(path) ? FLAKE_MISMATCH : FLAKE_IO;
         flake_status status = FLAKE_IO;
         if (flake_i_stat(NULL, f->fd, &opened)) {
             f->device = opened.device;
@@ -4640,8 +4646,7 @@ FLAKE_I_FN flake_status flake_i_file_open(flake_i_file *f, const char *path, int
             else if (flake_i_error_is_taken()) status = FLAKE_IN_USE;
         }
         /* before it was locked, another process may have removed it */
-        if (status == FLAKE_OK && flake_i_stat(path, -1, &named) && f->device == named.device &&
-            f->inode == named.inode)
+        if (status == FLAKE_OK && flake_i_stat(path, -1, &named) && flake_i_file_is(f, &named))
             return FLAKE_OK;
         flake_i_close(f->fd);
         f->fd = -1;
@@ -4681,22 +4686,32 @@ FLAKE_I_FN void flake_i_record_next(const flake_i_claim *c, int64_t horizon_ns,
 }
 
 /* LAST. FLAKE_MISMATCH: they differ, or the file has no name, or ends before a record. FLAKE_IO: unknown. */
-FLAKE_I_FN flake_status flake_i_compare_last(const flake_i_claim *c) {
+FLAKE_I_FN flake_status flake_i_compare_last(flake_i_claim *c) {
     uint8_t found[FLAKE_I_RECORD];
     flake_i_record r;
     flake_i_file_id id;
-    if (!flake_i_file_is_open(&c->file, &id) || !id.is_there) return FLAKE_MISMATCH;
+    if (c->file.fd < 0) return FLAKE_MISMATCH;
+    if (!flake_i_stat(NULL, c->file.fd, &id))
+        return flake_i_error_is_closed() ? FLAKE_MISMATCH : FLAKE_IO;
+    if (!id.is_there || !flake_i_file_is(&c->file, &id)) return FLAKE_MISMATCH;
     for (uint64_t i = 0; i < 2; i++) {
         const int64_t at = flake_i_record_at(c->written + i);
         const int n = flake_i_read_at(c->file.fd, at, found, FLAKE_I_RECORD);
         if (n < 0) return FLAKE_IO;
         if (n < FLAKE_I_RECORD) return FLAKE_MISMATCH;
-        if (i == 0 && memcmp(found, c->last, sizeof found) != 0) return FLAKE_MISMATCH;
+        const flake_status status = flake_i_record_get(found, &r);
+        const bool is_valid = status == FLAKE_OK,
+                   is_last = memcmp(found, c->last, sizeof found) == 0;
+        const bool is_older = status == FLAKE_CORRUPT /* never written, or cut short */ ||
+                              (is_valid && r.number < c->written);
+        const bool is_tried =
+            is_valid && r.number == c->written + 1 && memcmp(r.run, c->run, FLAKE_I_RUN) == 0;
+        if (i ? is_older || is_tried : is_last) continue;
+        /* of the next holder, whose descriptor this is by now: it must stay open */
+        if (is_valid && r.number > c->written && !is_tried) c->file.fd = -1;
+        return FLAKE_MISMATCH;
     }
-    const flake_status status = flake_i_record_get(found, &r);
-    if (status == FLAKE_CORRUPT) return FLAKE_OK; /* never written, or cut short */
-    const bool is_tried = r.number == c->written + 1 && memcmp(r.run, c->run, FLAKE_I_RUN) == 0;
-    return status == FLAKE_OK && (r.number < c->written || is_tried) ? FLAKE_OK : FLAKE_MISMATCH;
+    return FLAKE_OK;
 }
 
 /* LAST. A failed read proves nothing. Caller must be the writer. */
@@ -4825,7 +4840,8 @@ FLAKE_I_FN flake_status flake_i_extend(flake_i_claim *c, flake_why *why) {
     return status;
 }
 
-/* By its holder. The next holder waits at most for the end of the last ID's unit. */
+/* By its holder. The next holder waits at most for the end of the last ID's unit. After a clone of the machine the
+ * file is unchanged: it may be the other clone's, too. */
 FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engine *e,
                                             flake_why *why) {
     flake_status status = FLAKE_OK;
@@ -4842,7 +4858,8 @@ FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engi
             (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, seq_cst); /* SHUT:S */
         const int64_t now_ns = flake_i_exact_ns(&c->clock);
         const int64_t last_ns = flake_i_max_i64(admitted_ns, flake_i_passed_ns(e, now_ns));
-        if (!flake_i_write_record(c, last_ns, now_ns)) status = flake_i_say_unwritten(c, why);
+        if (!flake_i_is_inherited(e) && !flake_i_write_record(c, last_ns, now_ns))
+            status = flake_i_say_unwritten(c, why);
         flake_i_file file =
             c->file; /* in shared memory the next holder may already be setting it */
         c->file.fd = -1;
@@ -4852,8 +4869,8 @@ FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engi
     return status;
 }
 
-/* Ends what this process has of another one's claim, or of one from before the machine was cloned. In shared
- * memory the claim itself is the holder's. */
+/* Ends what this process has of another one's claim, or, in a reinit, of one from before the machine was cloned. In
+ * shared memory the claim itself is the holder's. */
 FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_shared) {
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
     flake_i_file file = c->file;
@@ -4920,8 +4937,11 @@ FLAKE_I_FN flake_status flake_i_claim_take_over(flake_i_claim *c, flake_why *why
     if (FLAKE_ATOMIC_LOAD(&c->horizon_ns, acquire) == FLAKE_I_CLOSED)
         status = flake_i_say_closed(why);
     else if (status == FLAKE_OK &&
-             (c->is_lost || memcmp(r.run, c->run, sizeof r.run) != 0 || r.number < c->written))
+             (c->is_lost || memcmp(r.run, c->run, sizeof r.run) != 0 || r.number < c->written)) {
+        c->is_lost = true;
+        FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_LOST_CLAIM, relaxed);
         status = flake_i_say(why, FLAKE_MISMATCH, c->path, "is of another generator by now");
+    }
     if (status == FLAKE_OK) {
         FLAKE_ATOMIC_STORE(&c->writer, flake_i_thread_id(), relaxed);
         c->file = file;
@@ -5033,11 +5053,10 @@ FLAKE_I_FN bool flake_i_is_free_later(flake_i_search *s) {
 /* Locks, reads and judges the selected number's file, or begins a fresh one. */
 FLAKE_I_FN flake_status flake_i_take_number(flake_i_search *s) {
     flake_i_claim *const c = s->claim;
-    flake_i_file_id id, named;
+    flake_i_file_id named;
     flake_status status = flake_i_slot_lock(&c->file, c->path, s->why);
     if (status == FLAKE_IN_USE && s->inherited && flake_i_stat(c->path, -1, &named) &&
-        flake_i_file_is_open(&s->inherited->file, &id) && id.device == named.device &&
-        id.inode == named.inode) { /* its parent may have ended: it must let go of the lock first */
+        flake_i_file_is(&s->inherited->file, &named)) { /* its parent may have ended */
         flake_i_claim_drop(s->inherited, false);
         status = flake_i_slot_lock(&c->file, c->path, s->why);
     }
@@ -5656,7 +5675,7 @@ FLAKE_API flake_status flake_close(flake_gen *g, flake_why *why) {
         return flake_i_say(why, FLAKE_AGAIN, "generator",
                            "this signal handler interrupted a write of its file");
     const bool is_shared = g->engine.is_shared, is_holder = flake_i_is_holder(c);
-    if (!is_holder || flake_i_is_inherited(&g->engine)) flake_i_claim_drop(c, is_shared);
+    if (!is_holder) flake_i_claim_drop(c, is_shared);
     else if (g->engine.claim_at) status = flake_i_claim_close(c, &g->engine, why);
     if (is_holder || !is_shared) flake_i_shut(g);
     return status;
