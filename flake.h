@@ -1017,6 +1017,7 @@ typedef struct flake_i_claim {
     uint64_t written;             /* number of the last record on disk */
     uint8_t last[FLAKE_I_RECORD]; /* that record */
     bool is_lost;                 /* another record counts, or the file is gone */
+    bool has_successor;           /* ... of this process: the descriptor may be that one's by now */
     flake_i_file file;
 } flake_i_claim;
 
@@ -4707,8 +4708,7 @@ FLAKE_I_FN flake_status flake_i_compare_last(flake_i_claim *c) {
         const bool is_tried =
             is_valid && r.number == c->written + 1 && memcmp(r.run, c->run, FLAKE_I_RUN) == 0;
         if (i ? is_older || is_tried : is_last) continue;
-        /* of the next holder, whose descriptor this is by now: it must stay open */
-        if (is_valid && r.number > c->written && !is_tried) c->file.fd = -1;
+        c->has_successor |= is_valid && r.pid == c->pid && r.claimed_ns > c->claimed_ns;
         return FLAKE_MISMATCH;
     }
     return FLAKE_OK;
@@ -4852,7 +4852,7 @@ FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engi
         is_closed = FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed) == FLAKE_I_CLOSED;
     }
     if (!is_closed) { /* this thread remains the writer: a late draw cannot write */
-        /* before admitted_ns is read: either a late draw sees CLOSED, or this sees its time */
+        /* before admitted_ns is read, because a late draw that does not see it has raised that */
         FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_CLOSED, seq_cst); /* SHUT:S */
         const int64_t admitted_ns =
             (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, seq_cst); /* SHUT:S */
@@ -4860,10 +4860,9 @@ FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engi
         const int64_t last_ns = flake_i_max_i64(admitted_ns, flake_i_passed_ns(e, now_ns));
         if (!flake_i_is_inherited(e) && !flake_i_write_record(c, last_ns, now_ns))
             status = flake_i_say_unwritten(c, why);
-        flake_i_file file =
-            c->file; /* in shared memory the next holder may already be setting it */
+        flake_i_file file = c->file; /* once it is unlocked, the memory may be another process's */
         c->file.fd = -1;
-        flake_i_file_drop(&file, false);
+        if (!c->has_successor) flake_i_file_drop(&file, false);
     }
     flake_i_cancel_guard_end(guard);
     return status;
