@@ -442,6 +442,32 @@ TEST(a_number_that_becomes_free_is_taken) {
     on_sleep = NULL;
 }
 
+/* ---- a moment's patience ---- */
+
+static flake_i_file being_made; /* by another process, as far as locks can tell */
+
+static void complete_it(int64_t ns) {
+    atomic_fetch_add(&our->now_ns, ns);
+    flake_i_file_drop(&being_made, false);
+}
+
+/* A claim that meets the creation of its file tries again for 50 ms. */
+TEST(a_file_that_another_creates_is_waited_for_a_moment) {
+    for (int completes = 0; completes < 2; completes++) {
+        begin();
+        CHECK_EQ(flake_i_file_open(&being_made, path_of("1.slot.new"), FLAKE_I_CREATE), FLAKE_OK);
+        const int64_t began_ns = atomic_load(&our->monotonic_ns);
+        on_sleep = completes ? complete_it : NULL;
+        CHECK_EQ(init_slot(&gen, 1), completes ? FLAKE_OK : FLAKE_IN_USE);
+        const int64_t took_ns = atomic_load(&our->monotonic_ns) - began_ns;
+        CHECK(completes ? took_ns <= 10 * a_ms : took_ns >= 50 * a_ms && took_ns <= 60 * a_ms);
+        if (completes) CHECK_EQ(draw_from(&gen), FLAKE_OK);
+        else CHECK(why_is_of(1) && strstr(why.text, "is being created"));
+        on_sleep = NULL;
+        flake_i_file_drop(&being_made, false);
+    }
+}
+
 static int calls;
 static bool count_calls(const char *name) {
     (void)name;
