@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * When a thread must never block. flake_try returns at once, and its status says who acts: the loop tries again,
- * the program is wrong, the operator is told, or the machine was cloned. Meanwhile requests stay in the loop's own
- * list, and flake_retry_ns is its timeout. options.overflow reports nothing here, because no call waits: count the
+ * When a thread must never block. flake_try returns at once, and its status tells what to do: the loop tries
+ * again, the program is wrong, the operator is told, or the machine was cloned. Meanwhile requests stay in the loop's
+ * own list, and flake_retry_ns is its timeout. options.overflow reports nothing here, because no call waits: count the
  * requests in the list after FLAKE_AGAIN, and the time since the first one, instead.
  *
  * With manual_extend no draw waits for the disk: a timer's thread calls flake_extend, here each second.
