@@ -25,7 +25,7 @@ static flake_gen other;
 
 static void open_lanes(size_t n) {
     thread_now = 0;
-    flake_release(&gen);
+    (void)flake_close(&gen, NULL);
     array = LAST_OF(lane_room, n);
     CHECK_EQ(flake_init(&gen, gens_node, with_lanes(&options, array, n), NULL), FLAKE_OK);
     CHECK_EQ(gen.split.n, n);
@@ -553,7 +553,7 @@ TEST(a_gate_that_closes_during_init) {
     CHECK_EQ(flake_available(&gen), 0);
     gate.not_before_ns = NULL;
     gens_node = flake_node_gated(&gate, 2);
-    flake_release(&gen);
+    (void)flake_close(&gen, NULL);
     CHECK_EQ(flake_init(&gen, gens_node, with_lanes(&options, array, 3), NULL), FLAKE_LEASE_LOST);
     closing = 7;
     gens_node = flake_node_gated(&gate, 2);
@@ -669,55 +669,48 @@ TEST(random_scripts) {
 /* ---- the whole ---- */
 
 #if !defined(_WIN32)
-TEST(exclusive_is_for_the_whole_range) {
+/* A number has one holder, whichever part of the sequence range it draws from. */
+TEST(the_lanes_of_a_generator_have_one_number) {
     begin(flake_layout_js53);
-    options.exclusive_dir = folder;
+    gens_node = flake_node_fixed(in_folder("one"), 1);
     open_lanes(4);
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN); /* it begins in the unit after this one */
-    move_ns(MS);
-    CHECK_EQ(got64_n(&gen, many, 200), 128);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    CHECK_EQ(got64_n(&gen, many, 200), 127);
     flake_options last = options;
     last.seq_min = last.seq_max = 127;
     CHECK_EQ(flake_init(&other, gens_node, &last, NULL), FLAKE_IN_USE);
-    flake_release(&gen);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+    for (thread_now = 0; thread_now < 4; thread_now++)
+        FAILS(flake_try(&gen, &id), FLAKE_CLOSED, id);
     CHECK_EQ(flake_init(&other, gens_node, &last, NULL), FLAKE_OK);
-    flake_release(&other);
-    options.exclusive_dir = in_folder("absent");
+    CHECK_EQ(flake_close(&other, NULL), FLAKE_OK);
+    gens_node = flake_node_fixed(in_folder("absent/one"), 1);
     CHECK_EQ(flake_init(&gen, gens_node, with_lanes(&options, array, 4), NULL), FLAKE_IO);
 }
 
-TEST(a_state_floors_each_lane) {
-    static flake_state state;
-    flake_state_options where = {0};
-    where.path = in_folder("state");
-    where.no_wait = true;
+TEST(a_horizon_floors_each_lane) {
     begin(flake_layout_js53);
+    gens_node = flake_node_fixed(in_folder("floor"), 1);
+    options.no_wait = true;
     for (int run = 0; run < 2; run++) {
-        CHECK_EQ(flake_state_open(&state, &where, gens_node, &options, NULL, NULL), FLAKE_OK);
-        options.state = &state;
         open_lanes(4);
         if (run) TRY_SAYS(FLAKE_AGAIN); /* no lane, though each is fresh */
         CHECK_EQ(flake_next_n(&gen, many, 300), FLAKE_OK);
         CHECK_EQ(parts_of(&gen, many[0]).unix_ms, T + 3 * run);
-        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
+        CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
         move_ns(run * MS);
-        if (run) FAILS(flake_try(&gen, &id), FLAKE_IO, id);
+        if (run) FAILS(flake_try(&gen, &id), FLAKE_CLOSED, id);
     }
-    flake_release(&gen);
 }
 
 /* Each reading is of another unit. */
-TEST(a_state_that_is_not_extended_ends_each_call) {
-    static flake_state state;
-    flake_state_options where = {0};
-    where.path = in_folder("late");
-    where.no_wait = where.manual_extend = true;
+TEST(a_horizon_that_is_not_extended_ends_each_call) {
     begin(flake_layout_idgen);
+    gens_node = flake_node_fixed(in_folder("late"), 1);
+    options.no_wait = options.manual_extend = true;
     options.seq_max = 2 * most - 1;
     options.max_wait_ms = 20;
-    CHECK_EQ(flake_state_open(&state, &where, gens_node, &options, NULL, NULL), FLAKE_OK);
     options.clock.now_ns = stepping_read;
-    options.state = &state;
     step_ns = 0;
     open_lanes(most);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
@@ -731,10 +724,9 @@ TEST(a_state_that_is_not_extended_ends_each_call) {
     FAILS(flake_next(&gen, &id), FLAKE_NOT_EXTENDED, id);
     CHECK(looks <= most_looks());
     CHECK_EQ(script_now.slept_ns, 20 * MS);
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
-    flake_release(&gen);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
 }
 #endif
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Mistakes of a program: it continues after a failed init, copies a generator, ignores a status, passes a
- * time from the future, forgets to extend its state, or makes a call that this kind of generator does not
- * have. It gets a status, a reason or a compiler warning.
+ * time from the future, forgets to extend its horizon or to close, draws after a close, or makes a call that this kind
+ * of generator does not have. It gets a status, a reason or a compiler warning.
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #define _GNU_SOURCE
@@ -150,7 +150,9 @@ static void check_invalid(flake_gen *g) {
     check_answers_nothing(g);
     check_no_id(g, FLAKE_INVALID);
     check_no_id128(g, FLAKE_INVALID);
-    flake_release(g);
+    CHECK_EQ(flake_extend(g, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_take_over(g, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_close(g, &why), FLAKE_OK);
 }
 
 static void check_sno_invalid(sno_gen *g) {
@@ -197,6 +199,14 @@ static const struct failure {
      FLAKE_INVALID,
      "2 GB of memory"},
     {{.lane_count = 1}, FLAKE_INVALID, "lanes is missing"},
+    /* without a directory */
+    {{.claim_wait_ms = 1}, FLAKE_INVALID, "options: claim_wait_ms needs a directory"},
+    {{.horizon_ms = 1}, FLAKE_INVALID, "options: horizon_ms needs a directory"},
+    {{.horizon_ms = -1}, FLAKE_INVALID, "options: horizon_ms needs a directory"},
+    {{.max_downtime_ms = 1}, FLAKE_INVALID, "options: max_downtime_ms needs a directory"},
+    {{.must_exist = true}, FLAKE_INVALID, "options: must_exist needs a directory"},
+    {{.no_wait = true}, FLAKE_INVALID, "options: no_wait needs a directory"},
+    {{.manual_extend = true}, FLAKE_INVALID, "options: manual_extend needs a directory"},
     {{.layout = FLAKE_LAYOUT_UUID7}, FLAKE_IO, "random bytes"}}; /* there are none */
 
 static void check_fails(flake_gen *g, flake_node node, const struct failure *f) {
@@ -362,12 +372,21 @@ TEST(a_node_that_the_layout_lacks_is_refused) {
         const uint64_t beyond[] = {nodes, (uint64_t)1 << 48, flake_idgen_node(32, 0), UINT64_MAX};
         check_node_refused(zeroed, &with[i], FLAKE_INVALID, "node");
         check_node_refused(flake_node_none(), &with[i], FLAKE_INVALID, "node");
-        check_node_refused(flake_node_fixed("ids", 0), &with[i], FLAKE_INVALID, "dir");
+        check_node_refused(flake_node_fixed("", 0), &with[i], FLAKE_INVALID,
+                           "node: the directory has no name: \".\" is this one");
+        check_node_refused(flake_node_any(NULL, 0, 0), &with[i], FLAKE_INVALID,
+                           "node: flake_node_any needs a directory");
+        check_node_refused(flake_node_any("absent/ids", 1, 0), &with[i], FLAKE_INVALID,
+                           "node: the range's first number is above its last");
         for (size_t k = 0; k < sizeof beyond / sizeof *beyond; k++) {
             check_node_refused(flake_node_fixed(NULL, beyond[k]), &with[i], FLAKE_NODE_RANGE,
                                "node");
             check_node_refused(flake_node_gated(&open_gate, beyond[k]), &with[i], FLAKE_NODE_RANGE,
                                "node");
+            check_node_refused(flake_node_fixed("absent/ids", beyond[k]), &with[i],
+                               FLAKE_NODE_RANGE, "node");
+            check_node_refused(flake_node_any("absent/ids", 0, beyond[k]), &with[i],
+                               FLAKE_NODE_RANGE, "node");
         }
         flake_options o = begin();
         o.layout = with[i];
@@ -380,6 +399,7 @@ TEST(a_node_that_the_layout_lacks_is_refused) {
         check_node_refused(zeroed, &without[i], FLAKE_INVALID, "node");
         check_node_refused(flake_node_fixed(NULL, 0), &without[i], FLAKE_INVALID, "node");
         check_node_refused(flake_node_fixed("ids", 0), &without[i], FLAKE_INVALID, "node");
+        check_node_refused(flake_node_any("ids", 0, 9), &without[i], FLAKE_INVALID, "node");
         check_node_refused(flake_node_gated(&open_gate, 0), &without[i], FLAKE_INVALID, "node");
     }
 }
@@ -415,7 +435,11 @@ TEST(a_node_that_is_no_partition_is_refused) {
     } rows[] = {{zeroed, FLAKE_INVALID, "node"},
                 {flake_node_fixed(NULL, 6), FLAKE_INVALID, "partition"},
                 {flake_node_gated(&open_gate, 6), FLAKE_INVALID, "partition"},
-                {flake_node_fixed("ids", 7), FLAKE_INVALID, "dir"},
+                {flake_node_fixed("", 7), FLAKE_INVALID, "node: the directory has no name"},
+                {flake_node_any(NULL, 7, 7), FLAKE_INVALID, "node: flake_node_any needs a directory"},
+                {flake_node_any("absent/ids", 8, 7), FLAKE_INVALID, "node: the range's first number"},
+                {flake_node_fixed("absent/ids", 65536), FLAKE_NODE_RANGE, "65535"},
+                {flake_node_any("absent/ids", 0, 65536), FLAKE_NODE_RANGE, "65535"},
                 {flake_node_fixed(NULL, 65536 + 7), FLAKE_NODE_RANGE, "65535"},
                 {flake_node_gated(&open_gate, UINT64_MAX), FLAKE_NODE_RANGE, "65535"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -854,95 +878,121 @@ TEST(a_time_given_is_ahead_by_a_unit_at_most) {
 /* ---- files ---- */
 
 #ifdef HAS_FILES
-TEST(a_reason_names_directory_node_and_numbers) {
-    char text[300];
-    flake_options o = begin();
-    sno_snapshot pool = {0};
+TEST(a_reason_names_the_file_of_the_number) {
+    char text[250];
+    const flake_options o = begin();
     begin_folder();
-    const flake_node node = flake_node_fixed(NULL, 7);
-    o.exclusive_dir = folder;
+    const flake_node node = flake_node_fixed(folder, 7);
     CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_init(&other, node, &o, &why), FLAKE_IN_USE);
-    (void)snprintf(text, sizeof text, "exclusive_dir %s: node 7, sequence 0 to 4095 is in use",
-                   folder);
-    CHECK(strstr(why.text, text) == why.text);
+    (void)snprintf(text, sizeof text, "%s/7.slot: is in use, by this process or another", folder);
+    CHECK_STR(why.text, text);
+    check_invalid(&other);
+    CHECK_EQ(flake_init(&other, flake_node_any(folder, 7, 7), &o, &why), FLAKE_IN_USE);
+    CHECK_STR(why.text, text);
     check_invalid(&other);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-    flake_release(&gen);
-    o.exclusive_dir = in_folder("none");
-    CHECK_EQ(flake_init(&gen, node, &o, &why), FLAKE_IO);
-    CHECK(strstr(why.text, "none/flake-") != NULL && strstr(why.text, "No such file") != NULL);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+    const flake_node absent = flake_node_fixed(in_folder("none/ids"), 0);
+    CHECK_EQ(flake_init(&gen, absent, &o, &why), FLAKE_IO);
+    CHECK(strstr(why.text, "/none/ids: cannot be created: No such file") != NULL);
     check_invalid(&gen);
-    CHECK_EQ(sno_init(&sno, flake_node_fixed(NULL, 0), &pool, &o, &why), FLAKE_IO);
-    CHECK(strstr(why.text, "No such file") != NULL);
+    CHECK_EQ(sno_init(&sno, absent, NULL, &o, &why), FLAKE_IO);
+    CHECK(strstr(why.text, "/none/ids: cannot be created: No such file") != NULL);
     check_sno_invalid(&sno);
     end_folder();
 }
 
-TEST(releasing_a_copy_leaves_the_file_alone) {
-    flake_options o = begin();
+/* A copy is refused by each call that would act on the number: only the original has it. */
+TEST(closing_a_copy_leaves_the_number_alone) {
+    static flake_gen original, copy, third;
+    static sno_gen sno_original, sno_copy;
+    static const char reason[] = "generator: is a copy: only the original has the number";
+    const flake_options o = begin();
     begin_folder();
-    const flake_node node = flake_node_fixed(NULL, 7);
-    o.exclusive_dir = folder;
+    const flake_node node = flake_node_fixed(folder, 7), partition = flake_node_fixed(folder, 8);
+    CHECK_EQ(flake_init(&original, node, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&sno_original, partition, NULL, &o, NULL), FLAKE_OK);
+    memcpy((void *)&copy, (const void *)&original, sizeof copy);
+    memcpy((void *)&sno_copy, (const void *)&sno_original, sizeof sno_copy);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(flake_close(&copy, &why), FLAKE_INVALID);
+        CHECK_STR(why.text, reason);
+        CHECK_EQ(flake_extend(&copy, &why), FLAKE_INVALID);
+        CHECK_STR(why.text, reason);
+        CHECK_EQ(flake_close(&sno_copy.gen, &why), FLAKE_INVALID);
+        CHECK_EQ(flake_init(&third, node, &o, &why), FLAKE_IN_USE);
+        CHECK_EQ(flake_init(&third, partition, &o, &why), FLAKE_IN_USE);
+        CHECK_EQ(flake_next(&original, &id), FLAKE_OK);
+        CHECK_EQ(flake_extend(&original, NULL), FLAKE_OK);
+    }
+    CHECK_EQ(flake_close(&original, NULL), FLAKE_OK);
+    CHECK_EQ(flake_close(&sno_original.gen, NULL), FLAKE_OK);
+    CHECK_EQ(flake_close(&copy, &why), FLAKE_INVALID); /* it may belong to the next one by now */
+    CHECK_EQ(flake_init(&third, node, &o, &why), FLAKE_OK);
+    CHECK_EQ(flake_close(&copy, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&original, node, &o, &why), FLAKE_IN_USE);
+    CHECK_EQ(flake_close(&third, NULL), FLAKE_OK);
+    end_folder();
+}
+
+/* Without a close the number stays in use, in whichever memory the next generator is. */
+TEST(an_init_without_a_close_says_that_the_number_is_in_use) {
+    const flake_options o = begin();
+    begin_folder();
+    const flake_node node = flake_node_fixed(folder, 7);
     CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
-    memcpy((void *)&other, (const void *)&gen, sizeof gen);
-    flake_release(&other);
-    CHECK_EQ(flake_init(&other, node, &o, &why), FLAKE_IN_USE);
-    flake_release(&gen);
-    CHECK_EQ(flake_init(&other, node, &o, &why), FLAKE_OK);
-    flake_release(&other);
+    const int fd = gen.claim.file.fd;
+    CHECK_EQ(flake_init(&gen, node, &o, &why), FLAKE_IN_USE);
+    CHECK(strstr(why.text, "7.slot: is in use") != NULL);
+    check_invalid(&gen);
+    CHECK_EQ(close(fd), 0); /* as at the end of the process */
+    CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
     end_folder();
 }
 
-TEST(a_reason_tells_what_is_wrong_with_a_state) {
-    static flake_state state;
-    flake_state_options where = {0};
+/* Zeroed, after each failed init, and again and again: it has nothing to free, and frees nothing of others. */
+TEST(a_close_too_many_is_harmless) {
     flake_options o = begin();
     begin_folder();
-    where.path = in_folder("ids");
-    o.state = &state;
-    const flake_node node = flake_node_fixed(NULL, 0);
-    CHECK_EQ(flake_init(&gen, node, &o, &why), FLAKE_INVALID);
-    CHECK(strstr(why.text, "state: is not open") != NULL);
-    check_invalid(&gen);
-    o.state = NULL;
-    CHECK_EQ(flake_state_open(&state, &where, node, &o, NULL, NULL), FLAKE_OK);
-    o.state = &state;
-    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 8), &o, &why), FLAKE_MISMATCH);
-    CHECK(strstr(why.text, "ids: was opened for another layout, node") != NULL);
-    check_invalid(&gen);
-    flake_machine_cloned();
-    CHECK_EQ(flake_init(&gen, node, &o, &why), FLAKE_FORKED);
-    CHECK(strstr(why.text, "state: was opened before a fork") != NULL);
-    check_invalid(&gen);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_FORKED);
+    const flake_node node = flake_node_fixed(folder, 7);
+    for (int i = 0; i < 2; i++) CHECK_EQ(flake_close(&other, &why), FLAKE_OK);
+    o.max_wait_ms = -1; /* before the number is claimed */
+    CHECK_EQ(flake_init(&other, node, &o, &why), FLAKE_INVALID);
+    o = begin();
+    CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, node, &o, &why), FLAKE_IN_USE);
+    for (int i = 0; i < 2; i++) CHECK_EQ(flake_close(&other, &why), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, node, &o, &why), FLAKE_IN_USE);
+    CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, node, &o, &why), FLAKE_OK);
+    for (int i = 0; i < 2; i++) CHECK_EQ(flake_close(&gen, &why), FLAKE_OK); /* its descriptor is another's */
+    CHECK_EQ(flake_init(&sno.gen, node, &o, &why), FLAKE_IN_USE);
+    CHECK_EQ(flake_next(&other, &id), FLAKE_OK);
+    CHECK_EQ(flake_close(&other, &why), FLAKE_OK);
     end_folder();
 }
 
-/* A state with manual_extend, and generators of every kind on it. */
-static flake_state state;
+/* Generators of every kind with manual_extend. */
 
 static void extend(void) {
-    if (script_now.sleeps >= 3) CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
+    if (script_now.sleeps >= 3) CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
 }
 
-static flake_options open_state(unsigned kind, const flake_layout *layout) {
-    flake_state_options where = {0};
+static void begin_in_folder(unsigned kind, const flake_layout *layout) {
     flake_options o = kind_at(kind);
     begin_folder();
-    where.path = in_folder("ids");
-    where.manual_extend = true;
-    where.horizon_ms = 200;
     o.layout = *layout;
+    o.manual_extend = true;
+    o.horizon_ms = 200;
     o.max_wait_ms = 50;
-    CHECK_EQ(flake_state_open(&state, &where, flake_node_fixed(NULL, 0), &o, NULL, &why), FLAKE_OK);
-    o.state = &state;
-    return o;
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(folder, 0), &o, &why), FLAKE_OK);
 }
 
-static void close_state(void) {
+static void close_gen(void) {
     during_sleep = NULL;
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
     end_folder();
 }
 
@@ -968,22 +1018,20 @@ static void check_not_extended(flake_gen *g) {
     CHECK(flake_available(g) > 0);
 }
 
-TEST(a_state_that_was_not_extended_in_time) {
+TEST(a_horizon_that_was_not_extended_in_time) {
     const flake_layout layouts[] = {flake_layout_default, flake_layout_boundary,
                                     flake_layout_uuid8};
     for (unsigned i = 0; i < 3 * KINDS; i++) {
         if (i >= KINDS && i % KINDS >= 3) continue; /* 128 bits are not scattered */
-        const flake_options o = open_state(i % KINDS, &layouts[i / KINDS]);
-        CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
+        begin_in_folder(i % KINDS, &layouts[i / KINDS]);
         check_not_extended(&gen);
-        close_state();
+        close_gen();
     }
 }
 
 /* UUIDs that continue in the newest unit after a backward step. */
-TEST(a_state_that_was_not_extended_while_uuids_continue) {
-    const flake_options o = open_state(0, &flake_layout_uuid8);
-    CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
+TEST(a_horizon_that_was_not_extended_while_uuids_continue) {
+    begin_in_folder(0, &flake_layout_uuid8);
     script_now.now_ns += 198 * MS;
     CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
     script_now.now_ns -= 100 * MS;
@@ -1002,7 +1050,7 @@ TEST(a_state_that_was_not_extended_while_uuids_continue) {
     script_now.now_ns += 500 * MS;
     during_sleep = extend;
     CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
-    close_state();
+    close_gen();
 }
 
 #endif
