@@ -37,7 +37,7 @@ static struct disk {
                        * O S C: of a directory; w d: a write in place, and its sync */
     int64_t written, synced, renamed, lasting; /* horizons, as far as they were written */
     int folder;                                /* descriptor of the directory that is open, ... */
-    char folder_path[512], made[512];          /* ... its path, and that of the last one made */
+    char folder_path[1100], made[1100];        /* ... its path, and that of the last one made */
     bool is_made_named, is_file_named;         /* on disk */
 } disk = {.lasting = INT64_MIN, .folder = -1, .is_made_named = true};
 
