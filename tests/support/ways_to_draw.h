@@ -265,9 +265,9 @@ static inline flake_status ways_open(const char *dir, bool no_wait) {
 
 /* The one that has the claim: a sno's is the generator in it. */
 static inline flake_gen *way_gen(const struct way *w) {
-    sno_gen *const sno = (sno_gen *)w->gen;
+    sno_gen *const of_sno = (sno_gen *)w->gen;
     if (w->family < FAMILY_SNO) return w->gen == &ways.shards[1] ? ways.shards : (flake_gen *)w->gen;
-    return w->gen == &ways.sno_shards[1] ? &ways.sno_shards[0].gen : &sno->gen;
+    return w->gen == &ways.sno_shards[1] ? &ways.sno_shards[0].gen : &of_sno->gen;
 }
 
 static inline void ways_close(void) {

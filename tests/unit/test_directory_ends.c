@@ -343,11 +343,13 @@ TEST(what_close_writes_covers_each_id_that_a_late_draw_returns) {
     uint64_t random = 88172645463325252u;
     CHECK_EQ(begin_life(0), FLAKE_OK);
     for (unsigned i = 0; i < lives; i++) {
-        const uint64_t before[drawers] = {atomic_load(&drawn[0]), atomic_load(&drawn[1])};
         const uint64_t some = 1 + random_below(&random, 20);
         atomic_store(&begun, i + 1);
-        for (int t = 0; t < drawers; t++)
-            while (atomic_load(&drawn[t]) - before[t] < some) (void)sched_yield();
+        for (int t = 0; t < drawers; t++) {
+            while (atomic_load(&left[t]) < i) (void)sched_yield();
+            const uint64_t before = atomic_load(&drawn[t]);
+            while (atomic_load(&drawn[t]) - before < some) (void)sched_yield();
+        }
         pauses_in = &life[i];
         CHECK_EQ(flake_close(&life[i].gen, NULL), FLAKE_OK);
         pauses_in = NULL;

@@ -9,7 +9,6 @@
 static bool no_random_bytes;
 #define FLAKE_RANDOM_BYTES(to, n) (!no_random_bytes && flake_i_system_random(to, n))
 #include "scripted_directory.h"
-#include <pthread.h>
 
 static flake_gen third, many[4], shards[3];
 static sno_gen sno_shards[3];
@@ -141,34 +140,6 @@ TEST(any_layout_and_range_finds_the_number_in_use) {
     CHECK_EQ(sno_init(&sno, slot(8), NULL, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_init_shards(sno_shards, 3, slot(8), NULL, &o, NULL), FLAKE_IN_USE);
     CHECK_EQ(init_slot(&other, 8), FLAKE_IN_USE);
-}
-
-enum { claimants = 8 };
-static flake_gen claimed[claimants];
-static pthread_barrier_t all_claim;
-
-static void *claim_at_once(void *seat) {
-    const size_t i = *(const size_t *)seat;
-    (void)pthread_barrier_wait(&all_claim);
-    CHECK_EQ(init_any(&claimed[i], 0, claimants - 1), FLAKE_OK);
-    return NULL;
-}
-
-TEST(threads_that_claim_at_once_have_different_numbers) {
-    pthread_t threads[claimants];
-    size_t seats[claimants];
-    uint64_t numbers[claimants];
-    CHECK_EQ(pthread_barrier_init(&all_claim, NULL, claimants), 0);
-    for (size_t i = 0; i < claimants; i++) {
-        seats[i] = i;
-        if (pthread_create(&threads[i], NULL, claim_at_once, &seats[i]) != 0) abort();
-    }
-    for (size_t i = 0; i < claimants; i++) (void)pthread_join(threads[i], NULL);
-    for (size_t i = 0; i < claimants; i++) numbers[i] = flake_gen_node(&claimed[i]);
-    CHECK_EQ(count_duplicates(numbers, claimants), 0);
-    CHECK_EQ(numbers[claimants - 1], claimants - 1); /* sorted */
-    for (size_t i = 0; i < claimants; i++) close_it(&claimed[i]);
-    (void)pthread_barrier_destroy(&all_claim);
 }
 
 /* ---- init does not read the old contents ---- */

@@ -16,6 +16,7 @@
 #include "sno_key.h"
 #include "real_time.h"
 #include "folder.h"
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -449,6 +450,41 @@ TEST(processes_that_start_at_once_have_different_numbers) {
         }
     }
     CHECK_EQ(repeated(), 0);
+}
+
+enum { claimants = 8 };
+static flake_gen claimed[claimants];
+static _Atomic(bool) may_claim;
+static const char *threads_dir;
+
+static void *claim_at_once(void *number) {
+    const flake_options o = holders_options();
+    while (!atomic_load(&may_claim)) {
+    }
+    CHECK_EQ(flake_init(&claimed[*(const size_t *)number],
+                        flake_node_any(threads_dir, 0, claimants - 1), &o, NULL),
+             FLAKE_OK);
+    return NULL;
+}
+
+TEST(threads_that_start_at_once_have_different_numbers) {
+    for (unsigned round = 0; round < (small ? 10 : 50); round++) {
+        pthread_t threads[claimants];
+        size_t places[claimants];
+        uint64_t numbers[claimants];
+        threads_dir = in_folder("threads");
+        atomic_store(&may_claim, false);
+        for (size_t i = 0; i < claimants; i++) {
+            places[i] = i;
+            if (pthread_create(&threads[i], NULL, claim_at_once, &places[i]) != 0) abort();
+        }
+        atomic_store(&may_claim, true);
+        for (size_t i = 0; i < claimants; i++) (void)pthread_join(threads[i], NULL);
+        for (size_t i = 0; i < claimants; i++) numbers[i] = flake_gen_node(&claimed[i]);
+        CHECK_EQ(count_duplicates(numbers, claimants), 0);
+        CHECK_EQ(numbers[claimants - 1], claimants - 1); /* sorted */
+        for (size_t i = 0; i < claimants; i++) CHECK_EQ(flake_close(&claimed[i], NULL), FLAKE_OK);
+    }
 }
 
 int main(int argc, char **argv) {
