@@ -3052,10 +3052,15 @@ FLAKE_I_INLINE flake_status flake_i_lost(const flake_i_engine *e) {
     return flake_i_has_fence(e) && !flake_i_is_inherited(e) ? FLAKE_LEASE_LOST : FLAKE_FORKED;
 }
 
+FLAKE_I_FN bool flake_i_is_closed(const flake_i_engine *e) {
+    return FLAKE_ATOMIC_LOAD(&e->is_closed, relaxed) != 0;
+}
+
 /* Off the fast path: a gate's fence does not show that the machine was cloned. One load of each word:
  * a second one of the instance's might see a clone, and report it as a closed gate. */
 FLAKE_I_FN flake_status flake_i_check_owner(const flake_i_engine *e) {
     if (flake_i_is_inherited(e)) return FLAKE_FORKED;
+    if (flake_i_is_closed(e)) return FLAKE_CLOSED;
     return flake_i_has_fence(e) && flake_i_forked(e) ? FLAKE_LEASE_LOST : FLAKE_OK;
 }
 
@@ -3068,10 +3073,6 @@ FLAKE_I_FN flake_i_claim *flake_i_claim_of(const flake_i_engine *e) {
 }
 
 FLAKE_I_FN bool flake_i_has_gate(const flake_i_engine *e) { return e->gate.admit || e->claim_at; }
-
-FLAKE_I_FN bool flake_i_is_closed(const flake_i_engine *e) {
-    return FLAKE_ATOMIC_LOAD(&e->is_closed, relaxed) != 0;
-}
 
 /* For queries: no draw succeeds any more. */
 FLAKE_I_FN bool flake_i_is_over(const flake_i_engine *e) {
@@ -4523,11 +4524,12 @@ FLAKE_I_FN flake_status flake_i_find_start(flake_i_engine_config *config, int64_
     const flake_options *const o = &config->options;
     const int64_t unit_ns = (int64_t)config->unit_ms * FLAKE_I_NS_PER_MS;
     const int64_t epoch_ns = config->epoch_ms * FLAKE_I_NS_PER_MS;
-    int64_t now_ns = flake_i_exact_ns(&o->clock), past_ns = horizon_ns;
+    int64_t now_ns = INT64_MIN, past_ns = horizon_ns;
     /* draws were admitted in whole units: none in the one that contains the horizon, unless it ends there */
     if (past_ns >= epoch_ns)
         past_ns -= (int64_t)(((uint64_t)past_ns - (uint64_t)epoch_ns + 1) % (uint64_t)unit_ns);
     if (o->after_unix_ms) past_ns = flake_i_max_i64(past_ns, o->after_unix_ms * FLAKE_I_NS_PER_MS);
+    if (!o->start_this_unit || past_ns > INT64_MIN) now_ns = flake_i_exact_ns(&o->clock);
     config->floor_ns = o->start_this_unit ? past_ns : flake_i_max_i64(past_ns, now_ns);
     if (!o->start_this_unit && config->floor_ns >= epoch_ns && config->unit_ms > o->max_wait_ms &&
         config->unit_ms > o->max_ahead_ms)
@@ -5659,6 +5661,7 @@ FLAKE_I_FN void flake_i_shut(flake_gen *g) {
             FLAKE_ATOMIC_STORE(&e->is_closed, 1u, relaxed);
             FLAKE_ATOMIC_STORE(&e->first_limit, 0u, relaxed);
         }
+        g->whose = 0; /* drops prefetched stocks */
         next = g->next_shard;
     }
 }
@@ -7067,7 +7070,7 @@ FLAKE_I_FN flake_status flake_i_parse_config(const char *text, flake_config *c, 
     if (wrong) {
         const bool is_quoted = *wrong == '"';
         flake_i_put_why(&shown, name, is_quoted ? ": \"" : "", is_quoted ? value : "");
-        shown.text[100] = 0; /* leaves room for `wrong` */
+        shown.text[88] = 0; /* leaves room for `wrong` */
         flake_i_put_why(why, "config: ", shown.text, wrong);
     }
     if (!wrong && (is_sno || flake_layout_check(&c->options.layout, why) == FLAKE_OK))

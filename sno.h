@@ -1348,7 +1348,7 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     unsigned tick;
     if (!sno_i_is_here(g)) return FLAKE_INVALID;
     const flake_status status = flake_i_check_owner(e);
-    if (status != FLAKE_OK) return status;
+    if (status != FLAKE_OK && status != FLAKE_CLOSED) return status;
     memset(&s, 0, sizeof s);
     do { /* safe and drifts belong to the word if two readings of it, before and after, are equal */
         word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
