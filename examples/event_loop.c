@@ -31,8 +31,7 @@ static bool starts(void) {
  * only one copy of a machine may; others take another number, as a forked child does. With a state close it,
  * which returns FLAKE_FORKED, and open it again, before the init. */
 static bool starts_again(void) {
-    flake_release(&ids);            // if exclusive_dir is set
-    options.start_next_unit = true; // not needed with a state
+    flake_release(&ids); // if exclusive_dir is set
     return starts();
 }
 

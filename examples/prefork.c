@@ -8,8 +8,7 @@
  * Here each process claims its node number from a directory. A child first closes the state that it inherited:
  * until then it keeps the parent's claim, and if the parent dies, its restart cannot have that number, or with
  * `path` gets FLAKE_IN_USE. Other hosts do not see this directory, and need another range (where.first, where.count).
- * Without a state, number the workers: one that takes over the number of a dead one sets start_next_unit, so that it
- * starts in a later time unit.
+ * Without a state, number the workers: one that takes over the number of a dead one starts in the next time unit.
  */
 #include "flake.h"
 #include <stdio.h>

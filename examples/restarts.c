@@ -7,7 +7,7 @@
  * After a crash the next run waits until that time has passed, three seconds at most by default; after a
  * clean close not at all, unless IDs ran ahead of the clock. About every second and a half one draw writes
  * the file. Where no draw may touch a disk, set `manual_extend` and call flake_state_extend from a timer. For
- * a stop and start without files there are flake_snapshot_take and flake_restore.
+ * a stop and start without files, keep flake_newest_ms, and start with it as options.after_unix_ms.
  */
 #include "flake.h"
 #include <stdio.h>

@@ -753,7 +753,6 @@ static void tool_start(const tool_choice *c, bool is_for_ids) {
     if (status == FLAKE_INVALID && tool_given[TOOL_CONFIG]) tool_misused("%s", tool_why.text);
     if (status == FLAKE_NODE_RANGE || status == FLAKE_IN_USE) tool_misused("%s", tool_why.text);
     if (status != FLAKE_OK) tool_cannot_draw(c, status);
-    tool_wait_for_next_unit(c->layout.epoch_ms, (int64_t)c->layout.unit_ms);
 }
 
 /* The layout's capacity. */
@@ -832,6 +831,8 @@ static int tool_time_it(int others, char **words) {
     tool_start(&c, false);
     /* Strictly increasing IDs are unique. An ID out of order counts as a duplicate here. */
     uint64_t duplicates = 0;
+    const int64_t unit_ns = flake_retry_ns(&tool_gen); /* until the first unit: not timed */
+    if (unit_ns < INT64_MAX) FLAKE_SLEEP_NS(unit_ns);
     tool_progress progress = tool_progress_begin(false);
     const int64_t start_ns = TOOL_CLOCK_NS();
     for (uint64_t i = 0; i < count; i++) {

@@ -107,7 +107,6 @@ static void tool_start(sno_gen *gen) {
     flake_options *const options = &tool_config.options;
     const flake_state_options *const where = &tool_config.state;
     const char *const partition = tool_given[TOOL_PARTITION], *const words = tool_given[TOOL_CONFIG];
-    const sno_id zero = {{0}}; /* of the first unit */
     sno_snapshot pool;
     uint64_t claimed = 0;
     flake_why why;
@@ -130,7 +129,6 @@ static void tool_start(sno_gen *gen) {
     status = sno_init(gen, tool_config.node, &pool, options, &why);
     if (status != FLAKE_OK)
         tool_end(status == FLAKE_INVALID ? TOOL_MISUSED : TOOL_FAILED, "%s", why.text);
-    tool_wait_for_next_unit(sno_time_ms(zero), 4);
 }
 
 static int tool_generate(int others, char **words) {

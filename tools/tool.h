@@ -252,16 +252,6 @@ static const char *tool_time(int64_t unix_ms, char text[TOOL_TIME_SIZE]) {
     return text;
 }
 
-/* Waits for the next unit, so that a run does not repeat the IDs of an earlier one. */
-static void tool_wait_for_next_unit(int64_t epoch_ms, int64_t unit_ms) {
-    const int64_t start_ns = TOOL_CLOCK_NS();
-    const int64_t unit_ns = unit_ms * 1000000, shift_ns = epoch_ms % unit_ms * 1000000;
-    const int64_t next_ns = (tool_floor_div(start_ns - shift_ns, unit_ns) + 1) * unit_ns + shift_ns;
-    for (int64_t now_ns = start_ns; now_ns >= start_ns && now_ns < next_ns;
-         now_ns = TOOL_CLOCK_NS())
-        FLAKE_SLEEP_NS(next_ns - now_ns);
-}
-
 /* ---- progress, shown on a terminal ---- */
 
 typedef struct tool_progress {

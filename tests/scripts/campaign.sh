@@ -103,7 +103,7 @@ for layout in boundary uuid7 uuid7_node uuid8 ulid; do
     few= number=
     [ $layout != boundary ] || few="--seq-max 9"
     case $layout in uuid7 | ulid) ;; *) number="--node $node" ;; esac
-    for options in "" "--clock wild --max-ahead-ms 3 $few" "--config fail_on_backwards"; do
+    for options in "" "--clock wild --max-ahead-ms 3 $few"; do
         # shellcheck disable=SC2086
         same "$layout $options" "500 inputs, ..., 80 s: no duplicate, no difference from the oracle" \
             "$("$campaign" --inputs 500 --layout $layout $number $options 2>&1 | told | tail -1)"
@@ -232,7 +232,7 @@ for option in "--layout twitter" "--unit-ms 4" "--epoch-ms 1" "--config twitter"
     # shellcheck disable=SC2086
     refuses "sno.h rejects this: config: .*: a sno has its own" $option --header sno
 done
-for option in "--max-ahead-ms 1" "--config seq_scatter" "--config fail_on_backwards"; do
+for option in "--max-ahead-ms 1" "--config seq_scatter"; do
     # shellcheck disable=SC2086
     refuses "sno.h has only node, seq_min, seq_max and max_wait_ms" $option --header sno
 done
