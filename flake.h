@@ -687,8 +687,9 @@ FLAKE_API bool flake_ring_pop(flake_ring *, flake_overflow *);
  *
  * Call it in each process after a virtual machine is resumed, restored or cloned: a process cannot detect
  * that. From then on every generator, except those in shared memory, behaves as after a fork. So do states:
- * close them and open others. The only copy keeps its node by flake_release and flake_init. From any thread. It reaches the generators of its own copy of this header and of sno.h. A
- * shared library that hides its symbols, or was opened with RTLD_LOCAL, must call it too. */
+ * close them and open others. The only copy keeps its node by flake_release and flake_init. From any thread. It
+ * reaches the generators of its own copy of this header and of sno.h. A shared library that hides its symbols, or
+ * was opened with RTLD_LOCAL, must call it too. */
 FLAKE_API void flake_machine_cloned(void);
 
 /* ---- state: no repeated ID after a crash, restart or clock step ----
@@ -2758,6 +2759,12 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  * clocks. So a backward step shorter than the slack goes unnoticed until the unit is exhausted
  * (I3). Otherwise (before by more, an exhausted unit, a fresh word) an exact reading decides (I2);
  * only that changes the tick (I5).
+ *
+ * Why no ID is of a unit before the start. Init stores a word whose unit is that of an exact reading, and exhausted.
+ * It raises both safe[] to that unit. So the fast path draws nothing. A reading that lags, or a window, finds the
+ * unit exhausted, and then an exact one decides. A caller's time counts as the word's unit at least. A clock that
+ * goes backwards is before the word, in time that neither timeline may use. A thread that draws synchronises with
+ * init, so this needs no order. To wait for start_unit is no overflow: no caller has taken its tickets.
  *
  * Why a fast clock is safe. It is a window: an exact reading shows which unit is current, and the
  * processor's counter measures how long that stays true, at most half a ms. Within it a draw only
@@ -5498,7 +5505,10 @@ FLAKE_I_FN flake_status flake_i_find_start(const flake_i_engine_config *config, 
     if (!o->start_this_unit && *floor_ns >= epoch_ns && config->unit_ms > o->max_wait_ms &&
         config->unit_ms > o->max_ahead_ms)
         past_ns = flake_i_later(*floor_ns, unit_ns - 1 - (*floor_ns - epoch_ns) % unit_ns);
-    return flake_i_wait_past(&o->clock, past_ns, &now_ns, "init", why);
+    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin(); /* it has claimed numbers */
+    const flake_status status = flake_i_wait_past(&o->clock, past_ns, &now_ns, "init", why);
+    flake_i_cancel_guard_end(guard);
+    return status;
 }
 
 /* Claims an identity's numbers and initialises the engine. On failure nothing has changed. */

@@ -42,6 +42,7 @@ static flake_status release_slot(void) { return flake_state_close(&numbered, NUL
 static flake_status exclude_flake(void) {
     flake_options o = options_in_scene();
     o.exclusive_dir = our_folder;
+    o.after_unix_ms = scene_ns() / 1000000 + 3; /* it waits, with the claim */
     return flake_init(&gen, flake_node_fixed(NULL, 1), &o, NULL);
 }
 
@@ -49,6 +50,7 @@ static flake_status exclude_sno(void) {
     const sno_snapshot pool = pool_of_numbers(5, 0, 99);
     flake_options o = options_of_sno(scene_clock, NULL);
     o.exclusive_dir = our_folder;
+    o.after_unix_ms = scene_ns() / 1000000 + 3;
     return sno_init(&sno, flake_node_fixed(NULL, 5), &pool, &o, NULL);
 }
 
@@ -185,8 +187,8 @@ TEST(a_claim_is_made_and_let_go_whole) {
         flake_status (*take)(void), (*let_go)(void);
         int take_calls, let_go_calls;
     } ways[] = {{claim_slot, release_slot, 10, 5},
-                {exclude_flake, retire_flake, 4, 2},
-                {exclude_sno, retire_sno, 4, 2}};
+                {exclude_flake, retire_flake, 5, 2},
+                {exclude_sno, retire_sno, 5, 2}};
     for (int i = 0; i < 3; i++) {
         begin();
         const int open_before = descriptors();
