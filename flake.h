@@ -2748,6 +2748,12 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  * (I3). Otherwise (before by more, an exhausted unit, a fresh word) an exact reading decides (I2);
  * only that changes the tick (I5).
  *
+ * Why no ID is of a unit before the start. Init stores a word whose unit is that of an exact reading, and exhausted.
+ * It raises both safe[] to that unit. So the fast path draws nothing. A reading that lags, or a window, finds the
+ * unit exhausted, and then an exact one decides. A caller's time counts as the word's unit at least. A clock that
+ * goes backwards is before the word, in time that neither timeline may use. A thread that draws synchronises with
+ * init, so this needs no order. To wait for start_unit is no overflow: no caller has taken its tickets.
+ *
  * Why a fast clock is safe. It is a window: an exact reading shows which unit is current, and the
  * processor's counter measures how long that stays true, at most half a ms. Within it a draw only
  * takes further tickets of the word's unit, if that is current. To move to another unit it needs an

@@ -420,24 +420,34 @@ TEST(a_sno_starts_at_once_where_its_snapshot_ends) {
     sno_id first, second;
     clock_at(T);
     CHECK_EQ(sno_init(&earlier_sno, flake_node_fixed(NULL, 5), &pool, NULL, NULL), FLAKE_OK);
-    CHECK_EQ(sno_next(&earlier_sno, 7, &first), FLAKE_OK);
+    for (int i = 0; i < 2; i++) CHECK_EQ(sno_next(&earlier_sno, 7, &first), FLAKE_OK);
     CHECK_EQ(sno_snapshot_take(&earlier_sno, &taken), FLAKE_OK);
     CHECK_EQ(sno_init(&later_sno, flake_node_fixed(NULL, 5), &pool, NULL, NULL), FLAKE_OK);
     CHECK_EQ(sno_try(&later_sno, 7, &second), FLAKE_AGAIN);
-    CHECK_EQ(sno_init(&later_sno, flake_node_fixed(NULL, 5), &taken, NULL, NULL), FLAKE_OK);
-    CHECK_EQ(sno_try(&later_sno, 7, &second), FLAKE_OK);
-    CHECK_EQ(sno_units(second), sno_units(first));
-    CHECK_EQ(sno_sequence(second), sno_sequence(first) + 1);
+    for (int anew = 0; anew < 2; anew++) { /* by init, and by a forked child of partition 4 */
+        CHECK_EQ(sno_init(&later_sno, flake_node_fixed(NULL, anew ? 4 : 5), anew ? NULL : &taken,
+                          NULL, NULL),
+                 FLAKE_OK);
+        if (anew) inherit();
+        if (anew)
+            CHECK_EQ(sno_reinit_after_fork(&later_sno, flake_node_fixed(NULL, 5), &taken, NULL,
+                                           NULL),
+                     FLAKE_OK);
+        CHECK_EQ(sno_try(&later_sno, 7, &second), FLAKE_OK);
+        CHECK_EQ(sno_units(second), sno_units(first));
+        CHECK_EQ(sno_sequence(second), sno_sequence(first) + 1);
+    }
 }
 
 /* ---- long units ---- */
 
 TEST(init_waits_for_a_unit_that_draws_would_not_wait_for) {
-    for (int i = 0; i < 4; i++) { /* by default; with a long max_wait; ahead; two shards */
+    for (int i = 0; i < 5; i++) { /* by default; with a long max_wait; ahead; two shards; at the epoch */
         flake_options o = three_numbers();
-        const bool init_waits = i % 3 == 0;
+        const bool init_waits = i % 3 == 0 || i == 4;
         uint64_t id = 0;
         o.layout.unit_ms = 60000;
+        if (i == 4) o.layout.epoch_ms = T - T % 60000 + 1;
         if (i == 1) o.max_wait_ms = 60000;
         if (i == 2) o.max_ahead_ms = 60000;
         script_at_ms(T - T % 60000 + 1);
@@ -445,10 +455,10 @@ TEST(init_waits_for_a_unit_that_draws_would_not_wait_for) {
                         : flake_init(shards, flake_node_fixed(NULL, 5), &o, NULL),
                  FLAKE_OK);
         CHECK_EQ(script_now.sleeps, init_waits);
-        CHECK_EQ(script_now.slept_ns, init_waits ? 59999 * MS : 0);
+        CHECK_EQ(script_now.slept_ns, init_waits ? (i == 4 ? 60000 : 59999) * MS : 0);
         CHECK_EQ(flake_try(&shards[i == 3], &id), i == 1 ? FLAKE_AGAIN : FLAKE_OK);
         if (i == 1) id = next(shards);
-        CHECK_EQ(ms_of(id), T / 60000 + 1); /* the layout counts units */
+        CHECK_EQ(ms_of(id), i == 4 ? 1 : T / 60000 + 1); /* the layout counts units */
     }
 }
 
@@ -519,6 +529,10 @@ TEST(a_wrong_after_unix_ms_is_refused_with_a_reason) {
                 {&flake_layout_default, INT64_C(1735689600000) - 1, "before the layout's epoch"},
                 {&flake_layout_idgen, T / 1000, "is it in seconds?"}, /* since 1970 */
                 {&flake_layout_boundary, T / 1000, "is it in seconds?"},
+                {&flake_layout_idgen, 99999999, NULL},
+                {&flake_layout_idgen, 100000000, "is it in seconds?"},
+                {&flake_layout_idgen, 9999999999, "is it in seconds?"},
+                {&flake_layout_idgen, 10000000000, NULL},
                 {&flake_layout_idgen, T * 1000, "a day ahead of the clock: is it in ms"},
                 {&flake_layout_idgen, T * 1000000, "a day ahead of the clock: is it in ms"},
                 {&flake_layout_idgen, T + 86400001, "a day ahead of the clock"},
@@ -544,10 +558,15 @@ TEST(a_wrong_after_unix_ms_is_refused_with_a_reason) {
 /* A board without a clock counts from 1970; 200,000 s are no time in seconds there. */
 TEST(in_1970_a_time_in_ms_is_right) {
     flake_options o = three_numbers();
-    clock_at(200000000);
-    o.after_unix_ms = 200000001;
-    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
-    CHECK_EQ(ms_of(next(&later)), 200000002);
+    for (int64_t now_ms = 200000000; now_ms < 10000000000; now_ms += 9799999999) {
+        clock_at(now_ms);
+        o.after_unix_ms = now_ms;
+        CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+        CHECK_EQ(ms_of(next(&later)), now_ms + 1);
+    }
+    clock_at(10000000000); /* from here on it is */
+    o.after_unix_ms = 9999999999;
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_INVALID);
 }
 
 TEST(a_clock_that_stops_while_init_waits_is_reported) {
@@ -606,6 +625,8 @@ TEST(the_newest_time_of_a_generator_that_has_drawn_nothing) {
     CHECK_EQ(flake_newest_ms(&later), 1); /* the epoch; 0 would be no time */
     o.layout = flake_layout_default;
     CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_newest_ms(&later), INT64_C(1735689600000));
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), with_lanes(&o, lanes, 2), NULL), FLAKE_OK);
     CHECK_EQ(flake_newest_ms(&later), INT64_C(1735689600000));
 }
 
