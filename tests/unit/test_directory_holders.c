@@ -2,7 +2,7 @@
  *
  * Who holds a number of a directory: one generator at a time, whichever process, copy of the header or name of the
  * directory asks for it; from init to close, or until its process and the children that inherited it have ended.
- * What init, close and reinit do with it, for single generators and shards, and how a range is searched.
+ * What init, close and reinit do with it, for single generators, shards and snos; many lives of a few numbers.
  */
 #define _GNU_SOURCE
 #include "scene.h"
@@ -821,16 +821,6 @@ TEST(a_draw_writes_nothing_with_manual_extend) {
     CHECK_EQ(writes, 2);
 }
 
-/* Without it, one draw in 1.5 s writes. */
-TEST(a_draw_writes_twice_per_horizon) {
-    const flake_options o = options_in_scene();
-    CHECK_EQ(flake_init(&gen, slot(7), &o, NULL), FLAKE_OK);
-    writes = 0;
-    on_call = count_writes;
-    for (unsigned i = 0; i < 15000; i++, pass_ms(1)) CHECK_EQ(draw(&gen, 1), 1);
-    CHECK(writes >= 2 * 9 && writes <= 2 * 11);
-}
-
 /* ---- ranges ---- */
 
 TEST(a_range_gives_the_lowest_free_number) {
@@ -847,82 +837,6 @@ TEST(a_range_gives_the_lowest_free_number) {
     CHECK_EQ(init_any(&gen, 7, 1023), FLAKE_OK);
     CHECK_EQ(flake_gen_node(&gen), 7);
     CHECK_EQ(draw(&many[3], 5), 5);
-}
-
-static void claim_draw_and_die(void) {
-    EXPECT(init_any(&gen, 0, 3) == FLAKE_OK);
-    EXPECT(draw(&gen, 5) == 5);
-    be_killed();
-}
-
-TEST(the_number_of_a_killed_process_is_taken_last_or_after_its_horizon) {
-    child_is_killed(claim_draw_and_die);
-    CHECK_EQ(init_any(&gen, 0, 1), FLAKE_OK);
-    CHECK_EQ(flake_gen_node(&gen), 1);
-    CHECK_EQ(atomic_load(&our->sleeps), 0);
-    close_it(&gen);
-    pass_ms(3002);
-    CHECK_EQ(init_any(&gen, 0, 1), FLAKE_OK);
-    CHECK_EQ(flake_gen_node(&gen), 0);
-    CHECK_EQ(atomic_load(&our->sleeps), 0);
-    CHECK_EQ(draw(&gen, 5), 5);
-}
-
-/* All workers of a host crash, and as many start again. */
-TEST(if_no_horizon_has_passed_the_earliest_is_waited_for) {
-    child_is_killed(claim_draw_and_die); /* 0 */
-    pass_ms(1000);
-    child_is_killed(claim_draw_and_die); /* 1 */
-    const int64_t horizons_ns[] = {record_of(0).horizon_ns, record_of(1).horizon_ns};
-    CHECK(horizons_ns[0] < horizons_ns[1]);
-    CHECK_EQ(init_any(&gen, 0, 1), FLAKE_OK);
-    CHECK_EQ(flake_gen_node(&gen), 0);
-    CHECK(scene_ns() >= horizons_ns[0] && scene_ns() <= horizons_ns[0] + a_ms);
-    CHECK_EQ(init_any(&other, 0, 1), FLAKE_OK);
-    CHECK_EQ(flake_gen_node(&other), 1);
-    CHECK(scene_ns() >= horizons_ns[1] && scene_ns() <= horizons_ns[1] + a_ms);
-    CHECK_EQ(draw(&gen, 5), 5);
-    CHECK_EQ(draw(&other, 5), 5);
-}
-
-TEST(a_closed_number_is_free_at_once) {
-    for (int run = 0; run < 20; run++) {
-        CHECK_EQ(init_slot(&gen, 0), FLAKE_OK);
-        CHECK(draw(&gen, 7) == 7);
-        close_it(&gen);
-        pass_ms(1);
-    }
-    CHECK_EQ(repeated(), 0);
-    CHECK_EQ(atomic_load(&our->sleeps), 0);
-}
-
-TEST(claim_wait_ms_is_for_numbers_in_use) {
-    flake_options o = options_in_scene();
-    o.claim_wait_ms = 400;
-    CHECK_EQ(init_slot(&gen, 0), FLAKE_OK);
-    CHECK_EQ(flake_init(&other, slot(0), &o, NULL), FLAKE_IN_USE);
-    CHECK(atomic_load(&our->slept_ns) >= 400 * a_ms && atomic_load(&our->slept_ns) <= 420 * a_ms);
-    atomic_store(&our->slept_ns, 0);
-    CHECK_EQ(flake_init(&other, flake_node_fixed("/proc/no-such-folder", 0), &o, NULL), FLAKE_IO);
-    CHECK_EQ(atomic_load(&our->slept_ns), 0);
-    CHECK_EQ(draw(&gen, 5), 5);
-}
-
-static void close_the_number_in_use(int64_t ns) {
-    atomic_fetch_add(&our->now_ns, ns);
-    if (atomic_load(&our->sleeps) == 20) EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
-}
-
-TEST(who_waits_gets_a_number_when_it_is_closed) {
-    flake_options o = options_in_scene();
-    o.claim_wait_ms = 60000;
-    CHECK_EQ(init_slot(&gen, 0), FLAKE_OK);
-    CHECK_EQ(draw(&gen, 5), 5);
-    on_sleep = close_the_number_in_use;
-    CHECK_EQ(flake_init(&other, flake_node_any(our_folder, 0, 0), &o, NULL), FLAKE_OK);
-    on_sleep = NULL;
-    CHECK(atomic_load(&our->sleeps) >= 20 && atomic_load(&our->sleeps) <= 22);
-    CHECK_EQ(draw(&other, 5), 5);
 }
 
 TEST(ids_that_ran_ahead_are_not_repeated) {
@@ -959,36 +873,6 @@ TEST(a_backward_step_before_or_after_the_close_repeats_nothing) {
         CHECK_EQ(our->n, 15);
         CHECK_EQ(repeated(), 0);
     }
-}
-
-/* ---- ranges: unusable files ---- */
-
-TEST(a_range_skips_files_that_cannot_be_used) {
-    CHECK_EQ(mkdir(path_of("0.slot"), 0777), 0);
-    CHECK_EQ(mkfifo(path_of("1.slot"), 0666), 0);
-    write_file(path_of("2.slot"), (const uint8_t *)"id = 7\n", 7);
-    CHECK_EQ(init_any(&gen, 0, 3), FLAKE_OK);
-    CHECK_EQ(flake_gen_node(&gen), 3);
-    CHECK_EQ(init_any(&other, 0, 3), FLAKE_MISMATCH); /* the first unusable one */
-    CHECK(strncmp(why.text, path_of("0.slot"), strlen(path_of("0.slot"))) == 0);
-    CHECK_EQ(init_any(&other, 1, 3), FLAKE_MISMATCH);
-    CHECK(strncmp(why.text, path_of("1.slot"), strlen(path_of("1.slot"))) == 0);
-    CHECK_EQ(init_any(&other, 2, 3), FLAKE_MISMATCH);
-    CHECK(strncmp(why.text, path_of("2.slot"), strlen(path_of("2.slot"))) == 0);
-    CHECK_EQ(init_any(&other, 2, 4), FLAKE_OK);
-    CHECK_EQ(flake_gen_node(&other), 4);
-}
-
-TEST(a_file_that_was_cut_short_or_renamed_is_skipped) {
-    CHECK_EQ(init_slot(&gen, 0), FLAKE_OK);
-    close_it(&gen);
-    CHECK_EQ(truncate(path_of("0.slot"), 500), 0);
-    CHECK_EQ(init_slot(&gen, 0), FLAKE_CORRUPT);
-    CHECK_EQ(init_any(&gen, 0, 1), FLAKE_OK);
-    CHECK_EQ(flake_gen_node(&gen), 1);
-    close_it(&gen);
-    CHECK_EQ(rename(path_of("1.slot"), path_of("0.slot")), 0);
-    CHECK_EQ(init_slot(&gen, 0), FLAKE_MISMATCH); /* of another number */
 }
 
 static unsigned opens;
