@@ -190,15 +190,16 @@ TEST(a_file_made_by_hand_is_continued_from) {
 TEST(a_run_of_version_2_is_not_repeated) {
     static const uint8_t run[16] = "0.3";
     uint64_t id;
-    for (int64_t horizon_ns = start_ns - 2; horizon_ns <= start_ns + 2 * a_ms;
-         horizon_ns += a_ms / 2) {
+    for (int64_t part = 0; part < 12; part++) { /* ns before, at and after the end of a ms */
+        const int64_t horizon_ns = start_ns + part / 4 * a_ms + part % 4 - 2;
         begin();
         begin_expected(2);
         expect_record(512, (record){2, horizon_ns, start_ns - a_ms, run, 'n', 7, 0, 0});
         write_file(path_of("7.slot"), expected, sizeof expected);
         CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
         CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-        CHECK(((ms_of(id) + 1) * a_ms - 1) > horizon_ns); /* 0.3 asked for units as whole ones */
+        CHECK((ms_of(id) + 1) * a_ms - 1 > horizon_ns); /* 0.3 was admitted whole units, too */
+        CHECK(ms_of(id) * a_ms <= horizon_ns + 1 || horizon_ns < start_ns);
         close_it(&gen);
     }
 }
@@ -231,6 +232,7 @@ TEST(a_file_of_something_else_is_refused) {
             r.kind = *kind;
             expect_record(512, r);
             is_refused(FLAKE_MISMATCH);
+            CHECK(strstr(why.text, "is not of a number"));
         }
     }
     for (unsigned version = 0; version < 256; version++) {
