@@ -144,26 +144,41 @@ static int64_t init_takes_ns(flake_options o) {
     return scene_ns() - began_ns;
 }
 
-/* For up to twenty units of 20 s, at any time in them, by the system's clock or the program's own. */
+/* From init to the first ID. */
+static int64_t first_id_takes_ns(flake_options o) {
+    const int64_t began_ns = scene_ns();
+    CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    return scene_ns() - began_ns;
+}
+
+static int64_t rest_of_unit_ns(const flake_layout *l) {
+    const int64_t unit_ns = l->unit_ms * a_ms;
+    return unit_ns - (scene_ns() - l->epoch_ms * a_ms) % unit_ns;
+}
+
+/* Also of units of 20 s, at any time in them, by the program's own clock, and by the system's: there a generator
+ * starts in the next unit, unless start_this_unit is set. */
 TEST(a_start_after_a_clean_close_waits_for_the_end_of_a_unit_at_most) {
-    for (int kind = 0; kind < 4; kind++)
+    for (int kind = 0; kind < 6; kind++)
         for (int64_t at_ms = 0; at_ms < 20000; at_ms += 1999) {
-            begin();
+            const bool starts_next = kind >= 4;
             flake_options o = options_in_scene();
+            begin();
             o.layout = flake_layout_of(39, 8, 16, start_ms - 20000);
-            o.layout.unit_ms = kind & 1 ? 20000 : 1;
-            if (kind & 2) o.clock.now_ns = NULL;
-            o.start_this_unit = true;
+            o.layout.unit_ms = kind % 2 ? 20000 : 1;
+            if (kind >= 2) o.clock.now_ns = NULL;
+            o.start_this_unit = !starts_next;
             pass_ms(at_ms);
-            CHECK_EQ(init_takes_ns(o), 0); /* a new file */
-            CHECK_EQ(draw_from(&gen), FLAKE_OK);
+            int64_t rest_ns = rest_of_unit_ns(&o.layout);
+            CHECK_EQ(first_id_takes_ns(o), starts_next ? rest_ns : 0); /* a new file */
             close_it(&gen);
-            const int64_t rest_ns = (o.layout.unit_ms - at_ms % o.layout.unit_ms) * a_ms;
-            CHECK_EQ(init_takes_ns(o), rest_ns);
-            CHECK_EQ(draw_from(&gen), FLAKE_OK);
+            rest_ns = rest_of_unit_ns(&o.layout);
+            CHECK_EQ(first_id_takes_ns(o), rest_ns);
             pass_ms(20000);
             close_it(&gen); /* its last ID is of an earlier unit, which is over */
-            CHECK_EQ(init_takes_ns(o), 0);
+            rest_ns = rest_of_unit_ns(&o.layout);
+            CHECK_EQ(first_id_takes_ns(o), starts_next ? rest_ns : 0);
             close_it(&gen);
         }
 }
