@@ -392,7 +392,7 @@ static bool fail_that(const char *name) {
 
 /* Neither may change the newest record, nor count as a change by another process. */
 TEST(a_call_that_fails_for_a_while_loses_nothing) {
-    static const char *const names[] = {"read", "lseek", "write", "fdatasync"};
+    static const char *const names[] = {"fstat", "read", "lseek", "write", "fdatasync"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         begin();
         CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
