@@ -944,6 +944,74 @@ TEST(the_next_holder_of_a_number_repeats_nothing) {
     }
 }
 
+/* ---- forks, clones, closes and inits in any order ---- */
+
+static unsigned depth; /* of a process: its ancestors */
+static void take_some_steps(void);
+
+static void take_some_steps_one_deeper(void) {
+    depth++;
+    random_state ^= (uint64_t)depth << 40;
+    for (unsigned k = 0; k < 3; k++) (void)draw(&many[k], 2); /* refused: they are the parent's */
+    if (random_below(&random_state, 2)) take_some_steps();
+    if (random_below(&random_state, 2)) be_killed();
+}
+
+static void take_a_step(void) {
+    flake_gen *const g = &many[random_below(&random_state, 3)];
+    const uint64_t number = random_below(&random_state, 4);
+    const flake_node any = flake_node_any(our_folder, 0, 3);
+    const flake_options o = options_in_scene();
+    switch (random_below(&random_state, 16)) {
+    case 0: (void)!init_slot(g, number); break; /* without a close: what it held stays locked */
+    case 1: (void)!init_any(g, 0, 3); break;
+    case 2: (void)!flake_reinit_after_fork(g, slot(number), NULL, NULL); break;
+    case 3:
+    case 4: (void)!flake_reinit_after_fork(g, any, NULL, NULL); break;
+    case 5: flake_machine_cloned(); break;
+    case 6:
+    case 7:
+        if (depth < 3) (void)in_child(take_some_steps_one_deeper);
+        (void)random_next(&random_state);
+        break;
+    case 8:
+        (void)flake_close(g, NULL);
+        (void)!init_slot(g, number);
+        break;
+    case 9: (void)flake_close(g, NULL); break;
+    case 10: (void)flake_extend(g, NULL); break;
+    case 11:
+        (void)flake_close(&shards[0], NULL);
+        (void)!flake_init_shards(shards, 3, any, &o, NULL);
+        break;
+    case 12: (void)draw(&shards[number % 3], 5); break;
+    default: (void)draw(g, 5); break;
+    }
+}
+
+static void take_some_steps(void) {
+    for (unsigned i = 0; i < 16; i++) {
+        for (unsigned k = 0; k < 3; k++) take_a_step();
+        for (unsigned k = 0; k < 3; k++) (void)draw(&many[k], 2);
+        const uint64_t by = random_below(&random_state, 10);
+        pass_ms(by < 8 ? (int64_t)by / 3 : by == 8 ? 2000 : -3);
+    }
+}
+
+TEST(any_order_of_forks_clones_and_closes_repeats_nothing) {
+    size_t all_ids = 0;
+    for (uint64_t seed = 1; seed <= (small ? 40 : 1000) && !check_failures; seed++) {
+        begin();
+        random_state = seed * 0x9e3779b97f4a7c15;
+        depth = 0;
+        (void)in_child(take_some_steps_one_deeper);
+        all_ids += our->n;
+        CHECK_EQ(repeated(), 0);
+        if (check_failures) printf("  seed %" PRIu64 "\n", seed);
+    }
+    CHECK(all_ids > 5000);
+}
+
 /* ---- a crowd ---- */
 
 enum { crowd = small ? 20 : 60, claims = small ? 500 : 4000, numbers = 30 };
