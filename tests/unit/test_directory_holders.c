@@ -1000,7 +1000,7 @@ static void take_some_steps(void) {
 
 TEST(any_order_of_forks_clones_and_closes_repeats_nothing) {
     size_t all_ids = 0;
-    for (uint64_t seed = 1; seed <= (small ? 40 : 1000) && !check_failures; seed++) {
+    for (uint64_t seed = 1; seed <= (small ? 100 : 2000) && !check_failures; seed++) {
         begin();
         random_state = seed * 0x9e3779b97f4a7c15;
         depth = 0;
