@@ -213,10 +213,10 @@ static void campaign_configure(void) {
     if ((campaign_is_sno ? sno_config_parse(campaign.words, &config, &pool, &why)
                          : flake_config_parse(campaign.words, &config, &why)) != FLAKE_OK)
         campaign_usage(campaign_is_sno ? "sno.h rejects this:" : "flake.h rejects this:", why.text);
-    if (config.state.path || config.state.dir || o->lane_count || o->single_thread ||
-        o->start_this_unit || o->after_unix_ms || o->exclusive_dir || o->clock.kind)
-        campaign_usage("the campaign cannot use lanes, single_thread, start_this_unit, after_unix_ms, "
-                       "exclusive_dir, clock and state:",
+    if (config.node.dir || o->lane_count || o->single_thread || o->start_this_unit ||
+        o->after_unix_ms || o->clock.kind)
+        campaign_usage("the campaign cannot use a directory, lanes, single_thread, start_this_unit, "
+                       "after_unix_ms and clock:",
                        campaign.words);
     if (campaign_is_sno) campaign_configure_sno(&config, &pool);
     else campaign_configure_flake(&config);

@@ -422,12 +422,12 @@ TEST(a_close_behind_the_newest_id_is_waited_for) {
         open_gen(&gen);
         script_now.now_ns += 500 * MS;
         flake128 last = drawn(&gen);
-        const int64_t newest_ms = uuid_ms(last);
+        const int64_t closed_ms = uuid_ms(last);
         script_now.now_ns -= 400 * MS; /* not before the file's last write */
         CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
         open_gen(&other);
         rises(&last, drawn(&other));
-        CHECK(newest_ms == T + 500 && uuid_ms(last) > newest_ms);
+        CHECK(closed_ms == T + 500 && uuid_ms(last) > closed_ms);
         CHECK_EQ(flake_close(&other, NULL), FLAKE_OK);
         (void)remove_files();
     }
