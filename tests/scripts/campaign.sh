@@ -183,7 +183,7 @@ refuses "--hours must be above 0 and at most 1000000, not" --hours 1000000.5
 takes . --node 7 --hours 1000000 --seconds 3600000000 --seconds .5
 for value in -1 +1 " 1" 1.5 x "" 0x10 18446744073709551616; do
     for option in node seq-min seq-max unit-ms epoch-ms max-ahead-ms max-wait-ms; do
-        refuses "flake.h rejects this: config: $(echo "$option" | tr - _): \".*\" is not a number\|config: $(echo "$option" | tr - _): needs a value" --$option "$value"
+        refuses "flake.h rejects this: config: $(echo "$option" | tr - _): \".*\" is \(not\|neither\) a number\|config: $(echo "$option" | tr - _): needs a value" --$option "$value"
     done
     refuses "--inputs must be a number from 1 to $last64, not" --inputs "$value"
     refuses "--seed must be a number from 0 to $last64, not" --seed "$value"
@@ -220,7 +220,7 @@ done
 for layout in uuid7 ulid; do refuses "config: node: the layout has no node" --layout $layout --node 1; done
 for layout in boundary uuid7_node uuid8; do
     takes "layout $layout" --layout $layout --node 281474976710655
-    refuses "config: node: \"281474976710656\" is not a number from 0 to 281474976710655" --layout $layout --node 281474976710656
+    refuses "config: node: \"281474976710656\" is neither a number nor a range FIRST-LAST, from 0 to 281474976710655" --layout $layout --node 281474976710656
 done
 # sno.h.
 takes "sno, layout sno, sequence 0 to 65535" --header sno --node 65535
