@@ -588,6 +588,73 @@ TEST(of_two_that_take_over_at_once_one_does) {
     close_it(&all->gen);
 }
 
+/* ---- deaths, take-overs, closes and private runs in any order ---- */
+
+static uint64_t random_state;
+static unsigned depth, counts[5]; /* of a process: its ancestors; what succeeded, for this process and its parents */
+static void take_some_steps(void);
+
+static void take_some_steps_one_deeper(void) {
+    depth++;
+    random_state ^= (uint64_t)depth << 40;
+    take_some_steps();
+    if (random_below(&random_state, 2)) be_killed();
+}
+
+static void take_a_step(void) {
+    const flake_status status = draw_one();
+    EXPECT(status != FLAKE_FORKED && status != FLAKE_IO && status != FLAKE_IN_USE);
+    switch (random_below(&random_state, 10)) {
+    case 0:
+    case 1: counts[0] += take_it_over() == FLAKE_OK; break;
+    case 2: counts[1] += extend() == FLAKE_OK; break;
+    case 3: (void)flake_close(&all->gen, NULL); break;
+    case 4:
+    case 5:
+        if (depth < 2) (void)in_child(take_some_steps_one_deeper);
+        (void)random_next(&random_state);
+        break;
+    case 6:
+        if (init_slot(&other, 1) == FLAKE_OK) {
+            for (int i = 0; i < 3; i++) EXPECT(draw_from(&other) == FLAKE_OK);
+            counts[2]++;
+            close_it(&other);
+        }
+        break;
+    case 7:
+        if (status == FLAKE_OK || status == FLAKE_NOT_EXTENDED) break;
+        (void)flake_close(&all->gen, NULL);
+        counts[3] += init_it() == FLAKE_OK;
+        break;
+    default:
+        for (int i = 0; i < 3; i++) counts[4] += draw_one() == FLAKE_OK;
+    }
+}
+
+static void take_some_steps(void) {
+    for (unsigned i = 0; i < 12; i++) {
+        for (unsigned k = 0; k < 3; k++) take_a_step();
+        const uint64_t by = random_below(&random_state, 10);
+        pass_ms(by < 7 ? (int64_t)by / 2 : by == 7 ? 1600 : by == 8 ? 3100 : -3);
+    }
+}
+
+TEST(any_order_of_deaths_take_overs_and_private_runs_repeats_nothing) {
+    size_t all_ids = 0;
+    for (uint64_t seed = 1; seed <= (small ? 25 : 1000) && !check_failures; seed++) {
+        begin_shared();
+        random_state = seed * 0x9e3779b97f4a7c15;
+        depth = 0;
+        take_some_steps();
+        all_ids += our->n;
+        CHECK_EQ(repeated(), 0);
+        (void)flake_close(&all->gen, NULL);
+        if (check_failures) printf("  seed %" PRIu64 "\n", seed);
+    }
+    CHECK(all_ids > 1000);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) CHECK(counts[i] > 0);
+}
+
 /* ---- shards and snos ---- */
 
 static void init_shards_draw_and_be_killed(void) {
