@@ -366,6 +366,43 @@ TEST(what_close_writes_covers_each_id_that_a_late_draw_returns) {
     CHECK_EQ(atomic_load(&our->trouble), 0);
 }
 
+/* ---- at each system call of a close ---- */
+
+static unsigned met;
+static bool allow_no_call(const char *name) {
+    EXPECT(strcmp(name, "write") != 0 && strcmp(name, "fdatasync") != 0);
+    return true;
+}
+
+static void *extend_and_draw(void *unused) {
+    uint64_t id;
+    (void)unused;
+    on_call = allow_no_call;
+    EXPECT(flake_extend(&gen, NULL) == FLAKE_CLOSED);
+    EXPECT(flake_try(&gen, &id) == FLAKE_CLOSED);
+    on_call = NULL;
+    return NULL;
+}
+
+static bool let_a_thread_use_it(const char *name) {
+    (void)name;
+    met++;
+    (void)pthread_join(begin_thread(extend_and_draw, NULL), NULL);
+    on_call = let_a_thread_use_it;
+    return true;
+}
+
+TEST(beside_a_close_a_thread_writes_nothing) {
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    pass_ms(10000); /* past the horizon: a draw or extend would write */
+    on_call = let_a_thread_use_it;
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+    on_call = NULL;
+    CHECK(met >= 4);
+    CHECK_EQ(atomic_load(&our->trouble), 0);
+}
+
 /* ---- all ways to an ID, killed anywhere ---- */
 
 static uint64_t random_state;
