@@ -875,6 +875,50 @@ TEST(a_time_given_is_ahead_by_a_unit_at_most) {
     CHECK_EQ(sno_time_ms(sno_one), T + 4);
 }
 
+/* ---- draws after a close ---- */
+
+/* Of each kind and layout, from the next unit on; queries answer, and the memory serves the next init. */
+TEST(a_closed_generator_draws_nothing) {
+    const flake_layout layouts[] = {flake_layout_default, flake_layout_mastodon,
+                                    flake_layout_boundary, flake_layout_uuid7, flake_layout_uuid8,
+                                    flake_layout_ulid};
+    for (unsigned i = 0; i < 6 * KINDS; i++) {
+        const flake_layout *const l = &layouts[i / KINDS];
+        if (l->format && i % KINDS >= 3) continue; /* 128 bits are not scattered */
+        flake_options o = kind_at(i % KINDS);
+        flake_stats stats;
+        o.layout = *l;
+        for (int turn = 0; turn < 2; turn++) {
+            CHECK_EQ(flake_init(&gen, node_in(l, 5), &o, NULL), FLAKE_OK);
+            CHECK_EQ(l->format ? flake128_next(&gen, &id128) : flake_next(&gen, &id), FLAKE_OK);
+            const int64_t newest_ms = flake_newest_ms(&gen);
+            CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
+            CHECK_EQ(flake_available(&gen), 0);
+            script_now.now_ns += MS;
+            if (l->format) {
+                check_no_id128(&gen, FLAKE_CLOSED);
+                if (!o.lanes)
+                    FAILS(flake128_try_at(&gen, script_now.now_ns / MS, &id128), FLAKE_CLOSED, id128);
+            } else {
+                check_no_id(&gen, FLAKE_CLOSED);
+                if (!o.lanes)
+                    FAILS(flake_try_at(&gen, script_now.now_ns / MS, &id), FLAKE_CLOSED, id);
+            }
+            CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
+            CHECK_EQ(flake_available(&gen), 0);
+            CHECK_EQ(flake_newest_ms(&gen), newest_ms);
+            CHECK_EQ(flake_ahead_ms(&gen), 0);
+            CHECK_EQ(flake_gen_node(&gen), l->node_bits ? 5 : UINT64_MAX);
+            CHECK(flake_gen_options(&gen) != NULL);
+            flake_stats_get(&gen, &stats);
+            CHECK_EQ(stats.ids, 1);
+            CHECK_EQ(flake_extend(&gen, &why), FLAKE_CLOSED);
+            CHECK_STR(why.text, "generator: is closed");
+            CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
+        }
+    }
+}
+
 /* ---- files ---- */
 
 #ifdef HAS_FILES
