@@ -143,8 +143,10 @@ TEST(nodes_that_do_not_fit_are_refused) {
         check_refused_by(__LINE__, FLAKE_NODE_RANGE, above, s, NULL, "node");
         check_refused_by(__LINE__, FLAKE_INVALID, unset, s, NULL, "node");
         check_refused_by(__LINE__, FLAKE_INVALID, asks_nothing, s, NULL, "admit");
-        check_refused_by(__LINE__, FLAKE_INVALID, flake_node_fixed("/tmp", a_partition), s, NULL,
-                         "dir");
+        check_refused_by(__LINE__, FLAKE_INVALID, flake_node_fixed("", a_partition), s, NULL,
+                         "the directory has no name");
+        check_refused_by(__LINE__, FLAKE_INVALID, flake_node_any(NULL, 0, a_partition), s, NULL,
+                         "flake_node_any needs a directory");
     }
     check_refused_by(__LINE__, FLAKE_INVALID, mine, &next, NULL, "snapshot: partition");
     check_refused_by(__LINE__, FLAKE_INVALID, mine, &zero, NULL, "snapshot: partition");

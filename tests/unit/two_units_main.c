@@ -43,12 +43,12 @@ LIES_AT(struct flake_i_default_5, high, 16);
 LIES_AT(struct flake_i_default_5, seal, 24);
 LIES_AT(struct flake_i_default_5, parts, 32);
 LIES_AT(struct flake_i_default_5, begun, 64);
-SIZE_IS(struct flake_i_uuids, 680);
-LIES_AT(struct flake_i_uuids, keys, 608);
-SIZE_IS(struct flake_i_engine, 608); /* in both default generators */
+SIZE_IS(struct flake_i_uuids, 688);
+LIES_AT(struct flake_i_uuids, keys, 616);
+SIZE_IS(struct flake_i_engine, 616); /* in both default generators */
 LIES_AT(struct flake_i_engine, word, 56);
 LIES_AT(struct flake_i_engine, owner_word, 120);
-LIES_AT(struct flake_i_engine, safe, 464);
+LIES_AT(struct flake_i_engine, safe, 472);
 #endif
 
 TEST(units_share_functions_if_they_are_to) {
