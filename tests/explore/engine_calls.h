@@ -100,12 +100,14 @@ static void check_place(unsigned me, unsigned i, char letter, place got) {
                 got.index);
     if (now->gate && got.time > now->gate) explore_fail("an ID of a unit that the gate refused");
     if (seen.thread[me].was_lost) explore_fail("an ID of a closed engine");
+    if (seen.thread[me].was_closed && got.time > seen.closed_unit)
+        explore_fail("CLOSED: an ID of unit %" PRIu64 ", which began after the close", got.time);
     if (now->horizon_ms) {
         const int64_t until_ns = (int64_t)(got.time + 1) * MS - 1;
         if (until_ns > files_lasting())
             explore_fail("HORIZON: a power cut now would forget the ID");
         if (until_ns > seen.floor_ns)
-            explore_fail("HORIZON: the state's next run does not know the ID");
+            explore_fail("HORIZON: the number's next holder does not know the ID");
         if (until_ns > seen.latest_ns) seen.latest_ns = until_ns;
     }
     if (got.index >= e->cap) explore_fail("I1: an index past the capacity");
@@ -140,10 +142,13 @@ static void check_failure(unsigned me, unsigned i, char letter, int said, unsign
         events |= SHUT;
         return;
     }
-    if (said == FLAKE_IO || (now->horizon_ms && said == FLAKE_AGAIN)) {
-        if (!now->horizon_ms || (said == FLAKE_IO && !seen.ends))
-            explore_fail("IO, without a cause");
-        events |= said == FLAKE_IO ? ENDED : AGAIN;
+    if (said == FLAKE_CLOSED || (said == SAID_FEWER && seen.is_closing)) {
+        if (!seen.is_closing) explore_fail("CLOSED, but it is open");
+        events |= ENDED;
+        return;
+    }
+    if (now->horizon_ms && said == FLAKE_AGAIN) {
+        events |= AGAIN;
         return;
     }
     if (said == FLAKE_NOT_EXTENDED) {
@@ -205,7 +210,8 @@ static void call_draw(unsigned me, char letter) {
             p++;
             continue;
         }
-        if (!h->followed) explore_fail("I4: a ticket is neither issued nor returned");
+        if (!h->followed && said != FLAKE_CLOSED)
+            explore_fail("I4: a ticket is neither issued nor returned");
         seen.places[p] = seen.places[--seen.n_places];
         events |= UNUSED;
     }
@@ -382,35 +388,34 @@ static flake_node node_of_flake(void) {
     const flake_gate gate = gate_of();
     return now->full    ? flake_node_none()
            : has_gate() ? flake_node_gated(&gate, NODE)
-                        : flake_node_fixed(NULL, NODE);
+                        : flake_node_fixed(now->horizon_ms ? "/ids" : NULL, NODE);
 }
 
-static flake_state_options state_options(void) {
-    flake_state_options o;
-    memset(&o, 0, sizeof o);
-    o.path = "/state";
-    o.horizon_ms = now->horizon_ms;
-    o.manual_extend = now->manual_extend;
-    o.no_wait = true;
-    return o;
+static flake_gen *closed_gen(void) {
+    return now->of == SNO ? &our.sno.gen
+           : now->lanes   ? &our.flake_laned
+           : now->shards  ? our.flake_shards
+                          : &our.flake;
 }
 
-static void call_close(bool and_open) {
-    seen.ends++;
-    if (flake_state_close(&our.state, NULL) != FLAKE_OK) explore_fail("the state cannot be closed");
-    if (!and_open) return;
-    const flake_state_options where = state_options();
-    if (flake_state_open(&our.state, &where, node_of_flake(), flake_gen_options(&our.flake), NULL,
-                         NULL) != FLAKE_OK)
-        explore_fail("the state cannot be reopened");
-    seen.floor_ns = flake_i_state_not_before(&our.state);
+/* The next holder of the number generates IDs after the time that the last record shows. */
+static void call_close(void) {
+    seen.is_closing = true;
+    if (flake_close(closed_gen(), NULL) != FLAKE_OK) explore_fail("it cannot be closed");
+    seen.is_closed = true;
+    seen.closed_unit = seen.latest_unit;
+    for (unsigned i = 0; i < n_engines; i++)
+        seen.closed_unit = larger(seen.closed_unit, point_of(engines[i]->word).time);
+    if (!now->horizon_ms) return;
+    seen.floor_ns = files_lasting();
     if (seen.latest_ns > seen.floor_ns)
-        explore_fail("HORIZON: the next run begins before the last ID");
+        explore_fail("HORIZON: the next holder begins before the last ID");
 }
 
 static void call_extend(void) {
-    const flake_status status = flake_state_extend(&our.state, NULL);
-    if (status != FLAKE_OK && !seen.ends) explore_fail("extend returns %d", (int)status);
+    const flake_status status = flake_extend(&our.flake, NULL);
+    if (status != FLAKE_OK && !(status == FLAKE_CLOSED && seen.is_closing))
+        explore_fail("extend returns %d", (int)status);
 }
 
 static void call(unsigned me, char letter) {
@@ -421,9 +426,9 @@ static void call(unsigned me, char letter) {
     seen.thread[me].full = 0;
     if (now->lanes) watch_lanes();
     seen.thread[me].was_lost = is_lost();
+    seen.thread[me].was_closed = seen.is_closed;
     switch (letter) {
-    case 'k': call_close(false); break;
-    case 'K': call_close(true); break;
+    case 'k': call_close(); break;
     case 'e': call_extend(); break;
     case 'x': FLAKE_ATOMIC_STORE(&our.gate_word, 0u, seq_cst); break;
     case 'b':
@@ -445,7 +450,7 @@ static void call(unsigned me, char letter) {
     }
     if (strchr("svr", letter) && seen.thread[me].wrote) explore_fail("a query wrote");
     seen.thread[me].calls++;
-    seen.thread[me].was_lost = false;
+    seen.thread[me].was_lost = seen.thread[me].was_closed = false;
     seen.thread[me].letter = 0;
     seen.thread[me].full = 0;
     seen.thread[me].sleeps = 0;

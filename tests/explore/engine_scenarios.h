@@ -9,21 +9,19 @@
 
 static unsigned cap_of(const scenario *s) { return s->full ? 1u << 20 : s->cap ? s->cap : 2; }
 
-/* Opens it on a file that an earlier run has left. */
-static bool prepare_state(flake_options *o) {
-    const flake_state_options where = state_options();
+/* The file that an earlier holder has left. */
+static void prepare_file(void) {
     flake_i_record r;
     memset(&r, 0, sizeof r);
     explore_now.exact_ns = now->clock[0] * MS;
     r.number = 1;
     r.horizon_ns = r.written_ns = explore_now.exact_ns - 10 * MS;
-    flake_i_identity(o, NODE, r.identity);
-    flake_i_header_put(files.bytes);
+    r.node = NODE;
+    memcpy(files.bytes, FLAKE_I_MAGIC, 8);
+    flake_i_put64(files.bytes + 8, (uint64_t)FLAKE_I_VERSION << 32);
     flake_i_record_put(&r, files.bytes + flake_i_record_at(1));
     files.record[1] = r.number << 41 | (uint64_t)r.horizon_ns << 1;
     files.is_there = true;
-    o->state = &our.state;
-    return flake_state_open(&our.state, &where, node_of_flake(), o, NULL, NULL) == FLAKE_OK;
 }
 
 static int clock_kind(void) {
@@ -43,6 +41,9 @@ static flake_options options_of_flake(void) {
     o.shared_memory = !has_gate() && !now->horizon_ms && !calls_any('b'); /* no fork word */
     o.clock.kind = clock_kind();
     o.overflow = now->ring && now->of == FLAKE ? &our.ring : NULL;
+    o.start_this_unit = true; /* scenarios with a start set it */
+    o.horizon_ms = now->horizon_ms;
+    o.manual_extend = now->manual_extend;
     return o;
 }
 
@@ -76,7 +77,8 @@ static bool prepare_generators(void) {
     n_engines = now->lanes ? now->lanes : now->shards ? now->shards : 1;
     if (is_sno) o.shared_memory = true;
     else o = options_of_flake();
-    bool well = !now->horizon_ms || prepare_state(&o);
+    bool well = true;
+    if (now->horizon_ms) prepare_file();
     engines[0] = is_sno ? &our.sno.gen.engine : &our.flake.engine;
     const flake_node node = is_sno ? flake_node_fixed(NULL, PARTITION) : node_of_flake();
     well = well && (is_sno ? sno_init(&our.sno, node, &pool, &o, NULL)
@@ -295,15 +297,22 @@ static const scenario scenarios[] = {
     {"gate_closes_cas", "the same by CAS alone", {"nn", "n", "x"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST | RETURNED, .wait_ms = 9, QUEUE},
     {"bumped", "the process is cloned while callers sleep", {"nn", "nn", "b"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST, QUEUE},
     {"bumped_gate", "the same, and the gate is closed by its word: each has its status", {"nn", "x", "b"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST, QUEUE},
-    {"state_draws", "a state, by CAS: a draw near the horizon writes the next, others continue or wait", {"nn", "nn"}, {100, 101, 102}, .must = WRITTEN | SLEPT, .wait_ms = 9, .horizon_ms = 2},
-    {"state_add", "the same by fetch_add", {"nn", "n"}, {100, 102}, .must = WRITTEN | SLEPT, .cap = 1, .horizon_ms = 2},
-    {"state_extend", "a timer writes, and draws do; 2 preemptions", {"t", "t", "e"}, {100, 102}, .must = WRITTEN | OUTRUN, .horizon_ms = 2, .bound = 2},
-    {"state_by_timer", "only a timer writes; 2 preemptions", {"t", "t", "ee"}, {100, 103}, .must = WRITTEN | UNEXTENDED, .horizon_ms = 2, .manual_extend = true, .bound = 2},
-    {"state_close", "closed while others draw, and a timer writes: the file covers all IDs; 3 preemptions", {"tt", "e", "k"}, {100, 101, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 3},
-    {"state_close_waiting", "closed while two draw, with fetch_add; 2 preemptions", {"n", "n", "k"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 2},
-    {"state_reopen", "closed and reopened, while draws of the earlier run continue", {"ttt", "K"}, {100, 101, 103}, .must = WRITTEN | ENDED, .horizon_ms = 2},
-    {"state_reopen_3", "the same with two that draw; 3 preemptions", {"t", "t", "K"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 3},
-    {"state_reopen_timer", "the same with a timer; 3 preemptions", {"t", "e", "K"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .manual_extend = true, .bound = 3},
+    {"claim_draws", "a directory, by CAS: a draw near the horizon writes the next, others continue or wait", {"nn", "nn"}, {100, 101, 102}, .must = WRITTEN | SLEPT, .wait_ms = 9, .horizon_ms = 2},
+    {"claim_add", "the same by fetch_add", {"nn", "n"}, {100, 102}, .must = WRITTEN | SLEPT, .cap = 1, .horizon_ms = 2},
+    {"claim_extend", "a timer writes, and draws do; 2 preemptions", {"t", "t", "e"}, {100, 102}, .must = WRITTEN | OUTRUN, .horizon_ms = 2, .bound = 2},
+    {"claim_by_timer", "only a timer writes; 2 preemptions", {"t", "t", "ee"}, {100, 103}, .must = WRITTEN | UNEXTENDED, .horizon_ms = 2, .manual_extend = true, .bound = 2},
+    {"claim_close", "closed while others draw, and a timer writes: the file covers all IDs; 3 preemptions", {"tt", "e", "k"}, {100, 101, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 3},
+    {"claim_close_waiting", "closed while two draw, with fetch_add; 2 preemptions", {"n", "n", "k"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 2},
+    {"claim_close_2", "closed while one draws", {"ttt", "k"}, {100, 101, 103}, .must = WRITTEN | ENDED, .horizon_ms = 2},
+    {"claim_close_3", "closed while two draw; 3 preemptions", {"t", "t", "k"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 3},
+    {"claim_close_timer", "the same with a timer, which alone writes; 3 preemptions", {"tt", "e", "k"}, {100, 102}, .must = WRITTEN | ENDED | UNEXTENDED, .horizon_ms = 2, .manual_extend = true, .bound = 3},
+    {"close", "closed without a directory: CLOSED from the next unit on", {"ttt", "k"}, {100, 101}, .must = ENDED},
+    {"close_waiting", "the same with callers that sleep", {"nn", "nn", "k"}, {100, 101}, .must = SLEPT | QUEUED | ENDED, .bound = 3},
+    {"close_cas", "the same by CAS alone, with batches", {"Nn", "T", "k"}, {100, 101}, .must = SLEPT | QUEUED | ENDED, .wait_ms = 9, .bound = 3},
+    {"close_prefetch", "and prefetched stocks", {"fff", "k"}, {100, 101}, .must = BATCHED | ENDED},
+    {"close_fast", "and leases on a unit", {"ttt", "k"}, FORWARD, .must = ENDED, .counter = {0, 300, 700}},
+    {"close_lanes", "and lanes", {"LlL", "k"}, {100, 101}, .must = ENDED, .lanes = 2, .wait_ms = 9},
+    {"close_shards", "and shards, which the first one closes", {"oO", "OO", "k"}, {100, 101}, .must = ENDED, .shards = 2, .bound = 3},
     {"flake_newest", "the newest unit, and retry, while others draw", {"srs", "nnn"}, FORWARD, .must = QUEUED},
     {"flake_stats", "statistics while others draw", {"vv", "nnn"}, FORWARD, .must = QUEUED},
     {"flake_prefetch", "two threads' stocks, dropped after 1 ms", {"fff", "fff"}, FORWARD, .must = BATCHED},
