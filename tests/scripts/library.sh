@@ -98,10 +98,10 @@ cxx_file() { $cxx -std=c++11 $WARN -O2 -I. -x c++ -c "$@"; }
 
 # ---- ignored statuses ----
 
-# Each init, open, draw and look-up of a node number: ignoring its status causes a warning.
+# Each init, take-over, draw and look-up of a node number: ignoring its status causes a warning.
 ignoring() { # COMPILER STD LANGUAGE: an error for each of those calls
     local call calls n=0
-    calls=$( (public flake.h; public sno.h) | sed -nE 's/.* ((flake|flake128|sno)_[a-z0-9_]*(init[a-z_]*|reinit_after_fork|next|next_n|try|try_n|try_at|with_time|config_parse|node_from_[a-z]+|uuid7|uuid7_bytes|uuid7_at|ulid|ulid_bytes))\(.*/\1/p' |
+    calls=$( (public flake.h; public sno.h) | sed -nE 's/.* ((flake|flake128|sno)_[a-z0-9_]*(init[a-z_]*|reinit_after_fork|take_over|next|next_n|try|try_n|try_at|with_time|config_parse|node_from_[a-z]+|uuid7|uuid7_bytes|uuid7_at|ulid|ulid_bytes))\(.*/\1/p' |
         grep -vxE 'flake_ring_init|flake128_(to|from)_ulid' | sort -u)
     [ "$(echo "$calls" | wc -l)" -ge 35 ] || { echo "$calls"; return 1; }
     for call in $calls; do
