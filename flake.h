@@ -5630,7 +5630,9 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, flake_node node,
     const flake_options *const o = &config.options;
     flake_status status = flake_i_resolve(&given, &node, &config, keys, why);
     if (status != FLAKE_OK) return status;
-    if (!node.dir && flake_i_share_ids(o, node.number, &g->options, g->node))
+    /* those of a directory exclude each other */
+    if (!(node.dir && g->engine.claim_at) && node.kind != FLAKE_I_ANY_NODE &&
+        flake_i_share_ids(o, node.number, &g->options, g->node))
         return flake_i_say(why, FLAKE_NODE_OVERLAP, "node",
                            "is the parent's, or that of before the clone, and the sequence ranges "
                            "overlap");
@@ -5653,6 +5655,7 @@ FLAKE_I_FN flake_i_engine *flake_i_engine_at(flake_gen *g, size_t i) {
 /* Why it does not have the claim that it shows; NULL: it has. */
 FLAKE_I_FN const char *flake_i_unfit_claim(const flake_gen *g) {
     const flake_i_claim *const c = &g->claim;
+    if (!g->kind) return "is not initialised";
     if (g->shard > 1) return "is not the first shard, which has the number";
     return flake_i_is_copy(&g->engine) || (flake_i_is_holder(c) && c->self_address != (uintptr_t)c)
                ? "is a copy: only the original has the number"
@@ -5690,7 +5693,7 @@ FLAKE_API flake_status flake_close(flake_gen *g, flake_why *why) {
 }
 
 FLAKE_API flake_status flake_extend(flake_gen *g, flake_why *why) {
-    const char *unfit = !g->kind ? "is not initialised" : flake_i_unfit_claim(g);
+    const char *unfit = flake_i_unfit_claim(g);
     if (!unfit && flake_i_is_closed(&g->engine)) return flake_i_say_closed(why);
     if (!unfit && !g->engine.claim_at) unfit = "has no directory";
     if (!unfit && (!flake_i_is_holder(&g->claim) || flake_i_is_inherited(&g->engine)))
@@ -5700,11 +5703,9 @@ FLAKE_API flake_status flake_extend(flake_gen *g, flake_why *why) {
 }
 
 FLAKE_API flake_status flake_take_over(flake_gen *g, flake_why *why) {
-    const char *unfit = NULL;
-    if (!g->kind) unfit = "is not initialised";
-    else if (!g->engine.is_shared || !g->engine.claim_at)
+    const char *unfit = flake_i_unfit_claim(g);
+    if (!unfit && (!g->engine.is_shared || !g->engine.claim_at))
         unfit = "needs a directory, and shared_memory";
-    else if (g->shard > 1) unfit = "is not the first shard, which has the number";
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
     if (flake_i_is_closed(&g->engine)) return flake_i_say_closed(why);
     if (flake_i_is_holder(&g->claim))

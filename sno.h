@@ -1323,7 +1323,8 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, flake_node node, const 
         owner = sno_i_owner();
         do status = sno_i_resolve(&node, from, &given, &o, &pool, why);
         while (chooses && status == FLAKE_OK && pool.partition == before); /* by chance */
-        if (status == FLAKE_OK && !node.dir && pool.partition == before &&
+        if (status == FLAKE_OK && !(node.dir && g->gen.engine.claim_at) &&
+            node.kind != FLAKE_I_ANY_NODE && pool.partition == before &&
             g->sequence_min <= pool.sequence_max &&
             pool.sequence_min < g->sequence_min + g->gen.engine.cap)
             return flake_i_say(why, FLAKE_NODE_OVERLAP, "node",
