@@ -2081,7 +2081,7 @@ enum { FLAKE_I_NS_PER_MS = 1000000 };
  *
  *     instance owner id   changed by a fork and by a clone of the machine: owns a generator
  *     process owner id    changed by a fork alone: holds a file or a claim
- *     run                 of a state: changed by each open (see below: state file)
+ *     run                 of a claim in a directory: changed by each init (see // >>directory)
  *
  * The first two are words in a page that the kernel wipes in a forked child. A generator stores the
  * instance owner id at init; only the first init in a process writes it. Without such a page (Linux

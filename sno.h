@@ -25,10 +25,10 @@
  *     sno_next_n       a batch: one atomic operation per time unit
  *     sno_try_at       takes the current time from the caller instead of the clock
  *
- * The first member of a sno_gen is a flake_gen named `gen`. flake.h's queries take it, and so does
- * flake_release: flake_retry_ns(&ids.gen). Options are flake_options, with lanes and single_thread. flake.h
- * describes them, clocks, gates, rings, states, statuses and hooks, and which call may run in which thread,
- * in signal handlers and after fork. A program that includes both headers contains one engine.
+ * The first member of a sno_gen is a flake_gen named `gen`. flake.h's queries take it, and so do flake_close,
+ * flake_extend and flake_take_over: flake_close(&ids.gen, &why). Options are flake_options, with lanes and
+ * single_thread. flake.h describes them, nodes, directories, clocks, gates, rings, statuses and hooks, and which
+ * call may run in which thread, in signal handlers and after fork. A program that includes both headers contains one engine.
  *
  * Two generators that run at the same time, in one process or in several, need different partitions or
  * disjoint sequence ranges. A generator may follow another one with the same partition, as flake.h describes
@@ -1249,6 +1249,8 @@ FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, flake_i_engine_config config,
         FLAKE_ATOMIC_STORE(&e->safe[tick ^ 1], (uint64_t)pool->wall_safe, relaxed);
         FLAKE_ATOMIC_STORE(&e->drifts, pool->drifts, relaxed);
         FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
+        /* without a position the first ID needs an exact reading: a predecessor may have used a lagging one's unit */
+        if (!time && e->slack_ns) FLAKE_ATOMIC_STORE(&e->first_limit, 0u, relaxed);
     }
     flake_i_gen_begin(&g->gen, FLAKE_I_PART, config.floor_ns);
     return FLAKE_OK;
