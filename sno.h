@@ -28,7 +28,8 @@
  * The first member of a sno_gen is a flake_gen named `gen`. flake.h's queries take it, and so do flake_close,
  * flake_extend and flake_take_over: flake_close(&ids.gen, &why). Options are flake_options, with lanes and
  * single_thread. flake.h describes them, nodes, directories, clocks, gates, rings, statuses and hooks, and which
- * call may run in which thread, in signal handlers and after fork. A program that includes both headers contains one engine.
+ * call may run in which thread, in signal handlers and after fork. A program that includes both headers contains
+ * one engine.
  *
  * Two generators that run at the same time, in one process or in several, need different partitions or
  * disjoint sequence ranges. A generator may follow another one with the same partition, as flake.h describes
