@@ -20,7 +20,8 @@
  * does not know. So after either the clock moves past the horizon of the file that is gone, and does not step back
  * until the next holder has written.
  *
- * No ID repeats. Each kind of event in the list must happen, or the attack has failed to attack.
+ * No ID repeats. Each kind of event in the list must happen, or the attack has failed to attack; fewer than 1,000 kills
+ * may leave one out.
  *
  *     attack [--kills=10000] [--ids=N]    --ids: large batches, again and again until N IDs are compared
  */
@@ -461,7 +462,7 @@ static void run_of_ways(void) {
 }
 
 TEST(every_kind) {
-    while (goes_on(all_kills / 5)) {
+    while (goes_on(all_kills / 6)) {
         const pid_t child = start(run_of_ways);
         if (below(3) == 0) {
             pause_a_while(3000);
@@ -497,7 +498,7 @@ static void run_of_syncs(void) {
 }
 
 TEST(syncs) {
-    while (goes_on(all_kills / 5)) {
+    while (goes_on(all_kills / 6)) {
         const unsigned had = kills;
         await_end(start(run_of_syncs));
         const bool power_fails = atomic_exchange(&common->power_fails, false) || below(4) == 0;
@@ -574,7 +575,8 @@ static void run_of_files(void) {
         if (horizon_ns == INT64_MAX || status != FLAKE_MISMATCH) count_draw(status);
         else happens(LOST_FILES);
         for (size_t i = 0; i < got; i++)
-            if ((int64_t)((ids[i] >> 22) + 1) * a_ms - 1 > horizon_ns) is_strange("an ID past the horizon", status);
+            if ((int64_t)((ids[i] >> 22) + 1) * a_ms - 1 > horizon_ns)
+                is_strange("an ID past the horizon", status);
         keep(300, ids, got);
         if (horizon_ns == INT64_MAX) step_clock();
         else pass_ms((int64_t)below(30));
@@ -614,7 +616,7 @@ static void move_past(int64_t horizon_ns) {
 TEST(files) {
     static uint8_t bytes[FLAKE_I_FILE];
     memset(copies, 0, sizeof copies);
-    while (goes_on(all_kills / 5)) {
+    while (goes_on(all_kills / 6)) {
         flake_i_record r;
         await_end(start(run_of_files));
         if (atomic_exchange(&common->power_fails, false) || below(6) == 0) cut_power();
@@ -899,7 +901,8 @@ static void run_of_shared(void) {
 }
 
 TEST(shared) {
-    if (words_reach_other_processes) kill_among(run_of_shared, all_kills - all_kills / 5 * 4 - all_kills / 10);
+    if (words_reach_other_processes)
+        kill_among(run_of_shared, all_kills / 5);
 }
 
 static bool all_happened(void) {
@@ -908,7 +911,7 @@ static bool all_happened(void) {
     for (unsigned i = 0; i < n; i++) {
         const uint64_t count = atomic_load(&happened[i]);
         printf("%12" PRIu64 " %s%s\n", count, event_words[i], count ? "" : ": NONE");
-        well &= count > 0;
+        well &= count > 0 || all_kills < 1000;
     }
     printf("%12" PRIu64 " IDs\n", total_ids);
     return well;
