@@ -16,7 +16,8 @@
 static inline uint64_t files_process(void) { return 1; }
 #include "model.h"
 
-static int64_t files_horizon_ns; /* plain on purpose */
+static int64_t files_horizon_ns; /* plain on purpose; likewise the first that was written: */
+static int64_t files_first_ns;
 static unsigned files_writes;
 static flake_atomic64 files_lock; /* 1: it is taken. The kernel's locks have the orders of a mutex */
 
@@ -29,6 +30,7 @@ static inline bool files_write(flake_i_claim *c, int64_t horizon_ns, int64_t now
     (void)c;
     (void)now_ns;
     files_horizon_ns = horizon_ns;
+    if (!files_first_ns) files_first_ns = horizon_ns;
     files_writes++;
     return true;
 }

@@ -23,7 +23,7 @@ void model_thread(unsigned who) {
         is_extended = true;
     } else if (files_admit(&claim, WANTED * (int64_t)UNIT_NS, &pointless) == FLAKE_OK) {
         is_admitted = true;
-        assert(files_horizon_ns >= WANTED * (int64_t)UNIT_NS);
+        assert(files_first_ns >= WANTED * (int64_t)UNIT_NS);
     }
 }
 
