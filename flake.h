@@ -570,8 +570,9 @@ typedef struct flake_options {
     bool seq_scatter;
 
     /* with a directory; else FLAKE_INVALID */
-    int64_t claim_wait_ms; /* init waits this long for a number in use; 0: not at all */
-    int64_t horizon_ms;    /* how far ahead of use the file is written, up to a day; 0: 3,000 */
+    int64_t
+        claim_wait_ms; /* init waits this long for a number in use; 0: 50 ms, as others may look at it */
+    int64_t horizon_ms; /* how far ahead of use the file is written, up to a day; 0: 3,000 */
     /* FLAKE_DOWNTIME if the horizon is older (a restored copy?); 0: any age */
     int64_t max_downtime_ms;
     bool must_exist; /* a fixed number's file must be there: FLAKE_IO if not (unmounted?) */
@@ -623,9 +624,10 @@ FLAKE_API flake_status flake_close(flake_gen *, flake_why *);
  * directory, or this process is not the holder. FLAKE_CLOSED. FLAKE_IO: the old horizon remains. FLAKE_MISMATCH: the
  * file is lost. */
 FLAKE_API flake_status flake_extend(flake_gen *, flake_why *);
-/* shared_memory, and the process that called init has died: makes this process the holder, and draws continue.
- * FLAKE_IN_USE: the holder lives, or a forked child of it has not called flake_close. FLAKE_CLOSED. FLAKE_INVALID: the
- * memory is zero. FLAKE_MISMATCH: the number has had another holder since. FLAKE_IO. Also beside draws and extend. */
+/* With shared_memory, after the process that called init has died: makes this process the holder, and draws
+ * continue. Also beside draws and extend. FLAKE_IN_USE: the holder lives, or a forked child of it has not called
+ * flake_close. FLAKE_CLOSED. FLAKE_INVALID: the memory is zero. FLAKE_MISMATCH: the number has had another holder
+ * since. FLAKE_IO. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_take_over(flake_gen *, flake_why *);
 
 /* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
