@@ -559,11 +559,11 @@ typedef struct flake_options {
     int64_t max_ahead_ms; /* IDs may be this far ahead of the clock; Hazelcast: 15,000 */
     /* The first ID is of the unit after the init, since a predecessor may have used this one: the first draw waits
      * for up to one unit, and flake_try returns FLAKE_AGAIN. Init waits if units are longer than max_wait_ms.
-     * true: this unit. Ignored with clock.now_ns, UUIDs and ULIDs, which start in this unit. */
+     * true: this unit, as always with clock.now_ns, and for UUIDs and ULIDs without a node. */
     bool start_this_unit;
     /* All IDs are of later units than this Unix time, such as that of max(id) of a table, or flake_newest_ms of
      * the last run. Init waits for it. 0: any. FLAKE_INVALID: before the layout's epoch, a day ahead of the clock,
-     * in the first months of 1970 (is it in ms?), or for UUIDs and ULIDs. */
+     * in the first months of 1970 (is it in ms?), or for UUIDs and ULIDs without a node. */
     int64_t after_unix_ms;
     /* Start each unit at a pseudo-random number (a hash of its time) and wrap around, so that id % n is even
      * at low rates. IDs of a unit are then unordered. 64 bits. */
@@ -5313,6 +5313,11 @@ FLAKE_I_FN bool flake_i_no_layout(const flake_layout *l) {
     return flake_i_same_layout(l, &none);
 }
 
+/* UUIDs of version 7 and ULIDs have no node: random bits distinguish generators. */
+FLAKE_I_FN bool flake_i_is_random(const flake_layout *l) {
+    return l->format > FLAKE_I_BOUNDARY && !l->node_bits;
+}
+
 /* What is wrong with the sequence range; NULL: nothing. */
 FLAKE_I_FN const char *flake_i_unfit_numbers(const flake_options *o) {
     const flake_layout *const l = &o->layout;
@@ -5331,8 +5336,8 @@ FLAKE_I_FN const char *flake_i_unfit_numbers(const flake_options *o) {
 FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
     if (o->lanes && o->single_thread) return "lanes and single_thread exclude each other";
     if (!o->lanes && o->lane_count) return "lanes is missing, but lane_count is not 0";
-    if (o->after_unix_ms && o->layout.format > FLAKE_I_BOUNDARY)
-        return "after_unix_ms is not for UUIDs and ULIDs";
+    if (o->after_unix_ms && flake_i_is_random(&o->layout))
+        return "after_unix_ms is not for UUIDs and ULIDs without a node";
     return NULL;
 }
 
@@ -5410,7 +5415,7 @@ FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_option
     const char *unfit = flake_i_unfit_numbers(o);
     if (!unfit) unfit = flake_i_unfit_kind(o);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
-    if (o->clock.now_ns || o->layout.format > FLAKE_I_BOUNDARY) o->start_this_unit = true;
+    if (o->clock.now_ns || flake_i_is_random(&o->layout)) o->start_this_unit = true;
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
     return FLAKE_OK;
 }
@@ -5452,15 +5457,14 @@ FLAKE_I_FN void flake_i_identity(const flake_options *o, uint64_t node,
     flake_i_put64(out + 48, o->seq_max);
 }
 
-/* Whether two generators can generate the same ID. UUIDs of version 7 and ULIDs, which have no node, are random. */
+/* Whether two generators can generate the same ID. */
 FLAKE_I_FN bool flake_i_share_ids(const flake_options *a, uint64_t node_a, const flake_options *b,
                                   uint64_t node_b) {
     uint8_t identity_a[FLAKE_I_IDENTITY], identity_b[FLAKE_I_IDENTITY];
     flake_i_identity(a, node_a, identity_a);
     flake_i_identity(b, node_b, identity_b);
-    return a->layout.format != FLAKE_I_UUID7 && a->layout.format != FLAKE_I_ULID &&
-           memcmp(identity_a, identity_b, FLAKE_I_WHOSE) == 0 && a->seq_min <= b->seq_max &&
-           b->seq_min <= a->seq_max;
+    return !flake_i_is_random(&a->layout) && memcmp(identity_a, identity_b, FLAKE_I_WHOSE) == 0 &&
+           a->seq_min <= b->seq_max && b->seq_min <= a->seq_max;
 }
 
 /* Begins a claim, waits for the start, and with a directory claims a number, which *node then has. `inherited`: see

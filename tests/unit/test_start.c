@@ -386,9 +386,32 @@ TEST(with_max_ahead_the_first_id_is_of_the_next_unit_at_once) {
 
 /* ---- what starts at once ---- */
 
-TEST(own_clocks_uuids_and_ulids_start_in_this_unit) {
-    const flake_layout layouts[] = {flake_layout_uuid7, flake_layout_ulid, flake_layout_uuid8,
-                                    flake_layout_uuid7_node};
+/* Two generators of one node, whose counters start at the same number of a ms. */
+TEST(uuids_of_a_node_start_in_the_next_unit) {
+    const flake_layout layouts[] = {flake_layout_uuid8, flake_layout_uuid7_node};
+    for (size_t i = 0; i < 2; i++) {
+        const flake_node node = flake_node_fixed(NULL, 5);
+        flake_options o;
+        flake128 first, second;
+        memset(&o, 0, sizeof o);
+        o.layout = layouts[i];
+        clock_at(T);
+        CHECK_EQ(flake_init(&earlier, node, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake128_try(&earlier, &first), FLAKE_AGAIN);
+        CHECK_EQ(flake_retry_ns(&earlier), MS - into_unit_ns);
+        CHECK_EQ(flake128_next(&earlier, &first), FLAKE_OK);
+        CHECK_EQ(flake_init(&later, node, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake128_next(&later, &second), FLAKE_OK);
+        CHECK(flake128_compare(&first, &second) < 0);
+        o.after_unix_ms = flake_newest_ms(&later) + 20;
+        CHECK_EQ(flake_init(&earlier, node, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake128_next(&earlier, &first), FLAKE_OK);
+        CHECK_EQ(script_now.now_ns, (T + 23) * MS);
+    }
+}
+
+TEST(own_clocks_and_uuids_and_ulids_without_a_node_start_in_this_unit) {
+    const flake_layout layouts[] = {flake_layout_uuid7, flake_layout_ulid};
     flake_options o = options_of_flake(1, 3, script_read, &script_now);
     const sno_snapshot pool = pool_of_numbers(5, 1, 4);
     uint64_t id;
@@ -753,11 +776,12 @@ TEST(ids_of_an_own_clock_are_repeated) {
 }
 
 /* Their counters start at random numbers, which are the same here; else it is improbable. */
-TEST(uuids_of_a_node_are_repeated_by_chance) {
+TEST(uuids_of_a_node_that_start_in_this_unit_are_repeated_by_chance) {
     flake_options o;
     flake128 first, second;
     memset(&o, 0, sizeof o);
     o.layout = flake_layout_uuid8;
+    o.start_this_unit = true;
     clock_at(T);
     CHECK_EQ(flake_init(&earlier, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
     CHECK_EQ(flake128_next(&earlier, &first), FLAKE_OK);
