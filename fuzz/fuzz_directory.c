@@ -3,7 +3,7 @@
  * The file of a number in a directory. The format: arbitrary bytes parse as in a simple parser, a record is written
  * back unchanged, each change of one byte is detected, and the result is that of a few simple comparisons. And whole
  * runs, one after the other, with a disk in memory: generators and shards of both headers draw, the clock moves
- * arbitrarily, writes fail, another file replaces the number's, and runs end by close, crash or a power cut that keeps
+ * arbitrarily, writes fail, another file replaces the number's, a clone takes it again, another process takes shared memory over, and runs end by close, crash or a power cut that keeps
  * any part of the unsynced data. No run uses a time that an earlier one may have used.
  */
 #include <errno.h>
@@ -396,7 +396,7 @@ static void disk_put(const uint8_t *bytes, size_t n) {
 
 /* ---- runs ---- */
 
-static enum { RUN_FLAKE, RUN_SHARDS, RUN_SNO } run_of;
+static enum { RUN_FLAKE, RUN_SHARDS, RUN_SNO } run_of; /* in shared memory: RUN_FLAKE */
 static flake_node run_node;
 static flake_options run_options;
 static flake_gen run_shards[2]; /* a generator alone is the first */
@@ -432,8 +432,13 @@ static void run_move_clock_to(int64_t to_ns) {
     fuzz_read_anew();
 }
 
+static bool run_again; /* by reinit */
+
 static flake_status run_open(void) {
     const flake_options *const o = &run_options;
+    if (run_again && run_of == RUN_SNO)
+        return sno_reinit_after_fork(&run_sno, run_node, &run_pool, o, NULL);
+    if (run_again) return flake_reinit_after_fork(run_shards, run_node, o, NULL);
     if (run_of == RUN_SNO) return sno_init(&run_sno, run_node, &run_pool, o, NULL);
     if (run_of == RUN_SHARDS) return flake_init_shards(run_shards, 2, run_node, o, NULL);
     return flake_init(run_shards, run_node, o, NULL);
@@ -505,6 +510,40 @@ static void run_end(uint8_t how) {
     }
 }
 
+/* In shared memory: the holder dies, and another process takes over. Or the machine is cloned, and the generator takes a
+ * number again: the disk has one, which the clone holds until then. */
+static void run_continue(uint8_t how) {
+    const uint8_t *const file = disk_file[disk_now.file].now.bytes;
+    flake_status status = FLAKE_INVALID;
+    if (run_options.shared_memory) {
+        disk_opened = -1;
+        FLAKE_ATOMIC_STORE(&run_shards->claim.holder, 1u, relaxed); /* another process */
+        if (how & 1) disk_failures = how;
+        const bool may_fail = disk_failures != 0;
+        status = flake_take_over(run_shards, NULL);
+        run_tell("take-over", status);
+        const plain after = file_read_plainly(file, FLAKE_I_FILE);
+        const int64_t horizon_ns =
+            (int64_t)FLAKE_ATOMIC_LOAD(&run_shards->claim.horizon_ns, relaxed);
+        if (status == FLAKE_OK) fuzz_true("it has the horizon", after.horizon_ns >= horizon_ns);
+        else if (status != FLAKE_MISMATCH) {
+            fuzz_same("status of a take-over", status, FLAKE_IO);
+            fuzz_true("the disk refused", may_fail);
+        }
+        disk_failures = 0;
+        return;
+    }
+    if (run_of == RUN_SHARDS) return;
+    uint64_t id;
+    sno_id sno;
+    flake_machine_cloned();
+    status = run_of == RUN_SNO ? sno_try(&run_sno, 7, &sno) : flake_try(run_shards, &id);
+    fuzz_same("a draw after a clone", status, FLAKE_FORKED);
+    run_again = true;
+    run_begin();
+    run_again = false;
+}
+
 static void run_draw_sno(uint8_t way) {
     sno_id ids[7];
     size_t n = 0;
@@ -566,6 +605,7 @@ static void run_set_up(void) {
         run_options.seq_max = flake_seq_max;
         run_options.max_ahead_ms = kind & 64 ? 1500 : 0;
     }
+    run_options.shared_memory = run_of == RUN_FLAKE && kind & 128;
     run_pool.partition = 9;
     run_pool.sequence_max = (uint16_t)sno_seq_max;
     run_options.max_wait_ms = 1000; /* as usual */
@@ -598,6 +638,7 @@ static void run_check(void) {
             run_end(1);
             run_begin();
             break;
+        case 9: run_continue(with); break;
         case 10: { /* another file replaces the number's: an earlier copy */
             const disk_content file = disk_file[disk_now.file].now;
             if (with < 32) disk_put(file.bytes, file.n);
