@@ -601,8 +601,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, siz
                                                           const flake_options *, flake_why *);
 /* After fork or flake_machine_cloned: takes another number and drops the inherited one. Until then draws return
  * FLAKE_FORKED. It takes all options, lanes and single_thread included; NULL: the inherited ones. A failure changes
- * nothing, so the child can try again. FLAKE_NODE_OVERLAP: without a directory, node and sequence range overlap the
- * parent's. (Only its own numbers are compared, and flake_init in a child compares none.) After a clone the
+ * nothing, so the child can try again. FLAKE_NODE_OVERLAP: node (or one of its range) and sequence range are the
+ * parent's, and one of the two has no directory. (Only its own numbers are compared, and flake_init in a child compares none.) After a clone the
  * directory may be a copy, too: give each clone a range of its own. FLAKE_INVALID: the generator was not inherited,
  * or is a shard: call flake_close(&shards[0], ...), then flake_init_shards.
  *
@@ -5457,12 +5457,11 @@ FLAKE_I_FN void flake_i_identity(const flake_options *o, uint64_t node,
     flake_i_put64(out + 48, o->seq_max);
 }
 
-/* Whether two generators can generate the same ID. */
-FLAKE_I_FN bool flake_i_share_ids(const flake_options *a, uint64_t node_a, const flake_options *b,
-                                  uint64_t node_b) {
+/* Whether two generators with one node can generate the same ID. */
+FLAKE_I_FN bool flake_i_share_ids(const flake_options *a, const flake_options *b) {
     uint8_t identity_a[FLAKE_I_IDENTITY], identity_b[FLAKE_I_IDENTITY];
-    flake_i_identity(a, node_a, identity_a);
-    flake_i_identity(b, node_b, identity_b);
+    flake_i_identity(a, 0, identity_a);
+    flake_i_identity(b, 0, identity_b);
     return !flake_i_is_random(&a->layout) && memcmp(identity_a, identity_b, FLAKE_I_WHOSE) == 0 &&
            a->seq_min <= b->seq_max && b->seq_min <= a->seq_max;
 }
@@ -5615,6 +5614,12 @@ FLAKE_I_FN void flake_i_reinit_end(flake_gen *g, flake_i_claim *inherited, flake
     else memcpy((void *)&g->claim, (const void *)inherited, sizeof *inherited);
 }
 
+/* Whether a node may get the parent's number. Those of a directory exclude each other. */
+FLAKE_I_FN bool flake_i_may_meet(const flake_node *node, const flake_gen *g) {
+    const bool has_both = node->dir && g->engine.claim_at;
+    return !has_both && node->number <= g->node && g->node <= node->last;
+}
+
 /* NULL: the parent's. */
 FLAKE_I_FN flake_options flake_i_inherited_options(const flake_gen *g, const flake_options *given,
                                                    const flake_node *node) {
@@ -5636,9 +5641,7 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, flake_node node,
     const flake_options *const o = &config.options;
     flake_status status = flake_i_resolve(&given, &node, &config, keys, why);
     if (status != FLAKE_OK) return status;
-    /* those of a directory exclude each other */
-    if (!(node.dir && g->engine.claim_at) && node.kind != FLAKE_I_ANY_NODE &&
-        flake_i_share_ids(o, node.number, &g->options, g->node))
+    if (flake_i_may_meet(&node, g) && flake_i_share_ids(o, &g->options))
         return flake_i_say(why, FLAKE_NODE_OVERLAP, "node",
                            "is the parent's, or that of before the clone, and the sequence ranges "
                            "overlap");

@@ -223,8 +223,8 @@ FLAKE_API uint32_t sno_cap(const sno_gen *); /* IDs per unit */
 FLAKE_API uint16_t sno_gen_partition(const sno_gen *);
 
 /* As flake_reinit_after_fork, with another partition or pool, or flake_node_none(). (sno_generate takes a new
- * partition by itself.) FLAKE_NODE_OVERLAP: without a directory, the pool overlaps that of the parent's generator;
- * sno_init in a child does not check this. */
+ * partition by itself.) FLAKE_NODE_OVERLAP: partition and pool overlap those of the parent's generator, and one of
+ * the two has no directory; sno_init in a child does not check this. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, flake_node,
                                                               const sno_snapshot *,
                                                               const flake_options *, flake_why *);
@@ -1326,8 +1326,7 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, flake_node node, const 
         owner = sno_i_owner();
         do status = sno_i_resolve(&node, from, &given, &o, &pool, why);
         while (chooses && status == FLAKE_OK && pool.partition == before); /* by chance */
-        if (status == FLAKE_OK && !(node.dir && g->gen.engine.claim_at) &&
-            node.kind != FLAKE_I_ANY_NODE && pool.partition == before &&
+        if (status == FLAKE_OK && !chooses && flake_i_may_meet(&node, &g->gen) &&
             g->sequence_min <= pool.sequence_max &&
             pool.sequence_min < g->sequence_min + g->gen.engine.cap)
             return flake_i_say(why, FLAKE_NODE_OVERLAP, "node",

@@ -12,6 +12,7 @@ static bool no_random_bytes;
 
 static flake_gen third, many[4], shards[3];
 static sno_gen sno_shards[3];
+static sno_gen other_sno;
 
 /* ---- what the tests share ---- */
 
@@ -583,13 +584,19 @@ static void compare_numbers_with_the_parents(void) {
     EXPECT(flake_reinit_after_fork(&gen, same, &o, &why) == FLAKE_NODE_OVERLAP);
     EXPECT(flake_reinit_after_fork(&other, flake_node_fixed(NULL, 5), &o, &why) == FLAKE_NODE_OVERLAP);
     EXPECT(sno_reinit_after_fork(&sno, flake_node_fixed(NULL, 6), NULL, &s, &why) == FLAKE_NODE_OVERLAP);
+    const flake_node around = flake_node_any(path_of("own"), 3, 6), beside = flake_node_any(path_of("own"), 6, 9);
+    EXPECT(flake_reinit_after_fork(&other, around, &o, &why) == FLAKE_NODE_OVERLAP);
+    EXPECT(flake_reinit_after_fork(&other, beside, &o, &why) == FLAKE_OK && flake_gen_node(&other) == 6);
+    EXPECT(sno_reinit_after_fork(&other_sno, around, NULL, &s, &why) == FLAKE_NODE_OVERLAP);
+    EXPECT(flake_close(&other, NULL) == FLAKE_OK);
+    EXPECT(sno_reinit_after_fork(&other_sno, beside, NULL, &s, &why) == FLAKE_OK && sno_gen_partition(&other_sno) == 6);
+    EXPECT(flake_close(&other_sno.gen, NULL) == FLAKE_OK);
     /* another directory has this number for the child alone */
     EXPECT(flake_reinit_after_fork(&gen, flake_node_fixed(path_of("own"), 7), &o, &why) == FLAKE_OK);
     EXPECT(sno_reinit_after_fork(&sno, flake_node_fixed(path_of("own"), 6), NULL, &s, &why) == FLAKE_OK);
     EXPECT(flake_gen_node(&gen) == 7 && sno_gen_partition(&sno) == 6);
     EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
     EXPECT(flake_close(&sno.gen, NULL) == FLAKE_OK);
-    EXPECT(flake_reinit_after_fork(&other, flake_node_fixed(NULL, 6), &o, &why) == FLAKE_OK);
 }
 
 TEST(only_a_number_without_a_directory_is_compared_with_the_parents) {
@@ -597,6 +604,7 @@ TEST(only_a_number_without_a_directory_is_compared_with_the_parents) {
     CHECK_EQ(flake_init(&gen, slot(7), &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_init(&other, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_init(&sno, slot(6), NULL, &s, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&other_sno, flake_node_fixed(NULL, 5), NULL, &s, NULL), FLAKE_OK);
     child_is_well(compare_numbers_with_the_parents);
     CHECK_EQ(draw(&gen, 5), 5);
 }
