@@ -2864,6 +2864,8 @@ typedef struct flake_i_engine_config {
     /* of a generator, by flake_i_claim_init: */
     const flake_i_claim *claim; /* NULL: no directory */
     int64_t floor_ns;           /* IDs are of later units than that of this time */
+    /* before the claim and its wait: draws after a fork or clone meanwhile see another. 0: of now */
+    uint64_t instance_owner_id;
 } flake_i_engine_config;
 
 /* Claims, defined in // >>directory. */
@@ -2956,6 +2958,8 @@ FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_engine_config
     const flake_options *const o = &config->options;
     e->instance_word = NULL;
     e->instance_owner_id = o->shared_memory ? 0 : flake_i_instance_owner_id(&e->instance_word);
+    if (e->instance_owner_id && config->instance_owner_id)
+        e->instance_owner_id = config->instance_owner_id;
     e->owner_word = gate_word ? gate_word : e->instance_word;
     e->owner_id = gate_word ? gate_id : e->instance_owner_id;
     e->gate = config->gate;
@@ -5466,11 +5470,15 @@ FLAKE_I_FN bool flake_i_share_ids(const flake_options *a, const flake_options *b
            a->seq_min <= b->seq_max && b->seq_min <= a->seq_max;
 }
 
-/* Begins a claim, waits for the start, and with a directory claims a number, which *node then has. `inherited`: see
+/* Begins a claim, waits for the start, and with a directory claims a number, which *node then has. A fork in a signal
+ * handler, or a clone of the machine, may come meanwhile: the owners are those of before. `inherited`: see
  * flake_i_search. */
 FLAKE_I_FN flake_status flake_i_claim_init(flake_i_claim *c, flake_node *node,
                                            flake_i_engine_config *config, flake_i_claim *inherited,
                                            flake_why *why) {
+    flake_atomic64 *word;
+    const uint64_t holder = flake_i_process_owner_id();
+    config->instance_owner_id = flake_i_instance_owner_id(&word);
     memset((void *)c, 0, sizeof *c);
     c->file.fd = -1;
     const flake_status status = node->dir ? flake_i_claim_number(c, node, config, inherited, why)
@@ -5481,7 +5489,7 @@ FLAKE_I_FN flake_status flake_i_claim_init(flake_i_claim *c, flake_node *node,
         config->claim = c;
     }
     c->self_address = (uintptr_t)c;
-    FLAKE_ATOMIC_STORE(&c->holder, flake_i_process_owner_id(), relaxed);
+    FLAKE_ATOMIC_STORE(&c->holder, holder, relaxed);
     return FLAKE_OK;
 }
 

@@ -614,6 +614,44 @@ TEST(a_clock_that_stops_while_init_waits_is_reported) {
     }
 }
 
+/* The machine is cloned while init waits. */
+static bool is_cloned;
+static int64_t read_and_be_cloned(void *user) {
+    if (script_now.sleeps && !is_cloned) is_cloned = true, flake_machine_cloned();
+    return script_read(user);
+}
+
+TEST(a_clone_while_init_waits_stops_the_generator) {
+    const sno_snapshot pool = pool_of_numbers(5, 1, 4);
+    const flake_node node = flake_node_fixed(NULL, 5);
+    for (int i = 0; i < 6; i++) {
+        flake_options o = options_of_flake(0, 0, read_and_be_cloned, &script_now),
+                      s = options_of_sno(read_and_be_cloned, &script_now);
+        uint64_t id;
+        sno_id sno;
+        clock_at(T);
+        if (i == 2) CHECK_EQ(flake_init(shards, flake_node_fixed(NULL, 4), &o, NULL), FLAKE_OK);
+        if (i == 5) CHECK_EQ(sno_init(sno_shards, flake_node_fixed(NULL, 4), NULL, &s, NULL), FLAKE_OK);
+        if (i % 3 == 2) inherit();
+        is_cloned = false;
+        o.after_unix_ms = s.after_unix_ms = T + 30;
+        const flake_status status =
+            i == 0   ? flake_init(shards, node, &o, NULL)
+                 : i == 1 ? flake_init_shards(shards, 2, node, &o, NULL)
+                 : i == 2 ? flake_reinit_after_fork(shards, node, &o, NULL)
+                 : i == 3 ? sno_init(sno_shards, node, &pool, &s, NULL)
+                 : i == 4 ? sno_init_shards(sno_shards, 2, node, &pool, &s, NULL)
+                          : sno_reinit_after_fork(sno_shards, node, &pool, &s, NULL);
+        CHECK_EQ(status, FLAKE_OK);
+        CHECK(is_cloned);
+        for (int shard = 0; shard < 1 + (i % 3 == 1); shard++)
+            CHECK_EQ(i < 3 ? flake_next(&shards[shard], &id)
+                           : sno_next(&sno_shards[shard], 7, &sno),
+                     FLAKE_FORKED);
+        CHECK_EQ(flake_close(i < 3 ? &shards[0] : &sno_shards[0].gen, NULL), FLAKE_OK);
+    }
+}
+
 /* ---- newest_ms ---- */
 
 /* A board's clock begins at the same time after each start; what it keeps is one number. */
