@@ -4937,18 +4937,25 @@ FLAKE_I_FN flake_status flake_i_slot_look(const char *path, flake_i_record *r, b
 
 /* Takes the claim over from a dead holder. Its file is never created: an absent one is another run's. */
 FLAKE_I_FN flake_status flake_i_claim_take_over(flake_i_claim *c, flake_why *why) {
-    flake_i_file file, dead_holders = c->file;
+    flake_i_file file;
     flake_i_record r;
+    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
     const int64_t begun_ns = flake_i_monotonic_ns();
     flake_status status;
     while ((status = flake_i_slot_lock(&file, c->path, why)) == FLAKE_IN_USE &&
            flake_i_monotonic_ns() - begun_ns < FLAKE_I_MOMENT_NS)
         FLAKE_SLEEP_NS(FLAKE_I_CLAIM_NAP_NS);
-    if (status != FLAKE_OK) return status;
+    if (status != FLAKE_OK) {
+        flake_i_cancel_guard_end(guard);
+        return status;
+    }
     status = flake_i_slot_read(&file, c->path, &r, why);
     /* looked at with the lock, which a holder that closes has until the claim is CLOSED */
-    if (FLAKE_ATOMIC_LOAD(&c->horizon_ns, acquire) == FLAKE_I_CLOSED)
+    if (FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed) == FLAKE_I_CLOSED)
         status = flake_i_say_closed(why);
+    /* the path may lead elsewhere for this process: then the holder may live */
+    else if (file.device != c->file.device || file.inode != c->file.inode)
+        status = flake_i_say(why, FLAKE_MISMATCH, c->path, "is not the holder's file");
     else if (status == FLAKE_OK &&
              (c->is_lost || memcmp(r.run, c->run, sizeof r.run) != 0 || r.number < c->written)) {
         c->is_lost = true;
@@ -4957,7 +4964,8 @@ FLAKE_I_FN flake_status flake_i_claim_take_over(flake_i_claim *c, flake_why *why
     }
     if (status == FLAKE_OK) {
         FLAKE_ATOMIC_STORE(&c->writer, flake_i_thread_id(), relaxed);
-        c->file = file;
+        const int dead_holders = c->file.fd;
+        c->file.fd = file.fd;
         c->pid = flake_i_pid();
         c->claimed_ns = flake_i_exact_ns(&c->clock);
         c->self_address = (uintptr_t)c;
@@ -4965,13 +4973,14 @@ FLAKE_I_FN flake_status flake_i_claim_take_over(flake_i_claim *c, flake_why *why
             flake_i_max_i64(c->claimed_ns, (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, relaxed));
         if (!flake_i_rewrite_record(c, &r) || !flake_i_move_horizon(c, from_ns)) {
             status = flake_i_say_unwritten(c, why);
-            c->file = dead_holders;
+            c->file.fd = dead_holders;
         } else
             /* after the members: an extend of this process that sees it finds them, and a writer */
             FLAKE_ATOMIC_STORE(&c->holder, flake_i_process_owner_id(), release); /* HOLD:R */
         flake_i_unlock_writer(c);
     }
     if (status != FLAKE_OK) flake_i_file_drop(&file, false);
+    flake_i_cancel_guard_end(guard);
     return status;
 }
 

@@ -46,6 +46,7 @@ static inline flake_status files_take_lock(flake_i_file *f, const char *path, fl
     uint64_t seen = 0;
     (void)path;
     (void)why;
+    memset(f, 0, sizeof *f);
     f->fd = 3;
     return FLAKE_ATOMIC_CAS(&files_lock, &seen, 1u, acquire, relaxed) ? FLAKE_OK : FLAKE_IN_USE;
 }

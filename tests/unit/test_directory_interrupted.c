@@ -163,6 +163,33 @@ TEST(an_extension_is_not_cancelled) { is_cancelled_while_open(extend); }
 TEST(a_close_is_not_cancelled) { is_cancelled_while_open(shut); }
 TEST(a_reinit_is_not_cancelled) { is_cancelled_while_open(restart); }
 
+static flake_gen *left; /* in shared memory, by a process that has died */
+
+static void hold_and_die(void) {
+    flake_options o = options_in_scene();
+    o.shared_memory = true;
+    EXPECT(flake_init(left, slot(1), &o, NULL) == FLAKE_OK);
+    be_killed();
+}
+
+static flake_status take_over(void) { return flake_take_over(left, NULL); }
+
+TEST(a_take_over_is_not_cancelled) {
+    bool cancelled = true;
+    left = (flake_gen *)map_shared("left", sizeof *left);
+    for (int call = 1; cancelled && !check_failures; call++) {
+        const int open_before = descriptors();
+        pass_ms(10000);
+        child_is_killed(hold_and_die);
+        cancelled = cancelled_at(call, take_over);
+        CHECK_EQ(flake_extend(left, NULL), FLAKE_OK);
+        CHECK_EQ(draw_from(left), FLAKE_OK);
+        CHECK_EQ(flake_close(left, NULL), FLAKE_OK);
+        CHECK_EQ(descriptors(), open_before);
+    }
+    CHECK(cancel_at > 8);
+}
+
 static flake_status claim_any(void) {
     flake_options o = options_in_scene();
     o.claim_wait_ms = 5000;

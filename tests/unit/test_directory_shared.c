@@ -461,6 +461,27 @@ static void another_run(void) {
     EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
 }
 
+/* As in another root, or mount namespace, than the holder's, which lives. */
+static void finds_another_file(void) {
+    child_is_well(another_run);
+    EXPECT(take_it_over() == FLAKE_MISMATCH);
+    EXPECT(strstr(why.text, "is not the holder's file") != NULL);
+}
+
+TEST(a_take_over_elsewhere_leaves_the_holder_alone) {
+    begin_shared();
+    CHECK_EQ(init_it(), FLAKE_OK);
+    CHECK_EQ(rename(path_of(slot_name(1)), path_of("elsewhere")), 0);
+    child_is_well(finds_another_file);
+    CHECK_EQ(unlink(path_of(slot_name(1))), 0);
+    CHECK_EQ(rename(path_of("elsewhere"), path_of(slot_name(1))), 0);
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    CHECK_EQ(extend(), FLAKE_OK);
+    pass_ms(2000);
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    close_it(&all->gen);
+}
+
 TEST(a_run_in_between_ends_the_generator_before_it) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
