@@ -2875,10 +2875,11 @@ FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *, int64_t until_ns);
 /* What is wrong with after_unix_ms; NULL: nothing. */
 FLAKE_I_FN const char *flake_i_unfit_after(const flake_options *o, int64_t epoch_ms) {
     const int64_t after_ms = o->after_unix_ms, day_ms = 86400000;
+    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     if (!after_ms) return NULL;
     const int64_t now_ms = flake_i_exact_ns(&o->clock) / FLAKE_I_NS_PER_MS;
     if (after_ms < epoch_ms) return "after_unix_ms is before the layout's epoch: is it in ms?";
-    if (after_ms - day_ms > now_ms)
+    if (after_ms > max_ms || after_ms - day_ms > now_ms)
         return "after_unix_ms is more than a day ahead of the clock: is it in ms, and the clock "
                "set?";
     if (after_ms >= 100000000 && after_ms < 10000000000 && now_ms >= 10000000000)
@@ -4528,6 +4529,10 @@ FLAKE_I_FN bool flake_i_is_holder(const flake_i_claim *c) {
     return FLAKE_ATOMIC_LOAD(&c->holder, acquire) == flake_i_process_owner_id(); /* HOLD:A */
 }
 
+enum {
+    FLAKE_I_LONGEST_STEP_NS = 1000000000
+}; /* a clock that stands still for longer does not run */
+
 /* The time that the IDs of an init must be later than: that of the file's horizon (INT64_MIN: none), after_unix_ms,
  * and the end of this unit, which a predecessor may have used. Call it with the claim: a predecessor has drawn until
  * then. Waits for the first two, and for a unit that is longer than a draw would wait. */
@@ -4536,7 +4541,8 @@ FLAKE_I_FN flake_status flake_i_find_start(flake_i_engine_config *config, int64_
     const flake_options *const o = &config->options;
     const int64_t unit_ns = (int64_t)config->unit_ms * FLAKE_I_NS_PER_MS;
     const int64_t epoch_ns = config->epoch_ms * FLAKE_I_NS_PER_MS;
-    int64_t now_ns = INT64_MIN, past_ns = horizon_ns;
+    int64_t now_ns = INT64_MIN, past_ns = horizon_ns,
+            still_ns = 0; /* slept since the clock's last step */
     /* draws were admitted in whole units: none in the one that contains the horizon, unless it ends there */
     if (past_ns >= epoch_ns)
         past_ns -= (int64_t)(((uint64_t)past_ns - (uint64_t)epoch_ns + 1) % (uint64_t)unit_ns);
@@ -4545,13 +4551,18 @@ FLAKE_I_FN flake_status flake_i_find_start(flake_i_engine_config *config, int64_
     config->floor_ns = o->start_this_unit ? past_ns : flake_i_max_i64(past_ns, now_ns);
     if (!o->start_this_unit && config->floor_ns >= epoch_ns && config->unit_ms > o->max_wait_ms &&
         config->unit_ms > o->max_ahead_ms)
-        past_ns = flake_i_add_saturated(config->floor_ns,
-                                        unit_ns - 1 - (config->floor_ns - epoch_ns) % unit_ns);
+        past_ns = flake_i_add_saturated(
+            config->floor_ns,
+            unit_ns - 1 -
+                (int64_t)(((uint64_t)config->floor_ns - (uint64_t)epoch_ns) % (uint64_t)unit_ns));
     while (past_ns > INT64_MIN && now_ns <= past_ns && !o->no_wait) {
         const int64_t before_ns = now_ns;
-        FLAKE_SLEEP_NS(flake_i_add_saturated(flake_i_ns_until(past_ns, now_ns), 1));
+        const int64_t left_ns = flake_i_add_saturated(flake_i_ns_until(past_ns, now_ns), 1);
+        const int64_t nap_ns = still_ns ? flake_i_max_i64(left_ns, FLAKE_I_NS_PER_MS) : left_ns;
+        FLAKE_SLEEP_NS(nap_ns);
         now_ns = flake_i_exact_ns(&o->clock);
-        if (now_ns <= before_ns)
+        still_ns = now_ns > before_ns ? 0 : flake_i_add_saturated(nap_ns, still_ns);
+        if (now_ns < before_ns || still_ns > FLAKE_I_LONGEST_STEP_NS)
             return flake_i_say(why, FLAKE_CLOCK_BACKWARDS, subject,
                                "the clock went backwards, or stands still");
     }

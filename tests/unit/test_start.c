@@ -592,6 +592,47 @@ TEST(in_1970_a_time_in_ms_is_right) {
     CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_INVALID);
 }
 
+/* A board's, or a coarse one: after a short sleep it may read the same time again. */
+static int64_t read_in_steps_of_10_ms(void *user) {
+    const int64_t now_ns = script_read(user);
+    return now_ns - now_ns % (10 * MS);
+}
+
+TEST(init_waits_for_the_next_step_of_a_clock) {
+    flake_options o = options_of_flake(0, 0, read_in_steps_of_10_ms, &script_now);
+    for (int64_t after_ms = T - 1; after_ms < T + 21; after_ms++) {
+        clock_at(T);
+        o.after_unix_ms = after_ms;
+        CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+        const int64_t begun_ms = script_now.now_ns / MS;
+        CHECK(begun_ms > after_ms || after_ms < T);
+        CHECK(begun_ms <= after_ms + 10 || after_ms < T);
+        CHECK(ms_of(next(&later)) > after_ms);
+    }
+}
+
+/* Of a layout that begins long before 1970, too. */
+TEST(the_longest_wait_for_a_unit_is_a_unit) {
+    flake_options o = three_numbers();
+    o.layout = flake_layout_of(40, 10, 12, INT64_C(-9000000000000));
+    o.layout.unit_ms = 2000;
+    clock_at(T);
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK_EQ(script_now.slept_ns, 2000 * MS - into_unit_ns);
+}
+
+static int64_t read_the_end_of_time(void *unused) { return (void)unused, INT64_MAX - 5; }
+
+TEST(an_after_unix_ms_past_the_end_of_time_is_refused) {
+    flake_options o = options_of_flake(0, 0, read_the_end_of_time, NULL);
+    flake_why why;
+    o.after_unix_ms = INT64_MAX / MS;
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, &why), FLAKE_OK);
+    o.after_unix_ms++;
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "a day ahead of the clock") != NULL);
+}
+
 TEST(a_clock_that_stops_while_init_waits_is_reported) {
     for (int i = 0; i < 3; i++) { /* it stops, goes backwards, or stops in a reinit */
         const flake_options usual = three_numbers();
