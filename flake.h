@@ -5707,7 +5707,6 @@ FLAKE_I_FN void flake_i_shut(flake_gen *g) {
             FLAKE_ATOMIC_STORE(&e->is_closed, 1u, relaxed);
             FLAKE_ATOMIC_STORE(&e->first_limit, 0u, relaxed);
         }
-        g->whose = 0; /* drops prefetched stocks */
         next = g->next_shard;
     }
 }
@@ -5863,7 +5862,9 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
         p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
         p->stock.n = 0;
     }
-    flake_status status = flake_i_forked(&g->engine) ? flake_i_lost(&g->engine) : FLAKE_OK;
+    flake_status status = flake_i_forked(&g->engine)      ? flake_i_lost(&g->engine)
+                          : flake_i_is_closed(&g->engine) ? FLAKE_CLOSED
+                                                          : FLAKE_OK;
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     if (p->whose != g->whose) p->stock.n = 0;
     if (p->stock.n && p->valid_ns) {

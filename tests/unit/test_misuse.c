@@ -769,6 +769,19 @@ TEST(a_copy_of_a_stock_is_refused) {
     FAILS(flake_prefetch_next(&copy, &id), FLAKE_INVALID, id);
 }
 
+/* Also in the unit of the close, in which a draw may succeed. */
+TEST(a_stock_ends_with_its_generator) {
+    for (int had_stock = 0; had_stock < 2; had_stock++) {
+        flake_options o = begin();
+        CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_prefetch_init(&stock, &gen, 4, 0, NULL), FLAKE_OK);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+        if (had_stock) CHECK_EQ(flake_prefetch_next(&stock, &id), FLAKE_OK);
+        CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+        FAILS(flake_prefetch_next(&stock, &id), FLAKE_CLOSED, id);
+    }
+}
+
 /* The same numbers in another order: what is left of the old stock would be formed with the new one. */
 TEST(a_stock_is_dropped_when_units_are_scattered) {
     for (int64_t t = 0; t < 16; t++) {
