@@ -4893,16 +4893,6 @@ FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engi
     return status;
 }
 
-/* Ends what this process has of another one's claim, or, in a reinit, of one from before the machine was cloned. In
- * shared memory the claim itself is the holder's. */
-FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_shared) {
-    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    flake_i_file file = c->file;
-    if (!is_shared) c->file.fd = -1;
-    flake_i_file_drop(&file, !flake_i_is_holder(c));
-    flake_i_cancel_guard_end(guard);
-}
-
 enum {
     FLAKE_I_MOMENT_NS =
         50000000, /* a number may be locked for a moment, by a scan or a failed claim */
@@ -4944,6 +4934,23 @@ FLAKE_I_FN flake_status flake_i_slot_look(const char *path, flake_i_record *r, b
     const flake_status status = flake_i_slot_read(&file, path, r, why);
     flake_i_close(file.fd);
     return status;
+}
+
+/* Ends what this process has of another one's claim, or, in a reinit, of one from before the machine was cloned. In
+ * shared memory the claim itself is the holder's. If the program has closed the descriptor, a later claim of this
+ * process may have the number and the file: then it is that one's. */
+FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_shared) {
+    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
+    flake_i_file file = c->file;
+    flake_i_record r;
+    bool is_held = false;
+    if (!is_shared) c->file.fd = -1;
+    /* by a descriptor of its own: a child's would move the parent's position in the file */
+    const bool has_later = flake_i_file_is_open(&file) &&
+                           flake_i_slot_look(c->path, &r, &is_held, NULL) == FLAKE_OK && is_held &&
+                           r.pid == flake_i_pid() && memcmp(r.run, c->run, sizeof r.run) != 0;
+    if (!has_later) flake_i_file_drop(&file, !flake_i_is_holder(c));
+    flake_i_cancel_guard_end(guard);
 }
 
 /* Takes the claim over from a dead holder. Its file is never created: an absent one is another run's. */

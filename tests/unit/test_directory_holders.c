@@ -13,6 +13,7 @@ static bool no_random_bytes;
 static flake_gen third, many[4], shards[3];
 static sno_gen sno_shards[3];
 static sno_gen other_sno;
+static flake_gen third;
 
 /* ---- what the tests share ---- */
 
@@ -576,6 +577,52 @@ TEST(a_daemon_drops_the_lock_that_it_inherited_to_take_its_own) {
     CHECK(await_word(&from_child));
     CHECK_EQ(our->n, 10);
     hang_up(&to_child), hang_up(&from_child);
+}
+
+/* What a process does that becomes a daemon, for the descriptor of the number. */
+static void close_descriptors_and_reinit(void) {
+    EXPECT((close)(gen.claim.file.fd) == 0);
+    (void)await_word(&to_child);                     /* the parent has ended */
+    EXPECT(flake_reinit_after_fork(&gen, slot(7), NULL, &why) == FLAKE_OK);
+    EXPECT(init_slot(&other, 7) == FLAKE_IN_USE);
+    EXPECT(draw(&gen, 5) == 5);
+    EXPECT(flake_extend(&gen, NULL) == FLAKE_OK);
+    EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
+    tell(&from_child);
+}
+
+static void close_descriptors_and_init_another(void) {
+    EXPECT((close)(gen.claim.file.fd) == 0);
+    (void)await_word(&to_child);
+    EXPECT(init_slot(&other, 7) == FLAKE_OK);
+    EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
+    EXPECT(init_slot(&third, 7) == FLAKE_IN_USE);
+    EXPECT(draw(&other, 5) == 5);
+    EXPECT(flake_extend(&other, NULL) == FLAKE_OK);
+    EXPECT(flake_close(&other, NULL) == FLAKE_OK);
+    tell(&from_child);
+}
+
+static void (*of_a_daemon)(void);
+
+static void start_it_and_end(void) {
+    EXPECT(init_slot(&gen, 7) == FLAKE_OK);
+    EXPECT(draw(&gen, 5) == 5);
+    (void)start_child(of_a_daemon);
+}
+
+TEST(a_daemon_that_closes_all_descriptors_keeps_its_own_claim) {
+    for (int i = 0; i < 2; i++) {
+        begin();
+        to_child = new_line(), from_child = new_line();
+        of_a_daemon = i ? close_descriptors_and_init_another : close_descriptors_and_reinit;
+        child_is_well(start_it_and_end);
+        tell(&to_child);
+        CHECK(await_word(&from_child));
+        CHECK_EQ(atomic_load(&our->trouble), 0);
+        CHECK_EQ(our->n, 10);
+        hang_up(&to_child), hang_up(&from_child);
+    }
 }
 
 static void compare_numbers_with_the_parents(void) {
