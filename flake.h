@@ -515,8 +515,9 @@ FLAKE_API flake_node flake_node_none(void);
  * refuses links, and files of other users. POSIX only; elsewhere FLAKE_IO.
  *
  * Start: after a crash, init waits until a fixed number's horizon has passed: by default 3 s at most, else
- * horizon_ms, max_ahead_ms and one unit. flake_node_any takes another number, if there is one. A clock that reads
- * an earlier time than the file's last write: FLAKE_CLOCK_BACKWARDS.
+ * horizon_ms, max_ahead_ms and one unit. If callers waited for later units, it waits for those, too, also after
+ * flake_close: up to max_wait_ms, and 4 days at most. flake_node_any takes another number, if there is one. A clock
+ * that reads an earlier time than the file's last write: FLAKE_CLOCK_BACKWARDS.
  * Use: about every 1.5 s one draw writes the file. If it cannot, draws continue until the horizon, then return
  * FLAKE_IO until a write succeeds. If the file was changed or removed, or its descriptor was closed, the next write
  * finds that, and draws return FLAKE_MISMATCH from then on. A file must not be renamed while it is in use.
@@ -612,7 +613,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, siz
  * draw must not fork. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, flake_node,
                                                                 const flake_options *, flake_why *);
-/* Frees the number; the next holder waits at most for the end of the last ID's unit. Draws return FLAKE_CLOSED,
+/* Frees the number; the next holder waits at most for the end of the last ID's unit, or of the last one that a caller
+ * waited for. Draws return FLAKE_CLOSED,
  * from the next unit at the latest. FLAKE_OK also for a zeroed, closed or directory-less generator, and in a forked
  * child or after flake_machine_cloned, where it only drops what was inherited (with shared_memory the child
  * continues to draw).
@@ -4515,10 +4517,13 @@ FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *
  *           sync writes it. So a holder that continues from a record writes that record again, byte for byte,
  *           and syncs it, before it writes the next one over the record before.
  */
-#define FLAKE_I_CLOSED     ((uint64_t)INT64_MIN)
-#define FLAKE_I_LOST_CLAIM ((uint64_t)INT64_MIN + 1)
-#define FLAKE_I_NO_HORIZON ((uint64_t)INT64_MIN + 2)
+#define FLAKE_I_CLOSED      ((uint64_t)INT64_MIN)
+#define FLAKE_I_LOST_CLAIM  ((uint64_t)INT64_MIN + 1)
+#define FLAKE_I_NO_HORIZON  ((uint64_t)INT64_MIN + 2)
 enum { FLAKE_I_DAY_MS = 86400000 }; /* the longest horizon_ms, max_ahead_ms and unit */
+
+/* The longest time from a write to its horizon: those three, and a day. */
+#define FLAKE_I_FARTHEST_NS ((int64_t)4 * FLAKE_I_DAY_MS * FLAKE_I_NS_PER_MS)
 
 FLAKE_I_FN flake_status flake_i_say_closed(flake_why *why) {
     return flake_i_say(why, FLAKE_CLOSED, "generator", "is closed");
@@ -4777,11 +4782,20 @@ FLAKE_I_FN flake_status flake_i_say_unwritten(const flake_i_claim *c, flake_why 
                       : flake_i_say_errno(why, c->path, ": cannot be written: ");
 }
 
-/* Moves the horizon to lead_ns after until_ns. Caller must be the writer. */
+/* Moves the horizon to lead_ns after until_ns, but not past FLAKE_I_FARTHEST_NS: a ticket that a caller queues for may
+ * be later, and waits. Caller must be the writer. */
 FLAKE_I_FN bool flake_i_move_horizon(flake_i_claim *c, int64_t until_ns) {
-    const int64_t horizon_ns = flake_i_add_saturated(until_ns, c->lead_ns);
-    if (horizon_ns <= (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed)) return true;
-    const bool written = flake_i_write_record(c, horizon_ns, flake_i_exact_ns(&c->clock));
+    const int64_t last_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
+    int64_t horizon_ns = flake_i_add_saturated(until_ns, c->lead_ns);
+    if (horizon_ns <= last_ns) return true;
+    const int64_t now_ns = flake_i_exact_ns(&c->clock);
+    const int64_t farthest_ns =
+        flake_i_add_saturated(flake_i_max_i64(now_ns, c->written_ns), FLAKE_I_FARTHEST_NS);
+    if (horizon_ns > farthest_ns) {
+        horizon_ns = farthest_ns;
+        if (horizon_ns < last_ns + c->lead_ns / 2) return true; /* it is asked for each ms */
+    }
+    const bool written = flake_i_write_record(c, horizon_ns, now_ns);
     const int64_t retry_ns = written ? INT64_MIN : flake_i_add_saturated(until_ns, c->lead_ns / 16);
     FLAKE_ATOMIC_STORE(&c->retry_from_ns, (uint64_t)retry_ns, relaxed);
     /* after the sync: a draw that reads it returns an ID that the file covers */
@@ -4877,12 +4891,15 @@ FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engi
         is_closed = FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed) == FLAKE_I_CLOSED;
     }
     if (!is_closed) { /* this thread remains the writer: a late draw cannot write */
+        /* no ID has passed it, but tickets that callers queue for raise admitted_ns at once */
+        const int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
         /* before admitted_ns is read, because a late draw that does not see it has raised that */
         FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_CLOSED, seq_cst); /* SHUT:S */
         const int64_t admitted_ns =
             (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, seq_cst); /* SHUT:S */
         const int64_t now_ns = flake_i_exact_ns(&c->clock);
-        const int64_t last_ns = flake_i_max_i64(admitted_ns, flake_i_passed_ns(e, now_ns));
+        const int64_t last_ns = flake_i_max_i64(admitted_ns < horizon_ns ? admitted_ns : horizon_ns,
+                                                flake_i_passed_ns(e, now_ns));
         if (!flake_i_is_inherited(e) && !flake_i_write_record(c, last_ns, now_ns))
             status = flake_i_say_unwritten(c, why);
         flake_i_file file = c->file; /* once it is unlocked, the memory may be another process's */
@@ -5055,13 +5072,11 @@ FLAKE_I_FN flake_status flake_i_slot_begin(flake_i_search *s) {
 /* Whether a run may continue after the file's record. */
 FLAKE_I_FN flake_status flake_i_slot_judge(const flake_i_search *s) {
     const flake_i_record *const r = &s->last;
-    const uint64_t day_ns = (uint64_t)FLAKE_I_DAY_MS * FLAKE_I_NS_PER_MS;
     const uint64_t max_downtime_ns = (uint64_t)s->options->max_downtime_ms * FLAKE_I_NS_PER_MS;
     const char *const path = s->claim->path;
     if (r->node != s->claim->node)
         return flake_i_say(s->why, FLAKE_MISMATCH, path, "is of another number");
-    /* a horizon, max_ahead_ms and two units: no wait is longer */
-    if ((uint64_t)r->horizon_ns - (uint64_t)r->written_ns > 4 * day_ns)
+    if ((uint64_t)r->horizon_ns - (uint64_t)r->written_ns > (uint64_t)FLAKE_I_FARTHEST_NS)
         return flake_i_say(s->why, FLAKE_CORRUPT, path, "has a horizon days after its last write");
     if (s->now_ns < r->written_ns)
         return flake_i_say(s->why, FLAKE_CLOCK_BACKWARDS, path,

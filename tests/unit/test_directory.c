@@ -273,6 +273,43 @@ TEST(a_record_whose_horizon_is_days_ahead_is_corrupt) {
 }
 
 /* No sum overflows, and nothing is waited for that never comes. */
+/* As of the last of 240 callers, each with a unit of an hour to itself. */
+TEST(callers_that_wait_for_days_leave_a_file_that_is_read) {
+    const int64_t ten_days_ns = 10 * day_ms * a_ms;
+    for (int i = 0; i < 2; i++) { /* a crash, a close */
+        bool pointless = false;
+        begin();
+        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+        CHECK_EQ(draw_from(&gen), FLAKE_OK);
+        CHECK_EQ(flake_i_admit(&gen.claim, scene_ns() + ten_days_ns, &pointless), FLAKE_AGAIN);
+        const uint64_t written = record_of(1).number;
+        pass_ms(1);
+        CHECK_EQ(flake_i_admit(&gen.claim, scene_ns() + ten_days_ns, &pointless), FLAKE_AGAIN);
+        CHECK_EQ(record_of(1).number, written); /* not each ms */
+        if (i) close_it(&gen);
+        else crash_here(&gen);
+        const int64_t begun_ns = scene_ns();
+        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+        CHECK(scene_ns() - begun_ns <= 4 * day_ms * a_ms + a_ms);
+        CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    }
+}
+
+/* UUIDs with a node continue from the newest time. */
+TEST(a_clock_set_back_by_days_does_not_stop_the_horizon) {
+    flake_options o = options_in_scene();
+    flake128 id;
+    o.layout = flake_layout_uuid8;
+    CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+    CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
+    const int64_t newest_ns = scene_ns();
+    bool pointless = false;
+    pass_ms(-10 * day_ms);
+    CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
+    CHECK_EQ(flake_i_admit(&gen.claim, newest_ns + 10000 * a_ms, &pointless), FLAKE_OK);
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
+}
+
 TEST(a_clock_at_the_end_of_its_range_is_answered) {
     static const int64_t ends[] = {INT64_MIN, INT64_MIN + 1, -1, 0, INT64_MAX - 1, INT64_MAX};
     flake_options o = options_in_scene();
