@@ -948,6 +948,7 @@ typedef struct flake_i_engine {
     uint64_t start_unit;    /* if init set a start: the first unit that has IDs, else 0 */
     uintptr_t home;         /* its own address at init: that of a copy differs */
     bool fail_on_backwards; /* waiting calls do not wait after a backward step */
+    bool no_wait;           /* init did not wait for the time before start_unit */
     flake_atomic64
         first_limit; /* flake_i_draw_first may draw after 1 to this many tickets; 0: never: there
                                    is a gate, claim, ring or window, a full count carries, or it is closed */
@@ -3007,6 +3008,7 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
     e->ahead = (uint64_t)o->max_ahead_ms / config->unit_ms;
     e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * FLAKE_I_NS_PER_MS;
     e->fail_on_backwards = config->fail_on_backwards;
+    e->no_wait = o->no_wait;
     e->start_unit = 0;
     e->clock = o->clock;
     if (o->clock.kind == FLAKE_CLOCK_FAST) e->clock.kind = FLAKE_CLOCK_EXACT;
@@ -3485,6 +3487,11 @@ FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
     a->confirmed = true;
 }
 
+/* The clock may be before the word without a backward step: no ID has been drawn, and init did not wait. */
+FLAKE_I_FN bool flake_i_is_early(const flake_i_engine *e, const flake_i_attempt *a) {
+    return e->no_wait && a->time < e->start_unit;
+}
+
 /* Look. Only an exact reading taken after the word shows that the clock is before the word or that
  * no ticket is free. A fresh word needs one, too: an earlier run may have used the time of a
  * reading that lags. */
@@ -3499,7 +3506,8 @@ FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt 
             a->confirmed = true;
             continue;
         }
-        if (status == FLAKE_OK && a->now + e->time_lead < a->time && !a->back_told) {
+        const bool is_back = status == FLAKE_OK && a->now + e->time_lead < a->time;
+        if (is_back && !a->back_told && !flake_i_is_early(e, a)) {
             flake_i_tally(&e->clock_backwards, 1, a->request);
             a->back_told = true;
         }
@@ -3510,7 +3518,7 @@ FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt 
 /* Decide, if no ticket is free: FLAKE_OK: the caller queues; *slept: it slept without a ticket
  * instead. */
 FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, bool *slept) {
-    const bool back = a->time > a->now + e->ahead;
+    const bool back = a->time > a->now + e->ahead && !flake_i_is_early(e, a);
     const int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, a->opens), a->now_ns);
     if (!(a->request & FLAKE_I_WAIT) || (back && e->fail_on_backwards) || left_ns > a->budget_ns)
         return back ? FLAKE_CLOCK_BACKWARDS : FLAKE_AGAIN;
@@ -4146,6 +4154,7 @@ FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
     flake_i_attempt a;
     if (!g->counts || flake_i_is_over(e)) return 0;
     const flake_status status = flake_i_peek(e, &a);
+    if (status == FLAKE_OK && flake_i_is_early(e, &a)) return 0;
     const bool before_first = status != FLAKE_OK && a.now_ns < (int64_t)e->epoch_ns;
     if (before_first ? !(a.time || a.count % e->cap)
                      : status != FLAKE_OK || a.now + e->ahead >= a.time)
@@ -5395,7 +5404,6 @@ FLAKE_I_FN const char *flake_i_unfit_dir(const flake_node *node, flake_options *
                                    : o->horizon_ms      ? "horizon_ms"
                                    : o->max_downtime_ms ? "max_downtime_ms"
                                    : o->must_exist      ? "must_exist"
-                                   : o->no_wait         ? "no_wait"
                                    : o->manual_extend   ? "manual_extend"
                                                         : NULL;
         return option;
@@ -5802,7 +5810,8 @@ FLAKE_API int64_t flake_ahead_ms(flake_gen *g) {
         memset(&a, 0, sizeof a); /* stays zero if the clock is outside the layout */
         (void)flake_i_peek(e, &a);
         const uint64_t newest = a.time + (a.count ? (a.count - 1) / e->cap : 0);
-        const uint64_t ns = newest > a.now ? (newest - a.now) * e->unit_ns : 0;
+        const bool is_ahead = newest > a.now && newest >= e->start_unit; /* else there is no ID */
+        const uint64_t ns = is_ahead ? (newest - a.now) * e->unit_ns : 0;
         if (ns > most_ns) most_ns = ns;
     }
     return (int64_t)(most_ns / FLAKE_I_NS_PER_MS);

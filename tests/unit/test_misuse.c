@@ -205,7 +205,6 @@ static const struct failure {
     {{.horizon_ms = -1}, FLAKE_INVALID, "options: horizon_ms needs a directory"},
     {{.max_downtime_ms = 1}, FLAKE_INVALID, "options: max_downtime_ms needs a directory"},
     {{.must_exist = true}, FLAKE_INVALID, "options: must_exist needs a directory"},
-    {{.no_wait = true}, FLAKE_INVALID, "options: no_wait needs a directory"},
     {{.manual_extend = true}, FLAKE_INVALID, "options: manual_extend needs a directory"},
     {{.layout = FLAKE_LAYOUT_UUID7}, FLAKE_IO, "random bytes"}}; /* there are none */
 

@@ -508,6 +508,34 @@ TEST(ids_are_later_than_after_unix_ms) {
     }
 }
 
+/* With no_wait draws wait in its place: the clock is not behind, and no ID is ahead. */
+TEST(draws_wait_for_after_unix_ms_if_init_does_not) {
+    const flake_layout layouts[] = {flake_layout_idgen, flake_layout_boundary, flake_layout_uuid8};
+    for (int i = 0; i < 6; i++) {
+        flake_options o;
+        flake_stats stats;
+        flake128 wide;
+        uint64_t id;
+        memset(&o, 0, sizeof o);
+        o.layout = layouts[i / 2];
+        o.after_unix_ms = T + 30;
+        o.no_wait = true;
+        clock_at(T);
+        CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), i % 2 ? with_lanes(&o, lanes, 2) : &o, NULL), FLAKE_OK);
+        CHECK_EQ(script_now.sleeps, 0);
+        CHECK_EQ(i < 2 ? flake_try(&later, &id) : flake128_try(&later, &wide), FLAKE_AGAIN);
+        CHECK_EQ(flake_available(&later), 0);
+        CHECK_EQ(flake_retry_ns(&later), 31 * MS - into_unit_ns);
+        CHECK_EQ(flake_ahead_ms(&later), 0);
+        CHECK_EQ(i < 2 ? flake_next(&later, &id) : flake128_next(&later, &wide), FLAKE_OK);
+        CHECK_EQ(script_now.now_ns, (T + 31) * MS);
+        flake_stats_get(&later, &stats);
+        CHECK(stats.clock_backwards == 0 && stats.waits == 0);
+        script_now.now_ns -= 9 * MS; /* now it is */
+        CHECK_EQ(flake_ahead_ms(&later), 9);
+    }
+}
+
 /* A time that has passed: the unit of the init counts, unless it may be drawn from. */
 TEST(an_after_unix_ms_of_the_past_waits_for_nothing) {
     flake_options o = three_numbers();
