@@ -1219,14 +1219,18 @@ FLAKE_I_FN uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
 
 /* ---- reasons in words ---- */
 
-/* As far as they fit. */
+/* As far as they fit. A long path loses its beginning, not the reason. */
 FLAKE_I_FN void flake_i_put_why(flake_why *why, const char *first, const char *second,
                                 const char *third) {
     if (!why) return;
-    const char *const parts[] = {first, second, third};
+    const size_t room = sizeof why->text - 1, length = strlen(first);
+    const size_t rest = strlen(second) + strlen(third) + 3; /* with the dots */
+    const bool is_cut = length + rest > room + 3 && rest < room;
+    const char *const parts[] = {is_cut ? "..." : "",
+                                 is_cut ? first + (length + rest - room) : first, second, third};
     size_t n = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        for (const char *c = parts[i]; *c && n < sizeof why->text - 1; c++) why->text[n++] = *c;
+        for (const char *c = parts[i]; *c && n < room; c++) why->text[n++] = *c;
     why->text[n] = 0;
 }
 
@@ -4688,6 +4692,8 @@ FLAKE_I_FN flake_status flake_i_file_open(flake_i_file *f, const char *path, int
         /* before it was locked, another process may have removed it */
         if (status == FLAKE_OK && flake_i_stat(path, -1, &named) && flake_i_file_is(f, &named))
             return FLAKE_OK;
+        /* a child that another thread forks now would have the lock, too */
+        if (status == FLAKE_OK) (void)flake_i_lock(f->fd, false);
         flake_i_close(f->fd);
         f->fd = -1;
         if (status != FLAKE_OK) return status;
@@ -5124,7 +5130,9 @@ FLAKE_I_FN flake_status flake_i_take_number(flake_i_search *s) {
         flake_i_claim_drop(s->inherited, false);
         status = flake_i_slot_lock(&c->file, c->path, s->why);
     }
-    s->is_pointless = status == FLAKE_IO;
+    /* a file that may not be opened is one number's; a directory that may not be searched is all numbers' */
+    s->is_pointless =
+        status == FLAKE_IO && !(flake_i_error_is_taken() && flake_i_stat(c->path, -1, &named));
     if (status == FLAKE_IO && flake_i_error_is_absent() && !s->options->must_exist)
         status = flake_i_slot_begin(s);
     else if (status == FLAKE_OK) {

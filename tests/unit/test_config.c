@@ -487,8 +487,8 @@ TEST(what_cannot_be_made_is_null_and_why) {
 }
 
 TEST(options_of_a_directory_need_one) {
-    static const char *const words[] = {"claim_wait_ms=1", "horizon_ms=1",  "max_downtime_ms=1",
-                                        "must_exist",      "no_wait",       "manual_extend"};
+    static const char *const words[] = {"claim_wait_ms=1", "horizon_ms=1", "max_downtime_ms=1",
+                                        "must_exist", "manual_extend"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         char text[64], wanted[64];
         (void)snprintf(text, sizeof text, "node=7 dir=none %s", words[i]);

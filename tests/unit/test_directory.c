@@ -585,7 +585,49 @@ TEST(a_range_skips_what_it_cannot_use) {
     CHECK_EQ(access(path_of("elsewhere"), F_OK), -1);
 }
 
+static int denied;
+static bool deny_two_opens(const char *name) {
+    if (denied == 2 || strcmp(name, "open") != 0) return true;
+    denied++;
+    errno = EACCES;
+    return false;
+}
+
+/* A file of this user without permissions. The scan looks at it, and then tries to lock it. */
+TEST(a_range_skips_a_file_that_it_may_not_open) {
+    CHECK_EQ(init_with(&gen, range(0, 2), options_in_scene()), FLAKE_OK);
+    close_it(&gen);
+    pass_ms(5);
+    denied = 0;
+    on_call = deny_two_opens;
+    CHECK_EQ(init_with(&gen, range(0, 2), options_in_scene()), FLAKE_OK);
+    CHECK_EQ(denied, 2);
+    CHECK_EQ(flake_gen_node(&gen), 1);
+    on_call = NULL;
+    close_it(&gen);
+}
+
 /* ---- refusals ---- */
+
+TEST(a_long_path_leaves_room_for_the_reason) {
+    char folder[1000];
+    (void)snprintf(folder, sizeof folder, "%s/", our_folder);
+    for (size_t length = strlen(folder); length < 240; length++) {
+        char name[256];
+        memset(name, 'x', sizeof name);
+        name[length - strlen(our_folder)] = 0;
+        (void)snprintf(folder, sizeof folder, "%s/%s", our_folder, name);
+        const flake_node node = flake_node_fixed(folder, 1023);
+        CHECK_EQ(init_with(&gen, node, options_in_scene()), FLAKE_OK);
+        CHECK_EQ(init_with(&other, node, options_in_scene()), FLAKE_IN_USE);
+        const char *const reason = "/1023.slot: is in use, by this process or another";
+        CHECK(strlen(why.text) < sizeof why.text && strlen(why.text) >= strlen(reason));
+        CHECK_STR(why.text + strlen(why.text) - strlen(reason), reason);
+        if (strlen(folder) + strlen(reason) < sizeof why.text) CHECK(strncmp(why.text, folder, strlen(folder)) == 0);
+        else CHECK(strlen(why.text) == sizeof why.text - 1 && strncmp(why.text, "...", 3) == 0);
+        close_it(&gen);
+    }
+}
 
 static uint8_t image[FLAKE_I_FILE + 10], again[FLAKE_I_FILE + 10];
 
