@@ -12,7 +12,8 @@
  *     int main(void) {
  *         flake_why why;
  *         uint64_t id;
- *         // a free node number of the directory "ids", which is made if it is missing. NULL: all defaults
+ *         // a free node number of the directory "ids", which is made if it is missing; in production an
+ *         // absolute name, since a relative one depends on where the program was started. NULL: all defaults
  *         if (flake_init(&ids, flake_node_any("ids", 0, 1023), NULL, &why) != FLAKE_OK)
  *             return fprintf(stderr, "%s\n", why.text), 1;
  *         if (flake_next(&ids, &id) != FLAKE_OK) return 1; // from any thread
@@ -56,9 +57,10 @@
  *
  * THREAD SAFETY
  *
- *     flake_gen        every call, from any thread and from signal handlers, except init, reinit and close,
- *                      which need exclusive access. With single_thread: one thread at a time generates;
- *                      queries from any thread. With shared_memory: from several processes
+ *     flake_gen        every call, from any thread and from signal handlers; init, reinit and close need
+ *                      exclusive access, and a handler passes NULL as `why` to extend and take over. With
+ *                      single_thread: one thread at a time generates; queries from any thread. With
+ *                      shared_memory: from several processes
  *     flake_prefetch   one thread at a time
  *     flake_ring       push and pop: any thread
  *
@@ -70,8 +72,8 @@
  *
  * SHUTDOWN
  *
- * In this order: stop the threads that draw; call flake_close; release what the gate depends on, such as an etcd
- * claim; free the memory.
+ * In this order: stop the threads that draw; take flake_newest_ms or a snapshot of snos if you keep one; call
+ * flake_close; release what the gate depends on, such as an etcd claim; free the memory.
  *
  * HOOKS
  *
@@ -81,7 +83,9 @@
  *     FLAKE_ATOMIC_LOAD(p, order)     order is relaxed, acquire ...
  *     FLAKE_ATOMIC_STORE(p, v, order)
  *     FLAKE_ATOMIC_ADD(p, v, order)   returns the previous value
- *     FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                  define all five or none
+ *     FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                  *p == *seen: stores v, true; else *seen = *p,
+ *                                     false. Define all five or none; a CPU without 64-bit atomics, such as
+ *                                     a Cortex-M (undefined __atomic_load_8), needs them
  *     FLAKE_CLOCK_NS(kind)            Unix time in ns                 clock_gettime
  *     FLAKE_CLOCK_SLACK_NS            at least twice the lag of the coarse clock behind the exact one
  *                                     (0 for a clock of yours)        2 x clock_getres, at most 50 ms
@@ -267,7 +271,7 @@ typedef enum flake_status {
     /* retry */
     FLAKE_AGAIN = 1,           /* this unit's sequence is exhausted: retry after flake_retry_ns */
     FLAKE_CLOCK_BACKWARDS = 2, /* the clock is behind the newest ID, or a file's last write */
-    FLAKE_NOT_EXTENDED = 14,   /* manual_extend, and flake_extend was not called in time */
+    FLAKE_NOT_EXTENDED = 14,   /* manual_extend, and the holder did not call flake_extend in time */
     /* fix the program */
     FLAKE_INVALID = 4,    /* bad argument, option or layout; an uninitialised or copied generator */
     FLAKE_PARSE = 5,      /* not a text of this encoding */
@@ -291,8 +295,8 @@ typedef enum flake_status {
 
 FLAKE_API const char *flake_status_str(flake_status status);
 
-/* Explains a failure in words: which option, file or number, and what the system reported. Every call that
- * takes one accepts NULL. */
+/* Explains a failure in words: which option, file or number, and what the system reported. After FLAKE_OK the text
+ * means nothing. Every call that takes one accepts NULL. */
 typedef struct flake_why {
     char text[200];
 } flake_why;
@@ -451,7 +455,8 @@ FLAKE_API int flake128_compare(const flake128 *, const flake128 *);
 enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_FAST = 2 };
 
 typedef struct flake_clock {
-    /* your own clock, Unix time in ns; NULL: the system's, of this kind: */
+    /* your own clock, Unix time in ns; NULL: the system's, of this kind. Waits still sleep in real time: a test
+     * draws with flake_try, or defines FLAKE_SLEEP_NS to move its clock. */
     int64_t (*now_ns)(void *user);
     void *user;
     int kind; /* ignored with now_ns */
@@ -506,18 +511,22 @@ FLAKE_API flake_node flake_node_none(void);
  *     - a number has one holder, whichever process, thread or copy of this header asks for it;
  *     - no ID repeats after a crash, restart, power failure or backward step of the clock.
  *
- * A number is free after flake_close, or when the process and all forked children that inherited it have ended.
+ * A number is free after flake_close, or when the process and all forked children that inherited it have ended. A
+ * program that is started by exec does not inherit it.
  * Generators whose IDs must differ share one directory. Another table's generators use another one.
  *
- * The directory is on a local disk, and no other user can write to it. Init creates it with mode 0700, but not its
- * parents. A tmpfs such as /run loses horizons when the machine restarts. Init refuses NFS and SMB where it
+ * A relative name is of the working directory at init: programs in another one do not see each other. In production
+ * write an absolute one. The directory is on a local disk, and no other user can write to it (init does not check
+ * that). A volume that one host mounts at a time counts as local. Init creates the directory with mode 0700, but not
+ * its parents. A tmpfs such as /run loses horizons when the machine restarts. Init refuses NFS and SMB where it
  * recognises them (FLAKE_IO). Programs that share a directory run as one user: files have mode 0600, and init
  * refuses links, and files of other users. POSIX only; elsewhere FLAKE_IO.
  *
  * Start: after a crash, init waits until a fixed number's horizon has passed: by default 3 s at most, else
  * horizon_ms, max_ahead_ms and one unit. If callers waited for later units, it waits for those, too, also after
- * flake_close: up to max_wait_ms, and 4 days at most. flake_node_any takes another number, if there is one. A clock
- * that reads an earlier time than the file's last write: FLAKE_CLOCK_BACKWARDS.
+ * flake_close: up to max_wait_ms, and 4 days at most. flake_node_any takes another number, if there is one,
+ * also if the clock reads an earlier time than the file's last write, which is FLAKE_CLOCK_BACKWARDS for a fixed
+ * number.
  * Use: about every 1.5 s one draw writes the file. If it cannot, draws continue until the horizon, then return
  * FLAKE_IO until a write succeeds. If the file was changed or removed, or its descriptor was closed, the next write
  * finds that, and draws return FLAKE_MISMATCH from then on. A file must not be renamed while it is in use.
@@ -532,7 +541,8 @@ FLAKE_API flake_node flake_node_none(void);
  * It must not be copied or moved once initialised. Draws from a copy return FLAKE_INVALID, but only from the
  * next time unit on: within the unit, plus the coarse clock's lag (mostly some ms), or half a ms for the fast
  * clock, they repeat the original's IDs. Queries answer as if it had not been initialised. (Copies in shared
- * memory are not detected.)
+ * memory are not detected, nor is a copy that is put back in the original's place after a close: it continues, and
+ * repeats IDs.)
  *
  * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return FLAKE_TIME_RANGE,
  * FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_CLOSED, FLAKE_INVALID; with a directory FLAKE_IO, FLAKE_MISMATCH,
@@ -556,16 +566,21 @@ typedef struct flake_options {
     bool shared_memory;
 
     flake_clock clock;    /* all zero: the exact system clock */
-    int64_t max_wait_ms;  /* longest a call blocks, per time unit; 0: 1,000; INT64_MAX: no limit */
+    int64_t max_wait_ms;  /* longest a draw blocks, per time unit; 0: 1,000; INT64_MAX: no limit */
     int64_t max_ahead_ms; /* IDs may be this far ahead of the clock; Hazelcast: 15,000 */
     /* The first ID is of the unit after the init, since a predecessor may have used this one: the first draw waits
      * for up to one unit, and flake_try returns FLAKE_AGAIN. Init waits if units are longer than max_wait_ms.
      * true: this unit, as always with clock.now_ns, and for UUIDs and ULIDs without a node. */
     bool start_this_unit;
-    /* All IDs are of later units than this Unix time, such as that of max(id) of a table, or flake_newest_ms of
-     * the last run. Init waits for it. 0: any. FLAKE_INVALID: before the layout's epoch, a day ahead of the clock,
-     * in the first months of 1970 (is it in ms?), or for UUIDs and ULIDs without a node. */
+    /* All IDs are of later units than this Unix time, such as that of max(id) of a table (flake_decompose), or
+     * flake_newest_ms of the last run: if that is stored while IDs are generated, add the time until it is stored
+     * again. Init waits for it, up to a day, whatever max_wait_ms is. 0: any. FLAKE_INVALID: before the layout's
+     * epoch, a day ahead of the clock, in the first months of 1970 (is it in ms?), or for UUIDs and ULIDs without a
+     * node. A table that is further ahead needs a node that none of its IDs has. */
     int64_t after_unix_ms;
+    /* Init waits neither for after_unix_ms nor for the horizon of a directory: draws wait for both, or return
+     * FLAKE_AGAIN at once if it takes longer than max_wait_ms. */
+    bool no_wait;
     /* Start each unit at a pseudo-random number (a hash of its time) and wrap around, so that id % n is even
      * at low rates. IDs of a unit are then unordered. 64 bits. */
     bool seq_scatter;
@@ -576,8 +591,9 @@ typedef struct flake_options {
     int64_t horizon_ms; /* how far ahead of use the file is written, up to a day; 0: 3,000 */
     /* FLAKE_DOWNTIME if the horizon is older (a restored copy?); 0: any age */
     int64_t max_downtime_ms;
-    bool must_exist; /* a fixed number's file must be there: FLAKE_IO if not (unmounted?) */
-    bool no_wait;    /* init does not wait, also not for after_unix_ms: draws wait, or fail */
+    /* a fixed number's file must be there: FLAKE_IO if not (unmounted?). The first start of a number runs
+     * without it. */
+    bool must_exist;
     /* Draws do not write: call flake_extend at least twice per horizon_ms. At the horizon draws return
      * FLAKE_NOT_EXTENDED (waiting calls after max_wait_ms), or FLAKE_IO if a write failed. */
     bool manual_extend;
@@ -603,9 +619,9 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, siz
 /* After fork or flake_machine_cloned: takes another number and drops the inherited one. Until then draws return
  * FLAKE_FORKED. It takes all options, lanes and single_thread included; NULL: the inherited ones. A failure changes
  * nothing, so the child can try again. FLAKE_NODE_OVERLAP: node (or one of its range) and sequence range are the
- * parent's, and one of the two has no directory. (Only its own numbers are compared, and flake_init in a child compares none.) After a clone the
- * directory may be a copy, too: give each clone a range of its own. FLAKE_INVALID: the generator was not inherited,
- * or is a shard: call flake_close(&shards[0], ...), then flake_init_shards.
+ * parent's, and one of the two has no directory. (Only its own numbers are compared, and flake_init in a child
+ * compares none.) After a clone the directory may be a copy, too: give each clone a range of its own. FLAKE_INVALID:
+ * the generator was not inherited, or is a shard: call flake_close(&shards[0], ...), then flake_init_shards.
  *
  * Two kinds of fork are not detected: a fork in a signal handler that has interrupted a draw (parent and child
  * both complete that draw), and, on systems where only the pid distinguishes processes, a fork into a
@@ -614,22 +630,27 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, siz
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, flake_node,
                                                                 const flake_options *, flake_why *);
 /* Frees the number; the next holder waits at most for the end of the last ID's unit, or of the last one that a caller
- * waited for. Draws return FLAKE_CLOSED,
- * from the next unit at the latest. FLAKE_OK also for a zeroed, closed or directory-less generator, and in a forked
- * child or after flake_machine_cloned, where it only drops what was inherited (with shared_memory the child
- * continues to draw).
+ * waited for. Draws return FLAKE_CLOSED once their time is of a later unit: a draw beside the close is a mistake of
+ * the program, but repeats no ID. FLAKE_OK also for a zeroed, closed or directory-less generator, and in a forked
+ * child or after flake_machine_cloned, where it only drops what was inherited. With shared_memory the holder's call
+ * closes; that of another process drops what it inherited, and draws continue. If the holder has died:
+ * flake_take_over, then flake_close. The holder closes and extends by the address, and in the module, of its init or
+ * take-over.
  *     FLAKE_IO, FLAKE_MISMATCH   closed, but not recorded: the next holder waits for the horizon
  *     FLAKE_INVALID              a copy, or not the first shard
  *     FLAKE_AGAIN                this signal handler has interrupted a write of the file */
 FLAKE_API flake_status flake_close(flake_gen *, flake_why *);
 /* Writes a horizon now, from any thread of the holder, also beside draws and close. FLAKE_INVALID: there is no
- * directory, or this process is not the holder. FLAKE_CLOSED. FLAKE_IO: the old horizon remains. FLAKE_MISMATCH: the
- * file is lost. */
+ * directory, this process is not the holder, a copy, or not the first shard. FLAKE_CLOSED. FLAKE_IO: the old horizon
+ * remains. FLAKE_MISMATCH: the file is lost. */
 FLAKE_API flake_status flake_extend(flake_gen *, flake_why *);
-/* With shared_memory, after the process that called init has died: makes this process the holder, and draws
- * continue. Also beside draws and extend. FLAKE_IN_USE: the holder lives, or a forked child of it has not called
- * flake_close. FLAKE_CLOSED. FLAKE_INVALID: the memory is zero. FLAKE_MISMATCH: the number has had another holder
- * since. FLAKE_IO. */
+/* shared_memory, and the holder, which called init or took over, has died: makes this process the holder, and draws
+ * continue. Also beside draws and extend. Children that the holder has forked keep its lock: each calls flake_close
+ * first, which drops that alone, and draws on; so best a worker calls init, not the parent of all.
+ *     FLAKE_IN_USE     the holder lives, or such a child has not called flake_close
+ *     FLAKE_MISMATCH   the number has had another holder since, or the path leads to another file here
+ *     FLAKE_INVALID    a zeroed or copied generator, no directory, no shared_memory, or not the first shard
+ *     FLAKE_CLOSED; FLAKE_IO, FLAKE_CORRUPT: the file */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_take_over(flake_gen *, flake_why *);
 
 /* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
@@ -691,10 +712,10 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
 FLAKE_API int64_t flake_retry_ns(flake_gen *);
 FLAKE_API uint64_t flake_available(flake_gen *); /* IDs available now */
 FLAKE_API int64_t flake_ahead_ms(flake_gen *);   /* how far the newest ID is ahead of the clock */
-/* Unix time of the newest ID's unit, for after_unix_ms of the next run: call it when no draw is in progress. IDs
- * ahead of the clock count. Before the first ID: the unit after which IDs start, or the layout's epoch, so a run
- * without an ID does not forget the one before it. Each shard reports its own: take the latest. INT64_MIN: not
- * initialised. */
+/* Unix time of the newest ID's unit, for after_unix_ms of the next run: call it when no draw is in progress. What is
+ * drawn later is later: see after_unix_ms. IDs ahead of the clock count. Before the first ID: the unit after which
+ * IDs start, or the layout's epoch, so a run without an ID does not forget the one before it. Each shard reports its
+ * own: take the latest. INT64_MIN: not initialised. */
 FLAKE_API int64_t flake_newest_ms(flake_gen *);
 /* The options in effect, with layout, range and defaults filled in; NULL: not initialised. */
 FLAKE_API const flake_options *flake_gen_options(const flake_gen *);
@@ -717,7 +738,7 @@ typedef struct flake_prefetch flake_prefetch;
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *,
                                                             uint32_t count, int64_t valid_ms,
                                                             flake_why *);
-/* Blocks like flake_next. */
+/* Blocks like flake_next, and returns what that returns. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id);
 
 /* ---- overflow events: bounded, lock-free, many producers and consumers ----
@@ -2180,8 +2201,8 @@ FLAKE_API void flake_machine_cloned(void) {
     if (page) FLAKE_ATOMIC_STORE(page, next, release);                      /* CLONE:R */
 }
 
-/* those of 128 bits come after them, in the order of their formats */
 // >>layouts
+/* Those of 128 bits come after them, in the order of their formats. */
 enum { FLAKE_I_LAYOUTS_OF_64 = 11 };
 
 /* Formats of 128 bits. From UUID7 on a counter starts anywhere in each ms. */
@@ -2730,8 +2751,8 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *      load and reading. A reading that is not before the word may be of any age.
  *  I3  No ID is returned whose time is more than max_ahead ahead of the clock. (The slack of the
  *      coarse clock, or half a ms for the fast clock, is added to that: see below.)
- *  I4  A call that fails has changed nothing. (One exception: a waiter leaves its ticket unused if
- *      the clock goes backwards or stops and others have queued after it.)
+ *  I4  A call that fails has changed nothing. (Except for a ticket that stays unused: a waiter's, if
+ *      the clock goes backwards or stops and others have queued after it; one taken beside a close.)
  *  I5  When a draw leaves a timeline, safe[tick] is at least the last time drawn on it, and every
  *      thread that sees the new timeline sees that value.
  *
@@ -2815,7 +2836,7 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *
  * Why a caller's time is compared with the clock only where it begins a unit: in the word's unit,
  * or with an older time, a draw moves no time. A unit far ahead would put the clock before the word
- * for every later draw. A refused call has changed nothing (I4): gate, state and word come later. A
+ * for every later draw. A refused call has changed nothing (I4): gate, claim and word come later. A
  * draw that continues after a backward step is not compared: the library chooses its unit.
  *
  * Why a copy of a generator repeats IDs for at most a unit, plus the lag of a coarse clock, or half a ms for
@@ -4499,8 +4520,9 @@ FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *
  *             24  run, 16 bytes       40  'n', zeros         72  node, zeros
  *            104  holder's pid       112  claimed at, ns    120  FNV-1a of the 120 bytes before
  *
- * All numbers are big-endian. Version 2 has zeros at 104. Each write replaces the older record by the next one. The
- * complete record with the highest number counts; one that was cut short was never published.
+ * All numbers are big-endian. A file of version 2 is read, and keeps that version; its records have zeros at 104
+ * until they are replaced. Each write replaces the older record by the next one. The complete record with the
+ * highest number counts; one that was cut short was never published.
  *
  * LOCK      A claim is a lock on the file itself. The lock belongs to an open file description, so it
  *           conflicts within a process too, for every copy of the header and every name of the file, and ends
@@ -4797,8 +4819,8 @@ FLAKE_I_FN flake_status flake_i_say_unwritten(const flake_i_claim *c, flake_why 
                       : flake_i_say_errno(why, c->path, ": cannot be written: ");
 }
 
-/* Moves the horizon to lead_ns after until_ns, but not past FLAKE_I_FARTHEST_NS: a ticket that a caller queues for may
- * be later, and waits. Caller must be the writer. */
+/* Moves the horizon to lead_ns after until_ns, but not past FLAKE_I_FARTHEST_NS: a ticket that a caller queues for
+ * may be later, and waits. Caller must be the writer. */
 FLAKE_I_FN bool flake_i_move_horizon(flake_i_claim *c, int64_t until_ns) {
     const int64_t last_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
     int64_t horizon_ns = flake_i_add_saturated(until_ns, c->lead_ns);

@@ -156,7 +156,8 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
  */
 typedef struct sno_gen sno_gen;
 
-/* The position of a generator, and what a new one may start from. All times in 4 ms units since 2010. */
+/* The position of a generator, and what a new one may start from. All times in 4 ms units since 2010. Store its
+ * members, not its bytes. */
 typedef struct sno_snapshot {
     uint16_t partition;
     /* The pool: at least 4 numbers, bounds in either order; max 0: 65535. */
@@ -169,11 +170,12 @@ typedef struct sno_snapshot {
     uint32_t drifts;   /* how often the clock went backwards; its parity is the tick */
 } sno_snapshot;
 
-/* The node is the partition, at most 65535. The snapshot, which only this call reads, sets pool and position, and
- * must be of this partition. With flake_node_any or flake_node_none() only its bounds count: it does not continue
- * a run. NULL: the whole pool. The options set the rest; NULL: all defaults. Their fields layout, seq_min,
- * seq_max, seq_scatter and max_ahead_ms must be zero. With lanes, IDs of one unit are unordered. After a backward
- * step each lane decides by itself whether it flips the tick, so IDs of one unit may have either.
+/* The node is the partition, at most 65535. Only this call reads the snapshot. With
+ * flake_node_fixed it sets pool and position, and must be of this partition. With flake_node_any or flake_node_none()
+ * only its bounds count, of any partition: it does not continue a run. NULL: the whole pool. The options set the
+ * rest; NULL: all defaults. Their fields layout, seq_min, seq_max, seq_scatter and max_ahead_ms must be zero. With
+ * lanes, IDs of one unit are unordered. After a backward step each lane decides by itself whether it flips the tick,
+ * so IDs of one unit may have either.
  *
  * The statuses of flake_init; and FLAKE_EXHAUSTED: the process and its relatives have used all partitions. After a
  * failure every call on the generator returns FLAKE_INVALID, but flake_close FLAKE_OK.
@@ -214,7 +216,8 @@ FLAKE_API sno_id sno_generate(uint8_t meta);
 /* Lock-free, never torn. With lanes, all IDs of all units up to the newest of any lane count as drawn, with
  * both ticks. */
 FLAKE_API flake_status sno_snapshot_take(sno_gen *, sno_snapshot *);
-/* A snapshot to start all n shards from, as of lanes; taken while no thread draws. */
+/* One snapshot of all n shards, to start all of them again: the array and n of sno_init_shards, while no thread
+ * draws. As with lanes, all IDs up to the newest count as drawn. */
 FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapshot *);
 /* Without lanes: the last number drawn in this unit, or the minimum. */
 FLAKE_API uint32_t sno_sequence_now(sno_gen *);
