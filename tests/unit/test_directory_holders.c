@@ -684,6 +684,18 @@ TEST(a_close_in_a_child_only_drops_what_it_inherited) {
     CHECK(!sno_is_zero(next_sno(&sno, 1)));
 }
 
+/* Which may be the other clone's, too. */
+TEST(a_close_after_a_clone_of_the_machine_leaves_the_file_unchanged) {
+    static uint8_t before[FLAKE_I_FILE + 1], after[FLAKE_I_FILE + 1];
+    CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
+    CHECK_EQ(draw(&gen, 5), 5);
+    CHECK_EQ(read_file(path_of(slot_name(7)), before, sizeof before), FLAKE_I_FILE);
+    flake_machine_cloned();
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+    CHECK_EQ(read_file(path_of(slot_name(7)), after, sizeof after), FLAKE_I_FILE);
+    CHECK(memcmp(before, after, sizeof before) == 0);
+}
+
 static void close_and_stay(void) {
     EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
     tell(&from_child);
