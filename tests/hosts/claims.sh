@@ -6,35 +6,22 @@
 # answers are lost, the server crashes, and fails over to a replica. No ID comes twice.
 host="PostgreSQL claims"
 . tests/hosts/drive.sh
-bin=$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -n 1)
-[ -x "$bin/initdb" ] && [ -x "$bin/pg_basebackup" ] && command -v psql > /dev/null || skip postgresql
+. tests/hosts/cluster.sh
 libpq=/usr/include/postgresql
 [ -e "$libpq/libpq-fe.h" ] || libpq=$(pg_config --includedir 2> /dev/null)
 [ -e "$libpq/libpq-fe.h" ] || skip libpq-dev
 
-as_owner=
-chmod 755 "$dir"
-mkdir "$dir/pg" "$dir/replica"
-if [ "$(id -u)" = 0 ]; then
-    owner=postgres
-    id $owner > /dev/null 2>&1 || owner=nobody
-    as_owner="runuser -u $owner --"
-    chown $owner "$dir/pg" "$dir/replica"
-fi
+make_folder "$dir/pg"
+make_folder "$dir/replica"
 declare -A pids=() # of the processes that claim, by name
-stop_server() { [ ! -f "$1/cluster/postmaster.pid" ] || $as_owner "$bin/pg_ctl" -D "$1/cluster" -m immediate stop > /dev/null; }
 stop_host() {
     [ ${#pids[@]} = 0 ] || kill -9 "${pids[@]}" 2> /dev/null
-    stop_server "$dir/pg"
-    stop_server "$dir/replica"
-}
-start_server() { # DIRECTORY
-    (cd "$1" && $as_owner "$bin/pg_ctl" -D "$1/cluster" -w -t $patience -l "$1/log" start) > "$dir/log" 2>&1 ||
-        { tail -n 5 "$dir/log" "$1/log"; false; }
+    stop_cluster "$dir/pg"
+    stop_cluster "$dir/replica"
 }
 server=$dir/pg
-query() { timeout $patience psql -X -q -h "$server" -U tester -d postgres -v ON_ERROR_STOP=1 -A -t -c "$1"; }
-crash() { stop_server "$server" && start_server "$server"; }
+query() { query_in "$server" -c "$1"; }
+crash() { stop_cluster "$server" && start_cluster "$server"; }
 conninfo="host=$dir/pg,$dir/replica user=tester dbname=postgres target_session_attrs=read-write"
 
 build() { # SOURCE OUTPUT
@@ -52,8 +39,7 @@ judge "claims: so do the processes of this test" build tests/hosts/claims.c "$di
 judge "claims: the clock that can be put back compiles" compile_clock_back || close_with_counts
 
 # The server's defaults are those that lose commits in a crash: a claim must not depend on them.
-$as_owner "$bin/initdb" -D "$server/cluster" -U tester -A trust --no-sync -E UTF8 --locale=C > "$dir/log" ||
-    { cat "$dir/log"; judge "claims: a cluster is made" false; close_with_counts; }
+make_cluster "$server"
 cat >> "$server/cluster/postgresql.conf" << END
 listen_addresses = ''
 unix_socket_directories = '$server'
@@ -61,7 +47,7 @@ fsync = off
 synchronous_commit = off
 wal_writer_delay = 10s
 END
-judge "claims: the server starts" start_server "$server" || close_with_counts
+judge "claims: the server starts" start_cluster "$server" || close_with_counts
 sed -n 's/^ \*     \(CREATE TABLE.*\)/\1/p; s/^ \*     \(INSERT.*\)/\1/p' examples/postgresql_claim.c > "$dir/table.sql"
 create_table() { query "$(cat "$dir/table.sql")" && [ "$(query 'SELECT count(*) FROM flake_nodes')" = 1024 ]; }
 judge "claims: the table is made by the comment's commands" create_table
@@ -246,9 +232,9 @@ judge "claims: it releases" end_by TERM after
 no_server() { # past the horizon
     local code
     begin alone 0
-    eventually draws alone && begin next 800 && stop_server "$server" && eventually has_said alone 'draws: '
+    eventually draws alone && begin next 800 && stop_cluster "$server" && eventually has_said alone 'draws: '
     code=$?
-    start_server "$server" && eventually either_draws && go_on 500 alone next && [ $code = 0 ]
+    start_cluster "$server" && eventually either_draws && go_on 500 alone next && [ $code = 0 ]
 }
 either_draws() { draws alone || draws next; }
 judge "claims: without a server IDs end at the horizon, and go on after it" eval 'pool 1 && no_server'
@@ -272,14 +258,14 @@ judge "claims: all end" end_by KILL lossy{1..4}
 replicate() {
     $as_owner "$bin/pg_basebackup" -h "$server" -U tester -D "$dir/replica/cluster" -R -c fast > "$dir/log" 2>&1 || { cat "$dir/log"; return 1; }
     echo "unix_socket_directories = '$dir/replica'" >> "$dir/replica/cluster/postgresql.conf"
-    start_server "$dir/replica" && query "ALTER SYSTEM SET synchronous_standby_names = '*'" && query "SELECT pg_reload_conf()" > "$dir/log"
+    start_cluster "$dir/replica" && query "ALTER SYSTEM SET synchronous_standby_names = '*'" && query "SELECT pg_reload_conf()" > "$dir/log"
 }
 judge "claims: a synchronous replica follows" replicate
 fails_over() {
     local i
     for i in {1..3}; do begin "over$i" $((i * 400)) long; done
     eventually draws over1 && eventually draws over2 && eventually draws over3 || return
-    stop_server "$server"
+    stop_cluster "$server"
     $as_owner "$bin/pg_ctl" -D "$dir/replica/cluster" -w promote > "$dir/log" || return
     server=$dir/replica
     for i in {4..6}; do begin "over$i" $((i * 400)); done
