@@ -12,11 +12,13 @@
  *     int main(void) {
  *         flake_why why;
  *         uint64_t id;
- *         // 7: each process, and each generator in it, needs its own node number. NULL: all defaults
- *         if (flake_init(&ids, flake_node_fixed(NULL, 7), NULL, &why) != FLAKE_OK)
+ *         // a free node number of the directory "ids", which is made if it is missing; in production an
+ *         // absolute name, since a relative one depends on where the program was started. NULL: all defaults
+ *         if (flake_init(&ids, flake_node_any("ids", 0, 1023), NULL, &why) != FLAKE_OK)
  *             return fprintf(stderr, "%s\n", why.text), 1;
  *         if (flake_next(&ids, &id) != FLAKE_OK) return 1; // from any thread
  *         printf("%llu\n", (unsigned long long)id);
+ *         return flake_close(&ids, NULL) != FLAKE_OK;
  *     }
  *
  * WHICH CALL
@@ -41,9 +43,13 @@
  * UNIQUENESS
  *
  * No ID is generated twice if generators that run at the same time, in one process or in several, have
- * different nodes or disjoint sequence ranges. On one host exclusive_dir detects any that don't. A generator
- * that takes over the numbers of an earlier one must start in a later time unit (start_next_unit) with a clock
- * that did not go backwards, or use a state file, which ensures both.
+ * different nodes or disjoint sequence ranges. On one host a directory ensures different nodes.
+ *
+ * A generator may take over the node of an earlier one: it starts in the next time unit, so its first draw waits
+ * for up to one unit. No ID is repeated if the earlier one's draws ended before init was called, both read one
+ * host's clock, that was not set back since the earlier one's first ID, and the earlier one had neither
+ * max_ahead_ms nor flake_try_at. options.after_unix_ms starts after a time that is known, such as flake_newest_ms of
+ * the earlier one, or that of max(id) of a table; a directory ensures all of it.
  *
  * IDs increase in call order while the clock does not go backwards, except with seq_scatter and in a layout
  * that reverses the time. With lanes only their time units do. Of two concurrent calls either may come
@@ -51,25 +57,23 @@
  *
  * THREAD SAFETY
  *
- *     flake_gen        every call, from any thread and from signal handlers, except init, restore,
- *                      release and reinit_after_fork, which need exclusive access. With single_thread:
- *                      one thread at a time generates; queries from any thread. With shared_memory:
- *                      from several processes
+ *     flake_gen        every call, from any thread and from signal handlers; init, reinit and close need
+ *                      exclusive access, and a handler passes NULL as `why` to extend and take over. With
+ *                      single_thread: one thread at a time generates; queries from any thread. With
+ *                      shared_memory: from several processes
  *     flake_prefetch   one thread at a time
  *     flake_ring       push and pop: any thread
- *     flake_state      open and close: one thread at a time, and not during the init of a generator with it;
- *                      extend: any thread
  *
- * A signal handler that draws must return: if it jumps out of the write of a state, or ends its thread there,
- * that state becomes permanently unusable. The same goes for asynchronous cancellation: threads that draw may use
- * deferred cancellation only. A handler must not draw from a single_thread generator if it may have
+ * A signal handler that draws must return: if it jumps out of the write of a file, or ends its thread there,
+ * that generator becomes permanently unusable. The same goes for asynchronous cancellation: threads that draw
+ * may use deferred cancellation only. A handler must not draw from a single_thread generator if it may have
  * interrupted a draw from it, and from none where 64-bit atomics take a lock (ATOMIC_LLONG_LOCK_FREE below 2:
  * 32-bit PowerPC and MIPS, old ARM).
  *
  * SHUTDOWN
  *
- * In this order: stop the threads that draw; close the state; call flake_release, if you set exclusive_dir;
- * release what the gate depends on, such as an etcd claim; free the memory.
+ * In this order: stop the threads that draw; take flake_newest_ms or a snapshot of snos if you keep one; call
+ * flake_close; release what the gate depends on, such as an etcd claim; free the memory.
  *
  * HOOKS
  *
@@ -79,7 +83,9 @@
  *     FLAKE_ATOMIC_LOAD(p, order)     order is relaxed, acquire ...
  *     FLAKE_ATOMIC_STORE(p, v, order)
  *     FLAKE_ATOMIC_ADD(p, v, order)   returns the previous value
- *     FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                  define all five or none
+ *     FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                  *p == *seen: stores v, true; else *seen = *p,
+ *                                     false. Define all five or none; a CPU without 64-bit atomics, such as
+ *                                     a Cortex-M (undefined __atomic_load_8), needs them
  *     FLAKE_CLOCK_NS(kind)            Unix time in ns                 clock_gettime
  *     FLAKE_CLOCK_SLACK_NS            at least twice the lag of the coarse clock behind the exact one
  *                                     (0 for a clock of yours)        2 x clock_getres, at most 50 ms
@@ -90,7 +96,7 @@
  *     FLAKE_RANDOM_BYTES(to, n)       n random bytes; false: none     getrandom, /dev/urandom
  *     FLAKE_ASSERT(condition)         programming errors              nothing
  *     FLAKE_NO_SIMD                   portable code for UUID and ULID texts        not defined
- *     FLAKE_NO_FILES                  leaves out state files and exclusive_dir     not defined
+ *     FLAKE_NO_FILES                  leaves out directories                       not defined
  *     FLAKE_NO_NET                    leaves out MAC and IP addresses              not defined
  *     FLAKE_NO_OS                     leaves out all that needs a system: these two, environment, host
  *                                     name, fork detection, random bytes, clock and sleep; FLAKE_CLOCK_NS
@@ -139,9 +145,9 @@
  *     // >>engine           the protocol; tickets from one word: set-up, fast clock, draw, queries
  *     // >>lanes            tickets from several engines
  *     // >>draws            IDs of tickets; flake_next and the other calls that generate IDs
- *     // >>directory        claims of files, state files, exclusive_dir
- *     // >>set-up           options and identities; init, shards, fork, release
- *     // >>queries          what a generator reports; snapshots; prefetch
+ *     // >>directory        claims of numbers, horizons
+ *     // >>set-up           options and identities; init, shards, fork, close
+ *     // >>queries          what a generator reports; prefetch
  *     // >>text             IDs as texts
  *     // >>process-wide     flake_uuid7, flake_ulid
  *     // >>node numbers     from interfaces, the host's name, the environment
@@ -264,8 +270,8 @@ typedef enum flake_status {
     FLAKE_OK = 0,
     /* retry */
     FLAKE_AGAIN = 1,           /* this unit's sequence is exhausted: retry after flake_retry_ns */
-    FLAKE_CLOCK_BACKWARDS = 2, /* the clock is behind the newest ID; a state from the future */
-    FLAKE_NOT_EXTENDED = 14,   /* manual_extend, and flake_state_extend was not called in time */
+    FLAKE_CLOCK_BACKWARDS = 2, /* the clock is behind the newest ID, or a file's last write */
+    FLAKE_NOT_EXTENDED = 14,   /* manual_extend, and the holder did not call flake_extend in time */
     /* fix the program */
     FLAKE_INVALID = 4,    /* bad argument, option or layout; an uninitialised or copied generator */
     FLAKE_PARSE = 5,      /* not a text of this encoding */
@@ -274,21 +280,23 @@ typedef enum flake_status {
     FLAKE_FORKED = 8,         /* after fork() or flake_machine_cloned: flake_reinit_after_fork */
     FLAKE_TOO_FAR_AHEAD = 16, /* the caller's time is too far ahead of the clock: flake_try_at */
     FLAKE_EXHAUSTED = 17,     /* sno.h: no partition is left for this process and its relatives */
+    FLAKE_CLOSED = 18,        /* after flake_close */
     /* tell the operator */
     FLAKE_TIME_RANGE = 3, /* before the layout's epoch, or after its last representable time */
     FLAKE_LEASE_LOST = 7, /* the claim on the node number was lost */
-    FLAKE_IO = 9,         /* a file, connection or random source failed; or the state is closed */
-    FLAKE_CORRUPT = 10,   /* a truncated or damaged state file */
-    FLAKE_MISMATCH = 11,  /* a state file of another generator or version, or changed while it was
-                             open; from init: the state is not for these options */
-    FLAKE_DOWNTIME = 12,  /* the last run ended longer ago than max_downtime_ms */
-    FLAKE_IN_USE = 13     /* another generator or process holds this number, file or range */
+    FLAKE_IO = 9,         /* a file, connection or random source failed */
+    FLAKE_CORRUPT = 10,   /* a truncated or damaged file of a number */
+    FLAKE_MISMATCH =
+        11, /* a file of something else, or another user's; or it was changed or removed
+                             while the generator used it */
+    FLAKE_DOWNTIME = 12, /* the last run ended longer ago than max_downtime_ms */
+    FLAKE_IN_USE = 13    /* the number, or each number of the range, has a holder */
 } flake_status;
 
 FLAKE_API const char *flake_status_str(flake_status status);
 
-/* Explains a failure in words: which option, file or number, and what the system reported. Every call that
- * takes one accepts NULL. */
+/* Explains a failure in words: which option, file or number, and what the system reported. After FLAKE_OK the text
+ * means nothing. Every call that takes one accepts NULL. */
 typedef struct flake_why {
     char text[200];
 } flake_why;
@@ -447,7 +455,8 @@ FLAKE_API int flake128_compare(const flake128 *, const flake128 *);
 enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_FAST = 2 };
 
 typedef struct flake_clock {
-    /* your own clock, Unix time in ns; NULL: the system's, of this kind: */
+    /* your own clock, Unix time in ns; NULL: the system's, of this kind. Waits still sleep in real time: a test
+     * draws with flake_try, or defines FLAKE_SLEEP_NS to move its clock. */
     int64_t (*now_ns)(void *user);
     void *user;
     int kind; /* ignored with now_ns */
@@ -478,12 +487,15 @@ typedef struct flake_gate {
 typedef struct flake_node {
     const char *dir; /* these members are set by the calls alone; all zero is refused */
     int kind;
-    uint64_t number;
+    uint64_t number, last; /* last: of a range */
     flake_gate gate;
     uint64_t fence_value; /* the word of gate.fence when the node was made */
 } flake_node;
-/* This number. Nothing checks that it is unique. dir is reserved and must be NULL. */
+/* This number. If dir is NULL, nothing checks that it is unique. */
 FLAKE_API flake_node flake_node_fixed(const char *dir, uint64_t number);
+/* The lowest free number of dir. Hosts, and pods, do not see each other's directories and would choose the same
+ * numbers: give each one a range of its own. */
+FLAKE_API flake_node flake_node_any(const char *dir, uint64_t first, uint64_t last);
 /* A number from another service, such as etcd (flake_etcd.h). The gate, which is copied here, stops the generator
  * when the claim ends. If its fence has changed since this call, init returns FLAKE_LEASE_LOST. */
 FLAKE_API flake_node flake_node_gated(const flake_gate *, uint64_t number);
@@ -491,20 +503,51 @@ FLAKE_API flake_node flake_node_gated(const flake_gate *, uint64_t number);
  * generator alone: two repeat each other's IDs. In sno.h: the library chooses a partition. */
 FLAKE_API flake_node flake_node_none(void);
 
+/* ---- directory ----
+ *
+ * A directory has one file per number. The generator that holds the number locks the file, and stores a horizon in
+ * it: a time that none of its IDs has passed. So, with a directory,
+ *
+ *     - a number has one holder, whichever process, thread or copy of this header asks for it;
+ *     - no ID repeats after a crash, restart, power failure or backward step of the clock.
+ *
+ * A number is free after flake_close, or when the process and all forked children that inherited it have ended. A
+ * program that is started by exec does not inherit it.
+ * Generators whose IDs must differ share one directory. Another table's generators use another one.
+ *
+ * A relative name is of the working directory at init: programs in another one do not see each other. In production
+ * write an absolute one. The directory is on a local disk, and no other user can write to it (init does not check
+ * that). A volume that one host mounts at a time counts as local. Init creates the directory with mode 0700, but not
+ * its parents. A tmpfs such as /run loses horizons when the machine restarts. Init refuses NFS and SMB where it
+ * recognises them (FLAKE_IO). Programs that share a directory run as one user: files have mode 0600, and init
+ * refuses links, and files of other users. POSIX only; elsewhere FLAKE_IO.
+ *
+ * Start: after a crash, init waits until a fixed number's horizon has passed: by default 3 s at most, else
+ * horizon_ms, max_ahead_ms and one unit. If callers waited for later units, it waits for those, too, also after
+ * flake_close: up to max_wait_ms, and 4 days at most. flake_node_any takes another number, if there is one,
+ * also if the clock reads an earlier time than the file's last write, which is FLAKE_CLOCK_BACKWARDS for a fixed
+ * number.
+ * Use: about every 1.5 s one draw writes the file. If it cannot, draws continue until the horizon, then return
+ * FLAKE_IO until a write succeeds. If the file was changed or removed, or its descriptor was closed, the next write
+ * finds that, and draws return FLAKE_MISMATCH from then on. A file must not be renamed while it is in use.
+ */
+
 /* ---- generators ----
  *
  * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter.
  * Options are copied; objects they point to must outlive the generator, as must the module whose code
- * initialised it.
+ * initialised it. A node's directory is copied, too.
  *
  * It must not be copied or moved once initialised. Draws from a copy return FLAKE_INVALID, but only from the
  * next time unit on: within the unit, plus the coarse clock's lag (mostly some ms), or half a ms for the fast
  * clock, they repeat the original's IDs. Queries answer as if it had not been initialised. (Copies in shared
- * memory are not detected.)
+ * memory are not detected, nor is a copy that is put back in the original's place after a close: it continues, and
+ * repeats IDs.)
  *
  * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return FLAKE_TIME_RANGE,
- * FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_INVALID; with a state FLAKE_IO, FLAKE_MISMATCH, FLAKE_NOT_EXTENDED;
- * with a gate whatever the gate returns. FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with each call.
+ * FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_CLOSED, FLAKE_INVALID; with a directory FLAKE_IO, FLAKE_MISMATCH,
+ * FLAKE_NOT_EXTENDED; with a gate whatever the gate returns. FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with
+ * each call.
  */
 typedef struct flake_gen flake_gen;
 typedef struct flake_lane flake_lane;
@@ -517,55 +560,103 @@ typedef struct flake_options {
     /* as many as threads that run at the same time: cores, or the CPU quota rounded up */
     size_t lane_count;
     bool single_thread; /* one thread at a time generates, with plain loads and stores */
+    /* Generator and lanes are in memory shared by processes; fork does not invalidate them. The processes must
+     * be forks of one another, or use the system's clock and no ring. No gate. With a directory it implies
+     * manual_extend. FLAKE_INVALID where 64-bit atomics take a lock. */
+    bool shared_memory;
 
     flake_clock clock;    /* all zero: the exact system clock */
-    int64_t max_wait_ms;  /* longest a call blocks, per time unit; 0: 1,000; INT64_MAX: no limit */
+    int64_t max_wait_ms;  /* longest a draw blocks, per time unit; 0: 1,000; INT64_MAX: no limit */
     int64_t max_ahead_ms; /* IDs may be this far ahead of the clock; Hazelcast: 15,000 */
-    /* Return FLAKE_CLOCK_BACKWARDS at once instead of waiting. boundary always does; UUIDs and ULIDs, which
-     * continue, return it only with this option. */
-    bool fail_on_backwards;
+    /* The first ID is of the unit after the init, since a predecessor may have used this one: the first draw waits
+     * for up to one unit, and flake_try returns FLAKE_AGAIN. Init waits if units are longer than max_wait_ms.
+     * true: this unit, as always with clock.now_ns, and for UUIDs and ULIDs without a node. */
+    bool start_this_unit;
+    /* All IDs are of later units than this Unix time, such as that of max(id) of a table (flake_decompose), or
+     * flake_newest_ms of the last run: if that is stored while IDs are generated, add the time until it is stored
+     * again. Init waits for it, up to a day, whatever max_wait_ms is. 0: any. FLAKE_INVALID: before the layout's
+     * epoch, a day ahead of the clock, in the first months of 1970 (is it in ms?), or for UUIDs and ULIDs without a
+     * node. A table that is further ahead needs a node that none of its IDs has. */
+    int64_t after_unix_ms;
+    /* Init waits neither for after_unix_ms nor for the horizon of a directory: draws wait for both, or return
+     * FLAKE_AGAIN at once if it takes longer than max_wait_ms. */
+    bool no_wait;
     /* Start each unit at a pseudo-random number (a hash of its time) and wrap around, so that id % n is even
      * at low rates. IDs of a unit are then unordered. 64 bits. */
     bool seq_scatter;
 
-    /* An open state: no ID is repeated after a restart. NULL: none. One generator, or one set of shards, may
-     * use it at a time; a second one is not detected. */
-    struct flake_state *state;
-    /* A directory that the programs of a host share, such as "/run/app": init returns FLAKE_IN_USE if another
-     * generator, of any process, has the same layout and node and an overlapping sequence range. Implies
-     * start_next_unit. The numbers are freed by flake_release, or when the process and its children have ended.
-     * Deleting its file, flake-HASH.exclusive, or closing the descriptor (as daemons that close all do) disables
-     * the check. POSIX, local file systems; not with shared_memory, UUIDv7 and ULID; NULL: no check */
-    const char *exclusive_dir;
-    /* Generate only from the next time unit on: required to take over numbers that were in use in this unit.
-     * The clock must be the same; it must not have gone backwards, nor an ID run ahead of it (flake_try_at). */
-    bool start_next_unit;
-    /* Generator and lanes are in memory shared by processes; fork does not invalidate them. The processes must
-     * be forks of one another, or use the system's clock and no ring. No gate; a state only if it has
-     * shared_memory. FLAKE_INVALID where 64-bit atomics take a lock. */
-    bool shared_memory;
+    /* with a directory; else FLAKE_INVALID */
+    int64_t
+        claim_wait_ms; /* init waits this long for a number in use; 0: 50 ms, as others may look at it */
+    int64_t horizon_ms; /* how far ahead of use the file is written, up to a day; 0: 3,000 */
+    /* FLAKE_DOWNTIME if the horizon is older (a restored copy?); 0: any age */
+    int64_t max_downtime_ms;
+    /* a fixed number's file must be there: FLAKE_IO if not (unmounted?). The first start of a number runs
+     * without it. */
+    bool must_exist;
+    /* Draws do not write: call flake_extend at least twice per horizon_ms. At the horizon draws return
+     * FLAKE_NOT_EXTENDED (waiting calls after max_wait_ms), or FLAKE_IO if a write failed. */
+    bool manual_extend;
+
     struct flake_ring *overflow; /* receives an event per ms while callers wait; NULL: none */
 } flake_options;
 
-/* Options NULL: all defaults. FLAKE_INVALID, FLAKE_NODE_RANGE; with exclusive_dir FLAKE_IN_USE, FLAKE_IO; with
- * a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST; for UUIDs and ULIDs FLAKE_IO (no random
- * bytes). After a failure every call on the generator returns FLAKE_INVALID.
- * The generator knows of no earlier IDs: it repeats those of the current time unit if its numbers were in use
- * in that unit, unless it has start_next_unit or a state, or continues from a snapshot (flake_restore). */
+/* Init, reinit and close need exclusive access to the generator. Init does not look at what the memory held: close a
+ * generator before its next init. Options NULL: all defaults. After a failed init every draw returns FLAKE_INVALID,
+ * and flake_close FLAKE_OK. FLAKE_INVALID, FLAKE_NODE_RANGE; with a gate FLAKE_LEASE_LOST; for UUIDs and ULIDs
+ * FLAKE_IO (no random bytes); FLAKE_CLOCK_BACKWARDS while it waits. With a
+ * directory FLAKE_IN_USE: the number, or all of the range, have holders; the file: FLAKE_IO, FLAKE_CORRUPT,
+ * FLAKE_MISMATCH, FLAKE_CLOCK_BACKWARDS, FLAKE_DOWNTIME. A range skips unusable files; the first is the reason if no
+ * number is free. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, flake_node, const flake_options *,
                                                    flake_why *);
-/* n generators that share one node and its sequence range, each with single_thread and for one thread at a time;
- * in shared memory for one process. All or none. FLAKE_INVALID: n is 0, exceeds the range, or is the whole of a
- * range from 0 (the first shard's would be 0 to 0, which options read as the whole field); or the layout is of
- * UUIDs or ULIDs, whose counters start anywhere. With exclusive_dir the first one holds the numbers of all:
- * release that one. */
+/* n generators that share one number and its sequence range, each with single_thread and for one thread at a time;
+ * in shared memory for one process. All or none. Close and extend the first one. FLAKE_INVALID: n is 0, exceeds the
+ * range, or is the whole of a range from 0 (the first shard's would be 0 to 0, which options read as the whole
+ * field); or the layout is of UUIDs or ULIDs, whose counters start anywhere. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node,
                                                           const flake_options *, flake_why *);
+/* After fork or flake_machine_cloned: takes another number and drops the inherited one. Until then draws return
+ * FLAKE_FORKED. It takes all options, lanes and single_thread included; NULL: the inherited ones. A failure changes
+ * nothing, so the child can try again. FLAKE_NODE_OVERLAP: node (or one of its range) and sequence range are the
+ * parent's, and one of the two has no directory. (Only its own numbers are compared, and flake_init in a child
+ * compares none.) After a clone the directory may be a copy, too: give each clone a range of its own. FLAKE_INVALID:
+ * the generator was not inherited, or is a shard: call flake_close(&shards[0], ...), then flake_init_shards.
+ *
+ * Two kinds of fork are not detected: a fork in a signal handler that has interrupted a draw (parent and child
+ * both complete that draw), and, on systems where only the pid distinguishes processes, a fork into a
+ * namespace in which the child has its parent's pid. Where 64-bit atomics take a lock, a process whose threads
+ * draw must not fork. */
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, flake_node,
+                                                                const flake_options *, flake_why *);
+/* Frees the number; the next holder waits at most for the end of the last ID's unit, or of the last one that a caller
+ * waited for. Draws return FLAKE_CLOSED once their time is of a later unit: a draw beside the close is a mistake of
+ * the program, but repeats no ID. FLAKE_OK also for a zeroed, closed or directory-less generator, and in a forked
+ * child or after flake_machine_cloned, where it only drops what was inherited. With shared_memory the holder's call
+ * closes; that of another process drops what it inherited, and draws continue. If the holder has died:
+ * flake_take_over, then flake_close. The holder closes and extends by the address, and in the module, of its init or
+ * take-over.
+ *     FLAKE_IO, FLAKE_MISMATCH   closed, but not recorded: the next holder waits for the horizon
+ *     FLAKE_INVALID              a copy, or not the first shard
+ *     FLAKE_AGAIN                this signal handler has interrupted a write of the file */
+FLAKE_API flake_status flake_close(flake_gen *, flake_why *);
+/* Writes a horizon now, from any thread of the holder, also beside draws and close. FLAKE_INVALID: there is no
+ * directory, this process is not the holder, a copy, or not the first shard. FLAKE_CLOSED. FLAKE_IO: the old horizon
+ * remains. FLAKE_MISMATCH: the file is lost. */
+FLAKE_API flake_status flake_extend(flake_gen *, flake_why *);
+/* shared_memory, and the holder, which called init or took over, has died: makes this process the holder, and draws
+ * continue. Also beside draws and extend. Children that the holder has forked keep its lock: each calls flake_close
+ * first, which drops that alone, and draws on; so best a worker calls init, not the parent of all.
+ *     FLAKE_IN_USE     the holder lives, or such a child has not called flake_close
+ *     FLAKE_MISMATCH   the number has had another holder since, or the path leads to another file here
+ *     FLAKE_INVALID    a zeroed or copied generator, no directory, no shared_memory, or not the first shard
+ *     FLAKE_CLOSED; FLAKE_IO, FLAKE_CORRUPT: the file */
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_take_over(flake_gen *, flake_why *);
 
 /* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
- * FLAKE_CLOCK_BACKWARDS. Wait-free while IDs are available; with lanes lock-free. */
+ * FLAKE_CLOCK_BACKWARDS, which boundary returns at once. Wait-free while IDs are available; with lanes lock-free. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_next(flake_gen *, uint64_t *id);
-/* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. (With a state file without manual_extend, one
+/* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. (With a directory, but without manual_extend, one
  * call every 1 to 2 s writes the file.) */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
 /* All n, waiting for each unit as flake_next does. On failure the IDs generated so far are valid and the rest
@@ -574,7 +665,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids,
 /* As many as are available now, *got of them; the rest of the array is unchanged. FLAKE_OK if at least one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n,
                                                     size_t *got);
-/* With the caller's time, such as a cached reading of the clock. An older one counts as the newest unit.
+/* With the caller's time, such as a cached reading of the clock. An older one counts as the newest unit, and
+ * is FLAKE_AGAIN before the unit in which the generator starts.
  * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit plus max_ahead_ms (in whole
  * units); only the first draw of a unit reads the clock to check. So IDs can run a unit ahead of the clock.
  * FLAKE_INVALID: the generator has lanes. */
@@ -614,12 +706,17 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
 
 /* ---- queries: of every kind of generator; the answer may be out of date when it is returned ---- */
 
-/* Nanoseconds until flake_try can succeed, if no other thread takes the ID first; at least 1 ms while a state
- * waits for flake_state_extend. The gate is not asked: if a draw returns FLAKE_AGAIN and this returns 0, retry
+/* Nanoseconds until flake_try can succeed, if no other thread takes the ID first; at least 1 ms while the
+ * horizon waits for flake_extend. The gate is not asked: if a draw returns FLAKE_AGAIN and this returns 0, retry
  * after 1 ms. INT64_MAX: never. */
 FLAKE_API int64_t flake_retry_ns(flake_gen *);
 FLAKE_API uint64_t flake_available(flake_gen *); /* IDs available now */
 FLAKE_API int64_t flake_ahead_ms(flake_gen *);   /* how far the newest ID is ahead of the clock */
+/* Unix time of the newest ID's unit, for after_unix_ms of the next run: call it when no draw is in progress. What is
+ * drawn later is later: see after_unix_ms. IDs ahead of the clock count. Before the first ID: the unit after which
+ * IDs start, or the layout's epoch, so a run without an ID does not forget the one before it. Each shard reports its
+ * own: take the latest. INT64_MIN: not initialised. */
+FLAKE_API int64_t flake_newest_ms(flake_gen *);
 /* The options in effect, with layout, range and defaults filled in; NULL: not initialised. */
 FLAKE_API const flake_options *flake_gen_options(const flake_gen *);
 FLAKE_API uint64_t flake_gen_node(const flake_gen *); /* UINT64_MAX: none, or not initialised */
@@ -627,33 +724,10 @@ FLAKE_API uint64_t flake_gen_node(const flake_gen *); /* UINT64_MAX: none, or no
 typedef struct flake_stats {
     uint64_t ids;             /* IDs generated, each of a batch */
     uint64_t batches;         /* calls that generated more than one */
-    uint64_t waits;           /* calls that had to sleep */
+    uint64_t waits;           /* calls that had to sleep, but not for the unit in which IDs start */
     uint64_t clock_backwards; /* calls that found the clock behind the newest ID */
 } flake_stats;
 FLAKE_API void flake_stats_get(flake_gen *, flake_stats *);
-
-/* The position of a generator, to continue after it in another one. Lock-free, never torn. */
-typedef struct flake_snapshot {
-    int64_t unix_ms;  /* start of the unit that count counts from */
-    uint64_t count;   /* IDs drawn since, including those queued and ahead of the clock */
-    uint64_t node;    /* this and what follows must equal those of the generator that is restored */
-    int64_t epoch_ms; /* of the state word; UUIDs and ULIDs: 1984 */
-    uint32_t unit_ms, seq_min, seq_max;
-    bool seq_scatter;
-} flake_snapshot;
-/* Take it when no call is in progress: a call that has begun may still draw. With lanes, all numbers of each unit
- * begun count as drawn. A snapshot can be restored with any number of lanes, or without. */
-FLAKE_API flake_status flake_snapshot_take(flake_gen *, flake_snapshot *);
-/* Continues after the snapshot, or after the generator's own position if that is later; UUIDs and ULIDs in a
- * later ms. FLAKE_INVALID: another node, layout or range. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_restore(flake_gen *, const flake_snapshot *,
-                                                      flake_why *);
-
-/* Frees the numbers that exclusive_dir holds; other generators can then use them. Draws still succeed, and
- * nothing detects a duplicate: call it when no thread draws any more. Call it before the memory is freed and
- * before another flake_init of this generator: otherwise, even if that init fails, the numbers stay locked
- * until the process ends. Not in signal handlers. */
-FLAKE_API void flake_release(flake_gen *);
 
 /* ---- prefetch: a thread's private stock of IDs, claimed in one batch ----
  *
@@ -664,7 +738,7 @@ typedef struct flake_prefetch flake_prefetch;
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *,
                                                             uint32_t count, int64_t valid_ms,
                                                             flake_why *);
-/* Blocks like flake_next. */
+/* Blocks like flake_next, and returns what that returns. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id);
 
 /* ---- overflow events: bounded, lock-free, many producers and consumers ----
@@ -692,135 +766,36 @@ FLAKE_API bool flake_ring_pop(flake_ring *, flake_overflow *);
 /* ---- cloned machines ----
  *
  * Call it in each process after a virtual machine is resumed, restored or cloned: a process cannot detect
- * that. From then on every generator, except those in shared memory, behaves as after a fork. So do states:
- * close them and open others. The only copy keeps its node by flake_release and flake_init, with a state or
- * start_next_unit. From any thread. It reaches the generators of its own copy of this header and of sno.h. A
- * shared library that hides its symbols, or was opened with RTLD_LOCAL, must call it too. */
+ * that. From then on every generator, except those in shared memory, behaves as after a fork. From any thread. It
+ * reaches the generators of its own copy of this header and of sno.h. A shared library that hides its symbols, or
+ * was opened with RTLD_LOCAL, must call it too. */
 FLAKE_API void flake_machine_cloned(void);
-
-/* ---- state: no repeated ID after a crash, restart or clock step ----
- *
- * A state file stores a horizon: a time that no ID generated so far has passed. It is written ahead of use,
- * every 1.5 s by default, and the next run starts after it. After a crash, flake_state_open sleeps until the
- * horizon has passed: at most 3 s by default.
- *
- *     static flake_state state; // all zero before its first use; may be in shared memory
- *     static flake_state_options where;
- *     flake_why why;
- *     where.path = "/var/lib/app/ids";
- *     const flake_node node = flake_node_fixed(NULL, 7);
- *     if (flake_state_open(&state, &where, node, &options, NULL, &why) != FLAKE_OK) ... why.text
- *     options.state = &state;
- *     if (flake_init(&ids, node, &options, &why) != FLAKE_OK) ... // or flake_init_shards
- *     ...
- *     flake_state_close(&state, &why);
- *
- * Or the processes of a host share a directory, in which each claims a node number: set where.dir, to
- * "/var/lib/app", instead; open with flake_node_none() and &number; init with flake_node_fixed(NULL, number).
- *
- * A state keeps its file or number until it is closed, or until the process and its forked children have ended.
- * A number cannot be claimed again before its horizon has passed, so the next owner repeats no ID, either.
- *
- * A state does not detect a second generator that uses the same flake_state, nor, with `path`, one with the
- * same node and another file. exclusive_dir does, in one directory, but does not protect against a clock that
- * went backwards, or IDs that ran ahead of it, before a restart. So use both, unless all processes claim their
- * numbers from one `dir`: docs/guarantees.md has a table. Neither works on a network file system, whose locks
- * are unreliable. If there is no local disk, claim numbers from etcd (flake_etcd.h).
- *
- * An open state must not be moved, nor its file be deleted or replaced. If another program overwrites or
- * truncates the file, or this one closes the descriptor and opens the file through another object, the state is
- * lost: from the next write on draws, extend and close return FLAKE_MISMATCH. Stop the draws, close the state,
- * open it, and init the generator again.
- */
-typedef struct flake_state flake_state;
-
-typedef struct flake_state_options {
-    /* The file, a path below 1,000 bytes, relative to the working directory at the time of the open. If it is
-     * missing it is created, by way of PATH.new; its directory must exist and be writable. Or: */
-    const char *path;
-    const char *dir; /* a directory: claims the lowest free number of first .. first + count - 1 */
-    uint32_t first, count;   /* count 0: 1,024 */
-    int64_t horizon_ms;      /* how far ahead of use the file is written; 0: 3,000 */
-    int64_t max_downtime_ms; /* FLAKE_DOWNTIME when the horizon is further in the past; 0: any */
-    int64_t wait_ms;         /* with dir: wait this long for a number; 0: don't */
-    bool must_exist; /* after the first run: FLAKE_IO instead of creating a file (unmounted?) */
-    bool no_wait;    /* don't sleep until the last run's horizon has passed: draws wait, or fail */
-    /* draws don't write: the program calls flake_state_extend, at least twice per horizon_ms. At
-     * the horizon draws return FLAKE_NOT_EXTENDED (waiting calls after max_wait_ms), or FLAKE_IO
-     * if a write failed */
-    bool manual_extend;
-} flake_state_options;
-
-/* Uses clock and shared_memory of the options and, with `path`, layout, seq_min and seq_max; they and the node
- * must be those of the generator. With `dir` the node is flake_node_none(), and *number receives the claimed
- * number: the node or partition of each generator that uses the state. On failure *number is one that init
- * refuses. shared_memory implies manual_extend and needs `path`. The process that opened the state extends it;
- * draws of all processes stop at its horizon. After that process dies, another one may open the state, and draws
- * continue.
- *
- * On failure the file is unchanged: FLAKE_CORRUPT, FLAKE_MISMATCH (another generator's), FLAKE_CLOCK_BACKWARDS
- * (from the future), FLAKE_DOWNTIME, FLAKE_IN_USE (locked, also under another name), FLAKE_IO. With `dir` the
- * open skips the number of such a file; its status is returned if no other is free. FLAKE_IN_USE: all are taken;
- * FLAKE_AGAIN: the others' horizons have not passed. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_state_open(flake_state *, const flake_state_options *,
-                                                         flake_node, const flake_options *,
-                                                         uint64_t *number, flake_why *);
-/* Writes a new horizon now: from a timer, with manual_extend or to spare draws the write. From any thread of
- * the process that opened it. FLAKE_IO: the old horizon remains. FLAKE_MISMATCH: the state is lost.
- * FLAKE_INVALID: it is not open, or is closed meanwhile. */
-FLAKE_API flake_status flake_state_extend(flake_state *, flake_why *);
-/* Writes the time of the last ID, so that the next run waits only if IDs ran ahead of the clock. Draws return
- * FLAKE_IO from the next unit on; the state's memory must last until no thread draws.
- *     FLAKE_IO         closed, but the time could not be written: the next run waits for the horizon
- *     FLAKE_MISMATCH   closed, but the state was lost; the file is unchanged
- *     FLAKE_INVALID    it was not open
- *     FLAKE_AGAIN      still open: called in a signal handler that has interrupted a write of it
- *     FLAKE_FORKED     in a forked child or after flake_machine_cloned: this process's lock ends, and the file is
- *                      unchanged. A state in shared memory remains open for the other processes */
-FLAKE_API flake_status flake_state_close(flake_state *, flake_why *);
-
-/* ---- after fork ----
- *
- * In a forked child, and after flake_machine_cloned(), draws return FLAKE_FORKED until this call gives the
- * generator other numbers: another node, or a sequence range that does not overlap. It takes all options, lanes
- * and single_thread included. FLAKE_NODE_OVERLAP: the numbers include some of the parent's. FLAKE_INVALID: the
- * generator was not inherited. On failure it is unchanged, so the child can try again. Only its own numbers are
- * compared (flake_init in a child compares none): avoid those of the parent's other generators.
- *
- * Two kinds of fork are not detected: a fork in a signal handler that has interrupted a draw (parent and child
- * both complete that draw), and, on systems where only the pid distinguishes processes, a fork into a
- * namespace in which the child has its parent's pid. Where 64-bit atomics take a lock, a process whose threads
- * draw must not fork.
- */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, flake_node,
-                                                                const flake_options *, flake_why *);
 
 /* ---- configuration as text ----
  *
- *     twitter node=7 dir=none lanes=8 clock=fast
- *     layout=39-8-16 unit_ms=10 epoch_ms=1577836800000 node=7 state=/var/lib/app/ids
+ *     twitter node=0-1023 dir=/var/lib/app lanes=8 clock=fast
+ *     layout=39-8-16 unit_ms=10 epoch_ms=1577836800000 node=7 dir=none
  *
  * For configuration files, command lines and other languages. Words are separated by blanks, in any order. They
- * are fields of flake_options (not shared_memory) and flake_state_options, with a number (seq_max=99) or, if they
- * are bool, alone (single_thread); and:
+ * are fields of flake_options (not shared_memory), with a number (seq_max=99) or, if they are bool, alone
+ * (single_thread); and:
  *
  *     twitter                    a layout, by its name, or by its bits of time, node and sequence, as in
  *                                39-8-16; layout=twitter is the same. Without one: default
  *     unit_ms=10  epoch_ms=MS    instead of the layout's; of 39-8-16 these are 1 and 0, the year 1970
- *     node=7  dir=none           flake_node_fixed(NULL, 7)
+ *     node=7      dir=DIR        flake_node_fixed(DIR, 7)
+ *     node=7      dir=none       flake_node_fixed(NULL, 7)
+ *     node=0-99   dir="/run/a b" flake_node_any("/run/a b", 0, 99): a value with blanks is in double quotes
  *     lanes=8                    options.lane_count; the program sets options.lanes to as many lanes
  *     clock=fast                 or exact, coarse
- *     exclusive_dir="/run/a b"   a value with blanks is in double quotes
- *     state=FILE, state_dir=DIR  one of them: path or dir of flake_state_options. state_dir claims the node
  *
- * A layout with a node needs node=N, and dir=none, state or exclusive_dir, so that a text says what checks
- * that the node is unique; or state_dir alone. A layout without one takes neither node nor dir.
+ * A layout with a node needs node= and dir=, so that a text says what checks that the node is unique. A layout
+ * without one takes neither.
  */
 typedef struct flake_config {
     FLAKE_I_NO_COPY(flake_config)
-    flake_node node;           /* flake_node_none() also with state_dir: see flake_state_open */
-    flake_options options;     /* with a layout */
-    flake_state_options state; /* path and dir are NULL if the text names neither */
+    flake_node node;
+    flake_options options; /* with a layout */
     char text[2048];
 } flake_config;
 
@@ -831,12 +806,11 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_config_parse(const char *text, fla
                                                            flake_why *);
 
 #ifdef FLAKE_SHARED
-/* For other languages, in a shared library. Allocates a generator with its lanes, opens the state that the text
- * names, and claims a node number from state_dir. NULL: `why` has the reason. */
+/* For other languages, in a shared library. Allocates a generator with its lanes, and initialises it. NULL: `why` has
+ * the reason. */
 FLAKE_API flake_gen *flake_new(const char *text, flake_why *);
-FLAKE_API flake_status flake_extend(flake_gen *, flake_why *); /* flake_state_extend of its state */
-/* Closes the state, releases numbers and frees memory; no thread may use the generator any more. Returns the
- * status of flake_state_close; FLAKE_OK for NULL. Only after FLAKE_AGAIN does the generator still exist. */
+/* flake_close, and frees the memory; no thread may use the generator any more. FLAKE_OK for NULL. Only after
+ * FLAKE_AGAIN does the generator still exist. */
 FLAKE_API flake_status flake_free(flake_gen *, flake_why *);
 FLAKE_API const char *flake_version(void);
 #endif
@@ -992,15 +966,19 @@ typedef struct flake_i_engine {
     uint64_t ahead;         /* units that IDs may be ahead of the clock */
     uint64_t time_lead;     /* units that time itself may be: ahead, or 0 */
     int64_t wait_ns;        /* longest sleep of one call */
+    uint64_t start_unit;    /* if init set a start: the first unit that has IDs, else 0 */
     uintptr_t home;         /* its own address at init: that of a copy differs */
     bool fail_on_backwards; /* waiting calls do not wait after a backward step */
-    bool is_plain;          /* no gate, state, ring or windows; a full count carries into nothing */
+    bool no_wait;           /* init did not wait for the time before start_unit */
+    flake_atomic64
+        first_limit; /* flake_i_draw_first may draw after 1 to this many tickets; 0: never: there
+                                   is a gate, claim, ring or window, a full count carries, or it is closed */
     flake_atomic64 ticks_per_window; /* of the counter; 1: not known yet, or clock.now_ns is set;
                                           0: no windows */
     flake_ring *ring;
     flake_gate gate;
-    uintptr_t state_at; /* the state's address, in shared memory relative to this engine; 0: none */
-    uint64_t state_run; /* the state's run when this engine was set up */
+    uintptr_t claim_at; /* distance of the generator's claim, in a directory; 0: none */
+    flake_i_atomic32 is_closed;
     flake_atomic64 *instance_word; /* owner_word, unless that is the gate's */
     uint64_t instance_owner_id;
     bool is_shared;
@@ -1023,8 +1001,8 @@ typedef struct flake_i_ticket {
     uint64_t head; /* time and tick as they are in the word: for IDs that are formed from it */
 } flake_i_ticket;
 
-/* The longest path, and the longest suffix: "/4294967295.slot" and ".new". */
-enum { FLAKE_I_PATH = 1024, FLAKE_I_ENDING = 24 };
+/* The longest path, and the longest end of one: "/281474976710655.slot.new". */
+enum { FLAKE_I_PATH = 1024, FLAKE_I_ENDING = 32 };
 
 /* An open and locked file; fd is negative if there is none. */
 typedef struct flake_i_file {
@@ -1034,41 +1012,40 @@ typedef struct flake_i_file {
 
 enum {
     FLAKE_I_RECORD = 128,
-    FLAKE_I_IDENTITY = 64,
     FLAKE_I_RUN = 16,
     FLAKE_I_FILE = 8192,
     FLAKE_I_FIRST_RECORD = 512, /* in a sector of its own; the other is 4096 after it */
-    FLAKE_I_RECORD_STRIDE = 4096,
-    FLAKE_I_NUMBER_KIND = 'n' /* first byte of the identity of a claimed number */
+    FLAKE_I_RECORD_STRIDE = 4096
 };
 
-/* Must not be moved while it is open. */
-struct flake_state {
-    FLAKE_I_NO_COPY(flake_state)
-    flake_atomic64 horizon; /* IDs up to this Unix time in ns may be generated */
-    flake_atomic64 asked;   /* no ID of this run or the last one is later */
-    flake_atomic64 run;     /* changes each time it is opened */
-    flake_atomic64 writer;  /* id of the thread that writes, or 0; not 0 while it is not open */
-    flake_atomic64 patient; /* after a failed write, the time of the next try while there is
-                                 horizon left; INT64_MIN: the last write succeeded */
-    flake_atomic64 lead;    /* ns that the horizon is ahead of use when it is written */
-    flake_i_atomic32 manual_extend;
-    flake_atomic64 *instance_word;
-    uint64_t instance_owner_id;
-    flake_atomic64 holder; /* process owner id of the process that opened it */
-    uint64_t self;         /* with is_open: distinguishes it from uninitialised memory */
-    int64_t written_ns;    /* of the writer: the latest clock reading of a write */
-    uint64_t number;       /* of the writer: number of the last record on disk */
-    flake_i_atomic32 is_open;
-    bool is_shared;
-    bool is_lost; /* of the writer: the record that counts was not `last` */
+/* A generator's number in a directory. */
+typedef struct flake_i_claim {
+    FLAKE_I_NO_COPY(flake_i_claim)
+    flake_atomic64 horizon_ns;    /* IDs up to this Unix time may be generated */
+    flake_atomic64 admitted_ns;   /* no ID of this run or the last one is later */
+    flake_atomic64 writer;        /* id of the thread that writes, or 0; after close not 0 */
+    flake_atomic64 retry_from_ns; /* after a failed write, the time of the next try while there is
+                                     horizon left; INT64_MIN: the last write succeeded */
+    /* owner id of the process that called init, or flake_take_over; also without a directory */
+    flake_atomic64 holder;
+    /* constant after init */
+    int64_t lead_ns; /* how far the horizon is ahead of use when it is written */
+    bool manual_extend;
+    uint64_t node;
     flake_clock clock;
-    flake_i_file file;
-    uint8_t token[FLAKE_I_RUN]; /* the run, as in the records */
-    uint8_t identity[FLAKE_I_IDENTITY];
-    uint8_t last[FLAKE_I_RECORD]; /* of the writer: the last record on disk */
+    uint8_t run[FLAKE_I_RUN]; /* random: distinguishes its records from those of others */
     char path[FLAKE_I_PATH];
-};
+    /* of the writer */
+    uintptr_t self_address; /* in the holder */
+    uint64_t pid;           /* of the holder, and when it claimed the number */
+    int64_t claimed_ns;
+    int64_t written_ns;           /* the latest clock reading of a write */
+    uint64_t written;             /* number of the last record on disk */
+    uint8_t last[FLAKE_I_RECORD]; /* that record */
+    bool is_lost;                 /* another record counts, or the file is gone */
+    bool has_successor;           /* ... of this process: the descriptor may be that one's by now */
+    flake_i_file file;
+} flake_i_claim;
 
 struct flake_lane {
     flake_i_engine engine;
@@ -1119,13 +1096,14 @@ struct flake_gen {
                       FLAKE_I_PART: free for the generator that contains this one */
     uint8_t kind;
     uint8_t time_shift, seq_shift;
-    bool counts;    /* UUIDs and ULIDs: the ID also depends on the keys */
-    bool continues; /* from its newest time after a backward step of the clock */
+    bool counts; /* UUIDs and ULIDs: the ID depends on the keys, too, and a backward step on none */
     uint64_t whose; /* hash of the identity: changes if it is initialised with another one */
     flake_i_keys keys;
     flake_options options;
-    uint64_t node;          /* 0 if it has none */
-    flake_i_file exclusive; /* fd below 0: none */
+    uint64_t node;       /* 0 if it has none */
+    uint32_t shard;      /* from 1 on; 0: it is none */
+    size_t next_shard;   /* distance; 0: it is the last */
+    flake_i_claim claim; /* of shards: the first one's */
     flake_i_lanes split;
 };
 
@@ -1217,6 +1195,7 @@ struct flake_prefetch {
 FLAKE_I_FN uint64_t flake_i_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 FLAKE_I_FN int64_t flake_i_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+FLAKE_I_FN uint64_t flake_i_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 FLAKE_I_FN uint64_t flake_i_ones(unsigned bits) {
     return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
@@ -1261,14 +1240,18 @@ FLAKE_I_FN uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
 
 /* ---- reasons in words ---- */
 
-/* As far as they fit. */
+/* As far as they fit. A long path loses its beginning, not the reason. */
 FLAKE_I_FN void flake_i_put_why(flake_why *why, const char *first, const char *second,
                                 const char *third) {
     if (!why) return;
-    const char *const parts[] = {first, second, third};
+    const size_t room = sizeof why->text - 1, length = strlen(first);
+    const size_t rest = strlen(second) + strlen(third) + 3; /* with the dots */
+    const bool is_cut = length + rest > room + 3 && rest < room;
+    const char *const parts[] = {is_cut ? "..." : "",
+                                 is_cut ? first + (length + rest - room) : first, second, third};
     size_t n = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        for (const char *c = parts[i]; *c && n < sizeof why->text - 1; c++) why->text[n++] = *c;
+        for (const char *c = parts[i]; *c && n < room; c++) why->text[n++] = *c;
     why->text[n] = 0;
 }
 
@@ -1295,8 +1278,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
         return "no ID is available in this time unit, or the numbers left are held back: retry";
     case FLAKE_CLOCK_BACKWARDS: return "the clock is behind the newest ID";
     case FLAKE_NOT_EXTENDED:
-        return "the state's horizon is reached: the process that opened it must call "
-               "flake_state_extend";
+        return "the horizon is reached: the process that called flake_init must call flake_extend";
     case FLAKE_TIME_RANGE: return "the time is before layout.epoch_ms or after flake_layout_end_ms";
     case FLAKE_INVALID:
         return "a bad argument or option (flake_why names it); from a draw: the generator is not "
@@ -1307,15 +1289,16 @@ FLAKE_API const char *flake_status_str(flake_status status) {
     case FLAKE_LEASE_LOST: return "the claim on the node number was lost";
     case FLAKE_FORKED:
         return "the generator was inherited through fork(), or the machine was cloned";
-    case FLAKE_IO: return "a file, connection or random source failed, or the state is closed";
-    case FLAKE_CORRUPT: return "the state file is truncated or damaged";
+    case FLAKE_IO: return "a file, connection or random source failed";
+    case FLAKE_CORRUPT: return "the file of the number is truncated or damaged";
     case FLAKE_MISMATCH:
-        return "the state file is of another generator or none at all, or was changed while open, "
-               "or the state does not cover these options";
+        return "the file of the number is of another program or user, or was changed or removed "
+               "while the generator used it";
     case FLAKE_DOWNTIME: return "the last run ended longer ago than max_downtime_ms";
-    case FLAKE_IN_USE: return "another generator or process holds this number, file or range";
+    case FLAKE_IN_USE: return "the number, or each number of the range, has a holder";
     case FLAKE_TOO_FAR_AHEAD:
         return "the given time is ahead of the clock by more than max_ahead_ms and a time unit";
+    case FLAKE_CLOSED: return "the generator is closed";
     case FLAKE_EXHAUSTED: return "this process and its relatives have used all 65,536 partitions";
     }
     return "unknown status";
@@ -1338,7 +1321,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
  *     cancel_guard_begin, ..._end     no cancellation in between; errno is restored
  *     thread_id                       unique among threads of all processes that share memory
  *     error_is_absent, _is_taken,     why the last call failed; close and unlink leave that unchanged
- *     error_text
+ *     _is_closed, error_text
  *     open ... working_dir            files, by path and descriptor. lock_bytes does not wait
  *
  *     environment, host_name,         NULL: unknown                          bare: NULL
@@ -1600,13 +1583,29 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     errno = errno_before;
 }
 
-/* For open: a program executed meanwhile must not inherit the file and its lock. */
-#if defined(O_CLOEXEC)
-enum { FLAKE_I_CLOSES = O_CLOEXEC, FLAKE_I_DUP = F_DUPFD_CLOEXEC };
-#elif defined(__O_CLOEXEC) /* glibc's internal name; strict C hides F_DUPFD_CLOEXEC, too */
-enum { FLAKE_I_CLOSES = __O_CLOEXEC, FLAKE_I_DUP = 1030 };
+/* To measure a wait. */
+FLAKE_I_FN int64_t flake_i_monotonic_ns(void) {
+#if defined(__linux__)
+    struct flake_i_timespec t;
+    (void)flake_i_clock_gettime(1, &t);
+    return (int64_t)t.sec * 1000000000 + t.nsec;
+#elif defined(CLOCK_MONOTONIC)
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 #else
-enum { FLAKE_I_CLOSES = 0, FLAKE_I_DUP = F_DUPFD };
+    return flake_i_system_ns(FLAKE_CLOCK_EXACT);
+#endif
+}
+
+/* For open: a program executed meanwhile must not inherit the file and its lock; no link is followed. Strict C
+ * hides the names, but glibc has internal ones. */
+#if defined(O_CLOEXEC) && defined(O_NOFOLLOW)
+enum { FLAKE_I_CLOEXEC = O_CLOEXEC, FLAKE_I_NOFOLLOW = O_NOFOLLOW, FLAKE_I_DUP = F_DUPFD_CLOEXEC };
+#elif defined(__O_CLOEXEC) && defined(__O_NOFOLLOW)
+enum { FLAKE_I_CLOEXEC = __O_CLOEXEC, FLAKE_I_NOFOLLOW = __O_NOFOLLOW, FLAKE_I_DUP = 1030 };
+#else
+enum { FLAKE_I_CLOEXEC = 0, FLAKE_I_NOFOLLOW = 0, FLAKE_I_DUP = F_DUPFD };
 #endif
 
 /* Leaves errno unchanged. On a machine that has just started it blocks until there is entropy: what the file
@@ -1619,7 +1618,7 @@ FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
     do well = flake_i_syscall(SYS_getrandom, to, n, 0L) == (long)n;
     while (!well && errno == EINTR);
 #endif
-    const int fd = well ? -1 : open("/dev/urandom", O_RDONLY | FLAKE_I_CLOSES);
+    const int fd = well ? -1 : open("/dev/urandom", O_RDONLY | FLAKE_I_CLOEXEC);
     if (fd >= 0) {
         well = read(fd, to, n) == (ssize_t)n;
         (void)close(fd);
@@ -1726,19 +1725,24 @@ typedef struct flake_i_cancel_guard {
     int cancel_state, error;
 } flake_i_cancel_guard;
 
-/* The identity of a file. */
-typedef struct flake_i_found {
-    uint64_t device, inode;
-    bool is_regular;
-} flake_i_found;
-
-enum { FLAKE_I_READ, FLAKE_I_WRITE, FLAKE_I_CREATE }; /* ways to open a file */
-
 #if FLAKE_I_HAS_FILES
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#if defined(__linux__)
+#include <sys/vfs.h>
+#elif defined(__APPLE__) || defined(__FreeBSD__) || defined(__OpenBSD__)
+#include <sys/mount.h>
+#include <sys/param.h>
+#endif
+
+typedef struct flake_i_file_id {
+    uint64_t device, inode;
+    bool is_own;   /* a regular file of this process's user */
+    bool is_once;  /* it has one name */
+    bool is_there; /* it has a name */
+} flake_i_file_id;
 
 /* Between begin and end the thread cannot be cancelled: that would leave a file half claimed, or a write that
  * no thread completes. The end restores errno, since a draw may be in a signal handler. */
@@ -1763,13 +1767,21 @@ FLAKE_I_FN uint64_t flake_i_thread_id(void) {
 
 FLAKE_I_FN bool flake_i_error_is_absent(void) { return errno == ENOENT; }
 FLAKE_I_FN bool flake_i_error_is_taken(void) { return errno == EACCES || errno == EAGAIN; }
+FLAKE_I_FN bool flake_i_error_is_closed(void) { return errno == EBADF; }
 FLAKE_I_FN const char *flake_i_error_text(void) { return strerror(errno); }
+
+enum { FLAKE_I_READ, FLAKE_I_WRITE, FLAKE_I_CREATE }; /* ways to open a file */
 
 /* Never returns 0 to 2, the standard streams, even if the program has closed those. */
 FLAKE_I_FN int flake_i_open(const char *path, int how) {
-    const int flags =
-        (how == FLAKE_I_READ ? O_RDONLY : O_RDWR) | (how == FLAKE_I_CREATE ? O_CREAT : 0);
-    int fd = open(path, flags | O_NONBLOCK | FLAKE_I_CLOSES, 0666); /* a pipe would have no end */
+    const int flags = (how == FLAKE_I_READ ? O_RDONLY : O_RDWR) | FLAKE_I_NOFOLLOW | O_NONBLOCK |
+                      FLAKE_I_CLOEXEC; /* a pipe would have no end */
+    int fd = how == FLAKE_I_CREATE ? -1 : open(path, flags);
+    for (bool again = how == FLAKE_I_CREATE; again;) {
+        fd = open(path, flags | O_CREAT | O_EXCL,
+                  0600); /* the only way that follows no link anywhere */
+        again = fd < 0 && errno == EEXIST && (fd = open(path, flags)) < 0 && errno == ENOENT;
+    }
     if (fd >= 0 && fd <= 2) {
         const int low = fd;
         fd = fcntl(low, FLAKE_I_DUP, 3);
@@ -1785,28 +1797,44 @@ FLAKE_I_FN void flake_i_close(int fd) {
     errno = errno_before;
 }
 
-/* Locks or unlocks bytes of an open file (count 0: all); returns 0, or -1 and an error. The lock belongs to the
- * open file description where the system has that: see // >>directory. */
-FLAKE_I_FN int flake_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
+/* Locks, unlocks (F_WRLCK, F_UNLCK) or looks at an open file; returns 0, or -1 and an error. The lock belongs to
+ * the open file description where the system has that: see // >>directory. */
 #if defined(F_OFD_SETLK) || defined(__linux__)
-#if defined(F_OFD_SETLK)
-    const int set_lock = F_OFD_SETLK;
-#else
-    const int set_lock = 37; /* hidden by strict C */
-#endif
-    struct flock range;
-    memset(&range, 0, sizeof range);
-    range.l_type = lock ? F_WRLCK : F_UNLCK;
-    range.l_whence = SEEK_SET;
-    range.l_start = (off_t)first;
-    range.l_len = (off_t)count;
-    return fcntl(fd, set_lock, &range);
-#else /* always the whole file */
-    (void)first;
-    (void)count;
-    return flock(fd, lock ? LOCK_EX | LOCK_NB : LOCK_UN);
-#endif
+FLAKE_I_FN int flake_i_ofd_lock(int fd, int command, short *type) {
+    struct flock all;
+    memset(&all, 0, sizeof all);
+    all.l_type = *type;
+    all.l_whence = SEEK_SET;
+    const int status = fcntl(fd, command, &all);
+    *type = all.l_type;
+    return status;
 }
+
+#if defined(F_OFD_SETLK)
+enum { FLAKE_I_GETLK = F_OFD_GETLK, FLAKE_I_SETLK = F_OFD_SETLK };
+#else
+enum { FLAKE_I_GETLK = 36, FLAKE_I_SETLK = 37 }; /* hidden by strict C */
+#endif
+FLAKE_I_FN int flake_i_lock(int fd, bool lock) {
+    short type = lock ? F_WRLCK : F_UNLCK;
+    return flake_i_ofd_lock(fd, FLAKE_I_SETLK, &type);
+}
+
+/* Whether another open file has a lock on it; takes none. */
+FLAKE_I_FN bool flake_i_is_locked(int fd) {
+    short type = F_WRLCK;
+    return flake_i_ofd_lock(fd, FLAKE_I_GETLK, &type) == 0 && type != F_UNLCK;
+}
+#else
+FLAKE_I_FN int flake_i_lock(int fd, bool lock) {
+    return flock(fd, lock ? LOCK_EX | LOCK_NB : LOCK_UN);
+}
+
+/* Takes a lock for a moment: a claim that meets it tries again. */
+FLAKE_I_FN bool flake_i_is_locked(int fd) {
+    return flock(fd, LOCK_SH | LOCK_NB) != 0 || flock(fd, LOCK_UN) != 0;
+}
+#endif
 
 FLAKE_I_FN bool flake_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
     if (lseek(fd, (off_t)at, SEEK_SET) != (off_t)at) return false;
@@ -1845,39 +1873,61 @@ FLAKE_I_FN int flake_i_fdatasync(int fd) { return fsync(fd); }
 #define flake_i_readlink readlink
 #endif
 
-/* A new name is durable once its directory is synced. Some file systems don't support that (EINVAL). The path
- * is absolute. */
+/* A new name is durable once its directory is synced. Some file systems don't support that (EINVAL). */
 FLAKE_I_FN bool flake_i_sync_dir(const char *path) {
-    char dir[FLAKE_I_PATH];
-    size_t slash = strlen(path);
-    while (path[slash - 1] != '/') slash--;
-    memcpy(dir, path, slash);
-    dir[slash] = 0;
-    const int fd = open(dir, O_RDONLY | FLAKE_I_CLOSES);
+    const int fd = open(path, O_RDONLY | FLAKE_I_CLOEXEC);
     if (fd < 0) return false;
     const bool synced = flake_i_fsync(fd) == 0 || errno == EINVAL;
-    (void)close(fd);
+    flake_i_close(fd);
     return synced;
 }
 
 /* The file at the path; NULL: the open one. */
-FLAKE_I_FN bool flake_i_find(const char *path, int fd, flake_i_found *found) {
+FLAKE_I_FN bool flake_i_stat(const char *path, int fd, flake_i_file_id *id) {
     struct stat file;
     if ((path ? stat(path, &file) : fstat(fd, &file)) != 0) return false;
-    found->device = (uint64_t)file.st_dev;
-    found->inode = (uint64_t)file.st_ino;
-    found->is_regular = S_ISREG(file.st_mode);
+    id->device = (uint64_t)file.st_dev;
+    id->inode = (uint64_t)file.st_ino;
+    id->is_own = S_ISREG(file.st_mode) && file.st_uid == geteuid();
+    id->is_once = file.st_nlink == 1;
+    id->is_there = file.st_nlink > 0;
     return true;
 }
 
-/* A symbolic link, even to nothing. */
-FLAKE_I_FN bool flake_i_is_link(const char *path) {
+/* Whether the path leads to something else than a regular file of this user; no symbolic link, even to nothing, is
+ * one. */
+FLAKE_I_FN bool flake_i_is_foreign(const char *path) {
+    const int errno_before = errno;
     char target;
-    return flake_i_readlink(path, &target, 1) >= 0;
+    flake_i_file_id id;
+    const bool is_foreign =
+        flake_i_readlink(path, &target, 1) >= 0 || (flake_i_stat(path, -1, &id) && !id.is_own);
+    errno = errno_before;
+    return is_foreign;
+}
+
+/* Whose locks and syncs cannot be relied on: NFS, SMB. Where the system does not tell: false. */
+FLAKE_I_FN bool flake_i_is_remote(const char *path) {
+#if defined(__linux__)
+    struct statfs fs;
+    if (statfs(path, &fs) != 0) return false;
+    const uint32_t type = (uint32_t)fs.f_type;
+    return type == 0x6969 || type == 0x517b || type == 0xff534d42 || type == 0xfe534d42;
+#elif defined(__APPLE__) || defined(__FreeBSD__) || defined(__OpenBSD__)
+    struct statfs fs;
+    return statfs(path, &fs) == 0 &&
+           (strcmp(fs.f_fstypename, "nfs") == 0 || strcmp(fs.f_fstypename, "smbfs") == 0);
+#else
+    return (void)path, false;
+#endif
 }
 
 FLAKE_I_FN bool flake_i_rename(const char *from, const char *to) { return rename(from, to) == 0; }
 FLAKE_I_FN bool flake_i_working_dir(char *out, size_t size) { return getcwd(out, size) != NULL; }
+/* False with an error, unless it exists already. */
+FLAKE_I_FN bool flake_i_make_dir(const char *path) {
+    return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
 
 FLAKE_I_FN void flake_i_unlink(const char *path) {
     const int errno_before = errno;
@@ -1885,40 +1935,13 @@ FLAKE_I_FN void flake_i_unlink(const char *path) {
     errno = errno_before;
 }
 
-#else /* ---- no files ---- */
+#else /* ---- no files: only what // >>set-up needs ---- */
 FLAKE_I_FN flake_i_cancel_guard flake_i_cancel_guard_begin(void) {
     const flake_i_cancel_guard guard = {0, 0};
     return guard;
 }
 
 FLAKE_I_FN void flake_i_cancel_guard_end(flake_i_cancel_guard guard) { (void)guard; }
-FLAKE_I_FN uint64_t flake_i_thread_id(void) { return 1; }
-FLAKE_I_FN bool flake_i_error_is_absent(void) { return false; }
-FLAKE_I_FN bool flake_i_error_is_taken(void) { return false; }
-FLAKE_I_FN const char *flake_i_error_text(void) { return FLAKE_I_WHY_NO_FILES; }
-FLAKE_I_FN int flake_i_open(const char *path, int how) { return (void)path, (void)how, -1; }
-FLAKE_I_FN void flake_i_close(int fd) { (void)fd; }
-FLAKE_I_FN int flake_i_lock_bytes(int fd, bool lock, uint64_t first, uint64_t count) {
-    return (void)fd, (void)lock, (void)first, (void)count, -1;
-}
-FLAKE_I_FN bool flake_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
-    return (void)fd, (void)at, (void)bytes, (void)n, false;
-}
-FLAKE_I_FN int flake_i_read_at(int fd, int64_t at, uint8_t *bytes, size_t n) {
-    return (void)fd, (void)at, (void)bytes, (void)n, -1;
-}
-FLAKE_I_FN int flake_i_fsync(int fd) { return (void)fd, -1; }
-FLAKE_I_FN int flake_i_fdatasync(int fd) { return (void)fd, -1; }
-FLAKE_I_FN bool flake_i_sync_dir(const char *path) { return (void)path, false; }
-FLAKE_I_FN bool flake_i_find(const char *path, int fd, flake_i_found *found) {
-    return (void)path, (void)fd, (void)found, false;
-}
-FLAKE_I_FN bool flake_i_is_link(const char *path) { return (void)path, false; }
-FLAKE_I_FN bool flake_i_rename(const char *from, const char *to) {
-    return (void)from, (void)to, false;
-}
-FLAKE_I_FN void flake_i_unlink(const char *path) { (void)path; }
-FLAKE_I_FN bool flake_i_working_dir(char *out, size_t size) { return (void)out, (void)size, false; }
 #endif
 
 /* ---- environment, memory, names: for // >>node numbers and // >>configuration ---- */
@@ -2078,13 +2101,17 @@ FLAKE_I_FN int64_t flake_i_ns_until(int64_t due_ns, int64_t now_ns) {
     return ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
+FLAKE_I_FN int64_t flake_i_add_saturated(int64_t ns, int64_t by_ns) {
+    return ns > INT64_MAX - by_ns ? INT64_MAX : ns + by_ns;
+}
+
 enum { FLAKE_I_NS_PER_MS = 1000000 };
 
 /* ---- owner ids ----
  *
  *     instance owner id   changed by a fork and by a clone of the machine: owns a generator
  *     process owner id    changed by a fork alone: holds a file or a claim
- *     run                 of a state: changed by each open (see below: state file)
+ *     run                 of a claim in a directory: changed by each init (see // >>directory)
  *
  * The first two are words in a page that the kernel wipes in a forked child. A generator stores the
  * instance owner id at init; only the first init in a process writes it. Without such a page (Linux
@@ -2174,8 +2201,8 @@ FLAKE_API void flake_machine_cloned(void) {
     if (page) FLAKE_ATOMIC_STORE(page, next, release);                      /* CLONE:R */
 }
 
-/* those of 128 bits come after them, in the order of their formats */
 // >>layouts
+/* Those of 128 bits come after them, in the order of their formats. */
 enum { FLAKE_I_LAYOUTS_OF_64 = 11 };
 
 /* Formats of 128 bits. From UUID7 on a counter starts anywhere in each ms. */
@@ -2724,8 +2751,8 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *      load and reading. A reading that is not before the word may be of any age.
  *  I3  No ID is returned whose time is more than max_ahead ahead of the clock. (The slack of the
  *      coarse clock, or half a ms for the fast clock, is added to that: see below.)
- *  I4  A call that fails has changed nothing. (One exception: a waiter leaves its ticket unused if
- *      the clock goes backwards or stops and others have queued after it.)
+ *  I4  A call that fails has changed nothing. (Except for a ticket that stays unused: a waiter's, if
+ *      the clock goes backwards or stops and others have queued after it; one taken beside a close.)
  *  I5  When a draw leaves a timeline, safe[tick] is at least the last time drawn on it, and every
  *      thread that sees the new timeline sees that value.
  *
@@ -2750,6 +2777,12 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  * clocks. So a backward step shorter than the slack goes unnoticed until the unit is exhausted
  * (I3). Otherwise (before by more, an exhausted unit, a fresh word) an exact reading decides (I2);
  * only that changes the tick (I5).
+ *
+ * Why no ID is of a unit before the start. Init stores a word whose unit is that of an exact reading, and exhausted.
+ * It raises both safe[] to that unit. So the fast path draws nothing. A reading that lags, or a window, finds the
+ * unit exhausted, and then an exact one decides. A caller's time counts as the word's unit at least. A clock that
+ * goes backwards is before the word, in time that neither timeline may use. A thread that draws synchronises with
+ * init, so this needs no order. To wait for start_unit is no overflow: no caller has taken its tickets.
  *
  * Why a fast clock is safe. It is a window: an exact reading shows which unit is current, and the
  * processor's counter measures how long that stays true, at most half a ms. Within it a draw only
@@ -2783,13 +2816,13 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *     DRAIN:R    slot's turn stored by pop            FILL:A       the slot is free again
  *     SETTLE:R   drift count raised                   SETTLE:A     that the timeline was left
  *     TURN:R     files: a thread's turn is over       TURN:A       what it did in its turn
- *     DISK:R     horizon published                    DISK:A       that it is on disk, and the run
- *     OPEN:R     state is open                        OPEN:A       its holder, and the turn it took
- *     HOLD:R     state has a new holder               HOLD:A       that its open has the turn
+ *     DISK:R     horizon published                    DISK:A       that it is on disk
+ *     HOLD:R     claim has a new holder               HOLD:A       its file, and the turn it took
  *     CLONE:R    owner id of a cloned machine         CLONE:A      the count of clones (sno.h)
- *     ASK:S      `asked` raised, or seen raised,      SHUT:S       one of the two sees the other
+ *     ASK:S      admitted_ns raised, or seen raised,  SHUT:S       one of the two sees the other
  *                then horizon read
- *     SHUT:S     horizon closed, then `asked` read    ASK:S
+ *     SHUT:S     horizon closed, then admitted_ns     ASK:S
+ *                read
  *
  *  All other accesses are relaxed. A draw that stays on its timeline publishes only the word, and
  *  I1 needs no order; as an RMW it continues the release sequence of the LEAVE:R before it, so a
@@ -2803,7 +2836,7 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *
  * Why a caller's time is compared with the clock only where it begins a unit: in the word's unit,
  * or with an older time, a draw moves no time. A unit far ahead would put the clock before the word
- * for every later draw. A refused call has changed nothing (I4): gate, state and word come later. A
+ * for every later draw. A refused call has changed nothing (I4): gate, claim and word come later. A
  * draw that continues after a backward step is not compared: the library chooses its unit.
  *
  * Why a copy of a generator repeats IDs for at most a unit, plus the lag of a coarse clock, or half a ms for
@@ -2852,15 +2885,35 @@ typedef struct flake_i_engine_config {
     uint32_t unit_ms;
     unsigned time_bits, tick_bits;
     uint64_t cap;
-    flake_options options; /* all that concern an engine, from max_ahead_ms on */
+    bool fail_on_backwards;
+    flake_options options; /* all that concern an engine, from max_wait_ms on */
     flake_gate gate;       /* of a gated node */
     uint64_t fence_value;
+    /* of a generator, by flake_i_claim_init: */
+    const flake_i_claim *claim; /* NULL: no directory */
+    int64_t floor_ns;           /* IDs are of later units than that of this time */
+    /* before the claim and its wait: draws after a fork or clone meanwhile see another. 0: of now */
+    uint64_t instance_owner_id;
 } flake_i_engine_config;
 
-/* The state file, defined below. */
-FLAKE_I_FN flake_status flake_i_state_gate(struct flake_state *, uint64_t run, int64_t until_ns,
-                                           bool *pointless);
-FLAKE_I_FN bool flake_i_state_is_late(const struct flake_state *, int64_t until_ns);
+/* Claims, defined in // >>directory. */
+FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *, int64_t until_ns, bool *pointless);
+FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *, int64_t until_ns);
+
+/* What is wrong with after_unix_ms; NULL: nothing. */
+FLAKE_I_FN const char *flake_i_unfit_after(const flake_options *o, int64_t epoch_ms) {
+    const int64_t after_ms = o->after_unix_ms, day_ms = 86400000;
+    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
+    if (!after_ms) return NULL;
+    const int64_t now_ms = flake_i_exact_ns(&o->clock) / FLAKE_I_NS_PER_MS;
+    if (after_ms < epoch_ms) return "after_unix_ms is before the layout's epoch: is it in ms?";
+    if (after_ms > max_ms || after_ms - day_ms > now_ms)
+        return "after_unix_ms is more than a day ahead of the clock: is it in ms, and the clock "
+               "set?";
+    if (after_ms >= 100000000 && after_ms < 10000000000 && now_ms >= 10000000000)
+        return "after_unix_ms is in the first months of 1970: is it in seconds?";
+    return NULL;
+}
 
 /* Why engine or lanes cannot be set up like this; NULL: they can. */
 FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) {
@@ -2876,12 +2929,9 @@ FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) 
         return "max_ahead_ms is negative, or more than 2^31 units";
     if (o->max_wait_ms < 0) return "max_wait_ms is negative";
     if (o->overflow && !o->overflow->size) return "overflow is not initialised: flake_ring_init";
-    if (o->state && !FLAKE_I_HAS_FILES) return "state " FLAKE_I_WHY_NO_FILES;
     if (o->clock.kind < FLAKE_CLOCK_EXACT || o->clock.kind > FLAKE_CLOCK_FAST)
         return "clock.kind is not FLAKE_CLOCK_EXACT, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_FAST";
     if (o->shared_memory && config->gate.admit) return "shared_memory does not go with a gate";
-    if (o->shared_memory && o->state && !o->state->is_shared)
-        return "shared_memory needs a state with shared_memory, in the same memory";
     if (o->shared_memory && FLAKE_I_LOCK_FREE != 2)
         return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not "
                "share";
@@ -2891,7 +2941,7 @@ FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) 
     if (o->lanes && !o->lane_count) return "lane_count is 0: it must be the number of lanes";
     if (o->lanes && o->lane_count > most_lanes)
         return "lane_count exceeds the sequence range, or 2 GB of memory";
-    return NULL;
+    return flake_i_unfit_after(o, epoch_ms);
 }
 
 /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at
@@ -2937,13 +2987,13 @@ FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_engine_config
     const flake_options *const o = &config->options;
     e->instance_word = NULL;
     e->instance_owner_id = o->shared_memory ? 0 : flake_i_instance_owner_id(&e->instance_word);
+    if (e->instance_owner_id && config->instance_owner_id)
+        e->instance_owner_id = config->instance_owner_id;
     e->owner_word = gate_word ? gate_word : e->instance_word;
     e->owner_id = gate_word ? gate_id : e->instance_owner_id;
     e->gate = config->gate;
     e->is_shared = o->shared_memory;
-    e->state_at = (uintptr_t)o->state;
-    if (o->state && o->shared_memory) e->state_at -= (uintptr_t)e;
-    e->state_run = o->state ? FLAKE_ATOMIC_LOAD(&o->state->run, relaxed) : 0;
+    e->claim_at = config->claim ? (uintptr_t)config->claim - (uintptr_t)e : 0;
 }
 
 /* Whether the counter is much cheaper than the clock. It is not if readings are trapped, or if the
@@ -2982,7 +3032,9 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
     e->tick_bits = config->tick_bits;
     e->ahead = (uint64_t)o->max_ahead_ms / config->unit_ms;
     e->wait_ns = o->max_wait_ms > max_ms ? INT64_MAX : o->max_wait_ms * FLAKE_I_NS_PER_MS;
-    e->fail_on_backwards = o->fail_on_backwards;
+    e->fail_on_backwards = config->fail_on_backwards;
+    e->no_wait = o->no_wait;
+    e->start_unit = 0;
     e->clock = o->clock;
     if (o->clock.kind == FLAKE_CLOCK_FAST) e->clock.kind = FLAKE_CLOCK_EXACT;
     e->ring = o->overflow;
@@ -3002,8 +3054,11 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
         FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
     const bool has_windows = is_fast && flake_i_counter_suits(&e->clock);
     FLAKE_ATOMIC_STORE(&e->ticks_per_window, has_windows || o->clock.now_ns, relaxed);
-    e->is_plain = !o->overflow && !config->gate.admit && !o->state && e->cap <= e->count_mask &&
-                  !has_windows; /* with windows a new unit needs an exact reading after the word */
+    /* with windows a new unit needs an exact reading after the word */
+    const bool is_plain = !o->overflow && !config->gate.admit && !config->claim &&
+                          e->cap <= e->count_mask && !has_windows;
+    FLAKE_ATOMIC_STORE(&e->first_limit, is_plain ? e->cap : 0, relaxed);
+    FLAKE_ATOMIC_STORE(&e->is_closed, 0u, relaxed);
     return FLAKE_OK;
 }
 
@@ -3039,10 +3094,15 @@ FLAKE_I_INLINE flake_status flake_i_lost(const flake_i_engine *e) {
     return flake_i_has_fence(e) && !flake_i_is_inherited(e) ? FLAKE_LEASE_LOST : FLAKE_FORKED;
 }
 
+FLAKE_I_FN bool flake_i_is_closed(const flake_i_engine *e) {
+    return FLAKE_ATOMIC_LOAD(&e->is_closed, relaxed) != 0;
+}
+
 /* Off the fast path: a gate's fence does not show that the machine was cloned. One load of each word:
  * a second one of the instance's might see a clone, and report it as a closed gate. */
 FLAKE_I_FN flake_status flake_i_check_owner(const flake_i_engine *e) {
     if (flake_i_is_inherited(e)) return FLAKE_FORKED;
+    if (flake_i_is_closed(e)) return FLAKE_CLOSED;
     return flake_i_has_fence(e) && flake_i_forked(e) ? FLAKE_LEASE_LOST : FLAKE_OK;
 }
 
@@ -3050,11 +3110,16 @@ FLAKE_I_INLINE bool flake_i_is_copy(const flake_i_engine *e) {
     return e->home != (uintptr_t)e && !e->is_shared;
 }
 
-FLAKE_I_FN struct flake_state *flake_i_state_of(const flake_i_engine *e) {
-    return (struct flake_state *)(e->state_at + (e->is_shared ? (uintptr_t)e : 0));
+FLAKE_I_FN flake_i_claim *flake_i_claim_of(const flake_i_engine *e) {
+    return (flake_i_claim *)((uintptr_t)e + e->claim_at);
 }
 
-FLAKE_I_FN bool flake_i_has_gate(const flake_i_engine *e) { return e->gate.admit || e->state_at; }
+FLAKE_I_FN bool flake_i_has_gate(const flake_i_engine *e) { return e->gate.admit || e->claim_at; }
+
+/* For queries: no draw succeeds any more. */
+FLAKE_I_FN bool flake_i_is_over(const flake_i_engine *e) {
+    return flake_i_forked(e) || flake_i_is_closed(e);
+}
 
 FLAKE_I_INLINE uint64_t flake_i_start_ns(const flake_i_engine *e, uint64_t unit) {
     return e->epoch_ns + unit * e->unit_ns;
@@ -3127,8 +3192,8 @@ FLAKE_I_FN void flake_i_exhaust_unit(flake_i_engine *e) {
     flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* not drawn here */
 }
 
-/* The next ID is of a later unit than this time, on either timeline. Caller must have exclusive
- * access. */
+/* The next ID is of a later unit than this time, on either timeline: of start_unit, unless the word has passed
+ * that. Caller must have exclusive access. */
 FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
     if (floor_ns < (int64_t)e->epoch_ns) return;
     const uint64_t floor =
@@ -3140,6 +3205,7 @@ FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
             FLAKE_ATOMIC_STORE(&e->safe[i], floor, relaxed);
     flake_i_decode(e, word, &time, &count);
     if (time > floor || flake_i_queued(e, time, count, floor) >= e->cap) return;
+    e->start_unit = floor + 1;
     FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, floor, flake_i_tick(e, word)) + e->cap,
                        relaxed);
     flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* not drawn here */
@@ -3292,6 +3358,16 @@ FLAKE_I_FN uint64_t flake_i_available_by(const flake_i_engine *e, const flake_i_
     return (flake_i_min_u64(a->now + e->ahead, e->max_time) + 1 - a->base) * e->cap - a->ticket;
 }
 
+FLAKE_I_FN int64_t flake_i_end_ns(const flake_i_engine *e, uint64_t unit) {
+    return (int64_t)(flake_i_start_ns(e, unit + 1) - 1);
+}
+
+/* The end of the last unit that has passed. */
+FLAKE_I_FN int64_t flake_i_passed_ns(const flake_i_engine *e, int64_t now_ns) {
+    if (now_ns < (int64_t)e->epoch_ns) return now_ns;
+    return flake_i_end_ns(e, flake_i_units(e, (uint64_t)now_ns - e->epoch_ns) - 1);
+}
+
 FLAKE_I_FN int64_t flake_i_due_ns(const flake_i_engine *e, uint64_t unit) {
     return (int64_t)flake_i_start_ns(e, unit < e->ahead ? 0 : unit - e->ahead);
 }
@@ -3361,7 +3437,8 @@ FLAKE_I_FN void flake_i_note(flake_i_engine *e, uint64_t seen, int64_t now_ns, u
         (void)FLAKE_ATOMIC_CAS(&e->overflow, &next, owed, relaxed, relaxed);
 }
 
-/* Not while the clock is before the word: the callers then wait for the clock, not for capacity.
+/* Not while the clock is before the word: the callers then wait for the clock, not for capacity. Nor do those
+ * that wait for the start unit.
  * The reading is taken after the election was loaded: if it is before that ms, the clock went
  * backwards. */
 FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
@@ -3372,7 +3449,8 @@ FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
     /* only for the length of the queue */
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
     if (flake_i_look(e, 0, word, now_ns, &a) != FLAKE_OK || a.now + e->time_lead < a.time) return;
-    flake_i_note(e, old, now_ns, flake_i_queued(e, a.time, a.count, a.now + e->ahead + 1));
+    const uint64_t served = flake_i_max_u64(a.now + e->ahead, e->start_unit);
+    flake_i_note(e, old, now_ns, flake_i_queued(e, a.time, a.count, served + 1));
 }
 
 /* ---- draw ---- */
@@ -3394,29 +3472,20 @@ FLAKE_I_FN int64_t flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns, in
     return after_ns;
 }
 
-FLAKE_I_FN int64_t flake_i_end_ns(const flake_i_engine *e, uint64_t unit) {
-    return (int64_t)(flake_i_start_ns(e, unit + 1) - 1);
-}
-
 FLAKE_I_COLD flake_status flake_i_pass_gates(flake_i_engine *e, unsigned request, uint64_t unit,
                                              int64_t *budget_ns) {
     const int64_t until_ns = flake_i_end_ns(e, unit), nap_ns = 1000000;
-    for (unsigned state = 0; state < 2; state++)
-        for (;; *budget_ns -= nap_ns) {
-            bool pointless = false; /* waiting cannot change the answer */
-            flake_status status = flake_i_check_owner(e);
-            if (status != FLAKE_OK) return status;
-            if (!state && e->gate.admit) status = e->gate.admit(e->gate.user, until_ns);
-            if (state && e->state_at)
-                status =
-                    flake_i_state_gate(flake_i_state_of(e), e->state_run, until_ns, &pointless);
-            if (status == FLAKE_OK) break;
-            const bool not_yet = status == FLAKE_AGAIN || (state && status == FLAKE_NOT_EXTENDED);
-            const bool waits = (request & FLAKE_I_WAIT) && *budget_ns >= nap_ns;
-            if (!not_yet || pointless || !waits) return status;
-            FLAKE_SLEEP_NS(nap_ns);
-        }
-    return FLAKE_OK;
+    for (;; *budget_ns -= nap_ns) {
+        bool pointless = false; /* waiting cannot change the answer */
+        flake_status status = flake_i_check_owner(e);
+        if (status != FLAKE_OK) return status;
+        if (e->gate.admit) status = e->gate.admit(e->gate.user, until_ns);
+        else if (e->claim_at) status = flake_i_admit(flake_i_claim_of(e), until_ns, &pointless);
+        const bool not_yet = status == FLAKE_AGAIN || (e->claim_at && status == FLAKE_NOT_EXTENDED);
+        const bool waits = (request & FLAKE_I_WAIT) && *budget_ns >= nap_ns;
+        if (!not_yet || pointless || !waits) return status;
+        FLAKE_SLEEP_NS(nap_ns);
+    }
 }
 
 /* Sleeps until the unit of a ticket that was drawn after the reading drawn_ns. FLAKE_AGAIN: the
@@ -3443,6 +3512,11 @@ FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
     a->confirmed = true;
 }
 
+/* The clock may be before the word without a backward step: no ID has been drawn, and init did not wait. */
+FLAKE_I_FN bool flake_i_is_early(const flake_i_engine *e, const flake_i_attempt *a) {
+    return e->no_wait && a->time < e->start_unit;
+}
+
 /* Look. Only an exact reading taken after the word shows that the clock is before the word or that
  * no ticket is free. A fresh word needs one, too: an earlier run may have used the time of a
  * reading that lags. */
@@ -3457,7 +3531,8 @@ FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt 
             a->confirmed = true;
             continue;
         }
-        if (status == FLAKE_OK && a->now + e->time_lead < a->time && !a->back_told) {
+        const bool is_back = status == FLAKE_OK && a->now + e->time_lead < a->time;
+        if (is_back && !a->back_told && !flake_i_is_early(e, a)) {
             flake_i_tally(&e->clock_backwards, 1, a->request);
             a->back_told = true;
         }
@@ -3468,12 +3543,14 @@ FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt 
 /* Decide, if no ticket is free: FLAKE_OK: the caller queues; *slept: it slept without a ticket
  * instead. */
 FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, bool *slept) {
-    const bool back = a->time > a->now + e->ahead;
+    const bool back = a->time > a->now + e->ahead && !flake_i_is_early(e, a);
     const int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, a->opens), a->now_ns);
     if (!(a->request & FLAKE_I_WAIT) || (back && e->fail_on_backwards) || left_ns > a->budget_ns)
         return back ? FLAKE_CLOCK_BACKWARDS : FLAKE_AGAIN;
-    if (!a->wait_told) flake_i_tally(&e->waits, 1, a->request);
-    a->wait_told = true;
+    if (!a->wait_told && a->opens > e->start_unit) {
+        flake_i_tally(&e->waits, 1, a->request);
+        a->wait_told = true;
+    }
     *slept = a->blocked || a->ticket >= e->limit;
     if (!*slept) return FLAKE_OK;
     if (!a->blocked) flake_i_notify(e);
@@ -3549,7 +3626,7 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned resume, bool 
     const uint64_t count = *word & e->count_mask, unit = *word >> e->time_shift;
     const uint64_t since_ns = (uint64_t)now_ns - flake_i_start_ns(e, unit);
     if (!(resume & FLAKE_I_ELSE) || since_ns < e->unit_ns) return false;
-    if (!e->is_plain || !unit || count > e->cap) return false;
+    if (count - 1 >= FLAKE_ATOMIC_LOAD(&e->first_limit, relaxed)) return false;
     const uint64_t passed = flake_i_units(e, since_ns), time = unit + passed;
     const uint64_t head = *word - count + (passed << e->time_shift);
     if (time > e->max_time || (is_bound && flake_i_is_far_ahead(e, now_ns))) return false;
@@ -3646,6 +3723,7 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
         flake_i_exhaust_unit(e);
         return FLAKE_INVALID;
     }
+    if (flake_i_is_closed(e)) return FLAKE_CLOSED;
     a.request = request;
     a.want = want;
     a.budget_ns = e->wait_ns;
@@ -3725,7 +3803,7 @@ FLAKE_I_FN flake_status flake_i_peek(flake_i_engine *e, flake_i_attempt *a) {
 /* ns until a try would succeed; INT64_MAX: never. */
 FLAKE_I_FN int64_t flake_i_retry_ns(flake_i_engine *e) {
     flake_i_attempt a;
-    if (flake_i_forked(e) || !e->cap) return INT64_MAX;
+    if (flake_i_is_over(e) || !e->cap) return INT64_MAX;
     if (e->slack_ns && flake_i_peek(e, &a) == FLAKE_OK && a.is_free) return 0;
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     const int64_t now_ns = flake_i_exact_ns(&e->clock), epoch_ns = (int64_t)e->epoch_ns;
@@ -3737,15 +3815,25 @@ FLAKE_I_FN int64_t flake_i_retry_ns(flake_i_engine *e) {
 
 FLAKE_I_FN uint64_t flake_i_available(flake_i_engine *e) {
     flake_i_attempt a;
-    if (flake_i_forked(e) || flake_i_peek(e, &a) != FLAKE_OK) return 0;
+    if (flake_i_is_over(e) || flake_i_peek(e, &a) != FLAKE_OK) return 0;
     return flake_i_available_by(e, &a);
 }
 
-/* Whether the next ticket waits for flake_state_extend. The word's unit is admitted already. */
+/* The newest unit of a ticket, on either timeline. The word is loaded first: a draw that left a timeline had
+ * raised safe[] by then. */
+FLAKE_I_FN uint64_t flake_i_newest(flake_i_engine *e) {
+    uint64_t time, count;
+    flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, acquire), &time, &count); /* LOOK:A */
+    const uint64_t safe = flake_i_max_u64(FLAKE_ATOMIC_LOAD(&e->safe[0], relaxed),
+                                          FLAKE_ATOMIC_LOAD(&e->safe[1], relaxed));
+    return flake_i_max_u64(time + (count ? (count - 1) / e->cap : 0), safe);
+}
+
+/* Whether the next ticket waits for flake_extend. The word's unit is admitted already. */
 FLAKE_I_FN bool flake_i_is_late(flake_i_engine *e) {
     flake_i_attempt a;
-    if (!e->state_at || flake_i_forked(e) || flake_i_peek(e, &a) != FLAKE_OK) return false;
-    return flake_i_state_is_late(flake_i_state_of(e), flake_i_end_ns(e, a.unit));
+    if (!e->claim_at || flake_i_is_over(e) || flake_i_peek(e, &a) != FLAKE_OK) return false;
+    return flake_i_must_extend(flake_i_claim_of(e), flake_i_end_ns(e, a.unit));
 }
 
 /* Adds an engine's. While other threads draw, ids may lack tickets that they have not tallied yet. */
@@ -3823,7 +3911,9 @@ FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whol
     memcpy((void *)e, (const void *)whole, sizeof *e);
     flake_i_set_cap(e, cap);
     e->home = (uintptr_t)e;
-    if (e->state_at && e->is_shared) e->state_at += (uintptr_t)whole - (uintptr_t)e;
+    if (e->claim_at) e->claim_at += (uintptr_t)whole - (uintptr_t)e;
+    if (FLAKE_ATOMIC_LOAD(&e->first_limit, relaxed))
+        FLAKE_ATOMIC_STORE(&e->first_limit, cap, relaxed);
     FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, time, flake_i_tick(whole, word)) + count,
                        relaxed);
     FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
@@ -3962,21 +4052,11 @@ FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsi
     return status;
 }
 
-/* On either timeline. The word is loaded first: a draw that left a timeline had raised safe[] by
- * then. */
-FLAKE_I_FN uint64_t flake_i_lanes_newest(const flake_i_lanes *l, uint64_t *word_time) {
-    uint64_t newest = *word_time = 0;
-    for (size_t i = 0; i < l->n; i++) {
-        flake_i_engine *const e = &flake_i_lane(l, i)->engine;
-        uint64_t time, count;
-        flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, acquire), &time, &count); /* LOOK:A */
-        if (time > *word_time) *word_time = time;
-        const uint64_t last[] = {time + (count ? (count - 1) / e->cap : 0),
-                                 FLAKE_ATOMIC_LOAD(&e->safe[0], relaxed),
-                                 FLAKE_ATOMIC_LOAD(&e->safe[1], relaxed)};
-        for (unsigned k = 0; k < 3; k++)
-            if (last[k] > newest) newest = last[k];
-    }
+/* On either timeline. */
+FLAKE_I_FN uint64_t flake_i_lanes_newest(const flake_i_lanes *l) {
+    uint64_t newest = 0;
+    for (size_t i = 0; i < l->n; i++)
+        newest = flake_i_max_u64(newest, flake_i_newest(&flake_i_lane(l, i)->engine));
     return newest;
 }
 
@@ -4097,8 +4177,9 @@ FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_ticket *unit, flake1
  * unit; 0: the clock is not, or the generator waits for it. */
 FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
     flake_i_attempt a;
-    if (!g->continues || flake_i_forked(e)) return 0;
+    if (!g->counts || flake_i_is_over(e)) return 0;
     const flake_status status = flake_i_peek(e, &a);
+    if (status == FLAKE_OK && flake_i_is_early(e, &a)) return 0;
     const bool before_first = status != FLAKE_OK && a.now_ns < (int64_t)e->epoch_ns;
     if (before_first ? !(a.time || a.count % e->cap)
                      : status != FLAKE_OK || a.now + e->ahead >= a.time)
@@ -4211,7 +4292,7 @@ FLAKE_I_NOINLINE flake_status flake_i_one128_continue(flake_gen *g, unsigned res
     const bool is_bound = resume & FLAKE_I_BOUND;
     if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket)) {
         status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
-        if (status != FLAKE_OK && g->continues)
+        if (status != FLAKE_OK && g->counts)
             status = flake_i_continue(g, resume, status, 1, &ticket, &from);
         if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
         if (from) ticket.index += from->first;
@@ -4264,9 +4345,9 @@ FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool 
     return FLAKE_OK;
 }
 
-/* Claims 1 to `want` tickets. With lanes, *from is set to their lane. */
-FLAKE_I_FN flake_status flake_i_claim(flake_gen *g, unsigned request, uint64_t want,
-                                      flake_i_ticket *out, flake_lane **from) {
+/* Takes 1 to `want` tickets. With lanes, *from is set to their lane. */
+FLAKE_I_FN flake_status flake_i_take_tickets(flake_gen *g, unsigned request, uint64_t want,
+                                             flake_i_ticket *out, flake_lane **from) {
     uint64_t word;
     int64_t now_ns = 0;
     unsigned resume;
@@ -4348,8 +4429,8 @@ FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned request, bool is_128
     while (*done < n) {
         flake_i_ticket rest, unit;
         flake_lane *from;
-        flake_status status = flake_i_claim(g, request, n - *done, &rest, &from);
-        if (is_128 && status != FLAKE_OK && g->continues)
+        flake_status status = flake_i_take_tickets(g, request, n - *done, &rest, &from);
+        if (is_128 && status != FLAKE_OK && g->counts)
             status = flake_i_continue(g, request, status, n - *done, &rest, &from);
         if (status != FLAKE_OK) return status;
         for (; rest.n; *done += (size_t)unit.n) {
@@ -4430,161 +4511,126 @@ FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *
 }
 
 // >>directory
-
-/* ---- files ----
+/*
+ * A generator's number in a directory is a locked file, DIR/NUMBER.slot.
  *
- * A claim is a lock on the claimed file itself. The lock belongs to an open file description, so it
- * conflicts within a process too, for every copy of the header and every name of the file, and ends
- * with its holder in any case. A forked child inherits it: the file remains taken until the child,
- * too, has ended or released it. Only the holder writes, and in place: a rename would leave the
- * lock with the old file.
+ *     byte 0   "idstate\n"        8  version, 4 bytes: 3        512, 4608   records
+ *
+ *     record   0  number, from 1       8  horizon, ns        16  written at, ns
+ *             24  run, 16 bytes       40  'n', zeros         72  node, zeros
+ *            104  holder's pid       112  claimed at, ns    120  FNV-1a of the 120 bytes before
+ *
+ * All numbers are big-endian. A file of version 2 is read, and keeps that version; its records have zeros at 104
+ * until they are replaced. Each write replaces the older record by the next one. The complete record with the
+ * highest number counts; one that was cut short was never published.
+ *
+ * LOCK      A claim is a lock on the file itself. The lock belongs to an open file description, so it
+ *           conflicts within a process too, for every copy of the header and every name of the file, and ends
+ *           with its holder in any case. A forked child inherits it: the number remains taken until the child,
+ *           too, has ended or dropped it. Only the holder writes, and in place: a rename would leave the lock
+ *           with the old file.
+ * HORIZON   A time a few seconds ahead of all IDs generated. It is moved long before draws reach it; a draw
+ *           that would pass it waits until a new one is on disk. So after a crash or a power cut the next
+ *           holder generates only IDs after the file's horizon. One thread at a time is the writer (TURN:A,
+ *           TURN:R), which alone moves the horizon. It publishes one after the file is synced (DISK:R, read
+ *           by DISK:A), so the file is never before horizon_ns, and no draw is admitted past that.
+ * CLOSE     The closing thread becomes the writer for good, stores CLOSED, and then reads admitted_ns. A draw
+ *           raises admitted_ns, or sees it raised, and then reads the horizon. All four are sequentially
+ *           consistent (SHUT:S, ASK:S), so one of the two threads sees the other: the last record covers each
+ *           ID that a late draw returns. (A weaker load of admitted_ns might come after that of the horizon;
+ *           acquire is not enough in C++20.) A closed claim admits nothing.
+ * TAKE-OVER A claim in shared memory outlives its holder. The process that gets the lock continues the run: it
+ *           becomes the writer, whichever thread of the dead holder was it, and stores itself as the holder
+ *           when the file is its own (HOLD:R). Extend and close compare the holder first (HOLD:A).
+ * LAST      Before each write the writer reads both records. The one that counts must be `last`, byte for
+ *           byte, or what a failed write of this run has left after it, and the file must have a name.
+ *           Otherwise another program has changed or removed the file, or the descriptor belongs to another
+ *           object by now, and the claim is lost: nothing is written any more, and the horizon becomes LOST,
+ *           which admits nothing. It is relaxed: LOST carries nothing, and a draw that reads the earlier
+ *           horizon is admitted before the loss.
+ * REWRITE   After a failed sync the kernel may keep a record in its cache that is not on disk, and no later
+ *           sync writes it. So a holder that continues from a record writes that record again, byte for byte,
+ *           and syncs it, before it writes the next one over the record before.
  */
+#define FLAKE_I_CLOSED      ((uint64_t)INT64_MIN)
+#define FLAKE_I_LOST_CLAIM  ((uint64_t)INT64_MIN + 1)
+#define FLAKE_I_NO_HORIZON  ((uint64_t)INT64_MIN + 2)
+enum { FLAKE_I_DAY_MS = 86400000 }; /* the longest horizon_ms, max_ahead_ms and unit */
 
+/* The longest time from a write to its horizon: those three, and a day. */
+#define FLAKE_I_FARTHEST_NS ((int64_t)4 * FLAKE_I_DAY_MS * FLAKE_I_NS_PER_MS)
+
+FLAKE_I_FN flake_status flake_i_say_closed(flake_why *why) {
+    return flake_i_say(why, FLAKE_CLOSED, "generator", "is closed");
+}
+
+/* Whether this process called init or flake_take_over. */
+FLAKE_I_FN bool flake_i_is_holder(const flake_i_claim *c) {
+    return FLAKE_ATOMIC_LOAD(&c->holder, acquire) == flake_i_process_owner_id(); /* HOLD:A */
+}
+
+enum {
+    FLAKE_I_LONGEST_STEP_NS = 1000000000
+}; /* a clock that stands still for longer does not run */
+
+/* The time that the IDs of an init must be later than: that of the file's horizon (INT64_MIN: none), after_unix_ms,
+ * and the end of this unit, which a predecessor may have used. Call it with the claim: a predecessor has drawn until
+ * then. Waits for the first two, and for a unit that is longer than a draw would wait. */
+FLAKE_I_FN flake_status flake_i_find_start(flake_i_engine_config *config, int64_t horizon_ns,
+                                           const char *subject, flake_why *why) {
+    const flake_options *const o = &config->options;
+    const int64_t unit_ns = (int64_t)config->unit_ms * FLAKE_I_NS_PER_MS;
+    const int64_t epoch_ns = config->epoch_ms * FLAKE_I_NS_PER_MS;
+    int64_t now_ns = INT64_MIN, past_ns = horizon_ns,
+            still_ns = 0; /* slept since the clock's last step */
+    /* draws were admitted in whole units: none in the one that contains the horizon, unless it ends there */
+    if (past_ns >= epoch_ns)
+        past_ns -= (int64_t)(((uint64_t)past_ns - (uint64_t)epoch_ns + 1) % (uint64_t)unit_ns);
+    if (o->after_unix_ms) past_ns = flake_i_max_i64(past_ns, o->after_unix_ms * FLAKE_I_NS_PER_MS);
+    if (!o->start_this_unit || past_ns > INT64_MIN) now_ns = flake_i_exact_ns(&o->clock);
+    config->floor_ns = o->start_this_unit ? past_ns : flake_i_max_i64(past_ns, now_ns);
+    if (!o->start_this_unit && config->floor_ns >= epoch_ns && config->unit_ms > o->max_wait_ms &&
+        config->unit_ms > o->max_ahead_ms)
+        past_ns = flake_i_add_saturated(
+            config->floor_ns,
+            unit_ns - 1 -
+                (int64_t)(((uint64_t)config->floor_ns - (uint64_t)epoch_ns) % (uint64_t)unit_ns));
+    while (past_ns > INT64_MIN && now_ns <= past_ns && !o->no_wait) {
+        const int64_t before_ns = now_ns;
+        const int64_t left_ns = flake_i_add_saturated(flake_i_ns_until(past_ns, now_ns), 1);
+        const int64_t nap_ns = still_ns ? flake_i_max_i64(left_ns, FLAKE_I_NS_PER_MS) : left_ns;
+        FLAKE_SLEEP_NS(nap_ns);
+        now_ns = flake_i_exact_ns(&o->clock);
+        still_ns = now_ns > before_ns ? 0 : flake_i_add_saturated(nap_ns, still_ns);
+        if (now_ns < before_ns || still_ns > FLAKE_I_LONGEST_STEP_NS)
+            return flake_i_say(why, FLAKE_CLOCK_BACKWARDS, subject,
+                               "the clock went backwards, or stands still");
+    }
+    return FLAKE_OK;
+}
+
+#if FLAKE_I_HAS_FILES
 /* FLAKE_IO, with the system's error text. */
 FLAKE_I_FN flake_status flake_i_say_errno(flake_why *why, const char *path, const char *what) {
     flake_i_put_why(why, path, what, flake_i_error_text());
     return FLAKE_IO;
 }
 
-/* Whether the path (NULL: the descriptor) still leads to the file. */
-FLAKE_I_FN bool flake_i_file_is_at(const flake_i_file *f, const char *path) {
-    flake_i_found found;
-    return flake_i_find(path, f->fd, &found) && f->device == found.device &&
-           f->inode == found.inode;
-}
+/* ---- records ---- */
 
-/* The program may have closed the descriptor and opened another file. */
-FLAKE_I_FN bool flake_i_file_is_open(const flake_i_file *f) {
-    return f->fd >= 0 && flake_i_file_is_at(f, NULL);
-}
-
-/* In a forked child the lock remains the parent's. */
-FLAKE_I_FN void flake_i_file_drop(flake_i_file *f, bool inherited) {
-    if (flake_i_file_is_open(f)) {
-        if (!inherited) (void)flake_i_lock_bytes(f->fd, false, 0, 0); /* children have it, too */
-        flake_i_close(f->fd);
-    }
-    f->fd = -1;
-}
-
-/* Locks `count` bytes of the file (0: all). FLAKE_IN_USE; FLAKE_IO with an error. */
-FLAKE_I_FN flake_status flake_i_file_open(flake_i_file *f, const char *path, int how,
-                                          uint64_t first, uint64_t count) {
-    flake_i_found opened = {0, 0, false};
-    for (int tries = 0; tries < 100; tries++) {
-        f->fd = flake_i_open(path, how);
-        if (f->fd < 0) return FLAKE_IO;
-        const bool locked = flake_i_find(NULL, f->fd, &opened) &&
-                            flake_i_lock_bytes(f->fd, true, first, count) == 0;
-        f->device = opened.device;
-        f->inode = opened.inode;
-        if (locked && flake_i_file_is_at(f, path)) return FLAKE_OK;
-        flake_i_close(f->fd);
-        f->fd = -1;
-        if (!locked) return flake_i_error_is_taken() ? FLAKE_IN_USE : FLAKE_IO;
-    }
-    return FLAKE_IO; /* each time the path had another file by then */
-}
-
-/* Where a file is until it is complete. */
-FLAKE_I_FN void flake_i_fresh_path(const char *path, char out[FLAKE_I_PATH]) {
-    const size_t length = strlen(path);
-    memcpy(out, path, length);
-    memcpy(out + length, ".new", sizeof ".new");
-}
-
-/* Writes the fresh file and renames it to the path, complete or not at all. It remains locked.
- * FLAKE_AGAIN: the path has a foreign file by now. FLAKE_IO. */
-FLAKE_I_FN flake_status flake_i_file_create(const flake_i_file *f, const char *path,
-                                            const uint8_t *bytes, size_t n) {
-    char fresh[FLAKE_I_PATH];
-    flake_i_found at_path;
-    flake_i_fresh_path(path, fresh);
-    const bool is_first = !flake_i_find(path, -1, &at_path) && flake_i_error_is_absent();
-    const bool is_link = is_first && flake_i_is_link(path); /* dangling */
-    /* Only the holder of the lock on `fresh` renames it, and only to an unused name. */
-    const bool well = is_first && !is_link && flake_i_write_at(f->fd, 0, bytes, n) &&
-                      flake_i_fsync(f->fd) == 0 && flake_i_rename(fresh, path);
-    if (well && flake_i_sync_dir(path)) return FLAKE_OK;
-    flake_i_unlink(well ? path : fresh);
-    return is_first ? FLAKE_IO : FLAKE_AGAIN;
-}
-
-/* Absolute: the process may change its directory. False: too long. */
-FLAKE_I_FN bool flake_i_absolute(const char *path, char out[FLAKE_I_PATH]) {
-    const size_t length = strlen(path), room = FLAKE_I_PATH - FLAKE_I_ENDING;
-    size_t base = 0;
-    if (length >= room) return false;
-    if (*path != '/') {
-        if (!flake_i_working_dir(out, room - length)) return false;
-        base = strlen(out);
-        out[base++] = '/';
-    }
-    memcpy(out + base, path, length + 1);
-    return true;
-}
-
-/* ---- state file ----
- *
- * It stores a horizon: a time a few seconds ahead of all IDs generated. It is moved long before
- * draws reach it; a draw that would pass it waits until a new one is on disk. So after a crash or a
- * power cut the next run generates only IDs after the file's horizon. In a directory the file stores
- * a number instead of a generator's identity: any generator may use it.
- *
- *     byte 0   "idstate\n"        8  version, 4 bytes: 2        512, 4608   records
- *
- *     record   0  number, from 1       8  horizon, ns        16  written at, ns
- *             24  run, 16 bytes       40  identity, 64       104  0
- *            120  FNV-1a of the 120 bytes before; all numbers big-endian
- *
- * Each write replaces the older record by the next one. The complete record with the highest number
- * counts; one that was cut short was never published.
- *
- * HORIZON   The file on disk is never before state.horizon, and no draw is admitted past that. One
- *           thread at a time writes (`writer`); it publishes the horizon after the file is synced
- *           (DISK:R, read by DISK:A). A closed state admits nothing. The closing thread stores
- *           CLOSED, then reads `asked`. A draw raises `asked`, or sees it raised, then reads the
- *           horizon. All four are sequentially consistent (SHUT:S, ASK:S), so one of the two
- *           threads sees the other. (A weaker load of `asked` might come after that of the horizon;
- *           acquire is not enough in C++20.) An open changes `run` before it stores a horizon. A
- *           draw of an earlier run reads `run` after the horizon, which carries it, and is refused
- *           by one or the other.
- * LAST      Before each write the writer reads both records. The one that counts must be `last`,
- *           byte for byte, or what a failed write of this run has left after it. Otherwise another
- *           program has changed the file, or the descriptor belongs to another object by now, and
- *           the state is lost: the writer sets is_lost, after which nothing is written, and
- *           replaces the horizon by LOST, which admits nothing. A CAS does that, so CLOSED remains
- *           CLOSED. It is relaxed: LOST carries nothing, and a draw that reads the earlier horizon
- *           is admitted before the loss.
- * REWRITE   After a failed sync the kernel may keep a record in its cache that is not on disk, and
- *           no later sync writes it. So a run that continues from a record writes that record
- *           again, byte for byte, and syncs it, before it writes the next one over the record
- *           before.
- */
 typedef struct flake_i_record {
     uint64_t number;
     int64_t horizon_ns, written_ns;
     uint8_t run[FLAKE_I_RUN];
-    uint8_t identity[FLAKE_I_IDENTITY];
+    uint64_t node, pid;
+    int64_t claimed_ns;
 } flake_i_record;
 
-#define FLAKE_I_CLOSED_STATE ((uint64_t)INT64_MIN)
-#define FLAKE_I_LOST_STATE   ((uint64_t)INT64_MIN + 2)
-
-FLAKE_I_FN uint64_t flake_i_state_run(const flake_state *s) {
-    return FLAKE_ATOMIC_LOAD(&s->run, relaxed);
-}
-
-#define FLAKE_I_MAGIC        "idstate\n"
-#define FLAKE_I_VERSION      ((uint64_t)2 << 32)
+#define FLAKE_I_MAGIC "idstate\n"
+enum { FLAKE_I_VERSION = 3, FLAKE_I_NUMBER_KIND = 'n' };
 
 FLAKE_I_FN int64_t flake_i_record_at(uint64_t number) {
     return FLAKE_I_FIRST_RECORD + (int64_t)(number & 1) * FLAKE_I_RECORD_STRIDE;
-}
-
-FLAKE_I_FN void flake_i_header_put(uint8_t out[FLAKE_I_RECORD]) {
-    memcpy(out, FLAKE_I_MAGIC, 8);
-    flake_i_put64(out + 8, FLAKE_I_VERSION);
 }
 
 FLAKE_I_FN void flake_i_record_put(const flake_i_record *r, uint8_t out[FLAKE_I_RECORD]) {
@@ -4593,26 +4639,35 @@ FLAKE_I_FN void flake_i_record_put(const flake_i_record *r, uint8_t out[FLAKE_I_
     flake_i_put64(out + 8, (uint64_t)r->horizon_ns);
     flake_i_put64(out + 16, (uint64_t)r->written_ns);
     memcpy(out + 24, r->run, FLAKE_I_RUN);
-    memcpy(out + 40, r->identity, FLAKE_I_IDENTITY);
+    out[40] = FLAKE_I_NUMBER_KIND;
+    flake_i_put64(out + 72, r->node);
+    flake_i_put64(out + 104, r->pid);
+    flake_i_put64(out + 112, (uint64_t)r->claimed_ns);
     flake_i_put64(out + 120, flake_i_fnv(out, 120));
 }
 
-/* FLAKE_CORRUPT: damaged, or never written. FLAKE_MISMATCH: of a later version. */
+/* FLAKE_CORRUPT: damaged, or never written. FLAKE_MISMATCH: not of a number in a directory. */
 FLAKE_I_FN flake_status flake_i_record_get(const uint8_t *in, flake_i_record *r) {
     if (flake_i_get64(in + 120) != flake_i_fnv(in, 120)) return FLAKE_CORRUPT;
     r->number = flake_i_get64(in);
     r->horizon_ns = (int64_t)flake_i_get64(in + 8);
     r->written_ns = (int64_t)flake_i_get64(in + 16);
     memcpy(r->run, in + 24, FLAKE_I_RUN);
-    memcpy(r->identity, in + 40, FLAKE_I_IDENTITY);
-    if (!flake_i_all_zero(in + 104, 16)) return FLAKE_MISMATCH;
+    r->node = flake_i_get64(in + 72);
+    r->pid = flake_i_get64(in + 104);
+    r->claimed_ns = (int64_t)flake_i_get64(in + 112);
+    if (in[40] != FLAKE_I_NUMBER_KIND) return FLAKE_MISMATCH;
     return !r->number || r->horizon_ns < r->written_ns ? FLAKE_CORRUPT : FLAKE_OK;
 }
 
-/* The record that counts. FLAKE_CORRUPT: none, and its number is 0. */
-FLAKE_I_FN flake_status flake_i_records_get(const uint8_t *in, flake_i_record *r) {
+/* From the first n bytes of a file: the record that counts. FLAKE_MISMATCH: no slot, or of another version. */
+FLAKE_I_FN flake_status flake_i_slot_get(const uint8_t *in, size_t n, flake_i_record *r) {
+    if (memcmp(in, FLAKE_I_MAGIC, n < 8 ? n : 8) != 0) return FLAKE_MISMATCH;
+    if (n < FLAKE_I_RECORD) return FLAKE_CORRUPT;
+    const uint64_t version = flake_i_get64(in + 8) >> 32;
+    if (version != FLAKE_I_VERSION && version != 2) return FLAKE_MISMATCH;
     memset(r, 0, sizeof *r);
-    for (uint64_t i = 0; i < 2; i++) {
+    for (uint64_t i = 0; i < 2 && n == FLAKE_I_FILE; i++) {
         flake_i_record found;
         const flake_status status = flake_i_record_get(in + flake_i_record_at(i), &found);
         if (status == FLAKE_MISMATCH) return status;
@@ -4621,634 +4676,704 @@ FLAKE_I_FN flake_status flake_i_records_get(const uint8_t *in, flake_i_record *r
     return r->number ? FLAKE_OK : FLAKE_CORRUPT;
 }
 
-/* From a file's first `n` bytes. FLAKE_MISMATCH: no state file, or one of another version. */
-FLAKE_I_FN flake_status flake_i_file_get(const uint8_t *in, size_t n, flake_i_record *r) {
-    if (memcmp(in, FLAKE_I_MAGIC, n < 8 ? n : 8) != 0) return FLAKE_MISMATCH;
-    if (n < FLAKE_I_RECORD) return FLAKE_CORRUPT;
-    if (flake_i_get64(in + 8) != FLAKE_I_VERSION) return FLAKE_MISMATCH;
-    return n < FLAKE_I_FILE ? FLAKE_CORRUPT : flake_i_records_get(in, r);
+/* ---- files ---- */
+
+FLAKE_I_FN bool flake_i_file_is(const flake_i_file *f, const flake_i_file_id *id) {
+    return f->device == id->device && f->inode == id->inode;
 }
 
-/* FLAKE_MISMATCH: the fresh file is neither empty nor a dead process's for the same state (any: the same kind). */
-FLAKE_I_FN flake_status flake_i_fresh_judge(const flake_i_file *f, const uint8_t *identity,
-                                            bool any) {
-    uint8_t bytes[FLAKE_I_FILE + 1] = {0};
-    flake_i_record r;
-    const int n = flake_i_read_at(f->fd, 0, bytes, FLAKE_I_FILE + 1);
-    if (n < 0) return FLAKE_IO;
-    if (n > FLAKE_I_FILE) return FLAKE_MISMATCH;
-    /* a power cut may leave zeros up to the first record */
-    const bool is_cut = flake_i_all_zero(bytes, (size_t)flake_i_record_at(1));
-    const flake_status status =
-        is_cut ? flake_i_records_get(bytes, &r) : flake_i_file_get(bytes, (size_t)n, &r);
-    if (status == FLAKE_CORRUPT) return FLAKE_OK;
-    if (status != FLAKE_OK) return status;
-    return memcmp(r.identity, identity, any ? 1 : FLAKE_I_IDENTITY) == 0 ? FLAKE_OK
-                                                                         : FLAKE_MISMATCH;
+/* Whether the descriptor is still the file: the program may have closed it, and opened another. */
+FLAKE_I_FN bool flake_i_file_is_open(const flake_i_file *f) {
+    flake_i_file_id id;
+    return f->fd >= 0 && flake_i_stat(NULL, f->fd, &id) && flake_i_file_is(f, &id);
 }
 
-/* Opens and locks a fresh file beside the path. FLAKE_AGAIN: the path has a file by now.
- * FLAKE_IN_USE: another process creates it. FLAKE_MISMATCH: a foreign file has the fresh file's
- * name. FLAKE_IO. */
-FLAKE_I_FN flake_status flake_i_file_begin(flake_i_file *f, const char *path,
-                                           const uint8_t *identity, bool any) {
-    char fresh[FLAKE_I_PATH];
-    flake_i_found at_path;
-    flake_i_fresh_path(path, fresh);
-    if (flake_i_is_link(fresh)) return FLAKE_MISMATCH;
-    flake_status status = flake_i_file_open(f, fresh, FLAKE_I_CREATE, 0, 0);
-    if (status != FLAKE_OK) return status;
-    status = flake_i_fresh_judge(f, identity, any);
-    if (status != FLAKE_OK) return status;
-    if (flake_i_find(path, -1, &at_path) || !flake_i_error_is_absent()) {
-        flake_i_unlink(fresh);
-        status = FLAKE_AGAIN;
+/* In a forked child the lock remains the parent's. */
+FLAKE_I_FN void flake_i_file_drop(flake_i_file *f, bool is_inherited) {
+    if (flake_i_file_is_open(f)) {
+        if (!is_inherited) (void)flake_i_lock(f->fd, false); /* children have it, too */
+        flake_i_close(f->fd);
     }
-    return status;
+    f->fd = -1;
 }
 
-/* Whether a run may continue from this record; if not, *what is the reason. */
-FLAKE_I_FN flake_status flake_i_record_judge(const flake_i_record *r, const uint8_t *identity,
-                                             int64_t now_ns, int64_t max_downtime_ns,
-                                             const char **what) {
-    if (memcmp(r->identity, identity, FLAKE_I_IDENTITY) != 0) {
-        *what = "is of a generator with another layout, node or range of sequence numbers";
-        return FLAKE_MISMATCH;
+/* Opens and locks a file of this user with one name. FLAKE_IN_USE, FLAKE_MISMATCH; FLAKE_IO with an error. */
+FLAKE_I_FN flake_status flake_i_file_open(flake_i_file *f, const char *path, int how) {
+    for (int tries = 0; tries < 100; tries++) {
+        flake_i_file_id opened, named;
+        f->fd = flake_i_open(path, how);
+        if (f->fd < 0) return flake_i_is_foreign(path) ? FLAKE_MISMATCH : FLAKE_IO;
+        flake_status status = FLAKE_IO;
+        if (flake_i_stat(NULL, f->fd, &opened)) {
+            f->device = opened.device;
+            f->inode = opened.inode;
+            if (!opened.is_own || (opened.is_there && !opened.is_once)) status = FLAKE_MISMATCH;
+            else if (flake_i_lock(f->fd, true) == 0) status = FLAKE_OK;
+            else if (flake_i_error_is_taken()) status = FLAKE_IN_USE;
+        }
+        /* before it was locked, another process may have removed it */
+        if (status == FLAKE_OK && flake_i_stat(path, -1, &named) && flake_i_file_is(f, &named))
+            return FLAKE_OK;
+        /* a child that another thread forks now would have the lock, too */
+        if (status == FLAKE_OK) (void)flake_i_lock(f->fd, false);
+        flake_i_close(f->fd);
+        f->fd = -1;
+        if (status != FLAKE_OK) return status;
     }
-    if (now_ns < r->written_ns) {
-        *what = "is from the future: the clock went backwards since it was written";
-        return FLAKE_CLOCK_BACKWARDS;
+    return FLAKE_IN_USE; /* each time the path had another file by then */
+}
+
+/* A new name is durable, and so is the directory's, which may be as new. A parent that cannot be opened is not this
+ * process's to sync. */
+FLAKE_I_FN bool flake_i_sync_names(const char *path) {
+    char dir[FLAKE_I_PATH];
+    memcpy(dir, path, strlen(path) + 1);
+    for (unsigned i = 0; i < 2; i++) {
+        char *const slash = strrchr(dir, '/');
+        if (!slash) break; /* the root */
+        slash[1] = 0;
+        if (!flake_i_sync_dir(dir) && !(i && flake_i_error_is_taken())) return false;
+        *slash = 0;
     }
-    if (max_downtime_ns && now_ns > r->horizon_ns &&
-        (uint64_t)now_ns - (uint64_t)r->horizon_ns > (uint64_t)max_downtime_ns) {
-        *what = "is older than max_downtime_ms";
-        return FLAKE_DOWNTIME;
-    }
-    return FLAKE_OK;
-}
-
-FLAKE_I_FN bool flake_i_state_holder_is_here(const flake_state *s) {
-    return FLAKE_ATOMIC_LOAD(&s->holder, acquire) == flake_i_process_owner_id(); /* HOLD:A */
-}
-
-/* Whether this process opened it: a shared state may be another's. */
-FLAKE_I_FN bool flake_i_state_is_here(const flake_state *s) {
-    return FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) &&
-           s->self == ((uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION) && flake_i_state_holder_is_here(s);
-}
-
-FLAKE_I_FN bool flake_i_state_is_held(const flake_state *s) {
-    return flake_i_state_is_here(s) && flake_i_file_is_open(&s->file);
-}
-
-/* Opened by another process, or before the machine was cloned. */
-FLAKE_I_FN bool flake_i_state_is_stale(const flake_state *s) {
-    if (!s->is_shared) return flake_i_forked_since(s->instance_word, s->instance_owner_id);
-    return FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) && !flake_i_state_is_held(s);
-}
-
-FLAKE_I_FN void flake_i_record_next(const flake_state *s, int64_t horizon_ns,
-                                    uint8_t out[FLAKE_I_RECORD]) {
-    flake_i_record r;
-    r.number = s->number + 1;
-    r.horizon_ns = horizon_ns;
-    r.written_ns = s->written_ns < horizon_ns ? s->written_ns : horizon_ns;
-    memcpy(r.run, s->token, FLAKE_I_RUN);
-    memcpy(r.identity, s->identity, FLAKE_I_IDENTITY);
-    flake_i_record_put(&r, out);
-}
-
-/* LAST. FLAKE_MISMATCH: they differ, or the file ends before a record. FLAKE_IO: unknown. */
-FLAKE_I_FN flake_status flake_i_state_compare(const flake_state *s) {
-    uint8_t found[FLAKE_I_RECORD];
-    flake_i_record r;
-    for (uint64_t i = 0; i < 2; i++) {
-        const int64_t at = flake_i_record_at(s->number + i);
-        const int n = flake_i_read_at(s->file.fd, at, found, FLAKE_I_RECORD);
-        if (n < 0) return FLAKE_IO;
-        if (n < FLAKE_I_RECORD) return FLAKE_MISMATCH;
-        if (i == 0 && memcmp(found, s->last, sizeof found) != 0) return FLAKE_MISMATCH;
-    }
-    const flake_status status = flake_i_record_get(found, &r);
-    if (status == FLAKE_CORRUPT) return FLAKE_OK; /* never written, or cut short */
-    const bool is_tried = r.number == s->number + 1 && memcmp(r.run, s->token, FLAKE_I_RUN) == 0;
-    return status == FLAKE_OK && (r.number < s->number || is_tried) ? FLAKE_OK : FLAKE_MISMATCH;
-}
-
-/* LAST. A failed read proves nothing. Caller must be the writer. */
-FLAKE_I_FN bool flake_i_state_is_own(flake_state *s) {
-    const flake_status status = flake_i_state_compare(s);
-    uint64_t seen = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
-    if (status == FLAKE_MISMATCH) s->is_lost = true;
-    if (s->is_lost && seen != FLAKE_I_CLOSED_STATE)
-        (void)FLAKE_ATOMIC_CAS(&s->horizon, &seen, FLAKE_I_LOST_STATE, relaxed, relaxed);
-    return status == FLAKE_OK && !s->is_lost;
-}
-
-/* True: the horizon is on disk. Caller must be the writer. */
-FLAKE_I_FN bool flake_i_state_write(flake_state *s, int64_t horizon_ns, int64_t now_ns) {
-    uint8_t record[FLAKE_I_RECORD];
-    /* another file at the path or the descriptor: the lock no longer excludes other processes */
-    if (!flake_i_file_is_at(&s->file, s->path) || !flake_i_file_is_open(&s->file)) return false;
-    if (!flake_i_state_is_own(s)) return false;
-    if (s->written_ns < now_ns) s->written_ns = now_ns; /* a backward step remains visible */
-    flake_i_record_next(s, horizon_ns, record);
-    const int64_t at = flake_i_record_at(s->number + 1);
-    if (!flake_i_write_at(s->file.fd, at, record, sizeof record)) return false;
-    if (flake_i_fdatasync(s->file.fd) != 0) return false;
-    s->number++;
-    memcpy(s->last, record, sizeof record);
     return true;
 }
 
-/* REWRITE, with the file locked. If the program has closed the descriptor of another object, that
- * one may have written meanwhile. */
-FLAKE_I_FN bool flake_i_state_settle(flake_state *s, const flake_i_record *r) {
-    s->number = r->number;
-    flake_i_record_put(r, s->last);
-    return flake_i_state_is_own(s) &&
-           flake_i_write_at(s->file.fd, flake_i_record_at(s->number), s->last, sizeof s->last) &&
-           flake_i_fdatasync(s->file.fd) == 0;
+/* ---- writes ---- */
+
+FLAKE_I_FN void flake_i_record_next(const flake_i_claim *c, int64_t horizon_ns,
+                                    uint8_t out[FLAKE_I_RECORD]) {
+    flake_i_record r;
+    r.number = c->written + 1;
+    r.horizon_ns = horizon_ns;
+    r.written_ns = c->written_ns < horizon_ns ? c->written_ns : horizon_ns;
+    memcpy(r.run, c->run, FLAKE_I_RUN);
+    r.node = c->node;
+    r.pid = c->pid;
+    r.claimed_ns = c->claimed_ns;
+    flake_i_record_put(&r, out);
 }
 
-FLAKE_I_FN flake_status flake_i_state_unwritten(const flake_state *s, flake_why *why) {
-    return s->is_lost ? flake_i_say(why, FLAKE_MISMATCH, s->path,
-                                    "was changed while it was open, by another program or object")
-                      : flake_i_say_errno(why, s->path, ": cannot be written: ");
+/* LAST. FLAKE_MISMATCH: they differ, or the file has no name, or ends before a record. FLAKE_IO: unknown. */
+FLAKE_I_FN flake_status flake_i_compare_last(flake_i_claim *c) {
+    uint8_t found[FLAKE_I_RECORD];
+    flake_i_record r;
+    flake_i_file_id id;
+    if (c->file.fd < 0) return FLAKE_MISMATCH;
+    if (!flake_i_stat(NULL, c->file.fd, &id))
+        return flake_i_error_is_closed() ? FLAKE_MISMATCH : FLAKE_IO;
+    if (!id.is_there || !flake_i_file_is(&c->file, &id)) return FLAKE_MISMATCH;
+    for (uint64_t i = 0; i < 2; i++) {
+        const int64_t at = flake_i_record_at(c->written + i);
+        const int n = flake_i_read_at(c->file.fd, at, found, FLAKE_I_RECORD);
+        if (n < 0) return FLAKE_IO;
+        if (n < FLAKE_I_RECORD) return FLAKE_MISMATCH;
+        const flake_status status = flake_i_record_get(found, &r);
+        const bool is_valid = status == FLAKE_OK,
+                   is_last = memcmp(found, c->last, sizeof found) == 0;
+        const bool is_older = status == FLAKE_CORRUPT /* never written, or cut short */ ||
+                              (is_valid && r.number < c->written);
+        const bool is_tried =
+            is_valid && r.number == c->written + 1 && memcmp(r.run, c->run, FLAKE_I_RUN) == 0;
+        if (i ? is_older || is_tried : is_last) continue;
+        c->has_successor |= is_valid && r.pid == c->pid && r.claimed_ns > c->claimed_ns;
+        return FLAKE_MISMATCH;
+    }
+    return FLAKE_OK;
 }
 
-FLAKE_I_FN int64_t flake_i_lead_ns(const flake_state *s) {
-    return (int64_t)FLAKE_ATOMIC_LOAD(&s->lead, relaxed);
+/* LAST. A failed read proves nothing. Caller must be the writer. */
+FLAKE_I_FN bool flake_i_is_unchanged(flake_i_claim *c) {
+    const flake_status status = flake_i_compare_last(c);
+    if (status == FLAKE_MISMATCH) c->is_lost = true;
+    if (c->is_lost && FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed) != FLAKE_I_CLOSED)
+        FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_LOST_CLAIM, relaxed);
+    return status == FLAKE_OK && !c->is_lost;
 }
 
-FLAKE_I_FN int64_t flake_i_later(int64_t ns, int64_t by_ns) {
-    return ns > INT64_MAX - by_ns ? INT64_MAX : ns + by_ns;
+/* True: the horizon is on disk. Caller must be the writer. */
+FLAKE_I_FN bool flake_i_write_record(flake_i_claim *c, int64_t horizon_ns, int64_t now_ns) {
+    uint8_t record[FLAKE_I_RECORD];
+    if (!flake_i_is_unchanged(c)) return false;
+    if (c->written_ns < now_ns) c->written_ns = now_ns; /* a backward step remains visible */
+    flake_i_record_next(c, horizon_ns, record);
+    const int64_t at = flake_i_record_at(c->written + 1);
+    if (!flake_i_write_at(c->file.fd, at, record, sizeof record)) return false;
+    if (flake_i_fdatasync(c->file.fd) != 0) return false;
+    c->written++;
+    memcpy(c->last, record, sizeof record);
+    return true;
 }
 
-/* Caller must be the writer. */
-FLAKE_I_FN bool flake_i_state_move(flake_state *s, int64_t until_ns) {
-    const int64_t lead_ns = flake_i_lead_ns(s), horizon_ns = flake_i_later(until_ns, lead_ns);
-    uint64_t seen = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
-    if (seen == FLAKE_I_CLOSED_STATE) return false;
-    if (horizon_ns <= (int64_t)seen) return true;
-    const bool written = flake_i_state_write(s, horizon_ns, flake_i_exact_ns(&s->clock));
-    const int64_t patient_ns = written ? INT64_MIN : flake_i_later(until_ns, lead_ns / 16);
-    FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)patient_ns, relaxed);
-    if (!written) return false;
-    return FLAKE_ATOMIC_CAS(&s->horizon, &seen, (uint64_t)horizon_ns, release,
-                            relaxed); /* DISK:R */
+/* REWRITE. If the program has closed the descriptor of another object, that one may have written meanwhile. */
+FLAKE_I_FN bool flake_i_rewrite_record(flake_i_claim *c, const flake_i_record *r) {
+    c->written = r->number;
+    flake_i_record_put(r, c->last);
+    return flake_i_is_unchanged(c) &&
+           flake_i_write_at(c->file.fd, flake_i_record_at(c->written), c->last, sizeof c->last) &&
+           flake_i_fdatasync(c->file.fd) == 0;
 }
 
-/* False: there is a writer already. */
-FLAKE_I_FN bool flake_i_state_own_turn(flake_state *s) {
+FLAKE_I_FN flake_status flake_i_say_unwritten(const flake_i_claim *c, flake_why *why) {
+    return c->is_lost ? flake_i_say(why, FLAKE_MISMATCH, c->path,
+                                    "was changed, removed or closed while the generator used it")
+                      : flake_i_say_errno(why, c->path, ": cannot be written: ");
+}
+
+/* Moves the horizon to lead_ns after until_ns, but not past FLAKE_I_FARTHEST_NS: a ticket that a caller queues for
+ * may be later, and waits. Caller must be the writer. */
+FLAKE_I_FN bool flake_i_move_horizon(flake_i_claim *c, int64_t until_ns) {
+    const int64_t last_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
+    int64_t horizon_ns = flake_i_add_saturated(until_ns, c->lead_ns);
+    if (horizon_ns <= last_ns) return true;
+    const int64_t now_ns = flake_i_exact_ns(&c->clock);
+    const int64_t farthest_ns =
+        flake_i_add_saturated(flake_i_max_i64(now_ns, c->written_ns), FLAKE_I_FARTHEST_NS);
+    if (horizon_ns > farthest_ns) {
+        horizon_ns = farthest_ns;
+        if (horizon_ns < last_ns + c->lead_ns / 2) return true; /* it is asked for each ms */
+    }
+    const bool written = flake_i_write_record(c, horizon_ns, now_ns);
+    const int64_t retry_ns = written ? INT64_MIN : flake_i_add_saturated(until_ns, c->lead_ns / 16);
+    FLAKE_ATOMIC_STORE(&c->retry_from_ns, (uint64_t)retry_ns, relaxed);
+    /* after the sync: a draw that reads it returns an ID that the file covers */
+    if (written) FLAKE_ATOMIC_STORE(&c->horizon_ns, (uint64_t)horizon_ns, release); /* DISK:R */
+    return written;
+}
+
+/* False: there is a writer already, or the claim is closed. */
+FLAKE_I_FN bool flake_i_try_lock_writer(flake_i_claim *c) {
     uint64_t seen = 0;
-    return FLAKE_ATOMIC_CAS(&s->writer, &seen, flake_i_thread_id(), acquire, relaxed); /* TURN:A */
+    return FLAKE_ATOMIC_CAS(&c->writer, &seen, flake_i_thread_id(), acquire, relaxed); /* TURN:A */
 }
 
 /* Whether this thread is the writer: in a signal handler, which has interrupted the write. */
-FLAKE_I_FN bool flake_i_state_is_writer(const flake_state *s) {
-    return FLAKE_ATOMIC_LOAD(&s->writer, relaxed) == flake_i_thread_id();
+FLAKE_I_FN bool flake_i_is_writer(const flake_i_claim *c) {
+    return FLAKE_ATOMIC_LOAD(&c->writer, relaxed) == flake_i_thread_id();
 }
 
-FLAKE_I_FN void flake_i_state_end_turn(flake_state *s) {
-    FLAKE_ATOMIC_STORE(&s->writer, 0u, release); /* TURN:R */
+FLAKE_I_FN void flake_i_unlock_writer(flake_i_claim *c) {
+    FLAKE_ATOMIC_STORE(&c->writer, 0u, release); /* TURN:R */
 }
 
-FLAKE_I_FN flake_status flake_i_state_gate(flake_state *s, uint64_t run, int64_t until_ns,
-                                           bool *pointless) {
-    if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO;
-    uint64_t asked = FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* ASK:S */
-    while ((int64_t)asked < until_ns &&
-           !FLAKE_ATOMIC_CAS(&s->asked, &asked, (uint64_t)until_ns, seq_cst, seq_cst)) { /* ASK:S */
+/* ---- draws ---- */
+
+/* Why the claim admits nothing any more; FLAKE_OK: it may. */
+FLAKE_I_FN flake_status flake_i_horizon_status(int64_t horizon_ns) {
+    if ((uint64_t)horizon_ns == FLAKE_I_CLOSED) return FLAKE_CLOSED;
+    return (uint64_t)horizon_ns == FLAKE_I_LOST_CLAIM ? FLAKE_MISMATCH : FLAKE_OK;
+}
+
+FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *c, int64_t until_ns, bool *pointless) {
+    bool is_written = true;                                          /* or there is a writer */
+    uint64_t admitted = FLAKE_ATOMIC_LOAD(&c->admitted_ns, seq_cst); /* ASK:S */
+    while ((int64_t)admitted < until_ns &&
+           !FLAKE_ATOMIC_CAS(&c->admitted_ns, &admitted, (uint64_t)until_ns, seq_cst,
+                             seq_cst)) { /* ASK:S */
     }
-    int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, seq_cst); /* DISK:A, ASK:S */
-    if (horizon_ns == INT64_MIN) return FLAKE_IO;
-    if ((uint64_t)horizon_ns == FLAKE_I_LOST_STATE) return FLAKE_MISMATCH;
-    const bool manual_extend = FLAKE_ATOMIC_LOAD(&s->manual_extend, relaxed) != 0;
-    const bool is_due =
-        until_ns > horizon_ns || (flake_i_ns_until(horizon_ns, until_ns) < flake_i_lead_ns(s) / 2 &&
-                                  until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed));
-    if (is_due && !manual_extend) {
-        bool moved = true; /* or there is a writer */
+    /* after admitted_ns: either close sees that, or this sees CLOSED */
+    int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, seq_cst); /* DISK:A, ASK:S */
+    if (flake_i_horizon_status(horizon_ns) != FLAKE_OK) return flake_i_horizon_status(horizon_ns);
+    const bool is_due = until_ns > horizon_ns ||
+                        (flake_i_ns_until(horizon_ns, until_ns) < c->lead_ns / 2 &&
+                         until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&c->retry_from_ns, relaxed));
+    if (is_due && !c->manual_extend) {
         const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-        if (flake_i_state_own_turn(s)) {
-            moved = flake_i_state_move(s, until_ns);
-            flake_i_state_end_turn(s);
-        } else *pointless = flake_i_state_is_writer(s);
+        if (flake_i_try_lock_writer(c)) {
+            is_written = flake_i_move_horizon(c, until_ns);
+            flake_i_unlock_writer(c);
+        } else *pointless = flake_i_is_writer(c);
         flake_i_cancel_guard_end(guard);
-        horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&s->horizon, acquire); /* DISK:A */
-        if (!moved && until_ns > horizon_ns)
-            return (uint64_t)horizon_ns == FLAKE_I_LOST_STATE ? FLAKE_MISMATCH : FLAKE_IO;
+        horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, acquire); /* DISK:A */
     }
-    if (FLAKE_ATOMIC_LOAD(&s->run, relaxed) != run) return FLAKE_IO; /* DISK carries it */
     if (until_ns <= horizon_ns) return FLAKE_OK;
-    if (!manual_extend) return FLAKE_AGAIN;
-    *pointless = flake_i_state_is_writer(s);
-    return (int64_t)FLAKE_ATOMIC_LOAD(&s->patient, relaxed) == INT64_MIN ? FLAKE_NOT_EXTENDED
-                                                                         : FLAKE_IO;
+    if (flake_i_horizon_status(horizon_ns) != FLAKE_OK) return flake_i_horizon_status(horizon_ns);
+    if (!c->manual_extend) return is_written ? FLAKE_AGAIN : FLAKE_IO;
+    *pointless = flake_i_is_writer(c);
+    return (int64_t)FLAKE_ATOMIC_LOAD(&c->retry_from_ns, relaxed) == INT64_MIN ? FLAKE_NOT_EXTENDED
+                                                                               : FLAKE_IO;
 }
 
-FLAKE_I_FN bool flake_i_state_is_late(const flake_state *s, int64_t until_ns) {
-    const uint64_t horizon = FLAKE_ATOMIC_LOAD(&s->horizon, relaxed);
-    if (horizon == FLAKE_I_CLOSED_STATE || horizon == FLAKE_I_LOST_STATE) return false;
-    return FLAKE_ATOMIC_LOAD(&s->manual_extend, relaxed) && until_ns > (int64_t)horizon;
+FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *c, int64_t until_ns) {
+    const int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
+    return c->manual_extend && until_ns > horizon_ns &&
+           flake_i_horizon_status(horizon_ns) == FLAKE_OK;
 }
 
-/* A generator begins after the last run, and after those of this run that it may follow. */
-FLAKE_I_FN int64_t flake_i_state_not_before(const flake_state *s) {
-    return (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
-}
+/* ---- extend, close, take over ---- */
 
-FLAKE_I_FN flake_status flake_i_state_is_closed(flake_why *why) {
-    return flake_i_say(why, FLAKE_INVALID, "state", "is not open");
-}
-
-FLAKE_I_FN flake_status flake_i_state_is_foreign(flake_why *why) {
-    return flake_i_say(why, FLAKE_FORKED, "state",
-                       "was opened by another process, or before the machine was cloned");
-}
-
-FLAKE_API flake_status flake_state_extend(flake_state *s, flake_why *why) {
-    if (!FLAKE_ATOMIC_LOAD(&s->is_open, acquire)) return flake_i_state_is_closed(why); /* OPEN:A */
-    if (!flake_i_state_holder_is_here(s)) return flake_i_state_is_foreign(why);
-    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
+/* By its holder, from any thread. */
+FLAKE_I_FN flake_status flake_i_extend(flake_i_claim *c, flake_why *why) {
     flake_status status = FLAKE_OK; /* there is a writer */
-    if (flake_i_state_own_turn(s)) {
-        /* plain members are the writer's: the state may have been closed and opened again */
-        const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, relaxed);
-        if (flake_i_state_is_stale(s)) status = flake_i_state_is_foreign(why);
-        else if (!flake_i_state_move(s, flake_i_max_i64(asked, flake_i_exact_ns(&s->clock))))
-            status = flake_i_state_unwritten(s, why);
-        flake_i_state_end_turn(s);
-    }
-    if (status != FLAKE_FORKED && FLAKE_ATOMIC_LOAD(&s->horizon, relaxed) == FLAKE_I_CLOSED_STATE)
-        status = flake_i_state_is_closed(why);
-    flake_i_cancel_guard_end(guard);
-    return status;
-}
-
-/* The last record has the latest time that draws have asked for. */
-FLAKE_I_FN flake_status flake_i_state_write_last(flake_state *s, flake_why *why) {
-    const int64_t asked = (int64_t)FLAKE_ATOMIC_LOAD(&s->asked, seq_cst); /* SHUT:S */
-    const int64_t now_ns = flake_i_exact_ns(&s->clock);
-    const bool well = flake_i_state_write(s, flake_i_max_i64(asked, now_ns), now_ns);
-    return well ? FLAKE_OK : flake_i_state_unwritten(s, why);
-}
-
-FLAKE_API flake_status flake_state_close(flake_state *s, flake_why *why) {
-    uint32_t is_open = FLAKE_ATOMIC_LOAD(&s->is_open, relaxed);
-    if (!is_open) return flake_i_state_is_closed(why);
-    if (flake_i_state_is_writer(s))
-        return flake_i_say(why, FLAKE_AGAIN, "state",
-                           "is being written: this signal handler interrupted the write");
-    const bool is_stale = flake_i_state_is_stale(s), stays_open = is_stale && s->is_shared;
-    const bool inherited = is_stale && !flake_i_state_holder_is_here(s);
-    if (!stays_open && !FLAKE_ATOMIC_CAS(&s->is_open, &is_open, 0u, relaxed, relaxed))
-        return flake_i_state_is_closed(why);
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    if (!stays_open && !inherited) { /* this thread remains the writer: a late draw cannot write */
-        FLAKE_ATOMIC_STORE(&s->horizon, FLAKE_I_CLOSED_STATE, seq_cst); /* SHUT:S */
-        while (!flake_i_state_own_turn(s)) FLAKE_SLEEP_NS(100000);
-    }
-    const flake_status status =
-        is_stale ? flake_i_state_is_foreign(why) : flake_i_state_write_last(s, why);
-    flake_i_file file = s->file; /* once it is unlocked, a shared object may be another's */
-    if (!is_stale) s->file.fd = -1;
-    flake_i_file_drop(&file, inherited);
+    if (flake_i_try_lock_writer(c)) {
+        const int64_t admitted_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, relaxed);
+        if (!flake_i_move_horizon(c, flake_i_max_i64(admitted_ns, flake_i_exact_ns(&c->clock))))
+            status = flake_i_say_unwritten(c, why);
+        flake_i_unlock_writer(c);
+    } else if (FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed) == FLAKE_I_CLOSED)
+        status = flake_i_say_closed(why);
     flake_i_cancel_guard_end(guard);
     return status;
 }
 
-/* What to open, and what is known of the file. */
-typedef struct flake_i_opening {
-    const flake_state_options *where;
-    const flake_options *options; /* the generator's: clock and shared_memory */
-    flake_why *why;
-    bool any;      /* any identity of this kind will do */
-    bool resumes;  /* draws of the last run continue; its holder is dead */
-    bool has_turn; /* this thread is the writer */
-    int64_t now_ns;
-    flake_i_file file;   /* locked */
-    flake_i_record last; /* the one that counts; number 0: the file has no name yet */
-    uint8_t identity[FLAKE_I_IDENTITY];
-    char path[FLAKE_I_PATH];
-} flake_i_opening;
-
-FLAKE_I_FN flake_i_opening flake_i_opening_of(const flake_state_options *where,
-                                              const flake_options *options, flake_why *why) {
-    flake_i_opening o;
-    memset(&o, 0, sizeof o);
-    o.where = where;
-    o.options = options;
-    o.why = why;
-    return o;
-}
-
-FLAKE_I_FN flake_status flake_i_state_read(flake_i_opening *o) {
-    uint8_t bytes[FLAKE_I_FILE];
-    flake_i_found file;
-    if (flake_i_find(NULL, o->file.fd, &file) && !file.is_regular)
-        return flake_i_say(o->why, FLAKE_MISMATCH, o->path, "is not a regular file");
-    const int n = flake_i_read_at(o->file.fd, 0, bytes, sizeof bytes);
-    if (n < 0) return flake_i_say_errno(o->why, o->path, ": cannot be read: ");
-    const flake_status status = flake_i_file_get(bytes, (size_t)n, &o->last);
-    if (status == FLAKE_OK) return status;
-    return flake_i_say(o->why, status, o->path,
-                       status == FLAKE_CORRUPT ? "is cut short or damaged"
-                                               : "is not a state file, or is of another version");
-}
-
-/* FLAKE_AGAIN: a number whose horizon has not passed. */
-FLAKE_I_FN flake_status flake_i_state_judge(flake_i_opening *o) {
-    const char *what = "";
-    if (o->any && o->last.identity[0] == o->identity[0])
-        memcpy(o->identity, o->last.identity, FLAKE_I_IDENTITY);
-    const flake_status status = flake_i_record_judge(&o->last, o->identity, o->now_ns,
-                                                     o->where->max_downtime_ms * 1000000, &what);
-    if (o->where->dir && !o->where->no_wait && status != FLAKE_MISMATCH &&
-        o->now_ns < o->last.horizon_ns)
-        return FLAKE_AGAIN;
-    return status == FLAKE_OK ? status : flake_i_say(o->why, status, o->path, what);
-}
-
-/* Opens, locks and reads the file, or begins a fresh one. FLAKE_AGAIN: another process has created
- * it by now, or its horizon has not passed. FLAKE_IN_USE: another process holds it, or creates
- * it. */
-FLAKE_I_FN flake_status flake_i_state_claim(flake_i_opening *o) {
-    memset(&o->last, 0, sizeof o->last);
-    o->last.horizon_ns = INT64_MIN;
-    flake_status status = flake_i_file_open(&o->file, o->path, FLAKE_I_WRITE, 0, 0);
-    const bool is_new = status == FLAKE_IO && flake_i_error_is_absent() && !o->where->must_exist;
-    if (is_new) status = flake_i_file_begin(&o->file, o->path, o->identity, o->any);
-    if (status == FLAKE_OK) {
-        if (!is_new) status = flake_i_state_read(o);
-        o->now_ns = flake_i_exact_ns(&o->options->clock);
-        return status == FLAKE_OK && !is_new ? flake_i_state_judge(o) : status;
-    }
-    if (status == FLAKE_AGAIN) return status;
-    if (status == FLAKE_MISMATCH)
-        return flake_i_say(o->why, status, o->path,
-                           "cannot be created: a foreign file has its name with .new appended");
-    if (status == FLAKE_IN_USE)
-        return flake_i_say(o->why, status, o->path, "is in use, by this process or another");
-    if (is_new) return flake_i_say_errno(o->why, o->path, ": cannot be created: ");
-    if (flake_i_error_is_absent()) return flake_i_say(o->why, status, o->path, "does not exist");
-    return flake_i_say_errno(o->why, o->path, ": cannot be opened and locked: ");
-}
-
-/* Draws of earlier runs are refused from here on. */
-FLAKE_I_FN void flake_i_state_new_run(flake_state *s) {
-    const uint64_t time_ns = (uint64_t)FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT);
-    const uint64_t last = FLAKE_ATOMIC_LOAD(&s->run, relaxed);
-    uint64_t drawn[2] = {0, 0}; /* without random bytes: time, address and process */
-    (void)flake_i_random_bytes(drawn, sizeof drawn);
-    flake_i_put64(s->token, drawn[0] ^ time_ns ^ (uint64_t)(uintptr_t)s << 24);
-    flake_i_put64(s->token + 8, drawn[1] ^ flake_i_process_owner_id() ^ (last + 1));
-    FLAKE_ATOMIC_STORE(&s->run, flake_i_fnv(s->token, FLAKE_I_RUN), relaxed); /* DISK carries it */
-}
-
-/* This process becomes the holder, and this thread the writer until the state is open: a draw of an
- * earlier run may have seen its horizon, and would write that run's members. */
-FLAKE_I_FN void flake_i_state_set_up(flake_state *s, flake_i_opening *o) {
-    const flake_state_options *const w = o->where;
-    /* the file's last writer was the dead holder, whose last record need not be on disk */
-    o->resumes = o->options->shared_memory && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed) &&
-                 s->is_shared && memcmp(s->token, o->last.run, FLAKE_I_RUN) == 0;
-    if (!o->resumes) FLAKE_ATOMIC_STORE(&s->is_open, 0u, relaxed);
-    FLAKE_ATOMIC_STORE(&s->writer, flake_i_thread_id(), relaxed);
-    o->has_turn = true;
-    if (!o->resumes) flake_i_state_new_run(s);
-    s->file = o->file;
-    s->clock = o->options->clock;
-    FLAKE_ATOMIC_STORE(&s->holder, flake_i_process_owner_id(), release); /* HOLD:R */
-    s->self = (uint64_t)(uintptr_t)s ^ FLAKE_I_VERSION;
-    memcpy(s->path, o->path, strlen(o->path) + 1);
-    if (o->resumes) return;
-    const bool manual = w->manual_extend || o->options->shared_memory;
-    const int64_t lead_ns = (w->horizon_ms ? w->horizon_ms : 3000) * 1000000;
-    s->written_ns = INT64_MIN;
-    s->is_shared = o->options->shared_memory;
-    s->is_lost = false;
-    s->instance_owner_id = flake_i_instance_owner_id(&s->instance_word);
-    memcpy(s->identity, o->identity, FLAKE_I_IDENTITY);
-    FLAKE_ATOMIC_STORE(&s->lead, (uint64_t)lead_ns, relaxed);
-    FLAKE_ATOMIC_STORE(&s->manual_extend, manual ? 1u : 0u, relaxed);
-    FLAKE_ATOMIC_STORE(&s->patient, (uint64_t)INT64_MIN, relaxed);
-}
-
-FLAKE_I_FN flake_status flake_i_state_wait(const flake_state *s, flake_i_opening *o) {
-    const int64_t floor_ns = o->last.horizon_ns;
-    while (o->now_ns <= floor_ns) {
-        FLAKE_SLEEP_NS(flake_i_ns_until(floor_ns, o->now_ns - 1));
-        const int64_t before_ns = o->now_ns;
-        o->now_ns = flake_i_exact_ns(&s->clock);
-        if (o->now_ns <= before_ns)
-            return flake_i_say(o->why, FLAKE_CLOCK_BACKWARDS, s->path,
-                               "the clock went backwards, or stands still");
-    }
-    return FLAKE_OK;
-}
-
-/* FLAKE_AGAIN: the path has a foreign file by now. */
-FLAKE_I_FN flake_status flake_i_state_make(flake_state *s, const flake_i_opening *o) {
-    uint8_t bytes[FLAKE_I_FILE];
-    uint8_t *const record = bytes + flake_i_record_at(1);
-    const int64_t horizon_ns = flake_i_later(o->now_ns, flake_i_lead_ns(s));
-    s->number = 0;
-    s->written_ns = o->now_ns;
-    memset(bytes, 0, sizeof bytes);
-    flake_i_header_put(bytes);
-    flake_i_record_next(s, horizon_ns, record);
-    const flake_status status = flake_i_file_create(&s->file, s->path, bytes, sizeof bytes);
-    if (status == FLAKE_IO) return flake_i_say_errno(o->why, s->path, ": cannot be created: ");
-    if (status != FLAKE_OK) return status;
-    s->number = 1;
-    memcpy(s->last, record, sizeof s->last);
-    FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)horizon_ns, release); /* DISK:R */
-    return FLAKE_OK;
-}
-
-FLAKE_I_FN flake_status flake_i_state_continue(flake_state *s, const flake_i_opening *o,
-                                               int64_t from_ns) {
-    /* older than the last record of the dead holder: another file */
-    if (o->resumes && o->last.number < s->number) s->is_lost = true;
-    /* the process that named the file may have died before the name was on disk */
-    const bool has_name = o->resumes || o->last.number > 1 || flake_i_sync_dir(s->path);
-    if (has_name && flake_i_state_settle(s, &o->last) && flake_i_state_move(s, from_ns))
-        return FLAKE_OK;
-    return flake_i_state_unwritten(s, o->why);
-}
-
-/* From here on draws may write. */
-FLAKE_I_FN flake_status flake_i_state_begin(flake_state *s, flake_i_opening *o) {
-    const int64_t floor_ns = o->last.horizon_ns, lead_ns = flake_i_lead_ns(s);
+/* By its holder. The next holder waits at most for the end of the last ID's unit. After a clone of the machine the
+ * file is unchanged: it may be the other clone's, too. */
+FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engine *e,
+                                            flake_why *why) {
     flake_status status = FLAKE_OK;
-    if (!o->resumes && !o->where->no_wait) status = flake_i_state_wait(s, o);
-    int64_t from_ns = o->now_ns; /* the first horizon is counted from here */
-    if (o->resumes) from_ns = flake_i_max_i64(from_ns, flake_i_state_not_before(s));
-    else if (status == FLAKE_OK) {
-        /* so far no draw was admitted, and `asked` was what the last run knew */
-        FLAKE_ATOMIC_STORE(&s->asked, (uint64_t)floor_ns, relaxed);
-        FLAKE_ATOMIC_STORE(&s->horizon, (uint64_t)(INT64_MIN + 1), relaxed);
-        /* not past the file's horizon or the clock's: a crash loop must not run away */
-        if (floor_ns > from_ns && flake_i_ns_until(floor_ns, from_ns) > lead_ns)
-            from_ns = floor_ns - lead_ns;
+    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
+    bool is_closed = false; /* by a signal handler that interrupted this call */
+    while (!is_closed && !flake_i_try_lock_writer(c)) {
+        FLAKE_SLEEP_NS(100000);
+        is_closed = FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed) == FLAKE_I_CLOSED;
     }
-    if (status == FLAKE_OK)
-        status = o->last.number ? flake_i_state_continue(s, o, from_ns) : flake_i_state_make(s, o);
+    if (!is_closed) { /* this thread remains the writer: a late draw cannot write */
+        /* no ID has passed it, but tickets that callers queue for raise admitted_ns at once */
+        const int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
+        /* before admitted_ns is read, because a late draw that does not see it has raised that */
+        FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_CLOSED, seq_cst); /* SHUT:S */
+        const int64_t admitted_ns =
+            (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, seq_cst); /* SHUT:S */
+        const int64_t now_ns = flake_i_exact_ns(&c->clock);
+        const int64_t last_ns = flake_i_max_i64(admitted_ns < horizon_ns ? admitted_ns : horizon_ns,
+                                                flake_i_passed_ns(e, now_ns));
+        if (!flake_i_is_inherited(e) && !flake_i_write_record(c, last_ns, now_ns))
+            status = flake_i_say_unwritten(c, why);
+        flake_i_file file = c->file; /* once it is unlocked, the memory may be another process's */
+        c->file.fd = -1;
+        if (!c->has_successor) flake_i_file_drop(&file, false);
+    }
+    flake_i_cancel_guard_end(guard);
+    return status;
+}
+
+enum {
+    FLAKE_I_MOMENT_NS =
+        50000000, /* a number may be locked for a moment, by a scan or a failed claim */
+    FLAKE_I_CLAIM_NAP_NS = 10000000
+};
+
+/* Opens and locks the file of a number. */
+FLAKE_I_FN flake_status flake_i_slot_lock(flake_i_file *f, const char *path, flake_why *why) {
+    const flake_status status = flake_i_file_open(f, path, FLAKE_I_WRITE);
+    if (status == FLAKE_IN_USE)
+        return flake_i_say(why, status, path, "is in use, by this process or another");
+    if (status == FLAKE_MISMATCH)
+        return flake_i_say(why, status, path,
+                           "is a link, has several names, or is not a file of this user");
+    if (status != FLAKE_IO) return status;
+    return flake_i_error_is_absent() ? flake_i_say(why, status, path, "does not exist")
+                                     : flake_i_say_errno(why, path, ": cannot be opened: ");
+}
+
+FLAKE_I_FN flake_status flake_i_slot_read(const flake_i_file *f, const char *path,
+                                          flake_i_record *r, flake_why *why) {
+    uint8_t bytes[FLAKE_I_FILE];
+    const int n = flake_i_read_at(f->fd, 0, bytes, sizeof bytes);
+    if (n < 0) return flake_i_say_errno(why, path, ": cannot be read: ");
+    const flake_status status = flake_i_slot_get(bytes, (size_t)n, r);
+    if (status == FLAKE_OK) return status;
+    return flake_i_say(why, status, path,
+                       status == FLAKE_CORRUPT ? "is cut short or damaged"
+                                               : "is not of a number, or of another version");
+}
+
+/* The record of a number, and whether it has a holder: for those that do not claim it, such as a list of the
+ * directory. Where the system can tell, no lock is taken (flake_i_is_locked). */
+FLAKE_I_FN flake_status flake_i_slot_look(const char *path, flake_i_record *r, bool *is_held,
+                                          flake_why *why) {
+    flake_i_file file = {0, 0, flake_i_open(path, FLAKE_I_READ)};
+    if (file.fd < 0) return flake_i_say_errno(why, path, ": cannot be opened: ");
+    *is_held = flake_i_is_locked(file.fd);
+    const flake_status status = flake_i_slot_read(&file, path, r, why);
+    flake_i_close(file.fd);
+    return status;
+}
+
+/* Ends what this process has of another one's claim, or, in a reinit, of one from before the machine was cloned. In
+ * shared memory the claim itself is the holder's. If the program has closed the descriptor, a later claim of this
+ * process may have the number and the file: then it is that one's. */
+FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_shared) {
+    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
+    flake_i_file file = c->file;
+    flake_i_record r;
+    bool is_held = false;
+    if (!is_shared) c->file.fd = -1;
+    /* by a descriptor of its own: a child's would move the parent's position in the file */
+    const bool has_later = flake_i_file_is_open(&file) &&
+                           flake_i_slot_look(c->path, &r, &is_held, NULL) == FLAKE_OK && is_held &&
+                           r.pid == flake_i_pid() && memcmp(r.run, c->run, sizeof r.run) != 0;
+    if (!has_later) flake_i_file_drop(&file, !flake_i_is_holder(c));
+    flake_i_cancel_guard_end(guard);
+}
+
+/* Takes the claim over from a dead holder. Its file is never created: an absent one is another run's. */
+FLAKE_I_FN flake_status flake_i_claim_take_over(flake_i_claim *c, flake_why *why) {
+    flake_i_file file;
+    flake_i_record r;
+    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
+    const int64_t begun_ns = flake_i_monotonic_ns();
+    flake_status status;
+    while ((status = flake_i_slot_lock(&file, c->path, why)) == FLAKE_IN_USE &&
+           flake_i_monotonic_ns() - begun_ns < FLAKE_I_MOMENT_NS)
+        FLAKE_SLEEP_NS(FLAKE_I_CLAIM_NAP_NS);
     if (status != FLAKE_OK) {
-        s->file.fd = -1; /* the caller closes it */
+        flake_i_cancel_guard_end(guard);
         return status;
     }
-    FLAKE_ATOMIC_STORE(&s->is_open, 1u, release); /* OPEN:R */
-    flake_i_state_end_turn(s);
+    status = flake_i_slot_read(&file, c->path, &r, why);
+    /* looked at with the lock, which a holder that closes has until the claim is CLOSED */
+    if (FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed) == FLAKE_I_CLOSED)
+        status = flake_i_say_closed(why);
+    /* the path may lead elsewhere for this process: then the holder may live */
+    else if (file.device != c->file.device || file.inode != c->file.inode)
+        status = flake_i_say(why, FLAKE_MISMATCH, c->path, "is not the holder's file");
+    else if (status == FLAKE_OK &&
+             (c->is_lost || memcmp(r.run, c->run, sizeof r.run) != 0 || r.number < c->written)) {
+        c->is_lost = true;
+        FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_LOST_CLAIM, relaxed);
+        status = flake_i_say(why, FLAKE_MISMATCH, c->path, "is of another generator by now");
+    }
+    if (status == FLAKE_OK) {
+        FLAKE_ATOMIC_STORE(&c->writer, flake_i_thread_id(), relaxed);
+        const int dead_holders = c->file.fd;
+        c->file.fd = file.fd;
+        c->pid = flake_i_pid();
+        c->claimed_ns = flake_i_exact_ns(&c->clock);
+        c->self_address = (uintptr_t)c;
+        const int64_t from_ns =
+            flake_i_max_i64(c->claimed_ns, (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, relaxed));
+        if (!flake_i_rewrite_record(c, &r) || !flake_i_move_horizon(c, from_ns)) {
+            status = flake_i_say_unwritten(c, why);
+            c->file.fd = dead_holders;
+        } else
+            /* after the members: an extend of this process that sees it finds them, and a writer */
+            FLAKE_ATOMIC_STORE(&c->holder, flake_i_process_owner_id(), release); /* HOLD:R */
+        flake_i_unlock_writer(c);
+    }
+    if (status != FLAKE_OK) flake_i_file_drop(&file, false);
+    flake_i_cancel_guard_end(guard);
+    return status;
+}
+
+/* ---- claim ---- */
+
+/* A claim that is being made. */
+typedef struct flake_i_search {
+    flake_i_claim *claim;
+    const flake_options *options;
+    flake_i_claim *inherited; /* of a reinit: its own lock must not be in the way; NULL: none */
+    flake_why *why;
+    size_t dir_length; /* of the claim's path */
+    bool met_holder;   /* a number was in use: it is worth waiting for */
+    bool lost_race;    /* one was free a moment ago */
+    bool is_pointless; /* the error concerns the directory: other numbers have it, too */
+    int64_t now_ns;
+    flake_i_record last; /* of the file; number 0: it has no name yet */
+} flake_i_search;
+
+/* Where a file is until it is complete. */
+FLAKE_I_FN void flake_i_fresh_path(const char *path, char out[FLAKE_I_PATH]) {
+    const size_t length = strlen(path);
+    memcpy(out, path, length);
+    memcpy(out + length, ".new", sizeof ".new");
+}
+
+/* Opens and locks a fresh file beside the path. FLAKE_IN_USE: another process creates it, or has by now. */
+FLAKE_I_FN flake_status flake_i_slot_begin(flake_i_search *s) {
+    flake_i_claim *const c = s->claim;
+    flake_i_file_id named;
+    uint8_t start[8] = {0};
+    char fresh[FLAKE_I_PATH];
+    flake_i_fresh_path(c->path, fresh);
+    flake_status status = flake_i_file_open(&c->file, fresh, FLAKE_I_CREATE);
+    if (status == FLAKE_OK) {
+        const int n = flake_i_read_at(c->file.fd, 0, start, sizeof start);
+        if (n < 0)
+            status = FLAKE_IO; /* a process that died while it created the file left these: */
+        else if (!flake_i_all_zero(start, 8) && memcmp(start, FLAKE_I_MAGIC, (size_t)n) != 0)
+            status = FLAKE_MISMATCH;
+        else if (flake_i_stat(c->path, -1, &named) || !flake_i_error_is_absent()) {
+            flake_i_unlink(fresh);
+            status = FLAKE_IN_USE;
+        }
+    }
+    s->is_pointless = status == FLAKE_IO;
+    if (status == FLAKE_IO) return flake_i_say_errno(s->why, c->path, ": cannot be created: ");
+    if (status == FLAKE_MISMATCH)
+        return flake_i_say(s->why, status, c->path,
+                           "cannot be created: a foreign file has its name with .new appended");
+    return status == FLAKE_OK ? status : flake_i_say(s->why, status, c->path, "is being created");
+}
+
+/* Whether a run may continue after the file's record. */
+FLAKE_I_FN flake_status flake_i_slot_judge(const flake_i_search *s) {
+    const flake_i_record *const r = &s->last;
+    const uint64_t max_downtime_ns = (uint64_t)s->options->max_downtime_ms * FLAKE_I_NS_PER_MS;
+    const char *const path = s->claim->path;
+    if (r->node != s->claim->node)
+        return flake_i_say(s->why, FLAKE_MISMATCH, path, "is of another number");
+    if ((uint64_t)r->horizon_ns - (uint64_t)r->written_ns > (uint64_t)FLAKE_I_FARTHEST_NS)
+        return flake_i_say(s->why, FLAKE_CORRUPT, path, "has a horizon days after its last write");
+    if (s->now_ns < r->written_ns)
+        return flake_i_say(s->why, FLAKE_CLOCK_BACKWARDS, path,
+                           "is from the future: the clock went backwards since it was written");
+    if (max_downtime_ns && s->now_ns > r->horizon_ns &&
+        (uint64_t)s->now_ns - (uint64_t)r->horizon_ns > max_downtime_ns)
+        return flake_i_say(s->why, FLAKE_DOWNTIME, path, "is older than max_downtime_ms");
     return FLAKE_OK;
 }
 
-/* Only the holder of the lock changes a state in shared memory. */
-FLAKE_I_FN flake_status flake_i_state_open_file(flake_state *s, flake_i_opening *o) {
-    flake_status status = flake_i_state_claim(o);
-    if (status == FLAKE_OK) {
-        flake_i_state_set_up(s, o);
-        status = flake_i_state_begin(s, o);
+FLAKE_I_FN void flake_i_select(flake_i_search *s, uint64_t number) {
+    char *const end = s->claim->path + s->dir_length;
+    *end = '/';
+    const size_t digits = flake_format(number, FLAKE_DEC, end + 1, FLAKE_I_ENDING);
+    memcpy(end + 1 + digits, ".slot", sizeof ".slot");
+    s->claim->node = number;
+    s->now_ns = flake_i_exact_ns(&s->options->clock);
+    memset(&s->last, 0, sizeof s->last);
+    s->last.horizon_ns = INT64_MIN;
+}
+
+/* Whether the selected number is free, but its horizon has not passed. */
+FLAKE_I_FN bool flake_i_is_free_later(flake_i_search *s) {
+    bool is_held = false;
+    return flake_i_slot_look(s->claim->path, &s->last, &is_held, NULL) == FLAKE_OK && !is_held &&
+           s->now_ns <= s->last.horizon_ns && flake_i_slot_judge(s) == FLAKE_OK;
+}
+
+/* Locks, reads and judges the selected number's file, or begins a fresh one. */
+FLAKE_I_FN flake_status flake_i_take_number(flake_i_search *s) {
+    flake_i_claim *const c = s->claim;
+    flake_i_file_id named;
+    flake_status status = flake_i_slot_lock(&c->file, c->path, s->why);
+    if (status == FLAKE_IN_USE && s->inherited && flake_i_stat(c->path, -1, &named) &&
+        flake_i_file_is(&s->inherited->file, &named)) { /* its parent may have ended */
+        flake_i_claim_drop(s->inherited, false);
+        status = flake_i_slot_lock(&c->file, c->path, s->why);
     }
-    if (status != FLAKE_OK) flake_i_file_drop(&o->file, false);
+    /* a file that may not be opened is one number's; a directory that may not be searched is all numbers' */
+    s->is_pointless =
+        status == FLAKE_IO && !(flake_i_error_is_taken() && flake_i_stat(c->path, -1, &named));
+    if (status == FLAKE_IO && flake_i_error_is_absent() && !s->options->must_exist)
+        status = flake_i_slot_begin(s);
+    else if (status == FLAKE_OK) {
+        status = flake_i_slot_read(&c->file, c->path, &s->last, s->why);
+        s->now_ns =
+            flake_i_exact_ns(&s->options->clock); /* its last holder may have written just now */
+        if (status == FLAKE_OK) status = flake_i_slot_judge(s);
+    }
+    s->met_holder |= status == FLAKE_IN_USE;
+    if (status != FLAKE_OK) flake_i_file_drop(&c->file, false);
     return status;
 }
 
-FLAKE_I_FN uint32_t flake_i_numbers(const flake_state_options *w) {
-    return w->count ? w->count : 1024;
-}
-
-/* Tries each number once. If none is free, the first unusable file is the reason. */
-FLAKE_I_FN flake_status flake_i_state_open_any(flake_state *s, flake_i_opening *o,
-                                               uint64_t *number) {
-    const uint32_t first = o->where->first, count = flake_i_numbers(o->where);
-    char *const end = o->path + strlen(o->path);
-    flake_why *const why = o->why;
+/* Claims the first number whose horizon has passed, else the one with the earliest. If none is free, the first
+ * unusable file is the reason. */
+FLAKE_I_FN flake_status flake_i_scan(flake_i_search *s, uint64_t first, uint64_t last) {
+    flake_why *const why = s->why;
     flake_status worst = FLAKE_IN_USE;
-    memset(o->identity, 0, sizeof o->identity);
-    o->identity[0] = FLAKE_I_NUMBER_KIND;
-    for (uint32_t i = 0; i < count; i++) {
+    uint64_t earliest = first;
+    int64_t earliest_ns = INT64_MAX;
+    s->met_holder = s->lost_race = false;
+    for (uint64_t n = first; n <= last && !s->is_pointless; n++) {
         flake_why reason = {""};
-        o->why = &reason;
-        *end = '/';
-        const size_t digits = flake_format(first + i, FLAKE_DEC, end + 1, FLAKE_I_ENDING);
-        memcpy(end + 1 + digits, ".slot", sizeof ".slot");
-        flake_i_put64(o->identity + 32, first + i);
-        const flake_status status = flake_i_state_open_file(s, o);
-        if (status == FLAKE_OK) {
-            *number = first + i;
-            return status;
+        s->why = &reason;
+        flake_i_select(s, n);
+        const bool is_later = first < last && flake_i_is_free_later(s);
+        const flake_status status = is_later ? FLAKE_IN_USE : flake_i_take_number(s);
+        s->why = why;
+        if (status == FLAKE_OK) return status;
+        if (is_later && s->last.horizon_ns < earliest_ns) {
+            earliest = n;
+            earliest_ns = s->last.horizon_ns;
         }
-        if (status == FLAKE_IN_USE || (worst != FLAKE_IN_USE && worst != FLAKE_AGAIN)) continue;
+        if (worst != FLAKE_IN_USE) continue;
         worst = status;
-        if (why) *why = reason;
+        if (why && (status != FLAKE_IN_USE || first == last)) *why = reason;
     }
-    *end = 0;
-    o->why = why;
-    if (worst == FLAKE_IN_USE) return flake_i_say(why, worst, o->path, "all numbers are in use");
-    if (worst != FLAKE_AGAIN) return worst;
-    return flake_i_say(why, worst, o->path,
-                       "the free numbers may have IDs ahead of the clock: retry in a few seconds");
+    if (earliest_ns < INT64_MAX && !s->is_pointless) {
+        flake_i_select(s, earliest);
+        const flake_status status = flake_i_take_number(s);
+        s->lost_race = status == FLAKE_IN_USE;
+        return status;
+    }
+    if (worst != FLAKE_IN_USE || first == last) return worst;
+    s->claim->path[s->dir_length] = 0;
+    return flake_i_say(why, worst, s->claim->path, "all numbers of the range are in use");
 }
 
-/* What is wrong with the options; NULL: nothing. */
-FLAKE_I_FN const char *flake_i_state_why(const flake_i_opening *o, const uint64_t *number) {
-    const flake_state_options *const w = o->where;
-    const int64_t max_ms = INT64_MAX / 1000000 / 4;
-    if (w->dir && w->path) return "path and dir: only one of them may be set";
-    if (w->dir && !*w->dir) return "dir: is empty";
-    if (w->dir && !number) return "dir: pass &number, which receives the node";
-    if (w->dir && o->options->shared_memory) return "dir: does not go with shared_memory";
-    if (!w->dir && (!w->path || !*w->path)) return "path or dir: is missing";
-    if (w->first > UINT32_MAX - flake_i_numbers(w)) return "first + count: is past 32 bits";
-    if (w->horizon_ms < 0 || w->horizon_ms > max_ms) return "horizon_ms: is out of range";
-    if (w->max_downtime_ms < 0 || w->max_downtime_ms > max_ms)
-        return "max_downtime_ms: is out of range";
-    if (w->wait_ms < 0 || w->wait_ms > max_ms) return "wait_ms: is out of range";
-    return NULL;
+/* Writes the fresh file and gives it its name, complete or not at all. It remains locked. */
+FLAKE_I_FN bool flake_i_slot_create(flake_i_claim *c, int64_t now_ns) {
+    uint8_t bytes[FLAKE_I_FILE];
+    uint8_t *const record = bytes + flake_i_record_at(1);
+    const int64_t horizon_ns = flake_i_add_saturated(now_ns, c->lead_ns);
+    char fresh[FLAKE_I_PATH];
+    flake_i_fresh_path(c->path, fresh);
+    memset(bytes, 0, sizeof bytes);
+    memcpy(bytes, FLAKE_I_MAGIC, 8);
+    flake_i_put64(bytes + 8, (uint64_t)FLAKE_I_VERSION << 32);
+    c->written_ns = now_ns;
+    flake_i_record_next(c, horizon_ns, record);
+    /* only the process that has the fresh file's lock gives it its name */
+    const bool is_named = flake_i_write_at(c->file.fd, 0, bytes, sizeof bytes) &&
+                          flake_i_fsync(c->file.fd) == 0 && flake_i_rename(fresh, c->path);
+    if (!is_named || !flake_i_sync_names(c->path)) {
+        flake_i_unlink(is_named ? c->path : fresh);
+        return false;
+    }
+    c->written = 1;
+    memcpy(c->last, record, sizeof c->last);
+    FLAKE_ATOMIC_STORE(&c->horizon_ns, (uint64_t)horizon_ns, relaxed);
+    return true;
 }
 
-/* On failure the state is unchanged, or closed. */
-FLAKE_I_FN flake_status flake_i_state_open(flake_state *s, flake_i_opening *o, uint64_t *number) {
-    const int64_t nap_ns = 10000000;
-    const char *const unfit = flake_i_state_why(o, number);
-    const char *const given = o->where->dir ? o->where->dir : o->where->path;
-    flake_status status = FLAKE_AGAIN;
-    if (unfit) {
-        flake_i_put_why(o->why, unfit, "", "");
-        return FLAKE_INVALID;
+/* The first horizon of a claimed number. */
+FLAKE_I_FN flake_status flake_i_claim_begin(flake_i_search *s) {
+    flake_i_claim *const c = s->claim;
+    const flake_options *const o = s->options;
+    const int64_t last_ns = s->last.horizon_ns;
+    uint64_t drawn[2] = {0, 0}; /* without random bytes: time, address and process */
+    s->now_ns = flake_i_exact_ns(&o->clock);
+    (void)flake_i_random_bytes(drawn, sizeof drawn);
+    flake_i_put64(c->run, drawn[0] ^ (uint64_t)s->now_ns ^ (uint64_t)(uintptr_t)c << 24);
+    flake_i_put64(c->run + 8, drawn[1] ^ flake_i_process_owner_id());
+    c->lead_ns = o->horizon_ms * FLAKE_I_NS_PER_MS;
+    c->manual_extend = o->manual_extend;
+    c->clock = o->clock;
+    c->pid = flake_i_pid();
+    c->claimed_ns = s->now_ns;
+    c->written_ns = INT64_MIN;
+    FLAKE_ATOMIC_STORE(&c->admitted_ns, (uint64_t)last_ns, relaxed);
+    FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_NO_HORIZON, relaxed);
+    FLAKE_ATOMIC_STORE(&c->retry_from_ns, (uint64_t)INT64_MIN, relaxed);
+    if (!s->last.number)
+        return flake_i_slot_create(c, s->now_ns)
+                   ? FLAKE_OK
+                   : flake_i_say_errno(s->why, c->path, ": cannot be created: ");
+    /* not past the file's horizon or the clock's: a crash loop must not run away */
+    int64_t from_ns = s->now_ns;
+    if (last_ns > from_ns && flake_i_ns_until(last_ns, from_ns) > c->lead_ns)
+        from_ns = last_ns - c->lead_ns;
+    /* the process that named the file may have died before the name was on disk */
+    const bool has_name = s->last.number > 1 || flake_i_sync_names(c->path);
+    return has_name && flake_i_rewrite_record(c, &s->last) && flake_i_move_horizon(c, from_ns)
+               ? FLAKE_OK
+               : flake_i_say_unwritten(c, s->why);
+}
+
+/* The directory as an absolute path: the process may change its directory. It is made if it is missing. */
+FLAKE_I_FN flake_status flake_i_open_dir(flake_i_search *s, const char *dir) {
+    char *const path = s->claim->path;
+    const size_t room = FLAKE_I_PATH - FLAKE_I_ENDING, length = strlen(dir);
+    size_t base = 0;
+    bool fits = length < room;
+    if (fits && *dir != '/') {
+        fits = flake_i_working_dir(path, room - length);
+        base = fits ? strlen(path) : 0;
+        path[base++] = '/';
     }
-    if (flake_i_state_is_held(s))
-        return flake_i_say(o->why, FLAKE_IN_USE, given, "the state is open");
-    if (!FLAKE_I_HAS_FILES) return flake_i_say(o->why, FLAKE_IO, given, FLAKE_I_WHY_NO_FILES);
-    if (!flake_i_absolute(given, o->path))
-        return flake_i_say(o->why, FLAKE_INVALID, o->where->dir ? "dir" : "path",
+    if (!fits)
+        return flake_i_say(s->why, FLAKE_INVALID, "dir",
                            "is too long, or the working directory is gone");
-    /* the program has closed the descriptor of an open state: another thread may be writing it */
-    const bool is_here = flake_i_state_is_here(s);
-    if (is_here && flake_i_state_is_writer(s))
-        return flake_i_say(o->why, FLAKE_IN_USE, given, "the state is being written");
+    memcpy(path + base, dir, length + 1);
+    s->dir_length = base + length;
+    while (s->dir_length > 1 && path[s->dir_length - 1] == '/') path[--s->dir_length] = 0;
+    if (!s->options->must_exist && !flake_i_make_dir(path))
+        return flake_i_say_errno(s->why, path, ": cannot be created: ");
+    return flake_i_is_remote(path)
+               ? flake_i_say(s->why, FLAKE_IO, path,
+                             "is on a network file system, whose locks are unreliable")
+               : FLAKE_OK;
+}
+
+/* Claims a number of a node with a directory. */
+FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node *node,
+                                             flake_i_engine_config *config,
+                                             flake_i_claim *inherited, flake_why *why) {
+    const flake_options *const o = &config->options;
+    flake_i_search s;
+    memset(&s, 0, sizeof s);
+    s.claim = c;
+    s.options = o;
+    s.inherited = inherited;
+    s.why = why;
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    while (is_here && !flake_i_state_own_turn(s)) FLAKE_SLEEP_NS(100000);
-    o->has_turn = is_here;
-    if (o->where->dir) {
-        int64_t left_ns = o->where->wait_ms * 1000000;
-        while ((status = flake_i_state_open_any(s, o, number)) != FLAKE_OK && left_ns > 0) {
-            FLAKE_SLEEP_NS(nap_ns);
-            left_ns -= nap_ns;
-        }
-    } else
-        for (int tries = 0; status == FLAKE_AGAIN && tries < 100; tries++)
-            status = flake_i_state_open_file(s, o);
-    /* a closed state keeps the turn */
-    if (status != FLAKE_OK && o->has_turn && FLAKE_ATOMIC_LOAD(&s->is_open, relaxed))
-        flake_i_state_end_turn(s);
+    const int64_t begun_ns = flake_i_monotonic_ns();
+    const int64_t patience_ns =
+        flake_i_max_i64(o->claim_wait_ms * FLAKE_I_NS_PER_MS, FLAKE_I_MOMENT_NS);
+    flake_status status = flake_i_open_dir(&s, node->dir);
+    while (status == FLAKE_OK &&
+           (status = flake_i_scan(&s, node->number, node->last)) != FLAKE_OK) {
+        const bool waits = s.met_holder && flake_i_monotonic_ns() - begun_ns < patience_ns;
+        if (s.is_pointless || !(waits || s.lost_race)) break;
+        if (!s.lost_race) FLAKE_SLEEP_NS(FLAKE_I_CLAIM_NAP_NS);
+        status = FLAKE_OK;
+    }
+    if (status == FLAKE_OK) status = flake_i_find_start(config, s.last.horizon_ns, c->path, why);
+    if (status == FLAKE_OK) status = flake_i_claim_begin(&s);
+    if (status != FLAKE_OK) flake_i_file_drop(&c->file, false);
     flake_i_cancel_guard_end(guard);
     return status;
 }
 
-/* ---- exclusive: detects a second generator with the same numbers on a host ---- */
-
-/* Offsets have 31 bits in some programs: from 2^30 on four neighbours share a byte in all. */
-FLAKE_I_FN uint64_t flake_i_exclude_at(uint64_t number) {
-    const uint64_t exact = (uint64_t)1 << 30;
-    return number < exact ? number : exact + (number - exact) / 4;
+#else /* no generator has a claim: its node is refused */
+FLAKE_I_FN bool flake_i_is_writer(const flake_i_claim *c) { return (void)c, false; }
+FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_shared) { (void)c, (void)is_shared; }
+FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *c, int64_t until_ns, bool *pointless) {
+    return (void)c, (void)until_ns, (void)pointless, FLAKE_IO;
 }
-
-FLAKE_I_FN void flake_i_exclude_end(flake_i_file *file, bool inherited) {
-    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    flake_i_file_drop(file, inherited);
-    flake_i_cancel_guard_end(guard);
+FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *c, int64_t until_ns) {
+    return (void)c, (void)until_ns, false;
 }
+FLAKE_I_FN flake_status flake_i_extend(flake_i_claim *c, flake_why *why) {
+    return (void)c, (void)why, FLAKE_IO;
+}
+FLAKE_I_FN flake_status flake_i_claim_take_over(flake_i_claim *c, flake_why *why) {
+    return (void)c, (void)why, FLAKE_IO;
+}
+FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engine *e,
+                                            flake_why *why) {
+    return (void)c, (void)e, (void)why, FLAKE_IO;
+}
+FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node *node,
+                                             flake_i_engine_config *config,
+                                             flake_i_claim *inherited, flake_why *why) {
+    return (void)c, (void)node, (void)config, (void)inherited, (void)why, FLAKE_IO;
+}
+#endif
 
 // >>set-up
 
 /* No kind is a small number: memory that no call has filled in is not taken for a node. */
-enum { FLAKE_I_NO_NODE = 0x6e6f6465, FLAKE_I_FIXED_NODE, FLAKE_I_GATED_NODE };
+enum { FLAKE_I_NO_NODE = 0x6e6f6465, FLAKE_I_FIXED_NODE, FLAKE_I_ANY_NODE, FLAKE_I_GATED_NODE };
 
-FLAKE_I_FN flake_node flake_i_node(int kind, const char *dir, uint64_t number) {
+FLAKE_I_FN flake_node flake_i_node(int kind, const char *dir, uint64_t first, uint64_t last) {
     flake_node node;
     memset(&node, 0, sizeof node);
     node.kind = kind;
     node.dir = dir;
-    node.number = number;
+    node.number = first;
+    node.last = last;
     return node;
 }
 
 FLAKE_API flake_node flake_node_fixed(const char *dir, uint64_t number) {
-    return flake_i_node(FLAKE_I_FIXED_NODE, dir, number);
+    return flake_i_node(FLAKE_I_FIXED_NODE, dir, number, number);
+}
+
+FLAKE_API flake_node flake_node_any(const char *dir, uint64_t first, uint64_t last) {
+    return flake_i_node(FLAKE_I_ANY_NODE, dir, first, last);
 }
 
 FLAKE_API flake_node flake_node_gated(const flake_gate *gate, uint64_t number) {
-    flake_node node = flake_i_node(FLAKE_I_GATED_NODE, NULL, number);
+    flake_node node = flake_i_node(FLAKE_I_GATED_NODE, NULL, number, number);
     if (gate) node.gate = *gate;
     if (gate && gate->fence) node.fence_value = FLAKE_ATOMIC_LOAD(gate->fence, relaxed);
     return node;
 }
 
-FLAKE_API flake_node flake_node_none(void) { return flake_i_node(FLAKE_I_NO_NODE, NULL, 0); }
+FLAKE_API flake_node flake_node_none(void) { return flake_i_node(FLAKE_I_NO_NODE, NULL, 0, 0); }
 
 /* The engine's configuration. UUIDs and ULIDs need to know of each backward step, to continue after it. */
 FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o,
@@ -5263,7 +5388,7 @@ FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o
     s.options = *o;
     if (node) s.gate = node->gate;
     if (node) s.fence_value = node->fence_value;
-    s.options.fail_on_backwards = o->fail_on_backwards || o->layout.format;
+    s.fail_on_backwards = o->layout.format != 0;
     return s;
 }
 
@@ -5271,6 +5396,11 @@ FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o
 FLAKE_I_FN bool flake_i_no_layout(const flake_layout *l) {
     static const flake_layout none = {NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     return flake_i_same_layout(l, &none);
+}
+
+/* UUIDs of version 7 and ULIDs have no node: random bits distinguish generators. */
+FLAKE_I_FN bool flake_i_is_random(const flake_layout *l) {
+    return l->format > FLAKE_I_BOUNDARY && !l->node_bits;
 }
 
 /* What is wrong with the sequence range; NULL: nothing. */
@@ -5289,40 +5419,73 @@ FLAKE_I_FN const char *flake_i_unfit_numbers(const flake_options *o) {
 
 /* What is wrong with the other options, except for the engine's; NULL: nothing. */
 FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
-    const uint8_t format = o->layout.format;
     if (o->lanes && o->single_thread) return "lanes and single_thread exclude each other";
     if (!o->lanes && o->lane_count) return "lanes is missing, but lane_count is not 0";
-    if (!o->exclusive_dir) return NULL;
-    if (!FLAKE_I_HAS_FILES) return "exclusive_dir " FLAKE_I_WHY_NO_FILES;
-    if (format == FLAKE_I_UUID7 || format == FLAKE_I_ULID)
-        return "exclusive_dir is for layouts that contain a node";
-    if (o->shared_memory || !*o->exclusive_dir || strlen(o->exclusive_dir) >= FLAKE_I_PATH)
-        return "exclusive_dir is empty or too long, or combined with shared_memory";
+    if (o->after_unix_ms && flake_i_is_random(&o->layout))
+        return "after_unix_ms is not for UUIDs and ULIDs without a node";
     return NULL;
 }
 
-/* Checks a node, of which IDs have this many bits. A layout without one needs none; in sno.h it is optional. */
-FLAKE_I_COLD flake_status flake_i_check_node(const flake_node *node, unsigned bits,
-                                             bool is_optional, flake_why *why) {
-    const uint64_t last = flake_i_ones(bits), number = node->number;
+/* What is wrong with the options of a directory; NULL: nothing. Fills in their defaults. */
+FLAKE_I_FN const char *flake_i_unfit_dir(const flake_node *node, flake_options *o) {
+    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
+    if (!node->dir) {
+        const char *const option = o->claim_wait_ms     ? "claim_wait_ms"
+                                   : o->horizon_ms      ? "horizon_ms"
+                                   : o->max_downtime_ms ? "max_downtime_ms"
+                                   : o->must_exist      ? "must_exist"
+                                   : o->manual_extend   ? "manual_extend"
+                                                        : NULL;
+        return option;
+    }
+    if (o->horizon_ms < 0 || o->horizon_ms > FLAKE_I_DAY_MS)
+        return "horizon_ms is negative, or more than a day";
+    if (o->max_ahead_ms > FLAKE_I_DAY_MS || o->layout.unit_ms > FLAKE_I_DAY_MS)
+        return "max_ahead_ms, or a unit, is more than a day: not with a directory";
+    if (o->claim_wait_ms < 0 || o->claim_wait_ms > max_ms)
+        return "claim_wait_ms is negative or too large";
+    if (o->max_downtime_ms < 0 || o->max_downtime_ms > max_ms)
+        return "max_downtime_ms is negative or too large";
+    if (o->must_exist && node->kind == FLAKE_I_ANY_NODE)
+        return "must_exist is for a fixed number, flake_node_fixed";
+    if (!o->horizon_ms) o->horizon_ms = 3000;
+    if (o->shared_memory) o->manual_extend = true;
+    return NULL;
+}
+
+/* Checks a node, of which IDs have this many bits, and the options of its directory. A layout without a node needs
+ * none; in sno.h it is optional. */
+FLAKE_I_COLD flake_status flake_i_check_node(const flake_node *node, flake_options *o,
+                                             unsigned bits, bool is_optional, flake_why *why) {
+    const uint64_t last = flake_i_ones(bits);
     const char *unfit = NULL;
     char text[80];
     if (node->kind == FLAKE_I_NO_NODE) {
         if (bits && !is_optional)
             unfit = "is missing, and this layout needs one: flake_node_fixed(NULL, 7)";
-    } else if (node->kind != FLAKE_I_FIXED_NODE && node->kind != FLAKE_I_GATED_NODE)
+    } else if (node->kind < FLAKE_I_NO_NODE || node->kind > FLAKE_I_GATED_NODE)
         unfit = "was not made by flake_node_fixed or another of these calls";
     else if (!bits) unfit = "the layout has none: pass flake_node_none()";
-    else if (node->dir)
-        unfit = "dir is reserved and must be NULL; options.exclusive_dir names a directory";
+    else if (node->kind == FLAKE_I_ANY_NODE && !node->dir)
+        unfit = "flake_node_any needs a directory";
+    else if (node->dir && !*node->dir) unfit = "the directory has no name: \".\" is this one";
+    else if (node->number > node->last) unfit = "the range's first number is above its last";
     else if (node->kind == FLAKE_I_GATED_NODE && !node->gate.admit)
         unfit = "flake_node_gated needs a gate with a function `admit`";
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "node", unfit);
-    if (number <= last) return FLAKE_OK;
-    flake_i_put_numbers(text, "node: # is above #, the ", number, last, 0);
-    flake_i_put_why(why, text, is_optional ? "last partition" : "layout's last node",
-                    number >> 48 ? "; has a call of flake_node_from_... failed?" : "");
-    return FLAKE_NODE_RANGE;
+    if (node->last > last) {
+        flake_i_put_numbers(text, "node: # is above #, the ", node->last, last, 0);
+        flake_i_put_why(why, text, is_optional ? "last partition" : "layout's last node",
+                        node->last >> 48 ? "; has a call of flake_node_from_... failed?" : "");
+        return FLAKE_NODE_RANGE;
+    }
+    if (node->dir && !FLAKE_I_HAS_FILES)
+        return flake_i_say(why, FLAKE_IO, node->dir, FLAKE_I_WHY_NO_FILES);
+    unfit = flake_i_unfit_dir(node, o);
+    if (!unfit) return FLAKE_OK;
+    flake_i_put_why(why, "options: ", unfit,
+                    node->dir ? "" : " needs a directory: flake_node_fixed(\"ids\", 7)");
+    return FLAKE_INVALID;
 }
 
 /* Fills in the defaults, and checks all but the engine's options. */
@@ -5336,21 +5499,31 @@ FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_option
     const char *unfit = flake_i_unfit_numbers(o);
     if (!unfit) unfit = flake_i_unfit_kind(o);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
-    if (o->exclusive_dir) o->start_next_unit = true;
-    if (o->layout.format == FLAKE_I_BOUNDARY) o->fail_on_backwards = true;
+    if (o->clock.now_ns || flake_i_is_random(&o->layout)) o->start_this_unit = true;
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
     return FLAKE_OK;
 }
 
-/* The same of a generator of flake.h, and its node. */
+/* The configuration of a generator of flake.h: options with defaults, checked with node and engine; and the keys, if
+ * it has a counter. */
 FLAKE_I_FN flake_status flake_i_resolve(const flake_options *given, const flake_node *node,
-                                        flake_options *o, flake_why *why) {
-    const flake_status status = flake_i_fill_in(given, o, why);
-    return status == FLAKE_OK ? flake_i_check_node(node, o->layout.node_bits, false, why) : status;
+                                        flake_i_engine_config *config, uint64_t keys[4],
+                                        flake_why *why) {
+    flake_options o;
+    flake_status status = flake_i_fill_in(given, &o, why);
+    if (status == FLAKE_OK) status = flake_i_check_node(node, &o, o.layout.node_bits, false, why);
+    if (status != FLAKE_OK) return status;
+    *config = flake_i_engine_config_of(&o, node);
+    const char *const unfit = flake_i_unfit_setup(config);
+    if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
+    memset(keys, 0, 4 * sizeof *keys);
+    return o.layout.format <= FLAKE_I_BOUNDARY || flake_i_random_bytes(keys, 4 * sizeof *keys)
+               ? FLAKE_OK
+               : flake_i_say(why, FLAKE_IO, "random bytes", "the system has none");
 }
 
 /* Two generators whose identities agree in the first bytes share layout and node; the range comes after. */
-enum { FLAKE_I_WHOSE = 40 };
+enum { FLAKE_I_IDENTITY = 64, FLAKE_I_WHOSE = 40 };
 
 FLAKE_I_FN void flake_i_identity(const flake_options *o, uint64_t node,
                                  uint8_t out[FLAKE_I_IDENTITY]) {
@@ -5368,156 +5541,80 @@ FLAKE_I_FN void flake_i_identity(const flake_options *o, uint64_t node,
     flake_i_put64(out + 48, o->seq_max);
 }
 
-FLAKE_I_FN uint64_t flake_i_first_seq(const uint8_t *identity) {
-    return flake_i_get64(identity + FLAKE_I_WHOSE);
+/* Whether two generators with one node can generate the same ID. */
+FLAKE_I_FN bool flake_i_share_ids(const flake_options *a, const flake_options *b) {
+    uint8_t identity_a[FLAKE_I_IDENTITY], identity_b[FLAKE_I_IDENTITY];
+    flake_i_identity(a, 0, identity_a);
+    flake_i_identity(b, 0, identity_b);
+    return !flake_i_is_random(&a->layout) && memcmp(identity_a, identity_b, FLAKE_I_WHOSE) == 0 &&
+           a->seq_min <= b->seq_max && b->seq_min <= a->seq_max;
 }
 
-FLAKE_I_FN uint64_t flake_i_last_seq(const uint8_t *identity) {
-    return flake_i_get64(identity + FLAKE_I_WHOSE + 8);
-}
-
-/* UUIDv7 and ULID, which have no node. */
-FLAKE_I_FN bool flake_i_is_random(const uint8_t *identity) {
-    return identity[0] == '7' || identity[0] == 'u';
-}
-
-FLAKE_I_FN bool flake_i_share_ids(const uint8_t *a, const uint8_t *b) {
-    return !flake_i_is_random(a) && memcmp(a, b, FLAKE_I_WHOSE) == 0 &&
-           flake_i_first_seq(a) <= flake_i_last_seq(b) &&
-           flake_i_first_seq(b) <= flake_i_last_seq(a);
-}
-
-/* Whether a state covers this generator, whose range may be a part of the state's. A claimed number must be the
- * node of IDs that are not random. */
-FLAKE_I_FN bool flake_i_state_fits(const flake_state *s, const uint8_t *own) {
-    if (s->identity[0] == FLAKE_I_NUMBER_KIND)
-        return flake_i_is_random(own) || flake_i_get64(s->identity + 32) == flake_i_get64(own + 32);
-    return memcmp(s->identity, own, FLAKE_I_WHOSE) == 0 &&
-           flake_i_first_seq(s->identity) <= flake_i_first_seq(own) &&
-           flake_i_last_seq(own) <= flake_i_last_seq(s->identity);
-}
-
-FLAKE_I_FN flake_status flake_i_may_use_state(const flake_options *o, const uint8_t *identity,
-                                              flake_why *why) {
-    const flake_state *const s = o->state;
-    if (!s) return FLAKE_OK;
-    if (flake_i_state_is_stale(s))
-        return flake_i_say(why, FLAKE_FORKED, "state",
-                           "was opened before a fork, or before the machine was cloned");
-    if (!FLAKE_ATOMIC_LOAD(&s->is_open, relaxed)) return flake_i_state_is_closed(why);
-    if (flake_i_state_fits(s, identity)) return FLAKE_OK;
-    return flake_i_say(why, FLAKE_MISMATCH, s->path,
-                       "was opened for another layout, node or sequence range");
-}
-
-/* Options and node of a claim, whose number is not known yet: only clock and shared_memory matter. */
-FLAKE_I_FN flake_status flake_i_check_claim(const flake_node *node, const flake_options *given,
-                                            flake_options *o, flake_why *why) {
-    (void)flake_i_fill_in(given, o, NULL);
-    return node->kind == FLAKE_I_NO_NODE ? FLAKE_OK
-                                         : flake_i_say(why, FLAKE_INVALID, "dir",
-                                                       "claims the number: pass flake_node_none()");
-}
-
-FLAKE_API flake_status flake_state_open(flake_state *s, const flake_state_options *where,
-                                        flake_node node, const flake_options *options,
-                                        uint64_t *number, flake_why *why) {
-    flake_options o;
-    flake_status status = where->dir ? flake_i_check_claim(&node, options, &o, why)
-                                     : flake_i_resolve(options, &node, &o, why);
-    if (status == FLAKE_OK) {
-        flake_i_opening opening = flake_i_opening_of(where, &o, why);
-        if (!where->dir) flake_i_identity(&o, node.number, opening.identity);
-        status = flake_i_state_open(s, &opening, number);
-    }
-    if (status != FLAKE_OK && where->dir && number) *number = FLAKE_I_NO_NUMBER;
-    return status;
-}
-
-/* Claims the identity's sequence range in a directory: locks bytes of a file that is named by the hash of the
- * rest. On failure *file is unchanged. */
-FLAKE_I_FN flake_status flake_i_exclude_range(flake_i_file *file, const char *dir,
-                                              const uint8_t *identity, flake_why *why) {
-    static const char prefix[] = "/flake-", ending[] = ".exclusive";
-    const uint64_t first = flake_i_first_seq(identity), last = flake_i_last_seq(identity);
-    const uint64_t from = flake_i_exclude_at(first), to = flake_i_exclude_at(last);
-    flake_i_file fresh = {0, 0, -1};
-    char path[FLAKE_I_PATH + 64], *at = path + strlen(dir);
-    memcpy(path, dir, strlen(dir));
-    memcpy(at, prefix, sizeof prefix - 1);
-    at += sizeof prefix - 1;
-    at += flake_format_fixed(flake_i_fnv(identity, FLAKE_I_WHOSE), FLAKE_HEX, at, 17);
-    memcpy(at, ending, sizeof ending);
-    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    const flake_status status =
-        flake_i_file_open(&fresh, path, FLAKE_I_CREATE, from, to - from + 1);
-    if (status == FLAKE_IO) (void)flake_i_say_errno(why, path, ": cannot be opened and locked: ");
-    flake_i_cancel_guard_end(guard);
-    if (status == FLAKE_OK) *file = fresh;
-    if (status != FLAKE_IN_USE) return status;
-    char text[160];
-    flake_i_put_numbers(text,
-                        ": node #, sequence # to # is in use by another generator, or by an "
-                        "earlier init of this one",
-                        flake_i_get64(identity + 32), first, last);
-    flake_i_put_why(why, "exclusive_dir ", dir, text);
-    return status;
-}
-
-/* Claims an identity's numbers and initialises the engine. On failure nothing has changed. */
-FLAKE_I_FN flake_status flake_i_gen_claim(flake_gen *g, const flake_i_engine_config *config,
-                                          const flake_options *o, const uint8_t *identity,
-                                          flake_why *why) {
-    flake_i_file file = {0, 0, -1};
-    const char *const unfit = flake_i_unfit_setup(config);
-    if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
-    flake_status status = flake_i_may_use_state(o, identity, why);
-    if (status == FLAKE_OK && o->exclusive_dir)
-        status = flake_i_exclude_range(&file, o->exclusive_dir, identity, why);
+/* Begins a claim, waits for the start, and with a directory claims a number, which *node then has. A fork in a signal
+ * handler, or a clone of the machine, may come meanwhile: the owners are those of before. `inherited`: see
+ * flake_i_search. */
+FLAKE_I_FN flake_status flake_i_claim_init(flake_i_claim *c, flake_node *node,
+                                           flake_i_engine_config *config, flake_i_claim *inherited,
+                                           flake_why *why) {
+    flake_atomic64 *word;
+    const uint64_t holder = flake_i_process_owner_id();
+    config->instance_owner_id = flake_i_instance_owner_id(&word);
+    memset((void *)c, 0, sizeof *c);
+    c->file.fd = -1;
+    const flake_status status = node->dir ? flake_i_claim_number(c, node, config, inherited, why)
+                                          : flake_i_find_start(config, INT64_MIN, "init", why);
     if (status != FLAKE_OK) return status;
-    status = flake_i_engine_init(&g->engine, config);
-    if (status != FLAKE_OK) {
-        flake_i_exclude_end(&file, false);
-        return flake_i_say(why, status, "gate", "is closed: the claim was lost");
+    if (node->dir) {
+        node->number = c->node;
+        config->claim = c;
     }
-    g->exclusive = file;
-    g->options = *o;
-    g->node = flake_i_get64(identity + 32);
-    /* which changes the IDs of a stock */
-    g->whose = flake_i_fnv(identity, FLAKE_I_IDENTITY) ^ o->seq_scatter;
+    c->self_address = (uintptr_t)c;
+    FLAKE_ATOMIC_STORE(&c->holder, holder, relaxed);
     return FLAKE_OK;
 }
 
-/* The engine is positioned. From here on the generator draws: after all IDs that gate and state know
- * of, and with start_next_unit after the current unit, in which an earlier owner of the range may
- * have drawn. */
-FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, unsigned forms) {
+/* Initialises the engine. On failure nothing has changed. */
+FLAKE_I_FN flake_status flake_i_gen_set_up(flake_gen *g, const flake_i_engine_config *config,
+                                           const uint8_t *identity, flake_why *why) {
+    const flake_status status = flake_i_engine_init(&g->engine, config);
+    if (status != FLAKE_OK)
+        return flake_i_say(why, status, "gate", "is closed: the claim was lost");
+    g->options = config->options;
+    g->node = flake_i_get64(identity + 32);
+    g->shard = 0;
+    g->next_shard = 0;
+    /* which changes the IDs of a stock */
+    g->whose = flake_i_fnv(identity, FLAKE_I_IDENTITY) ^ g->options.seq_scatter;
+    return FLAKE_OK;
+}
+
+/* The engine is positioned. From here on the generator draws: after all IDs that gate and directory know of, and
+ * after floor_ns. */
+FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, unsigned forms, int64_t floor_ns) {
     const flake_options *const o = &g->options;
     flake_i_engine *const e = &g->engine;
     if (flake_i_has_gate(e)) flake_i_exhaust_unit(e); /* the fast path asks no gate */
     if (e->gate.admit && e->gate.not_before_ns)
         flake_i_engine_not_before(e, e->gate.not_before_ns(e->gate.user));
-    if (o->state) flake_i_engine_not_before(e, flake_i_state_not_before(o->state));
-    if (o->start_next_unit) flake_i_engine_not_before(e, flake_i_exact_ns(&e->clock));
+    flake_i_engine_not_before(e, floor_ns);
     if (o->lanes) flake_i_lanes_begin(&g->split, o->lanes, o->lane_count, e);
     g->kind = (uint8_t)(forms | (o->lanes           ? FLAKE_I_LANES
                                  : o->single_thread ? FLAKE_I_SINGLE
                                                     : FLAKE_I_MULTI));
 }
 
-/* Takes resolved options. On failure nothing has changed. */
-FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_node *from,
-                                         const flake_options *o, flake_why *why) {
+/* Takes the config of a claimed node, and the options of this generator or shard. On failure nothing has changed. */
+FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_i_engine_config *claimed,
+                                         uint64_t node, const flake_options *o,
+                                         const uint64_t keys[4], flake_why *why) {
     const unsigned format = o->layout.format;
-    const uint64_t node = from->number;
     const bool counts = format > FLAKE_I_BOUNDARY;
-    const flake_i_engine_config config = flake_i_engine_config_of(o, from);
+    flake_i_engine_config config = *claimed;
     uint8_t identity[FLAKE_I_IDENTITY];
-    uint64_t keys[4] = {0, 0, 0, 0};
+    config.options = *o;
+    config.cap = (uint64_t)o->seq_max - o->seq_min + 1;
     flake_i_identity(o, node, identity);
-    if (counts && !flake_i_random_bytes(keys, sizeof keys))
-        return flake_i_say(why, FLAKE_IO, "random bytes", "the system has none");
-    const flake_status status = flake_i_gen_claim(g, &config, o, identity, why);
+    const flake_status status = flake_i_gen_set_up(g, &config, identity, why);
     if (status != FLAKE_OK) return status;
     g->base = counts   ? node
               : format ? node << 16 | o->seq_min
@@ -5526,10 +5623,13 @@ FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_node *from,
     g->time_shift = o->layout.time_shift;
     g->seq_shift = o->layout.seq_shift;
     g->counts = counts;
-    g->continues = counts && !o->fail_on_backwards;
     flake_i_set_keys(&g->keys, keys);
     const bool is_odd = o->seq_scatter || o->layout.time_reversed;
-    flake_i_gen_begin(g, format ? FLAKE_I_128 : is_odd ? FLAKE_I_ODD : FLAKE_I_PLAIN);
+    flake_i_gen_begin(g,
+                      format   ? FLAKE_I_128
+                      : is_odd ? FLAKE_I_ODD
+                               : FLAKE_I_PLAIN,
+                      config.floor_ns);
     return FLAKE_OK;
 }
 
@@ -5539,48 +5639,52 @@ FLAKE_I_FN void flake_i_invalidate(flake_gen *g) {
     g->whose = 0;
 }
 
+/* Makes it number i of n shards, `size` bytes each. */
+FLAKE_I_FN void flake_i_chain(flake_gen *shard, size_t i, size_t n, size_t size) {
+    shard->shard = (uint32_t)i + 1;
+    shard->next_shard = i + 1 < n ? size : 0;
+}
+
 FLAKE_API flake_status flake_init(flake_gen *g, flake_node node, const flake_options *options,
                                   flake_why *why) {
-    flake_options o;
-    const flake_status status = flake_i_resolve(options, &node, &o, why);
+    flake_i_engine_config config;
+    uint64_t keys[4];
     flake_i_invalidate(g);
-    return status == FLAKE_OK ? flake_i_gen_init(g, &node, &o, why) : status;
+    flake_status status = flake_i_resolve(options, &node, &config, keys, why);
+    const flake_options *const o = &config.options;
+    if (status == FLAKE_OK) status = flake_i_claim_init(&g->claim, &node, &config, NULL, why);
+    if (status == FLAKE_OK) status = flake_i_gen_init(g, &config, node.number, o, keys, why);
+    return status;
 }
 
 FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node node,
                                          const flake_options *options, flake_why *why) {
-    flake_options o;
-    uint8_t identity[FLAKE_I_IDENTITY];
-    flake_i_file all = {0, 0, -1}; /* the claim on the whole range, which the first shard holds */
-    flake_status status = flake_i_resolve(options, &node, &o, why);
+    flake_i_engine_config config;
+    uint64_t keys[4];
+    flake_status status = flake_i_resolve(options, &node, &config, keys, why);
     for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
     if (status != FLAKE_OK) return status;
+    flake_options o = config.options;
     if (o.lanes) return flake_i_say(why, FLAKE_INVALID, "options", "shards have no lanes");
     if (o.layout.format > FLAKE_I_BOUNDARY)
         return flake_i_say(why, FLAKE_INVALID, "options",
                            "layout has counters that start anywhere: shards would repeat IDs");
     const uint64_t cap = (uint64_t)o.seq_max - o.seq_min + 1;
-    if (!n || n > cap)
+    if (!n || n > cap || n > UINT32_MAX)
         return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or exceeds the sequence range");
     /* options with the range 0 to 0 have the whole range */
     if (n == cap && !o.seq_min && o.seq_max)
         return flake_i_say(why, FLAKE_INVALID, "n", "leaves the first shard the number 0 alone");
-    const char *const dir = o.exclusive_dir;
-    flake_i_identity(&o, node.number, identity);
-    if (dir) status = flake_i_exclude_range(&all, dir, identity, why);
-    if (status != FLAKE_OK) return status;
-    o.exclusive_dir = NULL;
+    status = flake_i_claim_init(&shards[0].claim, &node, &config, NULL, why);
     o.single_thread = true;
     uint64_t next = o.seq_min;
     for (size_t i = 0; i < n && status == FLAKE_OK; i++) {
         o.seq_min = (uint32_t)next;
         next += cap / n + (i < cap % n);
         o.seq_max = (uint32_t)(next - 1);
-        status = flake_i_gen_init(&shards[i], &node, &o, why);
-        shards[i].options.exclusive_dir = dir;
+        status = flake_i_gen_init(&shards[i], &config, node.number, &o, keys, why);
+        flake_i_chain(&shards[i], i, n, sizeof shards[i]);
     }
-    if (status == FLAKE_OK) shards[0].exclusive = all;
-    else flake_i_exclude_end(&all, false);
     for (size_t i = 0; i < n && status != FLAKE_OK; i++) flake_i_invalidate(&shards[i]);
     return status;
 }
@@ -5592,34 +5696,51 @@ FLAKE_I_FN const char *flake_i_unfit_gen(const flake_gen *g) {
     return flake_i_is_whole(g) ? NULL : "is part of another generator, which has calls of its own";
 }
 
+/* Puts a claim that a failed reinit has replaced back, or ends it. */
+FLAKE_I_FN void flake_i_reinit_end(flake_gen *g, flake_i_claim *inherited, flake_status status) {
+    if (status == FLAKE_OK) flake_i_claim_drop(inherited, false);
+    else memcpy((void *)&g->claim, (const void *)inherited, sizeof *inherited);
+}
+
+/* Whether a node may get the parent's number. Those of a directory exclude each other. */
+FLAKE_I_FN bool flake_i_may_meet(const flake_node *node, const flake_gen *g) {
+    const bool has_both = node->dir && g->engine.claim_at;
+    return !has_both && node->number <= g->node && g->node <= node->last;
+}
+
+/* NULL: the parent's. */
+FLAKE_I_FN flake_options flake_i_inherited_options(const flake_gen *g, const flake_options *given,
+                                                   const flake_node *node) {
+    flake_options o = given ? *given : g->options;
+    if (!given && !node->dir) o.horizon_ms = 0; /* a default of the parent's directory */
+    return o;
+}
+
 FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, flake_node node,
                                                const flake_options *options, flake_why *why) {
-    flake_options o;
-    uint8_t fresh[FLAKE_I_IDENTITY], inherited[FLAKE_I_IDENTITY];
+    flake_i_engine_config config;
+    flake_i_claim parents;
+    uint64_t keys[4];
     const char *unfit = flake_i_unfit_gen(g);
     if (!unfit && !flake_i_is_inherited(&g->engine)) unfit = "was not inherited through fork";
+    if (!unfit && g->shard) unfit = "is a shard: flake_close the first, then flake_init_shards";
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
-    const flake_status status = flake_i_resolve(options, &node, &o, why);
+    const flake_options given = flake_i_inherited_options(g, options, &node);
+    const flake_options *const o = &config.options;
+    flake_status status = flake_i_resolve(&given, &node, &config, keys, why);
     if (status != FLAKE_OK) return status;
-    flake_i_identity(&o, node.number, fresh);
-    flake_i_identity(&g->options, g->node, inherited);
-    if (flake_i_share_ids(fresh, inherited))
+    if (flake_i_may_meet(&node, g) && flake_i_share_ids(o, &g->options))
         return flake_i_say(why, FLAKE_NODE_OVERLAP, "node",
                            "is the parent's, or that of before the clone, and the sequence ranges "
                            "overlap");
-    flake_i_file parents = g->exclusive;
-    const flake_status begun = flake_i_gen_init(g, &node, &o, why);
-    if (begun == FLAKE_OK) flake_i_exclude_end(&parents, true);
-    return begun;
+    memcpy((void *)&parents, (const void *)&g->claim, sizeof parents);
+    status = flake_i_claim_init(&g->claim, &node, &config, &parents, why);
+    if (status == FLAKE_OK) status = flake_i_gen_init(g, &config, node.number, o, keys, why);
+    flake_i_reinit_end(g, &parents, status);
+    return status;
 }
 
-FLAKE_API void flake_release(flake_gen *g) {
-    if (flake_i_is_here(g)) flake_i_exclude_end(&g->exclusive, flake_i_is_inherited(&g->engine));
-}
-
-// >>queries
-
-/* ---- what a generator reports ---- */
+/* ---- close, extend, take over ---- */
 
 /* The engines that draws use: index 0, 1, ...; NULL: no more. */
 FLAKE_I_FN flake_i_engine *flake_i_engine_at(flake_gen *g, size_t i) {
@@ -5627,6 +5748,70 @@ FLAKE_I_FN flake_i_engine *flake_i_engine_at(flake_gen *g, size_t i) {
     if (!flake_i_has_lanes(g)) return !i ? &g->engine : NULL;
     return i < g->split.n ? &flake_i_lane(&g->split, i)->engine : NULL;
 }
+
+/* Why it does not have the claim that it shows; NULL: it has. */
+FLAKE_I_FN const char *flake_i_unfit_claim(const flake_gen *g) {
+    const flake_i_claim *const c = &g->claim;
+    if (!g->kind) return "is not initialised";
+    if (g->shard > 1) return "is not the first shard, which has the number";
+    return flake_i_is_copy(&g->engine) || (flake_i_is_holder(c) && c->self_address != (uintptr_t)c)
+               ? "is a copy: only the original has the number"
+               : NULL;
+}
+
+/* Draws of a generator, and of its shards, return FLAKE_CLOSED from here on. */
+FLAKE_I_FN void flake_i_shut(flake_gen *g) {
+    for (size_t next = 1; next; g = (flake_gen *)(void *)((char *)g + next)) {
+        flake_i_engine *e = &g->engine;
+        for (size_t i = 0; e; e = flake_i_engine_at(g, i++)) {
+            FLAKE_ATOMIC_STORE(&e->is_closed, 1u, relaxed);
+            FLAKE_ATOMIC_STORE(&e->first_limit, 0u, relaxed);
+        }
+        next = g->next_shard;
+    }
+}
+
+FLAKE_API flake_status flake_close(flake_gen *g, flake_why *why) {
+    flake_i_claim *const c = &g->claim;
+    flake_status status = FLAKE_OK;
+    if (!g->kind) return FLAKE_OK;
+    const char *const unfit = flake_i_unfit_claim(g);
+    if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
+    if (flake_i_is_closed(&g->engine)) return FLAKE_OK;
+    if (flake_i_is_writer(c))
+        return flake_i_say(why, FLAKE_AGAIN, "generator",
+                           "this signal handler interrupted a write of its file");
+    const bool is_shared = g->engine.is_shared, is_holder = flake_i_is_holder(c);
+    if (!is_holder) flake_i_claim_drop(c, is_shared);
+    else if (g->engine.claim_at) status = flake_i_claim_close(c, &g->engine, why);
+    if (is_holder || !is_shared) flake_i_shut(g);
+    return status;
+}
+
+FLAKE_API flake_status flake_extend(flake_gen *g, flake_why *why) {
+    const char *unfit = flake_i_unfit_claim(g);
+    if (!unfit && flake_i_is_closed(&g->engine)) return flake_i_say_closed(why);
+    if (!unfit && !g->engine.claim_at) unfit = "has no directory";
+    if (!unfit && (!flake_i_is_holder(&g->claim) || flake_i_is_inherited(&g->engine)))
+        unfit = "was initialised by another process, or before the machine was cloned";
+    if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
+    return flake_i_extend(&g->claim, why);
+}
+
+FLAKE_API flake_status flake_take_over(flake_gen *g, flake_why *why) {
+    const char *unfit = flake_i_unfit_claim(g);
+    if (!unfit && (!g->engine.is_shared || !g->engine.claim_at))
+        unfit = "needs a directory, and shared_memory";
+    if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
+    if (flake_i_is_closed(&g->engine)) return flake_i_say_closed(why);
+    if (flake_i_is_holder(&g->claim))
+        return flake_i_say(why, FLAKE_IN_USE, "generator", "this process is the holder");
+    return flake_i_claim_take_over(&g->claim, why);
+}
+
+// >>queries
+
+/* ---- what a generator reports ---- */
 
 FLAKE_API int64_t flake_retry_ns(flake_gen *g) {
     int64_t least = INT64_MAX;
@@ -5655,10 +5840,21 @@ FLAKE_API int64_t flake_ahead_ms(flake_gen *g) {
         memset(&a, 0, sizeof a); /* stays zero if the clock is outside the layout */
         (void)flake_i_peek(e, &a);
         const uint64_t newest = a.time + (a.count ? (a.count - 1) / e->cap : 0);
-        const uint64_t ns = newest > a.now ? (newest - a.now) * e->unit_ns : 0;
+        const bool is_ahead = newest > a.now && newest >= e->start_unit; /* else there is no ID */
+        const uint64_t ns = is_ahead ? (newest - a.now) * e->unit_ns : 0;
         if (ns > most_ns) most_ns = ns;
     }
     return (int64_t)(most_ns / FLAKE_I_NS_PER_MS);
+}
+
+FLAKE_API int64_t flake_newest_ms(flake_gen *g) {
+    flake_i_engine *const e = flake_i_engine_at(g, 0);
+    if (!e) return INT64_MIN;
+    const uint64_t unit =
+        flake_i_has_lanes(g) ? flake_i_lanes_newest(&g->split) : flake_i_newest(e);
+    const uint64_t ns = flake_i_start_ns(e, flake_i_min_u64(unit, e->max_time));
+    const int64_t ms = (int64_t)ns / FLAKE_I_NS_PER_MS;
+    return ms ? ms : 1; /* as after_unix_ms, 0 would be none */
 }
 
 FLAKE_API void flake_stats_get(flake_gen *g, flake_stats *sum) {
@@ -5675,85 +5871,6 @@ FLAKE_API uint64_t flake_gen_node(const flake_gen *g) {
     const bool has_node =
         flake_i_is_here(g) && (g->options.layout.node_bits || !flake_i_is_whole(g));
     return has_node ? g->node : UINT64_MAX;
-}
-
-/* ---- snapshots ---- */
-
-FLAKE_API flake_status flake_snapshot_take(flake_gen *g, flake_snapshot *snapshot) {
-    const flake_options *const o = &g->options;
-    const flake_i_engine *const e = &g->engine;
-    uint64_t time, count;
-    if (flake_i_unfit_gen(g)) return FLAKE_INVALID;
-    const flake_status status = flake_i_check_owner(e);
-    if (status != FLAKE_OK) return status;
-    const flake_layout l = flake_i_layout_in_engine(&o->layout);
-    if (flake_i_has_lanes(g)) { /* they count as having drawn all numbers of the units begun */
-        const uint64_t newest = flake_i_lanes_newest(&g->split, &time);
-        /* A lane's queue can exceed what the whole's word can count. */
-        if ((newest - time + 1) * e->cap > e->limit) time = newest;
-        count = (newest - time + 1) * e->cap;
-    } else flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
-    snapshot->unix_ms = l.epoch_ms + (int64_t)(time * l.unit_ms);
-    snapshot->count = count;
-    snapshot->node = g->node;
-    snapshot->epoch_ms = l.epoch_ms;
-    snapshot->unit_ms = l.unit_ms;
-    snapshot->seq_min = o->seq_min;
-    snapshot->seq_max = o->seq_max;
-    snapshot->seq_scatter = o->seq_scatter;
-    return FLAKE_OK;
-}
-
-/* Moves the engine to where `snapshot_count` tickets since unit `time` are drawn, unless it is past that. */
-FLAKE_I_FN flake_status flake_i_advance_to(flake_i_engine *e, uint64_t time,
-                                           uint64_t snapshot_count) {
-    uint64_t own_time, own_count;
-    if (time > e->max_time) return FLAKE_TIME_RANGE;
-    flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &own_time, &own_count);
-    const uint64_t later = time > own_time ? time : own_time;
-    const uint64_t count = flake_i_queued(e, time, snapshot_count, later);
-    const uint64_t own_rest = flake_i_queued(e, own_time, own_count, later);
-    if (count < own_rest || (count == own_rest && later == own_time)) return FLAKE_OK;
-    FLAKE_ATOMIC_STORE(&e->word, (later << e->time_shift) + count, relaxed);
-    flake_i_tally(&e->rebased, own_count - count, FLAKE_I_OWNED); /* not drawn by this engine */
-    if (flake_i_has_gate(e)) flake_i_exhaust_unit(e);             /* the fast path asks no gate */
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake_restore(flake_gen *g, const flake_snapshot *s, flake_why *why) {
-    const flake_i_engine *const e = &g->engine;
-    const flake_options *const o = &g->options;
-    const char *const unfit = flake_i_unfit_gen(g);
-    if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
-    const flake_layout l = flake_i_layout_in_engine(&o->layout);
-    if (s->epoch_ms != l.epoch_ms || s->unit_ms != l.unit_ms || s->node != g->node ||
-        s->seq_min != o->seq_min || s->seq_max != o->seq_max || s->seq_scatter != o->seq_scatter ||
-        s->count > e->limit)
-        return flake_i_say(why, FLAKE_INVALID, "snapshot",
-                           "is of another node, layout or sequence range");
-    uint64_t time, count = s->count;
-    flake_status status = flake_i_time_at(&l, s->unix_ms, &time);
-    if (status == FLAKE_OK && o->layout.format > FLAKE_I_BOUNDARY) {
-        /* Other keys start elsewhere, so the unit counts as exhausted. */
-        count = (count + e->cap - 1) / e->cap * e->cap;
-        if (count > e->limit) {
-            count -= e->cap;
-            time++;
-        }
-    }
-    if (status == FLAKE_OK) status = flake_i_advance_to(&g->engine, time, count);
-    if (status != FLAKE_OK)
-        return flake_i_say(why, status, "snapshot", "its time is outside the layout's");
-    if (!flake_i_has_lanes(g)) return FLAKE_OK;
-    /* each lane continues after those begun */
-    const uint64_t units = (count + e->cap - 1) / e->cap;
-    for (size_t i = 0; i < g->split.n; i++) {
-        flake_i_engine *const lane = &flake_i_lane(&g->split, i)->engine;
-        const bool fits = units * lane->cap <= lane->limit; /* else the last unit alone */
-        (void)flake_i_advance_to(lane, fits ? time : flake_i_min_u64(time + units - 1, e->max_time),
-                                 fits ? units * lane->cap : lane->cap);
-    }
-    return FLAKE_OK;
 }
 
 /* ---- prefetch ---- */
@@ -5806,7 +5923,9 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
         p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
         p->stock.n = 0;
     }
-    flake_status status = flake_i_forked(&g->engine) ? flake_i_lost(&g->engine) : FLAKE_OK;
+    flake_status status = flake_i_forked(&g->engine)      ? flake_i_lost(&g->engine)
+                          : flake_i_is_closed(&g->engine) ? FLAKE_CLOSED
+                                                          : FLAKE_OK;
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     if (p->whose != g->whose) p->stock.n = 0;
     if (p->stock.n && p->valid_ns) {
@@ -6578,7 +6697,7 @@ FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128
  * zeros are never compared: the first salt precedes the generator. A thread that reads an old owner id while
  * the machine is cloned may replace a part of the new salt, which then changes once more.) */
 enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_DEFAULT_NAPS = 10000, FLAKE_I_SALT_PARTS = 4 };
-#define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 4) /* its number: see flake_i_process */
+#define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 5) /* its number: see flake_i_process */
 struct flake_i_uuids {
     flake_i_engine engine;
     flake_i_keys keys;
@@ -6859,10 +6978,10 @@ FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *numbe
 // >>configuration
 enum {
     FLAKE_I_IS_FLAG,
-    FLAKE_I_IS_TEXT,
     FLAKE_I_IS_LAYOUT,
+    FLAKE_I_IS_NODE, /* a number, or FIRST-LAST */
+    FLAKE_I_IS_DIR,  /* a name; none: NULL */
     FLAKE_I_IS_CLOCK,
-    FLAKE_I_IS_NONE, /* this word alone */
     FLAKE_I_IS_NUMBER
 };
 
@@ -6880,7 +6999,6 @@ typedef struct flake_i_word {
     { name, offsetof(flake_config, member), sizeof(((flake_config *)0)->member), kind, most, wrong }
 #define FLAKE_I_FLAG(name, member) \
     FLAKE_I_WORD(name, member, FLAKE_I_IS_FLAG, 0, "\": the option takes no value")
-#define FLAKE_I_TEXT(name, member) FLAKE_I_WORD(name, member, FLAKE_I_IS_TEXT, 0, NULL)
 #define FLAKE_I_NUMBER(name, member, most)                        \
     FLAKE_I_WORD(name, member, FLAKE_I_IS_NUMBER, UINT64_C(most), \
                  "\" is not a number from 0 to " #most "; words are separated by blanks")
@@ -6897,9 +7015,11 @@ static const flake_i_word flake_i_words[] = {
                  "\" is neither a layout's name nor T-N-S, the bits of time, node and sequence"),
     FLAKE_I_NUMBER("unit_ms", options.layout.unit_ms, 4294967295),
     FLAKE_I_NUMBER("epoch_ms", options.layout.epoch_ms, 9223372036854775807),
-    FLAKE_I_NUMBER("node", node.number, 281474976710655),
-    FLAKE_I_WORD("dir", node.dir, FLAKE_I_IS_NONE, 0,
-                 "\" is not none; exclusive_dir=DIR names a directory"),
+    FLAKE_I_WORD(
+        "node", node, FLAKE_I_IS_NODE, UINT64_C(281474976710655),
+        "\" is neither a number nor a range FIRST-LAST, from 0 to 281474976710655; words are "
+        "separated by blanks"),
+    FLAKE_I_WORD("dir", node.dir, FLAKE_I_IS_DIR, 0, NULL),
     FLAKE_I_NUMBER("seq_min", options.seq_min, 4294967295),
     FLAKE_I_NUMBER("seq_max", options.seq_max, 4294967295),
     FLAKE_I_NUMBER("lanes", options.lane_count, 65535),
@@ -6908,20 +7028,15 @@ static const flake_i_word flake_i_words[] = {
                  "\" is not exact, fast or coarse"),
     FLAKE_I_NUMBER("max_wait_ms", options.max_wait_ms, 9223372036854775807),
     FLAKE_I_NUMBER("max_ahead_ms", options.max_ahead_ms, 9223372036854775807),
-    FLAKE_I_FLAG("fail_on_backwards", options.fail_on_backwards),
+    FLAKE_I_FLAG("start_this_unit", options.start_this_unit),
+    FLAKE_I_NUMBER("after_unix_ms", options.after_unix_ms, 9223372036854775807),
     FLAKE_I_FLAG("seq_scatter", options.seq_scatter),
-    FLAKE_I_TEXT("exclusive_dir", options.exclusive_dir),
-    FLAKE_I_FLAG("start_next_unit", options.start_next_unit),
-    FLAKE_I_TEXT("state", state.path),
-    FLAKE_I_TEXT("state_dir", state.dir),
-    FLAKE_I_NUMBER("first", state.first, 4294967295),
-    FLAKE_I_NUMBER("count", state.count, 4294967295),
-    FLAKE_I_NUMBER("horizon_ms", state.horizon_ms, 9223372036854775807),
-    FLAKE_I_NUMBER("max_downtime_ms", state.max_downtime_ms, 9223372036854775807),
-    FLAKE_I_NUMBER("wait_ms", state.wait_ms, 9223372036854775807),
-    FLAKE_I_FLAG("must_exist", state.must_exist),
-    FLAKE_I_FLAG("no_wait", state.no_wait),
-    FLAKE_I_FLAG("manual_extend", state.manual_extend)};
+    FLAKE_I_NUMBER("claim_wait_ms", options.claim_wait_ms, 9223372036854775807),
+    FLAKE_I_NUMBER("horizon_ms", options.horizon_ms, 9223372036854775807),
+    FLAKE_I_NUMBER("max_downtime_ms", options.max_downtime_ms, 9223372036854775807),
+    FLAKE_I_FLAG("must_exist", options.must_exist),
+    FLAKE_I_FLAG("no_wait", options.no_wait),
+    FLAKE_I_FLAG("manual_extend", options.manual_extend)};
 enum { FLAKE_I_WORDS = sizeof flake_i_words / sizeof *flake_i_words };
 
 /* Whether words of the text so far, a bit for each, include this one. */
@@ -6950,6 +7065,17 @@ FLAKE_I_FN bool flake_i_set_layout(flake_layout *to, const char *text, uint32_t 
     return true;
 }
 
+/* Sets kind and numbers from 7 or 0-1023. False: the text is something else. */
+FLAKE_I_FN bool flake_i_set_node(flake_node *node, const char *text, uint64_t most) {
+    const size_t length = strlen(text), first = strcspn(text, "-");
+    const bool is_range = first < length;
+    const size_t from = is_range ? first + 1 : 0; /* of the last number */
+    *node = flake_i_node(is_range ? FLAKE_I_ANY_NODE : FLAKE_I_FIXED_NODE, node->dir, 0, 0);
+    return flake_parse(text, first, FLAKE_DEC, &node->number) == FLAKE_OK &&
+           flake_parse(text + from, length - from, FLAKE_DEC, &node->last) == FLAKE_OK &&
+           node->number <= node->last && node->last <= most;
+}
+
 /* Sets a word's member. False: it cannot have this value (NULL: none). */
 FLAKE_I_FN bool flake_i_set_word(flake_config *c, const flake_i_word *word, const char *value,
                                  uint32_t given) {
@@ -6961,11 +7087,11 @@ FLAKE_I_FN bool flake_i_set_word(flake_config *c, const flake_i_word *word, cons
         return !value;
     }
     if (!value || !*value) return false;
-    if (word->kind == FLAKE_I_IS_TEXT) {
-        *(const char **)to = value;
+    if (word->kind == FLAKE_I_IS_DIR) {
+        *(const char **)to = strcmp(value, "none") == 0 ? NULL : value;
         return true;
     }
-    if (word->kind == FLAKE_I_IS_NONE) return strcmp(value, "none") == 0;
+    if (word->kind == FLAKE_I_IS_NODE) return flake_i_set_node((flake_node *)to, value, word->most);
     if (word->kind == FLAKE_I_IS_LAYOUT)
         return flake_i_set_layout((flake_layout *)to, value, given);
     if (word->kind == FLAKE_I_IS_CLOCK)
@@ -6994,36 +7120,27 @@ FLAKE_I_FN const char *flake_i_take_word(flake_config *c, const char *name, cons
     return NULL;
 }
 
-/* Why a word conflicts with others; NULL: it does not. */
-FLAKE_I_FN const char *flake_i_unfit_word(const flake_config *c, size_t word, uint32_t given,
-                                          bool is_sno) {
-    const size_t at = flake_i_words[word].at;
-    const bool has_state = c->state.path || c->state.dir;
-    if (is_sno && word < FLAKE_I_NODE_WORD) return ": a sno has its own";
-    if (c->state.path && at == offsetof(flake_config, state.dir)) return ": state is given, too";
-    if (c->state.dir && word == FLAKE_I_NODE_WORD) return ": state_dir claims the number";
-    if (at >= offsetof(flake_config, state) && !has_state) return ": needs state or state_dir";
-    if (word != FLAKE_I_NODE_WORD && word != FLAKE_I_DIR_WORD) return NULL;
-    if (!is_sno) return c->options.layout.node_bits ? NULL : ": the layout has no node";
-    return flake_i_is_given(given, FLAKE_I_NODE_WORD) || c->state.dir ? NULL : ": needs node";
-}
-
 /* The first thing that is wrong with all words together; *name is its subject. NULL: nothing is. */
 FLAKE_I_FN const char *flake_i_unfit_words(const flake_config *c, uint32_t given, bool is_sno,
                                            const char **name) {
     const bool has_node = flake_i_is_given(given, FLAKE_I_NODE_WORD);
-    for (size_t i = 0; i < FLAKE_I_WORDS; i++) {
-        const char *const wrong =
-            flake_i_is_given(given, i) ? flake_i_unfit_word(c, i, given, is_sno) : NULL;
-        *name = flake_i_words[i].name;
-        if (wrong) return wrong;
-    }
-    if (!(is_sno ? has_node : c->options.layout.node_bits > 0) || c->state.dir) return NULL;
-    const bool is_checked =
-        flake_i_is_given(given, FLAKE_I_DIR_WORD) || c->state.path || c->options.exclusive_dir;
+    const bool has_dir = flake_i_is_given(given, FLAKE_I_DIR_WORD);
+    const bool takes_node = is_sno || c->options.layout.node_bits;
+    for (size_t i = 0; is_sno && i < FLAKE_I_NODE_WORD; i++)
+        if (flake_i_is_given(given, i)) {
+            *name = flake_i_words[i].name;
+            return ": a sno has its own";
+        }
+    *name = has_node ? "node" : "dir";
+    if (!takes_node && (has_node || has_dir)) return ": the layout has no node";
+    if (has_node && has_dir)
+        return c->node.kind == FLAKE_I_ANY_NODE && !c->node.dir ? ": a range needs dir=DIR" : NULL;
     *name = has_node ? "node is unchecked" : "node is missing";
-    if (has_node) return is_checked ? NULL : ": add exclusive_dir=DIR or state=FILE, or dir=none";
-    return is_checked ? ": node=7" : ": node=7 and dir=none, or state_dir=DIR to claim a free one";
+    if (has_node) return ": add dir=DIR, or dir=none if nothing is to check it";
+    if (!takes_node || (is_sno && !has_dir)) return NULL;
+    return ": node=7, or node=0-1023 to claim a free one; and dir=DIR, or dir=none if nothing is "
+           "to "
+           "check it";
 }
 
 /* Snos have no layout in the options, and need no node. */
@@ -7055,12 +7172,11 @@ FLAKE_I_FN flake_status flake_i_parse_config(const char *text, flake_config *c, 
     if (!is_sno && !flake_i_is_given(given, FLAKE_I_LAYOUT_WORD))
         (void)flake_i_set_layout(&c->options.layout, "default", given);
     if (!wrong) wrong = flake_i_unfit_words(c, given, is_sno, &name);
-    c->node = flake_i_is_given(given, FLAKE_I_NODE_WORD) ? flake_node_fixed(NULL, c->node.number)
-                                                         : flake_node_none();
+    if (!flake_i_is_given(given, FLAKE_I_NODE_WORD)) c->node = flake_node_none();
     if (wrong) {
         const bool is_quoted = *wrong == '"';
         flake_i_put_why(&shown, name, is_quoted ? ": \"" : "", is_quoted ? value : "");
-        shown.text[100] = 0; /* leaves room for `wrong` */
+        shown.text[88] = 0; /* leaves room for `wrong` */
         flake_i_put_why(why, "config: ", shown.text, wrong);
     }
     if (!wrong && (is_sno || flake_layout_check(&c->options.layout, why) == FLAKE_OK))
@@ -7075,24 +7191,15 @@ FLAKE_API flake_status flake_config_parse(const char *text, flake_config *c, fla
 
 #ifdef FLAKE_SHARED
 /* Allocated after the generator by flake_new and sno_gen_new. */
-typedef struct flake_i_owned {
-    flake_state state;
-    flake_config config;
-} flake_i_owned;
-
-FLAKE_I_FN flake_i_owned *flake_i_owned_by(void *gen, size_t gen_size) {
-    return (flake_i_owned *)(void *)((char *)gen + gen_size);
-}
-
-FLAKE_I_FN bool flake_i_has_state(const flake_i_owned *own) {
-    return own->config.state.path || own->config.state.dir;
+FLAKE_I_FN flake_config *flake_i_config_of(void *gen, size_t gen_size) {
+    return (flake_config *)(void *)((char *)gen + gen_size);
 }
 
 /* Zeroed memory for a generator, with a parsed config and its lanes. NULL: `why` has the reason. */
 FLAKE_I_FN void *flake_i_allocate(const char *text, size_t gen_size, bool is_sno, flake_why *why) {
-    void *const gen = flake_i_zeroed(1, gen_size + sizeof(flake_i_owned));
+    void *const gen = flake_i_zeroed(1, gen_size + sizeof(flake_config));
     if (!gen) return flake_i_put_why(why, "config: no memory", "", ""), (void *)NULL;
-    flake_config *const c = &flake_i_owned_by(gen, gen_size)->config;
+    flake_config *const c = flake_i_config_of(gen, gen_size);
     if (flake_i_parse_config(text, c, is_sno, why) != FLAKE_OK)
         return flake_i_free(gen), (void *)NULL;
     if (!c->options.lane_count) return gen;
@@ -7102,42 +7209,26 @@ FLAKE_I_FN void *flake_i_allocate(const char *text, size_t gen_size, bool is_sno
     return flake_i_free(gen), (void *)NULL;
 }
 
-/* Keeps the memory while the state is still open. */
-FLAKE_I_FN flake_status flake_i_free_owned(void *gen, flake_i_owned *own, flake_why *why) {
-    const flake_status status =
-        flake_i_has_state(own) ? flake_state_close(&own->state, why) : FLAKE_OK;
-    if (status == FLAKE_AGAIN) return status;
-    flake_release((flake_gen *)gen);
-    flake_i_free(own->config.options.lanes);
-    flake_i_free(gen);
+/* Keeps the memory if the generator is not closed. */
+FLAKE_I_FN flake_status flake_i_free_gen(flake_gen *g, size_t gen_size, flake_why *why) {
+    const flake_status status = g ? flake_close(g, why) : FLAKE_OK;
+    if (!g || status == FLAKE_AGAIN) return status;
+    flake_i_free(flake_i_config_of(g, gen_size)->options.lanes);
+    flake_i_free(g);
     return status;
 }
 
 FLAKE_API flake_gen *flake_new(const char *text, flake_why *why) {
     flake_gen *const g = (flake_gen *)flake_i_allocate(text, sizeof *g, false, why);
     if (!g) return NULL;
-    flake_i_owned *const own = flake_i_owned_by(g, sizeof *g);
-    flake_options *const o = &own->config.options;
-    flake_node node = own->config.node;
-    uint64_t number = 0;
-    flake_status status = FLAKE_OK;
-    if (flake_i_has_state(own)) {
-        status = flake_state_open(&own->state, &own->config.state, node, o, &number, why);
-        o->state = &own->state;
-        if (own->config.state.dir && o->layout.node_bits) node = flake_node_fixed(NULL, number);
-    }
-    if (status == FLAKE_OK) status = flake_init(g, node, o, why);
-    if (status == FLAKE_OK) return g;
-    (void)flake_i_free_owned(g, own, NULL);
+    const flake_config *const c = flake_i_config_of(g, sizeof *g);
+    if (flake_init(g, c->node, &c->options, why) == FLAKE_OK) return g;
+    (void)flake_i_free_gen(g, sizeof *g, NULL);
     return NULL;
 }
 
-FLAKE_API flake_status flake_extend(flake_gen *g, flake_why *why) {
-    return flake_state_extend(&flake_i_owned_by(g, sizeof *g)->state, why);
-}
-
 FLAKE_API flake_status flake_free(flake_gen *g, flake_why *why) {
-    return g ? flake_i_free_owned(g, flake_i_owned_by(g, sizeof *g), why) : FLAKE_OK;
+    return flake_i_free_gen(g, sizeof *g, why);
 }
 
 FLAKE_API const char *flake_version(void) { return FLAKE_VERSION_STRING; }

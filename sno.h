@@ -25,14 +25,15 @@
  *     sno_next_n       a batch: one atomic operation per time unit
  *     sno_try_at       takes the current time from the caller instead of the clock
  *
- * The first member of a sno_gen is a flake_gen named `gen`. flake.h's queries take it, and so does
- * flake_release: flake_retry_ns(&ids.gen). Options are flake_options, with lanes and single_thread. flake.h
- * describes them, clocks, gates, rings, states, statuses and hooks, and which call may run in which thread,
- * in signal handlers and after fork. A program that includes both headers contains one engine.
+ * The first member of a sno_gen is a flake_gen named `gen`. flake.h's queries take it, and so do flake_close,
+ * flake_extend and flake_take_over: flake_close(&ids.gen, &why). Options are flake_options, with lanes and
+ * single_thread. flake.h describes them, nodes, directories, clocks, gates, rings, statuses and hooks, and which
+ * call may run in which thread, in signal handlers and after fork. A program that includes both headers contains
+ * one engine.
  *
  * Two generators that run at the same time, in one process or in several, need different partitions or
- * disjoint sequence ranges. A generator that follows another one with the same partition needs a state, the
- * other's snapshot, or start_next_unit and a clock that did not go backwards.
+ * disjoint sequence ranges. A generator may follow another one with the same partition, as flake.h describes
+ * (UNIQUENESS). It starts in the next time unit, unless it continues from the other's snapshot.
  *
  * IDs of one generator and one metabyte increase in call order while the clock does not go backwards. (The
  * metabyte comes before the sequence.) When the clock goes backwards, the tick bit flips, and no caller
@@ -51,7 +52,7 @@
  *     // >>text             IDs as texts; before draws, which fill arrays with its vectors
  *     // >>draws            sno_next and the other calls that generate IDs
  *     // >>partitions       those that the library chooses
- *     // >>set-up           options and pools; init, shards, fork, state files
+ *     // >>set-up           options and pools; init, shards, fork
  *     // >>queries          snapshots; what a generator reports
  *     // >>process-wide     sno_generate
  *     // >>configuration    options as a text; generators for other languages
@@ -135,9 +136,9 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
 /* ---- generators ----
  *
  * As a flake_gen, a generator may live anywhere, and must not be copied or moved once initialised; objects
- * that its options point to must outlive it, and so must the module whose code initialised it. With
- * exclusive_dir, call flake_release before another init and before the memory is freed. A draw that fails
- * leaves the generator unchanged, zeroes the ID, and may return the statuses of a flake_gen's draw.
+ * that its options point to must outlive it, and so must the module whose code initialised it. Its member `gen` is
+ * for flake.h's calls: flake_close(&ids.gen, &why), flake_extend, flake_take_over and the queries. A draw that
+ * fails leaves the generator unchanged, zeroes the ID, and may return the statuses of a flake_gen's draw.
  *
  * The partition is the generator's node. To choose it yourself, with the whole pool of sequence numbers:
  *
@@ -155,7 +156,8 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
  */
 typedef struct sno_gen sno_gen;
 
-/* The position of a generator, and what a new one may start from. All times in 4 ms units since 2010. */
+/* The position of a generator, and what a new one may start from. All times in 4 ms units since 2010. Store its
+ * members, not its bytes. */
 typedef struct sno_snapshot {
     uint16_t partition;
     /* The pool: at least 4 numbers, bounds in either order; max 0: 65535. */
@@ -168,24 +170,24 @@ typedef struct sno_snapshot {
     uint32_t drifts;   /* how often the clock went backwards; its parity is the tick */
 } sno_snapshot;
 
-/* The node is the partition, at most 65535. The snapshot, which only this call reads, sets pool and position, and
- * must be of this partition. With flake_node_none() only its bounds count: it does not continue a run. NULL: the
- * whole pool. The options set the rest; NULL: all defaults. Their fields layout, seq_min, seq_max, seq_scatter
- * and max_ahead_ms must be zero, and exclusive_dir needs a given node. With lanes, IDs of one unit are unordered.
- * After a backward step each lane decides by itself whether it flips the tick, so IDs of one unit may have either.
+/* The node is the partition, at most 65535. Only this call reads the snapshot. With
+ * flake_node_fixed it sets pool and position, and must be of this partition. With flake_node_any or flake_node_none()
+ * only its bounds count, of any partition: it does not continue a run. NULL: the whole pool. The options set the
+ * rest; NULL: all defaults. Their fields layout, seq_min, seq_max, seq_scatter and max_ahead_ms must be zero. With
+ * lanes, IDs of one unit are unordered. After a backward step each lane decides by itself whether it flips the tick,
+ * so IDs of one unit may have either.
  *
- * FLAKE_INVALID, FLAKE_NODE_RANGE; FLAKE_EXHAUSTED: the process and its relatives have used all partitions; with
- * exclusive_dir FLAKE_IN_USE, FLAKE_IO; with a state FLAKE_MISMATCH, FLAKE_FORKED; with a gate FLAKE_LEASE_LOST.
- * After a failure every call on the generator returns FLAKE_INVALID.
+ * The statuses of flake_init; and FLAKE_EXHAUSTED: the process and its relatives have used all partitions. After a
+ * failure every call on the generator returns FLAKE_INVALID, but flake_close FLAKE_OK.
  *
- * The generator starts at the clock. If a run with the same partition drew in this 4 ms unit or in a later
- * one, IDs can repeat, unless the generator has a state or that run's snapshot. start_next_unit is enough if the
- * clock did not go backwards. */
+ * The generator starts in the next unit of 4 ms (options.start_this_unit). It starts at once if the library chose
+ * the partition, or if the snapshot has a position: then it continues after that. If a run with the same partition
+ * drew in a later unit, or after its snapshot, IDs can repeat, unless the generator has a directory. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_init(sno_gen *, flake_node, const sno_snapshot *,
                                                  const flake_options *, flake_why *);
 /* n generators that share one partition and pool, each with single_thread and for one thread at a time. All or
  * none. FLAKE_INVALID: n is 0, more than there are numbers, or as many with sequence_min 0 (bounds 0 and 0 are
- * the whole pool's). With exclusive_dir release the first one. */
+ * the whole pool's). Close and extend the first one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node,
                                                         const sno_snapshot *, const flake_options *,
                                                         flake_why *);
@@ -214,7 +216,8 @@ FLAKE_API sno_id sno_generate(uint8_t meta);
 /* Lock-free, never torn. With lanes, all IDs of all units up to the newest of any lane count as drawn, with
  * both ticks. */
 FLAKE_API flake_status sno_snapshot_take(sno_gen *, sno_snapshot *);
-/* A snapshot to start all n shards from, as of lanes; taken while no thread draws. */
+/* One snapshot of all n shards, to start all of them again: the array and n of sno_init_shards, while no thread
+ * draws. As with lanes, all IDs up to the newest count as drawn. */
 FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapshot *);
 /* Without lanes: the last number drawn in this unit, or the minimum. */
 FLAKE_API uint32_t sno_sequence_now(sno_gen *);
@@ -222,57 +225,30 @@ FLAKE_API uint32_t sno_len(sno_gen *);       /* without lanes: IDs drawn in this
 FLAKE_API uint32_t sno_cap(const sno_gen *); /* IDs per unit */
 FLAKE_API uint16_t sno_gen_partition(const sno_gen *);
 
-/* ---- after fork, crash and restart ----
- *
- * A forked child, and a process after flake_machine_cloned(), gets FLAKE_FORKED until it calls this with
- * another partition or pool, or flake_node_none(). (sno_generate takes a new partition by itself.)
- * FLAKE_NODE_OVERLAP: the pool overlaps that of the parent's generator or shard; sno_init in a child does
- * not check this. FLAKE_INVALID: the generator was not inherited. After a failure the generator is unchanged.
- */
+/* As flake_reinit_after_fork, with another partition or pool, or flake_node_none(). (sno_generate takes a new
+ * partition by itself.) FLAKE_NODE_OVERLAP: partition and pool overlap those of the parent's generator, and one of
+ * the two has no directory; sno_init in a child does not check this. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, flake_node,
                                                               const sno_snapshot *,
                                                               const flake_options *, flake_why *);
 
-/* With a state file no run repeats IDs of an earlier one. `state` is static, or in shared memory:
- *
- *     static flake_state state;
- *     flake_why why;
- *     static sno_snapshot pool; // partition and bounds; all zero: the file's, or chosen by the library
- *     static flake_state_options where;
- *     where.path = "/var/lib/app/snos";
- *     if (sno_state_open(&state, &where, &options, &pool, &why) != FLAKE_OK) ... why.text
- *     options.state = &state;
- *     const flake_node node = flake_node_fixed(NULL, pool.partition);
- *     if (sno_init(&ids, node, &pool, &options, &why) != FLAKE_OK) ... // or sno_init_shards
- *     ...
- *     flake_state_close(&state, NULL);
- *
- * `pool` is read and filled in. Of the options only clock and shared_memory are used. A partition can also be
- * a number that flake_state_open claims from a directory: pass that state and number to sno_init. */
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_state_open(flake_state *, const flake_state_options *,
-                                                       const flake_options *, sno_snapshot *pool,
-                                                       flake_why *);
-
 /* As flake_config_parse, for snos: node=5 dir=none seq_min=0 seq_max=32767. The node is the partition; without
- * one it is the state's, or the library chooses it. seq_min and seq_max are the pool's bounds. layout, unit_ms
- * and epoch_ms are refused here, seq_scatter and max_ahead_ms by sno_init. *pool is for sno_state_open or
- * sno_init. */
+ * one the library chooses it. seq_min and seq_max are the pool's bounds. layout, unit_ms and epoch_ms are refused
+ * here, seq_scatter and max_ahead_ms by sno_init. *pool is for sno_init. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_config_parse(const char *text, flake_config *,
                                                          sno_snapshot *pool, flake_why *);
 
 #ifdef FLAKE_SHARED
-/* For other languages, in a shared library: as flake_new, flake_extend and flake_free, with the words of
- * sno_config_parse. */
+/* For other languages, in a shared library: as flake_new and flake_free, with the words of sno_config_parse. A
+ * sno_gen * is also a flake_gen *, for flake_extend and the like. */
 FLAKE_API sno_gen *sno_gen_new(const char *text, flake_why *);
-FLAKE_API flake_status sno_gen_extend(sno_gen *, flake_why *);
 FLAKE_API flake_status sno_gen_free(sno_gen *, flake_why *);
 FLAKE_API const char *sno_version(void);
 #endif
 
 // >>structs
 
-/* Large, as a flake_gen is. `gen` is for flake.h's queries and flake_release; flake_next and the like return
- * FLAKE_INVALID for it. */
+/* Large, as a flake_gen is. flake_next and the like return FLAKE_INVALID for `gen`. */
 struct sno_gen {
     flake_gen gen;
     uint16_t sequence_min;    /* the partition is gen.node */
@@ -973,7 +949,7 @@ FLAKE_I_FN flake_status sno_i_many(sno_gen *g, unsigned request, uint8_t meta, s
     while (*done < n) {
         flake_i_ticket rest, unit;
         flake_lane *from;
-        const flake_status status = flake_i_claim(&g->gen, request, n - *done, &rest, &from);
+        const flake_status status = flake_i_take_tickets(&g->gen, request, n - *done, &rest, &from);
         if (status != FLAKE_OK) return status;
         for (; rest.n; *done += (size_t)unit.n) {
             flake_i_cut(&g->gen, from, &rest, &unit);
@@ -1178,7 +1154,7 @@ FLAKE_I_FN uint32_t sno_i_numbers(const sno_snapshot *pool) {
     return (uint32_t)(pool->sequence_max - pool->sequence_min) + 1;
 }
 
-/* The identity stored in a state file. */
+/* What a generator's stock of IDs belongs to. */
 FLAKE_I_FN void sno_i_identity(const sno_snapshot *pool, uint8_t out[FLAKE_I_IDENTITY]) {
     memset(out, 0, FLAKE_I_IDENTITY);
     out[0] = 's';
@@ -1187,14 +1163,19 @@ FLAKE_I_FN void sno_i_identity(const sno_snapshot *pool, uint8_t out[FLAKE_I_IDE
     flake_i_put64(out + 48, pool->sequence_max);
 }
 
-/* Whether the library chooses the partition. A snapshot then has no position, only the pool's bounds. */
+/* Whether the library chooses the partition. */
 FLAKE_I_FN bool sno_i_chooses(const flake_node *node) { return node->kind == FLAKE_I_NO_NODE; }
+
+/* Whether a snapshot has a position: that of the partition that the program has chosen. */
+FLAKE_I_FN bool sno_i_continues(const flake_node *node) {
+    return !sno_i_chooses(node) && node->kind != FLAKE_I_ANY_NODE;
+}
 
 /* The pool that node and snapshot (NULL: none) describe. */
 FLAKE_I_FN sno_snapshot sno_i_pool_of(const flake_node *node, const sno_snapshot *from) {
     sno_snapshot pool;
     memset(&pool, 0, sizeof pool);
-    if (from && !sno_i_chooses(node)) pool = *from;
+    if (from && sno_i_continues(node)) pool = *from;
     else if (from) {
         pool.sequence_min = from->sequence_min;
         pool.sequence_max = from->sequence_max;
@@ -1215,46 +1196,55 @@ FLAKE_I_FN flake_status sno_i_resolve(const flake_node *node, const sno_snapshot
                            "layout, seq_min, seq_max, seq_scatter and max_ahead_ms must be zero: "
                            "a snapshot sets the numbers");
     flake_status status = flake_i_fill_in(options, o, why);
-    if (status == FLAKE_OK) status = flake_i_check_node(node, 16, true, why);
+    if (status == FLAKE_OK) status = flake_i_check_node(node, o, 16, true, why);
     if (status != FLAKE_OK) return status;
     memset(&o->layout, 0, sizeof o->layout); /* snos have none */
     o->seq_max = 0;
     *pool = sno_i_pool_of(node, from);
-    if (from && !chooses && from->partition != pool->partition) {
+    if (from && sno_i_continues(node) && from->partition != pool->partition) {
         flake_i_put_numbers(text, "partition # is not the node, #", from->partition,
                             pool->partition, 0);
         return flake_i_say(why, FLAKE_INVALID, "snapshot", text);
     }
     const char *unfit = sno_i_pool_why(pool);
-    if (chooses && o->exclusive_dir) unfit = "exclusive_dir needs a given node: flake_node_fixed";
     const flake_i_engine_config config = sno_i_engine_config_of(o, node, sno_i_numbers(pool));
     if (!unfit) unfit = flake_i_unfit_setup(&config);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
     if (!chooses) return FLAKE_OK;
-    if (o->state)
-        return flake_i_say(why, FLAKE_MISMATCH, "state",
-                           "needs the partition that sno_state_open filled in, as the node");
     status = sno_i_take_partition(&pool->partition);
     return status == FLAKE_OK ? status
                               : flake_i_say(why, status, "partition", flake_status_str(status));
 }
 
-/* Sets up a generator of the pool's numbers. With `from`, `count` of them are drawn since unit wall_hi (0: those
- * up to pool->sequence); NULL: it starts at the clock. On failure the generator is unchanged. */
-FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const flake_node *node, const sno_snapshot *from,
-                                       uint64_t count, const sno_snapshot *pool,
-                                       const flake_options *o, flake_why *why) {
-    const flake_i_engine_config config = sno_i_engine_config_of(o, node, sno_i_numbers(pool));
+/* Claims the partition. A generator that continues, or whose partition no predecessor had, starts in this unit. */
+FLAKE_I_FN flake_status sno_i_claim(flake_i_claim *c, flake_node *node, const flake_options *o,
+                                    flake_i_claim *inherited, sno_snapshot *pool,
+                                    flake_i_engine_config *config, flake_why *why) {
+    *config = sno_i_engine_config_of(o, node, sno_i_numbers(pool));
+    if (sno_i_chooses(node) || pool->wall_hi) config->options.start_this_unit = true;
+    const flake_status status = flake_i_claim_init(c, node, config, inherited, why);
+    config->options.start_this_unit = o->start_this_unit;
+    if (node->dir) pool->partition = (uint16_t)node->number;
+    return status;
+}
+
+/* Sets up a generator of the pool's numbers, whose partition is claimed. With `from`, `count` of them are drawn
+ * since unit wall_hi (0: those up to pool->sequence); NULL: it starts at the clock. On failure the generator is
+ * unchanged. */
+FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, flake_i_engine_config config,
+                                       const sno_snapshot *from, uint64_t count,
+                                       const sno_snapshot *pool, flake_why *why) {
     uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_engine *const e = &g->gen.engine;
+    config.cap = sno_i_numbers(pool);
     if (!count) count = pool->sequence - pool->sequence_min + 1;
     sno_i_identity(pool, identity);
-    const flake_status status = flake_i_gen_claim(&g->gen, &config, o, identity, why);
+    const flake_status status = flake_i_gen_set_up(&g->gen, &config, identity, why);
     if (status != FLAKE_OK) return status;
     FLAKE_ASSERT(e->time_shift == SNO_I_TIME_SHIFT);
     g->gen.base = pool->partition;
     g->sequence_min = pool->sequence_min;
-    g->gen.continues = false;
+    g->gen.counts = false;
     FLAKE_ATOMIC_STORE(&g->with_time, 0u, relaxed);
     if (from) {
         const uint64_t time = (uint64_t)pool->wall_hi, tick = pool->drifts & 1;
@@ -1263,20 +1253,25 @@ FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const flake_node *node, const
         FLAKE_ATOMIC_STORE(&e->safe[tick ^ 1], (uint64_t)pool->wall_safe, relaxed);
         FLAKE_ATOMIC_STORE(&e->drifts, pool->drifts, relaxed);
         FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
+        /* without a position the first ID needs an exact reading: a predecessor may have used a lagging one's unit */
+        if (!time && e->slack_ns) FLAKE_ATOMIC_STORE(&e->first_limit, 0u, relaxed);
     }
-    flake_i_gen_begin(&g->gen, FLAKE_I_PART);
+    flake_i_gen_begin(&g->gen, FLAKE_I_PART, config.floor_ns);
     return FLAKE_OK;
 }
 
 FLAKE_API flake_status sno_init(sno_gen *g, flake_node node, const sno_snapshot *from,
                                 const flake_options *options, flake_why *why) {
     flake_options o;
+    flake_i_engine_config config;
     sno_snapshot pool;
     const bool chooses = sno_i_chooses(&node);
     const uint64_t owner = sno_i_owner();
     flake_status status = sno_i_resolve(&node, from, options, &o, &pool, why);
     flake_i_invalidate(&g->gen);
-    if (status == FLAKE_OK) status = sno_i_gen_init(g, &node, from, 0, &pool, &o, why);
+    if (status == FLAKE_OK)
+        status = sno_i_claim(&g->gen.claim, &node, &o, NULL, &pool, &config, why);
+    if (status == FLAKE_OK) status = sno_i_gen_init(g, config, from, 0, &pool, why);
     if (!chooses || status != FLAKE_OK || sno_i_owner() == owner) return status;
     return sno_init(g, node, from, options, why);
 }
@@ -1285,9 +1280,8 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node nod
                                        const sno_snapshot *from, const flake_options *options,
                                        flake_why *why) {
     flake_options o;
+    flake_i_engine_config config;
     sno_snapshot pool;
-    uint8_t identity[FLAKE_I_IDENTITY];
-    flake_i_file all = {0, 0, -1};
     const uint64_t owner = sno_i_owner();
     flake_status status = sno_i_resolve(&node, from, options, &o, &pool, why);
     for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i].gen);
@@ -1297,12 +1291,8 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node nod
     if (!n || n > cap) return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or exceeds the pool");
     if (n == cap && !pool.sequence_min) /* bounds 0 and 0 are the whole pool's */
         return flake_i_say(why, FLAKE_INVALID, "n", "leaves the first shard the number 0 alone");
-    const char *const dir = o.exclusive_dir;
-    sno_i_identity(&pool, identity);
-    if (dir) status = flake_i_exclude_range(&all, dir, identity, why);
-    if (status != FLAKE_OK) return status;
-    o.exclusive_dir = NULL;
-    o.single_thread = true;
+    status = sno_i_claim(&shards[0].gen.claim, &node, &o, NULL, &pool, &config, why);
+    config.options.single_thread = true;
     /* All numbers of the units in the snapshot count as drawn: which shard had which is unknown. */
     const uint32_t units = 1 + (pool.sequence - pool.sequence_min) / cap;
     uint32_t next = pool.sequence_min;
@@ -1311,78 +1301,48 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node nod
         pool.sequence_min = (uint16_t)next;
         next += share;
         pool.sequence_max = (uint16_t)(next - 1);
-        status = sno_i_gen_init(&shards[i], &node, from, (uint64_t)units * share, &pool, &o, why);
-        shards[i].gen.options.exclusive_dir = dir;
+        status = sno_i_gen_init(&shards[i], config, from, (uint64_t)units * share, &pool, why);
+        flake_i_chain(&shards[i].gen, i, n, sizeof shards[i]);
     }
     if (sno_i_chooses(&node) && status == FLAKE_OK && sno_i_owner() != owner)
         return sno_init_shards(shards, n, node, from, options, why);
-    if (status == FLAKE_OK) {
-        shards[0].gen.exclusive = all;
-        return FLAKE_OK;
-    }
-    flake_i_exclude_end(&all, false);
-    for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i].gen);
+    for (size_t i = 0; i < n && status != FLAKE_OK; i++) flake_i_invalidate(&shards[i].gen);
     return status;
 }
 
 FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, flake_node node, const sno_snapshot *from,
                                              const flake_options *options, flake_why *why) {
     flake_options o;
+    flake_i_engine_config config;
     sno_snapshot pool;
+    flake_i_claim parents;
     const bool chooses = sno_i_chooses(&node);
-    if (!sno_i_is_here(g) || !flake_i_is_inherited(&g->gen.engine))
-        return flake_i_say(why, FLAKE_INVALID, "generator", "was not inherited through fork");
-    flake_i_file parents = g->gen.exclusive;
+    if (!sno_i_is_here(g) || !flake_i_is_inherited(&g->gen.engine) || g->gen.shard)
+        return flake_i_say(why, FLAKE_INVALID, "generator",
+                           "was not inherited through fork, or is a shard");
+    const flake_options given = flake_i_inherited_options(&g->gen, options, &node);
     const uint64_t before = g->gen.node;
     flake_status status;
     uint64_t owner;
+    memcpy((void *)&parents, (const void *)&g->gen.claim, sizeof parents);
     do {
         owner = sno_i_owner();
-        do status = sno_i_resolve(&node, from, options, &o, &pool, why);
+        do status = sno_i_resolve(&node, from, &given, &o, &pool, why);
         while (chooses && status == FLAKE_OK && pool.partition == before); /* by chance */
-        if (status == FLAKE_OK && pool.partition == before &&
+        if (status == FLAKE_OK && !chooses && flake_i_may_meet(&node, &g->gen) &&
             g->sequence_min <= pool.sequence_max &&
             pool.sequence_min < g->sequence_min + g->gen.engine.cap)
             return flake_i_say(why, FLAKE_NODE_OVERLAP, "node",
                                "is the parent's, or that of before the clone, and the pools "
                                "overlap");
-        if (status == FLAKE_OK) status = sno_i_gen_init(g, &node, from, 0, &pool, &o, why);
+        if (status == FLAKE_OK)
+            status = sno_i_claim(&g->gen.claim, &node, &o, &parents, &pool, &config, why);
+        if (status == FLAKE_OK) status = sno_i_gen_init(g, config, from, 0, &pool, why);
     } while (chooses && status == FLAKE_OK && sno_i_owner() != owner);
-    if (status == FLAKE_OK) flake_i_exclude_end(&parents, true);
-    else if (chooses && g->gen.node != before)
+    flake_i_reinit_end(&g->gen, &parents, status);
+    if (status != FLAKE_OK && chooses && g->gen.node != before)
         flake_i_invalidate(&g->gen); /* the second pass failed */
     return status;
-}
-
-FLAKE_API flake_status sno_state_open(flake_state *s, const flake_state_options *given,
-                                      const flake_options *options, sno_snapshot *pool,
-                                      flake_why *why) {
-    sno_snapshot wanted = sno_i_resolved(pool);
-    flake_state_options where = *given;
-    flake_options defaults;
-    memset(&defaults, 0, sizeof defaults);
-    flake_i_opening o = flake_i_opening_of(&where, options ? options : &defaults, why);
-    if (wanted.sequence_max - wanted.sequence_min < 3)
-        return flake_i_say(why, FLAKE_INVALID, "pool", "has fewer than 4 numbers");
-    /* An unset pool becomes the file's. Only if there is no file, the library chooses a partition. */
-    o.any = !pool->partition && !pool->sequence_min && !pool->sequence_max;
-    where.must_exist = given->must_exist || o.any;
-    sno_i_identity(&wanted, o.identity);
-    flake_status status = flake_i_state_open(s, &o, NULL);
-    if (status == FLAKE_IO && !given->must_exist && o.any) {
-        if (sno_i_take_partition(&wanted.partition) != FLAKE_OK)
-            return flake_i_say(why, FLAKE_EXHAUSTED, "pool", "all partitions are used");
-        where.must_exist = false;
-        sno_i_identity(&wanted, o.identity);
-        status = flake_i_state_open(s, &o, NULL);
-    }
-    if (status != FLAKE_OK) return status;
-    /* no position: the state keeps the generator after earlier runs */
-    memset(pool, 0, sizeof *pool);
-    pool->partition = (uint16_t)flake_i_get64(o.identity + 32);
-    pool->sequence_min = (uint16_t)flake_i_get64(o.identity + 40);
-    pool->sequence_max = (uint16_t)flake_i_get64(o.identity + 48);
-    return FLAKE_OK;
 }
 
 // >>queries
@@ -1394,7 +1354,7 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     unsigned tick;
     if (!sno_i_is_here(g)) return FLAKE_INVALID;
     const flake_status status = flake_i_check_owner(e);
-    if (status != FLAKE_OK) return status;
+    if (status != FLAKE_OK && status != FLAKE_CLOSED) return status;
     memset(&s, 0, sizeof s);
     do { /* safe and drifts belong to the word if two readings of it, before and after, are equal */
         word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
@@ -1417,8 +1377,7 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     s.drifts = (uint32_t)drifts;
     if (flake_i_has_lanes(&g->gen)) {
         /* The newest unit of either tick counts, not that of the words: ticks compare with it. */
-        uint64_t word_time;
-        const uint64_t newest = flake_i_lanes_newest(&g->gen.split, &word_time);
+        const uint64_t newest = flake_i_lanes_newest(&g->gen.split);
         s.wall_hi = s.wall_safe = (int64_t)flake_i_min_u64(newest, e->max_time);
         s.sequence = s.sequence_max;
     }
@@ -1429,7 +1388,9 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
 FLAKE_API uint32_t sno_len(sno_gen *g) {
     flake_i_engine *const e = &g->gen.engine;
     flake_i_attempt a;
-    if (!sno_i_is_here(g) || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time) return 0;
+    if (!sno_i_is_here(g) || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time ||
+        a.now < e->start_unit)
+        return 0;
     return (uint32_t)flake_i_min_u64(a.ticket, e->cap);
 }
 
@@ -1481,7 +1442,7 @@ FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapsh
  * dropped. Relaxed suffices: the tag publishes nothing else. It never returns to an earlier value, because
  * each new one contains a partition that was just taken. */
 enum { SNO_I_DEFAULT_PLACES = 4 };
-#define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 3) /* its number: see flake_i_process */
+#define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 4) /* its number: see flake_i_process */
 struct sno_i_default {
     FLAKE_ATOMIC(flake_i_engine *) engine; /* NULL: none yet */
     flake_atomic64 tag;   /* [ instance owner id:48 ][ partition:16 ]; 0: none yet */
@@ -1561,22 +1522,16 @@ FLAKE_API sno_id sno_generate(uint8_t meta) {
 /* Moves a parsed config's numbers to the pool. */
 FLAKE_I_FN flake_status sno_i_take_pool(flake_config *c, sno_snapshot *pool, flake_why *why) {
     flake_options *const o = &c->options;
-    const bool has_node = !sno_i_chooses(&c->node), has_bounds = (o->seq_min | o->seq_max) != 0;
-    const char *const too_large = c->node.number > UINT16_MAX ? "config: node"
-                                  : o->seq_min > UINT16_MAX   ? "config: seq_min"
-                                  : o->seq_max > UINT16_MAX   ? "config: seq_max"
-                                                              : NULL;
+    const char *const too_large = c->node.last > UINT16_MAX ? "config: node"
+                                  : o->seq_min > UINT16_MAX ? "config: seq_min"
+                                  : o->seq_max > UINT16_MAX ? "config: seq_max"
+                                                            : NULL;
     memset(pool, 0, sizeof *pool);
     if (too_large)
         return flake_i_say(why, FLAKE_INVALID, too_large, "exceeds 65535, the largest of a sno");
-    if (c->state.path && has_bounds && !has_node)
-        return flake_i_say(why, FLAKE_INVALID, "config: state",
-                           "needs node, too, if the text has seq_min or seq_max");
     pool->partition = (uint16_t)c->node.number;
     pool->sequence_min = (uint16_t)o->seq_min;
     pool->sequence_max = (uint16_t)o->seq_max;
-    /* to sno_state_open an all-zero pool is an unset one */
-    if (has_node && !has_bounds) pool->sequence_max = UINT16_MAX;
     o->seq_min = o->seq_max = 0;
     return FLAKE_OK;
 }
@@ -1592,48 +1547,20 @@ FLAKE_API flake_status sno_config_parse(const char *text, flake_config *c, sno_s
 }
 
 #ifdef FLAKE_SHARED
-/* Opens the state that the config names, if any, and finds the partition. */
-FLAKE_I_FN flake_status sno_i_open_owned(flake_i_owned *own, flake_node *node, sno_snapshot *pool,
-                                         flake_why *why) {
-    flake_options *const o = &own->config.options;
-    uint64_t number = 0;
-    flake_status status = FLAKE_OK;
-    if (!flake_i_has_state(own)) return FLAKE_OK;
-    if (own->config.state.path)
-        status = sno_state_open(&own->state, &own->config.state, o, pool, why);
-    else {
-        status = flake_state_open(&own->state, &own->config.state, *node, o, &number, why);
-        if (status == FLAKE_OK && number > UINT16_MAX)
-            status = flake_i_say(why, FLAKE_NODE_RANGE, "config: first",
-                                 "exceeds 65535, the largest of a sno");
-        pool->partition = (uint16_t)number;
-    }
-    o->state = &own->state;
-    *node = flake_node_fixed(NULL, pool->partition);
-    return status;
-}
-
 FLAKE_API sno_gen *sno_gen_new(const char *text, flake_why *why) {
     sno_snapshot pool;
     sno_gen *const g = (sno_gen *)flake_i_allocate(text, sizeof *g, true, why);
     if (!g) return NULL;
-    flake_i_owned *const own = flake_i_owned_by(g, sizeof *g);
-    flake_node node = own->config.node;
-    flake_status status = sno_i_take_pool(&own->config, &pool, why);
-    if (status == FLAKE_OK) status = sno_i_open_owned(own, &node, &pool, why);
-    if (status == FLAKE_OK) status = sno_init(g, node, &pool, &own->config.options, why);
-    if (status == FLAKE_OK) return g;
-    (void)flake_i_free_owned(g, own, NULL);
+    flake_config *const c = flake_i_config_of(g, sizeof *g);
+    if (sno_i_take_pool(c, &pool, why) == FLAKE_OK &&
+        sno_init(g, c->node, &pool, &c->options, why) == FLAKE_OK)
+        return g;
+    (void)sno_gen_free(g, NULL);
     return NULL;
 }
 
-FLAKE_API flake_status sno_gen_extend(sno_gen *g, flake_why *why) {
-    return flake_state_extend(&flake_i_owned_by(g, sizeof *g)->state, why);
-}
-
 FLAKE_API flake_status sno_gen_free(sno_gen *g, flake_why *why) {
-    if (!g) return FLAKE_OK;
-    return flake_i_free_owned(g, flake_i_owned_by(g, sizeof *g), why);
+    return flake_i_free_gen((flake_gen *)g, sizeof *g, why);
 }
 
 FLAKE_API const char *sno_version(void) { return SNO_VERSION_STRING; }

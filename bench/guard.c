@@ -197,6 +197,7 @@ static bool begin(void) {
     o.clock.kind = s.clock.kind = PART == COARSE ? FLAKE_CLOCK_COARSE
                                   : PART == FAST ? FLAKE_CLOCK_FAST
                                                  : FLAKE_CLOCK_EXACT;
+    o.start_this_unit = s.start_this_unit = true; /* no path waits */
 #if WAY == 1
     static flake_lane lane[2], sno_lane[2];
     o.lanes = lane;

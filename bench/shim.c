@@ -147,6 +147,7 @@ static flake_options flake_opts(flake_layout layout, int64_t max_wait_ms, int ki
     o.layout = layout;
     o.max_wait_ms = max_wait_ms;
     o.clock.kind = kind;
+    o.start_this_unit = true; /* no row times the wait for a start */
     return o;
 }
 

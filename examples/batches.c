@@ -17,8 +17,8 @@ int main(void) {
     uint64_t id;
     options.layout = flake_layout_hazelcast;
     options.max_ahead_ms = 15000; // as Hazelcast: IDs may be up to 15 s ahead of the clock
-    // 1234 is yours: unique among generators that run at the same time, on all hosts
-    if (flake_init(&ids, flake_node_fixed(NULL, 1234), &options, &why) != FLAKE_OK)
+    // 0 to 1023: this host's numbers; other hosts have ranges of their own
+    if (flake_init(&ids, flake_node_any("ids", 0, 1023), &options, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     flake_status status = flake_next_n(&ids, many, 10000);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
@@ -26,5 +26,6 @@ int main(void) {
         return fprintf(stderr, "%s\n", why.text), 1;
     status = flake_prefetch_next(&stock, &id);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
+    if (flake_close(&ids, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     return 0;
 }

@@ -1,39 +1,50 @@
 /* SPDX-License-Identifier: MIT
  *
- * When a thread must never block. flake_try returns at once, and its status says who acts: the loop tries again,
- * the program is wrong, the operator is told, or the machine was cloned. Meanwhile requests stay in the loop's own
- * list, and flake_retry_ns is its timeout. options.overflow reports nothing here, because no call waits: count the
+ * When a thread must never block. flake_try returns at once, and its status tells what to do: the loop tries
+ * again, the program is wrong, the operator is told, or the machine was cloned. Meanwhile requests stay in the loop's
+ * own list, and flake_retry_ns is its timeout. options.overflow reports nothing here, because no call waits: count the
  * requests in the list after FLAKE_AGAIN, and the time since the first one, instead.
+ *
+ * With manual_extend no draw waits for the disk: a timer's thread calls flake_extend, here each second.
  */
 #include "flake.h"
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 static flake_gen ids;
 static flake_options options;
+static pthread_mutex_t reinit = PTHREAD_MUTEX_INITIALIZER; // no extend beside it; draws take no lock
 
 static int timeout_ms(void) {
     const int64_t ms = flake_retry_ns(&ids) / 1000000 + 1;
     return ms < 1000 ? (int)ms : 1000;
 }
 
-static bool starts(void) {
+static void *extend(void *unused) {
     flake_why why;
-    // 7 is yours: unique among generators that run at the same time, on all hosts
-    if (flake_init(&ids, flake_node_fixed(NULL, 7), &options, &why) == FLAKE_OK) return true;
-    (void)fprintf(stderr, "for the operator: %s\n", why.text);
-    return false;
+    for (flake_status status = FLAKE_OK; status != FLAKE_CLOSED; (void)sleep(1)) {
+        (void)pthread_mutex_lock(&reinit);
+        status = flake_extend(&ids, &why);
+        (void)pthread_mutex_unlock(&reinit);
+        if (status == FLAKE_IO || status == FLAKE_MISMATCH)
+            (void)fprintf(stderr, "for the operator: %s\n", why.text);
+    }
+    return unused;
 }
 
-/* After flake_machine_cloned, which the program calls when its machine was resumed or cloned. This keeps the node:
- * only one copy of a machine may; others take another number, as a forked child does. With a state close it,
- * which returns FLAKE_FORKED, and open it again, before the init. */
-static bool starts_again(void) {
-    flake_release(&ids);            // if exclusive_dir is set
-    options.start_next_unit = true; // not needed with a state
-    return starts();
+/* After a fork, or flake_machine_cloned, which the program calls when its machine was resumed or cloned. Clones have
+ * copies of the directory, too: each needs a range of its own. */
+static bool takes_another_number(void) {
+    flake_why why;
+    (void)pthread_mutex_lock(&reinit);
+    const flake_status status =
+        flake_reinit_after_fork(&ids, flake_node_any("ids", 100, 199), NULL, &why);
+    (void)pthread_mutex_unlock(&reinit);
+    if (status != FLAKE_OK) (void)fprintf(stderr, "for the operator: %s\n", why.text);
+    return status == FLAKE_OK;
 }
 
 /* Whether the draw succeeded, or will after some time. */
@@ -43,14 +54,14 @@ static bool may_continue(flake_status status) {
     case FLAKE_AGAIN:
     case FLAKE_CLOCK_BACKWARDS:
     case FLAKE_NOT_EXTENDED: return true;
-    case FLAKE_FORKED: return starts_again(); // a child that fork made: flake_reinit_after_fork
+    case FLAKE_FORKED: return takes_another_number();
     case FLAKE_TIME_RANGE:
     case FLAKE_LEASE_LOST:
     case FLAKE_IO:
     case FLAKE_CORRUPT:
     case FLAKE_MISMATCH:
     case FLAKE_DOWNTIME:
-    case FLAKE_IN_USE: // a server would page somebody, and answer that it has no IDs
+    case FLAKE_IN_USE: // a server would alert the operator, and answer that it has no IDs
         (void)fprintf(stderr, "for the operator: %s\n", flake_status_str(status));
         return false;
     default: // the other statuses are mistakes of the program
@@ -63,9 +74,14 @@ int main(void) {
     static char requests[1000];
     int ends[2], waiting = 0, answered = 0;
     flake_status status = FLAKE_OK;
+    pthread_t timer;
+    flake_why why;
     uint64_t id;
     options.layout = flake_layout_sonyflake; // 256 IDs in 10 ms are soon exhausted
-    if (!starts()) return 1;
+    options.manual_extend = true;
+    if (flake_init(&ids, flake_node_any("ids", 0, 99), &options, &why) != FLAKE_OK)
+        return fprintf(stderr, "%s\n", why.text), 1;
+    if (pthread_create(&timer, NULL, extend, NULL) != 0) return fprintf(stderr, "no thread\n"), 1;
     if (pipe(ends) != 0 || write(ends[1], requests, sizeof requests) != sizeof requests)
         return perror("pipe"), 1;
     flake_machine_cloned(); // as if it were
@@ -76,5 +92,6 @@ int main(void) {
         for (; waiting && (status = flake_try(&ids, &id)) == FLAKE_OK; waiting--) answered++;
         if (!may_continue(status)) return 1;
     }
-    return 0;
+    if (flake_close(&ids, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
+    return 0; // ends the timer, too
 }

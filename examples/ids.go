@@ -25,7 +25,7 @@ import (
 // A Generator of 64-bit IDs.
 type Generator struct{ gen *C.flake_gen }
 
-// NewGenerator makes one of a configuration, such as "twitter node=7 state=/var/lib/app/ids". Its words are in
+// NewGenerator makes one of a configuration, such as "twitter node=0-99 dir=/var/lib/app". Its words are in
 // flake.h, at flake_config.
 func NewGenerator(config string) (*Generator, error) {
 	var why C.flake_why
@@ -38,7 +38,7 @@ func NewGenerator(config string) (*Generator, error) {
 	return &Generator{gen}, nil
 }
 
-// Close closes its state. No goroutine may use it any more.
+// Close frees its number. No goroutine may use it any more.
 func (g *Generator) Close() error {
 	var why C.flake_why
 	if C.flake_free(g.gen, &why) != C.FLAKE_OK {

@@ -2,7 +2,8 @@
 """When a Python program needs IDs of flake.h and sno.h: by ctypes. `make lib` builds the two libraries.
 
 Threads may share a generator; do not copy or pickle one. In a child of os.fork, and of multiprocessing's
-"fork", it raises IdError: the child makes a generator of its own, with a node that no other process has.
+"fork", it raises IdError: the child closes it, and makes a generator of its own, with a node that no other process
+has.
 """
 import ctypes
 import datetime
@@ -79,13 +80,13 @@ def made(new, config):
 
 
 class Generator:
-    """64-bit IDs: Generator("twitter node=7 state=/var/lib/app/ids"). The words are in flake.h, at flake_config."""
+    """64-bit IDs: Generator("twitter node=0-99 dir=/var/lib/app"). The words are in flake.h, at flake_config."""
 
     def __init__(self, config):
         self._gen = made(flake.flake_new, config)
 
     def close(self):
-        """Closes its state and frees it. No thread may use it any more."""
+        """Frees its number, and its memory. No thread may use it any more."""
         gen, self._gen = self._gen, None
         free(flake.flake_free, gen)
 
@@ -195,6 +196,7 @@ def main():
             ids.next()
         except IdError as refused:
             if refused.status == FORKED:
+                ids.close()  # drops the number that it inherited, which stays the parent's
                 ids = Generator("twitter node=8 dir=none")
                 os._exit(ids.decode(ids.next()).node != 8)
         os._exit(1)

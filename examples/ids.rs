@@ -4,7 +4,7 @@
 // with them, or cargo with a build script that prints `cargo:rustc-link-search=build`. (Before version 1.82
 // it is `extern`, without `unsafe`.)
 //
-// Threads may share a generator. Dropping it closes its state; close() says whether that succeeded.
+// Threads may share a generator. Dropping it frees its number; close() says whether that succeeded.
 use std::ffi::{CStr, CString};
 use std::os::raw::{c_char, c_int};
 use std::{error::Error, ptr::null_mut, thread, time::Instant};
@@ -66,7 +66,7 @@ fn made<T>(
     Ok(generator)
 }
 
-/// 64-bit IDs: Generator::new("twitter node=7 state=/var/lib/app/ids").
+/// 64-bit IDs: Generator::new("twitter node=0-99 dir=/var/lib/app").
 pub struct Generator(*mut FlakeGen);
 unsafe impl Send for Generator {}
 unsafe impl Sync for Generator {} // in C what threads share is atomic

@@ -11,8 +11,8 @@ static flake_gen ids;
 
 int main(void) {
     flake_why why;
-    // 7 is yours: unique among generators that run at the same time, on all hosts
-    if (flake_init(&ids, flake_node_fixed(NULL, 7), NULL, &why) != FLAKE_OK)
+    // 0 to 1023: this host's numbers, all that the layout has; other hosts have ranges of their own
+    if (flake_init(&ids, flake_node_any("ids", 0, 1023), NULL, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     for (int turn = 0; turn < 100; turn++) {
         struct timespec now;
@@ -25,5 +25,6 @@ int main(void) {
             if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
         }
     }
+    if (flake_close(&ids, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     return 0;
 }

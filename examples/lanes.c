@@ -30,13 +30,14 @@ int main(void) {
     options.lanes = lanes;
     options.lane_count = THREADS;
     options.clock.kind = FLAKE_CLOCK_FAST;
-    // 7 is yours: unique among generators that run at the same time, on all hosts
-    if (flake_init(&ids, flake_node_fixed(NULL, 7), &options, &why) != FLAKE_OK)
+    // 0 to 1023: this host's numbers, all that the layout has; other hosts have ranges of their own
+    if (flake_init(&ids, flake_node_any("ids", 0, 1023), &options, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, serve, &ids) != 0)
             return fprintf(stderr, "no thread\n"), 1;
     for (int i = 0; i < THREADS; i++)
         if (pthread_join(threads[i], &ended) != 0 || !ended) return 1; // its thread printed why
+    if (flake_close(&ids, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     return 0;
 }

@@ -1,35 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
- * When containers, or processes, of one host have no node numbers. They share a directory, and each claims
- * the lowest free number in it. The next holder of a number starts after all IDs of the last one, even if
- * that one was killed, ran ahead of the clock, or saw it go backwards. Not on a network file system. Hosts do not
- * see each other's directories, and would claim the same numbers: give each host a range of its own.
+ * When processes of one host generate IDs, and no ID may be repeated after a crash or a backward step of the clock.
+ * They share a directory, and each claims the lowest free number in it. A number's next holder starts after all
+ * IDs of the last one, even if that one was killed, ran ahead of the clock, or saw it go backwards. A number from a
+ * configuration is flake_node_fixed("ids", 7): a second process with it gets FLAKE_IN_USE, and after a crash init
+ * waits for up to 3 s. `flake nodes ids` lists the numbers and their holders.
+ *
+ * Hosts, and containers with directories of their own, do not see each other's numbers, and would claim the same
+ * ones: give each a range of its own. The directory is on a local disk, and not on a network file system. Init
+ * creates it, but not its parents.
  */
 #include "flake.h"
 #include <stdio.h>
-#include <sys/stat.h>
 
 static flake_gen ids;
-static flake_options options;
-static flake_state state; // must not be moved while it is open
-static flake_state_options where;
 
 int main(void) {
     flake_why why;
-    uint64_t id, number;
-    where.dir = "ids.numbers";
-    where.first = 0; // this host's: the numbers 0 to 99
-    where.count = 100;
-    (void)mkdir(where.dir, 0777);
-    if (flake_state_open(&state, &where, flake_node_none(), &options, &number, &why) != FLAKE_OK)
-        return fprintf(stderr, "%s\n", why.text), 1;
-    options.state = &state; // or the next holder could repeat IDs
-    if (flake_init(&ids, flake_node_fixed(NULL, number), &options, &why) != FLAKE_OK)
+    uint64_t id;
+    // "/var/lib/app/ids" in production; this host has the numbers 0 to 99
+    if (flake_init(&ids, flake_node_any("ids", 0, 99), NULL, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     const flake_status status = flake_next(&ids, &id);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
-    printf("%llu of node %llu\n", (unsigned long long)id, (unsigned long long)number);
-    if (flake_state_close(&state, &why) != FLAKE_OK) // after the last ID
+    printf("%llu of node %llu\n", (unsigned long long)id, (unsigned long long)flake_gen_node(&ids));
+    if (flake_close(&ids, &why) != FLAKE_OK) // after the last ID: the number is free at once
         return fprintf(stderr, "%s\n", why.text), 1;
     return 0;
 }

@@ -21,12 +21,13 @@ int main(void) {
     options.overflow = &ring;
     flake_status status = flake_ring_init(&ring, slots, 64);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
-    // 7 is yours: unique among generators that run at the same time, on all hosts
-    if (flake_init(&ids, flake_node_fixed(NULL, 7), &options, &why) != FLAKE_OK)
+    // 0 to 1023: this host's numbers; other hosts have ranges of their own
+    if (flake_init(&ids, flake_node_any("ids", 0, 1023), &options, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     status = flake_next_n(&ids, many, 1000);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
     while (flake_ring_pop(&ring, &event)) // from any thread
         printf("%u waiting, for %u ms\n", (unsigned)event.waiting, (unsigned)event.elapsed_ms);
+    if (flake_close(&ids, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     return 0;
 }

@@ -3,8 +3,9 @@
  * When a Kubernetes StatefulSet numbers the pods: their names end in the number. It is unique in one StatefulSet:
  * give each set a range of its own, since web-0 and api-0 have the same number. Here web has 0 to 511, and api could
  * have 512 to 1023; web-512 is refused. A pod that starts again, perhaps on a host whose clock is behind, has the
- * same number, so its volume holds a state file. A pod that was deleted by force may still run next to its
- * successor. In the StatefulSet's spec:
+ * same number, so its volume is the directory. A pod that was deleted by force may still run next to its
+ * successor: ReadWriteOncePod keeps the volume, and with it the number, from the second one. In the StatefulSet's
+ * spec:
  *
  *     template: {spec: {containers: [{name: app, image: app, workingDir: /ids,
  *       env: [{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}],
@@ -19,24 +20,16 @@
 #include <stdlib.h>
 
 static flake_gen ids;
-static flake_options options;
-static flake_state state;
-static flake_state_options where;
 
 int main(void) {
     flake_why why;
     uint64_t number;
     const char *pod = getenv("POD_NAME"); // NULL if it is not set: this host's name
-    where.path = "ids.state";
-    options.state = &state;
-    if (flake_node_from_hostname(pod, 0, 511, &number, &why) != FLAKE_OK)
-        return fprintf(stderr, "%s\n", why.text), 1;
-    const flake_node node = flake_node_fixed(NULL, number);
-    if (flake_state_open(&state, &where, node, &options, NULL, &why) != FLAKE_OK ||
-        flake_init(&ids, node, &options, &why) != FLAKE_OK)
+    if (flake_node_from_hostname(pod, 0, 511, &number, &why) != FLAKE_OK ||
+        flake_init(&ids, flake_node_fixed(".", number), NULL, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     printf("node %llu\n", (unsigned long long)number);
-    if (flake_state_close(&state, &why) != FLAKE_OK) // the next run need not wait
+    if (flake_close(&ids, &why) != FLAKE_OK) // the next run need not wait
         return fprintf(stderr, "%s\n", why.text), 1;
     return 0;
 }

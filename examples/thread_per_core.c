@@ -24,13 +24,15 @@ int main(void) {
     pthread_t threads[THREADS];
     void *ended;
     flake_why why;
-    // 7 is yours: unique among generators that run at the same time, on all hosts
-    if (flake_init_shards(shards, THREADS, flake_node_fixed(NULL, 7), NULL, &why) != FLAKE_OK)
+    // 0 to 1023: this host's numbers, all that the layout has; other hosts have ranges of their own
+    if (flake_init_shards(shards, THREADS, flake_node_any("ids", 0, 1023), NULL, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, serve, &shards[i]) != 0)
             return fprintf(stderr, "no thread\n"), 1;
     for (int i = 0; i < THREADS; i++)
         if (pthread_join(threads[i], &ended) != 0 || !ended) return 1; // its thread printed why
+    if (flake_close(&shards[0], &why) != FLAKE_OK) // the first one has the number of all
+        return fprintf(stderr, "%s\n", why.text), 1;
     return 0;
 }

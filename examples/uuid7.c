@@ -29,11 +29,12 @@ static int from_a_node(void) {
     flake128 id, first, last;
     char id_text[37], first_text[37], last_text[37];
     options.layout = flake_layout_uuid7_node; // uuid7 has random bits in place of the node
-    // 17 is yours: unique among generators that run at the same time, on all hosts
-    if (flake_init(&ids, flake_node_fixed(NULL, 17), &options, &why) != FLAKE_OK)
+    // 0 to 1023: this host's numbers; other hosts have ranges of their own
+    if (flake_init(&ids, flake_node_any("ids", 0, 1023), &options, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     flake_status status = flake128_next(&ids, &id);
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
+    if (flake_close(&ids, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     flake128_to_uuid(&id, id_text);
     printf("INSERT INTO events (id) VALUES ('%s');\n", id_text);
 

@@ -172,7 +172,7 @@ static void campaign_configure_sno(const flake_config *config, const sno_snapsho
     flake_options *o = &campaign_sno.options;
     flake_why why;
     *o = config->options;
-    if (o->max_ahead_ms || o->seq_scatter || o->fail_on_backwards)
+    if (o->max_ahead_ms || o->seq_scatter)
         campaign_usage("sno.h has only node, seq_min, seq_max and max_wait_ms:", campaign.words);
     campaign_sno.may = campaign_may();
     if (!o->max_wait_ms) o->max_wait_ms = campaign_sno.may & FUZZ_STICK ? 1000 : INT64_MAX;
@@ -213,10 +213,10 @@ static void campaign_configure(void) {
     if ((campaign_is_sno ? sno_config_parse(campaign.words, &config, &pool, &why)
                          : flake_config_parse(campaign.words, &config, &why)) != FLAKE_OK)
         campaign_usage(campaign_is_sno ? "sno.h rejects this:" : "flake.h rejects this:", why.text);
-    if (config.state.path || config.state.dir || o->lane_count || o->single_thread ||
-        o->start_next_unit || o->exclusive_dir || o->clock.kind)
-        campaign_usage("the campaign cannot use lanes, single_thread, start_next_unit, "
-                       "exclusive_dir, clock and state:",
+    if (config.node.dir || o->lane_count || o->single_thread || o->start_this_unit ||
+        o->after_unix_ms || o->clock.kind)
+        campaign_usage("the campaign cannot use a directory, lanes, single_thread, start_this_unit, "
+                       "after_unix_ms and clock:",
                        campaign.words);
     if (campaign_is_sno) campaign_configure_sno(&config, &pool);
     else campaign_configure_flake(&config);

@@ -4,7 +4,7 @@
 
 SECONDS ?= 60
 SEED ?= 0
-FUZZERS  = flake sno text state claims
+FUZZERS  = flake sno text directory claims
 FUZZ_FLAGS = -std=c11 $(WARN) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	-DFUZZ_LIBFUZZER -I. -Itests/support -Iextras/etcd
 FUZZ_CURL = $(if $(filter claims,$*),-lcurl)

@@ -32,7 +32,6 @@ typedef struct player_actor {
     uint64_t last_time, last_seq; /* of the newest ID */
     flake_prefetch prefetch;
     oracle_stock stock;
-    flake_snapshot old;
     bool counted;           /* statistics since the beginning */
     uint32_t drifts_before; /* of the snapshot that it was made from */
     uint64_t with_time;     /* calls */
@@ -65,7 +64,7 @@ typedef enum player_source {
     PLAYER_NONE_AT_ALL,
     PLAYER_GATED,
     PLAYER_NO_GATE, /* gated by NULL */
-    PLAYER_IN_DIR,
+    PLAYER_NO_DIR,  /* a free number of no directory */
     PLAYER_ZEROED
 } player_source;
 
@@ -87,7 +86,7 @@ static inline player_node player_node_from_bytes(uint64_t number) {
                                {PLAYER_GATED, number},
                                {PLAYER_GATED, failed - with % 65536},
                                {PLAYER_NO_GATE, number},
-                               {PLAYER_IN_DIR, number},
+                               {PLAYER_NO_DIR, number},
                                {PLAYER_ZEROED, 0}};
     return any[fuzz_byte() % (sizeof any / sizeof *any)];
 }
@@ -115,7 +114,7 @@ static inline flake_node player_flake_node(player_node node) {
     case PLAYER_NONE_AT_ALL: return flake_node_none();
     case PLAYER_GATED: return flake_node_gated(&gate, node.number);
     case PLAYER_NO_GATE: return flake_node_gated(NULL, node.number);
-    case PLAYER_IN_DIR: return flake_node_fixed("ids", node.number);
+    case PLAYER_NO_DIR: return flake_node_any(NULL, node.number, node.number);
     case PLAYER_ZEROED: return zeroed;
     default: return flake_node_fixed(NULL, node.number);
     }

@@ -7,6 +7,7 @@
 
 #include "player.h"
 #include "layout.h"
+#include "../tests/support/options.h"
 
 typedef enum flake_kind { FLAKE_GENERATOR, FLAKE_SHARDS, FLAKE_LANES, FLAKE_WIDE } flake_kind;
 
@@ -49,7 +50,7 @@ static flake_options flake_options_from_bytes(player_node *node) {
     const uint8_t more = fuzz_byte();
     if ((more & 3) == 1) o.max_ahead_ms = (int64_t)(fuzz_below(8) * l.unit_ms);
     if ((more & 3) == 2) o.max_ahead_ms = 15000;
-    o.fail_on_backwards = more & 4;
+    o.start_this_unit = true; /* the clock starts after the init: see flake_play_restart */
     o.seq_scatter = more & 8;
     o.shared_memory = words_reach_other_processes && more & 16;
     if (!(more & 32)) o.clock.now_ns = fuzz_read;
@@ -157,7 +158,7 @@ static oracle flake_oracle_of(const flake_options *o, uint64_t cap, const flake_
         expect.last_unit--;
     expect.max_ahead = (uint64_t)(o->max_ahead_ms / l->unit_ms);
     player_set_waits(&expect, o->max_wait_ms);
-    expect.fail_on_backwards = o->fail_on_backwards;
+    expect.fail_on_backwards = o->layout.format != 0;
     expect.without_places = (expect.max_ahead + 1) * cap >= e->limit;
     /* If max_ahead exceeds what count holds, a generator forgets its newest reading: the oracle
      * can predict it only while the clock goes forward and no call has another time or snapshot. */
@@ -209,13 +210,6 @@ static void flake_make_wide(flake_options *o, uint64_t *node, uint8_t more) {
         o->lane_count = 1 + choice % player_most_lanes;
         o->lanes = LAST_OF(flake_lane_array, o->lane_count);
     }
-}
-
-static flake_snapshot flake_stand(player_actor *a) {
-    flake_snapshot s;
-    memset(&s, 0, sizeof s);
-    fuzz_same("snapshot", flake_snapshot_take(a->gen, &s), FLAKE_OK);
-    return s;
 }
 
 static bool flake_open(const void *any_fixed) {
@@ -282,8 +276,6 @@ static bool flake_open(const void *any_fixed) {
     if (s->has_lanes || f->from.from == PLAYER_GATED) s->exact = false;
     f->node = f->from.number;
     f->layout = flake_word_of(&o->layout);
-    const bool continues_past_clock = flake_counts(&o->layout) && !o->fail_on_backwards;
-    if (o->layout.format) o->fail_on_backwards = true;
     for (size_t i = 0; i < s->actors; i++) {
         player_actor *a = &player_actors[i];
         a->gen = &flake_gens[i];
@@ -292,7 +284,7 @@ static bool flake_open(const void *any_fixed) {
         a->seq_min = part->seq_min;
         a->oracle =
             flake_oracle_of(o, (uint64_t)part->seq_max - part->seq_min + 1, &a->gen->engine);
-        a->oracle.continues_past_clock = continues_past_clock;
+        a->oracle.continues_past_clock = flake_counts(&o->layout);
     }
     if (o->max_wait_ms > 1000) s->may &= ~(unsigned)FUZZ_STICK;
     if (s->may & FUZZ_STICK) s->may |= FUZZ_SHORT;
@@ -304,23 +296,18 @@ static bool flake_open(const void *any_fixed) {
     s->lends_greatly = f->forgets && s->exact;
     s->has_zero = !f->node && !player_actors[0].seq_min;
     s->most_queued = 16 * (o->seq_max + UINT64_C(1)) + fuzz_most_places;
-    for (size_t i = 0; i < s->actors; i++) {
-        player_actors[i].counted = true;
-        player_actors[i].old = flake_stand(&player_actors[i]);
-    }
+    for (size_t i = 0; i < s->actors; i++) player_actors[i].counted = true;
     return true;
 }
 
 static bool flake_is_wide(void) { return player_scene.options.layout.format != 0; }
 /* ---- the state of an actor ---- */
 
-static flake_snapshot flake_before;
-static void flake_remember(player_actor *a) { flake_before = flake_stand(a); }
+static uint64_t flake_before;
+static void flake_remember(player_actor *a) { flake_before = place_of(a->gen); }
 
 static void flake_check_unchanged(player_actor *a) {
-    const flake_snapshot after = flake_stand(a);
-    fuzz_same("time after a call that failed", after.unix_ms, flake_before.unix_ms);
-    fuzz_same_u64("count after a call that failed", after.count, flake_before.count);
+    fuzz_same_u64("position after a call that failed", place_of(a->gen), flake_before);
 }
 
 /* The ticket of a UUID or ULID: how far its counter is after its start in its ms. */
@@ -488,87 +475,82 @@ static void flake_play_prefetch(player_actor *a) {
     player_check_ids(a, &w, status, 1, status == FLAKE_OK, false, false);
 }
 
-/* ---- snapshots ---- */
+/* ---- restarts ---- */
 
 static bool flake_shows_its_bounds(const player_actor *a) {
     const flake_options *o = flake_gen_options(a->gen);
     return o->seq_min || o->seq_max || !o->layout.seq_bits; /* 0, 0 would be the whole range */
 }
 
-/* Other lanes replace the old ones, restored from them. */
-static void flake_play_lanes_restore(player_actor *a) {
-    flake_options o = *flake_gen_options(a->gen);
-    const flake_snapshot s = flake_stand(a);
-    const size_t n = 1 + fuzz_byte() % player_most_lanes % (size_t)a->oracle.cap;
-    o.lanes = LAST_OF(flake_lane_array, n);
-    o.lane_count = n;
-    fuzz_same("init", flake_init(a->gen, player_flake_node(flake_scene.from), &o, NULL), FLAKE_OK);
-    fuzz_same("restore", flake_restore(a->gen, &s, NULL), FLAKE_OK);
+/* Whether init refuses the time by the clock, or in seconds. */
+static bool flake_refuses_after(const player_actor *a, int64_t after_ms) {
+    const int64_t now_ms = fuzz_reading_ns / FUZZ_MS;
+    return after_ms && (after_ms < a->oracle.epoch_ms || after_ms - 86400000 > now_ms ||
+                        (after_ms >= 100000000 && after_ms < 10000000000 && now_ms >= 10000000000));
 }
 
-/* A new generator replaces the old one, restored from it; and calls that change nothing. */
-static void flake_play_restore(player_actor *a) {
-    if (flake_is_wide() || !flake_shows_its_bounds(a)) return;
-    if (player_scene.has_lanes) {
-        flake_play_lanes_restore(a);
-        return;
-    }
+/* What the init of the successor returns; the oracle sleeps as it does. */
+static flake_status flake_judge_restart(player_actor *a, const flake_options *o) {
+    oracle *const expect = &a->oracle;
+    const int64_t unit_ns = expect->unit_ms * FUZZ_MS;
+    const bool is_later = !o->start_this_unit && !o->clock.now_ns;
+    int64_t past_ns = o->after_unix_ms ? o->after_unix_ms * FUZZ_MS : INT64_MIN, floor_ns = past_ns;
+    if (flake_refuses_after(a, o->after_unix_ms)) return FLAKE_INVALID;
+    if (is_later && floor_ns < fuzz_reading_ns) floor_ns = fuzz_reading_ns;
+    const bool waits = is_later && expect->unit_ms > o->max_wait_ms && !expect->max_ahead;
+    if (waits && floor_ns >= oracle_start_ns(expect, 0))
+        past_ns = script_sum(
+            floor_ns, unit_ns - 1 - (floor_ns - oracle_start_ns(expect, 0)) % unit_ns);
+    if (!oracle_wait_past(expect, past_ns)) return FLAKE_CLOCK_BACKWARDS;
+    oracle_anew(expect);
+    oracle_start_after(expect, floor_ns);
+    return FLAKE_OK;
+}
+
+/* A successor with the same numbers replaces the generator, with other lanes. It starts after the newest ID, or by
+ * the clock alone if that has reached it. */
+static void flake_play_restart(player_actor *a) {
+    static flake_gen refused;
     const uint8_t choice = fuzz_byte();
-    flake_remember(a);
-    flake_snapshot s = flake_before;
-    if (choice & 1) {
-        const flake_options o = *flake_gen_options(a->gen);
-        fuzz_same("init", flake_init(a->gen, player_flake_node(flake_scene.from), &o, NULL), FLAKE_OK);
-        fuzz_same("restore", flake_restore(a->gen, &s, NULL), FLAKE_OK);
-        a->counted = false;
-        if (flake_scene.from.from == PLAYER_GATED) flake_remember(a); /* its unit is exhausted */
+    const int64_t newest_ms = flake_newest_ms(a->gen), now_ms = fuzz_reading_ns / FUZZ_MS;
+    const flake_node node = player_flake_node(flake_scene.from);
+    flake_options o = *flake_gen_options(a->gen);
+    if (flake_counts(&o.layout) || !flake_shows_its_bounds(a)) return;
+    const bool is_reached = player_ns_of(newest_ms) <= fuzz_reading_ns;
+    o.start_this_unit = choice & 1;
+    o.after_unix_ms = choice & 2 && is_reached && !o.clock.now_ns ? 0 : newest_ms;
+    if (!o.after_unix_ms) o.start_this_unit = false;
+    const int64_t wait_ms = flake_refuses_after(a, newest_ms) ? 0 : newest_ms - now_ms;
+    if (wait_ms > 5000 || a->oracle.unit_ms > 5000) return; /* a clock that hardly moves takes too long */
+    if (o.lanes) {
+        o.lane_count = 1 + (choice >> 4) % player_most_lanes % (size_t)a->oracle.cap;
+        o.lanes = LAST_OF(flake_lane_array, o.lane_count);
     }
-    if (choice & 2) {
-        fuzz_same("restore of an old snapshot", flake_restore(a->gen, &a->old, NULL), FLAKE_OK);
-        flake_check_unchanged(a);
+    const fuzz_moment then = fuzz_now();
+    const oracle before = a->oracle;
+    const flake_status wanted = flake_judge_restart(a, &o);
+    const int64_t after_ns = script_now.now_ns;
+    fuzz_back_to(&then);
+    if (wanted != FLAKE_OK) { /* its lanes are the other's */
+        o.lanes = NULL;
+        o.lane_count = 0;
+        a->oracle = before;
     }
-    if (choice & 4) {
-        flake_snapshot bad = s;
-        switch (choice >> 5) {
-        case 0: bad.node++; break;
-        case 1: bad.seq_min++; break;
-        case 2: bad.seq_max--; break;
-        case 3: bad.epoch_ms++; break;
-        case 4: bad.unit_ms++; break;
-        case 5: bad.seq_scatter = !bad.seq_scatter; break;
-        default: bad.count = UINT64_MAX >> (choice >> 5) % 4; break;
-        }
-        fuzz_same("restore of a wrong snapshot", flake_restore(a->gen, &bad, NULL), FLAKE_INVALID);
-        flake_check_unchanged(a);
-    }
-    if (choice & 8) a->old = s;
-    /* of another, which is further or less far */
-    if (choice & 16 && !player_scene.lends_greatly) {
-        const uint64_t unit = a->oracle.recorded + fuzz_below(16) - 8;
-        const uint64_t cap = a->oracle.cap, limit = a->gen->engine.limit;
-        const bool nearly_full = choice & 32 && cap > 8;
-        const uint64_t count = nearly_full ? cap - fuzz_below(8) : 1 + fuzz_below(6 * cap);
-        const oracle_place next = a->oracle.next;
-        if (unit > a->oracle.last_unit || (count > cap && count > limit / 2)) return;
-        if (unit + count / a->oracle.cap == next.unit && count % a->oracle.cap == next.index)
-            return; /* neither is further: it may count from either's unit */
-        s.unix_ms = a->oracle.epoch_ms + (int64_t)unit * a->oracle.unit_ms;
-        s.count = count;
-        fuzz_same("restore of another's snapshot", flake_restore(a->gen, &s, NULL), FLAKE_OK);
-        oracle_restore(&a->oracle, unit, count);
-        a->counted = false;
-    }
-}
-
-static void flake_check_position(player_actor *a) {
-    const flake_snapshot s = flake_stand(a);
-    const uint64_t unit =
-        ((uint64_t)s.unix_ms - (uint64_t)a->oracle.epoch_ms) / (uint64_t)a->oracle.unit_ms;
-    fuzz_same_u64("unit of the next ticket", unit + s.count / a->oracle.cap, a->oracle.next.unit);
-    fuzz_same_u64("number of the next ticket", s.count % a->oracle.cap, a->oracle.next.index);
+    fuzz_same("restart", flake_init(wanted == FLAKE_OK ? a->gen : &refused, node, &o, NULL), wanted);
+    if (wanted != FLAKE_OK) fuzz_back_to(&then);
+    else fuzz_same("clock after a restart", script_now.now_ns, after_ns);
 }
 
 /* ---- queries ---- */
+
+static void flake_check_position(player_actor *a) {
+    const oracle *const expect = &a->oracle;
+    const uint64_t newest = oracle_newest(expect), last = expect->last_unit;
+    fuzz_same_u64("place of the next ticket", place_of(a->gen),
+                  expect->next.unit * expect->cap + expect->next.index);
+    const int64_t newest_ms = oracle_start_ns(expect, newest < last ? newest : last) / FUZZ_MS;
+    fuzz_same("newest_ms", flake_newest_ms(a->gen), newest_ms ? newest_ms : 1);
+}
 
 static void flake_check_statistics(const player_actor *a) {
     const oracle *expect = &a->oracle;
@@ -600,7 +582,7 @@ static void flake_check_answers(player_actor *a) {
 
 static void flake_play_other(player_actor *a, player_call call) {
     if (call == PLAYER_PREFETCH) flake_play_prefetch(a);
-    else flake_play_restore(a);
+    else flake_play_restart(a);
 }
 
 static const player flake_player = {{PLAYER_NEXT, PLAYER_NEXT, PLAYER_NEXT, PLAYER_TRY, PLAYER_TRY,

@@ -149,6 +149,10 @@ static bool sno_make(sno_kind kind, size_t n, player_node from, const sno_snapsh
     flake_status wanted = chooses ? FLAKE_OK : player_judge_node(from, 16);
     if (wanted == FLAKE_OK && !fits) wanted = FLAKE_INVALID;
     const flake_node node = player_flake_node(from);
+    const int64_t began_ns = fuzz_reading_ns;
+    if (fuzz_own_clock) o.start_this_unit = true;
+    script_now.per_sleep = -1; /* the clock advances while init waits */
+    script_now.jump_to_ns = 0;
     flake_why why = {""};
     const flake_status status = kind == SNO_SHARDS
                                     ? sno_init_shards(sno_gens, n, node, given, &o, &why)
@@ -162,6 +166,9 @@ static bool sno_make(sno_kind kind, size_t n, player_node from, const sno_snapsh
     sno_partition_now = chooses ? sno_gen_partition(&sno_gens[0]) : (uint16_t)from.number;
     fuzz_same_u64("node", flake_gen_node(&sno_gens[0].gen), sno_partition_now);
     sno_cast(kind, kind == SNO_LANES ? 1 : n, &s, continues);
+    for (size_t i = 0; i < player_scene.actors; i++) /* without a position: in the next unit */
+        if (!chooses && !s.wall_hi && !o.clock.now_ns && !o.start_this_unit)
+            oracle_start_after(&player_actors[i].oracle, began_ns);
     return true;
 }
 
@@ -434,7 +441,8 @@ static void sno_check_answers(player_actor *a) {
     fuzz_same("retry_ns", flake_retry_ns(a->gen), oracle_retry_ns(expect));
     sno_check_retry(a, oracle_retry_ns(expect));
     uint64_t now, len = 0;
-    if (oracle_unit_at(expect, fuzz_reading_ns, &now) == ORACLE_OK && now >= expect->recorded)
+    if (oracle_unit_at(expect, fuzz_reading_ns, &now) == ORACLE_OK && now >= expect->recorded &&
+        now >= expect->start)
         len = expect->next.unit > now    ? expect->cap
               : expect->next.unit == now ? expect->next.index
                                          : 0;

@@ -13,6 +13,7 @@ step_mutants-changed = mutants CHANGED=HEAD~1 SAMPLE=20
 step_mutants-tenth   = mutants PART=$(firstword $(SLICE))/10 MINUTES=5
 step_mutants         = mutants MINUTES=45
 step_soak            = soak IDS=200000000
+step_attack          = attack IDS=1000000000
 step_fuzz            = fuzz SECONDS=60
 step_test-databases  = test-databases IDS=100000
 step_explore-0       = explore SCENARIOS=--part=0/4
@@ -23,10 +24,10 @@ step_explore-3       = explore SCENARIOS=--part=3/4
 # Each step of `make nightly` builds its programs in `make check`, too, and runs them for a few seconds.
 step_smoke-explore   = explore SCENARIOS=--states=200000
 step_smoke-soak      = soak IDS=1000000
-step_smoke-attack    = attack KILLS=300
+step_smoke-attack    = attack KILLS=1000
 step_smoke-fuzz      = fuzz SECONDS=4
-step_smoke-cross     = cross FEW="test_engine test_state_format test_text"
-step_smoke-tsan      = sanitize-tsan-gcc sanitize-tsan-clang THREADED="test_ring test_state_ends"
+step_smoke-cross     = cross FEW="test_engine test_directory_format test_text"
+step_smoke-tsan      = sanitize-tsan-gcc sanitize-tsan-clang THREADED="test_ring test_directory_ends"
 step_smoke-asan      = sanitize-asan-clang TESTS=test_uuid_text PROGRAMS=two_units
 step_smoke-hosts     = test-hosts
 step_smoke-databases = test-databases IDS=1000

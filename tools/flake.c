@@ -4,11 +4,18 @@
  *
  *     cc -O2 -I. tools/flake.c -o flake
  */
+#if !defined(_DEFAULT_SOURCE)
+#define _DEFAULT_SOURCE /* kill */
+#endif
 #include "flake.h"
 
 #define TOOL_NAME    "flake"
 #define TOOL_VERSION FLAKE_VERSION_STRING
 #include "tool.h"
+#if FLAKE_I_HAS_FILES
+#include <dirent.h>
+#include <signal.h>
+#endif
 
 /* Printed by `flake help`; flake(1) is made from it. */
 static const char *const tool_help[] = {
@@ -25,6 +32,8 @@ static const char *const tool_help[] = {
     "    flake time [OPTION]... COUNT\n"
     "                        generates COUNT IDs, one at a time, measures the speed and counts\n"
     "                        duplicates\n"
+    "    flake nodes [--json] DIR\n"
+    "                        lists the node numbers of a directory, and which are in use\n"
     "    flake layouts       lists the layouts\n"
     "    flake version       prints the version\n"
     "    flake help          prints this help\n"
@@ -44,9 +53,9 @@ static const char *const tool_help[] = {
     "                        uuid (default for uuid7, uuid7_node, uuid8), ulid (default for ulid),\n"
     "                        base62 (default for boundary), dec, hex, bin, and base2 to base62,\n"
     "                        with digits, upper case, lower case\n"
-    "    --config=WORDS      a whole configuration, as in a file: \"twitter node=7 dir=none\". The\n"
-    "                        words are listed in flake.h, at flake_config. Layout, epoch, unit\n"
-    "                        and node are words of it, not options beside it\n"
+    "    --config=WORDS      a whole configuration, as in a file: \"twitter node=0-99\n"
+    "                        dir=/var/lib/app\". The words are listed in flake.h, at flake_config.\n"
+    "                        Layout, epoch, unit and node are words of it, not options beside it\n"
     "    --json              prints one JSON object per line; IDs are strings, because a\n"
     "                        JavaScript number is exact only up to 53 bits\n"
     "\n",
@@ -56,7 +65,9 @@ static const char *const tool_help[] = {
     "    has mastodon. Time, which prints no ID, is node 0 without one.\n"
     "\n"
     "    --node=N            this number, decimal or hex (0x1f). For boundary it has 48 bits.\n"
-    "                        Nothing checks that it is unique\n"
+    "                        Without --dir nothing checks that it is unique\n"
+    "    --node=FIRST-LAST   the lowest free number of --dir from FIRST to LAST. Hosts do not see\n"
+    "                        each other's directories: give each one a range of its own\n"
     "    --datacenter=N --worker=N\n"
     "                        the two parts of the node number of idgen and twitter\n"
     "    --cluster=N --generator=N\n"
@@ -67,8 +78,9 @@ static const char *const tool_help[] = {
     "    --hostname[=NAME]   the number at the end of a host name, web-3: 3; the default is this\n"
     "                        host's name\n"
     "    --env=NAME          the number in an environment variable\n"
-    "    --state-dir=DIR     a number claimed in DIR: no other process on this host claims the\n"
-    "                        same one there\n"
+    "    --dir=DIR           a directory of this host, beside one of the options above: a number\n"
+    "                        has one holder in it, and no ID repeats after a crash or a backward\n"
+    "                        step of the clock. On a local disk; it is created if it is missing\n"
     "    --low-bits          uses only the low bits of a MAC address (48 bits) or IPv4 address\n"
     "                        (16 bits) that is longer than the layout's node number. Without this\n"
     "                        option that is an error, because two hosts could get the same number\n"
@@ -89,6 +101,21 @@ static const char *const tool_help[] = {
     "    --epoch. The first line that cannot be decoded ends the run with status 2 and a message\n"
     "    with the line's number.\n"
     "\n",
+    "NODES\n"
+    "    `flake nodes` lists the numbers of a directory and their holders, such as one that init\n"
+    "    reports as in use. It takes no number. A line for each:\n"
+    "\n"
+    "    held                in use, by the process PID since the time in SINCE\n"
+    "    free                closed, or its process has ended. PID and SINCE are the last holder's.\n"
+    "                        The next one starts after the time in HORIZON\n"
+    "    unusable            the file cannot be used; the reason follows\n"
+    "    foreign             a file that is not of a number\n"
+    "\n"
+    "    WRITTEN is how long ago the file was written. A generator in use writes about every 1.5 s,\n"
+    "    and an idle one not at all. A forked child holds its parent's number, too: if PID has\n"
+    "    ended, `fuser DIR/NUMBER.slot` names the child. In a container PIDs are its own. A file\n"
+    "    of version 0.3 has no PID.\n"
+    "\n"
     "TIME\n"
     "    A date, 2024-01-02, is its first moment. A date with a time of day is\n"
     "    2024-01-02T03:04:05.678Z; seconds, fraction and Z are optional, and +02:00 may replace\n"
@@ -98,7 +125,8 @@ static const char *const tool_help[] = {
     "UNIQUENESS\n"
     "    Each run starts in a new time unit, so it never repeats the IDs of an earlier run unless\n"
     "    the clock went backwards. Two runs at the same time need different node numbers, except\n"
-    "    with uuid7 and ulid, which have random bits: --state-dir claims one on this host.\n"
+    "    with uuid7 and ulid, which have random bits. With --dir the clock may go backwards, and\n"
+    "    two runs never have the same number on one host.\n"
     "\n"
     "EXIT STATUS\n"
     "    0                   success\n"
@@ -107,6 +135,8 @@ static const char *const tool_help[] = {
     "\n"
     "EXAMPLES\n"
     "    $ flake generate --node=97 1000000 > ids\n"
+    "    $ flake generate --node=0-1023 --dir=/var/lib/app\n"
+    "    $ flake nodes /var/lib/app\n"
     "    $ flake inspect --layout=idgen 5828128208445124608\n"
     "    $ flake inspect --layout=39-8-16 --unit=10 --epoch=2020-01-01 1234567890123456\n"
     "    $ flake generate --layout=boundary --interface | flake inspect --layout=boundary -\n"
@@ -115,7 +145,7 @@ static const char *const tool_help[] = {
     "    $ flake time --layout=mastodon 10000000\n",
     NULL};
 
-enum { TOOL_GENERATE = 1, TOOL_INSPECT = 2, TOOL_RANGE = 4, TOOL_TIME = 8, TOOL_LAYOUTS = 16 };
+enum { TOOL_GENERATE = 1, TOOL_INSPECT = 2, TOOL_RANGE = 4, TOOL_TIME = 8, TOOL_LAYOUTS = 16, TOOL_NODES = 32 };
 #define TOOL_DRAWS (TOOL_GENERATE | TOOL_TIME)
 #define TOOL_ALL   (TOOL_GENERATE | TOOL_INSPECT | TOOL_RANGE | TOOL_TIME)
 
@@ -126,7 +156,7 @@ enum { TOOL_GENERATE = 1, TOOL_INSPECT = 2, TOOL_RANGE = 4, TOOL_TIME = 8, TOOL_
     X(UNIT, "--unit", "MS", TOOL_ALL, false)                                        \
     X(FORMAT, "--format", "FORM", TOOL_GENERATE | TOOL_INSPECT | TOOL_RANGE, false) \
     X(CONFIG, "--config", "WORDS", TOOL_ALL, false)                                 \
-    X(JSON, "--json", NULL, TOOL_ALL | TOOL_LAYOUTS, false)                         \
+    X(JSON, "--json", NULL, TOOL_ALL | TOOL_LAYOUTS | TOOL_NODES, false)            \
     X(FROM, "--from", "TIME", TOOL_RANGE, false)                                    \
     X(TO, "--to", "TIME", TOOL_RANGE, false)                                        \
     X(NODE, "--node", "N", TOOL_DRAWS, false)                                       \
@@ -138,7 +168,7 @@ enum { TOOL_GENERATE = 1, TOOL_INSPECT = 2, TOOL_RANGE = 4, TOOL_TIME = 8, TOOL_
     X(IP, "--ip", NULL, TOOL_DRAWS, false)                                          \
     X(HOSTNAME, "--hostname", "NAME", TOOL_DRAWS, true)                             \
     X(ENV, "--env", "NAME", TOOL_DRAWS, false)                                      \
-    X(STATE_DIR, "--state-dir", "DIR", TOOL_DRAWS, false)                           \
+    X(DIR, "--dir", "DIR", TOOL_DRAWS, false)                                       \
     X(LOW_BITS, "--low-bits", NULL, TOOL_DRAWS, false)
 #define TOOL_ITS_NUMBER(number, ...) TOOL_##number,
 #define TOOL_ITS_ROW(number, ...)    {__VA_ARGS__},
@@ -347,25 +377,30 @@ static const tool_layout *tool_layout_of(const char *name) {
     return NULL;
 }
 
-/* Parses --config, which replaces some options; the name of its layout becomes the value of --layout. */
-static void tool_read_config(void) {
+/* Parses --config, which replaces some options; the name of its layout becomes the value of --layout. Only
+ * generate needs its node. */
+static void tool_read_config(bool is_for_ids) {
     static const int replaced[] = {TOOL_LAYOUT, TOOL_EPOCH, TOOL_UNIT};
     static char bits[16];
     const flake_layout *const l = &tool_config.options.layout;
-    flake_why why;
+    const char *const words = tool_given[TOOL_CONFIG];
+    char with_node[sizeof tool_config.text];
+    flake_why why, without;
     memset((void *)&tool_config, 0, sizeof tool_config);
-    if (!tool_given[TOOL_CONFIG]) return;
+    if (!words) return;
     for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)
         if (tool_given[replaced[i]])
             tool_misused("--config is a whole configuration, and %s a word of it: use one of them",
                          tool_options[replaced[i]].name);
-    for (int i = TOOL_NODE; i <= TOOL_STATE_DIR; i++)
+    for (int i = TOOL_NODE; i <= TOOL_DIR; i++)
         if (tool_given[i])
             tool_misused("--config and %s both set the node number: use one of them", tool_options[i].name);
-    if (flake_config_parse(tool_given[TOOL_CONFIG], &tool_config, &why) != FLAKE_OK)
+    (void)snprintf(with_node, sizeof with_node, "%s node=0 dir=none", words);
+    if (flake_config_parse(words, &tool_config, &why) != FLAKE_OK &&
+        (is_for_ids || flake_config_parse(with_node, &tool_config, &without) != FLAKE_OK))
         tool_misused("%s", why.text);
-    if (tool_config.options.max_ahead_ms && !tool_config.state.path && !tool_config.state.dir)
-        tool_misused("config: max_ahead_ms: needs state or state_dir: otherwise the next run could repeat IDs");
+    if (is_for_ids && tool_config.options.max_ahead_ms && !tool_config.node.dir)
+        tool_misused("config: max_ahead_ms: needs dir=DIR: otherwise the next run could repeat IDs");
     (void)snprintf(bits, sizeof bits, "%u-%u-%u", (unsigned)l->time_bits, (unsigned)l->node_bits,
                    (unsigned)l->seq_bits);
     tool_given[TOOL_LAYOUT] = tool_layout_of(l->name) ? l->name : bits;
@@ -645,6 +680,18 @@ static uint64_t tool_node_of_parts(const tool_choice *c, int high, int low, cons
     return number;
 }
 
+/* FIRST-LAST of --node. False: it is a number. */
+static bool tool_read_range(const char *text, uint64_t most, uint64_t *first, uint64_t *last) {
+    char from[24] = "";
+    const size_t length = strcspn(text, "-");
+    if (!text[length] || length == 0 || length >= sizeof from) return false;
+    memcpy(from, text, length);
+    if (!tool_number(from, first) || !tool_number(text + length + 1, last)) return false;
+    if (*first > *last || *last > most)
+        tool_misused("--node=%s is not a range from 0 to %" PRIu64 ", the lowest number first", text, most);
+    return true;
+}
+
 /* The number from the source that the option names. */
 static uint64_t tool_read_node(const tool_choice *c, int option) {
     const unsigned bits = c->layout.node_bits;
@@ -673,17 +720,13 @@ static uint64_t tool_read_node(const tool_choice *c, int option) {
     case TOOL_HOSTNAME:
         status = flake_node_from_hostname(value, 0, UINT64_MAX, &number, &tool_why);
         break;
-    case TOOL_ENV: status = flake_node_from_env(given, &number, &tool_why); break;
-    default:
-        tool_config.state.dir = given; /* which has the number, once it is open */
-        tool_config.state.count = bits < 16 ? (uint32_t)1 << bits : 65536;
-        return 0;
+    default: status = flake_node_from_env(given, &number, &tool_why);
     }
     if (status != FLAKE_OK) tool_failed("%s: %s", name, tool_why.text);
     if (of_hosts > bits && !tool_given[TOOL_LOW_BITS])
         tool_misused("%s has %u bits, but the node number of layout %s has %u: two hosts could get "
                      "the same. Accept that with --low-bits, or choose --node, "
-                     "--hostname, --env or --state-dir",
+                     "--hostname or --env",
                      name, of_hosts, c->known->name, bits);
     if (of_hosts > bits) return number & tool_ones(bits);
     if (number > tool_ones(bits))
@@ -695,8 +738,10 @@ static uint64_t tool_read_node(const tool_choice *c, int option) {
 /* Of --config or an option; without both, IDs that are not printed are node 0's. */
 static flake_node tool_choose_node(const tool_choice *c, bool is_for_ids) {
     const char *option = NULL; /* the one given, or the first of a pair */
+    const char *const dir = tool_given[TOOL_DIR];
+    uint64_t first, last;
     int source = TOOL_NODE;
-    for (int i = TOOL_NODE; i <= TOOL_STATE_DIR; i++) {
+    for (int i = TOOL_NODE; i < TOOL_DIR; i++) {
         const bool is_second = i == TOOL_WORKER || i == TOOL_GENERATOR;
         if (!tool_given[i] || (is_second && tool_given[i - 1])) continue;
         if (option)
@@ -708,14 +753,18 @@ static flake_node tool_choose_node(const tool_choice *c, bool is_for_ids) {
     if (tool_given[TOOL_LOW_BITS] && source != TOOL_INTERFACE && source != TOOL_IP)
         tool_misused("--low-bits needs --interface or --ip");
     if (tool_given[TOOL_CONFIG]) return tool_config.node;
-    if (option && !c->layout.node_bits)
-        tool_misused("layout %s has no bits for a node number: remove %s", c->known->name, option);
+    if ((option || dir) && !c->layout.node_bits)
+        tool_misused("layout %s has no bits for a node number: remove %s", c->known->name,
+                     option ? option : tool_options[TOOL_DIR].name);
     if (!c->layout.node_bits) return flake_node_none();
-    if (!option && is_for_ids)
-        tool_misused("node is missing: --node=7, or --state-dir=DIR to claim a free one");
+    if (!option && (is_for_ids || dir))
+        tool_misused("node is missing: --node=7, or --node=0-99 --dir=DIR to claim a free one");
     if (!option) return flake_node_fixed(NULL, 0);
-    const uint64_t number = tool_read_node(c, source);
-    return tool_config.state.dir ? flake_node_none() : flake_node_fixed(NULL, number);
+    if (source != TOOL_NODE ||
+        !tool_read_range(tool_given[TOOL_NODE], tool_ones(c->layout.node_bits), &first, &last))
+        return flake_node_fixed(dir, tool_read_node(c, source));
+    if (!dir) tool_misused("--node=%s: a range needs --dir=DIR", tool_given[TOOL_NODE]);
+    return flake_node_any(dir, first, last);
 }
 
 /* ---- generate, time ---- */
@@ -738,22 +787,14 @@ TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status
 
 static void tool_start(const tool_choice *c, bool is_for_ids) {
     flake_options *const options = &tool_config.options;
-    const flake_state_options *const where = &tool_config.state;
-    flake_node node = tool_choose_node(c, is_for_ids);
-    uint64_t claimed;
+    const flake_node node = tool_choose_node(c, is_for_ids);
     options->layout = c->layout;
     tool_allocate_lanes(options);
-    if (where->path || where->dir) {
-        if (flake_state_open(&tool_state, where, node, options, &claimed, &tool_why) != FLAKE_OK)
-            tool_failed("%s", tool_why.text);
-        if (where->dir) node = flake_node_fixed(NULL, claimed);
-        options->state = &tool_state;
-    }
     const flake_status status = flake_init(&tool_gen, node, options, &tool_why);
     if (status == FLAKE_INVALID && tool_given[TOOL_CONFIG]) tool_misused("%s", tool_why.text);
-    if (status == FLAKE_NODE_RANGE || status == FLAKE_IN_USE) tool_misused("%s", tool_why.text);
+    if (status == FLAKE_NODE_RANGE) tool_misused("%s", tool_why.text);
+    if (status != FLAKE_OK && node.dir) tool_failed("%s", tool_why.text);
     if (status != FLAKE_OK) tool_cannot_draw(c, status);
-    tool_wait_for_next_unit(c->layout.epoch_ms, (int64_t)c->layout.unit_ms);
 }
 
 /* The layout's capacity. */
@@ -769,7 +810,7 @@ static size_t tool_batch(const tool_choice *c) {
 }
 
 static int tool_generate(int others, char **words) {
-    tool_read_config();
+    tool_read_config(true);
     static uint64_t narrow[TOOL_BATCH];
     static flake128 wide[TOOL_BATCH];
     static char buffer[TOOL_BATCH * (TOOL_TEXT_SIZE + 16)];
@@ -802,7 +843,7 @@ static int tool_generate(int others, char **words) {
         tool_progress_show(&progress, done, count);
     }
     tool_progress_end(&progress);
-    tool_close_state();
+    tool_close(&tool_gen);
     return tool_done();
 }
 
@@ -818,7 +859,7 @@ static bool tool_follows(const tool_choice *c, const tool_id *id, const tool_id 
 }
 
 static int tool_time_it(int others, char **words) {
-    tool_read_config();
+    tool_read_config(false);
     if (tool_config.options.lane_count || tool_config.options.seq_scatter)
         tool_misused("config: time counts duplicates among ordered IDs: remove lanes and seq_scatter");
     if (others == 0) tool_misused("time needs a COUNT: `flake time 1000000`");
@@ -832,6 +873,8 @@ static int tool_time_it(int others, char **words) {
     tool_start(&c, false);
     /* Strictly increasing IDs are unique. An ID out of order counts as a duplicate here. */
     uint64_t duplicates = 0;
+    const int64_t unit_ns = flake_retry_ns(&tool_gen); /* until the first unit: not timed */
+    if (unit_ns < INT64_MAX) FLAKE_SLEEP_NS(unit_ns);
     tool_progress progress = tool_progress_begin(false);
     const int64_t start_ns = TOOL_CLOCK_NS();
     for (uint64_t i = 0; i < count; i++) {
@@ -844,7 +887,7 @@ static int tool_time_it(int others, char **words) {
     }
     const double seconds = (double)(TOOL_CLOCK_NS() - start_ns) / 1e9;
     tool_progress_end(&progress);
-    tool_close_state();
+    tool_close(&tool_gen);
     const double rate = seconds > 0 ? (double)count / seconds : 0;
     printf(tool_given[TOOL_JSON]
                ? "{\"layout\":\"%s\",\"ids\":%" PRIu64 ",\"seconds\":%.6f,\"ids_per_second\":%.0f,"
@@ -1124,7 +1167,7 @@ static void tool_range_end(const tool_choice *c, const char *option, int64_t ms,
 }
 
 static int tool_range(int others, char **words) {
-    tool_read_config();
+    tool_read_config(false);
     char from_text[TOOL_TIME_SIZE], to_text[TOOL_TIME_SIZE];
     char min_text[TOOL_TEXT_SIZE], max_text[TOOL_TEXT_SIZE];
     const char *format = tool_given[TOOL_FORMAT];
@@ -1204,10 +1247,172 @@ static int tool_list_layouts(int others, char **words) {
     return tool_done();
 }
 
+/* ---- nodes ---- */
+
+#if FLAKE_I_HAS_FILES
+/* The number of NUMBER.slot. False: another name. */
+static bool tool_number_of_slot(const char *name, uint64_t *number) {
+    char digits[24];
+    const size_t length = strcspn(name, ".");
+    if (strcmp(name + length, ".slot") != 0 || length == 0 || length >= sizeof digits) return false;
+    memcpy(digits, name, length);
+    digits[length] = '\0';
+    return digits[strspn(digits, "0123456789")] == '\0' && tool_number(digits, number) &&
+           (digits[0] != '0' || length == 1);
+}
+
+typedef struct tool_entry {
+    char *name; /* of the file */
+    uint64_t number;
+    bool is_slot;
+} tool_entry;
+
+/* By number; other files come last. */
+static int tool_compare_entries(const void *one, const void *other) {
+    const tool_entry *const a = (const tool_entry *)one, *const b = (const tool_entry *)other;
+    if (a->is_slot != b->is_slot) return a->is_slot ? -1 : 1;
+    if (!a->is_slot) return strcmp(a->name, b->name);
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+/* The files of a directory, sorted; *count of them. */
+static tool_entry *tool_list(const char *dir, size_t *count) {
+    tool_entry *entries = NULL;
+    size_t n = 0;
+    DIR *const open_dir = opendir(dir);
+    if (!open_dir) tool_failed("%s: %s", dir, strerror(errno));
+    for (const struct dirent *found; (found = readdir(open_dir)) != NULL;) {
+        if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0) continue;
+        const size_t size = strlen(found->d_name) + 1;
+        if ((n & (n - 1)) == 0) /* a power of two: it is full */
+            entries = (tool_entry *)realloc(entries, (n ? 2 * n : 1) * sizeof *entries);
+        if (!entries || !(entries[n].name = (char *)malloc(size)))
+            tool_failed("out of memory for the names of %s", dir);
+        memcpy(entries[n].name, found->d_name, size);
+        entries[n].number = 0;
+        entries[n].is_slot = tool_number_of_slot(found->d_name, &entries[n].number);
+        n++;
+    }
+    (void)closedir(open_dir);
+    if (n) qsort(entries, n, sizeof *entries, tool_compare_entries);
+    *count = n;
+    return entries;
+}
+
+/* A file's name or a reason, inside quotes in JSON: what may be in neither is a question mark. */
+static void tool_print_name(const char *text) {
+    for (; *text; text++)
+        putchar((unsigned char)*text < ' ' || *text == 127 || *text == '"' || *text == '\\' ? '?' : *text);
+}
+
+/* 0 s, 5 min, 3 h, 2 days */
+static const char *tool_age(int64_t ms, char text[TOOL_TIME_SIZE]) {
+    const int64_t minute = 60000, hour = 60 * minute, day = 24 * hour;
+    const int64_t in = ms < 2 * minute ? 1000 : ms < 2 * hour ? minute : ms < 2 * day ? hour : day;
+    (void)snprintf(text, TOOL_TIME_SIZE, "%" PRId64 " %s", ms / in,
+                   in == 1000     ? "s"
+                   : in == minute ? "min"
+                   : in == hour   ? "h"
+                                  : "days");
+    return text;
+}
+
+/* The reason without the path before it. */
+static const char *tool_reason(const flake_why *why, const char *path) {
+    const size_t length = strlen(path);
+    if (strncmp(why->text, path, length) != 0) return why->text;
+    return why->text + length + strspn(why->text + length, ": ");
+}
+
+static void tool_print_unusable(const tool_entry *e, const char *state, const char *why) {
+    if (tool_given[TOOL_JSON]) {
+        printf("{\"file\":\"");
+        tool_print_name(e->name);
+        printf("\",\"state\":\"%s\",\"why\":\"", state);
+        tool_print_name(why);
+        puts("\"}");
+        return;
+    }
+    if (e->is_slot) printf("%-6" PRIu64 " %-9s ", e->number, state);
+    else printf("%-6s %-9s ", "", state);
+    tool_print_name(e->name);
+    printf(": ");
+    tool_print_name(why);
+    putchar('\n');
+}
+
+/* What an operator cannot see in the other columns. */
+static void tool_print_remark(const flake_i_record *r, bool is_held, int64_t now_ms) {
+    const int64_t wait_ms = r->horizon_ns / 1000000 - now_ms;
+    if (r->written_ns / 1000000 > now_ms)
+        printf("  written in the future: the clock went backwards, and init returns "
+               "FLAKE_CLOCK_BACKWARDS");
+    else if (is_held && r->pid && kill((pid_t)r->pid, 0) != 0 && errno == ESRCH)
+        printf("  no process %" PRIu64 " here: a forked child of it has the number, or another "
+               "container",
+               r->pid);
+    else if (!is_held && wait_ms > 0)
+        printf("  its next holder waits %" PRId64 " ms", wait_ms);
+}
+
+static void tool_print_node(const tool_entry *e, const flake_i_record *r, bool is_held) {
+    const int64_t now_ms = TOOL_CLOCK_NS() / 1000000, written_ms = r->written_ns / 1000000;
+    const char *const state = is_held ? "held" : "free";
+    char since[TOOL_TIME_SIZE] = "-", pid[24] = "-", horizon[TOOL_TIME_SIZE], age[TOOL_TIME_SIZE];
+    if (r->pid) {
+        (void)snprintf(pid, sizeof pid, "%" PRIu64, r->pid);
+        (void)tool_time(r->claimed_ns / 1000000, since);
+    }
+    (void)tool_time(r->horizon_ns / 1000000, horizon);
+    if (tool_given[TOOL_JSON]) {
+        printf("{\"node\":%" PRIu64 ",\"state\":\"%s\",", e->number, state);
+        if (r->pid) printf("\"pid\":%s,\"since\":\"%s\",", pid, since);
+        printf("\"horizon\":\"%s\",\"age_ms\":%" PRId64 "}\n", horizon, now_ms - written_ms);
+        return;
+    }
+    printf("%-6" PRIu64 " %-9s %-8s %-25s %-25s ", e->number, state, pid, since, horizon);
+    printf("%s ago", tool_age(now_ms > written_ms ? now_ms - written_ms : 0, age));
+    tool_print_remark(r, is_held, now_ms);
+    putchar('\n');
+}
+
+static int tool_nodes(int others, char **words) {
+    size_t count;
+    if (others != 1) tool_misused("nodes needs one directory: `flake nodes /var/lib/app`");
+    const char *const dir = words[0];
+    tool_entry *const entries = tool_list(dir, &count);
+    if (!tool_given[TOOL_JSON] && count == 0) printf("%s is empty: no number was claimed in it\n", dir);
+    else if (!tool_given[TOOL_JSON])
+        printf("%-6s %-9s %-8s %-25s %-25s %s\n", "NODE", "STATE", "PID", "SINCE", "HORIZON", "WRITTEN");
+    for (size_t i = 0; i < count; i++) {
+        const tool_entry *const e = &entries[i];
+        char path[4096];
+        flake_i_record record;
+        flake_why why;
+        bool is_held = false;
+        const int length = snprintf(path, sizeof path, "%s/%s", dir, e->name);
+        if (!e->is_slot) tool_print_unusable(e, "foreign", "not the file of a number");
+        else if (length >= (int)sizeof path) tool_print_unusable(e, "unusable", "its path is too long");
+        else if (flake_i_slot_look(path, &record, &is_held, &why) != FLAKE_OK)
+            tool_print_unusable(e, "unusable", tool_reason(&why, path));
+        else if (record.node != e->number) tool_print_unusable(e, "unusable", "is of another number");
+        else tool_print_node(e, &record, is_held);
+        free(e->name);
+    }
+    free(entries);
+    return tool_done();
+}
+#else
+static int tool_nodes(int others, char **words) {
+    (void)others, (void)words;
+    tool_failed("there are no directories of node numbers on this system");
+}
+#endif
+
 /* ---- commands ---- */
 
 static int tool_inspect_all(int others, char **words) {
-    tool_read_config();
+    tool_read_config(false);
     return tool_each(others, words, tool_inspect);
 }
 
@@ -1216,6 +1421,7 @@ int main(int argc, char **argv) {
                                             {"inspect", TOOL_INSPECT, tool_inspect_all},
                                             {"range", TOOL_RANGE, tool_range},
                                             {"time", TOOL_TIME, tool_time_it},
+                                            {"nodes", TOOL_NODES, tool_nodes},
                                             {"layouts", TOOL_LAYOUTS, tool_list_layouts}};
     static const tool flake = {tool_help,    commands,     sizeof commands / sizeof *commands,
                                tool_options, TOOL_OPTIONS, tool_given};

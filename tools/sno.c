@@ -28,9 +28,9 @@ static const char *const tool_help[] = {
     "    --partition=N       0 to 65535. Two generators that run at the same time need different\n"
     "                        partitions. The default is a random one: two runs at the same time have\n"
     "                        the same one with probability 1/65,536\n"
-    "    --config=WORDS      a whole configuration of generate, as in a file: \"node=7 dir=none\n"
-    "                        lanes=8\". The node is the partition. The words are listed in flake.h,\n"
-    "                        at flake_config, and in sno.h, at sno_config_parse\n"
+    "    --config=WORDS      a whole configuration of generate, as in a file: \"node=0-99\n"
+    "                        dir=/var/lib/app lanes=8\". The node is the partition. The words are\n"
+    "                        listed in flake.h, at flake_config, and in sno.h, at sno_config_parse\n"
     "    --format=FORM       text format of IDs: text (16 characters, the default), hex (20\n"
     "                        digits) or uuid\n"
     "    --json              prints one JSON object per line\n"
@@ -44,8 +44,8 @@ static const char *const tool_help[] = {
     "\n"
     "UNIQUENESS\n"
     "    Each run starts in a new time unit, so it never repeats the IDs of an earlier run unless\n"
-    "    the clock went backwards. A unit of 4 ms has 65,536 sequence numbers: at most 16,384,000\n"
-    "    IDs per second.\n"
+    "    the clock went backwards; with dir=DIR in --config not even then. A unit of 4 ms has\n"
+    "    65,536 sequence numbers: at most 16,384,000 IDs per second.\n"
     "\n"
     "EXIT STATUS\n"
     "    0                   success\n"
@@ -105,32 +105,21 @@ static size_t tool_spell(sno_id id, int form, char *text) {
 
 static void tool_start(sno_gen *gen) {
     flake_options *const options = &tool_config.options;
-    const flake_state_options *const where = &tool_config.state;
     const char *const partition = tool_given[TOOL_PARTITION], *const words = tool_given[TOOL_CONFIG];
-    const sno_id zero = {{0}}; /* of the first unit */
     sno_snapshot pool;
-    uint64_t claimed = 0;
     flake_why why;
-    flake_status status = FLAKE_OK;
     if (partition && words)
         tool_misused("--config and --partition both set the partition: use one of them");
     if (sno_config_parse(words ? words : "", &tool_config, &pool, &why) != FLAKE_OK)
         tool_misused("%s", why.text);
-    if (partition)
+    if (partition) {
         pool.partition = (uint16_t)tool_number_to("--partition", partition, UINT16_MAX, "");
+        tool_config.node = flake_node_fixed(NULL, pool.partition);
+    }
     tool_allocate_lanes(options);
-    if (where->path) status = sno_state_open(&tool_state, where, options, &pool, &why);
-    else if (where->dir)
-        status = flake_state_open(&tool_state, where, tool_config.node, options, &claimed, &why);
-    if (status != FLAKE_OK) tool_failed("%s", why.text);
-    if (claimed > UINT16_MAX) tool_misused("config: first: exceeds 65535, the largest of a sno");
-    if (where->dir) pool.partition = (uint16_t)claimed;
-    if (where->path || where->dir) options->state = &tool_state;
-    if (partition || options->state) tool_config.node = flake_node_fixed(NULL, pool.partition);
-    status = sno_init(gen, tool_config.node, &pool, options, &why);
+    const flake_status status = sno_init(gen, tool_config.node, &pool, options, &why);
     if (status != FLAKE_OK)
         tool_end(status == FLAKE_INVALID ? TOOL_MISUSED : TOOL_FAILED, "%s", why.text);
-    tool_wait_for_next_unit(sno_time_ms(zero), 4);
 }
 
 static int tool_generate(int others, char **words) {
@@ -160,7 +149,7 @@ static int tool_generate(int others, char **words) {
         tool_progress_show(&progress, done, count);
     }
     tool_progress_end(&progress);
-    tool_close_state();
+    tool_close(&gen.gen);
     return tool_done();
 }
 

@@ -202,7 +202,6 @@ static uint64_t tool_count(int others, char **words, const char *command) {
 /* ---- --config ---- */
 
 static flake_config tool_config; /* all zero without --config */
-static flake_state tool_state;
 
 static void tool_allocate_lanes(flake_options *options) {
     if (!options->lane_count) return;
@@ -210,8 +209,10 @@ static void tool_allocate_lanes(flake_options *options) {
     if (!options->lanes) tool_failed("out of memory for the lanes");
 }
 
-static void tool_close_state(void) {
-    if (tool_config.options.state) (void)flake_state_close(&tool_state, NULL);
+/* After the last ID. Without it the next holder of a number waits for the horizon. */
+static void tool_close(flake_gen *gen) {
+    flake_why why;
+    if (flake_close(gen, &why) != FLAKE_OK) tool_failed("%s", why.text);
 }
 
 /* ---- time ---- */
@@ -250,16 +251,6 @@ static const char *tool_time(int64_t unix_ms, char text[TOOL_TIME_SIZE]) {
     (void)snprintf(text + at, (size_t)(TOOL_TIME_SIZE - at), "%02u-%02uT%02u:%02u:%02u.%03uZ",
                    month, day, ms / 3600000, ms / 60000 % 60, ms / 1000 % 60, ms % 1000);
     return text;
-}
-
-/* Waits for the next unit, so that a run does not repeat the IDs of an earlier one. */
-static void tool_wait_for_next_unit(int64_t epoch_ms, int64_t unit_ms) {
-    const int64_t start_ns = TOOL_CLOCK_NS();
-    const int64_t unit_ns = unit_ms * 1000000, shift_ns = epoch_ms % unit_ms * 1000000;
-    const int64_t next_ns = (tool_floor_div(start_ns - shift_ns, unit_ns) + 1) * unit_ns + shift_ns;
-    for (int64_t now_ns = start_ns; now_ns >= start_ns && now_ns < next_ns;
-         now_ns = TOOL_CLOCK_NS())
-        FLAKE_SLEEP_NS(next_ns - now_ns);
 }
 
 /* ---- progress, shown on a terminal ---- */

@@ -574,9 +574,8 @@ static bool read_config(const char *words) {
     }
     options.node = config.node;
     options.has_node = true; /* if the layout has one */
-    return !config.state.path && !config.state.dir && !o->lane_count && !o->single_thread &&
-           !o->seq_min && !o->seq_max && !o->exclusive_dir && o->layout.name &&
-           set_layout(o->layout.name) &&
+    return !config.node.dir && !o->lane_count && !o->single_thread && !o->seq_min && !o->seq_max &&
+           o->layout.name && set_layout(o->layout.name) &&
            memcmp(&o->layout, &layouts[options.layout], sizeof o->layout) == 0;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * IDs as column defaults in PostgreSQL 15 or later. All backends share one generator in shared memory. State
- * files in the data directory ensure that no ID repeats after a kill -9, a crash, or a backward step of the clock.
+ * IDs as column defaults in PostgreSQL 15 or later. All backends share one generator in shared memory. Files of a
+ * directory ensure that no ID repeats after a kill -9, a crash, or a backward step of the clock.
  *
  *     cc -O2 -fPIC -shared -I../.. -I"$(pg_config --includedir-server)" postgresql.c -o flake_ids.so
  *     cp flake_ids.so "$(pg_config --pkglibdir)"
- *     printf "shared_preload_libraries = 'flake_ids'\nflake.config = 'node=3 dir=none'\n" >> postgresql.conf # restart
+ *     printf "shared_preload_libraries = 'flake_ids'\nflake.config = 'node=3 dir=flake_ids'\n" >> postgresql.conf # restart
  *     psql -f postgresql.sql   # in each database
  *
  *     CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT flake_next(), what text);
@@ -18,16 +18,18 @@
  * A query whose status asks for a retry waits for 10 to 20 s, and can be cancelled. Another status is an error:
  * SQLSTATE 58000 for the operator, XX000 for a bug of this module.
  *
- * flake.config is the text of a flake_config for flake_next. The node is unique among clusters whose IDs must differ,
- * and also the partition of snos; a standby needs its own before it is promoted. Without a text flake_next() is an
- * error, and the library chooses the partition. A background worker opens the state files and writes them twice a
- * second. If it cannot, IDs are generated for 2 s more. A first ID may wait as long.
+ * flake.config is a flake_config for flake_next. A relative dir is in the data directory. Clusters of one host and user
+ * may share a directory, which gives each a node of its own. A base backup contains the data directory, so a standby
+ * needs another node before it is promoted. Snos have the same number as partition, in DIR/snos. Without a text
+ * flake_next() is an error, and the library chooses the partition. With dir=none nothing is checked or written.
+ *
+ * A background worker holds the number and writes the files twice a second. If it ends, the next one takes over. If it
+ * cannot write, IDs are generated for 2 s more. A first ID may wait as long.
  */
 #define _GNU_SOURCE
 #include <postgres.h>
 #include <fmgr.h>
 #include <miscadmin.h>
-#include <port/atomics.h>
 #include <postmaster/bgworker.h>
 #include <storage/ipc.h>
 #include <storage/latch.h>
@@ -49,9 +51,7 @@ PGDLLEXPORT void flake_ids_worker(Datum unused);
 typedef struct shared {
     pg_atomic_uint32 begun; // the generators below are initialised
     flake_gen ids;
-    flake_state ids_state;
     sno_gen snos;
-    flake_state snos_state;
 } shared;
 
 static shared *all;
@@ -66,24 +66,21 @@ enum { HORIZON_MS = 2000, WRITE_MS = 500, WAIT_MS = 100, MOST_WAITS = 100 };
 /* ---- the background worker: it alone opens the files ---- */
 
 static void begin(void) {
-    char path[50], sno_path[50]; // in the data directory
-    flake_options *ids = &config.options, snos = {.max_wait_ms = WAIT_MS, .shared_memory = true};
-    const bool has_node = has_ids && ids->layout.node_bits; // else the library chooses a partition
-    const unsigned node = has_node ? (unsigned)config.node.number : 0;
-    sno_snapshot pool = {.partition = (uint16_t)node, .sequence_max = has_node ? UINT16_MAX : 0};
-    flake_state_options at = {.path = path, .horizon_ms = HORIZON_MS, .no_wait = true}, sno_at = at;
+    char path[sizeof config.text + sizeof "/snos"];
+    const char *const dir = config.node.dir;
+    const flake_options *const o = &config.options;
+    const flake_options snos = {.max_wait_ms = WAIT_MS, .shared_memory = true,
+                                .horizon_ms = o->horizon_ms, .no_wait = o->no_wait};
+    flake_status status = FLAKE_OK;
     flake_why why;
-    sno_at.path = sno_path;
-    (void)snprintf(path, sizeof path, "flake_ids.%u", node);
-    (void)snprintf(sno_path, sizeof sno_path, has_node ? "flake_ids.%u.sno" : "flake_ids.sno", node);
-    ids->state = &all->ids_state;
-    snos.state = &all->snos_state;
-    if ((has_ids && flake_state_open(ids->state, &at, config.node, ids, NULL, &why) != FLAKE_OK) ||
-        sno_state_open(snos.state, &sno_at, &snos, &pool, &why) != FLAKE_OK ||
-        (!pg_atomic_read_u32(&all->begun) && // else by an earlier worker
-         ((has_ids && flake_init(&all->ids, config.node, ids, &why) != FLAKE_OK) ||
-          sno_init(&all->snos, flake_node_fixed(NULL, pool.partition), &pool, &snos, &why))))
-        ereport(FATAL, errmsg("flake_ids: %s", why.text));
+    if (!pg_atomic_read_u32(&all->begun)) {
+        if (has_ids) status = flake_init(&all->ids, config.node, o, &why);
+        (void)snprintf(path, sizeof path, "%s/snos", dir ? dir : "");
+        const flake_node partition = dir ? flake_node_fixed(path, flake_gen_node(&all->ids)) : config.node;
+        if (status == FLAKE_OK) status = sno_init(&all->snos, partition, NULL, &snos, &why);
+    } else if (dir && (status = flake_take_over(&all->ids, &why)) == FLAKE_OK) // an earlier worker has ended
+        status = flake_take_over(&all->snos.gen, &why);
+    if (status != FLAKE_OK) ereport(FATAL, errmsg("flake_ids: %s", why.text));
     pg_write_barrier();
     pg_atomic_write_u32(&all->begun, 1);
 }
@@ -100,10 +97,8 @@ void flake_ids_worker(Datum unused) {
                         PG_WAIT_EXTENSION);
         ResetLatch(MyLatch);
         CHECK_FOR_INTERRUPTS();
-        flake_state *const states[] = {&all->snos_state, &all->ids_state};
-        for (int i = 0; i < 1 + has_ids; i++)
-            if (flake_state_extend(states[i], &why) != FLAKE_OK)
-                ereport(WARNING, errmsg("flake_ids: %s", why.text));
+        if (config.node.dir && (flake_extend(&all->ids, &why) | flake_extend(&all->snos.gen, &why)))
+            ereport(WARNING, errmsg("flake_ids: %s", why.text));
     }
 }
 
@@ -123,17 +118,24 @@ static void startup(void) {
     LWLockRelease(AddinShmemInitLock);
 }
 
+/* Whether generators can have these options; no number is claimed. */
+static bool fits(flake_options o, flake_why *why) {
+    static sno_gen trial;
+    const flake_node node = o.layout.node_bits ? flake_node_fixed(NULL, config.node.last) : config.node;
+    if (config.node.dir) o.claim_wait_ms = o.max_downtime_ms = o.must_exist = o.no_wait = o.manual_extend = 0;
+    o.after_unix_ms = 0, o.start_this_unit = o.shared_memory = true; // a call that does not wait
+    return flake_init(&trial.gen, node, &o, why) == FLAKE_OK &&
+           sno_init(&trial, node, NULL, NULL, why) == FLAKE_OK;
+}
+
 /* A wrong configuration prevents the start of the server. */
 void _PG_init(void) {
     static char *text;
-    static sno_gen trial;
-    BackgroundWorker worker = {.bgw_flags = BGWORKER_SHMEM_ACCESS,
+    BackgroundWorker worker = {.bgw_flags = BGWORKER_SHMEM_ACCESS, .bgw_restart_time = 1,
                                .bgw_start_time = BgWorkerStart_PostmasterStart,
-                               .bgw_restart_time = 1,
-                               .bgw_name = "flake_ids",
-                               .bgw_function_name = "flake_ids_worker"};
+                               .bgw_name = "flake_ids", .bgw_function_name = "flake_ids_worker"};
     flake_options *o = &config.options;
-    flake_why why = {"takes no state, single_thread, max_wait_ms or 128-bit layout"};
+    flake_why why = {"takes no single_thread, max_wait_ms, horizon_ms or 128-bit layout"};
     Dl_info here;
     if (!process_shared_preload_libraries_in_progress)
         ereport(ERROR, errmsg("flake_ids must be in shared_preload_libraries"));
@@ -142,14 +144,12 @@ void _PG_init(void) {
     MarkGUCPrefixReserved("flake");
     has_ids = flake_config_parse(text, &config, &no_ids) == FLAKE_OK;
     if (!has_ids) why = no_ids;
-    bool fits = !config.state.path && !config.state.dir && !o->single_thread && !o->max_wait_ms &&
-                !o->layout.format;
-    o->max_wait_ms = WAIT_MS;
-    o->shared_memory = true;
-    if (has_ids ? !fits || flake_init(&trial.gen, config.node, o, &why) != FLAKE_OK ||
-                      sno_init(&trial, config.node, NULL, NULL, &why) != FLAKE_OK
-                : *text)
-        ereport(ERROR, errmsg("flake.config: %s", why.text));
+    else if (o->single_thread || o->max_wait_ms || o->horizon_ms || o->layout.format || !fits(*o, &why))
+        has_ids = false;
+    if (*text && !has_ids) ereport(ERROR, errmsg("flake.config: %s", why.text));
+    if (!has_ids) config.node = flake_node_none();
+    o->max_wait_ms = WAIT_MS, o->shared_memory = true;
+    if (config.node.dir) o->horizon_ms = HORIZON_MS, o->no_wait = true;
     // The worker loads this file by its path: another name may not be found.
     if (!dladdr(&config, &here) ||
         strlcpy(worker.bgw_library_name, here.dli_fname, sizeof worker.bgw_library_name) >=

@@ -3,7 +3,7 @@
  * IDs in Redis 7, as a module:
  *
  *     cc -O2 -fPIC -shared -I../.. redis.c -o flake.so
- *     redis-server --loadmodule "$PWD/flake.so" node=3 exclusive_dir=/run/redis
+ *     redis-server --loadmodule "$PWD/flake.so" node=3 dir=/var/lib/redis/ids
  *
  * The arguments are words of a flake_config. Redis enters its --dir before it loads modules, so a relative path of
  * the module fails.
@@ -15,15 +15,19 @@
  * The event loop never sleeps for an ID. When this unit's IDs are exhausted, only the client that asks is
  * blocked, until a timer serves it in its turn. It gets the error TRYAGAIN instead if that would take more than a
  * second, because the clock went backwards, or within MULTI and scripts, where no client can be blocked. Any
- * other failure is an ERR, which the server logs, too. Each server needs a unique node, the partition of its snos;
- * without arguments FLAKE.NEXT is an ERR, and the library chooses the partition. Servers of a host with the same
- * exclusive_dir detect a second one with the same node; dir=none instead: nothing checks it. IDs of the layout
- * js53 are exact in JavaScript; idgen's are negative from 2039 on.
+ * other failure is an ERR, which the server logs, too. (js53's IDs are exact in JavaScript.)
+ *
+ * Servers of a host share a directory; one that finds no free number does not start. Snos have the same number as
+ * partition, in the directory's `snos`. A thread writes the files. After a crash the start waits for 3 s at most, and
+ * with node=3-4 it takes the other number. With dir=none nothing checks the node. Without arguments FLAKE.NEXT is an
+ * ERR, and the library chooses the partition.
  */
 #define _GNU_SOURCE
 #include "flake.h"
 #include "sno.h"
 #include "redis_module.h" // some of Redis' redismodule.h, which you include instead if you have it
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 
 /* ---- requests: each draws what is available and waits for the rest ---- */
@@ -101,13 +105,9 @@ static int reply(RedisModuleCtx *ctx, const request *r) {
     return REDISMODULE_OK;
 }
 static int reply_late(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
-    (void)words, (void)count;
-    return reply(ctx, RedisModule_GetBlockedClientPrivateData(ctx));
+    return (void)words, (void)count, reply(ctx, RedisModule_GetBlockedClientPrivateData(ctx));
 }
-static void release(RedisModuleCtx *ctx, void *r) {
-    (void)ctx;
-    RedisModule_Free(r);
-}
+static void release(RedisModuleCtx *ctx, void *r) { (void)ctx, RedisModule_Free(r); }
 
 static void serve(RedisModuleCtx *ctx, void *of_kind) {
     struct queue *queue = of_kind;
@@ -130,16 +130,14 @@ static int answer(RedisModuleCtx *ctx, int kind, uint8_t meta, size_t wanted, bo
                                 REDISMODULE_CTX_FLAGS_DENY_BLOCKING);
     if (may_not_block || !queue->first) {
         if (draw(r) || may_not_block) {
-            (void)reply(ctx, r);
-            RedisModule_Free(r);
+            (void)reply(ctx, r), RedisModule_Free(r);
             return REDISMODULE_OK;
         }
         queue->end = &queue->first;
         (void)RedisModule_CreateTimer(ctx, retry_ns(kind) / 1000000 + 1, serve, queue);
     }
     r->client = RedisModule_BlockClient(ctx, reply_late, NULL, release, 0);
-    *queue->end = r;
-    queue->end = &r->next;
+    *queue->end = r, queue->end = &r->next;
     return REDISMODULE_OK;
 }
 
@@ -168,10 +166,38 @@ static int sno_command(RedisModuleCtx *ctx, RedisModuleString **words, int count
     return answer(ctx, SNO, (uint8_t)meta, 0, false);
 }
 
+/* ---- the directory ---- */
+
+static void *extend(void *unused) {
+    const int64_t horizon_ms = flake_gen_options(&flakes)->horizon_ms;
+    while (poll(NULL, 0, (int)(horizon_ms / 4)) <= 0) // if it fails, draws do, too, which is logged
+        (void)flake_extend(&flakes, NULL), (void)flake_extend(&snos.gen, NULL);
+    return unused;
+}
+
+/* At exit: the next holder need not wait. In a forked child: it would hold the number until it ends, too. */
+__attribute__((destructor)) static void end(void) {
+    (void)flake_close(&flakes, NULL), (void)flake_close(&snos.gen, NULL);
+}
+
+static bool begin(flake_config *c, flake_why *why) {
+    char sno_dir[sizeof c->text + sizeof "/snos"];
+    const char *const dir = c->node.dir;
+    flake_options *o = &c->options, sno = {.horizon_ms = o->horizon_ms, .manual_extend = dir != NULL};
+    pthread_t thread;
+    o->manual_extend = sno.manual_extend;
+    if (o->max_ahead_ms || o->layout.format || flake_init(&flakes, c->node, o, why) != FLAKE_OK) return false;
+    (void)snprintf(sno_dir, sizeof sno_dir, "%s/snos", dir ? dir : "");
+    const flake_node partition = dir ? flake_node_fixed(sno_dir, flake_gen_node(&flakes)) : c->node;
+    return sno_init(&snos, partition, NULL, &sno, why) == FLAKE_OK &&
+           (!dir || (pthread_atfork(NULL, NULL, end) == 0 &&
+                     pthread_create(&thread, NULL, extend, NULL) == 0));
+}
+
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **words, int count) {
     static flake_config c;
     static flake_options uuid_options = {.layout = FLAKE_LAYOUT_UUID7};
-    flake_why why = {"takes no state, max_ahead_ms or 128-bit layout"}, no_node;
+    flake_why why = {"takes no max_ahead_ms or 128-bit layout"}, no_node;
     char text[sizeof c.text + 1] = ""; // one byte more than a config takes
     if (RedisModule_Init(ctx, "flake", 1, REDISMODULE_APIVER_1) != REDISMODULE_OK)
         return REDISMODULE_ERR;
@@ -179,25 +205,18 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **words, int count
         n += (size_t)snprintf(text + n, sizeof text - n, "%s ",
                               RedisModule_StringPtrLen(words[i], NULL));
     bool fits = flake_config_parse(text, &c, &no_node) == FLAKE_OK;
-    if (fits) {
-        fits = !c.state.path && !c.state.dir && !c.options.max_ahead_ms && !c.options.layout.format &&
-               flake_init(&flakes, c.node, &c.options, &why) == FLAKE_OK;
-    } else {
+    if (fits) fits = begin(&c, &why);
+    else {
         (void)snprintf(no_ids, sizeof no_ids, "ERR no id: %s", no_node.text);
         why = no_node;
-        c.node = flake_node_none();
-        fits = count == 0;
+        fits = count == 0 && sno_init(&snos, flake_node_none(), NULL, NULL, &why) == FLAKE_OK;
     }
-    if (!fits || sno_init(&snos, c.node, NULL, NULL, &why) != FLAKE_OK ||
-        flake_init(&uuids, flake_node_none(), &uuid_options, &why) != FLAKE_OK)
+    if (!fits || flake_init(&uuids, flake_node_none(), &uuid_options, &why) != FLAKE_OK)
         return RedisModule_Log(ctx, "warning", "flake: %s", why.text), REDISMODULE_ERR;
     return RedisModule_CreateCommand(ctx, "flake.next", flake_command, "fast", 0, 0, 0) |
            RedisModule_CreateCommand(ctx, "sno.next", sno_command, "fast", 0, 0, 0) |
            RedisModule_CreateCommand(ctx, "uuid7.next", uuid_command, "fast", 0, 0, 0);
 }
 
-/* Refused: a module loaded again within a ms would repeat the IDs of that ms. */
-int RedisModule_OnUnload(RedisModuleCtx *ctx) {
-    (void)ctx;
-    return REDISMODULE_ERR;
-}
+/* Refused: the thread and the generators stay. */
+int RedisModule_OnUnload(RedisModuleCtx *ctx) { return (void)ctx, REDISMODULE_ERR; }

@@ -3,7 +3,7 @@
  * IDs in SQLite, as a loadable extension:
  *
  *     cc -O2 -fPIC -shared -I../.. sqlite.c -o flake.so
- *     FLAKE_CONFIG="node=3 exclusive_dir=/run/app" sqlite3 shop.db
+ *     FLAKE_CONFIG="node=0-99 dir=/var/lib/shop/ids" sqlite3 shop.db
  *     .load ./flake
  *     CREATE TABLE orders (id INT PRIMARY KEY NOT NULL DEFAULT (flake_next()), what) WITHOUT ROWID;
  *     INSERT INTO orders (what) VALUES ('tea') RETURNING id;
@@ -18,10 +18,12 @@
  * A failed call returns SQLITE_BUSY if a retry may succeed, SQLITE_MISUSE after a mistake such as a fork, and else
  * SQLITE_ERROR, which SQLite's error log has, too: for the operator.
  *
- * FLAKE_CONFIG is the text of a flake_config. The node is unique to each process that writes at the same time. If
- * all of them name the same exclusive_dir, a second one with the same node is refused; dir=none instead: nothing
- * checks it. Without a text flake_next() is an error. UUIDs need none. (An INTEGER PRIMARY KEY is the row's
- * number and takes no default. INT does.)
+ * FLAKE_CONFIG is the text of a flake_config. With node=0-99 each process that loads the module takes a free number
+ * of the directory, so all processes that write into a database share one text. The number is free again when the
+ * process and the children that it forked have ended. After a kill -9 a new process takes another number, or waits for
+ * 3 s at most. About every 1.5 s one call writes the number's file. With dir=none nothing checks that no other process
+ * has this node. Without a text flake_next() is an error. UUIDs need none. (An INTEGER PRIMARY KEY is the row's number
+ * and takes no default. INT does.)
  */
 #define _GNU_SOURCE
 #include <sqlite3ext.h>
@@ -101,17 +103,20 @@ static void uuid_blob(sqlite3_context *context, int count, sqlite3_value **value
 static char *begin(void) {
     flake_options *o = &config.options;
     const char *text = getenv("FLAKE_CONFIG");
-    flake_why why = {"takes no state, single_thread, max_ahead_ms or 128-bit layout"};
+    flake_why why = {"takes no single_thread, manual_extend, max_ahead_ms or 128-bit layout"};
     if (begun) return NULL;
     if (flake_config_parse(text ? text : "", &config, &no_ids) != FLAKE_OK) {
         o->layout = flake_layout_default; // of flake_time and flake_min
         begun = !text || !*text;          // UUIDs alone
         return begun ? NULL : sqlite3_mprintf("FLAKE_CONFIG: %s", no_ids.text);
     }
-    begun = !config.state.path && !config.state.dir && !o->single_thread && !o->max_ahead_ms &&
-            !o->layout.format && flake_init(&ids, config.node, o, &why) == FLAKE_OK;
+    begun = !o->single_thread && !o->manual_extend && !o->max_ahead_ms && !o->layout.format &&
+            flake_init(&ids, config.node, o, &why) == FLAKE_OK;
     return begun ? NULL : sqlite3_mprintf("FLAKE_CONFIG: %s", why.text);
 }
+
+/* The next holder of the number need not wait for the horizon. In a forked child this drops what it inherited. */
+__attribute__((destructor)) static void end(void) { (void)flake_close(&ids, NULL); }
 
 int sqlite3_extension_init(sqlite3 *db, char **error, const sqlite3_api_routines *api);
 int sqlite3_extension_init(sqlite3 *db, char **error, const sqlite3_api_routines *api) {

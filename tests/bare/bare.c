@@ -131,60 +131,47 @@ TEST(a_bump_stops_all) {
     CHECK(sno_partition(sno_generate(1)) != sno_partition(before));
 }
 
-TEST(files_are_there_or_say_why) {
-    static flake_state state;
-    static sno_gen snos;
-    enum { BY_PATH, BY_DIR, OF_SNO, KINDS };
-    for (int kind = 0; kind < KINDS; kind++) {
-        flake_state_options where;
-        flake_options options;
-        sno_snapshot pool;
-        flake_why why = {""};
-        uint64_t number = 77;
-        memset(&where, 0, sizeof where);
-        memset(&options, 0, sizeof options);
-        memset(&pool, 0, sizeof pool);
-        if (kind == BY_DIR) where.dir = ".";
-        else where.path = "bare.ids";
-        const flake_node its = kind == BY_DIR ? flake_node_none() : flake_node_fixed(NULL, number);
-        const flake_status opened =
-            kind == OF_SNO ? sno_state_open(&state, &where, &options, &pool, &why)
-                           : flake_state_open(&state, &where, its, &options,
-                                              kind == BY_DIR ? &number : NULL, &why);
-        CHECK_EQ(opened, has_files ? FLAKE_OK : FLAKE_IO);
-        CHECK(has_files || names_the_cause(why.text));
-        CHECK_EQ(number, kind != BY_DIR ? 77 : has_files ? 0 : FLAKE_I_NO_NUMBER);
-        if (kind == OF_SNO) number = pool.partition;
-        else if (!has_files) number = 77; /* so that the state is refused, and not the node */
-        options.state = &state;
-        const flake_node node = flake_node_fixed(NULL, number);
-        CHECK_EQ(kind == OF_SNO ? sno_init(&snos, node, &pool, &options, &why)
-                                : flake_init(&ids, node, &options, &why),
-                 has_files ? FLAKE_OK : FLAKE_INVALID);
-        CHECK(has_files || names_the_cause(why.text));
-        if (!has_files) CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_INVALID);
-        CHECK_EQ(flake_state_close(&state, NULL), has_files ? FLAKE_OK : FLAKE_INVALID);
-        if (has_files) CHECK_EQ(remove(kind == BY_DIR ? "0.slot" : where.path), 0);
-    }
-}
-
-TEST(exclusive_is_there_or_says_why) {
+TEST(a_directory_is_there_or_says_why) {
     static const flake_layout layouts[] = {FLAKE_LAYOUT_DEFAULT, FLAKE_LAYOUT_BOUNDARY};
     static sno_gen snos;
+    const flake_status wanted = has_files ? FLAKE_OK : FLAKE_IO;
     flake_options options;
-    flake_why why = {""};
+    uint64_t id;
+    flake128 wide;
+    sno_id sno;
     memset(&options, 0, sizeof options);
-    options.exclusive_dir = ".";
-    if (!has_files)
-        CHECK_EQ(sno_init(&snos, flake_node_fixed(NULL, 0), NULL, &options, &why), FLAKE_INVALID);
-    CHECK(has_files || names_the_cause(why.text));
-    for (int i = 0; i < 2; i++) {
-        options.layout = layouts[i];
-        CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 0), &options, &why),
-                 has_files ? FLAKE_OK : FLAKE_INVALID);
+    for (int i = 0; i < 4; i++) { /* 3: a sno */
+        const flake_node node = i % 2 ? flake_node_any(".", 77, 78) : flake_node_fixed(".", 77);
+        flake_gen *const g = i == 3 ? &snos.gen : &ids;
+        flake_why why = {""};
+        if (i < 3) options.layout = layouts[i / 2];
+        else memset(&options.layout, 0, sizeof options.layout);
+        CHECK_EQ(i == 3 ? sno_init(&snos, node, NULL, &options, &why)
+                        : flake_init(g, node, &options, &why),
+                 wanted);
         CHECK(has_files || names_the_cause(why.text));
-        flake_release(&ids);
+        CHECK(has_files ? flake_gen_node(g) - 77 < 2 : flake_gen_node(g) == UINT64_MAX);
+        CHECK_EQ(i == 3   ? sno_next(&snos, 1, &sno)
+                 : i == 2 ? flake128_next(g, &wide)
+                          : flake_next(g, &id),
+                 has_files ? FLAKE_OK : FLAKE_INVALID);
+        CHECK_EQ(flake_extend(g, NULL), has_files ? FLAKE_OK : FLAKE_INVALID);
+        CHECK_EQ(flake_take_over(g, NULL), FLAKE_INVALID);
+        CHECK_EQ(flake_close(g, NULL), FLAKE_OK);
     }
+    if (has_files) CHECK_EQ(remove("77.slot"), 0);
+    if (has_files) (void)remove("78.slot");
+}
+
+TEST(a_generator_is_closed_with_or_without_files) {
+    uint64_t id = 0;
+    CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
+    CHECK_EQ(flake_close(&ids, NULL), FLAKE_OK);
+    flake_status status = FLAKE_OK; /* until its unit ends, at the latest */
+    for (int i = 0; i < IDS && status == FLAKE_OK; i++) status = flake_next(&ids, &id);
+    CHECK_EQ(status, FLAKE_CLOSED);
+    CHECK_EQ(flake_close(&ids, NULL), FLAKE_OK);
 }
 
 TEST(addresses_are_there_or_say_why) {

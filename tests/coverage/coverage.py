@@ -39,9 +39,9 @@ COUNT = ["-O0", "-fprofile-instr-generate", "-fcoverage-mapping", "-mllvm", "-ru
 # The explorer's scenarios that take less than half a second each; the others take minutes together.
 SCENARIOS = ("every_ flake_add flake_cas flake_try flake_full flake_g flake_ah flake_l flake_c flake_e "
              "flake_r flake_3x1_b flake_st flake_sn flake_batch flake_mixed flake_prefetch sno_add_f "
-             "sno_add_s sno_gate").split()
-ORDERS = ("safe_53 safe_25 safe_cap safe_look snapshot_5 snapshot_h snapshot_o stats note ring state_w state_l state_e "
-          "state_c page drifts ask wait_r").split()
+             "sno_add_s sno_gate close_f close_l close_p").split()
+ORDERS = ("safe_53 safe_25 safe_cap safe_look snapshot_5 snapshot_h snapshot_o stats note ring claim_w claim_l claim_e "
+          "claim_t claim_c page drifts ask wait_r").split()
 LIMIT_S = 900
 
 

@@ -35,17 +35,19 @@ static uint64_t random_state = 88172645463325252u;
     ((condition) ? (void)0 : (printf("%s:%d: %s\n", __FILE__, __LINE__, #condition), exit(1)))
 #define WELL(call) MUST((call) == FLAKE_OK)
 
-/* Three of four IDs share the ms of the one before; a million of them take six hours. */
+/* Three of four IDs share the ms of the one before; a million of them take six hours. Their times
+ * are in the past, so no generator may start after the system's time. */
 static void make_rows(void) {
     static flake_gen gens[snos];
     static sno_gen sno_ids;
     const flake_node nodes[] = {flake_node_fixed(NULL, 97), flake_node_fixed(NULL, 0x0242ac110002),
                                 flake_node_none()};
     for (unsigned g = 0; g < snos; g++) {
-        const flake_options options = {.layout = layouts[g]};
+        const flake_options options = {.layout = layouts[g], .start_this_unit = true};
         WELL(flake_init(&gens[g], nodes[g], &options, NULL));
     }
-    WELL(sno_init(&sno_ids, flake_node_fixed(NULL, 4711), NULL, NULL, NULL));
+    const flake_options sno_options = {.start_this_unit = true};
+    WELL(sno_init(&sno_ids, flake_node_fixed(NULL, 4711), NULL, &sno_options, NULL));
     int64_t unix_ms = 1750000000000; /* the default layout begins in 2025 */
     for (row *r = rows; r < rows + count; r++) {
         uint64_t flake;

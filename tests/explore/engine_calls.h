@@ -43,6 +43,9 @@ enum { NODE = 5, PARTITION = 7, SEQUENCE_MIN = 16 };
          ? ((void)!prefix##try_n(g, __VA_ARGS__ ids, 3, &n), (flake_status)FLAKE_OK) \
          : prefix##try_at(g, __VA_ARGS__ given_ms(letter), ids))
 
+/* With a start the first unit of IDs. */
+static uint64_t first_unit(void) { return now->starts ? (uint64_t)now->clock[0] + 1 : 0; }
+
 /* How many tickets it got. */
 static unsigned draw(unsigned me, char letter, place got[3], int *said) {
     const bool is_sno = now->of == SNO;
@@ -89,6 +92,7 @@ static unsigned draw(unsigned me, char letter, place got[3], int *said) {
 static void check_place(unsigned me, unsigned i, char letter, place got) {
     const flake_i_engine *e = engines[i];
     const uint64_t at = got.time * e->cap + got.index;
+    if (got.time < first_unit()) explore_fail("START: an ID of a unit that the predecessor used");
     explore_say("  unit %" PRIu64 "%s, index %" PRIu64, got.time,
                 now->of != SNO ? ""
                 : got.tick     ? "B"
@@ -96,12 +100,14 @@ static void check_place(unsigned me, unsigned i, char letter, place got) {
                 got.index);
     if (now->gate && got.time > now->gate) explore_fail("an ID of a unit that the gate refused");
     if (seen.thread[me].was_lost) explore_fail("an ID of a closed engine");
+    if (seen.thread[me].was_closed && got.time > seen.closed_unit)
+        explore_fail("CLOSED: an ID of unit %" PRIu64 ", which began after the close", got.time);
     if (now->horizon_ms) {
         const int64_t until_ns = (int64_t)(got.time + 1) * MS - 1;
         if (until_ns > files_lasting())
             explore_fail("HORIZON: a power cut now would forget the ID");
         if (until_ns > seen.floor_ns)
-            explore_fail("HORIZON: the state's next run does not know the ID");
+            explore_fail("HORIZON: the number's next holder does not know the ID");
         if (until_ns > seen.latest_ns) seen.latest_ns = until_ns;
     }
     if (got.index >= e->cap) explore_fail("I1: an index past the capacity");
@@ -136,10 +142,13 @@ static void check_failure(unsigned me, unsigned i, char letter, int said, unsign
         events |= SHUT;
         return;
     }
-    if (said == FLAKE_IO || (now->horizon_ms && said == FLAKE_AGAIN)) {
-        if (!now->horizon_ms || (said == FLAKE_IO && !seen.ends))
-            explore_fail("IO, without a cause");
-        events |= said == FLAKE_IO ? ENDED : AGAIN;
+    if (said == FLAKE_CLOSED || (said == SAID_FEWER && seen.is_closing)) {
+        if (!seen.is_closing) explore_fail("CLOSED, but it is open");
+        events |= ENDED;
+        return;
+    }
+    if (now->horizon_ms && said == FLAKE_AGAIN) {
+        events |= AGAIN;
         return;
     }
     if (said == FLAKE_NOT_EXTENDED) {
@@ -201,36 +210,46 @@ static void call_draw(unsigned me, char letter) {
             p++;
             continue;
         }
-        if (!h->followed) explore_fail("I4: a ticket is neither issued nor returned");
+        if (!h->followed && said != FLAKE_CLOSED)
+            explore_fail("I4: a ticket is neither issued nor returned");
         seen.places[p] = seen.places[--seen.n_places];
         events |= UNUSED;
     }
 }
 
+/* Not 0, as after_unix_ms that would be none. */
+static uint64_t newest_of(point p) { return p.at > engines[0]->cap * 2 ? (p.at - 1) / engines[0]->cap : 1; }
+
+/* That of one word, at some time, and not before this thread's last ID. */
+static void call_newest(unsigned me) {
+    flake_gen *const g = now->shards ? our.flake_shards : &our.flake;
+    const uint64_t newest = (uint64_t)flake_newest_ms(g), last = seen.thread[me].last[0][0];
+    bool was = false;
+    for (unsigned k = 0; k < seen.n_past; k++)
+        was |= newest_of(point_of(seen.past[k].word)) == newest;
+    if (!was) explore_fail("the newest unit was never the newest");
+    if (last && (last - 1) / engines[0]->cap > newest)
+        explore_fail("the newest unit is before this thread's last ID");
+}
+
 static void call_snapshot(unsigned me) {
     const flake_i_engine *e = engines[0];
     bool was = false;
-    uint64_t word = 0, drifts = 0, safe = 0;
     sno_snapshot s;
-    flake_snapshot f;
     memset(&s, 0, sizeof s);
-    memset(&f, 0, sizeof f);
-    if ((now->of == SNO
-             ? sno_snapshot_take(now->shards ? our.sno_shards : &our.sno, &s)
-             : flake_snapshot_take(now->shards ? our.flake_shards : &our.flake, &f)) != FLAKE_OK)
-        explore_fail("no snapshot");
-    word = ((uint64_t)f.unix_ms << e->time_shift) + f.count;
-    if (now->of == SNO) {
-        drifts = s.drifts;
-        safe = (uint64_t)s.wall_safe;
-        /* the first number and none at all look the same */
-        word = ((uint64_t)s.wall_hi << 1 | (drifts & 1)) << (e->time_shift - 1) |
-               (s.sequence - s.sequence_min + 1u);
+    if (now->of != SNO) {
+        call_newest(me);
+        return;
     }
+    if (sno_snapshot_take(now->shards ? our.sno_shards : &our.sno, &s) != FLAKE_OK)
+        explore_fail("no snapshot");
+    const uint64_t drifts = s.drifts, safe = (uint64_t)s.wall_safe;
+    /* the first number and none at all look the same */
+    const uint64_t word = ((uint64_t)s.wall_hi << 1 | (drifts & 1)) << (e->time_shift - 1) |
+                          (s.sequence - s.sequence_min + 1u);
     for (unsigned k = 0; k < seen.n_past; k++) {
         const past *p = &seen.past[k];
-        was |= (p->word == word ||
-                (now->of == SNO && p->word == word - 1 && !point_of(p->word).count)) &&
+        was |= (p->word == word || (p->word == word - 1 && !point_of(p->word).count)) &&
                p->toggles == drifts && safe >= p->used && safe <= p->ever;
     }
     if (!was) explore_fail("a torn snapshot");
@@ -263,7 +282,8 @@ static void check_note(uint64_t position, const flake_overflow *note) {
             explore_fail("a note is not what its writer was elected for");
         for (unsigned k = 0; k < seen.n_past; k++) /* the queue had this length at some time */
             right |= point_of(seen.past[k].word).at ==
-                     (unit_of(note->now_ns) + e->ahead + 1) * e->cap + note->waiting;
+                     (larger(unit_of(note->now_ns) + e->ahead, first_unit()) + 1) * e->cap +
+                         note->waiting;
         if (!right) explore_fail("a note counts %" PRIu32 " callers", note->waiting);
     }
     if (position < NOTES) seen.pushed[position] = NO_NOTE;
@@ -368,35 +388,34 @@ static flake_node node_of_flake(void) {
     const flake_gate gate = gate_of();
     return now->full    ? flake_node_none()
            : has_gate() ? flake_node_gated(&gate, NODE)
-                        : flake_node_fixed(NULL, NODE);
+                        : flake_node_fixed(now->horizon_ms ? "/ids" : NULL, NODE);
 }
 
-static flake_state_options state_options(void) {
-    flake_state_options o;
-    memset(&o, 0, sizeof o);
-    o.path = "/state";
-    o.horizon_ms = now->horizon_ms;
-    o.manual_extend = now->manual_extend;
-    o.no_wait = true;
-    return o;
+static flake_gen *closed_gen(void) {
+    return now->of == SNO ? &our.sno.gen
+           : now->lanes   ? &our.flake_laned
+           : now->shards  ? our.flake_shards
+                          : &our.flake;
 }
 
-static void call_close(bool and_open) {
-    seen.ends++;
-    if (flake_state_close(&our.state, NULL) != FLAKE_OK) explore_fail("the state cannot be closed");
-    if (!and_open) return;
-    const flake_state_options where = state_options();
-    if (flake_state_open(&our.state, &where, node_of_flake(), flake_gen_options(&our.flake), NULL,
-                         NULL) != FLAKE_OK)
-        explore_fail("the state cannot be reopened");
-    seen.floor_ns = flake_i_state_not_before(&our.state);
+/* The next holder of the number generates IDs after the time that the last record shows. */
+static void call_close(void) {
+    seen.is_closing = true;
+    if (flake_close(closed_gen(), NULL) != FLAKE_OK) explore_fail("it cannot be closed");
+    seen.is_closed = true;
+    seen.closed_unit = seen.latest_unit;
+    for (unsigned i = 0; i < n_engines; i++)
+        seen.closed_unit = larger(seen.closed_unit, point_of(engines[i]->word).time);
+    if (!now->horizon_ms) return;
+    seen.floor_ns = files_lasting();
     if (seen.latest_ns > seen.floor_ns)
-        explore_fail("HORIZON: the next run begins before the last ID");
+        explore_fail("HORIZON: the next holder begins before the last ID");
 }
 
 static void call_extend(void) {
-    const flake_status status = flake_state_extend(&our.state, NULL);
-    if (status != FLAKE_OK && !seen.ends) explore_fail("extend returns %d", (int)status);
+    const flake_status status = flake_extend(&our.flake, NULL);
+    if (status != FLAKE_OK && !(status == FLAKE_CLOSED && seen.is_closing))
+        explore_fail("extend returns %d", (int)status);
 }
 
 static void call(unsigned me, char letter) {
@@ -407,9 +426,9 @@ static void call(unsigned me, char letter) {
     seen.thread[me].full = 0;
     if (now->lanes) watch_lanes();
     seen.thread[me].was_lost = is_lost();
+    seen.thread[me].was_closed = seen.is_closed;
     switch (letter) {
-    case 'k': call_close(false); break;
-    case 'K': call_close(true); break;
+    case 'k': call_close(); break;
     case 'e': call_extend(); break;
     case 'x': FLAKE_ATOMIC_STORE(&our.gate_word, 0u, seq_cst); break;
     case 'b':
@@ -431,7 +450,7 @@ static void call(unsigned me, char letter) {
     }
     if (strchr("svr", letter) && seen.thread[me].wrote) explore_fail("a query wrote");
     seen.thread[me].calls++;
-    seen.thread[me].was_lost = false;
+    seen.thread[me].was_lost = seen.thread[me].was_closed = false;
     seen.thread[me].letter = 0;
     seen.thread[me].full = 0;
     seen.thread[me].sleeps = 0;

@@ -53,8 +53,9 @@ static struct {
     } generated[8];
     unsigned n_generated, bumps_begun, bumps_done;
     int64_t latest_ns;         /* until when IDs are issued */
-    int64_t floor_ns;          /* of the state's next run; INT64_MAX: none */
-    unsigned ends;             /* how often the state was closed */
+    int64_t floor_ns;          /* what a close has recorded; INT64_MAX: none */
+    bool is_closing, is_closed; /* a close has begun; has returned, */
+    uint64_t closed_unit;      /* ... in this unit, or an earlier call has begun this one since */
     uint64_t latest_unit;      /* the exact clock's latest reading by any thread */
     uint64_t leased_to[UNITS]; /* by the counter: when a thread read each unit, and a lease on */
 
@@ -63,6 +64,7 @@ static struct {
         char letter;
         bool saw_word, behind, wrote;
         bool was_lost;   /* when it began, or woke */
+        bool was_closed; /* likewise */
         unsigned full;   /* engines that had no ticket, by the clock, at some time during it */
         unsigned engine; /* whose word it saw last */
         unsigned sleeps;
@@ -243,9 +245,10 @@ static void watch_clock(unsigned me, uint64_t unit) {
 }
 
 /* A draw may write these although it fails. */
-static bool is_of_state(const void *at) {
+static bool is_of_claim(const void *at) {
     const char *const byte = (const char *)at;
-    return (byte >= (const char *)&our.state && byte < (const char *)(&our.state + 1)) ||
+    const flake_i_claim *const c = &our.flake.claim;
+    return (byte >= (const char *)c && byte < (const char *)(c + 1)) ||
            (byte >= (const char *)&files && byte < (const char *)(&files + 1));
 }
 
@@ -269,8 +272,9 @@ static void watch(unsigned me, const explore_access *a) {
         seen.thread[me].sleeps = explore_now.thread[me].sleeps;
         if (is_lost()) events |= LOST;
         seen.thread[me].was_lost |= is_lost();
+        seen.thread[me].was_closed |= seen.is_closed;
     }
-    if (a->wrote && a->at == &our.state.horizon && a->left != FLAKE_I_CLOSED_STATE)
+    if (a->wrote && a->at == &our.flake.claim.horizon_ns && a->left != FLAKE_I_CLOSED)
         events |= WRITTEN;
     if (a->kind == EXPLORE_CLOCK) {
         watch_clock(me, unit_of((int64_t)a->seen));
@@ -280,7 +284,7 @@ static void watch(unsigned me, const explore_access *a) {
     if (i < n_engines && a->at == &e->fast_until) /* a unit that a reading has returned */
         seen.thread[me].reach = larger(seen.thread[me].reach, seen.latest_unit);
     if (a->wrote && (a->at == &our.ring.head || a->at == &our.ring.tail)) watch_ring(me, a);
-    if (a->wrote && name_of(a->at) && !is_of_state(a->at) && !is_hint(a->at))
+    if (a->wrote && name_of(a->at) && !is_of_claim(a->at) && !is_hint(a->at))
         seen.thread[me].wrote |=
             i == n_engines ||
             (a->at > (const void *)&e->fast_until && a->at < (const void *)e->safe) ||
@@ -290,6 +294,8 @@ static void watch(unsigned me, const explore_access *a) {
     if (i == n_engines) return;
     if (a->at == &e->word) {
         if (a->wrote) watch_move(me, i, a);
+        if (a->wrote && seen.is_closed && !seen.thread[me].was_closed)
+            seen.closed_unit = larger(seen.closed_unit, point_of(a->left).time);
         if (a->kind == EXPLORE_CAS && !a->wrote) events |= OUTRUN;
         seen.thread[me].word = a->wrote ? a->left : a->seen;
         seen.thread[me].engine = i;
@@ -323,8 +329,8 @@ static uint64_t digest(unsigned thread) {
     if (thread < EXPLORE_THREADS && now->calls[thread]) {
         hash = hash_mix(seen.thread[thread].calls, thread);
         hash = hash_mix(hash, seen.thread[thread].bumps);
-        hash = hash_mix(hash, seen.thread[thread].was_lost);
-        hash = hash_mix(hash, relatives[thread].cloned << 1 | relatives[thread].drew);
+        hash = hash_mix(hash, seen.thread[thread].was_lost * 2u + seen.thread[thread].was_closed);
+        hash = hash_mix(hash, relatives[thread].cloned * 2u + relatives[thread].drew);
         if (now->lanes) {
             hash = hash_mix(hash, seen.thread[thread].full);
             hash = hash_mix(hash, lanes_map()[now->one_slot ? 0 : thread]);
@@ -355,12 +361,14 @@ static uint64_t digest(unsigned thread) {
         for (unsigned k = 0; k < UNITS; k++)
             if (seen.leased_to[k]) hash = hash_mix(hash_mix(hash, k), seen.leased_to[k]);
     }
+    hash = hash_mix(hash, seen.is_closing * 2u + seen.is_closed);
+    hash = hash_mix(hash, seen.closed_unit);
     if (now->horizon_ms) { /* plain data, too */
-        const flake_state *const s = &our.state;
+        const flake_i_claim *const c = &our.flake.claim;
         hash = hash_mix(hash_mix(hash, (uint64_t)seen.latest_ns), (uint64_t)seen.floor_ns);
-        hash = hash_mix(hash_mix(hash, seen.ends), files_hash(files.bytes, FILES_SIZE));
-        hash = hash_mix(hash_mix(hash, s->number), (uint64_t)s->written_ns);
-        hash = hash_mix(hash_mix(hash, (uint64_t)s->file.fd), files_get(s->token + 8));
+        hash = hash_mix(hash, files_hash(files.bytes, FILES_SIZE));
+        hash = hash_mix(hash_mix(hash, c->written), (uint64_t)c->written_ns);
+        hash = hash_mix(hash, (uint64_t)c->file.fd);
     }
     for (unsigned k = 0; k < seen.n_past; k++)
         set = set_of(set, seen.past[k].word, seen.past[k].toggles);

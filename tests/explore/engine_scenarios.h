@@ -9,21 +9,19 @@
 
 static unsigned cap_of(const scenario *s) { return s->full ? 1u << 20 : s->cap ? s->cap : 2; }
 
-/* Opens it on a file that an earlier run has left. */
-static bool prepare_state(flake_options *o) {
-    const flake_state_options where = state_options();
+/* The file that an earlier holder has left. */
+static void prepare_file(void) {
     flake_i_record r;
     memset(&r, 0, sizeof r);
     explore_now.exact_ns = now->clock[0] * MS;
     r.number = 1;
     r.horizon_ns = r.written_ns = explore_now.exact_ns - 10 * MS;
-    flake_i_identity(o, NODE, r.identity);
-    flake_i_header_put(files.bytes);
+    r.node = NODE;
+    memcpy(files.bytes, FLAKE_I_MAGIC, 8);
+    flake_i_put64(files.bytes + 8, (uint64_t)FLAKE_I_VERSION << 32);
     flake_i_record_put(&r, files.bytes + flake_i_record_at(1));
     files.record[1] = r.number << 41 | (uint64_t)r.horizon_ns << 1;
     files.is_there = true;
-    o->state = &our.state;
-    return flake_state_open(&our.state, &where, node_of_flake(), o, NULL, NULL) == FLAKE_OK;
 }
 
 static int clock_kind(void) {
@@ -40,10 +38,12 @@ static flake_options options_of_flake(void) {
     o.seq_max = o.seq_min + cap_of(now) * n_engines - 1;
     o.max_ahead_ms = now->ahead_ms;
     o.max_wait_ms = now->wait_ms ? now->wait_ms : 5000;
-    o.fail_on_backwards = now->fail_on_backwards;
     o.shared_memory = !has_gate() && !now->horizon_ms && !calls_any('b'); /* no fork word */
     o.clock.kind = clock_kind();
     o.overflow = now->ring && now->of == FLAKE ? &our.ring : NULL;
+    o.start_this_unit = true; /* scenarios with a start set it */
+    o.horizon_ms = now->horizon_ms;
+    o.manual_extend = now->manual_extend;
     return o;
 }
 
@@ -77,7 +77,8 @@ static bool prepare_generators(void) {
     n_engines = now->lanes ? now->lanes : now->shards ? now->shards : 1;
     if (is_sno) o.shared_memory = true;
     else o = options_of_flake();
-    bool well = !now->horizon_ms || prepare_state(&o);
+    bool well = true;
+    if (now->horizon_ms) prepare_file();
     engines[0] = is_sno ? &our.sno.gen.engine : &our.flake.engine;
     const flake_node node = is_sno ? flake_node_fixed(NULL, PARTITION) : node_of_flake();
     well = well && (is_sno ? sno_init(&our.sno, node, &pool, &o, NULL)
@@ -157,6 +158,8 @@ static void prepare(const scenario *s) {
         e->rebased = 0;
         e->safe[0] = s->safe[0];
         e->safe[1] = s->safe[1];
+        e->fail_on_backwards |= s->fail_on_backwards;
+        if (s->starts) flake_i_engine_not_before(e, s->clock[0] * MS);
     }
     if (!right) {
         (void)fprintf(stderr, "%s: the engine is not what it was meant to be\n", s->name);
@@ -192,12 +195,21 @@ static void thread(unsigned me) {
     for (const char *letter = now->calls[me]; *letter; letter++) call(me, *letter);
 }
 
+static uint64_t drawn_at_most(void) {
+    uint64_t most = 0;
+    for (unsigned i = 0; i < EXPLORE_THREADS && now->calls[i]; i++)
+        for (const char *letter = now->calls[i]; *letter; letter++) most += is_many(*letter) ? 3 : 1;
+    return most;
+}
+
 static void ended(void) {
     flake_overflow note;
     if (now->of == DEFAULT) default_ended();
     for (unsigned i = 0; i < now->ring; i++)
         if (flake_ring_pop(&our.ring, &note)) check_note(seen.pops++, &note);
     if (seen.pops != seen.pushes) explore_fail("a note is lost");
+    if (now->starts && seen.pushes && drawn_at_most() <= engines[0]->cap)
+        explore_fail("START: the wait for the start is noted");
     for (unsigned k = 0; k < seen.n_elections; k++)
         if (!seen.elections[k].pushed && !seen.elections[k].owed && seen.pushes < now->ring)
             explore_fail("a note is lost between election and ring");
@@ -210,6 +222,8 @@ static void ended(void) {
             explore_fail("stats.ids is %" PRIu64 " after %" PRIu64 " draws", ids,
                          now->count + seen.net[i]);
         if (n_engines == 1 && e->batches > seen.batches) explore_fail("stats.batches is wrong");
+        if (now->starts && drawn_at_most() <= e->cap && e->waits)
+            explore_fail("START: stats.waits counts the wait for the start");
         if (e->tick_bits && drifts != seen.toggles[i])
             explore_fail("%" PRIu64 " drifts after %" PRIu64 " changes of the timeline", drifts,
                          seen.toggles[i]);
@@ -283,16 +297,23 @@ static const scenario scenarios[] = {
     {"gate_closes_cas", "the same by CAS alone", {"nn", "n", "x"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST | RETURNED, .wait_ms = 9, QUEUE},
     {"bumped", "the process is cloned while callers sleep", {"nn", "nn", "b"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST, QUEUE},
     {"bumped_gate", "the same, and the gate is closed by its word: each has its status", {"nn", "x", "b"}, {100, 101}, .must = SLEPT | QUEUED | SHUT | LOST, QUEUE},
-    {"state_draws", "a state, by CAS: a draw near the horizon writes the next, others continue or wait", {"nn", "nn"}, {100, 101, 102}, .must = WRITTEN | SLEPT, .wait_ms = 9, .horizon_ms = 2},
-    {"state_add", "the same by fetch_add", {"nn", "n"}, {100, 102}, .must = WRITTEN | SLEPT, .cap = 1, .horizon_ms = 2},
-    {"state_extend", "a timer writes, and draws do; 2 preemptions", {"t", "t", "e"}, {100, 102}, .must = WRITTEN | OUTRUN, .horizon_ms = 2, .bound = 2},
-    {"state_by_timer", "only a timer writes; 2 preemptions", {"t", "t", "ee"}, {100, 103}, .must = WRITTEN | UNEXTENDED, .horizon_ms = 2, .manual_extend = true, .bound = 2},
-    {"state_close", "closed while others draw, and a timer writes: the file covers all IDs; 3 preemptions", {"tt", "e", "k"}, {100, 101, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 3},
-    {"state_close_waiting", "closed while two draw, with fetch_add; 2 preemptions", {"n", "n", "k"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 2},
-    {"state_reopen", "closed and reopened, while draws of the earlier run continue", {"ttt", "K"}, {100, 101, 103}, .must = WRITTEN | ENDED, .horizon_ms = 2},
-    {"state_reopen_3", "the same with two that draw; 3 preemptions", {"t", "t", "K"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 3},
-    {"state_reopen_timer", "the same with a timer; 3 preemptions", {"t", "e", "K"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .manual_extend = true, .bound = 3},
-    {"flake_snapshot", "snapshots and retry while others draw", {"srs", "nnn"}, FORWARD, .must = QUEUED},
+    {"claim_draws", "a directory, by CAS: a draw near the horizon writes the next, others continue or wait", {"nn", "nn"}, {100, 101, 102}, .must = WRITTEN | SLEPT, .wait_ms = 9, .horizon_ms = 2},
+    {"claim_add", "the same by fetch_add", {"nn", "n"}, {100, 102}, .must = WRITTEN | SLEPT, .cap = 1, .horizon_ms = 2},
+    {"claim_extend", "a timer writes, and draws do; 2 preemptions", {"t", "t", "e"}, {100, 102}, .must = WRITTEN | OUTRUN, .horizon_ms = 2, .bound = 2},
+    {"claim_by_timer", "only a timer writes; 2 preemptions", {"t", "t", "ee"}, {100, 103}, .must = WRITTEN | UNEXTENDED, .horizon_ms = 2, .manual_extend = true, .bound = 2},
+    {"claim_close", "closed while others draw, and a timer writes: the file covers all IDs; 3 preemptions", {"tt", "e", "k"}, {100, 101, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 3},
+    {"claim_close_waiting", "closed while two draw, with fetch_add; 2 preemptions", {"n", "n", "k"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 2},
+    {"claim_close_2", "closed while one draws", {"ttt", "k"}, {100, 101, 103}, .must = WRITTEN | ENDED, .horizon_ms = 2},
+    {"claim_close_3", "closed while two draw; 3 preemptions", {"t", "t", "k"}, {100, 102}, .must = WRITTEN | ENDED, .horizon_ms = 2, .bound = 3},
+    {"claim_close_timer", "the same with a timer, which alone writes; 3 preemptions", {"tt", "e", "k"}, {100, 102}, .must = WRITTEN | ENDED | UNEXTENDED, .horizon_ms = 2, .manual_extend = true, .bound = 3},
+    {"close", "closed without a directory: CLOSED from the next unit on", {"ttt", "k"}, {100, 101}, .must = ENDED},
+    {"close_waiting", "the same with callers that sleep", {"nn", "nn", "k"}, {100, 101}, .must = SLEPT | QUEUED | ENDED, .bound = 3},
+    {"close_cas", "the same by CAS alone, with batches", {"Nn", "T", "k"}, {100, 101}, .must = SLEPT | QUEUED | ENDED, .wait_ms = 9, .bound = 3},
+    {"close_prefetch", "and prefetched stocks", {"fff", "k"}, {100, 101}, .must = BATCHED | ENDED},
+    {"close_fast", "and leases on a unit", {"ttt", "k"}, FORWARD, .must = ENDED, .counter = {0, 300, 700}},
+    {"close_lanes", "and lanes", {"LlL", "k"}, {100, 101}, .must = ENDED, .lanes = 2, .wait_ms = 9},
+    {"close_shards", "and shards, which the first one closes", {"oO", "OO", "k"}, {100, 101}, .must = ENDED, .shards = 2, .bound = 3},
+    {"flake_newest", "the newest unit, and retry, while others draw", {"srs", "nnn"}, FORWARD, .must = QUEUED},
     {"flake_stats", "statistics while others draw", {"vv", "nnn"}, FORWARD, .must = QUEUED},
     {"flake_prefetch", "two threads' stocks, dropped after 1 ms", {"fff", "fff"}, FORWARD, .must = BATCHED},
     {"flake_3x1", "three threads, a call each: a step back, then forward, while callers queue", {"n", "n", "t"}, BACK_AND_ON, .must = QUEUED | OUTRUN | AGAIN | BACK, QUEUE},
@@ -310,6 +331,19 @@ static const scenario scenarios[] = {
     {"flake_4x2", "four threads, two calls each; 3 preemptions", {"nn", "nn", "nn", "nn"}, {100, 99}, .must = SLEPT | QUEUED, .bound = 3},
     {"flake_4x2_forward", "the same, and the clock advances", {"nn", "nn", "nn", "nn"}, {100, 101}, .must = SLEPT | QUEUED | REBASED | LATE, .bound = 3},
     {"flake_4x2_try", "tries by four, a step back, then forward; 3 preemptions", {"tt", "tt", "tt", "tt"}, BACK_AND_ON, .must = OUTRUN | AGAIN | BACK, .bound = 3},
+
+    {"start", "a predecessor has used this unit: callers queue for the next one, and are carried over", {"nnt", "tn"}, FORWARD, .must = SLEPT | QUEUED | AGAIN, .starts = true},
+    {"start_cas", "the same by CAS alone, with a batch", {"Nn", "tT"}, FORWARD, .must = SLEPT | QUEUED | BATCHED | AGAIN, .wait_ms = 9, .starts = true},
+    {"start_noted", "all have an ID of the start unit: nothing is counted or noted", {"nn", "nn"}, {100, 101}, .must = SLEPT | QUEUED, .cap = 4, .ring = 4, .starts = true},
+    {"start_notes", "some have not: their wait is noted", {"nn", "n"}, FORWARD, .must = NOTED | CLOSED, .cap = 1, .ring = 4, .starts = true},
+    {"start_back", "a step back before the start", {"nt", "tn"}, {100, 98, 101}, .must = SLEPT | QUEUED | BACK | AGAIN, .starts = true},
+    {"start_given", "the caller's readings, before the start and after it", {"gGg", "tn"}, FORWARD, .must = FAR | AGAIN | SLEPT, .starts = true},
+    {"start_ahead", "a unit ahead of the clock, which need not wait", {"tt", "nn"}, {100, 101}, .must = AGAIN | SLEPT, .ahead_ms = 1, .starts = true},
+    {"start_slack", "a clock that lags by two units and the exact one, which has chosen the start", {"tn", "nt"}, {100, 102, 101}, .must = SLEPT | QUEUED | AGAIN, .coarse = true, .slack_ms = 4, .starts = true},
+    {"start_fast", "leases on a unit, beside the wait", {"tn", "nt"}, FORWARD, .must = QUEUED | AGAIN, .wait_ms = 9, .counter = {0, 300, 700}, .starts = true},
+    {"start_3", "three that wait and try; 3 preemptions", {"nt", "tn", "n"}, {100, 99, 101}, .must = SLEPT | QUEUED | BACK | AGAIN, .bound = 3, .starts = true},
+    {"start_sno", "a step back before the start, which neither timeline may use", {"nt", "tn"}, {100, 98, 101}, .must = SLEPT | BACK | AGAIN, .starts = true, .of = SNO},
+    {"start_lanes", "each lane starts in the next unit; 3 preemptions", {"lL", "Ll"}, {100, 101}, .must = AGAIN | SLEPT, .lanes = 2, .wait_ms = 9, .bound = 3, .starts = true},
 
     {"sno_add_forward", "fetch_add, 2 x 3; no tick-tock without a step back", {"nnn", "nnn"}, FORWARD, .must = SLEPT | QUEUED | REBASED | LATE, .of = SNO},
     {"sno_add_stuck", "a clock that stands still: the wait is cut", {"nnn", "nnn"}, STUCK, .must = SLEPT | QUEUED, .stuck = true, .cuts = true, .of = SNO},

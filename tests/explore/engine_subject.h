@@ -43,7 +43,7 @@ enum {
     RETAGGED = 1 << 18,  /* sno_generate changed over to another partition */
     DROPPED = 1 << 19,   /* and a ticket drawn before that is discarded */
     WRITTEN = 1 << 20,   /* a horizon, by a draw or a timer */
-    ENDED = 1 << 21,     /* the state was closed: IO */
+    ENDED = 1 << 21,     /* the generator was closed: CLOSED */
     LOST = 1 << 22,      /* asleep while the engine was closed */
     FAR = 1 << 23,       /* a given time was too far ahead */
     UNEXTENDED = 1 << 24, /* the timer was late */
@@ -63,10 +63,10 @@ typedef struct scenario {
     /* n next   t try   N next_n of 3   T try_n of 3   f prefetch_next, two at a time c try and C
      * next, which continue after a backward step
      * g try_at with the time of the start   G the same, 2 ms later
-     * s snapshot   r retry_ns   v stats
+     * s the newest unit; of a sno a snapshot   r retry_ns   v stats
      * o next on one's shard   O try   M try_n of 3
      * l next from lanes   L try   Q next_n of 3   q try_n of 3
-     * k close the state   K and open it again   e extend it
+     * k close the generator   e extend its claim
      * x close the gate, by its word   b clone
      * u push a note of its own   p pop a note   w the generator of two words
      * d sno_generate   P take a partition, as a process of a family */
@@ -80,8 +80,8 @@ typedef struct scenario {
     int wait_ms;  /* 0: 5,000, and draws are by fetch_add; up to 1,000: by CAS alone */
     int ahead_ms;
     unsigned gate;              /* the last unit that it admits; 0: no gate */
-    int horizon_ms;             /* how far a state's file is ahead of use; 0: no state */
-    bool manual_extend;         /* the state's */
+    int horizon_ms;             /* how far the claim's file is ahead of use; 0: no directory */
+    bool manual_extend;
     unsigned time, tick, count; /* the word at the start, */
     unsigned safe[2];           /* and the time used on each timeline */
     unsigned shards;            /* 0: one generator; else thread i has shard i */
@@ -91,6 +91,7 @@ typedef struct scenario {
     unsigned sleeps;            /* of one call, after which it is cut; 0: 8 */
     int bound;                  /* preemptions; 0: any number */
     bool full;                  /* a unit of 2^20 fills the count, and carries into time */
+    bool starts; /* the engine starts in the next unit, and a predecessor has used this one */
     bool fail_on_backwards, coarse, stuck, early, fine;
     bool cuts;          /* some executions are cut */
     bool every;         /* again without pruning, with equal results */
@@ -126,7 +127,6 @@ static struct {
     flake_ring ring;
     flake_ring_slot slots[SLOTS];
     uint64_t two_time, two_seq;
-    flake_state state;
     uint64_t gate_word;
 } our, at_start;
 static struct files files_at_start;
@@ -209,14 +209,19 @@ static const char *name_of(const void *at) {
         {&flake_i_process.page, NULL},
         {&flake_i_process.instance_count, NULL},
         {&flake_i_process.clone_count, NULL},
-        {&our.state.lead, NULL},
-        {&our.state.manual_extend, NULL},
-        {&our.state.horizon, "horizon"},
-        {&our.state.asked, "asked"},
-        {&our.state.run, "run"},
-        {&our.state.writer, "writer"},
-        {&our.state.patient, "patient"},
-        {&our.state.is_open, "is_open"},
+        {&our.flake.claim.holder, NULL},
+        {&our.sno.gen.claim.holder, NULL}, /* these have no directory */
+        {&our.flake_laned.claim.holder, NULL},
+        {&our.flake_shards[0].claim.holder, NULL},
+        {&our.flake_laned.engine.first_limit, NULL}, /* no thread draws from it */
+        {&our.flake_laned.engine.is_closed, NULL},
+        {&our.flake.claim.writer, "writer"},
+        {&our.sno.gen.claim.writer, NULL},
+        {&our.flake_laned.claim.writer, NULL},
+        {&our.flake_shards[0].claim.writer, NULL},
+        {&our.flake.claim.horizon_ns, "horizon_ns"},
+        {&our.flake.claim.admitted_ns, "admitted_ns"},
+        {&our.flake.claim.retry_from_ns, "retry_from_ns"},
         {&files.position, "seek"},
         {&files.record[0], "record0"},
         {&files.record[1], "record1"},
@@ -242,6 +247,8 @@ static const char *name_of(const void *at) {
         if (at == &e->drifts) return "drifts";
         if (at == &e->overflow) return "overflow";
         if (at == &e->rebased) return ask_stats ? "rebased" : NULL;
+        if (at == &e->is_closed) return calls_any('k') ? "is_closed" : NULL;
+        if (at == &e->first_limit) return calls_any('k') ? "first_limit" : NULL;
         if (at == &e->batches || at == &e->waits || at == &e->clock_backwards ||
             at == &e->calibrated_at || at == &e->calibration || at == &e->ticks_per_window)
             return NULL;
@@ -250,6 +257,8 @@ static const char *name_of(const void *at) {
     if (is_hint(at)) return now->one_slot ? "map" : NULL; /* else each thread's own */
     if (at == fork_page) return calls_any('b') ? "fork word" : NULL;
     if (at == our.prefetch[0].instance_word || at == fork_page + 1) return NULL;
+    const flake_atomic64 *const page = flake_i_process.page;
+    if (page && (at == page || at == page + 1)) return NULL; /* no thread forks */
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (at == others[i].at) return others[i].name;
     return "other";

@@ -20,11 +20,13 @@
  *        had loaded a word of a later time.
  *   I3   No ticket is issued that is more than max_ahead after the reading by which it was drawn.
  *   I4   A call that fails has written nothing; a waiter has returned its ticket, unless another thread
- *        has moved the word since. (safe[] and drifts are checked separately.)
+ *        has moved the word since, or the generator is closed. (safe[] and drifts are checked separately.)
  *   I5   A move that leaves a timeline finds safe[] at or past the last time drawn on it.
  *   HORIZON   An issued ID is at or before the horizon that a power cut would leave then, and before
- *        everything that the state's next run draws; one thread at a time writes, never over the newest
- *        record; IO only when the state was closed.
+ *        everything that the number's next holder draws; one thread at a time writes, never over the newest
+ *        record.
+ *   CLOSED A call that begins, or wakes from a sleep, when a close has returned gets no ID of a later unit,
+ *        unless a call from before has begun that unit.
  *   LOST A caller gets nothing, and the status for it, if the gate is closed or the process was cloned
  *        when the call begins or after a sleep.
  *   also drifts is settled before a timeline is left, lags by one at most, and adds up; AGAIN and

@@ -22,8 +22,8 @@
  *   stats    never more IDs than were drawn
  *   notes    while the clock only goes forward, the ms of elections rise
  *   ring     a note is popped once, and a claimed slot has one owner until its turn
- *   state    an admitted time is on disk, and no later than the last record written; one thread at a time
- *            is the writer, and knows what the one before it did; it is closed once
+ *   claim    an admitted time is on disk, and no later than the last record, which is that of the close; one
+ *            thread at a time is the writer, and knows what the one before it did; a closed claim is not taken over
  *   page     a thread that accesses an object by a pointer sees it initialised
  *   uuids    a thread's UUIDs rise, except over a clone
  *   salt     threads of a process agree on one
@@ -45,21 +45,21 @@ static flake_i_lanes split; /* of `gen`, from which no thread draws */
 static flake_lane lanes[LANES_OF];
 static flake_ring ring;
 static flake_ring_slot slots[2];
-static flake_state state;
+static flake_gen ids;       /* its claim is explored */
+static uint64_t file_lock; /* of its file */
 static uint64_t litmus[3]; /* x, y, z */
 
 /* Locations; 0: there is none. An engine's are consecutive, in the order of `part`; so are the lanes'. */
-static struct { unsigned litmus, word, overflow, disk; } is_at;
+static struct { unsigned litmus, word, overflow, disk, lock; } is_at;
 enum part { WORD, SAFE, DRIFTS = SAFE + 2, PARTS };
 
 enum { MOST_DRAWN = 32 };
 static struct { /* the rules' data */
     uint64_t drawn[MOST_DRAWN];
     unsigned n;
-    uint64_t run;            /* the state's, of the draws */
     int64_t pending[FIBERS]; /* horizon written, not synced */
-    int64_t latest, floor;   /* admitted; on disk when it was reopened */
-    bool is_closed;
+    int64_t latest;          /* admitted */
+    bool is_closed;          /* a close has written its record */
     unsigned popped; /* bits */
     flake_i_salt salt;
     bool is_salted;
@@ -211,8 +211,7 @@ static void draw(unsigned request, uint64_t want) {
 
 /* All that was used of a lane, by the word read from it, is in the snapshot. */
 static void snapshot_of_lanes(void) {
-    uint64_t time;
-    const uint64_t newest = flake_i_lanes_newest(&split, &time);
+    const uint64_t newest = flake_i_lanes_newest(&split);
     for (unsigned n = 0; n < LANES_OF; n++)
         for (unsigned tick = 0; tick < 2; tick++)
             if (newest < kept.thread[orders_now.me].of[n].used[tick])
@@ -259,17 +258,13 @@ static int64_t units(int64_t ns) { return ns < epoch_ns ? -1 : (ns - epoch_ns) /
 
 static void file_written(const void *bytes) {
     flake_i_record r;
-    const uint8_t *at = (const uint8_t *)bytes;
-    if (!memcmp(at, FLAKE_I_MAGIC, 8)) at += flake_i_record_at(1); /* a whole new file */
-    if (orders_now.me == ORDERS_NOBODY || flake_i_record_get(at, &r) != FLAKE_OK) return;
+    memset(&r, 0, sizeof r);
+    if (orders_now.me == ORDERS_NOBODY) return;
+    if (flake_i_record_get((const uint8_t *)bytes, &r) != FLAKE_OK)
+        orders_fail("what is written is no record");
+    if (kept.is_closed) orders_fail("a record is written after that of the close");
     kept.pending[orders_now.me] = r.horizon_ns;
     orders_say("write  record %" PRIu64 ", horizon %" PRId64, r.number, units(r.horizon_ns));
-}
-
-/* No other program writes the file. */
-static void file_read(int64_t at, void *bytes) {
-    memset(bytes, 0, FLAKE_I_RECORD);
-    if (at == flake_i_record_at(state.number)) memcpy(bytes, state.last, sizeof state.last);
 }
 
 static int file_synced(void) {
@@ -278,10 +273,20 @@ static int file_synced(void) {
     return 0;
 }
 
+/* The kernel's locks have the orders of a mutex. */
+static bool file_locked(bool lock) {
+    uint64_t seen = 0;
+    if (orders_now.me == ORDERS_NOBODY || !is_at.lock) return true;
+    if (lock)
+        return orders_rmw_at(is_at.lock, &seen, 1, false, ORDERS_acquire, ORDERS_relaxed, 0);
+    orders_store_at(is_at.lock, 0, ORDERS_release, 0);
+    return true;
+}
+
 static void admit(int64_t unit) {
     bool pointless = false;
     const orders_location *l = &orders_at[is_at.disk];
-    const flake_status status = flake_i_state_gate(&state, kept.run, unit_ns(unit), &pointless);
+    const flake_status status = flake_i_admit(&ids.claim, unit_ns(unit), &pointless);
     int64_t known = 0; /* the latest, since a close may write less */
     for (unsigned p = 0; p <= orders_me()->view.of[is_at.disk]; p++)
         if ((int64_t)l->message[p].value > known) known = (int64_t)l->message[p].value;
@@ -293,54 +298,31 @@ static void admit(int64_t unit) {
     if (unit_ns(unit) > kept.latest) kept.latest = unit_ns(unit);
 }
 
-static flake_i_opening opening_of(bool shared) {
-    static flake_state_options where;
-    static flake_options options;
-    where.path = "/state";
-    where.horizon_ms = 8 * UNIT_NS / 1000000;
-    where.no_wait = true;
-    options.shared_memory = shared;
-    flake_i_opening o = flake_i_opening_of(&where, &options, NULL);
-    o.file.fd = FILE_DESCRIPTOR;
-    o.last.number = state.number;
-    memcpy(o.path, "/state", 7);
-    return o;
-}
+/* The holder is another process: it is dead, or closes the claim. */
+static bool is_anothers(void) { return calls_any('T'); }
 
-/* The file is as it was left, or has been deleted. */
-static void open_again(bool deleted) {
-    const orders_location *l = &orders_at[is_at.disk];
-    flake_i_opening o = opening_of(false);
-    o.now_ns = flake_i_exact_ns(&state.clock);
-    o.last.horizon_ns = kept.floor = (int64_t)l->message[l->n - 1].value;
-    is_gone = deleted;
-    if (deleted) {
-        o.last.number = 0;
-        o.last.horizon_ns = INT64_MIN;
-    }
-    flake_i_state_set_up(&state, &o);
-    const flake_status status = flake_i_state_begin(&state, &o);
-    orders_say("open   %d, horizon %" PRId64, (int)status, units(kept.floor));
-    if (status != FLAKE_OK) orders_fail("the state cannot be reopened");
-    kept.is_closed = false;
+static void extend(void) {
+    const flake_status status = flake_extend(&ids, NULL);
+    orders_say("extend %d", (int)status);
+    if (status != FLAKE_OK && status != (is_anothers() ? FLAKE_INVALID : FLAKE_CLOSED))
+        orders_fail("an extend returns %d", (int)status);
 }
-
-/* Its holder is another process, which is dead. */
-static bool is_dead_holders(void) { return calls_any('T') || calls_any('D'); }
 
 static void take_over(void) {
-    flake_i_opening o = opening_of(true);
-    o.now_ns = flake_i_exact_ns(&state.clock);
-    o.last.horizon_ns = unit_ns(now->horizon);
-    flake_i_state_set_up(&state, &o);
-    if (!o.resumes || flake_i_state_begin(&state, &o) != FLAKE_OK)
-        orders_fail("the state cannot be taken over");
+    const flake_status status = flake_take_over(&ids, NULL);
+    orders_say("take   %d", (int)status);
+    if (calls_any('c') && status == FLAKE_OK) orders_fail("a closed claim is taken over");
+    if (!calls_any('c') && status != FLAKE_OK && status != FLAKE_IN_USE)
+        orders_fail("the claim cannot be taken over: %d", (int)status);
 }
 
-static void close_state(void) {
-    if (flake_state_close(&state, NULL) != FLAKE_OK) return;
-    if (kept.is_closed) orders_fail("it was closed twice");
-    kept.is_closed = true;
+/* Of two that close it at once the second may return before the record is written. */
+static void close_claim(void) {
+    const int64_t before = kept.pending[orders_now.me];
+    const flake_status status = is_anothers() ? flake_i_claim_close(&ids.claim, &ids.engine, NULL)
+                                              : flake_close(&ids, NULL);
+    if (status != FLAKE_OK) orders_fail("a close returns %d", (int)status);
+    kept.is_closed |= kept.pending[orders_now.me] != before;
 }
 
 // >>calls
@@ -435,14 +417,8 @@ static void call(char letter) {
     case 'S': statistics(); break;
     case 'r': (void)flake_i_retry_ns(engine()); break;
     case 'q': flake_i_notify(engine()); break;
-    case 'e':
-        if (flake_state_extend(&state, NULL) == FLAKE_FORKED && !is_dead_holders())
-            orders_fail("a timer mistakes the state for another process's");
-        break;
-    case 'c': close_state(); break;
-    case 'D':
-    case 'O': open_again(false); break;
-    case 'N': open_again(true); break;
+    case 'e': extend(); break;
+    case 'c': close_claim(); break;
     case 'T': take_over(); break;
     case 'f': (void)FLAKE_ATOMIC_LOAD((flake_i_atomic32 *)sno_i_get_family(), relaxed); break;
     case 'g': generate(); break;
@@ -585,38 +561,44 @@ static void begin_process(void) {
     (void)flake_i_process_owner_id();
 }
 
-static void begin_state(void) {
+static void begin_claim(void) {
+    flake_i_claim *const c = &ids.claim;
     begin_process();
-    is_gone = false;
-    memset(&state, 0, sizeof state);
-    memcpy(state.path, "/state", 7);
-    state.file.fd = FILE_DESCRIPTOR;
-    state.lead = 8 * UNIT_NS;
-    state.number = 1;
-    state.written_ns = unit_ns(now->clock[0]);
-    state.run = kept.run = 1;
-    state.horizon = (uint64_t)unit_ns(now->horizon);
-    state.asked = (uint64_t)unit_ns(now->clock[0]);
-    state.patient = (uint64_t)INT64_MIN;
-    if (now->horizon) {
-        state.is_open = 1;
-        state.holder = is_dead_holders() ? 0 : flake_i_process_owner_id();
-    }
-    if (is_dead_holders()) {
-        state.is_shared = true;
-        state.manual_extend = 1;
-    }
-    (void)orders_locate(&state.horizon, 8, 0, "horizon");
-    (void)orders_locate(&state.asked, 8, 0, "asked");
-    (void)orders_locate(&state.run, 8, 0, "run");
-    const unsigned writer = orders_locate(&state.writer, 8, 0, "writer");
+    memset((void *)&ids, 0, sizeof ids);
+    ids.kind = FLAKE_I_PLAIN | FLAKE_I_MULTI;
+    ids.engine.is_shared = true;
+    ids.engine.home = (uintptr_t)&ids.engine;
+    ids.engine.claim_at = (uintptr_t)c - (uintptr_t)&ids.engine;
+    ids.engine.epoch_ns = (uint64_t)epoch_ns;
+    ids.engine.unit_ns = UNIT_NS;
+    ids.engine.unit_share = UINT64_MAX / UNIT_NS;
+    c->lead_ns = 8 * UNIT_NS;
+    c->manual_extend = is_anothers(); /* as in shared memory */
+    memcpy(c->path, "/ids/7.slot", sizeof "/ids/7.slot");
+    c->file.fd = FILE_DESCRIPTOR;
+    c->written_ns = unit_ns(now->clock[0]);
+    c->pid = 1;
+    c->self_address = is_anothers() ? 0 : (uintptr_t)c;
+    c->horizon_ns = (uint64_t)unit_ns((int64_t)now->horizon);
+    c->admitted_ns = (uint64_t)unit_ns(now->clock[0]);
+    c->retry_from_ns = (uint64_t)INT64_MIN;
+    c->holder = is_anothers() ? 0 : flake_i_process_owner_id();
+    flake_i_record_next(c, (int64_t)c->horizon_ns, c->last);
+    c->written = 1;
+    memset(file_bytes, 0, sizeof file_bytes);
+    memcpy(file_bytes, FLAKE_I_MAGIC, 8);
+    flake_i_put64(file_bytes + 8, (uint64_t)FLAKE_I_VERSION << 32);
+    memcpy(file_bytes + flake_i_record_at(1), c->last, sizeof c->last);
+    (void)orders_locate(&c->horizon_ns, 8, 0, "horizon_ns");
+    (void)orders_locate(&c->admitted_ns, 8, 0, "admitted_ns");
+    const unsigned writer = orders_locate(&c->writer, 8, 0, "writer");
     orders_at[writer].guards = orders_locate(NULL, 0, 0, "the writer's part");
-    (void)orders_locate(&state.patient, 8, 0, "patient");
-    (void)orders_locate(&state.lead, 8, 0, "lead");
-    (void)orders_locate(&state.manual_extend, 4, 0, "manual_extend");
-    (void)orders_locate(&state.is_open, 4, 0, "is_open");
-    (void)orders_locate(&state.holder, 8, 0, "holder");
-    is_at.disk = orders_locate(NULL, 0, (uint64_t)unit_ns(now->horizon), "disk");
+    (void)orders_locate(&c->retry_from_ns, 8, 0, "retry_from_ns");
+    (void)orders_locate(&c->holder, 8, 0, "holder");
+    (void)orders_locate(&ids.engine.is_closed, 4, 0, "is_closed");
+    is_at.disk = orders_locate(NULL, 0, c->horizon_ns, "disk");
+    file_lock = calls_any('c'); /* of the dead holder nothing is left */
+    if (is_anothers()) is_at.lock = orders_locate(&file_lock, 8, 0, "lock");
 }
 
 /* What is stored at location i is the address of an object of that size. */
@@ -668,7 +650,7 @@ static void reset(void) {
     if (now->of >= ENGINE) begin_engine();
     if (now->of == RING) begin_ring(now->cap);
     if (is_at.overflow) begin_ring(2);
-    if (now->of == STATE) begin_state();
+    if (now->of == CLAIM) begin_claim();
     if (now->of == PAGE) begin_page();
 }
 
@@ -688,10 +670,12 @@ static bool is_shared(const void *p) {
 /* Statistics, and a generator that no other thread has yet. */
 static bool is_plain(const void *p) {
     const flake_i_engine *const e = engine();
+    if (p == &ids.engine.first_limit) return true; /* no thread draws by it here */
     for (unsigned n = 0; n < engines(); n++) {
         const flake_i_engine *const of = nth_engine(n);
         if (p == &of->batches || p == &of->waits || p == &of->clock_backwards) return true;
-        if (p == &of->ticks_per_window) return true;                  /* never changes here, */
+        if (p == &of->is_closed || p == &of->first_limit) return true;     /* these never change here, */
+        if (p == &of->ticks_per_window) return true;                       /* ... nor does this, */
         if (p == &of->calibrated_at || p == &of->calibration) return true; /* ... whatever these are */
         if (p == &of->fast_until) return now->kind != FLAKE_CLOCK_FAST;
     }
@@ -736,10 +720,14 @@ static uint64_t digest(unsigned i) {
     for (unsigned k = 0; k < kept.n; k++)
         sum += hash_mix(hash, kept.drawn[k]); /* any thread's */
     hash = hash_mix(hash_mix(hash, sum), kept.popped);
-    hash = hash_mix(hash_mix(hash, (uint64_t)kept.latest), (uint64_t)kept.floor);
+    hash = hash_mix(hash_mix(hash, (uint64_t)kept.latest), kept.is_closed);
     hash = hash_mix(hash_mix(hash, kept.salt.low), kept.salt.high);
-    if (now->of == STATE)
-        hash = hash_mix(hash_mix(hash, state.number), (uint64_t)state.written_ns);
+    if (now->of == CLAIM) {
+        hash = hash_mix(hash_mix(hash, ids.claim.written), (uint64_t)ids.claim.written_ns);
+        hash = hash_mix(hash_mix(hash, ids.claim.self_address), (uint64_t)ids.claim.file.fd);
+        for (uint64_t k = 0; k < 2; k++)
+            hash = hash_mix(hash, flake_i_fnv(file_bytes + flake_i_record_at(k), FLAKE_I_RECORD));
+    }
     if (now->of == RING)
         for (unsigned k = 0; k < now->cap; k++) hash = hash_mix(hash, slots[k].note.waiting);
     return hash;
@@ -747,7 +735,7 @@ static uint64_t digest(unsigned i) {
 
 static void show(unsigned i, uint64_t value, char *out, size_t size) {
     unsigned n, part;
-    if (!i || (now->of == STATE && value >> 48))
+    if (!i || (now->of == CLAIM && value >> 48))
         (void)snprintf(out, size, "%" PRId64, units((int64_t)value));
     else if (is_of_engine(i, &n, &part) && part == WORD)
         (void)snprintf(out, size, "%" PRIu64 "%c+%" PRIu64, time_of(value), "AB"[tick_of(value)],
@@ -788,11 +776,11 @@ static void ended(void) {
             orders_fail("drifts is %" PRIu64 " after %" PRIu64 " changes", counted,
                         last->fact[CHANGES]);
     }
-    if (now->of == STATE && kept.latest) {
+    if (now->of == CLAIM && kept.latest) {
         const orders_location *disk = &orders_at[is_at.disk];
-        const int64_t said = kept.floor ? kept.floor : (int64_t)disk->message[disk->n - 1].value;
+        const int64_t said = (int64_t)disk->message[disk->n - 1].value;
         if (kept.latest > said)
-            orders_fail("%" PRId64 " was admitted, but the next run begins after %" PRId64,
+            orders_fail("%" PRId64 " was admitted, but the next holder begins after %" PRId64,
                         units(kept.latest), units(said));
     }
 }

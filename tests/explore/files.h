@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The explorer's disk: one state file, whose seeks, writes and syncs are steps like any other access.
+ * The explorer's disk: the file of one number, whose seeks, writes and syncs are steps like any other access.
  * Include it between explore.h and flake.h.
  */
 #ifndef EXPLORE_FILES_H
@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { FILES_FD = 1001, FILES_SIZE = 8192, FILES_RECORD = 128 };
@@ -65,7 +66,7 @@ static ssize_t files_write(const void *bytes, size_t n) {
     const unsigned i = at >= FILES_SIZE / 2;
     const uint8_t *record = (const uint8_t *)bytes;
     files_told(files_hash(record, n));
-    if (memcmp(files.bytes + at, bytes, n) == 0) { /* a record is settled: it does not change */
+    if (memcmp(files.bytes + at, bytes, n) == 0) { /* a record is written again: it does not change */
         files.position += n;
         return (ssize_t)n;
     }
@@ -109,8 +110,13 @@ static int files_stat(struct stat *out) {
     memset(out, 0, sizeof *out);
     out->st_mode = 0100000; /* a file */
     out->st_ino = 7;
+    out->st_nlink = 1;
+    out->st_uid = geteuid();
     return 0;
 }
+
+static int files_mkdir(void) { return errno = EEXIST, -1; }
+static int files_statfs(struct statfs *out) { return memset(out, 0, sizeof *out), 0; }
 
 /* Locks have no effect among threads that share the open file. */
 static int files_say(int fd, ...) { return fd < 3 ? -1 : 0; }
@@ -126,6 +132,8 @@ static pthread_t files_self(void) { return (pthread_t)(explore_now.me + 1); }
 #define fcntl(...)          files_say(__VA_ARGS__)
 #define stat(path, out)     ((void)(path), files_stat(out))
 #define fstat(fd, out)      ((void)(fd), files_stat(out))
+#define mkdir(path, mode)   ((void)(path), files_mkdir())
+#define statfs(path, out)   ((void)(path), files_statfs(out))
 #define pthread_self()      files_self()
 
 #endif

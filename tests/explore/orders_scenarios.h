@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@
 
 // >>system
 //
-// The system under the headers: pages, a file that stores only its horizon, and process IDs.
+// The system under the headers: pages, one file with its lock, and process IDs.
 
 enum { PAGES = 4, PAGE_BYTES = 4096, UNIT_NS = 4000000, FILE_DESCRIPTOR = 1001 };
 static _Alignas(4096) char pages[PAGES][PAGE_BYTES];
@@ -25,31 +26,54 @@ static unsigned n_pages;
 static const void *told_page; /* whose copy in a child is zeroed */
 static bool zeroes_no_page;  /* a kernel without that */
 static void file_written(const void *bytes);
-static void file_read(int64_t at, void *bytes);
 static int file_synced(void);
+static bool file_locked(bool lock);
+static unsigned char file_bytes[8192]; /* as the kernel has it */
 
 static void *system_map(int flags) {
     (void)flags;
     return n_pages == PAGES ? MAP_FAILED : (void *)memset(pages[n_pages++], 0, PAGE_BYTES);
 }
-static ssize_t system_write(int fd, const void *bytes, size_t n) {
-    if (fd == FILE_DESCRIPTOR) file_written(bytes);
-    return (ssize_t)n;
-}
 static off_t system_at;
-static ssize_t system_read(int fd, void *bytes, size_t n) {
-    if (fd < 0 || n != 128) return fd < 0 ? -1 : 0; /* a new file is empty */
-    file_read(system_at, bytes);
+static ssize_t system_write(int fd, const void *bytes, size_t n) {
+    if (fd == FILE_DESCRIPTOR) {
+        memcpy(file_bytes + system_at, bytes, n);
+        file_written(bytes);
+    }
     return (ssize_t)n;
 }
-static bool is_gone; /* the state's file */
-static int system_stat(const char *path, struct stat *file) {
+static ssize_t system_read(int fd, void *bytes, size_t n) {
+    if (fd < 0) return -1;
+    memcpy(bytes, file_bytes + system_at, n);
+    return (ssize_t)n;
+}
+static int system_stat(struct stat *file) {
     memset(file, 0, sizeof *file);
-    if (path && (!is_gone || strncmp(path, "/state", 7) != 0)) return 0;
-    errno = ENOENT;
+    file->st_mode = 0100000; /* a regular file */
+    file->st_nlink = 1;
+    file->st_uid = geteuid();
+    return 0;
+}
+enum { LOCK = 37 }; /* F_OFD_SETLK, which strict C hides */
+static int system_control(int fd, ...) {
+    va_list args;
+    va_start(args, fd);
+    const bool locks = fd == FILE_DESCRIPTOR && va_arg(args, int) == LOCK;
+    const struct flock *const all = locks ? va_arg(args, const struct flock *) : NULL;
+    va_end(args);
+    if (fd >= 0 && (!locks || file_locked(all->l_type == F_WRLCK))) return 0;
+    errno = EAGAIN;
     return -1;
 }
-static int system_control(int fd, ...) { return fd < 0 ? -1 : 0; }
+static int system_open(int flags, ...) { return flags < 0 ? -1 : FILE_DESCRIPTOR; }
+
+/* A taker waits until the lock is free: FLAKE_SLEEP_NS bounds that. */
+int clock_gettime(int, struct timespec *);
+int clock_gettime(int kind, struct timespec *now) {
+    (void)kind;
+    now->tv_sec = now->tv_nsec = 0;
+    return 0;
+}
 
 int fdatasync(int fd) { return fd == FILE_DESCRIPTOR ? file_synced() : 0; }
 int fsync(int fd) { return fdatasync(fd); }
@@ -69,12 +93,11 @@ void *mremap(void *at, size_t n, size_t to, int flags, ...) { /* its address doe
 #define write(fd, bytes, n)                        system_write(fd, bytes, n)
 #define read(fd, bytes, n)                         system_read(fd, bytes, n)
 #define lseek(fd, at, from)                        ((void)(fd), system_at = (at))
-#define stat(path, file)                           system_stat(path, file)
-#define fstat(fd, file)                            system_stat((fd) < 0 ? NULL : "", file)
+#define stat(path, file)                           ((void)(path), system_stat(file))
+#define fstat(fd, file)                            ((void)(fd), system_stat(file))
 #define fcntl(...)                                 system_control(__VA_ARGS__)
-#define close(fd)                                  system_control(fd)
-#define open(path, ...)                            ((void)(path), (void)system_control(__VA_ARGS__), FILE_DESCRIPTOR)
-#define rename(from, to)                           ((void)(from), (void)(to), is_gone = false, 0)
+#define close(fd)                                  ((void)(fd), 0)
+#define open(path, ...)                            ((void)(path), system_open(__VA_ARGS__))
 #define getpid()                                   1
 #define pthread_self()                             ((unsigned long)orders_now.me + 1)
 #define pthread_setcancelstate(to, was)            0
@@ -90,14 +113,13 @@ static bool is_nap(void); /* so short that the clock does not advance */
 
 // >>scenarios
 
-typedef enum subject { LITMUS, RING, STATE, PAGE, ENGINE, SHARD, LANES } subject;
+typedef enum subject { LITMUS, RING, CLAIM, PAGE, ENGINE, SHARD, LANES } subject;
 
 typedef struct scenario {
     const char *name, *shows;
     /* t try   n next   m try for two   o try on one's own shard   s snapshot   S stats   r retry_ns   a available
      * q notes, as a waiting caller   u push   p pop
-     * 1 to 9: admit that unit   e extend   c close   O reopen   N the same without a file
-     * of a state whose holder is dead: T take over   D reopen
+     * of a claim: 1 to 9 admit that unit   e extend   c close   T take over, from a dead holder or the one that closes
      * f the family of partitions   P a partition   C the same, after a clone   M a mark   g generate   U a UUID   b clone
      * Litmus: x load   x=1 store   x+1 add   x?12 CAS from 1 to 2; before it A acquire, R release, S */
     const char *calls[FIBERS];
@@ -107,7 +129,7 @@ typedef struct scenario {
     unsigned count;   /* the word's, at the start */
     bool noted;       /* by draws, too */
     unsigned safe;    /* and used on the other timeline */
-    unsigned horizon; /* unit at the start, 0: not open; records are written 8 ahead */
+    unsigned horizon; /* unit at the start; records are written 8 ahead */
     int kind;         /* of the clock; 0: exact */
     bool apart;       /* each thread begins in its own lane; else all in the first */
     const char *seen; /* litmus: what each thread loads, a colon, the ends of x and y; . any: */
@@ -189,22 +211,23 @@ static const scenario scenarios[] = {
     {"ring_pop", "a producer, two consumers, one slot", {"uu", "p", "p"}, RING, .cap = 1},
     {"ring_2", "two slots", {"uu", "u", "pp"}, RING, .cap = 2, .every = true},
 
-    {"state_write", "two whose time is near the horizon", {"9", "9"}, STATE, .clock = {5, 6}, .horizon = 8},
-    {"state_later", "one of them asks for more", {"69", "8"}, STATE, .clock = {5, 6}, .horizon = 7, .every = true},
-    {"state_extend", "two timers, and a draw", {"e", "e", "9"}, STATE, .clock = {5, 7}, .horizon = 8},
-    {"state_open", "opened, and a timer", {"O", "e"}, STATE, .clock = {5, 6}, .every = true},
-    {"state_extend_again", "a timer while the state is closed and reopened", {"cO", "e"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
-    {"state_take_over", "a dead holder's state is taken over, and a timer", {"T", "e"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
-    {"state_after_death", "a dead holder's state is reopened, and a timer", {"D", "e"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
-    {"state_close", "closed while two draw", {"7", "7", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 20, .every = true},
-    {"state_close_apart", "closed while two draw, one further than the other", {"7", "8", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
-    {"state_close_twice", "two that close it", {"c", "c", "7"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
-    {"state_close_3", "closed while two draw, one of which writes", {"9", "9", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
-    {"state_close_near", "closed while a draw writes", {"9", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
-    {"state_close_late", "closed while a draw writes, whose thread continues to draw", {"78", "c"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
-    {"state_again_near", "the same, with a draw that writes", {"9", "cO"}, STATE, .clock = {5, 6, 7}, .horizon = 8},
-    {"state_new", "closed, deleted, and reopened", {"9", "cN"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
-    {"state_again", "closed, and reopened", {"7", "cO"}, STATE, .clock = {5, 6, 7}, .horizon = 20},
+    {"claim_write", "two whose time is near the horizon", {"9", "9"}, CLAIM, .clock = {5, 6}, .horizon = 8},
+    {"claim_later", "one of them asks for more", {"69", "8"}, CLAIM, .clock = {5, 6}, .horizon = 7, .every = true},
+    {"claim_extend", "two timers, and a draw", {"e", "e", "9"}, CLAIM, .clock = {5, 7}, .horizon = 8},
+    {"claim_take_over", "a dead holder's claim is taken over, and a timer", {"T", "e"}, CLAIM, .clock = {5, 6, 7}, .horizon = 8},
+    {"claim_take_over_draw", "the same, and a draw past its horizon", {"T", "99"}, CLAIM, .clock = {5, 6, 7}, .horizon = 8, .every = true},
+    {"claim_take_over_3", "taken over, a timer, and a draw", {"T", "e", "9"}, CLAIM, .clock = {5, 6, 7}, .horizon = 8},
+    {"claim_take_over_twice", "two that take it over", {"T", "T", "9"}, CLAIM, .clock = {5, 6, 7}, .horizon = 8},
+    {"claim_take_over_late", "one that takes it over from the holder that closes it", {"c", "T"}, CLAIM, .clock = {5, 6, 7}, .horizon = 20, .every = true},
+    {"claim_take_over_drawn", "the same, and a draw", {"c", "T", "7"}, CLAIM, .clock = {5, 6, 7}, .horizon = 20},
+    {"claim_close", "closed while two draw", {"7", "7", "c"}, CLAIM, .clock = {5, 6, 7}, .horizon = 20, .every = true},
+    {"claim_close_apart", "closed while two draw, one further than the other", {"7", "8", "c"}, CLAIM, .clock = {5, 6, 7}, .horizon = 20},
+    {"claim_close_twice", "two that close it", {"c", "c", "7"}, CLAIM, .clock = {5, 6, 7}, .horizon = 20},
+    {"claim_close_3", "closed while two draw, one of which writes", {"9", "9", "c"}, CLAIM, .clock = {5, 6, 7}, .horizon = 8},
+    {"claim_close_near", "closed while a draw writes", {"9", "c"}, CLAIM, .clock = {5, 6, 7}, .horizon = 8},
+    {"claim_close_late", "closed while a draw writes, whose thread continues to draw", {"78", "c"}, CLAIM, .clock = {5, 6, 7}, .horizon = 8},
+    {"claim_close_extend", "closed while a timer writes", {"c", "e"}, CLAIM, .clock = {5, 6, 7}, .horizon = 8, .every = true},
+    {"claim_close_extend_3", "closed while a timer writes, and a draw", {"c", "e", "9"}, CLAIM, .clock = {5, 6, 7}, .horizon = 8},
 
     {"page_family", "the family of partitions", {"f", "f"}, PAGE, .clock = {5, 6, 7}},
     {"page_partition", "each call takes another partition", {"PP", "P"}, PAGE, .clock = {5}},

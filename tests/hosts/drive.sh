@@ -19,8 +19,10 @@ skip() { # PACKAGE...: of $host, which the script names
 }
 
 # Words of a flake_config that no module takes.
-refused_words=("node=1 state=$dir/state" "state_dir=$dir" "node=1 dir=none lanes=2" uuid7)
+refused_words=("node=1 dir=none lanes=2" uuid7)
 no_node="node is missing: node=7"
+unchecked="config: node is unchecked: add dir=DIR"
+is_taken=".*3.slot: is in use, by this process or another"
 
 # Modules are there to be read, and copied.
 is_short() { # SOURCE

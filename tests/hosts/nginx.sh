@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# nginx.sh   nginx.c as a module of Debian's nginx: the ids of four workers, over a reload and a worker
-# killed with kill -9, and what happens when the clock is put back.
+# nginx.sh   nginx.c as a module of Debian's nginx: the ids of four workers, over a reload, over kill -9 of
+# the worker that holds the node and of the master, beside a second nginx, and when the clock is put back.
 host=nginx
 . tests/hosts/drive.sh
 nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || skip nginx
@@ -95,6 +95,8 @@ several_workers() { # sooner or later: a busy machine may run one of them alone
     false
 }
 
+three="flake_config \"node=3 dir=$dir/nodes\";"
+
 refuses() { # WHY TEXT...: each alone
     local why=$1 text
     shift
@@ -104,12 +106,13 @@ refuses() { # WHY TEXT...: each alone
     done
 }
 judge "nginx: a node too large is refused, and why" refuses '.*above 1023' "node=1024 dir=none"
-judge "nginx: no number is no node" refuses 'config: node: "one" is not a number' 'clock=fast node=one'
+judge "nginx: no number is no node" refuses 'config: node: "one" is neither a number nor a range' 'clock=fast node=one'
 judge "nginx: what is not for it" refuses 'takes no |.*lanes is missing|.*with shared_memory' "${refused_words[@]}" "node=1 dir=none single_thread" \
-    "node=1 dir=none max_ahead_ms=1" "node=1 exclusive_dir=$dir"
+    "node=1 dir=none max_ahead_ms=1" "node=1 dir=$dir/nodes horizon_ms=5000"
+judge "nginx: a trial of the configuration leaves the directory alone" [ ! -e "$dir/nodes" ]
 judge "nginx: a configuration without a node is refused" refuses "config: $no_node" clock=fast
-judge "nginx: a node that nothing checks, unless the text says so" refuses 'config: node is unchecked: add exclusive_dir=DIR' node=7
-configure 'flake_config "node=3 dir=none";'
+judge "nginx: a node that nothing checks, unless the text says so" refuses "$unchecked" node=7
+configure "$three"
 "${with_clock_back[@]}" "$nginx" -p "$dir" -e "$dir/error.log" -c "$dir/nginx.conf" > "$dir/log" 2>&1 &
 master=$!
 judge "nginx: starts with the module" eventually answers || { cat "$dir/log" "$dir/error.log"; close_with_counts; }
@@ -133,25 +136,85 @@ is_none_of() { # PIDS
 before=$(sort -n "$dir/answers" | tail -n 1)
 judge "nginx: nor while it is told to reload" many reload
 judge "nginx: and goes on behind the ids from before that" [ "$(sort -n "$dir/answers" | head -n 1 | cut -d' ' -f1)" -gt "${before%% *}" ]
-kill_a_worker() {
-    local old
-    old=$(worker_of)
-    kill -9 "$old" && eventually answers
+holder() { # the worker whose open file the node's is
+    local pid
+    for pid in $(children "$master"); do
+        ! ls -l "/proc/$pid/fd" 2> /dev/null | grep -qF "$dir/nodes/$1.slot" || echo "$pid"
+    done
 }
+has_one_holder() { [ "$(holder 3 | wc -w)" -eq 1 ]; }
+kill_the_holder() {
+    local old
+    old=$(holder 3)
+    kill -9 "$old" && eventually has_one_holder && [ "$(holder 3)" != "$old" ]
+}
+idle() { sleep 3; } # longer than the horizon
 before=$(sort -n "$dir/answers" | tail -n 1)
-judge "nginx: a worker is killed with kill -9" kill_a_worker
-judge "nginx: and no id comes twice" many true
+judge "nginx: one worker holds the node" eventually has_one_holder
+judge "nginx: it is killed with kill -9, and another takes over" kill_the_holder
+judge "nginx: longer than the horizon that the first one wrote" idle
+judge "nginx: no id comes twice" many true
 judge "nginx: nor from before that" [ "$(sort -n "$dir/answers" | head -n 1 | cut -d' ' -f1)" -gt "${before%% *}" ]
 
+# A second nginx with the same directory, then its only one when the first is killed but for its workers.
+second() { # FILE COMMAND...: with another port
+    local port=$other
+    "${@}"
+}
+start_another() { # TEXT
+    (port=$other && mkdir -p "$dir/other" && configure "flake_config \"$1\";" &&
+        sed "s|pid $dir/pid|pid $dir/other/pid|; s|$dir/error.log|$dir/other/error.log|" "$dir/nginx.conf" > "$dir/other/nginx.conf")
+    "${with_clock_back[@]}" "$nginx" -p "$dir/other" -e "$dir/other/error.log" -c "$dir/other/nginx.conf" > "$dir/log" 2>&1 &
+    another=$!
+    eventually second answers
+}
+end_another() { kill "$another" && wait "$another"; }
+other=$(free_port)
+id_of() { pipeline 1 | cut -d' ' -f1; } # of $port
+node_is() { # NODE
+    local id
+    id=$(id_of) && [ -n "$id" ] && [ $((id >> 12 & 1023)) = "$1" ]
+}
+judge "nginx: a second one with this node starts" start_another "node=3 dir=$dir/nodes"
+judge "nginx: without ids, but with UUIDs" says '^  .*-.*-7' second pipeline 1
+judge "nginx: and its log says why" grep -qE "\[crit\].*flake_config: $is_taken" "$dir/other/error.log"
+judge "nginx: the first has ids" node_is 3
+judge "nginx: the second ends" end_another
+judge "nginx: it starts with a range" start_another "node=3-4 dir=$dir/nodes"
+judge "nginx: and has the other node" eventually second node_is 4
+judge "nginx: it ends" end_another
+kill_the_master() { # the workers live on, and hold the node
+    orphans=$(children "$master")
+    kill -9 "$master" && { wait "$master"; } 2> /dev/null
+    master=
+    [ -n "$orphans" ] && node_is 3
+}
+judge "nginx: the master is killed with kill -9: its workers go on" kill_the_master
+last=$(id_of)
+judge "nginx: another one with this node starts" start_another "node=3 dir=$dir/nodes"
+judge "nginx: which is in use" says '^  .*-.*-7' second pipeline 1
+end_orphans() { kill $orphans; }
+judge "nginx: the workers end" end_orphans
+judge "nginx: then it has the node" eventually second node_is 3
+judge "nginx: after all ids of before" [ "$(second id_of)" -gt "$last" ]
+judge "nginx: it ends" end_another
+start_again() {
+    configure "$three"
+    "${with_clock_back[@]}" "$nginx" -p "$dir" -e "$dir/error.log" -c "$dir/nginx.conf" > "$dir/log" 2>&1 &
+    master=$!
+    eventually node_is 3
+}
+judge "nginx: the first starts again" start_again
+
 refuses_another_node() {
-    configure 'flake_config "node=4 dir=none";'
+    configure "flake_config \"node=4 dir=$dir/nodes\";"
     kill -HUP "$master" && eventually grep -q 'flake_config changes with a restart' "$dir/error.log" && answers &&
         many true && [ $(($(head -n 1 "$dir/ids") >> 12 & 1023)) = 3 ]
 }
 judge "nginx: another node by a reload is refused, and the workers go on" refuses_another_node
 
 put_clock_back 10000
-configure 'flake_config "node=3 dir=none";'
+configure "$three"
 judge "nginx: the clock put back by 10 s: no id, but a UUID" says '^  .*-.*-7' pipeline 1
 judge "nginx: and the log says why" grep -q '\[error\].*no id: .*clock' "$dir/error.log"
 judge "nginx: a reload meanwhile" reload

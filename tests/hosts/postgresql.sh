@@ -3,33 +3,50 @@
 #
 # postgresql.sh   postgresql.c in a server of its own: eight clients insert rows whose ids are column
 # defaults, while the server is killed with kill -9, its clock put back, a backend killed and the
-# worker ended. No id comes twice, and those of a backend rise. At the end what an id takes.
+# worker ended. No id comes twice, and those of a backend rise. Then a second cluster that shares the
+# directory. At the end what an id takes.
 host=PostgreSQL
 . tests/hosts/drive.sh
-. tests/hosts/cluster.sh
+bin=$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -n 1)
+[ -x "$bin/initdb" ] && [ -x "$bin/pgbench" ] && command -v psql > /dev/null || skip postgresql
 headers=$("$bin/pg_config" --includedir-server 2> /dev/null)
 [ -e "$headers/postgres.h" ] || skip postgresql-server-dev-all
 
-make_folder "$dir/pg"
+as_owner=
+# It does not run as root.
+chmod 755 "$dir"
+mkdir "$dir/pg"
+if [ "$(id -u)" = 0 ]; then
+    owner=postgres
+    id $owner > /dev/null 2>&1 || owner=nobody
+    as_owner="runuser -u $owner --"
+    chown $owner "$dir/pg"
+fi
 cluster=$dir/pg/cluster
-stop_host() { stop_cluster "$dir/pg"; }
+stop_host() { [ ! -f "$cluster/postmaster.pid" ] || $as_owner "$bin/pg_ctl" -D "$cluster" -m immediate stop > /dev/null; }
 
 judge "PostgreSQL: fewer than 225 lines" is_short postgresql.c
 judge "PostgreSQL: compiles without a warning" compile "$module/postgresql.c" "$dir/pg/flake_ids.so" -isystem "$headers" || close_with_counts
 judge "the clock that can be put back compiles" compile_clock_back || close_with_counts
-make_cluster "$dir/pg"
+$as_owner "$bin/initdb" -D "$cluster" -U tester -A trust --no-sync -E UTF8 --locale=C > "$dir/log" ||
+    { cat "$dir/log"; judge "PostgreSQL: a cluster is made" false; close_with_counts; }
 cat >> "$cluster/postgresql.conf" << END
 dynamic_library_path = '$dir/pg'
 shared_preload_libraries = 'flake_ids'
-flake.config = 'node=3 dir=none'
+flake.config = 'node=3 dir=flake_ids'
 listen_addresses = ''
 unix_socket_directories = '$dir/pg'
 fsync = off
 END
 
 clock=("${with_clock_back[@]}")
-start() { start_cluster "$dir/pg" "${clock[@]}"; }
-query() { query_in "$dir/pg" "$@"; }
+start() {
+    (cd "$dir/pg" && "${clock[@]}" $as_owner "$bin/pg_ctl" -D "$cluster" -w -t $patience -l "$cluster/log" start) > "$dir/log" 2>&1 ||
+        { tail -n 5 "$dir/log" "$cluster/log"; false; }
+}
+query() {
+    timeout $patience psql -X -q -h "$dir/pg" -U tester -d postgres -v ON_ERROR_STOP=1 -A -t "$@"
+}
 is() { # WANTED SQL
     local got
     got=$(query -c "$2") && [ "$got" = "$1" ] || { echo "  wanted $1, got $got"; false; }
@@ -66,11 +83,12 @@ does_not_start() { # WHY TEXT...: each alone
 }
 judge "PostgreSQL: a node too large is refused, and why" does_not_start '.*above 1023' "node=1024 dir=none"
 judge "PostgreSQL: a node that is no partition" does_not_start '.*above 65535' "layout=31-20-12 epoch_ms=1735689600000 node=65536 dir=none"
-judge "PostgreSQL: no number is no node" does_not_start 'config: node: "one" is not a number' 'clock=fast node=one'
+judge "PostgreSQL: no number is no node" does_not_start 'config: node: "one" is neither a number nor a range' 'clock=fast node=one'
 judge "PostgreSQL: what is not for it" does_not_start 'takes no |.*lanes is missing|.*with shared_memory' "${refused_words[@]}" "node=1 dir=none single_thread" \
-    "node=1 dir=none max_wait_ms=1" "node=1 exclusive_dir=$dir"
+    "node=1 dir=none max_wait_ms=1" "node=1 dir=flake_ids horizon_ms=5000"
 judge "PostgreSQL: a configuration without a node" does_not_start "config: $no_node" clock=fast
-judge "PostgreSQL: a node that nothing checks, unless the text says so" does_not_start 'config: node is unchecked: add exclusive_dir=DIR' node=7
+judge "PostgreSQL: a node that nothing checks, unless the text says so" does_not_start "$unchecked" node=7
+judge "PostgreSQL: a trial of the configuration leaves the directory alone" [ ! -e "$cluster/flake_ids" ]
 judge "PostgreSQL: starts with the extension" start || close_with_counts
 judge "PostgreSQL: its functions are made" query -f "$module"/postgresql.sql
 query -c 'CREATE TABLE ids (id bigint PRIMARY KEY DEFAULT flake_next(), sno text COLLATE "C" UNIQUE DEFAULT sno_next(42),
@@ -169,7 +187,7 @@ start_anew() {
     clock=()
     start
 }
-echo "flake.config = 'node=4 dir=none'" >> "$cluster/postgresql.conf"
+echo "flake.config = 'node=4 dir=flake_ids'" >> "$cluster/postgresql.conf"
 judge "PostgreSQL: stops, and starts as another node, with the system's clock" start_anew
 judge "PostgreSQL: and goes on" is "t" \
     'SELECT flake_next() > max(id) AND sno_next(42) > max(sno) AND flake_next() >> 12 & 1023 = 4 FROM ids'
@@ -192,20 +210,56 @@ judge "PostgreSQL: but a sno, of a worker that was found at the path" says '^.{1
 judge "PostgreSQL: and a UUID" says '^.{8}-.{4}-7' query -c 'SELECT uuid7()'
 start_with_a_node() {
     $as_owner "$bin/pg_ctl" -D "$cluster" -m fast stop > "$dir/log" || return 1
-    echo "flake.config = 'node=4 dir=none'" >> "$cluster/postgresql.conf"
+    echo "flake.config = 'node=4 dir=flake_ids'" >> "$cluster/postgresql.conf"
     start
 }
 judge "PostgreSQL: starts with a node" start_with_a_node
 judge "PostgreSQL: and goes on" is t 'SELECT flake_next() > max(id) FROM ids'
-hide_the_state() { mv "$cluster/flake_ids.4" "$cluster/hidden" && mkdir "$cluster/flake_ids.4"; }
+slot=$cluster/flake_ids/4.slot
+hide_the_state() { mv "$slot" "$cluster/hidden" && mkdir "$slot"; }
 judge "PostgreSQL: stops" $as_owner "$bin/pg_ctl" -D "$cluster" -m fast stop -s
 judge "PostgreSQL: the state cannot be opened" hide_the_state
 judge "PostgreSQL: starts" start
 judge "PostgreSQL: an id is an error after a while, which says where the reason is" \
     says '58000: flake_next: the worker cannot begin: .* log' query -v VERBOSITY=verbose -c 'SELECT flake_next()'
-show_the_state() { rmdir "$cluster/flake_ids.4" && mv "$cluster/hidden" "$cluster/flake_ids.4"; }
+show_the_state() { rmdir "$slot" && mv "$cluster/hidden" "$slot"; }
 judge "PostgreSQL: the state can be opened" show_the_state
 judge "PostgreSQL: and goes on" is t 'SELECT flake_next() > max(id) FROM ids'
+
+# Two clusters that share a directory.
+shares() { # TEXT: the first one does
+    $as_owner "$bin/pg_ctl" -D "$cluster" -m fast stop > "$dir/log" && echo "flake.config = '$1'" >> "$cluster/postgresql.conf" && start
+}
+second() { # COMMAND...: of the other cluster
+    local cluster=$dir/pg/other
+    "$@"
+}
+start_another() { # TEXT
+    $as_owner "$bin/pg_ctl" -D "$cluster" -m fast stop > "$dir/log" || return 1
+    cp -a "$cluster" "$dir/pg/other" && start && echo "port = 5433
+flake.config = '$1'" >> "$dir/pg/other/postgresql.conf" && second start
+}
+of_other() { PGPORT=5433 "$@"; }
+stop_host() {
+    local each
+    for each in "$cluster" "$dir/pg/other"; do
+        [ ! -f "$each/postmaster.pid" ] || $as_owner "$bin/pg_ctl" -D "$each" -m immediate stop > /dev/null
+    done
+}
+both="dir=$dir/pg/both"
+judge "PostgreSQL: a cluster takes its node from a directory of several" shares "node=3 $both"
+judge "PostgreSQL: a second cluster with this node starts" start_another "node=3 $both"
+judge "PostgreSQL: its worker refuses to begin, and why" eventually grep -qE "FATAL: *flake_ids: $is_taken" "$dir/pg/other/log"
+judge "PostgreSQL: no id of its" of_other says 'flake_next: the worker cannot begin' query -c 'SELECT flake_next()'
+judge "PostgreSQL: the first has ids" is 3 'SELECT flake_next() >> 12 & 1023'
+start_with_a_range() {
+    $as_owner "$bin/pg_ctl" -D "$dir/pg/other" -m fast stop > "$dir/log" && echo "flake.config = 'node=3-4 $both'" >> "$dir/pg/other/postgresql.conf" &&
+        second start
+}
+judge "PostgreSQL: the second cluster has a range" start_with_a_range
+judge "PostgreSQL: and another node" of_other is 4 'SELECT flake_next() >> 12 & 1023'
+judge "PostgreSQL: of its snos, too" [ -e "$dir/pg/both/snos/4.slot" ]
+judge "PostgreSQL: the first has ids" is 3 'SELECT flake_next() >> 12 & 1023'
 
 # What an id takes here: no assertion, the machine may be busy. flake_next has 4,096 a ms, 244 ns each.
 query -c 'CREATE SEQUENCE numbers'

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 #
 # redis.sh   redis.c in a server of its own: pipelined clients whose ids all differ, one that waits for a
-# unit to come while the others are served, and what is refused. At the end the rate of FLAKE.NEXT beside INCR's.
+# unit to come while the others are served, servers that share a directory, one that is killed while a child of it
+# saves, and what is refused. At the end the rate of FLAKE.NEXT beside INCR's.
 host=Redis
 . tests/hosts/drive.sh
 command -v redis-server > /dev/null || skip redis-server
 command -v redis-cli > /dev/null || skip redis-tools
 servers=()
-stop_host() { [ ${#servers[@]} -eq 0 ] || { kill "${servers[@]}" && wait "${servers[@]}"; }; }
+stop_host() { [ ${#servers[@]} -eq 0 ] || { kill -9 "${servers[@]}"; wait "${servers[@]}"; } 2> "$dir/gone"; }
 
 judge "Redis: fewer than 225 lines" is_short redis.c
 judge "Redis: compiles without a warning" compile "$module/redis.c" "$dir/flake.so" || close_with_counts
@@ -18,13 +19,13 @@ start() { # MODULE_ARGUMENT...: on $port
     local module=("$dir/flake.so" "$@")
     port=$(free_port)
     "${with_clock_back[@]}" redis-server --port "$port" --bind 127.0.0.1 --save '' --dir "$dir" \
-        --enable-module-command local --loadmodule "${module[@]}" > "$dir/log.$port" &
+        --enable-module-command local --enable-debug-command local --loadmodule "${module[@]}" > "$dir/log.$port" &
     server=$!
     servers+=($server)
     eventually answers
 }
 answers() { [ "$(redis-cli -p "$port" PING 2>&1)" = PONG ]; }
-ask() { redis-cli -p "$port" "$@"; }
+ask() { timeout $patience redis-cli -p "$port" "$@"; }
 does_not_start() { # WHY MODULE_ARGUMENT...
     local why=$1
     shift
@@ -40,14 +41,14 @@ pipeline() { # COUNT COMMAND
     exec 3>&-
 }
 
-judge "Redis: starts with the module" start node=3 "exclusive_dir=$dir" || close_with_counts
+judge "Redis: starts with the module" start node=3 "dir=$dir/nodes" || close_with_counts
 judge "Redis: a node too large is refused, and why" does_not_start '.*above 1023' node=1024 dir=none
 judge "Redis: so is a layout that nobody knows" does_not_start 'config: layout: "none" is neither' node=1 dir=none layout=none
-judge "Redis: and a node that another server here has" does_not_start '.*in use by another' node=3 "exclusive_dir=$dir"
+judge "Redis: and a node that another server here has" does_not_start "$is_taken" node=3 "dir=$dir/nodes"
 judge "Redis: a word that does not exist" does_not_start 'config: 3: neither a layout nor an option' 3 twitter
 judge "Redis: arguments without a node" does_not_start "config: $no_node" clock=fast
-judge "Redis: a node that nothing checks, unless the arguments say so" does_not_start 'config: node is unchecked: add exclusive_dir=DIR' node=7
-judge "Redis: more than the text has room for" does_not_start 'config: .*longer than 2047 bytes' node=3 "exclusive_dir=$(printf '%02040d' 0)"
+judge "Redis: a node that nothing checks, unless the arguments say so" does_not_start "$unchecked" node=7
+judge "Redis: more than the text has room for" does_not_start 'config: .*longer than 2047 bytes' node=3 "dir=$(printf '%02040d' 0)"
 takes_no() { # WORD...: each alone
     local word
     # shellcheck disable=SC2086
@@ -55,6 +56,7 @@ takes_no() { # WORD...: each alone
 }
 judge "Redis: what is not for it" takes_no "${refused_words[@]}" "node=1 dir=none max_ahead_ms=1"
 
+first=$port
 three_pipelines() {
     local jobs=()
     for client in 1 2 3; do
@@ -101,6 +103,50 @@ put_clock_back -2207520000000
 judge "Redis: a clock past the layout's end is no reason to retry" says '^ERR no id: ' ask FLAKE.NEXT
 judge "Redis: and is logged for the operator" eventually grep -q 'flake: for the operator: ' "$dir/log.$port"
 put_clock_back 0
+
+# Servers of one directory. A node that was not closed would have to wait for a minute.
+node_of() { echo $(($1 >> 12 & 1023)); }
+has_node() { # NODE: ids, and snos. One of them is in $last
+    last=$(ask FLAKE.NEXT) && [ "$(node_of "$last")" = "$1" ] && [ -e "$dir/nodes/$1.slot" ] && [ -e "$dir/nodes/snos/$1.slot" ] &&
+        says '^[2-9a-x]{16}$' ask SNO.NEXT 1
+}
+draws_later() { # NODE: ids of it, after $last
+    local before=$last
+    has_node "$1" && [ "$last" -gt "$before" ]
+}
+judge "Redis: ids and snos have the node" has_node 3
+judge "Redis: a second server with a range starts" start node=3-4 "dir=$dir/nodes" horizon_ms=60000
+judge "Redis: with another node" has_node 4
+end_server() { kill "$server" && wait "$server"; }
+judge "Redis: it ends" end_server
+starts_soon() { patience=30 start "$@"; }
+judge "Redis: a node that was closed is there at once" starts_soon node=4 "dir=$dir/nodes" horizon_ms=400
+judge "Redis: and goes on" draws_later 4
+idles() { sleep 1; }
+judge "Redis: a second without a draw is more than its horizon, which moves by itself" idles
+judge "Redis: and goes on" draws_later 4
+save_slowly() { # the child that saves: 100 s for 100 keys
+    ask CONFIG SET rdb-key-save-delay 1000000 > "$dir/log" && ask DEBUG POPULATE 100 >> "$dir/log" && ask BGSAVE >> "$dir/log" &&
+        eventually saves
+}
+saves() { saver=$(children "$server") && is_alive "$saver"; }
+is_alive() { [[ $(cat "/proc/$1/stat") =~ \)\ [^Z] ]]; } 2> /dev/null
+kill_server() { kill -9 "$server" && { wait "$server"; } 2> /dev/null; [ $? -eq 137 ]; }
+judge "Redis: a child of it saves" save_slowly || cat "$dir/log"
+judge "Redis: it is killed with kill -9" kill_server
+judge "Redis: the next server with the node starts" starts_soon node=4 "dir=$dir/nodes"
+judge "Redis: while the child still saves" is_alive "$saver"
+judge "Redis: and goes on" draws_later 4
+kill "$saver"
+judge "Redis: it is killed with kill -9" kill_server
+put_clock_back 600000
+starts_in_the_past() { "${with_clock_back[@]}" redis-server --port "$(free_port)" --dir "$dir" --loadmodule "$dir/flake.so" node=4 "dir=$dir/nodes"; }
+judge "Redis: a clock that went backwards since then is refused" says 'flake: .*4.slot: is from the future' timeout $patience bash -c \
+    "$(declare -p with_clock_back dir); $(declare -f free_port starts_in_the_past); starts_in_the_past"
+put_clock_back 0
+judge "Redis: and the node goes on when it is right again" start node=4 "dir=$dir/nodes"
+judge "Redis: after all its ids" draws_later 4
+judge "Redis: the first server has its node" eval 'port=$first has_node 3'
 
 # 256 ids in 10 ms: these take two seconds, and whoever asks for anything else has it at once.
 judge "Redis: a server with few ids starts" start sonyflake node=1 dir=none

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# sqlite.sh   sqlite.c loaded into Debian's sqlite3: processes that write into one database, the order
-# and the times of their ids, and what is refused.
+# sqlite.sh   sqlite.c loaded into Debian's sqlite3: processes that share a directory and write into one
+# database, the order and the times of their ids, a holder that is killed, and what is refused.
 host=SQLite
 . tests/hosts/drive.sh
 command -v sqlite3 > /dev/null || skip sqlite3
@@ -20,10 +20,11 @@ processes=4 rows=20000
 query 'PRAGMA journal_mode = WAL' > /dev/null
 query 'CREATE TABLE orders (id INT PRIMARY KEY NOT NULL DEFAULT (flake_next()), uuid TEXT UNIQUE DEFAULT (uuid7()),
     bytes BLOB UNIQUE DEFAULT (uuid7_blob()), process INT, turn INT) WITHOUT ROWID'
-write_rows() { # PROCESS: its node, too
+all_nodes="node=0-99 dir=$dir/nodes"
+write_rows() { # PROCESS
     for ((turn = 0; turn < rows; turn += 2000)); do
         echo "INSERT INTO orders (process, turn) SELECT $1, value FROM generate_series($turn, $turn + 1999);"
-    done | FLAKE_CONFIG="node=$1 exclusive_dir=$dir" query
+    done | FLAKE_CONFIG=$all_nodes query
 }
 all_write() {
     local jobs=() code=0
@@ -35,7 +36,7 @@ all_write() {
     return $code
 }
 from_ms=$(ms_now)
-judge "SQLite: $processes processes with a node each write $rows rows each" all_write
+judge "SQLite: $processes processes with one configuration write $rows rows each" all_write
 to_ms=$(ms_now)
 judge "SQLite: all rows are there, none has an id or a UUID twice" is $((processes * rows)) \
     'SELECT min(count(DISTINCT id), count(DISTINCT uuid), count(DISTINCT bytes)) FROM orders'
@@ -54,11 +55,14 @@ judge "SQLite: which the index finds" says 'SEARCH orders USING PRIMARY KEY' que
 judge "SQLite: a UUID is of version 7, as text and as bytes" is "1|1" \
     "SELECT uuid7() GLOB '????????-????-7???-[89ab]???-????????????', hex(uuid7_blob()) GLOB '????????????7???[89AB]???????????????'"
 
+judge "SQLite: each has a node of its own" is "$processes|1" \
+    'SELECT count(DISTINCT id >> 12 & 1023), max(nodes) FROM (SELECT id, count(DISTINCT id >> 12 & 1023) AS nodes FROM orders GROUP BY process)'
+
 # The writers above took turns at the database. These draw in the same milliseconds.
 draw_at_once() {
     local jobs=()
     for ((process = 0; process < processes; process++)); do
-        FLAKE_CONFIG="node=$process dir=none" query 'SELECT flake_next() FROM generate_series(1, 100000)' > "$dir/drawn.$process" &
+        FLAKE_CONFIG=$all_nodes query 'SELECT flake_next() FROM generate_series(1, 100000)' > "$dir/drawn.$process" &
         jobs+=($!)
     done
     wait "${jobs[@]}"
@@ -113,21 +117,55 @@ if [ -n "$python" ]; then
     judge "SQLite: a forked child is a mistake of the program" says '^(ProgrammingError|InterfaceError) .*fork' draw_in_a_child
 else echo "SKIPPED: a forked child: no Python whose sqlite3 loads extensions"; fi
 
-node_is_held() {
-    mkfifo "$dir/in" "$dir/out"
-    local seven="node=7 exclusive_dir=$dir"
-    FLAKE_CONFIG=$seven query < "$dir/in" > "$dir/out" &
-    local holder=$! code=0
+# A process that holds a node while others start: it answers what is written to 3.
+three="node=3 dir=$dir/nodes horizon_ms=10000"
+mkfifo "$dir/in" "$dir/out"
+hold() { # TEXT
+    FLAKE_CONFIG=$1 sqlite3 -bail -cmd ".load $dir/flake" "$dir/db" < "$dir/in" > "$dir/out" &
+    holder=$!
     exec 3> "$dir/in" 4< "$dir/out"
-    echo "SELECT 'held';" >&3
-    read -r _ <&4
-    FLAKE_CONFIG=$seven says 'FLAKE_CONFIG: .*in use by another' query 'SELECT 1' || code=1
-    FLAKE_CONFIG="node=8 exclusive_dir=$dir" says '^1$' query 'SELECT 1' || code=1
-    exec 3>&- 4<&-
-    wait $holder || code=1
-    FLAKE_CONFIG=$seven says '^1$' query 'SELECT 1' && return $code
+    ask_holder 'SELECT flake_next();'
 }
-judge "SQLite: a second process with the same node is refused while the first lives" node_is_held
+ask_holder() { # SQL, which has one line for an answer: in $answer
+    echo "$1" >&3 && read -r answer <&4 && [ -n "$answer" ]
+}
+let_go() { # [-9]
+    [ $# -eq 0 ] || kill "$1" "$holder" || return 1
+    exec 3>&- 4<&-
+    { wait "$holder"; } 2> /dev/null # which would say that it was killed
+    [ $? -eq $(($# * 137)) ]
+}
+draw_with() { FLAKE_CONFIG=$1 query 'SELECT flake_next()'; }
+node_of() { echo $(($1 >> 12 & 1023)); }
+judge "SQLite: a process holds a node" hold "$three"
+judge "SQLite: a second one with that node is refused, and why" says "FLAKE_CONFIG: $is_taken" draw_with "$three"
+has_another_node() { [ "$(node_of "$(draw_with "node=3-4 dir=$dir/nodes")")" = 4 ]; }
+judge "SQLite: one with a range has another node" has_another_node
+judge "SQLite: a node of another directory is another node" says '^[0-9]+$' draw_with "node=3 dir=$dir/others"
+judge "SQLite: the holder goes on" ask_holder 'SELECT flake_next();'
+judge "SQLite: the holder is killed with kill -9" let_go -9
+is_later() { # TEXT NODE: an id of it, after the killed holder's
+    local id
+    id=$(draw_with "$1") && [ "$id" -gt "$answer" ] && [ "$(node_of "$id")" = "$2" ] ||
+        { echo "  $id of $(node_of "$id") after $answer of 3"; false; }
+}
+judge "SQLite: its horizon has not passed: a range has another node" is_later "node=3-4 dir=$dir/nodes" 4
+judge "SQLite: the node goes on after its ids, when it has passed" is_later "$three" 3
+
+# A node that was not closed would have to wait for a minute.
+a_minute="node=5 dir=$dir/nodes horizon_ms=60000"
+goes_on_at_once() {
+    local before after
+    before=$(draw_with "$a_minute") && after=$(FLAKE_CONFIG=$a_minute timeout 30 sqlite3 -cmd ".load $dir/flake" "$dir/db" 'SELECT flake_next()') &&
+        [ "$after" -gt "$before" ]
+}
+judge "SQLite: a process that ends leaves its node to the next at once" goes_on_at_once
+put_clock_back 600000
+draw_in_the_past() { "${with_clock_back[@]}" env FLAKE_CONFIG="$three" sqlite3 -cmd ".load $dir/flake" "$dir/db" 'SELECT flake_next()'; }
+judge "SQLite: a clock that went backwards since then is refused" says 'FLAKE_CONFIG: .*3.slot: is from the future' draw_in_the_past
+put_clock_back 0
+judge "SQLite: and the node goes on when it is right again" is_later "$three" 3
+
 refuses() { # WHY WORDS...: each alone
     local why=$1 word
     shift
@@ -148,14 +186,18 @@ unconfigured() { # WANTED SQL
 judge "SQLite: without a node there is no id, and why" unconfigured "flake_next: FLAKE_CONFIG: config: $no_node" 'SELECT flake_next()'
 judge "SQLite: but a UUID" unconfigured '^.{8}-.{4}-7' 'SELECT uuid7()'
 judge "SQLite: and the time of an id" unconfigured '^1735689600123$' 'SELECT flake_time(flake_min(1735689600123))'
-judge "SQLite: a configuration without a node is refused" refuses "config: $no_node" clock=fast twitter dir=none "exclusive_dir=$dir"
-judge "SQLite: a node that nothing checks, unless the text says so" refuses 'config: node is unchecked: add exclusive_dir=DIR' node=7 "twitter node=7"
+judge "SQLite: a configuration without a node is refused" refuses "config: $no_node" clock=fast twitter dir=none "dir=$dir/nodes"
+judge "SQLite: a node that nothing checks, unless the text says so" refuses "$unchecked" node=7 "twitter node=7"
 judge "SQLite: the layout is the default, and any other can be named" has_times
 judge "SQLite: a layout without a node needs none" says '^[0-9]+$' env FLAKE_CONFIG=mastodon sqlite3 -bail -cmd ".load $dir/flake" "$dir/db" 'SELECT flake_next()'
 judge "SQLite: a node too large is refused, and why" refuses '.*above 1023' "node=1024 dir=none"
-judge "SQLite: no number is no node" refuses 'config: node: "one" is not a number' node=one
+judge "SQLite: so is a range" refuses '.*above 1023' "node=0-1024 dir=$dir/nodes"
+judge "SQLite: a range that nothing checks" refuses 'config: node: a range needs dir=DIR' "node=0-9 dir=none"
+judge "SQLite: a directory whose parent is missing" refuses "$dir/no/ids: cannot be created: .*No such" "node=1 dir=$dir/no/ids"
+judge "SQLite: no number is no node" refuses 'config: node: "one" is neither a number nor a range' node=one
 judge "SQLite: a word that does not exist" refuses 'config: nod: no such option' nod=3
-judge "SQLite: what is not for it" refuses 'takes no |.*lanes is missing' "${refused_words[@]}" "node=1 dir=none single_thread" "node=1 dir=none max_ahead_ms=1"
+judge "SQLite: what is not for it" refuses 'takes no |.*lanes is missing' "${refused_words[@]}" "node=1 dir=none single_thread" "node=1 dir=none max_ahead_ms=1" \
+    "node=1 dir=$dir/nodes manual_extend"
 judge "SQLite: what is no id has no time" says 'flake_time: not an id' query 'SELECT flake_time(-1)'
 judge "SQLite: the time of NULL is NULL" is "" 'SELECT flake_time(NULL)'
 close_with_counts

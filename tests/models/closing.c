@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * HORIZON: a state file is closed while two threads ask for times that it still covers. Every
- * admitted time is at or before the last horizon written, or the next run would repeat it. One
- * thread raises `asked`, the other may see it raised, or raise it further. If the load of `asked` is
- * relaxed, or the store of CLOSED is weaker than seq_cst, a time is admitted that the close has not
- * seen.
+ * HORIZON: a claim is closed while two threads ask for times that its file still covers. Every
+ * admitted time is at or before the last horizon written, or the next holder would repeat it. One
+ * thread raises admitted_ns, the other may see it raised, or raise it further. If the load of
+ * admitted_ns is relaxed, or the store of CLOSED is weaker than seq_cst, a time is admitted that the
+ * close has not seen.
  *
  * Weakened: ASK:S, SHUT:S
  */
 #include "files.h"
 
-static flake_state state;
+static flake_i_claim claim;
 static int64_t admitted[2]; /* units; 0: refused */
 
 static void admit(unsigned who, int64_t unit) {
     bool pointless = false;
-    const flake_status status = flake_i_state_gate(&state, 0, unit * UNIT_NS, &pointless);
-    assert(status == FLAKE_OK || status == FLAKE_IO);
+    const flake_status status = files_admit(&claim, unit * UNIT_NS, &pointless);
+    assert(status == FLAKE_OK || status == FLAKE_CLOSED);
     admitted[who] = status == FLAKE_OK ? unit : 0;
 }
 
 void model_thread(unsigned who) {
     if (who < 2) admit(who, 7 + who);
-    else model_ok(flake_state_close(&state, NULL));
+    else model_ok(files_close(&claim, &files_engine, NULL));
 }
 
 int main(void) {
-    files_begin(&state, 20, 8);
+    files_begin(&claim, 20, 8);
     model_clock(5);
     model_run(3);
     assert(files_writes == 1);

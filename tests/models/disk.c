@@ -10,14 +10,13 @@
 
 enum { BEGIN = 5, AHEAD = 4, WANTED = 8 };
 
-static flake_state state;
+static flake_i_claim claim;
 static bool admitted[2];
 
 void model_thread(unsigned who) {
     for (int tries = 0; tries < 2; tries++) {
         bool pointless = false;
-        const flake_status status =
-            flake_i_state_gate(&state, 0, WANTED * (int64_t)UNIT_NS, &pointless);
+        const flake_status status = files_admit(&claim, WANTED * (int64_t)UNIT_NS, &pointless);
         assert(status == FLAKE_OK || status == FLAKE_AGAIN);
         if (status != FLAKE_OK) continue;
         assert(files_horizon_ns == (WANTED + AHEAD) * (int64_t)UNIT_NS);
@@ -27,7 +26,7 @@ void model_thread(unsigned who) {
 }
 
 int main(void) {
-    files_begin(&state, BEGIN, AHEAD);
+    files_begin(&claim, BEGIN, AHEAD);
     model_clock(BEGIN);
     model_run(2);
     assert(files_writes == 1 && (admitted[0] || admitted[1]));

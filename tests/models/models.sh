@@ -9,6 +9,7 @@ dir=$1 runs=$2
 shift 2
 passed=0 failed=0
 mkdir -p "$dir"
+awk -f tests/models/claim.awk flake.h > "$dir/claim.h"
 say() {
     echo "$1 $2"
     if [ "$1" = ok ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
@@ -19,7 +20,7 @@ known='llvm\.(lifetime\.(start|end)|mem(set|cpy))\.[a-z0-9.]*|pthread_(create|jo
 
 # Nor does it support a memset of some of a struct's fields, which clang makes of two stores.
 compiles() { # NAME: for a checker
-    clang -std=c11 -O1 -mllvm -bonus-inst-threshold=0 -I. -S -emit-llvm "tests/models/$1.c" -o "$dir/$1.ll" || return
+    clang -std=c11 -O1 -mllvm -bonus-inst-threshold=0 -I. -I"$dir" -S -emit-llvm "tests/models/$1.c" -o "$dir/$1.ll" || return
     grep -E '^declare|^@.* external | asm ' "$dir/$1.ll" | grep -vE "^declare .*@($known)\(" && return 1
     grep -E 'call .*@llvm\.mem.* bitcast \([a-z0-9]+\*+ getelementptr' "$dir/$1.ll" && return 1
     grep -E '= freeze |@llvm\.[us](min|max)' "$dir/$1.ll" && return 1

@@ -38,7 +38,7 @@ static void begin(void) {
     e->fast_limit = e->add_limit = UINT16_MAX;
     e->reach_ns = e->unit_ns;
     e->unit_share = UINT64_MAX / e->unit_ns;
-    e->is_plain = true;
+    FLAKE_ATOMIC_STORE(&e->first_limit, e->cap, relaxed);
     e->limit = e->count_mask;
     e->is_shared = true;
     gen.gen.kind = FLAKE_I_PART | FLAKE_I_MULTI;

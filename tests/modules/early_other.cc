@@ -15,7 +15,6 @@
 STAYS(flake_gen);
 STAYS(flake_ring_slot);
 STAYS(flake_ring);
-STAYS(flake_state);
 STAYS(flake_prefetch);
 STAYS(sno_gen);
 

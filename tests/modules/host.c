@@ -26,7 +26,6 @@ typedef struct drawn {
 static drawn *our;
 static const plugin *copies[COPIES];
 static flake_gen gens[COPIES];
-static flake_state states[COPIES];
 
 /* flake_init or flake_reinit_after_fork */
 #define MAKE(call, i, number)                                                              \
@@ -147,10 +146,10 @@ TEST(nothing_stays_of_a_module_that_is_closed) {
     CHECK_EQ(mappings(), before);
 }
 
-/* ---- files that two modules claim ---- */
+/* ---- numbers that modules claim in one directory ---- */
 
 static const int64_t begin_ns = 1700000000000000000, soon_ns = 2200000000, later_ns = 3600000000000;
-static char folder[512], state_path[600];
+static char folder[512];
 static int64_t told_ns;
 static uint64_t first, second;
 
@@ -159,24 +158,25 @@ static int64_t told(void *unused) {
     return told_ns;
 }
 
-static void make_folder(const char *name) {
-    (void)snprintf(folder, sizeof folder, "%s/%s.XXXXXX", getenv("MODULES"), name);
+static void make_folder(void) {
+    (void)snprintf(folder, sizeof folder, "%s/numbers.XXXXXX", getenv("MODULES"));
     if (!mkdtemp(folder)) exit(1);
 }
 
-static uint64_t claim(int i, int64_t passed_ns) {
+static flake_status claim_of(int i, uint64_t from, uint64_t to, int64_t passed_ns) {
     flake_options options = {0};
-    flake_state_options where = {0};
-    uint64_t number = 0;
-    where.dir = folder;
+    options.layout = flake_layout_idgen;
     options.clock.now_ns = told;
     told_ns = begin_ns + passed_ns;
-    CHECK_EQ(copies[i]->open(&states[i], &where, flake_node_none(), &options, &number, NULL),
-             FLAKE_OK);
-    return number;
+    return copies[i]->init(&gens[i], flake_node_any(folder, from, to), &options, NULL);
 }
 
-static void release(int i) { CHECK_EQ(copies[i]->close(&states[i], NULL), FLAKE_OK); }
+static uint64_t claim(int i, int64_t passed_ns) {
+    CHECK_EQ(claim_of(i, 0, 1023, passed_ns), FLAKE_OK);
+    return flake_gen_node(&gens[i]);
+}
+
+static void release(int i) { CHECK_EQ(copies[i]->close(&gens[i], NULL), FLAKE_OK); }
 
 static void claim_in_another_process(void) {
     const uint64_t third = claim(6, soon_ns), fourth = claim(7, later_ns);
@@ -186,8 +186,8 @@ static void claim_in_another_process(void) {
 
 static void claim_when_one_is_free(void) { CHECK_EQ(claim(6, 2 * later_ns), first); }
 
-TEST(slots_of_two_modules_are_two_slots) {
-    make_folder("slots");
+TEST(numbers_of_two_modules_are_two_numbers) {
+    make_folder();
     first = claim(4, 0);
     second = claim(5, 0);
     CHECK(first != second);
@@ -199,24 +199,18 @@ TEST(slots_of_two_modules_are_two_slots) {
     in_child(claim_when_one_is_free);
 }
 
-static flake_status open_state(int i) {
-    flake_options options = {0};
-    flake_state_options where = {0};
-    options.layout = flake_layout_idgen;
-    where.path = state_path;
-    return copies[i]->open(&states[i], &where, flake_node_fixed(NULL, 0), &options, NULL, NULL);
+static void claim_it_in_another_process(void) {
+    CHECK_EQ(claim_of(6, 7, 7, later_ns), FLAKE_IN_USE);
 }
 
-static void open_in_another_process(void) { CHECK_EQ(open_state(6), FLAKE_IN_USE); }
-
-TEST(a_state_file_is_one_modules) {
-    make_folder("states");
-    (void)snprintf(state_path, sizeof state_path, "%s/state", folder);
-    CHECK_EQ(open_state(4), FLAKE_OK);
-    CHECK_EQ(open_state(5), FLAKE_IN_USE);
-    in_child(open_in_another_process); /* the failed attempt did not affect the first module */
+TEST(a_number_is_one_modules) {
+    make_folder();
+    CHECK_EQ(claim_of(4, 7, 7, 0), FLAKE_OK);
+    CHECK_EQ(claim_of(5, 7, 7, 0), FLAKE_IN_USE);
+    in_child(claim_it_in_another_process); /* the failed attempt did not affect the first module */
+    CHECK_EQ(draw_of(4), FLAKE_OK);
     release(4);
-    CHECK_EQ(open_state(5), FLAKE_OK);
+    CHECK_EQ(claim_of(5, 7, 7, later_ns), FLAKE_OK);
     release(5);
 }
 

@@ -32,7 +32,6 @@ const plugin *plugin_calls(void) {
                                  flake_next_n,
                                  flake_reinit_after_fork,
                                  flake_machine_cloned,
-                                 flake_state_open,
-                                 flake_state_close};
+                                 flake_close};
     return &calls;
 }

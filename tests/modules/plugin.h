@@ -17,9 +17,7 @@ typedef struct plugin {
     flake_status (*next_n)(flake_gen *, uint64_t *ids, size_t n);
     flake_status (*reinit)(flake_gen *, flake_node, const flake_options *, flake_why *);
     void (*bump)(void);
-    flake_status (*open)(flake_state *, const flake_state_options *, flake_node,
-                         const flake_options *, uint64_t *number, flake_why *);
-    flake_status (*close)(flake_state *, flake_why *);
+    flake_status (*close)(flake_gen *, flake_why *);
 } plugin;
 
 #if defined(__GNUC__)

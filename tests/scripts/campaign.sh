@@ -103,7 +103,7 @@ for layout in boundary uuid7 uuid7_node uuid8 ulid; do
     few= number=
     [ $layout != boundary ] || few="--seq-max 9"
     case $layout in uuid7 | ulid) ;; *) number="--node $node" ;; esac
-    for options in "" "--clock wild --max-ahead-ms 3 $few" "--config fail_on_backwards"; do
+    for options in "" "--clock wild --max-ahead-ms 3 $few"; do
         # shellcheck disable=SC2086
         same "$layout $options" "500 inputs, ..., 80 s: no duplicate, no difference from the oracle" \
             "$("$campaign" --inputs 500 --layout $layout $number $options 2>&1 | told | tail -1)"
@@ -164,14 +164,15 @@ refuses "no such clock: fast" --node 7 --clock fast
 refuses "config: twiter: neither a layout nor an option" --config twiter
 refuses "config: node: given twice" --config "node=7" --node 7
 refuses "config: layout: given twice" --config twitter --layout idgen
-refuses "the campaign cannot use lanes" --config "lanes=2" --node 7
+refuses "the campaign cannot use .*, lanes, " --config "lanes=2" --node 7
 refuses "layout: \"41-10\" is neither" --layout 41-10
 refuses "layout: its fields overlap or exceed 64 bits" --layout 41-10-14 --node 7
 for text in "" twitter "layout=41-10-12"; do
-    refuses "rejects this: config: node is missing: node=7 and dir=none, or state_dir=DIR to claim a free one" --config "$text"
+    refuses "rejects this: config: node is missing: node=7, or node=0-1023 to claim a free one; and dir=DIR, or dir=none if nothing is to check it" --config "$text"
 done
-refuses "rejects this: config: node is unchecked: add exclusive_dir=DIR or state=FILE, or dir=none" --config node=7
-refuses "rejects this: config: dir: \"/tmp\" is not none; exclusive_dir=DIR names a directory" --config "node=7 dir=/tmp"
+refuses "rejects this: config: node is unchecked: add dir=DIR, or dir=none if nothing is to check it" --config node=7
+refuses "the campaign cannot use a directory, " --config "node=7 dir=/tmp"
+refuses "rejects this: config: node: a range needs dir=DIR" --config "node=0-9 dir=none"
 refuses "no such header: ulid" --header ulid
 for hex in 0 0g 0x00 "00 1"; do refuses "--replay must be an input in hex.*, not $hex " --replay "$hex"; done
 for value in 0 -1 3600000001 x 1x nan inf ""; do
@@ -182,7 +183,7 @@ refuses "--hours must be above 0 and at most 1000000, not" --hours 1000000.5
 takes . --node 7 --hours 1000000 --seconds 3600000000 --seconds .5
 for value in -1 +1 " 1" 1.5 x "" 0x10 18446744073709551616; do
     for option in node seq-min seq-max unit-ms epoch-ms max-ahead-ms max-wait-ms; do
-        refuses "flake.h rejects this: config: $(echo "$option" | tr - _): \".*\" is not a number\|config: $(echo "$option" | tr - _): needs a value" --$option "$value"
+        refuses "flake.h rejects this: config: $(echo "$option" | tr - _): \".*\" is \(not\|neither\) a number\|config: $(echo "$option" | tr - _): needs a value" --$option "$value"
     done
     refuses "--inputs must be a number from 1 to $last64, not" --inputs "$value"
     refuses "--seed must be a number from 0 to $last64, not" --seed "$value"
@@ -219,7 +220,7 @@ done
 for layout in uuid7 ulid; do refuses "config: node: the layout has no node" --layout $layout --node 1; done
 for layout in boundary uuid7_node uuid8; do
     takes "layout $layout" --layout $layout --node 281474976710655
-    refuses "config: node: \"281474976710656\" is not a number from 0 to 281474976710655" --layout $layout --node 281474976710656
+    refuses "config: node: \"281474976710656\" is neither a number nor a range FIRST-LAST, from 0 to 281474976710655" --layout $layout --node 281474976710656
 done
 # sno.h.
 takes "sno, layout sno, sequence 0 to 65535" --header sno --node 65535
@@ -232,7 +233,7 @@ for option in "--layout twitter" "--unit-ms 4" "--epoch-ms 1" "--config twitter"
     # shellcheck disable=SC2086
     refuses "sno.h rejects this: config: .*: a sno has its own" $option --header sno
 done
-for option in "--max-ahead-ms 1" "--config seq_scatter" "--config fail_on_backwards"; do
+for option in "--max-ahead-ms 1" "--config seq_scatter"; do
     # shellcheck disable=SC2086
     refuses "sno.h has only node, seq_min, seq_max and max_wait_ms" $option --header sno
 done

@@ -175,6 +175,15 @@ for info in "$dir"/blocks/*.info; do
     *) fail "$where: a block of an unknown kind: $language $rest" ;;
     esac
 done
+# Processes that run the program with a directory at the same time repeat no ID.
+all_at_once() {
+    for run in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do
+        (cd "$dir/blocks/02.run.c" && limited ./program > "id.$run") &
+    done
+    wait
+    [ "$(cat "$dir"/blocks/02.run.c/id.* | sort -u | wc -l)" -eq 20 ] || { cat "$dir"/blocks/02.run.c/id.*; return 1; }
+}
+judge "the second program, twenty times at once: all IDs differ" all_at_once
 # The first program is short.
 judge "the first program has twelve lines" [ "$(grep -c . "$dir/blocks/01.text")" -le 12 ]
 

@@ -168,7 +168,7 @@ words_are_in() {
     shift
     for word; do grep -q -e "$word" "$page" || echo "no $word in $page"; done
 }
-check flake_1_is_complete words_are_in "$root/share/man/man1/flake.1" 'SH NAME' 'SH "SYNOPSIS"' 'state\\-dir' \
+check flake_1_is_complete words_are_in "$root/share/man/man1/flake.1" 'SH NAME' 'SH "SYNOPSIS"' '\\-\\-dir' \
     'uniqueid' '^\$ flake time' 'EXIT STATUS' 'flake.h (3)'
 check flake_3_is_complete words_are_in "$root/share/man/man3/flake.h.3" 'SH NAME' 'SH SYNOPSIS' 'FLAKE_SLEEP_NS' \
     'flake_prefetch_next' '^void flake_machine_cloned' 'flake_init_shards' 'flake128_parse' 'max_ahead_ms' 'max_downtime_ms' 'BR flake (1)'

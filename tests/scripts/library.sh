@@ -56,8 +56,7 @@ named_fields() { # HEADER STRUCT
     done | grep .
 }
 each_field_has_its_word() {
-    { named_fields flake.h flake_options | grep -vxE 'lanes|state|shared_memory|overflow'
-        named_fields flake.h flake_state_options; } | sort > "$dir/fields"
+    named_fields flake.h flake_options | grep -vxE 'lanes|shared_memory|overflow' | sort > "$dir/fields"
     sed -n 's/^ *FLAKE_I_[A-Z]*("[a-z_]*", \([a-z_.]*\).*/\1/p' flake.h | grep -vE '^(node|options\.layout)\.' |
         sed 's/^[a-z]*\.//; s/\..*//' | sort > "$dir/words"
     same "$dir/fields" "$dir/words"
@@ -84,9 +83,11 @@ cat > "$dir/whole.c" <<'END'
 int by_c(flake_gen *, uint64_t *), by_cxx(flake_gen *, uint64_t *);
 int main(void) {
     static flake_gen ids;
+    static flake_options options;
     uint64_t first, second;
+    options.start_this_unit = true; /* the clock stands still */
     if (strcmp(flake_version(), FLAKE_VERSION_STRING) || strcmp(sno_version(), SNO_VERSION_STRING)) return 1;
-    if (flake_init(&ids, flake_node_fixed(NULL, 7), NULL, NULL) || by_c(&ids, &first) || by_cxx(&ids, &second)) return 1;
+    if (flake_init(&ids, flake_node_fixed(NULL, 7), &options, NULL) || by_c(&ids, &first) || by_cxx(&ids, &second)) return 1;
     return (int64_t)(first >> 22) + flake_layout_default.epoch_ms == 1800000000000 && second == first + 1 && !sno_is_zero(sno_generate(0)) ? 0 : 1;
 }
 END
@@ -97,10 +98,10 @@ cxx_file() { $cxx -std=c++11 $WARN -O2 -I. -x c++ -c "$@"; }
 
 # ---- ignored statuses ----
 
-# Each init, open, restore, draw and look-up of a node number: ignoring its status causes a warning.
+# Each init, take-over, draw and look-up of a node number: ignoring its status causes a warning.
 ignoring() { # COMPILER STD LANGUAGE: an error for each of those calls
     local call calls n=0
-    calls=$( (public flake.h; public sno.h) | sed -nE 's/.* ((flake|flake128|sno)_[a-z0-9_]*(init[a-z_]*|reinit_after_fork|restore|state_open|next|next_n|try|try_n|try_at|with_time|config_parse|node_from_[a-z]+|uuid7|uuid7_bytes|uuid7_at|ulid|ulid_bytes))\(.*/\1/p' |
+    calls=$( (public flake.h; public sno.h) | sed -nE 's/.* ((flake|flake128|sno)_[a-z0-9_]*(init[a-z_]*|reinit_after_fork|take_over|next|next_n|try|try_n|try_at|with_time|config_parse|node_from_[a-z]+|uuid7|uuid7_bytes|uuid7_at|ulid|ulid_bytes))\(.*/\1/p' |
         grep -vxE 'flake_ring_init|flake128_(to|from)_ulid' | sort -u)
     [ "$(echo "$calls" | wc -l)" -ge 35 ] || { echo "$calls"; return 1; }
     for call in $calls; do
@@ -246,7 +247,9 @@ using ::flake_uuid7;
 class generator {
   public:
     explicit generator(unsigned node) : ids() {
-        fits = flake_init(&ids, flake_node_fixed(NULL, node), NULL, NULL) == FLAKE_OK;
+        flake_options options = {};
+        options.start_this_unit = true; // the clock stands still
+        fits = flake_init(&ids, flake_node_fixed(NULL, node), &options, NULL) == FLAKE_OK;
     }
     flake128 uuid() {
         flake128 id = {};

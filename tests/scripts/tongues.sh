@@ -33,7 +33,7 @@ refused: [^
 ]*node[^
 ]*
 refused: config: twitte: neither a layout nor an option
-refused: config: node is missing: node=7 and dir=none, or state_dir=DIR to claim a free one
+refused: config: node is missing: node=7, or node=0-1023 to claim a free one; and dir=DIR, or dir=none if nothing is to check it
 refused: config: node: exceeds 65535, the largest of a sno"
 by_name='
 refused: meta is 0 to 255

@@ -124,12 +124,12 @@ for tool in flake sno; do
         done
     fi
 done
-# A standard file that is closed is not replaced by one that a tool opens: no id is written to a state file.
+# A standard file that is closed is not replaced by one that a tool opens: no id is written to a number's file.
 mkdir "$dir/closed"
-state="--state-dir=$dir/closed"
-for words in "flake generate --node=7 3" "flake generate $state 3" "flake help" "flake version" "flake layouts" \
-    "flake inspect 5" "flake time $state 10" "sno generate 3" "sno inspect xxxxxxxxj4fp2vgl"; do
-    name=$(printf '%s' "$words" | sed "s|=.*[^ ]||; s/ /_/g")
+claim="--node=0-9 --dir=$dir/closed"
+for words in "flake generate --node=7 3" "flake generate $claim 3" "flake help" "flake version" "flake layouts" \
+    "flake inspect 5" "flake nodes $dir/closed" "flake time $claim 10" "sno generate 3" "sno inspect xxxxxxxxj4fp2vgl"; do
+    name=$(printf '%s' "$words" | sed "s|$dir||; s/ /_/g")
     # shellcheck disable=SC2086
     no_output() { "$dir"/$words >&-; }
     refuses "closed_output_$name" 1 "^${words%% *}: the standard output is closed" no_output
@@ -139,9 +139,10 @@ for words in "flake generate --node=7 3" "flake generate $state 3" "flake help" 
     same "all_closed_$name" 1 $?
 done
 same closed_output_claims_nothing "" "$(ls "$dir/closed")"
-no_errors() { "$flake" generate "$state" 3 <&- 2>&- | wc -l | tr -d ' '; }
+# shellcheck disable=SC2086
+no_errors() { "$flake" generate $claim 3 <&- 2>&- | wc -l | tr -d ' '; }
 says closed_input_and_errors_are_no_harm 3 no_errors
-same closed_files_are_not_the_state "" "$(grep -h '^[0-9]' "$dir"/closed/*)"
+same closed_files_are_not_the_number_s "" "$(grep -h '^[0-9]' "$dir"/closed/*)"
 for tool in flake sno; do
     no_input() { "$dir/$tool" inspect - <&-; }
     refuses "${tool}_closed_input_is_not_empty" 1 "^$tool: the standard input cannot be read: " no_input
@@ -223,7 +224,7 @@ has uuid7_is_one '^[0-9a-f]\{8\}-[0-9a-f]\{4\}-7[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\
 has uuid8_is_one '^[0-9a-f]\{8\}-[0-9a-f]\{4\}-8[0-9a-f]\{3\}-[89ab][0-9a-f]\{3\}-00000000001f$' "$flake" generate --layout=uuid8 --node=0x1f
 has ulid_is_one '^0[0-9A-HJKMNP-TV-Z]\{25\}$' "$flake" generate --layout=ulid
 mkdir "$dir/uuids"
-has uuid8_of_a_claimed_number '^.*-000000000000$' "$flake" generate --layout=uuid8 --state-dir="$dir/uuids"
+has uuid8_of_a_claimed_number '^.*-000000000000$' "$flake" generate --layout=uuid8 --node=0-9 --dir="$dir/uuids"
 # An own layout needs its epoch for the way back.
 begin_now
 id=$("$flake" generate --layout=41-10-12 --epoch=1577836800000 --node=1023)
@@ -557,7 +558,7 @@ refuses range_with_a_count 2 "takes no '5'" "$flake" range --from=2024-01-01 --t
 
 # ---- node numbers ----
 
-missing="node is missing: --node=7, or --state-dir=DIR to claim a free one"
+missing="node is missing: --node=7, or --node=0-99 --dir=DIR to claim a free one"
 for layout in default twitter boundary uuid8 uuid7_node 41-10-12 hazelcast-10-8; do
     refuses "node_missing_for_$layout" 2 "^flake: $missing$" "$flake" generate --layout=$layout
 done
@@ -612,7 +613,7 @@ refuses env_that_is_empty 1 "^flake: --env: TOOLS_EMPTY: " "$flake" generate --e
 # Two runs at once claim two numbers. Each waits, with its number, for somebody to read its next ids.
 mkdir "$dir/numbers"
 mkfifo "$dir/run0" "$dir/run1"
-numbers="--layout=41-1-20 --state-dir=$dir/numbers"
+numbers="--layout=41-1-20 --node=0-1 --dir=$dir/numbers"
 # shellcheck disable=SC2086
 {
     "$flake" generate $numbers 1000000000 > "$dir/run0" 2> "$dir/runs" &
@@ -623,11 +624,130 @@ read -r id0 <&3
 read -r id1 <&4
 same numbers_of_two_runs_differ "0 1" "$(made_by 41-1-20 "$id0" "$id1" | tr ' ' '\n' | sort | paste -sd' ' -)"
 # shellcheck disable=SC2086
-refuses numbers_all_taken 1 "^flake: $dir/numbers: " "$flake" generate $numbers
+refuses numbers_all_taken 1 "^flake: $dir/numbers: all numbers of the range are in use$" "$flake" generate $numbers
+refuses number_taken 1 "^flake: $dir/numbers/1.slot: is in use" "$flake" generate --layout=41-1-20 --node=1 --dir="$dir/numbers"
 exec 3<&- 4<&-
 wait
 same numbers_are_claimed_silently "" "$(cat "$dir/runs")"
-refuses numbers_without_a_folder 1 "^flake: $dir/nosuch/0.slot: " "$flake" generate --state-dir="$dir/nosuch"
+refuses numbers_without_a_parent 1 "^flake: $dir/nosuch/ids: cannot be created: " "$flake" generate --node=0-9 --dir="$dir/nosuch/ids"
+refuses numbers_without_a_range 2 "^flake: $missing$" "$flake" generate --dir="$dir/numbers"
+refuses numbers_without_a_directory 2 "^flake: --node=0-9: a range needs --dir=DIR" "$flake" generate --node=0-9
+for range in 9-0 0-1024; do
+    refuses "range_of_numbers_$range" 2 "^flake: --node=$range is not a range from 0 to 1023, the lowest number first" \
+        "$flake" generate --node=$range --dir="$dir/numbers"
+done
+for range in 0- -9 5-x; do
+    refuses "range_of_numbers_$range" 2 "^flake: --node=$range is not a number from 0 to 1023" "$flake" generate --node=$range --dir="$dir/numbers"
+done
+refuses directory_for_uuid7 2 "uuid7 has no bits for a node number: remove --dir" "$flake" generate --layout=uuid7 --dir="$dir/numbers"
+says hostname_and_directory 3 who hazelcast --hostname=web-3 --dir="$dir/numbers"
+
+# ---- nodes: the numbers of a directory, and their holders ----
+
+# slots inherit DIR NUMBER   claims it, forks a child that has it until the input ends, and exits
+# slots version2 DIR NUMBER  a file as version 0.3 writes it, without pid and start
+cat > "$dir/slots.c" << 'END'
+#define _DEFAULT_SOURCE
+#include "flake.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static flake_gen ids;
+int main(int count, char **words) {
+    flake_why why;
+    if (count != 4) return 2;
+    const uint64_t number = strtoull(words[3], NULL, 10);
+    if (flake_init(&ids, flake_node_fixed(words[2], number), NULL, &why) != FLAKE_OK)
+        return (void)fprintf(stderr, "%s\n", why.text), 1;
+    if (strcmp(words[1], "inherit") == 0) {
+        const pid_t child = fork();
+        if (child > 0) (void)printf("%ld\n", (long)getpid());
+        else if (child == 0 && fclose(stdout) == 0) (void)getchar();
+        return child < 0;
+    }
+    flake_i_record r;
+    uint8_t bytes[FLAKE_I_FILE] = FLAKE_I_MAGIC;
+    memset(&r, 0, sizeof r);
+    r.number = 1;
+    r.horizon_ns = r.written_ns = INT64_C(1700000000000000000);
+    r.node = number;
+    flake_i_record_put(&r, bytes + flake_i_record_at(1));
+    bytes[11] = 2;
+    if (!flake_i_write_at(ids.claim.file.fd, 0, bytes, sizeof bytes)) return 1;
+    (void)puts("held"); /* until the input ends */
+    if (fflush(stdout) != 0) return 1;
+    return getchar() != EOF;
+}
+END
+# shellcheck disable=SC2086
+$CC -std=c11 $WARN -I. "$dir/slots.c" -o "$dir/slots" || fail "slots.c does not compile" ""
+nodes=$dir/nodes
+refuses nodes_without_a_directory 2 "^flake: nodes needs one directory" "$flake" nodes
+refuses nodes_of_two_directories 2 "^flake: nodes needs one directory" "$flake" nodes "$nodes" "$nodes"
+refuses nodes_of_no_directory 1 "^flake: $nodes: No such file" "$flake" nodes "$nodes"
+mkdir "$nodes"
+says nodes_of_an_empty_directory "$nodes is empty: no number was claimed in it" "$flake" nodes "$nodes"
+says nodes_of_an_empty_directory_as_json "" "$flake" nodes --json "$nodes"
+node() { "$flake" nodes "$nodes" | sed -n "s/^$1  *//p" | tr -s ' '; } # NUMBER: its line, without the number
+now="[0-9T:.-]*Z"
+# free: closed. The next holder need not wait.
+"$flake" generate --node=0-9 --dir="$nodes" > "$dir/out"
+has nodes_free "^free [0-9]* $now $now [0-9]* s ago$" node 0
+# held: by the process that the shell started
+mkfifo "$dir/run2" "$dir/run3"
+"$flake" generate --node=1-9 --dir="$nodes" 1000000000 > "$dir/run2" 2> "$dir/err" &
+holder=$!
+exec 3< "$dir/run2"
+read -r id0 <&3
+same nodes_held_has_the_first_of_its_range 1 "$(made_by default "$id0" | tr -d ' ')"
+has nodes_held "^held $holder $now $now [0-9]* s ago$" node 1
+has nodes_held_as_json "^{\"node\":1,\"state\":\"held\",\"pid\":$holder,\"since\":\"$now\",\"horizon\":\"$now\",\"age_ms\":[0-9]*}$" "$flake" nodes --json "$nodes"
+# While it is listed all the time, nothing else fails: the list keeps no lock.
+(for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do "$flake" nodes "$nodes" > /dev/null || echo "nodes failed"; done) > "$dir/listed" 2>&1 &
+lister=$!
+for _ in 1 2 3 4 5; do
+    "$flake" generate --node=2 --dir="$nodes" > "$dir/out" 2> "$dir/err" || fail nodes_takes_no_lock "$(cat "$dir/err")"
+done
+wait $lister
+same nodes_beside_claims "" "$(cat "$dir/listed")"
+# crashed: the number is free, and its horizon is to come
+kill -9 $holder
+wait $holder 2> /dev/null
+exec 3<&-
+has nodes_crashed "^free $holder $now $now [0-9]* s ago its next holder waits [0-9]* ms$" node 1
+# held by a forked child, whose parent has ended
+exec 4<> "$dir/run3"
+parent=$("$dir/slots" inherit "$nodes" 3 < "$dir/run3" 4>&-)
+has nodes_inherited "^held $parent $now $now [0-9]* s ago no process $parent here: a forked child of it has the number, or another container$" node 3
+exec 4>&-
+# of version 0.3, free and held
+(echo | "$dir/slots" version2 "$nodes" 4 > /dev/null)
+has nodes_of_version_2 "^free - - 2023-11-14T22:13:20.000Z [0-9]* days ago$" node 4
+exec 4<> "$dir/run3"
+"$dir/slots" version2 "$nodes" 4 < "$dir/run3" > "$dir/run2" 2> "$dir/err" 4>&- &
+exec 3< "$dir/run2"
+read -r id0 <&3
+has nodes_of_version_2_held "^held - - 2023-11-14T22:13:20.000Z [0-9]* days ago$" node 4
+exec 3<&- 4>&-
+# unusable and foreign
+: > "$nodes/5.slot"
+cp "$nodes/0.slot" "$nodes/6.slot"
+mkdir "$nodes/7.slot"
+ln -s 0.slot "$nodes/8.slot"
+echo "a text, and of no number" > "$nodes/9.slot"
+: > "$nodes/05.slot"
+: > "$nodes/notes.txt"
+printf 'quote "\\ end' > "$dir/out"
+: > "$nodes/$(cat "$dir/out")"
+has nodes_cut_short "^unusable 5.slot: is cut short or damaged$" node 5
+has nodes_of_another_number "^unusable 6.slot: is of another number$" node 6
+has nodes_directory "^unusable 7.slot: cannot be read: Is a directory$" node 7
+has nodes_link "^unusable 8.slot: cannot be opened: " node 8
+has nodes_text "^unusable 9.slot: is not of a number, or of another version$" node 9
+has nodes_foreign "^ *foreign *notes.txt: not the file of a number$" "$flake" nodes "$nodes"
+has nodes_foreign_by_its_zero "^ *foreign *05.slot: not" "$flake" nodes "$nodes"
+has nodes_foreign_with_a_quote "^{\"file\":\"quote ?? end\",\"state\":\"foreign\",\"why\":\"[a-z ]*\"}$" "$flake" nodes --json "$nodes"
+says nodes_in_order "0 1 2 3 4 5 6 7 8 9" sh -c "'$flake' nodes '$nodes' | sed -n 's/^\([0-9][0-9]*\) .*/\1/p' | paste -sd' ' -"
 
 refuses interface_that_is_not_there 1 "^flake: --interface: nosuch: no interface of this name" "$flake" generate --layout=boundary --interface=nosuch
 macs=$(cat /sys/class/net/*/address 2> /dev/null | grep -v '^00:00:00:00:00:00$' | tr -d :)
@@ -659,30 +779,35 @@ has config_of_128_bits '^.*-8[0-9a-f]\{3\}-.*-00000000001f$' "$flake" generate -
 has config_without_a_node '^.*-7[0-9a-f]\{3\}-.*$' "$flake" generate --config=uuid7
 "$flake" generate --config="$config" 20000 > "$dir/ids"
 same config_lanes_differ 20000 "$(LC_ALL=C sort -u "$dir/ids" | wc -l | tr -d ' ')"
-"$flake" generate --config="layout=idgen node=5 state=\"$dir/my ids\" max_ahead_ms=5" 20000 > "$dir/ids"
-"$flake" generate --config="layout=idgen node=5 state=\"$dir/my ids\" max_ahead_ms=5" 20000 >> "$dir/ids"
-same config_has_a_state 40000 "$(LC_ALL=C sort -u "$dir/ids" | wc -l | tr -d ' ')"
-refuses config_of_another_node 1 "my ids: " "$flake" generate --config="layout=idgen node=6 state=\"$dir/my ids\""
-mkdir "$dir/config"
-same config_claims_a_node 9 "$(made_by default "$("$flake" generate --config="state_dir=$dir/config first=9")")"
-for command in generate "inspect 5" "time 5" "range --from=2025-01-01 --to=2025-01-02"; do
+"$flake" generate --config="layout=idgen node=5 dir=\"$dir/my ids\" max_ahead_ms=5" 20000 > "$dir/ids"
+"$flake" generate --config="layout=idgen node=5 dir=\"$dir/my ids\" max_ahead_ms=5" 20000 >> "$dir/ids"
+same config_has_a_directory 40000 "$(LC_ALL=C sort -u "$dir/ids" | wc -l | tr -d ' ')"
+same config_claims_a_node 9 "$(made_by default "$("$flake" generate --config="node=9-99 dir=$dir/config")")"
+unnamed="config: node is missing: node=7, or node=0-1023 to claim a free one; and dir=DIR, or dir=none if nothing is to check it"
+refuses config_without_a_node 2 "^flake: $unnamed$" "$flake" generate --config="twitter clock=fast"
+for command in "inspect 5" "time 5" "range --from=2025-01-01 --to=2025-01-02"; do
     # shellcheck disable=SC2086
-    refuses "config_without_a_node_$command" 2 "^flake: config: node is missing: node=7 and dir=none, or state_dir=DIR to claim a free one$" \
-        "$flake" $command --config="twitter clock=fast"
+    has "config_without_a_node_$command" "^layout  *twitter" "$flake" $command --config="twitter clock=fast"
+    # shellcheck disable=SC2086
+    refuses "config_with_half_a_node_$command" 2 "^flake: config: node is unchecked: add dir=DIR" "$flake" $command --config="twitter node=7"
 done
-refuses config_that_nothing_checks 2 "^flake: config: node is unchecked: add exclusive_dir=DIR or state=FILE, or dir=none$" "$flake" generate --config=node=7
+refuses config_that_nothing_checks 2 "^flake: config: node is unchecked: add dir=DIR, or dir=none if nothing is to check it$" "$flake" generate --config=node=7
+refuses config_of_a_range_without_a_directory 2 "^flake: config: node: a range needs dir=DIR$" "$flake" generate --config="node=0-9 dir=none"
+for word in state=x state_dir=x exclusive_dir=x start_next_unit; do
+    refuses "config_of_0.3_$word" 2 "^flake: config: ${word%=x}: " "$flake" generate --config="node=7 dir=none $word"
+done
 refuses config_with_a_wrong_word 2 "^flake: config: nod: no such option" "$flake" generate --config=nod=7
 refuses config_beyond_the_layout 2 "^flake: node: 1024 is above 1023, the layout's last node$" "$flake" generate --config="node=1024 dir=none"
 for option in --layout=idgen --epoch=0 --unit=10; do
     refuses "config_and_$option" 2 "and ${option%=*} a word of it: use one of them" "$flake" inspect --config=mastodon $option 5
 done
-for option in --node=7 --state-dir="$dir/config" --hostname=web-3 --worker=1; do
+for option in --node=7 --dir="$dir/config" --hostname=web-3 --worker=1; do
     refuses "config_and_${option%%=*}" 2 "^flake: --config and ${option%%=*} both set the node" "$flake" generate --config="node=7 dir=none" "$option"
     refuses "config_without_a_node_and_${option%%=*}" 2 "^flake: --config and ${option%%=*} both set the node" "$flake" generate --config="lanes=8" "$option"
 done
 sno_of() { "$sno" inspect "$("$sno" generate --config="$1")"; }
 refuses config_with_a_partition 2 "config: partition: no such option" "$flake" generate --config=partition=7
-refuses config_ahead_without_a_state 2 "max_ahead_ms: needs state" "$flake" generate --config="node=7 dir=none max_ahead_ms=7"
+refuses config_ahead_without_a_directory 2 "max_ahead_ms: needs dir=DIR" "$flake" generate --config="node=7 dir=none max_ahead_ms=7"
 refuses config_of_time_with_lanes 2 "remove lanes" "$flake" time --config="node=7 dir=none lanes=2" 100
 has sno_config_generates "^partition  *7$" sno_of "node=7 dir=none single_thread clock=coarse"
 has sno_config_of_any_partition "^sequence  *0$" sno_of "clock=coarse"
@@ -690,14 +815,12 @@ has sno_config_with_bounds "^sequence  *99$" sno_of "node=7 dir=none seq_min=99 
 has sno_config_with_bounds_alone "^sequence  *99$" sno_of "seq_min=99 seq_max=999"
 "$sno" generate --config="node=0 dir=none lanes=2 clock=fast" 20000 > "$dir/ids"
 same sno_config_lanes_differ 20000 "$(LC_ALL=C sort -u "$dir/ids" | wc -l | tr -d ' ')"
-has sno_config_has_a_state "^partition  *0$" sno_of "node=0 state=$dir/snos"
-has sno_config_takes_the_state_s_partition "^partition  *0$" sno_of "state=$dir/snos"
-refuses sno_config_of_another_partition 1 "snos: " "$sno" generate --config="node=6 state=$dir/snos"
-has sno_config_claims_a_partition "^partition  *65535$" sno_of "state_dir=$dir/config first=65535"
-refuses sno_config_claims_no_partition 2 "first: exceeds 65535, the largest of a sno" "$sno" generate --config="state_dir=$dir/config first=65536"
+has sno_config_has_a_directory "^partition  *0$" sno_of "node=0 dir=$dir/snos"
+has sno_config_claims_a_partition "^partition  *65535$" sno_of "node=65535-65535 dir=$dir/snos"
+refuses sno_config_claims_no_partition 2 "node: exceeds 65535, the largest of a sno" "$sno" generate --config="node=0-65536 dir=$dir/snos"
 refuses sno_config_with_a_wrong_word 2 "^sno: config: part: no such option" "$sno" generate --config=part=7
 refuses sno_config_with_a_layout 2 "^sno: config: layout: a sno has its own" "$sno" generate --config=twitter
-refuses sno_config_that_nothing_checks 2 "^sno: config: node is unchecked: add exclusive_dir=DIR" "$sno" generate --config=node=7
+refuses sno_config_that_nothing_checks 2 "^sno: config: node is unchecked: add dir=DIR" "$sno" generate --config=node=7
 refuses sno_config_and_partition 2 "both set" "$sno" generate --config="clock=fast" --partition=7
 refuses sno_config_of_inspect 2 "inspect has no option --config" "$sno" inspect --config=node=7 xxxxxxxxj4fp2vgl
 

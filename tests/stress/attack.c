@@ -4,19 +4,82 @@
  * fails, while the clock steps back and forth; some runs end cleanly, and some kills are power cuts. A
  * power cut loses or tears each record that is not on disk. After a failed sync a record may be in the
  * kernel's cache and not on disk, and later syncs do not write it: only another write of the record and
- * a sync do. Four kinds: runs of all generators with their states; runs of one generator whose syncs
- * often fail; a few processes that share the slots of a directory, with IDs ahead of the clock;
- * generators in shared memory whose state is extended by one process after the other. No ID repeats.
+ * a sync do. Processes share a directory:
  *
- *     attack [--kills=10000]
+ *     every_kind  generators of all kinds in one process, each with a number
+ *     syncs     one generator, whose syncs often fail
+ *     files     one generator, whose file is deleted, replaced or damaged while it is held, and restored to an
+ *               earlier copy while it is free
+ *     few, many processes that take fixed numbers and ranges, of which there are fewer than processes, or as many.
+ *               They fork children that take other numbers, or the same one after their parent's end, or only
+ *               close; and threads draw beside extend and close
+ *     shared    generators in shared memory, whose holder dies; another process takes over, unless a third one has
+ *               had the number meanwhile
+ *
+ * What may repeat, and is avoided here: IDs of times that a deleted file's holder still uses, or that a restored copy
+ * does not know. So after either the clock moves past the horizon of the file that is gone, and does not step back
+ * until the next holder has written.
+ *
+ * No ID repeats. Each kind of event in the list must happen, or the attack has failed to attack; fewer than 1,000 kills
+ * may leave one out.
+ *
+ *     attack [--kills=10000] [--ids=N]    --ids: large batches, again and again until N IDs are compared
  */
 #define _GNU_SOURCE
 #include "scene.h"
 #include "flake.h"
 #include "sno.h"
 #include "ways_to_draw.h"
+#include <pthread.h>
+#include <sys/file.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
 
-enum { seats = 3, log_room = 8000000, journal_room = 64 };
+enum {
+    seats = 3,
+    log_room = 6000000,
+    journal_room = 64,
+    most_lives = 4096, /* of generators in shared memory */
+    most_batch = 4096,
+    last_slot = 16 /* files are 0.slot to 16.slot */
+};
+
+/* ---- events ---- */
+
+#define EACH_EVENT(X) \
+    X(KILLS, "processes killed") \
+    X(CLEAN_ENDS, "clean ends") \
+    X(CUTS, "power cuts") \
+    X(WRITES, "writes") \
+    X(FAULTS, "failed writes and syncs") \
+    X(HELD, "inits refused: number in use") \
+    X(BACKWARDS, "inits refused: clock went backwards") \
+    X(FAILED_INITS, "inits refused: disk failed") \
+    X(OLD_COPIES, "inits refused: max_downtime_ms") \
+    X(RESTORED, "earlier copies put back and continued") \
+    X(LOST_FILES, "deleted or damaged files noticed by their holder") \
+    X(EXTENDS, "extends") \
+    X(NOT_EXTENDED, "draws refused: not extended") \
+    X(FAILED_DRAWS, "draws refused: disk failed") \
+    X(LATE_DRAWS, "draws refused beside a close") \
+    X(FORKED, "draws refused after fork") \
+    X(CHILDREN_CLOSED, "children that only closed") \
+    X(OTHER_NUMBERS, "children with a number of the range") \
+    X(SAME_NUMBERS, "children with their ended parent's number") \
+    X(HELD_NUMBERS, "children refused their living parent's number")
+#define EACH_SHARED_EVENT(X) \
+    X(LIVES, "generators made in shared memory") \
+    X(TAKE_OVERS, "take-overs") \
+    X(TAKEN_HELD, "take-overs refused: holder or its child lives") \
+    X(TAKEN_CLOSED, "take-overs refused: closed") \
+    X(TAKEN_FOREIGN, "take-overs refused: another holder since") \
+    X(LIVES_CLOSED, "draws refused in closed shared memory")
+#define EVENT_NAME(name, words) name,
+#define EVENT_WORDS(name, words) words,
+enum { EACH_EVENT(EVENT_NAME) shared_events, shared_before = shared_events - 1,
+       EACH_SHARED_EVENT(EVENT_NAME) n_events };
+static const char *const event_words[] = {EACH_EVENT(EVENT_WORDS) EACH_SHARED_EVENT(EVENT_WORDS)};
 
 /* The disk's content where the kernel's cache has a newer record. */
 typedef struct undo {
@@ -26,27 +89,39 @@ typedef struct undo {
     uint8_t bytes[FLAKE_I_RECORD];
 } undo;
 
+/* IDs whose numbers follow one another. */
 typedef struct drawn {
-    uint64_t key, family;
+    uint64_t family, first, n;
 } drawn;
 
 static struct common {
-    _Atomic(size_t) n;
-    _Atomic(unsigned) faults, crashes, writes, cuts;
+    _Atomic(size_t) n, ids;
+    _Atomic(unsigned) crashes, strange; /* a status that none of this explains */
     _Atomic(bool) power_fails; /* when this process has ended */
-    _Atomic(bool) made;        /* all that follows is shared */
+    _Atomic(int) pending; /* 1: a file is gone, 2: a copy was restored, and no holder has written since */
+    _Atomic(int64_t) used_ns;  /* the horizon of a file that is gone; 0: none is */
     _Atomic(unsigned) n_undo;
     undo journal[journal_room];
-    flake_gen gen; /* of the shared kind */
-    flake_gen shards[seats];
-    flake_state state;
+    _Atomic(unsigned) life; /* the newest generator in shared memory; 0: none */
+    flake_gen lives[most_lives];
+    flake_lane lanes[most_lives][2];
     drawn log[log_room];
 } * common;
 
-static uint64_t random_state;
-static unsigned all_kills = 10000, kills, clean_ends;
+static _Atomic(uint64_t) *happened; /* events, of all tests */
+static uint64_t total_ids, wanted_ids;
+static unsigned all_kills = 10000, kills, rounds;
+static size_t batch = 5; /* at most */
+static _Thread_local uint64_t random_state;
 
 static uint64_t below(uint64_t bound) { return random_below(&random_state, bound); }
+static void happens(unsigned event) { atomic_fetch_add(&happened[event], 1u); }
+
+static void is_strange(const char *what, flake_status status) {
+    if (atomic_fetch_add(&common->strange, 1u) < 5)
+        printf("  strange: %s: %s\n", what, flake_status_str(status));
+    (void)fflush(stdout);
+}
 
 static void sleep_a_minute_at_most(int64_t ns) {
     atomic_fetch_add(&our->now_ns, ns > 60000 * a_ms ? 60000 * a_ms : ns);
@@ -61,17 +136,36 @@ static void step_clock(void) {
 
 /* ---- what was drawn ---- */
 
-static void keep(uint64_t family, uint64_t key) {
-    const size_t at = atomic_fetch_add(&common->n, 1u);
-    if (at < log_room) common->log[at] = (drawn){key, family};
+static void keep(uint64_t family, const uint64_t *keys, size_t n) {
+    for (size_t i = 0, length; i < n; i += length) {
+        for (length = 1; i + length < n && keys[i + length] == keys[i] + length; length++) continue;
+        const size_t at = atomic_fetch_add(&common->n, 1u);
+        if (at < log_room) common->log[at] = (drawn){family, keys[i], length};
+    }
+    atomic_fetch_add(&common->ids, n);
 }
 
-static size_t twice(void) {
+static int compare_drawn(const void *a, const void *b) {
+    const drawn *x = (const drawn *)a, *y = (const drawn *)b;
+    if (x->family != y->family) return x->family < y->family ? -1 : 1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static uint64_t twice(void) {
     size_t n = 0, count = atomic_load(&common->n);
+    uint64_t duplicates = 0;
     if (count > log_room) count = log_room;
     for (size_t i = 0; i < count; i++) /* zeros: killed before it was recorded */
-        if (common->log[i].family || common->log[i].key) common->log[n++] = common->log[i];
-    return count_duplicates(common->log, n);
+        if (common->log[i].n) common->log[n++] = common->log[i];
+    qsort(common->log, n, sizeof *common->log, compare_drawn);
+    uint64_t end = 0;
+    for (size_t i = 0; i < n; i++) {
+        const drawn *d = &common->log[i];
+        if (!i || d->family != d[-1].family) end = 0;
+        if (d->first < end) duplicates += d->first + d->n < end ? d->n : end - d->first;
+        if (d->first + d->n > end) end = d->first + d->n;
+    }
+    return duplicates;
 }
 
 /* ---- power cuts ---- */
@@ -79,10 +173,10 @@ static size_t twice(void) {
 static void before_write(int fd, size_t n) {
     struct stat file;
     const off_t at = lseek(fd, 0, SEEK_CUR);
-    atomic_fetch_add(&common->writes, 1u);
+    happens(WRITES);
     const int call = disk.calls + 1;
     if (disk.fail_from && call >= disk.fail_from && call < disk.fail_from + disk.fails)
-        atomic_fetch_add(&common->faults, 1u);
+        happens(FAULTS);
     if (n != FLAKE_I_RECORD || at < FLAKE_I_FIRST_RECORD || fstat(fd, &file) != 0) return;
     for (unsigned i = 0; i < journal_room; i++) {
         undo *u = &common->journal[i];
@@ -122,9 +216,14 @@ static bool cache_differs(void) {
     return false;
 }
 
-static void take_back(const undo *u, const char *name) {
+static const char *path_of_slot(uint64_t number) {
+    char name[32];
+    (void)snprintf(name, sizeof name, "%" PRIu64 ".slot", number);
+    return path_of(name);
+}
+
+static void take_back(const undo *u, const char *path) {
     struct stat file;
-    const char *const path = path_of(name);
     if (stat(path, &file) != 0 || (uint64_t)file.st_ino != atomic_load(&u->inode)) return;
     const int fd = (open)(path, O_RDWR);
     const size_t kept =
@@ -137,25 +236,27 @@ static void take_back(const undo *u, const char *name) {
 /* With all processes dead, a record that is not on disk is lost, or all but its first part if a
  * sync may have been writing it. The processes' shared memory is lost, too. */
 static void cut_power(void) {
-    static const char *const names[] = {"flake",  "wide",   "sno",    "sno_shards", "syncs",
-                                        "0.slot", "1.slot", "2.slot", "3.slot",     "shared"};
     for (unsigned i = 0; i < journal_room; i++) {
         undo *u = &common->journal[i];
-        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-            if (atomic_load(&u->inode)) take_back(u, names[k]);
+        for (uint64_t k = 0; k <= last_slot; k++)
+            if (atomic_load(&u->inode)) take_back(u, path_of_slot(k));
         atomic_store(&u->inode, 0u);
     }
-    atomic_fetch_add(&common->cuts, 1u);
-    atomic_store(&common->made, false);
-    memset(&common->state, 0, sizeof common->state);
+    happens(CUTS);
+    atomic_store(&common->life, 0u);
 }
 
 /* ---- processes ---- */
+
+/* Of the processes that run together, and of the children they leave behind; its first process does nothing else.
+ * 0: one process at a time. */
+static pid_t group;
 
 static pid_t start(void (*run)(void)) { /* on a disk with faults */
     const uint64_t own = random_next(&random_state);
     const pid_t child = fork();
     if (child < 0) abort();
+    if (group) (void)setpgid(child, group); /* in both processes: whichever comes first */
     if (child) return child;
     random_state = own | 1;
     disk_begin();
@@ -174,87 +275,195 @@ static pid_t start(void (*run)(void)) { /* on a disk with faults */
     _exit(0);
 }
 
-static void await_end(pid_t child) {
-    const int status = end_of(child);
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) kills++;
-    else if (WIFEXITED(status) && WEXITSTATUS(status) == 0) clean_ends++;
+static void count_end(int status) {
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+        kills++;
+        happens(KILLS);
+    } else if (WIFEXITED(status) && WEXITSTATUS(status) == 0) happens(CLEAN_ENDS);
     else atomic_fetch_add(&common->crashes, 1u);
 }
 
+static void await_end(pid_t child) { count_end(end_of(child)); }
+
 static void pause_a_while(uint64_t most_us) { (void)usleep((useconds_t)below(most_us)); }
 
-/* Many processes at a time, one of which is killed again and again. */
+/* An attack that goes wrong need not go on. */
+static bool goes_on(unsigned wanted) {
+    return kills < wanted && atomic_load(&common->strange) < 100 && atomic_load(&common->crashes) < 100;
+}
+
+static pid_t members[seats];
+
+static void idle(void) {
+    for (;;) (void)pause();
+}
+
+static void begin_group(void (*run)(void)) {
+    group = start_child(idle);
+    (void)setpgid(group, group);
+    for (unsigned i = 0; i < seats; i++) members[i] = start(run);
+}
+
+/* Of those who have ended. */
+static void reap(pid_t who, int how) {
+    int status;
+    for (pid_t ended; (ended = waitpid(who, &status, how)) > 0;) {
+        if (ended != group) count_end(status);
+        for (unsigned i = 0; i < seats; i++)
+            if (members[i] == ended) members[i] = 0;
+        if (who > 0) return;
+    }
+}
+
+static void end_group(void) {
+    (void)kill(-group, SIGKILL);
+    reap(-group, 0);
+    while (kill(-group, 0) == 0) (void)usleep(100); /* another process reaps them */
+    group = 0;
+}
+
+/* Several processes at a time, one of which is killed again and again. */
 static void kill_among(void (*run)(void), unsigned wanted) {
-    pid_t children[seats];
     const unsigned had = kills;
-    for (unsigned i = 0; i < seats; i++) children[i] = start(run);
-    while (kills - had < wanted) {
+    begin_group(run);
+    while (goes_on(had + wanted)) {
         const unsigned victim = (unsigned)below(seats);
         pause_a_while(1500);
         step_clock();
-        if (below(16) == 0) { /* the machine */
-            for (unsigned i = 0; i < seats; i++) (void)kill(children[i], SIGKILL);
-            for (unsigned i = 0; i < seats; i++) await_end(children[i]);
+        if (below(24) == 0) { /* the machine */
+            end_group();
             cut_power();
-            for (unsigned i = 0; i < seats; i++) children[i] = start(run);
+            begin_group(run);
             continue;
         }
-        if (below(4)) (void)kill(children[victim], SIGKILL);
-        await_end(children[victim]);
-        children[victim] = start(run);
+        if (members[victim] && below(4)) (void)kill(members[victim], SIGKILL);
+        if (members[victim]) reap(members[victim], 0);
+        reap(-group, WNOHANG);
+        for (unsigned i = 0; i < seats; i++)
+            if (!members[i]) members[i] = start(run);
     }
-    for (unsigned i = 0; i < seats; i++) {
-        (void)kill(children[i], SIGKILL);
-        await_end(children[i]);
-    }
+    end_group();
 }
 
 static void begin_attack(void) {
     begin();
     move_to_ns(1800000000000 * a_ms);
     on_sleep = sleep_a_minute_at_most;
-    memset(common, 0, offsetof(struct common, log));
-    random_state = 0x9e3779b97f4a7c15;
+    memset((void *)common, 0, offsetof(struct common, lives));
+    random_state = 0x9e3779b97f4a7c15 + rounds;
 }
 
 static void report(void) {
     if (!kills) return;
-    size_t n = atomic_load(&common->n);
-    if (n > log_room) n = log_room;
-    const size_t duplicates = twice();
-    printf("  %u kills, %u clean ends, %u power cuts, %u faults in %u writes, %zu IDs\n", kills,
-           clean_ends, atomic_load(&common->cuts), atomic_load(&common->faults),
-           atomic_load(&common->writes), n);
+    const size_t n = atomic_load(&common->n), ids = atomic_load(&common->ids);
+    const uint64_t duplicates = twice();
+    printf("  %u kills, %zu IDs, %" PRIu64 " duplicates\n", kills, ids, duplicates);
     CHECK_EQ(duplicates, 0);
     CHECK_EQ(atomic_load(&common->crashes), 0);
-    CHECK(n > kills);
-    memset(common->log, 0, n * sizeof *common->log);
-    kills = clean_ends = 0;
+    CHECK_EQ(atomic_load(&common->strange), 0);
+    CHECK(n > kills && n <= log_room);
+    memset(common->log, 0, (n < log_room ? n : log_room) * sizeof *common->log);
+    total_ids += ids;
+    kills = 0;
 }
 
-// >>states
+/* What an init or a reinit may return here. */
+static bool is_begun(flake_status status) {
+    if (status == FLAKE_IN_USE) happens(HELD);
+    else if (status == FLAKE_CLOCK_BACKWARDS) happens(BACKWARDS);
+    else if (status == FLAKE_IO) happens(FAILED_INITS);
+    else if (status != FLAKE_OK) is_strange("init", status);
+    return status == FLAKE_OK;
+}
 
-static void run_of_states(void) {
-    const char *const paths[] = {path_of("flake"), path_of("wide"), path_of("sno"),
-                                 path_of("sno_shards")};
-    const flake_status status = ways_open(paths, below(2));
-    if (status == FLAKE_INVALID) _exit(1);
-    for (uint64_t draws = 20 + below(200); draws && status == FLAKE_OK; draws--) {
+static void count_draw(flake_status status) {
+    if (status == FLAKE_NOT_EXTENDED) happens(NOT_EXTENDED);
+    else if (status == FLAKE_IO) happens(FAILED_DRAWS);
+    else if (status != FLAKE_OK && status != FLAKE_AGAIN && status != FLAKE_CLOCK_BACKWARDS)
+        is_strange("draw", status);
+}
+
+static flake_options options_in_attack(void) {
+    flake_options o = options_in_scene();
+    o.horizon_ms = 500;
+    o.max_wait_ms = 5;
+    return o;
+}
+
+static void extend_it(flake_gen *g) {
+    const flake_status status = flake_extend(g, NULL);
+    if (status == FLAKE_OK) happens(EXTENDS);
+    else if (status != FLAKE_IO) is_strange("extend", status);
+}
+
+static void close_well(flake_gen *g) {
+    const flake_status status = flake_close(g, NULL);
+    if (status != FLAKE_OK && status != FLAKE_IO) is_strange("close", status);
+}
+
+/* Draws n IDs or fewer by one of four calls; returns how many. The first that is zero ends them. */
+#define DRAW_BY(prefix, out, wanted, is_none, ...)                                       \
+    do {                                                                                  \
+        const uint64_t call = below(4);                                                   \
+        *got = call == 0   ? (status = prefix##_next(__VA_ARGS__, out)) == FLAKE_OK       \
+               : call == 1 ? (status = prefix##_try(__VA_ARGS__, out)) == FLAKE_OK        \
+                           : 0;                                                           \
+        if (call == 3) status = prefix##_try_n(__VA_ARGS__, out, wanted, got);            \
+        if (call == 2) {                                                                  \
+            status = prefix##_next_n(__VA_ARGS__, out, wanted);                           \
+            for (*got = 0; *got < (wanted) && !(is_none); ++*got) continue;               \
+        }                                                                                 \
+    } while (0)
+
+static flake_status draw64(flake_gen *g, uint64_t keys[most_batch], size_t *got) {
+    const size_t n = 1 + (size_t)below(batch);
+    flake_status status = FLAKE_OK;
+    DRAW_BY(flake, keys, n, keys[*got] == 0, g);
+    return status;
+}
+
+static flake_status draw128(flake_gen *g, uint64_t keys[most_batch], size_t *got) {
+    static _Thread_local flake128 ids[most_batch];
+    const size_t n = 1 + (size_t)below(batch);
+    flake_status status = FLAKE_OK;
+    DRAW_BY(flake128, ids, n, is_zero(&ids[*got], sizeof *ids), g);
+    for (size_t i = 0; i < *got; i++) {
+        flake_parts parts;
+        if (flake128_decompose(&flake_layout_boundary, &ids[i], &parts) != FLAKE_OK) abort();
+        keys[i] = parts.node << 57 | (uint64_t)parts.unix_ms << 16 | parts.seq;
+    }
+    return status;
+}
+
+static flake_status draw_snos(sno_gen *g, uint64_t keys[most_batch], size_t *got) {
+    static _Thread_local sno_id ids[most_batch];
+    const size_t n = 1 + (size_t)below(batch);
+    flake_status status = FLAKE_OK;
+    DRAW_BY(sno, ids, n, is_zero(&ids[*got], sizeof *ids), g, 7);
+    for (size_t i = 0; i < *got; i++)
+        keys[i] = (uint64_t)sno_partition(ids[i]) << 57 | sno_key(ids[i]);
+    return status;
+}
+
+// >>every kind
+
+static void run_of_ways(void) {
+    if (!is_begun(ways_open(our_folder, below(2)))) return;
+    for (uint64_t draws = 20 + below(200); draws; draws--) {
         way_ids ids;
         const struct way *way = &all_ways[below(ways_count)];
-        if (way->family >= FAMILY_SNO_LANES) continue; /* have no state */
-        (void)way_draw(way, &ids);
-        for (size_t i = 0; i < ids.n; i++) keep(way->family + 1u, ids.keys[i]);
+        count_draw(way_draw(way, &ids));
+        keep(way->family, ids.keys, ids.n);
         step_clock();
-        if (draws % 32 == 0) (void)flake_state_extend(&ways_state[0], NULL);
+        if (draws % 32 == 0) extend_it(way_gen(&all_ways[below(ways_count)]));
     }
     if (below(4)) be_killed();
     ways_close();
 }
 
-TEST(states) {
-    while (kills < all_kills / 4) {
-        const pid_t child = start(run_of_states);
+TEST(every_kind) {
+    while (goes_on(all_kills / 6)) {
+        const pid_t child = start(run_of_ways);
         if (below(3) == 0) {
             pause_a_while(3000);
             (void)kill(child, SIGKILL);
@@ -271,13 +480,9 @@ TEST(states) {
 /* Draws at a few times only, so that a lost horizon shows. */
 static void run_of_syncs(void) {
     static flake_gen gen;
-    static flake_state state;
-    const flake_state_options where = {.path = path_of("syncs"), .no_wait = true};
-    const flake_node node = flake_node_fixed(NULL, 0);
-    flake_options o = {.clock.now_ns = scene_clock};
-    if (flake_state_open(&state, &where, node, &o, NULL, NULL) != FLAKE_OK) return;
-    o.state = &state;
-    if (flake_init(&gen, node, &o, NULL) != FLAKE_OK) _exit(1);
+    flake_options o = options_in_scene();
+    o.no_wait = true;
+    if (!is_begun(flake_init(&gen, flake_node_fixed(our_folder, 0), &o, NULL))) return;
     if (!disk.fail_from && below(2)) {
         disk_fail(1 + (int)below(4), 1000000);
         disk.only_syncs = true;
@@ -285,19 +490,19 @@ static void run_of_syncs(void) {
     flake_status status = FLAKE_OK;
     for (uint64_t draws = 20 + below(60); draws && status != FLAKE_IO; draws--) {
         uint64_t id;
-        status = flake_try(&gen, &id);
-        if (status == FLAKE_OK) keep(300, id);
+        count_draw(status = flake_try(&gen, &id));
+        keep(300, &id, status == FLAKE_OK);
         pass_ms(100);
     }
     be_killed();
 }
 
 TEST(syncs) {
-    while (kills < all_kills / 4) {
+    while (goes_on(all_kills / 6)) {
         const unsigned had = kills;
         await_end(start(run_of_syncs));
         const bool power_fails = atomic_exchange(&common->power_fails, false) || below(4) == 0;
-        if (kills == had) pass_ms(300); /* the open was refused */
+        if (kills == had) pass_ms(300); /* the init was refused */
         else if (power_fails) {
             cut_power();
             pass_ms(-(int64_t)below(30) * 100);
@@ -305,87 +510,439 @@ TEST(syncs) {
     }
 }
 
-// >>slots
+// >>files
 
-static void run_of_slots(void) {
-    static flake_state state;
-    static flake_gen gen;
-    const flake_state_options where = {.dir = our_folder, .count = 4, .horizon_ms = 500};
-    flake_options o = {.clock.now_ns = scene_clock, .seq_max = 3};
-    uint64_t number = 0;
-    o.max_ahead_ms = (int64_t)below(3) * 400;
-    for (int tries = 0;
-         flake_state_open(&state, &where, flake_node_none(), &o, &number, NULL) != FLAKE_OK; tries++) {
-        if (tries == 50) return;
-        pass_ms(20);
-    }
-    o.state = &state;
-    if (flake_init(&gen, flake_node_fixed(NULL, number), &o, NULL) != FLAKE_OK) _exit(1);
-    for (uint64_t draws = 20 + below(400); draws; draws--) {
-        uint64_t ids[5];
-        const size_t n = got64_n(&gen, ids, 1 + (size_t)below(5));
-        for (size_t i = 0; i < n; i++) keep(100, ids[i]);
-        if (below(8) == 0) step_clock();
-        if (draws % 32 == 0) (void)flake_state_extend(&state, NULL);
-    }
-    if (below(3) == 0) (void)flake_state_close(&state, NULL);
-    else be_killed();
+static uint8_t copies[4][FLAKE_I_FILE]; /* earlier ones; all zero: none yet */
+
+/* False: there is none, or it is damaged. */
+static bool read_slot(uint8_t bytes[FLAKE_I_FILE], flake_i_record *r) {
+    const int fd = (open)(path_of_slot(0), O_RDONLY);
+    const ssize_t n = fd < 0 ? 0 : (read)(fd, bytes, FLAKE_I_FILE);
+    if (fd >= 0) (void)(close)(fd);
+    return n > 0 && flake_i_slot_get(bytes, (size_t)n, r) == FLAKE_OK;
 }
 
-TEST(slots) { kill_among(run_of_slots, all_kills / 10 * 3); }
+/* By another program: in place, or as another file. */
+static void put_slot(const uint8_t bytes[FLAKE_I_FILE], bool in_place) {
+    const char *const path = in_place ? path_of_slot(0) : path_of("copy");
+    const int fd = (open)(path, O_WRONLY | O_CREAT, 0600);
+    if (fd < 0 || (write)(fd, bytes, FLAKE_I_FILE) != FLAKE_I_FILE) abort();
+    (void)(close)(fd);
+    if (!in_place && (rename)(path, path_of_slot(0)) != 0) abort();
+    for (unsigned i = 0; i < journal_room; i++) atomic_store(&common->journal[i].inode, 0u);
+}
+
+/* What becomes of the file while it is held. */
+static void damage_slot(uint8_t bytes[FLAKE_I_FILE]) {
+    const uint8_t *const earlier = copies[below(4)];
+    flake_i_record r;
+    const uint64_t how = below(5);
+    if (how <= 1 && flake_i_slot_get(earlier, FLAKE_I_FILE, &r) == FLAKE_OK &&
+        memcmp(earlier, bytes, FLAKE_I_FILE) != 0)
+        put_slot(earlier, how == 0);
+    else if (how == 2) {
+        for (size_t i = 0; i < 2; i++)
+            bytes[512 + 4096 * i + below(120)] ^= (uint8_t)(1 + below(255)); /* both records */
+        put_slot(bytes, true);
+    } else if (how == 3) {
+        if (truncate(path_of_slot(0), (off_t)below(512)) != 0) abort();
+    } else (void)(unlink)(path_of_slot(0));
+}
+
+static void run_of_files(void) {
+    static flake_gen gen;
+    static uint8_t bytes[FLAKE_I_FILE];
+    uint64_t ids[most_batch], damage_at = below(3) ? 0 : 1 + below(60);
+    size_t got;
+    flake_i_record r;
+    int64_t horizon_ns = INT64_MAX;
+    flake_options o = options_in_attack();
+    o.no_wait = below(2);
+    o.max_ahead_ms = (int64_t)below(3) * 200;
+    if (!is_begun(flake_init(&gen, flake_node_fixed(our_folder, 0), &o, NULL))) return;
+    if (atomic_exchange(&common->pending, 0) == 2) happens(RESTORED);
+    flake_status status = FLAKE_OK;
+    for (uint64_t draws = 1 + below(100); draws && status != FLAKE_MISMATCH; draws--) {
+        if (draws == damage_at && read_slot(bytes, &r)) {
+            horizon_ns = r.horizon_ns;
+            atomic_store(&common->used_ns, horizon_ns);
+            damage_slot(bytes);
+            disk.fail_from = 0;
+            draws = 2000;
+            damage_at = 0;
+        }
+        status = draw64(&gen, ids, &got);
+        if (horizon_ns == INT64_MAX || status != FLAKE_MISMATCH) count_draw(status);
+        else happens(LOST_FILES);
+        for (size_t i = 0; i < got; i++)
+            if ((int64_t)((ids[i] >> 22) + 1) * a_ms - 1 > horizon_ns)
+                is_strange("an ID past the horizon", status);
+        keep(300, ids, got);
+        if (horizon_ns == INT64_MAX) step_clock();
+        else pass_ms((int64_t)below(30));
+    }
+    if (horizon_ns != INT64_MAX && status != FLAKE_MISMATCH) is_strange("a lost file", status);
+    if (below(2)) be_killed();
+    status = flake_close(&gen, NULL);
+    if (status != (horizon_ns == INT64_MAX ? FLAKE_OK : FLAKE_MISMATCH) && status != FLAKE_IO)
+        is_strange("close", status);
+}
+
+/* An earlier copy is recognised by its age. */
+static void try_old_copy(void) {
+    static flake_gen gen;
+    static uint8_t before[FLAKE_I_FILE], after[FLAKE_I_FILE];
+    const uint8_t *const copy = copies[below(4)];
+    flake_i_record now, r;
+    flake_options o = options_in_attack();
+    o.max_downtime_ms = 1000;
+    if (!read_slot(before, &now) || flake_i_slot_get(copy, FLAKE_I_FILE, &r) != FLAKE_OK) return;
+    if (scene_ns() - 1000 * a_ms <= r.horizon_ns) return;
+    put_slot(copy, true);
+    const flake_status status = flake_init(&gen, flake_node_fixed(our_folder, 0), &o, NULL);
+    if (status == FLAKE_DOWNTIME) happens(OLD_COPIES);
+    else is_strange("an old copy", status);
+    if (!read_slot(after, &r) || memcmp(after, copy, sizeof after) != 0)
+        is_strange("an old copy was changed", status);
+    put_slot(before, true);
+}
+
+/* Of a file that is gone, or is to be replaced: the next holder begins after its horizon. */
+static void move_past(int64_t horizon_ns) {
+    atomic_store(&common->pending, 1);
+    if (scene_ns() <= horizon_ns + a_ms) move_to_ns(horizon_ns + a_ms);
+}
+
+TEST(files) {
+    static uint8_t bytes[FLAKE_I_FILE];
+    memset(copies, 0, sizeof copies);
+    while (goes_on(all_kills / 6)) {
+        flake_i_record r;
+        await_end(start(run_of_files));
+        if (atomic_exchange(&common->power_fails, false) || below(6) == 0) cut_power();
+        const int64_t used_ns = atomic_exchange(&common->used_ns, 0);
+        if (used_ns) move_past(used_ns);
+        const bool is_whole = read_slot(bytes, &r);
+        if (!is_whole && (below(2) || flake_i_slot_get(copies[0], FLAKE_I_FILE, &r) != FLAKE_OK))
+            (void)(unlink)(path_of_slot(0));
+        else if (!is_whole) put_slot(copies[0], below(2));
+        else if (below(8) == 0) memcpy(copies[below(4)], bytes, sizeof bytes);
+        else if (below(6) == 0) {
+            const uint8_t *const copy = copies[below(4)];
+            flake_i_record earlier;
+            if (flake_i_slot_get(copy, FLAKE_I_FILE, &earlier) == FLAKE_OK) {
+                move_past(r.horizon_ns);
+                put_slot(copy, below(2));
+                atomic_store(&common->pending, 2);
+            }
+        } else if (below(4) == 0) try_old_copy();
+        pass_ms((int64_t)below(3) * 300);
+        if (!atomic_load(&common->pending) && below(4) == 0) pass_ms(-(int64_t)below(3000));
+    }
+}
+
+// >>few and many
+
+typedef enum kind {
+    PLAIN, SINGLE, SHARDS, LANES, WIDE, WIDE_LANES, SNO, SNO_SHARDS, SNO_LANES, kinds
+} kind;
+static struct mine {
+    kind kind;
+    flake_gen gen[2];
+    sno_gen sno[2];
+    flake_lane lanes[2];
+} mine;
+static uint64_t numbers; /* in the directory */
+
+static flake_gen *mine_gen(void) { return mine.kind < SNO ? mine.gen : &mine.sno[0].gen; }
+
+static flake_options mine_options(void) {
+    flake_options o = options_in_attack();
+    o.claim_wait_ms = (int64_t)below(2) * 100;
+    o.manual_extend = below(4) == 0;
+    o.no_wait = below(2);
+    o.single_thread = mine.kind == SINGLE;
+    if (mine.kind == LANES || mine.kind == WIDE_LANES || mine.kind == SNO_LANES)
+        o = way_lanes_of(o, mine.lanes);
+    if (mine.kind >= SNO) memset(&o.layout, 0, sizeof o.layout);
+    else if (mine.kind >= WIDE) o.layout = flake_layout_boundary;
+    else {
+        o.max_ahead_ms = (int64_t)below(3) * 400;
+        o.seq_max = below(2) ? 3 : 4095;
+    }
+    return o;
+}
+
+static flake_status begin_mine(flake_node node, bool again) {
+    const flake_options o = mine_options();
+    const sno_snapshot bounds = pool_of_numbers((uint16_t)node.number, 0, 99);
+    const sno_snapshot *const pool = below(2) ? &bounds : NULL;
+    switch (mine.kind) {
+    case SHARDS:
+        if (again) close_well(mine.gen);
+        return flake_init_shards(mine.gen, 2, node, &o, NULL);
+    case SNO_SHARDS:
+        if (again) close_well(&mine.sno[0].gen);
+        return sno_init_shards(mine.sno, 2, node, pool, &o, NULL);
+    case SNO:
+    case SNO_LANES:
+        return again ? sno_reinit_after_fork(mine.sno, node, pool, &o, NULL)
+                     : sno_init(mine.sno, node, pool, &o, NULL);
+    default:
+        return again ? flake_reinit_after_fork(mine.gen, node, &o, NULL)
+                     : flake_init(mine.gen, node, &o, NULL);
+    }
+}
+
+static flake_status draw_mine(void) {
+    static _Thread_local uint64_t keys[most_batch];
+    const bool second = (mine.kind == SHARDS || mine.kind == SNO_SHARDS) && below(2);
+    size_t got = 0;
+    const flake_status status = mine.kind >= SNO    ? draw_snos(&mine.sno[second], keys, &got)
+                                : mine.kind >= WIDE ? draw128(&mine.gen[second], keys, &got)
+                                                    : draw64(&mine.gen[second], keys, &got);
+    keep(mine.kind >= SNO ? 102 : mine.kind >= WIDE ? 101 : 100, keys, got);
+    return status;
+}
+
+static flake_node of_range(void) { return flake_node_any(our_folder, 0, numbers - 1); }
+
+static void draw_for(uint64_t draws) {
+    for (; draws; draws--) {
+        count_draw(draw_mine());
+        if (below(8) == 0) step_clock();
+        if (draws % 16 == 0) extend_it(mine_gen());
+    }
+}
+
+static void end_mine(void) {
+    const uint64_t how = below(3);
+    if (how == 0) be_killed();
+    if (how == 1) close_well(mine_gen());
+}
+
+/* A forked child. */
+static void run_of_child(void) {
+    const flake_node same = flake_node_fixed(our_folder, flake_gen_node(mine_gen()));
+    flake_status status = draw_mine();
+    const uint64_t how = below(4);
+    if (status == FLAKE_FORKED) happens(FORKED);
+    else is_strange("draw in a child", status);
+    if (how == 0) {
+        status = flake_close(mine_gen(), NULL);
+        if (status != FLAKE_OK) is_strange("close in a child", status);
+        status = draw_mine();
+        if (status == FLAKE_FORKED || status == FLAKE_CLOSED) happens(CHILDREN_CLOSED);
+        else is_strange("draw of a child that has closed", status);
+        pause_a_while(1000);
+        return;
+    }
+    const bool wants_same = how == 1;
+    for (int tries = 0; (status = begin_mine(wants_same ? same : of_range(), true)) != FLAKE_OK;
+         tries++) {
+        if (wants_same && status == FLAKE_IN_USE) happens(HELD_NUMBERS);
+        if (tries == 10 || mine.kind == SHARDS || mine.kind == SNO_SHARDS) return;
+        (void)is_begun(status);
+        pass_ms(20);
+        pause_a_while(300);
+    }
+    happens(wants_same ? SAME_NUMBERS : OTHER_NUMBERS);
+    draw_for(5 + below(60));
+    end_mine();
+}
+
+/* Draws beside a close. */
+static void *draw_beside(void *random) {
+    unsigned closed = 0;
+    random_state = *(const uint64_t *)random;
+    for (uint64_t draws = 2000; draws && closed < 3; draws--) {
+        const flake_status status = draw_mine();
+        if (status == FLAKE_CLOSED) {
+            closed++;
+            happens(LATE_DRAWS);
+            pass_ms(1);
+        } else count_draw(status);
+        if (below(16) == 0) pass_ms((int64_t)below(3));
+    }
+    return NULL;
+}
+
+static void draw_in_threads(void) {
+    pthread_t threads[2];
+    uint64_t seeds[2];
+    for (unsigned i = 0; i < 2; i++) {
+        seeds[i] = random_next(&random_state) | 1;
+        if (pthread_create(&threads[i], NULL, draw_beside, &seeds[i]) != 0) abort();
+    }
+    for (uint64_t extends = below(20); extends; extends--) {
+        extend_it(mine_gen());
+        step_clock();
+        pause_a_while(100);
+    }
+    close_well(mine_gen());
+    for (unsigned i = 0; i < 2; i++) (void)pthread_join(threads[i], NULL);
+}
+
+static void run_of_numbers(void) {
+    const flake_node fixed = flake_node_fixed(our_folder, below(numbers));
+    mine.kind = (kind)below(kinds);
+    for (int tries = 0; !is_begun(begin_mine(below(3) ? of_range() : fixed, false)); tries++) {
+        if (tries == 20) return;
+        pass_ms(20);
+    }
+    for (uint64_t forks = below(3); forks; forks--) {
+        draw_for(below(100));
+        if (below(2) || fork() != 0) continue;
+        random_state = random_state * 3 | 1;
+        run_of_child();
+        _exit(0);
+    }
+    if (below(3) == 0 && (mine.kind == PLAIN || mine.kind == LANES || mine.kind == WIDE || mine.kind == SNO))
+        draw_in_threads();
+    else {
+        draw_for(20 + below(200));
+        end_mine();
+    }
+}
+
+TEST(few) {
+    numbers = 2;
+    kill_among(run_of_numbers, all_kills / 5);
+}
+
+TEST(many) {
+    numbers = 6;
+    kill_among(run_of_numbers, all_kills / 10);
+}
 
 // >>shared
 
-static bool hold_shared(void) {
-    const flake_state_options where = {
-        .path = path_of("shared"), .horizon_ms = 500, .no_wait = true};
-    const flake_node node = flake_node_fixed(NULL, 0);
-    flake_options o = {
-        .shared_memory = true, .seq_max = 63, .max_wait_ms = 5, .clock.now_ns = scene_clock};
-    if (flake_state_open(&common->state, &where, node, &o, NULL, NULL) != FLAKE_OK) {
-        pass_ms(5); /* which may be older than the last write */
-        return false;
+/* Makes the next generator, if `ended` is still the newest. One process at a time. */
+static bool make_life(unsigned ended) {
+    bool is_made = false;
+    const int fd = (open)(path_of("maker"), O_RDWR | O_CREAT, 0600);
+    if (fd < 0) abort();
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && atomic_load(&common->life) == ended && ended + 1 < most_lives) {
+        flake_options o = options_in_attack();
+        o.shared_memory = true;
+        o.no_wait = below(2);
+        o.seq_max = 63;
+        if (below(2)) o = way_lanes_of(o, common->lanes[ended + 1]);
+        is_made = is_begun(flake_init(&common->lives[ended + 1], flake_node_fixed(our_folder, 0), &o, NULL));
+        if (is_made) {
+            happens(LIVES);
+            atomic_store(&common->life, ended + 1);
+        } else pass_ms(5); /* which may be older than the last write */
     }
-    if (atomic_load(&common->made)) return true;
-    o.state = &common->state; /* it is the first run */
-    o.seq_max = 31;
-    if (flake_init(&common->gen, node, &o, NULL) != FLAKE_OK) _exit(1);
-    o.seq_min = 32;
-    o.seq_max = 63;
-    if (flake_init_shards(common->shards, 2, node, &o, NULL) != FLAKE_OK) _exit(1);
-    atomic_store(&common->made, true);
-    return true;
+    (void)(close)(fd);
+    return is_made;
 }
 
-/* Draws with what is there; and holds the state, if no other process does. */
+/* True: this process is the holder. */
+static bool take_life_over(unsigned life) {
+    const flake_status status = flake_take_over(&common->lives[life], NULL);
+    if (status == FLAKE_OK) happens(TAKE_OVERS);
+    else if (status == FLAKE_IN_USE) happens(TAKEN_HELD);
+    else if (status == FLAKE_CLOSED) happens(TAKEN_CLOSED);
+    else if (status == FLAKE_MISMATCH) happens(TAKEN_FOREIGN);
+    else if (status != FLAKE_IO) is_strange("take-over", status);
+    return status == FLAKE_OK;
+}
+
+/* A generator of this process's own, with the same number. */
+static void draw_between(void) {
+    static flake_gen own;
+    uint64_t ids[most_batch];
+    size_t got;
+    const flake_options o = options_in_attack();
+    if (!is_begun(flake_init(&own, flake_node_fixed(our_folder, 0), &o, NULL))) return;
+    for (uint64_t draws = 1 + below(5); draws; draws--) {
+        count_draw(draw64(&own, ids, &got));
+        keep(200, ids, got);
+    }
+    if (below(2)) close_well(&own);
+    else be_killed();
+}
+
+/* The holder's child: while it has not closed, nobody takes over. */
+static void run_of_holders_child(flake_gen *g) {
+    if (below(2) && flake_close(g, NULL) != FLAKE_OK) is_strange("close of a holder's child", FLAKE_OK);
+    pause_a_while(500);
+}
+
 static void run_of_shared(void) {
-    bool holds = false;
+    unsigned held = 0; /* the life that this process holds */
     for (uint64_t draws = 20 + below(300); draws; draws--) {
-        uint64_t ids[5] = {0};
-        size_t n = 0;
-        if (!holds && draws % 8 == 0) holds = hold_shared();
-        if (!atomic_load(&common->made)) continue;
-        if (below(2)) n = got64_n(&common->gen, ids, 5);
-        else n = flake_next(&common->gen, ids) == FLAKE_OK;
-        for (size_t i = 0; i < n; i++) keep(200, ids[i]);
+        uint64_t ids[most_batch];
+        size_t got = 0;
+        const unsigned life = atomic_load(&common->life);
+        flake_gen *const g = &common->lives[life];
+        const flake_status status = life ? draw64(g, ids, &got) : FLAKE_CLOSED;
+        const bool has_ended = status == FLAKE_CLOSED || status == FLAKE_MISMATCH;
+        keep(200, ids, got);
+        if (!has_ended) count_draw(status);
+        else if (life && status == FLAKE_CLOSED) happens(LIVES_CLOSED);
         if (below(8) == 0) step_clock();
-        if (holds && draws % 16 == 0) (void)flake_state_extend(&common->state, NULL);
+        if (held == life && life && draws % 16 == 0 && !has_ended) extend_it(g);
+        if (held != life && life && below(8) == 0 && take_life_over(life)) held = life;
+        if (has_ended && below(4) == 0 && make_life(life)) held = life + 1;
+        if (!held && below(30) == 0) draw_between();
+        if (held != life || !life || has_ended) continue;
+        if (below(150) == 0) {
+            close_well(g);
+            held = 0;
+        } else if (below(100) == 0 && fork() == 0) {
+            random_state = random_state * 3 | 1;
+            run_of_holders_child(g);
+            _exit(0);
+        }
     }
     if (below(3)) be_killed();
 }
 
 TEST(shared) {
-    if (!words_reach_other_processes) return;
-    kill_among(run_of_shared, all_kills - all_kills / 4 * 2 - all_kills / 10 * 3);
+    if (words_reach_other_processes)
+        kill_among(run_of_shared, all_kills / 5);
+}
+
+static bool all_happened(void) {
+    const unsigned n = words_reach_other_processes ? n_events : shared_events;
+    bool well = true;
+    for (unsigned i = 0; i < n; i++) {
+        const uint64_t count = atomic_load(&happened[i]);
+        printf("%12" PRIu64 " %s%s\n", count, event_words[i], count ? "" : ": NONE");
+        well &= count > 0 || all_kills < 1000;
+    }
+    printf("%12" PRIu64 " IDs\n", total_ids);
+    return well;
+}
+
+static void *share(size_t size) {
+    void *const at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) abort();
+    return at;
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1 && strncmp(argv[1], "--kills=", 8) == 0)
-        all_kills = (unsigned)strtoul(argv[1] + 8, NULL, 10);
-    else if (argc > 1) return 2;
-    common = (struct common *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE,
-                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int code;
+    for (; argc > 1 && strncmp(argv[1], "--", 2) == 0; argc--, argv++) {
+        if (strncmp(argv[1], "--kills=", 8) == 0)
+            all_kills = (unsigned)strtoul(argv[1] + 8, NULL, 10);
+        else if (strncmp(argv[1], "--ids=", 6) == 0) {
+            wanted_ids = strtoull(argv[1] + 6, NULL, 10);
+            batch = most_batch;
+        } else return 2;
+    }
+#if defined(__linux__)
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+#endif
+    common = (struct common *)share(sizeof *common);
+    happened = (_Atomic(uint64_t) *)share(n_events * sizeof *happened);
     check_before = begin_attack;
     check_after = report;
-    return common == MAP_FAILED ? 1 : scene_main(1, argv);
+    do {
+        code = scene_main(argc, argv);
+        rounds++;
+    } while (code == 0 && total_ids < wanted_ids);
+    return (argc > 1 || all_happened()) ? code : 1;
 }

@@ -175,7 +175,8 @@ static void note(worker *w, unsigned of, const place *p, size_t n) {
 /* Nodes of SPACE_MS, which has flake-idgen's layout; the first three are those of SPACE_ROOMY, too.
  * Four children take turns; a row is whole pages. */
 enum { NODE_SHARED, NODE_SHARDS, NODE_LANES, NODE_OTHERS, NODE_CHILDREN = 16, n_nodes = 24 };
-enum { NODE_STATE = 12, NODE_KILLED, NODE_TWINS };
+enum { most_children = 4 };
+enum { NODE_CLOSED = 12, NODE_KILLED, NODE_TWINS };
 /* Partitions of SPACE_SNO. */
 enum { PART_SHARED, PART_SHARDS, PART_LANES, PART_BATCHES, PART_CHILDREN, n_parts = 8 };
 
@@ -371,28 +372,13 @@ static void note_one(worker *w, unsigned of, flake_status status, const drawn *i
     note_ids(w, of, status, ids, status == FLAKE_OK);
 }
 
-/* Opens the state, draws for a while, and closes it. IN_USE: a child forked meanwhile keeps it open,
- * too, until it ends. */
-static bool draw_run(worker *w, const char *name, flake_node node, int64_t ms) {
-    static const flake_state closed;
-    flake_state state = closed;
-    flake_state_options where = {0};
+/* Claims the number, draws for a while, and closes. A child forked meanwhile holds the number, too, until it ends. */
+static bool draw_run(worker *w, uint64_t number, int64_t ms) {
     flake_options o = options_of(flake_layout_idgen, FLAKE_CLOCK_EXACT);
     flake_gen gen;
-    char path[600];
-    flake_status status;
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    where.path = path;
-    where.horizon_ms = 200;
-    for (int tries = 0;
-         (status = flake_state_open(&state, &where, node, &o, NULL, NULL)) == FLAKE_IN_USE;
-         tries++) {
-        if (tries == 5000) break;
-        nap_us(2000);
-    }
-    o.state = &state;
-    if (status == FLAKE_OK) status = flake_init(&gen, node, &o, NULL);
-    if (status != FLAKE_OK) {
+    o.horizon_ms = 200;
+    o.claim_wait_ms = 10000;
+    if (flake_init(&gen, flake_node_fixed(folder, number), &o, NULL) != FLAKE_OK) {
         atomic_fetch_add(&w->failed, 1);
         nap_us(100000);
         return false;
@@ -402,15 +388,13 @@ static bool draw_run(worker *w, const char *name, flake_node node, int64_t ms) {
         drawn id = {{0}};
         note_one(w, SPACE_MS, flake_next(&gen, id.flake), &id);
     }
-    flake_release(&gen);
-    if (flake_state_close(&state, NULL) != FLAKE_OK) atomic_fetch_add(&w->failed, 1);
+    if (flake_close(&gen, NULL) != FLAKE_OK) atomic_fetch_add(&w->failed, 1);
     return true;
 }
 
-static void draw_state(worker *w, uint64_t *random) {
+static void draw_closed(worker *w, uint64_t *random) {
     const int64_t ms = (int64_t)(random_of(random) % 400);
-    if (draw_run(w, "closed", flake_node_fixed(NULL, NODE_STATE), ms))
-        atomic_fetch_add(&hours->restarts, 1);
+    if (draw_run(w, NODE_CLOSED, ms)) atomic_fetch_add(&hours->restarts, 1);
 }
 
 static pid_t start(worker *w) {
@@ -427,12 +411,12 @@ static void end_of(pid_t child) {
     }
 }
 
-/* A process that is killed at any moment, and another that continues with its state. */
+/* A process that is killed at any moment, and another that continues after it. */
 static void draw_killed(worker *w, uint64_t *random) {
     const pid_t child = start(w);
     if (child < 0) return;
     if (child == 0) {
-        (void)draw_run(w, "killed", flake_node_fixed(NULL, NODE_KILLED), 60000);
+        (void)draw_run(w, NODE_KILLED, 60000);
         _exit(0);
     }
     nap_us(1000 * (long)(50 + random_of(random) % 700));
@@ -442,10 +426,12 @@ static void draw_killed(worker *w, uint64_t *random) {
     atomic_fetch_add(&hours->kills, 1);
 }
 
-/* A forked child: its parent's generators fail there until they have numbers of their own. */
+/* A forked child: its parent's generators fail there until they have numbers of their own, one of them from the
+ * directory. */
 static void draw_as_child(worker *w, unsigned turn) {
     const flake_options o = options_of(flake_layout_idgen, FLAKE_CLOCK_EXACT);
-    const flake_node node = flake_node_fixed(NULL, NODE_CHILDREN + turn);
+    const flake_node node =
+        flake_node_any(folder, NODE_CHILDREN, NODE_CHILDREN + most_children - 1);
     drawn ids = {{0}};
     for (int again = 0; again < 2; again++) {
         const flake_status status =
@@ -463,10 +449,11 @@ static void draw_as_child(worker *w, unsigned turn) {
         note_one(w, SPACE_SNO, sno_next(&sno_whole, meta, ids.sno), &ids);
         note_one(w, SPACE_MS, flake_next(&ms_whole, ids.flake), &ids);
     }
+    if (flake_close(&ms_whole, NULL) != FLAKE_OK) atomic_fetch_add(&w->failed, 1);
 }
 
 static void draw_forked(worker *w, uint64_t *random) {
-    const unsigned turn = (unsigned)(atomic_fetch_add(&hours->forks, 1) % 4);
+    const unsigned turn = (unsigned)(atomic_fetch_add(&hours->forks, 1) % most_children);
     const pid_t child = start(w);
     (void)random;
     if (child == 0) {
@@ -498,8 +485,8 @@ static const mode modes[] = {
     MODE("stocks", "flake-idgen", SPACE_MS, stocks, sizeof *stocks, "p", crowd),
     MODE("lanes", "coarse clock", SPACE_MS, &others[5], 0, "nN", 2 * crowd),
     MODE("batches", "sno", SPACE_SNO, &sno_batches, 0, "NTa", crowd),
-    {"states", "closed", SPACE_MS, NULL, 0, "", 1, ANY, draw_state},
-    {"states", "killed", SPACE_MS, NULL, 0, "", 1, ANY, draw_killed},
+    {"numbers", "closed", SPACE_MS, NULL, 0, "", 1, ANY, draw_closed},
+    {"numbers", "killed", SPACE_MS, NULL, 0, "", 1, ANY, draw_killed},
     {"forked", "children", SPACE_MS, NULL, 0, "", 1, ANY, draw_forked},
 };
 enum { n_first = 12, n_modes = sizeof modes / sizeof *modes };
@@ -715,9 +702,9 @@ static void soak_for(double seconds) {
     printf("%" PRIu64 " draws of %" PRIu64
            " forked children from their parent's generators were refused\n",
            (uint64_t)hours->refusals, (uint64_t)hours->forks);
-    for (int i = 0; i < 2; i++) {
+    for (unsigned number = 0; number < n_nodes; number++) {
         char path[600];
-        (void)snprintf(path, sizeof path, "%s/%s", folder, i ? "killed" : "closed");
+        (void)snprintf(path, sizeof path, "%s/%u.slot", folder, number);
         (void)unlink(path);
     }
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The system calls that the headers make for a file. `on_call` is called before each: it may kill, cancel,
- * raise a signal, replace the file, or make the call fail. Calls that write can be made to fail, or to kill
- * the process, by their number. What a power cut would leave is recorded; nothing is really synced. Include
- * it before the headers.
+ * The system calls that the headers make for a directory and its files. `on_call` is called before each: it may
+ * kill, cancel, raise a signal, replace the file, or make the call fail. Calls that write can be made to fail, or
+ * to kill the process, by their number. What a power cut would leave is recorded; nothing is really synced.
+ * Include it before the headers.
  */
 #ifndef DISK_H
 #define DISK_H
@@ -17,6 +17,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#if defined(__linux__)
+#include <sys/vfs.h>
+#endif
 #include <unistd.h>
 
 static bool (*on_call)(const char *name); /* false: it fails, with the hook's errno */
@@ -30,20 +33,25 @@ static struct disk {
     bool only_syncs;  /* of these calls; writes reach the kernel's cache */
     int kill_at;      /* the process is killed before this call; 0: never */
     int kill_at_sync; /* likewise, counting only syncs of the file in place */
-    char log[64]; /* o w s r: open, write, sync, rename of a new file; O S C: of the directory; w
-                   *     d: a write in place, and its sync */
+    char log[64];     /* m: a directory made; o w s r: open, write, sync, rename of a new file;
+                       * O S C: of a directory; w d: a write in place, and its sync */
     int64_t written, synced, renamed, lasting; /* horizons, as far as they were written */
-    int folder;
-} disk = {.lasting = INT64_MIN, .folder = -1};
+    int folder;                                /* descriptor of the directory that is open, ... */
+    char folder_path[1100], made[1100];        /* ... its path, and that of the last one made */
+    bool is_made_named, is_file_named;         /* on disk */
+} disk = {.lasting = INT64_MIN, .folder = -1, .is_made_named = true};
 
 /* Called before each write, and after each sync of a file in place; NULL: not called. */
 static void (*disk_on_write)(int fd, size_t n), (*disk_on_sync)(int fd, bool well);
 
+static uint32_t disk_type; /* statfs reports this file system; 0: the real one */
+
 static inline void disk_begin(void) {
-    disk = (struct disk){.lasting = INT64_MIN, .folder = -1};
+    disk = (struct disk){.lasting = INT64_MIN, .folder = -1, .is_made_named = true};
     on_call = NULL;
     disk_on_write = NULL;
     disk_on_sync = NULL;
+    disk_type = 0;
 }
 
 static inline void disk_fail(int from_now, int fails) {
@@ -76,8 +84,23 @@ static inline int disk_open(const char *path, int flags, ...) {
     if ((flags & O_CREAT) && !disk_step('o')) return -1;
     if (is_folder && !disk_step('O')) return -1;
     const int fd = open(path, flags, (mode_t)mode);
-    if (is_folder) disk.folder = fd;
+    if (is_folder) {
+        disk.folder = fd;
+        (void)snprintf(disk.folder_path, sizeof disk.folder_path, "%s", path);
+    }
     return fd;
+}
+
+static inline int disk_mkdir(const char *path, mode_t mode) {
+    struct stat found;
+    if (!call_made("mkdir")) return -1;
+    if (stat(path, &found) != 0 && !disk_step('m')) return -1;
+    const int made = mkdir(path, mode);
+    if (made == 0) {
+        (void)snprintf(disk.made, sizeof disk.made, "%s", path);
+        disk.is_made_named = false;
+    }
+    return made;
 }
 
 /* The horizon of a record, or of a new file's first. */
@@ -95,10 +118,17 @@ static inline ssize_t disk_write(int fd, const void *bytes, size_t n) {
     return write(fd, bytes, n);
 }
 
+/* A new file lasts if both its name and that of a new directory are on disk. */
+static inline void disk_sync_folder(void) {
+    if (strlen(disk.folder_path) < strlen(disk.made)) disk.is_made_named = true; /* its parent */
+    else disk.is_file_named = true;
+    if (disk.is_made_named && disk.is_file_named) disk.lasting = disk.renamed;
+}
+
 int fsync(int fd);
 int fsync(int fd) {
     if (!call_made("fsync") || !disk_step(fd == disk.folder ? 'S' : 's')) return -1;
-    if (fd == disk.folder) disk.lasting = disk.renamed;
+    if (fd == disk.folder) disk_sync_folder();
     else disk.synced = disk.written;
     return fd < 0 ? -1 : 0;
 }
@@ -125,10 +155,21 @@ static inline int disk_rename(const char *from, const char *to) {
     if (!call_made("rename") || !disk_step('r')) return -1;
     disk.renamed = disk.synced;
     disk.synced = INT64_MIN;
+    disk.is_file_named = false;
     return rename(from, to);
 }
 
+#if defined(__linux__)
+static inline int disk_statfs(const char *path, struct statfs *to) {
+    if (!call_made("statfs") || statfs(path, to) != 0) return -1;
+    if (disk_type) to->f_type = (__typeof__(to->f_type))disk_type;
+    return 0;
+}
+#define statfs(path, to) disk_statfs(path, to)
+#endif
+
 #define open(...)           disk_open(__VA_ARGS__)
+#define mkdir(path, mode)   disk_mkdir(path, mode)
 #define write(fd, bytes, n) disk_write(fd, bytes, n)
 #define close(fd)           disk_close(fd)
 #define rename(from, to)    disk_rename(from, to)
@@ -138,5 +179,6 @@ static inline int disk_rename(const char *from, const char *to) {
 #define stat(path, to)      (call_made("stat") ? (stat)(path, to) : -1)
 #define fstat(fd, to)       (call_made("fstat") ? (fstat)(fd, to) : -1)
 #define unlink(path)        (call_made("unlink") ? (unlink)(path) : -1)
+#define getcwd(to, n)       (call_made("getcwd") ? (getcwd)(to, n) : NULL)
 
 #endif

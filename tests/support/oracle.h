@@ -57,6 +57,7 @@ typedef struct oracle {
     uint64_t recorded; /* the highest clock reading at which a ticket was drawn */
     oracle_place next; /* the first ticket not drawn */
     uint64_t safe[2];  /* the last unit used on each abandoned timeline */
+    uint64_t start;    /* the first unit that has tickets, if it was set, else 0: to wait for it is no overflow */
     uint64_t ids, batches, waits, clock_backwards, drifts; /* draws that met each */
 } oracle;
 
@@ -218,8 +219,11 @@ static inline oracle_status oracle_draw_by_clock(oracle *o, oracle_how how, uint
             const int64_t left_ns = oracle_until_ns(v.due_ns, now_ns);
             const bool refused = o->fail_on_backwards && v.status == ORACLE_CLOCK_BACK;
             if (how != ORACLE_WAIT || refused || left_ns > budget_ns) return v.status;
-            o->waits += !slept;
-            slept = true;
+            if (!slept && v.due_ns > oracle_start_ns(o, o->start) -
+                                         (int64_t)o->max_ahead * o->unit_ms * 1000000) {
+                o->waits++;
+                slept = true;
+            }
             if (v.blocked || o->without_places) {
                 const int64_t sleep_ns =
                     v.blocked ? oracle_until_ns(v.blocked_ns, now_ns) : left_ns;
@@ -287,6 +291,36 @@ static inline uint64_t oracle_lag(const oracle *o) {
     uint64_t now = 0;
     (void)oracle_unit_at(o, *o->clock_ns, &now);
     return oracle_newest(o) > now ? oracle_newest(o) - now : 0;
+}
+
+/* Of an init: sleeps until the clock has passed a time. False: it went backwards, or stands still. */
+static inline bool oracle_wait_past(const oracle *o, int64_t past_ns) {
+    while (*o->clock_ns <= past_ns) {
+        const int64_t before_ns = *o->clock_ns;
+        o->sleep(oracle_until_ns(past_ns, before_ns) + 1);
+        if (*o->clock_ns <= before_ns) return false;
+    }
+    return true;
+}
+
+/* A new generator in its place. */
+static inline void oracle_anew(oracle *o) {
+    memset(&o->next, 0, sizeof o->next);
+    o->ids = o->batches = o->waits = o->clock_backwards = o->drifts = 0;
+    o->recorded = o->start = o->safe[0] = o->safe[1] = 0;
+}
+
+/* Of a generator that has not drawn yet: its tickets are of later units than this time. */
+static inline void oracle_start_after(oracle *o, int64_t floor_ns) {
+    uint64_t unit = 0;
+    if (floor_ns < oracle_start_ns(o, 0)) return;
+    if (oracle_unit_at(o, floor_ns, &unit) != ORACLE_OK) unit = o->last_unit;
+    for (unsigned i = 0; i < 2; i++)
+        if (o->ticks && o->safe[i] < unit) o->safe[i] = unit;
+    if (o->recorded > unit || o->next.unit > unit) return;
+    o->recorded = unit;
+    o->start = o->next.unit = unit + 1;
+    o->next.index = 0;
 }
 
 /* Continues after the `count` tickets drawn since `unit` began, or where it is if that is later. */

@@ -78,8 +78,11 @@ static inline sno_snapshot pool_of(uint16_t min, uint16_t max) {
     return pool_of_numbers(a_partition, min, max);
 }
 
+/* The system's clock, which follows the script; IDs of its unit at once. */
 static inline flake_options options_of(void) {
-    return options_of_sno(NULL, NULL); /* the system's clock, which follows the script */
+    flake_options o = options_of_sno(NULL, NULL);
+    o.start_this_unit = true;
+    return o;
 }
 
 static inline void restore(sno_gen *g, sno_snapshot s) {

@@ -75,10 +75,16 @@ static inline void begin(const flake_layout *l) {
 
 /* With fewer numbers than an init accepts, so that a few draws exhaust a ms. */
 static inline void open_gen(flake_gen *g) {
-    flake_options o;
-    CHECK_EQ(flake_i_resolve(&options, &gens_node, &o, NULL), FLAKE_OK);
+    flake_i_engine_config config;
+    uint64_t keys[4];
+    flake_node node = gens_node;
+    (void)flake_i_process_owner_id(); /* the first draws random bytes: not between those of the keys */
+    CHECK_EQ(flake_i_resolve(&options, &node, &config, keys, NULL), FLAKE_OK);
+    flake_options o = config.options;
     if (last_number) o.seq_max = last_number;
-    CHECK_EQ(flake_i_gen_init(g, &gens_node, &o, NULL), FLAKE_OK);
+    flake_i_invalidate(g);
+    CHECK_EQ(flake_i_claim_init(&g->claim, &node, &config, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_i_gen_init(g, &config, node.number, &o, keys, NULL), FLAKE_OK);
 }
 
 static inline void open_one(const flake_layout *l) {

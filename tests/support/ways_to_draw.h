@@ -148,8 +148,8 @@ static inline flake_status way_draw(const struct way *w, way_ids *out) {
 typedef struct ways_setup {
     unsigned who; /* node, worker and partitions follow from it */
     bool again; /* by reinit */
-    flake_state *flake, *wide;
-    flake_state *sno, *sno_shards;
+    const char *dir; /* in which each generator has a number; NULL: none */
+    bool no_wait;
     flake_gate gate;
 } ways_setup;
 
@@ -158,22 +158,26 @@ static inline uint16_t ways_partition(unsigned who, unsigned family) {
 }
 
 static inline flake_node ways_node(const ways_setup *w, uint64_t number) {
-    return w->gate.admit ? flake_node_gated(&w->gate, number) : flake_node_fixed(NULL, number);
+    return w->gate.admit ? flake_node_gated(&w->gate, number) : flake_node_fixed(w->dir, number);
 }
 static inline flake_node ways_flake_node(const ways_setup *w) { return ways_node(w, w->who + 1); }
 static inline flake_node ways_wide_node(const ways_setup *w) { return ways_node(w, w->who); }
 
+/* Without a directory generators share numbers: they have different sequence numbers. */
+static inline flake_node ways_other_node(const ways_setup *w, flake_node node, uint64_t number) {
+    return w->dir ? ways_node(w, number) : node;
+}
+
 static inline flake_options ways_flake_options(const ways_setup *w, uint32_t seq_min,
                                                uint32_t seq_max) {
     flake_options o = options_of_flake(seq_min, seq_max, scene_clock, NULL);
-    o.state = w->flake;
+    o.no_wait = w->no_wait;
     return o;
 }
 
 static inline flake_options ways_wide_options(const ways_setup *w) {
     flake_options o = ways_flake_options(w, 0, 99);
     o.layout = flake_layout_boundary;
-    o.state = w->wide;
     return o;
 }
 
@@ -193,94 +197,81 @@ static inline flake_options way_lanes_of(flake_options o, flake_lane *lanes) {
     return o;
 }
 
-/* 1: it failed. */
-static inline unsigned way_fails(const ways_setup *w, flake_gen *g, flake_node node,
-                                 const flake_options *o) {
-    return (w->again ? flake_reinit_after_fork(g, node, o, NULL) : flake_init(g, node, o, NULL)) !=
-           FLAKE_OK;
+static inline flake_status way_init(const ways_setup *w, flake_gen *g, flake_node node,
+                                    const flake_options *o) {
+    return w->again ? flake_reinit_after_fork(g, node, o, NULL) : flake_init(g, node, o, NULL);
 }
 
-static inline unsigned way_fails_sno(const ways_setup *w, sno_gen *g, const sno_snapshot *pool,
-                                     const flake_options *o) {
+static inline flake_status way_init_sno(const ways_setup *w, sno_gen *g, const sno_snapshot *pool,
+                                        const flake_options *o) {
     const flake_node node = ways_node(w, pool->partition);
-    return (w->again ? sno_reinit_after_fork(g, node, pool, o, NULL)
-                     : sno_init(g, node, pool, o, NULL)) != FLAKE_OK;
+    return w->again ? sno_reinit_after_fork(g, node, pool, o, NULL)
+                    : sno_init(g, node, pool, o, NULL);
 }
 
-/* With the numbers after the others', and with states that hold these, too. */
-static inline unsigned ways_make_lanes(const ways_setup *w) {
+/* With the sequence numbers after the others'. */
+static inline flake_status ways_make_lanes(const ways_setup *w) {
+    const flake_node node = ways_other_node(w, ways_flake_node(w), 3);
+    const flake_node wide_node = ways_other_node(w, ways_wide_node(w), 4);
     const flake_options f = way_lanes_of(ways_flake_options(w, 300, 399), ways.lane);
     flake_options wide = way_lanes_of(ways_wide_options(w), ways.wide_lane);
     const sno_snapshot pool = ways_pool(w->who, FAMILY_SNO_LANES, 0, 99);
-    const flake_options s = way_lanes_of(ways_sno_options(), ways.sno_lane);
+    flake_options s = way_lanes_of(ways_sno_options(), ways.sno_lane);
     wide.seq_min = 100, wide.seq_max = 199;
-    return way_fails(w, &ways.lanes, ways_flake_node(w), &f) +
-           way_fails(w, &ways.wide_lanes, ways_wide_node(w), &wide) +
-           way_fails_sno(w, &ways.sno_lanes, &pool, &s);
+    s.no_wait = w->no_wait;
+    flake_status status = way_init(w, &ways.lanes, node, &f);
+    if (status == FLAKE_OK) status = way_init(w, &ways.wide_lanes, wide_node, &wide);
+    if (status == FLAKE_OK) status = way_init_sno(w, &ways.sno_lanes, &pool, &s);
+    return status;
 }
 
-static inline unsigned ways_make(const ways_setup *w) {
-    unsigned wrong = ways_make_lanes(w);
-    flake_options f = ways_flake_options(w, 0, 99), half = f, wide = ways_wide_options(w);
-    const flake_node node = ways_flake_node(w);
-    sno_snapshot pool = ways_pool(w->who, FAMILY_SNO, 0, 99);
+/* Shards are not inherited: they are closed and made anew. */
+static inline flake_status ways_make_shards(const ways_setup *w) {
+    const sno_snapshot pool = ways_pool(w->who, FAMILY_SNO_SHARDS, 0, 99);
+    const flake_node node = ways_other_node(w, ways_flake_node(w), 2);
+    const flake_options o = ways_flake_options(w, 100, 199);
     flake_options s = ways_sno_options();
-    s.state = w->sno;
-    wrong += way_fails(w, &ways.gen, node, &f) +
-             way_fails(w, &ways.wide, ways_wide_node(w), &wide) +
-             way_fails_sno(w, &ways.sno, &pool, &s);
-    if (!w->again) {
-        wrong += flake_prefetch_init(&ways.stock, &ways.gen, 4, 0, NULL) != FLAKE_OK;
-        half.seq_min = 100, half.seq_max = 199;
-        wrong += flake_init_shards(ways.shards, way_halves, node, &half, NULL) != FLAKE_OK;
-        pool = ways_pool(w->who, FAMILY_SNO_SHARDS, 0, 99);
-        s.state = w->sno_shards;
-        wrong += sno_init_shards(ways.sno_shards, way_halves, ways_node(w, pool.partition), &pool,
-                                 &s, NULL) != FLAKE_OK;
-        return wrong;
-    }
-    half.single_thread = s.single_thread = true;
-    for (unsigned i = 0; i < way_halves; i++) {
-        half.seq_min = 100 + 50 * i, half.seq_max = half.seq_min + 49;
-        wrong += way_fails(w, &ways.shards[i], node, &half);
-        const uint16_t min = (uint16_t)(50 * i);
-        pool = ways_pool(w->who, FAMILY_SNO_SHARDS, min, (uint16_t)(min + 49));
-        wrong += way_fails_sno(w, &ways.sno_shards[i], &pool, &s);
-    }
-    return wrong;
+    s.no_wait = w->no_wait;
+    if (w->again) CHECK_EQ(flake_close(ways.shards, NULL), FLAKE_OK);
+    if (w->again) CHECK_EQ(flake_close(&ways.sno_shards[0].gen, NULL), FLAKE_OK);
+    const flake_status status = flake_init_shards(ways.shards, way_halves, node, &o, NULL);
+    if (status != FLAKE_OK) return status;
+    return sno_init_shards(ways.sno_shards, way_halves, ways_node(w, pool.partition), &pool, &s,
+                           NULL);
 }
 
-/* ---- with states, in files ---- */
+/* Up to the first that is refused. */
+static inline flake_status ways_make(const ways_setup *w) {
+    const flake_options o = ways_flake_options(w, 0, 99), wide = ways_wide_options(w);
+    const flake_node wide_node = ways_other_node(w, ways_wide_node(w), 5);
+    const sno_snapshot pool = ways_pool(w->who, FAMILY_SNO, 0, 99);
+    flake_options s = ways_sno_options();
+    s.no_wait = w->no_wait;
+    flake_status status = ways_make_lanes(w);
+    if (status == FLAKE_OK) status = way_init(w, &ways.gen, ways_flake_node(w), &o);
+    if (status == FLAKE_OK) status = way_init(w, &ways.wide, wide_node, &wide);
+    if (status == FLAKE_OK) status = way_init_sno(w, &ways.sno, &pool, &s);
+    if (status == FLAKE_OK) status = ways_make_shards(w);
+    if (status == FLAKE_OK && !w->again)
+        status = flake_prefetch_init(&ways.stock, &ways.gen, 4, 0, NULL);
+    return status;
+}
 
-enum { way_states = 4 };
-static flake_state ways_state[way_states];
+/* In a directory: numbers 1 to 5, and the partitions of process 0. */
+static inline flake_status ways_open(const char *dir, bool no_wait) {
+    const ways_setup w = {.dir = dir, .no_wait = no_wait};
+    return ways_make(&w);
+}
 
-/* Opens the states of all families that may have one, up to the first that is refused, and makes the
- * generators on them. */
-static inline flake_status ways_open(const char *const paths[way_states], bool no_wait) {
-    ways_setup setup = {0};
-    const flake_options of_snos = ways_sno_options();
-    flake_options o[] = {ways_flake_options(&setup, 0, 399), ways_wide_options(&setup), of_snos,
-                         of_snos};
-    const flake_node nodes[] = {ways_flake_node(&setup), ways_wide_node(&setup)};
-    sno_snapshot pools[] = {ways_pool(0, FAMILY_SNO, 0, 99), ways_pool(0, FAMILY_SNO_SHARDS, 0, 99)};
-    o[1].seq_max = 199; /* the generator's, and the lanes' */
-    for (int i = 0; i < way_states; i++) {
-        const flake_state_options w = {.path = paths[i], .no_wait = no_wait};
-        flake_state *const s = &ways_state[i];
-        const flake_status status = i < 2 ? flake_state_open(s, &w, nodes[i], &o[i], NULL, NULL)
-                                          : sno_state_open(s, &w, &o[i], &pools[i - 2], NULL);
-        if (status != FLAKE_OK) return status;
-    }
-    setup.flake = &ways_state[0];
-    setup.wide = &ways_state[1];
-    setup.sno = &ways_state[2];
-    setup.sno_shards = &ways_state[3];
-    return ways_make(&setup) == 0 ? FLAKE_OK : FLAKE_INVALID;
+/* The one that has the claim: a sno's is the generator in it. */
+static inline flake_gen *way_gen(const struct way *w) {
+    sno_gen *const of_sno = (sno_gen *)w->gen;
+    if (w->family < FAMILY_SNO) return w->gen == &ways.shards[1] ? ways.shards : (flake_gen *)w->gen;
+    return w->gen == &ways.sno_shards[1] ? &ways.sno_shards[0].gen : &of_sno->gen;
 }
 
 static inline void ways_close(void) {
-    for (int i = 0; i < way_states; i++) (void)flake_state_close(&ways_state[i], NULL);
+    for (unsigned i = 0; i < ways_count; i++) (void)flake_close(way_gen(&all_ways[i]), NULL);
 }
 
 /* Records what was drawn, in the scene. */

@@ -43,39 +43,59 @@ static uint64_t number(void) {
     return flake_gen_node(&g);
 }
 
+/* The node that the text asks for. */
+static bool asks_for(flake_node wanted) {
+    const flake_node *const given = &config.node;
+    if (!wanted.dir != !given->dir || (wanted.dir && strcmp(wanted.dir, given->dir) != 0)) return false;
+    return wanted.kind == given->kind && wanted.number == given->number && wanted.last == given->last;
+}
+
 TEST(each_word_sets_its_field) {
     static const char all[] =
-        "layout=twitter unit_ms=20 epoch_ms=1577836800000 node=7 dir=none seq_min=2 seq_max=3 "
-        "lanes=8 single_thread clock=fast max_wait_ms=4 max_ahead_ms=5 fail_on_backwards "
-        "seq_scatter exclusive_dir=/run/app start_next_unit state=/var/ids first=6 count=9 "
-        "horizon_ms=10 max_downtime_ms=11 wait_ms=12 must_exist no_wait manual_extend";
+        "layout=twitter unit_ms=20 epoch_ms=1577836800000 node=7 dir=/run/app seq_min=2 seq_max=3 "
+        "lanes=8 single_thread clock=fast max_wait_ms=4 max_ahead_ms=5 start_this_unit "
+        "seq_scatter after_unix_ms=2 claim_wait_ms=9 horizon_ms=10 max_downtime_ms=11 "
+        "must_exist no_wait manual_extend";
     CHECK_EQ(parse(all), FLAKE_OK);
     const flake_options *o = &config.options;
     CHECK_STR(o->layout.name, "twitter");
     CHECK(o->layout.unit_ms == 20 && o->layout.epoch_ms == 1577836800000);
-    CHECK_EQ(number(), 7);
+    CHECK(asks_for(flake_node_fixed("/run/app", 7)));
     CHECK(o->seq_min == 2 && o->seq_max == 3);
     CHECK(o->lane_count == 8 && o->lanes == NULL);
-    CHECK(o->single_thread && o->fail_on_backwards && o->seq_scatter && o->start_next_unit);
+    CHECK(o->single_thread && o->start_this_unit && o->seq_scatter && o->after_unix_ms == 2);
     CHECK_EQ(o->clock.kind, FLAKE_CLOCK_FAST);
     CHECK(o->max_wait_ms == 4 && o->max_ahead_ms == 5);
-    CHECK_STR(o->exclusive_dir, "/run/app");
-    const flake_state_options *where = &config.state;
-    CHECK_STR(where->path, "/var/ids");
-    CHECK(where->dir == NULL);
-    CHECK(where->first == 6 && where->count == 9);
-    CHECK(where->horizon_ms == 10 && where->max_downtime_ms == 11 && where->wait_ms == 12);
-    CHECK(where->must_exist && where->no_wait && where->manual_extend);
+    CHECK(o->claim_wait_ms == 9 && o->horizon_ms == 10 && o->max_downtime_ms == 11);
+    CHECK(o->must_exist && o->no_wait && o->manual_extend);
+}
+
+TEST(node_and_dir_together_ask_for_a_number_or_a_range) {
+    CHECK_EQ(parse("node=7 dir=none"), FLAKE_OK);
+    CHECK(asks_for(flake_node_fixed(NULL, 7)));
+    CHECK_EQ(parse("node=7 dir=ids/orders"), FLAKE_OK);
+    CHECK(asks_for(flake_node_fixed("ids/orders", 7)));
+    CHECK_EQ(parse("node=0-99 dir=\"/run/a b\""), FLAKE_OK);
+    CHECK(asks_for(flake_node_any("/run/a b", 0, 99)));
+    CHECK_EQ(parse("dir=x node=7-7"), FLAKE_OK); /* in any order; a range of one number */
+    CHECK(asks_for(flake_node_any("x", 7, 7)));
+    CHECK_EQ(parse("dir=nonesuch node=7"), FLAKE_OK); /* the word is none, and no more */
+    CHECK(asks_for(flake_node_fixed("nonesuch", 7)));
+    CHECK_EQ(parse("dir=./none node=7"), FLAKE_OK); /* a directory of that name */
+    CHECK(asks_for(flake_node_fixed("./none", 7)));
+    CHECK_EQ(parse("uuid8 node=0-281474976710655 dir=x"), FLAKE_OK);
+    CHECK(asks_for(flake_node_any("x", 0, UINT64_C(281474976710655))));
+    CHECK_EQ(parse("node=281474976710655-281474976710655 dir=x uuid8"), FLAKE_OK);
+    CHECK_EQ(parse("uuid7"), FLAKE_OK);
+    CHECK(asks_for(flake_node_none()));
 }
 
 /* Options that no word sets are as in zeroed options. */
 TEST(what_a_text_does_not_name_has_its_default) {
     static flake_options defaults;
-    static const flake_state_options nowhere;
     defaults.layout = flake_layout_default;
     CHECK_EQ(parse("node=0 dir=none"), FLAKE_OK);
     CHECK(memcmp(&config.options, &defaults, sizeof defaults) == 0);
-    CHECK(memcmp(&config.state, &nowhere, sizeof nowhere) == 0);
     CHECK_EQ(number(), 0);
     CHECK_EQ(flake_config_parse("node=3 dir=none clock=fast", &config, NULL), FLAKE_OK);
     CHECK_EQ(number(), 3);
@@ -83,54 +103,56 @@ TEST(what_a_text_does_not_name_has_its_default) {
     CHECK(memcmp(&config.options, &defaults, sizeof defaults) == 0);
 }
 
-#define MISSING  "config: node is missing: node=7"
-#define AND_A_DIR " and dir=none, or state_dir=DIR to claim a free one"
+#define MISSING                                                                              \
+    "config: node is missing: node=7, or node=0-1023 to claim a free one; and dir=DIR, or " \
+    "dir=none if nothing is to check it"
 
 TEST(a_text_without_a_node_is_refused) {
     static const char *const texts[] = {
-        "",      " \t\r\n", "twitter",         "default clock=fast",
-        "uuid8", "boundary", "layout=41-10-12", "lanes=2",
-        "seq_max=7", "epoch_ms=5"};
-    static const char *const checked[] = {"dir=none", "state=/var/lib/ids", "exclusive_dir=x",
-                                          "twitter dir=none"};
+        "",          " \t\r\n",     "twitter",  "default clock=fast",
+        "uuid8",     "boundary",    "41-10-12", "layout=41-10-12",
+        "seq_max=7", "epoch_ms=5",  "lanes=2",  "dir=none",
+        "dir=x",     "twitter dir=none"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         CHECK_EQ(parse(texts[i]), FLAKE_INVALID);
-        CHECK_STR(why.text, MISSING AND_A_DIR);
-    }
-    for (size_t i = 0; i < sizeof checked / sizeof *checked; i++) {
-        CHECK_EQ(parse(checked[i]), FLAKE_INVALID);
         CHECK_STR(why.text, MISSING);
     }
 }
 
 /* The number alone does not say that another has not got it, too. */
 TEST(so_is_a_node_that_nothing_checks_unless_the_text_says_so) {
-    static const char *const texts[] = {"node=7", "node=0", "twitter node=7", "node=7 uuid8"};
-    static const char *const checked[] = {"node=7 dir=none", "node=7 state=x",
-                                          "exclusive_dir=x node=7", "state=x dir=none node=7",
-                                          "exclusive_dir=x dir=none node=7"};
+    static const char *const texts[] = {"node=7", "node=0", "twitter node=7", "node=7 uuid8",
+                                        "node=0-1023", "node=7 must_exist"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         CHECK_EQ(parse(texts[i]), FLAKE_INVALID);
-        CHECK_STR(why.text, "config: node is unchecked: add exclusive_dir=DIR or state=FILE, or dir=none");
+        CHECK_STR(why.text,
+                  "config: node is unchecked: add dir=DIR, or dir=none if nothing is to check it");
     }
-    for (size_t i = 0; i < sizeof checked / sizeof *checked; i++) {
-        CHECK_EQ(parse(checked[i]), FLAKE_OK);
-        CHECK_EQ(number(), 7);
-    }
+    CHECK_EQ(parse("node=7 dir=none"), FLAKE_OK);
+    CHECK_EQ(number(), 7);
+}
+
+/* A free number of none would be the first one, in each process. */
+TEST(a_range_needs_a_directory) {
+    CHECK_EQ(parse("node=0-1023 dir=none"), FLAKE_INVALID);
+    CHECK_STR(why.text, "config: node: a range needs dir=DIR");
+    CHECK_EQ(parse("dir=none node=7-7 twitter"), FLAKE_INVALID);
+    CHECK_STR(why.text, "config: node: a range needs dir=DIR");
 }
 
 TEST(layouts_without_a_node_need_none_and_take_none) {
     static const char *const layouts[] = {"uuid7", "ulid", "mastodon", "layout=48-0-16"};
-    static const char *const words[] = {"node=0", "dir=none", "node=7 dir=none"};
+    static const char *const words[] = {"node=0", "dir=none", "node=7 dir=none", "dir=x",
+                                        "node=0-9 dir=x"};
     char text[64];
     for (size_t i = 0; i < 4; i++) {
         CHECK_EQ(parse(layouts[i]), FLAKE_OK);
         CHECK_EQ(number(), UINT64_MAX);
-        for (size_t k = 0; k < 3; k++) {
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
             (void)snprintf(text, sizeof text, "%s %s", layouts[i], words[k]);
             CHECK_EQ(parse(text), FLAKE_INVALID);
-            CHECK_STR(why.text, k == 1 ? "config: dir: the layout has no node"
-                                       : "config: node: the layout has no node");
+            CHECK_STR(why.text, *words[k] == 'd' ? "config: dir: the layout has no node"
+                                                 : "config: node: the layout has no node");
         }
     }
 }
@@ -205,15 +227,14 @@ TEST(a_layout_that_cannot_be_is_refused) {
 }
 
 TEST(a_value_with_blanks_is_in_quotes) {
-    CHECK_EQ(parse("state=\"/var/my ids/a=b\" node=\"7\" exclusive_dir=\"x\""), FLAKE_OK);
-    CHECK_STR(config.state.path, "/var/my ids/a=b");
-    CHECK_EQ(number(), 7);
-    CHECK_STR(config.options.exclusive_dir, "x");
-    CHECK_EQ(parse("state_dir=a\"b\nlanes=1"), FLAKE_OK); /* only a leading quote opens one */
-    CHECK_STR(config.state.dir, "a\"b");
+    CHECK_EQ(parse("dir=\"/var/my ids/a=b\" node=\"7\" clock=\"fast\""), FLAKE_OK);
+    CHECK(asks_for(flake_node_fixed("/var/my ids/a=b", 7)));
+    CHECK_EQ(config.options.clock.kind, FLAKE_CLOCK_FAST);
+    CHECK_EQ(parse("node=1-2 dir=a\"b\nlanes=1"), FLAKE_OK); /* only a leading quote opens one */
+    CHECK(asks_for(flake_node_any("a\"b", 1, 2)));
     CHECK_EQ(config.options.lane_count, 1);
-    CHECK_EQ(parse("node=7 exclusive_dir=a=b"), FLAKE_OK);
-    CHECK_STR(config.options.exclusive_dir, "a=b");
+    CHECK_EQ(parse("node=7 dir=a=b"), FLAKE_OK);
+    CHECK(asks_for(flake_node_fixed("a=b", 7)));
 }
 
 TEST(the_largest_numbers_are_read) {
@@ -225,21 +246,23 @@ TEST(the_largest_numbers_are_read) {
     CHECK(config.options.seq_max == UINT32_MAX && config.options.lane_count == 65535);
     CHECK_EQ(config.options.max_wait_ms, INT64_MAX);
     static const char *const largest[] = {"9223372036854775807", "4294967295", "65535"};
-    static const char *const of[][5] = {
-        {"max_wait_ms", "max_ahead_ms", "horizon_ms", "max_downtime_ms", "wait_ms"},
-        {"unit_ms", "seq_min", "seq_max", "first", "count"},
+    static const char *const of[][6] = {
+        {"max_wait_ms", "max_ahead_ms", "horizon_ms", "max_downtime_ms", "claim_wait_ms", "after_unix_ms"},
+        {"unit_ms", "seq_min", "seq_max"},
         {"lanes"}};
-    for (size_t i = 0; i < 15; i++) {
+    for (size_t i = 0; i < 18; i++) {
         char text[64];
-        if (!of[i / 5][i % 5]) continue;
-        (void)snprintf(text, sizeof text, "node=1 state=x %s=%s", of[i / 5][i % 5], largest[i / 5]);
+        if (!of[i / 6][i % 6]) continue;
+        (void)snprintf(text, sizeof text, "node=1 dir=x %s=%s", of[i / 6][i % 6], largest[i / 6]);
         CHECK_EQ(parse(text), FLAKE_OK);
         text[strlen(text) - 1]++;
         CHECK_EQ(parse(text), FLAKE_INVALID);
     }
 }
 
-#define NOT_A_NODE "\" is not a number from 0 to 281474976710655; words are separated by blanks"
+#define NOT_A_NODE                                                                         \
+    "\" is neither a number nor a range FIRST-LAST, from 0 to 281474976710655; words are " \
+    "separated by blanks"
 
 TEST(what_is_wrong_is_told_by_its_word) {
     static const char *const refused[][2] = {
@@ -248,30 +271,51 @@ TEST(what_is_wrong_is_told_by_its_word) {
         {"node=281474976710656", "config: node: \"281474976710656" NOT_A_NODE},
         {"node=18446744073709551615", "config: node: \"18446744073709551615" NOT_A_NODE},
         {"node=0x1f", "config: node: \"0x1f" NOT_A_NODE},
-        {"node=0-1023", "config: node: \"0-1023" NOT_A_NODE},
+        {"node=9-3", "config: node: \"9-3" NOT_A_NODE}, /* the first above the last */
+        {"node=0-", "config: node: \"0-" NOT_A_NODE},
+        {"node=-9", "config: node: \"-9" NOT_A_NODE},
+        {"node=-", "config: node: \"-" NOT_A_NODE},
+        {"node=0--9", "config: node: \"0--9" NOT_A_NODE},
+        {"node=0-9-12", "config: node: \"0-9-12" NOT_A_NODE},
+        {"node=0-1k", "config: node: \"0-1k" NOT_A_NODE},
+        {"node=0..9", "config: node: \"0..9" NOT_A_NODE},
+        {"node=\"0 - 9\"", "config: node: \"0 - 9" NOT_A_NODE},
+        {"node=0-281474976710656", "config: node: \"0-281474976710656" NOT_A_NODE},
+        {"node=0-18446744073709551616", "config: node: \"0-18446744073709551616" NOT_A_NODE},
         {"node=7,lanes=2", "config: node: \"7,lanes=2" NOT_A_NODE},
         {"seq_min=4294967296", "config: seq_min: \"4294967296\" is not a number from 0 to "
                                "4294967295; words are separated by blanks"},
         {"epoch_ms=-1", "config: epoch_ms: \"-1\" is not a number from 0 to "
                         "9223372036854775807; words are separated by blanks"},
-        {"node=7 dir=/var/lib/app", "config: dir: \"/var/lib/app\" is not none; exclusive_dir=DIR names a directory"},
-        {"node=7 dir=nonesuch", "config: dir: \"nonesuch\" is not none; exclusive_dir=DIR names a directory"},
         {"node=7 dir=", "config: dir: needs a value"},
         {"node=7 dir", "config: dir: needs a value"},
         {"node=7 node=8", "config: node: given twice"},
         {"node=7 dir=none dir=none", "config: dir: given twice"},
+        {"node=7 dir=none dir=x", "config: dir: given twice"},
         {"twitter uuid7", "config: uuid7: given twice"},
         {"twitter layout=twitter", "config: layout: given twice"},
         {"seq_scatter seq_scatter", "config: seq_scatter: given twice"},
         {"node", "config: node: needs a value"},
         {"node=", "config: node: needs a value"},
-        {"exclusive_dir=\"\"", "config: exclusive_dir: needs a value"},
+        {"dir=\"\"", "config: dir: needs a value"},
         {"layout", "config: layout: needs a value"},
-        {"exclusive_dir", "config: exclusive_dir: needs a value"},
+        {"horizon_ms", "config: horizon_ms: needs a value"},
+        {"claim_wait_ms=", "config: claim_wait_ms: needs a value"},
         {"single_thread=yes", "config: single_thread: \"yes\": the option takes no value"},
-        {"no_wait= state=x", "config: no_wait: \"\": the option takes no value"},
+        {"no_wait= dir=x", "config: no_wait: \"\": the option takes no value"},
+        {"must_exist=1", "config: must_exist: \"1\": the option takes no value"},
+        {"manual_extend=0", "config: manual_extend: \"0\": the option takes no value"},
         {"nod=7", "config: nod: no such option"},
         {"node_offset=7", "config: node_offset: no such option"},
+        /* of version 0.3 */
+        {"node=7 state=/var/ids", "config: state: no such option"},
+        {"state_dir=/var/ids", "config: state_dir: no such option"},
+        {"node=7 exclusive_dir=/run", "config: exclusive_dir: no such option"},
+        {"node=7 dir=x first=6", "config: first: no such option"},
+        {"node=7 dir=x count=6", "config: count: no such option"},
+        {"node=7 dir=x wait_ms=6", "config: wait_ms: no such option"},
+        {"start_next_unit", "config: start_next_unit: neither a layout nor an option"},
+        {"fail_on_backwards", "config: fail_on_backwards: neither a layout nor an option"},
         {"partition=7", "config: partition: no such option"},
         {"node =7", "config: node: needs a value"},
         {"=7", "config: =7: neither a layout nor an option"},
@@ -282,13 +326,8 @@ TEST(what_is_wrong_is_told_by_its_word) {
                           "bits of time, node and sequence"},
         {"clock=slow", "config: clock: \"slow\" is not exact, fast or coarse"},
         {"clock=fast2", "config: clock: \"fast2\" is not exact, fast or coarse"},
-        {"state=\"/x y", "config: state: the value needs a second quote, and a blank after it"},
-        {"state=\"/x\"y", "config: state: the value needs a second quote, and a blank after it"},
-        {"state=x state_dir=y", "config: state_dir: state is given, too"},
-        {"state_dir=y node=7", "config: node: state_dir claims the number"},
-        {"horizon_ms=5", "config: horizon_ms: needs state or state_dir"},
-        {"node=1 dir=none manual_extend", "config: manual_extend: needs state or state_dir"},
-        {"first=1", "config: first: needs state or state_dir"}};
+        {"dir=\"/x y", "config: dir: the value needs a second quote, and a blank after it"},
+        {"dir=\"/x\"y", "config: dir: the value needs a second quote, and a blank after it"}};
     static flake_gen g;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         CHECK_EQ(parse(refused[i][0]), FLAKE_INVALID);
@@ -317,10 +356,10 @@ TEST(a_text_that_is_too_long_is_refused) {
     text[1000] = 0;
     CHECK_EQ(parse(text), FLAKE_INVALID);
     CHECK(strstr(why.text, "xxx: neither a layout nor an option") != NULL);
-    CHECK_EQ(strlen(why.text), 140);
+    CHECK_EQ(strlen(why.text), 128);
     memcpy(text, "node=", 5); /* so does a long value */
     CHECK_EQ(parse(text), FLAKE_INVALID);
-    CHECK(strstr(why.text, "xxx\" is not a number from 0 to 281474976710655; words are") != NULL);
+    CHECK(strstr(why.text, "xxx\" is neither a number nor a range FIRST-LAST, from 0 to") != NULL);
     CHECK(strlen(why.text) < sizeof why.text - 1);
 }
 
@@ -334,20 +373,23 @@ static flake_status parse_sno(const char *text) {
 
 TEST(a_sno_s_node_is_its_partition_and_needs_to_be_checked_too) {
     static const char *const refused[][2] = {
-        {"node=7", "config: node is unchecked: add exclusive_dir=DIR or state=FILE, or dir=none"},
+        {"node=7", "config: node is unchecked: add dir=DIR, or dir=none if nothing is to check it"},
+        {"node=0-9", "config: node is unchecked: add dir=DIR, or dir=none if nothing is to check it"},
+        {"node=0-9 dir=none", "config: node: a range needs dir=DIR"},
         {"node=65536 dir=none", "config: node: exceeds 65535, the largest of a sno"},
+        {"node=65536 dir=x", "config: node: exceeds 65535, the largest of a sno"},
+        {"node=7-65536 dir=x", "config: node: exceeds 65535, the largest of a sno"},
         {"seq_max=65536", "config: seq_max: exceeds 65535, the largest of a sno"},
         {"seq_min=65536", "config: seq_min: exceeds 65535, the largest of a sno"},
-        {"dir=none", "config: dir: needs node"},
+        {"dir=none", MISSING},
+        {"dir=x", MISSING},
         {"twitter", "config: layout: a sno has its own"},
         {"39-8-16", "config: layout: a sno has its own"},
         {"unit_ms=4", "config: unit_ms: a sno has its own"},
         {"epoch_ms=1577836800000", "config: epoch_ms: a sno has its own"},
         {"partition=7", "config: partition: no such option"},
-        {"state_dir=x node=7", "config: node: state_dir claims the number"},
-        {"state=x seq_max=99", "config: state: needs node, too, if the text has seq_min or seq_max"},
-        {"node=7 dir=x", "config: dir: \"x\" is not none; exclusive_dir=DIR names a directory"}};
-    sno_gen g;
+        {"state_dir=x", "config: state_dir: no such option"}};
+    static sno_gen g;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         CHECK_EQ(parse_sno(refused[i][0]), FLAKE_INVALID);
         CHECK_STR(why.text, refused[i][1]);
@@ -360,6 +402,9 @@ TEST(a_sno_s_node_is_its_partition_and_needs_to_be_checked_too) {
     CHECK_EQ(sno_gen_partition(&g), 65535);
     CHECK_EQ(flake_gen_options(&g.gen)->clock.kind, FLAKE_CLOCK_COARSE);
     CHECK(pool.sequence_min == 3 && pool.sequence_max == 65535);
+    CHECK_EQ(parse_sno("node=0-65535 dir=x horizon_ms=10"), FLAKE_OK);
+    CHECK(asks_for(flake_node_any("x", 0, 65535)));
+    CHECK_EQ(config.options.horizon_ms, 10);
     CHECK_EQ(parse_sno(""), FLAKE_OK); /* the library chooses */
     CHECK_EQ(sno_init(&g, config.node, &pool, &config.options, &why), FLAKE_OK);
     CHECK(pool.sequence_min == 0 && pool.sequence_max == 0);
@@ -400,7 +445,8 @@ TEST(a_generator_is_made_of_a_text) {
     CHECK_EQ(flake_gen_options(g)->max_wait_ms, 500);
     CHECK_EQ(node_of(g), 7);
     CHECK_EQ(flake_gen_node(g), 7);
-    CHECK_EQ(flake_extend(g, &why), FLAKE_INVALID); /* there is no state */
+    CHECK_EQ(flake_extend(g, &why), FLAKE_INVALID);
+    says("generator: has no directory");
     CHECK_EQ(flake_free(g, &why), FLAKE_OK);
     CHECK_EQ(flake_free(NULL, &why), FLAKE_OK);
     CHECK_STR(flake_version(), FLAKE_VERSION_STRING);
@@ -416,10 +462,13 @@ TEST(its_lanes_are_made_too) {
 }
 
 TEST(what_cannot_be_made_is_null_and_why) {
-    refuses("node=abc", "config: node: \"abc\" is not a number");
+    refuses("node=abc", "config: node: \"abc\" is neither a number nor a range");
     refuses("twitter node=1024 dir=none", "node");
     refuses("js53 lanes=65535 node=1 dir=none", "lane_count");
     refuses("node=1 dir=none epoch_ms=1577836800", "epoch_ms");
+    refuses("twitter node=1000-1024 dir=x", "node: 1024 is above 1023");
+    refuses("node=1 dir=x horizon_ms=86400001", "options: horizon_ms");
+    refuses("node=1-9 dir=x must_exist", "options: must_exist is for a fixed number");
     refuses("", MISSING);
     refuses("twitter", MISSING);
     allocations_left = 0;
@@ -435,6 +484,20 @@ TEST(what_cannot_be_made_is_null_and_why) {
     CHECK(sno_gen_new("lanes=2", &why) == NULL);
     CHECK_STR(why.text, "config: no memory for lanes");
     allocations_left = 1000;
+}
+
+TEST(options_of_a_directory_need_one) {
+    static const char *const words[] = {"claim_wait_ms=1", "horizon_ms=1", "max_downtime_ms=1",
+                                        "must_exist", "manual_extend"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        char text[64], wanted[64];
+        (void)snprintf(text, sizeof text, "node=7 dir=none %s", words[i]);
+        (void)snprintf(wanted, sizeof wanted, "options: %.*s needs a directory",
+                       (int)strcspn(words[i], "="), words[i]);
+        refuses(text, wanted);
+        CHECK(sno_gen_new(text, &why) == NULL);
+        says(wanted);
+    }
 }
 
 /* Own bits, units and epoch, and what a language without structs needs to read an ID back. */
@@ -472,7 +535,8 @@ TEST(a_sno_generator_is_made_of_a_text) {
     CHECK_EQ(sno_partition(id), 4711);
     CHECK_EQ(sno_sequence(id), 17);
     CHECK_EQ(flake_gen_options(&g->gen)->clock.kind, FLAKE_CLOCK_FAST);
-    CHECK_EQ(sno_gen_extend(g, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_extend(&g->gen, &why), FLAKE_INVALID);
+    says("generator: has no directory");
     CHECK_EQ(sno_gen_free(g, &why), FLAKE_OK);
     CHECK_EQ(sno_gen_free(NULL, &why), FLAKE_OK);
     g = sno_gen_new("lanes=2", &why); /* of a partition that the library chooses */
@@ -490,7 +554,7 @@ TEST(a_sno_generator_is_made_of_a_text) {
     CHECK_STR(sno_version(), SNO_VERSION_STRING);
 }
 
-/* ---- with files ---- */
+/* ---- with a directory ---- */
 
 #ifdef HAS_FILES
 static char dir[] = "/tmp/config-XXXXXX";
@@ -501,40 +565,45 @@ static const char *in_dir(const char *format) {
     return text;
 }
 
-TEST(a_state_that_cannot_be_opened_is_null_and_why) {
-    refuses(in_dir("node=1 state=%s/none/ids"), "/none/ids");
-    refuses(in_dir("state_dir=%s/none"), "/none");
+TEST(a_directory_that_cannot_be_used_is_null_and_why) {
+    refuses(in_dir("node=1 dir=%s/none/ids"), "/none/ids: cannot be created: ");
+    refuses(in_dir("node=1 must_exist dir=%s/none"), "/none/1.slot: does not exist");
+    CHECK_EQ(access(in_dir("%s/none"), F_OK), -1);
 }
 
-TEST(its_state_is_opened_extended_and_closed) {
-    flake_state_options where = {0};
-    static flake_state state;
-    const flake_options options = {0};
-    char path[64];
+TEST(a_generator_holds_its_number_until_it_is_freed) {
+    static flake_gen other;
+    const flake_options at_once = {.no_wait = true};
     uint64_t id;
-    (void)snprintf(path, sizeof path, "%s/ids", dir);
-    flake_gen *g = made(in_dir("node=7 state=%s/ids manual_extend"));
+    flake_gen *g = made(in_dir("node=7 dir=%s manual_extend"));
     CHECK_EQ(flake_next(g, &id), FLAKE_OK);
-    CHECK(flake_gen_options(g)->state != NULL);
+    CHECK_EQ(flake_gen_node(g), 7);
+    CHECK(flake_gen_options(g)->manual_extend && flake_gen_options(g)->horizon_ms == 3000);
     CHECK_EQ(flake_extend(g, &why), FLAKE_OK);
-    where.path = path;
-    const flake_node seven = flake_node_fixed(NULL, 7), eight = flake_node_fixed(NULL, 8);
-    CHECK_EQ(flake_state_open(&state, &where, seven, &options, NULL, NULL), FLAKE_IN_USE);
-    refuses(in_dir("node=7 state=%s/ids"), "/ids: ");
+    CHECK_EQ(flake_init(&other, flake_node_fixed(dir, 7), &at_once, &why), FLAKE_IN_USE);
+    refuses(in_dir("node=7 dir=%s"), "/7.slot: is in use");
     CHECK_EQ(flake_free(g, &why), FLAKE_OK);
-    CHECK_EQ(flake_state_open(&state, &where, eight, &options, NULL, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(flake_state_open(&state, &where, seven, &options, NULL, NULL), FLAKE_OK);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
-    CHECK_EQ(unlink(path), 0);
+    CHECK_EQ(flake_init(&other, flake_node_fixed(dir, 7), &at_once, &why), FLAKE_OK);
+    refuses(in_dir("node=7 dir=%s"), "/7.slot: is in use");
+    CHECK_EQ(flake_close(&other, &why), FLAKE_OK);
+    CHECK_EQ(unlink(in_dir("%s/7.slot")), 0);
 }
 
-TEST(a_number_is_claimed_in_a_directory) {
-    flake_gen *one = made(in_dir("state_dir=%s first=5 count=2"));
-    flake_gen *two = made(in_dir("state_dir=%s first=5 count=2"));
-    CHECK(flake_new(in_dir("state_dir=%s first=5 count=2"), &why) == NULL);
+TEST(a_directory_is_made_by_the_first_text_that_names_it) {
+    flake_gen *g = made(in_dir("node=7 dir=%s/made"));
+    CHECK_EQ(access(in_dir("%s/made/7.slot"), F_OK), 0);
+    CHECK_EQ(flake_free(g, &why), FLAKE_OK);
+    CHECK_EQ(unlink(in_dir("%s/made/7.slot")), 0);
+    CHECK_EQ(rmdir(in_dir("%s/made")), 0);
+}
+
+TEST(a_free_number_of_a_range_is_claimed) {
+    flake_gen *one = made(in_dir("node=5-6 dir=%s"));
+    flake_gen *two = made(in_dir("node=5-6 dir=%s"));
+    refuses(in_dir("node=5-6 dir=%s"), "all numbers of the range are in use");
     CHECK(node_of(one) == 5 && node_of(two) == 6);
     CHECK_EQ(flake_free(one, NULL), FLAKE_OK);
-    one = made(in_dir("state_dir=%s first=5 count=2 wait_ms=5000")); /* it is free again */
+    one = made(in_dir("node=5-6 dir=%s claim_wait_ms=5000")); /* it is free again */
     CHECK_EQ(node_of(one), 5);
     CHECK_EQ(flake_free(one, NULL), FLAKE_OK);
     CHECK_EQ(flake_free(two, NULL), FLAKE_OK);
@@ -542,65 +611,73 @@ TEST(a_number_is_claimed_in_a_directory) {
     CHECK_EQ(unlink(in_dir("%s/6.slot")), 0);
 }
 
-/* Their horizon is kept; the number is in no ID. */
-TEST(a_state_dir_of_uuids_claims_a_number_that_no_id_has) {
-    flake128 id;
-    flake_gen *g = made(in_dir("uuid7 state_dir=%s first=5"));
-    CHECK_EQ(flake_gen_node(g), UINT64_MAX);
-    CHECK_EQ(flake128_next(g, &id), FLAKE_OK);
-    CHECK_EQ(flake_free(g, NULL), FLAKE_OK);
-    CHECK_EQ(unlink(in_dir("%s/5.slot")), 0);
+/* Its claim has been begun before the generator is found unfit, or has not: the number is free in any case. */
+TEST(a_text_that_is_refused_leaves_its_number_free) {
+    static const char *const texts[] = {
+        "node=3 dir=%s max_wait_ms=9223372036854775807 max_ahead_ms=9223372036854775807",
+        "node=3 dir=%s lanes=65535 js53", "node=3 dir=%s seq_max=5000", "node=3 dir=%s lanes=2"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        allocations_left = i == 3 ? 1 : 1000;
+        CHECK(flake_new(in_dir(texts[i]), &why) == NULL);
+        allocations_left = 1000;
+        CHECK_EQ(access(in_dir("%s/3.slot"), F_OK), -1);
+    }
 }
 
-TEST(exclusive_numbers_are_released) {
-    const char *text = in_dir("twitter node=9 exclusive_dir=%s");
-    for (int i = 0; i < 2; i++) {
-        flake_gen *g = made(text);
-        refuses(text, "in use");
-        CHECK_EQ(flake_free(g, NULL), FLAKE_OK);
-    }
+/* In a signal handler that interrupted a write of the file: here the same thread does both. */
+TEST(a_generator_that_cannot_be_closed_now_still_exists) {
+    uint64_t id;
+    flake_gen *g = made(in_dir("node=4 dir=%s"));
+    CHECK(flake_i_try_lock_writer(&g->claim));
+    CHECK_EQ(flake_free(g, &why), FLAKE_AGAIN);
+    says("this signal handler interrupted a write");
+    flake_i_unlock_writer(&g->claim);
+    CHECK_EQ(flake_next(g, &id), FLAKE_OK);
+    CHECK_EQ(flake_free(g, &why), FLAKE_OK);
+    CHECK_EQ(unlink(in_dir("%s/4.slot")), 0);
 }
 
 /* A child frees its copy, and the parent's is unchanged. */
 TEST(a_child_frees_what_it_inherited) {
     uint64_t id;
     int ended = -1;
-    flake_gen *g = made(in_dir("node=3 state=%s/fork"));
+    flake_gen *g = made(in_dir("node=3 dir=%s"));
     const pid_t child = fork();
     if (child == 0)
-        _exit(flake_next(g, &id) == FLAKE_FORKED && flake_free(g, NULL) == FLAKE_FORKED ? 0 : 1);
+        _exit(flake_next(g, &id) == FLAKE_FORKED && flake_free(g, NULL) == FLAKE_OK ? 0 : 1);
     CHECK_EQ(waitpid(child, &ended, 0), child);
     CHECK_EQ(ended, 0);
+    refuses(in_dir("node=3 dir=%s"), "/3.slot: is in use");
     CHECK_EQ(flake_next(g, &id), FLAKE_OK);
     CHECK_EQ(flake_free(g, NULL), FLAKE_OK);
-    CHECK_EQ(unlink(in_dir("%s/fork")), 0);
+    CHECK_EQ(unlink(in_dir("%s/3.slot")), 0);
 }
 
-TEST(a_sno_generator_has_its_state) {
+TEST(a_sno_generator_holds_its_partition) {
+    char text[128];
+    sno_id id;
     for (unsigned partition = 0; partition < 2; partition++) { /* 0 is one, too */
-        char text[128];
-        (void)snprintf(text, sizeof text, "node=%u state=%s/snos", partition, dir);
+        (void)snprintf(text, sizeof text, "node=%u dir=%s", partition, dir);
         sno_gen *g = sno_gen_new(text, &why);
         CHECK(g && sno_gen_partition(g) == partition);
         if (!g) return;
-        CHECK(flake_gen_options(&g->gen)->state != NULL);
-        CHECK_EQ(sno_gen_extend(g, &why), FLAKE_OK);
+        CHECK(sno_next(g, 1, &id) == FLAKE_OK && sno_partition(id) == partition);
+        CHECK_EQ(flake_extend(&g->gen, &why), FLAKE_OK);
         CHECK(sno_gen_new(text, &why) == NULL);
+        says(".slot: is in use");
         CHECK_EQ(sno_gen_free(g, &why), FLAKE_OK);
-        g = sno_gen_new(in_dir("state=%s/snos"), &why); /* the file's */
-        CHECK(g && sno_gen_partition(g) == partition);
-        CHECK_EQ(sno_gen_free(g, &why), FLAKE_OK);
-        CHECK_EQ(unlink(in_dir("%s/snos")), 0);
     }
-    sno_gen *g = sno_gen_new(in_dir("state_dir=%s first=77"), &why);
-    CHECK(g && sno_gen_partition(g) == 77);
+    sno_gen *g = sno_gen_new(in_dir("node=1-65535 dir=%s seq_max=99"), &why);
+    CHECK(g && sno_cap(g) == 100);
+    CHECK(g && sno_gen_partition(g) >= 1); /* 1 may be of this moment's unit yet */
     CHECK_EQ(sno_gen_free(g, &why), FLAKE_OK);
-    CHECK_EQ(unlink(in_dir("%s/77.slot")), 0);
-    CHECK(sno_gen_new(in_dir("state_dir=%s first=65536"), &why) == NULL);
-    CHECK_STR(why.text, "config: first: exceeds 65535, the largest of a sno");
-    CHECK_EQ(unlink(in_dir("%s/65536.slot")), 0);
+    CHECK_EQ(unlink(in_dir("%s/0.slot")), 0);
+    CHECK_EQ(unlink(in_dir("%s/1.slot")), 0);
+    (void)unlink(in_dir("%s/2.slot"));
+    CHECK(sno_gen_new(in_dir("node=65536 dir=%s"), &why) == NULL);
+    CHECK_STR(why.text, "config: node: exceeds 65535, the largest of a sno");
+    CHECK_EQ(access(in_dir("%s/65536.slot"), F_OK), -1);
 }
-
 #endif
 
 int main(int argc, char **argv) {

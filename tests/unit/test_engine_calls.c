@@ -51,43 +51,6 @@ TEST(try_at_takes_the_first_ms_of_an_int64_of_ns) {
     GIVES(flake_try_at(&gen, first_ms, &id), first_ms, 0);
 }
 
-/* ---- snapshots ---- */
-
-TEST(a_snapshot_of_another_node_range_or_time_is_refused) {
-    begin_with_three();
-    gens_node = flake_node_fixed(NULL, 999);
-    open_gen();
-    NEXT(T, 10);
-    flake_snapshot good = snapshot_of(&gen);
-    flake_why why;
-    CHECK(good.unix_ms == T && good.count == 1 && good.node == 999);
-    CHECK(good.seq_min == 10 && good.seq_max == 12);
-    good.count++;
-    for (int i = 0; i < 10; i++) {
-        flake_snapshot s = good;
-        if (i == 0) s.node++;
-        if (i == 1) s.seq_min++;
-        if (i == 2) s.seq_max++;
-        if (i == 3) s.epoch_ms++;
-        if (i == 4) s.unit_ms++;
-        if (i == 5) s.seq_scatter = true;
-        if (i == 6) s.count = UINT64_MAX;
-        if (i == 7) s.unix_ms = -1;
-        if (i == 8) s.unix_ms = INT64_MAX;
-        if (i == 9) s.unix_ms = flake_layout_end_ms(&options.layout) + 1;
-        KEEPS(i < 7 ? FLAKE_INVALID : FLAKE_TIME_RANGE, flake_restore(&gen, &s, &why));
-        CHECK(strstr(why.text, "snapshot") != NULL);
-    }
-    CHECK_EQ(flake_restore(&gen, &good, NULL), FLAKE_OK);
-    NEXT(T, 12);
-    options.layout = flake_layout_of(12, 0, 32, T);
-    gens_node = flake_node_none();
-    open_gen();
-    good = snapshot_of(&gen);
-    for (good.count = (uint64_t)1 << 46; good.count >> 49 == 0; good.count *= 2)
-        CHECK_EQ(flake_restore(&gen, &good, NULL), good.count >> 48 ? FLAKE_INVALID : FLAKE_OK);
-}
-
 /* ---- scatter ---- */
 
 static void open_scattered(void) {
@@ -104,7 +67,7 @@ TEST(scattered_units_begin_at_different_numbers) {
         move_ns(MS);
     }
     CHECK(count_duplicates(many, 1000) < 200);
-    move_to_ms(100000018026); /* where the last bit of the factor matters: a restored one continues */
+    move_to_ms(100000018026); /* where the last bit of the factor matters */
     open_gen();
     NEXT(100000018026, 2745);
 }

@@ -152,7 +152,6 @@ static void make(unsigned who, bool again) {
 }
 
 static void all_is_refused(void) {
-    flake_snapshot snapshot, wide_snapshot;
     sno_snapshot sno_at;
     sno_id id;
     for (unsigned i = 0; i < ways_count; i++) {
@@ -161,8 +160,6 @@ static void all_is_refused(void) {
         if (outcome != FLAKE_FORKED) trouble(__FILE__, __LINE__, all_ways[i].name);
         EXPECT(!ids.left_ids);
     }
-    EXPECT(flake_snapshot_take(&ways.gen, &snapshot) == FLAKE_FORKED);
-    EXPECT(flake_snapshot_take(&ways.wide, &wide_snapshot) == FLAKE_FORKED);
     EXPECT(sno_snapshot_take(&ways.sno, &sno_at) == FLAKE_FORKED);
     EXPECT(sno_with_time(&ways.sno, 7, 1700000000000, &id) == FLAKE_FORKED);
     EXPECT(flake_retry_ns(&ways.gen) == INT64_MAX);
@@ -212,15 +209,21 @@ static void reinit_with_the_parents_ids(void) {
     flake_options o = ways_flake_options(&w, 99, 120), wide = ways_wide_options(&w);
     const flake_options s = ways_sno_options();
     EXPECT(flake_reinit_after_fork(&ways.gen, node, &o, NULL) == FLAKE_NODE_OVERLAP);
-    EXPECT(flake_reinit_after_fork(&ways.gen, flake_node_fixed(NULL, 0), NULL, NULL) == FLAKE_OK);
+    EXPECT(flake_reinit_after_fork(&ways.lanes, flake_node_fixed(NULL, 0), NULL, NULL) == FLAKE_OK);
     EXPECT(flake_reinit_after_fork(&ways.wide, ways_wide_node(&w), &wide, NULL) ==
            FLAKE_NODE_OVERLAP);
     EXPECT(sno_reinit_after_fork(&ways.sno, flake_node_fixed(NULL, parents.partition), &parents, &s,
                                  NULL) == FLAKE_NODE_OVERLAP);
-    o.seq_min = 100; /* the first number outside this generator's range */
-    EXPECT(flake_reinit_after_fork(&ways.shards[1], node, &o, NULL) == FLAKE_OK);
-    EXPECT(flake_reinit_after_fork(&ways.shards[0], flake_node_fixed(NULL, 2000), &o, NULL) ==
+    EXPECT(flake_reinit_after_fork(&ways.gen, flake_node_fixed(NULL, 2000), &o, NULL) ==
            FLAKE_NODE_RANGE);
+    o.seq_min = 100; /* the first number outside this generator's range */
+    EXPECT(flake_reinit_after_fork(&ways.gen, node, &o, NULL) == FLAKE_OK);
+    for (unsigned i = 0; i < way_halves; i++) { /* shards are closed, and made anew */
+        EXPECT(flake_reinit_after_fork(&ways.shards[i], flake_node_fixed(NULL, 9), &o, NULL) ==
+               FLAKE_INVALID);
+        EXPECT(sno_reinit_after_fork(&ways.sno_shards[i], flake_node_fixed(NULL, 9), NULL, &s,
+                                     NULL) == FLAKE_INVALID);
+    }
     EXPECT(sno_reinit_after_fork(&ways.sno, flake_node_none(), NULL, NULL, NULL) == FLAKE_OK);
     EXPECT(sno_gen_partition(&ways.sno) != parents.partition);
 }
@@ -313,6 +316,67 @@ TEST(a_child_may_have_the_numbers_beside_its_parents) {
     with_and_without_a_page(a_range_in_the_middle);
 }
 
+/* ---- in a directory ---- */
+
+static flake_gen of_dir;
+static sno_gen sno_of_dir;
+
+static void draw_from_dir(uint64_t number) {
+    uint64_t id;
+    sno_id of_sno;
+    pass_ms(4); /* the unit in which they start */
+    for (unsigned i = 0; i < 20; i++) {
+        EXPECT(flake_next(&of_dir, &id) == FLAKE_OK && sno_next(&sno_of_dir, 0, &of_sno) == FLAKE_OK);
+        note(id);
+        note((uint64_t)sno_partition(of_sno) << 48 ^ sno_key(of_sno) ^ (uint64_t)1 << 63);
+    }
+    EXPECT(flake_gen_node(&of_dir) == number && sno_gen_partition(&sno_of_dir) == number + 100);
+}
+
+/* The lowest numbers that its ancestors, and siblings that live, do not have. */
+static void take_free_numbers(void) {
+    uint64_t id;
+    sno_id of_sno;
+    const int before = descriptors();
+    const uint64_t parents = flake_gen_node(&of_dir);
+    EXPECT(flake_try(&of_dir, &id) == FLAKE_FORKED);
+    EXPECT(sno_try(&sno_of_dir, 0, &of_sno) == FLAKE_FORKED);
+    EXPECT(flake_extend(&of_dir, NULL) == FLAKE_INVALID);
+    EXPECT(flake_reinit_after_fork(&of_dir, flake_node_fixed(our_folder, parents), NULL, NULL) ==
+           FLAKE_IN_USE); /* it has dropped what it inherited, and its parent has the number */
+    EXPECT(flake_reinit_after_fork(&of_dir, flake_node_any(our_folder, 0, 9), NULL, NULL) == FLAKE_OK);
+    EXPECT(sno_reinit_after_fork(&sno_of_dir, flake_node_any(our_folder, 100, 109), NULL, NULL, NULL) ==
+           FLAKE_OK);
+    EXPECT(descriptors() == before);
+    draw_from_dir(parents + 1);
+}
+
+static void take_free_numbers_and_fork(void) {
+    take_free_numbers();
+    by_fork(take_free_numbers);
+    draw_from_dir(1);
+    EXPECT(flake_close(&of_dir, NULL) == FLAKE_OK && flake_close(&sno_of_dir.gen, NULL) == FLAKE_OK);
+}
+
+static void children_take_numbers_of_a_directory(void) {
+    const flake_options o = options_of_flake(0, 0, scene_clock, NULL);
+    const flake_options s = options_of_sno(scene_clock, NULL);
+    EXPECT(flake_init(&of_dir, flake_node_any(our_folder, 0, 9), &o, NULL) == FLAKE_OK);
+    EXPECT(sno_init(&sno_of_dir, flake_node_any(our_folder, 100, 109), NULL, &s, NULL) == FLAKE_OK);
+    for (unsigned i = 0; i < starters_count; i++) {
+        draw_from_dir(0);
+        starters[i](take_free_numbers_and_fork);
+        pass_ms(10000); /* after the horizons of children that ended without a close */
+    }
+    draw_from_dir(0);
+    EXPECT(flake_close(&of_dir, NULL) == FLAKE_OK && flake_close(&sno_of_dir.gen, NULL) == FLAKE_OK);
+    EXPECT(our->n > 200);
+}
+
+TEST(children_take_other_numbers_of_the_directory) {
+    with_and_without_a_page(children_take_numbers_of_a_directory);
+}
+
 /* ---- vfork: the child lives in the parent's memory, and leaves it by exec ---- */
 
 static void exec_in_between(void) {
@@ -340,6 +404,7 @@ enum { drawers = 3, forks = 12 };
 static _Atomic(bool) stop;
 static _Atomic(uint64_t) drawn_keys;
 static flake_gen common_gen;
+static const flake_options at_once = {.start_this_unit = true}; /* sleeps pass no time here */
 
 static void *draw_meanwhile(void *unused) {
     uint64_t id;
@@ -354,7 +419,7 @@ static void be_refused_and_go_on(void) {
     flake_parts parts;
     EXPECT(flake_try(&common_gen, &id) == FLAKE_FORKED);
     EXPECT(flake_next(&common_gen, &id) == FLAKE_FORKED);
-    EXPECT(flake_reinit_after_fork(&common_gen, flake_node_fixed(NULL, 1), NULL, NULL) == FLAKE_OK);
+    EXPECT(flake_reinit_after_fork(&common_gen, flake_node_fixed(NULL, 1), &at_once, NULL) == FLAKE_OK);
     for (unsigned i = 0; i < 100; i++) {
         EXPECT(flake_next(&common_gen, &id) == FLAKE_OK);
         EXPECT(flake_decompose(&flake_gen_options(&common_gen)->layout, id, &parts) == FLAKE_OK &&
@@ -368,7 +433,7 @@ TEST(forked_while_threads_draw) {
         printf("  skipped: a child may inherit the lock of an atomic that another thread held\n");
         return;
     }
-    CHECK_EQ(flake_init(&common_gen, flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&common_gen, flake_node_fixed(NULL, 0), &at_once, NULL), FLAKE_OK);
     atomic_store(&stop, false);
     for (unsigned i = 0; i < drawers; i++)
         if (pthread_create(&threads[i], NULL, draw_meanwhile, NULL) != 0) abort();
@@ -525,7 +590,7 @@ static void bump_and_draw(void) {
     uint64_t id;
     bump_all();
     EXPECT(!sno_is_zero(sno_generate(1)));
-    EXPECT(flake_init(&gen, flake_node_fixed(NULL, 0), NULL, NULL) == FLAKE_OK &&
+    EXPECT(flake_init(&gen, flake_node_fixed(NULL, 0), &at_once, NULL) == FLAKE_OK &&
            flake_next(&gen, &id) == FLAKE_OK);
 }
 
@@ -592,7 +657,7 @@ static void begin_anew(void) {
     forget_the_family();
     memset((void *)&sno_i_default, 0, sizeof sno_i_default);
     errno = EDOM;
-    EXPECT(flake_init(&gen, flake_node_fixed(NULL, 0), NULL, NULL) == FLAKE_OK &&
+    EXPECT(flake_init(&gen, flake_node_fixed(NULL, 0), &at_once, NULL) == FLAKE_OK &&
            flake_next(&gen, &id) == FLAKE_OK);
     EXPECT(!sno_is_zero(sno_generate(1)));
     EXPECT(errno == EDOM);
@@ -676,7 +741,7 @@ TEST(bumps_from_many_threads) {
     for (unsigned i = 0; i < drawers; i++) (void)pthread_join(threads[i], NULL);
     bump_all();
     for (unsigned i = 0; i < 50; i++) CHECK_EQ(flake_try(&gens[i], &id), FLAKE_FORKED);
-    CHECK_EQ(flake_init(&gens[0], flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&gens[0], flake_node_fixed(NULL, 0), &at_once, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gens[0], &id), FLAKE_OK);
 }
 

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gates and floors: the times that a gate is asked for, its word, a gate beside a state, restore's
- * questions; where a generator with a floor begins, and its statistics; the horizon, exact to the ns.
+ * Gates and floors: the times that a gate is asked for, and its word; where a generator with a floor begins, and
+ * its statistics; the horizon, exact to the ns.
  */
 #define _GNU_SOURCE
-#include "scripted_state.h"
+#include "scene.h"
+#include "flake.h"
+#include "sno.h"
+#include "options.h"
 
-static flake_gen shards[2], wide;
-static sno_gen sno_shard;
+static flake_gen gen, shards[2], wide;
+static sno_gen sno, sno_shard;
+static flake_why why;
 
 static flake_atomic64 gate_word;
 static flake_status gate_says;
@@ -130,10 +134,8 @@ TEST(a_gates_word_is_looked_at_by_each_draw) {
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
 
     /* Draws look at the fence alone until their unit ends. */
-    flake_snapshot of_gen;
     sno_snapshot of_sno;
     flake_machine_cloned();
-    CHECK_EQ(flake_snapshot_take(&gen, &of_gen), FLAKE_FORKED);
     CHECK_EQ(sno_snapshot_take(&sno, &of_sno), FLAKE_FORKED);
     FAILS(sno_with_time(&sno, 0, start_ms, &drawn), FLAKE_FORKED, drawn);
     clock_to_ms(start_ms + 2);
@@ -184,7 +186,6 @@ TEST(a_reinit_has_its_own_nodes_gate) {
 
 TEST(a_gate_is_asked_for_each_unit) {
     flake_options o = options_in_scene();
-    flake_snapshot snapshot;
     uint64_t id = 7, ids[10];
     open_gate();
     o.seq_max = 9;
@@ -205,12 +206,8 @@ TEST(a_gate_is_asked_for_each_unit) {
     CHECK_EQ(gate_asked, 1);
     CHECK_EQ(gate_until_ns, (start_ms + 2) * a_ms - 1);
 
-    gate_says = FLAKE_LEASE_LOST; /* the gate was not asked for a snapshot's unit either */
-    CHECK_EQ(flake_snapshot_take(&gen, &snapshot), FLAKE_OK);
-    CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_restore(&gen, &snapshot, NULL), FLAKE_OK);
-    CHECK(flake_try(&gen, &id) != FLAKE_OK);
-    o.layout = flake_layout_of(41, 10, 12, start_ms); /* and the first since the epoch */
+    gate_says = FLAKE_LEASE_LOST;
+    o.layout = flake_layout_of(41, 10, 12, start_ms); /* the first since the epoch, too */
     clock_to_ms(start_ms);
     CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL), FLAKE_OK);
     CHECK(flake_try(&gen, &id) != FLAKE_OK);
@@ -249,101 +246,28 @@ TEST(a_batch_asks_for_its_last_unit) {
     CHECK_EQ(gate_until_ns, (start_ms + 5) * a_ms - 1);
 }
 
-/* The gate has not been asked for a snapshot's unit. */
-TEST(behind_a_gate_a_restored_one_begins_with_a_unit_of_its_own) {
-    const flake_options o = options_in_scene();
-    flake_gen *const gens[] = {&gen, &wide};
-    uint64_t id = 7;
-    flake128 wide_id;
-    open_gate();
-    for (int i = 0; i < 2; i++) {
-        flake_snapshot at = {0};
-        clock_to_ms(start_ms);
-        for (int restored = 0; restored < 2; restored++) {
-            CHECK_EQ(i ? init_wide(o) : flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL),
-                     FLAKE_OK);
-            if (restored) CHECK_EQ(flake_restore(gens[i], &at, NULL), FLAKE_OK);
-            else CHECK_EQ(i ? flake128_next(&wide, &wide_id) : flake_next(&gen, &id), FLAKE_OK);
-            CHECK_EQ(flake_snapshot_take(gens[i], &at), FLAKE_OK);
-        }
-        CHECK_EQ(told(gens[i]), 0);
-        gate_asked = 0;
-        CHECK_EQ(i ? flake128_try(&wide, &wide_id) : flake_try(&gen, &id), FLAKE_AGAIN);
-        CHECK_EQ(gate_asked, 0);
-        clock_to_ms(start_ms + 1);
-        CHECK_EQ(i ? flake128_try(&wide, &wide_id) : flake_try(&gen, &id), FLAKE_OK);
-        CHECK_EQ(gate_asked, 1);
-        CHECK_EQ(told(gens[i]), 1);
-    }
-    CHECK(ms_of(id) == start_ms + 1 && (id & 0xfff) == 0);
-    const flake_parts parts = parts_of_wide(&wide_id);
-    CHECK(parts.unix_ms == start_ms + 1 && parts.seq == 0);
-}
-
-/* ---- a gate and a state ---- */
-
-static flake_status open_state(int64_t horizon_ms, bool manual_extend, flake_node node) {
-    flake_state_options w = where_of("ids");
-    w.horizon_ms = horizon_ms;
-    w.manual_extend = manual_extend;
-    return open_with(&state, w, node, options_in_scene());
-}
-
-TEST(gate_and_state_both_have_a_say) {
-    uint64_t id = 7;
-    open_gate();
-    const flake_node node = flake_node_gated(&gate, 0);
-    CHECK_EQ(open_state(3000, true, node), FLAKE_OK);
-    CHECK_EQ(start_with(&gen, node, options_in_scene(), &state), FLAKE_OK);
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-    CHECK_EQ(gate_asked, 1);
-    CHECK_EQ((int64_t)atomic_load(&state.asked), gate_until_ns);
-
-    clock_to_ms(start_ms + 10); /* the gate refuses: the state is not asked */
-    const uint64_t asked_of_state = atomic_load(&state.asked);
-    gate_says = FLAKE_LEASE_LOST;
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE_LOST);
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE_LOST);
-    CHECK_EQ(atomic_load(&state.asked), asked_of_state);
-
-    gate_says = FLAKE_OK; /* the state refuses although the gate would not */
-    clock_to_ms(start_ms + 4000);
-    gate_asked = 0;
-    FAILS(flake_try(&gen, &id), FLAKE_NOT_EXTENDED, id);
-    CHECK_EQ(gate_asked, 1);
-    CHECK_EQ(told(&gen), 1);
-
-    gate_says = FLAKE_LEASE_LOST; /* both refuse: the gate is asked first */
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE_LOST);
-    gate_says = FLAKE_OK;
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
-    CHECK_EQ(ms_of(id), start_ms + 4000);
-}
-
-/* With a gate and a state the later floor counts. */
-TEST(the_later_floor_counts) {
-    uint64_t id = 0;
-    for (int i = 0; i < 2; i++) {
-        begin();
-        open_gate();
-        CHECK_EQ(open_state(3000, false, flake_node_gated(&gate, 0)), FLAKE_OK);
-        CHECK_EQ(start_with(&gen, flake_node_gated(&gate, 0), options_in_scene(), &state),
-                 FLAKE_OK);
-        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-        gate_floor_at_ns = (start_ms + (i ? 5 : -5)) * a_ms;
-        gate.not_before_ns = floor_of_gate;
-        CHECK_EQ(start_with(&gen, flake_node_gated(&gate, 0), options_in_scene(), &state),
-                 FLAKE_OK);
-        CHECK_EQ(flake_try(&gen, &id), i ? FLAKE_CLOCK_BACKWARDS : FLAKE_AGAIN);
-        clock_to_ms(start_ms + 3);
-        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-        CHECK_EQ(ms_of(id), start_ms + (i ? 6 : 3));
-    }
-}
-
 /* ---- floors ---- */
 
+/* The gate's floor, and that of the options: the later one counts. */
+TEST(the_later_floor_counts) {
+    flake_options o = options_in_scene();
+    uint64_t id = 0;
+    for (int i = 0; i < 2; i++) {
+        clock_to_ms(start_ms);
+        open_gate();
+        gate_floor_at_ns = (start_ms + (i ? 5 : -5)) * a_ms;
+        gate.not_before_ns = floor_of_gate;
+        o.after_unix_ms = start_ms - 2 + 2 * i;
+        CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+        CHECK_EQ(ms_of(id), start_ms + (i ? 6 : 0));
+    }
+    clock_to_ms(start_ms);
+    o.after_unix_ms = start_ms + 9; /* init waits for it */
+    CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 0), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    CHECK_EQ(ms_of(id), start_ms + 10);
+}
 TEST(what_a_floor_skips_is_not_counted) {
     const sno_snapshot pool = pool_of_four();
     const flake_options o = options_in_scene(), s = sno_options();
@@ -514,14 +438,17 @@ TEST(a_place_after_the_last_unit_is_out_of_range) {
 
 /* ---- the horizon, to the ns ---- */
 
+static flake_node number_here(void) { return flake_node_fixed(our_folder, 0); }
+
+static int64_t horizon_ns(void) { return (int64_t)atomic_load(&gen.claim.horizon_ns); }
+
 /* The horizon is a unit's last ns, and no later one can be written: the unit's IDs are admitted. */
 TEST(a_write_that_fails_harms_no_id_up_to_the_horizon) {
-    const flake_node node = flake_node_fixed(NULL, 0);
+    const flake_options o = options_in_scene();
     uint64_t id = 7;
     move_to_ns((start_ms + 1) * a_ms - 1);
-    CHECK_EQ(open_state(3000, false, node), FLAKE_OK);
-    CHECK_EQ((int64_t)atomic_load(&state.horizon), (start_ms + 3001) * a_ms - 1);
-    CHECK_EQ(start_with(&gen, node, options_in_scene(), &state), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, number_here(), &o, NULL), FLAKE_OK);
+    CHECK_EQ(horizon_ns(), (start_ms + 3001) * a_ms - 1);
     disk_fail(1, 1000);
     clock_to_ms(start_ms + 3000);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
@@ -530,44 +457,46 @@ TEST(a_write_that_fails_harms_no_id_up_to_the_horizon) {
     FAILS(flake_try(&gen, &id), FLAKE_IO, id);
     disk_begin();
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
 }
 
 /* Three seconds before the clock ends the horizon is its last ns, and does not change. */
 TEST(the_largest_horizon_is_the_clocks_last_ns) {
-    const flake_node node = flake_node_fixed(NULL, 0);
     flake_options o = options_in_scene();
-    flake_state_options w = where_of("ids");
     uint64_t id;
-    w.no_wait = true;
+    o.no_wait = true;
     o.layout = flake_layout_of(44, 8, 12, 0);
     move_to_ns(INT64_MAX - 3000 * a_ms);
-    CHECK_EQ(open_with(&state, w, node, o), FLAKE_OK);
-    CHECK_EQ(start_with(&gen, node, o, &state), FLAKE_OK);
+    CHECK_EQ(flake_init(&gen, number_here(), &o, NULL), FLAKE_OK);
     for (int i = 0; i < 2998; i++, pass_ms(1)) {
-        CHECK_EQ(draw(), FLAKE_OK);
-        if (i > 2000) CHECK_EQ((int64_t)atomic_load(&state.horizon), INT64_MAX);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+        note(id);
+        if (i > 2000) CHECK_EQ(horizon_ns(), INT64_MAX);
     }
     CHECK_EQ(repeated(), 0);
     disk_fail(1, 1000);
-    CHECK(flake_state_extend(&state, NULL) != FLAKE_INVALID);
-    CHECK_EQ(draw(), FLAKE_OK);
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK); /* there is nothing to write */
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     disk_begin();
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
-    crash_here();
-    CHECK_EQ(open_with(&state, w, node, o), FLAKE_OK);
-    CHECK_EQ((int64_t)atomic_load(&state.horizon), INT64_MAX);
-    CHECK_EQ(start_with(&gen, node, o, &state), FLAKE_OK);
+    flake_i_file_drop(&gen.claim.file, false); /* as after a crash */
+    CHECK_EQ(flake_init(&gen, number_here(), &o, NULL), FLAKE_OK);
+    CHECK_EQ(horizon_ns(), INT64_MAX);
     /* all that is left may have been issued */
     CHECK(flake_try(&gen, &id) != FLAKE_OK);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
 }
 
 TEST(a_horizon_has_bounds) {
-    const flake_node node = flake_node_fixed(NULL, 0);
-    const int64_t most_ms = INT64_MAX / 1000000 / 4;
-    CHECK_EQ(open_state(most_ms + 1, false, node), FLAKE_INVALID);
-    CHECK_EQ(open_state(INT64_MAX, false, node), FLAKE_INVALID);
-    CHECK_EQ(open_state(most_ms, false, node), FLAKE_OK);
-    CHECK_EQ((int64_t)atomic_load(&state.horizon), (start_ms + most_ms) * a_ms);
+    flake_options o = options_in_scene();
+    const int64_t day_ms = 86400000;
+    o.horizon_ms = day_ms + 1;
+    CHECK_EQ(flake_init(&gen, number_here(), &o, NULL), FLAKE_INVALID);
+    o.horizon_ms = INT64_MAX;
+    CHECK_EQ(flake_init(&gen, number_here(), &o, NULL), FLAKE_INVALID);
+    o.horizon_ms = day_ms;
+    CHECK_EQ(flake_init(&gen, number_here(), &o, NULL), FLAKE_OK);
+    CHECK_EQ(horizon_ns(), (start_ms + day_ms) * a_ms);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
 }
 
-int main(int argc, char **argv) { return state_main(argc, argv); }
+int main(int argc, char **argv) { return scene_main(argc, argv); }

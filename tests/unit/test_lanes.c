@@ -25,7 +25,7 @@ static flake_gen other;
 
 static void open_lanes(size_t n) {
     thread_now = 0;
-    flake_release(&gen);
+    (void)flake_close(&gen, NULL);
     array = LAST_OF(lane_room, n);
     CHECK_EQ(flake_init(&gen, gens_node, with_lanes(&options, array, n), NULL), FLAKE_OK);
     CHECK_EQ(gen.split.n, n);
@@ -339,14 +339,14 @@ TEST(a_clock_put_back) {
     CHECK_EQ(parts_of(&gen, id).unix_ms, T + 6);
 }
 
-TEST(refuse_back_is_told_at_once) {
-    begin(flake_layout_idgen);
-    options.fail_on_backwards = true;
+TEST(boundary_is_told_of_a_backward_step_at_once) {
+    flake128 wide;
+    begin(flake_layout_boundary);
     open_lanes(3);
-    TRY(T, 0);
+    CHECK_EQ(flake128_try(&gen, &wide), FLAKE_OK);
     move_ns(-MS);
-    TRY_SAYS(FLAKE_CLOCK_BACKWARDS);
-    SAYS(FLAKE_CLOCK_BACKWARDS, flake_next(&gen, &id));
+    FAILS(flake128_try(&gen, &wide), FLAKE_CLOCK_BACKWARDS, wide);
+    FAILS(flake128_next(&gen, &wide), FLAKE_CLOCK_BACKWARDS, wide);
     CHECK_EQ(script_now.sleeps, 0);
     CHECK_EQ(stats_now().clock_backwards, 2);
 }
@@ -553,7 +553,7 @@ TEST(a_gate_that_closes_during_init) {
     CHECK_EQ(flake_available(&gen), 0);
     gate.not_before_ns = NULL;
     gens_node = flake_node_gated(&gate, 2);
-    flake_release(&gen);
+    (void)flake_close(&gen, NULL);
     CHECK_EQ(flake_init(&gen, gens_node, with_lanes(&options, array, 3), NULL), FLAKE_LEASE_LOST);
     closing = 7;
     gens_node = flake_node_gated(&gate, 2);
@@ -630,7 +630,6 @@ TEST(random_scripts) {
         const size_t n = 1 + (size_t)random_below(&random, 5);
         begin(flake_layout_idgen);
         options.seq_max = (uint32_t)(n + random_below(&random, 16 - n)); /* 0 means all */
-        options.fail_on_backwards = random_below(&random, 4) == 0;
         options.max_ahead_ms = random_below(&random, 4) ? 0 : 2;
         options.max_wait_ms = 3;
         open_lanes(n);
@@ -670,55 +669,48 @@ TEST(random_scripts) {
 /* ---- the whole ---- */
 
 #if !defined(_WIN32)
-TEST(exclusive_is_for_the_whole_range) {
+/* A number has one holder, whichever part of the sequence range it draws from. */
+TEST(the_lanes_of_a_generator_have_one_number) {
     begin(flake_layout_js53);
-    options.exclusive_dir = folder;
+    gens_node = flake_node_fixed(in_folder("one"), 1);
     open_lanes(4);
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN); /* it begins in the unit after this one */
-    move_ns(MS);
-    CHECK_EQ(got64_n(&gen, many, 200), 128);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    CHECK_EQ(got64_n(&gen, many, 200), 127);
     flake_options last = options;
     last.seq_min = last.seq_max = 127;
     CHECK_EQ(flake_init(&other, gens_node, &last, NULL), FLAKE_IN_USE);
-    flake_release(&gen);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+    for (thread_now = 0; thread_now < 4; thread_now++)
+        FAILS(flake_try(&gen, &id), FLAKE_CLOSED, id);
     CHECK_EQ(flake_init(&other, gens_node, &last, NULL), FLAKE_OK);
-    flake_release(&other);
-    options.exclusive_dir = in_folder("absent");
+    CHECK_EQ(flake_close(&other, NULL), FLAKE_OK);
+    gens_node = flake_node_fixed(in_folder("absent/one"), 1);
     CHECK_EQ(flake_init(&gen, gens_node, with_lanes(&options, array, 4), NULL), FLAKE_IO);
 }
 
-TEST(a_state_floors_each_lane) {
-    static flake_state state;
-    flake_state_options where = {0};
-    where.path = in_folder("state");
-    where.no_wait = true;
+TEST(a_horizon_floors_each_lane) {
     begin(flake_layout_js53);
+    gens_node = flake_node_fixed(in_folder("floor"), 1);
+    options.no_wait = true;
     for (int run = 0; run < 2; run++) {
-        CHECK_EQ(flake_state_open(&state, &where, gens_node, &options, NULL, NULL), FLAKE_OK);
-        options.state = &state;
         open_lanes(4);
         if (run) TRY_SAYS(FLAKE_AGAIN); /* no lane, though each is fresh */
         CHECK_EQ(flake_next_n(&gen, many, 300), FLAKE_OK);
         CHECK_EQ(parts_of(&gen, many[0]).unix_ms, T + 3 * run);
-        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
+        CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
         move_ns(run * MS);
-        if (run) FAILS(flake_try(&gen, &id), FLAKE_IO, id);
+        if (run) FAILS(flake_try(&gen, &id), FLAKE_CLOSED, id);
     }
-    flake_release(&gen);
 }
 
 /* Each reading is of another unit. */
-TEST(a_state_that_is_not_extended_ends_each_call) {
-    static flake_state state;
-    flake_state_options where = {0};
-    where.path = in_folder("late");
-    where.no_wait = where.manual_extend = true;
+TEST(a_horizon_that_is_not_extended_ends_each_call) {
     begin(flake_layout_idgen);
+    gens_node = flake_node_fixed(in_folder("late"), 1);
+    options.no_wait = options.manual_extend = true;
     options.seq_max = 2 * most - 1;
     options.max_wait_ms = 20;
-    CHECK_EQ(flake_state_open(&state, &where, gens_node, &options, NULL, NULL), FLAKE_OK);
     options.clock.now_ns = stepping_read;
-    options.state = &state;
     step_ns = 0;
     open_lanes(most);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
@@ -732,106 +724,36 @@ TEST(a_state_that_is_not_extended_ends_each_call) {
     FAILS(flake_next(&gen, &id), FLAKE_NOT_EXTENDED, id);
     CHECK(looks <= most_looks());
     CHECK_EQ(script_now.slept_ns, 20 * MS);
-    CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
-    flake_release(&gen);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
 }
 #endif
 
-/* ---- snapshots ---- */
+/* ---- the newest ID ---- */
 
-TEST(a_snapshot_counts_the_newest_unit_as_spent) {
-    static flake_snapshot s;
+TEST(the_newest_id_is_that_of_any_lane) {
     open_three();
+    CHECK_EQ(flake_newest_ms(&gen), 1); /* none: the epoch */
     thread_now = 2, move_ns(5 * MS);
     TRY(T + 5, 10);
+    CHECK_EQ(flake_newest_ms(&gen), T + 5);
     thread_now = 1, move_ns(2 * MS);
     TRY(T + 7, 14);
-    CHECK_EQ(flake_snapshot_take(&gen, &s), FLAKE_OK);
-    CHECK_EQ(s.unix_ms, T + 7);
-    CHECK_EQ(s.count, 11);
-    CHECK_EQ(s.seq_min, 10);
-    CHECK_EQ(s.seq_max, 20);
-
-    for (size_t n = 1; n <= 5; n += 2) { /* whatever their number */
-        open_lanes(n);
-        CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_OK);
-        CHECK_EQ(got64_n(&gen, many, 50), 0);
-        CHECK_EQ(stats_now().ids, 0);
-        move_ns(MS);
-        CHECK_EQ(got64_n(&gen, many, 50), 11);
-        CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_OK); /* never goes back */
-        CHECK_EQ(got64_n(&gen, many, 50), 0);
-        move_ns(-MS);
-    }
-    flake_release(&gen);
-    /* A generator of the same range: */
-    CHECK_EQ(flake_init(&other, gens_node, &options, NULL), FLAKE_OK);
-    CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
-    FAILS(flake_try(&other, &id), FLAKE_AGAIN, id);
-    flake_release(&other);
-}
-
-TEST(a_queue_belongs_to_the_snapshot) {
-    static flake_snapshot s;
-    open_three();
-    TRY(T, 10);
-    array[1].engine.word = array[0].engine.word + 4 * 3; /* 13 drawn from 4: three units to come */
-    CHECK_EQ(flake_snapshot_take(&gen, &s), FLAKE_OK);
-    CHECK_EQ(s.unix_ms, T);
-    CHECK_EQ(s.count, 4 * 11);
-    open_lanes(3);
-    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_OK);
-    TRY_SAYS(FLAKE_AGAIN);
-    CHECK_EQ(flake_retry_ns(&gen), 4 * MS);
-    CHECK_EQ(stats_now().ids, 0);
-    const uint64_t countable = gen.engine.limit / 11; /* units, by one word */
-    open_three();
-    TRY(T, 10);
-    array[1].engine.word = array[0].engine.word + 4 * (countable - 1);
-    CHECK_EQ(snapshot_of(&gen).count, countable * 11);
-    array[1].engine.word += 4; /* else the newest unit's */
-    s = snapshot_of(&gen);
-    CHECK(s.unix_ms == T + (int64_t)countable && s.count == 11);
-}
-
-TEST(a_generators_snapshot_is_for_lanes_too) {
-    begin_with_three();
-    flake_release(&gen);
-    CHECK_EQ(flake_init(&other, gens_node, &options, NULL), FLAKE_OK);
-    CHECK_EQ(flake_next_n(&other, many, 7), FLAKE_OK); /* in T + 2 */
-    const flake_snapshot s = snapshot_of(&other);
-    flake_release(&other);
-    begin_with_three();
-    open_lanes(2);
-    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_OK);
-    CHECK_EQ(flake_retry_ns(&gen), 3 * MS);
-    flake_snapshot wrong = s;
-    wrong.seq_max++;
-    CHECK_EQ(flake_restore(&gen, &wrong, NULL), FLAKE_INVALID);
-
-    begin(flake_layout_of(44, 0, 20, 0)); /* whole units of 629,146 exceed the word's count */
-    options.seq_max = 629145;
-    open_lanes(1);
-    wrong = snapshot_of(&gen);
-    wrong.count = 1038090;
-    wrong.unix_ms = T;
-    CHECK_EQ(flake_restore(&gen, &wrong, NULL), FLAKE_OK);
-    for (int i = 0; i < 3; i++, move_ns(MS)) CHECK_EQ(flake_try(&gen, &id) == FLAKE_OK, i == 2);
+    CHECK_EQ(flake_newest_ms(&gen), T + 7);
+    array[0].engine.word = array[1].engine.word + 4 * 3; /* 13 drawn from 4: three units to come */
+    CHECK_EQ(flake_newest_ms(&gen), T + 10);
 }
 
 /* ---- fork ---- */
 
 #if !defined(_WIN32)
 static void a_child_draws_with_numbers_of_its_own(void) {
-    static flake_snapshot s;
     flake_options own = options;
     FAILS(flake_try(&gen, &id), FLAKE_FORKED, id);
     FAILS(flake_next(&gen, &id), FLAKE_FORKED, id);
     CHECK_EQ(flake_available(&gen), 0);
     CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
-    CHECK_EQ(flake_snapshot_take(&gen, &s), FLAKE_FORKED);
     CHECK_EQ(flake_reinit_after_fork(&gen, gens_node, with_lanes(&own, array, 3), NULL),
              FLAKE_NODE_OVERLAP);
     const flake_node node = flake_node_fixed(NULL, 1);
@@ -874,10 +796,9 @@ TEST(of_128_bits) {
     for (uint32_t i = 0; i < 11; i++) check_wide(&wide_ids[i], T, 100 + i);
     CHECK_EQ(flake128_next_n(&gen, wide_ids, 12), FLAKE_OK);
     CHECK(stats_now().ids == 23 && stats_now().waits == 2);
-    const flake_snapshot s = snapshot_of(&gen);
-    CHECK(s.unix_ms + (int64_t)(s.count / 11) == T + 3 && s.count % 11 == 0 && s.node == 77);
+    options.after_unix_ms = flake_newest_ms(&gen);
+    CHECK_EQ(options.after_unix_ms, T + 2);
     open_lanes(2);
-    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_OK);
     CHECK_EQ(flake128_try(&gen, wide_ids), FLAKE_AGAIN);
     move_ns(MS);
     CHECK_EQ(got128_n(&gen, wide_ids, 64), 11);

@@ -655,7 +655,6 @@ TEST(the_options_in_force_can_be_read_back) {
     o.seq_max = 9;
     o.max_ahead_ms = 15000;
     o.max_wait_ms = 1;
-    o.fail_on_backwards = true;
     o.seq_scatter = true;
     o.shared_memory = words_reach_other_processes;
     CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 1241), &o, NULL), FLAKE_OK);
@@ -665,7 +664,7 @@ TEST(the_options_in_force_can_be_read_back) {
     CHECK(in_force->seq_min == 3 && in_force->seq_max == 9);
     CHECK(in_force->max_ahead_ms == 15000 && in_force->max_wait_ms == 1);
     CHECK(in_force->clock.now_ns == script_read && in_force->clock.user == &script_now);
-    CHECK(in_force->fail_on_backwards && in_force->seq_scatter);
+    CHECK(in_force->start_this_unit && in_force->seq_scatter);
     CHECK_EQ(in_force->shared_memory, (bool)words_reach_other_processes);
 
     o = on_script(flake_layout_mastodon);

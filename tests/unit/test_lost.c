@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A claim is lost, a machine is cloned, or a process forks: what happens to callers that sleep at
- * that moment, and what each call returns afterwards. No caller gets an ID that by then belongs to
- * another.
+ * A claim is lost, a machine is cloned, a process forks, or a generator is closed: what happens to callers that
+ * sleep at that moment, and what each call returns afterwards. No caller gets an ID that by then belongs to another.
  */
 #define _GNU_SOURCE
 #include "scene.h"
@@ -13,6 +12,7 @@
 
 static flake_atomic64 claim;
 static flake_status gate_answer;
+static bool in_dir; /* without a claim: each generator has a directory */
 
 static flake_status ask_gate(void *user, int64_t until_ns) {
     (void)user;
@@ -24,6 +24,7 @@ static flake_status ask_gate(void *user, int64_t until_ns) {
 static ways_setup setup_of(bool with_claim) {
     ways_setup w = {0};
     if (with_claim) w.gate.admit = ask_gate, w.gate.fence = &claim;
+    else if (in_dir) w.dir = our_folder;
     return w;
 }
 
@@ -158,6 +159,7 @@ static void fork_meanwhile(int64_t ns) { /* as a signal handler may */
 }
 
 static void begin_with(bool claims) {
+    ways_close(); /* of the scene before */
     begin();
     atomic_store(&claim, 1u);
     gate_answer = FLAKE_OK;
@@ -200,6 +202,20 @@ TEST(a_fork_in_a_sleep_gives_the_parent_alone_an_id) {
     for (unsigned claims = 0; claims < 2; claims++) each_sleeps(claims, fork_meanwhile, FLAKE_OK);
 }
 
+static void close_meanwhile(int64_t ns) {
+    sleep_once(ns);
+    ways_close();
+}
+
+/* A thread that draws beside close is a mistake, and repeats no ID. */
+TEST(a_sleeper_gets_no_id_after_a_close) {
+    for (unsigned i = 0; i < 3; i++) {
+        in_dir = i == 1;
+        each_sleeps(i == 2, close_meanwhile, FLAKE_CLOSED);
+    }
+    in_dir = false;
+}
+
 /* ---- before a gate ---- */
 
 static void (*then)(int64_t ns);
@@ -229,48 +245,35 @@ TEST(who_waits_for_a_gate_looks_again) {
     in_front_of_a_gate(fork_meanwhile, FLAKE_OK);
 }
 
-/* A state that a timer extends is a gate, too. */
-static flake_state state, snos;
+/* A horizon that a timer extends. */
 static bool extends;
 
-static void close_the_state_meanwhile(int64_t ns) {
-    flake_status (*const call)(flake_state *, flake_why *) =
-        extends ? flake_state_extend : flake_state_close;
+static void extend_or_close_meanwhile(int64_t ns) {
+    flake_status (*const call)(flake_gen *, flake_why *) = extends ? flake_extend : flake_close;
     sleep_once(ns);
-    CHECK_EQ(call(&state, NULL), FLAKE_OK);
-    CHECK_EQ(call(&snos, NULL), FLAKE_OK);
+    CHECK_EQ(call(&ways.gen, NULL), FLAKE_OK);
+    CHECK_EQ(call(&ways.sno.gen, NULL), FLAKE_OK);
 }
 
-TEST(who_waits_for_a_state_looks_again) {
+TEST(who_waits_for_a_horizon_looks_again) {
     for (unsigned i = 0; i < 4; i++) {
-        const ways_setup w = setup_of(false);
-        flake_state_options where = {0};
-        sno_snapshot pool = ways_pool(0, FAMILY_SNO, 0, 3);
+        const sno_snapshot pool = pool_of_numbers(10, 0, 3);
         begin_with(false);
-        flake_options o = ways_flake_options(&w, 0, 0), p = ways_sno_options();
-        where.path = path_of("ids");
-        where.manual_extend = true;
-        CHECK_EQ(flake_state_open(&state, &where, ways_flake_node(&w), &o, NULL, NULL), FLAKE_OK);
-        where.path = path_of("snos");
-        CHECK_EQ(sno_state_open(&snos, &where, &p, &pool, NULL), FLAKE_OK);
-        o.state = &state;
-        p.state = &snos;
-        CHECK_EQ(flake_init(&ways.gen, ways_flake_node(&w), &o, NULL), FLAKE_OK);
-        CHECK_EQ(sno_init(&ways.sno, ways_node(&w, pool.partition), &pool, &p, NULL), FLAKE_OK);
+        flake_options o = options_in_scene(), p = ways_sno_options();
+        o.manual_extend = p.manual_extend = true;
+        CHECK_EQ(flake_init(&ways.gen, flake_node_fixed(our_folder, 1), &o, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&ways.sno, flake_node_fixed(our_folder, 10), &pool, &p, NULL), FLAKE_OK);
         pass_ms(10000);
         extends = i / 2;
-        on_sleep = close_the_state_meanwhile;
-        CHECK_EQ(draw(i % 2 ? &of_sno : &one_gen), extends ? FLAKE_OK : FLAKE_IO);
-        if (!extends) continue;
-        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&snos, NULL), FLAKE_OK);
+        on_sleep = extend_or_close_meanwhile;
+        CHECK_EQ(draw(i % 2 ? &of_sno : &one_gen), extends ? FLAKE_OK : FLAKE_CLOSED);
+        CHECK(on_sleep == sleep_on);
     }
 }
 
 /* ---- what each call returns after a lost claim ---- */
 
 TEST(a_lost_claim_is_told_by_each_call) {
-    flake_snapshot snapshot;
     sno_snapshot taken;
     sno_id sno;
     begin_with(true);
@@ -287,7 +290,6 @@ TEST(a_lost_claim_is_told_by_each_call) {
     atomic_store(&claim, 0u);
     for (unsigned i = 0; i < ways_count; i++) CHECK_EQ(draw(&all_ways[i]), FLAKE_LEASE_LOST);
     FAILS(sno_with_time(&ways.sno, 0, start_ms, &sno), FLAKE_LEASE_LOST, sno);
-    CHECK_EQ(flake_snapshot_take(&ways.gen, &snapshot), FLAKE_LEASE_LOST);
     CHECK_EQ(sno_snapshot_take(&ways.sno, &taken), FLAKE_LEASE_LOST);
     CHECK_EQ(sno_shards_snapshot(ways.sno_shards, 2, &taken), FLAKE_LEASE_LOST);
     CHECK_EQ(flake_retry_ns(&ways.gen), INT64_MAX);
@@ -304,6 +306,64 @@ TEST(a_lost_claim_is_told_by_each_call) {
     CHECK_EQ(draw(&one_gen), FLAKE_LEASE_LOST);
     CHECK_EQ(flake_init(&ways.gen, ways_flake_node(&claimed), &closed, NULL), FLAKE_LEASE_LOST);
     CHECK_EQ(draw(&one_gen), FLAKE_INVALID);
+}
+
+/* ---- what each call returns after a close ---- */
+
+/* Of the closed unit the stock has IDs, which were drawn before. */
+static void draw_from_each_until_none_is_left(void) {
+    for (unsigned i = 0; i < ways_count; i++) {
+        flake_status status = FLAKE_OK;
+        for (unsigned k = 0; k < 500 && status == FLAKE_OK; k++) status = draw(&all_ways[i]);
+        CHECK_EQ(status, FLAKE_CLOSED);
+    }
+    CHECK_EQ(repeated(), 0);
+}
+
+static void check_that_each_is_closed(void) {
+    sno_snapshot taken;
+    sno_id sno;
+    flake_prefetch stock;
+    for (unsigned i = 0; i < ways_count; i++) {
+        flake_gen *const g = way_gen(&all_ways[i]);
+        if (draw(&all_ways[i]) != FLAKE_CLOSED) check_fail(__FILE__, __LINE__, all_ways[i].name);
+        CHECK_EQ(flake_retry_ns(g), INT64_MAX);
+        CHECK_EQ(flake_available(g), 0);
+        CHECK_EQ(flake_close(g, NULL), FLAKE_OK);
+        CHECK_EQ(flake_extend(g, NULL), FLAKE_CLOSED);
+    }
+    FAILS(sno_with_time(&ways.sno, 0, start_ms, &sno), FLAKE_CLOSED, sno);
+    CHECK(flake_prefetch_init(&stock, &ways.gen, 4, 0, NULL) != FLAKE_OK ||
+          flake_prefetch_next(&stock, &our->ids[0]) == FLAKE_CLOSED);
+    CHECK_EQ(sno_snapshot_take(&ways.sno, &taken), FLAKE_OK); /* to continue from */
+    CHECK_EQ(taken.partition, 10);
+    CHECK_EQ(sno_shards_snapshot(ways.sno_shards, 2, &taken), FLAKE_OK);
+}
+
+/* Alone, in a directory, behind a gate. At once, and in the next unit. */
+TEST(a_close_is_told_by_each_call) {
+    for (unsigned i = 0; i < 6; i++) {
+        in_dir = i / 2 == 1;
+        begin_with(i / 2 == 2);
+        make();
+        for (unsigned k = 0; k < ways_count; k++) CHECK_EQ(draw(&all_ways[k]), FLAKE_OK);
+        const int64_t newest_ms = flake_newest_ms(&ways.gen);
+        ways_close();
+        if (i % 2) pass_ms(10); /* longer than a unit */
+        else draw_from_each_until_none_is_left();
+        check_that_each_is_closed();
+        CHECK_EQ(flake_newest_ms(&ways.gen), newest_ms);
+        CHECK_EQ(flake_gen_node(&ways.gen), 1);
+        CHECK_EQ(flake_ahead_ms(&ways.gen), 0);
+        /* its memory serves the next one */
+        make();
+        for (unsigned k = 0; k < ways_count; k++) {
+            pass_ms(10);
+            CHECK_EQ(draw(&all_ways[k]), FLAKE_OK);
+        }
+        CHECK_EQ(repeated(), 0);
+    }
+    in_dir = false;
 }
 
 int main(int argc, char **argv) { return scene_main(argc, argv); }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Mistakes of a program: it continues after a failed init, copies a generator, ignores a status, passes a
- * time from the future, forgets to extend its state, or makes a call that this kind of generator does not
- * have. It gets a status, a reason or a compiler warning.
+ * time from the future, forgets to extend its horizon or to close, draws after a close, or makes a call that this kind
+ * of generator does not have. It gets a status, a reason or a compiler warning.
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #define _GNU_SOURCE
@@ -59,8 +59,9 @@ static flake_prefetch stock;
 static flake128 thousands[70000];
 static size_t got;
 
+/* The system's clock, which follows the script; IDs of its unit at once. */
 static flake_options begin(void) {
-    flake_options o = {0};
+    flake_options o = {.start_this_unit = true};
     script_at_ms(T);
     memset(&why, 0, sizeof why);
     memset(&gen, 0, sizeof gen);
@@ -85,13 +86,11 @@ static flake_options kind_at(unsigned i) {
 /* Queries, and all calls except draws, return what they would without a generator. */
 static void check_answers_nothing(flake_gen *g) {
     const flake_options none = {0};
-    flake_snapshot position = {0};
     flake_stats stats;
     memset(&stats, 0xff, sizeof stats);
     CHECK_EQ(flake_prefetch_init(&stock, g, 2, 0, NULL), FLAKE_INVALID);
     FAILS(flake_prefetch_next(&stock, &id), FLAKE_INVALID, id);
-    CHECK_EQ(flake_snapshot_take(g, &position), FLAKE_INVALID);
-    CHECK_EQ(flake_restore(g, &position, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_newest_ms(g), INT64_MIN);
     CHECK_EQ(flake_reinit_after_fork(g, flake_node_fixed(NULL, 0), &none, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_retry_ns(g), INT64_MAX);
     CHECK_EQ(flake_available(g), 0);
@@ -151,7 +150,9 @@ static void check_invalid(flake_gen *g) {
     check_answers_nothing(g);
     check_no_id(g, FLAKE_INVALID);
     check_no_id128(g, FLAKE_INVALID);
-    flake_release(g);
+    CHECK_EQ(flake_extend(g, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_take_over(g, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_close(g, &why), FLAKE_OK);
 }
 
 static void check_sno_invalid(sno_gen *g) {
@@ -198,6 +199,13 @@ static const struct failure {
      FLAKE_INVALID,
      "2 GB of memory"},
     {{.lane_count = 1}, FLAKE_INVALID, "lanes is missing"},
+    /* without a directory */
+    {{.claim_wait_ms = 1}, FLAKE_INVALID, "options: claim_wait_ms needs a directory"},
+    {{.horizon_ms = 1}, FLAKE_INVALID, "options: horizon_ms needs a directory"},
+    {{.horizon_ms = -1}, FLAKE_INVALID, "options: horizon_ms needs a directory"},
+    {{.max_downtime_ms = 1}, FLAKE_INVALID, "options: max_downtime_ms needs a directory"},
+    {{.must_exist = true}, FLAKE_INVALID, "options: must_exist needs a directory"},
+    {{.manual_extend = true}, FLAKE_INVALID, "options: manual_extend needs a directory"},
     {{.layout = FLAKE_LAYOUT_UUID7}, FLAKE_IO, "random bytes"}}; /* there are none */
 
 static void check_fails(flake_gen *g, flake_node node, const struct failure *f) {
@@ -363,12 +371,21 @@ TEST(a_node_that_the_layout_lacks_is_refused) {
         const uint64_t beyond[] = {nodes, (uint64_t)1 << 48, flake_idgen_node(32, 0), UINT64_MAX};
         check_node_refused(zeroed, &with[i], FLAKE_INVALID, "node");
         check_node_refused(flake_node_none(), &with[i], FLAKE_INVALID, "node");
-        check_node_refused(flake_node_fixed("ids", 0), &with[i], FLAKE_INVALID, "dir");
+        check_node_refused(flake_node_fixed("", 0), &with[i], FLAKE_INVALID,
+                           "node: the directory has no name: \".\" is this one");
+        check_node_refused(flake_node_any(NULL, 0, 0), &with[i], FLAKE_INVALID,
+                           "node: flake_node_any needs a directory");
+        check_node_refused(flake_node_any("absent/ids", 1, 0), &with[i], FLAKE_INVALID,
+                           "node: the range's first number is above its last");
         for (size_t k = 0; k < sizeof beyond / sizeof *beyond; k++) {
             check_node_refused(flake_node_fixed(NULL, beyond[k]), &with[i], FLAKE_NODE_RANGE,
                                "node");
             check_node_refused(flake_node_gated(&open_gate, beyond[k]), &with[i], FLAKE_NODE_RANGE,
                                "node");
+            check_node_refused(flake_node_fixed("absent/ids", beyond[k]), &with[i],
+                               FLAKE_NODE_RANGE, "node");
+            check_node_refused(flake_node_any("absent/ids", 0, beyond[k]), &with[i],
+                               FLAKE_NODE_RANGE, "node");
         }
         flake_options o = begin();
         o.layout = with[i];
@@ -381,6 +398,7 @@ TEST(a_node_that_the_layout_lacks_is_refused) {
         check_node_refused(zeroed, &without[i], FLAKE_INVALID, "node");
         check_node_refused(flake_node_fixed(NULL, 0), &without[i], FLAKE_INVALID, "node");
         check_node_refused(flake_node_fixed("ids", 0), &without[i], FLAKE_INVALID, "node");
+        check_node_refused(flake_node_any("ids", 0, 9), &without[i], FLAKE_INVALID, "node");
         check_node_refused(flake_node_gated(&open_gate, 0), &without[i], FLAKE_INVALID, "node");
     }
 }
@@ -416,7 +434,11 @@ TEST(a_node_that_is_no_partition_is_refused) {
     } rows[] = {{zeroed, FLAKE_INVALID, "node"},
                 {flake_node_fixed(NULL, 6), FLAKE_INVALID, "partition"},
                 {flake_node_gated(&open_gate, 6), FLAKE_INVALID, "partition"},
-                {flake_node_fixed("ids", 7), FLAKE_INVALID, "dir"},
+                {flake_node_fixed("", 7), FLAKE_INVALID, "node: the directory has no name"},
+                {flake_node_any(NULL, 7, 7), FLAKE_INVALID, "node: flake_node_any needs a directory"},
+                {flake_node_any("absent/ids", 8, 7), FLAKE_INVALID, "node: the range's first number"},
+                {flake_node_fixed("absent/ids", 65536), FLAKE_NODE_RANGE, "65535"},
+                {flake_node_any("absent/ids", 0, 65536), FLAKE_NODE_RANGE, "65535"},
                 {flake_node_fixed(NULL, 65536 + 7), FLAKE_NODE_RANGE, "65535"},
                 {flake_node_gated(&open_gate, UINT64_MAX), FLAKE_NODE_RANGE, "65535"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -562,7 +584,7 @@ TEST(a_time_given_to_lanes_is_refused_as_it_would_repeat_ids) {
     for (unsigned i = 0; i < 4; i++) { /* plain, scattered, 128 bits, sno */
         flake_options o = kind_at(i == 1 ? 5 : 2);
         o.lane_count = 1;
-        o.start_next_unit = true;
+        o.after_unix_ms = T; /* the lane has a word */
         if (i == 2) o.layout = flake_layout_boundary;
         CHECK_EQ(i == 3 ? sno_init(&sno, flake_node_none(), NULL, &o, NULL)
                         : flake_init(&gen, flake_node_fixed(NULL, 0), &o, NULL),
@@ -645,9 +667,6 @@ TEST(ranges_of_counters_that_start_anywhere_are_refused_as_they_would_repeat_ids
 /* A copy's calls with a `why` give the reason. */
 static void check_reasons_of_a_copy(flake_gen *g) {
     const flake_options none = {0};
-    const flake_snapshot position = {0};
-    CHECK_EQ(flake_restore(g, &position, &why), FLAKE_INVALID);
-    CHECK(strstr(why.text, "generator: was copied") != NULL);
     CHECK_EQ(flake_prefetch_init(&stock, g, 2, 0, &why), FLAKE_INVALID);
     CHECK(strstr(why.text, "generator: was copied") != NULL);
     CHECK_EQ(flake_reinit_after_fork(g, flake_node_fixed(NULL, 0), &none, &why), FLAKE_INVALID);
@@ -749,6 +768,19 @@ TEST(a_copy_of_a_stock_is_refused) {
     FAILS(flake_prefetch_next(&copy, &id), FLAKE_INVALID, id);
 }
 
+/* Also in the unit of the close, in which a draw may succeed. */
+TEST(a_stock_ends_with_its_generator) {
+    for (int had_stock = 0; had_stock < 2; had_stock++) {
+        flake_options o = begin();
+        CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_prefetch_init(&stock, &gen, 4, 0, NULL), FLAKE_OK);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+        if (had_stock) CHECK_EQ(flake_prefetch_next(&stock, &id), FLAKE_OK);
+        CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+        FAILS(flake_prefetch_next(&stock, &id), FLAKE_CLOSED, id);
+    }
+}
+
 /* The same numbers in another order: what is left of the old stock would be formed with the new one. */
 TEST(a_stock_is_dropped_when_units_are_scattered) {
     for (int64_t t = 0; t < 16; t++) {
@@ -761,7 +793,8 @@ TEST(a_stock_is_dropped_when_units_are_scattered) {
         CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
         CHECK_EQ(flake_prefetch_init(&stock, &gen, 10, 0, NULL), FLAKE_OK);
         for (int i = 0; i < 4; i++) CHECK_EQ(flake_prefetch_next(&stock, &taken[i]), FLAKE_OK);
-        o.seq_scatter = o.start_next_unit = true;
+        o.seq_scatter = true;
+        o.after_unix_ms = script_now.now_ns / MS;
         CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
         script_now.now_ns += MS;
         for (int i = 4; i < 10; i++) CHECK_EQ(flake_prefetch_next(&stock, &taken[i]), FLAKE_OK);
@@ -797,8 +830,7 @@ TEST(in_shared_memory_addresses_may_differ) {
 /* The last time that is accepted while the clock reads T. The next one is refused, and changes nothing. */
 static void check_furthest(flake_gen *g, int64_t furthest_ms) {
     const bool is_128 = flake_gen_options(g)->layout.format != 0;
-    flake_snapshot before = {0}, after = {0};
-    CHECK_EQ(flake_snapshot_take(g, &before), FLAKE_OK);
+    const uint64_t before = place_of(g);
     gate_asked = 0;
     if (is_128) FAILS(flake128_try_at(g, furthest_ms + 1, &id128), FLAKE_TOO_FAR_AHEAD, id128);
     else {
@@ -806,14 +838,11 @@ static void check_furthest(flake_gen *g, int64_t furthest_ms) {
         FAILS(flake_try_at(g, furthest_ms + 3600000, &id), FLAKE_TOO_FAR_AHEAD, id);
     }
     CHECK_EQ(gate_asked, 0);
-    CHECK_EQ(flake_snapshot_take(g, &after), FLAKE_OK);
-    CHECK_EQ(after.unix_ms, before.unix_ms);
-    CHECK_EQ(after.count, before.count);
+    CHECK_EQ(place_of(g), before);
     CHECK_EQ(is_128 ? flake128_next(g, &id128) : flake_next(g, &id), FLAKE_OK);
     CHECK_EQ(is_128 ? flake128_try_at(g, furthest_ms, &id128) : flake_try_at(g, furthest_ms, &id),
              FLAKE_OK);
-    CHECK_EQ(flake_snapshot_take(g, &after), FLAKE_OK);
-    CHECK(after.unix_ms + (int64_t)after.unit_ms > furthest_ms);
+    CHECK_EQ(flake_newest_ms(g), furthest_ms);
 }
 
 TEST(a_time_given_is_ahead_by_a_unit_at_most) {
@@ -858,98 +887,168 @@ TEST(a_time_given_is_ahead_by_a_unit_at_most) {
     CHECK_EQ(sno_time_ms(sno_one), T + 4);
 }
 
+/* ---- draws after a close ---- */
+
+/* Of each kind and layout, from the next unit on; queries answer, and the memory serves the next init. */
+TEST(a_closed_generator_draws_nothing) {
+    const flake_layout layouts[] = {flake_layout_default, flake_layout_mastodon,
+                                    flake_layout_boundary, flake_layout_uuid7, flake_layout_uuid8,
+                                    flake_layout_ulid};
+    for (unsigned i = 0; i < 6 * KINDS; i++) {
+        const flake_layout *const l = &layouts[i / KINDS];
+        if (l->format && i % KINDS >= 3) continue; /* 128 bits are not scattered */
+        flake_options o = kind_at(i % KINDS);
+        flake_stats stats;
+        o.layout = *l;
+        for (int turn = 0; turn < 2; turn++) {
+            CHECK_EQ(flake_init(&gen, node_in(l, 5), &o, NULL), FLAKE_OK);
+            CHECK_EQ(l->format ? flake128_next(&gen, &id128) : flake_next(&gen, &id), FLAKE_OK);
+            const int64_t newest_ms = flake_newest_ms(&gen);
+            CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
+            CHECK_EQ(flake_available(&gen), 0);
+            script_now.now_ns += MS;
+            if (l->format) {
+                check_no_id128(&gen, FLAKE_CLOSED);
+                if (!o.lanes)
+                    FAILS(flake128_try_at(&gen, script_now.now_ns / MS, &id128), FLAKE_CLOSED, id128);
+            } else {
+                check_no_id(&gen, FLAKE_CLOSED);
+                if (!o.lanes)
+                    FAILS(flake_try_at(&gen, script_now.now_ns / MS, &id), FLAKE_CLOSED, id);
+            }
+            CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
+            CHECK_EQ(flake_available(&gen), 0);
+            CHECK_EQ(flake_newest_ms(&gen), newest_ms);
+            CHECK_EQ(flake_ahead_ms(&gen), 0);
+            CHECK_EQ(flake_gen_node(&gen), l->node_bits ? 5 : UINT64_MAX);
+            CHECK(flake_gen_options(&gen) != NULL);
+            flake_stats_get(&gen, &stats);
+            CHECK_EQ(stats.ids, 1);
+            CHECK_EQ(flake_extend(&gen, &why), FLAKE_CLOSED);
+            CHECK_STR(why.text, "generator: is closed");
+            CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
+        }
+    }
+}
+
 /* ---- files ---- */
 
 #ifdef HAS_FILES
-TEST(a_reason_names_directory_node_and_numbers) {
-    char text[300];
-    flake_options o = begin();
-    sno_snapshot pool = {0};
+TEST(a_reason_names_the_file_of_the_number) {
+    char text[250];
+    const flake_options o = begin();
     begin_folder();
-    const flake_node node = flake_node_fixed(NULL, 7);
-    o.exclusive_dir = folder;
+    const flake_node node = flake_node_fixed(folder, 7);
     CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
     CHECK_EQ(flake_init(&other, node, &o, &why), FLAKE_IN_USE);
-    (void)snprintf(text, sizeof text, "exclusive_dir %s: node 7, sequence 0 to 4095 is in use",
-                   folder);
-    CHECK(strstr(why.text, text) == why.text);
+    (void)snprintf(text, sizeof text, "%s/7.slot: is in use, by this process or another", folder);
+    CHECK_STR(why.text, text);
+    check_invalid(&other);
+    CHECK_EQ(flake_init(&other, flake_node_any(folder, 7, 7), &o, &why), FLAKE_IN_USE);
+    CHECK_STR(why.text, text);
     check_invalid(&other);
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-    flake_release(&gen);
-    o.exclusive_dir = in_folder("none");
-    CHECK_EQ(flake_init(&gen, node, &o, &why), FLAKE_IO);
-    CHECK(strstr(why.text, "none/flake-") != NULL && strstr(why.text, "No such file") != NULL);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+    const flake_node absent = flake_node_fixed(in_folder("none/ids"), 0);
+    CHECK_EQ(flake_init(&gen, absent, &o, &why), FLAKE_IO);
+    CHECK(strstr(why.text, "/none/ids: cannot be created: No such file") != NULL);
     check_invalid(&gen);
-    CHECK_EQ(sno_init(&sno, flake_node_fixed(NULL, 0), &pool, &o, &why), FLAKE_IO);
-    CHECK(strstr(why.text, "No such file") != NULL);
+    CHECK_EQ(sno_init(&sno, absent, NULL, &o, &why), FLAKE_IO);
+    CHECK(strstr(why.text, "/none/ids: cannot be created: No such file") != NULL);
     check_sno_invalid(&sno);
     end_folder();
 }
 
-TEST(releasing_a_copy_leaves_the_file_alone) {
-    flake_options o = begin();
+/* A copy is refused by each call that would act on the number: only the original has it. */
+TEST(closing_a_copy_leaves_the_number_alone) {
+    static flake_gen original, copy, third;
+    static sno_gen sno_original, sno_copy;
+    static const char reason[] = "generator: is a copy: only the original has the number";
+    const flake_options o = begin();
     begin_folder();
-    const flake_node node = flake_node_fixed(NULL, 7);
-    o.exclusive_dir = folder;
+    const flake_node node = flake_node_fixed(folder, 7), partition = flake_node_fixed(folder, 8);
+    CHECK_EQ(flake_init(&original, node, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&sno_original, partition, NULL, &o, NULL), FLAKE_OK);
+    memcpy((void *)&copy, (const void *)&original, sizeof copy);
+    memcpy((void *)&sno_copy, (const void *)&sno_original, sizeof sno_copy);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(flake_close(&copy, &why), FLAKE_INVALID);
+        CHECK_STR(why.text, reason);
+        CHECK_EQ(flake_extend(&copy, &why), FLAKE_INVALID);
+        CHECK_STR(why.text, reason);
+        CHECK_EQ(flake_close(&sno_copy.gen, &why), FLAKE_INVALID);
+        CHECK_EQ(flake_init(&third, node, &o, &why), FLAKE_IN_USE);
+        CHECK_EQ(flake_init(&third, partition, &o, &why), FLAKE_IN_USE);
+        CHECK_EQ(flake_next(&original, &id), FLAKE_OK);
+        CHECK_EQ(flake_extend(&original, NULL), FLAKE_OK);
+    }
+    CHECK_EQ(flake_close(&original, NULL), FLAKE_OK);
+    CHECK_EQ(flake_close(&sno_original.gen, NULL), FLAKE_OK);
+    CHECK_EQ(flake_close(&copy, &why), FLAKE_INVALID); /* it may belong to the next one by now */
+    CHECK_EQ(flake_init(&third, node, &o, &why), FLAKE_OK);
+    CHECK_EQ(flake_close(&copy, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_init(&original, node, &o, &why), FLAKE_IN_USE);
+    CHECK_EQ(flake_close(&third, NULL), FLAKE_OK);
+    end_folder();
+}
+
+/* Without a close the number stays in use, in whichever memory the next generator is. */
+TEST(an_init_without_a_close_says_that_the_number_is_in_use) {
+    const flake_options o = begin();
+    begin_folder();
+    const flake_node node = flake_node_fixed(folder, 7);
     CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
-    memcpy((void *)&other, (const void *)&gen, sizeof gen);
-    flake_release(&other);
-    CHECK_EQ(flake_init(&other, node, &o, &why), FLAKE_IN_USE);
-    flake_release(&gen);
-    CHECK_EQ(flake_init(&other, node, &o, &why), FLAKE_OK);
-    flake_release(&other);
+    const int fd = gen.claim.file.fd;
+    CHECK_EQ(flake_init(&gen, node, &o, &why), FLAKE_IN_USE);
+    CHECK(strstr(why.text, "7.slot: is in use") != NULL);
+    check_invalid(&gen);
+    CHECK_EQ(close(fd), 0); /* as at the end of the process */
+    CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
     end_folder();
 }
 
-TEST(a_reason_tells_what_is_wrong_with_a_state) {
-    static flake_state state;
-    flake_state_options where = {0};
+/* Zeroed, after each failed init, and again and again: it has nothing to free, and frees nothing of others. */
+TEST(a_close_too_many_is_harmless) {
     flake_options o = begin();
     begin_folder();
-    where.path = in_folder("ids");
-    o.state = &state;
-    const flake_node node = flake_node_fixed(NULL, 0);
-    CHECK_EQ(flake_init(&gen, node, &o, &why), FLAKE_INVALID);
-    CHECK(strstr(why.text, "state: is not open") != NULL);
-    check_invalid(&gen);
-    o.state = NULL;
-    CHECK_EQ(flake_state_open(&state, &where, node, &o, NULL, NULL), FLAKE_OK);
-    o.state = &state;
-    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 8), &o, &why), FLAKE_MISMATCH);
-    CHECK(strstr(why.text, "ids: was opened for another layout, node") != NULL);
-    check_invalid(&gen);
-    flake_machine_cloned();
-    CHECK_EQ(flake_init(&gen, node, &o, &why), FLAKE_FORKED);
-    CHECK(strstr(why.text, "state: was opened before a fork") != NULL);
-    check_invalid(&gen);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_FORKED);
+    const flake_node node = flake_node_fixed(folder, 7);
+    for (int i = 0; i < 2; i++) CHECK_EQ(flake_close(&other, &why), FLAKE_OK);
+    o.max_wait_ms = -1; /* before the number is claimed */
+    CHECK_EQ(flake_init(&other, node, &o, &why), FLAKE_INVALID);
+    o = begin();
+    CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, node, &o, &why), FLAKE_IN_USE);
+    for (int i = 0; i < 2; i++) CHECK_EQ(flake_close(&other, &why), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, node, &o, &why), FLAKE_IN_USE);
+    CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, node, &o, &why), FLAKE_OK);
+    for (int i = 0; i < 2; i++) CHECK_EQ(flake_close(&gen, &why), FLAKE_OK); /* its descriptor is another's */
+    CHECK_EQ(flake_init(&sno.gen, node, &o, &why), FLAKE_IN_USE);
+    CHECK_EQ(flake_next(&other, &id), FLAKE_OK);
+    CHECK_EQ(flake_close(&other, &why), FLAKE_OK);
     end_folder();
 }
 
-/* A state with manual_extend, and generators of every kind on it. */
-static flake_state state;
+/* Generators of every kind with manual_extend. */
 
 static void extend(void) {
-    if (script_now.sleeps >= 3) CHECK_EQ(flake_state_extend(&state, NULL), FLAKE_OK);
+    if (script_now.sleeps >= 3) CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
 }
 
-static flake_options open_state(unsigned kind, const flake_layout *layout) {
-    flake_state_options where = {0};
+static void begin_in_folder(unsigned kind, const flake_layout *layout) {
     flake_options o = kind_at(kind);
     begin_folder();
-    where.path = in_folder("ids");
-    where.manual_extend = true;
-    where.horizon_ms = 200;
     o.layout = *layout;
+    o.manual_extend = true;
+    o.horizon_ms = 200;
     o.max_wait_ms = 50;
-    CHECK_EQ(flake_state_open(&state, &where, flake_node_fixed(NULL, 0), &o, NULL, &why), FLAKE_OK);
-    o.state = &state;
-    return o;
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(folder, 0), &o, &why), FLAKE_OK);
 }
 
-static void close_state(void) {
+static void close_gen(void) {
     during_sleep = NULL;
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
     end_folder();
 }
 
@@ -975,22 +1074,20 @@ static void check_not_extended(flake_gen *g) {
     CHECK(flake_available(g) > 0);
 }
 
-TEST(a_state_that_was_not_extended_in_time) {
+TEST(a_horizon_that_was_not_extended_in_time) {
     const flake_layout layouts[] = {flake_layout_default, flake_layout_boundary,
                                     flake_layout_uuid8};
     for (unsigned i = 0; i < 3 * KINDS; i++) {
         if (i >= KINDS && i % KINDS >= 3) continue; /* 128 bits are not scattered */
-        const flake_options o = open_state(i % KINDS, &layouts[i / KINDS]);
-        CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
+        begin_in_folder(i % KINDS, &layouts[i / KINDS]);
         check_not_extended(&gen);
-        close_state();
+        close_gen();
     }
 }
 
 /* UUIDs that continue in the newest unit after a backward step. */
-TEST(a_state_that_was_not_extended_while_uuids_continue) {
-    const flake_options o = open_state(0, &flake_layout_uuid8);
-    CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
+TEST(a_horizon_that_was_not_extended_while_uuids_continue) {
+    begin_in_folder(0, &flake_layout_uuid8);
     script_now.now_ns += 198 * MS;
     CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
     script_now.now_ns -= 100 * MS;
@@ -1009,7 +1106,7 @@ TEST(a_state_that_was_not_extended_while_uuids_continue) {
     script_now.now_ns += 500 * MS;
     during_sleep = extend;
     CHECK_EQ(flake128_next(&gen, &id128), FLAKE_OK);
-    close_state();
+    close_gen();
 }
 
 #endif

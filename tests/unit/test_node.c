@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "check.h"
+#include "folder.h"
 #include "flake.h"
 #include "sno.h"
 
@@ -131,12 +132,115 @@ TEST(a_node_that_no_call_has_made_is_refused) {
     }
 }
 
-TEST(a_directory_is_refused) {
-    static flake_gen ids;
+/* Refused before the directory is made. */
+TEST(a_directory_needs_a_name) {
+    static flake_gen ids, shards[2];
+    static sno_gen snos;
     flake_why why;
-    CHECK_EQ(flake_init(&ids, flake_node_fixed("/var/lib/app", 7), NULL, &why), FLAKE_INVALID);
-    CHECK(says(&why, "node: dir is reserved and must be NULL; options.exclusive_dir names a directory"));
     CHECK_EQ(flake_init(&ids, flake_node_fixed("", 7), NULL, &why), FLAKE_INVALID);
+    CHECK_STR(why.text, "node: the directory has no name: \".\" is this one");
+    CHECK_EQ(flake_init(&ids, flake_node_any("", 0, 9), NULL, &why), FLAKE_INVALID);
+    CHECK_STR(why.text, "node: the directory has no name: \".\" is this one");
+    CHECK_EQ(flake_init_shards(shards, 2, flake_node_fixed("", 7), NULL, &why), FLAKE_INVALID);
+    CHECK_STR(why.text, "node: the directory has no name: \".\" is this one");
+    CHECK_EQ(sno_init(&snos, flake_node_fixed("", 7), NULL, NULL, &why), FLAKE_INVALID);
+    CHECK_STR(why.text, "node: the directory has no name: \".\" is this one");
+}
+
+TEST(a_range_needs_a_directory) {
+    static flake_gen ids, shards[2];
+    static sno_gen snos;
+    flake_why why;
+    CHECK_EQ(flake_init(&ids, flake_node_any(NULL, 0, 9), NULL, &why), FLAKE_INVALID);
+    CHECK_STR(why.text, "node: flake_node_any needs a directory");
+    CHECK_EQ(flake_init_shards(shards, 2, flake_node_any(NULL, 7, 7), NULL, &why), FLAKE_INVALID);
+    CHECK_STR(why.text, "node: flake_node_any needs a directory");
+    CHECK_EQ(sno_init(&snos, flake_node_any(NULL, 0, 9), NULL, NULL, &why), FLAKE_INVALID);
+    CHECK_STR(why.text, "node: flake_node_any needs a directory");
+}
+
+TEST(a_range_begins_with_its_lowest_number) {
+    static flake_gen ids;
+    static sno_gen snos;
+    flake_why why;
+    begin_folder();
+    CHECK_EQ(flake_init(&ids, flake_node_any(folder, 10, 9), NULL, &why), FLAKE_INVALID);
+    CHECK_STR(why.text, "node: the range's first number is above its last");
+    CHECK_EQ(sno_init(&snos, flake_node_any(folder, 1, 0), NULL, NULL, &why), FLAKE_INVALID);
+    CHECK_STR(why.text, "node: the range's first number is above its last");
+    CHECK_EQ(flake_init(&ids, flake_node_any(folder, 9, 10), NULL, &why), FLAKE_OK);
+    CHECK(flake_gen_node(&ids) == 9 && node_in_id(&ids, &flake_layout_default) == 9);
+    CHECK_EQ(sno_init(&snos, flake_node_any(folder, 9, 10), NULL, NULL, &why), FLAKE_OK);
+    CHECK_EQ(sno_gen_partition(&snos), 10);
+    CHECK_EQ(flake_close(&ids, NULL), FLAKE_OK);
+    CHECK_EQ(flake_close(&snos.gen, NULL), FLAKE_OK);
+    end_folder();
+}
+
+/* Also of a range, whose earlier numbers would do. */
+TEST(the_last_number_of_a_directory_is_the_layouts_or_below) {
+    flake_layout layout;
+    begin_folder();
+    for (size_t i = 0; layout_at(i, &layout); i++) {
+        const uint64_t last = layout.node_bits ? UINT64_MAX >> (64 - layout.node_bits) : 0;
+        const uint64_t beyond[] = {last + 1, UINT64_C(1) << 48, no_number, UINT64_MAX};
+        flake_options options = {.layout = layout};
+        static flake_gen ids;
+        char words[100];
+        flake_why why;
+        if (!layout.node_bits) continue;
+        for (size_t k = 0; k < 4; k++) {
+            (void)snprintf(words, sizeof words, "node: %" PRIu64 " is above %" PRIu64 ",", beyond[k],
+                           last);
+            CHECK_EQ(flake_init(&ids, flake_node_fixed(folder, beyond[k]), &options, &why),
+                     FLAKE_NODE_RANGE);
+            CHECK(says(&why, words));
+            CHECK_EQ(flake_init(&ids, flake_node_any(folder, 0, beyond[k]), &options, &why),
+                     FLAKE_NODE_RANGE);
+            CHECK(says(&why, words));
+            CHECK(says(&why, "has a call of flake_node_from_... failed?") == (beyond[k] >> 48 != 0));
+        }
+        CHECK_EQ(flake_init(&ids, flake_node_any(folder, last, last), &options, &why), FLAKE_OK);
+        CHECK(flake_gen_node(&ids) == last && node_in_id(&ids, &layout) == last);
+        CHECK_EQ(flake_close(&ids, NULL), FLAKE_OK);
+        end_folder();
+        begin_folder(); /* layouts have the same last numbers */
+    }
+    end_folder();
+}
+
+TEST(a_layout_without_a_node_takes_no_directory) {
+    flake_layout layout;
+    begin_folder();
+    for (size_t i = 0; layout_at(i, &layout); i++) {
+        flake_options options = {.layout = layout};
+        static flake_gen ids;
+        flake_why why;
+        if (layout.node_bits) continue;
+        CHECK_EQ(flake_init(&ids, flake_node_fixed(folder, 0), &options, &why), FLAKE_INVALID);
+        CHECK_STR(why.text, "node: the layout has none: pass flake_node_none()");
+        CHECK_EQ(flake_init(&ids, flake_node_any(folder, 0, 0), &options, &why), FLAKE_INVALID);
+        CHECK_STR(why.text, "node: the layout has none: pass flake_node_none()");
+    }
+    CHECK_EQ(rmdir(folder), 0); /* nothing is in it */
+}
+
+/* The options' directory is copied: its name may change after init. */
+TEST(the_name_of_a_directory_is_copied) {
+    static flake_gen ids;
+    static flake_gen other;
+    char name[sizeof folder];
+    flake_why why;
+    begin_folder();
+    memcpy(name, folder, sizeof name);
+    CHECK_EQ(flake_init(&ids, flake_node_fixed(name, 7), NULL, &why), FLAKE_OK);
+    memset(name, 0, sizeof name);
+    CHECK_EQ(flake_extend(&ids, &why), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, flake_node_fixed(folder, 7), NULL, &why), FLAKE_IN_USE);
+    CHECK_EQ(flake_close(&ids, &why), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, flake_node_fixed(folder, 7), NULL, &why), FLAKE_OK);
+    CHECK_EQ(flake_close(&other, &why), FLAKE_OK);
+    end_folder();
 }
 
 TEST(a_shared_range_is_of_one_node) {
@@ -227,7 +331,9 @@ TEST(reinit_takes_another_node) {
     CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_none(), &options, &why), FLAKE_INVALID);
     CHECK(says(&why, "node: is missing, and this layout needs one: flake_node_fixed(NULL, 7)"));
     CHECK_EQ(flake_reinit_after_fork(&ids, zeroed, &options, &why), FLAKE_INVALID);
-    CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed("/tmp", 8), &options, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed("", 8), &options, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_any(NULL, 8, 9), &options, &why), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_any("/tmp", 9, 8), &options, &why), FLAKE_INVALID);
     CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 1024), &options, &why), FLAKE_NODE_RANGE);
     CHECK(flake_gen_node(&ids) == 7); /* a refused call changes nothing */
     FAILS(flake_next(&ids, &id), FLAKE_FORKED, id);
@@ -296,7 +402,7 @@ TEST(a_partition_that_the_library_chooses_can_be_asked_for) {
     CHECK(flake_gen_node(&snos.gen) == sno_partition(id));
 }
 
-TEST(snos_refuse_a_node_that_no_call_has_made_and_a_directory) {
+TEST(snos_refuse_a_node_that_no_call_has_made) {
     static sno_gen snos[2];
     const flake_node zeroed = {.kind = 0};
     flake_why why;
@@ -304,8 +410,6 @@ TEST(snos_refuse_a_node_that_no_call_has_made_and_a_directory) {
     CHECK(says(&why, "node: was not made by flake_node_fixed"));
     CHECK_EQ(sno_init_shards(snos, 2, zeroed, NULL, NULL, &why), FLAKE_INVALID);
     CHECK(says(&why, "node: was not made by flake_node_fixed"));
-    CHECK_EQ(sno_init(&snos[0], flake_node_fixed("/var/lib/app", 7), NULL, NULL, &why), FLAKE_INVALID);
-    CHECK(says(&why, "node: dir is reserved and must be NULL; options.exclusive_dir names a directory"));
 }
 
 TEST(a_snapshot_continues_with_its_own_partition_only) {
@@ -352,6 +456,43 @@ TEST(without_a_node_a_snapshot_is_a_pool) {
     position.sequence_max = 102;
     CHECK_EQ(sno_init(&snos, flake_node_none(), &position, NULL, &why), FLAKE_INVALID);
     CHECK(says(&why, "fewer than 4 numbers"));
+}
+
+/* A claimed partition, too, is another one: the snapshot does not continue. With a fixed one it does. */
+TEST(with_a_range_a_snapshot_is_a_pool) {
+    const flake_options at_once = {.start_this_unit = true, .no_wait = true};
+    static sno_gen snos, shards[2];
+    sno_snapshot position, taken;
+    flake_why why;
+    sno_id id;
+    begin_folder();
+    memset(&position, 0, sizeof position);
+    position.partition = 7;
+    position.sequence_min = 100;
+    position.sequence_max = 199;
+    position.sequence = 50; /* not of this pool */
+    position.wall_hi = INT64_C(1) << 38;
+    position.wall_safe = -1;
+    CHECK_EQ(sno_init(&snos, flake_node_any(folder, 7, 9), &position, &at_once, &why), FLAKE_OK);
+    CHECK_EQ(sno_gen_partition(&snos), 7);
+    CHECK_EQ(sno_next(&snos, 1, &id), FLAKE_OK);
+    CHECK(sno_partition(id) == 7 && sno_sequence(id) == 100 && sno_tick(id) == 0);
+    CHECK_EQ(sno_init_shards(shards, 2, flake_node_any(folder, 7, 9), &position, &at_once, &why),
+             FLAKE_OK);
+    CHECK_EQ(sno_snapshot_take(&shards[1], &taken), FLAKE_OK);
+    CHECK(taken.partition == 8 && taken.sequence_min == 150 && taken.sequence_max == 199);
+    CHECK(taken.wall_hi < position.wall_hi);
+    CHECK_EQ(flake_close(&shards[0].gen, NULL), FLAKE_OK);
+    CHECK_EQ(sno_snapshot_take(&snos, &taken), FLAKE_OK);
+    CHECK_EQ(flake_close(&snos.gen, NULL), FLAKE_OK);
+    taken.wall_hi += 100000; /* 400 s ahead */
+    CHECK_EQ(sno_init(&snos, flake_node_fixed(folder, 8), &taken, &at_once, &why), FLAKE_INVALID);
+    CHECK_STR(why.text, "snapshot: partition 7 is not the node, 8");
+    CHECK_EQ(sno_init(&snos, flake_node_fixed(folder, 7), &taken, &at_once, &why), FLAKE_OK);
+    CHECK_EQ(sno_snapshot_take(&snos, &position), FLAKE_OK);
+    CHECK(position.wall_hi == taken.wall_hi);
+    CHECK_EQ(flake_close(&snos.gen, NULL), FLAKE_OK);
+    end_folder();
 }
 
 /* ---- where numbers come from ---- */
@@ -430,24 +571,6 @@ TEST(an_ordinal_beyond_the_last_number_is_refused) {
     number = 3; /* a sum beyond 2^64 */
     CHECK_EQ(flake_node_from_hostname("web-18446744073709551615", 2, 100, &number, &why), FLAKE_INVALID);
     CHECK(number == no_number);
-}
-
-/* ---- states ---- */
-
-TEST(a_state_has_the_node_of_its_generator) {
-    static flake_state state;
-    flake_state_options claim = {.dir = "/tmp"}, file = {.path = "/tmp/never created"};
-    flake_options uuids = {.layout = flake_layout_uuid7};
-    uint64_t number = 3;
-    flake_why why;
-    CHECK_EQ(flake_state_open(&state, &claim, flake_node_fixed(NULL, 7), NULL, &number, &why), FLAKE_INVALID);
-    CHECK(says(&why, "dir: claims the number"));
-    CHECK(number == no_number);
-    CHECK_EQ(flake_state_open(&state, &file, flake_node_none(), NULL, NULL, &why), FLAKE_INVALID);
-    CHECK(says(&why, "node: is missing, and this layout needs one: flake_node_fixed(NULL, 7)"));
-    CHECK_EQ(flake_state_open(&state, &file, flake_node_fixed(NULL, 1024), NULL, NULL, &why), FLAKE_NODE_RANGE);
-    CHECK_EQ(flake_state_open(&state, &file, flake_node_fixed(NULL, 0), &uuids, NULL, &why), FLAKE_INVALID);
-    CHECK(says(&why, "node: the layout has none"));
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

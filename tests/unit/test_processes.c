@@ -3,7 +3,8 @@
  * Several processes on one generator in shared memory, or on a shard each; SIGKILL ends one of them
  * again and again, at any instruction. No ID repeats, including those of the killed processes; no
  * process waits longer than the queue's bound; the others continue, and a new process replaces the
- * killed one, with its shard.
+ * killed one, with its shard. With a directory, another one takes over from a killed holder; and numbers pass from
+ * killed processes to those that start meanwhile.
  */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
@@ -14,6 +15,8 @@
 #include "options.h"
 #include "sno_key.h"
 #include "real_time.h"
+#include "folder.h"
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -47,6 +50,8 @@ typedef struct common {
     sno_gen sno_shards[seats];
     _Atomic(int64_t) offset_ns; /* how far the clock has stepped back */
     _Atomic(uint64_t) allowed;
+    _Atomic(bool) is_begun;         /* the generator in a directory */
+    _Atomic(unsigned) takes, holds; /* by take-over; extensions */
     seat seats[seats];
 } common;
 
@@ -228,9 +233,266 @@ TEST(killed_wherever_it_stands) {
     }
 }
 
+/* ---- one after the other, with the same number ---- */
+
+enum { takers = small ? 100 : 1000, ids_each = 3 };
+
+/* One generator's life. */
+static void take_over(uint64_t *ids, bool is_sno, bool this_unit) {
+    static flake_gen flake;
+    static sno_gen snos;
+    const flake_options o = {.start_this_unit = this_unit};
+    CHECK_EQ(is_sno ? sno_init(&snos, flake_node_fixed(NULL, 5), NULL, &o, NULL)
+                    : flake_init(&flake, flake_node_fixed(NULL, 5), &o, NULL),
+             FLAKE_OK);
+    for (unsigned i = 0; i < ids_each; i++)
+        if (is_sno) ids[i] = sno_key(next_sno(&snos, 7));
+        else CHECK_EQ(flake_next(&flake, &ids[i]), FLAKE_OK);
+}
+
+static size_t falls_of(const uint64_t *ids, size_t n) {
+    size_t falls = 0;
+    for (size_t i = 1; i < n; i++) falls += ids[i] <= ids[i - 1];
+    return falls;
+}
+
+/* Each begins as soon as the one before has drawn, mostly in the same unit. */
+TEST(a_generator_takes_over_a_number_in_the_unit_of_the_one_before) {
+    uint64_t *const ids = our->seats[0].ids;
+    for (int is_sno = 0; is_sno < 2; is_sno++) {
+        for (unsigned i = 0; i < takers; i++) take_over(ids + ids_each * i, is_sno, false);
+        CHECK_EQ(falls_of(ids, ids_each * takers), 0);
+        for (unsigned i = 0; i < takers; i++) take_over(ids + ids_each * i, is_sno, true);
+        CHECK(falls_of(ids, ids_each * takers) > 0); /* what the default prevents */
+    }
+}
+
+TEST(a_process_takes_over_a_number_in_the_unit_of_the_one_before) {
+    uint64_t *const ids = our->seats[0].ids;
+    for (int is_sno = 0; is_sno < 2; is_sno++) {
+        for (unsigned i = 0; i < takers; i++) {
+            (void)fflush(stdout);
+            const pid_t child = fork();
+            if (child == 0) {
+                take_over(ids + ids_each * i, is_sno, false);
+                _exit(check_failures != 0);
+            }
+            int status = -1;
+            CHECK(waitpid(child, &status, 0) == child && status == 0);
+        }
+        CHECK_EQ(falls_of(ids, ids_each * takers), 0);
+    }
+}
+
+/* ---- with a directory: the holder of shared memory is killed, too ---- */
+
+enum { horizon_ms = 60 };
+
+static flake_node in_directory(const char *name) { return flake_node_fixed(in_folder(name), 1); }
+
+/* IDs run ahead of the clock, so what a killed process has drawn is known by its file alone. */
+static flake_options holders_options(void) {
+    flake_options o = options_of_flake(0, 15, NULL, NULL);
+    o.horizon_ms = horizon_ms;
+    o.max_ahead_ms = 20;
+    return o;
+}
+
+/* Extends the horizon, after it has become the holder, if the last one has died. */
+static void hold(void) {
+    flake_status status = flake_extend(&our->flake, NULL);
+    if (status == FLAKE_INVALID) {
+        if (flake_take_over(&our->flake, NULL) != FLAKE_OK) return;
+        atomic_fetch_add(&our->takes, 1u);
+        status = flake_extend(&our->flake, NULL);
+    }
+    if (status == FLAKE_OK) atomic_fetch_add(&our->holds, 1u);
+}
+
+static _Noreturn void draw_and_hold(unsigned i, pid_t parent) {
+    seat *s = &our->seats[i];
+    if (i == 0 && !atomic_load(&our->is_begun)) {
+        flake_options o = holders_options();
+        o.shared_memory = true;
+        if (flake_init(&our->flake, in_directory("shared"), &o, NULL) != FLAKE_OK) _exit(1);
+        atomic_store(&our->is_begun, true);
+    }
+    while (!atomic_load(&our->is_begun)) nap_us(20);
+    for (unsigned turn = 0;; turn++) {
+        const uint64_t n = atomic_load(&s->n);
+        uint64_t id;
+        if (getppid() != parent) _exit(1);
+        const bool may_draw = n < atomic_load(&our->allowed);
+        const flake_status status = may_draw ? flake_try(&our->flake, &id) : FLAKE_AGAIN;
+        if (status == FLAKE_OK) {
+            s->ids[n] = id;
+            atomic_store(&s->n, n + 1);
+        } else if (status != FLAKE_AGAIN && status != FLAKE_NOT_EXTENDED) atomic_fetch_add(&s->refused, 1u);
+        if (status == FLAKE_NOT_EXTENDED || turn % 256 == 0) hold();
+        if (!may_draw) nap_us(20);
+    }
+}
+
+static pid_t start_holder(unsigned i) {
+    const pid_t parent = getpid(), child = fork();
+    if (child == 0) draw_and_hold(i, parent);
+    if (child < 0) abort();
+    return child;
+}
+
+TEST(another_process_takes_over_from_a_killed_holder_while_all_draw) {
+    pid_t children[seats];
+    uint64_t random = 88172645463325252u, had[seats] = {0}, id, newest = 0;
+    if (!words_reach_other_processes) return;
+    memset((void *)our, 0, offsetof(common, seats));
+    for (unsigned i = 0; i < seats; i++) memset((void *)&our->seats[i], 0, offsetof(seat, ids));
+    (void)fflush(stdout);
+    atomic_store(&our->allowed, ids_a_round);
+    for (unsigned i = 0; i < seats; i++) children[i] = start_holder(i);
+    bool all_well = all_go_on(had);
+    for (unsigned k = 0; k < kills && all_well; k++) {
+        const unsigned victim = (unsigned)random_below(&random, seats);
+        for (unsigned i = 0; i < seats; i++) had[i] = atomic_load(&our->seats[i].n);
+        atomic_fetch_add(&our->allowed, ids_a_round);
+        nap_us((int64_t)random_below(&random, 3000));
+        if (kill(children[victim], SIGKILL) != 0) abort();
+        if (waitpid(children[victim], NULL, 0) != children[victim]) abort();
+        children[victim] = start_holder(victim);
+        all_well = all_go_on(had);
+    }
+    CHECK(all_well);
+    for (unsigned i = 0; i < seats; i++) {
+        (void)kill(children[i], SIGKILL);
+        (void)waitpid(children[i], NULL, 0);
+    }
+    CHECK(atomic_load(&our->takes) > 0);
+    CHECK(atomic_load(&our->holds) > kills);
+    for (unsigned i = 0; i < seats; i++) {
+        const seat *s = &our->seats[i];
+        CHECK_EQ(s->refused, 0);
+        if (s->n && s->ids[s->n - 1] > newest) newest = s->ids[s->n - 1];
+    }
+    CHECK_EQ(repeated(), 0);
+    const flake_options o = holders_options(); /* the next one, with memory of its own */
+    CHECK_EQ(flake_init(&our->flake_shards[0], in_directory("shared"), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_next(&our->flake_shards[0], &id), FLAKE_OK);
+    CHECK(id > newest);
+    CHECK_EQ(flake_close(&our->flake_shards[0], NULL), FLAKE_OK);
+}
+
+/* ---- one after the other, killed at any instruction ---- */
+
+static _Noreturn void draw_until_killed(seat *s, pid_t parent) {
+    static flake_gen own;
+    const flake_options o = holders_options();
+    const flake_status status = flake_init(&own, in_directory("single"), &o, NULL);
+    if (status != FLAKE_OK) atomic_fetch_add(&s->refused, 1u);
+    while (status == FLAKE_OK && getppid() == parent) {
+        uint64_t id;
+        const uint64_t n = atomic_load(&s->n);
+        if (n == room) break;
+        if (flake_next(&own, &id) != FLAKE_OK) atomic_fetch_add(&s->refused, 1u);
+        else {
+            s->ids[n] = id;
+            atomic_store(&s->n, n + 1);
+        }
+        if (n % 50 == 49 && flake_close(&own, NULL) != FLAKE_OK) atomic_fetch_add(&s->refused, 1u);
+        if (n % 50 == 49 && flake_init(&own, in_directory("single"), &o, NULL) != FLAKE_OK) break;
+    }
+    _exit(1);
+}
+
+TEST(a_number_passes_from_a_killed_process_to_the_next) {
+    seat *s = &our->seats[0];
+    uint64_t random = 2862933555777941757u;
+    memset((void *)s, 0, offsetof(seat, ids));
+    for (unsigned k = 0; k < kills; k++) {
+        const pid_t parent = getpid(), child = fork();
+        const uint64_t enough = atomic_load(&s->n) + 1 + random_below(&random, 400);
+        if (child == 0) draw_until_killed(s, parent);
+        for (unsigned naps = 0; atomic_load(&s->n) < enough && naps < 100000; naps++) nap_us(20);
+        if (child < 0 || kill(child, SIGKILL) != 0 || waitpid(child, NULL, 0) != child) abort();
+    }
+    CHECK_EQ(s->refused, 0);
+    CHECK(s->n > kills);
+    CHECK_EQ(falls_of(s->ids, (size_t)s->n), 0);
+}
+
+/* ---- started at once ---- */
+
+static _Noreturn void draw_some(unsigned i, _Atomic(bool) *go) {
+    static flake_gen own;
+    seat *const s = &our->seats[i];
+    const flake_options o = holders_options();
+    while (!atomic_load(go)) {
+    }
+    if (flake_init(&own, flake_node_any(in_folder("at-once"), 0, seats - 1), &o, NULL) != FLAKE_OK) _exit(1);
+    for (unsigned k = 0; k < 200; k++) {
+        const uint64_t n = atomic_load(&s->n);
+        if (n == room || flake_next(&own, &s->ids[n]) != FLAKE_OK) _exit(2);
+        atomic_store(&s->n, n + 1);
+    }
+    _exit(i % 2 && flake_close(&own, NULL) != FLAKE_OK); /* half of them end without a close */
+}
+
+TEST(processes_that_start_at_once_have_different_numbers) {
+    _Atomic(bool) *const go = &our->is_begun;
+    for (unsigned i = 0; i < seats; i++) memset((void *)&our->seats[i], 0, offsetof(seat, ids));
+    for (unsigned round = 0; round < (small ? 20 : 60); round++) {
+        pid_t children[seats];
+        atomic_store(go, false);
+        for (unsigned i = 0; i < seats; i++)
+            if ((children[i] = fork()) == 0) draw_some(i, go);
+        atomic_store(go, true);
+        for (unsigned i = 0; i < seats; i++) {
+            int status = -1;
+            CHECK(waitpid(children[i], &status, 0) == children[i] && status == 0);
+        }
+    }
+    CHECK_EQ(repeated(), 0);
+}
+
+enum { claimants = 8 };
+static flake_gen claimed[claimants];
+static _Atomic(bool) may_claim;
+static const char *threads_dir;
+
+static void *claim_at_once(void *number) {
+    const flake_options o = holders_options();
+    while (!atomic_load(&may_claim)) {
+    }
+    CHECK_EQ(flake_init(&claimed[*(const size_t *)number],
+                        flake_node_any(threads_dir, 0, claimants - 1), &o, NULL),
+             FLAKE_OK);
+    return NULL;
+}
+
+TEST(threads_that_start_at_once_have_different_numbers) {
+    for (unsigned round = 0; round < (small ? 10 : 50); round++) {
+        pthread_t threads[claimants];
+        size_t places[claimants];
+        uint64_t numbers[claimants];
+        threads_dir = in_folder("threads");
+        atomic_store(&may_claim, false);
+        for (size_t i = 0; i < claimants; i++) {
+            places[i] = i;
+            if (pthread_create(&threads[i], NULL, claim_at_once, &places[i]) != 0) abort();
+        }
+        atomic_store(&may_claim, true);
+        for (size_t i = 0; i < claimants; i++) (void)pthread_join(threads[i], NULL);
+        for (size_t i = 0; i < claimants; i++) numbers[i] = flake_gen_node(&claimed[i]);
+        CHECK_EQ(count_duplicates(numbers, claimants), 0);
+        CHECK_EQ(numbers[claimants - 1], claimants - 1); /* sorted */
+        for (size_t i = 0; i < claimants; i++) CHECK_EQ(flake_close(&claimed[i], NULL), FLAKE_OK);
+    }
+}
+
 int main(int argc, char **argv) {
     void *page = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) return 1;
     our = (common *)page;
-    return check_main(argc, argv);
+    begin_folder();
+    const int code = check_main(argc, argv);
+    end_folder();
+    return code;
 }

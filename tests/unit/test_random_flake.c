@@ -11,18 +11,18 @@ static const flake_fixed *fixed; /* a configuration to be played, or NULL: any *
 
 static void play_one(const uint8_t *bytes, size_t size) { flake_play(bytes, size, fixed); }
 
-enum { restore = 12, great_try_n = 8 | 16 | 32 }; /* see flake_play_step */
+enum { restart = 12, great_try_n = 8 | 16 | 32 }; /* see flake_play_step */
 
 TEST(random_scripts_follow_the_oracle) {
     const seeded any = {0, 0, 0, 0}, outside = {FUZZ_OUTSIDE << 2, 0, 0, 0};
-    const seeded restless = {(FUZZ_STICK | FUZZ_JUMP) << 2, 0, 0, 0}, others = {0, restore, 15, 8};
+    const seeded restless = {(FUZZ_STICK | FUZZ_JUMP) << 2, 0, 0, 0}, others = {0, restart, 15, 8};
     seeded_play(play_one, 1000000, 20000, any);
     seeded_play(play_one, 2000000, 10000, outside);  /* the ends of time */
     seeded_play(play_one, 3000000, 10000, restless); /* sleeps that end early or elsewhere */
-    seeded_play(play_one, 4000000, 5000, others);    /* snapshots of other generators */
+    seeded_play(play_one, 4000000, 5000, others);    /* restarts */
 }
 
-/* UUIDs and ULIDs continue, or with fail_on_backwards don't. */
+/* UUIDs and ULIDs continue after a backward step; boundary's IDs do not. */
 TEST(random_scripts_of_128_bits_follow_the_oracle) {
     const seeded how = {FLAKE_WIDE | FUZZ_BACK << 2, 0, 0, 0};
     seeded_play(play_one, 6000000, 10000, how);
@@ -46,9 +46,9 @@ TEST(random_scripts_with_great_loans_follow_the_oracle) {
 /* The word has no bit to spare: the count of a full unit carries into time. */
 TEST(random_scripts_with_full_words_follow_the_oracle) {
     static flake_fixed full;
-    const seeded how = {0, restore | 16 | 32, 63, 4}; /* the next choice selects the source */
+    const seeded how = {0, restart | 16 | 32, 63, 4}; /* the next choice selects the source */
     full.options.layout = flake_layout_of(43, 0, 21, 0);
-    full.options.clock.now_ns = fuzz_read;
+    full.options.start_this_unit = true; /* its restarts choose */
     fixed = &full;
     seeded_play(play_one, 7000000, 5000, how);
     fixed = NULL;

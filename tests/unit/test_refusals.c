@@ -10,6 +10,7 @@
 #include "sno.h"
 #include "options.h"
 
+static flake_gen gen;
 static sno_gen sno;
 static flake_why why;
 
@@ -22,74 +23,88 @@ static flake_why why;
 
 static void fresh(void) {
     begin();
+    memset(&gen, 0, sizeof gen);
     memset(&sno, 0, sizeof sno);
     memset(&why, 0, sizeof why);
 }
 
-/* ---- states and slots ---- */
+/* ---- directories ---- */
 
-static flake_state state; /* stays closed, mostly */
-
-/* As a state without a number, or as one of a directory's. */
-static flake_status open_with(const flake_state_options *w) {
-    const flake_node node = w->dir ? flake_node_none() : flake_node_fixed(NULL, 0);
-    const flake_options o = options_in_scene();
-    uint64_t number = 77;
-    const flake_status status =
-        flake_state_open(&state, w, node, &o, w->dir ? &number : NULL, &why);
-    CHECK_EQ(number, w->dir ? FLAKE_I_NO_NUMBER : 77);
+/* An init with these options, in a directory that is not made if they are refused. */
+static flake_status init_in(const char *dir, flake_options o) {
+    const flake_status status = flake_init(&gen, flake_node_fixed(dir, 7), &o, &why);
+    CHECK(status == FLAKE_OK || access(dir, F_OK) != 0);
     return status;
 }
 
-TEST(a_state_without_a_path_or_with_endless_times) {
-    static char long_name[1100];
-    const int64_t longest_ms = INT64_MAX / 1000000 / 4;
-    flake_state_options w = {0}, of_dir = {0};
+TEST(times_that_no_directory_can_keep) {
+    const int64_t day_ms = 86400000, longest_ms = INT64_MAX / 1000000;
     fresh();
-    CHECK_REFUSED(open_with(&w), "path");
-    w.path = "";
-    CHECK_REFUSED(open_with(&w), "path");
-    w.path = path_of("ids");
-    w.max_downtime_ms = longest_ms + 1;
-    CHECK_REFUSED(open_with(&w), "max_downtime_ms");
-    w.max_downtime_ms = w.wait_ms = longest_ms;
-    w.horizon_ms = longest_ms + 1;
-    CHECK_REFUSED(open_with(&w), "horizon_ms");
-    CHECK(access(path_of("ids"), F_OK) != 0);
-    of_dir.dir = "";
-    CHECK_REFUSED(open_with(&of_dir), "dir");
-    memset(long_name, 'x', sizeof long_name - 1);
-    of_dir.dir = long_name;
-    CHECK_REFUSED(open_with(&of_dir), "dir");
-    of_dir.dir = our_folder;
-    of_dir.first = UINT32_MAX - 1022; /* of the 1,024 that a count of 0 asks for, one too many */
-    CHECK_REFUSED(open_with(&of_dir), "first");
-    of_dir.first = 0;
-    of_dir.wait_ms = longest_ms + 1;
-    CHECK_REFUSED(open_with(&of_dir), "wait_ms");
-    w.horizon_ms = longest_ms;
-    CHECK_EQ(open_with(&w), FLAKE_OK);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
+    const char *dir = path_of("ids");
+    const flake_options none = options_in_scene();
+    flake_options o = none;
+    o.horizon_ms = day_ms + 1;
+    CHECK_REFUSED(init_in(dir, o), "options: horizon_ms is negative, or more than a day");
+    o.horizon_ms = -1;
+    CHECK_REFUSED(init_in(dir, o), "options: horizon_ms is negative, or more than a day");
+    o = none;
+    o.max_ahead_ms = day_ms + 1;
+    CHECK_REFUSED(init_in(dir, o), "options: max_ahead_ms, or a unit, is more than a day");
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 7), &o, &why), FLAKE_OK); /* only with one */
+    o = none;
+    o.layout.unit_ms = (uint32_t)day_ms + 1;
+    CHECK_REFUSED(init_in(dir, o), "options: max_ahead_ms, or a unit, is more than a day");
+    o = none;
+    o.claim_wait_ms = -1;
+    CHECK_REFUSED(init_in(dir, o), "options: claim_wait_ms is negative or too large");
+    o.claim_wait_ms = longest_ms + 1;
+    CHECK_REFUSED(init_in(dir, o), "options: claim_wait_ms is negative or too large");
+    o = none;
+    o.max_downtime_ms = -1;
+    CHECK_REFUSED(init_in(dir, o), "options: max_downtime_ms is negative or too large");
+    o.max_downtime_ms = longest_ms + 1;
+    CHECK_REFUSED(init_in(dir, o), "options: max_downtime_ms is negative or too large");
+    o = none;
+    o.horizon_ms = o.max_ahead_ms = day_ms;
+    o.claim_wait_ms = o.max_downtime_ms = longest_ms;
+    CHECK_EQ(init_in(dir, o), FLAKE_OK);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
 }
 
-/* A directory claims the number: one that was given would be ignored. A file is of one node. */
-TEST(a_state_with_a_node_that_does_not_suit_it) {
-    const flake_options o = options_in_scene();
-    flake_state_options w = {0}, of_dir = {0};
-    flake_node unset;
-    uint64_t number = 77;
+TEST(a_range_whose_file_must_exist) {
     fresh();
-    w.path = path_of("ids");
-    of_dir.dir = our_folder;
-    memset(&unset, 0, sizeof unset);
-    CHECK_REFUSED(flake_state_open(&state, &of_dir, flake_node_fixed(NULL, 7), &o, &number, &why),
-                  "dir");
-    CHECK_EQ(number, FLAKE_I_NO_NUMBER);
-    CHECK(access(path_of("7.slot"), F_OK) != 0 && access(path_of("0.slot"), F_OK) != 0);
-    CHECK_REFUSED(flake_state_open(&state, &of_dir, unset, &o, &number, &why), "dir");
-    CHECK_REFUSED(flake_state_open(&state, &w, flake_node_none(), &o, NULL, &why), "node");
-    CHECK_REFUSED(flake_state_open(&state, &w, unset, &o, NULL, &why), "node");
-    CHECK(access(path_of("ids"), F_OK) != 0);
+    flake_options o = options_in_scene();
+    o.must_exist = true;
+    CHECK_REFUSED(flake_init(&gen, flake_node_any(our_folder, 0, 9), &o, &why),
+                  "options: must_exist is for a fixed number, flake_node_fixed");
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(our_folder, 0), &o, &why), FLAKE_IO);
+    CHECK(access(path_of("0.slot"), F_OK) != 0);
+}
+
+/* As does the engine: a refused init leaves neither a directory nor a file, and costs no horizon. */
+TEST(options_that_are_wrong_in_any_way_touch_no_file) {
+    static flake_lane lanes[2];
+    static flake_gen shards[2];
+    const flake_options wrong[] = {
+        {.seq_max = 4096},     {.max_wait_ms = -1},         {.clock = {.kind = 3}},
+        {.lane_count = 1},     {.lanes = lanes},            {.max_ahead_ms = -1},
+        {.after_unix_ms = 1},  {.lanes = lanes, .lane_count = 2, .single_thread = true}};
+    fresh();
+    const char *dir = path_of("ids");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        CHECK_EQ(init_in(dir, wrong[i]), FLAKE_INVALID);
+        CHECK_EQ(sno_init(&sno, flake_node_fixed(dir, 7), NULL, &wrong[i], &why), FLAKE_INVALID);
+        CHECK_EQ(flake_init_shards(shards, 2, flake_node_fixed(dir, 7), &wrong[i], &why),
+                 FLAKE_INVALID);
+        CHECK(access(dir, F_OK) != 0);
+    }
+    CHECK_EQ(flake_init_shards(shards, 0, flake_node_fixed(dir, 7), NULL, &why), FLAKE_INVALID);
+    const flake_options with_lanes_of_shards = {.lanes = lanes, .lane_count = 2};
+    CHECK_EQ(flake_init_shards(shards, 2, flake_node_fixed(dir, 7), &with_lanes_of_shards, &why),
+             FLAKE_INVALID);
+    const flake_options of_uuids = {.layout = flake_layout_uuid8};
+    CHECK_EQ(flake_init_shards(shards, 2, flake_node_fixed(dir, 7), &of_uuids, &why), FLAKE_INVALID);
+    CHECK(access(dir, F_OK) != 0);
 }
 
 TEST(a_reason_is_cut_to_its_room) {
@@ -98,69 +113,83 @@ TEST(a_reason_is_cut_to_its_room) {
         flake_why why;
         char behind;
     } told;
-    flake_state_options w = {0};
     fresh();
     memset(&told, '!', sizeof told);
     memset(long_name, 'x', sizeof long_name - 1); /* no directory has a name that long */
-    w.path = long_name;
-    CHECK_EQ(flake_state_open(&state, &w, flake_node_fixed(NULL, 0), NULL, NULL, &told.why),
-             FLAKE_IO);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(long_name, 0), NULL, &told.why), FLAKE_IO);
     CHECK_EQ(strlen(told.why.text), sizeof told.why.text - 1);
     CHECK_EQ(told.behind, '!');
 }
 
 static void ask_in_a_folder_that_is_gone(void) {
-    flake_state_options w = {0};
-    flake_state_options o = {0};
+    const flake_options o = options_in_scene();
     EXPECT(mkdir(path_of("gone"), 0777) == 0 && chdir(path_of("gone")) == 0);
     EXPECT(rmdir(path_of("gone")) == 0);
-    w.path = "ids";
-    EXPECT(open_with(&w) == FLAKE_INVALID);
-    EXPECT(strstr(why.text, "gone") != NULL);
-    o.dir = "slots";
-    EXPECT(open_with(&o) == FLAKE_INVALID);
-    EXPECT(strstr(why.text, "gone") != NULL);
+    EXPECT(flake_init(&gen, flake_node_fixed("ids", 0), &o, &why) == FLAKE_INVALID);
+    EXPECT(strcmp(why.text, "dir: is too long, or the working directory is gone") == 0);
+    EXPECT(flake_init(&gen, flake_node_any("ids", 0, 9), &o, &why) == FLAKE_INVALID);
+    EXPECT(strcmp(why.text, "dir: is too long, or the working directory is gone") == 0);
 }
 
-/* A directory that is named from a deep one: a slot's name is appended to the absolute path. */
-static void claim_from_a_deep_folder(void) {
-    const flake_options clock = options_in_scene();
-    char name[101], here[2048], dir[101];
-    uint64_t number;
+TEST(a_relative_name_in_a_folder_that_is_gone) {
+    fresh();
+    child_is_well(ask_in_a_folder_that_is_gone);
+}
+
+/* Goes down until the working directory's name has this many characters. */
+static void go_to_a_deep_folder(size_t length) {
+    char name[101], here[2048];
     memset(name, 'd', sizeof name);
     EXPECT(chdir(our_folder) == 0 && getcwd(here, sizeof here));
-    for (size_t left = 900 - strlen(here); left > 1; left -= left < 102 ? left : 101) {
+    for (size_t left = length - strlen(here); left > 1; left -= left < 102 ? left : 101) {
         name[left < 102 ? left - 1 : 100] = 0; /* with its slash */
         EXPECT(mkdir(name, 0777) == 0 && chdir(name) == 0);
     }
-    EXPECT(getcwd(here, sizeof here) && strlen(here) <= 900);
-    const size_t deep = strlen(here);
-    for (size_t whole = 960; whole < 1044; whole++) {
-        const size_t n = whole - deep - 1;
-        flake_state_options o = {0};
-        o.first = UINT32_MAX - 1;
-        o.count = 1;
-        o.dir = dir;
-        if (n >= sizeof dir) break;
-        memset(dir, 'e', n);
-        dir[n] = 0;
-        EXPECT(mkdir(dir, 0777) == 0);
-        const flake_status status =
-            flake_state_open(&state, &o, flake_node_none(), &clock, &number, &why);
-        EXPECT(status == (whole <= 1000 ? FLAKE_OK : FLAKE_INVALID));
-        if (status == FLAKE_OK) EXPECT(flake_state_close(&state, NULL) == FLAKE_OK);
-        else EXPECT(strstr(why.text, "too long") != NULL);
-    }
 }
 
-TEST(a_relative_folder_of_slots_may_be_too_long) {
+/* Each number's name, of 20 digits at most, is appended to the absolute path. */
+static void claim_from_a_deep_folder(void) {
+    const flake_options clock = {.layout = flake_layout_boundary, .clock = {.now_ns = scene_clock}};
+    const uint64_t last = (UINT64_C(1) << 48) - 1;
+    char here[2048], dir[130];
+    go_to_a_deep_folder(900);
+    EXPECT(getcwd(here, sizeof here) && strlen(here) <= 900);
+    const size_t deep = strlen(here), longest = FLAKE_I_PATH - FLAKE_I_ENDING;
+    unsigned claimed = 0, refused = 0;
+    for (size_t whole = longest - 20; whole < longest + 20; whole++) {
+        const size_t n = whole - deep - 1; /* relative, after a slash */
+        EXPECT(n < sizeof dir);
+        memset(dir, 'e', n);
+        dir[n] = 0;
+        const flake_status status = flake_init(&gen, flake_node_fixed(dir, last), &clock, &why);
+        EXPECT(status == (whole <= longest ? FLAKE_OK : FLAKE_INVALID));
+        claimed += status == FLAKE_OK;
+        if (status == FLAKE_OK) EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
+        else refused += strstr(why.text, "dir: is too long") == why.text;
+    }
+    EXPECT(claimed == 21 && refused == 19);
+}
+
+TEST(a_relative_folder_of_numbers_may_be_too_long) {
     fresh();
     child_is_well(claim_from_a_deep_folder);
 }
 
-TEST(a_relative_path_in_a_folder_that_is_gone) {
+TEST(an_absolute_folder_of_numbers_may_be_too_long) {
+    static char dir[FLAKE_I_PATH + 8];
+    const size_t longest = FLAKE_I_PATH - FLAKE_I_ENDING;
     fresh();
-    child_is_well(ask_in_a_folder_that_is_gone);
+    memset(dir, 'x', sizeof dir - 1);
+    dir[0] = '/';
+    dir[longest] = 0;
+    CHECK_REFUSED(flake_init(&gen, flake_node_fixed(dir, 0), NULL, &why), "dir: is too long");
+    CHECK_REFUSED(sno_init(&sno, flake_node_any(dir, 0, 9), NULL, NULL, &why), "dir: is too long");
+    memset(dir, 'x', sizeof dir - 1);
+    dir[0] = '/';
+    CHECK_REFUSED(flake_init(&gen, flake_node_fixed(dir, 0), NULL, &why), "dir: is too long");
+    memset(dir, '/', longest - 1); /* of the right length, and an absent one */
+    memcpy(dir + longest - 9, "none/ids", 9);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(dir, 0), NULL, &why), FLAKE_IO);
 }
 
 /* ---- flake.h ---- */
@@ -213,52 +242,30 @@ TEST(this_hosts_name_is_asked_for) {
 
 /* ---- sno.h ---- */
 
-static flake_status open_pool(sno_snapshot *pool, const char *path) {
+TEST(pools_at_their_borders) {
     const flake_options o = options_of_sno(scene_clock, NULL);
-    flake_state_options w = {0};
-    w.path = path;
-    return sno_state_open(&state, &w, &o, pool, &why);
-}
-
-TEST(pools_and_paths_at_their_borders) {
-    static char long_path[FLAKE_I_PATH + 8];
-    flake_options o = options_of_sno(scene_clock, NULL);
-    sno_snapshot pool = {0};
+    sno_snapshot pool = {.partition = 7, .sequence_min = 1, .sequence_max = 3};
     fresh();
-    o.exclusive_dir = our_folder; /* of which pool? */
-    CHECK_EQ(sno_init(&sno, flake_node_none(), NULL, &o, &why), FLAKE_INVALID);
-    CHECK(strstr(why.text, "exclusive_dir needs a given node: flake_node_fixed") != NULL);
-    CHECK_REFUSED(open_pool(&pool, NULL), "path");
-    memset(long_path, 'x', sizeof long_path - 1);
-    long_path[0] = '/';
-    CHECK_EQ(open_pool(&pool, long_path), FLAKE_INVALID);
-    pool.sequence_min = 1, pool.sequence_max = 3;
-    CHECK_REFUSED(open_pool(&pool, path_of("ids")), "pool");
-    pool.sequence_min = 0; /* bounds alone are a request, too: partition 0 */
-    CHECK_EQ(open_pool(&pool, path_of("ids")), FLAKE_OK);
-    CHECK(pool.partition == 0 && pool.sequence_min == 0 && pool.sequence_max == 3);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
-    pool.wall_hi = 77;
-    pool.sequence_min = 9, pool.sequence_max = 0;
-    CHECK_EQ(open_pool(&pool, path_of("snos")), FLAKE_OK);
-    CHECK(pool.partition == 0 && pool.sequence_min == 9 && pool.sequence_max == 65535);
-    CHECK_EQ(pool.wall_hi, 0); /* the state has it */
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
-}
-
-/* The library chooses a partition only for a new file: the next one is the next generator's. */
-TEST(an_unset_pool_is_the_files) {
-    uint16_t chosen = 0;
-    fresh();
-    for (uint16_t run = 0; run < 3; run++) {
-        sno_snapshot pool = {0};
-        CHECK_EQ(open_pool(&pool, path_of("ids")), FLAKE_OK);
-        CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
-        CHECK(pool.sequence_min == 0 && pool.sequence_max == 65535);
-        if (run == 0) chosen = pool.partition;
-        CHECK_EQ(pool.partition, chosen);
-        CHECK_EQ(sno_init(&sno, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
-        CHECK_EQ(sno_gen_partition(&sno), (uint16_t)(chosen + 1 + run));
+    const char *const dirs[] = {NULL, our_folder};
+    for (int i = 0; i < 2; i++) {
+        const flake_node seven = flake_node_fixed(dirs[i], 7), six = flake_node_fixed(dirs[i], 6);
+        pool.sequence_min = 1, pool.sequence_max = 3;
+        CHECK_REFUSED(sno_init(&sno, seven, &pool, &o, &why),
+                      "options: snapshot.sequence_min and sequence_max span fewer than 4 numbers");
+        pool.sequence_min = 0;
+        CHECK_REFUSED(sno_init(&sno, six, &pool, &o, &why),
+                      "snapshot: partition 7 is not the node, 6");
+        CHECK(access(path_of("6.slot"), F_OK) != 0 && (i || access(path_of("7.slot"), F_OK) != 0));
+        CHECK_EQ(sno_init(&sno, seven, &pool, &o, &why), FLAKE_OK);
+        CHECK(sno_gen_partition(&sno) == 7 && sno_cap(&sno) == 4);
+        CHECK_EQ(flake_close(&sno.gen, NULL), FLAKE_OK);
+        pool.sequence_min = 9, pool.sequence_max = 0; /* 0: 65535 */
+        CHECK_EQ(sno_init(&sno, seven, &pool, &o, &why), FLAKE_OK);
+        CHECK_EQ(sno_cap(&sno), 65535 - 9 + 1);
+        CHECK_EQ(flake_close(&sno.gen, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&sno, seven, NULL, &o, &why), FLAKE_OK); /* NULL: the whole pool */
+        CHECK_EQ(sno_cap(&sno), 65536);
+        CHECK_EQ(flake_close(&sno.gen, NULL), FLAKE_OK);
     }
 }
 

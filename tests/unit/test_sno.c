@@ -143,16 +143,19 @@ TEST(nodes_that_do_not_fit_are_refused) {
         check_refused_by(__LINE__, FLAKE_NODE_RANGE, above, s, NULL, "node");
         check_refused_by(__LINE__, FLAKE_INVALID, unset, s, NULL, "node");
         check_refused_by(__LINE__, FLAKE_INVALID, asks_nothing, s, NULL, "admit");
-        check_refused_by(__LINE__, FLAKE_INVALID, flake_node_fixed("/tmp", a_partition), s, NULL,
-                         "dir");
+        check_refused_by(__LINE__, FLAKE_INVALID, flake_node_fixed("", a_partition), s, NULL,
+                         "the directory has no name");
+        check_refused_by(__LINE__, FLAKE_INVALID, flake_node_any(NULL, 0, a_partition), s, NULL,
+                         "flake_node_any needs a directory");
     }
     check_refused_by(__LINE__, FLAKE_INVALID, mine, &next, NULL, "snapshot: partition");
     check_refused_by(__LINE__, FLAKE_INVALID, mine, &zero, NULL, "snapshot: partition");
 }
 
 TEST(a_partition_without_a_snapshot_has_the_whole_pool) {
+    const flake_options o = options_of();
     begin(7, 70);
-    CHECK_EQ(sno_init(&gen, flake_node_fixed(NULL, a_partition), NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&gen, flake_node_fixed(NULL, a_partition), NULL, &o, NULL), FLAKE_OK);
     CHECK_EQ(sno_gen_partition(&gen), a_partition);
     CHECK_EQ(flake_gen_node(&gen.gen), a_partition);
     CHECK_EQ(sno_cap(&gen), whole_pool);

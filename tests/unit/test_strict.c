@@ -11,48 +11,52 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static flake_state state, second;
-static char path[400];
+static flake_gen gen, second;
+static char dir[400], path[420];
 
-static flake_status open_at_path(flake_state *s) {
-    flake_state_options o = {0};
-    o.path = path;
-    return flake_state_open(s, &o, flake_node_fixed(NULL, 0), NULL, NULL, NULL);
+static flake_status claim(flake_gen *g) {
+    return flake_init(g, flake_node_fixed(dir, 0), NULL, NULL);
 }
 
-static bool names_a_file(void) {
+static bool names_a_directory(void) {
     const char *const room = getenv("TMPDIR");
     uint64_t any = 0;
     CHECK(flake_i_random_bytes(&any, sizeof any));
-    (void)snprintf(path, sizeof path, "%s/flake-strict-%llx", room && *room ? room : "/tmp",
+    (void)snprintf(dir, sizeof dir, "%s/flake-strict-%llx", room && *room ? room : "/tmp",
                    (unsigned long long)any);
+    (void)snprintf(path, sizeof path, "%s/0.slot", dir);
     return FLAKE_I_HAS_FILES;
 }
 
-TEST(a_file_in_use_is_refused_at_once) {
-    if (!names_a_file()) return;
-    CHECK_EQ(open_at_path(&state), FLAKE_OK);
-    CHECK_EQ(open_at_path(&second), FLAKE_IN_USE);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
+static void free_the_number(void) {
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
     CHECK_EQ(remove(path), 0);
+    CHECK_EQ(remove(dir), 0);
+}
+
+TEST(a_number_in_use_is_refused) {
+    if (!names_a_directory()) return;
+    CHECK_EQ(claim(&gen), FLAKE_OK);
+    CHECK_EQ(claim(&second), FLAKE_IN_USE);
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
+    free_the_number();
 }
 
 /* Otherwise a program started meanwhile would keep the lock. Linux reports a descriptor's flags. */
 TEST(descriptors_end_with_the_program) {
     char name[64], line[100];
     unsigned long flags = 0;
-    if (!names_a_file()) return;
-    (void)fclose(stdin); /* open gets its number, which no state may keep */
-    CHECK_EQ(open_at_path(&state), FLAKE_OK);
-    CHECK(state.file.fd > 2);
-    (void)snprintf(name, sizeof name, "/proc/self/fdinfo/%d", state.file.fd);
+    if (!names_a_directory()) return;
+    (void)fclose(stdin); /* open gets its number, which no generator may keep */
+    CHECK_EQ(claim(&gen), FLAKE_OK);
+    CHECK(gen.claim.file.fd > 2);
+    (void)snprintf(name, sizeof name, "/proc/self/fdinfo/%d", gen.claim.file.fd);
     FILE *const told = fopen(name, "r");
     while (told && fgets(line, sizeof line, told))
         if (strncmp(line, "flags:", 6) == 0) flags = strtoul(line + 6, NULL, 8);
     if (told) CHECK_EQ(flags & 02000003, 02000002); /* closed by exec; read and written */
     if (told) (void)fclose(told);
-    CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
-    CHECK_EQ(remove(path), 0);
+    free_the_number();
 }
 
 /* Where threads know their processor; else each has one of 256 lanes. */
@@ -92,14 +96,14 @@ TEST(the_clocks_are_the_systems_and_the_coarse_one_lags) {
 #endif
 
 TEST(a_new_page_closes_no_stream) {
-    flake_i_found file;
-    const bool has_input = flake_i_find(NULL, 0, &file);
+    flake_i_file_id file;
+    const bool has_input = flake_i_stat(NULL, 0, &file);
     void *const page = flake_i_new_page(true);
 #if defined(__linux__)
     CHECK(page != NULL);
 #endif
     if (page) flake_i_drop_page(page);
-    CHECK_EQ(flake_i_find(NULL, 0, &file), has_input);
+    CHECK_EQ(flake_i_stat(NULL, 0, &file), has_input);
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

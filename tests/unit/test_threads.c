@@ -267,21 +267,18 @@ typedef struct asker {
     size_t asked, wrong;
 } asker;
 
-/* A position in absolute terms: it only grows, so one from a torn snapshot would fall now and then. That of
- * lanes is behind the newest unit: there a ticket that a waiter returns would make it fall. */
-static size_t ask(const plan *p, flake_gen *g, uint64_t *newest) {
+/* The newest unit of one word only grows, unless a waiter returns a ticket. That of lanes is not before an ID
+ * that any thread has received. */
+static size_t ask(const plan *p, flake_gen *g, int64_t *newest) {
     const flake_options *o = flake_gen_options(g);
     const uint64_t cap = (uint64_t)o->seq_max - o->seq_min + 1, given = atomic_load(&newest_unit);
     const int64_t max_ns = (o->max_wait_ms + o->max_ahead_ms) * 1000000 + 1000000000;
-    flake_snapshot s = {0};
     flake_stats stats;
-    size_t wrong = flake_snapshot_take(g, &s) != FLAKE_OK;
-    const uint64_t place =
-        (uint64_t)(s.unix_ms - o->layout.epoch_ms) / o->layout.unit_ms * cap + s.count;
-    wrong += !p->may_refuse && place < *newest;
-    wrong += g == &lanes && given && place < (given + 1) * cap;
-    *newest = place;
-    wrong += s.seq_min != o->seq_min || s.seq_max != o->seq_max || s.node != a_node;
+    const int64_t newest_ms = flake_newest_ms(g), epoch_ms = o->layout.epoch_ms;
+    size_t wrong = g != &lanes && !p->may_refuse && newest_ms < *newest;
+    wrong += newest_ms < epoch_ms;
+    wrong += g == &lanes && given && newest_ms < epoch_ms + (int64_t)(given * o->layout.unit_ms);
+    *newest = newest_ms;
     wrong += flake_available(g) > cap * (uint64_t)(o->max_ahead_ms + 1);
     const int64_t lag_ms = flake_ahead_ms(g), retry_ns = flake_retry_ns(g);
     wrong += lag_ms < 0 || lag_ms > max_ns / 1000000;
@@ -292,7 +289,7 @@ static size_t ask(const plan *p, flake_gen *g, uint64_t *newest) {
 
 static void *ask_on(void *at) {
     asker *a = (asker *)at;
-    uint64_t newest[most_threads + 2] = {0};
+    int64_t newest[most_threads + 2] = {0};
     do {
         a->wrong += ask(a->p, &gen, &newest[most_threads]);
         if (has_lanes(a->p)) a->wrong += ask(a->p, &lanes, &newest[most_threads + 1]);

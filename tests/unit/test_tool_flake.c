@@ -240,8 +240,9 @@ static void wide_round_trips(const wide_layout *l) {
             const flake_parts parts = random_parts(l);
             write_wide(wide_of(l, &parts), base, text);
             inspect_finds_wide(&c, l, text, &parts);
-            (void)generate_at(&c, parts.unix_ms, 1, l->has_node ? parts.node : (uint64_t)no_node,
-                              text);
+            const uint32_t unit_ms = l->has_node; /* the others start at once */
+            (void)generate_at(&c, parts.unix_ms, unit_ms,
+                              l->has_node ? parts.node : (uint64_t)no_node, text);
             (void)snprintf(maker, sizeof maker, "\"%s\":%" PRIu64 ",", l->maker ? l->maker : "",
                            parts.node);
             inspect_prints(&c, text, parts.unix_ms, l->has_node ? maker : "",
@@ -308,22 +309,50 @@ TEST(uuids_are_drawn_from_1984_on) {
 
 /* ---- what surrounds IDs ---- */
 
-/* A run that ends before it can close its state leaves a horizon after its ids. */
-TEST(a_state_knows_the_ids_that_were_generated) {
+/* A run that ends before it can close its generator leaves a horizon after its IDs. */
+TEST(a_horizon_is_after_the_ids_that_were_generated) {
 #if !defined(_WIN32)
-    char folder[] = "/tmp/states-XXXXXX", file[64], option[64];
-    if (!mkdtemp(folder)) abort();
-    (void)snprintf(option, sizeof option, "--state-dir=%s", folder);
-    (void)snprintf(file, sizeof file, "%s/0.slot", folder);
+    char dir[] = "/tmp/numbers-XXXXXX", file[64], option[64];
+    flake_i_record record;
+    bool is_held = false;
+    if (!mkdtemp(dir)) abort();
+    (void)snprintf(option, sizeof option, "--dir=%s", dir);
+    (void)snprintf(file, sizeof file, "%s/0.slot", dir);
     script_at_ms(1700000000000);
     run_writes_left = 400;
-    CHECK_EQ(run_tool((const char *[]){"generate", "--layout=js53", option, "9000000", NULL}), 1);
+    CHECK_EQ(run_tool((const char *[]){"generate", "--layout=js53", "--node=0-9", option, "9000000", NULL}), 1);
     run_writes_left = UINT_MAX;
     CHECK(script_now.now_ns > INT64_C(1700000005000) * 1000000);
-    CHECK((int64_t)tool_state.horizon >= script_now.now_ns);
-    CHECK_EQ(flake_state_close(&tool_state, NULL), FLAKE_OK);
+    CHECK_EQ(flake_i_slot_look(file, &record, &is_held, NULL), FLAKE_OK);
+    CHECK(is_held);
+    CHECK(record.horizon_ns >= script_now.now_ns);
+    CHECK_EQ(flake_close(&tool_gen, NULL), FLAKE_OK);
     CHECK_EQ(unlink(file), 0);
-    CHECK_EQ(rmdir(folder), 0);
+    CHECK_EQ(rmdir(dir), 0);
+#endif
+}
+
+/* As init does, `nodes` notices that the clock went backwards. */
+TEST(nodes_names_a_number_that_was_written_in_the_future) {
+#if !defined(_WIN32)
+    char dir[] = "/tmp/numbers-XXXXXX", file[64], option[64];
+    if (!mkdtemp(dir)) abort();
+    (void)snprintf(option, sizeof option, "--dir=%s", dir);
+    (void)snprintf(file, sizeof file, "%s/7.slot", dir);
+    script_at_ms(1700000000000);
+    CHECK_EQ(run_tool((const char *[]){"generate", "--layout=twitter", "--node=7", option, NULL}), 0);
+    script_at_ms(1700000100000);
+    CHECK_EQ(run_tool((const char *[]){"nodes", dir, NULL}), 0);
+    CHECK(strstr(run_output, "7      free ") && strstr(run_output, " 2023-11-14T22:13:20.000Z ") &&
+          strstr(run_output, " 99 s ago\n"));
+    script_at_ms(1699999900000);
+    CHECK_EQ(run_tool((const char *[]){"nodes", dir, NULL}), 0);
+    CHECK(strstr(run_output, " 0 s ago  written in the future: the clock went backwards, and init "
+                             "returns FLAKE_CLOCK_BACKWARDS\n"));
+    CHECK_EQ(run_tool((const char *[]){"generate", "--layout=twitter", "--node=7", option, NULL}), 1);
+    CHECK(strstr(run_complaint, "7.slot: is from the future"));
+    CHECK_EQ(unlink(file), 0);
+    CHECK_EQ(rmdir(dir), 0);
 #endif
 }
 

@@ -304,9 +304,10 @@ TEST(what_init_refuses) {
     static const flake_gate gate = {.admit = admit_all};
     static const char *const named[] = {"layout", "layout", "layout",      "layout",  "layout",
                                         "node",   "node",   "node",        "seq_scatter",
-                                        "seq_max", "exclusive_dir"};
+                                        "seq_max", "horizon_ms needs a directory",
+                                        "node: the layout has none", "node: the layout has none"};
     for (const flake_layout *l = layouts; l < layouts + 5; l++)
-        for (int i = 0; i < 11; i++) {
+        for (int i = 0; i < 13; i++) {
             flake_why why;
             flake128 id;
             begin(l);
@@ -323,9 +324,12 @@ TEST(what_init_refuses) {
             case 7: memset(&gens_node, 0, sizeof gens_node); break;
             case 8: options.seq_scatter = true; break;
             case 9: options.seq_max = 65536; break;
-            default: options.exclusive_dir = "/tmp"; break;
+            case 10: options.horizon_ms = 1; break;
+            /* UUIDs and ULIDs without a node have no horizon: they are not claimed */
+            case 11: gens_node = flake_node_fixed("/tmp", 0); break;
+            default: gens_node = flake_node_any("/tmp", 0, 9); break;
             }
-            if (i == 10 && l->node_bits) continue;
+            if (i >= 11 && l->node_bits) continue;
             CHECK_EQ(flake_init(&gen, gens_node, &options, &why),
                      i == 5 && l->node_bits ? FLAKE_NODE_RANGE : FLAKE_INVALID);
             CHECK(strstr(why.text, named[i]) != NULL);

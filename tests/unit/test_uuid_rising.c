@@ -173,14 +173,11 @@ TEST(nobody_goes_on_after_the_last_ms) {
         FAILS(flake128_next(&gen, &id), FLAKE_TIME_RANGE, id);
         clock_at(T);
         CHECK_EQ(flake_available(&gen), 1);
-        const flake_snapshot s = snapshot_of(&gen);
         CHECK_EQ(uuid_ms(drawn(&gen)), last_ms);
         FAILS(flake128_next(&gen, &id), FLAKE_TIME_RANGE, id);
         CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
         CHECK_EQ(flake_available(&gen), 0);
-        open_gen(&other);
-        CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
-        FAILS(flake128_next(&other, &id), FLAKE_TIME_RANGE, id);
+        CHECK_EQ(flake_newest_ms(&gen), last_ms);
     }
 }
 
@@ -304,85 +301,6 @@ TEST(lanes_go_on_with_the_one_that_lies_ahead) {
     }
 }
 
-// >>others
-
-TEST(snapshots_are_of_one_node_and_range) {
-    open_one(&flake_layout_uuid8);
-    (void)drawn(&gen);
-    flake_snapshot s = snapshot_of(&gen);
-    CHECK(s.unix_ms == T && s.count == 1 && s.node == a_node && s.seq_max == 65535);
-    s.node++;
-    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_INVALID);
-    s.node--;
-    s.unix_ms = INT64_C(441763200000) - 1;
-    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_TIME_RANGE);
-}
-
-/* The IDs drawn in a snapshot's ms are used up, and no more than that. */
-TEST(a_restored_one_goes_on_in_the_next_ms) {
-    EACH_LAYOUT(l) {
-        flake128 id;
-        begin(l);
-        open_gen(&gen);
-        (void)drawn(&gen);
-        flake_snapshot s = snapshot_of(&gen);
-        open_gen(&other);
-        CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
-        CHECK_EQ(flake128_try(&other, &id), FLAKE_AGAIN);
-        clock_at(T + 1);
-        CHECK_EQ(flake128_try(&other, &id), FLAKE_OK);
-        CHECK_EQ(uuid_ms(id), T + 1);
-    }
-}
-
-/* A count that is rounded up past the word's range is that of the next ms. */
-TEST(the_greatest_count_of_a_snapshot_is_restored) {
-    begin(&flake_layout_uuid8);
-    last_number = 9;
-    options.max_wait_ms = 100000;
-    open_gen(&gen);
-    flake_snapshot s = snapshot_of(&gen);
-    s.unix_ms = T;
-    s.count = gen.engine.limit;
-    CHECK(s.count % 10 != 0);
-    CHECK_EQ(flake_restore(&gen, &s, NULL), FLAKE_OK);
-    const int64_t next = T + (int64_t)(s.count / 10) + 1;
-    clock_at(next - 1);
-    flake128 id;
-    CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
-    clock_at(next);
-    CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
-    CHECK_EQ(uuid_ms(id), next);
-    s = snapshot_of(&gen);
-    CHECK(s.unix_ms == next && s.count == 1);
-}
-
-/* Counters start elsewhere under new keys, so an ID of the same ms would be greater only by chance. */
-TEST(ids_rise_over_snapshots_into_another_generator) {
-    EACH_LAYOUT(l) for (unsigned i = 0; i < 24; i++) {
-        begin(l);
-        source.seed += i;
-        flake128 last;
-        if (i % 2) last_number = 9;
-        open_gen(&gen);
-        CHECK_EQ(flake128_next_n(&gen, ids, 5 + 3 * i), FLAKE_OK);
-        last = ids[4 + 3 * i];
-        flake_snapshot s = snapshot_of(&gen);
-        if (i % 3 == 0) clock_at(T - 1000);
-        open_gen(&other);
-        CHECK_EQ(flake_restore(&other, &s, NULL), FLAKE_OK);
-        rises(&last, drawn(&other));
-        CHECK(uuid_ms(last) <= uuid_ms(ids[4 + 3 * i]) + 1);
-        if (i % 4 == 0) { /* lanes, too */
-            s = snapshot_of(&other);
-            open_lanes();
-            CHECK_EQ(flake_restore(&lanes, &s, NULL), FLAKE_OK);
-            CHECK_EQ(flake128_next(&lanes, ids), FLAKE_OK);
-            rises(&last, ids[0]);
-        }
-    }
-}
-
 // >>processes
 
 static struct {
@@ -455,73 +373,97 @@ TEST(in_shared_memory_ids_rise_in_all_processes) {
 
 #if FLAKE_I_HAS_FILES
 static char folder[] = "/tmp/test_uuid_XXXXXX";
-static char path[64];
-static flake_state state;
 static flake_why why;
 
-static flake_status open_state(flake_state_options *where) {
-    memset(&state, 0, sizeof state);
-    memset(where, 0, sizeof *where);
-    where->path = path;
-    const flake_status status = flake_state_open(&state, where, gens_node, &options, NULL, &why);
-    options.state = status == FLAKE_OK ? &state : NULL;
-    return status;
+static int remove_files(void) {
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -f %s/*", folder);
+    return system(command);
 }
 
 /* One run; if `which` is odd it ends without a close. */
 static unsigned which;
 static void a_run(void) {
-    flake_state_options where;
-    CHECK_EQ(open_state(&where), FLAKE_OK);
     open_gen(&gen);
     for (int i = 0; i < 20; i++) {
         rises(&shared->newest, drawn(&gen));
         script_now.now_ns += i % 7 == 6 ? -30 * MS : 10 * MS;
     }
-    if (which % 2 == 0) CHECK_EQ(flake_state_close(&state, NULL), FLAKE_OK);
+    if (which % 2 == 0) CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
     shared->now_ns = script_now.now_ns;
 }
 
-TEST(ids_rise_over_restarts_with_a_state_file) {
-    EACH_LAYOUT(l) {
-        flake_state_options where;
-        begin(l);
+/* The layouts that have a node. */
+TEST(ids_rise_over_restarts_with_a_directory) {
+    for (int i = 0; i < 2; i++) {
+        begin(&layouts[1 + i]);
+        gens_node = flake_node_fixed(folder, a_node);
         memset(shared, 0, sizeof *shared);
         for (which = 0; which < 8; which++) {
             source.seed += which;
             in_child(a_run);
             script_now.now_ns = shared->now_ns - which % 2 * 60 * MS; /* back after a crash */
         }
-        options.layout = flake_layout_boundary;
-        gens_node = flake_node_fixed(NULL, a_node);
-        CHECK_EQ(open_state(&where), FLAKE_MISMATCH);
-        EACH_LAYOUT(opened) {
-            options.layout = *opened;
-            gens_node = node_in(opened, a_node);
-            if (opened != l) CHECK_EQ(open_state(&where), FLAKE_MISMATCH);
-        }
-        options.layout = *l;
-        gens_node = node_in(l, a_node);
         clock_at(T - 1000); /* before the last run began */
-        CHECK_EQ(open_state(&where), FLAKE_CLOCK_BACKWARDS);
-        CHECK_EQ(unlink(path), 0);
+        CHECK_EQ(flake_init(&gen, gens_node, &options, &why), FLAKE_CLOCK_BACKWARDS);
+        clock_at(T + 3600 * 1000 * (1 + i)); /* for the other layout */
+        open_gen(&gen);
+        rises(&shared->newest, drawn(&gen));
+        CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+        (void)remove_files();
     }
 }
 
-TEST(exclusive_goes_with_a_node) {
+/* A close covers the IDs that UUIDs have drawn ahead of a clock that has gone backwards. */
+TEST(a_close_behind_the_newest_id_is_waited_for) {
     for (int i = 0; i < 2; i++) {
         begin(&layouts[1 + i]);
-        options.exclusive_dir = folder;
+        gens_node = flake_node_fixed(folder, a_node);
         open_gen(&gen);
+        script_now.now_ns += 500 * MS;
         flake128 last = drawn(&gen);
-        CHECK_EQ(uuid_ms(last), T + 1); /* another process may have drawn in this one */
-        CHECK_EQ(flake_init(&other, gens_node, &options, NULL), FLAKE_IN_USE);
-        CHECK_EQ(flake_init(&other, flake_node_fixed(NULL, a_node + 1), &options, NULL), FLAKE_OK);
-        flake_release(&other);
-        flake_release(&gen);
+        const int64_t closed_ms = uuid_ms(last);
+        script_now.now_ns -= 400 * MS; /* not before the file's last write */
+        CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
         open_gen(&other);
         rises(&last, drawn(&other));
-        flake_release(&other);
+        CHECK(closed_ms == T + 500 && uuid_ms(last) > closed_ms);
+        CHECK_EQ(flake_close(&other, NULL), FLAKE_OK);
+        (void)remove_files();
+    }
+}
+
+TEST(a_number_in_a_directory_is_one_generators) {
+    for (int i = 0; i < 2; i++) {
+        begin(&layouts[1 + i]);
+        gens_node = flake_node_fixed(folder, a_node);
+        open_gen(&gen);
+        flake128 last = drawn(&gen);
+        CHECK_EQ(uuid_ms(last), T);
+        CHECK_EQ(flake_init(&other, gens_node, &options, NULL), FLAKE_IN_USE);
+        CHECK_EQ(flake_init(&other, flake_node_fixed(folder, a_node + 1), &options, NULL), FLAKE_OK);
+        CHECK_EQ(flake_close(&other, NULL), FLAKE_OK);
+        CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+        flake128 none;
+        script_now.now_ns += MS;
+        FAILS(flake128_next(&gen, &none), FLAKE_CLOSED, none);
+        open_gen(&other);
+        rises(&last, drawn(&other));
+        CHECK_EQ(flake_close(&other, NULL), FLAKE_OK);
+        (void)remove_files();
+    }
+}
+
+/* Those without a node have no number to claim, and no horizon: random bits and a new key keep them apart. */
+TEST(a_layout_without_a_node_takes_no_directory) {
+    static const int without[] = {0, 3};
+    for (int i = 0; i < 2; i++) {
+        begin(&layouts[without[i]]);
+        CHECK_EQ(flake_init(&gen, flake_node_fixed(folder, 0), &options, &why), FLAKE_INVALID);
+        CHECK_STR(why.text, "node: the layout has none: pass flake_node_none()");
+        options.horizon_ms = 3000;
+        CHECK_EQ(flake_init(&gen, flake_node_none(), &options, &why), FLAKE_INVALID);
+        CHECK(strstr(why.text, "options: horizon_ms needs a directory") == why.text);
     }
 }
 #endif
@@ -539,7 +481,6 @@ int main(int argc, char **argv) {
     if (shared == MAP_FAILED) return 1;
 #if FLAKE_I_HAS_FILES
     if (!mkdtemp(folder)) return 1;
-    (void)snprintf(path, sizeof path, "%s/ids", folder);
 #endif
     const int status = check_main(argc, argv);
     remove_folder();

@@ -34,21 +34,21 @@ LIES_AT(struct sno_i_partitions_3, next, 8);
 LIES_AT(struct sno_i_partitions_3, private_family, 16);
 LIES_AT(struct sno_i_partitions_3, asked, 16 + 8192);
 LIES_AT(struct sno_i_partitions_3, room, 20 + 8192);
-SIZE_IS(struct sno_i_default_3, 24 + 4 * sizeof(struct flake_i_engine));
-LIES_AT(struct sno_i_default_3, tag, 8);
-LIES_AT(struct sno_i_default_3, begun, 16);
-SIZE_IS(struct flake_i_default_4, 72 + 4 * sizeof(struct flake_i_uuids));
-LIES_AT(struct flake_i_default_4, low, 8);
-LIES_AT(struct flake_i_default_4, high, 16);
-LIES_AT(struct flake_i_default_4, seal, 24);
-LIES_AT(struct flake_i_default_4, parts, 32);
-LIES_AT(struct flake_i_default_4, begun, 64);
-SIZE_IS(struct flake_i_uuids, 672);
-LIES_AT(struct flake_i_uuids, keys, 600);
-SIZE_IS(struct flake_i_engine, 600); /* in both default generators */
+SIZE_IS(struct sno_i_default_4, 24 + 4 * sizeof(struct flake_i_engine));
+LIES_AT(struct sno_i_default_4, tag, 8);
+LIES_AT(struct sno_i_default_4, begun, 16);
+SIZE_IS(struct flake_i_default_5, 72 + 4 * sizeof(struct flake_i_uuids));
+LIES_AT(struct flake_i_default_5, low, 8);
+LIES_AT(struct flake_i_default_5, high, 16);
+LIES_AT(struct flake_i_default_5, seal, 24);
+LIES_AT(struct flake_i_default_5, parts, 32);
+LIES_AT(struct flake_i_default_5, begun, 64);
+SIZE_IS(struct flake_i_uuids, 688);
+LIES_AT(struct flake_i_uuids, keys, 616);
+SIZE_IS(struct flake_i_engine, 616); /* in both default generators */
 LIES_AT(struct flake_i_engine, word, 56);
 LIES_AT(struct flake_i_engine, owner_word, 120);
-LIES_AT(struct flake_i_engine, safe, 456);
+LIES_AT(struct flake_i_engine, safe, 472);
 #endif
 
 TEST(units_share_functions_if_they_are_to) {

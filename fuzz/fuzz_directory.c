@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * State files, opened by path or claimed by number. The format: arbitrary bytes parse as in a simple parser, a
- * record is written back unchanged, each change of one byte is detected, and the result is that of a few simple
- * comparisons. And whole runs, one after the other, with a disk in memory: generators and shards of both headers
- * draw, the clock moves arbitrarily, writes fail, another file replaces the state, and runs end by close, crash
- * or a power cut that keeps any part of the unsynced data. No run uses a time that an earlier one may have used.
+ * The file of a number in a directory. The format: arbitrary bytes parse as in a simple parser, a record is written
+ * back unchanged, each change of one byte is detected, and the result is that of a few simple comparisons. And whole
+ * runs, one after the other, with a disk in memory: generators and shards of both headers draw, the clock moves
+ * arbitrarily, writes fail, another file replaces the number's, a clone takes it again, another process takes shared memory over, and runs end by close, crash or a power cut that keeps
+ * any part of the unsynced data. No run uses a time that an earlier one may have used.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -74,6 +74,10 @@ static int disk_open(const char *path, int flags, ...) {
         errno = ENOENT;
         return -1;
     }
+    if (flags & O_EXCL && *name >= 0) {
+        errno = EEXIST;
+        return -1;
+    }
     if (*name < 0) {
         if (disk_fails()) return -1;
         *name = disk_make();
@@ -129,6 +133,8 @@ static int disk_stat_of(int file, struct stat *out) {
     memset(out, 0, sizeof *out);
     out->st_mode = 0100000; /* a file */
     out->st_ino = (__typeof__(out->st_ino))(file + 1);
+    out->st_uid = geteuid();
+    out->st_nlink = (unsigned)((file == disk_now.file) + (file == disk_now.fresh));
     if (file >= 0) return 0;
     errno = ENOENT;
     return -1;
@@ -159,8 +165,14 @@ int fdatasync(int fd) { return fsync(fd); }
 #define stat(path, out)     disk_stat(path, out)
 #define fstat(fd, out)      disk_stat_of((fd)-disk_fd, out)
 #define fcntl(...)          disk_lock(__VA_ARGS__)
+#define mkdir(path, mode)   ((void)(path), (void)(mode), disk_has_dir())
 
 static int disk_lock(int fd, ...) { return fd < disk_fd ? -1 : 0; }
+
+static int disk_has_dir(void) {
+    errno = EEXIST;
+    return -1;
+}
 
 #include "fuzz.h"
 #include "flake.h"
@@ -199,8 +211,7 @@ static plain record_read_plainly(const uint8_t *in) {
     p.written_ns = (int64_t)record_number(in + 16);
     p.status = FLAKE_OK;
     if (p.horizon_ns < p.written_ns || !p.number) p.status = FLAKE_CORRUPT;
-    for (size_t i = 104; i < 120; i++)
-        if (in[i]) p.status = FLAKE_MISMATCH;
+    if (in[40] != 'n') p.status = FLAKE_MISMATCH; /* not of a number: of 0.3's states by path */
     return p;
 }
 
@@ -212,7 +223,7 @@ static plain file_read_plainly(const uint8_t *in, size_t n) {
     p.status = FLAKE_CORRUPT;
     if (n < 128) return p;
     p.status = FLAKE_MISMATCH;
-    if (record_number(in + 8) != (uint64_t)2 << 32) return p; /* the version, and zeros */
+    if (in[8] || in[9] || in[10] || (in[11] != 2 && in[11] != 3)) return p; /* the version */
     p.status = FLAKE_CORRUPT;
     if (n < 8192) return p;
     for (size_t at = 512; at < 8192; at += 4096) {
@@ -235,7 +246,7 @@ static void file_check_reading(const uint8_t *in, size_t n) {
     memset(&r, 0, sizeof r);
     if (n > FLAKE_I_FILE) n = FLAKE_I_FILE;
     const plain wanted = file_read_plainly(in, n);
-    fuzz_same("status", flake_i_file_get(in, n, &r), wanted.status);
+    fuzz_same("status", flake_i_slot_get(in, n, &r), wanted.status);
     if (wanted.status != FLAKE_OK) return;
     fuzz_same_u64("number", r.number, wanted.number);
     fuzz_same("horizon", r.horizon_ns, wanted.horizon_ns);
@@ -250,25 +261,37 @@ static void record_check_reading(const uint8_t *in) {
     fuzz_same("status", flake_i_record_get(in, &r), wanted.status);
     if (wanted.status != FLAKE_OK) return;
     flake_i_record_put(&r, again);
-    fuzz_true("written as it was read", memcmp(in, again, sizeof again) == 0);
+    bool has_zeros = true; /* where this version stores nothing */
+    for (size_t i = 41; i < 104; i++) has_zeros &= !in[i] || (i >= 72 && i < 80);
+    if (has_zeros) fuzz_true("written as it was read", memcmp(in, again, sizeof again) == 0);
 }
 
 static void record_check_judgement(const flake_i_record *r) {
-    uint8_t identity[FLAKE_I_IDENTITY];
-    const char *what = NULL;
-    const int64_t now_ns = (int64_t)fuzz_number();
-    const int64_t downtime_ns = (int64_t)(fuzz_number() >> 3);
-    memcpy(identity, r->identity, sizeof identity);
+    static flake_i_claim claim;
+    flake_options options;
+    flake_i_search s;
+    flake_why why = {""};
+    memset(&options, 0, sizeof options);
+    memset(&s, 0, sizeof s);
+    s.now_ns = (int64_t)fuzz_number();
+    options.max_downtime_ms = (int64_t)(fuzz_number() >> 3) / 1000000;
     const uint8_t other = fuzz_byte();
-    if (other & 64) identity[other % 64] ^= other;
+    claim.node = r->node ^ (other & 64 ? (uint64_t)other << other % 56 : 0);
+    s.claim = &claim;
+    s.options = &options;
+    s.why = &why;
+    s.last = *r;
+    const int64_t downtime_ns = options.max_downtime_ms * 1000000;
     flake_status wanted = FLAKE_OK;
     if (other & 64) wanted = FLAKE_MISMATCH;
-    else if (now_ns < r->written_ns) wanted = FLAKE_CLOCK_BACKWARDS;
-    else if (downtime_ns && now_ns > r->horizon_ns &&
-             (uint64_t)now_ns - (uint64_t)r->horizon_ns > (uint64_t)downtime_ns)
+    else if ((uint64_t)r->horizon_ns - (uint64_t)r->written_ns > UINT64_C(345600000000000))
+        wanted = FLAKE_CORRUPT; /* four days */
+    else if (s.now_ns < r->written_ns) wanted = FLAKE_CLOCK_BACKWARDS;
+    else if (downtime_ns && s.now_ns > r->horizon_ns &&
+             (uint64_t)s.now_ns - (uint64_t)r->horizon_ns > (uint64_t)downtime_ns)
         wanted = FLAKE_DOWNTIME;
-    fuzz_same("judgement", flake_i_record_judge(r, identity, now_ns, downtime_ns, &what), wanted);
-    fuzz_same("words", what != NULL, wanted != FLAKE_OK);
+    fuzz_same("judgement", flake_i_slot_judge(&s), wanted);
+    fuzz_same("words", why.text[0] != 0, wanted != FLAKE_OK);
 }
 
 /* Contents of a file: records of 128 input bytes, with checksums that may be right. */
@@ -276,7 +299,8 @@ static void file_check(void) {
     static uint8_t file[FLAKE_I_FILE];
     static const size_t places[] = {0, 512, 512 + 4096};
     memset(file, 0, sizeof file);
-    flake_i_header_put(file);
+    memcpy(file, FLAKE_I_MAGIC, 8);
+    flake_i_put64(file + 8, (uint64_t)FLAKE_I_VERSION << 32);
     for (size_t i = 0; i < 3; i++) {
         uint8_t *const at = file + places[i];
         const uint8_t how = fuzz_byte();
@@ -286,7 +310,7 @@ static void file_check(void) {
         r.horizon_ns = (int64_t)fuzz_number();
         r.written_ns = (int64_t)fuzz_number();
         if (i) flake_i_record_put(&r, at);
-        else if (how & 1) at[11] = 1; /* another version */
+        else if (how & 1) at[11] = how & 4 ? 2 : 1; /* another version */
         for (unsigned edits = how >> 5; edits; edits--) at[fuzz_below(128)] = fuzz_byte();
         if (how & 2) flake_i_put64(at + 120, record_checksum(at));
     }
@@ -311,7 +335,10 @@ static void record_check(void) {
     r.horizon_ns = (int64_t)fuzz_number();
     r.written_ns = (int64_t)fuzz_number();
     if (form % 4 != 1 && r.written_ns > r.horizon_ns) r.written_ns = r.horizon_ns;
-    for (size_t i = 0; i < sizeof r.identity; i++) r.identity[i] = fuzz_byte();
+    for (size_t i = 0; i < sizeof r.run; i++) r.run[i] = fuzz_byte();
+    r.node = fuzz_number();
+    r.pid = fuzz_number();
+    r.claimed_ns = (int64_t)fuzz_number();
     flake_i_record_put(&r, bytes);
     record_check_reading(bytes);
     if (form % 4 == 1) {
@@ -369,50 +396,34 @@ static void disk_put(const uint8_t *bytes, size_t n) {
 
 /* ---- runs ---- */
 
-static enum { RUN_FLAKE, RUN_SNO, RUN_NUMBER } run_of;
-static flake_state run_state;
-static flake_state_options run_where;
-static uint64_t run_node; /* claimed, or chosen */
+static enum { RUN_FLAKE, RUN_SHARDS, RUN_SNO } run_of; /* in shared memory: RUN_FLAKE */
+static flake_node run_node;
 static flake_options run_options;
-static flake_gen run_gen;
-static flake_gen run_shards[2];
+static flake_gen run_shards[2]; /* a generator alone is the first */
 static sno_snapshot run_pool;
 static sno_gen run_sno;
 static int64_t run_floor_ns; /* in the file that this run has found */
 static int64_t run_least_ns; /* left by a power cut after a draw */
 
+/* The one that holds the number. */
+static flake_gen *run_holder(void) { return run_of == RUN_SNO ? &run_sno.gen : run_shards; }
+
 static void run_tell(const char *what, int64_t n) {
     if (fuzz_traced) printf("  %s %" PRId64 ", clock %" PRId64 " ns\n", what, n, fuzz_reading_ns);
 }
 
-static void run_keep(uint64_t key, int64_t unix_ns) {
+/* Of a unit. Draws are admitted in whole units: none in one that contains a horizon, unless it ends there. */
+static void run_keep(uint64_t key, int64_t first_ns, int64_t last_ns) {
     if (!fuzz_set_is_full()) fuzz_set_add(key);
-    if (unix_ns > run_least_ns) fuzz_fail("an ID past the horizon on disk", unix_ns, run_least_ns);
-    if (unix_ns <= run_floor_ns) fuzz_fail("an ID of the earlier run", unix_ns, run_floor_ns);
+    if (last_ns > run_least_ns) fuzz_fail("an ID past the horizon on disk", first_ns, run_least_ns);
+    if (last_ns <= run_floor_ns) fuzz_fail("an ID of the earlier run", first_ns, run_floor_ns);
 }
 
 static void run_keep_flake(uint64_t id) {
     flake_parts parts;
-    fuzz_same("decompose", flake_decompose(&run_gen.options.layout, id, &parts), FLAKE_OK);
-    run_keep(id, parts.unix_ms * 1000000);
-}
-
-static void run_make_generators(void) {
-    flake_options o = run_options;
-    o.state = &run_state;
-    if (run_of == RUN_SNO) {
-        const flake_node partition = flake_node_fixed(NULL, run_pool.partition);
-        fuzz_same("sno_init", sno_init(&run_sno, partition, &run_pool, &o, NULL), FLAKE_OK);
-        return;
-    }
-    const flake_node node = flake_node_fixed(NULL, run_node);
-    const uint32_t half = (o.seq_min + o.seq_max) / 2;
-    flake_options part = o;
-    part.seq_max = half;
-    fuzz_same("init", flake_init(&run_gen, node, &part, NULL), FLAKE_OK);
-    part.seq_min = half + 1;
-    part.seq_max = o.seq_max;
-    fuzz_same("shards_init", flake_init_shards(run_shards, 2, node, &part, NULL), FLAKE_OK);
+    fuzz_same("decompose", flake_decompose(&run_options.layout, id, &parts), FLAKE_OK);
+    const int64_t first_ns = parts.unix_ms * 1000000;
+    run_keep(id, first_ns, first_ns + (int64_t)run_options.layout.unit_ms * 1000000 - 1);
 }
 
 static void run_move_clock_to(int64_t to_ns) {
@@ -421,13 +432,16 @@ static void run_move_clock_to(int64_t to_ns) {
     fuzz_read_anew();
 }
 
+static bool run_again; /* by reinit */
+
 static flake_status run_open(void) {
-    sno_snapshot pool = run_pool;
-    if (run_of == RUN_SNO) return sno_state_open(&run_state, &run_where, &run_options, &pool, NULL);
-    const bool claims = run_of == RUN_NUMBER;
-    const flake_node node = claims ? flake_node_none() : flake_node_fixed(NULL, run_node);
-    return flake_state_open(&run_state, &run_where, node, &run_options, claims ? &run_node : NULL,
-                            NULL);
+    const flake_options *const o = &run_options;
+    if (run_again && run_of == RUN_SNO)
+        return sno_reinit_after_fork(&run_sno, run_node, &run_pool, o, NULL);
+    if (run_again) return flake_reinit_after_fork(run_shards, run_node, o, NULL);
+    if (run_of == RUN_SNO) return sno_init(&run_sno, run_node, &run_pool, o, NULL);
+    if (run_of == RUN_SHARDS) return flake_init_shards(run_shards, 2, run_node, o, NULL);
+    return flake_init(run_shards, run_node, o, NULL);
 }
 
 /* Opens until it succeeds; only time and the disk may prevent it. */
@@ -444,26 +458,24 @@ static void run_begin(void) {
         const int64_t began_ns = fuzz_reading_ns;
         const bool may_fail = disk_failures != 0;
         const flake_status status = run_open();
-        run_tell("open", status);
+        run_tell("init", status);
         if (status == FLAKE_OK) break;
-        if (run_of == RUN_NUMBER && status == FLAKE_AGAIN) {
-            fuzz_true("a horizon that has not passed", began_ns < before.horizon_ns);
-            run_move_clock_to(before.horizon_ns);
-        } else if (status == FLAKE_CLOCK_BACKWARDS) {
-            fuzz_true("from the future", began_ns < before.written_ns);
+        if (status == FLAKE_CLOCK_BACKWARDS && began_ns < before.written_ns)
             run_move_clock_to(before.written_ns);
+        else if (status == FLAKE_CLOCK_BACKWARDS) { /* during the wait */
+            fuzz_true("a wait", !run_options.no_wait && began_ns <= before.horizon_ns);
+            run_move_clock_to(before.horizon_ns + 1);
         } else if (status == FLAKE_DOWNTIME) {
             fuzz_true("long ago", began_ns > before.horizon_ns);
-            run_where.max_downtime_ms = 0;
+            run_options.max_downtime_ms = 0;
         } else {
-            fuzz_same("status of open", status, FLAKE_IO);
+            fuzz_same("status of init", status, FLAKE_IO);
             fuzz_true("the disk refused", may_fail);
             disk_failures = 0;
             if (fuzz_byte() & 1) disk_power_cut();
         }
     }
     run_floor_ns = before.horizon_ns;
-    run_make_generators();
 }
 
 /* A damaged file is refused with its status and unchanged, unless the other record is intact. */
@@ -487,14 +499,49 @@ static void run_damage(void) {
 
 static void run_end(uint8_t how) {
     run_tell("end", how % 4);
-    if (how % 2) (void)flake_state_close(&run_state, NULL);
-    memset(&run_state, 0, sizeof run_state); /* the process has ended */
+    if (how % 2) (void)flake_close(run_holder(), NULL);
+    memset((void *)run_shards, 0, sizeof run_shards); /* the process has ended */
+    memset((void *)&run_sno, 0, sizeof run_sno);
     disk_opened = -1;
     if (how % 4 >= 2) disk_power_cut();
-    if (how & 4 && run_of != RUN_NUMBER && disk_now.file >= 0) {
+    if (how & 4 && disk_now.file >= 0) {
         disk_failures = 0;
         run_damage();
     }
+}
+
+/* In shared memory: the holder dies, and another process takes over. Or the machine is cloned, and the generator takes a
+ * number again: the disk has one, which the clone holds until then. */
+static void run_continue(uint8_t how) {
+    const uint8_t *const file = disk_file[disk_now.file].now.bytes;
+    flake_status status = FLAKE_INVALID;
+    if (run_options.shared_memory) {
+        disk_opened = -1;
+        FLAKE_ATOMIC_STORE(&run_shards->claim.holder, 1u, relaxed); /* another process */
+        if (how & 1) disk_failures = how;
+        const bool may_fail = disk_failures != 0;
+        status = flake_take_over(run_shards, NULL);
+        run_tell("take-over", status);
+        const plain after = file_read_plainly(file, FLAKE_I_FILE);
+        const int64_t horizon_ns =
+            (int64_t)FLAKE_ATOMIC_LOAD(&run_shards->claim.horizon_ns, relaxed);
+        if (status == FLAKE_OK) fuzz_true("it has the horizon", after.horizon_ns >= horizon_ns);
+        else if (status != FLAKE_MISMATCH) {
+            fuzz_same("status of a take-over", status, FLAKE_IO);
+            fuzz_true("the disk refused", may_fail);
+        }
+        disk_failures = 0;
+        return;
+    }
+    if (run_of == RUN_SHARDS) return;
+    uint64_t id;
+    sno_id sno;
+    flake_machine_cloned();
+    status = run_of == RUN_SNO ? sno_try(&run_sno, 7, &sno) : flake_try(run_shards, &id);
+    fuzz_same("a draw after a clone", status, FLAKE_FORKED);
+    run_again = true;
+    run_begin();
+    run_again = false;
 }
 
 static void run_draw_sno(uint8_t way) {
@@ -508,7 +555,10 @@ static void run_draw_sno(uint8_t way) {
     default: n = sno_try_at(&run_sno, 7, fuzz_reading_ns / 1000000, ids) == FLAKE_OK; break;
     }
     run_least_ns = disk_least_horizon();
-    for (size_t i = 0; i < n; i++) run_keep(sno_key(ids[i]), sno_time_ms(ids[i]) * 1000000);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t first_ns = sno_time_ms(ids[i]) * 1000000;
+        run_keep(sno_key(ids[i]), first_ns, first_ns + 4 * 1000000 - 1);
+    }
     run_tell("snos", (int64_t)n);
 }
 
@@ -516,15 +566,15 @@ static void run_draw_flake(uint8_t way) {
     uint64_t ids[7];
     size_t n = 0;
     memset(ids, 0, sizeof ids);
+    flake_gen *const g = &run_shards[run_of == RUN_SHARDS && way & 8];
     switch (way % 8) {
-    case 0: n = flake_next(&run_gen, ids) == FLAKE_OK; break;
-    case 1: n = flake_try(&run_gen, ids) == FLAKE_OK; break;
-    case 2: n = flake_next_n(&run_gen, ids, 7) == FLAKE_OK ? 7 : 0; break;
-    case 3: (void)!flake_try_n(&run_gen, ids, 7, &n); break;
-    case 4: n = flake_try_at(&run_gen, fuzz_reading_ns / 1000000, ids) == FLAKE_OK; break;
-    case 5: n = flake_next(&run_shards[0], ids) == FLAKE_OK; break;
-    case 6: (void)!flake_try_n(&run_shards[1], ids, 7, &n); break;
-    default: n = flake_try(&run_shards[1], ids) == FLAKE_OK; break;
+    case 0:
+    case 5: n = flake_next(g, ids) == FLAKE_OK; break;
+    case 1:
+    case 7: n = flake_try(g, ids) == FLAKE_OK; break;
+    case 2: n = flake_next_n(g, ids, 7) == FLAKE_OK ? 7 : 0; break;
+    case 4: n = flake_try_at(g, fuzz_reading_ns / 1000000, ids) == FLAKE_OK; break;
+    default: (void)!flake_try_n(g, ids, 7, &n); break;
     }
     /* a batch that fails returns the IDs before the failure */
     if (!n && way % 8 == 2)
@@ -534,38 +584,28 @@ static void run_draw_flake(uint8_t way) {
     run_tell("ids", (int64_t)n);
 }
 
-static void run_restore(void) {
-    flake_snapshot s;
-    if (run_of == RUN_SNO || flake_snapshot_take(&run_gen, &s) != FLAKE_OK) return;
-    s.unix_ms += (int64_t)fuzz_below(5000);
-    s.count = fuzz_byte();
-    (void)!flake_restore(&run_gen, &s, NULL);
-}
-
 static void run_set_up(void) {
     const uint8_t kind = fuzz_byte(), more = fuzz_byte();
-    memset(&run_where, 0, sizeof run_where);
     memset(&run_options, 0, sizeof run_options);
     memset(&run_pool, 0, sizeof run_pool);
     memset(disk_file, 0, sizeof disk_file);
     disk_now.file = disk_now.fresh = disk_opened = -1;
     disk_lasting = disk_now;
     disk_failures = 0;
-    run_of = kind & 1 ? RUN_SNO : more & 1 ? RUN_NUMBER : RUN_FLAKE;
-    run_where.path = run_of == RUN_NUMBER ? NULL : "/ids";
-    run_where.dir = run_of == RUN_NUMBER ? "/" : NULL;
-    run_where.count = 1;
-    run_where.manual_extend = kind >> 1 & 1;
-    run_where.no_wait = run_of != RUN_NUMBER && (kind >> 2 & 1);
-    run_where.horizon_ms = fuzz_byte() * (kind & 8 ? 40 : 1);
-    run_where.max_downtime_ms = kind & 16 && run_of != RUN_NUMBER ? 1000 : 0;
+    run_of = kind & 1 ? RUN_SNO : more & 2 ? RUN_SHARDS : RUN_FLAKE;
+    /* a range of one: the disk has one number */
+    run_node = more & 1 ? flake_node_any("/ids", 9, 9) : flake_node_fixed("/ids", 9);
+    run_options.manual_extend = kind >> 1 & 1;
+    run_options.no_wait = kind >> 2 & 1;
+    run_options.horizon_ms = fuzz_byte() * (kind & 8 ? 40 : 1);
+    run_options.max_downtime_ms = kind & 16 ? 1000 : 0;
     const uint32_t flake_seq_max = 3u + fuzz_byte() % 60, sno_seq_max = 3u + fuzz_byte() % 60;
     if (run_of != RUN_SNO) {
         run_options.layout = kind & 32 ? flake_layout_sonyflake : flake_layout_idgen;
         run_options.seq_max = flake_seq_max;
         run_options.max_ahead_ms = kind & 64 ? 1500 : 0;
     }
-    run_node = run_of == RUN_NUMBER ? UINT64_MAX : 5;
+    run_options.shared_memory = run_of == RUN_FLAKE && kind & 128;
     run_pool.partition = 9;
     run_pool.sequence_max = (uint16_t)sno_seq_max;
     run_options.max_wait_ms = 1000; /* as usual */
@@ -589,14 +629,17 @@ static void run_check(void) {
         case 3: run_move_clock_to(fuzz_reading_ns - with * (with & 1 ? 1 : 16) * FUZZ_MS); break;
         case 4: disk_failures = with | (uint64_t)(what & 128 ? UINT64_MAX : 0); break;
         case 5: disk_failures = 0; break;
-        case 6: (void)flake_state_extend(&run_state, NULL); break;
+        case 6: (void)flake_extend(run_holder(), NULL); break;
         case 7:
             run_end(with);
             run_begin();
             break;
-        case 8: run_make_generators(); break;
-        case 9: run_restore(); break;
-        case 10: { /* another file replaces the state: an earlier copy */
+        case 8: /* another generator of the number */
+            run_end(1);
+            run_begin();
+            break;
+        case 9: run_continue(with); break;
+        case 10: { /* another file replaces the number's: an earlier copy */
             const disk_content file = disk_file[disk_now.file].now;
             if (with < 32) disk_put(file.bytes, file.n);
             break;

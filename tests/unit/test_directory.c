@@ -1,0 +1,930 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Numbers of a directory in normal operation: where a run continues, how long it waits, what it refuses by name,
+ * with backward steps of the clock before, during and after it; one holder at a time, ranges, timers, snos.
+ */
+#define _GNU_SOURCE
+#include "scene.h"
+#define FLAKE_CLOCK_NS(kind) scene_clock(NULL) /* the system's clock is the scene's, too */
+#include "scripted_directory.h"
+
+static const int64_t day_ms = 86400000;
+
+/* Another process draws from a number, and is killed. */
+static uint64_t number_to_crash;
+
+static void draw_then_die(void) {
+    EXPECT(init_slot(&gen, number_to_crash) == FLAKE_OK);
+    for (int i = 0; i < 10; i++) EXPECT(draw_from(&gen) == FLAKE_OK);
+    be_killed();
+}
+
+static void crash(uint64_t number) {
+    number_to_crash = number;
+    child_is_killed(draw_then_die);
+    disk_begin();
+}
+
+/* A refusal names the file and the cause, and leaves nothing open. */
+static void refused(flake_status status, flake_status wanted) {
+    CHECK_EQ(status, wanted);
+    CHECK(why_is_of(1));
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+}
+
+/* ---- normal operation ---- */
+
+TEST(a_run_continues_where_the_last_was_closed) {
+    uint64_t id;
+    for (int run = 0; run < 20; run++) {
+        const int64_t began_ns = scene_ns();
+        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+        CHECK(scene_ns() - began_ns <= a_ms); /* the rest of the newest unit */
+        for (int i = 0; i < 7; i++) CHECK_EQ(draw_from(&gen), FLAKE_OK);
+        pass_ms(run * 300);
+        CHECK_EQ(draw_from(&gen), FLAKE_OK);
+        CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
+        CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
+        CHECK_EQ(flake_extend(&gen, &why), FLAKE_CLOSED);
+        CHECK_STR(why.text, "generator: is closed");
+        pass_ms(1);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_CLOSED);
+        CHECK_EQ(flake_try(&gen, &id), FLAKE_CLOSED);
+    }
+}
+
+TEST(a_crash_is_waited_out) {
+    crash(1);
+    const int64_t horizon_ns = horizon_of(1);
+    CHECK(horizon_ns >= scene_ns() + 3000 * a_ms && horizon_ns <= scene_ns() + 3001 * a_ms);
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    CHECK(scene_ns() >= horizon_ns && scene_ns() <= horizon_ns + 2);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    CHECK(newest_ms() >= horizon_ns / a_ms);
+}
+
+/* It does not read its memory. */
+TEST(an_init_does_not_read_what_the_memory_held) {
+    CHECK_EQ(init_slot(&other, 2), FLAKE_OK);
+    for (int what = 0; what < 4; what++) {
+        if (what == 3) memcpy((void *)&gen, (const void *)&other, sizeof gen);
+        else memset((void *)&gen, what == 0 ? 0 : what == 1 ? 0x5e : 0xff, sizeof gen);
+        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+        CHECK_EQ(draw_from(&gen), FLAKE_OK);
+        CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
+        CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+        CHECK_EQ(draw_from(&other), FLAKE_OK); /* which has its number still */
+        CHECK_EQ(flake_extend(&other, NULL), FLAKE_OK);
+        pass_ms(1600);
+    }
+}
+
+/* An init of an open generator loses its claim: the number stays locked, and the next init says so. */
+TEST(an_init_of_an_open_generator_is_in_use) {
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    const int fd = gen.claim.file.fd;
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_IN_USE);
+    CHECK(why_is_of(1) && strstr(why.text, "in use"));
+    FAILS(flake_next(&gen, our->ids + our->n), FLAKE_INVALID, our->ids[our->n]);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+    CHECK_EQ(init_slot(&other, 1), FLAKE_IN_USE);
+    (void)close(fd);
+}
+
+TEST(draws_wait_where_init_does_not) {
+    flake_options o = options_in_scene();
+    uint64_t id;
+    crash(1);
+    o.no_wait = true;
+    const int64_t began_ns = scene_ns(), horizon_ns = horizon_of(1);
+    CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+    CHECK_EQ(scene_ns(), began_ns);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_AGAIN);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_AGAIN); /* it is further than max_wait_ms */
+    CHECK(flake_retry_ns(&gen) > 2900 * a_ms);
+    CHECK_EQ(flake_ahead_ms(&gen), 0);
+    flake_stats stats;
+    flake_stats_get(&gen, &stats);
+    CHECK_EQ(stats.clock_backwards, 0);
+    move_to_ns(scene_ns() + flake_retry_ns(&gen));
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    CHECK(newest_ms() >= horizon_ns / a_ms);
+}
+
+/* A program that does not wait, draws nothing and dies, with a shorter horizon than the file's. */
+TEST(crash_loops_do_not_run_the_horizon_away) {
+    flake_options o = options_in_scene();
+    o.no_wait = true;
+    o.horizon_ms = 10000;
+    for (int run = 0; run < 26; run++) {
+        CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+        crash_here(&gen);
+        const int64_t ahead_ns = horizon_of(1) - scene_ns();
+        CHECK(run > 5 ? ahead_ns <= 1001 * a_ms : ahead_ns == (10000 - run * 10) * a_ms);
+        o.horizon_ms = 1000;
+        pass_ms(run == 5 ? 9000 : 10);
+    }
+}
+
+TEST(the_file_is_written_each_half_horizon) {
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    CHECK_STR(disk.log, "owsrOSCOSC");
+    for (int i = 0; i < 12000; i++, pass_ms(1)) {
+        CHECK_EQ(draw_from(&gen), FLAKE_OK);
+        CHECK((int64_t)gen.claim.horizon_ns <= disk.lasting);
+        CHECK(newest_ms() * a_ms < disk.lasting);
+    }
+    const int writes = (disk.calls - 10) / 2;
+    CHECK(writes >= 7 && writes <= 9); /* 12 s */
+    for (int i = 0; i < writes; i++) CHECK(strncmp(disk.log + 10 + 2 * i, "wd", 2) == 0);
+}
+
+/* ---- a wait is bounded ---- */
+
+static int64_t init_takes_ns(flake_options o) {
+    const int64_t began_ns = scene_ns();
+    CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+    return scene_ns() - began_ns;
+}
+
+/* From init to the first ID. */
+static int64_t first_id_takes_ns(flake_options o) {
+    const int64_t began_ns = scene_ns();
+    CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    return scene_ns() - began_ns;
+}
+
+static int64_t rest_of_unit_ns(const flake_layout *l) {
+    const int64_t unit_ns = l->unit_ms * a_ms;
+    return unit_ns - (scene_ns() - l->epoch_ms * a_ms) % unit_ns;
+}
+
+/* Also of units of 20 s, at any time in them, by the program's own clock, and by the system's: there a generator
+ * starts in the next unit, unless start_this_unit is set. */
+TEST(a_start_after_a_clean_close_waits_for_the_end_of_a_unit_at_most) {
+    for (int kind = 0; kind < 6; kind++)
+        for (int64_t at_ms = 0; at_ms < 20000; at_ms += 1999) {
+            const bool starts_next = kind >= 4;
+            flake_options o = options_in_scene();
+            begin();
+            o.layout = flake_layout_of(39, 8, 16, start_ms - 20000);
+            o.layout.unit_ms = kind % 2 ? 20000 : 1;
+            if (kind >= 2) o.clock.now_ns = NULL;
+            o.start_this_unit = !starts_next;
+            pass_ms(at_ms);
+            int64_t rest_ns = rest_of_unit_ns(&o.layout);
+            CHECK_EQ(first_id_takes_ns(o), starts_next ? rest_ns : 0); /* a new file */
+            close_it(&gen);
+            rest_ns = rest_of_unit_ns(&o.layout);
+            CHECK_EQ(first_id_takes_ns(o), rest_ns);
+            pass_ms(20000);
+            close_it(&gen); /* its last ID is of an earlier unit, which is over */
+            rest_ns = rest_of_unit_ns(&o.layout);
+            CHECK_EQ(first_id_takes_ns(o), starts_next ? rest_ns : 0);
+            close_it(&gen);
+        }
+}
+
+/* It is part of the file: what the next run sets does not matter. */
+TEST(a_start_after_a_crash_waits_for_what_the_record_says_at_most) {
+    static const struct {
+        int64_t horizon_ms, ahead_ms;
+        uint32_t unit_ms;
+    } rows[] = {{0, 0, 1},        {1, 0, 1},
+                {500, 0, 1},      {10000, 0, 1},
+                {0, 0, 1000},     {3000, 0, 20000},
+                {86400000, 0, 1}, {3000, 15000, 1},
+                {1, 86400000, 1}, {86400000, 86400000, 86400000}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int fills = 0; fills < 2; fills++) {
+            begin();
+            flake_options o = options_in_scene();
+            uint64_t id;
+            o.layout = flake_layout_of(31, 8, 1, start_ms);
+            o.layout.unit_ms = rows[i].unit_ms;
+            o.horizon_ms = rows[i].horizon_ms;
+            o.max_ahead_ms = rows[i].ahead_ms;
+            CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+            for (int n = 0; n < 30000 && flake_try(&gen, &id) == FLAKE_OK && fills; n++) note(id);
+            const flake_i_record left = record_of(1);
+            crash_here(&gen);
+            const int64_t longest_ms = (rows[i].horizon_ms ? rows[i].horizon_ms : 3000) +
+                                       rows[i].ahead_ms + rows[i].unit_ms;
+            CHECK(left.horizon_ns - scene_ns() <= longest_ms * a_ms);
+            const int64_t waited_ns = init_takes_ns(options_in_scene());
+            CHECK(waited_ns <= left.horizon_ns - left.written_ns + 1);
+            CHECK(waited_ns <= longest_ms * a_ms);
+            CHECK(rows[i].unit_ms > 1 || waited_ns >= left.horizon_ns - left.written_ns - a_ms);
+            crash_here(&gen);
+            memset(our->ids, 0, our->n * sizeof *our->ids), our->n = 0; /* of another layout */
+        }
+}
+
+TEST(a_horizon_of_more_than_a_day_is_refused) {
+    for (int field = 0; field < 3; field++)
+        for (int too_long = 0; too_long < 2; too_long++) {
+            flake_options o = options_in_scene();
+            begin();
+            if (field == 0) o.horizon_ms = day_ms + too_long;
+            if (field == 1) o.max_ahead_ms = day_ms + too_long;
+            if (field == 2) o.layout = flake_layout_of(31, 8, 16, start_ms);
+            if (field == 2) o.layout.unit_ms = (uint32_t)day_ms + (uint32_t)too_long;
+            CHECK_EQ(init_with(&gen, slot(1), o), too_long ? FLAKE_INVALID : FLAKE_OK);
+            CHECK_EQ(access(path_of("1.slot"), F_OK), -too_long);
+            if (too_long) CHECK(strstr(why.text, field ? "max_ahead_ms" : "horizon_ms"));
+        }
+    flake_options o = options_in_scene();
+    o.horizon_ms = -1;
+    CHECK_EQ(init_with(&other, slot(2), o), FLAKE_INVALID);
+    CHECK(strncmp(why.text, "options: horizon_ms", 19) == 0);
+    o.horizon_ms = 0;
+    o.max_downtime_ms = -1;
+    CHECK_EQ(init_with(&other, slot(2), o), FLAKE_INVALID);
+    o.max_downtime_ms = 0;
+    o.claim_wait_ms = -1;
+    CHECK_EQ(init_with(&other, slot(2), o), FLAKE_INVALID);
+}
+
+/* The newest record of number 1 has these times. */
+static void change_times(flake_i_record r, int64_t horizon_ns, int64_t written_ns) {
+    static uint8_t bytes[FLAKE_I_FILE];
+    r.horizon_ns = horizon_ns;
+    r.written_ns = written_ns;
+    CHECK_EQ(read_file(path_of("1.slot"), bytes, sizeof bytes), FLAKE_I_FILE);
+    flake_i_record_put(&r, bytes + flake_i_record_at(r.number));
+    write_file(path_of("1.slot"), bytes, FLAKE_I_FILE);
+}
+
+/* A horizon, max_ahead_ms and two units are at most four days. */
+TEST(a_record_whose_horizon_is_days_ahead_is_corrupt) {
+    const int64_t now_ns = start_ms * a_ms;
+    crash(1);
+    const flake_i_record r = record_of(1);
+    change_times(r, now_ns + 4 * day_ms * a_ms + 1, now_ns);
+    refused(init_slot(&gen, 1), FLAKE_CORRUPT);
+    CHECK_EQ(atomic_load(&our->sleeps), 0);
+    change_times(r, INT64_MAX, now_ns);
+    refused(init_slot(&gen, 1), FLAKE_CORRUPT);
+    change_times(r, INT64_MAX, INT64_MIN);
+    refused(init_slot(&gen, 1), FLAKE_CORRUPT);
+    change_times(r, now_ns - 1, now_ns); /* before its own writing */
+    refused(init_slot(&gen, 1), FLAKE_CORRUPT);
+    change_times(r, now_ns + 4 * day_ms * a_ms, now_ns);
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    CHECK_EQ(scene_ns(), now_ns + 4 * day_ms * a_ms);
+}
+
+/* No sum overflows, and nothing is waited for that never comes. */
+/* As of the last of 240 callers, each with a unit of an hour to itself. */
+TEST(callers_that_wait_for_days_leave_a_file_that_is_read) {
+    const int64_t ten_days_ns = 10 * day_ms * a_ms;
+    for (int i = 0; i < 2; i++) { /* a crash, a close */
+        bool pointless = false;
+        begin();
+        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+        CHECK_EQ(draw_from(&gen), FLAKE_OK);
+        CHECK_EQ(flake_i_admit(&gen.claim, scene_ns() + ten_days_ns, &pointless), FLAKE_AGAIN);
+        const uint64_t written = record_of(1).number;
+        pass_ms(1);
+        CHECK_EQ(flake_i_admit(&gen.claim, scene_ns() + ten_days_ns, &pointless), FLAKE_AGAIN);
+        CHECK_EQ(record_of(1).number, written); /* not each ms */
+        if (i) close_it(&gen);
+        else crash_here(&gen);
+        const int64_t begun_ns = scene_ns();
+        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+        CHECK(scene_ns() - begun_ns <= 4 * day_ms * a_ms + a_ms);
+        CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    }
+}
+
+/* UUIDs with a node continue from the newest time. */
+TEST(a_clock_set_back_by_days_does_not_stop_the_horizon) {
+    flake_options o = options_in_scene();
+    flake128 id;
+    o.layout = flake_layout_uuid8;
+    CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+    CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
+    const int64_t newest_ns = scene_ns();
+    bool pointless = false;
+    pass_ms(-10 * day_ms);
+    CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
+    CHECK_EQ(flake_i_admit(&gen.claim, newest_ns + 10000 * a_ms, &pointless), FLAKE_OK);
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
+}
+
+TEST(a_clock_at_the_end_of_its_range_is_answered) {
+    static const int64_t ends[] = {INT64_MIN, INT64_MIN + 1, -1, 0, INT64_MAX - 1, INT64_MAX};
+    flake_options o = options_in_scene();
+    o.horizon_ms = 10;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
+            uint64_t id;
+            begin();
+            move_to_ns(ends[i]);
+            CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+            const flake_status drawn = flake_try(&gen, &id);
+            CHECK_EQ(drawn, ends[i] ? FLAKE_TIME_RANGE : FLAKE_AGAIN); /* the layout begins at 0 */
+            crash_here(&gen);
+            move_to_ns(ends[k]);
+            const flake_status status = init_with(&gen, slot(1), o);
+            if (k < i) CHECK_EQ(status, FLAKE_CLOCK_BACKWARDS);
+            else CHECK(status == FLAKE_OK || status == FLAKE_CLOCK_BACKWARDS);
+            CHECK(scene_ns() == ends[k] || scene_ns() - ends[i] <= 12 * a_ms);
+            if (status == FLAKE_OK) (void)flake_close(&gen, NULL);
+        }
+}
+
+/* ---- ranges ---- */
+
+static flake_node range(uint64_t first, uint64_t last) {
+    return flake_node_any(our_folder, first, last);
+}
+
+static flake_status init_range(flake_gen *g, uint64_t first, uint64_t last) {
+    return init_with(g, range(first, last), options_in_scene());
+}
+
+TEST(a_range_takes_a_number_whose_horizon_has_passed) {
+    crash(0);
+    crash(1);
+    CHECK_EQ(init_range(&gen, 0, 1000), FLAKE_OK); /* one that has no file yet */
+    CHECK_EQ(flake_gen_node(&gen), 2);
+    close_it(&gen);
+    pass_ms(1);
+    CHECK_EQ(init_range(&gen, 0, 2), FLAKE_OK); /* one that was closed */
+    CHECK_EQ(flake_gen_node(&gen), 2);
+    CHECK_EQ(atomic_load(&our->sleeps), 0);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    pass_ms(3000);
+    CHECK_EQ(init_range(&other, 0, 2), FLAKE_OK);
+    CHECK_EQ(flake_gen_node(&other), 0);
+    CHECK_EQ(atomic_load(&our->sleeps), 0);
+    CHECK_EQ(draw_from(&other), FLAKE_OK);
+}
+
+TEST(a_range_waits_for_the_earliest_horizon) {
+    static const int64_t after_ms[] = {700, 300, 100, 900};
+    int64_t horizons[4];
+    for (uint64_t n = 0; n < 4; n++) {
+        move_to_ns((start_ms + after_ms[n]) * a_ms);
+        crash(n);
+        horizons[n] = horizon_of(n);
+    }
+    move_to_ns((start_ms + 1000) * a_ms);
+    CHECK_EQ(init_range(&other, 2, 2), FLAKE_OK);
+    CHECK_EQ(scene_ns(), horizons[2]);
+    move_to_ns((start_ms + 1001) * a_ms);
+    CHECK_EQ(init_range(&gen, 0, 3), FLAKE_OK); /* the earliest has a holder */
+    CHECK_EQ(flake_gen_node(&gen), 1);
+    CHECK_EQ(scene_ns(), horizons[1]);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    CHECK_EQ(draw_from(&other), FLAKE_OK);
+}
+
+enum { workers = 8 };
+static flake_gen all[workers];
+
+static void work_then_die(void) {
+    for (int i = 0; i < workers; i++) {
+        EXPECT(init_range(&all[i], 0, workers - 1) == FLAKE_OK);
+        EXPECT(flake_gen_node(&all[i]) == (uint64_t)i);
+        for (int n = 0; n < 100; n++) EXPECT(draw_from(&all[i]) == FLAKE_OK);
+    }
+    be_killed();
+}
+
+/* N workers on N numbers survive a crash of all, and the wait is that of one. */
+TEST(as_many_workers_as_numbers_start_after_a_crash_of_all) {
+    for (int crashes = 0; crashes < 3; crashes++) child_is_killed(work_then_die);
+    const int64_t began_ns = scene_ns();
+    uint64_t seen = 0;
+    for (int i = 0; i < workers; i++) {
+        CHECK_EQ(init_range(&all[i], 0, workers - 1), FLAKE_OK);
+        seen |= (uint64_t)1 << flake_gen_node(&all[i]);
+        for (int n = 0; n < 100; n++) CHECK_EQ(draw_from(&all[i]), FLAKE_OK);
+    }
+    CHECK_EQ(seen, (1 << workers) - 1);
+    CHECK(scene_ns() - began_ns <= 3100 * a_ms);
+    CHECK_EQ(init_range(&gen, 0, workers - 1), FLAKE_IN_USE);
+    CHECK(strstr(why.text, "all numbers of the range are in use"));
+    for (int i = 0; i < workers; i++) close_it(&all[i]);
+}
+
+/* The numbers are the layout's, and the range may be as large. */
+TEST(fewer_nodes_than_claimants_are_all_in_use) {
+    enum { nodes = 32 };
+    static flake_gen gens[nodes];
+    flake_options o = options_in_scene();
+    o.layout = flake_layout_js53;
+    for (uint64_t i = 0; i < nodes; i++) {
+        CHECK_EQ(init_with(&gens[i], range(0, nodes - 1), o), FLAKE_OK);
+        CHECK_EQ(flake_gen_node(&gens[i]), i);
+    }
+    CHECK_EQ(init_with(&gen, range(0, nodes - 1), o), FLAKE_IN_USE);
+    CHECK_EQ(init_with(&gen, range(0, nodes), o), FLAKE_NODE_RANGE); /* a number that it lacks */
+    CHECK_EQ(access(path_of("32.slot"), F_OK), -1);
+    for (uint64_t i = 0; i < nodes; i++) close_it(&gens[i]);
+    o.layout = flake_layout_of(31, 32, 0, start_ms);
+    CHECK_EQ(init_with(&gen, slot(UINT32_MAX), o), FLAKE_OK);
+    CHECK_EQ(init_with(&other, range(UINT32_MAX, UINT32_MAX), o), FLAKE_IN_USE);
+    close_it(&gen);
+    o.layout = flake_layout_boundary;
+    CHECK_EQ(init_with(&gen, range(UINT64_C(281474976710655), UINT64_C(281474976710655)), o),
+             FLAKE_OK);
+    CHECK_EQ(flake_gen_node(&gen), UINT64_C(281474976710655));
+    CHECK_EQ(access(path_of("281474976710655.slot"), F_OK), 0);
+}
+
+/* ---- claim_wait_ms ---- */
+
+/* A slow disk: each system call takes a ms. */
+static bool take_a_ms(const char *name) {
+    (void)name;
+    atomic_fetch_add(&our->monotonic_ns, a_ms);
+    return true;
+}
+
+static void set_the_clock_back(int64_t ns) {
+    (void)ns;
+    pass_ms(-3600000);
+}
+
+/* Not the naps are counted, and no clock that is set. */
+TEST(a_number_in_use_is_waited_for_by_a_steady_clock) {
+    enum { held = 100 };
+    static flake_gen gens[held];
+    flake_options o = options_in_scene();
+    for (int i = 0; i < held; i++) CHECK_EQ(init_range(&gens[i], 0, held - 1), FLAKE_OK);
+    for (o.claim_wait_ms = 0; o.claim_wait_ms <= 3000; o.claim_wait_ms += 1500)
+        for (int slow = 0; slow < 2; slow++) {
+            const int64_t began_ns = atomic_load(&our->monotonic_ns);
+            on_call = slow ? take_a_ms : NULL;
+            on_sleep = set_the_clock_back;
+            CHECK_EQ(init_with(&gen, range(0, held - 1), o), FLAKE_IN_USE);
+            on_call = NULL;
+            on_sleep = NULL;
+            const int64_t took_ms = (atomic_load(&our->monotonic_ns) - began_ns) / a_ms;
+            CHECK(took_ms >= o.claim_wait_ms);
+            CHECK(took_ms <= o.claim_wait_ms + (slow ? 20 * held : 60)); /* one scan more */
+            move_to_ns(start_ms * a_ms);
+        }
+    for (int i = 0; i < held; i++) close_it(&gens[i]);
+}
+
+static unsigned naps_to_close;
+
+static void close_the_other(int64_t ns) {
+    atomic_fetch_add(&our->now_ns, ns);
+    if (naps_to_close && --naps_to_close == 0) close_it(&other);
+}
+
+TEST(a_number_that_becomes_free_is_taken) {
+    for (int is_range = 0; is_range < 2; is_range++)
+        for (naps_to_close = 1; naps_to_close < 100; naps_to_close += 49) {
+            flake_options o = options_in_scene();
+            begin();
+            o.claim_wait_ms = 5000;
+            CHECK_EQ(init_slot(&other, 1), FLAKE_OK);
+            CHECK_EQ(draw_from(&other), FLAKE_OK);
+            on_sleep = close_the_other;
+            const unsigned naps = naps_to_close;
+            CHECK_EQ(init_with(&gen, is_range ? range(1, 1) : slot(1), o), FLAKE_OK);
+            CHECK(atomic_load(&our->sleeps) >= naps && atomic_load(&our->sleeps) <= naps + 2);
+            CHECK_EQ(draw_from(&gen), FLAKE_OK);
+            naps_to_close = naps;
+        }
+    on_sleep = NULL;
+}
+
+/* ---- a moment's patience ---- */
+
+static flake_i_file being_made; /* by another process, as far as locks can tell */
+
+static void complete_it(int64_t ns) {
+    atomic_fetch_add(&our->now_ns, ns);
+    flake_i_file_drop(&being_made, false);
+}
+
+/* A claim that meets the creation of its file tries again for 50 ms. */
+TEST(a_file_that_another_creates_is_waited_for_a_moment) {
+    for (int completes = 0; completes < 2; completes++) {
+        begin();
+        CHECK_EQ(flake_i_file_open(&being_made, path_of("1.slot.new"), FLAKE_I_CREATE), FLAKE_OK);
+        const int64_t began_ns = atomic_load(&our->monotonic_ns);
+        on_sleep = completes ? complete_it : NULL;
+        CHECK_EQ(init_slot(&gen, 1), completes ? FLAKE_OK : FLAKE_IN_USE);
+        const int64_t took_ns = atomic_load(&our->monotonic_ns) - began_ns;
+        CHECK(completes ? took_ns <= 10 * a_ms : took_ns >= 50 * a_ms && took_ns <= 60 * a_ms);
+        if (completes) CHECK_EQ(draw_from(&gen), FLAKE_OK);
+        else CHECK(why_is_of(1) && strstr(why.text, "is being created"));
+        on_sleep = NULL;
+        flake_i_file_drop(&being_made, false);
+    }
+}
+
+static int calls;
+static bool count_calls(const char *name) {
+    (void)name;
+    calls++;
+    return true;
+}
+
+static int error_of_open;
+static bool fail_to_open(const char *name) {
+    calls++;
+    errno = error_of_open;
+    return strcmp(name, "open") != 0;
+}
+
+/* Nor is any other error, and each number of the range would have it. */
+TEST(a_missing_directory_is_not_waited_for) {
+    flake_options o = options_in_scene();
+    o.claim_wait_ms = 100000;
+    for (int is_range = 0; is_range < 2; is_range++) {
+        const char *const nowhere = path_of("nowhere/ids");
+        calls = 0;
+        on_call = count_calls;
+        CHECK_EQ(init_with(&gen, flake_node_any(nowhere, 0, is_range ? 1023 : 0), o), FLAKE_IO);
+        CHECK(calls < 10);
+        CHECK(strncmp(why.text, nowhere, strlen(nowhere)) == 0);
+    }
+    error_of_open = EMFILE;
+    calls = 0;
+    on_call = fail_to_open;
+    CHECK_EQ(init_with(&gen, range(0, 1023), o), FLAKE_IO);
+    CHECK(calls < 20);
+    CHECK(strstr(why.text, strerror(EMFILE)) && strstr(why.text, "0.slot"));
+    on_call = NULL;
+    disk_fail(1, 1000000); /* a full one: a file cannot be created */
+    calls = 0;
+    on_call = count_calls;
+    CHECK_EQ(init_with(&gen, range(0, 1023), o), FLAKE_IO);
+    CHECK(calls < 30);
+    CHECK_EQ(atomic_load(&our->sleeps), 0);
+}
+
+/* A number whose file is unusable is no reason to wait, and a scan skips it. */
+TEST(a_range_skips_what_it_cannot_use) {
+    flake_options o = options_in_scene();
+    o.claim_wait_ms = 100000;
+    CHECK_EQ(symlink("elsewhere", path_of("0.slot")), 0);
+    write_file(path_of("1.slot"), (const uint8_t *)"a letter", 8);
+    CHECK_EQ(mkfifo(path_of("2.slot"), 0600), 0);
+    write_file(path_of("3.slot"), (const uint8_t *)"", 0);
+    CHECK_EQ((mkdir)(path_of("4.slot"), 0700), 0);
+    CHECK_EQ(init_with(&gen, range(0, 5), o), FLAKE_OK);
+    CHECK_EQ(flake_gen_node(&gen), 5);
+    CHECK_EQ(init_with(&other, range(0, 4), o), FLAKE_MISMATCH); /* the first one's reason */
+    CHECK(why_is_of(0));
+    CHECK_EQ(init_with(&other, range(3, 4), o), FLAKE_CORRUPT);
+    CHECK(why_is_of(3));
+    CHECK_EQ(atomic_load(&our->sleeps), 0);
+    CHECK_EQ(access(path_of("elsewhere"), F_OK), -1);
+}
+
+static int denied;
+static bool deny_two_opens(const char *name) {
+    if (denied == 2 || strcmp(name, "open") != 0) return true;
+    denied++;
+    errno = EACCES;
+    return false;
+}
+
+/* A file of this user without permissions. The scan looks at it, and then tries to lock it. */
+TEST(a_range_skips_a_file_that_it_may_not_open) {
+    CHECK_EQ(init_with(&gen, range(0, 2), options_in_scene()), FLAKE_OK);
+    close_it(&gen);
+    pass_ms(5);
+    denied = 0;
+    on_call = deny_two_opens;
+    CHECK_EQ(init_with(&gen, range(0, 2), options_in_scene()), FLAKE_OK);
+    CHECK_EQ(denied, 2);
+    CHECK_EQ(flake_gen_node(&gen), 1);
+    on_call = NULL;
+    close_it(&gen);
+}
+
+/* ---- refusals ---- */
+
+TEST(a_long_path_leaves_room_for_the_reason) {
+    char folder[1000];
+    (void)snprintf(folder, sizeof folder, "%s/", our_folder);
+    for (size_t length = strlen(folder); length < 240; length++) {
+        char name[256];
+        memset(name, 'x', sizeof name);
+        name[length - strlen(our_folder)] = 0;
+        (void)snprintf(folder, sizeof folder, "%s/%s", our_folder, name);
+        const flake_node node = flake_node_fixed(folder, 1023);
+        CHECK_EQ(init_with(&gen, node, options_in_scene()), FLAKE_OK);
+        CHECK_EQ(init_with(&other, node, options_in_scene()), FLAKE_IN_USE);
+        const char *const reason = "/1023.slot: is in use, by this process or another";
+        CHECK(strlen(why.text) < sizeof why.text && strlen(why.text) >= strlen(reason));
+        CHECK_STR(why.text + strlen(why.text) - strlen(reason), reason);
+        if (strlen(folder) + strlen(reason) < sizeof why.text) CHECK(strncmp(why.text, folder, strlen(folder)) == 0);
+        else CHECK(strlen(why.text) == sizeof why.text - 1 && strncmp(why.text, "...", 3) == 0);
+        close_it(&gen);
+    }
+}
+
+static uint8_t image[FLAKE_I_FILE + 10], again[FLAKE_I_FILE + 10];
+
+/* The file with these bytes is refused, and unchanged. */
+static void refused_bytes(size_t n, flake_status wanted) {
+    write_file(path_of("1.slot"), image, n);
+    refused(init_slot(&gen, 1), wanted);
+    CHECK_EQ(read_file(path_of("1.slot"), again, sizeof again), n);
+    CHECK(memcmp(image, again, n) == 0);
+}
+
+static void refused_flipped(size_t bit, flake_status wanted) {
+    image[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    refused_bytes(FLAKE_I_FILE, wanted);
+    image[bit / 8] ^= (uint8_t)(1u << bit % 8);
+}
+
+TEST(what_is_not_whole_is_refused) {
+    const size_t record = (size_t)flake_i_record_at(1);
+    crash(1);
+    CHECK_EQ(read_file(path_of("1.slot"), image, sizeof image), FLAKE_I_FILE);
+    pass_ms(10000);
+    for (size_t n = 0; n < FLAKE_I_FILE; n += n < record + FLAKE_I_RECORD ? 1 : 97)
+        refused_bytes(n, FLAKE_CORRUPT);
+    for (size_t bit = 0; bit < 8 * FLAKE_I_RECORD; bit++) {
+        refused_flipped(8 * record + bit, FLAKE_CORRUPT);
+        /* versions 2 and 3 differ in one bit */
+        if (bit < 8 * 12 && bit != 8 * 11) refused_flipped(bit, FLAKE_MISMATCH);
+    }
+    write_file(path_of("1.slot"), image, FLAKE_I_FILE);
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+}
+
+/* A write that was cut short has damaged only the older record. */
+TEST(the_newest_whole_record_counts) {
+    crash(1);
+    const flake_i_record first = record_of(1);
+    move_to_ns(first.horizon_ns + a_ms);
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    crash_here(&gen);
+    const flake_i_record second = record_of(1);
+    CHECK_EQ(second.number, first.number + 1);
+    CHECK(second.horizon_ns > first.horizon_ns);
+    CHECK_EQ(read_file(path_of("1.slot"), image, sizeof image), FLAKE_I_FILE);
+    for (unsigned damaged = 0; damaged < 2; damaged++) {
+        const flake_i_record *left = damaged ? &second : &first;
+        const size_t at = (size_t)flake_i_record_at(damaged ? first.number : second.number) + 9;
+        image[at] ^= 1;
+        write_file(path_of("1.slot"), image, FLAKE_I_FILE);
+        CHECK_EQ(record_of(1).number, left->number);
+        CHECK_EQ(horizon_of(1), left->horizon_ns);
+        image[at] ^= 1;
+    }
+}
+
+/* Otherwise one power cut might damage two records in a row. The directory is synced, too: the process
+ * that made the file may have died before that. */
+TEST(what_the_last_run_wrote_is_synced_before_the_next_write) {
+    crash(1);
+    move_to_ns(horizon_of(1) + a_ms);
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    CHECK_STR(disk.log, "OSCOSCwdwd");
+    crash_here(&gen);
+    pass_ms(4000);
+    disk_fail(1, 1);
+    refused(init_slot(&gen, 1), FLAKE_IO);
+}
+
+TEST(what_cannot_be_read_or_made_is_refused) {
+    static char longest[2000];
+    flake_options o = options_in_scene();
+    CHECK_EQ(init_with(&gen, flake_node_fixed(path_of("nowhere/ids"), 1), o), FLAKE_IO);
+    CHECK(strncmp(why.text, path_of("nowhere/ids"), strlen(path_of("nowhere/ids"))) == 0);
+    o.must_exist = true;
+    refused(init_with(&gen, slot(1), o), FLAKE_IO);
+    CHECK(strstr(why.text, "does not exist"));
+    CHECK_EQ(access(path_of("1.slot"), F_OK), -1);
+    CHECK_EQ(init_with(&gen, range(1, 2), o), FLAKE_INVALID);
+    CHECK_EQ(init_with(&gen, flake_node_fixed(path_of("ids"), 1), o), FLAKE_IO);
+    CHECK_EQ(access(path_of("ids"), F_OK), -1); /* nor does it make the directory */
+    o.must_exist = false;
+    memset(longest, 'x', sizeof longest - 1);
+    CHECK_EQ(init_with(&gen, flake_node_fixed(longest, 1), o), FLAKE_INVALID);
+    CHECK_EQ(init_with(&gen, flake_node_fixed("", 1), o), FLAKE_INVALID);
+    CHECK_EQ(init_with(&gen, flake_node_any(NULL, 1, 2), o), FLAKE_INVALID);
+    CHECK_EQ(init_with(&gen, range(2, 1), o), FLAKE_INVALID);
+    CHECK_EQ(init_with(&gen, slot(5000), o), FLAKE_NODE_RANGE);
+    CHECK(strncmp(why.text, "node: ", 6) == 0);
+    CHECK_EQ(access(path_of("5000.slot"), F_OK), -1);
+    disk_fail(1, 100);
+    refused(init_slot(&gen, 1), FLAKE_IO);
+    disk_begin();
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    close_it(&gen);
+    pass_ms(1);
+    o.must_exist = true; /* now it is there */
+    CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+}
+
+/* Options that concern a directory need one. */
+TEST(options_of_a_directory_need_one) {
+    for (int field = 0; field < 5; field++) {
+        flake_options o = options_in_scene();
+        if (field == 0) o.claim_wait_ms = 1;
+        if (field == 1) o.horizon_ms = 1;
+        if (field == 2) o.max_downtime_ms = 1;
+        if (field == 3) o.must_exist = true;
+        if (field == 4) o.manual_extend = true;
+        CHECK_EQ(init_with(&gen, flake_node_fixed(NULL, 1), o), FLAKE_INVALID);
+        CHECK(strstr(why.text, "needs a directory"));
+    }
+}
+
+static void runs_without_a_repeat(void) {
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+}
+
+TEST(a_clock_set_back_across_the_restart_is_refused) {
+    crash(1);
+    move_to_ns(scene_ns() - 1);
+    refused(init_slot(&gen, 1), FLAKE_CLOCK_BACKWARDS);
+    pass_ms(-3600000);
+    refused(init_slot(&gen, 1), FLAKE_CLOCK_BACKWARDS);
+    flake_options o = options_in_scene();
+    o.no_wait = true;
+    refused(init_with(&gen, slot(1), o), FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(init_range(&other, 1, 2), FLAKE_OK); /* another number has no such file */
+    CHECK_EQ(flake_gen_node(&other), 2);
+    CHECK_EQ(atomic_load(&our->sleeps), 0);
+    move_to_ns(start_ms * a_ms);
+    runs_without_a_repeat();
+}
+
+TEST(a_clock_set_back_before_the_close_is_refused) {
+    runs_without_a_repeat();
+    pass_ms(-3600000);
+    CHECK_EQ(draw_from(&gen), FLAKE_CLOCK_BACKWARDS);
+    close_it(&gen);
+    const unsigned sleeps = atomic_load(&our->sleeps);
+    refused(init_slot(&gen, 1), FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(atomic_load(&our->sleeps), sleeps);
+    pass_ms(3600000);
+    runs_without_a_repeat();
+}
+
+static void set_back_to_before_the_crash(int64_t ns) {
+    CHECK(ns > 0);
+    move_to_ns(start_ms * a_ms - 5);
+}
+
+TEST(a_clock_set_back_while_a_crash_is_waited_out) {
+    crash(1);
+    on_sleep = set_back_to_before_the_crash;
+    refused(init_slot(&gen, 1), FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(atomic_load(&our->sleeps), 1);
+    on_sleep = NULL;
+    move_to_ns(start_ms * a_ms);
+    runs_without_a_repeat();
+}
+
+TEST(too_long_a_downtime_is_refused) {
+    flake_options o = options_in_scene();
+    crash(1);
+    o.max_downtime_ms = 60000;
+    move_to_ns(horizon_of(1) + 60000 * a_ms + 1);
+    refused(init_with(&gen, slot(1), o), FLAKE_DOWNTIME);
+    move_to_ns(scene_ns() - 1);
+    CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+    pass_ms(7200000); /* two hours without a draw are no downtime */
+    close_it(&gen);
+    CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+}
+
+/* ---- one holder ---- */
+
+static void find_it_taken(void) {
+    EXPECT(init_slot(&other, 1) == FLAKE_IN_USE);
+    EXPECT(why_is_of(1) && strstr(why.text, "in use") != NULL);
+    EXPECT(flake_close(&other, NULL) == FLAKE_OK);
+    EXPECT(init_range(&other, 1, 2) == FLAKE_OK && flake_gen_node(&other) == 2);
+    EXPECT(flake_close(&other, NULL) == FLAKE_OK);
+}
+
+static void find_it_free(void) {
+    EXPECT(init_slot(&gen, 1) == FLAKE_OK);
+    EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
+}
+
+TEST(a_number_has_one_holder) {
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    find_it_taken();
+    child_is_well(find_it_taken); /* and the failed attempt has kept the lock */
+    child_is_well(find_it_taken);
+    /* A POSIX record lock would be lost when any descriptor of its file is closed. */
+    CHECK_EQ(init_sno(&sno, slot(1), NULL), FLAKE_IN_USE);
+    const int fd = open(path_of("1.slot"), O_RDWR);
+    (void)close(fd);
+    child_is_well(find_it_taken);
+    close_it(&gen);
+    pass_ms(1);
+    child_is_well(find_it_free);
+    child_is_well(find_it_free);
+}
+
+/* ---- the timer ---- */
+
+TEST(a_timer_writes_instead_of_draws) {
+    flake_options o = options_in_scene();
+    uint64_t id;
+    o.manual_extend = true;
+    CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+    for (int i = 0; i < 10000; i++, pass_ms(1)) {
+        if (i % 1000 == 999) CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
+        const int written = disk.calls;
+        CHECK_EQ(draw_from(&gen), FLAKE_OK);
+        CHECK_EQ(disk.calls, written);
+    }
+    pass_ms(3000); /* the timer is late */
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_NOT_EXTENDED);
+    const int64_t began_ns = scene_ns();
+    CHECK_EQ(draw_from(&gen), FLAKE_NOT_EXTENDED); /* waits for it for max_wait_ms */
+    CHECK_EQ(scene_ns() - began_ns, 1000 * a_ms);
+    disk_fail(1, 1);
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_IO);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_IO); /* the timer runs, and the disk fails */
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+}
+
+TEST(a_timer_keeps_up_with_ids_ahead_of_the_clock) {
+    flake_options o = options_in_scene();
+    uint64_t id;
+    o.manual_extend = true;
+    o.horizon_ms = 1; /* shorter than a unit */
+    o.layout = flake_layout_sonyflake;
+    o.seq_max = 9;
+    o.max_ahead_ms = 15000;
+    for (unsigned wanted = 15000; wanted; wanted = wanted > 1) {
+        CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+        unsigned drawn = 0;
+        for (int i = 0; i < 40000 && drawn < wanted; i++) {
+            if (flake_try(&gen, &id) == FLAKE_OK) drawn++, note(id);
+            else CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
+        }
+        CHECK_EQ(drawn, wanted);
+        close_it(&gen);
+    }
+}
+
+/* ---- snos ---- */
+
+TEST(a_sno_has_a_number_as_its_partition) {
+    sno_id id;
+    int64_t last_ms = 0;
+    for (int run = 0; run < 3; run++) {
+        const sno_snapshot pool = pool_of_numbers(0x1234, 100, 199);
+        CHECK_EQ(init_sno(&sno, slot(0x1234), &pool), FLAKE_OK);
+        CHECK_EQ(sno_try(&sno, 7, &id), FLAKE_OK);
+        CHECK(sno_partition(id) == 0x1234 && sno_sequence(id) == 100);
+        CHECK(sno_time_ms(id) > last_ms);
+        last_ms = sno_time_ms(id);
+        close_it(&sno.gen);
+        if (run == 1) crash(0x1234 % 1024);
+    }
+    CHECK_EQ(init_sno(&sno, slot(65536), NULL), FLAKE_NODE_RANGE);
+    CHECK_EQ(init_sno(&sno, range(0x1234, 0x1235), NULL), FLAKE_OK);
+    CHECK_EQ(sno_gen_partition(&sno), 0x1235); /* the first is not over */
+}
+
+TEST(a_snapshot_does_not_pass_by_the_horizon) {
+    sno_snapshot pool = pool_of_numbers(8, 0, 99);
+    sno_id id;
+    pool.wall_hi = (scene_ns() / a_ms - SNO_I_EPOCH_MS) / 4 + 2500;
+    pool.sequence = 5;
+    CHECK_EQ(init_sno(&sno, slot(8), &pool), FLAKE_OK);
+    pass_ms(10000);
+    move_to_ns(scene_ns() + flake_retry_ns(&sno.gen));
+    CHECK_EQ(sno_try(&sno, 7, &id), FLAKE_OK);
+    CHECK(sno_time_ms(id) * a_ms < disk.lasting);
+}
+
+/* A snapshot that is older than the file: the file counts. */
+TEST(a_sno_continues_after_its_file_and_its_snapshot) {
+    sno_snapshot then;
+    CHECK_EQ(init_sno(&sno, slot(8), NULL), FLAKE_OK);
+    CHECK_EQ(draw_sno(&sno), FLAKE_OK);
+    CHECK_EQ(sno_snapshot_take(&sno, &then), FLAKE_OK);
+    for (int i = 0; i < 1000; i++, pass_ms(i % 2)) CHECK_EQ(draw_sno(&sno), FLAKE_OK);
+    crash_here(&sno.gen);
+    for (int run = 0; run < 4; run++) {
+        CHECK_EQ(init_sno(&sno, slot(8), run % 2 ? NULL : &then), FLAKE_OK);
+        for (int i = 0; i < 100; i++) CHECK_EQ(draw_sno(&sno), FLAKE_OK);
+        pass_ms(-8); /* no tick has used these units, but both count as used */
+        CHECK_EQ(draw_sno(&sno), run ? FLAKE_OK : FLAKE_OK);
+        close_it(&sno.gen);
+    }
+}
+
+int main(int argc, char **argv) { return directory_main(argc, argv); }

@@ -1,0 +1,755 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Generators in memory that processes share, related by fork or not, with a number of a directory: the process that
+ * called init extends the horizon, and all draws stop there. When that process has died, another one takes over and
+ * all continue. A peer is this program started anew, with the memory at another address.
+ */
+#define _GNU_SOURCE
+#include "scene.h"
+/* No pointer to a function: a peer has it at another address. */
+#define FLAKE_CLOCK_NS(kind) ((void)(kind), scene_clock(NULL))
+#include "scripted_directory.h"
+
+static struct shared {
+    flake_gen gen;
+    flake_gen shards[2];
+    flake_lane lane[2];
+    flake_gen lanes;
+    sno_gen sno;
+} * all; /* what processes share */
+
+static const char *program;
+
+/* ---- what a process does ---- */
+
+static flake_options shared_options(void) {
+    flake_options o = options_of_flake(0, 0, NULL, NULL);
+    o.shared_memory = true;
+    o.start_this_unit = true;
+    o.max_wait_ms = 20;
+    return o;
+}
+
+static void *clocks_user; /* means nothing to this clock */
+
+static flake_status init_it(void) {
+    flake_options o = shared_options();
+    o.clock.user = clocks_user;
+    return init_with(&all->gen, slot(1), o);
+}
+
+static flake_status take_it_over(void) {
+    memset(&why, 0, sizeof why);
+    return flake_take_over(&all->gen, &why);
+}
+
+static flake_status draw_one(void) {
+    uint64_t id;
+    const flake_status status = flake_try(&all->gen, &id);
+    if (status == FLAKE_OK) note(id);
+    return status;
+}
+
+static flake_status extend(void) { return flake_extend(&all->gen, NULL); }
+
+/* ---- peers ---- */
+
+static bool allow_no_write(const char *name) {
+    EXPECT(strcmp(name, "write") != 0);
+    return true;
+}
+
+static void draws_up_to_the_horizon(void) {
+    uint64_t id;
+    on_call = allow_no_write;
+    flake_status status = FLAKE_OK;
+    for (int i = 0; i < 5000 && (status = draw_one()) == FLAKE_OK; i++) pass_ms(1);
+    EXPECT(status == FLAKE_NOT_EXTENDED);
+    const unsigned sleeps = atomic_load(&our->sleeps);
+    EXPECT(flake_next(&all->gen, &id) == FLAKE_NOT_EXTENDED); /* no process extends it */
+    EXPECT(atomic_load(&our->sleeps) - sleeps <= 20);
+}
+
+static void draws_one(void) { EXPECT(draw_one() == FLAKE_OK); }
+static void finds_it_closed(void) {
+    EXPECT(draw_one() == FLAKE_CLOSED);
+    EXPECT(extend() == FLAKE_CLOSED);
+    EXPECT(take_it_over() == FLAKE_CLOSED);
+}
+static void finds_that_a_write_failed(void) { EXPECT(draw_one() == FLAKE_IO); }
+
+static void is_not_the_holder(void) {
+    static flake_gen own;
+    const uint64_t number = record_of(1).number;
+    EXPECT(extend() == FLAKE_INVALID);
+    EXPECT(take_it_over() == FLAKE_IN_USE);
+    EXPECT(why_is_of(1) && strstr(why.text, "in use") != NULL);
+    EXPECT(extend() == FLAKE_INVALID);
+    EXPECT(init_slot(&own, 1) == FLAKE_IN_USE);
+    EXPECT(flake_close(&all->gen, NULL) == FLAKE_OK); /* drops what it inherited, if it is a child */
+    EXPECT(flake_close(&all->gen, NULL) == FLAKE_OK);
+    EXPECT(extend() == FLAKE_INVALID);
+    EXPECT(take_it_over() == FLAKE_IN_USE);
+    EXPECT(record_of(1).number == number);
+    EXPECT(draw_one() == FLAKE_OK);
+}
+
+static flake_status hold(void) { return all->gen.kind ? take_it_over() : init_it(); }
+
+static void holds_draws_and_is_killed(void) {
+    EXPECT(hold() == FLAKE_OK);
+    for (int i = 0; i < 4000; i++, pass_ms(1)) {
+        if (i % 1000 == 0) EXPECT(extend() == FLAKE_OK);
+        EXPECT(draw_one() == FLAKE_OK);
+    }
+    be_killed();
+}
+
+/* As a signal handler of this thread: this process is not the holder yet, but already the writer. */
+static bool use_it_at_a_write(const char *name) {
+    const int writes = disk.calls;
+    if (strcmp(name, "write") != 0) return true;
+    on_call = NULL;
+    EXPECT(extend() == FLAKE_INVALID);
+    EXPECT(flake_close(&all->gen, NULL) == FLAKE_AGAIN);
+    EXPECT(disk.calls == writes);
+    on_call = use_it_at_a_write;
+    return true;
+}
+
+static void takes_over(void) {
+    const unsigned sleeps = atomic_load(&our->sleeps);
+    on_call = use_it_at_a_write;
+    EXPECT(take_it_over() == FLAKE_OK);
+    on_call = NULL;
+    EXPECT(atomic_load(&our->sleeps) == sleeps);
+    EXPECT(take_it_over() == FLAKE_IN_USE); /* by this process itself */
+    EXPECT(record_of(1).pid == (uint64_t)getpid());
+    EXPECT(draw_one() == FLAKE_OK);
+    pass_ms(2000);
+    EXPECT(extend() == FLAKE_OK);
+    pass_ms(2900);
+    EXPECT(draw_one() == FLAKE_OK);
+}
+
+static void cannot_take_over(void) {
+    pass_ms(60000);
+    disk_begin();
+    disk_fail(3, 100); /* the second write */
+    EXPECT(take_it_over() == FLAKE_IO);
+    /* the dead process's last record is on disk before the next one is written */
+    EXPECT(strcmp(disk.log, "wdw") == 0);
+    disk_begin();
+    const int fd = open(path_of("bystander"), O_RDWR | O_CREAT, 0666); /* has its descriptor by now */
+    struct stat file;
+    EXPECT(fd >= 0);
+    EXPECT(extend() == FLAKE_INVALID);
+    EXPECT(flake_close(&all->gen, NULL) == FLAKE_OK);
+    EXPECT(fstat(fd, &file) == 0 && file.st_size == 0); /* it is open, and nothing was written to it */
+    EXPECT(take_it_over() == FLAKE_OK);
+    EXPECT(extend() == FLAKE_OK);
+    EXPECT(draw_one() == FLAKE_OK);
+    EXPECT(flake_close(&all->gen, NULL) == FLAKE_OK);
+    EXPECT(fstat(fd, &file) == 0);
+}
+
+static void finds_another_runs_file(void) {
+    const uint64_t number = record_of(1).number;
+    const int before = descriptors();
+    EXPECT(take_it_over() == FLAKE_MISMATCH);
+    EXPECT(why_is_of(1));
+    EXPECT(descriptors() == before);
+    EXPECT(extend() == FLAKE_INVALID);
+    EXPECT(draw_one() != FLAKE_OK);
+    EXPECT(record_of(1).number == number);
+}
+
+static void finds_no_file(void) {
+    const int before = descriptors();
+    EXPECT(take_it_over() == FLAKE_IO);
+    EXPECT(why_is_of(1) && strstr(why.text, "does not exist") != NULL);
+    EXPECT(access(path_of(slot_name(1)), F_OK) != 0);
+    EXPECT(access(path_of("1.slot.new"), F_OK) != 0);
+    EXPECT(descriptors() == before);
+    EXPECT(extend() == FLAKE_INVALID);
+}
+
+/* Of each lane, one after the other. */
+static void draws_from_each_lane(void) {
+    uint64_t id;
+    for (unsigned i = 0; i < 2; i++) {
+        const bool finds_it = flake_i_claim_of(&all->lane[i].engine) == &all->lanes.claim;
+        EXPECT(finds_it);
+        if (!finds_it) return; /* a draw by other data might wait for ever */
+        for (unsigned k = 0; k < 256; k++) flake_i_lanes_map(&all->lanes.split, k, i + 1);
+        EXPECT(flake_try(&all->lanes, &id) == FLAKE_OK);
+        note(id);
+    }
+}
+
+static void draws_from_no_lane(void) {
+    uint64_t id;
+    EXPECT(flake_try(&all->lanes, &id) == FLAKE_NOT_EXTENDED);
+}
+
+#define ROLE(name) \
+    { #name, name }
+static const struct role {
+    const char *name;
+    void (*play)(void);
+} roles[] = {ROLE(draws_up_to_the_horizon),   ROLE(draws_one),
+             ROLE(finds_that_a_write_failed), ROLE(is_not_the_holder),
+             ROLE(draws_from_each_lane),      ROLE(draws_from_no_lane),
+             ROLE(holds_draws_and_is_killed), ROLE(takes_over),
+             ROLE(cannot_take_over),          ROLE(finds_another_runs_file),
+             ROLE(finds_no_file),             ROLE(finds_it_closed)};
+
+static const char *role_at_hand;
+
+static void play(const char *name) {
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (strcmp(roles[i].name, name) == 0) roles[i].play();
+}
+
+/* Starts the program anew; if that is unavailable, as under some emulators, this process continues
+ * with the memory at another address. */
+static void be_a_peer(void) {
+    char *const arguments[] = {(char *)(uintptr_t)program,
+                               (char *)(uintptr_t) "--peer",
+                               home,
+                               our_folder,
+                               (char *)(uintptr_t)role_at_hand,
+                               NULL};
+    (void)execv(program, arguments);
+    void *again = map_shared("all", sizeof *all);
+    EXPECT(again != (void *)all);
+    (void)munmap(all, sizeof *all);
+    all = (struct shared *)again;
+    play(role_at_hand);
+}
+
+static void be_a_fork(void) { play(role_at_hand); }
+
+static int peer_main(char **argv) {
+    (void)snprintf(home, sizeof home, "%s", argv[2]);
+    (void)snprintf(our_folder, sizeof our_folder, "%s", argv[3]);
+    (void)map_shared("all", sizeof *all); /* so that what follows is elsewhere */
+    our = (scene *)map_shared("scene", sizeof *our);
+    all = (struct shared *)map_shared("all", sizeof *all);
+    play(argv[4]);
+    return 0;
+}
+
+/* As a fork or as a peer. */
+static int as_other(bool fork_only, const char *role) {
+    role_at_hand = role;
+    return in_child(fork_only ? be_a_fork : be_a_peer);
+}
+
+static void other_plays(bool fork_only, const char *role) { CHECK_EQ(as_other(fork_only, role), 0); }
+
+static void begin_shared(void) {
+    begin();
+    if (!all) all = (struct shared *)map_shared("all", sizeof *all);
+    memset((void *)all, 0, sizeof *all);
+}
+
+/* ---- the holder lives ---- */
+
+TEST(the_holder_extends_and_all_draw) {
+    for (int fork_only = 0; fork_only < 2; fork_only++) {
+        begin_shared();
+        CHECK_EQ(init_it(), FLAKE_OK);
+        CHECK(flake_gen_options(&all->gen)->manual_extend);
+        other_plays(fork_only, "is_not_the_holder");
+        CHECK_EQ(draw_one(), FLAKE_OK);
+        other_plays(fork_only, "draws_up_to_the_horizon");
+        CHECK_EQ(draw_one(), FLAKE_NOT_EXTENDED);
+        CHECK_EQ(extend(), FLAKE_OK);
+        other_plays(fork_only, "draws_one");
+        CHECK_EQ(draw_one(), FLAKE_OK);
+        static flake_gen elsewhere; /* a copy is refused, too, although copies of shared memory are not detected */
+        memcpy((void *)&elsewhere, (const void *)&all->gen, sizeof elsewhere);
+        CHECK_EQ(flake_extend(&elsewhere, NULL), FLAKE_INVALID);
+        CHECK_EQ(flake_close(&elsewhere, NULL), FLAKE_INVALID);
+        pass_ms(10000);
+        disk_fail(1, 100);
+        CHECK_EQ(extend(), FLAKE_IO);
+        disk_begin();
+        CHECK_EQ(draw_one(), FLAKE_IO);
+        other_plays(fork_only, "finds_that_a_write_failed");
+        CHECK_EQ(extend(), FLAKE_OK);
+        other_plays(fork_only, "draws_one");
+        CHECK_EQ(repeated(), 0);
+        close_it(&all->gen);
+        pass_ms(1);
+        CHECK_EQ(draw_one(), FLAKE_CLOSED);
+        other_plays(fork_only, "finds_it_closed");
+    }
+}
+
+TEST(lanes_stop_at_the_horizon_too) {
+    for (int fork_only = 0; fork_only < 2; fork_only++) {
+        begin_shared();
+        const flake_options o = shared_options();
+        CHECK_EQ(flake_init(&all->lanes, slot(1), with_lanes(&o, all->lane, 2), NULL), FLAKE_OK);
+        draws_from_each_lane();
+        other_plays(fork_only, "draws_from_each_lane");
+        pass_ms(10000);
+        other_plays(fork_only, "draws_from_no_lane");
+        CHECK_EQ(flake_extend(&all->lanes, NULL), FLAKE_OK);
+        other_plays(fork_only, "draws_from_each_lane");
+        CHECK_EQ(repeated(), 0);
+        close_it(&all->lanes);
+    }
+}
+
+/* ---- the holder is killed ---- */
+
+TEST(another_process_takes_over) {
+    for (int fork_only = 0; fork_only < 2; fork_only++) {
+        begin_shared();
+        CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
+        CHECK_EQ(draw_one(), FLAKE_OK); /* some horizon is left */
+        for (int i = 0; i < 3; i++) {
+            CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
+            other_plays(fork_only, "takes_over"); /* and ends without a close */
+        }
+        CHECK_EQ(take_it_over(), FLAKE_OK);
+        CHECK_EQ(draw_one(), FLAKE_OK);
+        close_it(&all->gen);
+        CHECK_EQ(take_it_over(), FLAKE_CLOSED);
+        CHECK(our->n > 16000);
+    }
+}
+
+TEST(take_over_refuses_what_has_no_dead_holder) {
+    begin_shared();
+    CHECK_EQ(take_it_over(), FLAKE_INVALID); /* zero */
+    CHECK_STR(why.text, "generator: is not initialised");
+    const flake_options o = shared_options();
+    CHECK_EQ(flake_init(&all->gen, flake_node_fixed(NULL, 1), &o, NULL), FLAKE_OK);
+    CHECK_EQ(take_it_over(), FLAKE_INVALID); /* no directory */
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    CHECK_EQ(flake_take_over(&gen, &why), FLAKE_INVALID); /* not in shared memory */
+    CHECK_STR(why.text, "generator: needs a directory, and shared_memory");
+    close_it(&gen);
+    CHECK_EQ(init_it(), FLAKE_OK);
+    CHECK_EQ(take_it_over(), FLAKE_IN_USE);
+    CHECK_STR(why.text, "generator: this process is the holder");
+    CHECK_EQ(flake_init_shards(all->shards, 2, slot(2), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_take_over(&all->shards[1], &why), FLAKE_INVALID);
+    close_it(&all->gen);
+    close_it(&all->shards[0]);
+    CHECK_EQ(flake_take_over(&all->shards[0], &why), FLAKE_CLOSED);
+    CHECK_EQ(draw_one(), FLAKE_CLOSED);
+}
+
+static int calls, kill_at;
+
+static bool kill_here(const char *name) {
+    (void)name;
+    if (++calls == kill_at) be_killed();
+    return true;
+}
+
+static void extends_and_is_killed(void) {
+    clocks_user = &calls; /* which may not exist in the others */
+    EXPECT(hold() == FLAKE_OK);
+    EXPECT(draw_one() == FLAKE_OK);
+    pass_ms(2500);
+    on_call = kill_here;
+    EXPECT(extend() == FLAKE_OK);
+    be_killed();
+}
+
+TEST(killed_at_each_call_of_an_extension) {
+    begin_shared();
+    for (kill_at = 1; kill_at < 14; kill_at++) {
+        calls = 0;
+        child_is_killed(extends_and_is_killed);
+        const uint64_t written = record_of(1).number;
+        const unsigned sleeps = atomic_load(&our->sleeps);
+        CHECK_EQ(draw_one(), FLAKE_OK);
+        CHECK_EQ(take_it_over(), FLAKE_OK);
+        CHECK_EQ(record_of(1).number, written + 1); /* beside the dead one's newest, not over it */
+        CHECK_EQ(extend(), FLAKE_OK);
+        pass_ms(2900);
+        CHECK_EQ(draw_one(), FLAKE_OK);
+        CHECK_EQ(atomic_load(&our->sleeps), sleeps);
+        flake_i_file_drop(&all->gen.claim.file, false); /* as if this process had died */
+        atomic_store(&all->gen.claim.holder, 7u);
+    }
+    pass_ms(60000);
+    CHECK_EQ(take_it_over(), FLAKE_OK);
+    close_it(&all->gen);
+}
+
+static void takes_over_and_is_killed(void) {
+    on_call = kill_here;
+    EXPECT(take_it_over() == FLAKE_OK);
+    EXPECT(draw_one() == FLAKE_OK);
+    EXPECT(calls < kill_at); /* the last round */
+    on_call = NULL;
+    be_killed();
+}
+
+TEST(killed_at_each_call_of_a_take_over) {
+    begin_shared();
+    child_is_killed(holds_draws_and_is_killed);
+    for (kill_at = 1; kill_at < 24; kill_at++) {
+        calls = 0;
+        pass_ms(1000);
+        child_is_killed(takes_over_and_is_killed);
+        const flake_status status = draw_one();
+        CHECK(status == FLAKE_OK || status == FLAKE_NOT_EXTENDED);
+    }
+    CHECK_EQ(take_it_over(), FLAKE_OK);
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    close_it(&all->gen);
+}
+
+static void closes_and_is_killed(void) {
+    EXPECT(init_it() == FLAKE_OK);
+    for (int i = 0; i < 100; i++) EXPECT(draw_one() == FLAKE_OK);
+    on_call = kill_here;
+    EXPECT(flake_close(&all->gen, NULL) == FLAKE_OK);
+    on_call = NULL;
+    be_killed();
+}
+
+/* Others may draw until then, or not any more; what they drew is covered. */
+TEST(killed_at_each_call_of_a_close) {
+    for (kill_at = 1; kill_at < 16; kill_at++) {
+        begin_shared();
+        calls = 0;
+        child_is_killed(closes_and_is_killed);
+        pass_ms(1);
+        const flake_status status = draw_one(), taken = take_it_over();
+        CHECK(status == FLAKE_OK || status == FLAKE_CLOSED);
+        CHECK_EQ(taken, status);
+        if (taken == FLAKE_OK) close_it(&all->gen);
+        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+        CHECK_EQ(draw_from(&gen), FLAKE_OK);
+        CHECK_EQ(repeated(), 0);
+        close_it(&gen);
+    }
+}
+
+TEST(a_take_over_that_fails_writes_to_nothing_else) {
+    for (int fork_only = 0; fork_only < 2; fork_only++) {
+        begin_shared();
+        CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
+        other_plays(fork_only, "cannot_take_over");
+    }
+}
+
+TEST(a_take_over_creates_no_file) {
+    for (int fork_only = 0; fork_only < 2; fork_only++) {
+        begin_shared();
+        CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
+        CHECK_EQ(unlink(path_of(slot_name(1))), 0);
+        other_plays(fork_only, "finds_no_file");
+    }
+}
+
+/* ---- the file is of another run, or was restored to an earlier copy ---- */
+
+static void another_run(void) {
+    EXPECT(init_slot(&gen, 1) == FLAKE_OK);
+    for (int i = 0; i < 100; i++, pass_ms(1)) EXPECT(draw_from(&gen) == FLAKE_OK);
+    EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
+}
+
+/* As in another root, or mount namespace, than the holder's, which lives. */
+static void finds_another_file(void) {
+    child_is_well(another_run);
+    EXPECT(take_it_over() == FLAKE_MISMATCH);
+    EXPECT(strstr(why.text, "is not the holder's file") != NULL);
+}
+
+TEST(a_take_over_elsewhere_leaves_the_holder_alone) {
+    begin_shared();
+    CHECK_EQ(init_it(), FLAKE_OK);
+    CHECK_EQ(rename(path_of(slot_name(1)), path_of("elsewhere")), 0);
+    child_is_well(finds_another_file);
+    CHECK_EQ(unlink(path_of(slot_name(1))), 0);
+    CHECK_EQ(rename(path_of("elsewhere"), path_of(slot_name(1))), 0);
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    CHECK_EQ(extend(), FLAKE_OK);
+    pass_ms(2000);
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    close_it(&all->gen);
+}
+
+TEST(a_run_in_between_ends_the_generator_before_it) {
+    for (int fork_only = 0; fork_only < 2; fork_only++) {
+        begin_shared();
+        CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
+        child_is_well(another_run);
+        other_plays(fork_only, "finds_another_runs_file");
+        CHECK_EQ(repeated(), 0);
+        CHECK(our->n > 4090);
+        const flake_options o = shared_options(); /* a new start */
+        CHECK_EQ(flake_init(&all->gen, slot(1), &o, NULL), FLAKE_OK);
+        CHECK_EQ(draw_one(), FLAKE_OK);
+        close_it(&all->gen);
+    }
+}
+
+static uint8_t earlier[FLAKE_I_FILE];
+
+static void holds_and_the_file_is_restored(void) {
+    EXPECT(init_it() == FLAKE_OK);
+    EXPECT(read_file(path_of(slot_name(1)), earlier, sizeof earlier) == sizeof earlier);
+    pass_ms(1600);
+    EXPECT(draw_one() == FLAKE_OK);
+    EXPECT(extend() == FLAKE_OK);
+    write_file(path_of(slot_name(1)), earlier, sizeof earlier);
+    be_killed();
+}
+
+/* The next holder of that file waits for an earlier horizon: draws must stop. */
+TEST(a_file_restored_to_an_earlier_copy_is_not_taken_over) {
+    begin_shared();
+    child_is_killed(holds_and_the_file_is_restored);
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    CHECK_EQ(take_it_over(), FLAKE_MISMATCH);
+    CHECK(why_is_of(1));
+    pass_ms(1);
+    CHECK_EQ(draw_one(), FLAKE_MISMATCH);
+}
+
+/* ---- a child inherited the file ---- */
+
+static wire to_orphan, from_orphan;
+
+static void leaves_a_child_behind(void) {
+    EXPECT(init_it() == FLAKE_OK);
+    if (fork() == 0) {
+        tell(&from_orphan);
+        if (await_word(&to_orphan)) EXPECT(flake_close(&all->gen, NULL) == FLAKE_OK);
+        EXPECT(draw_one() == FLAKE_OK); /* it continues to draw */
+        tell(&from_orphan);
+        (void)await_word(&to_orphan);
+        EXPECT(draw_one() == FLAKE_OK);
+        tell(&from_orphan);
+        _exit(0);
+    }
+    (void)await_word(&from_orphan);
+    be_killed();
+}
+
+TEST(a_child_of_the_holder_keeps_the_number_until_it_calls_close) {
+    begin_shared();
+    to_orphan = new_line(), from_orphan = new_line();
+    child_is_killed(leaves_a_child_behind);
+    CHECK_EQ(take_it_over(), FLAKE_IN_USE);
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    tell(&to_orphan);
+    CHECK(await_word(&from_orphan));
+    CHECK_EQ(take_it_over(), FLAKE_OK);
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    pass_ms(2900);
+    CHECK_EQ(extend(), FLAKE_OK);
+    pass_ms(2900); /* after the horizon that the orphan has seen */
+    tell(&to_orphan);
+    CHECK(await_word(&from_orphan));
+    close_it(&all->gen);
+    CHECK_EQ(repeated(), 0);
+    hang_up(&to_orphan), hang_up(&from_orphan);
+}
+
+/* ---- several at once ---- */
+
+static void finds_it_in_use_or_closed(void) {
+    const flake_status status = take_it_over();
+    EXPECT(status == FLAKE_IN_USE || status == FLAKE_CLOSED);
+    EXPECT(extend() != FLAKE_OK);
+}
+
+static unsigned met;
+static bool let_another_try(const char *name) {
+    (void)name;
+    on_call = NULL;
+    met++;
+    child_is_well(finds_it_in_use_or_closed);
+    on_call = let_another_try;
+    return true;
+}
+
+TEST(no_process_takes_over_from_a_holder_that_closes) {
+    begin_shared();
+    CHECK_EQ(init_it(), FLAKE_OK);
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    met = 0;
+    on_call = let_another_try;
+    CHECK_EQ(flake_close(&all->gen, NULL), FLAKE_OK);
+    on_call = NULL;
+    CHECK(met > 5);
+    CHECK_EQ(take_it_over(), FLAKE_CLOSED);
+}
+
+static unsigned opened;
+static bool let_another_try_once_it_is_locked(const char *name) {
+    opened += strcmp(name, "open") == 0;
+    return !opened || strcmp(name, "read") != 0 || let_another_try(name);
+}
+
+TEST(of_two_that_take_over_at_once_one_does) {
+    begin_shared();
+    child_is_killed(holds_draws_and_is_killed);
+    met = opened = 0;
+    on_call = let_another_try_once_it_is_locked;
+    CHECK_EQ(take_it_over(), FLAKE_OK);
+    on_call = NULL;
+    CHECK(met > 0);
+    CHECK_EQ(extend(), FLAKE_OK);
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    close_it(&all->gen);
+}
+
+/* ---- deaths, take-overs, closes and private runs in any order ---- */
+
+static uint64_t random_state;
+static unsigned depth, counts[5]; /* of a process: its ancestors; what succeeded, for this process and its parents */
+static void take_some_steps(void);
+
+static void take_some_steps_one_deeper(void) {
+    depth++;
+    random_state ^= (uint64_t)depth << 40;
+    take_some_steps();
+    if (random_below(&random_state, 2)) be_killed();
+}
+
+static void take_a_step(void) {
+    const flake_status status = draw_one();
+    EXPECT(status != FLAKE_FORKED && status != FLAKE_IO && status != FLAKE_IN_USE);
+    switch (random_below(&random_state, 10)) {
+    case 0:
+    case 1: counts[0] += take_it_over() == FLAKE_OK; break;
+    case 2: counts[1] += extend() == FLAKE_OK; break;
+    case 3: (void)flake_close(&all->gen, NULL); break;
+    case 4:
+    case 5:
+        if (depth < 2) (void)in_child(take_some_steps_one_deeper);
+        (void)random_next(&random_state);
+        break;
+    case 6:
+        if (init_slot(&other, 1) == FLAKE_OK) {
+            for (int i = 0; i < 3; i++) EXPECT(draw_from(&other) == FLAKE_OK);
+            counts[2]++;
+            close_it(&other);
+        }
+        break;
+    case 7:
+        if (status == FLAKE_OK || status == FLAKE_NOT_EXTENDED) break;
+        (void)flake_close(&all->gen, NULL);
+        counts[3] += init_it() == FLAKE_OK;
+        break;
+    default:
+        for (int i = 0; i < 3; i++) counts[4] += draw_one() == FLAKE_OK;
+    }
+}
+
+static void take_some_steps(void) {
+    for (unsigned i = 0; i < 12; i++) {
+        for (unsigned k = 0; k < 3; k++) take_a_step();
+        const uint64_t by = random_below(&random_state, 10);
+        pass_ms(by < 7 ? (int64_t)by / 2 : by == 7 ? 1600 : by == 8 ? 3100 : -3);
+    }
+}
+
+TEST(any_order_of_deaths_take_overs_and_private_runs_repeats_nothing) {
+    size_t all_ids = 0;
+    for (uint64_t seed = 1; seed <= (small ? 25 : 1000) && !check_failures; seed++) {
+        begin_shared();
+        random_state = seed * 0x9e3779b97f4a7c15;
+        depth = 0;
+        take_some_steps();
+        all_ids += our->n;
+        CHECK_EQ(repeated(), 0);
+        (void)flake_close(&all->gen, NULL);
+        if (check_failures) printf("  seed %" PRIu64 "\n", seed);
+    }
+    CHECK(all_ids > 1000);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) CHECK(counts[i] > 0);
+}
+
+/* ---- shards and snos ---- */
+
+static void init_shards_draw_and_be_killed(void) {
+    uint64_t id;
+    const flake_options o = shared_options();
+    EXPECT(flake_init_shards(all->shards, 2, slot(1), &o, NULL) == FLAKE_OK);
+    for (int i = 0; i < 2; i++) {
+        EXPECT(flake_try(&all->shards[i], &id) == FLAKE_OK);
+        note(id);
+    }
+    be_killed();
+}
+
+TEST(shards_of_a_dead_process_are_taken_over_by_the_first) {
+    uint64_t id;
+    begin_shared();
+    child_is_killed(init_shards_draw_and_be_killed);
+    pass_ms(10000);
+    CHECK_EQ(flake_try(&all->shards[1], &id), FLAKE_NOT_EXTENDED);
+    CHECK_EQ(flake_take_over(&all->shards[1], &why), FLAKE_INVALID);
+    CHECK_EQ(flake_take_over(&all->shards[0], &why), FLAKE_OK);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(flake_try(&all->shards[i], &id), FLAKE_OK);
+        note(id);
+    }
+    CHECK_EQ(repeated(), 0);
+    close_it(&all->shards[0]);
+    pass_ms(1);
+    for (int i = 0; i < 2; i++) CHECK_EQ(flake_try(&all->shards[i], &id), FLAKE_CLOSED);
+}
+
+static flake_status draw_one_sno(void) {
+    sno_id id;
+    const flake_status status = sno_try(&all->sno, 0, &id);
+    if (status == FLAKE_OK) note(sno_key(id));
+    return status;
+}
+
+static void init_snos_and_be_killed(void) {
+    const flake_options o = {.shared_memory = true, .start_this_unit = true};
+    const sno_snapshot pool = pool_of_numbers(5, 0, 99);
+    EXPECT(sno_init(&all->sno, slot(5), &pool, &o, NULL) == FLAKE_OK);
+    for (int i = 0; i < 100; i++) EXPECT(draw_one_sno() == FLAKE_OK);
+    be_killed();
+}
+
+TEST(snos_are_taken_over_too) {
+    begin_shared();
+    child_is_killed(init_snos_and_be_killed);
+    CHECK_EQ(flake_extend(&all->sno.gen, NULL), FLAKE_INVALID);
+    pass_ms(2900);
+    CHECK_EQ(draw_one_sno(), FLAKE_OK);
+    pass_ms(1000);
+    CHECK_EQ(draw_one_sno(), FLAKE_NOT_EXTENDED);
+    CHECK_EQ(flake_take_over(&all->sno.gen, NULL), FLAKE_OK);
+    CHECK_EQ(draw_one_sno(), FLAKE_OK);
+    CHECK_EQ(flake_extend(&all->sno.gen, NULL), FLAKE_OK);
+    CHECK_EQ(atomic_load(&our->sleeps), 0);
+    close_it(&all->sno.gen);
+}
+
+/* Orphans, too, have met what they expect. */
+static void end_shared(void) {
+    end_scene();
+    CHECK_EQ(atomic_load(&our->trouble), 0);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 5 && strcmp(argv[1], "--peer") == 0) return peer_main(argv);
+    program = argv[0];
+    if (!words_reach_other_processes) {
+        puts("  64-bit atomics of this machine take a lock\n1 passed, 0 failed");
+        return 0;
+    }
+    check_after = end_shared;
+    return scene_main(argc, argv);
+}

@@ -1,0 +1,914 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A generator takes over the node of an earlier one: the unit in which it starts, with both headers, and what each
+ * call returns until then; options.start_this_unit and after_unix_ms; flake_newest_ms. Each exception of the promise
+ * is a test that finds the duplicate.
+ */
+#include "support.h"
+
+/* The system's clocks follow the script; the coarse one lags. */
+static int64_t coarse_lag_ns;
+static uint64_t script_counter; /* the fast clock's */
+static bool same_bytes(void *to, size_t n) { return memset(to, 7, n) != NULL; }
+
+#define FLAKE_CLOCK_NS(kind) \
+    (check_turn(), script_now.now_ns - ((kind) == FLAKE_CLOCK_COARSE ? coarse_lag_ns : 0))
+#define FLAKE_CLOCK_SLACK_NS      UINT64_C(16000000)
+#define FLAKE_COUNTER()           script_counter
+#define FLAKE_RANDOM_BYTES(to, n) same_bytes(to, n)
+#include "flake.h"
+#include "sno.h"
+#include "options.h"
+
+#define T  INT64_C(1700000000000) /* Unix ms; a unit of each layout begins then */
+#define MS INT64_C(1000000)       /* in ns */
+enum { into_unit_ns = 400000 };
+
+static flake_gen earlier, later, shards[2];
+static sno_gen earlier_sno, later_sno, sno_shards[2];
+static flake_lane lanes[2];
+static flake_ring ring;
+static flake_ring_slot slots[16];
+
+static void clock_at(int64_t unix_ms) {
+    script_at_ms(unix_ms);
+    script_now.now_ns += into_unit_ns;
+    coarse_lag_ns = 0;
+}
+
+/* flake-idgen's layout, whose IDs contain Unix ms, and three numbers. */
+static flake_options three_numbers(void) { return options_of_flake(1, 3, NULL, NULL); }
+
+static uint64_t next(flake_gen *g) {
+    uint64_t id = 0;
+    CHECK_EQ(flake_next(g, &id), FLAKE_OK);
+    return id;
+}
+
+/* ---- each kind of generator ---- */
+
+/* How it is initialised: as one generator, as two shards, or as a generator with two lanes. */
+static const struct way {
+    enum { FLAKE, WIDE, SNO, SNO_OF_NO_POOL } kind;
+    enum { ONE, SHARDS, LANES } form;
+    bool anew; /* as a forked child of a parent with other options */
+} ways[] = {
+    {FLAKE, ONE, false},  {FLAKE, ONE, true},  {FLAKE, SHARDS, false}, {FLAKE, LANES, false},
+    {FLAKE, LANES, true}, {WIDE, ONE, false},  {WIDE, ONE, true},      {WIDE, LANES, false},
+    {WIDE, LANES, true},  {SNO, ONE, false},   {SNO, ONE, true},       {SNO, SHARDS, false},
+    {SNO, LANES, false},  {SNO_OF_NO_POOL, ONE, false},
+};
+enum { way_count = sizeof ways / sizeof *ways };
+
+static bool this_unit; /* the option's value */
+
+static bool is_sno(const struct way *w) { return w->kind >= SNO; }
+static bool waits(const struct way *w) { return !this_unit && w->kind != SNO_OF_NO_POOL; }
+static int64_t unit_ms(const struct way *w) { return is_sno(w) ? 4 : w->kind == WIDE ? 1 : 10; }
+
+static const flake_options *formed(const struct way *w, const flake_options *o) {
+    return w->form == LANES ? with_lanes(o, lanes, 2) : o;
+}
+
+/* The generators are as in a forked child. */
+static void inherit(void) {
+    flake_machine_cloned();
+    flake_machine_cloned();
+}
+
+static flake_status begin_flake(const struct way *w) {
+    const flake_node node = flake_node_fixed(NULL, 5);
+    flake_options o = three_numbers();
+    o.layout = w->kind == WIDE ? flake_layout_boundary : flake_layout_sonyflake;
+    o.start_this_unit = this_unit;
+    if (w->form == SHARDS) return flake_init_shards(shards, 2, node, &o, NULL);
+    if (!w->anew) return flake_init(shards, node, formed(w, &o), NULL);
+    CHECK_EQ(flake_init(shards, flake_node_fixed(NULL, 4), &o, NULL), FLAKE_OK);
+    inherit();
+    return flake_reinit_after_fork(shards, node, formed(w, &o), NULL);
+}
+
+static flake_status begin_sno(const struct way *w) {
+    const sno_snapshot before = pool_of_numbers(4, 1, 4), pool = pool_of_numbers(5, 1, 4);
+    const flake_node node = flake_node_fixed(NULL, 5);
+    flake_options o = options_of_sno(NULL, NULL);
+    o.start_this_unit = this_unit;
+    if (w->form == SHARDS) return sno_init_shards(sno_shards, 2, node, &pool, &o, NULL);
+    if (w->kind == SNO_OF_NO_POOL) return sno_init(sno_shards, flake_node_none(), NULL, &o, NULL);
+    if (!w->anew) return sno_init(sno_shards, node, &pool, formed(w, &o), NULL);
+    CHECK_EQ(sno_init(sno_shards, flake_node_fixed(NULL, 4), &before, &o, NULL), FLAKE_OK);
+    inherit();
+    return sno_reinit_after_fork(sno_shards, node, &pool, &o, NULL);
+}
+
+static void begin(const struct way *w) {
+    CHECK_EQ(is_sno(w) ? begin_sno(w) : begin_flake(w), FLAKE_OK);
+}
+
+static flake_gen *last_gen(const struct way *w) {
+    const size_t last = w->form == SHARDS;
+    return is_sno(w) ? &sno_shards[last].gen : &shards[last];
+}
+
+/* An ID as bytes, and its time. */
+typedef struct drawn {
+    int64_t unix_ms;
+    uint8_t bytes[16];
+} drawn;
+
+static flake_status draw_from(const struct way *w, size_t i, drawn *d) {
+    flake_parts parts = {0};
+    flake128 wide;
+    uint64_t id;
+    sno_id sno;
+    flake_status status;
+    if (is_sno(w)) {
+        if ((status = sno_try(&sno_shards[i], 7, &sno)) != FLAKE_OK) return status;
+        d->unix_ms = sno_time_ms(sno);
+        memcpy(d->bytes, &sno, sizeof sno);
+        return FLAKE_OK;
+    }
+    status = w->kind == WIDE ? flake128_try(&shards[i], &wide) : flake_try(&shards[i], &id);
+    if (status != FLAKE_OK) return status;
+    if (w->kind == WIDE) {
+        CHECK_EQ(flake128_decompose(&flake_layout_boundary, &wide, &parts), FLAKE_OK);
+        memcpy(d->bytes, wide.bytes, 16);
+    } else {
+        CHECK_EQ(flake_decompose(&flake_layout_sonyflake, id, &parts), FLAKE_OK);
+        flake_to_bytes(id, d->bytes);
+    }
+    CHECK_EQ(parts.node, 5);
+    d->unix_ms = parts.unix_ms;
+    return FLAKE_OK;
+}
+
+/* From the first shard, while it has numbers. */
+static flake_status draw(const struct way *w, drawn *d) {
+    const flake_status status = draw_from(w, 0, d);
+    return status != FLAKE_OK && w->form == SHARDS ? draw_from(w, 1, d) : status;
+}
+
+/* One generator draws in this unit, and another takes over its numbers: `second` is its first ID, in the first
+ * unit in which it may draw. */
+static void take_over(const struct way *w, drawn *first, drawn *second) {
+    const int64_t unit_ns = unit_ms(w) * MS;
+    memset(first, 0, sizeof *first);
+    memset(second, 0, sizeof *second);
+    clock_at(T);
+    begin(w);
+    const int64_t due_ns = waits(w) ? unit_ns - into_unit_ns : 0;
+    CHECK_EQ(flake_retry_ns(last_gen(w)), due_ns);
+    CHECK_EQ(flake_available(last_gen(w)) == 0, waits(w));
+    CHECK_EQ(draw(w, first), waits(w) ? FLAKE_AGAIN : FLAKE_OK);
+    script_now.now_ns += due_ns;
+    if (waits(w)) CHECK_EQ(draw(w, first), FLAKE_OK);
+    begin(w);
+    CHECK_EQ(flake_retry_ns(last_gen(w)), waits(w) ? unit_ns : 0);
+    CHECK_EQ(draw(w, second), waits(w) ? FLAKE_AGAIN : FLAKE_OK);
+    if (!waits(w)) return;
+    script_now.now_ns += unit_ns - 1;
+    CHECK_EQ(draw(w, second), FLAKE_AGAIN); /* a ns too early */
+    script_now.now_ns++;
+    CHECK_EQ(draw(w, second), FLAKE_OK);
+}
+
+/* With start_this_unit the second one's first ID is the first one's: the default prevents that. */
+TEST(a_generator_that_takes_over_starts_in_the_next_unit) {
+    drawn first, second;
+    for (int i = 0; i < 2 * way_count; i++) {
+        const struct way *const w = &ways[i / 2];
+        this_unit = i % 2;
+        take_over(w, &first, &second);
+        CHECK_EQ(first.unix_ms, T + (waits(w) ? unit_ms(w) : 0));
+        CHECK_EQ(second.unix_ms, T + (waits(w) ? 2 * unit_ms(w) : 0));
+        CHECK_EQ(memcmp(first.bytes, second.bytes, 16) == 0,
+                 this_unit && w->kind != SNO_OF_NO_POOL);
+        if (check_failures) printf("  way %d\n", i / 2);
+    }
+}
+
+/* ---- each call ---- */
+
+/* `earlier` has drawn all of T + 1 when `later` is initialised in it. */
+static void earlier_and_later(const flake_options *earlier_o, const flake_options *later_o) {
+    uint64_t ids[3];
+    clock_at(T);
+    CHECK_EQ(flake_init(&earlier, flake_node_fixed(NULL, 5), earlier_o, NULL), FLAKE_OK);
+    script_now.now_ns += MS;
+    CHECK_EQ(flake_next_n(&earlier, ids, 3), FLAKE_OK);
+    CHECK_EQ(ms_of(ids[2]), T + 1);
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), later_o, NULL), FLAKE_OK);
+}
+
+TEST(no_call_draws_before_the_start) {
+    const flake_options o = three_numbers();
+    flake_prefetch stock;
+    uint64_t id, ids[3];
+    size_t got;
+    for (int i = 0; i < 3; i++) { /* in the unit of the init, at its last ns, in the next one */
+        earlier_and_later(&o, &o);
+        CHECK_EQ(flake_prefetch_init(&stock, &later, 3, 0, NULL), FLAKE_OK);
+        if (i) script_now.now_ns += MS - into_unit_ns - (i == 1);
+        const flake_status status = i < 2 ? FLAKE_AGAIN : FLAKE_OK;
+        const int64_t now_ms = script_now.now_ns / MS;
+        CHECK_EQ(flake_try(&later, &id), status);
+        CHECK_EQ(flake_try_n(&later, ids, 1, &got), status);
+        CHECK_EQ(flake_try_at(&later, now_ms, &id), status);
+        CHECK_EQ(flake_try_at(&later, now_ms - 5, &id), FLAKE_AGAIN); /* or it is the fourth */
+        CHECK_EQ(flake_available(&later), 0);
+        CHECK_EQ(flake_retry_ns(&later), i == 1 ? 1 : MS - into_unit_ns * !i);
+        CHECK_EQ(flake_prefetch_next(&stock, &id), FLAKE_OK); /* these wait */
+        CHECK_EQ(ms_of(id), i < 2 ? T + 2 : T + 3);
+        CHECK_EQ(flake_next_n(&later, ids, 3), FLAKE_OK);
+        CHECK_EQ(ms_of(ids[0]), i < 2 ? T + 3 : T + 4);
+    }
+}
+
+TEST(a_given_time_of_the_start_unit_or_later_draws) {
+    const flake_options o = three_numbers();
+    uint64_t id;
+    earlier_and_later(&o, &o);
+    CHECK_EQ(flake_try_at(&later, T + 1, &id), FLAKE_AGAIN);
+    CHECK_EQ(flake_try_at(&later, T + 2, &id), FLAKE_OK);
+    CHECK_EQ(ms_of(id), T + 2);
+    CHECK_EQ(flake_try_at(&later, T + 3, &id), FLAKE_TOO_FAR_AHEAD);
+}
+
+/* ---- the wait is no overflow ---- */
+
+TEST(a_hundred_inits_cause_no_event) {
+    flake_options o = three_numbers();
+    flake_overflow event;
+    flake_stats stats;
+    CHECK_EQ(flake_ring_init(&ring, slots, 16), FLAKE_OK);
+    o.overflow = &ring;
+    clock_at(T);
+    for (int i = 0; i < 100; i++) {
+        const int slept = script_now.sleeps;
+        CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), with_lanes(&o, lanes, i % 2 ? 2 : 0), NULL),
+                 i % 2 ? FLAKE_OK : FLAKE_INVALID);
+        if (!(i % 2))
+            CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+        CHECK_EQ(ms_of(next(&later)), T + 1 + i);
+        CHECK_EQ(script_now.sleeps, slept + 1);
+        flake_stats_get(&later, &stats);
+        CHECK(stats.ids == 1 && stats.waits == 0 && stats.clock_backwards == 0);
+    }
+    CHECK(!flake_ring_pop(&ring, &event));
+}
+
+TEST(callers_for_whom_the_start_unit_has_no_id_cause_events) {
+    flake_options o = three_numbers();
+    flake_overflow event;
+    flake_stats stats;
+    uint64_t ids[7];
+    CHECK_EQ(flake_ring_init(&ring, slots, 16), FLAKE_OK);
+    o.overflow = &ring;
+    clock_at(T);
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    later.engine.word += 2; /* two other callers wait for the start */
+    CHECK_EQ(flake_next_n(&later, ids, 5), FLAKE_OK);
+    flake_stats_get(&later, &stats);
+    CHECK_EQ(stats.waits, 2); /* for T + 2 and T + 3; its first ID was of T + 1 */
+    CHECK(ms_of(ids[0]) == T + 1 && ms_of(ids[1]) == T + 2 && ms_of(ids[4]) == T + 3);
+    CHECK(flake_ring_pop(&ring, &event));
+    CHECK_EQ(event.now_ns / MS, T + 1);
+    CHECK_EQ(event.waiting, 3);
+}
+
+/* Three of six callers wait for an ID of a later unit already before the start. */
+TEST(an_event_before_the_start_counts_the_callers_of_later_units) {
+    flake_options o = three_numbers();
+    flake_overflow event;
+    CHECK_EQ(flake_ring_init(&ring, slots, 16), FLAKE_OK);
+    o.overflow = &ring;
+    clock_at(T);
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    later.engine.word += 5;
+    CHECK_EQ(ms_of(next(&later)), T + 2);
+    CHECK(flake_ring_pop(&ring, &event));
+    CHECK(event.now_ns == T * MS + into_unit_ns && event.waiting == 3);
+}
+
+TEST(a_sno_that_waits_for_its_start_has_drawn_nothing) {
+    const sno_snapshot pool = pool_of_numbers(5, 1, 4);
+    sno_id sno;
+    clock_at(T);
+    CHECK_EQ(sno_init(&later_sno, flake_node_fixed(NULL, 5), &pool, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_len(&later_sno), 0);
+    CHECK_EQ(sno_sequence_now(&later_sno), 1);
+    CHECK_EQ(sno_next(&later_sno, 7, &sno), FLAKE_OK);
+    CHECK_EQ(sno_len(&later_sno), 1);
+    CHECK_EQ(sno_time_ms(sno), T + 4);
+}
+
+/* ---- clocks ---- */
+
+/* The earlier one has drawn in T + 1, where the coarse clock arrives 8 ms later. */
+TEST(the_unit_is_that_of_the_exact_clock) {
+    flake_options o = three_numbers(), coarse = o;
+    uint64_t id;
+    coarse.clock.kind = FLAKE_CLOCK_COARSE;
+    for (int i = 0; i < 2; i++) {
+        coarse_lag_ns = 0;
+        earlier_and_later(&o, &o);
+        coarse_lag_ns = 7 * MS;
+        CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5),
+                            i ? with_lanes(&coarse, lanes, 2) : &coarse, NULL),
+                 FLAKE_OK);
+        CHECK_EQ(flake_try(&later, &id), FLAKE_AGAIN);
+        CHECK_EQ(ms_of(next(&later)), T + 2);
+    }
+}
+
+TEST(a_window_of_the_fast_clock_does_not_end_the_wait) {
+    flake_options o = three_numbers();
+    uint64_t id;
+    o.clock.kind = FLAKE_CLOCK_FAST;
+    earlier_and_later(&o, &o);
+    later.engine.ticks_per_window = 1 << 19; /* as if learned: one a ns */
+    for (int i = 0; i < 10; i++) {
+        CHECK_EQ(flake_try(&later, &id), FLAKE_AGAIN);
+        CHECK_EQ(flake_available(&later), 0);
+    }
+    CHECK_EQ(ms_of(next(&later)), T + 2);
+}
+
+TEST(a_clock_set_back_after_init_is_waited_for) {
+    flake_options o = three_numbers();
+    const sno_snapshot pool = pool_of_numbers(5, 1, 4);
+    uint64_t id;
+    flake128 wide;
+    sno_id sno;
+    earlier_and_later(&o, &o);
+    script_now.now_ns -= 3 * MS;
+    CHECK_EQ(flake_try(&later, &id), FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(flake_retry_ns(&later), 4 * MS - into_unit_ns);
+    CHECK_EQ(ms_of(next(&later)), T + 2);
+    clock_at(T); /* neither timeline of a sno has the time between */
+    CHECK_EQ(sno_init(&later_sno, flake_node_fixed(NULL, 5), &pool, NULL, NULL), FLAKE_OK);
+    script_now.now_ns -= 9 * MS;
+    CHECK_EQ(sno_try(&later_sno, 7, &sno), FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(flake_retry_ns(&later_sno.gen), 13 * MS - into_unit_ns);
+    CHECK_EQ(sno_next(&later_sno, 7, &sno), FLAKE_OK);
+    CHECK_EQ(sno_time_ms(sno), T + 4);
+    CHECK_EQ(sno_tick(sno), 0);
+    clock_at(T); /* boundary does not wait for a clock that went backwards */
+    o.layout = flake_layout_boundary;
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    script_now.now_ns -= MS;
+    CHECK_EQ(flake128_next(&later, &wide), FLAKE_CLOCK_BACKWARDS);
+    script_now.now_ns += MS;
+    CHECK_EQ(flake128_next(&later, &wide), FLAKE_OK);
+}
+
+TEST(before_the_epoch_there_is_nothing_to_leave_out) {
+    flake_options o = three_numbers();
+    uint64_t id;
+    o.layout.epoch_ms = T;
+    clock_at(T - 1);
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_try(&later, &id), FLAKE_TIME_RANGE);
+    script_now.now_ns += MS;
+    CHECK_EQ(flake_try(&later, &id), FLAKE_OK);
+}
+
+TEST(with_max_ahead_the_first_id_is_of_the_next_unit_at_once) {
+    flake_options o = three_numbers();
+    uint64_t id;
+    o.max_ahead_ms = 5;
+    clock_at(T);
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_retry_ns(&later), 0);
+    CHECK_EQ(flake_try(&later, &id), FLAKE_OK);
+    CHECK_EQ(ms_of(id), T + 1);
+}
+
+/* ---- what starts at once ---- */
+
+/* Two generators of one node, whose counters start at the same number of a ms. */
+TEST(uuids_of_a_node_start_in_the_next_unit) {
+    const flake_layout layouts[] = {flake_layout_uuid8, flake_layout_uuid7_node};
+    for (size_t i = 0; i < 2; i++) {
+        const flake_node node = flake_node_fixed(NULL, 5);
+        flake_options o;
+        flake128 first, second;
+        memset(&o, 0, sizeof o);
+        o.layout = layouts[i];
+        clock_at(T);
+        CHECK_EQ(flake_init(&earlier, node, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake128_try(&earlier, &first), FLAKE_AGAIN);
+        CHECK_EQ(flake_retry_ns(&earlier), MS - into_unit_ns);
+        CHECK_EQ(flake128_next(&earlier, &first), FLAKE_OK);
+        CHECK_EQ(flake_init(&later, node, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake128_next(&later, &second), FLAKE_OK);
+        CHECK(flake128_compare(&first, &second) < 0);
+        o.after_unix_ms = flake_newest_ms(&later) + 20;
+        CHECK_EQ(flake_init(&earlier, node, &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake128_next(&earlier, &first), FLAKE_OK);
+        CHECK_EQ(script_now.now_ns, (T + 23) * MS);
+    }
+}
+
+TEST(own_clocks_and_uuids_and_ulids_without_a_node_start_in_this_unit) {
+    const flake_layout layouts[] = {flake_layout_uuid7, flake_layout_ulid};
+    flake_options o = options_of_flake(1, 3, script_read, &script_now);
+    const sno_snapshot pool = pool_of_numbers(5, 1, 4);
+    uint64_t id;
+    flake128 wide;
+    sno_id sno;
+    char text[37];
+    clock_at(T);
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_try(&later, &id), FLAKE_OK);
+    CHECK(flake_gen_options(&later)->start_this_unit);
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        memset(&o, 0, sizeof o);
+        o.layout = layouts[i];
+        CHECK_EQ(flake_init(&later, node_in(&o.layout, 5), &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake128_try(&later, &wide), FLAKE_OK);
+    }
+    o = options_of_sno(script_read, &script_now);
+    CHECK_EQ(sno_init(&later_sno, flake_node_fixed(NULL, 5), &pool, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_try(&later_sno, 7, &sno), FLAKE_OK);
+    CHECK(!sno_is_zero(sno_generate(7)));
+    CHECK_EQ(flake_uuid7(text), FLAKE_OK);
+    CHECK_EQ(script_now.sleeps, 0);
+}
+
+/* Bounds alone are no position: a predecessor may have drawn with them in this unit. */
+TEST(a_sno_starts_at_once_where_its_snapshot_ends) {
+    const sno_snapshot pool = pool_of_numbers(5, 1, 9);
+    sno_snapshot taken;
+    sno_id first, second;
+    clock_at(T);
+    CHECK_EQ(sno_init(&earlier_sno, flake_node_fixed(NULL, 5), &pool, NULL, NULL), FLAKE_OK);
+    for (int i = 0; i < 2; i++) CHECK_EQ(sno_next(&earlier_sno, 7, &first), FLAKE_OK);
+    CHECK_EQ(sno_snapshot_take(&earlier_sno, &taken), FLAKE_OK);
+    CHECK_EQ(sno_init(&later_sno, flake_node_fixed(NULL, 5), &pool, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_try(&later_sno, 7, &second), FLAKE_AGAIN);
+    for (int anew = 0; anew < 2; anew++) { /* by init, and by a forked child of partition 4 */
+        CHECK_EQ(sno_init(&later_sno, flake_node_fixed(NULL, anew ? 4 : 5), anew ? NULL : &taken,
+                          NULL, NULL),
+                 FLAKE_OK);
+        if (anew) inherit();
+        if (anew)
+            CHECK_EQ(sno_reinit_after_fork(&later_sno, flake_node_fixed(NULL, 5), &taken, NULL,
+                                           NULL),
+                     FLAKE_OK);
+        CHECK_EQ(sno_try(&later_sno, 7, &second), FLAKE_OK);
+        CHECK_EQ(sno_units(second), sno_units(first));
+        CHECK_EQ(sno_sequence(second), sno_sequence(first) + 1);
+    }
+}
+
+/* ---- long units ---- */
+
+TEST(init_waits_for_a_unit_that_draws_would_not_wait_for) {
+    for (int i = 0; i < 5; i++) { /* by default; with a long max_wait; ahead; two shards; at the epoch */
+        flake_options o = three_numbers();
+        const bool init_waits = i % 3 == 0 || i == 4;
+        uint64_t id = 0;
+        o.layout.unit_ms = 60000;
+        if (i == 4) o.layout.epoch_ms = T - T % 60000 + 1;
+        if (i == 1) o.max_wait_ms = 60000;
+        if (i == 2) o.max_ahead_ms = 60000;
+        script_at_ms(T - T % 60000 + 1);
+        CHECK_EQ(i == 3 ? flake_init_shards(shards, 2, flake_node_fixed(NULL, 5), &o, NULL)
+                        : flake_init(shards, flake_node_fixed(NULL, 5), &o, NULL),
+                 FLAKE_OK);
+        CHECK_EQ(script_now.sleeps, init_waits);
+        CHECK_EQ(script_now.slept_ns, init_waits ? (i == 4 ? 60000 : 59999) * MS : 0);
+        CHECK_EQ(flake_try(&shards[i == 3], &id), i == 1 ? FLAKE_AGAIN : FLAKE_OK);
+        if (i == 1) id = next(shards);
+        CHECK_EQ(ms_of(id), i == 4 ? 1 : T / 60000 + 1); /* the layout counts units */
+    }
+}
+
+/* ---- after_unix_ms ---- */
+
+/* An import left a max(id) that is 30 ms ahead of this clock. */
+TEST(ids_are_later_than_after_unix_ms) {
+    for (int i = 0; i < 5; i++) { /* one, shards, lanes, a clock of its own, this unit */
+        flake_options o = three_numbers();
+        uint64_t id = 0;
+        clock_at(T);
+        o.after_unix_ms = T + 30;
+        if (i == 3) o.clock.now_ns = script_read;
+        if (i == 3) o.clock.user = &script_now;
+        o.start_this_unit = i == 4;
+        CHECK_EQ(i == 1 ? flake_init_shards(shards, 2, flake_node_fixed(NULL, 5), &o, NULL)
+                        : flake_init(shards, flake_node_fixed(NULL, 5),
+                                     i == 2 ? with_lanes(&o, lanes, 2) : &o, NULL),
+                 FLAKE_OK);
+        CHECK(script_now.sleeps == 1 && script_now.now_ns == (T + 30) * MS + 1);
+        CHECK_EQ(flake_try(&shards[i == 1], &id), FLAKE_AGAIN);
+        CHECK_EQ(flake_newest_ms(shards), T + 30);
+        CHECK_EQ(ms_of(next(&shards[i == 1])), T + 31);
+    }
+}
+
+/* With no_wait draws wait in its place: the clock is not behind, and no ID is ahead. */
+TEST(draws_wait_for_after_unix_ms_if_init_does_not) {
+    const flake_layout layouts[] = {flake_layout_idgen, flake_layout_boundary, flake_layout_uuid8};
+    for (int i = 0; i < 6; i++) {
+        flake_options o;
+        flake_stats stats;
+        flake128 wide;
+        uint64_t id;
+        memset(&o, 0, sizeof o);
+        o.layout = layouts[i / 2];
+        o.after_unix_ms = T + 30;
+        o.no_wait = true;
+        clock_at(T);
+        CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), i % 2 ? with_lanes(&o, lanes, 2) : &o, NULL), FLAKE_OK);
+        CHECK_EQ(script_now.sleeps, 0);
+        CHECK_EQ(i < 2 ? flake_try(&later, &id) : flake128_try(&later, &wide), FLAKE_AGAIN);
+        CHECK_EQ(flake_available(&later), 0);
+        CHECK_EQ(flake_retry_ns(&later), 31 * MS - into_unit_ns);
+        CHECK_EQ(flake_ahead_ms(&later), 0);
+        CHECK_EQ(i < 2 ? flake_next(&later, &id) : flake128_next(&later, &wide), FLAKE_OK);
+        CHECK_EQ(script_now.now_ns, (T + 31) * MS);
+        flake_stats_get(&later, &stats);
+        CHECK(stats.clock_backwards == 0 && stats.waits == 0);
+        script_now.now_ns -= 9 * MS; /* now it is */
+        CHECK_EQ(flake_ahead_ms(&later), 9);
+    }
+}
+
+/* A time that has passed: the unit of the init counts, unless it may be drawn from. */
+TEST(an_after_unix_ms_of_the_past_waits_for_nothing) {
+    flake_options o = three_numbers();
+    clock_at(T);
+    o.after_unix_ms = T - 1;
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK_EQ(ms_of(next(&later)), T + 1);
+    clock_at(T);
+    o.start_this_unit = true;
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK_EQ(ms_of(next(&later)), T);
+    CHECK_EQ(script_now.sleeps, 0);
+}
+
+TEST(snos_of_any_partition_are_later_than_after_unix_ms) {
+    const sno_snapshot pool = pool_of_numbers(5, 1, 4);
+    sno_snapshot old = pool;
+    old.wall_hi = 1000; /* in 2010 */
+    for (int i = 0; i < 4; i++) { /* a pool, a position, the library's partition, shards */
+        flake_options o = options_of_sno(NULL, NULL);
+        sno_id sno;
+        clock_at(T);
+        o.after_unix_ms = T + 9; /* the third unit from here */
+        const flake_node node = i == 2 ? flake_node_none() : flake_node_fixed(NULL, 5);
+        CHECK_EQ(i == 3 ? sno_init_shards(sno_shards, 2, node, &pool, &o, NULL)
+                        : sno_init(sno_shards, node, i == 1 ? &old : &pool, &o, NULL),
+                 FLAKE_OK);
+        CHECK_EQ(script_now.now_ns, (T + 9) * MS + 1);
+        CHECK_EQ(sno_next(&sno_shards[i == 3], 7, &sno), FLAKE_OK);
+        CHECK_EQ(sno_time_ms(sno), T + 12);
+    }
+}
+
+TEST(a_wrong_after_unix_ms_is_refused_with_a_reason) {
+    const struct {
+        const flake_layout *layout;
+        int64_t after_ms;
+        const char *why; /* NULL: it is right */
+    } rows[] = {{&flake_layout_default, T / 1000, "before the layout's epoch: is it in ms?"},
+                {&flake_layout_default, -1, "before the layout's epoch"}, /* an erased EEPROM */
+                {&flake_layout_default, INT64_MIN, "before the layout's epoch"},
+                {&flake_layout_default, INT64_C(1735689600000) - 1, "before the layout's epoch"},
+                {&flake_layout_idgen, T / 1000, "is it in seconds?"}, /* since 1970 */
+                {&flake_layout_boundary, T / 1000, "is it in seconds?"},
+                {&flake_layout_idgen, 99999999, NULL},
+                {&flake_layout_idgen, 100000000, "is it in seconds?"},
+                {&flake_layout_idgen, 9999999999, "is it in seconds?"},
+                {&flake_layout_idgen, 10000000000, NULL},
+                {&flake_layout_idgen, T * 1000, "a day ahead of the clock: is it in ms"},
+                {&flake_layout_idgen, T * 1000000, "a day ahead of the clock: is it in ms"},
+                {&flake_layout_idgen, T + 86400001, "a day ahead of the clock"},
+                {&flake_layout_idgen, T + 86400000, NULL},
+                {&flake_layout_idgen, 1, NULL},
+                {&flake_layout_uuid7, T, "not for UUIDs and ULIDs"},
+                {&flake_layout_ulid, T, "not for UUIDs and ULIDs"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        flake_options o = options_of_flake(0, 0, NULL, NULL);
+        flake_why why;
+        o.layout = *rows[i].layout;
+        o.after_unix_ms = rows[i].after_ms;
+        clock_at(T);
+        CHECK_EQ(flake_init(&later, node_in(&o.layout, 5), &o, &why),
+                 rows[i].why ? FLAKE_INVALID : FLAKE_OK);
+        if (!rows[i].why) continue;
+        CHECK(strstr(why.text, rows[i].why) != NULL);
+        CHECK_EQ(script_now.sleeps, 0);
+        if (check_failures) printf("  row %zu: %s\n", i, why.text);
+    }
+}
+
+/* A board without a clock counts from 1970; 200,000 s are no time in seconds there. */
+TEST(in_1970_a_time_in_ms_is_right) {
+    flake_options o = three_numbers();
+    for (int64_t now_ms = 200000000; now_ms < 10000000000; now_ms += 9799999999) {
+        clock_at(now_ms);
+        o.after_unix_ms = now_ms;
+        CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+        CHECK_EQ(ms_of(next(&later)), now_ms + 1);
+    }
+    clock_at(10000000000); /* from here on it is */
+    o.after_unix_ms = 9999999999;
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_INVALID);
+}
+
+/* A board's, or a coarse one: after a short sleep it may read the same time again. */
+static int64_t read_in_steps_of_10_ms(void *user) {
+    const int64_t now_ns = script_read(user);
+    return now_ns - now_ns % (10 * MS);
+}
+
+TEST(init_waits_for_the_next_step_of_a_clock) {
+    flake_options o = options_of_flake(0, 0, read_in_steps_of_10_ms, &script_now);
+    for (int64_t after_ms = T - 1; after_ms < T + 21; after_ms++) {
+        clock_at(T);
+        o.after_unix_ms = after_ms;
+        CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+        const int64_t begun_ms = script_now.now_ns / MS;
+        CHECK(begun_ms > after_ms || after_ms < T);
+        CHECK(begun_ms <= after_ms + 10 || after_ms < T);
+        CHECK(ms_of(next(&later)) > after_ms);
+    }
+}
+
+/* Of a layout that begins long before 1970, too. */
+TEST(the_longest_wait_for_a_unit_is_a_unit) {
+    flake_options o = three_numbers();
+    o.layout = flake_layout_of(40, 10, 12, INT64_C(-9000000000000));
+    o.layout.unit_ms = 2000;
+    clock_at(T);
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK_EQ(script_now.slept_ns, 2000 * MS - into_unit_ns);
+}
+
+static int64_t read_the_end_of_time(void *unused) { return (void)unused, INT64_MAX - 5; }
+
+TEST(an_after_unix_ms_past_the_end_of_time_is_refused) {
+    flake_options o = options_of_flake(0, 0, read_the_end_of_time, NULL);
+    flake_why why;
+    o.after_unix_ms = INT64_MAX / MS;
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, &why), FLAKE_OK);
+    o.after_unix_ms++;
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, &why), FLAKE_INVALID);
+    CHECK(strstr(why.text, "a day ahead of the clock") != NULL);
+}
+
+TEST(a_clock_that_stops_while_init_waits_is_reported) {
+    for (int i = 0; i < 3; i++) { /* it stops, goes backwards, or stops in a reinit */
+        const flake_options usual = three_numbers();
+        flake_options o = usual;
+        flake_why why;
+        uint64_t id = 7;
+        clock_at(T);
+        CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &usual, NULL), FLAKE_OK);
+        (void)next(&later);
+        o.after_unix_ms = T + 30;
+        if (i % 2) script_now.jump_to_ns = T * MS - 1;
+        else script_now.per_sleep = 0;
+        if (i == 2) inherit();
+        CHECK_EQ(i == 2 ? flake_reinit_after_fork(&later, flake_node_fixed(NULL, 6), &o, &why)
+                        : flake_init(&later, flake_node_fixed(NULL, 6), &o, &why),
+                 FLAKE_CLOCK_BACKWARDS);
+        CHECK_STR(why.text, "init: the clock went backwards, or stands still");
+        CHECK_EQ(flake_try(&later, &id), i == 2 ? FLAKE_FORKED : FLAKE_INVALID);
+        CHECK_EQ(id, 0);
+    }
+}
+
+/* The machine is cloned while init waits. */
+static bool is_cloned;
+static int64_t read_and_be_cloned(void *user) {
+    if (script_now.sleeps && !is_cloned) is_cloned = true, flake_machine_cloned();
+    return script_read(user);
+}
+
+TEST(a_clone_while_init_waits_stops_the_generator) {
+    const sno_snapshot pool = pool_of_numbers(5, 1, 4);
+    const flake_node node = flake_node_fixed(NULL, 5);
+    for (int i = 0; i < 6; i++) {
+        flake_options o = options_of_flake(0, 0, read_and_be_cloned, &script_now),
+                      s = options_of_sno(read_and_be_cloned, &script_now);
+        uint64_t id;
+        sno_id sno;
+        clock_at(T);
+        if (i == 2) CHECK_EQ(flake_init(shards, flake_node_fixed(NULL, 4), &o, NULL), FLAKE_OK);
+        if (i == 5) CHECK_EQ(sno_init(sno_shards, flake_node_fixed(NULL, 4), NULL, &s, NULL), FLAKE_OK);
+        if (i % 3 == 2) inherit();
+        is_cloned = false;
+        o.after_unix_ms = s.after_unix_ms = T + 30;
+        const flake_status status =
+            i == 0   ? flake_init(shards, node, &o, NULL)
+                 : i == 1 ? flake_init_shards(shards, 2, node, &o, NULL)
+                 : i == 2 ? flake_reinit_after_fork(shards, node, &o, NULL)
+                 : i == 3 ? sno_init(sno_shards, node, &pool, &s, NULL)
+                 : i == 4 ? sno_init_shards(sno_shards, 2, node, &pool, &s, NULL)
+                          : sno_reinit_after_fork(sno_shards, node, &pool, &s, NULL);
+        CHECK_EQ(status, FLAKE_OK);
+        CHECK(is_cloned);
+        for (int shard = 0; shard < 1 + (i % 3 == 1); shard++)
+            CHECK_EQ(i < 3 ? flake_next(&shards[shard], &id)
+                           : sno_next(&sno_shards[shard], 7, &sno),
+                     FLAKE_FORKED);
+        CHECK_EQ(flake_close(i < 3 ? &shards[0] : &sno_shards[0].gen, NULL), FLAKE_OK);
+    }
+}
+
+/* ---- newest_ms ---- */
+
+/* A board's clock begins at the same time after each start; what it keeps is one number. */
+TEST(a_board_that_keeps_the_newest_time_repeats_nothing) {
+    int64_t eeprom = 0;
+    uint64_t newest = 0;
+    for (int run = 0; run < 5; run++) {
+        flake_options o = options_of_flake(1, 3, script_read, &script_now);
+        script_at_ms(0);
+        o.after_unix_ms = eeprom;
+        CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+        for (int i = 0; i < 4 && run != 2; i++) { /* the third draws nothing, and forgets nothing */
+            const uint64_t id = next(&later);
+            CHECK(id > newest);
+            newest = id;
+        }
+        CHECK(flake_newest_ms(&later) >= ms_of(newest));
+        eeprom = flake_newest_ms(&later);
+    }
+}
+
+TEST(the_newest_time_of_a_generator_that_has_drawn_nothing) {
+    flake_options o = three_numbers();
+    flake_gen zeroed;
+    memset((void *)&zeroed, 0, sizeof zeroed);
+    CHECK_EQ(flake_newest_ms(&zeroed), INT64_MIN);
+    clock_at(T);
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_newest_ms(&later), T); /* a predecessor may have drawn in it */
+    o.start_this_unit = true;
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_newest_ms(&later), 1); /* the epoch; 0 would be no time */
+    o.layout = flake_layout_default;
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_newest_ms(&later), INT64_C(1735689600000));
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), with_lanes(&o, lanes, 2), NULL), FLAKE_OK);
+    CHECK_EQ(flake_newest_ms(&later), INT64_C(1735689600000));
+}
+
+TEST(the_newest_time_is_that_of_the_newest_id) {
+    flake_options o = three_numbers();
+    const sno_snapshot pool = pool_of_numbers(5, 1, 4);
+    uint64_t ids[7];
+    size_t got;
+    sno_id sno;
+    clock_at(T);
+    o.max_ahead_ms = 5;
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_try_n(&later, ids, 7, &got), FLAKE_OK);
+    CHECK(got == 7 && ms_of(ids[6]) == T + 3);
+    CHECK_EQ(flake_newest_ms(&later), T + 3);
+    o = options_of_sno(NULL, NULL);
+    o.start_this_unit = true;
+    CHECK_EQ(sno_init(&later_sno, flake_node_fixed(NULL, 5), &pool, &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_try(&later_sno, 7, &sno), FLAKE_OK);
+    script_now.now_ns -= 40 * MS; /* the other timeline draws now */
+    CHECK_EQ(sno_try(&later_sno, 7, &sno), FLAKE_OK);
+    CHECK_EQ(sno_time_ms(sno), T - 40);
+    CHECK_EQ(flake_newest_ms(&later_sno.gen), T);
+}
+
+/* ---- what the promise excepts: each test finds the duplicate ---- */
+
+/* Whether `later`, from its start on, draws an ID that `earlier` has drawn last. */
+static bool repeats(uint64_t last) {
+    for (int i = 0; i < 30; i++)
+        if (next(&later) == last) return true;
+    return false;
+}
+
+TEST(draws_that_end_after_the_init_are_repeated) {
+    const flake_options o = three_numbers();
+    earlier_and_later(&o, &o);
+    CHECK(repeats(next(&earlier)));
+}
+
+TEST(ids_from_before_a_backward_step_are_repeated) {
+    const flake_options o = three_numbers();
+    clock_at(T);
+    CHECK_EQ(flake_init(&earlier, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    script_now.now_ns += 5 * MS;
+    const uint64_t last = next(&earlier);
+    script_now.now_ns -= 3 * MS;
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK(repeats(last));
+}
+
+/* A step while the earlier one still draws is such a step, too: its first ID is ahead of the clock by then. Of a
+ * sno the last ID is on the other timeline. */
+TEST(ids_from_before_a_step_in_the_life_of_the_earlier_one_are_repeated) {
+    const flake_options o = three_numbers();
+    const sno_snapshot pool = pool_of_numbers(5, 1, 4);
+    sno_id first, second;
+    clock_at(T);
+    CHECK_EQ(flake_init(&earlier, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    script_now.now_ns += 5 * MS;
+    const uint64_t id = next(&earlier);
+    script_now.now_ns -= 3 * MS;
+    CHECK_EQ(flake_try(&earlier, &(uint64_t){0}), FLAKE_CLOCK_BACKWARDS);
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK(repeats(id));
+    clock_at(T);
+    CHECK_EQ(sno_init(&earlier_sno, flake_node_fixed(NULL, 5), &pool, NULL, NULL), FLAKE_OK);
+    script_now.now_ns += 20 * MS;
+    CHECK_EQ(sno_next(&earlier_sno, 7, &first), FLAKE_OK);
+    script_now.now_ns -= 12 * MS;
+    CHECK_EQ(sno_next(&earlier_sno, 7, &second), FLAKE_OK);
+    CHECK(sno_tick(first) == 0 && sno_tick(second) == 1);
+    CHECK_EQ(sno_init(&later_sno, flake_node_fixed(NULL, 5), &pool, NULL, NULL), FLAKE_OK);
+    do CHECK_EQ(sno_next(&later_sno, 7, &second), FLAKE_OK);
+    while (sno_compare(second, first) < 0);
+    CHECK(sno_equal(first, second));
+}
+
+static int64_t host_ahead(void *user) { return script_read(user) + 3 * MS; }
+
+TEST(ids_by_the_clock_of_another_host_are_repeated) {
+    const flake_options o = three_numbers();
+    const flake_options other = options_of_flake(1, 3, host_ahead, &script_now);
+    clock_at(T);
+    CHECK_EQ(flake_init(&earlier, flake_node_fixed(NULL, 5), &other, NULL), FLAKE_OK);
+    const uint64_t last = next(&earlier);
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK(repeats(last));
+}
+
+TEST(ids_ahead_of_the_clock_are_repeated) {
+    flake_options o = three_numbers(), ahead = o;
+    uint64_t ids[7];
+    ahead.max_ahead_ms = 5;
+    clock_at(T);
+    CHECK_EQ(flake_init(&earlier, flake_node_fixed(NULL, 5), &ahead, NULL), FLAKE_OK);
+    CHECK_EQ(flake_next_n(&earlier, ids, 7), FLAKE_OK);
+    o.after_unix_ms = flake_newest_ms(&earlier); /* the cure */
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK(!repeats(ids[6]));
+    clock_at(T);
+    o.after_unix_ms = 0;
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK(repeats(ids[6]));
+}
+
+TEST(ids_of_a_given_time_are_repeated) {
+    const flake_options o = three_numbers();
+    uint64_t last;
+    clock_at(T);
+    CHECK_EQ(flake_init(&earlier, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_try_at(&earlier, T + 1, &last), FLAKE_OK);
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK(repeats(last));
+}
+
+TEST(ids_of_an_own_clock_are_repeated) {
+    const flake_options o = options_of_flake(1, 3, script_read, &script_now);
+    clock_at(T);
+    CHECK_EQ(flake_init(&earlier, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    const uint64_t last = next(&earlier);
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK(repeats(last));
+}
+
+/* Their counters start at random numbers, which are the same here; else it is improbable. */
+TEST(uuids_of_a_node_that_start_in_this_unit_are_repeated_by_chance) {
+    flake_options o;
+    flake128 first, second;
+    memset(&o, 0, sizeof o);
+    o.layout = flake_layout_uuid8;
+    o.start_this_unit = true;
+    clock_at(T);
+    CHECK_EQ(flake_init(&earlier, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake128_next(&earlier, &first), FLAKE_OK);
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake128_next(&later, &second), FLAKE_OK);
+    CHECK_EQ(flake128_compare(&first, &second), 0);
+}
+
+TEST(snos_drawn_after_the_snapshot_are_repeated) {
+    const sno_snapshot pool = pool_of_numbers(5, 1, 9);
+    sno_snapshot taken;
+    sno_id first, second;
+    clock_at(T);
+    CHECK_EQ(sno_init(&earlier_sno, flake_node_fixed(NULL, 5), &pool, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_next(&earlier_sno, 7, &first), FLAKE_OK);
+    CHECK_EQ(sno_snapshot_take(&earlier_sno, &taken), FLAKE_OK);
+    CHECK_EQ(sno_next(&earlier_sno, 7, &first), FLAKE_OK);
+    CHECK_EQ(sno_init(&later_sno, flake_node_fixed(NULL, 5), &taken, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_next(&later_sno, 7, &second), FLAKE_OK);
+    CHECK(sno_equal(first, second));
+}
+
+int main(int argc, char **argv) { return check_main(argc, argv); }
