@@ -6,35 +6,22 @@
 # answers are lost, the server crashes, and fails over to a replica. No ID comes twice.
 host="PostgreSQL claims"
 . tests/hosts/drive.sh
-bin=$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -n 1)
-[ -x "$bin/initdb" ] && [ -x "$bin/pg_basebackup" ] && command -v psql > /dev/null || skip postgresql
+. tests/hosts/cluster.sh
 libpq=/usr/include/postgresql
 [ -e "$libpq/libpq-fe.h" ] || libpq=$(pg_config --includedir 2> /dev/null)
 [ -e "$libpq/libpq-fe.h" ] || skip libpq-dev
 
-as_owner=
-chmod 755 "$dir"
-mkdir "$dir/pg" "$dir/replica"
-if [ "$(id -u)" = 0 ]; then
-    owner=postgres
-    id $owner > /dev/null 2>&1 || owner=nobody
-    as_owner="runuser -u $owner --"
-    chown $owner "$dir/pg" "$dir/replica"
-fi
+make_folder "$dir/pg"
+make_folder "$dir/replica"
 declare -A pids=() # of the processes that claim, by name
-stop_server() { [ ! -f "$1/cluster/postmaster.pid" ] || $as_owner "$bin/pg_ctl" -D "$1/cluster" -m immediate stop > /dev/null; }
 stop_host() {
     [ ${#pids[@]} = 0 ] || kill -9 "${pids[@]}" 2> /dev/null
-    stop_server "$dir/pg"
-    stop_server "$dir/replica"
-}
-start_server() { # DIRECTORY
-    (cd "$1" && $as_owner "$bin/pg_ctl" -D "$1/cluster" -w -t 60 -l "$1/log" start) > "$dir/log" 2>&1 ||
-        { tail -n 5 "$dir/log" "$1/log"; false; }
+    stop_cluster "$dir/pg"
+    stop_cluster "$dir/replica"
 }
 server=$dir/pg
-query() { timeout 60 psql -X -q -h "$server" -U tester -d postgres -v ON_ERROR_STOP=1 -A -t -c "$1"; }
-crash() { stop_server "$server" && start_server "$server"; }
+query() { query_in "$server" -c "$1"; }
+crash() { stop_cluster "$server" && start_cluster "$server"; }
 conninfo="host=$dir/pg,$dir/replica user=tester dbname=postgres target_session_attrs=read-write"
 
 build() { # SOURCE OUTPUT
@@ -52,8 +39,7 @@ judge "claims: so do the processes of this test" build tests/hosts/claims.c "$di
 judge "claims: the clock that can be put back compiles" compile_clock_back || close_with_counts
 
 # The server's defaults are those that lose commits in a crash: a claim must not depend on them.
-$as_owner "$bin/initdb" -D "$server/cluster" -U tester -A trust --no-sync -E UTF8 --locale=C > "$dir/log" ||
-    { cat "$dir/log"; judge "claims: a cluster is made" false; close_with_counts; }
+make_cluster "$server"
 cat >> "$server/cluster/postgresql.conf" << END
 listen_addresses = ''
 unix_socket_directories = '$server'
@@ -61,7 +47,7 @@ fsync = off
 synchronous_commit = off
 wal_writer_delay = 10s
 END
-judge "claims: the server starts" start_server "$server" || close_with_counts
+judge "claims: the server starts" start_cluster "$server" || close_with_counts
 sed -n 's/^ \*     \(CREATE TABLE.*\)/\1/p; s/^ \*     \(INSERT.*\)/\1/p' examples/postgresql_claim.c > "$dir/table.sql"
 create_table() { query "$(cat "$dir/table.sql")" && [ "$(query 'SELECT count(*) FROM flake_nodes')" = 1024 ]; }
 judge "claims: the table is made by the comment's commands" create_table
@@ -71,6 +57,7 @@ begin() { # NAME BACK_MS [lossy|forks|long]: a process whose clock is so far bac
     printf '%-16d' "$2" > "$dir/$1.back"
     env "CLOCK_BACK=$dir/$1.back" "LD_PRELOAD=$dir/clock_back.so" "$dir/claims" "$conninfo" "$dir/$1" ${3-} > "$dir/$1.out" 2>&1 &
     pids[$1]=$!
+    eventually [ -e "$dir/$1.said" ] # before it is executed, this shell's trap would take its SIGTERM
 }
 put_back() { printf '%-16d' "$2" 1<> "$dir/$1.back"; } # NAME MS
 end_by() { # SIGNAL NAME...
@@ -89,13 +76,13 @@ has_said() { grep -q "$2" "$dir/$1.said"; }            # NAME PATTERN
 draws() { [[ $(last_said "$1") == "draws "* ]]; }      # NAME: and has an ID of its claim
 lines() { wc -l < "$dir/$1.ids" 2> /dev/null || echo 0; }
 more_than() { [ "$(lines "$1")" -gt "$2" ]; } # NAME COUNT
-draws_on() { local count; count=$(lines "$1") && within 30 more_than "$1" $((count + ${2:-20})); } # NAME [COUNT]
+draws_on() { local count; count=$(lines "$1") && eventually more_than "$1" $((count + ${2:-20})); } # NAME [COUNT]
 more_than_of() { # COUNT NAME...
     local sum=0 name
     for name in "${@:2}"; do sum=$((sum + $(lines "$name"))); done
     [ $sum -gt "$1" ] || { of_all=$sum; false; }
 }
-go_on() { more_than_of 1000000000 "${@:2}" || within 30 more_than_of $((of_all + $1)) "${@:2}"; } # COUNT NAME...: together
+go_on() { more_than_of 1000000000 "${@:2}" || eventually more_than_of $((of_all + $1)) "${@:2}"; } # COUNT NAME...: together
 number_of() { last_said "$1" | sed 's/[^0-9]//g'; } # NAME: of the number that it draws with
 
 # New numbers, so that no scene has IDs of another one. All processes of the scene before have ended.
@@ -121,15 +108,15 @@ at_once() { # the table is locked until all wait for it
     locker=$!
     for i in {1..8}; do begin "once$i" 0 long; done
     wait $locker || return
-    for i in {1..8}; do within 30 draws "once$i" || return; done
+    for i in {1..8}; do eventually draws "once$i" || return; done
     numbers=$(for i in {1..8}; do number_of "once$i"; done | sort -u | wc -l)
     [ "$numbers" = 8 ] || { echo "  8 processes hold $numbers numbers"; return 1; }
 }
 judge "claims: 8 at once have 8 numbers" eval 'pool 8 && at_once'
 begin late 0
-judge "claims: a ninth is told that all are taken" within 30 has_said late 'claim: flake_nodes: all numbers are taken'
+judge "claims: a ninth is told that all are taken" eventually has_said late 'claim: flake_nodes: all numbers are taken'
 judge "claims: a release" end_by TERM once1
-judge "claims: and the ninth has the number" within 30 draws late
+judge "claims: and the ninth has the number" eventually draws late
 judge "claims: all end" end_by KILL late once{2..8}
 judge "claims: no ID twice" all_differ
 
@@ -151,7 +138,7 @@ kills() {
     local i victim
     for i in {0..5}; do begin_kill "$i"; done
     for i in {1..15}; do
-        within 30 holder > /dev/null || { echo "  nobody holds a number"; return 1; }
+        eventually holder > /dev/null || { echo "  nobody holds a number"; return 1; }
         victim=$(holder) && draws_on "kill$victim" || continue
         end_by KILL "kill$victim" || return
         [ $((i % 5)) != 0 ] || crash || return
@@ -174,12 +161,12 @@ judge "claims: no ID twice" all_differ
 
 stopped() {
     begin stopped 0
-    within 30 draws stopped || return
+    eventually draws stopped || return
     begin heir 200
     kill -STOP "${pids[stopped]}"
-    within 30 draws heir && draws_on heir || return
+    eventually draws heir && draws_on heir || return
     kill -CONT "${pids[stopped]}"
-    within 30 has_said stopped '^lost' && go_on 300 stopped heir
+    eventually has_said stopped '^lost' && go_on 300 stopped heir
 }
 judge "claims: a holder is stopped until another has its number, and is told that it lost it" eval 'pool 1 && stopped'
 judge "claims: no ID twice" all_differ
@@ -191,22 +178,22 @@ is_behind() { [[ $(last_said "$1") == "draws: the clock is behind"* ]]; } # NAME
 
 ahead() {
     begin ahead -3000
-    within 30 draws ahead && draws_on ahead 500 && end_by KILL ahead || return
+    eventually draws ahead && draws_on ahead 500 && end_by KILL ahead || return
     begin slow 2000
-    within 30 is_behind slow && within 30 draws slow && draws_on slow 300
+    eventually is_behind slow && eventually draws slow && draws_on slow 300
 }
 judge "claims: after a holder whose clock was ahead, one whose clock is slow waits" eval 'pool 1 && ahead'
 judge "claims: no ID twice" all_differ
 steps() {
     put_back slow -2000
-    draws_on slow 300 && put_back slow 1000 && within 30 is_behind slow && within 30 draws slow && draws_on slow 300
+    draws_on slow 300 && put_back slow 1000 && eventually is_behind slow && eventually draws slow && draws_on slow 300
 }
 judge "claims: the clock of a holder steps forwards and backwards" steps
 judge "claims: no ID twice" all_differ
 judge "claims: it releases the number, and has no ID after that" eval "end_by TERM slow && has_said slow 'then: the claim .* lost'"
 released() {
     begin slower 6000 long
-    within 30 is_behind slower && within 30 draws slower || return
+    eventually is_behind slower && eventually draws slower || return
     begin rival 0
     draws_on slower 1500 && ! has_said rival ^claimed
 }
@@ -219,24 +206,24 @@ is_stored_for_longer_than() { # S: by the server's clock
 }
 wrong() {
     begin wrong 0
-    within 30 draws wrong && put_back wrong -600000 && within 30 is_stored_for_longer_than 55 && end_by KILL wrong &&
+    eventually draws wrong && put_back wrong -600000 && eventually is_stored_for_longer_than 55 && end_by KILL wrong &&
         ! is_stored_for_longer_than 65
 }
 judge "claims: a holder whose clock steps 10 minutes ahead blocks the number for a minute" eval 'pool 1 && wrong'
-refused() { begin refused -600000 && within 30 has_said refused 'claim: .*this clock is more than a minute ahead'; }
+refused() { begin refused -600000 && eventually has_said refused 'claim: .*this clock is more than a minute ahead'; }
 judge "claims: such a clock is refused" eval 'pool 1 && refused'
 judge "claims: it ends" end_by TERM refused
 begin parent 0 forks
-judge "claims: a forked child has no claim" within 30 has_said parent 'a child: .*inherited'
+judge "claims: a forked child has no claim" eventually has_said parent 'a child: .*inherited'
 judge "claims: its parent ends" end_by TERM parent
 
 # ---- what was committed, and what was not ----
 
 crashes() { # at once after a claim: a server that had not written it would give the number again
     begin before 0 long
-    within 30 draws before && crash || return
+    eventually draws before && crash || return
     begin after 500
-    draws_on before 500 && end_by KILL before && within 30 draws after && draws_on after
+    draws_on before 500 && end_by KILL before && eventually draws after && draws_on after
 }
 judge "claims: the server crashes after a claim, and keeps it" eval 'pool 1 && crashes'
 judge "claims: no ID twice" all_differ
@@ -245,9 +232,9 @@ judge "claims: it releases" end_by TERM after
 no_server() { # past the horizon
     local code
     begin alone 0
-    within 30 draws alone && begin next 800 && stop_server "$server" && within 30 has_said alone 'draws: '
+    eventually draws alone && begin next 800 && stop_cluster "$server" && eventually has_said alone 'draws: '
     code=$?
-    start_server "$server" && within 30 either_draws && go_on 500 alone next && [ $code = 0 ]
+    start_cluster "$server" && eventually either_draws && go_on 500 alone next && [ $code = 0 ]
 }
 either_draws() { draws alone || draws next; }
 judge "claims: without a server IDs end at the horizon, and go on after it" eval 'pool 1 && no_server'
@@ -271,19 +258,19 @@ judge "claims: all end" end_by KILL lossy{1..4}
 replicate() {
     $as_owner "$bin/pg_basebackup" -h "$server" -U tester -D "$dir/replica/cluster" -R -c fast > "$dir/log" 2>&1 || { cat "$dir/log"; return 1; }
     echo "unix_socket_directories = '$dir/replica'" >> "$dir/replica/cluster/postgresql.conf"
-    start_server "$dir/replica" && query "ALTER SYSTEM SET synchronous_standby_names = '*'" && query "SELECT pg_reload_conf()" > "$dir/log"
+    start_cluster "$dir/replica" && query "ALTER SYSTEM SET synchronous_standby_names = '*'" && query "SELECT pg_reload_conf()" > "$dir/log"
 }
 judge "claims: a synchronous replica follows" replicate
 fails_over() {
     local i
     for i in {1..3}; do begin "over$i" $((i * 400)) long; done
-    within 30 draws over1 && within 30 draws over2 && within 30 draws over3 || return
-    stop_server "$server"
+    eventually draws over1 && eventually draws over2 && eventually draws over3 || return
+    stop_cluster "$server"
     $as_owner "$bin/pg_ctl" -D "$dir/replica/cluster" -w promote > "$dir/log" || return
     server=$dir/replica
     for i in {4..6}; do begin "over$i" $((i * 400)); done
-    for i in {1..3}; do within 30 draws "over$i" && draws_on "over$i" 1500 || return; done
-    end_by KILL over{1..3} && for i in {4..6}; do within 30 draws "over$i" || return; done
+    for i in {1..3}; do eventually draws "over$i" && draws_on "over$i" 1500 || return; done
+    end_by KILL over{1..3} && for i in {4..6}; do eventually draws "over$i" || return; done
 }
 judge "claims: the primary dies, the replica is promoted, and holders go on" eval 'pool 3 && fails_over'
 judge "claims: all end" end_by TERM over{4..6}

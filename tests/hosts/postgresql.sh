@@ -7,29 +7,18 @@
 # directory. At the end what an id takes.
 host=PostgreSQL
 . tests/hosts/drive.sh
-bin=$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -n 1)
-[ -x "$bin/initdb" ] && [ -x "$bin/pgbench" ] && command -v psql > /dev/null || skip postgresql
+. tests/hosts/cluster.sh
 headers=$("$bin/pg_config" --includedir-server 2> /dev/null)
 [ -e "$headers/postgres.h" ] || skip postgresql-server-dev-all
 
-as_owner=
-# It does not run as root.
-chmod 755 "$dir"
-mkdir "$dir/pg"
-if [ "$(id -u)" = 0 ]; then
-    owner=postgres
-    id $owner > /dev/null 2>&1 || owner=nobody
-    as_owner="runuser -u $owner --"
-    chown $owner "$dir/pg"
-fi
+make_folder "$dir/pg"
 cluster=$dir/pg/cluster
-stop_host() { [ ! -f "$cluster/postmaster.pid" ] || $as_owner "$bin/pg_ctl" -D "$cluster" -m immediate stop > /dev/null; }
+stop_host() { stop_cluster "$dir/pg"; }
 
 judge "PostgreSQL: fewer than 225 lines" is_short postgresql.c
 judge "PostgreSQL: compiles without a warning" compile "$module/postgresql.c" "$dir/pg/flake_ids.so" -isystem "$headers" || close_with_counts
 judge "the clock that can be put back compiles" compile_clock_back || close_with_counts
-$as_owner "$bin/initdb" -D "$cluster" -U tester -A trust --no-sync -E UTF8 --locale=C > "$dir/log" ||
-    { cat "$dir/log"; judge "PostgreSQL: a cluster is made" false; close_with_counts; }
+make_cluster "$dir/pg"
 cat >> "$cluster/postgresql.conf" << END
 dynamic_library_path = '$dir/pg'
 shared_preload_libraries = 'flake_ids'
@@ -40,13 +29,8 @@ fsync = off
 END
 
 clock=("${with_clock_back[@]}")
-start() {
-    (cd "$dir/pg" && "${clock[@]}" $as_owner "$bin/pg_ctl" -D "$cluster" -w -t $patience -l "$cluster/log" start) > "$dir/log" 2>&1 ||
-        { tail -n 5 "$dir/log" "$cluster/log"; false; }
-}
-query() {
-    timeout $patience psql -X -q -h "$dir/pg" -U tester -d postgres -v ON_ERROR_STOP=1 -A -t "$@"
-}
+start() { start_cluster "$dir/pg" "${clock[@]}"; }
+query() { query_in "$dir/pg" "$@"; }
 is() { # WANTED SQL
     local got
     got=$(query -c "$2") && [ "$got" = "$1" ] || { echo "  wanted $1, got $got"; false; }
