@@ -286,19 +286,25 @@ static inline uint64_t oracle_available(const oracle *o) {
     return oracle_look(o, *o->clock_ns, false).free;
 }
 
-/* How many units the newest ticket is ahead of the clock, whose time must be within the layout. */
+/* How many units the newest ticket is ahead of the clock, whose time must be within the layout. 0: none is drawn. */
 static inline uint64_t oracle_lag(const oracle *o) {
     uint64_t now = 0;
     (void)oracle_unit_at(o, *o->clock_ns, &now);
-    return oracle_newest(o) > now ? oracle_newest(o) - now : 0;
+    return oracle_newest(o) > now && oracle_newest(o) >= o->start ? oracle_newest(o) - now : 0;
 }
 
-/* Of an init: sleeps until the clock has passed a time. False: it went backwards, or stands still. */
+/* Of an init: sleeps until the clock has passed a time. False: it went backwards, or stands still for more than a
+ * second of sleep. While it stands, each sleep takes a ms or more. */
 static inline bool oracle_wait_past(const oracle *o, int64_t past_ns) {
+    const int64_t ms = 1000000;
+    int64_t still_ns = 0;
     while (*o->clock_ns <= past_ns) {
         const int64_t before_ns = *o->clock_ns;
-        o->sleep(oracle_until_ns(past_ns, before_ns) + 1);
-        if (*o->clock_ns <= before_ns) return false;
+        int64_t nap_ns = oracle_until_ns(past_ns, before_ns) + 1;
+        if (still_ns && nap_ns < ms) nap_ns = ms;
+        o->sleep(nap_ns);
+        still_ns = *o->clock_ns == before_ns ? still_ns + nap_ns : 0;
+        if (*o->clock_ns < before_ns || still_ns > 1000 * ms) return false;
     }
     return true;
 }
