@@ -130,7 +130,6 @@ save_slowly() { # the child that saves: 100 s for 100 keys
         eventually saves
 }
 saves() { saver=$(children "$server") && is_alive "$saver"; }
-is_alive() { [[ $(cat "/proc/$1/stat") =~ \)\ [^Z] ]]; } 2> /dev/null
 kill_server() { kill -9 "$server" && { wait "$server"; } 2> /dev/null; [ $? -eq 137 ]; }
 judge "Redis: a child of it saves" save_slowly || cat "$dir/log"
 judge "Redis: it is killed with kill -9" kill_server
