@@ -1317,12 +1317,12 @@ FLAKE_API const char *flake_status_str(flake_status status) {
  *     page_align_up, wipe_on_fork     the page inside a page_room, zeroed in a child     else: NULL, false
  *     ONE_PER_PROCESS                 an object that all files of a process share
  *
- *     FLAKE_I_HAS_FILES               0: the functions for files fail, or do nothing
+ *     FLAKE_I_HAS_FILES               0: none of the following functions, up to working_dir
  *     cancel_guard_begin, ..._end     no cancellation in between; errno is restored
  *     thread_id                       unique among threads of all processes that share memory
- *     error_is_absent, _is_taken,     why the last call failed; close and unlink leave that unchanged
- *     _is_closed, error_text
- *     open ... working_dir            files, by path and descriptor. lock_bytes does not wait
+ *     error_is_absent, _is_closed,    why the last call failed; close and unlink leave that unchanged
+ *     _is_taken_or_denied, error_text
+ *     open ... working_dir            files, by path and descriptor. lock does not wait
  *
  *     environment, host_name,         NULL: unknown                          bare: NULL
  *     zeroed, free                    memory                                 bare: NULL
@@ -1766,7 +1766,9 @@ FLAKE_I_FN uint64_t flake_i_thread_id(void) {
 }
 
 FLAKE_I_FN bool flake_i_error_is_absent(void) { return errno == ENOENT; }
-FLAKE_I_FN bool flake_i_error_is_taken(void) { return errno == EACCES || errno == EAGAIN; }
+FLAKE_I_FN bool flake_i_error_is_taken_or_denied(void) {
+    return errno == EACCES || errno == EAGAIN;
+}
 FLAKE_I_FN bool flake_i_error_is_closed(void) { return errno == EBADF; }
 FLAKE_I_FN const char *flake_i_error_text(void) { return strerror(errno); }
 
@@ -4575,8 +4577,8 @@ enum {
 /* The time that the IDs of an init must be later than: that of the file's horizon (INT64_MIN: none), after_unix_ms,
  * and the end of this unit, which a predecessor may have used. Call it with the claim: a predecessor has drawn until
  * then. Waits for the first two, and for a unit that is longer than a draw would wait. */
-FLAKE_I_FN flake_status flake_i_find_start(flake_i_engine_config *config, int64_t horizon_ns,
-                                           const char *subject, flake_why *why) {
+FLAKE_I_FN flake_status flake_i_await_start(flake_i_engine_config *config, int64_t horizon_ns,
+                                            const char *subject, flake_why *why) {
     const flake_options *const o = &config->options;
     const int64_t unit_ns = (int64_t)config->unit_ms * FLAKE_I_NS_PER_MS;
     const int64_t epoch_ns = config->epoch_ms * FLAKE_I_NS_PER_MS;
@@ -4708,7 +4710,7 @@ FLAKE_I_FN flake_status flake_i_file_open(flake_i_file *f, const char *path, int
             f->inode = opened.inode;
             if (!opened.is_own || (opened.is_there && !opened.is_once)) status = FLAKE_MISMATCH;
             else if (flake_i_lock(f->fd, true) == 0) status = FLAKE_OK;
-            else if (flake_i_error_is_taken()) status = FLAKE_IN_USE;
+            else if (flake_i_error_is_taken_or_denied()) status = FLAKE_IN_USE;
         }
         /* before it was locked, another process may have removed it */
         if (status == FLAKE_OK && flake_i_stat(path, -1, &named) && flake_i_file_is(f, &named))
@@ -4731,7 +4733,7 @@ FLAKE_I_FN bool flake_i_sync_names(const char *path) {
         char *const slash = strrchr(dir, '/');
         if (!slash) break; /* the root */
         slash[1] = 0;
-        if (!flake_i_sync_dir(dir) && !(i && flake_i_error_is_taken())) return false;
+        if (!flake_i_sync_dir(dir) && !(i && flake_i_error_is_taken_or_denied())) return false;
         *slash = 0;
     }
     return true;
@@ -4781,7 +4783,7 @@ FLAKE_I_FN flake_status flake_i_compare_last(flake_i_claim *c) {
 }
 
 /* LAST. A failed read proves nothing. Caller must be the writer. */
-FLAKE_I_FN bool flake_i_is_unchanged(flake_i_claim *c) {
+FLAKE_I_FN bool flake_i_verify_last(flake_i_claim *c) {
     const flake_status status = flake_i_compare_last(c);
     if (status == FLAKE_MISMATCH) c->is_lost = true;
     if (c->is_lost && FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed) != FLAKE_I_CLOSED)
@@ -4792,7 +4794,7 @@ FLAKE_I_FN bool flake_i_is_unchanged(flake_i_claim *c) {
 /* True: the horizon is on disk. Caller must be the writer. */
 FLAKE_I_FN bool flake_i_write_record(flake_i_claim *c, int64_t horizon_ns, int64_t now_ns) {
     uint8_t record[FLAKE_I_RECORD];
-    if (!flake_i_is_unchanged(c)) return false;
+    if (!flake_i_verify_last(c)) return false;
     if (c->written_ns < now_ns) c->written_ns = now_ns; /* a backward step remains visible */
     flake_i_record_next(c, horizon_ns, record);
     const int64_t at = flake_i_record_at(c->written + 1);
@@ -4807,7 +4809,7 @@ FLAKE_I_FN bool flake_i_write_record(flake_i_claim *c, int64_t horizon_ns, int64
 FLAKE_I_FN bool flake_i_rewrite_record(flake_i_claim *c, const flake_i_record *r) {
     c->written = r->number;
     flake_i_record_put(r, c->last);
-    return flake_i_is_unchanged(c) &&
+    return flake_i_verify_last(c) &&
            flake_i_write_at(c->file.fd, flake_i_record_at(c->written), c->last, sizeof c->last) &&
            flake_i_fdatasync(c->file.fd) == 0;
 }
@@ -5126,7 +5128,7 @@ FLAKE_I_FN flake_status flake_i_slot_judge(const flake_i_search *s) {
     return FLAKE_OK;
 }
 
-FLAKE_I_FN void flake_i_select(flake_i_search *s, uint64_t number) {
+FLAKE_I_FN void flake_i_select_number(flake_i_search *s, uint64_t number) {
     char *const end = s->claim->path + s->dir_length;
     *end = '/';
     const size_t digits = flake_format(number, FLAKE_DEC, end + 1, FLAKE_I_ENDING);
@@ -5158,7 +5160,8 @@ FLAKE_I_FN flake_status flake_i_take_number(flake_i_search *s) {
         status = flake_i_slot_begin(s);
     else if (status == FLAKE_IO)
         /* a file that may not be opened is one number's; a directory that may not be searched is all numbers' */
-        s->is_pointless = !(flake_i_error_is_taken() && flake_i_stat(c->path, -1, &named));
+        s->is_pointless =
+            !(flake_i_error_is_taken_or_denied() && flake_i_stat(c->path, -1, &named));
     else if (status == FLAKE_OK) {
         status = flake_i_slot_read(&c->file, c->path, &s->last, s->why);
         s->now_ns =
@@ -5187,7 +5190,7 @@ FLAKE_I_FN flake_status flake_i_scan(flake_i_search *s, uint64_t first, uint64_t
     for (uint64_t n = first; n <= last && !s->is_pointless && gap < FLAKE_I_GAP; n++) {
         flake_why reason = {""};
         s->why = &reason;
-        flake_i_select(s, n);
+        flake_i_select_number(s, n);
         const bool is_left_out = s->is_full && !flake_i_stat(s->claim->path, -1, &named);
         const bool is_later = !is_left_out && first < last && flake_i_is_free_later(s);
         const flake_status status = is_left_out ? FLAKE_IO
@@ -5205,7 +5208,7 @@ FLAKE_I_FN flake_status flake_i_scan(flake_i_search *s, uint64_t first, uint64_t
         if (why && !is_left_out && (status != FLAKE_IN_USE || first == last)) *why = reason;
     }
     if (earliest_ns < INT64_MAX && !s->is_pointless) {
-        flake_i_select(s, earliest);
+        flake_i_select_number(s, earliest);
         const flake_status status = flake_i_take_number(s);
         s->lost_race = status == FLAKE_IN_USE;
         return status;
@@ -5324,7 +5327,7 @@ FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node 
             if (again && !s.lost_race) FLAKE_SLEEP_NS(FLAKE_I_CLAIM_NAP_NS);
             continue;
         }
-        status = flake_i_find_start(config, s.last.horizon_ns, c->path, why);
+        status = flake_i_await_start(config, s.last.horizon_ns, c->path, why);
         if (status == FLAKE_OK) status = flake_i_claim_begin(&s);
         if (status != FLAKE_OK) flake_i_file_drop(&c->file, false);
         /* a full disk may have room for a name, but not for the record */
@@ -5560,7 +5563,7 @@ FLAKE_I_FN flake_status flake_i_claim_init(flake_i_claim *c, flake_node *node,
     memset((void *)c, 0, sizeof *c);
     c->file.fd = -1;
     const flake_status status = node->dir ? flake_i_claim_number(c, node, config, inherited, why)
-                                          : flake_i_find_start(config, INT64_MIN, "init", why);
+                                          : flake_i_await_start(config, INT64_MIN, "init", why);
     if (status != FLAKE_OK) return status;
     if (node->dir) {
         node->number = c->node;
