@@ -286,9 +286,8 @@ typedef enum flake_status {
     FLAKE_LEASE_LOST = 7, /* the claim on the node number was lost */
     FLAKE_IO = 9,         /* a file, connection or random source failed */
     FLAKE_CORRUPT = 10,   /* a truncated or damaged file of a number */
-    FLAKE_MISMATCH =
-        11, /* a file of something else, or another user's; or it was changed or removed
-                             while the generator used it */
+    /* a file of something else, or another user's; or it was changed or removed while in use */
+    FLAKE_MISMATCH = 11,
     FLAKE_DOWNTIME = 12, /* the last run ended longer ago than max_downtime_ms */
     FLAKE_IN_USE = 13    /* the number, or each number of the range, has a holder */
 } flake_status;
@@ -586,8 +585,8 @@ typedef struct flake_options {
     bool seq_scatter;
 
     /* with a directory; else FLAKE_INVALID */
-    int64_t
-        claim_wait_ms; /* init waits this long for a number in use; 0: 50 ms, as others may look at it */
+    /* init waits this long for a number in use; 0: 50 ms, as others may look at it */
+    int64_t claim_wait_ms;
     int64_t horizon_ms; /* how far ahead of use the file is written, up to a day; 0: 3,000 */
     /* FLAKE_DOWNTIME if the horizon is older (a restored copy?); 0: any age */
     int64_t max_downtime_ms;
@@ -970,9 +969,9 @@ typedef struct flake_i_engine {
     uintptr_t home;         /* its own address at init: that of a copy differs */
     bool fail_on_backwards; /* waiting calls do not wait after a backward step */
     bool no_wait;           /* init did not wait for the time before start_unit */
-    flake_atomic64
-        first_limit; /* flake_i_draw_first may draw after 1 to this many tickets; 0: never: there
-                                   is a gate, claim, ring or window, a full count carries, or it is closed */
+    /* flake_i_draw_first may draw after 1 to this many tickets; 0: never: there is a gate, claim, ring or window,
+     * a full count carries, or it is closed */
+    flake_atomic64 first_limit;
     flake_atomic64 ticks_per_window; /* of the counter; 1: not known yet, or clock.now_ns is set;
                                           0: no windows */
     flake_ring *ring;
@@ -4570,9 +4569,7 @@ FLAKE_I_FN bool flake_i_is_holder(const flake_i_claim *c) {
     return FLAKE_ATOMIC_LOAD(&c->holder, acquire) == flake_i_process_owner_id(); /* HOLD:A */
 }
 
-enum {
-    FLAKE_I_LONGEST_STEP_NS = 1000000000
-}; /* a clock that stands still for longer does not run */
+enum { FLAKE_I_LONGEST_STEP_NS = 1000000000 }; /* a clock that stands still longer does not run */
 
 /* The time that the IDs of an init must be later than: that of the file's horizon (INT64_MIN: none), after_unix_ms,
  * and the end of this unit, which a predecessor may have used. Call it with the claim: a predecessor has drawn until
@@ -4950,11 +4947,8 @@ FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engi
     return status;
 }
 
-enum {
-    FLAKE_I_MOMENT_NS =
-        50000000, /* a number may be locked for a moment, by a scan or a failed claim */
-    FLAKE_I_CLAIM_NAP_NS = 10000000
-};
+/* A number may be locked for a moment, by a scan or a failed claim. */
+enum { FLAKE_I_MOMENT_NS = 50000000, FLAKE_I_CLAIM_NAP_NS = 10000000 };
 
 /* Opens and locks the file of a number. */
 FLAKE_I_FN flake_status flake_i_slot_lock(flake_i_file *f, const char *path, flake_why *why) {
@@ -5073,24 +5067,19 @@ typedef struct flake_i_search {
     bool is_pointless; /* the error concerns the directory: other numbers have it, too */
     bool is_full;      /* no file can be created: only numbers that have one are left */
     int64_t now_ns;
-    flake_i_record last; /* of the file; number 0: it has no name yet */
+    flake_i_record last;      /* of the file; number 0: it has no name yet, ... */
+    char fresh[FLAKE_I_PATH]; /* ... but this one, until it is complete */
 } flake_i_search;
-
-/* Where a file is until it is complete. */
-FLAKE_I_FN void flake_i_fresh_path(const char *path, char out[FLAKE_I_PATH]) {
-    const size_t length = strlen(path);
-    memcpy(out, path, length);
-    memcpy(out + length, ".new", sizeof ".new");
-}
 
 /* Opens and locks a fresh file beside the path. FLAKE_IN_USE: another process creates it, or has by now. */
 FLAKE_I_FN flake_status flake_i_slot_begin(flake_i_search *s) {
     flake_i_claim *const c = s->claim;
     flake_i_file_id named;
     uint8_t start[8] = {0};
-    char fresh[FLAKE_I_PATH];
-    flake_i_fresh_path(c->path, fresh);
-    flake_status status = flake_i_file_open(&c->file, fresh, FLAKE_I_CREATE);
+    const size_t length = strlen(c->path);
+    memcpy(s->fresh, c->path, length);
+    memcpy(s->fresh + length, ".new", sizeof ".new");
+    flake_status status = flake_i_file_open(&c->file, s->fresh, FLAKE_I_CREATE);
     if (status == FLAKE_OK) {
         const int n = flake_i_read_at(c->file.fd, 0, start, sizeof start);
         if (n < 0)
@@ -5098,7 +5087,7 @@ FLAKE_I_FN flake_status flake_i_slot_begin(flake_i_search *s) {
         else if (!flake_i_all_zero(start, 8) && memcmp(start, FLAKE_I_MAGIC, (size_t)n) != 0)
             status = FLAKE_MISMATCH;
         else if (flake_i_stat(c->path, -1, &named) || !flake_i_error_is_absent()) {
-            flake_i_unlink(fresh);
+            flake_i_unlink(s->fresh);
             status = FLAKE_IN_USE;
         }
     }
@@ -5219,12 +5208,10 @@ FLAKE_I_FN flake_status flake_i_scan(flake_i_search *s, uint64_t first, uint64_t
 }
 
 /* Writes the fresh file and gives it its name, complete or not at all. It remains locked. */
-FLAKE_I_FN bool flake_i_slot_create(flake_i_claim *c, int64_t now_ns) {
+FLAKE_I_FN bool flake_i_slot_create(flake_i_claim *c, const char *fresh, int64_t now_ns) {
     uint8_t bytes[FLAKE_I_FILE];
     uint8_t *const record = bytes + flake_i_record_at(1);
     const int64_t horizon_ns = flake_i_add_saturated(now_ns, c->lead_ns);
-    char fresh[FLAKE_I_PATH];
-    flake_i_fresh_path(c->path, fresh);
     memset(bytes, 0, sizeof bytes);
     memcpy(bytes, FLAKE_I_MAGIC, 8);
     flake_i_put64(bytes + 8, (uint64_t)FLAKE_I_VERSION << 32);
@@ -5263,7 +5250,7 @@ FLAKE_I_FN flake_status flake_i_claim_begin(flake_i_search *s) {
     FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_NO_HORIZON, relaxed);
     FLAKE_ATOMIC_STORE(&c->retry_from_ns, (uint64_t)INT64_MIN, relaxed);
     if (!s->last.number)
-        return flake_i_slot_create(c, s->now_ns)
+        return flake_i_slot_create(c, s->fresh, s->now_ns)
                    ? FLAKE_OK
                    : flake_i_say_errno(s->why, c->path, ": cannot be created: ");
     /* not past the file's horizon or the clock's: a crash loop must not run away */
@@ -5424,8 +5411,8 @@ FLAKE_I_FN bool flake_i_is_random(const flake_layout *l) {
     return l->format > FLAKE_I_BOUNDARY && !l->node_bits;
 }
 
-/* What is wrong with the sequence range; NULL: nothing. */
-FLAKE_I_FN const char *flake_i_unfit_numbers(const flake_options *o) {
+/* What is wrong with the options of a generator, those of its engine and directory excepted; NULL: nothing. */
+FLAKE_I_FN const char *flake_i_unfit_options(const flake_options *o) {
     const flake_layout *const l = &o->layout;
     const uint64_t last = flake_i_ones(l->seq_bits);
     if (o->seq_min > o->seq_max)
@@ -5435,14 +5422,9 @@ FLAKE_I_FN const char *flake_i_unfit_numbers(const flake_options *o) {
         return "seq_min and seq_max of UUIDs and ULIDs must be the whole range: counters start "
                "anywhere";
     if (l->format && o->seq_scatter) return "seq_scatter is for 64-bit layouts";
-    return NULL;
-}
-
-/* What is wrong with the other options, except for the engine's; NULL: nothing. */
-FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
     if (o->lanes && o->single_thread) return "lanes and single_thread exclude each other";
     if (!o->lanes && o->lane_count) return "lanes is missing, but lane_count is not 0";
-    if (o->after_unix_ms && flake_i_is_random(&o->layout))
+    if (o->after_unix_ms && flake_i_is_random(l))
         return "after_unix_ms is not for UUIDs and ULIDs without a node";
     return NULL;
 }
@@ -5450,15 +5432,13 @@ FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
 /* What is wrong with the options of a directory; NULL: nothing. Fills in their defaults. */
 FLAKE_I_FN const char *flake_i_unfit_dir(const flake_node *node, flake_options *o) {
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
-    if (!node->dir) {
-        const char *const option = o->claim_wait_ms     ? "claim_wait_ms"
-                                   : o->horizon_ms      ? "horizon_ms"
-                                   : o->max_downtime_ms ? "max_downtime_ms"
-                                   : o->must_exist      ? "must_exist"
-                                   : o->manual_extend   ? "manual_extend"
-                                                        : NULL;
-        return option;
-    }
+    if (!node->dir)
+        return o->claim_wait_ms     ? "claim_wait_ms"
+               : o->horizon_ms      ? "horizon_ms"
+               : o->max_downtime_ms ? "max_downtime_ms"
+               : o->must_exist      ? "must_exist"
+               : o->manual_extend   ? "manual_extend"
+                                    : NULL;
     if (o->horizon_ms < 0 || o->horizon_ms > FLAKE_I_DAY_MS)
         return "horizon_ms is negative, or more than a day";
     if (o->max_ahead_ms > FLAKE_I_DAY_MS || o->layout.unit_ms > FLAKE_I_DAY_MS)
@@ -5517,8 +5497,7 @@ FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_option
     if (flake_i_no_layout(&o->layout)) o->layout = flake_layout_default;
     if (flake_layout_check(&o->layout, why) != FLAKE_OK) return FLAKE_INVALID;
     if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)flake_i_ones(o->layout.seq_bits);
-    const char *unfit = flake_i_unfit_numbers(o);
-    if (!unfit) unfit = flake_i_unfit_kind(o);
+    const char *const unfit = flake_i_unfit_options(o);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
     if (o->clock.now_ns || flake_i_is_random(&o->layout)) o->start_this_unit = true;
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
