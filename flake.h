@@ -603,9 +603,9 @@ typedef struct flake_options {
 /* Init, reinit and close need exclusive access to the generator. Init does not look at what the memory held: close a
  * generator before its next init. Options NULL: all defaults. After a failed init every draw returns FLAKE_INVALID,
  * and flake_close FLAKE_OK. FLAKE_INVALID, FLAKE_NODE_RANGE; with a gate FLAKE_LEASE_LOST; for UUIDs and ULIDs
- * FLAKE_IO (no random bytes); FLAKE_CLOCK_BACKWARDS while it waits. With a
- * directory FLAKE_IN_USE: the number, or all of the range, have holders; the file: FLAKE_IO, FLAKE_CORRUPT,
- * FLAKE_MISMATCH, FLAKE_CLOCK_BACKWARDS, FLAKE_DOWNTIME. A range skips unusable files; the first is the reason if no
+ * FLAKE_IO (no random bytes); FLAKE_CLOCK_BACKWARDS while it waits. With a directory FLAKE_IN_USE: the number, or all
+ * of the range, have holders; the file: FLAKE_IO, FLAKE_CORRUPT, FLAKE_MISMATCH, FLAKE_CLOCK_BACKWARDS,
+ * FLAKE_DOWNTIME. A range skips unusable files, and on a full disk numbers without one; the first is the reason if no
  * number is free. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, flake_node, const flake_options *,
                                                    flake_why *);
