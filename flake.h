@@ -4756,7 +4756,6 @@ FLAKE_I_FN flake_status flake_i_compare_last(flake_i_claim *c) {
     uint8_t found[FLAKE_I_RECORD];
     flake_i_record r;
     flake_i_file_id id;
-    if (c->file.fd < 0) return FLAKE_MISMATCH;
     if (!flake_i_stat(NULL, c->file.fd, &id))
         return flake_i_error_is_closed() ? FLAKE_MISMATCH : FLAKE_IO;
     if (!id.is_there || !flake_i_file_is(&c->file, &id)) return FLAKE_MISMATCH;

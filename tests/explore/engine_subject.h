@@ -215,6 +215,9 @@ static const char *name_of(const void *at) {
         {&our.flake_shards[0].claim.holder, NULL},
         {&our.flake_laned.engine.first_limit, NULL}, /* no thread draws from it */
         {&our.flake_laned.engine.is_closed, NULL},
+        {&our.flake_laned.whose, NULL}, /* these have no stock */
+        {&our.sno.gen.whose, NULL},
+        {&our.sno_laned.gen.whose, NULL},
         {&our.flake.claim.writer, "writer"},
         {&our.sno.gen.claim.writer, NULL},
         {&our.flake_laned.claim.writer, NULL},
@@ -253,6 +256,7 @@ static const char *name_of(const void *at) {
             at == &e->calibrated_at || at == &e->calibration || at == &e->ticks_per_window)
             return NULL;
     }
+    if (at == &our.flake.whose) return calls_any('k') ? "whose" : NULL;
     if (at == lanes_turn()) return "turn";
     if (is_hint(at)) return now->one_slot ? "map" : NULL; /* else each thread's own */
     if (at == fork_page) return calls_any('b') ? "fork word" : NULL;
