@@ -24,7 +24,7 @@ start() { # MODULE_ARGUMENT...: on $port
     servers+=($server)
     eventually answers
 }
-answers() { [ "$(redis-cli -p "$port" PING 2>&1)" = PONG ]; }
+answers() { [ "$(timeout 10 redis-cli -p "$port" PING 2>&1)" = PONG ]; } # not later: a starting server has the socket, and waits
 ask() { timeout $patience redis-cli -p "$port" "$@"; }
 does_not_start() { # WHY MODULE_ARGUMENT...
     local why=$1
