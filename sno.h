@@ -46,7 +46,6 @@
  *
  *     // >>public           what a program sets and calls
  *     // >>structs          the members of a generator
- *     // >>system           what this header alone asks the operating system
  *     // >>ids              their bits, from and to their parts
  *     // >>sort
  *     // >>text             IDs as texts; before draws, which fill arrays with its vectors
@@ -262,28 +261,6 @@ struct sno_gen {
 
 #if defined(FLAKE_I_IMPLEMENTED) && !defined(SNO_I_IMPLEMENTED)
 #define SNO_I_IMPLEMENTED
-
-// >>system
-/* The one service of the operating system that only this header uses: moving a fresh page into a room. If
- * that fails, the page stays at its address. mremap checks that it can succeed before it unmaps the
- * destination. mmap at a fixed address could run out of memory after unmapping, and leave a hole for other
- * mappings. */
-#if defined(__linux__) && !defined(FLAKE_NO_OS)
-extern void *sno_i_mremap(void *, size_t, size_t, int, ...) __asm__("mremap");
-
-FLAKE_I_FN void *sno_i_move_page(void *page, flake_i_page_room *room) {
-    enum { may_move = 1, to_a_fixed_place = 2 };
-    const size_t size = 8192; /* the kernel rounds it up to whole pages */
-    void *const place = flake_i_page_align_up(room);
-    const int errno_before = errno;
-    if (place && sno_i_mremap(page, size, size, may_move | to_a_fixed_place, place) == place)
-        page = place;
-    errno = errno_before;
-    return page;
-}
-#else
-FLAKE_I_FN void *sno_i_move_page(void *page, flake_i_page_room *room) { return (void)room, page; }
-#endif
 
 // >>ids
 
@@ -1015,10 +992,8 @@ FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, 
  *     label      at                                   pairs with   and carries
  *     PAGE:R     family, default generator published  PAGE:A       its contents
  *
- * On Linux the shared pages replace some of the module's own, so closing the module unmaps them. That
- * works once: others moved there would destroy the first one's bits. So the first caller moves its pages,
- * and the others wait for up to 1 ms. If that was pointless (the first caller may be the code that this
- * signal handler has interrupted), they publish pages elsewhere, which stay mapped. */
+ * Threads that make the first call at once map 8 KiB each; one CAS decides whose are the family's. They stay
+ * mapped when the module is closed. */
 struct sno_i_family {
     flake_i_atomic32 taken[(UINT16_MAX + 1) / 32]; /* a bit each */
 };
@@ -1028,33 +1003,18 @@ struct sno_i_partitions {
     FLAKE_ATOMIC(struct sno_i_family *) family; /* NULL: there is none yet */
     flake_atomic64 next;                        /* [ label:48 ][ number:16 ]; 0: no start yet */
     struct sno_i_family private_family;         /* if memory cannot be shared */
-    flake_i_atomic32 asked;                     /* calls while there was none */
-    flake_i_page_room room[sizeof(flake_i_page_room) > 8192 ? 1 : 2]; /* for whole pages of 8 KiB */
 };
 FLAKE_I_ONE_PER_PROCESS(struct sno_i_partitions, sno_i_partitions);
-
-/* Waits for another thread to publish the family: at most 50 sleeps of 20 us. NULL: not yet. */
-FLAKE_I_COLD struct sno_i_family *sno_i_await_family(void) {
-    struct sno_i_family *family = NULL;
-    for (int naps = 0; naps < 50 && !family; naps++) {
-        FLAKE_SLEEP_NS(20000);
-        family = FLAKE_ATOMIC_LOAD(&sno_i_partitions.family, acquire); /* PAGE:A */
-    }
-    return family;
-}
 
 FLAKE_I_FN struct sno_i_family *sno_i_get_family(void) {
     struct sno_i_partitions *const p = &sno_i_partitions;
     struct sno_i_family *family = FLAKE_ATOMIC_LOAD(&p->family, acquire); /* PAGE:A */
     if (family) return family;
-    const bool is_first = FLAKE_ATOMIC_ADD(&p->asked, 1u, relaxed) == 0;
-    if (!is_first && (family = sno_i_await_family()) != NULL) return family;
     void *const page = flake_i_new_page(true);
-    void *const moved = page && is_first ? sno_i_move_page(page, p->room) : page;
-    struct sno_i_family *fresh = moved ? (struct sno_i_family *)moved : &p->private_family;
+    struct sno_i_family *fresh = page ? (struct sno_i_family *)page : &p->private_family;
     if (FLAKE_ATOMIC_CAS(&p->family, &family, fresh, release, acquire)) /* PAGE:R, PAGE:A */
         return fresh;
-    if (page && moved == page) flake_i_drop_page(page); /* a moved page belongs to the module */
+    if (page) flake_i_drop_page(page);
     return family;
 }
 

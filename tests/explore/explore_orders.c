@@ -79,9 +79,6 @@ static bool calls_any(char letter) {
     return false;
 }
 
-/* A thread that waits for a family's pages: it may nap to the end without seeing them. */
-static bool is_nap(void) { return calls_any('f'); }
-
 // >>rules
 
 /* Facts of a word: the last unit drawn on each timeline, changes of the timeline, tickets drawn. */

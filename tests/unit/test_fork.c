@@ -496,7 +496,6 @@ TEST(relatives_have_partitions_of_their_own) {
 
 static void forget_the_family(void) {
     atomic_store(&sno_i_partitions.family, NULL);
-    atomic_store(&sno_i_partitions.asked, 0u);
     atomic_store(&sno_i_partitions.next, 0u);
 }
 
@@ -561,28 +560,6 @@ static void take_after_bumps(void) {
 }
 
 TEST(partitions_after_many_bumps_are_counted_up) { by_fork(take_after_bumps); }
-
-/* Of two threads that ask at once only one may store its page in the module's pointer: the second
- * would discard the first one's count. */
-static bool is_in_the_room(const struct sno_i_family *family) {
-    const uintptr_t at = (uintptr_t)family, room = (uintptr_t)&sno_i_partitions.room;
-    return at >= room && at < room + sizeof sno_i_partitions.room;
-}
-
-static void ask_for_the_family_twice(void) {
-    forget_the_family();
-    struct sno_i_family *const first = sno_i_get_family();
-    atomic_store(&our->slept_ns, 0);
-    atomic_store(&sno_i_partitions.family, NULL); /* the first is not done yet */
-    struct sno_i_family *const second = sno_i_get_family();
-    EXPECT(first != second && !is_in_the_room(second));
-    EXPECT(atomic_load(&our->slept_ns) == 1000000);
-#if defined(__linux__)
-    EXPECT(is_in_the_room(first));
-#endif
-}
-
-TEST(one_family_is_put_in_its_place) { by_fork(ask_for_the_family_twice); }
 
 #if defined(__linux__)
 static void bump_and_draw(void) {

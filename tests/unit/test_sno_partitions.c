@@ -9,11 +9,14 @@
 #if !defined(_WIN32)
 #include <sys/mman.h>
 static bool shares_nothing; /* the system refuses memory for a family */
+static int pages;           /* for families, that are mapped */
 static void *map(void *at, size_t n, int access, int flags, int file, off_t from) {
     if (shares_nothing && (flags & MAP_SHARED)) return MAP_FAILED;
+    pages += (flags & MAP_SHARED) != 0;
     return mmap(at, n, access, flags, file, from);
 }
-#define mmap map
+#define mmap          map
+#define munmap(at, n) (pages--, munmap(at, n))
 #endif
 static bool draw_bytes(void *to, size_t n);
 #define FLAKE_RANDOM_BYTES(to, n) draw_bytes(to, n)
@@ -335,6 +338,7 @@ static void stall_the_first_call(void) {
     CHECK_EQ(count_duplicates(got, got_n), 0);
     CHECK(!sno_is_zero(got[0]));
     CHECK_EQ(sno_init(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(pages, 1); /* of two first calls one has dropped its own */
 }
 
 TEST(a_first_call_that_stalls_leaves_partitions_to_others) {
