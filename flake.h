@@ -5631,6 +5631,18 @@ FLAKE_API flake_status flake_init(flake_gen *g, flake_node node, const flake_opt
     return status;
 }
 
+/* Whether n shards can share the numbers of this configuration, which begin at seq_min. */
+FLAKE_I_FN flake_status flake_i_check_shards(const flake_i_engine_config *c, size_t n,
+                                             uint32_t seq_min, flake_why *why) {
+    if (c->options.lanes) return flake_i_say(why, FLAKE_INVALID, "options", "shards have no lanes");
+    if (!n || n > c->cap || n > UINT32_MAX)
+        return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or exceeds the sequence range");
+    /* bounds 0 and 0 are the whole range */
+    if (n == c->cap && n > 1 && !seq_min)
+        return flake_i_say(why, FLAKE_INVALID, "n", "leaves the first shard the number 0 alone");
+    return FLAKE_OK;
+}
+
 FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node node,
                                          const flake_options *options, flake_why *why) {
     flake_i_engine_config config;
@@ -5639,16 +5651,12 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node
     for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
     if (status != FLAKE_OK) return status;
     flake_options *const o = &config.options;
-    if (o->lanes) return flake_i_say(why, FLAKE_INVALID, "options", "shards have no lanes");
     if (o->layout.format > FLAKE_I_BOUNDARY)
         return flake_i_say(why, FLAKE_INVALID, "options",
                            "layout has counters that start anywhere: shards would repeat IDs");
+    status = flake_i_check_shards(&config, n, o->seq_min, why);
+    if (status != FLAKE_OK) return status;
     const uint64_t cap = config.cap;
-    if (!n || n > cap || n > UINT32_MAX)
-        return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or exceeds the sequence range");
-    /* options with the range 0 to 0 have the whole range */
-    if (n == cap && !o->seq_min && o->seq_max)
-        return flake_i_say(why, FLAKE_INVALID, "n", "leaves the first shard the number 0 alone");
     status = flake_i_claim_init(&shards[0].claim, &node, &config, NULL, why);
     o->single_thread = true;
     uint64_t next = o->seq_min;
@@ -5683,6 +5691,12 @@ FLAKE_I_FN bool flake_i_may_meet(const flake_node *node, const flake_gen *g) {
     return !has_both && node->number <= g->node && g->node <= node->last;
 }
 
+FLAKE_I_FN flake_status flake_i_say_overlap(flake_why *why) {
+    return flake_i_say(
+        why, FLAKE_NODE_OVERLAP, "node",
+        "is the parent's, or that of before the clone, and the sequence ranges overlap");
+}
+
 /* NULL: the parent's. */
 FLAKE_I_FN flake_options flake_i_inherited_options(const flake_gen *g, const flake_options *given,
                                                    const flake_node *node) {
@@ -5704,9 +5718,7 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, flake_node node,
     flake_status status = flake_i_resolve(&given, &node, &config, keys, why);
     if (status != FLAKE_OK) return status;
     if (flake_i_may_meet(&node, g) && flake_i_share_ids(&config.options, &g->options))
-        return flake_i_say(why, FLAKE_NODE_OVERLAP, "node",
-                           "is the parent's, or that of before the clone, and the sequence ranges "
-                           "overlap");
+        return flake_i_say_overlap(why);
     memcpy((void *)&parents, (const void *)&g->claim, sizeof parents);
     status = flake_i_claim_init(&g->claim, &node, &config, &parents, why);
     if (status == FLAKE_OK) status = flake_i_gen_init(g, &config, node.number, keys, why);

@@ -1027,20 +1027,13 @@ FLAKE_I_FN uint16_t sno_i_random_partition(void) {
     return (uint16_t)(drawn ^ own * 0x9e3779b97f4a7c15 >> 48);
 }
 
-/* Loaded before a generator's partition is taken, and again after it has stored the id of its owner. If the two
- * differ, the process was forked in between (in a signal handler that interrupted this call) or the machine
- * cloned: a relative may draw with this partition, and another one is needed. */
-FLAKE_I_FN uint64_t sno_i_owner(void) {
-    flake_atomic64 *word;
-    return flake_i_instance_owner_id(&word);
-}
-
 /* Lock-free once there is a family. */
 FLAKE_I_FN flake_status sno_i_take_partition(uint16_t *partition) {
     struct sno_i_family *const family = sno_i_get_family();
     flake_atomic64 *const at = &sno_i_partitions.next;
+    flake_atomic64 *word;
     /* CLONE:A: a thread that has seen the owner id of a clone sees it again here, and the count with it. */
-    const uint64_t owner = sno_i_owner();
+    const uint64_t owner = flake_i_instance_owner_id(&word);
     const uint64_t clones = FLAKE_ATOMIC_LOAD(&flake_i_process.clone_count, relaxed);
     const bool is_alone = family == &sno_i_partitions.private_family;
     const uint64_t label = is_alone ? owner << 16 : clones << 32 | 1u << 16;
@@ -1067,19 +1060,6 @@ FLAKE_I_FN flake_status sno_i_take_partition(uint16_t *partition) {
 }
 
 // >>set-up
-
-/* A snapshot with defaults filled in and bounds in order. */
-FLAKE_I_FN sno_snapshot sno_i_resolved(const sno_snapshot *given) {
-    sno_snapshot s = *given;
-    if (!s.sequence_max && s.sequence_min != UINT16_MAX) s.sequence_max = UINT16_MAX;
-    if (s.sequence_min > s.sequence_max) {
-        uint16_t min = s.sequence_max;
-        s.sequence_max = s.sequence_min;
-        s.sequence_min = min;
-    }
-    if (!s.sequence) s.sequence = s.sequence_min;
-    return s;
-}
 
 /* The engine's part of resolved options; NULL: of sno_generate, which waits without limit. */
 FLAKE_I_FN flake_i_engine_config sno_i_engine_config_of(const flake_options *o,
@@ -1114,78 +1094,102 @@ FLAKE_I_FN uint32_t sno_i_numbers(const sno_snapshot *pool) {
     return (uint32_t)(pool->sequence_max - pool->sequence_min) + 1;
 }
 
-/* Whether the library chooses the partition. */
-FLAKE_I_FN bool sno_i_chooses(const flake_node *node) { return node->kind == FLAKE_I_NO_NODE; }
-
-/* Whether a snapshot has a position: that of the partition that the program has chosen. */
-FLAKE_I_FN bool sno_i_continues(const flake_node *node) {
-    return !sno_i_chooses(node) && node->kind != FLAKE_I_ANY_NODE;
-}
-
-/* The pool that node and snapshot (NULL: none) describe. */
-FLAKE_I_FN sno_snapshot sno_i_pool_of(const flake_node *node, const sno_snapshot *from) {
+/* The pool that node and snapshot (NULL: none) describe, with defaults filled in and bounds in order. */
+FLAKE_I_FN sno_snapshot sno_i_pool_of(const flake_node *node, const sno_snapshot *from,
+                                      bool continues) {
     sno_snapshot pool;
     memset(&pool, 0, sizeof pool);
-    if (from && sno_i_continues(node)) pool = *from;
+    if (from && continues) pool = *from;
     else if (from) {
         pool.sequence_min = from->sequence_min;
         pool.sequence_max = from->sequence_max;
     }
     pool.partition = (uint16_t)node->number;
-    return sno_i_resolved(&pool);
+    if (!pool.sequence_max && pool.sequence_min != UINT16_MAX) pool.sequence_max = UINT16_MAX;
+    if (pool.sequence_min > pool.sequence_max) {
+        const uint16_t min = pool.sequence_max;
+        pool.sequence_max = pool.sequence_min;
+        pool.sequence_min = min;
+    }
+    if (!pool.sequence) pool.sequence = pool.sequence_min;
+    return pool;
+}
+
+/* What an init resolves and claims before it sets up generators. */
+typedef struct sno_i_setup {
+    flake_node node;
+    flake_i_engine_config config;
+    sno_snapshot pool;
+    bool has_snapshot;
+    bool chooses; /* the library chooses the partition */
+    /* Loaded before a partition is taken. If it differs after the generator has stored the id of its owner, the
+     * process was forked in between (in a signal handler that interrupted this call) or the machine cloned: a
+     * relative may draw with this partition, and another one is needed. */
+    uint64_t owner;
+} sno_i_setup;
+
+FLAKE_I_FN bool sno_i_is_overtaken(const sno_i_setup *s) {
+    flake_atomic64 *word;
+    return s->chooses && flake_i_instance_owner_id(&word) != s->owner;
 }
 
 /* Checks and fills in node, snapshot and options, and takes a partition if the library chooses it. */
-FLAKE_I_FN flake_status sno_i_resolve(const flake_node *node, const sno_snapshot *from,
-                                      const flake_options *options, flake_options *o,
-                                      sno_snapshot *pool, flake_why *why) {
-    const bool chooses = sno_i_chooses(node);
+FLAKE_I_FN flake_status sno_i_resolve(sno_i_setup *s, const flake_node *node,
+                                      const sno_snapshot *from, const flake_options *options,
+                                      flake_why *why) {
+    flake_atomic64 *word;
+    flake_options o;
     char text[80];
+    s->node = *node;
+    s->has_snapshot = from != NULL;
+    s->chooses = node->kind == FLAKE_I_NO_NODE;
+    s->owner = flake_i_instance_owner_id(&word);
+    const bool continues = !s->chooses && node->kind != FLAKE_I_ANY_NODE;
     if (options && (!flake_i_no_layout(&options->layout) || options->seq_min || options->seq_max ||
                     options->seq_scatter || options->max_ahead_ms))
         return flake_i_say(why, FLAKE_INVALID, "options",
                            "layout, seq_min, seq_max, seq_scatter and max_ahead_ms must be zero: "
                            "a snapshot sets the numbers");
-    flake_status status = flake_i_fill_in(options, o, why);
-    if (status == FLAKE_OK) status = flake_i_check_node(node, o, 16, true, why);
+    flake_status status = flake_i_fill_in(options, &o, why);
+    if (status == FLAKE_OK) status = flake_i_check_node(node, &o, 16, true, why);
     if (status != FLAKE_OK) return status;
-    memset(&o->layout, 0, sizeof o->layout); /* snos have none */
-    o->seq_max = 0;
-    *pool = sno_i_pool_of(node, from);
-    if (from && sno_i_continues(node) && from->partition != pool->partition) {
+    memset(&o.layout, 0, sizeof o.layout); /* snos have none */
+    o.seq_max = 0;
+    s->pool = sno_i_pool_of(node, from, continues);
+    if (from && continues && from->partition != s->pool.partition) {
         flake_i_put_numbers(text, "partition # is not the node, #", from->partition,
-                            pool->partition, 0);
+                            s->pool.partition, 0);
         return flake_i_say(why, FLAKE_INVALID, "snapshot", text);
     }
-    const char *unfit = sno_i_pool_why(pool);
-    const flake_i_engine_config config = sno_i_engine_config_of(o, node, sno_i_numbers(pool));
-    if (!unfit) unfit = flake_i_unfit_setup(&config);
+    const char *unfit = sno_i_pool_why(&s->pool);
+    s->config = sno_i_engine_config_of(&o, node, sno_i_numbers(&s->pool));
+    if (!unfit) unfit = flake_i_unfit_setup(&s->config);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
-    if (!chooses) return FLAKE_OK;
-    status = sno_i_take_partition(&pool->partition);
+    if (!s->chooses) return FLAKE_OK;
+    status = sno_i_take_partition(&s->pool.partition);
     return status == FLAKE_OK ? status
                               : flake_i_say(why, status, "partition", flake_status_str(status));
 }
 
 /* Claims the partition. A generator that continues, or whose partition no predecessor had, starts in this unit. */
-FLAKE_I_FN flake_status sno_i_claim(flake_i_claim *c, flake_node *node, const flake_options *o,
-                                    flake_i_claim *inherited, sno_snapshot *pool,
-                                    flake_i_engine_config *config, flake_why *why) {
-    *config = sno_i_engine_config_of(o, node, sno_i_numbers(pool));
-    if (sno_i_chooses(node) || pool->wall_hi) config->options.start_this_unit = true;
-    const flake_status status = flake_i_claim_init(c, node, config, inherited, why);
-    config->options.start_this_unit = o->start_this_unit;
-    if (node->dir) pool->partition = (uint16_t)node->number;
+FLAKE_I_FN flake_status sno_i_claim(sno_i_setup *s, flake_i_claim *c, flake_i_claim *inherited,
+                                    flake_why *why) {
+    const bool start_this_unit = s->config.options.start_this_unit;
+    if (s->chooses || s->pool.wall_hi) s->config.options.start_this_unit = true;
+    const flake_status status = flake_i_claim_init(c, &s->node, &s->config, inherited, why);
+    s->config.options.start_this_unit = start_this_unit;
+    if (s->node.dir) s->pool.partition = (uint16_t)s->node.number;
     return status;
 }
 
-/* Sets up a generator of the pool's numbers, whose partition is claimed. With `from`, `count` of them are drawn
- * since unit wall_hi (0: those up to pool->sequence); NULL: it starts at the clock. On failure the generator is
+/* Sets up a generator of the pool's numbers, whose partition is claimed. With a snapshot `count` of them are drawn
+ * since unit wall_hi (0: those up to pool.sequence), else it starts at the clock. On failure the generator is
  * unchanged. */
-FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, flake_i_engine_config config,
-                                       const sno_snapshot *from, uint64_t count,
-                                       const sno_snapshot *pool, flake_why *why) {
+FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_i_setup *s, uint64_t count,
+                                       flake_why *why) {
     flake_i_engine *const e = &g->gen.engine;
+    const sno_snapshot *const pool = &s->pool;
+    flake_i_engine_config config = s->config;
     config.cap = sno_i_numbers(pool);
     if (!count) count = pool->sequence - pool->sequence_min + 1;
     const flake_status status = flake_i_gen_set_up(&g->gen, &config, pool->partition, why);
@@ -1195,7 +1199,7 @@ FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, flake_i_engine_config config,
     g->sequence_min = pool->sequence_min;
     g->gen.counts = false;
     FLAKE_ATOMIC_STORE(&g->with_time, 0u, relaxed);
-    if (from) {
+    if (s->has_snapshot) {
         const uint64_t time = (uint64_t)pool->wall_hi, tick = pool->drifts & 1;
         FLAKE_ATOMIC_STORE(&e->word, time << e->time_shift | tick << (e->time_shift - 1) | count,
                            relaxed);
@@ -1211,49 +1215,39 @@ FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, flake_i_engine_config config,
 
 FLAKE_API flake_status sno_init(sno_gen *g, flake_node node, const sno_snapshot *from,
                                 const flake_options *options, flake_why *why) {
-    flake_options o;
-    flake_i_engine_config config;
-    sno_snapshot pool;
-    const bool chooses = sno_i_chooses(&node);
-    const uint64_t owner = sno_i_owner();
-    flake_status status = sno_i_resolve(&node, from, options, &o, &pool, why);
+    sno_i_setup s;
+    flake_status status = sno_i_resolve(&s, &node, from, options, why);
     flake_i_invalidate(&g->gen);
-    if (status == FLAKE_OK)
-        status = sno_i_claim(&g->gen.claim, &node, &o, NULL, &pool, &config, why);
-    if (status == FLAKE_OK) status = sno_i_gen_init(g, config, from, 0, &pool, why);
-    if (!chooses || status != FLAKE_OK || sno_i_owner() == owner) return status;
+    if (status == FLAKE_OK) status = sno_i_claim(&s, &g->gen.claim, NULL, why);
+    if (status == FLAKE_OK) status = sno_i_gen_init(g, &s, 0, why);
+    if (status != FLAKE_OK || !sno_i_is_overtaken(&s)) return status;
     return sno_init(g, node, from, options, why);
 }
 
 FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node node,
                                        const sno_snapshot *from, const flake_options *options,
                                        flake_why *why) {
-    flake_options o;
-    flake_i_engine_config config;
-    sno_snapshot pool;
-    const uint64_t owner = sno_i_owner();
-    flake_status status = sno_i_resolve(&node, from, options, &o, &pool, why);
+    sno_i_setup s;
+    sno_snapshot *const pool = &s.pool;
+    flake_status status = sno_i_resolve(&s, &node, from, options, why);
     for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i].gen);
+    if (status == FLAKE_OK) status = flake_i_check_shards(&s.config, n, pool->sequence_min, why);
     if (status != FLAKE_OK) return status;
-    const uint32_t cap = sno_i_numbers(&pool);
-    if (o.lanes) return flake_i_say(why, FLAKE_INVALID, "options", "shards have no lanes");
-    if (!n || n > cap) return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or exceeds the pool");
-    if (n == cap && !pool.sequence_min) /* bounds 0 and 0 are the whole pool's */
-        return flake_i_say(why, FLAKE_INVALID, "n", "leaves the first shard the number 0 alone");
-    status = sno_i_claim(&shards[0].gen.claim, &node, &o, NULL, &pool, &config, why);
-    config.options.single_thread = true;
+    const uint64_t cap = s.config.cap;
+    status = sno_i_claim(&s, &shards[0].gen.claim, NULL, why);
+    s.config.options.single_thread = true;
     /* All numbers of the units in the snapshot count as drawn: which shard had which is unknown. */
-    const uint32_t units = 1 + (pool.sequence - pool.sequence_min) / cap;
-    uint32_t next = pool.sequence_min;
+    const uint64_t units = 1 + (pool->sequence - pool->sequence_min) / cap;
+    uint32_t next = pool->sequence_min;
     for (size_t i = 0; i < n && status == FLAKE_OK; i++) {
         const uint32_t share = (uint32_t)(cap / n + (i < cap % n));
-        pool.sequence_min = (uint16_t)next;
+        pool->sequence_min = (uint16_t)next;
         next += share;
-        pool.sequence_max = (uint16_t)(next - 1);
-        status = sno_i_gen_init(&shards[i], config, from, (uint64_t)units * share, &pool, why);
+        pool->sequence_max = (uint16_t)(next - 1);
+        status = sno_i_gen_init(&shards[i], &s, units * share, why);
         flake_i_chain(&shards[i].gen, i, n, sizeof shards[i]);
     }
-    if (sno_i_chooses(&node) && status == FLAKE_OK && sno_i_owner() != owner)
+    if (status == FLAKE_OK && sno_i_is_overtaken(&s))
         return sno_init_shards(shards, n, node, from, options, why);
     for (size_t i = 0; i < n && status != FLAKE_OK; i++) flake_i_invalidate(&shards[i].gen);
     return status;
@@ -1261,35 +1255,27 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node nod
 
 FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, flake_node node, const sno_snapshot *from,
                                              const flake_options *options, flake_why *why) {
-    flake_options o;
-    flake_i_engine_config config;
-    sno_snapshot pool;
+    sno_i_setup s;
     flake_i_claim parents;
-    const bool chooses = sno_i_chooses(&node);
     if (!sno_i_is_here(g) || !flake_i_is_inherited(&g->gen.engine) || g->gen.shard)
         return flake_i_say(why, FLAKE_INVALID, "generator",
                            "was not inherited through fork, or is a shard");
     const flake_options given = flake_i_inherited_options(&g->gen, options, &node);
     const uint64_t before = g->gen.node;
     flake_status status;
-    uint64_t owner;
     memcpy((void *)&parents, (const void *)&g->gen.claim, sizeof parents);
     do {
-        owner = sno_i_owner();
-        do status = sno_i_resolve(&node, from, &given, &o, &pool, why);
-        while (chooses && status == FLAKE_OK && pool.partition == before); /* by chance */
-        if (status == FLAKE_OK && !chooses && flake_i_may_meet(&node, &g->gen) &&
-            g->sequence_min <= pool.sequence_max &&
-            pool.sequence_min < g->sequence_min + g->gen.engine.cap)
-            return flake_i_say(why, FLAKE_NODE_OVERLAP, "node",
-                               "is the parent's, or that of before the clone, and the pools "
-                               "overlap");
-        if (status == FLAKE_OK)
-            status = sno_i_claim(&g->gen.claim, &node, &o, &parents, &pool, &config, why);
-        if (status == FLAKE_OK) status = sno_i_gen_init(g, config, from, 0, &pool, why);
-    } while (chooses && status == FLAKE_OK && sno_i_owner() != owner);
+        do status = sno_i_resolve(&s, &node, from, &given, why);
+        while (s.chooses && status == FLAKE_OK && s.pool.partition == before); /* by chance */
+        if (status == FLAKE_OK && !s.chooses && flake_i_may_meet(&node, &g->gen) &&
+            g->sequence_min <= s.pool.sequence_max &&
+            s.pool.sequence_min < g->sequence_min + g->gen.engine.cap)
+            return flake_i_say_overlap(why);
+        if (status == FLAKE_OK) status = sno_i_claim(&s, &g->gen.claim, &parents, why);
+        if (status == FLAKE_OK) status = sno_i_gen_init(g, &s, 0, why);
+    } while (status == FLAKE_OK && sno_i_is_overtaken(&s));
     flake_i_reinit_end(&g->gen, &parents, status);
-    if (status != FLAKE_OK && chooses && g->gen.node != before)
+    if (status != FLAKE_OK && s.chooses && g->gen.node != before)
         flake_i_invalidate(&g->gen); /* the second pass failed */
     return status;
 }

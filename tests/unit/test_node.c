@@ -374,7 +374,7 @@ TEST(reinit_of_snos_takes_another_partition) {
     flake_machine_cloned();
     CHECK_EQ(sno_reinit_after_fork(&snos, flake_node_fixed(NULL, 0), NULL, NULL, &why), FLAKE_NODE_OVERLAP);
     CHECK_EQ(sno_reinit_after_fork(&snos, flake_node_fixed(NULL, 0), &upper, NULL, &why), FLAKE_NODE_OVERLAP);
-    CHECK(says(&why, "node: is the parent's, or that of before the clone, and the pools overlap"));
+    CHECK(says(&why, "node: is the parent's, or that of before the clone, and the sequence ranges overlap"));
     CHECK_EQ(sno_reinit_after_fork(&snos, zeroed, NULL, NULL, &why), FLAKE_INVALID);
     CHECK_EQ(sno_reinit_after_fork(&snos, flake_node_fixed(NULL, 65536), NULL, NULL, &why), FLAKE_NODE_RANGE);
     const flake_options refused = {.max_wait_ms = -1};
