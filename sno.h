@@ -17,23 +17,19 @@
  *
  * WHICH CALL
  *
- *     sno_generate     from a process-wide generator, without set-up. Its partition is random: an unrelated
- *                      process has the same one with probability 1/65,536. A program that forks calls it
- *                      once before the first fork
+ *     sno_generate     from a process-wide generator with a random partition, without set-up
  *     sno_next         from a generator of your own, with a partition that you choose
  *     sno_try          never blocks; flake_retry_ns tells an event loop when to call again
  *     sno_next_n       a batch: one atomic operation per time unit
  *     sno_try_at       takes the current time from the caller instead of the clock
  *
- * The first member of a sno_gen is a flake_gen named `gen`. flake.h's queries take it, and so do flake_close,
- * flake_extend and flake_take_over: flake_close(&ids.gen, &why). Options are flake_options, with lanes and
- * single_thread. flake.h describes them, nodes, directories, clocks, gates, rings, statuses and hooks, and which
- * call may run in which thread, in signal handlers and after fork. A program that includes both headers contains
- * one engine.
+ * The first member of a sno_gen is a flake_gen named `gen`, for flake.h's queries, flake_close, flake_extend and
+ * flake_take_over: flake_close(&ids.gen, &why). Options are flake_options, with lanes and single_thread. flake.h
+ * describes them, nodes, directories, clocks, gates, rings, statuses and hooks, where a generator may live, and
+ * which call may run in which thread, in signal handlers and after fork.
  *
  * Two generators that run at the same time, in one process or in several, need different partitions or
- * disjoint sequence ranges. A generator may follow another one with the same partition, as flake.h describes
- * (UNIQUENESS). It starts in the next time unit, unless it continues from the other's snapshot.
+ * disjoint sequence ranges. flake.h describes when one may follow another (UNIQUENESS).
  *
  * IDs of one generator and one metabyte increase in call order while the clock does not go backwards. (The
  * metabyte comes before the sequence.) When the clock goes backwards, the tick bit flips, and no caller
@@ -119,8 +115,7 @@ FLAKE_API void sno_to_bytes(sno_id, uint8_t out[10]);
 /* ---- text ----
  *
  * 16 characters of 2-9 and a-x, which sort as the IDs do. Decoding takes the whole input and accepts lower
- * case only, of a UUID's hex digits either case. On failure the output is unchanged. Only to_json and
- * to_uuid write a NUL.
+ * case only, of hex digits either case. On failure the output is unchanged. Only to_json and to_uuid write a NUL.
  */
 FLAKE_API void sno_encode(sno_id, char out[16]);
 FLAKE_API flake_status sno_decode(const char *, size_t len, sno_id *);
@@ -128,16 +123,11 @@ FLAKE_API void sno_encode_n(const sno_id *, size_t n, char *out);      /* 16 * n
 FLAKE_API flake_status sno_decode_n(const char *, size_t n, sno_id *); /* all n or none */
 FLAKE_API void sno_to_json(sno_id, char out[19]); /* in quotes; the zero ID is null */
 FLAKE_API flake_status sno_from_json(const char *, size_t len, sno_id *);
-/* the text's 16 characters as a UUID's 16 bytes */
+/* The text's 16 characters as 16 bytes in a UUID's form: not an RFC 9562 UUID. */
 FLAKE_API void sno_to_uuid(sno_id, char out[37]);
 FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
 
 /* ---- generators ----
- *
- * As a flake_gen, a generator may live anywhere, and must not be copied or moved once initialised; objects
- * that its options point to must outlive it, and so must the module whose code initialised it. Its member `gen` is
- * for flake.h's calls: flake_close(&ids.gen, &why), flake_extend, flake_take_over and the queries. A draw that
- * fails leaves the generator unchanged, zeroes the ID, and may return the statuses of a flake_gen's draw.
  *
  * The partition is the generator's node. To choose it yourself, with the whole pool of sequence numbers:
  *
@@ -146,12 +136,12 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
  * With flake_node_none() the library chooses the partition. It differs from those that the library chose before,
  * in this process and its relatives, which are the children forked after the first choice, and theirs. That
  * holds whichever of them call flake_machine_cloned, and when, unless mmap refuses them shared memory.
- * Partitions count up from a random one and are not reused. A process that has called flake_machine_cloned
- * counts up from another one, drawn after the call. So the processes of two clones of a machine are unrelated.
+ * Partitions count up from a random one and are not reused: many short-lived children use up the 65,536.
+ *
  * Unrelated processes may get the same partition: two collide with probability 1/65,536 for each partition used,
- * and among 300 processes a collision is as likely as not. The same holds for two copies of this header that the
- * linker keeps apart in one process (libraries that hide their symbols, or were opened with RTLD_LOCAL). In such
- * systems assign partitions yourself.
+ * and among 300 processes a collision is as likely as not. Unrelated are the processes of two clones of a machine
+ * after flake_machine_cloned, and two copies of this header that the linker keeps apart in one process (libraries
+ * that hide their symbols, or were opened with RTLD_LOCAL). In such systems assign partitions yourself.
  */
 typedef struct sno_gen sno_gen;
 
@@ -173,8 +163,7 @@ typedef struct sno_snapshot {
  * flake_node_fixed it sets pool and position, and must be of this partition. With flake_node_any or flake_node_none()
  * only its bounds count, of any partition: it does not continue a run. NULL: the whole pool. The options set the
  * rest; NULL: all defaults. Their fields layout, seq_min, seq_max, seq_scatter and max_ahead_ms must be zero. With
- * lanes, IDs of one unit are unordered. After a backward step each lane decides by itself whether it flips the tick,
- * so IDs of one unit may have either.
+ * lanes, IDs of one unit are unordered, and after a backward step may have either tick.
  *
  * The statuses of flake_init; and FLAKE_EXHAUSTED: the process and its relatives have used all partitions. After a
  * failure every call on the generator returns FLAKE_INVALID, but flake_close FLAKE_OK.
@@ -206,10 +195,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status sno_with_time(sno_gen *, uint8_t meta, i
                                                       sno_id *);
 
 /* From the process-wide generator, created by the first call, with a partition chosen by the library. Waits
- * without limit. Returns the zero ID for a time outside 2010..2079, and when no partition is left. If the
- * process calls it before it forks, parent and children have different partitions. Each copy of this header
- * that the linker keeps apart has a generator. Assign partitions yourself if a long-lived process forks many
- * short-lived ones: they use up the 65,536. */
+ * without limit. Returns the zero ID for a time outside 2010..2079, and when no partition is left. A program that
+ * forks calls it once before the first fork: then parent and children have different partitions. */
 FLAKE_API sno_id sno_generate(uint8_t meta);
 
 /* Lock-free, never torn. With lanes, all IDs of all units up to the newest of any lane count as drawn, with
@@ -247,7 +234,7 @@ FLAKE_API const char *sno_version(void);
 
 // >>structs
 
-/* Large, as a flake_gen is. flake_next and the like return FLAKE_INVALID for `gen`. */
+/* flake_next and the like return FLAKE_INVALID for `gen`. */
 struct sno_gen {
     flake_gen gen;
     uint16_t sequence_min;    /* the partition is gen.node */
@@ -268,16 +255,6 @@ struct sno_gen {
 #define SNO_I_UNIT_MS    4
 #define SNO_I_TIME_SHIFT 25 /* of time in the first 64 bits of an ID, and in the engine's word */
 
-FLAKE_I_FN uint16_t sno_i_be16(uint16_t value) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return __builtin_bswap16(value);
-#else
-    const uint8_t bytes[] = {(uint8_t)(value >> 8), (uint8_t)value};
-    memcpy(&value, bytes, sizeof value);
-    return value;
-#endif
-}
-
 FLAKE_I_FN uint16_t sno_i_load_be16(const uint8_t *from) {
     return (uint16_t)(from[0] << 8 | from[1]);
 }
@@ -289,8 +266,8 @@ FLAKE_I_FN uint16_t sno_i_tail(const sno_id *id) { return sno_i_load_be16(id->by
 FLAKE_I_FN sno_id sno_i_id(uint64_t head, uint16_t tail) {
     sno_id id;
     flake_i_put64(id.bytes, head);
-    tail = sno_i_be16(tail);
-    memcpy(id.bytes + 8, &tail, sizeof tail);
+    id.bytes[8] = (uint8_t)(tail >> 8);
+    id.bytes[9] = (uint8_t)tail;
     return id;
 }
 
@@ -341,20 +318,13 @@ FLAKE_API flake_status sno_max_at(int64_t unix_ms, sno_id *id) {
                               : status;
 }
 
-FLAKE_I_FN bool sno_i_less(const sno_id *a, const sno_id *b) {
-    const uint64_t head_a = sno_i_head(a), head_b = sno_i_head(b);
-    return head_a != head_b ? head_a < head_b : sno_i_tail(a) < sno_i_tail(b);
-}
-
 FLAKE_API int sno_compare(sno_id a, sno_id b) {
     const uint64_t head_a = sno_i_head(&a), head_b = sno_i_head(&b);
     if (head_a != head_b) return head_a < head_b ? -1 : 1;
     return sno_i_tail(&a) - sno_i_tail(&b);
 }
 
-FLAKE_API bool sno_equal(sno_id a, sno_id b) {
-    return sno_i_head(&a) == sno_i_head(&b) && sno_i_tail(&a) == sno_i_tail(&b);
-}
+FLAKE_API bool sno_equal(sno_id a, sno_id b) { return sno_compare(a, b) == 0; }
 
 FLAKE_API bool sno_is_zero(sno_id id) { return sno_i_head(&id) == 0 && sno_i_tail(&id) == 0; }
 
@@ -369,7 +339,8 @@ FLAKE_I_FN void sno_i_sort_few(sno_id *ids, size_t n) {
     for (size_t i = 1; i < n; i++) {
         const sno_id id = ids[i];
         size_t place = i;
-        for (; place > 0 && sno_i_less(&id, &ids[place - 1]); place--) ids[place] = ids[place - 1];
+        for (; place > 0 && sno_compare(id, ids[place - 1]) < 0; place--)
+            ids[place] = ids[place - 1];
         ids[place] = id;
     }
 }
