@@ -836,41 +836,29 @@ FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned request, int64_t give
  * For at least 64 IDs. Returns the number written, less than 16 short of n. */
 SNO_I_AVX2 FLAKE_I_FN uint64_t sno_i_fill_avx2(sno_id *ids, uint64_t n, uint64_t head,
                                                uint64_t first) {
+#define SNO_I_EACH_VECTOR(X) X(0) X(1) X(2) X(3) X(4)
+#define SNO_I_LOAD(k)        memcpy(&part##k, (const uint8_t *)sixteen + 32 * k, sizeof part##k);
+#define SNO_I_STORE(k)       memcpy((uint8_t *)(ids + i) + 32 * k, &part##k, sizeof part##k);
+#define SNO_I_COUNT(k)       part##k += is_seq##k * (16 << 8);
+#define SNO_I_CARRY(k)       part##k += is_seq##k & (flake_i_u16x16)(part##k < 16 << 8);
     const flake_i_u16x16 is_seq0 = {0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
     const flake_i_u16x16 is_seq1 = {0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0};
     const flake_i_u16x16 is_seq2 = {0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0};
     const flake_i_u16x16 is_seq3 = {0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0};
     const flake_i_u16x16 is_seq4 = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    flake_i_u16x16 part0, part1, part2, part3, part4;
+    sno_id sixteen[16];
     uint64_t i = 0;
     for (; i < 15 && (uintptr_t)(ids + i) % 32 != 0; i++) /* aligned stores are twice as fast */
         ids[i] = sno_i_id(head, (uint16_t)(first + i));
-    sno_id sixteen[16];
     for (unsigned k = 0; k < 16; k++) sixteen[k] = sno_i_id(head, (uint16_t)(first + i + k));
-    flake_i_u16x16 part0, part1, part2, part3, part4;
-    memcpy(&part0, (const uint8_t *)sixteen, sizeof part0);
-    memcpy(&part1, (const uint8_t *)sixteen + 32, sizeof part1);
-    memcpy(&part2, (const uint8_t *)sixteen + 64, sizeof part2);
-    memcpy(&part3, (const uint8_t *)sixteen + 96, sizeof part3);
-    memcpy(&part4, (const uint8_t *)sixteen + 128, sizeof part4);
+    SNO_I_EACH_VECTOR(SNO_I_LOAD)
     while (n - i >= 16) {
-        uint8_t *const to = (uint8_t *)(ids + i);
-        memcpy(to, &part0, sizeof part0);
-        memcpy(to + 32, &part1, sizeof part1);
-        memcpy(to + 64, &part2, sizeof part2);
-        memcpy(to + 96, &part3, sizeof part3);
-        memcpy(to + 128, &part4, sizeof part4);
+        SNO_I_EACH_VECTOR(SNO_I_STORE)
         i += 16;
-        part0 += is_seq0 * (16 << 8);
-        part1 += is_seq1 * (16 << 8);
-        part2 += is_seq2 * (16 << 8);
-        part3 += is_seq3 * (16 << 8);
-        part4 += is_seq4 * (16 << 8);
+        SNO_I_EACH_VECTOR(SNO_I_COUNT)
         if (((first + i + 15) & 255) >= 16 + 15) continue; /* no low byte is below 16 */
-        part0 += is_seq0 & (flake_i_u16x16)(part0 < 16 << 8);
-        part1 += is_seq1 & (flake_i_u16x16)(part1 < 16 << 8);
-        part2 += is_seq2 & (flake_i_u16x16)(part2 < 16 << 8);
-        part3 += is_seq3 & (flake_i_u16x16)(part3 < 16 << 8);
-        part4 += is_seq4 & (flake_i_u16x16)(part4 < 16 << 8);
+        SNO_I_EACH_VECTOR(SNO_I_CARRY)
     }
     return i;
 }
@@ -1383,7 +1371,7 @@ FLAKE_I_FN flake_i_engine *sno_i_default_engine(void) {
     if (place == SNO_I_DEFAULT_PLACES) return NULL;
     flake_i_engine *const fresh = &sno_i_default.places[place];
     const flake_i_engine_config config = sno_i_engine_config_of(NULL, NULL, UINT16_MAX + 1);
-    if (flake_i_engine_init(fresh, &config) != FLAKE_OK) return NULL;
+    (void)flake_i_engine_init(fresh, &config);       /* without a gate it cannot fail */
     fresh->owner_word = fresh->instance_word = NULL; /* the tag is checked instead */
     fresh->owner_id = fresh->instance_owner_id = 0;
     if (FLAKE_ATOMIC_CAS(&sno_i_default.engine, &found, fresh, release, acquire))
