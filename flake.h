@@ -2196,11 +2196,32 @@ FLAKE_API void flake_machine_cloned(void) {
 }
 
 // >>layouts
+/* Formats of 128 bits, a row each: version of a UUID, else 0; bits of flake_parts.node and .seq; form. After
+ * boundary's come those with a counter that starts anywhere in each ms.
+ *
+ * How to add a format:
+ *  1. A layout macro after FLAKE_LAYOUT_ULID, with the next format, and its entry at the end of FLAKE_I_EACH_LAYOUT.
+ *     node_bits 0: random bits distinguish generators.
+ *  2. A row at the end of this table. Its form is the suffix of a function in // >>128-bit that forms the IDs of
+ *     draws: `ulid` counts in all bits after the time; `node` counts, then has the node; `tail` counts, then has
+ *     random bits. IDs with other bits need a function of their own there.
+ *  3. That is all if parts are stored as in a UUID, or as time, seq up to bit 64, node. Otherwise a branch in
+ *     flake128_compose and flake128_decompose.
+ */
+// clang-format off
+#define FLAKE_I_EACH_COUNTED(X) \
+    X(UUID7,      7, 48, 26, tail) \
+    X(UUID7_NODE, 7, 48, 26, node) \
+    X(UUID8,      8, 48, 26, node) \
+    X(ULID,       0, 64, 16, ulid)
+#define FLAKE_I_EACH_FORMAT(X) X(BOUNDARY, 0, 48, 16, none) FLAKE_I_EACH_COUNTED(X)
+#define FLAKE_I_FORMAT_NUMBER(name, version, node, seq, form) FLAKE_I_##name,
+#define FLAKE_I_FORMAT_FIELDS(name, version, node, seq, form) {version, node, seq},
+// clang-format on
+enum { FLAKE_I_NO_FORMAT, FLAKE_I_EACH_FORMAT(FLAKE_I_FORMAT_NUMBER) FLAKE_I_FORMATS };
+
 /* Those of 128 bits come after them, in the order of their formats. */
 enum { FLAKE_I_LAYOUTS_OF_64 = 11 };
-
-/* Formats of 128 bits. From UUID7 on a counter starts anywhere in each ms. */
-enum { FLAKE_I_BOUNDARY = 1, FLAKE_I_UUID7, FLAKE_I_UUID7_NODE, FLAKE_I_UUID8, FLAKE_I_ULID };
 
 #ifdef FLAKE_SHARED
 #define FLAKE_I_LAYOUT_OBJECT(name, NAME) \
@@ -2211,7 +2232,7 @@ FLAKE_I_EACH_LAYOUT(FLAKE_I_LAYOUT_OBJECT)
 FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *layout) {
 #define FLAKE_I_LAYOUT_VALUE(name, NAME) FLAKE_LAYOUT_##NAME,
     static const flake_layout known[] = {FLAKE_I_EACH_LAYOUT(FLAKE_I_LAYOUT_VALUE)};
-    FLAKE_I_RELY_ON(sizeof known / sizeof *known - FLAKE_I_LAYOUTS_OF_64 == FLAKE_I_ULID,
+    FLAKE_I_RELY_ON(sizeof known / sizeof *known - FLAKE_I_LAYOUTS_OF_64 == FLAKE_I_FORMATS - 1,
                     "FLAKE_I_LAYOUTS_OF_64 counts the layouts of 64 bits");
     if (i >= sizeof known / sizeof *known) return FLAKE_INVALID;
     *layout = known[i];
@@ -2363,14 +2384,22 @@ FLAKE_I_FN flake_status flake_i_time_at(const flake_layout *l, int64_t unix_ms, 
     return FLAKE_OK;
 }
 
-enum { FLAKE_I_COUNTER_BITS = 26 }; /* of a UUID; it starts in the lower half */
+typedef struct flake_i_fields {
+    uint8_t version, node_bits, seq_bits;
+} flake_i_fields;
+
+/* The fields of flake_parts in an ID. */
+FLAKE_I_FN flake_i_fields flake_i_fields_of(const flake_layout *l) {
+    static const flake_i_fields of_128[] = {FLAKE_I_EACH_FORMAT(FLAKE_I_FORMAT_FIELDS)};
+    const flake_i_fields of_64 = {0, l->node_bits, l->seq_bits};
+    return l->format && l->format < FLAKE_I_FORMATS ? of_128[l->format - 1] : of_64;
+}
 
 /* The largest parts of a time. */
 FLAKE_I_FN flake_parts flake_i_last_parts(const flake_layout *l, int64_t unix_ms) {
-    flake_parts parts = {unix_ms, flake_i_ones(l->node_bits), (uint32_t)flake_i_ones(l->seq_bits)};
-    if (l->format) parts.node = flake_i_ones(l->format == FLAKE_I_ULID ? 64 : 48);
-    if (l->format > FLAKE_I_BOUNDARY && l->format != FLAKE_I_ULID)
-        parts.seq = (uint32_t)flake_i_ones(FLAKE_I_COUNTER_BITS);
+    const flake_i_fields f = flake_i_fields_of(l);
+    const flake_parts parts = {unix_ms, flake_i_ones(f.node_bits),
+                               (uint32_t)flake_i_ones(f.seq_bits)};
     return parts;
 }
 
@@ -2426,6 +2455,7 @@ FLAKE_API flake_status flake_max_at(const flake_layout *l, int64_t unix_ms, uint
 /* 128-bit IDs are formed of tickets: a time in ms, and an index within that ms. */
 
 enum {
+    FLAKE_I_COUNTER_BITS = 26, /* of a UUID; it starts in the lower half */
     FLAKE_I_TICKET_BITS = 16,
     FLAKE_I_RENEWAL_BITS = 10 /* log2 of the ms after which the tail's keys are renewed */
 };
@@ -2551,39 +2581,49 @@ FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t cou
                        (uint64_t)2 << 62 | (counter & flake_i_ones(14)) << 48 | tail);
 }
 
-FLAKE_I_FN unsigned flake_i_uuid_version(unsigned format) {
-    return format == FLAKE_I_UUID8 ? 8 : 7;
+/* `n` IDs of one ms, from `ticket` on. */
+typedef struct flake_i_run {
+    flake_i_keys *keys;
+    flake_i_salt salt;
+    uint64_t node, ms, ticket, n;
+} flake_i_run;
+
+FLAKE_I_INLINE void flake_i_form_ulid(unsigned version, const flake_i_run *r, flake128 *ids) {
+    uint64_t above;
+    const uint64_t start = flake_i_ulid_start(r->keys, r->salt, r->ms, &above);
+    (void)version;
+    for (uint64_t i = 0, low = start + r->ticket; i < r->n; i++, low++)
+        ids[i] = flake_i_128(r->ms << 16 | (above + (low < start)), low);
 }
 
-/* `n` IDs of one ms, from `ticket` on. */
-FLAKE_I_INLINE void flake_i_form_run(unsigned format, flake_i_keys *k, flake_i_salt salt,
-                                     uint64_t node, uint64_t ms, uint64_t ticket, flake128 *ids,
-                                     uint64_t n) {
-    flake128 *const end = ids + n;
-    if (format == FLAKE_I_ULID) {
-        uint64_t above;
-        const uint64_t start = flake_i_ulid_start(k, salt, ms, &above);
-        for (; ids < end; ids++, ticket++)
-            *ids = flake_i_128(ms << 16 | (above + (start + ticket < start)), start + ticket);
-        return;
+FLAKE_I_INLINE void flake_i_form_node(unsigned version, const flake_i_run *r, flake128 *ids) {
+    const uint64_t first = flake_i_uuid_start(r->keys, r->salt, r->ms) + r->ticket;
+    for (uint64_t i = 0; i < r->n; i++) ids[i] = flake_i_uuid(version, r->ms, first + i, r->node);
+}
+
+FLAKE_I_INLINE void flake_i_form_tail(unsigned version, const flake_i_run *r, flake128 *ids) {
+    const uint64_t first = flake_i_uuid_start(r->keys, r->salt, r->ms);
+    if (r->ms >> FLAKE_I_RENEWAL_BITS > FLAKE_ATOMIC_LOAD(&r->keys->renewed, relaxed))
+        flake_i_renew_tail(r->keys, r->ms >> FLAKE_I_RENEWAL_BITS);
+    for (uint64_t i = 0, ticket = r->ticket; i < r->n; i++, ticket++)
+        ids[i] = flake_i_uuid(version, r->ms, first + ticket,
+                              flake_i_tail_of(r->keys, r->salt, r->ms, ticket));
+}
+
+FLAKE_I_INLINE void flake_i_form_run(unsigned format, const flake_i_run *r, flake128 *ids) {
+#define FLAKE_I_FORM(name, version, node, seq, form) \
+    if (FLAKE_I_LIKELY(format == FLAKE_I_##name)) {  \
+        flake_i_form_##form(version, r, ids);        \
+        return;                                      \
     }
-    const uint64_t first = flake_i_uuid_start(k, salt, ms);
-    const unsigned version = flake_i_uuid_version(format);
-    if (format != FLAKE_I_UUID7) {
-        for (; ids < end; ids++, ticket++) *ids = flake_i_uuid(version, ms, first + ticket, node);
-        return;
-    }
-    if (ms >> FLAKE_I_RENEWAL_BITS > FLAKE_ATOMIC_LOAD(&k->renewed, relaxed))
-        flake_i_renew_tail(k, ms >> FLAKE_I_RENEWAL_BITS);
-    for (; ids < end; ids++, ticket++)
-        *ids = flake_i_uuid(version, ms, first + ticket, flake_i_tail_of(k, salt, ms, ticket));
+    FLAKE_I_EACH_COUNTED(FLAKE_I_FORM)
 }
 
 FLAKE_I_NOINLINE void flake_i_unsalted_run(unsigned format, flake_i_keys *k, uint64_t node,
                                            uint64_t ms, uint64_t ticket, flake128 *ids,
                                            uint64_t n) {
-    const flake_i_salt none = {0, 0};
-    flake_i_form_run(format, k, none, node, ms, ticket, ids, n);
+    const flake_i_run run = {k, {0, 0}, node, ms, ticket, n};
+    flake_i_form_run(format, &run, ids);
 }
 
 /* `n` IDs of one unit, of a layout with counters. */
@@ -2594,32 +2634,35 @@ FLAKE_I_INLINE void flake_i_counted(flake_gen *g, uint64_t time, uint64_t index,
 }
 
 FLAKE_API flake_status flake128_compose(const flake_layout *l, const flake_parts *p, flake128 *id) {
+    uint64_t time;
     if (!flake_i_is_128(l)) return FLAKE_INVALID;
-    const unsigned format = l->format;
-    if (p->unix_ms < 0 || (format != FLAKE_I_BOUNDARY && p->unix_ms >> 48)) return FLAKE_TIME_RANGE;
+    const flake_status status = flake_i_time_at(l, p->unix_ms, &time);
+    if (status != FLAKE_OK) return status;
     if (!flake_i_has_parts(l, p)) return FLAKE_INVALID;
-    const uint64_t ms = (uint64_t)p->unix_ms;
-    if (format == FLAKE_I_BOUNDARY) *id = flake_i_128(ms, p->node << 16 | p->seq);
-    else if (format == FLAKE_I_ULID) *id = flake_i_128(ms << 16 | p->seq, p->node);
-    else *id = flake_i_uuid(flake_i_uuid_version(format), ms, p->seq, p->node);
+    const flake_i_fields f = flake_i_fields_of(l);
+    if (f.version) *id = flake_i_uuid(f.version, time, p->seq, p->node);
+    else if (l->format == FLAKE_I_BOUNDARY) *id = flake_i_128(time, p->node << 16 | p->seq);
+    else *id = flake_i_128(time << f.seq_bits | p->seq, p->node);
     return FLAKE_OK;
 }
 
 FLAKE_API flake_status flake128_decompose(const flake_layout *l, const flake128 *id,
                                           flake_parts *parts) {
     const uint64_t high = flake_from_bytes(id->bytes), low = flake_from_bytes(id->bytes + 8);
-    flake_parts p = {(int64_t)(high >> 16), low, (uint32_t)(high & 0xffff)}; /* of a ULID */
     if (!flake_i_is_128(l)) return FLAKE_INVALID;
-    if (l->format == FLAKE_I_BOUNDARY) {
-        if (high > (uint64_t)INT64_MAX) return FLAKE_TIME_RANGE;
-        p.unix_ms = (int64_t)high;
+    const flake_i_fields f = flake_i_fields_of(l);
+    const bool is_boundary = l->format == FLAKE_I_BOUNDARY;
+    const uint64_t time = is_boundary ? high : high >> (64 - l->time_bits);
+    flake_parts p = {0, low, (uint32_t)(high & flake_i_ones(f.seq_bits))};
+    if (f.version) {
+        if ((high >> 12 & 15) != f.version || low >> 62 != 2) return FLAKE_INVALID;
+        p.node = low & flake_i_ones(48);
+        p.seq = (uint32_t)((high & 0xfff) << 14 | (low >> 48 & flake_i_ones(14)));
+    } else if (is_boundary) {
         p.node = low >> 16;
         p.seq = (uint32_t)(low & 0xffff);
-    } else if (l->format != FLAKE_I_ULID) {
-        if (p.seq >> 12 != flake_i_uuid_version(l->format) || low >> 62 != 2) return FLAKE_INVALID;
-        p.node = low & flake_i_ones(48);
-        p.seq = (p.seq & 0xfff) << 14 | (uint32_t)(low >> 48 & flake_i_ones(14));
     }
+    if (!flake_i_unix_ms(l, time, false, &p.unix_ms)) return FLAKE_TIME_RANGE;
     *parts = p;
     return FLAKE_OK;
 }
@@ -6787,16 +6830,15 @@ FLAKE_I_INLINE flake_status flake_i_default_draw(struct flake_i_uuids *g, flake_
 /* From a generator for this ID alone. In a signal handler the stack may be small: flake_init needs more. */
 FLAKE_I_COLD flake_status flake_i_default_alone(unsigned format, flake128 *id) {
     struct flake_i_uuids own;
-    const flake_i_salt none = {0, 0};
     uint64_t keys[4];
     flake_i_ticket ticket;
     if (!flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
     flake_i_default_begin(&own, keys);
     const flake_status status = flake_i_default_draw(&own, &ticket);
-    if (status == FLAKE_OK)
-        flake_i_form_run(format, &own.keys, none, 0, FLAKE_I_1984_MS + ticket.time, ticket.index,
-                         id, 1);
-    return status;
+    if (status != FLAKE_OK) return status;
+    const flake_i_run run = {&own.keys, {0, 0}, 0, FLAKE_I_1984_MS + ticket.time, ticket.index, 1};
+    flake_i_form_run(format, &run, id);
+    return FLAKE_OK;
 }
 
 FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
@@ -6812,8 +6854,9 @@ FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
             status = flake_i_default_draw(g, &ticket);
             if (status != FLAKE_OK) return status;
             if (FLAKE_I_LIKELY(owner_id == flake_i_instance_owner_now())) {
-                flake_i_form_run(format, &g->keys, salt, 0, FLAKE_I_1984_MS + ticket.time,
-                                 ticket.index, id, 1);
+                const flake_i_run run = {&g->keys,     salt, 0, FLAKE_I_1984_MS + ticket.time,
+                                         ticket.index, 1};
+                flake_i_form_run(format, &run, id);
                 return FLAKE_OK;
             }
         }

@@ -166,7 +166,8 @@ TEST(a_ulids_counter_carries_and_never_leaves_the_ms) {
          * begins at a ticket as far after it as that */
         const flake_i_salt salt = {0, place};
         const uint64_t low = flake_i_start_of(&keys, salt, 5, 0);
-        flake_i_form_run(FLAKE_I_ULID, &keys, salt, 0, 5, 0 - low - 2, ids, 4);
+        const flake_i_run run = {&keys, salt, 0, 5, 0 - low - 2, 4};
+        flake_i_form_run(FLAKE_I_ULID, &run, ids);
         for (unsigned i = 1; i < 4; i++) {
             CHECK(counts_by_one(&flake_layout_ulid, ids[i - 1], ids[i]));
             carries += bits(ids[i], 48, 16) != bits(ids[i - 1], 48, 16);
