@@ -2197,16 +2197,16 @@ FLAKE_API void flake_machine_cloned(void) {
 
 // >>layouts
 /* Formats of 128 bits, a row each: version of a UUID, else 0; bits of flake_parts.node and .seq; form. After
- * boundary's come those with a counter that starts anywhere in each ms.
+ * boundary's come those of which draws form IDs from keys, each ms anew.
  *
  * How to add a format:
- *  1. A layout macro after FLAKE_LAYOUT_ULID, with the next format, and its entry at the end of FLAKE_I_EACH_LAYOUT.
- *     node_bits 0: random bits distinguish generators.
- *  2. A row at the end of this table. Its form is the suffix of a function in // >>128-bit that forms the IDs of
- *     draws: `ulid` counts in all bits after the time; `node` counts, then has the node; `tail` counts, then has
- *     random bits. IDs with other bits need a function of their own there.
- *  3. That is all if parts are stored as in a UUID, or as time, seq up to bit 64, node. Otherwise a branch in
- *     flake128_compose and flake128_decompose.
+ *  1. Below FLAKE_LAYOUT_ULID a layout macro, with the next format and 16 bits of sequence, and its entry at the end
+ *     of FLAKE_I_EACH_LAYOUT. Without node_bits random bits distinguish generators.
+ *  2. A row at the end of this table. `form` names the function in // >>128-bit that forms IDs of the Unix ms and
+ *     index of a ticket. flake_i_form_tail counts, then has random bits; flake_i_form_node counts, then has the node;
+ *     flake_i_form_ulid counts in 80 bits. If none of them fits, write another one there.
+ *  3. Parts are stored as in a UUID if there is a version, else as time, seq down to bit 64, node. If neither fits,
+ *     flake128_compose and flake128_decompose need a branch.
  */
 // clang-format off
 #define FLAKE_I_EACH_COUNTED(X) \
@@ -6841,7 +6841,8 @@ FLAKE_I_COLD flake_status flake_i_default_alone(unsigned format, flake128 *id) {
     return FLAKE_OK;
 }
 
-FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
+/* Inlined, so that the compiler knows the format. */
+FLAKE_I_INLINE flake_status flake_i_default_id(unsigned format, flake128 *id) {
     for (unsigned naps = 0;;) {
         struct flake_i_uuids *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
         const flake_i_salt salt = {FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed),
@@ -6875,7 +6876,7 @@ FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]) {
 
 FLAKE_API flake_status flake_uuid7(char out[37]) {
     flake128 id;
-    const flake_status status = flake_i_default_id(FLAKE_I_UUID7, &id);
+    const flake_status status = flake_uuid7_bytes(id.bytes);
     if (status != FLAKE_OK) return flake_i_no_id(status, out, 37);
     flake128_to_uuid(&id, out);
     return FLAKE_OK;
@@ -6888,7 +6889,7 @@ FLAKE_API flake_status flake_ulid_bytes(uint8_t out[16]) {
 
 FLAKE_API flake_status flake_ulid(char out[27]) {
     flake128 id;
-    const flake_status status = flake_i_default_id(FLAKE_I_ULID, &id);
+    const flake_status status = flake_ulid_bytes(id.bytes);
     if (status != FLAKE_OK) return flake_i_no_id(status, out, 27);
     flake128_to_ulid(&id, out);
     return FLAKE_OK;

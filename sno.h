@@ -266,8 +266,8 @@ FLAKE_I_FN uint16_t sno_i_tail(const sno_id *id) { return sno_i_load_be16(id->by
 FLAKE_I_FN sno_id sno_i_id(uint64_t head, uint16_t tail) {
     sno_id id;
     flake_i_put64(id.bytes, head);
-    id.bytes[8] = (uint8_t)(tail >> 8);
-    id.bytes[9] = (uint8_t)tail;
+    const uint8_t bytes[2] = {(uint8_t)(tail >> 8), (uint8_t)tail};
+    memcpy(id.bytes + 8, bytes, sizeof bytes);
     return id;
 }
 
