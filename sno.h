@@ -38,19 +38,11 @@
  * Without an operating system (FLAKE_NO_OS) partitions derive from the clock alone, unless
  * FLAKE_RANDOM_BYTES is defined.
  *
- * Sections, by their marks; flake.h has a list of its own:
+ * Sections have the marks of flake.h's list, or these:
  *
- *     // >>public           what a program sets and calls
- *     // >>structs          the members of a generator
- *     // >>ids              their bits, from and to their parts
- *     // >>sort
- *     // >>text             IDs as texts; before draws, which fill arrays with its vectors
- *     // >>draws            sno_next and the other calls that generate IDs
+ *     // >>ids, // >>sort   their bits, from and to their parts; order
+ *     // >>text             before // >>draws, which fill arrays with its vectors
  *     // >>partitions       those that the library chooses
- *     // >>set-up           options and pools; init, shards, fork
- *     // >>queries          snapshots; what a generator reports
- *     // >>process-wide     sno_generate
- *     // >>configuration    options as a text; generators for other languages
  */
 
 /* A program's warning flags do not apply to this header. */
@@ -1048,11 +1040,6 @@ FLAKE_I_FN const char *sno_i_pool_why(const sno_snapshot *s) {
     return NULL;
 }
 
-/* The size of a pool. */
-FLAKE_I_FN uint32_t sno_i_numbers(const sno_snapshot *pool) {
-    return (uint32_t)(pool->sequence_max - pool->sequence_min) + 1;
-}
-
 /* The pool that node and snapshot (NULL: none) describe, with defaults filled in and bounds in order. */
 FLAKE_I_FN sno_snapshot sno_i_pool_of(const flake_node *node, const sno_snapshot *from,
                                       bool continues) {
@@ -1121,7 +1108,8 @@ FLAKE_I_FN flake_status sno_i_resolve(sno_i_setup *s, const flake_node *node,
         return flake_i_say(why, FLAKE_INVALID, "snapshot", text);
     }
     const char *unfit = sno_i_pool_why(&s->pool);
-    s->config = sno_i_engine_config_of(&o, node, sno_i_numbers(&s->pool));
+    const uint32_t cap = (uint32_t)(s->pool.sequence_max - s->pool.sequence_min) + 1;
+    s->config = sno_i_engine_config_of(&o, node, cap);
     if (!unfit) unfit = flake_i_unfit_setup(&s->config);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
     if (!s->chooses) return FLAKE_OK;
@@ -1148,10 +1136,8 @@ FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_i_setup *s, uint64_
                                        flake_why *why) {
     flake_i_engine *const e = &g->gen.engine;
     const sno_snapshot *const pool = &s->pool;
-    flake_i_engine_config config = s->config;
-    config.cap = sno_i_numbers(pool);
     if (!count) count = pool->sequence - pool->sequence_min + 1;
-    const flake_status status = flake_i_gen_set_up(&g->gen, &config, pool->partition, why);
+    const flake_status status = flake_i_gen_set_up(&g->gen, &s->config, pool->partition, why);
     if (status != FLAKE_OK) return status;
     FLAKE_ASSERT(e->time_shift == SNO_I_TIME_SHIFT);
     g->gen.base = pool->partition;
@@ -1168,7 +1154,7 @@ FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_i_setup *s, uint64_
         /* without a position the first ID needs an exact reading: a predecessor may have used a lagging one's unit */
         if (!time && e->slack_ns) FLAKE_ATOMIC_STORE(&e->first_limit, 0u, relaxed);
     }
-    flake_i_gen_begin(&g->gen, FLAKE_I_PART, config.floor_ns);
+    flake_i_gen_begin(&g->gen, FLAKE_I_PART, s->config.floor_ns);
     return FLAKE_OK;
 }
 
@@ -1199,11 +1185,11 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node nod
     const uint64_t units = 1 + (pool->sequence - pool->sequence_min) / cap;
     uint32_t next = pool->sequence_min;
     for (size_t i = 0; i < n && status == FLAKE_OK; i++) {
-        const uint32_t share = (uint32_t)(cap / n + (i < cap % n));
+        s.config.cap = cap / n + (i < cap % n);
         pool->sequence_min = (uint16_t)next;
-        next += share;
+        next += (uint32_t)s.config.cap;
         pool->sequence_max = (uint16_t)(next - 1);
-        status = sno_i_gen_init(&shards[i], &s, units * share, why);
+        status = sno_i_gen_init(&shards[i], &s, units * s.config.cap, why);
         flake_i_chain(&shards[i].gen, i, n, sizeof shards[i]);
     }
     if (status == FLAKE_OK && sno_i_is_overtaken(&s))
@@ -1312,8 +1298,7 @@ FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapsh
         const uint32_t queued = (one.sequence - one.sequence_min) / sno_cap(&shards[i]);
         const int64_t newest =
             (int64_t)flake_i_min_u64((uint64_t)one.wall_hi + queued, shards[i].gen.engine.max_time);
-        if (newest > all.wall_safe) all.wall_safe = newest;
-        if (one.wall_safe > all.wall_safe) all.wall_safe = one.wall_safe;
+        all.wall_safe = flake_i_max_i64(all.wall_safe, flake_i_max_i64(newest, one.wall_safe));
         all.sequence_max = one.sequence_max;
     }
     all.wall_hi = all.wall_safe;
