@@ -281,6 +281,7 @@ static void have_relatives_that_share_nothing(void) {
     begin_a_family();
     shares_nothing = true;
     memset((void *)&sno_i_partitions, 0, sizeof sno_i_partitions);
+    memset(taken_by_relatives, 0, whole_pool); /* by chance the same */
     parents = take_as_a_relative();
     in_child(draw_a_start_in_a_child);
     CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 1));

@@ -397,4 +397,27 @@ TEST(peers_ids_are_read) {
     CHECK_EQ(rows_of_peers, 32);
 }
 
+/* Of each layout the node bits and sequence bits of an ID. */
+TEST(parts_that_exceed_their_fields_are_refused) {
+    static const struct {
+        flake_layout layout;
+        unsigned node_bits, seq_bits;
+    } of[] = {{FLAKE_LAYOUT_BOUNDARY, 48, 16},
+              {FLAKE_LAYOUT_UUID7, 48, 26},
+              {FLAKE_LAYOUT_UUID7_NODE, 48, 26},
+              {FLAKE_LAYOUT_UUID8, 48, 26},
+              {FLAKE_LAYOUT_ULID, 64, 16}};
+    flake128 id;
+    for (unsigned i = 0; i < sizeof of / sizeof *of; i++) {
+        const uint64_t node = UINT64_MAX >> (64 - of[i].node_bits);
+        flake_parts p = {0, node, ((uint32_t)1 << of[i].seq_bits) - 1};
+        CHECK_EQ(flake128_compose(&of[i].layout, &p, &id), FLAKE_OK);
+        p.seq++;
+        CHECK_EQ(flake128_compose(&of[i].layout, &p, &id), FLAKE_INVALID);
+        p.seq--;
+        p.node++;
+        CHECK_EQ(flake128_compose(&of[i].layout, &p, &id), p.node ? FLAKE_INVALID : FLAKE_OK);
+    }
+}
+
 int main(int argc, char **argv) { return check_main(argc, argv); }
