@@ -606,7 +606,7 @@ typedef struct flake_options {
  * FLAKE_IO (no random bytes); FLAKE_CLOCK_BACKWARDS while it waits. With a directory FLAKE_IN_USE: the number, or all
  * of the range, have holders; the file: FLAKE_IO, FLAKE_CORRUPT, FLAKE_MISMATCH, FLAKE_CLOCK_BACKWARDS,
  * FLAKE_DOWNTIME. A range skips unusable files, and on a full disk numbers without one; the first is the reason if no
- * number is free. */
+ * number is free. A file that can be read but not written is FLAKE_IO for a range, too. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, flake_node, const flake_options *,
                                                    flake_why *);
 /* n generators that share one number and its sequence range, each with single_thread and for one thread at a time;
@@ -5166,8 +5166,6 @@ FLAKE_I_FN void flake_i_select_number(flake_i_search *s, uint64_t number) {
     memcpy(end + 1 + digits, ".slot", sizeof ".slot");
     s->claim->node = number;
     s->now_ns = flake_i_exact_ns(&s->options->clock);
-    memset(&s->last, 0, sizeof s->last);
-    s->last.horizon_ns = INT64_MIN;
 }
 
 /* Whether the selected number is free, but its horizon has not passed. */
@@ -5181,6 +5179,8 @@ FLAKE_I_FN bool flake_i_is_free_later(flake_i_search *s) {
 FLAKE_I_FN flake_status flake_i_take_number(flake_i_search *s) {
     flake_i_claim *const c = s->claim;
     flake_i_file_id named;
+    memset(&s->last, 0, sizeof s->last); /* a scan's look may be out of date */
+    s->last.horizon_ns = INT64_MIN;
     flake_status status = flake_i_slot_lock(&c->file, c->path, s->why);
     if (status == FLAKE_IN_USE && s->inherited && flake_i_stat(c->path, -1, &named) &&
         flake_i_file_is(&s->inherited->file, &named)) { /* its parent may have ended */
@@ -5287,7 +5287,8 @@ FLAKE_I_FN flake_status flake_i_claim_begin(flake_i_search *s) {
     c->clock = o->clock;
     c->pid = flake_i_pid();
     c->claimed_ns = s->now_ns;
-    c->written_ns = INT64_MIN;
+    /* the last run's: were the clock set back by days now, the first horizon would not be before the file's */
+    c->written_ns = s->last.number ? s->last.written_ns : INT64_MIN;
     FLAKE_ATOMIC_STORE(&c->admitted_ns, (uint64_t)last_ns, relaxed);
     FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_NO_HORIZON, relaxed);
     FLAKE_ATOMIC_STORE(&c->retry_from_ns, (uint64_t)INT64_MIN, relaxed);

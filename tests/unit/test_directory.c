@@ -315,6 +315,35 @@ TEST(a_clock_set_back_by_days_does_not_stop_the_horizon) {
     CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
 }
 
+static int readings_left; /* until the clock is set back */
+
+static int64_t clock_set_back_once(void *user) {
+    if (readings_left && !--readings_left) pass_ms(-5 * day_ms);
+    return scene_clock(user);
+}
+
+/* At each reading of an init that waits out a crash, or whose draws do; afterwards the clock is right again. */
+TEST(a_clock_set_back_by_days_during_an_init_lowers_no_horizon) {
+    for (int no_wait = 0; no_wait < 2; no_wait++)
+        for (int at = 1; at <= 8; at++) {
+            flake_options o = options_in_scene();
+            begin();
+            const int64_t begun_ns = scene_ns();
+            crash(1);
+            o.clock.now_ns = clock_set_back_once;
+            o.no_wait = no_wait;
+            readings_left = at;
+            const flake_status status = init_with(&gen, slot(1), o);
+            CHECK(status == FLAKE_OK || status == FLAKE_CLOCK_BACKWARDS);
+            readings_left = 0;
+            close_it(&gen);
+            move_to_ns(begun_ns);
+            if (init_slot(&gen, 1) == FLAKE_OK) CHECK_EQ(draw_from(&gen), FLAKE_OK);
+            CHECK_EQ(repeated(), 0);
+            close_it(&gen);
+        }
+}
+
 TEST(a_clock_at_the_end_of_its_range_is_answered) {
     static const int64_t ends[] = {INT64_MIN, INT64_MIN + 1, -1, 0, INT64_MAX - 1, INT64_MAX};
     flake_options o = options_in_scene();
@@ -609,6 +638,29 @@ TEST(a_range_on_a_full_disk_has_the_numbers_that_have_files) {
         close_it(&gen);
         close_it(&other);
     }
+}
+
+/* By its owner, who may remove a file that is free. */
+static const char *removed_name;
+static int opens_before;
+static bool remove_before_an_open(const char *name) {
+    if (strcmp(name, "open") == 0 && !opens_before--) CHECK_EQ(unlink(path_of(removed_name)), 0);
+    return true;
+}
+
+TEST(a_free_file_that_is_removed_during_a_scan_is_made_anew) {
+    CHECK_EQ(init_slot(&gen, 0), FLAKE_OK);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    close_it(&gen);
+    pass_ms(10);
+    removed_name = "0.slot";
+    opens_before = 1; /* the scan looks at the file, then opens it */
+    on_call = remove_before_an_open;
+    CHECK_EQ(init_range(&gen, 0, 1023), FLAKE_OK);
+    on_call = NULL;
+    CHECK_EQ(opens_before < 0, true);
+    CHECK_EQ(flake_gen_node(&gen), 0);
+    CHECK_EQ(draw_from(&gen), FLAKE_OK);
 }
 
 /* A number whose file is unusable is no reason to wait, and a scan skips it. */
