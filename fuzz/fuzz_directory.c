@@ -525,8 +525,11 @@ static void run_continue(uint8_t how) {
         const plain after = file_read_plainly(file, FLAKE_I_FILE);
         const int64_t horizon_ns =
             (int64_t)FLAKE_ATOMIC_LOAD(&run_shards->claim.horizon_ns, relaxed);
-        if (status == FLAKE_OK) fuzz_true("it has the horizon", after.horizon_ns >= horizon_ns);
-        else if (status != FLAKE_MISMATCH) {
+        if (status == FLAKE_OK) {
+            fuzz_true("it has the horizon", after.horizon_ns >= horizon_ns);
+            fuzz_true("the clock has not passed it", after.horizon_ns >= fuzz_reading_ns);
+            fuzz_same("it is the holder", flake_take_over(run_shards, NULL), FLAKE_IN_USE);
+        } else if (status != FLAKE_MISMATCH) {
             fuzz_same("status of a take-over", status, FLAKE_IO);
             fuzz_true("the disk refused", may_fail);
         }
