@@ -3,8 +3,9 @@
  * The file of a number in a directory. The format: arbitrary bytes parse as in a simple parser, a record is written
  * back unchanged, each change of one byte is detected, and the result is that of a few simple comparisons. And whole
  * runs, one after the other, with a disk in memory: generators and shards of both headers draw, the clock moves
- * arbitrarily, writes fail, another file replaces the number's, a clone takes it again, another process takes shared memory over, and runs end by close, crash or a power cut that keeps
- * any part of the unsynced data. No run uses a time that an earlier one may have used.
+ * arbitrarily, writes fail, another file replaces the number's, a clone takes it again, another process takes shared
+ * memory over, and runs end by close, crash or a power cut that keeps any part of the unsynced data. No run uses a
+ * time that an earlier one may have used.
  */
 #include <errno.h>
 #include <fcntl.h>
