@@ -6598,57 +6598,32 @@ FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_read_avx2(size_t stride, const char *text, 
 
 #endif
 
-FLAKE_API void flake128_to_uuid(const flake128 *id, char out[37]) {
-    uint64_t words[2];
-    memcpy(words, id->bytes, sizeof words);
-    FLAKE_I_BEST(flake_i_to_uuid_avx2(words[0], words[1], out),
-                 flake_i_write_portable(FLAKE_I_UUID_STRIDE, id, 1, out));
-}
-
-FLAKE_API flake_status flake128_from_uuid(const char *text, size_t len, flake128 *id) {
-    if (!text || len != 36) return FLAKE_PARSE;
-    const bool is_read = FLAKE_I_BEST(flake_i_from_uuid_avx2(text, id),
-                                      flake_i_read_portable(FLAKE_I_UUID_STRIDE, text, 1, id));
-    return is_read ? FLAKE_OK : FLAKE_PARSE;
-}
-
-FLAKE_API void flake128_to_uuid_n(const flake128 *ids, size_t n, char *out) {
-    FLAKE_I_BEST(flake_i_write_avx2(FLAKE_I_UUID_STRIDE, ids, n, out),
-                 flake_i_write_portable(FLAKE_I_UUID_STRIDE, ids, n, out));
-}
-
-FLAKE_API flake_status flake128_from_uuid_n(const char *text, size_t n, flake128 *ids) {
-    if (!text && n > 0) return FLAKE_PARSE;
-    const bool is_read = FLAKE_I_BEST(flake_i_read_avx2(FLAKE_I_UUID_STRIDE, text, n, ids),
-                                      flake_i_read_portable(FLAKE_I_UUID_STRIDE, text, n, ids));
-    return is_read ? FLAKE_OK : FLAKE_PARSE;
-}
-
-FLAKE_API void flake128_to_ulid(const flake128 *id, char out[27]) {
-    uint64_t words[2];
-    memcpy(words, id->bytes, sizeof words);
-    FLAKE_I_BEST(flake_i_to_ulid_avx2(words[0], words[1], out),
-                 flake_i_write_portable(FLAKE_I_ULID_STRIDE, id, 1, out));
-}
-
-FLAKE_API flake_status flake128_from_ulid(const char *text, size_t len, flake128 *id) {
-    if (!text || len != 26) return FLAKE_PARSE;
-    const bool is_read = FLAKE_I_BEST(flake_i_from_ulid_avx2(text, id),
-                                      flake_i_read_portable(FLAKE_I_ULID_STRIDE, text, 1, id));
-    return is_read ? FLAKE_OK : FLAKE_PARSE;
-}
-
-FLAKE_API void flake128_to_ulid_n(const flake128 *ids, size_t n, char *out) {
-    FLAKE_I_BEST(flake_i_write_avx2(FLAKE_I_ULID_STRIDE, ids, n, out),
-                 flake_i_write_portable(FLAKE_I_ULID_STRIDE, ids, n, out));
-}
-
-FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128 *ids) {
-    if (!text && n > 0) return FLAKE_PARSE;
-    const bool is_read = FLAKE_I_BEST(flake_i_read_avx2(FLAKE_I_ULID_STRIDE, text, n, ids),
-                                      flake_i_read_portable(FLAKE_I_ULID_STRIDE, text, n, ids));
-    return is_read ? FLAKE_OK : FLAKE_PARSE;
-}
+/* The calls for texts of one kind. */
+#define FLAKE_I_TEXT_CALLS(kind, STRIDE)                                                         \
+    FLAKE_API void flake128_to_##kind(const flake128 *id, char out[STRIDE]) {                    \
+        uint64_t words[2];                                                                       \
+        memcpy(words, id->bytes, sizeof words);                                                  \
+        FLAKE_I_BEST(flake_i_to_##kind##_avx2(words[0], words[1], out),                          \
+                     flake_i_write_portable(STRIDE, id, 1, out));                                \
+    }                                                                                            \
+    FLAKE_API flake_status flake128_from_##kind(const char *text, size_t len, flake128 *id) {    \
+        if (!text || len != STRIDE - 1) return FLAKE_PARSE;                                      \
+        const bool is_read = FLAKE_I_BEST(flake_i_from_##kind##_avx2(text, id),                  \
+                                          flake_i_read_portable(STRIDE, text, 1, id));           \
+        return is_read ? FLAKE_OK : FLAKE_PARSE;                                                 \
+    }                                                                                            \
+    FLAKE_API void flake128_to_##kind##_n(const flake128 *ids, size_t n, char *out) {            \
+        FLAKE_I_BEST(flake_i_write_avx2(STRIDE, ids, n, out),                                    \
+                     flake_i_write_portable(STRIDE, ids, n, out));                               \
+    }                                                                                            \
+    FLAKE_API flake_status flake128_from_##kind##_n(const char *text, size_t n, flake128 *ids) { \
+        if (!text && n > 0) return FLAKE_PARSE;                                                  \
+        const bool is_read = FLAKE_I_BEST(flake_i_read_avx2(STRIDE, text, n, ids),               \
+                                          flake_i_read_portable(STRIDE, text, n, ids));          \
+        return is_read ? FLAKE_OK : FLAKE_PARSE;                                                 \
+    }
+FLAKE_I_TEXT_CALLS(uuid, FLAKE_I_UUID_STRIDE)
+FLAKE_I_TEXT_CALLS(ulid, FLAKE_I_ULID_STRIDE)
 
 // >>process-wide
 /* The process-wide generator: one engine for the module's lifetime, and a salt that makes its keys this
