@@ -1312,7 +1312,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
  *     system_random                   n random bytes; false: none            bare: always false
  *     system_lane                     the processor, or else a hash of the thread    bare, WASI: 0
  *     pid                             the process id                         no fork: 1
- *     new_page, drop_page             8 KiB of zeros, optionally shared with children   WASI, bare: NULL
+ *     new_page, drop_page             8 KiB of zeros, optionally shared with children    else: NULL
  *     page_align_up, wipe_on_fork     the page inside a page_room, zeroed in a child     else: NULL, false
  *     ONE_PER_PROCESS                 an object that all files of a process share
  *
@@ -1451,12 +1451,6 @@ FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
 
 FLAKE_I_FN unsigned flake_i_system_lane(void) { return GetCurrentProcessorNumber(); }
 
-FLAKE_I_FN void *flake_i_new_page(bool shared) {
-    return shared ? NULL : VirtualAlloc(NULL, 8192, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
-}
-
-FLAKE_I_FN void flake_i_drop_page(void *page) { (void)VirtualFree(page, 0, MEM_RELEASE); }
-
 #elif defined(__wasi__) /* ---- WASI ---- */
 #include <wasi/api.h>
 
@@ -1519,11 +1513,18 @@ extern ssize_t flake_i_readlink(const char *, char *, size_t) __asm__("readlink"
 #endif
 #endif
 
+#if defined(__linux__)
+/* By the kernel's number of the clock. */
+FLAKE_I_FN int64_t flake_i_linux_ns(int clock) {
+    struct flake_i_timespec t;
+    (void)flake_i_clock_gettime(clock, &t);
+    return (int64_t)t.sec * 1000000000 + t.nsec;
+}
+#endif
+
 FLAKE_I_FN int64_t flake_i_system_ns(int kind) {
 #if defined(FLAKE_I_BY_NAME) && defined(__LP64__)
-    struct flake_i_timespec t;
-    (void)flake_i_clock_gettime(kind == FLAKE_CLOCK_COARSE ? 5 : 0, &t);
-    return t.sec * 1000000000 + t.nsec;
+    return flake_i_linux_ns(kind == FLAKE_CLOCK_COARSE ? 5 : 0);
 #else
     struct timespec t;
     (void)kind;
@@ -1553,24 +1554,35 @@ FLAKE_I_FN uint64_t flake_i_system_slack_ns(void) {
     return ns < most ? ns : most;
 }
 
+/* To measure a wait. */
+FLAKE_I_FN int64_t flake_i_monotonic_ns(void) {
+#if defined(__linux__)
+    return flake_i_linux_ns(1);
+#elif defined(CLOCK_MONOTONIC)
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+#else
+    return flake_i_system_ns(FLAKE_CLOCK_EXACT);
+#endif
+}
+
 /* Sleeps at least that long, whatever signals arrive. On Linux until an absolute time: the remaining time that
  * an interrupted sleep reports includes timer slack, so frequent signals would prolong it forever. */
 FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     const int errno_before = errno;
     const int64_t longest_s = 1000000000, ns_per_s = 1000000000;
-    const int64_t sec = ns / ns_per_s < longest_s ? ns / ns_per_s : longest_s, nsec = ns % ns_per_s;
+    if (ns > longest_s * ns_per_s) ns = longest_s * ns_per_s;
 #if defined(__linux__)
     enum { monotonic = 1, until = 1 };
-    struct flake_i_timespec t;
-    (void)flake_i_clock_gettime(monotonic, &t);
-    t.sec += (long)(sec + (t.nsec + nsec) / ns_per_s);
-    t.nsec = (long)((t.nsec + nsec) % ns_per_s);
+    ns += flake_i_linux_ns(monotonic);
+    const struct flake_i_timespec t = {(long)(ns / ns_per_s), (long)(ns % ns_per_s)};
     while (flake_i_clock_nanosleep(monotonic, until, &t, NULL) == EINTR) {
     }
 #else
     struct timespec t;
-    t.tv_sec = (time_t)sec;
-    t.tv_nsec = (long)nsec;
+    t.tv_sec = (time_t)(ns / ns_per_s);
+    t.tv_nsec = (long)(ns % ns_per_s);
 #if defined(CLOCK_REALTIME)
     while (nanosleep(&t, &t) != 0 && errno == EINTR) {
     }
@@ -1580,21 +1592,6 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
 #endif
 #endif
     errno = errno_before;
-}
-
-/* To measure a wait. */
-FLAKE_I_FN int64_t flake_i_monotonic_ns(void) {
-#if defined(__linux__)
-    struct flake_i_timespec t;
-    (void)flake_i_clock_gettime(1, &t);
-    return (int64_t)t.sec * 1000000000 + t.nsec;
-#elif defined(CLOCK_MONOTONIC)
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-#else
-    return flake_i_system_ns(FLAKE_CLOCK_EXACT);
-#endif
 }
 
 /* For open: a program executed meanwhile must not inherit the file and its lock; no link is followed. Strict C
@@ -1663,14 +1660,11 @@ FLAKE_I_FN uint64_t flake_i_pid(void) { return (uint64_t)getpid(); }
 FLAKE_I_FN void *flake_i_new_page(bool shared) {
 #if defined(MAP_ANON)
     const int anonymous = MAP_ANON, zeros = -1;
-#elif !defined(__linux__) /* the flag exists, but strict C hides its value */
-    const int anonymous = 0, zeros = open("/dev/zero", O_RDWR);
-#elif defined(__mips__) || defined(__xtensa__)
-    const int anonymous = 0x800, zeros = -1;
-#elif defined(__alpha__) || defined(__hppa__)
-    const int anonymous = 0x10, zeros = -1;
+#elif defined(__linux__) && \
+    !(defined(__mips__) || defined(__xtensa__) || defined(__alpha__) || defined(__hppa__))
+    const int anonymous = 0x20, zeros = -1; /* which strict C hides */
 #else
-    const int anonymous = 0x20, zeros = -1;
+    const int anonymous = 0, zeros = open("/dev/zero", O_RDWR);
 #endif
     void *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
                       (shared ? MAP_SHARED : MAP_PRIVATE) | anonymous, zeros, 0);
@@ -1711,11 +1705,11 @@ FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) {
 /* ---- what several platforms lack ---- */
 #if defined(FLAKE_NO_OS) || defined(__wasi__)
 FLAKE_I_FN unsigned flake_i_system_lane(void) { return 0; }
-FLAKE_I_FN void *flake_i_new_page(bool shared) { return (void)shared, (void *)NULL; }
-FLAKE_I_FN void flake_i_drop_page(void *page) { (void)page; }
 #endif
 #if defined(FLAKE_NO_OS) || defined(__wasi__) || defined(_WIN32)
 FLAKE_I_FN uint64_t flake_i_pid(void) { return 1; } /* no fork */
+FLAKE_I_FN void *flake_i_new_page(bool shared) { return (void)shared, (void *)NULL; }
+FLAKE_I_FN void flake_i_drop_page(void *page) { (void)page; }
 #endif
 
 /* ---- files ---- */
