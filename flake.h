@@ -12,8 +12,7 @@
  *     int main(void) {
  *         flake_why why;
  *         uint64_t id;
- *         // a free node number of the directory "ids", which is made if it is missing; in production an
- *         // absolute name, since a relative one depends on where the program was started. NULL: all defaults
+ *         // a free node number, claimed in the directory "ids"; in production an absolute name. NULL: all defaults
  *         if (flake_init(&ids, flake_node_any("ids", 0, 1023), NULL, &why) != FLAKE_OK)
  *             return fprintf(stderr, "%s\n", why.text), 1;
  *         if (flake_next(&ids, &id) != FLAKE_OK) return 1; // from any thread
@@ -45,15 +44,24 @@
  * No ID is generated twice if generators that run at the same time, in one process or in several, have
  * different nodes or disjoint sequence ranges. On one host a directory ensures different nodes.
  *
- * A generator may take over the node of an earlier one: it starts in the next time unit, so its first draw waits
- * for up to one unit. No ID is repeated if the earlier one's draws ended before init was called, both read one
- * host's clock, that was not set back since the earlier one's first ID, and the earlier one had neither
- * max_ahead_ms nor flake_try_at. options.after_unix_ms starts after a time that is known, such as flake_newest_ms of
- * the earlier one, or that of max(id) of a table; a directory ensures all of it.
+ * A generator may take over the node of an earlier one: it starts in the next time unit. No ID is repeated if the
+ * earlier one's draws (calls that generate IDs) ended before init was called, both read one host's clock, which was
+ * not set back since the earlier one's first ID, and the earlier one had neither max_ahead_ms nor flake_try_at. If
+ * one of these does not hold, set options.after_unix_ms. A directory ensures all of them.
  *
  * IDs increase in call order while the clock does not go backwards, except with seq_scatter and in a layout
- * that reverses the time. With lanes only their time units do. Of two concurrent calls either may come
- * first. A draw (a call that generates IDs) gives no memory-ordering guarantees.
+ * that reverses the time. With lanes only their time units do. Of two concurrent calls either may come first.
+ *
+ * WHAT IT DOES NOT
+ *
+ *     - It does not compare nodes of different hosts: give each a range of its own, or claim them in etcd
+ *       (flake_etcd.h).
+ *     - It does not hide anything. An ID shows its time and node; from one, others can be guessed.
+ *     - It does not order IDs of different generators, or of lanes, within a time unit; nor memory: a draw is
+ *       neither an acquire nor a release.
+ *     - It does not notice that the machine was cloned (flake_machine_cloned), nor, within a unit, that a
+ *       generator was copied.
+ *     - It does not allocate (flake_new does), print, abort, or start threads.
  *
  * THREAD SAFETY
  *
@@ -66,9 +74,9 @@
  *
  * A signal handler that draws must return: if it jumps out of the write of a file, or ends its thread there,
  * that generator becomes permanently unusable. The same goes for asynchronous cancellation: threads that draw
- * may use deferred cancellation only. A handler must not draw from a single_thread generator if it may have
- * interrupted a draw from it, and from none where 64-bit atomics take a lock (ATOMIC_LLONG_LOCK_FREE below 2:
- * 32-bit PowerPC and MIPS, old ARM).
+ * may use deferred cancellation only. A handler must not draw from a single_thread generator from which the
+ * interrupted thread may be drawing. Where 64-bit atomics take a lock (ATOMIC_LLONG_LOCK_FREE below 2: 32-bit
+ * PowerPC and MIPS, old ARM) it must not draw at all.
  *
  * SHUTDOWN
  *
@@ -126,8 +134,8 @@
  * exports nothing unless FLAKE_API does; programs that link it define FLAKE_SHARED, and FLAKE_API as nothing.
  *
  * In C++ write `flake_options options = {};` and assign fields: g++ and clang from 18 on warn (-Wextra) about
- * those that {.seq_max = 99} leaves out. A C++20 module can export the declarations. gcc before 14 and clang
- * before 16 lose structs that are exported by name, and such a gcc functions too: wrap them in a class.
+ * those that {.seq_max = 99} leaves out. A C++20 module can export the declarations. Before gcc 14 and clang
+ * 16, structs that are exported by name are lost; with gcc, functions too: wrap them in a class.
  *
  * SECTIONS
  *
@@ -201,8 +209,7 @@
 
 #ifndef FLAKE_ATOMIC
 #if defined(__cplusplus) && defined(__GNUC__)
-/* Not std::atomic. From C++20 on it has a constructor, which would reset objects of static storage that another
- * file's initialisers have already used, and that files with another version of a struct would share. */
+/* Not std::atomic: from C++20 on its constructor would zero static objects that another file has already used. */
 #define FLAKE_I_ORDER_relaxed           __ATOMIC_RELAXED
 #define FLAKE_I_ORDER_acquire           __ATOMIC_ACQUIRE
 #define FLAKE_I_ORDER_release           __ATOMIC_RELEASE
@@ -263,7 +270,7 @@ extern "C" {
 
 /* ---- status ----
  *
- * The groups are what the caller can do about it. Compilers warn if the status of an init or a draw is ignored;
+ * Grouped by what the caller can do. Compilers warn if the status of an init or a draw is ignored;
  * `(void)!flake_try(&ids, &id)` ignores it on purpose. (gcc does not accept a cast to void alone.)
  */
 typedef enum flake_status {
@@ -510,9 +517,8 @@ FLAKE_API flake_node flake_node_none(void);
  *     - a number has one holder, whichever process, thread or copy of this header asks for it;
  *     - no ID repeats after a crash, restart, power failure or backward step of the clock.
  *
- * A number is free after flake_close, or when the process and all forked children that inherited it have ended. A
- * program that is started by exec does not inherit it.
- * Generators whose IDs must differ share one directory. Another table's generators use another one.
+ * A number is free after flake_close, or when the process and all forked children that inherited it have ended (not
+ * programs started by exec). Generators whose IDs must differ share one directory. Another table's use another one.
  *
  * A relative name is of the working directory at init: programs in another one do not see each other. In production
  * write an absolute one. The directory is on a local disk, and no other user can write to it (init does not check
@@ -547,6 +553,16 @@ FLAKE_API flake_node flake_node_none(void);
  * FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_CLOSED, FLAKE_INVALID; with a directory FLAKE_IO, FLAKE_MISMATCH,
  * FLAKE_NOT_EXTENDED; with a gate whatever the gate returns. FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with
  * each call.
+ *
+ * These exclude each other (FLAKE_INVALID):
+ *
+ *     lanes                    single_thread, shards, flake_try_at, flake_prefetch
+ *     single_thread, shards    flake_prefetch
+ *     a gate                   shared_memory, and a directory
+ *     no directory             claim_wait_ms, horizon_ms, max_downtime_ms, must_exist, manual_extend
+ *     flake_node_any           must_exist
+ *     128-bit layouts          seq_scatter, flake_prefetch
+ *     UUIDs and ULIDs          shards, and a part of the sequence range; without a node: after_unix_ms
  */
 typedef struct flake_gen flake_gen;
 typedef struct flake_lane flake_lane;
@@ -560,7 +576,7 @@ typedef struct flake_options {
     size_t lane_count;
     bool single_thread; /* one thread at a time generates, with plain loads and stores */
     /* Generator and lanes are in memory shared by processes; fork does not invalidate them. The processes must
-     * be forks of one another, or use the system's clock and no ring. No gate. With a directory it implies
+     * be forks of one another, or use the system's clock and no ring. With a directory it implies
      * manual_extend. FLAKE_INVALID where 64-bit atomics take a lock. */
     bool shared_memory;
 
@@ -574,17 +590,17 @@ typedef struct flake_options {
     /* All IDs are of later units than this Unix time, such as that of max(id) of a table (flake_decompose), or
      * flake_newest_ms of the last run: if that is stored while IDs are generated, add the time until it is stored
      * again. Init waits for it, up to a day, whatever max_wait_ms is. 0: any. FLAKE_INVALID: before the layout's
-     * epoch, a day ahead of the clock, in the first months of 1970 (is it in ms?), or for UUIDs and ULIDs without a
-     * node. A table that is further ahead needs a node that none of its IDs has. */
+     * epoch, a day ahead of the clock (then take a node that none of the table's IDs has), in the first months of
+     * 1970 (is it in ms?). */
     int64_t after_unix_ms;
     /* Init waits for nothing of this, nor for the horizon of a directory: draws wait for it, or return
      * FLAKE_AGAIN at once if it takes longer than max_wait_ms. */
     bool no_wait;
     /* Start each unit at a pseudo-random number (a hash of its time) and wrap around, so that id % n is even
-     * at low rates. IDs of a unit are then unordered. 64 bits. */
+     * at low rates. IDs of a unit are then unordered. */
     bool seq_scatter;
 
-    /* with a directory; else FLAKE_INVALID */
+    /* with a directory */
     /* init waits this long for a number in use; 0: 50 ms, as others may look at it */
     int64_t claim_wait_ms;
     int64_t horizon_ms; /* how far ahead of use the file is written, up to a day; 0: 3,000 */
@@ -610,9 +626,8 @@ typedef struct flake_options {
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, flake_node, const flake_options *,
                                                    flake_why *);
 /* n generators that share one number and its sequence range, each with single_thread and for one thread at a time;
- * in shared memory for one process. All or none. Close and extend the first one. FLAKE_INVALID: n is 0, exceeds the
- * range, or is the whole of a range from 0 (the first shard's would be 0 to 0, which options read as the whole
- * field); or the layout is of UUIDs or ULIDs, whose counters start anywhere. */
+ * in shared memory for one process. All or none. Close and extend the first one. FLAKE_INVALID: n is 0, or exceeds
+ * the range, of which it must be less than the whole if that starts at 0. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node,
                                                           const flake_options *, flake_why *);
 /* After fork or flake_machine_cloned: takes another number and drops the inherited one. Until then draws return
@@ -664,11 +679,10 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids,
 /* As many as are available now, *got of them; the rest of the array is unchanged. FLAKE_OK if at least one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n,
                                                     size_t *got);
-/* With the caller's time, such as a cached reading of the clock. An older one counts as the newest unit, and
- * is FLAKE_AGAIN before the unit in which the generator starts.
+/* With the caller's time, such as a cached reading of the clock. A time before the newest unit counts as that
+ * unit; before the unit in which the generator starts it is FLAKE_AGAIN.
  * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit plus max_ahead_ms (in whole
- * units); only the first draw of a unit reads the clock to check. So IDs can run a unit ahead of the clock.
- * FLAKE_INVALID: the generator has lanes. */
+ * units); only the first draw of a unit reads the clock to check. So IDs can run a unit ahead of the clock. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
 
 /* 128-bit layouts. The calls above return FLAKE_INVALID for them, and these for 64-bit layouts. */
@@ -684,16 +698,16 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
  * max_ahead_ms a lane first runs ahead by itself.) Each lane asks the gate for itself. Lanes of fewer than 32
  * numbers are exhausted often (js53 has room for 4). The array must not be moved or copied while it is in use.
  *
- * Of two successive draws, by any threads, the later one's ID is of the same unit or a later one. It may be
- * earlier by the coarse clock's lag or by max_ahead_ms; with the fast clock, while the system clock is stepped
- * or slewed, by up to 0.5 ms, and rarely, at the end of a unit, by one unit. After a backward step, lanes whose
- * newest ID is not ahead of the clock continue, and the others wait.
+ * Of two successive draws, by any threads, the later one's unit is not earlier, except by the coarse clock's lag
+ * or by max_ahead_ms; with the fast clock by up to 0.5 ms while the system clock is stepped or slewed, and rarely,
+ * at the end of a unit, by one unit. After a backward step, lanes whose newest ID is not ahead of the clock
+ * continue, and the others wait.
  *
  * UUIDS AND ULIDS. In each ms a counter starts at a random number, below 2^25 (ULIDs: 2^79), and is
  * incremented for each ID. After 65,536 IDs callers wait for the next ms. So all IDs of a generator increase,
  * whichever threads draw them; with lanes, IDs of a later ms are greater. After a backward step they continue
  * from the newest time, each lane from its own; an exhausted ms is then followed by the next one at once. With
- * a clock before 1984 the first draw returns FLAKE_TIME_RANGE. seq_min and seq_max must be the whole range.
+ * a clock before 1984 the first draw returns FLAKE_TIME_RANGE.
  *
  * One generator repeats no ID. Two of uuid7 or ulid may, though it is unlikely: docs/formats.md has the
  * figures. Those of uuid8 and uuid7_node, an extension of RFC 9562 (6.4), do not if their nodes differ.
@@ -730,8 +744,8 @@ FLAKE_API void flake_stats_get(flake_gen *, flake_stats *);
 
 /* ---- prefetch: a thread's private stock of IDs, claimed in one batch ----
  *
- * From a generator of 64-bit IDs without lanes and single_thread, which must outlive it. A stock has `count`
- * IDs (1 to 100,000), or as many as are available. They are as old as it is, at most valid_ms (0: no limit).
+ * Its generator must outlive it. A stock has `count` IDs (1 to 100,000), or as many as are available. They are as
+ * old as it is, at most valid_ms (0: no limit).
  */
 typedef struct flake_prefetch flake_prefetch;
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *,
@@ -751,7 +765,7 @@ typedef struct flake_ring flake_ring;
 typedef struct flake_ring_slot flake_ring_slot;
 typedef struct flake_overflow {
     int64_t now_ns;
-    uint32_t waiting;    /* IDs waited for, each of a batch; 0: the overflow is over */
+    uint32_t waiting;    /* IDs that callers wait for, each of a batch; 0: the overflow is over */
     uint32_t elapsed_ms; /* since this overflow began */
 } flake_overflow;
 
@@ -1174,7 +1188,7 @@ struct flake_prefetch {
 #define FLAKE_I_LIKELY(x) (x)
 #endif
 
-/* Likely enough that the other way may cost whatever it costs. */
+/* Almost always true; the other branch's cost is irrelevant. */
 #define FLAKE_I_SURE(x) FLAKE_I_LIKELY(x)
 #ifdef __has_builtin
 #if __has_builtin(__builtin_expect_with_probability)
@@ -1374,9 +1388,8 @@ FLAKE_API const char *flake_status_str(flake_status status) {
 #define FLAKE_I_LAYOUT(name, number) name##_##number
 #endif
 
-/* A page that a forked child sees as zeros: memory of the module (the program, or a library that the process has
- * opened) that contains a whole page at any alignment. What the kernel is told about that page ends when the
- * module is unloaded. */
+/* Static memory that holds one aligned page, which the kernel zeroes in a forked child, until the module (the
+ * program, or a library that the process has opened) is unloaded. */
 #if defined(FLAKE_NO_OS) || \
     !(defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__) || defined(__NetBSD__))
 #define FLAKE_I_HAS_FORK_PAGES 0
@@ -1604,9 +1617,8 @@ enum { FLAKE_I_CLOEXEC = __O_CLOEXEC, FLAKE_I_NOFOLLOW = __O_NOFOLLOW, FLAKE_I_D
 enum { FLAKE_I_CLOEXEC = 0, FLAKE_I_NOFOLLOW = 0, FLAKE_I_DUP = F_DUPFD };
 #endif
 
-/* Leaves errno unchanged. On a machine that has just started it blocks until there is entropy: what the file
- * returns at once could be the same on a clone of the machine. The file serves systems without the call;
- * their getentropy is hidden under strict POSIX. */
+/* Leaves errno unchanged. getrandom blocks after boot until there is entropy; the file does not, and could return
+ * the same on a clone of the machine. It serves systems without the call, whose getentropy strict POSIX hides. */
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
     const int errno_before = errno;
     bool well = false;
@@ -1773,8 +1785,8 @@ FLAKE_I_FN int flake_i_open(const char *path, int how) {
                       FLAKE_I_CLOEXEC; /* a pipe would have no end */
     int fd = how == FLAKE_I_CREATE ? -1 : open(path, flags);
     for (bool again = how == FLAKE_I_CREATE; again;) {
-        fd = open(path, flags | O_CREAT | O_EXCL,
-                  0600); /* the only way that follows no link anywhere */
+        /* the only way that follows no link anywhere */
+        fd = open(path, flags | O_CREAT | O_EXCL, 0600);
         again = fd < 0 && errno == EEXIST && (fd = open(path, flags)) < 0 && errno == ENOENT;
     }
     if (fd >= 0 && fd <= 2) {
