@@ -1339,7 +1339,8 @@ FLAKE_API const char *flake_status_str(flake_status status) {
  *
  *     environment, host_name,         NULL: unknown                          bare: NULL
  *     zeroed, free                    memory                                 bare: NULL
- *     list_interfaces ...             addresses of the machine               bare, WASI, Windows: false
+ *     FLAKE_I_HAS_NET                 0: no interfaces, and none of the following functions
+ *     list_interfaces ...             addresses of the machine
  *
  * Platforms: bare (FLAKE_NO_OS), Windows, WASI (neither has files), POSIX.
  */
@@ -1946,12 +1947,6 @@ FLAKE_I_FN void flake_i_unlink(const char *path) {
 
 /* ---- environment, memory, names: for // >>node numbers and // >>configuration ---- */
 
-typedef struct flake_i_interface {
-    const char *name;
-    uint8_t mac[6], ip[4]; /* zeros: none */
-    bool is_up, is_loopback;
-} flake_i_interface;
-
 #if defined(FLAKE_NO_OS)
 FLAKE_I_FN const char *flake_i_environment(const char *name) { return (void)name, (char *)NULL; }
 FLAKE_I_FN void *flake_i_zeroed(size_t n, size_t size) { return (void)n, (void)size, (void *)NULL; }
@@ -1986,13 +1981,9 @@ FLAKE_I_FN const char *flake_i_host_name(char *room, size_t size) {
 #else
 #define FLAKE_I_WHY_NO_NET "need POSIX"
 #endif
-typedef char flake_i_interfaces;
-FLAKE_I_FN bool flake_i_list_interfaces(flake_i_interfaces **list) { return (void)list, false; }
-FLAKE_I_FN void flake_i_free_interfaces(flake_i_interfaces *list) { (void)list; }
-FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_interface *i) {
-    return (void)list, (void)i, false;
-}
+#define FLAKE_I_HAS_NET 0
 #else
+#define FLAKE_I_HAS_NET    1
 #define FLAKE_I_WHY_NO_NET "are not listed by the system"
 #include <ifaddrs.h>
 #include <sys/socket.h>
@@ -2009,35 +2000,24 @@ FLAKE_I_FN bool flake_i_list_interfaces(flake_i_interfaces **list) { return geti
 FLAKE_I_FN void flake_i_free_interfaces(flake_i_interfaces *list) { freeifaddrs(list); }
 
 /* The 6 bytes of an Ethernet address; NULL: it has none. */
-FLAKE_I_FN const uint8_t *flake_i_mac(const struct sockaddr *address) {
+FLAKE_I_FN const uint8_t *flake_i_mac(const flake_i_interfaces *i) {
+    const void *const address = i->ifa_addr;
+    if (!address) return NULL;
 #if defined(__linux__)
-    const struct sockaddr_ll *link = (const struct sockaddr_ll *)(const void *)address;
+    const struct sockaddr_ll *link = (const struct sockaddr_ll *)address;
     if (link->sll_family == AF_PACKET && link->sll_halen == 6) return link->sll_addr;
 #elif defined(AF_LINK)
-    const struct sockaddr_dl *link = (const struct sockaddr_dl *)(const void *)address;
+    const struct sockaddr_dl *link = (const struct sockaddr_dl *)address;
     if (link->sdl_family == AF_LINK && link->sdl_alen == 6)
         return (const uint8_t *)link->sdl_data + link->sdl_nlen;
-#else
-    (void)address;
 #endif
     return NULL;
 }
 
-/* Removes the first interface of the list. */
-FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_interface *i) {
-    const struct ifaddrs *const entry = *list;
-    if (!entry) return false;
-    *list = entry->ifa_next;
-    memset(i, 0, sizeof *i);
-    i->name = entry->ifa_name;
-    i->is_up = (entry->ifa_flags & FLAKE_I_UP) != 0;
-    i->is_loopback = (entry->ifa_flags & FLAKE_I_LOOPBACK) != 0;
-    if (!entry->ifa_addr) return true;
-    const uint8_t *const mac = flake_i_mac(entry->ifa_addr);
-    if (mac) memcpy(i->mac, mac, 6);
-    if (entry->ifa_addr->sa_family == AF_INET)
-        memcpy(i->ip, entry->ifa_addr->sa_data + 2, 4); /* after the port */
-    return true;
+/* The 4 bytes of an IPv4 address, after its port; NULL: it has none. */
+FLAKE_I_FN const uint8_t *flake_i_ip(const flake_i_interfaces *i) {
+    const bool has_ip = i->ifa_addr && i->ifa_addr->sa_family == AF_INET;
+    return has_ip ? (const uint8_t *)i->ifa_addr->sa_data + 2 : NULL;
 }
 #endif
 
@@ -6833,22 +6813,23 @@ FLAKE_API flake_status flake_uuid7_at(int64_t unix_ms, char out[37]) {
 
 // >>node numbers
 
+#if FLAKE_I_HAS_NET
 /* The MAC of the named interface, or of the best one: factory-assigned before locally administered ones,
  * such as those of bridges and containers, and of these one that is up. */
-FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *list, const char *name,
+FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *i, const char *name,
                                          uint64_t *number48, flake_why *why) {
-    flake_i_interface i;
-    uint8_t best[6];
+    const uint8_t *best = NULL;
     int best_rank = -1;
-    while (flake_i_interface_next(&list, &i)) {
-        if (name && strcmp(i.name, name) != 0) continue;
-        if (flake_i_all_zero(i.mac, 6) || i.is_loopback) continue;
-        const int rank = i.mac[0] & 2 ? i.is_up : 2;
+    for (; i; i = i->ifa_next) {
+        const uint8_t *const mac = flake_i_mac(i);
+        if (name && strcmp(i->ifa_name, name) != 0) continue;
+        if (!mac || flake_i_all_zero(mac, 6) || i->ifa_flags & FLAKE_I_LOOPBACK) continue;
+        const int rank = mac[0] & 2 ? (i->ifa_flags & FLAKE_I_UP) != 0 : 2;
         if (rank <= best_rank) continue;
-        memcpy(best, i.mac, 6);
+        best = mac;
         best_rank = rank;
     }
-    if (best_rank < 0)
+    if (!best)
         return flake_i_say(why, FLAKE_INVALID, name ? name : "this machine",
                            name ? "no interface of this name has an Ethernet address"
                                 : "no interface has an Ethernet address");
@@ -6857,40 +6838,47 @@ FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *list, const c
     return FLAKE_OK;
 }
 
-FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *list, uint64_t *number16,
+FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *i, uint64_t *number16,
                                         flake_why *why) {
-    flake_i_interface i;
-    while (flake_i_interface_next(&list, &i)) {
-        const unsigned net = (unsigned)i.ip[0] << 8 | i.ip[1];
+    for (; i; i = i->ifa_next) {
+        const uint8_t *const ip = flake_i_ip(i);
+        const unsigned net = ip ? (unsigned)ip[0] << 8 | ip[1] : 0;
         /* 10/8, 172.16/12, 192.168/16, 169.254/16 */
         if (net >> 8 != 10 && net >> 4 != (172 << 4 | 1) && net != (192 << 8 | 168) &&
             net != (169 << 8 | 254))
             continue;
-        *number16 = (uint64_t)i.ip[2] << 8 | i.ip[3];
+        *number16 = (uint64_t)ip[2] << 8 | ip[3];
         return FLAKE_OK;
     }
     return flake_i_say(why, FLAKE_INVALID, "this machine",
                        "no interface has a private IPv4 address");
 }
+#endif
 
 FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *number48, flake_why *why) {
-    flake_i_interfaces *list = NULL;
     *number48 = FLAKE_I_NO_NUMBER;
-    if (!flake_i_list_interfaces(&list))
-        return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
-    const flake_status status = flake_i_pick_mac(list, device, number48, why);
-    flake_i_free_interfaces(list);
-    return status;
+#if FLAKE_I_HAS_NET
+    flake_i_interfaces *list = NULL;
+    if (flake_i_list_interfaces(&list)) {
+        const flake_status status = flake_i_pick_mac(list, device, number48, why);
+        flake_i_free_interfaces(list);
+        return status;
+    }
+#endif
+    return (void)device, flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
 }
 
 FLAKE_API flake_status flake_node_from_ip(uint64_t *number16, flake_why *why) {
-    flake_i_interfaces *list = NULL;
     *number16 = FLAKE_I_NO_NUMBER;
-    if (!flake_i_list_interfaces(&list))
-        return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
-    const flake_status status = flake_i_pick_ip(list, number16, why);
-    flake_i_free_interfaces(list);
-    return status;
+#if FLAKE_I_HAS_NET
+    flake_i_interfaces *list = NULL;
+    if (flake_i_list_interfaces(&list)) {
+        const flake_status status = flake_i_pick_ip(list, number16, why);
+        flake_i_free_interfaces(list);
+        return status;
+    }
+#endif
+    return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
 }
 
 /* The whole text up to `end` is a decimal number. */
