@@ -1238,12 +1238,6 @@ FLAKE_I_FN uint64_t flake_i_get64(const void *in) {
     return flake_i_big_endian(value);
 }
 
-FLAKE_I_FN bool flake_i_all_zero(const uint8_t *bytes, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (bytes[i]) return false;
-    return true;
-}
-
 /* Each step is a bijection: any change of one byte changes the hash. */
 FLAKE_I_FN uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
     uint64_t hash = 0xcbf29ce484222325;
@@ -5069,7 +5063,7 @@ FLAKE_I_FN flake_status flake_i_slot_begin(flake_i_search *s) {
         const int n = flake_i_read_at(c->file.fd, 0, start, sizeof start);
         if (n < 0)
             status = FLAKE_IO; /* a process that died while it created the file left these: */
-        else if (!flake_i_all_zero(start, 8) && memcmp(start, FLAKE_I_MAGIC, (size_t)n) != 0)
+        else if (flake_i_get64(start) && memcmp(start, FLAKE_I_MAGIC, (size_t)n) != 0)
             status = FLAKE_MISMATCH;
         else if (flake_i_stat(c->path, -1, &named) || !flake_i_error_is_absent()) {
             flake_i_unlink(s->fresh);
@@ -6818,23 +6812,22 @@ FLAKE_API flake_status flake_uuid7_at(int64_t unix_ms, char out[37]) {
  * such as those of bridges and containers, and of these one that is up. */
 FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *i, const char *name,
                                          uint64_t *number48, flake_why *why) {
-    const uint8_t *best = NULL;
     int best_rank = -1;
     for (; i; i = i->ifa_next) {
         const uint8_t *const mac = flake_i_mac(i);
+        uint64_t number = 0;
+        for (size_t at = 0; mac && at < 6; at++) number = number << 8 | mac[at];
         if (name && strcmp(i->ifa_name, name) != 0) continue;
-        if (!mac || flake_i_all_zero(mac, 6) || i->ifa_flags & FLAKE_I_LOOPBACK) continue;
+        if (!number || i->ifa_flags & FLAKE_I_LOOPBACK) continue;
         const int rank = mac[0] & 2 ? (i->ifa_flags & FLAKE_I_UP) != 0 : 2;
         if (rank <= best_rank) continue;
-        best = mac;
+        *number48 = number;
         best_rank = rank;
     }
-    if (!best)
+    if (best_rank < 0)
         return flake_i_say(why, FLAKE_INVALID, name ? name : "this machine",
                            name ? "no interface of this name has an Ethernet address"
                                 : "no interface has an Ethernet address");
-    *number48 = 0;
-    for (size_t at = 0; at < 6; at++) *number48 = *number48 << 8 | best[at];
     return FLAKE_OK;
 }
 
@@ -6960,10 +6953,9 @@ static const flake_i_word flake_i_words[] = {
                  "\" is neither a layout's name nor T-N-S, the bits of time, node and sequence"),
     FLAKE_I_NUMBER("unit_ms", options.layout.unit_ms, 4294967295),
     FLAKE_I_NUMBER("epoch_ms", options.layout.epoch_ms, 9223372036854775807),
-    FLAKE_I_WORD(
-        "node", node, FLAKE_I_IS_NODE, UINT64_C(281474976710655),
-        "\" is neither a number nor a range FIRST-LAST, from 0 to 281474976710655; words are "
-        "separated by blanks"),
+    FLAKE_I_WORD("node", node, FLAKE_I_IS_NODE, UINT64_C(281474976710655),
+                 "\" is neither a number nor a range FIRST-LAST, from 0 to 281474976710655; "
+                 "words are separated by blanks"),
     FLAKE_I_WORD("dir", node.dir, FLAKE_I_IS_DIR, 0, NULL),
     FLAKE_I_NUMBER("seq_min", options.seq_min, 4294967295),
     FLAKE_I_NUMBER("seq_max", options.seq_max, 4294967295),
@@ -6989,14 +6981,14 @@ FLAKE_I_FN bool flake_i_is_given(uint32_t given, size_t word) { return given >> 
 
 /* A layout of the bits T-N-S, in units of 1 ms since 1970. False: the text is something else. */
 FLAKE_I_FN bool flake_i_layout_of_bits(const char *text, flake_layout *l) {
-    unsigned bits[3] = {0, 0, 0};
-    for (size_t i = 0; i < 3; i++, text++) {
-        if (*text == '-' || !*text) return false;
-        for (; *text >= '0' && *text <= '9' && bits[i] <= 64; text++)
-            bits[i] = bits[i] * 10 + (unsigned)(*text - '0');
-        if (bits[i] > 64 || *text != (i < 2 ? '-' : 0)) return false;
+    uint64_t bits[3];
+    for (size_t i = 0; i < 3; i++) {
+        const char *const end = text + strcspn(text, "-");
+        if (!flake_i_decimal(text, end, &bits[i]) || bits[i] > 64) return false;
+        if (*end != (i < 2 ? '-' : 0)) return false;
+        text = end + 1;
     }
-    *l = flake_layout_of(bits[0], bits[1], bits[2], 0);
+    *l = flake_layout_of((unsigned)bits[0], (unsigned)bits[1], (unsigned)bits[2], 0);
     return true;
 }
 
@@ -7012,12 +7004,10 @@ FLAKE_I_FN bool flake_i_set_layout(flake_layout *to, const char *text, uint32_t 
 
 /* Sets kind and numbers from 7 or 0-1023. False: the text is something else. */
 FLAKE_I_FN bool flake_i_set_node(flake_node *node, const char *text, uint64_t most) {
-    const size_t length = strlen(text), first = strcspn(text, "-");
-    const bool is_range = first < length;
-    const size_t from = is_range ? first + 1 : 0; /* of the last number */
-    *node = flake_i_node(is_range ? FLAKE_I_ANY_NODE : FLAKE_I_FIXED_NODE, node->dir, 0, 0);
-    return flake_parse(text, first, FLAKE_DEC, &node->number) == FLAKE_OK &&
-           flake_parse(text + from, length - from, FLAKE_DEC, &node->last) == FLAKE_OK &&
+    const char *const dash = strchr(text, '-'), *const end = text + strlen(text);
+    *node = flake_i_node(dash ? FLAKE_I_ANY_NODE : FLAKE_I_FIXED_NODE, node->dir, 0, 0);
+    return flake_i_decimal(text, dash ? dash : end, &node->number) &&
+           flake_i_decimal(dash ? dash + 1 : text, end, &node->last) &&
            node->number <= node->last && node->last <= most;
 }
 
@@ -7083,9 +7073,8 @@ FLAKE_I_FN const char *flake_i_unfit_words(const flake_config *c, uint32_t given
     *name = has_node ? "node is unchecked" : "node is missing";
     if (has_node) return ": add dir=DIR, or dir=none if nothing is to check it";
     if (!takes_node || (is_sno && !has_dir)) return NULL;
-    return ": node=7, or node=0-1023 to claim a free one; and dir=DIR, or dir=none if nothing is "
-           "to "
-           "check it";
+    return ": node=7, or node=0-1023 to claim a free one; and "
+           "dir=DIR, or dir=none if nothing is to check it";
 }
 
 /* Snos have no layout in the options, and need no node. */
