@@ -365,8 +365,7 @@ typedef struct flake_layout {
 #define FLAKE_LAYOUT_ULID /* time 48, counter 80 */ \
     {"ulid", 0, 1, 48, 80, 0, 0, 16, 0, 0, 0, 0, 0, 5}
 
-/* flake_layout_default, flake_layout_idgen ...: the same as constants. By default each file has its own; with
- * FLAKE_SHARED the implementation defines them. Those of 64 bits, then those of 128 by their formats. */
+/* flake_layout_default, flake_layout_idgen ...: the same as constants. Those of 128 bits in the order of formats. */
 #define FLAKE_I_EACH_LAYOUT(X) \
     X(default, DEFAULT) X(idgen, IDGEN) X(twitter, TWITTER) X(hazelcast, HAZELCAST) \
     X(uniqueid_ordered, UNIQUEID_ORDERED) X(uniqueid_spread, UNIQUEID_SPREAD) \
@@ -714,8 +713,7 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
  *
  * RANDOM BITS are a keyed function (SipHash-1-3) of the time and the counter, with keys from FLAKE_RANDOM_BYTES
  * that each init renews. Those of the last 48 bits are also renewed every second, if there are random bytes.
- * IDs are neither secrets nor tokens: anyone holding one can predict the others of its ms, except the last 48
- * bits of a uuid7. A clone of a running machine uses the same counters until flake_machine_cloned. */
+ * Anyone holding an ID can predict the others of its ms, except the last 48 bits of a uuid7. */
 
 /* ---- queries: of every kind of generator; the answer may be out of date when it is returned ---- */
 
@@ -6298,7 +6296,6 @@ FLAKE_I_NOINLINE bool flake_i_read_portable(size_t stride, const char *text, siz
 
 #ifdef FLAKE_I_AVX2
 
-typedef char flake_i_c8x16 __attribute__((vector_size(16)));
 typedef int16_t flake_i_s16x8 __attribute__((vector_size(16)));
 typedef long long flake_i_half __attribute__((vector_size(16)));
 typedef char flake_i_c8x32 __attribute__((vector_size(32)));
@@ -6512,26 +6509,6 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_ulid_of(flake_i_u8x32 c) {
     return FLAKE_I_HALF(bytes, 0) | FLAKE_I_HALF(bytes, 1);
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_uuid_avx2(uint64_t first, uint64_t last, char *out) {
-    flake_i_write_uuid(flake_i_id_twice(first, last), out);
-}
-
-FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_ulid_avx2(uint64_t first, uint64_t last, char *out) {
-    flake_i_write_ulid(flake_i_id_twice(first, last), out);
-}
-
-FLAKE_I_AVX2 FLAKE_I_FN void flake_i_write_avx2(size_t stride, const flake128 *ids, size_t n,
-                                                char *out) {
-    if (stride == FLAKE_I_ULID_STRIDE)
-        for (size_t i = 0; i < n; i++)
-            flake_i_write_ulid(flake_i_load_halves(&ids[i], &ids[i]),
-                               out + FLAKE_I_ULID_STRIDE * i);
-    else
-        for (size_t i = 0; i < n; i++)
-            flake_i_write_uuid(flake_i_load_halves(&ids[i], &ids[i]),
-                               out + FLAKE_I_UUID_STRIDE * i);
-}
-
 FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_uuids(const char *text, size_t n, flake128 *ids) {
     flake_i_u8x32 unused = {0}, good = ~unused;
     for (size_t i = 0; i < n; i++) (void)flake_i_uuid_digits(text + FLAKE_I_UUID_STRIDE * i, &good);
@@ -6562,20 +6539,26 @@ FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_ulids(const char *text, size_t n, 
     return true;
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_uuid_avx2(const char *text, flake128 *id) {
-    return flake_i_read_uuids(text, 1, id);
-}
-
-FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_avx2(const char *text, flake128 *id) {
-    return flake_i_read_ulids(text, 1, id);
-}
-
-FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_read_avx2(size_t stride, const char *text, size_t n,
-                                               flake128 *ids) {
-    return stride == FLAKE_I_UUID_STRIDE ? flake_i_read_uuids(text, n, ids)
-                                         : n == 0 || flake_i_read_ulids(text, n, ids);
-}
-
+/* Functions of their own, since none with AVX2 is inlined into one without. */
+#define FLAKE_I_AVX2_CALLS(kind, STRIDE)                                                      \
+    FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_##kind##_avx2(uint64_t first, uint64_t last,      \
+                                                          char *out) {                        \
+        flake_i_write_##kind(flake_i_id_twice(first, last), out);                             \
+    }                                                                                         \
+    FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_##kind##_n_avx2(const flake128 *ids, size_t n,    \
+                                                            char *out) {                      \
+        for (size_t i = 0; i < n; i++)                                                        \
+            flake_i_write_##kind(flake_i_load_halves(&ids[i], &ids[i]), out + STRIDE * i);    \
+    }                                                                                         \
+    FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_##kind##_avx2(const char *text, flake128 *id) { \
+        return flake_i_read_##kind##s(text, 1, id);                                           \
+    }                                                                                         \
+    FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_##kind##_n_avx2(const char *text, size_t n,     \
+                                                              flake128 *ids) {                \
+        return n == 0 || flake_i_read_##kind##s(text, n, ids);                                \
+    }
+FLAKE_I_AVX2_CALLS(uuid, FLAKE_I_UUID_STRIDE)
+FLAKE_I_AVX2_CALLS(ulid, FLAKE_I_ULID_STRIDE)
 #endif
 
 /* The calls for texts of one kind. */
@@ -6593,12 +6576,12 @@ FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_read_avx2(size_t stride, const char *text, 
         return is_read ? FLAKE_OK : FLAKE_PARSE;                                                 \
     }                                                                                            \
     FLAKE_API void flake128_to_##kind##_n(const flake128 *ids, size_t n, char *out) {            \
-        FLAKE_I_BEST(flake_i_write_avx2(STRIDE, ids, n, out),                                    \
+        FLAKE_I_BEST(flake_i_to_##kind##_n_avx2(ids, n, out),                                    \
                      flake_i_write_portable(STRIDE, ids, n, out));                               \
     }                                                                                            \
     FLAKE_API flake_status flake128_from_##kind##_n(const char *text, size_t n, flake128 *ids) { \
         if (!text && n > 0) return FLAKE_PARSE;                                                  \
-        const bool is_read = FLAKE_I_BEST(flake_i_read_avx2(STRIDE, text, n, ids),               \
+        const bool is_read = FLAKE_I_BEST(flake_i_from_##kind##_n_avx2(text, n, ids),            \
                                           flake_i_read_portable(STRIDE, text, n, ids));          \
         return is_read ? FLAKE_OK : FLAKE_PARSE;                                                 \
     }
