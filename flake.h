@@ -12,8 +12,7 @@
  *     int main(void) {
  *         flake_why why;
  *         uint64_t id;
- *         // a free node number of the directory "ids", which is made if it is missing; in production an
- *         // absolute name, since a relative one depends on where the program was started. NULL: all defaults
+ *         // a free node number, claimed in the directory "ids"; in production an absolute name. NULL: all defaults
  *         if (flake_init(&ids, flake_node_any("ids", 0, 1023), NULL, &why) != FLAKE_OK)
  *             return fprintf(stderr, "%s\n", why.text), 1;
  *         if (flake_next(&ids, &id) != FLAKE_OK) return 1; // from any thread
@@ -45,15 +44,24 @@
  * No ID is generated twice if generators that run at the same time, in one process or in several, have
  * different nodes or disjoint sequence ranges. On one host a directory ensures different nodes.
  *
- * A generator may take over the node of an earlier one: it starts in the next time unit, so its first draw waits
- * for up to one unit. No ID is repeated if the earlier one's draws ended before init was called, both read one
- * host's clock, that was not set back since the earlier one's first ID, and the earlier one had neither
- * max_ahead_ms nor flake_try_at. options.after_unix_ms starts after a time that is known, such as flake_newest_ms of
- * the earlier one, or that of max(id) of a table; a directory ensures all of it.
+ * A generator may take over the node of an earlier one: it starts in the next time unit. No ID is repeated if the
+ * earlier one's draws (calls that generate IDs) ended before init was called, both read one host's clock, which was
+ * not set back since the earlier one's first ID, and the earlier one had neither max_ahead_ms nor flake_try_at. If
+ * one of these does not hold, set options.after_unix_ms. A directory ensures all of them.
  *
  * IDs increase in call order while the clock does not go backwards, except with seq_scatter and in a layout
- * that reverses the time. With lanes only their time units do. Of two concurrent calls either may come
- * first. A draw (a call that generates IDs) gives no memory-ordering guarantees.
+ * that reverses the time. With lanes only their time units do. Of two concurrent calls either may come first.
+ *
+ * WHAT IT DOES NOT
+ *
+ *     - It does not compare nodes of different hosts: give each a range of its own, or claim them in etcd
+ *       (flake_etcd.h).
+ *     - It does not hide anything. An ID shows its time and node; from one, others can be guessed.
+ *     - It does not order IDs of different generators, or of lanes, within a time unit; nor memory: a draw is
+ *       neither an acquire nor a release.
+ *     - It does not notice that the machine was cloned (flake_machine_cloned), nor, within a unit, that a
+ *       generator was copied.
+ *     - It does not allocate (flake_new does), print, abort, or start threads.
  *
  * THREAD SAFETY
  *
@@ -66,9 +74,9 @@
  *
  * A signal handler that draws must return: if it jumps out of the write of a file, or ends its thread there,
  * that generator becomes permanently unusable. The same goes for asynchronous cancellation: threads that draw
- * may use deferred cancellation only. A handler must not draw from a single_thread generator if it may have
- * interrupted a draw from it, and from none where 64-bit atomics take a lock (ATOMIC_LLONG_LOCK_FREE below 2:
- * 32-bit PowerPC and MIPS, old ARM).
+ * may use deferred cancellation only. A handler must not draw from a single_thread generator from which the
+ * interrupted thread may be drawing. Where 64-bit atomics take a lock (ATOMIC_LLONG_LOCK_FREE below 2: 32-bit
+ * PowerPC and MIPS, old ARM) it must not draw at all.
  *
  * SHUTDOWN
  *
@@ -126,8 +134,8 @@
  * exports nothing unless FLAKE_API does; programs that link it define FLAKE_SHARED, and FLAKE_API as nothing.
  *
  * In C++ write `flake_options options = {};` and assign fields: g++ and clang from 18 on warn (-Wextra) about
- * those that {.seq_max = 99} leaves out. A C++20 module can export the declarations. gcc before 14 and clang
- * before 16 lose structs that are exported by name, and such a gcc functions too: wrap them in a class.
+ * those that {.seq_max = 99} leaves out. A C++20 module can export the declarations. Before gcc 14 and clang
+ * 16, structs that are exported by name are lost; with gcc, functions too: wrap them in a class.
  *
  * SECTIONS
  *
@@ -201,8 +209,7 @@
 
 #ifndef FLAKE_ATOMIC
 #if defined(__cplusplus) && defined(__GNUC__)
-/* Not std::atomic. From C++20 on it has a constructor, which would reset objects of static storage that another
- * file's initialisers have already used, and that files with another version of a struct would share. */
+/* Not std::atomic: from C++20 on its constructor would zero static objects that another file has already used. */
 #define FLAKE_I_ORDER_relaxed           __ATOMIC_RELAXED
 #define FLAKE_I_ORDER_acquire           __ATOMIC_ACQUIRE
 #define FLAKE_I_ORDER_release           __ATOMIC_RELEASE
@@ -263,7 +270,7 @@ extern "C" {
 
 /* ---- status ----
  *
- * The groups are what the caller can do about it. Compilers warn if the status of an init or a draw is ignored;
+ * Grouped by what the caller can do. Compilers warn if the status of an init or a draw is ignored;
  * `(void)!flake_try(&ids, &id)` ignores it on purpose. (gcc does not accept a cast to void alone.)
  */
 typedef enum flake_status {
@@ -358,8 +365,7 @@ typedef struct flake_layout {
 #define FLAKE_LAYOUT_ULID /* time 48, counter 80 */ \
     {"ulid", 0, 1, 48, 80, 0, 0, 16, 0, 0, 0, 0, 0, 5}
 
-/* flake_layout_default, flake_layout_idgen ...: the same as constants. By default each file has its own; with
- * FLAKE_SHARED the implementation defines them. Those of 64 bits, then those of 128 by their formats. */
+/* flake_layout_default, flake_layout_idgen ...: the same as constants. Those of 128 bits in the order of formats. */
 #define FLAKE_I_EACH_LAYOUT(X) \
     X(default, DEFAULT) X(idgen, IDGEN) X(twitter, TWITTER) X(hazelcast, HAZELCAST) \
     X(uniqueid_ordered, UNIQUEID_ORDERED) X(uniqueid_spread, UNIQUEID_SPREAD) \
@@ -510,9 +516,8 @@ FLAKE_API flake_node flake_node_none(void);
  *     - a number has one holder, whichever process, thread or copy of this header asks for it;
  *     - no ID repeats after a crash, restart, power failure or backward step of the clock.
  *
- * A number is free after flake_close, or when the process and all forked children that inherited it have ended. A
- * program that is started by exec does not inherit it.
- * Generators whose IDs must differ share one directory. Another table's generators use another one.
+ * A number is free after flake_close, or when the process and all forked children that inherited it have ended (not
+ * programs started by exec). Generators whose IDs must differ share one directory. Another table's use another one.
  *
  * A relative name is of the working directory at init: programs in another one do not see each other. In production
  * write an absolute one. The directory is on a local disk, and no other user can write to it (init does not check
@@ -547,6 +552,16 @@ FLAKE_API flake_node flake_node_none(void);
  * FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_CLOSED, FLAKE_INVALID; with a directory FLAKE_IO, FLAKE_MISMATCH,
  * FLAKE_NOT_EXTENDED; with a gate whatever the gate returns. FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with
  * each call.
+ *
+ * These exclude each other (FLAKE_INVALID):
+ *
+ *     lanes                    single_thread, shards, flake_try_at, flake_prefetch
+ *     single_thread, shards    flake_prefetch
+ *     a gate                   shared_memory, and a directory
+ *     no directory             claim_wait_ms, horizon_ms, max_downtime_ms, must_exist, manual_extend
+ *     flake_node_any           must_exist
+ *     128-bit layouts          seq_scatter, flake_prefetch
+ *     UUIDs and ULIDs          shards, and a part of the sequence range; without a node: after_unix_ms
  */
 typedef struct flake_gen flake_gen;
 typedef struct flake_lane flake_lane;
@@ -560,7 +575,7 @@ typedef struct flake_options {
     size_t lane_count;
     bool single_thread; /* one thread at a time generates, with plain loads and stores */
     /* Generator and lanes are in memory shared by processes; fork does not invalidate them. The processes must
-     * be forks of one another, or use the system's clock and no ring. No gate. With a directory it implies
+     * be forks of one another, or use the system's clock and no ring. With a directory it implies
      * manual_extend. FLAKE_INVALID where 64-bit atomics take a lock. */
     bool shared_memory;
 
@@ -574,17 +589,17 @@ typedef struct flake_options {
     /* All IDs are of later units than this Unix time, such as that of max(id) of a table (flake_decompose), or
      * flake_newest_ms of the last run: if that is stored while IDs are generated, add the time until it is stored
      * again. Init waits for it, up to a day, whatever max_wait_ms is. 0: any. FLAKE_INVALID: before the layout's
-     * epoch, a day ahead of the clock, in the first months of 1970 (is it in ms?), or for UUIDs and ULIDs without a
-     * node. A table that is further ahead needs a node that none of its IDs has. */
+     * epoch, a day ahead of the clock (then take a node that none of the table's IDs has), in the first months of
+     * 1970 (is it in ms?). */
     int64_t after_unix_ms;
     /* Init waits for nothing of this, nor for the horizon of a directory: draws wait for it, or return
      * FLAKE_AGAIN at once if it takes longer than max_wait_ms. */
     bool no_wait;
     /* Start each unit at a pseudo-random number (a hash of its time) and wrap around, so that id % n is even
-     * at low rates. IDs of a unit are then unordered. 64 bits. */
+     * at low rates. IDs of a unit are then unordered. */
     bool seq_scatter;
 
-    /* with a directory; else FLAKE_INVALID */
+    /* with a directory */
     /* init waits this long for a number in use; 0: 50 ms, as others may look at it */
     int64_t claim_wait_ms;
     int64_t horizon_ms; /* how far ahead of use the file is written, up to a day; 0: 3,000 */
@@ -610,9 +625,8 @@ typedef struct flake_options {
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, flake_node, const flake_options *,
                                                    flake_why *);
 /* n generators that share one number and its sequence range, each with single_thread and for one thread at a time;
- * in shared memory for one process. All or none. Close and extend the first one. FLAKE_INVALID: n is 0, exceeds the
- * range, or is the whole of a range from 0 (the first shard's would be 0 to 0, which options read as the whole
- * field); or the layout is of UUIDs or ULIDs, whose counters start anywhere. */
+ * in shared memory for one process. All or none. Close and extend the first one. FLAKE_INVALID: n is 0, or exceeds
+ * the range, of which it must be less than the whole if that starts at 0. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node,
                                                           const flake_options *, flake_why *);
 /* After fork or flake_machine_cloned: takes another number and drops the inherited one. Until then draws return
@@ -664,11 +678,10 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids,
 /* As many as are available now, *got of them; the rest of the array is unchanged. FLAKE_OK if at least one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n,
                                                     size_t *got);
-/* With the caller's time, such as a cached reading of the clock. An older one counts as the newest unit, and
- * is FLAKE_AGAIN before the unit in which the generator starts.
+/* With the caller's time, such as a cached reading of the clock. A time before the newest unit counts as that
+ * unit; before the unit in which the generator starts it is FLAKE_AGAIN.
  * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit plus max_ahead_ms (in whole
- * units); only the first draw of a unit reads the clock to check. So IDs can run a unit ahead of the clock.
- * FLAKE_INVALID: the generator has lanes. */
+ * units); only the first draw of a unit reads the clock to check. So IDs can run a unit ahead of the clock. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
 
 /* 128-bit layouts. The calls above return FLAKE_INVALID for them, and these for 64-bit layouts. */
@@ -684,24 +697,23 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
  * max_ahead_ms a lane first runs ahead by itself.) Each lane asks the gate for itself. Lanes of fewer than 32
  * numbers are exhausted often (js53 has room for 4). The array must not be moved or copied while it is in use.
  *
- * Of two successive draws, by any threads, the later one's ID is of the same unit or a later one. It may be
- * earlier by the coarse clock's lag or by max_ahead_ms; with the fast clock, while the system clock is stepped
- * or slewed, by up to 0.5 ms, and rarely, at the end of a unit, by one unit. After a backward step, lanes whose
- * newest ID is not ahead of the clock continue, and the others wait.
+ * Of two successive draws, by any threads, the later one's unit is not earlier, except by the coarse clock's lag
+ * or by max_ahead_ms; with the fast clock by up to 0.5 ms while the system clock is stepped or slewed, and rarely,
+ * at the end of a unit, by one unit. After a backward step, lanes whose newest ID is not ahead of the clock
+ * continue, and the others wait.
  *
  * UUIDS AND ULIDS. In each ms a counter starts at a random number, below 2^25 (ULIDs: 2^79), and is
  * incremented for each ID. After 65,536 IDs callers wait for the next ms. So all IDs of a generator increase,
  * whichever threads draw them; with lanes, IDs of a later ms are greater. After a backward step they continue
  * from the newest time, each lane from its own; an exhausted ms is then followed by the next one at once. With
- * a clock before 1984 the first draw returns FLAKE_TIME_RANGE. seq_min and seq_max must be the whole range.
+ * a clock before 1984 the first draw returns FLAKE_TIME_RANGE.
  *
  * One generator repeats no ID. Two of uuid7 or ulid may, though it is unlikely: docs/formats.md has the
  * figures. Those of uuid8 and uuid7_node, an extension of RFC 9562 (6.4), do not if their nodes differ.
  *
  * RANDOM BITS are a keyed function (SipHash-1-3) of the time and the counter, with keys from FLAKE_RANDOM_BYTES
  * that each init renews. Those of the last 48 bits are also renewed every second, if there are random bytes.
- * IDs are neither secrets nor tokens: anyone holding one can predict the others of its ms, except the last 48
- * bits of a uuid7. A clone of a running machine uses the same counters until flake_machine_cloned. */
+ * Anyone holding an ID can predict the others of its ms, except the last 48 bits of a uuid7. */
 
 /* ---- queries: of every kind of generator; the answer may be out of date when it is returned ---- */
 
@@ -730,8 +742,8 @@ FLAKE_API void flake_stats_get(flake_gen *, flake_stats *);
 
 /* ---- prefetch: a thread's private stock of IDs, claimed in one batch ----
  *
- * From a generator of 64-bit IDs without lanes and single_thread, which must outlive it. A stock has `count`
- * IDs (1 to 100,000), or as many as are available. They are as old as it is, at most valid_ms (0: no limit).
+ * Its generator must outlive it. A stock has `count` IDs (1 to 100,000), or as many as are available. They are as
+ * old as it is, at most valid_ms (0: no limit).
  */
 typedef struct flake_prefetch flake_prefetch;
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *,
@@ -751,7 +763,7 @@ typedef struct flake_ring flake_ring;
 typedef struct flake_ring_slot flake_ring_slot;
 typedef struct flake_overflow {
     int64_t now_ns;
-    uint32_t waiting;    /* IDs waited for, each of a batch; 0: the overflow is over */
+    uint32_t waiting;    /* IDs that callers wait for, each of a batch; 0: the overflow is over */
     uint32_t elapsed_ms; /* since this overflow began */
 } flake_overflow;
 
@@ -1174,7 +1186,7 @@ struct flake_prefetch {
 #define FLAKE_I_LIKELY(x) (x)
 #endif
 
-/* Likely enough that the other way may cost whatever it costs. */
+/* Almost always true; the other branch's cost is irrelevant. */
 #define FLAKE_I_SURE(x) FLAKE_I_LIKELY(x)
 #ifdef __has_builtin
 #if __has_builtin(__builtin_expect_with_probability)
@@ -1222,12 +1234,6 @@ FLAKE_I_FN uint64_t flake_i_get64(const void *in) {
     uint64_t value;
     memcpy(&value, in, sizeof value);
     return flake_i_big_endian(value);
-}
-
-FLAKE_I_FN bool flake_i_all_zero(const uint8_t *bytes, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (bytes[i]) return false;
-    return true;
 }
 
 /* Each step is a bijection: any change of one byte changes the hash. */
@@ -1312,7 +1318,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
  *     system_random                   n random bytes; false: none            bare: always false
  *     system_lane                     the processor, or else a hash of the thread    bare, WASI: 0
  *     pid                             the process id                         no fork: 1
- *     new_page, drop_page             8 KiB of zeros, optionally shared with children   WASI, bare: NULL
+ *     new_page, drop_page             8 KiB of zeros, optionally shared with children    else: NULL
  *     page_align_up, wipe_on_fork     the page inside a page_room, zeroed in a child     else: NULL, false
  *     ONE_PER_PROCESS                 an object that all files of a process share
  *
@@ -1325,7 +1331,8 @@ FLAKE_API const char *flake_status_str(flake_status status) {
  *
  *     environment, host_name,         NULL: unknown                          bare: NULL
  *     zeroed, free                    memory                                 bare: NULL
- *     list_interfaces ...             addresses of the machine               bare, WASI, Windows: false
+ *     FLAKE_I_HAS_NET                 0: no interfaces, and none of the following functions
+ *     list_interfaces ...             addresses of the machine
  *
  * Platforms: bare (FLAKE_NO_OS), Windows, WASI (neither has files), POSIX.
  */
@@ -1374,9 +1381,8 @@ FLAKE_API const char *flake_status_str(flake_status status) {
 #define FLAKE_I_LAYOUT(name, number) name##_##number
 #endif
 
-/* A page that a forked child sees as zeros: memory of the module (the program, or a library that the process has
- * opened) that contains a whole page at any alignment. What the kernel is told about that page ends when the
- * module is unloaded. */
+/* Static memory that holds one aligned page, which the kernel zeroes in a forked child, until the module (the
+ * program, or a library that the process has opened) is unloaded. */
 #if defined(FLAKE_NO_OS) || \
     !(defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__) || defined(__NetBSD__))
 #define FLAKE_I_HAS_FORK_PAGES 0
@@ -1451,12 +1457,6 @@ FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
 
 FLAKE_I_FN unsigned flake_i_system_lane(void) { return GetCurrentProcessorNumber(); }
 
-FLAKE_I_FN void *flake_i_new_page(bool shared) {
-    return shared ? NULL : VirtualAlloc(NULL, 8192, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
-}
-
-FLAKE_I_FN void flake_i_drop_page(void *page) { (void)VirtualFree(page, 0, MEM_RELEASE); }
-
 #elif defined(__wasi__) /* ---- WASI ---- */
 #include <wasi/api.h>
 
@@ -1519,11 +1519,18 @@ extern ssize_t flake_i_readlink(const char *, char *, size_t) __asm__("readlink"
 #endif
 #endif
 
+#if defined(__linux__)
+/* By the kernel's number of the clock. */
+FLAKE_I_FN int64_t flake_i_linux_ns(int clock) {
+    struct flake_i_timespec t;
+    (void)flake_i_clock_gettime(clock, &t);
+    return (int64_t)t.sec * 1000000000 + t.nsec;
+}
+#endif
+
 FLAKE_I_FN int64_t flake_i_system_ns(int kind) {
 #if defined(FLAKE_I_BY_NAME) && defined(__LP64__)
-    struct flake_i_timespec t;
-    (void)flake_i_clock_gettime(kind == FLAKE_CLOCK_COARSE ? 5 : 0, &t);
-    return t.sec * 1000000000 + t.nsec;
+    return flake_i_linux_ns(kind == FLAKE_CLOCK_COARSE ? 5 : 0);
 #else
     struct timespec t;
     (void)kind;
@@ -1553,24 +1560,35 @@ FLAKE_I_FN uint64_t flake_i_system_slack_ns(void) {
     return ns < most ? ns : most;
 }
 
+/* To measure a wait. */
+FLAKE_I_FN int64_t flake_i_monotonic_ns(void) {
+#if defined(__linux__)
+    return flake_i_linux_ns(1);
+#elif defined(CLOCK_MONOTONIC)
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+#else
+    return flake_i_system_ns(FLAKE_CLOCK_EXACT);
+#endif
+}
+
 /* Sleeps at least that long, whatever signals arrive. On Linux until an absolute time: the remaining time that
  * an interrupted sleep reports includes timer slack, so frequent signals would prolong it forever. */
 FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     const int errno_before = errno;
     const int64_t longest_s = 1000000000, ns_per_s = 1000000000;
-    const int64_t sec = ns / ns_per_s < longest_s ? ns / ns_per_s : longest_s, nsec = ns % ns_per_s;
+    if (ns > longest_s * ns_per_s) ns = longest_s * ns_per_s;
 #if defined(__linux__)
     enum { monotonic = 1, until = 1 };
-    struct flake_i_timespec t;
-    (void)flake_i_clock_gettime(monotonic, &t);
-    t.sec += (long)(sec + (t.nsec + nsec) / ns_per_s);
-    t.nsec = (long)((t.nsec + nsec) % ns_per_s);
+    ns += flake_i_linux_ns(monotonic);
+    const struct flake_i_timespec t = {(long)(ns / ns_per_s), (long)(ns % ns_per_s)};
     while (flake_i_clock_nanosleep(monotonic, until, &t, NULL) == EINTR) {
     }
 #else
     struct timespec t;
-    t.tv_sec = (time_t)sec;
-    t.tv_nsec = (long)nsec;
+    t.tv_sec = (time_t)(ns / ns_per_s);
+    t.tv_nsec = (long)(ns % ns_per_s);
 #if defined(CLOCK_REALTIME)
     while (nanosleep(&t, &t) != 0 && errno == EINTR) {
     }
@@ -1580,21 +1598,6 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
 #endif
 #endif
     errno = errno_before;
-}
-
-/* To measure a wait. */
-FLAKE_I_FN int64_t flake_i_monotonic_ns(void) {
-#if defined(__linux__)
-    struct flake_i_timespec t;
-    (void)flake_i_clock_gettime(1, &t);
-    return (int64_t)t.sec * 1000000000 + t.nsec;
-#elif defined(CLOCK_MONOTONIC)
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-#else
-    return flake_i_system_ns(FLAKE_CLOCK_EXACT);
-#endif
 }
 
 /* For open: a program executed meanwhile must not inherit the file and its lock; no link is followed. Strict C
@@ -1607,9 +1610,8 @@ enum { FLAKE_I_CLOEXEC = __O_CLOEXEC, FLAKE_I_NOFOLLOW = __O_NOFOLLOW, FLAKE_I_D
 enum { FLAKE_I_CLOEXEC = 0, FLAKE_I_NOFOLLOW = 0, FLAKE_I_DUP = F_DUPFD };
 #endif
 
-/* Leaves errno unchanged. On a machine that has just started it blocks until there is entropy: what the file
- * returns at once could be the same on a clone of the machine. The file serves systems without the call;
- * their getentropy is hidden under strict POSIX. */
+/* Leaves errno unchanged. getrandom blocks after boot until there is entropy; the file does not, and could return
+ * the same on a clone of the machine. It serves systems without the call, whose getentropy strict POSIX hides. */
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
     const int errno_before = errno;
     bool well = false;
@@ -1663,14 +1665,11 @@ FLAKE_I_FN uint64_t flake_i_pid(void) { return (uint64_t)getpid(); }
 FLAKE_I_FN void *flake_i_new_page(bool shared) {
 #if defined(MAP_ANON)
     const int anonymous = MAP_ANON, zeros = -1;
-#elif !defined(__linux__) /* the flag exists, but strict C hides its value */
-    const int anonymous = 0, zeros = open("/dev/zero", O_RDWR);
-#elif defined(__mips__) || defined(__xtensa__)
-    const int anonymous = 0x800, zeros = -1;
-#elif defined(__alpha__) || defined(__hppa__)
-    const int anonymous = 0x10, zeros = -1;
+#elif defined(__linux__) && \
+    !(defined(__mips__) || defined(__xtensa__) || defined(__alpha__) || defined(__hppa__))
+    const int anonymous = 0x20, zeros = -1; /* which strict C hides */
 #else
-    const int anonymous = 0x20, zeros = -1;
+    const int anonymous = 0, zeros = open("/dev/zero", O_RDWR);
 #endif
     void *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
                       (shared ? MAP_SHARED : MAP_PRIVATE) | anonymous, zeros, 0);
@@ -1711,11 +1710,11 @@ FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) {
 /* ---- what several platforms lack ---- */
 #if defined(FLAKE_NO_OS) || defined(__wasi__)
 FLAKE_I_FN unsigned flake_i_system_lane(void) { return 0; }
-FLAKE_I_FN void *flake_i_new_page(bool shared) { return (void)shared, (void *)NULL; }
-FLAKE_I_FN void flake_i_drop_page(void *page) { (void)page; }
 #endif
 #if defined(FLAKE_NO_OS) || defined(__wasi__) || defined(_WIN32)
 FLAKE_I_FN uint64_t flake_i_pid(void) { return 1; } /* no fork */
+FLAKE_I_FN void *flake_i_new_page(bool shared) { return (void)shared, (void *)NULL; }
+FLAKE_I_FN void flake_i_drop_page(void *page) { (void)page; }
 #endif
 
 /* ---- files ---- */
@@ -1779,8 +1778,8 @@ FLAKE_I_FN int flake_i_open(const char *path, int how) {
                       FLAKE_I_CLOEXEC; /* a pipe would have no end */
     int fd = how == FLAKE_I_CREATE ? -1 : open(path, flags);
     for (bool again = how == FLAKE_I_CREATE; again;) {
-        fd = open(path, flags | O_CREAT | O_EXCL,
-                  0600); /* the only way that follows no link anywhere */
+        /* the only way that follows no link anywhere */
+        fd = open(path, flags | O_CREAT | O_EXCL, 0600);
         again = fd < 0 && errno == EEXIST && (fd = open(path, flags)) < 0 && errno == ENOENT;
     }
     if (fd >= 0 && fd <= 2) {
@@ -1940,12 +1939,6 @@ FLAKE_I_FN void flake_i_unlink(const char *path) {
 
 /* ---- environment, memory, names: for // >>node numbers and // >>configuration ---- */
 
-typedef struct flake_i_interface {
-    const char *name;
-    uint8_t mac[6], ip[4]; /* zeros: none */
-    bool is_up, is_loopback;
-} flake_i_interface;
-
 #if defined(FLAKE_NO_OS)
 FLAKE_I_FN const char *flake_i_environment(const char *name) { return (void)name, (char *)NULL; }
 FLAKE_I_FN void *flake_i_zeroed(size_t n, size_t size) { return (void)n, (void)size, (void *)NULL; }
@@ -1980,13 +1973,9 @@ FLAKE_I_FN const char *flake_i_host_name(char *room, size_t size) {
 #else
 #define FLAKE_I_WHY_NO_NET "need POSIX"
 #endif
-typedef char flake_i_interfaces;
-FLAKE_I_FN bool flake_i_list_interfaces(flake_i_interfaces **list) { return (void)list, false; }
-FLAKE_I_FN void flake_i_free_interfaces(flake_i_interfaces *list) { (void)list; }
-FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_interface *i) {
-    return (void)list, (void)i, false;
-}
+#define FLAKE_I_HAS_NET 0
 #else
+#define FLAKE_I_HAS_NET    1
 #define FLAKE_I_WHY_NO_NET "are not listed by the system"
 #include <ifaddrs.h>
 #include <sys/socket.h>
@@ -2003,35 +1992,24 @@ FLAKE_I_FN bool flake_i_list_interfaces(flake_i_interfaces **list) { return geti
 FLAKE_I_FN void flake_i_free_interfaces(flake_i_interfaces *list) { freeifaddrs(list); }
 
 /* The 6 bytes of an Ethernet address; NULL: it has none. */
-FLAKE_I_FN const uint8_t *flake_i_mac(const struct sockaddr *address) {
+FLAKE_I_FN const uint8_t *flake_i_mac(const flake_i_interfaces *i) {
+    const void *const address = i->ifa_addr;
+    if (!address) return NULL;
 #if defined(__linux__)
-    const struct sockaddr_ll *link = (const struct sockaddr_ll *)(const void *)address;
+    const struct sockaddr_ll *link = (const struct sockaddr_ll *)address;
     if (link->sll_family == AF_PACKET && link->sll_halen == 6) return link->sll_addr;
 #elif defined(AF_LINK)
-    const struct sockaddr_dl *link = (const struct sockaddr_dl *)(const void *)address;
+    const struct sockaddr_dl *link = (const struct sockaddr_dl *)address;
     if (link->sdl_family == AF_LINK && link->sdl_alen == 6)
         return (const uint8_t *)link->sdl_data + link->sdl_nlen;
-#else
-    (void)address;
 #endif
     return NULL;
 }
 
-/* Removes the first interface of the list. */
-FLAKE_I_FN bool flake_i_interface_next(const flake_i_interfaces **list, flake_i_interface *i) {
-    const struct ifaddrs *const entry = *list;
-    if (!entry) return false;
-    *list = entry->ifa_next;
-    memset(i, 0, sizeof *i);
-    i->name = entry->ifa_name;
-    i->is_up = (entry->ifa_flags & FLAKE_I_UP) != 0;
-    i->is_loopback = (entry->ifa_flags & FLAKE_I_LOOPBACK) != 0;
-    if (!entry->ifa_addr) return true;
-    const uint8_t *const mac = flake_i_mac(entry->ifa_addr);
-    if (mac) memcpy(i->mac, mac, 6);
-    if (entry->ifa_addr->sa_family == AF_INET)
-        memcpy(i->ip, entry->ifa_addr->sa_data + 2, 4); /* after the port */
-    return true;
+/* The 4 bytes of an IPv4 address, after its port; NULL: it has none. */
+FLAKE_I_FN const uint8_t *flake_i_ip(const flake_i_interfaces *i) {
+    const bool has_ip = i->ifa_addr && i->ifa_addr->sa_family == AF_INET;
+    return has_ip ? (const uint8_t *)i->ifa_addr->sa_data + 2 : NULL;
 }
 #endif
 
@@ -5126,7 +5104,7 @@ FLAKE_I_FN flake_status flake_i_slot_begin(flake_i_search *s) {
         const int n = flake_i_read_at(c->file.fd, 0, start, sizeof start);
         if (n < 0)
             status = FLAKE_IO; /* a process that died while it created the file left these: */
-        else if (!flake_i_all_zero(start, 8) && memcmp(start, FLAKE_I_MAGIC, (size_t)n) != 0)
+        else if (flake_i_get64(start) && memcmp(start, FLAKE_I_MAGIC, (size_t)n) != 0)
             status = FLAKE_MISMATCH;
         else if (flake_i_stat(c->path, -1, &named) || !flake_i_error_is_absent()) {
             flake_i_unlink(s->fresh);
@@ -6374,7 +6352,6 @@ FLAKE_I_NOINLINE bool flake_i_read_portable(size_t stride, const char *text, siz
 
 #ifdef FLAKE_I_AVX2
 
-typedef char flake_i_c8x16 __attribute__((vector_size(16)));
 typedef int16_t flake_i_s16x8 __attribute__((vector_size(16)));
 typedef long long flake_i_half __attribute__((vector_size(16)));
 typedef char flake_i_c8x32 __attribute__((vector_size(32)));
@@ -6588,26 +6565,6 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_ulid_of(flake_i_u8x32 c) {
     return FLAKE_I_HALF(bytes, 0) | FLAKE_I_HALF(bytes, 1);
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_uuid_avx2(uint64_t first, uint64_t last, char *out) {
-    flake_i_write_uuid(flake_i_id_twice(first, last), out);
-}
-
-FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_ulid_avx2(uint64_t first, uint64_t last, char *out) {
-    flake_i_write_ulid(flake_i_id_twice(first, last), out);
-}
-
-FLAKE_I_AVX2 FLAKE_I_FN void flake_i_write_avx2(size_t stride, const flake128 *ids, size_t n,
-                                                char *out) {
-    if (stride == FLAKE_I_ULID_STRIDE)
-        for (size_t i = 0; i < n; i++)
-            flake_i_write_ulid(flake_i_load_halves(&ids[i], &ids[i]),
-                               out + FLAKE_I_ULID_STRIDE * i);
-    else
-        for (size_t i = 0; i < n; i++)
-            flake_i_write_uuid(flake_i_load_halves(&ids[i], &ids[i]),
-                               out + FLAKE_I_UUID_STRIDE * i);
-}
-
 FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_uuids(const char *text, size_t n, flake128 *ids) {
     flake_i_u8x32 unused = {0}, good = ~unused;
     for (size_t i = 0; i < n; i++) (void)flake_i_uuid_digits(text + FLAKE_I_UUID_STRIDE * i, &good);
@@ -6638,73 +6595,54 @@ FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_ulids(const char *text, size_t n, 
     return true;
 }
 
-FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_uuid_avx2(const char *text, flake128 *id) {
-    return flake_i_read_uuids(text, 1, id);
-}
-
-FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_ulid_avx2(const char *text, flake128 *id) {
-    return flake_i_read_ulids(text, 1, id);
-}
-
-FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_read_avx2(size_t stride, const char *text, size_t n,
-                                               flake128 *ids) {
-    return stride == FLAKE_I_UUID_STRIDE ? flake_i_read_uuids(text, n, ids)
-                                         : n == 0 || flake_i_read_ulids(text, n, ids);
-}
-
+/* Functions of their own, since none with AVX2 is inlined into one without. */
+#define FLAKE_I_AVX2_CALLS(kind, STRIDE)                                                      \
+    FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_##kind##_avx2(uint64_t first, uint64_t last,      \
+                                                          char *out) {                        \
+        flake_i_write_##kind(flake_i_id_twice(first, last), out);                             \
+    }                                                                                         \
+    FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_##kind##_n_avx2(const flake128 *ids, size_t n,    \
+                                                            char *out) {                      \
+        for (size_t i = 0; i < n; i++)                                                        \
+            flake_i_write_##kind(flake_i_load_halves(&ids[i], &ids[i]), out + STRIDE * i);    \
+    }                                                                                         \
+    FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_##kind##_avx2(const char *text, flake128 *id) { \
+        return flake_i_read_##kind##s(text, 1, id);                                           \
+    }                                                                                         \
+    FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_##kind##_n_avx2(const char *text, size_t n,     \
+                                                              flake128 *ids) {                \
+        return n == 0 || flake_i_read_##kind##s(text, n, ids);                                \
+    }
+FLAKE_I_AVX2_CALLS(uuid, FLAKE_I_UUID_STRIDE)
+FLAKE_I_AVX2_CALLS(ulid, FLAKE_I_ULID_STRIDE)
 #endif
 
-FLAKE_API void flake128_to_uuid(const flake128 *id, char out[37]) {
-    uint64_t words[2];
-    memcpy(words, id->bytes, sizeof words);
-    FLAKE_I_BEST(flake_i_to_uuid_avx2(words[0], words[1], out),
-                 flake_i_write_portable(FLAKE_I_UUID_STRIDE, id, 1, out));
-}
-
-FLAKE_API flake_status flake128_from_uuid(const char *text, size_t len, flake128 *id) {
-    if (!text || len != 36) return FLAKE_PARSE;
-    const bool is_read = FLAKE_I_BEST(flake_i_from_uuid_avx2(text, id),
-                                      flake_i_read_portable(FLAKE_I_UUID_STRIDE, text, 1, id));
-    return is_read ? FLAKE_OK : FLAKE_PARSE;
-}
-
-FLAKE_API void flake128_to_uuid_n(const flake128 *ids, size_t n, char *out) {
-    FLAKE_I_BEST(flake_i_write_avx2(FLAKE_I_UUID_STRIDE, ids, n, out),
-                 flake_i_write_portable(FLAKE_I_UUID_STRIDE, ids, n, out));
-}
-
-FLAKE_API flake_status flake128_from_uuid_n(const char *text, size_t n, flake128 *ids) {
-    if (!text && n > 0) return FLAKE_PARSE;
-    const bool is_read = FLAKE_I_BEST(flake_i_read_avx2(FLAKE_I_UUID_STRIDE, text, n, ids),
-                                      flake_i_read_portable(FLAKE_I_UUID_STRIDE, text, n, ids));
-    return is_read ? FLAKE_OK : FLAKE_PARSE;
-}
-
-FLAKE_API void flake128_to_ulid(const flake128 *id, char out[27]) {
-    uint64_t words[2];
-    memcpy(words, id->bytes, sizeof words);
-    FLAKE_I_BEST(flake_i_to_ulid_avx2(words[0], words[1], out),
-                 flake_i_write_portable(FLAKE_I_ULID_STRIDE, id, 1, out));
-}
-
-FLAKE_API flake_status flake128_from_ulid(const char *text, size_t len, flake128 *id) {
-    if (!text || len != 26) return FLAKE_PARSE;
-    const bool is_read = FLAKE_I_BEST(flake_i_from_ulid_avx2(text, id),
-                                      flake_i_read_portable(FLAKE_I_ULID_STRIDE, text, 1, id));
-    return is_read ? FLAKE_OK : FLAKE_PARSE;
-}
-
-FLAKE_API void flake128_to_ulid_n(const flake128 *ids, size_t n, char *out) {
-    FLAKE_I_BEST(flake_i_write_avx2(FLAKE_I_ULID_STRIDE, ids, n, out),
-                 flake_i_write_portable(FLAKE_I_ULID_STRIDE, ids, n, out));
-}
-
-FLAKE_API flake_status flake128_from_ulid_n(const char *text, size_t n, flake128 *ids) {
-    if (!text && n > 0) return FLAKE_PARSE;
-    const bool is_read = FLAKE_I_BEST(flake_i_read_avx2(FLAKE_I_ULID_STRIDE, text, n, ids),
-                                      flake_i_read_portable(FLAKE_I_ULID_STRIDE, text, n, ids));
-    return is_read ? FLAKE_OK : FLAKE_PARSE;
-}
+/* The calls for texts of one kind. */
+#define FLAKE_I_TEXT_CALLS(kind, STRIDE)                                                         \
+    FLAKE_API void flake128_to_##kind(const flake128 *id, char out[STRIDE]) {                    \
+        uint64_t words[2];                                                                       \
+        memcpy(words, id->bytes, sizeof words);                                                  \
+        FLAKE_I_BEST(flake_i_to_##kind##_avx2(words[0], words[1], out),                          \
+                     flake_i_write_portable(STRIDE, id, 1, out));                                \
+    }                                                                                            \
+    FLAKE_API flake_status flake128_from_##kind(const char *text, size_t len, flake128 *id) {    \
+        if (!text || len != STRIDE - 1) return FLAKE_PARSE;                                      \
+        const bool is_read = FLAKE_I_BEST(flake_i_from_##kind##_avx2(text, id),                  \
+                                          flake_i_read_portable(STRIDE, text, 1, id));           \
+        return is_read ? FLAKE_OK : FLAKE_PARSE;                                                 \
+    }                                                                                            \
+    FLAKE_API void flake128_to_##kind##_n(const flake128 *ids, size_t n, char *out) {            \
+        FLAKE_I_BEST(flake_i_to_##kind##_n_avx2(ids, n, out),                                    \
+                     flake_i_write_portable(STRIDE, ids, n, out));                               \
+    }                                                                                            \
+    FLAKE_API flake_status flake128_from_##kind##_n(const char *text, size_t n, flake128 *ids) { \
+        if (!text && n > 0) return FLAKE_PARSE;                                                  \
+        const bool is_read = FLAKE_I_BEST(flake_i_from_##kind##_n_avx2(text, n, ids),            \
+                                          flake_i_read_portable(STRIDE, text, n, ids));          \
+        return is_read ? FLAKE_OK : FLAKE_PARSE;                                                 \
+    }
+FLAKE_I_TEXT_CALLS(uuid, FLAKE_I_UUID_STRIDE)
+FLAKE_I_TEXT_CALLS(ulid, FLAKE_I_ULID_STRIDE)
 
 // >>process-wide
 /* The process-wide generator: one engine for the module's lifetime, and a salt that makes its keys this
@@ -6909,64 +6847,71 @@ FLAKE_API flake_status flake_uuid7_at(int64_t unix_ms, char out[37]) {
 
 // >>node numbers
 
+#if FLAKE_I_HAS_NET
 /* The MAC of the named interface, or of the best one: factory-assigned before locally administered ones,
  * such as those of bridges and containers, and of these one that is up. */
-FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *list, const char *name,
+FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *i, const char *name,
                                          uint64_t *number48, flake_why *why) {
-    flake_i_interface i;
-    uint8_t best[6];
     int best_rank = -1;
-    while (flake_i_interface_next(&list, &i)) {
-        if (name && strcmp(i.name, name) != 0) continue;
-        if (flake_i_all_zero(i.mac, 6) || i.is_loopback) continue;
-        const int rank = i.mac[0] & 2 ? i.is_up : 2;
+    for (; i; i = i->ifa_next) {
+        const uint8_t *const mac = flake_i_mac(i);
+        uint64_t number = 0;
+        for (size_t at = 0; mac && at < 6; at++) number = number << 8 | mac[at];
+        if (name && strcmp(i->ifa_name, name) != 0) continue;
+        if (!number || i->ifa_flags & FLAKE_I_LOOPBACK) continue;
+        const int rank = mac[0] & 2 ? (i->ifa_flags & FLAKE_I_UP) != 0 : 2;
         if (rank <= best_rank) continue;
-        memcpy(best, i.mac, 6);
+        *number48 = number;
         best_rank = rank;
     }
     if (best_rank < 0)
         return flake_i_say(why, FLAKE_INVALID, name ? name : "this machine",
                            name ? "no interface of this name has an Ethernet address"
                                 : "no interface has an Ethernet address");
-    *number48 = 0;
-    for (size_t at = 0; at < 6; at++) *number48 = *number48 << 8 | best[at];
     return FLAKE_OK;
 }
 
-FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *list, uint64_t *number16,
+FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *i, uint64_t *number16,
                                         flake_why *why) {
-    flake_i_interface i;
-    while (flake_i_interface_next(&list, &i)) {
-        const unsigned net = (unsigned)i.ip[0] << 8 | i.ip[1];
+    for (; i; i = i->ifa_next) {
+        const uint8_t *const ip = flake_i_ip(i);
+        const unsigned net = ip ? (unsigned)ip[0] << 8 | ip[1] : 0;
         /* 10/8, 172.16/12, 192.168/16, 169.254/16 */
         if (net >> 8 != 10 && net >> 4 != (172 << 4 | 1) && net != (192 << 8 | 168) &&
             net != (169 << 8 | 254))
             continue;
-        *number16 = (uint64_t)i.ip[2] << 8 | i.ip[3];
+        *number16 = (uint64_t)ip[2] << 8 | ip[3];
         return FLAKE_OK;
     }
     return flake_i_say(why, FLAKE_INVALID, "this machine",
                        "no interface has a private IPv4 address");
 }
+#endif
 
 FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *number48, flake_why *why) {
-    flake_i_interfaces *list = NULL;
     *number48 = FLAKE_I_NO_NUMBER;
-    if (!flake_i_list_interfaces(&list))
-        return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
-    const flake_status status = flake_i_pick_mac(list, device, number48, why);
-    flake_i_free_interfaces(list);
-    return status;
+#if FLAKE_I_HAS_NET
+    flake_i_interfaces *list = NULL;
+    if (flake_i_list_interfaces(&list)) {
+        const flake_status status = flake_i_pick_mac(list, device, number48, why);
+        flake_i_free_interfaces(list);
+        return status;
+    }
+#endif
+    return (void)device, flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
 }
 
 FLAKE_API flake_status flake_node_from_ip(uint64_t *number16, flake_why *why) {
-    flake_i_interfaces *list = NULL;
     *number16 = FLAKE_I_NO_NUMBER;
-    if (!flake_i_list_interfaces(&list))
-        return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
-    const flake_status status = flake_i_pick_ip(list, number16, why);
-    flake_i_free_interfaces(list);
-    return status;
+#if FLAKE_I_HAS_NET
+    flake_i_interfaces *list = NULL;
+    if (flake_i_list_interfaces(&list)) {
+        const flake_status status = flake_i_pick_ip(list, number16, why);
+        flake_i_free_interfaces(list);
+        return status;
+    }
+#endif
+    return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
 }
 
 /* The whole text up to `end` is a decimal number. */
@@ -7048,10 +6993,9 @@ static const flake_i_word flake_i_words[] = {
                  "\" is neither a layout's name nor T-N-S, the bits of time, node and sequence"),
     FLAKE_I_NUMBER("unit_ms", options.layout.unit_ms, 4294967295),
     FLAKE_I_NUMBER("epoch_ms", options.layout.epoch_ms, 9223372036854775807),
-    FLAKE_I_WORD(
-        "node", node, FLAKE_I_IS_NODE, UINT64_C(281474976710655),
-        "\" is neither a number nor a range FIRST-LAST, from 0 to 281474976710655; words are "
-        "separated by blanks"),
+    FLAKE_I_WORD("node", node, FLAKE_I_IS_NODE, UINT64_C(281474976710655),
+                 "\" is neither a number nor a range FIRST-LAST, from 0 to 281474976710655; "
+                 "words are separated by blanks"),
     FLAKE_I_WORD("dir", node.dir, FLAKE_I_IS_DIR, 0, NULL),
     FLAKE_I_NUMBER("seq_min", options.seq_min, 4294967295),
     FLAKE_I_NUMBER("seq_max", options.seq_max, 4294967295),
@@ -7077,14 +7021,14 @@ FLAKE_I_FN bool flake_i_is_given(uint32_t given, size_t word) { return given >> 
 
 /* A layout of the bits T-N-S, in units of 1 ms since 1970. False: the text is something else. */
 FLAKE_I_FN bool flake_i_layout_of_bits(const char *text, flake_layout *l) {
-    unsigned bits[3] = {0, 0, 0};
-    for (size_t i = 0; i < 3; i++, text++) {
-        if (*text == '-' || !*text) return false;
-        for (; *text >= '0' && *text <= '9' && bits[i] <= 64; text++)
-            bits[i] = bits[i] * 10 + (unsigned)(*text - '0');
-        if (bits[i] > 64 || *text != (i < 2 ? '-' : 0)) return false;
+    uint64_t bits[3];
+    for (size_t i = 0; i < 3; i++) {
+        const char *const end = text + strcspn(text, "-");
+        if (!flake_i_decimal(text, end, &bits[i]) || bits[i] > 64) return false;
+        if (*end != (i < 2 ? '-' : 0)) return false;
+        text = end + 1;
     }
-    *l = flake_layout_of(bits[0], bits[1], bits[2], 0);
+    *l = flake_layout_of((unsigned)bits[0], (unsigned)bits[1], (unsigned)bits[2], 0);
     return true;
 }
 
@@ -7100,12 +7044,10 @@ FLAKE_I_FN bool flake_i_set_layout(flake_layout *to, const char *text, uint32_t 
 
 /* Sets kind and numbers from 7 or 0-1023. False: the text is something else. */
 FLAKE_I_FN bool flake_i_set_node(flake_node *node, const char *text, uint64_t most) {
-    const size_t length = strlen(text), first = strcspn(text, "-");
-    const bool is_range = first < length;
-    const size_t from = is_range ? first + 1 : 0; /* of the last number */
-    *node = flake_i_node(is_range ? FLAKE_I_ANY_NODE : FLAKE_I_FIXED_NODE, node->dir, 0, 0);
-    return flake_parse(text, first, FLAKE_DEC, &node->number) == FLAKE_OK &&
-           flake_parse(text + from, length - from, FLAKE_DEC, &node->last) == FLAKE_OK &&
+    const char *const dash = strchr(text, '-'), *const end = text + strlen(text);
+    *node = flake_i_node(dash ? FLAKE_I_ANY_NODE : FLAKE_I_FIXED_NODE, node->dir, 0, 0);
+    return flake_i_decimal(text, dash ? dash : end, &node->number) &&
+           flake_i_decimal(dash ? dash + 1 : text, end, &node->last) &&
            node->number <= node->last && node->last <= most;
 }
 
@@ -7171,9 +7113,8 @@ FLAKE_I_FN const char *flake_i_unfit_words(const flake_config *c, uint32_t given
     *name = has_node ? "node is unchecked" : "node is missing";
     if (has_node) return ": add dir=DIR, or dir=none if nothing is to check it";
     if (!takes_node || (is_sno && !has_dir)) return NULL;
-    return ": node=7, or node=0-1023 to claim a free one; and dir=DIR, or dir=none if nothing is "
-           "to "
-           "check it";
+    return ": node=7, or node=0-1023 to claim a free one; and "
+           "dir=DIR, or dir=none if nothing is to check it";
 }
 
 /* Snos have no layout in the options, and need no node. */
