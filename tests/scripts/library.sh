@@ -57,7 +57,7 @@ named_fields() { # HEADER STRUCT
 }
 each_field_has_its_word() {
     named_fields flake.h flake_options | grep -vxE 'lanes|shared_memory|overflow' | sort > "$dir/fields"
-    sed -n 's/^ *FLAKE_I_[A-Z]*("[a-z_]*", \([a-z_.]*\).*/\1/p' flake.h | grep -vE '^(node|options\.layout)\.' |
+    sed -n 's/^ *FLAKE_I_[A-Z]*("[a-z_]*", \([a-z_.]*\).*/\1/p' flake.h | grep -vE '^(node($|\.)|options\.layout\.)' |
         sed 's/^[a-z]*\.//; s/\..*//' | sort > "$dir/words"
     same "$dir/fields" "$dir/words"
 }
