@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Writes a report and its plots, and README.md's table, from the quietest of the runs in DIRECTORY/run*, and
-refuses to replace a report that was quieter. Every number is computed here from those files; none is typed."""
+refuses to replace a report of the same processor that was quieter. machines.tsv beside the report keeps some
+figures of each processor. Every number is computed here from those files; none is typed."""
 
 import argparse
 import collections
@@ -58,7 +59,7 @@ def read_go(run):
         if "ids" in counts:
             checked.setdefault(row, []).append((counts["ids"], counts["duplicates"]))
         if "falls" in counts:
-            order.setdefault(row, []).append((counts["falls"], counts["falls_across"]))
+            order.setdefault(row, []).append((counts["falls"], counts.get("falls_across")))
     return found, checked, order
 
 
@@ -103,8 +104,9 @@ SCATTER_LINE = re.compile(r"^\| scatter \| ±([\d.]+) %", re.M)
 
 
 def scatter_of_report(report):
-    """inf: there is no report, or one that does not say."""
-    said = SCATTER_LINE.search(report.read_text()) if report.exists() else None
+    """inf: there is no report of this processor, or one that does not say."""
+    text = report.read_text() if report.exists() else ""
+    said = SCATTER_LINE.search(text) if f"| processor | {MACHINE['processor']}, " in text else None
     return float(said[1]) if said else math.inf
 
 
@@ -115,11 +117,11 @@ if not SCATTERS:
     sys.exit(f"there is no run in {MEASURED}")
 TAKEN = min(SCATTERS, key=SCATTERS.get)
 SCATTER = SCATTERS[TAKEN]
+RUNS, MACHINE, FAILED = read_google(TAKEN)
 if not OPTIONS.force and SCATTER > scatter_of_report(REPORT):
     sys.exit(f"{REPORT} is left as it is: its scatter is ±{scatter_of_report(REPORT):.2f} %, that of the quietest "
              f"of {len(SCATTERS)} runs now ±{SCATTER:.2f} %; FORCE=1 replaces it nevertheless")
 
-RUNS, MACHINE, FAILED = read_google(TAKEN)
 FAILED += [line.removeprefix("failed: ") for name in ("failed.txt", "failed_peers.txt")
            for line in read_lines(TAKEN / name)]
 GO, GO_CHECKED, GO_ORDER = read_go(TAKEN)
@@ -472,7 +474,7 @@ SATURATION = [
 
 
 def boost_version():
-    return VERSIONS.get("boost", MACHINE["boost"].replace("_", "."))
+    return VERSIONS.get("uuid", MACHINE["boost"].replace("_", "."))
 
 
 NATIVE_PEERS = [
@@ -486,12 +488,18 @@ NATIVE_PEERS = [
      "random: unique by probability, no order"),
     ("peer/libuuid_v7", "libuuid v7", lambda: VERSIONS.get("libuuid", ""),
      "random within a millisecond: no order there"),
-    ("peer/uuid7_h", "uuidv7.h, a state per thread", lambda: VERSIONS.get("uuidv7.h", ""), "order within one thread only"),
-    ("peer/uuid7_h_mutex", "uuidv7.h, a mutex", lambda: VERSIONS.get("uuidv7.h", ""), "a preempted holder stops all threads"),
+    ("peer/uuid7_h", "uuidv7.h, a state per thread", lambda: VERSIONS.get("uuidv7-h", ""), "order within one thread only"),
+    ("peer/uuid7_h_mutex", "uuidv7.h, a mutex", lambda: VERSIONS.get("uuidv7-h", ""), "a preempted holder stops all threads"),
     ("peer/boost_uuid_v4", "Boost.Uuid v4, a generator per thread",
      boost_version, "random from a Mersenne twister: predictable, no order"),
     ("peer/boost_uuid_v7", "Boost.Uuid v7, a generator per thread",
      boost_version, "order within one thread only"),
+    ("peer/ulid_c", "ulid-c, text, a generator per thread", lambda: VERSIONS.get("ulid-c", ""),
+     "order within one thread only; times some ms late"),
+    ("peer/yitter", "yitter, C", lambda: VERSIONS.get("IdGenerator", ""),
+     "a preempted holder stops all threads; one generator in a process"),
+    ("peer/uuid_v4", "uuid_v4, text, a generator per thread", lambda: VERSIONS.get("uuid_v4", ""),
+     "random from a Mersenne twister: predictable, no order"),
 ]
 GO_PEERS = [
     ("Xid", "Go rs/xid", "rs/xid", "24-bit counter per second, which wraps around unnoticed; resolution of a second"),
@@ -503,6 +511,14 @@ GO_PEERS = [
     ("UuidV4", "Go google/uuid v4", "google/uuid", "random: unique by probability, no order"),
     ("GoogleUuidV7", "Go google/uuid v7", "google/uuid", "order within one process only"),
     ("UuidV7", "Go gofrs/uuid v7", "gofrs/uuid", "random within a millisecond: no order there"),
+    ("Sno", "Go muyo/sno", "sno", "no check that a partition is unique"),
+    ("Snowflake", "Go bwmarrin/snowflake", "snowflake", "no check that a node is unique; a mutex, and it spins when a unit is exhausted"),
+    ("Sonyflake", "Go sony/sonyflake", "sonyflake", "256 IDs per 10 ms; a mutex, held while it sleeps"),
+    ("FerroidBasic", "Rust ferroid, a generator per thread", "ferroid", "one thread; the time is a thread's tick, which does not follow the clock"),
+    ("FerroidAtomic", "Rust ferroid, atomic", "ferroid", "the time is a thread's tick, which does not follow the clock"),
+    ("FerroidLock", "Rust ferroid, lock", "ferroid", "the same, and a preempted holder stops all threads"),
+    ("FastUuidV7", "Rust fast-uuid-v7", "fast-uuid-v7", "random within a millisecond: no order there; predictable"),
+    ("FastUuidV7Text", "Rust fast-uuid-v7, text", "fast-uuid-v7", "random within a millisecond: no order there; predictable"),
 ]
 NPM_PEERS = [
     ("flake-idgen", "npm flake-idgen, `next()`", "per process; an error when a unit is exhausted or the clock goes backwards"),
@@ -532,15 +548,15 @@ def npm_ns(name):
 
 
 def checked_words(checked):
-    """checked: (threads, ids, duplicates) of each repetition. How many ids, or how many came twice."""
+    """checked: (threads, ids, duplicates) of each repetition. How many of the ids were distinct."""
     sums = {}
     for threads, ids, duplicates in checked:
         was = sums.get(threads, (0, 0))
         sums[threads] = was[0] + ids, was[1] + duplicates
-    twice = [f"**{duplicates:,.0f}** of {ids:,.0f}, {'1 thread' if threads == 1 else f'{threads} threads'}"
+    twice = [f"**{ids - duplicates:,.0f}** of {ids:,.0f}, {'1 thread' if threads == 1 else f'{threads} threads'}"
              for threads, (ids, duplicates) in sorted(sums.items()) if duplicates]
     all_ids = sum(ids for ids, _ in sums.values())
-    return "; ".join(twice) or (f"none of {all_ids:,.0f}" if all_ids else "")
+    return "; ".join(twice) or (f"all {all_ids:,.0f}" if all_ids else "")
 
 
 def native_checked(name):
@@ -572,7 +588,7 @@ def native_order(name):
 
 def go_order(name):
     runs = [(t, *falls) for (row, t), found in GO_ORDER.items() if row == name for falls in found]
-    return rises(falls for _, falls, _ in runs), rises(across for t, _, across in runs if t > 1)
+    return rises(falls for _, falls, _ in runs), rises(across for t, _, across in runs if t > 1 and across is not None)
 
 
 def npm_order(name):
@@ -582,6 +598,86 @@ def npm_order(name):
 def others(known, found, words):
     """Peers that were measured and that no list above has words for: (name, how it is called here)."""
     return [(name, words(name)) for name in sorted(set(found) - set(known))]
+
+
+# ---- the machines side by side ----
+
+def figure(name, threads=1):
+    """ns; "go/Name": of a peer in Go or Rust."""
+    return go_ns(name[3:], threads) if name.startswith("go/") else ns(name, threads)
+
+
+# What an ID is, our call, the other generator, the threads: the same work as far as there is any.
+BESIDE = [
+    ("64 bits, one generator for all threads", "flake/next", "peer/mutex_snowflake", 1),
+    ("the same on 2 threads at once, each", "flake/lanes_next_fast", "peer/mutex_snowflake", 2),
+    ("64 bits, one generator in a process", "flake/next_fast", "peer/yitter", 1),
+    ("64 bits, one generator for all, a coarse clock", "flake/next_coarse", "go/FerroidAtomic", 1),
+    ("64 bits, a generator per thread, the time is given", "flake/shard_try_at", "go/FerroidBasic", 1),
+    ("80 bits", "sno/next", "go/Sno", 1),
+    ("UUIDv7, bytes", "flake/uuid7_bytes", "peer/boost_uuid_v7", 1),
+    ("UUIDv7, text", "flake/uuid7", "go/FastUuidV7Text", 1),
+    ("ULID, text", "flake/ulid", "peer/ulid_c", 1),
+    ("UUID, text, time or not", "flake/uuid7", "peer/uuid_v4", 1),
+]
+LABELS = {name: (f"{label}, {clock}", "") for name, label, clock in ONE_ID}
+LABELS.update({name: (label.split(" (")[0], lacks) for name, label, _, lacks in NATIVE_PEERS})
+LABELS.update({f"go/{name}": (label, lacks) for name, label, _, lacks in GO_PEERS})
+LABELS.update({name: (label, "") for name, label in FLOORS})
+ON_EACH = [(name, t) for name in ("floor/exact", "floor/coarse", "floor/counter", "floor/exact_fetch_add", "flake/next", "flake/next_coarse",
+                                  "flake/next_fast", "flake/lanes_next", "flake/lanes_next_fast", "flake/shard_try_at", "sno/next",
+                                  "flake/uuid7_bytes", "flake/uuid7") for t in (1, 2)]
+KEPT = list(dict.fromkeys(ON_EACH + [(name, t) for _, ours, other, t in BESIDE for name in (ours, other)]))
+
+
+def kept_machines():
+    """(processor, date) -> (row, threads) -> ns: those of machines.tsv, this one replaced; the latest first."""
+    file, found = REPORT.parent / "machines.tsv", {}
+    for line in read_lines(file):
+        processor, date, name, threads, value = line.split("\t")
+        found.setdefault((processor, date), {})[name, int(threads)] = float(value)
+    processor, date = f"{MACHINE['processor']}, {CORES} cores", MACHINE["date"][:10]
+    found = {of: rows for of, rows in found.items() if of[0] != processor}
+    found[processor, date] = {(name, t): float(f"{figure(name, t):.4g}") for name, t in KEPT if figure(name, t)}
+    found = dict(sorted(found.items(), key=lambda of: of[0][1], reverse=True))
+    file.write_text("".join(f"{of[0]}\t{of[1]}\t{name}\t{t}\t{value:g}\n" for of, rows in found.items()
+                            for (name, t), value in rows.items()))
+    return found
+
+
+def first_screen(machines):
+    rows, faster = [], []
+    for what, ours, other, t in BESIDE:
+        cells = []
+        for of, figures in machines.items():
+            a, b = figures.get((ours, t)), figures.get((other, t))
+            bold = "**" if a and b and b < a else ""
+            cells += [say(a), f"{bold}{say(b)}{bold}"]
+            if bold:
+                faster.append((of, f"{LABELS[other][0]} at \"{what}\" ({say(b)} for {say(a)} ns; {LABELS[other][1]})"))
+        rows.append((what, LABELS[ours][0], LABELS[other][0].replace(", a generator per thread", ""), *cells))
+    heads = [word for processor, date in machines for word in (f"{processor}, {date}: ours, ns", "the other, ns")]
+    text = table(("an ID", "ours", "the other", *heads), rows).replace("---:", "---", 2) + "\n"
+    for of in machines:
+        words = [said for machine, said in faster if machine == of]
+        text += filled(f"Faster than ours on {of[0]}, {of[1]}: {'; '.join(words) if words else 'none of those measured'}.")
+    return text
+
+
+def on_each_machine(machines):
+    rows = [(LABELS[name][0], *(say(figures.get((name, t))) for figures in machines.values() for t in (1, 2)))
+            for name in dict.fromkeys(name for name, _ in ON_EACH)]
+    return table(("ns per ID", *(f"{processor}, {date}: {t} thread{'s, each' if t > 1 else ''}" for processor, date in machines for t in (1, 2))), rows)
+
+
+def many_cores():
+    """What bench/scale printed on a machine with many cores, saved beside the report."""
+    file = REPORT.parent / "scale.txt"
+    if file.exists():
+        return "Many cores:\n\n```\n" + file.read_text().split("\nrow\t")[0] + "```\n"
+    return filled("""No machine with more than 2 cores was at hand. `make bench-scale` builds one static program for such a machine: it
+measures one word, lanes, shards, batches, UUIDs and a mutex on 1, 2, 4 ... all cores, pinned and not. Its output in
+`scale.txt` beside this page is shown here.""")
 
 
 # ---- the report ----
@@ -722,7 +818,7 @@ def peers():
     line = lambda label, version, t1, t2, checked, lacks, most=None: (
         label, version or "–", say(t1), say(t2), times_of(t1 / floor if t1 and floor else None), say_cap(most),
         checked, lacks)
-    rows = [line(f"**{label}**, {clock}", "", ns(n), ns(n, 2), "none", "", cap(n)) for n, label, clock in ONE_ID
+    rows = [line(f"**{label}**, {clock}", "", ns(n), ns(n, 2), "all", "", cap(n)) for n, label, clock in ONE_ID
             if n in ("flake/next", "flake/lanes_next", "flake/shard_next", "sno/next", "sno/lanes_next") and ns(n)]
     rows += [line(label, version(), ns(name), ns(name, 2), native_checked(name), lacks, cap(name))
              for name, label, version, lacks in native_peers() if ns(name)]
@@ -731,7 +827,7 @@ def peers():
     rows += [line(label, NPM[name][0]["version"], npm_ns(name), None, npm_checked(name), lacks)
              for name, label, lacks in npm_peers() if npm_ns(name)]
     return table(("generator", "version", "ns per ID", "2 threads, each", "to our floor", "cap",
-                  "duplicates", "what it lacks"), rows)
+                  "distinct", "what it lacks"), rows)
 
 
 OUR_UUIDS = [name for name, _, _ in ONE_ID if re.search("uuid|ulid", name)]
@@ -756,7 +852,7 @@ def uuids():
     word = {True: "rise", False: "**fall**", None: "–"}
     rows = [(label, say(t1), say(t2), word[thread], word[across], checked)
             for label, t1, t2, (thread, across), checked, _ in uuid_rows()]
-    return table(("generator", "ns per ID", "2 threads, each", "in a thread", "across threads", "duplicates"), rows) \
+    return table(("generator", "ns per ID", "2 threads, each", "in a thread", "across threads", "distinct"), rows) \
         + "\n" + first_of_uuids()
 
 
@@ -1092,16 +1188,28 @@ def plots():
 
 
 def report():
+    machines = kept_machines()
     return f"""<!-- written by bench/report.py: make bench-report -->
 # Figures
 
 `make bench-report` measures everything again and writes this file. The script fills in every figure, in the prose, too.
+Bold: faster than ours. All IDs of all rows were checked: [how many were distinct](#peers).
+
+{first_screen(machines)}
+## Machines
+
+The same calls on each processor that was measured. The rest of this page is of one run, below.
+
+{on_each_machine(machines)}
+{many_cores()}
+
+## This run
 
 {head()}
 **Method.** IDs are generated in bursts. A burst is timed, then its IDs are stored, and at the end of a row all IDs of all
 threads are checked for duplicates. If a row of this library has a duplicate, it has failed: it has no figure and is listed
-above. So each time below is that of unique IDs (texts are parsed and compared). Duplicates of a peer are counted in its
-row. Rows "under capacity" use a 64-bit layout with 24 bits of sequence, or start each burst in a fresh unit (sno and 128
+above. So each time below is that of unique IDs (texts are parsed and compared). A peer's row says how many of its IDs
+were distinct. Rows "under capacity" use a 64-bit layout with 24 bits of sequence, or start each burst in a fresh unit (sno and 128
 bits), so that no call waits for time to pass.
 
 The ratio is to the row's floor, a loop of the steps that such a call cannot avoid, with the same dependences: what its CAS or
@@ -1165,7 +1273,8 @@ threads runs once or a few times.
 
 Each is used as its documentation shows. The cap is that of the layout, if there is one. Go and Node.js use the clock of their
 runtime ({say(go_ns('Clock'))} ns a reading in Go, {say(npm_ns('Date.now'))} ns in Node.js). Their IDs are checked as
-well; "duplicates" covers all threads and repetitions.
+well; "distinct" covers all threads and repetitions. Bursts of the Rust crates and of Go's snowflakes begin in a fresh
+unit and do not exhaust it; on several threads they may overlap only in part.
 
 {peers()}
 ![peers](peers.svg)

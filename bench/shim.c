@@ -19,8 +19,15 @@
 #define HAS_LIBUUID_V7
 #endif
 #endif
-#ifdef UUID7_H
-#include UUID7_H
+/* Checkouts in RIVALS. */
+#ifdef HAS_UUIDV7_H
+#include <uuidv7.h>
+#endif
+#ifdef HAS_ULID_C
+#include <ulid.h>
+#endif
+#ifdef HAS_YITTER
+#include <YitIdHelper.h>
 #endif
 
 enum {
@@ -62,10 +69,12 @@ static int64_t counter_ticks(void) {
 #endif
 }
 
+/* Those of the process: a pinned thread asks, too. */
 unsigned bench_cores(void) {
+    static _Atomic(unsigned) cores;
     cpu_set_t mine;
-    const int n = sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
-    return n > 0 ? (unsigned)n : 1;
+    if (!atomic_load(&cores)) atomic_store(&cores, sched_getaffinity(0, sizeof mine, &mine) == 0 ? (unsigned)CPU_COUNT(&mine) : 1);
+    return atomic_load(&cores);
 }
 
 /* A thread's burst of n IDs, or texts. `call` makes every `step`-th one; it is true on success. */
@@ -286,7 +295,7 @@ EACH(libuuid_v4, unsigned char, DONE(uuid_generate_random(ids + 16 * i)))
 EACH(libuuid_v7, unsigned char, DONE(uuid_generate_time_v7(ids + 16 * i)))
 #endif
 
-#ifdef UUID7_H
+#ifdef HAS_UUIDV7_H
 /* What a user of uuidv7_generate writes: the newest ID, and a stock of random bytes. */
 typedef struct uuid7_source {
     uint8_t newest[16], random[256];
@@ -321,6 +330,33 @@ static bool uuid7_from_shared(uint8_t *out) {
 
 EACH(uuid7_h, flake128, uuid7_from(uuid7_of_thread(), ids[i].bytes))
 EACH(uuid7_h_mutex, flake128, uuid7_from_shared(ids[i].bytes))
+#endif
+
+#ifdef HAS_ULID_C
+static struct own_ulids {
+    _Alignas(128) struct ulid_generator of_thread;
+} own_ulids[most];
+
+static bool begin_ulid_c(unsigned threads) {
+    for (unsigned i = 0; i < threads; i++)
+        if (ulid_generator_init(&own_ulids[i].of_thread, ULID_SECURE) != 0) return false;
+    return true;
+}
+
+EACH(ulid_c, char, DONE(ulid_generate(&own_ulids[thread].of_thread, ids + ulid_text * i)))
+#endif
+
+#ifdef HAS_YITTER
+/* With 16 bits of sequence, so that no burst exhausts a unit. */
+static bool begin_yitter(unsigned threads) {
+    IdGeneratorOptions o = BuildIdGenOptions(node);
+    (void)threads;
+    o.SeqBitLength = 16;
+    SetIdGenerator(o);
+    return true;
+}
+
+EACH(yitter, uint64_t, DONE(ids[i] = (uint64_t)NextId()))
 #endif
 
 static const unique_key nothing; /* less than any ID */
@@ -620,12 +656,19 @@ static const bench_row rows[] = {
 #ifdef HAS_LIBUUID_V7
     SLOW_PEER_ROW("libuuid_v7", libuuid_v7, order_told),
 #endif
-#ifdef UUID7_H
+#ifdef HAS_UUIDV7_H
     SLOW_PEER_ROW("uuid7_h", uuid7_h, order_told),
     SLOW_PEER_ROW("uuid7_h_mutex", uuid7_h_mutex, order_told),
 #endif
+#ifdef HAS_ULID_C
+    PEER_ROW("ulid_c", "floor/coarse_store", begin_ulid_c, ulid_c, key_of_ulid, ulid_text, uuid_burst_ids, 0, order_told),
+#endif
+#ifdef HAS_YITTER
+    FORM_ROW("peer/yitter", "floor/exact_fetch_add", begin_yitter, yitter, EXACT, key_of_64, 8, slow_burst_ids, any_order),
+#endif
     SLOW_PEER_ROW("boost_uuid_v4", peer_boost_uuid_v4, order_told),
     SLOW_PEER_ROW("boost_uuid_v7", peer_boost_uuid_v7, order_told),
+    PEER_ROW("uuid_v4", "", begin_nothing, peer_uuid_v4, key_of_uuid, uuid_text, uuid_burst_ids, 0, any_order),
 
     SATURATION_ROW("flake/next", begin_idgen, flake_next_1, 1, key_of_64, 8, IDGEN_CAP),
     SATURATION_ROW("flake/shard_next", begin_idgen, shard_next_1, 1, key_of_64, 8, IDGEN_CAP),

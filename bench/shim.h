@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { bench_most_threads = 64 };
+enum { bench_most_threads = 1024 };
 
 /* An ID of up to 128 bits. */
 typedef struct unique_key {
@@ -104,6 +104,8 @@ new_unit_draw floor_leaping_cas, floor_leaping_store, floor_given_leaping_cas,
 bool peer_counter(unsigned thread, void *out, size_t n);
 bool peer_boost_uuid_v4(unsigned thread, void *out, size_t n);
 bool peer_boost_uuid_v7(unsigned thread, void *out, size_t n);
+bool peer_uuid_v4(unsigned thread, void *out, size_t n);
+bool peer_has_uuid_v4(void);
 bool peer_has_boost(void);
 bool peer_has_boost_v7(void);
 const char *peer_boost_version(void);
