@@ -612,13 +612,13 @@ BESIDE = [
     ("64 bits, one generator for all threads", "flake/next", "peer/mutex_snowflake", 1),
     ("the same on 2 threads at once, each", "flake/lanes_next_fast", "peer/mutex_snowflake", 2),
     ("64 bits, one generator in a process", "flake/next_fast", "peer/yitter", 1),
-    ("64 bits, one generator for all, a coarse clock", "flake/next_coarse", "go/FerroidAtomic", 1),
-    ("64 bits, a generator per thread, the time is given", "flake/shard_try_at", "go/FerroidBasic", 1),
+    ("64 bits, for all threads, time some ms late", "flake/next_coarse", "go/FerroidAtomic", 1),
+    ("64 bits, for one thread, no clock read", "flake/shard_try_at", "go/FerroidBasic", 1),
     ("80 bits", "sno/next", "go/Sno", 1),
-    ("UUIDv7, bytes", "flake/uuid7_bytes", "peer/boost_uuid_v7", 1),
-    ("UUIDv7, text", "flake/uuid7", "go/FastUuidV7Text", 1),
-    ("ULID, text", "flake/ulid", "peer/ulid_c", 1),
-    ("UUID, text, time or not", "flake/uuid7", "peer/uuid_v4", 1),
+    ("UUIDv7 bytes; the other's rise in a thread only", "flake/uuid7_bytes", "peer/boost_uuid_v7", 1),
+    ("UUIDv7 text; the other's do not rise", "flake/uuid7", "go/FastUuidV7Text", 1),
+    ("ULID text; the other's rise in a thread only", "flake/ulid", "peer/ulid_c", 1),
+    ("UUID text; the other's have no time", "flake/uuid7", "peer/uuid_v4", 1),
 ]
 LABELS = {name: (f"{label}, {clock}", "") for name, label, clock in ONE_ID}
 LABELS.update({name: (label.split(" (")[0], lacks) for name, label, _, lacks in NATIVE_PEERS})
@@ -645,29 +645,35 @@ def kept_machines():
     return found
 
 
+def short(processor):
+    return re.sub(r"\(R\)|\(TM\)|,.*| (Processor|CPU)\b", "", processor)
+
+
 def first_screen(machines):
-    rows, faster = [], []
+    rows, lists = [], {of: [] for of in machines}
     for what, ours, other, t in BESIDE:
         cells = []
         for of, figures in machines.items():
             a, b = figures.get((ours, t)), figures.get((other, t))
-            bold = "**" if a and b and b < a else ""
-            cells += [say(a), f"{bold}{say(b)}{bold}"]
-            if bold:
-                faster.append((of, f"{LABELS[other][0]} at \"{what}\" ({say(b)} for {say(a)} ns; {LABELS[other][1]})"))
+            is_faster = a and b and b < a
+            cells += [say(a), f"**{say(b)}**" if is_faster else say(b)]
+            if is_faster:
+                lists[of].append(f"- {what}: {LABELS[other][0]}, {say(b)} for {say(a)} ns ({LABELS[other][1]}).")
         rows.append((what, LABELS[ours][0], LABELS[other][0].replace(", a generator per thread", ""), *cells))
-    heads = [word for processor, date in machines for word in (f"{processor}, {date}: ours, ns", "the other, ns")]
-    text = table(("an ID", "ours", "the other", *heads), rows).replace("---:", "---", 2) + "\n"
-    for of in machines:
-        words = [said for machine, said in faster if machine == of]
-        text += filled(f"Faster than ours on {of[0]}, {of[1]}: {'; '.join(words) if words else 'none of those measured'}.")
-    return text
+    heads = [word for processor, date in machines for word in (f"{short(processor)}, {date}: ours", "the other")]
+    text = table(("ns per ID", "ours", "the other", *heads), rows).replace("---:", "---", 2) + "\n"
+    for of, lines in lists.items():
+        count = sum((other, t) in machines[of] for _, _, other, t in BESIDE)
+        text += f"Faster than ours on {of[0]}, {of[1]}: " + (
+            f"{len(lines)} of the {count} that were measured there.\n\n{filled(chr(10).join(lines))}\n" if lines
+            else f"none of the {count} that were measured there.\n\n")
+    return text.rstrip() + "\n"
 
 
 def on_each_machine(machines):
     rows = [(LABELS[name][0], *(say(figures.get((name, t))) for figures in machines.values() for t in (1, 2)))
             for name in dict.fromkeys(name for name, _ in ON_EACH)]
-    return table(("ns per ID", *(f"{processor}, {date}: {t} thread{'s, each' if t > 1 else ''}" for processor, date in machines for t in (1, 2))), rows)
+    return table(("ns per ID", *(f"{short(processor)}, {date}: 1 thread" if t == 1 else "2 threads, each" for processor, date in machines for t in (1, 2))), rows)
 
 
 def many_cores():
@@ -842,7 +848,7 @@ def uuid_rows():
     found += [(label, ns(n), ns(n, 2), native_order(n), native_checked(n), False)
               for n, label, *_ in native_peers() if native_order(n) != (None, None) or n in NO_ORDER]
     found += [(label, go_ns(n), go_ns(n, 2), go_order(n), go_checked(n), False)
-              for n, label, *_ in go_peers() if (n, 1) in GO_ORDER]
+              for n, label, *_ in go_peers() if (n, 1) in GO_ORDER and not n.startswith("Ferroid")]
     found += [(label, npm_ns(n), None, npm_order(n), npm_checked(n), False)
               for n, label, *_ in npm_peers() if n in NPM and (n in NPM_UUIDS or n not in [known for known, *_ in NPM_PEERS])]
     return sorted((row for row in found if row[1]), key=lambda row: (not row[3][1], not row[3][0], row[1]))
@@ -1142,7 +1148,8 @@ def what_to_choose():
   {say(ns('flake/next', 2))}, and any thread can use all IDs of a unit. The price: IDs of the same unit are unordered.
 - The fast clock, if IDs are generated so often that they matter: {say(ns('flake/lanes_next_fast', 2))} ns with
   lanes on each of two threads, {say(ns('flake/next_fast'))} for `flake_next` on one. {saved_words} If the processor's counter
-  is slow or distrusted, the exact clock is used automatically. Avoid it if the clock is stepped often, which it notices half
+  is slow or distrusted, the exact clock is used automatically. `flake time` measures the clocks on your machine, and prints
+  which to configure. Avoid it if the clock is stepped often, which it notices half
   a millisecond late.
 - The coarse clock, {say(ns('flake/lanes_next_coarse', 2))} ns with lanes, if timestamps may be some milliseconds late.
 - A loop that reads the clock anyway: `flake_try_at`, {say(ns('flake/try_at'))} ns.
@@ -1202,7 +1209,6 @@ The same calls on each processor that was measured. The rest of this page is of 
 
 {on_each_machine(machines)}
 {many_cores()}
-
 ## This run
 
 {head()}
