@@ -167,13 +167,13 @@ struct peer_set {
 const std::vector<peer_set> &peers() {
     static const std::vector<peer_set> all = {
         {"peer/libuuid_v1 peer/libuuid_v4", "libuuid v1 and v4", "install uuid-dev",
-         bench_has_row("peer/libuuid_v1")},
-        {"peer/libuuid_v7", "libuuid v7", "this libuuid has none", bench_has_row("peer/libuuid_v7")},
+         bench_row_named("peer/libuuid_v1") != nullptr},
+        {"peer/libuuid_v7", "libuuid v7", "this libuuid has none", bench_row_named("peer/libuuid_v7") != nullptr},
         {"peer/boost_uuid_v4", "Boost.Uuid v4", "install libboost-dev", peer_has_boost()},
         {"peer/boost_uuid_v7", "Boost.Uuid v7", "RIVALS/uuid, or Boost 1.86 or later", peer_has_boost_v7()},
-        {"peer/uuid7_h peer/uuid7_h_mutex", "uuidv7.h", "RIVALS/uuidv7-h", bench_has_row("peer/uuid7_h")},
-        {"peer/ulid_c", "ulid-c", "RIVALS/ulid-c", bench_has_row("peer/ulid_c")},
-        {"peer/yitter", "yitter, C", "RIVALS/IdGenerator", bench_has_row("peer/yitter")},
+        {"peer/uuid7_h_mutex", "uuidv7.h", "RIVALS/uuidv7-h", bench_row_named("peer/uuid7_h_mutex") != nullptr},
+        {"peer/ulid_c", "ulid-c", "RIVALS/ulid-c", bench_row_named("peer/ulid_c") != nullptr},
+        {"peer/yitter", "yitter, C", "RIVALS/IdGenerator", bench_row_named("peer/yitter") != nullptr},
         {"peer/uuid_v4", "uuid_v4", "RIVALS/uuid_v4, and AVX2", peer_has_uuid_v4()},
     };
     return all;

@@ -5,7 +5,6 @@ refuses to replace a report of the same processor that was quieter. machines.tsv
 figures of each processor. Every number is computed here from those files; none is typed."""
 
 import argparse
-import collections
 import html
 import json
 import math
@@ -16,7 +15,6 @@ import textwrap
 from datetime import datetime
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
 CROWDS = [1, 2, 4, 8, 64]
 BATCHES = [1, 16, 256, 4096]
 
@@ -488,7 +486,6 @@ NATIVE_PEERS = [
      "random: unique by probability, no order"),
     ("peer/libuuid_v7", "libuuid v7", lambda: VERSIONS.get("libuuid", ""),
      "random within a millisecond: no order there"),
-    ("peer/uuid7_h", "uuidv7.h, a state per thread", lambda: VERSIONS.get("uuidv7-h", ""), "order within one thread only"),
     ("peer/uuid7_h_mutex", "uuidv7.h, a mutex", lambda: VERSIONS.get("uuidv7-h", ""), "a preempted holder stops all threads"),
     ("peer/boost_uuid_v4", "Boost.Uuid v4, a generator per thread",
      boost_version, "random from a Mersenne twister: predictable, no order"),
@@ -890,144 +887,8 @@ def instructions():
         ("path", "instructions per ID"), [(call_of(k), say(v)) for k, v in sorted(INSTRUCTIONS.items())])
 
 
-def lines_of(source):
-    """For each line the function that it stands in, without its header's prefix, and what it says: "move: return ..."."""
-    name, said = "", [""]
-    for line in source.read_text().splitlines():
-        begins = re.match(r"[A-Za-z].*?(\w+)\(", line)
-        name = begins[1] if begins else name
-        said.append(re.sub("^(flake|sno)_i_", "", name) + ": " + re.sub(r"\b(flake|sno)_i_", "", line.strip()))
-    return said
-
-
-SOURCES = {name: lines_of(HERE / folder / name)
-           for folder, name in (("..", "flake.h"), ("..", "sno.h"), (".", "floors.h"))}
-LOOP = "the loop, and keeping the result"
-
-
-def steps(path):
-    """What callgrind counted in a path of bench/guard.c, an id: by the line of the source, wherever it was inlined."""
-    names, counts = {}, collections.Counter()
-    is_path, of_function, file, line, skip = False, "", "", 0, False
-
-    def named(text):
-        number, _, name = text.partition(" ")
-        if name:
-            names[number] = name
-        return names[number] if number.startswith("(") else text
-    for text in read_lines(MEASURED / "guard.callgrind"):
-        key, _, value = text.partition("=")
-        if key == "fl":
-            of_function = file = named(value)
-        elif key == "fn":
-            is_path, file = named(value) == f"guard_{path}", of_function
-        elif key in ("fi", "fe"):
-            file = named(value)
-        elif key in ("cfn", "cfi", "cfl", "ob", "cob"):
-            named(value)
-        elif key == "calls":
-            skip = True
-        elif re.match(r"[-+*\d]", text):
-            at, cost = text.split()[:2]
-            line = line if at == "*" else line + int(at) if at[0] in "+-" else int(at)
-            if is_path and not skip:
-                said = SOURCES.get(Path(file).name, [])
-                counts[said[line] if 0 < line < len(said) else LOOP] += int(cost)
-            skip = False
-    each = sum(counts.values()) / needed(INSTRUCTIONS.get)(path)
-    return {said: count / each for said, count in counts.items()}
-
-
-# What the instructions of a call are for: those of lines that match, the first that does.
-FORK, PLACE, THE_ID = "whose it is: the owner word", "moving the word", "the id"
-UNIT, COUNT, GIVEN = "the time against the word's unit", "whether the unit has a ticket left", "ms to ns, in range"
-OF_A_DRAW = [(FORK, r"^forked|\bforked\("), (GIVEN, "^given_ns"),
-             (PLACE, r"^move|\(move\(|ATOMIC_LOAD\(&e->word|^(by_cas|by_store|own_increment)"),
-             (UNIT, "late_ns|unit_ns|^(start_of_unit|next_place)"), (COUNT, "count - 1 < e->"),
-             (THE_ID, r"^(id|put_id|ticket_id|ticket_head|be16|big_endian|one|one_by)\b"), (LOOP, f"^{LOOP}")]
-STILL, TAKEN_OFF, FRESH = "whether the stock is of this generator, as it is now", "taking one off the stock", "its age, and whether it is empty"
-OF_A_STOCK = [(FORK, r"^(forked|still_ours)|\b(forked_since|still_ours)\("), (STILL, "whose|home|p->gen"),
-              (FRESH, r"valid_ns|if \(!p->stock"), (TAKEN_OFF, r"stock\.(n--|index =|index\b.*cap|time\+\+)|^own_increment"),
-              (THE_ID, r"^id\b|\bid\(|odd_id\(|\*id ="), (LOOP, f"^{LOOP}")]
-OTHERS = "what else they do"
-
-
-def by_purpose(path, purposes):
-    """Instructions of a path for each of the purposes; none is left out."""
-    found = collections.Counter()
-    for said, count in steps(path).items():
-        found[next((words for words, lines in purposes if re.search(lines, said)), OTHERS)] += count
-    return found
-
-
-def purposes_table(paths, purposes):
-    counted = [by_purpose(path, purposes) for path in paths]
-    shown = [words for words, _ in purposes] + [OTHERS]
-    rows = [(words, *(f"{found[words]:.0f}" if found[words] >= 0.5 else "" for found in counted)) for words in shown
-            if any(found[words] >= 0.5 for found in counted)]
-    rows.append(("all", *(f"{sum(found.values()):.0f}" for found in counted)))
-    name = lambda path: call_of(path) if not path.startswith("floor") else {
-        "floor_given_cas": "floor: CAS", "floor_given_store": "floor: store", "floor_store": "floor"}[path]
-    return table(("instructions per ID", *map(name, paths)), rows)
-
-
-def given_time():
-    if not INSTRUCTIONS:
-        return ""
-    ns, ratio, counted = needed(globals()["ns"]), needed(globals()["ratio"]), needed(INSTRUCTIONS.get)
-    in_loop = lambda path: counted(path) - sum(  # of the benchmark, in which the time stays the same
-        count for said, count in steps(path).items() if re.match("given_ns|start_of_unit", said))
-    whole = "{:.0f}".format
-    rate = lambda path, row: in_loop(path) / ns(row)
-    shard, floor = by_purpose("flake_shard_try_at", OF_A_DRAW), "floor/given_store"
-    shard_ns, floor_ns, cas_ns = ns("flake/shard_try_at"), ns(floor), ns("floor/given_cas")
-    stock, more = by_purpose("flake_prefetch_next", OF_A_STOCK), lambda path, of: in_loop(path) - in_loop(of)
-    shard_rate, floor_rate = rate("flake_shard_try_at", "flake/shard_try_at"), rate("floor_given_store", floor)
-    waits = ("Each ID of the floor waits for the previous store, and for nothing else. The call has so many "
-             "instructions that they take the time, not that store. ") if shard_rate > floor_rate else ""
-    return f"""### Given time and stock: why they are above their floors
-
-Next to a clock reading, other instructions cost almost nothing. These calls read no clock, so each instruction counts. A
-floor reads a word, compares it with the time, and writes it. A call does that and also what makes it safe:
-
-{purposes_table(("flake_try_at", "sno_try_at", "floor_given_cas", "flake_shard_try_at", "sno_shard_try_at",
-                 "floor_given_store"), OF_A_DRAW)}
-- **{FORK[0].upper() + FORK[1:]}.** A load and a comparison. Without them a child would repeat its parent's IDs after
-  `fork()`, and a generator whose gate is closed would continue.
-- **{GIVEN}.** `flake_try_at` and `sno_try_at` take Unix ms, and must refuse a time that is too late for a clock of ns. In the
-  benchmark's loop the time does not change, and the compiler moves this out of the loop; so it is in no ratio.
-- **{UNIT[0].upper() + UNIT[1:]}.** Units start and last as the layout defines, where the floor masks bits. The call shifts
-  the unit out of the word, multiplies it by the unit's length, and compares the result with the time. This multiplication
-  replaces the division that would find the time's unit, and also detects a time that went backwards.
-- **{COUNT[0].upper() + COUNT[1:]}.** A unit has as many IDs as the layout allows; the floor counts without limit.
-- **{THE_ID[0].upper() + THE_ID[1:]}.** The floor's ID is the word itself. An ID is composed of time, number and node, each
-  shifted to its place in the layout. A sno is then written as bytes, the most significant first.
-
-`flake_try_at` with `single_thread` makes {whole(in_loop('flake_shard_try_at'))} instructions in {say(shard_ns)} ns, the bare floor
-{whole(in_loop('floor_given_store'))} in {say(floor_ns)}: {say(shard_rate)} a ns against {say(floor_rate)}. {waits}At the
-call's rate, 1.5 times the floor would be {whole(1.5 * floor_ns * shard_rate)} instructions; without composing the ID the call has
-{whole(in_loop('flake_shard_try_at') - shard[THE_ID])}, without the owner word {whole(in_loop('flake_shard_try_at') - shard[FORK])}.
-`sno_try_at` with `single_thread` has {whole(more('sno_shard_try_at', 'floor_given_store'))} more than the floor, and writes 10 bytes with
-two stores: {times_of(ratio('sno/shard_try_at'))} times the floor.
-
-`flake_try_at` has {whole(more('flake_try_at', 'floor_given_cas'))} instructions more than its floor, and takes
-{times_of(ratio('flake/try_at'))} times as long; the call with `single_thread` has
-{whole(more('flake_shard_try_at', 'floor_given_store'))} more, and takes {times_of(ratio('flake/shard_try_at'))} times as
-long. Next to a locked instruction, {say(cas_ns)} ns in a loop with its word, most instructions cost nothing.
-
-`flake_prefetch_next` takes an ID from its stock; its floor is a private counter:
-
-{purposes_table(("flake_prefetch_next", "floor_store"), OF_A_STOCK)}
-The floor only takes one off: it decrements the stock, increments the number, and compares it with the end of the unit. The
-owner word is read twice, for the stock and for the generator: a child that has reinitialised the generator may still hold
-its parent's stock. {whole(stock[STILL] + stock[FRESH])} instructions check that there is a generator, that it has not been
-reinitialised, and that the stock is neither empty nor too old; {whole(stock[THE_ID])} compose the ID. That is
-{times_of(ratio('flake/prefetch_1024'))} times its floor.
-"""
-
-
 def analysis():
-    return written(where_each_nanosecond_goes, given_time, what_contention_costs, at_saturation, what_to_choose)
+    return written(where_each_nanosecond_goes, what_contention_costs, at_saturation, what_to_choose)
 
 
 def where_each_nanosecond_goes():

@@ -87,12 +87,6 @@ static figure measure(const bench_row *row, unsigned threads, bool is_pinned, do
     return f;
 }
 
-static const bench_row *row_named(const char *name) {
-    for (size_t i = 0; i < bench_rows(); i++)
-        if (strcmp(bench_row_at(i)->name, name) == 0) return bench_row_at(i);
-    abort();
-}
-
 static void print_machine(void) {
     char line[256] = "unknown", date[32];
     const time_t now = time(NULL);
@@ -125,7 +119,7 @@ int main(int argc, char **argv) {
     for (int is_pinned = 0; is_pinned < 2; is_pinned++)
         for (size_t i = 0; well && i < n_names; i++)
             for (unsigned c = 0; c < n_columns; c++)
-                well &= (figures[is_pinned][i][c] = measure(row_named(names[i]), columns[c], is_pinned, seconds)).ns > 0;
+                well &= (figures[is_pinned][i][c] = measure(bench_row_named(names[i]), columns[c], is_pinned, seconds)).ns > 0;
     print_machine();
     print_table(0);
     print_table(1);

@@ -73,7 +73,8 @@ static int64_t counter_ticks(void) {
 unsigned bench_cores(void) {
     static _Atomic(unsigned) cores;
     cpu_set_t mine;
-    if (!atomic_load(&cores)) atomic_store(&cores, sched_getaffinity(0, sizeof mine, &mine) == 0 ? (unsigned)CPU_COUNT(&mine) : 1);
+    if (!atomic_load(&cores))
+        atomic_store(&cores, sched_getaffinity(0, sizeof mine, &mine) == 0 ? (unsigned)CPU_COUNT(&mine) : 1);
     return atomic_load(&cores);
 }
 
@@ -297,38 +298,20 @@ EACH(libuuid_v7, unsigned char, DONE(uuid_generate_time_v7(ids + 16 * i)))
 
 #ifdef HAS_UUIDV7_H
 /* What a user of uuidv7_generate writes: the newest ID, and a stock of random bytes. */
-typedef struct uuid7_source {
-    uint8_t newest[16], random[256];
-    size_t left;
-} uuid7_source;
-
-static bool uuid7_from(uuid7_source *s, uint8_t *out) {
-    if (s->left < 10) { /* that a call may take */
-        if (getentropy(s->random, sizeof s->random) != 0) return false;
-        s->left = sizeof s->random;
-    }
-    const uint8_t *random = s->random + sizeof s->random - s->left;
-    const int8_t status = uuidv7_generate(s->newest, (uint64_t)exact_ns() / 1000000, random, s->newest);
-    s->left -= (size_t)uuidv7_status_n_rand_consumed(status);
-    memcpy(out, s->newest, sizeof s->newest);
+static bool uuid7_from_shared(uint8_t *out) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static uint8_t newest[16], random[256];
+    static size_t left;
+    (void)pthread_mutex_lock(&lock);
+    if (left < 10 && getentropy(random, left = sizeof random) != 0) left = 0; /* a call may take 10 */
+    const uint64_t now_ms = (uint64_t)exact_ns() / 1000000;
+    const int8_t status = left ? uuidv7_generate(newest, now_ms, random + sizeof random - left, newest) : -1;
+    if (status >= 0) left -= (size_t)uuidv7_status_n_rand_consumed(status);
+    memcpy(out, newest, sizeof newest);
+    (void)pthread_mutex_unlock(&lock);
     return status >= 0;
 }
 
-static uuid7_source *uuid7_of_thread(void) {
-    static _Thread_local uuid7_source source;
-    return &source;
-}
-
-static bool uuid7_from_shared(uint8_t *out) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static uuid7_source source;
-    (void)pthread_mutex_lock(&lock);
-    const bool well = uuid7_from(&source, out);
-    (void)pthread_mutex_unlock(&lock);
-    return well;
-}
-
-EACH(uuid7_h, flake128, uuid7_from(uuid7_of_thread(), ids[i].bytes))
 EACH(uuid7_h_mutex, flake128, uuid7_from_shared(ids[i].bytes))
 #endif
 
@@ -657,7 +640,6 @@ static const bench_row rows[] = {
     SLOW_PEER_ROW("libuuid_v7", libuuid_v7, order_told),
 #endif
 #ifdef HAS_UUIDV7_H
-    SLOW_PEER_ROW("uuid7_h", uuid7_h, order_told),
     SLOW_PEER_ROW("uuid7_h_mutex", uuid7_h_mutex, order_told),
 #endif
 #ifdef HAS_ULID_C
@@ -727,12 +709,11 @@ enum { n_rows = sizeof rows / sizeof *rows, n_trials = sizeof trials / sizeof *t
 
 size_t bench_rows(void) { return n_rows + (getenv("BENCH_TRIALS") ? n_trials : 0); }
 const bench_row *bench_row_at(size_t i) { return i < n_rows ? &rows[i] : &trials[i - n_rows]; }
-static const bench_row *row_named(const char *name) {
+const bench_row *bench_row_named(const char *name) {
     for (size_t i = 0; i < bench_rows(); i++)
         if (strcmp(bench_row_at(i)->name, name) == 0) return bench_row_at(i);
     return NULL;
 }
-bool bench_has_row(const char *name) { return row_named(name) != NULL; }
 bool bench_is_peer(const bench_row *r) { return strncmp(r->name, "peer/", 5) == 0; }
 
 size_t bench_burst_size(const bench_row *r, unsigned threads) {
@@ -932,9 +913,9 @@ static void find_floor(const char *text) {
     for (n_floor_terms = 0; *text; n_floor_terms++) {
         floor_term *const term = &floor_terms[n_floor_terms];
         int length = 0;
-        if (n_floor_terms == 2 || sscanf(text, "%39s%n", name, &length) != 1 || !row_named(name)) abort();
+        if (n_floor_terms == 2 || sscanf(text, "%39s%n", name, &length) != 1 || !bench_row_named(name)) abort();
         text += length;
-        term->row = row_named(name);
+        term->row = bench_row_named(name);
         term->divisor = 1;
         if (sscanf(text, " / %lf%n", &term->divisor, &length) == 1) text += length;
         if (strncmp(text, " + ", 3) == 0) text += 3;

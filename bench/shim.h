@@ -46,7 +46,7 @@ typedef struct bench_row {
 /* BENCH_TRIALS in the environment adds rows that repeat IDs, fail or die, to test the reports. */
 size_t bench_rows(void);
 const bench_row *bench_row_at(size_t);
-bool bench_has_row(const char *name);
+const bench_row *bench_row_named(const char *name); /* NULL: none */
 bool bench_in_crowds(const bench_row *, unsigned threads);
 bool bench_is_peer(const bench_row *); /* a peer's: its duplicates are counted, and no failure */
 size_t bench_burst_size(const bench_row *, unsigned threads);
