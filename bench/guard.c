@@ -224,12 +224,18 @@ static bool begin(void) {
     if (o.lanes) o.lanes = wide_lane;
     OK(flake_init(&flakes128, flake_node_fixed(NULL, 1), &o, NULL));
 #endif
-#if PART == FAST /* they know the counter's pace, and have a lease */
+#if PART == FAST /* they know the counter's pace, and have a lease, as if one draw a unit were frequent */
     steps = 1;
     for (int i = 0; i < 4; i++) {
         move_clock(20);
         guard_counter += 60000000;
         well &= run();
+        flakes.engine.frequent = snos.gen.engine.frequent = 1;
+#if WAY == 1
+        for (int k = 0; k < 2; k++) lane[k].engine.frequent = sno_lane[k].engine.frequent = 1;
+#elif WAY == 0
+        flake_i_default.gen->engine.frequent = 1;
+#endif
     }
     steps = all_steps;
 #endif

@@ -291,12 +291,16 @@ static bool flake_open(const void *any_fixed) {
     if (!o->overflow && (!fixed || fixed->may & FUZZ_FAR)) s->may |= FUZZ_FAR;
     fuzz_start_clock(&player_actors[0].oracle);
     if (lags) fuzz_coarse_lag_ns = (int64_t)fuzz_below(256) * FUZZ_MS / 16;
+    memset((void *)&flake_i_counter, 0, sizeof flake_i_counter);
     fuzz_counts = !given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_FAST && more & 4;
     s->exact = s->exact && !lags && !fuzz_counts;
     s->lends_greatly = f->forgets && s->exact;
     s->has_zero = !f->node && !player_actors[0].seq_min;
     s->most_queued = 16 * (o->seq_max + UINT64_C(1)) + fuzz_most_places;
-    for (size_t i = 0; i < s->actors; i++) player_actors[i].counted = true;
+    for (size_t i = 0; i < s->actors; i++) {
+        player_actors[i].counted = true;
+        if (fuzz_counts) player_actors[i].gen->engine.frequent = 1; /* one ID a unit */
+    }
     return true;
 }
 

@@ -241,6 +241,7 @@ static bool sno_open(const void *any_fixed) {
                          ((int64_t)fuzz_byte() - 64) * FUZZ_MS);
     else fuzz_start_clock(expect);
     fuzz_stepped_back = fuzz_reading_ns < oracle_start_ns(expect, expect->recorded);
+    memset((void *)&flake_i_counter, 0, sizeof flake_i_counter);
     fuzz_counts = is_late && o->clock.kind == FLAKE_CLOCK_FAST;
     if (is_late && !fuzz_counts) fuzz_coarse_lag_ns = (int64_t)fuzz_byte() * FUZZ_MS / 16;
     scene->most_queued = (3u << 22) + fuzz_most_places;

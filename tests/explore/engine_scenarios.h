@@ -106,7 +106,10 @@ static bool prepare_generators(void) {
         if (now->shards)
             engines[i] = is_sno ? &our.sno_shards[i].gen.engine : &our.flake_shards[i].engine;
         if (is_sno && (now->lanes || now->shards)) well = well && prepare_sno_engine(engines[i]);
-        if (now->counter[1]) engines[i]->ticks_per_window = LEASE_NS; /* as if learned: one a ns */
+        if (now->counter[1]) {
+            engines[i]->ticks_per_window = LEASE_NS; /* as if learned: one a ns */
+            engines[i]->frequent = 1;                /* and as if all draws were frequent */
+        }
     }
     return well;
 }
@@ -174,6 +177,8 @@ static void reset(void) {
     our = at_start;
     files = files_at_start;
     flake_i_process = process_at_start;
+    flake_i_counter.rate = LEASE_NS + 1;
+    flake_i_counter.calibrated_at = flake_i_counter.calibration = 0;
     if (fork_page) *fork_page = mark_at_start;
     memset(&seen, 0, sizeof seen);
     if (now->of >= DEFAULT) reset_default();
