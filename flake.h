@@ -286,9 +286,8 @@ typedef enum flake_status {
     FLAKE_LEASE_LOST = 7, /* the claim on the node number was lost */
     FLAKE_IO = 9,         /* a file, connection or random source failed */
     FLAKE_CORRUPT = 10,   /* a truncated or damaged file of a number */
-    FLAKE_MISMATCH =
-        11, /* a file of something else, or another user's; or it was changed or removed
-                             while the generator used it */
+    /* a file of something else, or another user's; or it was changed or removed while in use */
+    FLAKE_MISMATCH = 11,
     FLAKE_DOWNTIME = 12, /* the last run ended longer ago than max_downtime_ms */
     FLAKE_IN_USE = 13    /* the number, or each number of the range, has a holder */
 } flake_status;
@@ -578,7 +577,7 @@ typedef struct flake_options {
      * epoch, a day ahead of the clock, in the first months of 1970 (is it in ms?), or for UUIDs and ULIDs without a
      * node. A table that is further ahead needs a node that none of its IDs has. */
     int64_t after_unix_ms;
-    /* Init waits neither for after_unix_ms nor for the horizon of a directory: draws wait for both, or return
+    /* Init waits for nothing of this, nor for the horizon of a directory: draws wait for it, or return
      * FLAKE_AGAIN at once if it takes longer than max_wait_ms. */
     bool no_wait;
     /* Start each unit at a pseudo-random number (a hash of its time) and wrap around, so that id % n is even
@@ -586,8 +585,8 @@ typedef struct flake_options {
     bool seq_scatter;
 
     /* with a directory; else FLAKE_INVALID */
-    int64_t
-        claim_wait_ms; /* init waits this long for a number in use; 0: 50 ms, as others may look at it */
+    /* init waits this long for a number in use; 0: 50 ms, as others may look at it */
+    int64_t claim_wait_ms;
     int64_t horizon_ms; /* how far ahead of use the file is written, up to a day; 0: 3,000 */
     /* FLAKE_DOWNTIME if the horizon is older (a restored copy?); 0: any age */
     int64_t max_downtime_ms;
@@ -604,9 +603,9 @@ typedef struct flake_options {
 /* Init, reinit and close need exclusive access to the generator. Init does not look at what the memory held: close a
  * generator before its next init. Options NULL: all defaults. After a failed init every draw returns FLAKE_INVALID,
  * and flake_close FLAKE_OK. FLAKE_INVALID, FLAKE_NODE_RANGE; with a gate FLAKE_LEASE_LOST; for UUIDs and ULIDs
- * FLAKE_IO (no random bytes); FLAKE_CLOCK_BACKWARDS while it waits. With a
- * directory FLAKE_IN_USE: the number, or all of the range, have holders; the file: FLAKE_IO, FLAKE_CORRUPT,
- * FLAKE_MISMATCH, FLAKE_CLOCK_BACKWARDS, FLAKE_DOWNTIME. A range skips unusable files; the first is the reason if no
+ * FLAKE_IO (no random bytes); FLAKE_CLOCK_BACKWARDS while it waits. With a directory FLAKE_IN_USE: the number, or all
+ * of the range, have holders; the file: FLAKE_IO, FLAKE_CORRUPT, FLAKE_MISMATCH, FLAKE_CLOCK_BACKWARDS,
+ * FLAKE_DOWNTIME. A range skips unusable files, and on a full disk numbers without one; the first is the reason if no
  * number is free. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, flake_node, const flake_options *,
                                                    flake_why *);
@@ -971,12 +970,12 @@ typedef struct flake_i_engine {
     uintptr_t home;         /* its own address at init: that of a copy differs */
     bool fail_on_backwards; /* waiting calls do not wait after a backward step */
     bool no_wait;           /* init did not wait for the time before start_unit */
-    flake_atomic64
-        first_limit; /* flake_i_draw_first may draw after 1 to this many tickets; 0: never: there
-                                   is a gate, claim or ring, a full count carries, or it is closed */
-    flake_atomic64
-        ticks_per_window; /* of the counter; 1: the next draw begins a window if they are known, or
-                                          clock.now_ns is set; 0: no windows, or draws are rare */
+    /* flake_i_draw_first may draw after 1 to this many tickets; 0: never: there is a gate, claim or ring, a full count
+     * carries, or it is closed */
+    flake_atomic64 first_limit;
+    /* of the counter; 1: the next draw begins a window if they are known, or clock.now_ns is set; 0: no windows, or
+     * draws are rare */
+    flake_atomic64 ticks_per_window;
     flake_ring *ring;
     flake_gate gate;
     uintptr_t claim_at; /* distance of the generator's claim, in a directory; 0: none */
@@ -1097,7 +1096,7 @@ struct flake_gen {
     uint8_t kind;
     uint8_t time_shift, seq_shift;
     bool counts; /* UUIDs and ULIDs: the ID depends on the keys, too, and a backward step on none */
-    uint64_t whose; /* hash of the identity: changes if it is initialised with another one */
+    flake_atomic64 whose; /* hash of what decides the ID of a ticket, never 0; 0: closed */
     flake_i_keys keys;
     flake_options options;
     uint64_t node;       /* 0 if it has none */
@@ -1240,13 +1239,13 @@ FLAKE_I_FN uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
 
 /* ---- reasons in words ---- */
 
-/* As far as they fit. A long path loses its beginning, not the reason. */
+/* As far as they fit. A long path before a shorter reason loses its beginning. */
 FLAKE_I_FN void flake_i_put_why(flake_why *why, const char *first, const char *second,
                                 const char *third) {
     if (!why) return;
     const size_t room = sizeof why->text - 1, length = strlen(first);
     const size_t rest = strlen(second) + strlen(third) + 3; /* with the dots */
-    const bool is_cut = length + rest > room + 3 && rest < room;
+    const bool is_cut = length + rest > room + 3 && rest < room && rest < length;
     const char *const parts[] = {is_cut ? "..." : "",
                                  is_cut ? first + (length + rest - room) : first, second, third};
     size_t n = 0;
@@ -1317,12 +1316,12 @@ FLAKE_API const char *flake_status_str(flake_status status) {
  *     page_align_up, wipe_on_fork     the page inside a page_room, zeroed in a child     else: NULL, false
  *     ONE_PER_PROCESS                 an object that all files of a process share
  *
- *     FLAKE_I_HAS_FILES               0: the functions for files fail, or do nothing
+ *     FLAKE_I_HAS_FILES               0: none of the following functions, up to working_dir
  *     cancel_guard_begin, ..._end     no cancellation in between; errno is restored
  *     thread_id                       unique among threads of all processes that share memory
- *     error_is_absent, _is_taken,     why the last call failed; close and unlink leave that unchanged
- *     _is_closed, error_text
- *     open ... working_dir            files, by path and descriptor. lock_bytes does not wait
+ *     error_is_absent, _is_closed,    why the last call failed; close and unlink leave that unchanged
+ *     _is_taken_or_denied, error_text
+ *     open ... working_dir            files, by path and descriptor. lock does not wait
  *
  *     environment, host_name,         NULL: unknown                          bare: NULL
  *     zeroed, free                    memory                                 bare: NULL
@@ -1721,10 +1720,6 @@ FLAKE_I_FN uint64_t flake_i_pid(void) { return 1; } /* no fork */
 
 /* ---- files ---- */
 
-typedef struct flake_i_cancel_guard {
-    int cancel_state, error;
-} flake_i_cancel_guard;
-
 #if FLAKE_I_HAS_FILES
 #include <pthread.h>
 #include <stdio.h>
@@ -1743,6 +1738,10 @@ typedef struct flake_i_file_id {
     bool is_once;  /* it has one name */
     bool is_there; /* it has a name */
 } flake_i_file_id;
+
+typedef struct flake_i_cancel_guard {
+    int cancel_state, error;
+} flake_i_cancel_guard;
 
 /* Between begin and end the thread cannot be cancelled: that would leave a file half claimed, or a write that
  * no thread completes. The end restores errno, since a draw may be in a signal handler. */
@@ -1766,7 +1765,9 @@ FLAKE_I_FN uint64_t flake_i_thread_id(void) {
 }
 
 FLAKE_I_FN bool flake_i_error_is_absent(void) { return errno == ENOENT; }
-FLAKE_I_FN bool flake_i_error_is_taken(void) { return errno == EACCES || errno == EAGAIN; }
+FLAKE_I_FN bool flake_i_error_is_taken_or_denied(void) {
+    return errno == EACCES || errno == EAGAIN;
+}
 FLAKE_I_FN bool flake_i_error_is_closed(void) { return errno == EBADF; }
 FLAKE_I_FN const char *flake_i_error_text(void) { return strerror(errno); }
 
@@ -1935,13 +1936,6 @@ FLAKE_I_FN void flake_i_unlink(const char *path) {
     errno = errno_before;
 }
 
-#else /* ---- no files: only what // >>set-up needs ---- */
-FLAKE_I_FN flake_i_cancel_guard flake_i_cancel_guard_begin(void) {
-    const flake_i_cancel_guard guard = {0, 0};
-    return guard;
-}
-
-FLAKE_I_FN void flake_i_cancel_guard_end(flake_i_cancel_guard guard) { (void)guard; }
 #endif
 
 /* ---- environment, memory, names: for // >>node numbers and // >>configuration ---- */
@@ -3579,6 +3573,11 @@ FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
     a->confirmed = true;
 }
 
+/* Of the word: the next ticket is the first one. */
+FLAKE_I_FN bool flake_i_is_fresh(const flake_i_engine *e, uint64_t time, uint64_t count) {
+    return !(count % e->cap) && time + count / e->cap == e->start_unit;
+}
+
 /* The clock may be before the word without a backward step: no ID has been drawn, and init did not wait. */
 FLAKE_I_FN bool flake_i_is_early(const flake_i_engine *e, const flake_i_attempt *a) {
     return e->no_wait && a->time < e->start_unit;
@@ -4238,7 +4237,7 @@ FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
     const flake_status status = flake_i_peek(e, &a);
     if (status == FLAKE_OK && flake_i_is_early(e, &a)) return 0;
     const bool before_first = status != FLAKE_OK && a.now_ns < (int64_t)e->epoch_ns;
-    if (before_first ? !(a.time || a.count % e->cap)
+    if (before_first ? flake_i_is_fresh(e, a.time, a.count) || !(a.time || a.count % e->cap)
                      : status != FLAKE_OK || a.now + e->ahead >= a.time)
         return 0;
     return a.time + a.count / e->cap > e->max_time ? 0 : e->cap - a.count % e->cap;
@@ -4253,13 +4252,14 @@ FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned reques
     uint64_t tried = UINT64_MAX;
     if (request & FLAKE_I_GIVEN) return status; /* an older time counts as the newest */
     if (status != FLAKE_TIME_RANGE && status != FLAKE_CLOCK_BACKWARDS) return status;
-    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
+    uint64_t time, count;
+    flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
     if (status == FLAKE_TIME_RANGE && /* no ID yet, or the clock is past the layout's end */
-        (!word || word == e->cap ||   /* unit 0 is exhausted for a gate */
+        (flake_i_is_fresh(e, time, count) ||
+         (!time && count == e->cap) || /* unit 0 is exhausted for a gate */
          flake_i_exact_ns(&e->clock) >= (int64_t)flake_i_start_ns(e, e->max_time + 1)))
         return status;
     for (;;) {
-        uint64_t time, count;
         flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
         const uint64_t unit = time + count / e->cap;
         if (unit > e->max_time) return FLAKE_TIME_RANGE;
@@ -4626,15 +4626,13 @@ FLAKE_I_FN bool flake_i_is_holder(const flake_i_claim *c) {
     return FLAKE_ATOMIC_LOAD(&c->holder, acquire) == flake_i_process_owner_id(); /* HOLD:A */
 }
 
-enum {
-    FLAKE_I_LONGEST_STEP_NS = 1000000000
-}; /* a clock that stands still for longer does not run */
+enum { FLAKE_I_LONGEST_STEP_NS = 1000000000 }; /* a clock that stands still longer does not run */
 
 /* The time that the IDs of an init must be later than: that of the file's horizon (INT64_MIN: none), after_unix_ms,
  * and the end of this unit, which a predecessor may have used. Call it with the claim: a predecessor has drawn until
  * then. Waits for the first two, and for a unit that is longer than a draw would wait. */
-FLAKE_I_FN flake_status flake_i_find_start(flake_i_engine_config *config, int64_t horizon_ns,
-                                           const char *subject, flake_why *why) {
+FLAKE_I_FN flake_status flake_i_await_start(flake_i_engine_config *config, int64_t horizon_ns,
+                                            const char *subject, flake_why *why) {
     const flake_options *const o = &config->options;
     const int64_t unit_ns = (int64_t)config->unit_ms * FLAKE_I_NS_PER_MS;
     const int64_t epoch_ns = config->epoch_ms * FLAKE_I_NS_PER_MS;
@@ -4766,7 +4764,7 @@ FLAKE_I_FN flake_status flake_i_file_open(flake_i_file *f, const char *path, int
             f->inode = opened.inode;
             if (!opened.is_own || (opened.is_there && !opened.is_once)) status = FLAKE_MISMATCH;
             else if (flake_i_lock(f->fd, true) == 0) status = FLAKE_OK;
-            else if (flake_i_error_is_taken()) status = FLAKE_IN_USE;
+            else if (flake_i_error_is_taken_or_denied()) status = FLAKE_IN_USE;
         }
         /* before it was locked, another process may have removed it */
         if (status == FLAKE_OK && flake_i_stat(path, -1, &named) && flake_i_file_is(f, &named))
@@ -4789,7 +4787,7 @@ FLAKE_I_FN bool flake_i_sync_names(const char *path) {
         char *const slash = strrchr(dir, '/');
         if (!slash) break; /* the root */
         slash[1] = 0;
-        if (!flake_i_sync_dir(dir) && !(i && flake_i_error_is_taken())) return false;
+        if (!flake_i_sync_dir(dir) && !(i && flake_i_error_is_taken_or_denied())) return false;
         *slash = 0;
     }
     return true;
@@ -4815,7 +4813,6 @@ FLAKE_I_FN flake_status flake_i_compare_last(flake_i_claim *c) {
     uint8_t found[FLAKE_I_RECORD];
     flake_i_record r;
     flake_i_file_id id;
-    if (c->file.fd < 0) return FLAKE_MISMATCH;
     if (!flake_i_stat(NULL, c->file.fd, &id))
         return flake_i_error_is_closed() ? FLAKE_MISMATCH : FLAKE_IO;
     if (!id.is_there || !flake_i_file_is(&c->file, &id)) return FLAKE_MISMATCH;
@@ -4839,7 +4836,7 @@ FLAKE_I_FN flake_status flake_i_compare_last(flake_i_claim *c) {
 }
 
 /* LAST. A failed read proves nothing. Caller must be the writer. */
-FLAKE_I_FN bool flake_i_is_unchanged(flake_i_claim *c) {
+FLAKE_I_FN bool flake_i_verify_last(flake_i_claim *c) {
     const flake_status status = flake_i_compare_last(c);
     if (status == FLAKE_MISMATCH) c->is_lost = true;
     if (c->is_lost && FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed) != FLAKE_I_CLOSED)
@@ -4850,7 +4847,7 @@ FLAKE_I_FN bool flake_i_is_unchanged(flake_i_claim *c) {
 /* True: the horizon is on disk. Caller must be the writer. */
 FLAKE_I_FN bool flake_i_write_record(flake_i_claim *c, int64_t horizon_ns, int64_t now_ns) {
     uint8_t record[FLAKE_I_RECORD];
-    if (!flake_i_is_unchanged(c)) return false;
+    if (!flake_i_verify_last(c)) return false;
     if (c->written_ns < now_ns) c->written_ns = now_ns; /* a backward step remains visible */
     flake_i_record_next(c, horizon_ns, record);
     const int64_t at = flake_i_record_at(c->written + 1);
@@ -4865,7 +4862,7 @@ FLAKE_I_FN bool flake_i_write_record(flake_i_claim *c, int64_t horizon_ns, int64
 FLAKE_I_FN bool flake_i_rewrite_record(flake_i_claim *c, const flake_i_record *r) {
     c->written = r->number;
     flake_i_record_put(r, c->last);
-    return flake_i_is_unchanged(c) &&
+    return flake_i_verify_last(c) &&
            flake_i_write_at(c->file.fd, flake_i_record_at(c->written), c->last, sizeof c->last) &&
            flake_i_fdatasync(c->file.fd) == 0;
 }
@@ -4929,7 +4926,8 @@ FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *c, int64_t until_ns, bool *
     }
     /* after admitted_ns: either close sees that, or this sees CLOSED */
     int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, seq_cst); /* DISK:A, ASK:S */
-    if (flake_i_horizon_status(horizon_ns) != FLAKE_OK) return flake_i_horizon_status(horizon_ns);
+    flake_status status = flake_i_horizon_status(horizon_ns);
+    if (status != FLAKE_OK) return status;
     const bool is_due = until_ns > horizon_ns ||
                         (flake_i_ns_until(horizon_ns, until_ns) < c->lead_ns / 2 &&
                          until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&c->retry_from_ns, relaxed));
@@ -4943,7 +4941,8 @@ FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *c, int64_t until_ns, bool *
         horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, acquire); /* DISK:A */
     }
     if (until_ns <= horizon_ns) return FLAKE_OK;
-    if (flake_i_horizon_status(horizon_ns) != FLAKE_OK) return flake_i_horizon_status(horizon_ns);
+    status = flake_i_horizon_status(horizon_ns);
+    if (status != FLAKE_OK) return status;
     if (!c->manual_extend) return is_written ? FLAKE_AGAIN : FLAKE_IO;
     *pointless = flake_i_is_writer(c);
     return (int64_t)FLAKE_ATOMIC_LOAD(&c->retry_from_ns, relaxed) == INT64_MIN ? FLAKE_NOT_EXTENDED
@@ -5004,11 +5003,8 @@ FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engi
     return status;
 }
 
-enum {
-    FLAKE_I_MOMENT_NS =
-        50000000, /* a number may be locked for a moment, by a scan or a failed claim */
-    FLAKE_I_CLAIM_NAP_NS = 10000000
-};
+/* A number may be locked for a moment, by a scan or a failed claim. */
+enum { FLAKE_I_MOMENT_NS = 50000000, FLAKE_I_CLAIM_NAP_NS = 10000000 };
 
 /* Opens and locks the file of a number. */
 FLAKE_I_FN flake_status flake_i_slot_lock(flake_i_file *f, const char *path, flake_why *why) {
@@ -5125,25 +5121,21 @@ typedef struct flake_i_search {
     bool met_holder;   /* a number was in use: it is worth waiting for */
     bool lost_race;    /* one was free a moment ago */
     bool is_pointless; /* the error concerns the directory: other numbers have it, too */
+    bool is_full;      /* no file can be created: only numbers that have one are left */
     int64_t now_ns;
-    flake_i_record last; /* of the file; number 0: it has no name yet */
+    flake_i_record last;      /* of the file; number 0: it has no name yet, ... */
+    char fresh[FLAKE_I_PATH]; /* ... but this one, until it is complete */
 } flake_i_search;
-
-/* Where a file is until it is complete. */
-FLAKE_I_FN void flake_i_fresh_path(const char *path, char out[FLAKE_I_PATH]) {
-    const size_t length = strlen(path);
-    memcpy(out, path, length);
-    memcpy(out + length, ".new", sizeof ".new");
-}
 
 /* Opens and locks a fresh file beside the path. FLAKE_IN_USE: another process creates it, or has by now. */
 FLAKE_I_FN flake_status flake_i_slot_begin(flake_i_search *s) {
     flake_i_claim *const c = s->claim;
     flake_i_file_id named;
     uint8_t start[8] = {0};
-    char fresh[FLAKE_I_PATH];
-    flake_i_fresh_path(c->path, fresh);
-    flake_status status = flake_i_file_open(&c->file, fresh, FLAKE_I_CREATE);
+    const size_t length = strlen(c->path);
+    memcpy(s->fresh, c->path, length);
+    memcpy(s->fresh + length, ".new", sizeof ".new");
+    flake_status status = flake_i_file_open(&c->file, s->fresh, FLAKE_I_CREATE);
     if (status == FLAKE_OK) {
         const int n = flake_i_read_at(c->file.fd, 0, start, sizeof start);
         if (n < 0)
@@ -5151,11 +5143,11 @@ FLAKE_I_FN flake_status flake_i_slot_begin(flake_i_search *s) {
         else if (!flake_i_all_zero(start, 8) && memcmp(start, FLAKE_I_MAGIC, (size_t)n) != 0)
             status = FLAKE_MISMATCH;
         else if (flake_i_stat(c->path, -1, &named) || !flake_i_error_is_absent()) {
-            flake_i_unlink(fresh);
+            flake_i_unlink(s->fresh);
             status = FLAKE_IN_USE;
         }
     }
-    s->is_pointless = status == FLAKE_IO;
+    s->is_full = status == FLAKE_IO;
     if (status == FLAKE_IO) return flake_i_say_errno(s->why, c->path, ": cannot be created: ");
     if (status == FLAKE_MISMATCH)
         return flake_i_say(s->why, status, c->path,
@@ -5181,7 +5173,7 @@ FLAKE_I_FN flake_status flake_i_slot_judge(const flake_i_search *s) {
     return FLAKE_OK;
 }
 
-FLAKE_I_FN void flake_i_select(flake_i_search *s, uint64_t number) {
+FLAKE_I_FN void flake_i_select_number(flake_i_search *s, uint64_t number) {
     char *const end = s->claim->path + s->dir_length;
     *end = '/';
     const size_t digits = flake_format(number, FLAKE_DEC, end + 1, FLAKE_I_ENDING);
@@ -5209,11 +5201,12 @@ FLAKE_I_FN flake_status flake_i_take_number(flake_i_search *s) {
         flake_i_claim_drop(s->inherited, false);
         status = flake_i_slot_lock(&c->file, c->path, s->why);
     }
-    /* a file that may not be opened is one number's; a directory that may not be searched is all numbers' */
-    s->is_pointless =
-        status == FLAKE_IO && !(flake_i_error_is_taken() && flake_i_stat(c->path, -1, &named));
     if (status == FLAKE_IO && flake_i_error_is_absent() && !s->options->must_exist)
         status = flake_i_slot_begin(s);
+    else if (status == FLAKE_IO)
+        /* a file that may not be opened is one number's; a directory that may not be searched is all numbers' */
+        s->is_pointless =
+            !(flake_i_error_is_taken_or_denied() && flake_i_stat(c->path, -1, &named));
     else if (status == FLAKE_OK) {
         status = flake_i_slot_read(&c->file, c->path, &s->last, s->why);
         s->now_ns =
@@ -5225,32 +5218,42 @@ FLAKE_I_FN flake_status flake_i_take_number(flake_i_search *s) {
     return status;
 }
 
+enum {
+    FLAKE_I_GAP = 1024
+}; /* numbers without a file: the lowest is taken first, so files are close */
+
 /* Claims the first number whose horizon has passed, else the one with the earliest. If none is free, the first
- * unusable file is the reason. */
+ * unusable file is the reason. On a full disk it looks for further files, but not beyond a gap. */
 FLAKE_I_FN flake_status flake_i_scan(flake_i_search *s, uint64_t first, uint64_t last) {
     flake_why *const why = s->why;
     flake_status worst = FLAKE_IN_USE;
     uint64_t earliest = first;
     int64_t earliest_ns = INT64_MAX;
+    flake_i_file_id named;
+    uint64_t gap = 0;
     s->met_holder = s->lost_race = false;
-    for (uint64_t n = first; n <= last && !s->is_pointless; n++) {
+    for (uint64_t n = first; n <= last && !s->is_pointless && gap < FLAKE_I_GAP; n++) {
         flake_why reason = {""};
         s->why = &reason;
-        flake_i_select(s, n);
-        const bool is_later = first < last && flake_i_is_free_later(s);
-        const flake_status status = is_later ? FLAKE_IN_USE : flake_i_take_number(s);
+        flake_i_select_number(s, n);
+        const bool is_left_out = s->is_full && !flake_i_stat(s->claim->path, -1, &named);
+        const bool is_later = !is_left_out && first < last && flake_i_is_free_later(s);
+        const flake_status status = is_left_out ? FLAKE_IO
+                                    : is_later  ? FLAKE_IN_USE
+                                                : flake_i_take_number(s);
         s->why = why;
         if (status == FLAKE_OK) return status;
+        gap = is_left_out ? gap + 1 : 0;
         if (is_later && s->last.horizon_ns < earliest_ns) {
             earliest = n;
             earliest_ns = s->last.horizon_ns;
         }
         if (worst != FLAKE_IN_USE) continue;
         worst = status;
-        if (why && (status != FLAKE_IN_USE || first == last)) *why = reason;
+        if (why && !is_left_out && (status != FLAKE_IN_USE || first == last)) *why = reason;
     }
     if (earliest_ns < INT64_MAX && !s->is_pointless) {
-        flake_i_select(s, earliest);
+        flake_i_select_number(s, earliest);
         const flake_status status = flake_i_take_number(s);
         s->lost_race = status == FLAKE_IN_USE;
         return status;
@@ -5261,12 +5264,10 @@ FLAKE_I_FN flake_status flake_i_scan(flake_i_search *s, uint64_t first, uint64_t
 }
 
 /* Writes the fresh file and gives it its name, complete or not at all. It remains locked. */
-FLAKE_I_FN bool flake_i_slot_create(flake_i_claim *c, int64_t now_ns) {
+FLAKE_I_FN bool flake_i_slot_create(flake_i_claim *c, const char *fresh, int64_t now_ns) {
     uint8_t bytes[FLAKE_I_FILE];
     uint8_t *const record = bytes + flake_i_record_at(1);
     const int64_t horizon_ns = flake_i_add_saturated(now_ns, c->lead_ns);
-    char fresh[FLAKE_I_PATH];
-    flake_i_fresh_path(c->path, fresh);
     memset(bytes, 0, sizeof bytes);
     memcpy(bytes, FLAKE_I_MAGIC, 8);
     flake_i_put64(bytes + 8, (uint64_t)FLAKE_I_VERSION << 32);
@@ -5305,7 +5306,7 @@ FLAKE_I_FN flake_status flake_i_claim_begin(flake_i_search *s) {
     FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_NO_HORIZON, relaxed);
     FLAKE_ATOMIC_STORE(&c->retry_from_ns, (uint64_t)INT64_MIN, relaxed);
     if (!s->last.number)
-        return flake_i_slot_create(c, s->now_ns)
+        return flake_i_slot_create(c, s->fresh, s->now_ns)
                    ? FLAKE_OK
                    : flake_i_say_errno(s->why, c->path, ": cannot be created: ");
     /* not past the file's horizon or the clock's: a crash loop must not run away */
@@ -5360,16 +5361,22 @@ FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node 
     const int64_t patience_ns =
         flake_i_max_i64(o->claim_wait_ms * FLAKE_I_NS_PER_MS, FLAKE_I_MOMENT_NS);
     flake_status status = flake_i_open_dir(&s, node->dir);
-    while (status == FLAKE_OK &&
-           (status = flake_i_scan(&s, node->number, node->last)) != FLAKE_OK) {
-        const bool waits = s.met_holder && flake_i_monotonic_ns() - begun_ns < patience_ns;
-        if (s.is_pointless || !(waits || s.lost_race)) break;
-        if (!s.lost_race) FLAKE_SLEEP_NS(FLAKE_I_CLAIM_NAP_NS);
-        status = FLAKE_OK;
+    bool again = status == FLAKE_OK;
+    while (again) {
+        status = flake_i_scan(&s, node->number, node->last);
+        if (status != FLAKE_OK) {
+            const bool waits = s.met_holder && flake_i_monotonic_ns() - begun_ns < patience_ns;
+            again = !s.is_pointless && (waits || s.lost_race);
+            if (again && !s.lost_race) FLAKE_SLEEP_NS(FLAKE_I_CLAIM_NAP_NS);
+            continue;
+        }
+        status = flake_i_await_start(config, s.last.horizon_ns, c->path, why);
+        if (status == FLAKE_OK) status = flake_i_claim_begin(&s);
+        if (status != FLAKE_OK) flake_i_file_drop(&c->file, false);
+        /* a full disk may have room for a name, but not for the record */
+        again = status == FLAKE_IO && !s.last.number && !s.is_full;
+        s.is_full |= again;
     }
-    if (status == FLAKE_OK) status = flake_i_find_start(config, s.last.horizon_ns, c->path, why);
-    if (status == FLAKE_OK) status = flake_i_claim_begin(&s);
-    if (status != FLAKE_OK) flake_i_file_drop(&c->file, false);
     flake_i_cancel_guard_end(guard);
     return status;
 }
@@ -5460,8 +5467,8 @@ FLAKE_I_FN bool flake_i_is_random(const flake_layout *l) {
     return l->format > FLAKE_I_BOUNDARY && !l->node_bits;
 }
 
-/* What is wrong with the sequence range; NULL: nothing. */
-FLAKE_I_FN const char *flake_i_unfit_numbers(const flake_options *o) {
+/* What is wrong with the options of a generator, those of its engine and directory excepted; NULL: nothing. */
+FLAKE_I_FN const char *flake_i_unfit_options(const flake_options *o) {
     const flake_layout *const l = &o->layout;
     const uint64_t last = flake_i_ones(l->seq_bits);
     if (o->seq_min > o->seq_max)
@@ -5471,14 +5478,9 @@ FLAKE_I_FN const char *flake_i_unfit_numbers(const flake_options *o) {
         return "seq_min and seq_max of UUIDs and ULIDs must be the whole range: counters start "
                "anywhere";
     if (l->format && o->seq_scatter) return "seq_scatter is for 64-bit layouts";
-    return NULL;
-}
-
-/* What is wrong with the other options, except for the engine's; NULL: nothing. */
-FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
     if (o->lanes && o->single_thread) return "lanes and single_thread exclude each other";
     if (!o->lanes && o->lane_count) return "lanes is missing, but lane_count is not 0";
-    if (o->after_unix_ms && flake_i_is_random(&o->layout))
+    if (o->after_unix_ms && flake_i_is_random(l))
         return "after_unix_ms is not for UUIDs and ULIDs without a node";
     return NULL;
 }
@@ -5486,15 +5488,13 @@ FLAKE_I_FN const char *flake_i_unfit_kind(const flake_options *o) {
 /* What is wrong with the options of a directory; NULL: nothing. Fills in their defaults. */
 FLAKE_I_FN const char *flake_i_unfit_dir(const flake_node *node, flake_options *o) {
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
-    if (!node->dir) {
-        const char *const option = o->claim_wait_ms     ? "claim_wait_ms"
-                                   : o->horizon_ms      ? "horizon_ms"
-                                   : o->max_downtime_ms ? "max_downtime_ms"
-                                   : o->must_exist      ? "must_exist"
-                                   : o->manual_extend   ? "manual_extend"
-                                                        : NULL;
-        return option;
-    }
+    if (!node->dir)
+        return o->claim_wait_ms     ? "claim_wait_ms"
+               : o->horizon_ms      ? "horizon_ms"
+               : o->max_downtime_ms ? "max_downtime_ms"
+               : o->must_exist      ? "must_exist"
+               : o->manual_extend   ? "manual_extend"
+                                    : NULL;
     if (o->horizon_ms < 0 || o->horizon_ms > FLAKE_I_DAY_MS)
         return "horizon_ms is negative, or more than a day";
     if (o->max_ahead_ms > FLAKE_I_DAY_MS || o->layout.unit_ms > FLAKE_I_DAY_MS)
@@ -5553,8 +5553,7 @@ FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_option
     if (flake_i_no_layout(&o->layout)) o->layout = flake_layout_default;
     if (flake_layout_check(&o->layout, why) != FLAKE_OK) return FLAKE_INVALID;
     if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)flake_i_ones(o->layout.seq_bits);
-    const char *unfit = flake_i_unfit_numbers(o);
-    if (!unfit) unfit = flake_i_unfit_kind(o);
+    const char *const unfit = flake_i_unfit_options(o);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
     if (o->clock.now_ns || flake_i_is_random(&o->layout)) o->start_this_unit = true;
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
@@ -5579,31 +5578,11 @@ FLAKE_I_FN flake_status flake_i_resolve(const flake_options *given, const flake_
                : flake_i_say(why, FLAKE_IO, "random bytes", "the system has none");
 }
 
-/* Two generators whose identities agree in the first bytes share layout and node; the range comes after. */
-enum { FLAKE_I_IDENTITY = 64, FLAKE_I_WHOSE = 40 };
-
-FLAKE_I_FN void flake_i_identity(const flake_options *o, uint64_t node,
-                                 uint8_t out[FLAKE_I_IDENTITY]) {
-    static const char kinds[] = {'f', 'w', '7', 'm', '8', 'u'}; /* by format */
-    const flake_layout l = flake_i_layout_in_engine(&o->layout);
-    const uint8_t fields[] = {l.time_bits, l.time_shift,    l.node_bits, l.node_shift, l.seq_bits,
-                              l.seq_shift, l.time_reversed, l.gap_at,    l.gap_bit};
-    memset(out, 0, FLAKE_I_IDENTITY);
-    out[0] = (uint8_t)kinds[o->layout.format];
-    memcpy(out + 1, fields, sizeof fields);
-    flake_i_put64(out + 16, (uint64_t)l.epoch_ms);
-    flake_i_put64(out + 24, l.unit_ms);
-    flake_i_put64(out + 32, node);
-    flake_i_put64(out + 40, o->seq_min);
-    flake_i_put64(out + 48, o->seq_max);
-}
-
 /* Whether two generators with one node can generate the same ID. */
 FLAKE_I_FN bool flake_i_share_ids(const flake_options *a, const flake_options *b) {
-    uint8_t identity_a[FLAKE_I_IDENTITY], identity_b[FLAKE_I_IDENTITY];
-    flake_i_identity(a, 0, identity_a);
-    flake_i_identity(b, 0, identity_b);
-    return !flake_i_is_random(&a->layout) && memcmp(identity_a, identity_b, FLAKE_I_WHOSE) == 0 &&
+    flake_layout l = a->layout;
+    l.time_sign = b->layout.time_sign; /* no generator sets it */
+    return !flake_i_is_random(&l) && flake_i_same_layout(&l, &b->layout) &&
            a->seq_min <= b->seq_max && b->seq_min <= a->seq_max;
 }
 
@@ -5619,7 +5598,7 @@ FLAKE_I_FN flake_status flake_i_claim_init(flake_i_claim *c, flake_node *node,
     memset((void *)c, 0, sizeof *c);
     c->file.fd = -1;
     const flake_status status = node->dir ? flake_i_claim_number(c, node, config, inherited, why)
-                                          : flake_i_find_start(config, INT64_MIN, "init", why);
+                                          : flake_i_await_start(config, INT64_MIN, "init", why);
     if (status != FLAKE_OK) return status;
     if (node->dir) {
         node->number = c->node;
@@ -5632,16 +5611,14 @@ FLAKE_I_FN flake_status flake_i_claim_init(flake_i_claim *c, flake_node *node,
 
 /* Initialises the engine. On failure nothing has changed. */
 FLAKE_I_FN flake_status flake_i_gen_set_up(flake_gen *g, const flake_i_engine_config *config,
-                                           const uint8_t *identity, flake_why *why) {
+                                           uint64_t node, flake_why *why) {
     const flake_status status = flake_i_engine_init(&g->engine, config);
     if (status != FLAKE_OK)
         return flake_i_say(why, status, "gate", "is closed: the claim was lost");
     g->options = config->options;
-    g->node = flake_i_get64(identity + 32);
+    g->node = node;
     g->shard = 0;
     g->next_shard = 0;
-    /* which changes the IDs of a stock */
-    g->whose = flake_i_fnv(identity, FLAKE_I_IDENTITY) ^ g->options.seq_scatter;
     return FLAKE_OK;
 }
 
@@ -5660,40 +5637,38 @@ FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, unsigned forms, int64_t floor_ns
                                                     : FLAKE_I_MULTI));
 }
 
-/* Takes the config of a claimed node, and the options of this generator or shard. On failure nothing has changed. */
-FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_i_engine_config *claimed,
-                                         uint64_t node, const flake_options *o,
-                                         const uint64_t keys[4], flake_why *why) {
-    const unsigned format = o->layout.format;
-    const bool counts = format > FLAKE_I_BOUNDARY;
-    flake_i_engine_config config = *claimed;
-    uint8_t identity[FLAKE_I_IDENTITY];
-    config.options = *o;
-    config.cap = (uint64_t)o->seq_max - o->seq_min + 1;
-    flake_i_identity(o, node, identity);
-    const flake_status status = flake_i_gen_set_up(g, &config, identity, why);
+/* Takes the config of a claimed node. On failure nothing has changed. */
+FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_i_engine_config *config,
+                                         uint64_t node, const uint64_t keys[4], flake_why *why) {
+    const flake_options *const o = &g->options;
+    const flake_layout *const l = &g->options.layout;
+    const flake_status status = flake_i_gen_set_up(g, config, node, why);
     if (status != FLAKE_OK) return status;
-    g->base = counts   ? node
-              : format ? node << 16 | o->seq_min
-                       : flake_i_node_field(&o->layout, node) | (uint64_t)o->seq_min
-                                                                    << o->layout.seq_shift;
-    g->time_shift = o->layout.time_shift;
-    g->seq_shift = o->layout.seq_shift;
-    g->counts = counts;
+    g->counts = l->format > FLAKE_I_BOUNDARY;
+    g->base = g->counts   ? node
+              : l->format ? node << 16 | o->seq_min
+                          : flake_i_node_field(l, node) | (uint64_t)o->seq_min << l->seq_shift;
+    g->time_shift = l->time_shift;
+    g->seq_shift = l->seq_shift;
+    const uint64_t decides[] = {g->base,      g->engine.cap,    g->engine.epoch_ns,
+                                l->time_bits, l->time_shift,    g->engine.unit_ns,
+                                l->seq_shift, l->time_reversed, o->seq_scatter};
+    const uint64_t whose = flake_i_fnv((const uint8_t *)decides, sizeof decides) | 1;
+    FLAKE_ATOMIC_STORE(&g->whose, whose, relaxed);
     flake_i_set_keys(&g->keys, keys);
-    const bool is_odd = o->seq_scatter || o->layout.time_reversed;
+    const bool is_odd = o->seq_scatter || l->time_reversed;
     flake_i_gen_begin(g,
-                      format   ? FLAKE_I_128
-                      : is_odd ? FLAKE_I_ODD
-                               : FLAKE_I_PLAIN,
-                      config.floor_ns);
+                      l->format ? FLAKE_I_128
+                      : is_odd  ? FLAKE_I_ODD
+                                : FLAKE_I_PLAIN,
+                      config->floor_ns);
     return FLAKE_OK;
 }
 
 /* Every call returns FLAKE_INVALID from here on, and a prefetched stock is dropped. */
 FLAKE_I_FN void flake_i_invalidate(flake_gen *g) {
     g->kind = 0;
-    g->whose = 0;
+    FLAKE_ATOMIC_STORE(&g->whose, 0u, relaxed);
 }
 
 /* Makes it number i of n shards, `size` bytes each. */
@@ -5708,9 +5683,8 @@ FLAKE_API flake_status flake_init(flake_gen *g, flake_node node, const flake_opt
     uint64_t keys[4];
     flake_i_invalidate(g);
     flake_status status = flake_i_resolve(options, &node, &config, keys, why);
-    const flake_options *const o = &config.options;
     if (status == FLAKE_OK) status = flake_i_claim_init(&g->claim, &node, &config, NULL, why);
-    if (status == FLAKE_OK) status = flake_i_gen_init(g, &config, node.number, o, keys, why);
+    if (status == FLAKE_OK) status = flake_i_gen_init(g, &config, node.number, keys, why);
     return status;
 }
 
@@ -5721,25 +5695,26 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node
     flake_status status = flake_i_resolve(options, &node, &config, keys, why);
     for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i]);
     if (status != FLAKE_OK) return status;
-    flake_options o = config.options;
-    if (o.lanes) return flake_i_say(why, FLAKE_INVALID, "options", "shards have no lanes");
-    if (o.layout.format > FLAKE_I_BOUNDARY)
+    flake_options *const o = &config.options;
+    if (o->lanes) return flake_i_say(why, FLAKE_INVALID, "options", "shards have no lanes");
+    if (o->layout.format > FLAKE_I_BOUNDARY)
         return flake_i_say(why, FLAKE_INVALID, "options",
                            "layout has counters that start anywhere: shards would repeat IDs");
-    const uint64_t cap = (uint64_t)o.seq_max - o.seq_min + 1;
+    const uint64_t cap = config.cap;
     if (!n || n > cap || n > UINT32_MAX)
         return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or exceeds the sequence range");
     /* options with the range 0 to 0 have the whole range */
-    if (n == cap && !o.seq_min && o.seq_max)
+    if (n == cap && !o->seq_min && o->seq_max)
         return flake_i_say(why, FLAKE_INVALID, "n", "leaves the first shard the number 0 alone");
     status = flake_i_claim_init(&shards[0].claim, &node, &config, NULL, why);
-    o.single_thread = true;
-    uint64_t next = o.seq_min;
+    o->single_thread = true;
+    uint64_t next = o->seq_min;
     for (size_t i = 0; i < n && status == FLAKE_OK; i++) {
-        o.seq_min = (uint32_t)next;
-        next += cap / n + (i < cap % n);
-        o.seq_max = (uint32_t)(next - 1);
-        status = flake_i_gen_init(&shards[i], &config, node.number, &o, keys, why);
+        config.cap = cap / n + (i < cap % n);
+        o->seq_min = (uint32_t)next;
+        next += config.cap;
+        o->seq_max = (uint32_t)(next - 1);
+        status = flake_i_gen_init(&shards[i], &config, node.number, keys, why);
         flake_i_chain(&shards[i], i, n, sizeof shards[i]);
     }
     for (size_t i = 0; i < n && status != FLAKE_OK; i++) flake_i_invalidate(&shards[i]);
@@ -5783,16 +5758,15 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, flake_node node,
     if (!unfit && g->shard) unfit = "is a shard: flake_close the first, then flake_init_shards";
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
     const flake_options given = flake_i_inherited_options(g, options, &node);
-    const flake_options *const o = &config.options;
     flake_status status = flake_i_resolve(&given, &node, &config, keys, why);
     if (status != FLAKE_OK) return status;
-    if (flake_i_may_meet(&node, g) && flake_i_share_ids(o, &g->options))
+    if (flake_i_may_meet(&node, g) && flake_i_share_ids(&config.options, &g->options))
         return flake_i_say(why, FLAKE_NODE_OVERLAP, "node",
                            "is the parent's, or that of before the clone, and the sequence ranges "
                            "overlap");
     memcpy((void *)&parents, (const void *)&g->claim, sizeof parents);
     status = flake_i_claim_init(&g->claim, &node, &config, &parents, why);
-    if (status == FLAKE_OK) status = flake_i_gen_init(g, &config, node.number, o, keys, why);
+    if (status == FLAKE_OK) status = flake_i_gen_init(g, &config, node.number, keys, why);
     flake_i_reinit_end(g, &parents, status);
     return status;
 }
@@ -5824,6 +5798,7 @@ FLAKE_I_FN void flake_i_shut(flake_gen *g) {
             FLAKE_ATOMIC_STORE(&e->is_closed, 1u, relaxed);
             FLAKE_ATOMIC_STORE(&e->first_limit, 0u, relaxed);
         }
+        FLAKE_ATOMIC_STORE(&g->whose, 0u, relaxed);
         next = g->next_shard;
     }
 }
@@ -5954,7 +5929,7 @@ FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint
     p->count = count;
     p->valid_ns = valid_ns;
     p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
-    p->whose = g->whose;
+    p->whose = FLAKE_ATOMIC_LOAD(&g->whose, relaxed);
     p->stock.n = 0;
     return FLAKE_OK;
 }
@@ -5963,12 +5938,15 @@ FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint
 FLAKE_I_COLD flake_status flake_i_prefetch_draw(flake_prefetch *p) {
     flake_gen *const g = p->gen;
     flake_i_ticket fresh;
+    /* before the draw: a close beside it ends the stock */
+    const uint64_t whose = FLAKE_ATOMIC_LOAD(&g->whose, relaxed);
     /* it may have been initialised again as another kind */
     if (!flake_i_may_prefetch(g)) return FLAKE_INVALID;
+    if (!whose) return FLAKE_CLOSED;
     const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, p->count, &fresh);
     if (status != FLAKE_OK) return status;
     p->stock = fresh;
-    p->whose = g->whose;
+    p->whose = whose;
     if (p->valid_ns) p->taken_ns = flake_i_now_ns(&g->engine.clock);
     return FLAKE_OK;
 }
@@ -5980,11 +5958,9 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
         p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
         p->stock.n = 0;
     }
-    flake_status status = flake_i_forked(&g->engine)      ? flake_i_lost(&g->engine)
-                          : flake_i_is_closed(&g->engine) ? FLAKE_CLOSED
-                                                          : FLAKE_OK;
+    flake_status status = flake_i_forked(&g->engine) ? flake_i_lost(&g->engine) : FLAKE_OK;
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    if (p->whose != g->whose) p->stock.n = 0;
+    if (p->whose != FLAKE_ATOMIC_LOAD(&g->whose, relaxed)) p->stock.n = 0;
     if (p->stock.n && p->valid_ns) {
         const int64_t now_ns = flake_i_now_ns(&g->engine.clock);
         if (now_ns < p->taken_ns || flake_i_ns_until(now_ns, p->taken_ns) >= p->valid_ns)

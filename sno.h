@@ -1154,15 +1154,6 @@ FLAKE_I_FN uint32_t sno_i_numbers(const sno_snapshot *pool) {
     return (uint32_t)(pool->sequence_max - pool->sequence_min) + 1;
 }
 
-/* What a generator's stock of IDs belongs to. */
-FLAKE_I_FN void sno_i_identity(const sno_snapshot *pool, uint8_t out[FLAKE_I_IDENTITY]) {
-    memset(out, 0, FLAKE_I_IDENTITY);
-    out[0] = 's';
-    flake_i_put64(out + 32, pool->partition);
-    flake_i_put64(out + 40, pool->sequence_min);
-    flake_i_put64(out + 48, pool->sequence_max);
-}
-
 /* Whether the library chooses the partition. */
 FLAKE_I_FN bool sno_i_chooses(const flake_node *node) { return node->kind == FLAKE_I_NO_NODE; }
 
@@ -1234,12 +1225,10 @@ FLAKE_I_FN flake_status sno_i_claim(flake_i_claim *c, flake_node *node, const fl
 FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, flake_i_engine_config config,
                                        const sno_snapshot *from, uint64_t count,
                                        const sno_snapshot *pool, flake_why *why) {
-    uint8_t identity[FLAKE_I_IDENTITY];
     flake_i_engine *const e = &g->gen.engine;
     config.cap = sno_i_numbers(pool);
     if (!count) count = pool->sequence - pool->sequence_min + 1;
-    sno_i_identity(pool, identity);
-    const flake_status status = flake_i_gen_set_up(&g->gen, &config, identity, why);
+    const flake_status status = flake_i_gen_set_up(&g->gen, &config, pool->partition, why);
     if (status != FLAKE_OK) return status;
     FLAKE_ASSERT(e->time_shift == SNO_I_TIME_SHIFT);
     g->gen.base = pool->partition;

@@ -207,6 +207,7 @@ static inline void player_check_not_ahead(const player_actor *a, uint64_t time, 
     if (a->oracle.continues_past_clock) {
         const size_t lanes = player_scene.has_lanes ? player_scene.options.lane_count : 1;
         if (had < player_scene.began_at) had = player_scene.began_at;
+        if (had < a->oracle.start && !a->oracle.no_wait) had = a->oracle.start;
         if (now < had + 1 + n * lanes / a->oracle.cap) now = had + 1 + n * lanes / a->oracle.cap;
     }
     fuzz_true("ID not ahead of the clock", time <= now + a->oracle.max_ahead);

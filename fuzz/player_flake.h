@@ -103,6 +103,9 @@ static bool flake_counts(const flake_layout *l) {
     return l->format && !flake_is(l, &flake_layout_boundary);
 }
 
+/* Random bits distinguish its IDs from those of other generators. */
+static bool flake_is_random(const flake_layout *l) { return flake_counts(l) && !l->node_bits; }
+
 /* The layout of a word. */
 static flake_layout flake_word_of(const flake_layout *l) {
     flake_layout word = *l;
@@ -496,35 +499,43 @@ static bool flake_refuses_after(const player_actor *a, int64_t after_ms) {
 /* What the init of the successor returns; the oracle sleeps as it does. */
 static flake_status flake_judge_restart(player_actor *a, const flake_options *o) {
     oracle *const expect = &a->oracle;
-    const int64_t unit_ns = expect->unit_ms * FUZZ_MS;
-    const bool is_later = !o->start_this_unit && !o->clock.now_ns;
+    const bool is_random = flake_is_random(&o->layout);
+    const bool is_later = !o->start_this_unit && !o->clock.now_ns && !is_random;
     int64_t past_ns = o->after_unix_ms ? o->after_unix_ms * FUZZ_MS : INT64_MIN, floor_ns = past_ns;
-    if (flake_refuses_after(a, o->after_unix_ms)) return FLAKE_INVALID;
+    if (flake_refuses_after(a, o->after_unix_ms) || (is_random && o->after_unix_ms))
+        return FLAKE_INVALID;
     if (is_later && floor_ns < fuzz_reading_ns) floor_ns = fuzz_reading_ns;
-    const bool waits = is_later && expect->unit_ms > o->max_wait_ms && !expect->max_ahead;
-    if (waits && floor_ns >= oracle_start_ns(expect, 0))
-        past_ns = script_sum(
-            floor_ns, unit_ns - 1 - (floor_ns - oracle_start_ns(expect, 0)) % unit_ns);
-    if (!oracle_wait_past(expect, past_ns)) return FLAKE_CLOCK_BACKWARDS;
+    uint64_t unit = 0;
+    if (is_later && expect->unit_ms > o->max_wait_ms && !expect->max_ahead &&
+        floor_ns >= oracle_start_ns(expect, 0)) { /* until the unit has ended, if the layout has it or not */
+        (void)oracle_unit_at(expect, floor_ns, &unit);
+        past_ns = script_sum(oracle_start_ns(expect, unit), expect->unit_ms * FUZZ_MS - 1);
+    }
+    if (!o->no_wait && !oracle_wait_past(expect, past_ns)) return FLAKE_CLOCK_BACKWARDS;
     oracle_anew(expect);
+    expect->no_wait = o->no_wait;
     oracle_start_after(expect, floor_ns);
     return FLAKE_OK;
 }
 
-/* A successor with the same numbers replaces the generator, with other lanes. It starts after the newest ID, or by
- * the clock alone if that has reached it. */
+/* A successor with the same numbers replaces the generator, with other lanes. It starts after the newest ID or later,
+ * or by the clock alone if that has reached the ID. One with random bits starts anywhere. */
 static void flake_play_restart(player_actor *a) {
     static flake_gen refused;
     const uint8_t choice = fuzz_byte();
-    const int64_t newest_ms = flake_newest_ms(a->gen), now_ms = fuzz_reading_ns / FUZZ_MS;
+    const int64_t now_ms = fuzz_reading_ns / FUZZ_MS, newest_ms = flake_newest_ms(a->gen);
     const flake_node node = player_flake_node(flake_scene.from);
     flake_options o = *flake_gen_options(a->gen);
-    if (flake_counts(&o.layout) || !flake_shows_its_bounds(a)) return;
+    if (!flake_shows_its_bounds(a)) return;
+    const bool is_random = flake_is_random(&o.layout);
     const bool is_reached = player_ns_of(newest_ms) <= fuzz_reading_ns;
     o.start_this_unit = choice & 1;
-    o.after_unix_ms = choice & 2 && is_reached && !o.clock.now_ns ? 0 : newest_ms;
+    o.no_wait = choice & 4 && !player_scene.lends_greatly; /* it starts at another time than the clock's */
+    o.after_unix_ms = choice & 2 && ((is_reached && !o.clock.now_ns) || is_random) ? 0 : newest_ms;
+    if (o.after_unix_ms && choice & 8) o.after_unix_ms += (int64_t)fuzz_below(16) * a->oracle.unit_ms;
+    if (o.after_unix_ms > INT64_MAX / FUZZ_MS) o.after_unix_ms = INT64_MAX / FUZZ_MS;
     if (!o.after_unix_ms) o.start_this_unit = false;
-    const int64_t wait_ms = flake_refuses_after(a, newest_ms) ? 0 : newest_ms - now_ms;
+    const int64_t wait_ms = flake_refuses_after(a, o.after_unix_ms) ? 0 : o.after_unix_ms - now_ms;
     if (wait_ms > 5000 || a->oracle.unit_ms > 5000) return; /* a clock that hardly moves takes too long */
     if (o.lanes) {
         o.lane_count = 1 + (choice >> 4) % player_most_lanes % (size_t)a->oracle.cap;
@@ -543,6 +554,11 @@ static void flake_play_restart(player_actor *a) {
     fuzz_same("restart", flake_init(wanted == FLAKE_OK ? a->gen : &refused, node, &o, NULL), wanted);
     if (wanted != FLAKE_OK) fuzz_back_to(&then);
     else fuzz_same("clock after a restart", script_now.now_ns, after_ns);
+    if (is_random && wanted == FLAKE_OK) {
+        a->any = false;
+        a->last_time = 0;
+        fuzz_set_clear();
+    }
 }
 
 /* ---- queries ---- */

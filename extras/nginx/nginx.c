@@ -74,8 +74,8 @@ static void keep(ngx_event_t *event) {
     flake_status status = of_number;
     flake_why why = {""};
     if (FLAKE_ATOMIC_LOAD(&conf->all->begun, acquire)) status = extend_or_take_over(conf, &why);
-    else if (event->timedout ? ngx_shmtx_trylock(&conf->pool->mutex)
-                             : (ngx_shmtx_lock(&conf->pool->mutex), 1))
+    else if (event->timedout ? ngx_shmtx_trylock(&conf->pool->mutex) != 0
+                             : (ngx_shmtx_lock(&conf->pool->mutex), true))
         status = begin(conf, &why);
     if (status != FLAKE_OK && status != of_number)
         ngx_log_error(NGX_LOG_CRIT, event->log, 0, "flake_config: %s", why.text);

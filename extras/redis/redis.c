@@ -76,7 +76,7 @@ static bool draw(request *r) {
         r->status = r->kind == FLAKE ? flake_try_n(&flakes, ids, more, &got)
                                      : flake128_try_n(&uuids, r->uuids + r->drawn, more, &got);
     }
-    return !is_to_retry(r->status) || retry_ns(r->kind) > PATIENCE_NS;
+    return !is_to_retry(r->status) || r->status == FLAKE_NOT_EXTENDED || retry_ns(r->kind) > PATIENCE_NS;
 }
 
 /* The client retries. All other failures are logged: as a bug of this module, or for the operator. */

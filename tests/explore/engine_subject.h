@@ -218,6 +218,9 @@ static const char *name_of(const void *at) {
         {&our.flake_shards[0].claim.holder, NULL},
         {&our.flake_laned.engine.first_limit, NULL}, /* no thread draws from it */
         {&our.flake_laned.engine.is_closed, NULL},
+        {&our.flake_laned.whose, NULL}, /* these have no stock */
+        {&our.sno.gen.whose, NULL},
+        {&our.sno_laned.gen.whose, NULL},
         {&our.flake.claim.writer, "writer"},
         {&our.sno.gen.claim.writer, NULL},
         {&our.flake_laned.claim.writer, NULL},
@@ -257,6 +260,7 @@ static const char *name_of(const void *at) {
             return NULL;
         if (at == &e->ticks_per_window) return "ticks";
     }
+    if (at == &our.flake.whose) return calls_any('k') ? "whose" : NULL;
     if (at == lanes_turn()) return "turn";
     if (is_hint(at)) return now->one_slot ? "map" : NULL; /* else each thread's own */
     if (at == fork_page) return calls_any('b') ? "fork word" : NULL;

@@ -674,7 +674,7 @@ static bool is_shared(const void *p) {
 /* Statistics, and a generator that no other thread has yet. */
 static bool is_plain(const void *p) {
     const flake_i_engine *const e = engine();
-    if (p == &ids.engine.first_limit) return true; /* no thread draws by it here */
+    if (p == &ids.engine.first_limit || p == &ids.whose) return true; /* no thread draws by these here */
     for (unsigned n = 0; n < engines(); n++) {
         const flake_i_engine *const of = nth_engine(n);
         if (p == &of->batches || p == &of->waits || p == &of->clock_backwards) return true;

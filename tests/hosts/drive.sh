@@ -77,6 +77,8 @@ eventually() { # COMMAND...: until it succeeds
         sleep 0.05
     done
 }
+is_alive() { [[ $(cat "/proc/$1/stat") =~ \)\ [^Z] ]]; } 2> /dev/null # PID
+is_gone() { ! is_alive "$1"; }
 # cat passes over a process that ends before its file is opened. There mawk would end, and leave out what follows.
 children() { # PID
     cat /proc/[0-9]*/stat 2> /dev/null | awk -v parent="$1" '{pid = $1; sub(/.*\) /, "")} $2 == parent {print pid}'

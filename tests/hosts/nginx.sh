@@ -2,14 +2,19 @@
 # SPDX-License-Identifier: MIT
 #
 # nginx.sh   nginx.c as a module of Debian's nginx: the ids of four workers, over a reload, over kill -9 of
-# the worker that holds the node and of the master, beside a second nginx, and when the clock is put back.
+# the worker that holds the node and of the master, beside a second nginx, over an upgrade and back, and when the
+# clock is put back.
 host=nginx
 . tests/hosts/drive.sh
 nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || skip nginx
 sources=/usr/share/nginx/src
 [ -x $sources/configure ] || skip nginx-dev
-master=
-stop_host() { [ -z "$master" ] || { kill "$master" && wait "$master"; }; }
+master='' first='' successor=
+stop_host() {
+    [ -z "$master" ] || { kill "$master" && wait "$master"; }
+    # shellcheck disable=SC2086
+    [ -z "$first" ] || kill -9 $first $successor $(children "$first") $(children "$successor") 2> "$dir/gone"
+}
 
 # As the recipe says, and once more with all warnings.
 cp -r $sources "$dir/src"
@@ -66,7 +71,7 @@ are_good() { # COUNT FILE
     are_unique "$1" "$dir/ids" && are_unique "$1" "$dir/uuids"
 }
 connections=12 requests=1000
-many() { # COMMAND...: while twelve connections send requests. A reload cuts connections short
+many() { # COMMAND...: while twelve connections send requests. A command that ends workers cuts connections short
     local jobs=() came
     for ((n = 0; n < connections; n++)); do
         pipeline $requests > "$dir/answers.$n" &
@@ -76,7 +81,7 @@ many() { # COMMAND...: while twelve connections send requests. A reload cuts con
     wait "${jobs[@]}"
     cat "$dir"/answers.* > "$dir/answers"
     came=$(wc -l < "$dir/answers")
-    [ "$came" -eq $((connections * requests)) ] || { [ "$1" = reload ] && [ "$came" -gt 0 ]; } ||
+    [ "$came" -eq $((connections * requests)) ] || { [ "$1" != true ] && [ "$came" -gt 0 ]; } ||
         { echo "  $came answers"; return 1; }
     are_good "$came" "$dir/answers"
 }
@@ -198,6 +203,55 @@ judge "nginx: the workers end" end_orphans
 judge "nginx: then it has the node" eventually second node_is 3
 judge "nginx: after all ids of before" [ "$(second id_of)" -gt "$last" ]
 judge "nginx: it ends" end_another
+
+# An upgrade: USR2 starts a successor, a child of the master, which accepts connections of the same sockets. nginx does
+# that as a daemon alone.
+start_daemon() { # TEXT
+    configure "flake_config \"$1\";"
+    sed -i 's/daemon off/daemon on/' "$dir/nginx.conf"
+    "$nginx" -p "$dir" -e "$dir/error.log" -c "$dir/nginx.conf" > "$dir/log" 2>&1 && eventually node_is 3 && first=$(cat "$dir/pid")
+}
+once() { # COMMAND...: no id comes twice, meanwhile and since the start
+    many "$@" && cut -d' ' -f1 "$dir/answers" >> "$dir/all" && are_unique "$(wc -l < "$dir/all")" "$dir/all"
+}
+nodes() { while read -r id _; do echo $((id >> 12 & 1023)); done < "$dir/answers" | sort -un | xargs; }
+comes_to() { # NODE...: of the ids of all connections, sooner or later: a busy machine may run one master's workers alone
+    for _ in {1..50}; do
+        once true || return 1
+        [ "$(nodes)" != "$*" ] || return 0
+    done
+    echo "  nodes $(nodes)"
+    false
+}
+upgrade() { kill -USR2 "$first" && eventually has_successor; }
+has_successor() { [ -e "$dir/pid.oldbin" ] && successor=$(cat "$dir/pid") && [ "$(children "$successor" | wc -l)" -ge 4 ]; }
+end_workers() { kill -WINCH "$first" && eventually has_no_workers; }
+has_no_workers() { [ "$(children "$first")" = "$successor" ]; }
+end_one() { kill -QUIT "$1" && eventually is_gone "$1"; } # PID
+judge "nginx: a daemon with a range starts" start_daemon "node=3-4 dir=$dir/upgraded"
+judge "nginx: with the first number" comes_to 3
+judge "nginx: USR2: a successor starts beside it, and no id comes twice" once upgrade
+judge "nginx: which has the other number" comes_to 3 4
+judge "nginx: the first one's workers end, and no id comes twice" once end_workers
+judge "nginx: the successor's are left" comes_to 4
+judge "nginx: back: the first one has workers again, and no id comes twice" once kill -HUP "$first"
+judge "nginx: they take over their number" comes_to 3 4
+judge "nginx: the successor ends, and no id comes twice" once end_one "$successor"
+judge "nginx: the first one's are left" comes_to 3
+judge "nginx: longer than the horizon of the successor" idle
+judge "nginx: USR2 once more, and no id comes twice" once upgrade
+judge "nginx: the first one ends, and no id comes twice" once end_one "$first"
+judge "nginx: its successor is left" comes_to 4
+judge "nginx: it ends" end_one "$successor"
+judge "nginx: a daemon with a single number starts" start_daemon "node=3 dir=$dir/single"
+judge "nginx: USR2: a successor starts beside it" upgrade
+judge "nginx: and logs that the number is in use" eventually grep -q '\[crit\].*single/3.slot: is in use' "$dir/error.log"
+has_last_id() { last=$(id_of) && [[ $last =~ ^[0-9]+$ ]]; }
+judge "nginx: the first one has ids" eventually has_last_id
+judge "nginx: it ends" end_one "$first"
+judge "nginx: then the successor has the number" eventually node_is 3
+judge "nginx: after all ids of before" [ "$(id_of)" -gt "$last" ]
+judge "nginx: it ends" end_one "$successor"
 start_again() {
     configure "$three"
     "${with_clock_back[@]}" "$nginx" -p "$dir" -e "$dir/error.log" -c "$dir/nginx.conf" > "$dir/log" 2>&1 &

@@ -24,7 +24,7 @@ start() { # MODULE_ARGUMENT...: on $port
     servers+=($server)
     eventually answers
 }
-answers() { [ "$(redis-cli -p "$port" PING 2>&1)" = PONG ]; }
+answers() { [ "$(timeout 10 redis-cli -p "$port" PING 2>&1)" = PONG ]; } # not later: a starting server has the socket, and waits
 ask() { timeout $patience redis-cli -p "$port" "$@"; }
 does_not_start() { # WHY MODULE_ARGUMENT...
     local why=$1
@@ -130,7 +130,6 @@ save_slowly() { # the child that saves: 100 s for 100 keys
         eventually saves
 }
 saves() { saver=$(children "$server") && is_alive "$saver"; }
-is_alive() { [[ $(cat "/proc/$1/stat") =~ \)\ [^Z] ]]; } 2> /dev/null
 kill_server() { kill -9 "$server" && { wait "$server"; } 2> /dev/null; [ $? -eq 137 ]; }
 judge "Redis: a child of it saves" save_slowly || cat "$dir/log"
 judge "Redis: it is killed with kill -9" kill_server

@@ -66,6 +66,10 @@ static inline void files_drop(flake_i_file *f, bool is_inherited) {
     f->fd = -1;
 }
 
+typedef int flake_i_cancel_guard; /* no thread is cancelled */
+static inline flake_i_cancel_guard flake_i_cancel_guard_begin(void) { return 0; }
+static inline void flake_i_cancel_guard_end(flake_i_cancel_guard guard) { (void)guard; }
+
 enum { FLAKE_I_MOMENT_NS = 1, FLAKE_I_CLAIM_NAP_NS = 1 };
 #define memcmp(a, b, n)               ((void)(a), (void)(b), (void)(n), 0) /* there is one run */
 #define flake_i_record                files_record

@@ -94,12 +94,22 @@ static inline void model_stall(void) {}
 #define MODEL_CAS_seq_cst_seq_cst(p, seen, v) MODEL_STRONG(p, seen, v, seq_cst, seq_cst)
 #define MODEL_CAS_seq_cst_relaxed(p, seen, v) MODEL_STRONG(p, seen, v, seq_cst, relaxed)
 #define MODEL_CAS_acq_rel_acquire(p, seen, v) MODEL_STRONG(p, seen, v, acq_rel, acquire)
-#define MODEL_CAS_acquire_relaxed(p, seen, v) \
-    (MODEL_STRONG(p, seen, v, relaxed, relaxed) && (MODEL_ACQUIRE(), true))
+#define MODEL_CAS_acquire_relaxed(p, seen, v) model_cas_acquire(p, seen, v)
 #define MODEL_CAS_release_acquire(p, seen, v) \
     (MODEL_STRONG(p, seen, v, release, relaxed) || (MODEL_ACQUIRE(), false))
 #define MODEL_CAS_relaxed_acquire(p, seen, v) \
     (MODEL_STRONG(p, seen, v, relaxed, relaxed) || (MODEL_ACQUIRE(), false))
+
+/* A fence after a successful CAS would order the loads before it, too. So this one fails by a load; if the
+ * CAS itself fails, the execution equals one in which the load has failed, and ends. */
+static inline bool model_cas_acquire(_Atomic(uint64_t) *p, uint64_t *seen, uint64_t v) {
+    const uint64_t now = atomic_load_explicit(p, memory_order_relaxed);
+    const bool is_other = now != *seen;
+    *seen = now;
+    if (is_other) return false;
+    if (!MODEL_STRONG(p, seen, v, acquire, relaxed)) pthread_exit(NULL);
+    return true;
+}
 
 #define FLAKE_ATOMIC(T)                                _Atomic(T)
 #define FLAKE_ATOMIC_LOAD(p, order)                    atomic_load_explicit(p, memory_order_##order)

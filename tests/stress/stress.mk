@@ -7,5 +7,5 @@ soak: $(BUILD)/soak ## unique IDs: IDS=1000000000 from 64 threads, or HOURS=8 of
 	$(BUILD)/soak $(if $(filter command environment,$(origin HOURS)),--hours=$(HOURS),--ids=$(IDS))
 
 KILLS ?= 10000
-attack: $(BUILD)/attack ## KILLS=10000 killed processes on a failing disk: no duplicate; IDS=1000000000: until so many IDs
+attack: $(BUILD)/attack ## KILLS=10000 on a failing disk, or until IDS=1000000000 IDs: no duplicate
 	$(BUILD)/attack --kills=$(KILLS) $(if $(filter command environment,$(origin IDS)),--ids=$(IDS))

@@ -51,6 +51,7 @@ typedef struct oracle {
      * time. Set fail_on_backwards, too. */
     bool continues_past_clock;
     bool ticks; /* sno's tick-tock */
+    bool no_wait; /* init did not wait until the first unit that has tickets */
     const int64_t *clock_ns;
     void (*sleep)(int64_t ns); /* moves the clock arbitrarily */
 
@@ -120,13 +121,19 @@ typedef struct oracle_view {
     int64_t blocked_ns;   /* until then */
 } oracle_view;
 
-static inline bool oracle_has_drawn(const oracle *o) { return o->next.unit || o->next.index; }
+static inline bool oracle_has_drawn(const oracle *o) {
+    return o->next.unit > o->start || o->next.index;
+}
+
+/* A clock that reads less than the first unit has not gone backwards, if init did not wait for that unit, and no draw
+ * has read a time of it or a later one. */
+static inline bool oracle_is_early(const oracle *o) { return o->no_wait && o->recorded < o->start; }
 
 /* `given`: the reading is the caller's own. If the newest recorded one is later, that counts. */
 static inline oracle_view oracle_look(const oracle *o, int64_t now_ns, bool given) {
     oracle_view v;
     memset(&v, 0, sizeof v);
-    if (given && oracle_has_drawn(o) && now_ns < oracle_start_ns(o, o->recorded))
+    if (given && (oracle_has_drawn(o) || o->start) && now_ns < oracle_start_ns(o, o->recorded))
         now_ns = oracle_start_ns(o, o->recorded);
     v.status = oracle_unit_at(o, now_ns, &v.now);
     if (v.status != ORACLE_OK) return v;
@@ -155,7 +162,8 @@ static inline oracle_view oracle_look(const oracle *o, int64_t now_ns, bool give
     if (v.first.unit > o->last_unit) {
         v.status = ORACLE_RANGE;
     } else if (v.first.unit > v.now + o->max_ahead) {
-        v.status = o->recorded > v.now + o->max_ahead ? ORACLE_CLOCK_BACK : ORACLE_AGAIN;
+        const bool back = o->recorded > v.now + o->max_ahead && !oracle_is_early(o);
+        v.status = back ? ORACLE_CLOCK_BACK : ORACLE_AGAIN;
         v.due_ns = oracle_start_ns(o, v.first.unit - o->max_ahead);
     } else {
         uint64_t last = v.now + o->max_ahead;
@@ -165,11 +173,13 @@ static inline oracle_view oracle_look(const oracle *o, int64_t now_ns, bool give
     return v;
 }
 
-/* Whether it continues although its clock reads less than what it has drawn. */
+/* Whether it continues although its clock reads less than what it has drawn, or than the time that its init has
+ * waited for. */
 static inline bool oracle_goes_on(const oracle *o) {
     const int64_t now_ns = *o->clock_ns;
-    if (!o->continues_past_clock || !oracle_has_drawn(o) || o->next.unit > o->last_unit) return false;
-    if (now_ns < oracle_start_ns(o, 0)) return true;
+    if (!o->continues_past_clock || o->next.unit > o->last_unit) return false;
+    if (now_ns < oracle_start_ns(o, 0)) return oracle_has_drawn(o);
+    if (oracle_is_early(o)) return false;
     const oracle_view v = oracle_look(o, now_ns, false);
     return v.status != ORACLE_RANGE && o->recorded > v.now + o->max_ahead;
 }
@@ -213,8 +223,9 @@ static inline oracle_status oracle_draw_by_clock(oracle *o, oracle_how how, uint
         const oracle_view v = oracle_look(o, now_ns, false);
         uint64_t n = v.free;
         if (v.status == ORACLE_RANGE) return v.status;
-        o->clock_backwards += !behind && v.now < o->recorded;
-        behind |= v.now < o->recorded;
+        const bool back = v.now < o->recorded && !oracle_is_early(o);
+        o->clock_backwards += !behind && back;
+        behind |= back;
         if (v.status != ORACLE_OK) {
             const int64_t left_ns = oracle_until_ns(v.due_ns, now_ns);
             const bool refused = o->fail_on_backwards && v.status == ORACLE_CLOCK_BACK;
@@ -258,7 +269,7 @@ static inline bool oracle_is_far_ahead(const oracle *o, int64_t given_ns) {
 /* One ticket, by a reading that the caller supplies. The clock is read for that of a new unit. */
 static inline oracle_status oracle_draw_at(oracle *o, int64_t given_ns, oracle_run *run) {
     const oracle_view v = oracle_look(o, given_ns, true);
-    const bool is_new = v.now > o->recorded || !oracle_has_drawn(o);
+    const bool is_new = v.now > o->recorded || (!oracle_has_drawn(o) && !o->start);
     if (v.status != ORACLE_RANGE && is_new && oracle_is_far_ahead(o, given_ns))
         return ORACLE_TOO_FAR_AHEAD;
     if (v.status == ORACLE_OK) oracle_take(o, &v, 1, run);
@@ -286,19 +297,25 @@ static inline uint64_t oracle_available(const oracle *o) {
     return oracle_look(o, *o->clock_ns, false).free;
 }
 
-/* How many units the newest ticket is ahead of the clock, whose time must be within the layout. */
+/* How many units the newest ticket is ahead of the clock, whose time must be within the layout. 0: none is drawn. */
 static inline uint64_t oracle_lag(const oracle *o) {
     uint64_t now = 0;
     (void)oracle_unit_at(o, *o->clock_ns, &now);
-    return oracle_newest(o) > now ? oracle_newest(o) - now : 0;
+    return oracle_newest(o) > now && oracle_newest(o) >= o->start ? oracle_newest(o) - now : 0;
 }
 
-/* Of an init: sleeps until the clock has passed a time. False: it went backwards, or stands still. */
+/* Of an init: sleeps until the clock has passed a time. False: it went backwards, or stands still for more than a
+ * second of sleep. While it stands, each sleep takes a ms or more. */
 static inline bool oracle_wait_past(const oracle *o, int64_t past_ns) {
+    const int64_t ms = 1000000;
+    int64_t still_ns = 0;
     while (*o->clock_ns <= past_ns) {
         const int64_t before_ns = *o->clock_ns;
-        o->sleep(oracle_until_ns(past_ns, before_ns) + 1);
-        if (*o->clock_ns <= before_ns) return false;
+        int64_t nap_ns = oracle_until_ns(past_ns, before_ns) + 1;
+        if (still_ns && nap_ns < ms) nap_ns = ms;
+        o->sleep(nap_ns);
+        still_ns = *o->clock_ns == before_ns ? still_ns + nap_ns : 0;
+        if (*o->clock_ns < before_ns || still_ns > 1000 * ms) return false;
     }
     return true;
 }

@@ -80,11 +80,13 @@ static inline void open_gen(flake_gen *g) {
     flake_node node = gens_node;
     (void)flake_i_process_owner_id(); /* the first draws random bytes: not between those of the keys */
     CHECK_EQ(flake_i_resolve(&options, &node, &config, keys, NULL), FLAKE_OK);
-    flake_options o = config.options;
-    if (last_number) o.seq_max = last_number;
+    if (last_number) {
+        config.options.seq_max = last_number;
+        config.cap = (uint64_t)last_number + 1;
+    }
     flake_i_invalidate(g);
     CHECK_EQ(flake_i_claim_init(&g->claim, &node, &config, NULL, NULL), FLAKE_OK);
-    CHECK_EQ(flake_i_gen_init(g, &config, node.number, &o, keys, NULL), FLAKE_OK);
+    CHECK_EQ(flake_i_gen_init(g, &config, node.number, keys, NULL), FLAKE_OK);
 }
 
 static inline void open_one(const flake_layout *l) {

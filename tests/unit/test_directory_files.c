@@ -44,6 +44,12 @@ TEST(a_directory_that_is_new_is_synced_by_who_makes_a_file_in_it) {
     CHECK_EQ(strcmp(disk.folder_path, path_of("")), 0); /* the last one that was synced */
 }
 
+TEST(slashes_at_the_end_of_a_directory_do_not_hide_its_parent) {
+    CHECK_EQ(init_in(&gen, path_of("ids//")), FLAKE_OK);
+    CHECK_EQ(strcmp(disk.made, path_of("ids")), 0);
+    CHECK_EQ(strcmp(disk.folder_path, path_of("")), 0);
+}
+
 TEST(parents_are_never_made) {
     CHECK_EQ(init_in(&gen, path_of("parent/ids")), FLAKE_IO);
     CHECK(strstr(why.text, ": cannot be created: ") && strstr(why.text, strerror(ENOENT)));

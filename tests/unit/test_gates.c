@@ -88,6 +88,30 @@ TEST(nothing_begins_behind_a_closed_gate) {
     CHECK(!gen.engine.cap && !shards->engine.cap && !wide.engine.cap && !sno.gen.engine.cap);
 }
 
+static int64_t close_meanwhile(void *user) {
+    (void)user;
+    atomic_store(&gate_word, 0);
+    return INT64_MIN;
+}
+
+TEST(shards_whose_gate_closes_during_init_are_all_refused) {
+    static sno_gen snos[2];
+    const sno_snapshot pool = pool_of_four();
+    const flake_options o = options_in_scene(), s = sno_options();
+    uint64_t id;
+    sno_id drawn;
+    begin_with_word(5);
+    gate.not_before_ns = close_meanwhile;
+    CHECK_EQ(flake_init_shards(shards, 2, flake_node_gated(&gate, 0), &o, NULL), FLAKE_LEASE_LOST);
+    begin_with_word(5);
+    gate.not_before_ns = close_meanwhile;
+    CHECK_EQ(sno_init_shards(snos, 2, flake_node_gated(&gate, 5), &pool, &s, NULL), FLAKE_LEASE_LOST);
+    for (size_t i = 0; i < 2; i++) {
+        CHECK_EQ(flake_next(&shards[i], &id), FLAKE_INVALID);
+        CHECK_EQ(sno_next(&snos[i], 0, &drawn), FLAKE_INVALID);
+    }
+}
+
 TEST(a_gate_without_a_function_is_refused) {
     const flake_gate empty = {0};
     const sno_snapshot pool = pool_of_four();

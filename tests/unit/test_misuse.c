@@ -781,6 +781,44 @@ TEST(a_stock_ends_with_its_generator) {
     }
 }
 
+static void close_once(void) { CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK); }
+
+TEST(a_stock_that_is_drawn_beside_a_close_ends_with_it) {
+    flake_options o = begin();
+    CHECK_EQ(flake_init(&gen, node_in(&o.layout, 0), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_prefetch_init(&stock, &gen, 4, 0, NULL), FLAKE_OK);
+    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
+    during_reading = close_once;
+    CHECK_EQ(flake_prefetch_next(&stock, &id), FLAKE_OK);
+    CHECK(!during_reading);
+    FAILS(flake_prefetch_next(&stock, &id), FLAKE_CLOSED, id);
+}
+
+/* A stock is a unit and indices. Another generator in the same memory would form other IDs of them, or repeat IDs. */
+TEST(a_stock_is_dropped_by_whatever_changes_its_ids) {
+    for (int change = 0; change <= 10; change++) {
+        flake_stats stats;
+        flake_options o = begin();
+        o.layout = flake_layout_of(41, 5, 12, 0);
+        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 0), &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_prefetch_init(&stock, &gen, 4, 0, NULL), FLAKE_OK);
+        CHECK_EQ(flake_prefetch_next(&stock, &id), FLAKE_OK);
+        o.layout.epoch_ms = change == 1;
+        if (change == 2) o.layout.unit_ms = 2;
+        o.layout.time_reversed = change == 3;
+        if (change == 4) o.layout.time_shift++;
+        if (change == 5) o.layout.time_bits++;
+        if (change == 6) o.layout.node_shift = 0, o.layout.seq_shift = 5;
+        if (change == 7) o.seq_max = 4094;
+        if (change == 8) o.seq_min = 1, o.seq_max = 4095;
+        o.seq_scatter = change == 9;
+        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, change == 10), &o, NULL), FLAKE_OK);
+        CHECK_EQ(flake_prefetch_next(&stock, &id), FLAKE_OK);
+        flake_stats_get(&gen, &stats);
+        CHECK_EQ(stats.ids, change ? 4 : 0);
+    }
+}
+
 /* The same numbers in another order: what is left of the old stock would be formed with the new one. */
 TEST(a_stock_is_dropped_when_units_are_scattered) {
     for (int64_t t = 0; t < 16; t++) {

@@ -353,6 +353,18 @@ TEST(reinit_takes_the_node_of_the_parent_with_other_sequence_numbers) {
     CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 7), &upper, &why), FLAKE_OK);
 }
 
+TEST(reinit_takes_the_node_of_the_parent_with_another_layout) {
+    flake_options first = {.layout = flake_layout_twitter}, same = first, other = first;
+    same.layout.time_sign = !first.layout.time_sign; /* no generator sets that bit */
+    other.layout.epoch_ms--;
+    static flake_gen ids;
+    flake_why why;
+    CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 7), &first, &why), FLAKE_OK);
+    flake_machine_cloned();
+    CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 7), &same, &why), FLAKE_NODE_OVERLAP);
+    CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 7), &other, &why), FLAKE_OK);
+}
+
 TEST(reinit_of_snos_takes_another_partition) {
     const flake_node zeroed = {.kind = 0};
     sno_snapshot upper = {.partition = 0, .sequence_min = 100, .sequence_max = 199};

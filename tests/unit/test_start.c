@@ -462,6 +462,16 @@ TEST(a_sno_starts_at_once_where_its_snapshot_ends) {
     }
 }
 
+TEST(a_child_inherits_no_start_at_once) {
+    sno_id sno;
+    clock_at(T);
+    CHECK_EQ(sno_init(&later_sno, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_try(&later_sno, 7, &sno), FLAKE_OK); /* no predecessor had its partition */
+    inherit();
+    CHECK_EQ(sno_reinit_after_fork(&later_sno, flake_node_fixed(NULL, 5), NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_try(&later_sno, 7, &sno), FLAKE_AGAIN);
+}
+
 /* ---- long units ---- */
 
 TEST(init_waits_for_a_unit_that_draws_would_not_wait_for) {
