@@ -606,12 +606,12 @@ def figure(name, threads=1):
 
 # What an ID is, our call, the other generator, the threads: the same work as far as there is any.
 BESIDE = [
-    ("64 bits, one generator for all threads", "flake/next", "peer/mutex_snowflake", 1),
+    ("64 bits, one generator for all threads", "flake/next_fast", "peer/mutex_snowflake", 1),
     ("the same on 2 threads at once, each", "flake/lanes_next_fast", "peer/mutex_snowflake", 2),
-    ("64 bits, one generator in a process", "flake/next_fast", "peer/yitter", 1),
+    ("64 bits, the clock read for each", "flake/next", "peer/yitter", 1),
     ("64 bits, for all threads, time some ms late", "flake/next_coarse", "go/FerroidAtomic", 1),
     ("64 bits, for one thread, no clock read", "flake/shard_try_at", "go/FerroidBasic", 1),
-    ("80 bits", "sno/next", "go/Sno", 1),
+    ("80 bits", "sno/next_fast", "go/Sno", 1),
     ("UUIDv7 bytes; the other's rise in a thread only", "flake/uuid7_bytes", "peer/boost_uuid_v7", 1),
     ("UUIDv7 text; the other's do not rise", "flake/uuid7", "go/FastUuidV7Text", 1),
     ("ULID text; the other's rise in a thread only", "flake/ulid", "peer/ulid_c", 1),
@@ -907,7 +907,7 @@ def where_each_nanosecond_goes():
 and its store included, and a processor runs several of them at once. """
     return f"""### Where each nanosecond goes
 
-One `flake_next` takes {say(ns('flake/next'))} ns on one thread. Reading the exact clock takes
+One `flake_next` with the exact clock takes {say(ns('flake/next'))} ns on one thread. Reading the exact clock takes
 {say(ns('floor/exact'))} ns, a fetch-and-add {say(ns('floor/fetch_add'))} ns, the two in one loop
 {say(ns(FLOOR_OF_AN_ID))} ns. By the ratio to that, the library adds {say(above)} ns. {counts}So the clock
 is most of an ID's cost, and a call that reads it less often costs less:
@@ -998,20 +998,18 @@ def what_to_choose():
     ns, cap = needed(globals()["ns"]), needed(globals()["cap"])
     saved = ns("flake/lanes_next", 2) - ns("flake/lanes_next_fast", 2)
     saved_words = "In this run it saved nothing." if saved <= 0 else (
-        f"It saves {say(saved)} ns per ID, which is 1 % of a core at {say(10 / saved)} million IDs per second. A program that "
-        "generates far fewer does not need it.")
+        f"It saves {say(saved)} ns per ID, which is 1 % of a core at {say(10 / saved)} million IDs per second. ")
     return f"""### What to choose
 
-- A program that generates in one thread, or few IDs: `flake_next` or `sno_next` with the exact clock. It is simple, and
-  {say(ns('flake/next'))} ns is less than most of what a program does with an ID.
+- A program that generates in one thread, or few IDs: `flake_next` or `sno_next` as they are. An ID takes
+  {say(ns('flake/next_fast'))} ns, less than most of what a program does with it.
 - A server of many threads: `options.lanes`, with `flake_next` or `sno_next`. There is one object for all threads. An ID takes
-  {say(ns('flake/lanes_next', 2))} ns on each of two threads, where `flake_next` without lanes takes
-  {say(ns('flake/next', 2))}, and any thread can use all IDs of a unit. The price: IDs of the same unit are unordered.
-- The fast clock, if IDs are generated so often that they matter: {say(ns('flake/lanes_next_fast', 2))} ns with
-  lanes on each of two threads, {say(ns('flake/next_fast'))} for `flake_next` on one. {saved_words} If the processor's counter
-  is slow or distrusted, the exact clock is used automatically. `flake time` measures the clocks on your machine, and prints
-  which to configure. Avoid it if the clock is stepped often, which it notices half
-  a millisecond late.
+  {say(ns('flake/lanes_next_fast', 2))} ns on each of two threads, where `flake_next` without lanes takes
+  {say(ns('flake/next_fast', 2))}, and any thread can use all IDs of a unit. The price: IDs of the same unit are unordered.
+- The exact clock, if the clock is stepped often, which the fast one notices half a millisecond late:
+  {say(ns('flake/lanes_next', 2))} ns with lanes on each of two threads, {say(ns('flake/next'))} for `flake_next` on one.
+  The fast clock is the default. {saved_words} If the processor's counter is slow or distrusted, and for rare IDs, the
+  exact clock is used automatically. `flake time` measures the clocks on your machine, and prints which to configure.
 - The coarse clock, {say(ns('flake/lanes_next_coarse', 2))} ns with lanes, if timestamps may be some milliseconds late.
 - A loop that reads the clock anyway: `flake_try_at`, {say(ns('flake/try_at'))} ns.
 - A fixed number of threads, each with an event loop: a shard for each,
