@@ -89,7 +89,8 @@
  *     FLAKE_CLOCK_NS(kind)            Unix time in ns                 clock_gettime
  *     FLAKE_CLOCK_SLACK_NS            at least twice the lag of the coarse clock behind the exact one
  *                                     (0 for a clock of yours)        2 x clock_getres, at most 50 ms
- *     FLAKE_COUNTER()                 64-bit counter of constant rate rdtsc, cntvct_el0
+ *     FLAKE_COUNTER()                 64-bit counter of constant rate, without which a FLAKE_CLOCK_NS of yours
+ *                                     has no fast clock               rdtsc, cntvct_el0
  *     FLAKE_SLEEP_NS(ns)              sleeps that long or longer      clock_nanosleep
  *     FLAKE_RELAX()                   between two tries of a CAS      pause, isb
  *     FLAKE_LANE()                    a number for each running thread; 8 bits are used    the processor's
@@ -442,16 +443,17 @@ FLAKE_API int flake128_compare(const flake128 *, const flake128 *);
  * Your functions, here and in a gate, must be safe to call from several threads at once, and from signal
  * handlers that draw. They must not call the generator.
  *
- *     EXACT    full-resolution system clock
+ *     EXACT    full-resolution system clock, read by each draw
  *     COARSE   cheap to read, some ms late. A backward step of less than twice the lag is not noticed until
  *              the unit is exhausted
- *     FAST     reads the exact clock every 0.5 ms. In between, the CPU's counter shows whether the unit has
- *              ended. A step of the clock, or a suspended machine, is noticed up to 0.5 ms late. Needs 64-bit
- *              x86 or aarch64 (gcc, clang) and a counter that is much cheaper than the clock; otherwise EXACT,
- *              as for the first 20 ms of draws, which check that the counter's rate is constant
+ *     FAST     the default. While draws are frequent (15 in a ms), it reads the exact clock every 0.5 ms. In
+ *              between, the CPU's counter shows whether the unit has ended. A step of the clock, or a suspended
+ *              machine, is noticed up to 0.5 ms late. Needs 64-bit x86 or aarch64 (gcc, clang) and a counter
+ *              that is much cheaper than the clock; otherwise EXACT, as for rare draws, and for the process's
+ *              first 20 ms of draws, which check that the counter's rate is constant
  */
 
-enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_FAST = 2 };
+enum { FLAKE_CLOCK_FAST = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_EXACT = 2 };
 
 typedef struct flake_clock {
     /* your own clock, Unix time in ns; NULL: the system's, of this kind. Waits still sleep in real time: a test
@@ -564,7 +566,7 @@ typedef struct flake_options {
      * manual_extend. FLAKE_INVALID where 64-bit atomics take a lock. */
     bool shared_memory;
 
-    flake_clock clock;    /* all zero: the exact system clock */
+    flake_clock clock;    /* all zero: the system clock, FAST */
     int64_t max_wait_ms;  /* longest a draw blocks, per time unit; 0: 1,000; INT64_MAX: no limit */
     int64_t max_ahead_ms; /* IDs may be this far ahead of the clock; Hazelcast: 15,000 */
     /* The first ID is of the unit after the init, since a predecessor may have used this one: the first draw waits
@@ -786,7 +788,7 @@ FLAKE_API void flake_machine_cloned(void);
  *     node=7      dir=none       flake_node_fixed(NULL, 7)
  *     node=0-99   dir="/run/a b" flake_node_any("/run/a b", 0, 99): a value with blanks is in double quotes
  *     lanes=8                    options.lane_count; the program sets options.lanes to as many lanes
- *     clock=fast                 or exact, coarse
+ *     clock=exact                or coarse; fast, the default
  *
  * A layout with a node needs node= and dir=, so that a text says what checks that the node is unique. A layout
  * without one takes neither.
@@ -880,8 +882,7 @@ FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
  * flake_machine_cloned; IDs of one ms from before and after are unordered. So are those of two modules that
  * hide their symbols, or were opened with RTLD_LOCAL: each has its own generator.
  *
- * The clock is FAST, or EXACT if you define FLAKE_CLOCK_NS but not FLAKE_COUNTER. After 65,536 IDs in a ms the
- * calls wait for the next. FLAKE_IO: the system has no random bytes. FLAKE_TIME_RANGE: the clock reads before
+ * The clock is FAST. After 65,536 IDs in a ms the calls wait for the next. FLAKE_IO: the system has no random bytes. FLAKE_TIME_RANGE: the clock reads before
  * 1984 at first use, or after 2262. FLAKE_AGAIN: the clock stood still for a second. On failure `out` is
  * zeroed.
  */
@@ -2234,9 +2235,16 @@ static struct flake_i_counter flake_i_counter;
 #endif
 
 /* Whether the counter is much cheaper than the clock. It is not if readings are trapped, or if the
- * system distrusts it and has a slow clock. A user's counter always suits. */
+ * system distrusts it and has a slow clock. A user's counter always suits, and the processor's does not
+ * follow a user's clock, whose time may be simulated. */
 FLAKE_I_COLD bool flake_i_counter_suits(const flake_clock *c) {
-#if defined(FLAKE_I_COUNTER_OF_OURS)
+#if !defined(FLAKE_I_COUNTER_OF_OURS)
+    (void)c;
+    return true;
+#elif !defined(FLAKE_I_CLOCK_OF_OURS)
+    (void)c;
+    return false;
+#else
     enum { ROUNDS = 4, READINGS = 32, MOST = 32 };
     uint64_t clock = UINT64_MAX, counter = UINT64_MAX;
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -2248,9 +2256,6 @@ FLAKE_I_COLD bool flake_i_counter_suits(const flake_clock *c) {
         counter = flake_i_min_u64(counter, FLAKE_COUNTER() - second);
     }
     return clock * 2 > counter * 3 && clock < counter * MOST;
-#else
-    (void)c;
-    return true;
 #endif
 }
 
@@ -3037,8 +3042,8 @@ FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) 
         return "max_ahead_ms is negative, or more than 2^31 units";
     if (o->max_wait_ms < 0) return "max_wait_ms is negative";
     if (o->overflow && !o->overflow->size) return "overflow is not initialised: flake_ring_init";
-    if (o->clock.kind < FLAKE_CLOCK_EXACT || o->clock.kind > FLAKE_CLOCK_FAST)
-        return "clock.kind is not FLAKE_CLOCK_EXACT, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_FAST";
+    if (o->clock.kind < FLAKE_CLOCK_FAST || o->clock.kind > FLAKE_CLOCK_EXACT)
+        return "clock.kind is not FLAKE_CLOCK_FAST, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_EXACT";
     if (o->shared_memory && config->gate.admit) return "shared_memory does not go with a gate";
     if (o->shared_memory && FLAKE_I_LOCK_FREE != 2)
         return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not "
@@ -6782,22 +6787,13 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
     return true;
 }
 
-/* The fast clock, unless the program defines a clock without a matching counter: the processor's does not
- * follow simulated time. IDs increase whatever clock and counter read: time and index are the position of one
- * word, which only grows (I1). After a backward step, noticed half a ms late, draws continue from the word's
- * unit. A forked child has copies of word, window and calibration; the counter is the machine's, so they
- * remain right. The first call reads clock and counter 128 times each (flake_i_counter_suits): some us. */
-#if defined(FLAKE_I_COUNTER_OF_OURS) && !defined(FLAKE_I_CLOCK_OF_OURS)
-#define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_EXACT
-#else
-#define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_FAST
-#endif
-
+/* IDs increase whatever clock and counter read: time and index are the position of one word, which only
+ * grows (I1). After a backward step, noticed half a ms late, draws continue from the word's unit. A forked
+ * child has copies of word and window; the counter is the machine's, so they remain right. */
 FLAKE_I_COLD void flake_i_default_begin(struct flake_i_uuids *fresh, const uint64_t keys[4]) {
     flake_options given, o;
     memset(&given, 0, sizeof given);
     given.layout = flake_layout_uuid7;
-    given.clock.kind = FLAKE_I_DEFAULT_CLOCK;
     (void)flake_i_fill_in(&given, &o, NULL); /* defaults are valid */
     const flake_i_engine_config config = flake_i_engine_config_of(&o, NULL);
     (void)flake_i_engine_init(&fresh->engine, &config);
@@ -7112,7 +7108,7 @@ FLAKE_I_FN bool flake_i_set_node(flake_node *node, const char *text, uint64_t mo
 /* Sets a word's member. False: it cannot have this value (NULL: none). */
 FLAKE_I_FN bool flake_i_set_word(flake_config *c, const flake_i_word *word, const char *value,
                                  uint32_t given) {
-    static const char *const clocks[] = {"exact", "coarse", "fast"}; /* in the order of the kinds */
+    static const char *const clocks[] = {"fast", "coarse", "exact"}; /* in the order of the kinds */
     void *const to = (char *)c + word->at;
     uint64_t number = 0;
     if (word->kind == FLAKE_I_IS_FLAG) {

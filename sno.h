@@ -1431,7 +1431,7 @@ FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapsh
  * dropped. Relaxed suffices: the tag publishes nothing else. It never returns to an earlier value, because
  * each new one contains a partition that was just taken. */
 enum { SNO_I_DEFAULT_PLACES = 4 };
-#define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 4) /* its number: see flake_i_process */
+#define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 5) /* its number: see flake_i_process */
 struct sno_i_default {
     FLAKE_ATOMIC(flake_i_engine *) engine; /* NULL: none yet */
     flake_atomic64 tag;   /* [ instance owner id:48 ][ partition:16 ]; 0: none yet */

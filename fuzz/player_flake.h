@@ -55,6 +55,7 @@ static flake_options flake_options_from_bytes(player_node *node) {
     o.shared_memory = words_reach_other_processes && more & 16;
     if (!(more & 32)) o.clock.now_ns = fuzz_read;
     else if (more & 64) o.clock.kind = more & 128 ? FLAKE_CLOCK_FAST : FLAKE_CLOCK_COARSE;
+    else o.clock.kind = FLAKE_CLOCK_EXACT;
     if (fuzz_one_in(16)) { /* one that may not fit */
         switch (fuzz_byte() % 8) {
         case 0: node->number = fuzz_number(); break;
@@ -139,8 +140,8 @@ static flake_status flake_judge(const flake_options *given, flake_options *o, pl
     const bool unfit = l->epoch_ms > most_ms || l->epoch_ms < -most_ms ||
                        (l->epoch_ms >= 100000000 && l->epoch_ms < 10000000000) || (most_ms - l->epoch_ms) / l->unit_ms < 1 ||
                        o->max_ahead_ms < 0 || o->max_ahead_ms / l->unit_ms > INT32_MAX ||
-                       o->max_wait_ms < 0 || o->clock.kind < FLAKE_CLOCK_EXACT ||
-                       o->clock.kind > FLAKE_CLOCK_FAST ||
+                       o->max_wait_ms < 0 || o->clock.kind < FLAKE_CLOCK_FAST ||
+                       o->clock.kind > FLAKE_CLOCK_EXACT ||
                        (node->from == PLAYER_GATED && o->shared_memory);
     return unfit ? FLAKE_INVALID : FLAKE_OK;
 }

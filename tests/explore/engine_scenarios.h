@@ -75,8 +75,10 @@ static bool prepare_generators(void) {
     pool.sequence_min = SEQUENCE_MIN;
     pool.sequence_max = SEQUENCE_MIN + 3;
     n_engines = now->lanes ? now->lanes : now->shards ? now->shards : 1;
-    if (is_sno) o.shared_memory = true;
-    else o = options_of_flake();
+    if (is_sno) {
+        o.shared_memory = true;
+        o.clock.kind = clock_kind();
+    } else o = options_of_flake();
     bool well = true;
     if (now->horizon_ms) prepare_file();
     engines[0] = is_sno ? &our.sno.gen.engine : &our.flake.engine;
@@ -177,7 +179,7 @@ static void reset(void) {
     our = at_start;
     files = files_at_start;
     flake_i_process = process_at_start;
-    flake_i_counter.rate = LEASE_NS + 1;
+    flake_i_counter.rate = now->counter[1] ? LEASE_NS + 1 : 1; /* 1: no windows */
     flake_i_counter.calibrated_at = flake_i_counter.calibration = 0;
     if (fork_page) *fork_page = mark_at_start;
     memset(&seen, 0, sizeof seen);

@@ -473,7 +473,7 @@ static void thread(unsigned i) {
 /* A fast clock has measured its counter. */
 static void init_engine(flake_i_engine *e, const flake_i_engine_config *config) {
     if (flake_i_engine_init(e, config) != FLAKE_OK) exit(2);
-    if (now->kind != FLAKE_CLOCK_FAST) return;
+    if (!now->fast) return;
     FLAKE_ATOMIC_STORE(&e->ticks_per_window, ORDERS_WINDOW, relaxed);
     e->frequent = 1; /* as if all draws were frequent */
     FLAKE_ATOMIC_STORE(&flake_i_counter.rate, ORDERS_WINDOW + 1u, relaxed);
@@ -514,6 +514,7 @@ static void begin_engine(void) {
     static const sno_snapshot bounds = {.partition = 1, .sequence_max = 3};
     const flake_node node = flake_node_fixed(NULL, bounds.partition);
     options.shared_memory = config.options.shared_memory = true; /* no fork word */
+    options.clock.kind = FLAKE_CLOCK_EXACT;
     if (now->of == SHARD) (void)!sno_init_shards(&shard, 1, node, &bounds, &options, NULL);
     config.epoch_ms = SNO_I_EPOCH_MS;
     config.unit_ms = UNIT_NS / 1000000;
@@ -521,7 +522,9 @@ static void begin_engine(void) {
     config.tick_bits = 1;
     config.cap = now->cap;
     config.options.max_wait_ms = 20000; /* long enough for draws by fetch_add */
-    config.options.clock.kind = now->kind;
+    config.options.clock.kind = now->fast     ? FLAKE_CLOCK_FAST
+                                : now->coarse ? FLAKE_CLOCK_COARSE
+                                              : FLAKE_CLOCK_EXACT;
     config.options.overflow = calls_any('q') || now->noted ? &ring : NULL;
     (void)flake_ring_init(&ring, slots, 2);
     if (now->of == LANES) begin_lanes(&config);
@@ -535,7 +538,7 @@ static void begin_engine(void) {
     }
     for (unsigned n = 0; n < engines(); n++) wrote_first(n);
     if (now->of == LANES) (void)orders_locate(&split.turn, 4, 0, "turn");
-    for (unsigned n = 0; n < engines() && now->kind == FLAKE_CLOCK_FAST; n++) {
+    for (unsigned n = 0; n < engines() && now->fast; n++) {
         (void)orders_locate(&nth_engine(n)->fast_until, 8, 0, "lease");
         (void)orders_locate(&nth_engine(n)->ticks_per_window, 8, ORDERS_WINDOW, "ticks");
     }
@@ -638,7 +641,7 @@ static void begin_page(void) {
 }
 
 static void reset(void) {
-    orders_leases = now->kind == FLAKE_CLOCK_FAST;
+    orders_leases = now->fast;
     memset(&kept, 0, sizeof kept);
     memset(&is_at, 0, sizeof is_at);
     (void)orders_locate(NULL, 0, 0, "clock");
@@ -679,7 +682,7 @@ static bool is_plain(const void *p) {
         const flake_i_engine *const of = nth_engine(n);
         if (p == &of->batches || p == &of->waits || p == &of->clock_backwards) return true;
         if (p == &of->is_closed || p == &of->first_limit) return true; /* these never change here */
-        if (p == &of->fast_until || p == &of->ticks_per_window) return now->kind != FLAKE_CLOCK_FAST;
+        if (p == &of->fast_until || p == &of->ticks_per_window) return !now->fast;
     }
     if (within(p, &flake_i_counter, sizeof flake_i_counter)) return true; /* its rate never changes here */
     if (within(p, split.map, sizeof split.map)) return true;

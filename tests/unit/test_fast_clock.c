@@ -412,6 +412,20 @@ TEST(a_generator_that_survives_a_clone_measures_the_counter_anew) {
     DRAWS(now_ms(), 0);
 }
 
+/* ---- which clock ---- */
+
+TEST(the_fast_clock_is_the_default_and_the_others_are_named) {
+    static const struct { int kind; uint64_t frequent, window; } cases[] = {
+        {0, 15, 1}, {FLAKE_CLOCK_FAST, 15, 1}, {FLAKE_CLOCK_EXACT, UINT64_MAX, 0}, {FLAKE_CLOCK_COARSE, UINT64_MAX, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin_fast(flake_layout_idgen);
+        options.clock.kind = cases[i].kind;
+        open_gen();
+        CHECK_EQ(gen.engine.frequent, cases[i].frequent);
+        CHECK_EQ(FLAKE_ATOMIC_LOAD(&gen.engine.ticks_per_window, relaxed), cases[i].window);
+    }
+}
+
 /* ---- rare draws ---- */
 
 TEST(rare_draws_read_the_clock_alone) {
