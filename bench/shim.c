@@ -480,7 +480,7 @@ ID_TEXTS(ulid, 27)
 #define ROW(...) \
     { __VA_ARGS__ }
 #define FLOOR_ROW(name, draw, key, crowds) \
-    ROW("floor/" name, "", begin_nothing, draw, key, NULL, 8, burst_ids, 0, 0, 0, crowds, false, 1, any_order)
+    ROW("floor/" name, "", begin_nothing, draw, key, NULL, 8, burst_ids, 0, FLAKE_CLOCK_EXACT, 0, crowds, false, 1, any_order)
 #define SHARED_FLOOR_ROW(name, draw) FLOOR_ROW(name, draw, key_of_64, true)
 #define OWN_FLOOR_ROW(name, draw)    FLOOR_ROW(name, draw, NULL, true)
 #define CLOCK_ROWS(clock)                                                                                \
@@ -489,7 +489,7 @@ ID_TEXTS(ulid, 27)
         OWN_FLOOR_ROW(#clock "_own_cas", floor_##clock##_own_cas),                                       \
         OWN_FLOOR_ROW(#clock "_store", floor_##clock##_store)
 #define MEMSET_ROW(size)                                                                                           \
-    ROW("floor/memset_" #size, "", begin_nothing, floor_memset_##size, NULL, NULL, size, batch_burst_ids, 0, 0, 0, \
+    ROW("floor/memset_" #size, "", begin_nothing, floor_memset_##size, NULL, NULL, size, batch_burst_ids, 0, FLAKE_CLOCK_EXACT, 0, \
         false, false, 1, any_order)
 /* A row for each clock; `floor` and `begin` without the clock's name. */
 #define ROWS_BY_CLOCK(ROW_OF, name, floor, begin, draw)                     \
@@ -528,10 +528,10 @@ ID_TEXTS(ulid, 27)
         BATCH_ROW(name, floor, begin, draw, 4096, key, bytes, cap, unit_ns, true, order)
 #define BATCH_ROW(name, floor, begin, draw, n, key, bytes, cap, unit_ns, crowds, order)                   \
     ROW(name "/batch_" #n, floor " / " #n " + floor/memset_" #bytes, begin, draw##_##n, key, NULL, bytes, \
-        batch_burst_ids, cap, 0, unit_ns, crowds, false, n, order)
+        batch_burst_ids, cap, FLAKE_CLOCK_EXACT, unit_ns, crowds, false, n, order)
 #define NEW_UNIT_ROW(header, name, floor, key, bytes)                                                                 \
     ROW(#header "/" #name "_new_unit", "floor/" floor, begin_new_units, new_unit_##header##_##name, key, NULL, bytes, \
-        burst_ids, 0, 0, 0, false, false, 1, any_order)
+        burst_ids, 0, FLAKE_CLOCK_EXACT, 0, false, false, 1, any_order)
 #define NEW_UNIT_ROWS(header, key, bytes)                                      \
     NEW_UNIT_ROW(header, next, "leaping_cas", key, bytes),                     \
         NEW_UNIT_ROW(header, try_at, "given_leaping_cas", key, bytes),         \
@@ -539,7 +539,7 @@ ID_TEXTS(ulid, 27)
         NEW_UNIT_ROW(header, shard_try_at, "given_leaping_store", key, bytes), \
         NEW_UNIT_ROW(header, lanes_next, "leaping_cas", key, bytes)
 #define TEXT_ROW(name, floor, begin, draw, check, bytes) \
-    ROW(name, floor, begin, draw, NULL, check, bytes, text_ids, 0, 0, 0, false, false, 1, any_order)
+    ROW(name, floor, begin, draw, NULL, check, bytes, text_ids, 0, FLAKE_CLOCK_EXACT, 0, false, false, 1, any_order)
 #define FLAKE_TEXT_ROWS(form)                                                                           \
     TEXT_ROW("flake/format_" #form, "floor/copy", begin_day, format_##form, check_##form, text_stride), \
         TEXT_ROW("flake/parse_" #form, "floor/copy", begin_##form, parse_##form, check_day_flakes, 8)
@@ -549,11 +549,11 @@ ID_TEXTS(ulid, 27)
         TEXT_ROW("flake128/from_" #form, "floor/copy", begin_##form, from_##form, check_day_flakes128, 16), \
         TEXT_ROW("flake128/from_" #form "_n", "floor/copy", begin_##form, from_##form##_n, check_day_flakes128, 16)
 #define PEER_ROW(name, floor, begin, draw, key, bytes, burst, cap, order) \
-    ROW("peer/" name, floor, begin, draw, key, NULL, bytes, burst, cap, 0, 0, true, false, 1, order)
+    ROW("peer/" name, floor, begin, draw, key, NULL, bytes, burst, cap, FLAKE_CLOCK_EXACT, 0, true, false, 1, order)
 #define SLOW_PEER_ROW(name, draw, order) \
     PEER_ROW(name, "floor/exact_fetch_add", begin_nothing, draw, key_of_128, 16, slow_burst_ids, 0, order)
 #define SATURATION_ROW(name, begin, draw, n, key, bytes, cap) \
-    ROW("saturation/" name, "", begin, draw, key, NULL, bytes, n == 1 ? 16 : n, cap, 0, 0, true, true, n, any_order)
+    ROW("saturation/" name, "", begin, draw, key, NULL, bytes, n == 1 ? 16 : n, cap, FLAKE_CLOCK_EXACT, 0, true, true, n, any_order)
 
 static const bench_row rows[] = {
     SHARED_FLOOR_ROW("cas", floor_cas),
@@ -692,7 +692,7 @@ static bool trial_falls_across(unsigned thread, void *out, size_t n) {
 
 #define TRIAL_ROW(name, draw) TRIAL_ROW_OF(name, begin_nothing, draw, false, any_order)
 #define TRIAL_ROW_OF(name, begin, draw, crowds, order) \
-    { name, "", begin, draw, key_of_64, NULL, 8, slow_burst_ids, 0, 0, 0, crowds, false, 1, order }
+    { name, "", begin, draw, key_of_64, NULL, 8, slow_burst_ids, 0, FLAKE_CLOCK_EXACT, 0, crowds, false, 1, order }
 
 static const bench_row trials[] = {
     TRIAL_ROW("peer/trial_repeats", trial_repeats),
