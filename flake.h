@@ -97,7 +97,8 @@
  *     FLAKE_CLOCK_NS(kind)            Unix time in ns                 clock_gettime
  *     FLAKE_CLOCK_SLACK_NS            at least twice the lag of the coarse clock behind the exact one
  *                                     (0 for a clock of yours)        2 x clock_getres, at most 50 ms
- *     FLAKE_COUNTER()                 64-bit counter of constant rate rdtsc, cntvct_el0
+ *     FLAKE_COUNTER()                 64-bit counter of constant rate, without which a FLAKE_CLOCK_NS of yours
+ *                                     has no fast clock               rdtsc, cntvct_el0
  *     FLAKE_SLEEP_NS(ns)              sleeps that long or longer      clock_nanosleep
  *     FLAKE_RELAX()                   between two tries of a CAS      pause, isb
  *     FLAKE_LANE()                    a number for each running thread; 8 bits are used    the processor's
@@ -448,16 +449,17 @@ FLAKE_API int flake128_compare(const flake128 *, const flake128 *);
  * Your functions, here and in a gate, must be safe to call from several threads at once, and from signal
  * handlers that draw. They must not call the generator.
  *
- *     EXACT    full-resolution system clock
+ *     EXACT    full-resolution system clock, read by each draw
  *     COARSE   cheap to read, some ms late. A backward step of less than twice the lag is not noticed until
  *              the unit is exhausted
- *     FAST     reads the exact clock every 0.5 ms. In between, the CPU's counter shows whether the unit has
- *              ended. A step of the clock, or a suspended machine, is noticed up to 0.5 ms late. Needs 64-bit
- *              x86 or aarch64 (gcc, clang) and a counter that is much cheaper than the clock; otherwise EXACT,
- *              as for the first 20 ms of draws, which check that the counter's rate is constant
+ *     FAST     the default. While draws are frequent (15 in a ms), it reads the exact clock every 0.5 ms. In
+ *              between, the CPU's counter shows whether the unit has ended. A step of the clock, or a suspended
+ *              machine, is noticed up to 0.5 ms late. Needs 64-bit x86 or aarch64 (gcc, clang) and a counter
+ *              that is much cheaper than the clock; otherwise EXACT, as for rare draws, and for the process's
+ *              first 20 ms of draws, which check that the counter's rate is constant
  */
 
-enum { FLAKE_CLOCK_EXACT = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_FAST = 2 };
+enum { FLAKE_CLOCK_FAST = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_EXACT = 2 };
 
 typedef struct flake_clock {
     /* your own clock, Unix time in ns; NULL: the system's, of this kind. Waits still sleep in real time: a test
@@ -579,7 +581,7 @@ typedef struct flake_options {
      * manual_extend. FLAKE_INVALID where 64-bit atomics take a lock. */
     bool shared_memory;
 
-    flake_clock clock;    /* all zero: the exact system clock */
+    flake_clock clock;    /* all zero: the system clock, FAST */
     int64_t max_wait_ms;  /* longest a draw blocks, per time unit; 0: 1,000; INT64_MAX: no limit */
     int64_t max_ahead_ms; /* IDs may be this far ahead of the clock; Hazelcast: 15,000 */
     /* The first ID is of the unit after the init, since a predecessor may have used this one: the first draw waits
@@ -798,7 +800,7 @@ FLAKE_API void flake_machine_cloned(void);
  *     node=7      dir=none       flake_node_fixed(NULL, 7)
  *     node=0-99   dir="/run/a b" flake_node_any("/run/a b", 0, 99): a value with blanks is in double quotes
  *     lanes=8                    options.lane_count; the program sets options.lanes to as many lanes
- *     clock=fast                 or exact, coarse
+ *     clock=exact                or coarse; fast, the default
  *
  * A layout with a node needs node= and dir=, so that a text says what checks that the node is unique. A layout
  * without one takes neither.
@@ -892,8 +894,7 @@ FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
  * flake_machine_cloned; IDs of one ms from before and after are unordered. So are those of two modules that
  * hide their symbols, or were opened with RTLD_LOCAL: each has its own generator.
  *
- * The clock is FAST, or EXACT if you define FLAKE_CLOCK_NS but not FLAKE_COUNTER. After 65,536 IDs in a ms the
- * calls wait for the next. FLAKE_IO: the system has no random bytes. FLAKE_TIME_RANGE: the clock reads before
+ * The clock is FAST. After 65,536 IDs in a ms the calls wait for the next. FLAKE_IO: the system has no random bytes. FLAKE_TIME_RANGE: the clock reads before
  * 1984 at first use, or after 2262. FLAKE_AGAIN: the clock stood still for a second. On failure `out` is
  * zeroed.
  */
@@ -972,6 +973,7 @@ typedef struct flake_i_engine {
     unsigned time_shift;
     unsigned tick_bits; /* 1: a backward step of the clock changes the timeline */
     flake_clock clock;
+    uint64_t frequent;      /* fast clock: draws are frequent if a unit has so many tickets */
     uint64_t limit;         /* count never exceeds this */
     uint64_t max_time;      /* the last unit that layout and clock can express */
     uint64_t ahead;         /* units that IDs may be ahead of the clock */
@@ -981,11 +983,12 @@ typedef struct flake_i_engine {
     uintptr_t home;         /* its own address at init: that of a copy differs */
     bool fail_on_backwards; /* waiting calls do not wait after a backward step */
     bool no_wait;           /* init did not wait for the time before start_unit */
-    /* flake_i_draw_first may draw after 1 to this many tickets; 0: never: there is a gate, claim, ring or window,
-     * a full count carries, or it is closed */
+    /* flake_i_draw_first may draw after 1 to this many tickets; 0: never: there is a gate, claim or ring, a full count
+     * carries, or it is closed */
     flake_atomic64 first_limit;
-    flake_atomic64 ticks_per_window; /* of the counter; 1: not known yet, or clock.now_ns is set;
-                                          0: no windows */
+    /* of the counter; 1: the next draw begins a window if they are known, or clock.now_ns is set; 0: no windows, or
+     * draws are rare */
+    flake_atomic64 ticks_per_window;
     flake_ring *ring;
     flake_gate gate;
     uintptr_t claim_at; /* distance of the generator's claim, in a directory; 0: none */
@@ -1000,8 +1003,6 @@ typedef struct flake_i_engine {
     flake_atomic64 overflow;
     flake_atomic64 rebased; /* tickets drawn that count no longer includes */
     flake_atomic64 batches, waits, clock_backwards;
-    flake_atomic64 calibrated_at; /* an earlier reading of counter and clock */
-    flake_atomic64 calibration;   /* the window by that reading, or its errors in a row */
     char pad3[64];
 } flake_i_engine;
 
@@ -2173,6 +2174,121 @@ FLAKE_API void flake_machine_cloned(void) {
     if (page) FLAKE_ATOMIC_STORE(page, next, release);                      /* CLONE:R */
 }
 
+/* ---- the counter's rate ----
+ *
+ * All generators of a program measure it together. Files with the default clock and counter have one object; a file
+ * with a hook of its own has another, since that may be another clock or counter. `rate` is
+ *
+ *     [ count of clones:32 ][ 1 + ticks:32 ]     ticks of the counter in the longest window; 1: not known yet;
+ *                                                0: no windows. 0 in place of the sum: not examined
+ *
+ * A cloned machine may have another counter: a rate with another count of clones is not used, and the counter is
+ * examined anew, within 10 ms of draws by a generator that survives the clone. A rate changes by a CAS from the one
+ * that it was derived from. So a thread that was delayed stores no rate from before the clone. Nothing else is read
+ * because of these words, so they are relaxed; and a wrong rate repeats no ID (see "Why a fast clock is safe"). A
+ * forked child has a copy of them: the counter is the machine's.
+ */
+enum {
+    FLAKE_I_FREQUENT_BITS = 16, /* draws are frequent if they are up to 65 us apart */
+    FLAKE_I_WINDOW_BITS = 19,   /* the longest window in bits of ns: 0.52 ms */
+    FLAKE_I_CALIBRATION_SHORTEST_US = 10000,
+    FLAKE_I_CALIBRATION_LONGEST_US = 4000000,
+    FLAKE_I_CALIBRATION_PARTS = 1000, /* two that agree differ by less than this fraction */
+    FLAKE_I_CALIBRATION_MARGIN = 500, /* and windows are shorter by this fraction */
+    FLAKE_I_CALIBRATION_WRONG = 8,    /* one that differs by more than this fraction is wrong, */
+    FLAKE_I_CALIBRATION_PATIENCE = 16 /* and so many in a row end the windows */
+};
+
+#define flake_i_counter FLAKE_I_LAYOUT(flake_i_counter, 1) /* its number: see flake_i_process */
+struct flake_i_counter {
+    flake_atomic64 rate;
+    flake_atomic64 calibrated_at; /* an earlier reading of counter and clock */
+    flake_atomic64 calibration;   /* the window by that reading, or its errors in a row */
+};
+
+#if defined(FLAKE_I_COUNTER_OF_OURS) && defined(FLAKE_I_CLOCK_OF_OURS)
+FLAKE_I_ONE_PER_PROCESS(struct flake_i_counter, flake_i_counter);
+#else
+static struct flake_i_counter flake_i_counter;
+#endif
+
+/* Whether the counter is much cheaper than the clock. It is not if readings are trapped, or if the
+ * system distrusts it and has a slow clock. A user's counter always suits, and the processor's does not
+ * follow a user's clock, whose time may be simulated. */
+FLAKE_I_COLD bool flake_i_counter_suits(const flake_clock *c) {
+#if !defined(FLAKE_I_COUNTER_OF_OURS)
+    (void)c;
+    return true;
+#elif !defined(FLAKE_I_CLOCK_OF_OURS)
+    (void)c;
+    return false;
+#else
+    enum { ROUNDS = 4, READINGS = 32, MOST = 32 };
+    uint64_t clock = UINT64_MAX, counter = UINT64_MAX;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        const uint64_t first = FLAKE_COUNTER();
+        for (unsigned k = 0; k < READINGS; k++) (void)flake_i_exact_ns(c);
+        const uint64_t second = FLAKE_COUNTER();
+        for (unsigned k = 0; k < READINGS; k++) (void)FLAKE_COUNTER();
+        clock = flake_i_min_u64(clock, second - first);
+        counter = flake_i_min_u64(counter, FLAKE_COUNTER() - second);
+    }
+    return clock * 2 > counter * 3 && clock < counter * MOST;
+#endif
+}
+
+/* The ticks. Threads may examine the counter at once. An interval that a delayed thread began before a clone is wrong,
+ * and agrees with none after it. */
+FLAKE_I_FN uint64_t flake_i_counter_window(void) {
+    struct flake_i_counter *const c = &flake_i_counter;
+    static const flake_clock exact = {NULL, NULL, FLAKE_CLOCK_EXACT};
+    const uint64_t clones = FLAKE_ATOMIC_LOAD(&flake_i_process.clone_count, relaxed);
+    uint64_t rate = FLAKE_ATOMIC_LOAD(&c->rate, relaxed);
+    if ((uint32_t)rate && rate >> 32 == clones) return (uint32_t)rate - 1;
+    const uint64_t window = flake_i_counter_suits(&exact);
+    if (FLAKE_ATOMIC_CAS(&c->rate, &rate, clones << 32 | (window + 1), relaxed, relaxed)) {
+        FLAKE_ATOMIC_STORE(&c->calibrated_at, 0u, relaxed);
+        FLAKE_ATOMIC_STORE(&c->calibration, 0u, relaxed);
+    }
+    return window;
+}
+
+FLAKE_I_FN bool flake_i_differs(uint64_t a, uint64_t b, uint64_t part) {
+    return (a > b ? a - b : b - a) > b / part;
+}
+
+/* Measures the rate, from a reading of the counter and a later one of the clock: two intervals in a row must agree.
+ * One of simultaneous readings continues from the last. Returns the ticks. */
+FLAKE_I_FN uint64_t flake_i_calibrate(uint64_t counter, int64_t now_ns) {
+    struct flake_i_counter *const c = &flake_i_counter;
+    uint64_t last = FLAKE_ATOMIC_LOAD(&c->calibrated_at, relaxed);
+    uint64_t rate = FLAKE_ATOMIC_LOAD(&c->rate, relaxed);
+    /* counter / 64 and us, 32 bits each: meaningless after a pause of minutes */
+    const uint64_t here = counter >> 6 << 32 | (uint32_t)((uint64_t)now_ns / 1000);
+    const uint64_t counted = (uint64_t)(uint32_t)((here >> 32) - (last >> 32)) << 6;
+    const uint64_t us = (uint32_t)(here - last);
+    if (last && us < FLAKE_I_CALIBRATION_SHORTEST_US) return (uint32_t)rate - 1;
+    const uint64_t window = flake_i_counter_window();
+    if (!window || window != (uint32_t)rate - 1) return window;
+    if (!FLAKE_ATOMIC_CAS(&c->calibrated_at, &last, here, relaxed, relaxed)) return window;
+    if (!last || us > FLAKE_I_CALIBRATION_LONGEST_US) return window;
+    const uint64_t found = (counted << FLAKE_I_WINDOW_BITS) / (us * 1000);
+    const uint64_t before = FLAKE_ATOMIC_LOAD(&c->calibration, relaxed);
+    uint64_t pace = found, next = window;
+    if (window > 1) {
+        pace = flake_i_differs(found, window, FLAKE_I_CALIBRATION_WRONG) ? before + 1 : 0;
+        if (pace == FLAKE_I_CALIBRATION_PATIENCE) next = 0;
+    } else if (found > FLAKE_I_CALIBRATION_MARGIN && found < UINT32_MAX &&
+               !flake_i_differs(found, before, FLAKE_I_CALIBRATION_PARTS)) {
+        pace = 0;
+        next = found - found / FLAKE_I_CALIBRATION_MARGIN;
+    }
+    FLAKE_ATOMIC_STORE(&c->calibration, pace, relaxed);
+    if (next == window) return window;
+    const uint64_t now = rate - window + next; /* with its count of clones */
+    return FLAKE_ATOMIC_CAS(&c->rate, &rate, now, relaxed, relaxed) ? next : window;
+}
+
 // >>layouts
 /* Formats of 128 bits, a row each: version of a UUID, else 0; bits of flake_parts.node and .seq; form. After
  * boundary's come those of which draws form IDs from keys, each ms anew.
@@ -2800,13 +2916,16 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  * init, so this needs no order. To wait for start_unit is no overflow: no caller has taken its tickets.
  *
  * Why a fast clock is safe. It is a window: an exact reading shows which unit is current, and the
- * processor's counter measures how long that stays true, at most half a ms. Within it a draw only
- * takes further tickets of the word's unit, if that is current. To move to another unit it needs an
- * exact reading; to treat a unit as exhausted, or the clock as before the word, one taken after the
- * word was loaded. So the word never leads the clock. If a counter jumps, stops, or differs between
+ * processor's counter measures how long that stays true, at most half a ms. Within it a draw reads the
+ * start of the word's unit, if that is current: a reading of the past half ms. So a draw may take further
+ * tickets of the unit, or its first one after another thread has left it (I2: such a reading may be of any
+ * age). To treat a unit as exhausted, or the clock as before the word, it needs an exact reading taken after
+ * the word was loaded. So the word never leads the clock. If a counter jumps, stops, or differs between
  * processors, an ID's time is late at worst: within one unit, and by half a ms or as much as the
  * counter lags. Windows are relaxed: one remains true whatever happens to the word. Exact readings
- * measure the counter's rate; until two agree, and after repeated errors, there are no windows.
+ * measure the counter's rate (// >>clock); until two agree, and after repeated errors, there are no windows.
+ * Nor are there any while draws are rare, since each window would have ended before the next draw: then a draw
+ * is one of EXACT. They resume after a unit with a draw in each 65 us.
  *
  * Why a counter that is read early is safe. No acquire orders it: the reading may be older than
  * what an earlier load returns, perhaps an ID of the next unit from another lane. With a window up
@@ -2944,8 +3063,8 @@ FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) 
         return "max_ahead_ms is negative, or more than 2^31 units";
     if (o->max_wait_ms < 0) return "max_wait_ms is negative";
     if (o->overflow && !o->overflow->size) return "overflow is not initialised: flake_ring_init";
-    if (o->clock.kind < FLAKE_CLOCK_EXACT || o->clock.kind > FLAKE_CLOCK_FAST)
-        return "clock.kind is not FLAKE_CLOCK_EXACT, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_FAST";
+    if (o->clock.kind < FLAKE_CLOCK_FAST || o->clock.kind > FLAKE_CLOCK_EXACT)
+        return "clock.kind is not FLAKE_CLOCK_FAST, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_EXACT";
     if (o->shared_memory && config->gate.admit) return "shared_memory does not go with a gate";
     if (o->shared_memory && FLAKE_I_LOCK_FREE != 2)
         return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not "
@@ -3011,27 +3130,6 @@ FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_engine_config
     e->claim_at = config->claim ? (uintptr_t)config->claim - (uintptr_t)e : 0;
 }
 
-/* Whether the counter is much cheaper than the clock. It is not if readings are trapped, or if the
- * system distrusts it and has a slow clock. A user's counter always suits. */
-FLAKE_I_COLD bool flake_i_counter_suits(const flake_clock *c) {
-#if defined(FLAKE_I_COUNTER_OF_OURS)
-    enum { ROUNDS = 4, READINGS = 32, MOST = 32 };
-    uint64_t clock = UINT64_MAX, counter = UINT64_MAX;
-    for (unsigned i = 0; i < ROUNDS; i++) {
-        const uint64_t first = FLAKE_COUNTER();
-        for (unsigned k = 0; k < READINGS; k++) (void)flake_i_exact_ns(c);
-        const uint64_t second = FLAKE_COUNTER();
-        for (unsigned k = 0; k < READINGS; k++) (void)FLAKE_COUNTER();
-        clock = flake_i_min_u64(clock, second - first);
-        counter = flake_i_min_u64(counter, FLAKE_COUNTER() - second);
-    }
-    return clock * 2 > counter * 3 && clock < counter * MOST;
-#else
-    (void)c;
-    return true;
-#endif
-}
-
 /* Takes a fit configuration. Caller must have exclusive access. FLAKE_LEASE_LOST: its gate is closed,
  * or is another process's; the engine is unchanged. */
 FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
@@ -3061,17 +3159,16 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
     flake_i_lay_out_word(e, config->time_bits, config->cap);
     flake_i_set_cap(e, config->cap);
     flake_i_set_owner(e, config, gate_word, gate_id);
-    flake_atomic64 *const zeros[] = {&e->word,       &e->safe[0],       &e->safe[1],
-                                     &e->drifts,     &e->overflow,      &e->rebased,
-                                     &e->batches,    &e->waits,         &e->clock_backwards,
-                                     &e->fast_until, &e->calibrated_at, &e->calibration};
+    flake_atomic64 *const zeros[] = {
+        &e->word,    &e->safe[0], &e->safe[1], &e->drifts,          &e->overflow,
+        &e->rebased, &e->batches, &e->waits,   &e->clock_backwards, &e->fast_until};
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
         FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
-    const bool has_windows = is_fast && flake_i_counter_suits(&e->clock);
-    FLAKE_ATOMIC_STORE(&e->ticks_per_window, has_windows || o->clock.now_ns, relaxed);
-    /* with windows a new unit needs an exact reading after the word */
-    const bool is_plain = !o->overflow && !config->gate.admit && !config->claim &&
-                          e->cap <= e->count_mask && !has_windows;
+    e->frequent = is_fast ? e->unit_ns >> FLAKE_I_FREQUENT_BITS : UINT64_MAX;
+    FLAKE_ATOMIC_STORE(&e->ticks_per_window,
+                       o->clock.now_ns || (is_fast && flake_i_counter_window()), relaxed);
+    const bool is_plain =
+        !o->overflow && !config->gate.admit && !config->claim && e->cap <= e->count_mask;
     FLAKE_ATOMIC_STORE(&e->first_limit, is_plain ? e->cap : 0, relaxed);
     FLAKE_ATOMIC_STORE(&e->is_closed, 0u, relaxed);
     return FLAKE_OK;
@@ -3229,14 +3326,7 @@ FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
 /* ---- the fast clock ---- */
 
 enum {
-    FLAKE_I_WINDOW_BITS = 19,        /* the longest window in bits of ns: 0.52 ms */
     FLAKE_I_WINDOW_MARGIN_NS = 2000, /* each ends so early, for counters read early */
-    FLAKE_I_CALIBRATION_SHORTEST_US = 10000,
-    FLAKE_I_CALIBRATION_LONGEST_US = 4000000,
-    FLAKE_I_CALIBRATION_PARTS = 1000, /* two that agree differ by less than this fraction */
-    FLAKE_I_CALIBRATION_MARGIN = 500, /* and windows are shorter by this fraction */
-    FLAKE_I_CALIBRATION_WRONG = 8,    /* one that differs by more than this fraction is wrong, */
-    FLAKE_I_CALIBRATION_PATIENCE = 16 /* and so many in a row end the windows */
 };
 
 /* A window is one word, the sum of its unit and its end, so that no thread sees one without the
@@ -3244,66 +3334,48 @@ enum {
  * less than 2^30 are more than 2^32 apart, and so more than any window. */
 static const uint64_t flake_i_golden64 = 0x9e3779b97f4a7c15;
 
-FLAKE_I_FN bool flake_i_differs(uint64_t a, uint64_t b, uint64_t part) {
-    return (a > b ? a - b : b - a) > b / part;
-}
-
-/* Measures the counter's rate, from a reading of it and a later one of the clock: two intervals in
- * a row must agree. One of simultaneous readings continues from the last. Returns
- * ticks_per_window. */
-FLAKE_I_FN uint64_t flake_i_calibrate(flake_i_engine *e, uint64_t counter, int64_t now_ns) {
-    uint64_t last = FLAKE_ATOMIC_LOAD(&e->calibrated_at, relaxed);
-    const uint64_t window = FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
-    /* counter / 64 and us, 32 bits each: meaningless after a pause of minutes */
-    const uint64_t here = counter >> 6 << 32 | (uint32_t)((uint64_t)now_ns / 1000);
-    const uint64_t counted = (uint64_t)(uint32_t)((here >> 32) - (last >> 32)) << 6;
-    const uint64_t us = (uint32_t)(here - last);
-    if ((last && us < FLAKE_I_CALIBRATION_SHORTEST_US) || !window) return window;
-    if (!FLAKE_ATOMIC_CAS(&e->calibrated_at, &last, here, relaxed, relaxed)) return window;
-    if (!last || us > FLAKE_I_CALIBRATION_LONGEST_US) return window;
-    const uint64_t found = (counted << FLAKE_I_WINDOW_BITS) / (us * 1000);
-    const uint64_t before = FLAKE_ATOMIC_LOAD(&e->calibration, relaxed);
-    uint64_t pace = found, next = window;
-    if (window > 1) {
-        pace = flake_i_differs(found, window, FLAKE_I_CALIBRATION_WRONG) ? before + 1 : 0;
-        if (pace == FLAKE_I_CALIBRATION_PATIENCE) next = 0;
-    } else if (found > FLAKE_I_CALIBRATION_MARGIN && found <= UINT32_MAX &&
-               !flake_i_differs(found, before, FLAKE_I_CALIBRATION_PARTS)) {
-        pace = 0;
-        next = found - found / FLAKE_I_CALIBRATION_MARGIN;
-    }
-    FLAKE_ATOMIC_STORE(&e->calibration, pace, relaxed);
-    if (next != window) FLAKE_ATOMIC_STORE(&e->ticks_per_window, next, relaxed);
-    return next;
-}
-
-/* The counter was read before the clock, so the window ends early if anything. */
-FLAKE_I_COLD int64_t flake_i_renew_window(flake_i_engine *e, uint64_t counter) {
+/* An exact reading and, while draws are frequent, the window that it shows. The counter was read before the clock, so
+ * the window ends early if anything. */
+FLAKE_I_NOINLINE int64_t flake_i_renew_window(flake_i_engine *e, uint64_t counter,
+                                              bool is_frequent) {
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
-    const uint64_t window = flake_i_calibrate(e, counter, now_ns);
-    if (window <= 1) return now_ns;
+    uint64_t window = is_frequent ? flake_i_calibrate(counter, now_ns) : 0;
     /* before the epoch: a unit that never comes */
     const uint64_t unit = flake_i_units(e, (uint64_t)now_ns - e->epoch_ns);
     const uint64_t unit_left_ns = flake_i_start_ns(e, unit + 1) - (uint64_t)now_ns;
-    if (unit_left_ns <= FLAKE_I_WINDOW_MARGIN_NS) return now_ns;
-    const uint64_t left_ns = flake_i_min_u64(unit_left_ns - FLAKE_I_WINDOW_MARGIN_NS,
-                                             (uint64_t)1 << FLAKE_I_WINDOW_BITS);
-    const uint64_t end = counter + (left_ns * window >> FLAKE_I_WINDOW_BITS);
-    FLAKE_ATOMIC_STORE(&e->fast_until, end + unit * flake_i_golden64, relaxed);
+    if (window > 1 && unit_left_ns <= FLAKE_I_WINDOW_MARGIN_NS) window = 1;
+    if (window > 1) {
+        const uint64_t left_ns = flake_i_min_u64(unit_left_ns - FLAKE_I_WINDOW_MARGIN_NS,
+                                                 (uint64_t)1 << FLAKE_I_WINDOW_BITS);
+        const uint64_t end = counter + (left_ns * window >> FLAKE_I_WINDOW_BITS);
+        FLAKE_ATOMIC_STORE(&e->fast_until, end + unit * flake_i_golden64, relaxed);
+    }
+    FLAKE_ATOMIC_STORE(&e->ticks_per_window, window, relaxed);
     return now_ns;
 }
 
-/* With `window` 1 the program's own clock, or the exact one, from which it measures the counter. Above 1
- * the start of the word's unit while that is current, else a time before the epoch. */
+/* With clock.now_ns that. Otherwise the start of the word's unit while a window shows that it is current, else an exact
+ * reading. If the window ended long ago, draws are rare: they take exact readings until draws are frequent again. */
 FLAKE_I_NOINLINE int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
     if (!FLAKE_I_LIKELY(window > 1))
         return e->clock.now_ns ? e->clock.now_ns(e->clock.user)
-                               : flake_i_renew_window(e, FLAKE_COUNTER());
+                               : flake_i_renew_window(e, FLAKE_COUNTER(), true);
     const uint64_t counter = FLAKE_COUNTER();
     const uint64_t unit = FLAKE_ATOMIC_LOAD(&e->word, relaxed) >> e->time_shift;
     const uint64_t end = FLAKE_ATOMIC_LOAD(&e->fast_until, relaxed) - unit * flake_i_golden64;
-    const bool leased = end - counter - 1 < window;
-    return (int64_t)(FLAKE_I_LIKELY(leased) ? flake_i_start_ns(e, unit) : e->late_from_ns - 1);
+    if (FLAKE_I_LIKELY(end - counter - 1 < window)) return (int64_t)flake_i_start_ns(e, unit);
+    const uint64_t pause = window >> (FLAKE_I_WINDOW_BITS - FLAKE_I_FREQUENT_BITS);
+    return flake_i_renew_window(e, counter, counter - end < pause);
+}
+
+FLAKE_I_COLD void flake_i_resume_windows(flake_i_engine *e) {
+    if (!FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed))
+        FLAKE_ATOMIC_STORE(&e->ticks_per_window, flake_i_counter_window() != 0, relaxed);
+}
+
+/* A unit with so many tickets has passed. */
+FLAKE_I_INLINE void flake_i_note_rate(flake_i_engine *e, uint64_t tickets) {
+    if (!FLAKE_I_LIKELY(tickets < e->frequent)) flake_i_resume_windows(e);
 }
 
 /* A draw in progress: look, decide, move, serve. A query ends after the look. */
@@ -3619,6 +3691,7 @@ FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, fla
     uint64_t seen = a->next;
     const bool given_back = status != FLAKE_OK && flake_i_move(e, a->request, &seen, a->word);
     if (!given_back) flake_i_tally(&e->rebased, a->count - a->ticket, a->request);
+    flake_i_note_rate(e, a->count - a->ticket);
     if (status != FLAKE_OK) return status;
     if (a->is_free && a->count != a->ticket && !(a->request & FLAKE_I_GIVEN)) flake_i_notify(e);
     if (a->n > 1) flake_i_tally(&e->batches, 1, a->request);
@@ -3652,6 +3725,7 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned resume, bool 
     if (time > e->max_time || (is_bound && flake_i_is_far_ahead(e, now_ns))) return false;
     if (!flake_i_move(e, resume, word, head + 1)) return false;
     flake_i_tally(&e->rebased, count, resume);
+    flake_i_note_rate(e, count);
     out->time = time;
     out->index = 0;
     out->n = 1;
@@ -3730,14 +3804,13 @@ FLAKE_I_FN bool flake_i_draw_overshoot(flake_i_engine *e, flake_i_attempt *a, fl
     return false;
 }
 
-/* The whole protocol, from a word and a reading in any order. A window covers only its own unit:
- * after one, the usual case is tried again. */
+/* The whole protocol, from a word and a reading in any order. */
 FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, uint64_t word,
                                             int64_t now_ns, uint64_t want, flake_i_ticket *out) {
     flake_i_attempt a;
     flake_status late;
     const unsigned request = resume & FLAKE_I_REQUESTS;
-    unsigned outcome = resume - request;
+    const unsigned outcome = resume - request;
     if (outcome & FLAKE_I_NOT_OURS) return flake_i_lost(e);
     if (flake_i_is_copy(e)) {
         flake_i_exhaust_unit(e);
@@ -3752,17 +3825,6 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
     a.confirmed = (request & FLAKE_I_GIVEN) != 0;
     a.word = word;
     a.now_ns = now_ns;
-    if ((outcome & (FLAKE_I_ELSE | FLAKE_I_LOST)) && !(request & FLAKE_I_GIVEN) &&
-        FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed) > 1 &&
-        (uint64_t)now_ns - flake_i_start_ns(e, word >> e->time_shift) >= e->unit_ns) {
-        const uint64_t counter = FLAKE_COUNTER();
-        const uint64_t before = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-        a.now_ns = flake_i_renew_window(e, counter);
-        outcome = flake_i_draw_any(e, request | FLAKE_I_GIVEN, want, &a.word, &a.now_ns, out);
-        if (!outcome) return FLAKE_OK;
-        if (outcome == FLAKE_I_NOT_OURS) return flake_i_lost(e);
-        a.confirmed = outcome == FLAKE_I_ELSE && a.word == before; /* equal words: equal states */
-    }
     if (outcome == FLAKE_I_OVERSHOT && flake_i_draw_overshoot(e, &a, out, &late)) return late;
     for (;;) {
         bool slept = false;
@@ -6667,7 +6729,7 @@ FLAKE_I_TEXT_CALLS(ulid, FLAKE_I_ULID_STRIDE)
  * zeros are never compared: the first salt precedes the generator. A thread that reads an old owner id while
  * the machine is cloned may replace a part of the new salt, which then changes once more.) */
 enum { FLAKE_I_DEFAULT_PLACES = 4, FLAKE_I_DEFAULT_NAPS = 10000, FLAKE_I_SALT_PARTS = 4 };
-#define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 5) /* its number: see flake_i_process */
+#define flake_i_default FLAKE_I_LAYOUT(flake_i_default, 6) /* its number: see flake_i_process */
 struct flake_i_uuids {
     flake_i_engine engine;
     flake_i_keys keys;
@@ -6719,22 +6781,13 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
     return true;
 }
 
-/* The fast clock, unless the program defines a clock without a matching counter: the processor's does not
- * follow simulated time. IDs increase whatever clock and counter read: time and index are the position of one
- * word, which only grows (I1). After a backward step, noticed half a ms late, draws continue from the word's
- * unit. A forked child has copies of word, window and calibration; the counter is the machine's, so they
- * remain right. The first call reads clock and counter 128 times each (flake_i_counter_suits): some us. */
-#if defined(FLAKE_I_COUNTER_OF_OURS) && !defined(FLAKE_I_CLOCK_OF_OURS)
-#define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_EXACT
-#else
-#define FLAKE_I_DEFAULT_CLOCK FLAKE_CLOCK_FAST
-#endif
-
+/* IDs increase whatever clock and counter read: time and index are the position of one word, which only
+ * grows (I1). After a backward step, noticed half a ms late, draws continue from the word's unit. A forked
+ * child has copies of word and window; the counter is the machine's, so they remain right. */
 FLAKE_I_COLD void flake_i_default_begin(struct flake_i_uuids *fresh, const uint64_t keys[4]) {
     flake_options given, o;
     memset(&given, 0, sizeof given);
     given.layout = flake_layout_uuid7;
-    given.clock.kind = FLAKE_I_DEFAULT_CLOCK;
     (void)flake_i_fill_in(&given, &o, NULL); /* defaults are valid */
     const flake_i_engine_config config = flake_i_engine_config_of(&o, NULL);
     (void)flake_i_engine_init(&fresh->engine, &config);
@@ -7054,7 +7107,7 @@ FLAKE_I_FN bool flake_i_set_node(flake_node *node, const char *text, uint64_t mo
 /* Sets a word's member. False: it cannot have this value (NULL: none). */
 FLAKE_I_FN bool flake_i_set_word(flake_config *c, const flake_i_word *word, const char *value,
                                  uint32_t given) {
-    static const char *const clocks[] = {"exact", "coarse", "fast"}; /* in the order of the kinds */
+    static const char *const clocks[] = {"fast", "coarse", "exact"}; /* in the order of the kinds */
     void *const to = (char *)c + word->at;
     uint64_t number = 0;
     if (word->kind == FLAKE_I_IS_FLAG) {

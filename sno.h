@@ -949,7 +949,7 @@ struct sno_i_family {
     flake_i_atomic32 taken[(UINT16_MAX + 1) / 32]; /* a bit each */
 };
 FLAKE_I_RELY_ON(sizeof(struct sno_i_family) == 8192, "flake_i_new_page maps as much");
-#define sno_i_partitions FLAKE_I_LAYOUT(sno_i_partitions, 3) /* its number: see flake_i_process */
+#define sno_i_partitions FLAKE_I_LAYOUT(sno_i_partitions, 4) /* its number: see flake_i_process */
 struct sno_i_partitions {
     FLAKE_ATOMIC(struct sno_i_family *) family; /* NULL: there is none yet */
     flake_atomic64 next;                        /* [ label:48 ][ number:16 ]; 0: no start yet */
@@ -1321,7 +1321,7 @@ FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapsh
  * dropped. Relaxed suffices: the tag publishes nothing else. It never returns to an earlier value, because
  * each new one contains a partition that was just taken. */
 enum { SNO_I_DEFAULT_PLACES = 4 };
-#define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 4) /* its number: see flake_i_process */
+#define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 5) /* its number: see flake_i_process */
 struct sno_i_default {
     FLAKE_ATOMIC(flake_i_engine *) engine; /* NULL: none yet */
     flake_atomic64 tag;   /* [ instance owner id:48 ][ partition:16 ]; 0: none yet */

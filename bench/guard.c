@@ -25,7 +25,7 @@ static int64_t read_now(int kind) {
 #include <string.h>
 
 #define USUAL     0
-#define NEW_UNITS 1 /* each draw in its own unit, as at a low rate */
+#define NEW_UNITS 1 /* each draw in its own unit, as at a low rate, with the fast clock */
 #define COARSE    2
 #define FAST      3
 #define FULL      4 /* a unit fills its count; WAY 0 only */
@@ -67,6 +67,7 @@ static void publish(void) {
 static void move_clock(int64_t ms) {
     guard_clock_ms += ms;
     guard_clock_ns += ms * 1000000;
+    guard_counter += (uint64_t)ms * 3000000;
 }
 
 /* Paths are named after their way and their part: flake_lanes_next_coarse. */
@@ -138,7 +139,6 @@ static flake_gen uuids;
     PATH(flake_try, 1, OK(flake_try(&flakes, &id)))                                        \
     PATH(flake_prefetch_next, 1, OK(flake_prefetch_next(&prefetch, &id)))                  \
     PATH(flake128_next_uuid7, 1, OK(flake128_next(&uuids, &id128)))                        \
-    PATH(sno_generate, 1, sno = sno_generate(42))                                          \
     PATH(flake_format_dec, 1, WELL(flake_format(some_id, FLAKE_DEC, texts, 24) > 0))       \
     PATH(flake_parse_dec, 1, OK(flake_parse("7380123456789012345", 19, FLAKE_DEC, &id)))   \
     PATH(flake_format_base62, 1, WELL(flake_format(some_id, FLAKE_BASE62, texts, 24) > 0)) \
@@ -160,7 +160,8 @@ static flake_gen uuids;
     PATH(flake_uuid7_bytes, 1, OK(flake_uuid7_bytes(id128.bytes))) \
     PATH(flake_uuid7, 1, OK(flake_uuid7(texts)))                   \
     PATH(flake_ulid_bytes, 1, OK(flake_ulid_bytes(id128.bytes)))   \
-    PATH(flake_ulid, 1, OK(flake_ulid(texts)))
+    PATH(flake_ulid, 1, OK(flake_ulid(texts)))                     \
+    PATH(sno_generate, 1, sno = sno_generate(42))
 #endif
 #define PATHS(PATH) NEXT_PATHS(PATH) TRY_AT_PATHS(PATH) MANY_PATHS(PATH) OTHER_PATHS(PATH)
 
@@ -195,8 +196,8 @@ static bool begin(void) {
     o.layout = PART == FULL ? flake_layout_of(44, 0, 20, 0)
                             : flake_layout_of(36, 4, 24, guard_clock_ms - 1000);
     o.clock.kind = s.clock.kind = PART == COARSE ? FLAKE_CLOCK_COARSE
-                                  : PART == FAST ? FLAKE_CLOCK_FAST
-                                                 : FLAKE_CLOCK_EXACT;
+                                  : PART == FAST || PART == NEW_UNITS ? FLAKE_CLOCK_FAST
+                                                                      : FLAKE_CLOCK_EXACT;
     o.start_this_unit = s.start_this_unit = true; /* no path waits */
 #if WAY == 1
     static flake_lane lane[2], sno_lane[2];
@@ -214,6 +215,7 @@ static bool begin(void) {
 #if WAY == 0 && PART == USUAL /* it has drawn its first ID, which takes system calls */
     flake_options u = {0};
     u.layout = flake_layout_uuid7;
+    u.clock.kind = FLAKE_CLOCK_EXACT;
     OK(flake_prefetch_init(&prefetch, &flakes, 1000, 0, NULL));
     OK(flake_init(&uuids, flake_node_none(), &u, NULL));
     OK(flake128_next(&uuids, &id128));
@@ -224,12 +226,17 @@ static bool begin(void) {
     if (o.lanes) o.lanes = wide_lane;
     OK(flake_init(&flakes128, flake_node_fixed(NULL, 1), &o, NULL));
 #endif
-#if PART == FAST /* they know the counter's pace, and have a lease */
+#if PART == FAST /* they know the counter's pace, and have a lease, as if one draw a unit were frequent */
     steps = 1;
     for (int i = 0; i < 4; i++) {
         move_clock(20);
-        guard_counter += 60000000;
         well &= run();
+        flakes.engine.frequent = snos.gen.engine.frequent = 1;
+#if WAY == 1
+        for (int k = 0; k < 2; k++) lane[k].engine.frequent = sno_lane[k].engine.frequent = 1;
+#elif WAY == 0
+        flake_i_default.gen->engine.frequent = sno_i_default.engine->frequent = 1;
+#endif
     }
     steps = all_steps;
 #endif

@@ -15,6 +15,10 @@
 #endif
 #endif
 
+#ifdef HAS_UUID_V4
+#include <uuid_v4.h>
+#endif
+
 // The cost for a program that needs no time, no restarts and no second process.
 static std::atomic<uint64_t> counter;
 
@@ -53,4 +57,20 @@ bool peer_has_boost_v7(void) { return true; }
 #else
 bool peer_boost_uuid_v7(unsigned, void *, size_t) { return false; }
 bool peer_has_boost_v7(void) { return false; }
+#endif
+
+#ifdef HAS_UUID_V4 // texts, with the NUL that ours have
+bool peer_uuid_v4(unsigned, void *out, size_t n) {
+    static thread_local UUIDv4::UUIDGenerator<std::mt19937_64> generator;
+    char *const texts = static_cast<char *>(out);
+    for (size_t i = 0; i < n; i++) {
+        generator.getUUID().str(texts + 37 * i);
+        texts[37 * i + 36] = '\0';
+    }
+    return true;
+}
+bool peer_has_uuid_v4(void) { return true; }
+#else
+bool peer_uuid_v4(unsigned, void *, size_t) { return false; }
+bool peer_has_uuid_v4(void) { return false; }
 #endif

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Writes a report and its plots, and README.md's table, from the quietest of the runs in DIRECTORY/run*, and
-refuses to replace a report that was quieter. Every number is computed here from those files; none is typed."""
+refuses to replace a report of the same processor that was quieter. machines.tsv beside the report keeps some
+figures of each processor. Every number is computed here from those files; none is typed."""
 
 import argparse
-import collections
 import html
 import json
 import math
@@ -15,7 +15,6 @@ import textwrap
 from datetime import datetime
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
 CROWDS = [1, 2, 4, 8, 64]
 BATCHES = [1, 16, 256, 4096]
 
@@ -58,7 +57,7 @@ def read_go(run):
         if "ids" in counts:
             checked.setdefault(row, []).append((counts["ids"], counts["duplicates"]))
         if "falls" in counts:
-            order.setdefault(row, []).append((counts["falls"], counts["falls_across"]))
+            order.setdefault(row, []).append((counts["falls"], counts.get("falls_across")))
     return found, checked, order
 
 
@@ -103,8 +102,9 @@ SCATTER_LINE = re.compile(r"^\| scatter \| ±([\d.]+) %", re.M)
 
 
 def scatter_of_report(report):
-    """inf: there is no report, or one that does not say."""
-    said = SCATTER_LINE.search(report.read_text()) if report.exists() else None
+    """inf: there is no report of this processor, or one that does not say."""
+    text = report.read_text() if report.exists() else ""
+    said = SCATTER_LINE.search(text) if f"| processor | {MACHINE['processor']}, " in text else None
     return float(said[1]) if said else math.inf
 
 
@@ -115,11 +115,11 @@ if not SCATTERS:
     sys.exit(f"there is no run in {MEASURED}")
 TAKEN = min(SCATTERS, key=SCATTERS.get)
 SCATTER = SCATTERS[TAKEN]
+RUNS, MACHINE, FAILED = read_google(TAKEN)
 if not OPTIONS.force and SCATTER > scatter_of_report(REPORT):
     sys.exit(f"{REPORT} is left as it is: its scatter is ±{scatter_of_report(REPORT):.2f} %, that of the quietest "
              f"of {len(SCATTERS)} runs now ±{SCATTER:.2f} %; FORCE=1 replaces it nevertheless")
 
-RUNS, MACHINE, FAILED = read_google(TAKEN)
 FAILED += [line.removeprefix("failed: ") for name in ("failed.txt", "failed_peers.txt")
            for line in read_lines(TAKEN / name)]
 GO, GO_CHECKED, GO_ORDER = read_go(TAKEN)
@@ -472,7 +472,7 @@ SATURATION = [
 
 
 def boost_version():
-    return VERSIONS.get("boost", MACHINE["boost"].replace("_", "."))
+    return VERSIONS.get("uuid", MACHINE["boost"].replace("_", "."))
 
 
 NATIVE_PEERS = [
@@ -486,12 +486,17 @@ NATIVE_PEERS = [
      "random: unique by probability, no order"),
     ("peer/libuuid_v7", "libuuid v7", lambda: VERSIONS.get("libuuid", ""),
      "random within a millisecond: no order there"),
-    ("peer/uuid7_h", "uuidv7.h, a state per thread", lambda: VERSIONS.get("uuidv7.h", ""), "order within one thread only"),
-    ("peer/uuid7_h_mutex", "uuidv7.h, a mutex", lambda: VERSIONS.get("uuidv7.h", ""), "a preempted holder stops all threads"),
+    ("peer/uuid7_h_mutex", "uuidv7.h, a mutex", lambda: VERSIONS.get("uuidv7-h", ""), "a preempted holder stops all threads"),
     ("peer/boost_uuid_v4", "Boost.Uuid v4, a generator per thread",
      boost_version, "random from a Mersenne twister: predictable, no order"),
     ("peer/boost_uuid_v7", "Boost.Uuid v7, a generator per thread",
      boost_version, "order within one thread only"),
+    ("peer/ulid_c", "ulid-c, text, a generator per thread", lambda: VERSIONS.get("ulid-c", ""),
+     "order within one thread only; times some ms late"),
+    ("peer/yitter", "yitter, C", lambda: VERSIONS.get("IdGenerator", ""),
+     "a preempted holder stops all threads; one generator in a process"),
+    ("peer/uuid_v4", "uuid_v4, text, a generator per thread", lambda: VERSIONS.get("uuid_v4", ""),
+     "random from a Mersenne twister: predictable, no order"),
 ]
 GO_PEERS = [
     ("Xid", "Go rs/xid", "rs/xid", "24-bit counter per second, which wraps around unnoticed; resolution of a second"),
@@ -503,6 +508,14 @@ GO_PEERS = [
     ("UuidV4", "Go google/uuid v4", "google/uuid", "random: unique by probability, no order"),
     ("GoogleUuidV7", "Go google/uuid v7", "google/uuid", "order within one process only"),
     ("UuidV7", "Go gofrs/uuid v7", "gofrs/uuid", "random within a millisecond: no order there"),
+    ("Sno", "Go muyo/sno", "sno", "no check that a partition is unique"),
+    ("Snowflake", "Go bwmarrin/snowflake", "snowflake", "no check that a node is unique; a mutex, and it spins when a unit is exhausted"),
+    ("Sonyflake", "Go sony/sonyflake", "sonyflake", "256 IDs per 10 ms; a mutex, held while it sleeps"),
+    ("FerroidBasic", "Rust ferroid, a generator per thread", "ferroid", "one thread; the time is a thread's tick, which does not follow the clock"),
+    ("FerroidAtomic", "Rust ferroid, atomic", "ferroid", "the time is a thread's tick, which does not follow the clock"),
+    ("FerroidLock", "Rust ferroid, lock", "ferroid", "the same, and a preempted holder stops all threads"),
+    ("FastUuidV7", "Rust fast-uuid-v7", "fast-uuid-v7", "random within a millisecond: no order there; predictable"),
+    ("FastUuidV7Text", "Rust fast-uuid-v7, text", "fast-uuid-v7", "random within a millisecond: no order there; predictable"),
 ]
 NPM_PEERS = [
     ("flake-idgen", "npm flake-idgen, `next()`", "per process; an error when a unit is exhausted or the clock goes backwards"),
@@ -532,15 +545,15 @@ def npm_ns(name):
 
 
 def checked_words(checked):
-    """checked: (threads, ids, duplicates) of each repetition. How many ids, or how many came twice."""
+    """checked: (threads, ids, duplicates) of each repetition. How many of the ids were distinct."""
     sums = {}
     for threads, ids, duplicates in checked:
         was = sums.get(threads, (0, 0))
         sums[threads] = was[0] + ids, was[1] + duplicates
-    twice = [f"**{duplicates:,.0f}** of {ids:,.0f}, {'1 thread' if threads == 1 else f'{threads} threads'}"
+    twice = [f"**{ids - duplicates:,.0f}** of {ids:,.0f}, {'1 thread' if threads == 1 else f'{threads} threads'}"
              for threads, (ids, duplicates) in sorted(sums.items()) if duplicates]
     all_ids = sum(ids for ids, _ in sums.values())
-    return "; ".join(twice) or (f"none of {all_ids:,.0f}" if all_ids else "")
+    return "; ".join(twice) or (f"all {all_ids:,.0f}" if all_ids else "")
 
 
 def native_checked(name):
@@ -572,7 +585,7 @@ def native_order(name):
 
 def go_order(name):
     runs = [(t, *falls) for (row, t), found in GO_ORDER.items() if row == name for falls in found]
-    return rises(falls for _, falls, _ in runs), rises(across for t, _, across in runs if t > 1)
+    return rises(falls for _, falls, _ in runs), rises(across for t, _, across in runs if t > 1 and across is not None)
 
 
 def npm_order(name):
@@ -582,6 +595,92 @@ def npm_order(name):
 def others(known, found, words):
     """Peers that were measured and that no list above has words for: (name, how it is called here)."""
     return [(name, words(name)) for name in sorted(set(found) - set(known))]
+
+
+# ---- the machines side by side ----
+
+def figure(name, threads=1):
+    """ns; "go/Name": of a peer in Go or Rust."""
+    return go_ns(name[3:], threads) if name.startswith("go/") else ns(name, threads)
+
+
+# What an ID is, our call, the other generator, the threads: the same work as far as there is any.
+BESIDE = [
+    ("64 bits, one generator for all threads", "flake/next_fast", "peer/mutex_snowflake", 1),
+    ("the same on 2 threads at once, each", "flake/lanes_next_fast", "peer/mutex_snowflake", 2),
+    ("64 bits, the clock read for each", "flake/next", "peer/yitter", 1),
+    ("64 bits, for all threads, time some ms late", "flake/next_coarse", "go/FerroidAtomic", 1),
+    ("64 bits, for one thread, no clock read", "flake/shard_try_at", "go/FerroidBasic", 1),
+    ("80 bits", "sno/next_fast", "go/Sno", 1),
+    ("UUIDv7 bytes; the other's rise in a thread only", "flake/uuid7_bytes", "peer/boost_uuid_v7", 1),
+    ("UUIDv7 text; the other's do not rise", "flake/uuid7", "go/FastUuidV7Text", 1),
+    ("ULID text; the other's rise in a thread only", "flake/ulid", "peer/ulid_c", 1),
+    ("UUID text; the other's have no time", "flake/uuid7", "peer/uuid_v4", 1),
+]
+LABELS = {name: (f"{label}, {clock}", "") for name, label, clock in ONE_ID}
+LABELS.update({name: (label.split(" (")[0], lacks) for name, label, _, lacks in NATIVE_PEERS})
+LABELS.update({f"go/{name}": (label, lacks) for name, label, _, lacks in GO_PEERS})
+LABELS.update({name: (label, "") for name, label in FLOORS})
+ON_EACH = [(name, t) for name in ("floor/exact", "floor/coarse", "floor/counter", "floor/exact_fetch_add", "flake/next", "flake/next_coarse",
+                                  "flake/next_fast", "flake/lanes_next", "flake/lanes_next_fast", "flake/shard_try_at", "sno/next",
+                                  "flake/uuid7_bytes", "flake/uuid7") for t in (1, 2)]
+KEPT = list(dict.fromkeys(ON_EACH + [(name, t) for _, ours, other, t in BESIDE for name in (ours, other)]))
+
+
+def kept_machines():
+    """(processor, date) -> (row, threads) -> ns: those of machines.tsv, this one replaced; the latest first."""
+    file, found = REPORT.parent / "machines.tsv", {}
+    for line in read_lines(file):
+        processor, date, name, threads, value = line.split("\t")
+        found.setdefault((processor, date), {})[name, int(threads)] = float(value)
+    processor, date = f"{MACHINE['processor']}, {CORES} cores", MACHINE["date"][:10]
+    found = {of: rows for of, rows in found.items() if of[0] != processor}
+    found[processor, date] = {(name, t): float(f"{figure(name, t):.4g}") for name, t in KEPT if figure(name, t)}
+    found = dict(sorted(found.items(), key=lambda of: of[0][1], reverse=True))
+    file.write_text("".join(f"{of[0]}\t{of[1]}\t{name}\t{t}\t{value:g}\n" for of, rows in found.items()
+                            for (name, t), value in rows.items()))
+    return found
+
+
+def short(processor):
+    return re.sub(r"\(R\)|\(TM\)|,.*| (Processor|CPU)\b", "", processor)
+
+
+def first_screen(machines):
+    rows, lists = [], {of: [] for of in machines}
+    for what, ours, other, t in BESIDE:
+        cells = []
+        for of, figures in machines.items():
+            a, b = figures.get((ours, t)), figures.get((other, t))
+            is_faster = a and b and b < a
+            cells += [say(a), f"**{say(b)}**" if is_faster else say(b)]
+            if is_faster:
+                lists[of].append(f"- {what}: {LABELS[other][0]}, {say(b)} for {say(a)} ns ({LABELS[other][1]}).")
+        rows.append((what, LABELS[ours][0], LABELS[other][0].replace(", a generator per thread", ""), *cells))
+    heads = [word for processor, date in machines for word in (f"{short(processor)}, {date}: ours", "the other")]
+    text = table(("ns per ID", "ours", "the other", *heads), rows).replace("---:", "---", 2) + "\n"
+    for of, lines in lists.items():
+        count = sum((other, t) in machines[of] for _, _, other, t in BESIDE)
+        text += f"Faster than ours on {of[0]}, {of[1]}: " + (
+            f"{len(lines)} of the {count} that were measured there.\n\n{filled(chr(10).join(lines))}\n" if lines
+            else f"none of the {count} that were measured there.\n\n")
+    return text.rstrip() + "\n"
+
+
+def on_each_machine(machines):
+    rows = [(LABELS[name][0], *(say(figures.get((name, t))) for figures in machines.values() for t in (1, 2)))
+            for name in dict.fromkeys(name for name, _ in ON_EACH)]
+    return table(("ns per ID", *(f"{short(processor)}, {date}: 1 thread" if t == 1 else "2 threads, each" for processor, date in machines for t in (1, 2))), rows)
+
+
+def many_cores():
+    """What bench/scale printed on a machine with many cores, saved beside the report."""
+    file = REPORT.parent / "scale.txt"
+    if file.exists():
+        return "Many cores:\n\n```\n" + file.read_text().split("\nrow\t")[0] + "```\n"
+    return filled("""No machine with more than 2 cores was at hand. `make bench-scale` builds one static program for such a machine: it
+measures one word, lanes, shards, batches, UUIDs and a mutex on 1, 2, 4 ... all cores, pinned and not. Its output in
+`scale.txt` beside this page is shown here.""")
 
 
 # ---- the report ----
@@ -722,7 +821,7 @@ def peers():
     line = lambda label, version, t1, t2, checked, lacks, most=None: (
         label, version or "–", say(t1), say(t2), times_of(t1 / floor if t1 and floor else None), say_cap(most),
         checked, lacks)
-    rows = [line(f"**{label}**, {clock}", "", ns(n), ns(n, 2), "none", "", cap(n)) for n, label, clock in ONE_ID
+    rows = [line(f"**{label}**, {clock}", "", ns(n), ns(n, 2), "all", "", cap(n)) for n, label, clock in ONE_ID
             if n in ("flake/next", "flake/lanes_next", "flake/shard_next", "sno/next", "sno/lanes_next") and ns(n)]
     rows += [line(label, version(), ns(name), ns(name, 2), native_checked(name), lacks, cap(name))
              for name, label, version, lacks in native_peers() if ns(name)]
@@ -731,7 +830,7 @@ def peers():
     rows += [line(label, NPM[name][0]["version"], npm_ns(name), None, npm_checked(name), lacks)
              for name, label, lacks in npm_peers() if npm_ns(name)]
     return table(("generator", "version", "ns per ID", "2 threads, each", "to our floor", "cap",
-                  "duplicates", "what it lacks"), rows)
+                  "distinct", "what it lacks"), rows)
 
 
 OUR_UUIDS = [name for name, _, _ in ONE_ID if re.search("uuid|ulid", name)]
@@ -746,7 +845,7 @@ def uuid_rows():
     found += [(label, ns(n), ns(n, 2), native_order(n), native_checked(n), False)
               for n, label, *_ in native_peers() if native_order(n) != (None, None) or n in NO_ORDER]
     found += [(label, go_ns(n), go_ns(n, 2), go_order(n), go_checked(n), False)
-              for n, label, *_ in go_peers() if (n, 1) in GO_ORDER]
+              for n, label, *_ in go_peers() if (n, 1) in GO_ORDER and not n.startswith("Ferroid")]
     found += [(label, npm_ns(n), None, npm_order(n), npm_checked(n), False)
               for n, label, *_ in npm_peers() if n in NPM and (n in NPM_UUIDS or n not in [known for known, *_ in NPM_PEERS])]
     return sorted((row for row in found if row[1]), key=lambda row: (not row[3][1], not row[3][0], row[1]))
@@ -756,7 +855,7 @@ def uuids():
     word = {True: "rise", False: "**fall**", None: "–"}
     rows = [(label, say(t1), say(t2), word[thread], word[across], checked)
             for label, t1, t2, (thread, across), checked, _ in uuid_rows()]
-    return table(("generator", "ns per ID", "2 threads, each", "in a thread", "across threads", "duplicates"), rows) \
+    return table(("generator", "ns per ID", "2 threads, each", "in a thread", "across threads", "distinct"), rows) \
         + "\n" + first_of_uuids()
 
 
@@ -788,144 +887,8 @@ def instructions():
         ("path", "instructions per ID"), [(call_of(k), say(v)) for k, v in sorted(INSTRUCTIONS.items())])
 
 
-def lines_of(source):
-    """For each line the function that it stands in, without its header's prefix, and what it says: "move: return ..."."""
-    name, said = "", [""]
-    for line in source.read_text().splitlines():
-        begins = re.match(r"[A-Za-z].*?(\w+)\(", line)
-        name = begins[1] if begins else name
-        said.append(re.sub("^(flake|sno)_i_", "", name) + ": " + re.sub(r"\b(flake|sno)_i_", "", line.strip()))
-    return said
-
-
-SOURCES = {name: lines_of(HERE / folder / name)
-           for folder, name in (("..", "flake.h"), ("..", "sno.h"), (".", "floors.h"))}
-LOOP = "the loop, and keeping the result"
-
-
-def steps(path):
-    """What callgrind counted in a path of bench/guard.c, an id: by the line of the source, wherever it was inlined."""
-    names, counts = {}, collections.Counter()
-    is_path, of_function, file, line, skip = False, "", "", 0, False
-
-    def named(text):
-        number, _, name = text.partition(" ")
-        if name:
-            names[number] = name
-        return names[number] if number.startswith("(") else text
-    for text in read_lines(MEASURED / "guard.callgrind"):
-        key, _, value = text.partition("=")
-        if key == "fl":
-            of_function = file = named(value)
-        elif key == "fn":
-            is_path, file = named(value) == f"guard_{path}", of_function
-        elif key in ("fi", "fe"):
-            file = named(value)
-        elif key in ("cfn", "cfi", "cfl", "ob", "cob"):
-            named(value)
-        elif key == "calls":
-            skip = True
-        elif re.match(r"[-+*\d]", text):
-            at, cost = text.split()[:2]
-            line = line if at == "*" else line + int(at) if at[0] in "+-" else int(at)
-            if is_path and not skip:
-                said = SOURCES.get(Path(file).name, [])
-                counts[said[line] if 0 < line < len(said) else LOOP] += int(cost)
-            skip = False
-    each = sum(counts.values()) / needed(INSTRUCTIONS.get)(path)
-    return {said: count / each for said, count in counts.items()}
-
-
-# What the instructions of a call are for: those of lines that match, the first that does.
-FORK, PLACE, THE_ID = "whose it is: the owner word", "moving the word", "the id"
-UNIT, COUNT, GIVEN = "the time against the word's unit", "whether the unit has a ticket left", "ms to ns, in range"
-OF_A_DRAW = [(FORK, r"^forked|\bforked\("), (GIVEN, "^given_ns"),
-             (PLACE, r"^move|\(move\(|ATOMIC_LOAD\(&e->word|^(by_cas|by_store|own_increment)"),
-             (UNIT, "late_ns|unit_ns|^(start_of_unit|next_place)"), (COUNT, "count - 1 < e->"),
-             (THE_ID, r"^(id|put_id|ticket_id|ticket_head|be16|big_endian|one|one_by)\b"), (LOOP, f"^{LOOP}")]
-STILL, TAKEN_OFF, FRESH = "whether the stock is of this generator, as it is now", "taking one off the stock", "its age, and whether it is empty"
-OF_A_STOCK = [(FORK, r"^(forked|still_ours)|\b(forked_since|still_ours)\("), (STILL, "whose|home|p->gen"),
-              (FRESH, r"valid_ns|if \(!p->stock"), (TAKEN_OFF, r"stock\.(n--|index =|index\b.*cap|time\+\+)|^own_increment"),
-              (THE_ID, r"^id\b|\bid\(|odd_id\(|\*id ="), (LOOP, f"^{LOOP}")]
-OTHERS = "what else they do"
-
-
-def by_purpose(path, purposes):
-    """Instructions of a path for each of the purposes; none is left out."""
-    found = collections.Counter()
-    for said, count in steps(path).items():
-        found[next((words for words, lines in purposes if re.search(lines, said)), OTHERS)] += count
-    return found
-
-
-def purposes_table(paths, purposes):
-    counted = [by_purpose(path, purposes) for path in paths]
-    shown = [words for words, _ in purposes] + [OTHERS]
-    rows = [(words, *(f"{found[words]:.0f}" if found[words] >= 0.5 else "" for found in counted)) for words in shown
-            if any(found[words] >= 0.5 for found in counted)]
-    rows.append(("all", *(f"{sum(found.values()):.0f}" for found in counted)))
-    name = lambda path: call_of(path) if not path.startswith("floor") else {
-        "floor_given_cas": "floor: CAS", "floor_given_store": "floor: store", "floor_store": "floor"}[path]
-    return table(("instructions per ID", *map(name, paths)), rows)
-
-
-def given_time():
-    if not INSTRUCTIONS:
-        return ""
-    ns, ratio, counted = needed(globals()["ns"]), needed(globals()["ratio"]), needed(INSTRUCTIONS.get)
-    in_loop = lambda path: counted(path) - sum(  # of the benchmark, in which the time stays the same
-        count for said, count in steps(path).items() if re.match("given_ns|start_of_unit", said))
-    whole = "{:.0f}".format
-    rate = lambda path, row: in_loop(path) / ns(row)
-    shard, floor = by_purpose("flake_shard_try_at", OF_A_DRAW), "floor/given_store"
-    shard_ns, floor_ns, cas_ns = ns("flake/shard_try_at"), ns(floor), ns("floor/given_cas")
-    stock, more = by_purpose("flake_prefetch_next", OF_A_STOCK), lambda path, of: in_loop(path) - in_loop(of)
-    shard_rate, floor_rate = rate("flake_shard_try_at", "flake/shard_try_at"), rate("floor_given_store", floor)
-    waits = ("Each ID of the floor waits for the previous store, and for nothing else. The call has so many "
-             "instructions that they take the time, not that store. ") if shard_rate > floor_rate else ""
-    return f"""### Given time and stock: why they are above their floors
-
-Next to a clock reading, other instructions cost almost nothing. These calls read no clock, so each instruction counts. A
-floor reads a word, compares it with the time, and writes it. A call does that and also what makes it safe:
-
-{purposes_table(("flake_try_at", "sno_try_at", "floor_given_cas", "flake_shard_try_at", "sno_shard_try_at",
-                 "floor_given_store"), OF_A_DRAW)}
-- **{FORK[0].upper() + FORK[1:]}.** A load and a comparison. Without them a child would repeat its parent's IDs after
-  `fork()`, and a generator whose gate is closed would continue.
-- **{GIVEN}.** `flake_try_at` and `sno_try_at` take Unix ms, and must refuse a time that is too late for a clock of ns. In the
-  benchmark's loop the time does not change, and the compiler moves this out of the loop; so it is in no ratio.
-- **{UNIT[0].upper() + UNIT[1:]}.** Units start and last as the layout defines, where the floor masks bits. The call shifts
-  the unit out of the word, multiplies it by the unit's length, and compares the result with the time. This multiplication
-  replaces the division that would find the time's unit, and also detects a time that went backwards.
-- **{COUNT[0].upper() + COUNT[1:]}.** A unit has as many IDs as the layout allows; the floor counts without limit.
-- **{THE_ID[0].upper() + THE_ID[1:]}.** The floor's ID is the word itself. An ID is composed of time, number and node, each
-  shifted to its place in the layout. A sno is then written as bytes, the most significant first.
-
-`flake_try_at` with `single_thread` makes {whole(in_loop('flake_shard_try_at'))} instructions in {say(shard_ns)} ns, the bare floor
-{whole(in_loop('floor_given_store'))} in {say(floor_ns)}: {say(shard_rate)} a ns against {say(floor_rate)}. {waits}At the
-call's rate, 1.5 times the floor would be {whole(1.5 * floor_ns * shard_rate)} instructions; without composing the ID the call has
-{whole(in_loop('flake_shard_try_at') - shard[THE_ID])}, without the owner word {whole(in_loop('flake_shard_try_at') - shard[FORK])}.
-`sno_try_at` with `single_thread` has {whole(more('sno_shard_try_at', 'floor_given_store'))} more than the floor, and writes 10 bytes with
-two stores: {times_of(ratio('sno/shard_try_at'))} times the floor.
-
-`flake_try_at` has {whole(more('flake_try_at', 'floor_given_cas'))} instructions more than its floor, and takes
-{times_of(ratio('flake/try_at'))} times as long; the call with `single_thread` has
-{whole(more('flake_shard_try_at', 'floor_given_store'))} more, and takes {times_of(ratio('flake/shard_try_at'))} times as
-long. Next to a locked instruction, {say(cas_ns)} ns in a loop with its word, most instructions cost nothing.
-
-`flake_prefetch_next` takes an ID from its stock; its floor is a private counter:
-
-{purposes_table(("flake_prefetch_next", "floor_store"), OF_A_STOCK)}
-The floor only takes one off: it decrements the stock, increments the number, and compares it with the end of the unit. The
-owner word is read twice, for the stock and for the generator: a child that has reinitialised the generator may still hold
-its parent's stock. {whole(stock[STILL] + stock[FRESH])} instructions check that there is a generator, that it has not been
-reinitialised, and that the stock is neither empty nor too old; {whole(stock[THE_ID])} compose the ID. That is
-{times_of(ratio('flake/prefetch_1024'))} times its floor.
-"""
-
-
 def analysis():
-    return written(where_each_nanosecond_goes, given_time, what_contention_costs, at_saturation, what_to_choose)
+    return written(where_each_nanosecond_goes, what_contention_costs, at_saturation, what_to_choose)
 
 
 def where_each_nanosecond_goes():
@@ -944,7 +907,7 @@ def where_each_nanosecond_goes():
 and its store included, and a processor runs several of them at once. """
     return f"""### Where each nanosecond goes
 
-One `flake_next` takes {say(ns('flake/next'))} ns on one thread. Reading the exact clock takes
+One `flake_next` with the exact clock takes {say(ns('flake/next'))} ns on one thread. Reading the exact clock takes
 {say(ns('floor/exact'))} ns, a fetch-and-add {say(ns('floor/fetch_add'))} ns, the two in one loop
 {say(ns(FLOOR_OF_AN_ID))} ns. By the ratio to that, the library adds {say(above)} ns. {counts}So the clock
 is most of an ID's cost, and a call that reads it less often costs less:
@@ -1035,19 +998,18 @@ def what_to_choose():
     ns, cap = needed(globals()["ns"]), needed(globals()["cap"])
     saved = ns("flake/lanes_next", 2) - ns("flake/lanes_next_fast", 2)
     saved_words = "In this run it saved nothing." if saved <= 0 else (
-        f"It saves {say(saved)} ns per ID, which is 1 % of a core at {say(10 / saved)} million IDs per second. A program that "
-        "generates far fewer does not need it.")
+        f"It saves {say(saved)} ns per ID, which is 1 % of a core at {say(10 / saved)} million IDs per second. ")
     return f"""### What to choose
 
-- A program that generates in one thread, or few IDs: `flake_next` or `sno_next` with the exact clock. It is simple, and
-  {say(ns('flake/next'))} ns is less than most of what a program does with an ID.
+- A program that generates in one thread, or few IDs: `flake_next` or `sno_next` as they are. An ID takes
+  {say(ns('flake/next_fast'))} ns, less than most of what a program does with it.
 - A server of many threads: `options.lanes`, with `flake_next` or `sno_next`. There is one object for all threads. An ID takes
-  {say(ns('flake/lanes_next', 2))} ns on each of two threads, where `flake_next` without lanes takes
-  {say(ns('flake/next', 2))}, and any thread can use all IDs of a unit. The price: IDs of the same unit are unordered.
-- The fast clock, if IDs are generated so often that they matter: {say(ns('flake/lanes_next_fast', 2))} ns with
-  lanes on each of two threads, {say(ns('flake/next_fast'))} for `flake_next` on one. {saved_words} If the processor's counter
-  is slow or distrusted, the exact clock is used automatically. Avoid it if the clock is stepped often, which it notices half
-  a millisecond late.
+  {say(ns('flake/lanes_next_fast', 2))} ns on each of two threads, where `flake_next` without lanes takes
+  {say(ns('flake/next_fast', 2))}, and any thread can use all IDs of a unit. The price: IDs of the same unit are unordered.
+- The exact clock, if the clock is stepped often, which the fast one notices half a millisecond late:
+  {say(ns('flake/lanes_next', 2))} ns with lanes on each of two threads, {say(ns('flake/next'))} for `flake_next` on one.
+  The fast clock is the default. {saved_words} If the processor's counter is slow or distrusted, and for rare IDs, the
+  exact clock is used automatically. `flake time` measures the clocks on your machine, and prints which to configure.
 - The coarse clock, {say(ns('flake/lanes_next_coarse', 2))} ns with lanes, if timestamps may be some milliseconds late.
 - A loop that reads the clock anyway: `flake_try_at`, {say(ns('flake/try_at'))} ns.
 - A fixed number of threads, each with an event loop: a shard for each,
@@ -1092,16 +1054,27 @@ def plots():
 
 
 def report():
+    machines = kept_machines()
     return f"""<!-- written by bench/report.py: make bench-report -->
 # Figures
 
 `make bench-report` measures everything again and writes this file. The script fills in every figure, in the prose, too.
+Bold: faster than ours. All IDs of all rows were checked: [how many were distinct](#peers).
+
+{first_screen(machines)}
+## Machines
+
+The same calls on each processor that was measured. The rest of this page is of one run, below.
+
+{on_each_machine(machines)}
+{many_cores()}
+## This run
 
 {head()}
 **Method.** IDs are generated in bursts. A burst is timed, then its IDs are stored, and at the end of a row all IDs of all
 threads are checked for duplicates. If a row of this library has a duplicate, it has failed: it has no figure and is listed
-above. So each time below is that of unique IDs (texts are parsed and compared). Duplicates of a peer are counted in its
-row. Rows "under capacity" use a 64-bit layout with 24 bits of sequence, or start each burst in a fresh unit (sno and 128
+above. So each time below is that of unique IDs (texts are parsed and compared). A peer's row says how many of its IDs
+were distinct. Rows "under capacity" use a 64-bit layout with 24 bits of sequence, or start each burst in a fresh unit (sno and 128
 bits), so that no call waits for time to pass.
 
 The ratio is to the row's floor, a loop of the steps that such a call cannot avoid, with the same dependences: what its CAS or
@@ -1165,7 +1138,8 @@ threads runs once or a few times.
 
 Each is used as its documentation shows. The cap is that of the layout, if there is one. Go and Node.js use the clock of their
 runtime ({say(go_ns('Clock'))} ns a reading in Go, {say(npm_ns('Date.now'))} ns in Node.js). Their IDs are checked as
-well; "duplicates" covers all threads and repetitions.
+well; "distinct" covers all threads and repetitions. Bursts of the Rust crates and of Go's snowflakes begin in a fresh
+unit and do not exhaust it; on several threads they may overlap only in part.
 
 {peers()}
 ![peers](peers.svg)

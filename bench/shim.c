@@ -19,8 +19,15 @@
 #define HAS_LIBUUID_V7
 #endif
 #endif
-#ifdef UUID7_H
-#include UUID7_H
+/* Checkouts in RIVALS. */
+#ifdef HAS_UUIDV7_H
+#include <uuidv7.h>
+#endif
+#ifdef HAS_ULID_C
+#include <ulid.h>
+#endif
+#ifdef HAS_YITTER
+#include <YitIdHelper.h>
 #endif
 
 enum {
@@ -62,10 +69,13 @@ static int64_t counter_ticks(void) {
 #endif
 }
 
+/* Those of the process: a pinned thread asks, too. */
 unsigned bench_cores(void) {
+    static _Atomic(unsigned) cores;
     cpu_set_t mine;
-    const int n = sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
-    return n > 0 ? (unsigned)n : 1;
+    if (!atomic_load(&cores))
+        atomic_store(&cores, sched_getaffinity(0, sizeof mine, &mine) == 0 ? (unsigned)CPU_COUNT(&mine) : 1);
+    return atomic_load(&cores);
 }
 
 /* A thread's burst of n IDs, or texts. `call` makes every `step`-th one; it is true on success. */
@@ -286,41 +296,50 @@ EACH(libuuid_v4, unsigned char, DONE(uuid_generate_random(ids + 16 * i)))
 EACH(libuuid_v7, unsigned char, DONE(uuid_generate_time_v7(ids + 16 * i)))
 #endif
 
-#ifdef UUID7_H
+#ifdef HAS_UUIDV7_H
 /* What a user of uuidv7_generate writes: the newest ID, and a stock of random bytes. */
-typedef struct uuid7_source {
-    uint8_t newest[16], random[256];
-    size_t left;
-} uuid7_source;
-
-static bool uuid7_from(uuid7_source *s, uint8_t *out) {
-    if (s->left < 10) { /* that a call may take */
-        if (getentropy(s->random, sizeof s->random) != 0) return false;
-        s->left = sizeof s->random;
-    }
-    const uint8_t *random = s->random + sizeof s->random - s->left;
-    const int8_t status = uuidv7_generate(s->newest, (uint64_t)exact_ns() / 1000000, random, s->newest);
-    s->left -= (size_t)uuidv7_status_n_rand_consumed(status);
-    memcpy(out, s->newest, sizeof s->newest);
+static bool uuid7_from_shared(uint8_t *out) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static uint8_t newest[16], random[256];
+    static size_t left;
+    (void)pthread_mutex_lock(&lock);
+    if (left < 10 && getentropy(random, left = sizeof random) != 0) left = 0; /* a call may take 10 */
+    const uint64_t now_ms = (uint64_t)exact_ns() / 1000000;
+    const int8_t status = left ? uuidv7_generate(newest, now_ms, random + sizeof random - left, newest) : -1;
+    if (status >= 0) left -= (size_t)uuidv7_status_n_rand_consumed(status);
+    memcpy(out, newest, sizeof newest);
+    (void)pthread_mutex_unlock(&lock);
     return status >= 0;
 }
 
-static uuid7_source *uuid7_of_thread(void) {
-    static _Thread_local uuid7_source source;
-    return &source;
-}
-
-static bool uuid7_from_shared(uint8_t *out) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static uuid7_source source;
-    (void)pthread_mutex_lock(&lock);
-    const bool well = uuid7_from(&source, out);
-    (void)pthread_mutex_unlock(&lock);
-    return well;
-}
-
-EACH(uuid7_h, flake128, uuid7_from(uuid7_of_thread(), ids[i].bytes))
 EACH(uuid7_h_mutex, flake128, uuid7_from_shared(ids[i].bytes))
+#endif
+
+#ifdef HAS_ULID_C
+static struct own_ulids {
+    _Alignas(128) struct ulid_generator of_thread;
+} own_ulids[most];
+
+static bool begin_ulid_c(unsigned threads) {
+    for (unsigned i = 0; i < threads; i++)
+        if (ulid_generator_init(&own_ulids[i].of_thread, ULID_SECURE) != 0) return false;
+    return true;
+}
+
+EACH(ulid_c, char, DONE(ulid_generate(&own_ulids[thread].of_thread, ids + ulid_text * i)))
+#endif
+
+#ifdef HAS_YITTER
+/* With 16 bits of sequence, so that no burst exhausts a unit. */
+static bool begin_yitter(unsigned threads) {
+    IdGeneratorOptions o = BuildIdGenOptions(node);
+    (void)threads;
+    o.SeqBitLength = 16;
+    SetIdGenerator(o);
+    return true;
+}
+
+EACH(yitter, uint64_t, DONE(ids[i] = (uint64_t)NextId()))
 #endif
 
 static const unique_key nothing; /* less than any ID */
@@ -461,7 +480,7 @@ ID_TEXTS(ulid, 27)
 #define ROW(...) \
     { __VA_ARGS__ }
 #define FLOOR_ROW(name, draw, key, crowds) \
-    ROW("floor/" name, "", begin_nothing, draw, key, NULL, 8, burst_ids, 0, 0, 0, crowds, false, 1, any_order)
+    ROW("floor/" name, "", begin_nothing, draw, key, NULL, 8, burst_ids, 0, FLAKE_CLOCK_EXACT, 0, crowds, false, 1, any_order)
 #define SHARED_FLOOR_ROW(name, draw) FLOOR_ROW(name, draw, key_of_64, true)
 #define OWN_FLOOR_ROW(name, draw)    FLOOR_ROW(name, draw, NULL, true)
 #define CLOCK_ROWS(clock)                                                                                \
@@ -470,7 +489,7 @@ ID_TEXTS(ulid, 27)
         OWN_FLOOR_ROW(#clock "_own_cas", floor_##clock##_own_cas),                                       \
         OWN_FLOOR_ROW(#clock "_store", floor_##clock##_store)
 #define MEMSET_ROW(size)                                                                                           \
-    ROW("floor/memset_" #size, "", begin_nothing, floor_memset_##size, NULL, NULL, size, batch_burst_ids, 0, 0, 0, \
+    ROW("floor/memset_" #size, "", begin_nothing, floor_memset_##size, NULL, NULL, size, batch_burst_ids, 0, FLAKE_CLOCK_EXACT, 0, \
         false, false, 1, any_order)
 /* A row for each clock; `floor` and `begin` without the clock's name. */
 #define ROWS_BY_CLOCK(ROW_OF, name, floor, begin, draw)                     \
@@ -509,10 +528,10 @@ ID_TEXTS(ulid, 27)
         BATCH_ROW(name, floor, begin, draw, 4096, key, bytes, cap, unit_ns, true, order)
 #define BATCH_ROW(name, floor, begin, draw, n, key, bytes, cap, unit_ns, crowds, order)                   \
     ROW(name "/batch_" #n, floor " / " #n " + floor/memset_" #bytes, begin, draw##_##n, key, NULL, bytes, \
-        batch_burst_ids, cap, 0, unit_ns, crowds, false, n, order)
+        batch_burst_ids, cap, FLAKE_CLOCK_EXACT, unit_ns, crowds, false, n, order)
 #define NEW_UNIT_ROW(header, name, floor, key, bytes)                                                                 \
     ROW(#header "/" #name "_new_unit", "floor/" floor, begin_new_units, new_unit_##header##_##name, key, NULL, bytes, \
-        burst_ids, 0, 0, 0, false, false, 1, any_order)
+        burst_ids, 0, FLAKE_CLOCK_EXACT, 0, false, false, 1, any_order)
 #define NEW_UNIT_ROWS(header, key, bytes)                                      \
     NEW_UNIT_ROW(header, next, "leaping_cas", key, bytes),                     \
         NEW_UNIT_ROW(header, try_at, "given_leaping_cas", key, bytes),         \
@@ -520,7 +539,7 @@ ID_TEXTS(ulid, 27)
         NEW_UNIT_ROW(header, shard_try_at, "given_leaping_store", key, bytes), \
         NEW_UNIT_ROW(header, lanes_next, "leaping_cas", key, bytes)
 #define TEXT_ROW(name, floor, begin, draw, check, bytes) \
-    ROW(name, floor, begin, draw, NULL, check, bytes, text_ids, 0, 0, 0, false, false, 1, any_order)
+    ROW(name, floor, begin, draw, NULL, check, bytes, text_ids, 0, FLAKE_CLOCK_EXACT, 0, false, false, 1, any_order)
 #define FLAKE_TEXT_ROWS(form)                                                                           \
     TEXT_ROW("flake/format_" #form, "floor/copy", begin_day, format_##form, check_##form, text_stride), \
         TEXT_ROW("flake/parse_" #form, "floor/copy", begin_##form, parse_##form, check_day_flakes, 8)
@@ -530,11 +549,11 @@ ID_TEXTS(ulid, 27)
         TEXT_ROW("flake128/from_" #form, "floor/copy", begin_##form, from_##form, check_day_flakes128, 16), \
         TEXT_ROW("flake128/from_" #form "_n", "floor/copy", begin_##form, from_##form##_n, check_day_flakes128, 16)
 #define PEER_ROW(name, floor, begin, draw, key, bytes, burst, cap, order) \
-    ROW("peer/" name, floor, begin, draw, key, NULL, bytes, burst, cap, 0, 0, true, false, 1, order)
+    ROW("peer/" name, floor, begin, draw, key, NULL, bytes, burst, cap, FLAKE_CLOCK_EXACT, 0, true, false, 1, order)
 #define SLOW_PEER_ROW(name, draw, order) \
     PEER_ROW(name, "floor/exact_fetch_add", begin_nothing, draw, key_of_128, 16, slow_burst_ids, 0, order)
 #define SATURATION_ROW(name, begin, draw, n, key, bytes, cap) \
-    ROW("saturation/" name, "", begin, draw, key, NULL, bytes, n == 1 ? 16 : n, cap, 0, 0, true, true, n, any_order)
+    ROW("saturation/" name, "", begin, draw, key, NULL, bytes, n == 1 ? 16 : n, cap, FLAKE_CLOCK_EXACT, 0, true, true, n, any_order)
 
 static const bench_row rows[] = {
     SHARED_FLOOR_ROW("cas", floor_cas),
@@ -620,12 +639,18 @@ static const bench_row rows[] = {
 #ifdef HAS_LIBUUID_V7
     SLOW_PEER_ROW("libuuid_v7", libuuid_v7, order_told),
 #endif
-#ifdef UUID7_H
-    SLOW_PEER_ROW("uuid7_h", uuid7_h, order_told),
+#ifdef HAS_UUIDV7_H
     SLOW_PEER_ROW("uuid7_h_mutex", uuid7_h_mutex, order_told),
+#endif
+#ifdef HAS_ULID_C
+    PEER_ROW("ulid_c", "floor/coarse_store", begin_ulid_c, ulid_c, key_of_ulid, ulid_text, uuid_burst_ids, 0, order_told),
+#endif
+#ifdef HAS_YITTER
+    FORM_ROW("peer/yitter", "floor/exact_fetch_add", begin_yitter, yitter, EXACT, key_of_64, 8, slow_burst_ids, any_order),
 #endif
     SLOW_PEER_ROW("boost_uuid_v4", peer_boost_uuid_v4, order_told),
     SLOW_PEER_ROW("boost_uuid_v7", peer_boost_uuid_v7, order_told),
+    PEER_ROW("uuid_v4", "", begin_nothing, peer_uuid_v4, key_of_uuid, uuid_text, uuid_burst_ids, 0, any_order),
 
     SATURATION_ROW("flake/next", begin_idgen, flake_next_1, 1, key_of_64, 8, IDGEN_CAP),
     SATURATION_ROW("flake/shard_next", begin_idgen, shard_next_1, 1, key_of_64, 8, IDGEN_CAP),
@@ -667,7 +692,7 @@ static bool trial_falls_across(unsigned thread, void *out, size_t n) {
 
 #define TRIAL_ROW(name, draw) TRIAL_ROW_OF(name, begin_nothing, draw, false, any_order)
 #define TRIAL_ROW_OF(name, begin, draw, crowds, order) \
-    { name, "", begin, draw, key_of_64, NULL, 8, slow_burst_ids, 0, 0, 0, crowds, false, 1, order }
+    { name, "", begin, draw, key_of_64, NULL, 8, slow_burst_ids, 0, FLAKE_CLOCK_EXACT, 0, crowds, false, 1, order }
 
 static const bench_row trials[] = {
     TRIAL_ROW("peer/trial_repeats", trial_repeats),
@@ -684,12 +709,11 @@ enum { n_rows = sizeof rows / sizeof *rows, n_trials = sizeof trials / sizeof *t
 
 size_t bench_rows(void) { return n_rows + (getenv("BENCH_TRIALS") ? n_trials : 0); }
 const bench_row *bench_row_at(size_t i) { return i < n_rows ? &rows[i] : &trials[i - n_rows]; }
-static const bench_row *row_named(const char *name) {
+const bench_row *bench_row_named(const char *name) {
     for (size_t i = 0; i < bench_rows(); i++)
         if (strcmp(bench_row_at(i)->name, name) == 0) return bench_row_at(i);
     return NULL;
 }
-bool bench_has_row(const char *name) { return row_named(name) != NULL; }
 bool bench_is_peer(const bench_row *r) { return strncmp(r->name, "peer/", 5) == 0; }
 
 size_t bench_burst_size(const bench_row *r, unsigned threads) {
@@ -889,9 +913,9 @@ static void find_floor(const char *text) {
     for (n_floor_terms = 0; *text; n_floor_terms++) {
         floor_term *const term = &floor_terms[n_floor_terms];
         int length = 0;
-        if (n_floor_terms == 2 || sscanf(text, "%39s%n", name, &length) != 1 || !row_named(name)) abort();
+        if (n_floor_terms == 2 || sscanf(text, "%39s%n", name, &length) != 1 || !bench_row_named(name)) abort();
         text += length;
-        term->row = row_named(name);
+        term->row = bench_row_named(name);
         term->divisor = 1;
         if (sscanf(text, " / %lf%n", &term->divisor, &length) == 1) text += length;
         if (strncmp(text, " + ", 3) == 0) text += 3;
@@ -1067,11 +1091,12 @@ static double burst_once(const bench_row *r, unsigned thread) {
     return (double)took_ns / 1e9;
 }
 
-/* The fast clock uses the counter after two intervals of 10 ms in which both agree. */
+/* The fast clock uses the counter after two intervals of 10 ms in which both agree, once in a process. */
 static void warm_up(const bench_row *r, unsigned thread) {
     worker *const w = &workers[thread];
     const int64_t began_ns = ns_of(CLOCK_MONOTONIC);
-    while (r->clock == FLAKE_CLOCK_FAST && ns_of(CLOCK_MONOTONIC) - began_ns < 50000000)
+    while (r->clock == FLAKE_CLOCK_FAST && flake_i_counter_window() == 1 &&
+           ns_of(CLOCK_MONOTONIC) - began_ns < 50000000)
         w->failed |= !r->draw(thread, w->out, r->at_once);
     w->is_warm = true;
 }

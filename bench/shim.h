@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { bench_most_threads = 64 };
+enum { bench_most_threads = 1024 };
 
 /* An ID of up to 128 bits. */
 typedef struct unique_key {
@@ -46,7 +46,7 @@ typedef struct bench_row {
 /* BENCH_TRIALS in the environment adds rows that repeat IDs, fail or die, to test the reports. */
 size_t bench_rows(void);
 const bench_row *bench_row_at(size_t);
-bool bench_has_row(const char *name);
+const bench_row *bench_row_named(const char *name); /* NULL: none */
 bool bench_in_crowds(const bench_row *, unsigned threads);
 bool bench_is_peer(const bench_row *); /* a peer's: its duplicates are counted, and no failure */
 size_t bench_burst_size(const bench_row *, unsigned threads);
@@ -104,6 +104,8 @@ new_unit_draw floor_leaping_cas, floor_leaping_store, floor_given_leaping_cas,
 bool peer_counter(unsigned thread, void *out, size_t n);
 bool peer_boost_uuid_v4(unsigned thread, void *out, size_t n);
 bool peer_boost_uuid_v7(unsigned thread, void *out, size_t n);
+bool peer_uuid_v4(unsigned thread, void *out, size_t n);
+bool peer_has_uuid_v4(void);
 bool peer_has_boost(void);
 bool peer_has_boost_v7(void);
 const char *peer_boost_version(void);

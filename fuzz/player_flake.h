@@ -55,6 +55,7 @@ static flake_options flake_options_from_bytes(player_node *node) {
     o.shared_memory = words_reach_other_processes && more & 16;
     if (!(more & 32)) o.clock.now_ns = fuzz_read;
     else if (more & 64) o.clock.kind = more & 128 ? FLAKE_CLOCK_FAST : FLAKE_CLOCK_COARSE;
+    else o.clock.kind = FLAKE_CLOCK_EXACT;
     if (fuzz_one_in(16)) { /* one that may not fit */
         switch (fuzz_byte() % 8) {
         case 0: node->number = fuzz_number(); break;
@@ -139,8 +140,8 @@ static flake_status flake_judge(const flake_options *given, flake_options *o, pl
     const bool unfit = l->epoch_ms > most_ms || l->epoch_ms < -most_ms ||
                        (l->epoch_ms >= 100000000 && l->epoch_ms < 10000000000) || (most_ms - l->epoch_ms) / l->unit_ms < 1 ||
                        o->max_ahead_ms < 0 || o->max_ahead_ms / l->unit_ms > INT32_MAX ||
-                       o->max_wait_ms < 0 || o->clock.kind < FLAKE_CLOCK_EXACT ||
-                       o->clock.kind > FLAKE_CLOCK_FAST ||
+                       o->max_wait_ms < 0 || o->clock.kind < FLAKE_CLOCK_FAST ||
+                       o->clock.kind > FLAKE_CLOCK_EXACT ||
                        (node->from == PLAYER_GATED && o->shared_memory);
     return unfit ? FLAKE_INVALID : FLAKE_OK;
 }
@@ -294,12 +295,16 @@ static bool flake_open(const void *any_fixed) {
     if (!o->overflow && (!fixed || fixed->may & FUZZ_FAR)) s->may |= FUZZ_FAR;
     fuzz_start_clock(&player_actors[0].oracle);
     if (lags) fuzz_coarse_lag_ns = (int64_t)fuzz_below(256) * FUZZ_MS / 16;
+    memset((void *)&flake_i_counter, 0, sizeof flake_i_counter);
     fuzz_counts = !given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_FAST && more & 4;
     s->exact = s->exact && !lags && !fuzz_counts;
     s->lends_greatly = f->forgets && s->exact;
     s->has_zero = !f->node && !player_actors[0].seq_min;
     s->most_queued = 16 * (o->seq_max + UINT64_C(1)) + fuzz_most_places;
-    for (size_t i = 0; i < s->actors; i++) player_actors[i].counted = true;
+    for (size_t i = 0; i < s->actors; i++) {
+        player_actors[i].counted = true;
+        if (fuzz_counts) player_actors[i].gen->engine.frequent = 1; /* one ID a unit */
+    }
     return true;
 }
 

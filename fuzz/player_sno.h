@@ -135,7 +135,7 @@ static bool sno_make(sno_kind kind, size_t n, player_node from, const sno_snapsh
     }
     bool fits = sno_judge(&s);
     fits &=
-        o.max_wait_ms >= 0 && o.clock.kind >= FLAKE_CLOCK_EXACT && o.clock.kind <= FLAKE_CLOCK_FAST;
+        o.max_wait_ms >= 0 && o.clock.kind >= FLAKE_CLOCK_FAST && o.clock.kind <= FLAKE_CLOCK_EXACT;
     fits &= !given || chooses || s.partition == from.number;
     fits &= from.from != PLAYER_GATED || !o.shared_memory;
     if (kind == SNO_LANES) {
@@ -215,6 +215,7 @@ static bool sno_open(const void *any_fixed) {
         o->shared_memory = words_reach_other_processes && with & 4;
         if (with & 8) o->clock.now_ns = fuzz_read;
         else if (with & 16) o->clock.kind = with & 2 ? FLAKE_CLOCK_FAST : FLAKE_CLOCK_COARSE;
+        else o->clock.kind = FLAKE_CLOCK_EXACT;
     }
     const bool is_late = !o->clock.now_ns && !scene->exact && o->clock.kind != FLAKE_CLOCK_EXACT;
     fuzz_slack_ns = is_late ? 32 * FUZZ_MS : 0;
@@ -241,6 +242,7 @@ static bool sno_open(const void *any_fixed) {
                          ((int64_t)fuzz_byte() - 64) * FUZZ_MS);
     else fuzz_start_clock(expect);
     fuzz_stepped_back = fuzz_reading_ns < oracle_start_ns(expect, expect->recorded);
+    memset((void *)&flake_i_counter, 0, sizeof flake_i_counter);
     fuzz_counts = is_late && o->clock.kind == FLAKE_CLOCK_FAST;
     if (is_late && !fuzz_counts) fuzz_coarse_lag_ns = (int64_t)fuzz_byte() * FUZZ_MS / 16;
     scene->most_queued = (3u << 22) + fuzz_most_places;

@@ -29,9 +29,10 @@ static const char *const tool_help[] = {
     "    flake range --from=TIME --to=TIME [OPTION]...\n"
     "                        prints the smallest and largest ID of the time units from --from to\n"
     "                        --to, inclusive: bounds for a database query\n"
-    "    flake time [OPTION]... COUNT\n"
-    "                        generates COUNT IDs, one at a time, measures the speed and counts\n"
-    "                        duplicates\n"
+    "    flake time [OPTION]... [COUNT]\n"
+    "                        measures for a second what an ID costs with each clock, and prints\n"
+    "                        which clock to configure; with COUNT it generates COUNT IDs, one at\n"
+    "                        a time, measures the speed and counts duplicates\n"
     "    flake nodes [--json] DIR\n"
     "                        lists the node numbers of a directory, and which are in use\n"
     "    flake layouts       lists the layouts\n"
@@ -128,6 +129,14 @@ static const char *const tool_help[] = {
     "    with uuid7 and ulid, which have random bits. With --dir the clock may go backwards, and\n"
     "    two runs never have the same number on one host.\n"
     "\n"
+    "CLOCKS\n"
+    "    `flake time` measures the three clocks, exact, coarse and fast: under load, and one ID\n"
+    "    after each pause of 1.5 ms. Under load a thread generates no more than the layout's limit,\n"
+    "    whatever the clock: a cheaper one leaves more of the processor to the rest of the program.\n"
+    "    The last line is what to write: fast, unless it costs a quarter more than exact, under load\n"
+    "    or after a pause. Coarse is never advised, because its times are some ms late. Measure on\n"
+    "    the machine that will run the program, while it is otherwise idle.\n"
+    "\n"
     "EXIT STATUS\n"
     "    0                   success\n"
     "    1                   failure: the clock, the output, a file\n"
@@ -142,6 +151,7 @@ static const char *const tool_help[] = {
     "    $ flake generate --layout=boundary --interface | flake inspect --layout=boundary -\n"
     "    $ flake generate --layout=uuid7 | flake inspect -\n"
     "    $ flake range --layout=twitter --from=2024-01-01 --to=2024-01-31T23:59:59.999\n"
+    "    $ flake time --layout=twitter\n"
     "    $ flake time --layout=mastodon 10000000\n",
     NULL};
 
@@ -773,6 +783,8 @@ enum { TOOL_BATCH = 4096 };
 #define TOOL_1984_MS INT64_C(441763200000)
 
 static flake_gen tool_gen;
+static uint64_t tool_narrow[TOOL_BATCH];
+static flake128 tool_wide[TOOL_BATCH];
 
 TOOL_ENDS static void tool_cannot_draw(const tool_choice *c, flake_status status) {
     char text[TOOL_TIME_SIZE];
@@ -811,8 +823,6 @@ static size_t tool_batch(const tool_choice *c) {
 
 static int tool_generate(int others, char **words) {
     tool_read_config(true);
-    static uint64_t narrow[TOOL_BATCH];
-    static flake128 wide[TOOL_BATCH];
     static char buffer[TOOL_BATCH * (TOOL_TEXT_SIZE + 16)];
     const uint64_t count = tool_count(others, words, "generate");
     const tool_choice c = tool_choose(&tool_layouts[0]);
@@ -828,12 +838,12 @@ static int tool_generate(int others, char **words) {
     for (uint64_t done = 0; done < count;) {
         const size_t n = count - done < batch ? (size_t)(count - done) : batch;
         const flake_status status =
-            c.wide ? flake128_next_n(&tool_gen, wide, n) : flake_next_n(&tool_gen, narrow, n);
+            c.wide ? flake128_next_n(&tool_gen, tool_wide, n) : flake_next_n(&tool_gen, tool_narrow, n);
         if (status != FLAKE_OK) tool_cannot_draw(&c, status);
         char *end = buffer;
         for (size_t i = 0; i < n; i++) {
-            if (c.wide) id.all = wide[i];
-            else id.narrow = narrow[i];
+            id.all = tool_wide[i];
+            id.narrow = tool_narrow[i];
             if (json) end = tool_put(end, "{\"id\":\"");
             end += tool_spell(&id.form, &id, end, TOOL_TEXT_SIZE);
             end = tool_put(end, json ? "\"}\n" : "\n");
@@ -858,32 +868,176 @@ static bool tool_follows(const tool_choice *c, const tool_id *id, const tool_id 
     return one.unix_ms != other.unix_ms ? one.unix_ms > other.unix_ms : one.seq > other.seq;
 }
 
+/* Draws n IDs, one at a time. */
+static void tool_generate_some(const tool_choice *c, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const flake_status status =
+            c->wide ? flake128_next(&tool_gen, &tool_wide[i]) : flake_next(&tool_gen, &tool_narrow[i]);
+        if (status != FLAKE_OK) tool_cannot_draw(c, status);
+    }
+}
+
+/* How many of the n IDs drawn are not after the one before, which counts as a duplicate: strictly increasing IDs
+ * are unique. `newest` is the one before them, at first 0, then the last of them. */
+static uint64_t tool_duplicates(const tool_choice *c, size_t n, tool_id *newest) {
+    uint64_t duplicates = 0;
+    for (size_t i = 0; i < n; i++) {
+        tool_id id = *newest;
+        id.narrow = tool_narrow[i];
+        id.all = tool_wide[i];
+        if (!tool_follows(c, &id, newest)) duplicates++;
+        else *newest = id;
+    }
+    return duplicates;
+}
+
+/* Starts the generator, and waits for its first unit, which is not timed. */
+static tool_id tool_start_timing(const tool_choice *c) {
+    tool_id none;
+    memset(&none, 0, sizeof none);
+    none.wide = c->wide;
+    tool_start(c, false);
+    const int64_t unit_ns = flake_retry_ns(&tool_gen);
+    if (unit_ns < INT64_MAX) FLAKE_SLEEP_NS(unit_ns);
+    return none;
+}
+
+/* ---- time without COUNT: what an ID costs with each clock ---- */
+
+enum { TOOL_SAMPLES = 4096, TOOL_BURST = 256, TOOL_CLOCKS = 3, TOOL_ROUNDS = 5 };
+
+#define TOOL_MEASURE_NS INT64_C(24000000) /* of each clock in a round: under load, and again at a low rate */
+#define TOOL_PAUSE_NS   INT64_C(1500000)  /* between two IDs at a low rate */
+
+static const struct tool_clock {
+    const char *name, *word;
+    int kind;
+} tool_clocks[TOOL_CLOCKS] = {{"exact", "FLAKE_CLOCK_EXACT", FLAKE_CLOCK_EXACT},
+                              {"coarse", "FLAKE_CLOCK_COARSE", FLAKE_CLOCK_COARSE},
+                              {"fast", "FLAKE_CLOCK_FAST", FLAKE_CLOCK_FAST}};
+
+/* ns for an ID: of many in a row, and of one after a pause. */
+typedef struct tool_cost {
+    double busy, rare;
+} tool_cost;
+
+static double tool_samples[TOOL_SAMPLES];
+
+static int tool_by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double tool_median(size_t n) {
+    qsort(tool_samples, n, sizeof *tool_samples, tool_by_size);
+    return n ? tool_samples[n / 2] : 0;
+}
+
+static void tool_check_burst(const tool_choice *c, size_t n, tool_id *newest) {
+    if (tool_duplicates(c, n, newest)) tool_failed("an ID is not after the one before it");
+}
+
+/* Bursts that fit in half a unit, so that no draw waits. */
+static double tool_busy_ns(const tool_choice *c, tool_id *newest) {
+    const double in_unit = tool_ids_a_second(c) * c->layout.unit_ms / 1e3;
+    const size_t burst = in_unit < 2 ? 1 : in_unit < 2 * TOOL_BURST ? (size_t)in_unit / 2 : (size_t)TOOL_BURST;
+    const int64_t until_ns = TOOL_CLOCK_NS() + TOOL_MEASURE_NS;
+    size_t n = 0;
+    while (n < TOOL_SAMPLES && TOOL_CLOCK_NS() < until_ns) {
+        if (flake_available(&tool_gen) < burst) continue;
+        const int64_t start_ns = TOOL_CLOCK_NS();
+        tool_generate_some(c, burst);
+        tool_samples[n++] = (double)(TOOL_CLOCK_NS() - start_ns) / (double)burst;
+        tool_check_burst(c, burst, newest);
+    }
+    return tool_median(n);
+}
+
+/* One ID after each pause, less what a reading of the clock takes then. */
+static double tool_rare_ns(const tool_choice *c, tool_id *newest) {
+    size_t n = 0;
+    for (; n < TOOL_MEASURE_NS / TOOL_PAUSE_NS; n++) {
+        const int64_t pause_ns = TOOL_CLOCK_NS();
+        while (TOOL_CLOCK_NS() - pause_ns < TOOL_PAUSE_NS) {
+        }
+        const int64_t empty_ns = TOOL_CLOCK_NS(), start_ns = TOOL_CLOCK_NS();
+        tool_generate_some(c, 1);
+        const int64_t took_ns = TOOL_CLOCK_NS() - start_ns, reading_ns = start_ns - empty_ns;
+        tool_samples[n] = took_ns > reading_ns ? (double)(took_ns - reading_ns) : 0;
+        tool_check_burst(c, 1, newest);
+    }
+    return tool_median(n);
+}
+
+static tool_cost tool_cost_of(const tool_choice *c, int kind) {
+    tool_cost cost;
+    tool_config.options.clock.kind = kind;
+    tool_id newest = tool_start_timing(c);
+    cost.busy = tool_busy_ns(c, &newest);
+    cost.rare = tool_rare_ns(c, &newest);
+    tool_close(&tool_gen);
+    return cost;
+}
+
+/* The lowest of some rounds, between which other work may come and go. The first is not counted: in it the fast
+ * clock checks the processor's counter. */
+static void tool_measure_clocks(const tool_choice *c, tool_cost costs[TOOL_CLOCKS]) {
+    for (int round = 0; round <= TOOL_ROUNDS; round++)
+        for (size_t i = 0; i < TOOL_CLOCKS; i++) {
+            if (round == 0 && tool_clocks[i].kind != FLAKE_CLOCK_FAST) continue;
+            const tool_cost cost = tool_cost_of(c, tool_clocks[i].kind);
+            if (round <= 1 || cost.busy < costs[i].busy) costs[i].busy = cost.busy;
+            if (round <= 1 || cost.rare < costs[i].rare) costs[i].rare = cost.rare;
+        }
+}
+
+/* The clock to write: fast, unless it costs a quarter more than exact, as less may be noise. Never coarse, whose
+ * times are late. */
+static const struct tool_clock *tool_advice(const tool_cost costs[TOOL_CLOCKS]) {
+    const tool_cost exact = costs[0], fast = costs[2];
+    return &tool_clocks[fast.busy <= 1.25 * exact.busy && fast.rare <= 1.25 * exact.rare ? 2 : 0];
+}
+
+static int tool_time_clocks(const tool_choice *c) {
+    const bool json = tool_given[TOOL_JSON] != NULL;
+    const double limit = tool_ids_a_second(c);
+    tool_cost costs[TOOL_CLOCKS];
+    tool_measure_clocks(c, costs);
+    const struct tool_clock *const advice = tool_advice(costs);
+    printf(json ? "{\"layout\":\"%s\",\"capacity_per_second\":%.0f,\"clocks\":["
+                : "layout      %s\nlimit       %.0f ids/s\n"
+                  "clock       ns per ID  ids/s       ns per ID at 670 ids/s\n",
+           c->known->name, limit);
+    for (size_t i = 0; i < TOOL_CLOCKS; i++) {
+        const double busy = costs[i].busy > 0 ? costs[i].busy : 1;
+        printf(json ? "%s{\"clock\":\"%s\",\"ns\":%.2f,\"ids_per_second\":%.0f,\"rare_ns\":%.2f}"
+                    : "%s%-10s  %-9.2f  %-10.0f  %.2f\n",
+               json && i ? "," : "", tool_clocks[i].name, costs[i].busy, 1e9 / busy, costs[i].rare);
+    }
+    printf(json ? "],\"write\":\"clock=%s\"}\n" : "write       clock=%s", advice->name);
+    if (!json) printf(", in C options.clock.kind = %s%s\n", advice->word, advice->kind == 0 ? ", the default" : "");
+    return tool_done();
+}
+
 static int tool_time_it(int others, char **words) {
     tool_read_config(false);
     if (tool_config.options.lane_count || tool_config.options.seq_scatter)
         tool_misused("config: time counts duplicates among ordered IDs: remove lanes and seq_scatter");
-    if (others == 0) tool_misused("time needs a COUNT: `flake time 1000000`");
     const uint64_t count = tool_count(others, words, "time");
     if (count == 0) tool_misused("time needs a COUNT of at least 1");
     const tool_choice c = tool_choose(&tool_layouts[0]);
-    tool_id id, newest;
-    memset(&id, 0, sizeof id);
-    id.wide = c.wide;
-    newest = id;
-    tool_start(&c, false);
-    /* Strictly increasing IDs are unique. An ID out of order counts as a duplicate here. */
+    if (others == 0) return tool_time_clocks(&c);
+    tool_id newest = tool_start_timing(&c);
     uint64_t duplicates = 0;
-    const int64_t unit_ns = flake_retry_ns(&tool_gen); /* until the first unit: not timed */
-    if (unit_ns < INT64_MAX) FLAKE_SLEEP_NS(unit_ns);
+    const size_t batch = tool_batch(&c);
     tool_progress progress = tool_progress_begin(false);
     const int64_t start_ns = TOOL_CLOCK_NS();
-    for (uint64_t i = 0; i < count; i++) {
-        const flake_status status =
-            c.wide ? flake128_next(&tool_gen, &id.all) : flake_next(&tool_gen, &id.narrow);
-        if (status != FLAKE_OK) tool_cannot_draw(&c, status);
-        if (i > 0 && !tool_follows(&c, &id, &newest)) duplicates++;
-        else newest = id;
-        if ((i & 4095) == 4095) tool_progress_show(&progress, i, count);
+    for (uint64_t done = 0; done < count;) {
+        const size_t n = count - done < batch ? (size_t)(count - done) : batch;
+        tool_generate_some(&c, n);
+        duplicates += tool_duplicates(&c, n, &newest);
+        done += n;
+        tool_progress_show(&progress, done, count);
     }
     const double seconds = (double)(TOOL_CLOCK_NS() - start_ns) / 1e9;
     tool_progress_end(&progress);

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-// Ids of the packaged Go libraries, timed, and checked outside the timed part.
+// Ids of Go libraries, timed, and checked outside the timed part. Tags select those that are installed.
 package peers
 
 import (
-	"bytes"
-	"crypto/rand"
 	"math/bits"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	gofrs "github.com/gofrs/uuid"
-	"github.com/google/uuid"
-	"github.com/oklog/ulid"
-	"github.com/rs/xid"
-	"github.com/segmentio/ksuid"
 )
 
 // One call: numbers that all threads take from one counter, before it and after it, and what it returned.
@@ -123,30 +115,6 @@ func measure[ID comparable](b *testing.B, draw func() ID) {
 	b.ReportMetric(float64(threads*b.N-len(seen)), "duplicates")
 }
 
-func BenchmarkXid(b *testing.B)    { measure(b, xid.New) }
-func BenchmarkKsuid(b *testing.B)  { measure(b, ksuid.New) }
-func BenchmarkUuidV4(b *testing.B) { measure(b, uuid.New) }
-func BenchmarkUuidV1(b *testing.B) { measure(b, func() uuid.UUID { return uuid.Must(uuid.NewUUID()) }) }
-func BenchmarkUuidV7(b *testing.B) {
-	measureOrder(b, func() gofrs.UUID { return gofrs.Must(gofrs.NewV7()) },
-		func(a, b gofrs.UUID) int { return bytes.Compare(a[:], b[:]) })
-}
-func BenchmarkUlid(b *testing.B) {
-	measureOrder(b, func() ulid.ULID { return ulid.MustNew(ulid.Timestamp(time.Now()), rand.Reader) },
-		ulid.ULID.Compare)
-}
-
-// Ids that rise within a millisecond, which this library gives one thread at a time.
-func BenchmarkUlidMonotonic(b *testing.B) {
-	var lock sync.Mutex
-	entropy := ulid.Monotonic(rand.Reader, 0)
-	measureOrder(b, func() ulid.ULID {
-		lock.Lock()
-		defer lock.Unlock()
-		return ulid.MustNew(ulid.Timestamp(time.Now()), entropy)
-	}, ulid.ULID.Compare)
-}
-
 // The floor in this language: one reading of the clock.
 func BenchmarkClock(b *testing.B) {
 	var latest int64
@@ -155,26 +123,6 @@ func BenchmarkClock(b *testing.B) {
 	}
 	if bits.OnesCount64(uint64(latest)) == 0 {
 		b.Fatal("the clock stands at 0")
-	}
-}
-
-func BenchmarkXidString(b *testing.B) {
-	id, length := xid.New(), 0
-	for i := 0; i < b.N; i++ {
-		length += len(id.String())
-	}
-	if length != 20*b.N {
-		b.Fatal("a text of another length")
-	}
-}
-
-func BenchmarkKsuidString(b *testing.B) {
-	id, length := ksuid.New(), 0
-	for i := 0; i < b.N; i++ {
-		length += len(id.String())
-	}
-	if length != 27*b.N {
-		b.Fatal("a text of another length")
 	}
 }
 

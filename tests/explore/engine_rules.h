@@ -287,7 +287,8 @@ static void watch(unsigned me, const explore_access *a) {
     if (a->wrote && name_of(a->at) && !is_of_claim(a->at) && !is_hint(a->at))
         seen.thread[me].wrote |=
             i == n_engines ||
-            (a->at > (const void *)&e->fast_until && a->at < (const void *)e->safe) ||
+            (a->at > (const void *)&e->fast_until && a->at < (const void *)e->safe &&
+             a->at != &e->ticks_per_window) ||
             a->at > (const void *)&e->drifts;
     if (now->of == DEFAULT && a->wrote && name_of(a->at) && strcmp(name_of(a->at), "word") == 0)
         seen.thread[me].bumps = seen.bumps_done;

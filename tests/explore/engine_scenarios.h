@@ -75,8 +75,10 @@ static bool prepare_generators(void) {
     pool.sequence_min = SEQUENCE_MIN;
     pool.sequence_max = SEQUENCE_MIN + 3;
     n_engines = now->lanes ? now->lanes : now->shards ? now->shards : 1;
-    if (is_sno) o.shared_memory = true;
-    else o = options_of_flake();
+    if (is_sno) {
+        o.shared_memory = true;
+        o.clock.kind = clock_kind();
+    } else o = options_of_flake();
     bool well = true;
     if (now->horizon_ms) prepare_file();
     engines[0] = is_sno ? &our.sno.gen.engine : &our.flake.engine;
@@ -106,7 +108,10 @@ static bool prepare_generators(void) {
         if (now->shards)
             engines[i] = is_sno ? &our.sno_shards[i].gen.engine : &our.flake_shards[i].engine;
         if (is_sno && (now->lanes || now->shards)) well = well && prepare_sno_engine(engines[i]);
-        if (now->counter[1]) engines[i]->ticks_per_window = LEASE_NS; /* as if learned: one a ns */
+        if (now->counter[1]) {
+            engines[i]->ticks_per_window = LEASE_NS; /* as if learned: one a ns */
+            engines[i]->frequent = 1;                /* and as if all draws were frequent */
+        }
     }
     return well;
 }
@@ -174,6 +179,8 @@ static void reset(void) {
     our = at_start;
     files = files_at_start;
     flake_i_process = process_at_start;
+    flake_i_counter.rate = now->counter[1] ? LEASE_NS + 1 : 1; /* 1: no windows */
+    flake_i_counter.calibrated_at = flake_i_counter.calibration = 0;
     if (fork_page) *fork_page = mark_at_start;
     memset(&seen, 0, sizeof seen);
     if (now->of >= DEFAULT) reset_default();

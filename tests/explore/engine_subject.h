@@ -209,6 +209,9 @@ static const char *name_of(const void *at) {
         {&flake_i_process.page, NULL},
         {&flake_i_process.instance_count, NULL},
         {&flake_i_process.clone_count, NULL},
+        {&flake_i_counter.rate, NULL}, /* the readings are too few for another rate */
+        {&flake_i_counter.calibrated_at, NULL},
+        {&flake_i_counter.calibration, NULL},
         {&our.flake.claim.holder, NULL},
         {&our.sno.gen.claim.holder, NULL}, /* these have no directory */
         {&our.flake_laned.claim.holder, NULL},
@@ -253,8 +256,9 @@ static const char *name_of(const void *at) {
         if (at == &e->is_closed) return calls_any('k') ? "is_closed" : NULL;
         if (at == &e->first_limit) return calls_any('k') ? "first_limit" : NULL;
         if (at == &e->batches || at == &e->waits || at == &e->clock_backwards ||
-            at == &e->calibrated_at || at == &e->calibration || at == &e->ticks_per_window)
+            (at == &e->ticks_per_window && !now->counter[1]))
             return NULL;
+        if (at == &e->ticks_per_window) return "ticks";
     }
     if (at == &our.flake.whose) return calls_any('k') ? "whose" : NULL;
     if (at == lanes_turn()) return "turn";
@@ -272,7 +276,7 @@ static const char *name_of(const void *at) {
 static unsigned engine_of(const void *at) {
     unsigned i = 0;
     while (i < n_engines && ((const char *)at < (const char *)&engines[i]->fast_until ||
-                             (const char *)at > (const char *)&engines[i]->calibration))
+                             (const char *)at > (const char *)&engines[i]->clock_backwards))
         i++;
     return i;
 }

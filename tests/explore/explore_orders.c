@@ -470,8 +470,10 @@ static void thread(unsigned i) {
 /* A fast clock has measured its counter. */
 static void init_engine(flake_i_engine *e, const flake_i_engine_config *config) {
     if (flake_i_engine_init(e, config) != FLAKE_OK) exit(2);
-    if (now->kind == FLAKE_CLOCK_FAST)
-        FLAKE_ATOMIC_STORE(&e->ticks_per_window, ORDERS_WINDOW, relaxed);
+    if (!now->fast) return;
+    FLAKE_ATOMIC_STORE(&e->ticks_per_window, ORDERS_WINDOW, relaxed);
+    e->frequent = 1; /* as if all draws were frequent */
+    FLAKE_ATOMIC_STORE(&flake_i_counter.rate, ORDERS_WINDOW + 1u, relaxed);
 }
 
 static void begin_lanes(flake_i_engine_config *config) {
@@ -509,6 +511,7 @@ static void begin_engine(void) {
     static const sno_snapshot bounds = {.partition = 1, .sequence_max = 3};
     const flake_node node = flake_node_fixed(NULL, bounds.partition);
     options.shared_memory = config.options.shared_memory = true; /* no fork word */
+    options.clock.kind = FLAKE_CLOCK_EXACT;
     if (now->of == SHARD) (void)!sno_init_shards(&shard, 1, node, &bounds, &options, NULL);
     config.epoch_ms = SNO_I_EPOCH_MS;
     config.unit_ms = UNIT_NS / 1000000;
@@ -516,7 +519,9 @@ static void begin_engine(void) {
     config.tick_bits = 1;
     config.cap = now->cap;
     config.options.max_wait_ms = 20000; /* long enough for draws by fetch_add */
-    config.options.clock.kind = now->kind;
+    config.options.clock.kind = now->fast     ? FLAKE_CLOCK_FAST
+                                : now->coarse ? FLAKE_CLOCK_COARSE
+                                              : FLAKE_CLOCK_EXACT;
     config.options.overflow = calls_any('q') || now->noted ? &ring : NULL;
     (void)flake_ring_init(&ring, slots, 2);
     if (now->of == LANES) begin_lanes(&config);
@@ -530,8 +535,10 @@ static void begin_engine(void) {
     }
     for (unsigned n = 0; n < engines(); n++) wrote_first(n);
     if (now->of == LANES) (void)orders_locate(&split.turn, 4, 0, "turn");
-    for (unsigned n = 0; n < engines() && now->kind == FLAKE_CLOCK_FAST; n++)
+    for (unsigned n = 0; n < engines() && now->fast; n++) {
         (void)orders_locate(&nth_engine(n)->fast_until, 8, 0, "lease");
+        (void)orders_locate(&nth_engine(n)->ticks_per_window, 8, ORDERS_WINDOW, "ticks");
+    }
     if (config.options.overflow) is_at.overflow = orders_locate(&e->overflow, 8, 0, "overflow");
     if (calls_any('S')) (void)orders_locate(&e->rebased, 8, 0, "rebased");
 }
@@ -631,7 +638,7 @@ static void begin_page(void) {
 }
 
 static void reset(void) {
-    orders_leases = now->kind == FLAKE_CLOCK_FAST;
+    orders_leases = now->fast;
     memset(&kept, 0, sizeof kept);
     memset(&is_at, 0, sizeof is_at);
     (void)orders_locate(NULL, 0, 0, "clock");
@@ -671,11 +678,10 @@ static bool is_plain(const void *p) {
     for (unsigned n = 0; n < engines(); n++) {
         const flake_i_engine *const of = nth_engine(n);
         if (p == &of->batches || p == &of->waits || p == &of->clock_backwards) return true;
-        if (p == &of->is_closed || p == &of->first_limit) return true;     /* these never change here, */
-        if (p == &of->ticks_per_window) return true;                       /* ... nor does this, */
-        if (p == &of->calibrated_at || p == &of->calibration) return true; /* ... whatever these are */
-        if (p == &of->fast_until) return now->kind != FLAKE_CLOCK_FAST;
+        if (p == &of->is_closed || p == &of->first_limit) return true; /* these never change here */
+        if (p == &of->fast_until || p == &of->ticks_per_window) return !now->fast;
     }
+    if (within(p, &flake_i_counter, sizeof flake_i_counter)) return true; /* its rate never changes here */
     if (within(p, split.map, sizeof split.map)) return true;
     if (p == &e->rebased || p == &lanes[1].engine.rebased) return !calls_any('S');
     if (now->of != PAGE) return false;
@@ -685,8 +691,7 @@ static bool is_plain(const void *p) {
         return true;
     for (unsigned i = 0; of_uuids && i < FLAKE_I_DEFAULT_PLACES; i++) { /* its pace is not learned */
         const flake_i_engine *const of = &flake_i_default.places[i].engine;
-        if (p == &of->ticks_per_window || p == &of->fast_until || p == &of->calibrated_at || p == &of->calibration)
-            return true;
+        if (p == &of->ticks_per_window || p == &of->fast_until) return true;
     }
     const orders_location *found = &orders_at[of_uuids ? 3 : 2]; /* the generator's pointer */
     const bool is_page = within(p, pages, sizeof pages) && flake_i_process.page &&

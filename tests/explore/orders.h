@@ -656,12 +656,13 @@ static inline uint64_t orders_either(uint64_t a, uint64_t b) {
 enum { ORDERS_SLACK_NS = 4 };
 static inline int64_t orders_coarse(void) { return orders_clock() - (int64_t)orders_either(0, 1); }
 
-/* A lease ends within a window. The counter reads one of two values that are further apart: a lease made
- * at one has ended at the other. Without leases its value does not matter. */
+/* A lease ends within a window. The counter reads one of three values: a lease made at one may have ended at another,
+ * just now or long ago. Without leases its value does not matter. */
 enum { ORDERS_WINDOW = 1 << 19 };
 static bool orders_leases;
 static inline uint64_t orders_counter(void) {
-    return orders_leases ? orders_either(1, 1 + 2 * ORDERS_WINDOW) : 1;
+    if (!orders_leases) return 1;
+    return orders_either(orders_either(1, 1 + ORDERS_WINDOW + ORDERS_WINDOW / 16), 1 + 2 * ORDERS_WINDOW);
 }
 
 static inline void orders_sleep(void) {

@@ -125,7 +125,7 @@ typedef struct scenario {
     bool noted;       /* by draws, too */
     unsigned safe;    /* and used on the other timeline */
     unsigned horizon; /* unit at the start; records are written 8 ahead */
-    int kind;         /* of the clock; 0: exact */
+    bool fast, coarse; /* the clock; else exact */
     bool apart;       /* each thread begins in its own lane; else all in the first */
     const char *seen; /* litmus: what each thread loads, a colon, the ends of x and y; . any: */
     bool seldom;      /* must occur; else it must not */
@@ -178,7 +178,7 @@ static const scenario scenarios[] = {
     {"ask_retry", "one only asks when", {"tt", "r"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
     {"ask_available", "one only asks how many", {"tt", "a"}, ENGINE, .cap = 1, .clock = {5, 3, 2}},
 
-    {"fast_567", "a window is renewed after another draw began a unit", {"t", "t"}, ENGINE, .cap = 2, .clock = {5, 6, 7}, .count = 1, .kind = FLAKE_CLOCK_FAST, .every = true},
+    {"fast_567", "a window is renewed after another draw began a unit", {"t", "t"}, ENGINE, .cap = 2, .clock = {5, 6, 7}, .count = 1, .fast = true, .every = true},
 
     {"snapshot_53", "a snapshot while the timeline changes", {"tt", "s"}, ENGINE, .cap = 4, .clock = {5, 3}},
     {"snapshot_5387", "and changes back", {"tttt", "s"}, ENGINE, .cap = 4, .clock = {5, 3, 8, 7}, .every = true},
@@ -199,8 +199,8 @@ static const scenario scenarios[] = {
     {"lanes_wait", "a sweep that waits in a lane", {"n", "t"}, LANES, .cap = 1, .clock = {5, 2, 4, 3}, .safe = 3},
     {"lanes_snapshot", "a snapshot while a lane leaves its timeline", {"tt", "s"}, LANES, .cap = 1, .clock = {5, 6, 3}, .count = 1},
     {"lanes_all", "a sweep, a lane that is left, and a snapshot", {"tt", "t", "s"}, LANES, .cap = 1, .clock = {5, 6, 3}, .count = 1, .apart = true},
-    {"lanes_coarse", "with a clock that lags", {"tt", "t"}, LANES, .cap = 1, .clock = {5, 6, 3}, .kind = FLAKE_CLOCK_COARSE},
-    {"lanes_fast", "with leases, whatever the counter reads", {"tt", "t"}, LANES, .cap = 2, .clock = {5, 6, 3}, .kind = FLAKE_CLOCK_FAST},
+    {"lanes_coarse", "with a clock that lags", {"tt", "t"}, LANES, .cap = 1, .clock = {5, 6, 3}, .coarse = true},
+    {"lanes_fast", "with leases, whatever the counter reads", {"tt", "t"}, LANES, .cap = 2, .clock = {5, 6, 3}, .fast = true},
 
     {"ring_push", "two producers, a consumer, one slot", {"u", "u", "pp"}, RING, .cap = 1},
     {"ring_pop", "a producer, two consumers, one slot", {"uu", "p", "p"}, RING, .cap = 1},

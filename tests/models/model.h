@@ -175,6 +175,7 @@ static inline void model_engine(flake_i_engine *engine, uint64_t cap, unsigned t
     config.cap = cap;
     config.options.max_wait_ms = 5000; /* long enough for draws by fetch_add */
     config.options.shared_memory = true; /* no page, no system call */
+    config.options.clock.kind = FLAKE_CLOCK_EXACT;
     model_ok(flake_i_engine_init(e, &config));
     FLAKE_ATOMIC_STORE(&e->word, time << e->time_shift, relaxed);
 }

@@ -39,6 +39,7 @@ static void begin(void) {
     e->reach_ns = e->unit_ns;
     e->unit_share = UINT64_MAX / e->unit_ns;
     FLAKE_ATOMIC_STORE(&e->first_limit, e->cap, relaxed);
+    e->frequent = UINT64_MAX;
     e->limit = e->count_mask;
     e->is_shared = true;
     gen.gen.kind = FLAKE_I_PART | FLAKE_I_MULTI;

@@ -832,7 +832,18 @@ same time_counts "30000 0" "$(field ids < "$dir/out") $(field duplicates < "$dir
 has time_of_spread '"ids":5000,.*"duplicates":0}' "$flake" time --json --layout=uniqueid_spread --cluster=1 5000
 has time_of_boundary '"layout":"boundary","ids":100000,.*"capacity_per_second":65536000,"duplicates":0}' "$flake" time --json --layout=boundary 100000
 has time_of_uuid7 '"layout":"uuid7","ids":100000,.*"capacity_per_second":65536000,"duplicates":0}' "$flake" time --json --layout=uuid7 100000
-refuses time_without_a_count 2 "flake time 1000000" "$flake" time
+refuses time_of_nothing 2 "COUNT of at least 1" "$flake" time 0
+# Without COUNT: the three clocks, and the advice that follows from their figures.
+"$flake" time --layout=twitter > "$dir/out"
+has time_has_the_limit '^limit  *4096000 ids/s$' cat "$dir/out"
+same time_has_three_clocks "exact coarse fast" "$(awk '$2 > 0 && $3 > 0 && NF == 4 { printf "%s%s", n++ ? " " : "", $1 }' "$dir/out")"
+has time_names_the_word '^write  *clock=\(exact, .*FLAKE_CLOCK_EXACT\|fast, .*FLAKE_CLOCK_FAST, the default\)$' cat "$dir/out"
+"$flake" time --json --layout=uuid7 > "$dir/out"
+has time_of_clocks_in_json '^{"layout":"uuid7","capacity_per_second":65536000,"clocks":\[{"clock":"exact",.*"write":"clock=[a-z]*"}$' cat "$dir/out"
+# shellcheck disable=SC2016
+same time_advises_by_its_figures "$(sed 's/.*"write":"clock=\([a-z]*\)".*/\1/' "$dir/out")" "$(tr '{}' '\n\n' < "$dir/out" | awk -F '[:,]' '
+    /"clock":/ { gsub(/"/, "", $2); busy[$2] = $4; rare[$2] = $8 }
+    END { print busy["fast"] <= 1.25 * busy["exact"] && rare["fast"] <= 1.25 * rare["exact"] ? "fast" : "exact" }')"
 same all_layouts 16 "$("$flake" layouts | grep -c '^[a-z]')"
 has uuid7_shows_its_bits "time 48, version 4, counter 12, variant 2, counter 14, random 48" "$flake" layouts
 has ulid_shows_its_bits "time 48, counter 80$" "$flake" layouts
@@ -845,13 +856,14 @@ has layouts_show_their_bits "time 42, sequence 6, generator 3, mode 1, generator
     "$flake" inspect --json 0x00000173cf50e1a49ba1a5c50962e183
     "$flake" inspect --json 017F22E2-79B0-7CC3-98C4-DC0C0C07398F 01ARZ3NDEKTSV4RRFFQ69G5FAV
     "$flake" time --json 100
+    "$flake" time --json
     "$flake" range --json --from=2025-01-01 --to=2026-01-01
     "$sno" generate --json --format=uuid 3
     "$sno" generate 3 | "$sno" inspect --json -
 } > "$dir/json"
-same json_lines 35 "$(wc -l < "$dir/json" | tr -d ' ')"
+same json_lines 36 "$(wc -l < "$dir/json" | tr -d ' ')"
 if command -v python3 > /dev/null; then
-    says json_parses "35 2014-01-12T13:40:46.279Z 5828128208445124608" python3 -c '
+    says json_parses "36 2014-01-12T13:40:46.279Z 5828128208445124608" python3 -c '
 import json, sys
 objects = [json.loads(line) for line in open(sys.argv[1])]
 assert all(isinstance(o.get("id", ""), str) for o in objects)

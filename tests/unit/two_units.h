@@ -12,7 +12,7 @@ typedef struct unit {
     flake_status (*uuid7)(uint8_t out[16]);
     size_t flake_gen_size, sno_gen_size;
     const char *(*what_containers_miss)(void); /* "": nothing. NULL in C */
-    void *objects[4]; /* none with FLAKE_SHARED: only the unit with the implementation knows them */
+    void *objects[5]; /* none with FLAKE_SHARED: only the unit with the implementation knows them */
 } unit;
 #ifdef __cplusplus
 extern "C" {
@@ -24,12 +24,12 @@ extern const unit other_unit;
 
 #ifdef FLAKE_SHARED
 #define OBJECTS \
-    { NULL, NULL, NULL, NULL }
+    { NULL, NULL, NULL, NULL, NULL }
 #else
 #define OBJECTS                                                                        \
     {                                                                                  \
         (void *)&flake_i_process, (void *)&flake_i_default, (void *)&sno_i_partitions, \
-            (void *)&sno_i_default                                                     \
+            (void *)&sno_i_default, (void *)&flake_i_counter                           \
     }
 #endif
 

@@ -29,24 +29,28 @@ LIES_AT(struct flake_i_process_2, page, 0);
 LIES_AT(struct flake_i_process_2, instance_count, 8);
 LIES_AT(struct flake_i_process_2, clone_count, 16);
 LIES_AT(struct flake_i_process_2, room, 20);
-SIZE_IS(struct sno_i_partitions_3, 16 + 8192);
-LIES_AT(struct sno_i_partitions_3, next, 8);
-LIES_AT(struct sno_i_partitions_3, private_family, 16);
-SIZE_IS(struct sno_i_default_4, 24 + 4 * sizeof(struct flake_i_engine));
-LIES_AT(struct sno_i_default_4, tag, 8);
-LIES_AT(struct sno_i_default_4, begun, 16);
-SIZE_IS(struct flake_i_default_5, 72 + 4 * sizeof(struct flake_i_uuids));
-LIES_AT(struct flake_i_default_5, low, 8);
-LIES_AT(struct flake_i_default_5, high, 16);
-LIES_AT(struct flake_i_default_5, seal, 24);
-LIES_AT(struct flake_i_default_5, parts, 32);
-LIES_AT(struct flake_i_default_5, begun, 64);
-SIZE_IS(struct flake_i_uuids, 688);
-LIES_AT(struct flake_i_uuids, keys, 616);
-SIZE_IS(struct flake_i_engine, 616); /* in both default generators */
+SIZE_IS(struct sno_i_partitions_4, 16 + 8192);
+LIES_AT(struct sno_i_partitions_4, next, 8);
+LIES_AT(struct sno_i_partitions_4, private_family, 16);
+SIZE_IS(struct sno_i_default_5, 24 + 4 * sizeof(struct flake_i_engine));
+LIES_AT(struct sno_i_default_5, tag, 8);
+LIES_AT(struct sno_i_default_5, begun, 16);
+SIZE_IS(struct flake_i_default_6, 72 + 4 * sizeof(struct flake_i_uuids));
+LIES_AT(struct flake_i_default_6, low, 8);
+LIES_AT(struct flake_i_default_6, high, 16);
+LIES_AT(struct flake_i_default_6, seal, 24);
+LIES_AT(struct flake_i_default_6, parts, 32);
+LIES_AT(struct flake_i_default_6, begun, 64);
+SIZE_IS(struct flake_i_uuids, 680);
+LIES_AT(struct flake_i_uuids, keys, 608);
+SIZE_IS(struct flake_i_engine, 608); /* in both default generators */
 LIES_AT(struct flake_i_engine, word, 56);
 LIES_AT(struct flake_i_engine, owner_word, 120);
-LIES_AT(struct flake_i_engine, safe, 472);
+LIES_AT(struct flake_i_engine, safe, 480);
+SIZE_IS(struct flake_i_counter_1, 24);
+LIES_AT(struct flake_i_counter_1, rate, 0);
+LIES_AT(struct flake_i_counter_1, calibrated_at, 8);
+LIES_AT(struct flake_i_counter_1, calibration, 16);
 #endif
 
 TEST(units_share_functions_if_they_are_to) {
@@ -61,7 +65,7 @@ TEST(units_share_functions_if_they_are_to) {
 
 TEST(one_object_of_each_kind_per_process) {
     void *const objects[] = OBJECTS;
-    for (int i = 0; i < 4; i++) CHECK(other_unit.objects[i] == objects[i]);
+    for (int i = 0; i < 5; i++) CHECK(other_unit.objects[i] == objects[i]);
 }
 
 TEST(generators_cross_languages) {
