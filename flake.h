@@ -95,7 +95,7 @@
  *     FLAKE_LANE()                    a number for each running thread; 8 bits are used    the processor's
  *     FLAKE_RANDOM_BYTES(to, n)       n random bytes; false: none     getrandom, /dev/urandom
  *     FLAKE_ASSERT(condition)         programming errors              nothing
- *     FLAKE_NO_SIMD                   portable code for UUID and ULID texts        not defined
+ *     FLAKE_NO_SIMD                   portable code for UUIDs and ULIDs            not defined
  *     FLAKE_NO_FILES                  leaves out directories                       not defined
  *     FLAKE_NO_NET                    leaves out MAC and IP addresses              not defined
  *     FLAKE_NO_OS                     leaves out all that needs a system: these two, environment, host
@@ -1237,6 +1237,39 @@ FLAKE_I_FN uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
     for (size_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * 0x100000001b3;
     return hash;
 }
+
+/* ---- vectors: AVX2, selected at run time ----
+ *
+ * They are the compiler's own types: including the intrinsics' header would take longer than all the rest.
+ * gcc for Windows does not align the stack for 32-byte values. With -funsigned-char gcc treats a mask's
+ * bytes as positive. */
+#if !defined(FLAKE_NO_SIMD) && defined(__GNUC__) && defined(__x86_64__) && \
+    (!defined(_WIN32) || defined(__clang__)) &&                            \
+    (!defined(__CHAR_UNSIGNED__) || defined(__clang__))
+#define FLAKE_I_AVX2 __attribute__((target("avx2")))
+#ifdef __AVX2__
+#define FLAKE_I_HAS_AVX2 true
+#else
+#define FLAKE_I_HAS_AVX2 (__builtin_cpu_supports("avx2") != 0) /* a load and a test */
+#endif
+#define FLAKE_I_AVX512               __attribute__((target("avx2,avx512vl")))
+#define FLAKE_I_HAS_AVX512           (__builtin_cpu_supports("avx512vl") != 0)
+#define FLAKE_I_BEST(avx2, portable) (FLAKE_I_HAS_AVX2 ? avx2 : portable)
+
+typedef char flake_i_c8x32 __attribute__((vector_size(32)));
+typedef uint8_t flake_i_u8x32 __attribute__((vector_size(32)));
+typedef uint64_t flake_i_u64x4 __attribute__((vector_size(32)));
+
+/* Per half: the bytes selected by `order`, and 0 where the order has bit 7. Of its other bits the last
+ * four count. */
+#define FLAKE_I_PICK(bytes, order) \
+    ((flake_i_u8x32)__builtin_ia32_pshufb256((flake_i_c8x32)(bytes), (flake_i_c8x32)(order)))
+#define FLAKE_I_BOTH(...) \
+    { __VA_ARGS__, __VA_ARGS__ }
+
+#else
+#define FLAKE_I_BEST(avx2, portable) portable
+#endif
 
 /* ---- reasons in words ---- */
 
@@ -2443,39 +2476,39 @@ FLAKE_I_INLINE flake128 flake_i_128(uint64_t high, uint64_t low) {
     return id;
 }
 
-FLAKE_I_FN uint64_t flake_i_turned(uint64_t x, unsigned by) { return x << by | x >> (64 - by); }
+#define FLAKE_I_TURNED(x, by) ((x) << (by) | (x) >> (64 - (by)))
+#define FLAKE_I_SIP_ROUND(v)                \
+    v[0] += v[1];                           \
+    v[2] += v[3];                           \
+    v[1] = FLAKE_I_TURNED(v[1], 13) ^ v[0]; \
+    v[3] = FLAKE_I_TURNED(v[3], 16) ^ v[2]; \
+    v[0] = FLAKE_I_TURNED(v[0], 32) + v[3]; \
+    v[2] += v[1];                           \
+    v[1] = FLAKE_I_TURNED(v[1], 17) ^ v[2]; \
+    v[3] = FLAKE_I_TURNED(v[3], 21) ^ v[0]; \
+    v[2] = FLAKE_I_TURNED(v[2], 32)
 
-FLAKE_I_INLINE void flake_i_sip_round(uint64_t v[4]) {
-    v[0] += v[1];
-    v[2] += v[3];
-    v[1] = flake_i_turned(v[1], 13) ^ v[0];
-    v[3] = flake_i_turned(v[3], 16) ^ v[2];
-    v[0] = flake_i_turned(v[0], 32) + v[3];
-    v[2] += v[1];
-    v[1] = flake_i_turned(v[1], 17) ^ v[2];
-    v[3] = flake_i_turned(v[3], 21) ^ v[0];
-    v[2] = flake_i_turned(v[2], 32);
-}
-
-FLAKE_I_INLINE void flake_i_sip_take(uint64_t v[4], uint64_t word) {
-    v[3] ^= word;
-    flake_i_sip_round(v);
-    v[0] ^= word;
-}
-
-/* SipHash-1-3 of one word. A stream cipher would be no faster, and its buffer would need guarding against
- * signals and forks. Without loops: gcc would not unroll them, and keep the words in memory. */
-FLAKE_I_INLINE uint64_t flake_i_siphash(uint64_t key0, uint64_t key1, uint64_t word) {
-    uint64_t v[4] = {key0 ^ UINT64_C(0x736f6d6570736575), key1 ^ UINT64_C(0x646f72616e646f6d),
-                     key0 ^ UINT64_C(0x6c7967656e657261), key1 ^ UINT64_C(0x7465646279746573)};
-    flake_i_sip_take(v, word);
-    flake_i_sip_take(v, (uint64_t)8 << 56); /* the length in bytes comes last */
-    v[2] ^= 0xff;
-    flake_i_sip_round(v);
-    flake_i_sip_round(v);
-    flake_i_sip_round(v);
-    return v[0] ^ v[1] ^ v[2] ^ v[3];
-}
+/* SipHash-1-3 of seven bytes, a word below 2^56: four rounds, where eight bytes would take five. `number` is
+ * uint64_t, or a vector of them for as many hashes. A stream cipher would be no faster for one ID, and its buffer
+ * would need guarding against signals and forks. Without loops: gcc would not unroll them, and keep the words in
+ * memory. */
+#define FLAKE_I_SIPHASH(name, number)                                 \
+    name(uint64_t key0, uint64_t key1, number word) {                 \
+        const number zero = {0};                                      \
+        word |= (uint64_t)7 << 56; /* the length comes last */        \
+        number v[4] = {zero + (key0 ^ UINT64_C(0x736f6d6570736575)),  \
+                       zero + (key1 ^ UINT64_C(0x646f72616e646f6d)),  \
+                       zero + (key0 ^ UINT64_C(0x6c7967656e657261)),  \
+                       word ^ (key1 ^ UINT64_C(0x7465646279746573))}; \
+        FLAKE_I_SIP_ROUND(v);                                         \
+        v[0] ^= word;                                                 \
+        v[2] ^= 0xff;                                                 \
+        FLAKE_I_SIP_ROUND(v);                                         \
+        FLAKE_I_SIP_ROUND(v);                                         \
+        FLAKE_I_SIP_ROUND(v);                                         \
+        return v[0] ^ v[1] ^ v[2] ^ v[3];                             \
+    }
+FLAKE_I_INLINE uint64_t FLAKE_I_SIPHASH(flake_i_siphash, uint64_t)
 
 /* No other thread may use the keys meanwhile. */
 FLAKE_I_FN void flake_i_set_keys(flake_i_keys *k, const uint64_t fresh[4]) {
@@ -2542,14 +2575,6 @@ FLAKE_I_INLINE uint64_t flake_i_ulid_start(flake_i_keys *k, flake_i_salt salt, u
     return start;
 }
 
-FLAKE_I_INLINE uint64_t flake_i_tail_of(const flake_i_keys *k, flake_i_salt salt, uint64_t ms,
-                                        uint64_t ticket) {
-    const uint64_t key0 = FLAKE_ATOMIC_LOAD(&k->tail[0], relaxed);
-    const uint64_t key1 = FLAKE_ATOMIC_LOAD(&k->tail[1], relaxed);
-    return flake_i_siphash(key0 ^ salt.low, key1 ^ salt.high, ms << FLAKE_I_TICKET_BITS | ticket) >>
-           16;
-}
-
 /* `tail` has 48 bits. */
 FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t counter,
                                      uint64_t tail) {
@@ -2560,6 +2585,48 @@ FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t cou
 FLAKE_I_FN unsigned flake_i_uuid_version(unsigned format) {
     return format == FLAKE_I_UUID8 ? 8 : 7;
 }
+
+/* A tail is 48 bits of the hash of ms (modulo 34 years) and ticket. Anyone who has seen other tails of the key, up
+ * to 65,536 in each ms of a second, knows as many values of SipHash-1-3 at successive numbers: no attack is known
+ * that predicts one more with less work than a search for the key, of 128 bits. */
+typedef struct flake_i_run {
+    uint64_t key0, key1, ms, word, counter, n; /* word, counter: of the first ID */
+} flake_i_run;
+
+#ifdef FLAKE_I_AVX2
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u64x4 FLAKE_I_SIPHASH(flake_i_siphash_4, flake_i_u64x4)
+
+/* Four IDs at once. Returns how many: all but the last n % 4. In each half of a vector, the first number is for
+ * ID 0 or 1, the second for ID 2 or 3. */
+FLAKE_I_INLINE FLAKE_I_AVX2 uint64_t flake_i_form_fours(const flake_i_run *r, flake128 *ids) {
+    const flake_i_c8x32 high_at =
+        FLAKE_I_BOTH(7, 6, 5, 4, 3, 2, 1, 0, -9, -9, -9, -9, -9, -9, -9, -9);
+    const flake_i_c8x32 low_at =
+        FLAKE_I_BOTH(-9, -9, -9, -9, -9, -9, -9, -9, 7, 6, 5, 4, 3, 2, 1, 0);
+    const flake_i_u64x4 places = {0, 2, 1, 3};
+    const uint64_t key0 = r->key0, key1 = r->key1, high_bits = r->ms << 16 | 7 << 12;
+    flake_i_u64x4 words = places + r->word, counters = places + r->counter;
+    uint64_t done = 0;
+    for (; r->n - done >= 4; done += 4, words += 4, counters += 4) {
+        const flake_i_u64x4 high = counters >> 14 | high_bits;
+        const flake_i_u64x4 low = (uint64_t)2 << 62 | (counters & flake_i_ones(14)) << 48 |
+                                  flake_i_siphash_4(key0, key1, words) >> 16;
+        const flake_i_u8x32 first = FLAKE_I_PICK(high, high_at) | FLAKE_I_PICK(low, low_at);
+        const flake_i_u8x32 last = FLAKE_I_PICK(high, high_at + 8) | FLAKE_I_PICK(low, low_at + 8);
+        memcpy(ids + done, &first, sizeof first);
+        memcpy(ids + done + 2, &last, sizeof last);
+    }
+    return done;
+}
+
+FLAKE_I_AVX512 FLAKE_I_NOINLINE uint64_t flake_i_form_avx512(const flake_i_run *r, flake128 *ids) {
+    return flake_i_form_fours(r, ids);
+}
+
+FLAKE_I_AVX2 FLAKE_I_NOINLINE uint64_t flake_i_form_avx2(const flake_i_run *r, flake128 *ids) {
+    return FLAKE_I_HAS_AVX512 ? flake_i_form_avx512(r, ids) : flake_i_form_fours(r, ids);
+}
+#endif
 
 /* `n` IDs of one ms, from `ticket` on. */
 FLAKE_I_INLINE void flake_i_form_run(unsigned format, flake_i_keys *k, flake_i_salt salt,
@@ -2581,22 +2648,24 @@ FLAKE_I_INLINE void flake_i_form_run(unsigned format, flake_i_keys *k, flake_i_s
     }
     if (ms >> FLAKE_I_RENEWAL_BITS > FLAKE_ATOMIC_LOAD(&k->renewed, relaxed))
         flake_i_renew_tail(k, ms >> FLAKE_I_RENEWAL_BITS);
-    for (; ids < end; ids++, ticket++)
-        *ids = flake_i_uuid(version, ms, first + ticket, flake_i_tail_of(k, salt, ms, ticket));
-}
-
-FLAKE_I_NOINLINE void flake_i_unsalted_run(unsigned format, flake_i_keys *k, uint64_t node,
-                                           uint64_t ms, uint64_t ticket, flake128 *ids,
-                                           uint64_t n) {
-    const flake_i_salt none = {0, 0};
-    flake_i_form_run(format, k, none, node, ms, ticket, ids, n);
+    const uint64_t key0 = FLAKE_ATOMIC_LOAD(&k->tail[0], relaxed) ^ salt.low;
+    const uint64_t key1 = FLAKE_ATOMIC_LOAD(&k->tail[1], relaxed) ^ salt.high;
+    const flake_i_run r = {key0, key1, ms, ms << 24 >> 8 | ticket, first + ticket, n};
+    for (uint64_t i = n < 4 ? 0 : FLAKE_I_BEST(flake_i_form_avx2(&r, ids), 0); i < n; i++)
+        ids[i] =
+            flake_i_uuid(version, ms, r.counter + i, flake_i_siphash(key0, key1, r.word + i) >> 16);
 }
 
 /* `n` IDs of one unit, of a layout with counters. */
 FLAKE_I_INLINE void flake_i_counted(flake_gen *g, uint64_t time, uint64_t index, flake128 *ids,
                                     uint64_t n) {
-    flake_i_unsalted_run(g->options.layout.format, &g->keys, g->base, FLAKE_I_1984_MS + time, index,
-                         ids, n);
+    const flake_i_salt none = {0, 0};
+    flake_i_form_run(g->options.layout.format, &g->keys, none, g->base, FLAKE_I_1984_MS + time,
+                     index, ids, n);
+}
+
+FLAKE_I_NOINLINE void flake_i_counted_1(flake_gen *g, uint64_t time, uint64_t index, flake128 *id) {
+    flake_i_counted(g, time, index, id, 1);
 }
 
 FLAKE_API flake_status flake128_compose(const flake_layout *l, const flake_parts *p, flake128 *id) {
@@ -4104,7 +4173,7 @@ FLAKE_I_INLINE void flake_i_put_id(flake_gen *g, bool is_128, uint64_t time, uin
                                    void *id) {
     if (!is_128) *(uint64_t *)id = flake_i_id(g, time << g->time_shift, index);
     else if (FLAKE_I_LIKELY(!g->counts)) *(flake128 *)id = flake_i_128(time, g->base + index);
-    else flake_i_counted(g, time, index, (flake128 *)id, 1);
+    else flake_i_counted_1(g, time, index, (flake128 *)id);
 }
 
 #if defined(__GNUC__)
@@ -6185,24 +6254,7 @@ FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned bas
 }
 
 /* Texts of UUIDs and ULIDs are written and read 8 characters at a time, in a 64-bit word, or on x86-64 with
- * AVX2, selected at run time, a whole ID at a time. Its vectors are the compiler's own types: including the
- * intrinsics' header would take longer than all the rest. */
-
-/* gcc for Windows does not align the stack for 32-byte values. With -funsigned-char gcc treats a mask's
- * bytes as positive. */
-#if !defined(FLAKE_NO_SIMD) && defined(__GNUC__) && defined(__x86_64__) && \
-    (!defined(_WIN32) || defined(__clang__)) &&                            \
-    (!defined(__CHAR_UNSIGNED__) || defined(__clang__))
-#define FLAKE_I_AVX2 __attribute__((target("avx2")))
-#ifdef __AVX2__
-#define FLAKE_I_HAS_AVX2 true
-#else
-#define FLAKE_I_HAS_AVX2 (__builtin_cpu_supports("avx2") != 0) /* a load and a test */
-#endif
-#define FLAKE_I_BEST(avx2, portable) (FLAKE_I_HAS_AVX2 ? avx2 : portable)
-#else
-#define FLAKE_I_BEST(avx2, portable) portable
-#endif
+ * AVX2, selected at run time, a whole ID at a time. */
 
 /* Distances of texts in arrays. They also select the kind of text. */
 enum { FLAKE_I_UUID_STRIDE = 37, FLAKE_I_ULID_STRIDE = 27 };
@@ -6345,25 +6397,15 @@ FLAKE_I_NOINLINE bool flake_i_read_portable(size_t stride, const char *text, siz
 typedef char flake_i_c8x16 __attribute__((vector_size(16)));
 typedef int16_t flake_i_s16x8 __attribute__((vector_size(16)));
 typedef long long flake_i_half __attribute__((vector_size(16)));
-typedef char flake_i_c8x32 __attribute__((vector_size(32)));
-typedef uint8_t flake_i_u8x32 __attribute__((vector_size(32)));
 typedef int16_t flake_i_s16x16 __attribute__((vector_size(32)));
 typedef uint16_t flake_i_u16x16 __attribute__((vector_size(32)));
-typedef uint64_t flake_i_u64x4 __attribute__((vector_size(32)));
 typedef long long flake_i_halves __attribute__((vector_size(32)));
 
-/* Per half: the bytes selected by `order`, and 0 where the order has bit 7. Of its other bits the last
- * four count. */
-#define FLAKE_I_PICK(bytes, order) \
-    ((flake_i_u8x32)__builtin_ia32_pshufb256((flake_i_c8x32)(bytes), (flake_i_c8x32)(order)))
 /* b's bytes where the mask has bit 7, else a's */
 #define FLAKE_I_CHOOSE(a, b, mask)                                                     \
     ((flake_i_u8x32)__builtin_ia32_pblendvb256((flake_i_c8x32)(a), (flake_i_c8x32)(b), \
                                                (flake_i_c8x32)(mask)))
 #define FLAKE_I_HALF(vector, which) __builtin_ia32_extract128i256((flake_i_halves)(vector), which)
-#define FLAKE_I_BOTH(...) \
-    { __VA_ARGS__, __VA_ARGS__ }
-
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_each(uint64_t eight_bytes) {
     const flake_i_u64x4 zero = {0};
     return (flake_i_u8x32)(zero + eight_bytes);
@@ -6791,9 +6833,12 @@ FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
 }
 
 FLAKE_I_INLINE flake_status flake_i_default_draw(struct flake_i_uuids *g, flake_i_ticket *ticket) {
-    const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, ticket);
+    flake_i_ticket late; /* for the call; *ticket stays in registers */
+    flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, ticket);
     if (FLAKE_I_LIKELY(status == FLAKE_OK)) return FLAKE_OK;
-    return flake_i_continue_in(&g->engine, FLAKE_I_WAIT, status, 1, ticket);
+    status = flake_i_continue_in(&g->engine, FLAKE_I_WAIT, status, 1, &late);
+    if (status == FLAKE_OK) *ticket = late;
+    return status;
 }
 
 /* From a generator for this ID alone. In a signal handler the stack may be small: flake_init needs more. */
@@ -6811,30 +6856,37 @@ FLAKE_I_COLD flake_status flake_i_default_alone(unsigned format, flake128 *id) {
     return status;
 }
 
-FLAKE_I_FN flake_status flake_i_default_id(unsigned format, flake128 *id) {
-    for (unsigned naps = 0;;) {
-        struct flake_i_uuids *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
-        const flake_i_salt salt = {FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed),
-                                   FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed)};
-        const uint64_t owner_id =
-            salt.low ^ salt.high ^ FLAKE_ATOMIC_LOAD(&flake_i_default.seal, relaxed);
-        flake_i_ticket ticket;
-        flake_status status;
-        if (FLAKE_I_LIKELY(g != NULL)) {
-            status = flake_i_default_draw(g, &ticket);
-            if (status != FLAKE_OK) return status;
-            if (FLAKE_I_LIKELY(owner_id == flake_i_instance_owner_now())) {
-                flake_i_form_run(format, &g->keys, salt, 0, FLAKE_I_1984_MS + ticket.time,
-                                 ticket.index, id, 1);
-                return FLAKE_OK;
-            }
-        }
+/* False: no generator is published, or this is another process than before the ticket, which is dropped. */
+FLAKE_I_INLINE bool flake_i_default_try(unsigned format, flake128 *id, flake_status *status) {
+    struct flake_i_uuids *const g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
+    const flake_i_salt salt = {FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed),
+                               FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed)};
+    const uint64_t owner_id =
+        salt.low ^ salt.high ^ FLAKE_ATOMIC_LOAD(&flake_i_default.seal, relaxed);
+    flake_i_ticket ticket;
+    if (!FLAKE_I_LIKELY(g != NULL)) return false;
+    *status = flake_i_default_draw(g, &ticket);
+    if (*status != FLAKE_OK) return true;
+    if (!FLAKE_I_LIKELY(owner_id == flake_i_instance_owner_now())) return false;
+    flake_i_form_run(format, &g->keys, salt, 0, FLAKE_I_1984_MS + ticket.time, ticket.index, id, 1);
+    return true;
+}
+
+FLAKE_I_COLD flake_status flake_i_default_begun(unsigned format, flake128 *id) {
+    struct flake_i_uuids *g;
+    for (unsigned naps = 0;; naps += !g) {
         if (!flake_i_new_salt()) return FLAKE_IO;
-        status = flake_i_default_gen(&g);
-        if (status != FLAKE_OK) return status;
-        if (!g && naps++ == FLAKE_I_DEFAULT_NAPS) return flake_i_default_alone(format, id);
+        flake_status status = flake_i_default_gen(&g);
+        if (status != FLAKE_OK || (g && flake_i_default_try(format, id, &status))) return status;
+        if (!g && naps == FLAKE_I_DEFAULT_NAPS) return flake_i_default_alone(format, id);
         if (!g) FLAKE_SLEEP_NS(FLAKE_I_LEAST_NAP_NS);
     }
+}
+
+FLAKE_I_INLINE flake_status flake_i_default_id(unsigned format, flake128 *id) {
+    flake_status status;
+    if (FLAKE_I_LIKELY(flake_i_default_try(format, id, &status))) return status;
+    return flake_i_default_begun(format, id);
 }
 
 FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]) {
