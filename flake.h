@@ -94,17 +94,17 @@
  *     FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                  *p == *seen: stores v, true; else *seen = *p,
  *                                     false. Define all five or none; a CPU without 64-bit atomics, such as
  *                                     a Cortex-M (undefined __atomic_load_8), needs them
- *     FLAKE_CLOCK_NS(kind)            Unix time in ns                 clock_gettime
+ *     FLAKE_CLOCK_NS(kind)            int64_t: Unix time in ns; int kind                clock_gettime
  *     FLAKE_CLOCK_SLACK_NS            at least twice the lag of the coarse clock behind the exact one
  *                                     (0 for a clock of yours)        2 x clock_getres, at most 50 ms
  *     FLAKE_COUNTER()                 64-bit counter of constant rate, without which a FLAKE_CLOCK_NS of yours
  *                                     has no fast clock               rdtsc, cntvct_el0
- *     FLAKE_SLEEP_NS(ns)              sleeps that long or longer      clock_nanosleep
+ *     FLAKE_SLEEP_NS(ns)              sleeps int64_t ns or longer     clock_nanosleep
  *     FLAKE_RELAX()                   between two tries of a CAS      pause, isb
  *     FLAKE_LANE()                    a number for each running thread; 8 bits are used    the processor's
  *     FLAKE_RANDOM_BYTES(to, n)       n random bytes; false: none     getrandom, /dev/urandom
  *     FLAKE_ASSERT(condition)         programming errors              nothing
- *     FLAKE_NO_SIMD                   portable code for UUID and ULID texts        not defined
+ *     FLAKE_NO_SIMD                   portable code for UUIDs and ULIDs            not defined
  *     FLAKE_NO_FILES                  leaves out directories                       not defined
  *     FLAKE_NO_NET                    leaves out MAC and IP addresses              not defined
  *     FLAKE_NO_OS                     leaves out all that needs a system: these two, environment, host
@@ -528,11 +528,10 @@ FLAKE_API flake_node flake_node_none(void);
  * recognises them (FLAKE_IO). Programs that share a directory run as one user: files have mode 0600, and init
  * refuses links, and files of other users. POSIX only; elsewhere FLAKE_IO.
  *
- * Start: after a crash, init waits until a fixed number's horizon has passed: by default 3 s at most, else
- * horizon_ms, max_ahead_ms and one unit. If callers waited for later units, it waits for those, too, also after
- * flake_close: up to max_wait_ms, and 4 days at most. flake_node_any takes another number, if there is one,
- * also if the clock reads an earlier time than the file's last write, which is FLAKE_CLOCK_BACKWARDS for a fixed
- * number.
+ * Start: after a crash, init waits until a fixed number's horizon has passed: for horizon_ms, 3 s, at most; for
+ * max_ahead_ms and one unit more if IDs ran ahead; for max_wait_ms more, also after flake_close, if callers were
+ * queued for later units; never for more than 4 days. flake_node_any takes another number, if there is one, also if
+ * the clock is behind the file's last write, which is FLAKE_CLOCK_BACKWARDS for a fixed number.
  * Use: about every 1.5 s one draw writes the file. If it cannot, draws continue until the horizon, then return
  * FLAKE_IO until a write succeeds. If the file was changed or removed, or its descriptor was closed, the next write
  * finds that, and draws return FLAKE_MISMATCH from then on. A file must not be renamed while it is in use.
@@ -589,9 +588,9 @@ typedef struct flake_options {
      * true: this unit, as always with clock.now_ns, and for UUIDs and ULIDs without a node. */
     bool start_this_unit;
     /* All IDs are of later units than this Unix time, such as that of max(id) of a table (flake_decompose), or
-     * flake_newest_ms of the last run: if that is stored while IDs are generated, add the time until it is stored
-     * again. Init waits for it, up to a day, whatever max_wait_ms is. 0: any. FLAKE_INVALID: before the layout's
-     * epoch, a day ahead of the clock (then take a node that none of the table's IDs has), in the first months of
+     * flake_newest_ms of the last run: while IDs are generated store the later of that and the clock, plus the time
+     * until it is stored again. Init waits for it, up to a day, whatever max_wait_ms and max_ahead_ms are. 0: any.
+     * FLAKE_INVALID: before the layout's epoch, a day ahead of the clock (then take a node that none of the table's IDs has), in the first months of
      * 1970 (is it in ms?). */
     int64_t after_unix_ms;
     /* Init waits for nothing of this, nor for the horizon of a directory: draws wait for it, or return
@@ -660,8 +659,9 @@ FLAKE_API flake_status flake_close(flake_gen *, flake_why *);
  * remains. FLAKE_MISMATCH: the file is lost. */
 FLAKE_API flake_status flake_extend(flake_gen *, flake_why *);
 /* shared_memory, and the holder, which called init or took over, has died: makes this process the holder, and draws
- * continue. Also beside draws and extend. Children that the holder has forked keep its lock: each calls flake_close
- * first, which drops that alone, and draws on; so best a worker calls init, not the parent of all.
+ * continue. Also beside draws and extend. A dead holder's number is free: use a fixed one, or a range that no other
+ * program has. Let a worker call init, not the parent that forks all: a forked child holds its parent's lock until
+ * it calls flake_close (it may draw on afterwards).
  *     FLAKE_IN_USE     the holder lives, or such a child has not called flake_close
  *     FLAKE_MISMATCH   the number has had another holder since, or the path leads to another file here
  *     FLAKE_INVALID    a zeroed or copied generator, no directory, no shared_memory, or not the first shard
@@ -1243,6 +1243,39 @@ FLAKE_I_FN uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
     for (size_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * 0x100000001b3;
     return hash;
 }
+
+/* ---- vectors: AVX2, selected at run time ----
+ *
+ * They are the compiler's own types: including the intrinsics' header would take longer than all the rest.
+ * gcc for Windows does not align the stack for 32-byte values. With -funsigned-char gcc treats a mask's
+ * bytes as positive. */
+#if !defined(FLAKE_NO_SIMD) && defined(__GNUC__) && defined(__x86_64__) && \
+    (!defined(_WIN32) || defined(__clang__)) &&                            \
+    (!defined(__CHAR_UNSIGNED__) || defined(__clang__))
+#define FLAKE_I_AVX2 __attribute__((target("avx2")))
+#ifdef __AVX2__
+#define FLAKE_I_HAS_AVX2 true
+#else
+#define FLAKE_I_HAS_AVX2 (__builtin_cpu_supports("avx2") != 0) /* a load and a test */
+#endif
+#define FLAKE_I_AVX512               __attribute__((target("avx2,avx512vl")))
+#define FLAKE_I_HAS_AVX512           (__builtin_cpu_supports("avx512vl") != 0)
+#define FLAKE_I_BEST(avx2, portable) (FLAKE_I_HAS_AVX2 ? avx2 : portable)
+
+typedef char flake_i_c8x32 __attribute__((vector_size(32)));
+typedef uint8_t flake_i_u8x32 __attribute__((vector_size(32)));
+typedef uint64_t flake_i_u64x4 __attribute__((vector_size(32)));
+
+/* Per half: the bytes selected by `order`, and 0 where the order has bit 7. Of its other bits the last
+ * four count. */
+#define FLAKE_I_PICK(bytes, order) \
+    ((flake_i_u8x32)__builtin_ia32_pshufb256((flake_i_c8x32)(bytes), (flake_i_c8x32)(order)))
+#define FLAKE_I_BOTH(...) \
+    { __VA_ARGS__, __VA_ARGS__ }
+
+#else
+#define FLAKE_I_BEST(avx2, portable) portable
+#endif
 
 /* ---- reasons in words ---- */
 
@@ -2561,39 +2594,39 @@ FLAKE_I_INLINE flake128 flake_i_128(uint64_t high, uint64_t low) {
     return id;
 }
 
-FLAKE_I_FN uint64_t flake_i_turned(uint64_t x, unsigned by) { return x << by | x >> (64 - by); }
+#define FLAKE_I_TURNED(x, by) ((x) << (by) | (x) >> (64 - (by)))
+#define FLAKE_I_SIP_ROUND(v)                \
+    v[0] += v[1];                           \
+    v[2] += v[3];                           \
+    v[1] = FLAKE_I_TURNED(v[1], 13) ^ v[0]; \
+    v[3] = FLAKE_I_TURNED(v[3], 16) ^ v[2]; \
+    v[0] = FLAKE_I_TURNED(v[0], 32) + v[3]; \
+    v[2] += v[1];                           \
+    v[1] = FLAKE_I_TURNED(v[1], 17) ^ v[2]; \
+    v[3] = FLAKE_I_TURNED(v[3], 21) ^ v[0]; \
+    v[2] = FLAKE_I_TURNED(v[2], 32)
 
-FLAKE_I_INLINE void flake_i_sip_round(uint64_t v[4]) {
-    v[0] += v[1];
-    v[2] += v[3];
-    v[1] = flake_i_turned(v[1], 13) ^ v[0];
-    v[3] = flake_i_turned(v[3], 16) ^ v[2];
-    v[0] = flake_i_turned(v[0], 32) + v[3];
-    v[2] += v[1];
-    v[1] = flake_i_turned(v[1], 17) ^ v[2];
-    v[3] = flake_i_turned(v[3], 21) ^ v[0];
-    v[2] = flake_i_turned(v[2], 32);
-}
-
-FLAKE_I_INLINE void flake_i_sip_take(uint64_t v[4], uint64_t word) {
-    v[3] ^= word;
-    flake_i_sip_round(v);
-    v[0] ^= word;
-}
-
-/* SipHash-1-3 of one word. A stream cipher would be no faster, and its buffer would need guarding against
- * signals and forks. Without loops: gcc would not unroll them, and keep the words in memory. */
-FLAKE_I_INLINE uint64_t flake_i_siphash(uint64_t key0, uint64_t key1, uint64_t word) {
-    uint64_t v[4] = {key0 ^ UINT64_C(0x736f6d6570736575), key1 ^ UINT64_C(0x646f72616e646f6d),
-                     key0 ^ UINT64_C(0x6c7967656e657261), key1 ^ UINT64_C(0x7465646279746573)};
-    flake_i_sip_take(v, word);
-    flake_i_sip_take(v, (uint64_t)8 << 56); /* the length in bytes comes last */
-    v[2] ^= 0xff;
-    flake_i_sip_round(v);
-    flake_i_sip_round(v);
-    flake_i_sip_round(v);
-    return v[0] ^ v[1] ^ v[2] ^ v[3];
-}
+/* SipHash-1-3 of seven bytes, a word below 2^56: four rounds, where eight bytes would take five. `number` is
+ * uint64_t, or a vector of them for as many hashes. A stream cipher would be no faster for one ID, and its buffer
+ * would need guarding against signals and forks. Without loops: gcc would not unroll them, and keep the words in
+ * memory. */
+#define FLAKE_I_SIPHASH(name, number)                                 \
+    name(uint64_t key0, uint64_t key1, number word) {                 \
+        const number zero = {0};                                      \
+        word |= (uint64_t)7 << 56; /* the length comes last */        \
+        number v[4] = {zero + (key0 ^ UINT64_C(0x736f6d6570736575)),  \
+                       zero + (key1 ^ UINT64_C(0x646f72616e646f6d)),  \
+                       zero + (key0 ^ UINT64_C(0x6c7967656e657261)),  \
+                       word ^ (key1 ^ UINT64_C(0x7465646279746573))}; \
+        FLAKE_I_SIP_ROUND(v);                                         \
+        v[0] ^= word;                                                 \
+        v[2] ^= 0xff;                                                 \
+        FLAKE_I_SIP_ROUND(v);                                         \
+        FLAKE_I_SIP_ROUND(v);                                         \
+        FLAKE_I_SIP_ROUND(v);                                         \
+        return v[0] ^ v[1] ^ v[2] ^ v[3];                             \
+    }
+FLAKE_I_INLINE uint64_t FLAKE_I_SIPHASH(flake_i_siphash, uint64_t)
 
 /* No other thread may use the keys meanwhile. */
 FLAKE_I_FN void flake_i_set_keys(flake_i_keys *k, const uint64_t fresh[4]) {
@@ -2660,14 +2693,6 @@ FLAKE_I_INLINE uint64_t flake_i_ulid_start(flake_i_keys *k, flake_i_salt salt, u
     return start;
 }
 
-FLAKE_I_INLINE uint64_t flake_i_tail_of(const flake_i_keys *k, flake_i_salt salt, uint64_t ms,
-                                        uint64_t ticket) {
-    const uint64_t key0 = FLAKE_ATOMIC_LOAD(&k->tail[0], relaxed);
-    const uint64_t key1 = FLAKE_ATOMIC_LOAD(&k->tail[1], relaxed);
-    return flake_i_siphash(key0 ^ salt.low, key1 ^ salt.high, ms << FLAKE_I_TICKET_BITS | ticket) >>
-           16;
-}
-
 /* `tail` has 48 bits. */
 FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t counter,
                                      uint64_t tail) {
@@ -2695,13 +2720,63 @@ FLAKE_I_INLINE void flake_i_form_node(unsigned version, const flake_i_run *r, fl
     for (uint64_t i = 0; i < r->n; i++) ids[i] = flake_i_uuid(version, r->ms, first + i, r->node);
 }
 
+/* A tail is 48 bits of the hash of ms (modulo 34 years) and ticket. Anyone who has seen other tails of the key, up
+ * to 65,536 in each ms of a second, knows as many values of SipHash-1-3 at successive numbers: no attack is known
+ * that predicts one more with less work than a search for the key, of 128 bits. */
+typedef struct flake_i_tails {
+    uint64_t key0, key1, ms, word, counter, n; /* word, counter: of the first ID */
+} flake_i_tails;
+
+#ifdef FLAKE_I_AVX2
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u64x4 FLAKE_I_SIPHASH(flake_i_siphash_4, flake_i_u64x4)
+
+/* Four IDs at once. Returns how many: all but the last n % 4. In each half of a vector, the first number is for
+ * ID 0 or 1, the second for ID 2 or 3. */
+FLAKE_I_INLINE FLAKE_I_AVX2 uint64_t flake_i_form_fours(const flake_i_tails *r, flake128 *ids) {
+    const flake_i_c8x32 high_at =
+        FLAKE_I_BOTH(7, 6, 5, 4, 3, 2, 1, 0, -9, -9, -9, -9, -9, -9, -9, -9);
+    const flake_i_c8x32 low_at =
+        FLAKE_I_BOTH(-9, -9, -9, -9, -9, -9, -9, -9, 7, 6, 5, 4, 3, 2, 1, 0);
+    const flake_i_u64x4 places = {0, 2, 1, 3};
+    const uint64_t key0 = r->key0, key1 = r->key1, high_bits = r->ms << 16 | 7 << 12;
+    flake_i_u64x4 words = places + r->word, counters = places + r->counter;
+    uint64_t done = 0;
+    for (; r->n - done >= 4; done += 4, words += 4, counters += 4) {
+        const flake_i_u64x4 high = counters >> 14 | high_bits;
+        const flake_i_u64x4 low = (uint64_t)2 << 62 | (counters & flake_i_ones(14)) << 48 |
+                                  flake_i_siphash_4(key0, key1, words) >> 16;
+        const flake_i_u8x32 first = FLAKE_I_PICK(high, high_at) | FLAKE_I_PICK(low, low_at);
+        const flake_i_u8x32 last = FLAKE_I_PICK(high, high_at + 8) | FLAKE_I_PICK(low, low_at + 8);
+        memcpy(ids + done, &first, sizeof first);
+        memcpy(ids + done + 2, &last, sizeof last);
+    }
+    return done;
+}
+
+FLAKE_I_AVX512 FLAKE_I_NOINLINE uint64_t flake_i_form_avx512(const flake_i_tails *r,
+                                                             flake128 *ids) {
+    return flake_i_form_fours(r, ids);
+}
+
+FLAKE_I_AVX2 FLAKE_I_NOINLINE uint64_t flake_i_form_avx2(const flake_i_tails *r, flake128 *ids) {
+    return FLAKE_I_HAS_AVX512 ? flake_i_form_avx512(r, ids) : flake_i_form_fours(r, ids);
+}
+#endif
+
 FLAKE_I_INLINE void flake_i_form_tail(unsigned version, const flake_i_run *r, flake128 *ids) {
-    const uint64_t first = flake_i_uuid_start(r->keys, r->salt, r->ms);
-    if (r->ms >> FLAKE_I_RENEWAL_BITS > FLAKE_ATOMIC_LOAD(&r->keys->renewed, relaxed))
-        flake_i_renew_tail(r->keys, r->ms >> FLAKE_I_RENEWAL_BITS);
-    for (uint64_t i = 0, ticket = r->ticket; i < r->n; i++, ticket++)
-        ids[i] = flake_i_uuid(version, r->ms, first + ticket,
-                              flake_i_tail_of(r->keys, r->salt, r->ms, ticket));
+    flake_i_keys *const k = r->keys;
+    const uint64_t first = flake_i_uuid_start(k, r->salt, r->ms);
+    if (r->ms >> FLAKE_I_RENEWAL_BITS > FLAKE_ATOMIC_LOAD(&k->renewed, relaxed))
+        flake_i_renew_tail(k, r->ms >> FLAKE_I_RENEWAL_BITS);
+    const flake_i_tails t = {FLAKE_ATOMIC_LOAD(&k->tail[0], relaxed) ^ r->salt.low,
+                             FLAKE_ATOMIC_LOAD(&k->tail[1], relaxed) ^ r->salt.high,
+                             r->ms,
+                             r->ms << 24 >> 8 | r->ticket,
+                             first + r->ticket,
+                             r->n};
+    for (uint64_t i = t.n < 4 ? 0 : FLAKE_I_BEST(flake_i_form_avx2(&t, ids), 0); i < t.n; i++)
+        ids[i] = flake_i_uuid(version, t.ms, t.counter + i,
+                              flake_i_siphash(t.key0, t.key1, t.word + i) >> 16);
 }
 
 FLAKE_I_INLINE void flake_i_form_run(unsigned format, const flake_i_run *r, flake128 *ids) {
@@ -2713,18 +2788,15 @@ FLAKE_I_INLINE void flake_i_form_run(unsigned format, const flake_i_run *r, flak
     FLAKE_I_EACH_COUNTED(FLAKE_I_FORM)
 }
 
-FLAKE_I_NOINLINE void flake_i_unsalted_run(unsigned format, flake_i_keys *k, uint64_t node,
-                                           uint64_t ms, uint64_t ticket, flake128 *ids,
-                                           uint64_t n) {
-    const flake_i_run run = {k, {0, 0}, node, ms, ticket, n};
-    flake_i_form_run(format, &run, ids);
-}
-
 /* `n` IDs of one unit, of a layout with counters. */
 FLAKE_I_INLINE void flake_i_counted(flake_gen *g, uint64_t time, uint64_t index, flake128 *ids,
                                     uint64_t n) {
-    flake_i_unsalted_run(g->options.layout.format, &g->keys, g->base, FLAKE_I_1984_MS + time, index,
-                         ids, n);
+    const flake_i_run run = {&g->keys, {0, 0}, g->base, FLAKE_I_1984_MS + time, index, n};
+    flake_i_form_run(g->options.layout.format, &run, ids);
+}
+
+FLAKE_I_NOINLINE void flake_i_counted_1(flake_gen *g, uint64_t time, uint64_t index, flake128 *id) {
+    flake_i_counted(g, time, index, id, 1);
 }
 
 FLAKE_API flake_status flake128_compose(const flake_layout *l, const flake_parts *p, flake128 *id) {
@@ -4186,7 +4258,7 @@ FLAKE_I_INLINE void flake_i_put_id(flake_gen *g, bool is_128, uint64_t time, uin
                                    void *id) {
     if (!is_128) *(uint64_t *)id = flake_i_id(g, time << g->time_shift, index);
     else if (FLAKE_I_LIKELY(!g->counts)) *(flake128 *)id = flake_i_128(time, g->base + index);
-    else flake_i_counted(g, time, index, (flake128 *)id, 1);
+    else flake_i_counted_1(g, time, index, (flake128 *)id);
 }
 
 #if defined(__GNUC__)
@@ -5052,9 +5124,12 @@ FLAKE_I_FN flake_status flake_i_slot_read(const flake_i_file *f, const char *pat
     if (n < 0) return flake_i_say_errno(why, path, ": cannot be read: ");
     const flake_status status = flake_i_slot_get(bytes, (size_t)n, r);
     if (status == FLAKE_OK) return status;
+    const bool is_later = n >= FLAKE_I_RECORD && memcmp(bytes, FLAKE_I_MAGIC, 8) == 0 &&
+                          flake_i_get64(bytes + 8) >> 32 > FLAKE_I_VERSION;
     return flake_i_say(why, status, path,
                        status == FLAKE_CORRUPT ? "is cut short or damaged"
-                                               : "is not of a number, or of another version");
+                       : is_later              ? "is of a later version"
+                                               : "is not of a number, or of an earlier version");
 }
 
 /* The record of a number, and whether it has a holder: for those that do not claim it, such as a list of the
@@ -6257,24 +6332,7 @@ FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned bas
 }
 
 /* Texts of UUIDs and ULIDs are written and read 8 characters at a time, in a 64-bit word, or on x86-64 with
- * AVX2, selected at run time, a whole ID at a time. Its vectors are the compiler's own types: including the
- * intrinsics' header would take longer than all the rest. */
-
-/* gcc for Windows does not align the stack for 32-byte values. With -funsigned-char gcc treats a mask's
- * bytes as positive. */
-#if !defined(FLAKE_NO_SIMD) && defined(__GNUC__) && defined(__x86_64__) && \
-    (!defined(_WIN32) || defined(__clang__)) &&                            \
-    (!defined(__CHAR_UNSIGNED__) || defined(__clang__))
-#define FLAKE_I_AVX2 __attribute__((target("avx2")))
-#ifdef __AVX2__
-#define FLAKE_I_HAS_AVX2 true
-#else
-#define FLAKE_I_HAS_AVX2 (__builtin_cpu_supports("avx2") != 0) /* a load and a test */
-#endif
-#define FLAKE_I_BEST(avx2, portable) (FLAKE_I_HAS_AVX2 ? avx2 : portable)
-#else
-#define FLAKE_I_BEST(avx2, portable) portable
-#endif
+ * AVX2, selected at run time, a whole ID at a time. */
 
 /* Distances of texts in arrays. They also select the kind of text. */
 enum { FLAKE_I_UUID_STRIDE = 37, FLAKE_I_ULID_STRIDE = 27 };
@@ -6416,25 +6474,15 @@ FLAKE_I_NOINLINE bool flake_i_read_portable(size_t stride, const char *text, siz
 
 typedef int16_t flake_i_s16x8 __attribute__((vector_size(16)));
 typedef long long flake_i_half __attribute__((vector_size(16)));
-typedef char flake_i_c8x32 __attribute__((vector_size(32)));
-typedef uint8_t flake_i_u8x32 __attribute__((vector_size(32)));
 typedef int16_t flake_i_s16x16 __attribute__((vector_size(32)));
 typedef uint16_t flake_i_u16x16 __attribute__((vector_size(32)));
-typedef uint64_t flake_i_u64x4 __attribute__((vector_size(32)));
 typedef long long flake_i_halves __attribute__((vector_size(32)));
 
-/* Per half: the bytes selected by `order`, and 0 where the order has bit 7. Of its other bits the last
- * four count. */
-#define FLAKE_I_PICK(bytes, order) \
-    ((flake_i_u8x32)__builtin_ia32_pshufb256((flake_i_c8x32)(bytes), (flake_i_c8x32)(order)))
 /* b's bytes where the mask has bit 7, else a's */
 #define FLAKE_I_CHOOSE(a, b, mask)                                                     \
     ((flake_i_u8x32)__builtin_ia32_pblendvb256((flake_i_c8x32)(a), (flake_i_c8x32)(b), \
                                                (flake_i_c8x32)(mask)))
 #define FLAKE_I_HALF(vector, which) __builtin_ia32_extract128i256((flake_i_halves)(vector), which)
-#define FLAKE_I_BOTH(...) \
-    { __VA_ARGS__, __VA_ARGS__ }
-
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_each(uint64_t eight_bytes) {
     const flake_i_u64x4 zero = {0};
     return (flake_i_u8x32)(zero + eight_bytes);
@@ -6814,9 +6862,12 @@ FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
 }
 
 FLAKE_I_INLINE flake_status flake_i_default_draw(struct flake_i_uuids *g, flake_i_ticket *ticket) {
-    const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, ticket);
+    flake_i_ticket late; /* for the call; *ticket stays in registers */
+    flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, 1, ticket);
     if (FLAKE_I_LIKELY(status == FLAKE_OK)) return FLAKE_OK;
-    return flake_i_continue_in(&g->engine, FLAKE_I_WAIT, status, 1, ticket);
+    status = flake_i_continue_in(&g->engine, FLAKE_I_WAIT, status, 1, &late);
+    if (status == FLAKE_OK) *ticket = late;
+    return status;
 }
 
 /* From a generator for this ID alone. In a signal handler the stack may be small: flake_init needs more. */
@@ -6833,32 +6884,38 @@ FLAKE_I_COLD flake_status flake_i_default_alone(unsigned format, flake128 *id) {
     return FLAKE_OK;
 }
 
-/* Inlined, so that the compiler knows the format. */
-FLAKE_I_INLINE flake_status flake_i_default_id(unsigned format, flake128 *id) {
-    for (unsigned naps = 0;;) {
-        struct flake_i_uuids *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
-        const flake_i_salt salt = {FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed),
-                                   FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed)};
-        const uint64_t owner_id =
-            salt.low ^ salt.high ^ FLAKE_ATOMIC_LOAD(&flake_i_default.seal, relaxed);
-        flake_i_ticket ticket;
-        flake_status status;
-        if (FLAKE_I_LIKELY(g != NULL)) {
-            status = flake_i_default_draw(g, &ticket);
-            if (status != FLAKE_OK) return status;
-            if (FLAKE_I_LIKELY(owner_id == flake_i_instance_owner_now())) {
-                const flake_i_run run = {&g->keys,     salt, 0, FLAKE_I_1984_MS + ticket.time,
-                                         ticket.index, 1};
-                flake_i_form_run(format, &run, id);
-                return FLAKE_OK;
-            }
-        }
+/* False: no generator is published, or this is another process than before the ticket, which is dropped. */
+FLAKE_I_INLINE bool flake_i_default_try(unsigned format, flake128 *id, flake_status *status) {
+    struct flake_i_uuids *const g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
+    const flake_i_salt salt = {FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed),
+                               FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed)};
+    const uint64_t owner_id =
+        salt.low ^ salt.high ^ FLAKE_ATOMIC_LOAD(&flake_i_default.seal, relaxed);
+    flake_i_ticket ticket;
+    if (!FLAKE_I_LIKELY(g != NULL)) return false;
+    *status = flake_i_default_draw(g, &ticket);
+    if (*status != FLAKE_OK) return true;
+    if (!FLAKE_I_LIKELY(owner_id == flake_i_instance_owner_now())) return false;
+    const flake_i_run run = {&g->keys, salt, 0, FLAKE_I_1984_MS + ticket.time, ticket.index, 1};
+    flake_i_form_run(format, &run, id);
+    return true;
+}
+
+FLAKE_I_COLD flake_status flake_i_default_begun(unsigned format, flake128 *id) {
+    struct flake_i_uuids *g;
+    for (unsigned naps = 0;; naps += !g) {
         if (!flake_i_new_salt()) return FLAKE_IO;
-        status = flake_i_default_gen(&g);
-        if (status != FLAKE_OK) return status;
-        if (!g && naps++ == FLAKE_I_DEFAULT_NAPS) return flake_i_default_alone(format, id);
+        flake_status status = flake_i_default_gen(&g);
+        if (status != FLAKE_OK || (g && flake_i_default_try(format, id, &status))) return status;
+        if (!g && naps == FLAKE_I_DEFAULT_NAPS) return flake_i_default_alone(format, id);
         if (!g) FLAKE_SLEEP_NS(FLAKE_I_LEAST_NAP_NS);
     }
+}
+
+FLAKE_I_INLINE flake_status flake_i_default_id(unsigned format, flake128 *id) {
+    flake_status status;
+    if (FLAKE_I_LIKELY(flake_i_default_try(format, id, &status))) return status;
+    return flake_i_default_begun(format, id);
 }
 
 FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]) {

@@ -194,8 +194,8 @@ FLAKE_API sno_id sno_generate(uint8_t meta);
 /* Lock-free, never torn. With lanes, all IDs of all units up to the newest of any lane count as drawn, with
  * both ticks. */
 FLAKE_API flake_status sno_snapshot_take(sno_gen *, sno_snapshot *);
-/* One snapshot of all n shards, to start all of them again: the array and n of sno_init_shards, while no thread
- * draws. As with lanes, all IDs up to the newest count as drawn. */
+/* One snapshot of all n shards, the array and n of sno_init_shards, while no thread draws: to start any number of
+ * shards after all IDs up to the newest. With a directory none is needed. */
 FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapshot *);
 /* Without lanes: the last number drawn in this unit, or the minimum. */
 FLAKE_API uint32_t sno_sequence_now(sno_gen *);

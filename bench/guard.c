@@ -29,6 +29,7 @@ static int64_t read_now(int kind) {
 #define COARSE    2
 #define FAST      3
 #define FULL      4 /* a unit fills its count; WAY 0 only */
+#define BATCHES   5 /* of UUIDs; WAY 0 only */
 /* WAY 0: generators for all threads, and everything else; 1: with lanes; 2: single_thread */
 
 enum { all_steps = 1000, many = 1024 };
@@ -42,7 +43,7 @@ typedef struct guard_part {
 #define PART_NUMBER(number, way) PART_NAMED(number, way)
 #define PART_NAMED(number, way)  part_##number##way
 extern const guard_part part_00, part_01, part_02, part_10, part_11, part_12, part_20, part_21,
-    part_22, part_30, part_31, part_32, part_40;
+    part_22, part_30, part_31, part_32, part_40, part_50;
 
 static int64_t guard_clock_ms; /* for callers that have the time, in ms */
 static flake_gen flakes;       /* of the way; so do all that follow */
@@ -103,6 +104,8 @@ static void move_clock(int64_t ms) {
 #define FLAKE_PATH(PATH) PATH(NAME(flake, next), 1, STEP OK(flake_next(&flakes, &id)))
 #if PART == FULL
 #define NEXT_PATHS(PATH) FLAKE_PATH(PATH)
+#elif PART == BATCHES
+#define NEXT_PATHS(PATH)
 #else
 #define NEXT_PATHS(PATH) \
     FLAKE_PATH(PATH)     \
@@ -162,6 +165,11 @@ static flake_gen uuids;
     PATH(flake_ulid_bytes, 1, OK(flake_ulid_bytes(id128.bytes)))   \
     PATH(flake_ulid, 1, OK(flake_ulid(texts)))                     \
     PATH(sno_generate, 1, sno = sno_generate(42))
+#elif PART == BATCHES
+static flake_gen uuids;
+#undef OTHER_PATHS
+#define OTHER_PATHS(PATH) \
+    PATH(flake128_next_n_uuid7, many, move_clock(1); OK(flake128_next_n(&uuids, ids128, many)))
 #endif
 #define PATHS(PATH) NEXT_PATHS(PATH) TRY_AT_PATHS(PATH) MANY_PATHS(PATH) OTHER_PATHS(PATH)
 
@@ -220,6 +228,12 @@ static bool begin(void) {
     OK(flake_init(&uuids, flake_node_none(), &u, NULL));
     OK(flake128_next(&uuids, &id128));
 #endif
+#if PART == BATCHES
+    flake_options u = {0};
+    u.layout = flake_layout_uuid7;
+    OK(flake_init(&uuids, flake_node_none(), &u, NULL));
+    OK(flake128_next(&uuids, &id128));
+#endif
 #if WAY != 2 && PART == USUAL
     static flake_lane wide_lane[2];
     o.layout = flake_layout_boundary;
@@ -250,7 +264,7 @@ int main(int argc, char **argv) {
     static const guard_part *const parts[] = {&part_00, &part_01, &part_02, &part_10,
                                               &part_11, &part_12, &part_20, &part_21,
                                               &part_22, &part_30, &part_31, &part_32,
-                                              &part_40};
+                                              &part_40, &part_50};
     if (argc > 1 && strcmp(argv[1], "--key") == 0) {
 #if defined(__clang__)
         (void)printf("clang-%d.%d.%d-%s\n", __clang_major__, __clang_minor__, __clang_patchlevel__,

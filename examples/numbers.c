@@ -4,7 +4,7 @@
  * They share a directory, and each claims the lowest free number in it. A number's next holder starts after all
  * IDs of the last one, even if that one was killed, ran ahead of the clock, or saw it go backwards. A number from a
  * configuration is flake_node_fixed("ids", 7): a second process with it gets FLAKE_IN_USE, and after a crash init
- * waits for up to 3 s. `flake nodes ids` lists the numbers and their holders.
+ * waits, by default for 3 s. `flake nodes ids` lists the numbers and their holders.
  *
  * Hosts, and containers with directories of their own, do not see each other's numbers, and would claim the same
  * ones: give each a range of its own. The directory is on a local disk, and not on a network file system. Init

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * When the time is not the system's, as in a simulation: your clock is an option. (For all generators there
- * is the hook FLAKE_CLOCK_NS.)
+ * When the time is not the system's, as in a simulation or a test: your clock is an option. (For all generators
+ * there is the hook FLAKE_CLOCK_NS.)
+ *
+ * A test of your own code takes flake_node_fixed(NULL, 7), never the program's directory: a file that a clock of the
+ * future has written refuses its number until that time. Draw with flake_try. Waits sleep in real time: if the clock
+ * stands still and its unit is exhausted, flake_next returns FLAKE_AGAIN after max_wait_ms.
  */
 #include "flake.h"
 #include <stdio.h>

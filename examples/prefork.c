@@ -4,7 +4,13 @@
  * FLAKE_FORKED until flake_reinit_after_fork gives it another number. That call also drops the parent's number,
  * which the child inherited: until then it keeps the number, even if the parent has ended. A child that draws no IDs
  * calls flake_close instead, which leaves the parent's generator alone. A program that becomes a daemon has forked,
- * too: call flake_init after that. sno_generate needs none of this, if it was called once before the fork: in a child
+ * too: call flake_init after that.
+ *
+ * The range has a number for the parent, one for each child, and one for each child that ends late, when its
+ * replacement starts: a child claims a number before it drops the inherited one. A parent that draws nothing calls no
+ * init, or closes before it forks; then its children call flake_init.
+ *
+ * sno_generate needs none of this, if it was called once before the fork: in a child
  * it takes another partition.
  *
  * Other hosts do not see this directory, and need ranges of their own.

@@ -6,8 +6,12 @@
  *
  * The process that called flake_init holds the number. It calls flake_extend at least twice per horizon_ms, since
  * draws do not write. If it dies, draws continue up to the horizon, 3 s at most, and then return
- * FLAKE_NOT_EXTENDED. Another process calls flake_take_over, is the holder from then on, and extends. A worker that
- * the holder forks calls flake_close first: it inherits the lock, which would keep the number from the next holder.
+ * FLAKE_NOT_EXTENDED. Another process calls flake_take_over, is the holder from then on, and extends. Until then the
+ * number is free: so it is a fixed one, or of a range that no other program has. After FLAKE_MISMATCH another one has
+ * had it: stop all draws, close, and init.
+ *
+ * Let a worker call init, not the parent that forks all: a forked child holds its parent's lock until it calls
+ * flake_close. It may draw afterwards.
  */
 #define _DEFAULT_SOURCE // MAP_ANONYMOUS, kill
 #include "flake.h"
@@ -24,7 +28,7 @@ static flake_options options;
 static int hold(flake_gen *ids, int ready) {
     flake_why why;
     options.shared_memory = true;
-    // 0 to 1023: this host's numbers, all that the layout has; other hosts have ranges of their own
+    // 0 to 1023: all numbers that the layout has; other hosts, and other programs, have ranges of their own
     if (flake_init(ids, flake_node_any("ids", 0, 1023), &options, &why) != FLAKE_OK)
         return fprintf(stderr, "%s\n", why.text), 1;
     if (write(ready, "", 1) != 1) return perror("pipe"), 1;

@@ -743,7 +743,7 @@ has nodes_cut_short "^unusable 5.slot: is cut short or damaged$" node 5
 has nodes_of_another_number "^unusable 6.slot: is of another number$" node 6
 has nodes_directory "^unusable 7.slot: cannot be read: Is a directory$" node 7
 has nodes_link "^unusable 8.slot: cannot be opened: " node 8
-has nodes_text "^unusable 9.slot: is not of a number, or of another version$" node 9
+has nodes_text "^unusable 9.slot: is not of a number, or of an earlier version$" node 9
 has nodes_foreign "^ *foreign *notes.txt: not the file of a number$" "$flake" nodes "$nodes"
 has nodes_foreign_by_its_zero "^ *foreign *05.slot: not" "$flake" nodes "$nodes"
 has nodes_foreign_with_a_quote "^{\"file\":\"quote ?? end\",\"state\":\"foreign\",\"why\":\"[a-z ]*\"}$" "$flake" nodes --json "$nodes"
