@@ -3,8 +3,9 @@
  * The file of a number in a directory. The format: arbitrary bytes parse as in a simple parser, a record is written
  * back unchanged, each change of one byte is detected, and the result is that of a few simple comparisons. And whole
  * runs, one after the other, with a disk in memory: generators and shards of both headers draw, the clock moves
- * arbitrarily, writes fail, another file replaces the number's, a clone takes it again, another process takes shared memory over, and runs end by close, crash or a power cut that keeps
- * any part of the unsynced data. No run uses a time that an earlier one may have used.
+ * arbitrarily, writes fail, another file replaces the number's, a clone takes it again, another process takes shared
+ * memory over, and runs end by close, crash or a power cut that keeps any part of the unsynced data. No run uses a
+ * time that an earlier one may have used.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -525,8 +526,11 @@ static void run_continue(uint8_t how) {
         const plain after = file_read_plainly(file, FLAKE_I_FILE);
         const int64_t horizon_ns =
             (int64_t)FLAKE_ATOMIC_LOAD(&run_shards->claim.horizon_ns, relaxed);
-        if (status == FLAKE_OK) fuzz_true("it has the horizon", after.horizon_ns >= horizon_ns);
-        else if (status != FLAKE_MISMATCH) {
+        if (status == FLAKE_OK) {
+            fuzz_true("it has the horizon", after.horizon_ns >= horizon_ns);
+            fuzz_true("the clock has not passed it", after.horizon_ns >= fuzz_reading_ns);
+            fuzz_same("it is the holder", flake_take_over(run_shards, NULL), FLAKE_IN_USE);
+        } else if (status != FLAKE_MISMATCH) {
             fuzz_same("status of a take-over", status, FLAKE_IO);
             fuzz_true("the disk refused", may_fail);
         }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * IDs in nginx, as variables of a dynamic module. It is built from nginx's own sources, or what Debian's
- * nginx-dev has of them, with the file `config` next to this one:
+ * IDs in nginx, as variables of a dynamic module, which is built from nginx's sources (Debian: nginx-dev) and `config`:
  *
  *     cp -r /usr/share/nginx/src . && cd src
  *     ./configure --with-compat --add-dynamic-module=/path/to/this/directory
@@ -22,9 +21,10 @@
  * this module. Each worker generates its own UUIDs: those of two workers are unordered within a ms.
  *
  * One worker, never the master, holds the number, and writes its file twice a second. When it ends, another takes over.
- * The number is in use as long as a worker lives, also after a kill -9 of the master. A second nginx, and the successor
+ * The number is in use while a worker lives, also after a kill -9 of the master. A second nginx, and the successor
  * after USR2, takes the range's other number. So does an nginx that starts again, which with one number has no IDs for
- * 2 s. The directory belongs to the user of the workers. With dir=none nothing checks the node.
+ * 2 s. Going back, with HUP after WINCH, needs a range, too: once the successor has the only number, the old master has
+ * no IDs until a restart. The directory belongs to the user of the workers. With dir=none nothing checks the node.
  */
 #include <ngx_config.h>
 #include <ngx_core.h>

@@ -53,12 +53,13 @@ http {
 END
 }
 request() { printf 'GET / HTTP/1.1\r\nHost: here\r\n%s\r\n' "${1-}"; }
-# So many requests over one connection, none waiting for an answer. A line each: the id in the head, and the body.
+# So many requests over one connection, none waiting for an answer. A line each: the id in the head, and the body. A
+# worker that ends may cut its last answer short, which has no line.
 pipeline() { # COUNT
     local i
     { exec 3<> "/dev/tcp/127.0.0.1/$port"; } 2> /dev/null || return
     { for ((i = 1; i < $1; i++)); do request; done; request $'Connection: close\r\n'; } >&3 &
-    tr -d '\r' <&3 2> /dev/null | awk '/^HTTP/ {head = ""} /^X-Request-Id/ {head = $2} / .*-.*-/ && !/:/ {print head " " $0}'
+    tr -d '\r' <&3 2> /dev/null | awk '/^HTTP/ {head = ""} /^X-Request-Id/ {head = $2} / .*-.*-.* [0-9]+$/ && !/:/ {print head " " $0}'
     wait $!
     exec 3>&-
 }

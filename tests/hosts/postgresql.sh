@@ -12,7 +12,7 @@ headers=$("$bin/pg_config" --includedir-server 2> /dev/null)
 [ -e "$headers/postgres.h" ] || skip postgresql-server-dev-all
 
 make_folder "$dir/pg"
-cluster=$dir/pg/cluster
+folder=$dir/pg cluster=$dir/pg/cluster
 stop_host() { stop_cluster "$dir/pg"; }
 
 judge "PostgreSQL: fewer than 225 lines" is_short postgresql.c
@@ -29,7 +29,7 @@ fsync = off
 END
 
 clock=("${with_clock_back[@]}")
-start() { start_cluster "$dir/pg" "${clock[@]}"; }
+start() { start_cluster "$folder" "${clock[@]}"; }
 query() { query_in "$dir/pg" "$@"; }
 is() { # WANTED SQL
     local got
@@ -215,29 +215,27 @@ shares() { # TEXT: the first one does
     $as_owner "$bin/pg_ctl" -D "$cluster" -m fast stop > "$dir/log" && echo "flake.config = '$1'" >> "$cluster/postgresql.conf" && start
 }
 second() { # COMMAND...: of the other cluster
-    local cluster=$dir/pg/other
+    local folder=$dir/pg/other
     "$@"
 }
 start_another() { # TEXT
     $as_owner "$bin/pg_ctl" -D "$cluster" -m fast stop > "$dir/log" || return 1
-    cp -a "$cluster" "$dir/pg/other" && start && echo "port = 5433
-flake.config = '$1'" >> "$dir/pg/other/postgresql.conf" && second start
+    make_folder "$dir/pg/other" && cp -a "$cluster" "$dir/pg/other" && start && echo "port = 5433
+flake.config = '$1'" >> "$dir/pg/other/cluster/postgresql.conf" && second start
 }
 of_other() { PGPORT=5433 "$@"; }
 stop_host() {
-    local each
-    for each in "$cluster" "$dir/pg/other"; do
-        [ ! -f "$each/postmaster.pid" ] || $as_owner "$bin/pg_ctl" -D "$each" -m immediate stop > /dev/null
-    done
+    stop_cluster "$dir/pg"
+    stop_cluster "$dir/pg/other"
 }
 both="dir=$dir/pg/both"
 judge "PostgreSQL: a cluster takes its node from a directory of several" shares "node=3 $both"
 judge "PostgreSQL: a second cluster with this node starts" start_another "node=3 $both"
-judge "PostgreSQL: its worker refuses to begin, and why" eventually grep -qE "FATAL: *flake_ids: $is_taken" "$dir/pg/other/log"
+judge "PostgreSQL: its worker refuses to begin, and why" eventually grep -qE "FATAL: *flake_ids: $is_taken" "$dir/pg/other/cluster/log"
 judge "PostgreSQL: no id of its" of_other says 'flake_next: the worker cannot begin' query -c 'SELECT flake_next()'
 judge "PostgreSQL: the first has ids" is 3 'SELECT flake_next() >> 12 & 1023'
 start_with_a_range() {
-    $as_owner "$bin/pg_ctl" -D "$dir/pg/other" -m fast stop > "$dir/log" && echo "flake.config = 'node=3-4 $both'" >> "$dir/pg/other/postgresql.conf" &&
+    $as_owner "$bin/pg_ctl" -D "$dir/pg/other/cluster" -m fast stop > "$dir/log" && echo "flake.config = 'node=3-4 $both'" >> "$dir/pg/other/cluster/postgresql.conf" &&
         second start
 }
 judge "PostgreSQL: the second cluster has a range" start_with_a_range

@@ -467,8 +467,10 @@ TEST(what_cannot_be_made_is_null_and_why) {
     refuses("js53 lanes=65535 node=1 dir=none", "lane_count");
     refuses("node=1 dir=none epoch_ms=1577836800", "epoch_ms");
     refuses("twitter node=1000-1024 dir=x", "node: 1024 is above 1023");
+#ifdef HAS_FILES
     refuses("node=1 dir=x horizon_ms=86400001", "options: horizon_ms");
     refuses("node=1-9 dir=x must_exist", "options: must_exist is for a fixed number");
+#endif
     refuses("", MISSING);
     refuses("twitter", MISSING);
     allocations_left = 0;

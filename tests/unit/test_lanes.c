@@ -21,7 +21,6 @@ enum { most = 16 };
 
 static flake_lane lane_room[most];
 static flake_lane *array = LAST_OF(lane_room, 3);
-static flake_gen other;
 
 static void open_lanes(size_t n) {
     thread_now = 0;
@@ -671,6 +670,7 @@ TEST(random_scripts) {
 #if !defined(_WIN32)
 /* A number has one holder, whichever part of the sequence range it draws from. */
 TEST(the_lanes_of_a_generator_have_one_number) {
+    static flake_gen other;
     begin(flake_layout_js53);
     gens_node = flake_node_fixed(in_folder("one"), 1);
     open_lanes(4);

@@ -354,7 +354,7 @@ TEST(another_process_takes_over_from_a_killed_holder_while_all_draw) {
         const unsigned victim = (unsigned)random_below(&random, seats);
         for (unsigned i = 0; i < seats; i++) had[i] = atomic_load(&our->seats[i].n);
         atomic_fetch_add(&our->allowed, ids_a_round);
-        nap_us((int64_t)random_below(&random, 3000));
+        nap_us((long)random_below(&random, 3000));
         if (kill(children[victim], SIGKILL) != 0) abort();
         if (waitpid(children[victim], NULL, 0) != children[victim]) abort();
         children[victim] = start_holder(victim);

@@ -259,7 +259,7 @@ TEST(a_hundred_inits_cause_no_event) {
 
 TEST(callers_for_whom_the_start_unit_has_no_id_cause_events) {
     flake_options o = three_numbers();
-    flake_overflow event;
+    flake_overflow event = {0};
     flake_stats stats;
     uint64_t ids[7];
     CHECK_EQ(flake_ring_init(&ring, slots, 16), FLAKE_OK);
@@ -279,7 +279,7 @@ TEST(callers_for_whom_the_start_unit_has_no_id_cause_events) {
 /* Three of six callers wait for an ID of a later unit already before the start. */
 TEST(an_event_before_the_start_counts_the_callers_of_later_units) {
     flake_options o = three_numbers();
-    flake_overflow event;
+    flake_overflow event = {0};
     CHECK_EQ(flake_ring_init(&ring, slots, 16), FLAKE_OK);
     o.overflow = &ring;
     clock_at(T);
