@@ -3236,9 +3236,9 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
         &e->rebased, &e->batches, &e->waits,   &e->clock_backwards, &e->fast_until};
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
         FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
-    e->frequent = is_fast ? e->unit_ns >> FLAKE_I_FREQUENT_BITS : UINT64_MAX;
-    FLAKE_ATOMIC_STORE(&e->ticks_per_window,
-                       o->clock.now_ns || (is_fast && flake_i_counter_window()), relaxed);
+    const uint64_t window = is_fast ? flake_i_counter_window() : 0;
+    e->frequent = window ? e->unit_ns >> FLAKE_I_FREQUENT_BITS : UINT64_MAX;
+    FLAKE_ATOMIC_STORE(&e->ticks_per_window, window || o->clock.now_ns, relaxed);
     const bool is_plain =
         !o->overflow && !config->gate.admit && !config->claim && e->cap <= e->count_mask;
     FLAKE_ATOMIC_STORE(&e->first_limit, is_plain ? e->cap : 0, relaxed);
@@ -3440,14 +3440,11 @@ FLAKE_I_NOINLINE int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
     return flake_i_renew_window(e, counter, counter - end < pause);
 }
 
-FLAKE_I_COLD void flake_i_resume_windows(flake_i_engine *e) {
-    if (!FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed))
-        FLAKE_ATOMIC_STORE(&e->ticks_per_window, flake_i_counter_window() != 0, relaxed);
-}
-
-/* A unit with so many tickets has passed. */
+/* A unit with so many tickets has passed. The next draw shows whether there are windows. */
 FLAKE_I_INLINE void flake_i_note_rate(flake_i_engine *e, uint64_t tickets) {
-    if (!FLAKE_I_LIKELY(tickets < e->frequent)) flake_i_resume_windows(e);
+    if (FLAKE_I_LIKELY(tickets < e->frequent)) return;
+    if (!FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed))
+        FLAKE_ATOMIC_STORE(&e->ticks_per_window, 1u, relaxed);
 }
 
 /* A draw in progress: look, decide, move, serve. A query ends after the look. */

@@ -474,6 +474,8 @@ static void init_engine(flake_i_engine *e, const flake_i_engine_config *config) 
     FLAKE_ATOMIC_STORE(&e->ticks_per_window, ORDERS_WINDOW, relaxed);
     e->frequent = 1; /* as if all draws were frequent */
     FLAKE_ATOMIC_STORE(&flake_i_counter.rate, ORDERS_WINDOW + 1u, relaxed);
+    FLAKE_ATOMIC_STORE(&flake_i_counter.calibrated_at, 0u, relaxed);
+    FLAKE_ATOMIC_STORE(&flake_i_counter.calibration, 0u, relaxed);
 }
 
 static void begin_lanes(flake_i_engine_config *config) {
