@@ -528,13 +528,13 @@ FLAKE_API flake_node flake_node_none(void);
  * recognises them (FLAKE_IO). Programs that share a directory run as one user: files have mode 0600, and init
  * refuses links, and files of other users. POSIX only; elsewhere FLAKE_IO.
  *
- * Start: after a crash, init waits until a fixed number's horizon has passed: for horizon_ms, 3 s, at most; for
- * max_ahead_ms and one unit more if IDs ran ahead; for max_wait_ms more, also after flake_close, if callers were
- * queued for later units; never for more than 4 days. flake_node_any takes another number, if there is one, also if
- * the clock is behind the file's last write, which is FLAKE_CLOCK_BACKWARDS for a fixed number.
+ * Start: after a crash, init waits until a fixed number's horizon has passed: at most horizon_ms (3 s by default),
+ * plus max_ahead_ms and a unit if IDs ran ahead, plus max_wait_ms if callers were queued for later units (these also
+ * after flake_close); never more than 4 days. flake_node_any takes another number, if there is one, also if the clock
+ * is behind the file's last write, which is FLAKE_CLOCK_BACKWARDS for a fixed number.
  * Use: about every 1.5 s one draw writes the file. If it cannot, draws continue until the horizon, then return
- * FLAKE_IO until a write succeeds. If the file was changed or removed, or its descriptor was closed, the next write
- * finds that, and draws return FLAKE_MISMATCH from then on. A file must not be renamed while it is in use.
+ * FLAKE_IO until a write succeeds. If the file was changed or removed, or its descriptor closed, draws return
+ * FLAKE_MISMATCH from the next write on. A file must not be renamed while it is in use.
  */
 
 /* ---- generators ----
@@ -590,8 +590,8 @@ typedef struct flake_options {
     /* All IDs are of later units than this Unix time, such as that of max(id) of a table (flake_decompose), or
      * flake_newest_ms of the last run: while IDs are generated store the later of that and the clock, plus the time
      * until it is stored again. Init waits for it, up to a day, whatever max_wait_ms and max_ahead_ms are. 0: any.
-     * FLAKE_INVALID: before the layout's epoch, a day ahead of the clock (then take a node that none of the table's IDs has), in the first months of
-     * 1970 (is it in ms?). */
+     * FLAKE_INVALID: before the layout's epoch, a day ahead of the clock (then take a node that none of the table's
+     * IDs has), in the first months of 1970 (is it in ms?). */
     int64_t after_unix_ms;
     /* Init waits for nothing of this, nor for the horizon of a directory: draws wait for it, or return
      * FLAKE_AGAIN at once if it takes longer than max_wait_ms. */
@@ -658,10 +658,9 @@ FLAKE_API flake_status flake_close(flake_gen *, flake_why *);
  * directory, this process is not the holder, a copy, or not the first shard. FLAKE_CLOSED. FLAKE_IO: the old horizon
  * remains. FLAKE_MISMATCH: the file is lost. */
 FLAKE_API flake_status flake_extend(flake_gen *, flake_why *);
-/* shared_memory, and the holder, which called init or took over, has died: makes this process the holder, and draws
- * continue. Also beside draws and extend. A dead holder's number is free: use a fixed one, or a range that no other
- * program has. Let a worker call init, not the parent that forks all: a forked child holds its parent's lock until
- * it calls flake_close (it may draw on afterwards).
+/* With shared_memory, if the holder has died: makes this process the holder, and draws continue. Also beside draws
+ * and extend. A dead holder's number is free: use a fixed one, or a range of this program alone. Let a worker call
+ * init, not the parent that forks all: a forked child holds its parent's lock until flake_close (it may draw on).
  *     FLAKE_IN_USE     the holder lives, or such a child has not called flake_close
  *     FLAKE_MISMATCH   the number has had another holder since, or the path leads to another file here
  *     FLAKE_INVALID    a zeroed or copied generator, no directory, no shared_memory, or not the first shard
@@ -725,10 +724,9 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
 FLAKE_API int64_t flake_retry_ns(flake_gen *);
 FLAKE_API uint64_t flake_available(flake_gen *); /* IDs available now */
 FLAKE_API int64_t flake_ahead_ms(flake_gen *);   /* how far the newest ID is ahead of the clock */
-/* Unix time of the newest ID's unit, for after_unix_ms of the next run: call it when no draw is in progress. What is
- * drawn later is later: see after_unix_ms. IDs ahead of the clock count. Before the first ID: the unit after which
- * IDs start, or the layout's epoch, so a run without an ID does not forget the one before it. Each shard reports its
- * own: take the latest. INT64_MIN: not initialised. */
+/* Unix time of the newest ID's unit, for after_unix_ms of the next run: call it when no draw is in progress. IDs
+ * ahead of the clock count. Before the first ID: the unit after which IDs start, or the layout's epoch, so a run
+ * without an ID forgets nothing. Each shard reports its own: take the latest. INT64_MIN: not initialised. */
 FLAKE_API int64_t flake_newest_ms(flake_gen *);
 /* The options in effect, with layout, range and defaults filled in; NULL: not initialised. */
 FLAKE_API const flake_options *flake_gen_options(const flake_gen *);
@@ -894,9 +892,9 @@ FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]);
  * flake_machine_cloned; IDs of one ms from before and after are unordered. So are those of two modules that
  * hide their symbols, or were opened with RTLD_LOCAL: each has its own generator.
  *
- * The clock is FAST. After 65,536 IDs in a ms the calls wait for the next. FLAKE_IO: the system has no random bytes. FLAKE_TIME_RANGE: the clock reads before
- * 1984 at first use, or after 2262. FLAKE_AGAIN: the clock stood still for a second. On failure `out` is
- * zeroed.
+ * The clock is FAST. After 65,536 IDs in a ms the calls wait for the next. FLAKE_IO: the system has no random bytes.
+ * FLAKE_TIME_RANGE: the clock reads before 1984 at first use, or after 2262. FLAKE_AGAIN: the clock stood still for a
+ * second. On failure `out` is zeroed.
  */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7(char out[37]);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]);

@@ -13,6 +13,12 @@
  *     volumeClaimTemplates: [{metadata: {name: ids}, spec: {accessModes: [ReadWriteOncePod],
  *       resources: {requests: {storage: 1Mi}}}}]
  *
+ * must_exist refuses a start without the number's file, as when a disk is not mounted. Kubernetes starts no pod
+ * without its volume, so it is not needed here. If you set it anyway, an init container of the same user makes the
+ * file of a number's first start, since all starts have one template. N is the number:
+ *
+ *     mountpoint -q /ids && { [ -e /ids/$N.slot ] || flake generate --node=$N --dir=/ids; }
+ *
  * Environment: POD_NAME=web-3
  */
 #include "flake.h"
