@@ -5114,12 +5114,12 @@ FLAKE_I_FN flake_status flake_i_slot_lock(flake_i_file *f, const char *path, fla
 
 FLAKE_I_FN flake_status flake_i_slot_read(const flake_i_file *f, const char *path,
                                           flake_i_record *r, flake_why *why) {
-    uint8_t bytes[FLAKE_I_FILE];
+    uint8_t bytes[FLAKE_I_FILE] = {0};
     const int n = flake_i_read_at(f->fd, 0, bytes, sizeof bytes);
     if (n < 0) return flake_i_say_errno(why, path, ": cannot be read: ");
     const flake_status status = flake_i_slot_get(bytes, (size_t)n, r);
     if (status == FLAKE_OK) return status;
-    const bool is_later = n >= FLAKE_I_RECORD && memcmp(bytes, FLAKE_I_MAGIC, 8) == 0 &&
+    const bool is_later = memcmp(bytes, FLAKE_I_MAGIC, 8) == 0 &&
                           flake_i_get64(bytes + 8) >> 32 > FLAKE_I_VERSION;
     return flake_i_say(why, status, path,
                        status == FLAKE_CORRUPT ? "is cut short or damaged"
