@@ -242,6 +242,10 @@ TEST(a_file_of_something_else_is_refused) {
         is_refused(FLAKE_MISMATCH);
         CHECK((strstr(why.text, "is of a later version") != NULL) == (version > 3));
     }
+    begin_expected(255);
+    expected[0] ^= 1;
+    is_refused(FLAKE_MISMATCH);
+    CHECK(strstr(why.text, "is not of a number"));
     begin_expected(3);
     expect_record(512, good);
     write_file(path_of("7.slot"), expected, sizeof expected);
