@@ -5119,8 +5119,8 @@ FLAKE_I_FN flake_status flake_i_slot_read(const flake_i_file *f, const char *pat
     if (n < 0) return flake_i_say_errno(why, path, ": cannot be read: ");
     const flake_status status = flake_i_slot_get(bytes, (size_t)n, r);
     if (status == FLAKE_OK) return status;
-    const bool is_later = memcmp(bytes, FLAKE_I_MAGIC, 8) == 0 &&
-                          flake_i_get64(bytes + 8) >> 32 > FLAKE_I_VERSION;
+    const bool is_later =
+        memcmp(bytes, FLAKE_I_MAGIC, 8) == 0 && flake_i_get64(bytes + 8) >> 32 > FLAKE_I_VERSION;
     return flake_i_say(why, status, path,
                        status == FLAKE_CORRUPT ? "is cut short or damaged"
                        : is_later              ? "is of a later version"
