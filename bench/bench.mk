@@ -37,7 +37,7 @@ BENCH_RIVALS = $(addprefix $(BENCH)/rival_,$(notdir $(patsubst %.c,%.o,$(ULID_C)
 BENCH_ROWS = --benchmark_filter='$(FILTER)' --benchmark_repetitions=$(REPETITIONS) \
 	--benchmark_enable_random_interleaving=true
 
-## bench-smoke, bench-scale: all rows briefly, the IDs are unique; IDs on 1, 2, 4 ... all cores by one static program
+## bench-smoke, bench-scale: each row once, IDs unique; 1, 2, 4 ... all cores
 .PHONY: bench bench-smoke bench-scale bench-report bench-guard bench-guard-update bench-needs
 bench-report: REPETITIONS = 9
 
