@@ -2070,12 +2070,12 @@ FLAKE_I_FN const uint8_t *flake_i_ip(const flake_i_interfaces *i) {
 #if defined(__GNUC__) && defined(__x86_64__)
 #define FLAKE_COUNTER() __builtin_ia32_rdtsc()
 #elif defined(__GNUC__) && defined(__aarch64__)
-FLAKE_I_FN uint64_t flake_i_counter(void) {
+FLAKE_I_FN uint64_t flake_i_read_counter(void) {
     uint64_t count;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
     return count;
 }
-#define FLAKE_COUNTER() flake_i_counter()
+#define FLAKE_COUNTER() flake_i_read_counter()
 #else
 #define FLAKE_COUNTER() UINT64_C(0)
 #endif
@@ -2234,7 +2234,7 @@ enum {
 struct flake_i_counter {
     flake_atomic64 rate;
     flake_atomic64 calibrated_at; /* an earlier reading of counter and clock */
-    flake_atomic64 calibration;   /* the window by that reading, or its errors in a row */
+    flake_atomic64 calibration;   /* [ errors in a row:32 ][ the window by that reading:32 ] */
 };
 
 #if defined(FLAKE_I_COUNTER_OF_OURS) && defined(FLAKE_I_CLOCK_OF_OURS)
@@ -2289,7 +2289,8 @@ FLAKE_I_FN bool flake_i_differs(uint64_t a, uint64_t b, uint64_t part) {
 }
 
 /* Measures the rate, from a reading of the counter and a later one of the clock: two intervals in a row must agree.
- * One of simultaneous readings continues from the last. Returns the ticks. */
+ * They replace a rate that was measured while the clock was slewed. One of simultaneous readings continues from the
+ * last. Returns the ticks. */
 FLAKE_I_FN uint64_t flake_i_calibrate(uint64_t counter, int64_t now_ns) {
     struct flake_i_counter *const c = &flake_i_counter;
     uint64_t last = FLAKE_ATOMIC_LOAD(&c->calibrated_at, relaxed);
@@ -2305,14 +2306,14 @@ FLAKE_I_FN uint64_t flake_i_calibrate(uint64_t counter, int64_t now_ns) {
     if (!last || us > FLAKE_I_CALIBRATION_LONGEST_US) return window;
     const uint64_t found = (counted << FLAKE_I_WINDOW_BITS) / (us * 1000);
     const uint64_t before = FLAKE_ATOMIC_LOAD(&c->calibration, relaxed);
-    uint64_t pace = found, next = window;
-    if (window > 1) {
-        pace = flake_i_differs(found, window, FLAKE_I_CALIBRATION_WRONG) ? before + 1 : 0;
-        if (pace == FLAKE_I_CALIBRATION_PATIENCE) next = 0;
-    } else if (found > FLAKE_I_CALIBRATION_MARGIN && found < UINT32_MAX &&
-               !flake_i_differs(found, before, FLAKE_I_CALIBRATION_PARTS)) {
-        pace = 0;
+    uint64_t pace = flake_i_min_u64(found, UINT32_MAX), next = window;
+    if (found > FLAKE_I_CALIBRATION_MARGIN && found < UINT32_MAX &&
+        !flake_i_differs(found, (uint32_t)before, FLAKE_I_CALIBRATION_PARTS)) {
         next = found - found / FLAKE_I_CALIBRATION_MARGIN;
+    } else if (window > 1 && flake_i_differs(found, window, FLAKE_I_CALIBRATION_WRONG)) {
+        const uint64_t errors = (before >> 32) + 1;
+        pace |= errors << 32;
+        if (errors == FLAKE_I_CALIBRATION_PATIENCE) next = 0;
     }
     FLAKE_ATOMIC_STORE(&c->calibration, pace, relaxed);
     if (next == window) return window;

@@ -64,6 +64,9 @@ static void learn(void) {
 
 static int64_t now_ms(void) { return script_now.now_ns / MS; }
 
+/* Ticks of the counter in the longest window, as they are known. */
+static uint64_t pace_known(void) { return (uint32_t)atomic_load(&flake_i_counter.rate) - 1; }
+
 static void open_fast(void) {
     begin_fast(flake_layout_idgen);
     open_frequent();
@@ -207,10 +210,13 @@ TEST(a_counter_that_stands_still_is_late_until_the_unit_is_spent) {
     CHECK_EQ(parts_of(&gen, id).seq, 0);
 }
 
-static void draw_at_half_pace(unsigned n) {
+/* At half the pace and at two thirds of it in turn: no two stretches in a row agree. */
+static void draw_at_wrong_paces(unsigned n) {
+    static int64_t part = 2;
     for (unsigned i = 0; i < n; i++) {
         pass(stretch_ns);
-        count_back(stretch_ns / 2);
+        count_back(stretch_ns / part);
+        part = 5 - part;
         DRAWS(now_ms(), 1);
         DRAWS(now_ms(), 1);
     }
@@ -218,16 +224,16 @@ static void draw_at_half_pace(unsigned n) {
 
 TEST(a_counter_that_is_often_wrong_is_given_up_for_good) {
     open_fast();
-    draw_at_half_pace(15);
+    draw_at_wrong_paces(15);
     pass(stretch_ns); /* right once: all is forgotten */
     DRAWS(now_ms(), 1);
     DRAWS(now_ms(), 1);
     DRAWS(now_ms(), 0);
     for (int i = 0; i < 15; i++) {
         DRAWS(now_ms(), 0);
-        draw_at_half_pace(1);
+        draw_at_wrong_paces(1);
     }
-    draw_at_half_pace(1);
+    draw_at_wrong_paces(1);
     for (int i = 0; i < 100; i++) {
         pass(stretch_ns);
         DRAWS(now_ms(), 1);
@@ -240,8 +246,21 @@ TEST(a_counter_that_is_wrong_from_the_first_on_is_given_up) {
     open_frequent();
     draw_stretches(3, false);
     DRAWS(now_ms(), 0); /* just learned */
-    draw_at_half_pace(16);
+    draw_at_wrong_paces(16);
     DRAWS(now_ms(), 1);
+}
+
+/* While the clock is slewed, or the counter runs at another pace: two stretches that agree are the pace. */
+TEST(a_pace_that_was_learned_under_a_slew_is_replaced) {
+    open_fast();
+    const uint64_t pace = pace_known();
+    for (int i = 0; i < 6; i++) {
+        pass(stretch_ns);
+        if (i < 3) count_on(stretch_ns / 12);
+        for (int k = 0; k < 3; k++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+        if (i == 2) CHECK(pace_known() > pace + pace / 13);
+    }
+    CHECK_EQ(pace_known(), pace);
 }
 
 TEST(a_counter_that_is_a_little_off_is_not_given_up) {
