@@ -682,7 +682,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, 
 /* With the caller's time, such as a cached reading of the clock. A time before the newest unit counts as that
  * unit; before the unit in which the generator starts it is FLAKE_AGAIN.
  * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit plus max_ahead_ms (in whole
- * units); only the first draw of a unit reads the clock to check. So IDs can run a unit ahead of the clock. */
+ * units); only the first draw of a unit reads the clock to check. So IDs can run a unit ahead of the clock, and
+ * max_ahead_ms more when that unit is exhausted, as it is the time from which they run ahead. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
 
 /* 128-bit layouts. The calls above return FLAKE_INVALID for them, and these for 64-bit layouts. */
@@ -3495,7 +3496,9 @@ FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, 
     a->ticket = flake_i_queued(e, a->time, a->count, a->base);
     a->unit = a->opens = a->base + (a->ticket < e->cap ? 0 : a->ticket / e->cap);
     if (a->now < a->time && e->tick_bits) flake_i_look_back(e, a);
-    a->is_free = a->unit <= a->now + e->ahead && !a->blocked;
+    const bool is_early =
+        given && e->no_wait && a->time < e->start_unit; /* now is not the clock's */
+    a->is_free = a->unit <= a->now + (is_early ? 0 : e->ahead) && !a->blocked;
     return a->opens > e->max_time ? FLAKE_TIME_RANGE : FLAKE_OK;
 }
 

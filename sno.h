@@ -32,8 +32,8 @@
  * disjoint sequence ranges. flake.h describes when one may follow another (UNIQUENESS).
  *
  * IDs of one generator and one metabyte increase in call order while the clock does not go backwards. (The
- * metabyte comes before the sequence.) When the clock goes backwards, the tick bit flips, and no caller
- * waits. Callers wait only if a second backward step leads into time that was used with both ticks.
+ * metabyte comes before the sequence.) When it does, or is behind a time that sno_try_at was given, the tick bit flips,
+ * and no caller waits. Callers wait only if a second backward step leads into time that was used with both ticks.
  *
  * Without an operating system (FLAKE_NO_OS) partitions derive from the clock alone, unless
  * FLAKE_RANDOM_BYTES is defined.

@@ -161,7 +161,7 @@ static inline oracle_view oracle_look(const oracle *o, int64_t now_ns, bool give
 
     if (v.first.unit > o->last_unit) {
         v.status = ORACLE_RANGE;
-    } else if (v.first.unit > v.now + o->max_ahead) {
+    } else if (v.first.unit > v.now + (given && oracle_is_early(o) ? 0 : o->max_ahead)) {
         const bool back = o->recorded > v.now + o->max_ahead && !oracle_is_early(o);
         v.status = back ? ORACLE_CLOCK_BACK : ORACLE_AGAIN;
         v.due_ns = oracle_start_ns(o, v.first.unit - o->max_ahead);

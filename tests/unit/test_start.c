@@ -546,6 +546,23 @@ TEST(draws_wait_for_after_unix_ms_if_init_does_not) {
     }
 }
 
+/* Nor does a caller's time, whatever max_ahead_ms is: the start is further ahead. */
+TEST(a_given_time_before_the_start_draws_nothing_ahead_of_the_clock) {
+    flake_options o = three_numbers();
+    uint64_t id;
+    o.max_ahead_ms = 5;
+    o.after_unix_ms = T + 3600000;
+    o.no_wait = true;
+    clock_at(T);
+    CHECK_EQ(flake_init(&later, flake_node_fixed(NULL, 5), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_try_at(&later, T, &id), FLAKE_AGAIN);
+    CHECK_EQ(flake_try_at(&later, T + 3600001, &id), FLAKE_TOO_FAR_AHEAD);
+    clock_at(T + 3600001);
+    CHECK_EQ(flake_try_at(&later, T, &id), FLAKE_AGAIN);
+    CHECK_EQ(flake_try_at(&later, T + 3600001, &id), FLAKE_OK);
+    CHECK_EQ(ms_of(id), T + 3600001);
+}
+
 /* A time that has passed: the unit of the init counts, unless it may be drawn from. */
 TEST(an_after_unix_ms_of_the_past_waits_for_nothing) {
     flake_options o = three_numbers();
