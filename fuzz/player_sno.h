@@ -374,6 +374,7 @@ static void sno_play_with_time(player_actor *a) {
 static void sno_play_restore(void) {
     player_actor *a = &player_actors[0];
     const uint8_t choice = fuzz_byte();
+    if (fuzz_reading_ns > INT64_MAX - sno_unit_ms * FUZZ_MS) return; /* an init may wait for the end of this unit */
     if (sno_now == SNO_LANES) {
         const sno_snapshot all = sno_stand(a);
         const size_t n = 1 + choice % player_most_actors % (size_t)a->oracle.cap;
