@@ -7,6 +7,9 @@
 #if !defined(_DEFAULT_SOURCE)
 #define _DEFAULT_SOURCE /* kill */
 #endif
+#if !defined(_FILE_OFFSET_BITS)
+#define _FILE_OFFSET_BITS 64 /* with 32 some file systems' directories cannot be read */
+#endif
 #include "flake.h"
 
 #define TOOL_NAME    "flake"
@@ -1437,7 +1440,7 @@ static tool_entry *tool_list(const char *dir, size_t *count) {
     size_t n = 0;
     DIR *const open_dir = opendir(dir);
     if (!open_dir) tool_failed("%s: %s", dir, strerror(errno));
-    for (const struct dirent *found; (found = readdir(open_dir)) != NULL;) {
+    for (const struct dirent *found; errno = 0, (found = readdir(open_dir)) != NULL;) {
         if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0) continue;
         const size_t size = strlen(found->d_name) + 1;
         if ((n & (n - 1)) == 0) /* a power of two: it is full */
@@ -1449,6 +1452,7 @@ static tool_entry *tool_list(const char *dir, size_t *count) {
         entries[n].is_slot = tool_number_of_slot(found->d_name, &entries[n].number);
         n++;
     }
+    if (errno) tool_failed("%s: %s", dir, strerror(errno));
     (void)closedir(open_dir);
     if (n) qsort(entries, n, sizeof *entries, tool_compare_entries);
     *count = n;

@@ -176,6 +176,7 @@ static flake_status take_over(void) { return flake_take_over(left, NULL); }
 
 TEST(a_take_over_is_not_cancelled) {
     bool cancelled = true;
+    if (!words_reach_other_processes) return;
     left = (flake_gen *)map_shared("left", sizeof *left);
     for (int call = 1; cancelled && !check_failures; call++) {
         const int open_before = descriptors();

@@ -3,7 +3,8 @@
  * The tool `flake`, at a thousand moments for each layout and form: what `generate` prints, `inspect`
  * reads back with the same options, whatever the text looks like.
  */
-#define _XOPEN_SOURCE 700 /* mkdtemp */
+#define _XOPEN_SOURCE 700    /* mkdtemp */
+#define _FILE_OFFSET_BITS 64 /* as the tool */
 #include "tool_run.h"
 
 #include "../../tools/flake.c"
