@@ -140,7 +140,11 @@ static void keep(uint64_t family, const uint64_t *keys, size_t n) {
     for (size_t i = 0, length; i < n; i += length) {
         for (length = 1; i + length < n && keys[i + length] == keys[i] + length; length++) continue;
         const size_t at = atomic_fetch_add(&common->n, 1u);
-        if (at < log_room) common->log[at] = (drawn){family, keys[i], length};
+        if (at >= log_room) continue;
+        common->log[at].family = family;
+        common->log[at].first = keys[i];
+        atomic_signal_fence(memory_order_seq_cst); /* a process that is killed before n leaves no record */
+        common->log[at].n = length;
     }
     atomic_fetch_add(&common->ids, n);
 }
