@@ -955,7 +955,8 @@ typedef struct flake_i_engine {
     char pad0[48];
     flake_atomic64 fast_until; /* fast clock: a unit, and the counter's value at its end */
     flake_atomic64 word;
-    char pad1[56];
+    uint64_t unit_head, unit_late_ns; /* single_thread: of the unit entered last */
+    char pad1[40];
 
     flake_atomic64 *owner_word; /* the gate's, else the instance's; NULL: there is none, ... */
     uint64_t owner_id;          /* ... so the pid is compared, or with 0 nothing */
@@ -1106,6 +1107,7 @@ struct flake_gen {
                       FLAKE_I_PART: free for the generator that contains this one */
     uint8_t kind;
     uint8_t time_shift, seq_shift;
+    uint8_t head_shift; /* 64 bits: from time as it is in the word to time as it is in an ID */
     bool counts; /* UUIDs and ULIDs: the ID depends on the keys, too, and a backward step on none */
     flake_atomic64 whose; /* hash of what decides the ID of a ticket, never 0; 0: closed */
     flake_i_keys keys;
@@ -3050,6 +3052,12 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  * that again. The address never changes, so it needs no order. (In shared memory addresses differ, and nothing
  * is compared.) A copy with lanes draws from the original's words, and repeats no ticket.
  *
+ * Why what a single_thread generator remembers repeats no ID. It is the head of the unit entered last (time and tick
+ * as they are in the word), and where that unit begins. Count and ID come from the word: with another head its count
+ * is above any cap, and the slow path decides. So other stores of the word (init, a returned ticket) may leave it
+ * stale. Where the unit begins follows from the head and constants. If a process dies between the two stores, a
+ * reading may count as of another unit until one is entered; its IDs are still unique. Only draws read it.
+ *
  * PROGRESS
  *
  *  Draw by fetch_add: wait-free if the machine has that instruction. Draw by CAS: lock-free, and a
@@ -3200,6 +3208,12 @@ FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_engine_config
     e->claim_at = config->claim ? (uintptr_t)config->claim - (uintptr_t)e : 0;
 }
 
+/* A single_thread generator remembers the head of a unit, and where that begins. */
+FLAKE_I_INLINE void flake_i_enter(flake_i_engine *e, uint64_t time, uint64_t head) {
+    e->unit_late_ns = e->late_from_ns + time * e->unit_ns;
+    e->unit_head = head;
+}
+
 /* Takes a fit configuration. Caller must have exclusive access. FLAKE_LEASE_LOST: its gate is closed,
  * or is another process's; the engine is unchanged. */
 FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
@@ -3234,6 +3248,7 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
         &e->rebased, &e->batches, &e->waits,   &e->clock_backwards, &e->fast_until};
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
         FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
+    flake_i_enter(e, 0, 0);
     const uint64_t window = is_fast ? flake_i_counter_window() : 0;
     e->frequent = window ? e->unit_ns >> FLAKE_I_FREQUENT_BITS : UINT64_MAX;
     FLAKE_ATOMIC_STORE(&e->ticks_per_window, window || o->clock.now_ns, relaxed);
@@ -3758,6 +3773,8 @@ FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, fla
     uint64_t seen = a->next;
     const bool given_back = status != FLAKE_OK && flake_i_move(e, a->request, &seen, a->word);
     if (!given_back) flake_i_tally(&e->rebased, a->count - a->ticket, a->request);
+    if (a->request & FLAKE_I_OWNED)
+        flake_i_enter(e, a->next >> e->time_shift, a->next - (a->next & e->count_mask));
     flake_i_note_rate(e, a->count - a->ticket);
     if (status != FLAKE_OK) return status;
     if (a->is_free && a->count != a->ticket && !(a->request & FLAKE_I_GIVEN)) flake_i_notify(e);
@@ -3792,6 +3809,7 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned resume, bool 
     if (time > e->max_time || (is_bound && flake_i_is_far_ahead(e, now_ns))) return false;
     if (!flake_i_move(e, resume, word, head + 1)) return false;
     flake_i_tally(&e->rebased, count, resume);
+    if (resume & FLAKE_I_OWNED) flake_i_enter(e, time, head);
     flake_i_note_rate(e, count);
     out->time = time;
     out->index = 0;
@@ -3816,9 +3834,13 @@ FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, u
             FLAKE_I_LIKELY(!window) ? FLAKE_CLOCK_NS(e->clock.kind) : flake_i_fast_ns(e, window);
     }
     *word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    const bool is_owned = request & FLAKE_I_OWNED;
     const uint64_t late_ns = /* from the unit's start to the reading, plus the slack */
-        (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
-    const uint64_t count = *word & e->count_mask, head = *word - count;
+        is_owned ? (uint64_t)*now_ns - e->unit_late_ns
+                 : (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
+    /* a word of another unit than unit_head: above any cap */
+    const uint64_t count = is_owned ? *word - e->unit_head : *word & e->count_mask;
+    const uint64_t head = *word - count;
     uint64_t index = count, n = 1;
     if (!FLAKE_I_LIKELY(late_ns < e->reach_ns)) return FLAKE_I_ELSE;
     out->time = *word >> e->time_shift;
@@ -4491,7 +4513,9 @@ FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool 
                                      (uint64_t *)id);
         return flake_i_one_continue(g, request | outcome, word, now_ns, from, (uint64_t *)id);
     }
-    flake_i_put_id(g, is_128, ticket.time, ticket.index, id);
+    if (!is_128 && (request & FLAKE_I_OWNED))
+        *(uint64_t *)id = flake_i_id(g, ticket.head >> g->head_shift, ticket.index);
+    else flake_i_put_id(g, is_128, ticket.time, ticket.index, id);
     return FLAKE_OK;
 }
 
@@ -5747,6 +5771,7 @@ FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_i_engine_conf
                           : flake_i_node_field(l, node) | (uint64_t)o->seq_min << l->seq_shift;
     g->time_shift = l->time_shift;
     g->seq_shift = l->seq_shift;
+    g->head_shift = (uint8_t)(g->engine.time_shift - l->time_shift);
     const uint64_t decides[] = {g->base,      g->engine.cap,    g->engine.epoch_ns,
                                 l->time_bits, l->time_shift,    g->engine.unit_ns,
                                 l->seq_shift, l->time_reversed, o->seq_scatter};

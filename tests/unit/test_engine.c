@@ -314,6 +314,33 @@ TEST(a_unit_that_fills_its_count_is_drawn_fast) {
     CHECK_EQ(stats_now().ids, 3 * cap);
 }
 
+/* A word of another unit than that is not drawn from, whatever the reading. */
+TEST(a_single_thread_generator_draws_fast_from_the_unit_that_it_remembers) {
+    uint64_t word;
+    int64_t now_ns;
+    flake_i_ticket ticket;
+    flake_i_engine *const e = &gen.engine;
+    begin_with_three();
+    options.single_thread = true;
+    options.clock = (flake_clock){.kind = FLAKE_CLOCK_COARSE};
+    for (coarse_slack_ns = 0; coarse_slack_ns <= 10 * MS; coarse_slack_ns += 5 * MS) {
+        memset((void *)&gen, 0x5e, sizeof gen);
+        open_gen();
+        for (int64_t ms = 0; ms < 3; ms++, move_ns(MS)) {
+            const uint64_t entered = ms ? (uint64_t)(script_now.now_ns / MS - 1 - options.layout.epoch_ms) : 0;
+            CHECK_EQ(e->unit_head, entered << e->time_shift);
+            CHECK_EQ(e->unit_late_ns, e->epoch_ns + entered * e->unit_ns - coarse_slack_ns);
+            TRY(script_now.now_ns / MS, 10); /* after init by the slow path, then as a unit's first */
+            CHECK_EQ(flake_i_draw_any(e, FLAKE_I_OWNED, 1, &word, &now_ns, &ticket), 0);
+            CHECK_EQ(ticket.index, 1);
+        }
+        e->word += (uint64_t)1 << e->time_shift;
+        CHECK_EQ(flake_i_draw_any(e, FLAKE_I_OWNED, 1, &word, &now_ns, &ticket), FLAKE_I_ELSE);
+        script_now.now_ns -= MS; /* in the unit remembered */
+        CHECK_EQ(flake_i_draw_any(e, FLAKE_I_OWNED, 1, &word, &now_ns, &ticket), FLAKE_I_ELSE);
+    }
+}
+
 /* Its clock continues, but a full last unit would carry out of the word. */
 TEST(a_layout_that_fills_all_64_bits_ends_a_unit_earlier) {
     const int64_t epoch_ms = -INT64_C(9200000000000);
