@@ -3397,9 +3397,7 @@ FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
 
 /* ---- the fast clock ---- */
 
-enum {
-    FLAKE_I_WINDOW_MARGIN_NS = 2000, /* each ends so early, for counters read early */
-};
+enum { FLAKE_I_WINDOW_MARGIN_NS = 2000 }; /* each ends so early, for counters read early */
 
 /* A window is one word, the sum of its unit and its end, so that no thread sees one without the
  * other. The unit is multiplied by 2^64 over the golden ratio: the products of units that differ by
@@ -3481,6 +3479,11 @@ FLAKE_I_FN void flake_i_look_back(const flake_i_engine *e, flake_i_attempt *a) {
     } else if (safe + 1 < a->time) a->opens = safe + 1;
 }
 
+/* The clock may be before the word without a backward step: no ID has been drawn, and init did not wait. */
+FLAKE_I_FN bool flake_i_is_early(const flake_i_engine *e, const flake_i_attempt *a) {
+    return e->no_wait && a->time < e->start_unit;
+}
+
 FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, uint64_t word,
                                      int64_t now_ns, flake_i_attempt *a) {
     if (!e->cap) return FLAKE_INVALID; /* never initialised */
@@ -3496,9 +3499,8 @@ FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, 
     a->ticket = flake_i_queued(e, a->time, a->count, a->base);
     a->unit = a->opens = a->base + (a->ticket < e->cap ? 0 : a->ticket / e->cap);
     if (a->now < a->time && e->tick_bits) flake_i_look_back(e, a);
-    const bool is_early =
-        given && e->no_wait && a->time < e->start_unit; /* now is not the clock's */
-    a->is_free = a->unit <= a->now + (is_early ? 0 : e->ahead) && !a->blocked;
+    const bool is_start = given && flake_i_is_early(e, a); /* now is not the clock's */
+    a->is_free = a->unit <= a->now + (is_start ? 0 : e->ahead) && !a->blocked;
     return a->opens > e->max_time ? FLAKE_TIME_RANGE : FLAKE_OK;
 }
 
@@ -3673,11 +3675,6 @@ FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
 /* Of the word: the next ticket is the first one. */
 FLAKE_I_FN bool flake_i_is_fresh(const flake_i_engine *e, uint64_t time, uint64_t count) {
     return !(count % e->cap) && time + count / e->cap == e->start_unit;
-}
-
-/* The clock may be before the word without a backward step: no ID has been drawn, and init did not wait. */
-FLAKE_I_FN bool flake_i_is_early(const flake_i_engine *e, const flake_i_attempt *a) {
-    return e->no_wait && a->time < e->start_unit;
 }
 
 /* Look. Only an exact reading taken after the word shows that the clock is before the word or that
@@ -5318,9 +5315,8 @@ FLAKE_I_FN flake_status flake_i_take_number(flake_i_search *s) {
     return status;
 }
 
-enum {
-    FLAKE_I_GAP = 1024
-}; /* numbers without a file: the lowest is taken first, so files are close */
+/* So many numbers without a file: the lowest is taken first, so files are close. */
+enum { FLAKE_I_GAP = 1024 };
 
 /* Claims the first number whose horizon has passed, else the one with the earliest. If none is free, the first
  * unusable file is the reason. On a full disk it looks for further files, but not beyond a gap. */
