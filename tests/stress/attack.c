@@ -38,7 +38,7 @@
 
 enum {
     seats = 3,
-    log_room = 6000000,
+    log_room = 12000000,
     journal_room = 64,
     most_lives = 4096, /* of generators in shared memory */
     most_batch = 4096,
