@@ -958,28 +958,28 @@ typedef struct flake_i_engine {
     flake_atomic64 word;
     char pad1[56];
 
-    flake_atomic64 *owner_word; /* the gate's, else the instance's; NULL: there is none, ... */
-    uint64_t owner_id;          /* ... so the pid is compared, or with 0 nothing */
-    uint64_t epoch_ns, unit_ns; /* wrapping arithmetic: only differences are used */
-    uint64_t unit_share;        /* 2^64 / unit_ns, rounded down, to multiply instead of divide */
-    uint64_t slack_ns;          /* how far a reading may lag behind the word's unit */
-    uint64_t reach_ns;          /* unit_ns + slack_ns */
-    uint64_t late_from_ns;      /* epoch_ns - slack_ns */
+    flake_atomic64 *owner_word;  /* the gate's, else the instance's; NULL: there is none, ... */
+    uint64_t owner_id;           /* ... so the pid is compared, or with 0 nothing */
+    uint64_t epoch_ns, unit_ns;  /* wrapping arithmetic: only differences are used */
+    uint64_t unit_share;         /* 2^64 / unit_ns, rounded down, to multiply instead of divide */
+    uint64_t slack_ns;           /* how far a reading may lag behind the word's unit */
+    uint64_t unit_plus_slack_ns; /* unit_ns + slack_ns */
+    uint64_t late_from_ns;       /* epoch_ns - slack_ns */
     uint64_t count_mask;
-    uint64_t cap;        /* tickets per unit: the range of the generator, shard or lane */
-    uint64_t fast_limit; /* the fast path may draw after 1 to this many tickets: cap - 1, or 0; */
-    uint64_t add_limit;  /* ... by fetch_add: likewise */
+    uint64_t unit_capacity; /* tickets per unit: the range of the generator, shard or lane */
+    uint64_t fast_limit;    /* the fast path draws after 1 to this many tickets; 0: after none */
+    uint64_t add_limit;     /* ... by fetch_add: likewise */
     unsigned time_shift;
     unsigned tick_bits; /* 1: a backward step of the clock changes the timeline */
     flake_clock clock;
     uint64_t frequent;      /* fast clock: draws are frequent if a unit has so many tickets */
-    uint64_t limit;         /* count never exceeds this */
+    uint64_t count_limit;   /* count never exceeds this */
     uint64_t max_time;      /* the last unit that layout and clock can express */
     uint64_t ahead;         /* units that IDs may be ahead of the clock */
     uint64_t time_lead;     /* units that time itself may be: ahead, or 0 */
     int64_t wait_ns;        /* longest sleep of one call */
     uint64_t start_unit;    /* if init set a start: the first unit that has IDs, else 0 */
-    uintptr_t home;         /* its own address at init: that of a copy differs */
+    uintptr_t self_address; /* its own address at init: that of a copy differs */
     bool fail_on_backwards; /* waiting calls do not wait after a backward step */
     bool no_wait;           /* init did not wait for the time before start_unit */
     /* flake_i_draw_first may draw after 1 to this many tickets; 0: never: there is a gate, claim or ring, a full count
@@ -1005,7 +1005,7 @@ typedef struct flake_i_engine {
     char pad3[64];
 } flake_i_engine;
 
-/* A run of n tickets, from `index` of unit `time` on; index < cap. */
+/* A run of n tickets, from `index` of unit `time` on; index < unit_capacity. */
 typedef struct flake_i_ticket {
     uint64_t time, index, n; /* lanes read n after a failed draw, too: not 0 if a gate refused */
     unsigned tick;
@@ -1067,10 +1067,10 @@ typedef struct flake_i_lanes {
     /* by FLAKE_LANE(): a lane's distance from lanes_at (shared: + 2^31); 0: none yet */
     FLAKE_I_NO_COPY(flake_i_lanes)
     flake_i_atomic32 map[256];
-    uintptr_t lanes_at; /* address of lane -1; in shared memory relative to this struct */
-    uintptr_t from;     /* in shared memory all ones, else 0 */
-    uintptr_t home;     /* see flake_i_engine */
-    size_t n;           /* 0: not initialised */
+    uintptr_t lanes_at;     /* address of lane -1; in shared memory relative to this struct */
+    uintptr_t from;         /* in shared memory all ones, else 0 */
+    uintptr_t self_address; /* see flake_i_engine */
+    size_t n;               /* 0: not initialised */
     char pad[64];
     flake_i_atomic32 turn; /* the lane to try next */
     char pad2[60];
@@ -1090,13 +1090,13 @@ typedef struct flake_i_keys {
  * FLAKE_I_PLAIN as an int8_t, and FLAKE_I_SINGLE + FLAKE_I_PART as a uint8_t. */
 enum {
     FLAKE_I_LANES = 1,
-    FLAKE_I_MULTI = 2,  /* one word for all threads: read-modify-writes */
-    FLAKE_I_SINGLE = 3, /* one thread at a time: plain loads and stores */
-    FLAKE_I_WAY = 3,    /* mask of these */
-    FLAKE_I_128 = 4,    /* forms 128-bit IDs */
-    FLAKE_I_ODD = 8,    /* 64-bit IDs with scatter or reversed time */
-    FLAKE_I_PLAIN = 64, /* 64-bit IDs that are the sum of base and ticket */
-    FLAKE_I_PART = 128  /* part of a generator such as sno.h's, which forms the IDs */
+    FLAKE_I_MULTI = 2,      /* one word for all threads: read-modify-writes */
+    FLAKE_I_SINGLE = 3,     /* one thread at a time: plain loads and stores */
+    FLAKE_I_WAY = 3,        /* mask of these */
+    FLAKE_I_128 = 4,        /* forms 128-bit IDs */
+    FLAKE_I_UNUSUAL_64 = 8, /* 64-bit IDs with scatter or reversed time */
+    FLAKE_I_PLAIN = 64,     /* 64-bit IDs that are the sum of base and ticket */
+    FLAKE_I_PART = 128      /* part of a generator such as sno.h's, which forms the IDs */
 };
 
 /* With lanes, the engine holds the claims and the position at which the lanes begin; its word is not drawn
@@ -1107,23 +1107,23 @@ struct flake_gen {
                       FLAKE_I_PART: free for the generator that contains this one */
     uint8_t kind;
     uint8_t time_shift, seq_shift;
-    bool counts; /* UUIDs and ULIDs: the ID depends on the keys, too, and a backward step on none */
-    flake_atomic64 whose; /* hash of what decides the ID of a ticket, never 0; 0: closed */
+    bool has_counter; /* UUIDs, ULIDs: counted from a keyed start, also after a backward step */
+    flake_atomic64 identity_hash; /* hash of what decides the ID of a ticket, never 0; 0: closed */
     flake_i_keys keys;
     flake_options options;
     uint64_t node;       /* 0 if it has none */
     uint32_t shard;      /* from 1 on; 0: it is none */
     size_t next_shard;   /* distance; 0: it is the last */
     flake_i_claim claim; /* of shards: the first one's */
-    flake_i_lanes split;
+    flake_i_lanes lanes;
 };
 
 struct flake_prefetch {
     FLAKE_I_NO_COPY(flake_prefetch)
-    const flake_prefetch *home; /* see flake_i_engine; NULL: not initialised */
+    const flake_prefetch *self_address; /* see flake_i_engine; NULL: not initialised */
     flake_gen *gen;
     flake_i_ticket stock;
-    uint64_t whose;                /* the generator's when the stock was claimed */
+    uint64_t identity_hash;        /* the generator's when the stock was claimed */
     flake_atomic64 *instance_word; /* a child must not use its parent's stock, */
     uint64_t instance_owner_id;    /* ... not even of a generator that both share */
     int64_t valid_ns, taken_ns;
@@ -1196,9 +1196,9 @@ struct flake_prefetch {
 #endif
 
 #if defined(__cplusplus)
-#define FLAKE_I_RELY_ON(condition, what) static_assert(condition, what)
+#define FLAKE_I_STATIC_ASSERT(condition, what) static_assert(condition, what)
 #else
-#define FLAKE_I_RELY_ON(condition, what) _Static_assert(condition, what)
+#define FLAKE_I_STATIC_ASSERT(condition, what) _Static_assert(condition, what)
 #endif
 
 /* ---- numbers and bytes ---- */
@@ -1386,25 +1386,25 @@ FLAKE_API const char *flake_status_str(flake_status status) {
 /* Defines an object of which a process has one, however many files include the header. In C++20 std::atomic,
  * used by hooks or MSVC, has a constructor; without `= {}` it would run after other files have drawn. */
 #if defined(_WIN32)
-#define FLAKE_I_MERGED __declspec(selectany)
+#define FLAKE_I_ONE_DEFINITION __declspec(selectany)
 #elif defined(__ELF__) && !defined(__cplusplus)
 /* Each file allocates a weak object; a common one is allocated once. ELF linkers merge the two kinds. */
-#define FLAKE_I_MERGED __attribute__((common))
+#define FLAKE_I_ONE_DEFINITION __attribute__((common))
 #else
-#define FLAKE_I_MERGED __attribute__((weak))
+#define FLAKE_I_ONE_DEFINITION __attribute__((weak))
 #endif
 #if defined(__cplusplus)
 #define FLAKE_I_ONE_PER_PROCESS(type, name) \
     extern "C" type name;                   \
-    FLAKE_I_MERGED type name = {}
+    FLAKE_I_ONE_DEFINITION type name = {}
 #elif defined(_WIN32)
 #define FLAKE_I_ONE_PER_PROCESS(type, name) \
     extern type name;                       \
-    FLAKE_I_MERGED type name = {0}
+    FLAKE_I_ONE_DEFINITION type name = {0}
 #else
 #define FLAKE_I_ONE_PER_PROCESS(type, name) \
     extern type name;                       \
-    FLAKE_I_MERGED type name
+    FLAKE_I_ONE_DEFINITION type name
 #endif
 
 /* Files with and without an operating system share nothing. */
@@ -2330,8 +2330,8 @@ FLAKE_I_FN uint64_t flake_i_calibrate(uint64_t counter, int64_t now_ns) {
  *  1. Below FLAKE_LAYOUT_ULID a layout macro, with the next format and 16 bits of sequence, and its entry at the end
  *     of FLAKE_I_EACH_LAYOUT. Without node_bits random bits distinguish generators.
  *  2. A row at the end of this table. `form` names the function in // >>128-bit that forms IDs of the Unix ms and
- *     index of a ticket. flake_i_form_tail counts, then has random bits; flake_i_form_node counts, then has the node;
- *     flake_i_form_ulid counts in 80 bits. If none of them fits, write another one there.
+ *     index of a ticket. flake_i_form_tail has the counter, then random bits; flake_i_form_node the counter, then
+ *     the node; flake_i_form_ulid counts in 80 bits. If none of them fits, write another one there.
  *  3. Parts are stored as in a UUID if there is a version, else as time, seq down to bit 64, node. If neither fits,
  *     flake128_compose and flake128_decompose need a branch.
  */
@@ -2359,8 +2359,9 @@ FLAKE_I_EACH_LAYOUT(FLAKE_I_LAYOUT_OBJECT)
 FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *layout) {
 #define FLAKE_I_LAYOUT_VALUE(name, NAME) FLAKE_LAYOUT_##NAME,
     static const flake_layout known[] = {FLAKE_I_EACH_LAYOUT(FLAKE_I_LAYOUT_VALUE)};
-    FLAKE_I_RELY_ON(sizeof known / sizeof *known - FLAKE_I_LAYOUTS_OF_64 == FLAKE_I_FORMATS - 1,
-                    "FLAKE_I_LAYOUTS_OF_64 counts the layouts of 64 bits");
+    FLAKE_I_STATIC_ASSERT(sizeof known / sizeof *known - FLAKE_I_LAYOUTS_OF_64 ==
+                              FLAKE_I_FORMATS - 1,
+                          "FLAKE_I_LAYOUTS_OF_64 counts the layouts of 64 bits");
     if (i >= sizeof known / sizeof *known) return FLAKE_INVALID;
     *layout = known[i];
     return FLAKE_OK;
@@ -2925,9 +2926,9 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *
  *     time    the highest clock reading recorded, in units since the epoch
  *     count   tickets drawn since that unit began, queued ones included; it has bits to spare
- *     cap     tickets per unit
+ *     unit_capacity     tickets per unit
  *
- *     ticket k, counted from 0, has index  k % cap  of unit  time + k / cap
+ *     ticket k, counted from 0, has index  k % unit_capacity  of unit  time + k / unit_capacity
  *
  * A draw loads the word, reads the clock (I2 restricts the order), and moves the word with one
  * read-modify-write:
@@ -2945,7 +2946,7 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  * INVARIANTS
  *
  *  I1  Each ticket (time, tick, k) is drawn by one read-modify-write of one word. RMWs of a
- *      location are totally ordered on every machine, and within a timeline the position time * cap
+ *      location are totally ordered on every machine, and within a timeline the position time * unit_capacity
  *      + count only grows. So no ticket of a timeline is drawn twice, with any memory orders. That
  *      two visits to a timeline do not overlap is I5, which needs orders. (Only a waiter that gives
  *      up moves the position back: it returns the newest ticket, which no caller has received.)
@@ -2964,7 +2965,7 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  * one before the draw: every ticket below count is then taken, every other one is free.
  *
  * Why count cannot overflow into its neighbour: a draw by fetch_add first checks that count is
- * below cap. Before it adds, each other thread may add one ticket. A quarter of the count's range,
+ * below unit_capacity. Before it adds, each other thread may add one ticket. A quarter of the count's range,
  * at least 2^18, is reserved for those. A CAS knows the exact count.
  *
  * Why a unit may fill its count (time and sequence have 64 bits). Its last ticket carries into time,
@@ -3061,10 +3062,11 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
 
 /* ---- engine ---- */
 
-FLAKE_I_RELY_ON(offsetof(flake_i_engine, word) == 56, "the word has 56 bytes before and after it");
-FLAKE_I_RELY_ON(offsetof(flake_i_engine, owner_word) >= offsetof(flake_i_engine, word) + 64,
-                "constant members share no cache line with the word");
-FLAKE_I_RELY_ON(sizeof(flake_atomic64) == 8, "a 64-bit atomic is its value alone");
+FLAKE_I_STATIC_ASSERT(offsetof(flake_i_engine, word) == 56,
+                      "the word has 56 bytes before and after it");
+FLAKE_I_STATIC_ASSERT(offsetof(flake_i_engine, owner_word) >= offsetof(flake_i_engine, word) + 64,
+                      "constant members share no cache line with the word");
+FLAKE_I_STATIC_ASSERT(sizeof(flake_atomic64) == 8, "a 64-bit atomic is its value alone");
 
 /* What a caller requests. Constants: each caller compiles to a straight line of its own. */
 enum flake_i_request {
@@ -3090,7 +3092,7 @@ typedef struct flake_i_engine_config {
     int64_t epoch_ms;
     uint32_t unit_ms;
     unsigned time_bits, tick_bits;
-    uint64_t cap;
+    uint64_t unit_capacity;
     bool fail_on_backwards;
     flake_options options; /* all that concern an engine, from max_wait_ms on */
     flake_gate gate;       /* of a gated node */
@@ -3107,7 +3109,7 @@ FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *, int64_t until_ns, bool *p
 FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *, int64_t until_ns);
 
 /* What is wrong with after_unix_ms; NULL: nothing. */
-FLAKE_I_FN const char *flake_i_unfit_after(const flake_options *o, int64_t epoch_ms) {
+FLAKE_I_FN const char *flake_i_after_reject_reason(const flake_options *o, int64_t epoch_ms) {
     const int64_t after_ms = o->after_unix_ms, day_ms = 86400000;
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     if (!after_ms) return NULL;
@@ -3122,15 +3124,17 @@ FLAKE_I_FN const char *flake_i_unfit_after(const flake_options *o, int64_t epoch
 }
 
 /* Why engine or lanes cannot be set up like this; NULL: they can. */
-FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) {
+FLAKE_I_FN const char *flake_i_setup_reject_reason(const flake_i_engine_config *config) {
     const flake_options *const o = &config->options;
-    const uint64_t most_lanes = flake_i_min_u64(config->cap, INT32_MAX / sizeof(flake_lane) - 1);
+    const uint64_t most_lanes =
+        flake_i_min_u64(config->unit_capacity, INT32_MAX / sizeof(flake_lane) - 1);
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS, epoch_ms = config->epoch_ms;
     if (epoch_ms < -max_ms || epoch_ms > max_ms)
         return "layout.epoch_ms is further from 1970 than 64 bits of ns";
     if (epoch_ms >= 100000000 && epoch_ms < 10000000000) /* as seconds: 1973 to 2286 */
         return "layout.epoch_ms is in the first months of 1970: is it in seconds?";
-    if (!config->unit_ms || !config->cap) return "layout: a unit has no length, or no ids";
+    if (!config->unit_ms || !config->unit_capacity)
+        return "layout: a unit has no length, or no ids";
     if (o->max_ahead_ms < 0 || o->max_ahead_ms / config->unit_ms > INT32_MAX)
         return "max_ahead_ms is negative, or more than 2^31 units";
     if (o->max_wait_ms < 0) return "max_wait_ms is negative";
@@ -3147,44 +3151,46 @@ FLAKE_I_FN const char *flake_i_unfit_setup(const flake_i_engine_config *config) 
     if (o->lanes && !o->lane_count) return "lane_count is 0: it must be the number of lanes";
     if (o->lanes && o->lane_count > most_lanes)
         return "lane_count exceeds the sequence range, or 2 GB of memory";
-    return flake_i_unfit_after(o, epoch_ms);
+    return flake_i_after_reject_reason(o, epoch_ms);
 }
 
 /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at
  * least as many as the layout has outside its time. */
-FLAKE_I_FN void flake_i_lay_out_word(flake_i_engine *e, unsigned time_bits, uint64_t cap) {
+FLAKE_I_FN void flake_i_lay_out_word(flake_i_engine *e, unsigned time_bits,
+                                     uint64_t unit_capacity) {
     e->max_time = ((uint64_t)INT64_MAX - e->epoch_ns) / e->unit_ns - 1;
     if (time_bits < 64) e->max_time = flake_i_min_u64(e->max_time, ((uint64_t)1 << time_bits) - 1);
     e->time_shift = 63;
     for (uint64_t t = e->max_time >> 1; t; t >>= 1) e->time_shift--;
     const unsigned count_bits = e->time_shift - e->tick_bits;
     e->count_mask = ((uint64_t)1 << count_bits) - 1;
-    FLAKE_ASSERT(cap <= e->count_mask || (cap == e->count_mask + 1 && !e->tick_bits));
-    if (cap > e->count_mask && (e->max_time + 1) << count_bits == 0)
+    FLAKE_ASSERT(unit_capacity <= e->count_mask ||
+                 (unit_capacity == e->count_mask + 1 && !e->tick_bits));
+    if (unit_capacity > e->count_mask && (e->max_time + 1) << count_bits == 0)
         e->max_time--; /* a full unit carries into time */
 }
 
 enum {
     FLAKE_I_RANGE_BITS = 48,   /* of count at most: sums of counts must not overflow */
     FLAKE_I_ADD_BITS = 20,     /* fetch_add needs a count of so many bits, ... */
-    FLAKE_I_ADD_ROOM = 16,     /* ... with a range of so many times the cap, ... */
+    FLAKE_I_ADD_ROOM = 16,     /* ... with a range of so many times the unit_capacity, ... */
     FLAKE_I_ADD_TICKETS = 4096 /* ... and callers that wait for so many tickets */
 };
 
 /* fetch_add needs a reserve for simultaneous additions, a quarter of the count's range. Its callers
  * must wait long enough that they do not push a ticket past what another caller waits. */
-FLAKE_I_FN void flake_i_set_cap(flake_i_engine *e, uint64_t cap) {
+FLAKE_I_FN void flake_i_set_capacity(flake_i_engine *e, uint64_t unit_capacity) {
     const uint64_t range = flake_i_min_u64(e->count_mask + 1, (uint64_t)1 << FLAKE_I_RANGE_BITS);
     const uint64_t units =
         flake_i_min_u64((uint64_t)e->wait_ns / e->unit_ns + e->ahead, FLAKE_I_ADD_TICKETS);
-    const bool by_add = range >> FLAKE_I_ADD_BITS && cap <= range / FLAKE_I_ADD_ROOM &&
-                        units * cap >= FLAKE_I_ADD_TICKETS;
-    e->cap = cap;
-    e->add_limit = by_add ? cap - 1 : 0;
-    e->fast_limit = cap - 1;
-    e->limit = by_add ? range - range / 4 : range - (cap < range);
+    const bool by_add = range >> FLAKE_I_ADD_BITS && unit_capacity <= range / FLAKE_I_ADD_ROOM &&
+                        units * unit_capacity >= FLAKE_I_ADD_TICKETS;
+    e->unit_capacity = unit_capacity;
+    e->add_limit = by_add ? unit_capacity - 1 : 0;
+    e->fast_limit = unit_capacity - 1;
+    e->count_limit = by_add ? range - range / 4 : range - (unit_capacity < range);
     /* If count cannot hold IDs so far ahead, they move time past all readings (see flake_i_plan). */
-    e->time_lead = (e->ahead + 1) * cap > e->limit ? e->ahead : 0;
+    e->time_lead = (e->ahead + 1) * unit_capacity > e->count_limit ? e->ahead : 0;
 }
 
 /* The owner is the instance owner id, or the gate's fence, which a fork wipes as well. */
@@ -3224,12 +3230,12 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
     if (o->clock.kind == FLAKE_CLOCK_FAST) e->clock.kind = FLAKE_CLOCK_EXACT;
     e->ring = o->overflow;
     e->slack_ns = o->clock.now_ns || o->clock.kind != FLAKE_CLOCK_COARSE ? 0 : FLAKE_CLOCK_SLACK_NS;
-    e->reach_ns = e->unit_ns + e->slack_ns;
+    e->unit_plus_slack_ns = e->unit_ns + e->slack_ns;
     e->late_from_ns = e->epoch_ns - e->slack_ns;
     e->unit_share = UINT64_MAX / e->unit_ns;
-    e->home = (uintptr_t)e;
-    flake_i_lay_out_word(e, config->time_bits, config->cap);
-    flake_i_set_cap(e, config->cap);
+    e->self_address = (uintptr_t)e;
+    flake_i_lay_out_word(e, config->time_bits, config->unit_capacity);
+    flake_i_set_capacity(e, config->unit_capacity);
     flake_i_set_owner(e, config, gate_word, gate_id);
     flake_atomic64 *const zeros[] = {
         &e->word,    &e->safe[0], &e->safe[1], &e->drifts,          &e->overflow,
@@ -3240,8 +3246,8 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
     e->frequent = window ? e->unit_ns >> FLAKE_I_FREQUENT_BITS : UINT64_MAX;
     FLAKE_ATOMIC_STORE(&e->ticks_per_window, window || o->clock.now_ns, relaxed);
     const bool is_plain =
-        !o->overflow && !config->gate.admit && !config->claim && e->cap <= e->count_mask;
-    FLAKE_ATOMIC_STORE(&e->first_limit, is_plain ? e->cap : 0, relaxed);
+        !o->overflow && !config->gate.admit && !config->claim && e->unit_capacity <= e->count_mask;
+    FLAKE_ATOMIC_STORE(&e->first_limit, is_plain ? e->unit_capacity : 0, relaxed);
     FLAKE_ATOMIC_STORE(&e->is_closed, 0u, relaxed);
     return FLAKE_OK;
 }
@@ -3274,7 +3280,7 @@ FLAKE_I_INLINE bool flake_i_has_fence(const flake_i_engine *e) {
 }
 
 /* Why the owner's word changed: another process set the engine up, or the gate is closed. */
-FLAKE_I_INLINE flake_status flake_i_lost(const flake_i_engine *e) {
+FLAKE_I_INLINE flake_status flake_i_lost_status(const flake_i_engine *e) {
     return flake_i_has_fence(e) && !flake_i_is_inherited(e) ? FLAKE_LEASE_LOST : FLAKE_FORKED;
 }
 
@@ -3291,7 +3297,7 @@ FLAKE_I_FN flake_status flake_i_check_owner(const flake_i_engine *e) {
 }
 
 FLAKE_I_INLINE bool flake_i_is_copy(const flake_i_engine *e) {
-    return e->home != (uintptr_t)e && !e->is_shared;
+    return e->self_address != (uintptr_t)e && !e->is_shared;
 }
 
 FLAKE_I_FN flake_i_claim *flake_i_claim_of(const flake_i_engine *e) {
@@ -3333,9 +3339,9 @@ FLAKE_I_INLINE uint64_t flake_i_word_at(const flake_i_engine *e, uint64_t time, 
 FLAKE_I_FN uint64_t flake_i_queued(const flake_i_engine *e, uint64_t since, uint64_t count,
                                    uint64_t from) {
     if (from <= since) return count;
-    if (count <= e->cap) return 0; /* nearly always, without a division */
+    if (count <= e->unit_capacity) return 0; /* nearly always, without a division */
     uint64_t passed = from - since;
-    return passed > count / e->cap ? 0 : count - passed * e->cap;
+    return passed > count / e->unit_capacity ? 0 : count - passed * e->unit_capacity;
 }
 
 /* A statistic, on a cache line that the fast path does not touch. */
@@ -3360,9 +3366,9 @@ FLAKE_I_FN void flake_i_decode(const flake_i_engine *e, uint64_t word, uint64_t 
                                uint64_t *count) {
     *time = word >> e->time_shift;
     *count = word & e->count_mask;
-    if (e->cap > e->count_mask && !*count && *time) {
+    if (e->unit_capacity > e->count_mask && !*count && *time) {
         --*time;
-        *count = e->cap;
+        *count = e->unit_capacity;
     }
 }
 
@@ -3371,9 +3377,9 @@ FLAKE_I_FN void flake_i_exhaust_unit(flake_i_engine *e) {
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
     uint64_t time, count;
     flake_i_decode(e, word, &time, &count);
-    if (count >= e->cap) return;
-    FLAKE_ATOMIC_STORE(&e->word, word - count + e->cap, relaxed);
-    flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* not drawn here */
+    if (count >= e->unit_capacity) return;
+    FLAKE_ATOMIC_STORE(&e->word, word - count + e->unit_capacity, relaxed);
+    flake_i_tally(&e->rebased, count - e->unit_capacity, FLAKE_I_OWNED); /* not drawn here */
 }
 
 /* The next ID is of a later unit than this time, on either timeline: of start_unit, unless the word has passed
@@ -3388,11 +3394,11 @@ FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
         if (FLAKE_ATOMIC_LOAD(&e->safe[i], relaxed) < floor)
             FLAKE_ATOMIC_STORE(&e->safe[i], floor, relaxed);
     flake_i_decode(e, word, &time, &count);
-    if (time > floor || flake_i_queued(e, time, count, floor) >= e->cap) return;
+    if (time > floor || flake_i_queued(e, time, count, floor) >= e->unit_capacity) return;
     e->start_unit = floor + 1;
-    FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, floor, flake_i_tick(e, word)) + e->cap,
-                       relaxed);
-    flake_i_tally(&e->rebased, count - e->cap, FLAKE_I_OWNED); /* not drawn here */
+    FLAKE_ATOMIC_STORE(
+        &e->word, flake_i_word_at(e, floor, flake_i_tick(e, word)) + e->unit_capacity, relaxed);
+    flake_i_tally(&e->rebased, count - e->unit_capacity, FLAKE_I_OWNED); /* not drawn here */
 }
 
 /* ---- the fast clock ---- */
@@ -3486,7 +3492,7 @@ FLAKE_I_FN bool flake_i_is_early(const flake_i_engine *e, const flake_i_attempt 
 
 FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, uint64_t word,
                                      int64_t now_ns, flake_i_attempt *a) {
-    if (!e->cap) return FLAKE_INVALID; /* never initialised */
+    if (!e->unit_capacity) return FLAKE_INVALID; /* never initialised */
     flake_i_decode(e, word, &a->time, &a->count);
     a->tick = flake_i_tick(e, word);
     const bool given = (request & FLAKE_I_GIVEN) && word; /* older counts as the word's time */
@@ -3497,7 +3503,8 @@ FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, 
     a->leaves = a->blocked = false;
     a->base = a->now < a->time ? a->time : a->now;
     a->ticket = flake_i_queued(e, a->time, a->count, a->base);
-    a->unit = a->opens = a->base + (a->ticket < e->cap ? 0 : a->ticket / e->cap);
+    a->unit = a->opens =
+        a->base + (a->ticket < e->unit_capacity ? 0 : a->ticket / e->unit_capacity);
     if (a->now < a->time && e->tick_bits) flake_i_look_back(e, a);
     const bool is_start = given && flake_i_is_early(e, a); /* now is not the clock's */
     a->is_free = a->unit <= a->now + (is_start ? 0 : e->ahead) && !a->blocked;
@@ -3515,7 +3522,8 @@ FLAKE_I_FN int64_t flake_i_lag_adjusted_ns(const flake_i_engine *e, uint64_t wor
 
 FLAKE_I_FN uint64_t flake_i_available_by(const flake_i_engine *e, const flake_i_attempt *a) {
     if (!a->is_free) return 0;
-    return (flake_i_min_u64(a->now + e->ahead, e->max_time) + 1 - a->base) * e->cap - a->ticket;
+    return (flake_i_min_u64(a->now + e->ahead, e->max_time) + 1 - a->base) * e->unit_capacity -
+           a->ticket;
 }
 
 FLAKE_I_FN int64_t flake_i_end_ns(const flake_i_engine *e, uint64_t unit) {
@@ -3548,7 +3556,7 @@ FLAKE_I_FN bool flake_i_drifts_at(flake_i_engine *e, uint64_t word, unsigned tic
 FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const flake_i_attempt *a,
                                        uint64_t *drifts) {
     unsigned left = a->tick ^ 1;
-    uint64_t last = a->time + (a->count ? (a->count - 1) / e->cap : 0);
+    uint64_t last = a->time + (a->count ? (a->count - 1) / e->unit_capacity : 0);
     uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[left], relaxed);
     while (safe < last &&
            !FLAKE_ATOMIC_CAS(&e->safe[left], &safe, last, release, relaxed)) { /* SAFE:R */
@@ -3567,7 +3575,8 @@ enum { FLAKE_I_NOTED_BITS = 24, FLAKE_I_NOTED_MAX = 0xffffff };
 
 /* queued 0: the queue is over. A last note that does not fit remains owed; another: the next ms is noted
  * again. */
-FLAKE_I_FN void flake_i_note(flake_i_engine *e, uint64_t seen, int64_t now_ns, uint64_t queued) {
+FLAKE_I_FN void flake_i_emit_event(flake_i_engine *e, uint64_t seen, int64_t now_ns,
+                                   uint64_t queued) {
     const uint64_t mask = UINT64_MAX >> FLAKE_I_NOTED_BITS;
     const uint64_t ms = (uint64_t)(now_ns / FLAKE_I_NS_PER_MS) & mask, owed = seen;
     uint64_t noted = seen & FLAKE_I_NOTED_MAX;
@@ -3601,7 +3610,7 @@ FLAKE_I_FN void flake_i_note(flake_i_engine *e, uint64_t seen, int64_t now_ns, u
  * that wait for the start unit.
  * The reading is taken after the election was loaded: if it is before that ms, the clock went
  * backwards. */
-FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
+FLAKE_I_FN void flake_i_check_overflow(flake_i_engine *e) {
     flake_i_attempt a;
     if (!e->ring) return;
     const uint64_t old = FLAKE_ATOMIC_LOAD(&e->overflow, acquire); /* NOTE:A */
@@ -3610,7 +3619,7 @@ FLAKE_I_FN void flake_i_notify(flake_i_engine *e) {
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
     if (flake_i_look(e, 0, word, now_ns, &a) != FLAKE_OK || a.now + e->time_lead < a.time) return;
     const uint64_t served = flake_i_max_u64(a.now + e->ahead, e->start_unit);
-    flake_i_note(e, old, now_ns, flake_i_queued(e, a.time, a.count, served + 1));
+    flake_i_emit_event(e, old, now_ns, flake_i_queued(e, a.time, a.count, served + 1));
 }
 
 /* ---- draw ---- */
@@ -3655,7 +3664,7 @@ FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t 
                                       int64_t now_ns, int64_t *budget_ns) {
     const int64_t due_ns = flake_i_due_ns(e, unit);
     for (;;) {
-        flake_i_notify(e);
+        flake_i_check_overflow(e);
         if (now_ns >= due_ns) return FLAKE_OK;
         const int64_t left_ns = flake_i_ns_until(due_ns, now_ns);
         const bool put_back = now_ns < drawn_ns && (e->tick_bits || e->fail_on_backwards);
@@ -3674,7 +3683,7 @@ FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
 
 /* Of the word: the next ticket is the first one. */
 FLAKE_I_FN bool flake_i_is_fresh(const flake_i_engine *e, uint64_t time, uint64_t count) {
-    return !(count % e->cap) && time + count / e->cap == e->start_unit;
+    return !(count % e->unit_capacity) && time + count / e->unit_capacity == e->start_unit;
 }
 
 /* Look. Only an exact reading taken after the word shows that the clock is before the word or that
@@ -3711,9 +3720,9 @@ FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, boo
         flake_i_tally(&e->waits, 1, a->request);
         a->wait_told = true;
     }
-    *slept = a->blocked || a->ticket >= e->limit;
+    *slept = a->blocked || a->ticket >= e->count_limit;
     if (!*slept) return FLAKE_OK;
-    if (!a->blocked) flake_i_notify(e);
+    if (!a->blocked) flake_i_check_overflow(e);
     (void)flake_i_nap(e, a->now_ns, (int64_t)flake_i_min_u64((uint64_t)left_ns, e->unit_ns),
                       &a->budget_ns);
     return flake_i_check_owner(e);
@@ -3721,13 +3730,14 @@ FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, boo
 
 /* Decide: how many tickets, and which. */
 FLAKE_I_FN void flake_i_plan(const flake_i_engine *e, flake_i_attempt *a) {
-    a->n = flake_i_min_u64(a->want,
-                           a->is_free ? flake_i_available_by(e, a) : e->cap - a->ticket % e->cap);
-    if (a->is_free && a->ticket >= e->cap && a->ticket + a->n > e->limit) {
-        a->ticket %= e->cap; /* far ahead of the clock: whole units move from count to time */
+    a->n = flake_i_min_u64(a->want, a->is_free ? flake_i_available_by(e, a)
+                                               : e->unit_capacity - a->ticket % e->unit_capacity);
+    if (a->is_free && a->ticket >= e->unit_capacity && a->ticket + a->n > e->count_limit) {
+        a->ticket %=
+            e->unit_capacity; /* far ahead of the clock: whole units move from count to time */
         a->base = a->unit;
     }
-    a->n = flake_i_min_u64(a->n, e->limit - a->ticket);
+    a->n = flake_i_min_u64(a->n, e->count_limit - a->ticket);
     a->next = flake_i_word_at(e, a->base, a->tick) + a->ticket + a->n;
 }
 
@@ -3761,10 +3771,11 @@ FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, fla
     if (!given_back) flake_i_tally(&e->rebased, a->count - a->ticket, a->request);
     flake_i_note_rate(e, a->count - a->ticket);
     if (status != FLAKE_OK) return status;
-    if (a->is_free && a->count != a->ticket && !(a->request & FLAKE_I_GIVEN)) flake_i_notify(e);
+    if (a->is_free && a->count != a->ticket && !(a->request & FLAKE_I_GIVEN))
+        flake_i_check_overflow(e);
     if (a->n > 1) flake_i_tally(&e->batches, 1, a->request);
-    out->time = a->base + (a->ticket < e->cap ? 0 : a->ticket / e->cap);
-    out->index = a->ticket < e->cap ? a->ticket : a->ticket % e->cap;
+    out->time = a->base + (a->ticket < e->unit_capacity ? 0 : a->ticket / e->unit_capacity);
+    out->index = a->ticket < e->unit_capacity ? a->ticket : a->ticket % e->unit_capacity;
     out->n = a->n;
     out->tick = a->tick;
     out->head = flake_i_word_at(e, out->time, a->tick);
@@ -3821,16 +3832,16 @@ FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, u
         (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
     const uint64_t count = *word & e->count_mask, head = *word - count;
     uint64_t index = count, n = 1;
-    if (!FLAKE_I_LIKELY(late_ns < e->reach_ns)) return FLAKE_I_ELSE;
+    if (!FLAKE_I_LIKELY(late_ns < e->unit_plus_slack_ns)) return FLAKE_I_ELSE;
     out->time = *word >> e->time_shift;
     if (want == 1 && (request & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT &&
         FLAKE_I_LIKELY(count - 1 < e->add_limit)) {
         *word = FLAKE_ATOMIC_ADD(&e->word, 1u, relaxed);
-        index = *word - head; /* of another unit or tick: above any cap */
-        if (!FLAKE_I_LIKELY(index < e->cap)) return FLAKE_I_OVERSHOT;
+        index = *word - head; /* of another unit or tick: above any unit_capacity */
+        if (!FLAKE_I_LIKELY(index < e->unit_capacity)) return FLAKE_I_OVERSHOT;
     } else {
         if (!FLAKE_I_LIKELY(count - 1 < e->fast_limit)) return FLAKE_I_ELSE;
-        if (want > 1) n = flake_i_min_u64(want, e->cap - count);
+        if (want > 1) n = flake_i_min_u64(want, e->unit_capacity - count);
         if (n < want && e->ahead) return FLAKE_I_ELSE;
         if (!FLAKE_I_SURE(flake_i_move(e, request, word, *word + n))) return FLAKE_I_LOST;
     }
@@ -3856,7 +3867,7 @@ FLAKE_I_FN bool flake_i_draw_overshoot(flake_i_engine *e, flake_i_attempt *a, fl
     a->now_ns = flake_i_exact_ns(&e->clock);
     a->base = a->word >> e->time_shift;
     a->ticket = a->count = a->word & e->count_mask;
-    a->unit = a->base + a->ticket / e->cap;
+    a->unit = a->base + a->ticket / e->unit_capacity;
     a->tick = flake_i_tick(e, a->word);
     a->is_free = false;
     a->n = 1;
@@ -3879,7 +3890,7 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
     flake_status late;
     const unsigned request = resume & FLAKE_I_REQUESTS;
     const unsigned outcome = resume - request;
-    if (outcome & FLAKE_I_NOT_OURS) return flake_i_lost(e);
+    if (outcome & FLAKE_I_NOT_OURS) return flake_i_lost_status(e);
     if (flake_i_is_copy(e)) {
         flake_i_exhaust_unit(e);
         return FLAKE_INVALID;
@@ -3904,7 +3915,7 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
         if (status == FLAKE_OK && !a.is_free) status = flake_i_queue(e, &a, &slept);
         if (status == FLAKE_OK && !slept) {
             flake_i_plan(e, &a);
-            const uint64_t last = a.base + (a.ticket + a.n - 1) / e->cap;
+            const uint64_t last = a.base + (a.ticket + a.n - 1) / e->unit_capacity;
             if (flake_i_has_gate(e)) status = flake_i_pass_gates(e, request, last, &a.budget_ns);
             if (status != FLAKE_OK) out->n = a.n;
         }
@@ -3953,7 +3964,7 @@ FLAKE_I_FN flake_status flake_i_peek(flake_i_engine *e, flake_i_attempt *a) {
 /* ns until a try would succeed; INT64_MAX: never. */
 FLAKE_I_FN int64_t flake_i_retry_ns(flake_i_engine *e) {
     flake_i_attempt a;
-    if (flake_i_is_over(e) || !e->cap) return INT64_MAX;
+    if (flake_i_is_over(e) || !e->unit_capacity) return INT64_MAX;
     if (e->slack_ns && flake_i_peek(e, &a) == FLAKE_OK && a.is_free) return 0;
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     const int64_t now_ns = flake_i_exact_ns(&e->clock), epoch_ns = (int64_t)e->epoch_ns;
@@ -3976,7 +3987,7 @@ FLAKE_I_FN uint64_t flake_i_newest(flake_i_engine *e) {
     flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, acquire), &time, &count); /* LOOK:A */
     const uint64_t safe = flake_i_max_u64(FLAKE_ATOMIC_LOAD(&e->safe[0], relaxed),
                                           FLAKE_ATOMIC_LOAD(&e->safe[1], relaxed));
-    return flake_i_max_u64(time + (count ? (count - 1) / e->cap : 0), safe);
+    return flake_i_max_u64(time + (count ? (count - 1) / e->unit_capacity : 0), safe);
 }
 
 /* Whether the next ticket waits for flake_extend. The word's unit is admitted already. */
@@ -4051,19 +4062,20 @@ FLAKE_I_FN void flake_i_lanes_map(flake_i_lanes *l, unsigned slot, uint32_t own)
     FLAKE_ATOMIC_STORE(&l->map[slot], distance | ((uint32_t)l->from & 0x80000000), relaxed);
 }
 
-/* A copy of the whole with `cap` numbers of its own. Which numbers of the word's unit are drawn is
+/* A copy of the whole with `unit_capacity` numbers of its own. Which numbers of the word's unit are drawn is
  * unknown: all count as drawn. */
-FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whole, uint64_t cap) {
+FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whole,
+                                   uint64_t unit_capacity) {
     const uint64_t word = FLAKE_ATOMIC_LOAD(&whole->word, relaxed);
     uint64_t time, count;
     flake_i_decode(whole, word, &time, &count);
-    count = (count + whole->cap - 1) / whole->cap * cap;
+    count = (count + whole->unit_capacity - 1) / whole->unit_capacity * unit_capacity;
     memcpy((void *)e, (const void *)whole, sizeof *e);
-    flake_i_set_cap(e, cap);
-    e->home = (uintptr_t)e;
+    flake_i_set_capacity(e, unit_capacity);
+    e->self_address = (uintptr_t)e;
     if (e->claim_at) e->claim_at += (uintptr_t)whole - (uintptr_t)e;
     if (FLAKE_ATOMIC_LOAD(&e->first_limit, relaxed))
-        FLAKE_ATOMIC_STORE(&e->first_limit, cap, relaxed);
+        FLAKE_ATOMIC_STORE(&e->first_limit, unit_capacity, relaxed);
     FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, time, flake_i_tick(whole, word)) + count,
                        relaxed);
     FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
@@ -4074,17 +4086,17 @@ FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t 
                                     const flake_i_engine *whole) {
     uint64_t first = 0;
     for (size_t i = 0; i < n; i++) {
-        const uint64_t cap = whole->cap / n + (i < whole->cap % n);
-        flake_i_lane_begin(&lanes[i].engine, whole, cap);
+        const uint64_t unit_capacity = whole->unit_capacity / n + (i < whole->unit_capacity % n);
+        flake_i_lane_begin(&lanes[i].engine, whole, unit_capacity);
         lanes[i].first = first;
-        first += cap;
+        first += unit_capacity;
     }
     for (size_t i = 0; i < sizeof l->map / sizeof *l->map; i++)
         FLAKE_ATOMIC_STORE(&l->map[i], 0u, relaxed);
     FLAKE_ATOMIC_STORE(&l->turn, 0u, relaxed);
     l->from = whole->is_shared ? UINTPTR_MAX : 0;
     l->lanes_at = (uintptr_t)lanes - sizeof(flake_lane) - ((uintptr_t)l & l->from);
-    l->home = (uintptr_t)l;
+    l->self_address = (uintptr_t)l;
     l->n = n;
 }
 
@@ -4178,7 +4190,7 @@ FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsi
                                                           flake_lane **from) {
     const unsigned slot = (uint8_t)FLAKE_LANE(), request = resume & FLAKE_I_WAIT;
     unsigned outcome = resume - request;
-    if (l->home != (uintptr_t)l && !l->from) return FLAKE_INVALID; /* a copy */
+    if (l->self_address != (uintptr_t)l && !l->from) return FLAKE_INVALID; /* a copy */
     if (!*from) {
         size_t distance = FLAKE_ATOMIC_LOAD(&l->map[slot], relaxed) & INT32_MAX;
         if (!distance) distance = flake_i_lanes_step(l, slot, 0) * sizeof(flake_lane);
@@ -4232,7 +4244,9 @@ FLAKE_I_FN bool flake_i_is_here(const flake_gen *g) {
 
 /* Which number of the range a unit starts with: a hash of its time, scaled to the capacity. */
 FLAKE_I_FN uint64_t flake_i_scatter(const flake_gen *g, uint64_t time) {
-    return g->options.seq_scatter ? (time * 0x9e3779b97f4a7c15 >> 32) * g->engine.cap >> 32 : 0;
+    return g->options.seq_scatter
+               ? (time * 0x9e3779b97f4a7c15 >> 32) * g->engine.unit_capacity >> 32
+               : 0;
 }
 
 /* `seq` counts from seq_min. */
@@ -4241,10 +4255,10 @@ FLAKE_I_INLINE uint64_t flake_i_id(const flake_gen *g, uint64_t time_field, uint
 }
 
 /* For any 64-bit layout. */
-FLAKE_I_COLD flake_status flake_i_put_odd_id(const flake_gen *g, uint64_t time, uint64_t index,
-                                             uint64_t *id) {
+FLAKE_I_COLD flake_status flake_i_put_unusual_id(const flake_gen *g, uint64_t time, uint64_t index,
+                                                 uint64_t *id) {
     uint64_t seq = flake_i_scatter(g, time) + index;
-    if (seq >= g->engine.cap) seq -= g->engine.cap;
+    if (seq >= g->engine.unit_capacity) seq -= g->engine.unit_capacity;
     *id = flake_i_id(g, flake_i_time_field(&g->options.layout, time), seq);
     return FLAKE_OK;
 }
@@ -4253,7 +4267,7 @@ FLAKE_I_COLD flake_status flake_i_put_odd_id(const flake_gen *g, uint64_t time, 
 FLAKE_I_INLINE void flake_i_put_id(flake_gen *g, bool is_128, uint64_t time, uint64_t index,
                                    void *id) {
     if (!is_128) *(uint64_t *)id = flake_i_id(g, time << g->time_shift, index);
-    else if (FLAKE_I_LIKELY(!g->counts)) *(flake128 *)id = flake_i_128(time, g->base + index);
+    else if (FLAKE_I_LIKELY(!g->has_counter)) *(flake128 *)id = flake_i_128(time, g->base + index);
     else flake_i_counted_1(g, time, index, (flake128 *)id);
 }
 
@@ -4283,12 +4297,12 @@ FLAKE_I_FN void flake_i_fill_run(uint64_t *ids, uint64_t n, uint64_t first, uint
 }
 
 FLAKE_I_FN void flake_i_fill(const flake_gen *g, const flake_i_ticket *unit, uint64_t *ids) {
-    const uint64_t cap = g->engine.cap, step = (uint64_t)1 << g->seq_shift;
+    const uint64_t unit_capacity = g->engine.unit_capacity, step = (uint64_t)1 << g->seq_shift;
     const uint64_t field = flake_i_time_field(&g->options.layout, unit->time);
     uint64_t seq = flake_i_scatter(g, unit->time) + unit->index;
-    if (seq >= cap) seq -= cap;
+    if (seq >= unit_capacity) seq -= unit_capacity;
     for (uint64_t left = unit->n, run; left; left -= run, ids += run, seq = 0) {
-        run = flake_i_min_u64(cap - seq, left);
+        run = flake_i_min_u64(unit_capacity - seq, left);
         flake_i_fill_run(ids, run, flake_i_id(g, field, seq), step);
     }
 }
@@ -4313,7 +4327,7 @@ FLAKE_I_FN void flake_i_fill_run128(flake128 *ids, uint64_t n, uint64_t high, ui
 
 FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_ticket *unit, flake128 *ids) {
     uint64_t low = g->base + unit->index;
-    if (g->counts) flake_i_counted(g, unit->time, unit->index, ids, unit->n);
+    if (g->has_counter) flake_i_counted(g, unit->time, unit->index, ids, unit->n);
     else
         for (uint64_t left = unit->n, run; left; left -= run, low += run, ids += run) {
             run = flake_i_min_u64(left, 256 - low % 256);
@@ -4325,16 +4339,19 @@ FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_ticket *unit, flake1
 
 /* How many IDs a generator that continues has in an engine's newest unit while the clock is behind that
  * unit; 0: the clock is not, or the generator waits for it. */
-FLAKE_I_FN uint64_t flake_i_spare(const flake_gen *g, flake_i_engine *e) {
+FLAKE_I_FN uint64_t flake_i_backstep_available(const flake_gen *g, flake_i_engine *e) {
     flake_i_attempt a;
-    if (!g->counts || flake_i_is_over(e)) return 0;
+    if (!g->has_counter || flake_i_is_over(e)) return 0;
     const flake_status status = flake_i_peek(e, &a);
     if (status == FLAKE_OK && flake_i_is_early(e, &a)) return 0;
     const bool before_first = status != FLAKE_OK && a.now_ns < (int64_t)e->epoch_ns;
-    if (before_first ? flake_i_is_fresh(e, a.time, a.count) || !(a.time || a.count % e->cap)
-                     : status != FLAKE_OK || a.now + e->ahead >= a.time)
+    if (before_first
+            ? flake_i_is_fresh(e, a.time, a.count) || !(a.time || a.count % e->unit_capacity)
+            : status != FLAKE_OK || a.now + e->ahead >= a.time)
         return 0;
-    return a.time + a.count / e->cap > e->max_time ? 0 : e->cap - a.count % e->cap;
+    return a.time + a.count / e->unit_capacity > e->max_time
+               ? 0
+               : e->unit_capacity - a.count % e->unit_capacity;
 }
 
 /* After a failed draw: if the clock went backwards, draws from the newest unit, or if that is exhausted
@@ -4350,12 +4367,12 @@ FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned reques
     flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
     if (status == FLAKE_TIME_RANGE && /* no ID yet, or the clock is past the layout's end */
         (flake_i_is_fresh(e, time, count) ||
-         (!time && count == e->cap) || /* unit 0 is exhausted for a gate */
+         (!time && count == e->unit_capacity) || /* unit 0 is exhausted for a gate */
          flake_i_exact_ns(&e->clock) >= (int64_t)flake_i_start_ns(e, e->max_time + 1)))
         return status;
     for (;;) {
         flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
-        const uint64_t unit = time + count / e->cap;
+        const uint64_t unit = time + count / e->unit_capacity;
         if (unit > e->max_time) return FLAKE_TIME_RANGE;
         status = flake_i_draw(e, FLAKE_I_GIVEN, (int64_t)flake_i_start_ns(e, unit), want, out);
         if (status != FLAKE_AGAIN && status != FLAKE_NOT_EXTENDED) return status;
@@ -4369,9 +4386,9 @@ FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned reques
 /* If lane *from is exhausted, a lane that is ahead of the clock continues in its place. */
 FLAKE_I_COLD flake_status flake_i_continue(flake_gen *g, unsigned resume, flake_status status,
                                            uint64_t want, flake_i_ticket *out, flake_lane **from) {
-    for (size_t i = 0; *from && i < g->split.n && status == FLAKE_AGAIN; i++) {
-        flake_lane *const lane = flake_i_lane(&g->split, i);
-        if (!flake_i_spare(g, &lane->engine)) continue;
+    for (size_t i = 0; *from && i < g->lanes.n && status == FLAKE_AGAIN; i++) {
+        flake_lane *const lane = flake_i_lane(&g->lanes, i);
+        if (!flake_i_backstep_available(g, &lane->engine)) continue;
         *from = lane;
         status = FLAKE_CLOCK_BACKWARDS;
     }
@@ -4407,7 +4424,7 @@ FLAKE_I_FN flake_status flake_i_ticket_slow(flake_gen *g, unsigned resume, uint6
                                             flake_i_ticket *out) {
     if (!(resume & FLAKE_I_LANE))
         return flake_i_draw_slow(&g->engine, resume, word, now_ns, want, out);
-    return flake_i_lanes_draw_continue(&g->split, resume, word, now_ns, want, out, from);
+    return flake_i_lanes_draw_continue(&g->lanes, resume, word, now_ns, want, out, from);
 }
 
 FLAKE_I_COLD flake_status flake_i_one_slow(flake_gen *g, unsigned resume, uint64_t word,
@@ -4416,7 +4433,7 @@ FLAKE_I_COLD flake_status flake_i_one_slow(flake_gen *g, unsigned resume, uint64
     const flake_status status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     if (from) ticket.index += from->first;
-    return flake_i_put_odd_id(g, ticket.time, ticket.index, id);
+    return flake_i_put_unusual_id(g, ticket.time, ticket.index, id);
 }
 
 FLAKE_I_INLINE flake_status flake_i_one_after(flake_gen *g, unsigned resume, bool is_bound,
@@ -4425,7 +4442,8 @@ FLAKE_I_INLINE flake_status flake_i_one_after(flake_gen *g, unsigned resume, boo
     flake_i_ticket ticket;
     if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket))
         return flake_i_one_slow(g, resume, word, now_ns, from, id);
-    if (g->kind & FLAKE_I_ODD) return flake_i_put_odd_id(g, ticket.time, ticket.index, id);
+    if (g->kind & FLAKE_I_UNUSUAL_64)
+        return flake_i_put_unusual_id(g, ticket.time, ticket.index, id);
     flake_i_put_id(g, false, ticket.time, ticket.index, id);
     return FLAKE_OK;
 }
@@ -4443,7 +4461,7 @@ FLAKE_I_NOINLINE flake_status flake_i_one128_continue(flake_gen *g, unsigned res
     const bool is_bound = resume & FLAKE_I_BOUND;
     if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket)) {
         status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
-        if (status != FLAKE_OK && g->counts)
+        if (status != FLAKE_OK && g->has_counter)
             status = flake_i_continue(g, resume, status, 1, &ticket, &from);
         if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
         if (from) ticket.index += from->first;
@@ -4460,7 +4478,7 @@ FLAKE_I_INLINE unsigned flake_i_ticket_fast(flake_gen *g, unsigned request, uint
     *from = NULL;
     if (!(request & FLAKE_I_LANE))
         return flake_i_draw_fast(&g->engine, request, 1, word, now_ns, out);
-    if (!FLAKE_I_LIKELY(flake_i_lanes_own(&g->split, from))) return FLAKE_I_LOST;
+    if (!FLAKE_I_LIKELY(flake_i_lanes_own(&g->lanes, from))) return FLAKE_I_LOST;
     const unsigned outcome =
         flake_i_draw_fast(&(*from)->engine, FLAKE_I_LANE, 1, word, now_ns, out);
     if (FLAKE_I_LIKELY(!outcome)) out->index += (*from)->first;
@@ -4503,7 +4521,7 @@ FLAKE_I_FN flake_status flake_i_take_tickets(flake_gen *g, unsigned request, uin
     int64_t now_ns = 0;
     unsigned resume;
     *from = NULL;
-    if (flake_i_has_lanes(g) && flake_i_lanes_own(&g->split, from)) {
+    if (flake_i_has_lanes(g) && flake_i_lanes_own(&g->lanes, from)) {
         resume = flake_i_draw_any(&(*from)->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
         if (resume) resume |= request | FLAKE_I_LANE;
     } else resume = flake_i_ticket_any(g, request, want, &word, &now_ns, out);
@@ -4513,27 +4531,27 @@ FLAKE_I_FN flake_status flake_i_take_tickets(flake_gen *g, unsigned request, uin
 /* Cuts those of the first unit off the claimed tickets, with indices in the whole range. */
 FLAKE_I_FN void flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_ticket *rest,
                             flake_i_ticket *unit) {
-    const uint64_t cap = from ? from->engine.cap : g->engine.cap;
+    const uint64_t unit_capacity = from ? from->engine.unit_capacity : g->engine.unit_capacity;
     *unit = *rest;
     if (from) unit->index += from->first;
-    unit->n = flake_i_min_u64(rest->n, cap - rest->index);
+    unit->n = flake_i_min_u64(rest->n, unit_capacity - rest->index);
     rest->n -= unit->n;
     rest->index = 0;
     rest->time++;
 }
 
 /* A draw without a fast path of its own. */
-FLAKE_I_NOINLINE flake_status flake_i_one_odd(flake_gen *g, unsigned request, int64_t now_ns,
-                                              uint64_t *id) {
+FLAKE_I_NOINLINE flake_status flake_i_one_unusual(flake_gen *g, unsigned request, int64_t now_ns,
+                                                  uint64_t *id) {
     flake_i_ticket ticket;
     uint64_t word;
-    if (!(g->kind & FLAKE_I_ODD) || (flake_i_has_lanes(g) && (request & FLAKE_I_GIVEN)))
+    if (!(g->kind & FLAKE_I_UNUSUAL_64) || (flake_i_has_lanes(g) && (request & FLAKE_I_GIVEN)))
         return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
     const unsigned resume = flake_i_ticket_any(g, request, 1, &word, &now_ns, &ticket);
     if (resume)
         return request & FLAKE_I_BOUND ? flake_i_one_slow(g, resume, word, now_ns, NULL, id)
                                        : flake_i_one_continue(g, resume, word, now_ns, NULL, id);
-    return flake_i_put_odd_id(g, ticket.time, ticket.index, id);
+    return flake_i_put_unusual_id(g, ticket.time, ticket.index, id);
 }
 
 FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned request, int64_t given_ns,
@@ -4543,7 +4561,7 @@ FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned request, int64_t 
     if (kind > usual) return flake_i_one_by(g, request | FLAKE_I_OWNED, false, given_ns, id);
     if (kind == (FLAKE_I_LANES | FLAKE_I_PLAIN) && !(request & FLAKE_I_GIVEN))
         return flake_i_one_by(g, request | FLAKE_I_LANE, false, 0, id);
-    return flake_i_one_odd(g, request, given_ns, id);
+    return flake_i_one_unusual(g, request, given_ns, id);
 }
 
 /* In separate functions, so that each fast path needs few registers. */
@@ -4581,7 +4599,7 @@ FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned request, bool is_128
         flake_i_ticket rest, unit;
         flake_lane *from;
         flake_status status = flake_i_take_tickets(g, request, n - *done, &rest, &from);
-        if (is_128 && status != FLAKE_OK && g->counts)
+        if (is_128 && status != FLAKE_OK && g->has_counter)
             status = flake_i_continue(g, request, status, n - *done, &rest, &from);
         if (status != FLAKE_OK) return status;
         for (; rest.n; *done += (size_t)unit.n) {
@@ -5545,7 +5563,7 @@ FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o
     s.epoch_ms = l.epoch_ms;
     s.unit_ms = l.unit_ms;
     s.time_bits = l.time_bits;
-    s.cap = (uint64_t)o->seq_max - o->seq_min + 1;
+    s.unit_capacity = (uint64_t)o->seq_max - o->seq_min + 1;
     s.options = *o;
     if (node) s.gate = node->gate;
     if (node) s.fence_value = node->fence_value;
@@ -5565,7 +5583,7 @@ FLAKE_I_FN bool flake_i_is_random(const flake_layout *l) {
 }
 
 /* What is wrong with the options of a generator, those of its engine and directory excepted; NULL: nothing. */
-FLAKE_I_FN const char *flake_i_unfit_options(const flake_options *o) {
+FLAKE_I_FN const char *flake_i_options_reject_reason(const flake_options *o) {
     const flake_layout *const l = &o->layout;
     const uint64_t last = flake_i_ones(l->seq_bits);
     if (o->seq_min > o->seq_max)
@@ -5583,7 +5601,7 @@ FLAKE_I_FN const char *flake_i_unfit_options(const flake_options *o) {
 }
 
 /* What is wrong with the options of a directory; NULL: nothing. Fills in their defaults. */
-FLAKE_I_FN const char *flake_i_unfit_dir(const flake_node *node, flake_options *o) {
+FLAKE_I_FN const char *flake_i_dir_reject_reason(const flake_node *node, flake_options *o) {
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     if (!node->dir)
         return o->claim_wait_ms     ? "claim_wait_ms"
@@ -5635,7 +5653,7 @@ FLAKE_I_COLD flake_status flake_i_check_node(const flake_node *node, flake_optio
     }
     if (node->dir && !FLAKE_I_HAS_FILES)
         return flake_i_say(why, FLAKE_IO, node->dir, FLAKE_I_WHY_NO_FILES);
-    unfit = flake_i_unfit_dir(node, o);
+    unfit = flake_i_dir_reject_reason(node, o);
     if (!unfit) return FLAKE_OK;
     flake_i_put_why(why, "options: ", unfit,
                     node->dir ? "" : " needs a directory: flake_node_fixed(\"ids\", 7)");
@@ -5650,7 +5668,7 @@ FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_option
     if (flake_i_no_layout(&o->layout)) o->layout = flake_layout_default;
     if (flake_layout_check(&o->layout, why) != FLAKE_OK) return FLAKE_INVALID;
     if (!o->seq_min && !o->seq_max) o->seq_max = (uint32_t)flake_i_ones(o->layout.seq_bits);
-    const char *const unfit = flake_i_unfit_options(o);
+    const char *const unfit = flake_i_options_reject_reason(o);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
     if (o->clock.now_ns || flake_i_is_random(&o->layout)) o->start_this_unit = true;
     if (!o->max_wait_ms) o->max_wait_ms = 1000;
@@ -5667,7 +5685,7 @@ FLAKE_I_FN flake_status flake_i_resolve(const flake_options *given, const flake_
     if (status == FLAKE_OK) status = flake_i_check_node(node, &o, o.layout.node_bits, false, why);
     if (status != FLAKE_OK) return status;
     *config = flake_i_engine_config_of(&o, node);
-    const char *const unfit = flake_i_unfit_setup(config);
+    const char *const unfit = flake_i_setup_reject_reason(config);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
     memset(keys, 0, 4 * sizeof *keys);
     return o.layout.format <= FLAKE_I_BOUNDARY || flake_i_random_bytes(keys, 4 * sizeof *keys)
@@ -5728,7 +5746,7 @@ FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, unsigned forms, int64_t floor_ns
     if (e->gate.admit && e->gate.not_before_ns)
         flake_i_engine_not_before(e, e->gate.not_before_ns(e->gate.user));
     flake_i_engine_not_before(e, floor_ns);
-    if (o->lanes) flake_i_lanes_begin(&g->split, o->lanes, o->lane_count, e);
+    if (o->lanes) flake_i_lanes_begin(&g->lanes, o->lanes, o->lane_count, e);
     g->kind = (uint8_t)(forms | (o->lanes           ? FLAKE_I_LANES
                                  : o->single_thread ? FLAKE_I_SINGLE
                                                     : FLAKE_I_MULTI));
@@ -5741,22 +5759,22 @@ FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_i_engine_conf
     const flake_layout *const l = &g->options.layout;
     const flake_status status = flake_i_gen_set_up(g, config, node, why);
     if (status != FLAKE_OK) return status;
-    g->counts = l->format > FLAKE_I_BOUNDARY;
-    g->base = g->counts   ? node
-              : l->format ? node << 16 | o->seq_min
-                          : flake_i_node_field(l, node) | (uint64_t)o->seq_min << l->seq_shift;
+    g->has_counter = l->format > FLAKE_I_BOUNDARY;
+    g->base = g->has_counter ? node
+              : l->format    ? node << 16 | o->seq_min
+                             : flake_i_node_field(l, node) | (uint64_t)o->seq_min << l->seq_shift;
     g->time_shift = l->time_shift;
     g->seq_shift = l->seq_shift;
-    const uint64_t decides[] = {g->base,      g->engine.cap,    g->engine.epoch_ns,
-                                l->time_bits, l->time_shift,    g->engine.unit_ns,
-                                l->seq_shift, l->time_reversed, o->seq_scatter};
-    const uint64_t whose = flake_i_fnv((const uint8_t *)decides, sizeof decides) | 1;
-    FLAKE_ATOMIC_STORE(&g->whose, whose, relaxed);
+    const uint64_t decides[] = {g->base,      g->engine.unit_capacity, g->engine.epoch_ns,
+                                l->time_bits, l->time_shift,           g->engine.unit_ns,
+                                l->seq_shift, l->time_reversed,        o->seq_scatter};
+    const uint64_t identity = flake_i_fnv((const uint8_t *)decides, sizeof decides) | 1;
+    FLAKE_ATOMIC_STORE(&g->identity_hash, identity, relaxed);
     flake_i_set_keys(&g->keys, keys);
     const bool is_odd = o->seq_scatter || l->time_reversed;
     flake_i_gen_begin(g,
                       l->format ? FLAKE_I_128
-                      : is_odd  ? FLAKE_I_ODD
+                      : is_odd  ? FLAKE_I_UNUSUAL_64
                                 : FLAKE_I_PLAIN,
                       config->floor_ns);
     return FLAKE_OK;
@@ -5765,7 +5783,7 @@ FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_i_engine_conf
 /* Every call returns FLAKE_INVALID from here on, and a prefetched stock is dropped. */
 FLAKE_I_FN void flake_i_invalidate(flake_gen *g) {
     g->kind = 0;
-    FLAKE_ATOMIC_STORE(&g->whose, 0u, relaxed);
+    FLAKE_ATOMIC_STORE(&g->identity_hash, 0u, relaxed);
 }
 
 /* Makes it number i of n shards, `size` bytes each. */
@@ -5789,10 +5807,10 @@ FLAKE_API flake_status flake_init(flake_gen *g, flake_node node, const flake_opt
 FLAKE_I_FN flake_status flake_i_check_shards(const flake_i_engine_config *c, size_t n,
                                              uint32_t seq_min, flake_why *why) {
     if (c->options.lanes) return flake_i_say(why, FLAKE_INVALID, "options", "shards have no lanes");
-    if (!n || n > c->cap || n > UINT32_MAX)
+    if (!n || n > c->unit_capacity || n > UINT32_MAX)
         return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or exceeds the sequence range");
     /* bounds 0 and 0 are the whole range */
-    if (n == c->cap && n > 1 && !seq_min)
+    if (n == c->unit_capacity && n > 1 && !seq_min)
         return flake_i_say(why, FLAKE_INVALID, "n", "leaves the first shard the number 0 alone");
     return FLAKE_OK;
 }
@@ -5810,14 +5828,14 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node
                            "layout has counters that start anywhere: shards would repeat IDs");
     status = flake_i_check_shards(&config, n, o->seq_min, why);
     if (status != FLAKE_OK) return status;
-    const uint64_t cap = config.cap;
+    const uint64_t unit_capacity = config.unit_capacity;
     status = flake_i_claim_init(&shards[0].claim, &node, &config, NULL, why);
     o->single_thread = true;
     uint64_t next = o->seq_min;
     for (size_t i = 0; i < n && status == FLAKE_OK; i++) {
-        config.cap = cap / n + (i < cap % n);
+        config.unit_capacity = unit_capacity / n + (i < unit_capacity % n);
         o->seq_min = (uint32_t)next;
-        next += config.cap;
+        next += config.unit_capacity;
         o->seq_max = (uint32_t)(next - 1);
         status = flake_i_gen_init(&shards[i], &config, node.number, keys, why);
         flake_i_chain(&shards[i], i, n, sizeof shards[i]);
@@ -5827,7 +5845,7 @@ FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node
 }
 
 /* Why it is not a generator that flake_init or flake_init_shards has initialised here; NULL: it is. */
-FLAKE_I_FN const char *flake_i_unfit_gen(const flake_gen *g) {
+FLAKE_I_FN const char *flake_i_gen_reject_reason(const flake_gen *g) {
     if (!g->kind) return "is not initialised";
     if (!flake_i_is_here(g)) return "was copied: initialise each generator where it is used";
     return flake_i_is_whole(g) ? NULL : "is part of another generator, which has calls of its own";
@@ -5864,7 +5882,7 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, flake_node node,
     flake_i_engine_config config;
     flake_i_claim parents;
     uint64_t keys[4];
-    const char *unfit = flake_i_unfit_gen(g);
+    const char *unfit = flake_i_gen_reject_reason(g);
     if (!unfit && !flake_i_is_inherited(&g->engine)) unfit = "was not inherited through fork";
     if (!unfit && g->shard) unfit = "is a shard: flake_close the first, then flake_init_shards";
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
@@ -5886,11 +5904,11 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, flake_node node,
 FLAKE_I_FN flake_i_engine *flake_i_engine_at(flake_gen *g, size_t i) {
     if (!flake_i_is_here(g)) return NULL;
     if (!flake_i_has_lanes(g)) return !i ? &g->engine : NULL;
-    return i < g->split.n ? &flake_i_lane(&g->split, i)->engine : NULL;
+    return i < g->lanes.n ? &flake_i_lane(&g->lanes, i)->engine : NULL;
 }
 
 /* Why it does not have the claim that it shows; NULL: it has. */
-FLAKE_I_FN const char *flake_i_unfit_claim(const flake_gen *g) {
+FLAKE_I_FN const char *flake_i_claim_reject_reason(const flake_gen *g) {
     const flake_i_claim *const c = &g->claim;
     if (!g->kind) return "is not initialised";
     if (g->shard > 1) return "is not the first shard, which has the number";
@@ -5907,7 +5925,7 @@ FLAKE_I_FN void flake_i_shut(flake_gen *g) {
             FLAKE_ATOMIC_STORE(&e->is_closed, 1u, relaxed);
             FLAKE_ATOMIC_STORE(&e->first_limit, 0u, relaxed);
         }
-        FLAKE_ATOMIC_STORE(&g->whose, 0u, relaxed);
+        FLAKE_ATOMIC_STORE(&g->identity_hash, 0u, relaxed);
         next = g->next_shard;
     }
 }
@@ -5916,7 +5934,7 @@ FLAKE_API flake_status flake_close(flake_gen *g, flake_why *why) {
     flake_i_claim *const c = &g->claim;
     flake_status status = FLAKE_OK;
     if (!g->kind) return FLAKE_OK;
-    const char *const unfit = flake_i_unfit_claim(g);
+    const char *const unfit = flake_i_claim_reject_reason(g);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
     if (flake_i_is_closed(&g->engine)) return FLAKE_OK;
     if (flake_i_is_writer(c))
@@ -5930,7 +5948,7 @@ FLAKE_API flake_status flake_close(flake_gen *g, flake_why *why) {
 }
 
 FLAKE_API flake_status flake_extend(flake_gen *g, flake_why *why) {
-    const char *unfit = flake_i_unfit_claim(g);
+    const char *unfit = flake_i_claim_reject_reason(g);
     if (!unfit && flake_i_is_closed(&g->engine)) return flake_i_say_closed(why);
     if (!unfit && !g->engine.claim_at) unfit = "has no directory";
     if (!unfit && (!flake_i_is_holder(&g->claim) || flake_i_is_inherited(&g->engine)))
@@ -5940,7 +5958,7 @@ FLAKE_API flake_status flake_extend(flake_gen *g, flake_why *why) {
 }
 
 FLAKE_API flake_status flake_take_over(flake_gen *g, flake_why *why) {
-    const char *unfit = flake_i_unfit_claim(g);
+    const char *unfit = flake_i_claim_reject_reason(g);
     if (!unfit && (!g->engine.is_shared || !g->engine.claim_at))
         unfit = "needs a directory, and shared_memory";
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
@@ -5958,7 +5976,7 @@ FLAKE_API int64_t flake_retry_ns(flake_gen *g) {
     int64_t least = INT64_MAX;
     flake_i_engine *e;
     for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++) {
-        int64_t ns = flake_i_spare(g, e) ? 0 : flake_i_retry_ns(e);
+        int64_t ns = flake_i_backstep_available(g, e) ? 0 : flake_i_retry_ns(e);
         if (ns < FLAKE_I_NS_PER_MS && flake_i_is_late(e)) ns = FLAKE_I_NS_PER_MS;
         if (ns < least) least = ns;
     }
@@ -5969,7 +5987,7 @@ FLAKE_API uint64_t flake_available(flake_gen *g) {
     uint64_t sum = 0;
     flake_i_engine *e;
     for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++)
-        if (!flake_i_is_late(e)) sum += flake_i_available(e) + flake_i_spare(g, e);
+        if (!flake_i_is_late(e)) sum += flake_i_available(e) + flake_i_backstep_available(g, e);
     return sum;
 }
 
@@ -5980,7 +5998,7 @@ FLAKE_API int64_t flake_ahead_ms(flake_gen *g) {
         flake_i_attempt a;
         memset(&a, 0, sizeof a); /* stays zero if the clock is outside the layout */
         (void)flake_i_peek(e, &a);
-        const uint64_t newest = a.time + (a.count ? (a.count - 1) / e->cap : 0);
+        const uint64_t newest = a.time + (a.count ? (a.count - 1) / e->unit_capacity : 0);
         const bool is_ahead = newest > a.now && newest >= e->start_unit; /* else there is no ID */
         const uint64_t ns = is_ahead ? (newest - a.now) * e->unit_ns : 0;
         if (ns > most_ns) most_ns = ns;
@@ -5992,7 +6010,7 @@ FLAKE_API int64_t flake_newest_ms(flake_gen *g) {
     flake_i_engine *const e = flake_i_engine_at(g, 0);
     if (!e) return INT64_MIN;
     const uint64_t unit =
-        flake_i_has_lanes(g) ? flake_i_lanes_newest(&g->split) : flake_i_newest(e);
+        flake_i_has_lanes(g) ? flake_i_lanes_newest(&g->lanes) : flake_i_newest(e);
     const uint64_t ns = flake_i_start_ns(e, flake_i_min_u64(unit, e->max_time));
     const int64_t ms = (int64_t)ns / FLAKE_I_NS_PER_MS;
     return ms ? ms : 1; /* as after_unix_ms, 0 would be none */
@@ -6018,14 +6036,14 @@ FLAKE_API uint64_t flake_gen_node(const flake_gen *g) {
 
 /* Whether one word serves all threads with 64-bit IDs: a stock of another generator would repeat IDs. */
 FLAKE_I_FN bool flake_i_may_prefetch(const flake_gen *g) {
-    return (g->kind & ~(FLAKE_I_PLAIN | FLAKE_I_ODD)) == FLAKE_I_MULTI;
+    return (g->kind & ~(FLAKE_I_PLAIN | FLAKE_I_UNUSUAL_64)) == FLAKE_I_MULTI;
 }
 
 FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint32_t count,
                                            int64_t valid_ms, flake_why *why) {
     int64_t valid_ns;
-    p->home = NULL;
-    const char *unfit = g ? flake_i_unfit_gen(g) : "is missing";
+    p->self_address = NULL;
+    const char *unfit = g ? flake_i_gen_reject_reason(g) : "is missing";
     if (!unfit && !flake_i_may_prefetch(g))
         unfit = "has lanes, single_thread or 128-bit IDs, which prefetch does not support";
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
@@ -6033,12 +6051,12 @@ FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint
         return flake_i_say(why, FLAKE_INVALID, "count", "is outside 1 to 100,000");
     if (valid_ms < 0 || !flake_i_given_ns(valid_ms, &valid_ns))
         return flake_i_say(why, FLAKE_INVALID, "valid_ms", "is negative or too large");
-    p->home = p;
+    p->self_address = p;
     p->gen = g;
     p->count = count;
     p->valid_ns = valid_ns;
     p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
-    p->whose = FLAKE_ATOMIC_LOAD(&g->whose, relaxed);
+    p->identity_hash = FLAKE_ATOMIC_LOAD(&g->identity_hash, relaxed);
     p->stock.n = 0;
     return FLAKE_OK;
 }
@@ -6048,28 +6066,28 @@ FLAKE_I_COLD flake_status flake_i_prefetch_draw(flake_prefetch *p) {
     flake_gen *const g = p->gen;
     flake_i_ticket fresh;
     /* before the draw: a close beside it ends the stock */
-    const uint64_t whose = FLAKE_ATOMIC_LOAD(&g->whose, relaxed);
+    const uint64_t identity = FLAKE_ATOMIC_LOAD(&g->identity_hash, relaxed);
     /* it may have been initialised again as another kind */
     if (!flake_i_may_prefetch(g)) return FLAKE_INVALID;
-    if (!whose) return FLAKE_CLOSED;
+    if (!identity) return FLAKE_CLOSED;
     const flake_status status = flake_i_draw(&g->engine, FLAKE_I_WAIT, 0, p->count, &fresh);
     if (status != FLAKE_OK) return status;
     p->stock = fresh;
-    p->whose = whose;
+    p->identity_hash = identity;
     if (p->valid_ns) p->taken_ns = flake_i_now_ns(&g->engine.clock);
     return FLAKE_OK;
 }
 
 FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
     flake_gen *g = p->gen;
-    if (p->home != p) return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
+    if (p->self_address != p) return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
     if (flake_i_forked_since(p->instance_word, p->instance_owner_id)) {
         p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
         p->stock.n = 0;
     }
-    flake_status status = flake_i_forked(&g->engine) ? flake_i_lost(&g->engine) : FLAKE_OK;
+    flake_status status = flake_i_forked(&g->engine) ? flake_i_lost_status(&g->engine) : FLAKE_OK;
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    if (p->whose != FLAKE_ATOMIC_LOAD(&g->whose, relaxed)) p->stock.n = 0;
+    if (p->identity_hash != FLAKE_ATOMIC_LOAD(&g->identity_hash, relaxed)) p->stock.n = 0;
     if (p->stock.n && p->valid_ns) {
         const int64_t now_ns = flake_i_now_ns(&g->engine.clock);
         if (now_ns < p->taken_ns || flake_i_ns_until(now_ns, p->taken_ns) >= p->valid_ns)
@@ -6079,9 +6097,9 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     if (FLAKE_I_LIKELY(g->kind & FLAKE_I_PLAIN))
         flake_i_put_id(g, false, p->stock.time, p->stock.index, id);
-    else status = flake_i_put_odd_id(g, p->stock.time, p->stock.index, id);
+    else status = flake_i_put_unusual_id(g, p->stock.time, p->stock.index, id);
     p->stock.n--;
-    if (++p->stock.index == g->engine.cap) {
+    if (++p->stock.index == g->engine.unit_capacity) {
         p->stock.index = 0;
         p->stock.time++;
     }
@@ -7201,8 +7219,8 @@ FLAKE_I_FN const char *flake_i_take_word(flake_config *c, const char *name, cons
 }
 
 /* The first thing that is wrong with all words together; *name is its subject. NULL: nothing is. */
-FLAKE_I_FN const char *flake_i_unfit_words(const flake_config *c, uint32_t given, bool is_sno,
-                                           const char **name) {
+FLAKE_I_FN const char *flake_i_words_reject_reason(const flake_config *c, uint32_t given,
+                                                   bool is_sno, const char **name) {
     const bool has_node = flake_i_is_given(given, FLAKE_I_NODE_WORD);
     const bool has_dir = flake_i_is_given(given, FLAKE_I_DIR_WORD);
     const bool takes_node = is_sno || c->options.layout.node_bits;
@@ -7250,7 +7268,7 @@ FLAKE_I_FN flake_status flake_i_parse_config(const char *text, flake_config *c, 
     }
     if (!is_sno && !flake_i_is_given(given, FLAKE_I_LAYOUT_WORD))
         (void)flake_i_set_layout(&c->options.layout, "default", given);
-    if (!wrong) wrong = flake_i_unfit_words(c, given, is_sno, &name);
+    if (!wrong) wrong = flake_i_words_reject_reason(c, given, is_sno, &name);
     if (!flake_i_is_given(given, FLAKE_I_NODE_WORD)) c->node = flake_node_none();
     if (wrong) {
         const bool is_quoted = *wrong == '"';

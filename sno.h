@@ -862,7 +862,7 @@ FLAKE_I_FN void sno_i_fill(const sno_gen *g, uint8_t meta, const flake_i_ticket 
     const uint64_t head = sno_i_ticket_head(g, meta, ticket->head);
     const uint64_t first = g->sequence_min + ticket->index;
     uint64_t i = 0;
-    FLAKE_ASSERT(ticket->n <= g->gen.engine.cap - ticket->index);
+    FLAKE_ASSERT(ticket->n <= g->gen.engine.unit_capacity - ticket->index);
 #ifdef SNO_I_AVX2
     if (ticket->n >= 64 && FLAKE_I_HAS_AVX2) i = sno_i_fill_avx2(ids, ticket->n, head, first);
 #endif
@@ -920,7 +920,7 @@ FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, 
     if (status == FLAKE_OK)
         status = flake_i_check_owner(e); /* a forked child would repeat its parent's numbers */
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    const uint64_t turn = FLAKE_ATOMIC_ADD(&g->with_time, 1u, relaxed) % e->cap;
+    const uint64_t turn = FLAKE_ATOMIC_ADD(&g->with_time, 1u, relaxed) % e->unit_capacity;
     *id = sno_i_id(sno_i_ticket_head(g, meta, units << SNO_I_TIME_SHIFT),
                    (uint16_t)(g->sequence_min + turn));
     return FLAKE_OK;
@@ -948,7 +948,7 @@ FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, 
 struct sno_i_family {
     flake_i_atomic32 taken[(UINT16_MAX + 1) / 32]; /* a bit each */
 };
-FLAKE_I_RELY_ON(sizeof(struct sno_i_family) == 8192, "flake_i_new_page maps as much");
+FLAKE_I_STATIC_ASSERT(sizeof(struct sno_i_family) == 8192, "flake_i_new_page maps as much");
 #define sno_i_partitions FLAKE_I_LAYOUT(sno_i_partitions, 4) /* its number: see flake_i_process */
 struct sno_i_partitions {
     FLAKE_ATOMIC(struct sno_i_family *) family; /* NULL: there is none yet */
@@ -1014,7 +1014,8 @@ FLAKE_I_FN flake_status sno_i_take_partition(uint16_t *partition) {
 
 /* The engine's part of resolved options; NULL: of sno_generate, which waits without limit. */
 FLAKE_I_FN flake_i_engine_config sno_i_engine_config_of(const flake_options *o,
-                                                        const flake_node *node, uint32_t cap) {
+                                                        const flake_node *node,
+                                                        uint32_t unit_capacity) {
     flake_i_engine_config config;
     memset(&config, 0, sizeof config);
     config.options.max_wait_ms = INT64_MAX;
@@ -1023,12 +1024,12 @@ FLAKE_I_FN flake_i_engine_config sno_i_engine_config_of(const flake_options *o,
     config.unit_ms = SNO_I_UNIT_MS;
     config.time_bits = 39;
     config.tick_bits = 1;
-    config.cap = cap;
+    config.unit_capacity = unit_capacity;
     return config;
 }
 
 /* What is wrong with a pool; NULL: nothing. */
-FLAKE_I_FN const char *sno_i_pool_why(const sno_snapshot *s) {
+FLAKE_I_FN const char *sno_i_pool_reject_reason(const sno_snapshot *s) {
     const int64_t last = (int64_t)1 << 39;
     if (s->sequence_max - s->sequence_min < 3)
         return "snapshot.sequence_min and sequence_max span fewer than 4 numbers";
@@ -1107,10 +1108,10 @@ FLAKE_I_FN flake_status sno_i_resolve(sno_i_setup *s, const flake_node *node,
                             s->pool.partition, 0);
         return flake_i_say(why, FLAKE_INVALID, "snapshot", text);
     }
-    const char *unfit = sno_i_pool_why(&s->pool);
-    const uint32_t cap = (uint32_t)(s->pool.sequence_max - s->pool.sequence_min) + 1;
-    s->config = sno_i_engine_config_of(&o, node, cap);
-    if (!unfit) unfit = flake_i_unfit_setup(&s->config);
+    const char *unfit = sno_i_pool_reject_reason(&s->pool);
+    const uint32_t unit_capacity = (uint32_t)(s->pool.sequence_max - s->pool.sequence_min) + 1;
+    s->config = sno_i_engine_config_of(&o, node, unit_capacity);
+    if (!unfit) unfit = flake_i_setup_reject_reason(&s->config);
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
     if (!s->chooses) return FLAKE_OK;
     status = sno_i_take_partition(&s->pool.partition);
@@ -1142,7 +1143,7 @@ FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_i_setup *s, uint64_
     FLAKE_ASSERT(e->time_shift == SNO_I_TIME_SHIFT);
     g->gen.base = pool->partition;
     g->sequence_min = pool->sequence_min;
-    g->gen.counts = false;
+    g->gen.has_counter = false;
     FLAKE_ATOMIC_STORE(&g->with_time, 0u, relaxed);
     if (s->has_snapshot) {
         const uint64_t time = (uint64_t)pool->wall_hi, tick = pool->drifts & 1;
@@ -1178,18 +1179,18 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node nod
     for (size_t i = 0; i < n; i++) flake_i_invalidate(&shards[i].gen);
     if (status == FLAKE_OK) status = flake_i_check_shards(&s.config, n, pool->sequence_min, why);
     if (status != FLAKE_OK) return status;
-    const uint64_t cap = s.config.cap;
+    const uint64_t unit_capacity = s.config.unit_capacity;
     status = sno_i_claim(&s, &shards[0].gen.claim, NULL, why);
     s.config.options.single_thread = true;
     /* All numbers of the units in the snapshot count as drawn: which shard had which is unknown. */
-    const uint64_t units = 1 + (pool->sequence - pool->sequence_min) / cap;
+    const uint64_t units = 1 + (pool->sequence - pool->sequence_min) / unit_capacity;
     uint32_t next = pool->sequence_min;
     for (size_t i = 0; i < n && status == FLAKE_OK; i++) {
-        s.config.cap = cap / n + (i < cap % n);
+        s.config.unit_capacity = unit_capacity / n + (i < unit_capacity % n);
         pool->sequence_min = (uint16_t)next;
-        next += (uint32_t)s.config.cap;
+        next += (uint32_t)s.config.unit_capacity;
         pool->sequence_max = (uint16_t)(next - 1);
-        status = sno_i_gen_init(&shards[i], &s, units * s.config.cap, why);
+        status = sno_i_gen_init(&shards[i], &s, units * s.config.unit_capacity, why);
         flake_i_chain(&shards[i].gen, i, n, sizeof shards[i]);
     }
     if (status == FLAKE_OK && sno_i_is_overtaken(&s))
@@ -1214,7 +1215,7 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, flake_node node, const 
         while (s.chooses && status == FLAKE_OK && s.pool.partition == before); /* by chance */
         if (status == FLAKE_OK && !s.chooses && flake_i_may_meet(&node, &g->gen) &&
             g->sequence_min <= s.pool.sequence_max &&
-            s.pool.sequence_min < g->sequence_min + g->gen.engine.cap)
+            s.pool.sequence_min < g->sequence_min + g->gen.engine.unit_capacity)
             return flake_i_say_overlap(why);
         if (status == FLAKE_OK) status = sno_i_claim(&s, &g->gen.claim, &parents, why);
         if (status == FLAKE_OK) status = sno_i_gen_init(g, &s, 0, why);
@@ -1246,7 +1247,7 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
     s.partition = (uint16_t)g->gen.node;
     s.sequence_min = g->sequence_min;
-    s.sequence_max = (uint16_t)(g->sequence_min + e->cap - 1);
+    s.sequence_max = (uint16_t)(g->sequence_min + e->unit_capacity - 1);
     s.sequence = (uint32_t)(g->sequence_min + (count ? count - 1 : 0));
     s.now = now_ns < (int64_t)e->epoch_ns
                 ? 0
@@ -1257,7 +1258,7 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     s.drifts = (uint32_t)drifts;
     if (flake_i_has_lanes(&g->gen)) {
         /* The newest unit of either tick counts, not that of the words: ticks compare with it. */
-        const uint64_t newest = flake_i_lanes_newest(&g->gen.split);
+        const uint64_t newest = flake_i_lanes_newest(&g->gen.lanes);
         s.wall_hi = s.wall_safe = (int64_t)flake_i_min_u64(newest, e->max_time);
         s.sequence = s.sequence_max;
     }
@@ -1271,7 +1272,7 @@ FLAKE_API uint32_t sno_len(sno_gen *g) {
     if (!sno_i_is_here(g) || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time ||
         a.now < e->start_unit)
         return 0;
-    return (uint32_t)flake_i_min_u64(a.ticket, e->cap);
+    return (uint32_t)flake_i_min_u64(a.ticket, e->unit_capacity);
 }
 
 FLAKE_API uint32_t sno_sequence_now(sno_gen *g) {
@@ -1280,7 +1281,7 @@ FLAKE_API uint32_t sno_sequence_now(sno_gen *g) {
 }
 
 FLAKE_API uint32_t sno_cap(const sno_gen *g) {
-    return sno_i_is_here(g) ? (uint32_t)g->gen.engine.cap : 0;
+    return sno_i_is_here(g) ? (uint32_t)g->gen.engine.unit_capacity : 0;
 }
 
 FLAKE_API uint16_t sno_gen_partition(const sno_gen *g) {

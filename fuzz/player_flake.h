@@ -163,10 +163,10 @@ static oracle flake_oracle_of(const flake_options *o, uint64_t cap, const flake_
     expect.max_ahead = (uint64_t)(o->max_ahead_ms / l->unit_ms);
     player_set_waits(&expect, o->max_wait_ms);
     expect.fail_on_backwards = o->layout.format != 0;
-    expect.without_places = (expect.max_ahead + 1) * cap >= e->limit;
+    expect.without_places = (expect.max_ahead + 1) * cap >= e->count_limit;
     /* If max_ahead exceeds what count holds, a generator forgets its newest reading: the oracle
      * can predict it only while the clock goes forward and no call has another time or snapshot. */
-    flake_scene.forgets = expect.max_ahead && (expect.max_ahead + 1) * cap > e->limit;
+    flake_scene.forgets = expect.max_ahead && (expect.max_ahead + 1) * cap > e->count_limit;
     if (flake_scene.forgets && player_scene.may) player_scene.exact = false;
     if (expect.without_places || o->overflow) { /* the oracle sleeps in one go */
         player_scene.may &= ~(unsigned)(FUZZ_STICK | FUZZ_JUMP);

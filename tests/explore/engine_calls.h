@@ -91,7 +91,7 @@ static unsigned draw(unsigned me, char letter, place got[3], int *said) {
 
 static void check_place(unsigned me, unsigned i, char letter, place got) {
     const flake_i_engine *e = engines[i];
-    const uint64_t at = got.time * e->cap + got.index;
+    const uint64_t at = got.time * e->unit_capacity + got.index;
     if (got.time < first_unit()) explore_fail("START: an ID of a unit that the predecessor used");
     explore_say("  unit %" PRIu64 "%s, index %" PRIu64, got.time,
                 now->of != SNO ? ""
@@ -110,7 +110,7 @@ static void check_place(unsigned me, unsigned i, char letter, place got) {
             explore_fail("HORIZON: the number's next holder does not know the ID");
         if (until_ns > seen.latest_ns) seen.latest_ns = until_ns;
     }
-    if (got.index >= e->cap) explore_fail("I1: an index past the capacity");
+    if (got.index >= e->unit_capacity) explore_fail("I1: an index past the capacity");
     if (!let_go(me, i, at, got.tick))
         explore_fail("I1: unit %" PRIu64 ", index %" PRIu64
                      " is handed out, but not drawn by this call",
@@ -179,14 +179,14 @@ static void check_failure(unsigned me, unsigned i, char letter, int said, unsign
         return;
     }
     events |= back ? BACK : AGAIN;
-    if (!back && p.at / e->cap <= reading + e->ahead)
+    if (!back && p.at / e->unit_capacity <= reading + e->ahead)
         explore_fail("AGAIN, although a ticket was free");
     if (is_laned(letter) && !(back && now->fail_on_backwards) &&
         seen.thread[me].full != (1u << n_engines) - 1)
         explore_fail("no ID, although a lane always had a ticket");
     if (back && !seen.thread[me].behind)
         explore_fail("I2: CLOCK_BACK on a reading older than the word");
-    if (back && e->tick_bits && reading * e->cap >= seen.ever[i][p.tick ^ 1])
+    if (back && e->tick_bits && reading * e->unit_capacity >= seen.ever[i][p.tick ^ 1])
         explore_fail("CLOCK_BACK, although the other timeline was free");
 }
 
@@ -282,7 +282,7 @@ static void check_note(uint64_t position, const flake_overflow *note) {
             explore_fail("a note is not what its writer was elected for");
         for (unsigned k = 0; k < seen.n_past; k++) /* the queue had this length at some time */
             right |= point_of(seen.past[k].word).at ==
-                     (larger(unit_of(note->now_ns) + e->ahead, first_unit()) + 1) * e->cap +
+                     (larger(unit_of(note->now_ns) + e->ahead, first_unit()) + 1) * e->unit_capacity +
                          note->waiting;
         if (!right) explore_fail("a note counts %" PRIu32 " callers", note->waiting);
     }

@@ -135,7 +135,7 @@ static void remember(unsigned i) {
     const flake_i_engine *e = engines[i];
     const unsigned other = point_of(e->word).tick ^ 1;
     const uint64_t top = seen.top[i][other], ever = seen.ever[i][other];
-    const past p = {e->word, seen.toggles[i], top ? (top - 1) / e->cap : 0, ever / e->cap};
+    const past p = {e->word, seen.toggles[i], top ? (top - 1) / e->unit_capacity : 0, ever / e->unit_capacity};
     if (i || !ask_past) return;
     for (unsigned k = 0; k < seen.n_past; k++)
         if (seen.past[k].word == p.word && seen.past[k].toggles == p.toggles) return;
@@ -150,14 +150,14 @@ static void watch_move(unsigned me, unsigned i, const explore_access *a) {
         if (seen.places[p].by != me && seen.places[p].engine == i) seen.places[p].followed = true;
     if (a->kind == EXPLORE_STORE && (me != i || seen.thread[me].word != a->seen))
         explore_fail("an owned word has a second writer");
-    if (a->kind == EXPLORE_ADD && old.count >= e->cap) events |= LATE;
+    if (a->kind == EXPLORE_ADD && old.count >= e->unit_capacity) events |= LATE;
     if (a->kind == EXPLORE_ADD &&
         a->seen - old.count != seen.thread[me].word - point_of(seen.thread[me].word).count)
         events |= MOVED;
     if (new.time > larger(old.time, unit_of(explore_now.exact_ns))) events |= LEAPT;
 
     if (new.tick != old.tick) {
-        const uint64_t last = (seen.top[i][old.tick] - 1) / e->cap, safe = e->safe[old.tick];
+        const uint64_t last = (seen.top[i][old.tick] - 1) / e->unit_capacity, safe = e->safe[old.tick];
         if (!seen.thread[me].behind)
             explore_fail("I2: a timeline is left on a reading that is older than the word");
         if (seen.top[i][old.tick] && safe < last)
@@ -167,14 +167,14 @@ static void watch_move(unsigned me, unsigned i, const explore_access *a) {
             explore_fail("a timeline is left before drifts is settled");
         seen.toggles[i]++;
         events |= TOGGLED;
-        watch_draw(me, i, new.time * e->cap, new.at, new.tick);
+        watch_draw(me, i, new.time * e->unit_capacity, new.at, new.tick);
     } else if (new.at < old.at) {
         watch_give_back(me, i, new.at, old.at, new.tick);
     } else {
-        const uint64_t from = larger(old.at, new.time * e->cap);
+        const uint64_t from = larger(old.at, new.time * e->unit_capacity);
         if (from == new.at) explore_fail("I1: the word is moved, but nothing drawn");
-        if (new.time > old.time && from > new.time * e->cap) events |= REBASED;
-        if (from / e->cap > unit_of(explore_now.exact_ns) + e->ahead) events |= QUEUED;
+        if (new.time > old.time && from > new.time * e->unit_capacity) events |= REBASED;
+        if (from / e->unit_capacity > unit_of(explore_now.exact_ns) + e->ahead) events |= QUEUED;
         watch_draw(me, i, from, new.at, new.tick);
     }
     remember(i);
@@ -257,7 +257,7 @@ static void watch_lanes(void) {
     for (unsigned i = 0; i < n_engines; i++) {
         const flake_i_engine *e = engines[i];
         const uint64_t unit = unit_of(explore_now.exact_ns) + e->ahead;
-        if (point_of(e->word).at < (unit + 1) * e->cap) continue;
+        if (point_of(e->word).at < (unit + 1) * e->unit_capacity) continue;
         for (unsigned t = 0; t < EXPLORE_THREADS; t++)
             if (is_laned(seen.thread[t].letter)) seen.thread[t].full |= 1u << i;
     }
@@ -310,7 +310,7 @@ static void watch(unsigned me, const explore_access *a) {
     } else if (a->at == &e->safe[0] || a->at == &e->safe[1]) {
         const unsigned tick = a->at == &e->safe[1];
         if (a->left < a->seen) explore_fail("safe[%u] is lowered", tick);
-        if (a->left > seen.ever[i][tick] / e->cap)
+        if (a->left > seen.ever[i][tick] / e->unit_capacity)
             explore_fail("safe[%u] was never used so far", tick);
     } else if (a->at == &e->drifts) {
         if (a->left != seen.toggles[i])

@@ -156,7 +156,7 @@ static void prepare(const scenario *s) {
     for (unsigned i = 0; i < n_engines; i++) {
         flake_i_engine *e = engines[i];
         const bool by_add = !s->wait_ms && !s->full;
-        right = right && e->cap == cap_of(s) && e->add_limit == (by_add ? e->cap - 1 : 0);
+        right = right && e->unit_capacity == cap_of(s) && e->add_limit == (by_add ? e->unit_capacity - 1 : 0);
         e->word =
             ((uint64_t)s->time << e->time_shift) + (s->tick ? e->count_mask + 1 : 0) + s->count;
         e->drifts = s->tick;
@@ -189,7 +189,7 @@ static void reset(void) {
         const point p = point_of(e->word);
         seen.toggles[i] = now->tick;
         for (unsigned tick = 0; tick < 2; tick++) {
-            seen.top[i][tick] = e->safe[tick] ? (e->safe[tick] + 1) * e->cap : 0;
+            seen.top[i][tick] = e->safe[tick] ? (e->safe[tick] + 1) * e->unit_capacity : 0;
             if (tick == p.tick) seen.top[i][tick] = larger(seen.top[i][tick], p.at);
             seen.ever[i][tick] = seen.top[i][tick];
         }
@@ -229,7 +229,7 @@ static void ended(void) {
             explore_fail("stats.ids is %" PRIu64 " after %" PRIu64 " draws", ids,
                          now->count + seen.net[i]);
         if (n_engines == 1 && e->batches > seen.batches) explore_fail("stats.batches is wrong");
-        if (now->starts && drawn_at_most() <= e->cap && e->waits)
+        if (now->starts && drawn_at_most() <= e->unit_capacity && e->waits)
             explore_fail("START: stats.waits counts the wait for the start");
         if (e->tick_bits && drifts != seen.toggles[i])
             explore_fail("%" PRIu64 " drifts after %" PRIu64 " changes of the timeline", drifts,

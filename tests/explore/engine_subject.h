@@ -188,10 +188,10 @@ static const char *name_of_default(const void *at) {
 }
 
 static const uint32_t *lanes_turn(void) {
-    return now->of == SNO ? &our.sno_laned.gen.split.turn : &our.flake_laned.split.turn;
+    return now->of == SNO ? &our.sno_laned.gen.lanes.turn : &our.flake_laned.split.turn;
 }
 static const uint32_t *lanes_map(void) {
-    return now->of == SNO ? our.sno_laned.gen.split.map : our.flake_laned.split.map;
+    return now->of == SNO ? our.sno_laned.gen.lanes.map : our.flake_laned.split.map;
 }
 
 /* The hints of lanes, which a draw may write although it fails. */
@@ -219,8 +219,8 @@ static const char *name_of(const void *at) {
         {&our.flake_laned.engine.first_limit, NULL}, /* no thread draws from it */
         {&our.flake_laned.engine.is_closed, NULL},
         {&our.flake_laned.whose, NULL}, /* these have no stock */
-        {&our.sno.gen.whose, NULL},
-        {&our.sno_laned.gen.whose, NULL},
+        {&our.sno.gen.identity_hash, NULL},
+        {&our.sno_laned.gen.identity_hash, NULL},
         {&our.flake.claim.writer, "writer"},
         {&our.sno.gen.claim.writer, NULL},
         {&our.flake_laned.claim.writer, NULL},
@@ -295,9 +295,9 @@ static point point_of(uint64_t word) {
     p.count = word & e->count_mask;
     if (now->full && !p.count && p.time) { /* the carry of a full unit */
         p.time--;
-        p.count = e->cap;
+        p.count = e->unit_capacity;
     }
-    p.at = p.time * e->cap + p.count;
+    p.at = p.time * e->unit_capacity + p.count;
     return p;
 }
 

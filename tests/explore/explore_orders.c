@@ -125,7 +125,7 @@ static void wrote_word(orders_message *m, const orders_message *before) {
                         time_of(m->value));
         m->fact[DRAWN] += count > old ? count - old : 0;
     }
-    m->fact[USED + tick] = time_of(m->value) + (count ? (count - 1) / engine()->cap : 0);
+    m->fact[USED + tick] = time_of(m->value) + (count ? (count - 1) / engine()->unit_capacity : 0);
 }
 
 static void note_word(unsigned n, const orders_message *m) {
@@ -172,8 +172,8 @@ static void saw(unsigned i, const orders_message *m) {
 static void hand_out(const flake_i_ticket *ticket, uint64_t first) {
     for (uint64_t k = 0; k < ticket->n; k++) {
         const uint64_t at = ticket->index + k; /* a run of tickets may continue into later units */
-        const uint64_t id = (ticket->time + at / engine()->cap) << 24 | ticket->tick << 16 |
-                            (first + at % engine()->cap);
+        const uint64_t id = (ticket->time + at / engine()->unit_capacity) << 24 | ticket->tick << 16 |
+                            (first + at % engine()->unit_capacity);
         const uint64_t used = ticket->tick ? now->safe : (uint64_t)now->clock[0] - 1;
         orders_say("got    %" PRIu64 "%c+%" PRIu64, id >> 24, "AB"[ticket->tick], id & 0xffff);
         if (id >> 24 <= used)
@@ -413,7 +413,7 @@ static void call(char letter) {
         break;
     case 'S': statistics(); break;
     case 'r': (void)flake_i_retry_ns(engine()); break;
-    case 'q': flake_i_notify(engine()); break;
+    case 'q': flake_i_check_overflow(engine()); break;
     case 'e': extend(); break;
     case 'c': close_claim(); break;
     case 'T': take_over(); break;
@@ -530,7 +530,7 @@ static void begin_engine(void) {
     flake_i_engine *const e = engine();
     if (now->of != LANES) init_engine(e, &config);
     if (now->of == ENGINE) gen.gen.kind = FLAKE_I_PART | FLAKE_I_MULTI; /* for its snapshots */
-    if (e->add_limit != e->cap - 1) exit(2);
+    if (e->add_limit != e->unit_capacity - 1) exit(2);
     for (unsigned n = 0; n < engines(); n++) {
         const unsigned at = begin_word(nth_engine(n));
         if (!n) is_at.word = at;
@@ -573,7 +573,7 @@ static void begin_claim(void) {
     memset((void *)&ids, 0, sizeof ids);
     ids.kind = FLAKE_I_PLAIN | FLAKE_I_MULTI;
     ids.engine.is_shared = true;
-    ids.engine.home = (uintptr_t)&ids.engine;
+    ids.engine.self_address = (uintptr_t)&ids.engine;
     ids.engine.claim_at = (uintptr_t)c - (uintptr_t)&ids.engine;
     ids.engine.epoch_ns = (uint64_t)epoch_ns;
     ids.engine.unit_ns = UNIT_NS;
@@ -676,7 +676,7 @@ static bool is_shared(const void *p) {
 /* Statistics, and a generator that no other thread has yet. */
 static bool is_plain(const void *p) {
     const flake_i_engine *const e = engine();
-    if (p == &ids.engine.first_limit || p == &ids.whose) return true; /* no thread draws by these here */
+    if (p == &ids.engine.first_limit || p == &ids.identity_hash) return true; /* no thread draws by these here */
     for (unsigned n = 0; n < engines(); n++) {
         const flake_i_engine *const of = nth_engine(n);
         if (p == &of->batches || p == &of->waits || p == &of->clock_backwards) return true;

@@ -29,7 +29,7 @@ int main(void) {
     FLAKE_ATOMIC_STORE(&sno_i_default.begun, all_but_two, relaxed);
     model_run(2);
     const flake_i_engine *const made = FLAKE_ATOMIC_LOAD(&sno_i_default.engine, relaxed);
-    assert(made && made->cap == UINT16_MAX + 1);
+    assert(made && made->unit_capacity == UINT16_MAX + 1);
     assert(found[0] == found[1] && ticket[0].time == ticket[1].time);
     assert(ticket[0].index != ticket[1].index);
     /* both have made one */

@@ -191,7 +191,7 @@ static inline void model_draw(flake_i_engine *e, unsigned request, model_ids *id
     flake_i_ticket ticket;
     uint64_t id = 0;
     if (flake_i_draw(e, request, 0, 1, &ticket) == FLAKE_OK) {
-        assert(ticket.index < e->cap);
+        assert(ticket.index < e->unit_capacity);
         id = ticket.time << 16 | (uint64_t)ticket.tick << 8 | (ticket.index + 1);
     }
     ids->id[ids->n++] = id;

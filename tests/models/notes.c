@@ -14,7 +14,7 @@ static flake_ring_slot slots[2];
 
 void model_thread(unsigned who) {
     if (who) model_clock(6);
-    flake_i_notify(&engine);
+    flake_i_check_overflow(&engine);
 }
 
 int main(void) {

@@ -34,13 +34,13 @@ static void begin(void) {
     e->tick_bits = 1;
     e->time_shift = SNO_I_TIME_SHIFT;
     e->count_mask = ((uint64_t)1 << (SNO_I_TIME_SHIFT - 1)) - 1;
-    e->cap = UINT16_MAX + 1;
+    e->unit_capacity = UINT16_MAX + 1;
     e->fast_limit = e->add_limit = UINT16_MAX;
-    e->reach_ns = e->unit_ns;
+    e->unit_plus_slack_ns = e->unit_ns;
     e->unit_share = UINT64_MAX / e->unit_ns;
-    FLAKE_ATOMIC_STORE(&e->first_limit, e->cap, relaxed);
+    FLAKE_ATOMIC_STORE(&e->first_limit, e->unit_capacity, relaxed);
     e->frequent = UINT64_MAX;
-    e->limit = e->count_mask;
+    e->count_limit = e->count_mask;
     e->is_shared = true;
     gen.gen.kind = FLAKE_I_PART | FLAKE_I_MULTI;
     gen.gen.node = 1;

@@ -68,7 +68,7 @@ static inline uint64_t place_of(flake_gen *g) {
     flake_i_engine *e;
     for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++) {
         flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, acquire), &time, &count);
-        sum += time * e->cap + count;
+        sum += time * e->unit_capacity + count;
     }
     return sum;
 }

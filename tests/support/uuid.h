@@ -82,7 +82,7 @@ static inline void open_gen(flake_gen *g) {
     CHECK_EQ(flake_i_resolve(&options, &node, &config, keys, NULL), FLAKE_OK);
     if (last_number) {
         config.options.seq_max = last_number;
-        config.cap = (uint64_t)last_number + 1;
+        config.unit_capacity = (uint64_t)last_number + 1;
     }
     flake_i_invalidate(g);
     CHECK_EQ(flake_i_claim_init(&g->claim, &node, &config, NULL, NULL), FLAKE_OK);

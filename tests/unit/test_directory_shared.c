@@ -181,7 +181,7 @@ static void draws_from_each_lane(void) {
         const bool finds_it = flake_i_claim_of(&all->lane[i].engine) == &all->lanes.claim;
         EXPECT(finds_it);
         if (!finds_it) return; /* a draw by other data might wait for ever */
-        for (unsigned k = 0; k < 256; k++) flake_i_lanes_map(&all->lanes.split, k, i + 1);
+        for (unsigned k = 0; k < 256; k++) flake_i_lanes_map(&all->lanes.lanes, k, i + 1);
         EXPECT(flake_try(&all->lanes, &id) == FLAKE_OK);
         note(id);
     }

@@ -296,9 +296,9 @@ TEST(an_overflow_of_hours_is_noted_as_several) {
     for (unsigned one_less = 0; one_less < 2; one_less++) {
         const int64_t later = 0xfffffe - one_less;
         begin_overflow(64);
-        flake_i_note(&gen.engine, 0, T * MS, 1);
+        flake_i_emit_event(&gen.engine, 0, T * MS, 1);
         NOTE(T * MS, 1, 0);
-        flake_i_note(&gen.engine, FLAKE_ATOMIC_LOAD(&gen.engine.overflow, relaxed),
+        flake_i_emit_event(&gen.engine, FLAKE_ATOMIC_LOAD(&gen.engine.overflow, relaxed),
                      (T + later) * MS, 1);
         NOTE((T + later) * MS, 1, one_less ? later : 0);
     }

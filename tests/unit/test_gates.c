@@ -85,7 +85,7 @@ TEST(nothing_begins_behind_a_closed_gate) {
     CHECK_EQ(sno_init_shards(&sno_shard, 1, flake_node_gated(&gate, 5), &pool, &s, NULL),
              FLAKE_LEASE_LOST);
     CHECK_EQ(gate_asked, 0);
-    CHECK(!gen.engine.cap && !shards->engine.cap && !wide.engine.cap && !sno.gen.engine.cap);
+    CHECK(!gen.engine.unit_capacity && !shards->engine.unit_capacity && !wide.engine.unit_capacity && !sno.gen.engine.unit_capacity);
 }
 
 static int64_t close_meanwhile(void *user) {

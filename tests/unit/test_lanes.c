@@ -27,7 +27,7 @@ static void open_lanes(size_t n) {
     (void)flake_close(&gen, NULL);
     array = LAST_OF(lane_room, n);
     CHECK_EQ(flake_init(&gen, gens_node, with_lanes(&options, array, n), NULL), FLAKE_OK);
-    CHECK_EQ(gen.split.n, n);
+    CHECK_EQ(gen.lanes.n, n);
 }
 
 /* flake-idgen's layout with 11 numbers from 10 on, of lanes with 4, 4 and 3. */
@@ -41,7 +41,7 @@ static void open_three(void) {
 static size_t lane_of(uint64_t of) {
     const uint64_t place = parts_of(&gen, of).seq - gen.options.seq_min;
     size_t i = 0;
-    while (i + 1 < gen.split.n && array[i + 1].first <= place) i++;
+    while (i + 1 < gen.lanes.n && array[i + 1].first <= place) i++;
     return i;
 }
 
@@ -93,7 +93,7 @@ TEST(a_spent_lane_leaves_for_an_idle_one) {
     thread_now = 0;
     for (uint32_t number = 11; number <= 13; number++) TRY(T, number);
     TRY(T, 18);
-    CHECK_EQ(gen.split.map[0], 3 * sizeof(flake_lane)); /* and stays there */
+    CHECK_EQ(gen.lanes.map[0], 3 * sizeof(flake_lane)); /* and stays there */
     TRY(T, 19);
     TRY(T, 20);
     TRY(T, 15); /* no idle one is left: any that has room */
@@ -168,7 +168,7 @@ TEST(a_unit_that_begins_during_a_sweep_is_looked_for_in_all_lanes) {
     slow_at_read = 0;
     open_lanes(3);
     CHECK_EQ(got64_n(&gen, many, 7), 6);
-    gen.split.map[0] = sizeof(flake_lane); /* the first lane again */
+    gen.lanes.map[0] = sizeof(flake_lane); /* the first lane again */
     script_now.reads = 0;
     slow_at_read = 4; /* the sweep's last */
     TRY(T + 1, 2);
@@ -181,11 +181,11 @@ static size_t robbed;
 static int robberies;
 static bool robs_ahead; /* each lane, of all tickets up to three units ahead */
 static void rob(const volatile void *at) {
-    for (size_t i = 0; robs_ahead && i < gen.split.n && robberies; i++) {
+    for (size_t i = 0; robs_ahead && i < gen.lanes.n && robberies; i++) {
         flake_i_engine *const e = &array[i].engine;
         if (at != &e->word) continue;
         robberies--;
-        e->word = flake_i_word_at(e, (uint64_t)(script_now.now_ns / MS) + 3, 0) + e->cap;
+        e->word = flake_i_word_at(e, (uint64_t)(script_now.now_ns / MS) + 3, 0) + e->unit_capacity;
     }
     if (robs_ahead) return;
     flake_atomic64 *const word = &array[robbed].engine.word;
@@ -201,7 +201,7 @@ TEST(a_draw_that_is_outrun_steps_to_another_lane) {
     robberies = 1;
     TRY(T, 14); /* 11 is the other's */
     CHECK_EQ(robberies, 0);
-    CHECK_EQ(gen.split.map[0], 2 * sizeof(flake_lane));
+    CHECK_EQ(gen.lanes.map[0], 2 * sizeof(flake_lane));
     TRY(T, 15);
     robbed = 1;
     robberies = 1;
@@ -214,8 +214,8 @@ TEST(a_draw_that_is_outrun_steps_to_another_lane) {
     TRY(T, 10);
     thread_now = 2;
     TRY(T, 14);
-    gen.split.map[0] = sizeof(flake_lane);
-    gen.split.turn = 1;
+    gen.lanes.map[0] = sizeof(flake_lane);
+    gen.lanes.turn = 1;
     thread_now = 0;
     robbed = 0;
     robberies = 1;
@@ -229,7 +229,7 @@ TEST(a_draw_that_is_outrun_steps_to_another_lane) {
     robberies = 1;
     TRY(T + 1, 10);
     CHECK_EQ(robberies, 0);
-    CHECK_EQ(gen.split.map[0], sizeof(flake_lane));
+    CHECK_EQ(gen.lanes.map[0], sizeof(flake_lane));
 }
 
 /* Another thread takes its last number after the load: the next lane that has one is tried. */
@@ -256,16 +256,16 @@ TEST(the_only_lane_is_tried_again) {
 
 TEST(step_goes_to_another_lane) {
     open_three();
-    uint32_t at = flake_i_lanes_step(&gen.split, 5, 0);
+    uint32_t at = flake_i_lanes_step(&gen.lanes, 5, 0);
     for (int i = 0; i < 20; i++) {
-        const uint32_t to = flake_i_lanes_step(&gen.split, 5, at);
+        const uint32_t to = flake_i_lanes_step(&gen.lanes, 5, at);
         CHECK(to != at && to >= 1 && to <= 3);
-        CHECK_EQ(gen.split.map[5], to * sizeof(flake_lane));
+        CHECK_EQ(gen.lanes.map[5], to * sizeof(flake_lane));
         at = to;
-        if (i % 3 == 0) gen.split.turn = at - 1; /* the next in turn would be the same */
+        if (i % 3 == 0) gen.lanes.turn = at - 1; /* the next in turn would be the same */
     }
     open_lanes(1);
-    CHECK_EQ(flake_i_lanes_step(&gen.split, 5, 1), 1);
+    CHECK_EQ(flake_i_lanes_step(&gen.lanes, 5, 1), 1);
 }
 
 /* ---- no lane has an ID ---- */
@@ -380,11 +380,11 @@ static int64_t gate_floor(void *user) {
 /* Loads of the lanes' words. */
 static unsigned looks;
 static void count_look(const volatile void *at) {
-    for (size_t i = 0; i < gen.split.n; i++) looks += at == &array[i].engine.word;
+    for (size_t i = 0; i < gen.lanes.n; i++) looks += at == &array[i].engine.word;
 }
 
 /* Twice each, and the first and the last of a try. */
-static unsigned most_looks(void) { return (unsigned)gen.split.n * 2 + 2; }
+static unsigned most_looks(void) { return (unsigned)gen.lanes.n * 2 + 2; }
 
 /* The clock moves by so much with each reading, and so do a gate's questions. */
 static int64_t step_ns;
@@ -453,7 +453,7 @@ TEST(a_gate_that_admits_an_earlier_unit_lets_another_lane_serve) {
     for (int i = 0; i < 4; i++) { /* two of each other lane */
         gate_calls = 0;
         thread_now = 0;
-        gen.split.map[0] = sizeof(flake_lane);
+        gen.lanes.map[0] = sizeof(flake_lane);
         CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
         CHECK_EQ(parts_of(&gen, id).unix_ms, T);
         CHECK_EQ(gate_calls, 2);

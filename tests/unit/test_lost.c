@@ -90,7 +90,7 @@ static flake_status sleep_late(void) {
     flake_stats_get(g, &stats);
     CHECK(stats.waits > 0);
     uint64_t id;
-    (void)flake_i_put_odd_id(g, ticket.time, ticket.index, &id);
+    (void)flake_i_put_unusual_id(g, ticket.time, ticket.index, &id);
     (void)way_give(&ids, BY_NEXT, status, &id, 1);
     way_note(FAMILY_FLAKE, &ids);
     return status;

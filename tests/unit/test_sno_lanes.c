@@ -103,7 +103,7 @@ TEST(a_step_back_during_a_sweep_lets_other_lanes_serve) {
         CHECK_EQ(sno_tick(next_sno(&lanes, a_meta)), 1);
         clock_to(start + 12);
         CHECK_EQ(try_all(), 11);
-        lanes.gen.split.map[0] = sizeof(flake_lane); /* the first lane again */
+        lanes.gen.lanes.map[0] = sizeof(flake_lane); /* the first lane again */
         back_before = n + 1;
         status[n] = sno_try(&lanes, a_meta, &id);
         if (status[n] == FLAKE_OK) CHECK_EQ(sno_units(id), start + 8);
