@@ -201,8 +201,7 @@
 /* Before calls whose status must not be ignored. It comes before FLAKE_API, as C++ and C23 require. */
 #if defined(__GNUC__)
 #define FLAKE_I_MUST_USE __attribute__((warn_unused_result))
-#elif (defined(__cplusplus) && __cplusplus >= 201703L) || \
-    (defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
+#elif (defined(__cplusplus) && __cplusplus >= 201703L) || (defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
 #define FLAKE_I_MUST_USE [[nodiscard]]
 #else
 #define FLAKE_I_MUST_USE
@@ -227,18 +226,16 @@
 #define FLAKE_ATOMIC_LOAD(p, order)     (p)->load(std::memory_order_##order)
 #define FLAKE_ATOMIC_STORE(p, v, order) (p)->store(v, std::memory_order_##order)
 #define FLAKE_ATOMIC_ADD(p, v, order)   (p)->fetch_add(v, std::memory_order_##order)
-#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                    \
-    (p)->compare_exchange_strong(*(seen), v, std::memory_order_##success, \
-                                 std::memory_order_##failure)
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
+    (p)->compare_exchange_strong(*(seen), v, std::memory_order_##success, std::memory_order_##failure)
 #else
 #include <stdatomic.h>
 #define FLAKE_ATOMIC(T)                 _Atomic(T)
 #define FLAKE_ATOMIC_LOAD(p, order)     atomic_load_explicit(p, memory_order_##order)
 #define FLAKE_ATOMIC_STORE(p, v, order) atomic_store_explicit(p, v, memory_order_##order)
 #define FLAKE_ATOMIC_ADD(p, v, order)   atomic_fetch_add_explicit(p, v, memory_order_##order)
-#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                          \
-    atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
-                                            memory_order_##failure)
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
+    atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, memory_order_##failure)
 #endif
 #endif
 
@@ -281,9 +278,9 @@ typedef enum flake_status {
     FLAKE_CLOCK_BACKWARDS = 2, /* the clock is behind the newest ID, or a file's last write */
     FLAKE_NOT_EXTENDED = 14,   /* manual_extend, and the holder did not call flake_extend in time */
     /* fix the program */
-    FLAKE_INVALID = 4,    /* bad argument, option or layout; an uninitialised or copied generator */
-    FLAKE_PARSE = 5,      /* not a text of this encoding */
-    FLAKE_NODE_RANGE = 6, /* the node exceeds the node field */
+    FLAKE_INVALID = 4,        /* bad argument, option or layout; an uninitialised or copied generator */
+    FLAKE_PARSE = 5,          /* not a text of this encoding */
+    FLAKE_NODE_RANGE = 6,     /* the node exceeds the node field */
     FLAKE_NODE_OVERLAP = 15,  /* after fork: the child asked for numbers that the parent is using */
     FLAKE_FORKED = 8,         /* after fork() or flake_machine_cloned: flake_reinit_after_fork */
     FLAKE_TOO_FAR_AHEAD = 16, /* the caller's time is too far ahead of the clock: flake_try_at */
@@ -374,16 +371,14 @@ typedef struct flake_layout {
     X(js53, JS53) X(boundary, BOUNDARY) X(uuid7, UUID7) X(uuid7_node, UUID7_NODE) X(uuid8, UUID8) X(ulid, ULID)
 // clang-format on
 #ifndef FLAKE_SHARED
-#define FLAKE_I_CONSTANT(name, NAME) \
-    static const flake_layout flake_layout_##name = FLAKE_LAYOUT_##NAME;
+#define FLAKE_I_CONSTANT(name, NAME) static const flake_layout flake_layout_##name = FLAKE_LAYOUT_##NAME;
 #else
 #define FLAKE_I_CONSTANT(name, NAME) extern FLAKE_API const flake_layout flake_layout_##name;
 #endif
 FLAKE_I_EACH_LAYOUT(FLAKE_I_CONSTANT)
 
 /* Time, node and sequence without gaps down to bit 0; units of 1 ms. */
-FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
-                                       int64_t epoch_ms);
+FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits, int64_t epoch_ms);
 /* The time gets the rest of 63 bits; if none is left, flake_layout_check rejects the layout. */
 FLAKE_API flake_layout flake_layout_hazelcast_of(unsigned node_bits, unsigned seq_bits);
 /* Finds a layout by its `name`: "idgen", "uuid7" ... FLAKE_INVALID: there is none */
@@ -399,8 +394,7 @@ FLAKE_API int64_t flake_layout_end_ms(const flake_layout *);
 /* Node numbers that consist of parts. If a part is out of range: a number that init refuses, as from a failed
  * flake_node_from_... call. */
 FLAKE_API uint64_t flake_idgen_node(unsigned datacenter /* 0..31 */, unsigned worker /* 0..31 */);
-FLAKE_API uint64_t flake_uniqueid_node(unsigned cluster /* 0..15 */,
-                                       unsigned generator /* 0..2047 */);
+FLAKE_API uint64_t flake_uniqueid_node(unsigned cluster /* 0..15 */, unsigned generator /* 0..2047 */);
 
 /* ---- IDs ---- */
 
@@ -426,8 +420,8 @@ struct flake_hash {
 /* An ID taken apart. */
 typedef struct flake_parts {
     int64_t unix_ms; /* the first ms of its time unit */
-    uint64_t node; /* 128 bits: the last field, node or random; ULID: the lower 64 of its 80 bits */
-    uint32_t seq;  /* UUIDs: the counter's 26 bits; ULID: the upper 16 of its 80 bits */
+    uint64_t node;   /* 128 bits: the last field, node or random; ULID: the lower 64 of its 80 bits */
+    uint32_t seq;    /* UUIDs: the counter's 26 bits; ULID: the upper 16 of its 80 bits */
 } flake_parts;
 
 /* FLAKE_TIME_RANGE: the layout cannot express the time. FLAKE_INVALID: a part is too large, or the layout has
@@ -623,8 +617,7 @@ typedef struct flake_options {
  * of the range, have holders; the file: FLAKE_IO, FLAKE_CORRUPT, FLAKE_MISMATCH, FLAKE_CLOCK_BACKWARDS,
  * FLAKE_DOWNTIME. A range skips unusable files, and on a full disk numbers without one; the first is the reason if no
  * number is free. A file that can be read but not written is FLAKE_IO for a range, too. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, flake_node, const flake_options *,
-                                                   flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, flake_node, const flake_options *, flake_why *);
 /* n generators that share one number and its sequence range, each with single_thread and for one thread at a time;
  * in shared memory for one process. All or none. Close and extend the first one. FLAKE_INVALID: n is 0, or exceeds
  * the range, of which it must be less than the whole if that starts at 0. */
@@ -641,8 +634,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, siz
  * both complete that draw), and, on systems where only the pid distinguishes processes, a fork into a
  * namespace in which the child has its parent's pid. Where 64-bit atomics take a lock, a process whose threads
  * draw must not fork. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, flake_node,
-                                                                const flake_options *, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, flake_node, const flake_options *,
+                                                                flake_why *);
 /* Frees the number; the next holder waits at most for the end of the last ID's unit, or of the last one that a caller
  * waited for. Draws return FLAKE_CLOSED once their time is of a later unit: a draw beside the close is a mistake of
  * the program, but repeats no ID. FLAKE_OK also for a zeroed, closed or directory-less generator, and in a forked
@@ -677,8 +670,7 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
  * is zeroed. With lanes the array is unsorted. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
 /* As many as are available now, *got of them; the rest of the array is unchanged. FLAKE_OK if at least one. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n,
-                                                    size_t *got);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n, size_t *got);
 /* With the caller's time, such as a cached reading of the clock. A time before the newest unit counts as that
  * unit; before the unit in which the generator starts it is FLAKE_AGAIN.
  * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit plus max_ahead_ms (in whole
@@ -690,8 +682,7 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_at(flake_gen *, int64_t unix_m
 FLAKE_I_MUST_USE FLAKE_API flake_status flake128_next(flake_gen *, flake128 *id);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try(flake_gen *, flake128 *id);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake128_next_n(flake_gen *, flake128 *ids, size_t n);
-FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_n(flake_gen *, flake128 *ids, size_t n,
-                                                       size_t *got);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_n(flake_gen *, flake128 *ids, size_t n, size_t *got);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t unix_ms, flake128 *id);
 
 /* LANES split the sequence range. A draw uses the lane that last served its processor, and another one if two
@@ -747,9 +738,8 @@ FLAKE_API void flake_stats_get(flake_gen *, flake_stats *);
  * old as it is, at most valid_ms (0: no limit).
  */
 typedef struct flake_prefetch flake_prefetch;
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *,
-                                                            uint32_t count, int64_t valid_ms,
-                                                            flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *, uint32_t count,
+                                                            int64_t valid_ms, flake_why *);
 /* Blocks like flake_next, and returns what that returns. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, uint64_t *id);
 
@@ -814,8 +804,7 @@ typedef struct flake_config {
 /* The config must not be copied or moved afterwards and must outlive the generator: options point into it.
  * FLAKE_INVALID: `why` names the word, and the config is zero, which flake_init rejects. That numbers fit the
  * layout is checked by flake_init. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_config_parse(const char *text, flake_config *,
-                                                           flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_config_parse(const char *text, flake_config *, flake_why *);
 
 #ifdef FLAKE_SHARED
 /* For other languages, in a shared library. Allocates a generator with its lanes, and initialises it. NULL: `why` has
@@ -836,18 +825,15 @@ FLAKE_API const char *flake_version(void);
 /* The 48-bit Ethernet address of an interface, as boundary's worker. NULL: the first interface with a
  * factory-assigned address, else the first that is up, else any; never loopback or all zeros. Unique on a
  * network, for one process a host. FLAKE_IO: the system does not list its interfaces. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *number48,
-                                                            flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *number48, flake_why *);
 /* Sonyflake's default: the last 16 bits of this host's first private or link-local IPv4 address. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_ip(uint64_t *number16, flake_why *);
 /* `first` plus the ordinal of a StatefulSet's pod: first + 3 for web-3 and web-3.web.prod.svc. NULL: this host's
  * name. FLAKE_INVALID also if that exceeds `last`: it could be a number of another set. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t first,
-                                                                 uint64_t last, uint64_t *number,
-                                                                 flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t first, uint64_t last,
+                                                                 uint64_t *number, flake_why *);
 /* The variable's value, a decimal number below 2^64. */
-FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *number,
-                                                            flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *number, flake_why *);
 
 /* ---- text ---- */
 
@@ -1107,7 +1093,7 @@ struct flake_gen {
                       FLAKE_I_PART: free for the generator that contains this one */
     uint8_t kind;
     uint8_t time_shift, seq_shift;
-    bool has_counter; /* UUIDs, ULIDs: counted from a keyed start, also after a backward step */
+    bool has_counter;             /* UUIDs, ULIDs: counted from a keyed start, also after a backward step */
     flake_atomic64 identity_hash; /* hash of what decides the ID of a ticket, never 0; 0: closed */
     flake_i_keys keys;
     flake_options options;
@@ -1141,9 +1127,8 @@ struct flake_prefetch {
 #endif
 #if defined(FLAKE_I_IMPLEMENTED) /* by an earlier include in this file */
 #elif defined(FLAKE_SHARED) && !defined(FLAKE_IMPLEMENTATION)
-#if defined(FLAKE_CLOCK_NS) || defined(FLAKE_CLOCK_SLACK_NS) || defined(FLAKE_COUNTER) || \
-    defined(FLAKE_SLEEP_NS) || defined(FLAKE_RELAX) || defined(FLAKE_LANE) ||             \
-    defined(FLAKE_RANDOM_BYTES) || defined(FLAKE_ASSERT)
+#if defined(FLAKE_CLOCK_NS) || defined(FLAKE_CLOCK_SLACK_NS) || defined(FLAKE_COUNTER) || defined(FLAKE_SLEEP_NS) || \
+    defined(FLAKE_RELAX) || defined(FLAKE_LANE) || defined(FLAKE_RANDOM_BYTES) || defined(FLAKE_ASSERT)
 #error "FLAKE_SHARED: define hooks only in the file that defines FLAKE_IMPLEMENTATION"
 #endif
 #else
@@ -1208,9 +1193,7 @@ FLAKE_I_FN uint64_t flake_i_min_u64(uint64_t a, uint64_t b) { return a < b ? a :
 FLAKE_I_FN int64_t flake_i_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 FLAKE_I_FN uint64_t flake_i_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-FLAKE_I_FN uint64_t flake_i_ones(unsigned bits) {
-    return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
-}
+FLAKE_I_FN uint64_t flake_i_ones(unsigned bits) { return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX; }
 
 /* To and from big-endian. gcc makes slow vectors of two neighbouring series of byte stores. */
 FLAKE_I_FN uint64_t flake_i_big_endian(uint64_t value) {
@@ -1248,8 +1231,7 @@ FLAKE_I_FN uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
  * They are the compiler's own types: including the intrinsics' header would take longer than all the rest.
  * gcc for Windows does not align the stack for 32-byte values. With -funsigned-char gcc treats a mask's
  * bytes as positive. */
-#if !defined(FLAKE_NO_SIMD) && defined(__GNUC__) && defined(__x86_64__) && \
-    (!defined(_WIN32) || defined(__clang__)) &&                            \
+#if !defined(FLAKE_NO_SIMD) && defined(__GNUC__) && defined(__x86_64__) && (!defined(_WIN32) || defined(__clang__)) && \
     (!defined(__CHAR_UNSIGNED__) || defined(__clang__))
 #define FLAKE_I_AVX2 __attribute__((target("avx2")))
 #ifdef __AVX2__
@@ -1279,29 +1261,25 @@ typedef uint64_t flake_i_u64x4 __attribute__((vector_size(32)));
 /* ---- reasons in words ---- */
 
 /* As far as they fit. A long path before a shorter reason loses its beginning. */
-FLAKE_I_FN void flake_i_put_why(flake_why *why, const char *first, const char *second,
-                                const char *third) {
+FLAKE_I_FN void flake_i_put_why(flake_why *why, const char *first, const char *second, const char *third) {
     if (!why) return;
     const size_t room = sizeof why->text - 1, length = strlen(first);
     const size_t rest = strlen(second) + strlen(third) + 3; /* with the dots */
     const bool is_cut = length + rest > room + 3 && rest < room && rest < length;
-    const char *const parts[] = {is_cut ? "..." : "",
-                                 is_cut ? first + (length + rest - room) : first, second, third};
+    const char *const parts[] = {is_cut ? "..." : "", is_cut ? first + (length + rest - room) : first, second, third};
     size_t n = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         for (const char *c = parts[i]; *c && n < room; c++) why->text[n++] = *c;
     why->text[n] = 0;
 }
 
-FLAKE_I_FN flake_status flake_i_say(flake_why *why, flake_status status, const char *subject,
-                                    const char *what) {
+FLAKE_I_FN flake_status flake_i_say(flake_why *why, flake_status status, const char *subject, const char *what) {
     flake_i_put_why(why, subject, ": ", what);
     return status;
 }
 
 /* Writes `form` with a number in place of each #, three at most. */
-FLAKE_I_FN void flake_i_put_numbers(char *to, const char *form, uint64_t first, uint64_t second,
-                                    uint64_t third) {
+FLAKE_I_FN void flake_i_put_numbers(char *to, const char *form, uint64_t first, uint64_t second, uint64_t third) {
     const uint64_t numbers[] = {first, second, third};
     for (size_t n = 0; *form; form++)
         if (*form == '#') to += flake_format(numbers[n++], FLAKE_DEC, to, FLAKE_TEXT_SIZE);
@@ -1312,11 +1290,9 @@ FLAKE_I_FN void flake_i_put_numbers(char *to, const char *form, uint64_t first, 
 FLAKE_API const char *flake_status_str(flake_status status) {
     switch (status) {
     case FLAKE_OK: return "ok";
-    case FLAKE_AGAIN:
-        return "no ID is available in this time unit, or the numbers left are held back: retry";
+    case FLAKE_AGAIN: return "no ID is available in this time unit, or the numbers left are held back: retry";
     case FLAKE_CLOCK_BACKWARDS: return "the clock is behind the newest ID";
-    case FLAKE_NOT_EXTENDED:
-        return "the horizon is reached: the process that called flake_init must call flake_extend";
+    case FLAKE_NOT_EXTENDED: return "the horizon is reached: the process that called flake_init must call flake_extend";
     case FLAKE_TIME_RANGE: return "the time is before layout.epoch_ms or after flake_layout_end_ms";
     case FLAKE_INVALID:
         return "a bad argument or option (flake_why names it); from a draw: the generator is not "
@@ -1325,8 +1301,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
     case FLAKE_NODE_RANGE: return "the node exceeds layout.node_bits";
     case FLAKE_NODE_OVERLAP: return "the parent used some of these numbers before the fork";
     case FLAKE_LEASE_LOST: return "the claim on the node number was lost";
-    case FLAKE_FORKED:
-        return "the generator was inherited through fork(), or the machine was cloned";
+    case FLAKE_FORKED: return "the generator was inherited through fork(), or the machine was cloned";
     case FLAKE_IO: return "a file, connection or random source failed";
     case FLAKE_CORRUPT: return "the file of the number is truncated or damaged";
     case FLAKE_MISMATCH:
@@ -1334,8 +1309,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
                "while the generator used it";
     case FLAKE_DOWNTIME: return "the last run ended longer ago than max_downtime_ms";
     case FLAKE_IN_USE: return "the number, or each number of the range, has a holder";
-    case FLAKE_TOO_FAR_AHEAD:
-        return "the given time is ahead of the clock by more than max_ahead_ms and a time unit";
+    case FLAKE_TOO_FAR_AHEAD: return "the given time is ahead of the clock by more than max_ahead_ms and a time unit";
     case FLAKE_CLOSED: return "the generator is closed";
     case FLAKE_EXHAUSTED: return "this process and its relatives have used all 65,536 partitions";
     }
@@ -1416,8 +1390,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
 
 /* Static memory that holds one aligned page, which the kernel zeroes in a forked child, until the module (the
  * program, or a library that the process has opened) is unloaded. */
-#if defined(FLAKE_NO_OS) || \
-    !(defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__) || defined(__NetBSD__))
+#if defined(FLAKE_NO_OS) || !(defined(__linux__) || defined(__FreeBSD__) || defined(__OpenBSD__) || defined(__NetBSD__))
 #define FLAKE_I_HAS_FORK_PAGES 0
 typedef char flake_i_page_room; /* unused */
 FLAKE_I_FN void *flake_i_page_align_up(flake_i_page_room *room) { return (void)room, (void *)NULL; }
@@ -1463,16 +1436,14 @@ FLAKE_I_FN int64_t flake_i_system_ns(int kind) {
     FILETIME t;
     if (kind == FLAKE_CLOCK_COARSE) GetSystemTimeAsFileTime(&t);
     else GetSystemTimePreciseAsFileTime(&t);
-    return ((int64_t)((uint64_t)t.dwHighDateTime << 32 | t.dwLowDateTime) - 116444736000000000) *
-           100;
+    return ((int64_t)((uint64_t)t.dwHighDateTime << 32 | t.dwLowDateTime) - 116444736000000000) * 100;
 }
 
 /* More than twice its step of 15.6 ms. */
 FLAKE_I_FN uint64_t flake_i_system_slack_ns(void) { return 40000000; }
 
 FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
-    for (; ns > 0; ns -= 1000000000)
-        Sleep((DWORD)((ns < 1000000000 ? ns + 999999 : 1000000000) / 1000000));
+    for (; ns > 0; ns -= 1000000000) Sleep((DWORD)((ns < 1000000000 ? ns + 999999 : 1000000000) / 1000000));
 }
 
 /* From the same source as BCryptGenRandom, without a library to link. */
@@ -1510,8 +1481,7 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     nap.u.tag = __WASI_EVENTTYPE_CLOCK;
     nap.u.u.clock.id = __WASI_CLOCKID_MONOTONIC;
     nap.u.u.clock.timeout = (__wasi_timestamp_t)ns;
-    if (__wasi_poll_oneoff(&nap, &event, 1, &events) != 0)
-        return; /* callers read the clock again */
+    if (__wasi_poll_oneoff(&nap, &event, 1, &events) != 0) return; /* callers read the clock again */
 }
 
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
@@ -1587,8 +1557,7 @@ FLAKE_I_FN uint64_t flake_i_system_slack_ns(void) {
     if (flake_i_clock_getres(5, &t) == 0) ns = t.sec ? most : 2 * (uint64_t)t.nsec;
 #elif defined(CLOCK_REALTIME_COARSE)
     struct timespec t;
-    if (clock_getres(CLOCK_REALTIME_COARSE, &t) == 0)
-        ns = t.tv_sec ? most : 2 * (uint64_t)t.tv_nsec;
+    if (clock_getres(CLOCK_REALTIME_COARSE, &t) == 0) ns = t.tv_sec ? most : 2 * (uint64_t)t.tv_nsec;
 #endif
     return ns < most ? ns : most;
 }
@@ -1698,14 +1667,12 @@ FLAKE_I_FN uint64_t flake_i_pid(void) { return (uint64_t)getpid(); }
 FLAKE_I_FN void *flake_i_new_page(bool shared) {
 #if defined(MAP_ANON)
     const int anonymous = MAP_ANON, zeros = -1;
-#elif defined(__linux__) && \
-    !(defined(__mips__) || defined(__xtensa__) || defined(__alpha__) || defined(__hppa__))
+#elif defined(__linux__) && !(defined(__mips__) || defined(__xtensa__) || defined(__alpha__) || defined(__hppa__))
     const int anonymous = 0x20, zeros = -1; /* which strict C hides */
 #else
     const int anonymous = 0, zeros = open("/dev/zero", O_RDWR);
 #endif
-    void *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
-                      (shared ? MAP_SHARED : MAP_PRIVATE) | anonymous, zeros, 0);
+    void *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, (shared ? MAP_SHARED : MAP_PRIVATE) | anonymous, zeros, 0);
     if (zeros >= 0) (void)close(zeros);
     return page == MAP_FAILED ? NULL : page;
 }
@@ -1725,8 +1692,7 @@ FLAKE_I_FN bool flake_i_wipe_on_fork(void *page) {
     const int errno_before = errno;
 #if defined(__linux__)
     enum { wipe_on_fork = 18, senseless = -1 };
-    const bool wiped = flake_i_madvise(page, 4096, senseless) != 0 &&
-                       flake_i_madvise(page, 4096, wipe_on_fork) == 0;
+    const bool wiped = flake_i_madvise(page, 4096, senseless) != 0 && flake_i_madvise(page, 4096, wipe_on_fork) == 0;
 #elif defined(INHERIT_ZERO)
     const bool wiped = minherit(page, 4096, INHERIT_ZERO) == 0;
 #elif defined(MAP_INHERIT_ZERO)
@@ -1797,9 +1763,7 @@ FLAKE_I_FN uint64_t flake_i_thread_id(void) {
 }
 
 FLAKE_I_FN bool flake_i_error_is_absent(void) { return errno == ENOENT; }
-FLAKE_I_FN bool flake_i_error_is_taken_or_denied(void) {
-    return errno == EACCES || errno == EAGAIN;
-}
+FLAKE_I_FN bool flake_i_error_is_taken_or_denied(void) { return errno == EACCES || errno == EAGAIN; }
 FLAKE_I_FN bool flake_i_error_is_closed(void) { return errno == EBADF; }
 FLAKE_I_FN const char *flake_i_error_text(void) { return strerror(errno); }
 
@@ -1859,14 +1823,10 @@ FLAKE_I_FN bool flake_i_is_locked(int fd) {
     return flake_i_ofd_lock(fd, FLAKE_I_GETLK, &type) == 0 && type != F_UNLCK;
 }
 #else
-FLAKE_I_FN int flake_i_lock(int fd, bool lock) {
-    return flock(fd, lock ? LOCK_EX | LOCK_NB : LOCK_UN);
-}
+FLAKE_I_FN int flake_i_lock(int fd, bool lock) { return flock(fd, lock ? LOCK_EX | LOCK_NB : LOCK_UN); }
 
 /* Takes a lock for a moment: a claim that meets it tries again. */
-FLAKE_I_FN bool flake_i_is_locked(int fd) {
-    return flock(fd, LOCK_SH | LOCK_NB) != 0 || flock(fd, LOCK_UN) != 0;
-}
+FLAKE_I_FN bool flake_i_is_locked(int fd) { return flock(fd, LOCK_SH | LOCK_NB) != 0 || flock(fd, LOCK_UN) != 0; }
 #endif
 
 FLAKE_I_FN bool flake_i_write_at(int fd, int64_t at, const uint8_t *bytes, size_t n) {
@@ -1933,8 +1893,7 @@ FLAKE_I_FN bool flake_i_is_foreign(const char *path) {
     const int errno_before = errno;
     char target;
     flake_i_file_id id;
-    const bool is_foreign =
-        flake_i_readlink(path, &target, 1) >= 0 || (flake_i_stat(path, -1, &id) && !id.is_own);
+    const bool is_foreign = flake_i_readlink(path, &target, 1) >= 0 || (flake_i_stat(path, -1, &id) && !id.is_own);
     errno = errno_before;
     return is_foreign;
 }
@@ -1948,8 +1907,7 @@ FLAKE_I_FN bool flake_i_is_remote(const char *path) {
     return type == 0x6969 || type == 0x517b || type == 0xff534d42 || type == 0xfe534d42;
 #elif defined(__APPLE__) || defined(__FreeBSD__) || defined(__OpenBSD__)
     struct statfs fs;
-    return statfs(path, &fs) == 0 &&
-           (strcmp(fs.f_fstypename, "nfs") == 0 || strcmp(fs.f_fstypename, "smbfs") == 0);
+    return statfs(path, &fs) == 0 && (strcmp(fs.f_fstypename, "nfs") == 0 || strcmp(fs.f_fstypename, "smbfs") == 0);
 #else
     return (void)path, false;
 #endif
@@ -1958,9 +1916,7 @@ FLAKE_I_FN bool flake_i_is_remote(const char *path) {
 FLAKE_I_FN bool flake_i_rename(const char *from, const char *to) { return rename(from, to) == 0; }
 FLAKE_I_FN bool flake_i_working_dir(char *out, size_t size) { return getcwd(out, size) != NULL; }
 /* False with an error, unless it exists already. */
-FLAKE_I_FN bool flake_i_make_dir(const char *path) {
-    return mkdir(path, 0700) == 0 || errno == EEXIST;
-}
+FLAKE_I_FN bool flake_i_make_dir(const char *path) { return mkdir(path, 0700) == 0 || errno == EEXIST; }
 
 FLAKE_I_FN void flake_i_unlink(const char *path) {
     const int errno_before = errno;
@@ -2033,8 +1989,7 @@ FLAKE_I_FN const uint8_t *flake_i_mac(const flake_i_interfaces *i) {
     if (link->sll_family == AF_PACKET && link->sll_halen == 6) return link->sll_addr;
 #elif defined(AF_LINK)
     const struct sockaddr_dl *link = (const struct sockaddr_dl *)address;
-    if (link->sdl_family == AF_LINK && link->sdl_alen == 6)
-        return (const uint8_t *)link->sdl_data + link->sdl_nlen;
+    if (link->sdl_family == AF_LINK && link->sdl_alen == 6) return (const uint8_t *)link->sdl_data + link->sdl_nlen;
 #endif
     return NULL;
 }
@@ -2138,8 +2093,7 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_process, flake_i_process);
 
 /* Without a page. The count of generations, which a page stores, stays below bit 47. */
 FLAKE_I_COLD uint64_t flake_i_pageless_owner_id(void) {
-    const uint64_t generation =
-        FLAKE_ATOMIC_LOAD(&flake_i_process.instance_count, acquire); /* CLONE:A */
+    const uint64_t generation = FLAKE_ATOMIC_LOAD(&flake_i_process.instance_count, acquire); /* CLONE:A */
     return ((uint64_t)1 << 47) + (generation << 32) + flake_i_pid();
 }
 
@@ -2201,9 +2155,8 @@ FLAKE_I_FN unsigned flake_i_take_place(flake_atomic64 *begun, unsigned places) {
 FLAKE_API void flake_machine_cloned(void) {
     flake_atomic64 *page = flake_i_fork_page();
     (void)FLAKE_ATOMIC_ADD(&flake_i_process.clone_count, 1u, relaxed);
-    const uint64_t next =
-        FLAKE_ATOMIC_ADD(&flake_i_process.instance_count, 1u, release) + 1; /* CLONE:R */
-    if (page) FLAKE_ATOMIC_STORE(page, next, release);                      /* CLONE:R */
+    const uint64_t next = FLAKE_ATOMIC_ADD(&flake_i_process.instance_count, 1u, release) + 1; /* CLONE:R */
+    if (page) FLAKE_ATOMIC_STORE(page, next, release);                                        /* CLONE:R */
 }
 
 /* ---- the counter's rate ----
@@ -2285,9 +2238,7 @@ FLAKE_I_FN uint64_t flake_i_counter_window(void) {
     return window;
 }
 
-FLAKE_I_FN bool flake_i_differs(uint64_t a, uint64_t b, uint64_t part) {
-    return (a > b ? a - b : b - a) > b / part;
-}
+FLAKE_I_FN bool flake_i_differs(uint64_t a, uint64_t b, uint64_t part) { return (a > b ? a - b : b - a) > b / part; }
 
 /* Measures the rate, from a reading of the counter and a later one of the clock: two intervals in a row must agree.
  * They replace a rate that was measured while the clock was slewed. One of simultaneous readings continues from the
@@ -2351,16 +2302,14 @@ enum { FLAKE_I_NO_FORMAT, FLAKE_I_EACH_FORMAT(FLAKE_I_FORMAT_NUMBER) FLAKE_I_FOR
 enum { FLAKE_I_LAYOUTS_OF_64 = 11 };
 
 #ifdef FLAKE_SHARED
-#define FLAKE_I_LAYOUT_OBJECT(name, NAME) \
-    const flake_layout flake_layout_##name = FLAKE_LAYOUT_##NAME;
+#define FLAKE_I_LAYOUT_OBJECT(name, NAME) const flake_layout flake_layout_##name = FLAKE_LAYOUT_##NAME;
 FLAKE_I_EACH_LAYOUT(FLAKE_I_LAYOUT_OBJECT)
 #endif
 
 FLAKE_API flake_status flake_layout_at(size_t i, flake_layout *layout) {
 #define FLAKE_I_LAYOUT_VALUE(name, NAME) FLAKE_LAYOUT_##NAME,
     static const flake_layout known[] = {FLAKE_I_EACH_LAYOUT(FLAKE_I_LAYOUT_VALUE)};
-    FLAKE_I_STATIC_ASSERT(sizeof known / sizeof *known - FLAKE_I_LAYOUTS_OF_64 ==
-                              FLAKE_I_FORMATS - 1,
+    FLAKE_I_STATIC_ASSERT(sizeof known / sizeof *known - FLAKE_I_LAYOUTS_OF_64 == FLAKE_I_FORMATS - 1,
                           "FLAKE_I_LAYOUTS_OF_64 counts the layouts of 64 bits");
     if (i >= sizeof known / sizeof *known) return FLAKE_INVALID;
     *layout = known[i];
@@ -2374,8 +2323,7 @@ FLAKE_API flake_status flake_layout_named(const char *name, flake_layout *layout
     return FLAKE_INVALID;
 }
 
-FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits,
-                                       int64_t epoch_ms) {
+FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, unsigned seq_bits, int64_t epoch_ms) {
     flake_layout l = flake_layout_default;
     if ((time_bits | node_bits | seq_bits) > 64) time_bits = 0; /* fails the check */
     l.name = "custom";
@@ -2389,8 +2337,7 @@ FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, u
 }
 
 FLAKE_API flake_layout flake_layout_hazelcast_of(unsigned node_bits, unsigned seq_bits) {
-    const unsigned time_bits =
-        seq_bits < 63 && node_bits < 63 - seq_bits ? 63 - seq_bits - node_bits : 0;
+    const unsigned time_bits = seq_bits < 63 && node_bits < 63 - seq_bits ? 63 - seq_bits - node_bits : 0;
     flake_layout l = flake_layout_hazelcast;
     l.time_bits = (uint8_t)time_bits;
     l.time_shift = (uint8_t)(node_bits + seq_bits);
@@ -2435,12 +2382,11 @@ FLAKE_I_FN uint64_t flake_i_node_field(const flake_layout *l, uint64_t node) {
 FLAKE_I_FN uint64_t flake_i_layout_bits(const flake_layout *l) {
     unsigned node_bits = (unsigned)l->node_bits + (l->gap_at ? 1 : 0);
     unsigned time_bits = (unsigned)l->time_bits + l->time_sign;
-    if (!l->unit_ms || !l->time_bits || l->node_bits > 32 || l->seq_bits > 32 ||
-        l->time_reversed > 1 || l->time_sign > 1 || l->gap_bit > 1 ||
-        (l->gap_at ? l->gap_at > l->node_bits : l->gap_bit) || l->format)
+    if (!l->unit_ms || !l->time_bits || l->node_bits > 32 || l->seq_bits > 32 || l->time_reversed > 1 ||
+        l->time_sign > 1 || l->gap_bit > 1 || (l->gap_at ? l->gap_at > l->node_bits : l->gap_bit) || l->format)
         return 0;
-    if (time_bits + l->time_shift > 64 || node_bits + l->node_shift > 64 ||
-        l->seq_bits + l->seq_shift > 64 || l->node_shift > 63 || l->seq_shift > 63)
+    if (time_bits + l->time_shift > 64 || node_bits + l->node_shift > 64 || l->seq_bits + l->seq_shift > 64 ||
+        l->node_shift > 63 || l->seq_shift > 63)
         return 0;
     uint64_t time = flake_i_ones(time_bits) << l->time_shift;
     uint64_t node = flake_i_ones(node_bits) << l->node_shift;
@@ -2459,8 +2405,7 @@ FLAKE_API flake_status flake_layout_check(const flake_layout *l, flake_why *why)
 
 /* Start of the unit that is `time` units after the epoch, or before it, in Unix ms; false: an int64_t cannot
  * represent it. The unsigned difference is right for an epoch of either sign. */
-FLAKE_I_FN bool flake_i_unix_ms(const flake_layout *l, uint64_t time, bool before,
-                                int64_t *unix_ms) {
+FLAKE_I_FN bool flake_i_unix_ms(const flake_layout *l, uint64_t time, bool before, int64_t *unix_ms) {
     const uint64_t epoch = (uint64_t)l->epoch_ms;
     const uint64_t most = before ? epoch - (uint64_t)INT64_MIN : (uint64_t)INT64_MAX - epoch;
     if (time > most / l->unit_ms) return false;
@@ -2472,8 +2417,7 @@ FLAKE_API int64_t flake_layout_end_ms(const flake_layout *l) {
     int64_t start;
     if (flake_layout_check(l, NULL) != FLAKE_OK) return INT64_MIN;
     if (!flake_i_unix_ms(l, flake_i_ones(l->time_bits), false, &start)) return INT64_MAX;
-    return start > INT64_MAX - (int64_t)(l->unit_ms - 1) ? INT64_MAX
-                                                         : start + (int64_t)(l->unit_ms - 1);
+    return start > INT64_MAX - (int64_t)(l->unit_ms - 1) ? INT64_MAX : start + (int64_t)(l->unit_ms - 1);
 }
 
 /* What a call sets that has no node number. All numbers from 2^48 on are refused, and so this one is with
@@ -2481,13 +2425,11 @@ FLAKE_API int64_t flake_layout_end_ms(const flake_layout *l) {
 #define FLAKE_I_NO_NUMBER                UINT64_C(0xBFFFFFFFBFFFBFFF)
 
 FLAKE_API uint64_t flake_idgen_node(unsigned datacenter, unsigned worker) {
-    return datacenter < 32 && worker < 32 ? (uint64_t)(datacenter << 5 | worker)
-                                          : FLAKE_I_NO_NUMBER;
+    return datacenter < 32 && worker < 32 ? (uint64_t)(datacenter << 5 | worker) : FLAKE_I_NO_NUMBER;
 }
 
 FLAKE_API uint64_t flake_uniqueid_node(unsigned cluster, unsigned generator) {
-    return cluster < 16 && generator < 2048 ? (uint64_t)(generator << 4 | cluster)
-                                            : FLAKE_I_NO_NUMBER;
+    return cluster < 16 && generator < 2048 ? (uint64_t)(generator << 4 | cluster) : FLAKE_I_NO_NUMBER;
 }
 
 FLAKE_I_FN uint64_t flake_i_reverse(uint64_t x, unsigned bits) {
@@ -2526,8 +2468,7 @@ FLAKE_I_FN flake_i_fields flake_i_fields_of(const flake_layout *l) {
 /* The largest parts of a time. */
 FLAKE_I_FN flake_parts flake_i_last_parts(const flake_layout *l, int64_t unix_ms) {
     const flake_i_fields f = flake_i_fields_of(l);
-    const flake_parts parts = {unix_ms, flake_i_ones(f.node_bits),
-                               (uint32_t)flake_i_ones(f.seq_bits)};
+    const flake_parts parts = {unix_ms, flake_i_ones(f.node_bits), (uint32_t)flake_i_ones(f.seq_bits)};
     return parts;
 }
 
@@ -2536,15 +2477,13 @@ FLAKE_I_FN bool flake_i_has_parts(const flake_layout *l, const flake_parts *part
     return parts->node <= last.node && parts->seq <= last.seq;
 }
 
-FLAKE_API flake_status flake_compose(const flake_layout *l, const flake_parts *parts,
-                                     uint64_t *id) {
+FLAKE_API flake_status flake_compose(const flake_layout *l, const flake_parts *parts, uint64_t *id) {
     uint64_t time;
     if (!l || !flake_i_layout_bits(l)) return FLAKE_INVALID;
     const flake_status status = flake_i_time_at(l, parts->unix_ms, &time);
     if (status != FLAKE_OK) return status;
     if (!flake_i_has_parts(l, parts)) return FLAKE_INVALID;
-    *id = flake_i_time_field(l, time) | flake_i_node_field(l, parts->node) |
-          (uint64_t)parts->seq << l->seq_shift;
+    *id = flake_i_time_field(l, time) | flake_i_node_field(l, parts->node) | (uint64_t)parts->seq << l->seq_shift;
     return FLAKE_OK;
 }
 
@@ -2611,21 +2550,19 @@ FLAKE_I_INLINE flake128 flake_i_128(uint64_t high, uint64_t low) {
  * uint64_t, or a vector of them for as many hashes. A stream cipher would be no faster for one ID, and its buffer
  * would need guarding against signals and forks. Without loops: gcc would not unroll them, and keep the words in
  * memory. */
-#define FLAKE_I_SIPHASH(name, number)                                 \
-    name(uint64_t key0, uint64_t key1, number word) {                 \
-        const number zero = {0};                                      \
-        word |= (uint64_t)7 << 56; /* the length comes last */        \
-        number v[4] = {zero + (key0 ^ UINT64_C(0x736f6d6570736575)),  \
-                       zero + (key1 ^ UINT64_C(0x646f72616e646f6d)),  \
-                       zero + (key0 ^ UINT64_C(0x6c7967656e657261)),  \
-                       word ^ (key1 ^ UINT64_C(0x7465646279746573))}; \
-        FLAKE_I_SIP_ROUND(v);                                         \
-        v[0] ^= word;                                                 \
-        v[2] ^= 0xff;                                                 \
-        FLAKE_I_SIP_ROUND(v);                                         \
-        FLAKE_I_SIP_ROUND(v);                                         \
-        FLAKE_I_SIP_ROUND(v);                                         \
-        return v[0] ^ v[1] ^ v[2] ^ v[3];                             \
+#define FLAKE_I_SIPHASH(name, number)                                                                               \
+    name(uint64_t key0, uint64_t key1, number word) {                                                               \
+        const number zero = {0};                                                                                    \
+        word |= (uint64_t)7 << 56; /* the length comes last */                                                      \
+        number v[4] = {zero + (key0 ^ UINT64_C(0x736f6d6570736575)), zero + (key1 ^ UINT64_C(0x646f72616e646f6d)),  \
+                       zero + (key0 ^ UINT64_C(0x6c7967656e657261)), word ^ (key1 ^ UINT64_C(0x7465646279746573))}; \
+        FLAKE_I_SIP_ROUND(v);                                                                                       \
+        v[0] ^= word;                                                                                               \
+        v[2] ^= 0xff;                                                                                               \
+        FLAKE_I_SIP_ROUND(v);                                                                                       \
+        FLAKE_I_SIP_ROUND(v);                                                                                       \
+        FLAKE_I_SIP_ROUND(v);                                                                                       \
+        return v[0] ^ v[1] ^ v[2] ^ v[3];                                                                           \
     }
 FLAKE_I_INLINE uint64_t FLAKE_I_SIPHASH(flake_i_siphash, uint64_t)
 
@@ -2656,8 +2593,7 @@ typedef struct flake_i_salt {
 
 /* Where the counter of a ms starts, below 2^64 (part 0), and the bits above those (part 1). It is a
  * function of ms, keys and salt alone, so all threads count from the same number. */
-FLAKE_I_INLINE uint64_t flake_i_start_of(const flake_i_keys *k, flake_i_salt salt, uint64_t ms,
-                                         unsigned part) {
+FLAKE_I_INLINE uint64_t flake_i_start_of(const flake_i_keys *k, flake_i_salt salt, uint64_t ms, unsigned part) {
     return flake_i_siphash(k->start[0] ^ salt.low, k->start[1] ^ salt.high, ms << 1 | part);
 }
 
@@ -2676,8 +2612,7 @@ FLAKE_I_INLINE uint64_t flake_i_uuid_start(flake_i_keys *k, flake_i_salt salt, u
 /* The start for ULIDs, and the bits above it. Those of the newest ms are cached: the start, then [
  * whose:48 ][ 1 ][ above:15 ], and the XOR of both words. Words of two ms pass the comparison with
  * probability 2^-64, so relaxed is enough. */
-FLAKE_I_INLINE uint64_t flake_i_ulid_start(flake_i_keys *k, flake_i_salt salt, uint64_t ms,
-                                           uint64_t *above) {
+FLAKE_I_INLINE uint64_t flake_i_ulid_start(flake_i_keys *k, flake_i_salt salt, uint64_t ms, uint64_t *above) {
     const uint64_t whose = ((ms ^ salt.high >> 16) << 1 | 1) << 15;
     const uint64_t rest = salt.low ^ salt.high << 48; /* the salt's bits that `whose` lacks */
     uint64_t start = FLAKE_ATOMIC_LOAD(&k->ulid[0], relaxed);
@@ -2695,8 +2630,7 @@ FLAKE_I_INLINE uint64_t flake_i_ulid_start(flake_i_keys *k, flake_i_salt salt, u
 }
 
 /* `tail` has 48 bits. */
-FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t counter,
-                                     uint64_t tail) {
+FLAKE_I_INLINE flake128 flake_i_uuid(unsigned version, uint64_t ms, uint64_t counter, uint64_t tail) {
     return flake_i_128(ms << 16 | (uint64_t)version << 12 | counter >> 14,
                        (uint64_t)2 << 62 | (counter & flake_i_ones(14)) << 48 | tail);
 }
@@ -2734,18 +2668,16 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u64x4 FLAKE_I_SIPHASH(flake_i_siphash_4, fla
 /* Four IDs at once. Returns how many: all but the last n % 4. In each half of a vector, the first number is for
  * ID 0 or 1, the second for ID 2 or 3. */
 FLAKE_I_INLINE FLAKE_I_AVX2 uint64_t flake_i_form_fours(const flake_i_tails *r, flake128 *ids) {
-    const flake_i_c8x32 high_at =
-        FLAKE_I_BOTH(7, 6, 5, 4, 3, 2, 1, 0, -9, -9, -9, -9, -9, -9, -9, -9);
-    const flake_i_c8x32 low_at =
-        FLAKE_I_BOTH(-9, -9, -9, -9, -9, -9, -9, -9, 7, 6, 5, 4, 3, 2, 1, 0);
+    const flake_i_c8x32 high_at = FLAKE_I_BOTH(7, 6, 5, 4, 3, 2, 1, 0, -9, -9, -9, -9, -9, -9, -9, -9);
+    const flake_i_c8x32 low_at = FLAKE_I_BOTH(-9, -9, -9, -9, -9, -9, -9, -9, 7, 6, 5, 4, 3, 2, 1, 0);
     const flake_i_u64x4 places = {0, 2, 1, 3};
     const uint64_t key0 = r->key0, key1 = r->key1, high_bits = r->ms << 16 | 7 << 12;
     flake_i_u64x4 words = places + r->word, counters = places + r->counter;
     uint64_t done = 0;
     for (; r->n - done >= 4; done += 4, words += 4, counters += 4) {
         const flake_i_u64x4 high = counters >> 14 | high_bits;
-        const flake_i_u64x4 low = (uint64_t)2 << 62 | (counters & flake_i_ones(14)) << 48 |
-                                  flake_i_siphash_4(key0, key1, words) >> 16;
+        const flake_i_u64x4 low =
+            (uint64_t)2 << 62 | (counters & flake_i_ones(14)) << 48 | flake_i_siphash_4(key0, key1, words) >> 16;
         const flake_i_u8x32 first = FLAKE_I_PICK(high, high_at) | FLAKE_I_PICK(low, low_at);
         const flake_i_u8x32 last = FLAKE_I_PICK(high, high_at + 8) | FLAKE_I_PICK(low, low_at + 8);
         memcpy(ids + done, &first, sizeof first);
@@ -2754,8 +2686,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 uint64_t flake_i_form_fours(const flake_i_tails *r, 
     return done;
 }
 
-FLAKE_I_AVX512 FLAKE_I_NOINLINE uint64_t flake_i_form_avx512(const flake_i_tails *r,
-                                                             flake128 *ids) {
+FLAKE_I_AVX512 FLAKE_I_NOINLINE uint64_t flake_i_form_avx512(const flake_i_tails *r, flake128 *ids) {
     return flake_i_form_fours(r, ids);
 }
 
@@ -2776,8 +2707,7 @@ FLAKE_I_INLINE void flake_i_form_tail(unsigned version, const flake_i_run *r, fl
                              first + r->ticket,
                              r->n};
     for (uint64_t i = t.n < 4 ? 0 : FLAKE_I_BEST(flake_i_form_avx2(&t, ids), 0); i < t.n; i++)
-        ids[i] = flake_i_uuid(version, t.ms, t.counter + i,
-                              flake_i_siphash(t.key0, t.key1, t.word + i) >> 16);
+        ids[i] = flake_i_uuid(version, t.ms, t.counter + i, flake_i_siphash(t.key0, t.key1, t.word + i) >> 16);
 }
 
 FLAKE_I_INLINE void flake_i_form_run(unsigned format, const flake_i_run *r, flake128 *ids) {
@@ -2790,8 +2720,7 @@ FLAKE_I_INLINE void flake_i_form_run(unsigned format, const flake_i_run *r, flak
 }
 
 /* `n` IDs of one unit, of a layout with counters. */
-FLAKE_I_INLINE void flake_i_counted(flake_gen *g, uint64_t time, uint64_t index, flake128 *ids,
-                                    uint64_t n) {
+FLAKE_I_INLINE void flake_i_counted(flake_gen *g, uint64_t time, uint64_t index, flake128 *ids, uint64_t n) {
     const flake_i_run run = {&g->keys, {0, 0}, g->base, FLAKE_I_1984_MS + time, index, n};
     flake_i_form_run(g->options.layout.format, &run, ids);
 }
@@ -2813,8 +2742,7 @@ FLAKE_API flake_status flake128_compose(const flake_layout *l, const flake_parts
     return FLAKE_OK;
 }
 
-FLAKE_API flake_status flake128_decompose(const flake_layout *l, const flake128 *id,
-                                          flake_parts *parts) {
+FLAKE_API flake_status flake128_decompose(const flake_layout *l, const flake128 *id, flake_parts *parts) {
     const uint64_t high = flake_from_bytes(id->bytes), low = flake_from_bytes(id->bytes + 8);
     if (!flake_i_is_128(l)) return FLAKE_INVALID;
     const flake_i_fields f = flake_i_fields_of(l);
@@ -2845,9 +2773,7 @@ FLAKE_API flake_status flake128_max_at(const flake_layout *l, int64_t unix_ms, f
     return flake128_compose(l, &parts, id);
 }
 
-FLAKE_API int flake128_compare(const flake128 *a, const flake128 *b) {
-    return memcmp(a->bytes, b->bytes, 16);
-}
+FLAKE_API int flake128_compare(const flake128 *a, const flake128 *b) { return memcmp(a->bytes, b->bytes, 16); }
 
 // >>ring
 /* Bounded, many producers, many consumers, lock-free.
@@ -2869,8 +2795,7 @@ FLAKE_API flake_status flake_ring_init(flake_ring *ring, flake_ring_slot *slots,
 
 /* Linearises at the CAS. NULL: the slot of the next position does not have that phase (0 free, 1
  * filled). */
-FLAKE_I_FN flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_atomic64 *end,
-                                               uint64_t phase, uint64_t *turn) {
+FLAKE_I_FN flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_atomic64 *end, uint64_t phase, uint64_t *turn) {
     uint64_t at = FLAKE_ATOMIC_LOAD(end, relaxed); /* a stale value fails the turn or the CAS */
     if (!ring->size) return NULL;                  /* was not initialised */
     for (;;) {
@@ -3062,8 +2987,7 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
 
 /* ---- engine ---- */
 
-FLAKE_I_STATIC_ASSERT(offsetof(flake_i_engine, word) == 56,
-                      "the word has 56 bytes before and after it");
+FLAKE_I_STATIC_ASSERT(offsetof(flake_i_engine, word) == 56, "the word has 56 bytes before and after it");
 FLAKE_I_STATIC_ASSERT(offsetof(flake_i_engine, owner_word) >= offsetof(flake_i_engine, word) + 64,
                       "constant members share no cache line with the word");
 FLAKE_I_STATIC_ASSERT(sizeof(flake_atomic64) == 8, "a 64-bit atomic is its value alone");
@@ -3126,15 +3050,12 @@ FLAKE_I_FN const char *flake_i_after_reject_reason(const flake_options *o, int64
 /* Why engine or lanes cannot be set up like this; NULL: they can. */
 FLAKE_I_FN const char *flake_i_setup_reject_reason(const flake_i_engine_config *config) {
     const flake_options *const o = &config->options;
-    const uint64_t most_lanes =
-        flake_i_min_u64(config->unit_capacity, INT32_MAX / sizeof(flake_lane) - 1);
+    const uint64_t most_lanes = flake_i_min_u64(config->unit_capacity, INT32_MAX / sizeof(flake_lane) - 1);
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS, epoch_ms = config->epoch_ms;
-    if (epoch_ms < -max_ms || epoch_ms > max_ms)
-        return "layout.epoch_ms is further from 1970 than 64 bits of ns";
+    if (epoch_ms < -max_ms || epoch_ms > max_ms) return "layout.epoch_ms is further from 1970 than 64 bits of ns";
     if (epoch_ms >= 100000000 && epoch_ms < 10000000000) /* as seconds: 1973 to 2286 */
         return "layout.epoch_ms is in the first months of 1970: is it in seconds?";
-    if (!config->unit_ms || !config->unit_capacity)
-        return "layout: a unit has no length, or no ids";
+    if (!config->unit_ms || !config->unit_capacity) return "layout: a unit has no length, or no ids";
     if (o->max_ahead_ms < 0 || o->max_ahead_ms / config->unit_ms > INT32_MAX)
         return "max_ahead_ms is negative, or more than 2^31 units";
     if (o->max_wait_ms < 0) return "max_wait_ms is negative";
@@ -3145,27 +3066,23 @@ FLAKE_I_FN const char *flake_i_setup_reject_reason(const flake_i_engine_config *
     if (o->shared_memory && FLAKE_I_LOCK_FREE != 2)
         return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not "
                "share";
-    if ((uint64_t)INT64_MAX - (uint64_t)(epoch_ms * FLAKE_I_NS_PER_MS) <
-        (uint64_t)config->unit_ms * FLAKE_I_NS_PER_MS)
+    if ((uint64_t)INT64_MAX - (uint64_t)(epoch_ms * FLAKE_I_NS_PER_MS) < (uint64_t)config->unit_ms * FLAKE_I_NS_PER_MS)
         return "layout: the clock ends before the first unit does";
     if (o->lanes && !o->lane_count) return "lane_count is 0: it must be the number of lanes";
-    if (o->lanes && o->lane_count > most_lanes)
-        return "lane_count exceeds the sequence range, or 2 GB of memory";
+    if (o->lanes && o->lane_count > most_lanes) return "lane_count exceeds the sequence range, or 2 GB of memory";
     return flake_i_after_reject_reason(o, epoch_ms);
 }
 
 /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at
  * least as many as the layout has outside its time. */
-FLAKE_I_FN void flake_i_lay_out_word(flake_i_engine *e, unsigned time_bits,
-                                     uint64_t unit_capacity) {
+FLAKE_I_FN void flake_i_lay_out_word(flake_i_engine *e, unsigned time_bits, uint64_t unit_capacity) {
     e->max_time = ((uint64_t)INT64_MAX - e->epoch_ns) / e->unit_ns - 1;
     if (time_bits < 64) e->max_time = flake_i_min_u64(e->max_time, ((uint64_t)1 << time_bits) - 1);
     e->time_shift = 63;
     for (uint64_t t = e->max_time >> 1; t; t >>= 1) e->time_shift--;
     const unsigned count_bits = e->time_shift - e->tick_bits;
     e->count_mask = ((uint64_t)1 << count_bits) - 1;
-    FLAKE_ASSERT(unit_capacity <= e->count_mask ||
-                 (unit_capacity == e->count_mask + 1 && !e->tick_bits));
+    FLAKE_ASSERT(unit_capacity <= e->count_mask || (unit_capacity == e->count_mask + 1 && !e->tick_bits));
     if (unit_capacity > e->count_mask && (e->max_time + 1) << count_bits == 0)
         e->max_time--; /* a full unit carries into time */
 }
@@ -3181,8 +3098,7 @@ enum {
  * must wait long enough that they do not push a ticket past what another caller waits. */
 FLAKE_I_FN void flake_i_set_capacity(flake_i_engine *e, uint64_t unit_capacity) {
     const uint64_t range = flake_i_min_u64(e->count_mask + 1, (uint64_t)1 << FLAKE_I_RANGE_BITS);
-    const uint64_t units =
-        flake_i_min_u64((uint64_t)e->wait_ns / e->unit_ns + e->ahead, FLAKE_I_ADD_TICKETS);
+    const uint64_t units = flake_i_min_u64((uint64_t)e->wait_ns / e->unit_ns + e->ahead, FLAKE_I_ADD_TICKETS);
     const bool by_add = range >> FLAKE_I_ADD_BITS && unit_capacity <= range / FLAKE_I_ADD_ROOM &&
                         units * unit_capacity >= FLAKE_I_ADD_TICKETS;
     e->unit_capacity = unit_capacity;
@@ -3194,13 +3110,12 @@ FLAKE_I_FN void flake_i_set_capacity(flake_i_engine *e, uint64_t unit_capacity) 
 }
 
 /* The owner is the instance owner id, or the gate's fence, which a fork wipes as well. */
-FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_engine_config *config,
-                                  flake_atomic64 *gate_word, uint64_t gate_id) {
+FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_engine_config *config, flake_atomic64 *gate_word,
+                                  uint64_t gate_id) {
     const flake_options *const o = &config->options;
     e->instance_word = NULL;
     e->instance_owner_id = o->shared_memory ? 0 : flake_i_instance_owner_id(&e->instance_word);
-    if (e->instance_owner_id && config->instance_owner_id)
-        e->instance_owner_id = config->instance_owner_id;
+    if (e->instance_owner_id && config->instance_owner_id) e->instance_owner_id = config->instance_owner_id;
     e->owner_word = gate_word ? gate_word : e->instance_word;
     e->owner_id = gate_word ? gate_id : e->instance_owner_id;
     e->gate = config->gate;
@@ -3210,8 +3125,7 @@ FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_engine_config
 
 /* Takes a fit configuration. Caller must have exclusive access. FLAKE_LEASE_LOST: its gate is closed,
  * or is another process's; the engine is unchanged. */
-FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
-                                            const flake_i_engine_config *config) {
+FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_engine_config *config) {
     const flake_options *const o = &config->options;
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     const bool is_fast = o->clock.kind == FLAKE_CLOCK_FAST && !o->clock.now_ns;
@@ -3237,25 +3151,20 @@ FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e,
     flake_i_lay_out_word(e, config->time_bits, config->unit_capacity);
     flake_i_set_capacity(e, config->unit_capacity);
     flake_i_set_owner(e, config, gate_word, gate_id);
-    flake_atomic64 *const zeros[] = {
-        &e->word,    &e->safe[0], &e->safe[1], &e->drifts,          &e->overflow,
-        &e->rebased, &e->batches, &e->waits,   &e->clock_backwards, &e->fast_until};
-    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
-        FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
+    flake_atomic64 *const zeros[] = {&e->word,    &e->safe[0], &e->safe[1], &e->drifts,          &e->overflow,
+                                     &e->rebased, &e->batches, &e->waits,   &e->clock_backwards, &e->fast_until};
+    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++) FLAKE_ATOMIC_STORE(zeros[i], 0u, relaxed);
     const uint64_t window = is_fast ? flake_i_counter_window() : 0;
     e->frequent = window ? e->unit_ns >> FLAKE_I_FREQUENT_BITS : UINT64_MAX;
     FLAKE_ATOMIC_STORE(&e->ticks_per_window, window || o->clock.now_ns, relaxed);
-    const bool is_plain =
-        !o->overflow && !config->gate.admit && !config->claim && e->unit_capacity <= e->count_mask;
+    const bool is_plain = !o->overflow && !config->gate.admit && !config->claim && e->unit_capacity <= e->count_mask;
     FLAKE_ATOMIC_STORE(&e->first_limit, is_plain ? e->unit_capacity : 0, relaxed);
     FLAKE_ATOMIC_STORE(&e->is_closed, 0u, relaxed);
     return FLAKE_OK;
 }
 
 /* A separate call: the caller need not keep the ID across it. */
-FLAKE_I_COLD bool flake_i_is_another_pid(uint64_t owner_id) {
-    return owner_id != flake_i_pageless_owner_id();
-}
+FLAKE_I_COLD bool flake_i_is_another_pid(uint64_t owner_id) { return owner_id != flake_i_pageless_owner_id(); }
 
 /* Whether the instance owner id has changed. 0 is not compared. */
 FLAKE_I_INLINE bool flake_i_forked_since(flake_atomic64 *word, uint64_t owner_id) {
@@ -3264,9 +3173,8 @@ FLAKE_I_INLINE bool flake_i_forked_since(flake_atomic64 *word, uint64_t owner_id
 }
 
 FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
-    return FLAKE_I_LIKELY(e->owner_word != NULL)
-               ? FLAKE_ATOMIC_LOAD(e->owner_word, relaxed) != e->owner_id
-               : e->owner_id && flake_i_is_another_pid(e->owner_id);
+    return FLAKE_I_LIKELY(e->owner_word != NULL) ? FLAKE_ATOMIC_LOAD(e->owner_word, relaxed) != e->owner_id
+                                                 : e->owner_id && flake_i_is_another_pid(e->owner_id);
 }
 
 /* Whether another process set the engine up, whatever its gate reports. */
@@ -3275,18 +3183,14 @@ FLAKE_I_COLD bool flake_i_is_inherited(const flake_i_engine *e) {
 }
 
 /* Otherwise the owner's word is the instance's. */
-FLAKE_I_INLINE bool flake_i_has_fence(const flake_i_engine *e) {
-    return e->owner_word != e->instance_word;
-}
+FLAKE_I_INLINE bool flake_i_has_fence(const flake_i_engine *e) { return e->owner_word != e->instance_word; }
 
 /* Why the owner's word changed: another process set the engine up, or the gate is closed. */
 FLAKE_I_INLINE flake_status flake_i_lost_status(const flake_i_engine *e) {
     return flake_i_has_fence(e) && !flake_i_is_inherited(e) ? FLAKE_LEASE_LOST : FLAKE_FORKED;
 }
 
-FLAKE_I_FN bool flake_i_is_closed(const flake_i_engine *e) {
-    return FLAKE_ATOMIC_LOAD(&e->is_closed, relaxed) != 0;
-}
+FLAKE_I_FN bool flake_i_is_closed(const flake_i_engine *e) { return FLAKE_ATOMIC_LOAD(&e->is_closed, relaxed) != 0; }
 
 /* Off the fast path: a gate's fence does not show that the machine was cloned. One load of each word:
  * a second one of the instance's might see a clone, and report it as a closed gate. */
@@ -3307,9 +3211,7 @@ FLAKE_I_FN flake_i_claim *flake_i_claim_of(const flake_i_engine *e) {
 FLAKE_I_FN bool flake_i_has_gate(const flake_i_engine *e) { return e->gate.admit || e->claim_at; }
 
 /* For queries: no draw succeeds any more. */
-FLAKE_I_FN bool flake_i_is_over(const flake_i_engine *e) {
-    return flake_i_forked(e) || flake_i_is_closed(e);
-}
+FLAKE_I_FN bool flake_i_is_over(const flake_i_engine *e) { return flake_i_forked(e) || flake_i_is_closed(e); }
 
 FLAKE_I_INLINE uint64_t flake_i_start_ns(const flake_i_engine *e, uint64_t unit) {
     return e->epoch_ns + unit * e->unit_ns;
@@ -3336,8 +3238,7 @@ FLAKE_I_INLINE uint64_t flake_i_word_at(const flake_i_engine *e, uint64_t time, 
 }
 
 /* Of the `count` tickets drawn since unit `since`, those that belong to unit `from` or later. */
-FLAKE_I_FN uint64_t flake_i_queued(const flake_i_engine *e, uint64_t since, uint64_t count,
-                                   uint64_t from) {
+FLAKE_I_FN uint64_t flake_i_queued(const flake_i_engine *e, uint64_t since, uint64_t count, uint64_t from) {
     if (from <= since) return count;
     if (count <= e->unit_capacity) return 0; /* nearly always, without a division */
     uint64_t passed = from - since;
@@ -3362,8 +3263,7 @@ FLAKE_I_FN bool flake_i_move(flake_i_engine *e, unsigned request, uint64_t *seen
 }
 
 /* A full unit whose count has no bits to spare has carried into time. */
-FLAKE_I_FN void flake_i_decode(const flake_i_engine *e, uint64_t word, uint64_t *time,
-                               uint64_t *count) {
+FLAKE_I_FN void flake_i_decode(const flake_i_engine *e, uint64_t word, uint64_t *time, uint64_t *count) {
     *time = word >> e->time_shift;
     *count = word & e->count_mask;
     if (e->unit_capacity > e->count_mask && !*count && *time) {
@@ -3386,18 +3286,15 @@ FLAKE_I_FN void flake_i_exhaust_unit(flake_i_engine *e) {
  * that. Caller must have exclusive access. */
 FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
     if (floor_ns < (int64_t)e->epoch_ns) return;
-    const uint64_t floor =
-        flake_i_min_u64(((uint64_t)floor_ns - e->epoch_ns) / e->unit_ns, e->max_time);
+    const uint64_t floor = flake_i_min_u64(((uint64_t)floor_ns - e->epoch_ns) / e->unit_ns, e->max_time);
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
     uint64_t time, count;
     for (unsigned i = 0; i < e->tick_bits * 2; i++)
-        if (FLAKE_ATOMIC_LOAD(&e->safe[i], relaxed) < floor)
-            FLAKE_ATOMIC_STORE(&e->safe[i], floor, relaxed);
+        if (FLAKE_ATOMIC_LOAD(&e->safe[i], relaxed) < floor) FLAKE_ATOMIC_STORE(&e->safe[i], floor, relaxed);
     flake_i_decode(e, word, &time, &count);
     if (time > floor || flake_i_queued(e, time, count, floor) >= e->unit_capacity) return;
     e->start_unit = floor + 1;
-    FLAKE_ATOMIC_STORE(
-        &e->word, flake_i_word_at(e, floor, flake_i_tick(e, word)) + e->unit_capacity, relaxed);
+    FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, floor, flake_i_tick(e, word)) + e->unit_capacity, relaxed);
     flake_i_tally(&e->rebased, count - e->unit_capacity, FLAKE_I_OWNED); /* not drawn here */
 }
 
@@ -3412,8 +3309,7 @@ static const uint64_t flake_i_golden64 = 0x9e3779b97f4a7c15;
 
 /* An exact reading and, while draws are frequent, the window that it shows. The counter was read before the clock, so
  * the window ends early if anything. */
-FLAKE_I_NOINLINE int64_t flake_i_renew_window(flake_i_engine *e, uint64_t counter,
-                                              bool is_frequent) {
+FLAKE_I_NOINLINE int64_t flake_i_renew_window(flake_i_engine *e, uint64_t counter, bool is_frequent) {
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
     uint64_t window = is_frequent ? flake_i_calibrate(counter, now_ns) : 0;
     /* before the epoch: a unit that never comes */
@@ -3421,8 +3317,8 @@ FLAKE_I_NOINLINE int64_t flake_i_renew_window(flake_i_engine *e, uint64_t counte
     const uint64_t unit_left_ns = flake_i_start_ns(e, unit + 1) - (uint64_t)now_ns;
     if (window > 1 && unit_left_ns <= FLAKE_I_WINDOW_MARGIN_NS) window = 1;
     if (window > 1) {
-        const uint64_t left_ns = flake_i_min_u64(unit_left_ns - FLAKE_I_WINDOW_MARGIN_NS,
-                                                 (uint64_t)1 << FLAKE_I_WINDOW_BITS);
+        const uint64_t left_ns =
+            flake_i_min_u64(unit_left_ns - FLAKE_I_WINDOW_MARGIN_NS, (uint64_t)1 << FLAKE_I_WINDOW_BITS);
         const uint64_t end = counter + (left_ns * window >> FLAKE_I_WINDOW_BITS);
         FLAKE_ATOMIC_STORE(&e->fast_until, end + unit * flake_i_golden64, relaxed);
     }
@@ -3434,8 +3330,7 @@ FLAKE_I_NOINLINE int64_t flake_i_renew_window(flake_i_engine *e, uint64_t counte
  * reading. If the window ended long ago, draws are rare: they take exact readings until draws are frequent again. */
 FLAKE_I_NOINLINE int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
     if (!FLAKE_I_LIKELY(window > 1))
-        return e->clock.now_ns ? e->clock.now_ns(e->clock.user)
-                               : flake_i_renew_window(e, FLAKE_COUNTER(), true);
+        return e->clock.now_ns ? e->clock.now_ns(e->clock.user) : flake_i_renew_window(e, FLAKE_COUNTER(), true);
     const uint64_t counter = FLAKE_COUNTER();
     const uint64_t unit = FLAKE_ATOMIC_LOAD(&e->word, relaxed) >> e->time_shift;
     const uint64_t end = FLAKE_ATOMIC_LOAD(&e->fast_until, relaxed) - unit * flake_i_golden64;
@@ -3447,8 +3342,7 @@ FLAKE_I_NOINLINE int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
 /* A unit with so many tickets has passed. The next draw shows whether there are windows. */
 FLAKE_I_INLINE void flake_i_note_rate(flake_i_engine *e, uint64_t tickets) {
     if (FLAKE_I_LIKELY(tickets < e->frequent)) return;
-    if (!FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed))
-        FLAKE_ATOMIC_STORE(&e->ticks_per_window, 1u, relaxed);
+    if (!FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed)) FLAKE_ATOMIC_STORE(&e->ticks_per_window, 1u, relaxed);
 }
 
 /* A draw in progress: look, decide, move, serve. A query ends after the look. */
@@ -3490,8 +3384,8 @@ FLAKE_I_FN bool flake_i_is_early(const flake_i_engine *e, const flake_i_attempt 
     return e->no_wait && a->time < e->start_unit;
 }
 
-FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, uint64_t word,
-                                     int64_t now_ns, flake_i_attempt *a) {
+FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, uint64_t word, int64_t now_ns,
+                                     flake_i_attempt *a) {
     if (!e->unit_capacity) return FLAKE_INVALID; /* never initialised */
     flake_i_decode(e, word, &a->time, &a->count);
     a->tick = flake_i_tick(e, word);
@@ -3503,8 +3397,7 @@ FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, 
     a->leaves = a->blocked = false;
     a->base = a->now < a->time ? a->time : a->now;
     a->ticket = flake_i_queued(e, a->time, a->count, a->base);
-    a->unit = a->opens =
-        a->base + (a->ticket < e->unit_capacity ? 0 : a->ticket / e->unit_capacity);
+    a->unit = a->opens = a->base + (a->ticket < e->unit_capacity ? 0 : a->ticket / e->unit_capacity);
     if (a->now < a->time && e->tick_bits) flake_i_look_back(e, a);
     const bool is_start = given && flake_i_is_early(e, a); /* now is not the clock's */
     a->is_free = a->unit <= a->now + (is_start ? 0 : e->ahead) && !a->blocked;
@@ -3522,8 +3415,7 @@ FLAKE_I_FN int64_t flake_i_lag_adjusted_ns(const flake_i_engine *e, uint64_t wor
 
 FLAKE_I_FN uint64_t flake_i_available_by(const flake_i_engine *e, const flake_i_attempt *a) {
     if (!a->is_free) return 0;
-    return (flake_i_min_u64(a->now + e->ahead, e->max_time) + 1 - a->base) * e->unit_capacity -
-           a->ticket;
+    return (flake_i_min_u64(a->now + e->ahead, e->max_time) + 1 - a->base) * e->unit_capacity - a->ticket;
 }
 
 FLAKE_I_FN int64_t flake_i_end_ns(const flake_i_engine *e, uint64_t unit) {
@@ -3542,24 +3434,20 @@ FLAKE_I_FN int64_t flake_i_due_ns(const flake_i_engine *e, uint64_t unit) {
 
 /* How many backward steps changed the timeline before `word`. The stored count lags by one at most:
  * a draw settles it before it leaves a timeline. False: the word moved. */
-FLAKE_I_FN bool flake_i_drifts_at(flake_i_engine *e, uint64_t word, unsigned tick,
-                                  uint64_t *drifts) {
+FLAKE_I_FN bool flake_i_drifts_at(flake_i_engine *e, uint64_t word, unsigned tick, uint64_t *drifts) {
     uint64_t stored = FLAKE_ATOMIC_LOAD(&e->drifts, acquire); /* SETTLE:A */
     if (FLAKE_ATOMIC_LOAD(&e->word, relaxed) != word) return false;
     *drifts = stored + ((stored & 1) != tick);
-    if (stored != *drifts)
-        (void)FLAKE_ATOMIC_CAS(&e->drifts, &stored, *drifts, release, relaxed); /* SETTLE:R */
+    if (stored != *drifts) (void)FLAKE_ATOMIC_CAS(&e->drifts, &stored, *drifts, release, relaxed); /* SETTLE:R */
     return true;
 }
 
 /* Call it before the CAS that leaves a timeline, with the new tick in *a. False: the word moved. */
-FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const flake_i_attempt *a,
-                                       uint64_t *drifts) {
+FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const flake_i_attempt *a, uint64_t *drifts) {
     unsigned left = a->tick ^ 1;
     uint64_t last = a->time + (a->count ? (a->count - 1) / e->unit_capacity : 0);
     uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[left], relaxed);
-    while (safe < last &&
-           !FLAKE_ATOMIC_CAS(&e->safe[left], &safe, last, release, relaxed)) { /* SAFE:R */
+    while (safe < last && !FLAKE_ATOMIC_CAS(&e->safe[left], &safe, last, release, relaxed)) { /* SAFE:R */
     }
     return flake_i_drifts_at(e, word, left, drifts);
 }
@@ -3575,8 +3463,7 @@ enum { FLAKE_I_NOTED_BITS = 24, FLAKE_I_NOTED_MAX = 0xffffff };
 
 /* queued 0: the queue is over. A last note that does not fit remains owed; another: the next ms is noted
  * again. */
-FLAKE_I_FN void flake_i_emit_event(flake_i_engine *e, uint64_t seen, int64_t now_ns,
-                                   uint64_t queued) {
+FLAKE_I_FN void flake_i_emit_event(flake_i_engine *e, uint64_t seen, int64_t now_ns, uint64_t queued) {
     const uint64_t mask = UINT64_MAX >> FLAKE_I_NOTED_BITS;
     const uint64_t ms = (uint64_t)(now_ns / FLAKE_I_NS_PER_MS) & mask, owed = seen;
     uint64_t noted = seen & FLAKE_I_NOTED_MAX;
@@ -3641,8 +3528,7 @@ FLAKE_I_FN int64_t flake_i_nap(flake_i_engine *e, int64_t now_ns, int64_t ns, in
     return after_ns;
 }
 
-FLAKE_I_COLD flake_status flake_i_pass_gates(flake_i_engine *e, unsigned request, uint64_t unit,
-                                             int64_t *budget_ns) {
+FLAKE_I_COLD flake_status flake_i_pass_gates(flake_i_engine *e, unsigned request, uint64_t unit, int64_t *budget_ns) {
     const int64_t until_ns = flake_i_end_ns(e, unit), nap_ns = 1000000;
     for (;; *budget_ns -= nap_ns) {
         bool pointless = false; /* waiting cannot change the answer */
@@ -3660,8 +3546,8 @@ FLAKE_I_COLD flake_status flake_i_pass_gates(flake_i_engine *e, unsigned request
 /* Sleeps until the unit of a ticket that was drawn after the reading drawn_ns. FLAKE_AGAIN: the
  * clock went backwards or stands still. FLAKE_FORKED, FLAKE_LEASE_LOST: the ticket has another
  * owner by now. */
-FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t drawn_ns,
-                                      int64_t now_ns, int64_t *budget_ns) {
+FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t drawn_ns, int64_t now_ns,
+                                      int64_t *budget_ns) {
     const int64_t due_ns = flake_i_due_ns(e, unit);
     for (;;) {
         flake_i_check_overflow(e);
@@ -3691,8 +3577,7 @@ FLAKE_I_FN bool flake_i_is_fresh(const flake_i_engine *e, uint64_t time, uint64_
  * reading that lags. */
 FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt *a) {
     for (;;) {
-        const int64_t as_ns =
-            a->confirmed ? a->now_ns : flake_i_lag_adjusted_ns(e, a->word, a->now_ns);
+        const int64_t as_ns = a->confirmed ? a->now_ns : flake_i_lag_adjusted_ns(e, a->word, a->now_ns);
         const flake_status status = flake_i_look(e, a->request, a->word, as_ns, a);
         const bool suffices = status == FLAKE_OK && a->is_free && a->now >= a->time && a->time;
         if (!a->confirmed && !suffices) {
@@ -3723,18 +3608,16 @@ FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, boo
     *slept = a->blocked || a->ticket >= e->count_limit;
     if (!*slept) return FLAKE_OK;
     if (!a->blocked) flake_i_check_overflow(e);
-    (void)flake_i_nap(e, a->now_ns, (int64_t)flake_i_min_u64((uint64_t)left_ns, e->unit_ns),
-                      &a->budget_ns);
+    (void)flake_i_nap(e, a->now_ns, (int64_t)flake_i_min_u64((uint64_t)left_ns, e->unit_ns), &a->budget_ns);
     return flake_i_check_owner(e);
 }
 
 /* Decide: how many tickets, and which. */
 FLAKE_I_FN void flake_i_plan(const flake_i_engine *e, flake_i_attempt *a) {
-    a->n = flake_i_min_u64(a->want, a->is_free ? flake_i_available_by(e, a)
-                                               : e->unit_capacity - a->ticket % e->unit_capacity);
+    a->n = flake_i_min_u64(a->want,
+                           a->is_free ? flake_i_available_by(e, a) : e->unit_capacity - a->ticket % e->unit_capacity);
     if (a->is_free && a->ticket >= e->unit_capacity && a->ticket + a->n > e->count_limit) {
-        a->ticket %=
-            e->unit_capacity; /* far ahead of the clock: whole units move from count to time */
+        a->ticket %= e->unit_capacity; /* far ahead of the clock: whole units move from count to time */
         a->base = a->unit;
     }
     a->n = flake_i_min_u64(a->n, e->count_limit - a->ticket);
@@ -3755,24 +3638,21 @@ FLAKE_I_FN bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
         a->confirmed = (a->request & FLAKE_I_GIVEN) != 0;
         return false;
     }
-    if (a->leaves)
-        (void)FLAKE_ATOMIC_CAS(&e->drifts, &drifts, drifts + 1, release, relaxed); /* SETTLE:R */
+    if (a->leaves) (void)FLAKE_ATOMIC_CAS(&e->drifts, &drifts, drifts + 1, release, relaxed); /* SETTLE:R */
     return true;
 }
 
 /* Serve the tickets that were drawn after the reading drawn_ns, if `status` is FLAKE_OK. Otherwise, and
  * if they are not worth the wait (FLAKE_AGAIN), they are returned if they are still the newest. */
-FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, flake_status status,
-                                      int64_t drawn_ns, flake_i_ticket *out) {
-    if (status == FLAKE_OK && !a->is_free)
-        status = flake_i_await(e, a->unit, drawn_ns, a->now_ns, &a->budget_ns);
+FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, flake_status status, int64_t drawn_ns,
+                                      flake_i_ticket *out) {
+    if (status == FLAKE_OK && !a->is_free) status = flake_i_await(e, a->unit, drawn_ns, a->now_ns, &a->budget_ns);
     uint64_t seen = a->next;
     const bool given_back = status != FLAKE_OK && flake_i_move(e, a->request, &seen, a->word);
     if (!given_back) flake_i_tally(&e->rebased, a->count - a->ticket, a->request);
     flake_i_note_rate(e, a->count - a->ticket);
     if (status != FLAKE_OK) return status;
-    if (a->is_free && a->count != a->ticket && !(a->request & FLAKE_I_GIVEN))
-        flake_i_check_overflow(e);
+    if (a->is_free && a->count != a->ticket && !(a->request & FLAKE_I_GIVEN)) flake_i_check_overflow(e);
     if (a->n > 1) flake_i_tally(&e->batches, 1, a->request);
     out->time = a->base + (a->ticket < e->unit_capacity ? 0 : a->ticket / e->unit_capacity);
     out->index = a->ticket < e->unit_capacity ? a->ticket : a->ticket % e->unit_capacity;
@@ -3793,8 +3673,8 @@ FLAKE_I_NOINLINE bool flake_i_is_far_ahead(const flake_i_engine *e, int64_t give
 /* The first ticket of a unit, with no queue: all that a quiet generator draws. False: another
  * thread was first, or the case is another. (A reading before the word wraps around, to a unit
  * after the last.) The caller refuses copies. */
-FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned resume, bool is_bound,
-                                       uint64_t *word, int64_t now_ns, flake_i_ticket *out) {
+FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned resume, bool is_bound, uint64_t *word,
+                                       int64_t now_ns, flake_i_ticket *out) {
     const uint64_t count = *word & e->count_mask, unit = *word >> e->time_shift;
     const uint64_t since_ns = (uint64_t)now_ns - flake_i_start_ns(e, unit);
     if (!(resume & FLAKE_I_ELSE) || since_ns < e->unit_ns) return false;
@@ -3818,17 +3698,16 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned resume, bool 
  * slow path continues from *word and *now_ns; it is a separate function, so that the usual case needs
  * few registers. The clock may be read before the word, which is faster: if it is before the word's
  * time, the slow path reads again (I2). A caller that gives the time sets *now_ns. */
-FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, uint64_t want,
-                                          uint64_t *word, int64_t *now_ns, flake_i_ticket *out) {
+FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, uint64_t want, uint64_t *word,
+                                          int64_t *now_ns, flake_i_ticket *out) {
     *word = 0;
     if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
     if (!(request & FLAKE_I_GIVEN)) {
         const uint64_t window = FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
-        *now_ns =
-            FLAKE_I_LIKELY(!window) ? FLAKE_CLOCK_NS(e->clock.kind) : flake_i_fast_ns(e, window);
+        *now_ns = FLAKE_I_LIKELY(!window) ? FLAKE_CLOCK_NS(e->clock.kind) : flake_i_fast_ns(e, window);
     }
     *word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    const uint64_t late_ns = /* from the unit's start to the reading, plus the slack */
+    const uint64_t late_ns =                      /* from the unit's start to the reading, plus the slack */
         (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
     const uint64_t count = *word & e->count_mask, head = *word - count;
     uint64_t index = count, n = 1;
@@ -3854,8 +3733,8 @@ FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, u
 }
 
 /* One copy for callers without a fast path of their own. */
-FLAKE_I_NOINLINE unsigned flake_i_draw_any(flake_i_engine *e, unsigned request, uint64_t want,
-                                           uint64_t *word, int64_t *now_ns, flake_i_ticket *out) {
+FLAKE_I_NOINLINE unsigned flake_i_draw_any(flake_i_engine *e, unsigned request, uint64_t want, uint64_t *word,
+                                           int64_t *now_ns, flake_i_ticket *out) {
     return flake_i_draw_fast(e, request, want, word, now_ns, out);
 }
 
@@ -3884,8 +3763,8 @@ FLAKE_I_FN bool flake_i_draw_overshoot(flake_i_engine *e, flake_i_attempt *a, fl
 }
 
 /* The whole protocol, from a word and a reading in any order. */
-FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, uint64_t word,
-                                            int64_t now_ns, uint64_t want, flake_i_ticket *out) {
+FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, uint64_t word, int64_t now_ns,
+                                            uint64_t want, flake_i_ticket *out) {
     flake_i_attempt a;
     flake_status late;
     const unsigned request = resume & FLAKE_I_REQUESTS;
@@ -3909,8 +3788,7 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
         bool slept = false;
         flake_status status = flake_i_look_closely(e, &a);
         const bool is_new = a.now > a.time || !(a.time || a.count); /* a unit, or the first ID */
-        if ((request & FLAKE_I_BOUND) && status == FLAKE_OK && is_new &&
-            flake_i_is_far_ahead(e, a.now_ns))
+        if ((request & FLAKE_I_BOUND) && status == FLAKE_OK && is_new && flake_i_is_far_ahead(e, a.now_ns))
             return FLAKE_TOO_FAR_AHEAD;
         if (status == FLAKE_OK && !a.is_free) status = flake_i_queue(e, &a, &slept);
         if (status == FLAKE_OK && !slept) {
@@ -3928,20 +3806,17 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
     }
 }
 
-FLAKE_I_INLINE flake_status flake_i_draw_continue(flake_i_engine *e, unsigned resume, uint64_t word,
-                                                  int64_t now_ns, uint64_t want,
-                                                  flake_i_ticket *out) {
+FLAKE_I_INLINE flake_status flake_i_draw_continue(flake_i_engine *e, unsigned resume, uint64_t word, int64_t now_ns,
+                                                  uint64_t want, flake_i_ticket *out) {
     flake_i_ticket ticket; /* for the call; *out stays in registers */
-    if (want == 1 && !flake_i_is_copy(e) &&
-        flake_i_draw_first(e, resume, false, &word, now_ns, out))
-        return FLAKE_OK;
+    if (want == 1 && !flake_i_is_copy(e) && flake_i_draw_first(e, resume, false, &word, now_ns, out)) return FLAKE_OK;
     const flake_status status = flake_i_draw_slow(e, resume, word, now_ns, want, &ticket);
     if (status == FLAKE_OK) *out = ticket;
     return status;
 }
 
-FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, int64_t given_ns,
-                                         uint64_t want, flake_i_ticket *out) {
+FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, int64_t given_ns, uint64_t want,
+                                         flake_i_ticket *out) {
     uint64_t word;
     int64_t now_ns = given_ns;
     const unsigned outcome = flake_i_draw_fast(e, request, want, &word, &now_ns, out);
@@ -3985,8 +3860,8 @@ FLAKE_I_FN uint64_t flake_i_available(flake_i_engine *e) {
 FLAKE_I_FN uint64_t flake_i_newest(flake_i_engine *e) {
     uint64_t time, count;
     flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, acquire), &time, &count); /* LOOK:A */
-    const uint64_t safe = flake_i_max_u64(FLAKE_ATOMIC_LOAD(&e->safe[0], relaxed),
-                                          FLAKE_ATOMIC_LOAD(&e->safe[1], relaxed));
+    const uint64_t safe =
+        flake_i_max_u64(FLAKE_ATOMIC_LOAD(&e->safe[0], relaxed), FLAKE_ATOMIC_LOAD(&e->safe[1], relaxed));
     return flake_i_max_u64(time + (count ? (count - 1) / e->unit_capacity : 0), safe);
 }
 
@@ -4064,8 +3939,7 @@ FLAKE_I_FN void flake_i_lanes_map(flake_i_lanes *l, unsigned slot, uint32_t own)
 
 /* A copy of the whole with `unit_capacity` numbers of its own. Which numbers of the word's unit are drawn is
  * unknown: all count as drawn. */
-FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whole,
-                                   uint64_t unit_capacity) {
+FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whole, uint64_t unit_capacity) {
     const uint64_t word = FLAKE_ATOMIC_LOAD(&whole->word, relaxed);
     uint64_t time, count;
     flake_i_decode(whole, word, &time, &count);
@@ -4074,16 +3948,13 @@ FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whol
     flake_i_set_capacity(e, unit_capacity);
     e->self_address = (uintptr_t)e;
     if (e->claim_at) e->claim_at += (uintptr_t)whole - (uintptr_t)e;
-    if (FLAKE_ATOMIC_LOAD(&e->first_limit, relaxed))
-        FLAKE_ATOMIC_STORE(&e->first_limit, unit_capacity, relaxed);
-    FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, time, flake_i_tick(whole, word)) + count,
-                       relaxed);
+    if (FLAKE_ATOMIC_LOAD(&e->first_limit, relaxed)) FLAKE_ATOMIC_STORE(&e->first_limit, unit_capacity, relaxed);
+    FLAKE_ATOMIC_STORE(&e->word, flake_i_word_at(e, time, flake_i_tick(whole, word)) + count, relaxed);
     FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
 }
 
 /* The n lanes fit. The whole has begun, and no thread draws from it. */
-FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t n,
-                                    const flake_i_engine *whole) {
+FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t n, const flake_i_engine *whole) {
     uint64_t first = 0;
     for (size_t i = 0; i < n; i++) {
         const uint64_t unit_capacity = whole->unit_capacity / n + (i < whole->unit_capacity % n);
@@ -4091,8 +3962,7 @@ FLAKE_I_FN void flake_i_lanes_begin(flake_i_lanes *l, flake_lane *lanes, size_t 
         lanes[i].first = first;
         first += unit_capacity;
     }
-    for (size_t i = 0; i < sizeof l->map / sizeof *l->map; i++)
-        FLAKE_ATOMIC_STORE(&l->map[i], 0u, relaxed);
+    for (size_t i = 0; i < sizeof l->map / sizeof *l->map; i++) FLAKE_ATOMIC_STORE(&l->map[i], 0u, relaxed);
     FLAKE_ATOMIC_STORE(&l->turn, 0u, relaxed);
     l->from = whole->is_shared ? UINTPTR_MAX : 0;
     l->lanes_at = (uintptr_t)lanes - sizeof(flake_lane) - ((uintptr_t)l & l->from);
@@ -4118,8 +3988,8 @@ FLAKE_I_FN bool flake_i_others_may_serve(flake_status status) {
 
 /* From lane *at or a later one; *at becomes the one that served. FLAKE_AGAIN: none has a ticket, or a gate
  * refused (out->n, which may be set before, is not 0); *at becomes the one with the next ticket. */
-FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t *now_ns, uint64_t want,
-                                           size_t *at, flake_i_ticket *out) {
+FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t *now_ns, uint64_t want, size_t *at,
+                                           flake_i_ticket *out) {
     const size_t own = *at;
     for (unsigned pass = 0; pass < 2; pass++) {
         const int64_t from_ns = *now_ns;
@@ -4130,8 +4000,7 @@ FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t *now_ns, ui
             flake_i_engine *const e = &flake_i_lane(l, k)->engine;
             const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
             flake_i_attempt a;
-            flake_status status =
-                flake_i_look(e, 0, word, flake_i_lag_adjusted_ns(e, word, *now_ns), &a);
+            flake_status status = flake_i_look(e, 0, word, flake_i_lag_adjusted_ns(e, word, *now_ns), &a);
             if (pass && !(status == FLAKE_OK && a.is_free)) {
                 *now_ns = flake_i_exact_ns(&e->clock);
                 status = flake_i_look(e, 0, word, *now_ns, &a);
@@ -4158,9 +4027,8 @@ FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t *now_ns, ui
     return FLAKE_AGAIN;
 }
 
-FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request, unsigned slot,
-                                              bool back, uint64_t want, size_t *at,
-                                              flake_i_ticket *out) {
+FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request, unsigned slot, bool back,
+                                              uint64_t want, size_t *at, flake_i_ticket *out) {
     const size_t own = *at;
     flake_i_engine *e = &flake_i_lane(l, own)->engine;
     int64_t now_ns = flake_i_exact_ns(&e->clock);
@@ -4184,9 +4052,8 @@ FLAKE_I_INLINE bool flake_i_lanes_own(const flake_i_lanes *l, flake_lane **from)
 }
 
 /* Perhaps on another processor by now: its slot of the map is as good. */
-FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsigned resume,
-                                                          uint64_t word, int64_t now_ns,
-                                                          uint64_t want, flake_i_ticket *out,
+FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsigned resume, uint64_t word,
+                                                          int64_t now_ns, uint64_t want, flake_i_ticket *out,
                                                           flake_lane **from) {
     const unsigned slot = (uint8_t)FLAKE_LANE(), request = resume & FLAKE_I_WAIT;
     unsigned outcome = resume - request;
@@ -4202,9 +4069,7 @@ FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsi
     const bool lost = outcome & FLAKE_I_LOST;
     flake_status status = FLAKE_AGAIN;
     out->n = 0;
-    if (!lost)
-        status =
-            flake_i_draw_slow(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
+    if (!lost) status = flake_i_draw_slow(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
     if (!flake_i_others_may_serve(status)) return status;
     uint32_t own = (uint32_t)(*from - flake_i_lane(l, 0)) + 1;
     if (lost) own = flake_i_lanes_step(l, slot, own);
@@ -4217,8 +4082,7 @@ FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsi
 /* On either timeline. */
 FLAKE_I_FN uint64_t flake_i_lanes_newest(const flake_i_lanes *l) {
     uint64_t newest = 0;
-    for (size_t i = 0; i < l->n; i++)
-        newest = flake_i_max_u64(newest, flake_i_newest(&flake_i_lane(l, i)->engine));
+    for (size_t i = 0; i < l->n; i++) newest = flake_i_max_u64(newest, flake_i_newest(&flake_i_lane(l, i)->engine));
     return newest;
 }
 
@@ -4227,26 +4091,18 @@ FLAKE_I_FN uint64_t flake_i_lanes_newest(const flake_i_lanes *l) {
 /* ---- kinds of generators ---- */
 
 /* Whether it is initialised, and not part of another generator. */
-FLAKE_I_FN bool flake_i_is_whole(const flake_gen *g) {
-    return g->kind && !(g->kind & FLAKE_I_PART);
-}
+FLAKE_I_FN bool flake_i_is_whole(const flake_gen *g) { return g->kind && !(g->kind & FLAKE_I_PART); }
 
-FLAKE_I_FN bool flake_i_has_lanes(const flake_gen *g) {
-    return (g->kind & FLAKE_I_WAY) == FLAKE_I_LANES;
-}
+FLAKE_I_FN bool flake_i_has_lanes(const flake_gen *g) { return (g->kind & FLAKE_I_WAY) == FLAKE_I_LANES; }
 
 /* Whether it is initialised, and not a copy. */
-FLAKE_I_FN bool flake_i_is_here(const flake_gen *g) {
-    return g->kind && !flake_i_is_copy(&g->engine);
-}
+FLAKE_I_FN bool flake_i_is_here(const flake_gen *g) { return g->kind && !flake_i_is_copy(&g->engine); }
 
 /* ---- IDs of tickets ---- */
 
 /* Which number of the range a unit starts with: a hash of its time, scaled to the capacity. */
 FLAKE_I_FN uint64_t flake_i_scatter(const flake_gen *g, uint64_t time) {
-    return g->options.seq_scatter
-               ? (time * 0x9e3779b97f4a7c15 >> 32) * g->engine.unit_capacity >> 32
-               : 0;
+    return g->options.seq_scatter ? (time * 0x9e3779b97f4a7c15 >> 32) * g->engine.unit_capacity >> 32 : 0;
 }
 
 /* `seq` counts from seq_min. */
@@ -4255,8 +4111,7 @@ FLAKE_I_INLINE uint64_t flake_i_id(const flake_gen *g, uint64_t time_field, uint
 }
 
 /* For any 64-bit layout. */
-FLAKE_I_COLD flake_status flake_i_put_unusual_id(const flake_gen *g, uint64_t time, uint64_t index,
-                                                 uint64_t *id) {
+FLAKE_I_COLD flake_status flake_i_put_unusual_id(const flake_gen *g, uint64_t time, uint64_t index, uint64_t *id) {
     uint64_t seq = flake_i_scatter(g, time) + index;
     if (seq >= g->engine.unit_capacity) seq -= g->engine.unit_capacity;
     *id = flake_i_id(g, flake_i_time_field(&g->options.layout, time), seq);
@@ -4264,8 +4119,7 @@ FLAKE_I_COLD flake_status flake_i_put_unusual_id(const flake_gen *g, uint64_t ti
 }
 
 /* `id` points to a flake128 or a uint64_t. */
-FLAKE_I_INLINE void flake_i_put_id(flake_gen *g, bool is_128, uint64_t time, uint64_t index,
-                                   void *id) {
+FLAKE_I_INLINE void flake_i_put_id(flake_gen *g, bool is_128, uint64_t time, uint64_t index, void *id) {
     if (!is_128) *(uint64_t *)id = flake_i_id(g, time << g->time_shift, index);
     else if (FLAKE_I_LIKELY(!g->has_counter)) *(flake128 *)id = flake_i_128(time, g->base + index);
     else flake_i_counted_1(g, time, index, (flake128 *)id);
@@ -4345,19 +4199,15 @@ FLAKE_I_FN uint64_t flake_i_backstep_available(const flake_gen *g, flake_i_engin
     const flake_status status = flake_i_peek(e, &a);
     if (status == FLAKE_OK && flake_i_is_early(e, &a)) return 0;
     const bool before_first = status != FLAKE_OK && a.now_ns < (int64_t)e->epoch_ns;
-    if (before_first
-            ? flake_i_is_fresh(e, a.time, a.count) || !(a.time || a.count % e->unit_capacity)
-            : status != FLAKE_OK || a.now + e->ahead >= a.time)
+    if (before_first ? flake_i_is_fresh(e, a.time, a.count) || !(a.time || a.count % e->unit_capacity)
+                     : status != FLAKE_OK || a.now + e->ahead >= a.time)
         return 0;
-    return a.time + a.count / e->unit_capacity > e->max_time
-               ? 0
-               : e->unit_capacity - a.count % e->unit_capacity;
+    return a.time + a.count / e->unit_capacity > e->max_time ? 0 : e->unit_capacity - a.count % e->unit_capacity;
 }
 
 /* After a failed draw: if the clock went backwards, draws from the newest unit, or if that is exhausted
  * from the next one, as if the clock read that. */
-FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned request,
-                                              flake_status status, uint64_t want,
+FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned request, flake_status status, uint64_t want,
                                               flake_i_ticket *out) {
     int64_t budget_ns = e->wait_ns;
     uint64_t tried = UINT64_MAX;
@@ -4384,8 +4234,8 @@ FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned reques
 }
 
 /* If lane *from is exhausted, a lane that is ahead of the clock continues in its place. */
-FLAKE_I_COLD flake_status flake_i_continue(flake_gen *g, unsigned resume, flake_status status,
-                                           uint64_t want, flake_i_ticket *out, flake_lane **from) {
+FLAKE_I_COLD flake_status flake_i_continue(flake_gen *g, unsigned resume, flake_status status, uint64_t want,
+                                           flake_i_ticket *out, flake_lane **from) {
     for (size_t i = 0; *from && i < g->lanes.n && status == FLAKE_AGAIN; i++) {
         flake_lane *const lane = flake_i_lane(&g->lanes, i);
         if (!flake_i_backstep_available(g, &lane->engine)) continue;
@@ -4409,26 +4259,22 @@ FLAKE_I_COLD flake_status flake_i_no_id(flake_status status, void *id, size_t si
  */
 
 /* Continues a draw of one ticket. `from` is NULL without lanes, or if the map has none. */
-FLAKE_I_INLINE bool flake_i_ticket_first(flake_gen *g, unsigned resume, bool is_bound,
-                                         uint64_t *word, int64_t now_ns, flake_lane *from,
-                                         flake_i_ticket *out) {
+FLAKE_I_INLINE bool flake_i_ticket_first(flake_gen *g, unsigned resume, bool is_bound, uint64_t *word, int64_t now_ns,
+                                         flake_lane *from, flake_i_ticket *out) {
     flake_i_engine *const e = from ? &from->engine : &g->engine;
-    if (flake_i_is_copy(&g->engine) || !flake_i_draw_first(e, resume, is_bound, word, now_ns, out))
-        return false;
+    if (flake_i_is_copy(&g->engine) || !flake_i_draw_first(e, resume, is_bound, word, now_ns, out)) return false;
     if (from) out->index = from->first;
     return true;
 }
 
-FLAKE_I_FN flake_status flake_i_ticket_slow(flake_gen *g, unsigned resume, uint64_t word,
-                                            int64_t now_ns, uint64_t want, flake_lane **from,
-                                            flake_i_ticket *out) {
-    if (!(resume & FLAKE_I_LANE))
-        return flake_i_draw_slow(&g->engine, resume, word, now_ns, want, out);
+FLAKE_I_FN flake_status flake_i_ticket_slow(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns, uint64_t want,
+                                            flake_lane **from, flake_i_ticket *out) {
+    if (!(resume & FLAKE_I_LANE)) return flake_i_draw_slow(&g->engine, resume, word, now_ns, want, out);
     return flake_i_lanes_draw_continue(&g->lanes, resume, word, now_ns, want, out, from);
 }
 
-FLAKE_I_COLD flake_status flake_i_one_slow(flake_gen *g, unsigned resume, uint64_t word,
-                                           int64_t now_ns, flake_lane *from, uint64_t *id) {
+FLAKE_I_COLD flake_status flake_i_one_slow(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
+                                           flake_lane *from, uint64_t *id) {
     flake_i_ticket ticket;
     const flake_status status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
@@ -4436,33 +4282,29 @@ FLAKE_I_COLD flake_status flake_i_one_slow(flake_gen *g, unsigned resume, uint64
     return flake_i_put_unusual_id(g, ticket.time, ticket.index, id);
 }
 
-FLAKE_I_INLINE flake_status flake_i_one_after(flake_gen *g, unsigned resume, bool is_bound,
-                                              uint64_t word, int64_t now_ns, flake_lane *from,
-                                              uint64_t *id) {
+FLAKE_I_INLINE flake_status flake_i_one_after(flake_gen *g, unsigned resume, bool is_bound, uint64_t word,
+                                              int64_t now_ns, flake_lane *from, uint64_t *id) {
     flake_i_ticket ticket;
     if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket))
         return flake_i_one_slow(g, resume, word, now_ns, from, id);
-    if (g->kind & FLAKE_I_UNUSUAL_64)
-        return flake_i_put_unusual_id(g, ticket.time, ticket.index, id);
+    if (g->kind & FLAKE_I_UNUSUAL_64) return flake_i_put_unusual_id(g, ticket.time, ticket.index, id);
     flake_i_put_id(g, false, ticket.time, ticket.index, id);
     return FLAKE_OK;
 }
 
-FLAKE_I_NOINLINE flake_status flake_i_one_continue(flake_gen *g, unsigned resume, uint64_t word,
-                                                   int64_t now_ns, flake_lane *from, uint64_t *id) {
+FLAKE_I_NOINLINE flake_status flake_i_one_continue(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
+                                                   flake_lane *from, uint64_t *id) {
     return flake_i_one_after(g, resume, false, word, now_ns, from, id);
 }
 
-FLAKE_I_NOINLINE flake_status flake_i_one128_continue(flake_gen *g, unsigned resume, uint64_t word,
-                                                      int64_t now_ns, flake_lane *from,
-                                                      flake128 *id) {
+FLAKE_I_NOINLINE flake_status flake_i_one128_continue(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
+                                                      flake_lane *from, flake128 *id) {
     flake_i_ticket ticket;
     flake_status status = FLAKE_OK;
     const bool is_bound = resume & FLAKE_I_BOUND;
     if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket)) {
         status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
-        if (status != FLAKE_OK && g->has_counter)
-            status = flake_i_continue(g, resume, status, 1, &ticket, &from);
+        if (status != FLAKE_OK && g->has_counter) status = flake_i_continue(g, resume, status, 1, &ticket, &from);
         if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
         if (from) ticket.index += from->first;
     }
@@ -4471,23 +4313,20 @@ FLAKE_I_NOINLINE flake_status flake_i_one128_continue(flake_gen *g, unsigned res
 }
 
 /* The fast path of a draw: a ticket of the whole range and 0, or how to continue. */
-FLAKE_I_INLINE unsigned flake_i_ticket_fast(flake_gen *g, unsigned request, uint64_t *word,
-                                            int64_t *now_ns, flake_lane **from,
-                                            flake_i_ticket *out) {
+FLAKE_I_INLINE unsigned flake_i_ticket_fast(flake_gen *g, unsigned request, uint64_t *word, int64_t *now_ns,
+                                            flake_lane **from, flake_i_ticket *out) {
     *word = 0;
     *from = NULL;
-    if (!(request & FLAKE_I_LANE))
-        return flake_i_draw_fast(&g->engine, request, 1, word, now_ns, out);
+    if (!(request & FLAKE_I_LANE)) return flake_i_draw_fast(&g->engine, request, 1, word, now_ns, out);
     if (!FLAKE_I_LIKELY(flake_i_lanes_own(&g->lanes, from))) return FLAKE_I_LOST;
-    const unsigned outcome =
-        flake_i_draw_fast(&(*from)->engine, FLAKE_I_LANE, 1, word, now_ns, out);
+    const unsigned outcome = flake_i_draw_fast(&(*from)->engine, FLAKE_I_LANE, 1, word, now_ns, out);
     if (FLAKE_I_LIKELY(!outcome)) out->index += (*from)->first;
     return outcome;
 }
 
 /* For any kind: 0, or request and outcome. */
-FLAKE_I_FN unsigned flake_i_ticket_any(flake_gen *g, unsigned request, uint64_t want,
-                                       uint64_t *word, int64_t *now_ns, flake_i_ticket *out) {
+FLAKE_I_FN unsigned flake_i_ticket_any(flake_gen *g, unsigned request, uint64_t want, uint64_t *word, int64_t *now_ns,
+                                       flake_i_ticket *out) {
     *word = 0;
     if (flake_i_has_lanes(g)) return request | FLAKE_I_LANE | FLAKE_I_LOST;
     if ((g->kind & FLAKE_I_WAY) == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
@@ -4495,19 +4334,15 @@ FLAKE_I_FN unsigned flake_i_ticket_any(flake_gen *g, unsigned request, uint64_t 
     return outcome ? request | outcome : 0;
 }
 
-FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool is_128,
-                                           int64_t now_ns, void *id) {
+FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool is_128, int64_t now_ns, void *id) {
     flake_i_ticket ticket;
     uint64_t word;
     flake_lane *from;
     const unsigned outcome = flake_i_ticket_fast(g, request, &word, &now_ns, &from, &ticket);
     if (!FLAKE_I_LIKELY(!outcome)) {
-        if (is_128)
-            return flake_i_one128_continue(g, request | outcome, word, now_ns, from,
-                                           (flake128 *)id);
+        if (is_128) return flake_i_one128_continue(g, request | outcome, word, now_ns, from, (flake128 *)id);
         if (request & FLAKE_I_BOUND)
-            return flake_i_one_after(g, request | outcome, true, word, now_ns, NULL,
-                                     (uint64_t *)id);
+            return flake_i_one_after(g, request | outcome, true, word, now_ns, NULL, (uint64_t *)id);
         return flake_i_one_continue(g, request | outcome, word, now_ns, from, (uint64_t *)id);
     }
     flake_i_put_id(g, is_128, ticket.time, ticket.index, id);
@@ -4515,8 +4350,8 @@ FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool 
 }
 
 /* Takes 1 to `want` tickets. With lanes, *from is set to their lane. */
-FLAKE_I_FN flake_status flake_i_take_tickets(flake_gen *g, unsigned request, uint64_t want,
-                                             flake_i_ticket *out, flake_lane **from) {
+FLAKE_I_FN flake_status flake_i_take_tickets(flake_gen *g, unsigned request, uint64_t want, flake_i_ticket *out,
+                                             flake_lane **from) {
     uint64_t word;
     int64_t now_ns = 0;
     unsigned resume;
@@ -4529,8 +4364,7 @@ FLAKE_I_FN flake_status flake_i_take_tickets(flake_gen *g, unsigned request, uin
 }
 
 /* Cuts those of the first unit off the claimed tickets, with indices in the whole range. */
-FLAKE_I_FN void flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_ticket *rest,
-                            flake_i_ticket *unit) {
+FLAKE_I_FN void flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_ticket *rest, flake_i_ticket *unit) {
     const uint64_t unit_capacity = from ? from->engine.unit_capacity : g->engine.unit_capacity;
     *unit = *rest;
     if (from) unit->index += from->first;
@@ -4541,8 +4375,7 @@ FLAKE_I_FN void flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_
 }
 
 /* A draw without a fast path of its own. */
-FLAKE_I_NOINLINE flake_status flake_i_one_unusual(flake_gen *g, unsigned request, int64_t now_ns,
-                                                  uint64_t *id) {
+FLAKE_I_NOINLINE flake_status flake_i_one_unusual(flake_gen *g, unsigned request, int64_t now_ns, uint64_t *id) {
     flake_i_ticket ticket;
     uint64_t word;
     if (!(g->kind & FLAKE_I_UNUSUAL_64) || (flake_i_has_lanes(g) && (request & FLAKE_I_GIVEN)))
@@ -4554,8 +4387,7 @@ FLAKE_I_NOINLINE flake_status flake_i_one_unusual(flake_gen *g, unsigned request
     return flake_i_put_unusual_id(g, ticket.time, ticket.index, id);
 }
 
-FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned request, int64_t given_ns,
-                                        uint64_t *id) {
+FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned request, int64_t given_ns, uint64_t *id) {
     const int kind = (int8_t)g->kind, usual = FLAKE_I_MULTI | FLAKE_I_PLAIN;
     if (FLAKE_I_LIKELY(kind == usual)) return flake_i_one_by(g, request, false, given_ns, id);
     if (kind > usual) return flake_i_one_by(g, request | FLAKE_I_OWNED, false, given_ns, id);
@@ -4565,34 +4397,28 @@ FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned request, int64_t 
 }
 
 /* In separate functions, so that each fast path needs few registers. */
-FLAKE_I_NOINLINE flake_status flake_i_one128_single(flake_gen *g, unsigned request,
-                                                    int64_t given_ns, flake128 *id) {
-    if (g->kind != (FLAKE_I_SINGLE | FLAKE_I_128))
-        return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
+FLAKE_I_NOINLINE flake_status flake_i_one128_single(flake_gen *g, unsigned request, int64_t given_ns, flake128 *id) {
+    if (g->kind != (FLAKE_I_SINGLE | FLAKE_I_128)) return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
     return flake_i_one_by(g, request | FLAKE_I_OWNED, true, given_ns, id);
 }
 
-FLAKE_I_NOINLINE flake_status flake_i_one128_multi(flake_gen *g, unsigned request, int64_t given_ns,
-                                                   flake128 *id) {
-    return g->kind == (FLAKE_I_MULTI | FLAKE_I_128)
-               ? flake_i_one_by(g, request, true, given_ns, id)
-               : flake_i_one128_single(g, request, given_ns, id);
+FLAKE_I_NOINLINE flake_status flake_i_one128_multi(flake_gen *g, unsigned request, int64_t given_ns, flake128 *id) {
+    return g->kind == (FLAKE_I_MULTI | FLAKE_I_128) ? flake_i_one_by(g, request, true, given_ns, id)
+                                                    : flake_i_one128_single(g, request, given_ns, id);
 }
 
 FLAKE_I_NOINLINE flake_status flake_i_one128_lanes(flake_gen *g, unsigned request, flake128 *id) {
     return flake_i_one_by(g, request | FLAKE_I_LANE, true, 0, id);
 }
 
-FLAKE_I_INLINE flake_status flake_i_one128(flake_gen *g, unsigned request, int64_t given_ns,
-                                           flake128 *id) {
+FLAKE_I_INLINE flake_status flake_i_one128(flake_gen *g, unsigned request, int64_t given_ns, flake128 *id) {
     return g->kind == (FLAKE_I_LANES | FLAKE_I_128) && !(request & FLAKE_I_GIVEN)
                ? flake_i_one128_lanes(g, request, id)
                : flake_i_one128_multi(g, request, given_ns, id);
 }
 
 /* Generates up to n IDs; *done is their number, also on failure. */
-FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned request, bool is_128, void *ids,
-                                     size_t n, size_t *done) {
+FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned request, bool is_128, void *ids, size_t n, size_t *done) {
     *done = 0;
     if (!flake_i_is_whole(g) || ((g->kind & FLAKE_I_128) != 0) != is_128) return FLAKE_INVALID;
     while (*done < n) {
@@ -4637,15 +4463,11 @@ FLAKE_I_INLINE bool flake_i_given_ns(int64_t unix_ms, int64_t *ns) {
     return unix_ms < 0;
 }
 
-FLAKE_API flake_status flake_next(flake_gen *g, uint64_t *id) {
-    return flake_i_one(g, FLAKE_I_WAIT, 0, id);
-}
+FLAKE_API flake_status flake_next(flake_gen *g, uint64_t *id) { return flake_i_one(g, FLAKE_I_WAIT, 0, id); }
 
 FLAKE_API flake_status flake_try(flake_gen *g, uint64_t *id) { return flake_i_one(g, 0, 0, id); }
 
-FLAKE_API flake_status flake_next_n(flake_gen *g, uint64_t *ids, size_t n) {
-    return flake_i_all(g, false, ids, n);
-}
+FLAKE_API flake_status flake_next_n(flake_gen *g, uint64_t *ids, size_t n) { return flake_i_all(g, false, ids, n); }
 
 FLAKE_API flake_status flake_try_n(flake_gen *g, uint64_t *ids, size_t n, size_t *got) {
     return flake_i_some(g, false, ids, n, got);
@@ -4657,17 +4479,11 @@ FLAKE_API flake_status flake_try_at(flake_gen *g, int64_t unix_ms, uint64_t *id)
     return flake_i_one(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, id);
 }
 
-FLAKE_API flake_status flake128_next(flake_gen *g, flake128 *id) {
-    return flake_i_one128(g, FLAKE_I_WAIT, 0, id);
-}
+FLAKE_API flake_status flake128_next(flake_gen *g, flake128 *id) { return flake_i_one128(g, FLAKE_I_WAIT, 0, id); }
 
-FLAKE_API flake_status flake128_try(flake_gen *g, flake128 *id) {
-    return flake_i_one128(g, 0, 0, id);
-}
+FLAKE_API flake_status flake128_try(flake_gen *g, flake128 *id) { return flake_i_one128(g, 0, 0, id); }
 
-FLAKE_API flake_status flake128_next_n(flake_gen *g, flake128 *ids, size_t n) {
-    return flake_i_all(g, true, ids, n);
-}
+FLAKE_API flake_status flake128_next_n(flake_gen *g, flake128 *ids, size_t n) { return flake_i_all(g, true, ids, n); }
 
 FLAKE_API flake_status flake128_try_n(flake_gen *g, flake128 *ids, size_t n, size_t *got) {
     return flake_i_some(g, true, ids, n, got);
@@ -4743,16 +4559,14 @@ enum { FLAKE_I_LONGEST_STEP_NS = 1000000000 }; /* a clock that stands still long
 /* The time that the IDs of an init must be later than: that of the file's horizon (INT64_MIN: none), after_unix_ms,
  * and the end of this unit, which a predecessor may have used. Call it with the claim: a predecessor has drawn until
  * then. Waits for the first two, and for a unit that is longer than a draw would wait. */
-FLAKE_I_FN flake_status flake_i_await_start(flake_i_engine_config *config, int64_t horizon_ns,
-                                            const char *subject, flake_why *why) {
+FLAKE_I_FN flake_status flake_i_await_start(flake_i_engine_config *config, int64_t horizon_ns, const char *subject,
+                                            flake_why *why) {
     const flake_options *const o = &config->options;
     const int64_t unit_ns = (int64_t)config->unit_ms * FLAKE_I_NS_PER_MS;
     const int64_t epoch_ns = config->epoch_ms * FLAKE_I_NS_PER_MS;
-    int64_t now_ns = INT64_MIN, past_ns = horizon_ns,
-            still_ns = 0; /* slept since the clock's last step */
+    int64_t now_ns = INT64_MIN, past_ns = horizon_ns, still_ns = 0; /* slept since the clock's last step */
     /* draws were admitted in whole units: none in the one that contains the horizon, unless it ends there */
-    if (past_ns >= epoch_ns)
-        past_ns -= (int64_t)(((uint64_t)past_ns - (uint64_t)epoch_ns + 1) % (uint64_t)unit_ns);
+    if (past_ns >= epoch_ns) past_ns -= (int64_t)(((uint64_t)past_ns - (uint64_t)epoch_ns + 1) % (uint64_t)unit_ns);
     if (o->after_unix_ms) past_ns = flake_i_max_i64(past_ns, o->after_unix_ms * FLAKE_I_NS_PER_MS);
     if (!o->start_this_unit || past_ns > INT64_MIN) now_ns = flake_i_exact_ns(&o->clock);
     config->floor_ns = o->start_this_unit ? past_ns : flake_i_max_i64(past_ns, now_ns);
@@ -4760,8 +4574,7 @@ FLAKE_I_FN flake_status flake_i_await_start(flake_i_engine_config *config, int64
         config->unit_ms > o->max_ahead_ms)
         past_ns = flake_i_add_saturated(
             config->floor_ns,
-            unit_ns - 1 -
-                (int64_t)(((uint64_t)config->floor_ns - (uint64_t)epoch_ns) % (uint64_t)unit_ns));
+            unit_ns - 1 - (int64_t)(((uint64_t)config->floor_ns - (uint64_t)epoch_ns) % (uint64_t)unit_ns));
     while (past_ns > INT64_MIN && now_ns <= past_ns && !o->no_wait) {
         const int64_t before_ns = now_ns;
         const int64_t left_ns = flake_i_add_saturated(flake_i_ns_until(past_ns, now_ns), 1);
@@ -4770,8 +4583,7 @@ FLAKE_I_FN flake_status flake_i_await_start(flake_i_engine_config *config, int64
         now_ns = flake_i_exact_ns(&o->clock);
         still_ns = now_ns > before_ns ? 0 : flake_i_add_saturated(nap_ns, still_ns);
         if (now_ns < before_ns || still_ns > FLAKE_I_LONGEST_STEP_NS)
-            return flake_i_say(why, FLAKE_CLOCK_BACKWARDS, subject,
-                               "the clock went backwards, or stands still");
+            return flake_i_say(why, FLAKE_CLOCK_BACKWARDS, subject, "the clock went backwards, or stands still");
     }
     return FLAKE_OK;
 }
@@ -4879,8 +4691,7 @@ FLAKE_I_FN flake_status flake_i_file_open(flake_i_file *f, const char *path, int
             else if (flake_i_error_is_taken_or_denied()) status = FLAKE_IN_USE;
         }
         /* before it was locked, another process may have removed it */
-        if (status == FLAKE_OK && flake_i_stat(path, -1, &named) && flake_i_file_is(f, &named))
-            return FLAKE_OK;
+        if (status == FLAKE_OK && flake_i_stat(path, -1, &named) && flake_i_file_is(f, &named)) return FLAKE_OK;
         /* a child that another thread forks now would have the lock, too */
         if (status == FLAKE_OK) (void)flake_i_lock(f->fd, false);
         flake_i_close(f->fd);
@@ -4907,8 +4718,7 @@ FLAKE_I_FN bool flake_i_sync_names(const char *path) {
 
 /* ---- writes ---- */
 
-FLAKE_I_FN void flake_i_record_next(const flake_i_claim *c, int64_t horizon_ns,
-                                    uint8_t out[FLAKE_I_RECORD]) {
+FLAKE_I_FN void flake_i_record_next(const flake_i_claim *c, int64_t horizon_ns, uint8_t out[FLAKE_I_RECORD]) {
     flake_i_record r;
     r.number = c->written + 1;
     r.horizon_ns = horizon_ns;
@@ -4925,8 +4735,7 @@ FLAKE_I_FN flake_status flake_i_compare_last(flake_i_claim *c) {
     uint8_t found[FLAKE_I_RECORD];
     flake_i_record r;
     flake_i_file_id id;
-    if (!flake_i_stat(NULL, c->file.fd, &id))
-        return flake_i_error_is_closed() ? FLAKE_MISMATCH : FLAKE_IO;
+    if (!flake_i_stat(NULL, c->file.fd, &id)) return flake_i_error_is_closed() ? FLAKE_MISMATCH : FLAKE_IO;
     if (!id.is_there || !flake_i_file_is(&c->file, &id)) return FLAKE_MISMATCH;
     for (uint64_t i = 0; i < 2; i++) {
         const int64_t at = flake_i_record_at(c->written + i);
@@ -4934,12 +4743,10 @@ FLAKE_I_FN flake_status flake_i_compare_last(flake_i_claim *c) {
         if (n < 0) return FLAKE_IO;
         if (n < FLAKE_I_RECORD) return FLAKE_MISMATCH;
         const flake_status status = flake_i_record_get(found, &r);
-        const bool is_valid = status == FLAKE_OK,
-                   is_last = memcmp(found, c->last, sizeof found) == 0;
-        const bool is_older = status == FLAKE_CORRUPT /* never written, or cut short */ ||
-                              (is_valid && r.number < c->written);
-        const bool is_tried =
-            is_valid && r.number == c->written + 1 && memcmp(r.run, c->run, FLAKE_I_RUN) == 0;
+        const bool is_valid = status == FLAKE_OK, is_last = memcmp(found, c->last, sizeof found) == 0;
+        const bool is_older =
+            status == FLAKE_CORRUPT /* never written, or cut short */ || (is_valid && r.number < c->written);
+        const bool is_tried = is_valid && r.number == c->written + 1 && memcmp(r.run, c->run, FLAKE_I_RUN) == 0;
         if (i ? is_older || is_tried : is_last) continue;
         c->has_successor |= is_valid && r.pid == c->pid && r.claimed_ns > c->claimed_ns;
         return FLAKE_MISMATCH;
@@ -4980,9 +4787,9 @@ FLAKE_I_FN bool flake_i_rewrite_record(flake_i_claim *c, const flake_i_record *r
 }
 
 FLAKE_I_FN flake_status flake_i_say_unwritten(const flake_i_claim *c, flake_why *why) {
-    return c->is_lost ? flake_i_say(why, FLAKE_MISMATCH, c->path,
-                                    "was changed, removed or closed while the generator used it")
-                      : flake_i_say_errno(why, c->path, ": cannot be written: ");
+    return c->is_lost
+               ? flake_i_say(why, FLAKE_MISMATCH, c->path, "was changed, removed or closed while the generator used it")
+               : flake_i_say_errno(why, c->path, ": cannot be written: ");
 }
 
 /* Moves the horizon to lead_ns after until_ns, but not past FLAKE_I_FARTHEST_NS: a ticket that a caller queues for
@@ -4992,8 +4799,7 @@ FLAKE_I_FN bool flake_i_move_horizon(flake_i_claim *c, int64_t until_ns) {
     int64_t horizon_ns = flake_i_add_saturated(until_ns, c->lead_ns);
     if (horizon_ns <= last_ns) return true;
     const int64_t now_ns = flake_i_exact_ns(&c->clock);
-    const int64_t farthest_ns =
-        flake_i_add_saturated(flake_i_max_i64(now_ns, c->written_ns), FLAKE_I_FARTHEST_NS);
+    const int64_t farthest_ns = flake_i_add_saturated(flake_i_max_i64(now_ns, c->written_ns), FLAKE_I_FARTHEST_NS);
     if (horizon_ns > farthest_ns) {
         horizon_ns = farthest_ns;
         if (horizon_ns < last_ns + c->lead_ns / 2) return true; /* it is asked for each ms */
@@ -5017,9 +4823,7 @@ FLAKE_I_FN bool flake_i_is_writer(const flake_i_claim *c) {
     return FLAKE_ATOMIC_LOAD(&c->writer, relaxed) == flake_i_thread_id();
 }
 
-FLAKE_I_FN void flake_i_unlock_writer(flake_i_claim *c) {
-    FLAKE_ATOMIC_STORE(&c->writer, 0u, release); /* TURN:R */
-}
+FLAKE_I_FN void flake_i_unlock_writer(flake_i_claim *c) { FLAKE_ATOMIC_STORE(&c->writer, 0u, release); /* TURN:R */ }
 
 /* ---- draws ---- */
 
@@ -5033,16 +4837,14 @@ FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *c, int64_t until_ns, bool *
     bool is_written = true;                                          /* or there is a writer */
     uint64_t admitted = FLAKE_ATOMIC_LOAD(&c->admitted_ns, seq_cst); /* ASK:S */
     while ((int64_t)admitted < until_ns &&
-           !FLAKE_ATOMIC_CAS(&c->admitted_ns, &admitted, (uint64_t)until_ns, seq_cst,
-                             seq_cst)) { /* ASK:S */
+           !FLAKE_ATOMIC_CAS(&c->admitted_ns, &admitted, (uint64_t)until_ns, seq_cst, seq_cst)) { /* ASK:S */
     }
     /* after admitted_ns: either close sees that, or this sees CLOSED */
     int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, seq_cst); /* DISK:A, ASK:S */
     flake_status status = flake_i_horizon_status(horizon_ns);
     if (status != FLAKE_OK) return status;
-    const bool is_due = until_ns > horizon_ns ||
-                        (flake_i_ns_until(horizon_ns, until_ns) < c->lead_ns / 2 &&
-                         until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&c->retry_from_ns, relaxed));
+    const bool is_due = until_ns > horizon_ns || (flake_i_ns_until(horizon_ns, until_ns) < c->lead_ns / 2 &&
+                                                  until_ns >= (int64_t)FLAKE_ATOMIC_LOAD(&c->retry_from_ns, relaxed));
     if (is_due && !c->manual_extend) {
         const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
         if (flake_i_try_lock_writer(c)) {
@@ -5057,14 +4859,12 @@ FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *c, int64_t until_ns, bool *
     if (status != FLAKE_OK) return status;
     if (!c->manual_extend) return is_written ? FLAKE_AGAIN : FLAKE_IO;
     *pointless = flake_i_is_writer(c);
-    return (int64_t)FLAKE_ATOMIC_LOAD(&c->retry_from_ns, relaxed) == INT64_MIN ? FLAKE_NOT_EXTENDED
-                                                                               : FLAKE_IO;
+    return (int64_t)FLAKE_ATOMIC_LOAD(&c->retry_from_ns, relaxed) == INT64_MIN ? FLAKE_NOT_EXTENDED : FLAKE_IO;
 }
 
 FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *c, int64_t until_ns) {
     const int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
-    return c->manual_extend && until_ns > horizon_ns &&
-           flake_i_horizon_status(horizon_ns) == FLAKE_OK;
+    return c->manual_extend && until_ns > horizon_ns && flake_i_horizon_status(horizon_ns) == FLAKE_OK;
 }
 
 /* ---- extend, close, take over ---- */
@@ -5078,16 +4878,14 @@ FLAKE_I_FN flake_status flake_i_extend(flake_i_claim *c, flake_why *why) {
         if (!flake_i_move_horizon(c, flake_i_max_i64(admitted_ns, flake_i_exact_ns(&c->clock))))
             status = flake_i_say_unwritten(c, why);
         flake_i_unlock_writer(c);
-    } else if (FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed) == FLAKE_I_CLOSED)
-        status = flake_i_say_closed(why);
+    } else if (FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed) == FLAKE_I_CLOSED) status = flake_i_say_closed(why);
     flake_i_cancel_guard_end(guard);
     return status;
 }
 
 /* By its holder. The next holder waits at most for the end of the last ID's unit. After a clone of the machine the
  * file is unchanged: it may be the other clone's, too. */
-FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engine *e,
-                                            flake_why *why) {
+FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engine *e, flake_why *why) {
     flake_status status = FLAKE_OK;
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
     bool is_closed = false; /* by a signal handler that interrupted this call */
@@ -5099,12 +4897,11 @@ FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engi
         /* no ID has passed it, but tickets that callers queue for raise admitted_ns at once */
         const int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
         /* before admitted_ns is read, because a late draw that does not see it has raised that */
-        FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_CLOSED, seq_cst); /* SHUT:S */
-        const int64_t admitted_ns =
-            (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, seq_cst); /* SHUT:S */
+        FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_CLOSED, seq_cst);                      /* SHUT:S */
+        const int64_t admitted_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, seq_cst); /* SHUT:S */
         const int64_t now_ns = flake_i_exact_ns(&c->clock);
-        const int64_t last_ns = flake_i_max_i64(admitted_ns < horizon_ns ? admitted_ns : horizon_ns,
-                                                flake_i_passed_ns(e, now_ns));
+        const int64_t last_ns =
+            flake_i_max_i64(admitted_ns < horizon_ns ? admitted_ns : horizon_ns, flake_i_passed_ns(e, now_ns));
         if (!flake_i_is_inherited(e) && !flake_i_write_record(c, last_ns, now_ns))
             status = flake_i_say_unwritten(c, why);
         flake_i_file file = c->file; /* once it is unlocked, the memory may be another process's */
@@ -5121,25 +4918,21 @@ enum { FLAKE_I_MOMENT_NS = 50000000, FLAKE_I_CLAIM_NAP_NS = 10000000 };
 /* Opens and locks the file of a number. */
 FLAKE_I_FN flake_status flake_i_slot_lock(flake_i_file *f, const char *path, flake_why *why) {
     const flake_status status = flake_i_file_open(f, path, FLAKE_I_WRITE);
-    if (status == FLAKE_IN_USE)
-        return flake_i_say(why, status, path, "is in use, by this process or another");
+    if (status == FLAKE_IN_USE) return flake_i_say(why, status, path, "is in use, by this process or another");
     if (status == FLAKE_MISMATCH)
-        return flake_i_say(why, status, path,
-                           "is a link, has several names, or is not a file of this user");
+        return flake_i_say(why, status, path, "is a link, has several names, or is not a file of this user");
     if (status != FLAKE_IO) return status;
     return flake_i_error_is_absent() ? flake_i_say(why, status, path, "does not exist")
                                      : flake_i_say_errno(why, path, ": cannot be opened: ");
 }
 
-FLAKE_I_FN flake_status flake_i_slot_read(const flake_i_file *f, const char *path,
-                                          flake_i_record *r, flake_why *why) {
+FLAKE_I_FN flake_status flake_i_slot_read(const flake_i_file *f, const char *path, flake_i_record *r, flake_why *why) {
     uint8_t bytes[FLAKE_I_FILE] = {0};
     const int n = flake_i_read_at(f->fd, 0, bytes, sizeof bytes);
     if (n < 0) return flake_i_say_errno(why, path, ": cannot be read: ");
     const flake_status status = flake_i_slot_get(bytes, (size_t)n, r);
     if (status == FLAKE_OK) return status;
-    const bool is_later =
-        memcmp(bytes, FLAKE_I_MAGIC, 8) == 0 && flake_i_get64(bytes + 8) >> 32 > FLAKE_I_VERSION;
+    const bool is_later = memcmp(bytes, FLAKE_I_MAGIC, 8) == 0 && flake_i_get64(bytes + 8) >> 32 > FLAKE_I_VERSION;
     return flake_i_say(why, status, path,
                        status == FLAKE_CORRUPT ? "is cut short or damaged"
                        : is_later              ? "is of a later version"
@@ -5148,8 +4941,7 @@ FLAKE_I_FN flake_status flake_i_slot_read(const flake_i_file *f, const char *pat
 
 /* The record of a number, and whether it has a holder: for those that do not claim it, such as a list of the
  * directory. Where the system can tell, no lock is taken (flake_i_is_locked). */
-FLAKE_I_FN flake_status flake_i_slot_look(const char *path, flake_i_record *r, bool *is_held,
-                                          flake_why *why) {
+FLAKE_I_FN flake_status flake_i_slot_look(const char *path, flake_i_record *r, bool *is_held, flake_why *why) {
     flake_i_file file = {0, 0, flake_i_open(path, FLAKE_I_READ)};
     if (file.fd < 0) return flake_i_say_errno(why, path, ": cannot be opened: ");
     *is_held = flake_i_is_locked(file.fd);
@@ -5168,9 +4960,8 @@ FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_shared) {
     bool is_held = false;
     if (!is_shared) c->file.fd = -1;
     /* by a descriptor of its own: a child's would move the parent's position in the file */
-    const bool has_later = flake_i_file_is_open(&file) &&
-                           flake_i_slot_look(c->path, &r, &is_held, NULL) == FLAKE_OK && is_held &&
-                           r.pid == flake_i_pid() && memcmp(r.run, c->run, sizeof r.run) != 0;
+    const bool has_later = flake_i_file_is_open(&file) && flake_i_slot_look(c->path, &r, &is_held, NULL) == FLAKE_OK &&
+                           is_held && r.pid == flake_i_pid() && memcmp(r.run, c->run, sizeof r.run) != 0;
     if (!has_later) flake_i_file_drop(&file, !flake_i_is_holder(c));
     flake_i_cancel_guard_end(guard);
 }
@@ -5191,13 +4982,11 @@ FLAKE_I_FN flake_status flake_i_claim_take_over(flake_i_claim *c, flake_why *why
     }
     status = flake_i_slot_read(&file, c->path, &r, why);
     /* looked at with the lock, which a holder that closes has until the claim is CLOSED */
-    if (FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed) == FLAKE_I_CLOSED)
-        status = flake_i_say_closed(why);
+    if (FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed) == FLAKE_I_CLOSED) status = flake_i_say_closed(why);
     /* the path may lead elsewhere for this process: then the holder may live */
     else if (file.device != c->file.device || file.inode != c->file.inode)
         status = flake_i_say(why, FLAKE_MISMATCH, c->path, "is not the holder's file");
-    else if (status == FLAKE_OK &&
-             (c->is_lost || memcmp(r.run, c->run, sizeof r.run) != 0 || r.number < c->written)) {
+    else if (status == FLAKE_OK && (c->is_lost || memcmp(r.run, c->run, sizeof r.run) != 0 || r.number < c->written)) {
         c->is_lost = true;
         FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_LOST_CLAIM, relaxed);
         status = flake_i_say(why, FLAKE_MISMATCH, c->path, "is of another generator by now");
@@ -5209,13 +4998,11 @@ FLAKE_I_FN flake_status flake_i_claim_take_over(flake_i_claim *c, flake_why *why
         c->pid = flake_i_pid();
         c->claimed_ns = flake_i_exact_ns(&c->clock);
         c->self_address = (uintptr_t)c;
-        const int64_t from_ns =
-            flake_i_max_i64(c->claimed_ns, (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, relaxed));
+        const int64_t from_ns = flake_i_max_i64(c->claimed_ns, (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, relaxed));
         if (!flake_i_rewrite_record(c, &r) || !flake_i_move_horizon(c, from_ns)) {
             status = flake_i_say_unwritten(c, why);
             c->file.fd = dead_holders;
-        } else
-            /* after the members: an extend of this process that sees it finds them, and a writer */
+        } else /* after the members: an extend of this process that sees it finds them, and a writer */
             FLAKE_ATOMIC_STORE(&c->holder, flake_i_process_owner_id(), release); /* HOLD:R */
         flake_i_unlock_writer(c);
     }
@@ -5253,10 +5040,8 @@ FLAKE_I_FN flake_status flake_i_slot_begin(flake_i_search *s) {
     flake_status status = flake_i_file_open(&c->file, s->fresh, FLAKE_I_CREATE);
     if (status == FLAKE_OK) {
         const int n = flake_i_read_at(c->file.fd, 0, start, sizeof start);
-        if (n < 0)
-            status = FLAKE_IO; /* a process that died while it created the file left these: */
-        else if (flake_i_get64(start) && memcmp(start, FLAKE_I_MAGIC, (size_t)n) != 0)
-            status = FLAKE_MISMATCH;
+        if (n < 0) status = FLAKE_IO; /* a process that died while it created the file left these: */
+        else if (flake_i_get64(start) && memcmp(start, FLAKE_I_MAGIC, (size_t)n) != 0) status = FLAKE_MISMATCH;
         else if (flake_i_stat(c->path, -1, &named) || !flake_i_error_is_absent()) {
             flake_i_unlink(s->fresh);
             status = FLAKE_IN_USE;
@@ -5275,15 +5060,13 @@ FLAKE_I_FN flake_status flake_i_slot_judge(const flake_i_search *s) {
     const flake_i_record *const r = &s->last;
     const uint64_t max_downtime_ns = (uint64_t)s->options->max_downtime_ms * FLAKE_I_NS_PER_MS;
     const char *const path = s->claim->path;
-    if (r->node != s->claim->node)
-        return flake_i_say(s->why, FLAKE_MISMATCH, path, "is of another number");
+    if (r->node != s->claim->node) return flake_i_say(s->why, FLAKE_MISMATCH, path, "is of another number");
     if ((uint64_t)r->horizon_ns - (uint64_t)r->written_ns > (uint64_t)FLAKE_I_FARTHEST_NS)
         return flake_i_say(s->why, FLAKE_CORRUPT, path, "has a horizon days after its last write");
     if (s->now_ns < r->written_ns)
         return flake_i_say(s->why, FLAKE_CLOCK_BACKWARDS, path,
                            "is from the future: the clock went backwards since it was written");
-    if (max_downtime_ns && s->now_ns > r->horizon_ns &&
-        (uint64_t)s->now_ns - (uint64_t)r->horizon_ns > max_downtime_ns)
+    if (max_downtime_ns && s->now_ns > r->horizon_ns && (uint64_t)s->now_ns - (uint64_t)r->horizon_ns > max_downtime_ns)
         return flake_i_say(s->why, FLAKE_DOWNTIME, path, "is older than max_downtime_ms");
     return FLAKE_OK;
 }
@@ -5316,16 +5099,13 @@ FLAKE_I_FN flake_status flake_i_take_number(flake_i_search *s) {
         flake_i_claim_drop(s->inherited, false);
         status = flake_i_slot_lock(&c->file, c->path, s->why);
     }
-    if (status == FLAKE_IO && flake_i_error_is_absent() && !s->options->must_exist)
-        status = flake_i_slot_begin(s);
+    if (status == FLAKE_IO && flake_i_error_is_absent() && !s->options->must_exist) status = flake_i_slot_begin(s);
     else if (status == FLAKE_IO)
         /* a file that may not be opened is one number's; a directory that may not be searched is all numbers' */
-        s->is_pointless =
-            !(flake_i_error_is_taken_or_denied() && flake_i_stat(c->path, -1, &named));
+        s->is_pointless = !(flake_i_error_is_taken_or_denied() && flake_i_stat(c->path, -1, &named));
     else if (status == FLAKE_OK) {
         status = flake_i_slot_read(&c->file, c->path, &s->last, s->why);
-        s->now_ns =
-            flake_i_exact_ns(&s->options->clock); /* its last holder may have written just now */
+        s->now_ns = flake_i_exact_ns(&s->options->clock); /* its last holder may have written just now */
         if (status == FLAKE_OK) status = flake_i_slot_judge(s);
     }
     s->met_holder |= status == FLAKE_IN_USE;
@@ -5352,9 +5132,7 @@ FLAKE_I_FN flake_status flake_i_scan(flake_i_search *s, uint64_t first, uint64_t
         flake_i_select_number(s, n);
         const bool is_left_out = s->is_full && !flake_i_stat(s->claim->path, -1, &named);
         const bool is_later = !is_left_out && first < last && flake_i_is_free_later(s);
-        const flake_status status = is_left_out ? FLAKE_IO
-                                    : is_later  ? FLAKE_IN_USE
-                                                : flake_i_take_number(s);
+        const flake_status status = is_left_out ? FLAKE_IO : is_later ? FLAKE_IN_USE : flake_i_take_number(s);
         s->why = why;
         if (status == FLAKE_OK) return status;
         gap = is_left_out ? gap + 1 : 0;
@@ -5388,8 +5166,8 @@ FLAKE_I_FN bool flake_i_slot_create(flake_i_claim *c, const char *fresh, int64_t
     c->written_ns = now_ns;
     flake_i_record_next(c, horizon_ns, record);
     /* only the process that has the fresh file's lock gives it its name */
-    const bool is_named = flake_i_write_at(c->file.fd, 0, bytes, sizeof bytes) &&
-                          flake_i_fsync(c->file.fd) == 0 && flake_i_rename(fresh, c->path);
+    const bool is_named = flake_i_write_at(c->file.fd, 0, bytes, sizeof bytes) && flake_i_fsync(c->file.fd) == 0 &&
+                          flake_i_rename(fresh, c->path);
     if (!is_named || !flake_i_sync_names(c->path)) {
         flake_i_unlink(is_named ? c->path : fresh);
         return false;
@@ -5426,8 +5204,7 @@ FLAKE_I_FN flake_status flake_i_claim_begin(flake_i_search *s) {
                    : flake_i_say_errno(s->why, c->path, ": cannot be created: ");
     /* not past the file's horizon or the clock's: a crash loop must not run away */
     int64_t from_ns = s->now_ns;
-    if (last_ns > from_ns && flake_i_ns_until(last_ns, from_ns) > c->lead_ns)
-        from_ns = last_ns - c->lead_ns;
+    if (last_ns > from_ns && flake_i_ns_until(last_ns, from_ns) > c->lead_ns) from_ns = last_ns - c->lead_ns;
     /* the process that named the file may have died before the name was on disk */
     const bool has_name = s->last.number > 1 || flake_i_sync_names(c->path);
     return has_name && flake_i_rewrite_record(c, &s->last) && flake_i_move_horizon(c, from_ns)
@@ -5446,23 +5223,19 @@ FLAKE_I_FN flake_status flake_i_open_dir(flake_i_search *s, const char *dir) {
         base = fits ? strlen(path) : 0;
         path[base++] = '/';
     }
-    if (!fits)
-        return flake_i_say(s->why, FLAKE_INVALID, "dir",
-                           "is too long, or the working directory is gone");
+    if (!fits) return flake_i_say(s->why, FLAKE_INVALID, "dir", "is too long, or the working directory is gone");
     memcpy(path + base, dir, length + 1);
     s->dir_length = base + length;
     while (s->dir_length > 1 && path[s->dir_length - 1] == '/') path[--s->dir_length] = 0;
     if (!s->options->must_exist && !flake_i_make_dir(path))
         return flake_i_say_errno(s->why, path, ": cannot be created: ");
     return flake_i_is_remote(path)
-               ? flake_i_say(s->why, FLAKE_IO, path,
-                             "is on a network file system, whose locks are unreliable")
+               ? flake_i_say(s->why, FLAKE_IO, path, "is on a network file system, whose locks are unreliable")
                : FLAKE_OK;
 }
 
 /* Claims a number of a node with a directory. */
-FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node *node,
-                                             flake_i_engine_config *config,
+FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node *node, flake_i_engine_config *config,
                                              flake_i_claim *inherited, flake_why *why) {
     const flake_options *const o = &config->options;
     flake_i_search s;
@@ -5473,8 +5246,7 @@ FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node 
     s.why = why;
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
     const int64_t begun_ns = flake_i_monotonic_ns();
-    const int64_t patience_ns =
-        flake_i_max_i64(o->claim_wait_ms * FLAKE_I_NS_PER_MS, FLAKE_I_MOMENT_NS);
+    const int64_t patience_ns = flake_i_max_i64(o->claim_wait_ms * FLAKE_I_NS_PER_MS, FLAKE_I_MOMENT_NS);
     flake_status status = flake_i_open_dir(&s, node->dir);
     bool again = status == FLAKE_OK;
     while (again) {
@@ -5502,21 +5274,15 @@ FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_shared) { (void)c, 
 FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *c, int64_t until_ns, bool *pointless) {
     return (void)c, (void)until_ns, (void)pointless, FLAKE_IO;
 }
-FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *c, int64_t until_ns) {
-    return (void)c, (void)until_ns, false;
-}
-FLAKE_I_FN flake_status flake_i_extend(flake_i_claim *c, flake_why *why) {
-    return (void)c, (void)why, FLAKE_IO;
-}
+FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *c, int64_t until_ns) { return (void)c, (void)until_ns, false; }
+FLAKE_I_FN flake_status flake_i_extend(flake_i_claim *c, flake_why *why) { return (void)c, (void)why, FLAKE_IO; }
 FLAKE_I_FN flake_status flake_i_claim_take_over(flake_i_claim *c, flake_why *why) {
     return (void)c, (void)why, FLAKE_IO;
 }
-FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engine *e,
-                                            flake_why *why) {
+FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engine *e, flake_why *why) {
     return (void)c, (void)e, (void)why, FLAKE_IO;
 }
-FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node *node,
-                                             flake_i_engine_config *config,
+FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node *node, flake_i_engine_config *config,
                                              flake_i_claim *inherited, flake_why *why) {
     return (void)c, (void)node, (void)config, (void)inherited, (void)why, FLAKE_IO;
 }
@@ -5555,8 +5321,7 @@ FLAKE_API flake_node flake_node_gated(const flake_gate *gate, uint64_t number) {
 FLAKE_API flake_node flake_node_none(void) { return flake_i_node(FLAKE_I_NO_NODE, NULL, 0, 0); }
 
 /* The engine's configuration. UUIDs and ULIDs need to know of each backward step, to continue after it. */
-FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o,
-                                                          const flake_node *node) {
+FLAKE_I_FN flake_i_engine_config flake_i_engine_config_of(const flake_options *o, const flake_node *node) {
     const flake_layout l = flake_i_layout_in_engine(&o->layout);
     flake_i_engine_config s;
     memset(&s, 0, sizeof s);
@@ -5578,16 +5343,13 @@ FLAKE_I_FN bool flake_i_no_layout(const flake_layout *l) {
 }
 
 /* UUIDs of version 7 and ULIDs have no node: random bits distinguish generators. */
-FLAKE_I_FN bool flake_i_is_random(const flake_layout *l) {
-    return l->format > FLAKE_I_BOUNDARY && !l->node_bits;
-}
+FLAKE_I_FN bool flake_i_is_random(const flake_layout *l) { return l->format > FLAKE_I_BOUNDARY && !l->node_bits; }
 
 /* What is wrong with the options of a generator, those of its engine and directory excepted; NULL: nothing. */
 FLAKE_I_FN const char *flake_i_options_reject_reason(const flake_options *o) {
     const flake_layout *const l = &o->layout;
     const uint64_t last = flake_i_ones(l->seq_bits);
-    if (o->seq_min > o->seq_max)
-        return "seq_min is above seq_max, which is 0 only if seq_min is, too";
+    if (o->seq_min > o->seq_max) return "seq_min is above seq_max, which is 0 only if seq_min is, too";
     if (o->seq_max > last) return "seq_max exceeds layout.seq_bits";
     if (l->format > FLAKE_I_BOUNDARY && (o->seq_min || o->seq_max != last))
         return "seq_min and seq_max of UUIDs and ULIDs must be the whole range: counters start "
@@ -5595,8 +5357,7 @@ FLAKE_I_FN const char *flake_i_options_reject_reason(const flake_options *o) {
     if (l->format && o->seq_scatter) return "seq_scatter is for 64-bit layouts";
     if (o->lanes && o->single_thread) return "lanes and single_thread exclude each other";
     if (!o->lanes && o->lane_count) return "lanes is missing, but lane_count is not 0";
-    if (o->after_unix_ms && flake_i_is_random(l))
-        return "after_unix_ms is not for UUIDs and ULIDs without a node";
+    if (o->after_unix_ms && flake_i_is_random(l)) return "after_unix_ms is not for UUIDs and ULIDs without a node";
     return NULL;
 }
 
@@ -5610,16 +5371,12 @@ FLAKE_I_FN const char *flake_i_dir_reject_reason(const flake_node *node, flake_o
                : o->must_exist      ? "must_exist"
                : o->manual_extend   ? "manual_extend"
                                     : NULL;
-    if (o->horizon_ms < 0 || o->horizon_ms > FLAKE_I_DAY_MS)
-        return "horizon_ms is negative, or more than a day";
+    if (o->horizon_ms < 0 || o->horizon_ms > FLAKE_I_DAY_MS) return "horizon_ms is negative, or more than a day";
     if (o->max_ahead_ms > FLAKE_I_DAY_MS || o->layout.unit_ms > FLAKE_I_DAY_MS)
         return "max_ahead_ms, or a unit, is more than a day: not with a directory";
-    if (o->claim_wait_ms < 0 || o->claim_wait_ms > max_ms)
-        return "claim_wait_ms is negative or too large";
-    if (o->max_downtime_ms < 0 || o->max_downtime_ms > max_ms)
-        return "max_downtime_ms is negative or too large";
-    if (o->must_exist && node->kind == FLAKE_I_ANY_NODE)
-        return "must_exist is for a fixed number, flake_node_fixed";
+    if (o->claim_wait_ms < 0 || o->claim_wait_ms > max_ms) return "claim_wait_ms is negative or too large";
+    if (o->max_downtime_ms < 0 || o->max_downtime_ms > max_ms) return "max_downtime_ms is negative or too large";
+    if (o->must_exist && node->kind == FLAKE_I_ANY_NODE) return "must_exist is for a fixed number, flake_node_fixed";
     if (!o->horizon_ms) o->horizon_ms = 3000;
     if (o->shared_memory) o->manual_extend = true;
     return NULL;
@@ -5627,19 +5384,17 @@ FLAKE_I_FN const char *flake_i_dir_reject_reason(const flake_node *node, flake_o
 
 /* Checks a node, of which IDs have this many bits, and the options of its directory. A layout without a node needs
  * none; in sno.h it is optional. */
-FLAKE_I_COLD flake_status flake_i_check_node(const flake_node *node, flake_options *o,
-                                             unsigned bits, bool is_optional, flake_why *why) {
+FLAKE_I_COLD flake_status flake_i_check_node(const flake_node *node, flake_options *o, unsigned bits, bool is_optional,
+                                             flake_why *why) {
     const uint64_t last = flake_i_ones(bits);
     const char *unfit = NULL;
     char text[80];
     if (node->kind == FLAKE_I_NO_NODE) {
-        if (bits && !is_optional)
-            unfit = "is missing, and this layout needs one: flake_node_fixed(NULL, 7)";
+        if (bits && !is_optional) unfit = "is missing, and this layout needs one: flake_node_fixed(NULL, 7)";
     } else if (node->kind < FLAKE_I_NO_NODE || node->kind > FLAKE_I_GATED_NODE)
         unfit = "was not made by flake_node_fixed or another of these calls";
     else if (!bits) unfit = "the layout has none: pass flake_node_none()";
-    else if (node->kind == FLAKE_I_ANY_NODE && !node->dir)
-        unfit = "flake_node_any needs a directory";
+    else if (node->kind == FLAKE_I_ANY_NODE && !node->dir) unfit = "flake_node_any needs a directory";
     else if (node->dir && !*node->dir) unfit = "the directory has no name: \".\" is this one";
     else if (node->number > node->last) unfit = "the range's first number is above its last";
     else if (node->kind == FLAKE_I_GATED_NODE && !node->gate.admit)
@@ -5651,18 +5406,15 @@ FLAKE_I_COLD flake_status flake_i_check_node(const flake_node *node, flake_optio
                         node->last >> 48 ? "; has a call of flake_node_from_... failed?" : "");
         return FLAKE_NODE_RANGE;
     }
-    if (node->dir && !FLAKE_I_HAS_FILES)
-        return flake_i_say(why, FLAKE_IO, node->dir, FLAKE_I_WHY_NO_FILES);
+    if (node->dir && !FLAKE_I_HAS_FILES) return flake_i_say(why, FLAKE_IO, node->dir, FLAKE_I_WHY_NO_FILES);
     unfit = flake_i_dir_reject_reason(node, o);
     if (!unfit) return FLAKE_OK;
-    flake_i_put_why(why, "options: ", unfit,
-                    node->dir ? "" : " needs a directory: flake_node_fixed(\"ids\", 7)");
+    flake_i_put_why(why, "options: ", unfit, node->dir ? "" : " needs a directory: flake_node_fixed(\"ids\", 7)");
     return FLAKE_INVALID;
 }
 
 /* Fills in the defaults, and checks all but the engine's options. */
-FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_options *o,
-                                        flake_why *why) {
+FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_options *o, flake_why *why) {
     if (!given) memset(o, 0, sizeof *o);
     else *o = *given;
     if (flake_i_no_layout(&o->layout)) o->layout = flake_layout_default;
@@ -5678,8 +5430,7 @@ FLAKE_I_FN flake_status flake_i_fill_in(const flake_options *given, flake_option
 /* The configuration of a generator of flake.h: options with defaults, checked with node and engine; and the keys, if
  * it has a counter. */
 FLAKE_I_FN flake_status flake_i_resolve(const flake_options *given, const flake_node *node,
-                                        flake_i_engine_config *config, uint64_t keys[4],
-                                        flake_why *why) {
+                                        flake_i_engine_config *config, uint64_t keys[4], flake_why *why) {
     flake_options o;
     flake_status status = flake_i_fill_in(given, &o, why);
     if (status == FLAKE_OK) status = flake_i_check_node(node, &o, o.layout.node_bits, false, why);
@@ -5697,16 +5448,15 @@ FLAKE_I_FN flake_status flake_i_resolve(const flake_options *given, const flake_
 FLAKE_I_FN bool flake_i_share_ids(const flake_options *a, const flake_options *b) {
     flake_layout l = a->layout;
     l.time_sign = b->layout.time_sign; /* no generator sets it */
-    return !flake_i_is_random(&l) && flake_i_same_layout(&l, &b->layout) &&
-           a->seq_min <= b->seq_max && b->seq_min <= a->seq_max;
+    return !flake_i_is_random(&l) && flake_i_same_layout(&l, &b->layout) && a->seq_min <= b->seq_max &&
+           b->seq_min <= a->seq_max;
 }
 
 /* Begins a claim, waits for the start, and with a directory claims a number, which *node then has. A fork in a signal
  * handler, or a clone of the machine, may come meanwhile: the owners are those of before. `inherited`: see
  * flake_i_search. */
-FLAKE_I_FN flake_status flake_i_claim_init(flake_i_claim *c, flake_node *node,
-                                           flake_i_engine_config *config, flake_i_claim *inherited,
-                                           flake_why *why) {
+FLAKE_I_FN flake_status flake_i_claim_init(flake_i_claim *c, flake_node *node, flake_i_engine_config *config,
+                                           flake_i_claim *inherited, flake_why *why) {
     flake_atomic64 *word;
     const uint64_t holder = flake_i_process_owner_id();
     config->instance_owner_id = flake_i_instance_owner_id(&word);
@@ -5725,11 +5475,10 @@ FLAKE_I_FN flake_status flake_i_claim_init(flake_i_claim *c, flake_node *node,
 }
 
 /* Initialises the engine. On failure nothing has changed. */
-FLAKE_I_FN flake_status flake_i_gen_set_up(flake_gen *g, const flake_i_engine_config *config,
-                                           uint64_t node, flake_why *why) {
+FLAKE_I_FN flake_status flake_i_gen_set_up(flake_gen *g, const flake_i_engine_config *config, uint64_t node,
+                                           flake_why *why) {
     const flake_status status = flake_i_engine_init(&g->engine, config);
-    if (status != FLAKE_OK)
-        return flake_i_say(why, status, "gate", "is closed: the claim was lost");
+    if (status != FLAKE_OK) return flake_i_say(why, status, "gate", "is closed: the claim was lost");
     g->options = config->options;
     g->node = node;
     g->shard = 0;
@@ -5743,18 +5492,15 @@ FLAKE_I_FN void flake_i_gen_begin(flake_gen *g, unsigned forms, int64_t floor_ns
     const flake_options *const o = &g->options;
     flake_i_engine *const e = &g->engine;
     if (flake_i_has_gate(e)) flake_i_exhaust_unit(e); /* the fast path asks no gate */
-    if (e->gate.admit && e->gate.not_before_ns)
-        flake_i_engine_not_before(e, e->gate.not_before_ns(e->gate.user));
+    if (e->gate.admit && e->gate.not_before_ns) flake_i_engine_not_before(e, e->gate.not_before_ns(e->gate.user));
     flake_i_engine_not_before(e, floor_ns);
     if (o->lanes) flake_i_lanes_begin(&g->lanes, o->lanes, o->lane_count, e);
-    g->kind = (uint8_t)(forms | (o->lanes           ? FLAKE_I_LANES
-                                 : o->single_thread ? FLAKE_I_SINGLE
-                                                    : FLAKE_I_MULTI));
+    g->kind = (uint8_t)(forms | (o->lanes ? FLAKE_I_LANES : o->single_thread ? FLAKE_I_SINGLE : FLAKE_I_MULTI));
 }
 
 /* Takes the config of a claimed node. On failure nothing has changed. */
-FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_i_engine_config *config,
-                                         uint64_t node, const uint64_t keys[4], flake_why *why) {
+FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_i_engine_config *config, uint64_t node,
+                                         const uint64_t keys[4], flake_why *why) {
     const flake_options *const o = &g->options;
     const flake_layout *const l = &g->options.layout;
     const flake_status status = flake_i_gen_set_up(g, config, node, why);
@@ -5772,11 +5518,7 @@ FLAKE_I_FN flake_status flake_i_gen_init(flake_gen *g, const flake_i_engine_conf
     FLAKE_ATOMIC_STORE(&g->identity_hash, identity, relaxed);
     flake_i_set_keys(&g->keys, keys);
     const bool is_odd = o->seq_scatter || l->time_reversed;
-    flake_i_gen_begin(g,
-                      l->format ? FLAKE_I_128
-                      : is_odd  ? FLAKE_I_UNUSUAL_64
-                                : FLAKE_I_PLAIN,
-                      config->floor_ns);
+    flake_i_gen_begin(g, l->format ? FLAKE_I_128 : is_odd ? FLAKE_I_UNUSUAL_64 : FLAKE_I_PLAIN, config->floor_ns);
     return FLAKE_OK;
 }
 
@@ -5792,8 +5534,7 @@ FLAKE_I_FN void flake_i_chain(flake_gen *shard, size_t i, size_t n, size_t size)
     shard->next_shard = i + 1 < n ? size : 0;
 }
 
-FLAKE_API flake_status flake_init(flake_gen *g, flake_node node, const flake_options *options,
-                                  flake_why *why) {
+FLAKE_API flake_status flake_init(flake_gen *g, flake_node node, const flake_options *options, flake_why *why) {
     flake_i_engine_config config;
     uint64_t keys[4];
     flake_i_invalidate(g);
@@ -5804,8 +5545,8 @@ FLAKE_API flake_status flake_init(flake_gen *g, flake_node node, const flake_opt
 }
 
 /* Whether n shards can share the numbers of this configuration, which begin at seq_min. */
-FLAKE_I_FN flake_status flake_i_check_shards(const flake_i_engine_config *c, size_t n,
-                                             uint32_t seq_min, flake_why *why) {
+FLAKE_I_FN flake_status flake_i_check_shards(const flake_i_engine_config *c, size_t n, uint32_t seq_min,
+                                             flake_why *why) {
     if (c->options.lanes) return flake_i_say(why, FLAKE_INVALID, "options", "shards have no lanes");
     if (!n || n > c->unit_capacity || n > UINT32_MAX)
         return flake_i_say(why, FLAKE_INVALID, "n", "is 0, or exceeds the sequence range");
@@ -5815,8 +5556,8 @@ FLAKE_I_FN flake_status flake_i_check_shards(const flake_i_engine_config *c, siz
     return FLAKE_OK;
 }
 
-FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node node,
-                                         const flake_options *options, flake_why *why) {
+FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node node, const flake_options *options,
+                                         flake_why *why) {
     flake_i_engine_config config;
     uint64_t keys[4];
     flake_status status = flake_i_resolve(options, &node, &config, keys, why);
@@ -5864,9 +5605,8 @@ FLAKE_I_FN bool flake_i_may_meet(const flake_node *node, const flake_gen *g) {
 }
 
 FLAKE_I_FN flake_status flake_i_say_overlap(flake_why *why) {
-    return flake_i_say(
-        why, FLAKE_NODE_OVERLAP, "node",
-        "is the parent's, or that of before the clone, and the sequence ranges overlap");
+    return flake_i_say(why, FLAKE_NODE_OVERLAP, "node",
+                       "is the parent's, or that of before the clone, and the sequence ranges overlap");
 }
 
 /* NULL: the parent's. */
@@ -5877,8 +5617,8 @@ FLAKE_I_FN flake_options flake_i_inherited_options(const flake_gen *g, const fla
     return o;
 }
 
-FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, flake_node node,
-                                               const flake_options *options, flake_why *why) {
+FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, flake_node node, const flake_options *options,
+                                               flake_why *why) {
     flake_i_engine_config config;
     flake_i_claim parents;
     uint64_t keys[4];
@@ -5889,8 +5629,7 @@ FLAKE_API flake_status flake_reinit_after_fork(flake_gen *g, flake_node node,
     const flake_options given = flake_i_inherited_options(g, options, &node);
     flake_status status = flake_i_resolve(&given, &node, &config, keys, why);
     if (status != FLAKE_OK) return status;
-    if (flake_i_may_meet(&node, g) && flake_i_share_ids(&config.options, &g->options))
-        return flake_i_say_overlap(why);
+    if (flake_i_may_meet(&node, g) && flake_i_share_ids(&config.options, &g->options)) return flake_i_say_overlap(why);
     memcpy((void *)&parents, (const void *)&g->claim, sizeof parents);
     status = flake_i_claim_init(&g->claim, &node, &config, &parents, why);
     if (status == FLAKE_OK) status = flake_i_gen_init(g, &config, node.number, keys, why);
@@ -5938,8 +5677,7 @@ FLAKE_API flake_status flake_close(flake_gen *g, flake_why *why) {
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
     if (flake_i_is_closed(&g->engine)) return FLAKE_OK;
     if (flake_i_is_writer(c))
-        return flake_i_say(why, FLAKE_AGAIN, "generator",
-                           "this signal handler interrupted a write of its file");
+        return flake_i_say(why, FLAKE_AGAIN, "generator", "this signal handler interrupted a write of its file");
     const bool is_shared = g->engine.is_shared, is_holder = flake_i_is_holder(c);
     if (!is_holder) flake_i_claim_drop(c, is_shared);
     else if (g->engine.claim_at) status = flake_i_claim_close(c, &g->engine, why);
@@ -5959,12 +5697,10 @@ FLAKE_API flake_status flake_extend(flake_gen *g, flake_why *why) {
 
 FLAKE_API flake_status flake_take_over(flake_gen *g, flake_why *why) {
     const char *unfit = flake_i_claim_reject_reason(g);
-    if (!unfit && (!g->engine.is_shared || !g->engine.claim_at))
-        unfit = "needs a directory, and shared_memory";
+    if (!unfit && (!g->engine.is_shared || !g->engine.claim_at)) unfit = "needs a directory, and shared_memory";
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
     if (flake_i_is_closed(&g->engine)) return flake_i_say_closed(why);
-    if (flake_i_is_holder(&g->claim))
-        return flake_i_say(why, FLAKE_IN_USE, "generator", "this process is the holder");
+    if (flake_i_is_holder(&g->claim)) return flake_i_say(why, FLAKE_IN_USE, "generator", "this process is the holder");
     return flake_i_claim_take_over(&g->claim, why);
 }
 
@@ -6009,8 +5745,7 @@ FLAKE_API int64_t flake_ahead_ms(flake_gen *g) {
 FLAKE_API int64_t flake_newest_ms(flake_gen *g) {
     flake_i_engine *const e = flake_i_engine_at(g, 0);
     if (!e) return INT64_MIN;
-    const uint64_t unit =
-        flake_i_has_lanes(g) ? flake_i_lanes_newest(&g->lanes) : flake_i_newest(e);
+    const uint64_t unit = flake_i_has_lanes(g) ? flake_i_lanes_newest(&g->lanes) : flake_i_newest(e);
     const uint64_t ns = flake_i_start_ns(e, flake_i_min_u64(unit, e->max_time));
     const int64_t ms = (int64_t)ns / FLAKE_I_NS_PER_MS;
     return ms ? ms : 1; /* as after_unix_ms, 0 would be none */
@@ -6022,13 +5757,10 @@ FLAKE_API void flake_stats_get(flake_gen *g, flake_stats *sum) {
     for (size_t i = 0; (e = flake_i_engine_at(g, i)) != NULL; i++) flake_i_stats(e, sum);
 }
 
-FLAKE_API const flake_options *flake_gen_options(const flake_gen *g) {
-    return flake_i_is_here(g) ? &g->options : NULL;
-}
+FLAKE_API const flake_options *flake_gen_options(const flake_gen *g) { return flake_i_is_here(g) ? &g->options : NULL; }
 
 FLAKE_API uint64_t flake_gen_node(const flake_gen *g) {
-    const bool has_node =
-        flake_i_is_here(g) && (g->options.layout.node_bits || !flake_i_is_whole(g));
+    const bool has_node = flake_i_is_here(g) && (g->options.layout.node_bits || !flake_i_is_whole(g));
     return has_node ? g->node : UINT64_MAX;
 }
 
@@ -6039,16 +5771,15 @@ FLAKE_I_FN bool flake_i_may_prefetch(const flake_gen *g) {
     return (g->kind & ~(FLAKE_I_PLAIN | FLAKE_I_UNUSUAL_64)) == FLAKE_I_MULTI;
 }
 
-FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint32_t count,
-                                           int64_t valid_ms, flake_why *why) {
+FLAKE_API flake_status flake_prefetch_init(flake_prefetch *p, flake_gen *g, uint32_t count, int64_t valid_ms,
+                                           flake_why *why) {
     int64_t valid_ns;
     p->self_address = NULL;
     const char *unfit = g ? flake_i_gen_reject_reason(g) : "is missing";
     if (!unfit && !flake_i_may_prefetch(g))
         unfit = "has lanes, single_thread or 128-bit IDs, which prefetch does not support";
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "generator", unfit);
-    if (!count || count > 100000)
-        return flake_i_say(why, FLAKE_INVALID, "count", "is outside 1 to 100,000");
+    if (!count || count > 100000) return flake_i_say(why, FLAKE_INVALID, "count", "is outside 1 to 100,000");
     if (valid_ms < 0 || !flake_i_given_ns(valid_ms, &valid_ns))
         return flake_i_say(why, FLAKE_INVALID, "valid_ms", "is negative or too large");
     p->self_address = p;
@@ -6090,13 +5821,11 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
     if (p->identity_hash != FLAKE_ATOMIC_LOAD(&g->identity_hash, relaxed)) p->stock.n = 0;
     if (p->stock.n && p->valid_ns) {
         const int64_t now_ns = flake_i_now_ns(&g->engine.clock);
-        if (now_ns < p->taken_ns || flake_i_ns_until(now_ns, p->taken_ns) >= p->valid_ns)
-            p->stock.n = 0;
+        if (now_ns < p->taken_ns || flake_i_ns_until(now_ns, p->taken_ns) >= p->valid_ns) p->stock.n = 0;
     }
     if (!p->stock.n) status = flake_i_prefetch_draw(p);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    if (FLAKE_I_LIKELY(g->kind & FLAKE_I_PLAIN))
-        flake_i_put_id(g, false, p->stock.time, p->stock.index, id);
+    if (FLAKE_I_LIKELY(g->kind & FLAKE_I_PLAIN)) flake_i_put_id(g, false, p->stock.time, p->stock.index, id);
     else status = flake_i_put_unusual_id(g, p->stock.time, p->stock.index, id);
     p->stock.n--;
     if (++p->stock.index == g->engine.unit_capacity) {
@@ -6130,8 +5859,7 @@ static const flake_i_alphabet flake_i_lower = {
     "0123456789abcdefghijklmnopqrstuvwxyz",
     "0123456789.......................................:;<=>?@ABCDEFGHIJKLMNOPQRS"};
 static const flake_i_alphabet flake_i_zbase32 = {
-    "ybndrfg8ejkmcpqxot1uwisza345h769",
-    ".B.IJKNM7O.......................................H1<3856LE9:.;2@=>4FAC.D?0G"};
+    "ybndrfg8ejkmcpqxot1uwisza345h769", ".B.IJKNM7O.......................................H1<3856LE9:.;2@=>4FAC.D?0G"};
 static const flake_i_alphabet flake_i_flickr = {
     "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ",
     ".012345678.......RSTUVWXY.Z[\\]^._`abcdefghi......9:;<=>?@ABC.DEFGHIJKLMNOPQ"};
@@ -6164,8 +5892,8 @@ static const flake_i_form flake_i_forms[] = {
 #define FLAKE_I_SCALE(power) (((uint64_t)1 << FLAKE_I_POINT) / (power) + 1)
 
 /* Writes one digit, the `span` characters at digits + d * stride, and returns the remaining fraction. */
-FLAKE_I_INLINE uint64_t flake_i_spell(char *out, uint64_t fraction, unsigned base,
-                                      const char *digits, size_t stride, size_t span) {
+FLAKE_I_INLINE uint64_t flake_i_spell(char *out, uint64_t fraction, unsigned base, const char *digits, size_t stride,
+                                      size_t span) {
     fraction *= base;
     memcpy(out, digits + (size_t)(fraction >> FLAKE_I_POINT) * stride, span);
     return fraction & (((uint64_t)1 << FLAKE_I_POINT) - 1);
@@ -6173,8 +5901,8 @@ FLAKE_I_INLINE uint64_t flake_i_spell(char *out, uint64_t fraction, unsigned bas
 
 /* Writes id before `end`, in chunks of four digits. No inner loop: gcc -O2 does not unroll it, which
  * would double the time. */
-FLAKE_I_INLINE void flake_i_spell_id(char *end, uint64_t id, unsigned chunks, unsigned base,
-                                     const char *digits, size_t stride, size_t span) {
+FLAKE_I_INLINE void flake_i_spell_id(char *end, uint64_t id, unsigned chunks, unsigned base, const char *digits,
+                                     size_t stride, size_t span) {
     const uint32_t power = base * base * base * base;
     for (; chunks > 0; chunks--, id /= power) {
         uint64_t fraction = id % power * FLAKE_I_SCALE(power);
@@ -6187,8 +5915,7 @@ FLAKE_I_INLINE void flake_i_spell_id(char *end, uint64_t id, unsigned chunks, un
 }
 
 /* Copies a text of `width` digits to the caller; 0: it does not fit. */
-FLAKE_I_FN size_t flake_i_copy_text(const char *text, size_t width, bool fixed, char zero,
-                                    char *buf, size_t size) {
+FLAKE_I_FN size_t flake_i_copy_text(const char *text, size_t width, bool fixed, char zero, char *buf, size_t size) {
     for (; !fixed && width > 1 && *text == zero; width--) text++;
     if (!buf || size <= width) return 0;
     memcpy(buf, text, width);
@@ -6200,8 +5927,7 @@ FLAKE_API size_t flake_text_width(flake_encoding form) {
     return (unsigned)form <= FLAKE_BASE58_FLICKR ? flake_i_forms[form].width : 0;
 }
 
-FLAKE_I_FN size_t flake_i_format(uint64_t id, flake_encoding form, bool fixed, char *buf,
-                                 size_t size) {
+FLAKE_I_FN size_t flake_i_format(uint64_t id, flake_encoding form, bool fixed, char *buf, size_t size) {
     static const char pairs[] = "00010203040506070809101112131415161718192021222324"
                                 "25262728293031323334353637383940414243444546474849"
                                 "50515253545556575859606162636465666768697071727374"
@@ -6224,8 +5950,8 @@ FLAKE_I_FN size_t flake_i_format(uint64_t id, flake_encoding form, bool fixed, c
     case FLAKE_BASE36_LOWER: flake_i_spell_id(end, id, 4, 36, flake_i_lower.digits, 1, 1); break;
     case FLAKE_BASE58_FLICKR: flake_i_spell_id(end, id, 3, 58, flake_i_flickr.digits, 1, 1); break;
     }
-    return flake_i_copy_text(end - width, width, fixed || form == FLAKE_BIN4,
-                             flake_i_forms[form].alphabet->digits[0], buf, size);
+    return flake_i_copy_text(end - width, width, fixed || form == FLAKE_BIN4, flake_i_forms[form].alphabet->digits[0],
+                             buf, size);
 }
 
 FLAKE_API size_t flake_format(uint64_t id, flake_encoding form, char *buf, size_t size) {
@@ -6238,8 +5964,8 @@ FLAKE_API size_t flake_format_fixed(uint64_t id, flake_encoding form, char *buf,
 
 /* Reads the digits into n limbs, the least significant first. False: another character, or a number that
  * does not fit. */
-FLAKE_I_FN bool flake_i_read(const char *text, size_t len, unsigned base,
-                             const flake_i_alphabet *alphabet, uint32_t *limbs, size_t n) {
+FLAKE_I_FN bool flake_i_read(const char *text, size_t len, unsigned base, const flake_i_alphabet *alphabet,
+                             uint32_t *limbs, size_t n) {
     for (size_t i = 0; i < n; i++) limbs[i] = 0;
     for (size_t at = 0; at < len;) {
         uint32_t chunk = 0, power = 1;
@@ -6261,8 +5987,7 @@ FLAKE_I_FN bool flake_i_read(const char *text, size_t len, unsigned base,
     return true;
 }
 
-FLAKE_API flake_status flake_parse(const char *text, size_t len, flake_encoding form,
-                                   uint64_t *id) {
+FLAKE_API flake_status flake_parse(const char *text, size_t len, flake_encoding form, uint64_t *id) {
     const size_t width = flake_text_width(form);
     char bits[64];
     uint32_t limbs[2];
@@ -6277,8 +6002,7 @@ FLAKE_API flake_status flake_parse(const char *text, size_t len, flake_encoding 
         text = bits;
         len = sizeof bits;
     }
-    if (!flake_i_read(text, len, flake_i_forms[form].base, flake_i_forms[form].alphabet, limbs, 2))
-        return FLAKE_PARSE;
+    if (!flake_i_read(text, len, flake_i_forms[form].base, flake_i_forms[form].alphabet, limbs, 2)) return FLAKE_PARSE;
     *id = (uint64_t)limbs[1] << 32 | limbs[0];
     return FLAKE_OK;
 }
@@ -6288,15 +6012,14 @@ FLAKE_API void flake_to_bytes(uint64_t id, uint8_t out[8]) { flake_i_put64(out, 
 FLAKE_API uint64_t flake_from_bytes(const uint8_t in[8]) { return flake_i_get64(in); }
 
 FLAKE_API size_t flake128_text_width(unsigned base) {
-    static const unsigned widths[] = {
-        0,  0,  128, 81, 64, 56, 50, 46, 43, 41, 39, 38, 36, 35, 34, 33, 32, 32, 31, 31, 30,
-        30, 29, 29,  28, 28, 28, 27, 27, 27, 27, 26, 26, 26, 26, 25, 25, 25, 25, 25, 25, 24,
-        24, 24, 24,  24, 24, 24, 23, 23, 23, 23, 23, 23, 23, 23, 23, 22, 22, 22, 22, 22, 22};
+    static const unsigned widths[] = {0,  0,  128, 81, 64, 56, 50, 46, 43, 41, 39, 38, 36, 35, 34, 33,
+                                      32, 32, 31,  31, 30, 30, 29, 29, 28, 28, 28, 27, 27, 27, 27, 26,
+                                      26, 26, 26,  25, 25, 25, 25, 25, 25, 24, 24, 24, 24, 24, 24, 24,
+                                      23, 23, 23,  23, 23, 23, 23, 23, 23, 22, 22, 22, 22, 22, 22};
     return base < sizeof widths / sizeof *widths ? widths[base] : 0;
 }
 
-FLAKE_I_FN size_t flake_i_format128(const flake128 *id, unsigned base, bool fixed, char *buf,
-                                    size_t size) {
+FLAKE_I_FN size_t flake_i_format128(const flake128 *id, unsigned base, bool fixed, char *buf, size_t size) {
     const size_t width = flake128_text_width(base);
     if (width == 0) return 0;
     unsigned count = 1;
@@ -6305,8 +6028,7 @@ FLAKE_I_FN size_t flake_i_format128(const flake128 *id, unsigned base, bool fixe
     const uint64_t scale = FLAKE_I_SCALE(power);
 
     const uint64_t high = flake_from_bytes(id->bytes), low = flake_from_bytes(id->bytes + 8);
-    uint32_t limbs[4] = {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high,
-                         (uint32_t)(high >> 32)};
+    uint32_t limbs[4] = {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high, (uint32_t)(high >> 32)};
     /* The first chunk may begin up to count - 1 digits before the text: 27 in base 2. */
     char text[FLAKE128_TEXT_SIZE + 27], *const end = text + sizeof text, *at = end;
     size_t n = 4;
@@ -6351,9 +6073,8 @@ FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned bas
 enum { FLAKE_I_UUID_STRIDE = 37, FLAKE_I_ULID_STRIDE = 27 };
 
 /* Of each ASCII character '0' + digit, in either case, with I, L and O; '.': none. */
-static const char flake_i_ulid_values[] =
-    "................................................0123456789......"
-    ".:;<=>?@A1BC1DE0FGHIJ.KLMNO......:;<=>?@A1BC1DE0FGHIJ.KLMNO.....";
+static const char flake_i_ulid_values[] = "................................................0123456789......"
+                                          ".:;<=>?@A1BC1DE0FGHIJ.KLMNO......:;<=>?@A1BC1DE0FGHIJ.KLMNO.....";
 
 #define FLAKE_I_EACH_BYTE(byte)     (UINT64_C(0x0101010101010101) * (byte))
 /* Of ASCII, bit 7 of each byte: whether it is c or above. Other bytes carry into a neighbour, but are in
@@ -6394,8 +6115,8 @@ FLAKE_I_FN uint64_t flake_i_8_values(uint64_t bits40) {
 /* Crockford's alphabet has no I, L, O and U. */
 FLAKE_I_FN uint64_t flake_i_8_ulid_digits(uint64_t bits40) {
     const uint64_t v = flake_i_8_values(bits40);
-    const uint64_t gaps = flake_i_count_from(v, 18) + flake_i_count_from(v, 20) +
-                          flake_i_count_from(v, 22) + flake_i_count_from(v, 27);
+    const uint64_t gaps =
+        flake_i_count_from(v, 18) + flake_i_count_from(v, 20) + flake_i_count_from(v, 22) + flake_i_count_from(v, 27);
     return v + FLAKE_I_EACH_BYTE('0') + flake_i_count_from(v, 10) * ('A' - 10 - '0') + gaps;
 }
 
@@ -6456,8 +6177,7 @@ FLAKE_I_INLINE flake128 flake_i_ulid_of_text(const char *text, uint64_t *bad) {
     return flake_i_128(first << 16 | second >> 24, second << 40 | last);
 }
 
-FLAKE_I_INLINE void flake_i_write_portable(size_t stride, const flake128 *ids, size_t n,
-                                           char *out) {
+FLAKE_I_INLINE void flake_i_write_portable(size_t stride, const flake128 *ids, size_t n, char *out) {
     for (size_t i = 0; i < n; i++, out += stride) {
         const uint64_t high = flake_from_bytes(ids[i].bytes);
         const uint64_t low = flake_from_bytes(ids[i].bytes + 8);
@@ -6467,19 +6187,16 @@ FLAKE_I_INLINE void flake_i_write_portable(size_t stride, const flake128 *ids, s
 }
 
 FLAKE_I_INLINE flake128 flake_i_id_of_text(size_t stride, const char *text, uint64_t *bad) {
-    return stride == FLAKE_I_ULID_STRIDE ? flake_i_ulid_of_text(text, bad)
-                                         : flake_i_uuid_of_text(text, bad);
+    return stride == FLAKE_I_ULID_STRIDE ? flake_i_ulid_of_text(text, bad) : flake_i_uuid_of_text(text, bad);
 }
 
 /* All or none: a first pass checks all texts. */
-FLAKE_I_NOINLINE bool flake_i_read_portable(size_t stride, const char *text, size_t n,
-                                            flake128 *ids) {
+FLAKE_I_NOINLINE bool flake_i_read_portable(size_t stride, const char *text, size_t n, flake128 *ids) {
     uint64_t bad = 0;
     flake128 id = {{0}};
     for (size_t i = 0; i < n; i++) id = flake_i_id_of_text(stride, text + stride * i, &bad);
     if (bad) return false;
-    for (size_t i = 0; i < n; i++)
-        ids[i] = n == 1 ? id : flake_i_id_of_text(stride, text + stride * i, &bad);
+    for (size_t i = 0; i < n; i++) ids[i] = n == 1 ? id : flake_i_id_of_text(stride, text + stride * i, &bad);
     return true;
 }
 
@@ -6492,9 +6209,8 @@ typedef uint16_t flake_i_u16x16 __attribute__((vector_size(32)));
 typedef long long flake_i_halves __attribute__((vector_size(32)));
 
 /* b's bytes where the mask has bit 7, else a's */
-#define FLAKE_I_CHOOSE(a, b, mask)                                                     \
-    ((flake_i_u8x32)__builtin_ia32_pblendvb256((flake_i_c8x32)(a), (flake_i_c8x32)(b), \
-                                               (flake_i_c8x32)(mask)))
+#define FLAKE_I_CHOOSE(a, b, mask) \
+    ((flake_i_u8x32)__builtin_ia32_pblendvb256((flake_i_c8x32)(a), (flake_i_c8x32)(b), (flake_i_c8x32)(mask)))
 #define FLAKE_I_HALF(vector, which) __builtin_ia32_extract128i256((flake_i_halves)(vector), which)
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_each(uint64_t eight_bytes) {
     const flake_i_u64x4 zero = {0};
@@ -6507,8 +6223,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_load_halves(const void *first,
     flake_i_half a, b;
     memcpy(&a, first, sizeof a);
     memcpy(&b, last, sizeof b);
-    return (flake_i_u8x32)__builtin_ia32_insert128i256(__builtin_ia32_insert128i256(zero, a, 0), b,
-                                                       1);
+    return (flake_i_u8x32)__builtin_ia32_insert128i256(__builtin_ia32_insert128i256(zero, a, 0), b, 1);
 }
 
 /* Of an ID's two words in memory order: kept in registers, since a load across two fresh stores would
@@ -6541,23 +6256,19 @@ static const flake_i_c8x32 flake_i_hex_16 =
 FLAKE_I_INLINE FLAKE_I_AVX2 void flake_i_write_uuid(flake_i_u8x32 id_twice, char *out) {
     const flake_i_c8x32 each_twice = {0, 0, 1, 1, 2,  2,  3,  3,  4,  4,  5,  5,  6,  6,  7,  7,
                                       8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15};
-    const flake_i_c8x32 in_the_outer_parts = {0,  1,  2,  3,  4,  5,  6,  7,  -1, 8, 9,
-                                              10, 11, -1, 12, 13, 2,  3,  -1, 4,  5, 6,
-                                              7,  8,  9,  10, 11, 12, 13, 14, 15, -1};
+    const flake_i_c8x32 in_the_outer_parts = {0, 1, 2,  3, 4, 5, 6, 7, -1, 8,  9,  10, 11, -1, 12, 13,
+                                              2, 3, -1, 4, 5, 6, 7, 8, 9,  10, 11, 12, 13, 14, 15, -1};
     const flake_i_u8x32 outer_hyphens = {0, 0, 0,   0, 0, 0, 0, 0, '-', 0, 0, 0, 0, '-', 0, 0,
                                          0, 0, '-', 0, 0, 0, 0, 0, 0,   0, 0, 0, 0, 0,   0, 0};
-    const flake_i_c8x32 in_the_middle =
-        FLAKE_I_BOTH(4, 5, 6, 7, -1, 8, 9, 10, -1, -1, -1, -1, -1, -1, -1, -1);
+    const flake_i_c8x32 in_the_middle = FLAKE_I_BOTH(4, 5, 6, 7, -1, 8, 9, 10, -1, -1, -1, -1, -1, -1, -1, -1);
     const flake_i_u8x32 middle_hyphen = {0, 0, 0, 0, '-'};
     const flake_i_u16x16 bytes = (flake_i_u16x16)FLAKE_I_PICK(id_twice, each_twice);
-    const flake_i_u8x32 nibbles =
-        FLAKE_I_CHOOSE(bytes, bytes >> 4, flake_i_each(UINT64_C(0x00ff00ff00ff00ff))) &
-        flake_i_each(FLAKE_I_EACH_BYTE(15));
+    const flake_i_u8x32 nibbles = FLAKE_I_CHOOSE(bytes, bytes >> 4, flake_i_each(UINT64_C(0x00ff00ff00ff00ff))) &
+                                  flake_i_each(FLAKE_I_EACH_BYTE(15));
     const flake_i_u8x32 digits = FLAKE_I_PICK(flake_i_hex_16, nibbles);
     const flake_i_u8x32 outer = FLAKE_I_PICK(digits, in_the_outer_parts) | outer_hyphens;
     const flake_i_halves digits_8_to_23 = __builtin_ia32_permdi256((flake_i_halves)digits, 0x99);
-    const flake_i_u64x4 middle =
-        (flake_i_u64x4)(FLAKE_I_PICK(digits_8_to_23, in_the_middle) | middle_hyphen);
+    const flake_i_u64x4 middle = (flake_i_u64x4)(FLAKE_I_PICK(digits_8_to_23, in_the_middle) | middle_hyphen);
     const flake_i_half first = FLAKE_I_HALF(outer, 0), last = FLAKE_I_HALF(outer, 1);
     const uint64_t between = middle[0];
     memcpy(out, &first, sizeof first);
@@ -6567,24 +6278,20 @@ FLAKE_I_INLINE FLAKE_I_AVX2 void flake_i_write_uuid(flake_i_u8x32 id_twice, char
 
 /* The 32 digits. `good` keeps bit 7 of each byte while the text is valid. Two tables, by a character's
  * low and high four bits, sum to bit 7 for a digit. */
-FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_uuid_digits(const char *text,
-                                                              flake_i_u8x32 *good) {
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_uuid_digits(const char *text, flake_i_u8x32 *good) {
     const flake_i_c8x32 digits_of_32 = {0, 1, 2, 3, 4, 5, 6,  7,  9,  10, 11, 12, 14, 15, -1, -1,
                                         3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, -1, -1, -1, -1};
-    const flake_i_c8x32 last_digits = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
-                                       -1, -1, -1, 12, 13, -1, -1, -1, -1, -1, -1,
-                                       -1, -1, -1, -1, -1, -1, 12, 13, 14, 15};
+    const flake_i_c8x32 last_digits = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 12, 13,
+                                       -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 12, 13, 14, 15};
     const flake_i_u8x32 hyphens = {0, 0, 0,   0, 0, 0, 0, 0,   '-', 0, 0, 0, 0, '-', 0, 0,
                                    0, 0, '-', 0, 0, 0, 0, '-', 0,   0, 0, 0, 0, 0,   0, 0};
     const flake_i_u8x32 elsewhere = (flake_i_u8x32)(hyphens == 0);
     const flake_i_c8x32 low = FLAKE_I_BOTH(1, 2, 2, 2, 2, 2, 2, 1, 1, 1, 0, 0, 0, 0, 0, 0);
-    const flake_i_c8x32 high =
-        FLAKE_I_BOTH(125, 125, 125, 127, 126, 125, 126, 125, 0, 0, 0, 0, 0, 0, 0, 0);
+    const flake_i_c8x32 high = FLAKE_I_BOTH(125, 125, 125, 127, 126, 125, 126, 125, 0, 0, 0, 0, 0, 0, 0, 0);
     flake_i_u8x32 from_0, from_4;
     memcpy(&from_0, text, sizeof from_0);
     memcpy(&from_4, text + 4, sizeof from_4);
-    const flake_i_u8x32 digits =
-        FLAKE_I_PICK(from_0, digits_of_32) | FLAKE_I_PICK(from_4, last_digits);
+    const flake_i_u8x32 digits = FLAKE_I_PICK(from_0, digits_of_32) | FLAKE_I_PICK(from_4, last_digits);
     *good &= (flake_i_u8x32)(from_0 == hyphens) | elsewhere;
     *good &= FLAKE_I_PICK(low, digits) + FLAKE_I_PICK(high, flake_i_high_nibbles(digits));
     return digits;
@@ -6593,13 +6300,11 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_uuid_digits(const char *text,
 /* The value is the smaller of two: the distance from '0', and that of the letter with the same low four
  * bits. (No letter has those of 0, 7, 8 and 9.) */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_uuid_of(flake_i_u8x32 digits) {
-    const flake_i_c8x32 letters =
-        FLAKE_I_BOTH(0, 10, 11, 12, 13, 14, 15, 7, 8, 9, 0, 0, 0, 0, 0, 0);
+    const flake_i_c8x32 letters = FLAKE_I_BOTH(0, 10, 11, 12, 13, 14, 15, 7, 8, 9, 0, 0, 0, 0, 0, 0);
     const flake_i_u64x4 zero = {0}, nibble_scales = zero + UINT64_C(0x0110011001100110);
-    const flake_i_u8x32 values = flake_i_smaller(digits - flake_i_each(FLAKE_I_EACH_BYTE('0')),
-                                                 FLAKE_I_PICK(letters, digits));
-    const flake_i_s16x16 bytes =
-        __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)nibble_scales);
+    const flake_i_u8x32 values =
+        flake_i_smaller(digits - flake_i_each(FLAKE_I_EACH_BYTE('0')), FLAKE_I_PICK(letters, digits));
+    const flake_i_s16x16 bytes = __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)nibble_scales);
     return (flake_i_half)__builtin_ia32_packuswb128((flake_i_s16x8)FLAKE_I_HALF(bytes, 0),
                                                     (flake_i_s16x8)FLAKE_I_HALF(bytes, 1));
 }
@@ -6610,19 +6315,17 @@ FLAKE_I_INLINE FLAKE_I_AVX2 void flake_i_write_ulid(flake_i_u8x32 id_twice, char
     const flake_i_c8x32 pairs_of_bytes = {0, -1, 2, 1, 3, 2, 4,  3, 5,  4,  7,  6,  8,  7,  9,  8,
                                           7, 6,  8, 7, 9, 8, 10, 9, 12, 11, 13, 12, 14, 13, 15, 14};
     const flake_i_u16x16 scales = {64, 1, 4, 16, 64, 1, 4, 16, 1, 4, 16, 64, 1, 4, 16, 64};
-    const flake_i_c8x32 below_16 = FLAKE_I_BOTH('0', '1', '2', '3', '4', '5', '6', '7', '8', '9',
-                                                'A', 'B', 'C', 'D', 'E', 'F');
-    const flake_i_c8x32 from_16 = FLAKE_I_BOTH('G', 'H', 'J', 'K', 'M', 'N', 'P', 'Q', 'R', 'S',
-                                               'T', 'V', 'W', 'X', 'Y', 'Z');
-    const flake_i_c8x32 last_without_first = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10,
-                                              11, 12, 13, 14, 15, 1,  2,  3,  4,  5, 6,
-                                              7,  8,  9,  10, 11, 12, 13, 14, 15, -1};
+    const flake_i_c8x32 below_16 =
+        FLAKE_I_BOTH('0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F');
+    const flake_i_c8x32 from_16 =
+        FLAKE_I_BOTH('G', 'H', 'J', 'K', 'M', 'N', 'P', 'Q', 'R', 'S', 'T', 'V', 'W', 'X', 'Y', 'Z');
+    const flake_i_c8x32 last_without_first = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9,  10, 11, 12, 13, 14, 15,
+                                              1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, -1};
     /* Multiplication shifts each ten bits to the top. */
     const flake_i_u16x16 ten_bits = (flake_i_u16x16)FLAKE_I_PICK(id_twice, pairs_of_bytes) * scales;
     const flake_i_u16x16 values = ten_bits >> 11 | (ten_bits << 2 & 0x1f00);
     const flake_i_u8x32 text = FLAKE_I_PICK(
-        FLAKE_I_CHOOSE(FLAKE_I_PICK(below_16, values), FLAKE_I_PICK(from_16, values), values << 3),
-        last_without_first);
+        FLAKE_I_CHOOSE(FLAKE_I_PICK(below_16, values), FLAKE_I_PICK(from_16, values), values << 3), last_without_first);
     const flake_i_half first = FLAKE_I_HALF(text, 0), last = FLAKE_I_HALF(text, 1);
     memcpy(out, &first, sizeof first);
     memcpy(out + 11, &last, sizeof last);
@@ -6647,23 +6350,20 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_later_ulid(const char *text) {
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_ulid_kinds(flake_i_u8x32 c) {
     enum { DIGIT = 1, A_TO_O = 2, P_TO_Z = 4, BELOW_8 = 8, I_L_O = 16, IN_ALL = 7 };
     const flake_i_c8x32 kinds_of_high =
-        FLAKE_I_BOTH(0, 0, 0, DIGIT | BELOW_8, A_TO_O | I_L_O, P_TO_Z, A_TO_O | I_L_O, P_TO_Z, 0, 0,
-                     0, 0, 0, 0, 0, 0);
-    const flake_i_c8x32 kinds_of_low = FLAKE_I_BOTH(
-        DIGIT | P_TO_Z | BELOW_8, IN_ALL | BELOW_8, IN_ALL | BELOW_8, IN_ALL | BELOW_8,
-        IN_ALL | BELOW_8, DIGIT | A_TO_O | BELOW_8, IN_ALL | BELOW_8, IN_ALL | BELOW_8, IN_ALL,
-        IN_ALL | I_L_O, A_TO_O | P_TO_Z, A_TO_O, A_TO_O | I_L_O, A_TO_O, A_TO_O, A_TO_O | I_L_O);
+        FLAKE_I_BOTH(0, 0, 0, DIGIT | BELOW_8, A_TO_O | I_L_O, P_TO_Z, A_TO_O | I_L_O, P_TO_Z, 0, 0, 0, 0, 0, 0, 0, 0);
+    const flake_i_c8x32 kinds_of_low =
+        FLAKE_I_BOTH(DIGIT | P_TO_Z | BELOW_8, IN_ALL | BELOW_8, IN_ALL | BELOW_8, IN_ALL | BELOW_8, IN_ALL | BELOW_8,
+                     DIGIT | A_TO_O | BELOW_8, IN_ALL | BELOW_8, IN_ALL | BELOW_8, IN_ALL, IN_ALL | I_L_O,
+                     A_TO_O | P_TO_Z, A_TO_O, A_TO_O | I_L_O, A_TO_O, A_TO_O, A_TO_O | I_L_O);
     return FLAKE_I_PICK(kinds_of_low, c) & FLAKE_I_PICK(kinds_of_high, flake_i_high_nibbles(c));
 }
 
 /* Values of 5 bits, joined to ten bits, then to 20. The first 20 of each 40 are 4 bits too high, so only
  * the low half of the middle byte is missing; it is 48 bits further up. */
-FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_join_values(flake_i_u8x32 values,
-                                                              flake_i_c8x32 order_of_bytes) {
+FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_join_values(flake_i_u8x32 values, flake_i_c8x32 order_of_bytes) {
     const flake_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
     const flake_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
-    const flake_i_s16x16 ten_bits =
-        __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)value_scales);
+    const flake_i_s16x16 ten_bits = __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)value_scales);
     const flake_i_u64x4 twenty_bits =
         (flake_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (flake_i_s16x16)ten_bit_scales);
     return FLAKE_I_PICK(twenty_bits | twenty_bits >> 48, order_of_bytes);
@@ -6671,16 +6371,12 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_join_values(flake_i_u8x32 valu
 
 /* As in a UUID. 0 is subtracted from the six foreign characters: then gcc loads this vector, too. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_ulid_of(flake_i_u8x32 c) {
-    const flake_i_c8x32 a_to_o =
-        FLAKE_I_BOTH(0, 10, 11, 12, 13, 14, 15, 16, 17, 1, 18, 19, 1, 20, 21, 0);
-    const flake_i_c8x32 p_to_z =
-        FLAKE_I_BOTH(22, 23, 24, 25, 26, 31, 27, 28, 29, 30, 31, 0, 0, 0, 0, 0);
-    const flake_i_c8x32 order_of_bytes = {4,  10, 9,  8,  13, 12, -1, -1, -1, -1, -1,
-                                          -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
-                                          2,  1,  0,  5,  4,  10, 9,  8,  13, 12};
-    const flake_i_u8x32 zeros = {0,   0,   0,   0,   0,   0,   '0', '0', '0', '0', '0',
-                                 '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0',
-                                 '0', '0', '0', '0', '0', '0', '0', '0', '0', '0'};
+    const flake_i_c8x32 a_to_o = FLAKE_I_BOTH(0, 10, 11, 12, 13, 14, 15, 16, 17, 1, 18, 19, 1, 20, 21, 0);
+    const flake_i_c8x32 p_to_z = FLAKE_I_BOTH(22, 23, 24, 25, 26, 31, 27, 28, 29, 30, 31, 0, 0, 0, 0, 0);
+    const flake_i_c8x32 order_of_bytes = {4,  10, 9,  8,  13, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+                                          -1, -1, -1, -1, -1, -1, 2,  1,  0,  5,  4,  10, 9,  8,  13, 12};
+    const flake_i_u8x32 zeros = {0,   0,   0,   0,   0,   0,   '0', '0', '0', '0', '0', '0', '0', '0', '0', '0',
+                                 '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0'};
     const flake_i_u8x32 letters =
         FLAKE_I_CHOOSE(FLAKE_I_PICK(a_to_o, c), FLAKE_I_PICK(p_to_z, c), (flake_i_u16x16)c << 3);
     const flake_i_u8x32 values = flake_i_smaller(c - zeros, letters);
@@ -6693,8 +6389,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_uuids(const char *text, size_t n, 
     for (size_t i = 0; i < n; i++) (void)flake_i_uuid_digits(text + FLAKE_I_UUID_STRIDE * i, &good);
     if (__builtin_ia32_pmovmskb256((flake_i_c8x32)good) != -1) return false;
     for (size_t i = 0; i < n; i++) {
-        const flake_i_half id =
-            flake_i_uuid_of(flake_i_uuid_digits(text + FLAKE_I_UUID_STRIDE * i, &unused));
+        const flake_i_half id = flake_i_uuid_of(flake_i_uuid_digits(text + FLAKE_I_UUID_STRIDE * i, &unused));
         memcpy(&ids[i], &id, sizeof id);
     }
     return true;
@@ -6706,8 +6401,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_ulids(const char *text, size_t n, 
     const flake_i_u8x32 first = flake_i_first_ulid(text);
     flake_i_u8x32 least = flake_i_ulid_kinds(first);
     for (size_t i = 1; i < n; i++)
-        least = flake_i_smaller(
-            least, flake_i_ulid_kinds(flake_i_later_ulid(text + FLAKE_I_ULID_STRIDE * i)));
+        least = flake_i_smaller(least, flake_i_ulid_kinds(flake_i_later_ulid(text + FLAKE_I_ULID_STRIDE * i)));
     if (__builtin_ia32_pmovmskb256((flake_i_c8x32)least < wanted) != 0) return false;
     flake_i_half id = flake_i_ulid_of(first);
     memcpy(&ids[0], &id, sizeof id);
@@ -6719,50 +6413,44 @@ FLAKE_I_INLINE FLAKE_I_AVX2 bool flake_i_read_ulids(const char *text, size_t n, 
 }
 
 /* Functions of their own, since none with AVX2 is inlined into one without. */
-#define FLAKE_I_AVX2_CALLS(kind, STRIDE)                                                      \
-    FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_##kind##_avx2(uint64_t first, uint64_t last,      \
-                                                          char *out) {                        \
-        flake_i_write_##kind(flake_i_id_twice(first, last), out);                             \
-    }                                                                                         \
-    FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_##kind##_n_avx2(const flake128 *ids, size_t n,    \
-                                                            char *out) {                      \
-        for (size_t i = 0; i < n; i++)                                                        \
-            flake_i_write_##kind(flake_i_load_halves(&ids[i], &ids[i]), out + STRIDE * i);    \
-    }                                                                                         \
-    FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_##kind##_avx2(const char *text, flake128 *id) { \
-        return flake_i_read_##kind##s(text, 1, id);                                           \
-    }                                                                                         \
-    FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_##kind##_n_avx2(const char *text, size_t n,     \
-                                                              flake128 *ids) {                \
-        return n == 0 || flake_i_read_##kind##s(text, n, ids);                                \
+#define FLAKE_I_AVX2_CALLS(kind, STRIDE)                                                                              \
+    FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_##kind##_avx2(uint64_t first, uint64_t last, char *out) {                 \
+        flake_i_write_##kind(flake_i_id_twice(first, last), out);                                                     \
+    }                                                                                                                 \
+    FLAKE_I_AVX2 FLAKE_I_FN void flake_i_to_##kind##_n_avx2(const flake128 *ids, size_t n, char *out) {               \
+        for (size_t i = 0; i < n; i++) flake_i_write_##kind(flake_i_load_halves(&ids[i], &ids[i]), out + STRIDE * i); \
+    }                                                                                                                 \
+    FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_##kind##_avx2(const char *text, flake128 *id) {                         \
+        return flake_i_read_##kind##s(text, 1, id);                                                                   \
+    }                                                                                                                 \
+    FLAKE_I_AVX2 FLAKE_I_FN bool flake_i_from_##kind##_n_avx2(const char *text, size_t n, flake128 *ids) {            \
+        return n == 0 || flake_i_read_##kind##s(text, n, ids);                                                        \
     }
 FLAKE_I_AVX2_CALLS(uuid, FLAKE_I_UUID_STRIDE)
 FLAKE_I_AVX2_CALLS(ulid, FLAKE_I_ULID_STRIDE)
 #endif
 
 /* The calls for texts of one kind. */
-#define FLAKE_I_TEXT_CALLS(kind, STRIDE)                                                         \
-    FLAKE_API void flake128_to_##kind(const flake128 *id, char out[STRIDE]) {                    \
-        uint64_t words[2];                                                                       \
-        memcpy(words, id->bytes, sizeof words);                                                  \
-        FLAKE_I_BEST(flake_i_to_##kind##_avx2(words[0], words[1], out),                          \
-                     flake_i_write_portable(STRIDE, id, 1, out));                                \
-    }                                                                                            \
-    FLAKE_API flake_status flake128_from_##kind(const char *text, size_t len, flake128 *id) {    \
-        if (!text || len != STRIDE - 1) return FLAKE_PARSE;                                      \
-        const bool is_read = FLAKE_I_BEST(flake_i_from_##kind##_avx2(text, id),                  \
-                                          flake_i_read_portable(STRIDE, text, 1, id));           \
-        return is_read ? FLAKE_OK : FLAKE_PARSE;                                                 \
-    }                                                                                            \
-    FLAKE_API void flake128_to_##kind##_n(const flake128 *ids, size_t n, char *out) {            \
-        FLAKE_I_BEST(flake_i_to_##kind##_n_avx2(ids, n, out),                                    \
-                     flake_i_write_portable(STRIDE, ids, n, out));                               \
-    }                                                                                            \
-    FLAKE_API flake_status flake128_from_##kind##_n(const char *text, size_t n, flake128 *ids) { \
-        if (!text && n > 0) return FLAKE_PARSE;                                                  \
-        const bool is_read = FLAKE_I_BEST(flake_i_from_##kind##_n_avx2(text, n, ids),            \
-                                          flake_i_read_portable(STRIDE, text, n, ids));          \
-        return is_read ? FLAKE_OK : FLAKE_PARSE;                                                 \
+#define FLAKE_I_TEXT_CALLS(kind, STRIDE)                                                                             \
+    FLAKE_API void flake128_to_##kind(const flake128 *id, char out[STRIDE]) {                                        \
+        uint64_t words[2];                                                                                           \
+        memcpy(words, id->bytes, sizeof words);                                                                      \
+        FLAKE_I_BEST(flake_i_to_##kind##_avx2(words[0], words[1], out), flake_i_write_portable(STRIDE, id, 1, out)); \
+    }                                                                                                                \
+    FLAKE_API flake_status flake128_from_##kind(const char *text, size_t len, flake128 *id) {                        \
+        if (!text || len != STRIDE - 1) return FLAKE_PARSE;                                                          \
+        const bool is_read =                                                                                         \
+            FLAKE_I_BEST(flake_i_from_##kind##_avx2(text, id), flake_i_read_portable(STRIDE, text, 1, id));          \
+        return is_read ? FLAKE_OK : FLAKE_PARSE;                                                                     \
+    }                                                                                                                \
+    FLAKE_API void flake128_to_##kind##_n(const flake128 *ids, size_t n, char *out) {                                \
+        FLAKE_I_BEST(flake_i_to_##kind##_n_avx2(ids, n, out), flake_i_write_portable(STRIDE, ids, n, out));          \
+    }                                                                                                                \
+    FLAKE_API flake_status flake128_from_##kind##_n(const char *text, size_t n, flake128 *ids) {                     \
+        if (!text && n > 0) return FLAKE_PARSE;                                                                      \
+        const bool is_read =                                                                                         \
+            FLAKE_I_BEST(flake_i_from_##kind##_n_avx2(text, n, ids), flake_i_read_portable(STRIDE, text, n, ids));   \
+        return is_read ? FLAKE_OK : FLAKE_PARSE;                                                                     \
     }
 FLAKE_I_TEXT_CALLS(uuid, FLAKE_I_UUID_STRIDE)
 FLAKE_I_TEXT_CALLS(ulid, FLAKE_I_ULID_STRIDE)
@@ -6806,9 +6494,7 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_default, flake_i_default);
 
 /* The tag of an owner id. A page's word counts generations. With a pid they are above the low 32 bits,
  * and spread: else a child one generation later could have its parent's tag. */
-FLAKE_I_FN uint32_t flake_i_tag_of(uint64_t owner_id) {
-    return (uint32_t)(owner_id ^ (owner_id >> 32) * 0x9e3779b1);
-}
+FLAKE_I_FN uint32_t flake_i_tag_of(uint64_t owner_id) { return (uint32_t)(owner_id ^ (owner_id >> 32) * 0x9e3779b1); }
 
 /* Chooses this process's salt. False: there are no random bytes. The owner id is read after the parts, so
  * that no part of a newer one is replaced. */
@@ -6820,8 +6506,7 @@ FLAKE_I_FN bool flake_i_new_salt(void) {
     unsigned agreed;
     do {
         bool is_drawn = false;
-        for (unsigned i = 0; i < FLAKE_I_SALT_PARTS; i++)
-            part[i] = FLAKE_ATOMIC_LOAD(&d->parts[i], relaxed);
+        for (unsigned i = 0; i < FLAKE_I_SALT_PARTS; i++) part[i] = FLAKE_ATOMIC_LOAD(&d->parts[i], relaxed);
         owner_id = flake_i_instance_owner_id(&word);
         const uint32_t tag = flake_i_tag_of(owner_id);
         for (agreed = 0; agreed < FLAKE_I_SALT_PARTS; agreed++) {
@@ -6859,8 +6544,7 @@ FLAKE_I_COLD void flake_i_default_begin(struct flake_i_uuids *fresh, const uint6
  * fail any more, since it is never released. */
 FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     uint64_t keys[4];
-    *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen,
-                           relaxed); /* to test it; the caller loads it again */
+    *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed); /* to test it; the caller loads it again */
     if (*g) return FLAKE_OK;
     if (!flake_i_random_bytes(keys, sizeof keys)) return FLAKE_IO;
     const unsigned place = flake_i_take_place(&flake_i_default.begun, FLAKE_I_DEFAULT_PLACES);
@@ -6902,8 +6586,7 @@ FLAKE_I_INLINE bool flake_i_default_try(unsigned format, flake128 *id, flake_sta
     struct flake_i_uuids *const g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, acquire); /* PAGE:A */
     const flake_i_salt salt = {FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed),
                                FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed)};
-    const uint64_t owner_id =
-        salt.low ^ salt.high ^ FLAKE_ATOMIC_LOAD(&flake_i_default.seal, relaxed);
+    const uint64_t owner_id = salt.low ^ salt.high ^ FLAKE_ATOMIC_LOAD(&flake_i_default.seal, relaxed);
     flake_i_ticket ticket;
     if (!FLAKE_I_LIKELY(g != NULL)) return false;
     *status = flake_i_default_draw(g, &ticket);
@@ -6973,8 +6656,8 @@ FLAKE_API flake_status flake_uuid7_at(int64_t unix_ms, char out[37]) {
 #if FLAKE_I_HAS_NET
 /* The MAC of the named interface, or of the best one: factory-assigned before locally administered ones,
  * such as those of bridges and containers, and of these one that is up. */
-FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *i, const char *name,
-                                         uint64_t *number48, flake_why *why) {
+FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *i, const char *name, uint64_t *number48,
+                                         flake_why *why) {
     int best_rank = -1;
     for (; i; i = i->ifa_next) {
         const uint8_t *const mac = flake_i_mac(i);
@@ -6994,20 +6677,17 @@ FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *i, const char
     return FLAKE_OK;
 }
 
-FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *i, uint64_t *number16,
-                                        flake_why *why) {
+FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *i, uint64_t *number16, flake_why *why) {
     for (; i; i = i->ifa_next) {
         const uint8_t *const ip = flake_i_ip(i);
         const unsigned net = ip ? (unsigned)ip[0] << 8 | ip[1] : 0;
         /* 10/8, 172.16/12, 192.168/16, 169.254/16 */
-        if (net >> 8 != 10 && net >> 4 != (172 << 4 | 1) && net != (192 << 8 | 168) &&
-            net != (169 << 8 | 254))
+        if (net >> 8 != 10 && net >> 4 != (172 << 4 | 1) && net != (192 << 8 | 168) && net != (169 << 8 | 254))
             continue;
         *number16 = (uint64_t)ip[2] << 8 | ip[3];
         return FLAKE_OK;
     }
-    return flake_i_say(why, FLAKE_INVALID, "this machine",
-                       "no interface has a private IPv4 address");
+    return flake_i_say(why, FLAKE_INVALID, "this machine", "no interface has a private IPv4 address");
 }
 #endif
 
@@ -7042,8 +6722,8 @@ FLAKE_I_FN bool flake_i_decimal(const char *text, const char *end, uint64_t *num
     return flake_parse(text, (size_t)(end - text), FLAKE_DEC, number) == FLAKE_OK;
 }
 
-FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t first, uint64_t last,
-                                                uint64_t *number, flake_why *why) {
+FLAKE_API flake_status flake_node_from_hostname(const char *name, uint64_t first, uint64_t last, uint64_t *number,
+                                                flake_why *why) {
     char room[257];
     char text[160];
     uint64_t ordinal;
@@ -7098,19 +6778,12 @@ typedef struct flake_i_word {
 
 #define FLAKE_I_WORD(name, member, kind, most, wrong) \
     { name, offsetof(flake_config, member), sizeof(((flake_config *)0)->member), kind, most, wrong }
-#define FLAKE_I_FLAG(name, member) \
-    FLAKE_I_WORD(name, member, FLAKE_I_IS_FLAG, 0, "\": the option takes no value")
+#define FLAKE_I_FLAG(name, member) FLAKE_I_WORD(name, member, FLAKE_I_IS_FLAG, 0, "\": the option takes no value")
 #define FLAKE_I_NUMBER(name, member, most)                        \
     FLAKE_I_WORD(name, member, FLAKE_I_IS_NUMBER, UINT64_C(most), \
                  "\" is not a number from 0 to " #most "; words are separated by blanks")
 /* The first words; the layout is the first of all, since it also takes bare names. */
-enum {
-    FLAKE_I_LAYOUT_WORD,
-    FLAKE_I_UNIT_WORD,
-    FLAKE_I_EPOCH_WORD,
-    FLAKE_I_NODE_WORD,
-    FLAKE_I_DIR_WORD
-};
+enum { FLAKE_I_LAYOUT_WORD, FLAKE_I_UNIT_WORD, FLAKE_I_EPOCH_WORD, FLAKE_I_NODE_WORD, FLAKE_I_DIR_WORD };
 static const flake_i_word flake_i_words[] = {
     FLAKE_I_WORD("layout", options.layout, FLAKE_I_IS_LAYOUT, 0,
                  "\" is neither a layout's name nor T-N-S, the bits of time, node and sequence"),
@@ -7124,8 +6797,7 @@ static const flake_i_word flake_i_words[] = {
     FLAKE_I_NUMBER("seq_max", options.seq_max, 4294967295),
     FLAKE_I_NUMBER("lanes", options.lane_count, 65535),
     FLAKE_I_FLAG("single_thread", options.single_thread),
-    FLAKE_I_WORD("clock", options.clock.kind, FLAKE_I_IS_CLOCK, 2,
-                 "\" is not exact, fast or coarse"),
+    FLAKE_I_WORD("clock", options.clock.kind, FLAKE_I_IS_CLOCK, 2, "\" is not exact, fast or coarse"),
     FLAKE_I_NUMBER("max_wait_ms", options.max_wait_ms, 9223372036854775807),
     FLAKE_I_NUMBER("max_ahead_ms", options.max_ahead_ms, 9223372036854775807),
     FLAKE_I_FLAG("start_this_unit", options.start_this_unit),
@@ -7170,13 +6842,12 @@ FLAKE_I_FN bool flake_i_set_node(flake_node *node, const char *text, uint64_t mo
     const char *const dash = strchr(text, '-'), *const end = text + strlen(text);
     *node = flake_i_node(dash ? FLAKE_I_ANY_NODE : FLAKE_I_FIXED_NODE, node->dir, 0, 0);
     return flake_i_decimal(text, dash ? dash : end, &node->number) &&
-           flake_i_decimal(dash ? dash + 1 : text, end, &node->last) &&
-           node->number <= node->last && node->last <= most;
+           flake_i_decimal(dash ? dash + 1 : text, end, &node->last) && node->number <= node->last &&
+           node->last <= most;
 }
 
 /* Sets a word's member. False: it cannot have this value (NULL: none). */
-FLAKE_I_FN bool flake_i_set_word(flake_config *c, const flake_i_word *word, const char *value,
-                                 uint32_t given) {
+FLAKE_I_FN bool flake_i_set_word(flake_config *c, const flake_i_word *word, const char *value, uint32_t given) {
     static const char *const clocks[] = {"fast", "coarse", "exact"}; /* in the order of the kinds */
     void *const to = (char *)c + word->at;
     uint64_t number = 0;
@@ -7190,8 +6861,7 @@ FLAKE_I_FN bool flake_i_set_word(flake_config *c, const flake_i_word *word, cons
         return true;
     }
     if (word->kind == FLAKE_I_IS_NODE) return flake_i_set_node((flake_node *)to, value, word->most);
-    if (word->kind == FLAKE_I_IS_LAYOUT)
-        return flake_i_set_layout((flake_layout *)to, value, given);
+    if (word->kind == FLAKE_I_IS_LAYOUT) return flake_i_set_layout((flake_layout *)to, value, given);
     if (word->kind == FLAKE_I_IS_CLOCK)
         while (number < 3 && strcmp(value, clocks[number]) != 0) number++;
     else if (flake_parse(value, strlen(value), FLAKE_DEC, &number) != FLAKE_OK) return false;
@@ -7201,26 +6871,24 @@ FLAKE_I_FN bool flake_i_set_word(flake_config *c, const flake_i_word *word, cons
 }
 
 /* Applies a word; `given` has a bit for each so far. Returns what is wrong, or NULL. */
-FLAKE_I_FN const char *flake_i_take_word(flake_config *c, const char *name, const char *value,
-                                         uint32_t *given) {
+FLAKE_I_FN const char *flake_i_take_word(flake_config *c, const char *name, const char *value, uint32_t *given) {
     size_t i = 0;
     while (i < FLAKE_I_WORDS && strcmp(flake_i_words[i].name, name) != 0) i++;
     const bool is_bare = i == FLAKE_I_WORDS && !value;
     if (i == FLAKE_I_WORDS && value) return ": no such option";
     i %= FLAKE_I_WORDS;
     if (!flake_i_set_word(c, &flake_i_words[i], is_bare ? name : value, *given))
-        return is_bare ? ": neither a layout nor an option"
-               : flake_i_words[i].kind == FLAKE_I_IS_FLAG || (value && *value)
-                   ? flake_i_words[i].wrong
-                   : ": needs a value";
+        return is_bare                                                         ? ": neither a layout nor an option"
+               : flake_i_words[i].kind == FLAKE_I_IS_FLAG || (value && *value) ? flake_i_words[i].wrong
+                                                                               : ": needs a value";
     if (flake_i_is_given(*given, i)) return ": given twice";
     *given |= (uint32_t)1 << i;
     return NULL;
 }
 
 /* The first thing that is wrong with all words together; *name is its subject. NULL: nothing is. */
-FLAKE_I_FN const char *flake_i_words_reject_reason(const flake_config *c, uint32_t given,
-                                                   bool is_sno, const char **name) {
+FLAKE_I_FN const char *flake_i_words_reject_reason(const flake_config *c, uint32_t given, bool is_sno,
+                                                   const char **name) {
     const bool has_node = flake_i_is_given(given, FLAKE_I_NODE_WORD);
     const bool has_dir = flake_i_is_given(given, FLAKE_I_DIR_WORD);
     const bool takes_node = is_sno || c->options.layout.node_bits;
@@ -7231,8 +6899,7 @@ FLAKE_I_FN const char *flake_i_words_reject_reason(const flake_config *c, uint32
         }
     *name = has_node ? "node" : "dir";
     if (!takes_node && (has_node || has_dir)) return ": the layout has no node";
-    if (has_node && has_dir)
-        return c->node.kind == FLAKE_I_ANY_NODE && !c->node.dir ? ": a range needs dir=DIR" : NULL;
+    if (has_node && has_dir) return c->node.kind == FLAKE_I_ANY_NODE && !c->node.dir ? ": a range needs dir=DIR" : NULL;
     *name = has_node ? "node is unchecked" : "node is missing";
     if (has_node) return ": add dir=DIR, or dir=none if nothing is to check it";
     if (!takes_node || (is_sno && !has_dir)) return NULL;
@@ -7241,8 +6908,7 @@ FLAKE_I_FN const char *flake_i_words_reject_reason(const flake_config *c, uint32
 }
 
 /* Snos have no layout in the options, and need no node. */
-FLAKE_I_FN flake_status flake_i_parse_config(const char *text, flake_config *c, bool is_sno,
-                                             flake_why *why) {
+FLAKE_I_FN flake_status flake_i_parse_config(const char *text, flake_config *c, bool is_sno, flake_why *why) {
     static const char blanks[] = " \t\r\n";
     const size_t length = text ? strlen(text) : sizeof c->text;
     const char *name = "the text", *value = NULL, *wrong = NULL;
@@ -7276,8 +6942,7 @@ FLAKE_I_FN flake_status flake_i_parse_config(const char *text, flake_config *c, 
         shown.text[88] = 0; /* leaves room for `wrong` */
         flake_i_put_why(why, "config: ", shown.text, wrong);
     }
-    if (!wrong && (is_sno || flake_layout_check(&c->options.layout, why) == FLAKE_OK))
-        return FLAKE_OK;
+    if (!wrong && (is_sno || flake_layout_check(&c->options.layout, why) == FLAKE_OK)) return FLAKE_OK;
     memset((void *)c, 0, sizeof *c);
     return FLAKE_INVALID;
 }
@@ -7297,8 +6962,7 @@ FLAKE_I_FN void *flake_i_allocate(const char *text, size_t gen_size, bool is_sno
     void *const gen = flake_i_zeroed(1, gen_size + sizeof(flake_config));
     if (!gen) return flake_i_put_why(why, "config: no memory", "", ""), (void *)NULL;
     flake_config *const c = flake_i_config_of(gen, gen_size);
-    if (flake_i_parse_config(text, c, is_sno, why) != FLAKE_OK)
-        return flake_i_free(gen), (void *)NULL;
+    if (flake_i_parse_config(text, c, is_sno, why) != FLAKE_OK) return flake_i_free(gen), (void *)NULL;
     if (!c->options.lane_count) return gen;
     c->options.lanes = (flake_lane *)flake_i_zeroed(c->options.lane_count, sizeof(flake_lane));
     if (c->options.lanes) return gen;
@@ -7324,9 +6988,7 @@ FLAKE_API flake_gen *flake_new(const char *text, flake_why *why) {
     return NULL;
 }
 
-FLAKE_API flake_status flake_free(flake_gen *g, flake_why *why) {
-    return flake_i_free_gen(g, sizeof *g, why);
-}
+FLAKE_API flake_status flake_free(flake_gen *g, flake_why *why) { return flake_i_free_gen(g, sizeof *g, why); }
 
 FLAKE_API const char *flake_version(void) { return FLAKE_VERSION_STRING; }
 #endif

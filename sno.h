@@ -96,8 +96,8 @@ FLAKE_API bool sno_equal(sno_id, sno_id);
 FLAKE_API bool sno_is_zero(sno_id);
 FLAKE_API void sno_sort(sno_id *ids, size_t n); /* in place, a radix sort */
 /* FLAKE_TIME_RANGE: units has more than 39 bits. FLAKE_INVALID: tick exceeds 1. */
-FLAKE_API flake_status sno_compose(uint64_t units, unsigned tick, uint8_t meta, uint16_t partition,
-                                   uint16_t sequence, sno_id *);
+FLAKE_API flake_status sno_compose(uint64_t units, unsigned tick, uint8_t meta, uint16_t partition, uint16_t sequence,
+                                   sno_id *);
 /* The smallest and largest ID of a time unit, for range queries. FLAKE_TIME_RANGE: outside 2010..2079. */
 FLAKE_API flake_status sno_min_at(int64_t unix_ms, sno_id *);
 FLAKE_API flake_status sno_max_at(int64_t unix_ms, sno_id *);
@@ -113,7 +113,7 @@ FLAKE_API void sno_encode(sno_id, char out[16]);
 FLAKE_API flake_status sno_decode(const char *, size_t len, sno_id *);
 FLAKE_API void sno_encode_n(const sno_id *, size_t n, char *out);      /* 16 * n characters */
 FLAKE_API flake_status sno_decode_n(const char *, size_t n, sno_id *); /* all n or none */
-FLAKE_API void sno_to_json(sno_id, char out[19]); /* in quotes; the zero ID is null */
+FLAKE_API void sno_to_json(sno_id, char out[19]);                      /* in quotes; the zero ID is null */
 FLAKE_API flake_status sno_from_json(const char *, size_t len, sno_id *);
 /* The text's 16 characters as 16 bytes in a UUID's form: not an RFC 9562 UUID. */
 FLAKE_API void sno_to_uuid(sno_id, char out[37]);
@@ -163,28 +163,24 @@ typedef struct sno_snapshot {
  * The generator starts in the next unit of 4 ms (options.start_this_unit). It starts at once if the library chose
  * the partition, or if the snapshot has a position: then it continues after that. If a run with the same partition
  * drew in a later unit, or after its snapshot, IDs can repeat, unless the generator has a directory. */
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_init(sno_gen *, flake_node, const sno_snapshot *,
-                                                 const flake_options *, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_init(sno_gen *, flake_node, const sno_snapshot *, const flake_options *,
+                                                 flake_why *);
 /* n generators that share one partition and pool, each with single_thread and for one thread at a time. All or
  * none. FLAKE_INVALID: n is 0, more than there are numbers, or as many with sequence_min 0 (bounds 0 and 0 are
  * the whole pool's). Close and extend the first one. */
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node,
-                                                        const sno_snapshot *, const flake_options *,
-                                                        flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node, const sno_snapshot *,
+                                                        const flake_options *, flake_why *);
 /* As flake_next, flake_try, flake_next_n, flake_try_n and flake_try_at, with a metabyte. FLAKE_TOO_FAR_AHEAD:
  * unix_ms is ahead of the exact clock by more than one unit. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_next(sno_gen *, uint8_t meta, sno_id *);
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_try(sno_gen *, uint8_t meta, sno_id *);
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_next_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n,
-                                                  size_t *got);
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ms,
-                                                   sno_id *);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n, size_t *got);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ms, sno_id *);
 /* An ID of any time, to port old IDs: tick 0, and a sequence that only this call increments, and that wraps
  * around within the pool. The ID is unique among sno_cap such calls in a row, but sno_next may generate the
  * same one in that unit. */
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_with_time(sno_gen *, uint8_t meta, int64_t unix_ms,
-                                                      sno_id *);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_with_time(sno_gen *, uint8_t meta, int64_t unix_ms, sno_id *);
 
 /* From the process-wide generator, created by the first call, with a partition chosen by the library. Waits
  * without limit. Returns the zero ID for a time outside 2010..2079, and when no partition is left. A program that
@@ -206,15 +202,14 @@ FLAKE_API uint16_t sno_gen_partition(const sno_gen *);
 /* As flake_reinit_after_fork, with another partition or pool, or flake_node_none(). (sno_generate takes a new
  * partition by itself.) FLAKE_NODE_OVERLAP: partition and pool overlap those of the parent's generator, and one of
  * the two has no directory; sno_init in a child does not check this. */
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, flake_node,
-                                                              const sno_snapshot *,
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_reinit_after_fork(sno_gen *, flake_node, const sno_snapshot *,
                                                               const flake_options *, flake_why *);
 
 /* As flake_config_parse, for snos: node=5 dir=none seq_min=0 seq_max=32767. The node is the partition; without
  * one the library chooses it. seq_min and seq_max are the pool's bounds. layout, unit_ms and epoch_ms are refused
  * here, seq_scatter and max_ahead_ms by sno_init. *pool is for sno_init. */
-FLAKE_I_MUST_USE FLAKE_API flake_status sno_config_parse(const char *text, flake_config *,
-                                                         sno_snapshot *pool, flake_why *);
+FLAKE_I_MUST_USE FLAKE_API flake_status sno_config_parse(const char *text, flake_config *, sno_snapshot *pool,
+                                                         flake_why *);
 
 #ifdef FLAKE_SHARED
 /* For other languages, in a shared library: as flake_new and flake_free, with the words of sno_config_parse. A
@@ -247,9 +242,7 @@ struct sno_gen {
 #define SNO_I_UNIT_MS    4
 #define SNO_I_TIME_SHIFT 25 /* of time in the first 64 bits of an ID, and in the engine's word */
 
-FLAKE_I_FN uint16_t sno_i_load_be16(const uint8_t *from) {
-    return (uint16_t)(from[0] << 8 | from[1]);
-}
+FLAKE_I_FN uint16_t sno_i_load_be16(const uint8_t *from) { return (uint16_t)(from[0] << 8 | from[1]); }
 
 /* The head is all but the sequence, the tail is the sequence. */
 FLAKE_I_FN uint64_t sno_i_head(const sno_id *id) { return flake_i_get64(id->bytes); }
@@ -269,9 +262,7 @@ FLAKE_API uint8_t sno_meta(sno_id id) { return id.bytes[5]; }
 FLAKE_API uint16_t sno_partition(sno_id id) { return sno_i_load_be16(id.bytes + 6); }
 FLAKE_API uint16_t sno_sequence(sno_id id) { return sno_i_tail(&id); }
 
-FLAKE_API int64_t sno_time_ms(sno_id id) {
-    return (int64_t)sno_units(id) * SNO_I_UNIT_MS + SNO_I_EPOCH_MS;
-}
+FLAKE_API int64_t sno_time_ms(sno_id id) { return (int64_t)sno_units(id) * SNO_I_UNIT_MS + SNO_I_EPOCH_MS; }
 
 FLAKE_API sno_id sno_from_bytes(const uint8_t in[10]) {
     sno_id id;
@@ -281,13 +272,11 @@ FLAKE_API sno_id sno_from_bytes(const uint8_t in[10]) {
 
 FLAKE_API void sno_to_bytes(sno_id id, uint8_t out[10]) { memcpy(out, id.bytes, sizeof id.bytes); }
 
-FLAKE_API flake_status sno_compose(uint64_t units, unsigned tick, uint8_t meta, uint16_t partition,
-                                   uint16_t sequence, sno_id *id) {
+FLAKE_API flake_status sno_compose(uint64_t units, unsigned tick, uint8_t meta, uint16_t partition, uint16_t sequence,
+                                   sno_id *id) {
     if (units >> 39 != 0) return FLAKE_TIME_RANGE;
     if (tick > 1) return FLAKE_INVALID;
-    *id = sno_i_id(units << SNO_I_TIME_SHIFT | (uint64_t)tick << 24 | (uint64_t)meta << 16 |
-                       partition,
-                   sequence);
+    *id = sno_i_id(units << SNO_I_TIME_SHIFT | (uint64_t)tick << 24 | (uint64_t)meta << 16 | partition, sequence);
     return FLAKE_OK;
 }
 
@@ -306,8 +295,7 @@ FLAKE_API flake_status sno_min_at(int64_t unix_ms, sno_id *id) {
 FLAKE_API flake_status sno_max_at(int64_t unix_ms, sno_id *id) {
     uint64_t units;
     const flake_status status = sno_i_units_at(unix_ms, &units);
-    return status == FLAKE_OK ? sno_compose(units, 1, UINT8_MAX, UINT16_MAX, UINT16_MAX, id)
-                              : status;
+    return status == FLAKE_OK ? sno_compose(units, 1, UINT8_MAX, UINT16_MAX, UINT16_MAX, id) : status;
 }
 
 FLAKE_API int sno_compare(sno_id a, sno_id b) {
@@ -331,8 +319,7 @@ FLAKE_I_FN void sno_i_sort_few(sno_id *ids, size_t n) {
     for (size_t i = 1; i < n; i++) {
         const sno_id id = ids[i];
         size_t place = i;
-        for (; place > 0 && sno_compare(id, ids[place - 1]) < 0; place--)
-            ids[place] = ids[place - 1];
+        for (; place > 0 && sno_compare(id, ids[place - 1]) < 0; place--) ids[place] = ids[place - 1];
         ids[place] = id;
     }
 }
@@ -457,8 +444,7 @@ FLAKE_I_FN bool sno_i_is_text_portable(const char *text) {
 }
 
 FLAKE_I_FN sno_id sno_i_decode_portable(const char *text) {
-    return sno_i_id_of_halves(sno_i_40_bits(flake_i_get64(text)),
-                              sno_i_40_bits(flake_i_get64(text + 8)));
+    return sno_i_id_of_halves(sno_i_40_bits(flake_i_get64(text)), sno_i_40_bits(flake_i_get64(text + 8)));
 }
 
 #if defined(SNO_I_VECTORS)
@@ -512,14 +498,14 @@ FLAKE_I_FN sno_i_u16x8 sno_i_pairs(sno_id id) {
     return (sno_i_u16x8)SNO_I_PICK(bytes, bytes, 1, 0, 2, 1, 3, 2, 4, 3, 6, 5, 7, 6, 8, 7, 9, 8);
 #else
     const sno_i_u8x16 zero = {0};
-    const sno_i_u64x2 behind = (sno_i_u64x2)SNO_I_PICK(bytes, zero, 5, 6, 7, 8, 9, 10, 11, 12, 13,
-                                                       14, 15, 16, 17, 18, 19, 20);
+    const sno_i_u64x2 behind =
+        (sno_i_u64x2)SNO_I_PICK(bytes, zero, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20);
     const sno_i_u64x2 halves = {((sno_i_u64x2)words)[0], behind[0]};
     const sno_i_u8x16 these = (sno_i_u8x16)halves, next = (sno_i_u8x16)(halves >> 8);
-    const sno_i_u64x2 first = (sno_i_u64x2)SNO_I_PICK(next, these, 0, 16, 1, 17, 2, 18, 3, 19, 4,
-                                                      20, 5, 21, 6, 22, 7, 23);
-    const sno_i_u64x2 last = (sno_i_u64x2)SNO_I_PICK(next, these, 8, 24, 9, 25, 10, 26, 11, 27, 12,
-                                                     28, 13, 29, 14, 30, 15, 31);
+    const sno_i_u64x2 first =
+        (sno_i_u64x2)SNO_I_PICK(next, these, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const sno_i_u64x2 last =
+        (sno_i_u64x2)SNO_I_PICK(next, these, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
     const sno_i_u64x2 pairs = {first[0], last[0]};
     return (sno_i_u16x8)pairs;
 #endif
@@ -556,13 +542,10 @@ FLAKE_I_FN bool sno_i_is_text_vector(const char *text) {
 FLAKE_I_FN sno_id sno_i_join_vector(sno_i_u8x16 values) {
     const sno_i_u64x2 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
     const sno_i_u64x2 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
-    const sno_i_s16x8 ten_bits =
-        __builtin_ia32_pmaddubsw128((sno_i_c8x16)values, (sno_i_c8x16)value_scales);
-    const sno_i_u64x2 twenty_bits =
-        (sno_i_u64x2)__builtin_ia32_pmaddwd128(ten_bits, (sno_i_s16x8)ten_bit_scales);
+    const sno_i_s16x8 ten_bits = __builtin_ia32_pmaddubsw128((sno_i_c8x16)values, (sno_i_c8x16)value_scales);
+    const sno_i_u64x2 twenty_bits = (sno_i_u64x2)__builtin_ia32_pmaddwd128(ten_bits, (sno_i_s16x8)ten_bit_scales);
     const sno_i_u8x16 forty_bits = (sno_i_u8x16)(twenty_bits | twenty_bits >> 48);
-    const sno_i_u8x16 bytes =
-        SNO_I_PICK(forty_bits, forty_bits, 2, 1, 0, 5, 4, 10, 9, 8, 13, 12, 0, 0, 0, 0, 0, 0);
+    const sno_i_u8x16 bytes = SNO_I_PICK(forty_bits, forty_bits, 2, 1, 0, 5, 4, 10, 9, 8, 13, 12, 0, 0, 0, 0, 0, 0);
     const uint64_t head = ((sno_i_u64x2)bytes)[0];
     const uint16_t tail = ((sno_i_u16x8)bytes)[4];
     sno_id id;
@@ -578,8 +561,7 @@ FLAKE_I_FN sno_id sno_i_join_vector(sno_i_u8x16 bytes) {
     const sno_i_u16x8 ten_bits = (values << 5 & 0x3e0) | values >> 8;
 #if defined(SNO_I_X86)
     const sno_i_s16x8 scales = {1 << 10, 1, 1 << 10, 1, 1 << 10, 1, 1 << 10, 1};
-    const sno_i_u64x2 twenty_bits =
-        (sno_i_u64x2)__builtin_ia32_pmaddwd128((sno_i_s16x8)ten_bits, scales);
+    const sno_i_u64x2 twenty_bits = (sno_i_u64x2)__builtin_ia32_pmaddwd128((sno_i_s16x8)ten_bits, scales);
 #else
     const sno_i_u32x4 each_two = (sno_i_u32x4)ten_bits;
     const sno_i_u64x2 twenty_bits = (sno_i_u64x2)((each_two << 10 & 0xffc00) | each_two >> 16);
@@ -618,16 +600,14 @@ SNO_I_AVX2 FLAKE_I_FN void sno_i_encode_n_avx2(const sno_id *ids, size_t n, char
                                           1, 0, 2, 1, 3, 2, 4,  3, 6,  5,  7,  6,  8,  7,  9,  8};
     const flake_i_u16x16 scales = {1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64, 1, 4, 16, 64};
     const flake_i_u8x32 zero = {0}, eights = zero + 8;
-    const flake_i_u64x4 offsets = {FLAKE_I_EACH_BYTE('2'), 'a' - 8, FLAKE_I_EACH_BYTE('2'),
-                                   'a' - 8};
+    const flake_i_u64x4 offsets = {FLAKE_I_EACH_BYTE('2'), 'a' - 8, FLAKE_I_EACH_BYTE('2'), 'a' - 8};
     size_t i = 0;
     for (; i < 2 && i < n; i++) /* two, to keep aligned text aligned */
         sno_i_encode_vector(ids[i], out + 16 * i);
     for (; i + 2 < n; i += 2) {
         flake_i_c8x32 bytes;
         memcpy(&bytes, (const char *)ids + sizeof *ids * i - 6, sizeof bytes);
-        const flake_i_u16x16 ten_bits =
-            (flake_i_u16x16)__builtin_ia32_pshufb256(bytes, pairs_of_bytes) * scales;
+        const flake_i_u16x16 ten_bits = (flake_i_u16x16)__builtin_ia32_pshufb256(bytes, pairs_of_bytes) * scales;
         const flake_i_u8x32 values = (flake_i_u8x32)(ten_bits >> 11 | (ten_bits << 2 & 0x1f00));
         const flake_i_u8x32 kinds = flake_i_smaller(values, eights);
         const flake_i_u8x32 offset =
@@ -644,11 +624,9 @@ SNO_I_AVX2 FLAKE_I_FN bool sno_i_is_text_n_avx2(const char *text, size_t n) {
     for (; i + 1 < n; i += 2) {
         flake_i_u8x32 c;
         memcpy(&c, text + 16 * i, sizeof c);
-        above |= flake_i_smaller(sno_i_saturated_sum_avx2(c - '2', 120),
-                                 sno_i_saturated_sum_avx2(c - 'a', 104));
+        above |= flake_i_smaller(sno_i_saturated_sum_avx2(c - '2', 120), sno_i_saturated_sum_avx2(c - 'a', 104));
     }
-    return __builtin_ia32_pmovmskb256((flake_i_c8x32)above) == 0 &&
-           (i == n || sno_i_is_text_vector(text + 16 * i));
+    return __builtin_ia32_pmovmskb256((flake_i_c8x32)above) == 0 && (i == n || sno_i_is_text_vector(text + 16 * i));
 }
 
 SNO_I_AVX2 FLAKE_I_FN void sno_i_decode_n_avx2(const char *text, size_t n, sno_id *out) {
@@ -746,43 +724,36 @@ FLAKE_API void sno_to_uuid(sno_id id, char out[37]) {
 FLAKE_API flake_status sno_from_uuid(const char *uuid, size_t len, sno_id *id) {
     flake128 text;
     const flake_status status = flake128_from_uuid(uuid, len, &text);
-    return status == FLAKE_OK ? sno_decode((const char *)text.bytes, sizeof text.bytes, id)
-                              : status;
+    return status == FLAKE_OK ? sno_decode((const char *)text.bytes, sizeof text.bytes, id) : status;
 }
 
 // >>draws
 
 /* Whether it is an initialised generator of snos, and not a copy. */
-FLAKE_I_FN bool sno_i_is_here(const sno_gen *g) {
-    return g->gen.kind & FLAKE_I_PART && flake_i_is_here(&g->gen);
-}
+FLAKE_I_FN bool sno_i_is_here(const sno_gen *g) { return g->gen.kind & FLAKE_I_PART && flake_i_is_here(&g->gen); }
 
 /* Time and tick have the same position in an ID and in the word. */
 FLAKE_I_INLINE uint64_t sno_i_ticket_head(const sno_gen *g, unsigned meta, uint64_t unit) {
     return unit | (uint64_t)meta << 16 | g->gen.base;
 }
 
-FLAKE_I_INLINE sno_id sno_i_ticket_id(const sno_gen *g, unsigned meta,
-                                      const flake_i_ticket *ticket) {
-    return sno_i_id(sno_i_ticket_head(g, meta, ticket->head),
-                    (uint16_t)(g->sequence_min + ticket->index));
+FLAKE_I_INLINE sno_id sno_i_ticket_id(const sno_gen *g, unsigned meta, const flake_i_ticket *ticket) {
+    return sno_i_id(sno_i_ticket_head(g, meta, ticket->head), (uint16_t)(g->sequence_min + ticket->index));
 }
 
 /* `resume` has the meta byte above its flags: a seventh argument would be passed in memory. */
-FLAKE_I_COLD flake_status sno_i_one_slow(sno_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
-                                         flake_lane *from, sno_id *id) {
+FLAKE_I_COLD flake_status sno_i_one_slow(sno_gen *g, unsigned resume, uint64_t word, int64_t now_ns, flake_lane *from,
+                                         sno_id *id) {
     flake_i_ticket ticket;
-    const flake_status status =
-        flake_i_ticket_slow(&g->gen, resume & 0xffff, word, now_ns, 1, &from, &ticket);
+    const flake_status status = flake_i_ticket_slow(&g->gen, resume & 0xffff, word, now_ns, 1, &from, &ticket);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     if (from) ticket.index += from->first;
     *id = sno_i_ticket_id(g, resume >> 16, &ticket);
     return FLAKE_OK;
 }
 
-FLAKE_I_INLINE flake_status sno_i_one_after(sno_gen *g, unsigned resume, bool is_bound,
-                                            uint64_t word, int64_t now_ns, flake_lane *from,
-                                            sno_id *id) {
+FLAKE_I_INLINE flake_status sno_i_one_after(sno_gen *g, unsigned resume, bool is_bound, uint64_t word, int64_t now_ns,
+                                            flake_lane *from, sno_id *id) {
     flake_i_ticket ticket;
     if (!flake_i_ticket_first(&g->gen, resume, is_bound, &word, now_ns, from, &ticket))
         return sno_i_one_slow(g, resume, word, now_ns, from, id);
@@ -790,13 +761,12 @@ FLAKE_I_INLINE flake_status sno_i_one_after(sno_gen *g, unsigned resume, bool is
     return FLAKE_OK;
 }
 
-FLAKE_I_NOINLINE flake_status sno_i_one_continue(sno_gen *g, unsigned resume, uint64_t word,
-                                                 int64_t now_ns, flake_lane *from, sno_id *id) {
+FLAKE_I_NOINLINE flake_status sno_i_one_continue(sno_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
+                                                 flake_lane *from, sno_id *id) {
     return sno_i_one_after(g, resume, false, word, now_ns, from, id);
 }
 
-FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned request, int64_t now_ns,
-                                         unsigned meta, sno_id *id) {
+FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned request, int64_t now_ns, unsigned meta, sno_id *id) {
     flake_i_ticket ticket;
     uint64_t word;
     flake_lane *from;
@@ -810,8 +780,7 @@ FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned request, int64_t n
     return FLAKE_OK;
 }
 
-FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned request, int64_t given_ns, unsigned meta,
-                                      sno_id *id) {
+FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned request, int64_t given_ns, unsigned meta, sno_id *id) {
     const unsigned kind = g->gen.kind, usual = FLAKE_I_MULTI | FLAKE_I_PART;
     if (FLAKE_I_LIKELY(kind == usual)) return sno_i_one_by(g, request, given_ns, meta, id);
     if (kind > usual) return sno_i_one_by(g, request | FLAKE_I_OWNED, given_ns, meta, id);
@@ -826,8 +795,7 @@ FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned request, int64_t give
  * below 16 has just wrapped around, and its carry is added to the high byte.
  *
  * For at least 64 IDs. Returns the number written, less than 16 short of n. */
-SNO_I_AVX2 FLAKE_I_FN uint64_t sno_i_fill_avx2(sno_id *ids, uint64_t n, uint64_t head,
-                                               uint64_t first) {
+SNO_I_AVX2 FLAKE_I_FN uint64_t sno_i_fill_avx2(sno_id *ids, uint64_t n, uint64_t head, uint64_t first) {
 #define SNO_I_EACH_VECTOR(X) X(0) X(1) X(2) X(3) X(4)
 #define SNO_I_LOAD(k)        memcpy(&part##k, (const uint8_t *)sixteen + 32 * k, sizeof part##k);
 #define SNO_I_STORE(k)       memcpy((uint8_t *)(ids + i) + 32 * k, &part##k, sizeof part##k);
@@ -857,8 +825,7 @@ SNO_I_AVX2 FLAKE_I_FN uint64_t sno_i_fill_avx2(sno_id *ids, uint64_t n, uint64_t
 #endif
 
 /* A ticket's IDs are all in one unit, since snos do not run ahead of the clock. */
-FLAKE_I_FN void sno_i_fill(const sno_gen *g, uint8_t meta, const flake_i_ticket *ticket,
-                           sno_id *ids) {
+FLAKE_I_FN void sno_i_fill(const sno_gen *g, uint8_t meta, const flake_i_ticket *ticket, sno_id *ids) {
     const uint64_t head = sno_i_ticket_head(g, meta, ticket->head);
     const uint64_t first = g->sequence_min + ticket->index;
     uint64_t i = 0;
@@ -870,8 +837,7 @@ FLAKE_I_FN void sno_i_fill(const sno_gen *g, uint8_t meta, const flake_i_ticket 
 }
 
 /* Generates up to n; *done is their number. */
-FLAKE_I_FN flake_status sno_i_many(sno_gen *g, unsigned request, uint8_t meta, sno_id *ids,
-                                   size_t n, size_t *done) {
+FLAKE_I_FN flake_status sno_i_many(sno_gen *g, unsigned request, uint8_t meta, sno_id *ids, size_t n, size_t *done) {
     *done = 0;
     if (!(g->gen.kind & FLAKE_I_PART)) return FLAKE_INVALID;
     while (*done < n) {
@@ -891,9 +857,7 @@ FLAKE_API flake_status sno_next(sno_gen *g, uint8_t meta, sno_id *id) {
     return sno_i_one(g, FLAKE_I_WAIT, 0, meta, id);
 }
 
-FLAKE_API flake_status sno_try(sno_gen *g, uint8_t meta, sno_id *id) {
-    return sno_i_one(g, 0, 0, meta, id);
-}
+FLAKE_API flake_status sno_try(sno_gen *g, uint8_t meta, sno_id *id) { return sno_i_one(g, 0, 0, meta, id); }
 
 FLAKE_API flake_status sno_next_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n) {
     size_t done;
@@ -917,12 +881,10 @@ FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, 
     const flake_i_engine *const e = &g->gen.engine;
     uint64_t units = 0;
     flake_status status = sno_i_is_here(g) ? sno_i_units_at(unix_ms, &units) : FLAKE_INVALID;
-    if (status == FLAKE_OK)
-        status = flake_i_check_owner(e); /* a forked child would repeat its parent's numbers */
+    if (status == FLAKE_OK) status = flake_i_check_owner(e); /* a forked child would repeat its parent's numbers */
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     const uint64_t turn = FLAKE_ATOMIC_ADD(&g->with_time, 1u, relaxed) % e->unit_capacity;
-    *id = sno_i_id(sno_i_ticket_head(g, meta, units << SNO_I_TIME_SHIFT),
-                   (uint16_t)(g->sequence_min + turn));
+    *id = sno_i_id(sno_i_ticket_head(g, meta, units << SNO_I_TIME_SHIFT), (uint16_t)(g->sequence_min + turn));
     return FLAKE_OK;
 }
 
@@ -1013,8 +975,7 @@ FLAKE_I_FN flake_status sno_i_take_partition(uint16_t *partition) {
 // >>set-up
 
 /* The engine's part of resolved options; NULL: of sno_generate, which waits without limit. */
-FLAKE_I_FN flake_i_engine_config sno_i_engine_config_of(const flake_options *o,
-                                                        const flake_node *node,
+FLAKE_I_FN flake_i_engine_config sno_i_engine_config_of(const flake_options *o, const flake_node *node,
                                                         uint32_t unit_capacity) {
     flake_i_engine_config config;
     memset(&config, 0, sizeof config);
@@ -1042,8 +1003,7 @@ FLAKE_I_FN const char *sno_i_pool_reject_reason(const sno_snapshot *s) {
 }
 
 /* The pool that node and snapshot (NULL: none) describe, with defaults filled in and bounds in order. */
-FLAKE_I_FN sno_snapshot sno_i_pool_of(const flake_node *node, const sno_snapshot *from,
-                                      bool continues) {
+FLAKE_I_FN sno_snapshot sno_i_pool_of(const flake_node *node, const sno_snapshot *from, bool continues) {
     sno_snapshot pool;
     memset(&pool, 0, sizeof pool);
     if (from && continues) pool = *from;
@@ -1081,9 +1041,8 @@ FLAKE_I_FN bool sno_i_is_overtaken(const sno_i_setup *s) {
 }
 
 /* Checks and fills in node, snapshot and options, and takes a partition if the library chooses it. */
-FLAKE_I_FN flake_status sno_i_resolve(sno_i_setup *s, const flake_node *node,
-                                      const sno_snapshot *from, const flake_options *options,
-                                      flake_why *why) {
+FLAKE_I_FN flake_status sno_i_resolve(sno_i_setup *s, const flake_node *node, const sno_snapshot *from,
+                                      const flake_options *options, flake_why *why) {
     flake_atomic64 *word;
     flake_options o;
     char text[80];
@@ -1104,8 +1063,7 @@ FLAKE_I_FN flake_status sno_i_resolve(sno_i_setup *s, const flake_node *node,
     o.seq_max = 0;
     s->pool = sno_i_pool_of(node, from, continues);
     if (from && continues && from->partition != s->pool.partition) {
-        flake_i_put_numbers(text, "partition # is not the node, #", from->partition,
-                            s->pool.partition, 0);
+        flake_i_put_numbers(text, "partition # is not the node, #", from->partition, s->pool.partition, 0);
         return flake_i_say(why, FLAKE_INVALID, "snapshot", text);
     }
     const char *unfit = sno_i_pool_reject_reason(&s->pool);
@@ -1115,13 +1073,11 @@ FLAKE_I_FN flake_status sno_i_resolve(sno_i_setup *s, const flake_node *node,
     if (unfit) return flake_i_say(why, FLAKE_INVALID, "options", unfit);
     if (!s->chooses) return FLAKE_OK;
     status = sno_i_take_partition(&s->pool.partition);
-    return status == FLAKE_OK ? status
-                              : flake_i_say(why, status, "partition", flake_status_str(status));
+    return status == FLAKE_OK ? status : flake_i_say(why, status, "partition", flake_status_str(status));
 }
 
 /* Claims the partition. A generator that continues, or whose partition no predecessor had, starts in this unit. */
-FLAKE_I_FN flake_status sno_i_claim(sno_i_setup *s, flake_i_claim *c, flake_i_claim *inherited,
-                                    flake_why *why) {
+FLAKE_I_FN flake_status sno_i_claim(sno_i_setup *s, flake_i_claim *c, flake_i_claim *inherited, flake_why *why) {
     const bool start_this_unit = s->config.options.start_this_unit;
     if (s->chooses || s->pool.wall_hi) s->config.options.start_this_unit = true;
     const flake_status status = flake_i_claim_init(c, &s->node, &s->config, inherited, why);
@@ -1133,8 +1089,7 @@ FLAKE_I_FN flake_status sno_i_claim(sno_i_setup *s, flake_i_claim *c, flake_i_cl
 /* Sets up a generator of the pool's numbers, whose partition is claimed. With a snapshot `count` of them are drawn
  * since unit wall_hi (0: those up to pool.sequence), else it starts at the clock. On failure the generator is
  * unchanged. */
-FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_i_setup *s, uint64_t count,
-                                       flake_why *why) {
+FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_i_setup *s, uint64_t count, flake_why *why) {
     flake_i_engine *const e = &g->gen.engine;
     const sno_snapshot *const pool = &s->pool;
     if (!count) count = pool->sequence - pool->sequence_min + 1;
@@ -1147,8 +1102,7 @@ FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_i_setup *s, uint64_
     FLAKE_ATOMIC_STORE(&g->with_time, 0u, relaxed);
     if (s->has_snapshot) {
         const uint64_t time = (uint64_t)pool->wall_hi, tick = pool->drifts & 1;
-        FLAKE_ATOMIC_STORE(&e->word, time << e->time_shift | tick << (e->time_shift - 1) | count,
-                           relaxed);
+        FLAKE_ATOMIC_STORE(&e->word, time << e->time_shift | tick << (e->time_shift - 1) | count, relaxed);
         FLAKE_ATOMIC_STORE(&e->safe[tick ^ 1], (uint64_t)pool->wall_safe, relaxed);
         FLAKE_ATOMIC_STORE(&e->drifts, pool->drifts, relaxed);
         FLAKE_ATOMIC_STORE(&e->rebased, 0 - count, relaxed); /* not drawn here */
@@ -1159,8 +1113,8 @@ FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_i_setup *s, uint64_
     return FLAKE_OK;
 }
 
-FLAKE_API flake_status sno_init(sno_gen *g, flake_node node, const sno_snapshot *from,
-                                const flake_options *options, flake_why *why) {
+FLAKE_API flake_status sno_init(sno_gen *g, flake_node node, const sno_snapshot *from, const flake_options *options,
+                                flake_why *why) {
     sno_i_setup s;
     flake_status status = sno_i_resolve(&s, &node, from, options, why);
     flake_i_invalidate(&g->gen);
@@ -1170,9 +1124,8 @@ FLAKE_API flake_status sno_init(sno_gen *g, flake_node node, const sno_snapshot 
     return sno_init(g, node, from, options, why);
 }
 
-FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node node,
-                                       const sno_snapshot *from, const flake_options *options,
-                                       flake_why *why) {
+FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node node, const sno_snapshot *from,
+                                       const flake_options *options, flake_why *why) {
     sno_i_setup s;
     sno_snapshot *const pool = &s.pool;
     flake_status status = sno_i_resolve(&s, &node, from, options, why);
@@ -1193,8 +1146,7 @@ FLAKE_API flake_status sno_init_shards(sno_gen *shards, size_t n, flake_node nod
         status = sno_i_gen_init(&shards[i], &s, units * s.config.unit_capacity, why);
         flake_i_chain(&shards[i].gen, i, n, sizeof shards[i]);
     }
-    if (status == FLAKE_OK && sno_i_is_overtaken(&s))
-        return sno_init_shards(shards, n, node, from, options, why);
+    if (status == FLAKE_OK && sno_i_is_overtaken(&s)) return sno_init_shards(shards, n, node, from, options, why);
     for (size_t i = 0; i < n && status != FLAKE_OK; i++) flake_i_invalidate(&shards[i].gen);
     return status;
 }
@@ -1204,8 +1156,7 @@ FLAKE_API flake_status sno_reinit_after_fork(sno_gen *g, flake_node node, const 
     sno_i_setup s;
     flake_i_claim parents;
     if (!sno_i_is_here(g) || !flake_i_is_inherited(&g->gen.engine) || g->gen.shard)
-        return flake_i_say(why, FLAKE_INVALID, "generator",
-                           "was not inherited through fork, or is a shard");
+        return flake_i_say(why, FLAKE_INVALID, "generator", "was not inherited through fork, or is a shard");
     const flake_options given = flake_i_inherited_options(&g->gen, options, &node);
     const uint64_t before = g->gen.node;
     flake_status status;
@@ -1249,12 +1200,9 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
     s.sequence_min = g->sequence_min;
     s.sequence_max = (uint16_t)(g->sequence_min + e->unit_capacity - 1);
     s.sequence = (uint32_t)(g->sequence_min + (count ? count - 1 : 0));
-    s.now = now_ns < (int64_t)e->epoch_ns
-                ? 0
-                : (int64_t)(((uint64_t)now_ns - e->epoch_ns) / e->unit_ns);
+    s.now = now_ns < (int64_t)e->epoch_ns ? 0 : (int64_t)(((uint64_t)now_ns - e->epoch_ns) / e->unit_ns);
     s.wall_hi = (int64_t)(word >> e->time_shift);
-    s.wall_safe =
-        (int64_t)flake_i_min_u64(safe, e->max_time); /* a queue may extend beyond the last unit */
+    s.wall_safe = (int64_t)flake_i_min_u64(safe, e->max_time); /* a queue may extend beyond the last unit */
     s.drifts = (uint32_t)drifts;
     if (flake_i_has_lanes(&g->gen)) {
         /* The newest unit of either tick counts, not that of the words: ticks compare with it. */
@@ -1269,9 +1217,7 @@ FLAKE_API flake_status sno_snapshot_take(sno_gen *g, sno_snapshot *snapshot) {
 FLAKE_API uint32_t sno_len(sno_gen *g) {
     flake_i_engine *const e = &g->gen.engine;
     flake_i_attempt a;
-    if (!sno_i_is_here(g) || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time ||
-        a.now < e->start_unit)
-        return 0;
+    if (!sno_i_is_here(g) || flake_i_peek(e, &a) != FLAKE_OK || a.now < a.time || a.now < e->start_unit) return 0;
     return (uint32_t)flake_i_min_u64(a.ticket, e->unit_capacity);
 }
 
@@ -1280,13 +1226,9 @@ FLAKE_API uint32_t sno_sequence_now(sno_gen *g) {
     return sno_i_is_here(g) ? g->sequence_min + (drawn ? drawn - 1 : 0) : 0;
 }
 
-FLAKE_API uint32_t sno_cap(const sno_gen *g) {
-    return sno_i_is_here(g) ? (uint32_t)g->gen.engine.unit_capacity : 0;
-}
+FLAKE_API uint32_t sno_cap(const sno_gen *g) { return sno_i_is_here(g) ? (uint32_t)g->gen.engine.unit_capacity : 0; }
 
-FLAKE_API uint16_t sno_gen_partition(const sno_gen *g) {
-    return sno_i_is_here(g) ? (uint16_t)g->gen.node : 0;
-}
+FLAKE_API uint16_t sno_gen_partition(const sno_gen *g) { return sno_i_is_here(g) ? (uint16_t)g->gen.node : 0; }
 
 FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapshot *snapshot) {
     sno_snapshot all, one;
@@ -1297,8 +1239,7 @@ FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapsh
         if (status != FLAKE_OK) return status;
         if (i == 0) all = one;
         const uint32_t queued = (one.sequence - one.sequence_min) / sno_cap(&shards[i]);
-        const int64_t newest =
-            (int64_t)flake_i_min_u64((uint64_t)one.wall_hi + queued, shards[i].gen.engine.max_time);
+        const int64_t newest = (int64_t)flake_i_min_u64((uint64_t)one.wall_hi + queued, shards[i].gen.engine.max_time);
         all.wall_safe = flake_i_max_i64(all.wall_safe, flake_i_max_i64(newest, one.wall_safe));
         all.sequence_max = one.sequence_max;
     }
@@ -1325,8 +1266,8 @@ enum { SNO_I_DEFAULT_PLACES = 4 };
 #define sno_i_default FLAKE_I_LAYOUT(sno_i_default, 5) /* its number: see flake_i_process */
 struct sno_i_default {
     FLAKE_ATOMIC(flake_i_engine *) engine; /* NULL: none yet */
-    flake_atomic64 tag;   /* [ instance owner id:48 ][ partition:16 ]; 0: none yet */
-    flake_atomic64 begun; /* see flake_i_take_place */
+    flake_atomic64 tag;                    /* [ instance owner id:48 ][ partition:16 ]; 0: none yet */
+    flake_atomic64 begun;                  /* see flake_i_take_place */
     flake_i_engine places[SNO_I_DEFAULT_PLACES];
 };
 FLAKE_I_ONE_PER_PROCESS(struct sno_i_default, sno_i_default);
@@ -1344,9 +1285,7 @@ FLAKE_I_FN uint64_t sno_i_own_tag(void) {
     const uint64_t owner = flake_i_instance_owner_id(&word) << 16;
     if ((tag & ~(uint64_t)0xffff) == owner) return tag;
     if (sno_i_take_partition(&partition) != FLAKE_OK) return 0;
-    return FLAKE_ATOMIC_CAS(&sno_i_default.tag, &tag, owner | partition, relaxed, relaxed)
-               ? owner | partition
-               : tag;
+    return FLAKE_ATOMIC_CAS(&sno_i_default.tag, &tag, owner | partition, relaxed, relaxed) ? owner | partition : tag;
 }
 
 /* NULL: other threads are creating it. */
@@ -1360,8 +1299,7 @@ FLAKE_I_FN flake_i_engine *sno_i_default_engine(void) {
     (void)flake_i_engine_init(fresh, &config);       /* without a gate it cannot fail */
     fresh->owner_word = fresh->instance_word = NULL; /* the tag is checked instead */
     fresh->owner_id = fresh->instance_owner_id = 0;
-    if (FLAKE_ATOMIC_CAS(&sno_i_default.engine, &found, fresh, release, acquire))
-        return fresh; /* PAGE:R, PAGE:A */
+    if (FLAKE_ATOMIC_CAS(&sno_i_default.engine, &found, fresh, release, acquire)) return fresh; /* PAGE:R, PAGE:A */
     return found;
 }
 
@@ -1407,8 +1345,7 @@ FLAKE_I_FN flake_status sno_i_take_pool(flake_config *c, sno_snapshot *pool, fla
                                   : o->seq_max > UINT16_MAX ? "config: seq_max"
                                                             : NULL;
     memset(pool, 0, sizeof *pool);
-    if (too_large)
-        return flake_i_say(why, FLAKE_INVALID, too_large, "exceeds 65535, the largest of a sno");
+    if (too_large) return flake_i_say(why, FLAKE_INVALID, too_large, "exceeds 65535, the largest of a sno");
     pool->partition = (uint16_t)c->node.number;
     pool->sequence_min = (uint16_t)o->seq_min;
     pool->sequence_max = (uint16_t)o->seq_max;
@@ -1416,11 +1353,9 @@ FLAKE_I_FN flake_status sno_i_take_pool(flake_config *c, sno_snapshot *pool, fla
     return FLAKE_OK;
 }
 
-FLAKE_API flake_status sno_config_parse(const char *text, flake_config *c, sno_snapshot *pool,
-                                        flake_why *why) {
+FLAKE_API flake_status sno_config_parse(const char *text, flake_config *c, sno_snapshot *pool, flake_why *why) {
     memset(pool, 0, sizeof *pool);
-    if (flake_i_parse_config(text, c, true, why) == FLAKE_OK &&
-        sno_i_take_pool(c, pool, why) == FLAKE_OK)
+    if (flake_i_parse_config(text, c, true, why) == FLAKE_OK && sno_i_take_pool(c, pool, why) == FLAKE_OK)
         return FLAKE_OK;
     memset((void *)c, 0, sizeof *c);
     return FLAKE_INVALID;
@@ -1432,8 +1367,7 @@ FLAKE_API sno_gen *sno_gen_new(const char *text, flake_why *why) {
     sno_gen *const g = (sno_gen *)flake_i_allocate(text, sizeof *g, true, why);
     if (!g) return NULL;
     flake_config *const c = flake_i_config_of(g, sizeof *g);
-    if (sno_i_take_pool(c, &pool, why) == FLAKE_OK &&
-        sno_init(g, c->node, &pool, &c->options, why) == FLAKE_OK)
+    if (sno_i_take_pool(c, &pool, why) == FLAKE_OK && sno_init(g, c->node, &pool, &c->options, why) == FLAKE_OK)
         return g;
     (void)sno_gen_free(g, NULL);
     return NULL;

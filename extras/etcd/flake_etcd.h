@@ -198,9 +198,7 @@ FLAKE_I_FN bool flake_i_json_pass_digits(flake_i_json *in) {
     return flake_i_json_pass_any(in, "0123456789", SIZE_MAX) > 0;
 }
 
-FLAKE_I_FN void flake_i_json_pass_blanks(flake_i_json *in) {
-    (void)flake_i_json_pass_any(in, " \t\n\r", SIZE_MAX);
-}
+FLAKE_I_FN void flake_i_json_pass_blanks(flake_i_json *in) { (void)flake_i_json_pass_any(in, " \t\n\r", SIZE_MAX); }
 
 FLAKE_I_FN bool flake_i_json_pass_string(flake_i_json *in) {
     if (!flake_i_json_pass_text(in, "\"")) return false;
@@ -295,8 +293,7 @@ FLAKE_I_FN flake_i_json flake_i_json_get(flake_i_json v, const char *path) {
         flake_i_json name, value = flake_i_json_none, found = flake_i_json_none;
         unsigned matches = 0;
         for (int i = 0; flake_i_json_each(v, &name, &value); i++) {
-            const bool is_it =
-                *v.at == '[' ? i <= 9 && *path == '0' + i : flake_i_json_is(name, path, n);
+            const bool is_it = *v.at == '[' ? i <= 9 && *path == '0' + i : flake_i_json_is(name, path, n);
             if (!is_it) continue;
             found = value;
             matches++;
@@ -310,8 +307,7 @@ FLAKE_I_FN flake_i_json flake_i_json_get(flake_i_json v, const char *path) {
 
 /* A string without escapes; the quotes are not included. */
 FLAKE_I_FN flake_i_json flake_i_json_string(flake_i_json v) {
-    if (!v.at || *v.at != '"' || memchr(v.at, '\\', (size_t)(v.end - v.at)))
-        return flake_i_json_none;
+    if (!v.at || *v.at != '"' || memchr(v.at, '\\', (size_t)(v.end - v.at))) return flake_i_json_none;
     v.at++;
     v.end--;
     return v;
@@ -345,16 +341,14 @@ FLAKE_I_FN void flake_i_json_quote(char *to, const char *text) {
 
 /* ---- base64, with padding ---- */
 
-static const char flake_i_base64[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char flake_i_base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /* `out` holds (n + 2) / 3 * 4 + 1 bytes. */
 FLAKE_I_FN void flake_i_to_base64(const char *bytes, size_t n, char *out) {
     for (size_t i = 0; i < n; i += 3) {
         uint32_t word = 0;
         for (size_t k = i; k < i + 3; k++) word = word << 8 | (k < n ? (unsigned char)bytes[k] : 0);
-        for (unsigned k = 0; k < 4; k++)
-            *out++ = i + k <= n ? flake_i_base64[word >> (18 - 6 * k) & 63] : '=';
+        for (unsigned k = 0; k < 4; k++) *out++ = i + k <= n ? flake_i_base64[word >> (18 - 6 * k) & 63] : '=';
     }
     *out = 0;
 }
@@ -393,8 +387,7 @@ FLAKE_I_FN size_t flake_i_json_bytes(flake_i_json v, char *out, size_t size) {
 }
 
 /* Parses a list such as "3, 4" of 1 to 16 clusters, each 0..15. False: malformed. */
-FLAKE_I_FN bool flake_i_etcd_clusters_in(const char *text, size_t len, unsigned *clusters,
-                                         size_t *n) {
+FLAKE_I_FN bool flake_i_etcd_clusters_in(const char *text, size_t len, unsigned *clusters, size_t *n) {
     flake_i_json in = {text, text + len, 0};
     for (*n = 0; *n < 16;) {
         flake_i_json_pass_blanks(&in);
@@ -442,8 +435,8 @@ typedef struct flake_i_etcd_numbers {
 } flake_i_etcd_numbers;
 
 /* Records the numbers of a range's keys that begin with `prefix`. False: the answer is malformed. */
-FLAKE_I_FN bool flake_i_etcd_note_numbers(flake_i_json range, const char *prefix, size_t pool_size,
-                                          bool horizons, flake_i_etcd_numbers *numbers) {
+FLAKE_I_FN bool flake_i_etcd_note_numbers(flake_i_json range, const char *prefix, size_t pool_size, bool horizons,
+                                          flake_i_etcd_numbers *numbers) {
     const flake_i_json kvs = flake_i_json_get(range, "kvs");
     const size_t skip = strlen(prefix);
     flake_i_json name, kv = flake_i_json_none;
@@ -470,8 +463,7 @@ FLAKE_I_FN bool flake_i_etcd_note_numbers(flake_i_json range, const char *prefix
 }
 
 /* The value of one key of a range as base64, "" if there is no such key. False: the answer is malformed. */
-FLAKE_I_FN bool flake_i_etcd_value_of(flake_i_json range, const char *key64,
-                                      char value64[FLAKE_I_ETCD_VALUE]) {
+FLAKE_I_FN bool flake_i_etcd_value_of(flake_i_json range, const char *key64, char value64[FLAKE_I_ETCD_VALUE]) {
     const flake_i_json kvs = flake_i_json_get(range, "kvs");
     flake_i_json name, kv = flake_i_json_none;
     *value64 = 0;
@@ -494,8 +486,8 @@ FLAKE_I_FN bool flake_i_etcd_value_of(flake_i_json range, const char *key64,
  * the horizon and the key of the pool, in this order. FLAKE_OK: applied; FLAKE_AGAIN: not applied, the horizon is
  * `known64` and the key of the pool does not exist; FLAKE_LEASE_LOST: not applied, another process has written one
  * of the two; FLAKE_IO: unknown. */
-FLAKE_I_FN flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *horizon64,
-                                                const char *known64, const char *put64) {
+FLAKE_I_FN flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *horizon64, const char *known64,
+                                                const char *put64) {
     char value64[FLAKE_I_ETCD_VALUE];
     const flake_i_json horizon = flake_i_json_get(txn, "responses/0/response_range");
     const flake_i_json pool = flake_i_json_get(txn, "responses/1/response_range");
@@ -637,9 +629,9 @@ typedef struct flake_i_etcd {
 
 enum { FLAKE_I_ETCD_NONE, FLAKE_I_ETCD_HELD, FLAKE_I_ETCD_LOST };
 enum { FLAKE_I_ETCD_WELL, FLAKE_I_ETCD_UNREACHED, FLAKE_I_ETCD_CLOCK, FLAKE_I_ETCD_TOO_FAR };
-static const char *const flake_i_etcd_troubles[] = {
-    "", "no endpoint confirmed the new horizon", "this clock is more than 60 s ahead of etcd's",
-    "IDs were requested more than 60 s ahead of etcd's clock"};
+static const char *const flake_i_etcd_troubles[] = {"", "no endpoint confirmed the new horizon",
+                                                    "this clock is more than 60 s ahead of etcd's",
+                                                    "IDs were requested more than 60 s ahead of etcd's clock"};
 
 /* a base time further ahead of etcd's clock moves no horizon */
 #define FLAKE_I_ETCD_AHEAD_NS 60000000000
@@ -663,8 +655,7 @@ FLAKE_I_PRINTF FLAKE_I_FN void flake_i_etcd_add(flake_i_etcd_body *body, const c
 }
 
 /* A key: the name space, then the formatted text. */
-FLAKE_I_PRINTF FLAKE_I_FN flake_i_etcd_key flake_i_etcd_key_of(const flake_i_etcd *s,
-                                                               const char *format, ...) {
+FLAKE_I_PRINTF FLAKE_I_FN flake_i_etcd_key flake_i_etcd_key_of(const flake_i_etcd *s, const char *format, ...) {
     flake_i_etcd_key key;
     const size_t n = strlen(s->name_space);
     va_list given;
@@ -719,8 +710,7 @@ FLAKE_I_FN bool flake_i_etcd_set_options(flake_i_etcd *s, CURL *easy,
     ok = ok && curl_easy_setopt(easy, CURLOPT_WRITEDATA, (void *)s) == CURLE_OK;
     ok = ok && curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, flake_i_etcd_on_header) == CURLE_OK;
     ok = ok && curl_easy_setopt(easy, CURLOPT_HEADERDATA, (void *)s) == CURLE_OK;
-    ok =
-        ok && curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) == CURLE_OK;
+    ok = ok && curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) == CURLE_OK;
     ok = ok && curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L) == CURLE_OK;
     ok = ok && curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)o->timeout_ms) == CURLE_OK;
     if (o->ca_file) ok = ok && curl_easy_setopt(easy, CURLOPT_CAINFO, o->ca_file) == CURLE_OK;
@@ -729,8 +719,7 @@ FLAKE_I_FN bool flake_i_etcd_set_options(flake_i_etcd *s, CURL *easy,
     return ok;
 }
 
-FLAKE_I_FN bool flake_i_etcd_set_target(flake_i_etcd *s, CURL *easy, const char *path,
-                                        const char *body) {
+FLAKE_I_FN bool flake_i_etcd_set_target(flake_i_etcd *s, CURL *easy, const char *path, const char *body) {
     char url[512];
     (void)snprintf(url, sizeof url, "%s/v3/%s", s->endpoint[s->current], path);
     return curl_easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK &&
@@ -820,9 +809,7 @@ FLAKE_I_FN flake_status flake_i_etcd_log_in(flake_i_etcd *s) {
     return flake_i_etcd_say(s, "no token in etcd's answer");
 }
 
-FLAKE_I_FN void flake_i_etcd_next_endpoint(flake_i_etcd *s) {
-    s->current = (s->current + 1) % s->endpoint_count;
-}
+FLAKE_I_FN void flake_i_etcd_next_endpoint(flake_i_etcd *s) { s->current = (s->current + 1) % s->endpoint_count; }
 
 /* Sends a request to one endpoint after another until one answers conclusively. If etcd answers that the client is
  * not logged in (no token yet, an expired token, or one unknown to this endpoint), logs in and sends it again. */
@@ -830,8 +817,7 @@ FLAKE_I_FN flake_status flake_i_etcd_call(flake_i_etcd *s, const char *path, con
     flake_status status = FLAKE_IO;
     for (size_t tries = 0; tries < s->endpoint_count; tries++) {
         status = flake_i_etcd_post(s, path, body);
-        if (s->login &&
-            (s->code == FLAKE_I_ETCD_UNAUTHENTICATED || s->code == FLAKE_I_ETCD_BAD_ARGUMENT)) {
+        if (s->login && (s->code == FLAKE_I_ETCD_UNAUTHENTICATED || s->code == FLAKE_I_ETCD_BAD_ARGUMENT)) {
             status = flake_i_etcd_log_in(s);
             if (status == FLAKE_OK) status = flake_i_etcd_post(s, path, body);
         }
@@ -876,8 +862,8 @@ FLAKE_I_FN flake_status flake_i_etcd_grant(flake_i_etcd *s) {
     const flake_status status = flake_i_etcd_call(s, "lease/grant", body.text);
     if (status != FLAKE_OK) return status;
     (void)flake_i_json_number(flake_i_json_get(s->answer, "TTL"), &seconds);
-    if (seconds >= 1 && seconds <= INT32_MAX &&
-        flake_i_json_number(flake_i_json_get(s->answer, "ID"), &s->lease) && s->lease) {
+    if (seconds >= 1 && seconds <= INT32_MAX && flake_i_json_number(flake_i_json_get(s->answer, "ID"), &s->lease) &&
+        s->lease) {
         s->ttl_ms = seconds * 1000;
         return FLAKE_OK;
     }
@@ -891,8 +877,7 @@ FLAKE_I_FN flake_status flake_i_etcd_keep_alive(flake_i_etcd *s) {
     flake_i_etcd_add(&body, "{'ID':'%lld'}", (long long)s->lease);
     const flake_status status = flake_i_etcd_call(s, "lease/keepalive", body.text);
     int64_t seconds;
-    const bool is_renewed =
-        flake_i_json_number(flake_i_json_get(s->answer, "result/TTL"), &seconds);
+    const bool is_renewed = flake_i_json_number(flake_i_json_get(s->answer, "result/TTL"), &seconds);
     return status == FLAKE_OK && !is_renewed ? FLAKE_INVALID : status;
 }
 
@@ -931,15 +916,10 @@ FLAKE_I_FN int64_t flake_i_etcd_ahead_of(const flake_i_etcd *s, int64_t until_ns
 }
 
 /* See WRITES; TAKE is claim and heal. */
-typedef enum flake_i_etcd_write {
-    FLAKE_I_ETCD_TAKE,
-    FLAKE_I_ETCD_EXTEND,
-    FLAKE_I_ETCD_RELEASE
-} flake_i_etcd_write;
+typedef enum flake_i_etcd_write { FLAKE_I_ETCD_TAKE, FLAKE_I_ETCD_EXTEND, FLAKE_I_ETCD_RELEASE } flake_i_etcd_write;
 
 /* Composes the transaction that flake_i_etcd_settle_write sends. */
-FLAKE_I_FN void flake_i_etcd_compose_write(flake_i_etcd *s, flake_i_etcd_write write,
-                                           int64_t put_ns) {
+FLAKE_I_FN void flake_i_etcd_compose_write(flake_i_etcd *s, flake_i_etcd_write write, int64_t put_ns) {
     char value[FLAKE_I_ETCD_VALUE], token64[48];
     const char *const horizon64 = s->horizon.base64, *const pool64 = s->pool.base64;
     const char *const is_absent = "'CREATE','create_revision':'0'";
@@ -947,8 +927,7 @@ FLAKE_I_FN void flake_i_etcd_compose_write(flake_i_etcd *s, flake_i_etcd_write w
     flake_i_etcd_body *const b = &s->write;
     s->is_unsettled = true;
     s->put_ns = put_ns;
-    (void)snprintf(value, sizeof value, "%lld %s %llu", (long long)put_ns, s->token,
-                   (unsigned long long)++s->seq);
+    (void)snprintf(value, sizeof value, "%lld %s %llu", (long long)put_ns, s->token, (unsigned long long)++s->seq);
     flake_i_to_base64(value, strlen(value), s->put64);
     flake_i_to_base64(s->token, strlen(s->token), token64);
 
@@ -959,13 +938,10 @@ FLAKE_I_FN void flake_i_etcd_compose_write(flake_i_etcd *s, flake_i_etcd_write w
     flake_i_etcd_add(b, "},{'key':'%s','target':", pool64);
     if (write == FLAKE_I_ETCD_TAKE) flake_i_etcd_add(b, "%s", is_absent);
     else flake_i_etcd_add(b, "'LEASE','lease':'%lld'", lease);
-    flake_i_etcd_add(b, "}],'success':[{'request_put':{'key':'%s','value':'%s'}}", horizon64,
-                     s->put64);
+    flake_i_etcd_add(b, "}],'success':[{'request_put':{'key':'%s','value':'%s'}}", horizon64, s->put64);
     if (write == FLAKE_I_ETCD_TAKE)
-        flake_i_etcd_add(b, ",{'request_put':{'key':'%s','value':'%s','lease':'%lld'}}", pool64,
-                         token64, lease);
-    if (write == FLAKE_I_ETCD_RELEASE)
-        flake_i_etcd_add(b, ",{'request_delete_range':{'key':'%s'}}", pool64);
+        flake_i_etcd_add(b, ",{'request_put':{'key':'%s','value':'%s','lease':'%lld'}}", pool64, token64, lease);
+    if (write == FLAKE_I_ETCD_RELEASE) flake_i_etcd_add(b, ",{'request_delete_range':{'key':'%s'}}", pool64);
     flake_i_etcd_add(b, "],'failure':[{'request_range':{'key':'%s'}},", horizon64);
     flake_i_etcd_add(b, "{'request_range':{'key':'%s'}}]}", pool64);
 }
@@ -981,8 +957,7 @@ FLAKE_I_FN flake_status flake_i_etcd_settle_write(flake_i_etcd *s) {
         }
     }
     /* No such lease: etcd checks the lease after the comparison, so nothing was written. */
-    if (status == FLAKE_INVALID)
-        status = s->code == FLAKE_I_ETCD_NOT_FOUND ? FLAKE_AGAIN : FLAKE_IO;
+    if (status == FLAKE_INVALID) status = s->code == FLAKE_I_ETCD_NOT_FOUND ? FLAKE_AGAIN : FLAKE_IO;
     if (status == FLAKE_OK) memcpy(s->known64, s->put64, sizeof s->known64);
     if (status == FLAKE_AGAIN) s->lease = 0; /* the next write heals */
     if (status != FLAKE_IO) s->is_unsettled = false;
@@ -1003,11 +978,9 @@ FLAKE_I_FN bool flake_i_etcd_next_horizon(flake_etcd *c, int64_t *put_ns) {
     FLAKE_ATOMIC_STORE(&c->wanted_ns, 0u, relaxed); /* waiting draws ask again */
     FLAKE_ATOMIC_STORE(&c->trouble, FLAKE_I_ETCD_WELL, relaxed);
     for (int i = 0; i < 2; i++)
-        if (flake_i_etcd_is_too_far(s, asked_ns[i]))
-            FLAKE_ATOMIC_STORE(&c->trouble, FLAKE_I_ETCD_TOO_FAR, relaxed);
+        if (flake_i_etcd_is_too_far(s, asked_ns[i])) FLAKE_ATOMIC_STORE(&c->trouble, FLAKE_I_ETCD_TOO_FAR, relaxed);
         else base_ns = flake_i_max_i64(base_ns, asked_ns[i]);
-    *put_ns = flake_i_max_i64(flake_i_etcd_ahead_of(s, base_ns),
-                              (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed));
+    *put_ns = flake_i_max_i64(flake_i_etcd_ahead_of(s, base_ns), (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed));
     return true;
 }
 
@@ -1048,9 +1021,8 @@ FLAKE_I_FN void flake_i_etcd_close_gate(flake_etcd *c, uint64_t state, uint64_t 
 
 /* Sets a time if the new one is later. */
 FLAKE_I_FN void flake_i_etcd_raise_time(flake_atomic64 *at, int64_t ns) {
-    uint64_t seen = FLAKE_ATOMIC_LOAD(at, seq_cst); /* ADMIT:S */
-    while ((int64_t)seen < ns &&
-           !FLAKE_ATOMIC_CAS(at, &seen, (uint64_t)ns, seq_cst, seq_cst)) { /* ADMIT:S */
+    uint64_t seen = FLAKE_ATOMIC_LOAD(at, seq_cst);                                              /* ADMIT:S */
+    while ((int64_t)seen < ns && !FLAKE_ATOMIC_CAS(at, &seen, (uint64_t)ns, seq_cst, seq_cst)) { /* ADMIT:S */
     }
 }
 
@@ -1089,8 +1061,8 @@ FLAKE_I_FN void *flake_i_etcd_keep_claim(void *user) {
     flake_i_etcd *s = c->session;
     const uint64_t state = FLAKE_ATOMIC_LOAD(&c->state, relaxed);
     const int64_t tick_ms = s->ttl_ms / 3, third_ms = s->options.horizon_ms / 3;
-    const int64_t soon_ms = (int64_t)flake_i_min_u64(
-        flake_i_min_u64((uint64_t)tick_ms / 4, (uint64_t)s->options.timeout_ms), 250);
+    const int64_t soon_ms =
+        (int64_t)flake_i_min_u64(flake_i_min_u64((uint64_t)tick_ms / 4, (uint64_t)s->options.timeout_ms), 250);
     int64_t renew_ms = flake_i_elapsed_ms() + tick_ms, extend_ms = flake_i_elapsed_ms() + third_ms;
     int64_t look_ms = 0; /* no earlier, whatever the watch reports: it may report all the time */
     flake_i_etcd_watch(s, s->pool.base64, "");
@@ -1111,8 +1083,7 @@ FLAKE_I_FN void *flake_i_etcd_keep_claim(void *user) {
             const int64_t due_ms = (extend_ms < renew_ms ? extend_ms : renew_ms) - now_ms;
             /* Every 100 ms it checks whether a draw wants a later horizon. If the watch ended, the key may be
              * gone as well. */
-            if (!flake_i_etcd_wait(s, due_ms < 100 ? (int)due_ms : 100) &&
-                extend_ms > now_ms + soon_ms)
+            if (!flake_i_etcd_wait(s, due_ms < 100 ? (int)due_ms : 100) && extend_ms > now_ms + soon_ms)
                 extend_ms = now_ms + soon_ms;
             continue;
         }
@@ -1143,16 +1114,14 @@ FLAKE_I_FN const char *flake_i_etcd_resolve(flake_etcd_options *o) {
     if (!o->horizon_ms) o->horizon_ms = 30000;
     if (!o->timeout_ms) o->timeout_ms = o->ttl_ms / 8;
     if (strlen(o->name_space) > 255) return "name_space: longer than 255 bytes";
-    if (!o->last)
-        return "last: is 0: first and last are the numbers of the pool; or uniqueid = true";
+    if (!o->last) return "last: is 0: first and last are the numbers of the pool; or uniqueid = true";
     if (o->last >> (o->uniqueid ? 11 : 48)) return "last: exceeds 2^48 - 1, or uniqueid's 2,047";
     if (o->first > o->last || o->last - o->first >= FLAKE_I_ETCD_NUMBERS)
         return "first: exceeds last, or the pool has more than 2,048 numbers";
     if (o->cluster > (o->cluster_given ? 15 : 0) || (o->cluster_given && !o->uniqueid))
         return "cluster: exceeds 15, or is set without cluster_given and uniqueid";
     if (o->ttl_ms < 1000 || o->ttl_ms > 300000) return "ttl_ms: not 1,000 to 300,000";
-    if (o->horizon_ms < 1000 || o->horizon_ms > hour_ms)
-        return "horizon_ms: not 1,000 to 3,600,000";
+    if (o->horizon_ms < 1000 || o->horizon_ms > hour_ms) return "horizon_ms: not 1,000 to 3,600,000";
     if (o->wait_ms < 0 || o->wait_ms > INT64_MAX / 4) return "wait_ms: out of range";
     if (o->timeout_ms < 0 || o->timeout_ms > hour_ms) return "timeout_ms: not 0 to 3,600,000";
     return o->password && !o->user ? "password: without user" : NULL;
@@ -1209,15 +1178,13 @@ FLAKE_I_FN void flake_i_etcd_close_session(flake_i_etcd *s) {
 }
 
 /* Prepares a claim up to its first request. Each reason is written before the step that can fail. */
-FLAKE_I_FN flake_status flake_i_etcd_open_session(flake_i_etcd *s,
-                                                  const flake_etcd_options *options) {
+FLAKE_I_FN flake_status flake_i_etcd_open_session(flake_i_etcd *s, const flake_etcd_options *options) {
     flake_etcd_options *const o = &s->options;
     if (options) *o = *options;
     const char *const unfit = flake_i_etcd_resolve(o);
     flake_i_put_why(&s->why, "flake_etcd_options.", unfit ? unfit : "", "");
     if (unfit) return FLAKE_INVALID;
-    flake_i_put_why(&s->why,
-                    "flake_etcd_options.endpoints: not 1 to 16 URLs with http:// or https://: \"",
+    flake_i_put_why(&s->why, "flake_etcd_options.endpoints: not 1 to 16 URLs with http:// or https://: \"",
                     o->endpoints, "\"");
     if (!flake_i_etcd_parse_endpoints(s, o->endpoints)) return FLAKE_INVALID;
     memcpy(s->name_space, o->name_space, strlen(o->name_space));
@@ -1229,8 +1196,7 @@ FLAKE_I_FN flake_status flake_i_etcd_open_session(flake_i_etcd *s,
     if (!s->easy || !s->watch || !s->multi) return FLAKE_IO;
     if (o->user && !flake_i_etcd_write_login(s)) return FLAKE_IO;
     if (!flake_i_etcd_set_headers(s, flake_i_json_none)) return FLAKE_IO;
-    flake_i_put_why(&s->why, "flake_etcd_options: libcurl refuses ca_file, cert_file or key_file",
-                    "", "");
+    flake_i_put_why(&s->why, "flake_etcd_options: libcurl refuses ca_file, cert_file or key_file", "", "");
     if (!flake_i_etcd_set_options(s, s->easy, flake_i_etcd_on_answer)) return FLAKE_INVALID;
     if (!flake_i_etcd_set_options(s, s->watch, flake_i_etcd_on_watch)) return FLAKE_INVALID;
     flake_i_put_why(&s->why, "the system has no random bytes", "", "");
@@ -1248,53 +1214,49 @@ FLAKE_I_FN flake_status flake_i_etcd_read_clusters(flake_i_etcd *s, unsigned *cl
     if (s->options.cluster_given || !s->options.uniqueid) return FLAKE_OK;
     flake_i_etcd_add(&body, "{'key':'%s'}", key.base64);
     if (flake_i_etcd_call(s, "kv/range", body.text) != FLAKE_OK) return FLAKE_IO;
-    if (!flake_i_json_get(s->answer, "header").at)
-        return flake_i_etcd_say(s, "unexpected answer to a range request");
+    if (!flake_i_json_get(s->answer, "header").at) return flake_i_etcd_say(s, "unexpected answer to a range request");
     if (!flake_i_json_get(s->answer, "kvs").at) return FLAKE_OK; /* no such key: 0 */
     const flake_i_json list = flake_i_json_get(s->answer, "kvs/0/value");
     const size_t len = flake_i_json_bytes(list, value, sizeof value);
     if (len != SIZE_MAX && flake_i_etcd_clusters_in(value, len, clusters, n)) return FLAKE_OK;
-    flake_i_put_why(&s->why, "the key ", key.text,
-                    " is not a number from 0 to 15, or a list of them");
+    flake_i_put_why(&s->why, "the key ", key.text, " is not a number from 0 to 15, or a list of them");
     return FLAKE_INVALID;
 }
 
 /* A key of a pool, see KEYS. The rest is ":N", or one byte for the bounds of all its numbers. */
-FLAKE_I_FN flake_i_etcd_key flake_i_etcd_pool_key(const flake_i_etcd *s, const char *kind,
-                                                  unsigned cluster, const char *rest) {
+FLAKE_I_FN flake_i_etcd_key flake_i_etcd_pool_key(const flake_i_etcd *s, const char *kind, unsigned cluster,
+                                                  const char *rest) {
     return s->options.uniqueid ? flake_i_etcd_key_of(s, "%s/%u%s", kind, cluster, rest)
                                : flake_i_etcd_key_of(s, "node/%s%s", kind, rest);
 }
 
 /* Reads the pool and its horizons in one transaction. Linearizable: etcd asks a majority. */
-FLAKE_I_FN flake_status flake_i_etcd_read_numbers(flake_i_etcd *s, unsigned cluster,
-                                                  flake_i_etcd_numbers *numbers) {
+FLAKE_I_FN flake_status flake_i_etcd_read_numbers(flake_i_etcd *s, unsigned cluster, flake_i_etcd_numbers *numbers) {
     const flake_i_etcd_key pool = flake_i_etcd_pool_key(s, "pool", cluster, ":");
     const flake_i_etcd_key pool_end = flake_i_etcd_pool_key(s, "pool", cluster, ";");
     const flake_i_etcd_key horizon = flake_i_etcd_pool_key(s, "horizon", cluster, ":");
     const flake_i_etcd_key horizon_end = flake_i_etcd_pool_key(s, "horizon", cluster, ";");
     flake_i_etcd_body body = {"", 0};
-    flake_i_etcd_add(&body, "{'success':[{'request_range':{'key':'%s','range_end':'%s',",
-                     pool.base64, pool_end.base64);
-    flake_i_etcd_add(&body, "'keys_only':true}},{'request_range':{'key':'%s','range_end':'%s'}}]}",
-                     horizon.base64, horizon_end.base64);
+    flake_i_etcd_add(&body, "{'success':[{'request_range':{'key':'%s','range_end':'%s',", pool.base64, pool_end.base64);
+    flake_i_etcd_add(&body, "'keys_only':true}},{'request_range':{'key':'%s','range_end':'%s'}}]}", horizon.base64,
+                     horizon_end.base64);
     /* before reading, so no change is missed */
     if (s->options.wait_ms) flake_i_etcd_watch(s, pool.base64, pool_end.base64);
     if (flake_i_etcd_call(s, "kv/txn", body.text) != FLAKE_OK) return FLAKE_IO;
     numbers->first = s->options.first;
     for (size_t i = 0; i < s->pool_size; i++) numbers->horizon_ns[i] = INT64_MIN;
-    if (flake_i_etcd_note_numbers(flake_i_json_get(s->answer, "responses/0/response_range"),
-                                  pool.text, s->pool_size, false, numbers) &&
-        flake_i_etcd_note_numbers(flake_i_json_get(s->answer, "responses/1/response_range"),
-                                  horizon.text, s->pool_size, true, numbers))
+    if (flake_i_etcd_note_numbers(flake_i_json_get(s->answer, "responses/0/response_range"), pool.text, s->pool_size,
+                                  false, numbers) &&
+        flake_i_etcd_note_numbers(flake_i_json_get(s->answer, "responses/1/response_range"), horizon.text, s->pool_size,
+                                  true, numbers))
         return FLAKE_OK;
     return flake_i_etcd_say(s, "unexpected answer to a range request");
 }
 
 /* The first free number from `start` on whose horizon has passed; otherwise the one whose horizon passes first, if
  * that is within 60 s. SIZE_MAX: none. */
-FLAKE_I_FN size_t flake_i_etcd_choose_number(const flake_i_etcd_numbers *numbers, size_t size,
-                                             size_t start, int64_t now_ns, bool *is_blocked) {
+FLAKE_I_FN size_t flake_i_etcd_choose_number(const flake_i_etcd_numbers *numbers, size_t size, size_t start,
+                                             int64_t now_ns, bool *is_blocked) {
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < size; i++) {
         const size_t at = (start + i) % size;
@@ -1308,17 +1270,16 @@ FLAKE_I_FN size_t flake_i_etcd_choose_number(const flake_i_etcd_numbers *numbers
 }
 
 /* Claims a number in the state that the answer shows. FLAKE_LEASE_LOST: another process was faster. */
-FLAKE_I_FN flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s, unsigned cluster,
-                                                  uint64_t number, int64_t floor_ns,
-                                                  int64_t now_ns) {
+FLAKE_I_FN flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s, unsigned cluster, uint64_t number,
+                                                  int64_t floor_ns, int64_t now_ns) {
     const int64_t put_ns = flake_i_etcd_ahead_of(s, flake_i_max_i64(floor_ns, now_ns));
     flake_status status = FLAKE_AGAIN;
     char rest[24];
     (void)snprintf(rest, sizeof rest, ":%llu", (unsigned long long)number);
     s->pool = flake_i_etcd_pool_key(s, "pool", cluster, rest);
     s->horizon = flake_i_etcd_pool_key(s, "horizon", cluster, rest);
-    if (!flake_i_etcd_value_of(flake_i_json_get(s->answer, "responses/1/response_range"),
-                               s->horizon.base64, s->known64))
+    if (!flake_i_etcd_value_of(flake_i_json_get(s->answer, "responses/1/response_range"), s->horizon.base64,
+                               s->known64))
         return FLAKE_LEASE_LOST;
     for (int tries = 0; tries < 3 && status == FLAKE_AGAIN; tries++) {
         /* The lease may have expired while no number was free. */
@@ -1326,8 +1287,7 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s
         flake_i_etcd_compose_write(s, FLAKE_I_ETCD_TAKE, put_ns);
         status = flake_i_etcd_settle_write(s);
     }
-    if (status == FLAKE_AGAIN)
-        (void)flake_i_etcd_say(s, "leases expire at once, or answers contradict each other");
+    if (status == FLAKE_AGAIN) (void)flake_i_etcd_say(s, "leases expire at once, or answers contradict each other");
     if (status != FLAKE_OK) return status == FLAKE_LEASE_LOST ? FLAKE_LEASE_LOST : FLAKE_IO;
     c->floor_ns = floor_ns;
     c->node = s->options.uniqueid ? flake_uniqueid_node(cluster, (unsigned)number) : number;
@@ -1339,8 +1299,8 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_number(flake_etcd *c, flake_i_etcd *s
 }
 
 /* Tries the free numbers of one cluster. FLAKE_AGAIN: there is none. */
-FLAKE_I_FN flake_status flake_i_etcd_claim_in_cluster(flake_etcd *c, flake_i_etcd *s,
-                                                      unsigned cluster, bool *is_blocked) {
+FLAKE_I_FN flake_status flake_i_etcd_claim_in_cluster(flake_etcd *c, flake_i_etcd *s, unsigned cluster,
+                                                      bool *is_blocked) {
     flake_i_etcd_numbers numbers;
     size_t doubts = 0;
     memset(numbers.taken, 0, sizeof numbers.taken);
@@ -1352,20 +1312,17 @@ FLAKE_I_FN flake_status flake_i_etcd_claim_in_cluster(flake_etcd *c, flake_i_etc
             if (++doubts >= s->endpoint_count) return FLAKE_IO;
             continue;
         }
-        const size_t slot =
-            flake_i_etcd_choose_number(&numbers, s->pool_size, s->start, now_ns, is_blocked);
+        const size_t slot = flake_i_etcd_choose_number(&numbers, s->pool_size, s->start, now_ns, is_blocked);
         if (slot == SIZE_MAX) break;
         numbers.taken[slot] = true; /* each is tried once */
-        status = flake_i_etcd_claim_number(c, s, cluster, numbers.first + slot,
-                                           numbers.horizon_ns[slot], now_ns);
+        status = flake_i_etcd_claim_number(c, s, cluster, numbers.first + slot, numbers.horizon_ns[slot], now_ns);
         if (status != FLAKE_LEASE_LOST) return status;
     }
     return FLAKE_AGAIN;
 }
 
 FLAKE_I_FN flake_status flake_i_etcd_claim_any(flake_etcd *c, flake_i_etcd *s) {
-    static const char blocked[] =
-        ", or have a horizon that is unreadable or more than 60 s ahead of this clock";
+    static const char blocked[] = ", or have a horizon that is unreadable or more than 60 s ahead of this clock";
     unsigned clusters[16];
     size_t n;
     flake_status status = flake_i_etcd_read_clusters(s, clusters, &n);
@@ -1409,14 +1366,11 @@ FLAKE_I_FN flake_status flake_i_etcd_start_thread(flake_etcd *c, flake_i_etcd *s
     return FLAKE_IO;
 }
 
-FLAKE_API flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_options *options,
-                                        flake_why *why) {
+FLAKE_API flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_options *options, flake_why *why) {
     if (!c || c->session || (c->process && !c->fence)) {
         /* Without a fence, generators of the last claim could not distinguish it from this one. */
-        flake_i_put_why(
-            why,
-            "flake_etcd_claim: the object has an earlier claim: release it, or use another object",
-            "", "");
+        flake_i_put_why(why, "flake_etcd_claim: the object has an earlier claim: release it, or use another object", "",
+                        "");
         return FLAKE_INVALID;
     }
     flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
@@ -1433,8 +1387,7 @@ FLAKE_API flake_status flake_etcd_claim(flake_etcd *c, const flake_etcd_options 
         flake_i_etcd_close_session(s);
         return status;
     }
-    while (FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) <= c->floor_ns && flake_i_elapsed_ms() < end_ms)
-        FLAKE_SLEEP_NS(10000000);
+    while (FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) <= c->floor_ns && flake_i_elapsed_ms() < end_ms) FLAKE_SLEEP_NS(10000000);
     return FLAKE_OK;
 }
 
@@ -1472,8 +1425,8 @@ FLAKE_API flake_status flake_etcd_release(flake_etcd *c, flake_why *why) {
         (void)curl_multi_wakeup(s->multi);
         (void)pthread_join(c->thread, NULL);
         FLAKE_ATOMIC_STORE(&s->stop, 0u, relaxed);
-        const bool is_lost = (state & 3) == FLAKE_I_ETCD_LOST ||
-                             (FLAKE_ATOMIC_LOAD(&c->state, relaxed) & 3) == FLAKE_I_ETCD_LOST;
+        const bool is_lost =
+            (state & 3) == FLAKE_I_ETCD_LOST || (FLAKE_ATOMIC_LOAD(&c->state, relaxed) & 3) == FLAKE_I_ETCD_LOST;
         if (!is_lost) status = flake_i_etcd_release_number(c);
         if (status == FLAKE_OK) flake_i_etcd_revoke(s);
         else if (why) *why = s->why;
@@ -1508,9 +1461,8 @@ FLAKE_API flake_status flake_etcd_check(flake_etcd *c, flake_why *why) {
     const char *text = flake_i_etcd_troubles[trouble];
     flake_status status = trouble == FLAKE_I_ETCD_WELL ? FLAKE_OK : FLAKE_IO;
     if (state != FLAKE_I_ETCD_HELD) {
-        text = state == FLAKE_I_ETCD_LOST
-                   ? "another process has written the number's keys: release and claim again"
-                   : "no number is claimed";
+        text = state == FLAKE_I_ETCD_LOST ? "another process has written the number's keys: release and claim again"
+                                          : "no number is claimed";
         status = FLAKE_LEASE_LOST;
     } else if (c->process != flake_i_process_owner_id()) {
         text = "the claim belongs to the parent process";
