@@ -8,7 +8,7 @@ step_programs-O2     = test CFLAGS=-O2 BUILD=$(BUILD)/O2
 step_scripts         = test TESTS= PROGRAMS= BUILD=$(BUILD)/scripts \
 	SCRIPTS="$(patsubst %,tests/scripts/%.sh,tools examples modules library campaign install recipes)"
 step_builds          = test TESTS= PROGRAMS= BUILD=$(BUILD)/builds \
-	SCRIPTS="$(patsubst %,tests/scripts/%.sh,builds tongues optouts)"
+	SCRIPTS="$(patsubst %,tests/scripts/%.sh,builds languages optouts)"
 step_mutants-changed = mutants CHANGED=HEAD~1 SAMPLE=20
 step_mutants-tenth   = mutants PART=$(firstword $(SLICE))/10 MINUTES=5
 step_mutants         = mutants MINUTES=45

@@ -26,7 +26,7 @@
  *     attack [--kills=10000] [--ids=N]    --ids: large batches, again and again until N IDs are compared
  */
 #define _GNU_SOURCE
-#include "scene.h"
+#include "process_scene.h"
 #include "flake.h"
 #include "sno.h"
 #include "ways_to_draw.h"

@@ -74,7 +74,7 @@ static inline uint64_t place_of(flake_gen *g) {
 }
 #endif
 
-#if defined(FLAKE_H) && defined(SCENE_H)
+#if defined(FLAKE_H) && defined(PROCESS_SCENE_H)
 static inline flake_options options_in_scene(void) {
     return options_of_flake(0, 0, scene_clock, NULL);
 }

@@ -6,7 +6,7 @@
 #ifndef SCRIPTED_DIRECTORY_H
 #define SCRIPTED_DIRECTORY_H
 
-#include "scene.h"
+#include "process_scene.h"
 #include "flake.h"
 #include "sno.h"
 #include "options.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * One generator of each kind of both headers, and all ways to draw from them, as one table: for tests
- * of what must hold for every way to draw. Include it after scene.h and both headers.
+ * of what must hold for every way to draw. Include it after process_scene.h and both headers.
  */
 #ifndef WAYS_TO_DRAW_H
 #define WAYS_TO_DRAW_H

@@ -4,7 +4,7 @@
  * with backward steps of the clock before, during and after it; one holder at a time, ranges, timers, snos.
  */
 #define _GNU_SOURCE
-#include "scene.h"
+#include "process_scene.h"
 #define FLAKE_CLOCK_NS(kind) scene_clock(NULL) /* the system's clock is the scene's, too */
 #include "scripted_directory.h"
 

@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
-#include "scene.h"
+#include "process_scene.h"
 static pid_t pid_of_all; /* 0: each process has its own */
 static pid_t pid_here(void) { return pid_of_all ? pid_of_all : getpid(); }
 #define getpid() pid_here()

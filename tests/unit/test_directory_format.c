@@ -5,7 +5,7 @@
  * and the mode and descriptor of new files.
  */
 #define _GNU_SOURCE
-#include "scene.h"
+#include "process_scene.h"
 
 /* Reads and writes that are cut short or interrupted. */
 static struct stint {

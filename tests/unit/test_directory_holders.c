@@ -5,7 +5,7 @@
  * What init, close and reinit do with it, for single generators, shards and snos; many lives of a few numbers.
  */
 #define _GNU_SOURCE
-#include "scene.h"
+#include "process_scene.h"
 static bool no_random_bytes;
 #define FLAKE_RANDOM_BYTES(to, n) (!no_random_bytes && flake_i_system_random(to, n))
 #include "scripted_directory.h"

@@ -5,7 +5,7 @@
  * all continue. A peer is this program started anew, with the memory at another address.
  */
 #define _GNU_SOURCE
-#include "scene.h"
+#include "process_scene.h"
 /* No pointer to a function: a peer has it at another address. */
 #define FLAKE_CLOCK_NS(kind) ((void)(kind), scene_clock(NULL))
 #include "scripted_directory.h"

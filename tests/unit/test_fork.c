@@ -5,7 +5,7 @@
  * only the pid distinguishes processes.
  */
 #define _GNU_SOURCE
-#include "scene.h"
+#include "process_scene.h"
 static void bump_here(void);
 #define FLAKE_CLOCK_NS(kind) \
     (bump_here(), random_script.is_on ? scene_ns() : flake_i_system_ns(kind))

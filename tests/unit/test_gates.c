@@ -4,7 +4,7 @@
  * its statistics; the horizon, exact to the ns.
  */
 #define _GNU_SOURCE
-#include "scene.h"
+#include "process_scene.h"
 #include "flake.h"
 #include "sno.h"
 #include "options.h"

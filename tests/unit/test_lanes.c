@@ -14,7 +14,7 @@ static void count_look(const volatile void *at);
 #include "scripted_flake.h"
 #if !defined(_WIN32)
 #include "children.h"
-#include "folder.h"
+#include "temporary_dir.h"
 #endif
 
 enum { most = 16 };

@@ -5,7 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "check.h"
-#include "folder.h"
+#include "temporary_dir.h"
 #include "flake.h"
 #include "sno.h"
 

@@ -15,7 +15,7 @@
 #include "options.h"
 #include "sno_key.h"
 #include "real_time.h"
-#include "folder.h"
+#include "temporary_dir.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

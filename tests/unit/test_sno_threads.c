@@ -9,7 +9,7 @@
 /* With this, threads switch between any two steps of a draw. */
 static void stumble(void);
 #define BEFORE_ATOMIC(p, is_cas) stumble()
-#include "warp.h"
+#include "warped_clock.h"
 #include "sno.h"
 #include "options.h"
 #include "children.h"

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include "warp.h"
+#include "warped_clock.h"
 #include "options.h"
 
 enum { most_threads = 64, most_batch = 4096, stock_size = 50, handler_room = 1 << 14 };

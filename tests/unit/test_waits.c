@@ -5,7 +5,7 @@
  * 50 us, however short the request.
  */
 #define _GNU_SOURCE
-#include "scene.h"
+#include "process_scene.h"
 #include "flake.h"
 #include "sno.h"
 #include "options.h"

@@ -4,7 +4,7 @@
  * sleep at that moment, and what each call returns afterwards. No caller gets an ID that by then belongs to another.
  */
 #define _GNU_SOURCE
-#include "scene.h"
+#include "process_scene.h"
 #include "flake.h"
 #include "sno.h"
 #include "options.h"

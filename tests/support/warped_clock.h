@@ -3,8 +3,8 @@
  * For tests with threads: a clock that runs faster or slower than the real one and steps back and forth now
  * and then, and sleeps of the requested length on it. It includes flake.h.
  */
-#ifndef WARP_H
-#define WARP_H
+#ifndef WARPED_CLOCK_H
+#define WARPED_CLOCK_H
 
 #define REAL_SLEEP
 #include "support.h"

@@ -4,8 +4,8 @@
  * with a clock in it and a list of all IDs that any of them drew. A sleep moves that clock. Include it
  * in place of support.h, before the header under test.
  */
-#ifndef SCENE_H
-#define SCENE_H
+#ifndef PROCESS_SCENE_H
+#define PROCESS_SCENE_H
 
 #include <sys/mman.h>
 #include <sys/wait.h>

@@ -4,7 +4,7 @@
  * with each call's other tests.
  */
 #define _GNU_SOURCE
-#include "scene.h"
+#include "process_scene.h"
 #include <sys/utsname.h>
 #include "flake.h"
 #include "sno.h"

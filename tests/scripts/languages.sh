@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# tongues.sh   builds the shared libraries, and runs examples/ids.* in each installed language: an ID of each
+# languages.sh   builds the shared libraries, and runs examples/ids.* in each installed language: an ID of each
 # kind, with the requested node and the current time, IDs of several threads, and errors by their names. Libraries
-# and Go's output stay in build/tongues for the next run; Node's koffi is searched there and among npm's global
+# and Go's output stay in build/languages for the next run; Node's koffi is searched there and among npm's global
 # packages.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/scripts/judge.sh
-. tests/scripts/at_hand.sh
-cc=${CC:-cc} room=$PWD/build/tongues
+. tests/scripts/commands.sh
+cc=${CC:-cc} room=$PWD/build/languages
 mkdir -p "$room/go" "$room/node"
 export LD_LIBRARY_PATH="$room"
 
@@ -72,7 +72,7 @@ elif judge "make lib" quietly "${MAKE:-make}" lib BUILD="$room"; then
 
     cp examples/ids.mjs "$room/node"
     if ! has node; then echo "SKIPPED ids.mjs: no node"
-    elif ! (koffi); then echo "SKIPPED ids.mjs: no koffi: npm install --prefix build/tongues/node koffi"
+    elif ! (koffi); then echo "SKIPPED ids.mjs: no koffi: npm install --prefix build/languages/node koffi"
     else judge ids.mjs gives_ids "$by_name" node "$room/node/ids.mjs"; fi
 
     if has rustc; then

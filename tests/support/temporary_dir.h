@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * A temporary directory, also for all tests of a program together; scene.h makes one for each test. Define
+ * A temporary directory, also for all tests of a program together; process_scene.h makes one for each test. Define
  * _XOPEN_SOURCE 700 or _GNU_SOURCE first.
  */
-#ifndef FOLDER_H
-#define FOLDER_H
+#ifndef TEMPORARY_DIR_H
+#define TEMPORARY_DIR_H
 
 #include "check.h"
 #include <unistd.h>

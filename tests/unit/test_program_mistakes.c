@@ -9,7 +9,7 @@
 #include "support.h"
 #if !defined(_WIN32) && !defined(FLAKE_NO_FILES)
 #define HAS_FILES
-#include "folder.h"
+#include "temporary_dir.h"
 #endif
 
 /* What another thread does during each sleep. */
