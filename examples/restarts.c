@@ -3,7 +3,7 @@
  * When new IDs must follow those that a table already has, and their node may have been ahead of this clock: IDs
  * moved from Hazelcast, a dump of another host, a clock that was wrong. Init waits until the clock has passed the
  * time of max(id); it refuses a time that is more than a day ahead. A board without files stores a time, and starts
- * after that (docs/porting.md). With a directory (numbers.c) a program's own earlier IDs need none of this.
+ * after that (docs/install.md). With a directory (numbers.c) a program's own earlier IDs need none of this.
  */
 #include "flake.h"
 #include <stdio.h>

@@ -44,9 +44,17 @@ remove() { # DESTINATION
     case $1 in share/cmake/*) rmdir "${path%/*}" 2> /dev/null || : ;; esac
 }
 
+for_call() { echo "$1" | sed "s|@call@|$call|"; } # TEXT
+
+# A line with @call@ counts once for each call of the headers.
 sed -e '/^#/d; /^$/d' -e "s|@so@|$so|g; s|@build@|$BUILD|" $here/manifest | while read -r part to mode from; do
-    case " $* " in
-    *" uninstall "*) remove "$to" ;;
-    *" $part "*) put "$to" "$mode" "$from" ;;
-    esac
+    case " $* " in *" uninstall "* | *" $part "*) ;; *) continue ;; esac
+    calls=none
+    case $to in *@call@*) calls=$(awk -f tools/calls.awk -v form=names flake.h sno.h extras/etcd/flake_etcd.h) ;; esac
+    for call in $calls; do
+        case " $* " in
+        *" uninstall "*) remove "$(for_call "$to")" ;;
+        *) put "$(for_call "$to")" "$mode" "$(for_call "$from")" ;;
+        esac
+    done
 done

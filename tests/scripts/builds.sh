@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# builds.sh   builds and runs README.md's first program in each way of extras/packaging/*.md whose tools are
-# installed, with those pages' code blocks. A block's info string, after the language, names where it goes:
+# builds.sh   builds and runs README.md's first program in each way of docs/install.md and extras/packaging/PACKAGES.md
+# whose tools are installed, with those pages' code blocks. A block's info string, after the language, names where it
+# goes:
 #
 #     ```cmake builds/find_package/CMakeLists.txt    to that file of a scratch directory
 #     ```sh builds/find_package                      commands that run there; the last line they print is a UUID
@@ -10,7 +11,7 @@
 # There is no network: a repository made from this checkout replaces https://git.example/flake.git, and its commit
 # replaces COMMIT. Ways that need an installation use one that was moved after it was made.
 : "${CC:=cc}" "${MAKE:=make}"
-pages="extras/packaging/README.md extras/packaging/PACKAGES.md"
+pages="docs/install.md extras/packaging/PACKAGES.md"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 passed=0 failed=0 told=

@@ -59,6 +59,11 @@ cat > "$dir/wanted" <<END
 /opt/ids/share/pkgconfig/flake_etcd.pc
 /opt/ids/share/pkgconfig/sno.pc
 END
+# A man page of each function that the public sections declare.
+calls=$(sed -n '/^\/\/ >>public/,/^\/\/ >>structs/p' flake.h sno.h && sed -n '/^\/\/ >>public/,/^\/\/ >>answers/p' extras/etcd/flake_etcd.h)
+calls=$(printf '%s\n' "$calls" | grep -oE 'FLAKE_API [A-Za-z0-9_ ]*[ *](flake|sno)[a-z0-9_]*\(' | sed 's/.*[ *]//; s/($//')
+for call in $calls; do echo "/opt/ids/share/man/man3/$call.3"; done | sort - "$dir/wanted" > "$dir/with_calls"
+mv "$dir/with_calls" "$dir/wanted"
 installed() { (cd "$dir/root" && find . ! -type d | sed 's/^\.//' | sort); }
 all_files() { installed | diff "$dir/wanted" -; }
 check all_files all_files
@@ -163,7 +168,7 @@ for page in man1/flake.1 man1/sno.1 man3/flake.h.3 man3/flake_etcd.h.3 man3/sno.
     command -v groff > /dev/null && check "${name}_without_warnings" without_warnings
 done
 # Each of these words is in the page, so nothing is lost in formatting.
-words_are_in() {
+words_are_in() { # PAGE WORD...
     page=$1
     shift
     for word; do grep -q -e "$word" "$page" || echo "no $word in $page"; done
@@ -177,6 +182,18 @@ check flake_etcd_3_is_complete words_are_in "$root/share/man/man3/flake_etcd.h.3
 check sno_3_is_complete words_are_in "$root/share/man/man3/sno.h.3" 'sno_with_time' 'SYNOPSIS' 'sno_try_at' \
     'sno_snapshot_take' 'FLAKE_EXHAUSTED' 'BR sno (1)'
 
+check flake_next_3_is_complete words_are_in "$root/share/man/man3/flake_next.3" 'flake_try, ' '^flake_status flake_next' '^.B FLAKE_AGAIN' \
+    'SH EXAMPLE' 'flake.h (3)'
+# Each page of a call is formatted without warnings, or is a link to one; `man` and `apropos` find all of them.
+pages_of_calls() {
+    for call in $calls; do
+        page=$root/share/man/man3/$call.3
+        grep -q "^\.so man3/" "$page" && page=$root/share/man/$(sed 's/^\.so //' "$page")
+        grep -q "^$call\b\|, $call\b" "$page" || echo "$call is not among the names of its page"
+        ! command -v groff > /dev/null || groff -man -Tutf8 -ww -z "$page" 2>&1
+    done
+}
+check pages_of_calls pages_of_calls
 check make_uninstall scratch_make uninstall
 nothing_is_left() { installed; }
 check nothing_is_left nothing_is_left
