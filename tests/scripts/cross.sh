@@ -8,7 +8,8 @@
 #   aarch64, armhf   weakly ordered          s390x, powerpc   big-endian; powerpc has 32 bits and no
 #   i686             32 bits                                  native 64-bit atomics (-latomic)
 #   musl             static, another libc    windows          no fork, no POSIX
-#   cortex-a9        bare metal              cortex-m4        the same without 64-bit atomics; only built
+#   cortex-a9        bare metal              cortex-m4        the same without 64-bit atomics, and examples/board.c,
+#                                                             that for a Cortex-M0, too; only built
 #   wasi             in node: without the operating system, and with WASI's part of it
 build=${BUILD:-build}
 passed=0 failed=0 skipped=0
@@ -57,7 +58,7 @@ bare() { # NAME PACKAGES RUN_ENV COMPILER...   no RUN_ENV: the program is built,
         return
     fi
     # shellcheck disable=SC2086
-    if "$@" -std=c11 $WARN -O2 tests/bare/bare.c -o "$program" > "$log" 2>&1; then
+    if "$@" -std=c11 $WARN -O2 -I. "${SOURCE:-tests/bare/bare.c}" -o "$program" > "$log" 2>&1; then
         last="1 passed, 0 failed"
         [ -z "$run" ] || { $run "$program" > "$log" 2>&1; last=$(tr -d "\r" < "$log" | grep -E "^[0-9]+ passed" | tail -n 1); }
     fi
@@ -94,6 +95,8 @@ wasi="node --no-warnings tests/bare/wasi.mjs"
 {
     bare cortex-a9 "$arm_packages" "qemu-arm -cpu cortex-a9" $arm -mcpu=cortex-a9 $no_os
     bare cortex-m4 "$arm_packages" "" $arm -mcpu=cortex-m4 -mthumb $no_os -DPLAIN_ATOMICS
+    SOURCE=examples/board.c bare cortex-m4 "$arm_packages" "" $arm -mcpu=cortex-m4 -mthumb
+    SOURCE=examples/board.c bare cortex-m4 "$arm_packages" "" $arm -mcpu=cortex-m0 -mthumb
     bare wasi "$wasi_packages" "$wasi" clang --target=wasm32-wasi $no_os
     bare wasi "$wasi_packages" "$wasi" clang --target=wasm32-wasi
     bare windows "gcc-mingw-w64-x86-64 and wine" wine x86_64-w64-mingw32-gcc-posix -static

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# recipes.sh   compiles each program of examples strictly as C11 and as C++11, and runs it in an empty
+# recipes.sh   compiles each program of examples strictly as C11 and as C++11 (a .cc as C++11), and runs it in an empty
 # directory, with the environment that its first comment names.
 : "${CC:=cc}" "${CXX:=c++}"
 dir=$(mktemp -d)
@@ -32,8 +32,9 @@ for source in examples/*.c; do
     try "$source" c "$CC" c11
     try "$source" c++ "$CXX" c++11
 done
-for source in examples/*.c examples/ids.*; do
-    if grep -qF "($(basename "$source"))" examples/README.md; then passed=$((passed + 1))
+for source in examples/*.cc; do try "$source" c++ "$CXX" c++11; done
+for source in examples/*.c examples/*.cc examples/ids.*; do
+    if grep -qF "$(basename "$source"))" examples/README.md docs/languages.md; then passed=$((passed + 1))
     else fail "$source is not in the index" ""; fi
 done
 [ -z "$skipped" ] || echo "SKIPPED for want of a program: $skipped"
