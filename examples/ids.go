@@ -55,6 +55,18 @@ func (g *Generator) Decode(id uint64) (made time.Time, node uint64, err error) {
 	return time.UnixMilli(int64(parts.unix_ms)), uint64(parts.node), err
 }
 
+// DecodeAs does the same with an ID of another layout, by its name: "twitter", "sonyflake", "hazelcast" ...
+func DecodeAs(layout string, id uint64) (made time.Time, node uint64, err error) {
+	var l C.flake_layout
+	var parts C.flake_parts
+	name := C.CString(layout)
+	defer C.free(unsafe.Pointer(name))
+	if err = flakeError(C.flake_layout_named(name, &l)); err == nil {
+		err = flakeError(C.flake_decompose(&l, C.uint64_t(id), &parts))
+	}
+	return time.UnixMilli(int64(parts.unix_ms)), uint64(parts.node), err
+}
+
 func (g *Generator) Next() (uint64, error) {
 	var id C.uint64_t
 	err := flakeError(C.flake_next(g.gen, &id))
@@ -120,6 +132,11 @@ func main() {
 	made, node, err := ids.Decode(id)
 	must(err)
 	fmt.Println("made", made.UTC().Format(time.RFC3339), "by node", node)
+	made, node, err = DecodeAs("idgen", 5828128208445124608)
+	must(err)
+	if made.UnixMilli() != 1389534046279 || node != 227 {
+		log.Fatal("not what flake-idgen made")
+	}
 	uuid, err := UUID7()
 	must(err)
 	fmt.Println("uuid7", uuid)

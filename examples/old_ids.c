@@ -16,6 +16,11 @@ static int show(const flake_layout *layout, uint64_t id) {
 }
 
 int main(void) {
+    // Fields that form a node together: datacenter 7, worker 3.
+    const flake_parts parts = {INT64_C(1389534046279), flake_idgen_node(7, 3), 0};
+    uint64_t id;
+    if (flake_compose(&flake_layout_idgen, &parts, &id) != FLAKE_OK || id != UINT64_C(5828128208445124608))
+        return fprintf(stderr, "not the ID that flake-idgen made\n"), 1;
     return show(&flake_layout_idgen, UINT64_C(5828128208445124608)) |
            show(&flake_layout_hazelcast, UINT64_C(5300086112257234)) |
            // Of a Hazelcast whose clock was before its epoch, 2018: time and ID have a sign.

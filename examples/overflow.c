@@ -17,6 +17,7 @@ static uint64_t many[1000];
 int main(void) {
     flake_why why;
     flake_overflow event;
+    flake_stats stats;
     options.layout = flake_layout_hazelcast; // 64 IDs a ms
     options.overflow = &ring;
     flake_status status = flake_ring_init(&ring, slots, 64);
@@ -28,6 +29,8 @@ int main(void) {
     if (status != FLAKE_OK) return fprintf(stderr, "%s\n", flake_status_str(status)), 1;
     while (flake_ring_pop(&ring, &event)) // from any thread
         printf("%u waiting, for %u ms\n", (unsigned)event.waiting, (unsigned)event.elapsed_ms);
+    flake_stats_get(&ids, &stats); // since init
+    printf("%llu IDs, %llu calls had to wait\n", (unsigned long long)stats.ids, (unsigned long long)stats.waits);
     if (flake_close(&ids, &why) != FLAKE_OK) return fprintf(stderr, "%s\n", why.text), 1;
     return 0;
 }

@@ -4,7 +4,7 @@
 #
 #     awk -f calls.awk -v form=page HEADER...                                 docs/api.md
 #     awk -f calls.awk -v form=names HEADER...                                the names
-#     awk -f calls.awk -v form=man -v dir=DIR -v version=0.4.0 HEADER... EXAMPLE.c...      DIR/NAME.3
+#     awk -f calls.awk -v form=man -v dir=DIR -v version=0.4.0 HEADER... EXAMPLE...      DIR/NAME.3
 #
 # A section begins with "/* ---- TITLE". Calls without an empty line between them share a man page, which has the name
 # of the first; the other names are links to it. Its example is the first function of the examples that uses one.
@@ -58,7 +58,7 @@ function add_comment(line) {
     comment = comment line "\n"
 }
 
-FNR == 1 { header = FILENAME; sub(/.*\//, "", header); is_example = FILENAME ~ /\.c$/; is_public = 0 }
+FNR == 1 { header = FILENAME; sub(/.*\//, "", header); is_example = FILENAME ~ /\.(c|py)$/; is_public = 0 }
 is_example { if (form == "man") source[FILENAME] = source[FILENAME] $0 "\n"; if (FNR == 1) examples[++n_examples] = FILENAME; next }
 /^\/\/ >>/ { is_public = $2 == ">>public"; if (is_public && header == "flake_etcd.h") begin_section("claims from etcd"); next }
 !is_public { next }
@@ -151,7 +151,7 @@ function example(names,    list, n, i, f, lines, m, k, begin, end, out) {
         for (f = 1; f <= n_examples; f++) {
             m = split(source[examples[f]], lines, "\n")
             for (k = 1; k <= m; k++) {
-                if (lines[k] !~ ("(^|[^a-z0-9_])" list[i] "\\(")) continue
+                if (lines[k] !~ ("(^|[^a-z0-9_])" list[i] "[(,]")) continue
                 for (begin = k; begin > 1 && lines[begin] !~ /^[a-z].*\{$/; begin--) {}
                 for (end = k; end < m && lines[end] != "}"; end++) {}
                 if (begin < k - 14) begin = k - 10

@@ -26,7 +26,7 @@ CALLS     = $(HEADERS) extras/etcd/flake_etcd.h
 $(BUILD)/man3/flake_next.3: $(CALLS) tools/calls.awk $(wildcard examples/*.c) $(BUILD)/flags
 	@mkdir -p $(@D)
 	awk -f tools/calls.awk -v form=man -v dir=$(@D) -v version="$$($(VERSION) flake.h)" $(CALLS) \
-	  examples/numbers.c $(wildcard examples/*.c) tools/flake.c tools/sno.c
+	  examples/numbers.c $(wildcard examples/*.c) tools/flake.c tools/sno.c examples/ids.py
 
 docs/api.md: $(CALLS) tools/calls.awk
 	awk -f tools/calls.awk -v form=page $(CALLS) > $@
