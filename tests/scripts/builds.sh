@@ -80,8 +80,16 @@ awk -v dir="$dir/" -v url="file://$dir/repository" -v commit="$commit" '
         next}
     /^```/ {if (out) close(out); out = ""}
     out {gsub("https://git[.]example/flake[.]git", url); gsub(/COMMIT/, commit); print > out}' $pages
+# The port and the recipe, as a project has them.
+mkdir -p "$dir/builds/vcpkg/ports/flake" "$dir/builds/conan/recipe/test_package"
+for file in vcpkg/portfile.cmake vcpkg/vcpkg.json vcpkg/usage conan/conanfile.py conan/test_package/conanfile.py \
+    conan/test_package/CMakeLists.txt conan/test_package/test_package.c; do
+    to=$dir/builds/$(echo $file | sed 's,^vcpkg/,vcpkg/ports/flake/,; s,^conan/,conan/recipe/,')
+    sed "s|https://git[.]example/flake[.]git|file://$dir/repository|; s|COMMIT|$commit|" extras/packaging/$file > "$to"
+done
 # shellcheck disable=SC2086
-judge four_times_the_version [ "$(cat $pages | grep -c "['\"/]$version\b")" = 4 ]
+judge four_times_the_version [ "$(cat $pages extras/packaging/vcpkg/vcpkg.json extras/packaging/conan/conanfile.py |
+    grep -c "['\"/]$version\b")" = 4 ]
 # README.md's first program; its header must not be found beside it.
 awk '/^```c$/ {inside = 1; next} /^```/ {if (inside) exit} inside' README.md | sed 's/"flake.h"/<flake.h>/' > "$dir/app.c"
 
@@ -247,6 +255,7 @@ function(vcpkg_install_copyright)
 endfunction()
 set(CURRENT_PACKAGES_DIR "$dir/package")
 set(VERSION $version)
+set(PORT flake)
 include("$dir/builds/vcpkg/ports/flake/portfile.cmake")
 END_OF_FILE
 vcpkg_port() { cmake -P "$dir/port.cmake" && builds vcpkg VCPKG_ROOT=/ CMAKE_PREFIX_PATH="$dir/package"; }

@@ -1,0 +1,12 @@
+vcpkg_from_git(OUT_SOURCE_PATH source URL https://git.example/flake.git REF COMMIT)
+file(INSTALL "${source}/flake.h" "${source}/sno.h" "${source}/extras/etcd/flake_etcd.h" DESTINATION "${CURRENT_PACKAGES_DIR}/include")
+set(include ../../include)
+set(version ${VERSION})
+foreach(name flake sno)
+  foreach(file Config ConfigVersion)
+    configure_file("${source}/extras/packaging/${file}.cmake.in"
+      "${CURRENT_PACKAGES_DIR}/share/${name}/${name}${file}.cmake" @ONLY)
+  endforeach()
+endforeach()
+file(INSTALL "${CMAKE_CURRENT_LIST_DIR}/usage" DESTINATION "${CURRENT_PACKAGES_DIR}/share/${PORT}")
+vcpkg_install_copyright(FILE_LIST "${source}/LICENSE")
