@@ -1054,7 +1054,7 @@ def plots():
 
 
 def report():
-    machines = kept_machines()
+    machines = KEPT_MACHINES
     return f"""<!-- written by bench/report.py: make bench-report -->
 # Figures
 
@@ -1161,16 +1161,15 @@ bytes unless the row says "text".
 
 
 def readme():
-    ns = needed(globals()["ns"])
     pick = ["flake/next", "flake/next_fast", "flake/lanes_next_fast"]
-    rows = [(f"{label}, {clock}", say(ns(name)), times_of(ratio(name)), say(ns(name, 2)))
-            for name, label, clock in ONE_ID if name in pick]
+    two = dict(list(KEPT_MACHINES.items())[:2])
+    rows = [(LABELS[name][0], *(say(figures.get((name, t))) for figures in two.values() for t in (1, 2))) for name in pick]
+    heads = [word for processor, date in two for word in (f"{short(processor)}: 1 thread", "2 threads, each")]
+    floors = ", ".join(say(figures.get((FLOOR_OF_AN_ID, 1))) for figures in two.values())
     conditions = f"""
-{MACHINE['processor']}, {CORES} cores, {MACHINE['kernel'].rsplit(' ', 1)[-1]}, {MACHINE['compiler']}, `{MACHINE['flags']}`;
-medians of {REPETITIONS}. The floor of one ID is a clock reading and an uncontended fetch-and-add: {say(ns(FLOOR_OF_AN_ID))} ns
-here. {busy_words()}"""
-    return (table(("", "ns per ID", "times its floor", "2 threads, each"), rows) + "\n"
-            + textwrap.fill(conditions.strip(), 112, break_on_hyphens=False) + "\n")
+2 cores each, {MACHINE['kernel'].rsplit(' ', 1)[-1]}, {MACHINE['compiler']}, `{MACHINE['flags']}`; {" and ".join(date for _, date in two)}. The floor of
+one ID is a clock reading and an uncontended fetch-and-add: {floors} ns. {busy_words()}"""
+    return table(("ns per ID", *heads), rows) + "\n" + textwrap.fill(conditions.strip(), 112, break_on_hyphens=False) + "\n"
 
 
 def write_readme(path):
@@ -1185,6 +1184,7 @@ def write_readme(path):
 
 
 plots()
+KEPT_MACHINES = kept_machines()
 REPORT.write_text(report())
 print(f"{REPORT} and its plots are written: the quietest of {len(SCATTERS)} runs, scatter {scatter_words(SCATTER)}")
 if OPTIONS.readme:
