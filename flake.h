@@ -33,11 +33,19 @@
  * and which generator, selected by options:
  *
  *     (default)        one state word. IDs increase in call order
- *     lanes            one word per lane: threads on different cores do not contend, but IDs of the same
- *                      time unit are unordered. Measure contention first: 12 sequence bits (4,096 IDs per
- *                      ms) are exhausted long before a core is
+ *     lanes            one word per lane: threads on different cores do not contend, but IDs of a time unit are
+ *                      unordered. Measure first: 12 sequence bits (4,096 IDs per ms) are exhausted before a core is
  *     single_thread    plain loads and stores: one thread at a time. flake_init_shards splits the sequence
  *                      range among such generators, one per thread
+ *
+ * STEP BY STEP
+ *
+ *     1. Choose a layout and other options. All have defaults; flake_options has a table of those that exclude others.
+ *     2. Decide where the node comes from: flake_node_any of a directory, or another flake_node_ call.
+ *     3. Call flake_init before the threads start, then flake_next from each.
+ *     4. A forked child that generates IDs calls flake_reinit_after_fork; one that does not, flake_close.
+ *     5. At the end stop the threads that draw (call flake_next and the like); take flake_newest_ms or a snapshot of
+ *        snos if you keep one; call flake_close; release what a gate depends on, such as an etcd claim; free the memory.
  *
  * UNIQUENESS
  *
@@ -45,9 +53,9 @@
  * different nodes or disjoint sequence ranges. On one host a directory ensures different nodes.
  *
  * A generator may take over the node of an earlier one: it starts in the next time unit. No ID is repeated if the
- * earlier one's draws (calls that generate IDs) ended before init was called, both read one host's clock, which was
- * not set back since the earlier one's first ID, and the earlier one had neither max_ahead_ms nor flake_try_at. If
- * one of these does not hold, set options.after_unix_ms. A directory ensures all of them.
+ * earlier one's draws ended before init was called, both read one host's clock, which was not set back since the
+ * earlier one's first ID, and the earlier one had neither max_ahead_ms nor flake_try_at. If one of these does not
+ * hold, set options.after_unix_ms. A directory ensures all of them.
  *
  * IDs increase in call order while the clock does not go backwards, except with seq_scatter and in a layout
  * that reverses the time. With lanes only their time units do. Of two concurrent calls either may come first.
@@ -72,16 +80,10 @@
  *     flake_prefetch   one thread at a time
  *     flake_ring       push and pop: any thread
  *
- * A signal handler that draws must return: if it jumps out of the write of a file, or ends its thread there,
- * that generator becomes permanently unusable. The same goes for asynchronous cancellation: threads that draw
- * may use deferred cancellation only. A handler must not draw from a single_thread generator from which the
- * interrupted thread may be drawing. Where 64-bit atomics take a lock (ATOMIC_LLONG_LOCK_FREE below 2: 32-bit
- * PowerPC and MIPS, old ARM) it must not draw at all.
- *
- * SHUTDOWN
- *
- * In this order: stop the threads that draw; take flake_newest_ms or a snapshot of snos if you keep one; call
- * flake_close; release what the gate depends on, such as an etcd claim; free the memory.
+ * A signal handler that draws must return: if it jumps out of the write of a file, or ends its thread there, that
+ * generator becomes permanently unusable. So threads that draw may use deferred cancellation only. A handler must not
+ * draw from a single_thread generator that the interrupted thread may be drawing from. Where 64-bit atomics take a
+ * lock (ATOMIC_LLONG_LOCK_FREE below 2: 32-bit PowerPC and MIPS, old ARM) it must not draw at all.
  *
  * HOOKS
  *
@@ -92,8 +94,8 @@
  *     FLAKE_ATOMIC_STORE(p, v, order)
  *     FLAKE_ATOMIC_ADD(p, v, order)   returns the previous value
  *     FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                  *p == *seen: stores v, true; else *seen = *p,
- *                                     false. Define all five or none; a CPU without 64-bit atomics, such as
- *                                     a Cortex-M (undefined __atomic_load_8), needs them
+ *                                     false. Define all five or none; a CPU without 64-bit atomics, such as a
+ *                                     Cortex-M (undefined __atomic_load_8), needs them
  *     FLAKE_CLOCK_NS(kind)            int64_t: Unix time in ns; int kind                clock_gettime
  *     FLAKE_CLOCK_SLACK_NS            at least twice the lag of the coarse clock behind the exact one
  *                                     (0 for a clock of yours)        2 x clock_getres, at most 50 ms
@@ -107,9 +109,9 @@
  *     FLAKE_NO_SIMD                   portable code for UUIDs and ULIDs            not defined
  *     FLAKE_NO_FILES                  leaves out directories                       not defined
  *     FLAKE_NO_NET                    leaves out MAC and IP addresses              not defined
- *     FLAKE_NO_OS                     leaves out all that needs a system: these two, environment, host
- *                                     name, fork detection, random bytes, clock and sleep; FLAKE_CLOCK_NS
- *                                     and FLAKE_SLEEP_NS must be defined           not defined
+ *     FLAKE_NO_OS                     leaves out all that needs a system: these two, environment, host name, fork
+ *                                     detection, random bytes, clock and sleep; FLAKE_CLOCK_NS and FLAKE_SLEEP_NS
+ *                                     must be defined                              not defined
  *     FLAKE_API                       before public functions of FLAKE_SHARED      hidden with ELF
  *     FLAKE_SHOW_WARNINGS             your warning flags apply to this header too  not defined
  *
@@ -118,31 +120,31 @@
  *
  * ONE COPY OF THE FUNCTIONS
  *
- * By default each file has its own copy of the functions, 18 to 24 KB with flake_init and flake_try, and may
- * have its own hooks. To share one copy among the files of a program or of a shared library, C and C++ alike,
- * define FLAKE_SHARED in all of them and FLAKE_IMPLEMENTATION in one:
+ * By default each file has its own copy of the functions, 18 to 24 KB with flake_init and flake_try, and may have its
+ * own hooks. To share one copy among the files of a program or shared library, in C and C++, define FLAKE_SHARED in all
+ * of them and FLAKE_IMPLEMENTATION in one:
  *
  *     #define FLAKE_SHARED
  *     #define FLAKE_IMPLEMENTATION // in one file only
  *     #include "flake.h"           // and the others that you use: sno.h, flake_etcd.h
  *
- * The other files see only declarations. In them, defining a hook from FLAKE_CLOCK_NS to FLAKE_ASSERT is an
- * #error. FLAKE_ATOMIC and FLAKE_API must be the same in all files. Do not use this in a static library for
- * others: the names clash with a second copy of the header in the same program. Without FLAKE_SHARED the layouts
- * are internal to each file, so a language that links C by name (cgo: C.flake_layout_twitter) does not find them.
+ * The other files see only declarations. In them, defining a hook from FLAKE_CLOCK_NS to FLAKE_ASSERT is an #error.
+ * FLAKE_ATOMIC and FLAKE_API must be the same in all files. Do not use this in a static library for others: the names
+ * clash with a second copy of the header in the same program. A language that links C by name needs it for the
+ * layouts' constants (cgo: C.flake_layout_twitter).
  *
- * For a shared library, compile that one file with -fPIC. It also has functions for other languages. It
- * exports nothing unless FLAKE_API does; programs that link it define FLAKE_SHARED, and FLAKE_API as nothing.
+ * For a shared library, compile that one file with -fPIC. It also has functions for other languages. It exports
+ * nothing unless FLAKE_API does; programs that link it define FLAKE_SHARED, and FLAKE_API as nothing.
  *
- * In C++ write `flake_options options = {};` and assign fields: g++ and clang from 18 on warn (-Wextra) about
- * those that {.seq_max = 99} leaves out. A C++20 module can export the declarations. Before gcc 14 and clang
- * 16, structs that are exported by name are lost; with gcc, functions too: wrap them in a class.
+ * In C++ write `flake_options options = {};` and assign fields: g++ and clang from 18 on warn (-Wextra) about those that
+ * {.seq_max = 99} leaves out. A C++20 module can export the declarations. Before gcc 14 and clang 16, structs that are
+ * exported by name are lost; with gcc, functions too: wrap them in a class.
  *
  * SECTIONS
  *
  * Each begins with a mark. A user need not read further than // >>public.
  *
- *     // >>hooks            the hooks that the declarations need
+ *     // >>hooks            defaults of the hooks that the declarations need
  *     // >>public           what a program sets and calls
  *     // >>structs          the members of a program's objects
  *     // >>basics           the other hooks that need no system; numbers, bytes, reasons in words
@@ -186,10 +188,8 @@
 #include <string.h>
 
 // >>hooks
-/* Defaults of the hooks that the declarations need; those of the others are in // >>basics and // >>clock.
- * They apply to sno.h too. */
+/* Those that the declarations need; the others are in // >>basics and // >>clock. They apply to sno.h too. */
 
-/* FLAKE_API comes before public functions. */
 #ifndef FLAKE_SHARED
 #define FLAKE_API static inline
 #elif !defined(FLAKE_API) && defined(__ELF__) /* or another module's may be called */
@@ -318,8 +318,7 @@ typedef struct flake_layout {
     uint8_t time_bits, time_shift;
     uint8_t node_bits, node_shift; /* node_bits up to 32 */
     uint8_t seq_bits, seq_shift;   /* seq_bits up to 32 */
-    /* 1: the bit above the time is its sign, and flake_decompose accepts IDs from before the epoch, which
-     * Hazelcast can generate; generators here don't */
+    /* 1: the bit above the time is its sign: flake_decompose accepts Hazelcast's IDs from before the epoch */
     uint8_t time_sign;
     uint8_t time_reversed; /* 1: time bits in reverse order, lowest first */
     /* uniqueid: node bits from gap_at on are shifted up by one; gap_bit fills the gap; 0: no gap */
@@ -391,8 +390,7 @@ FLAKE_API flake_status flake_layout_check(const flake_layout *, flake_why *);
  * generator ends a unit earlier if time and sequence fill all 64 bits, and on 2262-04-11 with its clock. */
 FLAKE_API int64_t flake_layout_end_ms(const flake_layout *);
 
-/* Node numbers that consist of parts. If a part is out of range: a number that init refuses, as from a failed
- * flake_node_from_... call. */
+/* Node numbers that consist of parts. For a part out of range: what a failed flake_node_from_... call sets. */
 FLAKE_API uint64_t flake_idgen_node(unsigned datacenter /* 0..31 */, unsigned worker /* 0..31 */);
 FLAKE_API uint64_t flake_uniqueid_node(unsigned cluster /* 0..15 */, unsigned generator /* 0..2047 */);
 
@@ -424,8 +422,7 @@ typedef struct flake_parts {
     uint32_t seq;    /* UUIDs: the counter's 26 bits; ULID: the upper 16 of its 80 bits */
 } flake_parts;
 
-/* FLAKE_TIME_RANGE: the layout cannot express the time. FLAKE_INVALID: a part is too large, or the layout has
- * the other size. */
+/* FLAKE_TIME_RANGE: the layout cannot express the time. FLAKE_INVALID: a part is too large, or the layout's size. */
 FLAKE_API flake_status flake_compose(const flake_layout *, const flake_parts *, uint64_t *id);
 FLAKE_API flake_status flake128_compose(const flake_layout *, const flake_parts *, flake128 *id);
 /* FLAKE_INVALID: the ID has bits that the layout lacks, or another version or variant. */
@@ -533,20 +530,17 @@ FLAKE_API flake_node flake_node_none(void);
 
 /* ---- generators ----
  *
- * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter.
- * Options are copied; objects they point to must outlive the generator, as must the module whose code
- * initialised it. A node's directory is copied, too.
+ * A generator may live anywhere: static, on the stack, allocated; alignment does not matter. Options and a node's
+ * directory are copied. Objects that they point to must outlive the generator, as must the module that initialised it.
  *
- * It must not be copied or moved once initialised. Draws from a copy return FLAKE_INVALID, but only from the
- * next time unit on: within the unit, plus the coarse clock's lag (mostly some ms), or half a ms for the fast
- * clock, they repeat the original's IDs. Queries answer as if it had not been initialised. (Copies in shared
- * memory are not detected, nor is a copy that is put back in the original's place after a close: it continues, and
- * repeats IDs.)
+ * It must not be copied or moved once initialised. Draws from a copy return FLAKE_INVALID, but only from the next time
+ * unit on: within the unit, plus the coarse clock's lag (mostly some ms), or half a ms for the fast clock, they repeat
+ * the original's IDs. Queries answer as if it had not been initialised. (Copies in shared memory are not detected, nor
+ * is a copy that takes the original's place after a close: it continues, and repeats IDs.)
  *
  * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return FLAKE_TIME_RANGE,
  * FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_CLOSED, FLAKE_INVALID; with a directory FLAKE_IO, FLAKE_MISMATCH,
- * FLAKE_NOT_EXTENDED; with a gate whatever the gate returns. FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with
- * each call.
+ * FLAKE_NOT_EXTENDED; with a gate what the gate returns. FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed by call.
  *
  * These exclude each other (FLAKE_INVALID):
  *
@@ -600,8 +594,7 @@ typedef struct flake_options {
     int64_t horizon_ms; /* how far ahead of use the file is written, up to a day; 0: 3,000 */
     /* FLAKE_DOWNTIME if the horizon is older (a restored copy?); 0: any age */
     int64_t max_downtime_ms;
-    /* a fixed number's file must be there: FLAKE_IO if not (unmounted?). The first start of a number runs
-     * without it. */
+    /* a fixed number's file must be there: FLAKE_IO if not (unmounted?). Not for a number's first start. */
     bool must_exist;
     /* Draws do not write: call flake_extend at least twice per horizon_ms. At the horizon draws return
      * FLAKE_NOT_EXTENDED (waiting calls after max_wait_ms), or FLAKE_IO if a write failed. */
@@ -630,19 +623,17 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, siz
  * compares none.) After a clone the directory may be a copy, too: give each clone a range of its own. FLAKE_INVALID:
  * the generator was not inherited, or is a shard: call flake_close(&shards[0], ...), then flake_init_shards.
  *
- * Two kinds of fork are not detected: a fork in a signal handler that has interrupted a draw (parent and child
- * both complete that draw), and, on systems where only the pid distinguishes processes, a fork into a
- * namespace in which the child has its parent's pid. Where 64-bit atomics take a lock, a process whose threads
- * draw must not fork. */
+ * Two kinds of fork are not detected: a fork in a signal handler that has interrupted a draw (parent and child both
+ * complete that draw), and, on systems where only the pid distinguishes processes, a fork into a namespace in which the
+ * child has its parent's pid. Where 64-bit atomics take a lock, a process whose threads draw must not fork. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, flake_node, const flake_options *,
                                                                 flake_why *);
 /* Frees the number; the next holder waits at most for the end of the last ID's unit, or of the last one that a caller
- * waited for. Draws return FLAKE_CLOSED once their time is of a later unit: a draw beside the close is a mistake of
- * the program, but repeats no ID. FLAKE_OK also for a zeroed, closed or directory-less generator, and in a forked
- * child or after flake_machine_cloned, where it only drops what was inherited. With shared_memory the holder's call
- * closes; that of another process drops what it inherited, and draws continue. If the holder has died:
- * flake_take_over, then flake_close. The holder closes and extends by the address, and in the module, of its init or
- * take-over.
+ * waited for. Draws return FLAKE_CLOSED once their time is of a later unit: a draw beside the close is a mistake of the
+ * program, but repeats no ID. FLAKE_OK also for a zeroed, closed or directory-less generator, and in a forked child or
+ * after flake_machine_cloned, where it only drops what was inherited. With shared_memory the holder's call closes; that
+ * of another process drops what it inherited, and draws continue. If the holder has died: flake_take_over, then
+ * flake_close. The holder closes and extends by the address, and in the module, of its init or take-over.
  *     FLAKE_IO, FLAKE_MISMATCH   closed, but not recorded: the next holder waits for the horizon
  *     FLAKE_INVALID              a copy, or not the first shard
  *     FLAKE_AGAIN                this signal handler has interrupted a write of the file */
@@ -690,16 +681,14 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
  * max_ahead_ms a lane first runs ahead by itself.) Each lane asks the gate for itself. Lanes of fewer than 32
  * numbers are exhausted often (js53 has room for 4). The array must not be moved or copied while it is in use.
  *
- * Of two successive draws, by any threads, the later one's unit is not earlier, except by the coarse clock's lag
- * or by max_ahead_ms; with the fast clock by up to 0.5 ms while the system clock is stepped or slewed, and rarely,
- * at the end of a unit, by one unit. After a backward step, lanes whose newest ID is not ahead of the clock
- * continue, and the others wait.
+ * Of two successive draws, by any threads, the later one's unit is not earlier, except by the coarse clock's lag or by
+ * max_ahead_ms; with the fast clock by up to 0.5 ms while the system clock is stepped or slewed, and rarely, at the end
+ * of a unit, by one unit. After a backward step, lanes whose newest ID is ahead of the clock wait.
  *
- * UUIDS AND ULIDS. In each ms a counter starts at a random number, below 2^25 (ULIDs: 2^79), and is
- * incremented for each ID. After 65,536 IDs callers wait for the next ms. So all IDs of a generator increase,
- * whichever threads draw them; with lanes, IDs of a later ms are greater. After a backward step they continue
- * from the newest time, each lane from its own; an exhausted ms is then followed by the next one at once. With
- * a clock before 1984 the first draw returns FLAKE_TIME_RANGE.
+ * UUIDS AND ULIDS. In each ms a counter starts at a random number, below 2^25 (ULIDs: 2^79), and is incremented for
+ * each ID. After 65,536 IDs callers wait for the next ms. So all IDs of a generator increase; with lanes, those of a
+ * later ms are greater. After a backward step they continue from the newest time, each lane from its own; an exhausted
+ * ms is then followed by the next one at once. With a clock before 1984 the first draw returns FLAKE_TIME_RANGE.
  *
  * One generator repeats no ID. Two of uuid7 or ulid may, though it is unlikely: docs/formats.md has the
  * figures. Those of uuid8 and uuid7_node, an extension of RFC 9562 (6.4), do not if their nodes differ.
@@ -710,9 +699,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
 
 /* ---- queries: of every kind of generator; the answer may be out of date when it is returned ---- */
 
-/* Nanoseconds until flake_try can succeed, if no other thread takes the ID first; at least 1 ms while the
- * horizon waits for flake_extend. The gate is not asked: if a draw returns FLAKE_AGAIN and this returns 0, retry
- * after 1 ms. INT64_MAX: never. */
+/* Nanoseconds until flake_try can succeed, if no other thread takes the ID first; at least 1 ms while the horizon waits
+ * for flake_extend. The gate is not asked: if this is 0 after FLAKE_AGAIN, retry after 1 ms. INT64_MAX: never. */
 FLAKE_API int64_t flake_retry_ns(flake_gen *);
 FLAKE_API uint64_t flake_available(flake_gen *); /* IDs available now */
 FLAKE_API int64_t flake_ahead_ms(flake_gen *);   /* how far the newest ID is ahead of the clock */
@@ -734,8 +722,7 @@ FLAKE_API void flake_stats_get(flake_gen *, flake_stats *);
 
 /* ---- prefetch: a thread's private stock of IDs, claimed in one batch ----
  *
- * Its generator must outlive it. A stock has `count` IDs (1 to 100,000), or as many as are available. They are as
- * old as it is, at most valid_ms (0: no limit).
+ * Its generator must outlive it. A stock has up to `count` IDs (1 to 100,000), at most valid_ms old (0: no limit).
  */
 typedef struct flake_prefetch flake_prefetch;
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *, uint32_t count,
@@ -745,10 +732,9 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, ui
 
 /* ---- overflow events: bounded, lock-free, many producers and consumers ----
  *
- * Only callers that wait produce events: a program that draws with flake_try gets none, and counts FLAKE_AGAIN
- * itself. A full ring drops events, and drops are not counted. Order them by now_ns: those of different ms may
- * arrive out of order. The last event of an overflow has waiting = 0; a caller that waited pushes it, or the next
- * draw. Lanes push their own.
+ * Only callers that wait produce events: a program that draws with flake_try counts FLAKE_AGAIN itself. A full ring
+ * drops events, and drops are not counted. Order them by now_ns: those of different ms may arrive out of order. The
+ * last event of an overflow has waiting = 0; a caller that waited pushes it, or the next draw. Lanes push their own.
  */
 typedef struct flake_ring flake_ring;
 typedef struct flake_ring_slot flake_ring_slot;
@@ -778,9 +764,8 @@ FLAKE_API void flake_machine_cloned(void);
  *     twitter node=0-1023 dir=/var/lib/app lanes=8 clock=fast
  *     layout=39-8-16 unit_ms=10 epoch_ms=1577836800000 node=7 dir=none
  *
- * For configuration files, command lines and other languages. Words are separated by blanks, in any order. They
- * are fields of flake_options (not shared_memory), with a number (seq_max=99) or, if they are bool, alone
- * (single_thread); and:
+ * For configuration files, command lines and other languages. Words are separated by blanks, in any order. They are
+ * fields of flake_options (not shared_memory), with a number (seq_max=99), or alone if they are bool; and:
  *
  *     twitter                    a layout, by its name, or by its bits of time, node and sequence, as in
  *                                39-8-16; layout=twitter is the same. Without one: default
@@ -791,8 +776,7 @@ FLAKE_API void flake_machine_cloned(void);
  *     lanes=8                    options.lane_count; the program sets options.lanes to as many lanes
  *     clock=exact                or coarse; fast, the default
  *
- * A layout with a node needs node= and dir=, so that a text says what checks that the node is unique. A layout
- * without one takes neither.
+ * Only a layout with a node has node= and dir=, and needs both: so a text says what checks that it is unique.
  */
 typedef struct flake_config {
     FLAKE_I_NO_COPY(flake_config)
@@ -801,14 +785,12 @@ typedef struct flake_config {
     char text[2048];
 } flake_config;
 
-/* The config must not be copied or moved afterwards and must outlive the generator: options point into it.
- * FLAKE_INVALID: `why` names the word, and the config is zero, which flake_init rejects. That numbers fit the
- * layout is checked by flake_init. */
+/* The config must not be moved afterwards, and must outlive the generator: options point into it. FLAKE_INVALID: `why`
+ * names the word, and the config is zero, which flake_init rejects. flake_init checks that numbers fit the layout. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_config_parse(const char *text, flake_config *, flake_why *);
 
 #ifdef FLAKE_SHARED
-/* For other languages, in a shared library. Allocates a generator with its lanes, and initialises it. NULL: `why` has
- * the reason. */
+/* For other languages, in a shared library. Allocates and initialises a generator with its lanes. NULL: see `why`. */
 FLAKE_API flake_gen *flake_new(const char *text, flake_why *);
 /* flake_close, and frees the memory; no thread may use the generator any more. FLAKE_OK for NULL. Only after
  * FLAKE_AGAIN does the generator still exist. */
@@ -934,9 +916,8 @@ struct flake_ring {
     char pad2[56];
 };
 
-/* The state word has a cache line to itself, whatever the alignment of the struct, except for the fast clock's
- * window, which is read with it. After it come fields that never change after init, or change once, and then
- * those that only the slow path writes. */
+/* The state word has a cache line to itself, whatever the struct's alignment, except for the fast clock's window, which
+ * is read with it. After it come fields that change once at most, and then those that only the slow path writes. */
 typedef struct flake_i_engine {
     FLAKE_I_NO_COPY(flake_i_engine)
     char pad0[48];
@@ -1085,8 +1066,7 @@ enum {
     FLAKE_I_PART = 128      /* part of a generator such as sno.h's, which forms the IDs */
 };
 
-/* With lanes, the engine holds the claims and the position at which the lanes begin; its word is not drawn
- * from. */
+/* With lanes, the engine holds the claims and the position at which the lanes begin; its word is not drawn from. */
 struct flake_gen {
     flake_i_engine engine;
     uint64_t base; /* the ID of ticket 0 at time 0; boundary: its lower half; UUIDs: the node;
@@ -1228,9 +1208,8 @@ FLAKE_I_FN uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
 
 /* ---- vectors: AVX2, selected at run time ----
  *
- * They are the compiler's own types: including the intrinsics' header would take longer than all the rest.
- * gcc for Windows does not align the stack for 32-byte values. With -funsigned-char gcc treats a mask's
- * bytes as positive. */
+ * They are the compiler's own types: including the intrinsics' header would take longer than all the rest. gcc for
+ * Windows does not align the stack for 32-byte values. With -funsigned-char gcc treats a mask's bytes as positive. */
 #if !defined(FLAKE_NO_SIMD) && defined(__GNUC__) && defined(__x86_64__) && (!defined(_WIN32) || defined(__clang__)) && \
     (!defined(__CHAR_UNSIGNED__) || defined(__clang__))
 #define FLAKE_I_AVX2 __attribute__((target("avx2")))
@@ -1247,8 +1226,7 @@ typedef char flake_i_c8x32 __attribute__((vector_size(32)));
 typedef uint8_t flake_i_u8x32 __attribute__((vector_size(32)));
 typedef uint64_t flake_i_u64x4 __attribute__((vector_size(32)));
 
-/* Per half: the bytes selected by `order`, and 0 where the order has bit 7. Of its other bits the last
- * four count. */
+/* Per half: the bytes selected by `order`, and 0 where the order has bit 7. Of its other bits the last four count. */
 #define FLAKE_I_PICK(bytes, order) \
     ((flake_i_u8x32)__builtin_ia32_pshufb256((flake_i_c8x32)(bytes), (flake_i_c8x32)(order)))
 #define FLAKE_I_BOTH(...) \
@@ -1500,12 +1478,9 @@ FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
 #include <threads.h>
 #endif
 
-/* Strict C hides POSIX if another header is included first. On Linux, hidden functions are declared by their
- * link names, with the kernel's types. */
+/* Strict C hides POSIX if another header is included first. On Linux, functions are declared by their link names, with
+ * the kernel's types. */
 #if defined(__linux__)
-#if !defined(CLOCK_REALTIME)
-#define FLAKE_I_BY_NAME
-#endif
 struct flake_i_timespec {
     long sec, nsec;
 };
@@ -1520,10 +1495,8 @@ extern int flake_i_fsync(int) __asm__("fsync");
 extern int flake_i_fdatasync(int) __asm__("fdatasync");
 extern ssize_t flake_i_readlink(const char *, char *, size_t) __asm__("readlink");
 #endif
-#endif
 
-#if defined(__linux__)
-/* By the kernel's number of the clock. */
+enum { FLAKE_I_REALTIME, FLAKE_I_MONOTONIC, FLAKE_I_REALTIME_COARSE = 5, FLAKE_I_BOOTTIME = 7 }; /* its clocks */
 FLAKE_I_FN int64_t flake_i_linux_ns(int clock) {
     struct flake_i_timespec t;
     (void)flake_i_clock_gettime(clock, &t);
@@ -1532,8 +1505,8 @@ FLAKE_I_FN int64_t flake_i_linux_ns(int clock) {
 #endif
 
 FLAKE_I_FN int64_t flake_i_system_ns(int kind) {
-#if defined(FLAKE_I_BY_NAME) && defined(__LP64__)
-    return flake_i_linux_ns(kind == FLAKE_CLOCK_COARSE ? 5 : 0);
+#if defined(__linux__) && defined(__LP64__) /* else the kernel's type ends in 2038 */
+    return flake_i_linux_ns(kind == FLAKE_CLOCK_COARSE ? FLAKE_I_REALTIME_COARSE : FLAKE_I_REALTIME);
 #else
     struct timespec t;
     (void)kind;
@@ -1552,9 +1525,9 @@ FLAKE_I_FN int64_t flake_i_system_ns(int kind) {
 FLAKE_I_FN uint64_t flake_i_system_slack_ns(void) {
     const uint64_t most = 50000000;
     uint64_t ns = 0;
-#if defined(FLAKE_I_BY_NAME) && defined(__LP64__)
+#if defined(__linux__)
     struct flake_i_timespec t;
-    if (flake_i_clock_getres(5, &t) == 0) ns = t.sec ? most : 2 * (uint64_t)t.nsec;
+    if (flake_i_clock_getres(FLAKE_I_REALTIME_COARSE, &t) == 0) ns = t.sec ? most : 2 * (uint64_t)t.nsec;
 #elif defined(CLOCK_REALTIME_COARSE)
     struct timespec t;
     if (clock_getres(CLOCK_REALTIME_COARSE, &t) == 0) ns = t.tv_sec ? most : 2 * (uint64_t)t.tv_nsec;
@@ -1565,7 +1538,7 @@ FLAKE_I_FN uint64_t flake_i_system_slack_ns(void) {
 /* To measure a wait. */
 FLAKE_I_FN int64_t flake_i_monotonic_ns(void) {
 #if defined(__linux__)
-    return flake_i_linux_ns(1);
+    return flake_i_linux_ns(FLAKE_I_MONOTONIC);
 #elif defined(CLOCK_MONOTONIC)
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
@@ -1582,10 +1555,10 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     const int64_t longest_s = 1000000000, ns_per_s = 1000000000;
     if (ns > longest_s * ns_per_s) ns = longest_s * ns_per_s;
 #if defined(__linux__)
-    enum { monotonic = 1, until = 1 };
-    ns += flake_i_linux_ns(monotonic);
+    enum { until = 1 };
+    ns += flake_i_linux_ns(FLAKE_I_MONOTONIC);
     const struct flake_i_timespec t = {(long)(ns / ns_per_s), (long)(ns % ns_per_s)};
-    while (flake_i_clock_nanosleep(monotonic, until, &t, NULL) == EINTR) {
+    while (flake_i_clock_nanosleep(FLAKE_I_MONOTONIC, until, &t, NULL) == EINTR) {
     }
 #else
     struct timespec t;
@@ -1855,15 +1828,15 @@ FLAKE_I_FN int flake_i_read_at(int fd, int64_t at, uint8_t *bytes, size_t n) {
     return (int)got;
 }
 
-#if defined(F_FULLFSYNC) /* macOS, where fsync does not flush the drive's cache */
-FLAKE_I_FN int flake_i_fsync(int fd) { return fcntl(fd, F_FULLFSYNC) == 0 ? 0 : fsync(fd); }
-FLAKE_I_FN int flake_i_fdatasync(int fd) { return flake_i_fsync(fd); }
-#elif !defined(__linux__)
-FLAKE_I_FN int flake_i_fsync(int fd) { return fsync(fd); }
-FLAKE_I_FN int flake_i_fdatasync(int fd) { return fsync(fd); }
-#endif
 #if !defined(__linux__)
-#define flake_i_readlink readlink
+FLAKE_I_FN int flake_i_fsync(int fd) {
+#if defined(F_FULLFSYNC) /* macOS, where fsync does not flush the drive's cache */
+    if (fcntl(fd, F_FULLFSYNC) == 0) return 0;
+#endif
+    return fsync(fd);
+}
+#define flake_i_fdatasync flake_i_fsync
+#define flake_i_readlink  readlink
 #endif
 
 /* A new name is durable once its directory is synced. Some file systems don't support that (EINVAL). */
@@ -1887,8 +1860,7 @@ FLAKE_I_FN bool flake_i_stat(const char *path, int fd, flake_i_file_id *id) {
     return true;
 }
 
-/* Whether the path leads to something else than a regular file of this user; no symbolic link, even to nothing, is
- * one. */
+/* Whether the path leads to anything but a regular file of this user, such as a symbolic link, even to nothing. */
 FLAKE_I_FN bool flake_i_is_foreign(const char *path) {
     const int errno_before = errno;
     char target;
@@ -2077,9 +2049,8 @@ enum { FLAKE_I_NS_PER_MS = 1000000 };
  * instance owner id at init; only the first init in a process writes it. Without such a page (Linux
  * before 4.14, other systems) the pid serves, at the price of a system call per ID.
  *
- * Each copy of the header that the linker keeps separate has a page. Its name contains the number
- * of its layout, so that units with another layout have another object: a change of the struct
- * raises the number (tests/unit/two_units_main.c).
+ * Each copy of the header that the linker keeps separate has a page. Its name has the number of its layout, which a
+ * change of the struct raises: units with another layout have another page.
  */
 #define flake_i_process FLAKE_I_LAYOUT(flake_i_process, 2)
 struct flake_i_process {
@@ -2138,9 +2109,8 @@ FLAKE_I_FN uint64_t flake_i_process_owner_id(void) {
     return FLAKE_ATOMIC_CAS(page + 1, &owner_id, next, relaxed, relaxed) ? next : owner_id;
 }
 
-/* Takes one of a few places; `places`: none is left. A forked child has all of them again, a
- * process of a cloned machine does not, so the pid counts. *begun is [ pid:56 ][ places taken in
- * that process:8 ]. */
+/* Takes one of a few places; `places`: none is left. A forked child has all of them again, a process of a cloned
+ * machine does not, so the pid counts. *begun is [ pid:56 ][ places taken in that process:8 ]. */
 FLAKE_I_FN unsigned flake_i_take_place(flake_atomic64 *begun, unsigned places) {
     const uint64_t none = flake_i_pid() << 8;
     uint64_t seen = FLAKE_ATOMIC_LOAD(begun, relaxed), n;
@@ -2202,11 +2172,9 @@ static struct flake_i_counter flake_i_counter;
  * follow a user's clock, whose time may be simulated. */
 FLAKE_I_COLD bool flake_i_counter_suits(const flake_clock *c) {
 #if !defined(FLAKE_I_COUNTER_OF_OURS)
-    (void)c;
-    return true;
+    return (void)c, true;
 #elif !defined(FLAKE_I_CLOCK_OF_OURS)
-    (void)c;
-    return false;
+    return (void)c, false;
 #else
     enum { ROUNDS = 4, READINGS = 32, MOST = 32 };
     uint64_t clock = UINT64_MAX, counter = UINT64_MAX;
@@ -2331,18 +2299,17 @@ FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, u
     l.time_bits = (uint8_t)time_bits;
     l.time_shift = (uint8_t)(node_bits + seq_bits);
     l.node_bits = (uint8_t)node_bits;
-    l.node_shift = (uint8_t)seq_bits;
-    l.seq_bits = (uint8_t)seq_bits;
+    l.node_shift = l.seq_bits = (uint8_t)seq_bits;
     return l;
 }
 
 FLAKE_API flake_layout flake_layout_hazelcast_of(unsigned node_bits, unsigned seq_bits) {
     const unsigned time_bits = seq_bits < 63 && node_bits < 63 - seq_bits ? 63 - seq_bits - node_bits : 0;
-    flake_layout l = flake_layout_hazelcast;
-    l.time_bits = (uint8_t)time_bits;
-    l.time_shift = (uint8_t)(node_bits + seq_bits);
-    l.node_bits = l.seq_shift = (uint8_t)node_bits;
-    l.seq_bits = (uint8_t)seq_bits;
+    flake_layout l = flake_layout_of(time_bits, node_bits, seq_bits, flake_layout_hazelcast.epoch_ms);
+    l.name = flake_layout_hazelcast.name;
+    l.time_sign = 1;
+    l.node_shift = 0;
+    l.seq_shift = l.node_bits;
     return l;
 }
 
@@ -2472,17 +2439,17 @@ FLAKE_I_FN flake_parts flake_i_last_parts(const flake_layout *l, int64_t unix_ms
     return parts;
 }
 
-FLAKE_I_FN bool flake_i_has_parts(const flake_layout *l, const flake_parts *parts) {
+/* The unit of parts that fit a valid layout. */
+FLAKE_I_FN flake_status flake_i_unit_of(const flake_layout *l, const flake_parts *parts, uint64_t *time) {
     const flake_parts last = flake_i_last_parts(l, parts->unix_ms);
-    return parts->node <= last.node && parts->seq <= last.seq;
+    const flake_status status = flake_i_time_at(l, parts->unix_ms, time);
+    return status == FLAKE_OK && (parts->node > last.node || parts->seq > last.seq) ? FLAKE_INVALID : status;
 }
 
 FLAKE_API flake_status flake_compose(const flake_layout *l, const flake_parts *parts, uint64_t *id) {
     uint64_t time;
-    if (!l || !flake_i_layout_bits(l)) return FLAKE_INVALID;
-    const flake_status status = flake_i_time_at(l, parts->unix_ms, &time);
+    const flake_status status = l && flake_i_layout_bits(l) ? flake_i_unit_of(l, parts, &time) : FLAKE_INVALID;
     if (status != FLAKE_OK) return status;
-    if (!flake_i_has_parts(l, parts)) return FLAKE_INVALID;
     *id = flake_i_time_field(l, time) | flake_i_node_field(l, parts->node) | (uint64_t)parts->seq << l->seq_shift;
     return FLAKE_OK;
 }
@@ -2546,10 +2513,9 @@ FLAKE_I_INLINE flake128 flake_i_128(uint64_t high, uint64_t low) {
     v[3] = FLAKE_I_TURNED(v[3], 21) ^ v[0]; \
     v[2] = FLAKE_I_TURNED(v[2], 32)
 
-/* SipHash-1-3 of seven bytes, a word below 2^56: four rounds, where eight bytes would take five. `number` is
- * uint64_t, or a vector of them for as many hashes. A stream cipher would be no faster for one ID, and its buffer
- * would need guarding against signals and forks. Without loops: gcc would not unroll them, and keep the words in
- * memory. */
+/* SipHash-1-3 of seven bytes, a word below 2^56: four rounds, where eight bytes would take five. `number` is uint64_t,
+ * or a vector of them for as many hashes. A stream cipher would be no faster for one ID, and its buffer would need
+ * guarding against signals and forks. Without loops, which gcc would not unroll. */
 #define FLAKE_I_SIPHASH(name, number)                                                                               \
     name(uint64_t key0, uint64_t key1, number word) {                                                               \
         const number zero = {0};                                                                                    \
@@ -2609,9 +2575,8 @@ FLAKE_I_INLINE uint64_t flake_i_uuid_start(flake_i_keys *k, flake_i_salt salt, u
     return start;
 }
 
-/* The start for ULIDs, and the bits above it. Those of the newest ms are cached: the start, then [
- * whose:48 ][ 1 ][ above:15 ], and the XOR of both words. Words of two ms pass the comparison with
- * probability 2^-64, so relaxed is enough. */
+/* The start for ULIDs, and the bits above it. Those of the newest ms are cached: the start, then [ whose:48 ][ 1 ][
+ * above:15 ], and the XOR of both words. Words of two ms compare equal with probability 2^-64, so relaxed is enough. */
 FLAKE_I_INLINE uint64_t flake_i_ulid_start(flake_i_keys *k, flake_i_salt salt, uint64_t ms, uint64_t *above) {
     const uint64_t whose = ((ms ^ salt.high >> 16) << 1 | 1) << 15;
     const uint64_t rest = salt.low ^ salt.high << 48; /* the salt's bits that `whose` lacks */
@@ -2665,8 +2630,7 @@ typedef struct flake_i_tails {
 #ifdef FLAKE_I_AVX2
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u64x4 FLAKE_I_SIPHASH(flake_i_siphash_4, flake_i_u64x4)
 
-/* Four IDs at once. Returns how many: all but the last n % 4. In each half of a vector, the first number is for
- * ID 0 or 1, the second for ID 2 or 3. */
+/* Four IDs at once. Returns how many: all but the last n % 4. A vector's halves have IDs 0 and 2, and 1 and 3. */
 FLAKE_I_INLINE FLAKE_I_AVX2 uint64_t flake_i_form_fours(const flake_i_tails *r, flake128 *ids) {
     const flake_i_c8x32 high_at = FLAKE_I_BOTH(7, 6, 5, 4, 3, 2, 1, 0, -9, -9, -9, -9, -9, -9, -9, -9);
     const flake_i_c8x32 low_at = FLAKE_I_BOTH(-9, -9, -9, -9, -9, -9, -9, -9, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -2731,10 +2695,8 @@ FLAKE_I_NOINLINE void flake_i_counted_1(flake_gen *g, uint64_t time, uint64_t in
 
 FLAKE_API flake_status flake128_compose(const flake_layout *l, const flake_parts *p, flake128 *id) {
     uint64_t time;
-    if (!flake_i_is_128(l)) return FLAKE_INVALID;
-    const flake_status status = flake_i_time_at(l, p->unix_ms, &time);
+    const flake_status status = flake_i_is_128(l) ? flake_i_unit_of(l, p, &time) : FLAKE_INVALID;
     if (status != FLAKE_OK) return status;
-    if (!flake_i_has_parts(l, p)) return FLAKE_INVALID;
     const flake_i_fields f = flake_i_fields_of(l);
     if (f.version) *id = flake_i_uuid(f.version, time, p->seq, p->node);
     else if (l->format == FLAKE_I_BOUNDARY) *id = flake_i_128(time, p->node << 16 | p->seq);
@@ -2793,8 +2755,7 @@ FLAKE_API flake_status flake_ring_init(flake_ring *ring, flake_ring_slot *slots,
     return FLAKE_OK;
 }
 
-/* Linearises at the CAS. NULL: the slot of the next position does not have that phase (0 free, 1
- * filled). */
+/* Linearises at the CAS. NULL: the slot of the next position does not have that phase (0 free, 1 filled). */
 FLAKE_I_FN flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_atomic64 *end, uint64_t phase, uint64_t *turn) {
     uint64_t at = FLAKE_ATOMIC_LOAD(end, relaxed); /* a stale value fails the turn or the CAS */
     if (!ring->size) return NULL;                  /* was not initialised */
@@ -5840,8 +5801,7 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
  * always written in full width; the shortest text omits leading zeros. FLAKE_I_INLINE turns divisions into
  * multiplications by constants; gcc -O2 alone would share one copy among all bases. */
 
-/* An alphabet, and its inverse: character c is digit d if '0' + d is at index c - '0'; '.' marks no
- * digit. */
+/* An alphabet, and its inverse: character c is digit d if '0' + d is at index c - '0'; '.' marks no digit. */
 typedef struct flake_i_alphabet {
     char digits[63], inverse[76];
 } flake_i_alphabet;
@@ -5884,10 +5844,9 @@ static const flake_i_form flake_i_forms[] = {
     {11, 58, &flake_i_flickr},    /* FLAKE_BASE58_FLICKR */
 };
 
-/* A chunk below base^count is written from its first digit on, without a division: chunk / base^count is
- * a binary fraction, and each multiplication by the base carries the next digit over the point.
- * FLAKE_I_SCALE rounds up, by less than chunk / 2^57 in all, which changes no digit as long as base^count
- * is at most 2^28. The base is at most 100, so the product fits 64 bits. */
+/* A chunk below base^count is written from its first digit on, without a division: chunk / base^count is a binary
+ * fraction, and each multiplication by the base carries the next digit over the point. FLAKE_I_SCALE rounds up, by less
+ * than chunk / 2^57 in all, which changes no digit if base^count is at most 2^28. The product fits 64 bits. */
 #define FLAKE_I_POINT        57
 #define FLAKE_I_SCALE(power) (((uint64_t)1 << FLAKE_I_POINT) / (power) + 1)
 
@@ -5899,8 +5858,7 @@ FLAKE_I_INLINE uint64_t flake_i_spell(char *out, uint64_t fraction, unsigned bas
     return fraction & (((uint64_t)1 << FLAKE_I_POINT) - 1);
 }
 
-/* Writes id before `end`, in chunks of four digits. No inner loop: gcc -O2 does not unroll it, which
- * would double the time. */
+/* Writes id before `end`, in chunks of four digits. No inner loop: not unrolled by gcc -O2, it takes twice as long. */
 FLAKE_I_INLINE void flake_i_spell_id(char *end, uint64_t id, unsigned chunks, unsigned base, const char *digits,
                                      size_t stride, size_t span) {
     const uint32_t power = base * base * base * base;
@@ -5962,8 +5920,7 @@ FLAKE_API size_t flake_format_fixed(uint64_t id, flake_encoding form, char *buf,
     return flake_i_format(id, form, true, buf, size);
 }
 
-/* Reads the digits into n limbs, the least significant first. False: another character, or a number that
- * does not fit. */
+/* Reads digits into n limbs, least significant first. False: another character, or a number that does not fit. */
 FLAKE_I_FN bool flake_i_read(const char *text, size_t len, unsigned base, const flake_i_alphabet *alphabet,
                              uint32_t *limbs, size_t n) {
     for (size_t i = 0; i < n; i++) limbs[i] = 0;
@@ -6077,8 +6034,7 @@ static const char flake_i_ulid_values[] = ".....................................
                                           ".:;<=>?@A1BC1DE0FGHIJ.KLMNO......:;<=>?@A1BC1DE0FGHIJ.KLMNO.....";
 
 #define FLAKE_I_EACH_BYTE(byte)     (UINT64_C(0x0101010101010101) * (byte))
-/* Of ASCII, bit 7 of each byte: whether it is c or above. Other bytes carry into a neighbour, but are in
- * no range themselves. */
+/* Of ASCII, bit 7 of each byte: whether it is c or above. Others carry into a neighbour, and are in no range. */
 #define FLAKE_I_NOT_BELOW(bytes, c) ((bytes) + FLAKE_I_EACH_BYTE(0x80 - (c)))
 
 /* 1 in each byte that is n or above. */
@@ -6226,8 +6182,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_load_halves(const void *first,
     return (flake_i_u8x32)__builtin_ia32_insert128i256(__builtin_ia32_insert128i256(zero, a, 0), b, 1);
 }
 
-/* Of an ID's two words in memory order: kept in registers, since a load across two fresh stores would
- * stall. */
+/* Of an ID's two words in memory order: kept in registers, since a load across two fresh stores would stall. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_id_twice(uint64_t first, uint64_t last) {
     const flake_i_u64x4 id_twice = {first, last, first, last};
     return (flake_i_u8x32)id_twice;
@@ -6456,9 +6411,8 @@ FLAKE_I_TEXT_CALLS(uuid, FLAKE_I_UUID_STRIDE)
 FLAKE_I_TEXT_CALLS(ulid, FLAKE_I_ULID_STRIDE)
 
 // >>process-wide
-/* The process-wide generator: one engine for the module's lifetime, and a salt that makes its keys this
- * process's own. A forked child, and a process after flake_machine_cloned, continues with a copy of the
- * word and a new salt; nothing is initialised again.
+/* The process-wide generator: one engine for the module's lifetime, and a salt that makes its keys this process's own.
+ * A forked child, and a process after flake_machine_cloned, continues with a copy of the word and a new salt.
  *
  * Each thread that finds no engine initialises one in one of a few places; the first to finish publishes it
  * with one CAS. If all places are taken, a thread sleeps until one is published. After a second it draws from
@@ -6614,31 +6568,20 @@ FLAKE_I_INLINE flake_status flake_i_default_id(unsigned format, flake128 *id) {
     return flake_i_default_begun(format, id);
 }
 
-FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]) {
-    const flake_status status = flake_i_default_id(FLAKE_I_UUID7, (flake128 *)out);
-    return status == FLAKE_OK ? status : flake_i_no_id(status, out, 16);
-}
-
-FLAKE_API flake_status flake_uuid7(char out[37]) {
-    flake128 id;
-    const flake_status status = flake_uuid7_bytes(id.bytes);
-    if (status != FLAKE_OK) return flake_i_no_id(status, out, 37);
-    flake128_to_uuid(&id, out);
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake_ulid_bytes(uint8_t out[16]) {
-    const flake_status status = flake_i_default_id(FLAKE_I_ULID, (flake128 *)out);
-    return status == FLAKE_OK ? status : flake_i_no_id(status, out, 16);
-}
-
-FLAKE_API flake_status flake_ulid(char out[27]) {
-    flake128 id;
-    const flake_status status = flake_ulid_bytes(id.bytes);
-    if (status != FLAKE_OK) return flake_i_no_id(status, out, 27);
-    flake128_to_ulid(&id, out);
-    return FLAKE_OK;
-}
+#define FLAKE_I_DEFAULT_CALLS(call, FORMAT, to_text, SIZE)                       \
+    FLAKE_API flake_status call##_bytes(uint8_t out[16]) {                       \
+        const flake_status status = flake_i_default_id(FORMAT, (flake128 *)out); \
+        return status == FLAKE_OK ? status : flake_i_no_id(status, out, 16);     \
+    }                                                                            \
+    FLAKE_API flake_status call(char out[SIZE]) {                                \
+        flake128 id;                                                             \
+        const flake_status status = call##_bytes(id.bytes);                      \
+        if (status != FLAKE_OK) return flake_i_no_id(status, out, SIZE);         \
+        to_text(&id, out);                                                       \
+        return FLAKE_OK;                                                         \
+    }
+FLAKE_I_DEFAULT_CALLS(flake_uuid7, FLAKE_I_UUID7, flake128_to_uuid, FLAKE_I_UUID_STRIDE)
+FLAKE_I_DEFAULT_CALLS(flake_ulid, FLAKE_I_ULID, flake128_to_ulid, FLAKE_I_ULID_STRIDE)
 
 FLAKE_API flake_status flake_uuid7_at(int64_t unix_ms, char out[37]) {
     if (unix_ms < 0 || unix_ms >> 48) return FLAKE_TIME_RANGE;
@@ -6670,11 +6613,9 @@ FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *i, const char
         *number48 = number;
         best_rank = rank;
     }
-    if (best_rank < 0)
-        return flake_i_say(why, FLAKE_INVALID, name ? name : "this machine",
-                           name ? "no interface of this name has an Ethernet address"
-                                : "no interface has an Ethernet address");
-    return FLAKE_OK;
+    if (best_rank >= 0) return FLAKE_OK;
+    return name ? flake_i_say(why, FLAKE_INVALID, name, "no interface of this name has an Ethernet address")
+                : flake_i_say(why, FLAKE_INVALID, "this machine", "no interface has an Ethernet address");
 }
 
 FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *i, uint64_t *number16, flake_why *why) {
@@ -6691,30 +6632,26 @@ FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *i, uint64_t *n
 }
 #endif
 
-FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *number48, flake_why *why) {
-    *number48 = FLAKE_I_NO_NUMBER;
+FLAKE_I_FN flake_status flake_i_node_from_net(bool is_mac, const char *device, uint64_t *number, flake_why *why) {
+    *number = FLAKE_I_NO_NUMBER;
 #if FLAKE_I_HAS_NET
-    flake_i_interfaces *list = NULL;
+    flake_i_interfaces *list;
     if (flake_i_list_interfaces(&list)) {
-        const flake_status status = flake_i_pick_mac(list, device, number48, why);
+        const flake_status status =
+            is_mac ? flake_i_pick_mac(list, device, number, why) : flake_i_pick_ip(list, number, why);
         flake_i_free_interfaces(list);
         return status;
     }
 #endif
-    return (void)device, flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
+    return (void)is_mac, (void)device, flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
+}
+
+FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *number48, flake_why *why) {
+    return flake_i_node_from_net(true, device, number48, why);
 }
 
 FLAKE_API flake_status flake_node_from_ip(uint64_t *number16, flake_why *why) {
-    *number16 = FLAKE_I_NO_NUMBER;
-#if FLAKE_I_HAS_NET
-    flake_i_interfaces *list = NULL;
-    if (flake_i_list_interfaces(&list)) {
-        const flake_status status = flake_i_pick_ip(list, number16, why);
-        flake_i_free_interfaces(list);
-        return status;
-    }
-#endif
-    return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
+    return flake_i_node_from_net(false, NULL, number16, why);
 }
 
 /* The whole text up to `end` is a decimal number. */
