@@ -45,7 +45,7 @@
  *     3. Call flake_init before the threads start, then flake_next from each.
  *     4. A forked child that generates IDs calls flake_reinit_after_fork; one that does not, flake_close.
  *     5. At the end stop the threads that draw (call flake_next and the like); take flake_newest_ms or a snapshot of
- *        snos if you keep one; call flake_close; release what a gate depends on, such as an etcd claim; free the memory.
+ *        snos if you keep one; call flake_close; release what a gate depends on, such as an etcd claim; free memory.
  *
  * UNIQUENESS
  *
@@ -136,8 +136,8 @@
  * For a shared library, compile that one file with -fPIC. It also has functions for other languages. It exports
  * nothing unless FLAKE_API does; programs that link it define FLAKE_SHARED, and FLAKE_API as nothing.
  *
- * In C++ write `flake_options options = {};` and assign fields: g++ and clang from 18 on warn (-Wextra) about those that
- * {.seq_max = 99} leaves out. A C++20 module can export the declarations. Before gcc 14 and clang 16, structs that are
+ * In C++ write `flake_options options = {};` and assign fields: g++ and clang from 18 on warn (-Wextra) about those
+ * that {.seq_max = 99} leaves out. A C++20 module can export the declarations. Before gcc 14 and clang 16, structs
  * exported by name are lost; with gcc, functions too: wrap them in a class.
  *
  * SECTIONS
@@ -291,10 +291,9 @@ typedef enum flake_status {
     FLAKE_LEASE_LOST = 7, /* the claim on the node number was lost */
     FLAKE_IO = 9,         /* a file, connection or random source failed */
     FLAKE_CORRUPT = 10,   /* a truncated or damaged file of a number */
-    /* a file of something else, or another user's; or it was changed or removed while in use */
-    FLAKE_MISMATCH = 11,
-    FLAKE_DOWNTIME = 12, /* the last run ended longer ago than max_downtime_ms */
-    FLAKE_IN_USE = 13    /* the number, or each number of the range, has a holder */
+    FLAKE_MISMATCH = 11,  /* a file of something else, or another user's; or changed or removed while in use */
+    FLAKE_DOWNTIME = 12,  /* the last run ended longer ago than max_downtime_ms */
+    FLAKE_IN_USE = 13     /* the number, or each number of the range, has a holder */
 } flake_status;
 
 FLAKE_API const char *flake_status_str(flake_status status);
@@ -312,8 +311,7 @@ typedef struct flake_why {
  */
 typedef struct flake_layout {
     const char *name;
-    /* Unix time of time 0, in ms; init refuses 10^8 up to 10^10, which are in seconds */
-    int64_t epoch_ms;
+    int64_t epoch_ms; /* Unix time of time 0, in ms; init refuses 10^8 up to 10^10, which are in seconds */
     uint32_t unit_ms; /* resolution of the time field */
     uint8_t time_bits, time_shift;
     uint8_t node_bits, node_shift; /* node_bits up to 32 */
@@ -441,13 +439,13 @@ FLAKE_API int flake128_compare(const flake128 *, const flake128 *);
  * handlers that draw. They must not call the generator.
  *
  *     EXACT    full-resolution system clock, read by each draw
- *     COARSE   cheap to read, some ms late. A backward step of less than twice the lag is not noticed until
- *              the unit is exhausted
- *     FAST     the default. While draws are frequent (15 in a ms), it reads the exact clock every 0.5 ms. In
- *              between, the CPU's counter shows whether the unit has ended. A step of the clock, or a suspended
- *              machine, is noticed up to 0.5 ms late. Needs 64-bit x86 or aarch64 (gcc, clang) and a counter
- *              that is much cheaper than the clock; otherwise EXACT, as for rare draws, and for the process's
- *              first 20 ms of draws, which check that the counter's rate is constant
+ *     COARSE   cheap to read, some ms late. A backward step of less than twice the lag is not noticed until the unit
+ *              is exhausted
+ *     FAST     the default. While draws are frequent (15 in a ms), it reads the exact clock every 0.5 ms. In between,
+ *              the CPU's counter shows whether the unit has ended. A step of the clock, or a suspended machine, is
+ *              noticed up to 0.5 ms late. Needs 64-bit x86 or aarch64 (gcc, clang) and a counter that is much cheaper
+ *              than the clock. Else EXACT, as for rare draws, and for the process's first 20 ms of draws, which check
+ *              that the counter's rate is constant
  */
 
 enum { FLAKE_CLOCK_FAST = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_EXACT = 2 };
@@ -559,9 +557,8 @@ typedef struct flake_options {
     flake_layout layout;       /* all zero: flake_layout_default */
     uint32_t seq_min, seq_max; /* sequence range of this generator; both 0: the whole field */
 
-    flake_lane *lanes; /* memory for lanes; NULL: a single word */
-    /* as many as threads that run at the same time: cores, or the CPU quota rounded up */
-    size_t lane_count;
+    flake_lane *lanes;  /* memory for lanes; NULL: a single word */
+    size_t lane_count;  /* as many as threads run at the same time: cores, or the CPU quota rounded up */
     bool single_thread; /* one thread at a time generates, with plain loads and stores */
     /* Generator and lanes are in memory shared by processes; fork does not invalidate them. The processes must
      * be forks of one another, or use the system's clock and no ring. With a directory it implies
@@ -589,11 +586,9 @@ typedef struct flake_options {
     bool seq_scatter;
 
     /* with a directory */
-    /* init waits this long for a number in use; 0: 50 ms, as others may look at it */
-    int64_t claim_wait_ms;
-    int64_t horizon_ms; /* how far ahead of use the file is written, up to a day; 0: 3,000 */
-    /* FLAKE_DOWNTIME if the horizon is older (a restored copy?); 0: any age */
-    int64_t max_downtime_ms;
+    int64_t claim_wait_ms;   /* init waits this long for a number in use; 0: 50 ms, as others may look at it */
+    int64_t horizon_ms;      /* how far ahead of use the file is written, up to a day; 0: 3,000 */
+    int64_t max_downtime_ms; /* FLAKE_DOWNTIME if the horizon is older (a restored copy?); 0: any age */
     /* a fixed number's file must be there: FLAKE_IO if not (unmounted?). Not for a number's first start. */
     bool must_exist;
     /* Draws do not write: call flake_extend at least twice per horizon_ms. At the horizon draws return
@@ -662,11 +657,10 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
 /* As many as are available now, *got of them; the rest of the array is unchanged. FLAKE_OK if at least one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n, size_t *got);
-/* With the caller's time, such as a cached reading of the clock. A time before the newest unit counts as that
- * unit; before the unit in which the generator starts it is FLAKE_AGAIN.
- * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit plus max_ahead_ms (in whole
- * units); only the first draw of a unit reads the clock to check. So IDs can run a unit ahead of the clock, and
- * max_ahead_ms more when that unit is exhausted, as it is the time from which they run ahead. */
+/* With the caller's time, such as a cached reading of the clock. A time before the newest unit counts as that unit;
+ * before the generator's first unit it is FLAKE_AGAIN. FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than
+ * one unit plus max_ahead_ms (in whole units); only the first draw of a unit reads the clock to check. So IDs can run a
+ * unit ahead of the clock, and max_ahead_ms more when that unit is exhausted. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
 
 /* 128-bit layouts. The calls above return FLAKE_INVALID for them, and these for 64-bit layouts. */
@@ -1002,10 +996,8 @@ typedef struct flake_i_claim {
     flake_atomic64 horizon_ns;    /* IDs up to this Unix time may be generated */
     flake_atomic64 admitted_ns;   /* no ID of this run or the last one is later */
     flake_atomic64 writer;        /* id of the thread that writes, or 0; after close not 0 */
-    flake_atomic64 retry_from_ns; /* after a failed write, the time of the next try while there is
-                                     horizon left; INT64_MIN: the last write succeeded */
-    /* owner id of the process that called init, or flake_take_over; also without a directory */
-    flake_atomic64 holder;
+    flake_atomic64 retry_from_ns; /* after a failed write while horizon is left; INT64_MIN: the last one succeeded */
+    flake_atomic64 holder;        /* process owner id of init or flake_take_over; also without a directory */
     /* constant after init */
     int64_t lead_ns; /* how far the horizon is ahead of use when it is written */
     bool manual_extend;
@@ -1031,13 +1023,12 @@ struct flake_lane {
 };
 
 typedef struct flake_i_lanes {
-    /* by FLAKE_LANE(): a lane's distance from lanes_at (shared: + 2^31); 0: none yet */
     FLAKE_I_NO_COPY(flake_i_lanes)
-    flake_i_atomic32 map[256];
-    uintptr_t lanes_at;     /* address of lane -1; in shared memory relative to this struct */
-    uintptr_t from;         /* in shared memory all ones, else 0 */
-    uintptr_t self_address; /* see flake_i_engine */
-    size_t n;               /* 0: not initialised */
+    flake_i_atomic32 map[256]; /* by FLAKE_LANE(): a lane's distance from lanes_at (shared: + 2^31); 0: none yet */
+    uintptr_t lanes_at;        /* address of lane -1; in shared memory relative to this struct */
+    uintptr_t from;            /* in shared memory all ones, else 0 */
+    uintptr_t self_address;    /* see flake_i_engine */
+    size_t n;                  /* 0: not initialised */
     char pad[64];
     flake_i_atomic32 turn; /* the lane to try next */
     char pad2[60];
@@ -1316,8 +1307,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
  *
  *     environment, host_name,         NULL: unknown                          bare: NULL
  *     zeroed, free                    memory                                 bare: NULL
- *     FLAKE_I_HAS_NET                 0: no interfaces, and none of the following functions
- *     list_interfaces ...             addresses of the machine
+ *     net_number                      the number of an address of this host  bare, Windows, WASI: FLAKE_IO
  *
  * Platforms: bare (FLAKE_NO_OS), Windows, WASI (neither has files), POSIX.
  */
@@ -1426,15 +1416,8 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
 
 /* From the same source as BCryptGenRandom, without a library to link. */
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
-    for (unsigned char *at = (unsigned char *)to; n;) {
-        unsigned word;
-        const size_t some = n < sizeof word ? n : sizeof word;
-        if (rand_s(&word) != 0) return false;
-        memcpy(at, &word, some);
-        at += some;
-        n -= some;
-    }
-    return true;
+    for (unsigned word; n && rand_s(&word) == 0; n--) ((uint8_t *)to)[n - 1] = (uint8_t)word;
+    return n == 0;
 }
 
 FLAKE_I_FN unsigned flake_i_system_lane(void) { return GetCurrentProcessorNumber(); }
@@ -1478,8 +1461,7 @@ FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
 #include <threads.h>
 #endif
 
-/* Strict C hides POSIX if another header is included first. On Linux, functions are declared by their link names, with
- * the kernel's types. */
+/* Strict C hides POSIX if another header comes first. So on Linux, functions have link names and the kernel's types. */
 #if defined(__linux__)
 struct flake_i_timespec {
     long sec, nsec;
@@ -1927,17 +1909,17 @@ FLAKE_I_FN const char *flake_i_host_name(char *room, size_t size) {
 #endif
 
 #if defined(FLAKE_NO_OS) || defined(FLAKE_NO_NET) || defined(_WIN32) || defined(__wasi__)
+FLAKE_I_FN flake_status flake_i_net_number(bool is_mac, const char *name, uint64_t *number, flake_why *why) {
 #if defined(FLAKE_NO_OS)
-#define FLAKE_I_WHY_NO_NET "are left out by FLAKE_NO_OS"
+    const char *const reason = "are left out by FLAKE_NO_OS";
 #elif defined(FLAKE_NO_NET)
-#define FLAKE_I_WHY_NO_NET "are left out by FLAKE_NO_NET"
+    const char *const reason = "are left out by FLAKE_NO_NET";
 #else
-#define FLAKE_I_WHY_NO_NET "need POSIX"
+    const char *const reason = "need POSIX";
 #endif
-#define FLAKE_I_HAS_NET 0
+    return (void)is_mac, (void)name, (void)number, flake_i_say(why, FLAKE_IO, "interfaces", reason);
+}
 #else
-#define FLAKE_I_HAS_NET    1
-#define FLAKE_I_WHY_NO_NET "are not listed by the system"
 #include <ifaddrs.h>
 #include <sys/socket.h>
 #if defined(__linux__)
@@ -1945,15 +1927,10 @@ FLAKE_I_FN const char *flake_i_host_name(char *room, size_t size) {
 #elif defined(AF_LINK)
 #include <net/if_dl.h>
 #endif
-typedef struct ifaddrs flake_i_interfaces;
 enum { FLAKE_I_UP = 1, FLAKE_I_LOOPBACK = 8 }; /* IFF_UP, IFF_LOOPBACK, which strict C hides */
 
-FLAKE_I_FN bool flake_i_list_interfaces(flake_i_interfaces **list) { return getifaddrs(list) == 0; }
-
-FLAKE_I_FN void flake_i_free_interfaces(flake_i_interfaces *list) { freeifaddrs(list); }
-
 /* The 6 bytes of an Ethernet address; NULL: it has none. */
-FLAKE_I_FN const uint8_t *flake_i_mac(const flake_i_interfaces *i) {
+FLAKE_I_FN const uint8_t *flake_i_mac(const struct ifaddrs *i) {
     const void *const address = i->ifa_addr;
     if (!address) return NULL;
 #if defined(__linux__)
@@ -1967,9 +1944,52 @@ FLAKE_I_FN const uint8_t *flake_i_mac(const flake_i_interfaces *i) {
 }
 
 /* The 4 bytes of an IPv4 address, after its port; NULL: it has none. */
-FLAKE_I_FN const uint8_t *flake_i_ip(const flake_i_interfaces *i) {
+FLAKE_I_FN const uint8_t *flake_i_ip(const struct ifaddrs *i) {
     const bool has_ip = i->ifa_addr && i->ifa_addr->sa_family == AF_INET;
     return has_ip ? (const uint8_t *)i->ifa_addr->sa_data + 2 : NULL;
+}
+
+/* The MAC of the named interface, or of the best one: factory-assigned before locally administered ones,
+ * such as those of bridges and containers, and of these one that is up. */
+FLAKE_I_FN flake_status flake_i_pick_mac(const struct ifaddrs *i, const char *name, uint64_t *number48,
+                                         flake_why *why) {
+    int best_rank = -1;
+    for (; i; i = i->ifa_next) {
+        const uint8_t *const mac = flake_i_mac(i);
+        uint64_t number = 0;
+        for (size_t at = 0; mac && at < 6; at++) number = number << 8 | mac[at];
+        if (name && strcmp(i->ifa_name, name) != 0) continue;
+        if (!number || i->ifa_flags & FLAKE_I_LOOPBACK) continue;
+        const int rank = mac[0] & 2 ? (i->ifa_flags & FLAKE_I_UP) != 0 : 2;
+        if (rank <= best_rank) continue;
+        *number48 = number;
+        best_rank = rank;
+    }
+    if (best_rank >= 0) return FLAKE_OK;
+    return name ? flake_i_say(why, FLAKE_INVALID, name, "no interface of this name has an Ethernet address")
+                : flake_i_say(why, FLAKE_INVALID, "this machine", "no interface has an Ethernet address");
+}
+
+FLAKE_I_FN flake_status flake_i_pick_ip(const struct ifaddrs *i, uint64_t *number16, flake_why *why) {
+    for (; i; i = i->ifa_next) {
+        const uint8_t *const ip = flake_i_ip(i);
+        const unsigned net = ip ? (unsigned)ip[0] << 8 | ip[1] : 0;
+        /* 10/8, 172.16/12, 192.168/16, 169.254/16 */
+        if (net >> 8 != 10 && net >> 4 != (172 << 4 | 1) && net != (192 << 8 | 168) && net != (169 << 8 | 254))
+            continue;
+        *number16 = (uint64_t)ip[2] << 8 | ip[3];
+        return FLAKE_OK;
+    }
+    return flake_i_say(why, FLAKE_INVALID, "this machine", "no interface has a private IPv4 address");
+}
+
+/* A MAC, or the end of an IP address. */
+FLAKE_I_FN flake_status flake_i_net_number(bool is_mac, const char *name, uint64_t *number, flake_why *why) {
+    struct ifaddrs *list;
+    if (getifaddrs(&list) != 0) return flake_i_say(why, FLAKE_IO, "interfaces", "are not listed by the system");
+    const flake_status status = is_mac ? flake_i_pick_mac(list, name, number, why) : flake_i_pick_ip(list, number, why);
+    freeifaddrs(list);
+    return status;
 }
 #endif
 
@@ -1977,16 +1997,14 @@ FLAKE_I_FN const uint8_t *flake_i_ip(const flake_i_interfaces *i) {
 
 /* ---- clock, which draws read in // >>engine; sleep, lane ---- */
 
-#ifndef FLAKE_CLOCK_SLACK_NS
-#ifdef FLAKE_CLOCK_NS
-#define FLAKE_CLOCK_SLACK_NS UINT64_C(0)
-#else
-#define FLAKE_CLOCK_SLACK_NS flake_i_system_slack_ns()
-#endif
-#endif
 #ifndef FLAKE_CLOCK_NS
 #define FLAKE_I_CLOCK_OF_OURS
 #define FLAKE_CLOCK_NS(kind) flake_i_system_ns(kind)
+#ifndef FLAKE_CLOCK_SLACK_NS
+#define FLAKE_CLOCK_SLACK_NS flake_i_system_slack_ns()
+#endif
+#elif !defined(FLAKE_CLOCK_SLACK_NS)
+#define FLAKE_CLOCK_SLACK_NS UINT64_C(0)
 #endif
 #ifndef FLAKE_SLEEP_NS
 #define FLAKE_SLEEP_NS(ns) flake_i_system_sleep(ns)
@@ -2075,8 +2093,7 @@ FLAKE_I_INLINE uint64_t flake_i_instance_owner_now(void) {
     return flake_i_pageless_owner_id();
 }
 
-/* Threads may register the page at once, and twice. The pointer needs no order: a later fork takes
- * the kernel's lock after the call that registered it. */
+/* Threads may register the page at once, and twice. No order is needed: a later fork takes the kernel's lock. */
 FLAKE_I_FN flake_atomic64 *flake_i_fork_page(void) {
     flake_atomic64 *page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
     if (page) return page;
@@ -2167,9 +2184,8 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_counter, flake_i_counter);
 static struct flake_i_counter flake_i_counter;
 #endif
 
-/* Whether the counter is much cheaper than the clock. It is not if readings are trapped, or if the
- * system distrusts it and has a slow clock. A user's counter always suits, and the processor's does not
- * follow a user's clock, whose time may be simulated. */
+/* Whether the counter is much cheaper than the clock: not if readings are trapped, or the system distrusts it and has a
+ * slow clock. A user's counter always suits; the processor's does not suit a user's clock, which may be simulated. */
 FLAKE_I_COLD bool flake_i_counter_suits(const flake_clock *c) {
 #if !defined(FLAKE_I_COUNTER_OF_OURS)
     return (void)c, true;
@@ -2327,8 +2343,7 @@ FLAKE_I_FN bool flake_i_is_128(const flake_layout *layout) {
            flake_i_same_layout(layout, &l);
 }
 
-/* The layout of a generator's word. Words of UUIDs and ULIDs count from 1984: late enough for 43 bits of
- * time, which leaves room for fetch_add. */
+/* The layout of a generator's word. UUIDs and ULIDs count from 1984, in 43 bits: that leaves room for fetch_add. */
 #define FLAKE_I_1984_MS                  INT64_C(441763200000)
 FLAKE_I_FN flake_layout flake_i_layout_in_engine(const flake_layout *layout) {
     if (!layout->format) return *layout;
@@ -2384,7 +2399,7 @@ FLAKE_API int64_t flake_layout_end_ms(const flake_layout *l) {
     int64_t start;
     if (flake_layout_check(l, NULL) != FLAKE_OK) return INT64_MIN;
     if (!flake_i_unix_ms(l, flake_i_ones(l->time_bits), false, &start)) return INT64_MAX;
-    return start > INT64_MAX - (int64_t)(l->unit_ms - 1) ? INT64_MAX : start + (int64_t)(l->unit_ms - 1);
+    return flake_i_add_saturated(start, (int64_t)l->unit_ms - 1);
 }
 
 /* What a call sets that has no node number. All numbers from 2^48 on are refused, and so this one is with
@@ -2474,24 +2489,25 @@ FLAKE_API flake_status flake_decompose(const flake_layout *l, uint64_t id, flake
     return FLAKE_OK;
 }
 
-FLAKE_API flake_status flake_min_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
-    const flake_parts parts = {unix_ms, 0, 0};
-    return flake_compose(l, &parts, id);
-}
-
-FLAKE_API flake_status flake_max_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
-    if (!l || !flake_i_layout_bits(l)) return FLAKE_INVALID;
-    const flake_parts parts = flake_i_last_parts(l, unix_ms);
-    return flake_compose(l, &parts, id);
-}
+/* For IDs of 64 and of 128 bits. */
+#define FLAKE_I_RANGE_CALLS(prefix, id_type)                                                      \
+    FLAKE_API flake_status prefix##_min_at(const flake_layout *l, int64_t unix_ms, id_type *id) { \
+        const flake_parts parts = {unix_ms, 0, 0};                                                \
+        return prefix##_compose(l, &parts, id);                                                   \
+    }                                                                                             \
+    FLAKE_API flake_status prefix##_max_at(const flake_layout *l, int64_t unix_ms, id_type *id) { \
+        if (!l) return FLAKE_INVALID;                                                             \
+        const flake_parts parts = flake_i_last_parts(l, unix_ms);                                 \
+        return prefix##_compose(l, &parts, id);                                                   \
+    }
+FLAKE_I_RANGE_CALLS(flake, uint64_t)
 
 // >>128-bit
 /* 128-bit IDs are formed of tickets: a time in ms, and an index within that ms. */
 
 enum {
     FLAKE_I_COUNTER_BITS = 26, /* of a UUID; it starts in the lower half */
-    FLAKE_I_TICKET_BITS = 16,
-    FLAKE_I_RENEWAL_BITS = 10 /* log2 of the ms after which the tail's keys are renewed */
+    FLAKE_I_RENEWAL_BITS = 10  /* log2 of the ms after which the tail's keys are renewed */
 };
 
 FLAKE_I_INLINE flake128 flake_i_128(uint64_t high, uint64_t low) {
@@ -2543,8 +2559,7 @@ FLAKE_I_FN void flake_i_set_keys(flake_i_keys *k, const uint64_t fresh[4]) {
     for (unsigned i = 0; i < 3; i++) FLAKE_ATOMIC_STORE(&k->ulid[i], 0u, relaxed);
 }
 
-/* Renews the tail's keys, so that copies of a running machine, which share its keys, diverge. Without
- * random bytes the old keys stay in use. */
+/* Renews the tail's keys, which copies of a running machine share. Without random bytes the old keys stay in use. */
 FLAKE_I_COLD void flake_i_renew_tail(flake_i_keys *k, uint64_t now) {
     uint64_t seen = FLAKE_ATOMIC_LOAD(&k->renewed, relaxed), fresh[2];
     if (now <= seen || !FLAKE_ATOMIC_CAS(&k->renewed, &seen, now, relaxed, relaxed)) return;
@@ -2724,16 +2739,7 @@ FLAKE_API flake_status flake128_decompose(const flake_layout *l, const flake128 
     return FLAKE_OK;
 }
 
-FLAKE_API flake_status flake128_min_at(const flake_layout *l, int64_t unix_ms, flake128 *id) {
-    const flake_parts parts = {unix_ms, 0, 0};
-    return flake128_compose(l, &parts, id);
-}
-
-FLAKE_API flake_status flake128_max_at(const flake_layout *l, int64_t unix_ms, flake128 *id) {
-    if (!l) return FLAKE_INVALID;
-    const flake_parts parts = flake_i_last_parts(l, unix_ms);
-    return flake128_compose(l, &parts, id);
-}
+FLAKE_I_RANGE_CALLS(flake128, flake128)
 
 FLAKE_API int flake128_compare(const flake128 *a, const flake128 *b) { return memcmp(a->bytes, b->bytes, 16); }
 
@@ -5814,7 +5820,6 @@ static const flake_i_alphabet flake_i_base58 = {
     ".012345678.......9:;<=>?@.ABCDE.FGHIJKLMNOP......QRSTUVWXYZ[.\\]^_`abcdefghi"};
 static const flake_i_alphabet flake_i_crockford = {"0123456789ABCDEFGHJKMNPQRSTVWXYZ",
                                                    "0123456789.......:;<=>?@A.BC.DE.FGHIJ.KLMNO"};
-/* also hex */
 static const flake_i_alphabet flake_i_lower = {
     "0123456789abcdefghijklmnopqrstuvwxyz",
     "0123456789.......................................:;<=>?@ABCDEFGHIJKLMNOPQRS"};
@@ -6450,8 +6455,7 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_default, flake_i_default);
  * and spread: else a child one generation later could have its parent's tag. */
 FLAKE_I_FN uint32_t flake_i_tag_of(uint64_t owner_id) { return (uint32_t)(owner_id ^ (owner_id >> 32) * 0x9e3779b1); }
 
-/* Chooses this process's salt. False: there are no random bytes. The owner id is read after the parts, so
- * that no part of a newer one is replaced. */
+/* Chooses this process's salt. False: no random bytes. The owner id is read last, so that no newer part is replaced. */
 FLAKE_I_FN bool flake_i_new_salt(void) {
     struct flake_i_default *const d = &flake_i_default;
     flake_atomic64 *word;
@@ -6494,8 +6498,7 @@ FLAKE_I_COLD void flake_i_default_begin(struct flake_i_uuids *fresh, const uint6
     flake_i_set_keys(&fresh->keys, keys);
 }
 
-/* Initialises the generator; *g stays NULL while other threads do. The place is taken when nothing can
- * fail any more, since it is never released. */
+/* *g stays NULL while other threads initialise it. A place is taken when nothing can fail, since it is not released. */
 FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     uint64_t keys[4];
     *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed); /* to test it; the caller loads it again */
@@ -6596,62 +6599,14 @@ FLAKE_API flake_status flake_uuid7_at(int64_t unix_ms, char out[37]) {
 
 // >>node numbers
 
-#if FLAKE_I_HAS_NET
-/* The MAC of the named interface, or of the best one: factory-assigned before locally administered ones,
- * such as those of bridges and containers, and of these one that is up. */
-FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *i, const char *name, uint64_t *number48,
-                                         flake_why *why) {
-    int best_rank = -1;
-    for (; i; i = i->ifa_next) {
-        const uint8_t *const mac = flake_i_mac(i);
-        uint64_t number = 0;
-        for (size_t at = 0; mac && at < 6; at++) number = number << 8 | mac[at];
-        if (name && strcmp(i->ifa_name, name) != 0) continue;
-        if (!number || i->ifa_flags & FLAKE_I_LOOPBACK) continue;
-        const int rank = mac[0] & 2 ? (i->ifa_flags & FLAKE_I_UP) != 0 : 2;
-        if (rank <= best_rank) continue;
-        *number48 = number;
-        best_rank = rank;
-    }
-    if (best_rank >= 0) return FLAKE_OK;
-    return name ? flake_i_say(why, FLAKE_INVALID, name, "no interface of this name has an Ethernet address")
-                : flake_i_say(why, FLAKE_INVALID, "this machine", "no interface has an Ethernet address");
-}
-
-FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *i, uint64_t *number16, flake_why *why) {
-    for (; i; i = i->ifa_next) {
-        const uint8_t *const ip = flake_i_ip(i);
-        const unsigned net = ip ? (unsigned)ip[0] << 8 | ip[1] : 0;
-        /* 10/8, 172.16/12, 192.168/16, 169.254/16 */
-        if (net >> 8 != 10 && net >> 4 != (172 << 4 | 1) && net != (192 << 8 | 168) && net != (169 << 8 | 254))
-            continue;
-        *number16 = (uint64_t)ip[2] << 8 | ip[3];
-        return FLAKE_OK;
-    }
-    return flake_i_say(why, FLAKE_INVALID, "this machine", "no interface has a private IPv4 address");
-}
-#endif
-
-FLAKE_I_FN flake_status flake_i_node_from_net(bool is_mac, const char *device, uint64_t *number, flake_why *why) {
-    *number = FLAKE_I_NO_NUMBER;
-#if FLAKE_I_HAS_NET
-    flake_i_interfaces *list;
-    if (flake_i_list_interfaces(&list)) {
-        const flake_status status =
-            is_mac ? flake_i_pick_mac(list, device, number, why) : flake_i_pick_ip(list, number, why);
-        flake_i_free_interfaces(list);
-        return status;
-    }
-#endif
-    return (void)is_mac, (void)device, flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
-}
-
 FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *number48, flake_why *why) {
-    return flake_i_node_from_net(true, device, number48, why);
+    *number48 = FLAKE_I_NO_NUMBER;
+    return flake_i_net_number(true, device, number48, why);
 }
 
 FLAKE_API flake_status flake_node_from_ip(uint64_t *number16, flake_why *why) {
-    return flake_i_node_from_net(false, NULL, number16, why);
+    *number16 = FLAKE_I_NO_NUMBER;
+    return flake_i_net_number(false, NULL, number16, why);
 }
 
 /* The whole text up to `end` is a decimal number. */
@@ -6694,14 +6649,8 @@ FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *numbe
 }
 
 // >>configuration
-enum {
-    FLAKE_I_IS_FLAG,
-    FLAKE_I_IS_LAYOUT,
-    FLAKE_I_IS_NODE, /* a number, or FIRST-LAST */
-    FLAKE_I_IS_DIR,  /* a name; none: NULL */
-    FLAKE_I_IS_CLOCK,
-    FLAKE_I_IS_NUMBER
-};
+/* Kinds of values. A node is a number, or FIRST-LAST. */
+enum { FLAKE_I_IS_FLAG, FLAKE_I_IS_LAYOUT, FLAKE_I_IS_NODE, FLAKE_I_IS_DIR, FLAKE_I_IS_CLOCK, FLAKE_I_IS_NUMBER };
 
 /* A word, the member of flake_config that it sets, the largest number, and what is wrong with a value that
  * the member cannot have; it begins with a quote if the message quotes the value. */
@@ -6936,18 +6885,16 @@ FLAKE_API const char *flake_version(void) { return FLAKE_VERSION_STRING; }
  *
  * Copyright (c) 2026 the authors of flake.h and sno.h
  *
- * Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
- * associated documentation files (the "Software"), to deal in the Software without restriction,
- * including without limitation the rights to use, copy, modify, merge, publish, distribute,
- * sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
- * furnished to do so, subject to the following conditions:
+ * Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
+ * documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
+ * rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to
+ * permit persons to whom the Software is furnished to do so, subject to the following conditions:
  *
  * The above copyright notice and this permission notice shall be included in all copies or
  * substantial portions of the Software.
  *
- * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
- * NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
- * NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
- * DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
- * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+ * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+ * WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
+ * COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
+ * OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
  */
