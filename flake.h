@@ -608,7 +608,7 @@ typedef struct flake_options {
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, flake_node, const flake_options *, flake_why *);
 /* n generators that share one number and its sequence range, each with single_thread and for one thread at a time;
  * in shared memory for one process. All or none. Close and extend the first one. FLAKE_INVALID: n is 0, or exceeds
- * the range, of which it must be less than the whole if that starts at 0. */
+ * the range's size, or equals it if the range starts at 0. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node,
                                                           const flake_options *, flake_why *);
 /* After fork or flake_machine_cloned: takes another number and drops the inherited one. Until then draws return
@@ -919,8 +919,8 @@ typedef struct flake_i_engine {
     flake_atomic64 word;
     char pad1[56];
 
-    flake_atomic64 *owner_word;  /* the gate's, else the instance's; NULL: there is none, ... */
-    uint64_t owner_id;           /* ... so the pid is compared, or with 0 nothing */
+    flake_atomic64 *owner_word;  /* compared with owner_id: the gate's, else the instance's; NULL: the pid */
+    uint64_t owner_id;           /* 0: nothing is compared */
     uint64_t epoch_ns, unit_ns;  /* wrapping arithmetic: only differences are used */
     uint64_t unit_share;         /* 2^64 / unit_ns, rounded down, to multiply instead of divide */
     uint64_t slack_ns;           /* how far a reading may lag behind the word's unit */
@@ -928,7 +928,7 @@ typedef struct flake_i_engine {
     uint64_t late_from_ns;       /* epoch_ns - slack_ns */
     uint64_t count_mask;
     uint64_t unit_capacity; /* tickets per unit: the range of the generator, shard or lane */
-    uint64_t fast_limit;    /* the fast path draws after 1 to this many tickets; 0: after none */
+    uint64_t fast_limit;    /* the fast path draws if count is 1 to this; 0: never */
     uint64_t add_limit;     /* ... by fetch_add: likewise */
     unsigned time_shift;
     unsigned tick_bits; /* 1: a backward step of the clock changes the timeline */
@@ -943,8 +943,7 @@ typedef struct flake_i_engine {
     uintptr_t self_address; /* its own address at init: that of a copy differs */
     bool fail_on_backwards; /* waiting calls do not wait after a backward step */
     bool no_wait;           /* init did not wait for the time before start_unit */
-    /* flake_i_draw_first may draw after 1 to this many tickets; 0: never: there is a gate, claim or ring, a full count
-     * carries, or it is closed */
+    /* flake_i_draw_first draws if count is 1 to this; 0: closed, or with a gate, claim, ring, or count that carries */
     flake_atomic64 first_limit;
     /* of the counter; 1: the next draw begins a window if they are known, or clock.now_ns is set; 0: no windows, or
      * draws are rare */
@@ -1300,6 +1299,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
  *
  *     FLAKE_I_HAS_FILES               0: none of the following functions, up to working_dir
  *     cancel_guard_begin, ..._end     no cancellation in between; errno is restored
+ *     monotonic_ns                    to measure a wait
  *     thread_id                       unique among threads of all processes that share memory
  *     error_is_absent, _is_closed,    why the last call failed; close and unlink leave that unchanged
  *     _is_taken_or_denied, error_text
@@ -2262,13 +2262,15 @@ FLAKE_I_FN uint64_t flake_i_calibrate(uint64_t counter, int64_t now_ns) {
  * boundary's come those of which draws form IDs from keys, each ms anew.
  *
  * How to add a format:
- *  1. Below FLAKE_LAYOUT_ULID a layout macro, with the next format and 16 bits of sequence, and its entry at the end
- *     of FLAKE_I_EACH_LAYOUT. Without node_bits random bits distinguish generators.
- *  2. A row at the end of this table. `form` names the function in // >>128-bit that forms IDs of the Unix ms and
- *     index of a ticket. flake_i_form_tail has the counter, then random bits; flake_i_form_node the counter, then
- *     the node; flake_i_form_ulid counts in 80 bits. If none of them fits, write another one there.
+ *  1. Below FLAKE_LAYOUT_ULID a layout macro, with the next format and 16 bits of sequence (the tickets of a ms), and
+ *     its entry at the end of FLAKE_I_EACH_LAYOUT. Without node_bits random bits distinguish generators.
+ *  2. A row at the end of this table. `form` names the function in // >>128-bit that forms IDs of the Unix ms and index
+ *     of a ticket. flake_i_form_tail has the counter, then random bits; flake_i_form_node the counter, then the node;
+ *     flake_i_form_ulid counts in 80 bits. If none of them fits, write another one there. With a longer unit_ms its
+ *     counter starts once a unit, and rises by 2^16 with each ms.
  *  3. Parts are stored as in a UUID if there is a version, else as time, seq down to bit 64, node. If neither fits,
  *     flake128_compose and flake128_decompose need a branch.
+ *  4. If the time field ends before 2262, fewer time_bits in flake_i_layout_in_engine: 41 end in 2053.
  */
 // clang-format off
 #define FLAKE_I_EACH_COUNTED(X) \
@@ -6421,7 +6423,7 @@ FLAKE_I_TEXT_CALLS(ulid, FLAKE_I_ULID_STRIDE)
  *
  * Each thread that finds no engine initialises one in one of a few places; the first to finish publishes it
  * with one CAS. If all places are taken, a thread sleeps until one is published. After a second it draws from
- * a generator on its stack, whose ID has no order with the others.
+ * a generator on its stack, whose ID is unordered relative to the others.
  *
  *     label      at                                   pairs with   and carries
  *     PAGE:R     default generator published          PAGE:A       the initialised generator
