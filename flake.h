@@ -1208,8 +1208,6 @@ FLAKE_I_FN uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
 #else
 #define FLAKE_I_HAS_AVX2 (__builtin_cpu_supports("avx2") != 0) /* a load and a test */
 #endif
-#define FLAKE_I_AVX512               __attribute__((target("avx2,avx512vl")))
-#define FLAKE_I_HAS_AVX512           (__builtin_cpu_supports("avx512vl") != 0)
 #define FLAKE_I_BEST(avx2, portable) (FLAKE_I_HAS_AVX2 ? avx2 : portable)
 
 typedef char flake_i_c8x32 __attribute__((vector_size(32)));
@@ -1724,10 +1722,9 @@ FLAKE_I_FN const char *flake_i_error_text(void) { return strerror(errno); }
 
 enum { FLAKE_I_READ, FLAKE_I_WRITE, FLAKE_I_CREATE }; /* ways to open a file */
 
-/* Never returns 0 to 2, the standard streams, even if the program has closed those. */
+/* Never returns 0 to 2, the standard streams, even if the program has closed those. Does not wait for a pipe. */
 FLAKE_I_FN int flake_i_open(const char *path, int how) {
-    const int flags = (how == FLAKE_I_READ ? O_RDONLY : O_RDWR) | FLAKE_I_NOFOLLOW | O_NONBLOCK |
-                      FLAKE_I_CLOEXEC; /* a pipe would have no end */
+    const int flags = (how == FLAKE_I_READ ? O_RDONLY : O_RDWR) | FLAKE_I_NOFOLLOW | FLAKE_I_CLOEXEC | O_NONBLOCK;
     int fd = how == FLAKE_I_CREATE ? -1 : open(path, flags);
     for (bool again = how == FLAKE_I_CREATE; again;) {
         /* the only way that follows no link anywhere */
@@ -2667,12 +2664,13 @@ FLAKE_I_INLINE FLAKE_I_AVX2 uint64_t flake_i_form_fours(const flake_i_tails *r, 
     return done;
 }
 
-FLAKE_I_AVX512 FLAKE_I_NOINLINE uint64_t flake_i_form_avx512(const flake_i_tails *r, flake128 *ids) {
+__attribute__((target("avx2,avx512vl"))) FLAKE_I_NOINLINE uint64_t flake_i_form_avx512(const flake_i_tails *r,
+                                                                                       flake128 *ids) {
     return flake_i_form_fours(r, ids);
 }
 
 FLAKE_I_AVX2 FLAKE_I_NOINLINE uint64_t flake_i_form_avx2(const flake_i_tails *r, flake128 *ids) {
-    return FLAKE_I_HAS_AVX512 ? flake_i_form_avx512(r, ids) : flake_i_form_fours(r, ids);
+    return __builtin_cpu_supports("avx512vl") ? flake_i_form_avx512(r, ids) : flake_i_form_fours(r, ids);
 }
 #endif
 
@@ -5919,13 +5917,15 @@ FLAKE_I_FN size_t flake_i_format(uint64_t id, flake_encoding form, bool fixed, c
                              buf, size);
 }
 
-FLAKE_API size_t flake_format(uint64_t id, flake_encoding form, char *buf, size_t size) {
-    return flake_i_format(id, form, false, buf, size);
-}
-
-FLAKE_API size_t flake_format_fixed(uint64_t id, flake_encoding form, char *buf, size_t size) {
-    return flake_i_format(id, form, true, buf, size);
-}
+/* For IDs of 64 and of 128 bits. */
+#define FLAKE_I_FORMAT_CALLS(call, id_type, form_type, write)                           \
+    FLAKE_API size_t call(id_type id, form_type form, char *buf, size_t size) {         \
+        return write(id, form, false, buf, size);                                       \
+    }                                                                                   \
+    FLAKE_API size_t call##_fixed(id_type id, form_type form, char *buf, size_t size) { \
+        return write(id, form, true, buf, size);                                        \
+    }
+FLAKE_I_FORMAT_CALLS(flake_format, uint64_t, flake_encoding, flake_i_format)
 
 /* Reads digits into n limbs, least significant first. False: another character, or a number that does not fit. */
 FLAKE_I_FN bool flake_i_read(const char *text, size_t len, unsigned base, const flake_i_alphabet *alphabet,
@@ -6011,13 +6011,7 @@ FLAKE_I_FN size_t flake_i_format128(const flake128 *id, unsigned base, bool fixe
     return flake_i_copy_text(end - width, width, fixed, '0', buf, size);
 }
 
-FLAKE_API size_t flake128_format(const flake128 *id, unsigned base, char *buf, size_t size) {
-    return flake_i_format128(id, base, false, buf, size);
-}
-
-FLAKE_API size_t flake128_format_fixed(const flake128 *id, unsigned base, char *buf, size_t size) {
-    return flake_i_format128(id, base, true, buf, size);
-}
+FLAKE_I_FORMAT_CALLS(flake128_format, const flake128 *, unsigned, flake_i_format128)
 
 FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned base, flake128 *id) {
     const size_t width = flake128_text_width(base);
@@ -6263,7 +6257,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_uuid_digits(const char *text, 
  * bits. (No letter has those of 0, 7, 8 and 9.) */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_uuid_of(flake_i_u8x32 digits) {
     const flake_i_c8x32 letters = FLAKE_I_BOTH(0, 10, 11, 12, 13, 14, 15, 7, 8, 9, 0, 0, 0, 0, 0, 0);
-    const flake_i_u64x4 zero = {0}, nibble_scales = zero + UINT64_C(0x0110011001100110);
+    const flake_i_u8x32 nibble_scales = flake_i_each(UINT64_C(0x0110011001100110));
     const flake_i_u8x32 values =
         flake_i_smaller(digits - flake_i_each(FLAKE_I_EACH_BYTE('0')), FLAKE_I_PICK(letters, digits));
     const flake_i_s16x16 bytes = __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)nibble_scales);
@@ -6323,8 +6317,8 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_ulid_kinds(flake_i_u8x32 c) {
 /* Values of 5 bits, joined to ten bits, then to 20. The first 20 of each 40 are 4 bits too high, so only
  * the low half of the middle byte is missing; it is 48 bits further up. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_join_values(flake_i_u8x32 values, flake_i_c8x32 order_of_bytes) {
-    const flake_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
-    const flake_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
+    const flake_i_u8x32 value_scales = flake_i_each(UINT64_C(0x0120012001200120));
+    const flake_i_u8x32 ten_bit_scales = flake_i_each(UINT64_C(0x0001040000104000));
     const flake_i_s16x16 ten_bits = __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)value_scales);
     const flake_i_u64x4 twenty_bits =
         (flake_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (flake_i_s16x16)ten_bit_scales);
@@ -6567,23 +6561,19 @@ FLAKE_I_COLD flake_status flake_i_default_begun(unsigned format, flake128 *id) {
     }
 }
 
-FLAKE_I_INLINE flake_status flake_i_default_id(unsigned format, flake128 *id) {
-    flake_status status;
-    if (FLAKE_I_LIKELY(flake_i_default_try(format, id, &status))) return status;
-    return flake_i_default_begun(format, id);
-}
-
-#define FLAKE_I_DEFAULT_CALLS(call, FORMAT, to_text, SIZE)                       \
-    FLAKE_API flake_status call##_bytes(uint8_t out[16]) {                       \
-        const flake_status status = flake_i_default_id(FORMAT, (flake128 *)out); \
-        return status == FLAKE_OK ? status : flake_i_no_id(status, out, 16);     \
-    }                                                                            \
-    FLAKE_API flake_status call(char out[SIZE]) {                                \
-        flake128 id;                                                             \
-        const flake_status status = call##_bytes(id.bytes);                      \
-        if (status != FLAKE_OK) return flake_i_no_id(status, out, SIZE);         \
-        to_text(&id, out);                                                       \
-        return FLAKE_OK;                                                         \
+#define FLAKE_I_DEFAULT_CALLS(call, FORMAT, to_text, SIZE)                          \
+    FLAKE_API flake_status call##_bytes(uint8_t out[16]) {                          \
+        flake_status status;                                                        \
+        if (!FLAKE_I_LIKELY(flake_i_default_try(FORMAT, (flake128 *)out, &status))) \
+            status = flake_i_default_begun(FORMAT, (flake128 *)out);                \
+        return status == FLAKE_OK ? status : flake_i_no_id(status, out, 16);        \
+    }                                                                               \
+    FLAKE_API flake_status call(char out[SIZE]) {                                   \
+        flake128 id;                                                                \
+        const flake_status status = call##_bytes(id.bytes);                         \
+        if (status != FLAKE_OK) return flake_i_no_id(status, out, SIZE);            \
+        to_text(&id, out);                                                          \
+        return FLAKE_OK;                                                            \
     }
 FLAKE_I_DEFAULT_CALLS(flake_uuid7, FLAKE_I_UUID7, flake128_to_uuid, FLAKE_I_UUID_STRIDE)
 FLAKE_I_DEFAULT_CALLS(flake_ulid, FLAKE_I_ULID, flake128_to_ulid, FLAKE_I_ULID_STRIDE)
