@@ -5918,12 +5918,12 @@ FLAKE_I_FN size_t flake_i_format(uint64_t id, flake_encoding form, bool fixed, c
 }
 
 /* For IDs of 64 and of 128 bits. */
-#define FLAKE_I_FORMAT_CALLS(call, id_type, form_type, write)                           \
+#define FLAKE_I_FORMAT_CALLS(call, id_type, form_type, to_text)                         \
     FLAKE_API size_t call(id_type id, form_type form, char *buf, size_t size) {         \
-        return write(id, form, false, buf, size);                                       \
+        return to_text(id, form, false, buf, size);                                     \
     }                                                                                   \
     FLAKE_API size_t call##_fixed(id_type id, form_type form, char *buf, size_t size) { \
-        return write(id, form, true, buf, size);                                        \
+        return to_text(id, form, true, buf, size);                                      \
     }
 FLAKE_I_FORMAT_CALLS(flake_format, uint64_t, flake_encoding, flake_i_format)
 
