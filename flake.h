@@ -2462,7 +2462,8 @@ FLAKE_I_FN flake_status flake_i_unit_of(const flake_layout *l, const flake_parts
 
 FLAKE_API flake_status flake_compose(const flake_layout *l, const flake_parts *parts, uint64_t *id) {
     uint64_t time;
-    const flake_status status = l && flake_i_layout_bits(l) ? flake_i_unit_of(l, parts, &time) : FLAKE_INVALID;
+    if (!l || !flake_i_layout_bits(l)) return FLAKE_INVALID;
+    const flake_status status = flake_i_unit_of(l, parts, &time);
     if (status != FLAKE_OK) return status;
     *id = flake_i_time_field(l, time) | flake_i_node_field(l, parts->node) | (uint64_t)parts->seq << l->seq_shift;
     return FLAKE_OK;
@@ -2710,7 +2711,8 @@ FLAKE_I_NOINLINE void flake_i_counted_1(flake_gen *g, uint64_t time, uint64_t in
 
 FLAKE_API flake_status flake128_compose(const flake_layout *l, const flake_parts *p, flake128 *id) {
     uint64_t time;
-    const flake_status status = flake_i_is_128(l) ? flake_i_unit_of(l, p, &time) : FLAKE_INVALID;
+    if (!flake_i_is_128(l)) return FLAKE_INVALID;
+    const flake_status status = flake_i_unit_of(l, p, &time);
     if (status != FLAKE_OK) return status;
     const flake_i_fields f = flake_i_fields_of(l);
     if (f.version) *id = flake_i_uuid(f.version, time, p->seq, p->node);
