@@ -33,11 +33,19 @@
  * and which generator, selected by options:
  *
  *     (default)        one state word. IDs increase in call order
- *     lanes            one word per lane: threads on different cores do not contend, but IDs of the same
- *                      time unit are unordered. Measure contention first: 12 sequence bits (4,096 IDs per
- *                      ms) are exhausted long before a core is
+ *     lanes            one word per lane: threads on different cores do not contend, but IDs of a time unit are
+ *                      unordered. Measure first: 12 sequence bits (4,096 IDs per ms) are exhausted before a core is
  *     single_thread    plain loads and stores: one thread at a time. flake_init_shards splits the sequence
  *                      range among such generators, one per thread
+ *
+ * STEP BY STEP
+ *
+ *     1. Choose a layout and other options. All have defaults; flake_options has a table of those that exclude others.
+ *     2. Decide where the node comes from: flake_node_any of a directory, or another flake_node_ call.
+ *     3. Call flake_init before the threads start, then flake_next from each.
+ *     4. A forked child that generates IDs calls flake_reinit_after_fork; one that does not, flake_close.
+ *     5. At the end stop the threads that draw (call flake_next and the like); take flake_newest_ms or a snapshot of
+ *        snos if you keep one; call flake_close; release what a gate depends on, such as an etcd claim; free memory.
  *
  * UNIQUENESS
  *
@@ -45,9 +53,9 @@
  * different nodes or disjoint sequence ranges. On one host a directory ensures different nodes.
  *
  * A generator may take over the node of an earlier one: it starts in the next time unit. No ID is repeated if the
- * earlier one's draws (calls that generate IDs) ended before init was called, both read one host's clock, which was
- * not set back since the earlier one's first ID, and the earlier one had neither max_ahead_ms nor flake_try_at. If
- * one of these does not hold, set options.after_unix_ms. A directory ensures all of them.
+ * earlier one's draws ended before init was called, both read one host's clock, which was not set back since the
+ * earlier one's first ID, and the earlier one had neither max_ahead_ms nor flake_try_at. If one of these does not
+ * hold, set options.after_unix_ms. A directory ensures all of them.
  *
  * IDs increase in call order while the clock does not go backwards, except with seq_scatter and in a layout
  * that reverses the time. With lanes only their time units do. Of two concurrent calls either may come first.
@@ -72,16 +80,10 @@
  *     flake_prefetch   one thread at a time
  *     flake_ring       push and pop: any thread
  *
- * A signal handler that draws must return: if it jumps out of the write of a file, or ends its thread there,
- * that generator becomes permanently unusable. The same goes for asynchronous cancellation: threads that draw
- * may use deferred cancellation only. A handler must not draw from a single_thread generator from which the
- * interrupted thread may be drawing. Where 64-bit atomics take a lock (ATOMIC_LLONG_LOCK_FREE below 2: 32-bit
- * PowerPC and MIPS, old ARM) it must not draw at all.
- *
- * SHUTDOWN
- *
- * In this order: stop the threads that draw; take flake_newest_ms or a snapshot of snos if you keep one; call
- * flake_close; release what the gate depends on, such as an etcd claim; free the memory.
+ * A signal handler that draws must return: if it jumps out of the write of a file, or ends its thread there, that
+ * generator becomes permanently unusable. So threads that draw may use deferred cancellation only. A handler must not
+ * draw from a single_thread generator that the interrupted thread may be drawing from. Where 64-bit atomics take a
+ * lock (ATOMIC_LLONG_LOCK_FREE below 2: 32-bit PowerPC and MIPS, old ARM) it must not draw at all.
  *
  * HOOKS
  *
@@ -92,8 +94,8 @@
  *     FLAKE_ATOMIC_STORE(p, v, order)
  *     FLAKE_ATOMIC_ADD(p, v, order)   returns the previous value
  *     FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                  *p == *seen: stores v, true; else *seen = *p,
- *                                     false. Define all five or none; a CPU without 64-bit atomics, such as
- *                                     a Cortex-M (undefined __atomic_load_8), needs them
+ *                                     false. Define all five or none; a CPU without 64-bit atomics, such as a
+ *                                     Cortex-M (undefined __atomic_load_8), needs them
  *     FLAKE_CLOCK_NS(kind)            int64_t: Unix time in ns; int kind                clock_gettime
  *     FLAKE_CLOCK_SLACK_NS            at least twice the lag of the coarse clock behind the exact one
  *                                     (0 for a clock of yours)        2 x clock_getres, at most 50 ms
@@ -107,9 +109,9 @@
  *     FLAKE_NO_SIMD                   portable code for UUIDs and ULIDs            not defined
  *     FLAKE_NO_FILES                  leaves out directories                       not defined
  *     FLAKE_NO_NET                    leaves out MAC and IP addresses              not defined
- *     FLAKE_NO_OS                     leaves out all that needs a system: these two, environment, host
- *                                     name, fork detection, random bytes, clock and sleep; FLAKE_CLOCK_NS
- *                                     and FLAKE_SLEEP_NS must be defined           not defined
+ *     FLAKE_NO_OS                     leaves out all that needs a system: these two, environment, host name, fork
+ *                                     detection, random bytes, clock and sleep; FLAKE_CLOCK_NS and FLAKE_SLEEP_NS
+ *                                     must be defined                              not defined
  *     FLAKE_API                       before public functions of FLAKE_SHARED      hidden with ELF
  *     FLAKE_SHOW_WARNINGS             your warning flags apply to this header too  not defined
  *
@@ -118,31 +120,31 @@
  *
  * ONE COPY OF THE FUNCTIONS
  *
- * By default each file has its own copy of the functions, 18 to 24 KB with flake_init and flake_try, and may
- * have its own hooks. To share one copy among the files of a program or of a shared library, C and C++ alike,
- * define FLAKE_SHARED in all of them and FLAKE_IMPLEMENTATION in one:
+ * By default each file has its own copy of the functions, 18 to 24 KB with flake_init and flake_try, and may have its
+ * own hooks. To share one copy among the files of a program or shared library, in C and C++, define FLAKE_SHARED in all
+ * of them and FLAKE_IMPLEMENTATION in one:
  *
  *     #define FLAKE_SHARED
  *     #define FLAKE_IMPLEMENTATION // in one file only
  *     #include "flake.h"           // and the others that you use: sno.h, flake_etcd.h
  *
- * The other files see only declarations. In them, defining a hook from FLAKE_CLOCK_NS to FLAKE_ASSERT is an
- * #error. FLAKE_ATOMIC and FLAKE_API must be the same in all files. Do not use this in a static library for
- * others: the names clash with a second copy of the header in the same program. Without FLAKE_SHARED the layouts
- * are internal to each file, so a language that links C by name (cgo: C.flake_layout_twitter) does not find them.
+ * The other files see only declarations. In them, defining a hook from FLAKE_CLOCK_NS to FLAKE_ASSERT is an #error.
+ * FLAKE_ATOMIC and FLAKE_API must be the same in all files. Do not use this in a static library for others: the names
+ * clash with a second copy of the header in the same program. A language that links C by name needs it for the
+ * layouts' constants (cgo: C.flake_layout_twitter).
  *
- * For a shared library, compile that one file with -fPIC. It also has functions for other languages. It
- * exports nothing unless FLAKE_API does; programs that link it define FLAKE_SHARED, and FLAKE_API as nothing.
+ * For a shared library, compile that one file with -fPIC. It also has functions for other languages. It exports
+ * nothing unless FLAKE_API does; programs that link it define FLAKE_SHARED, and FLAKE_API as nothing.
  *
- * In C++ write `flake_options options = {};` and assign fields: g++ and clang from 18 on warn (-Wextra) about
- * those that {.seq_max = 99} leaves out. A C++20 module can export the declarations. Before gcc 14 and clang
- * 16, structs that are exported by name are lost; with gcc, functions too: wrap them in a class.
+ * In C++ write `flake_options options = {};` and assign fields: g++ and clang from 18 on warn (-Wextra) about those
+ * that {.seq_max = 99} leaves out. A C++20 module can export the declarations. Before gcc 14 and clang 16, structs
+ * exported by name are lost; with gcc, functions too: wrap them in a class.
  *
  * SECTIONS
  *
  * Each begins with a mark. A user need not read further than // >>public.
  *
- *     // >>hooks            the hooks that the declarations need
+ *     // >>hooks            defaults of the hooks that the declarations need
  *     // >>public           what a program sets and calls
  *     // >>structs          the members of a program's objects
  *     // >>basics           the other hooks that need no system; numbers, bytes, reasons in words
@@ -186,10 +188,8 @@
 #include <string.h>
 
 // >>hooks
-/* Defaults of the hooks that the declarations need; those of the others are in // >>basics and // >>clock.
- * They apply to sno.h too. */
+/* Those that the declarations need; the others are in // >>basics and // >>clock. They apply to sno.h too. */
 
-/* FLAKE_API comes before public functions. */
 #ifndef FLAKE_SHARED
 #define FLAKE_API static inline
 #elif !defined(FLAKE_API) && defined(__ELF__) /* or another module's may be called */
@@ -291,10 +291,9 @@ typedef enum flake_status {
     FLAKE_LEASE_LOST = 7, /* the claim on the node number was lost */
     FLAKE_IO = 9,         /* a file, connection or random source failed */
     FLAKE_CORRUPT = 10,   /* a truncated or damaged file of a number */
-    /* a file of something else, or another user's; or it was changed or removed while in use */
-    FLAKE_MISMATCH = 11,
-    FLAKE_DOWNTIME = 12, /* the last run ended longer ago than max_downtime_ms */
-    FLAKE_IN_USE = 13    /* the number, or each number of the range, has a holder */
+    FLAKE_MISMATCH = 11,  /* a file of something else, or another user's; or changed or removed while in use */
+    FLAKE_DOWNTIME = 12,  /* the last run ended longer ago than max_downtime_ms */
+    FLAKE_IN_USE = 13     /* the number, or each number of the range, has a holder */
 } flake_status;
 
 FLAKE_API const char *flake_status_str(flake_status status);
@@ -312,14 +311,12 @@ typedef struct flake_why {
  */
 typedef struct flake_layout {
     const char *name;
-    /* Unix time of time 0, in ms; init refuses 10^8 up to 10^10, which are in seconds */
-    int64_t epoch_ms;
+    int64_t epoch_ms; /* Unix time of time 0, in ms; init refuses 10^8 up to 10^10, which are in seconds */
     uint32_t unit_ms; /* resolution of the time field */
     uint8_t time_bits, time_shift;
     uint8_t node_bits, node_shift; /* node_bits up to 32 */
     uint8_t seq_bits, seq_shift;   /* seq_bits up to 32 */
-    /* 1: the bit above the time is its sign, and flake_decompose accepts IDs from before the epoch, which
-     * Hazelcast can generate; generators here don't */
+    /* 1: the bit above the time is its sign: flake_decompose accepts Hazelcast's IDs from before the epoch */
     uint8_t time_sign;
     uint8_t time_reversed; /* 1: time bits in reverse order, lowest first */
     /* uniqueid: node bits from gap_at on are shifted up by one; gap_bit fills the gap; 0: no gap */
@@ -391,8 +388,7 @@ FLAKE_API flake_status flake_layout_check(const flake_layout *, flake_why *);
  * generator ends a unit earlier if time and sequence fill all 64 bits, and on 2262-04-11 with its clock. */
 FLAKE_API int64_t flake_layout_end_ms(const flake_layout *);
 
-/* Node numbers that consist of parts. If a part is out of range: a number that init refuses, as from a failed
- * flake_node_from_... call. */
+/* Node numbers that consist of parts. For a part out of range: what a failed flake_node_from_... call sets. */
 FLAKE_API uint64_t flake_idgen_node(unsigned datacenter /* 0..31 */, unsigned worker /* 0..31 */);
 FLAKE_API uint64_t flake_uniqueid_node(unsigned cluster /* 0..15 */, unsigned generator /* 0..2047 */);
 
@@ -424,8 +420,7 @@ typedef struct flake_parts {
     uint32_t seq;    /* UUIDs: the counter's 26 bits; ULID: the upper 16 of its 80 bits */
 } flake_parts;
 
-/* FLAKE_TIME_RANGE: the layout cannot express the time. FLAKE_INVALID: a part is too large, or the layout has
- * the other size. */
+/* FLAKE_TIME_RANGE: the layout cannot express the time. FLAKE_INVALID: a part is too large, or the layout's size. */
 FLAKE_API flake_status flake_compose(const flake_layout *, const flake_parts *, uint64_t *id);
 FLAKE_API flake_status flake128_compose(const flake_layout *, const flake_parts *, flake128 *id);
 /* FLAKE_INVALID: the ID has bits that the layout lacks, or another version or variant. */
@@ -444,13 +439,13 @@ FLAKE_API int flake128_compare(const flake128 *, const flake128 *);
  * handlers that draw. They must not call the generator.
  *
  *     EXACT    full-resolution system clock, read by each draw
- *     COARSE   cheap to read, some ms late. A backward step of less than twice the lag is not noticed until
- *              the unit is exhausted
- *     FAST     the default. While draws are frequent (15 in a ms), it reads the exact clock every 0.5 ms. In
- *              between, the CPU's counter shows whether the unit has ended. A step of the clock, or a suspended
- *              machine, is noticed up to 0.5 ms late. Needs 64-bit x86 or aarch64 (gcc, clang) and a counter
- *              that is much cheaper than the clock; otherwise EXACT, as for rare draws, and for the process's
- *              first 20 ms of draws, which check that the counter's rate is constant
+ *     COARSE   cheap to read, some ms late. A backward step of less than twice the lag is not noticed until the unit
+ *              is exhausted
+ *     FAST     the default. While draws are frequent (15 in a ms), it reads the exact clock every 0.5 ms. In between,
+ *              the CPU's counter shows whether the unit has ended. A step of the clock, or a suspended machine, is
+ *              noticed up to 0.5 ms late. Needs 64-bit x86 or aarch64 (gcc, clang) and a counter that is much cheaper
+ *              than the clock. Else EXACT, as for rare draws, and for the process's first 20 ms of draws, which check
+ *              that the counter's rate is constant
  */
 
 enum { FLAKE_CLOCK_FAST = 0, FLAKE_CLOCK_COARSE = 1, FLAKE_CLOCK_EXACT = 2 };
@@ -533,20 +528,17 @@ FLAKE_API flake_node flake_node_none(void);
 
 /* ---- generators ----
  *
- * A generator may live anywhere: static, on the stack, in allocated memory; alignment does not matter.
- * Options are copied; objects they point to must outlive the generator, as must the module whose code
- * initialised it. A node's directory is copied, too.
+ * A generator may live anywhere: static, on the stack, allocated; alignment does not matter. Options and a node's
+ * directory are copied. Objects that they point to must outlive the generator, as must the module that initialised it.
  *
- * It must not be copied or moved once initialised. Draws from a copy return FLAKE_INVALID, but only from the
- * next time unit on: within the unit, plus the coarse clock's lag (mostly some ms), or half a ms for the fast
- * clock, they repeat the original's IDs. Queries answer as if it had not been initialised. (Copies in shared
- * memory are not detected, nor is a copy that is put back in the original's place after a close: it continues, and
- * repeats IDs.)
+ * It must not be copied or moved once initialised. Draws from a copy return FLAKE_INVALID, but only from the next time
+ * unit on: within the unit, plus the coarse clock's lag (mostly some ms), or half a ms for the fast clock, they repeat
+ * the original's IDs. Queries answer as if it had not been initialised. (Copies in shared memory are not detected, nor
+ * is a copy that takes the original's place after a close: it continues, and repeats IDs.)
  *
  * A draw that fails leaves the generator unchanged and zeroes its ID. Any draw may return FLAKE_TIME_RANGE,
  * FLAKE_FORKED, FLAKE_LEASE_LOST, FLAKE_CLOSED, FLAKE_INVALID; with a directory FLAKE_IO, FLAKE_MISMATCH,
- * FLAKE_NOT_EXTENDED; with a gate whatever the gate returns. FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed with
- * each call.
+ * FLAKE_NOT_EXTENDED; with a gate what the gate returns. FLAKE_AGAIN and FLAKE_CLOCK_BACKWARDS are listed by call.
  *
  * These exclude each other (FLAKE_INVALID):
  *
@@ -565,9 +557,8 @@ typedef struct flake_options {
     flake_layout layout;       /* all zero: flake_layout_default */
     uint32_t seq_min, seq_max; /* sequence range of this generator; both 0: the whole field */
 
-    flake_lane *lanes; /* memory for lanes; NULL: a single word */
-    /* as many as threads that run at the same time: cores, or the CPU quota rounded up */
-    size_t lane_count;
+    flake_lane *lanes;  /* memory for lanes; NULL: a single word */
+    size_t lane_count;  /* as many as threads run at the same time: cores, or the CPU quota rounded up */
     bool single_thread; /* one thread at a time generates, with plain loads and stores */
     /* Generator and lanes are in memory shared by processes; fork does not invalidate them. The processes must
      * be forks of one another, or use the system's clock and no ring. With a directory it implies
@@ -595,13 +586,10 @@ typedef struct flake_options {
     bool seq_scatter;
 
     /* with a directory */
-    /* init waits this long for a number in use; 0: 50 ms, as others may look at it */
-    int64_t claim_wait_ms;
-    int64_t horizon_ms; /* how far ahead of use the file is written, up to a day; 0: 3,000 */
-    /* FLAKE_DOWNTIME if the horizon is older (a restored copy?); 0: any age */
-    int64_t max_downtime_ms;
-    /* a fixed number's file must be there: FLAKE_IO if not (unmounted?). The first start of a number runs
-     * without it. */
+    int64_t claim_wait_ms;   /* init waits this long for a number in use; 0: 50 ms, as others may look at it */
+    int64_t horizon_ms;      /* how far ahead of use the file is written, up to a day; 0: 3,000 */
+    int64_t max_downtime_ms; /* FLAKE_DOWNTIME if the horizon is older (a restored copy?); 0: any age */
+    /* a fixed number's file must be there: FLAKE_IO if not (unmounted?). Not for a number's first start. */
     bool must_exist;
     /* Draws do not write: call flake_extend at least twice per horizon_ms. At the horizon draws return
      * FLAKE_NOT_EXTENDED (waiting calls after max_wait_ms), or FLAKE_IO if a write failed. */
@@ -620,7 +608,7 @@ typedef struct flake_options {
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init(flake_gen *, flake_node, const flake_options *, flake_why *);
 /* n generators that share one number and its sequence range, each with single_thread and for one thread at a time;
  * in shared memory for one process. All or none. Close and extend the first one. FLAKE_INVALID: n is 0, or exceeds
- * the range, of which it must be less than the whole if that starts at 0. */
+ * the range's size, or equals it if the range starts at 0. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node,
                                                           const flake_options *, flake_why *);
 /* After fork or flake_machine_cloned: takes another number and drops the inherited one. Until then draws return
@@ -630,19 +618,17 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, siz
  * compares none.) After a clone the directory may be a copy, too: give each clone a range of its own. FLAKE_INVALID:
  * the generator was not inherited, or is a shard: call flake_close(&shards[0], ...), then flake_init_shards.
  *
- * Two kinds of fork are not detected: a fork in a signal handler that has interrupted a draw (parent and child
- * both complete that draw), and, on systems where only the pid distinguishes processes, a fork into a
- * namespace in which the child has its parent's pid. Where 64-bit atomics take a lock, a process whose threads
- * draw must not fork. */
+ * Two kinds of fork are not detected: a fork in a signal handler that has interrupted a draw (parent and child both
+ * complete that draw), and, on systems where only the pid distinguishes processes, a fork into a namespace in which the
+ * child has its parent's pid. Where 64-bit atomics take a lock, a process whose threads draw must not fork. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, flake_node, const flake_options *,
                                                                 flake_why *);
 /* Frees the number; the next holder waits at most for the end of the last ID's unit, or of the last one that a caller
- * waited for. Draws return FLAKE_CLOSED once their time is of a later unit: a draw beside the close is a mistake of
- * the program, but repeats no ID. FLAKE_OK also for a zeroed, closed or directory-less generator, and in a forked
- * child or after flake_machine_cloned, where it only drops what was inherited. With shared_memory the holder's call
- * closes; that of another process drops what it inherited, and draws continue. If the holder has died:
- * flake_take_over, then flake_close. The holder closes and extends by the address, and in the module, of its init or
- * take-over.
+ * waited for. Draws return FLAKE_CLOSED once their time is of a later unit: a draw beside the close is a mistake of the
+ * program, but repeats no ID. FLAKE_OK also for a zeroed, closed or directory-less generator, and in a forked child or
+ * after flake_machine_cloned, where it only drops what was inherited. With shared_memory the holder's call closes; that
+ * of another process drops what it inherited, and draws continue. If the holder has died: flake_take_over, then
+ * flake_close. The holder closes and extends by the address, and in the module, of its init or take-over.
  *     FLAKE_IO, FLAKE_MISMATCH   closed, but not recorded: the next holder waits for the horizon
  *     FLAKE_INVALID              a copy, or not the first shard
  *     FLAKE_AGAIN                this signal handler has interrupted a write of the file */
@@ -671,11 +657,10 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_try(flake_gen *, uint64_t *id);
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_next_n(flake_gen *, uint64_t *ids, size_t n);
 /* As many as are available now, *got of them; the rest of the array is unchanged. FLAKE_OK if at least one. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_n(flake_gen *, uint64_t *ids, size_t n, size_t *got);
-/* With the caller's time, such as a cached reading of the clock. A time before the newest unit counts as that
- * unit; before the unit in which the generator starts it is FLAKE_AGAIN.
- * FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than one unit plus max_ahead_ms (in whole
- * units); only the first draw of a unit reads the clock to check. So IDs can run a unit ahead of the clock, and
- * max_ahead_ms more when that unit is exhausted, as it is the time from which they run ahead. */
+/* With the caller's time, such as a cached reading of the clock. A time before the newest unit counts as that unit;
+ * before the generator's first unit it is FLAKE_AGAIN. FLAKE_TOO_FAR_AHEAD: it is ahead of the exact clock by more than
+ * one unit plus max_ahead_ms (in whole units); only the first draw of a unit reads the clock to check. So IDs can run a
+ * unit ahead of the clock, and max_ahead_ms more when that unit is exhausted. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_try_at(flake_gen *, int64_t unix_ms, uint64_t *id);
 
 /* 128-bit layouts. The calls above return FLAKE_INVALID for them, and these for 64-bit layouts. */
@@ -690,16 +675,14 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
  * max_ahead_ms a lane first runs ahead by itself.) Each lane asks the gate for itself. Lanes of fewer than 32
  * numbers are exhausted often (js53 has room for 4). The array must not be moved or copied while it is in use.
  *
- * Of two successive draws, by any threads, the later one's unit is not earlier, except by the coarse clock's lag
- * or by max_ahead_ms; with the fast clock by up to 0.5 ms while the system clock is stepped or slewed, and rarely,
- * at the end of a unit, by one unit. After a backward step, lanes whose newest ID is not ahead of the clock
- * continue, and the others wait.
+ * Of two successive draws, by any threads, the later one's unit is not earlier, except by the coarse clock's lag or by
+ * max_ahead_ms; with the fast clock by up to 0.5 ms while the system clock is stepped or slewed, and rarely, at the end
+ * of a unit, by one unit. After a backward step, lanes whose newest ID is ahead of the clock wait.
  *
- * UUIDS AND ULIDS. In each ms a counter starts at a random number, below 2^25 (ULIDs: 2^79), and is
- * incremented for each ID. After 65,536 IDs callers wait for the next ms. So all IDs of a generator increase,
- * whichever threads draw them; with lanes, IDs of a later ms are greater. After a backward step they continue
- * from the newest time, each lane from its own; an exhausted ms is then followed by the next one at once. With
- * a clock before 1984 the first draw returns FLAKE_TIME_RANGE.
+ * UUIDS AND ULIDS. In each ms a counter starts at a random number, below 2^25 (ULIDs: 2^79), and is incremented for
+ * each ID. After 65,536 IDs callers wait for the next ms. So all IDs of a generator increase; with lanes, those of a
+ * later ms are greater. After a backward step they continue from the newest time, each lane from its own; an exhausted
+ * ms is then followed by the next one at once. With a clock before 1984 the first draw returns FLAKE_TIME_RANGE.
  *
  * One generator repeats no ID. Two of uuid7 or ulid may, though it is unlikely: docs/formats.md has the
  * figures. Those of uuid8 and uuid7_node, an extension of RFC 9562 (6.4), do not if their nodes differ.
@@ -710,9 +693,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake128_try_at(flake_gen *, int64_t uni
 
 /* ---- queries: of every kind of generator; the answer may be out of date when it is returned ---- */
 
-/* Nanoseconds until flake_try can succeed, if no other thread takes the ID first; at least 1 ms while the
- * horizon waits for flake_extend. The gate is not asked: if a draw returns FLAKE_AGAIN and this returns 0, retry
- * after 1 ms. INT64_MAX: never. */
+/* Nanoseconds until flake_try can succeed, if no other thread takes the ID first; at least 1 ms while the horizon waits
+ * for flake_extend. The gate is not asked: if this is 0 after FLAKE_AGAIN, retry after 1 ms. INT64_MAX: never. */
 FLAKE_API int64_t flake_retry_ns(flake_gen *);
 FLAKE_API uint64_t flake_available(flake_gen *); /* IDs available now */
 FLAKE_API int64_t flake_ahead_ms(flake_gen *);   /* how far the newest ID is ahead of the clock */
@@ -734,8 +716,7 @@ FLAKE_API void flake_stats_get(flake_gen *, flake_stats *);
 
 /* ---- prefetch: a thread's private stock of IDs, claimed in one batch ----
  *
- * Its generator must outlive it. A stock has `count` IDs (1 to 100,000), or as many as are available. They are as
- * old as it is, at most valid_ms (0: no limit).
+ * Its generator must outlive it. A stock has up to `count` IDs (1 to 100,000), at most valid_ms old (0: no limit).
  */
 typedef struct flake_prefetch flake_prefetch;
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_init(flake_prefetch *, flake_gen *, uint32_t count,
@@ -745,10 +726,9 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_prefetch_next(flake_prefetch *, ui
 
 /* ---- overflow events: bounded, lock-free, many producers and consumers ----
  *
- * Only callers that wait produce events: a program that draws with flake_try gets none, and counts FLAKE_AGAIN
- * itself. A full ring drops events, and drops are not counted. Order them by now_ns: those of different ms may
- * arrive out of order. The last event of an overflow has waiting = 0; a caller that waited pushes it, or the next
- * draw. Lanes push their own.
+ * Only callers that wait produce events: a program that draws with flake_try counts FLAKE_AGAIN itself. A full ring
+ * drops events, and drops are not counted. Order them by now_ns: those of different ms may arrive out of order. The
+ * last event of an overflow has waiting = 0; a caller that waited pushes it, or the next draw. Lanes push their own.
  */
 typedef struct flake_ring flake_ring;
 typedef struct flake_ring_slot flake_ring_slot;
@@ -778,9 +758,8 @@ FLAKE_API void flake_machine_cloned(void);
  *     twitter node=0-1023 dir=/var/lib/app lanes=8 clock=fast
  *     layout=39-8-16 unit_ms=10 epoch_ms=1577836800000 node=7 dir=none
  *
- * For configuration files, command lines and other languages. Words are separated by blanks, in any order. They
- * are fields of flake_options (not shared_memory), with a number (seq_max=99) or, if they are bool, alone
- * (single_thread); and:
+ * For configuration files, command lines and other languages. Words are separated by blanks, in any order. They are
+ * fields of flake_options (not shared_memory), with a number (seq_max=99), or alone if they are bool; and:
  *
  *     twitter                    a layout, by its name, or by its bits of time, node and sequence, as in
  *                                39-8-16; layout=twitter is the same. Without one: default
@@ -791,8 +770,7 @@ FLAKE_API void flake_machine_cloned(void);
  *     lanes=8                    options.lane_count; the program sets options.lanes to as many lanes
  *     clock=exact                or coarse; fast, the default
  *
- * A layout with a node needs node= and dir=, so that a text says what checks that the node is unique. A layout
- * without one takes neither.
+ * Only a layout with a node has node= and dir=, and needs both: so a text says what checks that it is unique.
  */
 typedef struct flake_config {
     FLAKE_I_NO_COPY(flake_config)
@@ -801,14 +779,12 @@ typedef struct flake_config {
     char text[2048];
 } flake_config;
 
-/* The config must not be copied or moved afterwards and must outlive the generator: options point into it.
- * FLAKE_INVALID: `why` names the word, and the config is zero, which flake_init rejects. That numbers fit the
- * layout is checked by flake_init. */
+/* The config must not be moved afterwards, and must outlive the generator: options point into it. FLAKE_INVALID: `why`
+ * names the word, and the config is zero, which flake_init rejects. flake_init checks that numbers fit the layout. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_config_parse(const char *text, flake_config *, flake_why *);
 
 #ifdef FLAKE_SHARED
-/* For other languages, in a shared library. Allocates a generator with its lanes, and initialises it. NULL: `why` has
- * the reason. */
+/* For other languages, in a shared library. Allocates and initialises a generator with its lanes. NULL: see `why`. */
 FLAKE_API flake_gen *flake_new(const char *text, flake_why *);
 /* flake_close, and frees the memory; no thread may use the generator any more. FLAKE_OK for NULL. Only after
  * FLAKE_AGAIN does the generator still exist. */
@@ -934,9 +910,8 @@ struct flake_ring {
     char pad2[56];
 };
 
-/* The state word has a cache line to itself, whatever the alignment of the struct, except for the fast clock's
- * window, which is read with it. After it come fields that never change after init, or change once, and then
- * those that only the slow path writes. */
+/* The state word has a cache line to itself, whatever the struct's alignment, except for the fast clock's window, which
+ * is read with it. After it come fields that change once at most, and then those that only the slow path writes. */
 typedef struct flake_i_engine {
     FLAKE_I_NO_COPY(flake_i_engine)
     char pad0[48];
@@ -944,8 +919,8 @@ typedef struct flake_i_engine {
     flake_atomic64 word;
     char pad1[56];
 
-    flake_atomic64 *owner_word;  /* the gate's, else the instance's; NULL: there is none, ... */
-    uint64_t owner_id;           /* ... so the pid is compared, or with 0 nothing */
+    flake_atomic64 *owner_word;  /* compared with owner_id: the gate's, else the instance's; NULL: the pid */
+    uint64_t owner_id;           /* 0: nothing is compared */
     uint64_t epoch_ns, unit_ns;  /* wrapping arithmetic: only differences are used */
     uint64_t unit_share;         /* 2^64 / unit_ns, rounded down, to multiply instead of divide */
     uint64_t slack_ns;           /* how far a reading may lag behind the word's unit */
@@ -953,7 +928,7 @@ typedef struct flake_i_engine {
     uint64_t late_from_ns;       /* epoch_ns - slack_ns */
     uint64_t count_mask;
     uint64_t unit_capacity; /* tickets per unit: the range of the generator, shard or lane */
-    uint64_t fast_limit;    /* the fast path draws after 1 to this many tickets; 0: after none */
+    uint64_t fast_limit;    /* the fast path draws if count is 1 to this; 0: never */
     uint64_t add_limit;     /* ... by fetch_add: likewise */
     unsigned time_shift;
     unsigned tick_bits; /* 1: a backward step of the clock changes the timeline */
@@ -968,8 +943,7 @@ typedef struct flake_i_engine {
     uintptr_t self_address; /* its own address at init: that of a copy differs */
     bool fail_on_backwards; /* waiting calls do not wait after a backward step */
     bool no_wait;           /* init did not wait for the time before start_unit */
-    /* flake_i_draw_first may draw after 1 to this many tickets; 0: never: there is a gate, claim or ring, a full count
-     * carries, or it is closed */
+    /* flake_i_draw_first draws if count is 1 to this; 0: closed, or with a gate, claim, ring, or count that carries */
     flake_atomic64 first_limit;
     /* of the counter; 1: the next draw begins a window if they are known, or clock.now_ns is set; 0: no windows, or
      * draws are rare */
@@ -1021,10 +995,8 @@ typedef struct flake_i_claim {
     flake_atomic64 horizon_ns;    /* IDs up to this Unix time may be generated */
     flake_atomic64 admitted_ns;   /* no ID of this run or the last one is later */
     flake_atomic64 writer;        /* id of the thread that writes, or 0; after close not 0 */
-    flake_atomic64 retry_from_ns; /* after a failed write, the time of the next try while there is
-                                     horizon left; INT64_MIN: the last write succeeded */
-    /* owner id of the process that called init, or flake_take_over; also without a directory */
-    flake_atomic64 holder;
+    flake_atomic64 retry_from_ns; /* after a failed write while horizon is left; INT64_MIN: the last one succeeded */
+    flake_atomic64 holder;        /* process owner id of init or flake_take_over; also without a directory */
     /* constant after init */
     int64_t lead_ns; /* how far the horizon is ahead of use when it is written */
     bool manual_extend;
@@ -1050,13 +1022,12 @@ struct flake_lane {
 };
 
 typedef struct flake_i_lanes {
-    /* by FLAKE_LANE(): a lane's distance from lanes_at (shared: + 2^31); 0: none yet */
     FLAKE_I_NO_COPY(flake_i_lanes)
-    flake_i_atomic32 map[256];
-    uintptr_t lanes_at;     /* address of lane -1; in shared memory relative to this struct */
-    uintptr_t from;         /* in shared memory all ones, else 0 */
-    uintptr_t self_address; /* see flake_i_engine */
-    size_t n;               /* 0: not initialised */
+    flake_i_atomic32 map[256]; /* by FLAKE_LANE(): a lane's distance from lanes_at (shared: + 2^31); 0: none yet */
+    uintptr_t lanes_at;        /* address of lane -1; in shared memory relative to this struct */
+    uintptr_t from;            /* in shared memory all ones, else 0 */
+    uintptr_t self_address;    /* see flake_i_engine */
+    size_t n;                  /* 0: not initialised */
     char pad[64];
     flake_i_atomic32 turn; /* the lane to try next */
     char pad2[60];
@@ -1085,8 +1056,7 @@ enum {
     FLAKE_I_PART = 128      /* part of a generator such as sno.h's, which forms the IDs */
 };
 
-/* With lanes, the engine holds the claims and the position at which the lanes begin; its word is not drawn
- * from. */
+/* With lanes, the engine holds the claims and the position at which the lanes begin; its word is not drawn from. */
 struct flake_gen {
     flake_i_engine engine;
     uint64_t base; /* the ID of ticket 0 at time 0; boundary: its lower half; UUIDs: the node;
@@ -1228,9 +1198,8 @@ FLAKE_I_FN uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
 
 /* ---- vectors: AVX2, selected at run time ----
  *
- * They are the compiler's own types: including the intrinsics' header would take longer than all the rest.
- * gcc for Windows does not align the stack for 32-byte values. With -funsigned-char gcc treats a mask's
- * bytes as positive. */
+ * They are the compiler's own types: including the intrinsics' header would take longer than all the rest. gcc for
+ * Windows does not align the stack for 32-byte values. With -funsigned-char gcc treats a mask's bytes as positive. */
 #if !defined(FLAKE_NO_SIMD) && defined(__GNUC__) && defined(__x86_64__) && (!defined(_WIN32) || defined(__clang__)) && \
     (!defined(__CHAR_UNSIGNED__) || defined(__clang__))
 #define FLAKE_I_AVX2 __attribute__((target("avx2")))
@@ -1239,16 +1208,13 @@ FLAKE_I_FN uint64_t flake_i_fnv(const uint8_t *bytes, size_t n) {
 #else
 #define FLAKE_I_HAS_AVX2 (__builtin_cpu_supports("avx2") != 0) /* a load and a test */
 #endif
-#define FLAKE_I_AVX512               __attribute__((target("avx2,avx512vl")))
-#define FLAKE_I_HAS_AVX512           (__builtin_cpu_supports("avx512vl") != 0)
 #define FLAKE_I_BEST(avx2, portable) (FLAKE_I_HAS_AVX2 ? avx2 : portable)
 
 typedef char flake_i_c8x32 __attribute__((vector_size(32)));
 typedef uint8_t flake_i_u8x32 __attribute__((vector_size(32)));
 typedef uint64_t flake_i_u64x4 __attribute__((vector_size(32)));
 
-/* Per half: the bytes selected by `order`, and 0 where the order has bit 7. Of its other bits the last
- * four count. */
+/* Per half: the bytes selected by `order`, and 0 where the order has bit 7. Of its other bits the last four count. */
 #define FLAKE_I_PICK(bytes, order) \
     ((flake_i_u8x32)__builtin_ia32_pshufb256((flake_i_c8x32)(bytes), (flake_i_c8x32)(order)))
 #define FLAKE_I_BOTH(...) \
@@ -1331,6 +1297,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
  *
  *     FLAKE_I_HAS_FILES               0: none of the following functions, up to working_dir
  *     cancel_guard_begin, ..._end     no cancellation in between; errno is restored
+ *     monotonic_ns                    to measure a wait
  *     thread_id                       unique among threads of all processes that share memory
  *     error_is_absent, _is_closed,    why the last call failed; close and unlink leave that unchanged
  *     _is_taken_or_denied, error_text
@@ -1338,8 +1305,7 @@ FLAKE_API const char *flake_status_str(flake_status status) {
  *
  *     environment, host_name,         NULL: unknown                          bare: NULL
  *     zeroed, free                    memory                                 bare: NULL
- *     FLAKE_I_HAS_NET                 0: no interfaces, and none of the following functions
- *     list_interfaces ...             addresses of the machine
+ *     net_number                      the number of an address of this host  bare, Windows, WASI: FLAKE_IO
  *
  * Platforms: bare (FLAKE_NO_OS), Windows, WASI (neither has files), POSIX.
  */
@@ -1448,15 +1414,8 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
 
 /* From the same source as BCryptGenRandom, without a library to link. */
 FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
-    for (unsigned char *at = (unsigned char *)to; n;) {
-        unsigned word;
-        const size_t some = n < sizeof word ? n : sizeof word;
-        if (rand_s(&word) != 0) return false;
-        memcpy(at, &word, some);
-        at += some;
-        n -= some;
-    }
-    return true;
+    for (unsigned word; n && rand_s(&word) == 0; n--) ((uint8_t *)to)[n - 1] = (uint8_t)word;
+    return n == 0;
 }
 
 FLAKE_I_FN unsigned flake_i_system_lane(void) { return GetCurrentProcessorNumber(); }
@@ -1500,12 +1459,8 @@ FLAKE_I_FN bool flake_i_system_random(void *to, size_t n) {
 #include <threads.h>
 #endif
 
-/* Strict C hides POSIX if another header is included first. On Linux, hidden functions are declared by their
- * link names, with the kernel's types. */
+/* Strict C hides POSIX if another header comes first. So on Linux, functions have link names and the kernel's types. */
 #if defined(__linux__)
-#if !defined(CLOCK_REALTIME)
-#define FLAKE_I_BY_NAME
-#endif
 struct flake_i_timespec {
     long sec, nsec;
 };
@@ -1520,10 +1475,8 @@ extern int flake_i_fsync(int) __asm__("fsync");
 extern int flake_i_fdatasync(int) __asm__("fdatasync");
 extern ssize_t flake_i_readlink(const char *, char *, size_t) __asm__("readlink");
 #endif
-#endif
 
-#if defined(__linux__)
-/* By the kernel's number of the clock. */
+enum { FLAKE_I_REALTIME, FLAKE_I_MONOTONIC, FLAKE_I_REALTIME_COARSE = 5, FLAKE_I_BOOTTIME = 7 }; /* its clocks */
 FLAKE_I_FN int64_t flake_i_linux_ns(int clock) {
     struct flake_i_timespec t;
     (void)flake_i_clock_gettime(clock, &t);
@@ -1532,8 +1485,8 @@ FLAKE_I_FN int64_t flake_i_linux_ns(int clock) {
 #endif
 
 FLAKE_I_FN int64_t flake_i_system_ns(int kind) {
-#if defined(FLAKE_I_BY_NAME) && defined(__LP64__)
-    return flake_i_linux_ns(kind == FLAKE_CLOCK_COARSE ? 5 : 0);
+#if defined(__linux__) && defined(__LP64__) /* else the kernel's type ends in 2038 */
+    return flake_i_linux_ns(kind == FLAKE_CLOCK_COARSE ? FLAKE_I_REALTIME_COARSE : FLAKE_I_REALTIME);
 #else
     struct timespec t;
     (void)kind;
@@ -1552,9 +1505,9 @@ FLAKE_I_FN int64_t flake_i_system_ns(int kind) {
 FLAKE_I_FN uint64_t flake_i_system_slack_ns(void) {
     const uint64_t most = 50000000;
     uint64_t ns = 0;
-#if defined(FLAKE_I_BY_NAME) && defined(__LP64__)
+#if defined(__linux__)
     struct flake_i_timespec t;
-    if (flake_i_clock_getres(5, &t) == 0) ns = t.sec ? most : 2 * (uint64_t)t.nsec;
+    if (flake_i_clock_getres(FLAKE_I_REALTIME_COARSE, &t) == 0) ns = t.sec ? most : 2 * (uint64_t)t.nsec;
 #elif defined(CLOCK_REALTIME_COARSE)
     struct timespec t;
     if (clock_getres(CLOCK_REALTIME_COARSE, &t) == 0) ns = t.tv_sec ? most : 2 * (uint64_t)t.tv_nsec;
@@ -1565,7 +1518,7 @@ FLAKE_I_FN uint64_t flake_i_system_slack_ns(void) {
 /* To measure a wait. */
 FLAKE_I_FN int64_t flake_i_monotonic_ns(void) {
 #if defined(__linux__)
-    return flake_i_linux_ns(1);
+    return flake_i_linux_ns(FLAKE_I_MONOTONIC);
 #elif defined(CLOCK_MONOTONIC)
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
@@ -1582,10 +1535,10 @@ FLAKE_I_FN void flake_i_system_sleep(int64_t ns) {
     const int64_t longest_s = 1000000000, ns_per_s = 1000000000;
     if (ns > longest_s * ns_per_s) ns = longest_s * ns_per_s;
 #if defined(__linux__)
-    enum { monotonic = 1, until = 1 };
-    ns += flake_i_linux_ns(monotonic);
+    enum { until = 1 };
+    ns += flake_i_linux_ns(FLAKE_I_MONOTONIC);
     const struct flake_i_timespec t = {(long)(ns / ns_per_s), (long)(ns % ns_per_s)};
-    while (flake_i_clock_nanosleep(monotonic, until, &t, NULL) == EINTR) {
+    while (flake_i_clock_nanosleep(FLAKE_I_MONOTONIC, until, &t, NULL) == EINTR) {
     }
 #else
     struct timespec t;
@@ -1769,10 +1722,9 @@ FLAKE_I_FN const char *flake_i_error_text(void) { return strerror(errno); }
 
 enum { FLAKE_I_READ, FLAKE_I_WRITE, FLAKE_I_CREATE }; /* ways to open a file */
 
-/* Never returns 0 to 2, the standard streams, even if the program has closed those. */
+/* Never returns 0 to 2, the standard streams, even if the program has closed those. Does not wait for a pipe. */
 FLAKE_I_FN int flake_i_open(const char *path, int how) {
-    const int flags = (how == FLAKE_I_READ ? O_RDONLY : O_RDWR) | FLAKE_I_NOFOLLOW | O_NONBLOCK |
-                      FLAKE_I_CLOEXEC; /* a pipe would have no end */
+    const int flags = (how == FLAKE_I_READ ? O_RDONLY : O_RDWR) | FLAKE_I_NOFOLLOW | FLAKE_I_CLOEXEC | O_NONBLOCK;
     int fd = how == FLAKE_I_CREATE ? -1 : open(path, flags);
     for (bool again = how == FLAKE_I_CREATE; again;) {
         /* the only way that follows no link anywhere */
@@ -1855,15 +1807,15 @@ FLAKE_I_FN int flake_i_read_at(int fd, int64_t at, uint8_t *bytes, size_t n) {
     return (int)got;
 }
 
-#if defined(F_FULLFSYNC) /* macOS, where fsync does not flush the drive's cache */
-FLAKE_I_FN int flake_i_fsync(int fd) { return fcntl(fd, F_FULLFSYNC) == 0 ? 0 : fsync(fd); }
-FLAKE_I_FN int flake_i_fdatasync(int fd) { return flake_i_fsync(fd); }
-#elif !defined(__linux__)
-FLAKE_I_FN int flake_i_fsync(int fd) { return fsync(fd); }
-FLAKE_I_FN int flake_i_fdatasync(int fd) { return fsync(fd); }
-#endif
 #if !defined(__linux__)
-#define flake_i_readlink readlink
+FLAKE_I_FN int flake_i_fsync(int fd) {
+#if defined(F_FULLFSYNC) /* macOS, where fsync does not flush the drive's cache */
+    if (fcntl(fd, F_FULLFSYNC) == 0) return 0;
+#endif
+    return fsync(fd);
+}
+#define flake_i_fdatasync flake_i_fsync
+#define flake_i_readlink  readlink
 #endif
 
 /* A new name is durable once its directory is synced. Some file systems don't support that (EINVAL). */
@@ -1887,8 +1839,7 @@ FLAKE_I_FN bool flake_i_stat(const char *path, int fd, flake_i_file_id *id) {
     return true;
 }
 
-/* Whether the path leads to something else than a regular file of this user; no symbolic link, even to nothing, is
- * one. */
+/* Whether the path leads to anything but a regular file of this user, such as a symbolic link, even to nothing. */
 FLAKE_I_FN bool flake_i_is_foreign(const char *path) {
     const int errno_before = errno;
     char target;
@@ -1955,17 +1906,17 @@ FLAKE_I_FN const char *flake_i_host_name(char *room, size_t size) {
 #endif
 
 #if defined(FLAKE_NO_OS) || defined(FLAKE_NO_NET) || defined(_WIN32) || defined(__wasi__)
+FLAKE_I_FN flake_status flake_i_net_number(bool is_mac, const char *name, uint64_t *number, flake_why *why) {
 #if defined(FLAKE_NO_OS)
-#define FLAKE_I_WHY_NO_NET "are left out by FLAKE_NO_OS"
+    const char *const reason = "are left out by FLAKE_NO_OS";
 #elif defined(FLAKE_NO_NET)
-#define FLAKE_I_WHY_NO_NET "are left out by FLAKE_NO_NET"
+    const char *const reason = "are left out by FLAKE_NO_NET";
 #else
-#define FLAKE_I_WHY_NO_NET "need POSIX"
+    const char *const reason = "need POSIX";
 #endif
-#define FLAKE_I_HAS_NET 0
+    return (void)is_mac, (void)name, (void)number, flake_i_say(why, FLAKE_IO, "interfaces", reason);
+}
 #else
-#define FLAKE_I_HAS_NET    1
-#define FLAKE_I_WHY_NO_NET "are not listed by the system"
 #include <ifaddrs.h>
 #include <sys/socket.h>
 #if defined(__linux__)
@@ -1973,15 +1924,10 @@ FLAKE_I_FN const char *flake_i_host_name(char *room, size_t size) {
 #elif defined(AF_LINK)
 #include <net/if_dl.h>
 #endif
-typedef struct ifaddrs flake_i_interfaces;
 enum { FLAKE_I_UP = 1, FLAKE_I_LOOPBACK = 8 }; /* IFF_UP, IFF_LOOPBACK, which strict C hides */
 
-FLAKE_I_FN bool flake_i_list_interfaces(flake_i_interfaces **list) { return getifaddrs(list) == 0; }
-
-FLAKE_I_FN void flake_i_free_interfaces(flake_i_interfaces *list) { freeifaddrs(list); }
-
 /* The 6 bytes of an Ethernet address; NULL: it has none. */
-FLAKE_I_FN const uint8_t *flake_i_mac(const flake_i_interfaces *i) {
+FLAKE_I_FN const uint8_t *flake_i_mac(const struct ifaddrs *i) {
     const void *const address = i->ifa_addr;
     if (!address) return NULL;
 #if defined(__linux__)
@@ -1995,9 +1941,52 @@ FLAKE_I_FN const uint8_t *flake_i_mac(const flake_i_interfaces *i) {
 }
 
 /* The 4 bytes of an IPv4 address, after its port; NULL: it has none. */
-FLAKE_I_FN const uint8_t *flake_i_ip(const flake_i_interfaces *i) {
+FLAKE_I_FN const uint8_t *flake_i_ip(const struct ifaddrs *i) {
     const bool has_ip = i->ifa_addr && i->ifa_addr->sa_family == AF_INET;
     return has_ip ? (const uint8_t *)i->ifa_addr->sa_data + 2 : NULL;
+}
+
+/* The MAC of the named interface, or of the best one: factory-assigned before locally administered ones,
+ * such as those of bridges and containers, and of these one that is up. */
+FLAKE_I_FN flake_status flake_i_pick_mac(const struct ifaddrs *i, const char *name, uint64_t *number48,
+                                         flake_why *why) {
+    int best_rank = -1;
+    for (; i; i = i->ifa_next) {
+        const uint8_t *const mac = flake_i_mac(i);
+        uint64_t number = 0;
+        for (size_t at = 0; mac && at < 6; at++) number = number << 8 | mac[at];
+        if (name && strcmp(i->ifa_name, name) != 0) continue;
+        if (!number || i->ifa_flags & FLAKE_I_LOOPBACK) continue;
+        const int rank = mac[0] & 2 ? (i->ifa_flags & FLAKE_I_UP) != 0 : 2;
+        if (rank <= best_rank) continue;
+        *number48 = number;
+        best_rank = rank;
+    }
+    if (best_rank >= 0) return FLAKE_OK;
+    return name ? flake_i_say(why, FLAKE_INVALID, name, "no interface of this name has an Ethernet address")
+                : flake_i_say(why, FLAKE_INVALID, "this machine", "no interface has an Ethernet address");
+}
+
+FLAKE_I_FN flake_status flake_i_pick_ip(const struct ifaddrs *i, uint64_t *number16, flake_why *why) {
+    for (; i; i = i->ifa_next) {
+        const uint8_t *const ip = flake_i_ip(i);
+        const unsigned net = ip ? (unsigned)ip[0] << 8 | ip[1] : 0;
+        /* 10/8, 172.16/12, 192.168/16, 169.254/16 */
+        if (net >> 8 != 10 && net >> 4 != (172 << 4 | 1) && net != (192 << 8 | 168) && net != (169 << 8 | 254))
+            continue;
+        *number16 = (uint64_t)ip[2] << 8 | ip[3];
+        return FLAKE_OK;
+    }
+    return flake_i_say(why, FLAKE_INVALID, "this machine", "no interface has a private IPv4 address");
+}
+
+/* A MAC, or the end of an IP address. */
+FLAKE_I_FN flake_status flake_i_net_number(bool is_mac, const char *name, uint64_t *number, flake_why *why) {
+    struct ifaddrs *list;
+    if (getifaddrs(&list) != 0) return flake_i_say(why, FLAKE_IO, "interfaces", "are not listed by the system");
+    const flake_status status = is_mac ? flake_i_pick_mac(list, name, number, why) : flake_i_pick_ip(list, number, why);
+    freeifaddrs(list);
+    return status;
 }
 #endif
 
@@ -2005,16 +1994,14 @@ FLAKE_I_FN const uint8_t *flake_i_ip(const flake_i_interfaces *i) {
 
 /* ---- clock, which draws read in // >>engine; sleep, lane ---- */
 
-#ifndef FLAKE_CLOCK_SLACK_NS
-#ifdef FLAKE_CLOCK_NS
-#define FLAKE_CLOCK_SLACK_NS UINT64_C(0)
-#else
-#define FLAKE_CLOCK_SLACK_NS flake_i_system_slack_ns()
-#endif
-#endif
 #ifndef FLAKE_CLOCK_NS
 #define FLAKE_I_CLOCK_OF_OURS
 #define FLAKE_CLOCK_NS(kind) flake_i_system_ns(kind)
+#ifndef FLAKE_CLOCK_SLACK_NS
+#define FLAKE_CLOCK_SLACK_NS flake_i_system_slack_ns()
+#endif
+#elif !defined(FLAKE_CLOCK_SLACK_NS)
+#define FLAKE_CLOCK_SLACK_NS UINT64_C(0)
 #endif
 #ifndef FLAKE_SLEEP_NS
 #define FLAKE_SLEEP_NS(ns) flake_i_system_sleep(ns)
@@ -2077,9 +2064,8 @@ enum { FLAKE_I_NS_PER_MS = 1000000 };
  * instance owner id at init; only the first init in a process writes it. Without such a page (Linux
  * before 4.14, other systems) the pid serves, at the price of a system call per ID.
  *
- * Each copy of the header that the linker keeps separate has a page. Its name contains the number
- * of its layout, so that units with another layout have another object: a change of the struct
- * raises the number (tests/unit/two_units_main.c).
+ * Each copy of the header that the linker keeps separate has a page. Its name has the number of its layout, which a
+ * change of the struct raises: units with another layout have another page.
  */
 #define flake_i_process FLAKE_I_LAYOUT(flake_i_process, 2)
 struct flake_i_process {
@@ -2104,8 +2090,7 @@ FLAKE_I_INLINE uint64_t flake_i_instance_owner_now(void) {
     return flake_i_pageless_owner_id();
 }
 
-/* Threads may register the page at once, and twice. The pointer needs no order: a later fork takes
- * the kernel's lock after the call that registered it. */
+/* Threads may register the page at once, and twice. No order is needed: a later fork takes the kernel's lock. */
 FLAKE_I_FN flake_atomic64 *flake_i_fork_page(void) {
     flake_atomic64 *page = FLAKE_ATOMIC_LOAD(&flake_i_process.page, relaxed);
     if (page) return page;
@@ -2138,9 +2123,8 @@ FLAKE_I_FN uint64_t flake_i_process_owner_id(void) {
     return FLAKE_ATOMIC_CAS(page + 1, &owner_id, next, relaxed, relaxed) ? next : owner_id;
 }
 
-/* Takes one of a few places; `places`: none is left. A forked child has all of them again, a
- * process of a cloned machine does not, so the pid counts. *begun is [ pid:56 ][ places taken in
- * that process:8 ]. */
+/* Takes one of a few places; `places`: none is left. A forked child has all of them again, a process of a cloned
+ * machine does not, so the pid counts. *begun is [ pid:56 ][ places taken in that process:8 ]. */
 FLAKE_I_FN unsigned flake_i_take_place(flake_atomic64 *begun, unsigned places) {
     const uint64_t none = flake_i_pid() << 8;
     uint64_t seen = FLAKE_ATOMIC_LOAD(begun, relaxed), n;
@@ -2197,16 +2181,13 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_counter, flake_i_counter);
 static struct flake_i_counter flake_i_counter;
 #endif
 
-/* Whether the counter is much cheaper than the clock. It is not if readings are trapped, or if the
- * system distrusts it and has a slow clock. A user's counter always suits, and the processor's does not
- * follow a user's clock, whose time may be simulated. */
+/* Whether the counter is much cheaper than the clock: not if readings are trapped, or the system distrusts it and has a
+ * slow clock. A user's counter always suits; the processor's does not suit a user's clock, which may be simulated. */
 FLAKE_I_COLD bool flake_i_counter_suits(const flake_clock *c) {
 #if !defined(FLAKE_I_COUNTER_OF_OURS)
-    (void)c;
-    return true;
+    return (void)c, true;
 #elif !defined(FLAKE_I_CLOCK_OF_OURS)
-    (void)c;
-    return false;
+    return (void)c, false;
 #else
     enum { ROUNDS = 4, READINGS = 32, MOST = 32 };
     uint64_t clock = UINT64_MAX, counter = UINT64_MAX;
@@ -2278,13 +2259,15 @@ FLAKE_I_FN uint64_t flake_i_calibrate(uint64_t counter, int64_t now_ns) {
  * boundary's come those of which draws form IDs from keys, each ms anew.
  *
  * How to add a format:
- *  1. Below FLAKE_LAYOUT_ULID a layout macro, with the next format and 16 bits of sequence, and its entry at the end
- *     of FLAKE_I_EACH_LAYOUT. Without node_bits random bits distinguish generators.
- *  2. A row at the end of this table. `form` names the function in // >>128-bit that forms IDs of the Unix ms and
- *     index of a ticket. flake_i_form_tail has the counter, then random bits; flake_i_form_node the counter, then
- *     the node; flake_i_form_ulid counts in 80 bits. If none of them fits, write another one there.
+ *  1. Below FLAKE_LAYOUT_ULID a layout macro, with the next format and 16 bits of sequence (the tickets of a ms), and
+ *     its entry at the end of FLAKE_I_EACH_LAYOUT. Without node_bits random bits distinguish generators.
+ *  2. A row at the end of this table. `form` names the function in // >>128-bit that forms IDs of the Unix ms and index
+ *     of a ticket. flake_i_form_tail has the counter, then random bits; flake_i_form_node the counter, then the node;
+ *     flake_i_form_ulid counts in 80 bits. If none of them fits, write another one there. With a longer unit_ms its
+ *     counter starts once a unit, and rises by 2^16 with each ms.
  *  3. Parts are stored as in a UUID if there is a version, else as time, seq down to bit 64, node. If neither fits,
  *     flake128_compose and flake128_decompose need a branch.
+ *  4. If the time field ends before 2262, fewer time_bits in flake_i_layout_in_engine: 41 end in 2053.
  */
 // clang-format off
 #define FLAKE_I_EACH_COUNTED(X) \
@@ -2331,18 +2314,17 @@ FLAKE_API flake_layout flake_layout_of(unsigned time_bits, unsigned node_bits, u
     l.time_bits = (uint8_t)time_bits;
     l.time_shift = (uint8_t)(node_bits + seq_bits);
     l.node_bits = (uint8_t)node_bits;
-    l.node_shift = (uint8_t)seq_bits;
-    l.seq_bits = (uint8_t)seq_bits;
+    l.node_shift = l.seq_bits = (uint8_t)seq_bits;
     return l;
 }
 
 FLAKE_API flake_layout flake_layout_hazelcast_of(unsigned node_bits, unsigned seq_bits) {
     const unsigned time_bits = seq_bits < 63 && node_bits < 63 - seq_bits ? 63 - seq_bits - node_bits : 0;
-    flake_layout l = flake_layout_hazelcast;
-    l.time_bits = (uint8_t)time_bits;
-    l.time_shift = (uint8_t)(node_bits + seq_bits);
-    l.node_bits = l.seq_shift = (uint8_t)node_bits;
-    l.seq_bits = (uint8_t)seq_bits;
+    flake_layout l = flake_layout_of(time_bits, node_bits, seq_bits, flake_layout_hazelcast.epoch_ms);
+    l.name = flake_layout_hazelcast.name;
+    l.time_sign = 1;
+    l.node_shift = 0;
+    l.seq_shift = l.node_bits;
     return l;
 }
 
@@ -2360,8 +2342,7 @@ FLAKE_I_FN bool flake_i_is_128(const flake_layout *layout) {
            flake_i_same_layout(layout, &l);
 }
 
-/* The layout of a generator's word. Words of UUIDs and ULIDs count from 1984: late enough for 43 bits of
- * time, which leaves room for fetch_add. */
+/* The layout of a generator's word. UUIDs and ULIDs count from 1984, in 43 bits: that leaves room for fetch_add. */
 #define FLAKE_I_1984_MS                  INT64_C(441763200000)
 FLAKE_I_FN flake_layout flake_i_layout_in_engine(const flake_layout *layout) {
     if (!layout->format) return *layout;
@@ -2417,7 +2398,7 @@ FLAKE_API int64_t flake_layout_end_ms(const flake_layout *l) {
     int64_t start;
     if (flake_layout_check(l, NULL) != FLAKE_OK) return INT64_MIN;
     if (!flake_i_unix_ms(l, flake_i_ones(l->time_bits), false, &start)) return INT64_MAX;
-    return start > INT64_MAX - (int64_t)(l->unit_ms - 1) ? INT64_MAX : start + (int64_t)(l->unit_ms - 1);
+    return flake_i_add_saturated(start, (int64_t)l->unit_ms - 1);
 }
 
 /* What a call sets that has no node number. All numbers from 2^48 on are refused, and so this one is with
@@ -2472,17 +2453,18 @@ FLAKE_I_FN flake_parts flake_i_last_parts(const flake_layout *l, int64_t unix_ms
     return parts;
 }
 
-FLAKE_I_FN bool flake_i_has_parts(const flake_layout *l, const flake_parts *parts) {
+/* The unit of parts that fit a valid layout. */
+FLAKE_I_FN flake_status flake_i_unit_of(const flake_layout *l, const flake_parts *parts, uint64_t *time) {
     const flake_parts last = flake_i_last_parts(l, parts->unix_ms);
-    return parts->node <= last.node && parts->seq <= last.seq;
+    const flake_status status = flake_i_time_at(l, parts->unix_ms, time);
+    return status == FLAKE_OK && (parts->node > last.node || parts->seq > last.seq) ? FLAKE_INVALID : status;
 }
 
 FLAKE_API flake_status flake_compose(const flake_layout *l, const flake_parts *parts, uint64_t *id) {
     uint64_t time;
     if (!l || !flake_i_layout_bits(l)) return FLAKE_INVALID;
-    const flake_status status = flake_i_time_at(l, parts->unix_ms, &time);
+    const flake_status status = flake_i_unit_of(l, parts, &time);
     if (status != FLAKE_OK) return status;
-    if (!flake_i_has_parts(l, parts)) return FLAKE_INVALID;
     *id = flake_i_time_field(l, time) | flake_i_node_field(l, parts->node) | (uint64_t)parts->seq << l->seq_shift;
     return FLAKE_OK;
 }
@@ -2507,24 +2489,25 @@ FLAKE_API flake_status flake_decompose(const flake_layout *l, uint64_t id, flake
     return FLAKE_OK;
 }
 
-FLAKE_API flake_status flake_min_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
-    const flake_parts parts = {unix_ms, 0, 0};
-    return flake_compose(l, &parts, id);
-}
-
-FLAKE_API flake_status flake_max_at(const flake_layout *l, int64_t unix_ms, uint64_t *id) {
-    if (!l || !flake_i_layout_bits(l)) return FLAKE_INVALID;
-    const flake_parts parts = flake_i_last_parts(l, unix_ms);
-    return flake_compose(l, &parts, id);
-}
+/* For IDs of 64 and of 128 bits. */
+#define FLAKE_I_RANGE_CALLS(prefix, id_type)                                                      \
+    FLAKE_API flake_status prefix##_min_at(const flake_layout *l, int64_t unix_ms, id_type *id) { \
+        const flake_parts parts = {unix_ms, 0, 0};                                                \
+        return prefix##_compose(l, &parts, id);                                                   \
+    }                                                                                             \
+    FLAKE_API flake_status prefix##_max_at(const flake_layout *l, int64_t unix_ms, id_type *id) { \
+        if (!l) return FLAKE_INVALID;                                                             \
+        const flake_parts parts = flake_i_last_parts(l, unix_ms);                                 \
+        return prefix##_compose(l, &parts, id);                                                   \
+    }
+FLAKE_I_RANGE_CALLS(flake, uint64_t)
 
 // >>128-bit
 /* 128-bit IDs are formed of tickets: a time in ms, and an index within that ms. */
 
 enum {
     FLAKE_I_COUNTER_BITS = 26, /* of a UUID; it starts in the lower half */
-    FLAKE_I_TICKET_BITS = 16,
-    FLAKE_I_RENEWAL_BITS = 10 /* log2 of the ms after which the tail's keys are renewed */
+    FLAKE_I_RENEWAL_BITS = 10  /* log2 of the ms after which the tail's keys are renewed */
 };
 
 FLAKE_I_INLINE flake128 flake_i_128(uint64_t high, uint64_t low) {
@@ -2546,10 +2529,9 @@ FLAKE_I_INLINE flake128 flake_i_128(uint64_t high, uint64_t low) {
     v[3] = FLAKE_I_TURNED(v[3], 21) ^ v[0]; \
     v[2] = FLAKE_I_TURNED(v[2], 32)
 
-/* SipHash-1-3 of seven bytes, a word below 2^56: four rounds, where eight bytes would take five. `number` is
- * uint64_t, or a vector of them for as many hashes. A stream cipher would be no faster for one ID, and its buffer
- * would need guarding against signals and forks. Without loops: gcc would not unroll them, and keep the words in
- * memory. */
+/* SipHash-1-3 of seven bytes, a word below 2^56: four rounds, where eight bytes would take five. `number` is uint64_t,
+ * or a vector of them for as many hashes. A stream cipher would be no faster for one ID, and its buffer would need
+ * guarding against signals and forks. Without loops, which gcc would not unroll. */
 #define FLAKE_I_SIPHASH(name, number)                                                                               \
     name(uint64_t key0, uint64_t key1, number word) {                                                               \
         const number zero = {0};                                                                                    \
@@ -2577,8 +2559,7 @@ FLAKE_I_FN void flake_i_set_keys(flake_i_keys *k, const uint64_t fresh[4]) {
     for (unsigned i = 0; i < 3; i++) FLAKE_ATOMIC_STORE(&k->ulid[i], 0u, relaxed);
 }
 
-/* Renews the tail's keys, so that copies of a running machine, which share its keys, diverge. Without
- * random bytes the old keys stay in use. */
+/* Renews the tail's keys, which copies of a running machine share. Without random bytes the old keys stay in use. */
 FLAKE_I_COLD void flake_i_renew_tail(flake_i_keys *k, uint64_t now) {
     uint64_t seen = FLAKE_ATOMIC_LOAD(&k->renewed, relaxed), fresh[2];
     if (now <= seen || !FLAKE_ATOMIC_CAS(&k->renewed, &seen, now, relaxed, relaxed)) return;
@@ -2609,9 +2590,8 @@ FLAKE_I_INLINE uint64_t flake_i_uuid_start(flake_i_keys *k, flake_i_salt salt, u
     return start;
 }
 
-/* The start for ULIDs, and the bits above it. Those of the newest ms are cached: the start, then [
- * whose:48 ][ 1 ][ above:15 ], and the XOR of both words. Words of two ms pass the comparison with
- * probability 2^-64, so relaxed is enough. */
+/* The start for ULIDs, and the bits above it. Those of the newest ms are cached: the start, then [ whose:48 ][ 1 ][
+ * above:15 ], and the XOR of both words. Words of two ms compare equal with probability 2^-64, so relaxed is enough. */
 FLAKE_I_INLINE uint64_t flake_i_ulid_start(flake_i_keys *k, flake_i_salt salt, uint64_t ms, uint64_t *above) {
     const uint64_t whose = ((ms ^ salt.high >> 16) << 1 | 1) << 15;
     const uint64_t rest = salt.low ^ salt.high << 48; /* the salt's bits that `whose` lacks */
@@ -2665,8 +2645,7 @@ typedef struct flake_i_tails {
 #ifdef FLAKE_I_AVX2
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u64x4 FLAKE_I_SIPHASH(flake_i_siphash_4, flake_i_u64x4)
 
-/* Four IDs at once. Returns how many: all but the last n % 4. In each half of a vector, the first number is for
- * ID 0 or 1, the second for ID 2 or 3. */
+/* Four IDs at once. Returns how many: all but the last n % 4. A vector's halves have IDs 0 and 2, and 1 and 3. */
 FLAKE_I_INLINE FLAKE_I_AVX2 uint64_t flake_i_form_fours(const flake_i_tails *r, flake128 *ids) {
     const flake_i_c8x32 high_at = FLAKE_I_BOTH(7, 6, 5, 4, 3, 2, 1, 0, -9, -9, -9, -9, -9, -9, -9, -9);
     const flake_i_c8x32 low_at = FLAKE_I_BOTH(-9, -9, -9, -9, -9, -9, -9, -9, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -2686,12 +2665,13 @@ FLAKE_I_INLINE FLAKE_I_AVX2 uint64_t flake_i_form_fours(const flake_i_tails *r, 
     return done;
 }
 
-FLAKE_I_AVX512 FLAKE_I_NOINLINE uint64_t flake_i_form_avx512(const flake_i_tails *r, flake128 *ids) {
+__attribute__((target("avx2,avx512vl"))) FLAKE_I_NOINLINE uint64_t flake_i_form_avx512(const flake_i_tails *r,
+                                                                                       flake128 *ids) {
     return flake_i_form_fours(r, ids);
 }
 
 FLAKE_I_AVX2 FLAKE_I_NOINLINE uint64_t flake_i_form_avx2(const flake_i_tails *r, flake128 *ids) {
-    return FLAKE_I_HAS_AVX512 ? flake_i_form_avx512(r, ids) : flake_i_form_fours(r, ids);
+    return __builtin_cpu_supports("avx512vl") ? flake_i_form_avx512(r, ids) : flake_i_form_fours(r, ids);
 }
 #endif
 
@@ -2732,9 +2712,8 @@ FLAKE_I_NOINLINE void flake_i_counted_1(flake_gen *g, uint64_t time, uint64_t in
 FLAKE_API flake_status flake128_compose(const flake_layout *l, const flake_parts *p, flake128 *id) {
     uint64_t time;
     if (!flake_i_is_128(l)) return FLAKE_INVALID;
-    const flake_status status = flake_i_time_at(l, p->unix_ms, &time);
+    const flake_status status = flake_i_unit_of(l, p, &time);
     if (status != FLAKE_OK) return status;
-    if (!flake_i_has_parts(l, p)) return FLAKE_INVALID;
     const flake_i_fields f = flake_i_fields_of(l);
     if (f.version) *id = flake_i_uuid(f.version, time, p->seq, p->node);
     else if (l->format == FLAKE_I_BOUNDARY) *id = flake_i_128(time, p->node << 16 | p->seq);
@@ -2762,16 +2741,7 @@ FLAKE_API flake_status flake128_decompose(const flake_layout *l, const flake128 
     return FLAKE_OK;
 }
 
-FLAKE_API flake_status flake128_min_at(const flake_layout *l, int64_t unix_ms, flake128 *id) {
-    const flake_parts parts = {unix_ms, 0, 0};
-    return flake128_compose(l, &parts, id);
-}
-
-FLAKE_API flake_status flake128_max_at(const flake_layout *l, int64_t unix_ms, flake128 *id) {
-    if (!l) return FLAKE_INVALID;
-    const flake_parts parts = flake_i_last_parts(l, unix_ms);
-    return flake128_compose(l, &parts, id);
-}
+FLAKE_I_RANGE_CALLS(flake128, flake128)
 
 FLAKE_API int flake128_compare(const flake128 *a, const flake128 *b) { return memcmp(a->bytes, b->bytes, 16); }
 
@@ -2793,8 +2763,7 @@ FLAKE_API flake_status flake_ring_init(flake_ring *ring, flake_ring_slot *slots,
     return FLAKE_OK;
 }
 
-/* Linearises at the CAS. NULL: the slot of the next position does not have that phase (0 free, 1
- * filled). */
+/* Linearises at the CAS. NULL: the slot of the next position does not have that phase (0 free, 1 filled). */
 FLAKE_I_FN flake_ring_slot *flake_i_ring_claim(flake_ring *ring, flake_atomic64 *end, uint64_t phase, uint64_t *turn) {
     uint64_t at = FLAKE_ATOMIC_LOAD(end, relaxed); /* a stale value fails the turn or the CAS */
     if (!ring->size) return NULL;                  /* was not initialised */
@@ -5840,8 +5809,7 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
  * always written in full width; the shortest text omits leading zeros. FLAKE_I_INLINE turns divisions into
  * multiplications by constants; gcc -O2 alone would share one copy among all bases. */
 
-/* An alphabet, and its inverse: character c is digit d if '0' + d is at index c - '0'; '.' marks no
- * digit. */
+/* An alphabet, and its inverse: character c is digit d if '0' + d is at index c - '0'; '.' marks no digit. */
 typedef struct flake_i_alphabet {
     char digits[63], inverse[76];
 } flake_i_alphabet;
@@ -5854,7 +5822,6 @@ static const flake_i_alphabet flake_i_base58 = {
     ".012345678.......9:;<=>?@.ABCDE.FGHIJKLMNOP......QRSTUVWXYZ[.\\]^_`abcdefghi"};
 static const flake_i_alphabet flake_i_crockford = {"0123456789ABCDEFGHJKMNPQRSTVWXYZ",
                                                    "0123456789.......:;<=>?@A.BC.DE.FGHIJ.KLMNO"};
-/* also hex */
 static const flake_i_alphabet flake_i_lower = {
     "0123456789abcdefghijklmnopqrstuvwxyz",
     "0123456789.......................................:;<=>?@ABCDEFGHIJKLMNOPQRS"};
@@ -5884,10 +5851,9 @@ static const flake_i_form flake_i_forms[] = {
     {11, 58, &flake_i_flickr},    /* FLAKE_BASE58_FLICKR */
 };
 
-/* A chunk below base^count is written from its first digit on, without a division: chunk / base^count is
- * a binary fraction, and each multiplication by the base carries the next digit over the point.
- * FLAKE_I_SCALE rounds up, by less than chunk / 2^57 in all, which changes no digit as long as base^count
- * is at most 2^28. The base is at most 100, so the product fits 64 bits. */
+/* A chunk below base^count is written from its first digit on, without a division: chunk / base^count is a binary
+ * fraction, and each multiplication by the base carries the next digit over the point. FLAKE_I_SCALE rounds up, by less
+ * than chunk / 2^57 in all, which changes no digit if base^count is at most 2^28. The product fits 64 bits. */
 #define FLAKE_I_POINT        57
 #define FLAKE_I_SCALE(power) (((uint64_t)1 << FLAKE_I_POINT) / (power) + 1)
 
@@ -5899,8 +5865,7 @@ FLAKE_I_INLINE uint64_t flake_i_spell(char *out, uint64_t fraction, unsigned bas
     return fraction & (((uint64_t)1 << FLAKE_I_POINT) - 1);
 }
 
-/* Writes id before `end`, in chunks of four digits. No inner loop: gcc -O2 does not unroll it, which
- * would double the time. */
+/* Writes id before `end`, in chunks of four digits. No inner loop: not unrolled by gcc -O2, it takes twice as long. */
 FLAKE_I_INLINE void flake_i_spell_id(char *end, uint64_t id, unsigned chunks, unsigned base, const char *digits,
                                      size_t stride, size_t span) {
     const uint32_t power = base * base * base * base;
@@ -5954,16 +5919,17 @@ FLAKE_I_FN size_t flake_i_format(uint64_t id, flake_encoding form, bool fixed, c
                              buf, size);
 }
 
-FLAKE_API size_t flake_format(uint64_t id, flake_encoding form, char *buf, size_t size) {
-    return flake_i_format(id, form, false, buf, size);
-}
+/* For IDs of 64 and of 128 bits. */
+#define FLAKE_I_FORMAT_CALLS(call, id_type, form_type, to_text)                         \
+    FLAKE_API size_t call(id_type id, form_type form, char *buf, size_t size) {         \
+        return to_text(id, form, false, buf, size);                                     \
+    }                                                                                   \
+    FLAKE_API size_t call##_fixed(id_type id, form_type form, char *buf, size_t size) { \
+        return to_text(id, form, true, buf, size);                                      \
+    }
+FLAKE_I_FORMAT_CALLS(flake_format, uint64_t, flake_encoding, flake_i_format)
 
-FLAKE_API size_t flake_format_fixed(uint64_t id, flake_encoding form, char *buf, size_t size) {
-    return flake_i_format(id, form, true, buf, size);
-}
-
-/* Reads the digits into n limbs, the least significant first. False: another character, or a number that
- * does not fit. */
+/* Reads digits into n limbs, least significant first. False: another character, or a number that does not fit. */
 FLAKE_I_FN bool flake_i_read(const char *text, size_t len, unsigned base, const flake_i_alphabet *alphabet,
                              uint32_t *limbs, size_t n) {
     for (size_t i = 0; i < n; i++) limbs[i] = 0;
@@ -6047,13 +6013,7 @@ FLAKE_I_FN size_t flake_i_format128(const flake128 *id, unsigned base, bool fixe
     return flake_i_copy_text(end - width, width, fixed, '0', buf, size);
 }
 
-FLAKE_API size_t flake128_format(const flake128 *id, unsigned base, char *buf, size_t size) {
-    return flake_i_format128(id, base, false, buf, size);
-}
-
-FLAKE_API size_t flake128_format_fixed(const flake128 *id, unsigned base, char *buf, size_t size) {
-    return flake_i_format128(id, base, true, buf, size);
-}
+FLAKE_I_FORMAT_CALLS(flake128_format, const flake128 *, unsigned, flake_i_format128)
 
 FLAKE_API flake_status flake128_parse(const char *text, size_t len, unsigned base, flake128 *id) {
     const size_t width = flake128_text_width(base);
@@ -6077,8 +6037,7 @@ static const char flake_i_ulid_values[] = ".....................................
                                           ".:;<=>?@A1BC1DE0FGHIJ.KLMNO......:;<=>?@A1BC1DE0FGHIJ.KLMNO.....";
 
 #define FLAKE_I_EACH_BYTE(byte)     (UINT64_C(0x0101010101010101) * (byte))
-/* Of ASCII, bit 7 of each byte: whether it is c or above. Other bytes carry into a neighbour, but are in
- * no range themselves. */
+/* Of ASCII, bit 7 of each byte: whether it is c or above. Others carry into a neighbour, and are in no range. */
 #define FLAKE_I_NOT_BELOW(bytes, c) ((bytes) + FLAKE_I_EACH_BYTE(0x80 - (c)))
 
 /* 1 in each byte that is n or above. */
@@ -6226,8 +6185,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_load_halves(const void *first,
     return (flake_i_u8x32)__builtin_ia32_insert128i256(__builtin_ia32_insert128i256(zero, a, 0), b, 1);
 }
 
-/* Of an ID's two words in memory order: kept in registers, since a load across two fresh stores would
- * stall. */
+/* Of an ID's two words in memory order: kept in registers, since a load across two fresh stores would stall. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_id_twice(uint64_t first, uint64_t last) {
     const flake_i_u64x4 id_twice = {first, last, first, last};
     return (flake_i_u8x32)id_twice;
@@ -6301,7 +6259,7 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_uuid_digits(const char *text, 
  * bits. (No letter has those of 0, 7, 8 and 9.) */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_half flake_i_uuid_of(flake_i_u8x32 digits) {
     const flake_i_c8x32 letters = FLAKE_I_BOTH(0, 10, 11, 12, 13, 14, 15, 7, 8, 9, 0, 0, 0, 0, 0, 0);
-    const flake_i_u64x4 zero = {0}, nibble_scales = zero + UINT64_C(0x0110011001100110);
+    const flake_i_u8x32 nibble_scales = flake_i_each(UINT64_C(0x0110011001100110));
     const flake_i_u8x32 values =
         flake_i_smaller(digits - flake_i_each(FLAKE_I_EACH_BYTE('0')), FLAKE_I_PICK(letters, digits));
     const flake_i_s16x16 bytes = __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)nibble_scales);
@@ -6361,8 +6319,8 @@ FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_ulid_kinds(flake_i_u8x32 c) {
 /* Values of 5 bits, joined to ten bits, then to 20. The first 20 of each 40 are 4 bits too high, so only
  * the low half of the middle byte is missing; it is 48 bits further up. */
 FLAKE_I_INLINE FLAKE_I_AVX2 flake_i_u8x32 flake_i_join_values(flake_i_u8x32 values, flake_i_c8x32 order_of_bytes) {
-    const flake_i_u64x4 zero = {0}, value_scales = zero + UINT64_C(0x0120012001200120);
-    const flake_i_u64x4 ten_bit_scales = zero + UINT64_C(0x0001040000104000);
+    const flake_i_u8x32 value_scales = flake_i_each(UINT64_C(0x0120012001200120));
+    const flake_i_u8x32 ten_bit_scales = flake_i_each(UINT64_C(0x0001040000104000));
     const flake_i_s16x16 ten_bits = __builtin_ia32_pmaddubsw256((flake_i_c8x32)values, (flake_i_c8x32)value_scales);
     const flake_i_u64x4 twenty_bits =
         (flake_i_u64x4)__builtin_ia32_pmaddwd256(ten_bits, (flake_i_s16x16)ten_bit_scales);
@@ -6456,13 +6414,12 @@ FLAKE_I_TEXT_CALLS(uuid, FLAKE_I_UUID_STRIDE)
 FLAKE_I_TEXT_CALLS(ulid, FLAKE_I_ULID_STRIDE)
 
 // >>process-wide
-/* The process-wide generator: one engine for the module's lifetime, and a salt that makes its keys this
- * process's own. A forked child, and a process after flake_machine_cloned, continues with a copy of the
- * word and a new salt; nothing is initialised again.
+/* The process-wide generator: one engine for the module's lifetime, and a salt that makes its keys this process's own.
+ * A forked child, and a process after flake_machine_cloned, continues with a copy of the word and a new salt.
  *
  * Each thread that finds no engine initialises one in one of a few places; the first to finish publishes it
  * with one CAS. If all places are taken, a thread sleeps until one is published. After a second it draws from
- * a generator on its stack, whose ID has no order with the others.
+ * a generator on its stack, whose ID is unordered relative to the others.
  *
  *     label      at                                   pairs with   and carries
  *     PAGE:R     default generator published          PAGE:A       the initialised generator
@@ -6496,8 +6453,7 @@ FLAKE_I_ONE_PER_PROCESS(struct flake_i_default, flake_i_default);
  * and spread: else a child one generation later could have its parent's tag. */
 FLAKE_I_FN uint32_t flake_i_tag_of(uint64_t owner_id) { return (uint32_t)(owner_id ^ (owner_id >> 32) * 0x9e3779b1); }
 
-/* Chooses this process's salt. False: there are no random bytes. The owner id is read after the parts, so
- * that no part of a newer one is replaced. */
+/* Chooses this process's salt. False: no random bytes. The owner id is read last, so that no newer part is replaced. */
 FLAKE_I_FN bool flake_i_new_salt(void) {
     struct flake_i_default *const d = &flake_i_default;
     flake_atomic64 *word;
@@ -6540,8 +6496,7 @@ FLAKE_I_COLD void flake_i_default_begin(struct flake_i_uuids *fresh, const uint6
     flake_i_set_keys(&fresh->keys, keys);
 }
 
-/* Initialises the generator; *g stays NULL while other threads do. The place is taken when nothing can
- * fail any more, since it is never released. */
+/* *g stays NULL while other threads initialise it. A place is taken when nothing can fail, since it is not released. */
 FLAKE_I_FN flake_status flake_i_default_gen(struct flake_i_uuids **g) {
     uint64_t keys[4];
     *g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed); /* to test it; the caller loads it again */
@@ -6608,37 +6563,22 @@ FLAKE_I_COLD flake_status flake_i_default_begun(unsigned format, flake128 *id) {
     }
 }
 
-FLAKE_I_INLINE flake_status flake_i_default_id(unsigned format, flake128 *id) {
-    flake_status status;
-    if (FLAKE_I_LIKELY(flake_i_default_try(format, id, &status))) return status;
-    return flake_i_default_begun(format, id);
-}
-
-FLAKE_API flake_status flake_uuid7_bytes(uint8_t out[16]) {
-    const flake_status status = flake_i_default_id(FLAKE_I_UUID7, (flake128 *)out);
-    return status == FLAKE_OK ? status : flake_i_no_id(status, out, 16);
-}
-
-FLAKE_API flake_status flake_uuid7(char out[37]) {
-    flake128 id;
-    const flake_status status = flake_uuid7_bytes(id.bytes);
-    if (status != FLAKE_OK) return flake_i_no_id(status, out, 37);
-    flake128_to_uuid(&id, out);
-    return FLAKE_OK;
-}
-
-FLAKE_API flake_status flake_ulid_bytes(uint8_t out[16]) {
-    const flake_status status = flake_i_default_id(FLAKE_I_ULID, (flake128 *)out);
-    return status == FLAKE_OK ? status : flake_i_no_id(status, out, 16);
-}
-
-FLAKE_API flake_status flake_ulid(char out[27]) {
-    flake128 id;
-    const flake_status status = flake_ulid_bytes(id.bytes);
-    if (status != FLAKE_OK) return flake_i_no_id(status, out, 27);
-    flake128_to_ulid(&id, out);
-    return FLAKE_OK;
-}
+#define FLAKE_I_DEFAULT_CALLS(call, FORMAT, to_text, SIZE)                          \
+    FLAKE_API flake_status call##_bytes(uint8_t out[16]) {                          \
+        flake_status status;                                                        \
+        if (!FLAKE_I_LIKELY(flake_i_default_try(FORMAT, (flake128 *)out, &status))) \
+            status = flake_i_default_begun(FORMAT, (flake128 *)out);                \
+        return status == FLAKE_OK ? status : flake_i_no_id(status, out, 16);        \
+    }                                                                               \
+    FLAKE_API flake_status call(char out[SIZE]) {                                   \
+        flake128 id;                                                                \
+        const flake_status status = call##_bytes(id.bytes);                         \
+        if (status != FLAKE_OK) return flake_i_no_id(status, out, SIZE);            \
+        to_text(&id, out);                                                          \
+        return FLAKE_OK;                                                            \
+    }
+FLAKE_I_DEFAULT_CALLS(flake_uuid7, FLAKE_I_UUID7, flake128_to_uuid, FLAKE_I_UUID_STRIDE)
+FLAKE_I_DEFAULT_CALLS(flake_ulid, FLAKE_I_ULID, flake128_to_ulid, FLAKE_I_ULID_STRIDE)
 
 FLAKE_API flake_status flake_uuid7_at(int64_t unix_ms, char out[37]) {
     if (unix_ms < 0 || unix_ms >> 48) return FLAKE_TIME_RANGE;
@@ -6653,68 +6593,14 @@ FLAKE_API flake_status flake_uuid7_at(int64_t unix_ms, char out[37]) {
 
 // >>node numbers
 
-#if FLAKE_I_HAS_NET
-/* The MAC of the named interface, or of the best one: factory-assigned before locally administered ones,
- * such as those of bridges and containers, and of these one that is up. */
-FLAKE_I_FN flake_status flake_i_pick_mac(const flake_i_interfaces *i, const char *name, uint64_t *number48,
-                                         flake_why *why) {
-    int best_rank = -1;
-    for (; i; i = i->ifa_next) {
-        const uint8_t *const mac = flake_i_mac(i);
-        uint64_t number = 0;
-        for (size_t at = 0; mac && at < 6; at++) number = number << 8 | mac[at];
-        if (name && strcmp(i->ifa_name, name) != 0) continue;
-        if (!number || i->ifa_flags & FLAKE_I_LOOPBACK) continue;
-        const int rank = mac[0] & 2 ? (i->ifa_flags & FLAKE_I_UP) != 0 : 2;
-        if (rank <= best_rank) continue;
-        *number48 = number;
-        best_rank = rank;
-    }
-    if (best_rank < 0)
-        return flake_i_say(why, FLAKE_INVALID, name ? name : "this machine",
-                           name ? "no interface of this name has an Ethernet address"
-                                : "no interface has an Ethernet address");
-    return FLAKE_OK;
-}
-
-FLAKE_I_FN flake_status flake_i_pick_ip(const flake_i_interfaces *i, uint64_t *number16, flake_why *why) {
-    for (; i; i = i->ifa_next) {
-        const uint8_t *const ip = flake_i_ip(i);
-        const unsigned net = ip ? (unsigned)ip[0] << 8 | ip[1] : 0;
-        /* 10/8, 172.16/12, 192.168/16, 169.254/16 */
-        if (net >> 8 != 10 && net >> 4 != (172 << 4 | 1) && net != (192 << 8 | 168) && net != (169 << 8 | 254))
-            continue;
-        *number16 = (uint64_t)ip[2] << 8 | ip[3];
-        return FLAKE_OK;
-    }
-    return flake_i_say(why, FLAKE_INVALID, "this machine", "no interface has a private IPv4 address");
-}
-#endif
-
 FLAKE_API flake_status flake_node_from_mac(const char *device, uint64_t *number48, flake_why *why) {
     *number48 = FLAKE_I_NO_NUMBER;
-#if FLAKE_I_HAS_NET
-    flake_i_interfaces *list = NULL;
-    if (flake_i_list_interfaces(&list)) {
-        const flake_status status = flake_i_pick_mac(list, device, number48, why);
-        flake_i_free_interfaces(list);
-        return status;
-    }
-#endif
-    return (void)device, flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
+    return flake_i_net_number(true, device, number48, why);
 }
 
 FLAKE_API flake_status flake_node_from_ip(uint64_t *number16, flake_why *why) {
     *number16 = FLAKE_I_NO_NUMBER;
-#if FLAKE_I_HAS_NET
-    flake_i_interfaces *list = NULL;
-    if (flake_i_list_interfaces(&list)) {
-        const flake_status status = flake_i_pick_ip(list, number16, why);
-        flake_i_free_interfaces(list);
-        return status;
-    }
-#endif
-    return flake_i_say(why, FLAKE_IO, "interfaces", FLAKE_I_WHY_NO_NET);
+    return flake_i_net_number(false, NULL, number16, why);
 }
 
 /* The whole text up to `end` is a decimal number. */
@@ -6757,14 +6643,8 @@ FLAKE_API flake_status flake_node_from_env(const char *variable, uint64_t *numbe
 }
 
 // >>configuration
-enum {
-    FLAKE_I_IS_FLAG,
-    FLAKE_I_IS_LAYOUT,
-    FLAKE_I_IS_NODE, /* a number, or FIRST-LAST */
-    FLAKE_I_IS_DIR,  /* a name; none: NULL */
-    FLAKE_I_IS_CLOCK,
-    FLAKE_I_IS_NUMBER
-};
+/* Kinds of values. A node is a number, or FIRST-LAST. */
+enum { FLAKE_I_IS_FLAG, FLAKE_I_IS_LAYOUT, FLAKE_I_IS_NODE, FLAKE_I_IS_DIR, FLAKE_I_IS_CLOCK, FLAKE_I_IS_NUMBER };
 
 /* A word, the member of flake_config that it sets, the largest number, and what is wrong with a value that
  * the member cannot have; it begins with a quote if the message quotes the value. */
@@ -6999,18 +6879,16 @@ FLAKE_API const char *flake_version(void) { return FLAKE_VERSION_STRING; }
  *
  * Copyright (c) 2026 the authors of flake.h and sno.h
  *
- * Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
- * associated documentation files (the "Software"), to deal in the Software without restriction,
- * including without limitation the rights to use, copy, modify, merge, publish, distribute,
- * sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
- * furnished to do so, subject to the following conditions:
+ * Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
+ * documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
+ * rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to
+ * permit persons to whom the Software is furnished to do so, subject to the following conditions:
  *
  * The above copyright notice and this permission notice shall be included in all copies or
  * substantial portions of the Software.
  *
- * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
- * NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
- * NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
- * DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
- * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+ * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+ * WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
+ * COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
+ * OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
  */

@@ -35,8 +35,7 @@
  * metabyte comes before the sequence.) When it does, or is behind a time that sno_try_at was given, the tick bit flips,
  * and no caller waits. Callers wait only if a second backward step leads into time that was used with both ticks.
  *
- * Without an operating system (FLAKE_NO_OS) partitions derive from the clock alone, unless
- * FLAKE_RANDOM_BYTES is defined.
+ * With FLAKE_NO_OS partitions derive from the clock alone, unless FLAKE_RANDOM_BYTES is defined.
  *
  * Sections have the marks of flake.h's list, or these:
  *
@@ -137,8 +136,7 @@ FLAKE_API flake_status sno_from_uuid(const char *, size_t len, sno_id *);
  */
 typedef struct sno_gen sno_gen;
 
-/* The position of a generator, and what a new one may start from. All times in 4 ms units since 2010. Store its
- * members, not its bytes. */
+/* A generator's position, from which a new one may start. Times in 4 ms units since 2010. Store members, not bytes. */
 typedef struct sno_snapshot {
     uint16_t partition;
     /* The pool: at least 4 numbers, bounds in either order; max 0: 65535. */
@@ -151,11 +149,11 @@ typedef struct sno_snapshot {
     uint32_t drifts;   /* how often the clock went backwards; its parity is the tick */
 } sno_snapshot;
 
-/* The node is the partition, at most 65535. Only this call reads the snapshot. With
- * flake_node_fixed it sets pool and position, and must be of this partition. With flake_node_any or flake_node_none()
- * only its bounds count, of any partition: it does not continue a run. NULL: the whole pool. The options set the
- * rest; NULL: all defaults. Their fields layout, seq_min, seq_max, seq_scatter and max_ahead_ms must be zero. With
- * lanes, IDs of one unit are unordered, and after a backward step may have either tick.
+/* The node is the partition, at most 65535. Only this call reads the snapshot. With flake_node_fixed it sets pool and
+ * position, and must be of this partition. With flake_node_any or flake_node_none() only its bounds count, of any
+ * partition: it does not continue a run. NULL: the whole pool. The options set the rest; NULL: all defaults. Their
+ * fields layout, seq_min, seq_max, seq_scatter and max_ahead_ms must be zero. With lanes, IDs of one unit are
+ * unordered, and after a backward step may have either tick.
  *
  * The statuses of flake_init; and FLAKE_EXHAUSTED: the process and its relatives have used all partitions. After a
  * failure every call on the generator returns FLAKE_INVALID, but flake_close FLAKE_OK.
@@ -177,9 +175,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status sno_try(sno_gen *, uint8_t meta, sno_id 
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_next_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n);
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_n(sno_gen *, uint8_t meta, sno_id *ids, size_t n, size_t *got);
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_try_at(sno_gen *, uint8_t meta, int64_t unix_ms, sno_id *);
-/* An ID of any time, to port old IDs: tick 0, and a sequence that only this call increments, and that wraps
- * around within the pool. The ID is unique among sno_cap such calls in a row, but sno_next may generate the
- * same one in that unit. */
+/* An ID of any time, to port old IDs: tick 0, and a sequence that only this call increments, which wraps around within
+ * the pool. The ID is unique among sno_cap such calls in a row, but sno_next may generate it in that unit. */
 FLAKE_I_MUST_USE FLAKE_API flake_status sno_with_time(sno_gen *, uint8_t meta, int64_t unix_ms, sno_id *);
 
 /* From the process-wide generator, created by the first call, with a partition chosen by the library. Waits
@@ -187,8 +184,7 @@ FLAKE_I_MUST_USE FLAKE_API flake_status sno_with_time(sno_gen *, uint8_t meta, i
  * forks calls it once before the first fork: then parent and children have different partitions. */
 FLAKE_API sno_id sno_generate(uint8_t meta);
 
-/* Lock-free, never torn. With lanes, all IDs of all units up to the newest of any lane count as drawn, with
- * both ticks. */
+/* Lock-free, never torn. With lanes, all IDs up to the newest unit of any lane count as drawn, with both ticks. */
 FLAKE_API flake_status sno_snapshot_take(sno_gen *, sno_snapshot *);
 /* One snapshot of all n shards, the array and n of sno_init_shards, while no thread draws: to start any number of
  * shards after all IDs up to the newest. With a directory none is needed. */
@@ -309,9 +305,9 @@ FLAKE_API bool sno_equal(sno_id a, sno_id b) { return sno_compare(a, b) == 0; }
 FLAKE_API bool sno_is_zero(sno_id id) { return sno_i_head(&id) == 0 && sno_i_tail(&id) == 0; }
 
 // >>sort
-/* A radix sort in place, most significant digit first. A digit is the 8 bits that begin at the first bit in
- * which the IDs of a bucket differ, so a common prefix (the year, a partition) costs one pass. Each level
- * resolves 8 of the 80 bits: at most 10 levels, each with 4 KB of stack. */
+/* A radix sort in place, most significant digit first. A digit is the 8 bits that begin at the first bit in which the
+ * IDs of a bucket differ, so a common prefix (the year, a partition) costs one pass. Each level resolves 8 of the 80
+ * bits: at most 10 levels, each with 4 KB of stack. */
 
 #define SNO_I_SORT_FEW 32 /* below this, insertion sort beats clearing 256 counters */
 
@@ -931,8 +927,7 @@ FLAKE_I_FN struct sno_i_family *sno_i_get_family(void) {
     return family;
 }
 
-/* From the system's random bytes, mixed with time and process: clones of a machine may get the same bytes, and
- * some systems have none. */
+/* From random bytes, mixed with time and process: clones of a machine may get the same, and some systems have none. */
 FLAKE_I_FN uint16_t sno_i_random_partition(void) {
     const uint64_t own = (uint64_t)FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT) ^ flake_i_pid() << 40;
     uint16_t drawn = 0;
@@ -1087,8 +1082,7 @@ FLAKE_I_FN flake_status sno_i_claim(sno_i_setup *s, flake_i_claim *c, flake_i_cl
 }
 
 /* Sets up a generator of the pool's numbers, whose partition is claimed. With a snapshot `count` of them are drawn
- * since unit wall_hi (0: those up to pool.sequence), else it starts at the clock. On failure the generator is
- * unchanged. */
+ * since unit wall_hi (0: those up to pool.sequence), else it starts at the clock. On failure it is unchanged. */
 FLAKE_I_FN flake_status sno_i_gen_init(sno_gen *g, const sno_i_setup *s, uint64_t count, flake_why *why) {
     flake_i_engine *const e = &g->gen.engine;
     const sno_snapshot *const pool = &s->pool;
@@ -1250,9 +1244,8 @@ FLAKE_API flake_status sno_shards_snapshot(sno_gen *shards, size_t n, sno_snapsh
 }
 
 // >>process-wide
-/* The process-wide generator is one engine for the module's lifetime, and a tag with the owner and partition
- * of its IDs. A forked child, and a process after flake_machine_cloned, continues from the engine's word under a
- * new tag.
+/* The process-wide generator is one engine for the module's lifetime, and a tag with the owner and partition of its
+ * IDs. A forked child, and a process after flake_machine_cloned, continues from the engine's word under a new tag.
  *
  * Each thread that finds no engine sets one up in one of a few places, and the first to finish publishes it
  * with one CAS (PAGE:R, PAGE:A). No thread waits for another: if all places are taken, it draws from a

@@ -45,7 +45,7 @@
  *     flake_i_new_page, flake_i_wipe_on_fork, flake_i_drop_page     a page that fork wipes
  *     flake_i_process_owner_id                                      the process's owner id
  *     flake_i_random_bytes, FLAKE_I_NO_NUMBER                       random bytes; what no init takes
- *     FLAKE_I_BY_NAME, flake_i_timespec, flake_i_clock_gettime      elapsed time where strict C hides it
+ *     flake_i_linux_ns, FLAKE_I_BOOTTIME                            elapsed time where strict C hides it
  *     flake_i_say, flake_i_put_why                                  reasons in words
  *     flake_i_decimal, flake_i_min_u64, flake_i_max_i64,            numbers
  *     flake_i_ns_until
@@ -518,23 +518,23 @@ FLAKE_I_FN flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *ho
  *
  * WRITES, each one transaction: if one of its conditions does not hold, nothing is written
  *
- *     claim     pool does not exist, horizon is as read    puts pool, and horizon max(H, now) + W
- *     extend    pool has our lease, horizon is ours        puts horizon max(H, asked + W, now + W)
- *     heal      pool does not exist, horizon is ours       puts pool with a new lease, and horizon
- *     release   pool has our lease, horizon is ours        puts horizon `asked`, deletes pool
+ *     claim     pool does not exist, horizon is as read    writes pool, and horizon max(H, now) + W
+ *     extend    pool has our lease, horizon is ours        writes horizon max(H, asked + W, now + W)
+ *     heal      pool does not exist, horizon is ours       writes pool with a new lease, and horizon
+ *     release   pool has our lease, horizon is ours        writes horizon `asked`, deletes pool
  *
  *     W: options.horizon_ms; asked: the latest time for which IDs were admitted; ours: the bytes of our
  *     latest write
  *
  * WHY NO ID REPEATS
  *
- *  H1  Each write compares the horizon's bytes with those that its writer saw last, and puts bytes that
+ *  H1  Each write compares the horizon's bytes with those that its writer saw last, and writes bytes that
  *      never recur. So the successful writes form a chain.
  *  H2  A holder generates IDs up to the H of its latest write that it knows to have succeeded: `admit`
  *      refuses later times. If an answer is lost, the holder sends the same bytes again, and no other write
  *      until the outcome is known. If etcd refuses these bytes while the horizon has them, an earlier request
  *      applied them.
- *  H3  Only one write decreases H, the release. It is composed after the gate is closed, and puts `asked`.
+ *  H3  Only one write decreases H, the release. It is composed after the gate is closed, and writes `asked`.
  *      An admission raises `asked` and then checks that the gate is open; a release closes the gate and then
  *      reads `asked`. All four are sequentially consistent, so one of the two sees the other. So every time
  *      admitted before the close is at or before the `asked` that the release writes, however late the
@@ -553,10 +553,8 @@ FLAKE_I_FN flake_status flake_i_etcd_outcome_in(flake_i_json txn, const char *ho
 
 /* Elapsed time, for leases: no program can set it, and on Linux it includes suspend. */
 FLAKE_I_FN int64_t flake_i_elapsed_ns(void) {
-#if defined(FLAKE_I_BY_NAME)
-    struct flake_i_timespec t;
-    (void)flake_i_clock_gettime(7, &t); /* CLOCK_BOOTTIME */
-    return (int64_t)t.sec * 1000000000 + (int64_t)t.nsec;
+#if defined(__linux__) && !defined(CLOCK_BOOTTIME)
+    return flake_i_linux_ns(FLAKE_I_BOOTTIME);
 #else
     struct timespec t;
 #if defined(CLOCK_BOOTTIME)
