@@ -1040,7 +1040,6 @@ typedef struct flake_i_claim {
     uint64_t written;             /* number of the last record on disk */
     uint8_t last[FLAKE_I_RECORD]; /* that record */
     bool is_lost;                 /* another record counts, or the file is gone */
-    bool has_successor;           /* ... of this process: the descriptor may be that one's by now */
     flake_i_file file;
 } flake_i_claim;
 
@@ -4747,9 +4746,7 @@ FLAKE_I_FN flake_status flake_i_compare_last(flake_i_claim *c) {
         const bool is_older =
             status == FLAKE_CORRUPT /* never written, or cut short */ || (is_valid && r.number < c->written);
         const bool is_tried = is_valid && r.number == c->written + 1 && memcmp(r.run, c->run, FLAKE_I_RUN) == 0;
-        if (i ? is_older || is_tried : is_last) continue;
-        c->has_successor |= is_valid && r.pid == c->pid && r.claimed_ns > c->claimed_ns;
-        return FLAKE_MISMATCH;
+        if (i ? !(is_older || is_tried) : !is_last) return FLAKE_MISMATCH;
     }
     return FLAKE_OK;
 }
@@ -4867,50 +4864,7 @@ FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *c, int64_t until_ns) {
     return c->manual_extend && until_ns > horizon_ns && flake_i_horizon_status(horizon_ns) == FLAKE_OK;
 }
 
-/* ---- extend, close, take over ---- */
-
-/* By its holder, from any thread. */
-FLAKE_I_FN flake_status flake_i_extend(flake_i_claim *c, flake_why *why) {
-    flake_status status = FLAKE_OK; /* there is a writer */
-    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    if (flake_i_try_lock_writer(c)) {
-        const int64_t admitted_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, relaxed);
-        if (!flake_i_move_horizon(c, flake_i_max_i64(admitted_ns, flake_i_exact_ns(&c->clock))))
-            status = flake_i_say_unwritten(c, why);
-        flake_i_unlock_writer(c);
-    } else if (FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed) == FLAKE_I_CLOSED) status = flake_i_say_closed(why);
-    flake_i_cancel_guard_end(guard);
-    return status;
-}
-
-/* By its holder. The next holder waits at most for the end of the last ID's unit. After a clone of the machine the
- * file is unchanged: it may be the other clone's, too. */
-FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engine *e, flake_why *why) {
-    flake_status status = FLAKE_OK;
-    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    bool is_closed = false; /* by a signal handler that interrupted this call */
-    while (!is_closed && !flake_i_try_lock_writer(c)) {
-        FLAKE_SLEEP_NS(100000);
-        is_closed = FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed) == FLAKE_I_CLOSED;
-    }
-    if (!is_closed) { /* this thread remains the writer: a late draw cannot write */
-        /* no ID has passed it, but tickets that callers queue for raise admitted_ns at once */
-        const int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
-        /* before admitted_ns is read, because a late draw that does not see it has raised that */
-        FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_CLOSED, seq_cst);                      /* SHUT:S */
-        const int64_t admitted_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, seq_cst); /* SHUT:S */
-        const int64_t now_ns = flake_i_exact_ns(&c->clock);
-        const int64_t last_ns =
-            flake_i_max_i64(admitted_ns < horizon_ns ? admitted_ns : horizon_ns, flake_i_passed_ns(e, now_ns));
-        if (!flake_i_is_inherited(e) && !flake_i_write_record(c, last_ns, now_ns))
-            status = flake_i_say_unwritten(c, why);
-        flake_i_file file = c->file; /* once it is unlocked, the memory may be another process's */
-        c->file.fd = -1;
-        if (!c->has_successor) flake_i_file_drop(&file, false);
-    }
-    flake_i_cancel_guard_end(guard);
-    return status;
-}
+/* ---- a number's file ---- */
 
 /* A number may be locked for a moment, by a scan or a failed claim. */
 enum { FLAKE_I_MOMENT_NS = 50000000, FLAKE_I_CLAIM_NAP_NS = 10000000 };
@@ -4950,20 +4904,63 @@ FLAKE_I_FN flake_status flake_i_slot_look(const char *path, flake_i_record *r, b
     return status;
 }
 
-/* Ends what this process has of another one's claim, or, in a reinit, of one from before the machine was cloned. In
- * shared memory the claim itself is the holder's. If the program has closed the descriptor, a later claim of this
- * process may have the number and the file: then it is that one's. */
-FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_shared) {
+/* Ends what this process has of a claim: of its own, of another process's, or, in a reinit, of one from before the
+ * machine was cloned. In shared memory the claim itself is the holder's. If the program has closed the descriptor, a
+ * later claim of this process may have the number and the file: then it is that one's. */
+FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_inherited, bool is_shared) {
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    flake_i_file file = c->file;
+    flake_i_file file = c->file; /* once it is unlocked, the memory may be another process's */
     flake_i_record r;
     bool is_held = false;
     if (!is_shared) c->file.fd = -1;
     /* by a descriptor of its own: a child's would move the parent's position in the file */
     const bool has_later = flake_i_file_is_open(&file) && flake_i_slot_look(c->path, &r, &is_held, NULL) == FLAKE_OK &&
                            is_held && r.pid == flake_i_pid() && memcmp(r.run, c->run, sizeof r.run) != 0;
-    if (!has_later) flake_i_file_drop(&file, !flake_i_is_holder(c));
+    if (!has_later) flake_i_file_drop(&file, is_inherited);
     flake_i_cancel_guard_end(guard);
+}
+
+/* ---- extend, close, take over ---- */
+
+/* By its holder, from any thread. */
+FLAKE_I_FN flake_status flake_i_extend(flake_i_claim *c, flake_why *why) {
+    flake_status status = FLAKE_OK; /* there is a writer */
+    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
+    if (flake_i_try_lock_writer(c)) {
+        const int64_t admitted_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, relaxed);
+        if (!flake_i_move_horizon(c, flake_i_max_i64(admitted_ns, flake_i_exact_ns(&c->clock))))
+            status = flake_i_say_unwritten(c, why);
+        flake_i_unlock_writer(c);
+    } else if (FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed) == FLAKE_I_CLOSED) status = flake_i_say_closed(why);
+    flake_i_cancel_guard_end(guard);
+    return status;
+}
+
+/* By its holder. The next holder waits at most for the end of the last ID's unit. After a clone of the machine the
+ * file is unchanged: it may be the other clone's, too. */
+FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engine *e, flake_why *why) {
+    flake_status status = FLAKE_OK;
+    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
+    bool is_closed = false; /* by a signal handler that interrupted this call */
+    while (!is_closed && !flake_i_try_lock_writer(c)) {
+        FLAKE_SLEEP_NS(100000);
+        is_closed = FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed) == FLAKE_I_CLOSED;
+    }
+    if (!is_closed) { /* this thread remains the writer: a late draw cannot write */
+        /* no ID has passed it, but tickets that callers queue for raise admitted_ns at once */
+        const int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
+        /* before admitted_ns is read, because a late draw that does not see it has raised that */
+        FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_CLOSED, seq_cst);                      /* SHUT:S */
+        const int64_t admitted_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, seq_cst); /* SHUT:S */
+        const int64_t now_ns = flake_i_exact_ns(&c->clock);
+        const int64_t last_ns =
+            flake_i_max_i64(admitted_ns < horizon_ns ? admitted_ns : horizon_ns, flake_i_passed_ns(e, now_ns));
+        if (!flake_i_is_inherited(e) && !flake_i_write_record(c, last_ns, now_ns))
+            status = flake_i_say_unwritten(c, why);
+        flake_i_claim_drop(c, false, false);
+    }
+    flake_i_cancel_guard_end(guard);
+    return status;
 }
 
 /* Takes the claim over from a dead holder. Its file is never created: an absent one is another run's. */
@@ -5096,7 +5093,7 @@ FLAKE_I_FN flake_status flake_i_take_number(flake_i_search *s) {
     flake_status status = flake_i_slot_lock(&c->file, c->path, s->why);
     if (status == FLAKE_IN_USE && s->inherited && flake_i_stat(c->path, -1, &named) &&
         flake_i_file_is(&s->inherited->file, &named)) { /* its parent may have ended */
-        flake_i_claim_drop(s->inherited, false);
+        flake_i_claim_drop(s->inherited, !flake_i_is_holder(s->inherited), false);
         status = flake_i_slot_lock(&c->file, c->path, s->why);
     }
     if (status == FLAKE_IO && flake_i_error_is_absent() && !s->options->must_exist) status = flake_i_slot_begin(s);
@@ -5270,7 +5267,9 @@ FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node 
 
 #else /* no generator has a claim: its node is refused */
 FLAKE_I_FN bool flake_i_is_writer(const flake_i_claim *c) { return (void)c, false; }
-FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_shared) { (void)c, (void)is_shared; }
+FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_inherited, bool is_shared) {
+    (void)c, (void)is_inherited, (void)is_shared;
+}
 FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *c, int64_t until_ns, bool *pointless) {
     return (void)c, (void)until_ns, (void)pointless, FLAKE_IO;
 }
@@ -5594,7 +5593,7 @@ FLAKE_I_FN const char *flake_i_gen_reject_reason(const flake_gen *g) {
 
 /* Puts a claim that a failed reinit has replaced back, or ends it. */
 FLAKE_I_FN void flake_i_reinit_end(flake_gen *g, flake_i_claim *inherited, flake_status status) {
-    if (status == FLAKE_OK) flake_i_claim_drop(inherited, false);
+    if (status == FLAKE_OK) flake_i_claim_drop(inherited, !flake_i_is_holder(inherited), false);
     else memcpy((void *)&g->claim, (const void *)inherited, sizeof *inherited);
 }
 
@@ -5679,7 +5678,7 @@ FLAKE_API flake_status flake_close(flake_gen *g, flake_why *why) {
     if (flake_i_is_writer(c))
         return flake_i_say(why, FLAKE_AGAIN, "generator", "this signal handler interrupted a write of its file");
     const bool is_shared = g->engine.is_shared, is_holder = flake_i_is_holder(c);
-    if (!is_holder) flake_i_claim_drop(c, is_shared);
+    if (!is_holder) flake_i_claim_drop(c, true, is_shared);
     else if (g->engine.claim_at) status = flake_i_claim_close(c, &g->engine, why);
     if (is_holder || !is_shared) flake_i_shut(g);
     return status;

@@ -78,6 +78,7 @@ enum { FLAKE_I_MOMENT_NS = 1, FLAKE_I_CLAIM_NAP_NS = 1 };
 #define flake_i_slot_lock             files_take_lock
 #define flake_i_slot_read             files_read
 #define flake_i_file_drop             files_drop
+#define flake_i_claim_drop(c, i, s)   ((void)(s), files_drop(&(c)->file, i))
 #define flake_i_say_unwritten(c, why) ((void)(c), (void)(why), FLAKE_IO)
 #define flake_i_thread_id()           ((uint64_t)pthread_self() << 1 | 1)
 #define flake_i_monotonic_ns()        INT64_C(0)
