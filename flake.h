@@ -1015,6 +1015,15 @@ enum {
     FLAKE_I_RECORD_STRIDE = 4096
 };
 
+/* A record of a number's file. */
+typedef struct flake_i_record {
+    uint64_t number; /* of the record */
+    int64_t horizon_ns, written_ns;
+    uint8_t run[FLAKE_I_RUN]; /* random: distinguishes a generator's records from those of others */
+    uint64_t node, pid;       /* the pid of the holder, and when it claimed the number */
+    int64_t claimed_ns;
+} flake_i_record;
+
 /* A generator's number in a directory. */
 typedef struct flake_i_claim {
     FLAKE_I_NO_COPY(flake_i_claim)
@@ -1028,17 +1037,13 @@ typedef struct flake_i_claim {
     /* constant after init */
     int64_t lead_ns; /* how far the horizon is ahead of use when it is written */
     bool manual_extend;
-    uint64_t node;
     flake_clock clock;
-    uint8_t run[FLAKE_I_RUN]; /* random: distinguishes its records from those of others */
     char path[FLAKE_I_PATH];
     /* of the writer */
-    uintptr_t self_address; /* in the holder */
-    uint64_t pid;           /* of the holder, and when it claimed the number */
-    int64_t claimed_ns;
-    int64_t written_ns;           /* the latest clock reading of a write */
-    uint64_t written;             /* number of the last record on disk */
-    uint8_t last[FLAKE_I_RECORD]; /* that record */
+    uintptr_t self_address;       /* in the holder */
+    flake_i_record own;           /* its records, but for the horizon: number of the last one on disk; written_ns is
+                                     the latest clock reading of a write, also after a backward step */
+    uint8_t last[FLAKE_I_RECORD]; /* the last record on disk */
     bool is_lost;                 /* another record counts, or the file is gone */
     flake_i_file file;
 } flake_i_claim;
@@ -4538,7 +4543,6 @@ FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *
  */
 #define FLAKE_I_CLOSED      ((uint64_t)INT64_MIN)
 #define FLAKE_I_LOST_CLAIM  ((uint64_t)INT64_MIN + 1)
-#define FLAKE_I_NO_HORIZON  ((uint64_t)INT64_MIN + 2)
 enum { FLAKE_I_DAY_MS = 86400000 }; /* the longest horizon_ms, max_ahead_ms and unit */
 
 /* The longest time from a write to its horizon: those three, and a day. */
@@ -4551,6 +4555,17 @@ FLAKE_I_FN flake_status flake_i_say_closed(flake_why *why) {
 /* Whether this process called init or flake_take_over. */
 FLAKE_I_FN bool flake_i_is_holder(const flake_i_claim *c) {
     return FLAKE_ATOMIC_LOAD(&c->holder, acquire) == flake_i_process_owner_id(); /* HOLD:A */
+}
+
+/* Why the claim admits nothing any more; FLAKE_OK: it may. */
+FLAKE_I_FN flake_status flake_i_horizon_status(int64_t horizon_ns) {
+    if ((uint64_t)horizon_ns == FLAKE_I_CLOSED) return FLAKE_CLOSED;
+    return (uint64_t)horizon_ns == FLAKE_I_LOST_CLAIM ? FLAKE_MISMATCH : FLAKE_OK;
+}
+
+FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *c, int64_t until_ns) {
+    const int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
+    return c->manual_extend && until_ns > horizon_ns && flake_i_horizon_status(horizon_ns) == FLAKE_OK;
 }
 
 enum { FLAKE_I_LONGEST_STEP_NS = 1000000000 }; /* a clock that stands still longer does not run */
@@ -4595,14 +4610,6 @@ FLAKE_I_FN flake_status flake_i_say_errno(flake_why *why, const char *path, cons
 }
 
 /* ---- records ---- */
-
-typedef struct flake_i_record {
-    uint64_t number;
-    int64_t horizon_ns, written_ns;
-    uint8_t run[FLAKE_I_RUN];
-    uint64_t node, pid;
-    int64_t claimed_ns;
-} flake_i_record;
 
 #define FLAKE_I_MAGIC "idstate\n"
 enum { FLAKE_I_VERSION = 3, FLAKE_I_NUMBER_KIND = 'n' };
@@ -4718,14 +4725,10 @@ FLAKE_I_FN bool flake_i_sync_names(const char *path) {
 /* ---- writes ---- */
 
 FLAKE_I_FN void flake_i_record_next(const flake_i_claim *c, int64_t horizon_ns, uint8_t out[FLAKE_I_RECORD]) {
-    flake_i_record r;
-    r.number = c->written + 1;
+    flake_i_record r = c->own;
+    r.number++;
     r.horizon_ns = horizon_ns;
-    r.written_ns = c->written_ns < horizon_ns ? c->written_ns : horizon_ns;
-    memcpy(r.run, c->run, FLAKE_I_RUN);
-    r.node = c->node;
-    r.pid = c->pid;
-    r.claimed_ns = c->claimed_ns;
+    if (r.written_ns > horizon_ns) r.written_ns = horizon_ns;
     flake_i_record_put(&r, out);
 }
 
@@ -4737,15 +4740,15 @@ FLAKE_I_FN flake_status flake_i_compare_last(flake_i_claim *c) {
     if (!flake_i_stat(NULL, c->file.fd, &id)) return flake_i_error_is_closed() ? FLAKE_MISMATCH : FLAKE_IO;
     if (!id.is_there || !flake_i_file_is(&c->file, &id)) return FLAKE_MISMATCH;
     for (uint64_t i = 0; i < 2; i++) {
-        const int64_t at = flake_i_record_at(c->written + i);
+        const int64_t at = flake_i_record_at(c->own.number + i);
         const int n = flake_i_read_at(c->file.fd, at, found, FLAKE_I_RECORD);
         if (n < 0) return FLAKE_IO;
         if (n < FLAKE_I_RECORD) return FLAKE_MISMATCH;
         const flake_status status = flake_i_record_get(found, &r);
         const bool is_valid = status == FLAKE_OK, is_last = memcmp(found, c->last, sizeof found) == 0;
         const bool is_older =
-            status == FLAKE_CORRUPT /* never written, or cut short */ || (is_valid && r.number < c->written);
-        const bool is_tried = is_valid && r.number == c->written + 1 && memcmp(r.run, c->run, FLAKE_I_RUN) == 0;
+            status == FLAKE_CORRUPT /* never written, or cut short */ || (is_valid && r.number < c->own.number);
+        const bool is_tried = is_valid && r.number == c->own.number + 1 && memcmp(r.run, c->own.run, FLAKE_I_RUN) == 0;
         if (i ? !(is_older || is_tried) : !is_last) return FLAKE_MISMATCH;
     }
     return FLAKE_OK;
@@ -4764,22 +4767,21 @@ FLAKE_I_FN bool flake_i_verify_last(flake_i_claim *c) {
 FLAKE_I_FN bool flake_i_write_record(flake_i_claim *c, int64_t horizon_ns, int64_t now_ns) {
     uint8_t record[FLAKE_I_RECORD];
     if (!flake_i_verify_last(c)) return false;
-    if (c->written_ns < now_ns) c->written_ns = now_ns; /* a backward step remains visible */
+    if (c->own.written_ns < now_ns) c->own.written_ns = now_ns;
     flake_i_record_next(c, horizon_ns, record);
-    const int64_t at = flake_i_record_at(c->written + 1);
-    if (!flake_i_write_at(c->file.fd, at, record, sizeof record)) return false;
-    if (flake_i_fdatasync(c->file.fd) != 0) return false;
-    c->written++;
+    const int64_t at = flake_i_record_at(c->own.number + 1);
+    if (!flake_i_write_at(c->file.fd, at, record, sizeof record) || flake_i_fdatasync(c->file.fd) != 0) return false;
+    c->own.number++;
     memcpy(c->last, record, sizeof record);
     return true;
 }
 
 /* REWRITE. If the program has closed the descriptor of another object, that one may have written meanwhile. */
 FLAKE_I_FN bool flake_i_rewrite_record(flake_i_claim *c, const flake_i_record *r) {
-    c->written = r->number;
+    c->own.number = r->number;
     flake_i_record_put(r, c->last);
     return flake_i_verify_last(c) &&
-           flake_i_write_at(c->file.fd, flake_i_record_at(c->written), c->last, sizeof c->last) &&
+           flake_i_write_at(c->file.fd, flake_i_record_at(c->own.number), c->last, sizeof c->last) &&
            flake_i_fdatasync(c->file.fd) == 0;
 }
 
@@ -4796,7 +4798,7 @@ FLAKE_I_FN bool flake_i_move_horizon(flake_i_claim *c, int64_t until_ns) {
     int64_t horizon_ns = flake_i_add_saturated(until_ns, c->lead_ns);
     if (horizon_ns <= last_ns) return true;
     const int64_t now_ns = flake_i_exact_ns(&c->clock);
-    const int64_t farthest_ns = flake_i_add_saturated(flake_i_max_i64(now_ns, c->written_ns), FLAKE_I_FARTHEST_NS);
+    const int64_t farthest_ns = flake_i_add_saturated(flake_i_max_i64(now_ns, c->own.written_ns), FLAKE_I_FARTHEST_NS);
     if (horizon_ns > farthest_ns) {
         horizon_ns = farthest_ns;
         if (horizon_ns < last_ns + c->lead_ns / 2) return true; /* it is asked for each ms */
@@ -4823,12 +4825,6 @@ FLAKE_I_FN bool flake_i_is_writer(const flake_i_claim *c) {
 FLAKE_I_FN void flake_i_unlock_writer(flake_i_claim *c) { FLAKE_ATOMIC_STORE(&c->writer, 0u, release); /* TURN:R */ }
 
 /* ---- draws ---- */
-
-/* Why the claim admits nothing any more; FLAKE_OK: it may. */
-FLAKE_I_FN flake_status flake_i_horizon_status(int64_t horizon_ns) {
-    if ((uint64_t)horizon_ns == FLAKE_I_CLOSED) return FLAKE_CLOSED;
-    return (uint64_t)horizon_ns == FLAKE_I_LOST_CLAIM ? FLAKE_MISMATCH : FLAKE_OK;
-}
 
 FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *c, int64_t until_ns, bool *pointless) {
     bool is_written = true;                                          /* or there is a writer */
@@ -4857,11 +4853,6 @@ FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *c, int64_t until_ns, bool *
     if (!c->manual_extend) return is_written ? FLAKE_AGAIN : FLAKE_IO;
     *pointless = flake_i_is_writer(c);
     return (int64_t)FLAKE_ATOMIC_LOAD(&c->retry_from_ns, relaxed) == INT64_MIN ? FLAKE_NOT_EXTENDED : FLAKE_IO;
-}
-
-FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *c, int64_t until_ns) {
-    const int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
-    return c->manual_extend && until_ns > horizon_ns && flake_i_horizon_status(horizon_ns) == FLAKE_OK;
 }
 
 /* ---- a number's file ---- */
@@ -4915,7 +4906,7 @@ FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_inherited, bool is_
     if (!is_shared) c->file.fd = -1;
     /* by a descriptor of its own: a child's would move the parent's position in the file */
     const bool has_later = flake_i_file_is_open(&file) && flake_i_slot_look(c->path, &r, &is_held, NULL) == FLAKE_OK &&
-                           is_held && r.pid == flake_i_pid() && memcmp(r.run, c->run, sizeof r.run) != 0;
+                           is_held && r.pid == flake_i_pid() && memcmp(r.run, c->own.run, sizeof r.run) != 0;
     if (!has_later) flake_i_file_drop(&file, is_inherited);
     flake_i_cancel_guard_end(guard);
 }
@@ -4983,7 +4974,8 @@ FLAKE_I_FN flake_status flake_i_claim_take_over(flake_i_claim *c, flake_why *why
     /* the path may lead elsewhere for this process: then the holder may live */
     else if (file.device != c->file.device || file.inode != c->file.inode)
         status = flake_i_say(why, FLAKE_MISMATCH, c->path, "is not the holder's file");
-    else if (status == FLAKE_OK && (c->is_lost || memcmp(r.run, c->run, sizeof r.run) != 0 || r.number < c->written)) {
+    else if (status == FLAKE_OK &&
+             (c->is_lost || memcmp(r.run, c->own.run, sizeof r.run) != 0 || r.number < c->own.number)) {
         c->is_lost = true;
         FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_LOST_CLAIM, relaxed);
         status = flake_i_say(why, FLAKE_MISMATCH, c->path, "is of another generator by now");
@@ -4992,10 +4984,11 @@ FLAKE_I_FN flake_status flake_i_claim_take_over(flake_i_claim *c, flake_why *why
         FLAKE_ATOMIC_STORE(&c->writer, flake_i_thread_id(), relaxed);
         const int dead_holders = c->file.fd;
         c->file.fd = file.fd;
-        c->pid = flake_i_pid();
-        c->claimed_ns = flake_i_exact_ns(&c->clock);
+        c->own.pid = flake_i_pid();
+        c->own.claimed_ns = flake_i_exact_ns(&c->clock);
         c->self_address = (uintptr_t)c;
-        const int64_t from_ns = flake_i_max_i64(c->claimed_ns, (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, relaxed));
+        const int64_t from_ns =
+            flake_i_max_i64(c->own.claimed_ns, (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, relaxed));
         if (!flake_i_rewrite_record(c, &r) || !flake_i_move_horizon(c, from_ns)) {
             status = flake_i_say_unwritten(c, why);
             c->file.fd = dead_holders;
@@ -5057,7 +5050,7 @@ FLAKE_I_FN flake_status flake_i_slot_judge(const flake_i_search *s) {
     const flake_i_record *const r = &s->last;
     const uint64_t max_downtime_ns = (uint64_t)s->options->max_downtime_ms * FLAKE_I_NS_PER_MS;
     const char *const path = s->claim->path;
-    if (r->node != s->claim->node) return flake_i_say(s->why, FLAKE_MISMATCH, path, "is of another number");
+    if (r->node != s->claim->own.node) return flake_i_say(s->why, FLAKE_MISMATCH, path, "is of another number");
     if ((uint64_t)r->horizon_ns - (uint64_t)r->written_ns > (uint64_t)FLAKE_I_FARTHEST_NS)
         return flake_i_say(s->why, FLAKE_CORRUPT, path, "has a horizon days after its last write");
     if (s->now_ns < r->written_ns)
@@ -5073,7 +5066,7 @@ FLAKE_I_FN void flake_i_select_number(flake_i_search *s, uint64_t number) {
     *end = '/';
     const size_t digits = flake_format(number, FLAKE_DEC, end + 1, FLAKE_I_ENDING);
     memcpy(end + 1 + digits, ".slot", sizeof ".slot");
-    s->claim->node = number;
+    s->claim->own.node = number;
     s->now_ns = flake_i_exact_ns(&s->options->clock);
 }
 
@@ -5160,7 +5153,7 @@ FLAKE_I_FN bool flake_i_slot_create(flake_i_claim *c, const char *fresh, int64_t
     memset(bytes, 0, sizeof bytes);
     memcpy(bytes, FLAKE_I_MAGIC, 8);
     flake_i_put64(bytes + 8, (uint64_t)FLAKE_I_VERSION << 32);
-    c->written_ns = now_ns;
+    c->own.written_ns = now_ns;
     flake_i_record_next(c, horizon_ns, record);
     /* only the process that has the fresh file's lock gives it its name */
     const bool is_named = flake_i_write_at(c->file.fd, 0, bytes, sizeof bytes) && flake_i_fsync(c->file.fd) == 0 &&
@@ -5169,7 +5162,7 @@ FLAKE_I_FN bool flake_i_slot_create(flake_i_claim *c, const char *fresh, int64_t
         flake_i_unlink(is_named ? c->path : fresh);
         return false;
     }
-    c->written = 1;
+    c->own.number = 1;
     memcpy(c->last, record, sizeof c->last);
     FLAKE_ATOMIC_STORE(&c->horizon_ns, (uint64_t)horizon_ns, relaxed);
     return true;
@@ -5183,17 +5176,17 @@ FLAKE_I_FN flake_status flake_i_claim_begin(flake_i_search *s) {
     uint64_t drawn[2] = {0, 0}; /* without random bytes: time, address and process */
     s->now_ns = flake_i_exact_ns(&o->clock);
     (void)flake_i_random_bytes(drawn, sizeof drawn);
-    flake_i_put64(c->run, drawn[0] ^ (uint64_t)s->now_ns ^ (uint64_t)(uintptr_t)c << 24);
-    flake_i_put64(c->run + 8, drawn[1] ^ flake_i_process_owner_id());
+    flake_i_put64(c->own.run, drawn[0] ^ (uint64_t)s->now_ns ^ (uint64_t)(uintptr_t)c << 24);
+    flake_i_put64(c->own.run + 8, drawn[1] ^ flake_i_process_owner_id());
     c->lead_ns = o->horizon_ms * FLAKE_I_NS_PER_MS;
     c->manual_extend = o->manual_extend;
     c->clock = o->clock;
-    c->pid = flake_i_pid();
-    c->claimed_ns = s->now_ns;
+    c->own.pid = flake_i_pid();
+    c->own.claimed_ns = s->now_ns;
     /* the last run's: were the clock set back by days now, the first horizon would not be before the file's */
-    c->written_ns = s->last.number ? s->last.written_ns : INT64_MIN;
+    c->own.written_ns = s->last.number ? s->last.written_ns : INT64_MIN;
     FLAKE_ATOMIC_STORE(&c->admitted_ns, (uint64_t)last_ns, relaxed);
-    FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_NO_HORIZON, relaxed);
+    FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_CLOSED, relaxed);
     FLAKE_ATOMIC_STORE(&c->retry_from_ns, (uint64_t)INT64_MIN, relaxed);
     if (!s->last.number)
         return flake_i_slot_create(c, s->fresh, s->now_ns)
@@ -5211,19 +5204,17 @@ FLAKE_I_FN flake_status flake_i_claim_begin(flake_i_search *s) {
 
 /* The directory as an absolute path: the process may change its directory. It is made if it is missing. */
 FLAKE_I_FN flake_status flake_i_open_dir(flake_i_search *s, const char *dir) {
-    char *const path = s->claim->path;
+    char *const path = s->claim->path, *end = path;
     const size_t room = FLAKE_I_PATH - FLAKE_I_ENDING, length = strlen(dir);
-    size_t base = 0;
-    bool fits = length < room;
-    if (fits && *dir != '/') {
-        fits = flake_i_working_dir(path, room - length);
-        base = fits ? strlen(path) : 0;
-        path[base++] = '/';
+    if (length >= room || (*dir != '/' && !flake_i_working_dir(path, room - length)))
+        return flake_i_say(s->why, FLAKE_INVALID, "dir", "is too long, or the working directory is gone");
+    if (*dir != '/') {
+        end += strlen(path);
+        *end++ = '/';
     }
-    if (!fits) return flake_i_say(s->why, FLAKE_INVALID, "dir", "is too long, or the working directory is gone");
-    memcpy(path + base, dir, length + 1);
-    s->dir_length = base + length;
-    while (s->dir_length > 1 && path[s->dir_length - 1] == '/') path[--s->dir_length] = 0;
+    memcpy(end, dir, length + 1);
+    for (end += length; end > path + 1 && end[-1] == '/';) *--end = 0;
+    s->dir_length = (size_t)(end - path);
     if (!s->options->must_exist && !flake_i_make_dir(path))
         return flake_i_say_errno(s->why, path, ": cannot be created: ");
     return flake_i_is_remote(path)
@@ -5266,24 +5257,14 @@ FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node 
 }
 
 #else /* no generator has a claim: its node is refused */
-FLAKE_I_FN bool flake_i_is_writer(const flake_i_claim *c) { return (void)c, false; }
-FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_inherited, bool is_shared) {
-    (void)c, (void)is_inherited, (void)is_shared;
-}
+#define flake_i_is_writer(c)                                  ((void)(c), false)
+#define flake_i_claim_drop(c, is_inherited, is_shared)        ((void)(c), (void)(is_inherited), (void)(is_shared))
+#define flake_i_extend(c, why)                                ((void)(c), (void)(why), FLAKE_IO)
+#define flake_i_claim_take_over(c, why)                       ((void)(c), (void)(why), FLAKE_IO)
+#define flake_i_claim_close(c, e, why)                        ((void)(c), (void)(e), (void)(why), FLAKE_IO)
+#define flake_i_claim_number(c, node, config, inherited, why) ((void)(inherited), FLAKE_IO)
 FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *c, int64_t until_ns, bool *pointless) {
     return (void)c, (void)until_ns, (void)pointless, FLAKE_IO;
-}
-FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *c, int64_t until_ns) { return (void)c, (void)until_ns, false; }
-FLAKE_I_FN flake_status flake_i_extend(flake_i_claim *c, flake_why *why) { return (void)c, (void)why, FLAKE_IO; }
-FLAKE_I_FN flake_status flake_i_claim_take_over(flake_i_claim *c, flake_why *why) {
-    return (void)c, (void)why, FLAKE_IO;
-}
-FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engine *e, flake_why *why) {
-    return (void)c, (void)e, (void)why, FLAKE_IO;
-}
-FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node *node, flake_i_engine_config *config,
-                                             flake_i_claim *inherited, flake_why *why) {
-    return (void)c, (void)node, (void)config, (void)inherited, (void)why, FLAKE_IO;
 }
 #endif
 
@@ -5351,8 +5332,7 @@ FLAKE_I_FN const char *flake_i_options_reject_reason(const flake_options *o) {
     if (o->seq_min > o->seq_max) return "seq_min is above seq_max, which is 0 only if seq_min is, too";
     if (o->seq_max > last) return "seq_max exceeds layout.seq_bits";
     if (l->format > FLAKE_I_BOUNDARY && (o->seq_min || o->seq_max != last))
-        return "seq_min and seq_max of UUIDs and ULIDs must be the whole range: counters start "
-               "anywhere";
+        return "seq_min and seq_max of UUIDs and ULIDs must be the whole range: counters start anywhere";
     if (l->format && o->seq_scatter) return "seq_scatter is for 64-bit layouts";
     if (o->lanes && o->single_thread) return "lanes and single_thread exclude each other";
     if (!o->lanes && o->lane_count) return "lanes is missing, but lane_count is not 0";
@@ -5465,7 +5445,7 @@ FLAKE_I_FN flake_status flake_i_claim_init(flake_i_claim *c, flake_node *node, f
                                           : flake_i_await_start(config, INT64_MIN, "init", why);
     if (status != FLAKE_OK) return status;
     if (node->dir) {
-        node->number = c->node;
+        node->number = c->own.node;
         config->claim = c;
     }
     c->self_address = (uintptr_t)c;
@@ -5815,17 +5795,16 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
         p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
         p->stock.n = 0;
     }
-    flake_status status = flake_i_forked(&g->engine) ? flake_i_lost_status(&g->engine) : FLAKE_OK;
-    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
+    if (flake_i_forked(&g->engine)) return flake_i_no_id(flake_i_lost_status(&g->engine), id, sizeof *id);
     if (p->identity_hash != FLAKE_ATOMIC_LOAD(&g->identity_hash, relaxed)) p->stock.n = 0;
     if (p->stock.n && p->valid_ns) {
         const int64_t now_ns = flake_i_now_ns(&g->engine.clock);
         if (now_ns < p->taken_ns || flake_i_ns_until(now_ns, p->taken_ns) >= p->valid_ns) p->stock.n = 0;
     }
-    if (!p->stock.n) status = flake_i_prefetch_draw(p);
+    const flake_status status = p->stock.n ? FLAKE_OK : flake_i_prefetch_draw(p);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     if (FLAKE_I_LIKELY(g->kind & FLAKE_I_PLAIN)) flake_i_put_id(g, false, p->stock.time, p->stock.index, id);
-    else status = flake_i_put_unusual_id(g, p->stock.time, p->stock.index, id);
+    else (void)flake_i_put_unusual_id(g, p->stock.time, p->stock.index, id);
     p->stock.n--;
     if (++p->stock.index == g->engine.unit_capacity) {
         p->stock.index = 0;
