@@ -4513,40 +4513,45 @@ FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *
  * until they are replaced. Each write replaces the older record by the next one. The complete record with the
  * highest number counts; one that was cut short was never published.
  *
- * LOCK      A claim is a lock on the file itself. The lock belongs to an open file description, so it
- *           conflicts within a process too, for every copy of the header and every name of the file, and ends
- *           with its holder in any case. A forked child inherits it: the number remains taken until the child,
- *           too, has ended or dropped it. Only the holder writes, and in place: a rename would leave the lock
- *           with the old file.
- * HORIZON   A time a few seconds ahead of all IDs generated. It is moved long before draws reach it; a draw
- *           that would pass it waits until a new one is on disk. So after a crash or a power cut the next
- *           holder generates only IDs after the file's horizon. One thread at a time is the writer (TURN:A,
- *           TURN:R), which alone moves the horizon. It publishes one after the file is synced (DISK:R, read
- *           by DISK:A), so the file is never before horizon_ns, and no draw is admitted past that.
- * CLOSE     The closing thread becomes the writer for good, stores CLOSED, and then reads admitted_ns. A draw
- *           raises admitted_ns, or sees it raised, and then reads the horizon. All four are sequentially
- *           consistent (SHUT:S, ASK:S), so one of the two threads sees the other: the last record covers each
- *           ID that a late draw returns. (A weaker load of admitted_ns might come after that of the horizon;
- *           acquire is not enough in C++20.) A closed claim admits nothing.
- * TAKE-OVER A claim in shared memory outlives its holder. The process that gets the lock continues the run: it
- *           becomes the writer, whichever thread of the dead holder was it, and stores itself as the holder
- *           when the file is its own (HOLD:R). Extend and close compare the holder first (HOLD:A).
- * LAST      Before each write the writer reads both records. The one that counts must be `last`, byte for
- *           byte, or what a failed write of this run has left after it, and the file must have a name.
- *           Otherwise another program has changed or removed the file, or the descriptor belongs to another
- *           object by now, and the claim is lost: nothing is written any more, and the horizon becomes LOST,
- *           which admits nothing. It is relaxed: LOST carries nothing, and a draw that reads the earlier
- *           horizon is admitted before the loss.
- * REWRITE   After a failed sync the kernel may keep a record in its cache that is not on disk, and no later
- *           sync writes it. So a holder that continues from a record writes that record again, byte for byte,
- *           and syncs it, before it writes the next one over the record before.
+ * A claim begins in an init (flake_i_claim_number) with a first horizon on disk, and ends in a close
+ * (flake_i_claim_close), or when its process dies. Others only drop what they inherited (flake_i_claim_drop). In
+ * between, the first draw of each unit asks flake_i_admit (from flake_i_pass_gates) for its unit. If the horizon is
+ * near, that moves it (flake_i_move_horizon), which writes the file (flake_i_write_record).
+ *
+ * LOCK      A claim is a lock on the file itself. The lock belongs to an open file description, so it conflicts
+ *           within a process too, for every copy of the header and every name of the file, and ends with its holder
+ *           in any case. A forked child inherits it: the number remains taken until the child, too, has ended or
+ *           dropped it. Only the holder writes, and in place: a rename would leave the lock with the old file.
+ * HORIZON   A time a few seconds ahead of all IDs generated. It is moved long before draws reach it; a draw that
+ *           would pass it waits until a new one is on disk. So after a crash or a power cut the next holder
+ *           generates only IDs after the file's horizon. One thread at a time is the writer (TURN:A, TURN:R), which
+ *           alone moves the horizon. It publishes one after the file is synced (DISK:R, read by DISK:A), so the
+ *           file is never before horizon_ns, and no draw is admitted past that.
+ * CLOSE     The closing thread becomes the writer for good, stores CLOSED, and then reads admitted_ns. A draw raises
+ *           admitted_ns, or sees it raised, and then reads the horizon. All four are sequentially consistent
+ *           (SHUT:S, ASK:S), so one of the two threads sees the other: the last record covers each ID that a late
+ *           draw returns. (A weaker load of admitted_ns might come after that of the horizon; acquire is not enough
+ *           in C++20.) A closed claim admits nothing.
+ * TAKE-OVER A claim in shared memory outlives its holder. The process that gets the lock continues the run: it becomes
+ *           the writer, whichever thread of the dead holder was it, and stores itself as the holder when the file is
+ *           its own (HOLD:R). Extend and close compare the holder first (HOLD:A).
+ * LAST      Before each write the writer reads both records. The one that counts must be `last`, byte for byte, or
+ *           what a failed write of this run has left after it, and the file must have a name. Otherwise another
+ *           program has changed or removed the file, or the descriptor belongs to another object by now, and the
+ *           claim is lost: nothing is written any more, and the horizon becomes LOST, which admits nothing. It is
+ *           relaxed: LOST carries nothing, and a draw that reads the earlier horizon is admitted before the loss.
+ * REWRITE   After a failed sync the kernel may keep a record in its cache that is not on disk, and no later sync
+ *           writes it. So a holder that continues from a record writes that record again, byte for byte, and syncs
+ *           it, before it writes the next one over the record before.
  */
 #define FLAKE_I_CLOSED      ((uint64_t)INT64_MIN)
 #define FLAKE_I_LOST_CLAIM  ((uint64_t)INT64_MIN + 1)
-enum { FLAKE_I_DAY_MS = 86400000 }; /* the longest horizon_ms, max_ahead_ms and unit */
-
-/* The longest time from a write to its horizon: those three, and a day. */
+/* The longest time from a write to its horizon: those three below, and a day. */
 #define FLAKE_I_FARTHEST_NS ((int64_t)4 * FLAKE_I_DAY_MS * FLAKE_I_NS_PER_MS)
+enum {
+    FLAKE_I_DAY_MS = 86400000,           /* the longest horizon_ms, max_ahead_ms and unit */
+    FLAKE_I_LONGEST_STEP_NS = 1000000000 /* a clock that stands still longer does not run */
+};
 
 FLAKE_I_FN flake_status flake_i_say_closed(flake_why *why) {
     return flake_i_say(why, FLAKE_CLOSED, "generator", "is closed");
@@ -4567,8 +4572,6 @@ FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *c, int64_t until_ns) {
     const int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
     return c->manual_extend && until_ns > horizon_ns && flake_i_horizon_status(horizon_ns) == FLAKE_OK;
 }
-
-enum { FLAKE_I_LONGEST_STEP_NS = 1000000000 }; /* a clock that stands still longer does not run */
 
 /* The time that the IDs of an init must be later than: that of the file's horizon (INT64_MIN: none), after_unix_ms,
  * and the end of this unit, which a predecessor may have used. Call it with the claim: a predecessor has drawn until
@@ -4857,8 +4860,11 @@ FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *c, int64_t until_ns, bool *
 
 /* ---- a number's file ---- */
 
-/* A number may be locked for a moment, by a scan or a failed claim. */
-enum { FLAKE_I_MOMENT_NS = 50000000, FLAKE_I_CLAIM_NAP_NS = 10000000 };
+enum {
+    FLAKE_I_MOMENT_NS = 50000000, /* a number may be locked so long, by a scan or a failed claim */
+    FLAKE_I_CLAIM_NAP_NS = 10000000,
+    FLAKE_I_GAP = 1024 /* of numbers without a file: the lowest is taken first, so files are close */
+};
 
 /* Opens and locks the file of a number. */
 FLAKE_I_FN flake_status flake_i_slot_lock(flake_i_file *f, const char *path, flake_why *why) {
@@ -5070,8 +5076,8 @@ FLAKE_I_FN void flake_i_select_number(flake_i_search *s, uint64_t number) {
     s->now_ns = flake_i_exact_ns(&s->options->clock);
 }
 
-/* Whether the selected number is free, but its horizon has not passed. */
-FLAKE_I_FN bool flake_i_is_free_later(flake_i_search *s) {
+/* Reads the selected number's record. True: it is free, but its horizon has not passed. */
+FLAKE_I_FN bool flake_i_look_ahead(flake_i_search *s) {
     bool is_held = false;
     return flake_i_slot_look(s->claim->path, &s->last, &is_held, NULL) == FLAKE_OK && !is_held &&
            s->now_ns <= s->last.horizon_ns && flake_i_slot_judge(s) == FLAKE_OK;
@@ -5103,9 +5109,6 @@ FLAKE_I_FN flake_status flake_i_take_number(flake_i_search *s) {
     return status;
 }
 
-/* So many numbers without a file: the lowest is taken first, so files are close. */
-enum { FLAKE_I_GAP = 1024 };
-
 /* Claims the first number whose horizon has passed, else the one with the earliest. If none is free, the first
  * unusable file is the reason. On a full disk it looks for further files, but not beyond a gap. */
 FLAKE_I_FN flake_status flake_i_scan(flake_i_search *s, uint64_t first, uint64_t last) {
@@ -5121,7 +5124,7 @@ FLAKE_I_FN flake_status flake_i_scan(flake_i_search *s, uint64_t first, uint64_t
         s->why = &reason;
         flake_i_select_number(s, n);
         const bool is_left_out = s->is_full && !flake_i_stat(s->claim->path, -1, &named);
-        const bool is_later = !is_left_out && first < last && flake_i_is_free_later(s);
+        const bool is_later = !is_left_out && first < last && flake_i_look_ahead(s);
         const flake_status status = is_left_out ? FLAKE_IO : is_later ? FLAKE_IN_USE : flake_i_take_number(s);
         s->why = why;
         if (status == FLAKE_OK) return status;
@@ -5340,8 +5343,8 @@ FLAKE_I_FN const char *flake_i_options_reject_reason(const flake_options *o) {
     return NULL;
 }
 
-/* What is wrong with the options of a directory; NULL: nothing. Fills in their defaults. */
-FLAKE_I_FN const char *flake_i_dir_reject_reason(const flake_node *node, flake_options *o) {
+/* What is wrong with the options of a directory; NULL: nothing. */
+FLAKE_I_FN const char *flake_i_dir_reject_reason(const flake_node *node, const flake_options *o) {
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     if (!node->dir)
         return o->claim_wait_ms     ? "claim_wait_ms"
@@ -5355,16 +5358,14 @@ FLAKE_I_FN const char *flake_i_dir_reject_reason(const flake_node *node, flake_o
         return "max_ahead_ms, or a unit, is more than a day: not with a directory";
     if (o->claim_wait_ms < 0 || o->claim_wait_ms > max_ms) return "claim_wait_ms is negative or too large";
     if (o->max_downtime_ms < 0 || o->max_downtime_ms > max_ms) return "max_downtime_ms is negative or too large";
-    if (o->must_exist && node->kind == FLAKE_I_ANY_NODE) return "must_exist is for a fixed number, flake_node_fixed";
-    if (!o->horizon_ms) o->horizon_ms = 3000;
-    if (o->shared_memory) o->manual_extend = true;
-    return NULL;
+    return o->must_exist && node->kind == FLAKE_I_ANY_NODE ? "must_exist is for a fixed number, flake_node_fixed"
+                                                           : NULL;
 }
 
-/* Checks a node, of which IDs have this many bits, and the options of its directory. A layout without a node needs
- * none; in sno.h it is optional. */
-FLAKE_I_COLD flake_status flake_i_check_node(const flake_node *node, flake_options *o, unsigned bits, bool is_optional,
-                                             flake_why *why) {
+/* Checks a node, of which IDs have this many bits, and the options of its directory, whose defaults it fills in. A
+ * layout without a node needs none; in sno.h it is optional. */
+FLAKE_I_COLD flake_status flake_i_resolve_node(const flake_node *node, flake_options *o, unsigned bits,
+                                               bool is_optional, flake_why *why) {
     const uint64_t last = flake_i_ones(bits);
     const char *unfit = NULL;
     char text[80];
@@ -5387,9 +5388,13 @@ FLAKE_I_COLD flake_status flake_i_check_node(const flake_node *node, flake_optio
     }
     if (node->dir && !FLAKE_I_HAS_FILES) return flake_i_say(why, FLAKE_IO, node->dir, FLAKE_I_WHY_NO_FILES);
     unfit = flake_i_dir_reject_reason(node, o);
-    if (!unfit) return FLAKE_OK;
-    flake_i_put_why(why, "options: ", unfit, node->dir ? "" : " needs a directory: flake_node_fixed(\"ids\", 7)");
-    return FLAKE_INVALID;
+    if (unfit) {
+        flake_i_put_why(why, "options: ", unfit, node->dir ? "" : " needs a directory: flake_node_fixed(\"ids\", 7)");
+        return FLAKE_INVALID;
+    }
+    if (node->dir && !o->horizon_ms) o->horizon_ms = 3000;
+    if (node->dir && o->shared_memory) o->manual_extend = true;
+    return FLAKE_OK;
 }
 
 /* Fills in the defaults, and checks all but the engine's options. */
@@ -5412,7 +5417,7 @@ FLAKE_I_FN flake_status flake_i_resolve(const flake_options *given, const flake_
                                         flake_i_engine_config *config, uint64_t keys[4], flake_why *why) {
     flake_options o;
     flake_status status = flake_i_fill_in(given, &o, why);
-    if (status == FLAKE_OK) status = flake_i_check_node(node, &o, o.layout.node_bits, false, why);
+    if (status == FLAKE_OK) status = flake_i_resolve_node(node, &o, o.layout.node_bits, false, why);
     if (status != FLAKE_OK) return status;
     *config = flake_i_engine_config_of(&o, node);
     const char *const unfit = flake_i_setup_reject_reason(config);
@@ -5535,6 +5540,7 @@ FLAKE_I_FN flake_status flake_i_check_shards(const flake_i_engine_config *c, siz
     return FLAKE_OK;
 }
 
+/* What enforces a shard's range: a ticket's index is below its engine's unit_capacity, and base has its seq_min. */
 FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node node, const flake_options *options,
                                          flake_why *why) {
     flake_i_engine_config config;
