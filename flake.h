@@ -4878,16 +4878,16 @@ FLAKE_I_FN flake_status flake_i_slot_lock(flake_i_file *f, const char *path, fla
 }
 
 FLAKE_I_FN flake_status flake_i_slot_read(const flake_i_file *f, const char *path, flake_i_record *r, flake_why *why) {
-    uint8_t bytes[FLAKE_I_FILE] = {0};
+    uint8_t bytes[FLAKE_I_FILE];
     const int n = flake_i_read_at(f->fd, 0, bytes, sizeof bytes);
     if (n < 0) return flake_i_say_errno(why, path, ": cannot be read: ");
     const flake_status status = flake_i_slot_get(bytes, (size_t)n, r);
     if (status == FLAKE_OK) return status;
-    const bool is_later = memcmp(bytes, FLAKE_I_MAGIC, 8) == 0 && flake_i_get64(bytes + 8) >> 32 > FLAKE_I_VERSION;
+    if (status == FLAKE_CORRUPT) return flake_i_say(why, status, path, "is cut short or damaged");
+    const bool has_version = n >= 16 && memcmp(bytes, FLAKE_I_MAGIC, 8) == 0;
+    const bool is_later = has_version && flake_i_get64(bytes + 8) >> 32 > FLAKE_I_VERSION;
     return flake_i_say(why, status, path,
-                       status == FLAKE_CORRUPT ? "is cut short or damaged"
-                       : is_later              ? "is of a later version"
-                                               : "is not of a number, or of an earlier version");
+                       is_later ? "is of a later version" : "is not of a number, or of an earlier version");
 }
 
 /* The record of a number, and whether it has a holder: for those that do not claim it, such as a list of the
@@ -5690,8 +5690,6 @@ FLAKE_API flake_status flake_take_over(flake_gen *g, flake_why *why) {
 }
 
 // >>queries
-
-/* ---- what a generator reports ---- */
 
 FLAKE_API int64_t flake_retry_ns(flake_gen *g) {
     int64_t least = INT64_MAX;
