@@ -5358,8 +5358,8 @@ FLAKE_I_FN const char *flake_i_dir_reject_reason(const flake_node *node, const f
         return "max_ahead_ms, or a unit, is more than a day: not with a directory";
     if (o->claim_wait_ms < 0 || o->claim_wait_ms > max_ms) return "claim_wait_ms is negative or too large";
     if (o->max_downtime_ms < 0 || o->max_downtime_ms > max_ms) return "max_downtime_ms is negative or too large";
-    return o->must_exist && node->kind == FLAKE_I_ANY_NODE ? "must_exist is for a fixed number, flake_node_fixed"
-                                                           : NULL;
+    if (o->must_exist && node->kind == FLAKE_I_ANY_NODE) return "must_exist is for a fixed number, flake_node_fixed";
+    return NULL;
 }
 
 /* Checks a node, of which IDs have this many bits, and the options of its directory, whose defaults it fills in. A
