@@ -989,6 +989,15 @@ enum {
     FLAKE_I_RECORD_STRIDE = 4096
 };
 
+/* A record of a number's file. */
+typedef struct flake_i_record {
+    uint64_t number; /* of the record */
+    int64_t horizon_ns, written_ns;
+    uint8_t run[FLAKE_I_RUN]; /* random: distinguishes a generator's records from those of others */
+    uint64_t node, pid;       /* the pid of the holder, and when it claimed the number */
+    int64_t claimed_ns;
+} flake_i_record;
+
 /* A generator's number in a directory. */
 typedef struct flake_i_claim {
     FLAKE_I_NO_COPY(flake_i_claim)
@@ -1000,19 +1009,14 @@ typedef struct flake_i_claim {
     /* constant after init */
     int64_t lead_ns; /* how far the horizon is ahead of use when it is written */
     bool manual_extend;
-    uint64_t node;
     flake_clock clock;
-    uint8_t run[FLAKE_I_RUN]; /* random: distinguishes its records from those of others */
     char path[FLAKE_I_PATH];
     /* of the writer */
-    uintptr_t self_address; /* in the holder */
-    uint64_t pid;           /* of the holder, and when it claimed the number */
-    int64_t claimed_ns;
-    int64_t written_ns;           /* the latest clock reading of a write */
-    uint64_t written;             /* number of the last record on disk */
-    uint8_t last[FLAKE_I_RECORD]; /* that record */
+    uintptr_t self_address;       /* in the holder */
+    flake_i_record own;           /* its records, but for the horizon: number of the last one on disk; written_ns is
+                                     the latest clock reading of a write, also after a backward step */
+    uint8_t last[FLAKE_I_RECORD]; /* the last record on disk */
     bool is_lost;                 /* another record counts, or the file is gone */
-    bool has_successor;           /* ... of this process: the descriptor may be that one's by now */
     flake_i_file file;
 } flake_i_claim;
 
@@ -4478,41 +4482,45 @@ FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *
  * until they are replaced. Each write replaces the older record by the next one. The complete record with the
  * highest number counts; one that was cut short was never published.
  *
- * LOCK      A claim is a lock on the file itself. The lock belongs to an open file description, so it
- *           conflicts within a process too, for every copy of the header and every name of the file, and ends
- *           with its holder in any case. A forked child inherits it: the number remains taken until the child,
- *           too, has ended or dropped it. Only the holder writes, and in place: a rename would leave the lock
- *           with the old file.
- * HORIZON   A time a few seconds ahead of all IDs generated. It is moved long before draws reach it; a draw
- *           that would pass it waits until a new one is on disk. So after a crash or a power cut the next
- *           holder generates only IDs after the file's horizon. One thread at a time is the writer (TURN:A,
- *           TURN:R), which alone moves the horizon. It publishes one after the file is synced (DISK:R, read
- *           by DISK:A), so the file is never before horizon_ns, and no draw is admitted past that.
- * CLOSE     The closing thread becomes the writer for good, stores CLOSED, and then reads admitted_ns. A draw
- *           raises admitted_ns, or sees it raised, and then reads the horizon. All four are sequentially
- *           consistent (SHUT:S, ASK:S), so one of the two threads sees the other: the last record covers each
- *           ID that a late draw returns. (A weaker load of admitted_ns might come after that of the horizon;
- *           acquire is not enough in C++20.) A closed claim admits nothing.
- * TAKE-OVER A claim in shared memory outlives its holder. The process that gets the lock continues the run: it
- *           becomes the writer, whichever thread of the dead holder was it, and stores itself as the holder
- *           when the file is its own (HOLD:R). Extend and close compare the holder first (HOLD:A).
- * LAST      Before each write the writer reads both records. The one that counts must be `last`, byte for
- *           byte, or what a failed write of this run has left after it, and the file must have a name.
- *           Otherwise another program has changed or removed the file, or the descriptor belongs to another
- *           object by now, and the claim is lost: nothing is written any more, and the horizon becomes LOST,
- *           which admits nothing. It is relaxed: LOST carries nothing, and a draw that reads the earlier
- *           horizon is admitted before the loss.
- * REWRITE   After a failed sync the kernel may keep a record in its cache that is not on disk, and no later
- *           sync writes it. So a holder that continues from a record writes that record again, byte for byte,
- *           and syncs it, before it writes the next one over the record before.
+ * A claim begins in an init (flake_i_claim_number) with a first horizon on disk, and ends in a close
+ * (flake_i_claim_close), or when its process dies. Others only drop what they inherited (flake_i_claim_drop). In
+ * between, the first draw of each unit asks flake_i_admit (from flake_i_pass_gates) for its unit. If the horizon is
+ * near, that moves it (flake_i_move_horizon), which writes the file (flake_i_write_record).
+ *
+ * LOCK      A claim is a lock on the file itself. The lock belongs to an open file description, so it conflicts
+ *           within a process too, for every copy of the header and every name of the file, and ends with its holder
+ *           in any case. A forked child inherits it: the number remains taken until the child, too, has ended or
+ *           dropped it. Only the holder writes, and in place: a rename would leave the lock with the old file.
+ * HORIZON   A time a few seconds ahead of all IDs generated. It is moved long before draws reach it; a draw that
+ *           would pass it waits until a new one is on disk. So after a crash or a power cut the next holder
+ *           generates only IDs after the file's horizon. One thread at a time is the writer (TURN:A, TURN:R), which
+ *           alone moves the horizon. It publishes one after the file is synced (DISK:R, read by DISK:A), so the
+ *           file is never before horizon_ns, and no draw is admitted past that.
+ * CLOSE     The closing thread becomes the writer for good, stores CLOSED, and then reads admitted_ns. A draw raises
+ *           admitted_ns, or sees it raised, and then reads the horizon. All four are sequentially consistent
+ *           (SHUT:S, ASK:S), so one of the two threads sees the other: the last record covers each ID that a late
+ *           draw returns. (A weaker load of admitted_ns might come after that of the horizon; acquire is not enough
+ *           in C++20.) A closed claim admits nothing.
+ * TAKE-OVER A claim in shared memory outlives its holder. The process that gets the lock continues the run: it becomes
+ *           the writer, whichever thread of the dead holder was it, and stores itself as the holder when the file is
+ *           its own (HOLD:R). Extend and close compare the holder first (HOLD:A).
+ * LAST      Before each write the writer reads both records. The one that counts must be `last`, byte for byte, or
+ *           what a failed write of this run has left after it, and the file must have a name. Otherwise another
+ *           program has changed or removed the file, or the descriptor belongs to another object by now, and the
+ *           claim is lost: nothing is written any more, and the horizon becomes LOST, which admits nothing. It is
+ *           relaxed: LOST carries nothing, and a draw that reads the earlier horizon is admitted before the loss.
+ * REWRITE   After a failed sync the kernel may keep a record in its cache that is not on disk, and no later sync
+ *           writes it. So a holder that continues from a record writes that record again, byte for byte, and syncs
+ *           it, before it writes the next one over the record before.
  */
 #define FLAKE_I_CLOSED      ((uint64_t)INT64_MIN)
 #define FLAKE_I_LOST_CLAIM  ((uint64_t)INT64_MIN + 1)
-#define FLAKE_I_NO_HORIZON  ((uint64_t)INT64_MIN + 2)
-enum { FLAKE_I_DAY_MS = 86400000 }; /* the longest horizon_ms, max_ahead_ms and unit */
-
-/* The longest time from a write to its horizon: those three, and a day. */
+/* The longest time from a write to its horizon: those three below, and a day. */
 #define FLAKE_I_FARTHEST_NS ((int64_t)4 * FLAKE_I_DAY_MS * FLAKE_I_NS_PER_MS)
+enum {
+    FLAKE_I_DAY_MS = 86400000,           /* the longest horizon_ms, max_ahead_ms and unit */
+    FLAKE_I_LONGEST_STEP_NS = 1000000000 /* a clock that stands still longer does not run */
+};
 
 FLAKE_I_FN flake_status flake_i_say_closed(flake_why *why) {
     return flake_i_say(why, FLAKE_CLOSED, "generator", "is closed");
@@ -4523,7 +4531,16 @@ FLAKE_I_FN bool flake_i_is_holder(const flake_i_claim *c) {
     return FLAKE_ATOMIC_LOAD(&c->holder, acquire) == flake_i_process_owner_id(); /* HOLD:A */
 }
 
-enum { FLAKE_I_LONGEST_STEP_NS = 1000000000 }; /* a clock that stands still longer does not run */
+/* Why the claim admits nothing any more; FLAKE_OK: it may. */
+FLAKE_I_FN flake_status flake_i_horizon_status(int64_t horizon_ns) {
+    if ((uint64_t)horizon_ns == FLAKE_I_CLOSED) return FLAKE_CLOSED;
+    return (uint64_t)horizon_ns == FLAKE_I_LOST_CLAIM ? FLAKE_MISMATCH : FLAKE_OK;
+}
+
+FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *c, int64_t until_ns) {
+    const int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
+    return c->manual_extend && until_ns > horizon_ns && flake_i_horizon_status(horizon_ns) == FLAKE_OK;
+}
 
 /* The time that the IDs of an init must be later than: that of the file's horizon (INT64_MIN: none), after_unix_ms,
  * and the end of this unit, which a predecessor may have used. Call it with the claim: a predecessor has drawn until
@@ -4565,14 +4582,6 @@ FLAKE_I_FN flake_status flake_i_say_errno(flake_why *why, const char *path, cons
 }
 
 /* ---- records ---- */
-
-typedef struct flake_i_record {
-    uint64_t number;
-    int64_t horizon_ns, written_ns;
-    uint8_t run[FLAKE_I_RUN];
-    uint64_t node, pid;
-    int64_t claimed_ns;
-} flake_i_record;
 
 #define FLAKE_I_MAGIC "idstate\n"
 enum { FLAKE_I_VERSION = 3, FLAKE_I_NUMBER_KIND = 'n' };
@@ -4688,14 +4697,10 @@ FLAKE_I_FN bool flake_i_sync_names(const char *path) {
 /* ---- writes ---- */
 
 FLAKE_I_FN void flake_i_record_next(const flake_i_claim *c, int64_t horizon_ns, uint8_t out[FLAKE_I_RECORD]) {
-    flake_i_record r;
-    r.number = c->written + 1;
+    flake_i_record r = c->own;
+    r.number++;
     r.horizon_ns = horizon_ns;
-    r.written_ns = c->written_ns < horizon_ns ? c->written_ns : horizon_ns;
-    memcpy(r.run, c->run, FLAKE_I_RUN);
-    r.node = c->node;
-    r.pid = c->pid;
-    r.claimed_ns = c->claimed_ns;
+    if (r.written_ns > horizon_ns) r.written_ns = horizon_ns;
     flake_i_record_put(&r, out);
 }
 
@@ -4707,18 +4712,16 @@ FLAKE_I_FN flake_status flake_i_compare_last(flake_i_claim *c) {
     if (!flake_i_stat(NULL, c->file.fd, &id)) return flake_i_error_is_closed() ? FLAKE_MISMATCH : FLAKE_IO;
     if (!id.is_there || !flake_i_file_is(&c->file, &id)) return FLAKE_MISMATCH;
     for (uint64_t i = 0; i < 2; i++) {
-        const int64_t at = flake_i_record_at(c->written + i);
+        const int64_t at = flake_i_record_at(c->own.number + i);
         const int n = flake_i_read_at(c->file.fd, at, found, FLAKE_I_RECORD);
         if (n < 0) return FLAKE_IO;
         if (n < FLAKE_I_RECORD) return FLAKE_MISMATCH;
         const flake_status status = flake_i_record_get(found, &r);
         const bool is_valid = status == FLAKE_OK, is_last = memcmp(found, c->last, sizeof found) == 0;
         const bool is_older =
-            status == FLAKE_CORRUPT /* never written, or cut short */ || (is_valid && r.number < c->written);
-        const bool is_tried = is_valid && r.number == c->written + 1 && memcmp(r.run, c->run, FLAKE_I_RUN) == 0;
-        if (i ? is_older || is_tried : is_last) continue;
-        c->has_successor |= is_valid && r.pid == c->pid && r.claimed_ns > c->claimed_ns;
-        return FLAKE_MISMATCH;
+            status == FLAKE_CORRUPT /* never written, or cut short */ || (is_valid && r.number < c->own.number);
+        const bool is_tried = is_valid && r.number == c->own.number + 1 && memcmp(r.run, c->own.run, FLAKE_I_RUN) == 0;
+        if (i ? !(is_older || is_tried) : !is_last) return FLAKE_MISMATCH;
     }
     return FLAKE_OK;
 }
@@ -4736,22 +4739,21 @@ FLAKE_I_FN bool flake_i_verify_last(flake_i_claim *c) {
 FLAKE_I_FN bool flake_i_write_record(flake_i_claim *c, int64_t horizon_ns, int64_t now_ns) {
     uint8_t record[FLAKE_I_RECORD];
     if (!flake_i_verify_last(c)) return false;
-    if (c->written_ns < now_ns) c->written_ns = now_ns; /* a backward step remains visible */
+    if (c->own.written_ns < now_ns) c->own.written_ns = now_ns;
     flake_i_record_next(c, horizon_ns, record);
-    const int64_t at = flake_i_record_at(c->written + 1);
-    if (!flake_i_write_at(c->file.fd, at, record, sizeof record)) return false;
-    if (flake_i_fdatasync(c->file.fd) != 0) return false;
-    c->written++;
+    const int64_t at = flake_i_record_at(c->own.number + 1);
+    if (!flake_i_write_at(c->file.fd, at, record, sizeof record) || flake_i_fdatasync(c->file.fd) != 0) return false;
+    c->own.number++;
     memcpy(c->last, record, sizeof record);
     return true;
 }
 
 /* REWRITE. If the program has closed the descriptor of another object, that one may have written meanwhile. */
 FLAKE_I_FN bool flake_i_rewrite_record(flake_i_claim *c, const flake_i_record *r) {
-    c->written = r->number;
+    c->own.number = r->number;
     flake_i_record_put(r, c->last);
     return flake_i_verify_last(c) &&
-           flake_i_write_at(c->file.fd, flake_i_record_at(c->written), c->last, sizeof c->last) &&
+           flake_i_write_at(c->file.fd, flake_i_record_at(c->own.number), c->last, sizeof c->last) &&
            flake_i_fdatasync(c->file.fd) == 0;
 }
 
@@ -4768,7 +4770,7 @@ FLAKE_I_FN bool flake_i_move_horizon(flake_i_claim *c, int64_t until_ns) {
     int64_t horizon_ns = flake_i_add_saturated(until_ns, c->lead_ns);
     if (horizon_ns <= last_ns) return true;
     const int64_t now_ns = flake_i_exact_ns(&c->clock);
-    const int64_t farthest_ns = flake_i_add_saturated(flake_i_max_i64(now_ns, c->written_ns), FLAKE_I_FARTHEST_NS);
+    const int64_t farthest_ns = flake_i_add_saturated(flake_i_max_i64(now_ns, c->own.written_ns), FLAKE_I_FARTHEST_NS);
     if (horizon_ns > farthest_ns) {
         horizon_ns = farthest_ns;
         if (horizon_ns < last_ns + c->lead_ns / 2) return true; /* it is asked for each ms */
@@ -4795,12 +4797,6 @@ FLAKE_I_FN bool flake_i_is_writer(const flake_i_claim *c) {
 FLAKE_I_FN void flake_i_unlock_writer(flake_i_claim *c) { FLAKE_ATOMIC_STORE(&c->writer, 0u, release); /* TURN:R */ }
 
 /* ---- draws ---- */
-
-/* Why the claim admits nothing any more; FLAKE_OK: it may. */
-FLAKE_I_FN flake_status flake_i_horizon_status(int64_t horizon_ns) {
-    if ((uint64_t)horizon_ns == FLAKE_I_CLOSED) return FLAKE_CLOSED;
-    return (uint64_t)horizon_ns == FLAKE_I_LOST_CLAIM ? FLAKE_MISMATCH : FLAKE_OK;
-}
 
 FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *c, int64_t until_ns, bool *pointless) {
     bool is_written = true;                                          /* or there is a writer */
@@ -4831,9 +4827,63 @@ FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *c, int64_t until_ns, bool *
     return (int64_t)FLAKE_ATOMIC_LOAD(&c->retry_from_ns, relaxed) == INT64_MIN ? FLAKE_NOT_EXTENDED : FLAKE_IO;
 }
 
-FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *c, int64_t until_ns) {
-    const int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&c->horizon_ns, relaxed);
-    return c->manual_extend && until_ns > horizon_ns && flake_i_horizon_status(horizon_ns) == FLAKE_OK;
+/* ---- a number's file ---- */
+
+enum {
+    FLAKE_I_MOMENT_NS = 50000000, /* a number may be locked so long, by a scan or a failed claim */
+    FLAKE_I_CLAIM_NAP_NS = 10000000,
+    FLAKE_I_GAP = 1024 /* of numbers without a file: the lowest is taken first, so files are close */
+};
+
+/* Opens and locks the file of a number. */
+FLAKE_I_FN flake_status flake_i_slot_lock(flake_i_file *f, const char *path, flake_why *why) {
+    const flake_status status = flake_i_file_open(f, path, FLAKE_I_WRITE);
+    if (status == FLAKE_IN_USE) return flake_i_say(why, status, path, "is in use, by this process or another");
+    if (status == FLAKE_MISMATCH)
+        return flake_i_say(why, status, path, "is a link, has several names, or is not a file of this user");
+    if (status != FLAKE_IO) return status;
+    return flake_i_error_is_absent() ? flake_i_say(why, status, path, "does not exist")
+                                     : flake_i_say_errno(why, path, ": cannot be opened: ");
+}
+
+FLAKE_I_FN flake_status flake_i_slot_read(const flake_i_file *f, const char *path, flake_i_record *r, flake_why *why) {
+    uint8_t bytes[FLAKE_I_FILE];
+    const int n = flake_i_read_at(f->fd, 0, bytes, sizeof bytes);
+    if (n < 0) return flake_i_say_errno(why, path, ": cannot be read: ");
+    const flake_status status = flake_i_slot_get(bytes, (size_t)n, r);
+    if (status == FLAKE_OK) return status;
+    if (status == FLAKE_CORRUPT) return flake_i_say(why, status, path, "is cut short or damaged");
+    const bool has_version = n >= 16 && memcmp(bytes, FLAKE_I_MAGIC, 8) == 0;
+    const bool is_later = has_version && flake_i_get64(bytes + 8) >> 32 > FLAKE_I_VERSION;
+    return flake_i_say(why, status, path,
+                       is_later ? "is of a later version" : "is not of a number, or of an earlier version");
+}
+
+/* The record of a number, and whether it has a holder: for those that do not claim it, such as a list of the
+ * directory. Where the system can tell, no lock is taken (flake_i_is_locked). */
+FLAKE_I_FN flake_status flake_i_slot_look(const char *path, flake_i_record *r, bool *is_held, flake_why *why) {
+    flake_i_file file = {0, 0, flake_i_open(path, FLAKE_I_READ)};
+    if (file.fd < 0) return flake_i_say_errno(why, path, ": cannot be opened: ");
+    *is_held = flake_i_is_locked(file.fd);
+    const flake_status status = flake_i_slot_read(&file, path, r, why);
+    flake_i_close(file.fd);
+    return status;
+}
+
+/* Ends what this process has of a claim: of its own, of another process's, or, in a reinit, of one from before the
+ * machine was cloned. In shared memory the claim itself is the holder's. If the program has closed the descriptor, a
+ * later claim of this process may have the number and the file: then it is that one's. */
+FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_inherited, bool is_shared) {
+    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
+    flake_i_file file = c->file; /* once it is unlocked, the memory may be another process's */
+    flake_i_record r;
+    bool is_held = false;
+    if (!is_shared) c->file.fd = -1;
+    /* by a descriptor of its own: a child's would move the parent's position in the file */
+    const bool has_later = flake_i_file_is_open(&file) && flake_i_slot_look(c->path, &r, &is_held, NULL) == FLAKE_OK &&
+                           is_held && r.pid == flake_i_pid() && memcmp(r.run, c->own.run, sizeof r.run) != 0;
+    if (!has_later) flake_i_file_drop(&file, is_inherited);
+    flake_i_cancel_guard_end(guard);
 }
 
 /* ---- extend, close, take over ---- */
@@ -4873,66 +4923,10 @@ FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engi
             flake_i_max_i64(admitted_ns < horizon_ns ? admitted_ns : horizon_ns, flake_i_passed_ns(e, now_ns));
         if (!flake_i_is_inherited(e) && !flake_i_write_record(c, last_ns, now_ns))
             status = flake_i_say_unwritten(c, why);
-        flake_i_file file = c->file; /* once it is unlocked, the memory may be another process's */
-        c->file.fd = -1;
-        if (!c->has_successor) flake_i_file_drop(&file, false);
+        flake_i_claim_drop(c, false, false);
     }
     flake_i_cancel_guard_end(guard);
     return status;
-}
-
-/* A number may be locked for a moment, by a scan or a failed claim. */
-enum { FLAKE_I_MOMENT_NS = 50000000, FLAKE_I_CLAIM_NAP_NS = 10000000 };
-
-/* Opens and locks the file of a number. */
-FLAKE_I_FN flake_status flake_i_slot_lock(flake_i_file *f, const char *path, flake_why *why) {
-    const flake_status status = flake_i_file_open(f, path, FLAKE_I_WRITE);
-    if (status == FLAKE_IN_USE) return flake_i_say(why, status, path, "is in use, by this process or another");
-    if (status == FLAKE_MISMATCH)
-        return flake_i_say(why, status, path, "is a link, has several names, or is not a file of this user");
-    if (status != FLAKE_IO) return status;
-    return flake_i_error_is_absent() ? flake_i_say(why, status, path, "does not exist")
-                                     : flake_i_say_errno(why, path, ": cannot be opened: ");
-}
-
-FLAKE_I_FN flake_status flake_i_slot_read(const flake_i_file *f, const char *path, flake_i_record *r, flake_why *why) {
-    uint8_t bytes[FLAKE_I_FILE] = {0};
-    const int n = flake_i_read_at(f->fd, 0, bytes, sizeof bytes);
-    if (n < 0) return flake_i_say_errno(why, path, ": cannot be read: ");
-    const flake_status status = flake_i_slot_get(bytes, (size_t)n, r);
-    if (status == FLAKE_OK) return status;
-    const bool is_later = memcmp(bytes, FLAKE_I_MAGIC, 8) == 0 && flake_i_get64(bytes + 8) >> 32 > FLAKE_I_VERSION;
-    return flake_i_say(why, status, path,
-                       status == FLAKE_CORRUPT ? "is cut short or damaged"
-                       : is_later              ? "is of a later version"
-                                               : "is not of a number, or of an earlier version");
-}
-
-/* The record of a number, and whether it has a holder: for those that do not claim it, such as a list of the
- * directory. Where the system can tell, no lock is taken (flake_i_is_locked). */
-FLAKE_I_FN flake_status flake_i_slot_look(const char *path, flake_i_record *r, bool *is_held, flake_why *why) {
-    flake_i_file file = {0, 0, flake_i_open(path, FLAKE_I_READ)};
-    if (file.fd < 0) return flake_i_say_errno(why, path, ": cannot be opened: ");
-    *is_held = flake_i_is_locked(file.fd);
-    const flake_status status = flake_i_slot_read(&file, path, r, why);
-    flake_i_close(file.fd);
-    return status;
-}
-
-/* Ends what this process has of another one's claim, or, in a reinit, of one from before the machine was cloned. In
- * shared memory the claim itself is the holder's. If the program has closed the descriptor, a later claim of this
- * process may have the number and the file: then it is that one's. */
-FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_shared) {
-    const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
-    flake_i_file file = c->file;
-    flake_i_record r;
-    bool is_held = false;
-    if (!is_shared) c->file.fd = -1;
-    /* by a descriptor of its own: a child's would move the parent's position in the file */
-    const bool has_later = flake_i_file_is_open(&file) && flake_i_slot_look(c->path, &r, &is_held, NULL) == FLAKE_OK &&
-                           is_held && r.pid == flake_i_pid() && memcmp(r.run, c->run, sizeof r.run) != 0;
-    if (!has_later) flake_i_file_drop(&file, !flake_i_is_holder(c));
-    flake_i_cancel_guard_end(guard);
 }
 
 /* Takes the claim over from a dead holder. Its file is never created: an absent one is another run's. */
@@ -4955,7 +4949,8 @@ FLAKE_I_FN flake_status flake_i_claim_take_over(flake_i_claim *c, flake_why *why
     /* the path may lead elsewhere for this process: then the holder may live */
     else if (file.device != c->file.device || file.inode != c->file.inode)
         status = flake_i_say(why, FLAKE_MISMATCH, c->path, "is not the holder's file");
-    else if (status == FLAKE_OK && (c->is_lost || memcmp(r.run, c->run, sizeof r.run) != 0 || r.number < c->written)) {
+    else if (status == FLAKE_OK &&
+             (c->is_lost || memcmp(r.run, c->own.run, sizeof r.run) != 0 || r.number < c->own.number)) {
         c->is_lost = true;
         FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_LOST_CLAIM, relaxed);
         status = flake_i_say(why, FLAKE_MISMATCH, c->path, "is of another generator by now");
@@ -4964,10 +4959,11 @@ FLAKE_I_FN flake_status flake_i_claim_take_over(flake_i_claim *c, flake_why *why
         FLAKE_ATOMIC_STORE(&c->writer, flake_i_thread_id(), relaxed);
         const int dead_holders = c->file.fd;
         c->file.fd = file.fd;
-        c->pid = flake_i_pid();
-        c->claimed_ns = flake_i_exact_ns(&c->clock);
+        c->own.pid = flake_i_pid();
+        c->own.claimed_ns = flake_i_exact_ns(&c->clock);
         c->self_address = (uintptr_t)c;
-        const int64_t from_ns = flake_i_max_i64(c->claimed_ns, (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, relaxed));
+        const int64_t from_ns =
+            flake_i_max_i64(c->own.claimed_ns, (int64_t)FLAKE_ATOMIC_LOAD(&c->admitted_ns, relaxed));
         if (!flake_i_rewrite_record(c, &r) || !flake_i_move_horizon(c, from_ns)) {
             status = flake_i_say_unwritten(c, why);
             c->file.fd = dead_holders;
@@ -5029,7 +5025,7 @@ FLAKE_I_FN flake_status flake_i_slot_judge(const flake_i_search *s) {
     const flake_i_record *const r = &s->last;
     const uint64_t max_downtime_ns = (uint64_t)s->options->max_downtime_ms * FLAKE_I_NS_PER_MS;
     const char *const path = s->claim->path;
-    if (r->node != s->claim->node) return flake_i_say(s->why, FLAKE_MISMATCH, path, "is of another number");
+    if (r->node != s->claim->own.node) return flake_i_say(s->why, FLAKE_MISMATCH, path, "is of another number");
     if ((uint64_t)r->horizon_ns - (uint64_t)r->written_ns > (uint64_t)FLAKE_I_FARTHEST_NS)
         return flake_i_say(s->why, FLAKE_CORRUPT, path, "has a horizon days after its last write");
     if (s->now_ns < r->written_ns)
@@ -5045,12 +5041,12 @@ FLAKE_I_FN void flake_i_select_number(flake_i_search *s, uint64_t number) {
     *end = '/';
     const size_t digits = flake_format(number, FLAKE_DEC, end + 1, FLAKE_I_ENDING);
     memcpy(end + 1 + digits, ".slot", sizeof ".slot");
-    s->claim->node = number;
+    s->claim->own.node = number;
     s->now_ns = flake_i_exact_ns(&s->options->clock);
 }
 
-/* Whether the selected number is free, but its horizon has not passed. */
-FLAKE_I_FN bool flake_i_is_free_later(flake_i_search *s) {
+/* Reads the selected number's record. True: it is free, but its horizon has not passed. */
+FLAKE_I_FN bool flake_i_look_ahead(flake_i_search *s) {
     bool is_held = false;
     return flake_i_slot_look(s->claim->path, &s->last, &is_held, NULL) == FLAKE_OK && !is_held &&
            s->now_ns <= s->last.horizon_ns && flake_i_slot_judge(s) == FLAKE_OK;
@@ -5065,7 +5061,7 @@ FLAKE_I_FN flake_status flake_i_take_number(flake_i_search *s) {
     flake_status status = flake_i_slot_lock(&c->file, c->path, s->why);
     if (status == FLAKE_IN_USE && s->inherited && flake_i_stat(c->path, -1, &named) &&
         flake_i_file_is(&s->inherited->file, &named)) { /* its parent may have ended */
-        flake_i_claim_drop(s->inherited, false);
+        flake_i_claim_drop(s->inherited, !flake_i_is_holder(s->inherited), false);
         status = flake_i_slot_lock(&c->file, c->path, s->why);
     }
     if (status == FLAKE_IO && flake_i_error_is_absent() && !s->options->must_exist) status = flake_i_slot_begin(s);
@@ -5082,9 +5078,6 @@ FLAKE_I_FN flake_status flake_i_take_number(flake_i_search *s) {
     return status;
 }
 
-/* So many numbers without a file: the lowest is taken first, so files are close. */
-enum { FLAKE_I_GAP = 1024 };
-
 /* Claims the first number whose horizon has passed, else the one with the earliest. If none is free, the first
  * unusable file is the reason. On a full disk it looks for further files, but not beyond a gap. */
 FLAKE_I_FN flake_status flake_i_scan(flake_i_search *s, uint64_t first, uint64_t last) {
@@ -5100,7 +5093,7 @@ FLAKE_I_FN flake_status flake_i_scan(flake_i_search *s, uint64_t first, uint64_t
         s->why = &reason;
         flake_i_select_number(s, n);
         const bool is_left_out = s->is_full && !flake_i_stat(s->claim->path, -1, &named);
-        const bool is_later = !is_left_out && first < last && flake_i_is_free_later(s);
+        const bool is_later = !is_left_out && first < last && flake_i_look_ahead(s);
         const flake_status status = is_left_out ? FLAKE_IO : is_later ? FLAKE_IN_USE : flake_i_take_number(s);
         s->why = why;
         if (status == FLAKE_OK) return status;
@@ -5132,7 +5125,7 @@ FLAKE_I_FN bool flake_i_slot_create(flake_i_claim *c, const char *fresh, int64_t
     memset(bytes, 0, sizeof bytes);
     memcpy(bytes, FLAKE_I_MAGIC, 8);
     flake_i_put64(bytes + 8, (uint64_t)FLAKE_I_VERSION << 32);
-    c->written_ns = now_ns;
+    c->own.written_ns = now_ns;
     flake_i_record_next(c, horizon_ns, record);
     /* only the process that has the fresh file's lock gives it its name */
     const bool is_named = flake_i_write_at(c->file.fd, 0, bytes, sizeof bytes) && flake_i_fsync(c->file.fd) == 0 &&
@@ -5141,7 +5134,7 @@ FLAKE_I_FN bool flake_i_slot_create(flake_i_claim *c, const char *fresh, int64_t
         flake_i_unlink(is_named ? c->path : fresh);
         return false;
     }
-    c->written = 1;
+    c->own.number = 1;
     memcpy(c->last, record, sizeof c->last);
     FLAKE_ATOMIC_STORE(&c->horizon_ns, (uint64_t)horizon_ns, relaxed);
     return true;
@@ -5155,17 +5148,17 @@ FLAKE_I_FN flake_status flake_i_claim_begin(flake_i_search *s) {
     uint64_t drawn[2] = {0, 0}; /* without random bytes: time, address and process */
     s->now_ns = flake_i_exact_ns(&o->clock);
     (void)flake_i_random_bytes(drawn, sizeof drawn);
-    flake_i_put64(c->run, drawn[0] ^ (uint64_t)s->now_ns ^ (uint64_t)(uintptr_t)c << 24);
-    flake_i_put64(c->run + 8, drawn[1] ^ flake_i_process_owner_id());
+    flake_i_put64(c->own.run, drawn[0] ^ (uint64_t)s->now_ns ^ (uint64_t)(uintptr_t)c << 24);
+    flake_i_put64(c->own.run + 8, drawn[1] ^ flake_i_process_owner_id());
     c->lead_ns = o->horizon_ms * FLAKE_I_NS_PER_MS;
     c->manual_extend = o->manual_extend;
     c->clock = o->clock;
-    c->pid = flake_i_pid();
-    c->claimed_ns = s->now_ns;
+    c->own.pid = flake_i_pid();
+    c->own.claimed_ns = s->now_ns;
     /* the last run's: were the clock set back by days now, the first horizon would not be before the file's */
-    c->written_ns = s->last.number ? s->last.written_ns : INT64_MIN;
+    c->own.written_ns = s->last.number ? s->last.written_ns : INT64_MIN;
     FLAKE_ATOMIC_STORE(&c->admitted_ns, (uint64_t)last_ns, relaxed);
-    FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_NO_HORIZON, relaxed);
+    FLAKE_ATOMIC_STORE(&c->horizon_ns, FLAKE_I_CLOSED, relaxed);
     FLAKE_ATOMIC_STORE(&c->retry_from_ns, (uint64_t)INT64_MIN, relaxed);
     if (!s->last.number)
         return flake_i_slot_create(c, s->fresh, s->now_ns)
@@ -5183,19 +5176,17 @@ FLAKE_I_FN flake_status flake_i_claim_begin(flake_i_search *s) {
 
 /* The directory as an absolute path: the process may change its directory. It is made if it is missing. */
 FLAKE_I_FN flake_status flake_i_open_dir(flake_i_search *s, const char *dir) {
-    char *const path = s->claim->path;
+    char *const path = s->claim->path, *end = path;
     const size_t room = FLAKE_I_PATH - FLAKE_I_ENDING, length = strlen(dir);
-    size_t base = 0;
-    bool fits = length < room;
-    if (fits && *dir != '/') {
-        fits = flake_i_working_dir(path, room - length);
-        base = fits ? strlen(path) : 0;
-        path[base++] = '/';
+    if (length >= room || (*dir != '/' && !flake_i_working_dir(path, room - length)))
+        return flake_i_say(s->why, FLAKE_INVALID, "dir", "is too long, or the working directory is gone");
+    if (*dir != '/') {
+        end += strlen(path);
+        *end++ = '/';
     }
-    if (!fits) return flake_i_say(s->why, FLAKE_INVALID, "dir", "is too long, or the working directory is gone");
-    memcpy(path + base, dir, length + 1);
-    s->dir_length = base + length;
-    while (s->dir_length > 1 && path[s->dir_length - 1] == '/') path[--s->dir_length] = 0;
+    memcpy(end, dir, length + 1);
+    for (end += length; end > path + 1 && end[-1] == '/';) *--end = 0;
+    s->dir_length = (size_t)(end - path);
     if (!s->options->must_exist && !flake_i_make_dir(path))
         return flake_i_say_errno(s->why, path, ": cannot be created: ");
     return flake_i_is_remote(path)
@@ -5238,22 +5229,14 @@ FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node 
 }
 
 #else /* no generator has a claim: its node is refused */
-FLAKE_I_FN bool flake_i_is_writer(const flake_i_claim *c) { return (void)c, false; }
-FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_shared) { (void)c, (void)is_shared; }
+#define flake_i_is_writer(c)                                  ((void)(c), false)
+#define flake_i_claim_drop(c, is_inherited, is_shared)        ((void)(c), (void)(is_inherited), (void)(is_shared))
+#define flake_i_extend(c, why)                                ((void)(c), (void)(why), FLAKE_IO)
+#define flake_i_claim_take_over(c, why)                       ((void)(c), (void)(why), FLAKE_IO)
+#define flake_i_claim_close(c, e, why)                        ((void)(c), (void)(e), (void)(why), FLAKE_IO)
+#define flake_i_claim_number(c, node, config, inherited, why) ((void)(inherited), FLAKE_IO)
 FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *c, int64_t until_ns, bool *pointless) {
     return (void)c, (void)until_ns, (void)pointless, FLAKE_IO;
-}
-FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *c, int64_t until_ns) { return (void)c, (void)until_ns, false; }
-FLAKE_I_FN flake_status flake_i_extend(flake_i_claim *c, flake_why *why) { return (void)c, (void)why, FLAKE_IO; }
-FLAKE_I_FN flake_status flake_i_claim_take_over(flake_i_claim *c, flake_why *why) {
-    return (void)c, (void)why, FLAKE_IO;
-}
-FLAKE_I_FN flake_status flake_i_claim_close(flake_i_claim *c, const flake_i_engine *e, flake_why *why) {
-    return (void)c, (void)e, (void)why, FLAKE_IO;
-}
-FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node *node, flake_i_engine_config *config,
-                                             flake_i_claim *inherited, flake_why *why) {
-    return (void)c, (void)node, (void)config, (void)inherited, (void)why, FLAKE_IO;
 }
 #endif
 
@@ -5321,8 +5304,7 @@ FLAKE_I_FN const char *flake_i_options_reject_reason(const flake_options *o) {
     if (o->seq_min > o->seq_max) return "seq_min is above seq_max, which is 0 only if seq_min is, too";
     if (o->seq_max > last) return "seq_max exceeds layout.seq_bits";
     if (l->format > FLAKE_I_BOUNDARY && (o->seq_min || o->seq_max != last))
-        return "seq_min and seq_max of UUIDs and ULIDs must be the whole range: counters start "
-               "anywhere";
+        return "seq_min and seq_max of UUIDs and ULIDs must be the whole range: counters start anywhere";
     if (l->format && o->seq_scatter) return "seq_scatter is for 64-bit layouts";
     if (o->lanes && o->single_thread) return "lanes and single_thread exclude each other";
     if (!o->lanes && o->lane_count) return "lanes is missing, but lane_count is not 0";
@@ -5330,8 +5312,8 @@ FLAKE_I_FN const char *flake_i_options_reject_reason(const flake_options *o) {
     return NULL;
 }
 
-/* What is wrong with the options of a directory; NULL: nothing. Fills in their defaults. */
-FLAKE_I_FN const char *flake_i_dir_reject_reason(const flake_node *node, flake_options *o) {
+/* What is wrong with the options of a directory; NULL: nothing. */
+FLAKE_I_FN const char *flake_i_dir_reject_reason(const flake_node *node, const flake_options *o) {
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
     if (!node->dir)
         return o->claim_wait_ms     ? "claim_wait_ms"
@@ -5346,15 +5328,13 @@ FLAKE_I_FN const char *flake_i_dir_reject_reason(const flake_node *node, flake_o
     if (o->claim_wait_ms < 0 || o->claim_wait_ms > max_ms) return "claim_wait_ms is negative or too large";
     if (o->max_downtime_ms < 0 || o->max_downtime_ms > max_ms) return "max_downtime_ms is negative or too large";
     if (o->must_exist && node->kind == FLAKE_I_ANY_NODE) return "must_exist is for a fixed number, flake_node_fixed";
-    if (!o->horizon_ms) o->horizon_ms = 3000;
-    if (o->shared_memory) o->manual_extend = true;
     return NULL;
 }
 
-/* Checks a node, of which IDs have this many bits, and the options of its directory. A layout without a node needs
- * none; in sno.h it is optional. */
-FLAKE_I_COLD flake_status flake_i_check_node(const flake_node *node, flake_options *o, unsigned bits, bool is_optional,
-                                             flake_why *why) {
+/* Checks a node, of which IDs have this many bits, and the options of its directory, whose defaults it fills in. A
+ * layout without a node needs none; in sno.h it is optional. */
+FLAKE_I_COLD flake_status flake_i_resolve_node(const flake_node *node, flake_options *o, unsigned bits,
+                                               bool is_optional, flake_why *why) {
     const uint64_t last = flake_i_ones(bits);
     const char *unfit = NULL;
     char text[80];
@@ -5377,9 +5357,13 @@ FLAKE_I_COLD flake_status flake_i_check_node(const flake_node *node, flake_optio
     }
     if (node->dir && !FLAKE_I_HAS_FILES) return flake_i_say(why, FLAKE_IO, node->dir, FLAKE_I_WHY_NO_FILES);
     unfit = flake_i_dir_reject_reason(node, o);
-    if (!unfit) return FLAKE_OK;
-    flake_i_put_why(why, "options: ", unfit, node->dir ? "" : " needs a directory: flake_node_fixed(\"ids\", 7)");
-    return FLAKE_INVALID;
+    if (unfit) {
+        flake_i_put_why(why, "options: ", unfit, node->dir ? "" : " needs a directory: flake_node_fixed(\"ids\", 7)");
+        return FLAKE_INVALID;
+    }
+    if (node->dir && !o->horizon_ms) o->horizon_ms = 3000;
+    if (node->dir && o->shared_memory) o->manual_extend = true;
+    return FLAKE_OK;
 }
 
 /* Fills in the defaults, and checks all but the engine's options. */
@@ -5402,7 +5386,7 @@ FLAKE_I_FN flake_status flake_i_resolve(const flake_options *given, const flake_
                                         flake_i_engine_config *config, uint64_t keys[4], flake_why *why) {
     flake_options o;
     flake_status status = flake_i_fill_in(given, &o, why);
-    if (status == FLAKE_OK) status = flake_i_check_node(node, &o, o.layout.node_bits, false, why);
+    if (status == FLAKE_OK) status = flake_i_resolve_node(node, &o, o.layout.node_bits, false, why);
     if (status != FLAKE_OK) return status;
     *config = flake_i_engine_config_of(&o, node);
     const char *const unfit = flake_i_setup_reject_reason(config);
@@ -5435,7 +5419,7 @@ FLAKE_I_FN flake_status flake_i_claim_init(flake_i_claim *c, flake_node *node, f
                                           : flake_i_await_start(config, INT64_MIN, "init", why);
     if (status != FLAKE_OK) return status;
     if (node->dir) {
-        node->number = c->node;
+        node->number = c->own.node;
         config->claim = c;
     }
     c->self_address = (uintptr_t)c;
@@ -5525,6 +5509,7 @@ FLAKE_I_FN flake_status flake_i_check_shards(const flake_i_engine_config *c, siz
     return FLAKE_OK;
 }
 
+/* What enforces a shard's range: a ticket's index is below its engine's unit_capacity, and base has its seq_min. */
 FLAKE_API flake_status flake_init_shards(flake_gen *shards, size_t n, flake_node node, const flake_options *options,
                                          flake_why *why) {
     flake_i_engine_config config;
@@ -5563,7 +5548,7 @@ FLAKE_I_FN const char *flake_i_gen_reject_reason(const flake_gen *g) {
 
 /* Puts a claim that a failed reinit has replaced back, or ends it. */
 FLAKE_I_FN void flake_i_reinit_end(flake_gen *g, flake_i_claim *inherited, flake_status status) {
-    if (status == FLAKE_OK) flake_i_claim_drop(inherited, false);
+    if (status == FLAKE_OK) flake_i_claim_drop(inherited, !flake_i_is_holder(inherited), false);
     else memcpy((void *)&g->claim, (const void *)inherited, sizeof *inherited);
 }
 
@@ -5648,7 +5633,7 @@ FLAKE_API flake_status flake_close(flake_gen *g, flake_why *why) {
     if (flake_i_is_writer(c))
         return flake_i_say(why, FLAKE_AGAIN, "generator", "this signal handler interrupted a write of its file");
     const bool is_shared = g->engine.is_shared, is_holder = flake_i_is_holder(c);
-    if (!is_holder) flake_i_claim_drop(c, is_shared);
+    if (!is_holder) flake_i_claim_drop(c, true, is_shared);
     else if (g->engine.claim_at) status = flake_i_claim_close(c, &g->engine, why);
     if (is_holder || !is_shared) flake_i_shut(g);
     return status;
@@ -5674,8 +5659,6 @@ FLAKE_API flake_status flake_take_over(flake_gen *g, flake_why *why) {
 }
 
 // >>queries
-
-/* ---- what a generator reports ---- */
 
 FLAKE_API int64_t flake_retry_ns(flake_gen *g) {
     int64_t least = INT64_MAX;
@@ -5785,17 +5768,16 @@ FLAKE_API flake_status flake_prefetch_next(flake_prefetch *p, uint64_t *id) {
         p->instance_owner_id = flake_i_instance_owner_id(&p->instance_word);
         p->stock.n = 0;
     }
-    flake_status status = flake_i_forked(&g->engine) ? flake_i_lost_status(&g->engine) : FLAKE_OK;
-    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
+    if (flake_i_forked(&g->engine)) return flake_i_no_id(flake_i_lost_status(&g->engine), id, sizeof *id);
     if (p->identity_hash != FLAKE_ATOMIC_LOAD(&g->identity_hash, relaxed)) p->stock.n = 0;
     if (p->stock.n && p->valid_ns) {
         const int64_t now_ns = flake_i_now_ns(&g->engine.clock);
         if (now_ns < p->taken_ns || flake_i_ns_until(now_ns, p->taken_ns) >= p->valid_ns) p->stock.n = 0;
     }
-    if (!p->stock.n) status = flake_i_prefetch_draw(p);
+    const flake_status status = p->stock.n ? FLAKE_OK : flake_i_prefetch_draw(p);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     if (FLAKE_I_LIKELY(g->kind & FLAKE_I_PLAIN)) flake_i_put_id(g, false, p->stock.time, p->stock.index, id);
-    else status = flake_i_put_unusual_id(g, p->stock.time, p->stock.index, id);
+    else (void)flake_i_put_unusual_id(g, p->stock.time, p->stock.index, id);
     p->stock.n--;
     if (++p->stock.index == g->engine.unit_capacity) {
         p->stock.index = 0;

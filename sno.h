@@ -1052,7 +1052,7 @@ FLAKE_I_FN flake_status sno_i_resolve(sno_i_setup *s, const flake_node *node, co
                            "layout, seq_min, seq_max, seq_scatter and max_ahead_ms must be zero: "
                            "a snapshot sets the numbers");
     flake_status status = flake_i_fill_in(options, &o, why);
-    if (status == FLAKE_OK) status = flake_i_check_node(node, &o, 16, true, why);
+    if (status == FLAKE_OK) status = flake_i_resolve_node(node, &o, 16, true, why);
     if (status != FLAKE_OK) return status;
     memset(&o.layout, 0, sizeof o.layout); /* snos have none */
     o.seq_max = 0;

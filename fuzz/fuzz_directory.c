@@ -277,7 +277,7 @@ static void record_check_judgement(const flake_i_record *r) {
     s.now_ns = (int64_t)fuzz_number();
     options.max_downtime_ms = (int64_t)(fuzz_number() >> 3) / 1000000;
     const uint8_t other = fuzz_byte();
-    claim.node = r->node ^ (other & 64 ? (uint64_t)other << other % 56 : 0);
+    claim.own.node = r->node ^ (other & 64 ? (uint64_t)other << other % 56 : 0);
     s.claim = &claim;
     s.options = &options;
     s.why = &why;

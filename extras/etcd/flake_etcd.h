@@ -194,6 +194,8 @@ FLAKE_I_FN size_t flake_i_json_pass_any(flake_i_json *in, const char *set, size_
     return n;
 }
 
+static const char flake_i_hex_digits[] = "0123456789abcdefABCDEF";
+
 FLAKE_I_FN bool flake_i_json_pass_digits(flake_i_json *in) {
     return flake_i_json_pass_any(in, "0123456789", SIZE_MAX) > 0;
 }
@@ -207,7 +209,7 @@ FLAKE_I_FN bool flake_i_json_pass_string(flake_i_json *in) {
         if (c == '"') return true;
         if (c != '\\' || flake_i_json_pass_any(in, "\"\\/bfnrt", 1)) continue;
         if (!flake_i_json_pass_text(in, "u")) return false;
-        if (flake_i_json_pass_any(in, "0123456789abcdefABCDEF", 4) != 4) return false;
+        if (flake_i_json_pass_any(in, flake_i_hex_digits, 4) != 4) return false;
     }
     return false;
 }
@@ -403,25 +405,14 @@ FLAKE_I_FN bool flake_i_etcd_clusters_in(const char *text, size_t len, unsigned 
     return false;
 }
 
-/* 16: not a hex digit */
-FLAKE_I_FN unsigned flake_i_hex_value(char c) {
-    if (c >= '0' && c <= '9') return (unsigned)(c - '0');
-    if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
-    if (c >= 'A' && c <= 'F') return (unsigned)(c - 'A') + 10;
-    return 16;
-}
-
 /* The H of a horizon's value "H TOKEN SEQ"; -1: malformed. */
 FLAKE_I_FN int64_t flake_i_etcd_horizon_in(const char *bytes, size_t len) {
-    const char *const end = bytes + len;
-    const char *const token = (const char *)memchr(bytes, ' ', len);
+    flake_i_json in = {bytes, bytes + len, 0};
     int64_t horizon_ns;
-    if (!token || !flake_i_whole(bytes, token, &horizon_ns)) return -1;
-    if (end - token < 35 || token[33] != ' ') return -1;
-    for (int i = 1; i <= 32; i++)
-        if (flake_i_hex_value(token[i]) > 15) return -1;
-    for (const char *at = token + 34; at < end; at++)
-        if (flake_i_hex_value(*at) > 9) return -1;
+    (void)flake_i_json_pass_digits(&in);
+    if (!flake_i_whole(bytes, in.at, &horizon_ns)) return -1;
+    if (!flake_i_json_pass_text(&in, " ") || flake_i_json_pass_any(&in, flake_i_hex_digits, 32) != 32) return -1;
+    if (!flake_i_json_pass_text(&in, " ") || !flake_i_json_pass_digits(&in) || in.at != in.end) return -1;
     return horizon_ns;
 }
 

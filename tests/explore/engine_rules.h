@@ -368,7 +368,7 @@ static uint64_t digest(unsigned thread) {
         const flake_i_claim *const c = &our.flake.claim;
         hash = hash_mix(hash_mix(hash, (uint64_t)seen.latest_ns), (uint64_t)seen.floor_ns);
         hash = hash_mix(hash, files_hash(files.bytes, FILES_SIZE));
-        hash = hash_mix(hash_mix(hash, c->written), (uint64_t)c->written_ns);
+        hash = hash_mix(hash_mix(hash, c->own.number), (uint64_t)c->own.written_ns);
         hash = hash_mix(hash, (uint64_t)c->file.fd);
     }
     for (unsigned k = 0; k < seen.n_past; k++)

@@ -582,15 +582,15 @@ static void begin_claim(void) {
     c->manual_extend = is_anothers(); /* as in shared memory */
     memcpy(c->path, "/ids/7.slot", sizeof "/ids/7.slot");
     c->file.fd = FILE_DESCRIPTOR;
-    c->written_ns = unit_ns(now->clock[0]);
-    c->pid = 1;
+    c->own.written_ns = unit_ns(now->clock[0]);
+    c->own.pid = 1;
     c->self_address = is_anothers() ? 0 : (uintptr_t)c;
     c->horizon_ns = (uint64_t)unit_ns((int64_t)now->horizon);
     c->admitted_ns = (uint64_t)unit_ns(now->clock[0]);
     c->retry_from_ns = (uint64_t)INT64_MIN;
     c->holder = is_anothers() ? 0 : flake_i_process_owner_id();
     flake_i_record_next(c, (int64_t)c->horizon_ns, c->last);
-    c->written = 1;
+    c->own.number = 1;
     memset(file_bytes, 0, sizeof file_bytes);
     memcpy(file_bytes, FLAKE_I_MAGIC, 8);
     flake_i_put64(file_bytes + 8, (uint64_t)FLAKE_I_VERSION << 32);
@@ -727,7 +727,7 @@ static uint64_t digest(unsigned i) {
     hash = hash_mix(hash_mix(hash, (uint64_t)kept.latest), kept.is_closed);
     hash = hash_mix(hash_mix(hash, kept.salt.low), kept.salt.high);
     if (now->of == CLAIM) {
-        hash = hash_mix(hash_mix(hash, ids.claim.written), (uint64_t)ids.claim.written_ns);
+        hash = hash_mix(hash_mix(hash, ids.claim.own.number), (uint64_t)ids.claim.own.written_ns);
         hash = hash_mix(hash_mix(hash, ids.claim.self_address), (uint64_t)ids.claim.file.fd);
         for (uint64_t k = 0; k < 2; k++)
             hash = hash_mix(hash, flake_i_fnv(file_bytes + flake_i_record_at(k), FLAKE_I_RECORD));

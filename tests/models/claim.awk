@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # claim.awk   from flake.h: the functions of a claim that threads call, without those that need files
 BEGIN {
-    wanted = "^flake_i_(move_horizon|try_lock_writer|is_writer|unlock_writer|horizon_status|admit|extend|claim_close|claim_take_over)$"
+    wanted = "^flake_i_(move_horizon|try_lock_writer|is_writer|unlock_writer|admit|extend|claim_close|claim_take_over)$"
     print "/* Made by claim.awk from flake.h. */"
 }
 /^#else .* no generator has a claim/ { exit }

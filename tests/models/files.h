@@ -81,10 +81,16 @@ enum { FLAKE_I_MOMENT_NS = 1, FLAKE_I_CLAIM_NAP_NS = 1 };
 #define flake_i_say_unwritten(c, why) ((void)(c), (void)(why), FLAKE_IO)
 #define flake_i_thread_id()           ((uint64_t)pthread_self() << 1 | 1)
 #define flake_i_monotonic_ns()        INT64_C(0)
+#undef flake_i_is_writer
+#undef flake_i_extend
+#undef flake_i_claim_close
+#undef flake_i_claim_take_over
+#undef flake_i_claim_drop
 #define flake_i_is_writer             files_is_writer
 #define flake_i_admit                 files_admit
 #define flake_i_extend                files_extend
 #define flake_i_claim_close           files_close
+#define flake_i_claim_drop(c, i, s)   ((void)(s), files_drop(&(c)->file, i))
 #define flake_i_claim_take_over       files_take_over
 #include "claim.h"
 #undef memcmp

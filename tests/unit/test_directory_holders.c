@@ -339,6 +339,21 @@ TEST(a_copy_that_is_moved_back_does_not_close_the_next_holder) {
     CHECK_EQ(draw(&other, 5), 5);
 }
 
+/* Nor if both claims are of one time, as on a clock of ms. */
+TEST(a_copy_that_is_moved_back_does_not_close_a_holder_of_its_time) {
+    static flake_gen copy;
+    CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
+    const int64_t claimed_ns = record_of(7).claimed_ns;
+    memcpy((void *)&copy, (const void *)&gen, sizeof copy);
+    close_it(&gen);
+    CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
+    CHECK_EQ(record_of(7).claimed_ns, claimed_ns);
+    memcpy((void *)&gen, (const void *)&copy, sizeof gen);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_MISMATCH);
+    CHECK_EQ(init_slot(&third, 7), FLAKE_IN_USE);
+    CHECK_EQ(draw(&other, 5), 5);
+}
+
 /* As daemons do. */
 static void close_all_descriptors(void) {
     for (int fd = 3; fd < 256; fd++) (void)(close)(fd);
