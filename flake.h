@@ -995,7 +995,8 @@ typedef struct flake_i_engine {
 typedef struct flake_i_ticket {
     uint64_t time, index, n; /* lanes read n after a failed draw, too: not 0 if a gate refused */
     unsigned tick;
-    uint64_t head; /* time and tick as they are in the word: for IDs that are formed from it */
+    uint64_t head;    /* time and tick as they are in the word: for IDs that are formed from it */
+    flake_lane *from; /* its lane; NULL: without lanes. The engine does not set it */
 } flake_i_ticket;
 
 /* The longest path, and the longest end of one: "/281474976710655.slot.new". */
@@ -3806,22 +3807,18 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
     }
 }
 
-FLAKE_I_INLINE flake_status flake_i_draw_continue(flake_i_engine *e, unsigned resume, uint64_t word, int64_t now_ns,
-                                                  uint64_t want, flake_i_ticket *out) {
-    flake_i_ticket ticket; /* for the call; *out stays in registers */
-    if (want == 1 && !flake_i_is_copy(e) && flake_i_draw_first(e, resume, false, &word, now_ns, out)) return FLAKE_OK;
-    const flake_status status = flake_i_draw_slow(e, resume, word, now_ns, want, &ticket);
-    if (status == FLAKE_OK) *out = ticket;
-    return status;
-}
-
 FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, int64_t given_ns, uint64_t want,
                                          flake_i_ticket *out) {
+    flake_i_ticket ticket; /* for the call; *out stays in registers */
     uint64_t word;
     int64_t now_ns = given_ns;
     const unsigned outcome = flake_i_draw_fast(e, request, want, &word, &now_ns, out);
     if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
-    return flake_i_draw_continue(e, request | outcome, word, now_ns, want, out);
+    const unsigned resume = request | outcome;
+    if (want == 1 && !flake_i_is_copy(e) && flake_i_draw_first(e, resume, false, &word, now_ns, out)) return FLAKE_OK;
+    const flake_status status = flake_i_draw_slow(e, resume, word, now_ns, want, &ticket);
+    if (status == FLAKE_OK) *out = ticket;
+    return status;
 }
 
 /* ---- queries of an engine: an answer may be out of date on return ---- */
@@ -4027,20 +4024,17 @@ FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t *now_ns, ui
     return FLAKE_AGAIN;
 }
 
-FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request, unsigned slot, bool back,
-                                              uint64_t want, size_t *at, flake_i_ticket *out) {
-    const size_t own = *at;
-    flake_i_engine *e = &flake_i_lane(l, own)->engine;
+FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request, bool back, uint64_t want, size_t *at,
+                                              flake_i_ticket *out) {
+    flake_i_engine *e = &flake_i_lane(l, *at)->engine;
     int64_t now_ns = flake_i_exact_ns(&e->clock);
-    flake_status status = FLAKE_AGAIN;
-    if (!(back && e->fail_on_backwards)) status = flake_i_lanes_look(l, &now_ns, want, at, out);
-    if (status == FLAKE_AGAIN) {
+    if (!(back && e->fail_on_backwards)) {
+        const flake_status status = flake_i_lanes_look(l, &now_ns, want, at, out);
+        if (status != FLAKE_AGAIN) return status;
         e = &flake_i_lane(l, *at)->engine;
-        const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-        status = flake_i_draw_slow(e, request, word, now_ns, want, out);
     }
-    if (status == FLAKE_OK && *at != own) flake_i_lanes_map(l, slot, (uint32_t)*at + 1);
-    return status;
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    return flake_i_draw_slow(e, request, word, now_ns, want, out);
 }
 
 /* False: the map has none, or one in shared memory. */
@@ -4051,31 +4045,34 @@ FLAKE_I_INLINE bool flake_i_lanes_own(const flake_i_lanes *l, flake_lane **from)
     return true;
 }
 
-/* Perhaps on another processor by now: its slot of the map is as good. */
-FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsigned resume, uint64_t word,
-                                                          int64_t now_ns, uint64_t want, flake_i_ticket *out,
-                                                          flake_lane **from) {
+/* Continues a draw from out->from, or if that is NULL begins one. */
+FLAKE_I_NOINLINE flake_status flake_i_ticket_slow(flake_i_lanes *l, unsigned resume, uint64_t word, int64_t now_ns,
+                                                  uint64_t want, flake_i_ticket *out) {
+    /* of this processor, which may be another one by now: its lane is as good */
     const unsigned slot = (uint8_t)FLAKE_LANE(), request = resume & FLAKE_I_WAIT;
     unsigned outcome = resume - request;
+    out->n = 0;                                                            /* no gate has refused */
     if (l->self_address != (uintptr_t)l && !l->from) return FLAKE_INVALID; /* a copy */
-    if (!*from) {
+    if (!out->from) {
         size_t distance = FLAKE_ATOMIC_LOAD(&l->map[slot], relaxed) & INT32_MAX;
         if (!distance) distance = flake_i_lanes_step(l, slot, 0) * sizeof(flake_lane);
         if (!distance) return FLAKE_INVALID;
-        *from = flake_i_lane_at(l, distance);
-        outcome = flake_i_draw_any(&(*from)->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
-        if (!outcome) return FLAKE_OK;
+        out->from = flake_i_lane_at(l, distance);
+        outcome = flake_i_draw_any(&out->from->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
     }
     const bool lost = outcome & FLAKE_I_LOST;
-    flake_status status = FLAKE_AGAIN;
-    out->n = 0;
-    if (!lost) status = flake_i_draw_slow(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
-    if (!flake_i_others_may_serve(status)) return status;
-    uint32_t own = (uint32_t)(*from - flake_i_lane(l, 0)) + 1;
-    if (lost) own = flake_i_lanes_step(l, slot, own);
-    size_t at = own - 1;
-    status = flake_i_lanes_sweep(l, request, slot, status == FLAKE_CLOCK_BACKWARDS, want, &at, out);
-    *from = flake_i_lane(l, at);
+    flake_status status = lost ? FLAKE_AGAIN : FLAKE_OK;
+    if (outcome && !lost)
+        status = flake_i_draw_slow(&out->from->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
+    if (flake_i_others_may_serve(status)) {
+        uint32_t own = (uint32_t)(out->from - flake_i_lane(l, 0)) + 1;
+        if (lost) own = flake_i_lanes_step(l, slot, own);
+        size_t at = own - 1;
+        status = flake_i_lanes_sweep(l, request, status == FLAKE_CLOCK_BACKWARDS, want, &at, out);
+        if (status == FLAKE_OK && at != own - 1) flake_i_lanes_map(l, slot, (uint32_t)at + 1);
+        out->from = flake_i_lane(l, at);
+    }
+    if (status == FLAKE_OK) out->index += out->from->first;
     return status;
 }
 
@@ -4233,16 +4230,20 @@ FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned reques
     }
 }
 
-/* If lane *from is exhausted, a lane that is ahead of the clock continues in its place. */
-FLAKE_I_COLD flake_status flake_i_continue(flake_gen *g, unsigned resume, flake_status status, uint64_t want,
-                                           flake_i_ticket *out, flake_lane **from) {
-    for (size_t i = 0; *from && i < g->lanes.n && status == FLAKE_AGAIN; i++) {
+/* If the ticket's lane is exhausted, a lane that is ahead of the clock continues in its place. */
+FLAKE_I_COLD flake_status flake_i_continue(flake_gen *g, unsigned request, flake_status status, uint64_t want,
+                                           flake_i_ticket *out) {
+    flake_lane *from = out->from;
+    for (size_t i = 0; from && i < g->lanes.n && status == FLAKE_AGAIN; i++) {
         flake_lane *const lane = flake_i_lane(&g->lanes, i);
         if (!flake_i_backstep_available(g, &lane->engine)) continue;
-        *from = lane;
+        from = lane;
         status = FLAKE_CLOCK_BACKWARDS;
     }
-    return flake_i_continue_in(*from ? &(*from)->engine : &g->engine, resume, status, want, out);
+    status = flake_i_continue_in(from ? &from->engine : &g->engine, request, status, want, out);
+    out->from = from;
+    if (from && status == FLAKE_OK) out->index += from->first;
+    return status;
 }
 
 /* Zeroes the output of a failed draw. */
@@ -4253,168 +4254,169 @@ FLAKE_I_COLD flake_status flake_i_no_id(flake_status status, void *id, size_t si
 
 /* ---- draws ----
  *
- * flake_i_one compiles to a fast path for each kind of generator: flake_i_draw_fast reads the clock and moves
- * the word. All other cases continue in functions that are not inlined, but for the first ID of a unit whose
- * time is given.
+ * A draw of one ID tries three rows, and each row has three columns:
+ *
+ *                        engine         ticket          ID
+ *     inlined            draw_fast      ticket_fast     id_fast       a ticket of the word's unit
+ *     first of a unit    draw_first     ticket_first    id_first      ... of a later one, without queue or gate
+ *     the rest           draw_slow      ticket_slow     id_slow       waits, gates, backward steps, errors
+ *
+ * An engine draws from one word. A ticket is of the generator's engine, or of a lane's. An ID is formed from it,
+ * by sno.h in a column of its own. Each ID function that finds no ticket ends with a call of the next row's, and
+ * passes on what is known: `resume` (request and outcome), the word, the reading, the lane. flake_i_draw and
+ * flake_i_ticket_any are a column's three rows in one call, for callers that form no ID, or many.
  */
 
-/* Continues a draw of one ticket. `from` is NULL without lanes, or if the map has none. */
-FLAKE_I_INLINE bool flake_i_ticket_first(flake_gen *g, unsigned resume, bool is_bound, uint64_t *word, int64_t now_ns,
-                                         flake_lane *from, flake_i_ticket *out) {
-    flake_i_engine *const e = from ? &from->engine : &g->engine;
+/* FLAKE_I_LANE: of the lane in the map. */
+FLAKE_I_INLINE unsigned flake_i_ticket_fast(flake_gen *g, unsigned request, uint64_t *word, int64_t *now_ns,
+                                            flake_i_ticket *out) {
+    *word = 0;
+    out->from = NULL;
+    if (!(request & FLAKE_I_LANE)) return flake_i_draw_fast(&g->engine, request, 1, word, now_ns, out);
+    if (!FLAKE_I_LIKELY(flake_i_lanes_own(&g->lanes, &out->from))) return FLAKE_I_LOST;
+    const unsigned outcome = flake_i_draw_fast(&out->from->engine, FLAKE_I_LANE, 1, word, now_ns, out);
+    if (FLAKE_I_LIKELY(!outcome)) out->index += out->from->first;
+    return outcome;
+}
+
+FLAKE_I_INLINE bool flake_i_ticket_first(flake_gen *g, unsigned resume, uint64_t *word, int64_t now_ns,
+                                         flake_i_ticket *out) {
+    flake_i_engine *const e = out->from ? &out->from->engine : &g->engine;
+    const bool is_bound = (resume & FLAKE_I_BOUND) != 0;
     if (flake_i_is_copy(&g->engine) || !flake_i_draw_first(e, resume, is_bound, word, now_ns, out)) return false;
-    if (from) out->index = from->first;
+    if (out->from) out->index = out->from->first;
     return true;
 }
 
-FLAKE_I_FN flake_status flake_i_ticket_slow(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns, uint64_t want,
-                                            flake_lane **from, flake_i_ticket *out) {
-    if (!(resume & FLAKE_I_LANE)) return flake_i_draw_slow(&g->engine, resume, word, now_ns, want, out);
-    return flake_i_lanes_draw_continue(&g->lanes, resume, word, now_ns, want, out, from);
+/* For any kind. The tickets may be of several units. */
+FLAKE_I_INLINE flake_status flake_i_ticket_any(flake_gen *g, unsigned request, int64_t now_ns, uint64_t want,
+                                               flake_i_ticket *out) {
+    uint64_t word = 0;
+    unsigned outcome = FLAKE_I_LOST;
+    out->from = NULL;
+    if (flake_i_has_lanes(g)) {
+        if (flake_i_lanes_own(&g->lanes, &out->from))
+            outcome = flake_i_draw_any(&out->from->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
+        if (outcome) return flake_i_ticket_slow(&g->lanes, request | outcome, word, now_ns, want, out);
+        out->index += out->from->first;
+        return FLAKE_OK;
+    }
+    if ((g->kind & FLAKE_I_WAY) == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
+    outcome = flake_i_draw_any(&g->engine, request, want, &word, &now_ns, out);
+    const unsigned resume = request | outcome;
+    if (!outcome || (want == 1 && flake_i_ticket_first(g, resume, &word, now_ns, out))) return FLAKE_OK;
+    return flake_i_draw_slow(&g->engine, resume, word, now_ns, want, out);
 }
 
-FLAKE_I_COLD flake_status flake_i_one_slow(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
-                                           flake_lane *from, uint64_t *id) {
+FLAKE_I_COLD flake_status flake_i_id_slow(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
+                                          flake_lane *from, uint64_t *id) {
     flake_i_ticket ticket;
-    const flake_status status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
+    ticket.from = from;
+    const flake_status status = resume & FLAKE_I_LANE ? flake_i_ticket_slow(&g->lanes, resume, word, now_ns, 1, &ticket)
+                                                      : flake_i_draw_slow(&g->engine, resume, word, now_ns, 1, &ticket);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    if (from) ticket.index += from->first;
-    return flake_i_put_unusual_id(g, ticket.time, ticket.index, id);
-}
-
-FLAKE_I_INLINE flake_status flake_i_one_after(flake_gen *g, unsigned resume, bool is_bound, uint64_t word,
-                                              int64_t now_ns, flake_lane *from, uint64_t *id) {
-    flake_i_ticket ticket;
-    if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket))
-        return flake_i_one_slow(g, resume, word, now_ns, from, id);
-    if (g->kind & FLAKE_I_UNUSUAL_64) return flake_i_put_unusual_id(g, ticket.time, ticket.index, id);
     flake_i_put_id(g, false, ticket.time, ticket.index, id);
     return FLAKE_OK;
 }
 
-FLAKE_I_NOINLINE flake_status flake_i_one_continue(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
-                                                   flake_lane *from, uint64_t *id) {
-    return flake_i_one_after(g, resume, false, word, now_ns, from, id);
-}
-
-FLAKE_I_NOINLINE flake_status flake_i_one128_continue(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
-                                                      flake_lane *from, flake128 *id) {
+FLAKE_I_COLD flake_status flake_i_id128_slow(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
+                                             flake_lane *from, flake128 *id) {
     flake_i_ticket ticket;
-    flake_status status = FLAKE_OK;
-    const bool is_bound = resume & FLAKE_I_BOUND;
-    if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket)) {
-        status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
-        if (status != FLAKE_OK && g->has_counter) status = flake_i_continue(g, resume, status, 1, &ticket, &from);
-        if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-        if (from) ticket.index += from->first;
-    }
+    ticket.from = from;
+    flake_status status = resume & FLAKE_I_LANE ? flake_i_ticket_slow(&g->lanes, resume, word, now_ns, 1, &ticket)
+                                                : flake_i_draw_slow(&g->engine, resume, word, now_ns, 1, &ticket);
+    if (status != FLAKE_OK && g->has_counter) status = flake_i_continue(g, resume, status, 1, &ticket);
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     flake_i_put_id(g, true, ticket.time, ticket.index, id);
     return FLAKE_OK;
 }
 
-/* The fast path of a draw: a ticket of the whole range and 0, or how to continue. */
-FLAKE_I_INLINE unsigned flake_i_ticket_fast(flake_gen *g, unsigned request, uint64_t *word, int64_t *now_ns,
-                                            flake_lane **from, flake_i_ticket *out) {
-    *word = 0;
-    *from = NULL;
-    if (!(request & FLAKE_I_LANE)) return flake_i_draw_fast(&g->engine, request, 1, word, now_ns, out);
-    if (!FLAKE_I_LIKELY(flake_i_lanes_own(&g->lanes, from))) return FLAKE_I_LOST;
-    const unsigned outcome = flake_i_draw_fast(&(*from)->engine, FLAKE_I_LANE, 1, word, now_ns, out);
-    if (FLAKE_I_LIKELY(!outcome)) out->index += (*from)->first;
-    return outcome;
-}
-
-/* For any kind: 0, or request and outcome. */
-FLAKE_I_FN unsigned flake_i_ticket_any(flake_gen *g, unsigned request, uint64_t want, uint64_t *word, int64_t *now_ns,
-                                       flake_i_ticket *out) {
-    *word = 0;
-    if (flake_i_has_lanes(g)) return request | FLAKE_I_LANE | FLAKE_I_LOST;
-    if ((g->kind & FLAKE_I_WAY) == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
-    const unsigned outcome = flake_i_draw_any(&g->engine, request, want, word, now_ns, out);
-    return outcome ? request | outcome : 0;
-}
-
-FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool is_128, int64_t now_ns, void *id) {
+/* Not for FLAKE_I_BOUND, so without a test for it. */
+FLAKE_I_NOINLINE flake_status flake_i_id_first(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
+                                               flake_lane *from, uint64_t *id) {
     flake_i_ticket ticket;
-    uint64_t word;
-    flake_lane *from;
-    const unsigned outcome = flake_i_ticket_fast(g, request, &word, &now_ns, &from, &ticket);
-    if (!FLAKE_I_LIKELY(!outcome)) {
-        if (is_128) return flake_i_one128_continue(g, request | outcome, word, now_ns, from, (flake128 *)id);
-        if (request & FLAKE_I_BOUND)
-            return flake_i_one_after(g, request | outcome, true, word, now_ns, NULL, (uint64_t *)id);
-        return flake_i_one_continue(g, request | outcome, word, now_ns, from, (uint64_t *)id);
-    }
-    flake_i_put_id(g, is_128, ticket.time, ticket.index, id);
+    ticket.from = from;
+    if (!flake_i_ticket_first(g, resume & ~(unsigned)FLAKE_I_BOUND, &word, now_ns, &ticket))
+        return flake_i_id_slow(g, resume, word, now_ns, from, id);
+    flake_i_put_id(g, false, ticket.time, ticket.index, id);
     return FLAKE_OK;
 }
 
-/* Takes 1 to `want` tickets. With lanes, *from is set to their lane. */
-FLAKE_I_FN flake_status flake_i_take_tickets(flake_gen *g, unsigned request, uint64_t want, flake_i_ticket *out,
-                                             flake_lane **from) {
-    uint64_t word;
-    int64_t now_ns = 0;
-    unsigned resume;
-    *from = NULL;
-    if (flake_i_has_lanes(g) && flake_i_lanes_own(&g->lanes, from)) {
-        resume = flake_i_draw_any(&(*from)->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
-        if (resume) resume |= request | FLAKE_I_LANE;
-    } else resume = flake_i_ticket_any(g, request, want, &word, &now_ns, out);
-    return resume ? flake_i_ticket_slow(g, resume, word, now_ns, want, from, out) : FLAKE_OK;
+FLAKE_I_NOINLINE flake_status flake_i_id128_first(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
+                                                  flake_lane *from, flake128 *id) {
+    flake_i_ticket ticket;
+    ticket.from = from;
+    if (!flake_i_ticket_first(g, resume, &word, now_ns, &ticket))
+        return flake_i_id128_slow(g, resume, word, now_ns, from, id);
+    flake_i_put_id(g, true, ticket.time, ticket.index, id);
+    return FLAKE_OK;
 }
 
-/* Cuts those of the first unit off the claimed tickets, with indices in the whole range. */
-FLAKE_I_FN void flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_ticket *rest, flake_i_ticket *unit) {
-    const uint64_t unit_capacity = from ? from->engine.unit_capacity : g->engine.unit_capacity;
+/* Moves those of the first unit from the tickets to `unit`. */
+FLAKE_I_FN void flake_i_cut(const flake_gen *g, flake_i_ticket *rest, flake_i_ticket *unit) {
+    const uint64_t first = rest->from ? rest->from->first : 0;
+    const uint64_t unit_capacity = rest->from ? rest->from->engine.unit_capacity : g->engine.unit_capacity;
     *unit = *rest;
-    if (from) unit->index += from->first;
-    unit->n = flake_i_min_u64(rest->n, unit_capacity - rest->index);
+    unit->n = flake_i_min_u64(rest->n, first + unit_capacity - rest->index);
     rest->n -= unit->n;
-    rest->index = 0;
+    rest->index = first;
     rest->time++;
 }
 
 /* A draw without a fast path of its own. */
-FLAKE_I_NOINLINE flake_status flake_i_one_unusual(flake_gen *g, unsigned request, int64_t now_ns, uint64_t *id) {
+FLAKE_I_NOINLINE flake_status flake_i_id_unusual(flake_gen *g, unsigned request, int64_t now_ns, uint64_t *id) {
     flake_i_ticket ticket;
-    uint64_t word;
-    if (!(g->kind & FLAKE_I_UNUSUAL_64) || (flake_i_has_lanes(g) && (request & FLAKE_I_GIVEN)))
-        return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
-    const unsigned resume = flake_i_ticket_any(g, request, 1, &word, &now_ns, &ticket);
-    if (resume)
-        return request & FLAKE_I_BOUND ? flake_i_one_slow(g, resume, word, now_ns, NULL, id)
-                                       : flake_i_one_continue(g, resume, word, now_ns, NULL, id);
+    flake_status status = FLAKE_INVALID;
+    if (g->kind & FLAKE_I_UNUSUAL_64 && !(flake_i_has_lanes(g) && (request & FLAKE_I_GIVEN)))
+        status = flake_i_ticket_any(g, request, now_ns, 1, &ticket);
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     return flake_i_put_unusual_id(g, ticket.time, ticket.index, id);
 }
 
-FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned request, int64_t given_ns, uint64_t *id) {
+FLAKE_I_INLINE flake_status flake_i_id_fast(flake_gen *g, unsigned request, bool is_128, int64_t now_ns, void *id) {
+    flake_i_ticket ticket;
+    uint64_t word;
+    const unsigned outcome = flake_i_ticket_fast(g, request, &word, &now_ns, &ticket), resume = request | outcome;
+    if (FLAKE_I_LIKELY(!outcome)) {
+        flake_i_put_id(g, is_128, ticket.time, ticket.index, id);
+        return FLAKE_OK;
+    }
+    if (is_128) return flake_i_id128_first(g, resume, word, now_ns, ticket.from, (flake128 *)id);
+    if (!(request & FLAKE_I_BOUND)) return flake_i_id_first(g, resume, word, now_ns, ticket.from, (uint64_t *)id);
+    if (!flake_i_ticket_first(g, resume, &word, now_ns, &ticket))
+        return flake_i_id_slow(g, resume, word, now_ns, NULL, (uint64_t *)id);
+    flake_i_put_id(g, is_128, ticket.time, ticket.index, id);
+    return FLAKE_OK;
+}
+
+FLAKE_I_INLINE flake_status flake_i_id_by_kind(flake_gen *g, unsigned request, int64_t given_ns, uint64_t *id) {
     const int kind = (int8_t)g->kind, usual = FLAKE_I_MULTI | FLAKE_I_PLAIN;
-    if (FLAKE_I_LIKELY(kind == usual)) return flake_i_one_by(g, request, false, given_ns, id);
-    if (kind > usual) return flake_i_one_by(g, request | FLAKE_I_OWNED, false, given_ns, id);
+    if (FLAKE_I_LIKELY(kind == usual)) return flake_i_id_fast(g, request, false, given_ns, id);
+    if (kind > usual) return flake_i_id_fast(g, request | FLAKE_I_OWNED, false, given_ns, id);
     if (kind == (FLAKE_I_LANES | FLAKE_I_PLAIN) && !(request & FLAKE_I_GIVEN))
-        return flake_i_one_by(g, request | FLAKE_I_LANE, false, 0, id);
-    return flake_i_one_unusual(g, request, given_ns, id);
+        return flake_i_id_fast(g, request | FLAKE_I_LANE, false, 0, id);
+    return flake_i_id_unusual(g, request, given_ns, id);
 }
 
 /* In separate functions, so that each fast path needs few registers. */
-FLAKE_I_NOINLINE flake_status flake_i_one128_single(flake_gen *g, unsigned request, int64_t given_ns, flake128 *id) {
+FLAKE_I_NOINLINE flake_status flake_i_id128_single(flake_gen *g, unsigned request, int64_t given_ns, flake128 *id) {
     if (g->kind != (FLAKE_I_SINGLE | FLAKE_I_128)) return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
-    return flake_i_one_by(g, request | FLAKE_I_OWNED, true, given_ns, id);
+    return flake_i_id_fast(g, request | FLAKE_I_OWNED, true, given_ns, id);
 }
 
-FLAKE_I_NOINLINE flake_status flake_i_one128_multi(flake_gen *g, unsigned request, int64_t given_ns, flake128 *id) {
-    return g->kind == (FLAKE_I_MULTI | FLAKE_I_128) ? flake_i_one_by(g, request, true, given_ns, id)
-                                                    : flake_i_one128_single(g, request, given_ns, id);
+FLAKE_I_NOINLINE flake_status flake_i_id128_multi(flake_gen *g, unsigned request, int64_t given_ns, flake128 *id) {
+    return g->kind == (FLAKE_I_MULTI | FLAKE_I_128) ? flake_i_id_fast(g, request, true, given_ns, id)
+                                                    : flake_i_id128_single(g, request, given_ns, id);
 }
 
-FLAKE_I_NOINLINE flake_status flake_i_one128_lanes(flake_gen *g, unsigned request, flake128 *id) {
-    return flake_i_one_by(g, request | FLAKE_I_LANE, true, 0, id);
+FLAKE_I_NOINLINE flake_status flake_i_id128_lanes(flake_gen *g, unsigned request, flake128 *id) {
+    return flake_i_id_fast(g, request | FLAKE_I_LANE, true, 0, id);
 }
 
-FLAKE_I_INLINE flake_status flake_i_one128(flake_gen *g, unsigned request, int64_t given_ns, flake128 *id) {
+FLAKE_I_INLINE flake_status flake_i_id128_by_kind(flake_gen *g, unsigned request, int64_t given_ns, flake128 *id) {
     return g->kind == (FLAKE_I_LANES | FLAKE_I_128) && !(request & FLAKE_I_GIVEN)
-               ? flake_i_one128_lanes(g, request, id)
-               : flake_i_one128_multi(g, request, given_ns, id);
+               ? flake_i_id128_lanes(g, request, id)
+               : flake_i_id128_multi(g, request, given_ns, id);
 }
 
 /* Generates up to n IDs; *done is their number, also on failure. */
@@ -4423,13 +4425,11 @@ FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned request, bool is_128
     if (!flake_i_is_whole(g) || ((g->kind & FLAKE_I_128) != 0) != is_128) return FLAKE_INVALID;
     while (*done < n) {
         flake_i_ticket rest, unit;
-        flake_lane *from;
-        flake_status status = flake_i_take_tickets(g, request, n - *done, &rest, &from);
-        if (is_128 && status != FLAKE_OK && g->has_counter)
-            status = flake_i_continue(g, request, status, n - *done, &rest, &from);
+        flake_status status = flake_i_ticket_any(g, request, 0, n - *done, &rest);
+        if (status != FLAKE_OK && g->has_counter) status = flake_i_continue(g, request, status, n - *done, &rest);
         if (status != FLAKE_OK) return status;
         for (; rest.n; *done += (size_t)unit.n) {
-            flake_i_cut(g, from, &rest, &unit);
+            flake_i_cut(g, &rest, &unit);
             if (is_128) flake_i_fill128(g, &unit, (flake128 *)ids + *done);
             else flake_i_fill(g, &unit, (uint64_t *)ids + *done);
         }
@@ -4463,9 +4463,9 @@ FLAKE_I_INLINE bool flake_i_given_ns(int64_t unix_ms, int64_t *ns) {
     return unix_ms < 0;
 }
 
-FLAKE_API flake_status flake_next(flake_gen *g, uint64_t *id) { return flake_i_one(g, FLAKE_I_WAIT, 0, id); }
+FLAKE_API flake_status flake_next(flake_gen *g, uint64_t *id) { return flake_i_id_by_kind(g, FLAKE_I_WAIT, 0, id); }
 
-FLAKE_API flake_status flake_try(flake_gen *g, uint64_t *id) { return flake_i_one(g, 0, 0, id); }
+FLAKE_API flake_status flake_try(flake_gen *g, uint64_t *id) { return flake_i_id_by_kind(g, 0, 0, id); }
 
 FLAKE_API flake_status flake_next_n(flake_gen *g, uint64_t *ids, size_t n) { return flake_i_all(g, false, ids, n); }
 
@@ -4476,12 +4476,14 @@ FLAKE_API flake_status flake_try_n(flake_gen *g, uint64_t *ids, size_t n, size_t
 FLAKE_API flake_status flake_try_at(flake_gen *g, int64_t unix_ms, uint64_t *id) {
     int64_t ns;
     if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
-    return flake_i_one(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, id);
+    return flake_i_id_by_kind(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, id);
 }
 
-FLAKE_API flake_status flake128_next(flake_gen *g, flake128 *id) { return flake_i_one128(g, FLAKE_I_WAIT, 0, id); }
+FLAKE_API flake_status flake128_next(flake_gen *g, flake128 *id) {
+    return flake_i_id128_by_kind(g, FLAKE_I_WAIT, 0, id);
+}
 
-FLAKE_API flake_status flake128_try(flake_gen *g, flake128 *id) { return flake_i_one128(g, 0, 0, id); }
+FLAKE_API flake_status flake128_try(flake_gen *g, flake128 *id) { return flake_i_id128_by_kind(g, 0, 0, id); }
 
 FLAKE_API flake_status flake128_next_n(flake_gen *g, flake128 *ids, size_t n) { return flake_i_all(g, true, ids, n); }
 
@@ -4492,7 +4494,7 @@ FLAKE_API flake_status flake128_try_n(flake_gen *g, flake128 *ids, size_t n, siz
 FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *id) {
     int64_t ns;
     if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
-    return flake_i_one128(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, id);
+    return flake_i_id128_by_kind(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, id);
 }
 
 // >>directory

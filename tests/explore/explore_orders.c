@@ -190,19 +190,16 @@ static void hand_out(const flake_i_ticket *ticket, uint64_t first) {
 
 static void draw(unsigned request, uint64_t want) {
     flake_i_ticket ticket;
-    flake_lane *from;
-    uint64_t word;
-    int64_t now_ns;
+    uint64_t word = 0;
+    int64_t now_ns = 0;
     if (now->of == LANES) {
         unsigned outcome = FLAKE_I_LOST;
-        word = 0;
-        now_ns = 0;
-        from = NULL;
-        if (flake_i_lanes_own(&split, &from))
-            outcome = flake_i_draw_fast(&from->engine, FLAKE_I_LANE, want, &word, &now_ns, &ticket);
-        if (!outcome || flake_i_lanes_draw_continue(&split, request | outcome, word, now_ns, want,
-                                                    &ticket, &from) == FLAKE_OK)
-            hand_out(&ticket, from->first);
+        ticket.from = NULL;
+        if (flake_i_lanes_own(&split, &ticket.from))
+            outcome = flake_i_draw_fast(&ticket.from->engine, FLAKE_I_LANE, want, &word, &now_ns, &ticket);
+        if (!outcome) hand_out(&ticket, ticket.from->first);
+        else if (flake_i_ticket_slow(&split, request | outcome, word, now_ns, want, &ticket) == FLAKE_OK)
+            hand_out(&ticket, 0);
     } else if (flake_i_draw(engine(), request, 0, want, &ticket) == FLAKE_OK) hand_out(&ticket, 0);
 }
 
