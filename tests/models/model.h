@@ -172,7 +172,7 @@ static inline void model_engine(flake_i_engine *engine, uint64_t cap, unsigned t
     config.unit_ms = 1;
     config.time_bits = 39;
     config.tick_bits = tick_bits;
-    config.cap = cap;
+    config.unit_capacity = cap;
     config.options.max_wait_ms = 5000; /* long enough for draws by fetch_add */
     config.options.shared_memory = true; /* no page, no system call */
     config.options.clock.kind = FLAKE_CLOCK_EXACT;
