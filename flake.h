@@ -2869,6 +2869,15 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  * A ticket is served at once if its unit is at most max_ahead ahead of the clock. A later one is
  * drawn only by a caller that waits, as its position in the queue.
  *
+ * For example, the default layout: no tick, 23 bits of count, 4,096 tickets per unit of 1 ms. The word is of unit 999.
+ *
+ *     clock   call                 the word after: time, count          drawn
+ *     1000    flake_next           0x1f4000001     1000, 1              ticket 0 of unit 1000; unit 999 is left
+ *     1000    flake_next_n, 4095   0x1f4001000     1000, 4096           tickets 1 to 4095: unit 1000 is exhausted
+ *     1000    flake_next           0x1f4001001     1000, 4097           ticket 4096, which is ticket 0 of unit 1001:
+ *                                                                       the caller sleeps until the clock reads 1001
+ *     1001    flake_next           0x1f4800002     1001, 2              ticket 1 of unit 1001: the word is re-based
+ *
  * INVARIANTS
  *
  *  I1  Each ticket (time, tick, k) is drawn by one read-modify-write of one word. RMWs of a
@@ -3249,6 +3258,7 @@ FLAKE_I_FN uint64_t flake_i_queued(const flake_i_engine *e, uint64_t since, uint
 /* A statistic, on a cache line that the fast path does not touch. */
 FLAKE_I_FN void flake_i_tally(flake_atomic64 *tally, uint64_t more, unsigned request) {
     if (!more) return;
+    /* release, after the word was re-based: flake_i_stats (TALLY:A) would otherwise count its tickets twice */
     if (request & FLAKE_I_OWNED)
         FLAKE_ATOMIC_STORE(tally, FLAKE_ATOMIC_LOAD(tally, relaxed) + more, release); /* TALLY:R */
     else (void)FLAKE_ATOMIC_ADD(tally, more, release);                                /* TALLY:R */
@@ -3257,9 +3267,11 @@ FLAKE_I_FN void flake_i_tally(flake_atomic64 *tally, uint64_t more, unsigned req
 /* Moves the word from *seen to `next`. On failure *seen is what another thread has stored. */
 FLAKE_I_FN bool flake_i_move(flake_i_engine *e, unsigned request, uint64_t *seen, uint64_t next) {
     if (request & FLAKE_I_OWNED) {
-        FLAKE_ATOMIC_STORE(&e->word, next, release); /* LEAVE:R, for queries */
+        FLAKE_ATOMIC_STORE(&e->word, next, release); /* LEAVE:R, for queries of other threads */
         return true;
     }
+    /* release: a thread that sees the new timeline (LOOK:A) must see safe[] of the one that was left, or it returns to
+     * units that have IDs (I5). acquire: after a failure this is the caller's load of the word */
     return FLAKE_ATOMIC_CAS(&e->word, seen, next, release, acquire); /* LEAVE:R, LOOK:A */
 }
 
@@ -3390,15 +3402,20 @@ FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, 
     if (!e->unit_capacity) return FLAKE_INVALID; /* never initialised */
     flake_i_decode(e, word, &a->time, &a->count);
     a->tick = flake_i_tick(e, word);
-    const bool given = (request & FLAKE_I_GIVEN) && word; /* older counts as the word's time */
+    const bool given = (request & FLAKE_I_GIVEN) && word;
+    /* before the epoch: no unit */
     if (now_ns < (int64_t)e->epoch_ns && !given) return FLAKE_TIME_RANGE;
     a->now = now_ns < (int64_t)e->epoch_ns ? 0 : flake_i_units(e, (uint64_t)now_ns - e->epoch_ns);
+    /* a caller's time before the word counts as the word's */
     if (given && a->now + e->time_lead < a->time) a->now = a->time - e->time_lead;
 
+    /* clock <= time: the word's own time; clock > time: the clock's, less the queue that the passed units have served */
     a->leaves = a->blocked = false;
     a->base = a->now < a->time ? a->time : a->now;
     a->ticket = flake_i_queued(e, a->time, a->count, a->base);
+    /* a later unit's, if a queue has taken all of this one's */
     a->unit = a->opens = a->base + (a->ticket < e->unit_capacity ? 0 : a->ticket / e->unit_capacity);
+    /* a backward step, and there is another timeline */
     if (a->now < a->time && e->tick_bits) flake_i_look_back(e, a);
     const bool is_start = given && flake_i_is_early(e, a); /* now is not the clock's */
     a->is_free = a->unit <= a->now + (is_start ? 0 : e->ahead) && !a->blocked;
@@ -3436,6 +3453,8 @@ FLAKE_I_FN int64_t flake_i_due_ns(const flake_i_engine *e, uint64_t unit) {
 /* How many backward steps changed the timeline before `word`. The stored count lags by one at most:
  * a draw settles it before it leaves a timeline. False: the word moved. */
 FLAKE_I_FN bool flake_i_drifts_at(flake_i_engine *e, uint64_t word, unsigned tick, uint64_t *drifts) {
+    /* acquire: if a later draw has settled already, the load of the word after it shows that (SETTLE:R). Otherwise a
+     * count of later timelines would be taken for this word's */
     uint64_t stored = FLAKE_ATOMIC_LOAD(&e->drifts, acquire); /* SETTLE:A */
     if (FLAKE_ATOMIC_LOAD(&e->word, relaxed) != word) return false;
     *drifts = stored + ((stored & 1) != tick);
@@ -3448,6 +3467,7 @@ FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const f
     unsigned left = a->tick ^ 1;
     uint64_t last = a->time + (a->count ? (a->count - 1) / e->unit_capacity : 0);
     uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[left], relaxed);
+    /* release: a snapshot that reads this time (SAFE:A) must not read a word older than this thread's */
     while (safe < last && !FLAKE_ATOMIC_CAS(&e->safe[left], &safe, last, release, relaxed)) { /* SAFE:R */
     }
     return flake_i_drifts_at(e, word, left, drifts);
@@ -3489,6 +3509,7 @@ FLAKE_I_FN void flake_i_emit_event(flake_i_engine *e, uint64_t seen, int64_t now
     note.now_ns = now_ns;
     note.waiting = queued > UINT32_MAX ? UINT32_MAX : (uint32_t)queued;
     note.elapsed_ms = (uint32_t)ticks;
+    /* release: now_ns was read before. A thread that sees the election (NOTE:A) reads the clock after it */
     if (FLAKE_ATOMIC_CAS(&e->overflow, &seen, next, release, relaxed) && /* NOTE:R */
         !flake_ring_push(e->ring, &note) && !queued)
         (void)FLAKE_ATOMIC_CAS(&e->overflow, &next, owed, relaxed, relaxed);
@@ -3496,11 +3517,11 @@ FLAKE_I_FN void flake_i_emit_event(flake_i_engine *e, uint64_t seen, int64_t now
 
 /* Not while the clock is before the word: the callers then wait for the clock, not for capacity. Nor do those
  * that wait for the start unit.
- * The reading is taken after the election was loaded: if it is before that ms, the clock went
- * backwards. */
+ */
 FLAKE_I_FN void flake_i_check_overflow(flake_i_engine *e) {
     flake_i_attempt a;
     if (!e->ring) return;
+    /* acquire: the reading is taken after it. An older one would look like a backward step, which begins a new overflow */
     const uint64_t old = FLAKE_ATOMIC_LOAD(&e->overflow, acquire); /* NOTE:A */
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
     /* only for the length of the queue */
@@ -3563,6 +3584,8 @@ FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t 
 }
 
 FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
+    /* acquire: the reading comes after it. An older one could be before a word that another thread has moved since, and
+     * that would look like a backward step (I2) */
     a->word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     a->now_ns = flake_i_exact_ns(&e->clock);
     a->confirmed = true;
@@ -3639,6 +3662,7 @@ FLAKE_I_FN bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
         a->confirmed = (a->request & FLAKE_I_GIVEN) != 0;
         return false;
     }
+    /* release, after the word has moved: see SETTLE:A */
     if (a->leaves) (void)FLAKE_ATOMIC_CAS(&e->drifts, &drifts, drifts + 1, release, relaxed); /* SETTLE:R */
     return true;
 }
@@ -3702,27 +3726,35 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned resume, bool 
 FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, uint64_t want, uint64_t *word,
                                           int64_t *now_ns, flake_i_ticket *out) {
     *word = 0;
+    /* after a fork or a clone, or a gate has closed */
     if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
-    if (!(request & FLAKE_I_GIVEN)) {
+    if (!(request & FLAKE_I_GIVEN)) { /* flake_i_fast_ns: with the fast clock's windows, or the program's own clock */
         const uint64_t window = FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
         *now_ns = FLAKE_I_LIKELY(!window) ? FLAKE_CLOCK_NS(e->clock.kind) : flake_i_fast_ns(e, window);
     }
+    /* acquire: the slow path reads safe[] by this word (LEAVE:R), and the clock after it */
     *word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     const uint64_t late_ns =                      /* from the unit's start to the reading, plus the slack */
         (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
     const uint64_t count = *word & e->count_mask, head = *word - count;
     uint64_t index = count, n = 1;
+    /* in another unit than the word's, or never initialised */
     if (!FLAKE_I_LIKELY(late_ns < e->unit_plus_slack_ns)) return FLAKE_I_ELSE;
     out->time = *word >> e->time_shift;
     if (want == 1 && (request & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT &&
         FLAKE_I_LIKELY(count - 1 < e->add_limit)) {
+        /* a caller that waits, so it may take a ticket of the queue. relaxed: only the ticket is used (I1) */
         *word = FLAKE_ATOMIC_ADD(&e->word, 1u, relaxed);
         index = *word - head; /* of another unit or tick: above any unit_capacity */
+        /* other threads took the rest since the load, or moved the word to another unit */
         if (!FLAKE_I_LIKELY(index < e->unit_capacity)) return FLAKE_I_OVERSHOT;
     } else {
+        /* the unit is exhausted, or the word fresh */
         if (!FLAKE_I_LIKELY(count - 1 < e->fast_limit)) return FLAKE_I_ELSE;
         if (want > 1) n = flake_i_min_u64(want, e->unit_capacity - count);
+        /* the batch may continue in the next unit */
         if (n < want && e->ahead) return FLAKE_I_ELSE;
+        /* another thread was first */
         if (!FLAKE_I_SURE(flake_i_move(e, request, word, *word + n))) return FLAKE_I_LOST;
     }
     if (n > 1) flake_i_tally(&e->batches, 1, request);
@@ -3874,6 +3906,7 @@ FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *sum) {
     uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed), again, time, count, rebased;
     for (;; word = again) { /* until it is not re-based meanwhile: no ticket counts twice */
         flake_i_decode(e, word, &time, &count);
+        /* acquire: if it has a unit's tickets (TALLY:R), `again` is no longer of that unit */
         rebased = FLAKE_ATOMIC_LOAD(&e->rebased, acquire); /* TALLY:A */
         again = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
         if (!((again ^ word) & ~e->count_mask)) break;
@@ -3995,6 +4028,7 @@ FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t *now_ns, ui
         for (size_t i = 0; i < l->n; i++) {
             const size_t k = i < l->n - own ? own + i : i - (l->n - own);
             flake_i_engine *const e = &flake_i_lane(l, k)->engine;
+            /* acquire: a draw that leaves this lane's timeline relies on its safe[], and a reading follows (I2) */
             const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
             flake_i_attempt a;
             flake_status status = flake_i_look(e, 0, word, flake_i_lag_adjusted_ns(e, word, *now_ns), &a);
