@@ -171,7 +171,7 @@ static void saw(unsigned i, const orders_message *m) {
 
 static void hand_out(const flake_i_ticket *ticket, uint64_t first) {
     for (uint64_t k = 0; k < ticket->n; k++) {
-        const uint64_t at = ticket->index + k; /* a run of tickets may continue into later units */
+        const uint64_t at = ticket->index - first + k; /* a run of tickets may continue into later units */
         const uint64_t id = (ticket->time + at / engine()->unit_capacity) << 24 | ticket->tick << 16 |
                             (first + at % engine()->unit_capacity);
         const uint64_t used = ticket->tick ? now->safe : (uint64_t)now->clock[0] - 1;
@@ -197,9 +197,9 @@ static void draw(unsigned request, uint64_t want) {
         ticket.from = NULL;
         if (flake_i_lanes_own(&split, &ticket.from))
             outcome = flake_i_draw_fast(&ticket.from->engine, FLAKE_I_LANE, want, &word, &now_ns, &ticket);
-        if (!outcome) hand_out(&ticket, ticket.from->first);
-        else if (flake_i_ticket_slow(&split, request | outcome, word, now_ns, want, &ticket) == FLAKE_OK)
-            hand_out(&ticket, 0);
+        if (!outcome) ticket.index += ticket.from->first;
+        if (!outcome || flake_i_ticket_slow(&split, request | outcome, word, now_ns, want, &ticket) == FLAKE_OK)
+            hand_out(&ticket, ticket.from->first);
     } else if (flake_i_draw(engine(), request, 0, want, &ticket) == FLAKE_OK) hand_out(&ticket, 0);
 }
 
