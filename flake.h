@@ -2856,18 +2856,17 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *
  *     ticket k, counted from 0, has index  k % unit_capacity  of unit  time + k / unit_capacity
  *
- * A draw loads the word, reads the clock (I2 restricts the order), and moves the word with one
- * read-modify-write:
+ * A draw loads the word, reads the clock (I2 restricts the order), and moves the word with one read-modify-write:
  *
  *     clock == time    the next ticket is k = count
- *     clock >  time    k = the queued tickets that the passed units have not served, mostly 0. The
- *                      word is re-based on the clock: the same position, counted from a later unit
- *     clock <  time    the clock went backwards. Without a tick the word continues in its own time.
- *                      With a tick the draw changes to the other timeline (tick-tock), unless that
- *                      timeline has used the clock's time, too
+ *     clock >  time    k = the queued tickets that the passed units have not served, mostly 0. The word is re-based on
+ *                      the clock: the same position, counted from a later unit
+ *     clock <  time    the clock went backwards. Without a tick the word continues in its own time. With a tick the
+ *                      draw changes to the other timeline (tick-tock), unless that timeline has used the clock's time,
+ *                      too
  *
- * A ticket is served at once if its unit is at most max_ahead ahead of the clock. A later one is
- * drawn only by a caller that waits, as its position in the queue.
+ * A ticket is served at once if its unit is at most max_ahead ahead of the clock. A later one is drawn only by a caller
+ * that waits, as its position in the queue.
  *
  * For example, the default layout: no tick, 23 bits of count, 4,096 tickets per unit of 1 ms. The word is of unit 999.
  *
@@ -2885,64 +2884,60 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *      + count only grows. So no ticket of a timeline is drawn twice, with any memory orders. That
  *      two visits to a timeline do not overlap is I5, which needs orders. (Only a waiter that gives
  *      up moves the position back: it returns the newest ticket, which no caller has received.)
- *  I2  A reading counts as before the word only if it was taken after the word was loaded. So
- *      "clock < time" means that the clock went backwards, never that this thread was slow between
- *      load and reading. A reading that is not before the word may be of any age.
- *  I3  No ID is returned whose time is more than max_ahead ahead of the clock. (The slack of the
- *      coarse clock, or half a ms for the fast clock, is added to that: see below.)
- *  I4  A call that fails has changed nothing. (Except for a ticket that stays unused: a waiter's, if
- *      the clock goes backwards or stops and others have queued after it; one taken beside a close.)
- *  I5  When a draw leaves a timeline, safe[tick] is at least the last time drawn on it, and every
- *      thread that sees the new timeline sees that value.
+ *  I2  A reading counts as before the word only if it was taken after the word was loaded. So "clock < time" means that
+ *      the clock went backwards, never that this thread was slow between load and reading. A reading that is not before
+ *      the word may be of any age.
+ *  I3  No ID is returned whose time is more than max_ahead ahead of the clock. (The slack of the coarse clock, or half
+ *      a ms for the fast clock, is added to that: see below.)
+ *  I4  A call that fails has changed nothing. (Except for a ticket that stays unused: a waiter's, if the clock goes
+ *      backwards or stops and others have queued after it; one taken beside a close.)
+ *  I5  When a draw leaves a timeline, safe[tick] is at least the last time drawn on it, and every thread that sees the
+ *      new timeline sees that value.
  *
- * Why equal words mean equal states (ABA): a timeline is entered with a time above safe[tick], and
- * so above all times that it has used. Within it only a returned ticket moves the word back, to the
- * one before the draw: every ticket below count is then taken, every other one is free.
+ * Why equal words mean equal states (ABA): a timeline is entered with a time above safe[tick], and so above all times
+ * that it has used. Within it only a returned ticket moves the word back, to the one before the draw: every ticket
+ * below count is then taken, every other one is free.
  *
- * Why count cannot overflow into its neighbour: a draw by fetch_add first checks that count is
- * below unit_capacity. Before it adds, each other thread may add one ticket. A quarter of the count's range,
- * at least 2^18, is reserved for those. A CAS knows the exact count.
+ * Why count cannot overflow into its neighbour: a draw by fetch_add first checks that count is below unit_capacity.
+ * Before it adds, each other thread may add one ticket. A quarter of the count's range, at least 2^18, is reserved for
+ * those. A CAS knows the exact count.
  *
- * Why a unit may fill its count (time and sequence have 64 bits). Its last ticket carries into time,
- * and leaves count 0. Each other word with a time has a count of at least 1, so count 0 means that the
- * unit before is exhausted (flake_i_decode), and the fast path draws from no such word. From any other
- * it takes at most the tickets that are left: it may take the last, and carries no further. A last unit
- * that would carry out of the word is not used.
+ * Why a unit may fill its count (time and sequence have 64 bits). Its last ticket carries into time, and leaves count
+ * 0. Each other word with a time has a count of at least 1, so count 0 means that the unit before is exhausted
+ * (flake_i_decode), and the fast path draws from no such word. From any other it takes at most the tickets that are
+ * left: it may take the last, and carries no further. A last unit that would carry out of the word is not used.
  *
- * Why a coarse clock is safe. It lags the exact clock by less than half of the slack and never
- * leads it, so a unit that it has reached may be drawn from. When an exact reading has moved the
- * word past an exhausted unit, coarse readings are before the word for a while. Those that are
- * before its unit by no more than the slack count as that unit, or each draw would read both
- * clocks. So a backward step shorter than the slack goes unnoticed until the unit is exhausted
- * (I3). Otherwise (before by more, an exhausted unit, a fresh word) an exact reading decides (I2);
- * only that changes the tick (I5).
+ * Why a coarse clock is safe. It lags the exact clock by less than half of the slack and never leads it, so a unit that
+ * it has reached may be drawn from. When an exact reading has moved the word past an exhausted unit, coarse readings
+ * are before the word for a while. Those that are before its unit by no more than the slack count as that unit, or each
+ * draw would read both clocks. So a backward step shorter than the slack goes unnoticed until the unit is exhausted
+ * (I3). Otherwise (before by more, an exhausted unit, a fresh word) an exact reading decides (I2); only that changes
+ * the tick (I5).
  *
- * Why no ID is of a unit before the start. Init stores a word whose unit is that of an exact reading, and exhausted.
- * It raises both safe[] to that unit. So the fast path draws nothing. A reading that lags, or a window, finds the
- * unit exhausted, and then an exact one decides. A caller's time counts as the word's unit at least. A clock that
- * goes backwards is before the word, in time that neither timeline may use. A thread that draws synchronises with
- * init, so this needs no order. To wait for start_unit is no overflow: no caller has taken its tickets.
+ * Why no ID is of a unit before the start. Init stores a word whose unit is that of an exact reading, and exhausted. It
+ * raises both safe[] to that unit. So the fast path draws nothing. A reading that lags, or a window, finds the unit
+ * exhausted, and then an exact one decides. A caller's time counts as the word's unit at least. A clock that goes
+ * backwards is before the word, in time that neither timeline may use. A thread that draws synchronises with init, so
+ * this needs no order. To wait for start_unit is no overflow: no caller has taken its tickets.
  *
- * Why a fast clock is safe. It is a window: an exact reading shows which unit is current, and the
- * processor's counter measures how long that stays true, at most half a ms. Within it a draw reads the
- * start of the word's unit, if that is current: a reading of the past half ms. So a draw may take further
- * tickets of the unit, or its first one after another thread has left it (I2: such a reading may be of any
- * age). To treat a unit as exhausted, or the clock as before the word, it needs an exact reading taken after
- * the word was loaded. So the word never leads the clock. If a counter jumps, stops, or differs between
- * processors, an ID's time is late at worst: within one unit, and by half a ms or as much as the
- * counter lags. Windows are relaxed: one remains true whatever happens to the word. Exact readings
- * measure the counter's rate (// >>clock); until two agree, and after repeated errors, there are no windows.
- * Nor are there any while draws are rare, since each window would have ended before the next draw: then a draw
- * is one of EXACT. They resume after a unit with a draw in each 65 us.
+ * Why a fast clock is safe. It is a window: an exact reading shows which unit is current, and the processor's counter
+ * measures how long that stays true, at most half a ms. Within it a draw reads the start of the word's unit, if that is
+ * current: a reading of the past half ms. So a draw may take further tickets of the unit, or its first one after
+ * another thread has left it (I2: such a reading may be of any age). To treat a unit as exhausted, or the clock as
+ * before the word, it needs an exact reading taken after the word was loaded. So the word never leads the clock. If a
+ * counter jumps, stops, or differs between processors, an ID's time is late at worst: within one unit, and by half a ms
+ * or as much as the counter lags. Windows are relaxed: one remains true whatever happens to the word. Exact readings
+ * measure the counter's rate (// >>clock); until two agree, and after repeated errors, there are no windows. Nor are
+ * there any while draws are rare, since each window would have ended before the next draw: then a draw is one of EXACT.
+ * They resume after a unit with a draw in each 65 us.
  *
- * Why a counter that is read early is safe. No acquire orders it: the reading may be older than
- * what an earlier load returns, perhaps an ID of the next unit from another lane. With a window up
- * to the end of its unit, a later draw could then get the earlier unit. So each window ends 2 us
- * before its unit. From there on the exact clock decides, which is ordered: the system has a
- * barrier before its counter (rdtscp or lfence on x86, isb on ARM), and loads the coarse clock from
- * memory. 2 us is not an architectural bound. On x86 (Zen 4) one load in a million was overtaken,
- * mostly by less than 1 us; one in 10^7 by more than 2 us, at most 9 us. Such a reading must also
- * fall on the end of a unit, and costs order, never a duplicate.
+ * Why a counter that is read early is safe. No acquire orders it: the reading may be older than what an earlier load
+ * returns, perhaps an ID of the next unit from another lane. With a window up to the end of its unit, a later draw
+ * could then get the earlier unit. So each window ends 2 us before its unit. From there on the exact clock decides,
+ * which is ordered: the system has a barrier before its counter (rdtscp or lfence on x86, isb on ARM), and loads the
+ * coarse clock from memory. 2 us is not an architectural bound. On x86 (Zen 4) one load in a million was overtaken,
+ * mostly by less than 1 us; one in 10^7 by more than 2 us, at most 9 us. Such a reading must also fall on the end of a
+ * unit, and costs order, never a duplicate.
  *
  * MEMORY ORDERS
  *
@@ -2950,8 +2945,8 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *     LEAVE:R    move that leaves a timeline, release LOOK:A       safe[] raised, drifts settled
  *     LOOK:A     load of the word, acquire; the same  LEAVE:R      (I5), and keeps the second
  *                order where a failed CAS loads it                 reading after it (I2)
- *     SAFE:R     safe[] raised                        SAFE:A       the word of the thread that raised
- *                                                                  it: no older one in a snapshot
+ *     SAFE:R     safe[] raised                        SAFE:A       the word of the thread that raised it: no older one
+ *                                                                  in a snapshot
  *     TALLY:R    tickets re-based are tallied         TALLY:A      the word that no longer counts them
  *     NOTE:R     election for a note of a ms          NOTE:A       that the clock has read that ms
  *     FILL:R     slot's turn stored by push           DRAIN:A      the note in the slot
@@ -2966,33 +2961,32 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *     SHUT:S     horizon closed, then admitted_ns     ASK:S
  *                read
  *
- *  All other accesses are relaxed. A draw that stays on its timeline publishes only the word, and
- *  I1 needs no order; as an RMW it continues the release sequence of the LEAVE:R before it, so a
- *  later LOOK:A still synchronises with that. The value that fetch_add returns is no LOOK:A: for
- *  anything but the ticket, load the word again. A single_thread generator's word has one writer,
- *  and the user synchronises a change of threads. safe[] is reached through LOOK:A. No code acts on
- *  the statistics. `make explore-orders` weakens each order and checks that a rule breaks.
+ *  All other accesses are relaxed. A draw that stays on its timeline publishes only the word, and I1 needs no order; as
+ *  an RMW it continues the release sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that.
+ *  The value that fetch_add returns is no LOOK:A: for anything but the ticket, load the word again. A single_thread
+ *  generator's word has one writer, and the user synchronises a change of threads. safe[] is reached through LOOK:A. No
+ *  code acts on the statistics. `make explore-orders` weakens each order and checks that a rule breaks.
  *
- *  LOOK:A does not order a time register, which need not be a load; the exact clock's own barrier
- *  does. An imagined backward step costs a wait or a change of tick, never a duplicate.
+ *  LOOK:A does not order a time register, which need not be a load; the exact clock's own barrier does. An imagined
+ *  backward step costs a wait or a change of tick, never a duplicate.
  *
- * Why a caller's time is compared with the clock only where it begins a unit: in the word's unit,
- * or with an older time, a draw moves no time. A unit far ahead would put the clock before the word
- * for every later draw. A refused call has changed nothing (I4): gate, claim and word come later. A
- * draw that continues after a backward step is not compared: the library chooses its unit.
+ * Why a caller's time is compared with the clock only where it begins a unit: in the word's unit, or with an older
+ * time, a draw moves no time. A unit far ahead would put the clock before the word for every later draw. A refused call
+ * has changed nothing (I4): gate, claim and word come later. A draw that continues after a backward step is not
+ * compared: the library chooses its unit.
  *
- * Why a copy of a generator repeats IDs for at most a unit, plus the lag of a coarse clock, or half a ms for
- * the fast clock. Its first tickets are also the original's. But an engine stores its address at init, and a
- * draw that enters another unit compares it (flake_i_draw_slow, or the caller of flake_i_draw_first). A copy is
- * refused, and the unit in its word marked as exhausted: after a backward step it could otherwise draw from
- * that again. The address never changes, so it needs no order. (In shared memory addresses differ, and nothing
- * is compared.) A copy with lanes draws from the original's words, and repeats no ticket.
+ * Why a copy of a generator repeats IDs for at most a unit, plus the lag of a coarse clock, or half a ms for the fast
+ * clock. Its first tickets are also the original's. But an engine stores its address at init, and a draw that enters
+ * another unit compares it (flake_i_draw_slow, or the caller of flake_i_draw_first). A copy is refused, and the unit in
+ * its word marked as exhausted: after a backward step it could otherwise draw from that again. The address never
+ * changes, so it needs no order. (In shared memory addresses differ, and nothing is compared.) A copy with lanes draws
+ * from the original's words, and repeats no ticket.
  *
  * PROGRESS
  *
- *  Draw by fetch_add: wait-free if the machine has that instruction. Draw by CAS: lock-free, and a
- *  failure means that another draw succeeded. Single thread: wait-free. A waiting call also sleeps,
- *  and blocks no other call: a thread that dies at any line holds nothing but its own ticket.
+ *  Draw by fetch_add: wait-free if the machine has that instruction. Draw by CAS: lock-free, and a failure means that
+ *  another draw succeeded. Single thread: wait-free. A waiting call also sleeps, and blocks no other call: a thread
+ *  that dies at any line holds nothing but its own ticket.
  */
 
 /* ---- engine ---- */
@@ -3012,8 +3006,8 @@ enum flake_i_request {
     FLAKE_I_REQUESTS = 31
 };
 
-/* How the fast path ended without a ticket. The slow path gets outcome and request in one argument,
- * `resume`: a seventh would be passed in memory. */
+/* How the fast path ended without a ticket. The slow path gets outcome and request in one argument, `resume`: a seventh
+ * would be passed in memory. */
 enum flake_i_outcome {
     FLAKE_I_ELSE = 32,     /* no ticket of the word's unit by this reading */
     FLAKE_I_NOT_OURS = 64, /* the owner's word has changed */
@@ -3083,8 +3077,8 @@ FLAKE_I_FN const char *flake_i_setup_reject_reason(const flake_i_engine_config *
     return flake_i_after_reject_reason(o, epoch_ms);
 }
 
-/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at
- * least as many as the layout has outside its time. */
+/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at least as many as the
+ * layout has outside its time. */
 FLAKE_I_FN void flake_i_lay_out_word(flake_i_engine *e, unsigned time_bits, uint64_t unit_capacity) {
     e->max_time = ((uint64_t)INT64_MAX - e->epoch_ns) / e->unit_ns - 1;
     if (time_bits < 64) e->max_time = flake_i_min_u64(e->max_time, ((uint64_t)1 << time_bits) - 1);
@@ -3104,8 +3098,8 @@ enum {
     FLAKE_I_ADD_TICKETS = 4096 /* ... and callers that wait for so many tickets */
 };
 
-/* fetch_add needs a reserve for simultaneous additions, a quarter of the count's range. Its callers
- * must wait long enough that they do not push a ticket past what another caller waits. */
+/* fetch_add needs a reserve for simultaneous additions, a quarter of the count's range. Its callers must wait long
+ * enough that they do not push a ticket past what another caller waits. */
 FLAKE_I_FN void flake_i_set_capacity(flake_i_engine *e, uint64_t unit_capacity) {
     const uint64_t range = flake_i_min_u64(e->count_mask + 1, (uint64_t)1 << FLAKE_I_RANGE_BITS);
     const uint64_t units = flake_i_min_u64((uint64_t)e->wait_ns / e->unit_ns + e->ahead, FLAKE_I_ADD_TICKETS);
@@ -3133,8 +3127,8 @@ FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_engine_config
     e->claim_at = config->claim ? (uintptr_t)config->claim - (uintptr_t)e : 0;
 }
 
-/* Takes a fit configuration. Caller must have exclusive access. FLAKE_LEASE_LOST: its gate is closed,
- * or is another process's; the engine is unchanged. */
+/* Takes a fit configuration. Caller must have exclusive access. FLAKE_LEASE_LOST: its gate is closed, or is another
+ * process's; the engine is unchanged. */
 FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_engine_config *config) {
     const flake_options *const o = &config->options;
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
@@ -3202,8 +3196,8 @@ FLAKE_I_INLINE flake_status flake_i_lost_status(const flake_i_engine *e) {
 
 FLAKE_I_FN bool flake_i_is_closed(const flake_i_engine *e) { return FLAKE_ATOMIC_LOAD(&e->is_closed, relaxed) != 0; }
 
-/* Off the fast path: a gate's fence does not show that the machine was cloned. One load of each word:
- * a second one of the instance's might see a clone, and report it as a closed gate. */
+/* Off the fast path: a gate's fence does not show that the machine was cloned. One load of each word: a second one of
+ * the instance's might see a clone, and report it as a closed gate. */
 FLAKE_I_FN flake_status flake_i_check_owner(const flake_i_engine *e) {
     if (flake_i_is_inherited(e)) return FLAKE_FORKED;
     if (flake_i_is_closed(e)) return FLAKE_CLOSED;
@@ -3295,8 +3289,8 @@ FLAKE_I_FN void flake_i_exhaust_unit(flake_i_engine *e) {
     flake_i_tally(&e->rebased, count - e->unit_capacity, FLAKE_I_OWNED); /* not drawn here */
 }
 
-/* The next ID is of a later unit than this time, on either timeline: of start_unit, unless the word has passed
- * that. Caller must have exclusive access. */
+/* The next ID is of a later unit than this time, on either timeline: of start_unit, unless the word has passed that.
+ * Caller must have exclusive access. */
 FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
     if (floor_ns < (int64_t)e->epoch_ns) return;
     const uint64_t floor = flake_i_min_u64(((uint64_t)floor_ns - e->epoch_ns) / e->unit_ns, e->max_time);
@@ -3315,9 +3309,9 @@ FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
 
 enum { FLAKE_I_WINDOW_MARGIN_NS = 2000 }; /* each ends so early, for counters read early */
 
-/* A window is one word, the sum of its unit and its end, so that no thread sees one without the
- * other. The unit is multiplied by 2^64 over the golden ratio: the products of units that differ by
- * less than 2^30 are more than 2^32 apart, and so more than any window. */
+/* A window is one word, the sum of its unit and its end, so that no thread sees one without the other. The unit is
+ * multiplied by 2^64 over the golden ratio: the products of units that differ by less than 2^30 are more than 2^32
+ * apart, and so more than any window. */
 static const uint64_t flake_i_golden64 = 0x9e3779b97f4a7c15;
 
 /* An exact reading and, while draws are frequent, the window that it shows. The counter was read before the clock, so
@@ -3422,8 +3416,7 @@ FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, 
     return a->opens > e->max_time ? FLAKE_TIME_RANGE : FLAKE_OK;
 }
 
-/* For a reading that may be older than the word: if it lags by the slack at most, the word's
- * unit. */
+/* For a reading that may be older than the word: if it lags by the slack at most, the word's unit. */
 FLAKE_I_FN int64_t flake_i_lag_adjusted_ns(const flake_i_engine *e, uint64_t word, int64_t now_ns) {
     uint64_t time, count;
     flake_i_decode(e, word, &time, &count);
@@ -3450,8 +3443,8 @@ FLAKE_I_FN int64_t flake_i_due_ns(const flake_i_engine *e, uint64_t unit) {
     return (int64_t)flake_i_start_ns(e, unit < e->ahead ? 0 : unit - e->ahead);
 }
 
-/* How many backward steps changed the timeline before `word`. The stored count lags by one at most:
- * a draw settles it before it leaves a timeline. False: the word moved. */
+/* How many backward steps changed the timeline before `word`. The stored count lags by one at most: a draw settles it
+ * before it leaves a timeline. False: the word moved. */
 FLAKE_I_FN bool flake_i_drifts_at(flake_i_engine *e, uint64_t word, unsigned tick, uint64_t *drifts) {
     /* acquire: if a later draw has settled already, the load of the word after it shows that (SETTLE:R). Otherwise a
      * count of later timelines would be taken for this word's */
@@ -3477,13 +3470,12 @@ FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const f
  *
  * e->overflow elects one writer per ms. It packs:
  *
- *     [ began ms:40 ][ noted:24 ]     noted: ms noted since, 0: there was none yet; all ones: over,
- *                                     and began is the ms of the last note
+ *     [ began ms:40 ][ noted:24 ]     noted: ms noted since, 0: there was none yet; all ones: over, and began is the ms
+ *                                     of the last note
  */
 enum { FLAKE_I_NOTED_BITS = 24, FLAKE_I_NOTED_MAX = 0xffffff };
 
-/* queued 0: the queue is over. A last note that does not fit remains owed; another: the next ms is noted
- * again. */
+/* queued 0: the queue is over. A last note that does not fit remains owed; another: the next ms is noted again. */
 FLAKE_I_FN void flake_i_emit_event(flake_i_engine *e, uint64_t seen, int64_t now_ns, uint64_t queued) {
     const uint64_t mask = UINT64_MAX >> FLAKE_I_NOTED_BITS;
     const uint64_t ms = (uint64_t)(now_ns / FLAKE_I_NS_PER_MS) & mask, owed = seen;
@@ -3515,8 +3507,8 @@ FLAKE_I_FN void flake_i_emit_event(flake_i_engine *e, uint64_t seen, int64_t now
         (void)FLAKE_ATOMIC_CAS(&e->overflow, &next, owed, relaxed, relaxed);
 }
 
-/* Not while the clock is before the word: the callers then wait for the clock, not for capacity. Nor do those
- * that wait for the start unit.
+/* Not while the clock is before the word: the callers then wait for the clock, not for capacity. Nor do those that wait
+ * for the start unit.
  */
 FLAKE_I_FN void flake_i_check_overflow(flake_i_engine *e) {
     flake_i_attempt a;
@@ -3533,8 +3525,8 @@ FLAKE_I_FN void flake_i_check_overflow(flake_i_engine *e) {
 
 /* ---- draw ---- */
 
-/* The least that a sleep takes from a caller's budget: a clock that stopped just before a unit
- * would otherwise be read a million times per ms of budget. */
+/* The least that a sleep takes from a caller's budget: a clock that stopped just before a unit would otherwise be read
+ * a million times per ms of budget. */
 enum { FLAKE_I_LEAST_NAP_NS = 50000 };
 
 /* Returns a reading taken after the sleep. The caller then checks the owner. */
@@ -3565,9 +3557,8 @@ FLAKE_I_COLD flake_status flake_i_pass_gates(flake_i_engine *e, unsigned request
     }
 }
 
-/* Sleeps until the unit of a ticket that was drawn after the reading drawn_ns. FLAKE_AGAIN: the
- * clock went backwards or stands still. FLAKE_FORKED, FLAKE_LEASE_LOST: the ticket has another
- * owner by now. */
+/* Sleeps until the unit of a ticket that was drawn after the reading drawn_ns. FLAKE_AGAIN: the clock went backwards or
+ * stands still. FLAKE_FORKED, FLAKE_LEASE_LOST: the ticket has another owner by now. */
 FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t drawn_ns, int64_t now_ns,
                                       int64_t *budget_ns) {
     const int64_t due_ns = flake_i_due_ns(e, unit);
@@ -3596,9 +3587,8 @@ FLAKE_I_FN bool flake_i_is_fresh(const flake_i_engine *e, uint64_t time, uint64_
     return !(count % e->unit_capacity) && time + count / e->unit_capacity == e->start_unit;
 }
 
-/* Look. Only an exact reading taken after the word shows that the clock is before the word or that
- * no ticket is free. A fresh word needs one, too: an earlier run may have used the time of a
- * reading that lags. */
+/* Look. Only an exact reading taken after the word shows that the clock is before the word or that no ticket is free. A
+ * fresh word needs one, too: an earlier run may have used the time of a reading that lags. */
 FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt *a) {
     for (;;) {
         const int64_t as_ns = a->confirmed ? a->now_ns : flake_i_lag_adjusted_ns(e, a->word, a->now_ns);
@@ -3618,8 +3608,7 @@ FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt 
     }
 }
 
-/* Decide, if no ticket is free: FLAKE_OK: the caller queues; *slept: it slept without a ticket
- * instead. */
+/* Decide, if no ticket is free: FLAKE_OK: the caller queues; *slept: it slept without a ticket instead. */
 FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, bool *slept) {
     const bool back = a->time > a->now + e->ahead && !flake_i_is_early(e, a);
     const int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, a->opens), a->now_ns);
@@ -3667,8 +3656,8 @@ FLAKE_I_FN bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
     return true;
 }
 
-/* Serve the tickets that were drawn after the reading drawn_ns, if `status` is FLAKE_OK. Otherwise, and
- * if they are not worth the wait (FLAKE_AGAIN), they are returned if they are still the newest. */
+/* Serve the tickets that were drawn after the reading drawn_ns, if `status` is FLAKE_OK. Otherwise, and if they are not
+ * worth the wait (FLAKE_AGAIN), they are returned if they are still the newest. */
 FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, flake_status status, int64_t drawn_ns,
                                       flake_i_ticket *out) {
     if (status == FLAKE_OK && !a->is_free) status = flake_i_await(e, a->unit, drawn_ns, a->now_ns, &a->budget_ns);
@@ -3695,9 +3684,8 @@ FLAKE_I_NOINLINE bool flake_i_is_far_ahead(const flake_i_engine *e, int64_t give
     return flake_i_units(e, ahead_ns - 1) > e->ahead;
 }
 
-/* The first ticket of a unit, with no queue: all that a quiet generator draws. False: another
- * thread was first, or the case is another. (A reading before the word wraps around, to a unit
- * after the last.) The caller refuses copies. */
+/* The first ticket of a unit, with no queue: all that a quiet generator draws. False: another thread was first, or the
+ * case is another. (A reading before the word wraps around, to a unit after the last.) The caller refuses copies. */
 FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned resume, bool is_bound, uint64_t *word,
                                        int64_t now_ns, flake_i_ticket *out) {
     const uint64_t count = *word & e->count_mask, unit = *word >> e->time_shift;
@@ -3718,11 +3706,11 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned resume, bool 
     return true;
 }
 
-/* Draws 1 to `want` tickets with one move, and without a division, in the usual case: the word's unit
- * is not exhausted, and the reading is in it or before it by no more than the slack. Otherwise the
- * slow path continues from *word and *now_ns; it is a separate function, so that the usual case needs
- * few registers. The clock may be read before the word, which is faster: if it is before the word's
- * time, the slow path reads again (I2). A caller that gives the time sets *now_ns. */
+/* Draws 1 to `want` tickets with one move, and without a division, in the usual case: the word's unit is not exhausted,
+ * and the reading is in it or before it by no more than the slack. Otherwise the slow path continues from *word and
+ * *now_ns; it is a separate function, so that the usual case needs few registers. The clock may be read before the
+ * word, which is faster: if it is before the word's time, the slow path reads again (I2). A caller that gives the time
+ * sets *now_ns. */
 FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, uint64_t want, uint64_t *word,
                                           int64_t *now_ns, flake_i_ticket *out) {
     *word = 0;
@@ -3771,8 +3759,8 @@ FLAKE_I_NOINLINE unsigned flake_i_draw_any(flake_i_engine *e, unsigned request, 
     return flake_i_draw_fast(e, request, want, word, now_ns, out);
 }
 
-/* After fetch_add took a ticket past the unit's last, or of another unit. False: it was not worth
- * the wait, and was returned if it was still the newest; the draw begins again. */
+/* After fetch_add took a ticket past the unit's last, or of another unit. False: it was not worth the wait, and was
+ * returned if it was still the newest; the draw begins again. */
 FLAKE_I_FN bool flake_i_draw_overshoot(flake_i_engine *e, flake_i_attempt *a, flake_i_ticket *out,
                                        flake_status *status) {
     const int64_t drawn_ns = a->now_ns;
@@ -3884,8 +3872,8 @@ FLAKE_I_FN uint64_t flake_i_available(flake_i_engine *e) {
     return flake_i_available_by(e, &a);
 }
 
-/* The newest unit of a ticket, on either timeline. The word is loaded first: a draw that left a timeline had
- * raised safe[] by then. */
+/* The newest unit of a ticket, on either timeline. The word is loaded first: a draw that left a timeline had raised
+ * safe[] by then. */
 FLAKE_I_FN uint64_t flake_i_newest(flake_i_engine *e) {
     uint64_t time, count;
     flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, acquire), &time, &count); /* LOOK:A */
@@ -3920,37 +3908,33 @@ FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *sum) {
 // >>lanes
 /* One generator's numbers on several engines.
  *
- * A lane is an engine with its own word and its own numbers, so no ticket is drawn twice, whichever
- * lane a draw uses (I1). The map stores, for each value of FLAKE_LANE(), the lane that served there
- * last. Map and turn are relaxed and publish nothing; a stale entry costs a step to another lane.
- * Lanes are not ordered among one another, so there are no new pairs of labels. But each load of a
- * word is a LOOK:A, in a sweep too: a draw that joins a timeline, and a snapshot of the newest unit,
- * rely on that lane's safe[] (I5).
+ * A lane is an engine with its own word and its own numbers, so no ticket is drawn twice, whichever lane a draw uses
+ * (I1). The map stores, for each value of FLAKE_LANE(), the lane that served there last. Map and turn are relaxed and
+ * publish nothing; a stale entry costs a step to another lane. Lanes are not ordered among one another, so there are no
+ * new pairs of labels. But each load of a word is a LOOK:A, in a sweep too: a draw that joins a timeline, and a
+ * snapshot of the newest unit, rely on that lane's safe[] (I5).
  *
- * DRAW      An attempt in the lane of the map. If its CAS loses in the usual case, a unit with tickets
- *           left, the entry moves to the next lane in turn, and a sweep begins. If it loses
- *           otherwise, as for the first ticket of a unit, the draw retries in the same lane. A lane
- *           that is exhausted, or that the clock is before, begins a sweep, too.
- * SWEEP     One exact reading, and a look at each word: the first lane serves if it has a ticket,
- *           then those that have not been drawn from in this unit. A second reading follows. If a
- *           lane has a ticket by either, or the clock went backwards, each word is looked at again,
- *           and any lane may serve. Last of all a draw with a reading of its own (I2) is tried in the lane
- *           with the earliest next ticket, and a waiting caller waits there.
- * GATE      The answer depends on the unit alone, and a refusal covers later units. So no lane is
- *           drawn from after one, except the last, whose unit may be earlier (max_ahead). If another
- *           thread takes that lane's last ticket of this unit meanwhile, the try fails, although a third
- *           lane may have one: that is the price of two questions.
+ * DRAW      An attempt in the lane of the map. If its CAS loses in the usual case, a unit with tickets left, the entry
+ *           moves to the next lane in turn, and a sweep begins. If it loses otherwise, as for the first ticket of a
+ *           unit, the draw retries in the same lane. A lane that is exhausted, or that the clock is before, begins a
+ *           sweep, too.
+ * SWEEP     One exact reading, and a look at each word: the first lane serves if it has a ticket, then those that have
+ *           not been drawn from in this unit. A second reading follows. If a lane has a ticket by either, or the clock
+ *           went backwards, each word is looked at again, and any lane may serve. Last of all a draw with a reading of
+ *           its own (I2) is tried in the lane with the earliest next ticket, and a waiting caller waits there.
+ * GATE      The answer depends on the unit alone, and a refusal covers later units. So no lane is drawn from after one,
+ *           except the last, whose unit may be earlier (max_ahead). If another thread takes that lane's last ticket of
+ *           this unit meanwhile, the try fails, although a third lane may have one: that is the price of two questions.
  *
- * Why a failed try has missed no ticket that was always there, unless a gate refused. Without second
- * looks, no lane had one at the second reading: a word only moves on. With them, a lane without a
- * ticket by the reading before its word was loaded, which may be of an older unit, gets a reading
- * after that (I2). By this one it has none, or it is drawn from, and fails only if other threads have
- * drawn the rest.
+ * Why a failed try has missed no ticket that was always there, unless a gate refused. Without second looks, no lane had
+ * one at the second reading: a word only moves on. With them, a lane without a ticket by the reading before its word
+ * was loaded, which may be of an older unit, gets a reading after that (I2). By this one it has none, or it is drawn
+ * from, and fails only if other threads have drawn the rest.
  *
- * PROGRESS  As the engine's. However long a look or a gate takes, a try looks at its first lane, twice at
- *           each lane, and at the last one; and it asks the gate twice: the first refusal ends the draws
- *           of the sweep, and the last draw is the second. A UUID or ULID that continues in a lane that is ahead
- *           of the clock asks up to three times more (flake_i_continue_in).
+ * PROGRESS  As the engine's. However long a look or a gate takes, a try looks at its first lane, twice at each lane,
+ *           and at the last one; and it asks the gate twice: the first refusal ends the draws of the sweep, and the
+ *           last draw is the second. A UUID or ULID that continues in a lane that is ahead of the clock asks up to
+ *           three times more (flake_i_continue_in).
  */
 
 FLAKE_I_FN flake_lane *flake_i_lane_at(const flake_i_lanes *l, uintptr_t distance) {
@@ -3967,8 +3951,8 @@ FLAKE_I_FN void flake_i_lanes_map(flake_i_lanes *l, unsigned slot, uint32_t own)
     FLAKE_ATOMIC_STORE(&l->map[slot], distance | ((uint32_t)l->from & 0x80000000), relaxed);
 }
 
-/* A copy of the whole with `unit_capacity` numbers of its own. Which numbers of the word's unit are drawn is
- * unknown: all count as drawn. */
+/* A copy of the whole with `unit_capacity` numbers of its own. Which numbers of the word's unit are drawn is unknown:
+ * all count as drawn. */
 FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whole, uint64_t unit_capacity) {
     const uint64_t word = FLAKE_ATOMIC_LOAD(&whole->word, relaxed);
     uint64_t time, count;
@@ -4016,8 +4000,8 @@ FLAKE_I_FN bool flake_i_others_may_serve(flake_status status) {
            status == FLAKE_NOT_EXTENDED;
 }
 
-/* From lane *at or a later one; *at becomes the one that served. FLAKE_AGAIN: none has a ticket, or a gate
- * refused (out->n, which may be set before, is not 0); *at becomes the one with the next ticket. */
+/* From lane *at or a later one; *at becomes the one that served. FLAKE_AGAIN: none has a ticket, or a gate refused
+ * (out->n, which may be set before, is not 0); *at becomes the one with the next ticket. */
 FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t *now_ns, uint64_t want, size_t *at,
                                            flake_i_ticket *out) {
     const size_t own = *at;
@@ -4222,8 +4206,8 @@ FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_ticket *unit, flake1
 
 /* ---- backward steps of UUIDs and ULIDs ---- */
 
-/* How many IDs a generator that continues has in an engine's newest unit while the clock is behind that
- * unit; 0: the clock is not, or the generator waits for it. */
+/* How many IDs a generator that continues has in an engine's newest unit while the clock is behind that unit; 0: the
+ * clock is not, or the generator waits for it. */
 FLAKE_I_FN uint64_t flake_i_backstep_available(const flake_gen *g, flake_i_engine *e) {
     flake_i_attempt a;
     if (!g->has_counter || flake_i_is_over(e)) return 0;
@@ -4236,8 +4220,8 @@ FLAKE_I_FN uint64_t flake_i_backstep_available(const flake_gen *g, flake_i_engin
     return a.time + a.count / e->unit_capacity > e->max_time ? 0 : e->unit_capacity - a.count % e->unit_capacity;
 }
 
-/* After a failed draw: if the clock went backwards, draws from the newest unit, or if that is exhausted
- * from the next one, as if the clock read that. */
+/* After a failed draw: if the clock went backwards, draws from the newest unit, or if that is exhausted from the next
+ * one, as if the clock read that. */
 FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned request, flake_status status, uint64_t want,
                                               flake_i_ticket *out) {
     int64_t budget_ns = e->wait_ns;
@@ -4295,10 +4279,10 @@ FLAKE_I_COLD flake_status flake_i_no_id(flake_status status, void *id, size_t si
  *     first of a unit    draw_first     ticket_first    id_first      ... of a later one, without queue or gate
  *     the rest           draw_slow      ticket_slow     id_slow       waits, gates, backward steps, errors
  *
- * An engine draws from one word. A ticket is of the generator's engine, or of a lane's. An ID is formed from it,
- * by sno.h in a column of its own. Each ID function that finds no ticket ends with a call of the next row's, and
- * passes on what is known: `resume` (request and outcome), the word, the reading, the lane. flake_i_draw and
- * flake_i_ticket_any are a column's three rows in one call, for callers that form no ID, or many.
+ * An engine draws from one word. A ticket is of the generator's engine, or of a lane's. An ID is formed from it, by
+ * sno.h in a column of its own. Each ID function that finds no ticket ends with a call of the next row's, and passes on
+ * what is known: `resume` (request and outcome), the word, the reading, the lane. flake_i_draw and flake_i_ticket_any
+ * are a column's three rows in one call, for callers that form no ID, or many.
  */
 
 /* FLAKE_I_LANE: of the lane in the map. */
