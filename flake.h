@@ -2941,25 +2941,21 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *
  * MEMORY ORDERS
  *
- *     label      at                                   pairs with   and carries
- *     LEAVE:R    move that leaves a timeline, release LOOK:A       safe[] raised, drifts settled
- *     LOOK:A     load of the word, acquire; the same  LEAVE:R      (I5), and keeps the second
- *                order where a failed CAS loads it                 reading after it (I2)
- *     SAFE:R     safe[] raised                        SAFE:A       the word of the thread that raised it: no older one
- *                                                                  in a snapshot
- *     TALLY:R    tickets re-based are tallied         TALLY:A      the word that no longer counts them
- *     NOTE:R     election for a note of a ms          NOTE:A       that the clock has read that ms
- *     FILL:R     slot's turn stored by push           DRAIN:A      the note in the slot
- *     DRAIN:R    slot's turn stored by pop            FILL:A       the slot is free again
- *     SETTLE:R   drift count raised                   SETTLE:A     that the timeline was left
- *     TURN:R     files: a thread's turn is over       TURN:A       what it did in its turn
- *     DISK:R     horizon published                    DISK:A       that it is on disk
- *     HOLD:R     claim has a new holder               HOLD:A       its file, and the turn it took
- *     CLONE:R    owner id of a cloned machine         CLONE:A      the count of clones (sno.h)
- *     ASK:S      admitted_ns raised, or seen raised,  SHUT:S       one of the two sees the other
- *                then horizon read
- *     SHUT:S     horizon closed, then admitted_ns     ASK:S
- *                read
+ *     label      at                                                pairs with   and carries
+ *     LEAVE:R    move that leaves a timeline, release              LOOK:A       safe[] raised, drifts settled
+ *     LOOK:A     load of the word, acquire; a failed CAS's, too    LEAVE:R      (I5), and the second reading is after it (I2)
+ *     SAFE:R     safe[] raised                                     SAFE:A       the word of the raising thread, to a snapshot
+ *     TALLY:R    tickets re-based are tallied                      TALLY:A      the word that no longer counts them
+ *     NOTE:R     election for a note of a ms                       NOTE:A       that the clock has read that ms
+ *     FILL:R     slot's turn stored by push                        DRAIN:A      the note in the slot
+ *     DRAIN:R    slot's turn stored by pop                         FILL:A       the slot is free again
+ *     SETTLE:R   drift count raised                                SETTLE:A     that the timeline was left
+ *     TURN:R     files: a thread's turn is over                    TURN:A       what it did in its turn
+ *     DISK:R     horizon published                                 DISK:A       that it is on disk
+ *     HOLD:R     claim has a new holder                            HOLD:A       its file, and the turn it took
+ *     CLONE:R    owner id of a cloned machine                      CLONE:A      the count of clones (sno.h)
+ *     ASK:S      admitted_ns raised or seen so, then horizon read  SHUT:S       one of the two sees the other
+ *     SHUT:S     horizon closed, then admitted_ns read             ASK:S
  *
  *  All other accesses are relaxed. A draw that stays on its timeline publishes only the word, and I1 needs no order; as
  *  an RMW it continues the release sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that.
@@ -3009,11 +3005,10 @@ enum flake_i_request {
 /* How the fast path ended without a ticket. The slow path gets outcome and request in one argument, `resume`: a seventh
  * would be passed in memory. */
 enum flake_i_outcome {
-    FLAKE_I_ELSE = 32,     /* no ticket of the word's unit by this reading */
-    FLAKE_I_NOT_OURS = 64, /* the owner's word has changed */
-    /* a fetch_add took a ticket after the unit's last, or in another unit */
-    FLAKE_I_OVERSHOT = 128,
-    FLAKE_I_LOST = 256 /* another thread moved the word first; with lanes also: the map has none */
+    FLAKE_I_ELSE = 32,      /* no ticket of the word's unit by this reading */
+    FLAKE_I_NOT_OURS = 64,  /* the owner's word has changed */
+    FLAKE_I_OVERSHOT = 128, /* a fetch_add took a ticket after the unit's last, or in another unit */
+    FLAKE_I_LOST = 256      /* another thread moved the word first; with lanes also: the map has none */
 };
 
 typedef struct flake_i_engine_config {
@@ -3036,21 +3031,6 @@ typedef struct flake_i_engine_config {
 FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *, int64_t until_ns, bool *pointless);
 FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *, int64_t until_ns);
 
-/* What is wrong with after_unix_ms; NULL: nothing. */
-FLAKE_I_FN const char *flake_i_after_reject_reason(const flake_options *o, int64_t epoch_ms) {
-    const int64_t after_ms = o->after_unix_ms, day_ms = 86400000;
-    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
-    if (!after_ms) return NULL;
-    const int64_t now_ms = flake_i_exact_ns(&o->clock) / FLAKE_I_NS_PER_MS;
-    if (after_ms < epoch_ms) return "after_unix_ms is before the layout's epoch: is it in ms?";
-    if (after_ms > max_ms || after_ms - day_ms > now_ms)
-        return "after_unix_ms is more than a day ahead of the clock: is it in ms, and the clock "
-               "set?";
-    if (after_ms >= 100000000 && after_ms < 10000000000 && now_ms >= 10000000000)
-        return "after_unix_ms is in the first months of 1970: is it in seconds?";
-    return NULL;
-}
-
 /* Why engine or lanes cannot be set up like this; NULL: they can. */
 FLAKE_I_FN const char *flake_i_setup_reject_reason(const flake_i_engine_config *config) {
     const flake_options *const o = &config->options;
@@ -3068,13 +3048,20 @@ FLAKE_I_FN const char *flake_i_setup_reject_reason(const flake_i_engine_config *
         return "clock.kind is not FLAKE_CLOCK_FAST, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_EXACT";
     if (o->shared_memory && config->gate.admit) return "shared_memory does not go with a gate";
     if (o->shared_memory && FLAKE_I_LOCK_FREE != 2)
-        return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not "
-               "share";
+        return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not share";
     if ((uint64_t)INT64_MAX - (uint64_t)(epoch_ms * FLAKE_I_NS_PER_MS) < (uint64_t)config->unit_ms * FLAKE_I_NS_PER_MS)
         return "layout: the clock ends before the first unit does";
     if (o->lanes && !o->lane_count) return "lane_count is 0: it must be the number of lanes";
     if (o->lanes && o->lane_count > most_lanes) return "lane_count exceeds the sequence range, or 2 GB of memory";
-    return flake_i_after_reject_reason(o, epoch_ms);
+    if (!o->after_unix_ms) return NULL;
+    const int64_t after_ms = o->after_unix_ms, day_ms = 86400000;
+    const int64_t now_ms = flake_i_exact_ns(&o->clock) / FLAKE_I_NS_PER_MS;
+    if (after_ms < epoch_ms) return "after_unix_ms is before the layout's epoch: is it in ms?";
+    if (after_ms > max_ms || after_ms - day_ms > now_ms)
+        return "after_unix_ms is more than a day ahead of the clock: is it in ms, and the clock set?";
+    if (after_ms >= 100000000 && after_ms < 10000000000 && now_ms >= 10000000000)
+        return "after_unix_ms is in the first months of 1970: is it in seconds?";
+    return NULL;
 }
 
 /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at least as many as the
@@ -3176,6 +3163,7 @@ FLAKE_I_INLINE bool flake_i_forked_since(flake_atomic64 *word, uint64_t owner_id
     return owner_id && flake_i_is_another_pid(owner_id);
 }
 
+/* As a call of flake_i_forked_since, each draw would take an instruction more: owner_id would be loaded first. */
 FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
     return FLAKE_I_LIKELY(e->owner_word != NULL) ? FLAKE_ATOMIC_LOAD(e->owner_word, relaxed) != e->owner_id
                                                  : e->owner_id && flake_i_is_another_pid(e->owner_id);
@@ -3482,9 +3470,7 @@ FLAKE_I_FN void flake_i_emit_event(flake_i_engine *e, uint64_t seen, int64_t now
     uint64_t noted = seen & FLAKE_I_NOTED_MAX;
     const bool is_over = !noted || noted == FLAKE_I_NOTED_MAX;
     uint64_t began_ms = seen >> FLAKE_I_NOTED_BITS;
-    /* ms since it began; very many after a backward step */
-    uint64_t ticks = (ms - began_ms) & mask;
-    flake_overflow note;
+    uint64_t ticks = (ms - began_ms) & mask; /* ms since it began; very many after a backward step */
     if (queued && (is_over || ticks >= FLAKE_I_NOTED_MAX - 1)) {
         /* a new one: also after hours, or after a backward step */
         if (noted == FLAKE_I_NOTED_MAX && !ticks) return;
@@ -3498,9 +3484,7 @@ FLAKE_I_FN void flake_i_emit_event(flake_i_engine *e, uint64_t seen, int64_t now
         if (ticks >= noted) ticks = 0; /* a backward step */
     }
     uint64_t next = began_ms << FLAKE_I_NOTED_BITS | noted;
-    note.now_ns = now_ns;
-    note.waiting = queued > UINT32_MAX ? UINT32_MAX : (uint32_t)queued;
-    note.elapsed_ms = (uint32_t)ticks;
+    const flake_overflow note = {now_ns, (uint32_t)flake_i_min_u64(queued, UINT32_MAX), (uint32_t)ticks};
     /* release: now_ns was read before. A thread that sees the election (NOTE:A) reads the clock after it */
     if (FLAKE_ATOMIC_CAS(&e->overflow, &seen, next, release, relaxed) && /* NOTE:R */
         !flake_ring_push(e->ring, &note) && !queued)
@@ -3516,8 +3500,7 @@ FLAKE_I_FN void flake_i_check_overflow(flake_i_engine *e) {
     /* acquire: the reading is taken after it. An older one would look like a backward step, which begins a new overflow */
     const uint64_t old = FLAKE_ATOMIC_LOAD(&e->overflow, acquire); /* NOTE:A */
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
-    /* only for the length of the queue */
-    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed); /* only for the length of the queue */
     if (flake_i_look(e, 0, word, now_ns, &a) != FLAKE_OK || a.now + e->time_lead < a.time) return;
     const uint64_t served = flake_i_max_u64(a.now + e->ahead, e->start_unit);
     flake_i_emit_event(e, old, now_ns, flake_i_queued(e, a.time, a.count, served + 1));
@@ -3858,12 +3841,10 @@ FLAKE_I_FN int64_t flake_i_retry_ns(flake_i_engine *e) {
     flake_i_attempt a;
     if (flake_i_is_over(e) || !e->unit_capacity) return INT64_MAX;
     if (e->slack_ns && flake_i_peek(e, &a) == FLAKE_OK && a.is_free) return 0;
-    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    const int64_t now_ns = flake_i_exact_ns(&e->clock), epoch_ns = (int64_t)e->epoch_ns;
-    const int64_t from_ns = now_ns < epoch_ns ? epoch_ns : now_ns;
-    if (flake_i_look(e, 0, word, from_ns, &a) != FLAKE_OK) return INT64_MAX;
-    const int64_t at_ns = a.is_free ? from_ns : flake_i_due_ns(e, a.opens);
-    return flake_i_ns_until(at_ns, now_ns);
+    flake_i_reload(e, &a);
+    const int64_t from_ns = flake_i_max_i64(a.now_ns, (int64_t)e->epoch_ns);
+    if (flake_i_look(e, 0, a.word, from_ns, &a) != FLAKE_OK) return INT64_MAX;
+    return flake_i_ns_until(a.is_free ? from_ns : flake_i_due_ns(e, a.opens), a.now_ns);
 }
 
 FLAKE_I_FN uint64_t flake_i_available(flake_i_engine *e) {
@@ -4310,9 +4291,9 @@ FLAKE_I_INLINE bool flake_i_ticket_first(flake_gen *g, unsigned resume, uint64_t
 FLAKE_I_INLINE flake_status flake_i_ticket_any(flake_gen *g, unsigned request, int64_t now_ns, uint64_t want,
                                                flake_i_ticket *out) {
     uint64_t word = 0;
-    unsigned outcome = FLAKE_I_LOST;
     out->from = NULL;
     if (flake_i_has_lanes(g)) {
+        unsigned outcome = FLAKE_I_LOST;
         if (flake_i_lanes_own(&g->lanes, &out->from))
             outcome = flake_i_draw_any(&out->from->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
         if (outcome) return flake_i_ticket_slow(&g->lanes, request | outcome, word, now_ns, want, out);
@@ -4320,7 +4301,7 @@ FLAKE_I_INLINE flake_status flake_i_ticket_any(flake_gen *g, unsigned request, i
         return FLAKE_OK;
     }
     if ((g->kind & FLAKE_I_WAY) == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
-    outcome = flake_i_draw_any(&g->engine, request, want, &word, &now_ns, out);
+    const unsigned outcome = flake_i_draw_any(&g->engine, request, want, &word, &now_ns, out);
     const unsigned resume = request | outcome;
     if (!outcome || (want == 1 && flake_i_ticket_first(g, resume, &word, now_ns, out))) return FLAKE_OK;
     return flake_i_draw_slow(&g->engine, resume, word, now_ns, want, out);
