@@ -2931,13 +2931,13 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  * there any while draws are rare, since each window would have ended before the next draw: then a draw is one of EXACT.
  * They resume after a unit with a draw in each 65 us.
  *
- * Why a counter that is read early is safe. No acquire orders it: the reading may be older than what an earlier load
- * returns, perhaps an ID of the next unit from another lane. With a window up to the end of its unit, a later draw
- * could then get the earlier unit. So each window ends 2 us before its unit. From there on the exact clock decides,
- * which is ordered: the system has a barrier before its counter (rdtscp or lfence on x86, isb on ARM), and loads the
- * coarse clock from memory. 2 us is not an architectural bound. On x86 (Zen 4) one load in a million was overtaken,
- * mostly by less than 1 us; one in 10^7 by more than 2 us, at most 9 us. Such a reading must also fall on the end of a
- * unit, and costs order, never a duplicate.
+ * Why a counter that is read early is safe. No acquire orders it, as it need not be a load: the reading may be older
+ * than what an earlier load returns, perhaps an ID of the next unit from another lane. With a window up to the end of
+ * its unit, a later draw could then get the earlier unit. So each window ends 2 us before its unit. From there on the
+ * exact clock decides, which is ordered: the system has a barrier before its counter (rdtscp or lfence on x86, isb on
+ * ARM), and loads the coarse clock from memory. 2 us is not an architectural bound. On x86 (Zen 4) one load in a
+ * million was overtaken, mostly by less than 1 us; one in 10^7 by more than 2 us, at most 9 us. Such a reading must
+ * also fall on the end of a unit, and costs order, or a wait or a change of tick, never a duplicate.
  *
  * MEMORY ORDERS
  *
@@ -2962,9 +2962,6 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *  The value that fetch_add returns is no LOOK:A: for anything but the ticket, load the word again. A single_thread
  *  generator's word has one writer, and the user synchronises a change of threads. safe[] is reached through LOOK:A. No
  *  code acts on the statistics. `make explore-orders` weakens each order and checks that a rule breaks.
- *
- *  LOOK:A does not order a time register, which need not be a load; the exact clock's own barrier does. An imagined
- *  backward step costs a wait or a change of tick, never a duplicate.
  *
  * Why a caller's time is compared with the clock only where it begins a unit: in the word's unit, or with an older
  * time, a draw moves no time. A unit far ahead would put the clock before the word for every later draw. A refused call
@@ -3030,39 +3027,6 @@ typedef struct flake_i_engine_config {
 /* Claims, defined in // >>directory. */
 FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *, int64_t until_ns, bool *pointless);
 FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *, int64_t until_ns);
-
-/* Why engine or lanes cannot be set up like this; NULL: they can. */
-FLAKE_I_FN const char *flake_i_setup_reject_reason(const flake_i_engine_config *config) {
-    const flake_options *const o = &config->options;
-    const uint64_t most_lanes = flake_i_min_u64(config->unit_capacity, INT32_MAX / sizeof(flake_lane) - 1);
-    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS, epoch_ms = config->epoch_ms;
-    if (epoch_ms < -max_ms || epoch_ms > max_ms) return "layout.epoch_ms is further from 1970 than 64 bits of ns";
-    if (epoch_ms >= 100000000 && epoch_ms < 10000000000) /* as seconds: 1973 to 2286 */
-        return "layout.epoch_ms is in the first months of 1970: is it in seconds?";
-    if (!config->unit_ms || !config->unit_capacity) return "layout: a unit has no length, or no ids";
-    if (o->max_ahead_ms < 0 || o->max_ahead_ms / config->unit_ms > INT32_MAX)
-        return "max_ahead_ms is negative, or more than 2^31 units";
-    if (o->max_wait_ms < 0) return "max_wait_ms is negative";
-    if (o->overflow && !o->overflow->size) return "overflow is not initialised: flake_ring_init";
-    if (o->clock.kind < FLAKE_CLOCK_FAST || o->clock.kind > FLAKE_CLOCK_EXACT)
-        return "clock.kind is not FLAKE_CLOCK_FAST, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_EXACT";
-    if (o->shared_memory && config->gate.admit) return "shared_memory does not go with a gate";
-    if (o->shared_memory && FLAKE_I_LOCK_FREE != 2)
-        return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not share";
-    if ((uint64_t)INT64_MAX - (uint64_t)(epoch_ms * FLAKE_I_NS_PER_MS) < (uint64_t)config->unit_ms * FLAKE_I_NS_PER_MS)
-        return "layout: the clock ends before the first unit does";
-    if (o->lanes && !o->lane_count) return "lane_count is 0: it must be the number of lanes";
-    if (o->lanes && o->lane_count > most_lanes) return "lane_count exceeds the sequence range, or 2 GB of memory";
-    if (!o->after_unix_ms) return NULL;
-    const int64_t after_ms = o->after_unix_ms, day_ms = 86400000;
-    const int64_t now_ms = flake_i_exact_ns(&o->clock) / FLAKE_I_NS_PER_MS;
-    if (after_ms < epoch_ms) return "after_unix_ms is before the layout's epoch: is it in ms?";
-    if (after_ms > max_ms || after_ms - day_ms > now_ms)
-        return "after_unix_ms is more than a day ahead of the clock: is it in ms, and the clock set?";
-    if (after_ms >= 100000000 && after_ms < 10000000000 && now_ms >= 10000000000)
-        return "after_unix_ms is in the first months of 1970: is it in seconds?";
-    return NULL;
-}
 
 /* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at least as many as the
  * layout has outside its time. */
@@ -3471,8 +3435,7 @@ FLAKE_I_FN void flake_i_emit_event(flake_i_engine *e, uint64_t seen, int64_t now
     const bool is_over = !noted || noted == FLAKE_I_NOTED_MAX;
     uint64_t began_ms = seen >> FLAKE_I_NOTED_BITS;
     uint64_t ticks = (ms - began_ms) & mask; /* ms since it began; very many after a backward step */
-    if (queued && (is_over || ticks >= FLAKE_I_NOTED_MAX - 1)) {
-        /* a new one: also after hours, or after a backward step */
+    if (queued && (is_over || ticks >= FLAKE_I_NOTED_MAX - 1)) { /* a new one: also after hours, or a backward step */
         if (noted == FLAKE_I_NOTED_MAX && !ticks) return;
         began_ms = ms;
         ticks = 0;
@@ -3492,8 +3455,7 @@ FLAKE_I_FN void flake_i_emit_event(flake_i_engine *e, uint64_t seen, int64_t now
 }
 
 /* Not while the clock is before the word: the callers then wait for the clock, not for capacity. Nor do those that wait
- * for the start unit.
- */
+ * for the start unit. */
 FLAKE_I_FN void flake_i_check_overflow(flake_i_engine *e) {
     flake_i_attempt a;
     if (!e->ring) return;
@@ -3651,7 +3613,7 @@ FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, fla
     if (status != FLAKE_OK) return status;
     if (a->is_free && a->count != a->ticket && !(a->request & FLAKE_I_GIVEN)) flake_i_check_overflow(e);
     if (a->n > 1) flake_i_tally(&e->batches, 1, a->request);
-    out->time = a->base + (a->ticket < e->unit_capacity ? 0 : a->ticket / e->unit_capacity);
+    out->time = a->unit;
     out->index = a->ticket < e->unit_capacity ? a->ticket : a->ticket % e->unit_capacity;
     out->n = a->n;
     out->tick = a->tick;
@@ -3817,9 +3779,9 @@ FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, in
     int64_t now_ns = given_ns;
     const unsigned outcome = flake_i_draw_fast(e, request, want, &word, &now_ns, out);
     if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
-    const unsigned resume = request | outcome;
-    if (want == 1 && !flake_i_is_copy(e) && flake_i_draw_first(e, resume, false, &word, now_ns, out)) return FLAKE_OK;
-    const flake_status status = flake_i_draw_slow(e, resume, word, now_ns, want, &ticket);
+    request |= outcome;
+    if (want == 1 && !flake_i_is_copy(e) && flake_i_draw_first(e, request, false, &word, now_ns, out)) return FLAKE_OK;
+    const flake_status status = flake_i_draw_slow(e, request, word, now_ns, want, &ticket);
     if (status == FLAKE_OK) *out = ticket;
     return status;
 }
@@ -4096,9 +4058,10 @@ FLAKE_I_FN bool flake_i_is_here(const flake_gen *g) { return g->kind && !flake_i
 
 /* ---- IDs of tickets ---- */
 
-/* Which number of the range a unit starts with: a hash of its time, scaled to the capacity. */
-FLAKE_I_FN uint64_t flake_i_scatter(const flake_gen *g, uint64_t time) {
-    return g->options.seq_scatter ? (time * 0x9e3779b97f4a7c15 >> 32) * g->engine.unit_capacity >> 32 : 0;
+/* A ticket's number in the range. With seq_scatter a unit starts with a hash of its time, scaled to the capacity. */
+FLAKE_I_FN uint64_t flake_i_scatter(const flake_gen *g, uint64_t time, uint64_t index) {
+    if (g->options.seq_scatter) index += (time * flake_i_golden64 >> 32) * g->engine.unit_capacity >> 32;
+    return index < g->engine.unit_capacity ? index : index - g->engine.unit_capacity;
 }
 
 /* `seq` counts from seq_min. */
@@ -4108,9 +4071,7 @@ FLAKE_I_INLINE uint64_t flake_i_id(const flake_gen *g, uint64_t time_field, uint
 
 /* For any 64-bit layout. */
 FLAKE_I_COLD flake_status flake_i_put_unusual_id(const flake_gen *g, uint64_t time, uint64_t index, uint64_t *id) {
-    uint64_t seq = flake_i_scatter(g, time) + index;
-    if (seq >= g->engine.unit_capacity) seq -= g->engine.unit_capacity;
-    *id = flake_i_id(g, flake_i_time_field(&g->options.layout, time), seq);
+    *id = flake_i_id(g, flake_i_time_field(&g->options.layout, time), flake_i_scatter(g, time, index));
     return FLAKE_OK;
 }
 
@@ -4149,8 +4110,7 @@ FLAKE_I_FN void flake_i_fill_run(uint64_t *ids, uint64_t n, uint64_t first, uint
 FLAKE_I_FN void flake_i_fill(const flake_gen *g, const flake_i_ticket *unit, uint64_t *ids) {
     const uint64_t unit_capacity = g->engine.unit_capacity, step = (uint64_t)1 << g->seq_shift;
     const uint64_t field = flake_i_time_field(&g->options.layout, unit->time);
-    uint64_t seq = flake_i_scatter(g, unit->time) + unit->index;
-    if (seq >= unit_capacity) seq -= unit_capacity;
+    uint64_t seq = flake_i_scatter(g, unit->time, unit->index);
     for (uint64_t left = unit->n, run; left; left -= run, ids += run, seq = 0) {
         run = flake_i_min_u64(unit_capacity - seq, left);
         flake_i_fill_run(ids, run, flake_i_id(g, field, seq), step);
@@ -4202,13 +4162,12 @@ FLAKE_I_FN uint64_t flake_i_backstep_available(const flake_gen *g, flake_i_engin
 }
 
 /* After a failed draw: if the clock went backwards, draws from the newest unit, or if that is exhausted from the next
- * one, as if the clock read that. */
+ * one, as if the clock read that. Not for a caller's time: an older one counts as the newest. */
 FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned request, flake_status status, uint64_t want,
                                               flake_i_ticket *out) {
     int64_t budget_ns = e->wait_ns;
     uint64_t tried = UINT64_MAX;
-    if (request & FLAKE_I_GIVEN) return status; /* an older time counts as the newest */
-    if (status != FLAKE_TIME_RANGE && status != FLAKE_CLOCK_BACKWARDS) return status;
+    if (request & FLAKE_I_GIVEN || (status != FLAKE_TIME_RANGE && status != FLAKE_CLOCK_BACKWARDS)) return status;
     uint64_t time, count;
     flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
     if (status == FLAKE_TIME_RANGE && /* no ID yet, or the clock is past the layout's end */
@@ -5359,6 +5318,39 @@ FLAKE_I_FN const char *flake_i_options_reject_reason(const flake_options *o) {
     if (o->lanes && o->single_thread) return "lanes and single_thread exclude each other";
     if (!o->lanes && o->lane_count) return "lanes is missing, but lane_count is not 0";
     if (o->after_unix_ms && flake_i_is_random(l)) return "after_unix_ms is not for UUIDs and ULIDs without a node";
+    return NULL;
+}
+
+/* Why engine or lanes cannot be set up like this; NULL: they can. */
+FLAKE_I_FN const char *flake_i_setup_reject_reason(const flake_i_engine_config *config) {
+    const flake_options *const o = &config->options;
+    const uint64_t most_lanes = flake_i_min_u64(config->unit_capacity, INT32_MAX / sizeof(flake_lane) - 1);
+    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS, epoch_ms = config->epoch_ms;
+    if (epoch_ms < -max_ms || epoch_ms > max_ms) return "layout.epoch_ms is further from 1970 than 64 bits of ns";
+    if (epoch_ms >= 100000000 && epoch_ms < 10000000000) /* as seconds: 1973 to 2286 */
+        return "layout.epoch_ms is in the first months of 1970: is it in seconds?";
+    if (!config->unit_ms || !config->unit_capacity) return "layout: a unit has no length, or no ids";
+    if (o->max_ahead_ms < 0 || o->max_ahead_ms / config->unit_ms > INT32_MAX)
+        return "max_ahead_ms is negative, or more than 2^31 units";
+    if (o->max_wait_ms < 0) return "max_wait_ms is negative";
+    if (o->overflow && !o->overflow->size) return "overflow is not initialised: flake_ring_init";
+    if (o->clock.kind < FLAKE_CLOCK_FAST || o->clock.kind > FLAKE_CLOCK_EXACT)
+        return "clock.kind is not FLAKE_CLOCK_FAST, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_EXACT";
+    if (o->shared_memory && config->gate.admit) return "shared_memory does not go with a gate";
+    if (o->shared_memory && FLAKE_I_LOCK_FREE != 2)
+        return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not share";
+    if ((uint64_t)INT64_MAX - (uint64_t)(epoch_ms * FLAKE_I_NS_PER_MS) < (uint64_t)config->unit_ms * FLAKE_I_NS_PER_MS)
+        return "layout: the clock ends before the first unit does";
+    if (o->lanes && !o->lane_count) return "lane_count is 0: it must be the number of lanes";
+    if (o->lanes && o->lane_count > most_lanes) return "lane_count exceeds the sequence range, or 2 GB of memory";
+    if (!o->after_unix_ms) return NULL;
+    const int64_t after_ms = o->after_unix_ms, day_ms = 86400000;
+    const int64_t now_ms = flake_i_exact_ns(&o->clock) / FLAKE_I_NS_PER_MS;
+    if (after_ms < epoch_ms) return "after_unix_ms is before the layout's epoch: is it in ms?";
+    if (after_ms > max_ms || after_ms - day_ms > now_ms)
+        return "after_unix_ms is more than a day ahead of the clock: is it in ms, and the clock set?";
+    if (after_ms >= 100000000 && after_ms < 10000000000 && now_ms >= 10000000000)
+        return "after_unix_ms is in the first months of 1970: is it in seconds?";
     return NULL;
 }
 
