@@ -2943,8 +2943,8 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *
  *     label      at                                                pairs with   and carries
  *     LEAVE:R    move that leaves a timeline, release              LOOK:A       safe[] raised, drifts settled
- *     LOOK:A     load of the word, acquire; a failed CAS's, too    LEAVE:R      (I5), and the second reading is after it (I2)
- *     SAFE:R     safe[] raised                                     SAFE:A       the word of the raising thread, to a snapshot
+ *     LOOK:A     load of the word, acquire; a failed CAS's, too    LEAVE:R      (I5), and a reading after it (I2)
+ *     SAFE:R     safe[] raised                                     SAFE:A       its word, to a snapshot
  *     TALLY:R    tickets re-based are tallied                      TALLY:A      the word that no longer counts them
  *     NOTE:R     election for a note of a ms                       NOTE:A       that the clock has read that ms
  *     FILL:R     slot's turn stored by push                        DRAIN:A      the note in the slot
@@ -3355,7 +3355,7 @@ FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, 
     /* a caller's time before the word counts as the word's */
     if (given && a->now + e->time_lead < a->time) a->now = a->time - e->time_lead;
 
-    /* clock <= time: the word's own time; clock > time: the clock's, less the queue that the passed units have served */
+    /* clock <= time: in the word's time. clock > time: in the clock's, less the queue that passed units have served */
     a->leaves = a->blocked = false;
     a->base = a->now < a->time ? a->time : a->now;
     a->ticket = flake_i_queued(e, a->time, a->count, a->base);
@@ -3459,7 +3459,7 @@ FLAKE_I_FN void flake_i_emit_event(flake_i_engine *e, uint64_t seen, int64_t now
 FLAKE_I_FN void flake_i_check_overflow(flake_i_engine *e) {
     flake_i_attempt a;
     if (!e->ring) return;
-    /* acquire: the reading is taken after it. An older one would look like a backward step, which begins a new overflow */
+    /* acquire: the reading is taken after it. An older one would look like a backward step, and begin an overflow */
     const uint64_t old = FLAKE_ATOMIC_LOAD(&e->overflow, acquire); /* NOTE:A */
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
     const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed); /* only for the length of the queue */
@@ -4219,10 +4219,11 @@ FLAKE_I_COLD flake_status flake_i_no_id(flake_status status, void *id, size_t si
  *     first of a unit    draw_first     ticket_first    id_first      ... of a later one, without queue or gate
  *     the rest           draw_slow      ticket_slow     id_slow       waits, gates, backward steps, errors
  *
- * An engine draws from one word. A ticket is of the generator's engine, or of a lane's. An ID is formed from it, by
- * sno.h in a column of its own. Each ID function that finds no ticket ends with a call of the next row's, and passes on
- * what is known: `resume` (request and outcome), the word, the reading, the lane. flake_i_draw and flake_i_ticket_any
- * are a column's three rows in one call, for callers that form no ID, or many.
+ * An engine draws from one word. A ticket is of the generator's engine, or of a lane's; ticket_slow is for lanes alone,
+ * and draw_slow takes its place without them. An ID is formed from the ticket, by sno.h in a column of its own. An ID
+ * function that gets no ticket ends with a call of the next row's, and passes on what is known: `resume` (request and
+ * outcome), the word, the reading, the lane. flake_i_id_by_kind chooses the constants that id_fast is compiled for.
+ * flake_i_draw and flake_i_ticket_any are the three rows of a column in one call.
  */
 
 /* FLAKE_I_LANE: of the lane in the map. */
